@@ -1,0 +1,88 @@
+/* device.h - the engine (its lcores) and the devices (ports with addresses) that it drives */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How to use:
+ *   1. initialise EAL yourself, open or create ethdev ports (drivers/ helps)
+ *   2. uroce_engine_create(): how many lcores and who turns them
+ *   3. uroce_device_create() for each port
+ *   4. uroce_engine_start(), or call uroce_lcore_poll() in a loop of your own
+ *   5. PDs, MRs, CQs, QPs; post and poll
+ *   6. destroy in the opposite order
+ */
+#ifndef UROCE_DEVICE_H
+#define UROCE_DEVICE_H
+
+#include <uroce/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What an lcore does in a turn that found nothing to do. */
+enum uroce_idle {
+	UROCE_IDLE_POLL,  /* turns on: for dedicated cores */
+	UROCE_IDLE_YIELD, /* gives the core to others after a while: for shared cores */
+	UROCE_IDLE_SLEEP  /* sleeps up to 50 us after a while */
+};
+
+/* A zeroed configuration is valid: one lcore, turned by the application. */
+struct uroce_engine_config {
+	const unsigned *lcore_ids;  /* EAL lcores to run on; NULL: the application calls uroce_lcore_poll() */
+	unsigned lcore_count;       /* 0 means 1; at most UROCE_LCORES_MAX */
+	enum uroce_idle idle;
+	uint32_t max_qps;           /* per engine; 0 means 4096 */
+	uint32_t max_mrs;           /* per device; 0 means 4096 */
+};
+
+#define UROCE_LCORES_MAX 64
+#define UROCE_ADDRS_MAX 8
+
+/* One port. mac of zeros: the port's own, or a random locally administered one if it has none. */
+struct uroce_device_config {
+	uint16_t port_id;           /* ethdev port, configured and started by drivers/ethdev */
+	uint16_t queue_count;       /* rx/tx queue pairs set up; lcore i uses queue i when i < queue_count */
+	struct uroce_mac mac;
+	uint32_t addr_count;
+	struct uroce_addr addrs[UROCE_ADDRS_MAX];
+	uint8_t prefix_bits[UROCE_ADDRS_MAX]; /* of the address as written: 24 for 10.0.0.1/24 */
+	uint32_t mtu_bytes;         /* largest path MTU allowed: 256 ... 4096; 0 means 4096 */
+};
+
+struct uroce_device_info {
+	uint16_t port_id;
+	struct uroce_mac mac;
+	uint32_t addr_count;
+	struct uroce_addr addrs[UROCE_ADDRS_MAX];
+	uint32_t mtu_bytes;
+	uint32_t max_sge, max_inline_bytes, max_rd_atomic, max_queue_depth;
+};
+
+/* 0; -EINVAL: a count is out of range; -ENOMEM. */
+UROCE_API int uroce_engine_create(const struct uroce_engine_config *config, struct uroce_engine **engine);
+/* Launches the engine's EAL lcores. 0; -EINVAL: the application turns them; -EBUSY: an lcore is in use. */
+UROCE_API int uroce_engine_start(struct uroce_engine *engine);
+/* Stops the lcores and waits for them. */
+UROCE_API void uroce_engine_stop(struct uroce_engine *engine);
+/* 0; -EBUSY while a device exists. Stops first if needed. */
+UROCE_API int uroce_engine_destroy(struct uroce_engine *engine);
+
+UROCE_API unsigned uroce_engine_lcore_count(const struct uroce_engine *engine);
+UROCE_API struct uroce_lcore *uroce_engine_lcore(struct uroce_engine *engine, unsigned index);
+/*
+ * Runs one turn of a pipeline on the calling thread: the owner of all its QPs from then on. Control calls
+ * made by that thread act at once. Returns the number of frames received and sent plus completions written;
+ * 0 means there was nothing to do.
+ */
+UROCE_API unsigned uroce_lcore_poll(struct uroce_lcore *lcore);
+
+/* 0; -EINVAL: no address, bad MTU or queue count; -ENODEV: no such port; -ENOMEM. */
+UROCE_API int uroce_device_create(struct uroce_engine *engine, const struct uroce_device_config *config,
+				  struct uroce_device **device);
+/* 0; -EBUSY while a PD or CQ exists. */
+UROCE_API int uroce_device_destroy(struct uroce_device *device);
+UROCE_API void uroce_device_query(const struct uroce_device *device, struct uroce_device_info *info);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

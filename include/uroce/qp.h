@@ -1,0 +1,120 @@
+/* qp.h - reliable connected queue pairs */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef UROCE_QP_H
+#define UROCE_QP_H
+
+#include <uroce/wr.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum uroce_qp_state {
+	UROCE_QPS_RESET,
+	UROCE_QPS_INIT,
+	UROCE_QPS_RTR,
+	UROCE_QPS_RTS,
+	UROCE_QPS_SQD,
+	UROCE_QPS_ERR,
+	UROCE_QP_STATES
+};
+
+struct uroce_qp_init_attr {
+	struct uroce_cq *send_cq;
+	struct uroce_cq *recv_cq;
+	uint64_t qp_context;       /* comes back in each completion and event */
+	uint32_t max_send_wr;      /* 1 ... 32768; rounded up to a power of two */
+	uint32_t max_recv_wr;      /* 0 ... 32768 */
+	uint32_t max_send_sge;     /* 1 ... 16 */
+	uint32_t max_recv_sge;     /* 1 ... 16 */
+	uint32_t max_inline_data;  /* 0 ... 512 bytes */
+	bool sq_sig_all;           /* every send request completes visibly */
+	int lcore;                 /* index of the owning lcore; -1: the engine chooses */
+};
+
+/* The way to the peer. */
+struct uroce_path {
+	struct uroce_addr source;   /* one of the device's addresses */
+	struct uroce_addr dest;
+	struct uroce_mac dest_mac;  /* zeros: resolve it (ARP, neighbour discovery) */
+	uint8_t traffic_class;
+	uint8_t hop_limit;          /* 0 means 64 */
+	uint16_t reserved;
+	uint32_t flow_label;
+};
+
+/* Attributes of a QP; which ones count is told by the mask of uroce_qp_modify(). */
+struct uroce_qp_attr {
+	enum uroce_qp_state qp_state;
+	uint32_t access_flags;        /* what peers may do: UROCE_ACCESS_REMOTE_* */
+	uint16_t pkey;                /* default 0xFFFF */
+	uint32_t path_mtu;            /* payload bytes: 256, 512, 1024, 2048, 4096 */
+	uint32_t dest_qp_num;
+	uint32_t rq_psn;              /* first PSN expected from the peer */
+	uint32_t sq_psn;              /* first PSN to send */
+	uint8_t max_rd_atomic;        /* READs and atomics we may have outstanding, 0 ... 128 */
+	uint8_t max_dest_rd_atomic;   /* the same for the peer, 0 ... 128 */
+	uint8_t min_rnr_timer;        /* code 0 ... 31; default 12 = 0.64 ms */
+	uint8_t timeout;              /* ACK timer 4.096 us x 2^n, 0 ... 31; 0 = off */
+	uint8_t retry_cnt;            /* 0 ... 7; 7 means seven */
+	uint8_t rnr_retry;            /* 0 ... 7; 7 means without limit */
+	struct uroce_path path;
+};
+
+enum uroce_qp_attr_mask {
+	UROCE_QP_STATE = 1 << 0,
+	UROCE_QP_ACCESS_FLAGS = 1 << 1,
+	UROCE_QP_PKEY = 1 << 2,
+	UROCE_QP_PATH_MTU = 1 << 3,
+	UROCE_QP_DEST_QPN = 1 << 4,
+	UROCE_QP_RQ_PSN = 1 << 5,
+	UROCE_QP_SQ_PSN = 1 << 6,
+	UROCE_QP_MAX_RD_ATOMIC = 1 << 7,
+	UROCE_QP_MAX_DEST_RD_ATOMIC = 1 << 8,
+	UROCE_QP_MIN_RNR_TIMER = 1 << 9,
+	UROCE_QP_TIMEOUT = 1 << 10,
+	UROCE_QP_RETRY_CNT = 1 << 11,
+	UROCE_QP_RNR_RETRY = 1 << 12,
+	UROCE_QP_PATH = 1 << 13
+};
+
+/*
+ * Creates a QP in RESET on an lcore of the device's engine. The QPN is drawn at random.
+ * 0; -EINVAL: a value out of range; -ENOMEM; -ENOSPC: no QPN left.
+ */
+UROCE_API int uroce_qp_create(struct uroce_pd *pd, const struct uroce_qp_init_attr *init, struct uroce_qp **qp);
+/* Safe at any time: no packet, timer or completion of the QP is handled after it returns. 0. */
+UROCE_API int uroce_qp_destroy(struct uroce_qp *qp);
+/*
+ * Changes attributes and state. 0; -EINVAL: an illegal transition, a missing or forbidden attribute, a value
+ * out of range (*bad_mask, when given, names the attribute; nothing changed).
+ */
+UROCE_API int uroce_qp_modify(struct uroce_qp *qp, const struct uroce_qp_attr *attr, uint32_t mask,
+			      uint32_t *bad_mask);
+/* The attributes in force. */
+UROCE_API int uroce_qp_query(struct uroce_qp *qp, struct uroce_qp_attr *attr);
+UROCE_API uint32_t uroce_qp_num(const struct uroce_qp *qp);
+/* "PATH_MTU" for UROCE_QP_PATH_MTU; never NULL. */
+UROCE_API const char *uroce_qp_attr_name(uint32_t mask_bit);
+UROCE_API const char *uroce_qp_state_name(enum uroce_qp_state state);
+
+/*
+ * The usual way to RTS in one call: RESET to INIT, RTR, RTS with the attributes of attr (qp_state is ignored;
+ * zero path_mtu means the device's, zero pkey means 0xFFFF). Errors as uroce_qp_modify().
+ */
+UROCE_API int uroce_qp_connect(struct uroce_qp *qp, const struct uroce_qp_attr *attr, uint32_t *bad_mask);
+
+/*
+ * Posts a list of requests. One thread at a time per queue. 0; -ENOMEM: the queue is full; -EINVAL: opcode,
+ * sge count, inline length, max_rd_atomic 0 for a READ or atomic, or the state (RESET, INIT, RTR for sends;
+ * RESET for receives). *bad_wr is the first request that was not posted.
+ */
+UROCE_API int uroce_qp_post_send(struct uroce_qp *qp, const struct uroce_send_wr *wr,
+				 const struct uroce_send_wr **bad_wr);
+UROCE_API int uroce_qp_post_recv(struct uroce_qp *qp, const struct uroce_recv_wr *wr,
+				 const struct uroce_recv_wr **bad_wr);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

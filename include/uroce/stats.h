@@ -1,0 +1,37 @@
+/* stats.h - counters of a device and of a QP, by the names that RDMA users know */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Counters are rows: uroce_counter_name(i) and uroce_counter_text(i) describe values[i]. QP counters are the
+ * rows below UROCE_QP_COUNTERS; a device sums those of its QPs (destroyed ones included) and adds the drops.
+ */
+#ifndef UROCE_STATS_H
+#define UROCE_STATS_H
+
+#include <uroce/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define UROCE_COUNTERS_MAX 128
+
+struct uroce_stats {
+	uint32_t count;
+	uint64_t values[UROCE_COUNTERS_MAX];
+};
+
+/* How many rows there are; a name ("out_of_sequence") and a sentence for each; NULL past the end. */
+UROCE_API uint32_t uroce_counter_count(void);
+UROCE_API uint32_t uroce_qp_counter_count(void);
+UROCE_API const char *uroce_counter_name(uint32_t index);
+UROCE_API const char *uroce_counter_text(uint32_t index);
+/* Index of a name, or -ENOENT. */
+UROCE_API int uroce_counter_find(const char *name);
+
+UROCE_API void uroce_device_stats(struct uroce_device *device, struct uroce_stats *stats);
+UROCE_API int uroce_qp_stats(struct uroce_qp *qp, struct uroce_stats *stats);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

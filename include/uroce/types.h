@@ -1,0 +1,49 @@
+/* types.h - the plain types that every public header shares */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef UROCE_TYPES_H
+#define UROCE_TYPES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define UROCE_API __attribute__((visibility("default")))
+
+struct uroce_engine;
+struct uroce_lcore;
+struct uroce_device;
+struct uroce_pd;
+struct uroce_mr;
+struct uroce_cq;
+struct uroce_qp;
+
+/* An IP address as RoCEv2 GIDs carry it: IPv6 as it is, IPv4 as ::ffff:a.b.c.d. Network byte order. */
+struct uroce_addr {
+	uint8_t bytes[16];
+};
+
+/* A 48-bit Ethernet address. */
+struct uroce_mac {
+	uint8_t bytes[6];
+};
+
+/* The version of the library, "MAJOR.MINOR.PATCH"; never NULL. */
+UROCE_API const char *uroce_version(void);
+
+/*
+ * Reads "10.0.0.1", "fe80::1" or either with "/LEN" behind it. LEN goes to *prefix_bits when that is not
+ * NULL (0 if absent). Returns 0, or -EINVAL and changes nothing.
+ */
+UROCE_API int uroce_addr_parse(const char *text, struct uroce_addr *addr, unsigned *prefix_bits);
+
+/* Writes addr as text into out (at least 46 bytes) and returns out. */
+UROCE_API char *uroce_addr_format(const struct uroce_addr *addr, char *out, size_t out_bytes);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,149 @@
+/* wr.h - work requests and completions: plain data that crosses between application and lcore */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef UROCE_WR_H
+#define UROCE_WR_H
+
+#include <uroce/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a send request asks for. */
+enum uroce_wr_opcode {
+	UROCE_WR_SEND,
+	UROCE_WR_SEND_WITH_IMM,
+	UROCE_WR_RDMA_WRITE,
+	UROCE_WR_RDMA_WRITE_WITH_IMM,
+	UROCE_WR_RDMA_READ,
+	UROCE_WR_ATOMIC_CMP_AND_SWP,
+	UROCE_WR_ATOMIC_FETCH_AND_ADD,
+	UROCE_WR_OPCODES
+};
+
+/* Flags of a send request; OR them. */
+enum uroce_send_flags {
+	UROCE_SEND_SIGNALED = 1 << 0,  /* asks for a completion when it succeeds; errors always complete */
+	UROCE_SEND_SOLICITED = 1 << 1, /* sets the solicited event bit on the last packet */
+	UROCE_SEND_INLINE = 1 << 2,    /* data is copied at post time, its lkeys are not looked at */
+	UROCE_SEND_FENCE = 1 << 3      /* waits for all earlier READs and atomics of the QP */
+};
+
+/* A piece of local memory inside a registered region. Address in the region's own address space, length in bytes. */
+struct uroce_sge {
+	uint64_t addr;
+	uint32_t length;
+	uint32_t lkey;
+};
+
+/*
+ * One send request. The structure and its list may be reused when the post returns; the data may be reused
+ * after completion (with UROCE_SEND_INLINE: at once).
+ */
+struct uroce_send_wr {
+	struct uroce_send_wr *next;
+	uint64_t wr_id;
+	const struct uroce_sge *sg_list;
+	uint32_t num_sge;
+	enum uroce_wr_opcode opcode;
+	uint32_t send_flags;
+	uint32_t imm;          /* immediate, host byte order */
+	uint64_t remote_addr;  /* WRITE, READ, atomics */
+	uint32_t rkey;         /* WRITE, READ, atomics */
+	uint32_t reserved;
+	uint64_t compare_add;  /* the operand of fetch-and-add, the comparand of compare-and-swap */
+	uint64_t swap;         /* the new value of compare-and-swap */
+};
+
+/* One receive request: where the next SEND goes (WRITE with immediate uses the entry but not the buffers). */
+struct uroce_recv_wr {
+	struct uroce_recv_wr *next;
+	uint64_t wr_id;
+	const struct uroce_sge *sg_list;
+	uint32_t num_sge;
+	uint32_t reserved;
+};
+
+/* Outcome of a request; numbers and meaning as in verbs. */
+enum uroce_wc_status {
+	UROCE_WC_SUCCESS,
+	UROCE_WC_LOC_LEN_ERR,
+	UROCE_WC_LOC_QP_OP_ERR,
+	UROCE_WC_LOC_EEC_OP_ERR,
+	UROCE_WC_LOC_PROT_ERR,
+	UROCE_WC_WR_FLUSH_ERR, /* not done, or done without our knowing: the peer may have executed it (E-8) */
+	UROCE_WC_MW_BIND_ERR,
+	UROCE_WC_BAD_RESP_ERR,
+	UROCE_WC_LOC_ACCESS_ERR,
+	UROCE_WC_REM_INV_REQ_ERR,
+	UROCE_WC_REM_ACCESS_ERR,
+	UROCE_WC_REM_OP_ERR,
+	UROCE_WC_RETRY_EXC_ERR,
+	UROCE_WC_RNR_RETRY_EXC_ERR,
+	UROCE_WC_STATUSES
+};
+
+/* What completed. Receive opcodes have bit 7 set. */
+enum uroce_wc_opcode {
+	UROCE_WC_SEND,
+	UROCE_WC_RDMA_WRITE,
+	UROCE_WC_RDMA_READ,
+	UROCE_WC_COMP_SWAP,
+	UROCE_WC_FETCH_ADD,
+	UROCE_WC_RECV = 1 << 7,
+	UROCE_WC_RECV_RDMA_WITH_IMM
+};
+
+enum uroce_wc_flags {
+	UROCE_WC_WITH_IMM = 1 << 0,
+	UROCE_WC_SOLICITED = 1 << 1
+};
+
+/*
+ * One completion, 64 bytes. wr_id, status, opcode and qp_num are always valid; the rest only with
+ * UROCE_WC_SUCCESS, except vendor_err, psn and aeth, which explain an error (E-4).
+ */
+struct uroce_wc {
+	uint64_t wr_id;
+	uint8_t status;      /* enum uroce_wc_status */
+	uint8_t opcode;      /* enum uroce_wc_opcode */
+	uint16_t wc_flags;   /* enum uroce_wc_flags */
+	uint32_t vendor_err; /* enum uroce_cause: why, when status is not success */
+	uint32_t byte_len;   /* receives and READs: bytes that arrived */
+	uint32_t imm;        /* host byte order, with UROCE_WC_WITH_IMM */
+	uint32_t qp_num;     /* the local QP */
+	uint32_t src_qp;     /* receives: the peer's QP */
+	uint32_t psn;        /* errors: the PSN that failed */
+	uint32_t aeth;       /* errors: the last AETH from the peer, syndrome in the top byte, 0 if none */
+	uint64_t qp_context; /* what the application gave at qp_create */
+	uint32_t retries;    /* errors: retries spent on the failing PSN */
+	uint32_t reserved[3];
+};
+
+/* Why a request failed: vendor_err of a completion. */
+enum uroce_cause {
+	UROCE_CAUSE_NONE,
+	UROCE_CAUSE_TIMEOUT,         /* the last trigger was an ACK timeout */
+	UROCE_CAUSE_SEQUENCE_NAK,    /* the last trigger was a PSN sequence NAK */
+	UROCE_CAUSE_IMPLIED_NAK,     /* the last trigger was a missing READ or atomic response */
+	UROCE_CAUSE_RNR,             /* the peer had no receive entry */
+	UROCE_CAUSE_REMOTE_NAK,      /* the peer refused: see aeth */
+	UROCE_CAUSE_LOCAL_KEY,       /* lkey unknown, of another domain, or without the right */
+	UROCE_CAUSE_LOCAL_RANGE,     /* the range is not inside the region */
+	UROCE_CAUSE_LENGTH,          /* too long for the port or for the receive buffers */
+	UROCE_CAUSE_BAD_RESPONSE,    /* the response broke the protocol */
+	UROCE_CAUSE_REMOTE_KEY,      /* responder: the peer's R_Key, range or rights were wrong */
+	UROCE_CAUSE_INVALID_REQUEST, /* responder: the peer's request broke the protocol */
+	UROCE_CAUSE_FLUSHED,         /* an earlier request of the QP failed, or it was moved to ERR */
+	UROCE_CAUSES
+};
+
+/* Names such as "RETRY_EXC_ERR" and "RDMA_WRITE", and a sentence for a cause; never NULL. */
+UROCE_API const char *uroce_wc_status_name(uint8_t status);
+UROCE_API const char *uroce_wc_opcode_name(uint8_t opcode);
+UROCE_API const char *uroce_cause_text(uint32_t vendor_err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

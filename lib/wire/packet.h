@@ -1,0 +1,111 @@
+/* packet.h - a transport packet as one plain value: parse it, build it */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A packet is everything from the BTH to the end of the payload. The same value is made by parsing bytes and
+ * by the protocol that wants bytes sent; building what was parsed gives the same bytes (pad bytes are zero;
+ * reserved bits are not kept in the value but in `reserved`, so that golden frames rebuild exactly).
+ *   1. wire_encap_parse() finds the BTH and how many bytes follow it
+ *   2. wire_packet_parse() fills the value; payload points into the frame
+ *   3. wire_packet_build() writes BTH and extension headers; the caller places payload, pad and ICRC
+ */
+#ifndef WIRE_PACKET_H
+#define WIRE_PACKET_H
+
+#include <assert.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "wire/opcode.h"
+
+#define WIRE_BTH_BYTES 12u
+#define WIRE_ICRC_BYTES 4u
+#define WIRE_HEADERS_MAX_BYTES 48u /* BTH and the longest extension headers, rounded up */
+#define WIRE_UDP_PORT 4791u
+
+enum wire_packet_flags {
+	WIRE_SOLICITED = 1 << 0,
+	WIRE_MIGREQ = 1 << 1,
+	WIRE_ACKREQ = 1 << 2,
+	WIRE_FECN = 1 << 3,
+	WIRE_BECN = 1 << 4
+};
+
+/* A piece of memory. */
+struct wire_span {
+	const uint8_t *base;
+	uint64_t bytes;
+};
+
+/* One cache line. Which members of the union count is told by the opcode's row. All in host byte order. */
+struct wire_packet {
+	uint8_t opcode;
+	uint8_t flags;       /* enum wire_packet_flags */
+	uint8_t pad_bytes;   /* 0..3, as in the BTH; building uses it as it is */
+	uint8_t reserved;    /* BTH: byte 4 bits 5:0 shifted to 7:2, byte 8 bits 6:5 to 1:0; ignored but kept */
+	uint32_t psn;        /* 24 bits */
+	uint32_t dest_qpn;   /* 24 bits */
+	uint16_t pkey;
+	uint16_t span_count; /* 0 or 1: payload is the data; more: payload is an array of struct wire_span */
+	union {
+		struct {             /* RETH, AtomicETH, FETH */
+			uint64_t va;
+			uint32_t rkey;
+			uint32_t dma_length; /* RETH */
+			uint64_t swap_add;   /* AtomicETH */
+			union {
+				uint64_t compare;    /* AtomicETH */
+				uint32_t feth;       /* FETH, as it is on the wire */
+			};
+		};
+		struct {             /* AETH, AtomicAckETH */
+			uint8_t syndrome;
+			uint32_t msn;        /* 24 bits */
+			uint64_t original;   /* AtomicAckETH */
+		};
+		struct {             /* DETH */
+			uint32_t qkey;
+			uint32_t source_qpn; /* 24 bits */
+		};
+	};
+	union {
+		uint32_t imm;            /* ImmDt */
+		uint32_t invalidate_key; /* IETH */
+	};
+	uint32_t payload_bytes;      /* without pad */
+	union {
+		const void *payload;
+		const struct wire_span *spans;
+	};
+};
+
+static_assert(sizeof(struct wire_packet) == 64, "one cache line: the outbox and the parser move whole lines");
+
+/* Why bytes are not a packet. The order is the order of judgement (W-5). */
+enum wire_packet_fault {
+	WIRE_PACKET_OK,
+	WIRE_PACKET_TRUNCATED,    /* headers, pad or ICRC do not fit the bytes given */
+	WIRE_PACKET_BAD_VERSION,  /* TVer is not 0 */
+};
+
+/*
+ * Reads a packet from bth, of `bytes` bytes from the BTH to the end of the ICRC (both inclusive). Reserved
+ * opcodes of the RC class, other classes and wrong payload lengths parse (everything after the BTH counts as
+ * payload when the row is reserved): they are judged later, in the QP's context. Reads nothing beyond bytes;
+ * does not check the ICRC. On a fault *packet is undefined, except that with BAD_VERSION it is complete.
+ */
+enum wire_packet_fault wire_packet_parse(const uint8_t *bth, uint32_t bytes, struct wire_packet *packet);
+
+/*
+ * Writes BTH and extension headers to out (WIRE_HEADERS_MAX_BYTES of room). Returns the bytes written:
+ * 12 + the row's extension_bytes. Does not touch the payload.
+ */
+uint32_t wire_packet_build(const struct wire_packet *packet, uint8_t *out);
+
+/* Bytes from the BTH to the end of the ICRC that this packet takes. */
+static inline uint32_t packet_bytes(const struct wire_packet *packet)
+{
+	return WIRE_BTH_BYTES + wire_opcode(packet->opcode)->extension_bytes + packet->payload_bytes +
+	       packet->pad_bytes + WIRE_ICRC_BYTES;
+}
+
+#endif
