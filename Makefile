@@ -1,0 +1,62 @@
+# Makefile - what a contributor types; meson and ninja do the work behind it
+# SPDX-License-Identifier: BSD-3-Clause
+BUILD ?= build
+PREFIX ?= /usr/local
+ARGS ?=
+ONLY ?=
+
+install_packages = test/support/install-packages
+
+.DEFAULT_GOAL := build
+.PHONY: help build run test tidy format interop install clean packages-build packages-test
+
+help:
+	@echo 'make             build the library, the programs and the tests in $(BUILD)/'
+	@echo 'make run         build and run the benchmark on loop ports (ARGS="..." for options)'
+	@echo 'make test        every test but the long ones (ONLY=REGEX for some of them)'
+	@echo 'make tidy        check the rules of the house: layers, lengths, format, words'
+	@echo 'make format      format the C files as .clang-format says'
+	@echo 'make interop     talk to the RDMA stack of Linux in a QEMU guest (FULL=1: the whole matrix)'
+	@echo 'make install     install under PREFIX=$(PREFIX), below DESTDIR if given'
+	@echo 'make clean       remove what was built'
+	@echo 'On a fresh Debian 12, as root, each one first installs what it needs and says so.'
+
+packages-build:
+	@$(install_packages) build
+packages-test:
+	@$(install_packages) build test
+
+$(BUILD)/build.ninja: | packages-build
+	meson setup $(BUILD)
+
+build: packages-build $(BUILD)/build.ninja
+	@ninja -C $(BUILD) --quiet
+
+run: packages-build $(BUILD)/build.ninja
+	@ninja -C $(BUILD) --quiet app/uroce-perf
+	$(BUILD)/app/uroce-perf $(ARGS)
+
+test: packages-test
+	@test/support/run-tests --build $(BUILD) $(if $(ONLY),--only '$(ONLY)') $(ARGS)
+
+tidy:
+	@$(install_packages) build tidy
+	@test/tidy/tidy --build $(BUILD) $(ARGS)
+
+format:
+	@$(install_packages) format
+	git ls-files -z '*.c' '*.h' | xargs -0 -r clang-format -i
+
+interop: packages-build $(BUILD)/build.ninja
+	@$(install_packages) interop
+	@ninja -C $(BUILD) --quiet
+	@test/interop/interop --build $(BUILD) $(if $(FULL),--full) $(if $(ONLY),--only '$(ONLY)') $(ARGS)
+
+# An own build directory: the prefix is part of what is built, and users get an optimised build.
+install: packages-build
+	@[ -f $(BUILD)-install/build.ninja ] || meson setup $(BUILD)-install --buildtype=release -Dtests=false
+	meson configure $(BUILD)-install --prefix=$(abspath $(PREFIX))
+	DESTDIR=$(DESTDIR) meson install -C $(BUILD)-install
+
+clean:
+	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-clang $(BUILD)-install
