@@ -1,10 +1,13 @@
-/* bytes.h - big-endian fields at any alignment (W-7) */
+/* bytes.h - fields of a frame at any alignment: big-endian (W-7), and little-endian for the ICRC alone */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef WIRE_BYTES_H
 #define WIRE_BYTES_H
 
+#include <assert.h>
 #include <stdint.h>
 #include <string.h>
+
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the loads and stores below always swap");
 
 static inline uint16_t load_be16(const void *p)
 {
@@ -37,6 +40,14 @@ static inline uint64_t load_be64(const void *p)
 	return __builtin_bswap64(v);
 }
 
+static inline uint32_t load_le32(const void *p)
+{
+	uint32_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
 static inline void store_be16(void *p, uint16_t v)
 {
 	v = __builtin_bswap16(v);
@@ -61,6 +72,11 @@ static inline void store_be32(void *p, uint32_t v)
 static inline void store_be64(void *p, uint64_t v)
 {
 	v = __builtin_bswap64(v);
+	memcpy(p, &v, sizeof(v));
+}
+
+static inline void store_le32(void *p, uint32_t v)
+{
 	memcpy(p, &v, sizeof(v));
 }
 

@@ -2,8 +2,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A packet is everything from the BTH to the end of the payload. The same value is made by parsing bytes and
- * by the protocol that wants bytes sent; building what was parsed gives the same bytes (pad bytes are zero;
- * reserved bits are not kept in the value but in `reserved`, so that golden frames rebuild exactly).
+ * by the protocol that wants bytes sent; building what was parsed gives the same bytes. Not kept, and built as
+ * zero, as every sender must write them: TVer, BTH byte 8 bits 4:0, the reserved bytes of DETH and CNP, pad bytes.
  *   1. wire_encap_parse() finds the BTH and how many bytes follow it
  *   2. wire_packet_parse() fills the value; payload points into the frame
  *   3. wire_packet_build() writes BTH and extension headers; the caller places payload, pad and ICRC
@@ -45,7 +45,8 @@ struct wire_packet {
 	uint32_t psn;        /* 24 bits */
 	uint32_t dest_qpn;   /* 24 bits */
 	uint16_t pkey;
-	uint16_t span_count; /* 0 or 1: payload is the data; more: payload is an array of struct wire_span */
+	uint16_t span_count; /* 0 or 1: payload is the data; more: payload is an array of struct wire_span.
+			      * The parser writes 1 */
 	union {
 		struct {             /* RETH, AtomicETH, FETH */
 			uint64_t va;
@@ -84,7 +85,7 @@ static_assert(sizeof(struct wire_packet) == 64, "one cache line: the outbox and 
 enum wire_packet_fault {
 	WIRE_PACKET_OK,
 	WIRE_PACKET_TRUNCATED,    /* headers, pad or ICRC do not fit the bytes given */
-	WIRE_PACKET_BAD_VERSION,  /* TVer is not 0 */
+	WIRE_PACKET_BAD_VERSION   /* TVer is not 0 */
 };
 
 /*
@@ -100,6 +101,12 @@ enum wire_packet_fault wire_packet_parse(const uint8_t *bth, uint32_t bytes, str
  * 12 + the row's extension_bytes. Does not touch the payload.
  */
 uint32_t wire_packet_build(const struct wire_packet *packet, uint8_t *out);
+
+/* The pad that a payload needs (W-6). */
+static inline uint8_t packet_pad_bytes(uint32_t payload_bytes)
+{
+	return (uint8_t)(-payload_bytes & 3);
+}
 
 /* Bytes from the BTH to the end of the ICRC that this packet takes. */
 static inline uint32_t packet_bytes(const struct wire_packet *packet)

@@ -8,15 +8,26 @@
 #include "wire/encap.h"
 #include "wire/packet.h"
 
+/* Room that no packet and no encapsulation exceeds. */
+#define WIRE_PRINT_MAX_BYTES 256u
+
 /*
  * "WRITE_FIRST qp=0x000012 psn=5 ackreq va=0x1000 rkey=0x00000102 len=3000 bytes=1024"
- * "ACK qp=0x000011 psn=5 credit=31 msn=2", "NAK_SEQUENCE qp=.. psn=.. msn=..", "RNR_NAK qp=.. psn=.. timer=12 msn=.."
- * Names of NAKs: NAK_SEQUENCE, NAK_INVALID_REQUEST, NAK_REMOTE_ACCESS, NAK_REMOTE_OPERATIONAL, NAK_INVALID_RD, NAK_RESERVED.
- * Always ends with NUL; returns out.
+ * "ACK qp=0x000011 psn=5 credit=31 msn=2", "NAK_SEQUENCE qp=.. psn=.. msn=..",
+ * "RNR_NAK qp=.. psn=.. timer=12 msn=..", "SYNDROME_RESERVED qp=.. psn=.. syndrome=0x40 msn=.."
+ * "RESERVED qp=.. psn=.. opcode=0x15 bytes=.."
+ * Names of NAKs: NAK_SEQUENCE, NAK_INVALID_REQUEST, NAK_REMOTE_ACCESS, NAK_REMOTE_OPERATIONAL, NAK_INVALID_RD,
+ * NAK_RESERVED (with its syndrome). Flags, each only when set: solicited migreq ackreq fecn becn. Responses with
+ * data show credit= or syndrome=. bytes= for opcodes that may carry payload, or that carry it wrongly; pad= only
+ * when it is not the one that the payload needs.
+ * Cut to out_bytes if need be; always ends with NUL (out_bytes > 0); returns out.
  */
 char *wire_print_packet(const struct wire_packet *packet, char *out, size_t out_bytes);
 
-/* "10.9.0.2 > 10.9.0.3" or with vlan: "10.9.0.2 > 10.9.0.3 vlan=5"; returns out. */
+/* "10.9.0.2 > 10.9.0.3" or with a tag "10.9.0.2 > 10.9.0.3 vlan=5" (the VID); returns out. */
 char *wire_print_encap(const struct wire_encap *encap, char *out, size_t out_bytes);
+
+/* The name of a frame kind or fault: "ip_header", "truncated", ... */
+const char *wire_print_frame(enum wire_frame frame);
 
 #endif

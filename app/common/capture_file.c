@@ -1,0 +1,353 @@
+/* capture_file.c - reads the frames of a pcap or pcapng file */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "common/capture_file.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	LINK_ETHERNET = 1,
+	CLASSIC_HEADER_BYTES = 24,
+	CLASSIC_RECORD_BYTES = 16,
+	BLOCK_HEADER_BYTES = 8,
+	BLOCK_MIN_BYTES = 12,
+	BLOCK_MAX_BYTES = 16 * 1024 * 1024,
+	INTERFACES_MAX = 4096
+};
+
+/* First words of a file, read in the machine's byte order. */
+#define MAGIC_MICROSECONDS 0xA1B2C3D4u
+#define MAGIC_NANOSECONDS 0xA1B23C4Du
+#define MAGIC_SECTION 0x0A0D0D0Au
+#define MAGIC_BYTE_ORDER 0x1A2B3C4Du
+
+/* Types of pcapng blocks. */
+enum { BLOCK_INTERFACE = 1, BLOCK_PACKET = 2, BLOCK_SIMPLE = 3, BLOCK_ENHANCED = 6 };
+
+struct interface {
+	uint16_t link;
+	uint32_t snap_bytes; /* 0: no limit */
+};
+
+struct capture_file {
+	FILE *stream;
+	uint64_t offset;     /* of what is read next: for messages */
+	uint64_t frames;
+	bool swapped;        /* the writer's byte order is not ours */
+	bool blocks;         /* pcapng */
+	uint8_t *buffer;
+	size_t buffer_bytes;
+	struct interface *interfaces; /* of this section */
+	uint32_t interface_count;
+	bool failed;
+	char error[256];
+};
+
+__attribute__((format(printf, 2, 3))) static int fail(struct capture_file *file, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(file->error, sizeof(file->error), format, args);
+	va_end(args);
+	file->failed = true;
+	return -1;
+}
+
+static int fail_cut(struct capture_file *file)
+{
+	return fail(file, "the file ends in the middle of a record at byte %llu; it is cut: capture or copy it again",
+		    (unsigned long long)file->offset);
+}
+
+static uint16_t get16(const struct capture_file *file, const uint8_t *p)
+{
+	uint16_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return file->swapped ? __builtin_bswap16(v) : v;
+}
+
+static uint32_t get32(const struct capture_file *file, const uint8_t *p)
+{
+	uint32_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return file->swapped ? __builtin_bswap32(v) : v;
+}
+
+/* 1: all bytes are read; 0: there was none; -1: some were missing. */
+static int read_bytes(struct capture_file *file, void *out, size_t bytes)
+{
+	size_t got = fread(out, 1, bytes, file->stream);
+
+	if (ferror(file->stream))
+		return fail(file, "reading failed at byte %llu: %s", (unsigned long long)file->offset,
+			    strerror(errno));
+	if (got == 0 && bytes > 0)
+		return 0;
+	if (got < bytes)
+		return fail_cut(file);
+	file->offset += got;
+	return 1;
+}
+
+/* The same where the end of the file is a cut. */
+static int read_rest(struct capture_file *file, void *out, size_t bytes)
+{
+	int result = read_bytes(file, out, bytes);
+
+	return result == 0 ? fail_cut(file) : result;
+}
+
+static int reserve(struct capture_file *file, size_t bytes)
+{
+	uint8_t *bigger;
+
+	if (bytes <= file->buffer_bytes)
+		return 1;
+	bigger = realloc(file->buffer, bytes);
+	if (!bigger)
+		return fail(file, "no memory for a record of %zu bytes at byte %llu", bytes,
+			    (unsigned long long)file->offset);
+	file->buffer = bigger;
+	file->buffer_bytes = bytes;
+	return 1;
+}
+
+static int check_link(struct capture_file *file, uint32_t link)
+{
+	if (link == LINK_ETHERNET)
+		return 1;
+	return fail(file, "the link type is %u, not Ethernet (1): capture on an Ethernet interface, not on \"any\"",
+		    link);
+}
+
+static int check_frame_bytes(struct capture_file *file, uint32_t bytes)
+{
+	if (bytes <= CAPTURE_FRAME_MAX_BYTES)
+		return 1;
+	return fail(file, "a frame of %u bytes before byte %llu, more than %u: the file is damaged, capture it again",
+		    bytes, (unsigned long long)file->offset, CAPTURE_FRAME_MAX_BYTES);
+}
+
+static int open_classic(struct capture_file *file, uint32_t magic)
+{
+	uint8_t header[CLASSIC_HEADER_BYTES];
+
+	file->swapped = magic != MAGIC_MICROSECONDS && magic != MAGIC_NANOSECONDS;
+	if (read_rest(file, header + 4, sizeof(header) - 4) < 0)
+		return -1;
+	if (get16(file, header + 4) != 2)
+		return fail(file, "pcap version %u.%u, known is 2.4: convert the file with editcap -F pcap",
+			    get16(file, header + 4), get16(file, header + 6));
+	/* The upper bits of the link type tell of a frame check sequence and its length. */
+	return check_link(file, get32(file, header + 20) & 0xFFFF);
+}
+
+static int next_classic(struct capture_file *file, struct capture_frame *frame)
+{
+	uint8_t record[CLASSIC_RECORD_BYTES];
+	int result = read_bytes(file, record, sizeof(record));
+
+	if (result <= 0)
+		return result;
+	frame->bytes = get32(file, record + 8);
+	frame->original_bytes = get32(file, record + 12);
+	if (check_frame_bytes(file, frame->bytes) < 0 || reserve(file, frame->bytes) < 0)
+		return -1;
+	if (frame->bytes > 0 && read_rest(file, file->buffer, frame->bytes) < 0)
+		return -1;
+	frame->data = file->buffer;
+	return 1;
+}
+
+/*
+ * Reads the rest of a block, whose type and length are in header, through its second length. A section header
+ * also decides the byte order, in which its own length is written.
+ */
+static int read_block(struct capture_file *file, const uint8_t *header, uint32_t *body_bytes)
+{
+	uint32_t bytes, order, type;
+	bool section;
+
+	memcpy(&type, header, sizeof(type));
+	section = type == MAGIC_SECTION;
+	if (reserve(file, 4) < 0 || read_rest(file, file->buffer, 4) < 0)
+		return -1;
+	if (section) {
+		memcpy(&order, file->buffer, sizeof(order));
+		file->swapped = order != MAGIC_BYTE_ORDER;
+		if (get32(file, file->buffer) != MAGIC_BYTE_ORDER)
+			return fail(file, "byte-order word %08x before byte %llu is none of pcapng: the file is damaged",
+				    order, (unsigned long long)file->offset);
+		file->interface_count = 0;
+	}
+	bytes = get32(file, header + 4);
+	if (bytes < BLOCK_MIN_BYTES || bytes % 4 != 0 || bytes > BLOCK_MAX_BYTES ||
+	    (section && bytes < BLOCK_MIN_BYTES + 16))
+		return fail(file, "a block of %u bytes before byte %llu: the file is damaged, capture it again",
+			    bytes, (unsigned long long)file->offset);
+	*body_bytes = bytes - BLOCK_MIN_BYTES;
+	if (*body_bytes > 0) {
+		if (reserve(file, *body_bytes + 4) < 0 || read_rest(file, file->buffer + 4, *body_bytes) < 0)
+			return -1;
+	}
+	if (get32(file, file->buffer + *body_bytes) != bytes)
+		return fail(file, "the two lengths of a block differ (%u, %u) before byte %llu: the file is damaged",
+			    bytes, get32(file, file->buffer + *body_bytes), (unsigned long long)file->offset);
+	return 1;
+}
+
+static int add_interface(struct capture_file *file, uint32_t body_bytes)
+{
+	struct interface *more;
+
+	if (body_bytes < 8)
+		return fail(file, "an interface block is too short before byte %llu: the file is damaged",
+			    (unsigned long long)file->offset);
+	if (file->interface_count == INTERFACES_MAX)
+		return fail(file, "more than %u interfaces in one section: split the file", INTERFACES_MAX);
+	more = realloc(file->interfaces, (file->interface_count + 1) * sizeof(*more));
+	if (!more)
+		return fail(file, "no memory for %u interfaces", file->interface_count + 1);
+	file->interfaces = more;
+	more[file->interface_count++] = (struct interface){
+		.link = get16(file, file->buffer),
+		.snap_bytes = get32(file, file->buffer + 4),
+	};
+	return 1;
+}
+
+/* Where a packet block has what: enhanced and the old one differ only in the interface's width. */
+static int packet_block(struct capture_file *file, uint32_t type, uint32_t body_bytes, struct capture_frame *frame)
+{
+	uint32_t header_bytes = type == BLOCK_SIMPLE ? 4 : 20, index = 0;
+	const uint8_t *body = file->buffer;
+
+	if (body_bytes < header_bytes)
+		return fail(file, "a packet block is too short before byte %llu: the file is damaged",
+			    (unsigned long long)file->offset);
+	if (type == BLOCK_ENHANCED)
+		index = get32(file, body);
+	else if (type == BLOCK_PACKET)
+		index = get16(file, body);
+	if (index >= file->interface_count)
+		return fail(file, "a packet of interface %u, but the section has %u, before byte %llu: the file is damaged",
+			    index, file->interface_count, (unsigned long long)file->offset);
+	if (check_link(file, file->interfaces[index].link) < 0)
+		return -1;
+	frame->original_bytes = get32(file, body + header_bytes - 4);
+	if (type == BLOCK_SIMPLE) {
+		frame->bytes = frame->original_bytes;
+		if (file->interfaces[0].snap_bytes != 0 && frame->bytes > file->interfaces[0].snap_bytes)
+			frame->bytes = file->interfaces[0].snap_bytes;
+	} else {
+		frame->bytes = get32(file, body + 12);
+	}
+	if (check_frame_bytes(file, frame->bytes) < 0)
+		return -1;
+	if (frame->bytes > body_bytes - header_bytes)
+		return fail(file, "a packet of %u bytes in a block of %u before byte %llu: the file is damaged",
+			    frame->bytes, body_bytes, (unsigned long long)file->offset);
+	frame->data = body + header_bytes;
+	return 1;
+}
+
+static int next_block(struct capture_file *file, struct capture_frame *frame)
+{
+	uint8_t header[BLOCK_HEADER_BYTES];
+	uint32_t body_bytes, type;
+	int result;
+
+	for (;;) {
+		result = read_bytes(file, header, sizeof(header));
+		if (result <= 0)
+			return result;
+		if (read_block(file, header, &body_bytes) < 0)
+			return -1;
+		type = get32(file, header);
+		switch (type) {
+		case BLOCK_INTERFACE:
+			if (add_interface(file, body_bytes) < 0)
+				return -1;
+			break;
+		case BLOCK_PACKET:
+		case BLOCK_SIMPLE:
+		case BLOCK_ENHANCED:
+			return packet_block(file, type, body_bytes, frame);
+		default:
+			break; /* names, statistics, section headers: nothing to take */
+		}
+	}
+}
+
+static int read_start(struct capture_file *file)
+{
+	uint8_t header[BLOCK_HEADER_BYTES];
+	uint32_t magic, body_bytes;
+	int result = read_bytes(file, header, 4);
+
+	if (result == 0)
+		return fail(file, "the file is empty: capture again");
+	if (result < 0)
+		return -1;
+	memcpy(&magic, header, sizeof(magic));
+	if (magic == MAGIC_SECTION) {
+		file->blocks = true;
+		if (read_rest(file, header + 4, 4) < 0)
+			return -1;
+		return read_block(file, header, &body_bytes);
+	}
+	if (magic == MAGIC_MICROSECONDS || magic == MAGIC_NANOSECONDS ||
+	    __builtin_bswap32(magic) == MAGIC_MICROSECONDS || __builtin_bswap32(magic) == MAGIC_NANOSECONDS)
+		return open_classic(file, magic);
+	return fail(file, "the first bytes are %02x %02x %02x %02x, neither pcap nor pcapng: give a capture file",
+		    header[0], header[1], header[2], header[3]);
+}
+
+struct capture_file *capture_file_open(const char *path)
+{
+	struct capture_file *file = calloc(1, sizeof(*file));
+
+	if (!file)
+		return NULL;
+	file->stream = fopen(path, "rb");
+	if (!file->stream)
+		fail(file, "cannot be opened: %s", strerror(errno));
+	else
+		read_start(file);
+	return file;
+}
+
+int capture_file_next(struct capture_file *file, struct capture_frame *frame)
+{
+	int result;
+
+	if (file->failed)
+		return -1;
+	result = file->blocks ? next_block(file, frame) : next_classic(file, frame);
+	if (result == 1)
+		frame->number = ++file->frames;
+	return result;
+}
+
+const char *capture_file_error(const struct capture_file *file)
+{
+	return file->failed ? file->error : NULL;
+}
+
+void capture_file_close(struct capture_file *file)
+{
+	if (!file)
+		return;
+	if (file->stream)
+		fclose(file->stream);
+	free(file->interfaces);
+	free(file->buffer);
+	free(file);
+}

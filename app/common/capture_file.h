@@ -1,0 +1,39 @@
+/* capture_file.h - reads the frames of a pcap or pcapng file, one after the other */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Classic pcap of both byte orders, with microseconds or nanoseconds, and pcapng with its sections, interfaces,
+ * enhanced, simple and old packet blocks. Ethernet only. The file is trusted in nothing.
+ *   1. capture_file_open()
+ *   2. capture_file_next() until it does not return 1
+ *   3. capture_file_close()
+ * On a failure capture_file_error() is one line that tells cause, value and what to do.
+ */
+#ifndef APP_CAPTURE_FILE_H
+#define APP_CAPTURE_FILE_H
+
+#include <stdint.h>
+
+#define CAPTURE_FRAME_MAX_BYTES (256u * 1024)
+
+struct capture_file;
+
+/* A frame as it stands in the file; bytes are valid until the next call. */
+struct capture_frame {
+	const uint8_t *data;
+	uint32_t bytes;          /* in the file */
+	uint32_t original_bytes; /* on the wire: more when the capture cut the frame */
+	uint64_t number;         /* from 1 */
+};
+
+/* Opens and reads the file header. Never NULL except without memory; failed when capture_file_error() says so. */
+struct capture_file *capture_file_open(const char *path);
+
+/* 1: *frame is the next frame; 0: the end of the file; -1: see capture_file_error(). */
+int capture_file_next(struct capture_file *file, struct capture_frame *frame);
+
+/* NULL when nothing has failed. */
+const char *capture_file_error(const struct capture_file *file);
+
+void capture_file_close(struct capture_file *file);
+
+#endif

@@ -1,0 +1,84 @@
+/* icrc.c - the invariant CRC of RoCEv2 (W-3) */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "wire/icrc.h"
+
+#include <assert.h>
+#include <isa-l/crc.h>
+#include <string.h>
+
+enum {
+	IPV4_BYTES = 20,
+	IPV6_BYTES = 40,
+	UDP_BYTES = 8,
+	BTH_BYTES = 12,
+	IPV4_COVERED_BYTES = IPV4_BYTES + UDP_BYTES + BTH_BYTES,
+	IPV6_COVERED_BYTES = IPV6_BYTES + UDP_BYTES + BTH_BYTES
+};
+
+/* UDP checksum and BTH byte 4. */
+static inline void mask_transport(uint8_t *udp)
+{
+	memset(udp + 6, 0xFF, 2);
+	udp[UDP_BYTES + 4] = 0xFF;
+}
+
+/* Sets the changeable fields of a copied header to ones. */
+static inline void mask_ipv4(uint8_t *ip)
+{
+	ip[1] = 0xFF;
+	ip[8] = 0xFF;
+	memset(ip + 10, 0xFF, 2);
+	mask_transport(ip + IPV4_BYTES);
+}
+
+static inline void mask_ipv6(uint8_t *ip)
+{
+	ip[0] |= 0x0F;
+	memset(ip + 1, 0xFF, 3);
+	ip[7] = 0xFF;
+	mask_transport(ip + IPV6_BYTES);
+}
+
+static inline int is_ipv4(const uint8_t *ip)
+{
+	return ip[0] >> 4 == 4;
+}
+
+uint32_t wire_icrc_continue(uint32_t crc, const void *data, uint64_t bytes)
+{
+	return crc32_gzip_refl(crc, data, bytes);
+}
+
+uint32_t wire_icrc_headers(const uint8_t *ip, uint32_t bytes)
+{
+	uint8_t copy[WIRE_ICRC_HEADERS_MAX_BYTES];
+
+	assert(bytes <= sizeof(copy));
+	assert(bytes >= (is_ipv4(ip) ? IPV4_COVERED_BYTES : IPV6_COVERED_BYTES));
+	memcpy(copy, ip, bytes);
+	if (is_ipv4(ip))
+		mask_ipv4(copy);
+	else
+		mask_ipv6(copy);
+	return crc32_gzip_refl(WIRE_ICRC_START, copy, bytes);
+}
+
+/* Only what has masked fields is copied, with a size the compiler knows: this runs once a packet. */
+uint32_t wire_icrc_frame(const uint8_t *ip, uint32_t bytes)
+{
+	uint8_t copy[IPV6_COVERED_BYTES];
+	uint32_t covered;
+
+	if (is_ipv4(ip)) {
+		covered = IPV4_COVERED_BYTES;
+		assert(bytes >= covered);
+		memcpy(copy, ip, IPV4_COVERED_BYTES);
+		mask_ipv4(copy);
+	} else {
+		covered = IPV6_COVERED_BYTES;
+		assert(bytes >= covered);
+		memcpy(copy, ip, IPV6_COVERED_BYTES);
+		mask_ipv6(copy);
+	}
+	return crc32_gzip_refl(crc32_gzip_refl(WIRE_ICRC_START, copy, covered), ip + covered, bytes - covered);
+}

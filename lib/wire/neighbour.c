@@ -1,0 +1,349 @@
+/* neighbour.c - ARP, neighbour discovery and echo: read and written (W-8) */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "wire/neighbour.h"
+
+#include <string.h>
+
+#include "wire/bytes.h"
+#include "wire/encap.h"
+
+enum {
+	ETHERNET_BYTES = 14,
+	VLAN_BYTES = 4,
+	ARP_BYTES = 28,
+	IPV4_BYTES = 20,
+	IPV6_BYTES = 40,
+	ICMP_BYTES = 8,
+	DISCOVERY_BYTES = 24, /* ICMPv6 header, flags, target */
+	LINK_OPTION_BYTES = 8,
+	ETHERTYPE_ARP = 0x0806,
+	ETHERTYPE_VLAN = 0x8100,
+	ETHERTYPE_IPV6 = 0x86DD,
+	PROTO_ICMP6 = 58,
+	ARP_REQUEST = 1,
+	ARP_REPLY = 2,
+	ICMP_ECHO_REPLY = 0,
+	ICMP_ECHO_REQUEST = 8,
+	ICMP6_ECHO_REQUEST = 128,
+	ICMP6_ECHO_REPLY = 129,
+	ICMP6_SOLICITATION = 135,
+	ICMP6_ADVERTISEMENT = 136,
+	ADVERTISEMENT_SOLICITED = 0x40,
+	ADVERTISEMENT_OVERRIDE = 0x20,
+	OPTION_SOURCE_LINK = 1,
+	OPTION_TARGET_LINK = 2,
+	DISCOVERY_HOP_LIMIT = 255, /* proves that no router has forwarded the message */
+	ECHO_HOP_LIMIT = 64
+};
+
+/* Ethernet, type and lengths of ARP for IPv4. */
+static const uint8_t arp_fixed[6] = { 0, 1, 0x08, 0x00, 6, 4 };
+static const uint8_t all_nodes[16] = { 0xFF, 0x02, [15] = 1 };
+static const uint8_t unspecified[16];
+
+static void map_ipv4(uint8_t addr[16], const uint8_t *ipv4)
+{
+	memset(addr, 0, 10);
+	memset(addr + 10, 0xFF, 2);
+	memcpy(addr + 12, ipv4, 4);
+}
+
+/* A MAC that one station can have. A reply that teaches another one would poison the cache. */
+static bool mac_is_station(const uint8_t *mac)
+{
+	return !(mac[0] & 1) && (load_be16(mac) != 0 || load_be32(mac + 2) != 0);
+}
+
+static bool ipv4_is_host(const uint8_t *addr)
+{
+	return addr[0] < 0xE0 && addr[0] != 127 && addr[0] != 0;
+}
+
+static uint16_t icmp6_sum(const uint8_t *ip, const uint8_t *icmp, uint32_t bytes)
+{
+	return wire_encap_sum(wire_encap_sum(0, ip + 8, 32) + bytes + PROTO_ICMP6, icmp, bytes);
+}
+
+static bool parse_arp(const uint8_t *arp, uint32_t bytes, struct wire_neighbour *neighbour)
+{
+	uint16_t operation;
+
+	if (bytes < ARP_BYTES || memcmp(arp, arp_fixed, sizeof(arp_fixed)) != 0 || !mac_is_station(arp + 8))
+		return false;
+	operation = load_be16(arp + 6);
+	neighbour->has_sender_mac = true;
+	memcpy(neighbour->sender_mac, arp + 8, 6);
+	map_ipv4(neighbour->sender, arp + 14);
+	if (operation == ARP_REQUEST) {
+		neighbour->kind = WIRE_NEIGHBOUR_REQUEST;
+		neighbour->probe = load_be32(arp + 14) == 0;
+		map_ipv4(neighbour->target, arp + 24);
+		return ipv4_is_host(arp + 24) && (neighbour->probe || ipv4_is_host(arp + 14));
+	}
+	if (operation == ARP_REPLY) {
+		neighbour->kind = WIRE_NEIGHBOUR_REPLY;
+		neighbour->solicited = memcmp(arp + 14, arp + 24, 4) != 0;
+		memcpy(neighbour->target, neighbour->sender, 16);
+		return ipv4_is_host(arp + 14);
+	}
+	return false;
+}
+
+static bool parse_icmp(const uint8_t *ip, struct wire_neighbour *neighbour)
+{
+	uint32_t bytes = load_be16(ip + 2) - (uint32_t)IPV4_BYTES;
+	const uint8_t *icmp = ip + IPV4_BYTES;
+
+	if (bytes < ICMP_BYTES || icmp[0] != ICMP_ECHO_REQUEST || icmp[1] != 0 ||
+	    wire_encap_sum(0, icmp, bytes) != 0xFFFF)
+		return false;
+	neighbour->kind = WIRE_NEIGHBOUR_ECHO;
+	return ipv4_is_host(ip + 12);
+}
+
+/* Reads the link-layer address of the wanted type. False: the options are malformed. */
+static bool parse_options(const uint8_t *p, uint32_t bytes, uint8_t wanted, struct wire_neighbour *neighbour)
+{
+	uint32_t option_bytes;
+
+	for (; bytes > 0; p += option_bytes, bytes -= option_bytes) {
+		if (bytes < 8 || p[1] == 0 || p[1] * 8u > bytes)
+			return false;
+		option_bytes = p[1] * 8u;
+		if (p[0] != wanted || option_bytes != LINK_OPTION_BYTES)
+			continue;
+		if (!mac_is_station(p + 2))
+			return false;
+		neighbour->has_sender_mac = true;
+		memcpy(neighbour->sender_mac, p + 2, 6);
+	}
+	return true;
+}
+
+/* The last 3 bytes of a solicited-node group are those of the address asked for. */
+static void solicited_node(uint8_t group[16], const uint8_t target[16])
+{
+	static const uint8_t prefix[13] = { 0xFF, 0x02, [11] = 1, [12] = 0xFF };
+
+	memcpy(group, prefix, sizeof(prefix));
+	memcpy(group + 13, target + 13, 3);
+}
+
+static bool parse_solicitation(const uint8_t *ip, const uint8_t *icmp, uint32_t bytes,
+			       struct wire_neighbour *neighbour)
+{
+	uint8_t group[16];
+
+	neighbour->kind = WIRE_NEIGHBOUR_REQUEST;
+	neighbour->probe = memcmp(ip + 8, unspecified, 16) == 0;
+	memcpy(neighbour->target, icmp + 8, 16);
+	if (!parse_options(icmp + DISCOVERY_BYTES, bytes - DISCOVERY_BYTES, OPTION_SOURCE_LINK, neighbour))
+		return false;
+	if (!neighbour->probe)
+		return true;
+	solicited_node(group, neighbour->target);
+	return memcmp(ip + 24, group, 16) == 0 && !neighbour->has_sender_mac;
+}
+
+static bool parse_advertisement(const uint8_t *ip, const uint8_t *icmp, uint32_t bytes,
+				struct wire_neighbour *neighbour)
+{
+	neighbour->kind = WIRE_NEIGHBOUR_REPLY;
+	neighbour->solicited = (icmp[4] & ADVERTISEMENT_SOLICITED) != 0;
+	memcpy(neighbour->target, icmp + 8, 16);
+	if (neighbour->solicited && ip[24] == 0xFF)
+		return false;
+	return parse_options(icmp + DISCOVERY_BYTES, bytes - DISCOVERY_BYTES, OPTION_TARGET_LINK, neighbour);
+}
+
+static bool parse_icmp6(const uint8_t *ip, struct wire_neighbour *neighbour)
+{
+	const uint8_t *icmp = ip + IPV6_BYTES;
+	uint32_t bytes = load_be16(ip + 4);
+
+	if (bytes < ICMP_BYTES || icmp[1] != 0 || icmp6_sum(ip, icmp, bytes) != 0xFFFF)
+		return false;
+	if (icmp[0] == ICMP6_ECHO_REQUEST) {
+		neighbour->kind = WIRE_NEIGHBOUR_ECHO;
+		return memcmp(ip + 8, unspecified, 16) != 0;
+	}
+	if (bytes < DISCOVERY_BYTES || ip[7] != DISCOVERY_HOP_LIMIT || icmp[8] == 0xFF)
+		return false;
+	if (icmp[0] == ICMP6_SOLICITATION)
+		return parse_solicitation(ip, icmp, bytes, neighbour);
+	return icmp[0] == ICMP6_ADVERTISEMENT && parse_advertisement(ip, icmp, bytes, neighbour);
+}
+
+bool wire_neighbour_parse(const uint8_t *frame, uint32_t bytes, struct wire_neighbour *neighbour)
+{
+	struct wire_encap encap;
+	enum wire_frame kind = wire_encap_parse(frame, bytes, true, &encap);
+	const uint8_t *start = frame + encap.ip_offset;
+	bool good = false;
+
+	*neighbour = (struct wire_neighbour){ .vlan = encap.vlan, .vlan_tci = encap.vlan_tci };
+	memcpy(neighbour->sender_mac, encap.source_mac, 6);
+	memcpy(neighbour->sender, encap.source, 16);
+	memcpy(neighbour->target, encap.dest, 16);
+	if (kind == WIRE_FRAME_ARP)
+		good = parse_arp(start, bytes - encap.ip_offset, neighbour);
+	else if (kind == WIRE_FRAME_ICMP)
+		good = parse_icmp(start, neighbour);
+	else if (kind == WIRE_FRAME_ICMP6)
+		good = parse_icmp6(start, neighbour);
+	if (!good || !mac_is_station(neighbour->sender_mac)) {
+		neighbour->kind = WIRE_NEIGHBOUR_NONE;
+		return false;
+	}
+	return true;
+}
+
+static uint8_t *build_ethernet(const uint8_t *dest_mac, const uint8_t *our_mac, uint16_t ethertype, uint8_t *out)
+{
+	memcpy(out, dest_mac, 6);
+	memcpy(out + 6, our_mac, 6);
+	store_be16(out + 12, ethertype);
+	return out + ETHERNET_BYTES;
+}
+
+/* A MAC of NULL is written as zeros: it is the question. */
+static uint32_t build_arp(uint16_t operation, const uint8_t *our_mac, const uint8_t *our_addr,
+			  const uint8_t *target_mac, const uint8_t *target, uint8_t *out)
+{
+	static const uint8_t broadcast[6] = { 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF };
+	uint8_t *arp = build_ethernet(target_mac ? target_mac : broadcast, our_mac, ETHERTYPE_ARP, out);
+
+	memcpy(arp, arp_fixed, sizeof(arp_fixed));
+	store_be16(arp + 6, operation);
+	memcpy(arp + 8, our_mac, 6);
+	memcpy(arp + 14, our_addr + 12, 4);
+	if (target_mac)
+		memcpy(arp + 18, target_mac, 6);
+	else
+		memset(arp + 18, 0, 6);
+	memcpy(arp + 24, target + 12, 4);
+	return ETHERNET_BYTES + ARP_BYTES;
+}
+
+/* One discovery message: type, its flags, its target and our MAC as the option that fits the type. */
+struct discovery {
+	const uint8_t *dest_mac;
+	const uint8_t *dest;
+	const uint8_t *target;
+	uint8_t type;
+	uint8_t flags;
+	uint8_t option;
+};
+
+static uint32_t build_discovery(const struct discovery *message, const uint8_t *our_mac, const uint8_t *our_addr,
+				uint8_t *out)
+{
+	const uint32_t bytes = DISCOVERY_BYTES + LINK_OPTION_BYTES;
+	uint8_t *ip = build_ethernet(message->dest_mac, our_mac, ETHERTYPE_IPV6, out);
+	uint8_t *icmp = ip + IPV6_BYTES;
+
+	store_be32(ip, 6u << 28);
+	store_be16(ip + 4, (uint16_t)bytes);
+	ip[6] = PROTO_ICMP6;
+	ip[7] = DISCOVERY_HOP_LIMIT;
+	memcpy(ip + 8, our_addr, 16);
+	memcpy(ip + 24, message->dest, 16);
+	memset(icmp, 0, 8);
+	icmp[0] = message->type;
+	icmp[4] = message->flags;
+	memcpy(icmp + 8, message->target, 16);
+	icmp[24] = message->option;
+	icmp[25] = LINK_OPTION_BYTES / 8;
+	memcpy(icmp + 26, our_mac, 6);
+	store_be16(icmp + 2, (uint16_t)~icmp6_sum(ip, icmp, bytes));
+	return ETHERNET_BYTES + IPV6_BYTES + bytes;
+}
+
+/* The Ethernet group of an IPv6 multicast group. */
+static void multicast_mac(uint8_t mac[6], const uint8_t group[16])
+{
+	mac[0] = 0x33;
+	mac[1] = 0x33;
+	memcpy(mac + 2, group + 12, 4);
+}
+
+uint32_t wire_neighbour_request(const uint8_t our_mac[6], const uint8_t our_addr[16], const uint8_t target[16],
+				uint8_t *out)
+{
+	uint8_t group[16], mac[6];
+	struct discovery message = { .dest_mac = mac, .dest = group, .target = target, .type = ICMP6_SOLICITATION,
+		.option = OPTION_SOURCE_LINK };
+
+	if (encap_addr_is_ipv4(target))
+		return build_arp(ARP_REQUEST, our_mac, our_addr, NULL, target, out);
+	solicited_node(group, target);
+	multicast_mac(mac, group);
+	return build_discovery(&message, our_mac, our_addr, out);
+}
+
+uint32_t wire_neighbour_reply(const uint8_t our_mac[6], const uint8_t our_addr[16],
+			      const struct wire_neighbour *request, const uint8_t dest_mac[6], uint8_t *out)
+{
+	uint8_t all_nodes_mac[6];
+	struct discovery message = { .dest_mac = dest_mac, .dest = request->sender, .target = our_addr,
+		.type = ICMP6_ADVERTISEMENT, .flags = ADVERTISEMENT_SOLICITED | ADVERTISEMENT_OVERRIDE,
+		.option = OPTION_TARGET_LINK };
+	uint32_t bytes;
+
+	if (encap_addr_is_ipv4(our_addr)) {
+		bytes = build_arp(ARP_REPLY, our_mac, our_addr, dest_mac, request->sender, out);
+	} else {
+		if (request->probe) {
+			multicast_mac(all_nodes_mac, all_nodes);
+			message.dest_mac = all_nodes_mac;
+			message.dest = all_nodes;
+			message.flags = ADVERTISEMENT_OVERRIDE;
+		}
+		bytes = build_discovery(&message, our_mac, our_addr, out);
+	}
+	return request->vlan ? wire_neighbour_tag(out, bytes, request->vlan_tci) : bytes;
+}
+
+uint32_t wire_neighbour_tag(uint8_t *frame, uint32_t bytes, uint16_t vlan_tci)
+{
+	memmove(frame + 12 + VLAN_BYTES, frame + 12, bytes - 12);
+	store_be16(frame + 12, ETHERTYPE_VLAN);
+	store_be16(frame + 14, vlan_tci);
+	return bytes + VLAN_BYTES;
+}
+
+static void swap_bytes(uint8_t *a, uint8_t *b, uint32_t bytes)
+{
+	uint8_t kept[16];
+
+	memcpy(kept, a, bytes);
+	memcpy(a, b, bytes);
+	memcpy(b, kept, bytes);
+}
+
+void wire_neighbour_echo_reply(uint8_t *frame, uint32_t bytes)
+{
+	uint8_t *ip = frame + ETHERNET_BYTES, *icmp;
+
+	(void)bytes; /* the parser has checked that the IP length fits them */
+	if (load_be16(frame + 12) == ETHERTYPE_VLAN)
+		ip += VLAN_BYTES;
+	swap_bytes(frame, frame + 6, 6);
+	if (ip[0] >> 4 == 4) {
+		icmp = ip + IPV4_BYTES;
+		swap_bytes(ip + 12, ip + 16, 4);
+		ip[8] = ECHO_HOP_LIMIT;
+		store_be16(ip + 10, 0);
+		store_be16(ip + 10, (uint16_t)~wire_encap_sum(0, ip, IPV4_BYTES));
+		icmp[0] = ICMP_ECHO_REPLY;
+		store_be16(icmp + 2, 0);
+		store_be16(icmp + 2, (uint16_t)~wire_encap_sum(0, icmp, load_be16(ip + 2) - (uint32_t)IPV4_BYTES));
+	} else {
+		icmp = ip + IPV6_BYTES;
+		swap_bytes(ip + 8, ip + 24, 16);
+		ip[7] = ECHO_HOP_LIMIT;
+		icmp[0] = ICMP6_ECHO_REPLY;
+		store_be16(icmp + 2, 0);
+		store_be16(icmp + 2, (uint16_t)~icmp6_sum(ip, icmp, load_be16(ip + 4)));
+	}
+}

@@ -1,0 +1,176 @@
+/* print.c - a packet as one line of text */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "wire/print.h"
+
+#include <arpa/inet.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Text that grows in a buffer and stops at its end. */
+struct line {
+	char *out;
+	size_t bytes;
+	size_t used;
+};
+
+__attribute__((format(printf, 2, 3))) static void append(struct line *line, const char *format, ...)
+{
+	va_list args;
+	int wanted;
+
+	va_start(args, format);
+	wanted = vsnprintf(line->out + line->used, line->bytes - line->used, format, args);
+	va_end(args);
+	if (wanted < 0)
+		return;
+	line->used += (size_t)wanted;
+	if (line->used > line->bytes - 1)
+		line->used = line->bytes - 1;
+}
+
+enum { SYNDROME_ACK = 0, SYNDROME_RNR = 1, SYNDROME_NAK = 3 };
+
+/* What an acknowledge is called: by its syndrome. */
+static const char *acknowledge_name(uint8_t syndrome)
+{
+	static const char *const naks[32] = {
+		[0] = "NAK_SEQUENCE",
+		[1] = "NAK_INVALID_REQUEST",
+		[2] = "NAK_REMOTE_ACCESS",
+		[3] = "NAK_REMOTE_OPERATIONAL",
+		[4] = "NAK_INVALID_RD",
+	};
+
+	switch (syndrome >> 5) {
+	case SYNDROME_ACK:
+		return "ACK";
+	case SYNDROME_RNR:
+		return "RNR_NAK";
+	case SYNDROME_NAK:
+		return naks[syndrome & 31] ? naks[syndrome & 31] : "NAK_RESERVED";
+	default:
+		return "SYNDROME_RESERVED";
+	}
+}
+
+static void append_flags(struct line *line, uint8_t flags)
+{
+	if (flags & WIRE_SOLICITED)
+		append(line, " solicited");
+	if (flags & WIRE_MIGREQ)
+		append(line, " migreq");
+	if (flags & WIRE_ACKREQ)
+		append(line, " ackreq");
+	if (flags & WIRE_FECN)
+		append(line, " fecn");
+	if (flags & WIRE_BECN)
+		append(line, " becn");
+}
+
+/* named: the syndrome is already said by the name of the packet, where it has one. */
+static void append_aeth(struct line *line, const struct wire_packet *packet, bool named)
+{
+	uint32_t low = packet->syndrome & 31;
+
+	if (packet->syndrome >> 5 == SYNDROME_ACK)
+		append(line, " credit=%" PRIu32, low);
+	else if (named && packet->syndrome >> 5 == SYNDROME_RNR)
+		append(line, " timer=%" PRIu32, low);
+	else if (!named || packet->syndrome >> 5 != SYNDROME_NAK || low > 4)
+		append(line, " syndrome=0x%02x", packet->syndrome);
+	append(line, " msn=%" PRIu32, packet->msn);
+}
+
+static void append_extensions(struct line *line, const struct wire_opcode_row *row,
+			      const struct wire_packet *packet)
+{
+	if (row->deth)
+		append(line, " qkey=0x%08" PRIx32 " source_qp=0x%06" PRIx32, packet->qkey, packet->source_qpn);
+	if (row->feth)
+		append(line, " flush=0x%08" PRIx32, packet->feth);
+	if (row->reth || row->atomic)
+		append(line, " va=0x%" PRIx64 " rkey=0x%08" PRIx32, packet->va, packet->rkey);
+	if (row->reth)
+		append(line, " len=%" PRIu32, packet->dma_length);
+	if (packet->opcode == OP_COMPARE_SWAP)
+		append(line, " compare=0x%" PRIx64 " swap=0x%" PRIx64, packet->compare, packet->swap_add);
+	if (packet->opcode == OP_FETCH_ADD)
+		append(line, " add=0x%" PRIx64, packet->swap_add);
+	if (row->aeth)
+		append_aeth(line, packet, row->kind == WIRE_KIND_ACKNOWLEDGE);
+	if (row->atomic_ack)
+		append(line, " original=0x%" PRIx64, packet->original);
+	if (row->immdt)
+		append(line, " imm=0x%08" PRIx32, packet->imm);
+	if (row->ieth)
+		append(line, " invalidate=0x%08" PRIx32, packet->invalidate_key);
+}
+
+char *wire_print_packet(const struct wire_packet *packet, char *out, size_t out_bytes)
+{
+	const struct wire_opcode_row *row = wire_opcode(packet->opcode);
+	struct line line = { out, out_bytes, 0 };
+
+	append(&line, "%s qp=0x%06" PRIx32 " psn=%" PRIu32,
+	       row->kind == WIRE_KIND_ACKNOWLEDGE ? acknowledge_name(packet->syndrome) : row->name,
+	       packet->dest_qpn, packet->psn);
+	append_flags(&line, packet->flags);
+	append_extensions(&line, row, packet);
+	if (row->kind == WIRE_KIND_RESERVED)
+		append(&line, " opcode=0x%02x", packet->opcode);
+	if (row->payload || row->kind == WIRE_KIND_RESERVED || packet->payload_bytes != 0)
+		append(&line, " bytes=%" PRIu32, packet->payload_bytes);
+	if (packet->pad_bytes != packet_pad_bytes(packet->payload_bytes))
+		append(&line, " pad=%u", packet->pad_bytes);
+	return out;
+}
+
+static void append_addr(struct line *line, const uint8_t addr[16])
+{
+	char text[INET6_ADDRSTRLEN];
+
+	if (encap_addr_is_ipv4(addr))
+		inet_ntop(AF_INET, addr + 12, text, sizeof(text));
+	else
+		inet_ntop(AF_INET6, addr, text, sizeof(text));
+	append(line, "%s", text);
+}
+
+char *wire_print_encap(const struct wire_encap *encap, char *out, size_t out_bytes)
+{
+	struct line line = { out, out_bytes, 0 };
+
+	append_addr(&line, encap->source);
+	append(&line, " > ");
+	append_addr(&line, encap->dest);
+	if (encap->vlan)
+		append(&line, " vlan=%u", encap->vlan_tci & 0xFFFu);
+	return out;
+}
+
+const char *wire_print_frame(enum wire_frame frame)
+{
+	switch (frame) {
+	case WIRE_FRAME_ROCE:
+		return "roce";
+	case WIRE_FRAME_ARP:
+		return "arp";
+	case WIRE_FRAME_ICMP:
+		return "icmp";
+	case WIRE_FRAME_ICMP6:
+		return "icmp6";
+	case WIRE_FRAME_OTHER:
+		return "other";
+	case WIRE_FRAME_FRAGMENT:
+		return "fragment";
+	case WIRE_FRAME_IP_HEADER:
+		return "ip_header";
+	case WIRE_FRAME_UDP_CHECKSUM:
+		return "udp_checksum";
+	case WIRE_FRAME_TRUNCATED:
+		return "truncated";
+	}
+	return "unknown";
+}
