@@ -1,0 +1,153 @@
+# guest.py - a network namespace with a tap, and a running guest behind it
+# SPDX-License-Identifier: BSD-3-Clause
+import atexit
+import ctypes
+import itertools
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+
+NAMESPACE_PREFIX = "uroce-interop-"
+TAP = "guest0"
+MTU = 4200
+HOST_IP = "10.9.0.1"
+GUEST_IP = "10.9.0.2"
+BOOT_SECONDS = 180
+PR_SET_PDEATHSIG = 1
+
+
+def die_with_parent():
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+class Network:
+    """An own namespace, so that nothing of the machine's network is touched; it goes away with the harness."""
+
+    def __init__(self):
+        self.remove_stale()
+        self.name = f"{NAMESPACE_PREFIX}{os.getpid()}"
+        self._ip("netns", "add", self.name)
+        atexit.register(self.close)
+        # The kernel's own IPv6 would answer for link-local addresses on the tap.
+        for step in (f"ip tuntap add {TAP} mode tap", f"echo 1 > /proc/sys/net/ipv6/conf/{TAP}/disable_ipv6",
+                     f"ip link set {TAP} mtu {MTU} up", f"ip addr add {HOST_IP}/24 dev {TAP}", "ip link set lo up"):
+            subprocess.run(self.inside("sh", "-ec", step), check=True)
+
+    @staticmethod
+    def _ip(*words):
+        subprocess.run(["ip", *words], check=True)
+
+    @classmethod
+    def remove_stale(cls):
+        """Namespaces of harnesses that were killed."""
+        listing = subprocess.run(["ip", "netns", "list"], stdout=subprocess.PIPE, text=True).stdout
+        for pid in re.findall(rf"^{NAMESPACE_PREFIX}(\d+)", listing, re.MULTILINE):
+            if not os.path.exists(f"/proc/{pid}"):
+                cls._ip("netns", "del", NAMESPACE_PREFIX + pid)
+
+    def inside(self, *command):
+        return ["ip", "netns", "exec", self.name, *command]
+
+    def listens(self, port):
+        table = subprocess.run(self.inside("cat", "/proc/net/tcp", "/proc/net/tcp6"), stdout=subprocess.PIPE,
+                               text=True).stdout
+        return re.search(rf":{port:04X} [0-9A-F]+:0000 0A ", table) is not None
+
+    def close(self):
+        atexit.unregister(self.close)
+        subprocess.run(["ip", "netns", "del", self.name])
+
+
+class Answer:
+    """What a command in the guest came to: filled in when it ends."""
+
+    def __init__(self):
+        self.ended = threading.Event()
+        self.status, self.output = None, ""
+
+    def wait(self, seconds):
+        """Status, or None when nothing came back in time."""
+        self.ended.wait(seconds)
+        return self.status
+
+
+class Guest:
+    def __init__(self, network, kernel, image, memory_mib=512):
+        self.scratch = tempfile.mkdtemp(prefix="uroce-guest-")
+        self.answers, self.ids = {}, itertools.count(1)
+        control = self.scratch + "/control"
+        command = network.inside(
+            "qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "1", "-m", str(memory_mib),
+            "-nographic", "-no-reboot", "-nodefaults", "-kernel", kernel, "-initrd", image,
+            "-append", f"console=ttyS0 panic=-1 quiet guest_ip={GUEST_IP}/24",
+            "-netdev", f"tap,id=net,ifname={TAP},script=no,downscript=no",
+            "-device", f"virtio-net-pci,netdev=net,mac=52:54:00:00:00:02,host_mtu={MTU},romfile=",
+            "-serial", f"file:{self.scratch}/console", "-serial", f"unix:{control},server=on,wait=off")
+        with open(self.scratch + "/qemu", "w") as log:
+            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                            start_new_session=True, preexec_fn=die_with_parent)
+        atexit.register(self.close)
+        self._wait_for_boot()
+        self.line = socket.socket(socket.AF_UNIX)
+        self.line.connect(control)
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _log(self, name):
+        path = f"{self.scratch}/{name}"
+        return open(path, errors="replace").read() if os.path.exists(path) else ""
+
+    def _wait_for_boot(self):
+        end = time.monotonic() + BOOT_SECONDS
+        while "GUEST-IS-UP" not in self._log("console"):
+            if self.process.poll() is not None or time.monotonic() > end:
+                logs = (self._log("console") + self._log("qemu"))[-2000:]
+                self.close()
+                raise RuntimeError(f"the guest did not come up:\n{logs}")
+            time.sleep(0.2)
+
+    def _read(self):
+        """Takes the answers apart as they come (see guest-init.sh)."""
+        answer = None
+        try:
+            for raw in self.line.makefile("rb"):
+                text = raw.decode(errors="replace")
+                begin, end = re.match(r"BEGIN (\d+)$", text), re.match(r"END (\d+) (\d+)$", text)
+                if begin:
+                    answer = self.answers.get(int(begin.group(1)))
+                elif answer and end:
+                    answer.status = int(end.group(2))
+                    answer.ended.set()
+                    answer = None
+                elif answer:
+                    answer.output += text
+        except OSError:
+            pass  # closed with the guest
+
+    def start(self, command, seconds):
+        """Begin a command, which the guest ends after so many seconds at the latest."""
+        number, answer = next(self.ids), Answer()
+        self.answers[number] = answer
+        self.line.sendall(f"{number} {seconds} {command}\n".encode())
+        return answer
+
+    def run(self, command, seconds=20):
+        """Returns status and output; the status is None when the guest does not answer any more."""
+        answer = self.start(command, seconds)
+        return answer.wait(seconds + 10), answer.output.strip()
+
+    def close(self):
+        atexit.unregister(self.close)
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGTERM)
+            try:
+                self.process.wait(10)
+            except subprocess.TimeoutExpired:
+                os.killpg(self.process.pid, signal.SIGKILL)
+                self.process.wait()
+        shutil.rmtree(self.scratch, ignore_errors=True)

@@ -1,0 +1,131 @@
+# image.py - the guest's kernel and initial file system, built once and cached
+# SPDX-License-Identifier: BSD-3-Clause
+"""A Debian kernel of the release that runs here, with its Soft-RoCE modules, busybox, and the RDMA tools of this
+machine with their libraries. The cache lies outside the source tree and is rebuilt when what goes in changes."""
+import fcntl
+import glob
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+INIT = os.path.join(HERE, "guest-init.sh")
+MODULES = ["crc32_generic", "crc32_pclmul", "virtio_pci", "virtio_net", "ib_uverbs", "rdma_rxe"]
+TOOLS = ["flock", "ibv_rc_pingpong", "ibv_devinfo", "rdma", "ip"]
+SEARCH_PATH = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
+
+
+def cache_directory():
+    return os.environ.get("UROCE_INTEROP_DIR", "/var/tmp/uroce-interop")
+
+
+def text_of(*command):
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def kernel_package():
+    """The package behind the meta package linux-image-amd64."""
+    found = re.search(r"Depends: (linux-image-\S+)", text_of("apt-cache", "depends", "linux-image-amd64"))
+    if not found:
+        raise RuntimeError("apt-cache names no kernel behind linux-image-amd64; run: apt-get update")
+    return found.group(1)
+
+
+def fetch_kernel(package, into):
+    """Download and unpack, not install: the kernel of the machine stays as it is."""
+    scratch = into + ".part"
+    shutil.rmtree(scratch, ignore_errors=True)
+    os.makedirs(scratch)
+    done = subprocess.run(["apt-get", "download", "-q", package], cwd=scratch, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True)
+    if done.returncode:
+        raise RuntimeError(f"cannot download {package}: {done.stdout.strip()[-400:]}")
+    archive, = glob.glob(scratch + "/*.deb")
+    subprocess.run(["dpkg", "-x", archive, scratch], check=True)
+    os.remove(archive)
+    version = os.path.basename(glob.glob(scratch + "/lib/modules/*")[0])
+    subprocess.run(["depmod", "-b", scratch, version], check=True, env=dict(os.environ, PATH=SEARCH_PATH))
+    os.rename(scratch, into)
+
+
+def modules_in_order(kernel):
+    """Files of MODULES and of all they need, in an order that insmod can follow."""
+    version = os.path.basename(glob.glob(kernel + "/lib/modules/*")[0])
+    order = {}
+    for module in MODULES:
+        listing = subprocess.run(["modprobe", "-d", kernel, "-S", version, "--show-depends", module], check=True,
+                                 stdout=subprocess.PIPE, text=True, env=dict(os.environ, PATH=SEARCH_PATH)).stdout
+        order.update((line.split()[1], None) for line in listing.splitlines() if line.startswith("insmod "))
+    return list(order)
+
+
+def put(root, source, target):
+    os.makedirs(os.path.dirname(root + target), exist_ok=True)
+    shutil.copy(os.path.realpath(source), root + target)
+
+
+def put_with_libraries(root, source, target):
+    put(root, source, target)
+    linked = subprocess.run(["ldd", source], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
+    for library in re.findall(r"(/\S+\.so\S*)", linked):
+        put(root, library, library)
+
+
+def fill_root(root, kernel):
+    for directory in ("bin", "tools", "modules", "proc", "sys", "dev", "etc"):
+        os.makedirs(os.path.join(root, directory))
+    put(root, shutil.which("busybox", path=SEARCH_PATH), "/bin/busybox")
+    for applet in text_of("busybox", "--list").split():
+        if applet not in ("busybox", "ip"):
+            os.symlink("busybox", f"{root}/bin/{applet}")
+    files = modules_in_order(kernel)
+    for file in files:
+        put(root, file, "/modules/" + os.path.basename(file))
+    with open(root + "/modules/order", "w") as order:
+        order.writelines(os.path.basename(file) + "\n" for file in files)
+    for tool in TOOLS:
+        put_with_libraries(root, shutil.which(tool, path=SEARCH_PATH), "/tools/" + tool)
+    # libibverbs finds its provider by this file and loads it by this name.
+    provider, = glob.glob("/usr/lib/*/libibverbs/librxe-rdmav*.so")
+    put_with_libraries(root, provider, provider)
+    put(root, "/etc/libibverbs.d/rxe.driver", "/etc/libibverbs.d/rxe.driver")
+    put(root, INIT, "/init")
+    os.chmod(root + "/init", 0o755)
+
+
+def recipe(package):
+    """A short hash of all that decides what the image holds."""
+    versions = text_of("dpkg-query", "-W", "ibverbs-utils", "ibverbs-providers", "busybox-static", "iproute2")
+    digest = hashlib.sha256()
+    for name in (INIT, os.path.realpath(__file__)):
+        with open(name, "rb") as file:
+            digest.update(file.read())
+    digest.update((versions + package).encode())
+    return digest.hexdigest()[:16]
+
+
+def ready():
+    """Returns the paths of kernel and initial file system; builds them when they are not there yet."""
+    cache = cache_directory()
+    os.makedirs(cache, exist_ok=True)
+    with open(cache + "/lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        package = kernel_package()
+        kernel = f"{cache}/{package}"
+        if not os.path.isdir(kernel):
+            fetch_kernel(package, kernel)
+        image = f"{cache}/initrd-{recipe(package)}.gz"
+        if not os.path.exists(image):
+            for old in glob.glob(cache + "/initrd-*"):
+                os.remove(old)
+            root = cache + "/root"
+            shutil.rmtree(root, ignore_errors=True)
+            os.makedirs(root)
+            fill_root(root, kernel)
+            pack = f"find . | cpio -o -H newc --quiet | gzip -1 > '{image}.part'"
+            subprocess.run(["sh", "-ec", pack], check=True, cwd=root)
+            shutil.rmtree(root)
+            os.rename(image + ".part", image)
+        return glob.glob(kernel + "/boot/vmlinuz-*")[0], image
