@@ -28,6 +28,7 @@ struct uroce_qp_init_attr {
 	uint32_t max_send_sge;     /* 1 ... 16 */
 	uint32_t max_recv_sge;     /* 1 ... 16 */
 	uint32_t max_inline_data;  /* 0 ... 512 bytes */
+	uint32_t max_dest_rd_atomic; /* the most that modify may set: 0 ... 128 (memory is set aside for them) */
 	bool sq_sig_all;           /* every send request completes visibly */
 	int lcore;                 /* index of the owning lcore; -1: the engine chooses */
 };

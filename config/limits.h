@@ -1,0 +1,45 @@
+/* limits.h - every bound of the project, once, with the reason why it fits the others */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef LIMITS_H
+#define LIMITS_H
+
+#include <assert.h>
+
+/* What a user may ask for. */
+#define LIMIT_SGE 16u               /* pieces of a request */
+#define LIMIT_INLINE_BYTES 512u     /* inline data of a request (Q-2 wants 128) */
+#define LIMIT_QUEUE_DEPTH 32768u    /* entries of a send or receive queue */
+#define LIMIT_CQ_DEPTH (1u << 20)
+#define LIMIT_RD_ATOMIC 128u        /* outstanding READs and atomics, either way (S-11) */
+#define LIMIT_QPS (1u << 20)        /* per engine: the index part of a QPN */
+#define LIMIT_MRS (1u << 20)        /* per device: the index part of a key */
+#define LIMIT_MTU_BYTES 4096u
+#define LIMIT_MESSAGE_BYTES (1ull << 31) /* one message (P-4) */
+
+/* The protocol's own. */
+#define PSN_WINDOW (1u << 23)       /* PSNs outstanding (P-4) */
+
+/*
+ * New packets that a QP keeps in flight before it waits for an ACK. Below the rings of every port here, so
+ * that a healthy receiver is not overrun by one QP; AckReq is set twice per window (Q-5).
+ */
+#define WINDOW_PACKETS 256u
+
+/* The outbox of a turn. */
+#define OUTBOX_PACKETS 32u
+#define OUTBOX_SPANS 64u
+#define OUTBOX_COMPLETIONS 256u
+#define OUTBOX_EVENTS 16u
+#define OUTBOX_RECEIVE_COMPLETIONS 2u /* the most that receiving one packet must be able to add */
+
+/* The pipeline. */
+#define BURST 32u                   /* frames per rx and tx call */
+#define LIMIT_LCORES 64u
+#define LIMIT_PORT_ADDRS 8u
+
+static_assert(OUTBOX_SPANS >= 2 * LIMIT_SGE, "a packet gathered from a full list must fit, and one more");
+static_assert(OUTBOX_PACKETS >= BURST, "one outbox fills one tx burst");
+static_assert(WINDOW_PACKETS < PSN_WINDOW, "the practical window lies inside the protocol's");
+static_assert(OUTBOX_COMPLETIONS >= BURST * OUTBOX_RECEIVE_COMPLETIONS, "a burst of receives fits without a drain");
+
+#endif

@@ -1,0 +1,141 @@
+/* answer.c - the responder's packets: READ responses, atomic answers, ACKs and NAKs, in request order (S-14) */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "rc/codes.h"
+#include "rc/outbox.h"
+#include "rc/qp.h"
+#include "rc/verdict.h"
+
+static struct wire_packet *begin_packet(struct rc_qp *qp, uint8_t opcode, psn_t psn, struct rc_outbox *out)
+{
+	struct wire_packet *packet = outbox_packet_slot(out);
+
+	*packet = (struct wire_packet){
+		.opcode = opcode,
+		.psn = psn.v,
+		.dest_qpn = qp->dest_qpn,
+		.pkey = qp->pkey,
+	};
+	return packet;
+}
+
+static void add_acknowledge(struct rc_qp *qp, psn_t psn, uint8_t syndrome, struct rc_outbox *out)
+{
+	struct wire_packet *packet = begin_packet(qp, OP_ACKNOWLEDGE, psn, out);
+
+	packet->syndrome = syndrome;
+	packet->msn = qp->responder.msn;
+	outbox_take_packet(out);
+}
+
+static void add_atomic_answer(struct rc_qp *qp, const struct rc_replay_entry *entry, struct rc_outbox *out)
+{
+	struct wire_packet *packet = begin_packet(qp, OP_ATOMIC_ACKNOWLEDGE, entry->first_psn, out);
+
+	packet->syndrome = syndrome_make(SYNDROME_ACK, CREDIT_UNLIMITED);
+	packet->msn = entry->msn;
+	packet->original = entry->original;
+	outbox_take_packet(out);
+}
+
+static uint8_t read_opcode(bool first, bool last)
+{
+	if (first)
+		return last ? OP_READ_RESPONSE_ONLY : OP_READ_RESPONSE_FIRST;
+	return last ? OP_READ_RESPONSE_LAST : OP_READ_RESPONSE_MIDDLE;
+}
+
+/* The next packet of a READ's answer. false: its memory may no longer be read. */
+static bool add_read_response(struct rc_qp *qp, struct rc_replay_entry *entry, struct rc_outbox *out)
+{
+	bool first = psn_equal(entry->send_psn, entry->begin_psn);
+	bool last = psn_equal(psn_next(entry->send_psn), entry->end_psn);
+	uint64_t offset = (uint64_t)psn_distance(entry->send_psn, entry->first_psn) << qp->mtu_shift;
+	uint64_t left = entry->end_bytes - offset;
+	uint32_t bytes = left < qp->mtu_bytes ? (uint32_t)left : qp->mtu_bytes;
+	struct wire_packet *packet;
+	uint8_t *host = NULL;
+
+	/* S-4: each packet finds the key still valid */
+	if (bytes > 0 && rc_mr_check(qp->mrs, entry->rkey, qp->pd, entry->va + offset, bytes,
+				     UROCE_ACCESS_REMOTE_READ, &host) != MR_OK)
+		return false;
+	packet = begin_packet(qp, read_opcode(first, last), entry->send_psn, out);
+	packet->syndrome = syndrome_make(SYNDROME_ACK, CREDIT_UNLIMITED);
+	packet->msn = entry->msn;
+	packet->payload = host;
+	packet->payload_bytes = bytes;
+	packet->pad_bytes = (uint8_t)(-bytes & 3);
+	packet->span_count = bytes > 0;
+	outbox_take_packet(out);
+	entry->send_psn = psn_next(entry->send_psn);
+	return true;
+}
+
+/* A READ that may not go on: a NAK in place of the first response not sent; silence for a duplicate (K-RULE). */
+static void abandon_read(struct rc_qp *qp, struct rc_replay_entry *entry)
+{
+	const struct verdict_row *row = &rc_verdicts[VERDICT_ACCESS];
+	bool repeated = entry->repeated;
+	psn_t psn = entry->send_psn;
+
+	rc_replay_pop(&qp->replay);
+	if (repeated) {
+		qp->counters[CNT_REPLAY_KEY]++;
+		return;
+	}
+	rc_replay_reset(&qp->replay, qp->replay.depth); /* nothing behind it is answered any more */
+	qp->responder.ack_due = qp->responder.repeat_ack_due = false;
+	qp->responder.nak_due = true;
+	qp->responder.nak_syndrome = row->syndrome;
+	qp->responder.nak_psn = psn;
+	qp->counters[row->counter]++;
+	if (qp->state != UROCE_QPS_ERR)
+		rc_qp_enter_error(qp, row->event);
+}
+
+/* true: the queue is empty; false: no room. */
+static bool answer_queue(struct rc_qp *qp, struct rc_outbox *out)
+{
+	struct rc_replay_entry *entry;
+
+	while ((entry = rc_replay_head(&qp->replay)) != NULL) {
+		if (!outbox_has_packet_room(out))
+			return false;
+		if (entry->opcode != OP_READ_REQUEST) {
+			add_atomic_answer(qp, entry, out);
+			rc_replay_pop(&qp->replay);
+		} else if (!add_read_response(qp, entry, out)) {
+			abandon_read(qp, entry);
+		} else if (psn_equal(entry->send_psn, entry->end_psn)) {
+			rc_replay_pop(&qp->replay);
+		}
+	}
+	return true;
+}
+
+bool rc_responder_transmit(struct rc_qp *qp, struct rc_outbox *out)
+{
+	struct rc_responder *resp = &qp->responder;
+	psn_t newest = psn_previous(resp->epsn);
+
+	if (!answer_queue(qp, out))
+		return true;
+	if (resp->repeat_ack_due && (!resp->ack_due || !psn_equal(resp->repeat_psn, newest))) {
+		if (!outbox_has_packet_room(out))
+			return true;
+		add_acknowledge(qp, resp->repeat_psn, syndrome_make(SYNDROME_ACK, CREDIT_UNLIMITED), out);
+	}
+	resp->repeat_ack_due = false;
+	/* A NAK acknowledges everything before its PSN, so the ACK need not go along. */
+	if (resp->nak_due) {
+		if (!outbox_has_packet_room(out))
+			return true;
+		add_acknowledge(qp, resp->nak_psn, resp->nak_syndrome, out);
+	} else if (resp->ack_due) {
+		if (!outbox_has_packet_room(out))
+			return true;
+		add_acknowledge(qp, newest, syndrome_make(SYNDROME_ACK, CREDIT_UNLIMITED), out);
+	}
+	resp->nak_due = resp->ack_due = false;
+	return false;
+}

@@ -1,0 +1,177 @@
+/* completer.c - responses: acknowledge, place, notice what is missing, fail */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <string.h>
+
+#include "rc/codes.h"
+#include "rc/qp.h"
+
+/* What a final NAK does to the request that it names (K-REQ). */
+struct nak_row {
+	uint8_t status;  /* enum uroce_wc_status */
+	uint8_t counter; /* enum rc_counter */
+};
+
+static const struct nak_row nak_rows[NAK_CODES] = {
+	[NAK_INVALID_REQUEST] = { .status = UROCE_WC_REM_INV_REQ_ERR, .counter = CNT_REQ_REMOTE_INVALID_REQUEST },
+	[NAK_REMOTE_ACCESS] = { .status = UROCE_WC_REM_ACCESS_ERR, .counter = CNT_REQ_REMOTE_ACCESS_ERRORS },
+	[NAK_REMOTE_OPERATIONAL] = { .status = UROCE_WC_REM_OP_ERR, .counter = CNT_REQ_REMOTE_OPERATIONAL },
+};
+
+static bool syndrome_is_reserved(uint8_t syndrome)
+{
+	switch (syndrome_class(syndrome)) {
+	case SYNDROME_ACK:
+	case SYNDROME_RNR_NAK:
+		return false;
+	case SYNDROME_NAK:
+		return syndrome_value(syndrome) >= NAK_CODES;
+	}
+	return true;
+}
+
+/* Everything before `end` is acknowledged, unless an answer is missing in between. */
+static bool cover(struct rc_qp *qp, psn_t end, psn_t trigger, uint64_t now_ns)
+{
+	psn_t una = qp->win.una;
+	bool complete = rc_sendwin_cover(&qp->win, end);
+
+	if (!psn_equal(una, qp->win.una))
+		rc_retry_progress_made(qp, now_ns);
+	if (!complete)
+		rc_retry_answer_missing(qp, trigger, now_ns);
+	return complete;
+}
+
+static void receive_nak(struct rc_qp *qp, uint8_t syndrome, uint64_t now_ns)
+{
+	uint32_t code = syndrome_value(syndrome);
+
+	if (syndrome_class(syndrome) == SYNDROME_RNR_NAK) {
+		rc_retry_rnr_nak_arrived(qp, code, now_ns);
+	} else if (code == NAK_PSN_SEQUENCE) {
+		rc_retry_sequence_nak_arrived(qp, now_ns);
+	} else {
+		qp->counters[nak_rows[code].counter]++;
+		rc_qp_fail_send(qp, nak_rows[code].status, UROCE_CAUSE_REMOTE_NAK);
+	}
+}
+
+static void receive_acknowledge(struct rc_qp *qp, const struct wire_packet *packet, uint64_t now_ns)
+{
+	psn_t psn = psn_make(packet->psn);
+
+	if (syndrome_is_reserved(packet->syndrome)) { /* */
+		qp->counters[CNT_RESERVED_SYNDROME]++;
+		return;
+	}
+	if (syndrome_class(packet->syndrome) == SYNDROME_ACK)
+		cover(qp, psn_next(psn), psn, now_ns);
+	else if (cover(qp, psn, psn, now_ns)) /* a NAK acknowledges what is before it */
+		receive_nak(qp, packet->syndrome, now_ns);
+}
+
+/* Copies an answer into the request's buffers at offset. Nothing is written unless all of it may be. */
+static enum uroce_cause scatter(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint64_t offset, const uint8_t *data,
+				uint32_t bytes)
+{
+	uint8_t *places[LIMIT_SGE];
+	uint32_t lengths[LIMIT_SGE];
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < wqe->sge_count && bytes > 0; i++) {
+		const struct uroce_sge *sge = &wqe->sges[i];
+		enum rc_mr_verdict verdict;
+		uint32_t piece;
+
+		if (offset >= sge->length) {
+			offset -= sge->length;
+			continue;
+		}
+		piece = sge->length - (uint32_t)offset < bytes ? sge->length - (uint32_t)offset : bytes;
+		verdict = rc_mr_check(qp->mrs, sge->lkey, qp->pd, sge->addr + offset, piece, UROCE_ACCESS_LOCAL_WRITE,
+				      &places[count]);
+		if (verdict != MR_OK)
+			return verdict == MR_BAD_RANGE ? UROCE_CAUSE_LOCAL_RANGE : UROCE_CAUSE_LOCAL_KEY;
+		lengths[count++] = piece;
+		bytes -= piece;
+		offset = 0;
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		memcpy(places[i], data, lengths[i]);
+		data += lengths[i];
+	}
+	return UROCE_CAUSE_NONE;
+}
+
+/* Is the opcode right for this place in the stream, and the length? */
+static bool read_response_fits(const struct rc_qp *qp, const struct rc_send_wqe *wqe, const struct wire_packet *packet)
+{
+	const struct wire_opcode_row *op = wire_opcode(packet->opcode);
+	psn_t psn = psn_make(packet->psn);
+	uint32_t index = psn_distance(psn, wqe->first_psn);
+	uint64_t left = wqe->length_bytes - ((uint64_t)index << qp->mtu_shift);
+	bool last = index + 1 == wqe->psn_count;
+	bool begins = index == 0 || (qp->retry.rewound && psn_equal(qp->retry.rewind_psn, psn));
+
+	if (op->last != last || (op->first && !begins) || (!op->first && index == 0))
+		return false;
+	return packet->payload_bytes == (last ? left : qp->mtu_bytes);
+}
+
+static void answer_placed(struct rc_qp *qp, uint64_t now_ns)
+{
+	uint32_t acked = qp->win.acked;
+
+	rc_sendwin_answer(&qp->win);
+	if (qp->win.acked != acked)
+		qp->requester.answers_due--;
+	rc_retry_progress_made(qp, now_ns);
+}
+
+static void receive_answer(struct rc_qp *qp, const struct wire_packet *packet, uint64_t now_ns)
+{
+	const struct wire_opcode_row *op = wire_opcode(packet->opcode);
+	psn_t psn = psn_make(packet->psn);
+	const struct rc_send_wqe *wqe;
+	enum uroce_cause cause;
+	bool read = op->kind == WIRE_KIND_READ_RESPONSE;
+	uint64_t original = packet->original;
+
+	if (!cover(qp, psn, psn, now_ns))
+		return;
+	wqe = sendwin_slot(&qp->win, qp->win.acked);
+	if (!wqe_needs_answer(wqe) || read != (wqe->opcode == UROCE_WR_RDMA_READ) ||
+	    (op->aeth && syndrome_class(packet->syndrome) != SYNDROME_ACK) ||
+	    (read && !read_response_fits(qp, wqe, packet))) {
+		rc_qp_fail_send(qp, UROCE_WC_BAD_RESP_ERR, UROCE_CAUSE_BAD_RESPONSE);
+		return;
+	}
+	if (read)
+		cause = scatter(qp, wqe, (uint64_t)psn_distance(psn, wqe->first_psn) << qp->mtu_shift,
+				packet->payload, packet->payload_bytes);
+	else
+		cause = scatter(qp, wqe, 0, (const uint8_t *)&original, sizeof(original));
+	if (cause != UROCE_CAUSE_NONE)
+		rc_qp_fail_send(qp, UROCE_WC_LOC_PROT_ERR, cause);
+	else
+		answer_placed(qp, now_ns);
+}
+
+void rc_completer_receive(struct rc_qp *qp, const struct wire_packet *packet, uint64_t now_ns)
+{
+	const struct wire_opcode_row *op = wire_opcode(packet->opcode);
+	psn_t psn = psn_make(packet->psn);
+
+	if (psn_distance(psn, qp->win.una) >= sendwin_outstanding(&qp->win)) { /* P-5 */
+		bool stale = psn_before(psn, qp->win.una);
+
+		qp->counters[stale ? CNT_STALE_RESPONSE : CNT_GHOST_RESPONSE]++;
+		return;
+	}
+	if (op->aeth)
+		qp->last_aeth = (uint32_t)packet->syndrome << 24 | packet->msn;
+	if (op->kind == WIRE_KIND_ACKNOWLEDGE)
+		receive_acknowledge(qp, packet, now_ns);
+	else
+		receive_answer(qp, packet, now_ns);
+}

@@ -1,0 +1,32 @@
+/* counters.h - counters as rows of counters.def */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef RC_COUNTERS_H
+#define RC_COUNTERS_H
+
+#include <stdint.h>
+
+/* Counters of a QP come first, then those of a port: one numbering for both. */
+enum rc_counter {
+#define COUNTER(symbol, name, sentence) CNT_##symbol,
+#define DROP(symbol, name, sentence)
+#include "rc/counters.def"
+#undef DROP
+	CNT_QP_COUNTERS,
+	CNT_BEFORE_DROPS = CNT_QP_COUNTERS - 1,
+#undef COUNTER
+#define COUNTER(symbol, name, sentence)
+#define DROP(symbol, name, sentence) CNT_DROP_##symbol,
+#include "rc/counters.def"
+#undef DROP
+#undef COUNTER
+	CNT_COUNTERS
+};
+
+struct rc_counter_row {
+	const char *name;
+	const char *sentence;
+};
+
+extern const struct rc_counter_row rc_counters[CNT_COUNTERS];
+
+#endif

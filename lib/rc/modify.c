@@ -1,0 +1,192 @@
+/* modify.c - the state table of a QP and its attributes */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+
+#include "rc/codes.h"
+#include "rc/qp.h"
+
+/* One legal transition. Attributes that are neither required nor optional are refused. */
+struct transition {
+	bool legal;
+	uint32_t required;
+	uint32_t optional;
+};
+
+/* start PSN and RNR timer have good defaults (P-2, R-2), so they are optional where verbs require them */
+#define RTR_REQUIRED                                                                                         \
+	(UROCE_QP_PATH | UROCE_QP_PATH_MTU | UROCE_QP_DEST_QPN | UROCE_QP_RQ_PSN | UROCE_QP_MAX_DEST_RD_ATOMIC)
+#define RTS_REQUIRED (UROCE_QP_TIMEOUT | UROCE_QP_RETRY_CNT | UROCE_QP_RNR_RETRY | UROCE_QP_MAX_RD_ATOMIC)
+#define RUNNING (UROCE_QP_ACCESS_FLAGS | UROCE_QP_MIN_RNR_TIMER)
+#define DRAINED                                                                                              \
+	(RUNNING | UROCE_QP_PATH | UROCE_QP_PKEY | UROCE_QP_TIMEOUT | UROCE_QP_RETRY_CNT |                   \
+	 UROCE_QP_RNR_RETRY | UROCE_QP_MAX_RD_ATOMIC)
+
+static const struct transition transitions[UROCE_QP_STATES][UROCE_QP_STATES] = {
+	[UROCE_QPS_RESET] = {
+		[UROCE_QPS_RESET] = { .legal = true },
+		[UROCE_QPS_INIT] = { .legal = true, .required = UROCE_QP_ACCESS_FLAGS, .optional = UROCE_QP_PKEY },
+		[UROCE_QPS_ERR] = { .legal = true },
+	},
+	[UROCE_QPS_INIT] = {
+		[UROCE_QPS_RESET] = { .legal = true },
+		[UROCE_QPS_INIT] = { .legal = true, .optional = UROCE_QP_ACCESS_FLAGS | UROCE_QP_PKEY },
+		[UROCE_QPS_RTR] = { .legal = true, .required = RTR_REQUIRED, .optional = RUNNING | UROCE_QP_PKEY },
+		[UROCE_QPS_ERR] = { .legal = true },
+	},
+	[UROCE_QPS_RTR] = {
+		[UROCE_QPS_RESET] = { .legal = true },
+		[UROCE_QPS_RTS] = { .legal = true, .required = RTS_REQUIRED, .optional = RUNNING | UROCE_QP_SQ_PSN },
+		[UROCE_QPS_ERR] = { .legal = true },
+	},
+	[UROCE_QPS_RTS] = {
+		[UROCE_QPS_RESET] = { .legal = true },
+		[UROCE_QPS_RTS] = { .legal = true, .optional = RUNNING },
+		[UROCE_QPS_SQD] = { .legal = true },
+		[UROCE_QPS_ERR] = { .legal = true },
+	},
+	[UROCE_QPS_SQD] = {
+		[UROCE_QPS_RESET] = { .legal = true },
+		[UROCE_QPS_RTS] = { .legal = true, .optional = RUNNING },
+		[UROCE_QPS_SQD] = { .legal = true, .optional = DRAINED },
+		[UROCE_QPS_ERR] = { .legal = true },
+	},
+	[UROCE_QPS_ERR] = {
+		[UROCE_QPS_RESET] = { .legal = true },
+		[UROCE_QPS_ERR] = { .legal = true },
+	},
+};
+
+/* The first attribute of mask whose value is out of range; 0 if all are right. */
+static uint32_t find_bad_value(const struct rc_qp *qp, const struct uroce_qp_attr *attr, uint32_t mask)
+{
+	const uint32_t remote = UROCE_ACCESS_REMOTE_WRITE | UROCE_ACCESS_REMOTE_READ | UROCE_ACCESS_REMOTE_ATOMIC;
+	const struct {
+		uint32_t bit;
+		bool bad;
+	} checks[] = {
+		{ UROCE_QP_ACCESS_FLAGS, (attr->access_flags & ~(remote | UROCE_ACCESS_LOCAL_WRITE)) != 0 },
+		{ UROCE_QP_PKEY, (attr->pkey & 0x7FFF) == 0 },
+		{ UROCE_QP_PATH_MTU, !mtu_is_valid(attr->path_mtu) || attr->path_mtu > qp->max_mtu_bytes },
+		{ UROCE_QP_DEST_QPN, attr->dest_qp_num < 2 || attr->dest_qp_num > PSN_MASK },
+		{ UROCE_QP_RQ_PSN, attr->rq_psn > PSN_MASK },
+		{ UROCE_QP_SQ_PSN, attr->sq_psn > PSN_MASK },
+		{ UROCE_QP_MAX_RD_ATOMIC, attr->max_rd_atomic > LIMIT_RD_ATOMIC },
+		{ UROCE_QP_MAX_DEST_RD_ATOMIC, attr->max_dest_rd_atomic > qp->replay.limit },
+		{ UROCE_QP_MIN_RNR_TIMER, attr->min_rnr_timer > 31 },
+		{ UROCE_QP_TIMEOUT, attr->timeout > 31 },
+		{ UROCE_QP_RETRY_CNT, attr->retry_cnt > 7 },
+		{ UROCE_QP_RNR_RETRY, attr->rnr_retry > 7 },
+		{ UROCE_QP_PATH, attr->path.flow_label > 0xFFFFF },
+	};
+
+	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
+		if ((mask & checks[i].bit) && checks[i].bad)
+			return checks[i].bit;
+	}
+	return 0;
+}
+
+static void apply_values(struct rc_qp *qp, const struct uroce_qp_attr *attr, uint32_t mask)
+{
+	if (mask & UROCE_QP_ACCESS_FLAGS)
+		qp->access = attr->access_flags;
+	if (mask & UROCE_QP_PKEY)
+		qp->pkey = attr->pkey;
+	if (mask & UROCE_QP_PATH_MTU) {
+		qp->mtu_bytes = attr->path_mtu;
+		qp->mtu_shift = (uint8_t)__builtin_ctz(attr->path_mtu);
+	}
+	if (mask & UROCE_QP_DEST_QPN)
+		qp->dest_qpn = attr->dest_qp_num;
+	if (mask & UROCE_QP_RQ_PSN)
+		qp->rq_psn = psn_make(attr->rq_psn);
+	if (mask & UROCE_QP_SQ_PSN)
+		qp->sq_psn = psn_make(attr->sq_psn);
+	if (mask & UROCE_QP_MAX_RD_ATOMIC) {
+		qp->requester.max_rd_atomic = attr->max_rd_atomic;
+		atomic_store_explicit(&qp->post_rd_atomic, attr->max_rd_atomic, memory_order_relaxed);
+	}
+	if (mask & UROCE_QP_MAX_DEST_RD_ATOMIC)
+		qp->max_dest_rd_atomic = attr->max_dest_rd_atomic;
+	if (mask & UROCE_QP_MIN_RNR_TIMER)
+		qp->responder.min_rnr_timer = attr->min_rnr_timer;
+	if (mask & UROCE_QP_TIMEOUT) {
+		qp->timeout = attr->timeout;
+		qp->retry.timeout_ns = rc_codes_timeout_ns(attr->timeout);
+	}
+	if (mask & UROCE_QP_RETRY_CNT)
+		qp->retry.retry_cnt = qp->retry.retries_left = attr->retry_cnt;
+	if (mask & UROCE_QP_RNR_RETRY)
+		qp->retry.rnr_retry = qp->retry.rnr_left = attr->rnr_retry;
+	if (mask & UROCE_QP_PATH)
+		qp->path = attr->path;
+}
+
+/* What entering a state does beyond its attributes. */
+static void enter_state(struct rc_qp *qp, enum uroce_qp_state from, enum uroce_qp_state to)
+{
+	if (to == UROCE_QPS_RESET) {
+		rc_qp_forget(qp);
+	} else if (from == UROCE_QPS_INIT && to == UROCE_QPS_RTR) {
+		qp->responder.epsn = qp->rq_psn;
+		rc_replay_reset(&qp->replay, qp->max_dest_rd_atomic);
+	} else if (from == UROCE_QPS_RTR && to == UROCE_QPS_RTS) {
+		rc_sendwin_reset(&qp->win, qp->sq_psn);
+		rc_retry_reset(&qp->retry);
+	} else if (from == UROCE_QPS_RTS && to == UROCE_QPS_SQD) {
+		qp->report.drained = false;
+	} else if (to == UROCE_QPS_ERR && from != UROCE_QPS_ERR) {
+		qp->retry.ack_deadline_ns = qp->retry.rnr_deadline_ns = RC_NEVER;
+		rc_replay_reset(&qp->replay, qp->max_dest_rd_atomic);
+		qp->responder.ack_due = qp->responder.repeat_ack_due = qp->responder.nak_due = false;
+	}
+	qp->state = (uint8_t)to;
+	atomic_store_explicit(&qp->post_state, (uint8_t)to, memory_order_release);
+}
+
+int rc_qp_modify(struct rc_qp *qp, const struct uroce_qp_attr *attr, uint32_t mask, uint32_t *bad_mask)
+{
+	enum uroce_qp_state from = (enum uroce_qp_state)qp->state;
+	enum uroce_qp_state to = mask & UROCE_QP_STATE ? attr->qp_state : from;
+	const struct transition *transition;
+	uint32_t given = mask & ~(uint32_t)UROCE_QP_STATE;
+	uint32_t bad = UROCE_QP_STATE;
+
+	if ((uint32_t)to < UROCE_QP_STATES && transitions[from][to].legal) {
+		transition = &transitions[from][to];
+		bad = transition->required & ~given;
+		if (bad == 0)
+			bad = given & ~(transition->required | transition->optional);
+		if (bad == 0)
+			bad = find_bad_value(qp, attr, given);
+	}
+	if (bad) {
+		if (bad_mask)
+			*bad_mask = bad & -bad;
+		return -EINVAL;
+	}
+	apply_values(qp, attr, given);
+	if (to != from || to == UROCE_QPS_RESET)
+		enter_state(qp, from, to);
+	return 0;
+}
+
+void rc_qp_query(const struct rc_qp *qp, struct uroce_qp_attr *attr)
+{
+	*attr = (struct uroce_qp_attr){
+		.qp_state = (enum uroce_qp_state)qp->state,
+		.access_flags = qp->access,
+		.pkey = qp->pkey,
+		.path_mtu = qp->mtu_bytes,
+		.dest_qp_num = qp->dest_qpn,
+		.rq_psn = qp->rq_psn.v,
+		.sq_psn = qp->sq_psn.v,
+		.max_rd_atomic = qp->requester.max_rd_atomic,
+		.max_dest_rd_atomic = qp->max_dest_rd_atomic,
+		.min_rnr_timer = qp->responder.min_rnr_timer,
+		.timeout = qp->timeout,
+		.retry_cnt = qp->retry.retry_cnt,
+		.rnr_retry = qp->retry.rnr_retry,
+		.path = qp->path,
+	};
+}

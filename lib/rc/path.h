@@ -1,0 +1,30 @@
+/* path.h - the way to the peer, as judged on each received packet (W-2, W-5) */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef RC_PATH_H
+#define RC_PATH_H
+
+#include <stdbool.h>
+#include <string.h>
+
+#include <uroce/qp.h>
+
+static inline bool path_matches(const struct uroce_path *path, const uint8_t source[16], const uint8_t dest[16])
+{
+	return memcmp(path->dest.bytes, source, 16) == 0 && memcmp(path->source.bytes, dest, 16) == 0;
+}
+
+/* The flow's UDP source port: 0xC000-0xFFFF, the same for a pair of QPNs (W-2). */
+static inline uint16_t path_source_port(uint32_t qpn, uint32_t dest_qpn)
+{
+	uint32_t mixed = qpn * 0x9E3779B1u ^ dest_qpn * 0x85EBCA77u;
+
+	return (uint16_t)(0xC000u | (mixed >> 18));
+}
+
+/* 15 bits equal, and at least one side a full member. */
+static inline bool pkey_matches(uint16_t ours, uint16_t theirs)
+{
+	return ((ours ^ theirs) & 0x7FFF) == 0 && ((ours | theirs) & 0x8000);
+}
+
+#endif

@@ -1,0 +1,186 @@
+/* qp.c - wires the parts of a QP together: creation, packets in, packets out, errors */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+
+#include "rc/codes.h"
+#include "rc/outbox.h"
+#include "rc/qp.h"
+
+static uint32_t round_up_to_power_of_two(uint32_t n)
+{
+	uint32_t power = 1;
+
+	while (power < n)
+		power *= 2;
+	return power;
+}
+
+static uint64_t round_up_to_line(uint64_t bytes)
+{
+	return (bytes + 63) & ~63ull;
+}
+
+static uint64_t send_ring_bytes(const struct rc_qp_config *config)
+{
+	return (uint64_t)round_up_to_power_of_two(config->max_send_wr) *
+	       rc_sendwin_slot_bytes(config->max_send_sge, config->max_inline_data);
+}
+
+static uint64_t recv_ring_bytes(const struct rc_qp_config *config)
+{
+	return (uint64_t)round_up_to_power_of_two(config->max_recv_wr) * rc_recvq_slot_bytes(config->max_recv_sge);
+}
+
+uint64_t rc_qp_bytes(const struct rc_qp_config *config)
+{
+	return round_up_to_line(sizeof(struct rc_qp)) + round_up_to_line(send_ring_bytes(config)) +
+	       round_up_to_line(recv_ring_bytes(config)) + round_up_to_line(rc_replay_bytes(config->max_dest_rd_atomic));
+}
+
+static void place_rings(struct rc_qp *qp, const struct rc_qp_config *config)
+{
+	uint8_t *at = (uint8_t *)qp + round_up_to_line(sizeof(*qp));
+
+	qp->win.slots = at;
+	qp->win.slot_bytes = rc_sendwin_slot_bytes(config->max_send_sge, config->max_inline_data);
+	qp->win.mask = round_up_to_power_of_two(config->max_send_wr) - 1;
+	qp->win.depth = config->max_send_wr;
+	qp->win.sge_limit = config->max_send_sge;
+	qp->win.inline_limit = config->max_inline_data;
+	qp->win.signal_all = config->sq_sig_all;
+	at += round_up_to_line(send_ring_bytes(config));
+	qp->recvq.slots = at;
+	qp->recvq.slot_bytes = rc_recvq_slot_bytes(config->max_recv_sge);
+	qp->recvq.mask = round_up_to_power_of_two(config->max_recv_wr) - 1;
+	qp->recvq.depth = config->max_recv_wr;
+	qp->recvq.sge_limit = config->max_recv_sge;
+	at += round_up_to_line(recv_ring_bytes(config));
+	rc_replay_place(&qp->replay, at, config->max_dest_rd_atomic);
+}
+
+struct rc_qp *rc_qp_init(void *memory, const struct rc_qp_config *config)
+{
+	struct rc_qp *qp = memory;
+
+	qp->state = UROCE_QPS_RESET;
+	qp->qpn = config->qpn;
+	qp->pd = config->pd;
+	qp->mrs = config->mrs;
+	qp->send_cq = config->send_cq;
+	qp->recv_cq = config->recv_cq;
+	qp->context = config->context;
+	qp->pkey = 0xFFFF;
+	qp->max_mtu_bytes = config->max_mtu_bytes;
+	qp->sq_psn = psn_make(config->start_psn);
+	qp->responder.min_rnr_timer = RNR_TIMER_DEFAULT;
+	place_rings(qp, config);
+	rc_qp_forget(qp);
+	return qp;
+}
+
+void rc_qp_forget(struct rc_qp *qp)
+{
+	rc_sendwin_reset(&qp->win, qp->sq_psn);
+	rc_recvq_reset(&qp->recvq);
+	rc_retry_reset(&qp->retry);
+	rc_replay_reset(&qp->replay, qp->max_dest_rd_atomic);
+	qp->requester.answers_due = 0;
+	qp->requester.since_ackreq = 0;
+	qp->responder = (struct rc_responder){
+		.epsn = qp->rq_psn,
+		.min_rnr_timer = qp->responder.min_rnr_timer,
+	};
+	qp->report = (struct rc_report){ 0 };
+	qp->last_aeth = 0;
+	qp->established = false;
+}
+
+void rc_qp_enter_error(struct rc_qp *qp, uint8_t event)
+{
+	qp->state = UROCE_QPS_ERR;
+	/* E-7: posts see it before any completion does */
+	atomic_store_explicit(&qp->post_state, UROCE_QPS_ERR, memory_order_release);
+	qp->retry.ack_deadline_ns = RC_NEVER;
+	qp->retry.rnr_deadline_ns = RC_NEVER;
+	qp->report.events |= 1u << event;
+}
+
+void rc_qp_fail_send(struct rc_qp *qp, uint8_t status, uint8_t cause)
+{
+	qp->report.send_failed = true;
+	qp->report.send_status = status;
+	qp->report.send_cause = cause;
+	qp->report.send_psn = qp->win.una;
+	qp->report.send_retries = cause == UROCE_CAUSE_RNR ? qp->retry.rnr_retry - qp->retry.rnr_left :
+							     qp->retry.retry_cnt - qp->retry.retries_left;
+	rc_qp_enter_error(qp, UROCE_EVENT_QP_FATAL);
+}
+
+int rc_qp_post_send(struct rc_qp *qp, const struct uroce_send_wr *wr)
+{
+	uint8_t state = atomic_load_explicit(&qp->post_state, memory_order_acquire);
+
+	if (state == UROCE_QPS_RESET || state == UROCE_QPS_INIT || state == UROCE_QPS_RTR)
+		return -EINVAL; /* */
+	if (wr->opcode >= UROCE_WR_RDMA_READ &&
+	    atomic_load_explicit(&qp->post_rd_atomic, memory_order_relaxed) == 0 && state != UROCE_QPS_ERR)
+		return -EINVAL; /* */
+	return rc_sendwin_post(&qp->win, wr);
+}
+
+int rc_qp_post_recv(struct rc_qp *qp, const struct uroce_recv_wr *wr)
+{
+	if (atomic_load_explicit(&qp->post_state, memory_order_acquire) == UROCE_QPS_RESET)
+		return -EINVAL;
+	return rc_recvq_post(&qp->recvq, wr);
+}
+
+enum rc_counter rc_qp_admit(const struct rc_qp *qp, const struct wire_packet *packet, const uint8_t source[16],
+			    const uint8_t dest[16])
+{
+	if (!opcode_is_rc(packet->opcode))
+		return packet->opcode == OP_CNP ? CNT_DROP_CNP : CNT_DROP_OTHER_CLASS;
+	if (qp->state < UROCE_QPS_RTR || qp->state > UROCE_QPS_SQD)
+		return CNT_DROP_QP_STATE;
+	if (qp->state == UROCE_QPS_RTR && wire_opcode(packet->opcode)->response)
+		return CNT_DROP_EARLY_RESPONSE;
+	if (!path_matches(&qp->path, source, dest))
+		return CNT_DROP_ADDRESS;
+	if (!pkey_matches(qp->pkey, packet->pkey))
+		return CNT_DROP_PKEY;
+	return CNT_COUNTERS;
+}
+
+void rc_qp_receive(struct rc_qp *qp, const struct wire_packet *packet, uint64_t now_ns, struct rc_outbox *out)
+{
+	if (qp->state == UROCE_QPS_RTR && !qp->established) {
+		qp->established = true;
+		qp->report.events |= 1u << UROCE_EVENT_COMM_EST;
+	}
+	if (wire_opcode(packet->opcode)->response)
+		rc_completer_receive(qp, packet, now_ns);
+	else
+		rc_responder_receive(qp, packet, out);
+}
+
+bool rc_qp_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
+{
+	bool more = false;
+
+	if (qp->state == UROCE_QPS_RESET || qp->state == UROCE_QPS_INIT)
+		return false;
+	/* In ERR too: what was executed before is answered, and the NAK that says why still leaves (K-0). */
+	more |= rc_responder_transmit(qp, out);
+	if (qp->state == UROCE_QPS_RTS || qp->state == UROCE_QPS_SQD)
+		more |= rc_requester_transmit(qp, now_ns, out);
+	more |= rc_report_run(qp, out);
+	return more;
+}
+
+void rc_qp_timeout(struct rc_qp *qp, uint64_t now_ns)
+{
+	if (qp->retry.rnr_deadline_ns <= now_ns)
+		qp->retry.rnr_deadline_ns = RC_NEVER;
+	if (qp->retry.ack_deadline_ns <= now_ns)
+		rc_retry_timer_expired(qp);
+}

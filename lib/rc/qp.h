@@ -1,0 +1,132 @@
+/* qp.h - one end of a reliable connection: the core's whole interface */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * No I/O, no clock, no DPDK. Time, randomness and memory are passed in; what is to be done comes out in an outbox.
+ *   1. rc_qp_bytes() and rc_qp_init() in memory of the host's choice, one block per QP
+ *   2. rc_qp_modify() through INIT, RTR and RTS
+ *   3. the application's thread: rc_qp_post_send(), rc_qp_post_recv()
+ *   4. the owner's thread, for each packet: rc_qp_admit(), then rc_qp_receive(); after the burst, after posts and
+ *      after timers: rc_qp_transmit() while it says that there is more
+ *   5. rc_qp_timeout() when rc_qp_deadline() has passed
+ * Everything but the two posts runs on the QP's owner. A QP is sub-structures, each written by the file of its name.
+ */
+#ifndef RC_QP_H
+#define RC_QP_H
+
+#include <stdatomic.h>
+
+#include <uroce/qp.h>
+
+#include "limits.h"
+#include "rc/completer.h"
+#include "rc/counters.h"
+#include "rc/mr.h"
+#include "rc/path.h"
+#include "rc/psn.h"
+#include "rc/recvq.h"
+#include "rc/replay.h"
+#include "rc/report.h"
+#include "rc/requester.h"
+#include "rc/responder.h"
+#include "rc/retry.h"
+#include "rc/sendwin.h"
+#include "wire/packet.h"
+
+struct rc_outbox;
+
+/* What is fixed when a QP is created. */
+struct rc_qp_config {
+	uint32_t qpn;
+	uint32_t pd;                    /* protection domain, not 0 */
+	const struct rc_mr_table *mrs;
+	void *send_cq, *recv_cq;        /* the host's handles, come back with completions */
+	uint64_t context;
+	uint32_t max_send_wr, max_recv_wr;
+	uint32_t max_send_sge, max_recv_sge;
+	uint32_t max_inline_data;
+	uint32_t max_dest_rd_atomic;    /* replay entries to allocate */
+	uint32_t max_mtu_bytes;         /* of the port */
+	uint32_t start_psn;             /* random, for the case that the user sets none (P-2) */
+	bool sq_sig_all;
+};
+
+struct rc_qp {
+	/* what every packet needs */
+	uint8_t state;                  /* enum uroce_qp_state */
+	uint8_t mtu_shift;
+	uint16_t pkey;
+	uint32_t mtu_bytes;
+	uint32_t qpn, dest_qpn;
+	uint32_t pd;
+	uint32_t access;                /* enum uroce_access: what the peer may do */
+	const struct rc_mr_table *mrs;
+	void *send_cq, *recv_cq;
+	uint64_t context;
+	bool established;               /* COMM_EST was raised */
+	uint32_t last_aeth;
+
+	struct rc_sendwin win;
+	struct rc_requester requester;
+	struct rc_retry retry;
+	struct rc_recvq recvq;
+	struct rc_responder responder;
+	struct rc_replay replay;
+	struct rc_report report;
+
+	/* cold */
+	struct uroce_path path;
+	uint32_t max_mtu_bytes;
+	psn_t sq_psn, rq_psn;           /* as set by modify */
+	uint8_t timeout, max_dest_rd_atomic;
+	_Atomic uint8_t post_state;     /* lcore writes, application reads: state as posts judge it */
+	_Atomic uint8_t post_rd_atomic; /* the same: max_rd_atomic */
+	uint64_t counters[CNT_QP_COUNTERS];
+};
+
+/* Why a packet may not reach its QP: the counter of the drop, in the order of W-5; CNT_COUNTERS: it may. */
+enum rc_counter rc_qp_admit(const struct rc_qp *qp, const struct wire_packet *packet, const uint8_t source[16],
+			    const uint8_t dest[16]);
+
+/* Bytes that a QP of this configuration takes, all its rings included; a multiple of 64. */
+uint64_t rc_qp_bytes(const struct rc_qp_config *config);
+
+/* Makes a QP in RESET in memory (zeroed, aligned to 64). Values are within config/limits.h: the caller has checked. */
+struct rc_qp *rc_qp_init(void *memory, const struct rc_qp_config *config);
+
+/* As uroce_qp_modify(): 0, or -EINVAL with the offending attribute in *bad_mask; then nothing has changed. */
+int rc_qp_modify(struct rc_qp *qp, const struct uroce_qp_attr *attr, uint32_t mask, uint32_t *bad_mask);
+void rc_qp_query(const struct rc_qp *qp, struct uroce_qp_attr *attr);
+
+/* Application side, as uroce_qp_post_send() and uroce_qp_post_recv() for one request. */
+int rc_qp_post_send(struct rc_qp *qp, const struct uroce_send_wr *wr);
+int rc_qp_post_recv(struct rc_qp *qp, const struct uroce_recv_wr *wr);
+
+/* An admitted packet with a right ICRC. Needs OUTBOX_RECEIVE_COMPLETIONS of room. Adds no packets. */
+void rc_qp_receive(struct rc_qp *qp, const struct wire_packet *packet, uint64_t now_ns, struct rc_outbox *out);
+
+/* Everything that may leave or be reported now. true: the outbox was too small, call again with an empty one. */
+bool rc_qp_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out);
+
+/* A deadline has passed: call rc_qp_transmit() next. Harmless when called early. */
+void rc_qp_timeout(struct rc_qp *qp, uint64_t now_ns);
+
+/* When rc_qp_timeout() is wanted; RC_NEVER for not at all. */
+static inline uint64_t rc_qp_deadline(const struct rc_qp *qp)
+{
+	return retry_deadline(&qp->retry);
+}
+
+/* For the core's own files: the request at `acked` fails, the QP goes to ERR. */
+void rc_qp_fail_send(struct rc_qp *qp, uint8_t status, uint8_t cause);
+/* For the core's own files: the QP goes to ERR with an event. */
+void rc_qp_enter_error(struct rc_qp *qp, uint8_t event);
+/* For the core's own files: everything in flight or owed is forgotten. */
+void rc_qp_forget(struct rc_qp *qp);
+
+/* Packets that so many bytes take: at least one. */
+static inline uint32_t qp_packets(const struct rc_qp *qp, uint64_t bytes)
+{
+	return bytes == 0 ? 1 : (uint32_t)((bytes + qp->mtu_bytes - 1) >> qp->mtu_shift);
+}
+
+#endif

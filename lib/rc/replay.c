@@ -1,0 +1,189 @@
+/* replay.c - the replay cache and the queue of answers */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <assert.h>
+#include <string.h>
+
+#include "rc/replay.h"
+
+static uint32_t bucket_count(uint32_t limit)
+{
+	uint32_t count = 1;
+
+	while (count < limit)
+		count *= 2;
+	return count;
+}
+
+uint64_t rc_replay_bytes(uint32_t limit)
+{
+	uint64_t bytes = limit * sizeof(struct rc_replay_entry) + bucket_count(limit) * sizeof(uint16_t);
+
+	return (bytes + 15) & ~15ull;
+}
+
+void rc_replay_place(struct rc_replay *replay, void *memory, uint32_t limit)
+{
+	replay->entries = memory;
+	replay->limit = (uint16_t)limit;
+	replay->buckets = (uint16_t *)(void *)(replay->entries + limit);
+	replay->bucket_mask = bucket_count(limit) - 1;
+	rc_replay_reset(replay, 0);
+}
+
+void rc_replay_reset(struct rc_replay *replay, uint32_t depth)
+{
+	assert(depth <= replay->limit);
+	replay->depth = (uint16_t)depth;
+	replay->oldest = replay->used = replay->unfinished = 0;
+	replay->queue_head = replay->queue_tail = REPLAY_NONE;
+	memset(replay->buckets, 0xFF, (replay->bucket_mask + 1) * sizeof(uint16_t));
+}
+
+/* Consecutive READs own many PSNs each: the low bits alone would crowd. */
+static uint16_t *bucket(const struct rc_replay *replay, psn_t psn)
+{
+	return &replay->buckets[(psn.v * 0x9E3779B1u >> 16) & replay->bucket_mask];
+}
+
+static uint16_t index_of(const struct rc_replay *replay, const struct rc_replay_entry *entry)
+{
+	return (uint16_t)(entry - replay->entries);
+}
+
+/* The n-th oldest entry. */
+static struct rc_replay_entry *nth(const struct rc_replay *replay, uint32_t n)
+{
+	uint32_t index = replay->oldest + n;
+
+	return &replay->entries[index >= replay->depth ? index - replay->depth : index];
+}
+
+static void unlink_from_queue(struct rc_replay *replay, struct rc_replay_entry *entry)
+{
+	uint16_t index = index_of(replay, entry);
+	uint16_t *link = &replay->queue_head;
+	uint16_t before = REPLAY_NONE;
+
+	while (*link != index) {
+		before = *link;
+		link = &replay->entries[*link].queue_next;
+	}
+	*link = entry->queue_next;
+	if (replay->queue_tail == index)
+		replay->queue_tail = before;
+	entry->queued = false;
+	if (!entry->repeated)
+		replay->unfinished--;
+}
+
+static void evict_oldest(struct rc_replay *replay)
+{
+	struct rc_replay_entry *entry = nth(replay, 0);
+	uint16_t index = index_of(replay, entry);
+	uint16_t *link = bucket(replay, entry->first_psn);
+
+	/* Still queued means answered once and asked for again; the peer has moved on since. */
+	if (entry->queued)
+		unlink_from_queue(replay, entry);
+	while (*link != index)
+		link = &replay->entries[*link].hash_next;
+	*link = entry->hash_next;
+	replay->oldest = (uint16_t)(replay->oldest + 1 == replay->depth ? 0 : replay->oldest + 1);
+	replay->used--;
+}
+
+struct rc_replay_entry *rc_replay_insert(struct rc_replay *replay, psn_t psn, uint32_t psn_count)
+{
+	struct rc_replay_entry *entry;
+	uint16_t *head = bucket(replay, psn);
+
+	assert(replay->unfinished < replay->depth);
+	if (replay->used == replay->depth)
+		evict_oldest(replay);
+	entry = nth(replay, replay->used++);
+	*entry = (struct rc_replay_entry){ .first_psn = psn, .psn_count = psn_count, .hash_next = *head };
+	*head = index_of(replay, entry);
+	return entry;
+}
+
+struct rc_replay_entry *rc_replay_find(const struct rc_replay *replay, psn_t psn)
+{
+	for (uint16_t i = *bucket(replay, psn); i != REPLAY_NONE; i = replay->entries[i].hash_next) {
+		if (psn_equal(replay->entries[i].first_psn, psn))
+			return &replay->entries[i];
+	}
+	return NULL;
+}
+
+/* How many entries begin at or before psn. */
+static uint32_t count_up_to(const struct rc_replay *replay, psn_t psn)
+{
+	uint32_t low = 0, high = replay->used;
+
+	while (low < high) {
+		uint32_t middle = (low + high) / 2;
+
+		if (psn_before(psn, nth(replay, middle)->first_psn))
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
+struct rc_replay_entry *rc_replay_find_owner(const struct rc_replay *replay, psn_t psn)
+{
+	uint32_t count = count_up_to(replay, psn);
+	struct rc_replay_entry *entry;
+
+	if (count == 0)
+		return NULL;
+	entry = nth(replay, count - 1);
+	return psn_distance(psn, entry->first_psn) < entry->psn_count ? entry : NULL;
+}
+
+struct rc_replay_entry *rc_replay_find_after(const struct rc_replay *replay, psn_t psn)
+{
+	uint32_t count = count_up_to(replay, psn);
+
+	return count < replay->used ? nth(replay, count) : NULL;
+}
+
+void rc_replay_queue(struct rc_replay *replay, struct rc_replay_entry *entry, psn_t begin, uint32_t count,
+		     uint32_t end_bytes)
+{
+	uint16_t index = index_of(replay, entry);
+
+	entry->begin_psn = entry->send_psn = begin;
+	entry->end_psn = psn_add(begin, count);
+	entry->end_bytes = end_bytes;
+	if (entry->queued)
+		return;
+	entry->queued = true;
+	entry->queue_next = REPLAY_NONE;
+	if (replay->queue_tail == REPLAY_NONE)
+		replay->queue_head = index;
+	else
+		replay->entries[replay->queue_tail].queue_next = index;
+	replay->queue_tail = index;
+	if (!entry->repeated)
+		replay->unfinished++;
+}
+
+struct rc_replay_entry *rc_replay_head(const struct rc_replay *replay)
+{
+	return replay->queue_head == REPLAY_NONE ? NULL : &replay->entries[replay->queue_head];
+}
+
+void rc_replay_pop(struct rc_replay *replay)
+{
+	struct rc_replay_entry *entry = &replay->entries[replay->queue_head];
+
+	replay->queue_head = entry->queue_next;
+	if (replay->queue_head == REPLAY_NONE)
+		replay->queue_tail = REPLAY_NONE;
+	entry->queued = false;
+	if (!entry->repeated)
+		replay->unfinished--;
+	entry->repeated = true;
+}

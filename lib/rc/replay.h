@@ -1,0 +1,82 @@
+/* replay.h - accepted READs and atomics: those still to be answered, and the results for duplicates (S-9 to S-11) */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A ring of `depth` entries in PSN order, replaced first-in first-out; a hash on the first PSN finds an entry in
+ * constant time, a binary search by the range that it owns finds a READ from within. Entries to be answered
+ * stand in a queue through the entries themselves, each at most once; a duplicate of one that stands there
+ * restarts it in its place.
+ */
+#ifndef RC_REPLAY_H
+#define RC_REPLAY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "rc/psn.h"
+
+#define REPLAY_NONE UINT16_MAX
+
+struct rc_replay_entry {
+	psn_t first_psn;
+	uint32_t psn_count;
+	uint64_t va;
+	uint32_t rkey;
+	uint32_t length_bytes;
+	uint8_t opcode;         /* of the request: enum wire_opcode */
+	bool queued;            /* stands in the queue */
+	bool repeated;          /* answered once before: this answer is for a duplicate */
+	uint8_t reserved;
+	uint16_t queue_next;
+	uint16_t hash_next;
+	psn_t begin_psn;        /* where this answer begins */
+	psn_t send_psn;         /* what goes out next */
+	psn_t end_psn;          /* where this answer stops: a duplicate may ask for less */
+	uint32_t end_bytes;     /* READ: the same in bytes from va */
+	uint32_t msn;           /* as it was when accepted (S-13) */
+	uint64_t swap_add, compare; /* atomics: operands, to recognise the duplicate */
+	uint64_t original;      /* atomics: the result */
+};
+
+struct rc_replay {
+	struct rc_replay_entry *entries; /* `limit` of them */
+	uint16_t *buckets;               /* `limit` rounded up to a power of two */
+	uint32_t bucket_mask;
+	uint16_t limit;                  /* what was allocated */
+	uint16_t depth;                  /* max_dest_rd_atomic in force, at most limit */
+	uint16_t oldest, used;           /* ring */
+	uint16_t queue_head, queue_tail;
+	uint16_t unfinished;             /* queued and never answered (S-12) */
+};
+
+/* Memory that the entries and buckets for `limit` take. */
+uint64_t rc_replay_bytes(uint32_t limit);
+void rc_replay_place(struct rc_replay *replay, void *memory, uint32_t limit);
+void rc_replay_reset(struct rc_replay *replay, uint32_t depth);
+
+/*
+ * A new entry for the request at psn, the oldest one making room. The caller fills the rest and queues it. Not to
+ * be called while unfinished == depth.
+ */
+struct rc_replay_entry *rc_replay_insert(struct rc_replay *replay, psn_t psn, uint32_t psn_count);
+
+/* The entry that begins at psn; the one that owns psn; NULL if there is none. */
+struct rc_replay_entry *rc_replay_find(const struct rc_replay *replay, psn_t psn);
+struct rc_replay_entry *rc_replay_find_owner(const struct rc_replay *replay, psn_t psn);
+
+/* The first entry that begins after psn, or NULL: a repeated ACK must not reach it (S-8). */
+struct rc_replay_entry *rc_replay_find_after(const struct rc_replay *replay, psn_t psn);
+
+/*
+ * To be answered with `count` packets from begin on, up to end_bytes from va; an entry already in the queue starts
+ * again in its place.
+ */
+void rc_replay_queue(struct rc_replay *replay, struct rc_replay_entry *entry, psn_t begin, uint32_t count,
+		     uint32_t end_bytes);
+
+/* The entry whose turn it is, or NULL. */
+struct rc_replay_entry *rc_replay_head(const struct rc_replay *replay);
+
+/* The head's answer has left, or is given up. */
+void rc_replay_pop(struct rc_replay *replay);
+
+#endif

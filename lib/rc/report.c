@@ -1,0 +1,178 @@
+/* report.c - completions and events, in the order that the application may rely on (Q-6, E-1) */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "rc/outbox.h"
+#include "rc/qp.h"
+
+static const uint8_t send_opcodes[UROCE_WR_OPCODES] = {
+	[UROCE_WR_SEND] = UROCE_WC_SEND,
+	[UROCE_WR_SEND_WITH_IMM] = UROCE_WC_SEND,
+	[UROCE_WR_RDMA_WRITE] = UROCE_WC_RDMA_WRITE,
+	[UROCE_WR_RDMA_WRITE_WITH_IMM] = UROCE_WC_RDMA_WRITE,
+	[UROCE_WR_RDMA_READ] = UROCE_WC_RDMA_READ,
+	[UROCE_WR_ATOMIC_CMP_AND_SWP] = UROCE_WC_COMP_SWAP,
+	[UROCE_WR_ATOMIC_FETCH_AND_ADD] = UROCE_WC_FETCH_ADD,
+};
+
+static struct uroce_wc *add_completion(struct rc_qp *qp, void *cq, uint64_t wr_id, uint8_t opcode, uint8_t status,
+				       struct rc_outbox *out)
+{
+	struct uroce_wc *wc = outbox_add_completion(out, cq);
+
+	*wc = (struct uroce_wc){
+		.wr_id = wr_id,
+		.status = status,
+		.opcode = opcode,
+		.qp_num = qp->qpn,
+		.qp_context = qp->context,
+	};
+	return wc;
+}
+
+static struct uroce_wc *add_send_completion(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint8_t status,
+					    struct rc_outbox *out)
+{
+	struct uroce_wc *wc =
+		add_completion(qp, qp->send_cq, wqe->wr_id, send_opcodes[wqe->opcode], status, out);
+
+	wc->byte_len = wqe->length_bytes;
+	return wc;
+}
+
+/* S2: the slots up to head may be posted into again. */
+static void free_slots(struct rc_sendwin *win)
+{
+	atomic_store_explicit(&win->freed, win->head, memory_order_release);
+}
+
+static bool report_answered(struct rc_qp *qp, struct rc_outbox *out)
+{
+	struct rc_sendwin *win = &qp->win;
+
+	while (win->head != win->acked) {
+		const struct rc_send_wqe *wqe = sendwin_slot(win, win->head);
+
+		if (!(wqe->flags & UROCE_SEND_SIGNALED)) {
+			win->head++; /* its slot is freed with the next one that reports */
+			continue;
+		}
+		if (!outbox_has_completion_room(out))
+			return true;
+		add_send_completion(qp, wqe, UROCE_WC_SUCCESS, out);
+		win->head++;
+		free_slots(win);
+	}
+	return false;
+}
+
+static void report_failed_send(struct rc_qp *qp, struct rc_outbox *out)
+{
+	const struct rc_report *report = &qp->report;
+	struct uroce_wc *wc =
+		add_send_completion(qp, sendwin_slot(&qp->win, qp->win.head), report->send_status, out);
+
+	wc->vendor_err = report->send_cause;
+	wc->psn = report->send_psn.v;
+	wc->aeth = qp->last_aeth;
+	wc->retries = report->send_retries;
+	qp->counters[CNT_REQ_CQE_ERROR]++;
+	qp->report.send_failed = false;
+}
+
+static bool flush_sends(struct rc_qp *qp, struct rc_outbox *out)
+{
+	struct rc_sendwin *win = &qp->win;
+
+	sendwin_take_posted(win);
+	while (win->head != win->tail) {
+		if (!outbox_has_completion_room(out))
+			return true;
+		if (qp->report.send_failed) {
+			report_failed_send(qp, out);
+		} else {
+			add_send_completion(qp, sendwin_slot(win, win->head), UROCE_WC_WR_FLUSH_ERR, out)->vendor_err =
+				UROCE_CAUSE_FLUSHED;
+			qp->counters[CNT_REQ_CQE_FLUSH_ERROR]++;
+		}
+		win->head++;
+		win->acked = win->started = win->cursor = win->head;
+		free_slots(win);
+	}
+	return false;
+}
+
+static bool flush_receives(struct rc_qp *qp, struct rc_outbox *out)
+{
+	struct rc_report *report = &qp->report;
+	struct rc_recv_wqe *wqe;
+
+	while ((wqe = rc_recvq_peek(&qp->recvq)) != NULL) {
+		uint8_t status = report->recv_failed ? report->recv_status : (uint8_t)UROCE_WC_WR_FLUSH_ERR;
+		struct uroce_wc *wc;
+
+		if (!outbox_has_completion_room(out))
+			return true;
+		wc = add_completion(qp, qp->recv_cq, wqe->wr_id, UROCE_WC_RECV, status, out);
+		wc->vendor_err = report->recv_failed ? report->recv_cause : (uint32_t)UROCE_CAUSE_FLUSHED;
+		wc->psn = report->recv_failed ? report->recv_psn.v : 0;
+		qp->counters[report->recv_failed ? CNT_RESP_CQE_ERROR : CNT_RESP_CQE_FLUSH_ERROR]++;
+		report->recv_failed = false;
+		rc_recvq_pop(&qp->recvq);
+	}
+	return false;
+}
+
+static bool raise_events(struct rc_qp *qp, struct rc_outbox *out)
+{
+	while (qp->report.events) {
+		uint32_t type = (uint32_t)__builtin_ctz(qp->report.events);
+
+		if (out->event_count == OUTBOX_EVENTS)
+			return true;
+		out->events[out->event_count++] = (struct uroce_event){
+			.type = type,
+			.qp_num = qp->qpn,
+			.qp_context = qp->context,
+		};
+		qp->report.events &= qp->report.events - 1;
+	}
+	return false;
+}
+
+static void notice_drained(struct rc_qp *qp)
+{
+	struct rc_sendwin *win = &qp->win;
+
+	if (qp->report.drained || win->cursor != win->acked || !psn_equal(win->una, win->limit))
+		return;
+	qp->report.drained = true;
+	qp->report.events |= 1u << UROCE_EVENT_SQ_DRAINED;
+}
+
+bool rc_report_run(struct rc_qp *qp, struct rc_outbox *out)
+{
+	if (report_answered(qp, out))
+		return true;
+	if (qp->state == UROCE_QPS_ERR && (flush_sends(qp, out) || flush_receives(qp, out)))
+		return true;
+	if (qp->state == UROCE_QPS_SQD)
+		notice_drained(qp);
+	return raise_events(qp, out); /* after the completions that they announce (V-1) */
+}
+
+void rc_report_receive(struct rc_qp *qp, struct rc_recv_wqe *wqe, const struct wire_packet *packet, uint32_t byte_len,
+		       struct rc_outbox *out)
+{
+	const struct wire_opcode_row *op = wire_opcode(packet->opcode);
+	uint8_t opcode = op->kind == WIRE_KIND_WRITE ? UROCE_WC_RECV_RDMA_WITH_IMM : UROCE_WC_RECV;
+	struct uroce_wc *wc = add_completion(qp, qp->recv_cq, wqe->wr_id, opcode, UROCE_WC_SUCCESS, out);
+
+	wc->byte_len = byte_len;
+	wc->src_qp = qp->dest_qpn;
+	if (op->immdt) {
+		wc->imm = packet->imm;
+		wc->wc_flags |= UROCE_WC_WITH_IMM;
+	}
+	if (packet->flags & WIRE_SOLICITED)
+		wc->wc_flags |= UROCE_WC_SOLICITED;
+	rc_recvq_pop(&qp->recvq);
+}

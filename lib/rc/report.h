@@ -1,0 +1,37 @@
+/* report.h - what the application is told: completions in order, flushes, events */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef RC_REPORT_H
+#define RC_REPORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "rc/psn.h"
+
+struct rc_qp;
+struct rc_outbox;
+struct rc_recv_wqe;
+struct wire_packet;
+
+/* Errors that wait for their place in the order of completions, and events that wait for theirs. */
+struct rc_report {
+	bool send_failed;         /* the request at `acked` failed; the rest of SQ flushes */
+	bool recv_failed;         /* the oldest receive was in use when the QP failed */
+	uint8_t send_status, send_cause, send_retries;
+	uint8_t recv_status, recv_cause;
+	bool drained;             /* SQ_DRAINED was raised since entering SQD */
+	psn_t send_psn, recv_psn;
+	uint32_t events;          /* bit n: enum uroce_event_type n is to be raised */
+};
+
+/*
+ * Adds completions and events while there is room: finished requests in posting order, and in ERR the failed one
+ * and the flushed ones. true: something did not fit.
+ */
+bool rc_report_run(struct rc_qp *qp, struct rc_outbox *out);
+
+/* The oldest receive completes with success; packet is the last of its message. Needs completion room. */
+void rc_report_receive(struct rc_qp *qp, struct rc_recv_wqe *wqe, const struct wire_packet *packet, uint32_t byte_len,
+		       struct rc_outbox *out);
+
+#endif

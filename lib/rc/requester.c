@@ -1,0 +1,255 @@
+/* requester.c - turns posted requests into packets: plan from the window, then commit */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "rc/outbox.h"
+#include "rc/qp.h"
+
+/* Opcodes of a message that is cut into packets. */
+struct message_opcodes {
+	uint8_t first, middle, last, only;
+	bool reth;      /* on FIRST and ONLY */
+	bool immediate; /* on LAST and ONLY */
+};
+
+static const struct message_opcodes message_opcodes[] = {
+	[UROCE_WR_SEND] = { .first = OP_SEND_FIRST, .middle = OP_SEND_MIDDLE, .last = OP_SEND_LAST,
+			    .only = OP_SEND_ONLY },
+	[UROCE_WR_SEND_WITH_IMM] = { .first = OP_SEND_FIRST, .middle = OP_SEND_MIDDLE, .last = OP_SEND_LAST_IMM,
+				     .only = OP_SEND_ONLY_IMM, .immediate = true },
+	[UROCE_WR_RDMA_WRITE] = { .first = OP_WRITE_FIRST, .middle = OP_WRITE_MIDDLE, .last = OP_WRITE_LAST,
+				  .only = OP_WRITE_ONLY, .reth = true },
+	[UROCE_WR_RDMA_WRITE_WITH_IMM] = { .first = OP_WRITE_FIRST, .middle = OP_WRITE_MIDDLE,
+					   .last = OP_WRITE_LAST_IMM, .only = OP_WRITE_ONLY_IMM, .reth = true,
+					   .immediate = true },
+};
+
+/* What planning a packet came to. */
+enum plan { PLAN_SEND, PLAN_WAIT, PLAN_FAULT };
+
+/* May the request at `started` begin? Changes nothing. */
+static bool may_start(const struct rc_qp *qp, const struct rc_send_wqe *wqe, uint32_t psn_count)
+{
+	const struct rc_requester *req = &qp->requester;
+	uint32_t needed = wqe->opcode == UROCE_WR_RDMA_READ ? psn_count : 1;
+
+	if (qp->state != UROCE_QPS_RTS)
+		return false; /* SQD: nothing new starts */
+	if ((wqe->flags & UROCE_SEND_FENCE) && req->answers_due > 0)
+		return false; /* */
+	if (wqe_needs_answer(wqe) && req->answers_due >= req->max_rd_atomic)
+		return false; /* */
+	return sendwin_outstanding(&qp->win) + needed <= PSN_WINDOW; /* P-4 */
+}
+
+/* Points the packet's payload at [offset, offset + bytes) of the request's data. */
+static enum uroce_cause gather(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint64_t offset, uint32_t bytes,
+			       struct wire_packet *packet, struct rc_outbox *out)
+{
+	struct wire_span *spans = &out->spans[out->span_count];
+	uint32_t count = 0;
+
+	packet->payload_bytes = bytes;
+	packet->pad_bytes = (uint8_t)(-bytes & 3);
+	packet->span_count = 0;
+	if (bytes == 0)
+		return UROCE_CAUSE_NONE;
+	if (wqe->flags & UROCE_SEND_INLINE) {
+		packet->payload = (const uint8_t *)wqe->sges + offset;
+		return UROCE_CAUSE_NONE;
+	}
+	for (const struct uroce_sge *sge = wqe->sges; bytes > 0; sge++) {
+		uint32_t piece;
+		uint8_t *host;
+		enum rc_mr_verdict verdict;
+
+		if (offset >= sge->length) {
+			offset -= sge->length;
+			continue;
+		}
+		piece = sge->length - (uint32_t)offset;
+		if (piece > bytes)
+			piece = bytes;
+		verdict = rc_mr_check(qp->mrs, sge->lkey, qp->pd, sge->addr + offset, piece, 0, &host);
+		if (verdict != MR_OK)
+			return verdict == MR_BAD_RANGE ? UROCE_CAUSE_LOCAL_RANGE : UROCE_CAUSE_LOCAL_KEY;
+		spans[count].base = host;
+		spans[count].bytes = piece;
+		count++;
+		bytes -= piece;
+		offset = 0;
+	}
+	packet->span_count = (uint16_t)count;
+	if (count == 1)
+		packet->payload = spans[0].base;
+	else
+		packet->spans = spans;
+	return UROCE_CAUSE_NONE;
+}
+
+/* A packet of a SEND or WRITE; the PSN says which. */
+static enum uroce_cause plan_message_packet(struct rc_qp *qp, const struct rc_send_wqe *wqe, struct wire_packet *packet,
+					    struct rc_outbox *out)
+{
+	const struct message_opcodes *opcodes = &message_opcodes[wqe->opcode];
+	uint32_t index = psn_distance(qp->win.next, wqe->first_psn);
+	uint64_t offset = (uint64_t)index << qp->mtu_shift;
+	uint64_t left = wqe->length_bytes - offset;
+	bool first = index == 0, last = index + 1 == wqe->psn_count;
+
+	packet->opcode = first ? (last ? opcodes->only : opcodes->first) : (last ? opcodes->last : opcodes->middle);
+	if (first && opcodes->reth) {
+		packet->va = wqe->remote_va;
+		packet->rkey = wqe->rkey;
+		packet->dma_length = wqe->length_bytes;
+	}
+	if (last && opcodes->immediate)
+		packet->imm = wqe->imm;
+	if (last && (wqe->flags & UROCE_SEND_SOLICITED))
+		packet->flags |= WIRE_SOLICITED;
+	return gather(qp, wqe, offset, left < qp->mtu_bytes ? (uint32_t)left : qp->mtu_bytes, packet, out);
+}
+
+/* A READ asks from the first missing response on. */
+static void plan_read(const struct rc_qp *qp, const struct rc_send_wqe *wqe, struct wire_packet *packet)
+{
+	uint64_t done = (uint64_t)psn_distance(qp->win.next, wqe->first_psn) << qp->mtu_shift;
+
+	packet->opcode = OP_READ_REQUEST;
+	packet->va = wqe->remote_va + done;
+	packet->rkey = wqe->rkey;
+	packet->dma_length = wqe->length_bytes - (uint32_t)done;
+}
+
+static void plan_atomic(const struct rc_send_wqe *wqe, struct wire_packet *packet)
+{
+	const struct rc_atomic_operands *operands = wqe_atomic(wqe);
+	bool compare = wqe->opcode == UROCE_WR_ATOMIC_CMP_AND_SWP;
+
+	packet->opcode = compare ? OP_COMPARE_SWAP : OP_FETCH_ADD;
+	packet->va = wqe->remote_va;
+	packet->rkey = wqe->rkey;
+	packet->swap_add = compare ? operands->swap : operands->compare_add;
+	packet->compare = compare ? operands->compare_add : 0;
+}
+
+/* Where the answer of a READ or atomic will go must be ours to write, before we ask. */
+static enum uroce_cause check_answer_buffers(const struct rc_qp *qp, const struct rc_send_wqe *wqe)
+{
+	for (uint32_t i = 0; i < wqe->sge_count; i++) {
+		const struct uroce_sge *sge = &wqe->sges[i];
+		enum rc_mr_verdict verdict;
+		uint8_t *host;
+
+		if (sge->length == 0)
+			continue;
+		verdict = rc_mr_check(qp->mrs, sge->lkey, qp->pd, sge->addr, sge->length, UROCE_ACCESS_LOCAL_WRITE,
+				      &host);
+		if (verdict != MR_OK)
+			return verdict == MR_BAD_RANGE ? UROCE_CAUSE_LOCAL_RANGE : UROCE_CAUSE_LOCAL_KEY;
+	}
+	return UROCE_CAUSE_NONE;
+}
+
+static enum uroce_cause plan_packet(struct rc_qp *qp, const struct rc_send_wqe *wqe, struct wire_packet *packet,
+				    struct rc_outbox *out)
+{
+	*packet = (struct wire_packet){
+		.psn = qp->win.next.v,
+		.dest_qpn = qp->dest_qpn,
+		.pkey = qp->pkey,
+	};
+	if (!wqe_needs_answer(wqe))
+		return plan_message_packet(qp, wqe, packet, out);
+	if (wqe->opcode == UROCE_WR_RDMA_READ)
+		plan_read(qp, wqe, packet);
+	else
+		plan_atomic(wqe, packet);
+	return check_answer_buffers(qp, wqe);
+}
+
+/*
+ * Q-5. A READ or atomic is always answered; the flag is set all the same, as Linux does. Otherwise: at the end of
+ * a message that reports, before the queue runs empty, twice a window, and where a resend has caught up.
+ */
+static bool wants_ack(const struct rc_qp *qp, const struct rc_send_wqe *wqe, psn_t end)
+{
+	const struct rc_sendwin *win = &qp->win;
+	bool message_ends = psn_equal(end, psn_next(sendwin_last_psn(wqe)));
+	bool resent = !psn_equal(win->next, win->limit);
+
+	if (wqe_needs_answer(wqe))
+		return true;
+	if (message_ends && ((wqe->flags & UROCE_SEND_SIGNALED) || win->cursor + 1 == win->tail))
+		return true;
+	if (resent && psn_equal(end, win->limit))
+		return true;
+	return qp->requester.since_ackreq + 1 >= WINDOW_PACKETS / 2;
+}
+
+static void commit_packet(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint64_t now_ns, struct rc_outbox *out)
+{
+	struct wire_packet *packet = outbox_packet_slot(out);
+	psn_t psn = qp->win.next;
+	psn_t end = wqe->opcode == UROCE_WR_RDMA_READ ? psn_next(sendwin_last_psn(wqe)) : psn_next(psn);
+	bool answered = wants_ack(qp, wqe, end);
+
+	if (answered)
+		packet->flags |= WIRE_ACKREQ;
+	qp->requester.since_ackreq = answered ? 0 : qp->requester.since_ackreq + 1;
+	if (!psn_equal(psn, qp->win.limit))
+		qp->counters[CNT_RETRANSMITTED_PACKETS]++;
+	outbox_take_packet(out);
+	rc_sendwin_advance(&qp->win, end);
+	rc_retry_packet_sent(qp, psn, answered, now_ns);
+}
+
+/* A local fault is reported when everything before it has completed; until then nothing behind it starts (E-2). */
+static enum plan report_fault(struct rc_qp *qp, enum uroce_wc_status status, enum uroce_cause cause)
+{
+	if (qp->win.acked != qp->win.cursor)
+		return PLAN_WAIT;
+	rc_qp_fail_send(qp, status, cause);
+	return PLAN_FAULT;
+}
+
+/* The packet at `next`, in the outbox's slot; the request at `started` starts if it is its turn. */
+static enum plan plan_next(struct rc_qp *qp, const struct rc_send_wqe *wqe, struct rc_outbox *out)
+{
+	struct rc_sendwin *win = &qp->win;
+	enum uroce_cause cause;
+	bool starts = win->cursor == win->started;
+
+	if (psn_equal(win->next, win->limit) && sendwin_outstanding(win) >= WINDOW_PACKETS &&
+	    !wqe_needs_answer(wqe))
+		return PLAN_WAIT;
+	if (starts) {
+		uint32_t psn_count = wqe->opcode >= UROCE_WR_ATOMIC_CMP_AND_SWP ? 1 : qp_packets(qp, wqe->length_bytes);
+
+		if (wqe->too_long)
+			return report_fault(qp, UROCE_WC_LOC_LEN_ERR, UROCE_CAUSE_LENGTH);
+		if (!may_start(qp, wqe, psn_count))
+			return PLAN_WAIT;
+		rc_sendwin_start(win, psn_count);
+		qp->requester.answers_due += wqe_needs_answer(wqe);
+	}
+	cause = plan_packet(qp, wqe, outbox_packet_slot(out), out);
+	return cause == UROCE_CAUSE_NONE ? PLAN_SEND : report_fault(qp, UROCE_WC_LOC_PROT_ERR, cause);
+}
+
+bool rc_requester_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
+{
+	struct rc_sendwin *win = &qp->win;
+
+	if (retry_waits_for_receiver(&qp->retry))
+		return false;
+	sendwin_take_posted(win);
+	while (win->cursor != win->tail) {
+		const struct rc_send_wqe *wqe = sendwin_slot(win, win->cursor);
+
+		if (!outbox_has_packet_room(out))
+			return true;
+		if (plan_next(qp, wqe, out) != PLAN_SEND)
+			return false;
+		commit_packet(qp, wqe, now_ns, out);
+	}
+	return false;
+}

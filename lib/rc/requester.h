@@ -1,0 +1,24 @@
+/* requester.h - what goes out next */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef RC_REQUESTER_H
+#define RC_REQUESTER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct rc_qp;
+struct rc_outbox;
+
+struct rc_requester {
+	uint32_t answers_due;     /* READs and atomics started and not answered */
+	uint32_t since_ackreq;    /* packets sent since the last one that asked for an ACK */
+	uint8_t max_rd_atomic;
+};
+
+/*
+ * Adds packets to the outbox while the window, the rules and the room allow. true: it stopped for want of room
+ * and has more to send now.
+ */
+bool rc_requester_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out);
+
+#endif

@@ -1,0 +1,407 @@
+/* responder.c - judge a request in the order of S-1, then execute it */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <string.h>
+
+#include "rc/codes.h"
+#include "rc/outbox.h"
+#include "rc/qp.h"
+#include "rc/verdict.h"
+
+/* Where the bytes of one packet go: found while judging, used when executing. */
+struct placement {
+	uint32_t count;
+	uint8_t *places[LIMIT_SGE];
+	uint32_t lengths[LIMIT_SGE];
+};
+
+static bool needs_receive(const struct wire_opcode_row *op)
+{
+	return op->kind == WIRE_KIND_SEND || (op->kind == WIRE_KIND_WRITE && op->immdt);
+}
+
+static enum verdict check_sequence(const struct rc_responder *resp, const struct wire_opcode_row *op)
+{
+	bool message = op->kind == WIRE_KIND_SEND || op->kind == WIRE_KIND_WRITE;
+
+	if (op->kind == WIRE_KIND_RESERVED)
+		return resp->in_progress ? VERDICT_BAD_SEQUENCE : VERDICT_UNSUPPORTED;
+	if (message && !op->first)
+		return resp->in_progress == op->kind ? VERDICT_ACCEPT : VERDICT_BAD_SEQUENCE;
+	return resp->in_progress ? VERDICT_BAD_SEQUENCE : VERDICT_ACCEPT;
+}
+
+static enum verdict check_enabled(const struct rc_qp *qp, const struct wire_opcode_row *op)
+{
+	uint32_t needed = 0;
+
+	switch ((enum wire_kind)op->kind) {
+	case WIRE_KIND_SEND:
+		return op->ieth ? VERDICT_UNSUPPORTED : VERDICT_ACCEPT;
+	case WIRE_KIND_WRITE:
+		needed = UROCE_ACCESS_REMOTE_WRITE;
+		break;
+	case WIRE_KIND_READ_REQUEST:
+		needed = UROCE_ACCESS_REMOTE_READ;
+		break;
+	case WIRE_KIND_ATOMIC:
+		needed = UROCE_ACCESS_REMOTE_ATOMIC;
+		break;
+	case WIRE_KIND_RESERVED:
+	case WIRE_KIND_READ_RESPONSE:
+	case WIRE_KIND_ACKNOWLEDGE:
+	case WIRE_KIND_ATOMIC_ACKNOWLEDGE:
+	case WIRE_KIND_FLUSH:
+	case WIRE_KIND_ATOMIC_WRITE:
+	case WIRE_KIND_UD_SEND:
+	case WIRE_KIND_CNP:
+		return VERDICT_UNSUPPORTED;
+	}
+	if (!(qp->access & needed))
+		return VERDICT_NOT_ENABLED;
+	if (op->kind != WIRE_KIND_WRITE && qp->replay.depth == 0)
+		return VERDICT_UNSUPPORTED;
+	return VERDICT_ACCEPT;
+}
+
+/* W-6: pad and payload length by position, and atomic alignment. */
+static enum verdict check_length(const struct rc_qp *qp, const struct wire_opcode_row *op,
+				 const struct wire_packet *packet)
+{
+	bool aligned = ((packet->payload_bytes + packet->pad_bytes) & 3) == 0;
+
+	if (!op->payload)
+		return packet->payload_bytes == 0 && packet->pad_bytes == 0 ?
+			       (op->kind == WIRE_KIND_ATOMIC && (packet->va & 7) ? VERDICT_UNALIGNED : VERDICT_ACCEPT) :
+			       VERDICT_BAD_LENGTH;
+	if (!op->last)
+		return packet->payload_bytes == qp->mtu_bytes && packet->pad_bytes == 0 ? VERDICT_ACCEPT :
+											  VERDICT_BAD_LENGTH;
+	if (!aligned || packet->payload_bytes > qp->mtu_bytes || (!op->first && packet->payload_bytes == 0))
+		return VERDICT_BAD_LENGTH;
+	return VERDICT_ACCEPT;
+}
+
+/* a SEND at its first packet, a WRITE at the one that carries the immediate. */
+static bool takes_receive_now(const struct wire_opcode_row *op)
+{
+	return needs_receive(op) && (op->kind == WIRE_KIND_WRITE || op->first);
+}
+
+/* Finds where a SEND's packet goes in the receive entry; all of it must be ours to write. */
+static enum verdict place_send(const struct rc_qp *qp, const struct rc_recv_wqe *wqe, uint64_t offset, uint32_t bytes,
+			       struct placement *place)
+{
+	for (uint32_t i = 0; i < wqe->sge_count && bytes > 0; i++) {
+		const struct uroce_sge *sge = &wqe->sges[i];
+		uint32_t piece;
+
+		if (offset >= sge->length) {
+			offset -= sge->length;
+			continue;
+		}
+		piece = sge->length - (uint32_t)offset < bytes ? sge->length - (uint32_t)offset : bytes;
+		if (rc_mr_check(qp->mrs, sge->lkey, qp->pd, sge->addr + offset, piece, UROCE_ACCESS_LOCAL_WRITE,
+				&place->places[place->count]) != MR_OK)
+			return VERDICT_RECEIVE_UNUSABLE;
+		place->lengths[place->count++] = piece;
+		bytes -= piece;
+		offset = 0;
+	}
+	return VERDICT_ACCEPT;
+}
+
+static enum verdict judge_send(struct rc_qp *qp, const struct wire_opcode_row *op, const struct wire_packet *packet,
+			       struct placement *place)
+{
+	const struct rc_recv_wqe *wqe = rc_recvq_peek(&qp->recvq);
+	uint64_t offset = op->first ? 0 : qp->responder.message_bytes;
+
+	if (offset + packet->payload_bytes > wqe->total_bytes)
+		return VERDICT_SEND_TOO_LONG;
+	return place_send(qp, wqe, offset, packet->payload_bytes, place);
+}
+
+/* S-5, S-4: the whole DMALen at the first packet, and this packet's part of it at each. */
+static enum verdict judge_write(struct rc_qp *qp, const struct wire_opcode_row *op, const struct wire_packet *packet,
+				struct placement *place)
+{
+	const struct rc_responder *resp = &qp->responder;
+	uint64_t va = op->first ? packet->va : resp->write_va;
+	uint32_t left = op->first ? packet->dma_length : resp->write_left;
+	uint32_t rkey = op->first ? packet->rkey : resp->write_rkey;
+	uint32_t checked = op->first ? left : packet->payload_bytes;
+
+	if (op->first && left > LIMIT_MESSAGE_BYTES)
+		return VERDICT_DMA_LENGTH;
+	if (op->last ? packet->payload_bytes != left : packet->payload_bytes >= left)
+		return VERDICT_DMA_LENGTH;
+	if (checked == 0)
+		return VERDICT_ACCEPT;
+	if (rc_mr_check(qp->mrs, rkey, qp->pd, va, checked, UROCE_ACCESS_REMOTE_WRITE, &place->places[0]) != MR_OK)
+		return VERDICT_ACCESS;
+	place->lengths[0] = packet->payload_bytes;
+	place->count = 1;
+	return VERDICT_ACCEPT;
+}
+
+static enum verdict judge_memory_request(struct rc_qp *qp, const struct wire_opcode_row *op,
+					 const struct wire_packet *packet, struct placement *place)
+{
+	bool atomic = op->kind == WIRE_KIND_ATOMIC;
+	uint32_t bytes = atomic ? 8 : packet->dma_length;
+	uint32_t right = atomic ? UROCE_ACCESS_REMOTE_ATOMIC : UROCE_ACCESS_REMOTE_READ;
+
+	if (bytes > LIMIT_MESSAGE_BYTES)
+		return VERDICT_DMA_LENGTH;
+	if (bytes > 0 && rc_mr_check(qp->mrs, packet->rkey, qp->pd, packet->va, bytes, right, &place->places[0]) != MR_OK)
+		return VERDICT_ACCESS;
+	return VERDICT_ACCEPT;
+}
+
+/* The whole order of S-1 behind the PSN. Changes nothing. */
+static enum verdict judge(struct rc_qp *qp, const struct wire_packet *packet, struct placement *place)
+{
+	const struct wire_opcode_row *op = wire_opcode(packet->opcode);
+	enum verdict verdict;
+
+	verdict = check_sequence(&qp->responder, op);
+	if (verdict != VERDICT_ACCEPT)
+		return verdict;
+	verdict = check_enabled(qp, op);
+	if (verdict != VERDICT_ACCEPT)
+		return verdict;
+	verdict = check_length(qp, op, packet);
+	if (verdict != VERDICT_ACCEPT)
+		return verdict;
+	if ((op->kind == WIRE_KIND_READ_REQUEST || op->kind == WIRE_KIND_ATOMIC) &&
+	    qp->replay.unfinished == qp->replay.depth)
+		return VERDICT_TOO_DEEP;
+	if (takes_receive_now(op) && rc_recvq_peek(&qp->recvq) == NULL)
+		return VERDICT_NO_RECEIVE;
+	if (op->kind == WIRE_KIND_SEND)
+		return judge_send(qp, op, packet, place);
+	if (op->kind == WIRE_KIND_WRITE)
+		return judge_write(qp, op, packet, place);
+	return judge_memory_request(qp, op, packet, place);
+}
+
+static void copy_payload(const struct wire_packet *packet, const struct placement *place)
+{
+	const uint8_t *from = packet->payload;
+
+	for (uint32_t i = 0; i < place->count; i++) {
+		memcpy(place->places[i], from, place->lengths[i]);
+		from += place->lengths[i];
+	}
+}
+
+static void execute_message(struct rc_qp *qp, const struct wire_opcode_row *op, const struct wire_packet *packet,
+			    const struct placement *place, struct rc_outbox *out)
+{
+	struct rc_responder *resp = &qp->responder;
+
+	copy_payload(packet, place);
+	if (op->first) {
+		resp->message_bytes = 0;
+		resp->write_va = packet->va;
+		resp->write_left = packet->dma_length;
+		resp->write_rkey = packet->rkey;
+	}
+	resp->message_bytes += packet->payload_bytes;
+	resp->write_va += packet->payload_bytes;
+	resp->write_left -= packet->payload_bytes;
+	resp->in_progress = op->last ? WIRE_KIND_RESERVED : op->kind;
+	if (!op->last)
+		return;
+	resp->msn = (resp->msn + 1) & PSN_MASK;
+	qp->counters[op->kind == WIRE_KIND_SEND ? CNT_RX_SEND_REQUESTS : CNT_RX_WRITE_REQUESTS]++;
+	if (needs_receive(op))
+		rc_report_receive(qp, rc_recvq_peek(&qp->recvq), packet, resp->message_bytes, out);
+}
+
+/* S-7: one hardware atomic on host-order memory. */
+static uint64_t perform_atomic(const struct wire_packet *packet, uint8_t *host)
+{
+	uint64_t *word = (uint64_t *)(void *)host;
+	uint64_t original = packet->compare;
+
+	if (packet->opcode == OP_FETCH_ADD)
+		return __atomic_fetch_add(word, packet->swap_add, __ATOMIC_SEQ_CST);
+	__atomic_compare_exchange_n(word, &original, packet->swap_add, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+	return original;
+}
+
+static void execute_memory_request(struct rc_qp *qp, const struct wire_opcode_row *op, const struct wire_packet *packet,
+				   const struct placement *place)
+{
+	struct rc_responder *resp = &qp->responder;
+	bool read = op->kind == WIRE_KIND_READ_REQUEST;
+	uint32_t count = read ? qp_packets(qp, packet->dma_length) : 1;
+	struct rc_replay_entry *entry = rc_replay_insert(&qp->replay, psn_make(packet->psn), count);
+
+	resp->msn = (resp->msn + 1) & PSN_MASK;
+	entry->va = packet->va;
+	entry->rkey = packet->rkey;
+	entry->opcode = packet->opcode;
+	entry->msn = resp->msn;
+	if (read) {
+		entry->length_bytes = packet->dma_length;
+		qp->counters[CNT_RX_READ_REQUESTS]++;
+	} else {
+		entry->swap_add = packet->swap_add;
+		entry->compare = packet->compare;
+		entry->original = perform_atomic(packet, place->places[0]);
+		qp->counters[CNT_RX_ATOMIC_REQUESTS]++;
+	}
+	rc_replay_queue(&qp->replay, entry, entry->first_psn, count, entry->length_bytes);
+	resp->epsn = psn_add(resp->epsn, count);
+}
+
+static void send_nak(struct rc_responder *resp, uint8_t syndrome)
+{
+	resp->nak_due = true;
+	resp->nak_syndrome = syndrome;
+	resp->nak_psn = resp->epsn;
+	resp->silenced = true;
+}
+
+/* Was a receive entry in use when the request failed? (K-RESP) */
+static bool receive_in_use(const struct rc_qp *qp, const struct wire_opcode_row *op, enum verdict verdict)
+{
+	if (qp->responder.in_progress == WIRE_KIND_SEND)
+		return true;
+	return takes_receive_now(op) && verdict > VERDICT_NO_RECEIVE;
+}
+
+static void refuse(struct rc_qp *qp, const struct wire_packet *packet, enum verdict verdict)
+{
+	const struct verdict_row *row = &rc_verdicts[verdict];
+	bool in_use = receive_in_use(qp, wire_opcode(packet->opcode), verdict);
+
+	qp->counters[row->counter]++;
+	if (row->retry) {
+		send_nak(&qp->responder, (uint8_t)(row->syndrome | qp->responder.min_rnr_timer));
+		return;
+	}
+	send_nak(&qp->responder, row->syndrome);
+	if (in_use) {
+		qp->report.recv_failed = true;
+		qp->report.recv_status = row->receive_status;
+		qp->report.recv_cause = row->cause;
+		qp->report.recv_psn = qp->responder.epsn;
+	}
+	rc_qp_enter_error(qp, in_use ? UROCE_EVENT_QP_FATAL : row->event);
+}
+
+static void receive_new(struct rc_qp *qp, const struct wire_packet *packet, struct rc_outbox *out)
+{
+	const struct wire_opcode_row *op = wire_opcode(packet->opcode);
+	struct rc_responder *resp = &qp->responder;
+	struct placement place = { .count = 0 };
+	enum verdict verdict;
+
+	resp->silenced = false;
+	resp->nak_due = false; /* a NAK that has not left yet asked for just this packet */
+	verdict = judge(qp, packet, &place);
+	if (verdict != VERDICT_ACCEPT) {
+		refuse(qp, packet, verdict);
+		return;
+	}
+	if (op->kind == WIRE_KIND_READ_REQUEST || op->kind == WIRE_KIND_ATOMIC) {
+		execute_memory_request(qp, op, packet, &place);
+		return;
+	}
+	resp->epsn = psn_next(resp->epsn);
+	if (packet->flags & WIRE_ACKREQ)
+		resp->ack_due = true;
+	execute_message(qp, op, packet, &place, out);
+}
+
+/* S-9: the whole of a cached READ or the rest of it from a packet on, and not beyond its end. */
+static bool read_matches(const struct rc_qp *qp, const struct rc_replay_entry *entry, const struct wire_packet *packet)
+{
+	uint64_t done = (uint64_t)psn_distance(psn_make(packet->psn), entry->first_psn) << qp->mtu_shift;
+
+	return entry->opcode == OP_READ_REQUEST && packet->rkey == entry->rkey && packet->va == entry->va + done &&
+	       packet->dma_length <= entry->length_bytes - done;
+}
+
+static bool atomic_matches(const struct rc_replay_entry *entry, const struct wire_packet *packet)
+{
+	return entry->opcode == packet->opcode && packet->va == entry->va && packet->rkey == entry->rkey &&
+	       packet->swap_add == entry->swap_add && packet->compare == entry->compare;
+}
+
+static void receive_duplicate_answer(struct rc_qp *qp, const struct wire_packet *packet, bool read)
+{
+	psn_t psn = psn_make(packet->psn);
+	struct rc_replay_entry *entry = rc_replay_find(&qp->replay, psn);
+
+	if (entry == NULL && read)
+		entry = rc_replay_find_owner(&qp->replay, psn);
+	if (entry == NULL)
+		qp->counters[CNT_REPLAY_MISS]++;
+	else if (read ? !read_matches(qp, entry, packet) : !atomic_matches(entry, packet))
+		qp->counters[CNT_REPLAY_MISMATCH]++;
+	else if (read)
+		rc_replay_queue(&qp->replay, entry, psn, qp_packets(qp, packet->dma_length),
+				(uint32_t)(packet->va - entry->va) + packet->dma_length);
+	else
+		rc_replay_queue(&qp->replay, entry, psn, 1, 0);
+}
+
+/* S-8: an ACK of the newest that is executed, but not past a READ or atomic that came after the duplicate. */
+static void receive_duplicate_message(struct rc_qp *qp, psn_t psn)
+{
+	struct rc_responder *resp = &qp->responder;
+	const struct rc_replay_entry *entry = rc_replay_find_after(&qp->replay, psn);
+	psn_t newest = psn_previous(entry ? entry->first_psn : resp->epsn);
+
+	if (resp->repeat_ack_due && psn_before(newest, resp->repeat_psn))
+		return;
+	resp->repeat_ack_due = true;
+	resp->repeat_psn = newest;
+}
+
+static void receive_duplicate(struct rc_qp *qp, const struct wire_packet *packet)
+{
+	const struct wire_opcode_row *op = wire_opcode(packet->opcode);
+
+	qp->counters[CNT_DUPLICATE_REQUEST]++;
+	switch ((enum wire_kind)op->kind) {
+	case WIRE_KIND_SEND:
+	case WIRE_KIND_WRITE:
+		receive_duplicate_message(qp, psn_make(packet->psn));
+		return;
+	case WIRE_KIND_READ_REQUEST:
+	case WIRE_KIND_ATOMIC:
+		receive_duplicate_answer(qp, packet, op->kind == WIRE_KIND_READ_REQUEST);
+		return;
+	case WIRE_KIND_RESERVED:
+	case WIRE_KIND_READ_RESPONSE:
+	case WIRE_KIND_ACKNOWLEDGE:
+	case WIRE_KIND_ATOMIC_ACKNOWLEDGE:
+	case WIRE_KIND_FLUSH:
+	case WIRE_KIND_ATOMIC_WRITE:
+	case WIRE_KIND_UD_SEND:
+	case WIRE_KIND_CNP:
+		return; /* no NAK for a duplicate, whatever it is (K-RULE) */
+	}
+}
+
+void rc_responder_receive(struct rc_qp *qp, const struct wire_packet *packet, struct rc_outbox *out)
+{
+	struct rc_responder *resp = &qp->responder;
+	psn_t psn = psn_make(packet->psn);
+
+	if (psn_equal(psn, resp->epsn)) {
+		receive_new(qp, packet, out);
+	} else if (psn_before(psn, resp->epsn)) {
+		receive_duplicate(qp, packet);
+	} else if (resp->silenced) {
+		qp->counters[CNT_SILENCED_REQUEST]++;
+	} else { /* K-SEQ */
+		qp->counters[CNT_OUT_OF_SEQUENCE]++;
+		send_nak(resp, syndrome_make(SYNDROME_NAK, NAK_PSN_SEQUENCE));
+	}
+}

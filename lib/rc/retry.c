@@ -1,0 +1,160 @@
+/* retry.c - retransmission: budgets, timers, and which triggers are one and the same loss */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "rc/codes.h"
+#include "rc/qp.h"
+
+#define RNR_WITHOUT_LIMIT 7
+
+void rc_retry_reset(struct rc_retry *retry)
+{
+	*retry = (struct rc_retry){
+		.ack_deadline_ns = RC_NEVER,
+		.rnr_deadline_ns = RC_NEVER,
+		.timeout_ns = retry->timeout_ns,
+		.retry_cnt = retry->retry_cnt,
+		.retries_left = retry->retry_cnt,
+		.rnr_retry = retry->rnr_retry,
+		.rnr_left = retry->rnr_retry,
+		.min_rtt_ns = UINT64_MAX,
+	};
+}
+
+void rc_retry_packet_sent(struct rc_qp *qp, psn_t psn, bool answered, uint64_t now_ns)
+{
+	struct rc_retry *retry = &qp->retry;
+
+	if (retry->ack_deadline_ns == RC_NEVER && retry->timeout_ns)
+		retry->ack_deadline_ns = now_ns + retry->timeout_ns;
+	if (retry->rewound && !retry->resent && psn_equal(psn, retry->rewind_psn)) {
+		retry->resent = true;
+		retry->resent_ns = now_ns;
+	}
+	if (answered && !retry->timing && !retry->rewound) {
+		retry->timing = true;
+		retry->timed_psn = psn;
+		retry->timed_ns = now_ns;
+	}
+}
+
+static void take_round_trip(struct rc_qp *qp, uint64_t now_ns)
+{
+	struct rc_retry *retry = &qp->retry;
+
+	if (!retry->timing || !psn_before(retry->timed_psn, qp->win.una))
+		return;
+	retry->timing = false;
+	if (now_ns - retry->timed_ns < retry->min_rtt_ns)
+		retry->min_rtt_ns = now_ns - retry->timed_ns;
+}
+
+void rc_retry_progress_made(struct rc_qp *qp, uint64_t now_ns)
+{
+	struct rc_retry *retry = &qp->retry;
+	bool in_flight = !psn_equal(qp->win.next, qp->win.una);
+
+	take_round_trip(qp, now_ns);
+	retry->retries_left = retry->retry_cnt;
+	retry->rnr_left = retry->rnr_retry;
+	retry->rewound = false;
+	retry->rnr_deadline_ns = RC_NEVER;
+	/* Nothing in flight (all done, or all of it waits to be sent again): the next packet starts the timer. */
+	retry->ack_deadline_ns = in_flight && retry->timeout_ns ? now_ns + retry->timeout_ns : RC_NEVER;
+}
+
+static void rewind_to_una(struct rc_qp *qp, psn_t trigger)
+{
+	struct rc_retry *retry = &qp->retry;
+
+	retry->rewound = true;
+	retry->resent = false;
+	retry->rewind_psn = qp->win.una;
+	retry->rewind_limit = qp->win.limit;
+	retry->highest_trigger = trigger;
+	retry->timing = false; /* a repeated packet's answer cannot be attributed */
+	retry->ack_deadline_ns = RC_NEVER;
+	rc_sendwin_rewind(&qp->win);
+}
+
+static void transport_failed(struct rc_qp *qp, enum uroce_cause cause, psn_t trigger)
+{
+	struct rc_retry *retry = &qp->retry;
+
+	retry->cause = (uint8_t)cause;
+	if (retry->retries_left == 0) { /* T-4 */
+		rc_qp_fail_send(qp, UROCE_WC_RETRY_EXC_ERR, cause);
+		return;
+	}
+	retry->retries_left--;
+	rewind_to_una(qp, trigger);
+}
+
+void rc_retry_timer_expired(struct rc_qp *qp)
+{
+	qp->counters[CNT_LOCAL_ACK_TIMEOUT_ERR]++;
+	transport_failed(qp, UROCE_CAUSE_TIMEOUT, qp->win.una);
+}
+
+/* The rewind for una has happened, and its packet cannot have been answered yet (T-5). */
+static bool answer_is_on_its_way(const struct rc_qp *qp, uint64_t now_ns)
+{
+	const struct rc_retry *retry = &qp->retry;
+
+	if (!retry->rewound)
+		return false;
+	if (!retry->resent)
+		return true;
+	return retry->min_rtt_ns != UINT64_MAX && now_ns - retry->resent_ns < retry->min_rtt_ns;
+}
+
+void rc_retry_sequence_nak_arrived(struct rc_qp *qp, uint64_t now_ns)
+{
+	if (retry_waits_for_receiver(&qp->retry) || answer_is_on_its_way(qp, now_ns)) {
+		qp->counters[CNT_REPEATED_NAK]++;
+		return;
+	}
+	qp->counters[CNT_PACKET_SEQ_ERR]++;
+	transport_failed(qp, UROCE_CAUSE_SEQUENCE_NAK, qp->win.una);
+}
+
+/*
+ * After a rewind the rest of the old flight still arrives: ever newer PSNs, none beyond what had been sent.
+ * Only a response that goes back, or one that the old flight cannot hold, speaks of the repeated packets.
+ */
+static bool belongs_to_old_flight(struct rc_retry *retry, psn_t trigger)
+{
+	if (!retry->rewound || !psn_before(trigger, retry->rewind_limit))
+		return false;
+	if (!psn_before(retry->highest_trigger, trigger))
+		return false;
+	retry->highest_trigger = trigger;
+	return true;
+}
+
+void rc_retry_answer_missing(struct rc_qp *qp, psn_t trigger, uint64_t now_ns)
+{
+	if (retry_waits_for_receiver(&qp->retry) || belongs_to_old_flight(&qp->retry, trigger) ||
+	    answer_is_on_its_way(qp, now_ns))
+		return;
+	qp->counters[CNT_IMPLIED_NAK_SEQ_ERR]++;
+	transport_failed(qp, UROCE_CAUSE_IMPLIED_NAK, trigger);
+}
+
+void rc_retry_rnr_nak_arrived(struct rc_qp *qp, uint32_t code, uint64_t now_ns)
+{
+	struct rc_retry *retry = &qp->retry;
+
+	if (retry_waits_for_receiver(retry)) {
+		qp->counters[CNT_REPEATED_NAK]++;
+		return;
+	}
+	qp->counters[CNT_RNR_NAK_RETRY_ERR]++;
+	retry->cause = UROCE_CAUSE_RNR;
+	if (retry->rnr_left == 0) { /* */
+		rc_qp_fail_send(qp, UROCE_WC_RNR_RETRY_EXC_ERR, UROCE_CAUSE_RNR);
+		return;
+	}
+	if (retry->rnr_retry != RNR_WITHOUT_LIMIT)
+		retry->rnr_left--;
+	rewind_to_una(qp, qp->win.una);
+	retry->rnr_deadline_ns = now_ns + rc_codes_rnr_ns(code);
+}

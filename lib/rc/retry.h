@@ -1,0 +1,74 @@
+/* retry.h - told what happened, it decides deadlines, restarts and when to give up */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Two timers that never run together: the ACK timer (T-1) and the RNR wait (R-4). Two budgets that never pay
+ * for each other: retry_cnt (T-3) and rnr_retry (R-5). A failure either rewinds the send window to una or
+ * fails the request that owns una.
+ */
+#ifndef RC_RETRY_H
+#define RC_RETRY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "rc/psn.h"
+
+#define RC_NEVER UINT64_MAX
+
+struct rc_qp;
+
+struct rc_retry {
+	uint64_t ack_deadline_ns; /* RC_NEVER: not running */
+	uint64_t rnr_deadline_ns; /* RC_NEVER: not waiting */
+	uint64_t timeout_ns;      /* 0: no ACK timer */
+
+	/* the last rewind: what it was for, and whether its packet has left again */
+	psn_t rewind_psn;
+	psn_t rewind_limit;       /* first PSN never sent when it happened */
+	psn_t highest_trigger;    /* newest response of the old flight seen since */
+	bool rewound;             /* the above count: una has not moved since */
+	bool resent;
+	uint64_t resent_ns;
+
+	uint8_t retry_cnt, retries_left;
+	uint8_t rnr_retry, rnr_left;
+	uint8_t cause;            /* enum uroce_cause of the last failure */
+
+	/* the smallest round trip seen, from one timed packet at a time */
+	bool timing;
+	psn_t timed_psn;
+	uint64_t timed_ns;
+	uint64_t min_rtt_ns;
+};
+
+void rc_retry_reset(struct rc_retry *retry);
+
+/* A packet went out. answered: the peer owes an answer to it, which can be timed. */
+void rc_retry_packet_sent(struct rc_qp *qp, psn_t psn, bool answered, uint64_t now_ns);
+
+/* una moved forward: budgets are full again (T-3, R-5), the timer starts anew (T-1). */
+void rc_retry_progress_made(struct rc_qp *qp, uint64_t now_ns);
+
+/* The ACK timer expired. */
+void rc_retry_timer_expired(struct rc_qp *qp);
+
+/* A sequence NAK for una arrived. */
+void rc_retry_sequence_nak_arrived(struct rc_qp *qp, uint64_t now_ns);
+
+/* A response at `trigger` showed that the answer at una was lost. */
+void rc_retry_answer_missing(struct rc_qp *qp, psn_t trigger, uint64_t now_ns);
+
+/* An RNR NAK for una arrived with this timer code. */
+void rc_retry_rnr_nak_arrived(struct rc_qp *qp, uint32_t code, uint64_t now_ns);
+
+static inline bool retry_waits_for_receiver(const struct rc_retry *retry)
+{
+	return retry->rnr_deadline_ns != RC_NEVER;
+}
+
+static inline uint64_t retry_deadline(const struct rc_retry *retry)
+{
+	return retry->ack_deadline_ns < retry->rnr_deadline_ns ? retry->ack_deadline_ns : retry->rnr_deadline_ns;
+}
+
+#endif

@@ -1,0 +1,170 @@
+/* sendwin.c - the send window: posting, acknowledging, rewinding */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <string.h>
+
+#include "limits.h"
+#include "rc/sendwin.h"
+
+static_assert(UROCE_WR_RDMA_READ > UROCE_WR_RDMA_WRITE_WITH_IMM && UROCE_WR_RDMA_READ < UROCE_WR_ATOMIC_CMP_AND_SWP,
+	      "wqe_needs_answer compares opcodes");
+
+uint32_t rc_sendwin_slot_bytes(uint32_t sge_limit, uint32_t inline_limit)
+{
+	/* An atomic keeps its operands behind its one piece. */
+	uint32_t pieces = sizeof(struct uroce_sge) * (sge_limit < 2 ? 2 : sge_limit);
+	uint32_t body = inline_limit > pieces ? inline_limit : pieces;
+
+	return ((uint32_t)sizeof(struct rc_send_wqe) + body + 15) & ~15u;
+}
+
+static bool wr_is_valid(const struct rc_sendwin *win, const struct uroce_send_wr *wr)
+{
+	bool atomic = wr->opcode == UROCE_WR_ATOMIC_CMP_AND_SWP || wr->opcode == UROCE_WR_ATOMIC_FETCH_AND_ADD;
+	uint32_t known = UROCE_SEND_SIGNALED | UROCE_SEND_SOLICITED | UROCE_SEND_INLINE | UROCE_SEND_FENCE;
+
+	if ((uint32_t)wr->opcode >= UROCE_WR_OPCODES || (wr->send_flags & ~known))
+		return false;
+	if (wr->num_sge > win->sge_limit || (wr->num_sge > 0 && wr->sg_list == NULL))
+		return false;
+	if (atomic && (wr->num_sge != 1 || wr->sg_list[0].length != 8))
+		return false;
+	return !((wr->send_flags & UROCE_SEND_INLINE) && wr->opcode >= UROCE_WR_RDMA_READ);
+}
+
+static uint64_t total_length(const struct uroce_send_wr *wr)
+{
+	uint64_t total = 0;
+
+	for (uint32_t i = 0; i < wr->num_sge; i++)
+		total += wr->sg_list[i].length;
+	return total;
+}
+
+static void copy_inline(struct rc_send_wqe *wqe, const struct uroce_send_wr *wr)
+{
+	uint8_t *at = (uint8_t *)wqe->sges;
+
+	for (uint32_t i = 0; i < wr->num_sge; i++) {
+		memcpy(at, (const void *)(uintptr_t)wr->sg_list[i].addr, wr->sg_list[i].length);
+		at += wr->sg_list[i].length;
+	}
+	wqe->sge_count = 0;
+}
+
+int rc_sendwin_post(struct rc_sendwin *win, const struct uroce_send_wr *wr)
+{
+	struct rc_send_wqe *wqe = sendwin_slot(win, win->posting);
+	uint64_t total;
+
+	if (!wr_is_valid(win, wr))
+		return -EINVAL;
+	total = total_length(wr);
+	if ((wr->send_flags & UROCE_SEND_INLINE) && total > win->inline_limit)
+		return -EINVAL;
+	/* pairs with S2 in the completer's report: the lcore has finished with the slot */
+	if (win->posting - atomic_load_explicit(&win->freed, memory_order_acquire) >= win->depth)
+		return -ENOMEM;
+	wqe->wr_id = wr->wr_id;
+	wqe->opcode = (uint8_t)wr->opcode;
+	wqe->flags = (uint8_t)(wr->send_flags | (win->signal_all ? UROCE_SEND_SIGNALED : 0));
+	wqe->sge_count = (uint8_t)wr->num_sge;
+	wqe->imm = wr->imm;
+	wqe->remote_va = wr->remote_addr;
+	wqe->rkey = wr->rkey;
+	wqe->length_bytes = (uint32_t)total;
+	wqe->too_long = total > LIMIT_MESSAGE_BYTES;
+	if (wr->send_flags & UROCE_SEND_INLINE) {
+		copy_inline(wqe, wr);
+	} else {
+		for (uint32_t i = 0; i < wr->num_sge; i++)
+			wqe->sges[i] = wr->sg_list[i];
+	}
+	if (wr->opcode >= UROCE_WR_ATOMIC_CMP_AND_SWP) {
+		struct rc_atomic_operands operands = { .compare_add = wr->compare_add, .swap = wr->swap };
+
+		memcpy(&wqe->sges[1], &operands, sizeof(operands));
+	}
+	/* S1: publishes the slot */
+	atomic_store_explicit(&win->posted, ++win->posting, memory_order_release);
+	return 0;
+}
+
+void rc_sendwin_reset(struct rc_sendwin *win, psn_t first)
+{
+	/* Unreported work vanishes; the application's index stays where it is, so that it need not be told. */
+	sendwin_take_posted(win);
+	win->head = win->acked = win->started = win->cursor = win->tail;
+	atomic_store_explicit(&win->freed, win->tail, memory_order_release);
+	win->una = win->next = win->limit = first;
+}
+
+void rc_sendwin_start(struct rc_sendwin *win, uint32_t psn_count)
+{
+	struct rc_send_wqe *wqe = sendwin_slot(win, win->started);
+
+	wqe->first_psn = win->limit;
+	wqe->psn_count = psn_count;
+	win->started++;
+}
+
+/* una has moved; what goes out next is never behind it. */
+static void keep_next_ahead(struct rc_sendwin *win)
+{
+	if (psn_distance(win->limit, win->next) > psn_distance(win->limit, win->una)) {
+		win->next = win->una;
+		win->cursor = win->acked;
+	}
+}
+
+bool rc_sendwin_cover(struct rc_sendwin *win, psn_t end)
+{
+	uint32_t left = psn_distance(end, win->una);
+
+	while (left > 0) {
+		const struct rc_send_wqe *wqe = sendwin_slot(win, win->acked);
+		uint32_t owned = wqe->psn_count - psn_distance(win->una, wqe->first_psn);
+
+		if (wqe_needs_answer(wqe))
+			break;
+		if (left < owned) {
+			win->una = psn_add(win->una, left);
+			left = 0;
+		} else {
+			win->una = psn_add(win->una, owned);
+			left -= owned;
+			win->acked++;
+		}
+	}
+	keep_next_ahead(win);
+	return left == 0;
+}
+
+void rc_sendwin_answer(struct rc_sendwin *win)
+{
+	const struct rc_send_wqe *wqe = sendwin_slot(win, win->acked);
+
+	if (psn_equal(win->una, sendwin_last_psn(wqe)))
+		win->acked++;
+	win->una = psn_next(win->una);
+	keep_next_ahead(win);
+}
+
+bool rc_sendwin_rewind(struct rc_sendwin *win)
+{
+	win->next = win->una;
+	win->cursor = win->acked;
+	return !psn_equal(win->next, win->limit);
+}
+
+void rc_sendwin_advance(struct rc_sendwin *win, psn_t end)
+{
+	const struct rc_send_wqe *wqe = sendwin_slot(win, win->cursor);
+
+	/* measured from una: a whole window may lie between, which the half-window order cannot tell */
+	if (psn_distance(end, win->una) > psn_distance(win->limit, win->una))
+		win->limit = end;
+	win->next = end;
+	if (psn_equal(end, psn_next(sendwin_last_psn(wqe))))
+		win->cursor++;
+}

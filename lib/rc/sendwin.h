@@ -1,0 +1,130 @@
+/* sendwin.h - posted work that is not yet completed, and the PSNs it owns */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A ring of slots. Four indexes walk it, each behind the next:
+ *   head <= acked <= started <= tail
+ *   [head, acked)    answered, waiting to be reported
+ *   [acked, started) own PSNs; una lies in slot `acked`
+ *   [started, tail)  posted, without PSNs
+ * and three PSNs: una (oldest not acknowledged), next (what goes out next), limit (first never sent).
+ * After a rewind next < limit: what lies between is sent again. The only place that maps PSN to request.
+ */
+#ifndef RC_SENDWIN_H
+#define RC_SENDWIN_H
+
+#include <stdatomic.h>
+
+#include <uroce/wr.h>
+
+#include "rc/psn.h"
+
+/* A posted request. Written by the application until it is published, by the lcore afterwards. */
+struct rc_send_wqe {
+	uint64_t wr_id;
+	uint8_t opcode;         /* enum uroce_wr_opcode */
+	uint8_t flags;          /* enum uroce_send_flags */
+	uint8_t sge_count;      /* 0 with inline data */
+	uint8_t reserved;
+	uint32_t imm;
+	uint64_t remote_va;
+	uint32_t rkey;
+	uint32_t length_bytes;  /* of the whole message */
+	psn_t first_psn;        /* once started */
+	uint32_t psn_count;     /* once started: PSNs it owns, at least 1 */
+	uint64_t too_long;      /* more than a message may have: a local fault when its turn comes */
+	struct uroce_sge sges[]; /* or inline bytes; atomics: sges[0], then struct rc_atomic_operands */
+};
+
+struct rc_atomic_operands {
+	uint64_t compare_add;
+	uint64_t swap;
+};
+
+struct rc_sendwin {
+	/* set at creation */
+	uint8_t *slots;
+	uint32_t slot_bytes;
+	uint32_t mask;          /* slots - 1 */
+	uint32_t depth;         /* what the user asked for: at most so many are posted */
+	uint32_t sge_limit;
+	uint32_t inline_limit;
+	bool signal_all;
+
+	/* lcore only */
+	uint32_t head, acked, started, tail;
+	uint32_t cursor;        /* slot that owns `next`; == started when next == limit */
+	psn_t una, next, limit;
+
+	/* application writes, lcore reads */
+	_Alignas(64) _Atomic uint32_t posted;
+	uint32_t posting;       /* the application's own copy */
+
+	/* lcore writes, application reads */
+	_Alignas(64) _Atomic uint32_t freed;
+};
+
+/* Bytes of a slot for these limits; a multiple of 16. */
+uint32_t rc_sendwin_slot_bytes(uint32_t sge_limit, uint32_t inline_limit);
+
+/*
+ * Application side: copies wr into a slot and publishes it. 0; -ENOMEM: full; -EINVAL: opcode, sge count,
+ * inline length or flags.
+ */
+int rc_sendwin_post(struct rc_sendwin *win, const struct uroce_send_wr *wr);
+
+/* Empties the window and gives it its first PSN. */
+void rc_sendwin_reset(struct rc_sendwin *win, psn_t first);
+
+/* Takes the next posted request into the window: it owns psn_count PSNs from `limit` on. */
+void rc_sendwin_start(struct rc_sendwin *win, uint32_t psn_count);
+
+/*
+ * Acknowledges everything before `end`. Stops in front of a request that needs an answer of its own (READ,
+ * atomic), for silence about it means that the answer was lost (Q-8). true: got as far as `end`.
+ */
+bool rc_sendwin_cover(struct rc_sendwin *win, psn_t end);
+
+/* One PSN of the request at `acked` was answered; with its last PSN the request is. */
+void rc_sendwin_answer(struct rc_sendwin *win);
+
+/* The next packet to go out is the one of una. Returns whether anything is to be sent again. */
+bool rc_sendwin_rewind(struct rc_sendwin *win);
+
+/* The packet(s) up to, not including, `end` went out. */
+void rc_sendwin_advance(struct rc_sendwin *win, psn_t end);
+
+static inline struct rc_send_wqe *sendwin_slot(const struct rc_sendwin *win, uint32_t index)
+{
+	return (struct rc_send_wqe *)(void *)(win->slots + (uint64_t)(index & win->mask) * win->slot_bytes);
+}
+
+/* PSNs sent and not acknowledged. */
+static inline uint32_t sendwin_outstanding(const struct rc_sendwin *win)
+{
+	return psn_distance(win->limit, win->una);
+}
+
+static inline psn_t sendwin_last_psn(const struct rc_send_wqe *wqe)
+{
+	return psn_add(wqe->first_psn, wqe->psn_count - 1);
+}
+
+/* READs and atomics are answered one by one; an ACK is not enough. */
+static inline bool wqe_needs_answer(const struct rc_send_wqe *wqe)
+{
+	return wqe->opcode >= UROCE_WR_RDMA_READ;
+}
+
+static inline const struct rc_atomic_operands *wqe_atomic(const struct rc_send_wqe *wqe)
+{
+	return (const struct rc_atomic_operands *)(const void *)&wqe->sges[1];
+}
+
+/* Sees what the application has posted. */
+static inline void sendwin_take_posted(struct rc_sendwin *win)
+{
+	/* pairs with S1 in rc_sendwin_post: the slot's contents are visible */
+	win->tail = atomic_load_explicit(&win->posted, memory_order_acquire);
+}
+
+#endif

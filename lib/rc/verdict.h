@@ -1,0 +1,37 @@
+/* verdict.h - the outcome table: what a judgement of a request leads to */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef RC_VERDICT_H
+#define RC_VERDICT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The judgement of a request with PSN = ePSN, in the order of S-1. */
+enum verdict {
+	VERDICT_ACCEPT,
+	VERDICT_BAD_SEQUENCE,     /* S-3 */
+	VERDICT_UNSUPPORTED,      /* opcode reserved or not supported */
+	VERDICT_NOT_ENABLED,      /* the QP does not allow this kind of access */
+	VERDICT_BAD_LENGTH,       /* pad or payload length (W-6) */
+	VERDICT_UNALIGNED,        /* atomic address (S-7) */
+	VERDICT_TOO_DEEP,         /* S-12 */
+	VERDICT_NO_RECEIVE,       /* */
+	VERDICT_SEND_TOO_LONG,    /* S-6 */
+	VERDICT_DMA_LENGTH,       /* S-5 */
+	VERDICT_ACCESS,           /* key, domain, rights, range (S-4) */
+	VERDICT_RECEIVE_UNUSABLE, /* the receive entry's own memory (K-OP) */
+	VERDICTS
+};
+
+struct verdict_row {
+	uint8_t syndrome;       /* what the NAK says */
+	uint8_t receive_status; /* enum uroce_wc_status of a receive in use */
+	uint8_t cause;          /* enum uroce_cause */
+	uint8_t event;          /* enum uroce_event_type when no receive was in use */
+	uint8_t counter;        /* enum rc_counter */
+	bool retry;             /* the QP lives and waits for the request to come again */
+};
+
+extern const struct verdict_row rc_verdicts[VERDICTS];
+
+#endif

@@ -1,0 +1,413 @@
+/* pair.c - two QPs of the core and a wire between them */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <criterion/criterion.h>
+
+#include "pair.h"
+#include "wire/print.h"
+
+#define ALL_ACCESS                                                                                           \
+	(UROCE_ACCESS_LOCAL_WRITE | UROCE_ACCESS_REMOTE_WRITE | UROCE_ACCESS_REMOTE_READ |                   \
+	 UROCE_ACCESS_REMOTE_ATOMIC)
+
+static const char *const status_names[UROCE_WC_STATUSES] = {
+	[UROCE_WC_SUCCESS] = "SUCCESS",
+	[UROCE_WC_LOC_LEN_ERR] = "LOC_LEN_ERR",
+	[UROCE_WC_LOC_QP_OP_ERR] = "LOC_QP_OP_ERR",
+	[UROCE_WC_LOC_PROT_ERR] = "LOC_PROT_ERR",
+	[UROCE_WC_WR_FLUSH_ERR] = "WR_FLUSH_ERR",
+	[UROCE_WC_BAD_RESP_ERR] = "BAD_RESP_ERR",
+	[UROCE_WC_REM_INV_REQ_ERR] = "REM_INV_REQ_ERR",
+	[UROCE_WC_REM_ACCESS_ERR] = "REM_ACCESS_ERR",
+	[UROCE_WC_REM_OP_ERR] = "REM_OP_ERR",
+	[UROCE_WC_RETRY_EXC_ERR] = "RETRY_EXC_ERR",
+	[UROCE_WC_RNR_RETRY_EXC_ERR] = "RNR_RETRY_EXC_ERR",
+};
+
+static const char *const event_names[UROCE_EVENT_TYPES] = {
+	[UROCE_EVENT_COMM_EST] = "COMM_EST",     [UROCE_EVENT_SQ_DRAINED] = "SQ_DRAINED",
+	[UROCE_EVENT_QP_FATAL] = "QP_FATAL",     [UROCE_EVENT_QP_REQ_ERR] = "QP_REQ_ERR",
+	[UROCE_EVENT_QP_ACCESS_ERR] = "QP_ACCESS_ERR", [UROCE_EVENT_CQ_ERR] = "CQ_ERR",
+};
+
+static const char *opcode_name(uint8_t opcode)
+{
+	switch ((enum uroce_wc_opcode)opcode) {
+	case UROCE_WC_SEND:
+		return "SEND";
+	case UROCE_WC_RDMA_WRITE:
+		return "WRITE";
+	case UROCE_WC_RDMA_READ:
+		return "READ";
+	case UROCE_WC_COMP_SWAP:
+		return "CSWAP";
+	case UROCE_WC_FETCH_ADD:
+		return "FADD";
+	case UROCE_WC_RECV:
+		return "RECV";
+	case UROCE_WC_RECV_RDMA_WITH_IMM:
+		return "RECV_IMM";
+	}
+	return "?";
+}
+
+static uint32_t or_default(uint32_t value, uint32_t standard)
+{
+	return value ? value : standard;
+}
+
+static uint8_t count_or_default(uint8_t value)
+{
+	return value == 255 ? 0 : (uint8_t)or_default(value, 7);
+}
+
+static void open_side(struct side *side, enum side_name name, const struct pair_options *options)
+{
+	struct rc_keyspace space = { .secret = { 0x1234567 + name, 0x89ABCDEF, 0x5555, 0x777 } };
+	struct rc_qp_config config = {
+		.qpn = name == A ? 0x11 : 0x12,
+		.pd = 1,
+		.mrs = &side->mrs,
+		.max_send_wr = or_default(options->depth, 64),
+		.max_recv_wr = or_default(options->depth, 64),
+		.max_send_sge = LIMIT_SGE,
+		.max_recv_sge = LIMIT_SGE,
+		.max_inline_data = 128,
+		.max_dest_rd_atomic = LIMIT_RD_ATOMIC,
+		.max_mtu_bytes = LIMIT_MTU_BYTES,
+	};
+	int error;
+	void *memory;
+
+	rc_mr_table_init(&side->mrs, side->entries, 16, &space);
+	side->memory = malloc(PAIR_MEMORY_BYTES);
+	for (uint32_t i = 0; i < PAIR_MEMORY_BYTES; i++)
+		side->memory[i] = (uint8_t)(i * 7 + (i >> 8) + (name == A ? 1 : 99));
+	side->key = rc_mr_insert(&side->mrs, 1, side->memory, PAIR_MEMORY_BYTES,
+				 or_default(options->mr_access, ALL_ACCESS), &error);
+	cr_assert_neq(side->key, 0);
+	memory = aligned_alloc(64, rc_qp_bytes(&config));
+	memset(memory, 0, rc_qp_bytes(&config));
+	side->qp = rc_qp_init(memory, &config);
+}
+
+static void connect_side(struct side *side, enum side_name name, const struct pair_options *options)
+{
+	struct uroce_qp_attr attr = {
+		.qp_state = UROCE_QPS_INIT,
+		.access_flags = or_default(options->access, ALL_ACCESS & ~(uint32_t)UROCE_ACCESS_LOCAL_WRITE),
+		.path_mtu = or_default(options->mtu, 1024),
+		.dest_qp_num = name == A ? 0x12 : 0x11,
+		.rq_psn = name == A ? options->psn_b : options->psn_a,
+		.sq_psn = name == A ? options->psn_a : options->psn_b,
+		.max_rd_atomic = (uint8_t)or_default(options->rd_atomic, 4),
+		.max_dest_rd_atomic = (uint8_t)or_default(options->rd_atomic, 4),
+		.min_rnr_timer = (uint8_t)or_default(options->rnr_timer, 12),
+		.timeout = (uint8_t)or_default(options->timeout, 14),
+		.retry_cnt = count_or_default(options->retry_cnt),
+		.rnr_retry = count_or_default(options->rnr_retry),
+		.path = { .source = { { (uint8_t)(name + 1) } }, .dest = { { (uint8_t)(2 - name) } } },
+	};
+	uint32_t bad = 0;
+
+	cr_assert_eq(rc_qp_modify(side->qp, &attr, UROCE_QP_STATE | UROCE_QP_ACCESS_FLAGS, &bad), 0, "INIT: %#x", bad);
+	attr.qp_state = UROCE_QPS_RTR;
+	cr_assert_eq(rc_qp_modify(side->qp, &attr,
+				  UROCE_QP_STATE | UROCE_QP_PATH | UROCE_QP_PATH_MTU | UROCE_QP_DEST_QPN |
+					  UROCE_QP_RQ_PSN | UROCE_QP_MAX_DEST_RD_ATOMIC | UROCE_QP_MIN_RNR_TIMER,
+				  &bad),
+		     0, "RTR: %#x", bad);
+	attr.qp_state = UROCE_QPS_RTS;
+	cr_assert_eq(rc_qp_modify(side->qp, &attr,
+				  UROCE_QP_STATE | UROCE_QP_TIMEOUT | UROCE_QP_RETRY_CNT | UROCE_QP_RNR_RETRY |
+					  UROCE_QP_MAX_RD_ATOMIC | UROCE_QP_SQ_PSN,
+				  &bad),
+		     0, "RTS: %#x", bad);
+}
+
+struct pair *pair_open(const struct pair_options *options)
+{
+	struct pair *pair = calloc(1, sizeof(*pair));
+
+	pair->now_ns = 1000000;
+	pair->step_ns = 1000;
+	for (int i = 0; i < 2; i++)
+		open_side(&pair->side[i], (enum side_name)i, options);
+	for (int i = 0; i < 2; i++)
+		connect_side(&pair->side[i], (enum side_name)i, options);
+	for (uint32_t i = 0; i < options->receives; i++)
+		pair_recv(pair, B, 1000 + i, PAIR_MEMORY_BYTES / 2 + (uint64_t)i * 65536 % (PAIR_MEMORY_BYTES / 2), 65536);
+	return pair;
+}
+
+void pair_close(struct pair *pair)
+{
+	for (int i = 0; i < 2; i++) {
+		struct side *side = &pair->side[i];
+
+		while (side->wire_head != side->wire_tail)
+			free(side->wire[side->wire_head++ % PAIR_IN_FLIGHT].bytes);
+		free(side->memory);
+		free(side->qp);
+	}
+	free(pair);
+}
+
+int pair_post(struct pair *pair, enum side_name name, struct uroce_send_wr wr, uint64_t offset, uint32_t bytes)
+{
+	struct side *side = &pair->side[name];
+	struct uroce_sge sge = { .addr = (uintptr_t)side->memory + offset, .length = bytes, .lkey = side->key };
+
+	if (wr.sg_list == NULL && bytes > 0) {
+		wr.sg_list = &sge;
+		wr.num_sge = 1;
+	}
+	if (wr.remote_addr == 0)
+		wr.remote_addr = (uintptr_t)pair->side[!name].memory;
+	if (wr.rkey == 0)
+		wr.rkey = pair->side[!name].key;
+	return rc_qp_post_send(side->qp, &wr);
+}
+
+static int post_plain(struct pair *pair, enum uroce_wr_opcode opcode, uint64_t wr_id, uint32_t bytes, uint64_t add)
+{
+	struct uroce_send_wr wr = {
+		.wr_id = wr_id,
+		.opcode = opcode,
+		.send_flags = UROCE_SEND_SIGNALED,
+		.compare_add = add,
+	};
+
+	return pair_post(pair, A, wr, 0, bytes);
+}
+
+int pair_send(struct pair *pair, uint64_t wr_id, uint32_t bytes)
+{
+	return post_plain(pair, UROCE_WR_SEND, wr_id, bytes, 0);
+}
+
+int pair_write(struct pair *pair, uint64_t wr_id, uint32_t bytes)
+{
+	return post_plain(pair, UROCE_WR_RDMA_WRITE, wr_id, bytes, 0);
+}
+
+int pair_read(struct pair *pair, uint64_t wr_id, uint32_t bytes)
+{
+	return post_plain(pair, UROCE_WR_RDMA_READ, wr_id, bytes, 0);
+}
+
+int pair_fetch_add(struct pair *pair, uint64_t wr_id, uint64_t add)
+{
+	return post_plain(pair, UROCE_WR_ATOMIC_FETCH_AND_ADD, wr_id, 8, add);
+}
+
+int pair_recv(struct pair *pair, enum side_name name, uint64_t wr_id, uint64_t offset, uint32_t bytes)
+{
+	struct side *side = &pair->side[name];
+	struct uroce_sge sge = { .addr = (uintptr_t)side->memory + offset, .length = bytes, .lkey = side->key };
+	struct uroce_recv_wr wr = { .wr_id = wr_id, .sg_list = &sge, .num_sge = bytes ? 1 : 0 };
+
+	return rc_qp_post_recv(side->qp, &wr);
+}
+
+static void put_on_wire(struct pair *pair, enum side_name from, const struct wire_packet *packet)
+{
+	struct side *side = &pair->side[from];
+	struct flight *flight = &side->wire[side->wire_tail % PAIR_IN_FLIGHT];
+	const struct wire_span one = { .base = packet->payload, .bytes = packet->payload_bytes };
+	const struct wire_span *spans = packet->span_count > 1 ? packet->spans : &one;
+	uint32_t at;
+
+	cr_assert_lt(side->wire_tail - side->wire_head, PAIR_IN_FLIGHT, "the wire of the pair is full");
+	flight->length = packet_bytes(packet);
+	flight->bytes = calloc(1, flight->length + WIRE_HEADERS_MAX_BYTES);
+	at = wire_packet_build(packet, flight->bytes);
+	flight->bytes = realloc(flight->bytes, flight->length);
+	for (uint32_t i = 0; i < (packet->span_count > 1 ? packet->span_count : 1u); i++) {
+		if (spans[i].bytes)
+			memcpy(flight->bytes + at, spans[i].base, spans[i].bytes);
+		at += (uint32_t)spans[i].bytes;
+	}
+	side->wire_tail++;
+}
+
+/* The line without the QPN, which says nothing between two. */
+static void print_line(const struct wire_packet *packet, char *line)
+{
+	char text[256];
+	char *qp, *rest;
+
+	wire_print_packet(packet, text, sizeof(text));
+	qp = strstr(text, " qp=");
+	rest = qp ? strchr(qp + 1, ' ') : NULL;
+	if (qp)
+		memmove(qp, rest ? rest : qp + strlen(qp), strlen(rest ? rest : "") + 1);
+	snprintf(line, PAIR_LINE_BYTES, "%.*s", PAIR_LINE_BYTES - 1, text);
+}
+
+static void take_outbox(struct pair *pair, enum side_name name)
+{
+	struct side *side = &pair->side[name];
+	struct rc_outbox *out = &pair->out;
+
+	for (uint32_t i = 0; i < out->packet_count; i++) {
+		const struct wire_packet *packet = &out->packets[i];
+		int copies = pair->copies ? pair->copies(pair, name, side->packets, packet) : 1;
+
+		if (side->sent_count < PAIR_LINES)
+			print_line(packet, side->sent[side->sent_count]);
+		side->sent_count++;
+		side->packets++;
+		for (int copy = 0; copy < copies; copy++)
+			put_on_wire(pair, name, packet);
+	}
+	for (uint32_t i = 0; i < out->completion_count; i++) {
+		const struct uroce_wc *wc = &out->completions[i].wc;
+
+		if (side->done_count < PAIR_LINES)
+			snprintf(side->done[side->done_count], PAIR_LINE_BYTES, "wr=%lu %s %s", wc->wr_id,
+				 opcode_name(wc->opcode), status_names[wc->status]);
+		if (side->done_count < PAIR_LINES && wc->status == UROCE_WC_SUCCESS)
+			snprintf(strchr(side->done[side->done_count], 0), 32, " len=%u", wc->byte_len);
+		if (side->done_count < PAIR_LINES && (wc->wc_flags & UROCE_WC_WITH_IMM))
+			snprintf(strchr(side->done[side->done_count], 0), 32, " imm=%#x", wc->imm);
+		side->done_count++;
+	}
+	for (uint32_t i = 0; i < out->event_count && side->event_count < 64; i++)
+		snprintf(side->events[side->event_count++], PAIR_LINE_BYTES, "%s", event_names[out->events[i].type]);
+}
+
+void pair_transmit(struct pair *pair, enum side_name name)
+{
+	bool more = true;
+
+	while (more) {
+		outbox_reset(&pair->out, OUTBOX_PACKETS);
+		more = rc_qp_transmit(pair->side[name].qp, pair->now_ns, &pair->out);
+		take_outbox(pair, name);
+	}
+}
+
+static void hand_over(struct pair *pair, enum side_name to, const struct wire_packet *packet)
+{
+	struct rc_qp *qp = pair->side[to].qp;
+
+	if (rc_qp_admit(qp, packet, qp->path.dest.bytes, qp->path.source.bytes) != CNT_COUNTERS)
+		return;
+	outbox_reset(&pair->out, 0);
+	rc_qp_receive(qp, packet, pair->now_ns, &pair->out);
+	take_outbox(pair, to);
+}
+
+void pair_inject(struct pair *pair, enum side_name to, struct wire_packet packet)
+{
+	packet.dest_qpn = pair->side[to].qp->qpn;
+	packet.pkey = 0xFFFF;
+	hand_over(pair, to, &packet);
+}
+
+void pair_deliver(struct pair *pair, enum side_name to)
+{
+	struct side *from = &pair->side[!to];
+
+	while (from->wire_head != from->wire_tail) {
+		struct flight *flight = &from->wire[from->wire_head++ % PAIR_IN_FLIGHT];
+		struct wire_packet packet;
+
+		cr_assert_eq(wire_packet_parse(flight->bytes, flight->length, &packet), WIRE_PACKET_OK);
+		hand_over(pair, to, &packet);
+		free(flight->bytes);
+	}
+}
+
+static bool wire_is_empty(const struct pair *pair)
+{
+	return pair->side[A].wire_head == pair->side[A].wire_tail && pair->side[B].wire_head == pair->side[B].wire_tail;
+}
+
+void pair_run(struct pair *pair)
+{
+	do {
+		for (int i = 0; i < 2; i++)
+			pair_transmit(pair, (enum side_name)i);
+		pair->now_ns += pair->step_ns;
+		for (int i = 0; i < 2; i++)
+			pair_deliver(pair, (enum side_name)i);
+		for (int i = 0; i < 2; i++)
+			pair_transmit(pair, (enum side_name)i);
+	} while (!wire_is_empty(pair));
+}
+
+bool pair_fire(struct pair *pair)
+{
+	uint64_t a = rc_qp_deadline(pair->side[A].qp), b = rc_qp_deadline(pair->side[B].qp);
+	uint64_t next = a < b ? a : b;
+
+	if (next == RC_NEVER)
+		return false;
+	if (next > pair->now_ns)
+		pair->now_ns = next;
+	for (int i = 0; i < 2; i++)
+		rc_qp_timeout(pair->side[i].qp, pair->now_ns);
+	pair_run(pair);
+	return true;
+}
+
+bool pair_settle(struct pair *pair, uint64_t limit_ns)
+{
+	uint64_t end = pair->now_ns + limit_ns;
+
+	pair_run(pair);
+	while (pair->now_ns < end) {
+		if (!pair_fire(pair))
+			return true;
+	}
+	return false;
+}
+
+void pair_forget(struct pair *pair)
+{
+	for (int i = 0; i < 2; i++)
+		pair->side[i].sent_count = pair->side[i].done_count = pair->side[i].event_count = 0;
+}
+
+static void expect_line(const char *what, enum side_name name, uint32_t count, uint32_t index, const char *found,
+			const char *line)
+{
+	cr_assert_lt(index, count, "%c has %u %s lines, number %u should be \"%s\"", "AB"[name], count, what, index, line);
+	cr_assert_str_eq(found, line, "%c, %s line %u:\n  is        %s\n  should be %s", "AB"[name], what, index, found,
+			 line);
+}
+
+void expect_sent(struct pair *pair, enum side_name name, uint32_t index, const char *line)
+{
+	expect_line("sent", name, pair->side[name].sent_count, index, pair->side[name].sent[index], line);
+}
+
+void expect_sent_count(struct pair *pair, enum side_name name, uint32_t count)
+{
+	cr_assert_eq(pair->side[name].sent_count, count, "%c sent %u packets, should be %u; the last: %s", "AB"[name],
+		     pair->side[name].sent_count, count,
+		     pair->side[name].sent_count ? pair->side[name].sent[pair->side[name].sent_count - 1] : "none");
+}
+
+void expect_done(struct pair *pair, enum side_name name, uint32_t index, const char *line)
+{
+	expect_line("completion", name, pair->side[name].done_count, index, pair->side[name].done[index], line);
+}
+
+void expect_done_count(struct pair *pair, enum side_name name, uint32_t count)
+{
+	cr_assert_eq(pair->side[name].done_count, count, "%c has %u completions, should be %u; the last: %s", "AB"[name],
+		     pair->side[name].done_count, count,
+		     pair->side[name].done_count ? pair->side[name].done[pair->side[name].done_count - 1] : "none");
+}
+
+void expect_event(struct pair *pair, enum side_name name, uint32_t index, const char *line)
+{
+	expect_line("event", name, pair->side[name].event_count, index, pair->side[name].events[index], line);
+}

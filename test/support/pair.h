@@ -1,0 +1,110 @@
+/* pair.h - two QPs of the core and a wire between them, in virtual time: for unit tests and scenarios */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Every packet is built to bytes and parsed again on its way. What each side sends is kept as one line of text,
+ * what completes as another:
+ *   struct pair *pair = pair_open(&(struct pair_options){ .mtu = 1024 });
+ *   pair_write(pair, 3000, UROCE_SEND_SIGNALED);
+ *   pair_run(pair);
+ *   expect_sent(pair, A, "WRITE_FIRST psn=0 ...");
+ */
+#ifndef TEST_PAIR_H
+#define TEST_PAIR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "rc/outbox.h"
+#include "rc/qp.h"
+
+enum side_name { A, B };
+
+#define PAIR_LINES 4096
+#define PAIR_LINE_BYTES 160
+#define PAIR_IN_FLIGHT 8192
+#define PAIR_MEMORY_BYTES (4u << 20)
+
+struct pair_options {
+	uint32_t mtu;           /* 0: 1024 */
+	uint32_t psn_a, psn_b;  /* start PSN of each side's requests */
+	uint32_t depth;         /* queues; 0: 64 */
+	uint32_t receives;      /* posted on B at the start, 64 KiB each, from its memory's second half */
+	uint8_t rd_atomic;      /* 0: 4 */
+	uint8_t timeout;        /* code; 0: 14 */
+	uint8_t retry_cnt;      /* 0: 7; 255: really 0 */
+	uint8_t rnr_retry;      /* 0: 7; 255: really 0 */
+	uint8_t rnr_timer;      /* 0: 12 */
+	uint32_t access;        /* of B's QP and A's; 0: everything remote */
+	uint32_t mr_access;     /* of the regions; 0: everything */
+};
+
+/* A packet on the wire. */
+struct flight {
+	uint8_t *bytes;         /* malloced to its exact length */
+	uint32_t length;
+	bool dropped;
+};
+
+struct side {
+	struct rc_qp *qp;
+	struct rc_mr_table mrs;
+	struct rc_mr_entry entries[16];
+	uint8_t *memory;        /* PAIR_MEMORY_BYTES, registered as `key` */
+	uint32_t key;
+	uint32_t sent_count, done_count, event_count;
+	char sent[PAIR_LINES][PAIR_LINE_BYTES];
+	char done[PAIR_LINES][PAIR_LINE_BYTES];
+	char events[64][PAIR_LINE_BYTES];
+	struct flight wire[PAIR_IN_FLIGHT]; /* from this side, oldest first */
+	uint32_t wire_head, wire_tail;
+	uint32_t packets;       /* ever sent: the number that `drop` sees, from 0 */
+};
+
+struct pair {
+	struct side side[2];
+	uint64_t now_ns;
+	uint64_t step_ns;       /* time that one turn takes */
+	struct rc_outbox out;
+	/* Decides the fate of a packet before it is put on the wire: how many copies arrive (0: lost). NULL: 1. */
+	int (*copies)(struct pair *pair, enum side_name from, uint32_t number, const struct wire_packet *packet);
+	void *user;
+};
+
+struct pair *pair_open(const struct pair_options *options);
+void pair_close(struct pair *pair);
+
+/* Posts on A; data from A's memory at 0, remote address B's memory at 0. Returns the post's result. */
+int pair_post(struct pair *pair, enum side_name side, struct uroce_send_wr wr, uint64_t offset, uint32_t bytes);
+int pair_send(struct pair *pair, uint64_t wr_id, uint32_t bytes);
+int pair_write(struct pair *pair, uint64_t wr_id, uint32_t bytes);
+int pair_read(struct pair *pair, uint64_t wr_id, uint32_t bytes);
+int pair_fetch_add(struct pair *pair, uint64_t wr_id, uint64_t add);
+int pair_recv(struct pair *pair, enum side_name side, uint64_t wr_id, uint64_t offset, uint32_t bytes);
+
+/* Lets one side send what it has to send now. */
+void pair_transmit(struct pair *pair, enum side_name side);
+/* Delivers everything on the wire towards a side. */
+void pair_deliver(struct pair *pair, enum side_name to);
+/* Hands a side one made-up packet. */
+void pair_inject(struct pair *pair, enum side_name to, struct wire_packet packet);
+/* Turns until both sides are quiet; timers do not fire. */
+void pair_run(struct pair *pair);
+/* Moves time to the next deadline, fires it, then pair_run(). false: there is no deadline. */
+bool pair_fire(struct pair *pair);
+/* pair_run() and pair_fire() until nothing is due any more or limit_ns of virtual time are over. true: quiet. */
+bool pair_settle(struct pair *pair, uint64_t limit_ns);
+
+/* Forgets the lines so far. */
+void pair_forget(struct pair *pair);
+
+/*
+ * Asserts. Lines as wire_print_packet() writes them, without " qp=0x......", and completions as
+ * "wr=1 SEND SUCCESS len=64". expect_sent_all/expect_done_all take a NULL-terminated list and want nothing else.
+ */
+void expect_sent(struct pair *pair, enum side_name side, uint32_t index, const char *line);
+void expect_sent_count(struct pair *pair, enum side_name side, uint32_t count);
+void expect_done(struct pair *pair, enum side_name side, uint32_t index, const char *line);
+void expect_done_count(struct pair *pair, enum side_name side, uint32_t count);
+void expect_event(struct pair *pair, enum side_name side, uint32_t index, const char *line);
+
+#endif
