@@ -35,10 +35,10 @@ struct interface {
 
 struct capture_file {
 	FILE *stream;
-	uint64_t offset;     /* of what is read next: for messages */
+	uint64_t offset; /* of what is read next: for messages */
 	uint64_t frames;
-	bool swapped;        /* the writer's byte order is not ours */
-	bool blocks;         /* pcapng */
+	bool swapped; /* the writer's byte order is not ours */
+	bool blocks;  /* pcapng */
 	uint8_t *buffer;
 	size_t buffer_bytes;
 	struct interface *interfaces; /* of this section */
@@ -58,9 +58,16 @@ __attribute__((format(printf, 2, 3))) static int fail(struct capture_file *file,
 	return -1;
 }
 
-static int fail_cut(struct capture_file *file)
+/* The same for what no sound file has: where it is, and what to do, are added. */
+__attribute__((format(printf, 2, 3))) static int damaged(struct capture_file *file, const char *format, ...)
 {
-	return fail(file, "the file ends in the middle of a record at byte %llu; it is cut: capture or copy it again",
+	char what[128];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(what, sizeof(what), format, args);
+	va_end(args);
+	return fail(file, "%s before byte %llu: the file is damaged, capture or copy it again", what,
 		    (unsigned long long)file->offset);
 }
 
@@ -86,12 +93,12 @@ static int read_bytes(struct capture_file *file, void *out, size_t bytes)
 	size_t got = fread(out, 1, bytes, file->stream);
 
 	if (ferror(file->stream))
-		return fail(file, "reading failed at byte %llu: %s", (unsigned long long)file->offset,
-			    strerror(errno));
+		return fail(file, "reading failed at byte %llu: %s: give a capture file that can be read",
+			    (unsigned long long)file->offset, strerror(errno));
 	if (got == 0 && bytes > 0)
 		return 0;
 	if (got < bytes)
-		return fail_cut(file);
+		return damaged(file, "the end of the file in a record of %zu bytes", bytes);
 	file->offset += got;
 	return 1;
 }
@@ -101,7 +108,7 @@ static int read_rest(struct capture_file *file, void *out, size_t bytes)
 {
 	int result = read_bytes(file, out, bytes);
 
-	return result == 0 ? fail_cut(file) : result;
+	return result == 0 ? damaged(file, "the end of the file in a record of %zu bytes", bytes) : result;
 }
 
 static int reserve(struct capture_file *file, size_t bytes)
@@ -123,16 +130,14 @@ static int check_link(struct capture_file *file, uint32_t link)
 {
 	if (link == LINK_ETHERNET)
 		return 1;
-	return fail(file, "the link type is %u, not Ethernet (1): capture on an Ethernet interface, not on \"any\"",
-		    link);
+	return fail(file, "the link type is %u, not 1 (Ethernet): capture on an Ethernet interface", link);
 }
 
 static int check_frame_bytes(struct capture_file *file, uint32_t bytes)
 {
 	if (bytes <= CAPTURE_FRAME_MAX_BYTES)
 		return 1;
-	return fail(file, "a frame of %u bytes before byte %llu, more than %u: the file is damaged, capture it again",
-		    bytes, (unsigned long long)file->offset, CAPTURE_FRAME_MAX_BYTES);
+	return damaged(file, "a frame of %u bytes, more than %u,", bytes, CAPTURE_FRAME_MAX_BYTES);
 }
 
 static int open_classic(struct capture_file *file, uint32_t magic)
@@ -167,8 +172,8 @@ static int next_classic(struct capture_file *file, struct capture_frame *frame)
 }
 
 /*
- * Reads the rest of a block, whose type and length are in header, through its second length. A section header
- * also decides the byte order, in which its own length is written.
+ * Reads the rest of a block, whose type and length are in header, through its second length. A section
+ * header also decides the byte order, in which its own length is written.
  */
 static int read_block(struct capture_file *file, const uint8_t *header, uint32_t *body_bytes)
 {
@@ -183,23 +188,21 @@ static int read_block(struct capture_file *file, const uint8_t *header, uint32_t
 		memcpy(&order, file->buffer, sizeof(order));
 		file->swapped = order != MAGIC_BYTE_ORDER;
 		if (get32(file, file->buffer) != MAGIC_BYTE_ORDER)
-			return fail(file, "byte-order word %08x before byte %llu is none of pcapng: the file is damaged",
-				    order, (unsigned long long)file->offset);
+			return damaged(file, "a byte-order word of %08x", order);
 		file->interface_count = 0;
 	}
 	bytes = get32(file, header + 4);
 	if (bytes < BLOCK_MIN_BYTES || bytes % 4 != 0 || bytes > BLOCK_MAX_BYTES ||
 	    (section && bytes < BLOCK_MIN_BYTES + 16))
-		return fail(file, "a block of %u bytes before byte %llu: the file is damaged, capture it again",
-			    bytes, (unsigned long long)file->offset);
+		return damaged(file, "a block of %u bytes", bytes);
 	*body_bytes = bytes - BLOCK_MIN_BYTES;
 	if (*body_bytes > 0) {
 		if (reserve(file, *body_bytes + 4) < 0 || read_rest(file, file->buffer + 4, *body_bytes) < 0)
 			return -1;
 	}
 	if (get32(file, file->buffer + *body_bytes) != bytes)
-		return fail(file, "the two lengths of a block differ (%u, %u) before byte %llu: the file is damaged",
-			    bytes, get32(file, file->buffer + *body_bytes), (unsigned long long)file->offset);
+		return damaged(file, "a block with two lengths, %u and %u,", bytes,
+			       get32(file, file->buffer + *body_bytes));
 	return 1;
 }
 
@@ -208,8 +211,7 @@ static int add_interface(struct capture_file *file, uint32_t body_bytes)
 	struct interface *more;
 
 	if (body_bytes < 8)
-		return fail(file, "an interface block is too short before byte %llu: the file is damaged",
-			    (unsigned long long)file->offset);
+		return damaged(file, "an interface block of %u bytes", body_bytes);
 	if (file->interface_count == INTERFACES_MAX)
 		return fail(file, "more than %u interfaces in one section: split the file", INTERFACES_MAX);
 	more = realloc(file->interfaces, (file->interface_count + 1) * sizeof(*more));
@@ -223,22 +225,21 @@ static int add_interface(struct capture_file *file, uint32_t body_bytes)
 	return 1;
 }
 
-/* Where a packet block has what: enhanced and the old one differ only in the interface's width. */
-static int packet_block(struct capture_file *file, uint32_t type, uint32_t body_bytes, struct capture_frame *frame)
+/* Enhanced and old packet blocks differ only in the width of the interface number. */
+static int packet_block(struct capture_file *file, uint32_t type, uint32_t body_bytes,
+			struct capture_frame *frame)
 {
 	uint32_t header_bytes = type == BLOCK_SIMPLE ? 4 : 20, index = 0;
 	const uint8_t *body = file->buffer;
 
 	if (body_bytes < header_bytes)
-		return fail(file, "a packet block is too short before byte %llu: the file is damaged",
-			    (unsigned long long)file->offset);
+		return damaged(file, "a packet block of %u bytes", body_bytes);
 	if (type == BLOCK_ENHANCED)
 		index = get32(file, body);
 	else if (type == BLOCK_PACKET)
 		index = get16(file, body);
 	if (index >= file->interface_count)
-		return fail(file, "a packet of interface %u, but the section has %u, before byte %llu: the file is damaged",
-			    index, file->interface_count, (unsigned long long)file->offset);
+		return damaged(file, "a packet of interface %u of %u", index, file->interface_count);
 	if (check_link(file, file->interfaces[index].link) < 0)
 		return -1;
 	frame->original_bytes = get32(file, body + header_bytes - 4);
@@ -252,8 +253,7 @@ static int packet_block(struct capture_file *file, uint32_t type, uint32_t body_
 	if (check_frame_bytes(file, frame->bytes) < 0)
 		return -1;
 	if (frame->bytes > body_bytes - header_bytes)
-		return fail(file, "a packet of %u bytes in a block of %u before byte %llu: the file is damaged",
-			    frame->bytes, body_bytes, (unsigned long long)file->offset);
+		return damaged(file, "a packet of %u bytes in a block of %u", frame->bytes, body_bytes);
 	frame->data = body + header_bytes;
 	return 1;
 }
@@ -306,7 +306,7 @@ static int read_start(struct capture_file *file)
 	if (magic == MAGIC_MICROSECONDS || magic == MAGIC_NANOSECONDS ||
 	    __builtin_bswap32(magic) == MAGIC_MICROSECONDS || __builtin_bswap32(magic) == MAGIC_NANOSECONDS)
 		return open_classic(file, magic);
-	return fail(file, "the first bytes are %02x %02x %02x %02x, neither pcap nor pcapng: give a capture file",
+	return fail(file, "starts with %02x %02x %02x %02x, neither pcap nor pcapng: give a capture file",
 		    header[0], header[1], header[2], header[3]);
 }
 
@@ -318,7 +318,7 @@ struct capture_file *capture_file_open(const char *path)
 		return NULL;
 	file->stream = fopen(path, "rb");
 	if (!file->stream)
-		fail(file, "cannot be opened: %s", strerror(errno));
+		fail(file, "cannot be opened: %s: give a capture file that can be read", strerror(errno));
 	else
 		read_start(file);
 	return file;

@@ -1,8 +1,8 @@
 /* capture_file.h - reads the frames of a pcap or pcapng file, one after the other */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Classic pcap of both byte orders, with microseconds or nanoseconds, and pcapng with its sections, interfaces,
- * enhanced, simple and old packet blocks. Ethernet only. The file is trusted in nothing.
+ * Classic pcap of both byte orders, with microseconds or nanoseconds, and pcapng with its sections,
+ * interfaces, enhanced, simple and old packet blocks. Ethernet only. The file is trusted in nothing.
  *   1. capture_file_open()
  *   2. capture_file_next() until it does not return 1
  *   3. capture_file_close()
@@ -25,7 +25,7 @@ struct capture_frame {
 	uint64_t number;         /* from 1 */
 };
 
-/* Opens and reads the file header. Never NULL except without memory; failed when capture_file_error() says so. */
+/* Opens and reads the file header; capture_file_error() tells whether that failed. NULL: no memory. */
 struct capture_file *capture_file_open(const char *path);
 
 /* 1: *frame is the next frame; 0: the end of the file; -1: see capture_file_error(). */

@@ -21,7 +21,7 @@ enum {
 	IPV4_DF = 0x4000,
 	IPV4_MF = 0x2000,
 	IPV4_OFFSET = 0x1FFF,
-	EXTENSIONS_MAX = 8      /* IPv6 headers looked at before giving up */
+	EXTENSIONS_MAX = 8 /* IPv6 headers looked at before giving up */
 };
 
 /* IP protocol numbers, IPv6 extension headers among them. */
@@ -47,10 +47,11 @@ struct ip_payload {
 uint16_t wire_encap_sum(uint32_t start, const void *data, uint32_t bytes)
 {
 	const uint8_t *p = data;
-	uint64_t sum = (uint64_t)__builtin_bswap16((uint16_t)start) + __builtin_bswap16((uint16_t)(start >> 16));
+	uint64_t sum = __builtin_bswap16((uint16_t)start);
 	uint32_t word;
 
 	/* The sum of swapped words is the swapped sum, so that words are added as the machine loads them. */
+	sum += __builtin_bswap16((uint16_t)(start >> 16));
 	for (; bytes >= 4; bytes -= 4, p += 4) {
 		memcpy(&word, p, sizeof(word));
 		sum += word;
@@ -72,13 +73,13 @@ static void store_mapped(uint8_t addr[16], const uint8_t *ipv4)
 	memcpy(addr + 12, ipv4, 4);
 }
 
-/* Multicast, broadcast or loopback: nobody sends from there. Unspecified is not one: DHCP and probes use it. */
+/* Multicast, broadcast or loopback: nobody sends from there. Unspecified is not: DHCP and probes use it. */
 static bool ipv4_source_is_bad(const uint8_t *source)
 {
 	return (source[0] & 0xF0) == 0xE0 || source[0] == 127 || load_be32(source) == 0xFFFFFFFF;
 }
 
-/* An IPv6 header with a mapped address would be taken for an IPv4 peer, because that is how values hold those. */
+/* An IPv6 header with a mapped address would be taken for an IPv4 peer: values hold those so. */
 static bool ipv6_addresses_are_bad(const uint8_t *source, const uint8_t *dest)
 {
 	static const uint8_t loopback[16] = { [15] = 1 };
@@ -123,19 +124,27 @@ static enum wire_frame parse_ipv4(const uint8_t *ip, uint32_t bytes, bool check,
 		return WIRE_FRAME_OTHER;
 	if (fragment & (IPV4_MF | IPV4_OFFSET))
 		return WIRE_FRAME_FRAGMENT;
-	if (header_bytes != IPV4_BYTES || total_bytes < IPV4_BYTES || ip[8] == 0 || ipv4_source_is_bad(ip + 12))
+	if (header_bytes != IPV4_BYTES || total_bytes < IPV4_BYTES || ip[8] == 0 ||
+	    ipv4_source_is_bad(ip + 12))
 		return WIRE_FRAME_IP_HEADER;
 	if (check && wire_encap_sum(0, ip, IPV4_BYTES) != 0xFFFF)
 		return WIRE_FRAME_IP_HEADER;
-	*payload = (struct ip_payload){ ip + IPV4_BYTES, total_bytes - IPV4_BYTES, bytes - IPV4_BYTES, ip[9] };
+	*payload = (struct ip_payload){
+		.start = ip + IPV4_BYTES,
+		.claimed_bytes = total_bytes - IPV4_BYTES,
+		.frame_bytes = bytes - IPV4_BYTES,
+		.protocol = ip[9],
+	};
 	return WIRE_FRAME_ROCE;
 }
 
 /*
- * An IPv6 packet with extension headers is never read further, but what it is decides its counter: a fragment
- * of ours, a header error, or the reports of multicast listeners and other protocols, which are nobody's fault.
+ * An IPv6 packet with extension headers is never read further, but what it is decides its counter: a
+ * fragment of ours, a header error, or the reports of multicast listeners and other protocols, which are
+ * nobody's fault.
  */
-static enum wire_frame judge_extensions(const uint8_t *p, uint32_t bytes, uint8_t next, struct wire_encap *encap)
+static enum wire_frame judge_extensions(const uint8_t *p, uint32_t bytes, uint8_t next,
+					struct wire_encap *encap)
 {
 	uint32_t header_bytes;
 	bool fragment = false, later = false;
@@ -193,7 +202,12 @@ static enum wire_frame parse_ipv6(const uint8_t *ip, uint32_t bytes, struct wire
 	encap->hop_limit = ip[7];
 	memcpy(encap->source, ip + 8, 16);
 	memcpy(encap->dest, ip + 24, 16);
-	*payload = (struct ip_payload){ ip + IPV6_BYTES, load_be16(ip + 4), bytes - IPV6_BYTES, ip[6] };
+	*payload = (struct ip_payload){
+		.start = ip + IPV6_BYTES,
+		.claimed_bytes = load_be16(ip + 4),
+		.frame_bytes = bytes - IPV6_BYTES,
+		.protocol = ip[6],
+	};
 	if (ip[6] == PROTO_UDP) {
 		if (!peek_ports(payload->start, payload->frame_bytes, encap))
 			return WIRE_FRAME_OTHER;
@@ -231,7 +245,8 @@ static enum wire_frame parse_udp(const uint8_t *ip, const struct ip_payload *pay
 	return WIRE_FRAME_ROCE;
 }
 
-static enum wire_frame parse_ip(const uint8_t *ip, uint32_t bytes, bool ipv4, bool check, struct wire_encap *encap)
+static enum wire_frame parse_ip(const uint8_t *ip, uint32_t bytes, bool ipv4, bool check,
+				struct wire_encap *encap)
 {
 	struct ip_payload payload;
 	enum wire_frame frame;
@@ -268,7 +283,8 @@ enum wire_frame wire_encap_parse(const uint8_t *frame, uint32_t bytes, bool chec
 	}
 	encap->ip_offset = (uint16_t)offset;
 	if (ethertype == ETHERTYPE_IPV4 || ethertype == ETHERTYPE_IPV6)
-		return parse_ip(frame + offset, bytes - offset, ethertype == ETHERTYPE_IPV4, check_checksums, encap);
+		return parse_ip(frame + offset, bytes - offset, ethertype == ETHERTYPE_IPV4, check_checksums,
+				encap);
 	return ethertype == ETHERTYPE_ARP ? WIRE_FRAME_ARP : WIRE_FRAME_OTHER;
 }
 
@@ -304,7 +320,7 @@ uint32_t wire_encap_build(struct wire_encap *encap, uint32_t bth_bytes, uint8_t 
 	uint32_t udp_bytes = UDP_BYTES + bth_bytes;
 	uint8_t *p = out + 12;
 
-	assert(udp_bytes <= 0xFFFF - IPV4_BYTES);
+	assert(udp_bytes <= (encap->ipv6 ? 0xFFFFu : 0xFFFFu - IPV4_BYTES));
 	memcpy(out, encap->dest_mac, 6);
 	memcpy(out + 6, encap->source_mac, 6);
 	if (encap->vlan) {

@@ -17,7 +17,7 @@
 struct wire_encap {
 	uint8_t dest_mac[6];
 	uint8_t source_mac[6];
-	bool vlan;             /* a tag is present; priority tags (VID 0) too */
+	bool vlan; /* a tag is present; priority tags (VID 0) too */
 	bool ipv6;
 	uint16_t vlan_tci;
 	uint8_t source[16];
@@ -31,8 +31,8 @@ struct wire_encap {
 	uint16_t udp_checksum; /* as found; building writes it as it is */
 	uint16_t ip_offset;    /* bytes from the start of the frame; also where ARP begins */
 	uint16_t bth_offset;
-	uint16_t bth_bytes;    /* from the BTH to the end of the UDP datagram: through the ICRC */
-	bool fragmentable;     /* IPv4: DF is clear; a sender leaves it false (W-2) */
+	uint16_t bth_bytes; /* from the BTH to the end of the UDP datagram: through the ICRC */
+	bool fragmentable;  /* IPv4: DF is clear; a sender leaves it false (W-2) */
 };
 
 /*
@@ -41,14 +41,14 @@ struct wire_encap {
  * ICMPv6, or no readable IP header.
  */
 enum wire_frame {
-	WIRE_FRAME_ROCE,         /* UDP to port 4791: encap is complete */
+	WIRE_FRAME_ROCE, /* UDP to port 4791: encap is complete */
 	WIRE_FRAME_ARP,
 	WIRE_FRAME_ICMP,         /* ICMP echo request to us or not: the caller looks */
-	WIRE_FRAME_ICMP6,        /* neighbour solicitation/advertisement, echo or another message */
+	WIRE_FRAME_ICMP6,        /* neighbour solicitation or advertisement, echo, another message */
 	WIRE_FRAME_OTHER,        /* not for us: unknown EtherType (QinQ too), protocol or UDP port */
 	WIRE_FRAME_FRAGMENT,     /* IP fragment */
-	WIRE_FRAME_IP_HEADER,    /* bad version, header length, checksum; IPv4 options, IPv6 extension headers, TTL
-				  * 0; source multicast, broadcast, loopback; IPv6 addresses that look like IPv4 */
+	WIRE_FRAME_IP_HEADER,    /* bad version, header length or checksum; options, extension headers;
+				  * TTL 0; source multicast, broadcast, loopback; IPv6 with mapped IPv4 */
 	WIRE_FRAME_UDP_CHECKSUM, /* non-zero and wrong */
 	WIRE_FRAME_TRUNCATED     /* shorter than its headers say */
 };

@@ -67,7 +67,7 @@ uint32_t wire_icrc_headers(const uint8_t *ip, uint32_t bytes)
 uint32_t wire_icrc_frame(const uint8_t *ip, uint32_t bytes)
 {
 	uint8_t copy[IPV6_COVERED_BYTES];
-	uint32_t covered;
+	uint32_t covered, crc;
 
 	if (is_ipv4(ip)) {
 		covered = IPV4_COVERED_BYTES;
@@ -80,5 +80,6 @@ uint32_t wire_icrc_frame(const uint8_t *ip, uint32_t bytes)
 		memcpy(copy, ip, IPV6_COVERED_BYTES);
 		mask_ipv6(copy);
 	}
-	return crc32_gzip_refl(crc32_gzip_refl(WIRE_ICRC_START, copy, covered), ip + covered, bytes - covered);
+	crc = crc32_gzip_refl(WIRE_ICRC_START, copy, covered);
+	return crc32_gzip_refl(crc, ip + covered, bytes - covered);
 }

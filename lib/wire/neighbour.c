@@ -198,7 +198,8 @@ bool wire_neighbour_parse(const uint8_t *frame, uint32_t bytes, struct wire_neig
 	return true;
 }
 
-static uint8_t *build_ethernet(const uint8_t *dest_mac, const uint8_t *our_mac, uint16_t ethertype, uint8_t *out)
+static uint8_t *build_ethernet(const uint8_t *dest_mac, const uint8_t *our_mac, uint16_t ethertype,
+			       uint8_t *out)
 {
 	memcpy(out, dest_mac, 6);
 	memcpy(out + 6, our_mac, 6);
@@ -235,8 +236,8 @@ struct discovery {
 	uint8_t option;
 };
 
-static uint32_t build_discovery(const struct discovery *message, const uint8_t *our_mac, const uint8_t *our_addr,
-				uint8_t *out)
+static uint32_t build_discovery(const struct discovery *message, const uint8_t *our_mac,
+				const uint8_t *our_addr, uint8_t *out)
 {
 	const uint32_t bytes = DISCOVERY_BYTES + LINK_OPTION_BYTES;
 	uint8_t *ip = build_ethernet(message->dest_mac, our_mac, ETHERTYPE_IPV6, out);
@@ -267,12 +268,17 @@ static void multicast_mac(uint8_t mac[6], const uint8_t group[16])
 	memcpy(mac + 2, group + 12, 4);
 }
 
-uint32_t wire_neighbour_request(const uint8_t our_mac[6], const uint8_t our_addr[16], const uint8_t target[16],
-				uint8_t *out)
+uint32_t wire_neighbour_request(const uint8_t our_mac[6], const uint8_t our_addr[16],
+				const uint8_t target[16], uint8_t *out)
 {
 	uint8_t group[16], mac[6];
-	struct discovery message = { .dest_mac = mac, .dest = group, .target = target, .type = ICMP6_SOLICITATION,
-		.option = OPTION_SOURCE_LINK };
+	struct discovery message = {
+		.dest_mac = mac,
+		.dest = group,
+		.target = target,
+		.type = ICMP6_SOLICITATION,
+		.option = OPTION_SOURCE_LINK,
+	};
 
 	if (encap_addr_is_ipv4(target))
 		return build_arp(ARP_REQUEST, our_mac, our_addr, NULL, target, out);
@@ -285,9 +291,14 @@ uint32_t wire_neighbour_reply(const uint8_t our_mac[6], const uint8_t our_addr[1
 			      const struct wire_neighbour *request, const uint8_t dest_mac[6], uint8_t *out)
 {
 	uint8_t all_nodes_mac[6];
-	struct discovery message = { .dest_mac = dest_mac, .dest = request->sender, .target = our_addr,
-		.type = ICMP6_ADVERTISEMENT, .flags = ADVERTISEMENT_SOLICITED | ADVERTISEMENT_OVERRIDE,
-		.option = OPTION_TARGET_LINK };
+	struct discovery message = {
+		.dest_mac = dest_mac,
+		.dest = request->sender,
+		.target = our_addr,
+		.type = ICMP6_ADVERTISEMENT,
+		.flags = ADVERTISEMENT_SOLICITED | ADVERTISEMENT_OVERRIDE,
+		.option = OPTION_TARGET_LINK,
+	};
 	uint32_t bytes;
 
 	if (encap_addr_is_ipv4(our_addr)) {
@@ -324,6 +335,7 @@ static void swap_bytes(uint8_t *a, uint8_t *b, uint32_t bytes)
 void wire_neighbour_echo_reply(uint8_t *frame, uint32_t bytes)
 {
 	uint8_t *ip = frame + ETHERNET_BYTES, *icmp;
+	uint32_t icmp_bytes;
 
 	(void)bytes; /* the parser has checked that the IP length fits them */
 	if (load_be16(frame + 12) == ETHERTYPE_VLAN)
@@ -337,7 +349,8 @@ void wire_neighbour_echo_reply(uint8_t *frame, uint32_t bytes)
 		store_be16(ip + 10, (uint16_t)~wire_encap_sum(0, ip, IPV4_BYTES));
 		icmp[0] = ICMP_ECHO_REPLY;
 		store_be16(icmp + 2, 0);
-		store_be16(icmp + 2, (uint16_t)~wire_encap_sum(0, icmp, load_be16(ip + 2) - (uint32_t)IPV4_BYTES));
+		icmp_bytes = load_be16(ip + 2) - (uint32_t)IPV4_BYTES;
+		store_be16(icmp + 2, (uint16_t)~wire_encap_sum(0, icmp, icmp_bytes));
 	} else {
 		icmp = ip + IPV6_BYTES;
 		swap_bytes(ip + 8, ip + 24, 16);

@@ -5,6 +5,8 @@
 /* Bytes of the extension headers. */
 enum { RETH = 16, AETH = 4, ATOMIC = 28, ATOMIC_ACK = 8, IMMDT = 4, IETH = 4, DETH = 8, FETH = 4, CNP = 16 };
 
+/* A row is read across. */
+/* clang-format off */
 #define RESERVED_ROW { .name = "RESERVED" }
 
 const struct wire_opcode_row wire_opcodes[256] = {
@@ -19,14 +21,15 @@ const struct wire_opcode_row wire_opcodes[256] = {
 		.payload = true, .immdt = true, .extension_bytes = IMMDT },
 	[OP_WRITE_FIRST] = { .name = "WRITE_FIRST", .kind = WIRE_KIND_WRITE, .first = true, .payload = true,
 		.reth = true, .extension_bytes = RETH },
-	[OP_WRITE_MIDDLE] = { .name = "WRITE_MIDDLE", .kind = WIRE_KIND_WRITE, .middle = true, .payload = true },
+	[OP_WRITE_MIDDLE] = { .name = "WRITE_MIDDLE", .kind = WIRE_KIND_WRITE, .middle = true,
+		.payload = true },
 	[OP_WRITE_LAST] = { .name = "WRITE_LAST", .kind = WIRE_KIND_WRITE, .last = true, .payload = true },
 	[OP_WRITE_LAST_IMM] = { .name = "WRITE_LAST_IMM", .kind = WIRE_KIND_WRITE, .last = true,
 		.payload = true, .immdt = true, .extension_bytes = IMMDT },
 	[OP_WRITE_ONLY] = { .name = "WRITE_ONLY", .kind = WIRE_KIND_WRITE, .first = true, .last = true,
 		.payload = true, .reth = true, .extension_bytes = RETH },
-	[OP_WRITE_ONLY_IMM] = { .name = "WRITE_ONLY_IMM", .kind = WIRE_KIND_WRITE, .first = true, .last = true,
-		.payload = true, .reth = true, .immdt = true, .extension_bytes = RETH + IMMDT },
+	[OP_WRITE_ONLY_IMM] = { .name = "WRITE_ONLY_IMM", .kind = WIRE_KIND_WRITE, .first = true,
+		.last = true, .payload = true, .reth = true, .immdt = true, .extension_bytes = RETH + IMMDT },
 	[OP_READ_REQUEST] = { .name = "READ_REQUEST", .kind = WIRE_KIND_READ_REQUEST, .first = true,
 		.last = true, .reth = true, .extension_bytes = RETH },
 	[OP_READ_RESPONSE_FIRST] = { .name = "READ_RESPONSE_FIRST", .kind = WIRE_KIND_READ_RESPONSE,
@@ -38,8 +41,8 @@ const struct wire_opcode_row wire_opcodes[256] = {
 	[OP_READ_RESPONSE_ONLY] = { .name = "READ_RESPONSE_ONLY", .kind = WIRE_KIND_READ_RESPONSE,
 		.first = true, .last = true, .response = true, .payload = true, .aeth = true,
 		.extension_bytes = AETH },
-	[OP_ACKNOWLEDGE] = { .name = "ACKNOWLEDGE", .kind = WIRE_KIND_ACKNOWLEDGE, .first = true, .last = true,
-		.response = true, .aeth = true, .extension_bytes = AETH },
+	[OP_ACKNOWLEDGE] = { .name = "ACKNOWLEDGE", .kind = WIRE_KIND_ACKNOWLEDGE, .first = true,
+		.last = true, .response = true, .aeth = true, .extension_bytes = AETH },
 	[OP_ATOMIC_ACKNOWLEDGE] = { .name = "ATOMIC_ACKNOWLEDGE", .kind = WIRE_KIND_ATOMIC_ACKNOWLEDGE,
 		.first = true, .last = true, .response = true, .aeth = true, .atomic_ack = true,
 		.extension_bytes = AETH + ATOMIC_ACK },
@@ -63,6 +66,8 @@ const struct wire_opcode_row wire_opcodes[256] = {
 	[OP_UD_SEND_ONLY_IMM] = { .name = "UD_SEND_ONLY_IMM", .kind = WIRE_KIND_UD_SEND, .first = true,
 		.last = true, .payload = true, .deth = true, .immdt = true, .extension_bytes = DETH + IMMDT },
 	[0x66 ... 0x80] = RESERVED_ROW,
-	[OP_CNP] = { .name = "CNP", .kind = WIRE_KIND_CNP, .first = true, .last = true, .extension_bytes = CNP },
+	[OP_CNP] = { .name = "CNP", .kind = WIRE_KIND_CNP, .first = true, .last = true,
+		.extension_bytes = CNP },
 	[0x82 ... 0xFF] = RESERVED_ROW,
 };
+/* clang-format on */

@@ -57,12 +57,12 @@ enum wire_kind {
 enum wire_class { WIRE_CLASS_RC = 0, WIRE_CLASS_UD = 3, WIRE_CLASS_CNP = 4 };
 
 struct wire_opcode_row {
-	const char *name;   /* "SEND_FIRST"; "RESERVED" for a reserved one */
-	uint8_t kind;       /* enum wire_kind */
-	uint8_t extension_bytes; /* of all extension headers together */
+	const char *name;         /* "SEND_FIRST"; "RESERVED" for a reserved one */
+	uint8_t kind;             /* enum wire_kind */
+	uint8_t extension_bytes;  /* of all extension headers together */
 	bool first, middle, last; /* ONLY is first and last */
-	bool response;      /* travels from responder to requester */
-	bool payload;       /* may carry payload */
+	bool response;            /* travels from responder to requester */
+	bool payload;             /* may carry payload */
 	bool reth, aeth, atomic, atomic_ack, immdt, ieth, deth, feth;
 };
 

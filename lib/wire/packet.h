@@ -2,8 +2,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A packet is everything from the BTH to the end of the payload. The same value is made by parsing bytes and
- * by the protocol that wants bytes sent; building what was parsed gives the same bytes. Not kept, and built as
- * zero, as every sender must write them: TVer, BTH byte 8 bits 4:0, the reserved bytes of DETH and CNP, pad bytes.
+ * by the protocol that wants bytes sent; building what was parsed gives the same bytes. Not kept, and built
+ * as zero, as every sender must write them: TVer, BTH byte 8 bits 4:0, the reserved bytes of DETH and CNP,
+ * pad bytes.
  *   1. wire_encap_parse() finds the BTH and how many bytes follow it
  *   2. wire_packet_parse() fills the value; payload points into the frame
  *   3. wire_packet_build() writes BTH and extension headers; the caller places payload, pad and ICRC
@@ -39,31 +40,32 @@ struct wire_span {
 /* One cache line. Which members of the union count is told by the opcode's row. All in host byte order. */
 struct wire_packet {
 	uint8_t opcode;
-	uint8_t flags;       /* enum wire_packet_flags */
-	uint8_t pad_bytes;   /* 0..3, as in the BTH; building uses it as it is */
-	uint8_t reserved;    /* BTH: byte 4 bits 5:0 shifted to 7:2, byte 8 bits 6:5 to 1:0; ignored but kept */
-	uint32_t psn;        /* 24 bits */
-	uint32_t dest_qpn;   /* 24 bits */
+	uint8_t flags;     /* enum wire_packet_flags */
+	uint8_t pad_bytes; /* 0..3, as in the BTH; building uses it as it is */
+	uint8_t reserved;  /* BTH: byte 4 bits 5:0 shifted to 7:2, byte 8 bits 6:5 to 1:0; ignored but
+			      * kept */
+	uint32_t psn;      /* 24 bits */
+	uint32_t dest_qpn; /* 24 bits */
 	uint16_t pkey;
 	uint16_t span_count; /* 0 or 1: payload is the data; more: payload is an array of struct wire_span.
 			      * The parser writes 1 */
 	union {
-		struct {             /* RETH, AtomicETH, FETH */
+		struct { /* RETH, AtomicETH, FETH */
 			uint64_t va;
 			uint32_t rkey;
 			uint32_t dma_length; /* RETH */
 			uint64_t swap_add;   /* AtomicETH */
 			union {
-				uint64_t compare;    /* AtomicETH */
-				uint32_t feth;       /* FETH, as it is on the wire */
+				uint64_t compare; /* AtomicETH */
+				uint32_t feth;    /* FETH, as it is on the wire */
 			};
 		};
-		struct {             /* AETH, AtomicAckETH */
+		struct { /* AETH, AtomicAckETH */
 			uint8_t syndrome;
-			uint32_t msn;        /* 24 bits */
-			uint64_t original;   /* AtomicAckETH */
+			uint32_t msn;      /* 24 bits */
+			uint64_t original; /* AtomicAckETH */
 		};
-		struct {             /* DETH */
+		struct { /* DETH */
 			uint32_t qkey;
 			uint32_t source_qpn; /* 24 bits */
 		};
@@ -72,7 +74,7 @@ struct wire_packet {
 		uint32_t imm;            /* ImmDt */
 		uint32_t invalidate_key; /* IETH */
 	};
-	uint32_t payload_bytes;      /* without pad */
+	uint32_t payload_bytes; /* without pad */
 	union {
 		const void *payload;
 		const struct wire_span *spans;
@@ -84,8 +86,8 @@ static_assert(sizeof(struct wire_packet) == 64, "one cache line: the outbox and 
 /* Why bytes are not a packet. The order is the order of judgement (W-5). */
 enum wire_packet_fault {
 	WIRE_PACKET_OK,
-	WIRE_PACKET_TRUNCATED,    /* headers, pad or ICRC do not fit the bytes given */
-	WIRE_PACKET_BAD_VERSION   /* TVer is not 0 */
+	WIRE_PACKET_TRUNCATED,  /* headers, pad or ICRC do not fit the bytes given */
+	WIRE_PACKET_BAD_VERSION /* TVer is not 0 */
 };
 
 /*

@@ -36,11 +36,8 @@ enum { SYNDROME_ACK = 0, SYNDROME_RNR = 1, SYNDROME_NAK = 3 };
 static const char *acknowledge_name(uint8_t syndrome)
 {
 	static const char *const naks[32] = {
-		[0] = "NAK_SEQUENCE",
-		[1] = "NAK_INVALID_REQUEST",
-		[2] = "NAK_REMOTE_ACCESS",
-		[3] = "NAK_REMOTE_OPERATIONAL",
-		[4] = "NAK_INVALID_RD",
+		[0] = "NAK_SEQUENCE",           [1] = "NAK_INVALID_REQUEST", [2] = "NAK_REMOTE_ACCESS",
+		[3] = "NAK_REMOTE_OPERATIONAL", [4] = "NAK_INVALID_RD",
 	};
 
 	switch (syndrome >> 5) {
@@ -87,7 +84,8 @@ static void append_extensions(struct line *line, const struct wire_opcode_row *r
 			      const struct wire_packet *packet)
 {
 	if (row->deth)
-		append(line, " qkey=0x%08" PRIx32 " source_qp=0x%06" PRIx32, packet->qkey, packet->source_qpn);
+		append(line, " qkey=0x%08" PRIx32 " source_qp=0x%06" PRIx32, packet->qkey,
+		       packet->source_qpn);
 	if (row->feth)
 		append(line, " flush=0x%08" PRIx32, packet->feth);
 	if (row->reth || row->atomic)

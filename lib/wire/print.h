@@ -16,10 +16,10 @@
  * "ACK qp=0x000011 psn=5 credit=31 msn=2", "NAK_SEQUENCE qp=.. psn=.. msn=..",
  * "RNR_NAK qp=.. psn=.. timer=12 msn=..", "SYNDROME_RESERVED qp=.. psn=.. syndrome=0x40 msn=.."
  * "RESERVED qp=.. psn=.. opcode=0x15 bytes=.."
- * Names of NAKs: NAK_SEQUENCE, NAK_INVALID_REQUEST, NAK_REMOTE_ACCESS, NAK_REMOTE_OPERATIONAL, NAK_INVALID_RD,
- * NAK_RESERVED (with its syndrome). Flags, each only when set: solicited migreq ackreq fecn becn. Responses with
- * data show credit= or syndrome=. bytes= for opcodes that may carry payload, or that carry it wrongly; pad= only
- * when it is not the one that the payload needs.
+ * Names of NAKs: NAK_SEQUENCE, NAK_INVALID_REQUEST, NAK_REMOTE_ACCESS, NAK_REMOTE_OPERATIONAL,
+ * NAK_INVALID_RD, NAK_RESERVED (with its syndrome). Flags, each only when set: solicited migreq ackreq fecn
+ * becn. Responses with data show credit= or syndrome=. bytes= for opcodes that may carry payload, or that
+ * carry it wrongly; pad= only when it is not the one that the payload needs.
  * Cut to out_bytes if need be; always ends with NUL (out_bytes > 0); returns out.
  */
 char *wire_print_packet(const struct wire_packet *packet, char *out, size_t out_bytes);

@@ -4,8 +4,9 @@
 #define TEST_RULE_H
 
 /*
- * RULE("W-3"); is the first statement of a test: the table of covered requirements is made from these lines, so
- * each names one id, literally. It does nothing when it runs; anything but a string literal does not compile.
+ * RULE("W-3"); is the first statement of a test: the table of covered requirements is made from these lines,
+ * so each names one id, literally. It does nothing when it runs; anything but a string literal does not
+ * compile.
  */
 #define RULE(id) ((void)("" id))
 

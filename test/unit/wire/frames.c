@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "frames.h"
 
+#include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,6 +98,14 @@ struct test_frame test_frame_build(const struct wire_encap *encap, const struct 
 	return frame;
 }
 
+struct test_frame test_frame_roce(bool ipv6, bool vlan)
+{
+	struct wire_encap encap = test_encap(ipv6, vlan);
+	struct wire_packet packet = test_packet(OP_SEND_ONLY, 5);
+
+	return test_frame_build(&encap, &packet);
+}
+
 struct test_frame test_frame_copy(const uint8_t *data, uint32_t bytes)
 {
 	struct test_frame frame = { malloc(bytes > 0 ? bytes : 1), bytes };
@@ -119,6 +128,30 @@ enum wire_frame test_frame_kind(const struct test_frame *frame)
 	struct wire_encap encap;
 
 	return wire_encap_parse(frame->data, frame->bytes, true, &encap);
+}
+
+void test_expect_kind(const struct test_frame *frame, enum wire_frame expected, const char *what)
+{
+	enum wire_frame kind = test_frame_kind(frame);
+
+	cr_expect_eq(kind, expected, "%s: %d, not %d", what, kind, expected);
+}
+
+void test_expect_changed(bool ipv6, uint32_t at, uint8_t value, enum wire_frame expected, const char *what)
+{
+	struct test_frame frame = test_frame_roce(ipv6, false);
+
+	frame.data[at] = value;
+	if (!ipv6)
+		test_fix_ipv4_checksum(frame.data + TEST_IP);
+	test_expect_kind(&frame, expected, what);
+	test_frame_free(&frame);
+}
+
+void test_fix_ipv4_checksum(uint8_t *ip)
+{
+	store_be16(ip + 10, 0);
+	store_be16(ip + 10, (uint16_t)~wire_encap_sum(0, ip, (ip[0] & 15u) * 4));
 }
 
 uint32_t test_crc_bitwise(uint32_t crc, const uint8_t *data, uint64_t bytes)

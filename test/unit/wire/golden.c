@@ -27,19 +27,20 @@ static const struct golden {
 	{ "linux-loss3-server.pcap", 2293, 2122 },
 };
 
-typedef void frame_check(const char *name, uint64_t number, const struct test_frame *frame,
-			 const struct wire_encap *encap, const struct wire_packet *packet);
+typedef void frame_check(const char *where, const struct test_frame *frame, const struct wire_encap *encap,
+			 const struct wire_packet *packet);
 
-/* Calls check for every RoCE frame of every file, each in a buffer of its own size; counts what it has met. */
+/* Calls check for every RoCE frame of every file, each in a buffer of its own size; counts them. */
 static void for_each_golden_frame(frame_check *check)
 {
 	struct capture_frame captured = { 0 };
 	struct capture_file *file;
+	enum wire_packet_fault fault;
 	struct wire_packet packet;
 	struct test_frame frame;
 	struct wire_encap encap;
 	uint64_t roce;
-	char path[512];
+	char path[512], where[64];
 	int result;
 	size_t i;
 
@@ -52,27 +53,31 @@ static void for_each_golden_frame(frame_check *check)
 			frame = test_frame_copy(captured.data, captured.bytes);
 			if (wire_encap_parse(frame.data, frame.bytes, true, &encap) == WIRE_FRAME_ROCE) {
 				roce++;
-				cr_assert_eq(wire_packet_parse(frame.data + encap.bth_offset, encap.bth_bytes, &packet),
-					     WIRE_PACKET_OK, "%s frame %" PRIu64, goldens[i].name, captured.number);
-				check(goldens[i].name, captured.number, &frame, &encap, &packet);
+				fault = wire_packet_parse(frame.data + encap.bth_offset, encap.bth_bytes,
+							  &packet);
+				snprintf(where, sizeof(where), "%s frame %" PRIu64, goldens[i].name,
+					 captured.number);
+				cr_assert_eq(fault, WIRE_PACKET_OK, "%s: fault %d", where, fault);
+				check(where, &frame, &encap, &packet);
 			}
 			test_frame_free(&frame);
 		}
 		cr_assert_eq(result, 0, "%s: %s", path, capture_file_error(file));
-		cr_expect_eq(captured.number, goldens[i].frames, "%s: %" PRIu64 " frames", path, captured.number);
+		cr_expect_eq(captured.number, goldens[i].frames, "%s: %" PRIu64 " frames", path,
+			     captured.number);
 		cr_expect_eq(roce, goldens[i].roce, "%s: %" PRIu64 " RoCE frames", path, roce);
 		capture_file_close(file);
 	}
 }
 
-static void check_icrc(const char *name, uint64_t number, const struct test_frame *frame,
-		       const struct wire_encap *encap, const struct wire_packet *packet)
+static void check_icrc(const char *where, const struct test_frame *frame, const struct wire_encap *encap,
+		       const struct wire_packet *packet)
 {
 	uint32_t bytes = encap->bth_offset + encap->bth_bytes - WIRE_ICRC_BYTES - encap->ip_offset;
 	const uint8_t *ip = frame->data + encap->ip_offset;
 
 	(void)packet;
-	cr_assert_eq(load_le32(ip + bytes), wire_icrc_frame(ip, bytes), "%s frame %" PRIu64, name, number);
+	cr_assert_eq(load_le32(ip + bytes), wire_icrc_frame(ip, bytes), "%s", where);
 }
 
 Test(golden, every_frame_has_a_right_icrc)
@@ -81,17 +86,16 @@ Test(golden, every_frame_has_a_right_icrc)
 	for_each_golden_frame(check_icrc);
 }
 
-static void check_rebuild(const char *name, uint64_t number, const struct test_frame *frame,
-			  const struct wire_encap *encap, const struct wire_packet *packet)
+static void check_rebuild(const char *where, const struct test_frame *frame, const struct wire_encap *encap,
+			  const struct wire_packet *packet)
 {
 	struct test_frame built = test_frame_build(encap, packet);
 	uint32_t i;
 
-	cr_assert_eq(built.bytes, frame->bytes, "%s frame %" PRIu64 ": %u bytes, not %u", name, number,
-		     built.bytes, frame->bytes);
+	cr_assert_eq(built.bytes, frame->bytes, "%s: %u bytes, not %u", where, built.bytes, frame->bytes);
 	for (i = 0; i < built.bytes; i++)
-		cr_assert_eq(built.data[i], frame->data[i], "%s frame %" PRIu64 " byte %u: %02x, not %02x", name,
-			     number, i, built.data[i], frame->data[i]);
+		cr_assert_eq(built.data[i], frame->data[i], "%s byte %u: %02x, not %02x", where, i,
+			     built.data[i], frame->data[i]);
 	test_frame_free(&built);
 }
 
@@ -101,15 +105,14 @@ Test(golden, every_frame_builds_again_byte_for_byte)
 	for_each_golden_frame(check_rebuild);
 }
 
-static void check_reserved_opcode(const char *name, uint64_t number, const struct test_frame *frame,
+static void check_reserved_opcode(const char *where, const struct test_frame *frame,
 				  const struct wire_encap *encap, const struct wire_packet *packet)
 {
 	(void)frame;
 	(void)encap;
-	cr_assert_neq(wire_opcode(packet->opcode)->kind, WIRE_KIND_RESERVED, "%s frame %" PRIu64, name, number);
-	cr_assert(wire_opcode(packet->opcode)->payload || packet->payload_bytes == 0, "%s frame %" PRIu64, name,
-		  number);
-	cr_assert_eq(packet->pad_bytes, packet_pad_bytes(packet->payload_bytes), "%s frame %" PRIu64, name, number);
+	cr_assert_neq(wire_opcode(packet->opcode)->kind, WIRE_KIND_RESERVED, "%s", where);
+	cr_assert(wire_opcode(packet->opcode)->payload || packet->payload_bytes == 0, "%s", where);
+	cr_assert_eq(packet->pad_bytes, packet_pad_bytes(packet->payload_bytes), "%s", where);
 }
 
 Test(golden, every_opcode_is_known_and_its_payload_and_pad_agree)
