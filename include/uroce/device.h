@@ -18,6 +18,8 @@
 extern "C" {
 #endif
 
+struct rte_mempool;
+
 /* What an lcore does in a turn that found nothing to do. */
 enum uroce_idle {
 	UROCE_IDLE_POLL,  /* turns on: for dedicated cores */
@@ -37,15 +39,21 @@ struct uroce_engine_config {
 #define UROCE_LCORES_MAX 64
 #define UROCE_ADDRS_MAX 8
 
-/* One port. mac of zeros: the port's own, or a random locally administered one if it has none. */
+/*
+ * One port. mac of zeros: the port's own, or a random locally administered one if it has none. QPs of the device
+ * live on the lcores that serve its queues.
+ */
 struct uroce_device_config {
 	uint16_t port_id;           /* ethdev port, configured and started by drivers/ethdev */
-	uint16_t queue_count;       /* rx/tx queue pairs set up; lcore i uses queue i when i < queue_count */
+	uint16_t queue_count;       /* rx/tx queue pairs set up, at most the engine's lcores; 0 means 1 */
+	uint16_t first_lcore;       /* queue i is served by lcore (first_lcore + i) modulo the engine's lcores */
 	struct uroce_mac mac;
 	uint32_t addr_count;
 	struct uroce_addr addrs[UROCE_ADDRS_MAX];
 	uint8_t prefix_bits[UROCE_ADDRS_MAX]; /* of the address as written: 24 for 10.0.0.1/24 */
 	uint32_t mtu_bytes;         /* largest path MTU allowed: 256 ... 4096; 0 means 4096 */
+	bool rx_checksums_done;     /* the port drops frames with a wrong IP or UDP checksum, or marks them */
+	struct rte_mempool *pool;   /* mbufs to send from; data room for the MTU and 128 bytes of headers */
 };
 
 struct uroce_device_info {

@@ -18,6 +18,7 @@ extern "C" {
 struct uroce_stats {
 	uint32_t count;
 	uint64_t values[UROCE_COUNTERS_MAX];
+	uint64_t rx_frames, tx_frames, rx_bytes, tx_bytes; /* of a device, as the lcores saw them; 0 for a QP */
 };
 
 /* How many rows there are; a name ("out_of_sequence") and a sentence for each; NULL past the end. */

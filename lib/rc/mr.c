@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 
-#include "limits.h"
+#include "config/limits.h"
 #include "rc/mr.h"
 
 #define ACCESS_ALL                                                                                           \

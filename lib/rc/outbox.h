@@ -13,13 +13,8 @@
 #include <uroce/event.h>
 #include <uroce/wr.h>
 
-#include "limits.h"
+#include "config/limits.h"
 #include "wire/packet.h"
-
-struct rc_completion {
-	void *cq; /* the host's handle from rc_qp_config */
-	struct uroce_wc wc;
-};
 
 struct rc_outbox {
 	uint32_t packet_room; /* packets that may still be added */
@@ -29,15 +24,22 @@ struct rc_outbox {
 	uint32_t event_count;
 	struct wire_packet packets[OUTBOX_PACKETS];
 	struct wire_span spans[OUTBOX_SPANS];
-	struct rc_completion completions[OUTBOX_COMPLETIONS];
+	struct uroce_wc completions[OUTBOX_COMPLETIONS];
+	void *completion_cqs[OUTBOX_COMPLETIONS]; /* where each goes: the host's handle from rc_qp_config */
 	struct uroce_event events[OUTBOX_EVENTS];
 };
 
-static inline void outbox_reset(struct rc_outbox *out, uint32_t packet_room)
+/* The packets are sent: room for the next ones, while completions and events go on collecting. */
+static inline void outbox_next_packets(struct rc_outbox *out, uint32_t packet_room)
 {
 	out->packet_room = packet_room < OUTBOX_PACKETS ? packet_room : OUTBOX_PACKETS;
 	out->packet_count = 0;
 	out->span_count = 0;
+}
+
+static inline void outbox_reset(struct rc_outbox *out, uint32_t packet_room)
+{
+	outbox_next_packets(out, packet_room);
 	out->completion_count = 0;
 	out->event_count = 0;
 }
@@ -70,10 +72,8 @@ static inline bool outbox_has_completion_room(const struct rc_outbox *out)
 
 static inline struct uroce_wc *outbox_add_completion(struct rc_outbox *out, void *cq)
 {
-	struct rc_completion *completion = &out->completions[out->completion_count++];
-
-	completion->cq = cq;
-	return &completion->wc;
+	out->completion_cqs[out->completion_count] = cq;
+	return &out->completions[out->completion_count++];
 }
 
 #endif

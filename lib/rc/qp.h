@@ -17,7 +17,7 @@
 
 #include <uroce/qp.h>
 
-#include "limits.h"
+#include "config/limits.h"
 #include "rc/completer.h"
 #include "rc/counters.h"
 #include "rc/mr.h"

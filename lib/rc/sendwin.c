@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "limits.h"
+#include "config/limits.h"
 #include "rc/sendwin.h"
 
 static_assert(UROCE_WR_RDMA_READ > UROCE_WR_RDMA_WRITE_WITH_IMM && UROCE_WR_RDMA_READ < UROCE_WR_ATOMIC_CMP_AND_SWP,

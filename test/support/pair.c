@@ -266,7 +266,7 @@ static void take_outbox(struct pair *pair, enum side_name name)
 			put_on_wire(pair, name, packet);
 	}
 	for (uint32_t i = 0; i < out->completion_count; i++) {
-		const struct uroce_wc *wc = &out->completions[i].wc;
+		const struct uroce_wc *wc = &out->completions[i];
 
 		if (side->done_count < PAIR_LINES)
 			snprintf(side->done[side->done_count], PAIR_LINE_BYTES, "wr=%lu %s %s", wc->wr_id,

@@ -1,0 +1,77 @@
+/* mr.c - protection domains and memory regions */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "engine/engine.h"
+
+int uroce_pd_alloc(struct uroce_device *device, struct uroce_pd **result)
+{
+	struct uroce_pd *pd = calloc(1, sizeof(*pd));
+
+	if (pd == NULL)
+		return -ENOMEM;
+	pd->device = device;
+	pthread_mutex_lock(&device->engine->lock);
+	pd->id = device->next_pd++;
+	if (device->next_pd == 0)
+		device->next_pd = 1;
+	pthread_mutex_unlock(&device->engine->lock);
+	atomic_fetch_add(&device->users, 1);
+	*result = pd;
+	return 0;
+}
+
+int uroce_pd_dealloc(struct uroce_pd *pd)
+{
+	if (atomic_load(&pd->users) > 0)
+		return -EBUSY;
+	atomic_fetch_sub(&pd->device->users, 1);
+	free(pd);
+	return 0;
+}
+
+int uroce_mr_reg(struct uroce_pd *pd, void *addr, size_t bytes, uint32_t access, struct uroce_mr **result)
+{
+	struct uroce_device *device = pd->device;
+	struct uroce_mr *mr = calloc(1, sizeof(*mr));
+	int error;
+
+	if (mr == NULL)
+		return -ENOMEM;
+	mr->pd = pd;
+	pthread_mutex_lock(&device->engine->lock);
+	mr->key = rc_mr_insert(&device->mrs, pd->id, addr, bytes, access, &error);
+	pthread_mutex_unlock(&device->engine->lock);
+	if (mr->key == 0) {
+		free(mr);
+		return error;
+	}
+	atomic_fetch_add(&pd->users, 1);
+	*result = mr;
+	return 0;
+}
+
+int uroce_mr_dereg(struct uroce_mr *mr)
+{
+	struct uroce_engine *engine = mr->pd->device->engine;
+
+	/* The lock is held through the grace period, so that nobody reuses the slot while lcores may still look at it. */
+	pthread_mutex_lock(&engine->lock);
+	rc_mr_remove(&mr->pd->device->mrs, mr->key);
+	rte_rcu_qsbr_synchronize(engine->qsbr, RTE_QSBR_THRID_INVALID);
+	pthread_mutex_unlock(&engine->lock);
+	atomic_fetch_sub(&mr->pd->users, 1);
+	free(mr);
+	return 0;
+}
+
+uint32_t uroce_mr_lkey(const struct uroce_mr *mr)
+{
+	return mr->key;
+}
+
+uint32_t uroce_mr_rkey(const struct uroce_mr *mr)
+{
+	return mr->key;
+}

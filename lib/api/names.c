@@ -1,0 +1,104 @@
+/* names.c - the words for statuses, opcodes, causes, events, states and attributes */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <uroce/uroce.h>
+
+#define NAME_OF(table, index) ((index) < sizeof(table) / sizeof((table)[0]) && (table)[index] ? (table)[index] : "UNKNOWN")
+
+const char *uroce_wc_status_name(uint8_t status)
+{
+	static const char *const names[] = {
+		[UROCE_WC_SUCCESS] = "SUCCESS",
+		[UROCE_WC_LOC_LEN_ERR] = "LOC_LEN_ERR",
+		[UROCE_WC_LOC_QP_OP_ERR] = "LOC_QP_OP_ERR",
+		[UROCE_WC_LOC_EEC_OP_ERR] = "LOC_EEC_OP_ERR",
+		[UROCE_WC_LOC_PROT_ERR] = "LOC_PROT_ERR",
+		[UROCE_WC_WR_FLUSH_ERR] = "WR_FLUSH_ERR",
+		[UROCE_WC_MW_BIND_ERR] = "MW_BIND_ERR",
+		[UROCE_WC_BAD_RESP_ERR] = "BAD_RESP_ERR",
+		[UROCE_WC_LOC_ACCESS_ERR] = "LOC_ACCESS_ERR",
+		[UROCE_WC_REM_INV_REQ_ERR] = "REM_INV_REQ_ERR",
+		[UROCE_WC_REM_ACCESS_ERR] = "REM_ACCESS_ERR",
+		[UROCE_WC_REM_OP_ERR] = "REM_OP_ERR",
+		[UROCE_WC_RETRY_EXC_ERR] = "RETRY_EXC_ERR",
+		[UROCE_WC_RNR_RETRY_EXC_ERR] = "RNR_RETRY_EXC_ERR",
+	};
+
+	return NAME_OF(names, status);
+}
+
+const char *uroce_wc_opcode_name(uint8_t opcode)
+{
+	switch ((enum uroce_wc_opcode)opcode) {
+	case UROCE_WC_SEND:
+		return "SEND";
+	case UROCE_WC_RDMA_WRITE:
+		return "RDMA_WRITE";
+	case UROCE_WC_RDMA_READ:
+		return "RDMA_READ";
+	case UROCE_WC_COMP_SWAP:
+		return "COMP_SWAP";
+	case UROCE_WC_FETCH_ADD:
+		return "FETCH_ADD";
+	case UROCE_WC_RECV:
+		return "RECV";
+	case UROCE_WC_RECV_RDMA_WITH_IMM:
+		return "RECV_RDMA_WITH_IMM";
+	}
+	return "UNKNOWN";
+}
+
+const char *uroce_cause_text(uint32_t vendor_err)
+{
+	static const char *const texts[] = {
+		[UROCE_CAUSE_NONE] = "no error",
+		[UROCE_CAUSE_TIMEOUT] = "the peer did not answer in time",
+		[UROCE_CAUSE_SEQUENCE_NAK] = "the peer kept reporting lost packets",
+		[UROCE_CAUSE_IMPLIED_NAK] = "answers to READs or atomics kept getting lost",
+		[UROCE_CAUSE_RNR] = "the peer had no receive posted",
+		[UROCE_CAUSE_REMOTE_NAK] = "the peer refused the request",
+		[UROCE_CAUSE_LOCAL_KEY] = "a local key is unknown, of another domain or without the right",
+		[UROCE_CAUSE_LOCAL_RANGE] = "a local range is not inside its region",
+		[UROCE_CAUSE_LENGTH] = "the message is too long",
+		[UROCE_CAUSE_BAD_RESPONSE] = "the peer's response broke the protocol",
+		[UROCE_CAUSE_REMOTE_KEY] = "the peer used a wrong key, range or right",
+		[UROCE_CAUSE_INVALID_REQUEST] = "the peer's request broke the protocol",
+		[UROCE_CAUSE_FLUSHED] = "flushed: the QP had failed or was moved to ERR",
+	};
+
+	return NAME_OF(texts, vendor_err);
+}
+
+const char *uroce_event_name(uint32_t type)
+{
+	static const char *const names[] = {
+		[UROCE_EVENT_COMM_EST] = "COMM_EST",
+		[UROCE_EVENT_SQ_DRAINED] = "SQ_DRAINED",
+		[UROCE_EVENT_QP_FATAL] = "QP_FATAL",
+		[UROCE_EVENT_QP_REQ_ERR] = "QP_REQ_ERR",
+		[UROCE_EVENT_QP_ACCESS_ERR] = "QP_ACCESS_ERR",
+		[UROCE_EVENT_CQ_ERR] = "CQ_ERR",
+	};
+
+	return NAME_OF(names, type);
+}
+
+const char *uroce_qp_state_name(enum uroce_qp_state state)
+{
+	static const char *const names[] = {
+		[UROCE_QPS_RESET] = "RESET", [UROCE_QPS_INIT] = "INIT", [UROCE_QPS_RTR] = "RTR",
+		[UROCE_QPS_RTS] = "RTS",     [UROCE_QPS_SQD] = "SQD",   [UROCE_QPS_ERR] = "ERR",
+	};
+
+	return NAME_OF(names, (uint32_t)state);
+}
+
+const char *uroce_qp_attr_name(uint32_t mask_bit)
+{
+	static const char *const names[] = {
+		"STATE",       "ACCESS_FLAGS",  "PKEY",    "PATH_MTU",  "DEST_QPN",  "RQ_PSN", "SQ_PSN",
+		"MAX_RD_ATOMIC", "MAX_DEST_RD_ATOMIC", "MIN_RNR_TIMER", "TIMEOUT", "RETRY_CNT", "RNR_RETRY", "PATH",
+	};
+	uint32_t index = mask_bit ? (uint32_t)__builtin_ctz(mask_bit) : 32;
+
+	return NAME_OF(names, index);
+}

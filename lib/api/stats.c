@@ -1,0 +1,109 @@
+/* stats.c - counters by name; sums over lcores and QPs */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <string.h>
+
+#include "engine/engine.h"
+#include "engine/mailbox.h"
+#include "engine/steer.h"
+
+static_assert(CNT_COUNTERS <= UROCE_COUNTERS_MAX, "struct uroce_stats holds all");
+
+uint32_t uroce_counter_count(void)
+{
+	return CNT_COUNTERS;
+}
+
+uint32_t uroce_qp_counter_count(void)
+{
+	return CNT_QP_COUNTERS;
+}
+
+const char *uroce_counter_name(uint32_t index)
+{
+	return index < CNT_COUNTERS ? rc_counters[index].name : NULL;
+}
+
+const char *uroce_counter_text(uint32_t index)
+{
+	return index < CNT_COUNTERS ? rc_counters[index].sentence : NULL;
+}
+
+int uroce_counter_find(const char *name)
+{
+	for (uint32_t i = 0; i < CNT_COUNTERS; i++) {
+		if (strcmp(rc_counters[i].name, name) == 0)
+			return (int)i;
+	}
+	return -ENOENT;
+}
+
+struct collection {
+	struct uroce_lcore *lcore;
+	struct uroce_device *device;
+	struct uroce_stats *stats;
+};
+
+/* On the owner: what this lcore has counted for the device, and its QPs. */
+static int collect(void *argument)
+{
+	const struct collection *collection = argument;
+	const struct uroce_engine *engine = collection->lcore->engine;
+	const struct engine_port *port = engine_find_port(collection->lcore, collection->device);
+	uint64_t *values = collection->stats->values;
+
+	for (uint32_t i = CNT_QP_COUNTERS; port && i < CNT_COUNTERS; i++)
+		values[i] += port->drops[i];
+	if (port) {
+		collection->stats->rx_frames += port->rx_frames;
+		collection->stats->tx_frames += port->tx_frames;
+		collection->stats->rx_bytes += port->rx_bytes;
+		collection->stats->tx_bytes += port->tx_bytes;
+	}
+	for (uint32_t i = collection->lcore->index; i < engine->index_count; i += engine->lcore_mask + 1) {
+		const struct uroce_qp *qp = steer_find(engine, i);
+
+		for (uint32_t c = 0; qp && qp->device == collection->device && c < CNT_QP_COUNTERS; c++)
+			values[c] += qp->rc->counters[c];
+	}
+	return 0;
+}
+
+void uroce_device_stats(struct uroce_device *device, struct uroce_stats *stats)
+{
+	struct uroce_engine *engine = device->engine;
+
+	memset(stats, 0, sizeof(*stats));
+	stats->count = CNT_COUNTERS;
+	pthread_mutex_lock(&engine->lock);
+	memcpy(stats->values, device->retired, sizeof(device->retired));
+	for (unsigned i = 0; i < engine->lcore_count; i++) {
+		struct collection collection = { .lcore = engine->lcores[i], .device = device, .stats = stats };
+
+		engine_mailbox_call(engine->lcores[i], collect, &collection);
+	}
+	stats->values[CNT_DROP_EVENT_LOST] += atomic_load(&device->events_lost);
+	pthread_mutex_unlock(&engine->lock);
+}
+
+struct qp_collection {
+	struct uroce_qp *qp;
+	struct uroce_stats *stats;
+};
+
+static int collect_qp(void *argument)
+{
+	const struct qp_collection *collection = argument;
+
+	memcpy(collection->stats->values, collection->qp->rc->counters, sizeof(collection->qp->rc->counters));
+	return 0;
+}
+
+int uroce_qp_stats(struct uroce_qp *qp, struct uroce_stats *stats)
+{
+	struct qp_collection collection = { .qp = qp, .stats = stats };
+
+	memset(stats, 0, sizeof(*stats));
+	stats->count = CNT_QP_COUNTERS;
+	return engine_mailbox_call(qp->owner, collect_qp, &collection);
+}

@@ -1,0 +1,62 @@
+/* types.c - version and addresses as text */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <uroce/types.h>
+
+static const uint8_t ipv4_prefix[12] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff };
+
+const char *uroce_version(void)
+{
+	return UROCE_VERSION;
+}
+
+static int parse_prefix(const char *text, unsigned limit, unsigned *bits)
+{
+	char *end;
+	unsigned long value = strtoul(text, &end, 10);
+
+	if (end == text || *end || value > limit)
+		return -EINVAL;
+	*bits = (unsigned)value;
+	return 0;
+}
+
+int uroce_addr_parse(const char *text, struct uroce_addr *addr, unsigned *prefix_bits)
+{
+	char host[INET6_ADDRSTRLEN];
+	const char *slash = strchr(text, '/');
+	size_t length = slash ? (size_t)(slash - text) : strlen(text);
+	struct uroce_addr parsed;
+	unsigned bits = 0, limit = 128;
+
+	if (length == 0 || length >= sizeof(host))
+		return -EINVAL;
+	memcpy(host, text, length);
+	host[length] = '\0';
+	if (inet_pton(AF_INET6, host, parsed.bytes) != 1) {
+		if (inet_pton(AF_INET, host, parsed.bytes + 12) != 1)
+			return -EINVAL;
+		memcpy(parsed.bytes, ipv4_prefix, sizeof(ipv4_prefix));
+		limit = 32;
+	}
+	if (slash && parse_prefix(slash + 1, limit, &bits) != 0)
+		return -EINVAL;
+	*addr = parsed;
+	if (prefix_bits)
+		*prefix_bits = bits;
+	return 0;
+}
+
+char *uroce_addr_format(const struct uroce_addr *addr, char *out, size_t out_bytes)
+{
+	bool ipv4 = memcmp(addr->bytes, ipv4_prefix, sizeof(ipv4_prefix)) == 0;
+
+	if (inet_ntop(ipv4 ? AF_INET : AF_INET6, ipv4 ? addr->bytes + 12 : addr->bytes, out, (socklen_t)out_bytes) == NULL &&
+	    out_bytes > 0)
+		out[0] = '\0';
+	return out;
+}

@@ -1,0 +1,232 @@
+/* device.c - a port with addresses: its queues on lcores, its tables */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include <rte_ethdev.h>
+
+#include "engine/engine.h"
+#include "engine/mailbox.h"
+#include "engine/place.h"
+#include "engine/port.h"
+#include "rc/codes.h"
+
+#define MRS_DEFAULT 4096u
+
+static bool config_is_valid(const struct uroce_engine *engine, const struct uroce_device_config *config)
+{
+	if (config->addr_count == 0 || config->addr_count > LIMIT_PORT_ADDRS || config->pool == NULL)
+		return false;
+	if (config->mtu_bytes && !mtu_is_valid(config->mtu_bytes))
+		return false;
+	return config->queue_count <= engine->lcore_count && config->first_lcore < engine->lcore_count;
+}
+
+/* The configured one, the port's, or a random locally administered one (net_ring ports have none). */
+static int choose_mac(struct uroce_device *device)
+{
+	static const struct uroce_mac none;
+	struct rte_ether_addr own;
+
+	device->mac = device->config.mac;
+	if (memcmp(&device->mac, &none, sizeof(none)) != 0)
+		return 0;
+	if (rte_eth_macaddr_get(device->port_id, &own) == 0 && !rte_is_zero_ether_addr(&own)) {
+		memcpy(device->mac.bytes, own.addr_bytes, sizeof(device->mac.bytes));
+		return 0;
+	}
+	if (getrandom(device->mac.bytes, sizeof(device->mac.bytes), 0) != sizeof(device->mac.bytes))
+		return -EIO;
+	device->mac.bytes[0] = (uint8_t)((device->mac.bytes[0] & 0xFC) | 0x02);
+	return 0;
+}
+
+static int create_tables(struct uroce_device *device)
+{
+	uint32_t mrs = device->engine->config.max_mrs ? device->engine->config.max_mrs : MRS_DEFAULT;
+	struct rc_mr_entry *entries;
+	struct rc_keyspace space;
+
+	if (getrandom(&space, sizeof(space), 0) != sizeof(space))
+		return -EIO;
+	device->mrs_bytes = (uint64_t)mrs * sizeof(*entries);
+	entries = engine_place_alloc(device->mrs_bytes, device->numa_node);
+	if (entries == NULL)
+		return -ENOMEM;
+	rc_mr_table_init(&device->mrs, entries, mrs, &space);
+	device->events = engine_ring_create(EVENT_RING, sizeof(struct uroce_event), RING_F_SC_DEQ, device->numa_node);
+	return device->events ? 0 : -ENOMEM;
+}
+
+static void free_device(struct uroce_device *device)
+{
+	engine_place_free(device->mrs.entries, device->mrs_bytes);
+	engine_ring_free(device->events, sizeof(struct uroce_event));
+	free(device);
+}
+
+struct attachment {
+	struct uroce_lcore *lcore;
+	struct engine_port *port;
+};
+
+static int attach_port(void *argument)
+{
+	struct attachment *attachment = argument;
+	struct uroce_lcore *lcore = attachment->lcore;
+
+	lcore->ports[lcore->port_count++] = attachment->port;
+	return 0;
+}
+
+static int detach_port(void *argument)
+{
+	struct attachment *attachment = argument;
+	struct uroce_lcore *lcore = attachment->lcore;
+
+	for (unsigned i = 0; i < lcore->port_count; i++) {
+		if (lcore->ports[i] == attachment->port) {
+			lcore->ports[i] = lcore->ports[--lcore->port_count];
+			break;
+		}
+	}
+	return 0;
+}
+
+static struct uroce_lcore *lcore_of_queue(const struct uroce_device *device, unsigned queue)
+{
+	return device->engine->lcores[(device->config.first_lcore + queue) % device->engine->lcore_count];
+}
+
+static int detach_queues(struct uroce_device *device, unsigned count)
+{
+	for (unsigned queue = 0; queue < count; queue++) {
+		struct attachment attachment = { .lcore = lcore_of_queue(device, queue) };
+		int error;
+
+		attachment.port = engine_find_port(attachment.lcore, device);
+		error = engine_mailbox_call(attachment.lcore, detach_port, &attachment);
+		if (error)
+			return error; /* the lcore still has it: nothing may be freed */
+		engine_port_release(attachment.port);
+		engine_place_free(attachment.port, sizeof(*attachment.port));
+	}
+	return 0;
+}
+
+static int attach_queues(struct uroce_device *device)
+{
+	for (uint16_t queue = 0; queue < device->config.queue_count; queue++) {
+		struct attachment attachment = { .lcore = lcore_of_queue(device, queue) };
+		int error;
+
+		attachment.port = engine_place_alloc(sizeof(*attachment.port), device->numa_node);
+		if (attachment.port == NULL) {
+			detach_queues(device, queue);
+			return -ENOMEM;
+		}
+		attachment.port->device = device;
+		attachment.port->queue = queue;
+		error = engine_mailbox_call(attachment.lcore, attach_port, &attachment);
+		if (error) {
+			engine_place_free(attachment.port, sizeof(*attachment.port));
+			detach_queues(device, queue);
+			return error;
+		}
+	}
+	return 0;
+}
+
+static int enter_device(struct uroce_engine *engine, struct uroce_device *device)
+{
+	int error = -ENOSPC;
+
+	pthread_mutex_lock(&engine->lock);
+	for (unsigned i = 0; i < ENGINE_DEVICES; i++) {
+		if (engine->devices[i] == NULL) {
+			error = attach_queues(device);
+			if (error == 0)
+				engine->devices[i] = device;
+			break;
+		}
+	}
+	pthread_mutex_unlock(&engine->lock);
+	return error;
+}
+
+int uroce_device_create(struct uroce_engine *engine, const struct uroce_device_config *config,
+			struct uroce_device **result)
+{
+	struct uroce_device *device;
+	int error;
+
+	if (!config_is_valid(engine, config))
+		return -EINVAL;
+	if (!rte_eth_dev_is_valid_port(config->port_id))
+		return -ENODEV;
+	device = calloc(1, sizeof(*device));
+	if (device == NULL)
+		return -ENOMEM;
+	device->engine = engine;
+	device->config = *config;
+	device->config.queue_count = config->queue_count ? config->queue_count : 1;
+	device->config.mtu_bytes = config->mtu_bytes ? config->mtu_bytes : LIMIT_MTU_BYTES;
+	device->port_id = config->port_id;
+	device->numa_node = engine_place_of_port(config->port_id);
+	device->next_pd = 1;
+	engine_neigh_init(&device->neigh);
+	error = choose_mac(device);
+	if (error == 0)
+		error = create_tables(device);
+	if (error == 0)
+		error = enter_device(engine, device);
+	if (error) {
+		free_device(device);
+		return error;
+	}
+	*result = device;
+	return 0;
+}
+
+int uroce_device_destroy(struct uroce_device *device)
+{
+	struct uroce_engine *engine = device->engine;
+	int error;
+
+	if (atomic_load(&device->users) > 0)
+		return -EBUSY;
+	pthread_mutex_lock(&engine->lock);
+	error = detach_queues(device, device->config.queue_count);
+	for (unsigned i = 0; i < ENGINE_DEVICES && error == 0; i++) {
+		if (engine->devices[i] == device)
+			engine->devices[i] = NULL;
+	}
+	pthread_mutex_unlock(&engine->lock);
+	if (error)
+		return error;
+	free_device(device);
+	return 0;
+}
+
+void uroce_device_query(const struct uroce_device *device, struct uroce_device_info *info)
+{
+	*info = (struct uroce_device_info){
+		.port_id = device->port_id,
+		.mac = device->mac,
+		.addr_count = device->config.addr_count,
+		.mtu_bytes = device->config.mtu_bytes,
+		.max_sge = LIMIT_SGE,
+		.max_inline_bytes = LIMIT_INLINE_BYTES,
+		.max_rd_atomic = LIMIT_RD_ATOMIC,
+		.max_queue_depth = LIMIT_QUEUE_DEPTH,
+	};
+	memcpy(info->addrs, device->config.addrs, sizeof(info->addrs));
+}
+
+void engine_device_raise(struct uroce_device *device, const struct uroce_event *event)
+{
+	if (rte_ring_enqueue_elem(device->events, (void *)(uintptr_t)event, sizeof(*event)) != 0)
+		atomic_fetch_add(&device->events_lost, 1);
+}

@@ -1,0 +1,171 @@
+/* discover.c - who has an address: asking, answering, waiting */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <string.h>
+
+#include <rte_mbuf.h>
+
+#include "engine/discover.h"
+#include "engine/pipeline.h"
+#include "engine/port.h"
+#include "wire/neighbour.h"
+
+#define LOOK_AGAIN_NS 1000000ull
+
+static bool is_ours(const struct uroce_device *device, const uint8_t addr[16])
+{
+	for (uint32_t i = 0; i < device->config.addr_count; i++) {
+		if (memcmp(device->config.addrs[i].bytes, addr, 16) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void send_frame(struct engine_port *port, const uint8_t *frame, uint32_t bytes)
+{
+	struct rte_mbuf *mbuf;
+	char *room;
+
+	if (engine_port_room(port) == 0)
+		return; /* the asker asks again */
+	mbuf = engine_port_take_spare(port);
+	room = rte_pktmbuf_append(mbuf, (uint16_t)bytes);
+	if (room == NULL) {
+		rte_pktmbuf_free(mbuf);
+		return;
+	}
+	memcpy(room, frame, bytes);
+	engine_port_send(port, mbuf);
+}
+
+static void answer_request(struct uroce_lcore *lcore, struct engine_port *port, const uint8_t *frame,
+			   const struct wire_neighbour *request)
+{
+	struct uroce_device *device = port->device;
+	uint8_t reply[WIRE_NEIGHBOUR_MAX_BYTES];
+	struct uroce_mac mac;
+	uint32_t bytes;
+
+	/* The Ethernet source stands in for a link-layer option that was left out. */
+	memcpy(mac.bytes, request->has_sender_mac ? request->sender_mac : frame + 6, sizeof(mac.bytes));
+	if (!request->probe) {
+		struct uroce_addr sender;
+
+		memcpy(sender.bytes, request->sender, sizeof(sender.bytes));
+		engine_neigh_learn(&device->neigh, &sender, &mac, true, lcore->now_ns);
+	}
+	bytes = wire_neighbour_reply(device->mac.bytes, request->target, request, mac.bytes, reply);
+	send_frame(port, reply, bytes);
+}
+
+static void answer_echo(struct engine_port *port, const uint8_t *frame, uint32_t bytes)
+{
+	uint8_t reply[2048];
+
+	if (bytes > sizeof(reply))
+		return;
+	memcpy(reply, frame, bytes);
+	wire_neighbour_echo_reply(reply, bytes);
+	send_frame(port, reply, bytes);
+}
+
+void engine_discover_receive(struct uroce_lcore *lcore, struct engine_port *port, const uint8_t *frame, uint32_t bytes)
+{
+	struct wire_neighbour neighbour;
+	struct uroce_addr told;
+	struct uroce_mac mac;
+
+	if (!wire_neighbour_parse(frame, bytes, &neighbour)) {
+		port->drops[CNT_DROP_NEIGHBOUR]++;
+		return;
+	}
+	switch ((enum wire_neighbour_kind)neighbour.kind) {
+	case WIRE_NEIGHBOUR_REQUEST:
+		if (is_ours(port->device, neighbour.target))
+			answer_request(lcore, port, frame, &neighbour);
+		break;
+	case WIRE_NEIGHBOUR_REPLY:
+		memcpy(told.bytes, neighbour.target, sizeof(told.bytes));
+		memcpy(mac.bytes, neighbour.has_sender_mac ? neighbour.sender_mac : frame + 6, sizeof(mac.bytes));
+		engine_neigh_learn(&port->device->neigh, &told, &mac, false, lcore->now_ns);
+		break;
+	case WIRE_NEIGHBOUR_ECHO:
+		if (is_ours(port->device, neighbour.target))
+			answer_echo(port, frame, bytes);
+		break;
+	case WIRE_NEIGHBOUR_NONE:
+		break;
+	}
+	lcore->resolve_ns = 0;
+}
+
+static bool mac_is_set(const struct uroce_mac *mac)
+{
+	static const struct uroce_mac none;
+
+	return memcmp(mac, &none, sizeof(none)) != 0;
+}
+
+/* true: the template is complete. */
+static bool try_to_resolve(struct uroce_lcore *lcore, struct uroce_qp *qp)
+{
+	const struct uroce_path *path = &qp->rc->path;
+	struct uroce_device *device = qp->device;
+	struct uroce_mac mac = path->dest_mac;
+	bool ask = false;
+
+	if (!mac_is_set(&mac) && !engine_neigh_resolve(&device->neigh, &path->dest, lcore->now_ns, &mac, &ask)) {
+		uint8_t request[WIRE_NEIGHBOUR_MAX_BYTES];
+
+		if (ask)
+			send_frame(engine_find_port(lcore, device), request,
+				   wire_neighbour_request(device->mac.bytes, path->source.bytes, path->dest.bytes,
+							  request));
+		return false;
+	}
+	engine_mbuf_template(&qp->template, path, &device->mac, &mac, qp->qpn, qp->rc->dest_qpn);
+	qp->resolved = true;
+	engine_pipeline_activate(lcore, qp);
+	return true;
+}
+
+void engine_discover_start(struct uroce_lcore *lcore, struct uroce_qp *qp)
+{
+	engine_discover_forget(lcore, qp);
+	qp->resolved = false;
+	if (try_to_resolve(lcore, qp))
+		return;
+	qp->waiting = true;
+	qp->next_waiting = lcore->waiting;
+	lcore->waiting = qp;
+}
+
+void engine_discover_forget(struct uroce_lcore *lcore, struct uroce_qp *qp)
+{
+	struct uroce_qp **link = &lcore->waiting;
+
+	if (!qp->waiting)
+		return;
+	while (*link != qp)
+		link = &(*link)->next_waiting;
+	*link = qp->next_waiting;
+	qp->waiting = false;
+}
+
+void engine_discover_turn(struct uroce_lcore *lcore)
+{
+	struct uroce_qp **link = &lcore->waiting;
+
+	if (*link == NULL || lcore->now_ns < lcore->resolve_ns)
+		return;
+	lcore->resolve_ns = lcore->now_ns + LOOK_AGAIN_NS;
+	while (*link) {
+		struct uroce_qp *qp = *link;
+
+		if (try_to_resolve(lcore, qp)) {
+			*link = qp->next_waiting;
+			qp->waiting = false;
+		} else {
+			link = &qp->next_waiting;
+		}
+	}
+}

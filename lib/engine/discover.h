@@ -1,0 +1,18 @@
+/* discover.h - answers ARP, neighbour discovery and echo, and finds the MACs that QPs need (W-8) */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef ENGINE_DISCOVER_H
+#define ENGINE_DISCOVER_H
+
+#include "engine/engine.h"
+
+/* A frame of kind ARP, ICMP or ICMPv6: answered, learned from, or dropped and counted. */
+void engine_discover_receive(struct uroce_lcore *lcore, struct engine_port *port, const uint8_t *frame, uint32_t bytes);
+
+/* The QP's path is new: completes its template at once, or when the peer's MAC is known. */
+void engine_discover_start(struct uroce_lcore *lcore, struct uroce_qp *qp);
+void engine_discover_forget(struct uroce_lcore *lcore, struct uroce_qp *qp);
+
+/* Looks at the waiting QPs again when it is time. */
+void engine_discover_turn(struct uroce_lcore *lcore);
+
+#endif

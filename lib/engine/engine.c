@@ -1,0 +1,264 @@
+/* engine.c - starting and stopping: lcores, who serves which queue */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <rte_cycles.h>
+#include <rte_launch.h>
+#include <rte_lcore.h>
+
+#include "engine/engine.h"
+#include "engine/mailbox.h"
+#include "engine/pipeline.h"
+#include "engine/place.h"
+#include "engine/port.h"
+#include "engine/steer.h"
+
+#define QPS_DEFAULT 4096u
+#define IDLE_TURNS 256u /* before an lcore is kind to others */
+#define SLEEP_NS 50000
+
+uint64_t engine_now_ns(void)
+{
+	static _Atomic uint64_t ns_per_cycle_32; /* fixed point, 32 bits of fraction */
+	uint64_t factor = atomic_load_explicit(&ns_per_cycle_32, memory_order_relaxed);
+
+	if (factor == 0) {
+		factor = (uint64_t)(((unsigned __int128)1000000000u << 32) / rte_get_tsc_hz());
+		atomic_store_explicit(&ns_per_cycle_32, factor, memory_order_relaxed);
+	}
+	return (uint64_t)((unsigned __int128)rte_rdtsc() * factor >> 32);
+}
+
+struct rte_ring *engine_ring_create(uint32_t count, uint32_t element_bytes, unsigned flags, int node)
+{
+	uint32_t slots = count < 2 ? 2 : rte_align32pow2(count + 1);
+	ssize_t bytes = rte_ring_get_memsize_elem(element_bytes, slots);
+	struct rte_ring *ring = bytes > 0 ? engine_place_alloc((uint64_t)bytes, node) : NULL;
+
+	if (ring && rte_ring_init(ring, "uroce", slots, flags) != 0) {
+		engine_place_free(ring, (uint64_t)bytes);
+		return NULL;
+	}
+	return ring;
+}
+
+void engine_ring_free(struct rte_ring *ring, uint32_t element_bytes)
+{
+	if (ring)
+		engine_place_free(ring, (uint64_t)rte_ring_get_memsize_elem(element_bytes, ring->size));
+}
+
+static void free_lcore(struct uroce_lcore *lcore)
+{
+	if (lcore == NULL)
+		return;
+	engine_ring_free(lcore->doorbells, sizeof(void *));
+	engine_ring_free(lcore->mailbox, sizeof(void *));
+	engine_ring_free(lcore->handover, sizeof(void *));
+	free(lcore->scratch);
+	engine_place_free(lcore, sizeof(*lcore));
+}
+
+static struct uroce_lcore *create_lcore(struct uroce_engine *engine, unsigned index)
+{
+	const struct uroce_engine_config *config = &engine->config;
+	unsigned lcore_id = config->lcore_ids ? config->lcore_ids[index] : LCORE_ID_ANY;
+	int node = lcore_id == LCORE_ID_ANY ? -1 : (int)rte_lcore_to_socket_id(lcore_id);
+	struct uroce_lcore *lcore = engine_place_alloc(sizeof(*lcore), node);
+
+	if (lcore == NULL)
+		return NULL;
+	lcore->engine = engine;
+	lcore->index = index;
+	lcore->lcore_id = lcore_id;
+	/* A QP stands in the doorbell ring at most once, so the ring never overflows. */
+	lcore->doorbells = engine_ring_create(engine->index_count, sizeof(void *), RING_F_SC_DEQ, node);
+	lcore->mailbox = engine_ring_create(MAILBOX_CALLS, sizeof(void *), RING_F_SC_DEQ, node);
+	lcore->handover = engine_ring_create(HANDOVER_FRAMES, sizeof(void *), RING_F_SC_DEQ, node);
+	lcore->scratch = malloc(PORT_FRAME_MAX_BYTES);
+	if (!lcore->doorbells || !lcore->mailbox || !lcore->handover || !lcore->scratch) {
+		free_lcore(lcore);
+		return NULL;
+	}
+	engine_wheel_init(&lcore->wheel, engine_now_ns());
+	outbox_reset(&lcore->out, 0);
+	return lcore;
+}
+
+static int create_qsbr(struct uroce_engine *engine)
+{
+	size_t bytes = rte_rcu_qsbr_get_memsize(engine->lcore_count);
+
+	engine->qsbr = aligned_alloc(RTE_CACHE_LINE_SIZE, RTE_CACHE_LINE_ROUNDUP(bytes));
+	if (engine->qsbr == NULL || rte_rcu_qsbr_init(engine->qsbr, engine->lcore_count) != 0)
+		return -ENOMEM;
+	for (unsigned i = 0; i < engine->lcore_count; i++)
+		rte_rcu_qsbr_thread_register(engine->qsbr, i);
+	return 0;
+}
+
+static void free_engine(struct uroce_engine *engine)
+{
+	for (unsigned i = 0; i < engine->lcore_count; i++)
+		free_lcore(engine->lcores[i]);
+	engine_steer_free(engine);
+	free(engine->qsbr);
+	pthread_mutex_destroy(&engine->lock);
+	free(engine);
+}
+
+int uroce_engine_create(const struct uroce_engine_config *config, struct uroce_engine **result)
+{
+	struct uroce_engine *engine;
+	uint32_t max_qps = config->max_qps ? config->max_qps : QPS_DEFAULT;
+	int error;
+
+	if (config->lcore_count > LIMIT_LCORES || (config->lcore_ids && config->lcore_count == 0) ||
+	    max_qps > LIMIT_QPS || config->max_mrs > LIMIT_MRS || (uint32_t)config->idle > UROCE_IDLE_SLEEP)
+		return -EINVAL;
+	engine = calloc(1, sizeof(*engine));
+	if (engine == NULL)
+		return -ENOMEM;
+	engine->config = *config;
+	engine->lcore_count = config->lcore_count ? config->lcore_count : 1;
+	pthread_mutex_init(&engine->lock, NULL);
+	error = engine_steer_init(engine, max_qps);
+	if (error == 0)
+		error = create_qsbr(engine);
+	for (unsigned i = 0; i < engine->lcore_count && error == 0; i++) {
+		engine->lcores[i] = create_lcore(engine, i);
+		error = engine->lcores[i] ? 0 : -ENOMEM;
+	}
+	engine->config.lcore_ids = NULL; /* the caller's array; each lcore has kept its id */
+	if (error) {
+		free_engine(engine);
+		return error;
+	}
+	*result = engine;
+	return 0;
+}
+
+static void rest(const struct uroce_lcore *lcore)
+{
+	const struct timespec pause = { .tv_nsec = SLEEP_NS };
+
+	switch (lcore->engine->config.idle) {
+	case UROCE_IDLE_POLL:
+		rte_pause();
+		break;
+	case UROCE_IDLE_YIELD:
+		sched_yield();
+		break;
+	case UROCE_IDLE_SLEEP:
+		nanosleep(&pause, NULL);
+		break;
+	}
+}
+
+static void own(struct uroce_lcore *lcore)
+{
+	atomic_store_explicit(&lcore->owner, pthread_self(), memory_order_relaxed);
+	/* pairs with the acquire in the mailbox and doorbells: owner is valid */
+	atomic_store_explicit(&lcore->owned, true, memory_order_release);
+}
+
+static int run_lcore(void *argument)
+{
+	struct uroce_lcore *lcore = argument;
+	uint32_t idle = 0;
+
+	own(lcore);
+	while (!atomic_load_explicit(&lcore->engine->stop, memory_order_relaxed)) {
+		idle = engine_pipeline_turn(lcore) ? 0 : idle + 1;
+		if (idle > IDLE_TURNS)
+			rest(lcore);
+	}
+	atomic_store_explicit(&lcore->owned, false, memory_order_release);
+	engine_mailbox_serve(lcore); /* calls that came too late for the loop are not left waiting */
+	return 0;
+}
+
+unsigned uroce_lcore_poll(struct uroce_lcore *lcore)
+{
+	if (!atomic_load_explicit(&lcore->owned, memory_order_relaxed) ||
+	    !pthread_equal(atomic_load_explicit(&lcore->owner, memory_order_relaxed), pthread_self()))
+		own(lcore);
+	return engine_pipeline_turn(lcore);
+}
+
+int uroce_engine_start(struct uroce_engine *engine)
+{
+	if (engine->running)
+		return 0;
+	for (unsigned i = 0; i < engine->lcore_count; i++) {
+		if (engine->lcores[i]->lcore_id == LCORE_ID_ANY)
+			return -EINVAL;
+	}
+	atomic_store(&engine->stop, false);
+	engine->running = true;
+	for (unsigned i = 0; i < engine->lcore_count; i++) {
+		if (rte_eal_remote_launch(run_lcore, engine->lcores[i], engine->lcores[i]->lcore_id) != 0) {
+			uroce_engine_stop(engine);
+			return -EBUSY;
+		}
+	}
+	return 0;
+}
+
+void uroce_engine_stop(struct uroce_engine *engine)
+{
+	if (!engine->running)
+		return;
+	atomic_store(&engine->stop, true);
+	for (unsigned i = 0; i < engine->lcore_count; i++)
+		rte_eal_wait_lcore(engine->lcores[i]->lcore_id);
+	engine->running = false;
+}
+
+int uroce_engine_destroy(struct uroce_engine *engine)
+{
+	for (unsigned i = 0; i < ENGINE_DEVICES; i++) {
+		if (engine->devices[i])
+			return -EBUSY;
+	}
+	uroce_engine_stop(engine);
+	free_engine(engine);
+	return 0;
+}
+
+unsigned uroce_engine_lcore_count(const struct uroce_engine *engine)
+{
+	return engine->lcore_count;
+}
+
+struct uroce_lcore *uroce_engine_lcore(struct uroce_engine *engine, unsigned index)
+{
+	return index < engine->lcore_count ? engine->lcores[index] : NULL;
+}
+
+struct engine_port *engine_find_port(const struct uroce_lcore *lcore, const struct uroce_device *device)
+{
+	for (unsigned i = 0; i < lcore->port_count; i++) {
+		if (lcore->ports[i]->device == device)
+			return lcore->ports[i];
+	}
+	return NULL;
+}
+
+struct uroce_lcore *engine_pick_lcore(struct uroce_device *device, int wish)
+{
+	struct uroce_engine *engine = device->engine;
+	unsigned queue = wish < 0 ? device->next_queue++ % device->config.queue_count : 0;
+	unsigned index = (device->config.first_lcore + queue) % engine->lcore_count;
+
+	if (wish >= 0)
+		index = (unsigned)wish;
+	if (index >= engine->lcore_count || engine_find_port(engine->lcores[index], device) == NULL)
+		return NULL;
+	return engine->lcores[index];
+}

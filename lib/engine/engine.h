@@ -1,0 +1,167 @@
+/* engine.h - the engine's own structures: who owns what */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * An engine has lcores and devices. A device is a port; queue i of it is served by one lcore. A QP belongs to one
+ * lcore, which alone touches its state; others reach it by the doorbell ring, the mailbox and the hand-over ring.
+ */
+#ifndef ENGINE_ENGINE_H
+#define ENGINE_ENGINE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include <rte_mbuf.h>
+#include <rte_rcu_qsbr.h>
+#include <rte_ring.h>
+#include <rte_ring_elem.h>
+#include <rte_spinlock.h>
+
+#include <uroce/uroce.h>
+
+#include "engine/mbuf.h"
+#include "engine/neigh.h"
+#include "engine/wheel.h"
+#include "config/limits.h"
+#include "rc/outbox.h"
+#include "rc/qp.h"
+
+#define ENGINE_DEVICES 16u
+#define TX_PENDING (2 * OUTBOX_PACKETS) /* frames that wait for the port, at most */
+#define HANDOVER_FRAMES 2048u
+#define MAILBOX_CALLS 256u
+#define EVENT_RING 1024u
+
+struct uroce_pd {
+	struct uroce_device *device;
+	uint32_t id;                  /* not 0 */
+	_Atomic uint32_t users;
+};
+
+struct uroce_mr {
+	struct uroce_pd *pd;
+	uint32_t key;
+};
+
+struct uroce_cq {
+	struct uroce_device *device;
+	struct rte_ring *ring;        /* of struct uroce_wc */
+	_Atomic uint32_t users;
+	_Atomic bool overflowed;
+};
+
+struct uroce_qp {
+	/* lcore only */
+	struct rc_qp *rc;
+	struct engine_template template;
+	struct engine_wheel_node timer;
+	struct uroce_qp *next_active;
+	bool active;                  /* stands in the lcore's list */
+	bool resolved;                /* the peer's MAC is known, the template complete */
+	struct uroce_qp *next_waiting; /* while not resolved */
+	bool waiting;
+
+	/* constant */
+	struct uroce_lcore *owner;
+	struct uroce_device *device;
+	struct uroce_pd *pd;
+	struct uroce_cq *send_cq, *recv_cq;
+	uint32_t qpn, index;
+	uint64_t rc_bytes;
+
+	/* anybody sets, lcore clears: an entry of this QP stands in the doorbell ring */
+	_Alignas(64) _Atomic bool rung;
+};
+
+/* What an lcore has to do with one device. */
+struct engine_port {
+	struct uroce_device *device;
+	uint16_t queue;
+	uint16_t spare_count;         /* empty mbufs at hand: what is planned can be sent */
+	struct rte_mbuf *spare[OUTBOX_PACKETS];
+	uint16_t pending_count;       /* frames that the port did not take yet, oldest first */
+	struct rte_mbuf *pending[TX_PENDING];
+	uint64_t drops[CNT_COUNTERS]; /* lcore writes, others read */
+	uint64_t rx_frames, tx_frames, rx_bytes, tx_bytes;
+};
+
+struct uroce_lcore {
+	struct uroce_engine *engine;
+	unsigned index;
+	unsigned lcore_id;            /* EAL; LCORE_ID_ANY when the application turns it */
+	_Atomic pthread_t owner;      /* the thread that turns it; valid while owned */
+	_Atomic bool owned;
+
+	struct rc_outbox out;
+	struct engine_wheel wheel;
+	struct uroce_qp *active_head, *active_tail;
+	struct uroce_qp *waiting;     /* QPs whose peer's MAC is not known */
+	uint64_t resolve_ns;          /* when they are looked at again */
+	struct engine_port *ports[ENGINE_DEVICES];
+	unsigned port_count;
+	uint64_t now_ns;
+	uint32_t work;                /* of this turn */
+	uint8_t *scratch;             /* a frame in pieces is laid out here */
+
+	struct rte_ring *doorbells;   /* of QP indexes */
+	struct rte_ring *mailbox;     /* of struct engine_call * */
+	struct rte_ring *handover;    /* of struct rte_mbuf *, dynfield-free: the port is in m->port */
+};
+
+struct uroce_engine {
+	struct uroce_engine_config config;
+	unsigned lcore_count;
+	struct uroce_lcore *lcores[LIMIT_LCORES];
+	struct uroce_device *devices[ENGINE_DEVICES];
+	pthread_mutex_t lock;         /* control calls that change the tables below */
+	bool running;
+	_Atomic bool stop;
+	struct rte_rcu_qsbr *qsbr;    /* one reader an lcore */
+
+	/* QP table: index -> QP; the low digits of an index are its lcore */
+	struct rc_keyspace qpn_space;
+	uint32_t index_count;
+	uint32_t index_hand;
+	uint32_t lcore_mask;
+	struct engine_qp_slot *qps;
+};
+
+struct engine_qp_slot {
+	_Atomic(struct uroce_qp *) qp;
+	_Atomic uint64_t usable_ns;   /* time-wait: not given out before (P-7) */
+};
+
+struct uroce_device {
+	struct uroce_engine *engine;
+	struct uroce_device_config config;
+	uint16_t port_id;
+	int numa_node;
+	struct uroce_mac mac;
+	struct engine_neigh neigh;
+	struct rc_mr_table mrs;
+	uint64_t mrs_bytes;
+	uint32_t next_pd;
+	uint32_t next_queue;          /* where the next QP goes */
+	_Atomic uint32_t users;       /* PDs and CQs */
+	struct rte_ring *events;      /* of struct uroce_event */
+	_Atomic uint64_t events_lost;
+	uint64_t retired[CNT_QP_COUNTERS]; /* of destroyed QPs; under the engine's lock */
+	char name[32];
+};
+
+/* Nanoseconds of a clock that only goes forward. */
+uint64_t engine_now_ns(void);
+
+/* Which lcore serves QPs of device, given a wish (-1: spread). NULL: none such. */
+struct uroce_lcore *engine_pick_lcore(struct uroce_device *device, int wish);
+
+/* The port structure of device on lcore, or NULL. */
+struct engine_port *engine_find_port(const struct uroce_lcore *lcore, const struct uroce_device *device);
+
+/* A ring outside the EAL heap for at least count elements; NULL: no memory. */
+struct rte_ring *engine_ring_create(uint32_t count, uint32_t element_bytes, unsigned flags, int node);
+void engine_ring_free(struct rte_ring *ring, uint32_t element_bytes);
+
+/* Queues an event for the application; counts it when nobody has read the ones before. */
+void engine_device_raise(struct uroce_device *device, const struct uroce_event *event);
+
+#endif

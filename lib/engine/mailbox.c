@@ -1,0 +1,92 @@
+/* mailbox.c - control calls to an lcore */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "engine/engine.h"
+#include "engine/mailbox.h"
+
+#define CALL_LIMIT_NS 10000000000ull
+
+enum call_state { CALL_WAITING, CALL_RUNNING, CALL_DONE, CALL_WITHDRAWN };
+
+struct engine_call {
+	engine_call_function *function;
+	void *argument;
+	int result;
+	_Atomic int state;
+};
+
+static bool caller_may_act(struct uroce_lcore *lcore)
+{
+	if (!atomic_load_explicit(&lcore->owned, memory_order_acquire))
+		return true;
+	return pthread_equal(atomic_load_explicit(&lcore->owner, memory_order_relaxed), pthread_self());
+}
+
+/* Waits until the owner has run the call. A withdrawn call is freed by the owner, who still finds it in the ring. */
+static int wait_for(struct engine_call *call)
+{
+	const struct timespec pause = { .tv_nsec = 20000 };
+	uint64_t end = engine_now_ns() + CALL_LIMIT_NS;
+	int result;
+
+	/* pairs with B1 in serve_one: the result is visible */
+	while (atomic_load_explicit(&call->state, memory_order_acquire) != CALL_DONE) {
+		int waiting = CALL_WAITING;
+
+		if (engine_now_ns() > end &&
+		    atomic_compare_exchange_strong(&call->state, &waiting, CALL_WITHDRAWN))
+			return -ETIMEDOUT;
+		nanosleep(&pause, NULL);
+	}
+	result = call->result;
+	free(call);
+	return result;
+}
+
+int engine_mailbox_call(struct uroce_lcore *lcore, engine_call_function *function, void *argument)
+{
+	struct engine_call *call;
+
+	if (caller_may_act(lcore))
+		return function(argument);
+	call = calloc(1, sizeof(*call));
+	if (call == NULL)
+		return -ENOMEM;
+	call->function = function;
+	call->argument = argument;
+	if (rte_ring_enqueue(lcore->mailbox, call) != 0) {
+		free(call);
+		return -EAGAIN;
+	}
+	return wait_for(call);
+}
+
+static void serve_one(struct engine_call *call)
+{
+	int waiting = CALL_WAITING;
+
+	if (!atomic_compare_exchange_strong(&call->state, &waiting, CALL_RUNNING)) {
+		free(call); /* withdrawn */
+		return;
+	}
+	call->result = call->function(call->argument);
+	/* B1: publishes the result; the caller frees */
+	atomic_store_explicit(&call->state, CALL_DONE, memory_order_release);
+}
+
+unsigned engine_mailbox_serve(struct uroce_lcore *lcore)
+{
+	void *call;
+	unsigned count = 0;
+
+	if (rte_ring_empty(lcore->mailbox))
+		return 0;
+	while (count < MAILBOX_CALLS && rte_ring_dequeue(lcore->mailbox, &call) == 0) {
+		serve_one(call);
+		count++;
+	}
+	return count;
+}

@@ -1,0 +1,21 @@
+/* mailbox.h - control calls that act on an lcore's own state travel to it as messages */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef ENGINE_MAILBOX_H
+#define ENGINE_MAILBOX_H
+
+struct uroce_lcore;
+
+/* Runs on the owner; argument is the caller's. Returns 0 or negative errno. */
+typedef int engine_call_function(void *argument);
+
+/*
+ * Runs function on the lcore's owner and returns what it returned. Acts at once when the caller is the owner or
+ * nobody turns the lcore. -ETIMEDOUT: the owner took no turn for 10 s (an application that stopped polling): the
+ * call was withdrawn and will not happen; -EAGAIN: the mailbox is full.
+ */
+int engine_mailbox_call(struct uroce_lcore *lcore, engine_call_function *function, void *argument);
+
+/* Owner: runs what has arrived. Returns how many. */
+unsigned engine_mailbox_serve(struct uroce_lcore *lcore);
+
+#endif

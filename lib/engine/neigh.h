@@ -1,0 +1,43 @@
+/* neigh.h - which MAC an address has: learned from ARP and neighbour discovery (W-8) */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A small table a device, under a lock: read when a path is resolved, never per packet. */
+#ifndef ENGINE_NEIGH_H
+#define ENGINE_NEIGH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_spinlock.h>
+
+#include <uroce/types.h>
+
+#define NEIGH_ENTRIES 1024u              /* power of two */
+#define NEIGH_ASK_INTERVAL_NS 100000000ull /* how often an unanswered question is repeated */
+
+struct engine_neigh_entry {
+	bool used, known;
+	struct uroce_addr addr;
+	struct uroce_mac mac;
+	uint64_t asked_ns;               /* 0: never */
+	uint64_t touched_ns;
+};
+
+struct engine_neigh {
+	rte_spinlock_t lock;
+	struct engine_neigh_entry entries[NEIGH_ENTRIES];
+};
+
+void engine_neigh_init(struct engine_neigh *neigh);
+
+/* true: *mac is known. false, and *ask: nobody has asked lately, so the caller does. */
+bool engine_neigh_resolve(struct engine_neigh *neigh, const struct uroce_addr *addr, uint64_t now_ns,
+			  struct uroce_mac *mac, bool *ask);
+
+/*
+ * addr was seen to have mac. New addresses are taken in only when wanted says so (they spoke to us), so that
+ * strangers cannot fill the table.
+ */
+void engine_neigh_learn(struct engine_neigh *neigh, const struct uroce_addr *addr, const struct uroce_mac *mac,
+			bool wanted, uint64_t now_ns);
+
+#endif

@@ -1,0 +1,384 @@
+/* pipeline.c - the turn of an lcore: rx, judge, answer, control, doorbells, timers, tx */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <string.h>
+
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
+#include <rte_prefetch.h>
+
+#include "engine/discover.h"
+#include "engine/mailbox.h"
+#include "engine/pipeline.h"
+#include "engine/port.h"
+#include "engine/steer.h"
+#include "wire/bytes.h"
+#include "wire/icrc.h"
+
+#define DOORBELLS_PER_TURN 256u
+#define COMPLETIONS_DRAIN (OUTBOX_COMPLETIONS / 2)
+
+static_assert(OUTBOX_COMPLETIONS - COMPLETIONS_DRAIN >= OUTBOX_RECEIVE_COMPLETIONS, "a receive always finds room");
+
+/* ---- completions and events ---- */
+
+/* A completion was lost for want of room: the CQ says so once, the QP goes to ERR (E-5). */
+static void overflow_cq(struct uroce_lcore *lcore, struct uroce_cq *cq, const struct uroce_wc *wc)
+{
+	struct uroce_event event = { .type = UROCE_EVENT_CQ_ERR, .cq = cq };
+	struct uroce_qp *qp = steer_find(lcore->engine, steer_index(lcore->engine, wc->qp_num));
+
+	if (!atomic_exchange(&cq->overflowed, true))
+		engine_device_raise(cq->device, &event);
+	if (qp && qp->rc->state != UROCE_QPS_ERR) {
+		rc_qp_enter_error(qp->rc, UROCE_EVENT_QP_FATAL);
+		engine_pipeline_activate(lcore, qp);
+	}
+}
+
+/* Hands completions to their CQs, in runs of the same one. */
+static void deliver_completions(struct uroce_lcore *lcore)
+{
+	struct rc_outbox *out = &lcore->out;
+	uint32_t begin = 0;
+
+	while (begin < out->completion_count) {
+		struct uroce_cq *cq = out->completion_cqs[begin];
+		uint32_t end = begin + 1, taken;
+
+		while (end < out->completion_count && out->completion_cqs[end] == cq)
+			end++;
+		taken = rte_ring_enqueue_burst_elem(cq->ring, &out->completions[begin], sizeof(struct uroce_wc),
+						    end - begin, NULL);
+		for (uint32_t i = begin + taken; i < end; i++)
+			overflow_cq(lcore, cq, &out->completions[i]);
+		lcore->work += taken;
+		begin = end;
+	}
+	out->completion_count = 0;
+}
+
+static void deliver_events(struct uroce_lcore *lcore)
+{
+	struct rc_outbox *out = &lcore->out;
+
+	for (uint32_t i = 0; i < out->event_count; i++) {
+		struct uroce_qp *qp = steer_find(lcore->engine, steer_index(lcore->engine, out->events[i].qp_num));
+
+		if (qp)
+			engine_device_raise(qp->device, &out->events[i]);
+	}
+	out->event_count = 0;
+}
+
+static void deliver(struct uroce_lcore *lcore)
+{
+	if (lcore->out.completion_count)
+		deliver_completions(lcore);
+	if (lcore->out.event_count)
+		deliver_events(lcore);
+}
+
+/* ---- lists and timers ---- */
+
+void engine_pipeline_activate(struct uroce_lcore *lcore, struct uroce_qp *qp)
+{
+	if (qp->active)
+		return;
+	qp->active = true;
+	qp->next_active = NULL;
+	if (lcore->active_tail)
+		lcore->active_tail->next_active = qp;
+	else
+		lcore->active_head = qp;
+	lcore->active_tail = qp;
+}
+
+static struct uroce_qp *pop_active(struct uroce_lcore *lcore)
+{
+	struct uroce_qp *qp = lcore->active_head;
+
+	lcore->active_head = qp->next_active;
+	if (lcore->active_head == NULL)
+		lcore->active_tail = NULL;
+	qp->active = false;
+	return qp;
+}
+
+void engine_pipeline_forget(struct uroce_lcore *lcore, struct uroce_qp *qp)
+{
+	struct uroce_qp *previous = NULL;
+
+	engine_wheel_disarm(&lcore->wheel, &qp->timer);
+	engine_discover_forget(lcore, qp);
+	if (!qp->active)
+		return;
+	for (struct uroce_qp *at = lcore->active_head; at != qp; at = at->next_active)
+		previous = at;
+	if (previous)
+		previous->next_active = qp->next_active;
+	else
+		lcore->active_head = qp->next_active;
+	if (lcore->active_tail == qp)
+		lcore->active_tail = previous;
+	qp->active = false;
+}
+
+/* The wheel only has to know when the deadline came nearer; when it moved away, the node fires and looks. */
+static void update_timer(struct uroce_lcore *lcore, struct uroce_qp *qp)
+{
+	uint64_t deadline = rc_qp_deadline(qp->rc);
+
+	if (deadline == RC_NEVER)
+		return;
+	if (!wheel_node_is_armed(&qp->timer) || wheel_tick_of(deadline) < qp->timer.tick)
+		engine_wheel_arm(&lcore->wheel, &qp->timer, deadline);
+}
+
+static void fire_timers(struct uroce_lcore *lcore)
+{
+	struct engine_wheel_node *node;
+
+	while ((node = engine_wheel_advance(&lcore->wheel, lcore->now_ns)) != NULL) {
+		struct uroce_qp *qp = RTE_PTR_SUB(node, offsetof(struct uroce_qp, timer));
+
+		if (rc_qp_deadline(qp->rc) <= lcore->now_ns) {
+			rc_qp_timeout(qp->rc, lcore->now_ns);
+			engine_pipeline_activate(lcore, qp);
+			lcore->work++;
+		}
+		update_timer(lcore, qp);
+	}
+}
+
+static void take_doorbells(struct uroce_lcore *lcore)
+{
+	void *entries[DOORBELLS_PER_TURN];
+	unsigned count;
+
+	if (rte_ring_empty(lcore->doorbells))
+		return;
+	count = rte_ring_dequeue_burst(lcore->doorbells, entries, DOORBELLS_PER_TURN, NULL);
+	for (unsigned i = 0; i < count; i++) {
+		struct uroce_qp *qp = steer_find(lcore->engine, (uint32_t)(uintptr_t)entries[i]);
+
+		if (qp == NULL)
+			continue; /* destroyed since */
+		/* D1: cleared before the queue is looked at, so that a later post rings again */
+		atomic_store(&qp->rung, false);
+		engine_pipeline_activate(lcore, qp);
+	}
+	lcore->work += count;
+}
+
+/* ---- receiving ---- */
+
+static bool icrc_is_right(const uint8_t *frame, const struct wire_encap *encap)
+{
+	uint32_t bytes = (uint32_t)(encap->bth_offset - encap->ip_offset) + encap->bth_bytes - WIRE_ICRC_BYTES;
+	const uint8_t *ip = frame + encap->ip_offset;
+
+	return wire_icrc_frame(ip, bytes) == load_le32(ip + bytes);
+}
+
+static enum rc_counter frame_counter(enum wire_frame kind)
+{
+	switch (kind) {
+	case WIRE_FRAME_FRAGMENT:
+		return CNT_DROP_FRAGMENT;
+	case WIRE_FRAME_IP_HEADER:
+		return CNT_DROP_IP_HEADER;
+	case WIRE_FRAME_UDP_CHECKSUM:
+		return CNT_DROP_UDP_CHECKSUM;
+	case WIRE_FRAME_TRUNCATED:
+		return CNT_DROP_TRUNCATED;
+	case WIRE_FRAME_ROCE:
+	case WIRE_FRAME_ARP:
+	case WIRE_FRAME_ICMP:
+	case WIRE_FRAME_ICMP6:
+	case WIRE_FRAME_OTHER:
+		break;
+	}
+	return CNT_DROP_NOT_ROCE;
+}
+
+/* Gives the frame to the lcore that owns its QP. true: it has it. */
+static bool hand_over(struct uroce_lcore *lcore, struct engine_port *port, uint32_t owner, struct rte_mbuf *mbuf)
+{
+	if (owner >= lcore->engine->lcore_count) {
+		port->drops[CNT_DROP_UNKNOWN_QPN]++;
+		return false;
+	}
+	mbuf->port = port->device->port_id; /* not every driver sets it */
+	if (rte_ring_enqueue(lcore->engine->lcores[owner]->handover, mbuf) == 0)
+		return true;
+	port->drops[CNT_DROP_HANDOVER_FULL]++;
+	return false;
+}
+
+/* A RoCE frame, in the order of W-5. true: the mbuf went to another lcore. */
+static bool receive_roce(struct uroce_lcore *lcore, struct engine_port *port, struct rte_mbuf *mbuf,
+			 const uint8_t *frame, const struct wire_encap *encap)
+{
+	struct wire_packet packet;
+	struct uroce_qp *qp;
+	enum rc_counter drop;
+	uint32_t index;
+
+	switch (wire_packet_parse(frame + encap->bth_offset, encap->bth_bytes, &packet)) {
+	case WIRE_PACKET_OK:
+		break;
+	case WIRE_PACKET_TRUNCATED:
+		port->drops[CNT_DROP_TRUNCATED]++;
+		return false;
+	case WIRE_PACKET_BAD_VERSION:
+		port->drops[CNT_DROP_VERSION]++;
+		return false;
+	}
+	index = steer_index(lcore->engine, packet.dest_qpn);
+	if (steer_lcore(lcore->engine, index) != lcore->index)
+		return hand_over(lcore, port, steer_lcore(lcore->engine, index), mbuf);
+	qp = steer_find(lcore->engine, index);
+	drop = qp && qp->device == port->device ? rc_qp_admit(qp->rc, &packet, encap->source, encap->dest) :
+						  CNT_DROP_UNKNOWN_QPN;
+	if (drop == CNT_COUNTERS && !icrc_is_right(frame, encap))
+		drop = CNT_DROP_RX_ICRC;
+	if (drop != CNT_COUNTERS) {
+		port->drops[drop]++;
+		return false;
+	}
+	rc_qp_receive(qp->rc, &packet, lcore->now_ns, &lcore->out);
+	engine_pipeline_activate(lcore, qp);
+	if (lcore->out.completion_count >= COMPLETIONS_DRAIN)
+		deliver(lcore);
+	return false;
+}
+
+static void receive_frame(struct uroce_lcore *lcore, struct engine_port *port, struct rte_mbuf *mbuf)
+{
+	uint32_t bytes = rte_pktmbuf_pkt_len(mbuf);
+	struct wire_encap encap;
+	const uint8_t *frame;
+	enum wire_frame kind;
+
+	if (bytes > PORT_FRAME_MAX_BYTES) {
+		port->drops[CNT_DROP_NOT_ROCE]++;
+		rte_pktmbuf_free(mbuf);
+		return;
+	}
+	frame = rte_pktmbuf_read(mbuf, 0, bytes, lcore->scratch); /* itself when in one piece */
+	kind = wire_encap_parse(frame, bytes, !port->device->config.rx_checksums_done, &encap);
+	if (kind == WIRE_FRAME_ROCE) {
+		if (receive_roce(lcore, port, mbuf, frame, &encap))
+			return;
+	} else if (kind == WIRE_FRAME_ARP || kind == WIRE_FRAME_ICMP || kind == WIRE_FRAME_ICMP6) {
+		engine_discover_receive(lcore, port, frame, bytes);
+	} else {
+		port->drops[frame_counter(kind)]++;
+	}
+	rte_pktmbuf_free(mbuf);
+}
+
+static void receive_port(struct uroce_lcore *lcore, struct engine_port *port)
+{
+	struct rte_mbuf *burst[BURST];
+	uint16_t count = rte_eth_rx_burst(port->device->port_id, port->queue, burst, BURST);
+
+	for (uint16_t i = 0; i < count; i++) {
+		if (i + 1 < count)
+			rte_prefetch0(rte_pktmbuf_mtod(burst[i + 1], void *));
+		port->rx_bytes += rte_pktmbuf_pkt_len(burst[i]);
+		receive_frame(lcore, port, burst[i]);
+	}
+	port->rx_frames += count;
+	lcore->work += count;
+}
+
+static void receive_handed_over(struct uroce_lcore *lcore)
+{
+	struct rte_mbuf *burst[BURST];
+	unsigned count;
+
+	if (rte_ring_empty(lcore->handover))
+		return;
+	count = rte_ring_dequeue_burst(lcore->handover, (void **)burst, BURST, NULL);
+	for (unsigned i = 0; i < count; i++) {
+		struct engine_port *port = NULL;
+
+		for (unsigned p = 0; p < lcore->port_count; p++) {
+			if (lcore->ports[p]->device->port_id == burst[i]->port)
+				port = lcore->ports[p];
+		}
+		if (port)
+			receive_frame(lcore, port, burst[i]);
+		else
+			rte_pktmbuf_free(burst[i]); /* its device has no queue here, so no QP either */
+	}
+	lcore->work += count;
+}
+
+/* ---- sending ---- */
+
+static void send_packets(struct engine_port *port, const struct uroce_qp *qp, const struct rc_outbox *out)
+{
+	for (uint32_t i = 0; i < out->packet_count; i++) {
+		struct rte_mbuf *mbuf = engine_port_take_spare(port);
+
+		engine_mbuf_fill(mbuf, &qp->template, &out->packets[i]);
+		engine_port_send(port, mbuf);
+	}
+}
+
+static void transmit_qp(struct uroce_lcore *lcore, struct uroce_qp *qp)
+{
+	struct engine_port *port = engine_find_port(lcore, qp->device);
+	struct rc_outbox *out = &lcore->out;
+	bool more;
+
+	outbox_next_packets(out, qp->resolved ? engine_port_room(port) : 0);
+	more = rc_qp_transmit(qp->rc, lcore->now_ns, out);
+	send_packets(port, qp, out);
+	lcore->work += out->packet_count;
+	update_timer(lcore, qp);
+	/* Without a MAC there is nothing to try again before it is found; that activates the QP. */
+	if (more && (qp->resolved || !outbox_has_completion_room(out)))
+		engine_pipeline_activate(lcore, qp);
+	if (out->completion_count >= COMPLETIONS_DRAIN || out->event_count)
+		deliver(lcore);
+}
+
+/* Each active QP gets a turn of at most one outbox; who has more to send goes to the end. */
+static void transmit(struct uroce_lcore *lcore)
+{
+	struct uroce_qp *last = lcore->active_tail;
+	struct uroce_qp *qp;
+
+	if (last == NULL)
+		return;
+	do {
+		qp = pop_active(lcore);
+		transmit_qp(lcore, qp);
+	} while (qp != last && lcore->active_head);
+}
+
+unsigned engine_pipeline_turn(struct uroce_lcore *lcore)
+{
+	struct rte_rcu_qsbr *qsbr = lcore->engine->qsbr;
+
+	lcore->now_ns = engine_now_ns();
+	lcore->work = 0;
+	/* Regions are only looked up between these two: uroce_mr_dereg() waits for the second. */
+	rte_rcu_qsbr_thread_online(qsbr, lcore->index);
+	for (unsigned i = 0; i < lcore->port_count; i++)
+		receive_port(lcore, lcore->ports[i]);
+	receive_handed_over(lcore);
+	take_doorbells(lcore);
+	fire_timers(lcore);
+	engine_discover_turn(lcore);
+	transmit(lcore);
+	deliver(lcore);
+	for (unsigned i = 0; i < lcore->port_count; i++)
+		engine_port_flush(lcore->ports[i]);
+	rte_rcu_qsbr_thread_offline(qsbr, lcore->index);
+	lcore->work += engine_mailbox_serve(lcore);
+	return lcore->work;
+}

@@ -1,0 +1,18 @@
+/* pipeline.h - the turn of an lcore */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef ENGINE_PIPELINE_H
+#define ENGINE_PIPELINE_H
+
+#include "engine/engine.h"
+
+/* One turn: receive, hand over, answer, control calls, doorbells, timers, transmit. Returns the work done. */
+unsigned engine_pipeline_turn(struct uroce_lcore *lcore);
+
+/* Owner: the QP has something to do. */
+void engine_pipeline_activate(struct uroce_lcore *lcore, struct uroce_qp *qp);
+
+
+/* Owner: no list and no timer knows the QP any more. */
+void engine_pipeline_forget(struct uroce_lcore *lcore, struct uroce_qp *qp);
+
+#endif

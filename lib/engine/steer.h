@@ -1,0 +1,45 @@
+/* steer.h - QPN to QP, and to the lcore that owns it */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef ENGINE_STEER_H
+#define ENGINE_STEER_H
+
+#include "engine/engine.h"
+
+#define TIME_WAIT_MIN_NS 1000000000ull
+#define TIME_WAIT_MAX_NS 60000000000ull
+
+/* Sets up the table for so many QPs. 0 or -ENOMEM. */
+int engine_steer_init(struct uroce_engine *engine, uint32_t max_qps);
+void engine_steer_free(struct uroce_engine *engine);
+
+/*
+ * Gives qp, which has its owner, an index and a QPN that were not in use lately (P-7). 0 or -ENOSPC. The engine's
+ * lock is held; the QP is not reachable before engine_steer_publish().
+ */
+int engine_steer_name(struct uroce_engine *engine, struct uroce_qp *qp);
+void engine_steer_publish(struct uroce_engine *engine, struct uroce_qp *qp);
+
+/* Owner: no packet finds the QP any more; its number rests for time_wait_ns. */
+void engine_steer_remove(struct uroce_engine *engine, struct uroce_qp *qp, uint64_t time_wait_ns);
+
+/* The index that a QPN stands for; it may be out of the table or empty. */
+static inline uint32_t steer_index(const struct uroce_engine *engine, uint32_t qpn)
+{
+	return keyspace_index(&engine->qpn_space, qpn);
+}
+
+/* Which lcore owns the QPs of an index, whether there is one or not. */
+static inline uint32_t steer_lcore(const struct uroce_engine *engine, uint32_t index)
+{
+	return index & engine->lcore_mask;
+}
+
+static inline struct uroce_qp *steer_find(const struct uroce_engine *engine, uint32_t index)
+{
+	if (index >= engine->index_count)
+		return NULL;
+	/* pairs with T1 in engine_steer_publish: the QP is complete */
+	return atomic_load_explicit(&engine->qps[index].qp, memory_order_acquire);
+}
+
+#endif

@@ -1,0 +1,50 @@
+/* wheel.h - a hierarchical timer wheel: one node a QP, armed lazily (T-1) */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Four levels of 256 slots; a tick is 8.192 us. A node fires at the first tick that is not before its deadline:
+ * never early, and less than two ticks late in wheel time. A deadline that moves back needs no call: when the node
+ * fires, its owner looks and arms it again. A turn with nothing due costs a comparison.
+ */
+#ifndef ENGINE_WHEEL_H
+#define ENGINE_WHEEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define WHEEL_LEVELS 4
+#define WHEEL_SLOT_BITS 8
+#define WHEEL_SLOTS (1u << WHEEL_SLOT_BITS)
+#define WHEEL_TICK_SHIFT 13 /* nanoseconds to ticks */
+
+struct engine_wheel_node {
+	struct engine_wheel_node *next, *previous; /* NULL: not armed */
+	uint64_t tick;                             /* when it fires */
+};
+
+struct engine_wheel {
+	uint64_t now_tick;  /* everything up to here has fired */
+	uint32_t armed;     /* nodes */
+	struct engine_wheel_node slots[WHEEL_LEVELS][WHEEL_SLOTS]; /* list heads */
+};
+
+void engine_wheel_init(struct engine_wheel *wheel, uint64_t now_ns);
+
+/* (Re)arms node for deadline_ns; a deadline in the past fires with the next advance. */
+void engine_wheel_arm(struct engine_wheel *wheel, struct engine_wheel_node *node, uint64_t deadline_ns);
+void engine_wheel_disarm(struct engine_wheel *wheel, struct engine_wheel_node *node);
+
+/* Moves time on. Returns one node that is due, disarmed, or NULL when there is none (any more): call until NULL. */
+struct engine_wheel_node *engine_wheel_advance(struct engine_wheel *wheel, uint64_t now_ns);
+
+static inline bool wheel_node_is_armed(const struct engine_wheel_node *node)
+{
+	return node->next != NULL;
+}
+
+/* The tick at which a deadline fires. */
+static inline uint64_t wheel_tick_of(uint64_t deadline_ns)
+{
+	return (deadline_ns >> WHEEL_TICK_SHIFT) + 1;
+}
+
+#endif
