@@ -10,6 +10,7 @@
 #include "rule.h"
 #include "wire/bytes.h"
 #include "wire/icrc.h"
+#include "wire/neighbour.h"
 
 static const struct golden {
 	const char *name;
@@ -119,4 +120,48 @@ Test(golden, every_opcode_is_known_and_its_payload_and_pad_agree)
 {
 	RULE("W-6");
 	for_each_golden_frame(check_reserved_opcode);
+}
+
+/* How often Linux and the recording hosts asked and answered on the way: by kind. */
+static const struct {
+	const char *name;
+	uint32_t requests;
+	uint32_t replies;
+	uint32_t echoes;
+} neighbours[] = {
+	{ "perftest-ipv4.pcap", 1, 1, 0 },
+	{ "perftest-ipv6.pcap", 2, 2, 0 },
+	{ "linux-loss3-client.pcap", 3, 1, 1 },
+};
+
+Test(golden, arp_discovery_and_pings_of_linux_are_read)
+{
+	uint32_t counts[WIRE_NEIGHBOUR_ECHO + 1];
+	struct wire_neighbour neighbour;
+	struct capture_frame captured;
+	struct capture_file *file;
+	struct test_frame frame;
+	char path[512];
+	size_t i;
+
+	RULE("W-8");
+	for (i = 0; i < sizeof(neighbours) / sizeof(neighbours[0]); i++) {
+		memset(counts, 0, sizeof(counts));
+		snprintf(path, sizeof(path), TEST_DATA "/%s", neighbours[i].name);
+		file = capture_file_open(path);
+		while (capture_file_next(file, &captured) == 1) {
+			frame = test_frame_copy(captured.data, captured.bytes);
+			wire_neighbour_parse(frame.data, frame.bytes, &neighbour);
+			counts[neighbour.kind]++;
+			test_frame_free(&frame);
+		}
+		cr_expect_null(capture_file_error(file), "%s", path);
+		cr_expect_eq(counts[WIRE_NEIGHBOUR_REQUEST], neighbours[i].requests, "%s: %u", path,
+			     counts[WIRE_NEIGHBOUR_REQUEST]);
+		cr_expect_eq(counts[WIRE_NEIGHBOUR_REPLY], neighbours[i].replies, "%s: %u", path,
+			     counts[WIRE_NEIGHBOUR_REPLY]);
+		cr_expect_eq(counts[WIRE_NEIGHBOUR_ECHO], neighbours[i].echoes, "%s: %u", path,
+			     counts[WIRE_NEIGHBOUR_ECHO]);
+		capture_file_close(file);
+	}
 }
