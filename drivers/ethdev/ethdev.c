@@ -1,0 +1,347 @@
+/* ethdev.c - queues, offloads and pool of a port, each with a way back when the port refuses */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_cycles.h>
+#include <rte_dev.h>
+#include <rte_errno.h>
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
+
+#include "drivers/ethdev/ethdev.h"
+
+/* 4096 of payload and every header of ours: Ethernet with VLAN, IPv6, UDP, BTH, the longest extensions, ICRC. */
+#define FRAME_BYTES 4224u
+#define MTU_BYTES 4200u
+#define DESC_DEFAULT 1024u
+#define ENGINE_MBUFS 1024u /* a queue's share of what outboxes, caches and reordering hold */
+#define CACHE_MBUFS 256u
+#define LINK_POLL_MS 10u
+
+#define RX_CHECKSUMS (RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM)
+#define TX_WISHES (RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE | RTE_ETH_TX_OFFLOAD_MULTI_SEGS)
+#define RSS_WISHES (RTE_ETH_RSS_IP | RTE_ETH_RSS_UDP)
+
+int drivers_error_set(struct drivers_error *error, int code, const char *format, ...)
+{
+	va_list arguments;
+
+	if (error == NULL)
+		return code;
+	va_start(arguments, format);
+	vsnprintf(error->text, sizeof(error->text), format, arguments);
+	va_end(arguments);
+	return code;
+}
+
+struct rte_mempool *drivers_ethdev_pool_create(const char *name, uint32_t mbuf_count, uint32_t frame_bytes,
+					       int numa_node, struct drivers_error *error)
+{
+	uint32_t room = RTE_ALIGN(frame_bytes, RTE_CACHE_LINE_SIZE) + RTE_PKTMBUF_HEADROOM;
+	struct rte_mempool *pool;
+
+	if (room > UINT16_MAX || mbuf_count < 2 * CACHE_MBUFS) {
+		drivers_error_set(error, -EINVAL,
+				  "a pool of %u mbufs of %u bytes is not possible: use at least %u, "
+				  "at most %u bytes each",
+				  mbuf_count, frame_bytes, 2 * CACHE_MBUFS,
+				  UINT16_MAX - RTE_CACHE_LINE_SIZE - RTE_PKTMBUF_HEADROOM);
+		return NULL;
+	}
+	pool = rte_pktmbuf_pool_create(name, mbuf_count, CACHE_MBUFS, 0, (uint16_t)room, numa_node);
+	if (pool == NULL)
+		drivers_error_set(error, -rte_errno,
+				  "no memory for %u mbufs of %u bytes (%s): give EAL more with -m, "
+				  "or ask for fewer mbufs",
+				  mbuf_count, room, rte_strerror(rte_errno));
+	return pool;
+}
+
+unsigned drivers_ethdev_pool_destroy(struct rte_mempool *pool)
+{
+	unsigned missing = rte_mempool_in_use_count(pool);
+
+	if (missing == 0)
+		rte_mempool_free(pool);
+	return missing;
+}
+
+static int find_port(const struct drivers_ethdev_config *config, struct drivers_ethdev *port,
+		     struct drivers_error *error)
+{
+	port->port_id = config->port_id;
+	if (config->name && rte_eth_dev_get_port_by_name(config->name, &port->port_id) != 0)
+		return drivers_error_set(error, -ENODEV,
+					 "there is no port %s: its driver refused it (EAL's messages "
+					 "tell why; --log-level=8 shows them) or EAL was not told of it",
+					 config->name);
+	if (!rte_eth_dev_is_valid_port(port->port_id))
+		return drivers_error_set(error, -ENODEV, "there is no port %u: %u are known to EAL",
+					 port->port_id, rte_eth_dev_count_avail());
+	return rte_eth_dev_get_name_by_port(port->port_id, port->name);
+}
+
+/* The number behind key= in the device's arguments, or 0. */
+static uint32_t device_argument(const struct rte_eth_dev_info *info, const char *key)
+{
+	const struct rte_devargs *devargs = info->device ? rte_dev_devargs(info->device) : NULL;
+	const char *at = devargs && devargs->args ? devargs->args : "";
+	size_t bytes = strlen(key);
+
+	for (; at; at = strchr(at, ',')) {
+		at += *at == ',';
+		if (strncmp(at, key, bytes) == 0 && at[bytes] == '=')
+			return (uint32_t)strtoul(at + bytes + 1, NULL, 0);
+	}
+	return 0;
+}
+
+static bool driver_is(const struct drivers_ethdev *port, const char *driver)
+{
+	return strcmp(port->driver, driver) == 0;
+}
+
+/* net_af_packet fans flows out over all its queue pairs: one that is not set up swallows its share. */
+static int choose_queues(const struct drivers_ethdev_config *config, const struct rte_eth_dev_info *info,
+			 struct drivers_ethdev *port, struct drivers_error *error)
+{
+	uint16_t most = RTE_MIN(info->max_rx_queues, info->max_tx_queues);
+
+	most = RTE_MIN(most, DRIVERS_ETHDEV_QUEUES_MAX);
+	port->queue_count = config->queue_count ? config->queue_count : 1;
+	if (port->queue_count > most)
+		return drivers_error_set(error, -EINVAL,
+					 "port %s has %u queue pairs, %u were asked for: use fewer, "
+					 "or give the device more in its arguments",
+					 port->name, most, port->queue_count);
+	if (driver_is(port, "net_af_packet"))
+		port->queue_count = most;
+	return 0;
+}
+
+static int choose_pool(const struct drivers_ethdev_config *config, const struct rte_eth_dev_info *info,
+		       struct drivers_ethdev *port, struct drivers_error *error)
+{
+	uint32_t count = config->mbuf_count, frame_bytes = config->mbuf_bytes;
+	char name[RTE_MEMPOOL_NAMESIZE];
+
+	port->pool = config->pool;
+	if (port->pool)
+		return 0;
+	if (count == 0)
+		count = port->queue_count * (port->rx_desc + port->tx_desc + ENGINE_MBUFS) - 1;
+	if (frame_bytes == 0)
+		frame_bytes = FRAME_BYTES;
+	/* net_af_packet wants room for a whole frame of its ring, header of the kernel included. */
+	if (driver_is(port, "net_af_packet"))
+		frame_bytes = RTE_MAX(frame_bytes, device_argument(info, "framesz"));
+	snprintf(name, sizeof(name), "uroce_port%u", port->port_id);
+	port->pool = drivers_ethdev_pool_create(name, count, frame_bytes,
+						rte_eth_dev_socket_id(port->port_id), error);
+	port->own_pool = port->pool != NULL;
+	return port->pool ? 0 : -ENOMEM;
+}
+
+static bool mtu_is_possible(const struct rte_eth_dev_info *info, uint16_t mtu_bytes)
+{
+	uint32_t frame_bytes = (uint32_t)mtu_bytes + RTE_ETHER_HDR_LEN + RTE_ETHER_CRC_LEN;
+
+	return mtu_bytes <= info->max_mtu && frame_bytes <= info->max_rx_pktlen;
+}
+
+/*
+ * Asks for everything the port offers, then for less and less: drivers announce more than they take.
+ * An MTU of 0 keeps the port's own.
+ */
+static int configure(const struct drivers_ethdev_config *config, const struct rte_eth_dev_info *info,
+		     struct drivers_ethdev *port)
+{
+	uint16_t mtu_bytes = config->mtu_bytes ? config->mtu_bytes : MTU_BYTES;
+	struct rte_eth_conf conf = {
+		.rxmode.offloads = (info->rx_offload_capa & RX_CHECKSUMS) == RX_CHECKSUMS ? RX_CHECKSUMS : 0,
+		.txmode.offloads = info->tx_offload_capa & TX_WISHES,
+		.rx_adv_conf.rss_conf.rss_hf = info->flow_type_rss_offloads & RSS_WISHES,
+	};
+	int result;
+
+	if (mtu_is_possible(info, mtu_bytes))
+		conf.rxmode.mtu = mtu_bytes;
+	if (port->queue_count > 1 && conf.rx_adv_conf.rss_conf.rss_hf)
+		conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
+	result = rte_eth_dev_configure(port->port_id, port->queue_count, port->queue_count, &conf);
+	if (result && conf.rxmode.mtu) {
+		conf.rxmode.mtu = 0;
+		result = rte_eth_dev_configure(port->port_id, port->queue_count, port->queue_count, &conf);
+	}
+	if (result && (conf.rxmode.offloads || conf.txmode.offloads)) {
+		conf.rxmode.offloads = conf.txmode.offloads = 0;
+		result = rte_eth_dev_configure(port->port_id, port->queue_count, port->queue_count, &conf);
+	}
+	if (result && conf.rxmode.mq_mode != RTE_ETH_MQ_RX_NONE) {
+		conf.rxmode.mq_mode = RTE_ETH_MQ_RX_NONE;
+		result = rte_eth_dev_configure(port->port_id, port->queue_count, port->queue_count, &conf);
+	}
+	port->rx_checksums_done = result == 0 && conf.rxmode.offloads == RX_CHECKSUMS;
+	port->spreads_flows = conf.rxmode.mq_mode != RTE_ETH_MQ_RX_NONE || driver_is(port, "net_af_packet") ||
+			      driver_is(port, "net_tap");
+	return result;
+}
+
+static int set_up_queues(const struct rte_eth_dev_info *info, struct drivers_ethdev *port,
+			 struct drivers_error *error)
+{
+	int node = rte_eth_dev_socket_id(port->port_id);
+	struct rte_eth_rxconf rx = info->default_rxconf;
+	struct rte_eth_txconf tx = info->default_txconf;
+	int result = 0;
+
+	/* What was configured for the port holds for each queue; the defaults may ask for more. */
+	rx.offloads = tx.offloads = 0;
+	for (uint16_t queue = 0; queue < port->queue_count && result == 0; queue++) {
+		result = rte_eth_rx_queue_setup(port->port_id, queue, port->rx_desc, (unsigned)node, &rx,
+						port->pool);
+		if (result == 0)
+			result = rte_eth_tx_queue_setup(port->port_id, queue, port->tx_desc, (unsigned)node,
+							&tx);
+	}
+	if (result == 0)
+		return 0;
+	return drivers_error_set(error, result,
+				 "port %s refused a queue of %u/%u descriptors with mbufs of %u bytes "
+				 "(%s): other ring sizes or larger mbufs may do",
+				 port->name, port->rx_desc, port->tx_desc,
+				 rte_pktmbuf_data_room_size(port->pool), rte_strerror(-result));
+}
+
+static bool mac_is_zero(const struct uroce_mac *mac)
+{
+	static const struct uroce_mac none;
+
+	return memcmp(mac, &none, sizeof(none)) == 0;
+}
+
+/* Lets through what is addressed to the stack; a port that cannot be told usually lets everything through. */
+static void open_filters(const struct drivers_ethdev_config *config, struct drivers_ethdev *port)
+{
+	struct rte_ether_addr own;
+
+	if (rte_eth_macaddr_get(port->port_id, &own) == 0)
+		memcpy(port->mac.bytes, own.addr_bytes, sizeof(port->mac.bytes));
+	port->has_own_mac = !mac_is_zero(&port->mac);
+	if (!port->has_own_mac ||
+	    (!mac_is_zero(&config->mac) && memcmp(&config->mac, &port->mac, sizeof(port->mac)) != 0))
+		rte_eth_promiscuous_enable(port->port_id);
+	rte_eth_allmulticast_enable(port->port_id); /* neighbour discovery asks by multicast */
+}
+
+static int set_up(const struct drivers_ethdev_config *config, const struct rte_eth_dev_info *info,
+		  struct drivers_ethdev *port, struct drivers_error *error)
+{
+	int result = choose_queues(config, info, port, error);
+
+	if (result)
+		return result;
+	result = configure(config, info, port);
+	if (result)
+		return drivers_error_set(error, result,
+					 "port %s refused %u queue pairs without any offload (%s): is "
+					 "another program using it?",
+					 port->name, port->queue_count, rte_strerror(-result));
+	port->rx_desc = config->rx_desc ? config->rx_desc : DESC_DEFAULT;
+	port->tx_desc = config->tx_desc ? config->tx_desc : DESC_DEFAULT;
+	rte_eth_dev_adjust_nb_rx_tx_desc(port->port_id, &port->rx_desc, &port->tx_desc);
+	result = choose_pool(config, info, port, error);
+	if (result == 0)
+		result = set_up_queues(info, port, error);
+	if (result)
+		return result;
+	result = rte_eth_dev_start(port->port_id);
+	if (result)
+		return drivers_error_set(error, result, "port %s does not start (%s)", port->name,
+					 rte_strerror(-result));
+	open_filters(config, port);
+	rte_eth_dev_get_mtu(port->port_id, &port->mtu_bytes);
+	return 0;
+}
+
+int drivers_ethdev_open(const struct drivers_ethdev_config *config, struct drivers_ethdev *port,
+			struct drivers_error *error)
+{
+	struct rte_eth_dev_info info;
+	struct rte_eth_link link;
+	int result;
+
+	memset(port, 0, sizeof(*port));
+	result = find_port(config, port, error);
+	if (result)
+		return result;
+	result = rte_eth_dev_info_get(port->port_id, &info);
+	if (result)
+		return drivers_error_set(error, result, "port %s does not describe itself (%s)", port->name,
+					 rte_strerror(-result));
+	snprintf(port->driver, sizeof(port->driver), "%s", info.driver_name ? info.driver_name : "unknown");
+	result = set_up(config, &info, port, error);
+	if (result == 0) {
+		/* The first question makes some drivers look. */
+		rte_eth_link_get_nowait(port->port_id, &link);
+		return 0;
+	}
+	rte_eth_dev_stop(port->port_id);
+	if (port->own_pool)
+		rte_mempool_free(port->pool);
+	return result;
+}
+
+unsigned drivers_ethdev_close(struct drivers_ethdev *port)
+{
+	unsigned missing = 0;
+
+	rte_eth_dev_stop(port->port_id);
+	rte_eth_dev_close(port->port_id);
+	if (port->own_pool)
+		missing = drivers_ethdev_pool_destroy(port->pool);
+	memset(port, 0, sizeof(*port));
+	port->port_id = RTE_MAX_ETHPORTS;
+	return missing;
+}
+
+bool drivers_ethdev_link_is_up(const struct drivers_ethdev *port, unsigned wait_ms, double *gbit_per_s)
+{
+	struct rte_eth_link link = { 0 };
+
+	for (;;) {
+		if (rte_eth_link_get_nowait(port->port_id, &link) == 0 && link.link_status == RTE_ETH_LINK_UP)
+			break;
+		if (wait_ms == 0)
+			return false;
+		rte_delay_us_sleep(RTE_MIN(wait_ms, LINK_POLL_MS) * 1000);
+		wait_ms -= RTE_MIN(wait_ms, LINK_POLL_MS);
+	}
+	if (gbit_per_s)
+		*gbit_per_s = link.link_speed == RTE_ETH_SPEED_NUM_UNKNOWN ? 0 : link.link_speed / 1000.0;
+	return true;
+}
+
+int drivers_ethdev_stats(const struct drivers_ethdev *port, struct drivers_ethdev_stats *stats)
+{
+	struct rte_eth_stats now;
+	int result = rte_eth_stats_get(port->port_id, &now);
+
+	if (result)
+		return result;
+	*stats = (struct drivers_ethdev_stats){
+		.rx_frames = now.ipackets,
+		.tx_frames = now.opackets,
+		.rx_bytes = now.ibytes,
+		.tx_bytes = now.obytes,
+		.rx_missed = now.imissed,
+		.rx_errors = now.ierrors,
+		.rx_no_mbuf = now.rx_nombuf,
+		.tx_errors = now.oerrors,
+	};
+	return 0;
+}

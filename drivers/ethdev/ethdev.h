@@ -1,0 +1,89 @@
+/* ethdev.h - sets up an ethdev port of any driver for the engine, and gives everything back */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ *   1. rte_eal_init(), with the --vdev arguments of virtual ports
+ *   2. drivers_ethdev_open(): finds the port, makes a pool, sets up the queues, starts it
+ *   3. give port_id, queue_count, pool and rx_checksums_done to uroce_device_create()
+ *   4. drivers_ethdev_close() after uroce_device_destroy()
+ * No offload is required: what a port does not offer is done in software, and what it refuses is left out.
+ */
+#ifndef DRIVERS_ETHDEV_H
+#define DRIVERS_ETHDEV_H
+
+#include <uroce/types.h>
+
+struct rte_mempool;
+
+#define DRIVERS_ETHDEV_QUEUES_MAX 64
+#define DRIVERS_ETHDEV_NAME_BYTES 64
+
+/* One sentence: cause, value, what to do. */
+struct drivers_error {
+	char text[256];
+};
+
+/* Zeros are defaults, but for the name. */
+struct drivers_ethdev_config {
+	const char *name; /* "net_af_packet0", "0000:01:00.0"; NULL: port_id counts */
+	uint16_t port_id;
+	uint16_t queue_count;      /* rx/tx queue pairs wanted; 0: 1 */
+	uint16_t rx_desc, tx_desc; /* ring sizes, adjusted to the port's limits; 0: 1024 */
+	uint32_t mbuf_count;       /* of the pool; 0: enough for the rings and the engine */
+	uint32_t mbuf_bytes;      /* longest frame in one mbuf; 0: PMTU 4096, or what the driver insists on */
+	uint16_t mtu_bytes;       /* IP packet; 0: PMTU 4096 where the port allows it, else the port's own */
+	struct rte_mempool *pool; /* to use instead of an own one; never freed here */
+	struct uroce_mac mac;     /* the stack's, when it is not the port's; zeros: the port's */
+};
+
+/* An open port. */
+struct drivers_ethdev {
+	uint16_t port_id;
+	uint16_t queue_count; /* set up: net_af_packet always has all, or the kernel would lose frames */
+	uint16_t rx_desc, tx_desc;
+	uint16_t mtu_bytes; /* as the port sees it; what the driver does not know stands on its interface */
+	struct rte_mempool *pool;
+	bool own_pool;
+	struct uroce_mac mac;   /* of the port */
+	bool has_own_mac;       /* false: zeros (net_ring), the device draws one */
+	bool rx_checksums_done; /* IPv4 and UDP checksums are checked by the port, which marks the bad */
+	bool spreads_flows;     /* RSS, or an own way to spread flows over the queues */
+	char name[DRIVERS_ETHDEV_NAME_BYTES];
+	char driver[DRIVERS_ETHDEV_NAME_BYTES];
+};
+
+/* Frames and bytes since the start. */
+struct drivers_ethdev_stats {
+	uint64_t rx_frames, tx_frames, rx_bytes, tx_bytes;
+	uint64_t rx_missed, rx_errors, rx_no_mbuf, tx_errors;
+};
+
+/*
+ * Opens and starts a port. 0; -ENODEV: no such port; -EBUSY: started already; -EINVAL: a value is out of the
+ * port's range; -ENOMEM; or what the driver said. *error is set when it is not 0.
+ */
+int drivers_ethdev_open(const struct drivers_ethdev_config *config, struct drivers_ethdev *port,
+			struct drivers_error *error);
+
+/*
+ * Stops and closes the port and frees its pool. No lcore may poll it any more. Returns how many mbufs of an own
+ * pool were not back: 0, or the pool is kept, because freeing it under a holder would corrupt memory.
+ */
+unsigned drivers_ethdev_close(struct drivers_ethdev *port);
+
+/* Waits up to wait_ms for the link. true: up; *gbit_per_s (may be NULL) is its speed, 0 if the port does not know. */
+bool drivers_ethdev_link_is_up(const struct drivers_ethdev *port, unsigned wait_ms, double *gbit_per_s);
+
+/* 0 or negative errno. */
+int drivers_ethdev_stats(const struct drivers_ethdev *port, struct drivers_ethdev_stats *stats);
+
+/* A pool that suits frames of frame_bytes: NULL when there is no memory. *error tells. */
+struct rte_mempool *drivers_ethdev_pool_create(const char *name, uint32_t mbuf_count, uint32_t frame_bytes,
+					       int numa_node, struct drivers_error *error);
+/* Frees a pool if all its mbufs are back; returns how many are not. */
+unsigned drivers_ethdev_pool_destroy(struct rte_mempool *pool);
+
+/* Writes a sentence into *error, if there is one, and returns code. */
+int drivers_error_set(struct drivers_error *error, int code, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+#endif

@@ -1,0 +1,312 @@
+/* fault.c - loss, copies, delay and damage in an rx callback */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Never a tx callback: ethdev returns how many of the *compacted* array were sent, so a caller whose frame was
+ * dropped there would send or free another one twice.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include <rte_errno.h>
+#include <rte_ethdev.h>
+#include <rte_malloc.h>
+#include <rte_mbuf.h>
+
+#include "drivers/fault/fault.h"
+
+#define HELD_MAX 64u
+#define LATE_FRAMES_MAX 8u
+#define LATE_POLLS 64u
+#define READY_MAX 1024u /* a power of two */
+#define READY_FOR_COPIES \
+	(READY_MAX / 4) /* beyond this no copies are made, so that what waits stays bounded */
+#define ETHERTYPE_OFFSET 12u
+
+/* A frame that waits for others to overtake it. */
+struct held_frame {
+	struct rte_mbuf *mbuf;
+	uint32_t frames_left;
+	uint32_t polls_left;
+};
+
+/* Of one rx queue; only the lcore that polls it writes. */
+struct fault_queue {
+	struct drivers_fault *fault;
+	const struct rte_eth_rxtx_callback *callback;
+	uint64_t random;
+	struct drivers_fault_counts counts;
+	uint32_t held_count;
+	uint32_t ready_head, ready_tail; /* run freely; the difference is what waits */
+	struct held_frame held[HELD_MAX];
+	struct rte_mbuf *ready[READY_MAX];
+} __rte_cache_aligned;
+
+struct drivers_fault {
+	uint16_t port_id;
+	uint16_t queue_count;
+	struct rte_mempool *pool;
+	uint64_t loss, duplicate, reorder, corrupt; /* thresholds of a 64-bit draw */
+	struct fault_queue queues[];
+};
+
+/* A Weyl sequence through a mixer of xorshifts and multiplications: 64 good bits from 64 bits of state. */
+static uint64_t draw(struct fault_queue *queue)
+{
+	uint64_t value = queue->random += 0x9E3779B97F4A7C15;
+
+	value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9;
+	value = (value ^ (value >> 27)) * 0x94D049BB133111EB;
+	return value ^ (value >> 31);
+}
+
+static uint64_t threshold(double probability)
+{
+	return probability >= 1 ? UINT64_MAX : (uint64_t)(probability * 0x1p64);
+}
+
+/* 1 is every frame, although a draw may be the largest number there is. */
+static bool hits(uint64_t value, uint64_t limit)
+{
+	return value < limit || limit == UINT64_MAX;
+}
+
+static uint32_t ready_count(const struct fault_queue *queue)
+{
+	return queue->ready_tail - queue->ready_head;
+}
+
+static void pass(struct fault_queue *queue, struct rte_mbuf *mbuf)
+{
+	queue->ready[queue->ready_tail++ % READY_MAX] = mbuf;
+}
+
+static bool frame_is_ip(const struct rte_mbuf *mbuf)
+{
+	const uint8_t *type = rte_pktmbuf_mtod_offset(mbuf, const uint8_t *, ETHERTYPE_OFFSET);
+
+	if (rte_pktmbuf_data_len(mbuf) < RTE_ETHER_HDR_LEN)
+		return false;
+	return (type[0] == 0x08 && type[1] == 0x00) || (type[0] == 0x86 && type[1] == 0xDD) ||
+	       (type[0] == 0x81 && type[1] == 0x00);
+}
+
+static void flip_bit(struct rte_mbuf *mbuf, uint64_t bit)
+{
+	uint64_t offset = bit / 8;
+
+	while (offset >= rte_pktmbuf_data_len(mbuf)) {
+		offset -= rte_pktmbuf_data_len(mbuf);
+		mbuf = mbuf->next;
+	}
+	*rte_pktmbuf_mtod_offset(mbuf, uint8_t *, offset) ^= (uint8_t)(1u << (bit % 8));
+}
+
+/* On net_ring the received mbuf is the sent one: only a copy may be changed. */
+static struct rte_mbuf *damage(struct fault_queue *queue, struct rte_mbuf *mbuf, uint64_t value)
+{
+	struct rte_mbuf *copy;
+
+	if (!frame_is_ip(mbuf))
+		return mbuf;
+	copy = rte_pktmbuf_copy(mbuf, queue->fault->pool, 0, UINT32_MAX);
+	if (copy == NULL) {
+		queue->counts.not_copied++;
+		return mbuf;
+	}
+	flip_bit(copy, value % (8ull * rte_pktmbuf_pkt_len(copy)));
+	rte_pktmbuf_free(mbuf);
+	queue->counts.corrupted++;
+	return copy;
+}
+
+static void duplicate(struct fault_queue *queue, struct rte_mbuf *mbuf)
+{
+	struct rte_mbuf *copy = NULL;
+
+	if (ready_count(queue) < READY_FOR_COPIES)
+		copy = rte_pktmbuf_copy(mbuf, queue->fault->pool, 0, UINT32_MAX);
+	if (copy == NULL) {
+		queue->counts.not_copied++;
+		return;
+	}
+	pass(queue, copy);
+	queue->counts.duplicated++;
+}
+
+static void release_held(struct fault_queue *queue, uint32_t index)
+{
+	pass(queue, queue->held[index].mbuf);
+	queue->held_count--;
+	memmove(&queue->held[index], &queue->held[index + 1],
+		(queue->held_count - index) * sizeof(queue->held[0]));
+}
+
+/* Another frame went by. */
+static void age_held_by_frame(struct fault_queue *queue)
+{
+	for (uint32_t i = 0; i < queue->held_count;) {
+		if (--queue->held[i].frames_left == 0)
+			release_held(queue, i);
+		else
+			i++;
+	}
+}
+
+static void age_held_by_poll(struct fault_queue *queue)
+{
+	for (uint32_t i = 0; i < queue->held_count;) {
+		if (--queue->held[i].polls_left == 0)
+			release_held(queue, i);
+		else
+			i++;
+	}
+}
+
+/* Draws a fixed number of times, so that the fate of a frame does not depend on that of others. */
+static void judge(struct fault_queue *queue, struct rte_mbuf *mbuf)
+{
+	const struct drivers_fault *fault = queue->fault;
+	uint64_t lost = draw(queue), doubled = draw(queue), late = draw(queue), bad = draw(queue);
+	uint64_t detail = draw(queue);
+
+	queue->counts.frames++;
+	if (hits(lost, fault->loss)) {
+		queue->counts.lost++;
+		rte_pktmbuf_free(mbuf);
+		return;
+	}
+	if (hits(bad, fault->corrupt))
+		mbuf = damage(queue, mbuf, detail >> 8);
+	if (hits(late, fault->reorder) && queue->held_count < HELD_MAX) {
+		if (hits(doubled, fault->duplicate))
+			duplicate(queue, mbuf);
+		queue->held[queue->held_count++] = (struct held_frame){
+			.mbuf = mbuf,
+			.frames_left = 1 + (uint32_t)(detail % LATE_FRAMES_MAX),
+			.polls_left = LATE_POLLS,
+		};
+		queue->counts.reordered++;
+		return;
+	}
+	pass(queue, mbuf);
+	if (hits(doubled, fault->duplicate))
+		duplicate(queue, mbuf);
+	age_held_by_frame(queue);
+}
+
+/* Called with count 0 too, which lets late frames out when nothing follows them. */
+static uint16_t on_receive(uint16_t port_id, uint16_t queue_index, struct rte_mbuf **frames, uint16_t count,
+			   uint16_t most, void *argument)
+{
+	struct fault_queue *queue = argument;
+	uint16_t given = 0;
+
+	RTE_SET_USED(port_id);
+	RTE_SET_USED(queue_index);
+	for (uint16_t i = 0; i < count; i++)
+		judge(queue, frames[i]);
+	age_held_by_poll(queue);
+	while (given < most && ready_count(queue))
+		frames[given++] = queue->ready[queue->ready_head++ % READY_MAX];
+	return given;
+}
+
+static bool is_probability(double value)
+{
+	return value >= 0 && value <= 1;
+}
+
+static int check(const struct drivers_fault_config *config, struct drivers_error *error)
+{
+	const struct {
+		const char *name;
+		double value;
+	} rows[] = {
+		{ "loss", config->loss },
+		{ "dup", config->duplicate },
+		{ "reorder", config->reorder },
+		{ "corrupt", config->corrupt },
+	};
+
+	for (unsigned i = 0; i < RTE_DIM(rows); i++) {
+		if (!is_probability(rows[i].value))
+			return drivers_error_set(error, -EINVAL, "the probability %s is %g: use 0 ... 1",
+						 rows[i].name, rows[i].value);
+	}
+	return 0;
+}
+
+int drivers_fault_attach(const struct drivers_ethdev *port, const struct drivers_fault_config *config,
+			 struct drivers_fault **result, struct drivers_error *error)
+{
+	struct drivers_fault *fault;
+	int code = check(config, error);
+
+	if (code)
+		return code;
+	fault = rte_zmalloc("drivers_fault", sizeof(*fault) + port->queue_count * sizeof(fault->queues[0]),
+			    RTE_CACHE_LINE_SIZE);
+	if (fault == NULL)
+		return drivers_error_set(error, -ENOMEM,
+					 "no memory for the faults of port %s: give EAL more with -m",
+					 port->name);
+	fault->port_id = port->port_id;
+	fault->queue_count = port->queue_count;
+	fault->pool = config->pool ? config->pool : port->pool;
+	fault->loss = threshold(config->loss);
+	fault->duplicate = threshold(config->duplicate);
+	fault->reorder = threshold(config->reorder);
+	fault->corrupt = threshold(config->corrupt);
+	for (uint16_t i = 0; i < fault->queue_count; i++) {
+		struct fault_queue *queue = &fault->queues[i];
+
+		queue->fault = fault;
+		queue->random = config->seed + i;
+		queue->random = draw(queue); /* neighbouring seeds must not be shifted copies of each other */
+		queue->callback = rte_eth_add_rx_callback(fault->port_id, i, on_receive, queue);
+		if (queue->callback == NULL) {
+			code = -rte_errno;
+			drivers_fault_detach(fault);
+			return drivers_error_set(error, code,
+						 "port %s takes no rx callback (%s): DPDK was built "
+						 "without them",
+						 port->name, rte_strerror(-code));
+		}
+	}
+	*result = fault;
+	return 0;
+}
+
+void drivers_fault_counts(const struct drivers_fault *fault, struct drivers_fault_counts *counts)
+{
+	memset(counts, 0, sizeof(*counts));
+	for (uint16_t i = 0; i < fault->queue_count; i++) {
+		const struct drivers_fault_counts *one = &fault->queues[i].counts;
+
+		counts->frames += one->frames;
+		counts->lost += one->lost;
+		counts->duplicated += one->duplicated;
+		counts->reordered += one->reordered;
+		counts->corrupted += one->corrupted;
+		counts->not_copied += one->not_copied;
+	}
+}
+
+void drivers_fault_detach(struct drivers_fault *fault)
+{
+	if (fault == NULL)
+		return;
+	for (uint16_t i = 0; i < fault->queue_count; i++) {
+		struct fault_queue *queue = &fault->queues[i];
+
+		if (queue->callback == NULL)
+			continue;
+		rte_eth_remove_rx_callback(fault->port_id, i, queue->callback);
+		rte_free((void *)(uintptr_t)queue->callback);
+		while (ready_count(queue))
+			rte_pktmbuf_free(queue->ready[queue->ready_head++ % READY_MAX]);
+		for (uint32_t h = 0; h < queue->held_count; h++)
+			rte_pktmbuf_free(queue->held[h].mbuf);
+	}
+	rte_free(fault);
+}
