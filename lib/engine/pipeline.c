@@ -253,15 +253,28 @@ static bool receive_roce(struct uroce_lcore *lcore, struct engine_port *port, st
 	return false;
 }
 
+/* What a port that checks checksums says of a frame; CNT_COUNTERS: nothing bad. */
+static enum rc_counter marked_bad(const struct engine_port *port, const struct rte_mbuf *mbuf)
+{
+	if (!port->device->config.rx_checksums_done)
+		return CNT_COUNTERS;
+	if ((mbuf->ol_flags & RTE_MBUF_F_RX_IP_CKSUM_MASK) == RTE_MBUF_F_RX_IP_CKSUM_BAD)
+		return CNT_DROP_IP_HEADER;
+	if ((mbuf->ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK) == RTE_MBUF_F_RX_L4_CKSUM_BAD)
+		return CNT_DROP_UDP_CHECKSUM;
+	return CNT_COUNTERS;
+}
+
 static void receive_frame(struct uroce_lcore *lcore, struct engine_port *port, struct rte_mbuf *mbuf)
 {
 	uint32_t bytes = rte_pktmbuf_pkt_len(mbuf);
 	struct wire_encap encap;
 	const uint8_t *frame;
 	enum wire_frame kind;
+	enum rc_counter bad = bytes > PORT_FRAME_MAX_BYTES ? CNT_DROP_NOT_ROCE : marked_bad(port, mbuf);
 
-	if (bytes > PORT_FRAME_MAX_BYTES) {
-		port->drops[CNT_DROP_NOT_ROCE]++;
+	if (bad != CNT_COUNTERS) {
+		port->drops[bad]++;
 		rte_pktmbuf_free(mbuf);
 		return;
 	}

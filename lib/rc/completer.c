@@ -111,7 +111,7 @@ static bool read_response_fits(const struct rc_qp *qp, const struct rc_send_wqe 
 	uint32_t index = psn_distance(psn, wqe->first_psn);
 	uint64_t left = wqe->length_bytes - ((uint64_t)index << qp->mtu_shift);
 	bool last = index + 1 == wqe->psn_count;
-	bool begins = index == 0 || (qp->retry.rewound && psn_equal(qp->retry.rewind_psn, psn));
+	bool begins = index == 0 || (qp->requester.asked_within && psn_equal(qp->requester.asked_psn, psn));
 
 	if (op->last != last || (op->first && !begins) || (!op->first && index == 0))
 		return false;
@@ -123,8 +123,10 @@ static void answer_placed(struct rc_qp *qp, uint64_t now_ns)
 	uint32_t acked = qp->win.acked;
 
 	rc_sendwin_answer(&qp->win);
-	if (qp->win.acked != acked)
+	if (qp->win.acked != acked) {
 		qp->requester.answers_due--;
+		qp->requester.asked_within = false;
+	}
 	rc_retry_progress_made(qp, now_ns);
 }
 

@@ -86,6 +86,7 @@ void rc_qp_forget(struct rc_qp *qp)
 	rc_replay_reset(&qp->replay, qp->max_dest_rd_atomic);
 	qp->requester.answers_due = 0;
 	qp->requester.since_ackreq = 0;
+	qp->requester.asked_within = false;
 	qp->responder = (struct rc_responder){
 		.epsn = qp->rq_psn,
 		.min_rnr_timer = qp->responder.min_rnr_timer,

@@ -197,6 +197,10 @@ static void commit_packet(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint6
 	qp->requester.since_ackreq = answered ? 0 : qp->requester.since_ackreq + 1;
 	if (!psn_equal(psn, qp->win.limit))
 		qp->counters[CNT_RETRANSMITTED_PACKETS]++;
+	if (wqe->opcode == UROCE_WR_RDMA_READ && !psn_equal(psn, wqe->first_psn)) {
+		qp->requester.asked_within = true;
+		qp->requester.asked_psn = psn;
+	}
 	outbox_take_packet(out);
 	rc_sendwin_advance(&qp->win, end);
 	rc_retry_packet_sent(qp, psn, answered, now_ns);

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "rc/psn.h"
+
 struct rc_qp;
 struct rc_outbox;
 
@@ -13,6 +15,8 @@ struct rc_requester {
 	uint32_t answers_due;     /* READs and atomics started and not answered */
 	uint32_t since_ackreq;    /* packets sent since the last one that asked for an ACK */
 	uint8_t max_rd_atomic;
+	bool asked_within;        /* the oldest unanswered READ was asked for again from asked_psn on */
+	psn_t asked_psn;
 };
 
 /*
