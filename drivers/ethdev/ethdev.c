@@ -21,6 +21,8 @@
 #define ENGINE_MBUFS 1024u /* a queue's share of what outboxes, caches and reordering hold */
 #define CACHE_MBUFS 256u
 #define LINK_POLL_MS 10u
+#define AF_PACKET_FRAME_BYTES 2048u /* its framesz, unless told otherwise */
+#define AF_PACKET_OVERHEAD 66u      /* of the kernel in each of its frames */
 
 #define RX_CHECKSUMS (RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM)
 #define TX_WISHES (RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE | RTE_ETH_TX_OFFLOAD_MULTI_SEGS)
@@ -85,8 +87,8 @@ static int find_port(const struct drivers_ethdev_config *config, struct drivers_
 	return rte_eth_dev_get_name_by_port(port->port_id, port->name);
 }
 
-/* The number behind key= in the device's arguments, or 0. */
-static uint32_t device_argument(const struct rte_eth_dev_info *info, const char *key)
+/* What stands behind key= in the device's arguments, up to a comma or the end; or NULL. */
+static const char *device_text(const struct rte_eth_dev_info *info, const char *key)
 {
 	const struct rte_devargs *devargs = info->device ? rte_dev_devargs(info->device) : NULL;
 	const char *at = devargs && devargs->args ? devargs->args : "";
@@ -95,9 +97,37 @@ static uint32_t device_argument(const struct rte_eth_dev_info *info, const char 
 	for (; at; at = strchr(at, ',')) {
 		at += *at == ',';
 		if (strncmp(at, key, bytes) == 0 && at[bytes] == '=')
-			return (uint32_t)strtoul(at + bytes + 1, NULL, 0);
+			return at + bytes + 1;
 	}
-	return 0;
+	return NULL;
+}
+
+/* The same as a number, or 0. */
+static uint32_t device_argument(const struct rte_eth_dev_info *info, const char *key)
+{
+	const char *text = device_text(info, key);
+
+	return text ? (uint32_t)strtoul(text, NULL, 0) : 0;
+}
+
+/* The MTU of the kernel interface under a port, at most `most`. */
+static uint16_t interface_mtu(const struct rte_eth_dev_info *info, uint16_t most)
+{
+	const char *interface = device_text(info, "iface");
+	unsigned mtu_bytes = most;
+	char path[128];
+	FILE *file;
+
+	if (interface == NULL)
+		return most;
+	snprintf(path, sizeof(path), "/sys/class/net/%.*s/mtu", (int)strcspn(interface, ","), interface);
+	file = fopen(path, "r");
+	if (file == NULL)
+		return most;
+	if (fscanf(file, "%u", &mtu_bytes) != 1)
+		mtu_bytes = most;
+	fclose(file);
+	return (uint16_t)RTE_MIN(mtu_bytes, (unsigned)most);
 }
 
 static bool driver_is(const struct drivers_ethdev *port, const char *driver)
@@ -238,6 +268,29 @@ static void open_filters(const struct drivers_ethdev_config *config, struct driv
 	rte_eth_allmulticast_enable(port->port_id); /* neighbour discovery asks by multicast */
 }
 
+/*
+ * The virtual drivers do not care, whatever MTU they report. net_af_packet reports a constant too, but its ring cuts
+ * longer frames without a word, and its interface refuses to send them.
+ */
+static uint16_t find_mtu(const struct rte_eth_dev_info *info, const struct drivers_ethdev *port)
+{
+	static const char *const careless[] = { "net_ring", "net_memif", "net_null", "net_pcap" };
+	uint32_t frame_bytes = device_argument(info, "framesz");
+	uint16_t mtu_bytes = 0;
+
+	for (unsigned i = 0; i < RTE_DIM(careless); i++) {
+		if (driver_is(port, careless[i]))
+			return 0;
+	}
+	rte_eth_dev_get_mtu(port->port_id, &mtu_bytes);
+	if (!driver_is(port, "net_af_packet"))
+		return mtu_bytes;
+	if (frame_bytes == 0)
+		frame_bytes = AF_PACKET_FRAME_BYTES;
+	frame_bytes -= AF_PACKET_OVERHEAD + RTE_ETHER_HDR_LEN;
+	return interface_mtu(info, (uint16_t)RTE_MIN(frame_bytes, (uint32_t)UINT16_MAX));
+}
+
 static int set_up(const struct drivers_ethdev_config *config, const struct rte_eth_dev_info *info,
 		  struct drivers_ethdev *port, struct drivers_error *error)
 {
@@ -264,7 +317,7 @@ static int set_up(const struct drivers_ethdev_config *config, const struct rte_e
 		return drivers_error_set(error, result, "port %s does not start (%s)", port->name,
 					 rte_strerror(-result));
 	open_filters(config, port);
-	rte_eth_dev_get_mtu(port->port_id, &port->mtu_bytes);
+	port->mtu_bytes = find_mtu(info, port);
 	return 0;
 }
 

@@ -40,7 +40,7 @@ struct drivers_ethdev {
 	uint16_t port_id;
 	uint16_t queue_count; /* set up: net_af_packet always has all, or the kernel would lose frames */
 	uint16_t rx_desc, tx_desc;
-	uint16_t mtu_bytes; /* as the port sees it; what the driver does not know stands on its interface */
+	uint16_t mtu_bytes; /* longest IP packet that passes whole; 0: the driver knows no limit */
 	struct rte_mempool *pool;
 	bool own_pool;
 	struct uroce_mac mac;   /* of the port */
