@@ -1,0 +1,537 @@
+/* pingpong.c - uroce-pingpong: SENDs back and forth with ibv_rc_pingpong or with itself, every byte checked */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The side channel is the one of ibv_rc_pingpong: 52 bytes of text each way, the client first, then "done". One
+ * thread does it all: while it waits for TCP it turns the lcore, so that ARP and neighbour discovery are answered.
+ *
+ * Who checks what: a client sends a new pattern each time and compares what comes back. A server that sees the
+ * first message filled with 0x7b talks to ibv_rc_pingpong, which sends back what it received: so it sends new
+ * patterns and compares, too. Otherwise the client is one of ours, and the server echoes.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <uroce/uroce.h>
+
+#include "common/eal.h"
+#include "common/ports.h"
+#include "pingpong/side.h"
+
+#define MESSAGE_BYTES 52 /* "LID:QPN:PSN:GID" and its NUL */
+#define DONE_BYTES 5     /* "done" and its NUL */
+#define PEER_FILL 0x7b   /* what ibv_rc_pingpong fills its buffer with */
+#define SEND_ID 1
+#define RECV_ID 2
+
+struct options {
+	const char *host;    /* NULL: server */
+	const char *device;
+	const char *ip;
+	unsigned port;
+	uint32_t size, mtu, rx_depth, iterations;
+};
+
+struct peer {
+	uint32_t qpn, psn;
+	struct uroce_addr gid;
+};
+
+struct pingpong {
+	struct options options;
+	struct app_port port;
+	struct uroce_lcore *lcore;
+	struct uroce_pd *pd;
+	struct uroce_cq *cq;
+	struct uroce_mr *mr;
+	struct uroce_qp *qp;
+	uint8_t *send_buffer, *recv_buffer; /* one region, send first */
+	uint32_t psn;
+	struct peer peer;
+
+	uint32_t sent, received, posted_receives;
+	bool echo;           /* a server that gives back what it got */
+	bool send_pending;
+	uint64_t checked_messages, bad_bytes;
+};
+
+static void interrupt(int number)
+{
+	(void)number;
+	side_interrupted = 1;
+}
+
+/* A pattern that differs between messages at every byte, and in its first byte from the peer's fill. */
+static uint8_t pattern_byte(uint32_t message, uint32_t offset)
+{
+	uint32_t x = (offset + 1) * 0x9E3779B1u ^ (message + 1) * 0x85EBCA77u;
+	uint8_t byte;
+
+	x ^= x >> 15;
+	x *= 0x2C1B3C6Du;
+	byte = (uint8_t)(x >> 23);
+	return offset == 0 && byte == PEER_FILL ? (uint8_t)~byte : byte;
+}
+
+/* ---- the side channel ---- */
+
+static int send_our_side(struct pingpong *pp, int fd)
+{
+	char text[MESSAGE_BYTES];
+	int at = snprintf(text, sizeof(text), "%04x:%06x:%06x:", 0, uroce_qp_num(pp->qp), pp->psn);
+
+	for (int i = 0; i < 16; i++)
+		at += snprintf(text + at, sizeof(text) - (size_t)at, "%02x", pp->port.addr.bytes[i]);
+	return side_write(fd, text, sizeof(text));
+}
+
+static int receive_their_side(struct pingpong *pp, int fd)
+{
+	char text[MESSAGE_BYTES + 1] = "";
+	char gid[33];
+	unsigned lid;
+
+	if (side_read(pp->lcore, fd, text, MESSAGE_BYTES) != 0)
+		return -1;
+	if (sscanf(text, "%4x:%6x:%6x:%32[0-9a-fA-F]", &lid, &pp->peer.qpn, &pp->peer.psn, gid) != 4 ||
+	    strlen(gid) != 32) {
+		app_complain(APP_EXIT_FAILURE, "the other side does not speak ibv_rc_pingpong's text: \"%.52s\"\n", text);
+		return -1;
+	}
+	for (int i = 0; i < 16; i++) {
+		unsigned byte;
+
+		sscanf(gid + 2 * i, "%2x", &byte);
+		pp->peer.gid.bytes[i] = (uint8_t)byte;
+	}
+	return 0;
+}
+
+/* ---- the queue pair ---- */
+
+static int check(const char *what, int error)
+{
+	if (error)
+		app_complain(APP_EXIT_FAILURE, "%s: %s", what, strerror(-error));
+	return error;
+}
+
+static int create_objects(struct pingpong *pp)
+{
+	const struct options *options = &pp->options;
+	struct uroce_qp_init_attr init = {
+		.max_send_wr = 2,
+		.max_recv_wr = options->rx_depth,
+		.max_send_sge = 1,
+		.max_recv_sge = 1,
+		.max_dest_rd_atomic = 1,
+		.lcore = -1,
+	};
+	struct uroce_qp_attr attr;
+
+	pp->send_buffer = malloc(2 * (size_t)options->size);
+	if (pp->send_buffer == NULL)
+		return check("message buffers", -ENOMEM);
+	pp->recv_buffer = pp->send_buffer + options->size;
+	if (check("protection domain", uroce_pd_alloc(pp->port.device, &pp->pd)) ||
+	    check("memory region", uroce_mr_reg(pp->pd, pp->send_buffer, 2 * (size_t)options->size,
+						UROCE_ACCESS_LOCAL_WRITE, &pp->mr)) ||
+	    check("completion queue", uroce_cq_create(pp->port.device, options->rx_depth + 2, &pp->cq)))
+		return -1;
+	init.send_cq = init.recv_cq = pp->cq;
+	if (check("queue pair", uroce_qp_create(pp->pd, &init, &pp->qp)) ||
+	    check("queue pair", uroce_qp_query(pp->qp, &attr)))
+		return -1;
+	pp->psn = attr.sq_psn;
+	return 0;
+}
+
+static int connect_qp(struct pingpong *pp)
+{
+	struct uroce_qp_attr attr = {
+		.path_mtu = pp->options.mtu,
+		.dest_qp_num = pp->peer.qpn,
+		.rq_psn = pp->peer.psn,
+		.sq_psn = pp->psn,
+		.max_rd_atomic = 1,
+		.max_dest_rd_atomic = 1,
+		.min_rnr_timer = 12,
+		.timeout = 14,
+		.retry_cnt = 7,
+		.rnr_retry = 7,
+		.path = { .source = pp->port.addr, .dest = pp->peer.gid },
+	};
+	uint32_t bad = 0;
+	int error = uroce_qp_connect(pp->qp, &attr, &bad);
+
+	if (error)
+		app_complain(APP_EXIT_FAILURE, "cannot connect to QP 0x%06x: attribute %s refused", pp->peer.qpn,
+			uroce_qp_attr_name(bad));
+	return error;
+}
+
+static int post_receives(struct pingpong *pp, uint32_t count)
+{
+	struct uroce_sge sge = {
+		.addr = (uintptr_t)pp->recv_buffer,
+		.length = pp->options.size,
+		.lkey = uroce_mr_lkey(pp->mr),
+	};
+	struct uroce_recv_wr wr = { .wr_id = RECV_ID, .sg_list = &sge, .num_sge = 1 };
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (check("post receive", uroce_qp_post_recv(pp->qp, &wr, NULL)))
+			return -1;
+		pp->posted_receives++;
+	}
+	return 0;
+}
+
+/* Sends message number pp->sent: a new pattern, or as an echo what was received last. */
+static int post_message(struct pingpong *pp)
+{
+	uint8_t *data = pp->echo ? pp->recv_buffer : pp->send_buffer;
+	struct uroce_sge sge = {
+		.addr = (uintptr_t)data,
+		.length = pp->options.size,
+		.lkey = uroce_mr_lkey(pp->mr),
+	};
+	struct uroce_send_wr wr = {
+		.wr_id = SEND_ID,
+		.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = UROCE_WR_SEND,
+		.send_flags = UROCE_SEND_SIGNALED,
+	};
+
+	for (uint32_t i = 0; !pp->echo && i < pp->options.size; i++)
+		pp->send_buffer[i] = pattern_byte(pp->sent, i);
+	pp->send_pending = true;
+	return check("post send", uroce_qp_post_send(pp->qp, &wr, NULL));
+}
+
+/* Message number pp->received has come: it should be what we sent last. */
+static void check_message(struct pingpong *pp, uint32_t bytes)
+{
+	bool server = pp->options.host == NULL;
+	bool first = pp->received == 0;
+	uint32_t expected = server ? pp->received - 1 : pp->received;
+	uint64_t bad = bytes != pp->options.size;
+
+	if (server && first)
+		pp->echo = pp->options.size > 0 && pp->recv_buffer[0] != PEER_FILL;
+	if (pp->echo)
+		return;
+	for (uint32_t i = 0; i < pp->options.size; i++)
+		bad += pp->recv_buffer[i] != (server && first ? PEER_FILL : pattern_byte(expected, i));
+	pp->bad_bytes += bad;
+	pp->checked_messages++;
+	if (bad)
+		app_complain(APP_EXIT_FAILURE, "message %u: %lu wrong bytes of %u (length %u)", pp->received, bad,
+			pp->options.size, bytes);
+}
+
+static int handle_completion(struct pingpong *pp, const struct uroce_wc *wc)
+{
+	if (wc->status != UROCE_WC_SUCCESS) {
+		app_complain(APP_EXIT_FAILURE, "%s failed: %s (%s; PSN 0x%06x, %u retries)",
+			uroce_wc_opcode_name(wc->opcode), uroce_wc_status_name(wc->status),
+			uroce_cause_text(wc->vendor_err), wc->psn, wc->retries);
+		return -1;
+	}
+	if (wc->wr_id == SEND_ID) {
+		pp->sent++;
+		pp->send_pending = false;
+	} else {
+		check_message(pp, wc->byte_len);
+		pp->received++;
+		pp->posted_receives--;
+	}
+	return 0;
+}
+
+/* The next message may go when the last one was acknowledged and the answer to it has come. */
+static int continue_exchange(struct pingpong *pp)
+{
+	bool server = pp->options.host == NULL;
+	bool our_turn = server ? pp->received > pp->sent : pp->received == pp->sent;
+
+	if (pp->posted_receives < pp->options.rx_depth / 2 + 1 &&
+	    post_receives(pp, pp->options.rx_depth - pp->posted_receives) != 0)
+		return -1;
+	if (!pp->send_pending && our_turn && pp->sent < pp->options.iterations)
+		return post_message(pp);
+	return 0;
+}
+
+static int exchange(struct pingpong *pp)
+{
+	const struct options *options = &pp->options;
+	double progress = side_seconds_now();
+
+	while (pp->sent < options->iterations || pp->received < options->iterations) {
+		struct uroce_wc wc[16];
+		int count;
+
+		if (side_interrupted)
+			return -1;
+		uroce_lcore_poll(pp->lcore);
+		count = uroce_cq_poll(pp->cq, 16, wc);
+		for (int i = 0; i < count; i++) {
+			if (handle_completion(pp, &wc[i]) != 0)
+				return -1;
+		}
+		if (continue_exchange(pp) != 0)
+			return -1;
+		if (count > 0) {
+			progress = side_seconds_now();
+		} else if (side_seconds_now() - progress > SIDE_STALL_SECONDS) {
+			app_complain(APP_EXIT_FAILURE, "nothing came for %d s after %u messages sent, %u received",
+				SIDE_STALL_SECONDS, pp->sent, pp->received);
+			return -1;
+		}
+	}
+	return 0;
+}
+
+/* The peer may still repeat its last message when our last ACK was lost: stay for a while to answer. */
+static void linger(struct pingpong *pp)
+{
+	double end = side_seconds_now() + 0.5;
+
+	while (side_seconds_now() < end && !side_interrupted)
+		uroce_lcore_poll(pp->lcore);
+}
+
+static void print_side(const char *which, uint32_t qpn, uint32_t psn, const struct uroce_addr *addr)
+{
+	char text[64];
+
+	printf("  %s address: QPN 0x%06x, PSN 0x%06x, %s\n", which, qpn, psn,
+	       uroce_addr_format(addr, text, sizeof(text)));
+}
+
+static int set_up_connection(struct pingpong *pp)
+{
+	char done[DONE_BYTES] = "done";
+	bool server = pp->options.host == NULL;
+	int fd, error;
+
+	print_side(" local", uroce_qp_num(pp->qp), pp->psn, &pp->port.addr);
+	fd = server ? side_accept(pp->lcore, pp->options.port) : side_dial(pp->options.host, pp->options.port);
+	if (fd < 0)
+		return -1;
+	if (server) /* connected before the answer: the client sends as soon as it has it */
+		error = receive_their_side(pp, fd) || connect_qp(pp) || send_our_side(pp, fd) ||
+			side_read(pp->lcore, fd, done, DONE_BYTES);
+	else
+		error = send_our_side(pp, fd) || receive_their_side(pp, fd) || connect_qp(pp) ||
+			side_write(fd, done, DONE_BYTES);
+	close(fd);
+	if (error)
+		return -1;
+	print_side("remote", pp->peer.qpn, pp->peer.psn, &pp->peer.gid);
+	return 0;
+}
+
+static void destroy_objects(struct pingpong *pp)
+{
+	if (pp->qp)
+		uroce_qp_destroy(pp->qp);
+	if (pp->cq)
+		uroce_cq_destroy(pp->cq);
+	if (pp->mr)
+		uroce_mr_dereg(pp->mr);
+	if (pp->pd)
+		uroce_pd_dealloc(pp->pd);
+	free(pp->send_buffer);
+}
+
+/* Receives belong into INIT, before anybody can send. */
+static int prepare_receives(struct pingpong *pp)
+{
+	struct uroce_qp_attr attr = { .qp_state = UROCE_QPS_INIT };
+
+	if (check("QP to INIT", uroce_qp_modify(pp->qp, &attr, UROCE_QP_STATE | UROCE_QP_ACCESS_FLAGS, NULL)))
+		return -1;
+	return post_receives(pp, pp->options.rx_depth);
+}
+
+static int run(struct pingpong *pp)
+{
+	double start, seconds;
+	uint64_t bytes = 2ull * pp->options.size * pp->options.iterations;
+	int error;
+
+	if (create_objects(pp) != 0 || prepare_receives(pp) != 0)
+		return APP_EXIT_INTERNAL;
+	if (set_up_connection(pp) != 0)
+		return APP_EXIT_FAILURE;
+	start = side_seconds_now();
+	error = exchange(pp);
+	seconds = side_seconds_now() - start;
+	if (error == 0)
+		linger(pp);
+	printf("%lu bytes in %.2f seconds = %.2f Mbit/s\n", bytes, seconds, (double)bytes * 8 / seconds / 1e6);
+	printf("%u iterations in %.2f seconds = %.2f us an iteration\n", pp->options.iterations, seconds,
+	       seconds * 1e6 / pp->options.iterations);
+	printf("%lu messages checked, %lu bad bytes\n", pp->checked_messages, pp->bad_bytes);
+	return error || pp->bad_bytes ? APP_EXIT_FAILURE : APP_EXIT_OK;
+}
+
+/* ---- the command line ---- */
+
+static const struct option long_options[] = {
+	{ "ip", required_argument, NULL, 'I' },     { "device", required_argument, NULL, 'd' },
+	{ "port", required_argument, NULL, 'p' },   { "size", required_argument, NULL, 's' },
+	{ "mtu", required_argument, NULL, 'm' },    { "rx-depth", required_argument, NULL, 'r' },
+	{ "iters", required_argument, NULL, 'n' },  { "help", no_argument, NULL, 'h' },
+	{ "version", no_argument, NULL, 'V' },      { NULL, 0, NULL, 0 },
+};
+
+static const char help_text[] =
+	"uroce-pingpong [EAL options] -- --ip ADDR/LEN [options] [HOST]\n"
+	"SENDs back and forth with ibv_rc_pingpong or another uroce-pingpong; every byte is checked.\n"
+	"Without HOST it is the server. Sizes and MTU are not negotiated: both sides must be told the same.\n"
+	"\n"
+	"  --ip ADDR/LEN      our address on the port, IPv4 or IPv6\n"
+	"  -d, --device DEV   port: a virtual device (net_af_packet0,iface=eth0), a PCI address, or one given to EAL\n"
+	"                     (default: the first that was given to EAL)\n"
+	"  -p, --port N       TCP port of the side channel, 1 ... 65535 (default 18515)\n"
+	"  -s, --size N       bytes a message, 1 ... 1073741824 (default 4096)\n"
+	"  -m, --mtu N        path MTU: 256, 512, 1024, 2048, 4096 (default 1024)\n"
+	"  -r, --rx-depth N   receives posted at a time, 1 ... 32768 (default 500)\n"
+	"  -n, --iters N      messages each way, 1 ... 1000000000 (default 1000)\n"
+	"  HOST               where the server listens on TCP; its RoCE address comes from its answer\n"
+	"\n"
+	"Exit: 0 every byte right, 1 failed, 2 usage, 3 environment.\n";
+
+/* A number in [low, high], or a complaint and false. */
+static bool parse_number(const char *option, const char *text, uint64_t low, uint64_t high, uint32_t *value)
+{
+	char *end;
+	unsigned long long number;
+
+	errno = 0;
+	number = strtoull(text, &end, 0);
+	if (errno || end == text || *end || text[0] == '-' || number < low || number > high) {
+		app_complain(APP_EXIT_USAGE, "%s \"%s\": must be a number from %lu to %lu", option, text, low, high);
+		return false;
+	}
+	*value = (uint32_t)number;
+	return true;
+}
+
+static bool take_option(struct options *options, int letter, const char *text)
+{
+	switch (letter) {
+	case 'I':
+		options->ip = text;
+		return true;
+	case 'd':
+		options->device = text;
+		return true;
+	case 'p':
+		return parse_number("--port", text, 1, 65535, &options->port);
+	case 's':
+		return parse_number("--size", text, 1, 1u << 30, &options->size);
+	case 'm':
+		if (!parse_number("--mtu", text, 256, 4096, &options->mtu))
+			return false;
+		if ((options->mtu & (options->mtu - 1)) == 0)
+			return true;
+		app_complain(APP_EXIT_USAGE, "--mtu %s: must be 256, 512, 1024, 2048 or 4096", text);
+		return false;
+	case 'r':
+		return parse_number("--rx-depth", text, 1, 32768, &options->rx_depth);
+	case 'n':
+		return parse_number("--iters", text, 1, 1000000000, &options->iterations);
+	}
+	return false; /* getopt has complained */
+}
+
+/* 0 to go on, or 1 + what to exit with. */
+static int parse_options(struct options *options, int argc, char **argv)
+{
+	int letter;
+
+	while ((letter = getopt_long(argc, argv, "d:p:s:m:r:n:hV", long_options, NULL)) != -1) {
+		if (letter == 'h') {
+			fputs(help_text, stdout);
+			return 1 + APP_EXIT_OK;
+		}
+		if (letter == 'V') {
+			printf("uroce-pingpong %s\n", uroce_version());
+			return 1 + APP_EXIT_OK;
+		}
+		if (!take_option(options, letter, optarg))
+			return 1 + APP_EXIT_USAGE;
+	}
+	if (optind < argc)
+		options->host = argv[optind++];
+	if (optind < argc)
+		return 1 + app_complain(APP_EXIT_USAGE, "\"%s\": only one HOST", argv[optind]);
+	if (options->ip == NULL)
+		return 1 + app_complain(APP_EXIT_USAGE, "--ip ADDR/LEN is missing: our own address on the port");
+	return 0;
+}
+
+/* Opens what the options name and runs. */
+static int open_and_run(struct pingpong *pp)
+{
+	struct uroce_engine_config engine_config = { .max_qps = 16, .max_mrs = 16 };
+	struct app_port_config port_config = {
+		.device = pp->options.device,
+		.addresses = { pp->options.ip },
+	};
+	struct uroce_engine *engine;
+	int exit_code;
+
+	if (check("engine", uroce_engine_create(&engine_config, &engine)))
+		return APP_EXIT_INTERNAL;
+	port_config.engine = engine;
+	exit_code = app_port_open(&port_config, &pp->port);
+	app_eal_speak(exit_code != APP_EXIT_OK);
+	if (exit_code == APP_EXIT_OK) {
+		pp->lcore = uroce_engine_lcore(engine, 0);
+		exit_code = run(pp);
+		destroy_objects(pp);
+		app_port_close(&pp->port);
+	}
+	uroce_engine_destroy(engine);
+	return exit_code;
+}
+
+int main(int argc, char **argv)
+{
+	static struct pingpong pp;
+	static char device[64];
+	struct app_args args;
+	struct app_eal_config config = { .args = &args, .main_is_busy = true };
+	int exit_code;
+
+	pp.options = (struct options){ .port = 18515, .size = 4096, .mtu = 1024, .rx_depth = 500, .iterations = 1000 };
+	if (app_eal_split(argc, argv, &args) != 0)
+		return APP_EXIT_INTERNAL;
+	exit_code = parse_options(&pp.options, args.own_count, args.own);
+	if (exit_code)
+		return exit_code - 1;
+	if (pp.options.device)
+		config.devices[0] = pp.options.device;
+	else if (app_eal_first_device(&args, device, sizeof(device)))
+		pp.options.device = device;
+	else
+		return app_complain(APP_EXIT_USAGE, "no port: name one with --device, such as net_af_packet0,iface=eth0");
+	signal(SIGINT, interrupt);
+	signal(SIGTERM, interrupt);
+	exit_code = app_eal_start(&config);
+	if (exit_code != APP_EXIT_OK)
+		return exit_code;
+	exit_code = open_and_run(&pp);
+	app_eal_stop();
+	return exit_code;
+}

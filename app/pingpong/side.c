@@ -1,0 +1,135 @@
+/* side.c - the side channel over TCP */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <netdb.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <uroce/uroce.h>
+
+#include "common/eal.h"
+#include "pingpong/side.h"
+
+volatile sig_atomic_t side_interrupted;
+
+double side_seconds_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+int side_read(struct uroce_lcore *lcore, int fd, char *text, size_t bytes)
+{
+	double end = side_seconds_now() + SIDE_STALL_SECONDS;
+	size_t at = 0;
+
+	while (at < bytes && !side_interrupted) {
+		struct pollfd waiting = { .fd = fd, .events = POLLIN };
+		ssize_t got;
+
+		uroce_lcore_poll(lcore);
+		if (poll(&waiting, 1, 0) <= 0) {
+			if (side_seconds_now() > end) {
+				app_complain(APP_EXIT_FAILURE, "the other side said nothing for %d s", SIDE_STALL_SECONDS);
+				return -1;
+			}
+			continue;
+		}
+		got = read(fd, text + at, bytes - at);
+		if (got <= 0) {
+			app_complain(APP_EXIT_FAILURE, "the other side closed the connection (%zu of %zu bytes came)", at,
+				bytes);
+			return -1;
+		}
+		at += (size_t)got;
+	}
+	return side_interrupted ? -1 : 0;
+}
+
+int side_write(int fd, const char *text, size_t bytes)
+{
+	if (send(fd, text, bytes, MSG_NOSIGNAL) == (ssize_t)bytes)
+		return 0;
+	app_complain(APP_EXIT_FAILURE, "could not write to the other side: %s", strerror(errno));
+	return -1;
+}
+
+int side_dial(const char *host, unsigned port)
+{
+	struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM };
+	struct addrinfo *list, *at;
+	double end = side_seconds_now() + 10;
+	char service[16];
+	int error, fd = -1;
+
+	snprintf(service, sizeof(service), "%u", port);
+	error = getaddrinfo(host, service, &hints, &list);
+	if (error) {
+		app_complain(APP_EXIT_FAILURE, "host %s: %s", host, gai_strerror(error));
+		return -1;
+	}
+	/* The server may need a moment to come up. */
+	while (fd < 0 && side_seconds_now() < end && !side_interrupted) {
+		for (at = list; at && fd < 0; at = at->ai_next) {
+			fd = socket(at->ai_family, at->ai_socktype, at->ai_protocol);
+			if (fd >= 0 && connect(fd, at->ai_addr, at->ai_addrlen) != 0) {
+				close(fd);
+				fd = -1;
+			}
+		}
+		if (fd < 0)
+			usleep(100000);
+	}
+	freeaddrinfo(list);
+	if (fd < 0)
+		app_complain(APP_EXIT_FAILURE, "nobody listens on %s port %u: %s", host, port, strerror(errno));
+	return fd;
+}
+
+static int listen_on(unsigned port)
+{
+	struct sockaddr_in6 any = { .sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port) };
+	int fd = socket(AF_INET6, SOCK_STREAM, 0), no = 0, yes = 1;
+	struct sockaddr_in any4 = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port) };
+	bool ipv6 = fd >= 0;
+
+	if (!ipv6)
+		fd = socket(AF_INET, SOCK_STREAM, 0);
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+	if (ipv6)
+		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof(no));
+	if (bind(fd, ipv6 ? (struct sockaddr *)&any : (struct sockaddr *)&any4, ipv6 ? sizeof(any) : sizeof(any4)) != 0 ||
+	    listen(fd, 1) != 0) {
+		app_complain(APP_EXIT_FAILURE, "cannot listen on TCP port %u: %s; choose another with -p", port,
+			strerror(errno));
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+int side_accept(struct uroce_lcore *lcore, unsigned port)
+{
+	int listener = listen_on(port), fd = -1;
+
+	if (listener < 0)
+		return -1;
+	printf("  waiting for a client on TCP port %u\n", port);
+	fflush(stdout);
+	while (fd < 0 && !side_interrupted) {
+		struct pollfd waiting = { .fd = listener, .events = POLLIN };
+
+		uroce_lcore_poll(lcore);
+		if (poll(&waiting, 1, 0) > 0)
+			fd = accept(listener, NULL, NULL);
+	}
+	close(listener);
+	return fd;
+}

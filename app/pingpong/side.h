@@ -1,0 +1,31 @@
+/* side.h - the side channel: TCP, on which the lcore is turned while waiting */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The peer resolves our MAC before it answers on TCP, so ARP and neighbour discovery must be answered meanwhile.
+ * Every call complains by itself and returns -1 when it fails or when side_interrupted was set.
+ */
+#ifndef APP_PINGPONG_SIDE_H
+#define APP_PINGPONG_SIDE_H
+
+#include <signal.h>
+#include <stddef.h>
+
+#define SIDE_STALL_SECONDS 30 /* without a word: give up */
+
+struct uroce_lcore;
+
+extern volatile sig_atomic_t side_interrupted;
+
+double side_seconds_now(void);
+
+/* Connects to host; the server may need up to 10 s to come up. Returns a descriptor. */
+int side_dial(const char *host, unsigned port);
+
+/* Waits for a client without a limit. Returns a descriptor. */
+int side_accept(struct uroce_lcore *lcore, unsigned port);
+
+/* Reads exactly so many bytes. 0. */
+int side_read(struct uroce_lcore *lcore, int fd, char *text, size_t bytes);
+int side_write(int fd, const char *text, size_t bytes);
+
+#endif
