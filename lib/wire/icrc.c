@@ -63,20 +63,21 @@ uint32_t wire_icrc_headers(const uint8_t *ip, uint32_t bytes)
 	return crc32_gzip_refl(WIRE_ICRC_START, copy, bytes);
 }
 
-/* Only what has masked fields is copied, with a size the compiler knows: this runs once a packet. */
+/*
+ * Acknowledges and their like are copied whole, so that one call does; of longer frames only what has masked
+ * fields, with a size the compiler knows. This runs once a packet.
+ */
 uint32_t wire_icrc_frame(const uint8_t *ip, uint32_t bytes)
 {
+	uint32_t covered = is_ipv4(ip) ? IPV4_COVERED_BYTES : IPV6_COVERED_BYTES, crc;
 	uint8_t copy[IPV6_COVERED_BYTES];
-	uint32_t covered, crc;
 
+	if (bytes <= WIRE_ICRC_HEADERS_MAX_BYTES)
+		return wire_icrc_headers(ip, bytes);
 	if (is_ipv4(ip)) {
-		covered = IPV4_COVERED_BYTES;
-		assert(bytes >= covered);
 		memcpy(copy, ip, IPV4_COVERED_BYTES);
 		mask_ipv4(copy);
 	} else {
-		covered = IPV6_COVERED_BYTES;
-		assert(bytes >= covered);
 		memcpy(copy, ip, IPV6_COVERED_BYTES);
 		mask_ipv6(copy);
 	}

@@ -68,7 +68,7 @@ static bool parse_arp(const uint8_t *arp, uint32_t bytes, struct wire_neighbour 
 {
 	uint16_t operation;
 
-	if (bytes < ARP_BYTES || memcmp(arp, arp_fixed, sizeof(arp_fixed)) != 0 || !mac_is_station(arp + 8))
+	if (bytes < ARP_BYTES || memcmp(arp, arp_fixed, sizeof(arp_fixed)) != 0)
 		return false;
 	operation = load_be16(arp + 6);
 	neighbour->has_sender_mac = true;
@@ -112,8 +112,6 @@ static bool parse_options(const uint8_t *p, uint32_t bytes, uint8_t wanted, stru
 		option_bytes = p[1] * 8u;
 		if (p[0] != wanted || option_bytes != LINK_OPTION_BYTES)
 			continue;
-		if (!mac_is_station(p + 2))
-			return false;
 		neighbour->has_sender_mac = true;
 		memcpy(neighbour->sender_mac, p + 2, 6);
 	}

@@ -275,6 +275,14 @@ Test(capture_file, a_section_has_its_own_interfaces_and_byte_order)
 	expect_error(&draft, "one.two.a packet of interface 1 of 1 before byte");
 }
 
+Test(capture_file, a_link_type_that_tells_of_a_check_sequence_is_ethernet_too)
+{
+	struct draft draft = classic(false, 0xA1B2C3D4, 0x54000001);
+
+	put_record(&draft, "one", 3, 3);
+	expect_read(&draft, "one.");
+}
+
 Test(capture_file, other_links_are_refused_by_value)
 {
 	struct draft draft = classic(true, 0xA1B2C3D4, 113);
@@ -309,6 +317,22 @@ Test(capture_file, what_no_sound_file_has_is_refused)
 	put32(&draft, 8);
 	put32(&draft, 0);
 	expect_error(&draft, "a block of 8 bytes");
+	draft = blocks(false);
+	put32(&draft, 6);
+	put32(&draft, 33);
+	put32(&draft, 0);
+	expect_error(&draft, "a block of 33 bytes");
+	draft = blocks(false);
+	put32(&draft, 6);
+	put32(&draft, 32u << 20);
+	put32(&draft, 0);
+	expect_error(&draft, "a block of 33554432 bytes");
+	draft = blocks(false);
+	start = begin_block(&draft, 0x0A0D0D0A);
+	put32(&draft, 0x1A2B3C4D);
+	put32(&draft, 0);
+	end_block(&draft, start);
+	expect_error(&draft, "a block of 20 bytes");
 	draft = blocks(false);
 	put_simple(&draft, "four", 4, 9);
 	expect_error(&draft, "a packet of 9 bytes in a block of 8");

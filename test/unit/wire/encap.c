@@ -104,6 +104,31 @@ Test(encap, every_cut_of_a_frame_is_truncated_and_never_read_over)
 	}
 }
 
+Test(encap, a_cut_with_which_the_ip_length_agrees_is_truncated_too)
+{
+	struct test_frame whole, cut;
+	uint32_t bytes, udp;
+	int ipv6;
+
+	RULE("W-4");
+	for (ipv6 = 0; ipv6 < 2; ipv6++) {
+		whole = test_frame_roce(ipv6, false);
+		udp = ipv6 ? TEST_UDP6 : TEST_UDP4;
+		for (bytes = udp; bytes < whole.bytes; bytes++) {
+			cut = test_frame_copy(whole.data, bytes);
+			if (ipv6)
+				store_be16(cut.data + TEST_IP + 4, (uint16_t)(bytes - udp));
+			else
+				store_be16(cut.data + TEST_IP + 2, (uint16_t)(bytes - TEST_IP));
+			if (!ipv6)
+				test_fix_ipv4_checksum(cut.data + TEST_IP);
+			test_expect_kind(&cut, WIRE_FRAME_TRUNCATED, "the UDP length does not fit");
+			test_frame_free(&cut);
+		}
+		test_frame_free(&whole);
+	}
+}
+
 /* The IP and the UDP length of a frame whose bytes are all there. */
 static struct test_frame with_lengths(bool ipv6, uint32_t ip_payload, uint32_t udp_bytes)
 {

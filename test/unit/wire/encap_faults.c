@@ -175,9 +175,12 @@ static struct test_frame with_options(uint16_t dest_port)
 Test(encap_faults, ipv4_options_are_a_header_fault_only_of_roce)
 {
 	struct test_frame frame = with_options(4791);
+	struct wire_encap encap;
 
 	RULE("W-5");
 	test_expect_kind(&frame, WIRE_FRAME_IP_HEADER, "options");
+	/* Not because of a checksum: the port may have found that right. */
+	cr_expect_eq(wire_encap_parse(frame.data, frame.bytes, false, &encap), WIRE_FRAME_IP_HEADER);
 	test_frame_free(&frame);
 	frame = with_options(53);
 	test_expect_kind(&frame, WIRE_FRAME_OTHER, "options, another port");
@@ -262,6 +265,27 @@ Test(encap_faults, ipv6_extension_headers_are_faults_or_somebody_elses)
 		}
 		test_frame_free(&frame);
 	}
+}
+
+Test(encap_faults, a_later_fragment_has_no_ports_where_others_have_them)
+{
+	struct test_frame frame = test_frame_roce(false, false);
+
+	RULE("W-5");
+	store_be16(frame.data + TEST_UDP4 + 2, 53);
+	store_be16(frame.data + TEST_IP + 6, 1);
+	test_fix_ipv4_checksum(frame.data + TEST_IP);
+	test_expect_kind(&frame, WIRE_FRAME_FRAGMENT, "later fragment");
+	store_be16(frame.data + TEST_IP + 6, 0x2000);
+	test_fix_ipv4_checksum(frame.data + TEST_IP);
+	test_expect_kind(&frame, WIRE_FRAME_OTHER, "first fragment to another port");
+	test_frame_free(&frame);
+	frame = with_extensions(44, (const uint8_t[8]){ 17, 0, 0, 9 }, 8);
+	store_be16(frame.data + TEST_UDP6 + 8 + 2, 53);
+	test_expect_kind(&frame, WIRE_FRAME_FRAGMENT, "later IPv6 fragment");
+	store_be16(frame.data + TEST_UDP6 + 2, 1);
+	test_expect_kind(&frame, WIRE_FRAME_OTHER, "first IPv6 fragment to another port");
+	test_frame_free(&frame);
 }
 
 Test(encap_faults, a_chain_of_extension_headers_is_not_followed_for_ever)
