@@ -103,22 +103,19 @@ static int destroy_on_owner(void *argument)
 {
 	struct uroce_qp *qp = argument;
 	uint64_t time_wait_ns = qp->rc->timeout ? 4 * rc_codes_timeout_ns(qp->rc->timeout) : 0;
+	struct engine_port *port = engine_find_port(qp->owner, qp->device);
 
 	engine_pipeline_forget(qp->owner, qp);
 	engine_steer_remove(qp->device->engine, qp, time_wait_ns);
 	for (uint32_t i = 0; i < CNT_QP_COUNTERS; i++)
-		qp->device->retired[i] += qp->rc->counters[i];
+		port->retired[i] += qp->rc->counters[i];
 	return 0;
 }
 
 int uroce_qp_destroy(struct uroce_qp *qp)
 {
-	struct uroce_engine *engine = qp->device->engine;
-	int error;
+	int error = engine_mailbox_call(qp->owner, destroy_on_owner, qp);
 
-	pthread_mutex_lock(&engine->lock);
-	error = engine_mailbox_call(qp->owner, destroy_on_owner, qp);
-	pthread_mutex_unlock(&engine->lock);
 	if (error)
 		return error; /* the lcore still has it: freeing would not be safe */
 	atomic_fetch_sub(&qp->pd->users, 1);

@@ -52,9 +52,9 @@ static int collect(void *argument)
 	const struct engine_port *port = engine_find_port(collection->lcore, collection->device);
 	uint64_t *values = collection->stats->values;
 
-	for (uint32_t i = CNT_QP_COUNTERS; port && i < CNT_COUNTERS; i++)
-		values[i] += port->drops[i];
 	if (port) {
+		for (uint32_t i = 0; i < CNT_COUNTERS; i++)
+			values[i] += i < CNT_QP_COUNTERS ? port->retired[i] : port->drops[i];
 		collection->stats->rx_frames += port->rx_frames;
 		collection->stats->tx_frames += port->tx_frames;
 		collection->stats->rx_bytes += port->rx_bytes;
@@ -75,15 +75,12 @@ void uroce_device_stats(struct uroce_device *device, struct uroce_stats *stats)
 
 	memset(stats, 0, sizeof(*stats));
 	stats->count = CNT_COUNTERS;
-	pthread_mutex_lock(&engine->lock);
-	memcpy(stats->values, device->retired, sizeof(device->retired));
 	for (unsigned i = 0; i < engine->lcore_count; i++) {
 		struct collection collection = { .lcore = engine->lcores[i], .device = device, .stats = stats };
 
 		engine_mailbox_call(engine->lcores[i], collect, &collection);
 	}
 	stats->values[CNT_DROP_EVENT_LOST] += atomic_load(&device->events_lost);
-	pthread_mutex_unlock(&engine->lock);
 }
 
 struct qp_collection {

@@ -139,20 +139,31 @@ static int attach_queues(struct uroce_device *device)
 	return 0;
 }
 
-static int enter_device(struct uroce_engine *engine, struct uroce_device *device)
+/* Takes a place in the engine's list, or gives it back (new NULL). 0 or -ENOSPC. */
+static int list_device(struct uroce_engine *engine, const struct uroce_device *old, struct uroce_device *new)
 {
 	int error = -ENOSPC;
 
 	pthread_mutex_lock(&engine->lock);
-	for (unsigned i = 0; i < ENGINE_DEVICES; i++) {
-		if (engine->devices[i] == NULL) {
-			error = attach_queues(device);
-			if (error == 0)
-				engine->devices[i] = device;
-			break;
+	for (unsigned i = 0; i < ENGINE_DEVICES && error; i++) {
+		if (engine->devices[i] == old) {
+			engine->devices[i] = new;
+			error = 0;
 		}
 	}
 	pthread_mutex_unlock(&engine->lock);
+	return error;
+}
+
+static int enter_device(struct uroce_engine *engine, struct uroce_device *device)
+{
+	int error = list_device(engine, NULL, device);
+
+	if (error)
+		return error;
+	error = attach_queues(device);
+	if (error)
+		list_device(engine, device, NULL);
 	return error;
 }
 
@@ -192,20 +203,14 @@ int uroce_device_create(struct uroce_engine *engine, const struct uroce_device_c
 
 int uroce_device_destroy(struct uroce_device *device)
 {
-	struct uroce_engine *engine = device->engine;
 	int error;
 
 	if (atomic_load(&device->users) > 0)
 		return -EBUSY;
-	pthread_mutex_lock(&engine->lock);
 	error = detach_queues(device, device->config.queue_count);
-	for (unsigned i = 0; i < ENGINE_DEVICES && error == 0; i++) {
-		if (engine->devices[i] == device)
-			engine->devices[i] = NULL;
-	}
-	pthread_mutex_unlock(&engine->lock);
 	if (error)
 		return error;
+	list_device(device->engine, device, NULL);
 	free_device(device);
 	return 0;
 }

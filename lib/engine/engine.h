@@ -80,8 +80,9 @@ struct engine_port {
 	struct rte_mbuf *spare[OUTBOX_PACKETS];
 	uint16_t pending_count;       /* frames that the port did not take yet, oldest first */
 	struct rte_mbuf *pending[TX_PENDING];
-	uint64_t drops[CNT_COUNTERS]; /* lcore writes, others read */
+	uint64_t drops[CNT_COUNTERS]; /* lcore only, as all below */
 	uint64_t rx_frames, tx_frames, rx_bytes, tx_bytes;
+	uint64_t retired[CNT_QP_COUNTERS]; /* counters of the device's destroyed QPs that lived here */
 };
 
 struct uroce_lcore {
@@ -112,7 +113,7 @@ struct uroce_engine {
 	unsigned lcore_count;
 	struct uroce_lcore *lcores[LIMIT_LCORES];
 	struct uroce_device *devices[ENGINE_DEVICES];
-	pthread_mutex_t lock;         /* control calls that change the tables below */
+	pthread_mutex_t lock;         /* tables of the engine and its devices; never held while a call waits for an lcore */
 	bool running;
 	_Atomic bool stop;
 	struct rte_rcu_qsbr *qsbr;    /* one reader an lcore */
@@ -144,7 +145,6 @@ struct uroce_device {
 	_Atomic uint32_t users;       /* PDs and CQs */
 	struct rte_ring *events;      /* of struct uroce_event */
 	_Atomic uint64_t events_lost;
-	uint64_t retired[CNT_QP_COUNTERS]; /* of destroyed QPs; under the engine's lock */
 	char name[32];
 };
 
