@@ -255,6 +255,7 @@ static void execute_memory_request(struct rc_qp *qp, const struct wire_opcode_ro
 	}
 	rc_replay_queue(&qp->replay, entry, entry->first_psn, count, entry->length_bytes);
 	resp->epsn = psn_add(resp->epsn, count);
+	resp->ack_due = false; /* its answer acknowledges everything before it */
 }
 
 static void send_nak(struct rc_responder *resp, uint8_t syndrome)

@@ -1,0 +1,158 @@
+/* exchange.c - the lines that two uroce-testpmd exchange */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "common/eal.h"
+#include "testpmd/exchange.h"
+
+#define VERSION_WORD "uroce-testpmd 1"
+#define PATIENCE_SECONDS 10
+
+int exchange_listen(unsigned port)
+{
+	struct addrinfo hints = { .ai_family = AF_INET6, .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE };
+	struct addrinfo *list = NULL;
+	char service[16];
+	int fd, yes = 1;
+
+	snprintf(service, sizeof(service), "%u", port);
+	if (getaddrinfo(NULL, service, &hints, &list) != 0) {
+		hints.ai_family = AF_INET; /* a machine without IPv6 */
+		if (getaddrinfo(NULL, service, &hints, &list) != 0)
+			list = NULL;
+	}
+	fd = list ? socket(list->ai_family, list->ai_socktype, 0) : -1;
+	if (fd >= 0)
+		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+	if (fd < 0 || bind(fd, list->ai_addr, list->ai_addrlen) != 0 || listen(fd, 1) != 0) {
+		app_complain(APP_EXIT_ENVIRONMENT, "cannot listen on TCP port %u: %s; choose another with --tcp-port", port,
+			     strerror(errno));
+		if (fd >= 0)
+			close(fd);
+		fd = -1;
+	}
+	if (list)
+		freeaddrinfo(list);
+	return fd;
+}
+
+int exchange_dial(const char *host, unsigned port)
+{
+	struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
+	struct addrinfo *list;
+	char service[16];
+	int fd = -1, error;
+
+	snprintf(service, sizeof(service), "%u", port);
+	error = getaddrinfo(host, service, &hints, &list);
+	if (error) {
+		app_complain(APP_EXIT_USAGE, "--peer %s: %s", host, gai_strerror(error));
+		return -1;
+	}
+	/* A target that is just starting is waited for. */
+	for (int tries = 0; tries < PATIENCE_SECONDS * 5 && fd < 0; tries++) {
+		for (struct addrinfo *at = list; at && fd < 0; at = at->ai_next) {
+			fd = socket(at->ai_family, at->ai_socktype, 0);
+			if (fd >= 0 && connect(fd, at->ai_addr, at->ai_addrlen) != 0) {
+				error = errno;
+				close(fd);
+				fd = -1;
+			}
+		}
+		if (fd < 0)
+			usleep(200000);
+	}
+	freeaddrinfo(list);
+	if (fd < 0)
+		app_complain(APP_EXIT_ENVIRONMENT, "--peer %s: no target listens on TCP port %u: %s", host, port,
+			     strerror(error));
+	return fd;
+}
+
+static int send_text(int fd, const char *text, size_t bytes)
+{
+	while (bytes > 0) {
+		ssize_t sent = send(fd, text, bytes, MSG_NOSIGNAL);
+
+		if (sent <= 0) {
+			app_complain(APP_EXIT_FAILURE, "the peer's TCP connection broke: %s", strerror(errno));
+			return -1;
+		}
+		text += sent;
+		bytes -= (size_t)sent;
+	}
+	return 0;
+}
+
+int exchange_refuse(int fd, const char *reason)
+{
+	char line[160];
+
+	return send_text(fd, line, (size_t)snprintf(line, sizeof(line), "no %s\n", reason));
+}
+
+int exchange_send(int fd, const struct exchange *ours)
+{
+	char address[64];
+	char *text = NULL;
+	size_t bytes = 0;
+	FILE *out = open_memstream(&text, &bytes);
+	int error;
+
+	if (out == NULL)
+		return app_complain(-1, "no memory");
+	fprintf(out, VERSION_WORD " %u %u %u %s %u %lu\n", ours->qps, ours->size, ours->mtu,
+		uroce_addr_format(&ours->addr, address, sizeof(address)), ours->rkey, ours->va);
+	for (uint32_t i = 0; i < ours->qps; i++)
+		fprintf(out, "%u %u\n", ours->qpn[i], ours->psn[i]);
+	fclose(out);
+	error = send_text(fd, text, bytes);
+	free(text);
+	return error;
+}
+
+/* One line without its end; false: none came whole and in time. Nothing behind it is taken. */
+static bool read_line(int fd, char *line, size_t room)
+{
+	size_t at = 0;
+	char c;
+
+	while (at + 1 < room && recv(fd, &c, 1, 0) == 1) {
+		if (c == '\n') {
+			line[at] = '\0';
+			return true;
+		}
+		line[at++] = c;
+	}
+	line[at] = '\0';
+	return false;
+}
+
+int exchange_receive(int fd, struct exchange *theirs)
+{
+	struct timeval patience = { .tv_sec = PATIENCE_SECONDS };
+	char line[256], address[64];
+	bool right;
+
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	if (!read_line(fd, line, sizeof(line)))
+		return app_complain(-1, "the peer said nothing for %d s or left", PATIENCE_SECONDS);
+	if (strncmp(line, "no ", 3) == 0)
+		return app_complain(-1, "the target refused: %s", line + 3);
+	right = sscanf(line, VERSION_WORD " %u %u %u %63s %u %lu", &theirs->qps, &theirs->size, &theirs->mtu, address,
+		       &theirs->rkey, &theirs->va) == 6 &&
+		uroce_addr_parse(address, &theirs->addr, NULL) == 0 && theirs->qps >= 1 &&
+		theirs->qps <= EXCHANGE_QPS_MAX;
+	for (uint32_t i = 0; right && i < theirs->qps; i++)
+		right = read_line(fd, line, sizeof(line)) && sscanf(line, "%u %u", &theirs->qpn[i], &theirs->psn[i]) == 2;
+	if (!right)
+		return app_complain(-1, "the peer is no uroce-testpmd of this version: \"%.60s\"", line);
+	return 0;
+}

@@ -1,0 +1,297 @@
+/* main.c - uroce-testpmd: long-running RC traffic between two ports, towards a peer, or serving one */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "testpmd/prompt.h"
+#include "testpmd/show.h"
+
+#define TICK_MS 100
+
+static struct settings settings;
+static struct traffic traffic;
+static struct app_loop loop;
+static struct app_port port;
+static _Atomic bool ending;
+
+static void interrupt(int number)
+{
+	(void)number;
+	atomic_store(&ending, true);
+}
+
+/* Without SA_RESTART, so that the prompt's read returns. */
+static void catch_signals(void)
+{
+	struct sigaction action = { .sa_handler = interrupt };
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+}
+
+/* ---- a target's housekeeping: one peer at a time ---- */
+
+static void serve_peer(int fd)
+{
+	struct exchange *theirs = calloc(1, sizeof(*theirs)), *ours = calloc(1, sizeof(*ours));
+
+	if (theirs && ours && exchange_receive(fd, theirs) == 0) {
+		if (traffic_offer(&traffic, theirs->qps, theirs->size, theirs->mtu, false, ours) != 0 ||
+		    traffic_accept(&traffic, theirs) != 0) {
+			exchange_refuse(fd, "the target could not set up its queue pairs");
+			traffic_drop_flows(&traffic);
+		} else if (exchange_send(fd, ours) == 0) {
+			printf("serving %u queue pairs\n", theirs->qps);
+			fflush(stdout);
+		}
+	}
+	free(theirs);
+	free(ours);
+}
+
+/* Takes a new peer when there is none; notices that the one there is has left. */
+static void look_after_peer(int listener, int *connection)
+{
+	struct pollfd waiting = { .fd = *connection >= 0 ? *connection : listener, .events = POLLIN };
+	char byte;
+
+	if (poll(&waiting, 1, 0) <= 0)
+		return;
+	if (*connection < 0) {
+		*connection = accept(listener, NULL, NULL);
+		if (*connection >= 0)
+			serve_peer(*connection);
+	} else if (recv(*connection, &byte, 1, MSG_DONTWAIT) <= 0) {
+		printf("the peer has left\n");
+		show_port_stats(&traffic, stdout);
+		fflush(stdout);
+		traffic_drop_flows(&traffic);
+		close(*connection);
+		*connection = -1;
+	}
+}
+
+/* Runs beside the prompt until the end: statistics, deaths, peers. */
+static void *keep_house(void *argument)
+{
+	int listener = *(int *)argument, connection = -1;
+	uint32_t ticks = 0;
+
+	while (!atomic_load(&ending)) {
+		usleep(TICK_MS * 1000);
+		ticks++;
+		if (settings.stats_period && ticks % (settings.stats_period * 1000 / TICK_MS) == 0)
+			show_rate(&traffic, stdout);
+		traffic_tell_deaths(&traffic);
+		if (listener >= 0)
+			look_after_peer(listener, &connection);
+	}
+	if (connection >= 0)
+		close(connection);
+	return NULL;
+}
+
+/* ---- setting up ---- */
+
+static int open_ports(void)
+{
+	bool looped = settings.port_count == 0;
+	uint16_t queues = (uint16_t)(looped && settings.nb_cores > 1 ? settings.nb_cores / 2 :
+				     settings.port_count == 2 ? 1 : settings.nb_cores);
+	struct app_port_config config = { .engine = traffic.engine, .queue_count = queues };
+	int code;
+
+	if (looped) {
+		config.mtu_bytes = settings.mtu;
+		code = app_loop_open(&config, settings.nb_cores > 1 ? queues : 0, &loop);
+		traffic.ports[0].port = &loop.ports[0];
+		traffic.ports[1].port = &loop.ports[1];
+		traffic.port_count = 2;
+		traffic.ports[1].first_worker = settings.nb_cores > 1 ? queues : 0;
+	} else {
+		config.device = settings.ports[0].device;
+		config.mtu_bytes = settings.ports[0].mtu;
+		for (uint32_t i = 0; i < settings.ports[0].address_count; i++)
+			config.addresses[i] = settings.ports[0].addresses[i];
+		code = app_port_open(&config, &port);
+		traffic.ports[0].port = &port;
+		traffic.port_count = 1;
+	}
+	for (unsigned i = 0; i < traffic.port_count; i++)
+		traffic.ports[i].worker_count = code == APP_EXIT_OK ? traffic.ports[i].port->ethdev.queue_count : 0;
+	return code;
+}
+
+/* Two named ports: the second one, on lcores of its own if there are enough. */
+static int open_second_port(struct app_port *second)
+{
+	uint16_t first = settings.nb_cores > 1 ? 1 : 0;
+	struct app_port_config config = {
+		.engine = traffic.engine, .queue_count = 1, .first_lcore = first,
+		.device = settings.ports[1].device, .mtu_bytes = settings.ports[1].mtu,
+	};
+	int code;
+
+	for (uint32_t i = 0; i < settings.ports[1].address_count; i++)
+		config.addresses[i] = settings.ports[1].addresses[i];
+	code = app_port_open(&config, second);
+	traffic.ports[1] = (struct traffic_port){ .port = second, .first_worker = first, .worker_count = 1 };
+	traffic.port_count = 2;
+	return code;
+}
+
+/* Towards a peer: tells it of our queue pairs and connects them to its own. A descriptor, or -1. */
+static int meet_target(void)
+{
+	struct exchange *theirs = calloc(1, sizeof(*theirs)), *ours = calloc(1, sizeof(*ours));
+	int fd = exchange_dial(settings.peer, settings.tcp_port);
+
+	if (fd >= 0 && (theirs == NULL || ours == NULL ||
+			traffic_offer(&traffic, settings.qps, settings.size, settings.mtu, true, ours) != 0 ||
+			exchange_send(fd, ours) != 0 || exchange_receive(fd, theirs) != 0 ||
+			traffic_accept(&traffic, theirs) != 0)) {
+		close(fd);
+		fd = -1;
+	}
+	free(theirs);
+	free(ours);
+	return fd;
+}
+
+/* ---- running ---- */
+
+static void wait_for_end(void)
+{
+	while (!atomic_load(&ending))
+		usleep(TICK_MS * 1000);
+}
+
+static int run_commands(void)
+{
+	if (settings.auto_start || (!settings.interactive && !settings.cmdline_file[0]))
+		traffic_start(&traffic);
+	if (settings.cmdline_file[0] && prompt_run_file(&traffic, settings.cmdline_file) != 0)
+		return APP_EXIT_ENVIRONMENT;
+	if (prompt_quit_wanted())
+		return APP_EXIT_OK;
+	if (settings.interactive)
+		prompt_interact(&traffic);
+	else
+		wait_for_end();
+	return APP_EXIT_OK;
+}
+
+static int run_traffic(void)
+{
+	pthread_t house;
+	int listener = -1, connection = -1, code;
+	uint32_t dead;
+
+	if (traffic_open(&traffic) != 0 || traffic_launch(&traffic) != 0)
+		return APP_EXIT_INTERNAL;
+	if (settings.target)
+		listener = exchange_listen(settings.tcp_port);
+	else if (settings.peer[0])
+		connection = meet_target();
+	else if (traffic_connect_ports(&traffic) != 0)
+		return APP_EXIT_INTERNAL;
+	if ((settings.target && listener < 0) || (settings.peer[0] && connection < 0))
+		return APP_EXIT_ENVIRONMENT;
+	if (pthread_create(&house, NULL, keep_house, &listener) != 0)
+		return APP_EXIT_INTERNAL;
+	code = run_commands();
+	atomic_store(&ending, true);
+	pthread_join(house, NULL);
+	traffic_stop(&traffic);
+	dead = traffic_tell_deaths(&traffic);
+	printf("\nfinal statistics\n");
+	show_qps(&traffic, stdout);
+	show_port_stats(&traffic, stdout);
+	if (connection >= 0)
+		close(connection);
+	if (listener >= 0)
+		close(listener);
+	return code ? code : dead && !settings.target ? APP_EXIT_FAILURE : APP_EXIT_OK;
+}
+
+static int run_ports(void)
+{
+	static struct app_port second;
+	int code = open_ports();
+
+	if (code == APP_EXIT_OK && settings.port_count == 2)
+		code = open_second_port(&second);
+	app_eal_speak(code != APP_EXIT_OK);
+	if (code == APP_EXIT_OK) {
+		code = run_traffic();
+		traffic_close(&traffic);
+	}
+	if (second.device)
+		app_port_close(&second);
+	if (port.device)
+		app_port_close(&port);
+	if (loop.ports[0].device)
+		app_loop_close(&loop);
+	return code;
+}
+
+/* EAL's own arguments from the file, when the command line has none. */
+static void take_eal_args(struct app_args *args)
+{
+	static char *list[64];
+	static char copy[SETTINGS_TEXT_BYTES];
+	char *rest = copy, *word;
+
+	if (args->eal_count > 1 || settings.eal_args[0] == '\0')
+		return;
+	strcpy(copy, settings.eal_args);
+	list[0] = args->eal[0];
+	args->eal_count = 1;
+	while ((word = strsep(&rest, " ")) != NULL && args->eal_count < 63) {
+		if (*word)
+			list[args->eal_count++] = word;
+	}
+	args->eal = list;
+}
+
+int main(int argc, char **argv)
+{
+	struct app_args args;
+	struct app_eal_config eal = { .args = &args };
+	struct uroce_engine_config engine = { 0 };
+	int code;
+
+	if (app_eal_split(argc, argv, &args) != 0)
+		return APP_EXIT_INTERNAL;
+	code = settings_read(&settings, args.own_count, args.own);
+	if (code)
+		return code - 1;
+	if (settings.dry_run) {
+		settings_print(&settings, stdout);
+		return APP_EXIT_OK;
+	}
+	take_eal_args(&args);
+	eal.worker_count = settings.nb_cores;
+	for (uint32_t i = 0; i < settings.port_count; i++)
+		eal.devices[i] = settings.ports[i].device;
+	catch_signals();
+	code = app_eal_start(&eal);
+	if (code != APP_EXIT_OK)
+		return code;
+	engine.lcore_count = settings.nb_cores;
+	engine.max_qps = settings.limit_qps;
+	engine.max_mrs = settings.limit_mrs;
+	traffic.settings = &settings;
+	traffic.worker_count = settings.nb_cores;
+	if (uroce_engine_create(&engine, &traffic.engine) != 0)
+		return app_complain(APP_EXIT_INTERNAL, "the engine could not be created: no memory");
+	code = run_ports();
+	uroce_engine_destroy(traffic.engine);
+	app_eal_stop();
+	return code;
+}

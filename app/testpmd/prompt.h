@@ -1,0 +1,17 @@
+/* prompt.h - the commands of uroce-testpmd, on rte_cmdline */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef APP_TESTPMD_PROMPT_H
+#define APP_TESTPMD_PROMPT_H
+
+#include "testpmd/traffic.h"
+
+/* Runs the commands of a file. 0; or -1 after a complaint: it cannot be read. */
+int prompt_run_file(struct traffic *traffic, const char *path);
+
+/* Reads commands from the terminal until quit, end of input or a signal. */
+void prompt_interact(struct traffic *traffic);
+
+/* "quit" was among the commands. */
+bool prompt_quit_wanted(void);
+
+#endif

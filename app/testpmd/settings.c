@@ -1,0 +1,370 @@
+/* settings.c - one row a setting: its option, its place in the file, its range */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <getopt.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rte_cfgfile.h>
+
+#include "testpmd/settings.h"
+
+enum kind { NUMBER, FLAG, TEXT, IDLE };
+enum origin { FROM_DEFAULT, FROM_FILE, FROM_LINE };
+
+static const char *const origin_names[] = { "default", "file", "command line" };
+static const char *const idle_names[] = { "poll", "yield", "sleep" };
+
+const char *const settings_op_names[SETTINGS_OPS] = {
+	[UROCE_WR_SEND] = "send",
+	[UROCE_WR_SEND_WITH_IMM] = "send_imm",
+	[UROCE_WR_RDMA_WRITE] = "write",
+	[UROCE_WR_RDMA_WRITE_WITH_IMM] = "write_imm",
+	[UROCE_WR_RDMA_READ] = "read",
+	[UROCE_WR_ATOMIC_CMP_AND_SWP] = "cswap",
+	[UROCE_WR_ATOMIC_FETCH_AND_ADD] = "fadd",
+};
+
+struct row {
+	const char *option;   /* "--size" without the dashes */
+	int letter;           /* short option, or a number of its own */
+	const char *section, *key; /* in the file; NULL: not there */
+	enum kind kind;
+	uint64_t low, high;
+	size_t offset;
+	const char *help;
+};
+
+#define AT(member) offsetof(struct settings, member)
+
+static const struct row rows[] = {
+	{ "interactive", 'i', NULL, NULL, FLAG, 0, 1, AT(interactive), "a prompt; \"help\" there lists its commands" },
+	{ "auto-start", 'a', NULL, NULL, FLAG, 0, 1, AT(auto_start), "start the traffic at once, with -i too" },
+	{ "cmdline-file", 256, NULL, NULL, TEXT, 0, 0, AT(cmdline_file), "commands to run first" },
+	{ "config", 257, NULL, NULL, TEXT, 0, 0, AT(config), "INI file: [port.N], [lcores], [limits], [traffic], [eal]" },
+	{ "stats-period", 258, "traffic", "stats-period", NUMBER, 0, 86400, AT(stats_period), "seconds between statistics" },
+	{ "nb-cores", 259, "lcores", "count", NUMBER, 1, 16, AT(nb_cores), "lcores that turn" },
+	{ "idle", 260, "lcores", "idle", IDLE, 0, 0, AT(idle), "what an idle lcore does: poll, yield, sleep" },
+	{ "mix", 261, "traffic", "mix", TEXT, 0, 0, AT(mix), "operations and weights: write:50,read:30,send:20" },
+	{ "size", 's', "traffic", "size", NUMBER, 1, 1 << 20, AT(size), "bytes a message; atomics always 8" },
+	{ "qps", 'q', "traffic", "qps", NUMBER, 1, 1024, AT(qps), "queue pairs" },
+	{ "tx-depth", 't', "traffic", "depth", NUMBER, 1, 4096, AT(depth), "requests outstanding a queue pair" },
+	{ "mtu", 'm', "traffic", "mtu", NUMBER, 256, 4096, AT(mtu), "path MTU: 256, 512, 1024, 2048, 4096" },
+	{ "peer", 262, "traffic", "peer", TEXT, 0, 0, AT(peer), "HOST where a target listens: send it the traffic" },
+	{ "target", 263, "traffic", "target", FLAG, 0, 1, AT(target), "serve the traffic of a peer" },
+	{ "tcp-port", 'p', "traffic", "tcp-port", NUMBER, 1, 65535, AT(tcp_port), "where a target listens" },
+	{ "limit-qps", 264, "limits", "qps", NUMBER, 1, 1 << 20, AT(limit_qps), "queue pairs that may exist" },
+	{ "limit-mrs", 265, "limits", "mrs", NUMBER, 1, 1 << 20, AT(limit_mrs), "memory regions that may exist" },
+	{ "eal-args", 266, "eal", "args", TEXT, 0, 0, AT(eal_args), "EAL options, when none stand before \"--\"" },
+	{ "dry-run", 267, NULL, NULL, FLAG, 0, 1, AT(dry_run), "print the plan and end" },
+};
+
+#define ROWS (sizeof(rows) / sizeof(rows[0]))
+#define LETTER_DEVICE 300
+#define LETTER_IP 301
+
+static enum origin origins[ROWS];
+
+static int refuse(const char *where, const char *name, const char *value, const char *wanted)
+{
+	return app_complain(APP_EXIT_USAGE, "%s%s \"%s\": must be %s", where, name, value, wanted);
+}
+
+/* 0, or the exit code after a complaint. where: "--" or "FILE: [section] ". */
+static int set_value(struct settings *settings, const struct row *row, const char *text, const char *where)
+{
+	void *place = (char *)settings + row->offset;
+	char range[64], *end;
+	unsigned long long number;
+
+	switch (row->kind) {
+	case TEXT:
+		if (strlen(text) >= SETTINGS_TEXT_BYTES)
+			return refuse(where, row->option, text, "shorter than 256 characters");
+		strcpy(place, text);
+		return 0;
+	case IDLE:
+		for (uint32_t i = 0; i < 3; i++) {
+			if (strcmp(text, idle_names[i]) == 0) {
+				*(uint32_t *)place = i;
+				return 0;
+			}
+		}
+		return refuse(where, row->option, text, "poll, yield or sleep");
+	case FLAG:
+	case NUMBER:
+		errno = 0;
+		number = strtoull(text, &end, 0);
+		snprintf(range, sizeof(range), "a number from %lu to %lu", row->low, row->high);
+		if (errno || end == text || *end || text[0] == '-' || number < row->low || number > row->high)
+			return refuse(where, row->option, text, range);
+		*(uint32_t *)place = (uint32_t)number;
+		return 0;
+	}
+	return APP_EXIT_INTERNAL;
+}
+
+static int add_address(struct settings_port *port, const char *text, const char *where)
+{
+	struct uroce_addr addr;
+	unsigned prefix;
+
+	if (uroce_addr_parse(text, &addr, &prefix) != 0 || strlen(text) >= sizeof(port->addresses[0]))
+		return refuse(where, "ip", text, "an address such as 10.0.0.1/24 or fe80::1/64");
+	if (port->address_count == UROCE_ADDRS_MAX)
+		return app_complain(APP_EXIT_USAGE, "%sip %s: a port has at most %d addresses", where, text, UROCE_ADDRS_MAX);
+	strcpy(port->addresses[port->address_count++], text);
+	return 0;
+}
+
+/* ---- the file ---- */
+
+static int read_port_entry(struct settings_port *port, const struct rte_cfgfile_entry *entry, const char *where)
+{
+	static const struct row mtu_row = { .option = "mtu", .kind = NUMBER, .low = 256, .high = 4096,
+					    .offset = AT(mtu) };
+	struct settings scratch;
+	int error;
+
+	if (strcmp(entry->name, "ip") == 0)
+		return add_address(port, entry->value, where);
+	if (strcmp(entry->name, "device") == 0) {
+		snprintf(port->device, sizeof(port->device), "%s", entry->value);
+		return 0;
+	}
+	if (strcmp(entry->name, "mtu") != 0)
+		return app_complain(APP_EXIT_USAGE, "%s%s: no such key; device, ip and mtu are", where, entry->name);
+	error = set_value(&scratch, &mtu_row, entry->value, where);
+	if (error == 0)
+		port->mtu = scratch.mtu;
+	return error;
+}
+
+static int read_entry(struct settings *settings, const char *section, const struct rte_cfgfile_entry *entry,
+		      const char *where)
+{
+	for (size_t i = 0; i < ROWS; i++) {
+		if (rows[i].section == NULL || strcmp(rows[i].section, section) || strcmp(rows[i].key, entry->name))
+			continue;
+		if (origins[i] == FROM_LINE)
+			return 0; /* the command line wins */
+		origins[i] = FROM_FILE;
+		return set_value(settings, &rows[i], entry->value, where);
+	}
+	return app_complain(APP_EXIT_USAGE, "%s%s: no such key", where, entry->name);
+}
+
+static int read_section(struct settings *settings, struct rte_cfgfile *file, const char *section, bool ports_wanted)
+{
+	struct rte_cfgfile_entry entries[32];
+	int count = rte_cfgfile_section_entries(file, section, entries, 32);
+	char where[SETTINGS_TEXT_BYTES + 80];
+	unsigned number = 0;
+	bool is_port = sscanf(section, "port.%u", &number) == 1;
+	int error = 0;
+
+	snprintf(where, sizeof(where), "%s: [%s] ", settings->config, section);
+	if (is_port && number >= SETTINGS_PORTS)
+		return app_complain(APP_EXIT_USAGE, "%sports are port.0 and port.1", where);
+	for (int i = 0; i < count && error == 0; i++) {
+		if (!is_port)
+			error = read_entry(settings, section, &entries[i], where);
+		else if (ports_wanted)
+			error = read_port_entry(&settings->ports[number], &entries[i], where);
+	}
+	if (is_port && ports_wanted && number + 1 > settings->port_count)
+		settings->port_count = number + 1;
+	return error;
+}
+
+static int read_file(struct settings *settings)
+{
+	char names[16][CFG_NAME_LEN];
+	char *sections[16];
+	struct rte_cfgfile *file;
+	bool ports_wanted = settings->port_count == 0; /* else the command line has named them */
+	int count, error = 0;
+
+	if (access(settings->config, R_OK) != 0)
+		return app_complain(APP_EXIT_ENVIRONMENT, "--config %s: %s", settings->config, strerror(errno));
+	file = rte_cfgfile_load(settings->config, 0);
+	if (file == NULL)
+		return app_complain(APP_EXIT_USAGE, "--config %s: not an INI file: [section], then key=value lines",
+				    settings->config);
+	for (int i = 0; i < 16; i++)
+		sections[i] = names[i];
+	count = rte_cfgfile_sections(file, sections, 16);
+	for (int i = 0; i < count && error == 0; i++)
+		error = read_section(settings, file, sections[i], ports_wanted);
+	rte_cfgfile_close(file);
+	return error;
+}
+
+/* ---- what fits together ---- */
+
+static int read_mix(struct settings *settings)
+{
+	char copy[SETTINGS_TEXT_BYTES], *rest = copy, *part;
+	uint64_t sum = 0;
+
+	strcpy(copy, settings->mix);
+	memset(settings->weights, 0, sizeof(settings->weights));
+	while ((part = strsep(&rest, ",")) != NULL) {
+		char name[32];
+		unsigned weight = 1;
+		uint32_t op = 0;
+
+		if (sscanf(part, "%31[a-z_]:%u", name, &weight) < 1)
+			name[0] = '\0';
+		while (op < SETTINGS_OPS && strcmp(settings_op_names[op], name) != 0)
+			op++;
+		if (op == SETTINGS_OPS || weight > 1000000)
+			return refuse("--", "mix", part,
+				      "NAME:WEIGHT of send, send_imm, write, write_imm, read, fadd, cswap");
+		settings->weights[op] += weight;
+		sum += weight;
+	}
+	return sum ? 0 : refuse("--", "mix", settings->mix, "something with a weight above 0");
+}
+
+static int check_together(const struct settings *settings)
+{
+	if (settings->mtu & (settings->mtu - 1))
+		return app_complain(APP_EXIT_USAGE, "--mtu %u: must be 256, 512, 1024, 2048 or 4096", settings->mtu);
+	if (settings->target && settings->peer[0])
+		return app_complain(APP_EXIT_USAGE, "--target and --peer: one process is one of them");
+	if ((settings->target || settings->peer[0]) && settings->port_count != 1)
+		return app_complain(APP_EXIT_USAGE, "--%s needs one port: --device DEV --ip ADDR/LEN",
+				    settings->target ? "target" : "peer");
+	for (uint32_t i = 0; i < settings->port_count; i++) {
+		if (settings->ports[i].device[0] == '\0' || settings->ports[i].address_count == 0)
+			return app_complain(APP_EXIT_USAGE, "port %u needs a device and an address", i);
+	}
+	if (settings->port_count == 1 && !settings->target && !settings->peer[0])
+		return app_complain(APP_EXIT_USAGE, "one port needs --peer HOST or --target; or name a second one");
+	if (settings->limit_qps < 2 * settings->qps)
+		return app_complain(APP_EXIT_USAGE, "--qps %u: at most half of --limit-qps %u", settings->qps,
+				    settings->limit_qps);
+	return 0;
+}
+
+/* ---- the command line ---- */
+
+static void print_help(void)
+{
+	printf("uroce-testpmd [EAL options] -- [options]\n"
+	       "RoCEv2 traffic between two ports, towards a peer, or for one; long-running. Without ports: two looped ones.\n\n"
+	       "      --device DEV       a port: net_af_packet0,iface=eth0, a PCI address, or one given to EAL; twice for two\n"
+	       "      --ip ADDR/LEN      an address of the last --device\n");
+	for (size_t i = 0; i < ROWS; i++) {
+		char letter[8] = "    ";
+
+		if (rows[i].letter < 256)
+			snprintf(letter, sizeof(letter), "-%c, ", rows[i].letter);
+		printf("  %s--%-16s %s\n", letter, rows[i].option, rows[i].help);
+	}
+	printf("  -h, --help             this text\n  -V, --version\n\n"
+	       "Exit: 0 ok, 1 traffic failed, 2 usage, 3 environment, 4 internal.\n");
+}
+
+static int take_letter(struct settings *settings, int letter, const char *text)
+{
+	if (letter == LETTER_DEVICE) {
+		if (settings->port_count == SETTINGS_PORTS)
+			return app_complain(APP_EXIT_USAGE, "--device %s: two ports at most", text);
+		snprintf(settings->ports[settings->port_count++].device, SETTINGS_TEXT_BYTES, "%s", text);
+		return 0;
+	}
+	if (letter == LETTER_IP) {
+		if (settings->port_count == 0)
+			return app_complain(APP_EXIT_USAGE, "--ip %s: comes after the --device that it belongs to", text);
+		return add_address(&settings->ports[settings->port_count - 1], text, "--");
+	}
+	for (size_t i = 0; i < ROWS; i++) {
+		if (rows[i].letter == letter) {
+			origins[i] = FROM_LINE;
+			return set_value(settings, &rows[i], rows[i].kind == FLAG ? "1" : text, "--");
+		}
+	}
+	return APP_EXIT_USAGE; /* getopt has complained */
+}
+
+/* The rows as getopt_long wants them; short holds the letters. */
+static void make_options(struct option *options, char *letters)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < ROWS; i++) {
+		bool argument = rows[i].kind != FLAG;
+
+		options[n++] = (struct option){ rows[i].option, argument ? required_argument : no_argument, NULL,
+						rows[i].letter };
+		if (rows[i].letter < 256) {
+			*letters++ = (char)rows[i].letter;
+			if (argument)
+				*letters++ = ':';
+		}
+	}
+	strcpy(letters, "hV");
+	options[n++] = (struct option){ "device", required_argument, NULL, LETTER_DEVICE };
+	options[n++] = (struct option){ "ip", required_argument, NULL, LETTER_IP };
+	options[n++] = (struct option){ "help", no_argument, NULL, 'h' };
+	options[n++] = (struct option){ "version", no_argument, NULL, 'V' };
+	options[n] = (struct option){ NULL, 0, NULL, 0 };
+}
+
+int settings_read(struct settings *settings, int argc, char **argv)
+{
+	struct option options[ROWS + 5];
+	char letters[3 * ROWS];
+	int letter, error = 0;
+
+	*settings = (struct settings){
+		.nb_cores = 1, .idle = UROCE_IDLE_YIELD, .limit_qps = 4096, .limit_mrs = 4096, .size = 4096, .qps = 4,
+		.depth = 32, .mtu = 1024, .tcp_port = 18516, .mix = "write:1,read:1,send:1,fadd:1",
+	};
+	make_options(options, letters);
+	while (error == 0 && (letter = getopt_long(argc, argv, letters, options, NULL)) != -1) {
+		if (letter == 'h' || letter == 'V') {
+			if (letter == 'h')
+				print_help();
+			else
+				printf("uroce-testpmd %s\n", uroce_version());
+			return 1 + APP_EXIT_OK;
+		}
+		error = take_letter(settings, letter, optarg);
+	}
+	if (error == 0 && optind < argc)
+		error = app_complain(APP_EXIT_USAGE, "\"%s\": not an option; --help lists them", argv[optind]);
+	if (error == 0 && settings->config[0])
+		error = read_file(settings);
+	if (error == 0)
+		error = read_mix(settings);
+	if (error == 0)
+		error = check_together(settings);
+	return error ? 1 + error : 0;
+}
+
+void settings_print(const struct settings *settings, FILE *out)
+{
+	for (uint32_t i = 0; i < settings->port_count; i++) {
+		fprintf(out, "  port %u           %s", i, settings->ports[i].device);
+		for (uint32_t a = 0; a < settings->ports[i].address_count; a++)
+			fprintf(out, " %s", settings->ports[i].addresses[a]);
+		fprintf(out, "\n");
+	}
+	if (settings->port_count == 0)
+		fprintf(out, "  ports            two, looped in this process\n");
+	for (size_t i = 0; i < ROWS; i++) {
+		const void *place = (const char *)settings + rows[i].offset;
+		char number[24];
+		const char *value = rows[i].kind == TEXT ? place : number;
+
+		snprintf(number, sizeof(number), "%u", rows[i].kind == TEXT ? 0 : *(const uint32_t *)place);
+		if (rows[i].kind == IDLE)
+			value = idle_names[*(const uint32_t *)place];
+		fprintf(out, "  %-16s %-28s (%s)\n", rows[i].option, value, origin_names[origins[i]]);
+	}
+}

@@ -1,0 +1,49 @@
+/* settings.h - what uroce-testpmd is told: command line over file over default, each with where it came from */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef APP_TESTPMD_SETTINGS_H
+#define APP_TESTPMD_SETTINGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <uroce/uroce.h>
+
+#include "common/eal.h"
+
+#define SETTINGS_PORTS 2
+#define SETTINGS_TEXT_BYTES 256
+#define SETTINGS_OPS UROCE_WR_OPCODES
+
+struct settings_port {
+	char device[SETTINGS_TEXT_BYTES]; /* empty: not given */
+	char addresses[UROCE_ADDRS_MAX][64];
+	uint32_t address_count;
+	uint32_t mtu;                     /* 0: as the device likes */
+};
+
+struct settings {
+	struct settings_port ports[SETTINGS_PORTS];
+	uint32_t port_count;              /* 0: two loop ports */
+	uint32_t nb_cores, idle, limit_qps, limit_mrs;
+	uint32_t size, qps, depth, mtu, tcp_port;
+	uint32_t stats_period;
+	uint32_t interactive, auto_start, target, dry_run; /* 0 or 1 */
+	char mix[SETTINGS_TEXT_BYTES];
+	char peer[SETTINGS_TEXT_BYTES];
+	char cmdline_file[SETTINGS_TEXT_BYTES];
+	char config[SETTINGS_TEXT_BYTES];
+	char eal_args[SETTINGS_TEXT_BYTES];
+	uint32_t weights[SETTINGS_OPS];   /* from mix */
+};
+
+/* Names of the operations as in --mix: "send", "send_imm", "write", ... */
+extern const char *const settings_op_names[SETTINGS_OPS];
+
+/* Reads argv and the file that --config names. 0 to go on, or 1 + what to exit with (said already). */
+int settings_read(struct settings *settings, int argc, char **argv);
+
+/* A line a setting: name, value, where it came from. */
+void settings_print(const struct settings *settings, FILE *out);
+
+#endif

@@ -1,0 +1,98 @@
+/* show.c - tables for people */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <string.h>
+#include <time.h>
+
+#include "testpmd/show.h"
+
+static struct uroce_stats cleared[SETTINGS_PORTS]; /* what the last clear saw */
+static uint64_t last_messages, last_bytes;
+static double last_seconds;
+
+static double seconds_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+void show_port_info(const struct traffic *traffic, FILE *out)
+{
+	for (unsigned i = 0; i < traffic->port_count; i++) {
+		const struct app_port *port = traffic->ports[i].port;
+		struct uroce_device_info info;
+		char text[64];
+
+		uroce_device_query(port->device, &info);
+		fprintf(out, "port %u: %s (driver %s), MAC %02x:%02x:%02x:%02x:%02x:%02x, %u queues, path MTU up to %u\n", i,
+			port->ethdev.name, port->ethdev.driver, info.mac.bytes[0], info.mac.bytes[1], info.mac.bytes[2],
+			info.mac.bytes[3], info.mac.bytes[4], info.mac.bytes[5], port->ethdev.queue_count, info.mtu_bytes);
+		for (uint32_t a = 0; a < info.addr_count; a++)
+			fprintf(out, "  %s\n", uroce_addr_format(&info.addrs[a], text, sizeof(text)));
+	}
+}
+
+void show_port_stats(const struct traffic *traffic, FILE *out)
+{
+	for (unsigned i = 0; i < traffic->port_count; i++) {
+		const struct uroce_stats *base = &cleared[i];
+		struct uroce_stats now;
+
+		uroce_device_stats(traffic->ports[i].port->device, &now);
+		fprintf(out, "port %u: received %lu frames %lu bytes, sent %lu frames %lu bytes\n", i,
+			now.rx_frames - base->rx_frames, now.rx_bytes - base->rx_bytes, now.tx_frames - base->tx_frames,
+			now.tx_bytes - base->tx_bytes);
+		for (uint32_t c = 0; c < now.count; c++) {
+			if (now.values[c] != base->values[c])
+				fprintf(out, "  %-32s %12lu  %s\n", uroce_counter_name(c), now.values[c] - base->values[c],
+					uroce_counter_text(c));
+		}
+	}
+}
+
+void show_clear(const struct traffic *traffic)
+{
+	for (unsigned i = 0; i < traffic->port_count; i++)
+		uroce_device_stats(traffic->ports[i].port->device, &cleared[i]);
+}
+
+void show_qps(struct traffic *traffic, FILE *out)
+{
+	uint32_t count = atomic_load(&traffic->flow_count);
+
+	fprintf(out, "%-10s %-5s %-6s %-6s %-10s %14s %16s\n", "QPN", "port", "role", "state", "peer", "messages", "bytes");
+	for (uint32_t i = 0; i < count; i++) {
+		struct flow *flow = &traffic->flows[i];
+		struct uroce_qp_attr attr;
+
+		if (uroce_qp_query(flow->qp, &attr) != 0)
+			continue;
+		fprintf(out, "0x%06x   %-5u %-6s %-6s 0x%06x   %14lu %16lu\n", uroce_qp_num(flow->qp), flow->port,
+			flow->asks ? "asks" : "serves", uroce_qp_state_name(attr.qp_state), attr.dest_qp_num,
+			atomic_load(&flow->messages), atomic_load(&flow->bytes));
+	}
+	if (count == 0)
+		fprintf(out, "none\n");
+}
+
+void show_rate(const struct traffic *traffic, FILE *out)
+{
+	uint64_t messages = 0, bytes = 0;
+	double now = seconds_now(), seconds = now - last_seconds;
+
+	for (uint32_t i = 0; i < atomic_load(&traffic->flow_count); i++) {
+		const struct flow *flow = &traffic->flows[i];
+
+		messages += atomic_load(&flow->messages);
+		bytes += atomic_load(&flow->bytes);
+	}
+	if (last_seconds > 0 && messages >= last_messages)
+		fprintf(out, "%12.0f messages/s %9.3f Gbit/s %14lu messages in all\n",
+			(double)(messages - last_messages) / seconds, (double)(bytes - last_bytes) * 8 / seconds / 1e9,
+			messages);
+	fflush(out);
+	last_messages = messages;
+	last_bytes = bytes;
+	last_seconds = now;
+}

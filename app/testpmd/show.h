@@ -1,0 +1,18 @@
+/* show.h - what uroce-testpmd prints: ports, queue pairs, statistics */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef APP_TESTPMD_SHOW_H
+#define APP_TESTPMD_SHOW_H
+
+#include <stdio.h>
+
+#include "testpmd/traffic.h"
+
+void show_port_info(const struct traffic *traffic, FILE *out);
+/* Counters since the last clear; only those that are not 0, each with its sentence. */
+void show_port_stats(const struct traffic *traffic, FILE *out);
+void show_clear(const struct traffic *traffic);
+void show_qps(struct traffic *traffic, FILE *out);
+/* One line: rate since the last call. */
+void show_rate(const struct traffic *traffic, FILE *out);
+
+#endif

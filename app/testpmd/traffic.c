@@ -1,0 +1,447 @@
+/* traffic.c - the worker loop and the queue pairs of uroce-testpmd */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rte_launch.h>
+
+#include "testpmd/traffic.h"
+
+#define POLL_BATCH 32
+#define AREA_ALIGN 64u
+#define STOP_PATIENCE_MS 2000
+
+/* Each queue pair has its own piece of memory on both sides: the message, then a counter for atomics. */
+static uint64_t area_bytes(uint32_t message_bytes)
+{
+	return ((uint64_t)message_bytes + AREA_ALIGN - 1) / AREA_ALIGN * AREA_ALIGN + AREA_ALIGN;
+}
+
+static uint64_t memory_bytes(const struct traffic *traffic)
+{
+	return area_bytes(1u << 20) * 64 > area_bytes(traffic->settings->size) * traffic->settings->qps ?
+		       area_bytes(1u << 20) * 64 :
+		       area_bytes(traffic->settings->size) * traffic->settings->qps;
+}
+
+/* ---- the worker ---- */
+
+static uint64_t next_random(struct flow *flow)
+{
+	uint64_t x = flow->random;
+
+	x ^= x << 13;
+	x ^= x >> 7;
+	x ^= x << 17;
+	return flow->random = x;
+}
+
+static enum uroce_wr_opcode pick_operation(const struct settings *settings, struct flow *flow)
+{
+	uint64_t sum = 0, ticket;
+	uint32_t op = 0;
+
+	for (uint32_t i = 0; i < SETTINGS_OPS; i++)
+		sum += settings->weights[i];
+	ticket = (next_random(flow) >> 11) % sum;
+	while (ticket >= settings->weights[op])
+		ticket -= settings->weights[op++];
+	return (enum uroce_wr_opcode)op;
+}
+
+/* Which piece of memory a flow has: flows of a port are numbered in their own order. */
+static uint64_t area_of(const struct traffic *traffic, const struct flow *flow)
+{
+	uint64_t number = (uint64_t)(flow - traffic->flows) / (traffic->port_count == 2 ? 2 : 1);
+
+	return number * area_bytes(traffic->message_bytes);
+}
+
+static bool post_request(struct traffic *traffic, struct flow *flow)
+{
+	const struct traffic_port *port = &traffic->ports[flow->port];
+	enum uroce_wr_opcode op = pick_operation(traffic->settings, flow);
+	bool atomic = op == UROCE_WR_ATOMIC_CMP_AND_SWP || op == UROCE_WR_ATOMIC_FETCH_AND_ADD;
+	uint64_t counter = area_bytes(traffic->message_bytes) - AREA_ALIGN;
+	uint64_t area = area_of(traffic, flow);
+	struct uroce_sge sge = {
+		.addr = (uintptr_t)port->memory + area + (atomic ? counter : 0),
+		.length = atomic ? 8 : traffic->message_bytes,
+		.lkey = uroce_mr_lkey(port->mr),
+	};
+	struct uroce_send_wr wr = {
+		.wr_id = (uint64_t)(flow - traffic->flows),
+		.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = op,
+		.send_flags = UROCE_SEND_SIGNALED,
+		.remote_addr = flow->remote_va + area + (atomic ? counter : 0),
+		.rkey = flow->remote_rkey,
+		.compare_add = 1,
+		.swap = 2,
+	};
+
+	return uroce_qp_post_send(flow->qp, &wr, NULL) == 0;
+}
+
+static bool post_receive(struct traffic *traffic, struct flow *flow)
+{
+	const struct traffic_port *port = &traffic->ports[flow->port];
+	struct uroce_sge sge = {
+		.addr = (uintptr_t)port->memory + area_of(traffic, flow),
+		.length = traffic->message_bytes,
+		.lkey = uroce_mr_lkey(port->mr),
+	};
+	struct uroce_recv_wr wr = { .wr_id = (uint64_t)(flow - traffic->flows), .sg_list = &sge, .num_sge = 1 };
+
+	return uroce_qp_post_recv(flow->qp, &wr, NULL) == 0;
+}
+
+static void feed(struct traffic *traffic, struct flow *flow)
+{
+	uint32_t depth = traffic->settings->depth;
+
+	if (atomic_load_explicit(&flow->dead, memory_order_relaxed))
+		return;
+	if (!flow->asks) {
+		while (flow->outstanding < 2 * depth && post_receive(traffic, flow))
+			flow->outstanding++;
+		return;
+	}
+	if (!atomic_load_explicit(&traffic->running, memory_order_relaxed))
+		return;
+	while (flow->outstanding < depth && post_request(traffic, flow))
+		flow->outstanding++;
+}
+
+static void take_completion(struct traffic *traffic, const struct uroce_wc *wc)
+{
+	struct flow *flow = &traffic->flows[wc->wr_id];
+
+	flow->outstanding--;
+	if (wc->status == UROCE_WC_SUCCESS) {
+		atomic_fetch_add_explicit(&flow->messages, 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(&flow->bytes, wc->byte_len, memory_order_relaxed);
+	} else if (!atomic_load_explicit(&flow->dead, memory_order_relaxed)) {
+		flow->error = *wc;
+		/* pairs with the acquire in traffic_tell_deaths: error is complete */
+		atomic_store_explicit(&flow->dead, true, memory_order_release);
+	}
+}
+
+static int run_worker(void *argument)
+{
+	struct worker *worker = argument;
+	struct traffic *traffic = worker->traffic;
+
+	while (!atomic_load_explicit(&traffic->quit, memory_order_relaxed)) {
+		unsigned work = uroce_lcore_poll(worker->lcore);
+
+		bool pause = atomic_load_explicit(&traffic->pause, memory_order_acquire);
+
+		atomic_store_explicit(&worker->paused, pause, memory_order_release);
+		if (pause)
+			continue;
+		for (unsigned p = 0; p < SETTINGS_PORTS; p++) {
+			struct uroce_wc wc[POLL_BATCH];
+			int count = worker->cqs[p] ? uroce_cq_poll(worker->cqs[p], POLL_BATCH, wc) : 0;
+
+			for (int i = 0; i < count; i++)
+				take_completion(traffic, &wc[i]);
+		}
+		for (uint32_t i = 0; i < atomic_load_explicit(&traffic->flow_count, memory_order_relaxed); i++) {
+			if (traffic->flows[i].worker == worker->index)
+				feed(traffic, &traffic->flows[i]);
+		}
+		if (work == 0 && traffic->settings->idle == UROCE_IDLE_YIELD)
+			sched_yield();
+		else if (work == 0 && traffic->settings->idle == UROCE_IDLE_SLEEP)
+			usleep(50);
+	}
+	return 0;
+}
+
+/* Tells the workers to leave the queue pairs alone, or that they may go on, and waits until all know. */
+static void set_pause(struct traffic *traffic, bool pause)
+{
+	atomic_store_explicit(&traffic->pause, pause, memory_order_release);
+	for (unsigned i = 0; i < traffic->worker_count; i++) {
+		while (atomic_load_explicit(&traffic->workers[i].paused, memory_order_acquire) != pause)
+			usleep(100);
+	}
+}
+
+/* ---- opening and closing ---- */
+
+static int complain(const char *what, int error)
+{
+	if (error)
+		app_complain(APP_EXIT_INTERNAL, "%s: %s", what, strerror(-error));
+	return error ? -1 : 0;
+}
+
+static int open_port(struct traffic *traffic, unsigned index)
+{
+	struct traffic_port *port = &traffic->ports[index];
+	uint32_t access = UROCE_ACCESS_LOCAL_WRITE | UROCE_ACCESS_REMOTE_READ | UROCE_ACCESS_REMOTE_WRITE |
+			  UROCE_ACCESS_REMOTE_ATOMIC;
+	uint32_t cq_depth = traffic->settings->qps * 4 * traffic->settings->depth + 64;
+
+	port->memory = calloc(1, memory_bytes(traffic));
+	if (port->memory == NULL)
+		return complain("memory for messages", -ENOMEM);
+	if (complain("protection domain", uroce_pd_alloc(port->port->device, &port->pd)) ||
+	    complain("memory region",
+		     uroce_mr_reg(port->pd, port->memory, memory_bytes(traffic), access, &port->mr)))
+		return -1;
+	for (unsigned i = 0; i < port->worker_count; i++) {
+		struct worker *worker = &traffic->workers[port->first_worker + i];
+
+		if (complain("completion queue", uroce_cq_create(port->port->device, cq_depth, &worker->cqs[index])))
+			return -1;
+	}
+	return 0;
+}
+
+int traffic_open(struct traffic *traffic)
+{
+	traffic->message_bytes = traffic->settings->size;
+	for (unsigned i = 0; i < traffic->worker_count; i++) {
+		traffic->workers[i].traffic = traffic;
+		traffic->workers[i].index = i;
+		traffic->workers[i].lcore = uroce_engine_lcore(traffic->engine, i);
+	}
+	for (unsigned i = 0; i < traffic->port_count; i++) {
+		if (open_port(traffic, i) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+int traffic_launch(struct traffic *traffic)
+{
+	for (unsigned i = 0; i < traffic->worker_count; i++) {
+		if (complain("launching a worker", rte_eal_remote_launch(run_worker, &traffic->workers[i], i + 1)))
+			return -1;
+	}
+	return 0;
+}
+
+void traffic_close(struct traffic *traffic)
+{
+	atomic_store(&traffic->quit, true);
+	rte_eal_mp_wait_lcore();
+	for (uint32_t i = 0; i < atomic_load(&traffic->flow_count); i++) {
+		/* Nobody turns the lcores now: the main thread does. */
+		struct flow *flow = &traffic->flows[i];
+
+		uroce_lcore_poll(traffic->workers[flow->worker].lcore);
+		uroce_qp_destroy(flow->qp);
+	}
+	atomic_store(&traffic->flow_count, 0);
+	for (unsigned w = 0; w < traffic->worker_count; w++) {
+		uroce_lcore_poll(traffic->workers[w].lcore);
+		for (unsigned p = 0; p < SETTINGS_PORTS; p++) {
+			if (traffic->workers[w].cqs[p])
+				uroce_cq_destroy(traffic->workers[w].cqs[p]);
+		}
+	}
+	for (unsigned i = 0; i < traffic->port_count; i++) {
+		if (traffic->ports[i].mr)
+			uroce_mr_dereg(traffic->ports[i].mr);
+		if (traffic->ports[i].pd)
+			uroce_pd_dealloc(traffic->ports[i].pd);
+		free(traffic->ports[i].memory);
+	}
+}
+
+/* ---- queue pairs ---- */
+
+static int create_flow(struct traffic *traffic, unsigned port_index, uint32_t number, bool asks)
+{
+	const struct traffic_port *port = &traffic->ports[port_index];
+	struct flow *flow = &traffic->flows[atomic_load(&traffic->flow_count)];
+	uint32_t depth = traffic->settings->depth;
+	struct uroce_qp_init_attr init = {
+		.max_send_wr = asks ? depth : 1,
+		.max_recv_wr = 2 * depth,
+		.max_send_sge = 1,
+		.max_recv_sge = 1,
+		.max_dest_rd_atomic = 16,
+	};
+
+	memset(flow, 0, sizeof(*flow));
+	flow->port = port_index;
+	flow->worker = port->first_worker + number % port->worker_count;
+	flow->asks = asks;
+	flow->random = 0x9E3779B97F4A7C15ull * (number + 1);
+	init.lcore = (int)flow->worker;
+	init.send_cq = init.recv_cq = traffic->workers[flow->worker].cqs[port_index];
+	if (complain("queue pair", uroce_qp_create(port->pd, &init, &flow->qp)))
+		return -1;
+	atomic_fetch_add(&traffic->flow_count, 1);
+	return 0;
+}
+
+static int connect_flow(struct traffic *traffic, struct flow *flow, const struct exchange *peer, uint32_t number)
+{
+	struct uroce_qp_attr ours, attr = {
+		.access_flags = UROCE_ACCESS_REMOTE_READ | UROCE_ACCESS_REMOTE_WRITE | UROCE_ACCESS_REMOTE_ATOMIC,
+		.path_mtu = peer->mtu,
+		.dest_qp_num = peer->qpn[number],
+		.rq_psn = peer->psn[number],
+		.max_rd_atomic = 16,
+		.max_dest_rd_atomic = 16,
+		.min_rnr_timer = 1,
+		.timeout = 14,
+		.retry_cnt = 7,
+		.rnr_retry = 7,
+		.path = { .source = traffic->ports[flow->port].port->addr, .dest = peer->addr },
+	};
+	uint32_t bad = 0;
+
+	if (complain("query", uroce_qp_query(flow->qp, &ours)))
+		return -1;
+	attr.sq_psn = ours.sq_psn;
+	flow->remote_va = peer->va;
+	flow->remote_rkey = peer->rkey;
+	if (uroce_qp_connect(flow->qp, &attr, &bad) != 0) {
+		app_complain(APP_EXIT_FAILURE, "queue pair 0x%06x: attribute %s refused", uroce_qp_num(flow->qp),
+			     uroce_qp_attr_name(bad));
+		return -1;
+	}
+	return 0;
+}
+
+/* The part of an exchange that tells of a port; its queue pairs come with describe_flow(). */
+static void describe_port(const struct traffic *traffic, unsigned port_index, struct exchange *out)
+{
+	const struct traffic_port *port = &traffic->ports[port_index];
+
+	out->addr = port->port->addr;
+	out->rkey = uroce_mr_rkey(port->mr);
+	out->va = (uintptr_t)port->memory;
+}
+
+static int describe_flow(const struct flow *flow, struct exchange *out, uint32_t number)
+{
+	struct uroce_qp_attr attr;
+
+	if (complain("query", uroce_qp_query(flow->qp, &attr)))
+		return -1;
+	out->qpn[number] = uroce_qp_num(flow->qp);
+	out->psn[number] = attr.sq_psn;
+	return 0;
+}
+
+int traffic_connect_ports(struct traffic *traffic)
+{
+	struct exchange *sides = calloc(2, sizeof(*sides));
+	uint32_t qps = traffic->settings->qps;
+	int error = sides == NULL;
+
+	for (unsigned p = 0; p < 2 && !error; p++) {
+		describe_port(traffic, p, &sides[p]);
+		sides[p].mtu = traffic->settings->mtu;
+	}
+	/* Flows alternate between the ports: 2n asks, 2n + 1 serves it. */
+	for (uint32_t i = 0; i < 2 * qps && !error; i++)
+		error = create_flow(traffic, i % 2, i / 2, i % 2 == 0) ||
+			describe_flow(&traffic->flows[i], &sides[i % 2], i / 2);
+	for (uint32_t i = 0; i < 2 * qps && !error; i++)
+		error = connect_flow(traffic, &traffic->flows[i], &sides[(i + 1) % 2], i / 2);
+	free(sides);
+	return error ? -1 : 0;
+}
+
+int traffic_offer(struct traffic *traffic, uint32_t qps, uint32_t size, uint32_t mtu, bool asks, struct exchange *ours)
+{
+	int error = 0;
+
+	if (area_bytes(size) * qps > memory_bytes(traffic)) {
+		app_complain(APP_EXIT_FAILURE, "%u queue pairs of %u bytes do not fit in %lu bytes of memory", qps, size,
+			     memory_bytes(traffic));
+		return -1;
+	}
+	set_pause(traffic, true);
+	traffic->message_bytes = size;
+	describe_port(traffic, 0, ours);
+	ours->qps = qps;
+	ours->size = size;
+	ours->mtu = mtu;
+	for (uint32_t i = 0; i < qps && !error; i++)
+		error = create_flow(traffic, 0, i, asks) || describe_flow(&traffic->flows[i], ours, i);
+	/* Not resumed: traffic_accept() or traffic_drop_flows() does. */
+	return error ? -1 : 0;
+}
+
+int traffic_accept(struct traffic *traffic, const struct exchange *theirs)
+{
+	int error = 0;
+
+	for (uint32_t i = 0; i < atomic_load(&traffic->flow_count) && !error; i++)
+		error = connect_flow(traffic, &traffic->flows[i], theirs, i);
+	set_pause(traffic, false);
+	return error;
+}
+
+void traffic_drop_flows(struct traffic *traffic)
+{
+	struct uroce_wc wc[POLL_BATCH];
+
+	set_pause(traffic, true);
+	for (uint32_t i = 0; i < atomic_load(&traffic->flow_count); i++)
+		uroce_qp_destroy(traffic->flows[i].qp);
+	atomic_store(&traffic->flow_count, 0);
+	/* What they still had in their CQs speaks of flows that are gone. */
+	for (unsigned w = 0; w < traffic->worker_count; w++) {
+		while (traffic->workers[w].cqs[0] && uroce_cq_poll(traffic->workers[w].cqs[0], POLL_BATCH, wc) > 0)
+			;
+	}
+	set_pause(traffic, false);
+}
+
+void traffic_start(struct traffic *traffic)
+{
+	atomic_store(&traffic->running, true);
+}
+
+void traffic_stop(struct traffic *traffic)
+{
+	atomic_store(&traffic->running, false);
+	for (int ms = 0; ms < STOP_PATIENCE_MS; ms++) {
+		uint32_t busy = 0;
+
+		for (uint32_t i = 0; i < atomic_load(&traffic->flow_count); i++) {
+			const volatile struct flow *flow = &traffic->flows[i];
+
+			busy += flow->asks && flow->outstanding > 0;
+		}
+		if (busy == 0)
+			return;
+		usleep(1000);
+	}
+}
+
+uint32_t traffic_tell_deaths(struct traffic *traffic)
+{
+	uint32_t dead = 0;
+
+	for (uint32_t i = 0; i < atomic_load(&traffic->flow_count); i++) {
+		struct flow *flow = &traffic->flows[i];
+
+		if (!atomic_load_explicit(&flow->dead, memory_order_acquire))
+			continue;
+		dead++;
+		if (flow->told)
+			continue;
+		flow->told = true;
+		fprintf(stderr, "queue pair 0x%06x failed: %s %s: %s (PSN 0x%06x, %u retries)\n", flow->error.qp_num,
+			uroce_wc_opcode_name(flow->error.opcode), uroce_wc_status_name(flow->error.status),
+			uroce_cause_text(flow->error.vendor_err), flow->error.psn, flow->error.retries);
+	}
+	return dead;
+}

@@ -1,0 +1,84 @@
+/* traffic.h - queue pairs that ask and queue pairs that serve, turned by EAL lcores */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Each worker lcore turns one lcore of the engine, posts and polls for the queue pairs that live there. The main thread
+ * only sets flags and reads counters; to create or destroy queue pairs it pauses the workers' posting.
+ */
+#ifndef APP_TESTPMD_TRAFFIC_H
+#define APP_TESTPMD_TRAFFIC_H
+
+#include <stdatomic.h>
+
+#include "common/ports.h"
+#include "testpmd/exchange.h"
+#include "testpmd/settings.h"
+
+#define TRAFFIC_WORKERS 16
+
+/* One queue pair. */
+struct flow {
+	struct uroce_qp *qp;
+	unsigned port, worker;
+	bool asks;               /* posts requests; otherwise it serves: receives only */
+	uint32_t outstanding;    /* requests or receives posted */
+	uint64_t random;
+	uint64_t remote_va;
+	uint32_t remote_rkey;
+	_Atomic bool dead;
+	bool told;               /* its death has been printed */
+	struct uroce_wc error;   /* why it died */
+	_Atomic uint64_t messages, bytes;
+};
+
+struct worker {
+	struct traffic *traffic;
+	unsigned index;
+	struct uroce_lcore *lcore;
+	struct uroce_cq *cqs[SETTINGS_PORTS];
+	_Atomic bool paused;
+};
+
+/* What a port has for its queue pairs. */
+struct traffic_port {
+	struct app_port *port;
+	struct uroce_pd *pd;
+	struct uroce_mr *mr;
+	uint8_t *memory;
+	unsigned first_worker, worker_count;
+};
+
+struct traffic {
+	const struct settings *settings;
+	struct uroce_engine *engine;
+	struct traffic_port ports[SETTINGS_PORTS];
+	unsigned port_count;
+	struct worker workers[TRAFFIC_WORKERS];
+	unsigned worker_count;
+	struct flow flows[2 * EXCHANGE_QPS_MAX];
+	_Atomic uint32_t flow_count;
+	uint32_t message_bytes;  /* the target takes the initiator's */
+	_Atomic bool running, pause, quit;
+};
+
+/* 0, or -1 after a complaint. Ports are open; the EAL lcores 1 ... worker_count are free. */
+int traffic_open(struct traffic *traffic);
+int traffic_launch(struct traffic *traffic);
+/* Stops the workers and gives everything back. */
+void traffic_close(struct traffic *traffic);
+
+/* Both ends here: queue pairs between the two ports. */
+int traffic_connect_ports(struct traffic *traffic);
+/* Queue pairs of port 0, to be connected: fills ours. asks: the initiator's. */
+int traffic_offer(struct traffic *traffic, uint32_t qps, uint32_t size, uint32_t mtu, bool asks, struct exchange *ours);
+int traffic_accept(struct traffic *traffic, const struct exchange *theirs);
+/* Destroys all queue pairs. */
+void traffic_drop_flows(struct traffic *traffic);
+
+void traffic_start(struct traffic *traffic);
+/* Posts no more and waits, at most 2 s, until what is outstanding has completed. */
+void traffic_stop(struct traffic *traffic);
+
+/* Prints the queue pairs that have died since the last call. Returns how many are dead in all. */
+uint32_t traffic_tell_deaths(struct traffic *traffic);
+
+#endif
