@@ -1,0 +1,170 @@
+/* case.c - the list of cases, and the layout of memory in one */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <string.h>
+
+#include "perf/case.h"
+
+#define CACHE_LINE 64u
+#define BW_BYTES 65536u
+#define LAT_BYTES 64u
+#define LAT_INLINE_BYTES 220u
+#define LAT_DEPTH 32u
+#define CQ_MOD 16u
+#define RX_DEPTH_MAX 512u
+#define HOT_BYTES 65536u           /* slots of small messages are cycled through within this */
+#define VERIFY_BYTES (64ull << 20) /* all slots of an area, when each message has its own */
+
+static uint32_t at_most(uint32_t value, uint32_t limit)
+{
+	return value < limit ? value : limit;
+}
+
+static uint32_t at_least(uint32_t value, uint32_t limit)
+{
+	return value > limit ? value : limit;
+}
+
+/* How many sizes a mode is measured with. */
+static uint32_t size_count(const struct perf_options *options, enum perf_op op)
+{
+	return perf_ops[op].atomic || options->size_count == 0 ? 1 : options->size_count;
+}
+
+static uint32_t size_at(const struct perf_options *options, enum perf_op op, enum perf_mode mode,
+			uint32_t index)
+{
+	if (perf_ops[op].atomic)
+		return PERF_ATOMIC_BYTES;
+	if (options->size_count)
+		return options->sizes[index];
+	return mode == PERF_BW ? BW_BYTES : LAT_BYTES;
+}
+
+static void fill_case(const struct perf_options *options, enum perf_op op, enum perf_mode mode,
+		      uint32_t size_index, struct perf_case *test)
+{
+	bool lat = mode == PERF_LAT;
+	uint32_t inline_bytes = lat ? LAT_INLINE_BYTES : 0;
+
+	if (options->inline_bytes != UINT32_MAX)
+		inline_bytes = options->inline_bytes;
+	*test = (struct perf_case){
+		.op = op,
+		.mode = mode,
+		.size_bytes = size_at(options, op, mode, size_index),
+		.mtu_bytes = options->mtu_bytes,
+		.qps = lat ? 1 : options->qps,
+		.depth = lat ? at_most(options->depth, LAT_DEPTH) : options->depth,
+		.rx_depth = options->rx_depth,
+		.outs = options->outs,
+		.cq_mod = options->cq_mod,
+		.timeout = options->timeout,
+		.seconds = options->seconds,
+		.iterations = options->iterations,
+		.both_ways = options->both_ways && !lat,
+		.verify = options->verify,
+	};
+	if (!perf_ops[op].fetches && test->size_bytes <= inline_bytes)
+		test->inline_bytes = inline_bytes;
+}
+
+bool perf_case_at(const struct perf_options *options, uint32_t index, struct perf_case *test)
+{
+	for (unsigned op = 0; op < PERF_OPS; op++) {
+		for (unsigned mode = 0; mode < PERF_MODES && options->ops[op]; mode++) {
+			uint32_t count = options->modes[mode] ? size_count(options, op) : 0;
+
+			if (index < count) {
+				fill_case(options, op, mode, index, test);
+				return true;
+			}
+			index -= count;
+		}
+	}
+	return false;
+}
+
+/* Each message in flight has bytes of its own when they are checked; the depth gives way to the memory. */
+static void lay_out_verified(const struct perf_case *test, struct perf_layout *layout)
+{
+	uint64_t fitting = VERIFY_BYTES / ((uint64_t)layout->slot_bytes * test->qps);
+
+	layout->interval = 1;
+	layout->depth = at_most(layout->depth, (uint32_t)(fitting < 2 ? 2 : fitting));
+	layout->rx_depth = at_most(layout->rx_depth, 2 * layout->depth);
+	layout->source_slots = layout->depth;
+	/*
+	 * A WRITE with immediate waits for a receive entry, but its first packets are placed before: up to
+	 * rx_depth messages are not checked yet, and one more is on its way in.
+	 */
+	layout->target_slots = test->op == PERF_WRITE_IMM ? layout->rx_depth + 2 : layout->depth;
+	layout->inbox_slots = layout->rx_depth;
+}
+
+static void lay_out_shared(const struct perf_case *test, struct perf_layout *layout)
+{
+	uint32_t slots = at_least(HOT_BYTES / layout->slot_bytes, 1);
+
+	layout->source_slots = at_most(slots, layout->depth);
+	layout->target_slots = layout->source_slots;
+	layout->inbox_slots = at_most(slots, layout->rx_depth);
+	if (test->mode == PERF_LAT)
+		layout->target_slots = at_most(slots, LAT_DEPTH);
+}
+
+/* Results of their own for each request, and one counter a QP, alone in its cache line. */
+static void lay_out_atomics(struct perf_layout *layout)
+{
+	layout->interval = 1;
+	layout->slot_bytes = PERF_ATOMIC_BYTES;
+	layout->source_slots = layout->depth;
+	layout->target_slots = CACHE_LINE / PERF_ATOMIC_BYTES;
+	layout->inbox_slots = 0;
+}
+
+void perf_case_lay_out(const struct perf_case *test, struct perf_layout *layout)
+{
+	const struct perf_op_info *op = &perf_ops[test->op];
+	bool own_memory = test->verify || op->atomic;
+
+	memset(layout, 0, sizeof(*layout));
+	layout->interval = test->cq_mod ? test->cq_mod : at_least(at_most(CQ_MOD, test->depth / 4), 1);
+	layout->depth = test->depth / layout->interval * layout->interval;
+	layout->rx_depth = test->rx_depth ? test->rx_depth : at_most(2 * test->depth, RX_DEPTH_MAX);
+	layout->slot_bytes = (test->size_bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+	if (op->atomic)
+		lay_out_atomics(layout);
+	else if (test->verify)
+		lay_out_verified(test, layout);
+	else
+		lay_out_shared(test, layout);
+	if (!op->receives || op->opcode == UROCE_WR_RDMA_WRITE_WITH_IMM)
+		layout->inbox_slots = 0;
+	if (own_memory) {
+		layout->source_stride = (uint64_t)layout->source_slots * layout->slot_bytes;
+		layout->target_stride = (uint64_t)layout->target_slots * layout->slot_bytes;
+		layout->inbox_stride = (uint64_t)layout->inbox_slots * layout->slot_bytes;
+	}
+	layout->target_at =
+		(uint64_t)layout->source_slots * layout->slot_bytes * (own_memory ? test->qps : 1);
+	layout->target_at = (layout->target_at + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+	layout->inbox_at = layout->target_at +
+			   (uint64_t)layout->target_slots * layout->slot_bytes * (own_memory ? test->qps : 1);
+	layout->total_bytes = layout->inbox_at + (uint64_t)layout->inbox_slots * layout->slot_bytes *
+							 (own_memory ? test->qps : 1);
+}
+
+void perf_case_add(struct perf_tally *sum, const struct perf_tally *one)
+{
+	sum->messages += one->messages;
+	sum->all_messages += one->all_messages;
+	sum->received += one->received;
+	sum->checked += one->checked;
+	sum->errors += one->errors;
+	sum->bad_bytes += one->bad_bytes;
+	sum->frames += one->frames;
+	sum->retransmits += one->retransmits;
+	sum->cycles = one->cycles > sum->cycles ? one->cycles : sum->cycles;
+	sum->seconds = one->seconds > sum->seconds ? one->seconds : sum->seconds;
+	sum->peak_per_s += one->peak_per_s;
+}

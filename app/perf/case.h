@@ -1,0 +1,68 @@
+/* case.h - one measurement: what it is, how its memory is laid out, what came out */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef APP_PERF_CASE_H
+#define APP_PERF_CASE_H
+
+#include "perf/histogram.h"
+#include "perf/options.h"
+
+/* What both ends must agree about. */
+struct perf_case {
+	enum perf_op op;
+	enum perf_mode mode;
+	uint32_t size_bytes, mtu_bytes;
+	uint32_t qps, depth, rx_depth, outs, cq_mod, inline_bytes, timeout;
+	double seconds;
+	uint64_t iterations;
+	bool both_ways, verify;
+};
+
+/*
+ * Where the messages of a flow (a QP) lie in the memory of an end. Three areas: `source` is what requests read or
+ * fetch into, `target` what the peer's requests work on, `inbox` where its SENDs go. A message uses slot number
+ * modulo slots. Flows share the areas (stride 0), as benchmarks do, unless bytes or counters are checked.
+ */
+struct perf_layout {
+	uint32_t depth;    /* a multiple of interval */
+	uint32_t interval; /* requests between two completions */
+	uint32_t rx_depth;
+	uint32_t slot_bytes;
+	uint32_t source_slots, target_slots, inbox_slots;
+	uint64_t source_stride, target_stride, inbox_stride;
+	uint64_t source_at, target_at, inbox_at, total_bytes;
+};
+
+/* What an end did in a case. */
+struct perf_tally {
+	uint64_t messages;     /* completed while the clock ran */
+	uint64_t all_messages; /* with warm-up and drain */
+	uint64_t received;     /* receive completions */
+	uint64_t checked;      /* messages whose bytes were looked at */
+	uint64_t errors;       /* failed completions, wrong lengths, counters or immediates, and stalls */
+	uint64_t bad_bytes;
+	uint64_t frames; /* received and sent by the port while the clock ran */
+	uint64_t retransmits;
+	uint64_t cycles; /* of the clock */
+	double seconds;
+	double peak_per_s; /* messages a second in the best window */
+};
+
+struct perf_result {
+	struct perf_case test;
+	struct perf_tally tally; /* of both ends, seconds of the longer one */
+	uint32_t lcores;
+	double gbit_per_s, peak_gbit_per_s, messages_per_s;
+	double cycles_per_packet;       /* per frame received or sent; 0: not known */
+	struct perf_histogram *latency; /* in TSC cycles; NULL in bw mode */
+	double latency_scale_us; /* microseconds a cycle; half of it where a round trip is two messages */
+};
+
+/* The cases of the options in their order: fills *test and returns true, or false behind the last. */
+bool perf_case_at(const struct perf_options *options, uint32_t index, struct perf_case *test);
+
+void perf_case_lay_out(const struct perf_case *test, struct perf_layout *layout);
+
+/* Adds the tally of another end to a sum. */
+void perf_case_add(struct perf_tally *sum, const struct perf_tally *one);
+
+#endif

@@ -1,0 +1,335 @@
+/* end.c - memory, regions, queues and queue pairs of a case */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <rte_cycles.h>
+
+#include "common/eal.h"
+#include "perf/end.h"
+#include "perf/pattern.h"
+#include "perf/receive.h"
+
+#define CREATE_WAIT_MS 2000u /* numbers of destroyed QPs rest for some of it */
+#define CQ_DEPTH_MAX (1u << 20)
+#define RETRIES 7
+#define RNR_TIMER_CODE 12
+
+int perf_end_open(struct perf_end *end, struct app_port *port, struct uroce_lcore *lcore, uint32_t way)
+{
+	memset(end, 0, sizeof(*end));
+	end->port = port;
+	end->lcore = lcore;
+	end->way = way;
+	return uroce_pd_alloc(port->device, &end->pd);
+}
+
+void perf_end_close(struct perf_end *end)
+{
+	if (end->pd)
+		uroce_pd_dealloc(end->pd);
+	end->pd = NULL;
+}
+
+void perf_end_fail(struct perf_end *end, const char *format, ...)
+{
+	char text[256];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(text, sizeof(text), format, arguments);
+	va_end(arguments);
+	if (end->tally.errors++ == 0)
+		app_complain(APP_EXIT_FAILURE, "%s %s %u bytes: %s", perf_ops[end->test.op].name,
+			     perf_mode_names[end->test.mode], end->test.size_bytes, text);
+	end->stopped = true;
+}
+
+static uint32_t cq_depth(const struct perf_end *end, uint32_t entries)
+{
+	uint64_t wanted = (uint64_t)entries * end->test.qps + 64;
+
+	return wanted > CQ_DEPTH_MAX ? CQ_DEPTH_MAX : (uint32_t)wanted;
+}
+
+/* Only what is used is ever touched, so the areas of the other role cost nothing. */
+static int create_memory(struct perf_end *end)
+{
+	size_t bytes = end->layout.total_bytes + 4096;
+	int error;
+
+	end->memory =
+		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (end->memory == MAP_FAILED) {
+		end->memory = NULL;
+		return -ENOMEM;
+	}
+	madvise(end->memory, bytes, MADV_HUGEPAGE);
+	error = uroce_mr_reg(end->pd, end->memory, end->layout.total_bytes,
+			     UROCE_ACCESS_LOCAL_WRITE | UROCE_ACCESS_REMOTE_WRITE | UROCE_ACCESS_REMOTE_READ |
+				     UROCE_ACCESS_REMOTE_ATOMIC,
+			     &end->mr);
+	return error;
+}
+
+/* Bytes that requests start from, and that a READ of the peer finds. */
+static void fill_memory(struct perf_end *end)
+{
+	const struct perf_layout *layout = &end->layout;
+	uint32_t size = end->test.size_bytes;
+	uint32_t flows = layout->source_stride ? end->test.qps : 1;
+
+	for (uint32_t flow = 0; flow < flows && !perf_ops[end->test.op].atomic; flow++) {
+		for (uint32_t slot = 0; slot < layout->source_slots && end->requests; slot++)
+			perf_pattern_fill(end_source(end, flow, slot), size, 0);
+		for (uint32_t slot = 0;
+		     slot < layout->target_slots && end->responds && end->test.op == PERF_READ; slot++)
+			perf_pattern_fill(end_target(end, flow, slot), size,
+					  pattern_key(end->way, flow, slot));
+	}
+}
+
+static int create_qp(struct perf_end *end, uint32_t index)
+{
+	struct uroce_qp_init_attr init = {
+		.send_cq = end->send_cq,
+		.recv_cq = end->recv_cq,
+		.qp_context = index,
+		.max_send_wr = end->layout.depth,
+		.max_recv_wr = end->layout.rx_depth,
+		.max_send_sge = 1,
+		.max_recv_sge = 1,
+		.max_inline_data = end->test.inline_bytes,
+		.max_dest_rd_atomic = end->test.outs,
+		.lcore = -1,
+	};
+	int error = uroce_qp_create(end->pd, &init, &end->flows[index].qp);
+
+	/* Rarely needed: many short cases, whose numbers all rest. */
+	for (unsigned ms = 0; error == -ENOSPC && ms < CREATE_WAIT_MS; ms++) {
+		rte_delay_us_sleep(1000);
+		uroce_lcore_poll(end->lcore);
+		error = uroce_qp_create(end->pd, &init, &end->flows[index].qp);
+	}
+	return error;
+}
+
+static int create_work(struct perf_end *end)
+{
+	const struct perf_layout *layout = &end->layout;
+
+	end->flows = calloc(end->test.qps, sizeof(*end->flows));
+	end->send_wrs = calloc(layout->depth, sizeof(*end->send_wrs));
+	end->send_sges = calloc(layout->depth, sizeof(*end->send_sges));
+	end->recv_wrs = calloc(layout->rx_depth, sizeof(*end->recv_wrs));
+	end->recv_sges = calloc(layout->rx_depth, sizeof(*end->recv_sges));
+	if (!end->flows || !end->send_wrs || !end->send_sges || !end->recv_wrs || !end->recv_sges)
+		return -ENOMEM;
+	return 0;
+}
+
+/* Requests and receives are written once; posting changes what differs between messages. */
+static void write_requests(struct perf_end *end)
+{
+	const struct perf_layout *layout = &end->layout;
+
+	for (uint32_t i = 0; i < layout->depth; i++) {
+		struct uroce_send_wr *wr = &end->send_wrs[i];
+		bool signaled = (i + 1) % layout->interval == 0;
+
+		end->send_sges[i] = (struct uroce_sge){
+			.addr = (uintptr_t)end_source(end, 0, i),
+			.length = end->test.size_bytes,
+			.lkey = uroce_mr_lkey(end->mr),
+		};
+		*wr = (struct uroce_send_wr){
+			.next = &end->send_wrs[(i + 1) % layout->depth],
+			.wr_id = i,
+			.sg_list = &end->send_sges[i],
+			.num_sge = 1,
+			.opcode = perf_ops[end->test.op].opcode,
+			.send_flags = (signaled ? UROCE_SEND_SIGNALED : 0) |
+				      (end->test.inline_bytes ? UROCE_SEND_INLINE : 0),
+			.remote_addr = end->peer.target + layout_target(layout, 0, i),
+			.rkey = end->peer.rkey,
+		};
+	}
+	for (uint32_t i = 0; i < layout->rx_depth; i++) {
+		end->recv_wrs[i] = (struct uroce_recv_wr){
+			.next = &end->recv_wrs[(i + 1) % layout->rx_depth],
+			.wr_id = i,
+			.sg_list = &end->recv_sges[i],
+			.num_sge = layout->inbox_slots ? 1 : 0,
+		};
+		if (layout->inbox_slots)
+			end->recv_sges[i] = (struct uroce_sge){
+				.addr = (uintptr_t)end_inbox(end, 0, i),
+				.length = end->test.size_bytes,
+				.lkey = uroce_mr_lkey(end->mr),
+			};
+	}
+}
+
+static void describe(const struct perf_end *end, struct perf_peer *own)
+{
+	struct uroce_qp_attr attr;
+
+	own->addr = end->port->addr;
+	own->target = (uintptr_t)end->memory + end->layout.target_at;
+	own->rkey = uroce_mr_rkey(end->mr);
+	for (uint32_t i = 0; i < end->test.qps; i++) {
+		own->qp_nums[i] = uroce_qp_num(end->flows[i].qp);
+		own->psns[i] = uroce_qp_query(end->flows[i].qp, &attr) == 0 ? attr.sq_psn : 0;
+	}
+}
+
+static void reset_run(struct perf_end *end)
+{
+	bool answers = end->test.both_ways || (end->test.mode == PERF_LAT && !perf_ops[end->test.op].fetches);
+
+	end->requests = end->way == 0 || answers;
+	end->responds = end->way == 1 || answers;
+	end->phase = PHASE_WARM;
+	memset(&end->tally, 0, sizeof(end->tally));
+	end->completed = end->posted = end->replies = end->seen_completed = 0;
+	end->ping_began = end->phase_began = 0;
+	end->turns = end->unchecked_flows = 0;
+	end->stopped = false;
+	if (end->latency)
+		memset(end->latency, 0, sizeof(*end->latency));
+}
+
+int perf_end_prepare(struct perf_end *end, const struct perf_case *test, struct perf_peer *own)
+{
+	int error;
+
+	end->test = *test;
+	perf_case_lay_out(test, &end->layout);
+	reset_run(end);
+	if (test->mode == PERF_LAT && end->latency == NULL)
+		end->latency = calloc(1, sizeof(*end->latency));
+	error = create_work(end);
+	if (error == 0)
+		error = create_memory(end);
+	if (error == 0)
+		error = uroce_cq_create(end->port->device, cq_depth(end, end->layout.depth), &end->send_cq);
+	if (error == 0)
+		error = uroce_cq_create(end->port->device, cq_depth(end, end->layout.rx_depth),
+					&end->recv_cq);
+	for (uint32_t i = 0; i < test->qps && error == 0; i++)
+		error = create_qp(end, i);
+	if (error) {
+		app_complain(APP_EXIT_ENVIRONMENT,
+			     "%u queue pairs with %lu bytes of buffers are not possible (%s): use "
+			     "fewer, a smaller depth or smaller messages",
+			     test->qps, (unsigned long)end->layout.total_bytes, strerror(-error));
+		perf_end_finish(end);
+		return error;
+	}
+	fill_memory(end);
+	describe(end, own);
+	return 0;
+}
+
+static int connect_flow(struct perf_end *end, uint32_t index)
+{
+	struct uroce_qp_attr attr = {
+		.access_flags =
+			UROCE_ACCESS_REMOTE_WRITE | UROCE_ACCESS_REMOTE_READ | UROCE_ACCESS_REMOTE_ATOMIC,
+		.path_mtu = end->test.mtu_bytes,
+		.dest_qp_num = end->peer.qp_nums[index],
+		.rq_psn = end->peer.psns[index],
+		.max_rd_atomic = (uint8_t)end->test.outs,
+		.max_dest_rd_atomic = (uint8_t)end->test.outs,
+		.min_rnr_timer = RNR_TIMER_CODE,
+		.timeout = (uint8_t)end->test.timeout,
+		.retry_cnt = RETRIES,
+		.rnr_retry = RETRIES,
+		.path = { .source = end->port->addr, .dest = end->peer.addr },
+	};
+	struct uroce_qp_attr own;
+	uint32_t bad = 0;
+	int error = uroce_qp_query(end->flows[index].qp, &own);
+
+	attr.sq_psn = own.sq_psn;
+	if (error == 0)
+		error = uroce_qp_connect(end->flows[index].qp, &attr, &bad);
+	if (error)
+		perf_end_fail(end, "QP 0x%06x does not connect (%s), attribute %s",
+			      uroce_qp_num(end->flows[index].qp), strerror(-error), uroce_qp_attr_name(bad));
+	return error;
+}
+
+int perf_end_connect(struct perf_end *end, const struct perf_peer *peer)
+{
+	const struct perf_layout *layout = &end->layout;
+	int error = 0;
+
+	end->peer = *peer;
+	write_requests(end);
+	for (uint32_t i = 0; i < end->test.qps && error == 0; i++) {
+		struct perf_flow *flow = &end->flows[i];
+
+		flow->goal = end->test.iterations ? end->test.iterations : UINT64_MAX;
+		flow->limit = UINT64_MAX;
+		if (end->test.op == PERF_WRITE && end->test.verify && end->test.mode == PERF_BW &&
+		    !end->other)
+			flow->limit = layout->target_slots;
+		error = connect_flow(end, i);
+		if (error == 0 && end->responds && perf_ops[end->test.op].receives)
+			error = perf_receive_post(end, i);
+	}
+	end->peer.qp_nums = end->peer.psns = NULL;
+	return error;
+}
+
+void perf_end_finish(struct perf_end *end)
+{
+	for (uint32_t i = 0; i < end->test.qps && end->flows; i++) {
+		if (end->flows[i].qp)
+			uroce_qp_destroy(end->flows[i].qp);
+	}
+	if (end->send_cq)
+		uroce_cq_destroy(end->send_cq);
+	if (end->recv_cq)
+		uroce_cq_destroy(end->recv_cq);
+	if (end->mr)
+		uroce_mr_dereg(end->mr);
+	if (end->memory)
+		munmap(end->memory, end->layout.total_bytes + 4096);
+	free(end->flows);
+	free(end->send_wrs);
+	free(end->send_sges);
+	free(end->recv_wrs);
+	free(end->recv_sges);
+	end->flows = NULL;
+	end->send_wrs = NULL;
+	end->send_sges = NULL;
+	end->recv_wrs = NULL;
+	end->recv_sges = NULL;
+	end->send_cq = end->recv_cq = NULL;
+	end->mr = NULL;
+	end->memory = NULL;
+}
+
+uint64_t perf_end_frames(const struct perf_end *end)
+{
+	struct drivers_ethdev_stats stats;
+
+	return drivers_ethdev_stats(&end->port->ethdev, &stats) == 0 ? stats.rx_frames + stats.tx_frames : 0;
+}
+
+uint64_t perf_end_retransmits(const struct perf_end *end)
+{
+	struct uroce_stats stats;
+	int index = uroce_counter_find("retransmitted_packets");
+
+	if (index < 0)
+		return 0;
+	uroce_device_stats(end->port->device, &stats);
+	return stats.values[index];
+}

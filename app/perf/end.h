@@ -1,0 +1,136 @@
+/* end.h - one end of a measurement: a device, and for each case its memory and queue pairs */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ *   1. perf_end_open() once
+ *   2. for each case: perf_end_prepare(), exchange struct perf_peer, perf_end_connect(), then perf_end_turn() (turn.h)
+ *      until perf_end_is_done(); perf_end_finish()
+ *   3. perf_end_close()
+ * An end belongs to the thread that turns its lcore.
+ */
+#ifndef APP_PERF_END_H
+#define APP_PERF_END_H
+
+#include <uroce/uroce.h>
+
+#include "common/ports.h"
+#include "perf/case.h"
+
+/* What the other end has to know. */
+struct perf_peer {
+	struct uroce_addr addr;
+	uint64_t target; /* address of its target area */
+	uint32_t rkey;
+	uint32_t *qp_nums, *psns; /* one a flow */
+};
+
+/* A QP and the messages on it, numbered from 0. */
+struct perf_flow {
+	struct uroce_qp *qp;
+	uint64_t posted, completed; /* requests */
+	uint64_t goal;              /* requests to post in all */
+	uint64_t limit;             /* requests that may be posted before the peer has checked the rest */
+	uint64_t received, receives_posted;
+	bool asked; /* the peer was asked to check up to limit */
+};
+
+enum perf_phase {
+	PHASE_WARM, /* running, the clock is not */
+	PHASE_MEASURE,
+	PHASE_DRAIN, /* nothing more is posted */
+	PHASE_DONE
+};
+
+struct perf_end;
+
+struct perf_end {
+	/* for good */
+	struct uroce_lcore *lcore;
+	struct app_port *port;
+	struct uroce_pd *pd;
+	uint32_t way;           /* 0: starts the case; 1: the other */
+	struct perf_end *other; /* the other end when it is in this process */
+
+	/* of a case */
+	struct perf_case test;
+	struct perf_layout layout;
+	bool requests; /* sends requests of its own */
+	bool responds; /* the peer's requests come here */
+	uint8_t *memory;
+	struct uroce_mr *mr;
+	struct uroce_cq *send_cq, *recv_cq;
+	struct perf_flow *flows;
+	struct uroce_send_wr *send_wrs; /* depth of them, in a ring, shared by the flows */
+	struct uroce_sge *send_sges;
+	struct uroce_recv_wr *recv_wrs; /* rx_depth of them */
+	struct uroce_sge *recv_sges;
+	struct perf_peer peer;
+
+	/* of its run */
+	enum perf_phase phase;
+	struct perf_tally tally;
+	struct perf_histogram *latency;
+	uint64_t completed; /* of all flows */
+	uint64_t posted;
+	uint64_t seen_completed;               /* at the last look at the clock */
+	uint64_t now, phase_began, progressed; /* TSC */
+	uint64_t measure_began, base_completed, base_frames, base_retransmits;
+	uint64_t window_began, window_completed;
+	uint64_t ping_began;
+	uint64_t replies; /* lat: messages answered */
+	uint32_t turns;
+	uint32_t unchecked_flows; /* flows at their limit */
+	bool stopped;             /* the peer, or an error, wants no more */
+};
+
+/* 0 or negative errno. */
+int perf_end_open(struct perf_end *end, struct app_port *port, struct uroce_lcore *lcore, uint32_t way);
+
+/* Makes everything a case needs and describes it in *own (whose arrays belong to the caller: qps entries each). */
+int perf_end_prepare(struct perf_end *end, const struct perf_case *test, struct perf_peer *own);
+
+/* Connects to the peer and posts receives; peer's arrays are only read now. */
+int perf_end_connect(struct perf_end *end, const struct perf_peer *peer);
+
+/* Frees what the case needed. */
+void perf_end_finish(struct perf_end *end);
+void perf_end_close(struct perf_end *end);
+
+/* One complaint for the whole case: the first is the cause. */
+void perf_end_fail(struct perf_end *end, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Frames received and sent by the port so far, and packets that were sent again. */
+uint64_t perf_end_frames(const struct perf_end *end);
+uint64_t perf_end_retransmits(const struct perf_end *end);
+
+static inline uint8_t *end_source(const struct perf_end *end, uint32_t flow, uint64_t message)
+{
+	const struct perf_layout *layout = &end->layout;
+
+	return end->memory + layout->source_at + flow * layout->source_stride +
+	       message % layout->source_slots * layout->slot_bytes;
+}
+
+static inline uint64_t layout_target(const struct perf_layout *layout, uint32_t flow, uint64_t message)
+{
+	return flow * layout->target_stride + message % layout->target_slots * layout->slot_bytes;
+}
+
+static inline uint8_t *end_target(const struct perf_end *end, uint32_t flow, uint64_t message)
+{
+	return end->memory + end->layout.target_at + layout_target(&end->layout, flow, message);
+}
+
+static inline uint8_t *end_inbox(const struct perf_end *end, uint32_t flow, uint64_t message)
+{
+	const struct perf_layout *layout = &end->layout;
+
+	return end->memory + layout->inbox_at + flow * layout->inbox_stride +
+	       message % layout->inbox_slots * layout->slot_bytes;
+}
+
+static inline bool perf_end_is_done(const struct perf_end *end)
+{
+	return end->phase == PHASE_DONE;
+}
+
+#endif

@@ -1,0 +1,85 @@
+/* environment.c - where the measurement ran, and what makes its figures worthless */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdio.h>
+#include <string.h>
+
+#include <rte_version.h>
+
+#include "common/eal.h"
+#include "perf/environment.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define BUILD "sanitized"
+#elif !defined(__OPTIMIZE__)
+#define BUILD "debug"
+#else
+#define BUILD "optimised"
+#endif
+
+static void find_cpu(char *out, size_t out_bytes)
+{
+	FILE *file = fopen("/proc/cpuinfo", "r");
+	char line[256];
+
+	snprintf(out, out_bytes, "unknown processor");
+	while (file && fgets(line, sizeof(line), file)) {
+		char *colon = strchr(line, ':');
+
+		if (strncmp(line, "model name", 10) == 0 && colon) {
+			line[strcspn(line, "\n")] = '\0';
+			snprintf(out, out_bytes, "%s", colon[1] == ' ' ? colon + 2 : colon + 1);
+			break;
+		}
+	}
+	if (file)
+		fclose(file);
+}
+
+static void warn(struct perf_environment *environment, bool condition, const char *text)
+{
+	if (condition && environment->warning_count < ENVIRONMENT_WARNINGS_MAX)
+		environment->warnings[environment->warning_count++] = text;
+}
+
+void perf_environment_collect(const struct perf_options *options, struct app_port *const *ports,
+			      uint32_t port_count, struct perf_environment *environment)
+{
+	const struct app_eal_facts *facts = app_eal_facts();
+
+	memset(environment, 0, sizeof(*environment));
+	environment->version = uroce_version();
+	environment->dpdk = strchr(rte_version(), ' ') ? strchr(rte_version(), ' ') + 1 : rte_version();
+	environment->build = BUILD;
+	environment->lcores = facts->lcore_count;
+	environment->hugepages = facts->hugepages;
+	environment->port_count = port_count;
+	find_cpu(environment->cpu, sizeof(environment->cpu));
+	for (uint32_t i = 0; i < port_count; i++) {
+		const uint8_t *mac;
+		struct uroce_device_info info;
+
+		uroce_device_query(ports[i]->device, &info);
+		mac = info.mac.bytes;
+		snprintf(environment->ports[i].name, sizeof(environment->ports[i].name), "%s",
+			 ports[i]->ethdev.name);
+		snprintf(environment->ports[i].driver, sizeof(environment->ports[i].driver), "%s",
+			 ports[i]->ethdev.driver);
+		uroce_addr_format(&ports[i]->addr, environment->ports[i].address,
+				  sizeof(environment->ports[i].address));
+		snprintf(environment->ports[i].mac, sizeof(environment->ports[i].mac),
+			 "%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2], mac[3], mac[4], mac[5]);
+	}
+	warn(environment, strcmp(BUILD, "optimised") != 0,
+	     "this is a " BUILD " build: its figures say nothing; use "
+	     "meson's buildtype debugoptimized or release");
+	warn(environment, !facts->hugepages,
+	     "no hugepages: addresses take longer to translate; set aside some, such as "
+	     "echo 512 > /proc/sys/vm/nr_hugepages");
+	warn(environment, facts->shared_cores,
+	     "two busy lcores share a core: they take turns for milliseconds; use cores "
+	     "of their own");
+	warn(environment, options_have_faults(options),
+	     "the link has faults: these are not the figures of a good one");
+	warn(environment, options->verify,
+	     "every byte is filled and checked, which costs more than the transfer");
+}

@@ -1,0 +1,31 @@
+/* environment.h - where the measurement ran, and what makes its figures worthless */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef APP_PERF_ENVIRONMENT_H
+#define APP_PERF_ENVIRONMENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/ports.h"
+#include "perf/options.h"
+
+#define ENVIRONMENT_WARNINGS_MAX 8
+
+struct perf_environment {
+	const char *version, *dpdk, *build;
+	char cpu[128];
+	uint32_t lcores;
+	bool hugepages;
+	uint32_t port_count;
+	struct {
+		char name[64], driver[64], address[64], mac[24];
+	} ports[2];
+	uint32_t warning_count;
+	const char *warnings[ENVIRONMENT_WARNINGS_MAX];
+};
+
+/* EAL has been started, the ports are open. */
+void perf_environment_collect(const struct perf_options *options, struct app_port *const *ports,
+			      uint32_t port_count, struct perf_environment *environment);
+
+#endif

@@ -1,0 +1,72 @@
+/* histogram.c - counts of values in buckets that grow with the value */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <math.h>
+
+#include "perf/histogram.h"
+
+#define SUB_COUNT (1u << HISTOGRAM_SUB_BITS)
+
+/* The leading one of a value names the row, the next HISTOGRAM_SUB_BITS bits the bucket in it. */
+static uint32_t bucket_of(uint64_t value)
+{
+	uint32_t shift;
+
+	if (value < 2 * SUB_COUNT)
+		return (uint32_t)value;
+	shift = 63 - (uint32_t)__builtin_clzll(value) - HISTOGRAM_SUB_BITS;
+	return (shift << HISTOGRAM_SUB_BITS) + (uint32_t)(value >> shift);
+}
+
+static uint64_t highest_of(uint32_t bucket)
+{
+	uint32_t shift;
+
+	if (bucket < 2 * SUB_COUNT)
+		return bucket;
+	shift = (bucket >> HISTOGRAM_SUB_BITS) - 1;
+	return (((uint64_t)(bucket & (SUB_COUNT - 1)) + SUB_COUNT + 1) << shift) - 1;
+}
+
+void perf_histogram_record(struct perf_histogram *histogram, uint64_t value)
+{
+	histogram->min = histogram->count && histogram->min < value ? histogram->min : value;
+	histogram->max = histogram->max > value ? histogram->max : value;
+	histogram->count++;
+	histogram->sum += (double)value;
+	histogram->sum_of_squares += (double)value * (double)value;
+	histogram->buckets[bucket_of(value)]++;
+}
+
+uint64_t perf_histogram_percentile(const struct perf_histogram *histogram, double fraction)
+{
+	uint64_t wanted = (uint64_t)ceil(fraction * (double)histogram->count), seen = 0;
+
+	if (histogram->count == 0)
+		return 0;
+	for (uint32_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
+		seen += histogram->buckets[i];
+		if (seen >= wanted && seen > 0) {
+			uint64_t value = highest_of(i);
+
+			if (value < histogram->min)
+				return histogram->min;
+			return value > histogram->max ? histogram->max : value;
+		}
+	}
+	return histogram->max;
+}
+
+double perf_histogram_mean(const struct perf_histogram *histogram)
+{
+	return histogram->count ? histogram->sum / (double)histogram->count : 0;
+}
+
+double perf_histogram_deviation(const struct perf_histogram *histogram)
+{
+	double mean = perf_histogram_mean(histogram), variance;
+
+	if (histogram->count < 2)
+		return 0;
+	variance = histogram->sum_of_squares / (double)histogram->count - mean * mean;
+	return variance > 0 ? sqrt(variance) : 0;
+}

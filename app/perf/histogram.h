@@ -1,0 +1,29 @@
+/* histogram.h - counts of values in buckets that grow with the value: percentiles to better than 1 % */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Values below 256 have a bucket each; above, each power of two is divided into 128 buckets. Recording is O(1) and
+ * allocates nothing. Minimum, maximum, mean and deviation are exact. A zeroed struct is an empty histogram.
+ */
+#ifndef APP_PERF_HISTOGRAM_H
+#define APP_PERF_HISTOGRAM_H
+
+#include <stdint.h>
+
+#define HISTOGRAM_SUB_BITS 7
+#define HISTOGRAM_BUCKETS ((64 - HISTOGRAM_SUB_BITS + 1) << HISTOGRAM_SUB_BITS)
+
+struct perf_histogram {
+	uint64_t count, min, max;
+	double sum, sum_of_squares;
+	uint64_t buckets[HISTOGRAM_BUCKETS];
+};
+
+void perf_histogram_record(struct perf_histogram *histogram, uint64_t value);
+
+/* The value that a fraction (0 ... 1) of all values does not exceed; never outside min ... max. 0 when empty. */
+uint64_t perf_histogram_percentile(const struct perf_histogram *histogram, double fraction);
+
+double perf_histogram_mean(const struct perf_histogram *histogram);
+double perf_histogram_deviation(const struct perf_histogram *histogram);
+
+#endif

@@ -1,0 +1,133 @@
+/* json.c - the results for programs */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/eal.h"
+#include "perf/json.h"
+
+#define REAL_DIGITS 12
+
+struct perf_json {
+	const char *path;
+	FILE *file;
+	json_t *root, *results;
+};
+
+struct perf_json *perf_json_open(const char *path)
+{
+	struct perf_json *json = calloc(1, sizeof(*json));
+
+	if (json == NULL)
+		return NULL;
+	json->path = path;
+	json->file = strcmp(path, "-") == 0 ? stdout : fopen(path, "w");
+	if (json->file == NULL) {
+		app_complain(APP_EXIT_ENVIRONMENT, "--json %s: %s", path, strerror(errno));
+		free(json);
+		return NULL;
+	}
+	json->root = json_object();
+	json->results = json_array();
+	return json;
+}
+
+void perf_json_environment(struct perf_json *json, const struct perf_environment *environment)
+{
+	json_t *ports = json_array(), *warnings = json_array();
+
+	for (uint32_t i = 0; i < environment->port_count; i++)
+		json_array_append_new(
+			ports, json_pack("{s:s, s:s, s:s, s:s}", "name", environment->ports[i].name, "driver",
+					 environment->ports[i].driver, "address",
+					 environment->ports[i].address, "mac", environment->ports[i].mac));
+	for (uint32_t i = 0; i < environment->warning_count; i++)
+		json_array_append_new(warnings, json_string(environment->warnings[i]));
+	json_object_set_new(json->root, "version", json_string(environment->version));
+	json_object_set_new(json->root, "environment",
+			    json_pack("{s:s, s:i, s:s, s:o, s:b, s:s, s:o}", "cpu", environment->cpu,
+				      "lcores", (int)environment->lcores, "dpdk", environment->dpdk, "ports",
+				      ports, "hugepages", (int)environment->hugepages, "build",
+				      environment->build, "warnings", warnings));
+}
+
+static json_t *number_or_null(double value, bool applies)
+{
+	return applies ? json_real(value) : json_null();
+}
+
+static json_t *latency_of(const struct perf_result *result)
+{
+	static const struct {
+		const char *name;
+		double fraction;
+	} rows[] = { { "p50", 0.5 }, { "p99", 0.99 }, { "p99_9", 0.999 }, { "p99_99", 0.9999 } };
+	const struct perf_histogram *latency = result->latency;
+	double scale = result->latency_scale_us;
+	json_t *object;
+
+	if (latency == NULL || latency->count == 0)
+		return json_null();
+	object = json_object();
+	json_object_set_new(object, "min", json_real((double)latency->min * scale));
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		json_object_set_new(
+			object, rows[i].name,
+			json_real((double)perf_histogram_percentile(latency, rows[i].fraction) * scale));
+	json_object_set_new(object, "max", json_real((double)latency->max * scale));
+	json_object_set_new(object, "mean", json_real(perf_histogram_mean(latency) * scale));
+	json_object_set_new(object, "stdev", json_real(perf_histogram_deviation(latency) * scale));
+	return object;
+}
+
+void perf_json_result(struct perf_json *json, const struct perf_result *result)
+{
+	const struct perf_case *test = &result->test;
+	const struct perf_tally *tally = &result->tally;
+	bool bw = test->mode == PERF_BW;
+	struct perf_layout layout;
+	json_t *object;
+
+	perf_case_lay_out(test, &layout);
+	object = json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:b}", "op", perf_ops[test->op].name, "mode",
+			   perf_mode_names[test->mode], "size_bytes", (json_int_t)test->size_bytes,
+			   "mtu_bytes", (json_int_t)test->mtu_bytes, "qps", (json_int_t)test->qps, "depth",
+			   (json_int_t)(bw ? layout.depth : 1), "lcores", (json_int_t)result->lcores,
+			   "both_ways", (int)test->both_ways);
+	json_object_set_new(object, "seconds", json_real(tally->seconds));
+	json_object_set_new(object, "messages", json_integer((json_int_t)tally->messages));
+	json_object_set_new(object, "errors", json_integer((json_int_t)tally->errors));
+	json_object_set_new(object, "bad_bytes", json_integer((json_int_t)tally->bad_bytes));
+	json_object_set_new(object, "checked_messages", json_integer((json_int_t)tally->checked));
+	json_object_set_new(object, "gbit_per_s", number_or_null(result->gbit_per_s, bw));
+	json_object_set_new(object, "peak_gbit_per_s", number_or_null(result->peak_gbit_per_s, bw));
+	json_object_set_new(object, "messages_per_s", json_real(result->messages_per_s));
+	json_object_set_new(object, "cycles_per_packet",
+			    number_or_null(result->cycles_per_packet, result->cycles_per_packet > 0));
+	json_object_set_new(object, "retransmits", json_integer((json_int_t)tally->retransmits));
+	json_object_set_new(object, "limit_gbit_per_s", json_null());
+	json_object_set_new(object, "fraction_of_limit", json_null());
+	json_object_set_new(object, "latency_us", latency_of(result));
+	json_array_append_new(json->results, object);
+}
+
+int perf_json_close(struct perf_json *json)
+{
+	int error;
+
+	json_object_set(json->root, "results", json->results);
+	error = json_dumpf(json->root, json->file, JSON_INDENT(2) | JSON_REAL_PRECISION(REAL_DIGITS));
+	if (error == 0)
+		error = fputc('\n', json->file) == EOF;
+	error |= json->file == stdout ? fflush(json->file) : fclose(json->file);
+	if (error)
+		app_complain(APP_EXIT_ENVIRONMENT, "--json %s is not complete: %s", json->path,
+			     strerror(errno));
+	json_decref(json->results);
+	json_decref(json->root);
+	free(json);
+	return error ? -1 : 0;
+}

@@ -1,0 +1,20 @@
+/* json.h - the results for programs: docs/perf.schema.json */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef APP_PERF_JSON_H
+#define APP_PERF_JSON_H
+
+#include "perf/case.h"
+#include "perf/environment.h"
+
+struct perf_json;
+
+/* Checks that path can be written, so that nobody waits for a result that is then lost. NULL: complained. */
+struct perf_json *perf_json_open(const char *path);
+
+void perf_json_environment(struct perf_json *json, const struct perf_environment *environment);
+void perf_json_result(struct perf_json *json, const struct perf_result *result);
+
+/* Writes the file and frees json. 0, or -1 after a complaint. */
+int perf_json_close(struct perf_json *json);
+
+#endif

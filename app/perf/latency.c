@@ -1,0 +1,163 @@
+/* latency.c - latency: one message at a time, back and forth */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <string.h>
+
+#include <rte_cycles.h>
+
+#include "perf/latency.h"
+#include "perf/pattern.h"
+#include "perf/stream.h"
+
+#define POLL_BATCH 8
+
+/* The last byte of a WRITE: differs from the message before in that slot, and from fresh memory. */
+static uint8_t marker_of(const struct perf_end *end, uint64_t message)
+{
+	return (uint8_t)(1 + message / end->layout.target_slots % 255);
+}
+
+static void prepare_bytes(struct perf_end *end, uint64_t message)
+{
+	uint32_t size = end->test.size_bytes;
+	uint8_t *data = end_source(end, 0, message);
+	uint64_t key = pattern_key(end->way, 0, message);
+
+	if (perf_ops[end->test.op].fetches) {
+		if (end->test.verify || perf_ops[end->test.op].atomic)
+			memset(data, 0xEE, size);
+	} else if (end->test.op == PERF_WRITE) {
+		if (end->test.verify)
+			perf_pattern_fill(data, size - 1, key);
+		data[size - 1] = marker_of(end, message);
+	} else if (end->test.verify) {
+		perf_pattern_fill(data, size, key);
+	}
+}
+
+static bool post(struct perf_end *end)
+{
+	const struct perf_op_info *op = &perf_ops[end->test.op];
+	struct perf_flow *flow = &end->flows[0];
+	uint64_t message = flow->posted;
+	uint32_t slot = (uint32_t)(message % end->layout.depth);
+	struct uroce_send_wr wr = end->send_wrs[slot];
+	int error;
+
+	if (flow->posted - flow->completed == end->layout.depth)
+		return false; /* acknowledgements come behind the answers: soon */
+	wr.next = NULL;
+	wr.imm = (uint32_t)message;
+	end->send_sges[slot].addr = (uintptr_t)end_source(end, 0, message);
+	wr.remote_addr = end->peer.target + layout_target(&end->layout, 0, op->atomic ? 0 : message);
+	wr.compare_add = end->test.op == PERF_FADD ? 1 : message;
+	wr.swap = message + 1;
+	if (op->fetches)
+		wr.send_flags |= UROCE_SEND_SIGNALED;
+	prepare_bytes(end, message);
+	end->ping_began = rte_rdtsc();
+	error = uroce_qp_post_send(flow->qp, &wr, NULL);
+	if (error) {
+		perf_end_fail(end, "posting a request: %s", strerror(-error));
+		return false;
+	}
+	flow->posted++;
+	return true;
+}
+
+static void check_fetched(struct perf_end *end, uint64_t message)
+{
+	const uint8_t *data = end_source(end, 0, message);
+	uint64_t slot = message % end->layout.target_slots, before, bad;
+
+	if (perf_ops[end->test.op].atomic) {
+		memcpy(&before, data, sizeof(before));
+		end->tally.checked++;
+		if (before != message)
+			perf_end_fail(end, "atomic %lu found %lu: it was executed twice or not at all",
+				      (unsigned long)message, (unsigned long)before);
+	} else if (end->test.verify) {
+		bad = perf_pattern_count_bad(data, end->test.size_bytes, pattern_key(!end->way, 0, slot));
+		end->tally.checked++;
+		end->tally.bad_bytes += bad;
+		if (bad)
+			perf_end_fail(end, "%lu wrong bytes in message %lu", (unsigned long)bad,
+				      (unsigned long)message);
+	}
+}
+
+static void take_completions(struct perf_end *end)
+{
+	struct uroce_wc wc[POLL_BATCH];
+	int count = uroce_cq_poll(end->send_cq, POLL_BATCH, wc);
+
+	for (int i = 0; i < count; i++) {
+		struct perf_flow *flow = &end->flows[0];
+
+		if (wc[i].status != UROCE_WC_SUCCESS) {
+			perf_stream_fail(end, &wc[i]);
+			continue;
+		}
+		flow->completed = perf_stream_completed_by(end, flow, &wc[i]);
+		if (perf_ops[end->test.op].fetches)
+			flow->received = flow->completed;
+	}
+}
+
+/* Has a WRITE of the peer arrived? Our own lcore places it, so what this thread sees is complete. */
+static void watch_target(struct perf_end *end)
+{
+	struct perf_flow *flow = &end->flows[0];
+	const uint8_t *data = end_target(end, 0, flow->received);
+	uint32_t last = end->test.size_bytes - 1;
+	uint64_t bad;
+
+	if (*(const volatile uint8_t *)(data + last) != marker_of(end, flow->received))
+		return;
+	if (end->test.verify) {
+		bad = perf_pattern_count_bad(data, last, pattern_key(!end->way, 0, flow->received));
+		end->tally.checked++;
+		end->tally.bad_bytes += bad;
+		if (bad)
+			perf_end_fail(end, "%lu wrong bytes in message %lu", (unsigned long)bad,
+				      (unsigned long)flow->received);
+	}
+	flow->received++;
+}
+
+static void ping(struct perf_end *end)
+{
+	struct perf_flow *flow = &end->flows[0];
+	uint64_t now;
+
+	if (flow->received < end->posted)
+		return;
+	if (end->completed < end->posted) {
+		now = rte_rdtsc();
+		if (end->phase == PHASE_MEASURE)
+			perf_histogram_record(end->latency, now - end->ping_began);
+		if (perf_ops[end->test.op].fetches)
+			check_fetched(end, end->completed);
+		end->completed++;
+	}
+	if (!end->stopped && end->phase < PHASE_DRAIN && end->posted < flow->goal && post(end))
+		end->posted++;
+}
+
+static void echo(struct perf_end *end)
+{
+	if (end->flows[0].received > end->replies && !end->stopped && post(end))
+		end->replies++;
+}
+
+void perf_latency_turn(struct perf_end *end)
+{
+	if (!end->requests)
+		return;
+	take_completions(end);
+	if (end->test.op == PERF_WRITE)
+		watch_target(end);
+	if (end->way == 0)
+		ping(end);
+	else
+		echo(end);
+}

@@ -1,0 +1,184 @@
+/* local.c - a case with both ends in this process */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_cycles.h>
+#include <rte_launch.h>
+
+#include "common/eal.h"
+#include "perf/local.h"
+#include "perf/report.h"
+#include "perf/stream.h"
+#include "perf/turn.h"
+
+#define SETTLE_TURNS 256u /* for what is still on its way when all is acknowledged */
+
+/* Between the two threads of a run on two cores. */
+struct second_thread {
+	struct perf_end *end;
+	_Atomic bool done, failed, stop;
+};
+
+static int run_second(void *argument)
+{
+	struct second_thread *thread = argument;
+
+	while (!atomic_load(&thread->stop)) {
+		perf_end_turn(thread->end);
+		if (thread->end->tally.errors)
+			atomic_store(&thread->failed, true);
+		if (perf_end_is_done(thread->end))
+			atomic_store(&thread->done, true);
+	}
+	return 0;
+}
+
+static int run_on_two_cores(struct perf_end *ends)
+{
+	struct second_thread thread = { .end = &ends[1] };
+	unsigned worker = app_eal_worker(0);
+	int error = rte_eal_remote_launch(run_second, &thread, worker);
+
+	if (error)
+		return error;
+	while (!perf_end_is_done(&ends[0]) || !atomic_load(&thread.done)) {
+		perf_end_turn(&ends[0]);
+		if (atomic_load(&thread.failed))
+			ends[0].stopped = true;
+		if (ends[0].tally.errors && perf_end_is_done(&ends[0]))
+			break;
+	}
+	atomic_store(&thread.stop, true);
+	rte_eal_wait_lcore(worker);
+	return 0;
+}
+
+static void run_on_one_core(struct perf_end *ends)
+{
+	while (!perf_end_is_done(&ends[0]) || !perf_end_is_done(&ends[1])) {
+		perf_end_turn(&ends[0]);
+		perf_end_turn(&ends[1]);
+		if (ends[0].tally.errors || ends[1].tally.errors)
+			ends[0].stopped = ends[1].stopped = true;
+	}
+}
+
+static void settle(struct perf_end *ends)
+{
+	for (unsigned i = 0; i < SETTLE_TURNS; i++) {
+		perf_end_turn(&ends[0]);
+		perf_end_turn(&ends[1]);
+	}
+}
+
+static void check_final(struct perf_end *ends)
+{
+	uint64_t *completed = calloc(ends[0].test.qps, sizeof(*completed));
+
+	for (unsigned side = 0; side < 2 && completed && ends[0].test.mode == PERF_BW; side++) {
+		for (uint32_t i = 0; i < ends[0].test.qps; i++)
+			completed[i] = ends[side].flows[i].completed;
+		perf_stream_check_final(&ends[!side], completed);
+	}
+	free(completed);
+}
+
+void perf_result_begin(struct perf_result *result, const struct perf_case *test, uint32_t lcores)
+{
+	memset(result, 0, sizeof(*result));
+	result->test = *test;
+	result->lcores = lcores;
+}
+
+void perf_result_add(struct perf_result *result, const struct perf_tally *tally)
+{
+	double bits = 8.0 * result->test.size_bytes / 1e9;
+
+	perf_case_add(&result->tally, tally);
+	if (tally->seconds <= 0)
+		return;
+	result->messages_per_s += (double)tally->messages / tally->seconds;
+	result->gbit_per_s += bits * (double)tally->messages / tally->seconds;
+	result->peak_gbit_per_s += bits * tally->peak_per_s;
+}
+
+void perf_result_close(struct perf_result *result, const struct perf_end *clock, bool both_here)
+{
+	double frames = (double)result->tally.frames;
+
+	/* One port's count when only one end has a clock: what it sends the other receives. */
+	if (both_here && !result->test.both_ways)
+		frames *= 2;
+	if (frames > 0 && result->test.mode == PERF_BW)
+		result->cycles_per_packet = (double)result->tally.cycles * result->lcores / frames;
+	if (result->test.mode == PERF_LAT) {
+		result->latency = clock->latency;
+		result->latency_scale_us = 1e6 / (double)rte_get_tsc_hz();
+		if (!perf_ops[result->test.op].fetches)
+			result->latency_scale_us /= 2;
+	}
+}
+
+static int connect_ends(struct perf_end *ends, struct perf_peer *peers)
+{
+	int error = perf_end_connect(&ends[1], &peers[0]);
+
+	if (error == 0)
+		error = perf_end_connect(&ends[0], &peers[1]);
+	return error;
+}
+
+static int run(struct perf_end *ends, uint32_t core_count)
+{
+	int error = 0;
+
+	perf_end_begin(&ends[1]);
+	perf_end_begin(&ends[0]);
+	if (core_count == 2)
+		error = run_on_two_cores(ends);
+	else
+		run_on_one_core(ends);
+	if (error)
+		return error;
+	/* On two cores this takes the second lcore over: its thread is gone. */
+	settle(ends);
+	if (ends[0].tally.errors == 0 && ends[1].tally.errors == 0)
+		check_final(ends);
+	perf_end_sum_up(&ends[0]);
+	perf_end_sum_up(&ends[1]);
+	return 0;
+}
+
+int perf_local_run(struct perf_end *ends, const struct perf_case *test, uint32_t core_count,
+		   struct perf_result *result)
+{
+	uint32_t *numbers = calloc(4ul * test->qps, sizeof(*numbers));
+	struct perf_peer peers[2];
+	int error = numbers ? 0 : -ENOMEM;
+
+	perf_result_begin(result, test, core_count);
+	for (unsigned side = 0; side < 2 && error == 0; side++) {
+		peers[side].qp_nums = &numbers[2 * side * test->qps];
+		peers[side].psns = peers[side].qp_nums + test->qps;
+		ends[side].other = &ends[!side];
+		error = perf_end_prepare(&ends[side], test, &peers[side]);
+	}
+	if (error == 0) {
+		perf_report_connection(test, &peers[0], &peers[1]);
+		error = connect_ends(ends, peers);
+	}
+	if (error == 0)
+		error = run(ends, core_count);
+	if (error == 0) {
+		perf_result_add(result, &ends[0].tally);
+		perf_result_add(result, &ends[1].tally);
+		perf_result_close(result, &ends[0], true);
+	}
+	perf_end_finish(&ends[0]);
+	perf_end_finish(&ends[1]);
+	free(numbers);
+	return error;
+}

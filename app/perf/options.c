@@ -1,0 +1,420 @@
+/* options.c - the command line of uroce-perf: perftest's letters where the notion is the same */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <uroce/types.h>
+
+#include "common/eal.h"
+#include "perf/options.h"
+
+const struct perf_op_info perf_ops[PERF_OPS] = {
+	[PERF_SEND] = { .name = "send", .title = "Send", .opcode = UROCE_WR_SEND, .receives = true },
+	[PERF_SEND_IMM] = { .name = "send_imm",
+			    .title = "Send with immediate",
+			    .opcode = UROCE_WR_SEND_WITH_IMM,
+			    .receives = true,
+			    .imm = true },
+	[PERF_WRITE] = { .name = "write", .title = "RDMA_Write", .opcode = UROCE_WR_RDMA_WRITE },
+	[PERF_WRITE_IMM] = { .name = "write_imm",
+			     .title = "RDMA_Write with immediate",
+			     .opcode = UROCE_WR_RDMA_WRITE_WITH_IMM,
+			     .receives = true,
+			     .imm = true },
+	[PERF_READ] = { .name = "read", .title = "RDMA_Read", .opcode = UROCE_WR_RDMA_READ, .fetches = true },
+	[PERF_FADD] = { .name = "fadd",
+			.title = "Atomic fetch-and-add",
+			.opcode = UROCE_WR_ATOMIC_FETCH_AND_ADD,
+			.fetches = true,
+			.atomic = true },
+	[PERF_CSWAP] = { .name = "cswap",
+			 .title = "Atomic compare-and-swap",
+			 .opcode = UROCE_WR_ATOMIC_CMP_AND_SWP,
+			 .fetches = true,
+			 .atomic = true },
+};
+
+const char *const perf_mode_names[PERF_MODES] = { [PERF_BW] = "bw", [PERF_LAT] = "lat" };
+
+static const char help_text[] =
+	"uroce-perf [EAL options] -- [options]             both ends in this process, over loop ports\n"
+	"uroce-perf [EAL options] -- --server --ip A/LEN [options]\n"
+	"uroce-perf [EAL options] -- --ip A/LEN [options] HOST\n"
+	"Measures bandwidth and latency of RDMA operations. Without -- all arguments are the program's.\n"
+	"\n"
+	"What to measure\n"
+	"  --op OP              send, send_imm, write, write_imm, read, fadd, cswap; repeatable (default: all)\n"
+	"  --mode MODE          bw or lat (default: both)\n"
+	"  -s, --size N[,N...]  bytes a message, 1 ... 1073741824 (default 65536 for bw, 64 for lat; atomics: 8)\n"
+	"  -a, --all            sizes 1, 2, 4 ... 1048576\n"
+	"  -m, --mtu N          path MTU: 256, 512, 1024, 2048 or 4096 (default 4096 on loop, 1024 elsewhere)\n"
+	"  -q, --qps N          queue pairs, 1 ... 65536 (default 1; lat uses one)\n"
+	"  -t, --tx-depth N     requests outstanding a QP, 1 ... 32768 (default 128)\n"
+	"  -r, --rx-depth N     receives posted a QP, 1 ... 32768 (default: twice the tx depth, at most 512)\n"
+	"  -o, --outs N         READs and atomics outstanding a QP, 1 ... 128 (default 16)\n"
+	"  -Q, --cq-mod N       ask for a completion every N requests, 1 ... tx depth (default 16, or depth / 4)\n"
+	"  -I, --inline N       data up to N bytes goes inline, 0 ... 512 (default 0 for bw, 220 for lat)\n"
+	"  -u, --qp-timeout N   ACK timer 4.096 us * 2^N, 0 ... 31; 0 = off (default 14)\n"
+	"  -D, --duration S     seconds a case, 0.01 ... 86400 (default 0.6)\n"
+	"  -n, --iters N        messages a QP instead, 1 ... 1000000000000\n"
+	"  -b, --bidirectional  both ends send (bw)\n"
+	"  --verify             fill and check every payload byte and every counter\n"
+	"\n"
+	"Where\n"
+	"  --nb-cores N         1: one core does both ends (default); 2: one each\n"
+	"  --server             wait for a client; HOST: where the server waits\n"
+	"  -p, --port N         TCP port for the parameters, 1 ... 65535 (default 18515)\n"
+	"  -d, --device DEV     a virtual device (net_af_packet0,iface=eth0), a PCI address, or one given to EAL\n"
+	"                       (default: loop; with --server or HOST the first that was given to EAL)\n"
+	"  --ip ADDR/LEN        own address; on loop twice, one for each end (default 10.0.0.1/24 and 10.0.0.2/24)\n"
+	"\n"
+	"Faults of the link, on what this process receives\n"
+	"  --loss P --dup P --reorder P --corrupt P   probabilities 0 ... 1 of a frame\n"
+	"  --seed N             repeats their sequence (default 1)\n"
+	"\n"
+	"  --json FILE          writes the results there, too; - is standard output\n"
+	"  -h, --help  -V, --version\n"
+	"\n"
+	"Exit: 0 all went well, 1 a completion failed or a byte was wrong, 2 usage, 3 environment, 4 internal.\n";
+
+/* Options without a letter. */
+enum {
+	OPT_OP = 256,
+	OPT_MODE,
+	OPT_VERIFY,
+	OPT_CORES,
+	OPT_SERVER,
+	OPT_IP,
+	OPT_LOSS,
+	OPT_DUP,
+	OPT_REORDER,
+	OPT_CORRUPT,
+	OPT_SEED,
+	OPT_JSON,
+	OPT_GBITS
+};
+
+static const struct option long_options[] = {
+	{ "op", required_argument, NULL, OPT_OP },
+	{ "mode", required_argument, NULL, OPT_MODE },
+	{ "size", required_argument, NULL, 's' },
+	{ "all", no_argument, NULL, 'a' },
+	{ "mtu", required_argument, NULL, 'm' },
+	{ "qps", required_argument, NULL, 'q' },
+	{ "tx-depth", required_argument, NULL, 't' },
+	{ "rx-depth", required_argument, NULL, 'r' },
+	{ "outs", required_argument, NULL, 'o' },
+	{ "cq-mod", required_argument, NULL, 'Q' },
+	{ "inline", required_argument, NULL, 'I' },
+	{ "qp-timeout", required_argument, NULL, 'u' },
+	{ "duration", required_argument, NULL, 'D' },
+	{ "iters", required_argument, NULL, 'n' },
+	{ "bidirectional", no_argument, NULL, 'b' },
+	{ "verify", no_argument, NULL, OPT_VERIFY },
+	{ "nb-cores", required_argument, NULL, OPT_CORES },
+	{ "server", no_argument, NULL, OPT_SERVER },
+	{ "port", required_argument, NULL, 'p' },
+	{ "device", required_argument, NULL, 'd' },
+	{ "ip", required_argument, NULL, OPT_IP },
+	{ "loss", required_argument, NULL, OPT_LOSS },
+	{ "dup", required_argument, NULL, OPT_DUP },
+	{ "reorder", required_argument, NULL, OPT_REORDER },
+	{ "corrupt", required_argument, NULL, OPT_CORRUPT },
+	{ "seed", required_argument, NULL, OPT_SEED },
+	{ "json", required_argument, NULL, OPT_JSON },
+	{ "report_gbits", no_argument, NULL, OPT_GBITS },
+	{ "help", no_argument, NULL, 'h' },
+	{ "version", no_argument, NULL, 'V' },
+	{ NULL, 0, NULL, 0 },
+};
+
+static bool parse_number(const char *text, uint64_t *value)
+{
+	char *end;
+
+	if (text[0] < '0' || text[0] > '9')
+		return false;
+	errno = 0;
+	*value = strtoull(text, &end, 0);
+	return errno == 0 && *end == '\0';
+}
+
+static int take_number(const char *option, const char *text, uint64_t low, uint64_t high, uint32_t *out)
+{
+	uint64_t value;
+
+	if (!parse_number(text, &value) || value < low || value > high)
+		return app_complain(APP_EXIT_USAGE, "%s %s: use a number from %lu to %lu", option, text,
+				    (unsigned long)low, (unsigned long)high);
+	*out = (uint32_t)value;
+	return APP_EXIT_OK;
+}
+
+static int take_big_number(const char *option, const char *text, uint64_t low, uint64_t high, uint64_t *out)
+{
+	uint64_t value;
+
+	if (!parse_number(text, &value) || value < low || value > high)
+		return app_complain(APP_EXIT_USAGE, "%s %s: use a number from %lu to %lu", option, text,
+				    (unsigned long)low, (unsigned long)high);
+	*out = value;
+	return APP_EXIT_OK;
+}
+
+static int take_real(const char *option, const char *text, double low, double high, double *out)
+{
+	char *end;
+	double value = strtod(text, &end);
+
+	/* Written so that a NaN is refused. */
+	if (end == text || *end || !(value >= low && value <= high))
+		return app_complain(APP_EXIT_USAGE, "%s %s: use a number from %g to %g", option, text, low,
+				    high);
+	*out = value;
+	return APP_EXIT_OK;
+}
+
+static int take_mtu(const char *text, uint32_t *mtu_bytes)
+{
+	uint64_t value;
+
+	if (!parse_number(text, &value) || value < 256 || value > 4096 || (value & (value - 1)) != 0)
+		return app_complain(APP_EXIT_USAGE, "-m %s: use 256, 512, 1024, 2048 or 4096", text);
+	*mtu_bytes = (uint32_t)value;
+	return APP_EXIT_OK;
+}
+
+static int take_sizes(const char *text, struct perf_options *options)
+{
+	char *copy = strdup(text), *rest = copy, *word;
+	int code = copy ? APP_EXIT_OK : APP_EXIT_INTERNAL;
+
+	options->size_count = 0;
+	while (code == APP_EXIT_OK && (word = strsep(&rest, ",")) != NULL) {
+		if (options->size_count == PERF_SIZES_MAX)
+			code = app_complain(APP_EXIT_USAGE, "-s: at most %d sizes", PERF_SIZES_MAX);
+		else
+			code = take_number("-s", word, 1, PERF_SIZE_MAX,
+					   &options->sizes[options->size_count++]);
+	}
+	free(copy);
+	return code;
+}
+
+static void take_all_sizes(struct perf_options *options)
+{
+	options->size_count = 0;
+	for (uint32_t size = 1; size <= 1u << 20; size *= 2)
+		options->sizes[options->size_count++] = size;
+}
+
+static int take_op(const char *text, struct perf_options *options)
+{
+	for (unsigned i = 0; i < PERF_OPS; i++) {
+		if (strcmp(text, perf_ops[i].name) == 0) {
+			options->ops[i] = true;
+			return APP_EXIT_OK;
+		}
+	}
+	return app_complain(APP_EXIT_USAGE,
+			    "--op %s: use send, send_imm, write, write_imm, read, fadd or cswap", text);
+}
+
+static int take_mode(const char *text, struct perf_options *options)
+{
+	for (unsigned i = 0; i < PERF_MODES; i++) {
+		if (strcmp(text, perf_mode_names[i]) == 0) {
+			options->modes[i] = true;
+			return APP_EXIT_OK;
+		}
+	}
+	return app_complain(APP_EXIT_USAGE, "--mode %s: use bw or lat", text);
+}
+
+static int take_address(const char *text, struct perf_options *options)
+{
+	struct uroce_addr addr;
+
+	if (uroce_addr_parse(text, &addr, NULL) != 0)
+		return app_complain(APP_EXIT_USAGE,
+				    "--ip %s: use an address such as 10.0.0.1/24 or fd00::1/64", text);
+	if (options->addresses[0] && options->addresses[1])
+		return app_complain(APP_EXIT_USAGE, "--ip %s: two addresses are enough, one for each end",
+				    text);
+	options->addresses[options->addresses[0] ? 1 : 0] = text;
+	return APP_EXIT_OK;
+}
+
+/* Options that choose what is measured. */
+static int take_what(int letter, const char *text, struct perf_options *options)
+{
+	switch (letter) {
+	case OPT_OP:
+		return take_op(text, options);
+	case OPT_MODE:
+		return take_mode(text, options);
+	case 's':
+		return take_sizes(text, options);
+	case 'a':
+		take_all_sizes(options);
+		return APP_EXIT_OK;
+	case 'm':
+		return take_mtu(text, &options->mtu_bytes);
+	case 'q':
+		return take_number("-q", text, 1, 65536, &options->qps);
+	case 't':
+		return take_number("-t", text, 1, 32768, &options->depth);
+	case 'r':
+		return take_number("-r", text, 1, 32768, &options->rx_depth);
+	case 'o':
+		return take_number("-o", text, 1, 128, &options->outs);
+	case 'Q':
+		return take_number("-Q", text, 1, 32768, &options->cq_mod);
+	case 'I':
+		return take_number("-I", text, 0, 512, &options->inline_bytes);
+	case 'u':
+		return take_number("-u", text, 0, 31, &options->timeout);
+	case 'D':
+		return take_real("-D", text, 0.01, 86400, &options->seconds);
+	case 'n':
+		return take_big_number("-n", text, 1, 1000000000000, &options->iterations);
+	case 'b':
+		options->both_ways = true;
+		return APP_EXIT_OK;
+	case OPT_VERIFY:
+		options->verify = true;
+		return APP_EXIT_OK;
+	case OPT_GBITS:
+		return APP_EXIT_OK; /* it is what is printed anyway */
+	}
+	return APP_EXIT_USAGE; /* getopt has complained */
+}
+
+/* Options that choose where, and on what link. */
+static int take_option(int letter, const char *text, struct perf_options *options)
+{
+	switch (letter) {
+	case OPT_CORES:
+		return take_number("--nb-cores", text, 1, 2, &options->core_count);
+	case OPT_SERVER:
+		options->server = true;
+		return APP_EXIT_OK;
+	case OPT_IP:
+		return take_address(text, options);
+	case 'p':
+		return take_number("-p", text, 1, 65535, &options->tcp_port);
+	case 'd':
+		options->device = text;
+		return APP_EXIT_OK;
+	case OPT_LOSS:
+		return take_real("--loss", text, 0, 1, &options->loss);
+	case OPT_DUP:
+		return take_real("--dup", text, 0, 1, &options->duplicate);
+	case OPT_REORDER:
+		return take_real("--reorder", text, 0, 1, &options->reorder);
+	case OPT_CORRUPT:
+		return take_real("--corrupt", text, 0, 1, &options->corrupt);
+	case OPT_SEED:
+		return take_big_number("--seed", text, 0, UINT64_MAX, &options->seed);
+	case OPT_JSON:
+		options->json_path = text;
+		return APP_EXIT_OK;
+	}
+	return take_what(letter, text, options);
+}
+
+static int check_ends(const struct perf_options *options)
+{
+	bool local = options_are_local(options);
+	bool loop = options->device == NULL || strcmp(options->device, "loop") == 0;
+
+	if (options->server && options->host)
+		return app_complain(APP_EXIT_USAGE, "--server and HOST %s: this process is one or the other",
+				    options->host);
+	if (local && !loop)
+		return app_complain(APP_EXIT_USAGE, "-d %s: one port needs a peer: add --server or HOST",
+				    options->device);
+	if (!local && options->device && loop)
+		return app_complain(
+			APP_EXIT_USAGE,
+			"-d loop: both of its ends are in one process: leave out --server and HOST");
+	if (!local && options->addresses[0] == NULL)
+		return app_complain(APP_EXIT_USAGE, "--ip ADDR/LEN is missing: our own address on the port");
+	if (!local && options->addresses[1])
+		return app_complain(APP_EXIT_USAGE, "--ip %s: one address is enough with --server or HOST",
+				    options->addresses[1]);
+	if (local && options->addresses[0] && options->addresses[1] == NULL)
+		return app_complain(APP_EXIT_USAGE, "--ip %s: on loop give two, one for each end",
+				    options->addresses[0]);
+	if (!local && options->core_count > 1)
+		return app_complain(APP_EXIT_USAGE,
+				    "--nb-cores %u: with --server or HOST each process has one core",
+				    options->core_count);
+	return APP_EXIT_OK;
+}
+
+static int check(struct perf_options *options)
+{
+	bool any_op = false, any_mode = false;
+
+	for (unsigned i = 0; i < PERF_OPS; i++)
+		any_op |= options->ops[i];
+	for (unsigned i = 0; i < PERF_MODES; i++)
+		any_mode |= options->modes[i];
+	for (unsigned i = 0; i < PERF_OPS && !any_op; i++)
+		options->ops[i] = true;
+	for (unsigned i = 0; i < PERF_MODES && !any_mode; i++)
+		options->modes[i] = true;
+	if (options->iterations && options->seconds > 0)
+		return app_complain(APP_EXIT_USAGE,
+				    "-D and -n: a case ends after a time or after a number of messages");
+	if (options->seconds == 0)
+		options->seconds = 0.6;
+	if (options->cq_mod > options->depth)
+		return app_complain(APP_EXIT_USAGE, "-Q %u: at most the tx depth, which is %u",
+				    options->cq_mod, options->depth);
+	if ((uint64_t)options->qps * options->depth > 1u << 20)
+		return app_complain(
+			APP_EXIT_USAGE,
+			"-q %u -t %u: at most 1048576 requests outstanding in all: use a depth of "
+			"at most %u",
+			options->qps, options->depth, (1u << 20) / options->qps);
+	return check_ends(options);
+}
+
+int perf_options_parse(int argc, char **argv, struct perf_options *options, bool *done)
+{
+	int letter, code = APP_EXIT_OK;
+
+	*options = (struct perf_options){
+		.qps = 1,
+		.depth = 128,
+		.outs = 16,
+		.inline_bytes = UINT32_MAX,
+		.timeout = 14,
+		.seed = 1,
+		.core_count = 1,
+		.tcp_port = 18515,
+	};
+	*done = false;
+	while (code == APP_EXIT_OK && (letter = getopt_long(argc, argv, "s:am:q:t:r:o:Q:I:u:D:n:bp:d:hV",
+							    long_options, NULL)) != -1) {
+		if (letter == 'h' || letter == 'V') {
+			if (letter == 'h')
+				fputs(help_text, stdout);
+			else
+				printf("uroce-perf %s\n", uroce_version());
+			*done = true;
+			return APP_EXIT_OK;
+		}
+		code = take_option(letter, optarg, options);
+	}
+	if (code == APP_EXIT_OK && optind < argc)
+		options->host = argv[optind++];
+	if (code == APP_EXIT_OK && optind < argc)
+		code = app_complain(APP_EXIT_USAGE, "'%s': only one HOST", argv[optind]);
+	return code == APP_EXIT_OK ? check(options) : code;
+}

@@ -1,0 +1,74 @@
+/* options.h - what uroce-perf is asked to do */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef APP_PERF_OPTIONS_H
+#define APP_PERF_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <uroce/wr.h>
+
+enum perf_op {
+	PERF_SEND,
+	PERF_SEND_IMM,
+	PERF_WRITE,
+	PERF_WRITE_IMM,
+	PERF_READ,
+	PERF_FADD,
+	PERF_CSWAP,
+	PERF_OPS
+};
+enum perf_mode { PERF_BW, PERF_LAT, PERF_MODES };
+
+/* A row for each operation. */
+struct perf_op_info {
+	const char *name, *title;
+	enum uroce_wr_opcode opcode;
+	bool receives; /* takes a receive entry of the peer, and completes there */
+	bool imm;
+	bool fetches; /* data comes back: READ and atomics */
+	bool atomic;
+};
+
+extern const struct perf_op_info perf_ops[PERF_OPS];
+extern const char *const perf_mode_names[PERF_MODES];
+
+#define PERF_SIZES_MAX 32
+#define PERF_SIZE_MAX (1u << 30)
+#define PERF_ATOMIC_BYTES 8u
+
+struct perf_options {
+	bool ops[PERF_OPS], modes[PERF_MODES];
+	uint32_t sizes[PERF_SIZES_MAX], size_count; /* 0: the mode's default */
+	uint32_t mtu_bytes;                         /* 0: 4096 on loop, 1024 elsewhere */
+	uint32_t qps, depth, rx_depth, outs, cq_mod, inline_bytes;
+	uint32_t timeout;    /* ACK timer code */
+	double seconds;      /* of a case; when iterations is 0 */
+	uint64_t iterations; /* messages a QP */
+	bool both_ways, verify;
+	double loss, duplicate, reorder, corrupt;
+	uint64_t seed;
+	uint32_t core_count;
+	bool server;
+	const char *host;   /* NULL: server, or both ends here */
+	const char *device; /* "loop", or as ports.h says */
+	const char *addresses[2];
+	uint32_t tcp_port;
+	const char *json_path;
+};
+
+/* APP_EXIT_OK: go on. Otherwise *done tells whether that was --help or --version, and the code what to exit with. */
+int perf_options_parse(int argc, char **argv, struct perf_options *options, bool *done);
+
+/* Both ends in this process? */
+static inline bool options_are_local(const struct perf_options *options)
+{
+	return !options->server && options->host == NULL;
+}
+
+static inline bool options_have_faults(const struct perf_options *options)
+{
+	return options->loss > 0 || options->duplicate > 0 || options->reorder > 0 || options->corrupt > 0;
+}
+
+#endif

@@ -1,0 +1,239 @@
+/* perf.c - uroce-perf: bandwidth and latency of RDMA operations, in one process or between two */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <uroce/uroce.h>
+
+#include "common/eal.h"
+#include "common/ports.h"
+#include "drivers/fault/fault.h"
+#include "perf/environment.h"
+#include "perf/json.h"
+#include "perf/local.h"
+#include "perf/options.h"
+#include "perf/report.h"
+
+#define LOOP_MTU_BYTES 4096u
+#define WIRE_MTU_BYTES 1024u
+#define QPS_MIN 4096u
+#define QPS_MAX (1u << 20)
+#define QPS_PER_QP 8u /* two ends, and destroyed ones whose numbers rest */
+
+struct perf {
+	struct perf_options options;
+	struct uroce_engine *engine;
+	struct app_loop loop;
+	struct app_port port; /* when there are two processes */
+	struct app_port *ports[2];
+	uint32_t port_count;
+	struct drivers_fault *faults[2];
+	struct perf_end ends[2];
+	struct perf_environment environment;
+	struct perf_json *json;
+	uint64_t failures;
+};
+
+static int create_engine(struct perf *perf)
+{
+	uint32_t qps = perf->options.qps * QPS_PER_QP;
+	struct uroce_engine_config config = {
+		.lcore_count = perf->options.core_count,
+		.max_qps = qps < QPS_MIN ? QPS_MIN :
+			   qps > QPS_MAX ? QPS_MAX :
+					   qps,
+		.max_mrs = 64,
+	};
+	int error = uroce_engine_create(&config, &perf->engine);
+
+	return error ? app_complain(APP_EXIT_ENVIRONMENT, "no engine for %u queue pairs: %s", config.max_qps,
+				    strerror(-error)) :
+		       APP_EXIT_OK;
+}
+
+static int open_ports(struct perf *perf)
+{
+	const struct perf_options *options = &perf->options;
+	struct app_port_config config = {
+		.engine = perf->engine,
+		.device = options->device,
+		.addresses = { options->addresses[0], options->addresses[1] },
+		.mtu_bytes = options->mtu_bytes,
+	};
+	int code;
+
+	if (options_are_local(options)) {
+		code = app_loop_open(&config, (uint16_t)(options->core_count - 1), &perf->loop);
+		perf->ports[0] = &perf->loop.ports[0];
+		perf->ports[1] = &perf->loop.ports[1];
+		perf->port_count = code ? 0 : 2;
+		return code;
+	}
+	code = app_port_open(&config, &perf->port);
+	perf->ports[0] = &perf->port;
+	perf->port_count = code ? 0 : 1;
+	return code;
+}
+
+static int attach_faults(struct perf *perf)
+{
+	const struct perf_options *options = &perf->options;
+	struct drivers_error error;
+
+	for (uint32_t i = 0; i < perf->port_count && options_have_faults(options); i++) {
+		struct drivers_fault_config config = {
+			.loss = options->loss,
+			.duplicate = options->duplicate,
+			.reorder = options->reorder,
+			.corrupt = options->corrupt,
+			.seed = options->seed * 2 + i,
+		};
+
+		if (drivers_fault_attach(&perf->ports[i]->ethdev, &config, &perf->faults[i], &error) != 0)
+			return app_complain(APP_EXIT_ENVIRONMENT, "%s", error.text);
+	}
+	return APP_EXIT_OK;
+}
+
+static int open_ends(struct perf *perf)
+{
+	for (uint32_t i = 0; i < perf->port_count; i++) {
+		unsigned lcore = perf->options.core_count == 2 ? i : 0;
+		int error = perf_end_open(&perf->ends[i], perf->ports[i],
+					  uroce_engine_lcore(perf->engine, lcore), i + perf->options.server);
+
+		if (error)
+			return app_complain(APP_EXIT_INTERNAL, "no protection domain: %s", strerror(-error));
+	}
+	return APP_EXIT_OK;
+}
+
+static void close_all(struct perf *perf)
+{
+	for (uint32_t i = 0; i < perf->port_count; i++) {
+		perf_end_close(&perf->ends[i]);
+		free(perf->ends[i].latency);
+	}
+	/* Late frames are freed before the pool they came from. */
+	for (uint32_t i = 0; i < perf->port_count; i++)
+		drivers_fault_detach(perf->faults[i]);
+	if (perf->port_count == 2)
+		app_loop_close(&perf->loop);
+	else if (perf->port_count == 1)
+		app_port_close(&perf->port);
+	if (perf->engine)
+		uroce_engine_destroy(perf->engine);
+}
+
+static void take_result(struct perf *perf, const struct perf_result *result)
+{
+	perf->failures += result->tally.errors + result->tally.bad_bytes;
+	perf_report_result(result);
+	if (perf->json)
+		perf_json_result(perf->json, result);
+}
+
+static int run_cases(struct perf *perf)
+{
+	struct perf_result result;
+	struct perf_case test;
+
+	for (uint32_t i = 0; perf_case_at(&perf->options, i, &test); i++) {
+		if (perf_local_run(perf->ends, &test, perf->options.core_count, &result) != 0)
+			return APP_EXIT_ENVIRONMENT;
+		take_result(perf, &result);
+	}
+	return perf->failures ? APP_EXIT_FAILURE : APP_EXIT_OK;
+}
+
+static int measure(struct perf *perf)
+{
+	int code = attach_faults(perf);
+
+	if (code == APP_EXIT_OK)
+		code = open_ends(perf);
+	if (code)
+		return code;
+	perf_environment_collect(&perf->options, perf->ports, perf->port_count, &perf->environment);
+	perf_report_environment(&perf->environment, &perf->options);
+	if (perf->json)
+		perf_json_environment(perf->json, &perf->environment);
+	return run_cases(perf);
+}
+
+static int open_and_measure(struct perf *perf)
+{
+	int code = create_engine(perf);
+
+	if (code == APP_EXIT_OK)
+		code = open_ports(perf);
+	app_eal_speak(code != APP_EXIT_OK);
+	if (code == APP_EXIT_OK)
+		code = measure(perf);
+	close_all(perf);
+	return code;
+}
+
+/* Fills in what depends on where the ends are. */
+static int choose_device(struct perf_options *options, const struct app_args *args)
+{
+	static char device[64];
+
+	if (options_are_local(options)) {
+		options->device = "loop";
+		options->mtu_bytes = options->mtu_bytes ? options->mtu_bytes : LOOP_MTU_BYTES;
+		return APP_EXIT_OK;
+	}
+	options->mtu_bytes = options->mtu_bytes ? options->mtu_bytes : WIRE_MTU_BYTES;
+	if (options->device)
+		return APP_EXIT_OK;
+	if (!app_eal_first_device(args, device, sizeof(device)))
+		return app_complain(APP_EXIT_USAGE,
+				    "no port: name one with -d, such as net_af_packet0,iface=eth0");
+	options->device = device;
+	return APP_EXIT_OK;
+}
+
+static int start(struct perf *perf, const struct app_args *args)
+{
+	struct perf_options *options = &perf->options;
+	struct app_eal_config config = {
+		.args = args,
+		.worker_count = options->core_count - 1,
+		.main_is_busy = true,
+	};
+	int code = choose_device(options, args);
+
+	if (code)
+		return code;
+	config.devices[0] = options->device;
+	perf_report_open(options->json_path && strcmp(options->json_path, "-") == 0);
+	if (options->json_path) {
+		perf->json = perf_json_open(options->json_path);
+		if (perf->json == NULL)
+			return APP_EXIT_ENVIRONMENT;
+	}
+	return app_eal_start(&config);
+}
+
+int main(int argc, char **argv)
+{
+	static struct perf perf;
+	struct app_args args;
+	bool done;
+	int code;
+
+	if (app_eal_split(argc, argv, &args) != 0)
+		return APP_EXIT_INTERNAL;
+	code = perf_options_parse(args.own_count, args.own, &perf.options, &done);
+	if (code || done)
+		return code;
+	code = start(&perf, &args);
+	if (code == APP_EXIT_OK)
+		code = open_and_measure(&perf);
+	if (perf.json && perf_json_close(perf.json) != 0 && code == APP_EXIT_OK)
+		code = APP_EXIT_ENVIRONMENT;
+	app_eal_stop();
+	return code;
+}

@@ -1,0 +1,14 @@
+/* receive.h - receive entries: posted ahead, checked when they complete, posted again */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef APP_PERF_RECEIVE_H
+#define APP_PERF_RECEIVE_H
+
+#include "perf/end.h"
+
+/* Posts all receives of a flow. 0 or negative errno. */
+int perf_receive_post(struct perf_end *end, uint32_t index);
+
+/* Takes completions of receives. */
+void perf_receive_turn(struct perf_end *end);
+
+#endif

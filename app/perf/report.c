@@ -1,0 +1,120 @@
+/* report.c - tables for people: perftest's columns */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <math.h>
+#include <stdio.h>
+
+#include "perf/report.h"
+
+#define RULER "----------------------------------------------------------------------------------------------"
+
+static FILE *out;
+static enum perf_op last_op = PERF_OPS;
+static enum perf_mode last_mode;
+
+void perf_report_open(bool json_on_stdout)
+{
+	out = json_on_stdout ? stderr : stdout;
+}
+
+void perf_report_environment(const struct perf_environment *environment, const struct perf_options *options)
+{
+	fprintf(out, "uroce-perf %s, DPDK %s, %s\n", environment->version, environment->dpdk,
+		environment->cpu);
+	for (uint32_t i = 0; i < environment->port_count; i++)
+		fprintf(out, " port %s (%s), %s\n", environment->ports[i].name, environment->ports[i].driver,
+			environment->ports[i].address);
+	fprintf(out, " lcores: %u, hugepages: %s, build: %s\n", environment->lcores,
+		environment->hugepages ? "yes" : "no", environment->build);
+	if (options_have_faults(options))
+		fprintf(out, " link: loss %g, dup %g, reorder %g, corrupt %g, seed %lu\n", options->loss,
+			options->duplicate, options->reorder, options->corrupt, (unsigned long)options->seed);
+	for (uint32_t i = 0; i < environment->warning_count; i++)
+		fprintf(out, " warning: %s\n", environment->warnings[i]);
+}
+
+static void print_side(const char *name, const struct perf_case *test, const struct perf_peer *peer)
+{
+	char text[64];
+
+	fprintf(out, " %s address: QPN 0x%06x PSN 0x%06x RKey 0x%08x VAddr 0x%012lx %s", name,
+		peer->qp_nums[0], peer->psns[0], peer->rkey, (unsigned long)peer->target,
+		uroce_addr_format(&peer->addr, text, sizeof(text)));
+	if (test->qps > 1)
+		fprintf(out, " (and %u more)", test->qps - 1);
+	fputc('\n', out);
+}
+
+static void print_bw_head(const struct perf_case *test)
+{
+	struct perf_layout layout;
+
+	perf_case_lay_out(test, &layout);
+	fprintf(out, " TX depth: %u, CQ moderation: %u", layout.depth, layout.interval);
+	if (perf_ops[test->op].fetches)
+		fprintf(out, ", outstanding: %u", test->outs);
+	fprintf(out, "%s%s\n", test->both_ways ? ", both directions" : "",
+		test->verify ? ", every byte checked" : "");
+}
+
+void perf_report_connection(const struct perf_case *test, const struct perf_peer *local,
+			    const struct perf_peer *remote)
+{
+	if (test->op == last_op && test->mode == last_mode)
+		return;
+	last_op = test->op;
+	last_mode = test->mode;
+	fprintf(out, RULER "\n                    %s %s Test\n", perf_ops[test->op].title,
+		test->mode == PERF_BW ? "BW" : "Latency");
+	fprintf(out, " Number of QPs: %u, MTU: %u[B], connection: RC, timeout code: %u\n", test->qps,
+		test->mtu_bytes, test->timeout);
+	if (test->mode == PERF_BW)
+		print_bw_head(test);
+	else
+		fprintf(out, " Inline up to: %u[B]%s%s\n", test->inline_bytes,
+			perf_ops[test->op].fetches ? ", time of a round trip" : ", half of a round trip",
+			test->verify ? ", every byte checked" : "");
+	print_side(" local", test, local);
+	print_side("remote", test, remote);
+	fprintf(out, RULER "\n");
+	if (test->mode == PERF_BW)
+		fprintf(out, " %-10s %-14s %-17s %-20s %-13s %s\n", "#bytes", "#iterations",
+			"BW peak[Gb/sec]", "BW average[Gb/sec]", "MsgRate[Mpps]", "cycles/packet");
+	else
+		fprintf(out, " %-8s %-12s %-11s %-11s %-15s %-12s %-13s %-9s %-10s %-10s [usec]\n", "#bytes",
+			"#iterations", "t_min", "t_max", "t_typical", "t_avg", "t_stdev", "99%", "99.9%",
+			"99.99%");
+}
+
+static void print_latency(const struct perf_result *result)
+{
+	const struct perf_histogram *latency = result->latency;
+	double scale = result->latency_scale_us;
+
+	fprintf(out, " %-8u %-12lu %-11.3f %-11.3f %-15.3f %-12.3f %-13.3f %-9.3f %-10.3f %-10.3f\n",
+		result->test.size_bytes, (unsigned long)latency->count, (double)latency->min * scale,
+		(double)latency->max * scale, (double)perf_histogram_percentile(latency, 0.5) * scale,
+		perf_histogram_mean(latency) * scale, perf_histogram_deviation(latency) * scale,
+		(double)perf_histogram_percentile(latency, 0.99) * scale,
+		(double)perf_histogram_percentile(latency, 0.999) * scale,
+		(double)perf_histogram_percentile(latency, 0.9999) * scale);
+}
+
+void perf_report_result(const struct perf_result *result)
+{
+	const struct perf_tally *tally = &result->tally;
+
+	if (result->test.mode == PERF_LAT)
+		print_latency(result);
+	else
+		fprintf(out, " %-10u %-14lu %-17.3f %-20.3f %-13.6f %.0f\n", result->test.size_bytes,
+			(unsigned long)tally->messages, result->peak_gbit_per_s, result->gbit_per_s,
+			result->messages_per_s / 1e6, result->cycles_per_packet);
+	if (tally->retransmits)
+		fprintf(out, "            %lu packets were sent again\n", (unsigned long)tally->retransmits);
+	if (tally->checked)
+		fprintf(out, "            %lu messages checked, %lu wrong bytes\n",
+			(unsigned long)tally->checked, (unsigned long)tally->bad_bytes);
+	if (tally->errors)
+		fprintf(out, "            %lu errors\n", (unsigned long)tally->errors);
+	fflush(out);
+}

@@ -1,0 +1,23 @@
+/* report.h - tables for people */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef APP_PERF_REPORT_H
+#define APP_PERF_REPORT_H
+
+#include "perf/case.h"
+#include "perf/end.h"
+#include "perf/environment.h"
+
+/* Where tables go: standard output, or standard error while JSON goes there. */
+void perf_report_open(bool json_on_stdout);
+
+/* Once: what is measured where, and what would make the figures worthless. */
+void perf_report_environment(const struct perf_environment *environment, const struct perf_options *options);
+
+/* The head of a table when test is the first of its operation and mode, with the connection's facts. */
+void perf_report_connection(const struct perf_case *test, const struct perf_peer *local,
+			    const struct perf_peer *remote);
+
+/* A row of it, and what else there is to know. */
+void perf_report_result(const struct perf_result *result);
+
+#endif

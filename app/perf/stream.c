@@ -1,0 +1,226 @@
+/* stream.c - bandwidth: keeps `depth` requests outstanding on each flow and checks what completes */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <string.h>
+
+#include <rte_common.h>
+
+#include "perf/pattern.h"
+#include "perf/stream.h"
+
+#define POLL_BATCH 32
+
+void perf_stream_fail(struct perf_end *end, const struct uroce_wc *wc)
+{
+	if (wc->status == UROCE_WC_WR_FLUSH_ERR && end->tally.errors) {
+		end->tally.errors++;
+		return;
+	}
+	perf_end_fail(end, "a request of QP 0x%06x ended with %s: %s (PSN 0x%06x, %u retries)", wc->qp_num,
+		      uroce_wc_status_name(wc->status), uroce_cause_text(wc->vendor_err), wc->psn,
+		      wc->retries);
+}
+
+uint64_t perf_stream_completed_by(const struct perf_end *end, const struct perf_flow *flow,
+				  const struct uroce_wc *wc)
+{
+	uint64_t depth = end->layout.depth;
+	uint64_t ahead = (wc->wr_id + depth - flow->completed % depth) % depth;
+
+	return flow->completed + ahead + 1;
+}
+
+/* ---- posting ---- */
+
+/* Fills what a READ must change, so that a READ that changes nothing is noticed. */
+static void prepare_bytes(struct perf_end *end, uint32_t index, uint64_t message)
+{
+	uint8_t *data = end_source(end, index, message);
+
+	if (end->test.op == PERF_READ)
+		memset(data, 0xEE, end->test.size_bytes);
+	else
+		perf_pattern_fill(data, end->test.size_bytes, pattern_key(end->way, index, message));
+}
+
+/* What differs between messages, if anything does. */
+static void prepare(struct perf_end *end, uint32_t index, uint32_t slot, uint64_t message)
+{
+	const struct perf_op_info *op = &perf_ops[end->test.op];
+	const struct perf_layout *layout = &end->layout;
+	struct uroce_send_wr *wr = &end->send_wrs[slot];
+
+	wr->imm = (uint32_t)message;
+	if (layout->source_stride == 0)
+		return;
+	end->send_sges[slot].addr = (uintptr_t)end_source(end, index, message);
+	wr->remote_addr = end->peer.target + layout_target(layout, index, op->atomic ? 0 : message);
+	if (op->atomic) {
+		memset(end_source(end, index, message), 0xEE, PERF_ATOMIC_BYTES);
+		wr->compare_add = end->test.op == PERF_FADD ? 1 : message;
+		wr->swap = message + 1;
+	} else {
+		prepare_bytes(end, index, message);
+	}
+}
+
+/* One list of count requests; the ring does not wrap inside it. The last one of all asks for a completion. */
+static int post_list(struct perf_end *end, uint32_t index, uint32_t count)
+{
+	struct perf_flow *flow = &end->flows[index];
+	uint32_t first = (uint32_t)(flow->posted % end->layout.depth);
+	struct uroce_send_wr *last = &end->send_wrs[first + count - 1], *next = last->next;
+	uint32_t flags = last->send_flags;
+	const struct uroce_send_wr *bad = NULL;
+	int error;
+
+	if (perf_ops[end->test.op].imm || end->layout.source_stride) {
+		for (uint32_t i = 0; i < count; i++)
+			prepare(end, index, first + i, flow->posted + i);
+	}
+	last->next = NULL;
+	if (flow->posted + count == flow->goal)
+		last->send_flags |= UROCE_SEND_SIGNALED;
+	error = uroce_qp_post_send(flow->qp, &end->send_wrs[first], &bad);
+	last->next = next;
+	last->send_flags = flags;
+	if (error) {
+		perf_end_fail(end, "posting %u requests: %s", count, strerror(-error));
+		return error;
+	}
+	flow->posted += count;
+	end->posted += count;
+	return 0;
+}
+
+void perf_stream_post(struct perf_end *end, uint32_t index)
+{
+	const struct perf_layout *layout = &end->layout;
+	struct perf_flow *flow = &end->flows[index];
+
+	while (!end->stopped && end->phase < PHASE_DRAIN) {
+		uint64_t room = layout->depth - (flow->posted - flow->completed);
+		uint64_t left = RTE_MIN(flow->goal, flow->limit) - flow->posted;
+		uint64_t to_end = layout->depth - flow->posted % layout->depth;
+		uint64_t count = RTE_MIN(room, to_end);
+
+		/* Whole groups, so that the last request posted is always one that completes. */
+		if (count < left)
+			count -= count % layout->interval;
+		else
+			count = left;
+		if (count == 0 || post_list(end, index, (uint32_t)count) != 0)
+			return;
+	}
+}
+
+/* ---- completing ---- */
+
+static uint64_t count_bad_of(struct perf_end *holder, const uint8_t *data, uint64_t key)
+{
+	return perf_pattern_count_bad(data, holder->test.size_bytes, key);
+}
+
+uint64_t perf_stream_check_target(struct perf_end *end, uint32_t index, uint64_t first, uint64_t count)
+{
+	uint64_t bad = 0;
+
+	for (uint64_t message = first; message < first + count; message++)
+		bad += count_bad_of(end, end_target(end, index, message),
+				    pattern_key(!end->way, index, message));
+	return bad;
+}
+
+/* What came back, or what can be seen at the other end when it is in this process. */
+static uint64_t count_bad(struct perf_end *end, uint32_t index, uint64_t message)
+{
+	uint32_t slot = (uint32_t)(message % end->layout.target_slots);
+
+	if (end->test.op == PERF_READ)
+		return count_bad_of(end, end_source(end, index, message),
+				    pattern_key(!end->way, index, slot));
+	return perf_stream_check_target(end->other, index, message, 1);
+}
+
+static void check_message(struct perf_end *end, uint32_t index, uint64_t message)
+{
+	uint64_t before, bad;
+
+	if (perf_ops[end->test.op].atomic) {
+		memcpy(&before, end_source(end, index, message), sizeof(before));
+		end->tally.checked++;
+		if (before != message)
+			perf_end_fail(end,
+				      "atomic %lu of flow %u found %lu: it was executed twice or not at all",
+				      (unsigned long)message, index, (unsigned long)before);
+		return;
+	}
+	bad = count_bad(end, index, message);
+	end->tally.checked++;
+	end->tally.bad_bytes += bad;
+	if (bad)
+		perf_end_fail(end, "%lu wrong bytes in message %lu of flow %u", (unsigned long)bad,
+			      (unsigned long)message, index);
+}
+
+/* SENDs and WRITEs with immediate are checked where they arrive. */
+static bool checks_on_completion(const struct perf_end *end)
+{
+	const struct perf_op_info *op = &perf_ops[end->test.op];
+
+	if (op->atomic)
+		return true;
+	return end->test.verify && !op->receives && (op->fetches || end->other);
+}
+
+static void take(struct perf_end *end, const struct uroce_wc *wc)
+{
+	uint32_t index = (uint32_t)wc->qp_context;
+	struct perf_flow *flow = &end->flows[index];
+	uint64_t completed;
+
+	if (wc->status != UROCE_WC_SUCCESS) {
+		perf_stream_fail(end, wc);
+		return;
+	}
+	completed = perf_stream_completed_by(end, flow, wc);
+	if (checks_on_completion(end)) {
+		for (uint64_t message = flow->completed; message < completed; message++)
+			check_message(end, index, message);
+	}
+	end->completed += completed - flow->completed;
+	flow->completed = completed;
+	if (flow->completed == flow->limit)
+		end->unchecked_flows++;
+	else if (end->phase < PHASE_DRAIN)
+		perf_stream_post(end, index);
+}
+
+void perf_stream_turn(struct perf_end *end)
+{
+	struct uroce_wc wc[POLL_BATCH];
+	int count = uroce_cq_poll(end->send_cq, POLL_BATCH, wc);
+
+	for (int i = 0; i < count; i++)
+		take(end, &wc[i]);
+}
+
+void perf_stream_check_final(struct perf_end *end, const uint64_t *peer_completed)
+{
+	const struct perf_op_info *op = &perf_ops[end->test.op];
+
+	for (uint32_t i = 0; i < end->test.qps && end->responds; i++) {
+		uint64_t counter;
+
+		if (op->atomic) {
+			memcpy(&counter, end_target(end, i, 0), sizeof(counter));
+			if (counter != peer_completed[i])
+				perf_end_fail(end, "the counter of flow %u is %lu after %lu atomics", i,
+					      (unsigned long)counter, (unsigned long)peer_completed[i]);
+		} else if (op->receives && end->flows[i].received != peer_completed[i]) {
+			perf_end_fail(end, "flow %u received %lu messages of %lu", i,
+				      (unsigned long)end->flows[i].received,
+				      (unsigned long)peer_completed[i]);
+		}
+	}
+}

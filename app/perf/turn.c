@@ -1,0 +1,144 @@
+/* turn.c - what an end does besides turning its lcore: completions, posts, and the clock of the case */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <rte_cycles.h>
+
+#include "perf/latency.h"
+#include "perf/receive.h"
+#include "perf/stream.h"
+#include "perf/turn.h"
+
+#define TURNS_A_LOOK 16u /* turns between two looks at the clock */
+#define WARM_UP_S 0.05
+#define WINDOW_S 0.01 /* for the peak */
+#define STALL_S 20.0  /* without a completion: give up */
+
+static uint64_t cycles_of(double seconds)
+{
+	return (uint64_t)(seconds * (double)rte_get_tsc_hz());
+}
+
+/* One end of a case has the clock, unless both send. */
+static bool has_clock(const struct perf_end *end)
+{
+	return end->requests && (end->way == 0 || end->test.mode == PERF_BW);
+}
+
+static void start_measuring(struct perf_end *end)
+{
+	end->phase = PHASE_MEASURE;
+	end->base_frames = perf_end_frames(end);
+	end->base_completed = end->window_completed = end->completed;
+	end->now = end->measure_began = end->window_began = rte_rdtsc();
+	if (end->test.mode == PERF_LAT && end->test.iterations)
+		end->flows[0].goal = end->completed + end->test.iterations + (end->posted - end->completed);
+}
+
+static void stop_measuring(struct perf_end *end)
+{
+	end->tally.cycles = rte_rdtsc() - end->measure_began;
+	end->tally.seconds = (double)end->tally.cycles / (double)rte_get_tsc_hz();
+	end->tally.messages = end->completed - end->base_completed;
+	end->tally.frames = perf_end_frames(end) - end->base_frames;
+	end->phase = PHASE_DRAIN;
+}
+
+void perf_end_begin(struct perf_end *end)
+{
+	end->base_retransmits = perf_end_retransmits(end);
+	end->phase_began = end->progressed = rte_rdtsc();
+	if (!has_clock(end)) {
+		end->phase = PHASE_DONE;
+		return;
+	}
+	if (end->test.mode == PERF_LAT) {
+		if (end->test.iterations)
+			end->flows[0].goal = LATENCY_WARM_UP;
+		return;
+	}
+	if (end->test.iterations)
+		start_measuring(end);
+	for (uint32_t i = 0; i < end->test.qps; i++)
+		perf_stream_post(end, i);
+}
+
+/* The best 10 ms. */
+static void look_at_window(struct perf_end *end)
+{
+	uint64_t cycles = end->now - end->window_began;
+	double per_s;
+
+	if (cycles < cycles_of(WINDOW_S))
+		return;
+	per_s = (double)(end->completed - end->window_completed) * (double)rte_get_tsc_hz() / (double)cycles;
+	if (per_s > end->tally.peak_per_s)
+		end->tally.peak_per_s = per_s;
+	end->window_began = end->now;
+	end->window_completed = end->completed;
+}
+
+static bool warm_up_is_over(const struct perf_end *end)
+{
+	double seconds = end->test.seconds / 2 < WARM_UP_S ? end->test.seconds / 2 : WARM_UP_S;
+
+	if (end->completed == 0)
+		return false; /* the peer's address may still be looked for */
+	if (end->test.mode == PERF_LAT && end->test.iterations)
+		return end->completed >= LATENCY_WARM_UP;
+	return end->now - end->phase_began >= cycles_of(seconds);
+}
+
+static bool measuring_is_over(const struct perf_end *end)
+{
+	uint64_t wanted = end->test.iterations * end->test.qps;
+
+	if (end->test.iterations)
+		return end->completed - end->base_completed >= wanted;
+	return end->now - end->measure_began >= cycles_of(end->test.seconds);
+}
+
+static void watch_progress(struct perf_end *end)
+{
+	if (end->completed != end->seen_completed)
+		end->progressed = end->now;
+	else if (end->unchecked_flows == 0 && end->now - end->progressed > cycles_of(STALL_S))
+		perf_end_fail(end, "nothing completed for %.0f s, %lu messages are outstanding", STALL_S,
+			      (unsigned long)(end->posted - end->completed));
+}
+
+static void look_at_clock(struct perf_end *end)
+{
+	end->now = rte_rdtsc();
+	watch_progress(end);
+	end->seen_completed = end->completed;
+	if (end->phase == PHASE_WARM && warm_up_is_over(end))
+		start_measuring(end);
+	else if (end->phase == PHASE_MEASURE)
+		look_at_window(end);
+	if (end->phase == PHASE_MEASURE && (measuring_is_over(end) || end->stopped))
+		stop_measuring(end);
+	if (end->stopped && end->phase == PHASE_WARM)
+		end->phase = PHASE_DRAIN;
+	if (end->phase == PHASE_DRAIN && (end->completed == end->posted || end->tally.errors))
+		end->phase = PHASE_DONE;
+}
+
+void perf_end_turn(struct perf_end *end)
+{
+	uroce_lcore_poll(end->lcore);
+	if (perf_ops[end->test.op].receives && end->responds)
+		perf_receive_turn(end);
+	if (end->test.mode == PERF_LAT)
+		perf_latency_turn(end);
+	else if (end->requests)
+		perf_stream_turn(end);
+	if (++end->turns % TURNS_A_LOOK == 0 && end->phase != PHASE_DONE)
+		look_at_clock(end);
+}
+
+void perf_end_sum_up(struct perf_end *end)
+{
+	end->tally.all_messages = end->completed;
+	end->tally.retransmits = perf_end_retransmits(end) - end->base_retransmits;
+	if (end->test.mode == PERF_LAT && has_clock(end))
+		end->tally.messages = end->latency->count;
+}
