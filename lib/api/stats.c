@@ -54,7 +54,7 @@ static int collect(void *argument)
 
 	if (port) {
 		for (uint32_t i = 0; i < CNT_COUNTERS; i++)
-			values[i] += i < CNT_QP_COUNTERS ? port->retired[i] : port->drops[i];
+			values[i] += i < CNT_QP_COUNTERS ? port->retired[i] : port->counters[i];
 		collection->stats->rx_frames += port->rx_frames;
 		collection->stats->tx_frames += port->tx_frames;
 		collection->stats->rx_bytes += port->rx_bytes;
@@ -80,7 +80,7 @@ void uroce_device_stats(struct uroce_device *device, struct uroce_stats *stats)
 
 		engine_mailbox_call(engine->lcores[i], collect, &collection);
 	}
-	stats->values[CNT_DROP_EVENT_LOST] += atomic_load(&device->events_lost);
+	stats->values[CNT_PORT_EVENT_LOST] += atomic_load(&device->events_lost);
 }
 
 struct qp_collection {

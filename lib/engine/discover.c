@@ -75,9 +75,10 @@ void engine_discover_receive(struct uroce_lcore *lcore, struct engine_port *port
 	struct uroce_mac mac;
 
 	if (!wire_neighbour_parse(frame, bytes, &neighbour)) {
-		port->drops[CNT_DROP_NEIGHBOUR]++;
+		port->counters[CNT_PORT_NEIGHBOUR]++;
 		return;
 	}
+	port->counters[CNT_PORT_NEIGHBOURS]++;
 	switch ((enum wire_neighbour_kind)neighbour.kind) {
 	case WIRE_NEIGHBOUR_REQUEST:
 		if (is_ours(port->device, neighbour.target))

@@ -184,13 +184,13 @@ static enum rc_counter frame_counter(enum wire_frame kind)
 {
 	switch (kind) {
 	case WIRE_FRAME_FRAGMENT:
-		return CNT_DROP_FRAGMENT;
+		return CNT_PORT_FRAGMENT;
 	case WIRE_FRAME_IP_HEADER:
-		return CNT_DROP_IP_HEADER;
+		return CNT_PORT_IP_HEADER;
 	case WIRE_FRAME_UDP_CHECKSUM:
-		return CNT_DROP_UDP_CHECKSUM;
+		return CNT_PORT_UDP_CHECKSUM;
 	case WIRE_FRAME_TRUNCATED:
-		return CNT_DROP_TRUNCATED;
+		return CNT_PORT_TRUNCATED;
 	case WIRE_FRAME_ROCE:
 	case WIRE_FRAME_ARP:
 	case WIRE_FRAME_ICMP:
@@ -198,20 +198,20 @@ static enum rc_counter frame_counter(enum wire_frame kind)
 	case WIRE_FRAME_OTHER:
 		break;
 	}
-	return CNT_DROP_NOT_ROCE;
+	return CNT_PORT_NOT_ROCE;
 }
 
 /* Gives the frame to the lcore that owns its QP. true: it has it. */
 static bool hand_over(struct uroce_lcore *lcore, struct engine_port *port, uint32_t owner, struct rte_mbuf *mbuf)
 {
 	if (owner >= lcore->engine->lcore_count) {
-		port->drops[CNT_DROP_UNKNOWN_QPN]++;
+		port->counters[CNT_PORT_UNKNOWN_QPN]++;
 		return false;
 	}
 	mbuf->port = port->device->port_id; /* not every driver sets it */
 	if (rte_ring_enqueue(lcore->engine->lcores[owner]->handover, mbuf) == 0)
 		return true;
-	port->drops[CNT_DROP_HANDOVER_FULL]++;
+	port->counters[CNT_PORT_HANDOVER_FULL]++;
 	return false;
 }
 
@@ -228,10 +228,10 @@ static bool receive_roce(struct uroce_lcore *lcore, struct engine_port *port, st
 	case WIRE_PACKET_OK:
 		break;
 	case WIRE_PACKET_TRUNCATED:
-		port->drops[CNT_DROP_TRUNCATED]++;
+		port->counters[CNT_PORT_TRUNCATED]++;
 		return false;
 	case WIRE_PACKET_BAD_VERSION:
-		port->drops[CNT_DROP_VERSION]++;
+		port->counters[CNT_PORT_VERSION]++;
 		return false;
 	}
 	index = steer_index(lcore->engine, packet.dest_qpn);
@@ -239,11 +239,11 @@ static bool receive_roce(struct uroce_lcore *lcore, struct engine_port *port, st
 		return hand_over(lcore, port, steer_lcore(lcore->engine, index), mbuf);
 	qp = steer_find(lcore->engine, index);
 	drop = qp && qp->device == port->device ? rc_qp_admit(qp->rc, &packet, encap->source, encap->dest) :
-						  CNT_DROP_UNKNOWN_QPN;
+						  CNT_PORT_UNKNOWN_QPN;
 	if (drop == CNT_COUNTERS && !icrc_is_right(frame, encap))
-		drop = CNT_DROP_RX_ICRC;
+		drop = CNT_PORT_RX_ICRC;
 	if (drop != CNT_COUNTERS) {
-		port->drops[drop]++;
+		port->counters[drop]++;
 		return false;
 	}
 	rc_qp_receive(qp->rc, &packet, lcore->now_ns, &lcore->out);
@@ -259,9 +259,9 @@ static enum rc_counter marked_bad(const struct engine_port *port, const struct r
 	if (!port->device->config.rx_checksums_done)
 		return CNT_COUNTERS;
 	if ((mbuf->ol_flags & RTE_MBUF_F_RX_IP_CKSUM_MASK) == RTE_MBUF_F_RX_IP_CKSUM_BAD)
-		return CNT_DROP_IP_HEADER;
+		return CNT_PORT_IP_HEADER;
 	if ((mbuf->ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK) == RTE_MBUF_F_RX_L4_CKSUM_BAD)
-		return CNT_DROP_UDP_CHECKSUM;
+		return CNT_PORT_UDP_CHECKSUM;
 	return CNT_COUNTERS;
 }
 
@@ -271,10 +271,10 @@ static void receive_frame(struct uroce_lcore *lcore, struct engine_port *port, s
 	struct wire_encap encap;
 	const uint8_t *frame;
 	enum wire_frame kind;
-	enum rc_counter bad = bytes > PORT_FRAME_MAX_BYTES ? CNT_DROP_NOT_ROCE : marked_bad(port, mbuf);
+	enum rc_counter bad = bytes > PORT_FRAME_MAX_BYTES ? CNT_PORT_NOT_ROCE : marked_bad(port, mbuf);
 
 	if (bad != CNT_COUNTERS) {
-		port->drops[bad]++;
+		port->counters[bad]++;
 		rte_pktmbuf_free(mbuf);
 		return;
 	}
@@ -286,7 +286,7 @@ static void receive_frame(struct uroce_lcore *lcore, struct engine_port *port, s
 	} else if (kind == WIRE_FRAME_ARP || kind == WIRE_FRAME_ICMP || kind == WIRE_FRAME_ICMP6) {
 		engine_discover_receive(lcore, port, frame, bytes);
 	} else {
-		port->drops[frame_counter(kind)]++;
+		port->counters[frame_counter(kind)]++;
 	}
 	rte_pktmbuf_free(mbuf);
 }

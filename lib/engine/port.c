@@ -25,7 +25,7 @@ static void fetch_spares(struct engine_port *port)
 		port->spare[port->spare_count++] = mbuf;
 	}
 	if (port->spare_count == 0)
-		port->drops[CNT_DROP_NO_MBUF]++;
+		port->counters[CNT_PORT_NO_MBUF]++;
 }
 
 uint32_t engine_port_room(struct engine_port *port)

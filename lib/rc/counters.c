@@ -4,8 +4,8 @@
 
 const struct rc_counter_row rc_counters[CNT_COUNTERS] = {
 #define COUNTER(symbol, label, text) [CNT_##symbol] = { .name = label, .sentence = text },
-#define DROP(symbol, label, text) [CNT_DROP_##symbol] = { .name = label, .sentence = text },
+#define PORT(symbol, label, text) [CNT_PORT_##symbol] = { .name = label, .sentence = text },
 #include "rc/counters.def"
-#undef DROP
+#undef PORT
 #undef COUNTER
 };

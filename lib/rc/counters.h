@@ -8,16 +8,16 @@
 /* Counters of a QP come first, then those of a port: one numbering for both. */
 enum rc_counter {
 #define COUNTER(symbol, name, sentence) CNT_##symbol,
-#define DROP(symbol, name, sentence)
+#define PORT(symbol, name, sentence)
 #include "rc/counters.def"
-#undef DROP
+#undef PORT
 	CNT_QP_COUNTERS,
-	CNT_BEFORE_DROPS = CNT_QP_COUNTERS - 1,
+	CNT_BEFORE_PORT = CNT_QP_COUNTERS - 1,
 #undef COUNTER
 #define COUNTER(symbol, name, sentence)
-#define DROP(symbol, name, sentence) CNT_DROP_##symbol,
+#define PORT(symbol, name, sentence) CNT_PORT_##symbol,
 #include "rc/counters.def"
-#undef DROP
+#undef PORT
 #undef COUNTER
 	CNT_COUNTERS
 };

@@ -140,15 +140,15 @@ enum rc_counter rc_qp_admit(const struct rc_qp *qp, const struct wire_packet *pa
 			    const uint8_t dest[16])
 {
 	if (!opcode_is_rc(packet->opcode))
-		return packet->opcode == OP_CNP ? CNT_DROP_CNP : CNT_DROP_OTHER_CLASS;
+		return packet->opcode == OP_CNP ? CNT_PORT_CNP : CNT_PORT_OTHER_CLASS;
 	if (qp->state < UROCE_QPS_RTR || qp->state > UROCE_QPS_SQD)
-		return CNT_DROP_QP_STATE;
+		return CNT_PORT_QP_STATE;
 	if (qp->state == UROCE_QPS_RTR && wire_opcode(packet->opcode)->response)
-		return CNT_DROP_EARLY_RESPONSE;
+		return CNT_PORT_EARLY_RESPONSE;
 	if (!path_matches(&qp->path, source, dest))
-		return CNT_DROP_ADDRESS;
+		return CNT_PORT_ADDRESS;
 	if (!pkey_matches(qp->pkey, packet->pkey))
-		return CNT_DROP_PKEY;
+		return CNT_PORT_PKEY;
 	return CNT_COUNTERS;
 }
 
