@@ -83,7 +83,7 @@ UROCE_API struct uroce_lcore *uroce_engine_lcore(struct uroce_engine *engine, un
  */
 UROCE_API unsigned uroce_lcore_poll(struct uroce_lcore *lcore);
 
-/* 0; -EINVAL: no address, bad MTU or queue count; -ENODEV: no such port; -ENOMEM. */
+/* 0; -EINVAL: no address, bad MTU or queue count, mbufs too small for the MTU; -ENODEV: no such port; -ENOMEM. */
 UROCE_API int uroce_device_create(struct uroce_engine *engine, const struct uroce_device_config *config,
 				  struct uroce_device **device);
 /* 0; -EBUSY while a PD or CQ exists. */

@@ -15,11 +15,21 @@
 
 #define MRS_DEFAULT 4096u
 
+/* A frame of the largest path MTU fits into one mbuf, so that building a frame cannot fail later. */
+static bool pool_fits(struct rte_mempool *pool, uint32_t mtu_bytes)
+{
+	uint32_t frame = WIRE_ENCAP_MAX_BYTES + WIRE_HEADERS_MAX_BYTES + mtu_bytes + 3 + WIRE_ICRC_BYTES;
+
+	return pool && rte_pktmbuf_data_room_size(pool) >= RTE_PKTMBUF_HEADROOM + frame;
+}
+
 static bool config_is_valid(const struct uroce_engine *engine, const struct uroce_device_config *config)
 {
-	if (config->addr_count == 0 || config->addr_count > LIMIT_PORT_ADDRS || config->pool == NULL)
+	uint32_t mtu_bytes = config->mtu_bytes ? config->mtu_bytes : LIMIT_MTU_BYTES;
+
+	if (config->addr_count == 0 || config->addr_count > LIMIT_PORT_ADDRS)
 		return false;
-	if (config->mtu_bytes && !mtu_is_valid(config->mtu_bytes))
+	if (!mtu_is_valid(mtu_bytes) || !pool_fits(config->pool, mtu_bytes))
 		return false;
 	return config->queue_count <= engine->lcore_count && config->first_lcore < engine->lcore_count;
 }

@@ -1,5 +1,6 @@
 /* mbuf.c - builds frames from a path's template and a packet value */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <assert.h>
 #include <string.h>
 
 #include <rte_mbuf.h>
@@ -80,15 +81,14 @@ static uint8_t *copy_payload(uint8_t *at, const struct wire_packet *packet)
 	return at + packet->pad_bytes;
 }
 
-bool engine_mbuf_fill(struct rte_mbuf *mbuf, const struct engine_template *template, const struct wire_packet *packet)
+void engine_mbuf_fill(struct rte_mbuf *mbuf, const struct engine_template *template, const struct wire_packet *packet)
 {
 	uint32_t bth_bytes = packet_bytes(packet);
 	uint32_t frame_bytes = template->bth_offset + bth_bytes;
 	uint8_t *frame = rte_pktmbuf_mtod(mbuf, uint8_t *);
 	uint8_t *at;
 
-	if (frame_bytes > rte_pktmbuf_tailroom(mbuf))
-		return false;
+	assert(frame_bytes <= rte_pktmbuf_tailroom(mbuf));
 	memcpy(frame, template->bytes, sizeof(template->bytes));
 	patch_lengths(frame, template, bth_bytes);
 	at = frame + template->bth_offset;
@@ -97,5 +97,4 @@ bool engine_mbuf_fill(struct rte_mbuf *mbuf, const struct engine_template *templ
 	store_le32(at, wire_icrc_frame(frame + template->ip_offset, (uint32_t)(at - frame) - template->ip_offset));
 	mbuf->data_len = (uint16_t)frame_bytes;
 	mbuf->pkt_len = frame_bytes;
-	return true;
 }

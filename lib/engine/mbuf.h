@@ -27,7 +27,7 @@ void engine_mbuf_template(struct engine_template *template, const struct uroce_p
 			  const struct uroce_mac *source_mac, const struct uroce_mac *dest_mac, uint32_t qpn,
 			  uint32_t dest_qpn);
 
-/* Fills an empty mbuf with packet as a frame, its payload copied, ICRC and all. false: it does not fit. */
-bool engine_mbuf_fill(struct rte_mbuf *mbuf, const struct engine_template *template, const struct wire_packet *packet);
+/* Fills an empty mbuf with packet as a frame, its payload copied, ICRC and all. The device's pool has the room. */
+void engine_mbuf_fill(struct rte_mbuf *mbuf, const struct engine_template *template, const struct wire_packet *packet);
 
 #endif
