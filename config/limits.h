@@ -6,18 +6,18 @@
 #include <assert.h>
 
 /* What a user may ask for. */
-#define LIMIT_SGE 16u               /* pieces of a request */
-#define LIMIT_INLINE_BYTES 512u     /* inline data of a request (Q-2 wants 128) */
-#define LIMIT_QUEUE_DEPTH 32768u    /* entries of a send or receive queue */
+#define LIMIT_SGE 16u            /* pieces of a request */
+#define LIMIT_INLINE_BYTES 512u  /* inline data of a request (Q-2 wants 128) */
+#define LIMIT_QUEUE_DEPTH 32768u /* entries of a send or receive queue */
 #define LIMIT_CQ_DEPTH (1u << 20)
-#define LIMIT_RD_ATOMIC 128u        /* outstanding READs and atomics, either way (S-11) */
-#define LIMIT_QPS (1u << 20)        /* per engine: the index part of a QPN */
-#define LIMIT_MRS (1u << 20)        /* per device: the index part of a key */
+#define LIMIT_RD_ATOMIC 128u /* outstanding READs and atomics, either way (S-11) */
+#define LIMIT_QPS (1u << 20) /* per engine: the index part of a QPN */
+#define LIMIT_MRS (1u << 20) /* per device: the index part of a key */
 #define LIMIT_MTU_BYTES 4096u
 #define LIMIT_MESSAGE_BYTES (1ull << 31) /* one message (P-4) */
 
 /* The protocol's own. */
-#define PSN_WINDOW (1u << 23)       /* PSNs outstanding (P-4) */
+#define PSN_WINDOW (1u << 23) /* PSNs outstanding (P-4) */
 
 /*
  * New packets that a QP keeps in flight before it waits for an ACK. Below the rings of every port here, so
@@ -33,7 +33,7 @@
 #define OUTBOX_RECEIVE_COMPLETIONS 2u /* the most that receiving one packet must be able to add */
 
 /* The pipeline. */
-#define BURST 32u                   /* frames per rx and tx call */
+#define BURST 32u /* frames per rx and tx call */
 #define LIMIT_LCORES 64u
 #define LIMIT_PORT_ADDRS 8u
 

@@ -29,7 +29,7 @@
 #define RECV_ID 2
 
 struct options {
-	const char *host;    /* NULL: server */
+	const char *host; /* NULL: server */
 	const char *device;
 	const char *ip;
 	unsigned port;
@@ -54,7 +54,7 @@ struct pingpong {
 	struct peer peer;
 
 	uint32_t sent, received, posted_receives;
-	bool echo;           /* a server that gives back what it got */
+	bool echo; /* a server that gives back what it got */
 	bool send_pending;
 	uint64_t checked_messages, bad_bytes;
 };
@@ -99,7 +99,8 @@ static int receive_their_side(struct pingpong *pp, int fd)
 		return -1;
 	if (sscanf(text, "%4x:%6x:%6x:%32[0-9a-fA-F]", &lid, &pp->peer.qpn, &pp->peer.psn, gid) != 4 ||
 	    strlen(gid) != 32) {
-		app_complain(APP_EXIT_FAILURE, "the other side does not speak ibv_rc_pingpong's text: \"%.52s\"\n", text);
+		app_complain(APP_EXIT_FAILURE, "the other side does not speak ibv_rc_pingpong's text: \"%.52s\"\n",
+			     text);
 		return -1;
 	}
 	for (int i = 0; i < 16; i++) {
@@ -170,7 +171,7 @@ static int connect_qp(struct pingpong *pp)
 
 	if (error)
 		app_complain(APP_EXIT_FAILURE, "cannot connect to QP 0x%06x: attribute %s refused", pp->peer.qpn,
-			uroce_qp_attr_name(bad));
+			     uroce_qp_attr_name(bad));
 	return error;
 }
 
@@ -232,15 +233,15 @@ static void check_message(struct pingpong *pp, uint32_t bytes)
 	pp->checked_messages++;
 	if (bad)
 		app_complain(APP_EXIT_FAILURE, "message %u: %lu wrong bytes of %u (length %u)", pp->received, bad,
-			pp->options.size, bytes);
+			     pp->options.size, bytes);
 }
 
 static int handle_completion(struct pingpong *pp, const struct uroce_wc *wc)
 {
 	if (wc->status != UROCE_WC_SUCCESS) {
 		app_complain(APP_EXIT_FAILURE, "%s failed: %s (%s; PSN 0x%06x, %u retries)",
-			uroce_wc_opcode_name(wc->opcode), uroce_wc_status_name(wc->status),
-			uroce_cause_text(wc->vendor_err), wc->psn, wc->retries);
+			     uroce_wc_opcode_name(wc->opcode), uroce_wc_status_name(wc->status),
+			     uroce_cause_text(wc->vendor_err), wc->psn, wc->retries);
 		return -1;
 	}
 	if (wc->wr_id == SEND_ID) {
@@ -291,7 +292,7 @@ static int exchange(struct pingpong *pp)
 			progress = side_seconds_now();
 		} else if (side_seconds_now() - progress > SIDE_STALL_SECONDS) {
 			app_complain(APP_EXIT_FAILURE, "nothing came for %d s after %u messages sent, %u received",
-				SIDE_STALL_SECONDS, pp->sent, pp->received);
+				     SIDE_STALL_SECONDS, pp->sent, pp->received);
 			return -1;
 		}
 	}
@@ -386,11 +387,11 @@ static int run(struct pingpong *pp)
 /* ---- the command line ---- */
 
 static const struct option long_options[] = {
-	{ "ip", required_argument, NULL, 'I' },     { "device", required_argument, NULL, 'd' },
-	{ "port", required_argument, NULL, 'p' },   { "size", required_argument, NULL, 's' },
-	{ "mtu", required_argument, NULL, 'm' },    { "rx-depth", required_argument, NULL, 'r' },
-	{ "iters", required_argument, NULL, 'n' },  { "help", no_argument, NULL, 'h' },
-	{ "version", no_argument, NULL, 'V' },      { NULL, 0, NULL, 0 },
+	{ "ip", required_argument, NULL, 'I' },    { "device", required_argument, NULL, 'd' },
+	{ "port", required_argument, NULL, 'p' },  { "size", required_argument, NULL, 's' },
+	{ "mtu", required_argument, NULL, 'm' },   { "rx-depth", required_argument, NULL, 'r' },
+	{ "iters", required_argument, NULL, 'n' }, { "help", no_argument, NULL, 'h' },
+	{ "version", no_argument, NULL, 'V' },     { NULL, 0, NULL, 0 },
 };
 
 static const char help_text[] =
@@ -525,7 +526,8 @@ int main(int argc, char **argv)
 	else if (app_eal_first_device(&args, device, sizeof(device)))
 		pp.options.device = device;
 	else
-		return app_complain(APP_EXIT_USAGE, "no port: name one with --device, such as net_af_packet0,iface=eth0");
+		return app_complain(APP_EXIT_USAGE,
+				    "no port: name one with --device, such as net_af_packet0,iface=eth0");
 	signal(SIGINT, interrupt);
 	signal(SIGTERM, interrupt);
 	exit_code = app_eal_start(&config);

@@ -37,15 +37,16 @@ int side_read(struct uroce_lcore *lcore, int fd, char *text, size_t bytes)
 		uroce_lcore_poll(lcore);
 		if (poll(&waiting, 1, 0) <= 0) {
 			if (side_seconds_now() > end) {
-				app_complain(APP_EXIT_FAILURE, "the other side said nothing for %d s", SIDE_STALL_SECONDS);
+				app_complain(APP_EXIT_FAILURE, "the other side said nothing for %d s",
+					     SIDE_STALL_SECONDS);
 				return -1;
 			}
 			continue;
 		}
 		got = read(fd, text + at, bytes - at);
 		if (got <= 0) {
-			app_complain(APP_EXIT_FAILURE, "the other side closed the connection (%zu of %zu bytes came)", at,
-				bytes);
+			app_complain(APP_EXIT_FAILURE, "the other side closed the connection (%zu of %zu bytes came)",
+				     at, bytes);
 			return -1;
 		}
 		at += (size_t)got;
@@ -105,10 +106,11 @@ static int listen_on(unsigned port)
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
 	if (ipv6)
 		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof(no));
-	if (bind(fd, ipv6 ? (struct sockaddr *)&any : (struct sockaddr *)&any4, ipv6 ? sizeof(any) : sizeof(any4)) != 0 ||
+	if (bind(fd, ipv6 ? (struct sockaddr *)&any : (struct sockaddr *)&any4, ipv6 ? sizeof(any) : sizeof(any4)) !=
+		    0 ||
 	    listen(fd, 1) != 0) {
 		app_complain(APP_EXIT_FAILURE, "cannot listen on TCP port %u: %s; choose another with -p", port,
-			strerror(errno));
+			     strerror(errno));
 		close(fd);
 		return -1;
 	}

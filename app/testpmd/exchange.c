@@ -32,8 +32,8 @@ int exchange_listen(unsigned port)
 	if (fd >= 0)
 		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
 	if (fd < 0 || bind(fd, list->ai_addr, list->ai_addrlen) != 0 || listen(fd, 1) != 0) {
-		app_complain(APP_EXIT_ENVIRONMENT, "cannot listen on TCP port %u: %s; choose another with --tcp-port", port,
-			     strerror(errno));
+		app_complain(APP_EXIT_ENVIRONMENT, "cannot listen on TCP port %u: %s; choose another with --tcp-port",
+			     port, strerror(errno));
 		if (fd >= 0)
 			close(fd);
 		fd = -1;
@@ -151,7 +151,8 @@ int exchange_receive(int fd, struct exchange *theirs)
 		uroce_addr_parse(address, &theirs->addr, NULL) == 0 && theirs->qps >= 1 &&
 		theirs->qps <= EXCHANGE_QPS_MAX;
 	for (uint32_t i = 0; right && i < theirs->qps; i++)
-		right = read_line(fd, line, sizeof(line)) && sscanf(line, "%u %u", &theirs->qpn[i], &theirs->psn[i]) == 2;
+		right = read_line(fd, line, sizeof(line)) &&
+			sscanf(line, "%u %u", &theirs->qpn[i], &theirs->psn[i]) == 2;
 	if (!right)
 		return app_complain(-1, "the peer is no uroce-testpmd of this version: \"%.60s\"", line);
 	return 0;

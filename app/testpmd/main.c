@@ -102,7 +102,8 @@ static int open_ports(void)
 {
 	bool looped = settings.port_count == 0;
 	uint16_t queues = (uint16_t)(looped && settings.nb_cores > 1 ? settings.nb_cores / 2 :
-				     settings.port_count == 2 ? 1 : settings.nb_cores);
+				     settings.port_count == 2        ? 1 :
+								       settings.nb_cores);
 	struct app_port_config config = { .engine = traffic.engine, .queue_count = queues };
 	int code;
 
@@ -132,8 +133,11 @@ static int open_second_port(struct app_port *second)
 {
 	uint16_t first = settings.nb_cores > 1 ? 1 : 0;
 	struct app_port_config config = {
-		.engine = traffic.engine, .queue_count = 1, .first_lcore = first,
-		.device = settings.ports[1].device, .mtu_bytes = settings.ports[1].mtu,
+		.engine = traffic.engine,
+		.queue_count = 1,
+		.first_lcore = first,
+		.device = settings.ports[1].device,
+		.mtu_bytes = settings.ports[1].mtu,
 	};
 	int code;
 

@@ -109,11 +109,11 @@ static cmdline_parse_token_string_t what_word = TOKEN_STRING_INITIALIZER(struct 
 static cmdline_parse_token_string_t stats_word = TOKEN_STRING_INITIALIZER(struct words, third, "stats");
 static cmdline_parse_token_string_t all_word = TOKEN_STRING_INITIALIZER(struct words, fourth, "all");
 
-#define COMMAND(name, function, help_text, ...)                                                              \
-	static cmdline_parse_inst_t name = {                                                                 \
-		.f = function,                                                                               \
-		.help_str = help_text,                                                                       \
-		.tokens = { __VA_ARGS__, NULL },                                                             \
+#define COMMAND(name, function, help_text, ...)  \
+	static cmdline_parse_inst_t name = {     \
+		.f = function,                   \
+		.help_str = help_text,           \
+		.tokens = { __VA_ARGS__, NULL }, \
 	}
 
 COMMAND(start, start_command, "start", (void *)&start_word);
@@ -127,8 +127,9 @@ COMMAND(clear, clear_command, "clear port stats all", (void *)&clear_word, (void
 	(void *)&all_word);
 
 static cmdline_parse_ctx_t commands[] = {
-	(cmdline_parse_inst_t *)&start, (cmdline_parse_inst_t *)&stop,      (cmdline_parse_inst_t *)&quit,
-	(cmdline_parse_inst_t *)&help,  (cmdline_parse_inst_t *)&show,      (cmdline_parse_inst_t *)&show_port,
+	(cmdline_parse_inst_t *)&start, (cmdline_parse_inst_t *)&stop,
+	(cmdline_parse_inst_t *)&quit,  (cmdline_parse_inst_t *)&help,
+	(cmdline_parse_inst_t *)&show,  (cmdline_parse_inst_t *)&show_port,
 	(cmdline_parse_inst_t *)&clear, NULL,
 };
 

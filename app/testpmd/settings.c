@@ -28,8 +28,8 @@ const char *const settings_op_names[SETTINGS_OPS] = {
 };
 
 struct row {
-	const char *option;   /* "--size" without the dashes */
-	int letter;           /* short option, or a number of its own */
+	const char *option;        /* "--size" without the dashes */
+	int letter;                /* short option, or a number of its own */
 	const char *section, *key; /* in the file; NULL: not there */
 	enum kind kind;
 	uint64_t low, high;
@@ -43,8 +43,10 @@ static const struct row rows[] = {
 	{ "interactive", 'i', NULL, NULL, FLAG, 0, 1, AT(interactive), "a prompt; \"help\" there lists its commands" },
 	{ "auto-start", 'a', NULL, NULL, FLAG, 0, 1, AT(auto_start), "start the traffic at once, with -i too" },
 	{ "cmdline-file", 256, NULL, NULL, TEXT, 0, 0, AT(cmdline_file), "commands to run first" },
-	{ "config", 257, NULL, NULL, TEXT, 0, 0, AT(config), "INI file: [port.N], [lcores], [limits], [traffic], [eal]" },
-	{ "stats-period", 258, "traffic", "stats-period", NUMBER, 0, 86400, AT(stats_period), "seconds between statistics" },
+	{ "config", 257, NULL, NULL, TEXT, 0, 0, AT(config),
+	  "INI file: [port.N], [lcores], [limits], [traffic], [eal]" },
+	{ "stats-period", 258, "traffic", "stats-period", NUMBER, 0, 86400, AT(stats_period),
+	  "seconds between statistics" },
 	{ "nb-cores", 259, "lcores", "count", NUMBER, 1, 16, AT(nb_cores), "lcores that turn" },
 	{ "idle", 260, "lcores", "idle", IDLE, 0, 0, AT(idle), "what an idle lcore does: poll, yield, sleep" },
 	{ "mix", 261, "traffic", "mix", TEXT, 0, 0, AT(mix), "operations and weights: write:50,read:30,send:20" },
@@ -114,7 +116,8 @@ static int add_address(struct settings_port *port, const char *text, const char 
 	if (uroce_addr_parse(text, &addr, &prefix) != 0 || strlen(text) >= sizeof(port->addresses[0]))
 		return refuse(where, "ip", text, "an address such as 10.0.0.1/24 or fe80::1/64");
 	if (port->address_count == UROCE_ADDRS_MAX)
-		return app_complain(APP_EXIT_USAGE, "%sip %s: a port has at most %d addresses", where, text, UROCE_ADDRS_MAX);
+		return app_complain(APP_EXIT_USAGE, "%sip %s: a port has at most %d addresses", where, text,
+				    UROCE_ADDRS_MAX);
 	strcpy(port->addresses[port->address_count++], text);
 	return 0;
 }
@@ -123,8 +126,9 @@ static int add_address(struct settings_port *port, const char *text, const char 
 
 static int read_port_entry(struct settings_port *port, const struct rte_cfgfile_entry *entry, const char *where)
 {
-	static const struct row mtu_row = { .option = "mtu", .kind = NUMBER, .low = 256, .high = 4096,
-					    .offset = AT(mtu) };
+	static const struct row mtu_row = {
+		.option = "mtu", .kind = NUMBER, .low = 256, .high = 4096, .offset = AT(mtu)
+	};
 	struct settings scratch;
 	int error;
 
@@ -255,8 +259,10 @@ static int check_together(const struct settings *settings)
 static void print_help(void)
 {
 	printf("uroce-testpmd [EAL options] -- [options]\n"
-	       "RoCEv2 traffic between two ports, towards a peer, or for one; long-running. Without ports: two looped ones.\n\n"
-	       "      --device DEV       a port: net_af_packet0,iface=eth0, a PCI address, or one given to EAL; twice for two\n"
+	       "RoCEv2 traffic between two ports, towards a peer, or for one; long-running.\n"
+	       "Without ports: two looped ones.\n\n"
+	       "      --device DEV       a port: net_af_packet0,iface=eth0, a PCI address, or one given to EAL;\n"
+	       "                         twice for two\n"
 	       "      --ip ADDR/LEN      an address of the last --device\n");
 	for (size_t i = 0; i < ROWS; i++) {
 		char letter[8] = "    ";
@@ -279,7 +285,8 @@ static int take_letter(struct settings *settings, int letter, const char *text)
 	}
 	if (letter == LETTER_IP) {
 		if (settings->port_count == 0)
-			return app_complain(APP_EXIT_USAGE, "--ip %s: comes after the --device that it belongs to", text);
+			return app_complain(APP_EXIT_USAGE, "--ip %s: comes after the --device that it belongs to",
+					    text);
 		return add_address(&settings->ports[settings->port_count - 1], text, "--");
 	}
 	for (size_t i = 0; i < ROWS; i++) {
@@ -322,8 +329,16 @@ int settings_read(struct settings *settings, int argc, char **argv)
 	int letter, error = 0;
 
 	*settings = (struct settings){
-		.nb_cores = 1, .idle = UROCE_IDLE_YIELD, .limit_qps = 4096, .limit_mrs = 4096, .size = 4096, .qps = 4,
-		.depth = 32, .mtu = 1024, .tcp_port = 18516, .mix = "write:1,read:1,send:1,fadd:1",
+		.nb_cores = 1,
+		.idle = UROCE_IDLE_YIELD,
+		.limit_qps = 4096,
+		.limit_mrs = 4096,
+		.size = 4096,
+		.qps = 4,
+		.depth = 32,
+		.mtu = 1024,
+		.tcp_port = 18516,
+		.mix = "write:1,read:1,send:1,fadd:1",
 	};
 	make_options(options, letters);
 	while (error == 0 && (letter = getopt_long(argc, argv, letters, options, NULL)) != -1) {

@@ -19,12 +19,12 @@ struct settings_port {
 	char device[SETTINGS_TEXT_BYTES]; /* empty: not given */
 	char addresses[UROCE_ADDRS_MAX][64];
 	uint32_t address_count;
-	uint32_t mtu;                     /* 0: as the device likes */
+	uint32_t mtu; /* 0: as the device likes */
 };
 
 struct settings {
 	struct settings_port ports[SETTINGS_PORTS];
-	uint32_t port_count;              /* 0: two loop ports */
+	uint32_t port_count; /* 0: two loop ports */
 	uint32_t nb_cores, idle, limit_qps, limit_mrs;
 	uint32_t size, qps, depth, mtu, tcp_port;
 	uint32_t stats_period;
@@ -34,7 +34,7 @@ struct settings {
 	char cmdline_file[SETTINGS_TEXT_BYTES];
 	char config[SETTINGS_TEXT_BYTES];
 	char eal_args[SETTINGS_TEXT_BYTES];
-	uint32_t weights[SETTINGS_OPS];   /* from mix */
+	uint32_t weights[SETTINGS_OPS]; /* from mix */
 };
 
 /* Names of the operations as in --mix: "send", "send_imm", "write", ... */

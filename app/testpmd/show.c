@@ -25,9 +25,11 @@ void show_port_info(const struct traffic *traffic, FILE *out)
 		char text[64];
 
 		uroce_device_query(port->device, &info);
-		fprintf(out, "port %u: %s (driver %s), MAC %02x:%02x:%02x:%02x:%02x:%02x, %u queues, path MTU up to %u\n", i,
+		fprintf(out,
+			"port %u: %s (driver %s), MAC %02x:%02x:%02x:%02x:%02x:%02x, %u queues, path MTU up to %u\n", i,
 			port->ethdev.name, port->ethdev.driver, info.mac.bytes[0], info.mac.bytes[1], info.mac.bytes[2],
-			info.mac.bytes[3], info.mac.bytes[4], info.mac.bytes[5], port->ethdev.queue_count, info.mtu_bytes);
+			info.mac.bytes[3], info.mac.bytes[4], info.mac.bytes[5], port->ethdev.queue_count,
+			info.mtu_bytes);
 		for (uint32_t a = 0; a < info.addr_count; a++)
 			fprintf(out, "  %s\n", uroce_addr_format(&info.addrs[a], text, sizeof(text)));
 	}
@@ -45,8 +47,8 @@ void show_port_stats(const struct traffic *traffic, FILE *out)
 			now.tx_bytes - base->tx_bytes);
 		for (uint32_t c = 0; c < now.count; c++) {
 			if (now.values[c] != base->values[c])
-				fprintf(out, "  %-32s %12lu  %s\n", uroce_counter_name(c), now.values[c] - base->values[c],
-					uroce_counter_text(c));
+				fprintf(out, "  %-32s %12lu  %s\n", uroce_counter_name(c),
+					now.values[c] - base->values[c], uroce_counter_text(c));
 		}
 	}
 }
@@ -61,7 +63,8 @@ void show_qps(struct traffic *traffic, FILE *out)
 {
 	uint32_t count = atomic_load(&traffic->flow_count);
 
-	fprintf(out, "%-10s %-5s %-6s %-6s %-10s %14s %16s\n", "QPN", "port", "role", "state", "peer", "messages", "bytes");
+	fprintf(out, "%-10s %-5s %-6s %-6s %-10s %14s %16s\n", "QPN", "port", "role", "state", "peer", "messages",
+		"bytes");
 	for (uint32_t i = 0; i < count; i++) {
 		struct flow *flow = &traffic->flows[i];
 		struct uroce_qp_attr attr;

@@ -194,8 +194,7 @@ static int open_port(struct traffic *traffic, unsigned index)
 	if (port->memory == NULL)
 		return complain("memory for messages", -ENOMEM);
 	if (complain("protection domain", uroce_pd_alloc(port->port->device, &port->pd)) ||
-	    complain("memory region",
-		     uroce_mr_reg(port->pd, port->memory, memory_bytes(traffic), access, &port->mr)))
+	    complain("memory region", uroce_mr_reg(port->pd, port->memory, memory_bytes(traffic), access, &port->mr)))
 		return -1;
 	for (unsigned i = 0; i < port->worker_count; i++) {
 		struct worker *worker = &traffic->workers[port->first_worker + i];
@@ -362,8 +361,8 @@ int traffic_offer(struct traffic *traffic, uint32_t qps, uint32_t size, uint32_t
 	int error = 0;
 
 	if (area_bytes(size) * qps > memory_bytes(traffic)) {
-		app_complain(APP_EXIT_FAILURE, "%u queue pairs of %u bytes do not fit in %lu bytes of memory", qps, size,
-			     memory_bytes(traffic));
+		app_complain(APP_EXIT_FAILURE, "%u queue pairs of %u bytes do not fit in %lu bytes of memory", qps,
+			     size, memory_bytes(traffic));
 		return -1;
 	}
 	set_pause(traffic, true);

@@ -19,14 +19,14 @@
 struct flow {
 	struct uroce_qp *qp;
 	unsigned port, worker;
-	bool asks;               /* posts requests; otherwise it serves: receives only */
-	uint32_t outstanding;    /* requests or receives posted */
+	bool asks;            /* posts requests; otherwise it serves: receives only */
+	uint32_t outstanding; /* requests or receives posted */
 	uint64_t random;
 	uint64_t remote_va;
 	uint32_t remote_rkey;
 	_Atomic bool dead;
-	bool told;               /* its death has been printed */
-	struct uroce_wc error;   /* why it died */
+	bool told;             /* its death has been printed */
+	struct uroce_wc error; /* why it died */
 	_Atomic uint64_t messages, bytes;
 };
 
@@ -56,7 +56,7 @@ struct traffic {
 	unsigned worker_count;
 	struct flow flows[2 * EXCHANGE_QPS_MAX];
 	_Atomic uint32_t flow_count;
-	uint32_t message_bytes;  /* the target takes the initiator's */
+	uint32_t message_bytes; /* the target takes the initiator's */
 	_Atomic bool running, pause, quit;
 };
 

@@ -29,11 +29,11 @@ enum uroce_idle {
 
 /* A zeroed configuration is valid: one lcore, turned by the application. */
 struct uroce_engine_config {
-	const unsigned *lcore_ids;  /* EAL lcores to run on; NULL: the application calls uroce_lcore_poll() */
-	unsigned lcore_count;       /* 0 means 1; at most UROCE_LCORES_MAX */
+	const unsigned *lcore_ids; /* EAL lcores to run on; NULL: the application calls uroce_lcore_poll() */
+	unsigned lcore_count;      /* 0 means 1; at most UROCE_LCORES_MAX */
 	enum uroce_idle idle;
-	uint32_t max_qps;           /* per engine; 0 means 4096 */
-	uint32_t max_mrs;           /* per device; 0 means 4096 */
+	uint32_t max_qps; /* per engine; 0 means 4096 */
+	uint32_t max_mrs; /* per device; 0 means 4096 */
 };
 
 #define UROCE_LCORES_MAX 64
@@ -44,16 +44,16 @@ struct uroce_engine_config {
  * live on the lcores that serve its queues.
  */
 struct uroce_device_config {
-	uint16_t port_id;           /* ethdev port, configured and started by drivers/ethdev */
-	uint16_t queue_count;       /* rx/tx queue pairs set up, at most the engine's lcores; 0 means 1 */
-	uint16_t first_lcore;       /* queue i is served by lcore (first_lcore + i) modulo the engine's lcores */
+	uint16_t port_id;     /* ethdev port, configured and started by drivers/ethdev */
+	uint16_t queue_count; /* rx/tx queue pairs set up, at most the engine's lcores; 0 means 1 */
+	uint16_t first_lcore; /* queue i is served by lcore (first_lcore + i) modulo the engine's lcores */
 	struct uroce_mac mac;
 	uint32_t addr_count;
 	struct uroce_addr addrs[UROCE_ADDRS_MAX];
 	uint8_t prefix_bits[UROCE_ADDRS_MAX]; /* of the address as written: 24 for 10.0.0.1/24 */
-	uint32_t mtu_bytes;         /* largest path MTU allowed: 256 ... 4096; 0 means 4096 */
-	bool rx_checksums_done;     /* the port drops frames with a wrong IP or UDP checksum, or marks them */
-	struct rte_mempool *pool;   /* mbufs to send from; data room for the MTU and 128 bytes of headers */
+	uint32_t mtu_bytes;                   /* largest path MTU allowed: 256 ... 4096; 0 means 4096 */
+	bool rx_checksums_done;               /* the port drops frames with a wrong IP or UDP checksum, or marks them */
+	struct rte_mempool *pool;             /* mbufs to send from; data room for the MTU and 128 bytes of headers */
 };
 
 struct uroce_device_info {

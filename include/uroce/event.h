@@ -20,8 +20,8 @@ enum uroce_event_type {
 };
 
 struct uroce_event {
-	uint32_t type;       /* enum uroce_event_type */
-	uint32_t qp_num;     /* 0 for CQ events */
+	uint32_t type;   /* enum uroce_event_type */
+	uint32_t qp_num; /* 0 for CQ events */
 	uint64_t qp_context;
 	struct uroce_cq *cq; /* CQ events */
 };

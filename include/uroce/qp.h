@@ -22,24 +22,24 @@ enum uroce_qp_state {
 struct uroce_qp_init_attr {
 	struct uroce_cq *send_cq;
 	struct uroce_cq *recv_cq;
-	uint64_t qp_context;       /* comes back in each completion and event */
-	uint32_t max_send_wr;      /* 1 ... 32768; rounded up to a power of two */
-	uint32_t max_recv_wr;      /* 0 ... 32768 */
-	uint32_t max_send_sge;     /* 1 ... 16 */
-	uint32_t max_recv_sge;     /* 1 ... 16 */
-	uint32_t max_inline_data;  /* 0 ... 512 bytes */
+	uint64_t qp_context;         /* comes back in each completion and event */
+	uint32_t max_send_wr;        /* 1 ... 32768; rounded up to a power of two */
+	uint32_t max_recv_wr;        /* 0 ... 32768 */
+	uint32_t max_send_sge;       /* 1 ... 16 */
+	uint32_t max_recv_sge;       /* 1 ... 16 */
+	uint32_t max_inline_data;    /* 0 ... 512 bytes */
 	uint32_t max_dest_rd_atomic; /* the most that modify may set: 0 ... 128 (memory is set aside for them) */
-	bool sq_sig_all;           /* every send request completes visibly */
-	int lcore;                 /* index of the owning lcore; -1: the engine chooses */
+	bool sq_sig_all;             /* every send request completes visibly */
+	int lcore;                   /* index of the owning lcore; -1: the engine chooses */
 };
 
 /* The way to the peer. */
 struct uroce_path {
-	struct uroce_addr source;   /* one of the device's addresses */
+	struct uroce_addr source; /* one of the device's addresses */
 	struct uroce_addr dest;
-	struct uroce_mac dest_mac;  /* zeros: resolve it (ARP, neighbour discovery) */
+	struct uroce_mac dest_mac; /* zeros: resolve it (ARP, neighbour discovery) */
 	uint8_t traffic_class;
-	uint8_t hop_limit;          /* 0 means 64 */
+	uint8_t hop_limit; /* 0 means 64 */
 	uint16_t reserved;
 	uint32_t flow_label;
 };
@@ -47,18 +47,18 @@ struct uroce_path {
 /* Attributes of a QP; which ones count is told by the mask of uroce_qp_modify(). */
 struct uroce_qp_attr {
 	enum uroce_qp_state qp_state;
-	uint32_t access_flags;        /* what peers may do: UROCE_ACCESS_REMOTE_* */
-	uint16_t pkey;                /* default 0xFFFF */
-	uint32_t path_mtu;            /* payload bytes: 256, 512, 1024, 2048, 4096 */
+	uint32_t access_flags; /* what peers may do: UROCE_ACCESS_REMOTE_* */
+	uint16_t pkey;         /* default 0xFFFF */
+	uint32_t path_mtu;     /* payload bytes: 256, 512, 1024, 2048, 4096 */
 	uint32_t dest_qp_num;
-	uint32_t rq_psn;              /* first PSN expected from the peer */
-	uint32_t sq_psn;              /* first PSN to send */
-	uint8_t max_rd_atomic;        /* READs and atomics we may have outstanding, 0 ... 128 */
-	uint8_t max_dest_rd_atomic;   /* the same for the peer, 0 ... 128 */
-	uint8_t min_rnr_timer;        /* code 0 ... 31; default 12 = 0.64 ms */
-	uint8_t timeout;              /* ACK timer 4.096 us x 2^n, 0 ... 31; 0 = off */
-	uint8_t retry_cnt;            /* 0 ... 7; 7 means seven */
-	uint8_t rnr_retry;            /* 0 ... 7; 7 means without limit */
+	uint32_t rq_psn;            /* first PSN expected from the peer */
+	uint32_t sq_psn;            /* first PSN to send */
+	uint8_t max_rd_atomic;      /* READs and atomics we may have outstanding, 0 ... 128 */
+	uint8_t max_dest_rd_atomic; /* the same for the peer, 0 ... 128 */
+	uint8_t min_rnr_timer;      /* code 0 ... 31; default 12 = 0.64 ms */
+	uint8_t timeout;            /* ACK timer 4.096 us x 2^n, 0 ... 31; 0 = off */
+	uint8_t retry_cnt;          /* 0 ... 7; 7 means seven */
+	uint8_t rnr_retry;          /* 0 ... 7; 7 means without limit */
 	struct uroce_path path;
 };
 
@@ -90,8 +90,7 @@ UROCE_API int uroce_qp_destroy(struct uroce_qp *qp);
  * Changes attributes and state. 0; -EINVAL: an illegal transition, a missing or forbidden attribute, a value
  * out of range (*bad_mask, when given, names the attribute; nothing changed).
  */
-UROCE_API int uroce_qp_modify(struct uroce_qp *qp, const struct uroce_qp_attr *attr, uint32_t mask,
-			      uint32_t *bad_mask);
+UROCE_API int uroce_qp_modify(struct uroce_qp *qp, const struct uroce_qp_attr *attr, uint32_t mask, uint32_t *bad_mask);
 /* The attributes in force. */
 UROCE_API int uroce_qp_query(struct uroce_qp *qp, struct uroce_qp_attr *attr);
 UROCE_API uint32_t uroce_qp_num(const struct uroce_qp *qp);

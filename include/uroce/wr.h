@@ -47,12 +47,12 @@ struct uroce_send_wr {
 	uint32_t num_sge;
 	enum uroce_wr_opcode opcode;
 	uint32_t send_flags;
-	uint32_t imm;          /* immediate, host byte order */
-	uint64_t remote_addr;  /* WRITE, READ, atomics */
-	uint32_t rkey;         /* WRITE, READ, atomics */
+	uint32_t imm;         /* immediate, host byte order */
+	uint64_t remote_addr; /* WRITE, READ, atomics */
+	uint32_t rkey;        /* WRITE, READ, atomics */
 	uint32_t reserved;
-	uint64_t compare_add;  /* the operand of fetch-and-add, the comparand of compare-and-swap */
-	uint64_t swap;         /* the new value of compare-and-swap */
+	uint64_t compare_add; /* the operand of fetch-and-add, the comparand of compare-and-swap */
+	uint64_t swap;        /* the new value of compare-and-swap */
 };
 
 /* One receive request: where the next SEND goes (WRITE with immediate uses the entry but not the buffers). */
@@ -94,10 +94,7 @@ enum uroce_wc_opcode {
 	UROCE_WC_RECV_RDMA_WITH_IMM
 };
 
-enum uroce_wc_flags {
-	UROCE_WC_WITH_IMM = 1 << 0,
-	UROCE_WC_SOLICITED = 1 << 1
-};
+enum uroce_wc_flags { UROCE_WC_WITH_IMM = 1 << 0, UROCE_WC_SOLICITED = 1 << 1 };
 
 /*
  * One completion, 64 bytes. wr_id, status, opcode and qp_num are always valid; the rest only with

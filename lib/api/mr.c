@@ -56,7 +56,7 @@ int uroce_mr_dereg(struct uroce_mr *mr)
 {
 	struct uroce_engine *engine = mr->pd->device->engine;
 
-	/* The lock is held through the grace period, so that nobody reuses the slot while lcores may still look at it. */
+	/* The lock is held through the grace period, so that nobody reuses the slot while lcores still look at it. */
 	pthread_mutex_lock(&engine->lock);
 	rc_mr_remove(&mr->pd->device->mrs, mr->key);
 	rte_rcu_qsbr_synchronize(engine->qsbr, RTE_QSBR_THRID_INVALID);

@@ -2,7 +2,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <uroce/uroce.h>
 
-#define NAME_OF(table, index) ((index) < sizeof(table) / sizeof((table)[0]) && (table)[index] ? (table)[index] : "UNKNOWN")
+#define NAME_OF(table, index) \
+	((index) < sizeof(table) / sizeof((table)[0]) && (table)[index] ? (table)[index] : "UNKNOWN")
 
 const char *uroce_wc_status_name(uint8_t status)
 {
@@ -71,12 +72,9 @@ const char *uroce_cause_text(uint32_t vendor_err)
 const char *uroce_event_name(uint32_t type)
 {
 	static const char *const names[] = {
-		[UROCE_EVENT_COMM_EST] = "COMM_EST",
-		[UROCE_EVENT_SQ_DRAINED] = "SQ_DRAINED",
-		[UROCE_EVENT_QP_FATAL] = "QP_FATAL",
-		[UROCE_EVENT_QP_REQ_ERR] = "QP_REQ_ERR",
-		[UROCE_EVENT_QP_ACCESS_ERR] = "QP_ACCESS_ERR",
-		[UROCE_EVENT_CQ_ERR] = "CQ_ERR",
+		[UROCE_EVENT_COMM_EST] = "COMM_EST",           [UROCE_EVENT_SQ_DRAINED] = "SQ_DRAINED",
+		[UROCE_EVENT_QP_FATAL] = "QP_FATAL",           [UROCE_EVENT_QP_REQ_ERR] = "QP_REQ_ERR",
+		[UROCE_EVENT_QP_ACCESS_ERR] = "QP_ACCESS_ERR", [UROCE_EVENT_CQ_ERR] = "CQ_ERR",
 	};
 
 	return NAME_OF(names, type);
@@ -95,8 +93,8 @@ const char *uroce_qp_state_name(enum uroce_qp_state state)
 const char *uroce_qp_attr_name(uint32_t mask_bit)
 {
 	static const char *const names[] = {
-		"STATE",       "ACCESS_FLAGS",  "PKEY",    "PATH_MTU",  "DEST_QPN",  "RQ_PSN", "SQ_PSN",
-		"MAX_RD_ATOMIC", "MAX_DEST_RD_ATOMIC", "MIN_RNR_TIMER", "TIMEOUT", "RETRY_CNT", "RNR_RETRY", "PATH",
+		"STATE",         "ACCESS_FLAGS",       "PKEY",          "PATH_MTU", "DEST_QPN",  "RQ_PSN",    "SQ_PSN",
+		"MAX_RD_ATOMIC", "MAX_DEST_RD_ATOMIC", "MIN_RNR_TIMER", "TIMEOUT",  "RETRY_CNT", "RNR_RETRY", "PATH",
 	};
 	uint32_t index = mask_bit ? (uint32_t)__builtin_ctz(mask_bit) : 32;
 

@@ -55,7 +55,8 @@ char *uroce_addr_format(const struct uroce_addr *addr, char *out, size_t out_byt
 {
 	bool ipv4 = memcmp(addr->bytes, ipv4_prefix, sizeof(ipv4_prefix)) == 0;
 
-	if (inet_ntop(ipv4 ? AF_INET : AF_INET6, ipv4 ? addr->bytes + 12 : addr->bytes, out, (socklen_t)out_bytes) == NULL &&
+	if (inet_ntop(ipv4 ? AF_INET : AF_INET6, ipv4 ? addr->bytes + 12 : addr->bytes, out, (socklen_t)out_bytes) ==
+		    NULL &&
 	    out_bytes > 0)
 		out[0] = '\0';
 	return out;

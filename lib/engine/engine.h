@@ -33,7 +33,7 @@
 
 struct uroce_pd {
 	struct uroce_device *device;
-	uint32_t id;                  /* not 0 */
+	uint32_t id; /* not 0 */
 	_Atomic uint32_t users;
 };
 
@@ -44,7 +44,7 @@ struct uroce_mr {
 
 struct uroce_cq {
 	struct uroce_device *device;
-	struct rte_ring *ring;        /* of struct uroce_wc */
+	struct rte_ring *ring; /* of struct uroce_wc */
 	_Atomic uint32_t users;
 	_Atomic bool overflowed;
 };
@@ -55,8 +55,8 @@ struct uroce_qp {
 	struct engine_template template;
 	struct engine_wheel_node timer;
 	struct uroce_qp *next_active;
-	bool active;                  /* stands in the lcore's list */
-	bool resolved;                /* the peer's MAC is known, the template complete */
+	bool active;                   /* stands in the lcore's list */
+	bool resolved;                 /* the peer's MAC is known, the template complete */
 	struct uroce_qp *next_waiting; /* while not resolved */
 	bool waiting;
 
@@ -76,9 +76,9 @@ struct uroce_qp {
 struct engine_port {
 	struct uroce_device *device;
 	uint16_t queue;
-	uint16_t spare_count;         /* empty mbufs at hand: what is planned can be sent */
+	uint16_t spare_count; /* empty mbufs at hand: what is planned can be sent */
 	struct rte_mbuf *spare[OUTBOX_PACKETS];
-	uint16_t pending_count;       /* frames that the port did not take yet, oldest first */
+	uint16_t pending_count; /* frames that the port did not take yet, oldest first */
 	struct rte_mbuf *pending[TX_PENDING];
 	uint64_t counters[CNT_COUNTERS]; /* lcore only, as all below */
 	uint64_t rx_frames, tx_frames, rx_bytes, tx_bytes;
@@ -88,24 +88,24 @@ struct engine_port {
 struct uroce_lcore {
 	struct uroce_engine *engine;
 	unsigned index;
-	unsigned lcore_id;            /* EAL; LCORE_ID_ANY when the application turns it */
-	_Atomic pthread_t owner;      /* the thread that turns it; valid while owned */
+	unsigned lcore_id;       /* EAL; LCORE_ID_ANY when the application turns it */
+	_Atomic pthread_t owner; /* the thread that turns it; valid while owned */
 	_Atomic bool owned;
 
 	struct rc_outbox out;
 	struct engine_wheel wheel;
 	struct uroce_qp *active_head, *active_tail;
-	struct uroce_qp *waiting;     /* QPs whose peer's MAC is not known */
-	uint64_t resolve_ns;          /* when they are looked at again */
+	struct uroce_qp *waiting; /* QPs whose peer's MAC is not known */
+	uint64_t resolve_ns;      /* when they are looked at again */
 	struct engine_port *ports[ENGINE_DEVICES];
 	unsigned port_count;
 	uint64_t now_ns;
-	uint32_t work;                /* of this turn */
-	uint8_t *scratch;             /* a frame in pieces is laid out here */
+	uint32_t work;    /* of this turn */
+	uint8_t *scratch; /* a frame in pieces is laid out here */
 
-	struct rte_ring *doorbells;   /* of QP indexes */
-	struct rte_ring *mailbox;     /* of struct engine_call * */
-	struct rte_ring *handover;    /* of struct rte_mbuf *, dynfield-free: the port is in m->port */
+	struct rte_ring *doorbells; /* of QP indexes */
+	struct rte_ring *mailbox;   /* of struct engine_call * */
+	struct rte_ring *handover;  /* of struct rte_mbuf *, dynfield-free: the port is in m->port */
 };
 
 struct uroce_engine {
@@ -113,10 +113,10 @@ struct uroce_engine {
 	unsigned lcore_count;
 	struct uroce_lcore *lcores[LIMIT_LCORES];
 	struct uroce_device *devices[ENGINE_DEVICES];
-	pthread_mutex_t lock;         /* tables of the engine and its devices; never held while a call waits for an lcore */
+	pthread_mutex_t lock; /* tables of the engine and its devices; never held while a call waits for an lcore */
 	bool running;
 	_Atomic bool stop;
-	struct rte_rcu_qsbr *qsbr;    /* one reader an lcore */
+	struct rte_rcu_qsbr *qsbr; /* one reader an lcore */
 
 	/* QP table: index -> QP; the low digits of an index are its lcore */
 	struct rc_keyspace qpn_space;
@@ -128,7 +128,7 @@ struct uroce_engine {
 
 struct engine_qp_slot {
 	_Atomic(struct uroce_qp *) qp;
-	_Atomic uint64_t usable_ns;   /* time-wait: not given out before (P-7) */
+	_Atomic uint64_t usable_ns; /* time-wait: not given out before (P-7) */
 };
 
 struct uroce_device {
@@ -141,9 +141,9 @@ struct uroce_device {
 	struct rc_mr_table mrs;
 	uint64_t mrs_bytes;
 	uint32_t next_pd;
-	uint32_t next_queue;          /* where the next QP goes */
-	_Atomic uint32_t users;       /* PDs and CQs */
-	struct rte_ring *events;      /* of struct uroce_event */
+	uint32_t next_queue;     /* where the next QP goes */
+	_Atomic uint32_t users;  /* PDs and CQs */
+	struct rte_ring *events; /* of struct uroce_event */
 	_Atomic uint64_t events_lost;
 	char name[32];
 };

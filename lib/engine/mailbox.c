@@ -36,8 +36,7 @@ static int wait_for(struct engine_call *call)
 	while (atomic_load_explicit(&call->state, memory_order_acquire) != CALL_DONE) {
 		int waiting = CALL_WAITING;
 
-		if (engine_now_ns() > end &&
-		    atomic_compare_exchange_strong(&call->state, &waiting, CALL_WITHDRAWN))
+		if (engine_now_ns() > end && atomic_compare_exchange_strong(&call->state, &waiting, CALL_WITHDRAWN))
 			return -ETIMEDOUT;
 		nanosleep(&pause, NULL);
 	}

@@ -19,7 +19,7 @@ struct engine_template {
 	uint8_t bytes[WIRE_ENCAP_MAX_BYTES];
 	uint8_t ip_offset, bth_offset;
 	bool ipv6;
-	uint32_t ip_sum;      /* IPv4: header checksum's sum with a length of 0 */
+	uint32_t ip_sum; /* IPv4: header checksum's sum with a length of 0 */
 };
 
 /* Prepares the template of a path between two MACs. */

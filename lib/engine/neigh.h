@@ -11,14 +11,14 @@
 
 #include <uroce/types.h>
 
-#define NEIGH_ENTRIES 1024u              /* power of two */
+#define NEIGH_ENTRIES 1024u                /* power of two */
 #define NEIGH_ASK_INTERVAL_NS 100000000ull /* how often an unanswered question is repeated */
 
 struct engine_neigh_entry {
 	bool used, known;
 	struct uroce_addr addr;
 	struct uroce_mac mac;
-	uint64_t asked_ns;               /* 0: never */
+	uint64_t asked_ns; /* 0: never */
 	uint64_t touched_ns;
 };
 

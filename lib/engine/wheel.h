@@ -22,8 +22,8 @@ struct engine_wheel_node {
 };
 
 struct engine_wheel {
-	uint64_t now_tick;  /* everything up to here has fired */
-	uint32_t armed;     /* nodes */
+	uint64_t now_tick;                                         /* everything up to here has fired */
+	uint32_t armed;                                            /* nodes */
 	struct engine_wheel_node slots[WHEEL_LEVELS][WHEEL_SLOTS]; /* list heads */
 };
 

@@ -56,8 +56,8 @@ static bool add_read_response(struct rc_qp *qp, struct rc_replay_entry *entry, s
 	uint8_t *host = NULL;
 
 	/* S-4: each packet finds the key still valid */
-	if (bytes > 0 && rc_mr_check(qp->mrs, entry->rkey, qp->pd, entry->va + offset, bytes,
-				     UROCE_ACCESS_REMOTE_READ, &host) != MR_OK)
+	if (bytes > 0 && rc_mr_check(qp->mrs, entry->rkey, qp->pd, entry->va + offset, bytes, UROCE_ACCESS_REMOTE_READ,
+				     &host) != MR_OK)
 		return false;
 	packet = begin_packet(qp, read_opcode(first, last), entry->send_psn, out);
 	packet->syndrome = syndrome_make(SYNDROME_ACK, CREDIT_UNLIMITED);

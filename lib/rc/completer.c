@@ -149,8 +149,8 @@ static void receive_answer(struct rc_qp *qp, const struct wire_packet *packet, u
 		return;
 	}
 	if (read)
-		cause = scatter(qp, wqe, (uint64_t)psn_distance(psn, wqe->first_psn) << qp->mtu_shift,
-				packet->payload, packet->payload_bytes);
+		cause = scatter(qp, wqe, (uint64_t)psn_distance(psn, wqe->first_psn) << qp->mtu_shift, packet->payload,
+				packet->payload_bytes);
 	else
 		cause = scatter(qp, wqe, 0, (const uint8_t *)&original, sizeof(original));
 	if (cause != UROCE_CAUSE_NONE)

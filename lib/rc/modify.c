@@ -13,13 +13,13 @@ struct transition {
 };
 
 /* start PSN and RNR timer have good defaults (P-2, R-2), so they are optional where verbs require them */
-#define RTR_REQUIRED                                                                                         \
+#define RTR_REQUIRED \
 	(UROCE_QP_PATH | UROCE_QP_PATH_MTU | UROCE_QP_DEST_QPN | UROCE_QP_RQ_PSN | UROCE_QP_MAX_DEST_RD_ATOMIC)
 #define RTS_REQUIRED (UROCE_QP_TIMEOUT | UROCE_QP_RETRY_CNT | UROCE_QP_RNR_RETRY | UROCE_QP_MAX_RD_ATOMIC)
 #define RUNNING (UROCE_QP_ACCESS_FLAGS | UROCE_QP_MIN_RNR_TIMER)
-#define DRAINED                                                                                              \
-	(RUNNING | UROCE_QP_PATH | UROCE_QP_PKEY | UROCE_QP_TIMEOUT | UROCE_QP_RETRY_CNT |                   \
-	 UROCE_QP_RNR_RETRY | UROCE_QP_MAX_RD_ATOMIC)
+#define DRAINED                                                                                                 \
+	(RUNNING | UROCE_QP_PATH | UROCE_QP_PKEY | UROCE_QP_TIMEOUT | UROCE_QP_RETRY_CNT | UROCE_QP_RNR_RETRY | \
+	 UROCE_QP_MAX_RD_ATOMIC)
 
 static const struct transition transitions[UROCE_QP_STATES][UROCE_QP_STATES] = {
 	[UROCE_QPS_RESET] = {

@@ -5,8 +5,8 @@
 #include "config/limits.h"
 #include "rc/mr.h"
 
-#define ACCESS_ALL                                                                                           \
-	(UROCE_ACCESS_LOCAL_WRITE | UROCE_ACCESS_REMOTE_WRITE | UROCE_ACCESS_REMOTE_READ |                   \
+#define ACCESS_ALL                                                                         \
+	(UROCE_ACCESS_LOCAL_WRITE | UROCE_ACCESS_REMOTE_WRITE | UROCE_ACCESS_REMOTE_READ | \
 	 UROCE_ACCESS_REMOTE_ATOMIC | UROCE_ACCESS_ZERO_BASED)
 
 void rc_mr_table_init(struct rc_mr_table *table, struct rc_mr_entry *entries, uint32_t count,

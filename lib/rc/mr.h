@@ -19,20 +19,20 @@
 enum rc_mr_verdict { MR_OK, MR_BAD_KEY, MR_BAD_DOMAIN, MR_BAD_RIGHTS, MR_BAD_RANGE };
 
 struct rc_mr_entry {
-	_Atomic uint32_t key;  /* 0: free. Written last on insert, first on remove */
-	uint32_t pd;           /* protection domain, never 0 */
-	uint64_t va;           /* first address as peers and SGEs say it */
+	_Atomic uint32_t key; /* 0: free. Written last on insert, first on remove */
+	uint32_t pd;          /* protection domain, never 0 */
+	uint64_t va;          /* first address as peers and SGEs say it */
 	uint64_t bytes;
-	uint8_t *host;         /* where va lies in this process */
-	uint32_t access;       /* enum uroce_access */
-	uint32_t tag;          /* of the last key given out */
+	uint8_t *host;   /* where va lies in this process */
+	uint32_t access; /* enum uroce_access */
+	uint32_t tag;    /* of the last key given out */
 };
 
 struct rc_mr_table {
 	struct rc_mr_entry *entries;
-	uint32_t count;        /* slots */
+	uint32_t count; /* slots */
 	uint32_t used;
-	uint32_t hand;         /* where the next search for a free slot begins */
+	uint32_t hand; /* where the next search for a free slot begins */
 	struct rc_keyspace space;
 };
 
@@ -44,8 +44,7 @@ void rc_mr_table_init(struct rc_mr_table *table, struct rc_mr_entry *entries, ui
  * Adds a region. Returns its key, never 0; or 0 with *error: -EINVAL (no bytes, wrap, unknown or contradictory
  * access; remote atomics on a zero-based region whose host address is not 8-byte aligned, S-7), -ENOMEM (full).
  */
-uint32_t rc_mr_insert(struct rc_mr_table *table, uint32_t pd, void *host, uint64_t bytes, uint32_t access,
-		      int *error);
+uint32_t rc_mr_insert(struct rc_mr_table *table, uint32_t pd, void *host, uint64_t bytes, uint32_t access, int *error);
 
 /* Makes the key invalid. 0, or -ENOENT. */
 int rc_mr_remove(struct rc_mr_table *table, uint32_t key);

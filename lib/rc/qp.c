@@ -34,7 +34,8 @@ static uint64_t recv_ring_bytes(const struct rc_qp_config *config)
 uint64_t rc_qp_bytes(const struct rc_qp_config *config)
 {
 	return round_up_to_line(sizeof(struct rc_qp)) + round_up_to_line(send_ring_bytes(config)) +
-	       round_up_to_line(recv_ring_bytes(config)) + round_up_to_line(rc_replay_bytes(config->max_dest_rd_atomic));
+	       round_up_to_line(recv_ring_bytes(config)) +
+	       round_up_to_line(rc_replay_bytes(config->max_dest_rd_atomic));
 }
 
 static void place_rings(struct rc_qp *qp, const struct rc_qp_config *config)
@@ -123,8 +124,8 @@ int rc_qp_post_send(struct rc_qp *qp, const struct uroce_send_wr *wr)
 
 	if (state == UROCE_QPS_RESET || state == UROCE_QPS_INIT || state == UROCE_QPS_RTR)
 		return -EINVAL; /* */
-	if (wr->opcode >= UROCE_WR_RDMA_READ &&
-	    atomic_load_explicit(&qp->post_rd_atomic, memory_order_relaxed) == 0 && state != UROCE_QPS_ERR)
+	if (wr->opcode >= UROCE_WR_RDMA_READ && atomic_load_explicit(&qp->post_rd_atomic, memory_order_relaxed) == 0 &&
+	    state != UROCE_QPS_ERR)
 		return -EINVAL; /* */
 	return rc_sendwin_post(&qp->win, wr);
 }

@@ -37,32 +37,32 @@ struct rc_outbox;
 /* What is fixed when a QP is created. */
 struct rc_qp_config {
 	uint32_t qpn;
-	uint32_t pd;                    /* protection domain, not 0 */
+	uint32_t pd; /* protection domain, not 0 */
 	const struct rc_mr_table *mrs;
-	void *send_cq, *recv_cq;        /* the host's handles, come back with completions */
+	void *send_cq, *recv_cq; /* the host's handles, come back with completions */
 	uint64_t context;
 	uint32_t max_send_wr, max_recv_wr;
 	uint32_t max_send_sge, max_recv_sge;
 	uint32_t max_inline_data;
-	uint32_t max_dest_rd_atomic;    /* replay entries to allocate */
-	uint32_t max_mtu_bytes;         /* of the port */
-	uint32_t start_psn;             /* random, for the case that the user sets none (P-2) */
+	uint32_t max_dest_rd_atomic; /* replay entries to allocate */
+	uint32_t max_mtu_bytes;      /* of the port */
+	uint32_t start_psn;          /* random, for the case that the user sets none (P-2) */
 	bool sq_sig_all;
 };
 
 struct rc_qp {
 	/* what every packet needs */
-	uint8_t state;                  /* enum uroce_qp_state */
+	uint8_t state; /* enum uroce_qp_state */
 	uint8_t mtu_shift;
 	uint16_t pkey;
 	uint32_t mtu_bytes;
 	uint32_t qpn, dest_qpn;
 	uint32_t pd;
-	uint32_t access;                /* enum uroce_access: what the peer may do */
+	uint32_t access; /* enum uroce_access: what the peer may do */
 	const struct rc_mr_table *mrs;
 	void *send_cq, *recv_cq;
 	uint64_t context;
-	bool established;               /* COMM_EST was raised */
+	bool established; /* COMM_EST was raised */
 	uint32_t last_aeth;
 
 	struct rc_sendwin win;
@@ -76,7 +76,7 @@ struct rc_qp {
 	/* cold */
 	struct uroce_path path;
 	uint32_t max_mtu_bytes;
-	psn_t sq_psn, rq_psn;           /* as set by modify */
+	psn_t sq_psn, rq_psn; /* as set by modify */
 	uint8_t timeout, max_dest_rd_atomic;
 	_Atomic uint8_t post_state;     /* lcore writes, application reads: state as posts judge it */
 	_Atomic uint8_t post_rd_atomic; /* the same: max_rd_atomic */

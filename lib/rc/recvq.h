@@ -10,7 +10,7 @@
 
 struct rc_recv_wqe {
 	uint64_t wr_id;
-	uint32_t total_bytes;   /* of all pieces, at most 2^32 - 1 counts */
+	uint32_t total_bytes; /* of all pieces, at most 2^32 - 1 counts */
 	uint32_t sge_count;
 	struct uroce_sge sges[];
 };

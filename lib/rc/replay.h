@@ -22,30 +22,30 @@ struct rc_replay_entry {
 	uint64_t va;
 	uint32_t rkey;
 	uint32_t length_bytes;
-	uint8_t opcode;         /* of the request: enum wire_opcode */
-	bool queued;            /* stands in the queue */
-	bool repeated;          /* answered once before: this answer is for a duplicate */
+	uint8_t opcode; /* of the request: enum wire_opcode */
+	bool queued;    /* stands in the queue */
+	bool repeated;  /* answered once before: this answer is for a duplicate */
 	uint8_t reserved;
 	uint16_t queue_next;
 	uint16_t hash_next;
-	psn_t begin_psn;        /* where this answer begins */
-	psn_t send_psn;         /* what goes out next */
-	psn_t end_psn;          /* where this answer stops: a duplicate may ask for less */
-	uint32_t end_bytes;     /* READ: the same in bytes from va */
-	uint32_t msn;           /* as it was when accepted (S-13) */
+	psn_t begin_psn;            /* where this answer begins */
+	psn_t send_psn;             /* what goes out next */
+	psn_t end_psn;              /* where this answer stops: a duplicate may ask for less */
+	uint32_t end_bytes;         /* READ: the same in bytes from va */
+	uint32_t msn;               /* as it was when accepted (S-13) */
 	uint64_t swap_add, compare; /* atomics: operands, to recognise the duplicate */
-	uint64_t original;      /* atomics: the result */
+	uint64_t original;          /* atomics: the result */
 };
 
 struct rc_replay {
 	struct rc_replay_entry *entries; /* `limit` of them */
 	uint16_t *buckets;               /* `limit` rounded up to a power of two */
 	uint32_t bucket_mask;
-	uint16_t limit;                  /* what was allocated */
-	uint16_t depth;                  /* max_dest_rd_atomic in force, at most limit */
-	uint16_t oldest, used;           /* ring */
+	uint16_t limit;        /* what was allocated */
+	uint16_t depth;        /* max_dest_rd_atomic in force, at most limit */
+	uint16_t oldest, used; /* ring */
 	uint16_t queue_head, queue_tail;
-	uint16_t unfinished;             /* queued and never answered (S-12) */
+	uint16_t unfinished; /* queued and never answered (S-12) */
 };
 
 /* Memory that the entries and buckets for `limit` take. */

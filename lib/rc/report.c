@@ -31,8 +31,7 @@ static struct uroce_wc *add_completion(struct rc_qp *qp, void *cq, uint64_t wr_i
 static struct uroce_wc *add_send_completion(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint8_t status,
 					    struct rc_outbox *out)
 {
-	struct uroce_wc *wc =
-		add_completion(qp, qp->send_cq, wqe->wr_id, send_opcodes[wqe->opcode], status, out);
+	struct uroce_wc *wc = add_completion(qp, qp->send_cq, wqe->wr_id, send_opcodes[wqe->opcode], status, out);
 
 	wc->byte_len = wqe->length_bytes;
 	return wc;
@@ -67,8 +66,7 @@ static bool report_answered(struct rc_qp *qp, struct rc_outbox *out)
 static void report_failed_send(struct rc_qp *qp, struct rc_outbox *out)
 {
 	const struct rc_report *report = &qp->report;
-	struct uroce_wc *wc =
-		add_send_completion(qp, sendwin_slot(&qp->win, qp->win.head), report->send_status, out);
+	struct uroce_wc *wc = add_send_completion(qp, sendwin_slot(&qp->win, qp->win.head), report->send_status, out);
 
 	wc->vendor_err = report->send_cause;
 	wc->psn = report->send_psn.v;

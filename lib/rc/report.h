@@ -15,13 +15,13 @@ struct wire_packet;
 
 /* Errors that wait for their place in the order of completions, and events that wait for theirs. */
 struct rc_report {
-	bool send_failed;         /* the request at `acked` failed; the rest of SQ flushes */
-	bool recv_failed;         /* the oldest receive was in use when the QP failed */
+	bool send_failed; /* the request at `acked` failed; the rest of SQ flushes */
+	bool recv_failed; /* the oldest receive was in use when the QP failed */
 	uint8_t send_status, send_cause, send_retries;
 	uint8_t recv_status, recv_cause;
-	bool drained;             /* SQ_DRAINED was raised since entering SQD */
+	bool drained; /* SQ_DRAINED was raised since entering SQD */
 	psn_t send_psn, recv_psn;
-	uint32_t events;          /* bit n: enum uroce_event_type n is to be raised */
+	uint32_t events; /* bit n: enum uroce_event_type n is to be raised */
 };
 
 /*

@@ -11,14 +11,25 @@ struct message_opcodes {
 };
 
 static const struct message_opcodes message_opcodes[] = {
-	[UROCE_WR_SEND] = { .first = OP_SEND_FIRST, .middle = OP_SEND_MIDDLE, .last = OP_SEND_LAST,
+	[UROCE_WR_SEND] = { .first = OP_SEND_FIRST,
+			    .middle = OP_SEND_MIDDLE,
+			    .last = OP_SEND_LAST,
 			    .only = OP_SEND_ONLY },
-	[UROCE_WR_SEND_WITH_IMM] = { .first = OP_SEND_FIRST, .middle = OP_SEND_MIDDLE, .last = OP_SEND_LAST_IMM,
-				     .only = OP_SEND_ONLY_IMM, .immediate = true },
-	[UROCE_WR_RDMA_WRITE] = { .first = OP_WRITE_FIRST, .middle = OP_WRITE_MIDDLE, .last = OP_WRITE_LAST,
-				  .only = OP_WRITE_ONLY, .reth = true },
-	[UROCE_WR_RDMA_WRITE_WITH_IMM] = { .first = OP_WRITE_FIRST, .middle = OP_WRITE_MIDDLE,
-					   .last = OP_WRITE_LAST_IMM, .only = OP_WRITE_ONLY_IMM, .reth = true,
+	[UROCE_WR_SEND_WITH_IMM] = { .first = OP_SEND_FIRST,
+				     .middle = OP_SEND_MIDDLE,
+				     .last = OP_SEND_LAST_IMM,
+				     .only = OP_SEND_ONLY_IMM,
+				     .immediate = true },
+	[UROCE_WR_RDMA_WRITE] = { .first = OP_WRITE_FIRST,
+				  .middle = OP_WRITE_MIDDLE,
+				  .last = OP_WRITE_LAST,
+				  .only = OP_WRITE_ONLY,
+				  .reth = true },
+	[UROCE_WR_RDMA_WRITE_WITH_IMM] = { .first = OP_WRITE_FIRST,
+					   .middle = OP_WRITE_MIDDLE,
+					   .last = OP_WRITE_LAST_IMM,
+					   .only = OP_WRITE_ONLY_IMM,
+					   .reth = true,
 					   .immediate = true },
 };
 
@@ -36,7 +47,7 @@ static bool may_start(const struct rc_qp *qp, const struct rc_send_wqe *wqe, uin
 	if ((wqe->flags & UROCE_SEND_FENCE) && req->answers_due > 0)
 		return false; /* */
 	if (wqe_needs_answer(wqe) && req->answers_due >= req->max_rd_atomic)
-		return false; /* */
+		return false;                                        /* */
 	return sendwin_outstanding(&qp->win) + needed <= PSN_WINDOW; /* P-4 */
 }
 
@@ -222,8 +233,7 @@ static enum plan plan_next(struct rc_qp *qp, const struct rc_send_wqe *wqe, stru
 	enum uroce_cause cause;
 	bool starts = win->cursor == win->started;
 
-	if (psn_equal(win->next, win->limit) && sendwin_outstanding(win) >= WINDOW_PACKETS &&
-	    !wqe_needs_answer(wqe))
+	if (psn_equal(win->next, win->limit) && sendwin_outstanding(win) >= WINDOW_PACKETS && !wqe_needs_answer(wqe))
 		return PLAN_WAIT;
 	if (starts) {
 		uint32_t psn_count = wqe->opcode >= UROCE_WR_ATOMIC_CMP_AND_SWP ? 1 : qp_packets(qp, wqe->length_bytes);

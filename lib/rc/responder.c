@@ -153,7 +153,8 @@ static enum verdict judge_memory_request(struct rc_qp *qp, const struct wire_opc
 
 	if (bytes > LIMIT_MESSAGE_BYTES)
 		return VERDICT_DMA_LENGTH;
-	if (bytes > 0 && rc_mr_check(qp->mrs, packet->rkey, qp->pd, packet->va, bytes, right, &place->places[0]) != MR_OK)
+	if (bytes > 0 &&
+	    rc_mr_check(qp->mrs, packet->rkey, qp->pd, packet->va, bytes, right, &place->places[0]) != MR_OK)
 		return VERDICT_ACCESS;
 	return VERDICT_ACCEPT;
 }

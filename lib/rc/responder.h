@@ -14,11 +14,11 @@ struct wire_packet;
 
 struct rc_responder {
 	psn_t epsn;
-	uint32_t msn;             /* 24 bits */
-	uint8_t in_progress;      /* enum wire_kind of the message under way: SEND, WRITE, or RESERVED for none */
-	bool silenced;            /* a NAK is out; drop new requests until ePSN comes (K-SEQ, R-3) */
-	bool ack_due;             /* an ACK of epsn - 1 is owed */
-	bool repeat_ack_due;      /* an ACK of repeat_psn is owed to a duplicate (S-8) */
+	uint32_t msn;        /* 24 bits */
+	uint8_t in_progress; /* enum wire_kind of the message under way: SEND, WRITE, or RESERVED for none */
+	bool silenced;       /* a NAK is out; drop new requests until ePSN comes (K-SEQ, R-3) */
+	bool ack_due;        /* an ACK of epsn - 1 is owed */
+	bool repeat_ack_due; /* an ACK of repeat_psn is owed to a duplicate (S-8) */
 	bool nak_due;
 	uint8_t nak_syndrome;
 	uint8_t min_rnr_timer;
@@ -26,10 +26,10 @@ struct rc_responder {
 	psn_t repeat_psn;
 
 	/* the message under way */
-	uint64_t write_va;        /* WRITE: where the next byte goes */
-	uint32_t write_left;      /* WRITE: bytes of DMALen still to come */
+	uint64_t write_va;   /* WRITE: where the next byte goes */
+	uint32_t write_left; /* WRITE: bytes of DMALen still to come */
 	uint32_t write_rkey;
-	uint32_t message_bytes;   /* SEND and WRITE: received so far */
+	uint32_t message_bytes; /* SEND and WRITE: received so far */
 };
 
 /* Judges and executes one request. Needs room for one completion in the outbox. */

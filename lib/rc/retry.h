@@ -24,15 +24,15 @@ struct rc_retry {
 
 	/* the last rewind: what it was for, and whether its packet has left again */
 	psn_t rewind_psn;
-	psn_t rewind_limit;       /* first PSN never sent when it happened */
-	psn_t highest_trigger;    /* newest response of the old flight seen since */
-	bool rewound;             /* the above count: una has not moved since */
+	psn_t rewind_limit;    /* first PSN never sent when it happened */
+	psn_t highest_trigger; /* newest response of the old flight seen since */
+	bool rewound;          /* the above count: una has not moved since */
 	bool resent;
 	uint64_t resent_ns;
 
 	uint8_t retry_cnt, retries_left;
 	uint8_t rnr_retry, rnr_left;
-	uint8_t cause;            /* enum uroce_cause of the last failure */
+	uint8_t cause; /* enum uroce_cause of the last failure */
 
 	/* the smallest round trip seen, from one timed packet at a time */
 	bool timing;

@@ -21,17 +21,17 @@
 /* A posted request. Written by the application until it is published, by the lcore afterwards. */
 struct rc_send_wqe {
 	uint64_t wr_id;
-	uint8_t opcode;         /* enum uroce_wr_opcode */
-	uint8_t flags;          /* enum uroce_send_flags */
-	uint8_t sge_count;      /* 0 with inline data */
+	uint8_t opcode;    /* enum uroce_wr_opcode */
+	uint8_t flags;     /* enum uroce_send_flags */
+	uint8_t sge_count; /* 0 with inline data */
 	uint8_t reserved;
 	uint32_t imm;
 	uint64_t remote_va;
 	uint32_t rkey;
-	uint32_t length_bytes;  /* of the whole message */
-	psn_t first_psn;        /* once started */
-	uint32_t psn_count;     /* once started: PSNs it owns, at least 1 */
-	uint64_t too_long;      /* more than a message may have: a local fault when its turn comes */
+	uint32_t length_bytes;   /* of the whole message */
+	psn_t first_psn;         /* once started */
+	uint32_t psn_count;      /* once started: PSNs it owns, at least 1 */
+	uint64_t too_long;       /* more than a message may have: a local fault when its turn comes */
 	struct uroce_sge sges[]; /* or inline bytes; atomics: sges[0], then struct rc_atomic_operands */
 };
 
@@ -44,20 +44,20 @@ struct rc_sendwin {
 	/* set at creation */
 	uint8_t *slots;
 	uint32_t slot_bytes;
-	uint32_t mask;          /* slots - 1 */
-	uint32_t depth;         /* what the user asked for: at most so many are posted */
+	uint32_t mask;  /* slots - 1 */
+	uint32_t depth; /* what the user asked for: at most so many are posted */
 	uint32_t sge_limit;
 	uint32_t inline_limit;
 	bool signal_all;
 
 	/* lcore only */
 	uint32_t head, acked, started, tail;
-	uint32_t cursor;        /* slot that owns `next`; == started when next == limit */
+	uint32_t cursor; /* slot that owns `next`; == started when next == limit */
 	psn_t una, next, limit;
 
 	/* application writes, lcore reads */
 	_Alignas(64) _Atomic uint32_t posted;
-	uint32_t posting;       /* the application's own copy */
+	uint32_t posting; /* the application's own copy */
 
 	/* lcore writes, application reads */
 	_Alignas(64) _Atomic uint32_t freed;

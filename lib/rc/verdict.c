@@ -10,10 +10,10 @@
 #define SYNDROME(class, value) ((class) << 5 | (value))
 
 /* An invalid request; only the counter and a receive's status differ. */
-#define INVALID(status, count)                                                                               \
-	{                                                                                                    \
-		.syndrome = SYNDROME(SYNDROME_NAK, NAK_INVALID_REQUEST), .receive_status = (status),         \
-		.cause = UROCE_CAUSE_INVALID_REQUEST, .event = UROCE_EVENT_QP_REQ_ERR, .counter = (count),   \
+#define INVALID(status, count)                                                                             \
+	{                                                                                                  \
+		.syndrome = SYNDROME(SYNDROME_NAK, NAK_INVALID_REQUEST), .receive_status = (status),       \
+		.cause = UROCE_CAUSE_INVALID_REQUEST, .event = UROCE_EVENT_QP_REQ_ERR, .counter = (count), \
 	}
 
 const struct verdict_row rc_verdicts[VERDICTS] = {

@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
-# programs.py BUILD - the programs as users run them: ports, peers, signals, wrong options
+# programs.py - the programs as users run them: ports, peers, signals, wrong options
 # SPDX-License-Identifier: BSD-3-Clause
-"""Prints TAP. Each case is a function; what it raises is what is wrong. No root, hugepages or NIC needed."""
+"""programs.py BUILD: prints TAP. Each case is a function; what it raises is what is wrong.
+
+No root, hugepages or NIC needed.
+"""
 import os
 import re
 import shutil
@@ -84,7 +87,8 @@ def every_program_tells_its_options_and_version_without_a_port(_):
 @case
 def wrong_options_are_refused_in_one_line_with_status_2(_):
     for name, *arguments in (
-            ("testpmd", "--size", "0"), ("testpmd", "--mix", "fly:1"), ("testpmd", "--mtu", "1000"), ("testpmd", "--target"),
+            ("testpmd", "--size", "0"), ("testpmd", "--mix", "fly:1"), ("testpmd", "--mtu", "1000"),
+            ("testpmd", "--target"),
             ("testpmd", "--idle", "never"), ("testpmd", "stray"), ("testpmd", "--ip", "10.0.0.1/24"),
             ("pingpong",), ("pingpong", "--ip", "10.0.0.1/24"), ("pingpong", "--ip", "10.0.0.1", "-m", "300"),
             ("pingpong", "--ip", "10.0.0.1", "-s", "-5"), ("decode",)):
@@ -205,7 +209,8 @@ def testpmd_sends_traffic_to_a_target_over_memif(directory):
         want(peer.interrupt() == 0, "peer's status", peer.text())
         target.wait_for("the peer has left")
         want(target.interrupt() == 0, "target's status", target.text())
-        want(counter(target.text(), "rx_write_requests") > 0 and "failed" not in peer.text(), target.text(), peer.text())
+        want(counter(target.text(), "rx_write_requests") > 0, target.text())
+        want("failed" not in peer.text(), peer.text())
     finally:
         target.kill()
         if peer:
@@ -215,8 +220,8 @@ def testpmd_sends_traffic_to_a_target_over_memif(directory):
 @case
 def pingpong_with_itself_checks_every_byte_over_memif(directory):
     options = ["--device", "net_memif0", "-p", "18601", "-n", "300", "-s", "5000", "-m", "512"]
-    server = Running(directory, "server", "pingpong", *memif(directory, "server", "02:00:00:00:00:01"), *options, "--ip",
-                     "fe80::1/64")
+    server = Running(directory, "server", "pingpong", *memif(directory, "server", "02:00:00:00:00:01"), *options,
+                     "--ip", "fe80::1/64")
     client = None
     try:
         server.wait_for("waiting for a client")

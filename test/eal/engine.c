@@ -1,4 +1,4 @@
-/* engine.c - two devices on loop ports through the public interface: transfer, hand-over, errors, nothing left behind */
+/* engine.c - two devices on loop ports through the public interface: transfer, hand-over, errors, clearing up */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -84,8 +84,13 @@ static void create_qp(struct setup *setup, int index, uint32_t cq_depth, int lco
 {
 	struct end *end = &setup->ends[index];
 	struct uroce_qp_init_attr init = {
-		.max_send_wr = 64, .max_recv_wr = 64, .max_send_sge = 2, .max_recv_sge = 2,
-		.max_dest_rd_atomic = 8, .qp_context = 77, .lcore = lcore,
+		.max_send_wr = 64,
+		.max_recv_wr = 64,
+		.max_send_sge = 2,
+		.max_recv_sge = 2,
+		.max_dest_rd_atomic = 8,
+		.qp_context = 77,
+		.lcore = lcore,
 	};
 
 	cr_assert_eq(uroce_cq_create(end->device, cq_depth, &end->cq), 0);
@@ -98,12 +103,17 @@ static void connect_qps(struct setup *setup, bool ipv6)
 {
 	for (int i = 0; i < 2; i++) {
 		struct uroce_qp_attr attr = {
-			.access_flags = UROCE_ACCESS_REMOTE_READ | UROCE_ACCESS_REMOTE_WRITE | UROCE_ACCESS_REMOTE_ATOMIC,
+			.access_flags =
+				UROCE_ACCESS_REMOTE_READ | UROCE_ACCESS_REMOTE_WRITE | UROCE_ACCESS_REMOTE_ATOMIC,
 			.dest_qp_num = uroce_qp_num(setup->ends[!i].qp),
 			.rq_psn = setup->ends[!i].attr.sq_psn,
 			.sq_psn = setup->ends[i].attr.sq_psn,
-			.max_rd_atomic = 8, .max_dest_rd_atomic = 8,
-			.timeout = 8, .retry_cnt = 3, .rnr_retry = 7, .min_rnr_timer = 1,
+			.max_rd_atomic = 8,
+			.max_dest_rd_atomic = 8,
+			.timeout = 8,
+			.retry_cnt = 3,
+			.rnr_retry = 7,
+			.min_rnr_timer = 1,
 			.path = { .source = address(address_of(i, ipv6)), .dest = address(address_of(!i, ipv6)) },
 		};
 		uint32_t bad = 0;
@@ -135,11 +145,19 @@ static struct uroce_wc wait_completion(struct setup *setup, int end)
 static int post(struct setup *setup, enum uroce_wr_opcode opcode, uint32_t bytes)
 {
 	struct uroce_sge sge = {
-		.addr = (uintptr_t)setup->ends[0].buffer, .length = bytes, .lkey = uroce_mr_lkey(setup->ends[0].mr),
+		.addr = (uintptr_t)setup->ends[0].buffer,
+		.length = bytes,
+		.lkey = uroce_mr_lkey(setup->ends[0].mr),
 	};
 	struct uroce_send_wr wr = {
-		.wr_id = 5, .sg_list = &sge, .num_sge = 1, .opcode = opcode, .send_flags = UROCE_SEND_SIGNALED,
-		.remote_addr = (uintptr_t)setup->ends[1].buffer, .rkey = uroce_mr_rkey(setup->ends[1].mr), .compare_add = 3,
+		.wr_id = 5,
+		.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = opcode,
+		.send_flags = UROCE_SEND_SIGNALED,
+		.remote_addr = (uintptr_t)setup->ends[1].buffer,
+		.rkey = uroce_mr_rkey(setup->ends[1].mr),
+		.compare_add = 3,
 	};
 
 	return uroce_qp_post_send(setup->ends[0].qp, &wr, NULL);
@@ -333,11 +351,16 @@ Test(engine, a_bad_link_costs_time_but_no_byte)
 	open_setup(&setup, 1);
 	for (int i = 0; i < 2; i++) {
 		struct drivers_fault_config config = {
-			.loss = 0.02, .duplicate = 0.02, .reorder = 0.02, .corrupt = 0.02, .seed = 7 + (uint64_t)i,
+			.loss = 0.02,
+			.duplicate = 0.02,
+			.reorder = 0.02,
+			.corrupt = 0.02,
+			.seed = 7 + (uint64_t)i,
 			.pool = setup.loop.pool,
 		};
 
-		cr_assert_eq(drivers_fault_attach(&setup.loop.ports[i], &config, &faults[i], &error), 0, "%s", error.text);
+		cr_assert_eq(drivers_fault_attach(&setup.loop.ports[i], &config, &faults[i], &error), 0, "%s",
+			     error.text);
 	}
 	create_qp(&setup, 0, 64, -1);
 	create_qp(&setup, 1, 64, -1);

@@ -1,5 +1,5 @@
 #!/bin/sh
-# install.sh BUILD - installs into a folder of its own, then builds and runs programs against what was installed
+# install.sh - with BUILD: installs into a folder of its own, then builds and runs programs against what was installed
 # SPDX-License-Identifier: BSD-3-Clause
 set -u
 build=$1

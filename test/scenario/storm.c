@@ -10,7 +10,7 @@
 #include "rule.h"
 
 #define MESSAGES 60
-#define AREA 65536u          /* each request has its own piece of memory on both sides */
+#define AREA 65536u           /* each request has its own piece of memory on both sides */
 #define COUNTER_AT (3u << 20) /* where B's atomics go */
 
 struct storm {
@@ -95,7 +95,8 @@ static void check_results(struct pair *pair, const struct plan *plans, uint64_t 
 			uint64_t original;
 
 			memcpy(&original, a + plan->offset, 8);
-			cr_assert_eq(original, sum, "seed %lu: atomic %d returned %lu, not %lu", seed, i, original, sum);
+			cr_assert_eq(original, sum, "seed %lu: atomic %d returned %lu, not %lu", seed, i, original,
+				     sum);
 			sum += plan->add;
 		} else if (memcmp(a + plan->offset, b + plan->offset, plan->bytes) != 0) {
 			cr_assert(false, "seed %lu: request %d (opcode %d) moved wrong bytes", seed, i, plan->opcode);
@@ -152,8 +153,8 @@ static void run_storm(uint64_t seed)
 		char start[32];
 
 		snprintf(start, sizeof(start), "wr=%u ", i);
-		cr_assert(strncmp(pair->side[A].done[i], start, strlen(start)) == 0, "seed %lu: completion %u is %s", seed, i,
-			  pair->side[A].done[i]);
+		cr_assert(strncmp(pair->side[A].done[i], start, strlen(start)) == 0, "seed %lu: completion %u is %s",
+			  seed, i, pair->side[A].done[i]);
 		cr_assert(strstr(pair->side[A].done[i], "SUCCESS"), "seed %lu: %s", seed, pair->side[A].done[i]);
 	}
 	check_results(pair, plans, seed);
