@@ -1,6 +1,7 @@
 /* pair.c - two QPs of the core and a wire between them */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <assert.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,9 +11,8 @@
 #include "pair.h"
 #include "wire/print.h"
 
-#define ALL_ACCESS                                                                                           \
-	(UROCE_ACCESS_LOCAL_WRITE | UROCE_ACCESS_REMOTE_WRITE | UROCE_ACCESS_REMOTE_READ |                   \
-	 UROCE_ACCESS_REMOTE_ATOMIC)
+#define ALL_ACCESS \
+	(UROCE_ACCESS_LOCAL_WRITE | UROCE_ACCESS_REMOTE_WRITE | UROCE_ACCESS_REMOTE_READ | UROCE_ACCESS_REMOTE_ATOMIC)
 
 static const char *const status_names[UROCE_WC_STATUSES] = {
 	[UROCE_WC_SUCCESS] = "SUCCESS",
@@ -29,8 +29,8 @@ static const char *const status_names[UROCE_WC_STATUSES] = {
 };
 
 static const char *const event_names[UROCE_EVENT_TYPES] = {
-	[UROCE_EVENT_COMM_EST] = "COMM_EST",     [UROCE_EVENT_SQ_DRAINED] = "SQ_DRAINED",
-	[UROCE_EVENT_QP_FATAL] = "QP_FATAL",     [UROCE_EVENT_QP_REQ_ERR] = "QP_REQ_ERR",
+	[UROCE_EVENT_COMM_EST] = "COMM_EST",           [UROCE_EVENT_SQ_DRAINED] = "SQ_DRAINED",
+	[UROCE_EVENT_QP_FATAL] = "QP_FATAL",           [UROCE_EVENT_QP_REQ_ERR] = "QP_REQ_ERR",
 	[UROCE_EVENT_QP_ACCESS_ERR] = "QP_ACCESS_ERR", [UROCE_EVENT_CQ_ERR] = "CQ_ERR",
 };
 
@@ -60,9 +60,9 @@ static uint32_t or_default(uint32_t value, uint32_t standard)
 	return value ? value : standard;
 }
 
-static uint8_t count_or_default(uint8_t value)
+static uint8_t count_or_default(uint8_t value, uint8_t standard)
 {
-	return value == 255 ? 0 : (uint8_t)or_default(value, 7);
+	return value == 255 ? 0 : (uint8_t)or_default(value, standard);
 }
 
 static void open_side(struct side *side, enum side_name name, const struct pair_options *options)
@@ -104,12 +104,12 @@ static void connect_side(struct side *side, enum side_name name, const struct pa
 		.dest_qp_num = name == A ? 0x12 : 0x11,
 		.rq_psn = name == A ? options->psn_b : options->psn_a,
 		.sq_psn = name == A ? options->psn_a : options->psn_b,
-		.max_rd_atomic = (uint8_t)or_default(options->rd_atomic, 4),
-		.max_dest_rd_atomic = (uint8_t)or_default(options->rd_atomic, 4),
+		.max_rd_atomic = count_or_default(options->rd_atomic, 4),
+		.max_dest_rd_atomic = count_or_default(options->rd_atomic, 4),
 		.min_rnr_timer = (uint8_t)or_default(options->rnr_timer, 12),
 		.timeout = (uint8_t)or_default(options->timeout, 14),
-		.retry_cnt = count_or_default(options->retry_cnt),
-		.rnr_retry = count_or_default(options->rnr_retry),
+		.retry_cnt = count_or_default(options->retry_cnt, 7),
+		.rnr_retry = count_or_default(options->rnr_retry, 7),
 		.path = { .source = { { (uint8_t)(name + 1) } }, .dest = { { (uint8_t)(2 - name) } } },
 	};
 	uint32_t bad = 0;
@@ -140,7 +140,8 @@ struct pair *pair_open(const struct pair_options *options)
 	for (int i = 0; i < 2; i++)
 		connect_side(&pair->side[i], (enum side_name)i, options);
 	for (uint32_t i = 0; i < options->receives; i++)
-		pair_recv(pair, B, 1000 + i, PAIR_MEMORY_BYTES / 2 + (uint64_t)i * 65536 % (PAIR_MEMORY_BYTES / 2), 65536);
+		pair_recv(pair, B, 1000 + i, PAIR_MEMORY_BYTES / 2 + (uint64_t)i * 65536 % (PAIR_MEMORY_BYTES / 2),
+			  65536);
 	return pair;
 }
 
@@ -214,15 +215,13 @@ int pair_recv(struct pair *pair, enum side_name name, uint64_t wr_id, uint64_t o
 	return rc_qp_post_recv(side->qp, &wr);
 }
 
-static void put_on_wire(struct pair *pair, enum side_name from, const struct wire_packet *packet)
+/* Bytes of the exact length, so that ASan sees who reads beyond. */
+static void build_flight(const struct wire_packet *packet, struct flight *flight)
 {
-	struct side *side = &pair->side[from];
-	struct flight *flight = &side->wire[side->wire_tail % PAIR_IN_FLIGHT];
 	const struct wire_span one = { .base = packet->payload, .bytes = packet->payload_bytes };
 	const struct wire_span *spans = packet->span_count > 1 ? packet->spans : &one;
 	uint32_t at;
 
-	cr_assert_lt(side->wire_tail - side->wire_head, PAIR_IN_FLIGHT, "the wire of the pair is full");
 	flight->length = packet_bytes(packet);
 	flight->bytes = calloc(1, flight->length + WIRE_HEADERS_MAX_BYTES);
 	at = wire_packet_build(packet, flight->bytes);
@@ -232,21 +231,73 @@ static void put_on_wire(struct pair *pair, enum side_name from, const struct wir
 			memcpy(flight->bytes + at, spans[i].base, spans[i].bytes);
 		at += (uint32_t)spans[i].bytes;
 	}
-	side->wire_tail++;
 }
 
-/* The line without the QPN, which says nothing between two. */
-static void print_line(const struct wire_packet *packet, char *line)
+static void put_on_wire(struct pair *pair, enum side_name from, const struct wire_packet *packet)
 {
-	char text[256];
-	char *qp, *rest;
+	struct side *side = &pair->side[from];
 
-	wire_print_packet(packet, text, sizeof(text));
-	qp = strstr(text, " qp=");
-	rest = qp ? strchr(qp + 1, ' ') : NULL;
-	if (qp)
-		memmove(qp, rest ? rest : qp + strlen(qp), strlen(rest ? rest : "") + 1);
+	cr_assert_lt(side->wire_tail - side->wire_head, PAIR_IN_FLIGHT, "the wire of the pair is full");
+	build_flight(packet, &side->wire[side->wire_tail++ % PAIR_IN_FLIGHT]);
+}
+
+static void remove_word(char *text, const char *start)
+{
+	char *word = strstr(text, start);
+	char *rest = word ? strchr(word + 1, ' ') : NULL;
+
+	if (word)
+		memmove(word, rest ? rest : word + strlen(word), strlen(rest ? rest : "") + 1);
+}
+
+/* Without the QPN, which says nothing between two; addresses count from the start of the peer's memory. */
+static void print_line(const struct pair *pair, enum side_name from, const struct wire_packet *packet, char *line)
+{
+	const struct wire_opcode_row *row = wire_opcode(packet->opcode);
+	const struct side *peer = &pair->side[!from];
+	struct wire_packet shown = *packet;
+	char text[256];
+
+	if (row->reth || row->atomic)
+		shown.va -= (uintptr_t)peer->memory;
+	wire_print_packet(&shown, text, sizeof(text));
+	remove_word(text, " qp=");
+	if ((row->reth || row->atomic) && packet->rkey == peer->key)
+		remove_word(text, " rkey=");
 	snprintf(line, PAIR_LINE_BYTES, "%.*s", PAIR_LINE_BYTES - 1, text);
+}
+
+static bool reports_length(uint8_t opcode)
+{
+	return opcode >= UROCE_WC_RECV || opcode == UROCE_WC_RDMA_READ;
+}
+
+static void print_completion(const struct uroce_wc *wc, char *line)
+{
+	int at = snprintf(line, PAIR_LINE_BYTES, "wr=%lu %s %s", wc->wr_id, opcode_name(wc->opcode),
+			  status_names[wc->status]);
+
+	if (wc->status == UROCE_WC_SUCCESS && reports_length(wc->opcode))
+		at += snprintf(line + at, 32, " len=%u", wc->byte_len);
+	if (wc->wc_flags & UROCE_WC_WITH_IMM)
+		at += snprintf(line + at, 32, " imm=0x%x", wc->imm);
+	if (wc->wc_flags & UROCE_WC_SOLICITED)
+		snprintf(line + at, 32, " solicited");
+}
+
+/* What holds for every completion, whatever the test: E-7, and an error is followed by flushes only (E-1). */
+static void check_completion(struct side *side, enum side_name name, const struct uroce_wc *wc)
+{
+	bool receive = wc->opcode >= UROCE_WC_RECV;
+
+	cr_assert_eq(wc->qp_num, side->qp->qpn);
+	if (wc->status != UROCE_WC_SUCCESS)
+		cr_assert_eq(side->qp->state, UROCE_QPS_ERR, "%c: error completion before the QP is in ERR",
+			     "AB"[name]);
+	if (side->failed[receive])
+		cr_assert_eq(wc->status, UROCE_WC_WR_FLUSH_ERR, "%c: wr=%lu %s after an error", "AB"[name], wc -> wr_id,
+			     status_names[wc->status]);
+	side->failed[receive] |= wc->status != UROCE_WC_SUCCESS;
 }
 
 static void take_outbox(struct pair *pair, enum side_name name)
@@ -259,7 +310,7 @@ static void take_outbox(struct pair *pair, enum side_name name)
 		int copies = pair->copies ? pair->copies(pair, name, side->packets, packet) : 1;
 
 		if (side->sent_count < PAIR_LINES)
-			print_line(packet, side->sent[side->sent_count]);
+			print_line(pair, name, packet, side->sent[side->sent_count]);
 		side->sent_count++;
 		side->packets++;
 		for (int copy = 0; copy < copies; copy++)
@@ -268,17 +319,18 @@ static void take_outbox(struct pair *pair, enum side_name name)
 	for (uint32_t i = 0; i < out->completion_count; i++) {
 		const struct uroce_wc *wc = &out->completions[i];
 
-		if (side->done_count < PAIR_LINES)
-			snprintf(side->done[side->done_count], PAIR_LINE_BYTES, "wr=%lu %s %s", wc->wr_id,
-				 opcode_name(wc->opcode), status_names[wc->status]);
-		if (side->done_count < PAIR_LINES && wc->status == UROCE_WC_SUCCESS)
-			snprintf(strchr(side->done[side->done_count], 0), 32, " len=%u", wc->byte_len);
-		if (side->done_count < PAIR_LINES && (wc->wc_flags & UROCE_WC_WITH_IMM))
-			snprintf(strchr(side->done[side->done_count], 0), 32, " imm=%#x", wc->imm);
+		check_completion(side, name, wc);
+		if (side->done_count < PAIR_LINES) {
+			print_completion(wc, side->done[side->done_count]);
+			side->wcs[side->done_count] = *wc;
+		}
 		side->done_count++;
 	}
-	for (uint32_t i = 0; i < out->event_count && side->event_count < 64; i++)
+	for (uint32_t i = 0; i < out->event_count && side->event_count < 64; i++) {
+		cr_assert_eq(out->events[i].qp_num, side->qp->qpn);
+		side->done_at_event[side->event_count] = side->done_count;
 		snprintf(side->events[side->event_count++], PAIR_LINE_BYTES, "%s", event_names[out->events[i].type]);
+	}
 }
 
 void pair_transmit(struct pair *pair, enum side_name name)
@@ -290,6 +342,16 @@ void pair_transmit(struct pair *pair, enum side_name name)
 		more = rc_qp_transmit(pair->side[name].qp, pair->now_ns, &pair->out);
 		take_outbox(pair, name);
 	}
+}
+
+bool pair_transmit_some(struct pair *pair, enum side_name name, uint32_t packets)
+{
+	bool more;
+
+	outbox_reset(&pair->out, packets);
+	more = rc_qp_transmit(pair->side[name].qp, pair->now_ns, &pair->out);
+	take_outbox(pair, name);
+	return more;
 }
 
 static void hand_over(struct pair *pair, enum side_name to, const struct wire_packet *packet)
@@ -305,9 +367,46 @@ static void hand_over(struct pair *pair, enum side_name to, const struct wire_pa
 
 void pair_inject(struct pair *pair, enum side_name to, struct wire_packet packet)
 {
+	struct flight flight;
+	struct wire_packet parsed;
+
 	packet.dest_qpn = pair->side[to].qp->qpn;
 	packet.pkey = 0xFFFF;
-	hand_over(pair, to, &packet);
+	build_flight(&packet, &flight);
+	cr_assert_eq(wire_packet_parse(flight.bytes, flight.length, &parsed), WIRE_PACKET_OK);
+	hand_over(pair, to, &parsed);
+	free(flight.bytes);
+}
+
+static int lose(struct pair *pair, enum side_name from, uint32_t number, const struct wire_packet *packet)
+{
+	(void)pair;
+	(void)from;
+	(void)number;
+	(void)packet;
+	return 0;
+}
+
+void pair_cut(struct pair *pair)
+{
+	pair->copies = lose;
+}
+
+void pair_mend(struct pair *pair)
+{
+	pair->copies = NULL;
+}
+
+void pair_request(struct pair *pair, struct wire_packet packet)
+{
+	pair_inject(pair, B, packet);
+	pair_transmit(pair, B);
+}
+
+void pair_respond(struct pair *pair, struct wire_packet packet)
+{
+	pair_inject(pair, A, packet);
+	pair_transmit(pair, A);
 }
 
 void pair_deliver(struct pair *pair, enum side_name to)
@@ -375,10 +474,53 @@ void pair_forget(struct pair *pair)
 		pair->side[i].sent_count = pair->side[i].done_count = pair->side[i].event_count = 0;
 }
 
+uint32_t pair_region(struct pair *pair, enum side_name name, uint32_t pd, uint64_t offset, uint64_t bytes,
+		     uint32_t access)
+{
+	struct side *side = &pair->side[name];
+	int error = 0;
+	uint32_t key = rc_mr_insert(&side->mrs, pd, side->memory + offset, bytes, access, &error);
+
+	cr_assert_neq(key, 0, "region of %lu bytes: %d", bytes, error);
+	return key;
+}
+
+const char *pair_text(const char *format, ...)
+{
+	static char texts[8][PAIR_LINE_BYTES];
+	static uint32_t turn;
+	char *text = texts[turn++ % 8];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, PAIR_LINE_BYTES, format, args);
+	va_end(args);
+	return text;
+}
+
+void pair_fill(struct pair *pair, enum side_name name, uint64_t offset, uint8_t value, uint32_t bytes)
+{
+	memset(pair->side[name].memory + offset, value, bytes);
+}
+
+uint64_t pair_word(const struct pair *pair, enum side_name name, uint64_t offset)
+{
+	uint64_t word;
+
+	memcpy(&word, pair->side[name].memory + offset, sizeof(word));
+	return word;
+}
+
+void pair_set_word(struct pair *pair, enum side_name name, uint64_t offset, uint64_t word)
+{
+	memcpy(pair->side[name].memory + offset, &word, sizeof(word));
+}
+
 static void expect_line(const char *what, enum side_name name, uint32_t count, uint32_t index, const char *found,
 			const char *line)
 {
-	cr_assert_lt(index, count, "%c has %u %s lines, number %u should be \"%s\"", "AB"[name], count, what, index, line);
+	cr_assert_lt(index, count, "%c has %u %s lines, number %u should be \"%s\"", "AB"[name], count, what, index,
+		     line);
 	cr_assert_str_eq(found, line, "%c, %s line %u:\n  is        %s\n  should be %s", "AB"[name], what, index, found,
 			 line);
 }
@@ -391,7 +533,7 @@ void expect_sent(struct pair *pair, enum side_name name, uint32_t index, const c
 void expect_sent_count(struct pair *pair, enum side_name name, uint32_t count)
 {
 	cr_assert_eq(pair->side[name].sent_count, count, "%c sent %u packets, should be %u; the last: %s", "AB"[name],
-		     pair->side[name].sent_count, count,
+		     pair -> side[name].sent_count, count,
 		     pair->side[name].sent_count ? pair->side[name].sent[pair->side[name].sent_count - 1] : "none");
 }
 
@@ -402,12 +544,53 @@ void expect_done(struct pair *pair, enum side_name name, uint32_t index, const c
 
 void expect_done_count(struct pair *pair, enum side_name name, uint32_t count)
 {
-	cr_assert_eq(pair->side[name].done_count, count, "%c has %u completions, should be %u; the last: %s", "AB"[name],
-		     pair->side[name].done_count, count,
+	cr_assert_eq(pair->side[name].done_count, count, "%c has %u completions, should be %u; the last: %s",
+		     "AB"[name], pair -> side[name].done_count, count,
 		     pair->side[name].done_count ? pair->side[name].done[pair->side[name].done_count - 1] : "none");
 }
 
 void expect_event(struct pair *pair, enum side_name name, uint32_t index, const char *line)
 {
 	expect_line("event", name, pair->side[name].event_count, index, pair->side[name].events[index], line);
+}
+
+/* lines[0] is no line: a list may be empty. */
+static void expect_list(const char *what, enum side_name name, char (*found)[PAIR_LINE_BYTES], uint32_t *count,
+			const char *const *lines, const char *where)
+{
+	uint32_t index = 0;
+
+	for (lines++; *lines; lines++, index++) {
+		cr_assert_lt(index, *count, "%s: %c, %s line %u is missing: %s", where, "AB"[name], what, index,
+			     *lines);
+		cr_assert_str_eq(found[index], *lines, "%s: %c, %s line %u:\n  is        %s\n  should be %s", where,
+				 "AB"[name], what, index, found[index], *lines);
+	}
+	cr_assert_eq(*count, index, "%s: %c, %s line %u was not expected: %s", where, "AB"[name], what, index,
+		     found[index]);
+	*count = 0;
+}
+
+void pair_expect_leaves(struct pair *pair, enum side_name name, const char *const *lines, const char *where)
+{
+	expect_list("sent", name, pair->side[name].sent, &pair->side[name].sent_count, lines, where);
+}
+
+void pair_expect_completes(struct pair *pair, enum side_name name, const char *const *lines, const char *where)
+{
+	expect_list("completion", name, pair->side[name].done, &pair->side[name].done_count, lines, where);
+}
+
+void pair_expect_events(struct pair *pair, enum side_name name, const char *const *lines, const char *where)
+{
+	expect_list("event", name, pair->side[name].events, &pair->side[name].event_count, lines, where);
+}
+
+void pair_expect_counts(struct pair *pair, enum side_name name, enum rc_counter counter, uint64_t count,
+			const char *where)
+{
+	uint64_t found = pair->side[name].qp->counters[counter];
+
+	cr_assert_eq(found, count, "%s: %c counted %s %lu times, should be %lu", where, "AB"[name],
+		     rc_counters[counter].name, found, count);
 }

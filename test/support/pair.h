@@ -25,22 +25,22 @@ enum side_name { A, B };
 #define PAIR_MEMORY_BYTES (4u << 20)
 
 struct pair_options {
-	uint32_t mtu;           /* 0: 1024 */
-	uint32_t psn_a, psn_b;  /* start PSN of each side's requests */
-	uint32_t depth;         /* queues; 0: 64 */
-	uint32_t receives;      /* posted on B at the start, 64 KiB each, from its memory's second half */
-	uint8_t rd_atomic;      /* 0: 4 */
-	uint8_t timeout;        /* code; 0: 14 */
-	uint8_t retry_cnt;      /* 0: 7; 255: really 0 */
-	uint8_t rnr_retry;      /* 0: 7; 255: really 0 */
-	uint8_t rnr_timer;      /* 0: 12 */
-	uint32_t access;        /* of B's QP and A's; 0: everything remote */
-	uint32_t mr_access;     /* of the regions; 0: everything */
+	uint32_t mtu;          /* 0: 1024 */
+	uint32_t psn_a, psn_b; /* start PSN of each side's requests */
+	uint32_t depth;        /* queues; 0: 64 */
+	uint32_t receives;     /* posted on B at the start, 64 KiB each, from its memory's second half */
+	uint8_t rd_atomic;     /* 0: 4; 255: really 0 */
+	uint8_t timeout;       /* code; 0: 14 */
+	uint8_t retry_cnt;     /* 0: 7; 255: really 0 */
+	uint8_t rnr_retry;     /* 0: 7; 255: really 0 */
+	uint8_t rnr_timer;     /* 0: 12 */
+	uint32_t access;       /* of B's QP and A's; 0: everything remote */
+	uint32_t mr_access;    /* of the regions; 0: everything */
 };
 
 /* A packet on the wire. */
 struct flight {
-	uint8_t *bytes;         /* malloced to its exact length */
+	uint8_t *bytes; /* malloced to its exact length */
 	uint32_t length;
 	bool dropped;
 };
@@ -49,21 +49,24 @@ struct side {
 	struct rc_qp *qp;
 	struct rc_mr_table mrs;
 	struct rc_mr_entry entries[16];
-	uint8_t *memory;        /* PAIR_MEMORY_BYTES, registered as `key` */
+	uint8_t *memory; /* PAIR_MEMORY_BYTES, registered as `key` */
 	uint32_t key;
 	uint32_t sent_count, done_count, event_count;
 	char sent[PAIR_LINES][PAIR_LINE_BYTES];
 	char done[PAIR_LINES][PAIR_LINE_BYTES];
+	struct uroce_wc wcs[PAIR_LINES]; /* the completion behind each line of done */
 	char events[64][PAIR_LINE_BYTES];
+	uint32_t done_at_event[64];         /* completions that came before it (V-1) */
+	bool failed[2];                     /* SQ, RQ: an error has completed */
 	struct flight wire[PAIR_IN_FLIGHT]; /* from this side, oldest first */
 	uint32_t wire_head, wire_tail;
-	uint32_t packets;       /* ever sent: the number that `drop` sees, from 0 */
+	uint32_t packets; /* ever sent: the number that `drop` sees, from 0 */
 };
 
 struct pair {
 	struct side side[2];
 	uint64_t now_ns;
-	uint64_t step_ns;       /* time that one turn takes */
+	uint64_t step_ns; /* time that one turn takes */
 	struct rc_outbox out;
 	/* Decides the fate of a packet before it is put on the wire: how many copies arrive (0: lost). NULL: 1. */
 	int (*copies)(struct pair *pair, enum side_name from, uint32_t number, const struct wire_packet *packet);
@@ -81,12 +84,22 @@ int pair_read(struct pair *pair, uint64_t wr_id, uint32_t bytes);
 int pair_fetch_add(struct pair *pair, uint64_t wr_id, uint64_t add);
 int pair_recv(struct pair *pair, enum side_name side, uint64_t wr_id, uint64_t offset, uint32_t bytes);
 
-/* Lets one side send what it has to send now. */
+/* Lets one side send what it has to send now; or at most so many packets of it, true: there is more. */
 void pair_transmit(struct pair *pair, enum side_name side);
+bool pair_transmit_some(struct pair *pair, enum side_name side, uint32_t packets);
 /* Delivers everything on the wire towards a side. */
 void pair_deliver(struct pair *pair, enum side_name to);
-/* Hands a side one made-up packet. */
+/* Hands a side one made-up packet, by way of its bytes. */
 void pair_inject(struct pair *pair, enum side_name to, struct wire_packet packet);
+/* The same, and lets it answer: B as responder, A as requester. See packets.h. */
+void pair_request(struct pair *pair, struct wire_packet packet);
+void pair_respond(struct pair *pair, struct wire_packet packet);
+/* From now on nothing that either side sends arrives; and again it does. */
+void pair_cut(struct pair *pair);
+void pair_mend(struct pair *pair);
+/* Another region in a side's memory, on protection domain pd. Returns its key. */
+uint32_t pair_region(struct pair *pair, enum side_name side, uint32_t pd, uint64_t offset, uint64_t bytes,
+		     uint32_t access);
 /* Turns until both sides are quiet; timers do not fire. */
 void pair_run(struct pair *pair);
 /* Moves time to the next deadline, fires it, then pair_run(). false: there is no deadline. */
@@ -97,14 +110,41 @@ bool pair_settle(struct pair *pair, uint64_t limit_ns);
 /* Forgets the lines so far. */
 void pair_forget(struct pair *pair);
 
+/* A side's memory. */
+void pair_fill(struct pair *pair, enum side_name side, uint64_t offset, uint8_t value, uint32_t bytes);
+uint64_t pair_word(const struct pair *pair, enum side_name side, uint64_t offset);
+void pair_set_word(struct pair *pair, enum side_name side, uint64_t offset, uint64_t word);
+
+/* Text for an assert: one of eight buffers in turn. */
+__attribute__((format(printf, 1, 2))) const char *pair_text(const char *format, ...);
+
 /*
- * Asserts. Lines as wire_print_packet() writes them, without " qp=0x......", and completions as
- * "wr=1 SEND SUCCESS len=64". expect_sent_all/expect_done_all take a NULL-terminated list and want nothing else.
+ * Asserts. Lines as wire_print_packet() writes them, but without " qp=0x......", with va as offset into the peer's
+ * memory and without its rkey; completions as "wr=1 READ SUCCESS len=64", the length only where it is defined.
  */
 void expect_sent(struct pair *pair, enum side_name side, uint32_t index, const char *line);
 void expect_sent_count(struct pair *pair, enum side_name side, uint32_t count);
 void expect_done(struct pair *pair, enum side_name side, uint32_t index, const char *line);
 void expect_done_count(struct pair *pair, enum side_name side, uint32_t count);
 void expect_event(struct pair *pair, enum side_name side, uint32_t index, const char *line);
+
+/*
+ * Exactly these lines, none or more, since the last such assert on this side and kind (or pair_forget()):
+ *   expect_leaves(pair, B, "ACK psn=0 credit=31 msn=1");
+ */
+#define PAIR_LIST(...) ((const char *const[]){ NULL, ##__VA_ARGS__, NULL })
+#define PAIR_WHERE2(file, line) file ":" #line
+#define PAIR_WHERE1(file, line) PAIR_WHERE2(file, line)
+#define PAIR_WHERE PAIR_WHERE1(__FILE__, __LINE__)
+#define expect_leaves(pair, side, ...) pair_expect_leaves(pair, side, PAIR_LIST(__VA_ARGS__), PAIR_WHERE)
+#define expect_completes(pair, side, ...) pair_expect_completes(pair, side, PAIR_LIST(__VA_ARGS__), PAIR_WHERE)
+#define expect_events(pair, side, ...) pair_expect_events(pair, side, PAIR_LIST(__VA_ARGS__), PAIR_WHERE)
+#define expect_counts(pair, side, counter, count) pair_expect_counts(pair, side, counter, count, PAIR_WHERE)
+
+void pair_expect_leaves(struct pair *pair, enum side_name side, const char *const *lines, const char *where);
+void pair_expect_completes(struct pair *pair, enum side_name side, const char *const *lines, const char *where);
+void pair_expect_events(struct pair *pair, enum side_name side, const char *const *lines, const char *where);
+void pair_expect_counts(struct pair *pair, enum side_name side, enum rc_counter counter, uint64_t count,
+			const char *where);
 
 #endif

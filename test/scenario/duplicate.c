@@ -1,0 +1,333 @@
+/* duplicate.c - requests that arrive again: acknowledged, read again, or answered from the replay cache */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * An answer was lost, or the peer was too impatient: B has executed the request already. TC-B-6 to B-17.
+ */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "packets.h"
+#include "rule.h"
+
+Test(duplicate, a_send_again_takes_no_receive_and_is_acknowledged_with_the_newest)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .receives = 4 });
+
+	RULE("S-8");
+	for (uint32_t psn = 0; psn < 3; psn++)
+		pair_inject(pair, B, send_packet(OP_SEND_ONLY, psn, 16 + psn));
+	pair_transmit(pair, B);
+	expect_leaves(pair, B, "ACK psn=2 credit=31 msn=3");
+	pair_request(pair, send_packet(OP_SEND_ONLY, 0, 16));
+	expect_leaves(pair, B, "ACK psn=2 credit=31 msn=3");
+	pair_request(pair, send_packet(OP_SEND_ONLY, 2, 16));
+	expect_leaves(pair, B, "ACK psn=2 credit=31 msn=3");
+	pair_request(pair, send_packet(OP_SEND_ONLY, 3, 5));
+	expect_leaves(pair, B, "ACK psn=3 credit=31 msn=4");
+	expect_completes(pair, B, "wr=1000 RECV SUCCESS len=16", "wr=1001 RECV SUCCESS len=17",
+			 "wr=1002 RECV SUCCESS len=18", "wr=1003 RECV SUCCESS len=5");
+	expect_counts(pair, B, CNT_DUPLICATE_REQUEST, 2);
+	pair_close(pair);
+}
+
+/* TC-B-8: with other bytes or another address, and with a key that never was. */
+Test(duplicate, a_write_again_touches_no_memory_and_checks_no_key)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ 0 });
+	struct wire_packet again;
+
+	RULE("S-8");
+	RULE("K-RULE");
+	pair_request(pair, write_packet(pair, OP_WRITE_ONLY, 0, 0, 64, 64));
+	pair_fill(pair, B, 0, 0x22, 4096);
+	again = write_packet(pair, OP_WRITE_ONLY, 0, 1024, 64, 64);
+	pair_request(pair, again);
+	again.rkey ^= 0x100;
+	pair_request(pair, again);
+	again.rkey = 0;
+	again.va = UINT64_MAX;
+	pair_request(pair, again);
+	expect_leaves(pair, B, "ACK psn=0 credit=31 msn=1", "ACK psn=0 credit=31 msn=1", "ACK psn=0 credit=31 msn=1",
+		      "ACK psn=0 credit=31 msn=1");
+	for (uint32_t i = 0; i < 4096; i++)
+		cr_assert_eq(pair->side[B].memory[i], 0x22, "byte %u", i);
+	cr_assert_eq(pair->side[B].qp->state, UROCE_QPS_RTS);
+	pair_close(pair);
+}
+
+/* A plain ACK at or after a READ or atomic would say that its response was lost. */
+Test(duplicate, the_repeated_acknowledge_stops_before_a_later_read_or_atomic)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .receives = 8, .psn_a = 0xFFFFFE });
+
+	RULE("S-8");
+	pair_request(pair, send_packet(OP_SEND_ONLY, 0xFFFFFE, 1));
+	pair_request(pair, send_packet(OP_SEND_ONLY, 0xFFFFFF, 1));
+	pair_request(pair, read_packet(pair, 0, 0, 2048));
+	pair_request(pair, send_packet(OP_SEND_ONLY, 2, 1));
+	pair_request(pair, fetch_add_packet(pair, 3, 8, 1));
+	pair_request(pair, send_packet(OP_SEND_ONLY, 4, 1));
+	pair_forget(pair);
+	pair_request(pair, send_packet(OP_SEND_ONLY, 0xFFFFFE, 1));
+	cr_assert(strncmp(pair->side[B].sent[0], "ACK psn=16777215 ", 17) == 0, "%s", pair->side[B].sent[0]);
+	pair_request(pair, send_packet(OP_SEND_ONLY, 2, 1));
+	cr_assert(strncmp(pair->side[B].sent[1], "ACK psn=2 ", 10) == 0, "%s", pair->side[B].sent[1]);
+	pair_request(pair, send_packet(OP_SEND_ONLY, 4, 1));
+	cr_assert(strncmp(pair->side[B].sent[2], "ACK psn=4 ", 10) == 0, "%s", pair->side[B].sent[2]);
+	expect_sent_count(pair, B, 3);
+	pair_close(pair);
+}
+
+Test(duplicate, the_repeated_acknowledge_waits_for_responses_before_it)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .receives = 2 });
+
+	RULE("S-8");
+	RULE("S-14");
+	RULE("S-15");
+	pair_inject(pair, B, read_packet(pair, 0, 0, 4000));
+	pair_inject(pair, B, send_packet(OP_SEND_ONLY, 4, 1));
+	cr_assert(pair_transmit_some(pair, B, 2));
+	expect_leaves(pair, B, "READ_RESPONSE_FIRST psn=0 credit=31 msn=1 bytes=1024",
+		      "READ_RESPONSE_MIDDLE psn=1 bytes=1024");
+	pair_inject(pair, B, send_packet(OP_SEND_ONLY, 4, 1));
+	cr_assert(pair_transmit_some(pair, B, 0), "a full ring forgot what was to be sent");
+	expect_leaves(pair, B);
+	cr_assert(pair_transmit_some(pair, B, 2));
+	expect_leaves(pair, B, "READ_RESPONSE_MIDDLE psn=2 bytes=1024",
+		      "READ_RESPONSE_LAST psn=3 credit=31 msn=1 bytes=928");
+	pair_transmit(pair, B);
+	expect_leaves(pair, B, "ACK psn=4 credit=31 msn=2");
+	pair_close(pair);
+}
+
+/* TC-B-9: the part from each packet on, and shorter than it was. */
+Test(duplicate, a_read_again_is_read_again_from_any_of_its_packets)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ 0 });
+
+	RULE("S-9");
+	RULE("S-11");
+	pair_request(pair, read_packet(pair, 0, 100, 3000));
+	pair_request(pair, write_packet(pair, OP_WRITE_ONLY, 3, 0, 8, 8));
+	pair_forget(pair);
+	pair_request(pair, read_packet(pair, 0, 100, 3000));
+	expect_leaves(pair, B, "READ_RESPONSE_FIRST psn=0 credit=31 msn=1 bytes=1024",
+		      "READ_RESPONSE_MIDDLE psn=1 bytes=1024", "READ_RESPONSE_LAST psn=2 credit=31 msn=1 bytes=952");
+	pair_request(pair, read_packet(pair, 1, 1124, 1976));
+	expect_leaves(pair, B, "READ_RESPONSE_FIRST psn=1 credit=31 msn=1 bytes=1024",
+		      "READ_RESPONSE_LAST psn=2 credit=31 msn=1 bytes=952");
+	pair_request(pair, read_packet(pair, 2, 2148, 952));
+	expect_leaves(pair, B, "READ_RESPONSE_ONLY psn=2 credit=31 msn=1 bytes=952");
+	pair_request(pair, read_packet(pair, 1, 1124, 1024));
+	expect_leaves(pair, B, "READ_RESPONSE_ONLY psn=1 credit=31 msn=1 bytes=1024");
+	expect_counts(pair, B, CNT_DUPLICATE_REQUEST, 4);
+	expect_counts(pair, B, CNT_RX_READ_REQUESTS, 1);
+	/* Nothing of this moved the expected PSN or the message number. */
+	pair_request(pair, write_packet(pair, OP_WRITE_ONLY, 4, 0, 8, 8));
+	expect_leaves(pair, B, "ACK psn=4 credit=31 msn=3");
+	pair_close(pair);
+}
+
+Test(duplicate, a_read_again_shows_memory_as_it_is_now)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ 0 });
+	uint8_t *bytes;
+
+	RULE("S-9");
+	pair_fill(pair, B, 0, 0x01, 16);
+	pair_request(pair, read_packet(pair, 0, 0, 16));
+	pair_fill(pair, B, 0, 0x02, 16);
+	pair_request(pair, read_packet(pair, 0, 0, 16));
+	cr_assert_eq(pair->side[B].wire_tail, 2);
+	bytes = pair->side[B].wire[0].bytes;
+	cr_assert_eq(bytes[WIRE_BTH_BYTES + 4], 0x01);
+	bytes = pair->side[B].wire[1].bytes;
+	cr_assert_eq(bytes[WIRE_BTH_BYTES + 4], 0x02);
+	pair_close(pair);
+}
+
+Test(duplicate, a_read_that_differs_from_the_first_is_dropped)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ 0 });
+	struct wire_packet other;
+
+	RULE("S-9");
+	RULE("K-RULE");
+	pair_request(pair, read_packet(pair, 0, 0, 3000));
+	expect_sent_count(pair, B, 3);
+	pair_forget(pair);
+	pair_request(pair, read_packet(pair, 0, 8, 3000));    /* another address */
+	pair_request(pair, read_packet(pair, 1, 0, 1976));    /* the address of packet 0 */
+	pair_request(pair, read_packet(pair, 1, 1023, 1000)); /* not at a packet's start */
+	pair_request(pair, read_packet(pair, 0, 0, 3001));    /* past the end */
+	pair_request(pair, read_packet(pair, 2, 2048, 953));
+	pair_request(pair, read_packet(pair, 1, 1024, 0xFFFFFFFF));
+	other = read_packet(pair, 0, 0, 3000);
+	other.rkey = pair_region(pair, B, 1, 0, 4096, UROCE_ACCESS_REMOTE_READ);
+	pair_request(pair, other);
+	expect_leaves(pair, B);
+	expect_counts(pair, B, CNT_REPLAY_MISMATCH, 7);
+	cr_assert_eq(pair->side[B].qp->state, UROCE_QPS_RTS);
+	pair_request(pair, read_packet(pair, 0, 0, 3000));
+	expect_sent_count(pair, B, 3);
+	pair_close(pair);
+}
+
+/* TC-B-10 */
+Test(duplicate, a_read_again_abandons_the_running_stream)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ 0 });
+
+	RULE("S-9");
+	pair_inject(pair, B, read_packet(pair, 0, 0, 5 * 1024));
+	cr_assert(pair_transmit_some(pair, B, 3));
+	expect_leaves(pair, B, "READ_RESPONSE_FIRST psn=0 credit=31 msn=1 bytes=1024",
+		      "READ_RESPONSE_MIDDLE psn=1 bytes=1024", "READ_RESPONSE_MIDDLE psn=2 bytes=1024");
+	pair_request(pair, read_packet(pair, 1, 1024, 4 * 1024));
+	expect_leaves(pair, B, "READ_RESPONSE_FIRST psn=1 credit=31 msn=1 bytes=1024",
+		      "READ_RESPONSE_MIDDLE psn=2 bytes=1024", "READ_RESPONSE_MIDDLE psn=3 bytes=1024",
+		      "READ_RESPONSE_LAST psn=4 credit=31 msn=1 bytes=1024");
+	pair_close(pair);
+}
+
+/* TC-B-17: no NAK for a failure while serving a duplicate. */
+Test(duplicate, a_read_again_under_a_key_that_is_gone_is_dropped)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ 0 });
+	uint32_t key = pair_region(pair, B, 1, 0, 4096, UROCE_ACCESS_REMOTE_READ);
+	struct wire_packet read = read_packet(pair, 0, 0, 3000);
+
+	RULE("S-9");
+	RULE("K-RULE");
+	RULE("M-2");
+	read.rkey = key;
+	pair_request(pair, read);
+	expect_sent_count(pair, B, 3);
+	pair_forget(pair);
+	cr_assert_eq(rc_mr_remove(&pair->side[B].mrs, key), 0);
+	pair_request(pair, read);
+	expect_leaves(pair, B);
+	expect_counts(pair, B, CNT_REPLAY_KEY, 1);
+	cr_assert_eq(pair->side[B].qp->state, UROCE_QPS_RTS);
+	pair_request(pair, write_packet(pair, OP_WRITE_ONLY, 3, 0, 4, 4));
+	expect_leaves(pair, B, "ACK psn=3 credit=31 msn=2");
+	pair_close(pair);
+}
+
+/* The key goes while a duplicate streams: it just stops, and what follows is answered. */
+Test(duplicate, a_key_that_goes_while_a_duplicate_streams_draws_no_nak)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ 0 });
+	uint32_t key = pair_region(pair, B, 1, 0, 4096, UROCE_ACCESS_REMOTE_READ);
+	struct wire_packet read = read_packet(pair, 0, 0, 3000);
+
+	RULE("S-9");
+	RULE("K-RULE");
+	read.rkey = key;
+	pair_request(pair, read);
+	pair_forget(pair);
+	pair_inject(pair, B, read);
+	pair_transmit_some(pair, B, 1);
+	expect_leaves(pair, B, "READ_RESPONSE_FIRST psn=0 credit=31 msn=1 bytes=1024");
+	cr_assert_eq(rc_mr_remove(&pair->side[B].mrs, key), 0);
+	pair_transmit(pair, B);
+	expect_leaves(pair, B);
+	cr_assert_eq(pair->side[B].qp->state, UROCE_QPS_RTS);
+	pair_request(pair, write_packet(pair, OP_WRITE_ONLY, 3, 0, 4, 4));
+	expect_leaves(pair, B, "ACK psn=3 credit=31 msn=2");
+	pair_close(pair);
+}
+
+/* TC-B-13, B-14 */
+Test(duplicate, an_atomic_again_gets_the_first_result_and_is_not_done_again)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ 0 });
+
+	RULE("S-10");
+	pair_set_word(pair, B, 64, 100);
+	pair_request(pair, fetch_add_packet(pair, 0, 64, 5));
+	pair_request(pair, compare_swap_packet(pair, 1, 64, 105, 7));
+	expect_leaves(pair, B, "ATOMIC_ACKNOWLEDGE psn=0 credit=31 msn=1 original=0x64",
+		      "ATOMIC_ACKNOWLEDGE psn=1 credit=31 msn=2 original=0x69");
+	pair_set_word(pair, B, 64, 105);
+	pair_request(pair, fetch_add_packet(pair, 0, 64, 5));
+	pair_request(pair, compare_swap_packet(pair, 1, 64, 105, 7));
+	expect_leaves(pair, B, "ATOMIC_ACKNOWLEDGE psn=0 credit=31 msn=1 original=0x64",
+		      "ATOMIC_ACKNOWLEDGE psn=1 credit=31 msn=2 original=0x69");
+	cr_assert_eq(pair_word(pair, B, 64), 105);
+	expect_counts(pair, B, CNT_RX_ATOMIC_REQUESTS, 2);
+	expect_counts(pair, B, CNT_DUPLICATE_REQUEST, 2);
+	pair_close(pair);
+}
+
+Test(duplicate, an_atomic_that_differs_from_the_first_is_dropped)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ 0 });
+	struct wire_packet other;
+
+	RULE("S-10");
+	pair_set_word(pair, B, 64, 1);
+	pair_set_word(pair, B, 72, 1);
+	pair_request(pair, compare_swap_packet(pair, 0, 64, 1, 2));
+	pair_forget(pair);
+	pair_request(pair, compare_swap_packet(pair, 0, 64, 2, 2));
+	pair_request(pair, compare_swap_packet(pair, 0, 64, 1, 3));
+	pair_request(pair, compare_swap_packet(pair, 0, 72, 1, 2));
+	other = compare_swap_packet(pair, 0, 64, 1, 2);
+	other.opcode = OP_FETCH_ADD;
+	pair_request(pair, other);
+	other = compare_swap_packet(pair, 0, 64, 1, 2);
+	other.rkey = pair_region(pair, B, 1, 0, 4096, UROCE_ACCESS_LOCAL_WRITE | UROCE_ACCESS_REMOTE_ATOMIC);
+	pair_request(pair, other);
+	pair_request(pair, read_packet(pair, 0, 64, 8));
+	expect_leaves(pair, B);
+	expect_counts(pair, B, CNT_REPLAY_MISMATCH, 6);
+	cr_assert_eq(pair_word(pair, B, 64), 2);
+	cr_assert_eq(pair_word(pair, B, 72), 1);
+	cr_assert_eq(pair->side[B].qp->state, UROCE_QPS_RTS);
+	pair_close(pair);
+}
+
+/* TC-B-12: the cache holds max_dest_rd_atomic entries, the oldest goes first, used or not. */
+Test(duplicate, the_oldest_entry_is_forgotten_first)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .rd_atomic = 2 });
+
+	RULE("S-11");
+	pair_set_word(pair, B, 0, 0);
+	pair_request(pair, fetch_add_packet(pair, 0, 0, 1));
+	pair_request(pair, read_packet(pair, 1, 0, 2000));
+	pair_request(pair, fetch_add_packet(pair, 0, 0, 1)); /* asked for again: no younger for it */
+	pair_request(pair, fetch_add_packet(pair, 3, 0, 1));
+	pair_forget(pair);
+	pair_request(pair, fetch_add_packet(pair, 0, 0, 1));
+	expect_leaves(pair, B);
+	expect_counts(pair, B, CNT_REPLAY_MISS, 1);
+	pair_request(pair, read_packet(pair, 2, 1024, 976));
+	expect_leaves(pair, B, "READ_RESPONSE_ONLY psn=2 credit=31 msn=2 bytes=976");
+	pair_request(pair, fetch_add_packet(pair, 3, 0, 1));
+	expect_leaves(pair, B, "ATOMIC_ACKNOWLEDGE psn=3 credit=31 msn=3 original=0x1");
+	cr_assert_eq(pair_word(pair, B, 0), 2);
+	pair_close(pair);
+}
+
+Test(duplicate, a_message_in_progress_is_not_disturbed)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .receives = 2 });
+
+	RULE("S-11");
+	pair_set_word(pair, B, 0, 0);
+	pair_request(pair, fetch_add_packet(pair, 0, 0, 1));
+	pair_request(pair, write_packet(pair, OP_WRITE_FIRST, 1, 4096, 1500, 1024));
+	pair_request(pair, write_packet(pair, OP_WRITE_LAST, 2, 0, 0, 476));
+	pair_request(pair, send_packet(OP_SEND_FIRST, 3, 1024));
+	pair_forget(pair);
+	pair_request(pair, fetch_add_packet(pair, 0, 0, 1));
+	pair_request(pair, write_packet(pair, OP_WRITE_FIRST, 1, 4096, 1500, 1024));
+	pair_request(pair, send_packet(OP_SEND_LAST, 4, 10));
+	expect_leaves(pair, B, "ATOMIC_ACKNOWLEDGE psn=0 credit=31 msn=1 original=0x0", "ACK psn=3 credit=31 msn=2",
+		      "ACK psn=4 credit=31 msn=3");
+	expect_completes(pair, B, "wr=1000 RECV SUCCESS len=1034");
+	pair_close(pair);
+}

@@ -1,0 +1,238 @@
+/* sequence.c - PSNs as the responder sees them: the next one, a gap, and what came before */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Requests are made up and handed to B one by one. TC-B-1 to B-7.
+ */
+#include <criterion/criterion.h>
+
+#include "packets.h"
+#include "rule.h"
+
+Test(sequence, a_gap_draws_one_nak_until_the_expected_request_comes)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .receives = 4 });
+
+	RULE("K-SEQ");
+	RULE("S-2");
+	pair_request(pair, send_packet(OP_SEND_ONLY, 1, 16));
+	expect_leaves(pair, B, "NAK_SEQUENCE psn=0 msn=0");
+	for (uint32_t psn = 2; psn <= 100; psn++)
+		pair_request(pair, send_packet(OP_SEND_ONLY, psn, 16));
+	expect_leaves(pair, B);
+	expect_completes(pair, B);
+	pair_request(pair, send_packet(OP_SEND_ONLY, 0, 16));
+	expect_leaves(pair, B, "ACK psn=0 credit=31 msn=1");
+	expect_completes(pair, B, "wr=1000 RECV SUCCESS len=16");
+	pair_request(pair, send_packet(OP_SEND_ONLY, 3, 16));
+	expect_leaves(pair, B, "NAK_SEQUENCE psn=1 msn=1");
+	expect_counts(pair, B, CNT_RX_SEND_REQUESTS, 1);
+	cr_assert_eq(pair->side[B].qp->state, UROCE_QPS_RTS);
+	pair_close(pair);
+}
+
+Test(sequence, duplicates_are_served_while_a_gap_is_open)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .receives = 4 });
+
+	RULE("K-SEQ");
+	RULE("K-RULE");
+	pair_request(pair, send_packet(OP_SEND_ONLY, 0, 16));
+	pair_request(pair, send_packet(OP_SEND_ONLY, 2, 16));
+	expect_leaves(pair, B, "ACK psn=0 credit=31 msn=1", "NAK_SEQUENCE psn=1 msn=1");
+	pair_request(pair, send_packet(OP_SEND_ONLY, 0, 16));
+	expect_leaves(pair, B, "ACK psn=0 credit=31 msn=1");
+	pair_request(pair, send_packet(OP_SEND_ONLY, 3, 16));
+	expect_leaves(pair, B);
+	pair_request(pair, send_packet(OP_SEND_ONLY, 1, 16));
+	expect_leaves(pair, B, "ACK psn=1 credit=31 msn=2");
+	expect_completes(pair, B, "wr=1000 RECV SUCCESS len=16", "wr=1001 RECV SUCCESS len=16");
+	pair_close(pair);
+}
+
+/* Half of all numbers lies ahead, half behind, wherever ePSN is. */
+Test(sequence, ahead_and_behind_meet_at_the_half_window)
+{
+	static const uint32_t starts[] = { 0, 1, 0x7FFFFF, 0x800000, 0xFFFFFE, 0xFFFFFF, 0x123456 };
+	static const struct {
+		uint32_t offset;
+		bool ahead;
+	} rows[] = {
+		{ 1, true },         { 2, true },         { 0x7FFFFE, true },  { 0x7FFFFF, true },
+		{ 0x800000, false }, { 0x800001, false }, { 0xFFFFFE, false }, { 0xFFFFFF, false },
+	};
+
+	RULE("P-6");
+	RULE("P-1");
+	for (size_t s = 0; s < sizeof(starts) / sizeof(starts[0]); s++) {
+		for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
+			struct pair *pair = pair_open(&(struct pair_options){ .psn_a = starts[s], .receives = 1 });
+			uint32_t before = (starts[s] - 1) & 0xFFFFFF;
+
+			pair_request(pair, send_packet(OP_SEND_ONLY, starts[s] + rows[r].offset, 16));
+			if (rows[r].ahead)
+				expect_leaves(pair, B, pair_text("NAK_SEQUENCE psn=%u msn=0", starts[s]));
+			else
+				expect_leaves(pair, B, pair_text("ACK psn=%u credit=31 msn=0", before));
+			expect_counts(pair, B, CNT_DUPLICATE_REQUEST, !rows[r].ahead);
+			expect_counts(pair, B, CNT_OUT_OF_SEQUENCE, rows[r].ahead);
+			expect_completes(pair, B);
+			pair_close(pair);
+		}
+	}
+}
+
+/* TC-B-5: loss of each packet of a message that crosses the wrap. */
+Test(sequence, a_loss_anywhere_around_the_wrap_is_repaired)
+{
+	RULE("P-1");
+	RULE("K-SEQ-REQ");
+	for (uint32_t lost = 0; lost < 4; lost++) {
+		struct pair *pair = pair_open(&(struct pair_options){ .psn_a = 0xFFFFFE, .receives = 1 });
+		uint32_t psn = (0xFFFFFE + lost) & 0xFFFFFF;
+
+		for (uint32_t i = 0; i < 5; i++) {
+			if (i == lost)
+				continue;
+			pair_request(pair, send_packet(i == 0 ? OP_SEND_FIRST :
+						       i == 4 ? OP_SEND_LAST :
+								OP_SEND_MIDDLE,
+						       0xFFFFFE + i, i == 4 ? 100 : 1024));
+		}
+		expect_sent(pair, B, pair->side[B].sent_count - 1, pair_text("NAK_SEQUENCE psn=%u msn=0", psn));
+		pair_forget(pair);
+		for (uint32_t i = lost; i < 5; i++)
+			pair_inject(pair, B,
+				    send_packet(i == 0 ? OP_SEND_FIRST :
+						i == 4 ? OP_SEND_LAST :
+							 OP_SEND_MIDDLE,
+						0xFFFFFE + i, i == 4 ? 100 : 1024));
+		pair_transmit(pair, B);
+		expect_leaves(pair, B, "ACK psn=2 credit=31 msn=1");
+		expect_completes(pair, B, "wr=1000 RECV SUCCESS len=4196");
+		pair_close(pair);
+	}
+}
+
+/* TC-B-7: a peer that resends from the start of the message. */
+Test(sequence, the_start_of_an_open_message_may_come_again)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ 0 });
+
+	RULE("S-19");
+	RULE("S-8");
+	pair_fill(pair, B, 0, 0, 4096);
+	pair_request(pair, write_packet(pair, OP_WRITE_FIRST, 0, 0, 3000, 1024));
+	pair_request(pair, write_packet(pair, OP_WRITE_MIDDLE, 1, 0, 0, 1024));
+	expect_leaves(pair, B, "ACK psn=0 credit=31 msn=0", "ACK psn=1 credit=31 msn=0");
+	pair_fill(pair, B, 0, 0x11, 2048);
+	pair_request(pair, write_packet(pair, OP_WRITE_FIRST, 0, 0, 3000, 1024));
+	pair_request(pair, write_packet(pair, OP_WRITE_MIDDLE, 1, 0, 0, 1024));
+	expect_leaves(pair, B, "ACK psn=1 credit=31 msn=0", "ACK psn=1 credit=31 msn=0");
+	pair_request(pair, write_packet(pair, OP_WRITE_LAST, 2, 0, 0, 952));
+	expect_leaves(pair, B, "ACK psn=2 credit=31 msn=1");
+	cr_assert_eq(pair->side[B].memory[0], 0x11, "a duplicate wrote");
+	cr_assert_eq(pair->side[B].memory[2047], 0x11, "a duplicate wrote");
+	cr_assert_eq(pair->side[B].memory[2048], PACKETS_DATA);
+	cr_assert_eq(pair->side[B].memory[2999], PACKETS_DATA);
+	cr_assert_eq(pair->side[B].memory[3000], 0);
+	expect_counts(pair, B, CNT_RX_WRITE_REQUESTS, 1);
+	expect_counts(pair, B, CNT_DUPLICATE_REQUEST, 2);
+	pair_close(pair);
+}
+
+/* A packet that would be invalid at ePSN is only a gap ahead of it, and nothing at all behind it (TC-A-10). */
+Test(sequence, what_is_invalid_is_refused_at_the_expected_psn_only)
+{
+	static const uint8_t opcodes[] = { 0x15, 0x18, 0x1F, OP_SEND_MIDDLE, OP_WRITE_LAST, OP_FLUSH };
+
+	RULE("K-RULE");
+	RULE("S-1");
+	for (size_t i = 0; i < sizeof(opcodes); i++) {
+		struct pair *pair = pair_open(&(struct pair_options){ .psn_a = 5, .receives = 1 });
+
+		pair_request(pair, send_packet(opcodes[i], 4, 0));
+		cr_assert_eq(pair->side[B].qp->state, UROCE_QPS_RTS);
+		for (uint32_t line = 0; line < pair->side[B].sent_count; line++)
+			cr_assert_str_eq(pair->side[B].sent[line], "ACK psn=4 credit=31 msn=0");
+		pair_forget(pair);
+		pair_request(pair, send_packet(opcodes[i], 6, 0));
+		expect_leaves(pair, B, "NAK_SEQUENCE psn=5 msn=0");
+		pair_request(pair, send_packet(opcodes[i], 5, 0));
+		expect_leaves(pair, B, "NAK_INVALID_REQUEST psn=5 msn=0");
+		cr_assert_eq(pair->side[B].qp->state, UROCE_QPS_ERR);
+		pair_close(pair);
+	}
+}
+
+/* The gap was on its way already when the receiver was found not ready (TC-C-4). */
+Test(sequence, a_gap_after_an_rnr_nak_draws_nothing)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .rnr_timer = 14 });
+
+	RULE("R-3");
+	RULE("R-1");
+	pair_request(pair, send_packet(OP_SEND_ONLY, 0, 16));
+	expect_leaves(pair, B, "RNR_NAK psn=0 timer=14 msn=0");
+	pair_request(pair, send_packet(OP_SEND_ONLY, 1, 16));
+	pair_request(pair, send_packet(OP_SEND_ONLY, 7, 16));
+	pair_request(pair, read_packet(pair, 2, 0, 16));
+	pair_request(pair, send_packet(0x1F, 3, 16));
+	expect_leaves(pair, B);
+	/* The expected one again, in vain: from then on a gap is a gap. */
+	pair_request(pair, send_packet(OP_SEND_ONLY, 0, 16));
+	expect_leaves(pair, B, "RNR_NAK psn=0 timer=14 msn=0");
+	pair_recv(pair, B, 7, 0, 64);
+	pair_request(pair, send_packet(OP_SEND_ONLY, 0, 16));
+	expect_leaves(pair, B, "ACK psn=0 credit=31 msn=1");
+	expect_completes(pair, B, "wr=7 RECV SUCCESS len=16");
+	pair_request(pair, send_packet(OP_SEND_ONLY, 2, 16));
+	expect_leaves(pair, B, "NAK_SEQUENCE psn=1 msn=1");
+	expect_counts(pair, B, CNT_OUT_OF_BUFFER, 2);
+	expect_counts(pair, B, CNT_SILENCED_REQUEST, 4);
+	pair_close(pair);
+}
+
+/* S-13: what counts, and when; the captures show a READ counted in its first response. */
+Test(sequence, the_message_number_counts_each_message_once)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .receives = 2 });
+
+	RULE("S-13");
+	pair_set_word(pair, B, 0, 0);
+	pair_request(pair, send_packet(OP_SEND_FIRST, 0, 1024));
+	expect_leaves(pair, B, "ACK psn=0 credit=31 msn=0");
+	pair_request(pair, send_packet(OP_SEND_LAST, 1, 1));
+	expect_leaves(pair, B, "ACK psn=1 credit=31 msn=1");
+	pair_request(pair, read_packet(pair, 2, 0, 2000));
+	expect_leaves(pair, B, "READ_RESPONSE_FIRST psn=2 credit=31 msn=2 bytes=1024",
+		      "READ_RESPONSE_LAST psn=3 credit=31 msn=2 bytes=976");
+	pair_request(pair, fetch_add_packet(pair, 4, 0, 1));
+	expect_leaves(pair, B, "ATOMIC_ACKNOWLEDGE psn=4 credit=31 msn=3 original=0x0");
+	pair_request(pair, fetch_add_packet(pair, 4, 0, 1));
+	expect_leaves(pair, B, "ATOMIC_ACKNOWLEDGE psn=4 credit=31 msn=3 original=0x0");
+	pair_request(pair, write_packet(pair, OP_WRITE_ONLY, 5, 0, 8, 8));
+	expect_leaves(pair, B, "ACK psn=5 credit=31 msn=4");
+	pair->side[B].qp->responder.msn = 0xFFFFFF;
+	pair_request(pair, write_packet(pair, OP_WRITE_ONLY, 6, 0, 8, 8));
+	expect_leaves(pair, B, "ACK psn=6 credit=31 msn=0");
+	pair_close(pair);
+}
+
+/* ACKs within a burst become one; the last packet of the burst does not have to ask. */
+Test(sequence, one_acknowledge_answers_a_burst)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ 0 });
+	struct wire_packet quiet = write_packet(pair, OP_WRITE_ONLY, 3, 0, 8, 8);
+
+	RULE("S-14");
+	RULE("S-18");
+	quiet.flags = 0;
+	for (uint32_t psn = 0; psn < 3; psn++)
+		pair_inject(pair, B, write_packet(pair, OP_WRITE_ONLY, psn, 0, 8, 8));
+	pair_inject(pair, B, quiet);
+	pair_transmit(pair, B);
+	expect_leaves(pair, B, "ACK psn=3 credit=31 msn=4");
+	pair_transmit(pair, B);
+	expect_leaves(pair, B);
+	pair_close(pair);
+}
