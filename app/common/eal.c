@@ -86,8 +86,7 @@ int app_eal_split(int argc, char **argv, struct app_args *args)
 	if (args->eal == NULL || args->own == NULL)
 		return -1;
 	args->eal_count = args->own_count = 0;
-	args->eal[args->eal_count++] = args->own[args->own_count++] =
-		argc > 0 ? argv[0] : (char *)(uintptr_t) "uroce";
+	args->eal[args->eal_count++] = args->own[args->own_count++] = argc > 0 ? argv[0] : (char *)(uintptr_t) "uroce";
 	for (int i = 1; i < argc; i++) {
 		if (i < divide)
 			args->eal[args->eal_count++] = argv[i];
@@ -185,8 +184,7 @@ static bool hugepages_suffice(unsigned memory_mib)
 	if (free_pages * (PAGE_BYTES >> 20) < memory_mib)
 		return false;
 	/* There may be a limit on this group of processes. */
-	page = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1,
-		    0);
+	page = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
 	if (page == MAP_FAILED)
 		return false;
 	munmap(page, PAGE_BYTES);
@@ -210,16 +208,17 @@ static void choose_memory(const struct app_eal_config *config, struct command_li
 }
 
 /* Busy lcores get cores of their own as far as they go; a main thread that only waits takes what is left. */
-static void choose_cores(const struct app_eal_config *config, const cpu_set_t *allowed,
-			 struct command_line *line)
+static void choose_cores(const struct app_eal_config *config, const cpu_set_t *allowed, struct command_line *line)
 {
 	unsigned cores[CPU_SETSIZE], count = 0, main_core, first_worker = config->main_is_busy;
 	char text[LCORES_BYTES];
 	size_t at;
 
 	for (unsigned i = 0; i < CPU_SETSIZE; i++) {
-		if (CPU_ISSET(i, allowed))
-			cores[count++] = i;
+		unsigned core = config->last_core ? CPU_SETSIZE - 1 - i : i;
+
+		if (CPU_ISSET(core, allowed))
+			cores[count++] = core;
 	}
 	state.facts.core_count = count;
 	if (user_gave(config->args, core_options) || count == 0)
@@ -359,8 +358,8 @@ int app_eal_start(const struct app_eal_config *config)
 	choose_cores(config, &allowed, &line);
 	choose_devices(config, &line);
 	if (line.count == ARGUMENTS_MAX)
-		return app_complain(APP_EXIT_USAGE, "%d arguments for EAL are too many: at most %d",
-				    line.count, ARGUMENTS_MAX - 1);
+		return app_complain(APP_EXIT_USAGE, "%d arguments for EAL are too many: at most %d", line.count,
+				    ARGUMENTS_MAX - 1);
 	code = init_eal(config, &line);
 	if (code)
 		return code;

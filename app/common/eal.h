@@ -34,6 +34,7 @@ struct app_eal_config {
 	const char *devices[APP_EAL_DEVICES_MAX]; /* as ports.h names them; NULL: none more */
 	unsigned worker_count;                    /* EAL lcores wanted besides the main one */
 	bool main_is_busy;   /* the main thread turns an lcore itself: it gets a core to itself, too */
+	bool last_core;      /* takes cores from the other end: of two processes on one machine, one should */
 	unsigned memory_mib; /* 0: 256 */
 };
 

@@ -20,19 +20,17 @@ int app_address_parse(const char *text, struct uroce_addr *addr, unsigned *prefi
 }
 
 /* 0: the largest that the port passes. */
-static int choose_mtu(const struct app_port_config *config, const struct drivers_ethdev *ethdev,
-		      uint32_t *mtu_bytes)
+static int choose_mtu(const struct app_port_config *config, const struct drivers_ethdev *ethdev, uint32_t *mtu_bytes)
 {
 	uint32_t most = MTU_MAX;
 
 	while (ethdev->mtu_bytes && most > MTU_MIN && most + HEADERS_BYTES > ethdev->mtu_bytes)
 		most /= 2;
 	if (config->mtu_bytes > most)
-		return app_complain(
-			APP_EXIT_ENVIRONMENT,
-			"a path MTU of %u does not pass %s, whose IP packets may have %u "
-			"bytes: use -m %u, or raise the MTU of its interface (net_af_packet: framesz, too)",
-			config->mtu_bytes, ethdev->name, ethdev->mtu_bytes, most);
+		return app_complain(APP_EXIT_ENVIRONMENT,
+				    "a path MTU of %u does not pass %s, whose IP packets may have %u "
+				    "bytes: use -m %u, or raise the MTU of its interface (net_af_packet: framesz, too)",
+				    config->mtu_bytes, ethdev->name, ethdev->mtu_bytes, most);
 	*mtu_bytes = config->mtu_bytes ? config->mtu_bytes : most;
 	return APP_EXIT_OK;
 }
@@ -78,8 +76,8 @@ static int create_device(const struct app_port_config *config, struct app_port *
 				    port->ethdev.name, port->ethdev.queue_count, lcores, lcores);
 	error = uroce_device_create(config->engine, &device, &port->device);
 	if (error)
-		return app_complain(APP_EXIT_INTERNAL, "port %s cannot become a device: %s",
-				    port->ethdev.name, strerror(-error));
+		return app_complain(APP_EXIT_INTERNAL, "port %s cannot become a device: %s", port->ethdev.name,
+				    strerror(-error));
 	port->addr = device.addrs[0];
 	return APP_EXIT_OK;
 }
@@ -103,8 +101,7 @@ int app_port_open(const struct app_port_config *config, struct app_port *port)
 	snprintf(name, sizeof(name), "%.*s", (int)strcspn(config->device, ","), config->device);
 	code = drivers_ethdev_open(&ethdev, &port->ethdev, &error);
 	if (code)
-		return app_complain(code == -EINVAL ? APP_EXIT_USAGE : APP_EXIT_ENVIRONMENT, "%s",
-				    error.text);
+		return app_complain(code == -EINVAL ? APP_EXIT_USAGE : APP_EXIT_ENVIRONMENT, "%s", error.text);
 	code = create_device(config, port);
 	if (code)
 		drivers_ethdev_close(&port->ethdev);
@@ -140,8 +137,7 @@ int app_loop_open(const struct app_port_config *config, uint16_t second_lcore_of
 	memset(loop, 0, sizeof(*loop));
 	code = drivers_loop_open(&wires, &loop->loop, &error);
 	if (code)
-		return app_complain(code == -EINVAL ? APP_EXIT_USAGE : APP_EXIT_ENVIRONMENT, "%s",
-				    error.text);
+		return app_complain(code == -EINVAL ? APP_EXIT_USAGE : APP_EXIT_ENVIRONMENT, "%s", error.text);
 	code = loop_device(config, 0, second_lcore_offset, loop);
 	if (code == APP_EXIT_OK)
 		code = loop_device(config, 1, second_lcore_offset, loop);
@@ -155,8 +151,8 @@ static void destroy_device(struct app_port *port)
 	int error = port->device ? uroce_device_destroy(port->device) : 0;
 
 	if (error)
-		app_complain(APP_EXIT_INTERNAL, "the device of port %s is not destroyed: %s",
-			     port->ethdev.name, strerror(-error));
+		app_complain(APP_EXIT_INTERNAL, "the device of port %s is not destroyed: %s", port->ethdev.name,
+			     strerror(-error));
 	port->device = NULL;
 }
 

@@ -30,8 +30,7 @@ static uint32_t size_count(const struct perf_options *options, enum perf_op op)
 	return perf_ops[op].atomic || options->size_count == 0 ? 1 : options->size_count;
 }
 
-static uint32_t size_at(const struct perf_options *options, enum perf_op op, enum perf_mode mode,
-			uint32_t index)
+static uint32_t size_at(const struct perf_options *options, enum perf_op op, enum perf_mode mode, uint32_t index)
 {
 	if (perf_ops[op].atomic)
 		return PERF_ATOMIC_BYTES;
@@ -40,8 +39,8 @@ static uint32_t size_at(const struct perf_options *options, enum perf_op op, enu
 	return mode == PERF_BW ? BW_BYTES : LAT_BYTES;
 }
 
-static void fill_case(const struct perf_options *options, enum perf_op op, enum perf_mode mode,
-		      uint32_t size_index, struct perf_case *test)
+static void fill_case(const struct perf_options *options, enum perf_op op, enum perf_mode mode, uint32_t size_index,
+		      struct perf_case *test)
 {
 	bool lat = mode == PERF_LAT;
 	uint32_t inline_bytes = lat ? LAT_INLINE_BYTES : 0;
@@ -145,13 +144,12 @@ void perf_case_lay_out(const struct perf_case *test, struct perf_layout *layout)
 		layout->target_stride = (uint64_t)layout->target_slots * layout->slot_bytes;
 		layout->inbox_stride = (uint64_t)layout->inbox_slots * layout->slot_bytes;
 	}
-	layout->target_at =
-		(uint64_t)layout->source_slots * layout->slot_bytes * (own_memory ? test->qps : 1);
+	layout->target_at = (uint64_t)layout->source_slots * layout->slot_bytes * (own_memory ? test->qps : 1);
 	layout->target_at = (layout->target_at + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
-	layout->inbox_at = layout->target_at +
-			   (uint64_t)layout->target_slots * layout->slot_bytes * (own_memory ? test->qps : 1);
-	layout->total_bytes = layout->inbox_at + (uint64_t)layout->inbox_slots * layout->slot_bytes *
-							 (own_memory ? test->qps : 1);
+	layout->inbox_at =
+		layout->target_at + (uint64_t)layout->target_slots * layout->slot_bytes * (own_memory ? test->qps : 1);
+	layout->total_bytes =
+		layout->inbox_at + (uint64_t)layout->inbox_slots * layout->slot_bytes * (own_memory ? test->qps : 1);
 }
 
 void perf_case_add(struct perf_tally *sum, const struct perf_tally *one)

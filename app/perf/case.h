@@ -54,7 +54,7 @@ struct perf_result {
 	double gbit_per_s, peak_gbit_per_s, messages_per_s;
 	double cycles_per_packet;       /* per frame received or sent; 0: not known */
 	struct perf_histogram *latency; /* in TSC cycles; NULL in bw mode */
-	double latency_scale_us; /* microseconds a cycle; half of it where a round trip is two messages */
+	double latency_scale_us;        /* microseconds a cycle; half of it where a round trip is two messages */
 };
 
 /* The cases of the options in their order: fills *test and returns true, or false behind the last. */

@@ -62,8 +62,7 @@ static int create_memory(struct perf_end *end)
 	size_t bytes = end->layout.total_bytes + 4096;
 	int error;
 
-	end->memory =
-		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	end->memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (end->memory == MAP_FAILED) {
 		end->memory = NULL;
 		return -ENOMEM;
@@ -86,10 +85,9 @@ static void fill_memory(struct perf_end *end)
 	for (uint32_t flow = 0; flow < flows && !perf_ops[end->test.op].atomic; flow++) {
 		for (uint32_t slot = 0; slot < layout->source_slots && end->requests; slot++)
 			perf_pattern_fill(end_source(end, flow, slot), size, 0);
-		for (uint32_t slot = 0;
-		     slot < layout->target_slots && end->responds && end->test.op == PERF_READ; slot++)
-			perf_pattern_fill(end_target(end, flow, slot), size,
-					  pattern_key(end->way, flow, slot));
+		for (uint32_t slot = 0; slot < layout->target_slots && end->responds && end->test.op == PERF_READ;
+		     slot++)
+			perf_pattern_fill(end_target(end, flow, slot), size, pattern_key(end->way, flow, slot));
 	}
 }
 
@@ -152,8 +150,8 @@ static void write_requests(struct perf_end *end)
 			.sg_list = &end->send_sges[i],
 			.num_sge = 1,
 			.opcode = perf_ops[end->test.op].opcode,
-			.send_flags = (signaled ? UROCE_SEND_SIGNALED : 0) |
-				      (end->test.inline_bytes ? UROCE_SEND_INLINE : 0),
+			.send_flags =
+				(signaled ? UROCE_SEND_SIGNALED : 0) | (end->test.inline_bytes ? UROCE_SEND_INLINE : 0),
 			.remote_addr = end->peer.target + layout_target(layout, 0, i),
 			.rkey = end->peer.rkey,
 		};
@@ -193,7 +191,7 @@ static void reset_run(struct perf_end *end)
 
 	end->requests = end->way == 0 || answers;
 	end->responds = end->way == 1 || answers;
-	end->phase = PHASE_WARM;
+	end->phase = PHASE_READY;
 	memset(&end->tally, 0, sizeof(end->tally));
 	end->completed = end->posted = end->replies = end->seen_completed = 0;
 	end->ping_began = end->phase_began = 0;
@@ -218,8 +216,7 @@ int perf_end_prepare(struct perf_end *end, const struct perf_case *test, struct 
 	if (error == 0)
 		error = uroce_cq_create(end->port->device, cq_depth(end, end->layout.depth), &end->send_cq);
 	if (error == 0)
-		error = uroce_cq_create(end->port->device, cq_depth(end, end->layout.rx_depth),
-					&end->recv_cq);
+		error = uroce_cq_create(end->port->device, cq_depth(end, end->layout.rx_depth), &end->recv_cq);
 	for (uint32_t i = 0; i < test->qps && error == 0; i++)
 		error = create_qp(end, i);
 	if (error) {
@@ -238,8 +235,7 @@ int perf_end_prepare(struct perf_end *end, const struct perf_case *test, struct 
 static int connect_flow(struct perf_end *end, uint32_t index)
 {
 	struct uroce_qp_attr attr = {
-		.access_flags =
-			UROCE_ACCESS_REMOTE_WRITE | UROCE_ACCESS_REMOTE_READ | UROCE_ACCESS_REMOTE_ATOMIC,
+		.access_flags = UROCE_ACCESS_REMOTE_WRITE | UROCE_ACCESS_REMOTE_READ | UROCE_ACCESS_REMOTE_ATOMIC,
 		.path_mtu = end->test.mtu_bytes,
 		.dest_qp_num = end->peer.qp_nums[index],
 		.rq_psn = end->peer.psns[index],
@@ -259,8 +255,8 @@ static int connect_flow(struct perf_end *end, uint32_t index)
 	if (error == 0)
 		error = uroce_qp_connect(end->flows[index].qp, &attr, &bad);
 	if (error)
-		perf_end_fail(end, "QP 0x%06x does not connect (%s), attribute %s",
-			      uroce_qp_num(end->flows[index].qp), strerror(-error), uroce_qp_attr_name(bad));
+		perf_end_fail(end, "QP 0x%06x does not connect (%s), attribute %s", uroce_qp_num(end->flows[index].qp),
+			      strerror(-error), uroce_qp_attr_name(bad));
 	return error;
 }
 
@@ -276,8 +272,7 @@ int perf_end_connect(struct perf_end *end, const struct perf_peer *peer)
 
 		flow->goal = end->test.iterations ? end->test.iterations : UINT64_MAX;
 		flow->limit = UINT64_MAX;
-		if (end->test.op == PERF_WRITE && end->test.verify && end->test.mode == PERF_BW &&
-		    !end->other)
+		if (end->test.op == PERF_WRITE && end->test.verify && end->test.mode == PERF_BW && !end->other)
 			flow->limit = layout->target_slots;
 		error = connect_flow(end, i);
 		if (error == 0 && end->responds && perf_ops[end->test.op].receives)

@@ -30,11 +30,13 @@ struct perf_flow {
 	uint64_t goal;              /* requests to post in all */
 	uint64_t limit;             /* requests that may be posted before the peer has checked the rest */
 	uint64_t received, receives_posted;
-	bool asked; /* the peer was asked to check up to limit */
+	uint64_t checked; /* by the peer, when only it can see them */
+	bool asked;       /* it was asked to check up to completed */
 };
 
 enum perf_phase {
-	PHASE_WARM, /* running, the clock is not */
+	PHASE_READY, /* not begun */
+	PHASE_WARM,  /* running, the clock is not */
 	PHASE_MEASURE,
 	PHASE_DRAIN, /* nothing more is posted */
 	PHASE_DONE

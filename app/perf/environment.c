@@ -41,8 +41,8 @@ static void warn(struct perf_environment *environment, bool condition, const cha
 		environment->warnings[environment->warning_count++] = text;
 }
 
-void perf_environment_collect(const struct perf_options *options, struct app_port *const *ports,
-			      uint32_t port_count, struct perf_environment *environment)
+void perf_environment_collect(const struct perf_options *options, struct app_port *const *ports, uint32_t port_count,
+			      struct perf_environment *environment)
 {
 	const struct app_eal_facts *facts = app_eal_facts();
 
@@ -60,14 +60,13 @@ void perf_environment_collect(const struct perf_options *options, struct app_por
 
 		uroce_device_query(ports[i]->device, &info);
 		mac = info.mac.bytes;
-		snprintf(environment->ports[i].name, sizeof(environment->ports[i].name), "%s",
-			 ports[i]->ethdev.name);
+		snprintf(environment->ports[i].name, sizeof(environment->ports[i].name), "%s", ports[i]->ethdev.name);
 		snprintf(environment->ports[i].driver, sizeof(environment->ports[i].driver), "%s",
 			 ports[i]->ethdev.driver);
 		uroce_addr_format(&ports[i]->addr, environment->ports[i].address,
 				  sizeof(environment->ports[i].address));
-		snprintf(environment->ports[i].mac, sizeof(environment->ports[i].mac),
-			 "%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2], mac[3], mac[4], mac[5]);
+		snprintf(environment->ports[i].mac, sizeof(environment->ports[i].mac), "%02x:%02x:%02x:%02x:%02x:%02x",
+			 mac[0], mac[1], mac[2], mac[3], mac[4], mac[5]);
 	}
 	warn(environment, strcmp(BUILD, "optimised") != 0,
 	     "this is a " BUILD " build: its figures say nothing; use "
@@ -78,8 +77,6 @@ void perf_environment_collect(const struct perf_options *options, struct app_por
 	warn(environment, facts->shared_cores,
 	     "two busy lcores share a core: they take turns for milliseconds; use cores "
 	     "of their own");
-	warn(environment, options_have_faults(options),
-	     "the link has faults: these are not the figures of a good one");
-	warn(environment, options->verify,
-	     "every byte is filled and checked, which costs more than the transfer");
+	warn(environment, options_have_faults(options), "the link has faults: these are not the figures of a good one");
+	warn(environment, options->verify, "every byte is filled and checked, which costs more than the transfer");
 }

@@ -25,7 +25,7 @@ struct perf_environment {
 };
 
 /* EAL has been started, the ports are open. */
-void perf_environment_collect(const struct perf_options *options, struct app_port *const *ports,
-			      uint32_t port_count, struct perf_environment *environment);
+void perf_environment_collect(const struct perf_options *options, struct app_port *const *ports, uint32_t port_count,
+			      struct perf_environment *environment);
 
 #endif

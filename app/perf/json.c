@@ -40,18 +40,17 @@ void perf_json_environment(struct perf_json *json, const struct perf_environment
 	json_t *ports = json_array(), *warnings = json_array();
 
 	for (uint32_t i = 0; i < environment->port_count; i++)
-		json_array_append_new(
-			ports, json_pack("{s:s, s:s, s:s, s:s}", "name", environment->ports[i].name, "driver",
-					 environment->ports[i].driver, "address",
-					 environment->ports[i].address, "mac", environment->ports[i].mac));
+		json_array_append_new(ports,
+				      json_pack("{s:s, s:s, s:s, s:s}", "name", environment->ports[i].name, "driver",
+						environment->ports[i].driver, "address", environment->ports[i].address,
+						"mac", environment->ports[i].mac));
 	for (uint32_t i = 0; i < environment->warning_count; i++)
 		json_array_append_new(warnings, json_string(environment->warnings[i]));
 	json_object_set_new(json->root, "version", json_string(environment->version));
 	json_object_set_new(json->root, "environment",
-			    json_pack("{s:s, s:i, s:s, s:o, s:b, s:s, s:o}", "cpu", environment->cpu,
-				      "lcores", (int)environment->lcores, "dpdk", environment->dpdk, "ports",
-				      ports, "hugepages", (int)environment->hugepages, "build",
-				      environment->build, "warnings", warnings));
+			    json_pack("{s:s, s:i, s:s, s:o, s:b, s:s, s:o}", "cpu", environment->cpu, "lcores",
+				      (int)environment->lcores, "dpdk", environment->dpdk, "ports", ports, "hugepages",
+				      (int)environment->hugepages, "build", environment->build, "warnings", warnings));
 }
 
 static json_t *number_or_null(double value, bool applies)
@@ -74,9 +73,8 @@ static json_t *latency_of(const struct perf_result *result)
 	object = json_object();
 	json_object_set_new(object, "min", json_real((double)latency->min * scale));
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		json_object_set_new(
-			object, rows[i].name,
-			json_real((double)perf_histogram_percentile(latency, rows[i].fraction) * scale));
+		json_object_set_new(object, rows[i].name,
+				    json_real((double)perf_histogram_percentile(latency, rows[i].fraction) * scale));
 	json_object_set_new(object, "max", json_real((double)latency->max * scale));
 	json_object_set_new(object, "mean", json_real(perf_histogram_mean(latency) * scale));
 	json_object_set_new(object, "stdev", json_real(perf_histogram_deviation(latency) * scale));
@@ -93,10 +91,10 @@ void perf_json_result(struct perf_json *json, const struct perf_result *result)
 
 	perf_case_lay_out(test, &layout);
 	object = json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:b}", "op", perf_ops[test->op].name, "mode",
-			   perf_mode_names[test->mode], "size_bytes", (json_int_t)test->size_bytes,
-			   "mtu_bytes", (json_int_t)test->mtu_bytes, "qps", (json_int_t)test->qps, "depth",
-			   (json_int_t)(bw ? layout.depth : 1), "lcores", (json_int_t)result->lcores,
-			   "both_ways", (int)test->both_ways);
+			   perf_mode_names[test->mode], "size_bytes", (json_int_t)test->size_bytes, "mtu_bytes",
+			   (json_int_t)test->mtu_bytes, "qps", (json_int_t)test->qps, "depth",
+			   (json_int_t)(bw ? layout.depth : 1), "lcores", (json_int_t)result->lcores, "both_ways",
+			   (int)test->both_ways);
 	json_object_set_new(object, "seconds", json_real(tally->seconds));
 	json_object_set_new(object, "messages", json_integer((json_int_t)tally->messages));
 	json_object_set_new(object, "errors", json_integer((json_int_t)tally->errors));
@@ -124,8 +122,7 @@ int perf_json_close(struct perf_json *json)
 		error = fputc('\n', json->file) == EOF;
 	error |= json->file == stdout ? fflush(json->file) : fclose(json->file);
 	if (error)
-		app_complain(APP_EXIT_ENVIRONMENT, "--json %s is not complete: %s", json->path,
-			     strerror(errno));
+		app_complain(APP_EXIT_ENVIRONMENT, "--json %s is not complete: %s", json->path, strerror(errno));
 	json_decref(json->results);
 	json_decref(json->root);
 	free(json);

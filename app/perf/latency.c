@@ -139,7 +139,8 @@ static void ping(struct perf_end *end)
 			check_fetched(end, end->completed);
 		end->completed++;
 	}
-	if (!end->stopped && end->phase < PHASE_DRAIN && end->posted < flow->goal && post(end))
+	if (!end->stopped && end->phase != PHASE_READY && end->phase < PHASE_DRAIN && end->posted < flow->goal &&
+	    post(end))
 		end->posted++;
 }
 

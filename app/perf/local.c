@@ -152,8 +152,7 @@ static int run(struct perf_end *ends, uint32_t core_count)
 	return 0;
 }
 
-int perf_local_run(struct perf_end *ends, const struct perf_case *test, uint32_t core_count,
-		   struct perf_result *result)
+int perf_local_run(struct perf_end *ends, const struct perf_case *test, uint32_t core_count, struct perf_result *result)
 {
 	uint32_t *numbers = calloc(4ul * test->qps, sizeof(*numbers));
 	struct perf_peer peers[2];

@@ -171,8 +171,7 @@ static int take_real(const char *option, const char *text, double low, double hi
 
 	/* Written so that a NaN is refused. */
 	if (end == text || *end || !(value >= low && value <= high))
-		return app_complain(APP_EXIT_USAGE, "%s %s: use a number from %g to %g", option, text, low,
-				    high);
+		return app_complain(APP_EXIT_USAGE, "%s %s: use a number from %g to %g", option, text, low, high);
 	*out = value;
 	return APP_EXIT_OK;
 }
@@ -197,8 +196,7 @@ static int take_sizes(const char *text, struct perf_options *options)
 		if (options->size_count == PERF_SIZES_MAX)
 			code = app_complain(APP_EXIT_USAGE, "-s: at most %d sizes", PERF_SIZES_MAX);
 		else
-			code = take_number("-s", word, 1, PERF_SIZE_MAX,
-					   &options->sizes[options->size_count++]);
+			code = take_number("-s", word, 1, PERF_SIZE_MAX, &options->sizes[options->size_count++]);
 	}
 	free(copy);
 	return code;
@@ -219,8 +217,7 @@ static int take_op(const char *text, struct perf_options *options)
 			return APP_EXIT_OK;
 		}
 	}
-	return app_complain(APP_EXIT_USAGE,
-			    "--op %s: use send, send_imm, write, write_imm, read, fadd or cswap", text);
+	return app_complain(APP_EXIT_USAGE, "--op %s: use send, send_imm, write, write_imm, read, fadd or cswap", text);
 }
 
 static int take_mode(const char *text, struct perf_options *options)
@@ -239,11 +236,9 @@ static int take_address(const char *text, struct perf_options *options)
 	struct uroce_addr addr;
 
 	if (uroce_addr_parse(text, &addr, NULL) != 0)
-		return app_complain(APP_EXIT_USAGE,
-				    "--ip %s: use an address such as 10.0.0.1/24 or fd00::1/64", text);
+		return app_complain(APP_EXIT_USAGE, "--ip %s: use an address such as 10.0.0.1/24 or fd00::1/64", text);
 	if (options->addresses[0] && options->addresses[1])
-		return app_complain(APP_EXIT_USAGE, "--ip %s: two addresses are enough, one for each end",
-				    text);
+		return app_complain(APP_EXIT_USAGE, "--ip %s: two addresses are enough, one for each end", text);
 	options->addresses[options->addresses[0] ? 1 : 0] = text;
 	return APP_EXIT_OK;
 }
@@ -338,9 +333,8 @@ static int check_ends(const struct perf_options *options)
 		return app_complain(APP_EXIT_USAGE, "-d %s: one port needs a peer: add --server or HOST",
 				    options->device);
 	if (!local && options->device && loop)
-		return app_complain(
-			APP_EXIT_USAGE,
-			"-d loop: both of its ends are in one process: leave out --server and HOST");
+		return app_complain(APP_EXIT_USAGE,
+				    "-d loop: both of its ends are in one process: leave out --server and HOST");
 	if (!local && options->addresses[0] == NULL)
 		return app_complain(APP_EXIT_USAGE, "--ip ADDR/LEN is missing: our own address on the port");
 	if (!local && options->addresses[1])
@@ -349,9 +343,10 @@ static int check_ends(const struct perf_options *options)
 	if (local && options->addresses[0] && options->addresses[1] == NULL)
 		return app_complain(APP_EXIT_USAGE, "--ip %s: on loop give two, one for each end",
 				    options->addresses[0]);
+	if (options->server && options->json_path)
+		return app_complain(APP_EXIT_USAGE, "--json %s: the results are the client's", options->json_path);
 	if (!local && options->core_count > 1)
-		return app_complain(APP_EXIT_USAGE,
-				    "--nb-cores %u: with --server or HOST each process has one core",
+		return app_complain(APP_EXIT_USAGE, "--nb-cores %u: with --server or HOST each process has one core",
 				    options->core_count);
 	return APP_EXIT_OK;
 }
@@ -374,14 +369,13 @@ static int check(struct perf_options *options)
 	if (options->seconds == 0)
 		options->seconds = 0.6;
 	if (options->cq_mod > options->depth)
-		return app_complain(APP_EXIT_USAGE, "-Q %u: at most the tx depth, which is %u",
-				    options->cq_mod, options->depth);
+		return app_complain(APP_EXIT_USAGE, "-Q %u: at most the tx depth, which is %u", options->cq_mod,
+				    options->depth);
 	if ((uint64_t)options->qps * options->depth > 1u << 20)
-		return app_complain(
-			APP_EXIT_USAGE,
-			"-q %u -t %u: at most 1048576 requests outstanding in all: use a depth of "
-			"at most %u",
-			options->qps, options->depth, (1u << 20) / options->qps);
+		return app_complain(APP_EXIT_USAGE,
+				    "-q %u -t %u: at most 1048576 requests outstanding in all: use a depth of "
+				    "at most %u",
+				    options->qps, options->depth, (1u << 20) / options->qps);
 	return check_ends(options);
 }
 
@@ -400,8 +394,8 @@ int perf_options_parse(int argc, char **argv, struct perf_options *options, bool
 		.tcp_port = 18515,
 	};
 	*done = false;
-	while (code == APP_EXIT_OK && (letter = getopt_long(argc, argv, "s:am:q:t:r:o:Q:I:u:D:n:bp:d:hV",
-							    long_options, NULL)) != -1) {
+	while (code == APP_EXIT_OK &&
+	       (letter = getopt_long(argc, argv, "s:am:q:t:r:o:Q:I:u:D:n:bp:d:hV", long_options, NULL)) != -1) {
 		if (letter == 'h' || letter == 'V') {
 			if (letter == 'h')
 				fputs(help_text, stdout);

@@ -8,16 +8,7 @@
 
 #include <uroce/wr.h>
 
-enum perf_op {
-	PERF_SEND,
-	PERF_SEND_IMM,
-	PERF_WRITE,
-	PERF_WRITE_IMM,
-	PERF_READ,
-	PERF_FADD,
-	PERF_CSWAP,
-	PERF_OPS
-};
+enum perf_op { PERF_SEND, PERF_SEND_IMM, PERF_WRITE, PERF_WRITE_IMM, PERF_READ, PERF_FADD, PERF_CSWAP, PERF_OPS };
 enum perf_mode { PERF_BW, PERF_LAT, PERF_MODES };
 
 /* A row for each operation. */

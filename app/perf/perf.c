@@ -1,6 +1,5 @@
 /* perf.c - uroce-perf: bandwidth and latency of RDMA operations, in one process or between two */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +12,7 @@
 #include "perf/json.h"
 #include "perf/local.h"
 #include "perf/options.h"
+#include "perf/remote.h"
 #include "perf/report.h"
 
 #define LOOP_MTU_BYTES 4096u
@@ -100,8 +100,8 @@ static int open_ends(struct perf *perf)
 {
 	for (uint32_t i = 0; i < perf->port_count; i++) {
 		unsigned lcore = perf->options.core_count == 2 ? i : 0;
-		int error = perf_end_open(&perf->ends[i], perf->ports[i],
-					  uroce_engine_lcore(perf->engine, lcore), i + perf->options.server);
+		int error = perf_end_open(&perf->ends[i], perf->ports[i], uroce_engine_lcore(perf->engine, lcore),
+					  i + perf->options.server);
 
 		if (error)
 			return app_complain(APP_EXIT_INTERNAL, "no protection domain: %s", strerror(-error));
@@ -134,7 +134,7 @@ static void take_result(struct perf *perf, const struct perf_result *result)
 		perf_json_result(perf->json, result);
 }
 
-static int run_cases(struct perf *perf)
+static int run_local(struct perf *perf)
 {
 	struct perf_result result;
 	struct perf_case test;
@@ -145,6 +145,36 @@ static int run_cases(struct perf *perf)
 		take_result(perf, &result);
 	}
 	return perf->failures ? APP_EXIT_FAILURE : APP_EXIT_OK;
+}
+
+static int run_client(struct perf *perf, struct perf_remote *remote)
+{
+	struct perf_result result;
+	struct perf_case test;
+
+	for (uint32_t i = 0; perf_case_at(&perf->options, i, &test); i++) {
+		if (perf_remote_run(remote, &test, &result) != 0)
+			return APP_EXIT_FAILURE;
+		take_result(perf, &result);
+	}
+	return perf->failures ? APP_EXIT_FAILURE : APP_EXIT_OK;
+}
+
+static int run_remote(struct perf *perf)
+{
+	struct perf_remote remote;
+	int code = APP_EXIT_FAILURE;
+
+	if (perf->options.server)
+		perf_report_waiting(perf->options.tcp_port);
+	if (perf_remote_open(&remote, &perf->ends[0], &perf->options) != 0)
+		code = APP_EXIT_ENVIRONMENT;
+	else if (!perf->options.server)
+		code = run_client(perf, &remote);
+	else if (perf_remote_serve(&remote, &perf->failures) == 0 && perf->failures == 0)
+		code = APP_EXIT_OK;
+	perf_remote_close(&remote);
+	return code;
 }
 
 static int measure(struct perf *perf)
@@ -159,7 +189,10 @@ static int measure(struct perf *perf)
 	perf_report_environment(&perf->environment, &perf->options);
 	if (perf->json)
 		perf_json_environment(perf->json, &perf->environment);
-	return run_cases(perf);
+	code = options_are_local(&perf->options) ? run_local(perf) : run_remote(perf);
+	for (uint32_t i = 0; i < perf->port_count; i++)
+		perf_report_drops(perf->ports[i]);
+	return code;
 }
 
 static int open_and_measure(struct perf *perf)
@@ -185,12 +218,13 @@ static int choose_device(struct perf_options *options, const struct app_args *ar
 		options->mtu_bytes = options->mtu_bytes ? options->mtu_bytes : LOOP_MTU_BYTES;
 		return APP_EXIT_OK;
 	}
-	options->mtu_bytes = options->mtu_bytes ? options->mtu_bytes : WIRE_MTU_BYTES;
+	/* A server takes what the client says, as far as its port allows. */
+	if (options->mtu_bytes == 0 && !options->server)
+		options->mtu_bytes = WIRE_MTU_BYTES;
 	if (options->device)
 		return APP_EXIT_OK;
 	if (!app_eal_first_device(args, device, sizeof(device)))
-		return app_complain(APP_EXIT_USAGE,
-				    "no port: name one with -d, such as net_af_packet0,iface=eth0");
+		return app_complain(APP_EXIT_USAGE, "no port: name one with -d, such as net_af_packet0,iface=eth0");
 	options->device = device;
 	return APP_EXIT_OK;
 }
@@ -202,6 +236,7 @@ static int start(struct perf *perf, const struct app_args *args)
 		.args = args,
 		.worker_count = options->core_count - 1,
 		.main_is_busy = true,
+		.last_core = options->host != NULL,
 	};
 	int code = choose_device(options, args);
 

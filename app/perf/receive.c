@@ -13,8 +13,7 @@ static int post_list(struct perf_end *end, uint32_t index, uint32_t count)
 	const struct perf_layout *layout = &end->layout;
 	struct perf_flow *flow = &end->flows[index];
 	uint32_t first = (uint32_t)(flow->receives_posted % layout->rx_depth);
-	struct uroce_recv_wr *last = &end->recv_wrs[(first + count - 1) % layout->rx_depth],
-			     *next = last->next;
+	struct uroce_recv_wr *last = &end->recv_wrs[(first + count - 1) % layout->rx_depth], *next = last->next;
 	int error;
 
 	for (uint32_t i = 0; i < count && layout->inbox_stride; i++) {
@@ -60,8 +59,8 @@ static void take(struct perf_end *end, const struct uroce_wc *wc)
 	uint64_t message = flow->received;
 
 	if (wc->status != UROCE_WC_SUCCESS) {
-		perf_end_fail(end, "receive %lu of QP 0x%06x ended with %s: %s", (unsigned long)message,
-			      wc->qp_num, uroce_wc_status_name(wc->status), uroce_cause_text(wc->vendor_err));
+		perf_end_fail(end, "receive %lu of QP 0x%06x ended with %s: %s", (unsigned long)message, wc->qp_num,
+			      uroce_wc_status_name(wc->status), uroce_cause_text(wc->vendor_err));
 		return;
 	}
 	flow->received++;

@@ -18,8 +18,7 @@ void perf_report_open(bool json_on_stdout)
 
 void perf_report_environment(const struct perf_environment *environment, const struct perf_options *options)
 {
-	fprintf(out, "uroce-perf %s, DPDK %s, %s\n", environment->version, environment->dpdk,
-		environment->cpu);
+	fprintf(out, "uroce-perf %s, DPDK %s, %s\n", environment->version, environment->dpdk, environment->cpu);
 	for (uint32_t i = 0; i < environment->port_count; i++)
 		fprintf(out, " port %s (%s), %s\n", environment->ports[i].name, environment->ports[i].driver,
 			environment->ports[i].address);
@@ -36,8 +35,8 @@ static void print_side(const char *name, const struct perf_case *test, const str
 {
 	char text[64];
 
-	fprintf(out, " %s address: QPN 0x%06x PSN 0x%06x RKey 0x%08x VAddr 0x%012lx %s", name,
-		peer->qp_nums[0], peer->psns[0], peer->rkey, (unsigned long)peer->target,
+	fprintf(out, " %s address: QPN 0x%06x PSN 0x%06x RKey 0x%08x VAddr 0x%012lx %s", name, peer->qp_nums[0],
+		peer->psns[0], peer->rkey, (unsigned long)peer->target,
 		uroce_addr_format(&peer->addr, text, sizeof(text)));
 	if (test->qps > 1)
 		fprintf(out, " (and %u more)", test->qps - 1);
@@ -52,12 +51,10 @@ static void print_bw_head(const struct perf_case *test)
 	fprintf(out, " TX depth: %u, CQ moderation: %u", layout.depth, layout.interval);
 	if (perf_ops[test->op].fetches)
 		fprintf(out, ", outstanding: %u", test->outs);
-	fprintf(out, "%s%s\n", test->both_ways ? ", both directions" : "",
-		test->verify ? ", every byte checked" : "");
+	fprintf(out, "%s%s\n", test->both_ways ? ", both directions" : "", test->verify ? ", every byte checked" : "");
 }
 
-void perf_report_connection(const struct perf_case *test, const struct perf_peer *local,
-			    const struct perf_peer *remote)
+void perf_report_connection(const struct perf_case *test, const struct perf_peer *local, const struct perf_peer *remote)
 {
 	if (test->op == last_op && test->mode == last_mode)
 		return;
@@ -65,8 +62,8 @@ void perf_report_connection(const struct perf_case *test, const struct perf_peer
 	last_mode = test->mode;
 	fprintf(out, RULER "\n                    %s %s Test\n", perf_ops[test->op].title,
 		test->mode == PERF_BW ? "BW" : "Latency");
-	fprintf(out, " Number of QPs: %u, MTU: %u[B], connection: RC, timeout code: %u\n", test->qps,
-		test->mtu_bytes, test->timeout);
+	fprintf(out, " Number of QPs: %u, MTU: %u[B], connection: RC, timeout code: %u\n", test->qps, test->mtu_bytes,
+		test->timeout);
 	if (test->mode == PERF_BW)
 		print_bw_head(test);
 	else
@@ -77,12 +74,11 @@ void perf_report_connection(const struct perf_case *test, const struct perf_peer
 	print_side("remote", test, remote);
 	fprintf(out, RULER "\n");
 	if (test->mode == PERF_BW)
-		fprintf(out, " %-10s %-14s %-17s %-20s %-13s %s\n", "#bytes", "#iterations",
-			"BW peak[Gb/sec]", "BW average[Gb/sec]", "MsgRate[Mpps]", "cycles/packet");
+		fprintf(out, " %-10s %-14s %-17s %-20s %-13s %s\n", "#bytes", "#iterations", "BW peak[Gb/sec]",
+			"BW average[Gb/sec]", "MsgRate[Mpps]", "cycles/packet");
 	else
 		fprintf(out, " %-8s %-12s %-11s %-11s %-15s %-12s %-13s %-9s %-10s %-10s [usec]\n", "#bytes",
-			"#iterations", "t_min", "t_max", "t_typical", "t_avg", "t_stdev", "99%", "99.9%",
-			"99.99%");
+			"#iterations", "t_min", "t_max", "t_typical", "t_avg", "t_stdev", "99%", "99.9%", "99.99%");
 }
 
 static void print_latency(const struct perf_result *result)
@@ -112,9 +108,43 @@ void perf_report_result(const struct perf_result *result)
 	if (tally->retransmits)
 		fprintf(out, "            %lu packets were sent again\n", (unsigned long)tally->retransmits);
 	if (tally->checked)
-		fprintf(out, "            %lu messages checked, %lu wrong bytes\n",
-			(unsigned long)tally->checked, (unsigned long)tally->bad_bytes);
+		fprintf(out, "            %lu messages checked, %lu wrong bytes\n", (unsigned long)tally->checked,
+			(unsigned long)tally->bad_bytes);
 	if (tally->errors)
 		fprintf(out, "            %lu errors\n", (unsigned long)tally->errors);
 	fflush(out);
+}
+
+void perf_report_served(const struct perf_end *end)
+{
+	fprintf(out, " %u bytes: %lu received, %lu sent, %lu checked, %lu wrong bytes, %lu errors\n",
+		end->test.size_bytes, (unsigned long)end->tally.received, (unsigned long)(end->posted + end->replies),
+		(unsigned long)end->tally.checked, (unsigned long)end->tally.bad_bytes,
+		(unsigned long)end->tally.errors);
+	fflush(out);
+}
+
+void perf_report_waiting(unsigned tcp_port)
+{
+	fprintf(out, " waiting for a client on TCP port %u\n", tcp_port);
+	fflush(out);
+}
+
+void perf_report_drops(const struct app_port *port)
+{
+	struct drivers_ethdev_stats frames;
+	struct uroce_stats stats;
+
+	uroce_device_stats(port->device, &stats);
+	for (uint32_t i = uroce_qp_counter_count(); i < stats.count; i++) {
+		if (stats.values[i])
+			fprintf(out, " port %s: %lu %s (%s)\n", port->ethdev.name, (unsigned long)stats.values[i],
+				uroce_counter_text(i), uroce_counter_name(i));
+	}
+	if (drivers_ethdev_stats(&port->ethdev, &frames) != 0)
+		return;
+	if (frames.rx_missed + frames.rx_errors + frames.rx_no_mbuf + frames.tx_errors)
+		fprintf(out, " port %s: %lu frames missed, %lu bad, %lu without an mbuf, %lu not sent\n",
+			port->ethdev.name, (unsigned long)frames.rx_missed, (unsigned long)frames.rx_errors,
+			(unsigned long)frames.rx_no_mbuf, (unsigned long)frames.tx_errors);
 }

@@ -20,4 +20,13 @@ void perf_report_connection(const struct perf_case *test, const struct perf_peer
 /* A row of it, and what else there is to know. */
 void perf_report_result(const struct perf_result *result);
 
+/* At the end: what the device dropped, and why. */
+void perf_report_drops(const struct app_port *port);
+
+/* Where a server waits. */
+void perf_report_waiting(unsigned tcp_port);
+
+/* The server's line: what came in. */
+void perf_report_served(const struct perf_end *end);
+
 #endif

@@ -17,12 +17,10 @@ void perf_stream_fail(struct perf_end *end, const struct uroce_wc *wc)
 		return;
 	}
 	perf_end_fail(end, "a request of QP 0x%06x ended with %s: %s (PSN 0x%06x, %u retries)", wc->qp_num,
-		      uroce_wc_status_name(wc->status), uroce_cause_text(wc->vendor_err), wc->psn,
-		      wc->retries);
+		      uroce_wc_status_name(wc->status), uroce_cause_text(wc->vendor_err), wc->psn, wc->retries);
 }
 
-uint64_t perf_stream_completed_by(const struct perf_end *end, const struct perf_flow *flow,
-				  const struct uroce_wc *wc)
+uint64_t perf_stream_completed_by(const struct perf_end *end, const struct perf_flow *flow, const struct uroce_wc *wc)
 {
 	uint64_t depth = end->layout.depth;
 	uint64_t ahead = (wc->wr_id + depth - flow->completed % depth) % depth;
@@ -126,8 +124,7 @@ uint64_t perf_stream_check_target(struct perf_end *end, uint32_t index, uint64_t
 	uint64_t bad = 0;
 
 	for (uint64_t message = first; message < first + count; message++)
-		bad += count_bad_of(end, end_target(end, index, message),
-				    pattern_key(!end->way, index, message));
+		bad += count_bad_of(end, end_target(end, index, message), pattern_key(!end->way, index, message));
 	return bad;
 }
 
@@ -137,8 +134,7 @@ static uint64_t count_bad(struct perf_end *end, uint32_t index, uint64_t message
 	uint32_t slot = (uint32_t)(message % end->layout.target_slots);
 
 	if (end->test.op == PERF_READ)
-		return count_bad_of(end, end_source(end, index, message),
-				    pattern_key(!end->way, index, slot));
+		return count_bad_of(end, end_source(end, index, message), pattern_key(!end->way, index, slot));
 	return perf_stream_check_target(end->other, index, message, 1);
 }
 
@@ -150,8 +146,7 @@ static void check_message(struct perf_end *end, uint32_t index, uint64_t message
 		memcpy(&before, end_source(end, index, message), sizeof(before));
 		end->tally.checked++;
 		if (before != message)
-			perf_end_fail(end,
-				      "atomic %lu of flow %u found %lu: it was executed twice or not at all",
+			perf_end_fail(end, "atomic %lu of flow %u found %lu: it was executed twice or not at all",
 				      (unsigned long)message, index, (unsigned long)before);
 		return;
 	}
@@ -219,8 +214,7 @@ void perf_stream_check_final(struct perf_end *end, const uint64_t *peer_complete
 					      (unsigned long)counter, (unsigned long)peer_completed[i]);
 		} else if (op->receives && end->flows[i].received != peer_completed[i]) {
 			perf_end_fail(end, "flow %u received %lu messages of %lu", i,
-				      (unsigned long)end->flows[i].received,
-				      (unsigned long)peer_completed[i]);
+				      (unsigned long)end->flows[i].received, (unsigned long)peer_completed[i]);
 		}
 	}
 }

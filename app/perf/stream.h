@@ -24,7 +24,6 @@ void perf_stream_check_final(struct perf_end *end, const uint64_t *peer_complete
 void perf_stream_fail(struct perf_end *end, const struct uroce_wc *wc);
 
 /* Which message number a successful completion of a flow stands for, plus one: all before it are done, too. */
-uint64_t perf_stream_completed_by(const struct perf_end *end, const struct perf_flow *flow,
-				  const struct uroce_wc *wc);
+uint64_t perf_stream_completed_by(const struct perf_end *end, const struct perf_flow *flow, const struct uroce_wc *wc);
 
 #endif

@@ -46,10 +46,9 @@ void perf_end_begin(struct perf_end *end)
 {
 	end->base_retransmits = perf_end_retransmits(end);
 	end->phase_began = end->progressed = rte_rdtsc();
-	if (!has_clock(end)) {
-		end->phase = PHASE_DONE;
+	end->phase = has_clock(end) ? PHASE_WARM : PHASE_DONE;
+	if (end->phase == PHASE_DONE)
 		return;
-	}
 	if (end->test.mode == PERF_LAT) {
 		if (end->test.iterations)
 			end->flows[0].goal = LATENCY_WARM_UP;
@@ -100,7 +99,7 @@ static void watch_progress(struct perf_end *end)
 {
 	if (end->completed != end->seen_completed)
 		end->progressed = end->now;
-	else if (end->unchecked_flows == 0 && end->now - end->progressed > cycles_of(STALL_S))
+	else if (end->now - end->progressed > cycles_of(STALL_S))
 		perf_end_fail(end, "nothing completed for %.0f s, %lu messages are outstanding", STALL_S,
 			      (unsigned long)(end->posted - end->completed));
 }
@@ -131,7 +130,7 @@ void perf_end_turn(struct perf_end *end)
 		perf_latency_turn(end);
 	else if (end->requests)
 		perf_stream_turn(end);
-	if (++end->turns % TURNS_A_LOOK == 0 && end->phase != PHASE_DONE)
+	if (++end->turns % TURNS_A_LOOK == 0 && end->phase != PHASE_READY && end->phase != PHASE_DONE)
 		look_at_clock(end);
 }
 

@@ -23,6 +23,7 @@
 #define LINK_POLL_MS 10u
 #define AF_PACKET_FRAME_BYTES 2048u /* its framesz, unless told otherwise */
 #define AF_PACKET_OVERHEAD 66u      /* of the kernel in each of its frames */
+#define MEMIF_FRAME_BYTES 2048u     /* its bsize, unless told otherwise */
 
 #define RX_CHECKSUMS (RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM)
 #define TX_WISHES (RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE | RTE_ETH_TX_OFFLOAD_MULTI_SEGS)
@@ -82,8 +83,8 @@ static int find_port(const struct drivers_ethdev_config *config, struct drivers_
 					 "tell why; --log-level=8 shows them) or EAL was not told of it",
 					 config->name);
 	if (!rte_eth_dev_is_valid_port(port->port_id))
-		return drivers_error_set(error, -ENODEV, "there is no port %u: %u are known to EAL",
-					 port->port_id, rte_eth_dev_count_avail());
+		return drivers_error_set(error, -ENODEV, "there is no port %u: %u are known to EAL", port->port_id,
+					 rte_eth_dev_count_avail());
 	return rte_eth_dev_get_name_by_port(port->port_id, port->name);
 }
 
@@ -170,8 +171,7 @@ static int choose_pool(const struct drivers_ethdev_config *config, const struct 
 	if (driver_is(port, "net_af_packet"))
 		frame_bytes = RTE_MAX(frame_bytes, device_argument(info, "framesz"));
 	snprintf(name, sizeof(name), "uroce_port%u", port->port_id);
-	port->pool = drivers_ethdev_pool_create(name, count, frame_bytes,
-						rte_eth_dev_socket_id(port->port_id), error);
+	port->pool = drivers_ethdev_pool_create(name, count, frame_bytes, rte_eth_dev_socket_id(port->port_id), error);
 	port->own_pool = port->pool != NULL;
 	return port->pool ? 0 : -ENOMEM;
 }
@@ -221,8 +221,7 @@ static int configure(const struct drivers_ethdev_config *config, const struct rt
 	return result;
 }
 
-static int set_up_queues(const struct rte_eth_dev_info *info, struct drivers_ethdev *port,
-			 struct drivers_error *error)
+static int set_up_queues(const struct rte_eth_dev_info *info, struct drivers_ethdev *port, struct drivers_error *error)
 {
 	int node = rte_eth_dev_socket_id(port->port_id);
 	struct rte_eth_rxconf rx = info->default_rxconf;
@@ -232,19 +231,17 @@ static int set_up_queues(const struct rte_eth_dev_info *info, struct drivers_eth
 	/* What was configured for the port holds for each queue; the defaults may ask for more. */
 	rx.offloads = tx.offloads = 0;
 	for (uint16_t queue = 0; queue < port->queue_count && result == 0; queue++) {
-		result = rte_eth_rx_queue_setup(port->port_id, queue, port->rx_desc, (unsigned)node, &rx,
-						port->pool);
+		result = rte_eth_rx_queue_setup(port->port_id, queue, port->rx_desc, (unsigned)node, &rx, port->pool);
 		if (result == 0)
-			result = rte_eth_tx_queue_setup(port->port_id, queue, port->tx_desc, (unsigned)node,
-							&tx);
+			result = rte_eth_tx_queue_setup(port->port_id, queue, port->tx_desc, (unsigned)node, &tx);
 	}
 	if (result == 0)
 		return 0;
 	return drivers_error_set(error, result,
 				 "port %s refused a queue of %u/%u descriptors with mbufs of %u bytes "
 				 "(%s): other ring sizes or larger mbufs may do",
-				 port->name, port->rx_desc, port->tx_desc,
-				 rte_pktmbuf_data_room_size(port->pool), rte_strerror(-result));
+				 port->name, port->rx_desc, port->tx_desc, rte_pktmbuf_data_room_size(port->pool),
+				 rte_strerror(-result));
 }
 
 static bool mac_is_zero(const struct uroce_mac *mac)
@@ -269,25 +266,28 @@ static void open_filters(const struct drivers_ethdev_config *config, struct driv
 }
 
 /*
- * The virtual drivers do not care, whatever MTU they report. net_af_packet reports a constant too, but its ring cuts
- * longer frames without a word, and its interface refuses to send them.
+ * Virtual drivers report an MTU that says nothing. net_af_packet cuts frames that do not fit its ring without a word,
+ * and its interface refuses to send longer ones. net_memif divides a frame over buffers, and then (22.11) loses
+ * frames or crashes: one buffer has to do.
  */
 static uint16_t find_mtu(const struct rte_eth_dev_info *info, const struct drivers_ethdev *port)
 {
-	static const char *const careless[] = { "net_ring", "net_memif", "net_null", "net_pcap" };
-	uint32_t frame_bytes = device_argument(info, "framesz");
+	uint32_t frame_bytes;
 	uint16_t mtu_bytes = 0;
 
-	for (unsigned i = 0; i < RTE_DIM(careless); i++) {
-		if (driver_is(port, careless[i]))
-			return 0;
-	}
-	rte_eth_dev_get_mtu(port->port_id, &mtu_bytes);
-	if (!driver_is(port, "net_af_packet"))
+	if (driver_is(port, "net_ring") || driver_is(port, "net_null") || driver_is(port, "net_pcap"))
+		return 0;
+	if (driver_is(port, "net_memif")) {
+		frame_bytes = device_argument(info, "bsize");
+		frame_bytes = frame_bytes ? frame_bytes : MEMIF_FRAME_BYTES;
+	} else if (driver_is(port, "net_af_packet")) {
+		frame_bytes = device_argument(info, "framesz");
+		frame_bytes = (frame_bytes ? frame_bytes : AF_PACKET_FRAME_BYTES) - AF_PACKET_OVERHEAD;
+	} else {
+		rte_eth_dev_get_mtu(port->port_id, &mtu_bytes);
 		return mtu_bytes;
-	if (frame_bytes == 0)
-		frame_bytes = AF_PACKET_FRAME_BYTES;
-	frame_bytes -= AF_PACKET_OVERHEAD + RTE_ETHER_HDR_LEN;
+	}
+	frame_bytes -= RTE_ETHER_HDR_LEN;
 	return interface_mtu(info, (uint16_t)RTE_MIN(frame_bytes, (uint32_t)UINT16_MAX));
 }
 

@@ -1,0 +1,251 @@
+/* link.c - messages between two uroce-perf: JSON over TCP */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <uroce/device.h>
+
+#include "common/eal.h"
+#include "perf/link.h"
+
+#define CONNECT_S 10.0
+#define SEND_S 10.0
+#define IDLE_MS 1 /* between two turns while nothing happens */
+#define LENGTH_BYTES 4u
+#define READ_BYTES 65536u
+
+static double seconds_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* Turns the lcore, and rests when neither it nor the socket has anything to do. true: the socket has. */
+static bool turn_until(struct uroce_lcore *lcore, int fd, short events)
+{
+	struct pollfd waiting = { .fd = fd, .events = events };
+	unsigned work = uroce_lcore_poll(lcore);
+
+	return poll(&waiting, 1, work ? 0 : IDLE_MS) > 0;
+}
+
+static int begin(struct perf_link *link, struct uroce_lcore *lcore, int fd)
+{
+	int yes = 1;
+
+	memset(link, 0, sizeof(*link));
+	link->lcore = lcore;
+	link->fd = fd;
+	fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
+	return 0;
+}
+
+static int listen_on(unsigned tcp_port)
+{
+	struct sockaddr_in6 any = { .sin6_family = AF_INET6, .sin6_port = htons((uint16_t)tcp_port) };
+	struct sockaddr_in any4 = { .sin_family = AF_INET, .sin_port = htons((uint16_t)tcp_port) };
+	int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0), no = 0, yes = 1, error;
+	bool ipv6 = fd >= 0;
+
+	/* A kernel without IPv6 is fine. */
+	if (!ipv6)
+		fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+	if (ipv6)
+		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof(no));
+	error = bind(fd, ipv6 ? (struct sockaddr *)&any : (struct sockaddr *)&any4, ipv6 ? sizeof(any) : sizeof(any4));
+	if (error == 0 && listen(fd, 1) == 0)
+		return fd;
+	app_complain(APP_EXIT_ENVIRONMENT, "no server on TCP port %u: %s; choose another with -p", tcp_port,
+		     strerror(errno));
+	close(fd);
+	return -1;
+}
+
+int perf_link_accept(struct perf_link *link, struct uroce_lcore *lcore, unsigned tcp_port)
+{
+	int listener = listen_on(tcp_port), fd;
+
+	if (listener < 0)
+		return -1;
+	while (!turn_until(lcore, listener, POLLIN))
+		;
+	fd = accept(listener, NULL, NULL);
+	close(listener);
+	if (fd < 0) {
+		app_complain(APP_EXIT_ENVIRONMENT, "accepting a client: %s", strerror(errno));
+		return -1;
+	}
+	return begin(link, lcore, fd);
+}
+
+/* Waits for a connection that has been started. 0 or errno. */
+static int wait_connected(struct uroce_lcore *lcore, int fd, double end)
+{
+	socklen_t bytes = sizeof(int);
+	int error = 0;
+
+	while (!turn_until(lcore, fd, POLLOUT)) {
+		if (seconds_now() > end)
+			return ETIMEDOUT;
+	}
+	getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &bytes);
+	return error;
+}
+
+static int dial(struct uroce_lcore *lcore, const struct addrinfo *at, double end, int *error)
+{
+	int fd = socket(at->ai_family, at->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, at->ai_protocol);
+
+	if (fd < 0) {
+		*error = errno;
+		return -1;
+	}
+	*error = connect(fd, at->ai_addr, at->ai_addrlen) == 0 ? 0 : errno;
+	if (*error == EINPROGRESS)
+		*error = wait_connected(lcore, fd, end);
+	if (*error == 0)
+		return fd;
+	close(fd);
+	return -1;
+}
+
+int perf_link_connect(struct perf_link *link, struct uroce_lcore *lcore, const char *host, unsigned tcp_port)
+{
+	struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM }, *list, *at;
+	double end = seconds_now() + CONNECT_S;
+	char service[16];
+	int error, fd = -1;
+
+	snprintf(service, sizeof(service), "%u", tcp_port);
+	error = getaddrinfo(host, service, &hints, &list);
+	if (error) {
+		app_complain(APP_EXIT_ENVIRONMENT, "HOST %s: %s", host, gai_strerror(error));
+		return -1;
+	}
+	while (fd < 0 && seconds_now() < end) {
+		for (at = list; at && fd < 0; at = at->ai_next)
+			fd = dial(lcore, at, end, &error);
+		for (unsigned i = 0; i < 100 && fd < 0; i++)
+			turn_until(lcore, -1, 0);
+	}
+	freeaddrinfo(list);
+	if (fd < 0) {
+		app_complain(APP_EXIT_ENVIRONMENT, "no server at %s, TCP port %u: %s", host, tcp_port, strerror(error));
+		return -1;
+	}
+	return begin(link, lcore, fd);
+}
+
+static int send_all(struct perf_link *link, const char *data, size_t bytes)
+{
+	double end = seconds_now() + SEND_S;
+
+	while (bytes) {
+		ssize_t sent = send(link->fd, data, bytes, MSG_NOSIGNAL);
+
+		if (sent > 0) {
+			data += sent;
+			bytes -= (size_t)sent;
+		} else if (sent < 0 && (errno == EAGAIN || errno == EINTR) && seconds_now() < end) {
+			turn_until(link->lcore, link->fd, POLLOUT);
+		} else {
+			app_complain(APP_EXIT_FAILURE, "the other side is not to be reached over TCP: %s",
+				     strerror(errno));
+			link->closed = true;
+			return -1;
+		}
+	}
+	return 0;
+}
+
+int perf_link_send(struct perf_link *link, json_t *message)
+{
+	char *text = message ? json_dumps(message, JSON_COMPACT) : NULL;
+	uint32_t length;
+	int error = -1;
+
+	json_decref(message);
+	if (text && !link->closed) {
+		length = htonl((uint32_t)strlen(text));
+		error = send_all(link, (const char *)&length, LENGTH_BYTES);
+		if (error == 0)
+			error = send_all(link, text, strlen(text));
+	}
+	free(text);
+	return error;
+}
+
+static json_t *fail(struct perf_link *link, const char *reason)
+{
+	if (!link->closed)
+		app_complain(APP_EXIT_FAILURE, "the other side %s", reason);
+	link->closed = true;
+	return NULL;
+}
+
+/* Reads what is there. false: the connection is over. */
+static bool read_more(struct perf_link *link)
+{
+	ssize_t got;
+
+	if (link->room - link->filled < READ_BYTES) {
+		char *larger = realloc(link->buffer, link->room + READ_BYTES);
+
+		if (larger == NULL)
+			return false;
+		link->buffer = larger;
+		link->room += READ_BYTES;
+	}
+	got = recv(link->fd, link->buffer + link->filled, link->room - link->filled, 0);
+	if (got > 0)
+		link->filled += (size_t)got;
+	return got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR));
+}
+
+json_t *perf_link_poll(struct perf_link *link)
+{
+	bool open = !link->closed && read_more(link);
+	uint32_t length = 0;
+	json_error_t error;
+	json_t *message;
+
+	if (link->filled >= LENGTH_BYTES) {
+		memcpy(&length, link->buffer, LENGTH_BYTES);
+		length = ntohl(length);
+		if (length > PERF_LINK_MESSAGE_MAX)
+			return fail(link, "does not speak uroce-perf: its message is too long");
+	}
+	if (link->filled < LENGTH_BYTES || link->filled - LENGTH_BYTES < length)
+		return open ? NULL : fail(link, "closed the TCP connection");
+	message = json_loadb(link->buffer + LENGTH_BYTES, length, 0, &error);
+	link->filled -= LENGTH_BYTES + length;
+	memmove(link->buffer, link->buffer + LENGTH_BYTES + length, link->filled);
+	if (!json_is_object(message)) {
+		json_decref(message);
+		return fail(link, "does not speak uroce-perf: its message is not a JSON object");
+	}
+	return message;
+}
+
+void perf_link_close(struct perf_link *link)
+{
+	if (link->fd >= 0)
+		close(link->fd);
+	free(link->buffer);
+	memset(link, 0, sizeof(*link));
+	link->fd = -1;
+}

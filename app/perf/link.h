@@ -1,0 +1,41 @@
+/* link.h - messages between two uroce-perf: JSON over TCP, while the lcore goes on turning */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A message is a JSON object behind its length (32 bits, big-endian). Nothing here ever blocks for long: ARP and
+ * neighbour discovery have to be answered meanwhile, and the peer's requests too. All failures are complained about.
+ */
+#ifndef APP_PERF_LINK_H
+#define APP_PERF_LINK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <jansson.h>
+
+#define PERF_LINK_MESSAGE_MAX (8u << 20)
+
+struct uroce_lcore;
+
+struct perf_link {
+	int fd;
+	bool closed; /* by the peer, or by an error */
+	struct uroce_lcore *lcore;
+	char *buffer;
+	size_t filled, room;
+};
+
+/* Waits for a client without a limit. 0 or -1. */
+int perf_link_accept(struct perf_link *link, struct uroce_lcore *lcore, unsigned tcp_port);
+
+/* Tries for ten seconds: the server may come up a little later. 0 or -1. */
+int perf_link_connect(struct perf_link *link, struct uroce_lcore *lcore, const char *host, unsigned tcp_port);
+
+/* Sends message and gives up the reference. 0 or -1. */
+int perf_link_send(struct perf_link *link, json_t *message);
+
+/* A message that has arrived, or NULL; does not wait. */
+json_t *perf_link_poll(struct perf_link *link);
+
+void perf_link_close(struct perf_link *link);
+
+#endif

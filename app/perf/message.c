@@ -1,0 +1,213 @@
+/* message.c - cases, peers and tallies as JSON, and back with every value checked */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "perf/message.h"
+
+/* The numbers of a case, with their ranges. */
+static const struct {
+	const char *name;
+	size_t offset;
+	uint32_t low, high;
+} case_numbers[] = {
+	{ "size", offsetof(struct perf_case, size_bytes), 1, PERF_SIZE_MAX },
+	{ "mtu", offsetof(struct perf_case, mtu_bytes), 256, 4096 },
+	{ "qps", offsetof(struct perf_case, qps), 1, 65536 },
+	{ "depth", offsetof(struct perf_case, depth), 1, 32768 },
+	{ "rx_depth", offsetof(struct perf_case, rx_depth), 0, 32768 },
+	{ "outs", offsetof(struct perf_case, outs), 1, 128 },
+	{ "cq_mod", offsetof(struct perf_case, cq_mod), 0, 32768 },
+	{ "inline", offsetof(struct perf_case, inline_bytes), 0, 512 },
+	{ "timeout", offsetof(struct perf_case, timeout), 0, 31 },
+};
+
+#define CASE_NUMBERS (sizeof(case_numbers) / sizeof(case_numbers[0]))
+
+/* The counts of a tally. */
+static const struct {
+	const char *name;
+	size_t offset;
+} tally_numbers[] = {
+	{ "messages", offsetof(struct perf_tally, messages) },
+	{ "all_messages", offsetof(struct perf_tally, all_messages) },
+	{ "received", offsetof(struct perf_tally, received) },
+	{ "checked", offsetof(struct perf_tally, checked) },
+	{ "errors", offsetof(struct perf_tally, errors) },
+	{ "bad_bytes", offsetof(struct perf_tally, bad_bytes) },
+	{ "retransmits", offsetof(struct perf_tally, retransmits) },
+};
+
+#define TALLY_NUMBERS (sizeof(tally_numbers) / sizeof(tally_numbers[0]))
+
+bool perf_message_is(const json_t *message, const char *type)
+{
+	const char *text = json_string_value(json_object_get(message, "type"));
+
+	return text && strcmp(text, type) == 0;
+}
+
+static json_t *peer_object(const struct perf_peer *own, uint32_t qps)
+{
+	json_t *numbers = json_array(), *psns = json_array();
+	char addr[64];
+
+	for (uint32_t i = 0; i < qps; i++) {
+		json_array_append_new(numbers, json_integer(own->qp_nums[i]));
+		json_array_append_new(psns, json_integer(own->psns[i]));
+	}
+	return json_pack("{s:s, s:I, s:I, s:o, s:o}", "addr", uroce_addr_format(&own->addr, addr, sizeof(addr)),
+			 "target", (json_int_t)own->target, "rkey", (json_int_t)own->rkey, "qp_nums", numbers, "psns",
+			 psns);
+}
+
+json_t *perf_message_of_peer(const char *type, const struct perf_peer *own, uint32_t qps)
+{
+	return json_pack("{s:s, s:o}", "type", type, "peer", peer_object(own, qps));
+}
+
+json_t *perf_message_of_case(const struct perf_case *test, const struct perf_peer *own)
+{
+	json_t *message = perf_message_of_peer("case", own, test->qps);
+
+	json_object_set_new(message, "op", json_string(perf_ops[test->op].name));
+	json_object_set_new(message, "mode", json_string(perf_mode_names[test->mode]));
+	for (unsigned i = 0; i < CASE_NUMBERS; i++) {
+		uint32_t value;
+
+		memcpy(&value, (const char *)test + case_numbers[i].offset, sizeof(value));
+		json_object_set_new(message, case_numbers[i].name, json_integer(value));
+	}
+	json_object_set_new(message, "seconds", json_real(test->seconds));
+	json_object_set_new(message, "iterations", json_integer((json_int_t)test->iterations));
+	json_object_set_new(message, "both_ways", json_boolean(test->both_ways));
+	json_object_set_new(message, "verify", json_boolean(test->verify));
+	return message;
+}
+
+static int find_name(const json_t *value, const char *const *names, int count)
+{
+	const char *text = json_string_value(value);
+
+	for (int i = 0; i < count && text; i++) {
+		if (strcmp(text, names[i]) == 0)
+			return i;
+	}
+	return -1;
+}
+
+/* Rules between values, as options.c has them. */
+static const char *find_conflict(const struct perf_case *test)
+{
+	if ((test->mtu_bytes & (test->mtu_bytes - 1)) != 0)
+		return "mtu";
+	if (test->cq_mod > test->depth)
+		return "cq_mod";
+	if ((uint64_t)test->qps * test->depth > 1u << 20)
+		return "depth";
+	if (perf_ops[test->op].atomic && test->size_bytes != PERF_ATOMIC_BYTES)
+		return "size";
+	if (test->mode == PERF_LAT && test->qps != 1)
+		return "qps";
+	if (!(test->seconds > 0 && test->seconds <= 86400))
+		return "seconds";
+	return test->iterations > 1000000000000 ? "iterations" : NULL;
+}
+
+int perf_message_to_case(const json_t *message, struct perf_case *test, const char **why)
+{
+	const char *ops[PERF_OPS];
+	int op, mode;
+
+	for (unsigned i = 0; i < PERF_OPS; i++)
+		ops[i] = perf_ops[i].name;
+	memset(test, 0, sizeof(*test));
+	op = find_name(json_object_get(message, "op"), ops, PERF_OPS);
+	mode = find_name(json_object_get(message, "mode"), perf_mode_names, PERF_MODES);
+	*why = op < 0 ? "op" : "mode";
+	if (op < 0 || mode < 0)
+		return -EINVAL;
+	test->op = (enum perf_op)op;
+	test->mode = (enum perf_mode)mode;
+	for (unsigned i = 0; i < CASE_NUMBERS; i++) {
+		const json_t *number = json_object_get(message, case_numbers[i].name);
+		json_int_t value = json_integer_value(number);
+		uint32_t value32 = (uint32_t)value;
+
+		*why = case_numbers[i].name;
+		if (!json_is_integer(number) || value < case_numbers[i].low || value > case_numbers[i].high)
+			return -EINVAL;
+		memcpy((char *)test + case_numbers[i].offset, &value32, sizeof(value32));
+	}
+	test->seconds = json_number_value(json_object_get(message, "seconds"));
+	test->iterations = (uint64_t)json_integer_value(json_object_get(message, "iterations"));
+	test->both_ways = json_is_true(json_object_get(message, "both_ways")) && test->mode == PERF_BW;
+	test->verify = json_is_true(json_object_get(message, "verify"));
+	*why = find_conflict(test);
+	return *why ? -EINVAL : 0;
+}
+
+static bool take_24_bits(const json_t *array, size_t index, uint32_t *value)
+{
+	const json_t *number = json_array_get(array, index);
+	json_int_t wide = json_integer_value(number);
+
+	*value = (uint32_t)wide;
+	return json_is_integer(number) && wide >= 0 && wide < 1 << 24;
+}
+
+int perf_message_to_peer(const json_t *message, struct perf_peer *peer, uint32_t qps)
+{
+	const json_t *object = json_object_get(message, "peer");
+	const json_t *numbers = json_object_get(object, "qp_nums"), *psns = json_object_get(object, "psns");
+	const char *addr = json_string_value(json_object_get(object, "addr"));
+
+	if (addr == NULL || uroce_addr_parse(addr, &peer->addr, NULL) != 0 || json_array_size(numbers) != qps ||
+	    json_array_size(psns) != qps)
+		return -EINVAL;
+	peer->target = (uint64_t)json_integer_value(json_object_get(object, "target"));
+	peer->rkey = (uint32_t)json_integer_value(json_object_get(object, "rkey"));
+	for (uint32_t i = 0; i < qps; i++) {
+		if (!take_24_bits(numbers, i, &peer->qp_nums[i]) || !take_24_bits(psns, i, &peer->psns[i]))
+			return -EINVAL;
+	}
+	return 0;
+}
+
+json_t *perf_message_of_stop(const char *type, const struct perf_end *end)
+{
+	json_t *message = json_pack("{s:s}", "type", type), *completed = json_array();
+
+	for (unsigned i = 0; i < TALLY_NUMBERS; i++) {
+		uint64_t value;
+
+		memcpy(&value, (const char *)&end->tally + tally_numbers[i].offset, sizeof(value));
+		json_object_set_new(message, tally_numbers[i].name, json_integer((json_int_t)value));
+	}
+	json_object_set_new(message, "seconds", json_real(end->tally.seconds));
+	json_object_set_new(message, "peak_per_s", json_real(end->tally.peak_per_s));
+	for (uint32_t i = 0; i < end->test.qps; i++)
+		json_array_append_new(completed, json_integer((json_int_t)end->flows[i].completed));
+	json_object_set_new(message, "completed", completed);
+	return message;
+}
+
+int perf_message_to_stop(const json_t *message, struct perf_tally *tally, uint64_t *completed, uint32_t qps)
+{
+	const json_t *array = json_object_get(message, "completed");
+
+	memset(tally, 0, sizeof(*tally));
+	if (json_array_size(array) != qps)
+		return -EINVAL;
+	for (unsigned i = 0; i < TALLY_NUMBERS; i++) {
+		uint64_t value = (uint64_t)json_integer_value(json_object_get(message, tally_numbers[i].name));
+
+		memcpy((char *)tally + tally_numbers[i].offset, &value, sizeof(value));
+	}
+	tally->seconds = json_number_value(json_object_get(message, "seconds"));
+	tally->peak_per_s = json_number_value(json_object_get(message, "peak_per_s"));
+	for (uint32_t i = 0; i < qps; i++)
+		completed[i] = (uint64_t)json_integer_value(json_array_get(array, i));
+	return 0;
+}

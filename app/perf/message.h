@@ -1,0 +1,28 @@
+/* message.h - cases, peers and tallies as JSON, and back with every value checked */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef APP_PERF_MESSAGE_H
+#define APP_PERF_MESSAGE_H
+
+#include <jansson.h>
+
+#include "perf/end.h"
+
+/* Changes whenever two versions could misunderstand each other. */
+#define PERF_MESSAGE_PROTOCOL 1
+
+json_t *perf_message_of_case(const struct perf_case *test, const struct perf_peer *own);
+json_t *perf_message_of_peer(const char *type, const struct perf_peer *own, uint32_t qps);
+json_t *perf_message_of_stop(const char *type, const struct perf_end *end);
+
+/* What the other process says is never trusted. 0, or -EINVAL and *why names the value. */
+int perf_message_to_case(const json_t *message, struct perf_case *test, const char **why);
+
+/* peer's arrays have room for qps entries. */
+int perf_message_to_peer(const json_t *message, struct perf_peer *peer, uint32_t qps);
+
+/* completed has room for qps entries. */
+int perf_message_to_stop(const json_t *message, struct perf_tally *tally, uint64_t *completed, uint32_t qps);
+
+bool perf_message_is(const json_t *message, const char *type);
+
+#endif

@@ -1,0 +1,424 @@
+/* remote.c - cases between two processes: the client says what, the server does its half */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_cycles.h>
+
+#include "common/eal.h"
+#include "perf/local.h"
+#include "perf/message.h"
+#include "perf/remote.h"
+#include "perf/report.h"
+#include "perf/stream.h"
+#include "perf/turn.h"
+
+#define LOOK_S 0.001 /* between two looks at the socket */
+#define LOOK_CHECKING_S 0.00005
+#define ANSWER_S 60.0 /* for an answer over TCP */
+#define SETTLE_TURNS 256u
+
+/* ---- checking what a peer has written ---- */
+
+static void answer_check(struct perf_remote *remote, const json_t *message)
+{
+	struct perf_end *end = remote->end;
+	json_int_t flow = json_integer_value(json_object_get(message, "flow"));
+	json_int_t first = json_integer_value(json_object_get(message, "first"));
+	json_int_t count = json_integer_value(json_object_get(message, "count"));
+	uint64_t bad = 0;
+
+	if (end->flows == NULL || flow < 0 || flow >= end->test.qps || first < 0 || count < 0 ||
+	    count > end->layout.target_slots || !end->test.verify) {
+		perf_end_fail(end, "the other side asks to check what is not there");
+		return;
+	}
+	bad = perf_stream_check_target(end, (uint32_t)flow, (uint64_t)first, (uint64_t)count);
+	perf_link_send(&remote->link, json_pack("{s:s, s:I, s:I, s:I}", "type", "checked", "flow", flow, "count", count,
+						"bad", (json_int_t)bad));
+}
+
+static void take_check(struct perf_remote *remote, const json_t *message)
+{
+	struct perf_end *end = remote->end;
+	json_int_t index = json_integer_value(json_object_get(message, "flow"));
+	uint64_t count = (uint64_t)json_integer_value(json_object_get(message, "count"));
+	uint64_t bad = (uint64_t)json_integer_value(json_object_get(message, "bad"));
+	struct perf_flow *flow;
+
+	if (end->flows == NULL || index < 0 || index >= end->test.qps || !end->flows[index].asked) {
+		perf_end_fail(end, "the other side checked what it was not asked");
+		return;
+	}
+	flow = &end->flows[index];
+	if (flow->completed == flow->limit)
+		end->unchecked_flows--;
+	flow->asked = false;
+	flow->checked += count;
+	flow->limit = flow->checked + end->layout.target_slots;
+	end->tally.checked += count;
+	end->tally.bad_bytes += bad;
+	if (bad)
+		perf_end_fail(end, "%lu wrong bytes in %lu messages of flow %lu", (unsigned long)bad,
+			      (unsigned long)count, (unsigned long)index);
+	else if (end->phase < PHASE_DRAIN)
+		perf_stream_post(end, (uint32_t)index);
+}
+
+/* Asks for the messages of flows that have completed but not been checked. Returns how many flows wait. */
+static uint32_t ask_checks(struct perf_remote *remote, bool all)
+{
+	struct perf_end *end = remote->end;
+	uint32_t waiting = 0;
+
+	for (uint32_t i = 0; i < end->test.qps; i++) {
+		struct perf_flow *flow = &end->flows[i];
+
+		if (flow->limit == UINT64_MAX || flow->checked == flow->completed)
+			continue;
+		if (!flow->asked && (all || flow->completed == flow->limit)) {
+			flow->asked = true;
+			perf_link_send(&remote->link,
+				       json_pack("{s:s, s:I, s:I, s:I}", "type", "check", "flow", (json_int_t)i,
+						 "first", (json_int_t)flow->checked, "count",
+						 (json_int_t)(flow->completed - flow->checked)));
+		}
+		waiting += flow->asked;
+	}
+	return waiting;
+}
+
+/* ---- messages while the end turns ---- */
+
+/* A message that is not about checks, which are handled here; NULL: none so far. */
+static json_t *next_message(struct perf_remote *remote)
+{
+	json_t *message = perf_link_poll(&remote->link);
+
+	while (message && (perf_message_is(message, "check") || perf_message_is(message, "checked"))) {
+		if (perf_message_is(message, "check"))
+			answer_check(remote, message);
+		else
+			take_check(remote, message);
+		json_decref(message);
+		message = perf_link_poll(&remote->link);
+	}
+	return message;
+}
+
+/* Turns once, and looks at the socket when it is time. */
+static json_t *turn(struct perf_remote *remote)
+{
+	struct perf_end *end = remote->end;
+	uint64_t now;
+
+	if (end->flows)
+		perf_end_turn(end);
+	else
+		uroce_lcore_poll(end->lcore);
+	now = rte_rdtsc();
+	if (now < remote->next_look && !(end->unchecked_flows && end->phase < PHASE_DRAIN))
+		return NULL;
+	remote->next_look = now + (uint64_t)((double)rte_get_tsc_hz() * (end->test.verify ? LOOK_CHECKING_S : LOOK_S));
+	if (end->unchecked_flows)
+		ask_checks(remote, false);
+	return next_message(remote);
+}
+
+/* Waits for a message of that type. NULL after a complaint. */
+static json_t *expect(struct perf_remote *remote, const char *type, double seconds)
+{
+	uint64_t end = rte_rdtsc() + (uint64_t)(seconds * (double)rte_get_tsc_hz());
+	const char *reason;
+	json_t *message = NULL;
+
+	while (message == NULL && !remote->link.closed) {
+		message = turn(remote);
+		if (message == NULL && seconds > 0 && rte_rdtsc() > end) {
+			app_complain(APP_EXIT_FAILURE, "the other side did not answer in %.0f s", seconds);
+			return NULL;
+		}
+	}
+	if (message == NULL || perf_message_is(message, type))
+		return message;
+	reason = json_string_value(json_object_get(message, "reason"));
+	app_complain(APP_EXIT_FAILURE, "the other side refuses: %s", reason ? reason : "it lost the thread");
+	json_decref(message);
+	return NULL;
+}
+
+/* As expect(), for a message that carries nothing. */
+static int expect_only(struct perf_remote *remote, const char *type, double seconds)
+{
+	json_t *message = expect(remote, type, seconds);
+
+	json_decref(message);
+	return message ? 0 : -1;
+}
+
+/* ---- the connection ---- */
+
+static int send_hello(struct perf_remote *remote)
+{
+	return perf_link_send(&remote->link, json_pack("{s:s, s:i, s:s}", "type", "hello", "protocol",
+						       PERF_MESSAGE_PROTOCOL, "version", uroce_version()));
+}
+
+static int take_hello(struct perf_remote *remote)
+{
+	json_t *message = expect(remote, "hello", ANSWER_S);
+	json_int_t protocol = json_integer_value(json_object_get(message, "protocol"));
+
+	json_decref(message);
+	if (message == NULL)
+		return -1;
+	if (protocol != PERF_MESSAGE_PROTOCOL) {
+		app_complain(APP_EXIT_FAILURE,
+			     "the other side speaks protocol %ld, this is %d: use the same version on both",
+			     (long)protocol, PERF_MESSAGE_PROTOCOL);
+		return -1;
+	}
+	return 0;
+}
+
+int perf_remote_open(struct perf_remote *remote, struct perf_end *end, const struct perf_options *options)
+{
+	int error;
+
+	memset(remote, 0, sizeof(*remote));
+	remote->link.fd = -1;
+	remote->end = end;
+	if (options->server)
+		error = perf_link_accept(&remote->link, end->lcore, options->tcp_port);
+	else
+		error = perf_link_connect(&remote->link, end->lcore, options->host, options->tcp_port);
+	return error || send_hello(remote) || take_hello(remote) ? -1 : 0;
+}
+
+void perf_remote_close(struct perf_remote *remote)
+{
+	if (remote->link.fd >= 0 && !remote->link.closed && remote->end->way == 0)
+		perf_link_send(&remote->link, json_pack("{s:s}", "type", "bye"));
+	perf_link_close(&remote->link);
+}
+
+/* ---- a case ---- */
+
+/* Room for the numbers of both ends and for what the other completed. */
+struct case_memory {
+	struct perf_peer own, peer;
+	uint32_t *numbers;
+	uint64_t *completed;
+};
+
+static int allocate(struct case_memory *memory, uint32_t qps)
+{
+	memory->numbers = calloc(4ul * qps, sizeof(*memory->numbers));
+	memory->completed = calloc(qps, sizeof(*memory->completed));
+	if (memory->numbers == NULL || memory->completed == NULL)
+		return -ENOMEM;
+	memory->own.qp_nums = memory->numbers;
+	memory->own.psns = memory->numbers + qps;
+	memory->peer.qp_nums = memory->numbers + 2ul * qps;
+	memory->peer.psns = memory->numbers + 3ul * qps;
+	return 0;
+}
+
+static void release(struct case_memory *memory)
+{
+	free(memory->numbers);
+	free(memory->completed);
+}
+
+/* When all is done, what has not been checked yet is. */
+static void check_rest(struct perf_remote *remote)
+{
+	uint64_t end = rte_rdtsc() + (uint64_t)(ANSWER_S * (double)rte_get_tsc_hz());
+
+	while (remote->end->tally.errors == 0 && !remote->link.closed && ask_checks(remote, true) && rte_rdtsc() < end)
+		json_decref(turn(remote));
+	for (unsigned i = 0; i < SETTLE_TURNS; i++)
+		perf_end_turn(remote->end);
+}
+
+static void check_final(struct perf_remote *remote, const struct perf_tally *other, const uint64_t *completed)
+{
+	if (remote->end->tally.errors == 0 && other->errors == 0 && remote->end->test.mode == PERF_BW)
+		perf_stream_check_final(remote->end, completed);
+}
+
+static int set_up_client(struct perf_remote *remote, const struct perf_case *test, struct case_memory *memory)
+{
+	json_t *message;
+	int error = allocate(memory, test->qps);
+
+	if (error || perf_end_prepare(remote->end, test, &memory->own) != 0)
+		return -1;
+	if (perf_link_send(&remote->link, perf_message_of_case(test, &memory->own)) != 0)
+		return -1;
+	message = expect(remote, "ready", ANSWER_S);
+	if (message == NULL)
+		return -1;
+	error = perf_message_to_peer(message, &memory->peer, test->qps);
+	json_decref(message);
+	if (error) {
+		app_complain(APP_EXIT_FAILURE, "the other side's answer makes no sense");
+		return -1;
+	}
+	perf_report_connection(test, &memory->own, &memory->peer);
+	if (perf_end_connect(remote->end, &memory->peer) != 0)
+		return -1;
+	if (perf_link_send(&remote->link, json_pack("{s:s}", "type", "go")) != 0)
+		return -1;
+	return expect_only(remote, "going", ANSWER_S);
+}
+
+/* Runs until this end is done. -1: the other side is gone or out of step. */
+static int run_client(struct perf_remote *remote)
+{
+	perf_end_begin(remote->end);
+	while (!perf_end_is_done(remote->end)) {
+		json_t *message = turn(remote);
+
+		json_decref(message);
+		if (message || remote->link.closed)
+			return -1;
+	}
+	check_rest(remote);
+	perf_end_sum_up(remote->end);
+	return 0;
+}
+
+static int stop_client(struct perf_remote *remote, struct case_memory *memory, struct perf_result *result)
+{
+	struct perf_end *end = remote->end;
+	struct perf_tally other;
+	json_t *message;
+	int error;
+
+	if (perf_link_send(&remote->link, perf_message_of_stop("stop", end)) != 0)
+		return -1;
+	message = expect(remote, "stopped", ANSWER_S);
+	if (message == NULL)
+		return -1;
+	error = perf_message_to_stop(message, &other, memory->completed, end->test.qps);
+	json_decref(message);
+	if (error)
+		return -1;
+	check_final(remote, &other, memory->completed);
+	perf_result_add(result, &end->tally);
+	perf_result_add(result, &other);
+	perf_result_close(result, end, false);
+	return 0;
+}
+
+int perf_remote_run(struct perf_remote *remote, const struct perf_case *test, struct perf_result *result)
+{
+	struct case_memory memory = { 0 };
+	int error;
+
+	perf_result_begin(result, test, 1);
+	error = set_up_client(remote, test, &memory);
+	if (error == 0)
+		error = run_client(remote);
+	if (error == 0)
+		error = stop_client(remote, &memory, result);
+	perf_end_finish(remote->end);
+	release(&memory);
+	return error;
+}
+
+/* ---- the server's half ---- */
+
+static int refuse(struct perf_remote *remote, const char *reason)
+{
+	perf_link_send(&remote->link, json_pack("{s:s, s:s}", "type", "refused", "reason", reason));
+	return app_complain(-1, "refused a case of the client: %s", reason);
+}
+
+static int set_up_server(struct perf_remote *remote, const json_t *message, struct case_memory *memory)
+{
+	struct uroce_device_info info;
+	struct perf_case test;
+	const char *why;
+
+	if (perf_message_to_case(message, &test, &why) != 0)
+		return refuse(remote, why);
+	uroce_device_query(remote->end->port->device, &info);
+	if (test.mtu_bytes > info.mtu_bytes)
+		return refuse(remote, "the path MTU does not pass the server's port: use a smaller -m");
+	if (allocate(memory, test.qps) != 0 || perf_message_to_peer(message, &memory->peer, test.qps) != 0)
+		return refuse(remote, "its QPs make no sense");
+	if (perf_end_prepare(remote->end, &test, &memory->own) != 0)
+		return refuse(remote, "the server has no room for so many QPs or bytes");
+	perf_report_connection(&test, &memory->own, &memory->peer);
+	if (perf_end_connect(remote->end, &memory->peer) != 0)
+		return refuse(remote, "the server's QPs do not connect");
+	if (perf_link_send(&remote->link, perf_message_of_peer("ready", &memory->own, test.qps)) != 0)
+		return -1;
+	return expect_only(remote, "go", ANSWER_S);
+}
+
+static int run_server(struct perf_remote *remote, struct case_memory *memory)
+{
+	struct perf_end *end = remote->end;
+	struct perf_tally other;
+	json_t *stop;
+	int error;
+
+	perf_end_begin(end);
+	if (perf_link_send(&remote->link, json_pack("{s:s}", "type", "going")) != 0)
+		return -1;
+	stop = expect(remote, "stop", 0);
+	if (stop == NULL)
+		return -1;
+	error = perf_message_to_stop(stop, &other, memory->completed, end->test.qps);
+	json_decref(stop);
+	if (error)
+		return refuse(remote, "its numbers make no sense");
+	end->stopped |= other.errors > 0;
+	while (!perf_end_is_done(end) && !remote->link.closed)
+		json_decref(turn(remote));
+	check_rest(remote);
+	check_final(remote, &other, memory->completed);
+	perf_end_sum_up(end);
+	return perf_link_send(&remote->link, perf_message_of_stop("stopped", end));
+}
+
+static int serve_case(struct perf_remote *remote, const json_t *message, uint64_t *failures)
+{
+	struct case_memory memory = { 0 };
+	int error = set_up_server(remote, message, &memory);
+
+	if (error == 0)
+		error = run_server(remote, &memory);
+	if (error == 0)
+		perf_report_served(remote->end);
+	*failures += remote->end->tally.errors + remote->end->tally.bad_bytes;
+	perf_end_finish(remote->end);
+	release(&memory);
+	return error;
+}
+
+int perf_remote_serve(struct perf_remote *remote, uint64_t *failures)
+{
+	int error = 0;
+
+	while (error == 0) {
+		json_t *message = NULL;
+
+		while (message == NULL && !remote->link.closed)
+			message = turn(remote);
+		if (message == NULL)
+			return -1;
+		if (perf_message_is(message, "bye")) {
+			json_decref(message);
+			return 0;
+		}
+		error = perf_message_is(message, "case") ? serve_case(remote, message, failures) :
+							   refuse(remote, "not a case");
+		json_decref(message);
+	}
+	return error;
+}

@@ -1,0 +1,34 @@
+/* remote.h - cases between two processes: the client says what, the server does its half */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Messages, each with a type:
+ *   hello -> hello       once: the protocol's number
+ *   case -> ready        the parameters and the client's QPs, the server's QPs; or -> refused, with the reason
+ *   go -> going          both are connected: begin
+ *   check -> checked     either way: are these messages right in your memory? (write --verify)
+ *   stop -> stopped      what each end did; the server answers when it is done, too
+ *   bye                  the client has no more cases
+ */
+#ifndef APP_PERF_REMOTE_H
+#define APP_PERF_REMOTE_H
+
+#include "perf/end.h"
+#include "perf/link.h"
+
+struct perf_remote {
+	struct perf_link link;
+	struct perf_end *end;
+	uint64_t next_look; /* at the socket, TSC */
+};
+
+/* 0 or -1; complains. */
+int perf_remote_open(struct perf_remote *remote, struct perf_end *end, const struct perf_options *options);
+void perf_remote_close(struct perf_remote *remote);
+
+/* The client runs a case. 0, or -1 when there is no point in going on. */
+int perf_remote_run(struct perf_remote *remote, const struct perf_case *test, struct perf_result *result);
+
+/* The server serves cases until the client says bye; adds what failed to *failures. 0 or -1. */
+int perf_remote_serve(struct perf_remote *remote, uint64_t *failures);
+
+#endif
