@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The seed is printed on failure; UROCE_JUNK_SEED repeats it, UROCE_JUNK_RUNS asks for more. Sanitizers watch. */
 #include <criterion/criterion.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,7 +53,9 @@ static struct wire_packet draw_packet(const struct pair *pair, enum side_name to
 	struct wire_packet packet = {
 		.opcode = (uint8_t)draw(32),
 		.flags = (uint8_t)draw(32),
-		.psn = draw(8) ? (near + draw(7) - 2) & 0xFFFFFF : draw(0x1000000),
+		.psn = draw(2) ? near :
+		       draw(8) ? (near + draw(7) - 2) & 0xFFFFFF :
+				 draw(0x1000000),
 		.payload = payload,
 	};
 	const struct wire_opcode_row *op = wire_opcode(packet.opcode);
@@ -75,6 +78,23 @@ static struct wire_packet draw_packet(const struct pair *pair, enum side_name to
 	return packet;
 }
 
+/* Most hostile packets end the connection; it is put back as it was, for the next one. */
+static void revive(struct side *side, const uint8_t *snapshot)
+{
+	if (side->qp->state != UROCE_QPS_ERR)
+		return;
+	memcpy(side->qp, snapshot, malloc_usable_size(side->qp));
+	side->failed[0] = side->failed[1] = false;
+}
+
+static uint8_t *take_snapshot(const struct side *side)
+{
+	uint8_t *snapshot = malloc(malloc_usable_size(side->qp));
+
+	memcpy(snapshot, side->qp, malloc_usable_size(side->qp));
+	return snapshot;
+}
+
 static void post_some_work(struct pair *pair, uint64_t seed)
 {
 	for (uint32_t i = 0; i < 8; i++) {
@@ -94,6 +114,7 @@ static void run_junk(uint64_t seed)
 	struct pair *pair = pair_open(&(struct pair_options){ .mtu = 256, .rd_atomic = 4, .rnr_timer = 1 });
 	struct side *victim = &pair->side[B];
 	uint8_t *payload = malloc(512), *before = malloc(PAIR_MEMORY_BYTES);
+	uint8_t *snapshots[2];
 	uint32_t region_key;
 	int error;
 
@@ -108,19 +129,27 @@ static void run_junk(uint64_t seed)
 	post_some_work(pair, seed);
 	/* Answers to B's own requests land here; everything else outside the region must stay as it is. */
 	memcpy(before, victim->memory, PAIR_MEMORY_BYTES);
+	snapshots[A] = take_snapshot(&pair->side[A]);
+	snapshots[B] = take_snapshot(victim);
 	for (uint32_t i = 0; i < PACKETS; i++) {
-		pair_inject(pair, draw(4) ? B : A, draw_packet(pair, draw(4) ? B : A, region_key, payload));
+		enum side_name to = draw(4) ? B : A;
+
+		pair_inject(pair, to, draw_packet(pair, to, region_key, payload));
 		if (draw(8) == 0) {
 			pair_transmit(pair, A);
 			pair_transmit(pair, B);
 		}
 		if (draw(40) == 0)
 			pair_fire(pair);
+		revive(&pair->side[A], snapshots[A]);
+		revive(victim, snapshots[B]);
 	}
 	pair_settle(pair, 1000000000);
 	cr_assert(memcmp(before + REGION_AT + REGION_BYTES, victim->memory + REGION_AT + REGION_BYTES,
 			 PAIR_MEMORY_BYTES - REGION_AT - REGION_BYTES) == 0,
 		  "seed %lu: memory behind the region has changed", seed);
+	free(snapshots[A]);
+	free(snapshots[B]);
 	free(before);
 	free(payload);
 	pair_close(pair);
