@@ -19,6 +19,7 @@
 #define ARGUMENT_BYTES 512
 #define LCORES_BYTES 1024
 #define MEMORY_MIB 256u
+#define MESSAGES_BYTES 4096u
 #define PAGE_BYTES (2u << 20)
 /* net_af_packet cuts frames that do not fit its ring without a word: room for PMTU 4096. */
 #define AF_PACKET_RING ",framesz=4608,blocksz=36864,framecnt=512"
@@ -28,7 +29,7 @@
 static struct {
 	struct app_eal_facts facts;
 	const char *program;
-	char *messages; /* what DPDK said so far */
+	char messages[MESSAGES_BYTES]; /* DPDK's complaints so far, the oldest */
 	size_t messages_bytes;
 	FILE *stream;
 	bool started;
@@ -46,6 +47,7 @@ static const char *const memory_options[] = {
 	"--no-huge",     "-m",           "--socket-mem", "--huge-dir",    "--in-memory", "--no-shconf",
 	"--file-prefix", "--legacy-mem", "--proc-type",  "--huge-unlink", NULL
 };
+static const char *const size_options[] = { "-m", NULL };
 static const char *const core_options[] = { "-l", "-c", "-s", "-S", "--lcores", NULL };
 static const char *const pci_options[] = { "--no-pci", "-a", "--allow", "-b", "--block", NULL };
 static const char *const log_options[] = { "--log-level", NULL };
@@ -203,8 +205,10 @@ static void choose_memory(const struct app_eal_config *config, struct command_li
 	}
 	add(line, "--no-huge");
 	add(line, "--no-shconf");
-	add(line, "-m");
-	add(line, "%u", memory_mib);
+	if (!user_gave(config->args, size_options)) {
+		add(line, "-m");
+		add(line, "%u", memory_mib);
+	}
 }
 
 /* Busy lcores get cores of their own as far as they go; a main thread that only waits takes what is left. */
@@ -276,20 +280,30 @@ static void choose_devices(const struct app_eal_config *config, struct command_l
 
 /* ---- starting ---- */
 
+/* Takes what DPDK logs. Everything but errors is forgotten. */
+static ssize_t keep_message(void *cookie, const char *text, size_t bytes)
+{
+	size_t room = sizeof(state.messages) - 1 - state.messages_bytes;
+
+	(void)cookie;
+	if (rte_log_cur_msg_loglevel() <= (int)RTE_LOG_ERR) {
+		room = bytes < room ? bytes : room;
+		memcpy(state.messages + state.messages_bytes, text, room);
+		state.messages_bytes += room;
+	}
+	return (ssize_t)bytes;
+}
+
 /* The line of DPDK's messages that most probably tells the reason: the last one. */
 static const char *last_message(void)
 {
-	char *end, *begin;
+	char *end = state.messages + state.messages_bytes, *begin;
 
-	if (state.stream)
-		fflush(state.stream);
-	if (state.messages == NULL || state.messages_bytes == 0)
-		return "no reason given";
-	end = state.messages + state.messages_bytes;
 	while (end > state.messages && end[-1] == '\n')
 		*--end = '\0';
 	begin = strrchr(state.messages, '\n');
-	return begin ? begin + 1 : state.messages;
+	begin = begin ? begin + 1 : state.messages;
+	return *begin ? begin : "no reason given";
 }
 
 static bool cores_are_shared(const struct app_eal_config *config)
@@ -333,7 +347,7 @@ static int init_eal(const struct app_eal_config *config, struct command_line *li
 	int parsed;
 
 	if (!user_gave(config->args, log_options)) {
-		state.stream = open_memstream(&state.messages, &state.messages_bytes);
+		state.stream = fopencookie(NULL, "w", (cookie_io_functions_t){ .write = keep_message });
 		rte_openlog_stream(state.stream);
 	}
 	parsed = rte_eal_init(line->count, line->words);
@@ -394,14 +408,12 @@ void app_eal_speak(bool show)
 	if (state.stream == NULL)
 		return;
 	fflush(state.stream);
-	if (show && state.messages)
+	if (show)
 		fwrite(state.messages, 1, state.messages_bytes, stderr);
 	rte_log_set_global_level(RTE_LOG_ERR);
 	rte_openlog_stream(stderr);
 	fclose(state.stream);
-	free(state.messages);
 	state.stream = NULL;
-	state.messages = NULL;
 }
 
 void app_eal_stop(void)

@@ -58,8 +58,8 @@ const struct app_eal_facts *app_eal_facts(void);
 unsigned app_eal_worker(unsigned index);
 
 /*
- * Since app_eal_start() DPDK's messages are collected: drivers grumble about what does not matter here. This ends
- * it; errors go to standard error from now on. With show, what was collected is printed first.
+ * Since app_eal_start() DPDK's errors are collected: drivers grumble about what does not matter here. This ends it;
+ * errors go to standard error from now on. With show, what was collected is printed first.
  */
 void app_eal_speak(bool show);
 

@@ -27,10 +27,11 @@ static int choose_mtu(const struct app_port_config *config, const struct drivers
 	while (ethdev->mtu_bytes && most > MTU_MIN && most + HEADERS_BYTES > ethdev->mtu_bytes)
 		most /= 2;
 	if (config->mtu_bytes > most)
-		return app_complain(APP_EXIT_ENVIRONMENT,
-				    "a path MTU of %u does not pass %s, whose IP packets may have %u "
-				    "bytes: use -m %u, or raise the MTU of its interface (net_af_packet: framesz, too)",
-				    config->mtu_bytes, ethdev->name, ethdev->mtu_bytes, most);
+		return app_complain(
+			APP_EXIT_ENVIRONMENT,
+			"a path MTU of %u does not pass %s, whose IP packets may have %u bytes: use -m %u, or "
+			"raise the MTU of its interface (net_af_packet: framesz, too; net_memif: bsize)",
+			config->mtu_bytes, ethdev->name, ethdev->mtu_bytes, most);
 	*mtu_bytes = config->mtu_bytes ? config->mtu_bytes : most;
 	return APP_EXIT_OK;
 }

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "perf/report.h"
 
@@ -137,9 +138,12 @@ void perf_report_drops(const struct app_port *port)
 
 	uroce_device_stats(port->device, &stats);
 	for (uint32_t i = uroce_qp_counter_count(); i < stats.count; i++) {
-		if (stats.values[i])
+		const char *name = uroce_counter_name(i);
+
+		if (stats.values[i] && (strncmp(name, "drop_", 5) == 0 || strcmp(name, "rx_icrc_encapsulated") == 0 ||
+					strcmp(name, "tx_no_mbuf") == 0))
 			fprintf(out, " port %s: %lu %s (%s)\n", port->ethdev.name, (unsigned long)stats.values[i],
-				uroce_counter_text(i), uroce_counter_name(i));
+				uroce_counter_text(i), name);
 	}
 	if (drivers_ethdev_stats(&port->ethdev, &frames) != 0)
 		return;

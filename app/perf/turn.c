@@ -10,7 +10,8 @@
 #define TURNS_A_LOOK 16u /* turns between two looks at the clock */
 #define WARM_UP_S 0.05
 #define WINDOW_S 0.01 /* for the peak */
-#define STALL_S 20.0  /* without a completion: give up */
+#define STALL_S 10.0  /* without a completion, when the ACK timer has had all its tries: give up */
+#define ACK_TRIES 8.0
 
 static uint64_t cycles_of(double seconds)
 {
@@ -95,12 +96,19 @@ static bool measuring_is_over(const struct perf_end *end)
 	return end->now - end->measure_began >= cycles_of(end->test.seconds);
 }
 
+static double stall_seconds(const struct perf_end *end)
+{
+	double timeout_s = end->test.timeout ? 4.096e-6 * (double)(1ull << end->test.timeout) : 0;
+
+	return STALL_S + ACK_TRIES * timeout_s;
+}
+
 static void watch_progress(struct perf_end *end)
 {
 	if (end->completed != end->seen_completed)
 		end->progressed = end->now;
-	else if (end->now - end->progressed > cycles_of(STALL_S))
-		perf_end_fail(end, "nothing completed for %.0f s, %lu messages are outstanding", STALL_S,
+	else if (end->now - end->progressed > cycles_of(stall_seconds(end)))
+		perf_end_fail(end, "nothing completed for %.0f s, %lu messages are outstanding", stall_seconds(end),
 			      (unsigned long)(end->posted - end->completed));
 }
 
