@@ -165,9 +165,7 @@ void rc_completer_receive(struct rc_qp *qp, const struct wire_packet *packet, ui
 	psn_t psn = psn_make(packet->psn);
 
 	if (psn_distance(psn, qp->win.una) >= sendwin_outstanding(&qp->win)) { /* P-5 */
-		bool stale = psn_before(psn, qp->win.una);
-
-		qp->counters[stale ? CNT_STALE_RESPONSE : CNT_GHOST_RESPONSE]++;
+		qp->counters[sendwin_was_acked(&qp->win, psn) ? CNT_STALE_RESPONSE : CNT_GHOST_RESPONSE]++;
 		return;
 	}
 	if (op->aeth)

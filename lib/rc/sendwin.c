@@ -97,6 +97,7 @@ void rc_sendwin_reset(struct rc_sendwin *win, psn_t first)
 	win->head = win->acked = win->started = win->cursor = win->tail;
 	atomic_store_explicit(&win->freed, win->tail, memory_order_release);
 	win->una = win->next = win->limit = first;
+	win->behind = 0;
 }
 
 void rc_sendwin_start(struct rc_sendwin *win, uint32_t psn_count)
@@ -117,6 +118,12 @@ static void keep_next_ahead(struct rc_sendwin *win)
 	}
 }
 
+static void move_una(struct rc_sendwin *win, uint32_t count)
+{
+	win->una = psn_add(win->una, count);
+	win->behind = win->behind + count < PSN_WINDOW ? win->behind + count : PSN_WINDOW;
+}
+
 bool rc_sendwin_cover(struct rc_sendwin *win, psn_t end)
 {
 	uint32_t left = psn_distance(end, win->una);
@@ -128,10 +135,10 @@ bool rc_sendwin_cover(struct rc_sendwin *win, psn_t end)
 		if (wqe_needs_answer(wqe))
 			break;
 		if (left < owned) {
-			win->una = psn_add(win->una, left);
+			move_una(win, left);
 			left = 0;
 		} else {
-			win->una = psn_add(win->una, owned);
+			move_una(win, owned);
 			left -= owned;
 			win->acked++;
 		}
@@ -146,7 +153,7 @@ void rc_sendwin_answer(struct rc_sendwin *win)
 
 	if (psn_equal(win->una, sendwin_last_psn(wqe)))
 		win->acked++;
-	win->una = psn_next(win->una);
+	move_una(win, 1);
 	keep_next_ahead(win);
 }
 

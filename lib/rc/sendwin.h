@@ -16,6 +16,7 @@
 
 #include <uroce/wr.h>
 
+#include "config/limits.h"
 #include "rc/psn.h"
 
 /* A posted request. Written by the application until it is published, by the lcore afterwards. */
@@ -54,6 +55,7 @@ struct rc_sendwin {
 	uint32_t head, acked, started, tail;
 	uint32_t cursor; /* slot that owns `next`; == started when next == limit */
 	psn_t una, next, limit;
+	uint32_t behind; /* PSNs from the first one to una, at most PSN_WINDOW */
 
 	/* application writes, lcore reads */
 	_Alignas(64) _Atomic uint32_t posted;
@@ -102,6 +104,12 @@ static inline struct rc_send_wqe *sendwin_slot(const struct rc_sendwin *win, uin
 static inline uint32_t sendwin_outstanding(const struct rc_sendwin *win)
 {
 	return psn_distance(win->limit, win->una);
+}
+
+/* Behind una, within the window that ends at the newest sent, and not before the first PSN of all (P-5). */
+static inline bool sendwin_was_acked(const struct rc_sendwin *win, psn_t psn)
+{
+	return psn_distance(win->una, psn) - 1 < win->behind && psn_distance(win->limit, psn) <= PSN_WINDOW;
 }
 
 static inline psn_t sendwin_last_psn(const struct rc_send_wqe *wqe)

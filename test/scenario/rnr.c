@@ -1,0 +1,275 @@
+/* rnr.c - a receiver that is not ready: how long the requester waits, and how often */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * TC-E-8, E-9, E-10, E-14.
+ */
+#include <criterion/criterion.h>
+
+#include "packets.h"
+#include "rc/codes.h"
+#include "rule.h"
+
+/* The table of the book, in units of 10 us. */
+static const uint32_t waits[32] = { 65536, 1,    2,    3,    4,    6,     8,     12,    16,    24,   32,
+				    48,    64,   96,   128,  192,  256,   384,   512,   768,   1024, 1536,
+				    2048,  3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152 };
+
+static uint64_t slack(uint64_t wait)
+{
+	return wait / 10 > 20000 ? wait / 10 : 20000;
+}
+
+static struct pair *open_with_send(const struct pair_options *options)
+{
+	struct pair *pair = pair_open(options);
+
+	pair_cut(pair);
+	pair_send(pair, 1, 16);
+	pair_transmit(pair, A);
+	pair_forget(pair);
+	return pair;
+}
+
+Test(rnr, each_of_the_32_codes_is_waited_for_no_less_and_hardly_more)
+{
+	RULE("R-2");
+	RULE("R-4");
+	for (uint32_t code = 0; code < 32; code++) {
+		struct pair *pair = open_with_send(&(struct pair_options){ .rnr_timer = 31, .timeout = 8 });
+		struct rc_qp *qp = pair->side[A].qp;
+		uint64_t wait = waits[code] * 10000ull, start, deadline;
+
+		cr_assert_eq(rc_codes_rnr_ns(code), wait, "code %u", code);
+		pair->now_ns += 5000;
+		start = pair->now_ns;
+		pair_respond(pair, ack_packet(0, (uint8_t)(SYNDROME_RNR + code), 0));
+		expect_leaves(pair, A);
+		deadline = rc_qp_deadline(qp);
+		cr_assert_geq(deadline, start + wait, "code %u: %lu ns early", code, start + wait - deadline);
+		cr_assert_leq(deadline, start + wait + slack(wait), "code %u: %lu ns late", code,
+			      deadline - start - wait);
+		pair->now_ns = start + wait - 1;
+		rc_qp_timeout(qp, pair->now_ns);
+		pair_transmit(pair, A);
+		expect_leaves(pair, A);
+		pair->now_ns = deadline;
+		rc_qp_timeout(qp, pair->now_ns);
+		pair_transmit(pair, A);
+		expect_leaves(pair, A, "SEND_ONLY psn=0 ackreq bytes=16");
+		/* The ACK timer stood still. */
+		expect_counts(pair, A, CNT_LOCAL_ACK_TIMEOUT_ERR, 0);
+		expect_counts(pair, A, CNT_RNR_NAK_RETRY_ERR, 1);
+		cr_assert_geq(rc_qp_deadline(qp), deadline + rc_codes_timeout_ns(8));
+		pair_close(pair);
+	}
+}
+
+Test(rnr, a_new_qp_asks_for_the_default_time)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ 0 });
+	struct uroce_qp_attr attr;
+
+	RULE("R-2");
+	cr_assert_eq(rc_qp_modify(pair->side[B].qp, &(struct uroce_qp_attr){ .qp_state = UROCE_QPS_RESET },
+				  UROCE_QP_STATE, &(uint32_t){ 0 }),
+		     0);
+	rc_qp_query(pair->side[B].qp, &attr);
+	cr_assert_eq(attr.min_rnr_timer, 12);
+	pair_close(pair);
+}
+
+Test(rnr, the_responder_sends_its_own_code)
+{
+	RULE("R-2");
+	RULE("R-1");
+	for (uint32_t code = 1; code < 32; code++) {
+		struct pair *pair = pair_open(&(struct pair_options){ .rnr_timer = (uint8_t)code });
+
+		pair_request(pair, send_packet(OP_SEND_ONLY, 0, 8));
+		expect_leaves(pair, B, pair_text("RNR_NAK psn=0 timer=%u msn=0", code));
+		pair_close(pair);
+	}
+}
+
+/* What comes before the NAK's PSN is done; at it and after it nothing leaves, new requests neither. */
+Test(rnr, nothing_at_or_after_the_psn_leaves_during_the_wait)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ 0 });
+
+	RULE("R-4");
+	RULE("K-0");
+	pair_cut(pair);
+	pair_write(pair, 1, 8);
+	pair_send(pair, 2, 8);
+	pair_write(pair, 3, 8);
+	pair_transmit(pair, A);
+	pair_forget(pair);
+	pair_respond(pair, ack_packet(1, SYNDROME_RNR + 14, 1));
+	expect_completes(pair, A, "wr=1 WRITE SUCCESS");
+	pair_write(pair, 4, 8);
+	pair_transmit(pair, A);
+	/* Repeated, or from Linux, which sends a sequence NAK for what came behind: both free. */
+	pair->now_ns += 100000;
+	pair_respond(pair, ack_packet(1, SYNDROME_RNR + 20, 1));
+	pair_respond(pair, ack_packet(1, SYNDROME_SEQUENCE, 1));
+	expect_leaves(pair, A);
+	cr_assert_leq(rc_qp_deadline(pair->side[A].qp), pair->now_ns + 1280000 + 128000);
+	expect_counts(pair, A, CNT_RNR_NAK_RETRY_ERR, 1);
+	expect_counts(pair, A, CNT_PACKET_SEQ_ERR, 0);
+	expect_counts(pair, A, CNT_REPEATED_NAK, 2);
+	pair_mend(pair);
+	pair_recv(pair, B, 9, 0, 64);
+	pair_inject(pair, B, write_packet(pair, OP_WRITE_ONLY, 0, 0, 8, 8)); /* it was cut off too */
+	pair_settle(pair, 1000000000);
+	expect_completes(pair, A, "wr=2 SEND SUCCESS", "wr=3 WRITE SUCCESS", "wr=4 WRITE SUCCESS");
+	expect_counts(pair, A, CNT_LOCAL_ACK_TIMEOUT_ERR, 0);
+	pair_close(pair);
+}
+
+static void check_count(uint8_t option, uint32_t resends)
+{
+	struct pair *pair = open_with_send(&(struct pair_options){ .rnr_retry = option });
+
+	pair_write(pair, 2, 8);
+	for (uint32_t i = 0; i < resends; i++) {
+		pair_respond(pair, ack_packet(0, SYNDROME_RNR + 1, 0));
+		expect_completes(pair, A);
+		pair_forget(pair);
+		pair_fire(pair);
+		cr_assert_str_eq(pair->side[A].sent[0], "SEND_ONLY psn=0 ackreq bytes=16", "resend %u of %u", i,
+				 resends);
+		pair_forget(pair);
+	}
+	pair_respond(pair, ack_packet(0, SYNDROME_RNR + 1, 0));
+	cr_assert_eq(pair->side[A].wcs[0].vendor_err, UROCE_CAUSE_RNR);
+	cr_assert_eq(pair->side[A].wcs[0].retries, resends, "%u retries reported", pair->side[A].wcs[0].retries);
+	expect_completes(pair, A, "wr=1 SEND RNR_RETRY_EXC_ERR", "wr=2 WRITE WR_FLUSH_ERR");
+	expect_events(pair, A, "QP_FATAL");
+	expect_leaves(pair, A);
+	cr_assert_eq(pair->side[A].qp->state, UROCE_QPS_ERR);
+	pair_close(pair);
+}
+
+Test(rnr, rnr_retry_counts_the_resends)
+{
+	RULE("R-5");
+	RULE("R-6");
+	RULE("E-4");
+	check_count(255, 0);
+	check_count(1, 1);
+	check_count(6, 6);
+}
+
+/* TC-E-10 */
+Test(rnr, seven_is_without_limit_and_ends_by_modify)
+{
+	struct pair *pair = open_with_send(&(struct pair_options){ .rnr_retry = 7, .retry_cnt = 255 });
+
+	RULE("R-5");
+	RULE("E-6");
+	for (uint32_t i = 0; i < 500; i++) {
+		pair_respond(pair, ack_packet(0, SYNDROME_RNR + 1, 0));
+		expect_leaves(pair, A);
+		pair_fire(pair);
+		expect_leaves(pair, A, "SEND_ONLY psn=0 ackreq bytes=16");
+	}
+	pair_respond(pair, ack_packet(0, SYNDROME_RNR + 1, 0));
+	cr_assert_eq(rc_qp_modify(pair->side[A].qp, &(struct uroce_qp_attr){ .qp_state = UROCE_QPS_ERR },
+				  UROCE_QP_STATE, &(uint32_t){ 0 }),
+		     0);
+	pair_transmit(pair, A);
+	expect_completes(pair, A, "wr=1 SEND WR_FLUSH_ERR");
+	cr_assert_eq(rc_qp_deadline(pair->side[A].qp), RC_NEVER);
+	expect_events(pair, A);
+	pair_close(pair);
+}
+
+/* TC-E-14: two budgets, neither pays for the other; both are full again after an answer. */
+Test(rnr, the_two_budgets_are_apart)
+{
+	struct pair *pair = open_with_send(&(struct pair_options){ .rnr_retry = 2, .retry_cnt = 2 });
+
+	RULE("R-5");
+	RULE("T-3");
+	pair_fire(pair);                                        /* timeout 1 of 2 */
+	pair_respond(pair, ack_packet(0, SYNDROME_RNR + 1, 0)); /* RNR 1 of 2 */
+	pair_fire(pair);
+	pair_respond(pair, ack_packet(0, SYNDROME_RNR + 1, 0)); /* RNR 2 of 2 */
+	pair_fire(pair);
+	pair_fire(pair); /* timeout 2 of 2 */
+	expect_completes(pair, A);
+	cr_assert_eq(pair->side[A].qp->state, UROCE_QPS_RTS);
+	pair_send(pair, 2, 8);
+	pair_transmit(pair, A);
+	pair_respond(pair, ack_packet(0, SYNDROME_PLAIN_ACK, 1));
+	expect_completes(pair, A, "wr=1 SEND SUCCESS");
+	for (int i = 0; i < 2; i++) {
+		pair_respond(pair, ack_packet(1, SYNDROME_RNR + 1, 1));
+		pair_fire(pair);
+		pair_fire(pair);
+	}
+	expect_completes(pair, A);
+	pair_respond(pair, ack_packet(1, SYNDROME_RNR + 1, 1));
+	expect_completes(pair, A, "wr=2 SEND RNR_RETRY_EXC_ERR");
+	pair_close(pair);
+}
+
+/* An RNR NAK may come for anything: a READ in the middle as well. */
+Test(rnr, any_kind_of_request_copes_with_it)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ 0 });
+
+	RULE("R-9");
+	RULE("R-1");
+	pair_cut(pair);
+	pair_write(pair, 1, 2000);
+	pair_read(pair, 2, 3000);
+	pair_fetch_add(pair, 3, 1);
+	pair_transmit(pair, A);
+	pair_forget(pair);
+	pair_respond(pair, ack_packet(1, SYNDROME_RNR + 1, 0));
+	pair_fire(pair);
+	expect_leaves(pair, A, "WRITE_LAST psn=1 ackreq bytes=976", "READ_REQUEST psn=2 ackreq va=0x0 len=3000",
+		      "FETCH_ADD psn=5 ackreq va=0x0 add=0x1");
+	pair_respond(pair, response_packet(OP_READ_RESPONSE_FIRST, 2, 1024));
+	expect_completes(pair, A, "wr=1 WRITE SUCCESS");
+	pair_respond(pair, ack_packet(3, SYNDROME_RNR + 1, 1));
+	expect_leaves(pair, A);
+	pair_fire(pair);
+	expect_leaves(pair, A, "READ_REQUEST psn=3 ackreq va=0x400 len=1976", "FETCH_ADD psn=5 ackreq va=0x0 add=0x1");
+	pair_respond(pair, response_packet(OP_READ_RESPONSE_FIRST, 3, 1024));
+	pair_respond(pair, response_packet(OP_READ_RESPONSE_LAST, 4, 952));
+	expect_completes(pair, A, "wr=2 READ SUCCESS len=3000");
+	pair_respond(pair, ack_packet(5, SYNDROME_RNR + 1, 2));
+	pair_fire(pair);
+	expect_leaves(pair, A, "FETCH_ADD psn=5 ackreq va=0x0 add=0x1");
+	pair_respond(pair, atomic_ack_packet(5, 3));
+	expect_completes(pair, A, "wr=3 FADD SUCCESS");
+	pair_close(pair);
+}
+
+/* with the shortest code a ping-pong whose receives always come late still flows. */
+Test(rnr, a_ping_pong_through_rnr_flows)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .rnr_timer = 1 });
+	uint64_t start = pair->now_ns;
+
+	RULE("R-7");
+	RULE("R-8");
+	for (uint32_t i = 0; i < 100; i++) {
+		cr_assert_eq(pair_send(pair, i, 100), 0);
+		pair_run(pair);
+		cr_assert_eq(pair_recv(pair, B, i, 8192, 128), 0);
+		pair_fire(pair);
+		expect_completes(pair, A, pair_text("wr=%u SEND SUCCESS", i));
+		expect_completes(pair, B, pair_text("wr=%u RECV SUCCESS len=100", i));
+	}
+	cr_assert_lt(pair->now_ns - start, 100 * 50000, "%lu ns for a hundred", pair->now_ns - start);
+	expect_counts(pair, B, CNT_OUT_OF_BUFFER, 100);
+	/* A peer that does not wait is judged as it comes. */
+	pair_request(pair, send_packet(OP_SEND_ONLY, 100, 8));
+	pair_recv(pair, B, 500, 8192, 128);
+	pair_request(pair, send_packet(OP_SEND_ONLY, 100, 8));
+	expect_completes(pair, B, "wr=500 RECV SUCCESS len=8");
+	pair_close(pair);
+}
