@@ -29,17 +29,33 @@ static bool syndrome_is_reserved(uint8_t syndrome)
 	return true;
 }
 
-/* Everything before `end` is acknowledged, unless an answer is missing in between. */
-static bool cover(struct rc_qp *qp, psn_t end, psn_t trigger, uint64_t now_ns)
+/* Everything before `end` is acknowledged, as far as no answer is missing in between. */
+static bool cover_some(struct rc_qp *qp, psn_t end, uint64_t now_ns)
 {
 	psn_t una = qp->win.una;
 	bool complete = rc_sendwin_cover(&qp->win, end);
 
 	if (!psn_equal(una, qp->win.una))
 		rc_retry_progress_made(qp, now_ns);
+	return complete;
+}
+
+/* The same; a missing answer is a loss. */
+static bool cover(struct rc_qp *qp, psn_t end, psn_t trigger, uint64_t now_ns)
+{
+	bool complete = cover_some(qp, end, now_ns);
+
 	if (!complete)
 		rc_retry_answer_missing(qp, trigger, now_ns);
 	return complete;
+}
+
+/* Does the oldest request own psn? Of a READ that is refused part-way the answer before psn may be missing as well. */
+static bool oldest_owns(const struct rc_qp *qp, psn_t psn)
+{
+	const struct rc_send_wqe *wqe = sendwin_slot(&qp->win, qp->win.acked);
+
+	return psn_distance(psn, wqe->first_psn) < wqe->psn_count;
 }
 
 static void receive_nak(struct rc_qp *qp, uint8_t syndrome, uint64_t now_ns)
@@ -66,8 +82,10 @@ static void receive_acknowledge(struct rc_qp *qp, const struct wire_packet *pack
 	}
 	if (syndrome_class(packet->syndrome) == SYNDROME_ACK)
 		cover(qp, psn_next(psn), psn, now_ns);
-	else if (cover(qp, psn, psn, now_ns)) /* a NAK acknowledges what is before it */
+	else if (cover_some(qp, psn, now_ns) || oldest_owns(qp, psn)) /* a NAK acknowledges what is before it */
 		receive_nak(qp, packet->syndrome, now_ns);
+	else
+		rc_retry_answer_missing(qp, psn, now_ns);
 }
 
 /* Copies an answer into the request's buffers at offset. Nothing is written unless all of it may be. */
