@@ -131,7 +131,7 @@ static bool read_response_fits(const struct rc_qp *qp, const struct rc_send_wqe 
 	bool last = index + 1 == wqe->psn_count;
 	bool begins = index == 0 || (qp->requester.asked_within && psn_equal(qp->requester.asked_psn, psn));
 
-	if (op->last != last || (op->first && !begins) || (!op->first && index == 0))
+	if (op->last != last || (op->first && !begins))
 		return false;
 	return packet->payload_bytes == (last ? left : qp->mtu_bytes);
 }

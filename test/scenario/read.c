@@ -182,6 +182,20 @@ Test(read, both_ways_to_begin_an_answer_again_are_right)
 	}
 }
 
+/* Only FIRST and ONLY are bound to a beginning. */
+Test(read, middle_and_last_fit_where_the_first_request_began)
+{
+	struct pair *pair = open_with_read();
+
+	RULE("Q-10");
+	respond(pair, OP_READ_RESPONSE_MIDDLE, 0, 1024);
+	respond(pair, OP_READ_RESPONSE_MIDDLE, 1, 1024);
+	respond(pair, OP_READ_RESPONSE_LAST, 2, 952);
+	expect_completes(pair, A, "wr=1 READ SUCCESS len=3000");
+	expect_placed(pair, 3000);
+	pair_close(pair);
+}
+
 Test(read, what_comes_twice_or_late_is_dropped)
 {
 	struct pair *pair = open_with_read();
