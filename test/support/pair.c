@@ -107,7 +107,7 @@ static void connect_side(struct side *side, enum side_name name, const struct pa
 		.max_rd_atomic = count_or_default(options->rd_atomic, 4),
 		.max_dest_rd_atomic = count_or_default(options->rd_atomic, 4),
 		.min_rnr_timer = (uint8_t)or_default(options->rnr_timer, 12),
-		.timeout = (uint8_t)or_default(options->timeout, 14),
+		.timeout = count_or_default(options->timeout, 14),
 		.retry_cnt = count_or_default(options->retry_cnt, 7),
 		.rnr_retry = count_or_default(options->rnr_retry, 7),
 		.path = { .source = { { (uint8_t)(name + 1) } }, .dest = { { (uint8_t)(2 - name) } } },

@@ -1,0 +1,240 @@
+/* pacing.c - what the requester sends when: PSNs, AckReq, windows, depth and fences */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * TC-E-20, E-21.
+ */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "packets.h"
+#include "rule.h"
+
+static void post(struct pair *pair, uint64_t wr_id, enum uroce_wr_opcode opcode, uint32_t flags, uint32_t bytes)
+{
+	struct uroce_send_wr wr = { .wr_id = wr_id, .opcode = opcode, .send_flags = flags };
+
+	cr_assert_eq(pair_post(pair, A, wr, 0, bytes), 0);
+}
+
+static struct pair *open_cut(const struct pair_options *options)
+{
+	struct pair *pair = pair_open(options);
+
+	pair_cut(pair);
+	return pair;
+}
+
+/* A READ owns as many PSNs as its answer has packets, at least one. */
+Test(pacing, a_psn_a_packet_and_for_a_read_as_many_as_it_has_answers)
+{
+	struct pair *pair = open_cut(&(struct pair_options){ .psn_a = 0xFFFFFC, .mtu = 256, .rd_atomic = 8 });
+
+	RULE("P-3");
+	RULE("P-1");
+	pair_send(pair, 1, 257);
+	pair_read(pair, 2, 769);
+	pair_read(pair, 3, 0);
+	pair_read(pair, 4, 256);
+	pair_fetch_add(pair, 5, 1);
+	pair_write(pair, 6, 0);
+	pair_transmit(pair, A);
+	expect_leaves(pair, A, "SEND_FIRST psn=16777212 bytes=256", "SEND_LAST psn=16777213 ackreq bytes=1",
+		      "READ_REQUEST psn=16777214 ackreq va=0x0 len=769", "READ_REQUEST psn=2 ackreq va=0x0 len=0",
+		      "READ_REQUEST psn=3 ackreq va=0x0 len=256", "FETCH_ADD psn=4 ackreq va=0x0 add=0x1",
+		      "WRITE_ONLY psn=5 ackreq va=0x0 len=0 bytes=0");
+	pair_close(pair);
+}
+
+Test(pacing, the_start_psn_is_random_unless_the_user_sets_it)
+{
+	struct pair *pair = open_cut(&(struct pair_options){ .psn_a = 0xABCDEF });
+	struct uroce_qp_attr attr;
+
+	RULE("P-2");
+	pair_write(pair, 1, 8);
+	pair_transmit(pair, A);
+	expect_leaves(pair, A, "WRITE_ONLY psn=11259375 ackreq va=0x0 len=8 bytes=8");
+	rc_qp_query(pair->side[A].qp, &attr);
+	cr_assert_eq(attr.sq_psn, 0xABCDEF);
+	pair_close(pair);
+}
+
+/* TC-E-21: the third READ waits, and what is behind it too, until the first is answered. */
+Test(pacing, no_more_reads_and_atomics_than_the_depth_are_outstanding)
+{
+	struct pair *pair = open_cut(&(struct pair_options){ .rd_atomic = 2 });
+
+	RULE("Q-3");
+	pair_read(pair, 1, 2000);
+	pair_fetch_add(pair, 2, 1);
+	pair_read(pair, 3, 8);
+	pair_write(pair, 4, 8);
+	pair_transmit(pair, A);
+	expect_leaves(pair, A, "READ_REQUEST psn=0 ackreq va=0x0 len=2000", "FETCH_ADD psn=2 ackreq va=0x0 add=0x1");
+	pair_respond(pair, response_packet(OP_READ_RESPONSE_FIRST, 0, 1024));
+	expect_leaves(pair, A);
+	pair_respond(pair, response_packet(OP_READ_RESPONSE_LAST, 1, 976));
+	expect_leaves(pair, A, "READ_REQUEST psn=3 ackreq va=0x0 len=8",
+		      "WRITE_ONLY psn=4 ackreq va=0x0 len=8 bytes=8");
+	pair_close(pair);
+}
+
+Test(pacing, with_depth_zero_a_read_or_atomic_is_refused_at_the_post)
+{
+	struct pair *pair = open_cut(&(struct pair_options){ .rd_atomic = 255 });
+
+	RULE("Q-3");
+	cr_assert_eq(pair_read(pair, 1, 8), -EINVAL);
+	cr_assert_eq(pair_fetch_add(pair, 1, 8), -EINVAL);
+	cr_assert_eq(pair_write(pair, 1, 8), 0);
+	pair_close(pair);
+}
+
+/* TC-E-20 */
+Test(pacing, a_fenced_request_waits_for_earlier_reads_and_atomics)
+{
+	struct pair *pair = open_cut(&(struct pair_options){ 0 });
+
+	RULE("Q-4");
+	pair_read(pair, 1, 8);
+	pair_fetch_add(pair, 2, 1);
+	post(pair, 3, UROCE_WR_RDMA_WRITE, UROCE_SEND_SIGNALED, 8);
+	post(pair, 4, UROCE_WR_RDMA_WRITE, UROCE_SEND_SIGNALED | UROCE_SEND_FENCE, 8);
+	post(pair, 5, UROCE_WR_RDMA_WRITE, UROCE_SEND_SIGNALED, 8);
+	pair_transmit(pair, A);
+	expect_leaves(pair, A, "READ_REQUEST psn=0 ackreq va=0x0 len=8", "FETCH_ADD psn=1 ackreq va=0x0 add=0x1",
+		      "WRITE_ONLY psn=2 ackreq va=0x0 len=8 bytes=8");
+	pair_respond(pair, response_packet(OP_READ_RESPONSE_ONLY, 0, 8));
+	expect_leaves(pair, A);
+	pair_respond(pair, atomic_ack_packet(1, 0));
+	/* The WRITE before it need not be acknowledged. */
+	expect_leaves(pair, A, "WRITE_ONLY psn=3 ackreq va=0x0 len=8 bytes=8",
+		      "WRITE_ONLY psn=4 ackreq va=0x0 len=8 bytes=8");
+	pair_close(pair);
+}
+
+Test(pacing, an_acknowledge_is_asked_for_where_one_is_needed)
+{
+	struct pair *pair = open_cut(&(struct pair_options){ 0 });
+
+	RULE("Q-5");
+	post(pair, 1, UROCE_WR_RDMA_WRITE, 0, 8);
+	post(pair, 2, UROCE_WR_SEND, 0, 2000);
+	post(pair, 3, UROCE_WR_RDMA_WRITE, UROCE_SEND_SIGNALED, 2000);
+	post(pair, 4, UROCE_WR_RDMA_WRITE, 0, 8);
+	post(pair, 5, UROCE_WR_RDMA_WRITE, 0, 2000);
+	pair_transmit(pair, A);
+	expect_leaves(pair, A, "WRITE_ONLY psn=0 va=0x0 len=8 bytes=8", "SEND_FIRST psn=1 bytes=1024",
+		      "SEND_LAST psn=2 bytes=976", "WRITE_FIRST psn=3 va=0x0 len=2000 bytes=1024",
+		      "WRITE_LAST psn=4 ackreq bytes=976", "WRITE_ONLY psn=5 va=0x0 len=8 bytes=8",
+		      "WRITE_FIRST psn=6 va=0x0 len=2000 bytes=1024", "WRITE_LAST psn=7 ackreq bytes=976");
+	/* A resend ends with it, wherever its end was the first time. */
+	post(pair, 6, UROCE_WR_RDMA_WRITE, 0, 8);
+	post(pair, 7, UROCE_WR_RDMA_WRITE, 0, 8);
+	pair_transmit_some(pair, A, 1);
+	expect_leaves(pair, A, "WRITE_ONLY psn=8 va=0x0 len=8 bytes=8");
+	pair_inject(pair, A, ack_packet(7, SYNDROME_PLAIN_ACK, 5));
+	pair->now_ns = rc_qp_deadline(pair->side[A].qp);
+	rc_qp_timeout(pair->side[A].qp, pair->now_ns);
+	pair_transmit_some(pair, A, 1);
+	expect_leaves(pair, A, "WRITE_ONLY psn=8 ackreq va=0x0 len=8 bytes=8");
+	pair_close(pair);
+}
+
+/* P-4 as practised: a window of packets, at least two AckReqs in it, and on with the ACKs. */
+Test(pacing, a_long_message_stalls_at_the_window_and_goes_on)
+{
+	struct pair *pair = open_cut(&(struct pair_options){ .mtu = 256, .psn_a = 0xFFFFF0 });
+	uint32_t asked = 0, since = 0;
+
+	RULE("P-4");
+	RULE("Q-5");
+	pair_write(pair, 1, 1 << 20);
+	pair_transmit(pair, A);
+	expect_sent_count(pair, A, WINDOW_PACKETS);
+	for (uint32_t i = 0; i < WINDOW_PACKETS; i++) {
+		bool ackreq = strstr(pair->side[A].sent[i], "ackreq") != NULL;
+
+		asked += ackreq;
+		since = ackreq ? 0 : since + 1;
+		cr_assert_leq(since, WINDOW_PACKETS / 2);
+	}
+	cr_assert_geq(asked, 2);
+	cr_assert_eq(since, 0, "the last packet before the stall asks");
+	pair_forget(pair);
+	pair_respond(pair, ack_packet(0xFFFFF0 + 9, SYNDROME_PLAIN_ACK, 0));
+	expect_sent_count(pair, A, 10);
+	for (uint32_t acked = 9; acked < 4095; acked += 100)
+		pair_respond(pair, ack_packet(0xFFFFF0 + acked, SYNDROME_PLAIN_ACK, 0));
+	expect_completes(pair, A);
+	pair_respond(pair, ack_packet(0xFFFFF0 + 4095, SYNDROME_PLAIN_ACK, 0));
+	expect_completes(pair, A, "wr=1 WRITE SUCCESS");
+	expect_counts(pair, A, CNT_RETRANSMITTED_PACKETS, 0);
+	pair_close(pair);
+}
+
+/* P-4 with READs: no more than 2^23 PSNs of answers are outstanding. Nothing of the 2 GiB is ever touched. */
+Test(pacing, reads_stall_at_half_of_all_psns)
+{
+	const uint64_t bytes = 1ull << 31;
+	struct pair *pair = open_cut(&(struct pair_options){ .mtu = 256, .psn_a = 0xFFFFF0, .rd_atomic = 8 });
+	uint8_t *huge = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	struct uroce_sge sge = { .addr = (uintptr_t)huge, .length = 1u << 30 };
+	struct uroce_send_wr wr = { .opcode = UROCE_WR_RDMA_READ, .sg_list = &sge, .num_sge = 1 };
+	int error;
+
+	RULE("P-4");
+	RULE("P-3");
+	cr_assert_neq(huge, MAP_FAILED);
+	sge.lkey = rc_mr_insert(&pair->side[A].mrs, 1, huge, bytes, UROCE_ACCESS_LOCAL_WRITE, &error);
+	for (wr.wr_id = 1; wr.wr_id < 3; wr.wr_id++)
+		cr_assert_eq(pair_post(pair, A, wr, 0, 0), 0);
+	pair_read(pair, 3, 256);
+	pair_transmit(pair, A);
+	expect_leaves(pair, A, "READ_REQUEST psn=16777200 ackreq va=0x0 len=1073741824",
+		      "READ_REQUEST psn=4194288 ackreq va=0x0 len=1073741824");
+	/* One more PSN is free when the first answer has come, and the READ of one packet takes it. */
+	pair_respond(pair, response_packet(OP_READ_RESPONSE_FIRST, 0xFFFFF0, 256));
+	expect_leaves(pair, A, "READ_REQUEST psn=8388592 ackreq va=0x0 len=256");
+	pair_read(pair, 4, 256);
+	pair_transmit(pair, A);
+	expect_leaves(pair, A);
+	munmap(huge, bytes);
+	pair_close(pair);
+}
+
+/* A message of 2^31 bytes is right, one byte more is not. */
+Test(pacing, a_message_of_two_gibibytes_starts)
+{
+	const uint64_t bytes = 1ull << 31;
+	uint8_t *huge = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	RULE("P-4");
+	RULE("Q-13");
+	for (int more = 0; more < 2; more++) {
+		struct pair *pair = open_cut(&(struct pair_options){ .mtu = 256 });
+		struct uroce_sge sges[3] = { { .addr = (uintptr_t)huge, .length = 1u << 30 },
+					     { .addr = (uintptr_t)huge + (1u << 30), .length = 1u << 30 },
+					     { .addr = (uintptr_t)huge, .length = 1 } };
+		struct uroce_send_wr wr = { .wr_id = 1, .opcode = UROCE_WR_RDMA_READ, .sg_list = sges, .num_sge = 2 };
+		int error;
+
+		wr.num_sge += (uint32_t)more;
+		sges[0].lkey = sges[1].lkey = sges[2].lkey =
+			rc_mr_insert(&pair->side[A].mrs, 1, huge, bytes, UROCE_ACCESS_LOCAL_WRITE, &error);
+		cr_assert_eq(pair_post(pair, A, wr, 0, 0), 0);
+		pair_transmit(pair, A);
+		if (more) {
+			expect_leaves(pair, A);
+			cr_assert_eq(pair->side[A].wcs[0].vendor_err, UROCE_CAUSE_LENGTH);
+			expect_completes(pair, A, "wr=1 READ LOC_LEN_ERR");
+		} else {
+			expect_leaves(pair, A, "READ_REQUEST psn=0 ackreq va=0x0 len=2147483648");
+			expect_completes(pair, A);
+		}
+		pair_close(pair);
+	}
+	munmap(huge, bytes);
+}

@@ -1,0 +1,307 @@
+/* retry.c - the ACK timer and the retry budget: when the requester tries again, how often, and when it gives up */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * TC-E-5, E-11 to E-14, E-26.
+ */
+#include <criterion/criterion.h>
+
+#include "packets.h"
+#include "rule.h"
+
+static uint64_t slack(uint64_t wait)
+{
+	return wait / 10 > 20000 ? wait / 10 : 20000;
+}
+
+static struct pair *open_cut(const struct pair_options *options)
+{
+	struct pair *pair = pair_open(options);
+
+	pair_cut(pair);
+	return pair;
+}
+
+/* One WRITE and its ACK, so that a round trip of 10 us has been measured. PSN 0 is used then. */
+static struct pair *open_measured(uint8_t retry_cnt)
+{
+	struct pair *pair = open_cut(&(struct pair_options){ .retry_cnt = retry_cnt });
+
+	pair_write(pair, 100, 8);
+	pair_transmit(pair, A);
+	pair->now_ns += 10000;
+	pair_respond(pair, ack_packet(0, SYNDROME_PLAIN_ACK, 1));
+	pair_forget(pair);
+	return pair;
+}
+
+Test(retry, the_timer_fires_no_earlier_than_coded_and_hardly_later)
+{
+	RULE("T-1");
+	RULE("T-2");
+	for (uint32_t code = 1; code < 32; code++) {
+		struct pair *pair = open_cut(&(struct pair_options){ .timeout = (uint8_t)code });
+		struct rc_qp *qp = pair->side[A].qp;
+		uint64_t wait = 4096ull << code, start = pair->now_ns, deadline;
+
+		cr_assert_eq(rc_qp_deadline(qp), RC_NEVER);
+		pair_write(pair, 1, 8);
+		pair_write(pair, 2, 2000);
+		pair_transmit(pair, A);
+		pair_forget(pair);
+		deadline = rc_qp_deadline(qp);
+		cr_assert_geq(deadline, start + wait, "code %u", code);
+		cr_assert_leq(deadline, start + wait + slack(wait), "code %u", code);
+		pair->now_ns = start + wait - 1;
+		rc_qp_timeout(qp, pair->now_ns);
+		pair_transmit(pair, A);
+		expect_leaves(pair, A);
+		pair->now_ns = deadline;
+		rc_qp_timeout(qp, pair->now_ns);
+		pair_transmit(pair, A);
+		expect_leaves(pair, A, "WRITE_ONLY psn=0 ackreq va=0x0 len=8 bytes=8",
+			      "WRITE_FIRST psn=1 va=0x0 len=2000 bytes=1024", "WRITE_LAST psn=2 ackreq bytes=976");
+		expect_counts(pair, A, CNT_LOCAL_ACK_TIMEOUT_ERR, 1);
+		/* It runs anew for the resend. */
+		cr_assert_geq(rc_qp_deadline(qp), deadline + wait, "code %u", code);
+		cr_assert_leq(rc_qp_deadline(qp), deadline + wait + slack(wait), "code %u", code);
+		pair_close(pair);
+	}
+}
+
+/* TC-E-12 */
+Test(retry, code_zero_is_no_timer)
+{
+	struct pair *pair = open_cut(&(struct pair_options){ .timeout = 255 });
+
+	RULE("T-1");
+	pair_write(pair, 1, 8);
+	pair_transmit(pair, A);
+	pair_forget(pair);
+	cr_assert_eq(rc_qp_deadline(pair->side[A].qp), RC_NEVER);
+	pair->now_ns += 3600000000000ull;
+	rc_qp_timeout(pair->side[A].qp, pair->now_ns);
+	pair_transmit(pair, A);
+	expect_leaves(pair, A);
+	pair_respond(pair, ack_packet(0, SYNDROME_PLAIN_ACK, 1));
+	expect_completes(pair, A, "wr=1 WRITE SUCCESS");
+	pair_close(pair);
+}
+
+Test(retry, the_timer_starts_anew_with_progress_and_with_nothing_else)
+{
+	struct pair *pair = open_cut(&(struct pair_options){ .timeout = 10 });
+	struct rc_qp *qp = pair->side[A].qp;
+	uint64_t first, wait = 4096ull << 10;
+
+	RULE("T-1");
+	pair_write(pair, 1, 3000);
+	pair_transmit(pair, A);
+	first = rc_qp_deadline(qp);
+	pair->now_ns += 100000;
+	pair_write(pair, 2, 8);
+	pair_transmit(pair, A);
+	pair_respond(pair, ack_packet(0xFFFFFF, SYNDROME_PLAIN_ACK, 0)); /* a ghost */
+	cr_assert_eq(rc_qp_deadline(qp), first, "a new request moved the timer");
+	pair_respond(pair, ack_packet(0, SYNDROME_PLAIN_ACK, 0));
+	cr_assert_geq(rc_qp_deadline(qp), pair->now_ns + wait);
+	first = rc_qp_deadline(qp);
+	pair->now_ns += 100000;
+	pair_respond(pair, ack_packet(0, SYNDROME_PLAIN_ACK, 0));
+	cr_assert_eq(rc_qp_deadline(qp), first, "a stale ACK moved the timer");
+	pair_respond(pair, ack_packet(3, SYNDROME_PLAIN_ACK, 2));
+	cr_assert_eq(rc_qp_deadline(qp), RC_NEVER, "nothing is under way");
+	pair_close(pair);
+}
+
+/* N means N resends; seven is seven (TC-E-11). */
+static void check_count(uint8_t option, uint32_t resends)
+{
+	struct pair *pair = open_cut(&(struct pair_options){ .retry_cnt = option });
+
+	pair_write(pair, 1, 8);
+	pair_write(pair, 2, 8);
+	pair_transmit(pair, A);
+	expect_sent_count(pair, A, 2);
+	pair_forget(pair);
+	for (uint32_t i = 0; i < resends; i++) {
+		pair_fire(pair);
+		expect_leaves(pair, A, "WRITE_ONLY psn=0 ackreq va=0x0 len=8 bytes=8",
+			      "WRITE_ONLY psn=1 ackreq va=0x0 len=8 bytes=8");
+		expect_completes(pair, A);
+	}
+	pair_fire(pair);
+	expect_leaves(pair, A);
+	cr_assert_eq(pair->side[A].wcs[0].vendor_err, UROCE_CAUSE_TIMEOUT);
+	cr_assert_eq(pair->side[A].wcs[0].psn, 0);
+	cr_assert_eq(pair->side[A].wcs[0].retries, resends, "%u retries", pair->side[A].wcs[0].retries);
+	expect_completes(pair, A, "wr=1 WRITE RETRY_EXC_ERR", "wr=2 WRITE WR_FLUSH_ERR");
+	expect_events(pair, A, "QP_FATAL");
+	expect_counts(pair, A, CNT_LOCAL_ACK_TIMEOUT_ERR, resends + 1);
+	cr_assert_eq(rc_qp_deadline(pair->side[A].qp), RC_NEVER);
+	pair_close(pair);
+}
+
+Test(retry, retry_cnt_counts_the_resends_and_seven_is_seven)
+{
+	RULE("T-3");
+	RULE("T-4");
+	RULE("E-4");
+	check_count(255, 0);
+	check_count(1, 1);
+	check_count(6, 6);
+	check_count(7, 7);
+}
+
+/* One budget for timeouts, sequence NAKs and implied NAKs; the cause is that of the last. */
+Test(retry, all_triggers_draw_on_one_budget)
+{
+	RULE("T-3");
+	RULE("T-4");
+	RULE("E-4");
+	for (int last = 0; last < 3; last++) {
+		static const uint8_t causes[] = { UROCE_CAUSE_TIMEOUT, UROCE_CAUSE_SEQUENCE_NAK,
+						  UROCE_CAUSE_IMPLIED_NAK };
+		struct pair *pair = open_measured(3);
+
+		pair_read(pair, 1, 8);
+		pair_write(pair, 2, 8);
+		pair_transmit(pair, A);
+		pair->now_ns += 20000;
+		pair_respond(pair, ack_packet(2, SYNDROME_PLAIN_ACK, 3));
+		pair_fire(pair);
+		pair->now_ns += 20000;
+		pair_respond(pair, ack_packet(1, SYNDROME_SEQUENCE, 1));
+		expect_completes(pair, A);
+		expect_sent_count(pair, A, 2 + 3 * 2);
+		pair_forget(pair);
+		pair->now_ns += 20000;
+		if (last == 0) {
+			pair_fire(pair);
+		} else if (last == 1) {
+			pair_respond(pair, ack_packet(1, SYNDROME_SEQUENCE, 1));
+		} else {
+			/* the first may still be of the old flight; a second one speaks of the resend */
+			pair_respond(pair, ack_packet(2, SYNDROME_PLAIN_ACK, 3));
+			pair_respond(pair, ack_packet(2, SYNDROME_PLAIN_ACK, 3));
+		}
+		cr_assert_eq(pair->side[A].wcs[0].vendor_err, causes[last], "cause %u",
+			     pair->side[A].wcs[0].vendor_err);
+		expect_completes(pair, A, "wr=1 READ RETRY_EXC_ERR", "wr=2 WRITE WR_FLUSH_ERR");
+		pair_close(pair);
+	}
+}
+
+/* Progress is a PSN not covered before, in mid-message too. */
+Test(retry, progress_fills_the_budget)
+{
+	struct pair *pair = open_cut(&(struct pair_options){ .retry_cnt = 1 });
+
+	RULE("T-3");
+	pair_write(pair, 1, 8000);
+	pair_transmit(pair, A);
+	for (uint32_t psn = 0; psn < 6; psn++) {
+		pair_fire(pair);
+		pair_respond(pair, ack_packet(psn, SYNDROME_PLAIN_ACK, 0));
+		cr_assert_eq(pair->side[A].qp->state, UROCE_QPS_RTS);
+	}
+	pair_fire(pair);
+	pair_respond(pair, ack_packet(5, SYNDROME_PLAIN_ACK, 0)); /* covers nothing new */
+	pair_fire(pair);
+	expect_completes(pair, A, "wr=1 WRITE RETRY_EXC_ERR");
+	pair_close(pair);
+}
+
+Test(retry, a_nak_that_makes_progress_fills_the_budget_and_then_costs_one)
+{
+	struct pair *pair = open_cut(&(struct pair_options){ .retry_cnt = 1 });
+
+	RULE("T-3");
+	pair_write(pair, 1, 3000);
+	pair_transmit(pair, A);
+	pair_fire(pair);
+	pair_respond(pair, ack_packet(1, SYNDROME_SEQUENCE, 0));
+	expect_completes(pair, A);
+	pair_fire(pair);
+	expect_completes(pair, A, "wr=1 WRITE RETRY_EXC_ERR");
+	cr_assert_eq(pair->side[A].wcs[0].psn, 1);
+	pair_close(pair);
+	pair = open_cut(&(struct pair_options){ .retry_cnt = 255 });
+	pair_write(pair, 1, 3000);
+	pair_transmit(pair, A);
+	pair_respond(pair, ack_packet(1, SYNDROME_SEQUENCE, 0));
+	expect_completes(pair, A, "wr=1 WRITE RETRY_EXC_ERR");
+	cr_assert_eq(pair->side[A].wcs[0].vendor_err, UROCE_CAUSE_SEQUENCE_NAK);
+	pair_close(pair);
+}
+
+/* TC-E-5: an answer to the resend takes a round trip; a NAK that is here sooner speaks of the old packets. */
+Test(retry, a_nak_that_cannot_be_about_the_resend_is_a_repetition)
+{
+	struct pair *pair = open_measured(7);
+
+	RULE("T-5");
+	pair_write(pair, 1, 8);
+	pair_write(pair, 2, 8);
+	pair_transmit(pair, A);
+	pair->now_ns += 50000;
+	pair_forget(pair);
+	pair_respond(pair, ack_packet(1, SYNDROME_SEQUENCE, 1));
+	expect_leaves(pair, A, "WRITE_ONLY psn=1 ackreq va=0x0 len=8 bytes=8",
+		      "WRITE_ONLY psn=2 ackreq va=0x0 len=8 bytes=8");
+	pair->now_ns += 9999;
+	pair_respond(pair, ack_packet(1, SYNDROME_SEQUENCE, 1));
+	expect_leaves(pair, A);
+	expect_counts(pair, A, CNT_REPEATED_NAK, 1);
+	expect_counts(pair, A, CNT_PACKET_SEQ_ERR, 1);
+	pair->now_ns += 1;
+	pair_respond(pair, ack_packet(1, SYNDROME_SEQUENCE, 1));
+	expect_leaves(pair, A, "WRITE_ONLY psn=1 ackreq va=0x0 len=8 bytes=8",
+		      "WRITE_ONLY psn=2 ackreq va=0x0 len=8 bytes=8");
+	expect_counts(pair, A, CNT_PACKET_SEQ_ERR, 2);
+	pair_close(pair);
+}
+
+/* TC-E-26: a flood of NAKs draws at most one rewind a round trip, and ends with the budget. */
+Test(retry, a_flood_of_naks_is_bounded)
+{
+	struct pair *pair = open_measured(7);
+
+	RULE("T-5");
+	RULE("T-3");
+	pair_write(pair, 1, 8);
+	pair_transmit(pair, A);
+	pair_forget(pair);
+	for (uint32_t i = 0; i < 600; i++) {
+		pair->now_ns += 100;
+		pair_respond(pair, ack_packet(1, SYNDROME_SEQUENCE, 1));
+	}
+	cr_assert_leq(pair->side[A].sent_count, 7, "%u resends in 60 us", pair->side[A].sent_count);
+	for (uint32_t i = 0; i < 1000; i++) {
+		pair->now_ns += 100;
+		pair_respond(pair, ack_packet(1, SYNDROME_SEQUENCE, 1));
+	}
+	expect_sent_count(pair, A, 7);
+	expect_completes(pair, A, "wr=1 WRITE RETRY_EXC_ERR");
+	pair_close(pair);
+}
+
+/* A peer that is only deaf for a while costs time, not data. */
+Test(retry, what_was_lost_is_done_once)
+{
+	struct pair *pair = open_cut(&(struct pair_options){ .receives = 2 });
+
+	RULE("T-2");
+	RULE("S-8");
+	pair_set_word(pair, B, 0, 5);
+	pair_send(pair, 1, 3000);
+	pair_fetch_add(pair, 2, 1);
+	pair_send(pair, 3, 1);
+	pair_transmit(pair, A);
+	pair_fire(pair);
+	pair_mend(pair);
+	cr_assert(pair_settle(pair, 10000000000ull));
+	expect_completes(pair, A, "wr=1 SEND SUCCESS", "wr=2 FADD SUCCESS", "wr=3 SEND SUCCESS");
+	expect_completes(pair, B, "wr=1000 RECV SUCCESS len=3000", "wr=1001 RECV SUCCESS len=1");
+	cr_assert_eq(pair_word(pair, B, 0), 6);
+	pair_close(pair);
+}
