@@ -44,10 +44,9 @@ struct command_line {
 
 /* Options that mean the user has decided about a topic himself. */
 static const char *const memory_options[] = {
-	"--no-huge",     "-m",           "--socket-mem", "--huge-dir",    "--in-memory", "--no-shconf",
-	"--file-prefix", "--legacy-mem", "--proc-type",  "--huge-unlink", NULL
+	"--no-huge",     "--socket-mem", "--huge-dir",  "--in-memory",   "--no-shconf",
+	"--file-prefix", "--legacy-mem", "--proc-type", "--huge-unlink", NULL
 };
-static const char *const size_options[] = { "-m", NULL };
 static const char *const core_options[] = { "-l", "-c", "-s", "-S", "--lcores", NULL };
 static const char *const pci_options[] = { "--no-pci", "-a", "--allow", "-b", "--block", NULL };
 static const char *const log_options[] = { "--log-level", NULL };
@@ -132,6 +131,16 @@ static const char *value_at(const struct app_args *args, int i, const char *opti
 	return word + bytes + (word[bytes] == '=');
 }
 
+/* The value of an option wherever it stands, or NULL. */
+static const char *value_of(const struct app_args *args, const char *option)
+{
+	const char *value = NULL;
+
+	for (int i = 1; i < args->eal_count && value == NULL; i++)
+		value = value_at(args, i, option);
+	return value;
+}
+
 static void copy_name(char *out, size_t out_bytes, const char *device)
 {
 	snprintf(out, out_bytes, "%.*s", (int)strcspn(device, ","), device);
@@ -196,7 +205,10 @@ static bool hugepages_suffice(unsigned memory_mib)
 static void choose_memory(const struct app_eal_config *config, struct command_line *line)
 {
 	unsigned memory_mib = config->memory_mib ? config->memory_mib : MEMORY_MIB;
+	const char *given = value_of(config->args, "-m");
 
+	if (given)
+		memory_mib = (unsigned)strtoul(given, NULL, 0);
 	if (user_gave(config->args, memory_options))
 		return;
 	if (hugepages_suffice(memory_mib)) {
@@ -205,7 +217,7 @@ static void choose_memory(const struct app_eal_config *config, struct command_li
 	}
 	add(line, "--no-huge");
 	add(line, "--no-shconf");
-	if (!user_gave(config->args, size_options)) {
+	if (given == NULL) {
 		add(line, "-m");
 		add(line, "%u", memory_mib);
 	}

@@ -51,6 +51,7 @@ struct perf_result {
 	struct perf_case test;
 	struct perf_tally tally; /* of both ends, seconds of the longer one */
 	uint32_t lcores;
+	uint64_t interruptions; /* times that the measuring thread lost its core to another */
 	double gbit_per_s, peak_gbit_per_s, messages_per_s;
 	double cycles_per_packet;       /* per frame received or sent; 0: not known */
 	struct perf_histogram *latency; /* in TSC cycles; NULL in bw mode */

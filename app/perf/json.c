@@ -106,6 +106,7 @@ void perf_json_result(struct perf_json *json, const struct perf_result *result)
 	json_object_set_new(object, "cycles_per_packet",
 			    number_or_null(result->cycles_per_packet, result->cycles_per_packet > 0));
 	json_object_set_new(object, "retransmits", json_integer((json_int_t)tally->retransmits));
+	json_object_set_new(object, "interruptions", json_integer((json_int_t)result->interruptions));
 	json_object_set_new(object, "limit_gbit_per_s", json_null());
 	json_object_set_new(object, "fraction_of_limit", json_null());
 	json_object_set_new(object, "latency_us", latency_of(result));

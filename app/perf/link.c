@@ -241,6 +241,23 @@ json_t *perf_link_poll(struct perf_link *link)
 	return message;
 }
 
+void perf_link_wait_closed(struct perf_link *link, double seconds)
+{
+	double end = seconds_now() + seconds;
+	char byte;
+
+	while (seconds_now() < end) {
+		struct pollfd waiting = { .fd = link->fd, .events = POLLIN };
+		ssize_t got;
+
+		poll(&waiting, 1, 100);
+		got = recv(link->fd, &byte, 1, 0);
+		if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
+			break;
+	}
+	link->closed = true;
+}
+
 void perf_link_close(struct perf_link *link)
 {
 	if (link->fd >= 0)

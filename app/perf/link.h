@@ -36,6 +36,9 @@ int perf_link_send(struct perf_link *link, json_t *message);
 /* A message that has arrived, or NULL; does not wait. */
 json_t *perf_link_poll(struct perf_link *link);
 
+/* Waits until the peer has closed the connection; does not turn the lcore. */
+void perf_link_wait_closed(struct perf_link *link, double seconds);
+
 void perf_link_close(struct perf_link *link);
 
 #endif

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include <uroce/uroce.h>
 
@@ -30,6 +31,7 @@ struct perf {
 	uint32_t port_count;
 	struct drivers_fault *faults[2];
 	struct perf_end ends[2];
+	struct perf_remote remote;
 	struct perf_environment environment;
 	struct perf_json *json;
 	uint64_t failures;
@@ -109,6 +111,7 @@ static int open_ends(struct perf *perf)
 	return APP_EXIT_OK;
 }
 
+/* The connection to the other process goes last: it tells that our port is gone. */
 static void close_all(struct perf *perf)
 {
 	for (uint32_t i = 0; i < perf->port_count; i++) {
@@ -124,10 +127,19 @@ static void close_all(struct perf *perf)
 		app_port_close(&perf->port);
 	if (perf->engine)
 		uroce_engine_destroy(perf->engine);
+	perf_remote_close(&perf->remote);
 }
 
-static void take_result(struct perf *perf, const struct perf_result *result)
+static uint64_t count_interruptions(void)
 {
+	struct rusage usage;
+
+	return getrusage(RUSAGE_THREAD, &usage) == 0 ? (uint64_t)usage.ru_nivcsw : 0;
+}
+
+static void take_result(struct perf *perf, struct perf_result *result, uint64_t interruptions_before)
+{
+	result->interruptions = count_interruptions() - interruptions_before;
 	perf->failures += result->tally.errors + result->tally.bad_bytes;
 	perf_report_result(result);
 	if (perf->json)
@@ -140,9 +152,11 @@ static int run_local(struct perf *perf)
 	struct perf_case test;
 
 	for (uint32_t i = 0; perf_case_at(&perf->options, i, &test); i++) {
+		uint64_t interruptions = count_interruptions();
+
 		if (perf_local_run(perf->ends, &test, perf->options.core_count, &result) != 0)
 			return APP_EXIT_ENVIRONMENT;
-		take_result(perf, &result);
+		take_result(perf, &result, interruptions);
 	}
 	return perf->failures ? APP_EXIT_FAILURE : APP_EXIT_OK;
 }
@@ -153,27 +167,28 @@ static int run_client(struct perf *perf, struct perf_remote *remote)
 	struct perf_case test;
 
 	for (uint32_t i = 0; perf_case_at(&perf->options, i, &test); i++) {
+		uint64_t interruptions = count_interruptions();
+
 		if (perf_remote_run(remote, &test, &result) != 0)
 			return APP_EXIT_FAILURE;
-		take_result(perf, &result);
+		take_result(perf, &result, interruptions);
 	}
 	return perf->failures ? APP_EXIT_FAILURE : APP_EXIT_OK;
 }
 
 static int run_remote(struct perf *perf)
 {
-	struct perf_remote remote;
+	struct perf_remote *remote = &perf->remote;
 	int code = APP_EXIT_FAILURE;
 
 	if (perf->options.server)
 		perf_report_waiting(perf->options.tcp_port);
-	if (perf_remote_open(&remote, &perf->ends[0], &perf->options) != 0)
+	if (perf_remote_open(remote, &perf->ends[0], &perf->options) != 0)
 		code = APP_EXIT_ENVIRONMENT;
 	else if (!perf->options.server)
-		code = run_client(perf, &remote);
-	else if (perf_remote_serve(&remote, &perf->failures) == 0 && perf->failures == 0)
+		code = run_client(perf, remote);
+	else if (perf_remote_serve(remote, &perf->failures) == 0 && perf->failures == 0)
 		code = APP_EXIT_OK;
-	perf_remote_close(&remote);
 	return code;
 }
 
@@ -192,6 +207,8 @@ static int measure(struct perf *perf)
 	code = options_are_local(&perf->options) ? run_local(perf) : run_remote(perf);
 	for (uint32_t i = 0; i < perf->port_count; i++)
 		perf_report_drops(perf->ports[i]);
+	if (!options_are_local(&perf->options))
+		perf_remote_part(&perf->remote);
 	return code;
 }
 
@@ -254,7 +271,7 @@ static int start(struct perf *perf, const struct app_args *args)
 
 int main(int argc, char **argv)
 {
-	static struct perf perf;
+	static struct perf perf = { .remote.link.fd = -1 };
 	struct app_args args;
 	bool done;
 	int code;

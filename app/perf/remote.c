@@ -17,6 +17,7 @@
 #define LOOK_S 0.001 /* between two looks at the socket */
 #define LOOK_CHECKING_S 0.00005
 #define ANSWER_S 60.0 /* for an answer over TCP */
+#define PART_S 10.0
 #define SETTLE_TURNS 256u
 
 /* ---- checking what a peer has written ---- */
@@ -193,13 +194,29 @@ int perf_remote_open(struct perf_remote *remote, struct perf_end *end, const str
 		error = perf_link_accept(&remote->link, end->lcore, options->tcp_port);
 	else
 		error = perf_link_connect(&remote->link, end->lcore, options->host, options->tcp_port);
-	return error || send_hello(remote) || take_hello(remote) ? -1 : 0;
+	if (error || send_hello(remote) || take_hello(remote))
+		return -1;
+	remote->open = true;
+	return 0;
+}
+
+void perf_remote_part(struct perf_remote *remote)
+{
+	bool server = remote->end->way == 1;
+
+	if (!remote->open || remote->link.closed)
+		return;
+	remote->open = false;
+	if (perf_link_send(&remote->link, json_pack("{s:s}", "type", "bye")) != 0)
+		return;
+	if (server)
+		perf_link_wait_closed(&remote->link, PART_S);
+	else
+		expect_only(remote, "bye", PART_S);
 }
 
 void perf_remote_close(struct perf_remote *remote)
 {
-	if (remote->link.fd >= 0 && !remote->link.closed && remote->end->way == 0)
-		perf_link_send(&remote->link, json_pack("{s:s}", "type", "bye"));
 	perf_link_close(&remote->link);
 }
 

@@ -7,7 +7,7 @@
  *   go -> going          both are connected: begin
  *   check -> checked     either way: are these messages right in your memory? (write --verify)
  *   stop -> stopped      what each end did; the server answers when it is done, too
- *   bye                  the client has no more cases
+ *   bye -> bye           the client has no more cases, the server polls its port no more
  */
 #ifndef APP_PERF_REMOTE_H
 #define APP_PERF_REMOTE_H
@@ -19,10 +19,18 @@ struct perf_remote {
 	struct perf_link link;
 	struct perf_end *end;
 	uint64_t next_look; /* at the socket, TSC */
+	bool open;          /* both have said hello, none has said bye */
 };
 
 /* 0 or -1; complains. */
 int perf_remote_open(struct perf_remote *remote, struct perf_end *end, const struct perf_options *options);
+
+/*
+ * The end of it: the client's port goes away while nobody polls the server's (net_memif of 22.11 crashes a poller
+ * whose peer vanishes). The client parts, closes its port, then the connection; the server parts, which takes until
+ * the client has closed the connection, then closes its port.
+ */
+void perf_remote_part(struct perf_remote *remote);
 void perf_remote_close(struct perf_remote *remote);
 
 /* The client runs a case. 0, or -1 when there is no point in going on. */

@@ -8,6 +8,8 @@
 
 #define RULER "----------------------------------------------------------------------------------------------"
 
+#define INTERRUPTIONS_A_S 20.0 /* more than these are no accident */
+
 static FILE *out;
 static enum perf_op last_op = PERF_OPS;
 static enum perf_mode last_mode;
@@ -106,6 +108,9 @@ void perf_report_result(const struct perf_result *result)
 		fprintf(out, " %-10u %-14lu %-17.3f %-20.3f %-13.6f %.0f\n", result->test.size_bytes,
 			(unsigned long)tally->messages, result->peak_gbit_per_s, result->gbit_per_s,
 			result->messages_per_s / 1e6, result->cycles_per_packet);
+	if ((double)result->interruptions > INTERRUPTIONS_A_S * (tally->seconds + 0.1))
+		fprintf(out, "            warning: the lcore lost its core %lu times to other threads\n",
+			(unsigned long)result->interruptions);
 	if (tally->retransmits)
 		fprintf(out, "            %lu packets were sent again\n", (unsigned long)tally->retransmits);
 	if (tally->checked)
