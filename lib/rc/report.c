@@ -140,7 +140,7 @@ static void notice_drained(struct rc_qp *qp)
 {
 	struct rc_sendwin *win = &qp->win;
 
-	if (qp->report.drained || win->cursor != win->acked || !psn_equal(win->una, win->limit))
+	if (qp->report.drained || win->started != win->acked || !psn_equal(win->una, win->limit))
 		return;
 	qp->report.drained = true;
 	qp->report.events |= 1u << UROCE_EVENT_SQ_DRAINED;

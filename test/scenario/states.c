@@ -1,0 +1,413 @@
+/* states.c - the states of a QP: which way they go, with what, and what works in each */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * TC-F-1 to F-5.
+ */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <string.h>
+
+#include "packets.h"
+#include "rule.h"
+
+#define ATTRIBUTES 14
+#define ALL_BITS ((1u << ATTRIBUTES) - 1)
+
+struct legal {
+	bool yes;
+	uint32_t required, optional;
+};
+
+#define RUN (UROCE_QP_ACCESS_FLAGS | UROCE_QP_MIN_RNR_TIMER)
+#define TO_RTR (UROCE_QP_PATH | UROCE_QP_PATH_MTU | UROCE_QP_DEST_QPN | UROCE_QP_RQ_PSN | UROCE_QP_MAX_DEST_RD_ATOMIC)
+#define TO_RTS (UROCE_QP_TIMEOUT | UROCE_QP_RETRY_CNT | UROCE_QP_RNR_RETRY | UROCE_QP_MAX_RD_ATOMIC)
+#define IN_SQD (UROCE_QP_PATH | UROCE_QP_PKEY | TO_RTS)
+
+/* Verbs, but what has a default need not be given: P_Key, start PSN (P-2), RNR timer. */
+static const struct legal table[UROCE_QP_STATES][UROCE_QP_STATES] = {
+	[UROCE_QPS_RESET][UROCE_QPS_INIT] = { true, UROCE_QP_ACCESS_FLAGS, UROCE_QP_PKEY },
+	[UROCE_QPS_INIT][UROCE_QPS_INIT] = { true, 0, UROCE_QP_ACCESS_FLAGS | UROCE_QP_PKEY },
+	[UROCE_QPS_INIT][UROCE_QPS_RTR] = { true, TO_RTR, RUN | UROCE_QP_PKEY },
+	[UROCE_QPS_RTR][UROCE_QPS_RTS] = { true, TO_RTS, RUN | UROCE_QP_SQ_PSN },
+	[UROCE_QPS_RTS][UROCE_QPS_RTS] = { true, 0, RUN },
+	[UROCE_QPS_RTS][UROCE_QPS_SQD] = { true, 0, 0 },
+	[UROCE_QPS_SQD][UROCE_QPS_RTS] = { true, 0, RUN },
+	[UROCE_QPS_SQD][UROCE_QPS_SQD] = { true, 0, RUN | IN_SQD },
+};
+
+static struct legal legal_way(uint32_t from, uint32_t to)
+{
+	if (to == UROCE_QPS_RESET || to == UROCE_QPS_ERR)
+		return (struct legal){ .yes = true };
+	return table[from][to];
+}
+
+static const struct uroce_qp_attr good = {
+	.access_flags = UROCE_ACCESS_REMOTE_READ,
+	.pkey = 0x8001,
+	.path_mtu = 512,
+	.dest_qp_num = 0x77,
+	.rq_psn = 0x1234,
+	.sq_psn = 0x4321,
+	.max_rd_atomic = 3,
+	.max_dest_rd_atomic = 5,
+	.min_rnr_timer = 9,
+	.timeout = 11,
+	.retry_cnt = 2,
+	.rnr_retry = 4,
+	.path = { .hop_limit = 3 },
+};
+
+static int change(struct pair *pair, enum side_name side, enum uroce_qp_state state, uint32_t mask, uint32_t *bad)
+{
+	struct uroce_qp_attr attr = good;
+
+	attr.qp_state = state;
+	*bad = 0;
+	return rc_qp_modify(pair->side[side].qp, &attr, mask | UROCE_QP_STATE, bad);
+}
+
+/* A's QP in a state, by the legal way. */
+static struct pair *open_in(uint32_t state)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ 0 });
+	uint32_t bad;
+
+	if (state == UROCE_QPS_SQD || state == UROCE_QPS_ERR)
+		cr_assert_eq(change(pair, A, (enum uroce_qp_state)state, 0, &bad), 0);
+	if (state < UROCE_QPS_RTS)
+		cr_assert_eq(change(pair, A, UROCE_QPS_RESET, 0, &bad), 0);
+	if (state == UROCE_QPS_INIT || state == UROCE_QPS_RTR)
+		cr_assert_eq(change(pair, A, UROCE_QPS_INIT, UROCE_QP_ACCESS_FLAGS, &bad), 0);
+	if (state == UROCE_QPS_RTR)
+		cr_assert_eq(change(pair, A, UROCE_QPS_RTR, TO_RTR, &bad), 0);
+	cr_assert_eq(pair->side[A].qp->state, state);
+	return pair;
+}
+
+/* Field by field: what lies between fields is nobody's. */
+static bool same(const struct uroce_qp_attr *a, const struct uroce_qp_attr *b)
+{
+	return a->qp_state == b->qp_state && a->access_flags == b->access_flags && a->pkey == b->pkey &&
+	       a->path_mtu == b->path_mtu && a->dest_qp_num == b->dest_qp_num && a->rq_psn == b->rq_psn &&
+	       a->sq_psn == b->sq_psn && a->max_rd_atomic == b->max_rd_atomic &&
+	       a->max_dest_rd_atomic == b->max_dest_rd_atomic && a->min_rnr_timer == b->min_rnr_timer &&
+	       a->timeout == b->timeout && a->retry_cnt == b->retry_cnt && a->rnr_retry == b->rnr_retry &&
+	       memcmp(&a->path, &b->path, sizeof(a->path)) == 0;
+}
+
+static void check_refused(uint32_t from, uint32_t to, uint32_t mask, uint32_t expected_bad)
+{
+	struct pair *pair = open_in(from);
+	struct uroce_qp_attr before, after;
+	uint32_t bad;
+
+	rc_qp_query(pair->side[A].qp, &before);
+	cr_assert_eq(change(pair, A, (enum uroce_qp_state)to, mask, &bad), -EINVAL, "%u to %u with %#x", from, to,
+		     mask);
+	cr_assert_eq(bad, expected_bad, "%u to %u with %#x: named %#x, not %#x", from, to, mask, bad, expected_bad);
+	rc_qp_query(pair->side[A].qp, &after);
+	cr_assert(same(&before, &after), "%u to %u with %#x changed something", from, to, mask);
+	pair_close(pair);
+}
+
+static void check_taken(uint32_t from, uint32_t to, uint32_t mask)
+{
+	struct pair *pair = open_in(from);
+	struct uroce_qp_attr after;
+	uint32_t bad;
+
+	cr_assert_eq(change(pair, A, (enum uroce_qp_state)to, mask, &bad), 0, "%u to %u with %#x: %#x", from, to, mask,
+		     bad);
+	rc_qp_query(pair->side[A].qp, &after);
+	cr_assert_eq(after.qp_state, to);
+	if (mask & UROCE_QP_ACCESS_FLAGS)
+		cr_assert_eq(after.access_flags, good.access_flags);
+	if (mask & UROCE_QP_PKEY)
+		cr_assert_eq(after.pkey, good.pkey);
+	if (mask & UROCE_QP_PATH_MTU)
+		cr_assert_eq(after.path_mtu, good.path_mtu);
+	if (mask & UROCE_QP_DEST_QPN)
+		cr_assert_eq(after.dest_qp_num, good.dest_qp_num);
+	if (mask & UROCE_QP_RQ_PSN)
+		cr_assert_eq(after.rq_psn, good.rq_psn);
+	if (mask & UROCE_QP_SQ_PSN)
+		cr_assert_eq(after.sq_psn, good.sq_psn);
+	if (mask & UROCE_QP_MAX_RD_ATOMIC)
+		cr_assert_eq(after.max_rd_atomic, good.max_rd_atomic);
+	if (mask & UROCE_QP_MAX_DEST_RD_ATOMIC)
+		cr_assert_eq(after.max_dest_rd_atomic, good.max_dest_rd_atomic);
+	if (mask & UROCE_QP_MIN_RNR_TIMER)
+		cr_assert_eq(after.min_rnr_timer, good.min_rnr_timer);
+	if (mask & UROCE_QP_TIMEOUT)
+		cr_assert_eq(after.timeout, good.timeout);
+	if (mask & UROCE_QP_RETRY_CNT)
+		cr_assert_eq(after.retry_cnt, good.retry_cnt);
+	if (mask & UROCE_QP_RNR_RETRY)
+		cr_assert_eq(after.rnr_retry, good.rnr_retry);
+	if (mask & UROCE_QP_PATH)
+		cr_assert_eq(after.path.hop_limit, good.path.hop_limit);
+	pair_close(pair);
+}
+
+/* One way with exactly what it needs, with all it may have, without each that it needs, with each it may not have. */
+static void check_way(uint32_t from, uint32_t to)
+{
+	struct legal way = legal_way(from, to);
+	uint32_t allowed = way.required | way.optional | UROCE_QP_STATE;
+
+	if (!way.yes) {
+		check_refused(from, to, 0, UROCE_QP_STATE);
+		check_refused(from, to, ALL_BITS, UROCE_QP_STATE);
+		return;
+	}
+	check_taken(from, to, way.required);
+	check_taken(from, to, way.required | way.optional);
+	for (uint32_t bit = 1; bit <= ALL_BITS; bit <<= 1) {
+		if (way.required & bit)
+			check_refused(from, to, way.required & ~bit, bit);
+		if (way.optional & bit)
+			check_taken(from, to, way.required | bit);
+		if (!(allowed & bit))
+			check_refused(from, to, way.required | bit, bit);
+	}
+}
+
+Test(states, each_of_the_36_ways_takes_what_the_table_says)
+{
+	RULE("X-1");
+	for (uint32_t from = 0; from < UROCE_QP_STATES; from++)
+		for (uint32_t to = 0; to < UROCE_QP_STATES; to++)
+			check_way(from, to);
+}
+
+Test(states, a_state_that_there_is_not_is_refused)
+{
+	RULE("X-1");
+	check_refused(UROCE_QPS_RTS, UROCE_QP_STATES, 0, UROCE_QP_STATE);
+	check_refused(UROCE_QPS_RTS, 1000, 0, UROCE_QP_STATE);
+}
+
+Test(states, a_value_out_of_range_is_refused_by_its_name)
+{
+	static const struct {
+		uint32_t bit;
+		struct uroce_qp_attr attr;
+	} rows[] = {
+		{ UROCE_QP_PATH_MTU, { .path_mtu = 0 } },
+		{ UROCE_QP_PATH_MTU, { .path_mtu = 1000 } },
+		{ UROCE_QP_PATH_MTU, { .path_mtu = 128 } },
+		{ UROCE_QP_PATH_MTU, { .path_mtu = 8192 } },
+		{ UROCE_QP_RQ_PSN, { .rq_psn = 1 << 24 } },
+		{ UROCE_QP_DEST_QPN, { .dest_qp_num = 1 << 24 } },
+		{ UROCE_QP_MIN_RNR_TIMER, { .min_rnr_timer = 32 } },
+		{ UROCE_QP_MAX_DEST_RD_ATOMIC, { .max_dest_rd_atomic = 129 } },
+	};
+
+	RULE("X-1");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct pair *pair = open_in(UROCE_QPS_INIT);
+		struct uroce_qp_attr attr = good;
+		uint32_t bad = 0;
+
+		attr.qp_state = UROCE_QPS_RTR;
+		if (rows[i].bit == UROCE_QP_PATH_MTU)
+			attr.path_mtu = rows[i].attr.path_mtu;
+		if (rows[i].bit == UROCE_QP_RQ_PSN)
+			attr.rq_psn = rows[i].attr.rq_psn;
+		if (rows[i].bit == UROCE_QP_DEST_QPN)
+			attr.dest_qp_num = rows[i].attr.dest_qp_num;
+		if (rows[i].bit == UROCE_QP_MIN_RNR_TIMER)
+			attr.min_rnr_timer = rows[i].attr.min_rnr_timer;
+		if (rows[i].bit == UROCE_QP_MAX_DEST_RD_ATOMIC)
+			attr.max_dest_rd_atomic = rows[i].attr.max_dest_rd_atomic;
+		cr_assert_eq(rc_qp_modify(pair->side[A].qp, &attr, UROCE_QP_STATE | TO_RTR | UROCE_QP_MIN_RNR_TIMER,
+					  &bad),
+			     -EINVAL, "row %zu", i);
+		cr_assert_eq(bad, rows[i].bit, "row %zu: %#x", i, bad);
+		cr_assert_eq(pair->side[A].qp->state, UROCE_QPS_INIT);
+		pair_close(pair);
+	}
+}
+
+Test(states, reset_drops_everything_silently)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .receives = 2 });
+	uint32_t bad;
+
+	RULE("X-1");
+	pair_cut(pair);
+	pair_write(pair, 1, 3000);
+	pair_read(pair, 2, 8);
+	pair_transmit(pair, A);
+	pair_request(pair, send_packet(OP_SEND_FIRST, 0, 1024));
+	pair_request(pair, send_packet(OP_SEND_MIDDLE, 2, 1024));
+	pair_forget(pair);
+	for (int i = 0; i < 2; i++) {
+		cr_assert_eq(change(pair, (enum side_name)i, UROCE_QPS_RESET, 0, &bad), 0);
+		pair_transmit(pair, (enum side_name)i);
+		cr_assert_eq(rc_qp_deadline(pair->side[i].qp), RC_NEVER);
+		rc_qp_timeout(pair->side[i].qp, UINT64_MAX - 1);
+		pair_transmit(pair, (enum side_name)i);
+		expect_leaves(pair, (enum side_name)i);
+		expect_completes(pair, (enum side_name)i);
+		expect_events(pair, (enum side_name)i);
+	}
+	pair_request(pair, send_packet(OP_SEND_ONLY, 0, 8));
+	pair_respond(pair, ack_packet(0, SYNDROME_PLAIN_ACK, 1));
+	expect_leaves(pair, B);
+	expect_completes(pair, A);
+	pair_close(pair);
+}
+
+/* After RESET the QP is as new: fresh PSNs, message number, replay cache, counters of retries. */
+Test(states, a_reset_qp_starts_again_from_nothing)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .psn_a = 100 });
+	uint32_t bad;
+
+	RULE("X-1");
+	pair_set_word(pair, B, 0, 1);
+	pair_request(pair, write_packet(pair, OP_WRITE_ONLY, 100, 64, 8, 8));
+	pair_request(pair, fetch_add_packet(pair, 101, 0, 1));
+	pair_request(pair, write_packet(pair, OP_WRITE_FIRST, 102, 64, 2000, 1024));
+	pair_request(pair, write_packet(pair, OP_WRITE_ONLY, 110, 64, 8, 8));
+	pair_forget(pair);
+	cr_assert_eq(change(pair, B, UROCE_QPS_RESET, 0, &bad), 0);
+	cr_assert_eq(change(pair, B, UROCE_QPS_INIT, UROCE_QP_ACCESS_FLAGS, &bad), 0);
+	cr_assert_eq(change(pair, B, UROCE_QPS_RTR, TO_RTR, &bad), 0);
+	pair->side[B].qp->path = pair->side[A].qp->path;
+	pair->side[B].qp->pkey = 0xFFFF;
+	pair_request(pair, read_packet(pair, 0x1234, 0, 8));
+	expect_leaves(pair, B, "READ_RESPONSE_ONLY psn=4660 credit=31 msn=1 bytes=8");
+	pair_request(pair, fetch_add_packet(pair, 101, 0, 1)); /* of the earlier life: unknown */
+	expect_leaves(pair, B);
+	pair_request(pair, read_packet(pair, 0x1236, 0, 8));
+	expect_leaves(pair, B, "NAK_SEQUENCE psn=4661 msn=1");
+	expect_events(pair, B, "COMM_EST");
+	pair_close(pair);
+}
+
+/* TC-F-3 */
+Test(states, a_responder_works_in_rtr_and_says_once_that_the_peer_is_there)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .receives = 2 });
+	struct rc_qp *qp = pair->side[B].qp;
+
+	RULE("X-3");
+	RULE("V-1");
+	RULE("Q-14");
+	qp->state = UROCE_QPS_RTR; /* as before its last step */
+	qp->post_state = UROCE_QPS_RTR;
+	pair_respond(pair, ack_packet(0, SYNDROME_PLAIN_ACK, 0));
+	cr_assert_eq(pair_post(pair, B, (struct uroce_send_wr){ .opcode = UROCE_WR_SEND }, 0, 8), -EINVAL);
+	pair_request(pair, ack_packet(0, SYNDROME_PLAIN_ACK, 0)); /* a response is no first packet here */
+	expect_events(pair, B);
+	pair_request(pair, send_packet(OP_SEND_ONLY, 0, 8));
+	expect_leaves(pair, B, "ACK psn=0 credit=31 msn=1");
+	expect_events(pair, B, "COMM_EST");
+	pair_request(pair, send_packet(OP_SEND_ONLY, 1, 8));
+	expect_events(pair, B);
+	expect_completes(pair, B, "wr=1000 RECV SUCCESS len=8", "wr=1001 RECV SUCCESS len=8");
+	pair_close(pair);
+}
+
+/* TC-F-4 */
+Test(states, sqd_finishes_what_was_begun_and_goes_on_where_it_stopped)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ 0 });
+	uint32_t bad;
+
+	RULE("X-2");
+	RULE("V-1");
+	pair_cut(pair);
+	pair_write(pair, 1, 3000);
+	pair_write(pair, 2, 8);
+	pair_transmit_some(pair, A, 2);
+	expect_leaves(pair, A, "WRITE_FIRST psn=0 va=0x0 len=3000 bytes=1024", "WRITE_MIDDLE psn=1 bytes=1024");
+	cr_assert_eq(change(pair, A, UROCE_QPS_SQD, 0, &bad), 0);
+	/* All that was sent is acknowledged, but the message is not at its end: not drained. */
+	pair_inject(pair, A, ack_packet(1, SYNDROME_PLAIN_ACK, 0));
+	pair_transmit_some(pair, A, 0);
+	expect_events(pair, A);
+	pair_transmit(pair, A);
+	expect_leaves(pair, A, "WRITE_LAST psn=2 ackreq bytes=952");
+	expect_events(pair, A);
+	pair_fire(pair);
+	expect_leaves(pair, A, "WRITE_LAST psn=2 ackreq bytes=952");
+	pair_respond(pair, ack_packet(2, SYNDROME_PLAIN_ACK, 1));
+	expect_leaves(pair, A);
+	expect_completes(pair, A, "wr=1 WRITE SUCCESS");
+	expect_events(pair, A, "SQ_DRAINED");
+	pair_transmit(pair, A);
+	expect_events(pair, A);
+	cr_assert_eq(change(pair, A, UROCE_QPS_SQD, UROCE_QP_TIMEOUT, &bad), 0);
+	cr_assert_eq(change(pair, A, UROCE_QPS_RTS, 0, &bad), 0);
+	pair_transmit(pair, A);
+	expect_leaves(pair, A, "WRITE_ONLY psn=3 ackreq va=0x0 len=8 bytes=8");
+	cr_assert_geq(rc_qp_deadline(pair->side[A].qp), pair->now_ns + (4096ull << good.timeout));
+	cr_assert_leq(rc_qp_deadline(pair->side[A].qp), pair->now_ns + (4096ull << good.timeout) * 11 / 10);
+	pair_respond(pair, ack_packet(3, SYNDROME_PLAIN_ACK, 2));
+	expect_completes(pair, A, "wr=2 WRITE SUCCESS");
+	expect_events(pair, A);
+	/* Each way into SQD drains once. */
+	cr_assert_eq(change(pair, A, UROCE_QPS_SQD, 0, &bad), 0);
+	pair_transmit(pair, A);
+	expect_events(pair, A, "SQ_DRAINED");
+	pair_close(pair);
+}
+
+Test(states, in_sqd_a_read_is_awaited_and_a_responder_answers)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ 0 });
+	uint32_t bad;
+
+	RULE("X-2");
+	RULE("X-3");
+	pair_cut(pair);
+	pair_read(pair, 1, 8);
+	pair_transmit(pair, A);
+	cr_assert_eq(change(pair, A, UROCE_QPS_SQD, 0, &bad), 0);
+	cr_assert_eq(change(pair, B, UROCE_QPS_SQD, 0, &bad), 0);
+	pair_transmit(pair, A);
+	expect_events(pair, A);
+	pair_respond(pair, response_packet(OP_READ_RESPONSE_ONLY, 0, 8));
+	expect_completes(pair, A, "wr=1 READ SUCCESS len=8");
+	expect_events(pair, A, "SQ_DRAINED");
+	pair_request(pair, write_packet(pair, OP_WRITE_ONLY, 0, 0, 8, 8));
+	expect_leaves(pair, B, "ACK psn=0 credit=31 msn=1");
+	pair_close(pair);
+}
+
+/* TC-F-5: at every step of an exchange, on either side; one completion for each request. */
+Test(states, err_at_any_moment_flushes_each_request_once)
+{
+	RULE("E-6");
+	RULE("E-1");
+	RULE("V-1");
+	for (uint32_t step = 0; step < 24; step++) {
+		struct pair *pair = pair_open(&(struct pair_options){ .receives = 3 });
+		enum side_name victim = step & 1 ? A : B;
+		uint32_t bad;
+
+		pair_recv(pair, A, 50, 0, 8);
+		pair_send(pair, 1, 2500);
+		pair_read(pair, 2, 2500);
+		pair_send(pair, 3, 10);
+		for (uint32_t i = 0; i < step / 2; i++) {
+			pair_transmit_some(pair, i & 1 ? B : A, 1);
+			pair_deliver(pair, i & 1 ? A : B);
+		}
+		cr_assert_eq(change(pair, victim, UROCE_QPS_ERR, 0, &bad), 0);
+		pair_settle(pair, 100000000000ull);
+		cr_assert_eq(pair->side[A].done_count, 4, "step %u: %u", step, pair->side[A].done_count);
+		for (uint32_t i = 0; i < 3; i++)
+			cr_assert_eq(pair->side[A].wcs[i].wr_id, i + 1, "step %u", step);
+		if (victim == B)
+			expect_done_count(pair, B, 3);
+		for (uint32_t i = 0; i < pair->side[B].done_count; i++)
+			cr_assert_eq(pair->side[B].wcs[i].wr_id, 1000 + i, "step %u", step);
+		cr_assert_eq(pair->side[victim].event_count, 0, "ERR by modify raises no event");
+		pair_close(pair);
+	}
+}
