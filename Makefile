@@ -8,7 +8,7 @@ ONLY ?=
 install_packages = test/support/install-packages
 
 .DEFAULT_GOAL := build
-.PHONY: help build run test tidy format interop install clean packages-build packages-test
+.PHONY: help build run test tidy format bench interop install clean packages-build packages-test
 
 help:
 	@echo 'make             build the library, the programs and the tests in $(BUILD)/'
@@ -16,6 +16,7 @@ help:
 	@echo 'make test        every test but the long ones (ONLY=REGEX for some of them)'
 	@echo 'make tidy        check the rules of the house: layers, lengths, format, words'
 	@echo 'make format      format the C files as .clang-format says'
+	@echo 'make bench       the two rates to watch: 64 KiB and 64-byte WRITE, one core (ARGS="--rounds 9")'
 	@echo 'make interop     talk to the RDMA stack of Linux in a QEMU guest (FULL=1: the whole matrix)'
 	@echo 'make install     install under PREFIX=$(PREFIX), below DESTDIR if given'
 	@echo 'make clean       remove what was built'
@@ -46,6 +47,10 @@ tidy:
 format:
 	@$(install_packages) format
 	git ls-files -z '*.c' '*.h' | xargs -0 -r clang-format -i
+
+bench: packages-build $(BUILD)/build.ninja
+	@ninja -C $(BUILD) --quiet app/uroce-perf
+	@test/perf/bench --build $(BUILD) $(ARGS)
 
 interop: packages-build $(BUILD)/build.ninja
 	@$(install_packages) interop || true  # the harness says what is missing, and skips

@@ -140,6 +140,9 @@ int perf_message_to_case(const json_t *message, struct perf_case *test, const ch
 			return -EINVAL;
 		memcpy((char *)test + case_numbers[i].offset, &value32, sizeof(value32));
 	}
+	*why = "iterations";
+	if (!json_is_integer(json_object_get(message, "iterations")))
+		return -EINVAL;
 	test->seconds = json_number_value(json_object_get(message, "seconds"));
 	test->iterations = (uint64_t)json_integer_value(json_object_get(message, "iterations"));
 	test->both_ways = json_is_true(json_object_get(message, "both_ways")) && test->mode == PERF_BW;

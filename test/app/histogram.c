@@ -10,8 +10,8 @@ static struct perf_histogram histogram;
 
 static void expect_near(uint64_t value, double expected)
 {
-	cr_expect(fabs((double)value - expected) <= expected * 0.01, "%lu instead of about %.0f",
-		  (unsigned long)value, expected);
+	cr_expect(fabs((double)value - expected) <= expected * 0.01, "%lu instead of about %.0f", (unsigned long)value,
+		  expected);
 }
 
 Test(histogram, an_empty_one_is_all_zeros)
