@@ -1,16 +1,19 @@
 /* wheel.c - the timer wheel: slots are circular lists, far nodes cascade down as time comes near */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stddef.h>
+#include <string.h>
 
 #include "engine/wheel.h"
 
 #define SLOT_MASK (WHEEL_SLOTS - 1)
-#define WHEEL_SPAN (1ull << (WHEEL_LEVELS * WHEEL_SLOT_BITS))
+#define WHEEL_SPAN_BITS (WHEEL_LEVELS * WHEEL_SLOT_BITS)
+#define WHEEL_SPAN (1ull << WHEEL_SPAN_BITS)
 
 void engine_wheel_init(struct engine_wheel *wheel, uint64_t now_ns)
 {
 	wheel->now_tick = now_ns >> WHEEL_TICK_SHIFT;
 	wheel->armed = 0;
+	memset(wheel->occupied, 0, sizeof(wheel->occupied));
 	for (int level = 0; level < WHEEL_LEVELS; level++) {
 		for (uint32_t slot = 0; slot < WHEEL_SLOTS; slot++) {
 			struct engine_wheel_node *head = &wheel->slots[level][slot];
@@ -20,10 +23,21 @@ void engine_wheel_init(struct engine_wheel *wheel, uint64_t now_ns)
 	}
 }
 
-static void unlink_node(struct engine_wheel_node *node)
+static void mark(struct engine_wheel *wheel, const struct engine_wheel_node *head, bool occupied)
+{
+	uint32_t index = (uint32_t)(head - &wheel->slots[0][0]);
+	uint64_t *word = &wheel->occupied[index / WHEEL_SLOTS][index % WHEEL_SLOTS / 64];
+	uint64_t bit = 1ull << (index % 64);
+
+	*word = occupied ? *word | bit : *word & ~bit;
+}
+
+static void unlink_node(struct engine_wheel *wheel, struct engine_wheel_node *node)
 {
 	node->previous->next = node->next;
 	node->next->previous = node->previous;
+	if (node->next == node->previous) /* only the head is left */
+		mark(wheel, node->next, false);
 	node->next = node->previous = NULL;
 }
 
@@ -39,6 +53,7 @@ static void link_node(struct engine_wheel *wheel, struct engine_wheel_node *node
 	node->previous = head->previous;
 	head->previous->next = node;
 	head->previous = node;
+	mark(wheel, head, true);
 }
 
 void engine_wheel_arm(struct engine_wheel *wheel, struct engine_wheel_node *node, uint64_t deadline_ns)
@@ -60,7 +75,7 @@ void engine_wheel_disarm(struct engine_wheel *wheel, struct engine_wheel_node *n
 {
 	if (!wheel_node_is_armed(node))
 		return;
-	unlink_node(node);
+	unlink_node(wheel, node);
 	wheel->armed--;
 }
 
@@ -72,6 +87,7 @@ static void cascade(struct engine_wheel *wheel, int level)
 	struct engine_wheel_node *node = head->next;
 
 	head->next = head->previous = head;
+	mark(wheel, head, false);
 	while (node != head) {
 		struct engine_wheel_node *next = node->next;
 
@@ -80,33 +96,48 @@ static void cascade(struct engine_wheel *wheel, int level)
 	}
 }
 
-static void turn(struct engine_wheel *wheel)
+/* The first occupied slot of a level from `from` on; WHEEL_SLOTS if there is none. */
+static uint32_t find_occupied(const struct engine_wheel *wheel, int level, uint32_t from)
 {
-	wheel->now_tick++;
-	for (int level = 1; level < WHEEL_LEVELS; level++) {
-		if (wheel->now_tick & ((1ull << (level * WHEEL_SLOT_BITS)) - 1))
-			break;
-		cascade(wheel, level);
+	for (uint32_t word = from / 64; word < WHEEL_SLOTS / 64; word++) {
+		uint64_t bits = wheel->occupied[level][word];
+
+		if (word == from / 64)
+			bits &= ~0ull << (from % 64);
+		if (bits)
+			return word * 64 + (uint32_t)__builtin_ctzll(bits);
 	}
+	return WHEEL_SLOTS;
 }
 
 /*
- * Time jumped (a pause of the machine): skip to the next tick at which anything can happen, a digit of the lowest
- * level at a time.
+ * The next tick at which a node fires or a slot cascades. A node's digit on its level is above today's, so the lowest
+ * level with such a slot comes first; only on the highest level may it have wrapped.
  */
-static void skip_empty_level(struct engine_wheel *wheel, uint64_t target)
+static uint64_t next_event(const struct engine_wheel *wheel)
 {
-	uint64_t end = wheel->now_tick | SLOT_MASK;
+	uint32_t slot;
 
-	if (end >= target)
-		return;
-	for (uint64_t tick = wheel->now_tick; tick <= end; tick++) {
-		const struct engine_wheel_node *head = &wheel->slots[0][tick & SLOT_MASK];
+	for (int level = 0; level < WHEEL_LEVELS; level++) {
+		int shift = level * WHEEL_SLOT_BITS;
+		uint32_t digit = (uint32_t)(wheel->now_tick >> shift) & SLOT_MASK;
+		uint64_t above = wheel->now_tick >> (shift + WHEEL_SLOT_BITS) << (shift + WHEEL_SLOT_BITS);
 
-		if (head->next != head)
-			return;
+		slot = digit == SLOT_MASK ? WHEEL_SLOTS : find_occupied(wheel, level, digit + 1);
+		if (slot < WHEEL_SLOTS)
+			return above | (uint64_t)slot << shift;
 	}
-	wheel->now_tick = end;
+	slot = find_occupied(wheel, WHEEL_LEVELS - 1, 0);
+	return (wheel->now_tick / WHEEL_SPAN + 1) * WHEEL_SPAN | (uint64_t)slot << (WHEEL_SPAN_BITS - WHEEL_SLOT_BITS);
+}
+
+static void move_to(struct engine_wheel *wheel, uint64_t tick)
+{
+	wheel->now_tick = tick;
+	for (int level = WHEEL_LEVELS - 1; level > 0; level--) {
+		if ((tick & ((1ull << (level * WHEEL_SLOT_BITS)) - 1)) == 0)
+			cascade(wheel, level);
+	}
 }
 
 struct engine_wheel_node *engine_wheel_advance(struct engine_wheel *wheel, uint64_t now_ns)
@@ -115,21 +146,21 @@ struct engine_wheel_node *engine_wheel_advance(struct engine_wheel *wheel, uint6
 
 	for (;;) {
 		struct engine_wheel_node *head = &wheel->slots[0][wheel->now_tick & SLOT_MASK];
+		uint64_t next;
 
 		if (head->next != head) {
 			struct engine_wheel_node *node = head->next;
 
-			unlink_node(node);
-			wheel->armed--;
+			engine_wheel_disarm(wheel, node);
 			return node;
 		}
 		if (wheel->now_tick >= target)
 			return NULL;
-		if (wheel->armed == 0) {
+		next = wheel->armed ? next_event(wheel) : UINT64_MAX;
+		if (next > target) {
 			wheel->now_tick = target;
 			return NULL;
 		}
-		skip_empty_level(wheel, target);
-		turn(wheel);
+		move_to(wheel, next);
 	}
 }

@@ -24,6 +24,7 @@ struct engine_wheel_node {
 struct engine_wheel {
 	uint64_t now_tick;                                         /* everything up to here has fired */
 	uint32_t armed;                                            /* nodes */
+	uint64_t occupied[WHEEL_LEVELS][WHEEL_SLOTS / 64];         /* a bit a slot: its list is not empty */
 	struct engine_wheel_node slots[WHEEL_LEVELS][WHEEL_SLOTS]; /* list heads */
 };
 
