@@ -1,0 +1,89 @@
+/* recvq.c - the receive queue: first in, first out, never more than its depth */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "rc/recvq.h"
+#include "rule.h"
+
+static struct rc_recvq queue;
+
+/* Depth 3 in a ring of 4. */
+static void set_up(void)
+{
+	queue = (struct rc_recvq){ .slot_bytes = rc_recvq_slot_bytes(2), .mask = 3, .depth = 3, .sge_limit = 2 };
+	queue.slots = calloc(4, queue.slot_bytes);
+}
+
+static void tear_down(void)
+{
+	free(queue.slots);
+}
+
+static int post(uint64_t wr_id, uint32_t first, uint32_t second)
+{
+	struct uroce_sge sges[2] = { { .length = first }, { .length = second } };
+	struct uroce_recv_wr wr = { .wr_id = wr_id, .sg_list = sges, .num_sge = 2 };
+
+	return rc_recvq_post(&queue, &wr);
+}
+
+TestSuite(recvq, .init = set_up, .fini = tear_down);
+
+Test(recvq, entries_come_out_as_they_went_in_over_many_turns)
+{
+	RULE("Q-2");
+	cr_assert_null(rc_recvq_peek(&queue));
+	for (uint64_t i = 0; i < 100; i++) {
+		cr_assert_eq(post(3 * i, 10, 20), 0);
+		cr_assert_eq(post(3 * i + 1, 1, 2), 0);
+		cr_assert_eq(post(3 * i + 2, 0, 0), 0);
+		cr_assert_eq(post(99, 1, 1), -ENOMEM);
+		for (uint64_t j = 0; j < 3; j++) {
+			const struct rc_recv_wqe *wqe = rc_recvq_peek(&queue);
+
+			cr_assert_eq(wqe, rc_recvq_peek(&queue), "peeking takes nothing");
+			cr_assert_eq(wqe->wr_id, 3 * i + j);
+			cr_assert_eq(wqe->total_bytes, j == 0 ? 30 : j == 1 ? 3 : 0);
+			cr_assert_eq(wqe->sge_count, 2);
+			rc_recvq_pop(&queue);
+		}
+		cr_assert_null(rc_recvq_peek(&queue));
+	}
+}
+
+Test(recvq, a_list_that_is_too_long_or_missing_is_refused)
+{
+	struct uroce_sge sges[3] = { { 0 } };
+	struct uroce_recv_wr wr = { .sg_list = sges, .num_sge = 3 };
+
+	RULE("Q-2");
+	cr_assert_eq(rc_recvq_post(&queue, &wr), -EINVAL);
+	wr.num_sge = 1;
+	wr.sg_list = NULL;
+	cr_assert_eq(rc_recvq_post(&queue, &wr), -EINVAL);
+	wr.num_sge = 0;
+	cr_assert_eq(rc_recvq_post(&queue, &wr), 0);
+	cr_assert_eq(rc_recvq_peek(&queue)->total_bytes, 0);
+}
+
+Test(recvq, a_length_beyond_32_bits_does_not_wrap)
+{
+	RULE("S-6");
+	cr_assert_eq(post(1, UINT32_MAX, 2), 0);
+	cr_assert_eq(rc_recvq_peek(&queue)->total_bytes, UINT32_MAX);
+}
+
+Test(recvq, reset_forgets_all_and_gives_the_slots_back)
+{
+	RULE("X-1");
+	for (int i = 0; i < 3; i++)
+		post(1, 1, 1);
+	rc_recvq_peek(&queue);
+	rc_recvq_reset(&queue);
+	cr_assert_null(rc_recvq_peek(&queue));
+	for (int i = 0; i < 3; i++)
+		cr_assert_eq(post(7, 1, 1), 0);
+	cr_assert_eq(rc_recvq_peek(&queue)->wr_id, 7);
+}

@@ -1,0 +1,173 @@
+/* replay.c - the replay cache: found by first PSN and by range, oldest out first, answers queued in order */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+#include "rc/replay.h"
+#include "rule.h"
+
+static struct rc_replay replay;
+static void *memory;
+
+static void open_replay(uint32_t limit, uint32_t depth)
+{
+	memory = aligned_alloc(16, rc_replay_bytes(limit));
+	rc_replay_place(&replay, memory, limit);
+	rc_replay_reset(&replay, depth);
+}
+
+static void tear_down(void)
+{
+	free(memory);
+}
+
+/* Adds an entry, already answered. */
+static struct rc_replay_entry *add(uint32_t psn, uint32_t count)
+{
+	struct rc_replay_entry *entry = rc_replay_insert(&replay, psn_make(psn), count);
+
+	rc_replay_queue(&replay, entry, psn_make(psn), count, 0);
+	while (rc_replay_head(&replay))
+		rc_replay_pop(&replay);
+	return entry;
+}
+
+TestSuite(replay, .fini = tear_down);
+
+/* Every depth; READs of several sizes, from before the wrap to behind it; what is out of the cache is not found. */
+Test(replay, holds_the_newest_and_finds_them_by_first_psn_and_by_range)
+{
+	static const uint32_t depths[] = { 1, 2, 3, 7, 16, 100, 128 };
+
+	RULE("S-11");
+	RULE("P-1");
+	for (size_t d = 0; d < sizeof(depths) / sizeof(depths[0]); d++) {
+		uint32_t firsts[300], psn = 0xFFFF80;
+
+		open_replay(128, depths[d]);
+		for (uint32_t i = 0; i < 300; i++) {
+			uint32_t count = i % 5 + 1;
+
+			firsts[i] = psn;
+			cr_assert_null(rc_replay_find(&replay, psn_make(psn)));
+			cr_assert_eq(add(psn, count)->first_psn.v, psn & 0xFFFFFF);
+			for (uint32_t j = i >= 140 ? i - 140 : 0; j <= i; j++) {
+				bool held = i - j < depths[d];
+				psn_t first = psn_make(firsts[j]);
+				const struct rc_replay_entry *entry = rc_replay_find(&replay, first);
+
+				cr_assert_eq(entry != NULL, held, "depth %u, entry %u of %u", depths[d], j, i);
+				cr_assert_eq(rc_replay_find_owner(&replay, first), entry);
+				cr_assert_eq(rc_replay_find_owner(&replay, psn_add(first, j % 5)), entry);
+				if (j % 5)
+					cr_assert_null(rc_replay_find(&replay, psn_next(first)));
+			}
+			psn = (psn + count + i % 3) & 0xFFFFFF; /* gaps: SENDs and WRITEs */
+		}
+		free(memory);
+	}
+	memory = NULL;
+}
+
+Test(replay, the_first_entry_after_a_psn_is_found)
+{
+	RULE("S-8");
+	open_replay(8, 3);
+	cr_assert_null(rc_replay_find_after(&replay, psn_make(5)));
+	add(0xFFFFFE, 1);
+	add(1, 4);
+	add(8, 1);
+	cr_assert_eq(rc_replay_find_after(&replay, psn_make(0xFFFFFD))->first_psn.v, 0xFFFFFE);
+	cr_assert_eq(rc_replay_find_after(&replay, psn_make(0xFFFFFE))->first_psn.v, 1);
+	cr_assert_eq(rc_replay_find_after(&replay, psn_make(0))->first_psn.v, 1);
+	cr_assert_eq(rc_replay_find_after(&replay, psn_make(1))->first_psn.v, 8);
+	cr_assert_eq(rc_replay_find_after(&replay, psn_make(7))->first_psn.v, 8);
+	cr_assert_null(rc_replay_find_after(&replay, psn_make(8)));
+	add(9, 1);
+	cr_assert_eq(rc_replay_find_after(&replay, psn_make(0xFFFFFD))->first_psn.v, 1, "the oldest is gone");
+}
+
+Test(replay, answers_leave_in_the_order_in_which_they_were_queued)
+{
+	struct rc_replay_entry *entries[4];
+
+	RULE("S-14");
+	RULE("S-12");
+	open_replay(4, 4);
+	for (uint32_t i = 0; i < 4; i++) {
+		entries[i] = rc_replay_insert(&replay, psn_make(10 * i), 5);
+		rc_replay_queue(&replay, entries[i], psn_make(10 * i), 5, 100);
+	}
+	cr_assert_eq(replay.unfinished, 4);
+	/* Asked for again while it waits: it keeps its place and begins elsewhere. */
+	rc_replay_queue(&replay, entries[1], psn_make(12), 2, 50);
+	for (uint32_t i = 0; i < 4; i++) {
+		struct rc_replay_entry *head = rc_replay_head(&replay);
+
+		cr_assert_eq(head, entries[i]);
+		cr_assert_eq(head->send_psn.v, i == 1 ? 12 : 10 * i);
+		cr_assert_eq(head->end_psn.v, i == 1 ? 14 : 10 * i + 5);
+		cr_assert_eq(head->end_bytes, i == 1 ? 50 : 100);
+		rc_replay_pop(&replay);
+		cr_assert_eq(replay.unfinished, 3 - i);
+	}
+	cr_assert_null(rc_replay_head(&replay));
+	/* A repeated answer is not unfinished work: it takes no depth. */
+	rc_replay_queue(&replay, entries[2], psn_make(20), 5, 100);
+	rc_replay_queue(&replay, entries[0], psn_make(0), 5, 100);
+	cr_assert_eq(replay.unfinished, 0);
+	cr_assert_eq(rc_replay_head(&replay), entries[2]);
+	rc_replay_pop(&replay);
+	cr_assert_eq(rc_replay_head(&replay), entries[0]);
+	rc_replay_pop(&replay);
+	cr_assert_null(rc_replay_head(&replay));
+}
+
+/* An entry that is queued for a duplicate goes out of the cache and out of the queue, wherever it stands there. */
+Test(replay, an_evicted_entry_leaves_the_queue_too)
+{
+	RULE("S-11");
+	for (uint32_t order = 0; order < 3; order++) {
+		struct rc_replay_entry *entries[3], *fresh;
+
+		open_replay(3, 3);
+		for (uint32_t i = 0; i < 3; i++)
+			entries[i] = add(i, 1);
+		for (uint32_t i = 0; i < 3; i++)
+			rc_replay_queue(&replay, entries[(i + order) % 3], psn_make((i + order) % 3), 1, 0);
+		fresh = rc_replay_insert(&replay, psn_make(3), 1);
+		rc_replay_queue(&replay, fresh, psn_make(3), 1, 0);
+		for (uint32_t i = 0; i < 3; i++) {
+			if ((i + order) % 3 == 0)
+				continue;
+			cr_assert_eq(rc_replay_head(&replay)->first_psn.v, (i + order) % 3, "order %u", order);
+			rc_replay_pop(&replay);
+		}
+		cr_assert_eq(rc_replay_head(&replay), fresh);
+		cr_assert_eq(replay.unfinished, 1);
+		rc_replay_pop(&replay);
+		cr_assert_null(rc_replay_head(&replay));
+		free(memory);
+	}
+	memory = NULL;
+}
+
+Test(replay, reset_forgets_all_and_takes_another_depth)
+{
+	RULE("X-1");
+	open_replay(8, 8);
+	for (uint32_t i = 0; i < 8; i++)
+		add(i, 1);
+	rc_replay_queue(&replay, rc_replay_find(&replay, psn_make(3)), psn_make(3), 1, 0);
+	rc_replay_reset(&replay, 2);
+	cr_assert_null(rc_replay_head(&replay));
+	for (uint32_t i = 0; i < 8; i++) {
+		cr_assert_null(rc_replay_find(&replay, psn_make(i)));
+		cr_assert_null(rc_replay_find_owner(&replay, psn_make(i)));
+	}
+	add(5, 1);
+	add(6, 1);
+	add(7, 1);
+	cr_assert_null(rc_replay_find(&replay, psn_make(5)));
+	cr_assert_not_null(rc_replay_find(&replay, psn_make(7)));
+}

@@ -1,0 +1,200 @@
+/* sendwin.c - the send window: who owns which PSN, and what acknowledging and rewinding do to its indexes */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "rc/sendwin.h"
+#include "rule.h"
+
+#define RING 8
+
+static struct rc_sendwin *win;
+
+/* Depth 6 in a ring of 8, 2 pieces, 32 inline bytes, first PSN just before the wrap. */
+static void set_up(void)
+{
+	win = aligned_alloc(64, (sizeof(*win) + 63) & ~63ull);
+	*win = (struct rc_sendwin){ .mask = RING - 1, .depth = 6, .sge_limit = 2, .inline_limit = 32 };
+	win->slot_bytes = rc_sendwin_slot_bytes(2, 32);
+	win->slots = aligned_alloc(16, RING * win->slot_bytes);
+	rc_sendwin_reset(win, psn_make(0xFFFFFE));
+}
+
+static void tear_down(void)
+{
+	free(win->slots);
+	free(win);
+}
+
+static int post(uint64_t wr_id, enum uroce_wr_opcode opcode)
+{
+	struct uroce_sge sge = { .addr = 1, .length = 8 };
+	struct uroce_send_wr wr = { .wr_id = wr_id, .opcode = opcode, .sg_list = &sge, .num_sge = 1 };
+
+	return rc_sendwin_post(win, &wr);
+}
+
+/* Posts, starts and sends one request that owns `count` PSNs. */
+static void send_one(uint64_t wr_id, enum uroce_wr_opcode opcode, uint32_t count)
+{
+	cr_assert_eq(post(wr_id, opcode), 0);
+	sendwin_take_posted(win);
+	rc_sendwin_start(win, count);
+	rc_sendwin_advance(win, psn_add(win->limit, count));
+}
+
+static void expect_indexes(uint32_t acked, uint32_t started, uint32_t cursor)
+{
+	cr_assert_eq(win->acked - win->head, acked, "acked %u", win->acked - win->head);
+	cr_assert_eq(win->started - win->head, started, "started %u", win->started - win->head);
+	cr_assert_eq(win->cursor - win->head, cursor, "cursor %u", win->cursor - win->head);
+}
+
+TestSuite(sendwin, .init = set_up, .fini = tear_down);
+
+Test(sendwin, each_request_owns_its_psns)
+{
+	const struct rc_send_wqe *wqe;
+
+	RULE("P-3");
+	RULE("P-1");
+	send_one(1, UROCE_WR_SEND, 1);
+	send_one(2, UROCE_WR_RDMA_READ, 3);
+	send_one(3, UROCE_WR_RDMA_WRITE, 2);
+	wqe = sendwin_slot(win, win->head + 1);
+	cr_assert_eq(wqe->first_psn.v, 0xFFFFFF);
+	cr_assert_eq(sendwin_last_psn(wqe).v, 1);
+	cr_assert_eq(sendwin_slot(win, win->head + 2)->first_psn.v, 2);
+	cr_assert_eq(sendwin_outstanding(win), 6);
+	cr_assert_eq(win->limit.v, 4);
+	cr_assert_eq(win->next.v, 4);
+	expect_indexes(0, 3, 3);
+}
+
+Test(sendwin, ack_in_the_middle_completes_earlier_messages)
+{
+	RULE("Q-7");
+	send_one(1, UROCE_WR_SEND, 1);
+	send_one(2, UROCE_WR_RDMA_WRITE, 3);
+	send_one(3, UROCE_WR_SEND, 1);
+	cr_assert(rc_sendwin_cover(win, psn_make(0)));
+	expect_indexes(1, 3, 3);
+	cr_assert_eq(win->una.v, 0);
+	cr_assert(rc_sendwin_cover(win, psn_make(0)), "nothing new");
+	cr_assert(rc_sendwin_cover(win, psn_make(3)));
+	expect_indexes(3, 3, 3);
+	cr_assert_eq(sendwin_outstanding(win), 0);
+}
+
+Test(sendwin, ack_stops_before_what_needs_an_answer)
+{
+	RULE("Q-8");
+	send_one(1, UROCE_WR_SEND, 1);
+	send_one(2, UROCE_WR_RDMA_READ, 2);
+	send_one(3, UROCE_WR_ATOMIC_FETCH_AND_ADD, 1);
+	send_one(4, UROCE_WR_SEND, 1);
+	cr_assert_not(rc_sendwin_cover(win, psn_make(3)));
+	cr_assert_eq(win->una.v, 0xFFFFFF);
+	expect_indexes(1, 4, 4);
+	rc_sendwin_answer(win);
+	cr_assert_eq(win->una.v, 0);
+	expect_indexes(1, 4, 4);
+	rc_sendwin_answer(win);
+	expect_indexes(2, 4, 4);
+	cr_assert_not(rc_sendwin_cover(win, psn_make(3)));
+	rc_sendwin_answer(win);
+	cr_assert(rc_sendwin_cover(win, psn_make(3)));
+	expect_indexes(4, 4, 4);
+}
+
+Test(sendwin, rewinding_sends_again_from_the_oldest_and_an_ack_overtakes_it)
+{
+	RULE("T-2");
+	send_one(1, UROCE_WR_RDMA_WRITE, 3);
+	send_one(2, UROCE_WR_RDMA_WRITE, 3);
+	cr_assert(rc_sendwin_cover(win, psn_make(0xFFFFFF)));
+	cr_assert(rc_sendwin_rewind(win));
+	cr_assert_eq(win->next.v, 0xFFFFFF);
+	cr_assert_eq(win->limit.v, 4);
+	expect_indexes(0, 2, 0);
+	rc_sendwin_advance(win, psn_make(0));
+	expect_indexes(0, 2, 0);
+	rc_sendwin_advance(win, psn_make(1));
+	expect_indexes(0, 2, 1);
+	cr_assert_eq(win->limit.v, 4, "what was sent once stays the limit");
+	cr_assert(rc_sendwin_cover(win, psn_make(3)));
+	cr_assert_eq(win->next.v, 3, "nothing acknowledged goes out again");
+	expect_indexes(1, 2, 1);
+	cr_assert(rc_sendwin_cover(win, psn_make(4)));
+	cr_assert_not(rc_sendwin_rewind(win), "nothing is left to send");
+	expect_indexes(2, 2, 2);
+}
+
+/* P-5: what lies behind una and was once ours. */
+Test(sendwin, remembers_how_far_back_it_has_sent)
+{
+	RULE("P-5");
+	cr_assert_not(sendwin_was_acked(win, psn_make(0xFFFFFE)));
+	send_one(1, UROCE_WR_RDMA_WRITE, 4);
+	rc_sendwin_cover(win, psn_make(1));
+	cr_assert(sendwin_was_acked(win, psn_make(0)));
+	cr_assert(sendwin_was_acked(win, psn_make(0xFFFFFE)));
+	cr_assert_not(sendwin_was_acked(win, psn_make(0xFFFFFD)));
+	cr_assert_not(sendwin_was_acked(win, psn_make(1)));
+	rc_sendwin_cover(win, psn_make(2));
+	/* Half of all PSNs later the window ends 2^23 behind the newest sent. */
+	send_one(2, UROCE_WR_RDMA_WRITE, 1u << 23);
+	rc_sendwin_cover(win, psn_make(2 + (1u << 23)));
+	cr_assert(sendwin_was_acked(win, psn_make(2)));
+	cr_assert_not(sendwin_was_acked(win, psn_make(1)));
+	send_one(3, UROCE_WR_SEND, 1);
+	cr_assert(sendwin_was_acked(win, psn_make(3)));
+	cr_assert_not(sendwin_was_acked(win, psn_make(2)));
+	rc_sendwin_reset(win, psn_make(5));
+	cr_assert_not(sendwin_was_acked(win, psn_make(4)));
+}
+
+Test(sendwin, no_more_than_the_depth_are_posted)
+{
+	RULE("Q-6");
+	for (uint64_t i = 0; i < 6; i++)
+		cr_assert_eq(post(i, UROCE_WR_SEND), 0);
+	cr_assert_eq(post(6, UROCE_WR_SEND), -ENOMEM);
+	rc_sendwin_reset(win, psn_make(0));
+	for (uint64_t i = 0; i < 6; i++)
+		cr_assert_eq(post(i, UROCE_WR_SEND), 0, "reset gives the slots back");
+}
+
+Test(sendwin, what_cannot_be_posted_is_refused)
+{
+	struct uroce_sge sges[3] = { { .length = 8 }, { .length = 8 }, { .length = 8 } };
+	static const struct {
+		const char *name;
+		struct uroce_send_wr wr;
+	} rows[] = {
+		{ "three pieces", { .opcode = UROCE_WR_SEND, .num_sge = 3 } },
+		{ "atomic without a piece", { .opcode = UROCE_WR_ATOMIC_FETCH_AND_ADD, .num_sge = 0 } },
+		{ "atomic with two", { .opcode = UROCE_WR_ATOMIC_CMP_AND_SWP, .num_sge = 2 } },
+		{ "inline READ", { .opcode = UROCE_WR_RDMA_READ, .num_sge = 1, .send_flags = UROCE_SEND_INLINE } },
+		{ "unknown opcode", { .opcode = UROCE_WR_OPCODES, .num_sge = 1 } },
+		{ "unknown flag", { .opcode = UROCE_WR_SEND, .num_sge = 1, .send_flags = 1u << 9 } },
+	};
+
+	RULE("Q-2");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct uroce_send_wr wr = rows[i].wr;
+
+		wr.sg_list = sges;
+		cr_assert_eq(rc_sendwin_post(win, &wr), -EINVAL, "%s", rows[i].name);
+	}
+	cr_assert_eq(rc_sendwin_post(win, &(struct uroce_send_wr){ .opcode = UROCE_WR_SEND, .num_sge = 1 }), -EINVAL,
+		     "a count without a list");
+	sges[0].length = 4;
+	cr_assert_eq(rc_sendwin_post(win, &(struct uroce_send_wr){ .opcode = UROCE_WR_ATOMIC_FETCH_AND_ADD,
+								   .num_sge = 1,
+								   .sg_list = sges }),
+		     -EINVAL, "half a word");
+	sendwin_take_posted(win);
+	cr_assert_eq(win->tail, win->head);
+}
