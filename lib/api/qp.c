@@ -200,7 +200,7 @@ int uroce_qp_connect(struct uroce_qp *qp, const struct uroce_qp_attr *given, uin
 	} steps[] = {
 		{ UROCE_QPS_INIT, UROCE_QP_ACCESS_FLAGS | UROCE_QP_PKEY },
 		{ UROCE_QPS_RTR, UROCE_QP_PATH | UROCE_QP_PATH_MTU | UROCE_QP_DEST_QPN | UROCE_QP_RQ_PSN |
-					 UROCE_QP_MAX_DEST_RD_ATOMIC | UROCE_QP_MIN_RNR_TIMER },
+					 UROCE_QP_MAX_DEST_RD_ATOMIC | UROCE_QP_MIN_RNR_TIMER | UROCE_QP_FLOW_CONTROL },
 		{ UROCE_QPS_RTS, UROCE_QP_SQ_PSN | UROCE_QP_TIMEOUT | UROCE_QP_RETRY_CNT | UROCE_QP_RNR_RETRY |
 					 UROCE_QP_MAX_RD_ATOMIC },
 	};
@@ -264,8 +264,11 @@ int uroce_qp_post_recv(struct uroce_qp *qp, const struct uroce_recv_wr *wr, cons
 			break;
 		}
 	}
-	/* A running QP needs no bell for a receive; one in ERR has to flush it. */
-	if (atomic_load_explicit(&qp->rc->post_state, memory_order_acquire) == UROCE_QPS_ERR)
+	/* pairs with C1 in rc_credit_news_due */
+	atomic_thread_fence(memory_order_seq_cst);
+	/* A running QP needs no bell for a receive, but its peer may wait for one; a QP in ERR has to flush it. */
+	if (atomic_load_explicit(&qp->rc->post_wakes, memory_order_relaxed) ||
+	    atomic_load_explicit(&qp->rc->post_state, memory_order_acquire) == UROCE_QPS_ERR)
 		ring_doorbell(qp);
 	return error;
 }

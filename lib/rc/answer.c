@@ -31,7 +31,7 @@ static void add_atomic_answer(struct rc_qp *qp, const struct rc_replay_entry *en
 {
 	struct wire_packet *packet = begin_packet(qp, OP_ATOMIC_ACKNOWLEDGE, entry->first_psn, out);
 
-	packet->syndrome = syndrome_make(SYNDROME_ACK, CREDIT_UNLIMITED);
+	packet->syndrome = syndrome_make(SYNDROME_ACK, rc_credit_say(qp));
 	packet->msn = entry->msn;
 	packet->original = entry->original;
 	outbox_take_packet(out);
@@ -60,7 +60,7 @@ static bool add_read_response(struct rc_qp *qp, struct rc_replay_entry *entry, s
 				     &host) != MR_OK)
 		return false;
 	packet = begin_packet(qp, read_opcode(first, last), entry->send_psn, out);
-	packet->syndrome = syndrome_make(SYNDROME_ACK, CREDIT_UNLIMITED);
+	packet->syndrome = syndrome_make(SYNDROME_ACK, rc_credit_say(qp));
 	packet->msn = entry->msn;
 	packet->payload = host;
 	packet->payload_bytes = bytes;
@@ -113,6 +113,18 @@ static bool answer_queue(struct rc_qp *qp, struct rc_outbox *out)
 	return true;
 }
 
+/* F-4: the newest ACK once more, for its credits; before the first request it is the one before the start. */
+static bool tell_news(struct rc_qp *qp, struct rc_outbox *out)
+{
+	if (qp->state == UROCE_QPS_ERR || !rc_credit_news_due(qp))
+		return false;
+	if (!outbox_has_packet_room(out))
+		return true;
+	add_acknowledge(qp, psn_previous(qp->responder.newest_request), syndrome_make(SYNDROME_ACK, rc_credit_say(qp)),
+			out);
+	return false;
+}
+
 bool rc_responder_transmit(struct rc_qp *qp, struct rc_outbox *out)
 {
 	struct rc_responder *resp = &qp->responder;
@@ -123,7 +135,7 @@ bool rc_responder_transmit(struct rc_qp *qp, struct rc_outbox *out)
 	if (resp->repeat_ack_due && (!resp->ack_due || !psn_equal(resp->repeat_psn, newest))) {
 		if (!outbox_has_packet_room(out))
 			return true;
-		add_acknowledge(qp, resp->repeat_psn, syndrome_make(SYNDROME_ACK, CREDIT_UNLIMITED), out);
+		add_acknowledge(qp, resp->repeat_psn, syndrome_make(SYNDROME_ACK, rc_credit_say(qp)), out);
 	}
 	resp->repeat_ack_due = false;
 	/* A NAK acknowledges everything before its PSN, so the ACK need not go along. */
@@ -134,8 +146,8 @@ bool rc_responder_transmit(struct rc_qp *qp, struct rc_outbox *out)
 	} else if (resp->ack_due) {
 		if (!outbox_has_packet_room(out))
 			return true;
-		add_acknowledge(qp, newest, syndrome_make(SYNDROME_ACK, CREDIT_UNLIMITED), out);
+		add_acknowledge(qp, newest, syndrome_make(SYNDROME_ACK, rc_credit_say(qp)), out);
 	}
 	resp->nak_due = resp->ack_due = false;
-	return false;
+	return tell_news(qp, out);
 }

@@ -22,3 +22,29 @@ uint64_t rc_codes_timeout_ns(uint32_t n)
 {
 	return n == 0 ? 0 : 4096ull << (n & 31);
 }
+
+/* Beyond 1 the codes are alternately 1, 1.5, 2, 3, 4, 6 ... times a power of two. */
+static const uint16_t credits[31] = {
+	0,   1,   2,   3,   4,    6,    8,    12,   16,   24,   32,   48,    64,    96,    128,   192,
+	256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768,
+};
+
+uint32_t rc_codes_credit_count(uint32_t code)
+{
+	return (code & 31) == CREDIT_UNLIMITED ? UINT32_MAX : credits[code & 31];
+}
+
+uint32_t rc_codes_credit_code(uint32_t count)
+{
+	uint32_t low = 0, high = 30;
+
+	while (low < high) {
+		uint32_t middle = (low + high + 1) / 2;
+
+		if (credits[middle] <= count)
+			low = middle;
+		else
+			high = middle - 1;
+	}
+	return low;
+}

@@ -41,6 +41,10 @@ uint64_t rc_codes_rnr_ns(uint32_t code);
 /* The ACK timeout 4.096 us x 2^n, n 0 ... 31; 0 means no timer (T-1). */
 uint64_t rc_codes_timeout_ns(uint32_t n);
 
+/* Credit codes (F-1): what a code grants, UINT32_MAX for no limit; the largest code that count covers, at most 30. */
+uint32_t rc_codes_credit_count(uint32_t code);
+uint32_t rc_codes_credit_code(uint32_t count);
+
 static inline bool mtu_is_valid(uint32_t bytes)
 {
 	return bytes >= 256 && bytes <= 4096 && (bytes & (bytes - 1)) == 0;

@@ -177,17 +177,36 @@ static void receive_answer(struct rc_qp *qp, const struct wire_packet *packet, u
 		answer_placed(qp, now_ns);
 }
 
+static void take_credits(struct rc_qp *qp, const struct wire_packet *packet)
+{
+	if (syndrome_class(packet->syndrome) == SYNDROME_ACK)
+		rc_credit_arrived(qp, packet->msn, syndrome_value(packet->syndrome));
+}
+
+/* Already acknowledged, or never sent. The one before the start PSN may carry the first credits (F-4). */
+static void receive_outside_window(struct rc_qp *qp, const struct wire_packet *packet)
+{
+	bool repeated = sendwin_was_acked(&qp->win, psn_make(packet->psn));
+	bool first_credits = psn_equal(psn_next(psn_make(packet->psn)), qp->sq_psn) && packet->msn == 0;
+
+	if (wire_opcode(packet->opcode)->kind == WIRE_KIND_ACKNOWLEDGE && (repeated || first_credits))
+		take_credits(qp, packet);
+	qp->counters[repeated ? CNT_STALE_RESPONSE : CNT_GHOST_RESPONSE]++;
+}
+
 void rc_completer_receive(struct rc_qp *qp, const struct wire_packet *packet, uint64_t now_ns)
 {
 	const struct wire_opcode_row *op = wire_opcode(packet->opcode);
 	psn_t psn = psn_make(packet->psn);
 
 	if (psn_distance(psn, qp->win.una) >= sendwin_outstanding(&qp->win)) { /* P-5 */
-		qp->counters[sendwin_was_acked(&qp->win, psn) ? CNT_STALE_RESPONSE : CNT_GHOST_RESPONSE]++;
+		receive_outside_window(qp, packet);
 		return;
 	}
-	if (op->aeth)
+	if (op->aeth) {
 		qp->last_aeth = (uint32_t)packet->syndrome << 24 | packet->msn;
+		take_credits(qp, packet);
+	}
 	if (op->kind == WIRE_KIND_ACKNOWLEDGE)
 		receive_acknowledge(qp, packet, now_ns);
 	else

@@ -30,12 +30,12 @@ static const struct transition transitions[UROCE_QP_STATES][UROCE_QP_STATES] = {
 	[UROCE_QPS_INIT] = {
 		[UROCE_QPS_RESET] = { .legal = true },
 		[UROCE_QPS_INIT] = { .legal = true, .optional = UROCE_QP_ACCESS_FLAGS | UROCE_QP_PKEY },
-		[UROCE_QPS_RTR] = { .legal = true, .required = RTR_REQUIRED, .optional = RUNNING | UROCE_QP_PKEY },
+		[UROCE_QPS_RTR] = { .legal = true, .required = RTR_REQUIRED, .optional = RUNNING | UROCE_QP_PKEY | UROCE_QP_FLOW_CONTROL },
 		[UROCE_QPS_ERR] = { .legal = true },
 	},
 	[UROCE_QPS_RTR] = {
 		[UROCE_QPS_RESET] = { .legal = true },
-		[UROCE_QPS_RTS] = { .legal = true, .required = RTS_REQUIRED, .optional = RUNNING | UROCE_QP_SQ_PSN },
+		[UROCE_QPS_RTS] = { .legal = true, .required = RTS_REQUIRED, .optional = RUNNING | UROCE_QP_SQ_PSN | UROCE_QP_FLOW_CONTROL },
 		[UROCE_QPS_ERR] = { .legal = true },
 	},
 	[UROCE_QPS_RTS] = {
@@ -120,6 +120,8 @@ static void apply_values(struct rc_qp *qp, const struct uroce_qp_attr *attr, uin
 		qp->retry.rnr_retry = qp->retry.rnr_left = attr->rnr_retry;
 	if (mask & UROCE_QP_PATH)
 		qp->path = attr->path;
+	if (mask & UROCE_QP_FLOW_CONTROL)
+		qp->credit.enabled = attr->flow_control;
 }
 
 /* What entering a state does beyond its attributes. */
@@ -128,7 +130,7 @@ static void enter_state(struct rc_qp *qp, enum uroce_qp_state from, enum uroce_q
 	if (to == UROCE_QPS_RESET) {
 		rc_qp_forget(qp);
 	} else if (from == UROCE_QPS_INIT && to == UROCE_QPS_RTR) {
-		qp->responder.epsn = qp->rq_psn;
+		qp->responder.epsn = qp->responder.newest_request = qp->rq_psn;
 		rc_replay_reset(&qp->replay, qp->max_dest_rd_atomic);
 	} else if (from == UROCE_QPS_RTR && to == UROCE_QPS_RTS) {
 		rc_sendwin_reset(&qp->win, qp->sq_psn);
@@ -137,6 +139,7 @@ static void enter_state(struct rc_qp *qp, enum uroce_qp_state from, enum uroce_q
 		qp->report.drained = false;
 	} else if (to == UROCE_QPS_ERR && from != UROCE_QPS_ERR) {
 		qp->retry.ack_deadline_ns = qp->retry.rnr_deadline_ns = RC_NEVER;
+		qp->credit.probe_deadline_ns = RC_NEVER;
 		rc_replay_reset(&qp->replay, qp->max_dest_rd_atomic);
 		qp->responder.ack_due = qp->responder.repeat_ack_due = qp->responder.nak_due = false;
 	}
@@ -188,5 +191,6 @@ void rc_qp_query(const struct rc_qp *qp, struct uroce_qp_attr *attr)
 		.retry_cnt = qp->retry.retry_cnt,
 		.rnr_retry = qp->retry.rnr_retry,
 		.path = qp->path,
+		.flow_control = qp->credit.enabled,
 	};
 }

@@ -85,11 +85,13 @@ void rc_qp_forget(struct rc_qp *qp)
 	rc_recvq_reset(&qp->recvq);
 	rc_retry_reset(&qp->retry);
 	rc_replay_reset(&qp->replay, qp->max_dest_rd_atomic);
+	rc_credit_reset(&qp->credit);
 	qp->requester.answers_due = 0;
 	qp->requester.since_ackreq = 0;
 	qp->requester.asked_within = false;
 	qp->responder = (struct rc_responder){
 		.epsn = qp->rq_psn,
+		.newest_request = qp->rq_psn,
 		.min_rnr_timer = qp->responder.min_rnr_timer,
 	};
 	qp->report = (struct rc_report){ 0 };
@@ -104,6 +106,7 @@ void rc_qp_enter_error(struct rc_qp *qp, uint8_t event)
 	atomic_store_explicit(&qp->post_state, UROCE_QPS_ERR, memory_order_release);
 	qp->retry.ack_deadline_ns = RC_NEVER;
 	qp->retry.rnr_deadline_ns = RC_NEVER;
+	qp->credit.probe_deadline_ns = RC_NEVER;
 	qp->report.events |= 1u << event;
 }
 
@@ -183,6 +186,10 @@ void rc_qp_timeout(struct rc_qp *qp, uint64_t now_ns)
 {
 	if (qp->retry.rnr_deadline_ns <= now_ns)
 		qp->retry.rnr_deadline_ns = RC_NEVER;
+	if (qp->credit.probe_deadline_ns <= now_ns) {
+		qp->credit.probe_deadline_ns = RC_NEVER;
+		qp->credit.probe = true;
+	}
 	if (qp->retry.ack_deadline_ns <= now_ns)
 		rc_retry_timer_expired(qp);
 }

@@ -20,6 +20,7 @@
 #include "config/limits.h"
 #include "rc/completer.h"
 #include "rc/counters.h"
+#include "rc/credit.h"
 #include "rc/mr.h"
 #include "rc/path.h"
 #include "rc/psn.h"
@@ -71,6 +72,7 @@ struct rc_qp {
 	struct rc_recvq recvq;
 	struct rc_responder responder;
 	struct rc_replay replay;
+	struct rc_credit credit;
 	struct rc_report report;
 
 	/* cold */
@@ -79,6 +81,7 @@ struct rc_qp {
 	psn_t sq_psn, rq_psn; /* as set by modify */
 	uint8_t timeout, max_dest_rd_atomic;
 	_Atomic uint8_t post_state;     /* lcore writes, application reads: state as posts judge it */
+	_Atomic bool post_wakes;        /* the same: the peer waits to hear of receive entries (F-4) */
 	_Atomic uint8_t post_rd_atomic; /* the same: max_rd_atomic */
 	uint64_t counters[CNT_QP_COUNTERS];
 };
@@ -113,7 +116,9 @@ void rc_qp_timeout(struct rc_qp *qp, uint64_t now_ns);
 /* When rc_qp_timeout() is wanted; RC_NEVER for not at all. */
 static inline uint64_t rc_qp_deadline(const struct rc_qp *qp)
 {
-	return retry_deadline(&qp->retry);
+	uint64_t retry = retry_deadline(&qp->retry);
+
+	return retry < qp->credit.probe_deadline_ns ? retry : qp->credit.probe_deadline_ns;
 }
 
 /* For the core's own files: the request at `acked` fails, the QP goes to ERR. */

@@ -36,8 +36,8 @@ static const struct message_opcodes message_opcodes[] = {
 /* What planning a packet came to. */
 enum plan { PLAN_SEND, PLAN_WAIT, PLAN_FAULT };
 
-/* May the request at `started` begin? Changes nothing. */
-static bool may_start(const struct rc_qp *qp, const struct rc_send_wqe *wqe, uint32_t psn_count)
+/* May the request at `started` begin? */
+static bool may_start(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint32_t psn_count, uint64_t now_ns)
 {
 	const struct rc_requester *req = &qp->requester;
 	uint32_t needed = wqe->opcode == UROCE_WR_RDMA_READ ? psn_count : 1;
@@ -47,8 +47,10 @@ static bool may_start(const struct rc_qp *qp, const struct rc_send_wqe *wqe, uin
 	if ((wqe->flags & UROCE_SEND_FENCE) && req->answers_due > 0)
 		return false; /* */
 	if (wqe_needs_answer(wqe) && req->answers_due >= req->max_rd_atomic)
-		return false;                                        /* */
-	return sendwin_outstanding(&qp->win) + needed <= PSN_WINDOW; /* P-4 */
+		return false; /* */
+	if (sendwin_outstanding(&qp->win) + needed > PSN_WINDOW)
+		return false;                     /* P-4 */
+	return rc_credit_allows(qp, wqe, now_ns); /* F-3 */
 }
 
 /* Points the packet's payload at [offset, offset + bytes) of the request's data. */
@@ -191,6 +193,8 @@ static bool wants_ack(const struct rc_qp *qp, const struct rc_send_wqe *wqe, psn
 		return true;
 	if (message_ends && ((wqe->flags & UROCE_SEND_SIGNALED) || win->cursor + 1 == win->tail))
 		return true;
+	if (message_ends && rc_credit_is_used_up(qp))
+		return true;
 	if (resent && psn_equal(end, win->limit))
 		return true;
 	return qp->requester.since_ackreq + 1 >= WINDOW_PACKETS / 2;
@@ -227,7 +231,7 @@ static enum plan report_fault(struct rc_qp *qp, enum uroce_wc_status status, enu
 }
 
 /* The packet at `next`, in the outbox's slot; the request at `started` starts if it is its turn. */
-static enum plan plan_next(struct rc_qp *qp, const struct rc_send_wqe *wqe, struct rc_outbox *out)
+static enum plan plan_next(struct rc_qp *qp, struct rc_send_wqe *wqe, uint64_t now_ns, struct rc_outbox *out)
 {
 	struct rc_sendwin *win = &qp->win;
 	enum uroce_cause cause;
@@ -240,9 +244,10 @@ static enum plan plan_next(struct rc_qp *qp, const struct rc_send_wqe *wqe, stru
 
 		if (wqe->too_long)
 			return report_fault(qp, UROCE_WC_LOC_LEN_ERR, UROCE_CAUSE_LENGTH);
-		if (!may_start(qp, wqe, psn_count))
+		if (!may_start(qp, wqe, psn_count, now_ns))
 			return PLAN_WAIT;
 		rc_sendwin_start(win, psn_count);
+		rc_credit_message_started(qp, wqe);
 		qp->requester.answers_due += wqe_needs_answer(wqe);
 	}
 	cause = plan_packet(qp, wqe, outbox_packet_slot(out), out);
@@ -257,11 +262,11 @@ bool rc_requester_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *
 		return false;
 	sendwin_take_posted(win);
 	while (win->cursor != win->tail) {
-		const struct rc_send_wqe *wqe = sendwin_slot(win, win->cursor);
+		struct rc_send_wqe *wqe = sendwin_slot(win, win->cursor);
 
 		if (!outbox_has_packet_room(out))
 			return true;
-		if (plan_next(qp, wqe, out) != PLAN_SEND)
+		if (plan_next(qp, wqe, now_ns, out) != PLAN_SEND)
 			return false;
 		commit_packet(qp, wqe, now_ns, out);
 	}

@@ -255,6 +255,7 @@ static void execute_memory_request(struct rc_qp *qp, const struct wire_opcode_ro
 		qp->counters[CNT_RX_ATOMIC_REQUESTS]++;
 	}
 	rc_replay_queue(&qp->replay, entry, entry->first_psn, count, entry->length_bytes);
+	resp->newest_request = resp->epsn;
 	resp->epsn = psn_add(resp->epsn, count);
 	resp->ack_due = false; /* its answer acknowledges everything before it */
 }
@@ -313,7 +314,7 @@ static void receive_new(struct rc_qp *qp, const struct wire_packet *packet, stru
 		execute_memory_request(qp, op, packet, &place);
 		return;
 	}
-	resp->epsn = psn_next(resp->epsn);
+	resp->epsn = resp->newest_request = psn_next(resp->epsn);
 	if (packet->flags & WIRE_ACKREQ)
 		resp->ack_due = true;
 	execute_message(qp, op, packet, &place, out);

@@ -127,7 +127,6 @@ static void move_una(struct rc_sendwin *win, uint32_t count)
 bool rc_sendwin_cover(struct rc_sendwin *win, psn_t end)
 {
 	uint32_t left = psn_distance(end, win->una);
-
 	while (left > 0) {
 		const struct rc_send_wqe *wqe = sendwin_slot(win, win->acked);
 		uint32_t owned = wqe->psn_count - psn_distance(win->una, wqe->first_psn);

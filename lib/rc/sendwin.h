@@ -32,7 +32,8 @@ struct rc_send_wqe {
 	uint32_t length_bytes;   /* of the whole message */
 	psn_t first_psn;         /* once started */
 	uint32_t psn_count;      /* once started: PSNs it owns, at least 1 */
-	uint64_t too_long;       /* more than a message may have: a local fault when its turn comes */
+	uint32_t too_long;       /* more than a message may have: a local fault when its turn comes */
+	uint32_t receives;       /* once started: messages up to and with this one that need a receive entry */
 	struct uroce_sge sges[]; /* or inline bytes; atomics: sges[0], then struct rc_atomic_operands */
 };
 

@@ -1,0 +1,118 @@
+/* credit.c - end-to-end credits */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "rc/codes.h"
+#include "rc/qp.h"
+
+#define PROBE_NS 100000000ull /* for a QP without an ACK timer */
+
+void rc_credit_reset(struct rc_credit *credit)
+{
+	*credit = (struct rc_credit){ .enabled = credit->enabled, .probe_deadline_ns = RC_NEVER };
+}
+
+static bool needs_receive(const struct rc_send_wqe *wqe)
+{
+	return wqe->opcode == UROCE_WR_SEND || wqe->opcode == UROCE_WR_SEND_WITH_IMM ||
+	       wqe->opcode == UROCE_WR_RDMA_WRITE_WITH_IMM;
+}
+
+/* Messages up to number msn that needed an entry. Slots already reported may have been used again. */
+static uint32_t receives_up_to(const struct rc_qp *qp, uint32_t behind)
+{
+	const struct rc_sendwin *win = &qp->win;
+	uint32_t unreported = win->started - win->head;
+
+	if (behind < unreported)
+		return sendwin_slot(win, win->started - 1 - behind)->receives;
+	if (unreported == 0)
+		return qp->credit.receives;
+	return sendwin_slot(win, win->head)->receives - needs_receive(sendwin_slot(win, win->head));
+}
+
+void rc_credit_arrived(struct rc_qp *qp, uint32_t msn, uint32_t code)
+{
+	struct rc_credit *credit = &qp->credit;
+	uint32_t ahead = (msn - credit->msn) & PSN_MASK;
+	uint32_t behind = (credit->messages - msn) & PSN_MASK;
+
+	/* behind the newest one, or beyond what was ever started: no news */
+	if (!credit->enabled || ahead > ((credit->messages - credit->msn) & PSN_MASK))
+		return;
+	if (ahead > 0)
+		credit->receives_at_msn = receives_up_to(qp, behind);
+	credit->msn = msn;
+	credit->known = true;
+	credit->unlimited = code == CREDIT_UNLIMITED;
+	credit->allowed = rc_codes_credit_count(code);
+	credit->probe_deadline_ns = RC_NEVER;
+}
+
+static uint32_t left(const struct rc_credit *credit)
+{
+	uint32_t used = credit->receives - credit->receives_at_msn;
+	uint32_t allowed = credit->known ? credit->allowed : 1; /* one may go before the first AETH */
+
+	return used >= allowed ? 0 : allowed - used;
+}
+
+bool rc_credit_allows(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint64_t now_ns)
+{
+	struct rc_credit *credit = &qp->credit;
+
+	if (!credit->enabled || credit->unlimited || credit->probe || !needs_receive(wqe) || left(credit) > 0)
+		return true;
+	if (credit->probe_deadline_ns == RC_NEVER)
+		credit->probe_deadline_ns = now_ns + (qp->retry.timeout_ns ? qp->retry.timeout_ns : PROBE_NS);
+	return false;
+}
+
+void rc_credit_message_started(struct rc_qp *qp, struct rc_send_wqe *wqe)
+{
+	struct rc_credit *credit = &qp->credit;
+
+	credit->messages++;
+	credit->receives += needs_receive(wqe);
+	wqe->receives = credit->receives;
+	if (needs_receive(wqe)) {
+		credit->probe = false;
+		credit->probe_deadline_ns = RC_NEVER;
+	}
+}
+
+bool rc_credit_is_used_up(const struct rc_qp *qp)
+{
+	return qp->credit.enabled && !qp->credit.unlimited && left(&qp->credit) == 0;
+}
+
+/* Entries that no unfinished message holds (F-2). */
+static uint32_t free_entries(const struct rc_qp *qp)
+{
+	uint32_t posted = atomic_load_explicit(&qp->recvq.posted, memory_order_acquire);
+
+	return posted - qp->recvq.head - (qp->responder.in_progress == WIRE_KIND_SEND);
+}
+
+uint8_t rc_credit_say(struct rc_qp *qp)
+{
+	struct rc_credit *credit = &qp->credit;
+
+	if (!credit->enabled)
+		return CREDIT_UNLIMITED;
+	credit->said = true;
+	credit->last_code = (uint8_t)rc_codes_credit_code(free_entries(qp));
+	return credit->last_code;
+}
+
+bool rc_credit_news_due(struct rc_qp *qp)
+{
+	const struct rc_credit *credit = &qp->credit;
+	bool waits = credit->enabled && (!credit->said || credit->last_code == 0);
+
+	if (atomic_load_explicit(&qp->post_wakes, memory_order_relaxed) != waits)
+		atomic_store_explicit(&qp->post_wakes, waits, memory_order_relaxed);
+	if (!waits)
+		return false;
+	/* C1: asks to be woken, then looks: an entry posted in between is seen here, or its post sees post_wakes */
+	atomic_thread_fence(memory_order_seq_cst);
+	return free_entries(qp) > 0;
+}

@@ -1,0 +1,58 @@
+/* credit.h - end-to-end credits: how many messages that need a receive entry may be on their way (F) */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Requester: each AETH says how many receive entries the peer had when it had seen MSN messages. Of the messages
+ * behind that MSN at most so many may need an entry; with none left the requester waits for news, and after an ACK
+ * timeout sends one message as a probe, so that lost news cannot stop it for ever.
+ * Responder: says how many entries are free in each AETH of class ACK, and unasked when it had said none.
+ * A QP without flow control says "no limit" and does not listen.
+ */
+#ifndef RC_CREDIT_H
+#define RC_CREDIT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct rc_qp;
+struct rc_send_wqe;
+
+struct rc_credit {
+	bool enabled;             /* flow control was agreed upon */
+
+	/* requester */
+	bool known;               /* an AETH has come */
+	bool unlimited;           /* the newest one said code 31 */
+	bool probe;               /* one message may go without a credit */
+	uint32_t msn;             /* of the newest AETH taken, 24 bits */
+	uint32_t allowed;         /* what it said */
+	uint32_t receives_at_msn; /* messages up to that MSN that needed an entry */
+	uint32_t receives;        /* messages started that need one */
+	uint32_t messages;        /* messages started */
+	uint64_t probe_deadline_ns;
+
+	/* responder */
+	bool said;                /* any AETH has left */
+	uint8_t last_code;        /* what the last one said */
+};
+
+void rc_credit_reset(struct rc_credit *credit);
+
+/* An AETH of class ACK came, in the window or repeated: msn and credit code. */
+void rc_credit_arrived(struct rc_qp *qp, uint32_t msn, uint32_t code);
+
+/* May the next message start? If not, the probe's timer runs from now. */
+bool rc_credit_allows(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint64_t now_ns);
+
+/* The message starts. */
+void rc_credit_message_started(struct rc_qp *qp, struct rc_send_wqe *wqe);
+
+/* No further message that needs an entry may start: ask for an ACK with this one. */
+bool rc_credit_is_used_up(const struct rc_qp *qp);
+
+/* The code for an AETH that leaves now. */
+uint8_t rc_credit_say(struct rc_qp *qp);
+
+/* The peer was told "none", or nothing yet, and now there are entries: an unasked ACK is due (F-4). */
+bool rc_credit_news_due(struct rc_qp *qp);
+
+#endif
