@@ -127,8 +127,7 @@ static void print_text(const struct finding *finding)
 {
 	char encap[WIRE_PRINT_MAX_BYTES], packet[WIRE_PRINT_MAX_BYTES];
 
-	printf("%" PRIu64 ": %s", finding->frame->number,
-	       wire_print_encap(&finding->encap, encap, sizeof(encap)));
+	printf("%" PRIu64 ": %s", finding->frame->number, wire_print_encap(&finding->encap, encap, sizeof(encap)));
 	if (finding->has_packet)
 		printf(" %s icrc=%s", wire_print_packet(&finding->packet, packet, sizeof(packet)),
 		       finding->icrc_ok ? "ok" : "bad");
@@ -257,8 +256,8 @@ static void print_totals(const struct totals *totals, bool json)
 	json_t *object;
 
 	if (!json) {
-		printf("%" PRIu64 " frames, %" PRIu64 " RoCE, %" PRIu64 " bad\n", totals->frames,
-		       totals->roce, totals->bad);
+		printf("%" PRIu64 " frames, %" PRIu64 " RoCE, %" PRIu64 " bad\n", totals->frames, totals->roce,
+		       totals->bad);
 		return;
 	}
 	object = json_object();

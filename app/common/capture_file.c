@@ -226,8 +226,7 @@ static int add_interface(struct capture_file *file, uint32_t body_bytes)
 }
 
 /* Enhanced and old packet blocks differ only in the width of the interface number. */
-static int packet_block(struct capture_file *file, uint32_t type, uint32_t body_bytes,
-			struct capture_frame *frame)
+static int packet_block(struct capture_file *file, uint32_t type, uint32_t body_bytes, struct capture_frame *frame)
 {
 	uint32_t header_bytes = type == BLOCK_SIMPLE ? 4 : 20, index = 0;
 	const uint8_t *body = file->buffer;
@@ -306,8 +305,8 @@ static int read_start(struct capture_file *file)
 	if (magic == MAGIC_MICROSECONDS || magic == MAGIC_NANOSECONDS ||
 	    __builtin_bswap32(magic) == MAGIC_MICROSECONDS || __builtin_bswap32(magic) == MAGIC_NANOSECONDS)
 		return open_classic(file, magic);
-	return fail(file, "starts with %02x %02x %02x %02x, neither pcap nor pcapng: give a capture file",
-		    header[0], header[1], header[2], header[3]);
+	return fail(file, "starts with %02x %02x %02x %02x, neither pcap nor pcapng: give a capture file", header[0],
+		    header[1], header[2], header[3]);
 }
 
 struct capture_file *capture_file_open(const char *path)

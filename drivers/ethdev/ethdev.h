@@ -29,10 +29,10 @@ struct drivers_ethdev_config {
 	uint16_t queue_count;      /* rx/tx queue pairs wanted; 0: 1 */
 	uint16_t rx_desc, tx_desc; /* ring sizes, adjusted to the port's limits; 0: 1024 */
 	uint32_t mbuf_count;       /* of the pool; 0: enough for the rings and the engine */
-	uint32_t mbuf_bytes;      /* longest frame in one mbuf; 0: PMTU 4096, or what the driver insists on */
-	uint16_t mtu_bytes;       /* IP packet; 0: PMTU 4096 where the port allows it, else the port's own */
-	struct rte_mempool *pool; /* to use instead of an own one; never freed here */
-	struct uroce_mac mac;     /* the stack's, when it is not the port's; zeros: the port's */
+	uint32_t mbuf_bytes;       /* longest frame in one mbuf; 0: PMTU 4096, or what the driver insists on */
+	uint16_t mtu_bytes;        /* IP packet; 0: PMTU 4096 where the port allows it, else the port's own */
+	struct rte_mempool *pool;  /* to use instead of an own one; never freed here */
+	struct uroce_mac mac;      /* the stack's, when it is not the port's; zeros: the port's */
 };
 
 /* An open port. */

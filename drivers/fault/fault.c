@@ -17,9 +17,8 @@
 #define HELD_MAX 64u
 #define LATE_FRAMES_MAX 8u
 #define LATE_POLLS 64u
-#define READY_MAX 1024u /* a power of two */
-#define READY_FOR_COPIES \
-	(READY_MAX / 4) /* beyond this no copies are made, so that what waits stays bounded */
+#define READY_MAX 1024u                  /* a power of two */
+#define READY_FOR_COPIES (READY_MAX / 4) /* beyond this no copies are made, so that what waits stays bounded */
 #define ETHERTYPE_OFFSET 12u
 
 /* A frame that waits for others to overtake it. */
@@ -137,8 +136,7 @@ static void release_held(struct fault_queue *queue, uint32_t index)
 {
 	pass(queue, queue->held[index].mbuf);
 	queue->held_count--;
-	memmove(&queue->held[index], &queue->held[index + 1],
-		(queue->held_count - index) * sizeof(queue->held[0]));
+	memmove(&queue->held[index], &queue->held[index + 1], (queue->held_count - index) * sizeof(queue->held[0]));
 }
 
 /* Another frame went by. */
@@ -230,8 +228,8 @@ static int check(const struct drivers_fault_config *config, struct drivers_error
 
 	for (unsigned i = 0; i < RTE_DIM(rows); i++) {
 		if (!is_probability(rows[i].value))
-			return drivers_error_set(error, -EINVAL, "the probability %s is %g: use 0 ... 1",
-						 rows[i].name, rows[i].value);
+			return drivers_error_set(error, -EINVAL, "the probability %s is %g: use 0 ... 1", rows[i].name,
+						 rows[i].value);
 	}
 	return 0;
 }
@@ -247,8 +245,7 @@ int drivers_fault_attach(const struct drivers_ethdev *port, const struct drivers
 	fault = rte_zmalloc("drivers_fault", sizeof(*fault) + port->queue_count * sizeof(fault->queues[0]),
 			    RTE_CACHE_LINE_SIZE);
 	if (fault == NULL)
-		return drivers_error_set(error, -ENOMEM,
-					 "no memory for the faults of port %s: give EAL more with -m",
+		return drivers_error_set(error, -ENOMEM, "no memory for the faults of port %s: give EAL more with -m",
 					 port->name);
 	fault->port_id = port->port_id;
 	fault->queue_count = port->queue_count;

@@ -22,8 +22,7 @@
 static int check(const struct drivers_loop_config *config, struct drivers_error *error)
 {
 	if (config->queue_count > DRIVERS_ETHDEV_QUEUES_MAX)
-		return drivers_error_set(error, -EINVAL,
-					 "a loop of %u queues is not possible: use at most %d",
+		return drivers_error_set(error, -EINVAL, "a loop of %u queues is not possible: use at most %d",
 					 config->queue_count, DRIVERS_ETHDEV_QUEUES_MAX);
 	if (config->ring_entries && (config->ring_entries < 64 || config->ring_entries > RING_ENTRIES_MAX ||
 				     !rte_is_power_of_2(config->ring_entries)))
@@ -47,8 +46,8 @@ static int create_rings(const struct drivers_loop_config *config, const char *na
 	for (unsigned side = 0; side < 2; side++) {
 		for (unsigned queue = 0; queue < loop->queue_count; queue++) {
 			snprintf(ring_name, sizeof(ring_name), "%s_%u_%u", name, side, queue);
-			loop->rings[side][queue] = rte_ring_create(ring_name, entries, config->numa_node,
-								   RING_F_SP_ENQ | RING_F_SC_DEQ);
+			loop->rings[side][queue] =
+				rte_ring_create(ring_name, entries, config->numa_node, RING_F_SP_ENQ | RING_F_SC_DEQ);
 			if (loop->rings[side][queue] == NULL)
 				return drivers_error_set(error, -rte_errno,
 							 "no ring %s of %u entries (%s): another "
@@ -65,16 +64,15 @@ static int create_ports(const struct drivers_loop_config *config, const char *na
 	char port_name[RTE_ETH_NAME_MAX_LEN];
 
 	for (unsigned side = 0; side < 2; side++) {
-		struct drivers_ethdev_config ethdev = { .queue_count = loop->queue_count,
-							.pool = loop->pool };
+		struct drivers_ethdev_config ethdev = { .queue_count = loop->queue_count, .pool = loop->pool };
 		int port, result;
 
 		snprintf(port_name, sizeof(port_name), "%s_%u", name, side);
 		port = rte_eth_from_rings(port_name, loop->rings[side], loop->queue_count, loop->rings[!side],
 					  loop->queue_count, (unsigned)config->numa_node);
 		if (port < 0)
-			return drivers_error_set(error, -rte_errno, "net_ring refused port %s (%s)",
-						 port_name, rte_strerror(rte_errno));
+			return drivers_error_set(error, -rte_errno, "net_ring refused port %s (%s)", port_name,
+						 rte_strerror(rte_errno));
 		ethdev.port_id = (uint16_t)port;
 		result = drivers_ethdev_open(&ethdev, &loop->ports[side], error);
 		if (result) {
@@ -118,8 +116,7 @@ unsigned drivers_loop_close(struct drivers_loop *loop)
 	return missing;
 }
 
-int drivers_loop_open(const struct drivers_loop_config *config, struct drivers_loop *loop,
-		      struct drivers_error *error)
+int drivers_loop_open(const struct drivers_loop_config *config, struct drivers_loop *loop, struct drivers_error *error)
 {
 	const char *name = config->name ? config->name : "uroce_loop";
 	uint32_t entries = config->ring_entries ? config->ring_entries : RING_ENTRIES;
@@ -131,8 +128,7 @@ int drivers_loop_open(const struct drivers_loop_config *config, struct drivers_l
 	if (result)
 		return result;
 	loop->queue_count = config->queue_count ? config->queue_count : 1;
-	count = config->mbuf_count ? config->mbuf_count :
-				     2 * loop->queue_count * (entries + ENGINE_MBUFS) - 1;
+	count = config->mbuf_count ? config->mbuf_count : 2 * loop->queue_count * (entries + ENGINE_MBUFS) - 1;
 	loop->pool = drivers_ethdev_pool_create(name, count, frame_bytes, config->numa_node, error);
 	result = loop->pool ? 0 : -ENOMEM;
 	if (result == 0)

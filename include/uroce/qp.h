@@ -59,7 +59,7 @@ struct uroce_qp_attr {
 	uint8_t timeout;            /* ACK timer 4.096 us x 2^n, 0 ... 31; 0 = off */
 	uint8_t retry_cnt;          /* 0 ... 7; 7 means seven */
 	uint8_t rnr_retry;          /* 0 ... 7; 7 means without limit */
-	bool flow_control;            /* end-to-end credits, when the peer agreed to the same (F-6); default off */
+	bool flow_control;          /* end-to-end credits, when the peer agreed to the same (F-6); default off */
 	struct uroce_path path;
 };
 

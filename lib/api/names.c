@@ -92,10 +92,11 @@ const char *uroce_qp_state_name(enum uroce_qp_state state)
 
 const char *uroce_qp_attr_name(uint32_t mask_bit)
 {
-	static const char *const names[] = {
-		"STATE",         "ACCESS_FLAGS",       "PKEY",          "PATH_MTU", "DEST_QPN",  "RQ_PSN",    "SQ_PSN",
-		"MAX_RD_ATOMIC", "MAX_DEST_RD_ATOMIC", "MIN_RNR_TIMER", "TIMEOUT",  "RETRY_CNT", "RNR_RETRY", "PATH", "FLOW_CONTROL"
-	};
+	static const char *const names[] = { "STATE",         "ACCESS_FLAGS",  "PKEY",
+					     "PATH_MTU",      "DEST_QPN",      "RQ_PSN",
+					     "SQ_PSN",        "MAX_RD_ATOMIC", "MAX_DEST_RD_ATOMIC",
+					     "MIN_RNR_TIMER", "TIMEOUT",       "RETRY_CNT",
+					     "RNR_RETRY",     "PATH",          "FLOW_CONTROL" };
 	uint32_t index = mask_bit ? (uint32_t)__builtin_ctz(mask_bit) : 32;
 
 	return NAME_OF(names, index);

@@ -17,7 +17,7 @@ struct rc_qp;
 struct rc_send_wqe;
 
 struct rc_credit {
-	bool enabled;             /* flow control was agreed upon */
+	bool enabled; /* flow control was agreed upon */
 
 	/* requester */
 	bool known;               /* an AETH has come */
@@ -31,8 +31,8 @@ struct rc_credit {
 	uint64_t probe_deadline_ns;
 
 	/* responder */
-	bool said;                /* any AETH has left */
-	uint8_t last_code;        /* what the last one said */
+	bool said;         /* any AETH has left */
+	uint8_t last_code; /* what the last one said */
 };
 
 void rc_credit_reset(struct rc_credit *credit);

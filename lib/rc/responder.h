@@ -14,12 +14,12 @@ struct wire_packet;
 
 struct rc_responder {
 	psn_t epsn;
-	psn_t newest_request;     /* epsn, or the READ or atomic that was the last request: an ACK stays before it */
-	uint32_t msn;        /* 24 bits */
-	uint8_t in_progress; /* enum wire_kind of the message under way: SEND, WRITE, or RESERVED for none */
-	bool silenced;       /* a NAK is out; drop new requests until ePSN comes (K-SEQ, R-3) */
-	bool ack_due;        /* an ACK of epsn - 1 is owed */
-	bool repeat_ack_due; /* an ACK of repeat_psn is owed to a duplicate (S-8) */
+	psn_t newest_request; /* epsn, or the READ or atomic that was the last request: an ACK stays before it */
+	uint32_t msn;         /* 24 bits */
+	uint8_t in_progress;  /* enum wire_kind of the message under way: SEND, WRITE, or RESERVED for none */
+	bool silenced;        /* a NAK is out; drop new requests until ePSN comes (K-SEQ, R-3) */
+	bool ack_due;         /* an ACK of epsn - 1 is owed */
+	bool repeat_ack_due;  /* an ACK of repeat_psn is owed to a duplicate (S-8) */
 	bool nak_due;
 	uint8_t nak_syndrome;
 	uint8_t min_rnr_timer;

@@ -124,8 +124,7 @@ static enum wire_frame parse_ipv4(const uint8_t *ip, uint32_t bytes, bool check,
 		return WIRE_FRAME_OTHER;
 	if (fragment & (IPV4_MF | IPV4_OFFSET))
 		return WIRE_FRAME_FRAGMENT;
-	if (header_bytes != IPV4_BYTES || total_bytes < IPV4_BYTES || ip[8] == 0 ||
-	    ipv4_source_is_bad(ip + 12))
+	if (header_bytes != IPV4_BYTES || total_bytes < IPV4_BYTES || ip[8] == 0 || ipv4_source_is_bad(ip + 12))
 		return WIRE_FRAME_IP_HEADER;
 	if (check && wire_encap_sum(0, ip, IPV4_BYTES) != 0xFFFF)
 		return WIRE_FRAME_IP_HEADER;
@@ -143,8 +142,7 @@ static enum wire_frame parse_ipv4(const uint8_t *ip, uint32_t bytes, bool check,
  * fragment of ours, a header error, or the reports of multicast listeners and other protocols, which are
  * nobody's fault.
  */
-static enum wire_frame judge_extensions(const uint8_t *p, uint32_t bytes, uint8_t next,
-					struct wire_encap *encap)
+static enum wire_frame judge_extensions(const uint8_t *p, uint32_t bytes, uint8_t next, struct wire_encap *encap)
 {
 	uint32_t header_bytes;
 	bool fragment = false, later = false;
@@ -245,8 +243,7 @@ static enum wire_frame parse_udp(const uint8_t *ip, const struct ip_payload *pay
 	return WIRE_FRAME_ROCE;
 }
 
-static enum wire_frame parse_ip(const uint8_t *ip, uint32_t bytes, bool ipv4, bool check,
-				struct wire_encap *encap)
+static enum wire_frame parse_ip(const uint8_t *ip, uint32_t bytes, bool ipv4, bool check, struct wire_encap *encap)
 {
 	struct ip_payload payload;
 	enum wire_frame frame;
@@ -261,8 +258,7 @@ static enum wire_frame parse_ip(const uint8_t *ip, uint32_t bytes, bool ipv4, bo
 	return ipv4 ? WIRE_FRAME_ICMP : WIRE_FRAME_ICMP6;
 }
 
-enum wire_frame wire_encap_parse(const uint8_t *frame, uint32_t bytes, bool check_checksums,
-				 struct wire_encap *encap)
+enum wire_frame wire_encap_parse(const uint8_t *frame, uint32_t bytes, bool check_checksums, struct wire_encap *encap)
 {
 	uint32_t offset = ETHERNET_BYTES;
 	uint16_t ethertype;
@@ -283,8 +279,7 @@ enum wire_frame wire_encap_parse(const uint8_t *frame, uint32_t bytes, bool chec
 	}
 	encap->ip_offset = (uint16_t)offset;
 	if (ethertype == ETHERTYPE_IPV4 || ethertype == ETHERTYPE_IPV6)
-		return parse_ip(frame + offset, bytes - offset, ethertype == ETHERTYPE_IPV4, check_checksums,
-				encap);
+		return parse_ip(frame + offset, bytes - offset, ethertype == ETHERTYPE_IPV4, check_checksums, encap);
 	return ethertype == ETHERTYPE_ARP ? WIRE_FRAME_ARP : WIRE_FRAME_OTHER;
 }
 

@@ -57,8 +57,7 @@ enum wire_frame {
  * Reads a frame. check_checksums false: the port has already checked the IPv4 header and UDP. Fills *encap as
  * far as it gets and leaves the rest zero; complete for ROCE. Reads nothing beyond bytes.
  */
-enum wire_frame wire_encap_parse(const uint8_t *frame, uint32_t bytes, bool check_checksums,
-				 struct wire_encap *encap);
+enum wire_frame wire_encap_parse(const uint8_t *frame, uint32_t bytes, bool check_checksums, struct wire_encap *encap);
 
 /*
  * Writes Ethernet, VLAN, IP and UDP headers for a datagram of bth_bytes (BTH through ICRC) and fills the

@@ -127,8 +127,7 @@ static void solicited_node(uint8_t group[16], const uint8_t target[16])
 	memcpy(group + 13, target + 13, 3);
 }
 
-static bool parse_solicitation(const uint8_t *ip, const uint8_t *icmp, uint32_t bytes,
-			       struct wire_neighbour *neighbour)
+static bool parse_solicitation(const uint8_t *ip, const uint8_t *icmp, uint32_t bytes, struct wire_neighbour *neighbour)
 {
 	uint8_t group[16];
 
@@ -196,8 +195,7 @@ bool wire_neighbour_parse(const uint8_t *frame, uint32_t bytes, struct wire_neig
 	return true;
 }
 
-static uint8_t *build_ethernet(const uint8_t *dest_mac, const uint8_t *our_mac, uint16_t ethertype,
-			       uint8_t *out)
+static uint8_t *build_ethernet(const uint8_t *dest_mac, const uint8_t *our_mac, uint16_t ethertype, uint8_t *out)
 {
 	memcpy(out, dest_mac, 6);
 	memcpy(out + 6, our_mac, 6);
@@ -234,8 +232,8 @@ struct discovery {
 	uint8_t option;
 };
 
-static uint32_t build_discovery(const struct discovery *message, const uint8_t *our_mac,
-				const uint8_t *our_addr, uint8_t *out)
+static uint32_t build_discovery(const struct discovery *message, const uint8_t *our_mac, const uint8_t *our_addr,
+				uint8_t *out)
 {
 	const uint32_t bytes = DISCOVERY_BYTES + LINK_OPTION_BYTES;
 	uint8_t *ip = build_ethernet(message->dest_mac, our_mac, ETHERTYPE_IPV6, out);
@@ -266,8 +264,8 @@ static void multicast_mac(uint8_t mac[6], const uint8_t group[16])
 	memcpy(mac + 2, group + 12, 4);
 }
 
-uint32_t wire_neighbour_request(const uint8_t our_mac[6], const uint8_t our_addr[16],
-				const uint8_t target[16], uint8_t *out)
+uint32_t wire_neighbour_request(const uint8_t our_mac[6], const uint8_t our_addr[16], const uint8_t target[16],
+				uint8_t *out)
 {
 	uint8_t group[16], mac[6];
 	struct discovery message = {

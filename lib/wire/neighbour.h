@@ -40,8 +40,8 @@ bool wire_neighbour_parse(const uint8_t *frame, uint32_t bytes, struct wire_neig
  * sender. IPv6 or ARP by the address.
  */
 /* Asks who has target: broadcast, or solicited-node multicast. Untagged; see wire_neighbour_tag(). */
-uint32_t wire_neighbour_request(const uint8_t our_mac[6], const uint8_t our_addr[16],
-				const uint8_t target[16], uint8_t *out);
+uint32_t wire_neighbour_request(const uint8_t our_mac[6], const uint8_t our_addr[16], const uint8_t target[16],
+				uint8_t *out);
 /* Answers a request, with its VLAN tag; an IPv6 probe is answered to all nodes, whatever dest_mac says. */
 uint32_t wire_neighbour_reply(const uint8_t our_mac[6], const uint8_t our_addr[16],
 			      const struct wire_neighbour *request, const uint8_t dest_mac[6], uint8_t *out);

@@ -20,8 +20,7 @@ enum {
 };
 
 static_assert(BTH1_SOLICITED >> 7 == WIRE_SOLICITED && BTH1_MIGREQ >> 5 == WIRE_MIGREQ &&
-		      BTH8_ACKREQ >> 5 == WIRE_ACKREQ && BTH4_FECN >> 4 == WIRE_FECN &&
-		      BTH4_BECN >> 2 == WIRE_BECN,
+		      BTH8_ACKREQ >> 5 == WIRE_ACKREQ && BTH4_FECN >> 4 == WIRE_FECN && BTH4_BECN >> 2 == WIRE_BECN,
 	      "flags are moved by shifts below");
 
 static void parse_bth(const uint8_t *bth, struct wire_packet *packet)
@@ -29,8 +28,7 @@ static void parse_bth(const uint8_t *bth, struct wire_packet *packet)
 	*packet = (struct wire_packet){
 		.opcode = bth[0],
 		.flags = (uint8_t)((bth[1] & BTH1_SOLICITED) >> 7 | (bth[1] & BTH1_MIGREQ) >> 5 |
-				   (bth[8] & BTH8_ACKREQ) >> 5 | (bth[4] & BTH4_FECN) >> 4 |
-				   (bth[4] & BTH4_BECN) >> 2),
+				   (bth[8] & BTH8_ACKREQ) >> 5 | (bth[4] & BTH4_FECN) >> 4 | (bth[4] & BTH4_BECN) >> 2),
 		.pad_bytes = bth[1] >> BTH1_PAD_SHIFT & 3,
 		.reserved = (uint8_t)((bth[4] & BTH4_RESERVED) << 2 | (bth[8] & BTH8_RESERVED) >> 5),
 		.psn = load_be24(bth + 9),
@@ -110,8 +108,7 @@ static void build_bth(const struct wire_packet *packet, uint8_t *bth)
 	store_be24(bth + 9, packet->psn);
 }
 
-static uint8_t *build_extensions(const struct wire_opcode_row *row, const struct wire_packet *packet,
-				 uint8_t *p)
+static uint8_t *build_extensions(const struct wire_opcode_row *row, const struct wire_packet *packet, uint8_t *p)
 {
 	if (row->deth) {
 		store_be32(p, packet->qkey);

@@ -80,12 +80,10 @@ static void append_aeth(struct line *line, const struct wire_packet *packet, boo
 	append(line, " msn=%" PRIu32, packet->msn);
 }
 
-static void append_extensions(struct line *line, const struct wire_opcode_row *row,
-			      const struct wire_packet *packet)
+static void append_extensions(struct line *line, const struct wire_opcode_row *row, const struct wire_packet *packet)
 {
 	if (row->deth)
-		append(line, " qkey=0x%08" PRIx32 " source_qp=0x%06" PRIx32, packet->qkey,
-		       packet->source_qpn);
+		append(line, " qkey=0x%08" PRIx32 " source_qp=0x%06" PRIx32, packet->qkey, packet->source_qpn);
 	if (row->feth)
 		append(line, " flush=0x%08" PRIx32, packet->feth);
 	if (row->reth || row->atomic)
@@ -112,8 +110,8 @@ char *wire_print_packet(const struct wire_packet *packet, char *out, size_t out_
 	struct line line = { out, out_bytes, 0 };
 
 	append(&line, "%s qp=0x%06" PRIx32 " psn=%" PRIu32,
-	       row->kind == WIRE_KIND_ACKNOWLEDGE ? acknowledge_name(packet->syndrome) : row->name,
-	       packet->dest_qpn, packet->psn);
+	       row->kind == WIRE_KIND_ACKNOWLEDGE ? acknowledge_name(packet->syndrome) : row->name, packet->dest_qpn,
+	       packet->psn);
 	append_flags(&line, packet->flags);
 	append_extensions(&line, row, packet);
 	if (row->kind == WIRE_KIND_RESERVED)

@@ -102,10 +102,8 @@ Test(fault, nothing_happens_without_probabilities)
 
 Test(fault, each_kind_does_what_it_counts)
 {
-	struct drivers_fault_config loss = { .loss = 0.05, .seed = 2 },
-				    duplicate = { .duplicate = 0.05, .seed = 3 };
-	struct drivers_fault_config reorder = { .reorder = 0.05, .seed = 4 },
-				    corrupt = { .corrupt = 0.05, .seed = 5 };
+	struct drivers_fault_config loss = { .loss = 0.05, .seed = 2 }, duplicate = { .duplicate = 0.05, .seed = 3 };
+	struct drivers_fault_config reorder = { .reorder = 0.05, .seed = 4 }, corrupt = { .corrupt = 0.05, .seed = 5 };
 	struct arrivals arrivals;
 
 	run(&loss, &arrivals);
@@ -119,8 +117,7 @@ Test(fault, each_kind_does_what_it_counts)
 	expect_about(arrivals.doubled, duplicate.duplicate, "doubled");
 
 	run(&reorder, &arrivals);
-	cr_expect_eq(arrivals.missing + arrivals.damaged + arrivals.doubled, 0,
-		     "a late frame comes all the same");
+	cr_expect_eq(arrivals.missing + arrivals.damaged + arrivals.doubled, 0, "a late frame comes all the same");
 	expect_about(arrivals.counts.reordered, reorder.reorder, "reordered");
 	expect_about(arrivals.late, reorder.reorder, "late");
 
@@ -132,9 +129,7 @@ Test(fault, each_kind_does_what_it_counts)
 
 Test(fault, a_seed_repeats_a_run)
 {
-	struct drivers_fault_config config = {
-		.loss = 0.01, .duplicate = 0.02, .reorder = 0.03, .corrupt = 0.04
-	};
+	struct drivers_fault_config config = { .loss = 0.01, .duplicate = 0.02, .reorder = 0.03, .corrupt = 0.04 };
 	struct arrivals first, second, other;
 
 	config.seed = 6;

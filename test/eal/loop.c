@@ -25,8 +25,7 @@ static void expect_passes(const struct drivers_loop *loop, unsigned from, uint16
 		cr_expect_eq(rte_pktmbuf_pkt_len(burst[i]), i % 2 ? 64 : 4224);
 		rte_pktmbuf_free(burst[i]);
 	}
-	cr_expect_eq(rte_eth_rx_burst(loop->ports[from].port_id, queue, burst, 32), 0,
-		     "nobody hears himself");
+	cr_expect_eq(rte_eth_rx_burst(loop->ports[from].port_id, queue, burst, 32), 0, "nobody hears himself");
 }
 
 Test(loop, frames_pass_both_ways_on_every_queue)
@@ -104,8 +103,7 @@ Test(loop, refusals_name_the_value)
 
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		error.text[0] = '\0';
-		cr_expect_eq(drivers_loop_open(&rows[i].config, &loop, &error), rows[i].code, "%s",
-			     rows[i].word);
+		cr_expect_eq(drivers_loop_open(&rows[i].config, &loop, &error), rows[i].code, "%s", rows[i].word);
 		cr_expect_not_null(strstr(error.text, rows[i].word), "%s: %s", rows[i].word, error.text);
 	}
 	cr_expect_eq(drivers_ethdev_open(&wanted, &port, &error), -ENODEV);

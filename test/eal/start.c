@@ -43,8 +43,7 @@ int64_t test_frame_number(const struct rte_mbuf *frame)
 	uint32_t number;
 
 	memcpy(&number, data + NUMBER_OFFSET, sizeof(number));
-	if (memcmp(data, zeros, 12) != 0 || data[12] != 0x08 ||
-	    memcmp(data + 13, zeros, NUMBER_OFFSET - 13) != 0)
+	if (memcmp(data, zeros, 12) != 0 || data[12] != 0x08 || memcmp(data + 13, zeros, NUMBER_OFFSET - 13) != 0)
 		return -1;
 	for (uint32_t i = PATTERN_OFFSET; i < rte_pktmbuf_data_len(frame); i++) {
 		if (data[i] != (uint8_t)((number >> 8 * (i % 4)) + i))

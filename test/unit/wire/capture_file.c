@@ -383,8 +383,8 @@ Test(capture_file, every_cut_gives_the_frames_before_it_and_an_error)
 			if ((i == 0 && bytes == 24) || (i == 1 && (bytes == 28 || bytes == 48)))
 				continue;
 			read_back(drafts[i].data, bytes, out, sizeof(out));
-			cr_expect(strstr(out, "the end of the file in a record"), "form %d, %u bytes: \"%s\"",
-				  i, bytes, out);
+			cr_expect(strstr(out, "the end of the file in a record"), "form %d, %u bytes: \"%s\"", i, bytes,
+				  out);
 		}
 	}
 }

@@ -38,8 +38,8 @@ static void expect_run(const char *arguments, int code, const char *end)
 	size_t bytes = strlen(out), wanted = strlen(end);
 
 	cr_expect_eq(got, code, "%s: exit %d, not %d: %s", arguments, got, code, out);
-	cr_expect(bytes >= wanted && strcmp(out + bytes - wanted, end) == 0,
-		  "%s: \"%s\" does not end with \"%s\"", arguments, out, end);
+	cr_expect(bytes >= wanted && strcmp(out + bytes - wanted, end) == 0, "%s: \"%s\" does not end with \"%s\"",
+		  arguments, out, end);
 }
 
 /* A capture of these frames in a new file, whose name is written to path (a template of mkstemp). */
@@ -76,8 +76,7 @@ Test(decode, golden_files_are_good_and_build_again)
 	RULE("W-3");
 	expect_run("--check " TEST_DATA "/perftest-ipv4.pcap", 0, "\n451 frames, 260 RoCE, 0 bad\n");
 	expect_run(TEST_DATA "/perftest-ipv6.pcap", 0, "\n262 frames, 110 RoCE, 0 bad\n");
-	expect_run("--json --check " TEST_DATA "/rping-cm.pcap", 0,
-		   "\n{\"frames\":41,\"roce\":41,\"bad\":0}\n");
+	expect_run("--json --check " TEST_DATA "/rping-cm.pcap", 0, "\n{\"frames\":41,\"roce\":41,\"bad\":0}\n");
 }
 
 Test(decode, a_frame_is_a_line)
@@ -85,16 +84,14 @@ Test(decode, a_frame_is_a_line)
 	struct test_frame frame = test_frame_roce(false, true);
 
 	RULE("W-1");
-	expect_frame(
-		&frame, "--check", 0,
-		"1: 10.9.0.2 > 10.9.0.3 vlan=5 SEND_ONLY qp=0x123456 psn=16702650 ackreq bytes=5 icrc=ok\n"
-		"1 frames, 1 RoCE, 0 bad\n");
-	expect_frame(
-		&frame, "--json", 0,
-		"{\"frame\":1,\"source\":\"10.9.0.2\",\"dest\":\"10.9.0.3\",\"vlan\":5,\"source_port\":49443,"
-		"\"opcode\":\"SEND_ONLY\",\"opcode_number\":4,\"qpn\":1193046,\"psn\":16702650,"
-		"\"flags\":[\"ackreq\"],\"pkey\":65535,\"payload_bytes\":5,\"pad_bytes\":3,\"icrc\":\"ok\"}\n"
-		"{\"frames\":1,\"roce\":1,\"bad\":0}\n");
+	expect_frame(&frame, "--check", 0,
+		     "1: 10.9.0.2 > 10.9.0.3 vlan=5 SEND_ONLY qp=0x123456 psn=16702650 ackreq bytes=5 icrc=ok\n"
+		     "1 frames, 1 RoCE, 0 bad\n");
+	expect_frame(&frame, "--json", 0,
+		     "{\"frame\":1,\"source\":\"10.9.0.2\",\"dest\":\"10.9.0.3\",\"vlan\":5,\"source_port\":49443,"
+		     "\"opcode\":\"SEND_ONLY\",\"opcode_number\":4,\"qpn\":1193046,\"psn\":16702650,"
+		     "\"flags\":[\"ackreq\"],\"pkey\":65535,\"payload_bytes\":5,\"pad_bytes\":3,\"icrc\":\"ok\"}\n"
+		     "{\"frames\":1,\"roce\":1,\"bad\":0}\n");
 	test_frame_free(&frame);
 }
 
@@ -122,8 +119,7 @@ Test(decode, what_is_not_kept_differs_only_when_checked)
 	packet.pad_bytes = 0;
 	frame = test_frame_build(&encap, &packet);
 	frame.data[TEST_UDP4 + 8 + 1] = 0x30;
-	store_le32(frame.data + frame.bytes - 4,
-		   wire_icrc_frame(frame.data + TEST_IP, frame.bytes - 4 - TEST_IP));
+	store_le32(frame.data + frame.bytes - 4, wire_icrc_frame(frame.data + TEST_IP, frame.bytes - 4 - TEST_IP));
 	expect_frame(&frame, "", 0, " icrc=ok\n1 frames, 1 RoCE, 0 bad\n");
 	expect_frame(&frame, "--check", 1, " icrc=ok differs_at=55\n1 frames, 1 RoCE, 1 bad\n");
 	test_frame_free(&frame);

@@ -96,8 +96,7 @@ Test(encap, every_cut_of_a_frame_is_truncated_and_never_read_over)
 		whole = test_frame_roce(form & 1, form & 2);
 		for (bytes = 0; bytes < whole.bytes; bytes++) {
 			cut = test_frame_copy(whole.data, bytes);
-			cr_expect_eq(test_frame_kind(&cut), WIRE_FRAME_TRUNCATED, "form %d, %u bytes", form,
-				     bytes);
+			cr_expect_eq(test_frame_kind(&cut), WIRE_FRAME_TRUNCATED, "form %d, %u bytes", form, bytes);
 			test_frame_free(&cut);
 		}
 		test_frame_free(&whole);

@@ -59,8 +59,7 @@ Test(encap_faults, a_udp_checksum_that_is_not_zero_must_be_right)
 			if ((right ^ 1u << bit) == 0)
 				continue;
 			test_expect_kind(&frame, WIRE_FRAME_UDP_CHECKSUM, "checksum wrong");
-			cr_expect_eq(wire_encap_parse(frame.data, frame.bytes, false, &encap),
-				     WIRE_FRAME_ROCE);
+			cr_expect_eq(wire_encap_parse(frame.data, frame.bytes, false, &encap), WIRE_FRAME_ROCE);
 		}
 		test_frame_free(&frame);
 	}

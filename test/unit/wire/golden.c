@@ -54,18 +54,15 @@ static void for_each_golden_frame(frame_check *check)
 			frame = test_frame_copy(captured.data, captured.bytes);
 			if (wire_encap_parse(frame.data, frame.bytes, true, &encap) == WIRE_FRAME_ROCE) {
 				roce++;
-				fault = wire_packet_parse(frame.data + encap.bth_offset, encap.bth_bytes,
-							  &packet);
-				snprintf(where, sizeof(where), "%s frame %" PRIu64, goldens[i].name,
-					 captured.number);
+				fault = wire_packet_parse(frame.data + encap.bth_offset, encap.bth_bytes, &packet);
+				snprintf(where, sizeof(where), "%s frame %" PRIu64, goldens[i].name, captured.number);
 				cr_assert_eq(fault, WIRE_PACKET_OK, "%s: fault %d", where, fault);
 				check(where, &frame, &encap, &packet);
 			}
 			test_frame_free(&frame);
 		}
 		cr_assert_eq(result, 0, "%s: %s", path, capture_file_error(file));
-		cr_expect_eq(captured.number, goldens[i].frames, "%s: %" PRIu64 " frames", path,
-			     captured.number);
+		cr_expect_eq(captured.number, goldens[i].frames, "%s: %" PRIu64 " frames", path, captured.number);
 		cr_expect_eq(roce, goldens[i].roce, "%s: %" PRIu64 " RoCE frames", path, roce);
 		capture_file_close(file);
 	}
@@ -95,8 +92,8 @@ static void check_rebuild(const char *where, const struct test_frame *frame, con
 
 	cr_assert_eq(built.bytes, frame->bytes, "%s: %u bytes, not %u", where, built.bytes, frame->bytes);
 	for (i = 0; i < built.bytes; i++)
-		cr_assert_eq(built.data[i], frame->data[i], "%s byte %u: %02x, not %02x", where, i,
-			     built.data[i], frame->data[i]);
+		cr_assert_eq(built.data[i], frame->data[i], "%s byte %u: %02x, not %02x", where, i, built.data[i],
+			     frame->data[i]);
 	test_frame_free(&built);
 }
 
@@ -106,8 +103,8 @@ Test(golden, every_frame_builds_again_byte_for_byte)
 	for_each_golden_frame(check_rebuild);
 }
 
-static void check_reserved_opcode(const char *where, const struct test_frame *frame,
-				  const struct wire_encap *encap, const struct wire_packet *packet)
+static void check_reserved_opcode(const char *where, const struct test_frame *frame, const struct wire_encap *encap,
+				  const struct wire_packet *packet)
 {
 	(void)frame;
 	(void)encap;

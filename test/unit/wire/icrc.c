@@ -129,8 +129,8 @@ Test(icrc, a_frame_has_the_value_of_the_masked_copy)
 			covered = test_frame_copy(frame.data + 14, frame.bytes - 14 - WIRE_ICRC_BYTES);
 			got = wire_icrc_frame(covered.data, covered.bytes);
 			expected = icrc_by_hand(covered.data, covered.bytes);
-			cr_assert_eq(got, expected, "ipv6 %d, %u bytes, seed %u: %08x, not %08x", ipv6, bytes,
-				     seed, got, expected);
+			cr_assert_eq(got, expected, "ipv6 %d, %u bytes, seed %u: %08x, not %08x", ipv6, bytes, seed,
+				     got, expected);
 			cr_assert_eq(memcmp(covered.data, frame.data + 14, covered.bytes), 0);
 			test_frame_free(&covered);
 			test_frame_free(&frame);

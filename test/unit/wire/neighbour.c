@@ -44,21 +44,18 @@ static const uint8_t solicitation[] = {
 	0xFF, 0x02, 0,    0,    0,    0,    0,    0,    0, 0, 0, 1,    0xFF, 0x12, 0x34, 0x0A, /* group */
 	135,  0,    0x99, 0xF8, 0,    0,    0,    0,                                           /* ICMPv6 */
 	0xFE, 0x80, 0,    0,    0,    0,    0,    0,    0, 0, 0, 0,    0,    0x12, 0x34, 0x0A, /* target */
-	1,    1,    0x02, 0,    0,    0,    0,    0x0B, /* source MAC */
+	1,    1,    0x02, 0,    0,    0,    0,    0x0B,                                        /* source MAC */
 };
 
 /* We answer the peer. */
 static const uint8_t advertisement[] = {
-	0x02, 0,    0,    0,    0,    0x0B, 0x02, 0,    0, 0, 0, 0x0A, 0x86, 0xDD, /* Ethernet */
-	0x60, 0,    0,    0,    0,    32,   58,   255,                             /* IPv6 */
-	0xFE, 0x80, 0,    0,    0,    0,    0,    0,    0, 0, 0, 0,    0,    0x12,
-	0x34, 0x0A, /* source */
-	0xFE, 0x80, 0,    0,    0,    0,    0,    0,    0, 0, 0, 0,    0,    0x56,
-	0x78, 0x0B,                                  /* destination */
-	136,  0,    0x37, 0x7D, 0x60, 0,    0,    0, /* solicited, override */
-	0xFE, 0x80, 0,    0,    0,    0,    0,    0,    0, 0, 0, 0,    0,    0x12,
-	0x34, 0x0A,                                     /* target */
-	2,    1,    0x02, 0,    0,    0,    0,    0x0A, /* target MAC */
+	0x02, 0,    0,    0,    0,    0x0B, 0x02, 0,    0, 0, 0, 0x0A, 0x86, 0xDD,             /* Ethernet */
+	0x60, 0,    0,    0,    0,    32,   58,   255,                                         /* IPv6 */
+	0xFE, 0x80, 0,    0,    0,    0,    0,    0,    0, 0, 0, 0,    0,    0x12, 0x34, 0x0A, /* source */
+	0xFE, 0x80, 0,    0,    0,    0,    0,    0,    0, 0, 0, 0,    0,    0x56, 0x78, 0x0B, /* destination */
+	136,  0,    0x37, 0x7D, 0x60, 0,    0,    0,                                           /* solicited, override */
+	0xFE, 0x80, 0,    0,    0,    0,    0,    0,    0, 0, 0, 0,    0,    0x12, 0x34, 0x0A, /* target */
+	2,    1,    0x02, 0,    0,    0,    0,    0x0A,                                        /* target MAC */
 };
 
 /* The peer pings us; 5 bytes of data, an odd sum. */
@@ -73,11 +70,9 @@ static const uint8_t echo_ipv4[] = {
 static const uint8_t echo_ipv6[] = {
 	0x02, 0,    0,    0,    0,    0x0A, 0x02, 0, 0,   0,   0,   0x0B, 0x86, 0xDD, /* Ethernet */
 	0x60, 0,    0,    0,    0,    13,   58,   3,                                  /* IPv6, hop limit 3 */
-	0xFE, 0x80, 0,    0,    0,    0,    0,    0, 0,   0,   0,   0,    0,    0x56,
-	0x78, 0x0B, /* source */
-	0xFE, 0x80, 0,    0,    0,    0,    0,    0, 0,   0,   0,   0,    0,    0x12,
-	0x34, 0x0A,                                                            /* destination */
-	128,  0,    0x80, 0x31, 0x12, 0x34, 0,    1, 'h', 'e', 'l', 'l',  'o', /* echo request */
+	0xFE, 0x80, 0,    0,    0,    0,    0,    0, 0,   0,   0,   0,    0,    0x56, 0x78, 0x0B, /* source */
+	0xFE, 0x80, 0,    0,    0,    0,    0,    0, 0,   0,   0,   0,    0,    0x12, 0x34, 0x0A, /* destination */
+	128,  0,    0x80, 0x31, 0x12, 0x34, 0,    1, 'h', 'e', 'l', 'l',  'o',                    /* echo request */
 };
 
 static bool parse(const struct test_frame *frame, struct wire_neighbour *neighbour)

@@ -97,12 +97,11 @@ Test(opcode, extension_bytes_are_the_sum_of_the_headers)
 	RULE("W-1");
 	for (i = 0; i < 256; i++) {
 		row = wire_opcode((uint8_t)i);
-		sum = row->reth * 16 + row->aeth * 4 + row->atomic * 28 + row->atomic_ack * 8 +
-		      row->immdt * 4 + row->ieth * 4 + row->deth * 8 + row->feth * 4;
+		sum = row->reth * 16 + row->aeth * 4 + row->atomic * 28 + row->atomic_ack * 8 + row->immdt * 4 +
+		      row->ieth * 4 + row->deth * 8 + row->feth * 4;
 		if (row->kind == WIRE_KIND_CNP)
 			sum = 16;
-		cr_expect_eq(row->extension_bytes, sum, "opcode %02x: %u, not %u", i, row->extension_bytes,
-			     sum);
+		cr_expect_eq(row->extension_bytes, sum, "opcode %02x: %u, not %u", i, row->extension_bytes, sum);
 	}
 }
 

@@ -65,9 +65,8 @@ static const struct {
 	uint8_t opcode;
 	const char *bytes;
 } layouts[] = {
-	{ OP_WRITE_ONLY_IMM,
-	  "\x0B\x00\xFF\xFF\x00\x12\x34\x56\x80\xFE\xDC\xBA"
-	  "\x11\x22\x33\x44\x55\x66\x77\x88\x99\xAA\xBB\xCC\xDD\xEE\xFF\x01\xD1\xD2\xD3\xD4" },
+	{ OP_WRITE_ONLY_IMM, "\x0B\x00\xFF\xFF\x00\x12\x34\x56\x80\xFE\xDC\xBA"
+			     "\x11\x22\x33\x44\x55\x66\x77\x88\x99\xAA\xBB\xCC\xDD\xEE\xFF\x01\xD1\xD2\xD3\xD4" },
 	{ OP_COMPARE_SWAP, "\x13\x00\xFF\xFF\x00\x12\x34\x56\x80\xFE\xDC\xBA"
 			   "\x11\x22\x33\x44\x55\x66\x77\x88\x99\xAA\xBB\xCC"
 			   "\x02\x03\x04\x05\x06\x07\x08\x09\x12\x13\x14\x15\x16\x17\x18\x19" },
@@ -191,8 +190,8 @@ Test(packet, a_pad_that_does_not_fit_is_truncation)
 			frame = build(&packet);
 			frame.data[1] = (uint8_t)(pad << 4);
 			fault = wire_packet_parse(frame.data, frame.bytes, &parsed);
-			cr_expect_eq(fault, bytes < pad ? WIRE_PACKET_TRUNCATED : WIRE_PACKET_OK,
-				     "pad %u of %u", pad, bytes);
+			cr_expect_eq(fault, bytes < pad ? WIRE_PACKET_TRUNCATED : WIRE_PACKET_OK, "pad %u of %u", pad,
+				     bytes);
 			if (fault == WIRE_PACKET_OK)
 				cr_expect_eq(parsed.payload_bytes, bytes - pad);
 			test_frame_free(&frame);

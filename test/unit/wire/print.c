@@ -30,8 +30,7 @@ Test(print, a_write_shows_address_key_and_both_lengths)
 		.payload_bytes = 1024,
 	};
 
-	expect_line(&packet,
-		    "WRITE_FIRST qp=0x000012 psn=5 ackreq va=0x1000 rkey=0x00000102 len=3000 bytes=1024");
+	expect_line(&packet, "WRITE_FIRST qp=0x000012 psn=5 ackreq va=0x1000 rkey=0x00000102 len=3000 bytes=1024");
 }
 
 Test(print, an_acknowledge_is_named_by_its_syndrome)
@@ -113,8 +112,7 @@ Test(print, a_response_with_data_and_a_strange_syndrome_shows_it)
 
 	packet.syndrome = 0x60;
 	packet.flags = 0;
-	expect_line(&packet,
-		    "READ_RESPONSE_ONLY qp=0x123456 psn=16702650 syndrome=0x60 msn=10592931 bytes=0");
+	expect_line(&packet, "READ_RESPONSE_ONLY qp=0x123456 psn=16702650 syndrome=0x60 msn=10592931 bytes=0");
 }
 
 Test(print, a_short_buffer_cuts_the_line_and_ends_it)
