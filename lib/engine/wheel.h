@@ -9,6 +9,7 @@
 #define ENGINE_WHEEL_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define WHEEL_LEVELS 4

@@ -16,6 +16,8 @@ struct transition {
 #define RTR_REQUIRED \
 	(UROCE_QP_PATH | UROCE_QP_PATH_MTU | UROCE_QP_DEST_QPN | UROCE_QP_RQ_PSN | UROCE_QP_MAX_DEST_RD_ATOMIC)
 #define RTS_REQUIRED (UROCE_QP_TIMEOUT | UROCE_QP_RETRY_CNT | UROCE_QP_RNR_RETRY | UROCE_QP_MAX_RD_ATOMIC)
+#define RTR_OPTIONAL (RUNNING | UROCE_QP_PKEY | UROCE_QP_FLOW_CONTROL)
+#define RTS_OPTIONAL (RUNNING | UROCE_QP_SQ_PSN | UROCE_QP_FLOW_CONTROL)
 #define RUNNING (UROCE_QP_ACCESS_FLAGS | UROCE_QP_MIN_RNR_TIMER)
 #define DRAINED                                                                                                 \
 	(RUNNING | UROCE_QP_PATH | UROCE_QP_PKEY | UROCE_QP_TIMEOUT | UROCE_QP_RETRY_CNT | UROCE_QP_RNR_RETRY | \
@@ -30,12 +32,12 @@ static const struct transition transitions[UROCE_QP_STATES][UROCE_QP_STATES] = {
 	[UROCE_QPS_INIT] = {
 		[UROCE_QPS_RESET] = { .legal = true },
 		[UROCE_QPS_INIT] = { .legal = true, .optional = UROCE_QP_ACCESS_FLAGS | UROCE_QP_PKEY },
-		[UROCE_QPS_RTR] = { .legal = true, .required = RTR_REQUIRED, .optional = RUNNING | UROCE_QP_PKEY | UROCE_QP_FLOW_CONTROL },
+		[UROCE_QPS_RTR] = { .legal = true, .required = RTR_REQUIRED, .optional = RTR_OPTIONAL },
 		[UROCE_QPS_ERR] = { .legal = true },
 	},
 	[UROCE_QPS_RTR] = {
 		[UROCE_QPS_RESET] = { .legal = true },
-		[UROCE_QPS_RTS] = { .legal = true, .required = RTS_REQUIRED, .optional = RUNNING | UROCE_QP_SQ_PSN | UROCE_QP_FLOW_CONTROL },
+		[UROCE_QPS_RTS] = { .legal = true, .required = RTS_REQUIRED, .optional = RTS_OPTIONAL },
 		[UROCE_QPS_ERR] = { .legal = true },
 	},
 	[UROCE_QPS_RTS] = {
