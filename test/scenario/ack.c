@@ -199,6 +199,31 @@ Test(ack, a_fatal_nak_fails_the_request_that_owns_its_psn)
 	}
 }
 
+/* More flushes than one outbox holds: the event that they explain waits for the last of them. */
+Test(ack, the_event_of_a_failure_comes_after_all_its_flushes)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .depth = 1024 });
+
+	RULE("V-1");
+	RULE("E-1");
+	pair_cut(pair);
+	for (uint32_t i = 0; i < 1024; i++) {
+		cr_assert_eq(pair_write(pair, i, 8), 0);
+		cr_assert_eq(pair_recv(pair, A, 5000 + i, 0, 8), 0);
+	}
+	pair_transmit(pair, A);
+	pair_forget(pair);
+	pair_respond(pair, ack_packet(0, SYNDROME_ACCESS, 0));
+	expect_done_count(pair, A, 2048);
+	cr_assert_eq(pair->side[A].done_at_event[0], 2048, "after %u", pair->side[A].done_at_event[0]);
+	expect_events(pair, A, "QP_FATAL");
+	for (uint32_t i = 0; i < 1024; i++) {
+		cr_assert_eq(pair->side[A].wcs[i].wr_id, i);
+		cr_assert_eq(pair->side[A].wcs[1024 + i].wr_id, 5000 + i);
+	}
+	pair_close(pair);
+}
+
 /* A NAK after an unanswered READ says that its response was lost, and nothing else (K-REQ, Q-8). */
 Test(ack, a_nak_behind_an_unanswered_read_restarts_the_read)
 {

@@ -135,6 +135,20 @@ Test(post, every_operation_carries_its_immediate_and_may_be_empty)
 	pair_close(pair);
 }
 
+Test(post, the_solicited_bit_is_on_the_last_packet_only)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .receives = 1 });
+	struct uroce_send_wr wr = { .wr_id = 1, .opcode = UROCE_WR_SEND, .send_flags = UROCE_SEND_SOLICITED };
+
+	RULE("S-16");
+	pair_post(pair, A, wr, 0, 2500);
+	pair_run(pair);
+	expect_leaves(pair, A, "SEND_FIRST psn=0 bytes=1024", "SEND_MIDDLE psn=1 bytes=1024",
+		      "SEND_LAST psn=2 solicited ackreq bytes=452");
+	expect_completes(pair, B, "wr=1000 RECV SUCCESS len=2500 solicited");
+	pair_close(pair);
+}
+
 /* TC-E-22: silent ones hold their slots until the next that reports. */
 Test(post, silent_requests_free_their_slots_with_the_next_that_reports)
 {

@@ -261,6 +261,70 @@ Test(retry, a_nak_that_cannot_be_about_the_resend_is_a_repetition)
 	pair_close(pair);
 }
 
+/* Not the PSN that was rewound to: a new loss, however soon. */
+Test(retry, a_nak_for_another_psn_is_a_new_failure)
+{
+	struct pair *pair = open_measured(7);
+
+	RULE("T-5");
+	pair_write(pair, 1, 8);
+	pair_write(pair, 2, 8);
+	pair_transmit(pair, A);
+	pair_respond(pair, ack_packet(1, SYNDROME_SEQUENCE, 1));
+	pair_forget(pair);
+	pair->now_ns += 1000;
+	pair_respond(pair, ack_packet(2, SYNDROME_SEQUENCE, 2));
+	expect_completes(pair, A, "wr=1 WRITE SUCCESS");
+	expect_leaves(pair, A, "WRITE_ONLY psn=2 ackreq va=0x0 len=8 bytes=8");
+	expect_counts(pair, A, CNT_PACKET_SEQ_ERR, 2);
+	pair_close(pair);
+}
+
+/* The ACK of a resend may be that of the first try: it says nothing of the round trip. */
+Test(retry, a_resend_measures_no_round_trip)
+{
+	struct pair *pair = open_cut(&(struct pair_options){ 0 });
+
+	RULE("T-5");
+	pair_write(pair, 1, 8);
+	pair_transmit(pair, A);
+	pair_fire(pair);
+	pair_respond(pair, ack_packet(0, SYNDROME_PLAIN_ACK, 1));
+	pair_write(pair, 2, 8);
+	pair_transmit(pair, A);
+	pair_respond(pair, ack_packet(1, SYNDROME_SEQUENCE, 1));
+	pair->now_ns += 1000000;
+	pair_respond(pair, ack_packet(1, SYNDROME_SEQUENCE, 1));
+	expect_counts(pair, A, CNT_PACKET_SEQ_ERR, 2);
+	expect_counts(pair, A, CNT_REPEATED_NAK, 0);
+	pair_close(pair);
+}
+
+/* the old flight ends with what had been sent; an answer to something newer tells of a second loss. */
+Test(retry, an_answer_beyond_the_old_flight_is_a_new_sign)
+{
+	struct pair *pair = open_measured(7);
+
+	RULE("Q-9");
+	RULE("Q-8");
+	pair_read(pair, 1, 8);
+	pair_write(pair, 2, 8);
+	pair_write(pair, 3, 8);
+	pair_transmit(pair, A);
+	pair_respond(pair, ack_packet(2, SYNDROME_PLAIN_ACK, 3));
+	expect_counts(pair, A, CNT_IMPLIED_NAK_SEQ_ERR, 1);
+	pair->now_ns += 20000;
+	pair_respond(pair, ack_packet(3, SYNDROME_PLAIN_ACK, 4));
+	expect_counts(pair, A, CNT_IMPLIED_NAK_SEQ_ERR, 1);
+	pair_write(pair, 4, 8);
+	pair_transmit(pair, A);
+	pair_forget(pair);
+	pair_respond(pair, ack_packet(4, SYNDROME_PLAIN_ACK, 5));
+	expect_counts(pair, A, CNT_IMPLIED_NAK_SEQ_ERR, 2);
+	expect_sent(pair, A, 0, "READ_REQUEST psn=1 ackreq va=0x0 len=8");
+	pair_close(pair);
+}
+
 /* TC-E-26: a flood of NAKs draws at most one rewind a round trip, and ends with the budget. */
 Test(retry, a_flood_of_naks_is_bounded)
 {

@@ -49,6 +49,20 @@ Test(sequence, duplicates_are_served_while_a_gap_is_open)
 	pair_close(pair);
 }
 
+/* Reordered, not lost: what was missing came before the NAK had left. */
+Test(sequence, a_gap_that_closes_within_the_burst_draws_no_nak)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .receives = 4 });
+
+	RULE("K-SEQ");
+	RULE("K-RULE");
+	pair_inject(pair, B, send_packet(OP_SEND_ONLY, 1, 16));
+	pair_inject(pair, B, send_packet(OP_SEND_ONLY, 0, 16));
+	pair_transmit(pair, B);
+	expect_leaves(pair, B, "ACK psn=0 credit=31 msn=1");
+	pair_close(pair);
+}
+
 /* Half of all numbers lies ahead, half behind, wherever ePSN is. */
 Test(sequence, ahead_and_behind_meet_at_the_half_window)
 {

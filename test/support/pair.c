@@ -85,8 +85,10 @@ static void open_side(struct side *side, enum side_name name, const struct pair_
 
 	rc_mr_table_init(&side->mrs, side->entries, 16, &space);
 	side->memory = malloc(PAIR_MEMORY_BYTES);
-	for (uint32_t i = 0; i < PAIR_MEMORY_BYTES; i++)
+	for (uint32_t i = 0; i < 65536; i++) /* the pattern repeats from there */
 		side->memory[i] = (uint8_t)(i * 7 + (i >> 8) + (name == A ? 1 : 99));
+	for (uint32_t i = 65536; i < PAIR_MEMORY_BYTES; i *= 2)
+		memcpy(side->memory + i, side->memory, i);
 	side->key = rc_mr_insert(&side->mrs, 1, side->memory, PAIR_MEMORY_BYTES,
 				 or_default(options->mr_access, ALL_ACCESS), &error);
 	cr_assert_neq(side->key, 0);
