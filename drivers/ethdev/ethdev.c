@@ -314,8 +314,10 @@ static int set_up(const struct drivers_ethdev_config *config, const struct rte_e
 		return result;
 	result = rte_eth_dev_start(port->port_id);
 	if (result)
-		return drivers_error_set(error, result, "port %s does not start (%s)", port->name,
-					 rte_strerror(-result));
+		return drivers_error_set(error, result, "port %s does not start (%s): %s", port->name,
+					 rte_strerror(-result),
+					 driver_is(port, "net_memif") ? "start the memif server first" :
+									"is its device or interface up and free?");
 	open_filters(config, port);
 	port->mtu_bytes = find_mtu(info, port);
 	return 0;
