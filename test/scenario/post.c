@@ -185,6 +185,24 @@ Test(post, an_error_completes_silent_requests_too)
 	pair_close(pair);
 }
 
+/* The QP is in ERR for posts as well, before anybody has read the completion. */
+Test(post, a_post_after_a_failure_is_taken_and_flushed)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .retry_cnt = 255, .rd_atomic = 255 });
+
+	RULE("E-7");
+	RULE("Q-14");
+	pair_cut(pair);
+	pair_write(pair, 1, 8);
+	cr_assert_eq(pair_read(pair, 2, 8), -EINVAL);
+	pair_transmit(pair, A);
+	pair_fire(pair);
+	cr_assert_eq(pair_read(pair, 2, 8), 0, "in ERR anything is taken");
+	pair_transmit(pair, A);
+	expect_completes(pair, A, "wr=1 WRITE RETRY_EXC_ERR", "wr=2 READ WR_FLUSH_ERR");
+	pair_close(pair);
+}
+
 Test(post, a_bad_request_is_refused_and_leaves_no_trace)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });

@@ -4,6 +4,8 @@
  * TC-E-8, E-9, E-10, E-14.
  */
 #include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "packets.h"
 #include "rc/codes.h"
@@ -66,16 +68,24 @@ Test(rnr, each_of_the_32_codes_is_waited_for_no_less_and_hardly_more)
 
 Test(rnr, a_new_qp_asks_for_the_default_time)
 {
-	struct pair *pair = pair_open(&(struct pair_options){ 0 });
+	struct rc_qp_config config = { .qpn = 5,
+				       .pd = 1,
+				       .max_send_wr = 4,
+				       .max_recv_wr = 4,
+				       .max_send_sge = 1,
+				       .max_recv_sge = 1,
+				       .max_mtu_bytes = 4096,
+				       .start_psn = 0x123456 };
+	void *memory = aligned_alloc(64, rc_qp_bytes(&config));
 	struct uroce_qp_attr attr;
 
 	RULE("R-2");
-	cr_assert_eq(rc_qp_modify(pair->side[B].qp, &(struct uroce_qp_attr){ .qp_state = UROCE_QPS_RESET },
-				  UROCE_QP_STATE, &(uint32_t){ 0 }),
-		     0);
-	rc_qp_query(pair->side[B].qp, &attr);
+	RULE("P-2");
+	memset(memory, 0, rc_qp_bytes(&config));
+	rc_qp_query(rc_qp_init(memory, &config), &attr);
 	cr_assert_eq(attr.min_rnr_timer, 12);
-	pair_close(pair);
+	cr_assert_eq(attr.sq_psn, 0x123456, "the random one, until the user sets another");
+	free(memory);
 }
 
 Test(rnr, the_responder_sends_its_own_code)

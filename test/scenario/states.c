@@ -288,6 +288,79 @@ Test(states, a_reset_qp_starts_again_from_nothing)
 	pair_close(pair);
 }
 
+/* What was owed or about to be told belongs to the life before; the peer's first packet is news in each life. */
+Test(states, a_reset_qp_owes_nothing_of_its_earlier_life)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .receives = 2 });
+	struct rc_qp *qp = pair->side[B].qp;
+	const struct uroce_path path = qp->path;
+	uint32_t bad;
+
+	RULE("X-1");
+	RULE("V-1");
+	pair_inject(pair, B, send_packet(OP_SEND_FIRST, 0, 1024));
+	pair_inject(pair, B, read_packet(pair, 1, 0, 8)); /* fatal: inside the SEND */
+	cr_assert_eq(qp->state, UROCE_QPS_ERR);
+	for (int life = 0; life < 2; life++) {
+		cr_assert_eq(change(pair, B, UROCE_QPS_RESET, 0, &bad), 0);
+		cr_assert_eq(change(pair, B, UROCE_QPS_INIT, UROCE_QP_ACCESS_FLAGS, &bad), 0);
+		cr_assert_eq(change(pair, B, UROCE_QPS_RTR, TO_RTR, &bad), 0);
+		qp->path = path;
+		pair_transmit(pair, B);
+		expect_leaves(pair, B);
+		expect_completes(pair, B);
+		expect_events(pair, B);
+		pair_request(pair, read_packet(pair, good.rq_psn, 0, 8));
+		expect_sent_count(pair, B, 1);
+		pair->side[B].sent_count = 0;
+		expect_events(pair, B, "COMM_EST");
+	}
+	pair_close(pair);
+}
+
+Test(states, a_reset_requester_counts_its_reads_anew)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ 0 });
+	struct uroce_send_wr wr = { .wr_id = 9, .opcode = UROCE_WR_RDMA_WRITE, .send_flags = UROCE_SEND_FENCE };
+	uint32_t bad;
+
+	RULE("X-1");
+	RULE("Q-3");
+	pair_cut(pair);
+	for (uint64_t i = 0; i < 4; i++)
+		pair_read(pair, i, 8);
+	pair_transmit(pair, A);
+	cr_assert_eq(change(pair, A, UROCE_QPS_RESET, 0, &bad), 0);
+	cr_assert_eq(change(pair, A, UROCE_QPS_INIT, UROCE_QP_ACCESS_FLAGS, &bad), 0);
+	cr_assert_eq(change(pair, A, UROCE_QPS_RTR, TO_RTR, &bad), 0);
+	cr_assert_eq(change(pair, A, UROCE_QPS_RTS, TO_RTS | UROCE_QP_SQ_PSN, &bad), 0);
+	pair_forget(pair);
+	pair_post(pair, A, wr, 0, 8);
+	pair_read(pair, 10, 8);
+	pair_transmit(pair, A);
+	expect_leaves(pair, A, "WRITE_ONLY psn=17185 va=0x0 len=8 bytes=8",
+		      "READ_REQUEST psn=17186 ackreq va=0x0 len=8");
+	pair_close(pair);
+}
+
+/* A responder works in RTR, RTS and SQD: in ERR nothing is answered, what had been executed before neither. */
+Test(states, err_answers_nothing)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .receives = 1 });
+	uint32_t bad;
+
+	RULE("X-3");
+	RULE("E-6");
+	pair_inject(pair, B, read_packet(pair, 0, 0, 3000));
+	pair_inject(pair, B, write_packet(pair, OP_WRITE_ONLY, 3, 64, 8, 8));
+	pair_inject(pair, B, write_packet(pair, OP_WRITE_ONLY, 5, 64, 8, 8));
+	cr_assert_eq(change(pair, B, UROCE_QPS_ERR, 0, &bad), 0);
+	pair_transmit(pair, B);
+	expect_leaves(pair, B);
+	expect_completes(pair, B, "wr=1000 RECV WR_FLUSH_ERR");
+	pair_close(pair);
+}
+
 /* TC-F-3 */
 Test(states, a_responder_works_in_rtr_and_says_once_that_the_peer_is_there)
 {

@@ -131,6 +131,21 @@ Test(sendwin, rewinding_sends_again_from_the_oldest_and_an_ack_overtakes_it)
 	expect_indexes(2, 2, 2);
 }
 
+/* The answer comes after all, before the READ could be asked for again. */
+Test(sendwin, an_answer_overtakes_the_rewind)
+{
+	RULE("T-2");
+	send_one(1, UROCE_WR_RDMA_READ, 2);
+	send_one(2, UROCE_WR_SEND, 1);
+	cr_assert(rc_sendwin_rewind(win));
+	rc_sendwin_answer(win);
+	cr_assert_eq(win->next.v, 0xFFFFFF);
+	expect_indexes(0, 2, 0);
+	rc_sendwin_answer(win);
+	cr_assert_eq(win->next.v, 0);
+	expect_indexes(1, 2, 1);
+}
+
 /* P-5: what lies behind una and was once ours. */
 Test(sendwin, remembers_how_far_back_it_has_sent)
 {
