@@ -69,7 +69,7 @@ static void rewind_to_una(struct rc_qp *qp, psn_t trigger)
 	retry->resent = false;
 	retry->rewind_psn = qp->win.una;
 	retry->rewind_limit = qp->win.limit;
-	retry->highest_trigger = trigger;
+	retry->trigger = trigger;
 	retry->timing = false; /* a repeated packet's answer cannot be attributed */
 	retry->ack_deadline_ns = RC_NEVER;
 	rc_sendwin_rewind(&qp->win);
@@ -91,7 +91,7 @@ static void transport_failed(struct rc_qp *qp, enum uroce_cause cause, psn_t tri
 void rc_retry_timer_expired(struct rc_qp *qp)
 {
 	qp->counters[CNT_LOCAL_ACK_TIMEOUT_ERR]++;
-	transport_failed(qp, UROCE_CAUSE_TIMEOUT, qp->win.una);
+	transport_failed(qp, UROCE_CAUSE_TIMEOUT, psn_previous(qp->win.limit));
 }
 
 /* The rewind for una has happened, and its packet cannot have been answered yet (T-5). */
@@ -113,21 +113,17 @@ void rc_retry_sequence_nak_arrived(struct rc_qp *qp, uint64_t now_ns)
 		return;
 	}
 	qp->counters[CNT_PACKET_SEQ_ERR]++;
-	transport_failed(qp, UROCE_CAUSE_SEQUENCE_NAK, qp->win.una);
+	transport_failed(qp, UROCE_CAUSE_SEQUENCE_NAK, psn_previous(qp->win.limit));
 }
 
 /*
- * After a rewind the rest of the old flight still arrives: ever newer PSNs, none beyond what had been sent.
- * Only a response that goes back, or one that the old flight cannot hold, speaks of the repeated packets.
+ * After a rewind the rest of the old flight still arrives, perhaps out of order: PSNs newer than the one that showed
+ * the loss, none beyond what had been sent. Only a response at or before that one, or one that the old flight cannot
+ * hold, speaks of the repeated packets. What is lost behind that one a second time is left to the ACK timer.
  */
-static bool belongs_to_old_flight(struct rc_retry *retry, psn_t trigger)
+static bool belongs_to_old_flight(const struct rc_retry *retry, psn_t trigger)
 {
-	if (!retry->rewound || !psn_before(trigger, retry->rewind_limit))
-		return false;
-	if (!psn_before(retry->highest_trigger, trigger))
-		return false;
-	retry->highest_trigger = trigger;
-	return true;
+	return retry->rewound && psn_before(retry->trigger, trigger) && psn_before(trigger, retry->rewind_limit);
 }
 
 void rc_retry_answer_missing(struct rc_qp *qp, psn_t trigger, uint64_t now_ns)
@@ -155,6 +151,6 @@ void rc_retry_rnr_nak_arrived(struct rc_qp *qp, uint32_t code, uint64_t now_ns)
 	}
 	if (retry->rnr_retry != RNR_WITHOUT_LIMIT)
 		retry->rnr_left--;
-	rewind_to_una(qp, qp->win.una);
+	rewind_to_una(qp, psn_previous(qp->win.limit));
 	retry->rnr_deadline_ns = now_ns + rc_codes_rnr_ns(code);
 }

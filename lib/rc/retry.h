@@ -24,9 +24,9 @@ struct rc_retry {
 
 	/* the last rewind: what it was for, and whether its packet has left again */
 	psn_t rewind_psn;
-	psn_t rewind_limit;    /* first PSN never sent when it happened */
-	psn_t highest_trigger; /* newest response of the old flight seen since */
-	bool rewound;          /* the above count: una has not moved since */
+	psn_t rewind_limit; /* first PSN never sent when it happened */
+	psn_t trigger;      /* the response that showed the loss; limit - 1 when it was no response */
+	bool rewound;       /* the above count: una has not moved since */
 	bool resent;
 	uint64_t resent_ns;
 

@@ -1,0 +1,87 @@
+/* flight.c - one lost READ response, the rest of the flight out of order behind it: one restart, one retry */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Found by uroce-perf with loss and reordering: each response that came late cost a retry, until none was left. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+#include "pair.h"
+#include "rule.h"
+
+static struct flight *nth_on_wire(struct side *side, uint32_t n)
+{
+	return &side->wire[(side->wire_head + n) % PAIR_IN_FLIGHT];
+}
+
+static void swap_on_wire(struct side *side, uint32_t a, uint32_t b)
+{
+	struct flight saved = *nth_on_wire(side, a);
+
+	*nth_on_wire(side, a) = *nth_on_wire(side, b);
+	*nth_on_wire(side, b) = saved;
+}
+
+/* B has answered two READs of 8 packets; the first response is lost, the second shows it, A asks again. */
+static struct pair *lose_the_first_response(struct flight *rest, uint32_t *count)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .mtu = 1024 });
+	struct side *b = &pair->side[B];
+
+	pair_read(pair, 1, 8192);
+	pair_read(pair, 2, 8192);
+	pair_transmit(pair, A);
+	pair_deliver(pair, B);
+	pair_transmit(pair, B);
+	free(nth_on_wire(b, 0)->bytes);
+	b->wire_head++;
+	/* keep back all but the one that shows the gap */
+	for (*count = 0; *count < 14; (*count)++)
+		rest[*count] = *nth_on_wire(b, *count + 1);
+	b->wire_tail = b->wire_head + 1;
+	pair_deliver(pair, A);
+	cr_assert_eq(pair->side[A].qp->counters[CNT_IMPLIED_NAK_SEQ_ERR], 1);
+	pair_transmit(pair, A);   /* the repeated requests are on their way; B has not seen them */
+	pair->now_ns += 10000000; /* longer than any round trip so far */
+	for (uint32_t i = 0; i < *count; i++)
+		*nth_on_wire(b, b->wire_tail++ - b->wire_head) = rest[i];
+	return pair;
+}
+
+Test(flight, late_responses_of_the_old_flight_cost_no_retry)
+{
+	struct flight rest[16];
+	uint32_t count;
+	struct pair *pair = lose_the_first_response(rest, &count);
+
+	RULE("Q-9");
+	RULE("T-3");
+	for (uint32_t i = 0; i + 1 < count; i += 2)
+		swap_on_wire(&pair->side[B], i, i + 1);
+	pair_deliver(pair, A);
+	cr_assert_eq(pair->side[A].qp->counters[CNT_IMPLIED_NAK_SEQ_ERR], 1, "several triggers, one restart");
+	cr_assert_eq(pair->side[A].qp->retry.retries_left, 6);
+	pair_run(pair);
+	expect_done_count(pair, A, 2);
+	cr_assert_arr_eq(pair->side[A].memory, pair->side[B].memory, 8192);
+	pair_close(pair);
+}
+
+Test(flight, a_second_loss_is_seen_when_the_repeated_responses_come)
+{
+	struct flight rest[16];
+	uint32_t count;
+	struct pair *pair = lose_the_first_response(rest, &count);
+	struct side *b = &pair->side[B];
+
+	RULE("Q-9");
+	pair_deliver(pair, A);
+	pair_deliver(pair, B);
+	pair_transmit(pair, B);
+	free(nth_on_wire(b, 0)->bytes); /* lost again */
+	b->wire_head++;
+	pair_deliver(pair, A);
+	cr_assert_eq(pair->side[A].qp->counters[CNT_IMPLIED_NAK_SEQ_ERR], 2, "a new failure, at once");
+	pair_run(pair);
+	expect_done_count(pair, A, 2);
+	cr_assert_eq(pair->side[A].qp->counters[CNT_LOCAL_ACK_TIMEOUT_ERR], 0);
+	pair_close(pair);
+}
