@@ -85,6 +85,7 @@ static struct uroce_lcore *create_lcore(struct uroce_engine *engine, unsigned in
 		free_lcore(lcore);
 		return NULL;
 	}
+	TAILQ_INIT(&lcore->active);
 	engine_wheel_init(&lcore->wheel, engine_now_ns());
 	outbox_reset(&lcore->out, 0);
 	return lcore;

@@ -9,6 +9,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/queue.h>
 
 #include <rte_mbuf.h>
 #include <rte_rcu_qsbr.h>
@@ -54,7 +55,7 @@ struct uroce_qp {
 	struct rc_qp *rc;
 	struct engine_template template;
 	struct engine_wheel_node timer;
-	struct uroce_qp *next_active;
+	TAILQ_ENTRY(uroce_qp) active_link;
 	bool active;                   /* stands in the lcore's list */
 	bool resolved;                 /* the peer's MAC is known, the template complete */
 	struct uroce_qp *next_waiting; /* while not resolved */
@@ -94,9 +95,9 @@ struct uroce_lcore {
 
 	struct rc_outbox out;
 	struct engine_wheel wheel;
-	struct uroce_qp *active_head, *active_tail;
-	struct uroce_qp *waiting; /* QPs whose peer's MAC is not known */
-	uint64_t resolve_ns;      /* when they are looked at again */
+	TAILQ_HEAD(engine_active_list, uroce_qp) active; /* QPs that have something to do */
+	struct uroce_qp *waiting;                        /* QPs whose peer's MAC is not known */
+	uint64_t resolve_ns;                             /* when they are looked at again */
 	struct engine_port *ports[ENGINE_DEVICES];
 	unsigned port_count;
 	uint64_t now_ns;

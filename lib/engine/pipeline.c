@@ -15,6 +15,7 @@
 #include "wire/icrc.h"
 
 #define DOORBELLS_PER_TURN 256u
+#define TRANSMIT_VISITS (4 * BURST)
 #define COMPLETIONS_DRAIN (OUTBOX_COMPLETIONS / 2)
 
 static_assert(OUTBOX_COMPLETIONS - COMPLETIONS_DRAIN >= OUTBOX_RECEIVE_COMPLETIONS, "a receive always finds room");
@@ -85,41 +86,33 @@ void engine_pipeline_activate(struct uroce_lcore *lcore, struct uroce_qp *qp)
 	if (qp->active)
 		return;
 	qp->active = true;
-	qp->next_active = NULL;
-	if (lcore->active_tail)
-		lcore->active_tail->next_active = qp;
-	else
-		lcore->active_head = qp;
-	lcore->active_tail = qp;
+	TAILQ_INSERT_TAIL(&lcore->active, qp, active_link);
+}
+
+/* Before all others: a peer waits for the answer (S-18). */
+static void activate_first(struct uroce_lcore *lcore, struct uroce_qp *qp)
+{
+	if (qp->active)
+		TAILQ_REMOVE(&lcore->active, qp, active_link);
+	qp->active = true;
+	TAILQ_INSERT_HEAD(&lcore->active, qp, active_link);
 }
 
 static struct uroce_qp *pop_active(struct uroce_lcore *lcore)
 {
-	struct uroce_qp *qp = lcore->active_head;
+	struct uroce_qp *qp = TAILQ_FIRST(&lcore->active);
 
-	lcore->active_head = qp->next_active;
-	if (lcore->active_head == NULL)
-		lcore->active_tail = NULL;
+	TAILQ_REMOVE(&lcore->active, qp, active_link);
 	qp->active = false;
 	return qp;
 }
 
 void engine_pipeline_forget(struct uroce_lcore *lcore, struct uroce_qp *qp)
 {
-	struct uroce_qp *previous = NULL;
-
 	engine_wheel_disarm(&lcore->wheel, &qp->timer);
 	engine_discover_forget(lcore, qp);
-	if (!qp->active)
-		return;
-	for (struct uroce_qp *at = lcore->active_head; at != qp; at = at->next_active)
-		previous = at;
-	if (previous)
-		previous->next_active = qp->next_active;
-	else
-		lcore->active_head = qp->next_active;
-	if (lcore->active_tail == qp)
-		lcore->active_tail = previous;
+	if (qp->active)
+		TAILQ_REMOVE(&lcore->active, qp, active_link);
 	qp->active = false;
 }
 
@@ -247,7 +240,7 @@ static bool receive_roce(struct uroce_lcore *lcore, struct engine_port *port, st
 		return false;
 	}
 	rc_qp_receive(qp->rc, &packet, lcore->now_ns, &lcore->out);
-	engine_pipeline_activate(lcore, qp);
+	activate_first(lcore, qp);
 	if (lcore->out.completion_count >= COMPLETIONS_DRAIN)
 		deliver(lcore);
 	return false;
@@ -359,18 +352,21 @@ static void transmit_qp(struct uroce_lcore *lcore, struct uroce_qp *qp)
 		deliver(lcore);
 }
 
-/* Each active QP gets a turn of at most one outbox; who has more to send goes to the end. */
+/*
+ * Active QPs in turn, at most one outbox each; who has more to send goes to the end. So many a turn, not all: with
+ * thousands of them the port's room is gone long before, and looking at the others would be in vain.
+ */
 static void transmit(struct uroce_lcore *lcore)
 {
-	struct uroce_qp *last = lcore->active_tail;
-	struct uroce_qp *qp;
+	const struct uroce_qp *last = TAILQ_LAST(&lcore->active, engine_active_list);
+	const struct uroce_qp *qp = NULL;
 
-	if (last == NULL)
-		return;
-	do {
-		qp = pop_active(lcore);
-		transmit_qp(lcore, qp);
-	} while (qp != last && lcore->active_head);
+	for (uint32_t visits = 0; visits < TRANSMIT_VISITS && qp != last && !TAILQ_EMPTY(&lcore->active); visits++) {
+		struct uroce_qp *next = pop_active(lcore);
+
+		transmit_qp(lcore, next);
+		qp = next;
+	}
 }
 
 unsigned engine_pipeline_turn(struct uroce_lcore *lcore)
