@@ -528,6 +528,7 @@ int main(int argc, char **argv)
 	else
 		return app_complain(APP_EXIT_USAGE,
 				    "no port: name one with --device, such as net_af_packet0,iface=eth0");
+	config.last_core = pp.options.host != NULL; /* so that a server and a client share a machine well */
 	signal(SIGINT, interrupt);
 	signal(SIGTERM, interrupt);
 	exit_code = app_eal_start(&config);

@@ -281,6 +281,7 @@ int main(int argc, char **argv)
 	}
 	take_eal_args(&args);
 	eal.worker_count = settings.nb_cores;
+	eal.last_core = settings.peer[0] != 0; /* so that a target and its peer share a machine well */
 	for (uint32_t i = 0; i < settings.port_count; i++)
 		eal.devices[i] = settings.ports[i].device;
 	catch_signals();
