@@ -4,11 +4,12 @@ BUILD ?= build
 PREFIX ?= /usr/local
 ARGS ?=
 ONLY ?=
+RUNS ?= 2000
 
 install_packages = test/support/install-packages
 
 .DEFAULT_GOAL := build
-.PHONY: help build run test tidy format bench interop install clean packages-build packages-test
+.PHONY: help build run test tidy format bench interop sim fuzz docs install clean packages-build packages-test
 
 help:
 	@echo 'make             build the library, the programs and the tests in $(BUILD)/'
@@ -19,6 +20,9 @@ help:
 	@echo 'make bench       the two rates to watch: 64 KiB and 64-byte WRITE, one core (ARGS="--rounds 9")'
 	@echo 'make interop     talk to the RDMA stack of Linux in a QEMU guest (FULL=1: the whole matrix)'
 	@echo 'make install     install under PREFIX=$(PREFIX), below DESTDIR if given'
+	@echo 'make sim         random work and hostile packets on a virtual wire (RUNS=2000 seeds)'
+	@echo 'make fuzz        libFuzzer on everything that reads frames (ARGS="--seconds 20")'
+	@echo 'make docs        the reference of the public headers, in $(BUILD)/docs/html'
 	@echo 'make clean       remove what was built'
 	@echo 'On a fresh Debian 12, as root, each one first installs what it needs and says so.'
 
@@ -62,6 +66,22 @@ install: packages-build
 	@[ -f $(BUILD)-install/build.ninja ] || meson setup $(BUILD)-install --buildtype=release -Dtests=false
 	meson configure $(BUILD)-install --prefix=$(abspath $(PREFIX))
 	DESTDIR=$(DESTDIR) meson install -C $(BUILD)-install
+
+# More seeds than make test takes; each prints itself when it fails.
+sim: packages-test $(BUILD)/build.ninja
+	@ninja -C $(BUILD) --quiet
+	UROCE_STORM_RUNS=$(RUNS) $(BUILD)/test/scenario/scenario-storm
+	UROCE_JUNK_RUNS=$(RUNS) $(BUILD)/test/scenario/scenario-junk
+
+fuzz:
+	@$(install_packages) build fuzz
+	@test/fuzz/fuzz --build $(BUILD) $(ARGS)
+
+docs:
+	@$(install_packages) docs
+	@mkdir -p $(BUILD)/docs
+	doxygen docs/Doxyfile
+	@echo 'read $(BUILD)/docs/html/index.html'
 
 clean:
 	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-clang $(BUILD)-install
