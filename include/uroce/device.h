@@ -29,8 +29,9 @@ enum uroce_idle {
 
 /* A zeroed configuration is valid: one lcore, turned by the application. */
 struct uroce_engine_config {
-	const unsigned *lcore_ids; /* EAL lcores to run on; NULL: the application calls uroce_lcore_poll() */
-	unsigned lcore_count;      /* 0 means 1; at most UROCE_LCORES_MAX */
+	const unsigned
+		*lcore_ids; /* EAL worker lcores to run on, each once; NULL: the application calls uroce_lcore_poll() */
+	unsigned lcore_count; /* 0 means 1; at most UROCE_LCORES_MAX */
 	enum uroce_idle idle;
 	uint32_t max_qps; /* per engine; 0 means 4096 */
 	uint32_t max_mrs; /* per device; 0 means 4096 */
@@ -83,7 +84,8 @@ UROCE_API struct uroce_lcore *uroce_engine_lcore(struct uroce_engine *engine, un
  */
 UROCE_API unsigned uroce_lcore_poll(struct uroce_lcore *lcore);
 
-/* 0; -EINVAL: no address, bad MTU or queue count, mbufs too small for the MTU; -ENODEV: no such port; -ENOMEM. */
+/* 0; -EINVAL: no address, bad MTU or queue count, mbufs too small for the MTU; -ENODEV: no such port;
+ * -EBUSY: the port has a device; -ENOMEM. */
 UROCE_API int uroce_device_create(struct uroce_engine *engine, const struct uroce_device_config *config,
 				  struct uroce_device **device);
 /* 0; -EBUSY while a PD or CQ exists. */

@@ -34,6 +34,16 @@ static bool config_is_valid(const struct uroce_engine *engine, const struct uroc
 	return config->queue_count <= engine->lcore_count && config->first_lcore < engine->lcore_count;
 }
 
+/* The port has been set up with as many queues as we are to poll. */
+static bool port_has_queues(const struct uroce_device_config *config)
+{
+	uint16_t count = config->queue_count ? config->queue_count : 1;
+	struct rte_eth_dev_info info;
+
+	return rte_eth_dev_info_get(config->port_id, &info) == 0 && info.nb_rx_queues >= count &&
+	       info.nb_tx_queues >= count;
+}
+
 /* The configured one, the port's, or a random locally administered one (net_ring ports have none). */
 static int choose_mac(struct uroce_device *device)
 {
@@ -117,6 +127,8 @@ static int detach_queues(struct uroce_device *device, unsigned count)
 		int error;
 
 		attachment.port = engine_find_port(attachment.lcore, device);
+		if (attachment.port == NULL)
+			continue; /* detached by an earlier call that did not get to the end */
 		error = engine_mailbox_call(attachment.lcore, detach_port, &attachment);
 		if (error)
 			return error; /* the lcore still has it: nothing may be freed */
@@ -149,13 +161,17 @@ static int attach_queues(struct uroce_device *device)
 	return 0;
 }
 
-/* Takes a place in the engine's list, or gives it back (new NULL). 0 or -ENOSPC. */
+/* Takes a place in the engine's list, or gives it back (new NULL). 0, -ENOSPC or -EBUSY. */
 static int list_device(struct uroce_engine *engine, const struct uroce_device *old, struct uroce_device *new)
 {
 	int error = -ENOSPC;
 
 	pthread_mutex_lock(&engine->lock);
-	for (unsigned i = 0; i < ENGINE_DEVICES && error; i++) {
+	for (unsigned i = 0; new &&i < ENGINE_DEVICES; i++) {
+		if (engine->devices[i] && engine->devices[i]->port_id == new->port_id)
+			error = -EBUSY; /* two would poll the same queues */
+	}
+	for (unsigned i = 0; i < ENGINE_DEVICES && error == -ENOSPC; i++) {
 		if (engine->devices[i] == old) {
 			engine->devices[i] = new;
 			error = 0;
@@ -187,6 +203,8 @@ int uroce_device_create(struct uroce_engine *engine, const struct uroce_device_c
 		return -EINVAL;
 	if (!rte_eth_dev_is_valid_port(config->port_id))
 		return -ENODEV;
+	if (!port_has_queues(config))
+		return -EINVAL;
 	device = calloc(1, sizeof(*device));
 	if (device == NULL)
 		return -ENOMEM;

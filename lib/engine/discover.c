@@ -52,6 +52,7 @@ static void answer_request(struct uroce_lcore *lcore, struct engine_port *port, 
 
 		memcpy(sender.bytes, request->sender, sizeof(sender.bytes));
 		engine_neigh_learn(&device->neigh, &sender, &mac, true, lcore->now_ns);
+		lcore->resolve_ns = 0;
 	}
 	bytes = wire_neighbour_reply(device->mac.bytes, request->target, request, mac.bytes, reply);
 	send_frame(port, reply, bytes);
@@ -88,6 +89,7 @@ void engine_discover_receive(struct uroce_lcore *lcore, struct engine_port *port
 		memcpy(told.bytes, neighbour.target, sizeof(told.bytes));
 		memcpy(mac.bytes, neighbour.has_sender_mac ? neighbour.sender_mac : frame + 6, sizeof(mac.bytes));
 		engine_neigh_learn(&port->device->neigh, &told, &mac, false, lcore->now_ns);
+		lcore->resolve_ns = 0;
 		break;
 	case WIRE_NEIGHBOUR_ECHO:
 		if (is_ours(port->device, neighbour.target))
@@ -96,7 +98,6 @@ void engine_discover_receive(struct uroce_lcore *lcore, struct engine_port *port
 	case WIRE_NEIGHBOUR_NONE:
 		break;
 	}
-	lcore->resolve_ns = 0;
 }
 
 static bool mac_is_set(const struct uroce_mac *mac)

@@ -113,6 +113,22 @@ static void free_engine(struct uroce_engine *engine)
 	free(engine);
 }
 
+/* EAL worker lcores, each once. */
+static bool lcore_ids_are_valid(const struct uroce_engine_config *config)
+{
+	for (unsigned i = 0; config->lcore_ids && i < config->lcore_count; i++) {
+		unsigned id = config->lcore_ids[i];
+
+		if (id >= RTE_MAX_LCORE || !rte_lcore_is_enabled(id) || id == rte_get_main_lcore())
+			return false;
+		for (unsigned k = 0; k < i; k++) {
+			if (config->lcore_ids[k] == id)
+				return false;
+		}
+	}
+	return true;
+}
+
 int uroce_engine_create(const struct uroce_engine_config *config, struct uroce_engine **result)
 {
 	struct uroce_engine *engine;
@@ -120,7 +136,8 @@ int uroce_engine_create(const struct uroce_engine_config *config, struct uroce_e
 	int error;
 
 	if (config->lcore_count > LIMIT_LCORES || (config->lcore_ids && config->lcore_count == 0) ||
-	    max_qps > LIMIT_QPS || config->max_mrs > LIMIT_MRS || (uint32_t)config->idle > UROCE_IDLE_SLEEP)
+	    max_qps > LIMIT_QPS || config->max_mrs > LIMIT_MRS || (uint32_t)config->idle > UROCE_IDLE_SLEEP ||
+	    !lcore_ids_are_valid(config))
 		return -EINVAL;
 	engine = calloc(1, sizeof(*engine));
 	if (engine == NULL)
@@ -179,6 +196,7 @@ static int run_lcore(void *argument)
 		if (idle > IDLE_TURNS)
 			rest(lcore);
 	}
+	engine_mailbox_serve(lcore);
 	atomic_store_explicit(&lcore->owned, false, memory_order_release);
 	engine_mailbox_serve(lcore); /* calls that came too late for the loop are not left waiting */
 	return 0;
@@ -190,6 +208,21 @@ unsigned uroce_lcore_poll(struct uroce_lcore *lcore)
 	    !pthread_equal(atomic_load_explicit(&lcore->owner, memory_order_relaxed), pthread_self()))
 		own(lcore);
 	return engine_pipeline_turn(lcore);
+}
+
+static void stop_lcores(struct uroce_engine *engine, unsigned count)
+{
+	atomic_store(&engine->stop, true);
+	for (unsigned i = 0; i < count; i++)
+		rte_eal_wait_lcore(engine->lcores[i]->lcore_id);
+	engine->running = false;
+}
+
+/* Until it owns its state, a control call would act at once and meet it half-way. */
+static void wait_until_owned(const struct uroce_lcore *lcore)
+{
+	while (!atomic_load_explicit(&lcore->owned, memory_order_acquire))
+		rte_delay_us_sleep(10);
 }
 
 int uroce_engine_start(struct uroce_engine *engine)
@@ -204,21 +237,18 @@ int uroce_engine_start(struct uroce_engine *engine)
 	engine->running = true;
 	for (unsigned i = 0; i < engine->lcore_count; i++) {
 		if (rte_eal_remote_launch(run_lcore, engine->lcores[i], engine->lcores[i]->lcore_id) != 0) {
-			uroce_engine_stop(engine);
+			stop_lcores(engine, i);
 			return -EBUSY;
 		}
+		wait_until_owned(engine->lcores[i]);
 	}
 	return 0;
 }
 
 void uroce_engine_stop(struct uroce_engine *engine)
 {
-	if (!engine->running)
-		return;
-	atomic_store(&engine->stop, true);
-	for (unsigned i = 0; i < engine->lcore_count; i++)
-		rte_eal_wait_lcore(engine->lcores[i]->lcore_id);
-	engine->running = false;
+	if (engine->running)
+		stop_lcores(engine, engine->lcore_count);
 }
 
 int uroce_engine_destroy(struct uroce_engine *engine)

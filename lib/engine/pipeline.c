@@ -89,11 +89,11 @@ void engine_pipeline_activate(struct uroce_lcore *lcore, struct uroce_qp *qp)
 	TAILQ_INSERT_TAIL(&lcore->active, qp, active_link);
 }
 
-/* Before all others: a peer waits for the answer (S-18). */
+/* Before all others, a peer waits for the answer (S-18); who waits for its turn already keeps its place. */
 static void activate_first(struct uroce_lcore *lcore, struct uroce_qp *qp)
 {
 	if (qp->active)
-		TAILQ_REMOVE(&lcore->active, qp, active_link);
+		return;
 	qp->active = true;
 	TAILQ_INSERT_HEAD(&lcore->active, qp, active_link);
 }
@@ -197,10 +197,6 @@ static enum rc_counter frame_counter(enum wire_frame kind)
 /* Gives the frame to the lcore that owns its QP. true: it has it. */
 static bool hand_over(struct uroce_lcore *lcore, struct engine_port *port, uint32_t owner, struct rte_mbuf *mbuf)
 {
-	if (owner >= lcore->engine->lcore_count) {
-		port->counters[CNT_PORT_UNKNOWN_QPN]++;
-		return false;
-	}
 	mbuf->port = port->device->port_id; /* not every driver sets it */
 	if (rte_ring_enqueue(lcore->engine->lcores[owner]->handover, mbuf) == 0)
 		return true;
@@ -228,11 +224,15 @@ static bool receive_roce(struct uroce_lcore *lcore, struct engine_port *port, st
 		return false;
 	}
 	index = steer_index(lcore->engine, packet.dest_qpn);
+	qp = steer_find(lcore->engine, index);
+	if (qp == NULL) { /* before the hand-over: a stranger's junk stays here */
+		port->counters[CNT_PORT_UNKNOWN_QPN]++;
+		return false;
+	}
 	if (steer_lcore(lcore->engine, index) != lcore->index)
 		return hand_over(lcore, port, steer_lcore(lcore->engine, index), mbuf);
-	qp = steer_find(lcore->engine, index);
-	drop = qp && qp->device == port->device ? rc_qp_admit(qp->rc, &packet, encap->source, encap->dest) :
-						  CNT_PORT_UNKNOWN_QPN;
+	drop = qp->device == port->device ? rc_qp_admit(qp->rc, &packet, encap->source, encap->dest) :
+					    CNT_PORT_UNKNOWN_QPN;
 	if (drop == CNT_COUNTERS && !icrc_is_right(frame, encap))
 		drop = CNT_PORT_RX_ICRC;
 	if (drop != CNT_COUNTERS) {

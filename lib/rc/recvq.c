@@ -20,16 +20,18 @@ int rc_recvq_post(struct rc_recvq *queue, const struct uroce_recv_wr *wr)
 	struct rc_recv_wqe *wqe = slot(queue, queue->posting);
 	uint64_t total = 0;
 
-	if (wr->num_sge > queue->sge_limit || (wr->num_sge > 0 && wr->sg_list == NULL))
+	uint32_t count = wr->num_sge; /* M-6: read once */
+
+	if (count > queue->sge_limit || (count > 0 && wr->sg_list == NULL))
 		return -EINVAL;
 	/* pairs with Q2 in rc_recvq_pop: the lcore has finished with the slot */
 	if (queue->posting - atomic_load_explicit(&queue->freed, memory_order_acquire) >= queue->depth)
 		return -ENOMEM;
 	wqe->wr_id = wr->wr_id;
-	wqe->sge_count = wr->num_sge;
-	for (uint32_t i = 0; i < wr->num_sge; i++) {
+	wqe->sge_count = count;
+	for (uint32_t i = 0; i < count; i++) {
 		wqe->sges[i] = wr->sg_list[i];
-		total += wr->sg_list[i].length;
+		total += wqe->sges[i].length;
 	}
 	wqe->total_bytes = total > UINT32_MAX ? UINT32_MAX : (uint32_t)total;
 	/* Q1: publishes the slot */

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "config/limits.h"
 #include "rc/replay.h"
 
 static uint32_t bucket_count(uint32_t limit)
@@ -104,6 +105,12 @@ struct rc_replay_entry *rc_replay_insert(struct rc_replay *replay, psn_t psn, ui
 	*entry = (struct rc_replay_entry){ .first_psn = psn, .psn_count = psn_count, .hash_next = *head };
 	*head = index_of(replay, entry);
 	return entry;
+}
+
+void rc_replay_expire(struct rc_replay *replay, psn_t epsn)
+{
+	while (replay->used && psn_distance(epsn, nth(replay, 0)->first_psn) > PSN_WINDOW)
+		evict_oldest(replay);
 }
 
 struct rc_replay_entry *rc_replay_find(const struct rc_replay *replay, psn_t psn)

@@ -59,6 +59,12 @@ void rc_replay_reset(struct rc_replay *replay, uint32_t depth);
  */
 struct rc_replay_entry *rc_replay_insert(struct rc_replay *replay, psn_t psn, uint32_t psn_count);
 
+/*
+ * Forgets entries from more than half the PSN space ago, whose place in the order could no longer be told (P-1). To be
+ * called whenever ePSN has moved.
+ */
+void rc_replay_expire(struct rc_replay *replay, psn_t epsn);
+
 /* The entry that begins at psn; the one that owns psn; NULL if there is none. */
 struct rc_replay_entry *rc_replay_find(const struct rc_replay *replay, psn_t psn);
 struct rc_replay_entry *rc_replay_find_owner(const struct rc_replay *replay, psn_t psn);

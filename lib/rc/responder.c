@@ -312,9 +312,11 @@ static void receive_new(struct rc_qp *qp, const struct wire_packet *packet, stru
 	}
 	if (op->kind == WIRE_KIND_READ_REQUEST || op->kind == WIRE_KIND_ATOMIC) {
 		execute_memory_request(qp, op, packet, &place);
+		rc_replay_expire(&qp->replay, resp->epsn);
 		return;
 	}
 	resp->epsn = resp->newest_request = psn_next(resp->epsn);
+	rc_replay_expire(&qp->replay, resp->epsn);
 	if (packet->flags & WIRE_ACKREQ)
 		resp->ack_due = true;
 	execute_message(qp, op, packet, &place, out);

@@ -18,14 +18,12 @@ uint32_t rc_sendwin_slot_bytes(uint32_t sge_limit, uint32_t inline_limit)
 	return ((uint32_t)sizeof(struct rc_send_wqe) + body + 15) & ~15u;
 }
 
-static bool wr_is_valid(const struct rc_sendwin *win, const struct uroce_send_wr *wr)
+static bool wr_is_valid(const struct uroce_send_wr *wr)
 {
 	bool atomic = wr->opcode == UROCE_WR_ATOMIC_CMP_AND_SWP || wr->opcode == UROCE_WR_ATOMIC_FETCH_AND_ADD;
 	uint32_t known = UROCE_SEND_SIGNALED | UROCE_SEND_SOLICITED | UROCE_SEND_INLINE | UROCE_SEND_FENCE;
 
 	if ((uint32_t)wr->opcode >= UROCE_WR_OPCODES || (wr->send_flags & ~known))
-		return false;
-	if (wr->num_sge > win->sge_limit || (wr->num_sge > 0 && wr->sg_list == NULL))
 		return false;
 	if (atomic && (wr->num_sge != 1 || wr->sg_list[0].length != 8))
 		return false;
@@ -52,19 +50,23 @@ static void copy_inline(struct rc_send_wqe *wqe, const struct uroce_send_wr *wr)
 	wqe->sge_count = 0;
 }
 
-int rc_sendwin_post(struct rc_sendwin *win, const struct uroce_send_wr *wr)
+/* M-6: what the application can still write is read once; what follows sees only the copy. */
+static bool take_request(const struct rc_sendwin *win, const struct uroce_send_wr *wr, struct uroce_send_wr *once,
+			 struct uroce_sge pieces[LIMIT_SGE])
+{
+	*once = *wr;
+	if (once->num_sge > win->sge_limit || (once->num_sge > 0 && once->sg_list == NULL))
+		return false;
+	for (uint32_t i = 0; i < once->num_sge; i++)
+		pieces[i] = once->sg_list[i];
+	once->sg_list = pieces;
+	return true;
+}
+
+static void fill_slot(const struct rc_sendwin *win, const struct uroce_send_wr *wr, uint64_t total)
 {
 	struct rc_send_wqe *wqe = sendwin_slot(win, win->posting);
-	uint64_t total;
 
-	if (!wr_is_valid(win, wr))
-		return -EINVAL;
-	total = total_length(wr);
-	if ((wr->send_flags & UROCE_SEND_INLINE) && total > win->inline_limit)
-		return -EINVAL;
-	/* pairs with S2 in the completer's report: the lcore has finished with the slot */
-	if (win->posting - atomic_load_explicit(&win->freed, memory_order_acquire) >= win->depth)
-		return -ENOMEM;
 	wqe->wr_id = wr->wr_id;
 	wqe->opcode = (uint8_t)wr->opcode;
 	wqe->flags = (uint8_t)(wr->send_flags | (win->signal_all ? UROCE_SEND_SIGNALED : 0));
@@ -85,6 +87,23 @@ int rc_sendwin_post(struct rc_sendwin *win, const struct uroce_send_wr *wr)
 
 		memcpy(&wqe->sges[1], &operands, sizeof(operands));
 	}
+}
+
+int rc_sendwin_post(struct rc_sendwin *win, const struct uroce_send_wr *wr)
+{
+	struct uroce_sge pieces[LIMIT_SGE];
+	struct uroce_send_wr once;
+	uint64_t total;
+
+	if (!take_request(win, wr, &once, pieces) || !wr_is_valid(&once))
+		return -EINVAL;
+	total = total_length(&once);
+	if ((once.send_flags & UROCE_SEND_INLINE) && total > win->inline_limit)
+		return -EINVAL;
+	/* pairs with S2 in the completer's report: the lcore has finished with the slot */
+	if (win->posting - atomic_load_explicit(&win->freed, memory_order_acquire) >= win->depth)
+		return -ENOMEM;
+	fill_slot(win, &once, total);
 	/* S1: publishes the slot */
 	atomic_store_explicit(&win->posted, ++win->posting, memory_order_release);
 	return 0;

@@ -338,3 +338,24 @@ Test(duplicate, a_message_in_progress_is_not_disturbed)
 	expect_completes(pair, B, "wr=1000 RECV SUCCESS len=1034");
 	pair_close(pair);
 }
+
+/* An old entry would stand "after" the duplicate in the order of half windows, and the ACK would stop before it. */
+Test(duplicate, a_read_from_half_the_psn_space_ago_does_not_hold_back_an_ack)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .mtu = 1024 });
+	struct wire_packet write = { .opcode = OP_WRITE_ONLY, .flags = WIRE_ACKREQ, .psn = 0x800001 };
+
+	RULE("S-8");
+	RULE("P-1");
+	pair_read(pair, 1, 8);
+	pair_run(pair);
+	pair_forget(pair);
+	pair->side[B].qp->responder.epsn = psn_make(0x800001); /* as after so many WRITEs */
+	pair_inject(pair, B, write);
+	pair_transmit(pair, B);
+	expect_sent(pair, B, 0, "ACK psn=8388609 credit=31 msn=2");
+	pair_inject(pair, B, write);
+	pair_transmit(pair, B);
+	expect_sent(pair, B, 1, "ACK psn=8388609 credit=31 msn=2");
+	pair_close(pair);
+}

@@ -171,3 +171,20 @@ Test(replay, reset_forgets_all_and_takes_another_depth)
 	cr_assert_null(rc_replay_find(&replay, psn_make(5)));
 	cr_assert_not_null(rc_replay_find(&replay, psn_make(7)));
 }
+
+Test(replay, entries_from_more_than_half_the_psn_space_ago_are_forgotten)
+{
+	RULE("P-1");
+	open_replay(8, 4);
+	add(0, 1);
+	add(10, 4);
+	add(100, 1);
+	rc_replay_expire(&replay, psn_make(0x800000));
+	cr_assert_not_null(rc_replay_find(&replay, psn_make(0)), "half the space is still told apart");
+	rc_replay_expire(&replay, psn_make(0x800001));
+	cr_assert_null(rc_replay_find(&replay, psn_make(0)));
+	cr_assert_not_null(rc_replay_find_owner(&replay, psn_make(12)));
+	rc_replay_expire(&replay, psn_make(0x80000B));
+	cr_assert_null(rc_replay_find_owner(&replay, psn_make(12)));
+	cr_assert_eq(replay.used, 1);
+}
