@@ -379,3 +379,37 @@ Test(engine, a_bad_link_costs_time_but_no_byte)
 		drivers_fault_detach(faults[i]);
 	close_setup(&setup);
 }
+
+Test(engine, wrong_configurations_are_refused_and_change_nothing)
+{
+	static const unsigned main_lcore[] = { 0 }, far[] = { 100000 };
+	static struct setup setup;
+	struct uroce_engine_config config = { .lcore_ids = main_lcore, .lcore_count = 1 };
+	struct uroce_device_config device;
+	struct uroce_engine *engine;
+	struct uroce_device *second;
+
+	open_setup(&setup, 1);
+	cr_assert_eq(uroce_engine_create(&config, &engine), -EINVAL, "the main lcore is no worker");
+	config.lcore_ids = far;
+	cr_assert_eq(uroce_engine_create(&config, &engine), -EINVAL);
+	config = (struct uroce_engine_config){ .lcore_count = 2 };
+	cr_assert_eq(uroce_engine_create(&config, &engine), 0);
+	device = (struct uroce_device_config){
+		.port_id = setup.loop.ports[0].port_id,
+		.queue_count = 2,
+		.pool = setup.loop.pool,
+		.addr_count = 1,
+		.addrs = { address("10.0.0.9") },
+	};
+	cr_assert_eq(uroce_device_create(engine, &device, &second), -EINVAL, "the port has one queue");
+	cr_assert_eq(uroce_engine_destroy(engine), 0);
+	device.queue_count = 1;
+	cr_assert_eq(uroce_device_create(setup.engine, &device, &second), -EBUSY, "the port has a device");
+	device.port_id = 30000;
+	cr_assert_eq(uroce_device_create(setup.engine, &device, &second), -ENODEV);
+	device.port_id = setup.loop.ports[0].port_id;
+	device.mtu_bytes = 1000;
+	cr_assert_eq(uroce_device_create(setup.engine, &device, &second), -EINVAL);
+	close_setup(&setup);
+}
