@@ -13,7 +13,7 @@ install_packages = test/support/install-packages
 
 help:
 	@echo 'make             build the library, the programs and the tests in $(BUILD)/'
-	@echo 'make run         build and run the benchmark on loop ports (ARGS="..." for options)'
+	@echo 'make run         build and run the benchmark on loop ports, every byte checked (ARGS for other options)'
 	@echo 'make test        every test but the long ones (ONLY=REGEX for some of them)'
 	@echo 'make tidy        check the rules of the house: layers, lengths, format, words'
 	@echo 'make format      format the C files as .clang-format says'
@@ -39,7 +39,7 @@ build: packages-build $(BUILD)/build.ninja
 
 run: packages-build $(BUILD)/build.ninja
 	@ninja -C $(BUILD) --quiet app/uroce-perf
-	$(BUILD)/app/uroce-perf $(ARGS)
+	$(BUILD)/app/uroce-perf $(if $(ARGS),$(ARGS),--verify)
 
 test: packages-test
 	@test/support/run-tests --build $(BUILD) $(if $(ONLY),--only '$(ONLY)') $(ARGS)
