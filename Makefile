@@ -9,13 +9,15 @@ RUNS ?= 2000
 install_packages = test/support/install-packages
 
 .DEFAULT_GOAL := build
-.PHONY: help build run test tidy format bench interop sim fuzz docs install clean packages-build packages-test
+.PHONY: help build run test tidy compliance format bench interop sim fuzz docs install clean
+.PHONY: packages-build packages-test
 
 help:
 	@echo 'make             build the library, the programs and the tests in $(BUILD)/'
 	@echo 'make run         build and run the benchmark on loop ports, every byte checked (ARGS for other options)'
 	@echo 'make test        every test but the long ones (ONLY=REGEX for some of them)'
 	@echo 'make tidy        check the rules of the house: layers, lengths, format, words'
+	@echo 'make compliance  write docs/compliance.md anew: rules, the code that cites them, their tests'
 	@echo 'make format      format the C files as .clang-format says'
 	@echo 'make bench       the two rates to watch: 64 KiB and 64-byte WRITE, one core (ARGS="--rounds 9")'
 	@echo 'make interop     talk to the RDMA stack of Linux in a QEMU guest (FULL=1: the whole matrix)'
@@ -47,6 +49,10 @@ test: packages-test
 tidy:
 	@$(install_packages) build tidy
 	@test/tidy/tidy --build $(BUILD) $(ARGS)
+
+compliance:
+	@$(install_packages) compliance
+	@test/tidy/compliance --write $(ARGS)
 
 format:
 	@$(install_packages) format
