@@ -9,7 +9,7 @@ RUNS ?= 2000
 install_packages = test/support/install-packages
 
 .DEFAULT_GOAL := build
-.PHONY: help build run test tidy compliance format bench interop sim fuzz docs install clean
+.PHONY: help build run test tidy compliance coverage format bench interop sim fuzz docs install clean
 .PHONY: packages-build packages-test
 
 help:
@@ -18,6 +18,7 @@ help:
 	@echo 'make test        every test but the long ones (ONLY=REGEX for some of them)'
 	@echo 'make tidy        check the rules of the house: layers, lengths, format, words'
 	@echo 'make compliance  write docs/compliance.md anew: rules, the code that cites them, their tests'
+	@echo 'make coverage    the branches of lib/rc and lib/wire that tests take (ARGS=--missing: the others)'
 	@echo 'make format      format the C files as .clang-format says'
 	@echo 'make bench       the two rates to watch: 64 KiB and 64-byte WRITE, one core (ARGS="--rounds 9")'
 	@echo 'make interop     talk to the RDMA stack of Linux in a QEMU guest (FULL=1: the whole matrix)'
@@ -53,6 +54,10 @@ tidy:
 compliance:
 	@$(install_packages) compliance
 	@test/tidy/compliance --write $(ARGS)
+
+coverage:
+	@$(install_packages) build coverage
+	@test/support/coverage --build $(BUILD) $(ARGS)
 
 format:
 	@$(install_packages) format
@@ -90,4 +95,4 @@ docs:
 	@echo 'read $(BUILD)/docs/html/index.html'
 
 clean:
-	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-clang $(BUILD)-install
+	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-clang $(BUILD)-install $(BUILD)-coverage
