@@ -1,7 +1,7 @@
 # image.py - the guest's kernel and initial file system, built once and cached
 # SPDX-License-Identifier: BSD-3-Clause
-"""A Debian kernel of the release that runs here, with its Soft-RoCE modules, busybox, and the RDMA tools of this
-machine with their libraries. The cache lies outside the source tree and is rebuilt when what goes in changes."""
+"""A Debian kernel of the release that runs here, with its Soft-RoCE modules, busybox, the RDMA tools of this machine
+with their libraries, and verbs.c. The cache lies outside the source tree and is rebuilt when what goes in changes."""
 import fcntl
 import glob
 import hashlib
@@ -14,6 +14,8 @@ HERE = os.path.dirname(os.path.realpath(__file__))
 INIT = os.path.join(HERE, "guest-init.sh")
 MODULES = ["crc32_generic", "crc32_pclmul", "virtio_pci", "virtio_net", "ib_uverbs", "rdma_rxe"]
 TOOLS = ["flock", "ibv_rc_pingpong", "ibv_devinfo", "rdma", "ip"]
+# The guest's side of the scripts (errors.py); built here, so that the tests need no libibverbs.
+SCRIPT_SOURCES = [os.path.join(HERE, name) for name in ("verbs.c", "script.c", "script.h")]
 SEARCH_PATH = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
 
 
@@ -73,6 +75,14 @@ def put_with_libraries(root, source, target):
         put(root, library, library)
 
 
+def build_verbs(into):
+    sources = [name for name in SCRIPT_SOURCES if name.endswith(".c")]
+    done = subprocess.run(["gcc", "-std=gnu11", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", "-o", into, *sources,
+                           "-libverbs"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if done.returncode:
+        raise RuntimeError(f"verbs.c does not compile: {done.stdout.strip()[-800:]}")
+
+
 def fill_root(root, kernel):
     for directory in ("bin", "tools", "modules", "proc", "sys", "dev", "etc"):
         os.makedirs(os.path.join(root, directory))
@@ -87,6 +97,9 @@ def fill_root(root, kernel):
         order.writelines(os.path.basename(file) + "\n" for file in files)
     for tool in TOOLS:
         put_with_libraries(root, shutil.which(tool, path=SEARCH_PATH), "/tools/" + tool)
+    verbs = os.path.dirname(root) + "/verbs"
+    build_verbs(verbs)
+    put_with_libraries(root, verbs, "/tools/verbs")
     # libibverbs finds its provider by this file and loads it by this name.
     provider, = glob.glob("/usr/lib/*/libibverbs/librxe-rdmav*.so")
     put_with_libraries(root, provider, provider)
@@ -97,9 +110,10 @@ def fill_root(root, kernel):
 
 def recipe(package):
     """A short hash of all that decides what the image holds."""
-    versions = text_of("dpkg-query", "-W", "ibverbs-utils", "ibverbs-providers", "busybox-static", "iproute2")
+    versions = text_of("dpkg-query", "-W", "ibverbs-utils", "ibverbs-providers", "libibverbs-dev",
+                       "busybox-static", "iproute2")
     digest = hashlib.sha256()
-    for name in (INIT, os.path.realpath(__file__)):
+    for name in (INIT, os.path.realpath(__file__), *SCRIPT_SOURCES):
         with open(name, "rb") as file:
             digest.update(file.read())
     digest.update((versions + package).encode())
