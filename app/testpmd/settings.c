@@ -17,6 +17,7 @@ enum origin { FROM_DEFAULT, FROM_FILE, FROM_LINE };
 static const char *const origin_names[] = { "default", "file", "command line" };
 static const char *const idle_names[] = { "poll", "yield", "sleep" };
 
+/* Those that a mix can have; the others are NULL. */
 const char *const settings_op_names[SETTINGS_OPS] = {
 	[UROCE_WR_SEND] = "send",
 	[UROCE_WR_SEND_WITH_IMM] = "send_imm",
@@ -222,7 +223,7 @@ static int read_mix(struct settings *settings)
 
 		if (sscanf(part, "%31[a-z_]:%u", name, &weight) < 1)
 			name[0] = '\0';
-		while (op < SETTINGS_OPS && strcmp(settings_op_names[op], name) != 0)
+		while (op < SETTINGS_OPS && (settings_op_names[op] == NULL || strcmp(settings_op_names[op], name) != 0))
 			op++;
 		if (op == SETTINGS_OPS || weight > 1000000)
 			return refuse("--", "mix", part,

@@ -19,6 +19,19 @@ UROCE_API int uroce_cq_destroy(struct uroce_cq *cq);
 /* Takes up to count completions. Returns how many; one thread at a time. */
 UROCE_API int uroce_cq_poll(struct uroce_cq *cq, int count, struct uroce_wc *wc);
 
+/*
+ * Sleeping instead of polling: after uroce_cq_arm() the next completion makes the descriptor readable, once; with
+ * solicited_only the next one that is an error or whose sender set UROCE_SEND_SOLICITED. Completions that came before
+ * give no wake-up, so:
+ *   1. poll until the CQ is empty
+ *   2. uroce_cq_arm()
+ *   3. poll again: what came between 1 and 2 is there
+ *   4. poll(2) or read(2) 8 bytes from the descriptor, and start again
+ * The CQ owns the descriptor (an eventfd); -EMFILE and the like when none could be made.
+ */
+UROCE_API int uroce_cq_fd(struct uroce_cq *cq);
+UROCE_API void uroce_cq_arm(struct uroce_cq *cq, bool solicited_only);
+
 #ifdef __cplusplus
 }
 #endif

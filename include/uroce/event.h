@@ -12,18 +12,28 @@ extern "C" {
 enum uroce_event_type {
 	UROCE_EVENT_COMM_EST,
 	UROCE_EVENT_SQ_DRAINED,
+	UROCE_EVENT_PATH_MIG,     /* the QP uses its alternate path now */
+	UROCE_EVENT_PATH_MIG_ERR, /* the peer asked to migrate to a path that is not the alternate one */
 	UROCE_EVENT_QP_FATAL,
 	UROCE_EVENT_QP_REQ_ERR,
 	UROCE_EVENT_QP_ACCESS_ERR,
+	UROCE_EVENT_QP_LAST_WQE_REACHED, /* the QP will not take from its SRQ any more */
 	UROCE_EVENT_CQ_ERR,
+	UROCE_EVENT_SRQ_LIMIT_REACHED,
+	UROCE_EVENT_SRQ_ERR, /* reserved: an SRQ of ours cannot fail by itself */
+	UROCE_EVENT_PORT_ACTIVE,
+	UROCE_EVENT_PORT_ERR,
 	UROCE_EVENT_TYPES
 };
 
 struct uroce_event {
 	uint32_t type;   /* enum uroce_event_type */
-	uint32_t qp_num; /* 0 for CQ events */
+	uint32_t qp_num; /* 0 for events of no QP */
 	uint64_t qp_context;
-	struct uroce_cq *cq; /* CQ events */
+	union {
+		struct uroce_cq *cq;   /* CQ events */
+		struct uroce_srq *srq; /* SRQ events */
+	};
 };
 
 /* Takes the oldest event. true: *event is filled. A reader that never comes blocks nothing; the loss is counted. */

@@ -1,9 +1,9 @@
-/* mr.h - protection domains and memory regions */
+/* mr.h - protection domains, memory regions, memory windows */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef UROCE_MR_H
 #define UROCE_MR_H
 
-#include <uroce/types.h>
+#include <uroce/wr.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -14,7 +14,10 @@ enum uroce_access {
 	UROCE_ACCESS_REMOTE_WRITE = 1 << 1,
 	UROCE_ACCESS_REMOTE_READ = 1 << 2,
 	UROCE_ACCESS_REMOTE_ATOMIC = 1 << 3,
-	UROCE_ACCESS_ZERO_BASED = 1 << 4 /* peers and SGEs address it from 0 */
+	UROCE_ACCESS_ZERO_BASED = 1 << 4,      /* peers and SGEs address it from 0 */
+	UROCE_ACCESS_MW_BIND = 1 << 5,         /* windows may be bound to it */
+	UROCE_ACCESS_FLUSH_GLOBAL = 1 << 6,    /* peers may FLUSH for visibility */
+	UROCE_ACCESS_FLUSH_PERSISTENT = 1 << 7 /* peers may FLUSH the CPU's caches */
 };
 
 /* 0; -ENOMEM. */
@@ -27,11 +30,37 @@ UROCE_API int uroce_pd_dealloc(struct uroce_pd *pd);
  * remote write or atomic without local write; -ENOMEM: the device's table is full.
  */
 UROCE_API int uroce_mr_reg(struct uroce_pd *pd, void *addr, size_t bytes, uint32_t access, struct uroce_mr **mr);
-/* Returns when no lcore can touch the memory through this region any more. 0. */
+/* Returns when no lcore can touch the memory through this region any more. 0; -EBUSY: a window is bound to it. */
 UROCE_API int uroce_mr_dereg(struct uroce_mr *mr);
 /* The key for both local and remote use. */
 UROCE_API uint32_t uroce_mr_lkey(const struct uroce_mr *mr);
 UROCE_API uint32_t uroce_mr_rkey(const struct uroce_mr *mr);
+
+/*
+ * A window opens a part of a region to a peer under a key of its own, without a trip to the table's lock.
+ * Type 1: bound by uroce_mw_bind(), good for all QPs of the domain, each bind gives it a new key.
+ * Type 2: bound by UROCE_WR_BIND_MW to a key that the application chooses (uroce_mw_next_rkey()), good for the QP
+ * that bound it; made invalid by UROCE_WR_LOCAL_INV or by a peer's SEND with invalidate, and bound again then.
+ * A bind fails with MW_BIND_ERR when the region is of another domain, without UROCE_ACCESS_MW_BIND or without local
+ * write for remote write or atomic, when the range is not inside it, when a type 2 window is bound already, or when
+ * its new key is not its own with another tag.
+ */
+enum uroce_mw_type { UROCE_MW_TYPE_1 = 1, UROCE_MW_TYPE_2 = 2 };
+
+/* 0; -EINVAL: type; -ENOMEM: the device's table is full. The window has a key but is not bound. */
+UROCE_API int uroce_mw_alloc(struct uroce_pd *pd, enum uroce_mw_type type, struct uroce_mw **mw);
+/* Unbinds first. Returns when no lcore can touch memory through it any more. 0. */
+UROCE_API int uroce_mw_dealloc(struct uroce_mw *mw);
+/* The key of the last bind posted; before the first one a key that is not valid. */
+UROCE_API uint32_t uroce_mw_rkey(const struct uroce_mw *mw);
+/* The key to give the next bind of a type 2 window: the same with its tag, the low 8 bits, moved on. */
+UROCE_API uint32_t uroce_mw_next_rkey(const struct uroce_mw *mw);
+/*
+ * Type 1: posts a bind to qp's send queue, as a request with wr_id and send_flags. The window's key is the new one at
+ * once and valid when the bind has completed. Zero bytes unbind. Errors as uroce_qp_post_send().
+ */
+UROCE_API int uroce_mw_bind(struct uroce_qp *qp, struct uroce_mw *mw, const struct uroce_mw_bind *bind, uint64_t wr_id,
+			    uint32_t send_flags);
 
 #ifdef __cplusplus
 }

@@ -19,10 +19,20 @@ enum uroce_qp_state {
 	UROCE_QP_STATES
 };
 
+/* Automatic path migration. A QP without an alternate path stays in MIGRATED. */
+enum uroce_path_mig_state {
+	UROCE_PATH_MIGRATED, /* uses its only or its new path */
+	UROCE_PATH_REARM,    /* has an alternate path and waits for the peer to have one */
+	UROCE_PATH_ARMED,    /* both have: migrates when the path fails, the peer migrates, or software says so */
+	UROCE_PATH_MIG_STATES
+};
+
 struct uroce_qp_init_attr {
 	struct uroce_cq *send_cq;
 	struct uroce_cq *recv_cq;
-	uint64_t qp_context;         /* comes back in each completion and event */
+	struct uroce_srq
+		*srq;        /* NULL: a receive queue of its own; else max_recv_wr and max_recv_sge count for nothing */
+	uint64_t qp_context; /* comes back in each completion and event */
 	uint32_t max_send_wr;        /* 1 ... 32768; rounded up to a power of two */
 	uint32_t max_recv_wr;        /* 0 ... 32768 */
 	uint32_t max_send_sge;       /* 1 ... 16 */
@@ -42,6 +52,7 @@ struct uroce_path {
 	uint8_t hop_limit; /* 0 means 64 */
 	uint16_t reserved;
 	uint32_t flow_label;
+	struct uroce_device *device; /* the port; NULL: the QP's own */
 };
 
 /* Attributes of a QP; which ones count is told by the mask of uroce_qp_modify(). */
@@ -60,7 +71,13 @@ struct uroce_qp_attr {
 	uint8_t retry_cnt;          /* 0 ... 7; 7 means seven */
 	uint8_t rnr_retry;          /* 0 ... 7; 7 means without limit */
 	bool flow_control;          /* end-to-end credits, when the peer agreed to the same (F-6); default off */
+	bool imprecise_errors;      /* local faults are reported at once, on the oldest request (E-3); default off */
 	struct uroce_path path;
+	/* the alternate path: all of UROCE_QP_ALT_PATH */
+	struct uroce_path alt_path;
+	uint16_t alt_pkey;
+	uint8_t alt_timeout;                      /* as timeout */
+	enum uroce_path_mig_state path_mig_state; /* to set: REARM, or MIGRATED (from ARMED: migrates now) */
 };
 
 enum uroce_qp_attr_mask {
@@ -78,7 +95,20 @@ enum uroce_qp_attr_mask {
 	UROCE_QP_RETRY_CNT = 1 << 11,
 	UROCE_QP_RNR_RETRY = 1 << 12,
 	UROCE_QP_PATH = 1 << 13,
-	UROCE_QP_FLOW_CONTROL = 1 << 14
+	UROCE_QP_FLOW_CONTROL = 1 << 14,
+	UROCE_QP_IMPRECISE_ERRORS = 1 << 15,
+	UROCE_QP_ALT_PATH = 1 << 16,
+	UROCE_QP_PATH_MIG_STATE = 1 << 17
+};
+
+/* Why a QP went to ERR by itself: what its failed completion says, and what only the QP knows (E-4). */
+struct uroce_qp_error {
+	uint8_t status; /* enum uroce_wc_status of the failed request; UROCE_WC_SUCCESS: nothing has failed */
+	bool responder; /* it was a request of the peer that failed here */
+	uint16_t reserved;
+	uint32_t cause;                                      /* enum uroce_cause */
+	uint32_t psn, aeth, retries, elapsed_us, path_index; /* as in struct uroce_wc */
+	struct uroce_path path;                              /* the path in use then */
 };
 
 /*
@@ -90,19 +120,24 @@ UROCE_API int uroce_qp_create(struct uroce_pd *pd, const struct uroce_qp_init_at
 UROCE_API int uroce_qp_destroy(struct uroce_qp *qp);
 /*
  * Changes attributes and state. 0; -EINVAL: an illegal transition, a missing or forbidden attribute, a value
- * out of range (*bad_mask, when given, names the attribute; nothing changed).
+ * out of range, a path that no port of the QP's lcore has (*bad_mask, when given, names the attribute; nothing
+ * changed). -EAGAIN: the QP was reset less than four ACK timeouts (1 ... 60 s) ago and cannot go to RTR yet, for a
+ * packet of its last connection could be taken for one of the new one (P-7); a new QP need not wait.
  */
 UROCE_API int uroce_qp_modify(struct uroce_qp *qp, const struct uroce_qp_attr *attr, uint32_t mask, uint32_t *bad_mask);
 /* The attributes in force. */
 UROCE_API int uroce_qp_query(struct uroce_qp *qp, struct uroce_qp_attr *attr);
 UROCE_API uint32_t uroce_qp_num(const struct uroce_qp *qp);
+/* The side record of the first failure since RESET, to be read after its completion or event. 0. */
+UROCE_API int uroce_qp_last_error(struct uroce_qp *qp, struct uroce_qp_error *error);
 /* "PATH_MTU" for UROCE_QP_PATH_MTU; never NULL. */
 UROCE_API const char *uroce_qp_attr_name(uint32_t mask_bit);
 UROCE_API const char *uroce_qp_state_name(enum uroce_qp_state state);
 
 /*
  * The usual way to RTS in one call: RESET to INIT, RTR, RTS with the attributes of attr (qp_state is ignored;
- * zero path_mtu means the device's, zero pkey means 0xFFFF). Errors as uroce_qp_modify().
+ * zero path_mtu means the device's, zero pkey means 0xFFFF; the first PSN to send is the random one that
+ * uroce_qp_query() tells as sq_psn). Errors as uroce_qp_modify().
  */
 UROCE_API int uroce_qp_connect(struct uroce_qp *qp, const struct uroce_qp_attr *attr, uint32_t *bad_mask);
 

@@ -20,6 +20,8 @@ struct uroce_pd;
 struct uroce_mr;
 struct uroce_cq;
 struct uroce_qp;
+struct uroce_srq;
+struct uroce_mw;
 
 /* An IP address as RoCEv2 GIDs carry it: IPv6 as it is, IPv4 as ::ffff:a.b.c.d. Network byte order. */
 struct uroce_addr {

@@ -8,6 +8,7 @@
 #include <uroce/event.h>
 #include <uroce/mr.h>
 #include <uroce/qp.h>
+#include <uroce/srq.h>
 #include <uroce/stats.h>
 #include <uroce/types.h>
 #include <uroce/wr.h>

@@ -13,11 +13,16 @@ extern "C" {
 enum uroce_wr_opcode {
 	UROCE_WR_SEND,
 	UROCE_WR_SEND_WITH_IMM,
+	UROCE_WR_SEND_WITH_INV, /* a SEND whose last packet makes a key of the peer invalid: rkey */
 	UROCE_WR_RDMA_WRITE,
 	UROCE_WR_RDMA_WRITE_WITH_IMM,
 	UROCE_WR_RDMA_READ,
 	UROCE_WR_ATOMIC_CMP_AND_SWP,
 	UROCE_WR_ATOMIC_FETCH_AND_ADD,
+	UROCE_WR_ATOMIC_WRITE, /* 8 bytes, seen by everybody at once */
+	UROCE_WR_FLUSH,        /* makes earlier WRITEs visible or persistent: flush */
+	UROCE_WR_LOCAL_INV,    /* makes a window of ours invalid: rkey; waits for all earlier requests */
+	UROCE_WR_BIND_MW,      /* gives a type 2 window a range and a key: bind; waits for all earlier requests */
 	UROCE_WR_OPCODES
 };
 
@@ -36,6 +41,22 @@ struct uroce_sge {
 	uint32_t lkey;
 };
 
+/* What a memory window opens to the peer. */
+struct uroce_mw_bind {
+	struct uroce_mr *mr;
+	uint64_t addr; /* in the region's own address space; for peers too, unless UROCE_ACCESS_ZERO_BASED */
+	uint64_t length_bytes;
+	uint32_t access; /* UROCE_ACCESS_REMOTE_*, UROCE_ACCESS_ZERO_BASED */
+	uint32_t reserved;
+};
+
+/* What a FLUSH covers and how far it reaches. */
+enum uroce_flush {
+	UROCE_FLUSH_GLOBAL = 1 << 0,      /* earlier WRITEs are visible to everybody */
+	UROCE_FLUSH_PERSISTENT = 1 << 1,  /* they have left the CPU's caches for the memory behind */
+	UROCE_FLUSH_WHOLE_REGION = 1 << 2 /* of the whole region, not only [remote_addr, + flush_bytes) */
+};
+
 /*
  * One send request. The structure and its list may be reused when the post returns; the data may be reused
  * after completion (with UROCE_SEND_INLINE: at once).
@@ -48,11 +69,14 @@ struct uroce_send_wr {
 	enum uroce_wr_opcode opcode;
 	uint32_t send_flags;
 	uint32_t imm;         /* immediate, host byte order */
-	uint64_t remote_addr; /* WRITE, READ, atomics */
-	uint32_t rkey;        /* WRITE, READ, atomics */
-	uint32_t reserved;
+	uint64_t remote_addr; /* WRITE, READ, atomics, FLUSH */
+	uint32_t rkey;        /* the same; the key to invalidate; the window's new key */
+	uint32_t flush;       /* FLUSH: enum uroce_flush */
 	uint64_t compare_add; /* the operand of fetch-and-add, the comparand of compare-and-swap */
 	uint64_t swap;        /* the new value of compare-and-swap */
+	uint64_t flush_bytes; /* FLUSH: length of the range, at most 2^31 (it has no sg_list) */
+	struct uroce_mw *mw;  /* BIND_MW: a type 2 window */
+	struct uroce_mw_bind bind;
 };
 
 /* One receive request: where the next SEND goes (WRITE with immediate uses the entry but not the buffers). */
@@ -90,11 +114,15 @@ enum uroce_wc_opcode {
 	UROCE_WC_RDMA_READ,
 	UROCE_WC_COMP_SWAP,
 	UROCE_WC_FETCH_ADD,
+	UROCE_WC_BIND_MW,
+	UROCE_WC_LOCAL_INV,
+	UROCE_WC_ATOMIC_WRITE,
+	UROCE_WC_FLUSH,
 	UROCE_WC_RECV = 1 << 7,
 	UROCE_WC_RECV_RDMA_WITH_IMM
 };
 
-enum uroce_wc_flags { UROCE_WC_WITH_IMM = 1 << 0, UROCE_WC_SOLICITED = 1 << 1 };
+enum uroce_wc_flags { UROCE_WC_WITH_IMM = 1 << 0, UROCE_WC_SOLICITED = 1 << 1, UROCE_WC_WITH_INV = 1 << 2 };
 
 /*
  * One completion, 64 bytes. wr_id, status, opcode and qp_num are always valid; the rest only with
@@ -107,14 +135,19 @@ struct uroce_wc {
 	uint16_t wc_flags;   /* enum uroce_wc_flags */
 	uint32_t vendor_err; /* enum uroce_cause: why, when status is not success */
 	uint32_t byte_len;   /* receives and READs: bytes that arrived */
-	uint32_t imm;        /* host byte order, with UROCE_WC_WITH_IMM */
+	union {
+		uint32_t imm;              /* host byte order, with UROCE_WC_WITH_IMM */
+		uint32_t invalidated_rkey; /* with UROCE_WC_WITH_INV */
+	};
 	uint32_t qp_num;     /* the local QP */
 	uint32_t src_qp;     /* receives: the peer's QP */
 	uint32_t psn;        /* errors: the PSN that failed */
 	uint32_t aeth;       /* errors: the last AETH from the peer, syndrome in the top byte, 0 if none */
 	uint64_t qp_context; /* what the application gave at qp_create */
 	uint32_t retries;    /* errors: retries spent on the failing PSN */
-	uint32_t reserved[3];
+	uint32_t elapsed_us; /* errors: since the failing PSN was first sent, or the last one before it acknowledged */
+	uint32_t path;       /* errors: how often the QP had migrated: 0 is the first path */
+	uint32_t reserved;
 };
 
 /* Why a request failed: vendor_err of a completion. */
@@ -125,12 +158,19 @@ enum uroce_cause {
 	UROCE_CAUSE_IMPLIED_NAK,     /* the last trigger was a missing READ or atomic response */
 	UROCE_CAUSE_RNR,             /* the peer had no receive entry */
 	UROCE_CAUSE_REMOTE_NAK,      /* the peer refused: see aeth */
-	UROCE_CAUSE_LOCAL_KEY,       /* lkey unknown, of another domain, or without the right */
+	UROCE_CAUSE_LOCAL_KEY,       /* lkey unknown or no longer valid */
+	UROCE_CAUSE_LOCAL_DOMAIN,    /* lkey of another protection domain */
+	UROCE_CAUSE_LOCAL_RIGHTS,    /* lkey without the right */
 	UROCE_CAUSE_LOCAL_RANGE,     /* the range is not inside the region */
 	UROCE_CAUSE_LENGTH,          /* too long for the port or for the receive buffers */
 	UROCE_CAUSE_BAD_RESPONSE,    /* the response broke the protocol */
-	UROCE_CAUSE_REMOTE_KEY,      /* responder: the peer's R_Key, range or rights were wrong */
+	UROCE_CAUSE_REMOTE_KEY,      /* responder: the peer's R_Key is unknown or no longer valid */
+	UROCE_CAUSE_REMOTE_DOMAIN,   /* responder: it is of another protection domain or QP */
+	UROCE_CAUSE_REMOTE_RIGHTS,   /* responder: it does not give the right */
+	UROCE_CAUSE_REMOTE_RANGE,    /* responder: the range is not inside its region */
 	UROCE_CAUSE_INVALID_REQUEST, /* responder: the peer's request broke the protocol */
+	UROCE_CAUSE_UNRESOLVED,      /* nobody answers for the peer's address: no ARP or neighbour discovery reply */
+	UROCE_CAUSE_WINDOW,          /* bind or invalidate refused: see uroce_mw_alloc() */
 	UROCE_CAUSE_FLUSHED,         /* an earlier request of the QP failed, or it was moved to ERR */
 	UROCE_CAUSES
 };
@@ -139,6 +179,13 @@ enum uroce_cause {
 UROCE_API const char *uroce_wc_status_name(uint8_t status);
 UROCE_API const char *uroce_wc_opcode_name(uint8_t opcode);
 UROCE_API const char *uroce_cause_text(uint32_t vendor_err);
+
+/*
+ * One line that a person can act on: what failed, why, when, and what to look at next. Writes at most out_bytes
+ * (UROCE_EXPLAIN_BYTES always suffice), ends with NUL, returns out.
+ */
+#define UROCE_EXPLAIN_BYTES 512
+UROCE_API char *uroce_wc_explain(const struct uroce_wc *wc, char *out, size_t out_bytes);
 
 #ifdef __cplusplus
 }

@@ -2,6 +2,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "engine/engine.h"
 
@@ -20,6 +22,7 @@ int uroce_cq_create(struct uroce_device *device, uint32_t depth, struct uroce_cq
 		return -ENOMEM;
 	}
 	cq->device = device;
+	atomic_init(&cq->fd, -1);
 	atomic_fetch_add(&device->users, 1);
 	*result = cq;
 	return 0;
@@ -31,8 +34,40 @@ int uroce_cq_destroy(struct uroce_cq *cq)
 		return -EBUSY;
 	atomic_fetch_sub(&cq->device->users, 1);
 	engine_ring_free(cq->ring, sizeof(struct uroce_wc));
+	if (atomic_load(&cq->fd) >= 0)
+		close(atomic_load(&cq->fd));
 	free(cq);
 	return 0;
+}
+
+int uroce_cq_fd(struct uroce_cq *cq)
+{
+	struct uroce_engine *engine = cq->device->engine;
+	int fd;
+
+	pthread_mutex_lock(&engine->lock);
+	fd = atomic_load(&cq->fd);
+	if (fd < 0) {
+		fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+		fd = fd < 0 ? -errno : fd;
+		atomic_store(&cq->fd, fd < 0 ? -1 : fd);
+		/* A lcore in the middle of a turn may have found no reader: it has finished the turn when we return. */
+		rte_rcu_qsbr_synchronize(engine->qsbr, RTE_QSBR_THRID_INVALID);
+	}
+	pthread_mutex_unlock(&engine->lock);
+	return fd;
+}
+
+void uroce_cq_arm(struct uroce_cq *cq, bool solicited_only)
+{
+	uint32_t none = CQ_NOT_ARMED;
+
+	if (solicited_only)
+		atomic_compare_exchange_strong(&cq->armed, &none, CQ_ARMED_SOLICITED); /* "any" stays "any" */
+	else
+		atomic_store(&cq->armed, CQ_ARMED_ANY);
+	/* pairs with N1 in wake_reader: armed before the caller looks at the ring once more */
+	atomic_thread_fence(memory_order_seq_cst);
 }
 
 int uroce_cq_poll(struct uroce_cq *cq, int count, struct uroce_wc *wc)

@@ -1,4 +1,4 @@
-/* mr.c - protection domains and memory regions */
+/* mr.c - protection domains, memory regions, memory windows */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <stdlib.h>
@@ -55,12 +55,16 @@ int uroce_mr_reg(struct uroce_pd *pd, void *addr, size_t bytes, uint32_t access,
 int uroce_mr_dereg(struct uroce_mr *mr)
 {
 	struct uroce_engine *engine = mr->pd->device->engine;
+	int error;
 
 	/* The lock is held through the grace period, so that nobody reuses the slot while lcores still look at it. */
 	pthread_mutex_lock(&engine->lock);
-	rc_mr_remove(&mr->pd->device->mrs, mr->key);
-	rte_rcu_qsbr_synchronize(engine->qsbr, RTE_QSBR_THRID_INVALID);
+	error = rc_mr_remove(&mr->pd->device->mrs, mr->key);
+	if (error == 0)
+		rte_rcu_qsbr_synchronize(engine->qsbr, RTE_QSBR_THRID_INVALID);
 	pthread_mutex_unlock(&engine->lock);
+	if (error)
+		return error;
 	atomic_fetch_sub(&mr->pd->users, 1);
 	free(mr);
 	return 0;
@@ -74,4 +78,56 @@ uint32_t uroce_mr_lkey(const struct uroce_mr *mr)
 uint32_t uroce_mr_rkey(const struct uroce_mr *mr)
 {
 	return mr->key;
+}
+
+int uroce_mw_alloc(struct uroce_pd *pd, enum uroce_mw_type type, struct uroce_mw **result)
+{
+	struct uroce_device *device = pd->device;
+	struct uroce_mw *mw;
+	uint32_t key;
+
+	if (type != UROCE_MW_TYPE_1 && type != UROCE_MW_TYPE_2)
+		return -EINVAL;
+	mw = calloc(1, sizeof(*mw));
+	if (mw == NULL)
+		return -ENOMEM;
+	pthread_mutex_lock(&device->engine->lock);
+	key = rc_mr_insert_window(&device->mrs, pd->id, type == UROCE_MW_TYPE_1 ? MR_WINDOW_1 : MR_WINDOW_2);
+	pthread_mutex_unlock(&device->engine->lock);
+	if (key == 0) {
+		free(mw);
+		return -ENOMEM;
+	}
+	mw->pd = pd;
+	mw->type = type;
+	atomic_init(&mw->key, key);
+	atomic_fetch_add(&pd->users, 1);
+	*result = mw;
+	return 0;
+}
+
+int uroce_mw_dealloc(struct uroce_mw *mw)
+{
+	struct uroce_engine *engine = mw->pd->device->engine;
+
+	pthread_mutex_lock(&engine->lock);
+	rc_mr_remove_window(&mw->pd->device->mrs, atomic_load(&mw->key));
+	rte_rcu_qsbr_synchronize(engine->qsbr, RTE_QSBR_THRID_INVALID);
+	pthread_mutex_unlock(&engine->lock);
+	atomic_fetch_sub(&mw->pd->users, 1);
+	free(mw);
+	return 0;
+}
+
+uint32_t uroce_mw_rkey(const struct uroce_mw *mw)
+{
+	return atomic_load(&mw->key);
+}
+
+uint32_t uroce_mw_next_rkey(const struct uroce_mw *mw)
+{
+	uint32_t key = atomic_load(&mw->key);
+	uint32_t next = (key & ~0xFFu) | ((key + 1) & 0xFF);
+
+	return next ? next : 1; /* 0 is no key */
 }

@@ -40,6 +40,14 @@ const char *uroce_wc_opcode_name(uint8_t opcode)
 		return "COMP_SWAP";
 	case UROCE_WC_FETCH_ADD:
 		return "FETCH_ADD";
+	case UROCE_WC_BIND_MW:
+		return "BIND_MW";
+	case UROCE_WC_LOCAL_INV:
+		return "LOCAL_INV";
+	case UROCE_WC_ATOMIC_WRITE:
+		return "ATOMIC_WRITE";
+	case UROCE_WC_FLUSH:
+		return "FLUSH";
 	case UROCE_WC_RECV:
 		return "RECV";
 	case UROCE_WC_RECV_RDMA_WITH_IMM:
@@ -57,12 +65,19 @@ const char *uroce_cause_text(uint32_t vendor_err)
 		[UROCE_CAUSE_IMPLIED_NAK] = "answers to READs or atomics kept getting lost",
 		[UROCE_CAUSE_RNR] = "the peer had no receive posted",
 		[UROCE_CAUSE_REMOTE_NAK] = "the peer refused the request",
-		[UROCE_CAUSE_LOCAL_KEY] = "a local key is unknown, of another domain or without the right",
+		[UROCE_CAUSE_LOCAL_KEY] = "a local key is unknown or no longer valid",
+		[UROCE_CAUSE_LOCAL_DOMAIN] = "a local key is of another protection domain",
+		[UROCE_CAUSE_LOCAL_RIGHTS] = "a local key does not give the right",
 		[UROCE_CAUSE_LOCAL_RANGE] = "a local range is not inside its region",
 		[UROCE_CAUSE_LENGTH] = "the message is too long",
 		[UROCE_CAUSE_BAD_RESPONSE] = "the peer's response broke the protocol",
-		[UROCE_CAUSE_REMOTE_KEY] = "the peer used a wrong key, range or right",
+		[UROCE_CAUSE_REMOTE_KEY] = "the peer used a key that is unknown or no longer valid",
+		[UROCE_CAUSE_REMOTE_DOMAIN] = "the peer used a key of another protection domain or QP",
+		[UROCE_CAUSE_REMOTE_RIGHTS] = "the peer used a key that does not give the right",
+		[UROCE_CAUSE_REMOTE_RANGE] = "the peer used a range that is not inside its region",
 		[UROCE_CAUSE_INVALID_REQUEST] = "the peer's request broke the protocol",
+		[UROCE_CAUSE_UNRESOLVED] = "nobody answers for the peer's address (ARP, neighbour discovery)",
+		[UROCE_CAUSE_WINDOW] = "the window or its region does not allow that",
 		[UROCE_CAUSE_FLUSHED] = "flushed: the QP had failed or was moved to ERR",
 	};
 
@@ -72,9 +87,19 @@ const char *uroce_cause_text(uint32_t vendor_err)
 const char *uroce_event_name(uint32_t type)
 {
 	static const char *const names[] = {
-		[UROCE_EVENT_COMM_EST] = "COMM_EST",           [UROCE_EVENT_SQ_DRAINED] = "SQ_DRAINED",
-		[UROCE_EVENT_QP_FATAL] = "QP_FATAL",           [UROCE_EVENT_QP_REQ_ERR] = "QP_REQ_ERR",
-		[UROCE_EVENT_QP_ACCESS_ERR] = "QP_ACCESS_ERR", [UROCE_EVENT_CQ_ERR] = "CQ_ERR",
+		[UROCE_EVENT_COMM_EST] = "COMM_EST",
+		[UROCE_EVENT_SQ_DRAINED] = "SQ_DRAINED",
+		[UROCE_EVENT_QP_FATAL] = "QP_FATAL",
+		[UROCE_EVENT_QP_REQ_ERR] = "QP_REQ_ERR",
+		[UROCE_EVENT_QP_ACCESS_ERR] = "QP_ACCESS_ERR",
+		[UROCE_EVENT_CQ_ERR] = "CQ_ERR",
+		[UROCE_EVENT_PATH_MIG] = "PATH_MIG",
+		[UROCE_EVENT_PATH_MIG_ERR] = "PATH_MIG_ERR",
+		[UROCE_EVENT_QP_LAST_WQE_REACHED] = "QP_LAST_WQE_REACHED",
+		[UROCE_EVENT_SRQ_LIMIT_REACHED] = "SRQ_LIMIT_REACHED",
+		[UROCE_EVENT_SRQ_ERR] = "SRQ_ERR",
+		[UROCE_EVENT_PORT_ACTIVE] = "PORT_ACTIVE",
+		[UROCE_EVENT_PORT_ERR] = "PORT_ERR",
 	};
 
 	return NAME_OF(names, type);
@@ -92,11 +117,24 @@ const char *uroce_qp_state_name(enum uroce_qp_state state)
 
 const char *uroce_qp_attr_name(uint32_t mask_bit)
 {
-	static const char *const names[] = { "STATE",         "ACCESS_FLAGS",  "PKEY",
-					     "PATH_MTU",      "DEST_QPN",      "RQ_PSN",
-					     "SQ_PSN",        "MAX_RD_ATOMIC", "MAX_DEST_RD_ATOMIC",
-					     "MIN_RNR_TIMER", "TIMEOUT",       "RETRY_CNT",
-					     "RNR_RETRY",     "PATH",          "FLOW_CONTROL" };
+	static const char *const names[] = { "STATE",
+					     "ACCESS_FLAGS",
+					     "PKEY",
+					     "PATH_MTU",
+					     "DEST_QPN",
+					     "RQ_PSN",
+					     "SQ_PSN",
+					     "MAX_RD_ATOMIC",
+					     "MAX_DEST_RD_ATOMIC",
+					     "MIN_RNR_TIMER",
+					     "TIMEOUT",
+					     "RETRY_CNT",
+					     "RNR_RETRY",
+					     "PATH",
+					     "FLOW_CONTROL",
+					     "IMPRECISE_ERRORS",
+					     "ALT_PATH",
+					     "PATH_MIG_STATE" };
 	uint32_t index = mask_bit ? (uint32_t)__builtin_ctz(mask_bit) : 32;
 
 	return NAME_OF(names, index);

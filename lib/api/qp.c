@@ -16,12 +16,16 @@
 static bool init_is_valid(const struct uroce_pd *pd, const struct uroce_qp_init_attr *init)
 {
 	if (init->send_cq == NULL || init->recv_cq == NULL || init->send_cq->device != pd->device ||
-	    init->recv_cq->device != pd->device)
+	    init->recv_cq->device != pd->device || (init->srq && init->srq->pd->device != pd->device))
 		return false;
-	return init->max_send_wr >= 1 && init->max_send_wr <= LIMIT_QUEUE_DEPTH &&
-	       init->max_recv_wr <= LIMIT_QUEUE_DEPTH && init->max_send_sge >= 1 && init->max_send_sge <= LIMIT_SGE &&
-	       init->max_recv_sge >= 1 && init->max_recv_sge <= LIMIT_SGE &&
-	       init->max_inline_data <= LIMIT_INLINE_BYTES && init->max_dest_rd_atomic <= LIMIT_RD_ATOMIC;
+	if (atomic_load(&init->send_cq->overflowed) || atomic_load(&init->recv_cq->overflowed))
+		return false; /* a CQ that has lost a completion serves nobody any more (E-5) */
+	if (init->srq == NULL &&
+	    (init->max_recv_wr > LIMIT_QUEUE_DEPTH || init->max_recv_sge < 1 || init->max_recv_sge > LIMIT_SGE))
+		return false;
+	return init->max_send_wr >= 1 && init->max_send_wr <= LIMIT_QUEUE_DEPTH && init->max_send_sge >= 1 &&
+	       init->max_send_sge <= LIMIT_SGE && init->max_inline_data <= LIMIT_INLINE_BYTES &&
+	       init->max_dest_rd_atomic <= LIMIT_RD_ATOMIC;
 }
 
 static int create_core(struct uroce_qp *qp, const struct uroce_qp_init_attr *init)
@@ -30,6 +34,7 @@ static int create_core(struct uroce_qp *qp, const struct uroce_qp_init_attr *ini
 		.qpn = qp->qpn,
 		.pd = qp->pd->id,
 		.mrs = &qp->device->mrs,
+		.srq = qp->srq ? qp->srq->rc : NULL,
 		.send_cq = qp->send_cq,
 		.recv_cq = qp->recv_cq,
 		.context = init->qp_context,
@@ -87,6 +92,7 @@ int uroce_qp_create(struct uroce_pd *pd, const struct uroce_qp_init_attr *init, 
 	qp->pd = pd;
 	qp->send_cq = init->send_cq;
 	qp->recv_cq = init->recv_cq;
+	qp->srq = init->srq;
 	error = name_and_create(qp, init);
 	if (error) {
 		engine_place_free(qp, sizeof(*qp));
@@ -95,18 +101,42 @@ int uroce_qp_create(struct uroce_pd *pd, const struct uroce_qp_init_attr *init, 
 	atomic_fetch_add(&pd->users, 1);
 	atomic_fetch_add(&qp->send_cq->users, 1);
 	atomic_fetch_add(&qp->recv_cq->users, 1);
+	if (qp->srq)
+		atomic_fetch_add(&qp->srq->users, 1);
 	*result = qp;
 	return 0;
+}
+
+/* P-7: four times the larger ACK timeout of its paths; the floor and the cap are the QP table's. */
+static uint64_t time_wait_ns(const struct uroce_qp *qp)
+{
+	uint64_t first = rc_codes_timeout_ns(qp->rc->timeout), second = rc_codes_timeout_ns(qp->rc->migration.timeout);
+
+	return steer_time_wait(4 * (first > second ? first : second));
+}
+
+/* The ports that the QP's paths use cannot be destroyed; those of before may. */
+static void hold_devices(struct uroce_qp *qp, struct uroce_device *first, struct uroce_device *second)
+{
+	struct uroce_device *new[2] = { first, second };
+
+	for (int i = 0; i < 2; i++) {
+		if (new[i])
+			atomic_fetch_add(&new[i]->users, 1);
+		if (qp->held[i])
+			atomic_fetch_sub(&qp->held[i]->users, 1);
+		qp->held[i] = new[i];
+	}
 }
 
 static int destroy_on_owner(void *argument)
 {
 	struct uroce_qp *qp = argument;
-	uint64_t time_wait_ns = qp->rc->timeout ? 4 * rc_codes_timeout_ns(qp->rc->timeout) : 0;
 	struct engine_port *port = engine_find_port(qp->owner, qp->device);
 
 	engine_pipeline_forget(qp->owner, qp);
-	engine_steer_remove(qp->device->engine, qp, time_wait_ns);
+	engine_steer_remove(qp->device->engine, qp, time_wait_ns(qp));
+	hold_devices(qp, NULL, NULL);
 	for (uint32_t i = 0; i < CNT_QP_COUNTERS; i++)
 		port->retired[i] += qp->rc->counters[i];
 	return 0;
@@ -121,6 +151,8 @@ int uroce_qp_destroy(struct uroce_qp *qp)
 	atomic_fetch_sub(&qp->pd->users, 1);
 	atomic_fetch_sub(&qp->send_cq->users, 1);
 	atomic_fetch_sub(&qp->recv_cq->users, 1);
+	if (qp->srq)
+		atomic_fetch_sub(&qp->srq->users, 1);
 	engine_place_free(qp->rc, qp->rc_bytes);
 	engine_place_free(qp, sizeof(*qp));
 	return 0;
@@ -128,45 +160,130 @@ int uroce_qp_destroy(struct uroce_qp *qp)
 
 struct modification {
 	struct uroce_qp *qp;
-	const struct uroce_qp_attr *attr;
+	struct uroce_qp_attr attr;
 	uint32_t mask;
 	uint32_t bad_mask;
 };
 
-/* The path's source must be an address of the device: the peer's frames come to no other. */
-static bool source_is_ours(const struct uroce_device *device, const struct uroce_path *path)
+/* Which of the device's addresses it is, or -1. */
+static int find_addr(const struct uroce_device *device, const struct uroce_addr *addr)
 {
 	for (uint32_t i = 0; i < device->config.addr_count; i++) {
-		if (memcmp(&device->config.addrs[i], &path->source, sizeof(path->source)) == 0)
-			return true;
+		if (memcmp(&device->config.addrs[i], addr, sizeof(*addr)) == 0)
+			return (int)i;
 	}
-	return false;
+	return -1;
+}
+
+/* The port has a queue on the QP's lcore, and the path's source is an address of it: frames come to no other. */
+static bool path_is_ours(const struct uroce_qp *qp, const struct uroce_path *path)
+{
+	return engine_find_port(qp->owner, path->device) && find_addr(path->device, &path->source) >= 0;
+}
+
+/* Are the first `bits` of two addresses the same? IPv4 prefixes count behind the 96 bits of the mapping. */
+static bool same_prefix(const struct uroce_addr *a, const struct uroce_addr *b, unsigned bits)
+{
+	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+
+	if (memcmp(a->bytes, mapped, sizeof(mapped)) == 0)
+		bits += 96;
+	for (unsigned i = 0; i < 16 && bits > 0; i++) {
+		uint8_t mask = bits >= 8 ? 0xFF : (uint8_t)(0xFF << (8 - bits));
+
+		if ((a->bytes[i] ^ b->bytes[i]) & mask)
+			return false;
+		bits = bits >= 8 ? bits - 8 : 0;
+	}
+	return true;
+}
+
+/*
+ * An alternate path is refused now rather than found useless when it is needed: its port has to take the QP's path
+ * MTU, and the peer has to be a neighbour, or the MAC of a router given.
+ */
+static bool alternate_is_usable(const struct uroce_qp *qp, const struct uroce_path *path, uint32_t mtu_bytes)
+{
+	static const struct uroce_mac none;
+	int index = find_addr(path->device, &path->source);
+
+	if (!path_is_ours(qp, path) || path->device->config.mtu_bytes < mtu_bytes)
+		return false;
+	return memcmp(&path->dest_mac, &none, sizeof(none)) != 0 ||
+	       same_prefix(&path->source, &path->dest, path->device->config.prefix_bits[index]);
+}
+
+/* What only the engine can judge. 0: nothing. */
+static uint32_t find_bad_path(const struct uroce_qp *qp, const struct modification *modification)
+{
+	const struct uroce_qp_attr *attr = &modification->attr;
+	uint32_t mtu_bytes = modification->mask & UROCE_QP_PATH_MTU ? attr->path_mtu : qp->rc->mtu_bytes;
+
+	if ((modification->mask & UROCE_QP_PATH) && !path_is_ours(qp, &attr->path))
+		return UROCE_QP_PATH;
+	if ((modification->mask & UROCE_QP_ALT_PATH) && !alternate_is_usable(qp, &attr->alt_path, mtu_bytes))
+		return UROCE_QP_ALT_PATH;
+	return 0;
+}
+
+/* P-7: a QP that was reset rests before its number is used for another connection. */
+static bool must_rest(const struct uroce_qp *qp, const struct modification *modification)
+{
+	return (modification->mask & UROCE_QP_STATE) && modification->attr.qp_state == UROCE_QPS_RTR &&
+	       engine_now_ns() < qp->quiet_until_ns;
+}
+
+/* After a RESET: the number rests, the next connection starts at another PSN (P-2). */
+static int forget_connection(struct uroce_qp *qp)
+{
+	uint32_t psn;
+
+	qp->quiet_until_ns = engine_now_ns() + time_wait_ns(qp);
+	if (getrandom(&psn, sizeof(psn), 0) != sizeof(psn))
+		return -EIO;
+	rc_qp_renew_psn(qp->rc, psn);
+	return 0;
 }
 
 static int modify_on_owner(void *argument)
 {
 	struct modification *modification = argument;
 	struct uroce_qp *qp = modification->qp;
+	struct rc_qp *rc = qp->rc;
+	uint8_t before = rc->state;
 	int error;
 
-	if ((modification->mask & UROCE_QP_PATH) && !source_is_ours(qp->device, &modification->attr->path)) {
-		modification->bad_mask = UROCE_QP_PATH;
+	modification->bad_mask = find_bad_path(qp, modification);
+	if (modification->bad_mask)
 		return -EINVAL;
+	if (must_rest(qp, modification)) {
+		modification->bad_mask = UROCE_QP_STATE;
+		return -EAGAIN;
 	}
-	error = rc_qp_modify(qp->rc, modification->attr, modification->mask, &modification->bad_mask);
+	error = rc_qp_modify(rc, &modification->attr, modification->mask, &modification->bad_mask);
 	if (error)
 		return error;
+	if (rc->state == UROCE_QPS_RESET && before >= UROCE_QPS_RTR)
+		error = forget_connection(qp);
+	hold_devices(qp, (struct uroce_device *)rc->path.device, (struct uroce_device *)rc->migration.path.device);
 	if (modification->mask & UROCE_QP_PATH)
 		engine_discover_start(qp->owner, qp);
+	if (modification->mask & UROCE_QP_ALT_PATH)
+		engine_discover_prepare(qp->owner, &rc->migration.path);
 	engine_pipeline_activate(qp->owner, qp);
-	return 0;
+	return error;
 }
 
 int uroce_qp_modify(struct uroce_qp *qp, const struct uroce_qp_attr *attr, uint32_t mask, uint32_t *bad_mask)
 {
-	struct modification modification = { .qp = qp, .attr = attr, .mask = mask };
-	int error = engine_mailbox_call(qp->owner, modify_on_owner, &modification);
+	struct modification modification = { .qp = qp, .attr = *attr, .mask = mask };
+	int error;
 
+	if (attr->path.device == NULL)
+		modification.attr.path.device = qp->device;
+	if (attr->alt_path.device == NULL)
+		modification.attr.alt_path.device = qp->device;
+	error = engine_mailbox_call(qp->owner, modify_on_owner, &modification);
 	if (error && bad_mask)
 		*bad_mask = modification.bad_mask;
 	return error;
@@ -176,15 +293,38 @@ static int query_on_owner(void *argument)
 {
 	struct modification *query = argument;
 
-	rc_qp_query(query->qp->rc, (struct uroce_qp_attr *)(uintptr_t)query->attr);
+	rc_qp_query(query->qp->rc, &query->attr);
 	return 0;
 }
 
 int uroce_qp_query(struct uroce_qp *qp, struct uroce_qp_attr *attr)
 {
-	struct modification query = { .qp = qp, .attr = attr };
+	struct modification query = { .qp = qp };
+	int error = engine_mailbox_call(qp->owner, query_on_owner, &query);
 
-	return engine_mailbox_call(qp->owner, query_on_owner, &query);
+	if (error == 0)
+		*attr = query.attr;
+	return error;
+}
+
+struct error_query {
+	struct uroce_qp *qp;
+	struct uroce_qp_error *error;
+};
+
+static int last_error_on_owner(void *argument)
+{
+	struct error_query *query = argument;
+
+	rc_qp_last_error(query->qp->rc, query->error);
+	return 0;
+}
+
+int uroce_qp_last_error(struct uroce_qp *qp, struct uroce_qp_error *error)
+{
+	struct error_query query = { .qp = qp, .error = error };
+
+	return engine_mailbox_call(qp->owner, last_error_on_owner, &query);
 }
 
 uint32_t uroce_qp_num(const struct uroce_qp *qp)
@@ -201,8 +341,7 @@ int uroce_qp_connect(struct uroce_qp *qp, const struct uroce_qp_attr *given, uin
 		{ UROCE_QPS_INIT, UROCE_QP_ACCESS_FLAGS | UROCE_QP_PKEY },
 		{ UROCE_QPS_RTR, UROCE_QP_PATH | UROCE_QP_PATH_MTU | UROCE_QP_DEST_QPN | UROCE_QP_RQ_PSN |
 					 UROCE_QP_MAX_DEST_RD_ATOMIC | UROCE_QP_MIN_RNR_TIMER | UROCE_QP_FLOW_CONTROL },
-		{ UROCE_QPS_RTS, UROCE_QP_SQ_PSN | UROCE_QP_TIMEOUT | UROCE_QP_RETRY_CNT | UROCE_QP_RNR_RETRY |
-					 UROCE_QP_MAX_RD_ATOMIC },
+		{ UROCE_QPS_RTS, UROCE_QP_TIMEOUT | UROCE_QP_RETRY_CNT | UROCE_QP_RNR_RETRY | UROCE_QP_MAX_RD_ATOMIC },
 	};
 	struct uroce_qp_attr attr = *given;
 
@@ -236,12 +375,51 @@ static void ring_doorbell(struct uroce_qp *qp)
 		rte_ring_enqueue(lcore->doorbells, (void *)(uintptr_t)qp->index);
 }
 
+/* A bind in the core's terms: keys, no handles. */
+static int post_bind(struct uroce_qp *qp, const struct uroce_send_wr *wr, enum uroce_mw_type type)
+{
+	const struct uroce_mw_bind *bind = &wr->bind;
+	struct rc_mr_bind keys = {
+		.va = bind->addr,
+		.bytes = bind->length_bytes,
+		.access = bind->access,
+		.key = wr->rkey,
+	};
+	int error;
+
+	if (wr->mw == NULL || wr->mw->type != type || (wr->rkey ^ atomic_load(&wr->mw->key)) >> 8)
+		return -EINVAL;
+	if (bind->mr)
+		keys.region_key = bind->mr->key;
+	error = rc_qp_post_bind(qp->rc, wr, &keys);
+	if (error == 0)
+		atomic_store(&wr->mw->key, wr->rkey);
+	return error;
+}
+
+int uroce_mw_bind(struct uroce_qp *qp, struct uroce_mw *mw, const struct uroce_mw_bind *bind, uint64_t wr_id,
+		  uint32_t send_flags)
+{
+	const struct uroce_send_wr wr = {
+		.wr_id = wr_id,
+		.send_flags = send_flags,
+		.rkey = uroce_mw_next_rkey(mw),
+		.mw = mw,
+		.bind = *bind,
+	};
+	int error = post_bind(qp, &wr, UROCE_MW_TYPE_1);
+
+	ring_doorbell(qp);
+	return error;
+}
+
 int uroce_qp_post_send(struct uroce_qp *qp, const struct uroce_send_wr *wr, const struct uroce_send_wr **bad_wr)
 {
 	int error = 0;
 
 	for (; wr; wr = wr->next) {
-		error = rc_qp_post_send(qp->rc, wr);
+		error = wr->opcode == UROCE_WR_BIND_MW ? post_bind(qp, wr, UROCE_MW_TYPE_2) :
+							 rc_qp_post_send(qp->rc, wr);
 		if (error) {
 			if (bad_wr)
 				*bad_wr = wr;

@@ -10,6 +10,7 @@
 #include "wire/neighbour.h"
 
 #define LOOK_AGAIN_NS 1000000ull
+#define UNRESOLVED_NS 3000000000ull /* so long a request waits for its peer's MAC: about 30 questions */
 
 static bool is_ours(const struct uroce_device *device, const uint8_t addr[16])
 {
@@ -107,36 +108,53 @@ static bool mac_is_set(const struct uroce_mac *mac)
 	return memcmp(mac, &none, sizeof(none)) != 0;
 }
 
+/* The MAC of a path's next hop, asked for when it is not known. true: *mac is it. */
+static bool find_mac(struct uroce_lcore *lcore, const struct uroce_path *path, struct uroce_mac *mac)
+{
+	struct uroce_device *device = path->device;
+	uint8_t request[WIRE_NEIGHBOUR_MAX_BYTES];
+	bool ask = false;
+
+	*mac = path->dest_mac;
+	if (mac_is_set(mac) || engine_neigh_resolve(&device->neigh, &path->dest, lcore->now_ns, mac, &ask))
+		return true;
+	if (ask)
+		send_frame(engine_find_port(lcore, device), request,
+			   wire_neighbour_request(device->mac.bytes, path->source.bytes, path->dest.bytes, request));
+	return false;
+}
+
 /* true: the template is complete. */
 static bool try_to_resolve(struct uroce_lcore *lcore, struct uroce_qp *qp)
 {
 	const struct uroce_path *path = &qp->rc->path;
-	struct uroce_device *device = qp->device;
-	struct uroce_mac mac = path->dest_mac;
-	bool ask = false;
+	struct uroce_mac mac;
 
-	if (!mac_is_set(&mac) && !engine_neigh_resolve(&device->neigh, &path->dest, lcore->now_ns, &mac, &ask)) {
-		uint8_t request[WIRE_NEIGHBOUR_MAX_BYTES];
-
-		if (ask)
-			send_frame(engine_find_port(lcore, device), request,
-				   wire_neighbour_request(device->mac.bytes, path->source.bytes, path->dest.bytes,
-							  request));
+	if (!find_mac(lcore, path, &mac))
 		return false;
-	}
-	engine_mbuf_template(&qp->template, path, &device->mac, &mac, qp->qpn, qp->rc->dest_qpn);
+	engine_mbuf_template(&qp->template, path, &path->device->mac, &mac, qp->qpn, qp->rc->dest_qpn);
+	qp->port = engine_find_port(lcore, path->device);
 	qp->resolved = true;
 	engine_pipeline_activate(lcore, qp);
 	return true;
+}
+
+void engine_discover_prepare(struct uroce_lcore *lcore, const struct uroce_path *path)
+{
+	struct uroce_mac mac;
+
+	find_mac(lcore, path, &mac);
 }
 
 void engine_discover_start(struct uroce_lcore *lcore, struct uroce_qp *qp)
 {
 	engine_discover_forget(lcore, qp);
 	qp->resolved = false;
+	qp->migrations = qp->rc->migration.count;
 	if (try_to_resolve(lcore, qp))
 		return;
 	qp->waiting = true;
+	qp->waiting_since_ns = engine_now_ns(); /* the lcore may never have turned */
 	qp->next_waiting = lcore->waiting;
 	lcore->waiting = qp;
 }
@@ -153,6 +171,18 @@ void engine_discover_forget(struct uroce_lcore *lcore, struct uroce_qp *qp)
 	qp->waiting = false;
 }
 
+/* A request has waited for its peer's MAC for too long. */
+static void check_patience(struct uroce_lcore *lcore, struct uroce_qp *qp)
+{
+	if (!rc_qp_has_requests(qp->rc)) {
+		qp->waiting_since_ns = lcore->now_ns;
+	} else if (lcore->now_ns - qp->waiting_since_ns >= UNRESOLVED_NS) {
+		qp->waiting_since_ns = lcore->now_ns;
+		rc_qp_unreachable(qp->rc);
+		engine_pipeline_activate(lcore, qp);
+	}
+}
+
 void engine_discover_turn(struct uroce_lcore *lcore)
 {
 	struct uroce_qp **link = &lcore->waiting;
@@ -167,6 +197,7 @@ void engine_discover_turn(struct uroce_lcore *lcore)
 			*link = qp->next_waiting;
 			qp->waiting = false;
 		} else {
+			check_patience(lcore, qp);
 			link = &qp->next_waiting;
 		}
 	}

@@ -25,6 +25,7 @@
 #include "config/limits.h"
 #include "rc/outbox.h"
 #include "rc/qp.h"
+#include "rc/srq.h"
 
 #define ENGINE_DEVICES 16u
 #define TX_PENDING (2 * OUTBOX_PACKETS) /* frames that wait for the port, at most */
@@ -43,11 +44,28 @@ struct uroce_mr {
 	uint32_t key;
 };
 
+struct uroce_mw {
+	struct uroce_pd *pd;
+	enum uroce_mw_type type;
+	_Atomic uint32_t key; /* of the last bind posted */
+};
+
+struct uroce_srq {
+	struct uroce_pd *pd;
+	struct rc_srq *rc;
+	uint64_t rc_bytes;
+	_Atomic uint32_t users;
+};
+
+enum engine_cq_armed { CQ_NOT_ARMED, CQ_ARMED_SOLICITED, CQ_ARMED_ANY };
+
 struct uroce_cq {
 	struct uroce_device *device;
 	struct rte_ring *ring; /* of struct uroce_wc */
 	_Atomic uint32_t users;
 	_Atomic bool overflowed;
+	_Atomic int fd;         /* -1 until somebody asks for it */
+	_Atomic uint32_t armed; /* enum engine_cq_armed */
 };
 
 struct uroce_qp {
@@ -60,12 +78,18 @@ struct uroce_qp {
 	bool resolved;                 /* the peer's MAC is known, the template complete */
 	struct uroce_qp *next_waiting; /* while not resolved */
 	bool waiting;
+	uint64_t waiting_since_ns;
+	struct engine_port *port;     /* of the path in use; valid while resolved */
+	uint32_t migrations;          /* of the core, as the template knows them */
+	uint64_t quiet_until_ns;      /* after RESET: no new connection before (P-7) */
+	struct uroce_device *held[2]; /* ports of its paths: they stay while it is there */
 
 	/* constant */
 	struct uroce_lcore *owner;
 	struct uroce_device *device;
 	struct uroce_pd *pd;
 	struct uroce_cq *send_cq, *recv_cq;
+	struct uroce_srq *srq;
 	uint32_t qpn, index;
 	uint64_t rc_bytes;
 
@@ -102,6 +126,7 @@ struct uroce_lcore {
 	unsigned port_count;
 	uint64_t now_ns;
 	uint32_t work;    /* of this turn */
+	uint32_t news;    /* of the engine, as far as this lcore has looked */
 	uint8_t *scratch; /* a frame in pieces is laid out here */
 
 	struct rte_ring *doorbells; /* of QP indexes */
@@ -118,6 +143,7 @@ struct uroce_engine {
 	bool running;
 	_Atomic bool stop;
 	struct rte_rcu_qsbr *qsbr; /* one reader an lcore */
+	_Atomic uint32_t news;     /* counts what concerns QPs of every lcore: a CQ overflowed, a link changed */
 
 	/* QP table: index -> QP; the low digits of an index are its lcore */
 	struct rc_keyspace qpn_space;
@@ -142,8 +168,9 @@ struct uroce_device {
 	struct rc_mr_table mrs;
 	uint64_t mrs_bytes;
 	uint32_t next_pd;
-	uint32_t next_queue;     /* where the next QP goes */
-	_Atomic uint32_t users;  /* PDs and CQs */
+	uint32_t next_queue;    /* where the next QP goes */
+	_Atomic uint32_t users; /* PDs, CQs, paths of QPs of other devices */
+	_Atomic bool link_down;
 	struct rte_ring *events; /* of struct uroce_event */
 	_Atomic uint64_t events_lost;
 	char name[32];

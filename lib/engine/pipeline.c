@@ -1,6 +1,7 @@
 /* pipeline.c - the turn of an lcore: rx, judge, answer, control, doorbells, timers, tx */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <string.h>
+#include <unistd.h>
 
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
@@ -22,18 +23,42 @@ static_assert(OUTBOX_COMPLETIONS - COMPLETIONS_DRAIN >= OUTBOX_RECEIVE_COMPLETIO
 
 /* ---- completions and events ---- */
 
-/* A completion was lost for want of room: the CQ says so once, the QP goes to ERR (E-5). */
-static void overflow_cq(struct uroce_lcore *lcore, struct uroce_cq *cq, const struct uroce_wc *wc)
+/* A completion was lost for want of room: the CQ says so once, and every lcore looks for QPs that use it (E-5). */
+static void overflow_cq(struct uroce_lcore *lcore, struct uroce_cq *cq)
 {
 	struct uroce_event event = { .type = UROCE_EVENT_CQ_ERR, .cq = cq };
-	struct uroce_qp *qp = steer_find(lcore->engine, steer_index(lcore->engine, wc->qp_num));
 
-	if (!atomic_exchange(&cq->overflowed, true))
-		engine_device_raise(cq->device, &event);
-	if (qp && qp->rc->state != UROCE_QPS_ERR) {
-		rc_qp_enter_error(qp->rc, UROCE_EVENT_QP_FATAL);
-		engine_pipeline_activate(lcore, qp);
+	if (atomic_exchange(&cq->overflowed, true))
+		return;
+	engine_device_raise(cq->device, &event);
+	atomic_fetch_add(&lcore->engine->news, 1);
+}
+
+static bool wakes(const struct uroce_wc *wc, uint32_t count, uint32_t armed)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		if (armed == CQ_ARMED_ANY || wc[i].status != UROCE_WC_SUCCESS || (wc[i].wc_flags & UROCE_WC_SOLICITED))
+			return true;
 	}
+	return false;
+}
+
+/* Completions have come: who sleeps on the CQ is woken, once (M-5). */
+static void wake_reader(struct uroce_cq *cq, const struct uroce_wc *wc, uint32_t count)
+{
+	int fd = atomic_load_explicit(&cq->fd, memory_order_relaxed);
+	uint64_t one = 1;
+	uint32_t armed;
+
+	if (fd < 0)
+		return;
+	/* N1: completions are in the ring before we look; the reader arms before he looks at the ring */
+	atomic_thread_fence(memory_order_seq_cst);
+	armed = atomic_load_explicit(&cq->armed, memory_order_relaxed);
+	if (armed == CQ_NOT_ARMED || !wakes(wc, count, armed))
+		return;
+	if (atomic_compare_exchange_strong(&cq->armed, &armed, CQ_NOT_ARMED) && write(fd, &one, sizeof(one)) < 0)
+		return; /* the counter is full: it is readable anyway */
 }
 
 /* Hands completions to their CQs, in runs of the same one. */
@@ -50,8 +75,9 @@ static void deliver_completions(struct uroce_lcore *lcore)
 			end++;
 		taken = rte_ring_enqueue_burst_elem(cq->ring, &out->completions[begin], sizeof(struct uroce_wc),
 						    end - begin, NULL);
-		for (uint32_t i = begin + taken; i < end; i++)
-			overflow_cq(lcore, cq, &out->completions[i]);
+		if (taken < end - begin)
+			overflow_cq(lcore, cq);
+		wake_reader(cq, &out->completions[begin], taken);
 		lcore->work += taken;
 		begin = end;
 	}
@@ -65,8 +91,11 @@ static void deliver_events(struct uroce_lcore *lcore)
 	for (uint32_t i = 0; i < out->event_count; i++) {
 		struct uroce_qp *qp = steer_find(lcore->engine, steer_index(lcore->engine, out->events[i].qp_num));
 
-		if (qp)
-			engine_device_raise(qp->device, &out->events[i]);
+		if (qp == NULL)
+			continue;
+		if (out->events[i].type == UROCE_EVENT_SRQ_LIMIT_REACHED)
+			out->events[i].qp_num = 0; /* it served to find the device */
+		engine_device_raise(qp->device, &out->events[i]);
 	}
 	out->event_count = 0;
 }
@@ -143,6 +172,44 @@ static void fire_timers(struct uroce_lcore *lcore)
 	}
 }
 
+static bool cq_failed(const struct uroce_qp *qp)
+{
+	return atomic_load(&qp->send_cq->overflowed) || atomic_load(&qp->recv_cq->overflowed);
+}
+
+/* What has happened to the CQs and the path of one QP. */
+static void look_at(struct uroce_lcore *lcore, struct uroce_qp *qp)
+{
+	struct rc_qp *rc = qp->rc;
+	const struct uroce_path *alternate = &rc->migration.path;
+
+	if (rc->state == UROCE_QPS_RESET || rc->state == UROCE_QPS_ERR)
+		return;
+	if (cq_failed(qp))
+		rc_qp_enter_error(rc, UROCE_EVENT_QP_FATAL);
+	else if (rc->path.device == NULL || !atomic_load(&rc->path.device->link_down) || alternate->device == NULL ||
+		 atomic_load(&alternate->device->link_down) || !rc_qp_port_failed(rc)) /* */
+		return;
+	engine_pipeline_activate(lcore, qp);
+}
+
+/* Something happened that concerns QPs of all lcores: rare, so all of them are looked at. */
+static void take_news(struct uroce_lcore *lcore)
+{
+	const struct uroce_engine *engine = lcore->engine;
+	uint32_t news = atomic_load_explicit(&engine->news, memory_order_acquire);
+
+	if (news == lcore->news)
+		return;
+	lcore->news = news;
+	for (uint32_t i = lcore->index; i < engine->index_count; i += engine->lcore_mask + 1) {
+		struct uroce_qp *qp = steer_find(engine, i);
+
+		if (qp)
+			look_at(lcore, qp);
+	}
+}
+
 static void take_doorbells(struct uroce_lcore *lcore)
 {
 	void *entries[DOORBELLS_PER_TURN];
@@ -208,6 +275,7 @@ static bool hand_over(struct uroce_lcore *lcore, struct engine_port *port, uint3
 static bool receive_roce(struct uroce_lcore *lcore, struct engine_port *port, struct rte_mbuf *mbuf,
 			 const uint8_t *frame, const struct wire_encap *encap)
 {
+	const struct rc_origin origin = { .source = encap->source, .dest = encap->dest, .device = port->device };
 	struct wire_packet packet;
 	struct uroce_qp *qp;
 	enum rc_counter drop;
@@ -231,15 +299,14 @@ static bool receive_roce(struct uroce_lcore *lcore, struct engine_port *port, st
 	}
 	if (steer_lcore(lcore->engine, index) != lcore->index)
 		return hand_over(lcore, port, steer_lcore(lcore->engine, index), mbuf);
-	drop = qp->device == port->device ? rc_qp_admit(qp->rc, &packet, encap->source, encap->dest) :
-					    CNT_PORT_UNKNOWN_QPN;
+	drop = rc_qp_admit(qp->rc, &packet, &origin);
 	if (drop == CNT_COUNTERS && !icrc_is_right(frame, encap))
 		drop = CNT_PORT_RX_ICRC;
 	if (drop != CNT_COUNTERS) {
 		port->counters[drop]++;
 		return false;
 	}
-	rc_qp_receive(qp->rc, &packet, lcore->now_ns, &lcore->out);
+	rc_qp_receive(qp->rc, &packet, &origin, lcore->now_ns, &lcore->out);
 	activate_first(lcore, qp);
 	if (lcore->out.completion_count >= COMPLETIONS_DRAIN)
 		deliver(lcore);
@@ -336,13 +403,14 @@ static void send_packets(struct engine_port *port, const struct uroce_qp *qp, co
 
 static void transmit_qp(struct uroce_lcore *lcore, struct uroce_qp *qp)
 {
-	struct engine_port *port = engine_find_port(lcore, qp->device);
 	struct rc_outbox *out = &lcore->out;
 	bool more;
 
-	outbox_next_packets(out, qp->resolved ? engine_port_room(port) : 0);
+	if (qp->migrations != qp->rc->migration.count)
+		engine_discover_start(lcore, qp);
+	outbox_next_packets(out, qp->resolved ? engine_port_room(qp->port) : 0);
 	more = rc_qp_transmit(qp->rc, lcore->now_ns, out);
-	send_packets(port, qp, out);
+	send_packets(qp->port, qp, out);
 	lcore->work += out->packet_count;
 	update_timer(lcore, qp);
 	/* Without a MAC there is nothing to try again before it is found; that activates the QP. */
@@ -380,6 +448,7 @@ unsigned engine_pipeline_turn(struct uroce_lcore *lcore)
 	for (unsigned i = 0; i < lcore->port_count; i++)
 		receive_port(lcore, lcore->ports[i]);
 	receive_handed_over(lcore);
+	take_news(lcore);
 	take_doorbells(lcore);
 	fire_timers(lcore);
 	engine_discover_turn(lcore);

@@ -72,10 +72,6 @@ void engine_steer_remove(struct uroce_engine *engine, struct uroce_qp *qp, uint6
 {
 	struct engine_qp_slot *slot = &engine->qps[qp->index];
 
-	if (time_wait_ns < TIME_WAIT_MIN_NS)
-		time_wait_ns = TIME_WAIT_MIN_NS;
-	if (time_wait_ns > TIME_WAIT_MAX_NS)
-		time_wait_ns = TIME_WAIT_MAX_NS;
 	atomic_store_explicit(&slot->qp, NULL, memory_order_release);
 	slot->usable_ns = engine_now_ns() + time_wait_ns;
 }

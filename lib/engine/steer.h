@@ -22,6 +22,14 @@ void engine_steer_publish(struct uroce_engine *engine, struct uroce_qp *qp);
 /* Owner: no packet finds the QP any more; its number rests for time_wait_ns. */
 void engine_steer_remove(struct uroce_engine *engine, struct uroce_qp *qp, uint64_t time_wait_ns);
 
+/* How long a QPN rests, given four times its ACK timeout (P-7). */
+static inline uint64_t steer_time_wait(uint64_t wanted_ns)
+{
+	if (wanted_ns < TIME_WAIT_MIN_NS)
+		return TIME_WAIT_MIN_NS;
+	return wanted_ns > TIME_WAIT_MAX_NS ? TIME_WAIT_MAX_NS : wanted_ns;
+}
+
 /* The index that a QPN stands for; it may be out of the table or empty. */
 static inline uint32_t steer_index(const struct uroce_engine *engine, uint32_t qpn)
 {

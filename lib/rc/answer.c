@@ -1,6 +1,7 @@
 /* answer.c - the responder's packets: READ responses, atomic answers, ACKs and NAKs, in request order (S-14) */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rc/codes.h"
+#include "rc/flush.h"
 #include "rc/outbox.h"
 #include "rc/qp.h"
 #include "rc/verdict.h"
@@ -12,6 +13,7 @@ static struct wire_packet *begin_packet(struct rc_qp *qp, uint8_t opcode, psn_t 
 	*packet = (struct wire_packet){
 		.opcode = opcode,
 		.psn = psn.v,
+		.flags = qp->migration.request_flag,
 		.dest_qpn = qp->dest_qpn,
 		.pkey = qp->pkey,
 	};
@@ -45,7 +47,8 @@ static uint8_t read_opcode(bool first, bool last)
 }
 
 /* The next packet of a READ's answer. false: its memory may no longer be read. */
-static bool add_read_response(struct rc_qp *qp, struct rc_replay_entry *entry, struct rc_outbox *out)
+static bool add_read_response(struct rc_qp *qp, struct rc_replay_entry *entry, struct rc_outbox *out,
+			      enum rc_mr_verdict *why)
 {
 	bool first = psn_equal(entry->send_psn, entry->begin_psn);
 	bool last = psn_equal(psn_next(entry->send_psn), entry->end_psn);
@@ -56,9 +59,11 @@ static bool add_read_response(struct rc_qp *qp, struct rc_replay_entry *entry, s
 	uint8_t *host = NULL;
 
 	/* S-4: each packet finds the key still valid */
-	if (bytes > 0 && rc_mr_check(qp->mrs, entry->rkey, qp->pd, entry->va + offset, bytes, UROCE_ACCESS_REMOTE_READ,
-				     &host) != MR_OK)
-		return false;
+	if (bytes > 0) {
+		*why = qp_check_memory(qp, entry->rkey, entry->va + offset, bytes, UROCE_ACCESS_REMOTE_READ, &host);
+		if (*why != MR_OK)
+			return false;
+	}
 	packet = begin_packet(qp, read_opcode(first, last), entry->send_psn, out);
 	packet->syndrome = syndrome_make(SYNDROME_ACK, rc_credit_say(qp));
 	packet->msn = entry->msn;
@@ -71,8 +76,21 @@ static bool add_read_response(struct rc_qp *qp, struct rc_replay_entry *entry, s
 	return true;
 }
 
-/* A READ that may not go on: a NAK in place of the first response not sent; silence for a duplicate (K-RULE). */
-static void abandon_read(struct rc_qp *qp, struct rc_replay_entry *entry)
+/* FLUSH and ATOMIC WRITE: an empty READ response (S-20). */
+static void add_empty_answer(struct rc_qp *qp, const struct rc_replay_entry *entry, struct rc_outbox *out)
+{
+	struct wire_packet *packet = begin_packet(qp, OP_READ_RESPONSE_ONLY, entry->first_psn, out);
+
+	packet->syndrome = syndrome_make(SYNDROME_ACK, rc_credit_say(qp));
+	packet->msn = entry->msn;
+	outbox_take_packet(out);
+}
+
+/*
+ * A READ or FLUSH that may not go on: a NAK in place of the first response not sent; silence for a duplicate
+ * (K-RULE).
+ */
+static void abandon_answer(struct rc_qp *qp, struct rc_replay_entry *entry, enum rc_mr_verdict why)
 {
 	const struct verdict_row *row = &rc_verdicts[VERDICT_ACCESS];
 	bool repeated = entry->repeated;
@@ -89,26 +107,47 @@ static void abandon_read(struct rc_qp *qp, struct rc_replay_entry *entry)
 	qp->responder.nak_syndrome = row->syndrome;
 	qp->responder.nak_psn = psn;
 	qp->counters[row->counter]++;
-	if (qp->state != UROCE_QPS_ERR)
+	if (qp->state != UROCE_QPS_ERR) {
+		rc_report_responder_failed(qp, row->receive_status, rc_codes_remote_cause(why), psn);
 		rc_qp_enter_error(qp, row->event);
+	}
 }
 
-/* true: the queue is empty; false: no room. */
+/* One answer, or a part of it. false: more of it is to come, but not now. */
+static bool add_answer(struct rc_qp *qp, struct rc_replay_entry *entry, struct rc_outbox *out)
+{
+	enum rc_mr_verdict why = MR_OK;
+	bool done = true;
+
+	if (entry->opcode == OP_READ_REQUEST) {
+		if (add_read_response(qp, entry, out, &why))
+			done = psn_equal(entry->send_psn, entry->end_psn);
+	} else if (entry->opcode == OP_FLUSH) {
+		done = rc_flush_some(qp, entry, &why);
+		if (!done)
+			return false;
+		if (why == MR_OK)
+			add_empty_answer(qp, entry, out);
+	} else if (entry->opcode == OP_ATOMIC_WRITE) {
+		add_empty_answer(qp, entry, out);
+	} else {
+		add_atomic_answer(qp, entry, out);
+	}
+	if (why != MR_OK)
+		abandon_answer(qp, entry, why);
+	else if (done)
+		rc_replay_pop(&qp->replay);
+	return true;
+}
+
+/* true: the queue is empty; false: no room, or no time for more of a FLUSH. */
 static bool answer_queue(struct rc_qp *qp, struct rc_outbox *out)
 {
 	struct rc_replay_entry *entry;
 
 	while ((entry = rc_replay_head(&qp->replay)) != NULL) {
-		if (!outbox_has_packet_room(out))
+		if (!outbox_has_packet_room(out) || !add_answer(qp, entry, out))
 			return false;
-		if (entry->opcode != OP_READ_REQUEST) {
-			add_atomic_answer(qp, entry, out);
-			rc_replay_pop(&qp->replay);
-		} else if (!add_read_response(qp, entry, out)) {
-			abandon_read(qp, entry);
-		} else if (psn_equal(entry->send_psn, entry->end_psn)) {
-			rc_replay_pop(&qp->replay);
-		}
 	}
 	return true;
 }

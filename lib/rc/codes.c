@@ -23,6 +23,30 @@ uint64_t rc_codes_timeout_ns(uint32_t n)
 	return n == 0 ? 0 : 4096ull << (n & 31);
 }
 
+enum uroce_cause rc_codes_local_cause(enum rc_mr_verdict verdict)
+{
+	static const enum uroce_cause causes[MR_VERDICTS] = {
+		[MR_BAD_KEY] = UROCE_CAUSE_LOCAL_KEY,
+		[MR_BAD_DOMAIN] = UROCE_CAUSE_LOCAL_DOMAIN,
+		[MR_BAD_RIGHTS] = UROCE_CAUSE_LOCAL_RIGHTS,
+		[MR_BAD_RANGE] = UROCE_CAUSE_LOCAL_RANGE,
+	};
+
+	return causes[verdict];
+}
+
+enum uroce_cause rc_codes_remote_cause(enum rc_mr_verdict verdict)
+{
+	static const enum uroce_cause causes[MR_VERDICTS] = {
+		[MR_BAD_KEY] = UROCE_CAUSE_REMOTE_KEY,
+		[MR_BAD_DOMAIN] = UROCE_CAUSE_REMOTE_DOMAIN,
+		[MR_BAD_RIGHTS] = UROCE_CAUSE_REMOTE_RIGHTS,
+		[MR_BAD_RANGE] = UROCE_CAUSE_REMOTE_RANGE,
+	};
+
+	return causes[verdict];
+}
+
 /* Beyond 1 the codes are alternately 1, 1.5, 2, 3, 4, 6 ... times a power of two. */
 static const uint16_t credits[31] = {
 	0,   1,   2,   3,   4,    6,    8,    12,   16,   24,   32,   48,    64,    96,    128,   192,

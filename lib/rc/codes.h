@@ -6,6 +6,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <uroce/wr.h>
+
+#include "rc/mr.h"
+
 /* AETH syndrome: class in bits 7:5, value in bits 4:0. */
 enum rc_syndrome_class { SYNDROME_ACK = 0, SYNDROME_RNR_NAK = 1, SYNDROME_NAK = 3 };
 
@@ -16,6 +20,9 @@ enum rc_nak_code {
 	NAK_REMOTE_OPERATIONAL = 3,
 	NAK_CODES
 };
+
+#define FETH_WHOLE_REGION (1u << 4) /* selectivity 1; placement type is in bits 3:0 */
+#define FETH_SELECTIVITY (3u << 4)
 
 #define CREDIT_UNLIMITED 31u
 #define RNR_TIMER_DEFAULT 12u /* 0.64 ms */
@@ -40,6 +47,10 @@ uint64_t rc_codes_rnr_ns(uint32_t code);
 
 /* The ACK timeout 4.096 us x 2^n, n 0 ... 31; 0 means no timer (T-1). */
 uint64_t rc_codes_timeout_ns(uint32_t n);
+
+/* Why a memory check failed, as a completion says it (E-4): of a local or of the peer's key. */
+enum uroce_cause rc_codes_local_cause(enum rc_mr_verdict verdict);
+enum uroce_cause rc_codes_remote_cause(enum rc_mr_verdict verdict);
 
 /* Credit codes (F-1): what a code grants, UINT32_MAX for no limit; the largest code that count covers, at most 30. */
 uint32_t rc_codes_credit_count(uint32_t code);

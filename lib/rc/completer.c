@@ -106,10 +106,10 @@ static enum uroce_cause scatter(struct rc_qp *qp, const struct rc_send_wqe *wqe,
 			continue;
 		}
 		piece = sge->length - (uint32_t)offset < bytes ? sge->length - (uint32_t)offset : bytes;
-		verdict = rc_mr_check(qp->mrs, sge->lkey, qp->pd, sge->addr + offset, piece, UROCE_ACCESS_LOCAL_WRITE,
-				      &places[count]);
+		verdict = qp_check_memory(qp, sge->lkey, sge->addr + offset, piece, UROCE_ACCESS_LOCAL_WRITE,
+					  &places[count]);
 		if (verdict != MR_OK)
-			return verdict == MR_BAD_RANGE ? UROCE_CAUSE_LOCAL_RANGE : UROCE_CAUSE_LOCAL_KEY;
+			return rc_codes_local_cause(verdict);
 		lengths[count++] = piece;
 		bytes -= piece;
 		offset = 0;
@@ -136,6 +136,35 @@ static bool read_response_fits(const struct rc_qp *qp, const struct rc_send_wqe 
 	return packet->payload_bytes == (last ? left : qp->mtu_bytes);
 }
 
+/* Is it what the request waits for? READs, FLUSHes and ATOMIC WRITEs have a READ response, the latter an empty one. */
+static bool answer_fits(const struct rc_qp *qp, const struct rc_send_wqe *wqe, const struct wire_packet *packet)
+{
+	const struct wire_opcode_row *op = wire_opcode(packet->opcode);
+
+	if (op->aeth && syndrome_class(packet->syndrome) != SYNDROME_ACK)
+		return false;
+	switch ((enum uroce_wr_opcode)wqe->opcode) {
+	case UROCE_WR_RDMA_READ:
+		return op->kind == WIRE_KIND_READ_RESPONSE && read_response_fits(qp, wqe, packet);
+	case UROCE_WR_ATOMIC_WRITE:
+	case UROCE_WR_FLUSH:
+		return packet->opcode == OP_READ_RESPONSE_ONLY && packet->payload_bytes == 0;
+	case UROCE_WR_ATOMIC_CMP_AND_SWP:
+	case UROCE_WR_ATOMIC_FETCH_AND_ADD:
+		return op->kind == WIRE_KIND_ATOMIC_ACKNOWLEDGE;
+	case UROCE_WR_SEND:
+	case UROCE_WR_SEND_WITH_IMM:
+	case UROCE_WR_SEND_WITH_INV:
+	case UROCE_WR_RDMA_WRITE:
+	case UROCE_WR_RDMA_WRITE_WITH_IMM:
+	case UROCE_WR_LOCAL_INV:
+	case UROCE_WR_BIND_MW:
+	case UROCE_WR_OPCODES:
+		break;
+	}
+	return false;
+}
+
 static void answer_placed(struct rc_qp *qp, uint64_t now_ns)
 {
 	uint32_t acked = qp->win.acked;
@@ -153,23 +182,20 @@ static void receive_answer(struct rc_qp *qp, const struct wire_packet *packet, u
 	const struct wire_opcode_row *op = wire_opcode(packet->opcode);
 	psn_t psn = psn_make(packet->psn);
 	const struct rc_send_wqe *wqe;
-	enum uroce_cause cause;
-	bool read = op->kind == WIRE_KIND_READ_RESPONSE;
+	enum uroce_cause cause = UROCE_CAUSE_NONE;
 	uint64_t original = packet->original;
 
 	if (!cover(qp, psn, psn, now_ns))
 		return;
 	wqe = sendwin_slot(&qp->win, qp->win.acked);
-	if (!wqe_needs_answer(wqe) || read != (wqe->opcode == UROCE_WR_RDMA_READ) ||
-	    (op->aeth && syndrome_class(packet->syndrome) != SYNDROME_ACK) ||
-	    (read && !read_response_fits(qp, wqe, packet))) {
+	if (!answer_fits(qp, wqe, packet)) {
 		rc_qp_fail_send(qp, UROCE_WC_BAD_RESP_ERR, UROCE_CAUSE_BAD_RESPONSE);
 		return;
 	}
-	if (read)
+	if (wqe->opcode == UROCE_WR_RDMA_READ)
 		cause = scatter(qp, wqe, (uint64_t)psn_distance(psn, wqe->first_psn) << qp->mtu_shift, packet->payload,
 				packet->payload_bytes);
-	else
+	else if (op->kind == WIRE_KIND_ATOMIC_ACKNOWLEDGE)
 		cause = scatter(qp, wqe, 0, (const uint8_t *)&original, sizeof(original));
 	if (cause != UROCE_CAUSE_NONE)
 		rc_qp_fail_send(qp, UROCE_WC_LOC_PROT_ERR, cause);

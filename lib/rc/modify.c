@@ -1,6 +1,7 @@
 /* modify.c - the state table of a QP and its attributes */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
+#include <string.h>
 
 #include "rc/codes.h"
 #include "rc/qp.h"
@@ -16,18 +17,20 @@ struct transition {
 #define RTR_REQUIRED \
 	(UROCE_QP_PATH | UROCE_QP_PATH_MTU | UROCE_QP_DEST_QPN | UROCE_QP_RQ_PSN | UROCE_QP_MAX_DEST_RD_ATOMIC)
 #define RTS_REQUIRED (UROCE_QP_TIMEOUT | UROCE_QP_RETRY_CNT | UROCE_QP_RNR_RETRY | UROCE_QP_MAX_RD_ATOMIC)
-#define RTR_OPTIONAL (RUNNING | UROCE_QP_PKEY | UROCE_QP_FLOW_CONTROL)
+#define RTR_OPTIONAL \
+	(UROCE_QP_ACCESS_FLAGS | UROCE_QP_MIN_RNR_TIMER | UROCE_QP_PKEY | UROCE_QP_FLOW_CONTROL | UROCE_QP_ALT_PATH)
 #define RTS_OPTIONAL (RUNNING | UROCE_QP_SQ_PSN | UROCE_QP_FLOW_CONTROL)
-#define RUNNING (UROCE_QP_ACCESS_FLAGS | UROCE_QP_MIN_RNR_TIMER)
+#define RUNNING                                                                                         \
+	(UROCE_QP_ACCESS_FLAGS | UROCE_QP_MIN_RNR_TIMER | UROCE_QP_ALT_PATH | UROCE_QP_PATH_MIG_STATE | \
+	 UROCE_QP_IMPRECISE_ERRORS)
 #define DRAINED                                                                                                 \
 	(RUNNING | UROCE_QP_PATH | UROCE_QP_PKEY | UROCE_QP_TIMEOUT | UROCE_QP_RETRY_CNT | UROCE_QP_RNR_RETRY | \
-	 UROCE_QP_MAX_RD_ATOMIC)
+	 UROCE_QP_MAX_RD_ATOMIC | UROCE_QP_MAX_DEST_RD_ATOMIC)
 
 static const struct transition transitions[UROCE_QP_STATES][UROCE_QP_STATES] = {
 	[UROCE_QPS_RESET] = {
 		[UROCE_QPS_RESET] = { .legal = true },
 		[UROCE_QPS_INIT] = { .legal = true, .required = UROCE_QP_ACCESS_FLAGS, .optional = UROCE_QP_PKEY },
-		[UROCE_QPS_ERR] = { .legal = true },
 	},
 	[UROCE_QPS_INIT] = {
 		[UROCE_QPS_RESET] = { .legal = true },
@@ -58,10 +61,38 @@ static const struct transition transitions[UROCE_QP_STATES][UROCE_QP_STATES] = {
 	},
 };
 
+static bool is_ipv4(const struct uroce_addr *addr)
+{
+	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+
+	return memcmp(addr->bytes, mapped, sizeof(mapped)) == 0;
+}
+
+static bool path_is_bad(const struct uroce_path *path)
+{
+	return path->flow_label > 0xFFFFF || is_ipv4(&path->source) != is_ipv4(&path->dest);
+}
+
+static bool alternate_is_bad(const struct uroce_qp_attr *attr)
+{
+	return path_is_bad(&attr->alt_path) || (attr->alt_pkey & 0x7FFF) == 0 || attr->alt_timeout > 31;
+}
+
+/* ARMED is for the peer to bring about; to rearm there must be an alternate path. */
+static bool migration_is_bad(const struct rc_qp *qp, const struct uroce_qp_attr *attr, uint32_t mask)
+{
+	bool loaded = qp->migration.loaded || (mask & UROCE_QP_ALT_PATH);
+
+	if (attr->path_mig_state == UROCE_PATH_REARM)
+		return !loaded;
+	return attr->path_mig_state != UROCE_PATH_MIGRATED;
+}
+
 /* The first attribute of mask whose value is out of range; 0 if all are right. */
 static uint32_t find_bad_value(const struct rc_qp *qp, const struct uroce_qp_attr *attr, uint32_t mask)
 {
-	const uint32_t remote = UROCE_ACCESS_REMOTE_WRITE | UROCE_ACCESS_REMOTE_READ | UROCE_ACCESS_REMOTE_ATOMIC;
+	const uint32_t remote = UROCE_ACCESS_REMOTE_WRITE | UROCE_ACCESS_REMOTE_READ | UROCE_ACCESS_REMOTE_ATOMIC |
+				UROCE_ACCESS_FLUSH_GLOBAL | UROCE_ACCESS_FLUSH_PERSISTENT;
 	const struct {
 		uint32_t bit;
 		bool bad;
@@ -78,7 +109,9 @@ static uint32_t find_bad_value(const struct rc_qp *qp, const struct uroce_qp_att
 		{ UROCE_QP_TIMEOUT, attr->timeout > 31 },
 		{ UROCE_QP_RETRY_CNT, attr->retry_cnt > 7 },
 		{ UROCE_QP_RNR_RETRY, attr->rnr_retry > 7 },
-		{ UROCE_QP_PATH, attr->path.flow_label > 0xFFFFF },
+		{ UROCE_QP_PATH, path_is_bad(&attr->path) },
+		{ UROCE_QP_ALT_PATH, alternate_is_bad(attr) },
+		{ UROCE_QP_PATH_MIG_STATE, migration_is_bad(qp, attr, mask) },
 	};
 
 	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
@@ -108,8 +141,10 @@ static void apply_values(struct rc_qp *qp, const struct uroce_qp_attr *attr, uin
 		qp->requester.max_rd_atomic = attr->max_rd_atomic;
 		atomic_store_explicit(&qp->post_rd_atomic, attr->max_rd_atomic, memory_order_relaxed);
 	}
-	if (mask & UROCE_QP_MAX_DEST_RD_ATOMIC)
+	if (mask & UROCE_QP_MAX_DEST_RD_ATOMIC) {
 		qp->max_dest_rd_atomic = attr->max_dest_rd_atomic;
+		rc_replay_set_depth(&qp->replay, attr->max_dest_rd_atomic);
+	}
 	if (mask & UROCE_QP_MIN_RNR_TIMER)
 		qp->responder.min_rnr_timer = attr->min_rnr_timer;
 	if (mask & UROCE_QP_TIMEOUT) {
@@ -124,6 +159,16 @@ static void apply_values(struct rc_qp *qp, const struct uroce_qp_attr *attr, uin
 		qp->path = attr->path;
 	if (mask & UROCE_QP_FLOW_CONTROL)
 		qp->credit.enabled = attr->flow_control;
+	if (mask & UROCE_QP_IMPRECISE_ERRORS)
+		qp->imprecise_errors = attr->imprecise_errors;
+	if (mask & UROCE_QP_ALT_PATH) {
+		qp->migration.path = attr->alt_path;
+		qp->migration.pkey = attr->alt_pkey;
+		qp->migration.timeout = attr->alt_timeout;
+		qp->migration.loaded = true;
+	}
+	if (mask & UROCE_QP_PATH_MIG_STATE)
+		rc_migration_modify(qp, attr->path_mig_state);
 }
 
 /* What entering a state does beyond its attributes. */
@@ -194,5 +239,10 @@ void rc_qp_query(const struct rc_qp *qp, struct uroce_qp_attr *attr)
 		.rnr_retry = qp->retry.rnr_retry,
 		.path = qp->path,
 		.flow_control = qp->credit.enabled,
+		.imprecise_errors = qp->imprecise_errors,
+		.alt_path = qp->migration.path,
+		.alt_pkey = qp->migration.pkey,
+		.alt_timeout = qp->migration.timeout,
+		.path_mig_state = (enum uroce_path_mig_state)qp->migration.state,
 	};
 }

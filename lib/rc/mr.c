@@ -1,13 +1,18 @@
-/* mr.c - inserting into and removing from the memory table */
+/* mr.c - inserting into and removing from the memory table; binding windows */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 
 #include "config/limits.h"
 #include "rc/mr.h"
 
-#define ACCESS_ALL                                                                         \
-	(UROCE_ACCESS_LOCAL_WRITE | UROCE_ACCESS_REMOTE_WRITE | UROCE_ACCESS_REMOTE_READ | \
-	 UROCE_ACCESS_REMOTE_ATOMIC | UROCE_ACCESS_ZERO_BASED)
+#define ACCESS_WINDOW                                                                                                  \
+	(UROCE_ACCESS_REMOTE_WRITE | UROCE_ACCESS_REMOTE_READ | UROCE_ACCESS_REMOTE_ATOMIC | UROCE_ACCESS_ZERO_BASED | \
+	 UROCE_ACCESS_FLUSH_GLOBAL | UROCE_ACCESS_FLUSH_PERSISTENT)
+#define ACCESS_ALL (ACCESS_WINDOW | UROCE_ACCESS_LOCAL_WRITE | UROCE_ACCESS_MW_BIND)
+#define ACCESS_FLUSH (UROCE_ACCESS_FLUSH_GLOBAL | UROCE_ACCESS_FLUSH_PERSISTENT)
+#define NEEDS_LOCAL_WRITE (UROCE_ACCESS_REMOTE_WRITE | UROCE_ACCESS_REMOTE_ATOMIC)
+
+#define MR_CLOSED UINT32_MAX /* entry->windows: the region is being removed, no more may bind */
 
 void rc_mr_table_init(struct rc_mr_table *table, struct rc_mr_entry *entries, uint32_t count,
 		      const struct rc_keyspace *space)
@@ -19,29 +24,51 @@ void rc_mr_table_init(struct rc_mr_table *table, struct rc_mr_entry *entries, ui
 	table->space = *space;
 }
 
+/* Fields that a lcore may be reading: which of them belong together, key and version tell. */
+static void set64(uint64_t *field, uint64_t value)
+{
+	__atomic_store_n(field, value, __ATOMIC_RELAXED);
+}
+
+static void set32(uint32_t *field, uint32_t value)
+{
+	__atomic_store_n(field, value, __ATOMIC_RELAXED);
+}
+
 static bool region_is_valid(uint64_t va, uintptr_t host, uint64_t bytes, uint32_t access)
 {
-	uint32_t needs_write = UROCE_ACCESS_REMOTE_WRITE | UROCE_ACCESS_REMOTE_ATOMIC;
-
 	if (host == 0 || bytes == 0 || host + bytes < host || (access & ~(uint32_t)ACCESS_ALL))
 		return false;
-	if ((access & needs_write) && !(access & UROCE_ACCESS_LOCAL_WRITE))
+	if ((access & NEEDS_LOCAL_WRITE) && !(access & UROCE_ACCESS_LOCAL_WRITE))
 		return false;
 	if ((access & UROCE_ACCESS_REMOTE_ATOMIC) && ((va ^ host) & 7))
 		return false;
 	return true;
 }
 
+/* A free slot, not yet of any kind. NULL: none. */
 static struct rc_mr_entry *find_free(struct rc_mr_table *table)
 {
-	for (uint32_t i = 0; i < table->count; i++) {
+	if (table->used == table->count)
+		return NULL;
+	for (;;) {
 		struct rc_mr_entry *entry = &table->entries[table->hand];
 
 		table->hand = table->hand + 1 == table->count ? 0 : table->hand + 1;
-		if (atomic_load_explicit(&entry->key, memory_order_relaxed) == 0)
+		if (entry->kind == MR_FREE)
 			return entry;
 	}
-	return NULL;
+}
+
+/* The slot's next key; never the one that means "not valid". */
+static uint32_t next_key(const struct rc_mr_table *table, struct rc_mr_entry *entry)
+{
+	uint32_t body = keyspace_name(&table->space, (uint32_t)(entry - table->entries)) << 8;
+
+	entry->tag++;
+	if ((body | (entry->tag & 0xFF)) == 0)
+		entry->tag++;
+	return body | (entry->tag & 0xFF);
 }
 
 uint32_t rc_mr_insert(struct rc_mr_table *table, uint32_t pd, void *host, uint64_t bytes, uint32_t access, int *error)
@@ -54,36 +81,251 @@ uint32_t rc_mr_insert(struct rc_mr_table *table, uint32_t pd, void *host, uint64
 	if (!region_is_valid(va, (uintptr_t)host, bytes, access))
 		return 0;
 	*error = -ENOMEM;
-	if (table->used == table->count)
-		return 0;
 	entry = find_free(table);
 	if (entry == NULL)
 		return 0;
 	*error = 0;
-	entry->tag++;
-	key = keyspace_name(&table->space, (uint32_t)(entry - table->entries)) << 8 | (entry->tag & 0xFF);
-	if (key == 0) /* the one name that means "free" */
-		key = ++entry->tag & 0xFF;
+	key = next_key(table, entry);
+	set32(&entry->kind, MR_REGION);
 	entry->pd = pd;
 	entry->va = va;
 	entry->bytes = bytes;
 	entry->host = host;
-	entry->access = access;
+	entry->access = access | MR_ACCESS_LOCAL;
+	atomic_store_explicit(&entry->windows, 0, memory_order_relaxed);
 	/* M1: publishes the fields above */
 	atomic_store_explicit(&entry->key, key, memory_order_release);
 	table->used++;
 	return key;
 }
 
-int rc_mr_remove(struct rc_mr_table *table, uint32_t key)
+/* The slot of a key, valid or not; NULL: there can be none. */
+static struct rc_mr_entry *slot_of(const struct rc_mr_table *table, uint32_t key)
 {
 	uint32_t index = keyspace_index(&table->space, key >> 8);
 
-	if (key == 0 || index >= table->count)
+	return key == 0 || index >= table->count ? NULL : &table->entries[index];
+}
+
+int rc_mr_remove(struct rc_mr_table *table, uint32_t key)
+{
+	struct rc_mr_entry *entry = slot_of(table, key);
+	uint32_t none = 0;
+
+	if (entry == NULL || entry->kind != MR_REGION || atomic_load_explicit(&entry->key, memory_order_relaxed) != key)
 		return -ENOENT;
-	if (atomic_load_explicit(&table->entries[index].key, memory_order_relaxed) != key)
-		return -ENOENT;
-	atomic_store_explicit(&table->entries[index].key, 0, memory_order_release);
+	if (!atomic_compare_exchange_strong(&entry->windows, &none, MR_CLOSED))
+		return -EBUSY;
+	atomic_store_explicit(&entry->key, 0, memory_order_release);
+	set32(&entry->kind, MR_FREE);
 	table->used--;
 	return 0;
+}
+
+uint32_t rc_mr_insert_window(struct rc_mr_table *table, uint32_t pd, enum rc_mr_kind kind)
+{
+	struct rc_mr_entry *entry = find_free(table);
+
+	if (entry == NULL)
+		return 0;
+	set32(&entry->kind, kind);
+	entry->pd = pd;
+	table->used++;
+	return next_key(table, entry);
+}
+
+/* ---- windows: changed by lcores while others look ---- */
+
+/* The right to change the window; false: another lcore has it, or the key is of no window. */
+static bool begin_change(struct rc_mr_entry *entry)
+{
+	uint32_t version = atomic_load_explicit(&entry->version, memory_order_relaxed);
+
+	if ((version & 1) || !atomic_compare_exchange_strong(&entry->version, &version, version + 1))
+		return false;
+	/* W1: readers that see what follows see the odd version as well */
+	atomic_thread_fence(memory_order_release);
+	return true;
+}
+
+static void end_change(struct rc_mr_entry *entry)
+{
+	/* pairs with the reader's first load: the fields belong together again */
+	atomic_fetch_add_explicit(&entry->version, 1, memory_order_release);
+}
+
+/* Within begin and end: the window is bound to nothing. */
+static void unbind(const struct rc_mr_table *table, struct rc_mr_entry *window)
+{
+	if (atomic_load_explicit(&window->key, memory_order_relaxed) == 0)
+		return;
+	atomic_store_explicit(&window->key, 0, memory_order_release);
+	atomic_fetch_sub(&table->entries[window->region].windows, 1);
+}
+
+int rc_mr_remove_window(struct rc_mr_table *table, uint32_t key)
+{
+	struct rc_mr_entry *entry = slot_of(table, key);
+
+	if (entry == NULL || (entry->kind != MR_WINDOW_1 && entry->kind != MR_WINDOW_2))
+		return -ENOENT;
+	while (!begin_change(entry))
+		; /* a lcore is binding it: a few stores away from being done */
+	unbind(table, entry);
+	end_change(entry);
+	set32(&entry->kind, MR_FREE);
+	table->used--;
+	return 0;
+}
+
+/* One more window of the region; false: it is on its way out. */
+static bool join_region(struct rc_mr_entry *region)
+{
+	uint32_t windows = atomic_load(&region->windows);
+
+	do {
+		if (windows == MR_CLOSED)
+			return false;
+	} while (!atomic_compare_exchange_weak(&region->windows, &windows, windows + 1));
+	return true;
+}
+
+static bool bind_is_valid(const struct rc_mr_entry *region, const struct rc_mr_entry *window, uint32_t pd,
+			  const struct rc_mr_bind *bind)
+{
+	uint64_t offset = bind->va - region->va;
+	uint64_t va = bind->access & UROCE_ACCESS_ZERO_BASED ? 0 : bind->va;
+
+	if (region->pd != pd || !(region->access & UROCE_ACCESS_MW_BIND) || (bind->access & ~(uint32_t)ACCESS_WINDOW))
+		return false;
+	if ((bind->access & NEEDS_LOCAL_WRITE) && !(region->access & UROCE_ACCESS_LOCAL_WRITE))
+		return false;
+	if (bind->access & ACCESS_FLUSH & ~region->access)
+		return false;
+	if ((bind->access & UROCE_ACCESS_ZERO_BASED) && window->kind == MR_WINDOW_1)
+		return false; /* addresses of type 1 are those of the region */
+	if (offset > region->bytes || bind->bytes > region->bytes - offset)
+		return false;
+	return !((bind->access & UROCE_ACCESS_REMOTE_ATOMIC) && ((va ^ (uintptr_t)(region->host + offset)) & 7));
+}
+
+/* Within begin and end. */
+static bool bind_window(const struct rc_mr_table *table, struct rc_mr_entry *window, uint32_t pd, uint32_t qpn,
+			const struct rc_mr_bind *bind)
+{
+	uint32_t old = atomic_load_explicit(&window->key, memory_order_relaxed);
+	struct rc_mr_entry *region = slot_of(table, bind->region_key);
+
+	if (window->pd != pd || (bind->key & 0xFF) == (window->tag & 0xFF) ||
+	    (old && window->kind == MR_WINDOW_2)) /* the tag is that of its last key */
+		return false;
+	if (bind->bytes == 0 && window->kind == MR_WINDOW_1) {
+		unbind(table, window);
+		set32(&window->tag, bind->key & 0xFF);
+		return true;
+	}
+	if (bind->bytes == 0 || region == NULL || region->kind != MR_REGION ||
+	    atomic_load_explicit(&region->key, memory_order_acquire) != bind->region_key ||
+	    !bind_is_valid(region, window, pd, bind) || !join_region(region))
+		return false;
+	unbind(table, window);
+	window->region = (uint32_t)(region - table->entries);
+	set64(&window->va, bind->access & UROCE_ACCESS_ZERO_BASED ? 0 : bind->va);
+	set64(&window->bytes, bind->bytes);
+	__atomic_store_n(&window->host, region->host + (bind->va - region->va), __ATOMIC_RELAXED);
+	set32(&window->access, bind->access);
+	set32(&window->qpn, window->kind == MR_WINDOW_2 ? qpn : 0);
+	set32(&window->tag, bind->key & 0xFF);
+	atomic_store_explicit(&window->key, bind->key, memory_order_release);
+	return true;
+}
+
+bool rc_mr_bind(struct rc_mr_table *table, uint32_t pd, uint32_t qpn, const struct rc_mr_bind *bind)
+{
+	struct rc_mr_entry *window = slot_of(table, bind->key);
+	bool bound;
+
+	if (window == NULL || (window->kind != MR_WINDOW_1 && window->kind != MR_WINDOW_2) || !begin_change(window))
+		return false;
+	bound = bind_window(table, window, pd, qpn, bind);
+	end_change(window);
+	return bound;
+}
+
+bool rc_mr_may_invalidate(const struct rc_mr_table *table, uint32_t key, uint32_t pd, uint32_t qpn)
+{
+	const struct rc_mr_entry *window = slot_of(table, key);
+
+	return window && window->kind == MR_WINDOW_2 &&
+	       atomic_load_explicit(&window->key, memory_order_acquire) == key && window->pd == pd &&
+	       __atomic_load_n(&window->qpn, __ATOMIC_RELAXED) == qpn;
+}
+
+bool rc_mr_invalidate(struct rc_mr_table *table, uint32_t key, uint32_t pd, uint32_t qpn)
+{
+	struct rc_mr_entry *window = slot_of(table, key);
+	bool valid;
+
+	if (!rc_mr_may_invalidate(table, key, pd, qpn) || !begin_change(window))
+		return false;
+	valid = rc_mr_may_invalidate(table, key, pd, qpn); /* still, now that nobody else changes it */
+	if (valid)
+		unbind(table, window);
+	end_change(window);
+	return valid;
+}
+
+/* A window's fields, read together. false: it was changed meanwhile, or is bound under another key. */
+static bool read_window(const struct rc_mr_entry *entry, uint32_t key, struct rc_mr_entry *copy)
+{
+	uint32_t version = atomic_load_explicit(&entry->version, memory_order_acquire);
+	uint32_t now;
+
+	copy->va = __atomic_load_n(&entry->va, __ATOMIC_RELAXED);
+	copy->bytes = __atomic_load_n(&entry->bytes, __ATOMIC_RELAXED);
+	copy->host = __atomic_load_n(&entry->host, __ATOMIC_RELAXED);
+	copy->access = __atomic_load_n(&entry->access, __ATOMIC_RELAXED);
+	copy->qpn = __atomic_load_n(&entry->qpn, __ATOMIC_RELAXED);
+	now = atomic_load_explicit(&entry->key, memory_order_relaxed);
+	/* pairs with W1 in begin_change */
+	atomic_thread_fence(memory_order_acquire);
+	return !(version & 1) && now == key && atomic_load_explicit(&entry->version, memory_order_relaxed) == version;
+}
+
+enum rc_mr_verdict rc_mr_check_window(const struct rc_mr_entry *entry, uint32_t key, uint32_t pd, uint32_t qpn,
+				      uint64_t va, uint64_t bytes, uint32_t access, uint8_t **host)
+{
+	struct rc_mr_entry window;
+
+	if (!read_window(entry, key, &window))
+		return MR_BAD_KEY;
+	if (entry->pd != pd || (entry->kind == MR_WINDOW_2 && window.qpn != qpn))
+		return MR_BAD_DOMAIN;
+	if ((window.access & access) != access)
+		return MR_BAD_RIGHTS;
+	if (va - window.va > window.bytes || bytes > window.bytes - (va - window.va))
+		return MR_BAD_RANGE;
+	*host = window.host + (va - window.va);
+	return MR_OK;
+}
+
+enum rc_mr_verdict rc_mr_extent(const struct rc_mr_table *table, uint32_t key, uint32_t pd, uint32_t qpn,
+				uint32_t access, uint64_t *va, uint64_t *bytes)
+{
+	const struct rc_mr_entry *entry = slot_of(table, key);
+	struct rc_mr_entry window;
+	uint8_t *host;
+
+	if (entry == NULL || atomic_load_explicit(&entry->key, memory_order_acquire) != key)
+		return MR_BAD_KEY;
+	if (entry->kind == MR_REGION) {
+		*va = entry->va;
+		*bytes = entry->bytes;
+	} else if (read_window(entry, key, &window)) {
+		*va = window.va;
+		*bytes = window.bytes;
+	} else {
+		return MR_BAD_KEY;
+	}
+	return rc_mr_check(table, key, pd, qpn, *va, *bytes, access, &host);
 }

@@ -1,32 +1,48 @@
-/* mr.h - the memory table: a key, a range and a right go in; an address or a verdict comes out (M-1) */
+/* mr.h - the memory table: a key, a range and a right go in; an address or a verdict comes out (M-1, M-3) */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * One table a device. Control calls insert and remove (one at a time: the host locks); lcores look up without
  * locks. A key is 24 bits of keyed permutation of the index and an 8-bit tag that changes with each reuse, so
  * an old key of the slot is refused (TC-D-8). After rc_mr_remove() no new lookup succeeds; the host waits for
- * lookups under way before the memory may go.
+ * lookups under way before the memory may go (M-2).
+ * A memory window has a slot like a region, but lcores change it while others look: a version that is odd during the
+ * change tells a reader that what it has read does not belong together. A region with windows bound is not removed.
  */
 #ifndef RC_MR_H
 #define RC_MR_H
 
+#include <assert.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <uroce/mr.h>
 
 #include "rc/keyspace.h"
 
-enum rc_mr_verdict { MR_OK, MR_BAD_KEY, MR_BAD_DOMAIN, MR_BAD_RIGHTS, MR_BAD_RANGE };
+enum rc_mr_verdict { MR_OK, MR_BAD_KEY, MR_BAD_DOMAIN, MR_BAD_RIGHTS, MR_BAD_RANGE, MR_VERDICTS };
+
+enum rc_mr_kind { MR_FREE, MR_REGION, MR_WINDOW_1, MR_WINDOW_2 };
+
+/* In the access of every region: what an lkey needs at least, and no window has. */
+#define MR_ACCESS_LOCAL (1u << 31)
 
 struct rc_mr_entry {
-	_Atomic uint32_t key; /* 0: free. Written last on insert, first on remove */
+	_Atomic uint32_t key; /* 0: not valid. Written last on insert, first on remove */
 	uint32_t pd;          /* protection domain, never 0 */
 	uint64_t va;          /* first address as peers and SGEs say it */
 	uint64_t bytes;
-	uint8_t *host;   /* where va lies in this process */
-	uint32_t access; /* enum uroce_access */
-	uint32_t tag;    /* of the last key given out */
+	uint8_t *host;            /* where va lies in this process */
+	uint32_t access;          /* enum uroce_access, MR_ACCESS_LOCAL */
+	uint32_t tag;             /* of the last key given out */
+	uint32_t kind;            /* enum rc_mr_kind; constant while lookups may be under way */
+	uint32_t qpn;             /* type 2 windows: the QP that bound it, the only one it is good for */
+	_Atomic uint32_t windows; /* regions: windows bound to it, or MR_CLOSED */
+	_Atomic uint32_t version; /* windows: odd while a lcore changes it */
+	uint32_t region;          /* bound windows: index of the region */
 };
+
+static_assert(sizeof(struct rc_mr_entry) == 64, "a lookup touches one cache line");
 
 struct rc_mr_table {
 	struct rc_mr_entry *entries;
@@ -46,15 +62,44 @@ void rc_mr_table_init(struct rc_mr_table *table, struct rc_mr_entry *entries, ui
  */
 uint32_t rc_mr_insert(struct rc_mr_table *table, uint32_t pd, void *host, uint64_t bytes, uint32_t access, int *error);
 
-/* Makes the key invalid. 0, or -ENOENT. */
+/* Makes the key invalid and the slot free. 0; -ENOENT; -EBUSY: windows are bound to the region. */
 int rc_mr_remove(struct rc_mr_table *table, uint32_t key);
 
+/* A window that is not bound. Returns the key that its next ones are made from by changing the tag; 0: full. */
+uint32_t rc_mr_insert_window(struct rc_mr_table *table, uint32_t pd, enum rc_mr_kind kind);
+
+/* Unbinds the window of this or an earlier key and frees its slot. 0 or -ENOENT. */
+int rc_mr_remove_window(struct rc_mr_table *table, uint32_t key);
+
+/* What a bind asks for. */
+struct rc_mr_bind {
+	uint64_t va, bytes; /* in the region's own address space */
+	uint32_t region_key;
+	uint32_t access; /* enum uroce_access */
+	uint32_t key;    /* the window's new key */
+};
+
+/* Binds a window on behalf of a QP; 0 bytes unbind one of type 1. false: refused (uroce/mr.h says when). */
+bool rc_mr_bind(struct rc_mr_table *table, uint32_t pd, uint32_t qpn, const struct rc_mr_bind *bind);
+
+/* May this QP make the key invalid? And does it (M-3). Only type 2 windows that it has bound. */
+bool rc_mr_may_invalidate(const struct rc_mr_table *table, uint32_t key, uint32_t pd, uint32_t qpn);
+bool rc_mr_invalidate(struct rc_mr_table *table, uint32_t key, uint32_t pd, uint32_t qpn);
+
+/* For rc_mr_check(): the same for a window, whose fields may change meanwhile. */
+enum rc_mr_verdict rc_mr_check_window(const struct rc_mr_entry *entry, uint32_t key, uint32_t pd, uint32_t qpn,
+				      uint64_t va, uint64_t bytes, uint32_t access, uint8_t **host);
+
+/* The whole range that a key gives `access` to. */
+enum rc_mr_verdict rc_mr_extent(const struct rc_mr_table *table, uint32_t key, uint32_t pd, uint32_t qpn,
+				uint32_t access, uint64_t *va, uint64_t *bytes);
+
 /*
- * Judges [va, va + bytes) under key for all of the rights in access; on MR_OK *host is where it lies. bytes 0 is
- * judged like any other length: callers that owe a zero-length request no check do not ask (S-4).
+ * Judges [va, va + bytes) under key for all of the rights in access, for a QP; on MR_OK *host is where it lies.
+ * bytes 0 is judged like any other length: callers that owe a zero-length request no check do not ask (S-4).
  */
-static inline enum rc_mr_verdict rc_mr_check(const struct rc_mr_table *table, uint32_t key, uint32_t pd, uint64_t va,
-					     uint64_t bytes, uint32_t access, uint8_t **host)
+static inline enum rc_mr_verdict rc_mr_check(const struct rc_mr_table *table, uint32_t key, uint32_t pd, uint32_t qpn,
+					     uint64_t va, uint64_t bytes, uint32_t access, uint8_t **host)
 {
 	uint32_t index = keyspace_index(&table->space, key >> 8);
 	const struct rc_mr_entry *entry;
@@ -65,6 +110,8 @@ static inline enum rc_mr_verdict rc_mr_check(const struct rc_mr_table *table, ui
 	/* pairs with M1 in rc_mr_insert: the fields behind the key are visible */
 	if (__builtin_expect(key == 0 || atomic_load_explicit(&entry->key, memory_order_acquire) != key, 0))
 		return MR_BAD_KEY;
+	if (__builtin_expect(__atomic_load_n(&entry->kind, __ATOMIC_RELAXED) != MR_REGION, 0))
+		return rc_mr_check_window(entry, key, pd, qpn, va, bytes, access, host);
 	if (__builtin_expect(entry->pd != pd, 0))
 		return MR_BAD_DOMAIN;
 	if (__builtin_expect((entry->access & access) != access, 0))

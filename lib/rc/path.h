@@ -8,9 +8,16 @@
 
 #include <uroce/qp.h>
 
-static inline bool path_matches(const struct uroce_path *path, const uint8_t source[16], const uint8_t dest[16])
+/* Where a packet came from and in. */
+struct rc_origin {
+	const uint8_t *source, *dest;      /* IP addresses, 16 bytes each */
+	const struct uroce_device *device; /* the port; NULL when there is only one */
+};
+
+static inline bool path_matches(const struct uroce_path *path, const struct rc_origin *origin)
 {
-	return memcmp(path->dest.bytes, source, 16) == 0 && memcmp(path->source.bytes, dest, 16) == 0;
+	return memcmp(path->dest.bytes, origin->source, 16) == 0 && memcmp(path->source.bytes, origin->dest, 16) == 0 &&
+	       path->device == origin->device;
 }
 
 /* The flow's UDP source port: 0xC000-0xFFFF, the same for a pair of QPNs (W-2). */

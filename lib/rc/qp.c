@@ -4,16 +4,9 @@
 
 #include "rc/codes.h"
 #include "rc/outbox.h"
+#include "rc/power.h"
 #include "rc/qp.h"
-
-static uint32_t round_up_to_power_of_two(uint32_t n)
-{
-	uint32_t power = 1;
-
-	while (power < n)
-		power *= 2;
-	return power;
-}
+#include "rc/srq.h"
 
 static uint64_t round_up_to_line(uint64_t bytes)
 {
@@ -22,13 +15,24 @@ static uint64_t round_up_to_line(uint64_t bytes)
 
 static uint64_t send_ring_bytes(const struct rc_qp_config *config)
 {
-	return (uint64_t)round_up_to_power_of_two(config->max_send_wr) *
+	return (uint64_t)power_of_two(config->max_send_wr) *
 	       rc_sendwin_slot_bytes(config->max_send_sge, config->max_inline_data);
+}
+
+/* A QP on a shared receive queue holds the one entry that its message at hand uses. */
+static uint32_t recv_depth(const struct rc_qp_config *config)
+{
+	return config->srq ? 1 : config->max_recv_wr;
+}
+
+static uint32_t recv_sge_limit(const struct rc_qp_config *config)
+{
+	return config->srq ? config->srq->sge_limit : config->max_recv_sge;
 }
 
 static uint64_t recv_ring_bytes(const struct rc_qp_config *config)
 {
-	return (uint64_t)round_up_to_power_of_two(config->max_recv_wr) * rc_recvq_slot_bytes(config->max_recv_sge);
+	return (uint64_t)power_of_two(recv_depth(config)) * rc_recvq_slot_bytes(recv_sge_limit(config));
 }
 
 uint64_t rc_qp_bytes(const struct rc_qp_config *config)
@@ -44,17 +48,18 @@ static void place_rings(struct rc_qp *qp, const struct rc_qp_config *config)
 
 	qp->win.slots = at;
 	qp->win.slot_bytes = rc_sendwin_slot_bytes(config->max_send_sge, config->max_inline_data);
-	qp->win.mask = round_up_to_power_of_two(config->max_send_wr) - 1;
+	qp->win.mask = power_of_two(config->max_send_wr) - 1;
 	qp->win.depth = config->max_send_wr;
 	qp->win.sge_limit = config->max_send_sge;
 	qp->win.inline_limit = config->max_inline_data;
 	qp->win.signal_all = config->sq_sig_all;
 	at += round_up_to_line(send_ring_bytes(config));
 	qp->recvq.slots = at;
-	qp->recvq.slot_bytes = rc_recvq_slot_bytes(config->max_recv_sge);
-	qp->recvq.mask = round_up_to_power_of_two(config->max_recv_wr) - 1;
-	qp->recvq.depth = config->max_recv_wr;
-	qp->recvq.sge_limit = config->max_recv_sge;
+	qp->recvq.slot_bytes = rc_recvq_slot_bytes(recv_sge_limit(config));
+	qp->recvq.mask = power_of_two(recv_depth(config)) - 1;
+	qp->recvq.depth = recv_depth(config);
+	qp->recvq.sge_limit = recv_sge_limit(config);
+	qp->recvq.srq = config->srq;
 	at += round_up_to_line(recv_ring_bytes(config));
 	rc_replay_place(&qp->replay, at, config->max_dest_rd_atomic);
 }
@@ -86,6 +91,7 @@ void rc_qp_forget(struct rc_qp *qp)
 	rc_retry_reset(&qp->retry);
 	rc_replay_reset(&qp->replay, qp->max_dest_rd_atomic);
 	rc_credit_reset(&qp->credit);
+	rc_migration_reset(&qp->migration);
 	qp->requester.answers_due = 0;
 	qp->requester.since_ackreq = 0;
 	qp->requester.asked_within = false;
@@ -112,36 +118,43 @@ void rc_qp_enter_error(struct rc_qp *qp, uint8_t event)
 
 void rc_qp_fail_send(struct rc_qp *qp, uint8_t status, uint8_t cause)
 {
-	qp->report.send_failed = true;
-	qp->report.send_status = status;
-	qp->report.send_cause = cause;
-	qp->report.send_psn = qp->win.una;
-	qp->report.send_retries = cause == UROCE_CAUSE_RNR ? qp->retry.rnr_retry - qp->retry.rnr_left :
-							     qp->retry.retry_cnt - qp->retry.retries_left;
+	rc_report_send_failed(qp, status, cause);
 	rc_qp_enter_error(qp, UROCE_EVENT_QP_FATAL);
+}
+
+/* */
+static bool state_takes_sends(uint8_t state)
+{
+	return state != UROCE_QPS_RESET && state != UROCE_QPS_INIT && state != UROCE_QPS_RTR;
 }
 
 int rc_qp_post_send(struct rc_qp *qp, const struct uroce_send_wr *wr)
 {
 	uint8_t state = atomic_load_explicit(&qp->post_state, memory_order_acquire);
 
-	if (state == UROCE_QPS_RESET || state == UROCE_QPS_INIT || state == UROCE_QPS_RTR)
-		return -EINVAL; /* */
-	if (wr->opcode >= UROCE_WR_RDMA_READ && atomic_load_explicit(&qp->post_rd_atomic, memory_order_relaxed) == 0 &&
-	    state != UROCE_QPS_ERR)
+	if (!state_takes_sends(state))
+		return -EINVAL;
+	if (opcode_needs_answer((uint32_t)wr->opcode) && state != UROCE_QPS_ERR &&
+	    atomic_load_explicit(&qp->post_rd_atomic, memory_order_relaxed) == 0)
 		return -EINVAL; /* */
 	return rc_sendwin_post(&qp->win, wr);
 }
 
+int rc_qp_post_bind(struct rc_qp *qp, const struct uroce_send_wr *wr, const struct rc_mr_bind *bind)
+{
+	if (!state_takes_sends(atomic_load_explicit(&qp->post_state, memory_order_acquire)))
+		return -EINVAL;
+	return rc_sendwin_post_bind(&qp->win, wr, bind);
+}
+
 int rc_qp_post_recv(struct rc_qp *qp, const struct uroce_recv_wr *wr)
 {
-	if (atomic_load_explicit(&qp->post_state, memory_order_acquire) == UROCE_QPS_RESET)
+	if (qp->recvq.srq || atomic_load_explicit(&qp->post_state, memory_order_acquire) == UROCE_QPS_RESET)
 		return -EINVAL;
 	return rc_recvq_post(&qp->recvq, wr);
 }
 
-enum rc_counter rc_qp_admit(const struct rc_qp *qp, const struct wire_packet *packet, const uint8_t source[16],
-			    const uint8_t dest[16])
+enum rc_counter rc_qp_admit(const struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin)
 {
 	if (!opcode_is_rc(packet->opcode))
 		return packet->opcode == OP_CNP ? CNT_PORT_CNP : CNT_PORT_OTHER_CLASS;
@@ -149,15 +162,20 @@ enum rc_counter rc_qp_admit(const struct rc_qp *qp, const struct wire_packet *pa
 		return CNT_PORT_QP_STATE;
 	if (qp->state == UROCE_QPS_RTR && wire_opcode(packet->opcode)->response)
 		return CNT_PORT_EARLY_RESPONSE;
-	if (!path_matches(&qp->path, source, dest))
+	if (qp->migration.state == UROCE_PATH_ARMED && (packet->flags & WIRE_MIGREQ))
+		return CNT_COUNTERS; /* judged when its ICRC is found right */
+	if (!path_matches(&qp->path, origin))
 		return CNT_PORT_ADDRESS;
 	if (!pkey_matches(qp->pkey, packet->pkey))
 		return CNT_PORT_PKEY;
 	return CNT_COUNTERS;
 }
 
-void rc_qp_receive(struct rc_qp *qp, const struct wire_packet *packet, uint64_t now_ns, struct rc_outbox *out)
+void rc_qp_receive(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin, uint64_t now_ns,
+		   struct rc_outbox *out)
 {
+	if (!rc_migration_packet_arrived(qp, packet, origin))
+		return;
 	if (qp->state == UROCE_QPS_RTR && !qp->established) {
 		qp->established = true;
 		qp->report.events |= 1u << UROCE_EVENT_COMM_EST;
@@ -178,8 +196,41 @@ bool rc_qp_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 	more |= rc_responder_transmit(qp, out);
 	if (qp->state == UROCE_QPS_RTS || qp->state == UROCE_QPS_SQD)
 		more |= rc_requester_transmit(qp, now_ns, out);
-	more |= rc_report_run(qp, out);
+	more |= rc_report_run(qp, now_ns, out);
 	return more;
+}
+
+bool rc_qp_port_failed(struct rc_qp *qp)
+{
+	bool running = qp->state >= UROCE_QPS_RTR && qp->state <= UROCE_QPS_SQD;
+
+	if (!running || qp->migration.state != UROCE_PATH_ARMED)
+		return false;
+	rc_migration_start(qp);
+	return true;
+}
+
+bool rc_qp_has_requests(struct rc_qp *qp)
+{
+	sendwin_take_posted(&qp->win);
+	return (qp->state == UROCE_QPS_RTS || qp->state == UROCE_QPS_SQD) && qp->win.acked != qp->win.tail;
+}
+
+void rc_qp_unreachable(struct rc_qp *qp)
+{
+	if (rc_qp_has_requests(qp) && !rc_qp_port_failed(qp))
+		rc_qp_fail_send(qp, UROCE_WC_RETRY_EXC_ERR, UROCE_CAUSE_UNRESOLVED);
+}
+
+void rc_qp_renew_psn(struct rc_qp *qp, uint32_t start_psn)
+{
+	qp->sq_psn = psn_make(start_psn);
+	rc_sendwin_reset(&qp->win, qp->sq_psn);
+}
+
+void rc_qp_last_error(const struct rc_qp *qp, struct uroce_qp_error *error)
+{
+	*error = qp->report.first;
 }
 
 void rc_qp_timeout(struct rc_qp *qp, uint64_t now_ns)

@@ -21,6 +21,7 @@
 #include "rc/completer.h"
 #include "rc/counters.h"
 #include "rc/credit.h"
+#include "rc/migration.h"
 #include "rc/mr.h"
 #include "rc/path.h"
 #include "rc/psn.h"
@@ -39,7 +40,8 @@ struct rc_outbox;
 struct rc_qp_config {
 	uint32_t qpn;
 	uint32_t pd; /* protection domain, not 0 */
-	const struct rc_mr_table *mrs;
+	struct rc_mr_table *mrs;
+	struct rc_srq *srq;      /* NULL: receives are posted to the QP */
 	void *send_cq, *recv_cq; /* the host's handles, come back with completions */
 	uint64_t context;
 	uint32_t max_send_wr, max_recv_wr;
@@ -60,10 +62,11 @@ struct rc_qp {
 	uint32_t qpn, dest_qpn;
 	uint32_t pd;
 	uint32_t access; /* enum uroce_access: what the peer may do */
-	const struct rc_mr_table *mrs;
+	struct rc_mr_table *mrs;
 	void *send_cq, *recv_cq;
 	uint64_t context;
-	bool established; /* COMM_EST was raised */
+	bool established;      /* COMM_EST was raised */
+	bool imprecise_errors; /* E-3 */
 	uint32_t last_aeth;
 
 	struct rc_sendwin win;
@@ -74,9 +77,10 @@ struct rc_qp {
 	struct rc_replay replay;
 	struct rc_credit credit;
 	struct rc_report report;
+	struct uroce_path path;
+	struct rc_migration migration;
 
 	/* cold */
-	struct uroce_path path;
 	uint32_t max_mtu_bytes;
 	psn_t sq_psn, rq_psn; /* as set by modify */
 	uint8_t timeout, max_dest_rd_atomic;
@@ -87,8 +91,7 @@ struct rc_qp {
 };
 
 /* Why a packet may not reach its QP: the counter of the drop, in the order of W-5; CNT_COUNTERS: it may. */
-enum rc_counter rc_qp_admit(const struct rc_qp *qp, const struct wire_packet *packet, const uint8_t source[16],
-			    const uint8_t dest[16]);
+enum rc_counter rc_qp_admit(const struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin);
 
 /* Bytes that a QP of this configuration takes, all its rings included; a multiple of 64. */
 uint64_t rc_qp_bytes(const struct rc_qp_config *config);
@@ -103,9 +106,27 @@ void rc_qp_query(const struct rc_qp *qp, struct uroce_qp_attr *attr);
 /* Application side, as uroce_qp_post_send() and uroce_qp_post_recv() for one request. */
 int rc_qp_post_send(struct rc_qp *qp, const struct uroce_send_wr *wr);
 int rc_qp_post_recv(struct rc_qp *qp, const struct uroce_recv_wr *wr);
+/* The same for UROCE_WR_BIND_MW, its bind translated to keys. */
+int rc_qp_post_bind(struct rc_qp *qp, const struct uroce_send_wr *wr, const struct rc_mr_bind *bind);
+
+/* The port of an armed QP has failed. true: it has migrated. */
+bool rc_qp_port_failed(struct rc_qp *qp);
+
+/* Is there anything to send or to be answered? */
+bool rc_qp_has_requests(struct rc_qp *qp);
+
+/* Nobody answers for the address of the path: migrates when armed, else fails as when retries are spent (T-4). */
+void rc_qp_unreachable(struct rc_qp *qp);
+
+/* The next connection starts at another random PSN (P-2): after RESET. */
+void rc_qp_renew_psn(struct rc_qp *qp, uint32_t start_psn);
+
+/* The record of the first failure since RESET (E-4). */
+void rc_qp_last_error(const struct rc_qp *qp, struct uroce_qp_error *error);
 
 /* An admitted packet with a right ICRC. Needs OUTBOX_RECEIVE_COMPLETIONS of room. Adds no packets. */
-void rc_qp_receive(struct rc_qp *qp, const struct wire_packet *packet, uint64_t now_ns, struct rc_outbox *out);
+void rc_qp_receive(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin, uint64_t now_ns,
+		   struct rc_outbox *out);
 
 /* Everything that may leave or be reported now. true: the outbox was too small, call again with an empty one. */
 bool rc_qp_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out);
@@ -127,6 +148,13 @@ void rc_qp_fail_send(struct rc_qp *qp, uint8_t status, uint8_t cause);
 void rc_qp_enter_error(struct rc_qp *qp, uint8_t event);
 /* For the core's own files: everything in flight or owed is forgotten. */
 void rc_qp_forget(struct rc_qp *qp);
+
+/* rc_mr_check() on behalf of the QP. */
+static inline enum rc_mr_verdict qp_check_memory(const struct rc_qp *qp, uint32_t key, uint64_t va, uint64_t bytes,
+						 uint32_t access, uint8_t **host)
+{
+	return rc_mr_check(qp->mrs, key, qp->pd, qp->qpn, va, bytes, access, host);
+}
 
 /* Packets that so many bytes take: at least one. */
 static inline uint32_t qp_packets(const struct rc_qp *qp, uint64_t bytes)

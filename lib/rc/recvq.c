@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "rc/recvq.h"
+#include "rc/srq.h"
 
 static struct rc_recv_wqe *slot(const struct rc_recvq *queue, uint32_t index)
 {
@@ -17,23 +18,15 @@ uint32_t rc_recvq_slot_bytes(uint32_t sge_limit)
 
 int rc_recvq_post(struct rc_recvq *queue, const struct uroce_recv_wr *wr)
 {
-	struct rc_recv_wqe *wqe = slot(queue, queue->posting);
-	uint64_t total = 0;
-
-	uint32_t count = wr->num_sge; /* M-6: read once */
-
-	if (count > queue->sge_limit || (count > 0 && wr->sg_list == NULL))
-		return -EINVAL;
 	/* pairs with Q2 in rc_recvq_pop: the lcore has finished with the slot */
-	if (queue->posting - atomic_load_explicit(&queue->freed, memory_order_acquire) >= queue->depth)
+	bool full = queue->posting - atomic_load_explicit(&queue->freed, memory_order_acquire) >= queue->depth;
+
+	if (wr->num_sge > queue->sge_limit)
+		return -EINVAL;
+	if (full)
 		return -ENOMEM;
-	wqe->wr_id = wr->wr_id;
-	wqe->sge_count = count;
-	for (uint32_t i = 0; i < count; i++) {
-		wqe->sges[i] = wr->sg_list[i];
-		total += wqe->sges[i].length;
-	}
-	wqe->total_bytes = total > UINT32_MAX ? UINT32_MAX : (uint32_t)total;
+	if (!recvq_fill(slot(queue, queue->posting), wr, queue->sge_limit))
+		return -EINVAL;
 	/* Q1: publishes the slot */
 	atomic_store_explicit(&queue->posted, ++queue->posting, memory_order_release);
 	return 0;
@@ -55,6 +48,17 @@ struct rc_recv_wqe *rc_recvq_peek(struct rc_recvq *queue)
 			return NULL;
 	}
 	return slot(queue, queue->head);
+}
+
+struct rc_recv_wqe *rc_recvq_need(struct rc_recvq *queue)
+{
+	struct rc_recv_wqe *wqe = rc_recvq_peek(queue);
+
+	if (wqe || queue->srq == NULL || !rc_srq_take(queue->srq, slot(queue, queue->posting)))
+		return wqe;
+	queue->posting++;
+	atomic_store_explicit(&queue->posted, queue->posting, memory_order_release);
+	return rc_recvq_peek(queue);
 }
 
 void rc_recvq_pop(struct rc_recvq *queue)

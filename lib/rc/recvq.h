@@ -1,12 +1,18 @@
 /* recvq.h - posted receive requests */
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* A QP on a shared receive queue has a queue of one, into which it takes an entry when a message needs it. */
 #ifndef RC_RECVQ_H
 #define RC_RECVQ_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <uroce/wr.h>
+
+#include "config/limits.h"
+
+struct rc_srq;
 
 struct rc_recv_wqe {
 	uint64_t wr_id;
@@ -21,6 +27,7 @@ struct rc_recvq {
 	uint32_t mask;
 	uint32_t depth;
 	uint32_t sge_limit;
+	struct rc_srq *srq; /* NULL: entries are posted to this queue itself */
 
 	/* lcore only */
 	uint32_t head, tail;
@@ -41,10 +48,31 @@ int rc_recvq_post(struct rc_recvq *queue, const struct uroce_recv_wr *wr);
 /* Forgets all entries without a completion. */
 void rc_recvq_reset(struct rc_recvq *queue);
 
-/* The oldest entry, or NULL. Stays in the queue. */
+/* The oldest entry of the queue itself, or NULL. Stays in the queue. */
 struct rc_recv_wqe *rc_recvq_peek(struct rc_recvq *queue);
+
+/* The entry for the message at hand: the oldest, or one taken from the shared queue. NULL: there is none. */
+struct rc_recv_wqe *rc_recvq_need(struct rc_recvq *queue);
 
 /* The oldest entry is finished with: the application may post into its slot. */
 void rc_recvq_pop(struct rc_recvq *queue);
+
+/* Copies wr, each field read once (M-6). false: too many pieces, or a count without a list. */
+static inline bool recvq_fill(struct rc_recv_wqe *wqe, const struct uroce_recv_wr *wr, uint32_t sge_limit)
+{
+	uint32_t count = wr->num_sge;
+	uint64_t total = 0;
+
+	if (count > sge_limit || (count > 0 && wr->sg_list == NULL))
+		return false;
+	wqe->wr_id = wr->wr_id;
+	wqe->sge_count = count;
+	for (uint32_t i = 0; i < count; i++) {
+		wqe->sges[i] = wr->sg_list[i];
+		total += wqe->sges[i].length;
+	}
+	wqe->total_bytes = total > UINT32_MAX ? UINT32_MAX : (uint32_t)total;
+	return true;
+}
 
 #endif

@@ -4,20 +4,12 @@
 #include <string.h>
 
 #include "config/limits.h"
+#include "rc/power.h"
 #include "rc/replay.h"
-
-static uint32_t bucket_count(uint32_t limit)
-{
-	uint32_t count = 1;
-
-	while (count < limit)
-		count *= 2;
-	return count;
-}
 
 uint64_t rc_replay_bytes(uint32_t limit)
 {
-	uint64_t bytes = limit * sizeof(struct rc_replay_entry) + bucket_count(limit) * sizeof(uint16_t);
+	uint64_t bytes = limit * sizeof(struct rc_replay_entry) + power_of_two(limit) * sizeof(uint16_t);
 
 	return (bytes + 15) & ~15ull;
 }
@@ -27,7 +19,7 @@ void rc_replay_place(struct rc_replay *replay, void *memory, uint32_t limit)
 	replay->entries = memory;
 	replay->limit = (uint16_t)limit;
 	replay->buckets = (uint16_t *)(void *)(replay->entries + limit);
-	replay->bucket_mask = bucket_count(limit) - 1;
+	replay->bucket_mask = power_of_two(limit) - 1;
 	rc_replay_reset(replay, 0);
 }
 
@@ -56,7 +48,7 @@ static struct rc_replay_entry *nth(const struct rc_replay *replay, uint32_t n)
 {
 	uint32_t index = replay->oldest + n;
 
-	return &replay->entries[index >= replay->depth ? index - replay->depth : index];
+	return &replay->entries[index >= replay->limit ? index - replay->limit : index];
 }
 
 static void unlink_from_queue(struct rc_replay *replay, struct rc_replay_entry *entry)
@@ -89,7 +81,7 @@ static void evict_oldest(struct rc_replay *replay)
 	while (*link != index)
 		link = &replay->entries[*link].hash_next;
 	*link = entry->hash_next;
-	replay->oldest = (uint16_t)(replay->oldest + 1 == replay->depth ? 0 : replay->oldest + 1);
+	replay->oldest = (uint16_t)(replay->oldest + 1 == replay->limit ? 0 : replay->oldest + 1);
 	replay->used--;
 }
 
@@ -99,12 +91,21 @@ struct rc_replay_entry *rc_replay_insert(struct rc_replay *replay, psn_t psn, ui
 	uint16_t *head = bucket(replay, psn);
 
 	assert(replay->unfinished < replay->depth);
-	if (replay->used == replay->depth)
+	while (replay->used >= replay->depth) /* more than one after set_depth */
 		evict_oldest(replay);
 	entry = nth(replay, replay->used++);
 	*entry = (struct rc_replay_entry){ .first_psn = psn, .psn_count = psn_count, .hash_next = *head };
 	*head = index_of(replay, entry);
 	return entry;
+}
+
+/* Those not yet answered are the newest ones, and fewer than the depth when the next one comes in (S-12). */
+void rc_replay_set_depth(struct rc_replay *replay, uint32_t depth)
+{
+	assert(depth <= replay->limit);
+	replay->depth = (uint16_t)depth;
+	while (replay->used > depth && replay->used > replay->unfinished)
+		evict_oldest(replay);
 }
 
 void rc_replay_expire(struct rc_replay *replay, psn_t epsn)

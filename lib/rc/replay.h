@@ -1,8 +1,8 @@
 /* replay.h - accepted READs and atomics: those still to be answered, and the results for duplicates (S-9 to S-11) */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A ring of `depth` entries in PSN order, replaced first-in first-out; a hash on the first PSN finds an entry in
- * constant time, a binary search by the range that it owns finds a READ from within. Entries to be answered
+ * A ring of at most `depth` entries in PSN order, replaced first-in first-out; a hash on the first PSN finds an entry
+ * in constant time, a binary search by the range that it owns finds a READ from within. Entries to be answered
  * stand in a queue through the entries themselves, each at most once; a duplicate of one that stands there
  * restarts it in its place.
  */
@@ -25,7 +25,7 @@ struct rc_replay_entry {
 	uint8_t opcode; /* of the request: enum wire_opcode */
 	bool queued;    /* stands in the queue */
 	bool repeated;  /* answered once before: this answer is for a duplicate */
-	uint8_t reserved;
+	uint8_t flush;  /* FLUSH: selectivity and type, as FETH has them */
 	uint16_t queue_next;
 	uint16_t hash_next;
 	psn_t begin_psn;            /* where this answer begins */
@@ -34,7 +34,7 @@ struct rc_replay_entry {
 	uint32_t end_bytes;         /* READ: the same in bytes from va */
 	uint32_t msn;               /* as it was when accepted (S-13) */
 	uint64_t swap_add, compare; /* atomics: operands, to recognise the duplicate */
-	uint64_t original;          /* atomics: the result */
+	uint64_t original;          /* atomics: the result. FLUSH: bytes done so far */
 };
 
 struct rc_replay {
@@ -52,6 +52,9 @@ struct rc_replay {
 uint64_t rc_replay_bytes(uint32_t limit);
 void rc_replay_place(struct rc_replay *replay, void *memory, uint32_t limit);
 void rc_replay_reset(struct rc_replay *replay, uint32_t depth);
+
+/* Another depth, at most limit; what is not yet answered stays. */
+void rc_replay_set_depth(struct rc_replay *replay, uint32_t depth);
 
 /*
  * A new entry for the request at psn, the oldest one making room. The caller fills the rest and queues it. Not to

@@ -2,16 +2,71 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rc/outbox.h"
 #include "rc/qp.h"
+#include "rc/srq.h"
 
 static const uint8_t send_opcodes[UROCE_WR_OPCODES] = {
 	[UROCE_WR_SEND] = UROCE_WC_SEND,
 	[UROCE_WR_SEND_WITH_IMM] = UROCE_WC_SEND,
+	[UROCE_WR_SEND_WITH_INV] = UROCE_WC_SEND,
 	[UROCE_WR_RDMA_WRITE] = UROCE_WC_RDMA_WRITE,
 	[UROCE_WR_RDMA_WRITE_WITH_IMM] = UROCE_WC_RDMA_WRITE,
 	[UROCE_WR_RDMA_READ] = UROCE_WC_RDMA_READ,
 	[UROCE_WR_ATOMIC_CMP_AND_SWP] = UROCE_WC_COMP_SWAP,
 	[UROCE_WR_ATOMIC_FETCH_AND_ADD] = UROCE_WC_FETCH_ADD,
+	[UROCE_WR_ATOMIC_WRITE] = UROCE_WC_ATOMIC_WRITE,
+	[UROCE_WR_FLUSH] = UROCE_WC_FLUSH,
+	[UROCE_WR_LOCAL_INV] = UROCE_WC_LOCAL_INV,
+	[UROCE_WR_BIND_MW] = UROCE_WC_BIND_MW,
 };
+
+/* ---- why something failed (E-4) ---- */
+
+static struct uroce_qp_error make_error(const struct rc_qp *qp, uint8_t status, uint8_t cause, psn_t psn)
+{
+	return (struct uroce_qp_error){
+		.status = status,
+		.cause = cause,
+		.psn = psn.v,
+		.aeth = qp->last_aeth,
+		.path_index = qp->migration.count - qp->migration.count_at_reset,
+		.path = qp->path,
+	};
+}
+
+void rc_report_send_failed(struct rc_qp *qp, uint8_t status, uint8_t cause)
+{
+	const struct rc_retry *retry = &qp->retry;
+	struct uroce_qp_error *error = &qp->report.send_error;
+
+	*error = make_error(qp, status, cause, qp->win.una);
+	error->retries = cause == UROCE_CAUSE_RNR ? (uint32_t)(retry->rnr_retry - retry->rnr_left) :
+						    (uint32_t)(retry->retry_cnt - retry->retries_left);
+	qp->report.send_failed = true;
+	if (qp->report.first.status == UROCE_WC_SUCCESS)
+		qp->report.first = *error;
+}
+
+void rc_report_responder_failed(struct rc_qp *qp, uint8_t status, uint8_t cause, psn_t psn)
+{
+	struct uroce_qp_error *error = &qp->report.recv_error;
+
+	*error = make_error(qp, status, cause, psn);
+	error->responder = true;
+	if (qp->report.first.status == UROCE_WC_SUCCESS)
+		qp->report.first = *error;
+}
+
+static void explain(struct uroce_wc *wc, const struct uroce_qp_error *error)
+{
+	wc->vendor_err = error->cause;
+	wc->psn = error->psn;
+	wc->aeth = error->aeth;
+	wc->retries = error->retries;
+	wc->elapsed_us = error->elapsed_us;
+	wc->path = error->path_index;
+}
+
+/* ---- completions ---- */
 
 static struct uroce_wc *add_completion(struct rc_qp *qp, void *cq, uint64_t wr_id, uint8_t opcode, uint8_t status,
 				       struct rc_outbox *out)
@@ -65,13 +120,10 @@ static bool report_answered(struct rc_qp *qp, struct rc_outbox *out)
 
 static void report_failed_send(struct rc_qp *qp, struct rc_outbox *out)
 {
-	const struct rc_report *report = &qp->report;
-	struct uroce_wc *wc = add_send_completion(qp, sendwin_slot(&qp->win, qp->win.head), report->send_status, out);
+	const struct uroce_qp_error *error = &qp->report.send_error;
+	struct uroce_wc *wc = add_send_completion(qp, sendwin_slot(&qp->win, qp->win.head), error->status, out);
 
-	wc->vendor_err = report->send_cause;
-	wc->psn = report->send_psn.v;
-	wc->aeth = qp->last_aeth;
-	wc->retries = report->send_retries;
+	explain(wc, error);
 	qp->counters[CNT_REQ_CQE_ERROR]++;
 	qp->report.send_failed = false;
 }
@@ -104,14 +156,15 @@ static bool flush_receives(struct rc_qp *qp, struct rc_outbox *out)
 	struct rc_recv_wqe *wqe;
 
 	while ((wqe = rc_recvq_peek(&qp->recvq)) != NULL) {
-		uint8_t status = report->recv_failed ? report->recv_status : (uint8_t)UROCE_WC_WR_FLUSH_ERR;
+		uint8_t status = report->recv_failed ? report->recv_error.status : (uint8_t)UROCE_WC_WR_FLUSH_ERR;
 		struct uroce_wc *wc;
 
 		if (!outbox_has_completion_room(out))
 			return true;
 		wc = add_completion(qp, qp->recv_cq, wqe->wr_id, UROCE_WC_RECV, status, out);
-		wc->vendor_err = report->recv_failed ? report->recv_cause : (uint32_t)UROCE_CAUSE_FLUSHED;
-		wc->psn = report->recv_failed ? report->recv_psn.v : 0;
+		wc->vendor_err = UROCE_CAUSE_FLUSHED;
+		if (report->recv_failed)
+			explain(wc, &report->recv_error);
 		qp->counters[report->recv_failed ? CNT_RESP_CQE_ERROR : CNT_RESP_CQE_FLUSH_ERROR]++;
 		report->recv_failed = false;
 		rc_recvq_pop(&qp->recvq);
@@ -136,6 +189,29 @@ static bool raise_events(struct rc_qp *qp, struct rc_outbox *out)
 	return false;
 }
 
+/* The limit of a shared queue (M-4). Who sees it first tells; without room it is seen again. */
+static bool raise_srq_limit(struct rc_qp *qp, struct rc_outbox *out)
+{
+	if (out->event_count == OUTBOX_EVENTS)
+		return true;
+	if (rc_srq_limit_reached(qp->recvq.srq))
+		out->events[out->event_count++] = (struct uroce_event){
+			.type = UROCE_EVENT_SRQ_LIMIT_REACHED,
+			.qp_num = qp->qpn, /* tells the host whose device; the event itself is of no QP */
+			.srq = qp->recvq.srq->handle,
+		};
+	return false;
+}
+
+/* A QP in ERR takes nothing from its shared queue any more, and its own entry is flushed (M-4). */
+static void notice_last_receive(struct rc_qp *qp)
+{
+	if (qp->recvq.srq == NULL || qp->report.last_taken)
+		return;
+	qp->report.last_taken = true;
+	qp->report.events |= 1u << UROCE_EVENT_QP_LAST_WQE_REACHED;
+}
+
 static void notice_drained(struct rc_qp *qp)
 {
 	struct rc_sendwin *win = &qp->win;
@@ -146,15 +222,33 @@ static void notice_drained(struct rc_qp *qp)
 	qp->report.events |= 1u << UROCE_EVENT_SQ_DRAINED;
 }
 
-bool rc_report_run(struct rc_qp *qp, struct rc_outbox *out)
+/* When it happened, filled in by the first report after it: the parts that fail requests have no clock. */
+static void note_time(struct rc_qp *qp, uint64_t now_ns)
 {
+	struct rc_report *report = &qp->report;
+
+	report->send_error.elapsed_us = (uint32_t)((now_ns - qp->retry.since_ns) / 1000);
+	if (report->first.status == report->send_error.status && !report->first.responder)
+		report->first.elapsed_us = report->send_error.elapsed_us;
+}
+
+bool rc_report_run(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
+{
+	bool shared = qp->recvq.srq != NULL;
+
+	if (qp->report.send_failed)
+		note_time(qp, now_ns);
 	if (report_answered(qp, out))
 		return true;
-	if (qp->state == UROCE_QPS_ERR && (flush_sends(qp, out) || flush_receives(qp, out)))
-		return true;
+	if (qp->state == UROCE_QPS_ERR) {
+		if (flush_sends(qp, out) || flush_receives(qp, out))
+			return true;
+		notice_last_receive(qp);
+	}
 	if (qp->state == UROCE_QPS_SQD)
 		notice_drained(qp);
-	return raise_events(qp, out); /* after the completions that they announce (V-1) */
+	/* after the completions that they announce (V-1) */
+	return raise_events(qp, out) || (shared && raise_srq_limit(qp, out));
 }
 
 void rc_report_receive(struct rc_qp *qp, struct rc_recv_wqe *wqe, const struct wire_packet *packet, uint32_t byte_len,
@@ -169,6 +263,10 @@ void rc_report_receive(struct rc_qp *qp, struct rc_recv_wqe *wqe, const struct w
 	if (op->immdt) {
 		wc->imm = packet->imm;
 		wc->wc_flags |= UROCE_WC_WITH_IMM;
+	}
+	if (op->ieth) {
+		wc->invalidated_rkey = packet->invalidate_key;
+		wc->wc_flags |= UROCE_WC_WITH_INV;
 	}
 	if (packet->flags & WIRE_SOLICITED)
 		wc->wc_flags |= UROCE_WC_SOLICITED;

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <uroce/qp.h>
+
 #include "rc/psn.h"
 
 struct rc_qp;
@@ -15,20 +17,24 @@ struct wire_packet;
 
 /* Errors that wait for their place in the order of completions, and events that wait for theirs. */
 struct rc_report {
-	bool send_failed; /* the request at `acked` failed; the rest of SQ flushes */
-	bool recv_failed; /* the oldest receive was in use when the QP failed */
-	uint8_t send_status, send_cause, send_retries;
-	uint8_t recv_status, recv_cause;
-	bool drained; /* SQ_DRAINED was raised since entering SQD */
-	psn_t send_psn, recv_psn;
-	uint32_t events; /* bit n: enum uroce_event_type n is to be raised */
+	bool send_failed;                             /* the request at `acked` failed; the rest of SQ flushes */
+	bool recv_failed;                             /* the oldest receive was in use when the QP failed */
+	bool drained;                                 /* SQ_DRAINED was raised since entering SQD */
+	bool last_taken;                              /* QP_LAST_WQE_REACHED was raised since entering ERR */
+	uint32_t events;                              /* bit n: enum uroce_event_type n is to be raised */
+	struct uroce_qp_error send_error, recv_error; /* of those two; status 0: none */
+	struct uroce_qp_error first;                  /* what failed first since RESET (E-4) */
 };
+
+/* Why the request at `acked` failed; and why the peer's request at psn did. The caller moves the QP to ERR. */
+void rc_report_send_failed(struct rc_qp *qp, uint8_t status, uint8_t cause);
+void rc_report_responder_failed(struct rc_qp *qp, uint8_t status, uint8_t cause, psn_t psn);
 
 /*
  * Adds completions and events while there is room: finished requests in posting order, and in ERR the failed one
  * and the flushed ones. true: something did not fit.
  */
-bool rc_report_run(struct rc_qp *qp, struct rc_outbox *out);
+bool rc_report_run(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out);
 
 /* The oldest receive completes with success; packet is the last of its message. Needs completion room. */
 void rc_report_receive(struct rc_qp *qp, struct rc_recv_wqe *wqe, const struct wire_packet *packet, uint32_t byte_len,

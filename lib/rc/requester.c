@@ -1,13 +1,15 @@
 /* requester.c - turns posted requests into packets: plan from the window, then commit */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "rc/codes.h"
 #include "rc/outbox.h"
 #include "rc/qp.h"
 
 /* Opcodes of a message that is cut into packets. */
 struct message_opcodes {
 	uint8_t first, middle, last, only;
-	bool reth;      /* on FIRST and ONLY */
-	bool immediate; /* on LAST and ONLY */
+	bool reth;       /* on FIRST and ONLY */
+	bool immediate;  /* on LAST and ONLY */
+	bool invalidate; /* the same */
 };
 
 static const struct message_opcodes message_opcodes[] = {
@@ -20,6 +22,11 @@ static const struct message_opcodes message_opcodes[] = {
 				     .last = OP_SEND_LAST_IMM,
 				     .only = OP_SEND_ONLY_IMM,
 				     .immediate = true },
+	[UROCE_WR_SEND_WITH_INV] = { .first = OP_SEND_FIRST,
+				     .middle = OP_SEND_MIDDLE,
+				     .last = OP_SEND_LAST_INV,
+				     .only = OP_SEND_ONLY_INV,
+				     .invalidate = true },
 	[UROCE_WR_RDMA_WRITE] = { .first = OP_WRITE_FIRST,
 				  .middle = OP_WRITE_MIDDLE,
 				  .last = OP_WRITE_LAST,
@@ -34,7 +41,7 @@ static const struct message_opcodes message_opcodes[] = {
 };
 
 /* What planning a packet came to. */
-enum plan { PLAN_SEND, PLAN_WAIT, PLAN_FAULT };
+enum plan { PLAN_SEND, PLAN_DONE, PLAN_WAIT, PLAN_FAULT };
 
 /* May the request at `started` begin? */
 static bool may_start(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint32_t psn_count, uint64_t now_ns)
@@ -81,9 +88,9 @@ static enum uroce_cause gather(struct rc_qp *qp, const struct rc_send_wqe *wqe, 
 		piece = sge->length - (uint32_t)offset;
 		if (piece > bytes)
 			piece = bytes;
-		verdict = rc_mr_check(qp->mrs, sge->lkey, qp->pd, sge->addr + offset, piece, 0, &host);
+		verdict = qp_check_memory(qp, sge->lkey, sge->addr + offset, piece, MR_ACCESS_LOCAL, &host);
 		if (verdict != MR_OK)
-			return verdict == MR_BAD_RANGE ? UROCE_CAUSE_LOCAL_RANGE : UROCE_CAUSE_LOCAL_KEY;
+			return rc_codes_local_cause(verdict);
 		spans[count].base = host;
 		spans[count].bytes = piece;
 		count++;
@@ -116,6 +123,8 @@ static enum uroce_cause plan_message_packet(struct rc_qp *qp, const struct rc_se
 	}
 	if (last && opcodes->immediate)
 		packet->imm = wqe->imm;
+	if (last && opcodes->invalidate)
+		packet->invalidate_key = wqe->rkey;
 	if (last && (wqe->flags & UROCE_SEND_SOLICITED))
 		packet->flags |= WIRE_SOLICITED;
 	return gather(qp, wqe, offset, left < qp->mtu_bytes ? (uint32_t)left : qp->mtu_bytes, packet, out);
@@ -144,6 +153,28 @@ static void plan_atomic(const struct rc_send_wqe *wqe, struct wire_packet *packe
 	packet->compare = compare ? operands->compare_add : 0;
 }
 
+/* FETH (wire): placement type in bits 3:0, selectivity in bits 5:4. */
+static void plan_flush(const struct rc_send_wqe *wqe, struct wire_packet *packet)
+{
+	uint32_t reach = wqe->imm & (UROCE_FLUSH_GLOBAL | UROCE_FLUSH_PERSISTENT);
+
+	packet->opcode = OP_FLUSH;
+	packet->va = wqe->remote_va;
+	packet->rkey = wqe->rkey;
+	packet->dma_length = wqe->length_bytes;
+	packet->feth = reach | (wqe->imm & UROCE_FLUSH_WHOLE_REGION ? FETH_WHOLE_REGION : 0);
+}
+
+static enum uroce_cause plan_atomic_write(struct rc_qp *qp, const struct rc_send_wqe *wqe, struct wire_packet *packet,
+					  struct rc_outbox *out)
+{
+	packet->opcode = OP_ATOMIC_WRITE;
+	packet->va = wqe->remote_va;
+	packet->rkey = wqe->rkey;
+	packet->dma_length = wqe->length_bytes;
+	return gather(qp, wqe, 0, wqe->length_bytes, packet, out);
+}
+
 /* Where the answer of a READ or atomic will go must be ours to write, before we ask. */
 static enum uroce_cause check_answer_buffers(const struct rc_qp *qp, const struct rc_send_wqe *wqe)
 {
@@ -154,10 +185,9 @@ static enum uroce_cause check_answer_buffers(const struct rc_qp *qp, const struc
 
 		if (sge->length == 0)
 			continue;
-		verdict = rc_mr_check(qp->mrs, sge->lkey, qp->pd, sge->addr, sge->length, UROCE_ACCESS_LOCAL_WRITE,
-				      &host);
+		verdict = qp_check_memory(qp, sge->lkey, sge->addr, sge->length, UROCE_ACCESS_LOCAL_WRITE, &host);
 		if (verdict != MR_OK)
-			return verdict == MR_BAD_RANGE ? UROCE_CAUSE_LOCAL_RANGE : UROCE_CAUSE_LOCAL_KEY;
+			return rc_codes_local_cause(verdict);
 	}
 	return UROCE_CAUSE_NONE;
 }
@@ -167,11 +197,18 @@ static enum uroce_cause plan_packet(struct rc_qp *qp, const struct rc_send_wqe *
 {
 	*packet = (struct wire_packet){
 		.psn = qp->win.next.v,
+		.flags = qp->migration.request_flag,
 		.dest_qpn = qp->dest_qpn,
 		.pkey = qp->pkey,
 	};
 	if (!wqe_needs_answer(wqe))
 		return plan_message_packet(qp, wqe, packet, out);
+	if (wqe->opcode == UROCE_WR_ATOMIC_WRITE)
+		return plan_atomic_write(qp, wqe, packet, out);
+	if (wqe->opcode == UROCE_WR_FLUSH) {
+		plan_flush(wqe, packet);
+		return UROCE_CAUSE_NONE;
+	}
 	if (wqe->opcode == UROCE_WR_RDMA_READ)
 		plan_read(qp, wqe, packet);
 	else
@@ -221,13 +258,32 @@ static void commit_packet(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint6
 	rc_retry_packet_sent(qp, psn, answered, now_ns);
 }
 
-/* A local fault is reported when everything before it has completed; until then nothing behind it starts (E-2). */
+/*
+ * A local fault is reported when everything before it has completed; until then nothing behind it starts (E-2). A QP
+ * that wants it at once gets it on the oldest request instead (E-3).
+ */
 static enum plan report_fault(struct rc_qp *qp, enum uroce_wc_status status, enum uroce_cause cause)
 {
-	if (qp->win.acked != qp->win.cursor)
+	if (qp->win.acked != qp->win.cursor && !qp->imprecise_errors)
 		return PLAN_WAIT;
 	rc_qp_fail_send(qp, status, cause);
 	return PLAN_FAULT;
+}
+
+/* Invalidate or bind: when all earlier requests have been answered. */
+static enum plan do_locally(struct rc_qp *qp, struct rc_send_wqe *wqe)
+{
+	bool invalidates = wqe->opcode == UROCE_WR_LOCAL_INV;
+
+	if (qp->state != UROCE_QPS_RTS || qp->win.acked != qp->win.started)
+		return PLAN_WAIT;
+	if (!(invalidates ? rc_mr_invalidate(qp->mrs, wqe->rkey, qp->pd, qp->qpn) :
+			    rc_mr_bind(qp->mrs, qp->pd, qp->qpn, wqe_bind(wqe))))
+		return report_fault(qp, invalidates ? UROCE_WC_LOC_QP_OP_ERR : UROCE_WC_MW_BIND_ERR,
+				    UROCE_CAUSE_WINDOW);
+	wqe->receives = qp->credit.receives;
+	rc_sendwin_finish_local(&qp->win);
+	return PLAN_DONE;
 }
 
 /* The packet at `next`, in the outbox's slot; the request at `started` starts if it is its turn. */
@@ -237,10 +293,12 @@ static enum plan plan_next(struct rc_qp *qp, struct rc_send_wqe *wqe, uint64_t n
 	enum uroce_cause cause;
 	bool starts = win->cursor == win->started;
 
+	if (starts && wqe_is_local(wqe))
+		return do_locally(qp, wqe);
 	if (psn_equal(win->next, win->limit) && sendwin_outstanding(win) >= WINDOW_PACKETS && !wqe_needs_answer(wqe))
 		return PLAN_WAIT;
 	if (starts) {
-		uint32_t psn_count = wqe->opcode >= UROCE_WR_ATOMIC_CMP_AND_SWP ? 1 : qp_packets(qp, wqe->length_bytes);
+		uint32_t psn_count = wqe->opcode > UROCE_WR_RDMA_READ ? 1 : qp_packets(qp, wqe->length_bytes);
 
 		if (wqe->too_long)
 			return report_fault(qp, UROCE_WC_LOC_LEN_ERR, UROCE_CAUSE_LENGTH);
@@ -254,9 +312,32 @@ static enum plan plan_next(struct rc_qp *qp, struct rc_send_wqe *wqe, uint64_t n
 	return cause == UROCE_CAUSE_NONE ? PLAN_SEND : report_fault(qp, UROCE_WC_LOC_PROT_ERR, cause);
 }
 
+/*
+ * What comes next has to wait, and of what is in flight nothing asked for an ACK, because more was to follow: nothing
+ * would ever end the wait but the ACK timer. The newest packet goes out once more and asks (Q-5).
+ */
+static bool must_ask(const struct rc_qp *qp)
+{
+	const struct rc_sendwin *win = &qp->win;
+
+	return psn_equal(win->next, win->limit) && !psn_equal(win->una, win->limit) &&
+	       qp->requester.since_ackreq >= sendwin_outstanding(win);
+}
+
+static void ask(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
+{
+	struct rc_send_wqe *wqe;
+
+	rc_sendwin_step_back(&qp->win);
+	wqe = sendwin_slot(&qp->win, qp->win.cursor);
+	if (plan_packet(qp, wqe, outbox_packet_slot(out), out) == UROCE_CAUSE_NONE)
+		commit_packet(qp, wqe, now_ns, out);
+}
+
 bool rc_requester_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 {
 	struct rc_sendwin *win = &qp->win;
+	enum plan plan;
 
 	if (retry_waits_for_receiver(&qp->retry))
 		return false;
@@ -266,9 +347,13 @@ bool rc_requester_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *
 
 		if (!outbox_has_packet_room(out))
 			return true;
-		if (plan_next(qp, wqe, now_ns, out) != PLAN_SEND)
+		plan = plan_next(qp, wqe, now_ns, out);
+		if (plan == PLAN_WAIT && must_ask(qp))
+			ask(qp, now_ns, out);
+		if (plan == PLAN_WAIT || plan == PLAN_FAULT)
 			return false;
-		commit_packet(qp, wqe, now_ns, out);
+		if (plan == PLAN_SEND)
+			commit_packet(qp, wqe, now_ns, out);
 	}
 	return false;
 }

@@ -3,12 +3,14 @@
 #include <string.h>
 
 #include "rc/codes.h"
+#include "rc/flush.h"
 #include "rc/outbox.h"
 #include "rc/qp.h"
 #include "rc/verdict.h"
 
 /* Where the bytes of one packet go: found while judging, used when executing. */
 struct placement {
+	enum rc_mr_verdict why; /* of VERDICT_ACCESS and VERDICT_RECEIVE_UNUSABLE */
 	uint32_t count;
 	uint8_t *places[LIMIT_SGE];
 	uint32_t lengths[LIMIT_SGE];
@@ -17,6 +19,13 @@ struct placement {
 static bool needs_receive(const struct wire_opcode_row *op)
 {
 	return op->kind == WIRE_KIND_SEND || (op->kind == WIRE_KIND_WRITE && op->immdt);
+}
+
+/* Answered one by one, and kept for duplicates (S-11). */
+static bool is_answered(const struct wire_opcode_row *op)
+{
+	return op->kind == WIRE_KIND_READ_REQUEST || op->kind == WIRE_KIND_ATOMIC ||
+	       op->kind == WIRE_KIND_ATOMIC_WRITE || op->kind == WIRE_KIND_FLUSH;
 }
 
 static enum verdict check_sequence(const struct rc_responder *resp, const struct wire_opcode_row *op)
@@ -30,14 +39,16 @@ static enum verdict check_sequence(const struct rc_responder *resp, const struct
 	return resp->in_progress ? VERDICT_BAD_SEQUENCE : VERDICT_ACCEPT;
 }
 
-static enum verdict check_enabled(const struct rc_qp *qp, const struct wire_opcode_row *op)
+static enum verdict check_enabled(const struct rc_qp *qp, const struct wire_opcode_row *op,
+				  const struct wire_packet *packet)
 {
 	uint32_t needed = 0;
 
 	switch ((enum wire_kind)op->kind) {
 	case WIRE_KIND_SEND:
-		return op->ieth ? VERDICT_UNSUPPORTED : VERDICT_ACCEPT;
+		return VERDICT_ACCEPT;
 	case WIRE_KIND_WRITE:
+	case WIRE_KIND_ATOMIC_WRITE:
 		needed = UROCE_ACCESS_REMOTE_WRITE;
 		break;
 	case WIRE_KIND_READ_REQUEST:
@@ -46,19 +57,22 @@ static enum verdict check_enabled(const struct rc_qp *qp, const struct wire_opco
 	case WIRE_KIND_ATOMIC:
 		needed = UROCE_ACCESS_REMOTE_ATOMIC;
 		break;
+	case WIRE_KIND_FLUSH:
+		needed = rc_flush_rights(packet->feth);
+		if (needed == 0 || (packet->feth & FETH_SELECTIVITY) > FETH_WHOLE_REGION)
+			return VERDICT_UNSUPPORTED;
+		break;
 	case WIRE_KIND_RESERVED:
 	case WIRE_KIND_READ_RESPONSE:
 	case WIRE_KIND_ACKNOWLEDGE:
 	case WIRE_KIND_ATOMIC_ACKNOWLEDGE:
-	case WIRE_KIND_FLUSH:
-	case WIRE_KIND_ATOMIC_WRITE:
 	case WIRE_KIND_UD_SEND:
 	case WIRE_KIND_CNP:
 		return VERDICT_UNSUPPORTED;
 	}
-	if (!(qp->access & needed))
+	if ((qp->access & needed) != needed)
 		return VERDICT_NOT_ENABLED;
-	if (op->kind != WIRE_KIND_WRITE && qp->replay.depth == 0)
+	if (is_answered(op) && qp->replay.depth == 0)
 		return VERDICT_UNSUPPORTED;
 	return VERDICT_ACCEPT;
 }
@@ -69,6 +83,11 @@ static enum verdict check_length(const struct rc_qp *qp, const struct wire_opcod
 {
 	bool aligned = ((packet->payload_bytes + packet->pad_bytes) & 3) == 0;
 
+	if (op->kind == WIRE_KIND_ATOMIC_WRITE) { /* S-20 */
+		if (packet->payload_bytes != 8 || packet->pad_bytes != 0 || packet->dma_length != 8)
+			return VERDICT_BAD_LENGTH;
+		return packet->va & 7 ? VERDICT_UNALIGNED : VERDICT_ACCEPT;
+	}
 	if (!op->payload)
 		return packet->payload_bytes == 0 && packet->pad_bytes == 0 ?
 			       (op->kind == WIRE_KIND_ATOMIC && (packet->va & 7) ? VERDICT_UNALIGNED : VERDICT_ACCEPT) :
@@ -100,8 +119,9 @@ static enum verdict place_send(const struct rc_qp *qp, const struct rc_recv_wqe 
 			continue;
 		}
 		piece = sge->length - (uint32_t)offset < bytes ? sge->length - (uint32_t)offset : bytes;
-		if (rc_mr_check(qp->mrs, sge->lkey, qp->pd, sge->addr + offset, piece, UROCE_ACCESS_LOCAL_WRITE,
-				&place->places[place->count]) != MR_OK)
+		place->why = qp_check_memory(qp, sge->lkey, sge->addr + offset, piece, UROCE_ACCESS_LOCAL_WRITE,
+					     &place->places[place->count]);
+		if (place->why != MR_OK)
 			return VERDICT_RECEIVE_UNUSABLE;
 		place->lengths[place->count++] = piece;
 		bytes -= piece;
@@ -118,6 +138,10 @@ static enum verdict judge_send(struct rc_qp *qp, const struct wire_opcode_row *o
 
 	if (offset + packet->payload_bytes > wqe->total_bytes)
 		return VERDICT_SEND_TOO_LONG;
+	if (op->ieth && !rc_mr_may_invalidate(qp->mrs, packet->invalidate_key, qp->pd, qp->qpn)) {
+		place->why = MR_BAD_KEY;
+		return VERDICT_ACCESS;
+	}
 	return place_send(qp, wqe, offset, packet->payload_bytes, place);
 }
 
@@ -137,25 +161,41 @@ static enum verdict judge_write(struct rc_qp *qp, const struct wire_opcode_row *
 		return VERDICT_DMA_LENGTH;
 	if (checked == 0)
 		return VERDICT_ACCEPT;
-	if (rc_mr_check(qp->mrs, rkey, qp->pd, va, checked, UROCE_ACCESS_REMOTE_WRITE, &place->places[0]) != MR_OK)
+	place->why = qp_check_memory(qp, rkey, va, checked, UROCE_ACCESS_REMOTE_WRITE, &place->places[0]);
+	if (place->why != MR_OK)
 		return VERDICT_ACCESS;
 	place->lengths[0] = packet->payload_bytes;
 	place->count = 1;
 	return VERDICT_ACCEPT;
 }
 
-static enum verdict judge_memory_request(struct rc_qp *qp, const struct wire_opcode_row *op,
-					 const struct wire_packet *packet, struct placement *place)
+static uint32_t rights_for(const struct wire_opcode_row *op, const struct wire_packet *packet)
 {
-	bool atomic = op->kind == WIRE_KIND_ATOMIC;
-	uint32_t bytes = atomic ? 8 : packet->dma_length;
-	uint32_t right = atomic ? UROCE_ACCESS_REMOTE_ATOMIC : UROCE_ACCESS_REMOTE_READ;
+	if (op->kind == WIRE_KIND_ATOMIC)
+		return UROCE_ACCESS_REMOTE_ATOMIC;
+	if (op->kind == WIRE_KIND_ATOMIC_WRITE)
+		return UROCE_ACCESS_REMOTE_WRITE;
+	return op->kind == WIRE_KIND_FLUSH ? rc_flush_rights(packet->feth) : UROCE_ACCESS_REMOTE_READ;
+}
+
+static enum verdict judge_answered(struct rc_qp *qp, const struct wire_opcode_row *op, const struct wire_packet *packet,
+				   struct placement *place)
+{
+	uint32_t bytes = op->kind == WIRE_KIND_ATOMIC ? 8 : packet->dma_length;
+	uint32_t rights = rights_for(op, packet);
+	uint64_t va = packet->va, whole;
 
 	if (bytes > LIMIT_MESSAGE_BYTES)
 		return VERDICT_DMA_LENGTH;
-	if (bytes > 0 &&
-	    rc_mr_check(qp->mrs, packet->rkey, qp->pd, packet->va, bytes, right, &place->places[0]) != MR_OK)
+	if (op->kind == WIRE_KIND_FLUSH && (packet->feth & FETH_WHOLE_REGION))
+		place->why = rc_mr_extent(qp->mrs, packet->rkey, qp->pd, qp->qpn, rights, &va, &whole);
+	else if (bytes > 0)
+		place->why = qp_check_memory(qp, packet->rkey, va, bytes, rights, &place->places[0]);
+	if (place->why != MR_OK)
 		return VERDICT_ACCESS;
+	/* A region without atomic rights may lie at a host address that is not aligned like its VA. */
+	if (op->kind == WIRE_KIND_ATOMIC_WRITE && ((uintptr_t)place->places[0] & 7))
+		return VERDICT_UNALIGNED;
 	return VERDICT_ACCEPT;
 }
 
@@ -168,22 +208,21 @@ static enum verdict judge(struct rc_qp *qp, const struct wire_packet *packet, st
 	verdict = check_sequence(&qp->responder, op);
 	if (verdict != VERDICT_ACCEPT)
 		return verdict;
-	verdict = check_enabled(qp, op);
+	verdict = check_enabled(qp, op, packet);
 	if (verdict != VERDICT_ACCEPT)
 		return verdict;
 	verdict = check_length(qp, op, packet);
 	if (verdict != VERDICT_ACCEPT)
 		return verdict;
-	if ((op->kind == WIRE_KIND_READ_REQUEST || op->kind == WIRE_KIND_ATOMIC) &&
-	    qp->replay.unfinished == qp->replay.depth)
+	if (is_answered(op) && qp->replay.unfinished >= qp->replay.depth)
 		return VERDICT_TOO_DEEP;
-	if (takes_receive_now(op) && rc_recvq_peek(&qp->recvq) == NULL)
+	if (takes_receive_now(op) && rc_recvq_need(&qp->recvq) == NULL)
 		return VERDICT_NO_RECEIVE;
 	if (op->kind == WIRE_KIND_SEND)
 		return judge_send(qp, op, packet, place);
 	if (op->kind == WIRE_KIND_WRITE)
 		return judge_write(qp, op, packet, place);
-	return judge_memory_request(qp, op, packet, place);
+	return judge_answered(qp, op, packet, place);
 }
 
 static void copy_payload(const struct wire_packet *packet, const struct placement *place)
@@ -216,6 +255,8 @@ static void execute_message(struct rc_qp *qp, const struct wire_opcode_row *op, 
 		return;
 	resp->msn = (resp->msn + 1) & PSN_MASK;
 	qp->counters[op->kind == WIRE_KIND_SEND ? CNT_RX_SEND_REQUESTS : CNT_RX_WRITE_REQUESTS]++;
+	if (op->ieth)
+		rc_mr_invalidate(qp->mrs, packet->invalidate_key, qp->pd, qp->qpn);
 	if (needs_receive(op))
 		rc_report_receive(qp, rc_recvq_peek(&qp->recvq), packet, resp->message_bytes, out);
 }
@@ -232,12 +273,43 @@ static uint64_t perform_atomic(const struct wire_packet *packet, uint8_t *host)
 	return original;
 }
 
-static void execute_memory_request(struct rc_qp *qp, const struct wire_opcode_row *op, const struct wire_packet *packet,
-				   const struct placement *place)
+/* The value of an ATOMIC WRITE: its bytes as they are (S-20). */
+static uint64_t value_to_write(const struct wire_packet *packet)
+{
+	uint64_t value;
+
+	memcpy(&value, packet->payload, sizeof(value));
+	return value;
+}
+
+/* What the replay entry keeps of a request, and its effect; a READ's and a FLUSH's comes with the answer. */
+static void execute_kind(struct rc_qp *qp, const struct wire_opcode_row *op, const struct wire_packet *packet,
+			 const struct placement *place, struct rc_replay_entry *entry)
+{
+	if (op->kind == WIRE_KIND_READ_REQUEST) {
+		entry->length_bytes = packet->dma_length;
+		qp->counters[CNT_RX_READ_REQUESTS]++;
+	} else if (op->kind == WIRE_KIND_FLUSH) {
+		entry->length_bytes = packet->dma_length;
+		entry->flush = (uint8_t)packet->feth;
+		qp->counters[CNT_RX_FLUSH_REQUESTS]++;
+	} else if (op->kind == WIRE_KIND_ATOMIC_WRITE) {
+		entry->swap_add = value_to_write(packet);
+		__atomic_store_n((uint64_t *)(void *)place->places[0], entry->swap_add, __ATOMIC_SEQ_CST);
+		qp->counters[CNT_RX_ATOMIC_WRITE_REQUESTS]++;
+	} else {
+		entry->swap_add = packet->swap_add;
+		entry->compare = packet->compare;
+		entry->original = perform_atomic(packet, place->places[0]);
+		qp->counters[CNT_RX_ATOMIC_REQUESTS]++;
+	}
+}
+
+static void execute_answered(struct rc_qp *qp, const struct wire_opcode_row *op, const struct wire_packet *packet,
+			     const struct placement *place)
 {
 	struct rc_responder *resp = &qp->responder;
-	bool read = op->kind == WIRE_KIND_READ_REQUEST;
-	uint32_t count = read ? qp_packets(qp, packet->dma_length) : 1;
+	uint32_t count = op->kind == WIRE_KIND_READ_REQUEST ? qp_packets(qp, packet->dma_length) : 1;
 	struct rc_replay_entry *entry = rc_replay_insert(&qp->replay, psn_make(packet->psn), count);
 
 	resp->msn = (resp->msn + 1) & PSN_MASK;
@@ -245,15 +317,7 @@ static void execute_memory_request(struct rc_qp *qp, const struct wire_opcode_ro
 	entry->rkey = packet->rkey;
 	entry->opcode = packet->opcode;
 	entry->msn = resp->msn;
-	if (read) {
-		entry->length_bytes = packet->dma_length;
-		qp->counters[CNT_RX_READ_REQUESTS]++;
-	} else {
-		entry->swap_add = packet->swap_add;
-		entry->compare = packet->compare;
-		entry->original = perform_atomic(packet, place->places[0]);
-		qp->counters[CNT_RX_ATOMIC_REQUESTS]++;
-	}
+	execute_kind(qp, op, packet, place, entry);
 	rc_replay_queue(&qp->replay, entry, entry->first_psn, count, entry->length_bytes);
 	resp->newest_request = resp->epsn;
 	resp->epsn = psn_add(resp->epsn, count);
@@ -276,7 +340,15 @@ static bool receive_in_use(const struct rc_qp *qp, const struct wire_opcode_row 
 	return takes_receive_now(op) && verdict > VERDICT_NO_RECEIVE;
 }
 
-static void refuse(struct rc_qp *qp, const struct wire_packet *packet, enum verdict verdict)
+/* Why, as a person would ask: a key check tells which (E-4). */
+static enum uroce_cause cause_of(enum verdict verdict, enum rc_mr_verdict why)
+{
+	if (verdict == VERDICT_ACCESS)
+		return rc_codes_remote_cause(why);
+	return verdict == VERDICT_RECEIVE_UNUSABLE ? rc_codes_local_cause(why) : rc_verdicts[verdict].cause;
+}
+
+static void refuse(struct rc_qp *qp, const struct wire_packet *packet, enum verdict verdict, enum rc_mr_verdict why)
 {
 	const struct verdict_row *row = &rc_verdicts[verdict];
 	bool in_use = receive_in_use(qp, wire_opcode(packet->opcode), verdict);
@@ -287,12 +359,8 @@ static void refuse(struct rc_qp *qp, const struct wire_packet *packet, enum verd
 		return;
 	}
 	send_nak(&qp->responder, row->syndrome);
-	if (in_use) {
-		qp->report.recv_failed = true;
-		qp->report.recv_status = row->receive_status;
-		qp->report.recv_cause = row->cause;
-		qp->report.recv_psn = qp->responder.epsn;
-	}
+	rc_report_responder_failed(qp, row->receive_status, cause_of(verdict, why), qp->responder.epsn);
+	qp->report.recv_failed = in_use;
 	rc_qp_enter_error(qp, in_use ? UROCE_EVENT_QP_FATAL : row->event);
 }
 
@@ -300,18 +368,18 @@ static void receive_new(struct rc_qp *qp, const struct wire_packet *packet, stru
 {
 	const struct wire_opcode_row *op = wire_opcode(packet->opcode);
 	struct rc_responder *resp = &qp->responder;
-	struct placement place = { .count = 0 };
+	struct placement place = { .why = MR_OK };
 	enum verdict verdict;
 
 	resp->silenced = false;
 	resp->nak_due = false; /* a NAK that has not left yet asked for just this packet */
 	verdict = judge(qp, packet, &place);
 	if (verdict != VERDICT_ACCEPT) {
-		refuse(qp, packet, verdict);
+		refuse(qp, packet, verdict, place.why);
 		return;
 	}
-	if (op->kind == WIRE_KIND_READ_REQUEST || op->kind == WIRE_KIND_ATOMIC) {
-		execute_memory_request(qp, op, packet, &place);
+	if (is_answered(op)) {
+		execute_answered(qp, op, packet, &place);
 		rc_replay_expire(&qp->replay, resp->epsn);
 		return;
 	}
@@ -331,22 +399,49 @@ static bool read_matches(const struct rc_qp *qp, const struct rc_replay_entry *e
 	       packet->dma_length <= entry->length_bytes - done;
 }
 
+static bool flush_matches(const struct rc_replay_entry *entry, const struct wire_packet *packet)
+{
+	return entry->opcode == OP_FLUSH && packet->rkey == entry->rkey && packet->va == entry->va &&
+	       packet->dma_length == entry->length_bytes && (uint8_t)packet->feth == entry->flush;
+}
+
+static bool atomic_write_matches(const struct rc_replay_entry *entry, const struct wire_packet *packet)
+{
+	return entry->opcode == OP_ATOMIC_WRITE && packet->rkey == entry->rkey && packet->va == entry->va &&
+	       packet->payload_bytes == 8 && value_to_write(packet) == entry->swap_add;
+}
+
 static bool atomic_matches(const struct rc_replay_entry *entry, const struct wire_packet *packet)
 {
 	return entry->opcode == packet->opcode && packet->va == entry->va && packet->rkey == entry->rkey &&
 	       packet->swap_add == entry->swap_add && packet->compare == entry->compare;
 }
 
-static void receive_duplicate_answer(struct rc_qp *qp, const struct wire_packet *packet, bool read)
+static bool duplicate_matches(const struct rc_qp *qp, const struct rc_replay_entry *entry,
+			      const struct wire_packet *packet)
+{
+	uint8_t kind = wire_opcode(packet->opcode)->kind;
+
+	if (kind == WIRE_KIND_READ_REQUEST)
+		return read_matches(qp, entry, packet);
+	if (kind == WIRE_KIND_FLUSH)
+		return flush_matches(entry, packet);
+	return kind == WIRE_KIND_ATOMIC_WRITE ? atomic_write_matches(entry, packet) : atomic_matches(entry, packet);
+}
+
+static void receive_duplicate_answer(struct rc_qp *qp, const struct wire_packet *packet)
 {
 	psn_t psn = psn_make(packet->psn);
 	struct rc_replay_entry *entry = rc_replay_find(&qp->replay, psn);
+	bool read = packet->opcode == OP_READ_REQUEST;
 
 	if (entry == NULL && read)
 		entry = rc_replay_find_owner(&qp->replay, psn);
+	if (entry && packet->opcode == OP_FLUSH && !entry->queued && entry->opcode == OP_FLUSH)
+		entry->original = 0; /* done again from the start */
 	if (entry == NULL)
 		qp->counters[CNT_REPLAY_MISS]++;
-	else if (read ? !read_matches(qp, entry, packet) : !atomic_matches(entry, packet))
+	else if (!duplicate_matches(qp, entry, packet))
 		qp->counters[CNT_REPLAY_MISMATCH]++;
 	else if (read)
 		rc_replay_queue(&qp->replay, entry, psn, qp_packets(qp, packet->dma_length),
@@ -368,26 +463,44 @@ static void receive_duplicate_message(struct rc_qp *qp, psn_t psn)
 	resp->repeat_psn = newest;
 }
 
+/*
+ * A repeated WRITE brings the data that was executed, unless somebody else got there first, or memory has changed
+ * since: a hint, not a proof. Only packets that carry the address are compared.
+ */
+static void note_suspicious(struct rc_qp *qp, const struct wire_opcode_row *op, const struct wire_packet *packet)
+{
+	uint8_t *host;
+
+	if (op->reth && packet->payload_bytes > 0 &&
+	    qp_check_memory(qp, packet->rkey, packet->va, packet->payload_bytes, UROCE_ACCESS_REMOTE_WRITE, &host) ==
+		    MR_OK &&
+	    memcmp(host, packet->payload, packet->payload_bytes) != 0)
+		qp->counters[CNT_SUSPICIOUS_DUPLICATE]++;
+}
+
 static void receive_duplicate(struct rc_qp *qp, const struct wire_packet *packet)
 {
 	const struct wire_opcode_row *op = wire_opcode(packet->opcode);
 
 	qp->counters[CNT_DUPLICATE_REQUEST]++;
 	switch ((enum wire_kind)op->kind) {
-	case WIRE_KIND_SEND:
 	case WIRE_KIND_WRITE:
+		note_suspicious(qp, op, packet);
+		receive_duplicate_message(qp, psn_make(packet->psn));
+		return;
+	case WIRE_KIND_SEND:
 		receive_duplicate_message(qp, psn_make(packet->psn));
 		return;
 	case WIRE_KIND_READ_REQUEST:
 	case WIRE_KIND_ATOMIC:
-		receive_duplicate_answer(qp, packet, op->kind == WIRE_KIND_READ_REQUEST);
+	case WIRE_KIND_ATOMIC_WRITE:
+	case WIRE_KIND_FLUSH:
+		receive_duplicate_answer(qp, packet);
 		return;
 	case WIRE_KIND_RESERVED:
 	case WIRE_KIND_READ_RESPONSE:
 	case WIRE_KIND_ACKNOWLEDGE:
 	case WIRE_KIND_ATOMIC_ACKNOWLEDGE:
-	case WIRE_KIND_FLUSH:
-	case WIRE_KIND_ATOMIC_WRITE:
 	case WIRE_KIND_UD_SEND:
 	case WIRE_KIND_CNP:
 		return; /* no NAK for a duplicate, whatever it is (K-RULE) */

@@ -25,6 +25,8 @@ void rc_retry_packet_sent(struct rc_qp *qp, psn_t psn, bool answered, uint64_t n
 
 	if (retry->ack_deadline_ns == RC_NEVER && retry->timeout_ns)
 		retry->ack_deadline_ns = now_ns + retry->timeout_ns;
+	if (!retry->rewound && psn_equal(psn, qp->win.una))
+		retry->since_ns = now_ns;
 	if (retry->rewound && !retry->resent && psn_equal(psn, retry->rewind_psn)) {
 		retry->resent = true;
 		retry->resent_ns = now_ns;
@@ -56,6 +58,7 @@ void rc_retry_progress_made(struct rc_qp *qp, uint64_t now_ns)
 	retry->retries_left = retry->retry_cnt;
 	retry->rnr_left = retry->rnr_retry;
 	retry->rewound = false;
+	retry->since_ns = now_ns;
 	retry->rnr_deadline_ns = RC_NEVER;
 	/* Nothing in flight (all done, or all of it waits to be sent again): the next packet starts the timer. */
 	retry->ack_deadline_ns = in_flight && retry->timeout_ns ? now_ns + retry->timeout_ns : RC_NEVER;
@@ -75,11 +78,28 @@ static void rewind_to_una(struct rc_qp *qp, psn_t trigger)
 	rc_sendwin_rewind(&qp->win);
 }
 
+void rc_retry_path_changed(struct rc_qp *qp, uint64_t timeout_ns)
+{
+	struct rc_retry *retry = &qp->retry;
+
+	retry->timeout_ns = timeout_ns;
+	retry->retries_left = retry->retry_cnt;
+	retry->min_rtt_ns = UINT64_MAX; /* of the old path */
+	retry->timing = false;
+	/* In an RNR wait the window is rewound already. */
+	if (!psn_equal(qp->win.una, qp->win.limit) && !retry_waits_for_receiver(retry))
+		rewind_to_una(qp, psn_previous(qp->win.limit));
+}
+
 static void transport_failed(struct rc_qp *qp, enum uroce_cause cause, psn_t trigger)
 {
 	struct rc_retry *retry = &qp->retry;
 
 	retry->cause = (uint8_t)cause;
+	if (retry->retries_left == 0 && qp->migration.state == UROCE_PATH_ARMED) {
+		rc_migration_start(qp); /* */
+		return;
+	}
 	if (retry->retries_left == 0) { /* T-4 */
 		rc_qp_fail_send(qp, UROCE_WC_RETRY_EXC_ERR, cause);
 		return;

@@ -21,6 +21,7 @@ struct rc_retry {
 	uint64_t ack_deadline_ns; /* RC_NEVER: not running */
 	uint64_t rnr_deadline_ns; /* RC_NEVER: not waiting */
 	uint64_t timeout_ns;      /* 0: no ACK timer */
+	uint64_t since_ns;        /* when una was first sent, or became una (E-4) */
 
 	/* the last rewind: what it was for, and whether its packet has left again */
 	psn_t rewind_psn;
@@ -48,6 +49,9 @@ void rc_retry_packet_sent(struct rc_qp *qp, psn_t psn, bool answered, uint64_t n
 
 /* una moved forward: budgets are full again (T-3, R-5), the timer starts anew (T-1). */
 void rc_retry_progress_made(struct rc_qp *qp, uint64_t now_ns);
+
+/* The QP has another path: full budget, its timeout, and everything unanswered goes out again. */
+void rc_retry_path_changed(struct rc_qp *qp, uint64_t timeout_ns);
 
 /* The ACK timer expired. */
 void rc_retry_timer_expired(struct rc_qp *qp);

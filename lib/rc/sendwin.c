@@ -6,33 +6,70 @@
 #include "config/limits.h"
 #include "rc/sendwin.h"
 
-static_assert(UROCE_WR_RDMA_READ > UROCE_WR_RDMA_WRITE_WITH_IMM && UROCE_WR_RDMA_READ < UROCE_WR_ATOMIC_CMP_AND_SWP,
+static_assert(UROCE_WR_RDMA_WRITE_WITH_IMM + 1 == UROCE_WR_RDMA_READ && UROCE_WR_FLUSH + 1 == UROCE_WR_LOCAL_INV,
 	      "wqe_needs_answer compares opcodes");
+static_assert(sizeof(struct rc_mr_bind) <= 2 * sizeof(struct uroce_sge), "a bind fits where pieces are");
 
 uint32_t rc_sendwin_slot_bytes(uint32_t sge_limit, uint32_t inline_limit)
 {
-	/* An atomic keeps its operands behind its one piece. */
+	/* An atomic keeps its operands behind its one piece, a bind takes as much. */
 	uint32_t pieces = sizeof(struct uroce_sge) * (sge_limit < 2 ? 2 : sge_limit);
 	uint32_t body = inline_limit > pieces ? inline_limit : pieces;
 
 	return ((uint32_t)sizeof(struct rc_send_wqe) + body + 15) & ~15u;
 }
 
+static bool is_atomic(uint32_t opcode)
+{
+	return opcode == UROCE_WR_ATOMIC_CMP_AND_SWP || opcode == UROCE_WR_ATOMIC_FETCH_AND_ADD;
+}
+
+static bool flush_is_valid(const struct uroce_send_wr *wr)
+{
+	const uint32_t reach = UROCE_FLUSH_GLOBAL | UROCE_FLUSH_PERSISTENT;
+
+	return (wr->flush & reach) && !(wr->flush & ~(reach | UROCE_FLUSH_WHOLE_REGION)) && wr->num_sge == 0;
+}
+
+static bool data_is_valid(const struct uroce_send_wr *wr)
+{
+	bool inline_data = wr->send_flags & UROCE_SEND_INLINE;
+
+	switch (wr->opcode) {
+	case UROCE_WR_SEND:
+	case UROCE_WR_SEND_WITH_IMM:
+	case UROCE_WR_SEND_WITH_INV:
+	case UROCE_WR_RDMA_WRITE:
+	case UROCE_WR_RDMA_WRITE_WITH_IMM:
+		return true;
+	case UROCE_WR_RDMA_READ:
+		return !inline_data;
+	case UROCE_WR_ATOMIC_CMP_AND_SWP:
+	case UROCE_WR_ATOMIC_FETCH_AND_ADD:
+		return !inline_data && wr->num_sge == 1 && wr->sg_list[0].length == 8;
+	case UROCE_WR_ATOMIC_WRITE:
+		return wr->num_sge == 1 && wr->sg_list[0].length == 8;
+	case UROCE_WR_FLUSH:
+		return !inline_data && flush_is_valid(wr);
+	case UROCE_WR_LOCAL_INV:
+	case UROCE_WR_BIND_MW:
+		return !inline_data && wr->num_sge == 0;
+	case UROCE_WR_OPCODES:
+		break;
+	}
+	return false; /* no opcode */
+}
+
 static bool wr_is_valid(const struct uroce_send_wr *wr)
 {
-	bool atomic = wr->opcode == UROCE_WR_ATOMIC_CMP_AND_SWP || wr->opcode == UROCE_WR_ATOMIC_FETCH_AND_ADD;
 	uint32_t known = UROCE_SEND_SIGNALED | UROCE_SEND_SOLICITED | UROCE_SEND_INLINE | UROCE_SEND_FENCE;
 
-	if ((uint32_t)wr->opcode >= UROCE_WR_OPCODES || (wr->send_flags & ~known))
-		return false;
-	if (atomic && (wr->num_sge != 1 || wr->sg_list[0].length != 8))
-		return false;
-	return !((wr->send_flags & UROCE_SEND_INLINE) && wr->opcode >= UROCE_WR_RDMA_READ);
+	return !(wr->send_flags & ~known) && data_is_valid(wr);
 }
 
 static uint64_t total_length(const struct uroce_send_wr *wr)
 {
-	uint64_t total = 0;
+	uint64_t total = wr->opcode == UROCE_WR_FLUSH ? wr->flush_bytes : 0;
 
 	for (uint32_t i = 0; i < wr->num_sge; i++)
 		total += wr->sg_list[i].length;
@@ -71,7 +108,7 @@ static void fill_slot(const struct rc_sendwin *win, const struct uroce_send_wr *
 	wqe->opcode = (uint8_t)wr->opcode;
 	wqe->flags = (uint8_t)(wr->send_flags | (win->signal_all ? UROCE_SEND_SIGNALED : 0));
 	wqe->sge_count = (uint8_t)wr->num_sge;
-	wqe->imm = wr->imm;
+	wqe->imm = wr->opcode == UROCE_WR_FLUSH ? wr->flush : wr->imm;
 	wqe->remote_va = wr->remote_addr;
 	wqe->rkey = wr->rkey;
 	wqe->length_bytes = (uint32_t)total;
@@ -82,11 +119,23 @@ static void fill_slot(const struct rc_sendwin *win, const struct uroce_send_wr *
 		for (uint32_t i = 0; i < wr->num_sge; i++)
 			wqe->sges[i] = wr->sg_list[i];
 	}
-	if (wr->opcode >= UROCE_WR_ATOMIC_CMP_AND_SWP) {
+	if (is_atomic(wr->opcode)) {
 		struct rc_atomic_operands operands = { .compare_add = wr->compare_add, .swap = wr->swap };
 
 		memcpy(&wqe->sges[1], &operands, sizeof(operands));
 	}
+}
+
+static bool is_full(const struct rc_sendwin *win)
+{
+	/* pairs with S2 in the completer's report: the lcore has finished with the slot */
+	return win->posting - atomic_load_explicit(&win->freed, memory_order_acquire) >= win->depth;
+}
+
+static void publish(struct rc_sendwin *win)
+{
+	/* S1: publishes the slot */
+	atomic_store_explicit(&win->posted, ++win->posting, memory_order_release);
 }
 
 int rc_sendwin_post(struct rc_sendwin *win, const struct uroce_send_wr *wr)
@@ -95,17 +144,33 @@ int rc_sendwin_post(struct rc_sendwin *win, const struct uroce_send_wr *wr)
 	struct uroce_send_wr once;
 	uint64_t total;
 
-	if (!take_request(win, wr, &once, pieces) || !wr_is_valid(&once))
+	if (!take_request(win, wr, &once, pieces) || !wr_is_valid(&once) || once.opcode == UROCE_WR_BIND_MW)
 		return -EINVAL;
 	total = total_length(&once);
 	if ((once.send_flags & UROCE_SEND_INLINE) && total > win->inline_limit)
 		return -EINVAL;
-	/* pairs with S2 in the completer's report: the lcore has finished with the slot */
-	if (win->posting - atomic_load_explicit(&win->freed, memory_order_acquire) >= win->depth)
+	if (is_full(win))
 		return -ENOMEM;
 	fill_slot(win, &once, total);
-	/* S1: publishes the slot */
-	atomic_store_explicit(&win->posted, ++win->posting, memory_order_release);
+	publish(win);
+	return 0;
+}
+
+int rc_sendwin_post_bind(struct rc_sendwin *win, const struct uroce_send_wr *wr, const struct rc_mr_bind *bind)
+{
+	const struct uroce_send_wr once = {
+		.wr_id = wr->wr_id,
+		.opcode = UROCE_WR_BIND_MW,
+		.send_flags = wr->send_flags,
+	};
+
+	if (!wr_is_valid(&once))
+		return -EINVAL;
+	if (is_full(win))
+		return -ENOMEM;
+	fill_slot(win, &once, 0);
+	memcpy(sendwin_slot(win, win->posting)->sges, bind, sizeof(*bind));
+	publish(win);
 	return 0;
 }
 
@@ -126,6 +191,18 @@ void rc_sendwin_start(struct rc_sendwin *win, uint32_t psn_count)
 	wqe->first_psn = win->limit;
 	wqe->psn_count = psn_count;
 	win->started++;
+}
+
+void rc_sendwin_finish_local(struct rc_sendwin *win)
+{
+	win->started++;
+	win->acked = win->cursor = win->started;
+}
+
+void rc_sendwin_step_back(struct rc_sendwin *win)
+{
+	win->next = psn_previous(win->limit);
+	win->cursor = win->started - 1;
 }
 
 /* una has moved; what goes out next is never behind it. */

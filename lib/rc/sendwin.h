@@ -1,7 +1,7 @@
 /* sendwin.h - posted work that is not yet completed, and the PSNs it owns */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A ring of slots. Four indexes walk it, each behind the next:
+ * A ring of slots. Four indexes walk it, each behind the next (local operations own no PSN and are never in between):
  *   head <= acked <= started <= tail
  *   [head, acked)    answered, waiting to be reported
  *   [acked, started) own PSNs; una lies in slot `acked`
@@ -17,6 +17,7 @@
 #include <uroce/wr.h>
 
 #include "config/limits.h"
+#include "rc/mr.h"
 #include "rc/psn.h"
 
 /* A posted request. Written by the application until it is published, by the lcore afterwards. */
@@ -26,15 +27,15 @@ struct rc_send_wqe {
 	uint8_t flags;     /* enum uroce_send_flags */
 	uint8_t sge_count; /* 0 with inline data */
 	uint8_t reserved;
-	uint32_t imm;
+	uint32_t imm; /* FLUSH: enum uroce_flush */
 	uint64_t remote_va;
-	uint32_t rkey;
+	uint32_t rkey;           /* or the key to invalidate */
 	uint32_t length_bytes;   /* of the whole message */
 	psn_t first_psn;         /* once started */
 	uint32_t psn_count;      /* once started: PSNs it owns, at least 1 */
 	uint32_t too_long;       /* more than a message may have: a local fault when its turn comes */
 	uint32_t receives;       /* once started: messages up to and with this one that need a receive entry */
-	struct uroce_sge sges[]; /* or inline bytes; atomics: sges[0], then struct rc_atomic_operands */
+	struct uroce_sge sges[]; /* or inline bytes, or a struct rc_mr_bind; atomics: sges[0], then their operands */
 };
 
 struct rc_atomic_operands {
@@ -78,8 +79,17 @@ int rc_sendwin_post(struct rc_sendwin *win, const struct uroce_send_wr *wr);
 /* Empties the window and gives it its first PSN. */
 void rc_sendwin_reset(struct rc_sendwin *win, psn_t first);
 
+/* The same for a bind, translated to keys. */
+int rc_sendwin_post_bind(struct rc_sendwin *win, const struct uroce_send_wr *wr, const struct rc_mr_bind *bind);
+
 /* Takes the next posted request into the window: it owns psn_count PSNs from `limit` on. */
 void rc_sendwin_start(struct rc_sendwin *win, uint32_t psn_count);
+
+/* The next posted request was done here and is answered. Only while nothing is outstanding. */
+void rc_sendwin_finish_local(struct rc_sendwin *win);
+
+/* The newest packet goes out once more. Only while something is outstanding and nothing is to be sent again. */
+void rc_sendwin_step_back(struct rc_sendwin *win);
 
 /*
  * Acknowledges everything before `end`. Stops in front of a request that needs an answer of its own (READ,
@@ -118,10 +128,26 @@ static inline psn_t sendwin_last_psn(const struct rc_send_wqe *wqe)
 	return psn_add(wqe->first_psn, wqe->psn_count - 1);
 }
 
-/* READs and atomics are answered one by one; an ACK is not enough. */
+/* READs, atomics, ATOMIC WRITEs and FLUSHes are answered one by one; an ACK is not enough. */
+static inline bool opcode_needs_answer(uint32_t opcode)
+{
+	return opcode >= UROCE_WR_RDMA_READ && opcode <= UROCE_WR_FLUSH;
+}
+
 static inline bool wqe_needs_answer(const struct rc_send_wqe *wqe)
 {
-	return wqe->opcode >= UROCE_WR_RDMA_READ;
+	return opcode_needs_answer(wqe->opcode);
+}
+
+/* Done here, without a packet. */
+static inline bool wqe_is_local(const struct rc_send_wqe *wqe)
+{
+	return wqe->opcode >= UROCE_WR_LOCAL_INV;
+}
+
+static inline const struct rc_mr_bind *wqe_bind(const struct rc_send_wqe *wqe)
+{
+	return (const struct rc_mr_bind *)(const void *)wqe->sges;
 }
 
 static inline const struct rc_atomic_operands *wqe_atomic(const struct rc_send_wqe *wqe)

@@ -33,14 +33,12 @@ const struct verdict_row rc_verdicts[VERDICTS] = {
 	[VERDICT_ACCESS] = {
 		.syndrome = SYNDROME(SYNDROME_NAK, NAK_REMOTE_ACCESS),
 		.receive_status = UROCE_WC_REM_ACCESS_ERR,
-		.cause = UROCE_CAUSE_REMOTE_KEY,
 		.event = UROCE_EVENT_QP_ACCESS_ERR,
 		.counter = CNT_RESP_REMOTE_ACCESS_ERRORS,
 	},
 	[VERDICT_RECEIVE_UNUSABLE] = {
 		.syndrome = SYNDROME(SYNDROME_NAK, NAK_REMOTE_OPERATIONAL),
 		.receive_status = UROCE_WC_LOC_QP_OP_ERR,
-		.cause = UROCE_CAUSE_LOCAL_KEY,
 		.event = UROCE_EVENT_QP_FATAL,
 		.counter = CNT_RESP_LOCAL_OPERATIONAL,
 	},

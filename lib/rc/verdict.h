@@ -26,7 +26,7 @@ enum verdict {
 struct verdict_row {
 	uint8_t syndrome;       /* what the NAK says */
 	uint8_t receive_status; /* enum uroce_wc_status of a receive in use */
-	uint8_t cause;          /* enum uroce_cause */
+	uint8_t cause;          /* enum uroce_cause; of a memory check it is the check that says */
 	uint8_t event;          /* enum uroce_event_type when no receive was in use */
 	uint8_t counter;        /* enum rc_counter */
 	bool retry;             /* the QP lives and waits for the request to come again */

@@ -274,7 +274,7 @@ Test(post, a_local_fault_is_reported_after_the_earlier_requests)
 		uint32_t cause;
 	} rows[] = {
 		{ "unknown key", "wr=2 WRITE LOC_PROT_ERR", UROCE_CAUSE_LOCAL_KEY },
-		{ "another domain", "wr=2 WRITE LOC_PROT_ERR", UROCE_CAUSE_LOCAL_KEY },
+		{ "another domain", "wr=2 WRITE LOC_PROT_ERR", UROCE_CAUSE_LOCAL_DOMAIN },
 		{ "past the end", "wr=2 WRITE LOC_PROT_ERR", UROCE_CAUSE_LOCAL_RANGE },
 		{ "wraps", "wr=2 WRITE LOC_PROT_ERR", UROCE_CAUSE_LOCAL_RANGE },
 		{ "second piece", "wr=2 WRITE LOC_PROT_ERR", UROCE_CAUSE_LOCAL_KEY },

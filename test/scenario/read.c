@@ -416,7 +416,7 @@ Test(read, a_buffer_that_may_not_be_written_is_a_local_fault)
 			cr_assert_eq(rc_mr_remove(&pair->side[A].mrs, key), 0);
 			respond(pair, OP_READ_RESPONSE_LAST, 1, 976);
 		}
-		cr_assert_eq(pair->side[A].wcs[0].vendor_err, UROCE_CAUSE_LOCAL_KEY);
+		cr_assert_eq(pair->side[A].wcs[0].vendor_err, late ? UROCE_CAUSE_LOCAL_KEY : UROCE_CAUSE_LOCAL_RIGHTS);
 		expect_completes(pair, A, "wr=1 READ LOC_PROT_ERR");
 		expect_events(pair, A, "QP_FATAL");
 		expect_placed(pair, late ? 1024 : 0);

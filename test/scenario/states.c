@@ -10,7 +10,7 @@
 #include "packets.h"
 #include "rule.h"
 
-#define ATTRIBUTES 14
+#define ATTRIBUTES 18
 #define ALL_BITS ((1u << ATTRIBUTES) - 1)
 
 struct legal {
@@ -18,17 +18,18 @@ struct legal {
 	uint32_t required, optional;
 };
 
-#define RUN (UROCE_QP_ACCESS_FLAGS | UROCE_QP_MIN_RNR_TIMER)
+#define FIRST_RUN (UROCE_QP_ACCESS_FLAGS | UROCE_QP_MIN_RNR_TIMER | UROCE_QP_ALT_PATH)
+#define RUN (FIRST_RUN | UROCE_QP_PATH_MIG_STATE | UROCE_QP_IMPRECISE_ERRORS)
 #define TO_RTR (UROCE_QP_PATH | UROCE_QP_PATH_MTU | UROCE_QP_DEST_QPN | UROCE_QP_RQ_PSN | UROCE_QP_MAX_DEST_RD_ATOMIC)
 #define TO_RTS (UROCE_QP_TIMEOUT | UROCE_QP_RETRY_CNT | UROCE_QP_RNR_RETRY | UROCE_QP_MAX_RD_ATOMIC)
-#define IN_SQD (UROCE_QP_PATH | UROCE_QP_PKEY | TO_RTS)
+#define IN_SQD (UROCE_QP_PATH | UROCE_QP_PKEY | TO_RTS | UROCE_QP_MAX_DEST_RD_ATOMIC)
 
 /* Verbs, but what has a default need not be given: P_Key, start PSN (P-2), RNR timer. */
 static const struct legal table[UROCE_QP_STATES][UROCE_QP_STATES] = {
 	[UROCE_QPS_RESET][UROCE_QPS_INIT] = { true, UROCE_QP_ACCESS_FLAGS, UROCE_QP_PKEY },
 	[UROCE_QPS_INIT][UROCE_QPS_INIT] = { true, 0, UROCE_QP_ACCESS_FLAGS | UROCE_QP_PKEY },
-	[UROCE_QPS_INIT][UROCE_QPS_RTR] = { true, TO_RTR, RUN | UROCE_QP_PKEY },
-	[UROCE_QPS_RTR][UROCE_QPS_RTS] = { true, TO_RTS, RUN | UROCE_QP_SQ_PSN },
+	[UROCE_QPS_INIT][UROCE_QPS_RTR] = { true, TO_RTR, FIRST_RUN | UROCE_QP_PKEY | UROCE_QP_FLOW_CONTROL },
+	[UROCE_QPS_RTR][UROCE_QPS_RTS] = { true, TO_RTS, RUN | UROCE_QP_SQ_PSN | UROCE_QP_FLOW_CONTROL },
 	[UROCE_QPS_RTS][UROCE_QPS_RTS] = { true, 0, RUN },
 	[UROCE_QPS_RTS][UROCE_QPS_SQD] = { true, 0, 0 },
 	[UROCE_QPS_SQD][UROCE_QPS_RTS] = { true, 0, RUN },
@@ -37,7 +38,7 @@ static const struct legal table[UROCE_QP_STATES][UROCE_QP_STATES] = {
 
 static struct legal legal_way(uint32_t from, uint32_t to)
 {
-	if (to == UROCE_QPS_RESET || to == UROCE_QPS_ERR)
+	if (to == UROCE_QPS_RESET || (to == UROCE_QPS_ERR && from != UROCE_QPS_RESET))
 		return (struct legal){ .yes = true };
 	return table[from][to];
 }
@@ -56,6 +57,12 @@ static const struct uroce_qp_attr good = {
 	.retry_cnt = 2,
 	.rnr_retry = 4,
 	.path = { .hop_limit = 3 },
+	.flow_control = true,
+	.imprecise_errors = true,
+	.alt_path = { .hop_limit = 4 },
+	.alt_pkey = 0x8002,
+	.alt_timeout = 12,
+	.path_mig_state = UROCE_PATH_MIGRATED,
 };
 
 static int change(struct pair *pair, enum side_name side, enum uroce_qp_state state, uint32_t mask, uint32_t *bad)
@@ -93,7 +100,10 @@ static bool same(const struct uroce_qp_attr *a, const struct uroce_qp_attr *b)
 	       a->sq_psn == b->sq_psn && a->max_rd_atomic == b->max_rd_atomic &&
 	       a->max_dest_rd_atomic == b->max_dest_rd_atomic && a->min_rnr_timer == b->min_rnr_timer &&
 	       a->timeout == b->timeout && a->retry_cnt == b->retry_cnt && a->rnr_retry == b->rnr_retry &&
-	       memcmp(&a->path, &b->path, sizeof(a->path)) == 0;
+	       a->flow_control == b->flow_control && a->imprecise_errors == b->imprecise_errors &&
+	       a->alt_pkey == b->alt_pkey && a->alt_timeout == b->alt_timeout &&
+	       a->path_mig_state == b->path_mig_state && memcmp(&a->path, &b->path, sizeof(a->path)) == 0 &&
+	       memcmp(&a->alt_path, &b->alt_path, sizeof(a->alt_path)) == 0;
 }
 
 static void check_refused(uint32_t from, uint32_t to, uint32_t mask, uint32_t expected_bad)
@@ -147,6 +157,15 @@ static void check_taken(uint32_t from, uint32_t to, uint32_t mask)
 		cr_assert_eq(after.rnr_retry, good.rnr_retry);
 	if (mask & UROCE_QP_PATH)
 		cr_assert_eq(after.path.hop_limit, good.path.hop_limit);
+	if (mask & UROCE_QP_FLOW_CONTROL)
+		cr_assert_eq(after.flow_control, good.flow_control);
+	if (mask & UROCE_QP_IMPRECISE_ERRORS)
+		cr_assert_eq(after.imprecise_errors, good.imprecise_errors);
+	if (mask & UROCE_QP_ALT_PATH) {
+		cr_assert_eq(after.alt_path.hop_limit, good.alt_path.hop_limit);
+		cr_assert_eq(after.alt_pkey, good.alt_pkey);
+		cr_assert_eq(after.alt_timeout, good.alt_timeout);
+	}
 	pair_close(pair);
 }
 
@@ -264,6 +283,7 @@ Test(states, reset_drops_everything_silently)
 Test(states, a_reset_qp_starts_again_from_nothing)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .psn_a = 100 });
+	const struct uroce_path path = pair->side[B].qp->path;
 	uint32_t bad;
 
 	RULE("X-1");
@@ -276,7 +296,7 @@ Test(states, a_reset_qp_starts_again_from_nothing)
 	cr_assert_eq(change(pair, B, UROCE_QPS_RESET, 0, &bad), 0);
 	cr_assert_eq(change(pair, B, UROCE_QPS_INIT, UROCE_QP_ACCESS_FLAGS, &bad), 0);
 	cr_assert_eq(change(pair, B, UROCE_QPS_RTR, TO_RTR, &bad), 0);
-	pair->side[B].qp->path = pair->side[A].qp->path;
+	pair->side[B].qp->path = path;
 	pair->side[B].qp->pkey = 0xFFFF;
 	pair_request(pair, read_packet(pair, 0x1234, 0, 8));
 	expect_leaves(pair, B, "READ_RESPONSE_ONLY psn=4660 credit=31 msn=1 bytes=8");

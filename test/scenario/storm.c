@@ -72,8 +72,12 @@ static void post_planned(struct pair *pair, const struct plan *plan, uint64_t wr
 		.compare_add = plan->add,
 	};
 
-	if (plan->opcode >= UROCE_WR_ATOMIC_CMP_AND_SWP)
+	if (plan->opcode == UROCE_WR_ATOMIC_FETCH_AND_ADD)
 		wr.remote_addr = (uintptr_t)pair->side[B].memory + COUNTER_AT;
+	if (plan->opcode == UROCE_WR_FLUSH) {
+		wr.flush = UROCE_FLUSH_GLOBAL | UROCE_FLUSH_PERSISTENT;
+		wr.flush_bytes = 20000;
+	}
 	cr_assert_eq(pair_post(pair, A, wr, plan->offset, plan->bytes), 0);
 }
 
@@ -108,6 +112,10 @@ static void check_results(struct pair *pair, const struct plan *plans, uint64_t 
 
 static void run_storm(uint64_t seed)
 {
+	static const enum uroce_wr_opcode opcodes[] = {
+		UROCE_WR_SEND,      UROCE_WR_SEND_WITH_IMM,        UROCE_WR_RDMA_WRITE,   UROCE_WR_RDMA_WRITE_WITH_IMM,
+		UROCE_WR_RDMA_READ, UROCE_WR_ATOMIC_FETCH_AND_ADD, UROCE_WR_ATOMIC_WRITE, UROCE_WR_FLUSH,
+	};
 	static const uint32_t mtus[] = { 256, 512, 1024, 4096 };
 	struct storm storm = { .random = seed * 0x9E3779B97F4A7C15ull | 1 };
 	struct plan plans[MESSAGES];
@@ -127,15 +135,15 @@ static void run_storm(uint64_t seed)
 	memset(pair->side[B].memory + COUNTER_AT, 0, 8);
 	for (int i = 0; i < MESSAGES; i++) {
 		plans[i] = (struct plan){
-			.opcode = (enum uroce_wr_opcode)(next_random(&storm) % UROCE_WR_OPCODES),
+			.opcode = opcodes[next_random(&storm) % (sizeof(opcodes) / sizeof(opcodes[0]))],
 			.offset = (uint64_t)i * 16384,
 			.bytes = (uint32_t)(next_random(&storm) % 12000),
 			.add = next_random(&storm) % 1000,
 		};
-		if (plans[i].opcode == UROCE_WR_ATOMIC_CMP_AND_SWP)
-			plans[i].opcode = UROCE_WR_ATOMIC_FETCH_AND_ADD;
-		if (plans[i].opcode == UROCE_WR_ATOMIC_FETCH_AND_ADD)
+		if (plans[i].opcode == UROCE_WR_ATOMIC_FETCH_AND_ADD || plans[i].opcode == UROCE_WR_ATOMIC_WRITE)
 			plans[i].bytes = 8;
+		if (plans[i].opcode == UROCE_WR_FLUSH)
+			plans[i].bytes = 0;
 	}
 	for (int i = 0; i < MESSAGES; i++)
 		post_planned(pair, &plans[i], (uint64_t)i);

@@ -1,7 +1,6 @@
 /* pair.c - two QPs of the core and a wire between them */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <assert.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,51 +8,11 @@
 #include <criterion/criterion.h>
 
 #include "pair.h"
-#include "wire/print.h"
 
-#define ALL_ACCESS \
-	(UROCE_ACCESS_LOCAL_WRITE | UROCE_ACCESS_REMOTE_WRITE | UROCE_ACCESS_REMOTE_READ | UROCE_ACCESS_REMOTE_ATOMIC)
-
-static const char *const status_names[UROCE_WC_STATUSES] = {
-	[UROCE_WC_SUCCESS] = "SUCCESS",
-	[UROCE_WC_LOC_LEN_ERR] = "LOC_LEN_ERR",
-	[UROCE_WC_LOC_QP_OP_ERR] = "LOC_QP_OP_ERR",
-	[UROCE_WC_LOC_PROT_ERR] = "LOC_PROT_ERR",
-	[UROCE_WC_WR_FLUSH_ERR] = "WR_FLUSH_ERR",
-	[UROCE_WC_BAD_RESP_ERR] = "BAD_RESP_ERR",
-	[UROCE_WC_REM_INV_REQ_ERR] = "REM_INV_REQ_ERR",
-	[UROCE_WC_REM_ACCESS_ERR] = "REM_ACCESS_ERR",
-	[UROCE_WC_REM_OP_ERR] = "REM_OP_ERR",
-	[UROCE_WC_RETRY_EXC_ERR] = "RETRY_EXC_ERR",
-	[UROCE_WC_RNR_RETRY_EXC_ERR] = "RNR_RETRY_EXC_ERR",
-};
-
-static const char *const event_names[UROCE_EVENT_TYPES] = {
-	[UROCE_EVENT_COMM_EST] = "COMM_EST",           [UROCE_EVENT_SQ_DRAINED] = "SQ_DRAINED",
-	[UROCE_EVENT_QP_FATAL] = "QP_FATAL",           [UROCE_EVENT_QP_REQ_ERR] = "QP_REQ_ERR",
-	[UROCE_EVENT_QP_ACCESS_ERR] = "QP_ACCESS_ERR", [UROCE_EVENT_CQ_ERR] = "CQ_ERR",
-};
-
-static const char *opcode_name(uint8_t opcode)
-{
-	switch ((enum uroce_wc_opcode)opcode) {
-	case UROCE_WC_SEND:
-		return "SEND";
-	case UROCE_WC_RDMA_WRITE:
-		return "WRITE";
-	case UROCE_WC_RDMA_READ:
-		return "READ";
-	case UROCE_WC_COMP_SWAP:
-		return "CSWAP";
-	case UROCE_WC_FETCH_ADD:
-		return "FADD";
-	case UROCE_WC_RECV:
-		return "RECV";
-	case UROCE_WC_RECV_RDMA_WITH_IMM:
-		return "RECV_IMM";
-	}
-	return "?";
-}
+#define REMOTE_ACCESS                                                                        \
+	(UROCE_ACCESS_REMOTE_WRITE | UROCE_ACCESS_REMOTE_READ | UROCE_ACCESS_REMOTE_ATOMIC | \
+	 UROCE_ACCESS_FLUSH_GLOBAL | UROCE_ACCESS_FLUSH_PERSISTENT)
+#define ALL_ACCESS (REMOTE_ACCESS | UROCE_ACCESS_LOCAL_WRITE | UROCE_ACCESS_MW_BIND)
 
 static uint32_t or_default(uint32_t value, uint32_t standard)
 {
@@ -101,7 +60,7 @@ static void connect_side(struct side *side, enum side_name name, const struct pa
 {
 	struct uroce_qp_attr attr = {
 		.qp_state = UROCE_QPS_INIT,
-		.access_flags = or_default(options->access, ALL_ACCESS & ~(uint32_t)UROCE_ACCESS_LOCAL_WRITE),
+		.access_flags = or_default(options->access, REMOTE_ACCESS),
 		.path_mtu = or_default(options->mtu, 1024),
 		.dest_qp_num = name == A ? 0x12 : 0x11,
 		.rq_psn = name == A ? options->psn_b : options->psn_a,
@@ -240,51 +199,8 @@ static void put_on_wire(struct pair *pair, enum side_name from, const struct wir
 	struct side *side = &pair->side[from];
 
 	cr_assert_lt(side->wire_tail - side->wire_head, PAIR_IN_FLIGHT, "the wire of the pair is full");
+	side->wire[side->wire_tail % PAIR_IN_FLIGHT].path = side->qp->path;
 	build_flight(packet, &side->wire[side->wire_tail++ % PAIR_IN_FLIGHT]);
-}
-
-static void remove_word(char *text, const char *start)
-{
-	char *word = strstr(text, start);
-	char *rest = word ? strchr(word + 1, ' ') : NULL;
-
-	if (word)
-		memmove(word, rest ? rest : word + strlen(word), strlen(rest ? rest : "") + 1);
-}
-
-/* Without the QPN, which says nothing between two; addresses count from the start of the peer's memory. */
-static void print_line(const struct pair *pair, enum side_name from, const struct wire_packet *packet, char *line)
-{
-	const struct wire_opcode_row *row = wire_opcode(packet->opcode);
-	const struct side *peer = &pair->side[!from];
-	struct wire_packet shown = *packet;
-	char text[256];
-
-	if (row->reth || row->atomic)
-		shown.va -= (uintptr_t)peer->memory;
-	wire_print_packet(&shown, text, sizeof(text));
-	remove_word(text, " qp=");
-	if ((row->reth || row->atomic) && packet->rkey == peer->key)
-		remove_word(text, " rkey=");
-	snprintf(line, PAIR_LINE_BYTES, "%.*s", PAIR_LINE_BYTES - 1, text);
-}
-
-static bool reports_length(uint8_t opcode)
-{
-	return opcode >= UROCE_WC_RECV || opcode == UROCE_WC_RDMA_READ;
-}
-
-static void print_completion(const struct uroce_wc *wc, char *line)
-{
-	int at = snprintf(line, PAIR_LINE_BYTES, "wr=%lu %s %s", wc->wr_id, opcode_name(wc->opcode),
-			  status_names[wc->status]);
-
-	if (wc->status == UROCE_WC_SUCCESS && reports_length(wc->opcode))
-		at += snprintf(line + at, 32, " len=%u", wc->byte_len);
-	if (wc->wc_flags & UROCE_WC_WITH_IMM)
-		at += snprintf(line + at, 32, " imm=0x%x", wc->imm);
-	if (wc->wc_flags & UROCE_WC_SOLICITED)
-		snprintf(line + at, 32, " solicited");
 }
 
 /* What holds for every completion, whatever the test: E-7, and an error is followed by flushes only (E-1). */
@@ -298,7 +214,7 @@ static void check_completion(struct side *side, enum side_name name, const struc
 			     "AB"[name]);
 	if (side->failed[receive])
 		cr_assert_eq(wc->status, UROCE_WC_WR_FLUSH_ERR, "%c: wr=%lu %s after an error", "AB"[name], wc -> wr_id,
-			     status_names[wc->status]);
+			     pair_status_name(wc->status));
 	side->failed[receive] |= wc->status != UROCE_WC_SUCCESS;
 }
 
@@ -312,7 +228,7 @@ static void take_outbox(struct pair *pair, enum side_name name)
 		int copies = pair->copies ? pair->copies(pair, name, side->packets, packet) : 1;
 
 		if (side->sent_count < PAIR_LINES)
-			print_line(pair, name, packet, side->sent[side->sent_count]);
+			pair_print_line(pair, name, packet, side->sent[side->sent_count]);
 		side->sent_count++;
 		side->packets++;
 		for (int copy = 0; copy < copies; copy++)
@@ -323,7 +239,7 @@ static void take_outbox(struct pair *pair, enum side_name name)
 
 		check_completion(side, name, wc);
 		if (side->done_count < PAIR_LINES) {
-			print_completion(wc, side->done[side->done_count]);
+			pair_print_completion(wc, side->done[side->done_count]);
 			side->wcs[side->done_count] = *wc;
 		}
 		side->done_count++;
@@ -331,7 +247,8 @@ static void take_outbox(struct pair *pair, enum side_name name)
 	for (uint32_t i = 0; i < out->event_count && side->event_count < 64; i++) {
 		cr_assert_eq(out->events[i].qp_num, side->qp->qpn);
 		side->done_at_event[side->event_count] = side->done_count;
-		snprintf(side->events[side->event_count++], PAIR_LINE_BYTES, "%s", event_names[out->events[i].type]);
+		snprintf(side->events[side->event_count++], PAIR_LINE_BYTES, "%s",
+			 pair_event_name(out->events[i].type));
 	}
 }
 
@@ -356,14 +273,24 @@ bool pair_transmit_some(struct pair *pair, enum side_name name, uint32_t packets
 	return more;
 }
 
-static void hand_over(struct pair *pair, enum side_name to, const struct wire_packet *packet)
+/* path: the way it came, as its sender sees it. */
+static void hand_over(struct pair *pair, enum side_name to, const struct wire_packet *packet,
+		      const struct uroce_path *path)
 {
 	struct rc_qp *qp = pair->side[to].qp;
+	const struct rc_origin origin = {
+		.source = path->source.bytes,
+		.dest = path->dest.bytes,
+		.device = path->device,
+	};
+	enum rc_counter drop = rc_qp_admit(qp, packet, &origin);
 
-	if (rc_qp_admit(qp, packet, qp->path.dest.bytes, qp->path.source.bytes) != CNT_COUNTERS)
+	if (drop != CNT_COUNTERS) {
+		pair->side[to].drops[drop]++;
 		return;
+	}
 	outbox_reset(&pair->out, 0);
-	rc_qp_receive(qp, packet, pair->now_ns, &pair->out);
+	rc_qp_receive(qp, packet, &origin, pair->now_ns, &pair->out);
 	take_outbox(pair, to);
 }
 
@@ -376,7 +303,7 @@ void pair_inject(struct pair *pair, enum side_name to, struct wire_packet packet
 	packet.pkey = 0xFFFF;
 	build_flight(&packet, &flight);
 	cr_assert_eq(wire_packet_parse(flight.bytes, flight.length, &parsed), WIRE_PACKET_OK);
-	hand_over(pair, to, &parsed);
+	hand_over(pair, to, &parsed, pair->inject_path ? pair->inject_path : &pair->side[!to].qp->path);
 	free(flight.bytes);
 }
 
@@ -420,7 +347,7 @@ void pair_deliver(struct pair *pair, enum side_name to)
 		struct wire_packet packet;
 
 		cr_assert_eq(wire_packet_parse(flight->bytes, flight->length, &packet), WIRE_PACKET_OK);
-		hand_over(pair, to, &packet);
+		hand_over(pair, to, &packet, &flight->path);
 		free(flight->bytes);
 	}
 }
@@ -487,19 +414,6 @@ uint32_t pair_region(struct pair *pair, enum side_name name, uint32_t pd, uint64
 	return key;
 }
 
-const char *pair_text(const char *format, ...)
-{
-	static char texts[8][PAIR_LINE_BYTES];
-	static uint32_t turn;
-	char *text = texts[turn++ % 8];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(text, PAIR_LINE_BYTES, format, args);
-	va_end(args);
-	return text;
-}
-
 void pair_fill(struct pair *pair, enum side_name name, uint64_t offset, uint8_t value, uint32_t bytes)
 {
 	memset(pair->side[name].memory + offset, value, bytes);
@@ -516,83 +430,4 @@ uint64_t pair_word(const struct pair *pair, enum side_name name, uint64_t offset
 void pair_set_word(struct pair *pair, enum side_name name, uint64_t offset, uint64_t word)
 {
 	memcpy(pair->side[name].memory + offset, &word, sizeof(word));
-}
-
-static void expect_line(const char *what, enum side_name name, uint32_t count, uint32_t index, const char *found,
-			const char *line)
-{
-	cr_assert_lt(index, count, "%c has %u %s lines, number %u should be \"%s\"", "AB"[name], count, what, index,
-		     line);
-	cr_assert_str_eq(found, line, "%c, %s line %u:\n  is        %s\n  should be %s", "AB"[name], what, index, found,
-			 line);
-}
-
-void expect_sent(struct pair *pair, enum side_name name, uint32_t index, const char *line)
-{
-	expect_line("sent", name, pair->side[name].sent_count, index, pair->side[name].sent[index], line);
-}
-
-void expect_sent_count(struct pair *pair, enum side_name name, uint32_t count)
-{
-	cr_assert_eq(pair->side[name].sent_count, count, "%c sent %u packets, should be %u; the last: %s", "AB"[name],
-		     pair -> side[name].sent_count, count,
-		     pair->side[name].sent_count ? pair->side[name].sent[pair->side[name].sent_count - 1] : "none");
-}
-
-void expect_done(struct pair *pair, enum side_name name, uint32_t index, const char *line)
-{
-	expect_line("completion", name, pair->side[name].done_count, index, pair->side[name].done[index], line);
-}
-
-void expect_done_count(struct pair *pair, enum side_name name, uint32_t count)
-{
-	cr_assert_eq(pair->side[name].done_count, count, "%c has %u completions, should be %u; the last: %s",
-		     "AB"[name], pair -> side[name].done_count, count,
-		     pair->side[name].done_count ? pair->side[name].done[pair->side[name].done_count - 1] : "none");
-}
-
-void expect_event(struct pair *pair, enum side_name name, uint32_t index, const char *line)
-{
-	expect_line("event", name, pair->side[name].event_count, index, pair->side[name].events[index], line);
-}
-
-/* lines[0] is no line: a list may be empty. */
-static void expect_list(const char *what, enum side_name name, char (*found)[PAIR_LINE_BYTES], uint32_t *count,
-			const char *const *lines, const char *where)
-{
-	uint32_t index = 0;
-
-	for (lines++; *lines; lines++, index++) {
-		cr_assert_lt(index, *count, "%s: %c, %s line %u is missing: %s", where, "AB"[name], what, index,
-			     *lines);
-		cr_assert_str_eq(found[index], *lines, "%s: %c, %s line %u:\n  is        %s\n  should be %s", where,
-				 "AB"[name], what, index, found[index], *lines);
-	}
-	cr_assert_eq(*count, index, "%s: %c, %s line %u was not expected: %s", where, "AB"[name], what, index,
-		     found[index]);
-	*count = 0;
-}
-
-void pair_expect_leaves(struct pair *pair, enum side_name name, const char *const *lines, const char *where)
-{
-	expect_list("sent", name, pair->side[name].sent, &pair->side[name].sent_count, lines, where);
-}
-
-void pair_expect_completes(struct pair *pair, enum side_name name, const char *const *lines, const char *where)
-{
-	expect_list("completion", name, pair->side[name].done, &pair->side[name].done_count, lines, where);
-}
-
-void pair_expect_events(struct pair *pair, enum side_name name, const char *const *lines, const char *where)
-{
-	expect_list("event", name, pair->side[name].events, &pair->side[name].event_count, lines, where);
-}
-
-void pair_expect_counts(struct pair *pair, enum side_name name, enum rc_counter counter, uint64_t count,
-			const char *where)
-{
-	uint64_t found = pair->side[name].qp->counters[counter];
-
-	cr_assert_eq(found, count, "%s: %c counted %s %lu times, should be %lu", where, "AB"[name],
-		     rc_counters[counter].name, found, count);
 }

@@ -40,7 +40,8 @@ struct pair_options {
 
 /* A packet on the wire. */
 struct flight {
-	uint8_t *bytes; /* malloced to its exact length */
+	struct uroce_path path; /* the sender's when it left */
+	uint8_t *bytes;         /* malloced to its exact length */
 	uint32_t length;
 	bool dropped;
 };
@@ -60,7 +61,8 @@ struct side {
 	bool failed[2];                     /* SQ, RQ: an error has completed */
 	struct flight wire[PAIR_IN_FLIGHT]; /* from this side, oldest first */
 	uint32_t wire_head, wire_tail;
-	uint32_t packets; /* ever sent: the number that `drop` sees, from 0 */
+	uint64_t drops[CNT_COUNTERS]; /* packets that were not admitted, by reason */
+	uint32_t packets;             /* ever sent: the number that `drop` sees, from 0 */
 };
 
 struct pair {
@@ -71,6 +73,8 @@ struct pair {
 	/* Decides the fate of a packet before it is put on the wire: how many copies arrive (0: lost). NULL: 1. */
 	int (*copies)(struct pair *pair, enum side_name from, uint32_t number, const struct wire_packet *packet);
 	void *user;
+	bool shows_migreq;                    /* lines tell MigReq; otherwise it is left out */
+	const struct uroce_path *inject_path; /* where pair_inject() says it comes from; NULL: the peer's path */
 };
 
 struct pair *pair_open(const struct pair_options *options);
@@ -114,6 +118,12 @@ void pair_forget(struct pair *pair);
 void pair_fill(struct pair *pair, enum side_name side, uint64_t offset, uint8_t value, uint32_t bytes);
 uint64_t pair_word(const struct pair *pair, enum side_name side, uint64_t offset);
 void pair_set_word(struct pair *pair, enum side_name side, uint64_t offset, uint64_t word);
+
+/* One packet or completion as a line; names of statuses and events. */
+void pair_print_line(const struct pair *pair, enum side_name from, const struct wire_packet *packet, char *line);
+void pair_print_completion(const struct uroce_wc *wc, char *line);
+const char *pair_status_name(uint8_t status);
+const char *pair_event_name(uint32_t type);
 
 /* Text for an assert: one of eight buffers in turn. */
 __attribute__((format(printf, 1, 2))) const char *pair_text(const char *format, ...);

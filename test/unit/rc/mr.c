@@ -42,7 +42,7 @@ static enum rc_mr_verdict check(uint32_t key, uint32_t pd, uint64_t va, uint64_t
 {
 	uint8_t *host = NULL;
 
-	return rc_mr_check(&table, key, pd, va, bytes, access, &host);
+	return rc_mr_check(&table, key, pd, 0, va, bytes, access, &host);
 }
 
 TestSuite(mr, .init = set_up);
@@ -76,9 +76,9 @@ Test(mr, the_host_address_follows_the_offset)
 	uint32_t zero = insert(1, 16, 100, LOCAL | UROCE_ACCESS_ZERO_BASED);
 
 	RULE("M-1");
-	cr_assert_eq(rc_mr_check(&table, key, 1, (uintptr_t)memory + 18, 5, LOCAL, &host), MR_OK);
+	cr_assert_eq(rc_mr_check(&table, key, 1, 0, (uintptr_t)memory + 18, 5, LOCAL, &host), MR_OK);
 	cr_assert_eq(host, memory + 18);
-	cr_assert_eq(rc_mr_check(&table, zero, 1, 10, 5, LOCAL, &host), MR_OK);
+	cr_assert_eq(rc_mr_check(&table, zero, 1, 0, 10, 5, LOCAL, &host), MR_OK);
 	cr_assert_eq(host, memory + 26);
 	cr_assert_eq(check(zero, 1, 96, 5, LOCAL), MR_BAD_RANGE);
 	cr_assert_eq(check(zero, 1, UINT64_MAX, 1, LOCAL), MR_BAD_RANGE);

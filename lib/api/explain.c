@@ -1,0 +1,119 @@
+/* explain.c - a completion in words: what failed, why, when, and what to look at next (E-4) */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <uroce/uroce.h>
+
+#include "rc/codes.h"
+
+/* What a person does next. NULL: the cause says it all. */
+static const char *const advices[UROCE_CAUSES] = {
+	[UROCE_CAUSE_TIMEOUT] = "is the peer's QP alive and connected to this one (its drop_unknown_qpn, drop_qp_state "
+				"and drop_address count), and does a frame of the path MTU pass?",
+	[UROCE_CAUSE_SEQUENCE_NAK] = "the way to the peer loses packets: compare retransmitted_packets here with the "
+				     "port's and switch's drops",
+	[UROCE_CAUSE_IMPLIED_NAK] = "the way from the peer loses packets: look at this port's rx_missed and the "
+				    "switch's drops",
+	[UROCE_CAUSE_RNR] = "the peer has to post receives sooner; or raise rnr_retry, or agree on flow_control",
+	[UROCE_CAUSE_LOCAL_KEY] = "was the region registered, and not yet deregistered?",
+	[UROCE_CAUSE_LOCAL_DOMAIN] = "register the memory on the QP's protection domain",
+	[UROCE_CAUSE_LOCAL_RIGHTS] = "receives, READs and atomics need UROCE_ACCESS_LOCAL_WRITE",
+	[UROCE_CAUSE_LOCAL_RANGE] = "compare address and length with the registration",
+	[UROCE_CAUSE_LENGTH] = "a message has at most 2^31 bytes",
+	[UROCE_CAUSE_UNRESOLVED] = "does the peer have that address, on this network?",
+	[UROCE_CAUSE_REMOTE_KEY] = "was the region or window that the peer was told of taken away too early?",
+	[UROCE_CAUSE_REMOTE_DOMAIN] = "the region or window has to belong to this QP's protection domain",
+	[UROCE_CAUSE_REMOTE_RIGHTS] = "register the region with the UROCE_ACCESS_REMOTE_* that the peer uses",
+	[UROCE_CAUSE_REMOTE_RANGE] = "compare the peer's address and length with the registration",
+	[UROCE_CAUSE_FLUSHED] = "the first completion with another error of this QP says why; the peer may have "
+				"executed this one",
+};
+
+/* What the peer's NAK wants us to look at. */
+static const char *nak_advice(uint32_t code)
+{
+	switch ((enum rc_nak_code)code) {
+	case NAK_INVALID_REQUEST:
+		return "the peer takes no such request: message longer than its receive, more READs than its "
+		       "max_dest_rd_atomic, or access not enabled on its QP";
+	case NAK_REMOTE_ACCESS:
+		return "compare rkey, address, length and rights with the peer's registration";
+	case NAK_REMOTE_OPERATIONAL:
+		return "the peer's receive entry is unusable: look at its completion";
+	case NAK_PSN_SEQUENCE:
+	case NAK_CODES:
+		break;
+	}
+	return NULL;
+}
+
+struct text {
+	char *at;
+	size_t left;
+};
+
+__attribute__((format(printf, 2, 3))) static void add(struct text *text, const char *format, ...)
+{
+	va_list arguments;
+	int written;
+
+	va_start(arguments, format);
+	written = vsnprintf(text->at, text->left, format, arguments);
+	va_end(arguments);
+	if (written < 0)
+		return;
+	written = (size_t)written < text->left ? written : (int)text->left - (text->left > 0);
+	text->at += written;
+	text->left -= (size_t)written;
+}
+
+static void add_aeth(struct text *text, uint32_t aeth)
+{
+	uint32_t class = aeth >> 29, value = aeth >> 24 & 31;
+	static const char *const naks[NAK_CODES] = { "sequence", "invalid request", "remote access",
+						     "remote operational" };
+
+	if (aeth == 0)
+		add(text, "; the peer has not answered at all");
+	else if (class == SYNDROME_ACK)
+		add(text, "; the peer last said ACK, msn %u", aeth & 0xFFFFFF);
+	else if (class == SYNDROME_RNR_NAK)
+		add(text, "; the peer last said RNR NAK, timer %u (%.2f ms)", value,
+		    (double)rc_codes_rnr_ns(value) / 1e6);
+	else
+		add(text, "; the peer last said NAK %s",
+		    class == SYNDROME_NAK && value < NAK_CODES ? naks[value] : "?");
+}
+
+static void add_history(struct text *text, const struct uroce_wc *wc)
+{
+	bool waited = wc->vendor_err >= UROCE_CAUSE_TIMEOUT && wc->vendor_err <= UROCE_CAUSE_RNR;
+
+	add(text, "; PSN %u", wc->psn);
+	if (waited)
+		add(text, " sent %u times in %.3f ms", wc->retries + 1, wc->elapsed_us / 1e3);
+	if (wc->path)
+		add(text, " (path after %u migration%s)", wc->path, wc->path > 1 ? "s" : "");
+	add_aeth(text, wc->aeth);
+}
+
+char *uroce_wc_explain(const struct uroce_wc *wc, char *out, size_t out_bytes)
+{
+	struct text text = { .at = out, .left = out_bytes };
+	const char *advice = wc->vendor_err < UROCE_CAUSES ? advices[wc->vendor_err] : NULL;
+
+	add(&text, "%s wr_id %" PRIu64 " on QP 0x%06x: %s", uroce_wc_opcode_name(wc->opcode), wc->wr_id, wc->qp_num,
+	    uroce_wc_status_name(wc->status));
+	if (wc->status == UROCE_WC_SUCCESS)
+		return out;
+	add(&text, ": %s", uroce_cause_text(wc->vendor_err));
+	if (wc->vendor_err != UROCE_CAUSE_FLUSHED)
+		add_history(&text, wc);
+	if (wc->vendor_err == UROCE_CAUSE_REMOTE_NAK)
+		advice = nak_advice(wc->aeth >> 24 & 31);
+	if (advice)
+		add(&text, ". Look: %s", advice);
+	return out;
+}

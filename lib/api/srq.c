@@ -1,0 +1,76 @@
+/* srq.c - shared receive queues */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "engine/engine.h"
+#include "engine/place.h"
+
+int uroce_srq_create(struct uroce_pd *pd, const struct uroce_srq_attr *attr, struct uroce_srq **result)
+{
+	struct uroce_srq *srq;
+	void *memory;
+
+	if (attr->max_wr == 0 || attr->max_wr > LIMIT_QUEUE_DEPTH || attr->max_sge == 0 || attr->max_sge > LIMIT_SGE)
+		return -EINVAL;
+	srq = calloc(1, sizeof(*srq));
+	if (srq == NULL)
+		return -ENOMEM;
+	srq->rc_bytes = rc_srq_bytes(attr->max_wr, attr->max_sge);
+	memory = engine_place_alloc(srq->rc_bytes, pd->device->numa_node);
+	if (memory == NULL) {
+		free(srq);
+		return -ENOMEM;
+	}
+	srq->rc = rc_srq_init(memory, attr->max_wr, attr->max_sge, srq);
+	srq->pd = pd;
+	atomic_fetch_add(&pd->users, 1);
+	*result = srq;
+	return 0;
+}
+
+int uroce_srq_destroy(struct uroce_srq *srq)
+{
+	if (atomic_load(&srq->users) > 0)
+		return -EBUSY;
+	atomic_fetch_sub(&srq->pd->users, 1);
+	engine_place_free(srq->rc, srq->rc_bytes);
+	free(srq);
+	return 0;
+}
+
+int uroce_srq_post_recv(struct uroce_srq *srq, const struct uroce_recv_wr *wr, const struct uroce_recv_wr **bad_wr)
+{
+	for (; wr; wr = wr->next) {
+		int error = rc_srq_post(srq->rc, wr);
+
+		if (error) {
+			if (bad_wr)
+				*bad_wr = wr;
+			return error;
+		}
+	}
+	return 0;
+}
+
+int uroce_srq_arm(struct uroce_srq *srq, uint32_t limit)
+{
+	struct uroce_event event = { .type = UROCE_EVENT_SRQ_LIMIT_REACHED, .srq = srq };
+
+	if (limit > srq->rc->depth)
+		return -EINVAL;
+	rc_srq_arm(srq->rc, limit);
+	if (rc_srq_limit_reached(srq->rc)) /* no receive will be taken before the application posts some */
+		engine_device_raise(srq->pd->device, &event);
+	return 0;
+}
+
+void uroce_srq_query(const struct uroce_srq *srq, struct uroce_srq_attr *attr)
+{
+	*attr = (struct uroce_srq_attr){
+		.max_wr = srq->rc->depth,
+		.max_sge = srq->rc->sge_limit,
+		.limit = atomic_load(&srq->rc->limit),
+		.count = srq_count(srq->rc),
+	};
+}

@@ -1,0 +1,56 @@
+/* flush.c - writing cache lines back */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdatomic.h>
+
+#include "rc/codes.h"
+#include "rc/flush.h"
+#include "rc/qp.h"
+
+#define FLUSH_SLICE_BYTES 16384u
+#define LINE_BYTES 64u
+
+uint32_t rc_flush_rights(uint32_t feth)
+{
+	return (feth & UROCE_FLUSH_GLOBAL ? UROCE_ACCESS_FLUSH_GLOBAL : 0) |
+	       (feth & UROCE_FLUSH_PERSISTENT ? UROCE_ACCESS_FLUSH_PERSISTENT : 0);
+}
+
+/* Every line that has a byte of the range. */
+static void write_back(const uint8_t *host, uint64_t bytes)
+{
+#ifdef __SSE2__
+	const uint8_t *end = host + bytes;
+
+	for (host -= (uintptr_t)host % LINE_BYTES; host < end; host += LINE_BYTES)
+		__builtin_ia32_clflush(host);
+#else
+#error "no instruction is known here that writes a cache line back"
+#endif
+}
+
+bool rc_flush_some(const struct rc_qp *qp, struct rc_replay_entry *entry, enum rc_mr_verdict *why)
+{
+	uint32_t rights = rc_flush_rights(entry->flush);
+	uint64_t va = entry->va, bytes = entry->length_bytes, slice;
+	uint8_t *host = NULL;
+
+	*why = MR_OK;
+	if (entry->flush & FETH_WHOLE_REGION)
+		*why = rc_mr_extent(qp->mrs, entry->rkey, qp->pd, qp->qpn, rights, &va, &bytes);
+	else if (bytes > 0)
+		*why = qp_check_memory(qp, entry->rkey, va, bytes, rights, &host);
+	if (*why != MR_OK)
+		return true;
+	/* Stores of this lcore are visible in order on a coherent machine: a fence is all that visibility takes. */
+	atomic_thread_fence(memory_order_seq_cst);
+	if (!(entry->flush & UROCE_FLUSH_PERSISTENT))
+		return true;
+	if (entry->original >= bytes)
+		return true; /* nothing to do, or a window that shrank meanwhile */
+	slice = bytes - entry->original < FLUSH_SLICE_BYTES ? bytes - entry->original : FLUSH_SLICE_BYTES;
+	if (qp_check_memory(qp, entry->rkey, va + entry->original, slice, rights, &host) == MR_OK)
+		write_back(host, slice);
+	entry->original += slice;
+	atomic_thread_fence(memory_order_seq_cst);
+	return entry->original >= bytes;
+}

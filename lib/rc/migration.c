@@ -1,0 +1,69 @@
+/* migration.c - automatic path migration */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <uroce/event.h>
+
+#include "rc/codes.h"
+#include "rc/qp.h"
+
+static void set_state(struct rc_migration *migration, enum uroce_path_mig_state state)
+{
+	migration->state = (uint8_t)state;
+	migration->request_flag = state == UROCE_PATH_MIGRATED ? WIRE_MIGREQ : 0; /* */
+}
+
+void rc_migration_reset(struct rc_migration *migration)
+{
+	/* The count goes on: the host compares it. */
+	*migration = (struct rc_migration){ .count = migration->count, .count_at_reset = migration->count };
+	set_state(migration, UROCE_PATH_MIGRATED);
+}
+
+void rc_migration_modify(struct rc_qp *qp, enum uroce_path_mig_state state)
+{
+	struct rc_migration *migration = &qp->migration;
+
+	if (state == UROCE_PATH_MIGRATED && migration->state == UROCE_PATH_ARMED)
+		rc_migration_start(qp); /* */
+	else if (state != (enum uroce_path_mig_state)migration->state)
+		set_state(migration, state);
+	migration->refused = false; /* once per arming */
+}
+
+void rc_migration_start(struct rc_qp *qp)
+{
+	struct rc_migration *migration = &qp->migration;
+
+	qp->path = migration->path;
+	qp->pkey = migration->pkey;
+	qp->timeout = migration->timeout;
+	migration->loaded = false; /* software loads the next one */
+	migration->count++;
+	set_state(migration, UROCE_PATH_MIGRATED);
+	qp->report.events |= 1u << UROCE_EVENT_PATH_MIG;
+	qp->counters[CNT_PATH_MIGRATIONS]++;
+	rc_retry_path_changed(qp, rc_codes_timeout_ns(migration->timeout)); /* */
+}
+
+bool rc_migration_packet_arrived(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin)
+{
+	struct rc_migration *migration = &qp->migration;
+
+	if (migration->state == UROCE_PATH_MIGRATED)
+		return true;
+	if (!(packet->flags & WIRE_MIGREQ)) {
+		if (migration->state == UROCE_PATH_REARM)
+			set_state(migration, UROCE_PATH_ARMED); /* */
+		return true;
+	}
+	if (migration->state == UROCE_PATH_REARM)
+		return true; /* the peer has not armed itself yet: an ordinary packet */
+	if (path_matches(&migration->path, origin) && pkey_matches(migration->pkey, packet->pkey)) {
+		rc_migration_start(qp); /* */
+		return true;
+	}
+	if (!migration->refused)
+		qp->report.events |= 1u << UROCE_EVENT_PATH_MIG_ERR;
+	migration->refused = true;
+	qp->counters[CNT_MIGRATION_REFUSED]++;
+	return false;
+}
