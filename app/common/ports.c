@@ -127,6 +127,7 @@ static int loop_device(const struct app_port_config *config, uint16_t side, uint
 int app_loop_open(const struct app_port_config *config, uint16_t second_lcore_offset, struct app_loop *loop)
 {
 	struct drivers_loop_config wires = {
+		.name = config->loop_name,
 		.queue_count = config->queue_count,
 		.ring_entries = config->rx_desc,
 		.mbuf_count = config->mbuf_count,

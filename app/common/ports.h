@@ -19,6 +19,7 @@
 struct app_port_config {
 	struct uroce_engine *engine;
 	const char *device;
+	const char *loop_name;                  /* app_loop_open(): NULL for the first loop of the process */
 	const char *addresses[UROCE_ADDRS_MAX]; /* "10.0.0.1/24"; NULL: none more */
 	struct uroce_mac mac;
 	uint32_t mtu_bytes; /* path MTU: 256 ... 4096 */

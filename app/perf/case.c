@@ -58,6 +58,10 @@ static void fill_case(const struct perf_options *options, enum perf_op op, enum 
 		.outs = options->outs,
 		.cq_mod = options->cq_mod,
 		.timeout = options->timeout,
+		.retries = options->retries,
+		.rnr_timer = options->rnr_timer,
+		.rx_rate = options->rx_rate,
+		.flow_control = options->flow_control,
 		.seconds = options->seconds,
 		.iterations = options->iterations,
 		.both_ways = options->both_ways && !lat,
@@ -162,6 +166,7 @@ void perf_case_add(struct perf_tally *sum, const struct perf_tally *one)
 	sum->bad_bytes += one->bad_bytes;
 	sum->frames += one->frames;
 	sum->retransmits += one->retransmits;
+	sum->rnr_naks += one->rnr_naks;
 	sum->cycles = one->cycles > sum->cycles ? one->cycles : sum->cycles;
 	sum->seconds = one->seconds > sum->seconds ? one->seconds : sum->seconds;
 	sum->peak_per_s += one->peak_per_s;

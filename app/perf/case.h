@@ -11,10 +11,10 @@ struct perf_case {
 	enum perf_op op;
 	enum perf_mode mode;
 	uint32_t size_bytes, mtu_bytes;
-	uint32_t qps, depth, rx_depth, outs, cq_mod, inline_bytes, timeout;
+	uint32_t qps, depth, rx_depth, outs, cq_mod, inline_bytes, timeout, retries, rnr_timer, rx_rate;
 	double seconds;
 	uint64_t iterations;
-	bool both_ways, verify;
+	bool both_ways, verify, flow_control;
 };
 
 /*
@@ -42,13 +42,23 @@ struct perf_tally {
 	uint64_t bad_bytes;
 	uint64_t frames; /* received and sent by the port while the clock ran */
 	uint64_t retransmits;
-	uint64_t cycles; /* of the clock */
+	uint64_t rnr_naks; /* received and waited for */
+	uint64_t cycles;   /* of the clock */
 	double seconds;
 	double peak_per_s; /* messages a second in the best window */
 };
 
+/* With a second link: what happened when the first was cut. Times are counted from the cut. */
+struct perf_failover_result {
+	bool cut;               /* the case lasted so long */
+	uint64_t migrations[2]; /* PATH_MIG events of each end */
+	double path_mig_ms[2];  /* to the last of them */
+	double resumed_ms;      /* to the first completion after the first of them; 0: none came */
+};
+
 struct perf_result {
 	struct perf_case test;
+	struct perf_failover_result failover;
 	struct perf_tally tally; /* of both ends, seconds of the longer one */
 	uint32_t lcores;
 	uint64_t interruptions; /* times that the measuring thread lost its core to another */

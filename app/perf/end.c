@@ -16,8 +16,7 @@
 
 #define CREATE_WAIT_MS 2000u /* numbers of destroyed QPs rest for some of it */
 #define CQ_DEPTH_MAX (1u << 20)
-#define RETRIES 7
-#define RNR_TIMER_CODE 12
+#define RNR_RETRIES 7 /* without limit */
 
 int perf_end_open(struct perf_end *end, struct app_port *port, struct uroce_lcore *lcore, uint32_t way)
 {
@@ -177,6 +176,8 @@ static void describe(const struct perf_end *end, struct perf_peer *own)
 	struct uroce_qp_attr attr;
 
 	own->addr = end->port->addr;
+	if (end->alternate)
+		own->alternate = end->alternate->addr;
 	own->target = (uintptr_t)end->memory + end->layout.target_at;
 	own->rkey = uroce_mr_rkey(end->mr);
 	for (uint32_t i = 0; i < end->test.qps; i++) {
@@ -194,7 +195,7 @@ static void reset_run(struct perf_end *end)
 	end->phase = PHASE_READY;
 	memset(&end->tally, 0, sizeof(end->tally));
 	end->completed = end->posted = end->replies = end->seen_completed = 0;
-	end->ping_began = end->phase_began = 0;
+	end->ping_began = end->phase_began = end->rx_began = end->rx_posted = 0;
 	end->turns = end->unchecked_flows = 0;
 	end->stopped = false;
 	if (end->latency)
@@ -232,6 +233,21 @@ int perf_end_prepare(struct perf_end *end, const struct perf_case *test, struct 
 	return 0;
 }
 
+/* The second link is every QP's alternate path; both ends rearm, and the first packets arm them. */
+static int arm_flow(struct perf_end *end, uint32_t index, uint32_t *bad)
+{
+	struct uroce_qp_attr attr = {
+		.alt_path = { .source = end->alternate->addr,
+			      .dest = end->peer.alternate,
+			      .device = end->alternate->device },
+		.alt_pkey = 0xFFFF,
+		.alt_timeout = (uint8_t)end->test.timeout,
+		.path_mig_state = UROCE_PATH_REARM,
+	};
+
+	return uroce_qp_modify(end->flows[index].qp, &attr, UROCE_QP_ALT_PATH | UROCE_QP_PATH_MIG_STATE, bad);
+}
+
 static int connect_flow(struct perf_end *end, uint32_t index)
 {
 	struct uroce_qp_attr attr = {
@@ -241,19 +257,18 @@ static int connect_flow(struct perf_end *end, uint32_t index)
 		.rq_psn = end->peer.psns[index],
 		.max_rd_atomic = (uint8_t)end->test.outs,
 		.max_dest_rd_atomic = (uint8_t)end->test.outs,
-		.min_rnr_timer = RNR_TIMER_CODE,
+		.min_rnr_timer = (uint8_t)end->test.rnr_timer,
 		.timeout = (uint8_t)end->test.timeout,
-		.retry_cnt = RETRIES,
-		.rnr_retry = RETRIES,
+		.retry_cnt = (uint8_t)end->test.retries,
+		.rnr_retry = RNR_RETRIES,
+		.flow_control = end->test.flow_control,
 		.path = { .source = end->port->addr, .dest = end->peer.addr },
 	};
-	struct uroce_qp_attr own;
 	uint32_t bad = 0;
-	int error = uroce_qp_query(end->flows[index].qp, &own);
+	int error = uroce_qp_connect(end->flows[index].qp, &attr, &bad);
 
-	attr.sq_psn = own.sq_psn;
-	if (error == 0)
-		error = uroce_qp_connect(end->flows[index].qp, &attr, &bad);
+	if (error == 0 && end->alternate)
+		error = arm_flow(end, index, &bad);
 	if (error)
 		perf_end_fail(end, "QP 0x%06x does not connect (%s), attribute %s", uroce_qp_num(end->flows[index].qp),
 			      strerror(-error), uroce_qp_attr_name(bad));
@@ -318,10 +333,10 @@ uint64_t perf_end_frames(const struct perf_end *end)
 	return drivers_ethdev_stats(&end->port->ethdev, &stats) == 0 ? stats.rx_frames + stats.tx_frames : 0;
 }
 
-uint64_t perf_end_retransmits(const struct perf_end *end)
+uint64_t perf_end_counter(const struct perf_end *end, const char *name)
 {
 	struct uroce_stats stats;
-	int index = uroce_counter_find("retransmitted_packets");
+	int index = uroce_counter_find(name);
 
 	if (index < 0)
 		return 0;

@@ -18,7 +18,8 @@
 /* What the other end has to know. */
 struct perf_peer {
 	struct uroce_addr addr;
-	uint64_t target; /* address of its target area */
+	struct uroce_addr alternate; /* on the second link, when there is one */
+	uint64_t target;             /* address of its target area */
 	uint32_t rkey;
 	uint32_t *qp_nums, *psns; /* one a flow */
 };
@@ -48,6 +49,7 @@ struct perf_end {
 	/* for good */
 	struct uroce_lcore *lcore;
 	struct app_port *port;
+	struct app_port *alternate; /* on the second link; NULL: there is none */
 	struct uroce_pd *pd;
 	uint32_t way;           /* 0: starts the case; 1: the other */
 	struct perf_end *other; /* the other end when it is in this process */
@@ -75,7 +77,8 @@ struct perf_end {
 	uint64_t posted;
 	uint64_t seen_completed;               /* at the last look at the clock */
 	uint64_t now, phase_began, progressed; /* TSC */
-	uint64_t measure_began, base_completed, base_frames, base_retransmits;
+	uint64_t measure_began, base_completed, base_frames, base_retransmits, base_rnr_naks;
+	uint64_t rx_began, rx_posted; /* a slow receiver: since when it posts, and how many in all */
 	uint64_t window_began, window_completed;
 	uint64_t ping_began;
 	uint64_t replies; /* lat: messages answered */
@@ -100,9 +103,9 @@ void perf_end_close(struct perf_end *end);
 /* One complaint for the whole case: the first is the cause. */
 void perf_end_fail(struct perf_end *end, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Frames received and sent by the port so far, and packets that were sent again. */
+/* Frames received and sent by the port so far, and a counter of the device by its name. */
 uint64_t perf_end_frames(const struct perf_end *end);
-uint64_t perf_end_retransmits(const struct perf_end *end);
+uint64_t perf_end_counter(const struct perf_end *end, const char *name);
 
 static inline uint8_t *end_source(const struct perf_end *end, uint32_t flow, uint64_t message)
 {

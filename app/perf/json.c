@@ -81,6 +81,16 @@ static json_t *latency_of(const struct perf_result *result)
 	return object;
 }
 
+static json_t *failover_of(const struct perf_failover_result *failover)
+{
+	if (!failover->cut)
+		return json_null();
+	return json_pack("{s:[I,I], s:[f,f], s:o}", "migrations", (json_int_t)failover->migrations[0],
+			 (json_int_t)failover->migrations[1], "path_mig_ms", failover->path_mig_ms[0],
+			 failover->path_mig_ms[1], "resumed_ms",
+			 number_or_null(failover->resumed_ms, failover->resumed_ms > 0));
+}
+
 void perf_json_result(struct perf_json *json, const struct perf_result *result)
 {
 	const struct perf_case *test = &result->test;
@@ -106,6 +116,9 @@ void perf_json_result(struct perf_json *json, const struct perf_result *result)
 	json_object_set_new(object, "cycles_per_packet",
 			    number_or_null(result->cycles_per_packet, result->cycles_per_packet > 0));
 	json_object_set_new(object, "retransmits", json_integer((json_int_t)tally->retransmits));
+	json_object_set_new(object, "rnr_naks", json_integer((json_int_t)tally->rnr_naks));
+	json_object_set_new(object, "flow_control", json_boolean(test->flow_control));
+	json_object_set_new(object, "failover", failover_of(&result->failover));
 	json_object_set_new(object, "interruptions", json_integer((json_int_t)result->interruptions));
 	json_object_set_new(object, "limit_gbit_per_s", json_null());
 	json_object_set_new(object, "fraction_of_limit", json_null());

@@ -36,7 +36,7 @@ static int run_second(void *argument)
 	return 0;
 }
 
-static int run_on_two_cores(struct perf_end *ends)
+static int run_on_two_cores(struct perf_end *ends, struct perf_failover *failover)
 {
 	struct second_thread thread = { .end = &ends[1] };
 	unsigned worker = app_eal_worker(0);
@@ -46,6 +46,7 @@ static int run_on_two_cores(struct perf_end *ends)
 		return error;
 	while (!perf_end_is_done(&ends[0]) || !atomic_load(&thread.done)) {
 		perf_end_turn(&ends[0]);
+		perf_failover_turn(failover);
 		if (atomic_load(&thread.failed))
 			ends[0].stopped = true;
 		if (ends[0].tally.errors && perf_end_is_done(&ends[0]))
@@ -56,11 +57,12 @@ static int run_on_two_cores(struct perf_end *ends)
 	return 0;
 }
 
-static void run_on_one_core(struct perf_end *ends)
+static void run_on_one_core(struct perf_end *ends, struct perf_failover *failover)
 {
 	while (!perf_end_is_done(&ends[0]) || !perf_end_is_done(&ends[1])) {
 		perf_end_turn(&ends[0]);
 		perf_end_turn(&ends[1]);
+		perf_failover_turn(failover);
 		if (ends[0].tally.errors || ends[1].tally.errors)
 			ends[0].stopped = ends[1].stopped = true;
 	}
@@ -131,16 +133,17 @@ static int connect_ends(struct perf_end *ends, struct perf_peer *peers)
 	return error;
 }
 
-static int run(struct perf_end *ends, uint32_t core_count)
+static int run(struct perf_end *ends, uint32_t core_count, struct perf_failover *failover)
 {
 	int error = 0;
 
+	perf_failover_begin(failover);
 	perf_end_begin(&ends[1]);
 	perf_end_begin(&ends[0]);
 	if (core_count == 2)
-		error = run_on_two_cores(ends);
+		error = run_on_two_cores(ends, failover);
 	else
-		run_on_one_core(ends);
+		run_on_one_core(ends, failover);
 	if (error)
 		return error;
 	/* On two cores this takes the second lcore over: its thread is gone. */
@@ -152,7 +155,8 @@ static int run(struct perf_end *ends, uint32_t core_count)
 	return 0;
 }
 
-int perf_local_run(struct perf_end *ends, const struct perf_case *test, uint32_t core_count, struct perf_result *result)
+int perf_local_run(struct perf_end *ends, const struct perf_case *test, uint32_t core_count,
+		   struct perf_failover *failover, struct perf_result *result)
 {
 	uint32_t *numbers = calloc(4ul * test->qps, sizeof(*numbers));
 	struct perf_peer peers[2];
@@ -170,8 +174,9 @@ int perf_local_run(struct perf_end *ends, const struct perf_case *test, uint32_t
 		error = connect_ends(ends, peers);
 	}
 	if (error == 0)
-		error = run(ends, core_count);
+		error = run(ends, core_count, failover);
 	if (error == 0) {
+		perf_failover_result(failover, &result->failover);
 		perf_result_add(result, &ends[0].tally);
 		perf_result_add(result, &ends[1].tally);
 		perf_result_close(result, &ends[0], true);

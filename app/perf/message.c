@@ -21,6 +21,9 @@ static const struct {
 	{ "cq_mod", offsetof(struct perf_case, cq_mod), 0, 32768 },
 	{ "inline", offsetof(struct perf_case, inline_bytes), 0, 512 },
 	{ "timeout", offsetof(struct perf_case, timeout), 0, 31 },
+	{ "retries", offsetof(struct perf_case, retries), 0, 7 },
+	{ "rnr_timer", offsetof(struct perf_case, rnr_timer), 0, 31 },
+	{ "rx_rate", offsetof(struct perf_case, rx_rate), 0, 1000000000 },
 };
 
 #define CASE_NUMBERS (sizeof(case_numbers) / sizeof(case_numbers[0]))
@@ -37,6 +40,7 @@ static const struct {
 	{ "errors", offsetof(struct perf_tally, errors) },
 	{ "bad_bytes", offsetof(struct perf_tally, bad_bytes) },
 	{ "retransmits", offsetof(struct perf_tally, retransmits) },
+	{ "rnr_naks", offsetof(struct perf_tally, rnr_naks) },
 };
 
 #define TALLY_NUMBERS (sizeof(tally_numbers) / sizeof(tally_numbers[0]))
@@ -83,6 +87,7 @@ json_t *perf_message_of_case(const struct perf_case *test, const struct perf_pee
 	json_object_set_new(message, "iterations", json_integer((json_int_t)test->iterations));
 	json_object_set_new(message, "both_ways", json_boolean(test->both_ways));
 	json_object_set_new(message, "verify", json_boolean(test->verify));
+	json_object_set_new(message, "flow_control", json_boolean(test->flow_control));
 	return message;
 }
 
@@ -147,6 +152,7 @@ int perf_message_to_case(const json_t *message, struct perf_case *test, const ch
 	test->iterations = (uint64_t)json_integer_value(json_object_get(message, "iterations"));
 	test->both_ways = json_is_true(json_object_get(message, "both_ways")) && test->mode == PERF_BW;
 	test->verify = json_is_true(json_object_get(message, "verify"));
+	test->flow_control = json_is_true(json_object_get(message, "flow_control"));
 	*why = find_conflict(test);
 	return *why ? -EINVAL : 0;
 }

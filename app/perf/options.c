@@ -58,6 +58,10 @@ static const char help_text[] =
 	"  -Q, --cq-mod N       ask for a completion every N requests, 1 ... tx depth (default 16, or depth / 4)\n"
 	"  -I, --inline N       data up to N bytes goes inline, 0 ... 512 (default 0 for bw, 220 for lat)\n"
 	"  -u, --qp-timeout N   ACK timer 4.096 us * 2^N, 0 ... 31; 0 = off (default 14)\n"
+	"  --retry-cnt N        retransmissions before a request fails, 0 ... 7 (default 7)\n"
+	"  --rnr-timer N        what an RNR NAK asks to wait: code 0 ... 31 (default 12 = 0.64 ms; 1 = 0.01 ms)\n"
+	"  --flow-control       end-to-end credits: SENDs wait for receives instead of being refused (RNR)\n"
+	"  --rx-rate N          a slow receiver: it posts at most N receives a second, 1 ... 1000000000\n"
 	"  -D, --duration S     seconds a case, 0.01 ... 86400 (default 0.6)\n"
 	"  -n, --iters N        messages a QP instead, 1 ... 1000000000000\n"
 	"  -b, --bidirectional  both ends send (bw)\n"
@@ -69,6 +73,8 @@ static const char help_text[] =
 	"  -p, --port N         TCP port for the parameters, 1 ... 65535 (default 18515)\n"
 	"  -d, --device DEV     a virtual device (net_af_packet0,iface=eth0), a PCI address, or one given to EAL\n"
 	"                       (default: loop; with --server or HOST the first that was given to EAL)\n"
+	"  --failover S         on loop: a second link is the alternate path of each QP, and S seconds into a case\n"
+	"                       the first one is cut\n"
 	"  --ip ADDR/LEN        own address; on loop twice, one for each end (default 10.0.0.1/24 and 10.0.0.2/24)\n"
 	"\n"
 	"Faults of the link, on what this process receives\n"
@@ -93,6 +99,11 @@ enum {
 	OPT_REORDER,
 	OPT_CORRUPT,
 	OPT_SEED,
+	OPT_RETRIES,
+	OPT_RNR_TIMER,
+	OPT_FLOW_CONTROL,
+	OPT_RX_RATE,
+	OPT_FAILOVER,
 	OPT_JSON,
 	OPT_GBITS
 };
@@ -110,6 +121,11 @@ static const struct option long_options[] = {
 	{ "cq-mod", required_argument, NULL, 'Q' },
 	{ "inline", required_argument, NULL, 'I' },
 	{ "qp-timeout", required_argument, NULL, 'u' },
+	{ "retry-cnt", required_argument, NULL, OPT_RETRIES },
+	{ "rnr-timer", required_argument, NULL, OPT_RNR_TIMER },
+	{ "flow-control", no_argument, NULL, OPT_FLOW_CONTROL },
+	{ "rx-rate", required_argument, NULL, OPT_RX_RATE },
+	{ "failover", required_argument, NULL, OPT_FAILOVER },
 	{ "duration", required_argument, NULL, 'D' },
 	{ "iters", required_argument, NULL, 'n' },
 	{ "bidirectional", no_argument, NULL, 'b' },
@@ -272,6 +288,15 @@ static int take_what(int letter, const char *text, struct perf_options *options)
 		return take_number("-I", text, 0, 512, &options->inline_bytes);
 	case 'u':
 		return take_number("-u", text, 0, 31, &options->timeout);
+	case OPT_RETRIES:
+		return take_number("--retry-cnt", text, 0, 7, &options->retries);
+	case OPT_RNR_TIMER:
+		return take_number("--rnr-timer", text, 0, 31, &options->rnr_timer);
+	case OPT_FLOW_CONTROL:
+		options->flow_control = true;
+		return APP_EXIT_OK;
+	case OPT_RX_RATE:
+		return take_number("--rx-rate", text, 1, 1000000000, &options->rx_rate);
 	case 'D':
 		return take_real("-D", text, 0.01, 86400, &options->seconds);
 	case 'n':
@@ -304,6 +329,8 @@ static int take_option(int letter, const char *text, struct perf_options *option
 	case 'd':
 		options->device = text;
 		return APP_EXIT_OK;
+	case OPT_FAILOVER:
+		return take_real("--failover", text, 0.001, 86400, &options->failover_s);
 	case OPT_LOSS:
 		return take_real("--loss", text, 0, 1, &options->loss);
 	case OPT_DUP:
@@ -343,6 +370,10 @@ static int check_ends(const struct perf_options *options)
 	if (local && options->addresses[0] && options->addresses[1] == NULL)
 		return app_complain(APP_EXIT_USAGE, "--ip %s: on loop give two, one for each end",
 				    options->addresses[0]);
+	if (!local && options->failover_s > 0)
+		return app_complain(APP_EXIT_USAGE,
+				    "--failover %g: the links are cut in this process: leave out --server and HOST",
+				    options->failover_s);
 	if (options->server && options->json_path)
 		return app_complain(APP_EXIT_USAGE, "--json %s: the results are the client's", options->json_path);
 	if (!local && options->core_count > 1)
@@ -368,6 +399,9 @@ static int check(struct perf_options *options)
 				    "-D and -n: a case ends after a time or after a number of messages");
 	if (options->seconds == 0)
 		options->seconds = 0.6;
+	if (options->failover_s >= options->seconds && options->iterations == 0)
+		return app_complain(APP_EXIT_USAGE, "--failover %g: use less than -D, which is %g s",
+				    options->failover_s, options->seconds);
 	if (options->cq_mod > options->depth)
 		return app_complain(APP_EXIT_USAGE, "-Q %u: at most the tx depth, which is %u", options->cq_mod,
 				    options->depth);
@@ -389,6 +423,8 @@ int perf_options_parse(int argc, char **argv, struct perf_options *options, bool
 		.outs = 16,
 		.inline_bytes = UINT32_MAX,
 		.timeout = 14,
+		.retries = 7,
+		.rnr_timer = 12,
 		.seed = 1,
 		.core_count = 1,
 		.tcp_port = 18515,

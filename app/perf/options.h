@@ -34,6 +34,11 @@ struct perf_options {
 	uint32_t mtu_bytes;                         /* 0: 4096 on loop, 1024 elsewhere */
 	uint32_t qps, depth, rx_depth, outs, cq_mod, inline_bytes;
 	uint32_t timeout;    /* ACK timer code */
+	uint32_t retries;    /* retry_cnt */
+	uint32_t rnr_timer;  /* code */
+	uint32_t rx_rate;    /* receives posted again a second, of all QPs; 0: as they complete */
+	bool flow_control;   /* end-to-end credits */
+	double failover_s;   /* both ends here: so long into a case the first link is cut; 0: no second link */
 	double seconds;      /* of a case; when iterations is 0 */
 	uint64_t iterations; /* messages a QP */
 	bool both_ways, verify;

@@ -31,6 +31,7 @@ struct perf {
 	uint32_t port_count;
 	struct drivers_fault *faults[2];
 	struct perf_end ends[2];
+	struct perf_failover failover;
 	struct perf_remote remote;
 	struct perf_environment environment;
 	struct perf_json *json;
@@ -82,8 +83,9 @@ static int attach_faults(struct perf *perf)
 {
 	const struct perf_options *options = &perf->options;
 	struct drivers_error error;
+	bool wanted = options_have_faults(options) || options->failover_s > 0;
 
-	for (uint32_t i = 0; i < perf->port_count && options_have_faults(options); i++) {
+	for (uint32_t i = 0; i < perf->port_count && wanted; i++) {
 		struct drivers_fault_config config = {
 			.loss = options->loss,
 			.duplicate = options->duplicate,
@@ -118,6 +120,7 @@ static void close_all(struct perf *perf)
 		perf_end_close(&perf->ends[i]);
 		free(perf->ends[i].latency);
 	}
+	perf_failover_close(&perf->failover);
 	/* Late frames are freed before the pool they came from. */
 	for (uint32_t i = 0; i < perf->port_count; i++)
 		drivers_fault_detach(perf->faults[i]);
@@ -154,7 +157,7 @@ static int run_local(struct perf *perf)
 	for (uint32_t i = 0; perf_case_at(&perf->options, i, &test); i++) {
 		uint64_t interruptions = count_interruptions();
 
-		if (perf_local_run(perf->ends, &test, perf->options.core_count, &result) != 0)
+		if (perf_local_run(perf->ends, &test, perf->options.core_count, &perf->failover, &result) != 0)
 			return APP_EXIT_ENVIRONMENT;
 		take_result(perf, &result, interruptions);
 	}
@@ -198,6 +201,8 @@ static int measure(struct perf *perf)
 
 	if (code == APP_EXIT_OK)
 		code = open_ends(perf);
+	if (code == APP_EXIT_OK && perf->options.failover_s > 0)
+		code = perf_failover_open(&perf->failover, &perf->options, perf->engine, perf->faults, perf->ends);
 	if (code)
 		return code;
 	perf_environment_collect(&perf->options, perf->ports, perf->port_count, &perf->environment);

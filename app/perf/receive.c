@@ -2,6 +2,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <string.h>
 
+#include <rte_cycles.h>
+
 #include "perf/pattern.h"
 #include "perf/receive.h"
 
@@ -73,6 +75,39 @@ static void take(struct perf_end *end, const struct uroce_wc *wc)
 		check_bytes(end, index, message);
 }
 
+/*
+ * A slow receiver: entries are posted one by one, in the order of the flows, as fast as its rate allows. It owes
+ * nothing for the time before its first message.
+ */
+static void post_slowly(struct perf_end *end)
+{
+	double cycles = (double)rte_get_tsc_hz() / end->test.rx_rate;
+	uint64_t allowed;
+	bool posted = true;
+
+	if (end->rx_began == 0) {
+		if (end->tally.received == 0)
+			return;
+		end->rx_began = rte_rdtsc();
+	}
+	allowed = (uint64_t)((double)(rte_rdtsc() - end->rx_began) / cycles);
+	while (posted && end->tally.errors == 0) {
+		posted = false;
+		for (uint32_t i = 0; i < end->test.qps && end->rx_posted < allowed; i++) {
+			const struct perf_flow *flow = &end->flows[i];
+
+			if (flow->receives_posted - flow->received >= end->layout.rx_depth)
+				continue;
+			post_list(end, i, 1);
+			end->rx_posted++;
+			posted = true;
+		}
+	}
+	/* What nobody needed is not saved up. */
+	if (end->rx_posted < allowed)
+		end->rx_posted = allowed;
+}
+
 void perf_receive_turn(struct perf_end *end)
 {
 	uint32_t rx_depth = end->layout.rx_depth;
@@ -85,7 +120,11 @@ void perf_receive_turn(struct perf_end *end)
 		struct perf_flow *flow = &end->flows[index];
 
 		take(end, &wc[i]);
+		if (end->test.rx_rate)
+			continue;
 		if (flow->receives_posted - flow->received + chunk <= rx_depth && end->tally.errors == 0)
 			post_list(end, index, chunk);
 	}
+	if (end->test.rx_rate)
+		post_slowly(end);
 }

@@ -54,7 +54,8 @@ static void print_bw_head(const struct perf_case *test)
 	fprintf(out, " TX depth: %u, CQ moderation: %u", layout.depth, layout.interval);
 	if (perf_ops[test->op].fetches)
 		fprintf(out, ", outstanding: %u", test->outs);
-	fprintf(out, "%s%s\n", test->both_ways ? ", both directions" : "", test->verify ? ", every byte checked" : "");
+	fprintf(out, "%s%s%s\n", test->both_ways ? ", both directions" : "", test->flow_control ? ", credits" : "",
+		test->verify ? ", every byte checked" : "");
 }
 
 void perf_report_connection(const struct perf_case *test, const struct perf_peer *local, const struct perf_peer *remote)
@@ -113,6 +114,14 @@ void perf_report_result(const struct perf_result *result)
 			(unsigned long)result->interruptions);
 	if (tally->retransmits)
 		fprintf(out, "            %lu packets were sent again\n", (unsigned long)tally->retransmits);
+	if (result->failover.cut)
+		fprintf(out,
+			"            the first link was cut: PATH_MIG %lu + %lu, after %.3f and %.3f ms; "
+			"messages completed again after %.3f ms\n",
+			(unsigned long)result->failover.migrations[0], (unsigned long)result->failover.migrations[1],
+			result->failover.path_mig_ms[0], result->failover.path_mig_ms[1], result->failover.resumed_ms);
+	if (tally->rnr_naks)
+		fprintf(out, "            %lu RNR NAKs were waited for\n", (unsigned long)tally->rnr_naks);
 	if (tally->checked)
 		fprintf(out, "            %lu messages checked, %lu wrong bytes\n", (unsigned long)tally->checked,
 			(unsigned long)tally->bad_bytes);

@@ -45,7 +45,8 @@ static void stop_measuring(struct perf_end *end)
 
 void perf_end_begin(struct perf_end *end)
 {
-	end->base_retransmits = perf_end_retransmits(end);
+	end->base_retransmits = perf_end_counter(end, "retransmitted_packets");
+	end->base_rnr_naks = perf_end_counter(end, "rnr_nak_retry_err");
 	end->phase_began = end->progressed = rte_rdtsc();
 	end->phase = has_clock(end) ? PHASE_WARM : PHASE_DONE;
 	if (end->phase == PHASE_DONE)
@@ -145,7 +146,8 @@ void perf_end_turn(struct perf_end *end)
 void perf_end_sum_up(struct perf_end *end)
 {
 	end->tally.all_messages = end->completed;
-	end->tally.retransmits = perf_end_retransmits(end) - end->base_retransmits;
+	end->tally.retransmits = perf_end_counter(end, "retransmitted_packets") - end->base_retransmits;
+	end->tally.rnr_naks = perf_end_counter(end, "rnr_nak_retry_err") - end->base_rnr_naks;
 	if (end->test.mode == PERF_LAT && has_clock(end))
 		end->tally.messages = end->latency->count;
 }

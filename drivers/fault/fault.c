@@ -5,6 +5,7 @@
  * dropped there would send or free another one twice.
  */
 #include <errno.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include <rte_errno.h>
@@ -44,6 +45,7 @@ struct drivers_fault {
 	uint16_t port_id;
 	uint16_t queue_count;
 	struct rte_mempool *pool;
+	_Atomic bool cut;
 	uint64_t loss, duplicate, reorder, corrupt; /* thresholds of a 64-bit draw */
 	struct fault_queue queues[];
 };
@@ -168,7 +170,7 @@ static void judge(struct fault_queue *queue, struct rte_mbuf *mbuf)
 	uint64_t detail = draw(queue);
 
 	queue->counts.frames++;
-	if (hits(lost, fault->loss)) {
+	if (hits(lost, fault->loss) || atomic_load_explicit(&fault->cut, memory_order_relaxed)) {
 		queue->counts.lost++;
 		rte_pktmbuf_free(mbuf);
 		return;
@@ -272,6 +274,11 @@ int drivers_fault_attach(const struct drivers_ethdev *port, const struct drivers
 	}
 	*result = fault;
 	return 0;
+}
+
+void drivers_fault_cut(struct drivers_fault *fault, bool cut)
+{
+	atomic_store(&fault->cut, cut);
 }
 
 void drivers_fault_counts(const struct drivers_fault *fault, struct drivers_fault_counts *counts)

@@ -35,6 +35,9 @@ struct drivers_fault;
 int drivers_fault_attach(const struct drivers_ethdev *port, const struct drivers_fault_config *config,
 			 struct drivers_fault **fault, struct drivers_error *error);
 
+/* From now on every frame is lost, as by a pulled cable; or passes again by chance. Any thread, at any time. */
+void drivers_fault_cut(struct drivers_fault *fault, bool cut);
+
 void drivers_fault_counts(const struct drivers_fault *fault, struct drivers_fault_counts *counts);
 
 /* Frees the frames it still holds, then itself. NULL is fine. */

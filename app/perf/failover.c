@@ -1,0 +1,112 @@
+/* failover.c - cutting the first of two links in the middle of a case */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <string.h>
+
+#include <rte_cycles.h>
+
+#include "common/eal.h"
+#include "perf/failover.h"
+
+#define LINK_NAME "uroce_loop2" /* the first has the default one */
+
+int perf_failover_open(struct perf_failover *failover, const struct perf_options *options, struct uroce_engine *engine,
+		       struct drivers_fault *const *faults, struct perf_end *ends)
+{
+	struct app_port_config config = {
+		.engine = engine,
+		.loop_name = LINK_NAME,
+		.addresses = { "10.0.1.1/24", "10.0.1.2/24" },
+		.mtu_bytes = options->mtu_bytes,
+	};
+	int code = app_loop_open(&config, (uint16_t)(options->core_count - 1), &failover->loop);
+
+	if (code)
+		return code;
+	failover->open = true;
+	failover->ends = ends;
+	failover->after_s = options->failover_s;
+	for (unsigned i = 0; i < 2; i++) {
+		failover->faults[i] = faults[i];
+		ends[i].alternate = &failover->loop.ports[i];
+	}
+	return APP_EXIT_OK;
+}
+
+void perf_failover_close(struct perf_failover *failover)
+{
+	if (failover->open)
+		app_loop_close(&failover->loop);
+	failover->open = false;
+}
+
+static void cut(struct perf_failover *failover, bool yes)
+{
+	for (unsigned i = 0; i < 2; i++)
+		drivers_fault_cut(failover->faults[i], yes);
+}
+
+void perf_failover_begin(struct perf_failover *failover)
+{
+	if (!failover->open)
+		return;
+	cut(failover, false);
+	failover->cut_at = failover->first_migration_at = failover->resumed_at = 0;
+	memset(failover->migrated_at, 0, sizeof(failover->migrated_at));
+	memset(failover->migrations, 0, sizeof(failover->migrations));
+}
+
+static void take_events(struct perf_failover *failover, unsigned side)
+{
+	struct uroce_event event;
+
+	while (uroce_event_poll(failover->ends[side].port->device, &event)) {
+		if (event.type != UROCE_EVENT_PATH_MIG)
+			continue;
+		failover->migrations[side]++;
+		failover->migrated_at[side] = rte_rdtsc();
+		if (failover->first_migration_at == 0) {
+			failover->first_migration_at = failover->migrated_at[side];
+			failover->completed = failover->ends[0].completed;
+		}
+	}
+}
+
+void perf_failover_turn(struct perf_failover *failover)
+{
+	const struct perf_end *end = failover->ends ? &failover->ends[0] : NULL;
+
+	if (!failover->open)
+		return;
+	take_events(failover, 0);
+	take_events(failover, 1);
+	if (failover->cut_at == 0 && end->phase == PHASE_MEASURE &&
+	    rte_rdtsc() - end->measure_began > (uint64_t)(failover->after_s * (double)rte_get_tsc_hz())) {
+		failover->cut_at = rte_rdtsc();
+		cut(failover, true);
+	}
+	if (failover->first_migration_at && failover->resumed_at == 0 && end->completed != failover->completed)
+		failover->resumed_at = rte_rdtsc();
+}
+
+static double milliseconds(const struct perf_failover *failover, uint64_t at)
+{
+	return at ? (double)(at - failover->cut_at) * 1e3 / (double)rte_get_tsc_hz() : 0;
+}
+
+void perf_failover_result(struct perf_failover *failover, struct perf_failover_result *result)
+{
+	struct perf_end *end = failover->ends ? &failover->ends[0] : NULL;
+
+	memset(result, 0, sizeof(*result));
+	if (!failover->open || failover->cut_at == 0)
+		return;
+	result->cut = true;
+	result->resumed_ms = milliseconds(failover, failover->resumed_at);
+	for (unsigned i = 0; i < 2; i++) {
+		result->migrations[i] = failover->migrations[i];
+		result->path_mig_ms[i] = milliseconds(failover, failover->migrated_at[i]);
+		if (failover->migrations[i] != end->test.qps)
+			perf_end_fail(end, "%lu of %u queue pairs of end %u migrated",
+				      (unsigned long)failover->migrations[i], end->test.qps, i + 1);
+	}
+}

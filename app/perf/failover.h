@@ -1,0 +1,36 @@
+/* failover.h - a second link between two ends in this process, and a hand that pulls the cable of the first */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ *   1. perf_failover_open(): the second link is there, its ports are the ends' alternates
+ *   2. for each case: perf_failover_begin(), perf_failover_turn() beside the ends' turns, perf_failover_result()
+ *   3. perf_failover_close() when the ends are closed
+ */
+#ifndef APP_PERF_FAILOVER_H
+#define APP_PERF_FAILOVER_H
+
+#include "drivers/fault/fault.h"
+#include "perf/end.h"
+
+struct perf_failover {
+	bool open;
+	struct app_loop loop;
+	struct drivers_fault *faults[2]; /* of the first link; the caller's */
+	struct perf_end *ends;
+	double after_s;
+	uint64_t cut_at, first_migration_at, resumed_at; /* TSC; 0: not yet */
+	uint64_t migrated_at[2], migrations[2];
+	uint64_t completed; /* by ends[0] when the first end had migrated */
+};
+
+/* APP_EXIT_OK, or what to exit with; the reason has been printed. */
+int perf_failover_open(struct perf_failover *failover, const struct perf_options *options, struct uroce_engine *engine,
+		       struct drivers_fault *const *faults, struct perf_end *ends);
+void perf_failover_close(struct perf_failover *failover);
+
+void perf_failover_begin(struct perf_failover *failover);
+void perf_failover_turn(struct perf_failover *failover);
+
+/* Fails ends[0] when a QP did not migrate though its link was cut. */
+void perf_failover_result(struct perf_failover *failover, struct perf_failover_result *result);
+
+#endif
