@@ -1,0 +1,195 @@
+/* network.c - two devices on loop ports, and a QP on each */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_mempool.h>
+
+#include "network.h"
+
+#define TURNS_MAX 2000000u
+#define REMOTE_ACCESS                                                                        \
+	(UROCE_ACCESS_REMOTE_READ | UROCE_ACCESS_REMOTE_WRITE | UROCE_ACCESS_REMOTE_ATOMIC | \
+	 UROCE_ACCESS_FLUSH_GLOBAL | UROCE_ACCESS_FLUSH_PERSISTENT)
+#define ALL_ACCESS (REMOTE_ACCESS | UROCE_ACCESS_LOCAL_WRITE | UROCE_ACCESS_MW_BIND)
+
+struct uroce_addr network_address(const char *text)
+{
+	struct uroce_addr addr;
+
+	cr_assert_eq(uroce_addr_parse(text, &addr, NULL), 0);
+	return addr;
+}
+
+static const char *address_of(int end, bool ipv6)
+{
+	static const char *const texts[2][2] = { { "10.0.0.1", "fe80::1" }, { "10.0.0.2", "fe80::2" } };
+
+	return texts[end][ipv6];
+}
+
+void network_open(struct network *network, unsigned lcores)
+{
+	struct uroce_engine_config config = { .lcore_count = lcores };
+	struct drivers_loop_config loop = { .queue_count = (uint16_t)lcores };
+	struct drivers_error error = { "" };
+
+	memset(network, 0, sizeof(*network));
+	cr_assert_eq(drivers_loop_open(&loop, &network->loop, &error), 0, "%s", error.text);
+	network->pool_free = rte_mempool_avail_count(network->loop.pool);
+	cr_assert_eq(uroce_engine_create(&config, &network->engine), 0);
+	for (int i = 0; i < 2; i++) {
+		struct end *end = &network->ends[i];
+		struct uroce_device_config device = {
+			.port_id = network->loop.ports[i].port_id,
+			.queue_count = (uint16_t)lcores,
+			.pool = network->loop.pool,
+			.addr_count = 2,
+			.addrs = { network_address(address_of(i, false)), network_address(address_of(i, true)) },
+		};
+
+		cr_assert_eq(uroce_device_create(network->engine, &device, &end->device), 0);
+		cr_assert_eq(uroce_pd_alloc(end->device, &end->pd), 0);
+		end->buffer = malloc(NETWORK_BUFFER_BYTES);
+		for (uint32_t b = 0; b < NETWORK_BUFFER_BYTES; b++)
+			end->buffer[b] = (uint8_t)(b * 13 + (b >> 9) + (uint32_t)i);
+		cr_assert_eq(uroce_mr_reg(end->pd, end->buffer, NETWORK_BUFFER_BYTES, ALL_ACCESS, &end->mr), 0);
+	}
+}
+
+void network_create_qp(struct network *network, int index, uint32_t cq_depth, int lcore)
+{
+	struct end *end = &network->ends[index];
+	struct uroce_qp_init_attr init = {
+		.max_send_wr = 64,
+		.max_recv_wr = 64,
+		.max_send_sge = 2,
+		.max_recv_sge = 2,
+		.max_dest_rd_atomic = 8,
+		.qp_context = 77,
+		.lcore = lcore,
+	};
+
+	if (end->cq == NULL)
+		cr_assert_eq(uroce_cq_create(end->device, cq_depth, &end->cq), 0);
+	init.send_cq = init.recv_cq = end->cq;
+	cr_assert_eq(uroce_qp_create(end->pd, &init, &end->qp), 0);
+	cr_assert_eq(uroce_qp_query(end->qp, &end->attr), 0);
+}
+
+void network_connect(struct network *network, bool ipv6)
+{
+	for (int i = 0; i < 2; i++) {
+		struct uroce_qp_attr attr = {
+			.access_flags = REMOTE_ACCESS,
+			.dest_qp_num = uroce_qp_num(network->ends[!i].qp),
+			.rq_psn = network->ends[!i].attr.sq_psn,
+			.max_rd_atomic = 8,
+			.max_dest_rd_atomic = 8,
+			.timeout = 8,
+			.retry_cnt = 3,
+			.rnr_retry = 7,
+			.min_rnr_timer = 1,
+			.path = { .source = network_address(address_of(i, ipv6)),
+				  .dest = network_address(address_of(!i, ipv6)) },
+		};
+		uint32_t bad = 0;
+
+		cr_assert_eq(uroce_qp_connect(network->ends[i].qp, &attr, &bad), 0, "%s", uroce_qp_attr_name(bad));
+	}
+}
+
+void network_turn(struct network *network)
+{
+	for (unsigned i = 0; i < uroce_engine_lcore_count(network->engine); i++)
+		uroce_lcore_poll(uroce_engine_lcore(network->engine, i));
+}
+
+/* Turns until a completion comes. */
+struct uroce_wc network_wait(struct network *network, int end)
+{
+	struct uroce_wc wc = { .wr_id = 0 };
+
+	for (uint32_t i = 0; i < TURNS_MAX; i++) {
+		network_turn(network);
+		if (uroce_cq_poll(network->ends[end].cq, 1, &wc) == 1)
+			return wc;
+	}
+	cr_assert(false, "no completion came");
+	return wc;
+}
+
+int network_post(struct network *network, enum uroce_wr_opcode opcode, uint32_t bytes)
+{
+	struct uroce_sge sge = {
+		.addr = (uintptr_t)network->ends[0].buffer,
+		.length = bytes,
+		.lkey = uroce_mr_lkey(network->ends[0].mr),
+	};
+	struct uroce_send_wr wr = {
+		.wr_id = 5,
+		.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = opcode,
+		.send_flags = UROCE_SEND_SIGNALED,
+		.remote_addr = (uintptr_t)network->ends[1].buffer,
+		.rkey = uroce_mr_rkey(network->ends[1].mr),
+		.compare_add = 3,
+	};
+
+	return uroce_qp_post_send(network->ends[0].qp, &wr, NULL);
+}
+
+uint64_t network_counter(struct network *network, int end, const char *name)
+{
+	struct uroce_stats stats;
+
+	uroce_device_stats(network->ends[end].device, &stats);
+	cr_assert_geq(uroce_counter_find(name), 0);
+	return stats.values[uroce_counter_find(name)];
+}
+
+struct uroce_event network_event(struct network *network, int end, uint32_t type)
+{
+	struct uroce_event event = { .type = UROCE_EVENT_TYPES };
+
+	for (uint32_t i = 0; i < TURNS_MAX; i++) {
+		if (uroce_event_poll(network->ends[end].device, &event)) {
+			cr_assert_eq(event.type, type, "%s came, not %s", uroce_event_name(event.type),
+				     uroce_event_name(type));
+			return event;
+		}
+		network_turn(network);
+	}
+	cr_assert(false, "no event %s came", uroce_event_name(type));
+	return event;
+}
+
+void network_close(struct network *network)
+{
+	for (int i = 0; i < 2; i++) {
+		struct end *end = &network->ends[i];
+
+		if (end->qp) {
+			cr_assert_eq(uroce_cq_destroy(end->cq), -EBUSY);
+			cr_assert_eq(uroce_qp_destroy(end->qp), 0);
+		}
+		if (end->cq)
+			cr_assert_eq(uroce_cq_destroy(end->cq), 0);
+		cr_assert_eq(uroce_pd_dealloc(end->pd), -EBUSY);
+		cr_assert_eq(uroce_mr_dereg(end->mr), 0);
+		cr_assert_eq(uroce_pd_dealloc(end->pd), 0);
+	}
+	/* frames still on the wire come in and are dropped */
+	for (int i = 0; i < 100; i++)
+		network_turn(network);
+	for (int i = 0; i < 2; i++) {
+		cr_assert_eq(uroce_device_destroy(network->ends[i].device), 0);
+		free(network->ends[i].buffer);
+	}
+	cr_assert_eq(uroce_engine_destroy(network->engine), 0);
+	cr_assert_eq(rte_mempool_avail_count(network->loop.pool), network->pool_free, "mbufs are missing");
+	cr_assert_eq(drivers_loop_close(&network->loop), 0);
+}

@@ -1,0 +1,51 @@
+/* network.h - two devices on loop ports through the public interface, and a QP on each */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ *   1. network_open(), network_create_qp() for each end, network_connect()
+ *   2. network_post() on end 0, network_wait() for completions; the test's thread turns the lcores
+ *   3. network_close(): everything goes back, or the test fails
+ */
+#ifndef TEST_EAL_NETWORK_H
+#define TEST_EAL_NETWORK_H
+
+#include <uroce/uroce.h>
+
+#include "drivers/loop/loop.h"
+
+#define NETWORK_BUFFER_BYTES (1u << 20)
+
+struct end {
+	struct uroce_device *device;
+	struct uroce_pd *pd;
+	struct uroce_mr *mr;
+	struct uroce_cq *cq;
+	struct uroce_qp *qp;
+	uint8_t *buffer;
+	struct uroce_qp_attr attr;
+};
+
+struct network {
+	struct drivers_loop loop;
+	struct uroce_engine *engine;
+	struct end ends[2];
+	unsigned pool_free;
+};
+
+struct uroce_addr network_address(const char *text);
+/* As many queues as lcores; every right on both buffers. */
+void network_open(struct network *network, unsigned lcores);
+/* With a CQ of its own unless the end has one. lcore -1: any. */
+void network_create_qp(struct network *network, int end, uint32_t cq_depth, int lcore);
+void network_connect(struct network *network, bool ipv6);
+/* One turn of every lcore. */
+void network_turn(struct network *network);
+/* Turns until the end's CQ has a completion. */
+struct uroce_wc network_wait(struct network *network, int end);
+/* A request of end 0 on its buffer, towards the buffer of end 1; wr_id 5, signaled. */
+int network_post(struct network *network, enum uroce_wr_opcode opcode, uint32_t bytes);
+uint64_t network_counter(struct network *network, int end, const char *name);
+/* Turns until there is an event of this end; fails when its type is another. */
+struct uroce_event network_event(struct network *network, int end, uint32_t type);
+void network_close(struct network *network);
+
+#endif
