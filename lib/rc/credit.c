@@ -12,8 +12,7 @@ void rc_credit_reset(struct rc_credit *credit)
 
 static bool needs_receive(const struct rc_send_wqe *wqe)
 {
-	return wqe->opcode == UROCE_WR_SEND || wqe->opcode == UROCE_WR_SEND_WITH_IMM ||
-	       wqe->opcode == UROCE_WR_RDMA_WRITE_WITH_IMM;
+	return wqe->opcode <= UROCE_WR_SEND_WITH_INV || wqe->opcode == UROCE_WR_RDMA_WRITE_WITH_IMM;
 }
 
 /* Messages up to number msn that needed an entry. Slots already reported may have been used again. */
@@ -96,7 +95,7 @@ uint8_t rc_credit_say(struct rc_qp *qp)
 {
 	struct rc_credit *credit = &qp->credit;
 
-	if (!credit->enabled)
+	if (!credit->enabled || qp->recvq.srq) /* F-2 */
 		return CREDIT_UNLIMITED;
 	credit->said = true;
 	credit->last_code = (uint8_t)rc_codes_credit_code(free_entries(qp));

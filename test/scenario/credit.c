@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-#include "pair.h"
+#include "packets.h"
 #include "rc/codes.h"
 #include "rule.h"
 
@@ -160,4 +160,167 @@ Test(credit, a_storage_like_load_draws_no_rnr_nak)
 	}
 	cr_assert_eq(pair->side[B].qp->counters[CNT_OUT_OF_BUFFER], 0);
 	pair_close(pair);
+}
+
+/* Credits on, A cut off, B told of by hand: n SENDs posted, of which one leaves. */
+static struct pair *open_with_sends(uint32_t count, uint32_t flags)
+{
+	struct pair *pair = open_with_credits(0);
+
+	pair_cut(pair);
+	for (uint64_t i = 0; i < count; i++) {
+		struct uroce_send_wr wr = { .wr_id = i, .opcode = UROCE_WR_SEND, .send_flags = flags };
+
+		pair_post(pair, A, wr, 0, 8);
+	}
+	pair_transmit(pair, A);
+	expect_leaves(pair, A, "SEND_ONLY psn=0 ackreq bytes=8");
+	return pair;
+}
+
+/* TC-E-19 */
+Test(credit, an_msn_behind_or_beyond_what_was_started_is_no_news)
+{
+	struct pair *pair = open_with_sends(6, UROCE_SEND_SIGNALED);
+
+	RULE("F-3");
+	RULE("P-5");
+	pair_respond(pair, ack_packet(0, 4, 2)); /* one message was started */
+	expect_completes(pair, A, "wr=0 SEND SUCCESS");
+	expect_leaves(pair, A);
+	pair_respond(pair, ack_packet(0, 2, 1));
+	expect_leaves(pair, A, "SEND_ONLY psn=1 ackreq bytes=8", "SEND_ONLY psn=2 ackreq bytes=8");
+	pair_respond(pair, ack_packet(0, 4, 0)); /* older than the news taken */
+	pair_respond(pair, ack_packet(0, 4, 0xFFFFFF));
+	pair_respond(pair, ack_packet(0, 4, 4));
+	expect_leaves(pair, A);
+	pair_respond(pair, ack_packet(0, 3, 1)); /* the same message number: an entry more */
+	expect_leaves(pair, A, "SEND_ONLY psn=3 ackreq bytes=8");
+	pair_close(pair);
+}
+
+/* Message numbers wrap at 24 bits; the counts behind them go on. */
+Test(credit, the_message_number_wraps)
+{
+	struct pair *pair = open_with_credits(0);
+	struct rc_credit *credit = &pair->side[A].qp->credit;
+
+	RULE("F-3");
+	RULE("S-13");
+	pair_cut(pair);
+	credit->msn = credit->messages = 0xFFFFFF;
+	for (uint64_t i = 0; i < 5; i++)
+		pair_send(pair, i, 8);
+	pair_transmit(pair, A);
+	expect_leaves(pair, A, "SEND_ONLY psn=0 ackreq bytes=8");
+	pair_respond(pair, ack_packet(0, 2, 0));
+	expect_leaves(pair, A, "SEND_ONLY psn=1 ackreq bytes=8", "SEND_ONLY psn=2 ackreq bytes=8");
+	pair_respond(pair, ack_packet(1, 2, 0xFFFFFF)); /* behind */
+	expect_leaves(pair, A);
+	pair_respond(pair, ack_packet(1, 2, 1));
+	expect_leaves(pair, A, "SEND_ONLY psn=3 ackreq bytes=8");
+	pair_close(pair);
+}
+
+/* The peer may count a message after it has acknowledged its packets, when its slot here has been given back. */
+Test(credit, news_of_messages_that_were_reported_long_ago_counts)
+{
+	struct pair *pair = open_with_sends(8, UROCE_SEND_SIGNALED);
+
+	RULE("F-3");
+	pair_respond(pair, ack_packet(0, 1, 0));
+	expect_completes(pair, A, "wr=0 SEND SUCCESS");
+	expect_leaves(pair, A);
+	pair_respond(pair, ack_packet(0, 3, 1)); /* nothing is unreported */
+	expect_leaves(pair, A, "SEND_ONLY psn=1 ackreq bytes=8", "SEND_ONLY psn=2 ackreq bytes=8",
+		      "SEND_ONLY psn=3 ackreq bytes=8");
+	pair_respond(pair, ack_packet(1, 3, 1));
+	expect_completes(pair, A, "wr=1 SEND SUCCESS");
+	pair_respond(pair, ack_packet(1, 3, 2)); /* the two behind it are not */
+	expect_leaves(pair, A, "SEND_ONLY psn=4 ackreq bytes=8");
+	pair_close(pair);
+}
+
+Test(credit, a_peer_that_says_no_limit_is_believed_until_it_says_otherwise)
+{
+	struct pair *pair = open_with_sends(4, UROCE_SEND_SIGNALED);
+
+	RULE("F-3");
+	RULE("F-1");
+	pair_respond(pair, ack_packet(0, CREDIT_UNLIMITED, 1));
+	expect_leaves(pair, A, "SEND_ONLY psn=1 ackreq bytes=8", "SEND_ONLY psn=2 ackreq bytes=8",
+		      "SEND_ONLY psn=3 ackreq bytes=8");
+	pair_respond(pair, ack_packet(3, 0, 4));
+	pair_send(pair, 9, 8);
+	pair_transmit(pair, A);
+	expect_leaves(pair, A);
+	pair_close(pair);
+}
+
+/* Without an ACK timer there is a wait all the same: lost news must not stop it for ever. */
+Test(credit, a_qp_without_an_ack_timer_probes_too)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .timeout = 255 });
+	uint64_t start;
+
+	RULE("F-3");
+	pair->side[A].qp->credit.enabled = true;
+	pair_cut(pair);
+	pair_send(pair, 1, 8);
+	pair_send(pair, 2, 8);
+	pair_transmit(pair, A);
+	expect_leaves(pair, A, "SEND_ONLY psn=0 ackreq bytes=8");
+	pair_respond(pair, ack_packet(0, 0, 1));
+	expect_leaves(pair, A);
+	start = pair->now_ns;
+	cr_assert(pair_fire(pair));
+	expect_leaves(pair, A, "SEND_ONLY psn=1 ackreq bytes=8");
+	cr_assert_geq(pair->now_ns - start, 10000000, "it did not wait");
+	cr_assert_leq(pair->now_ns - start, 1000000000, "it waited for %lu ns", pair->now_ns - start);
+	cr_assert_eq(rc_qp_deadline(pair->side[A].qp), RC_NEVER);
+	pair_close(pair);
+}
+
+/* The last one that may go asks how many may follow; one before it need not. */
+Test(credit, the_message_that_uses_the_last_credit_asks_for_an_ack)
+{
+	struct pair *pair = open_with_sends(4, 0);
+
+	RULE("Q-5");
+	RULE("F-3");
+	pair_respond(pair, ack_packet(0, 2, 1));
+	expect_leaves(pair, A, "SEND_ONLY psn=1 bytes=8", "SEND_ONLY psn=2 ackreq bytes=8");
+	pair_close(pair);
+}
+
+/* Each kind of message that needs an entry uses one up, the others none. */
+Test(credit, every_operation_that_needs_an_entry_takes_a_credit)
+{
+	static const struct {
+		enum uroce_wr_opcode opcode;
+		bool needs;
+	} rows[] = {
+		{ UROCE_WR_SEND, true },
+		{ UROCE_WR_SEND_WITH_IMM, true },
+		{ UROCE_WR_SEND_WITH_INV, true },
+		{ UROCE_WR_RDMA_WRITE_WITH_IMM, true },
+		{ UROCE_WR_RDMA_WRITE, false },
+		{ UROCE_WR_RDMA_READ, false },
+		{ UROCE_WR_ATOMIC_FETCH_AND_ADD, false },
+		{ UROCE_WR_ATOMIC_WRITE, false },
+		{ UROCE_WR_FLUSH, false },
+	};
+
+	RULE("F-3");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct pair *pair = open_with_credits(0);
+		struct uroce_send_wr wr = { .opcode = rows[i].opcode, .flush = UROCE_FLUSH_GLOBAL };
+
+		pair_cut(pair);
+		for (uint32_t j = 0; j < 2; j++)
+			cr_assert_eq(pair_post(pair, A, wr, 0, rows[i].opcode == UROCE_WR_FLUSH ? 0 : 8), 0);
+		pair_transmit(pair, A);
+		cr_assert_eq(pair->side[A].sent_count, rows[i].needs ? 1 : 2, "opcode %u", rows[i].opcode);
+		pair_close(pair);
+	}
 }

@@ -31,6 +31,7 @@ static void open_side(struct side *side, enum side_name name, const struct pair_
 		.qpn = name == A ? 0x11 : 0x12,
 		.pd = 1,
 		.mrs = &side->mrs,
+		.srq = name == B ? options->srq_b : NULL,
 		.max_send_wr = or_default(options->depth, 64),
 		.max_recv_wr = or_default(options->depth, 64),
 		.max_send_sge = LIMIT_SGE,

@@ -16,6 +16,7 @@
 
 #include "rc/outbox.h"
 #include "rc/qp.h"
+#include "rc/srq.h"
 
 enum side_name { A, B };
 
@@ -36,6 +37,7 @@ struct pair_options {
 	uint8_t rnr_timer;     /* 0: 12 */
 	uint32_t access;       /* of B's QP and A's; 0: everything remote */
 	uint32_t mr_access;    /* of the regions; 0: everything */
+	struct rc_srq *srq_b;  /* B takes its receives from it; NULL: from a queue of its own */
 };
 
 /* A packet on the wire. */
