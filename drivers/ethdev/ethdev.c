@@ -192,6 +192,7 @@ static int configure(const struct drivers_ethdev_config *config, const struct rt
 {
 	uint16_t mtu_bytes = config->mtu_bytes ? config->mtu_bytes : MTU_BYTES;
 	struct rte_eth_conf conf = {
+		.intr_conf.lsc = info->dev_flags && (*info->dev_flags & RTE_ETH_DEV_INTR_LSC),
 		.rxmode.offloads = (info->rx_offload_capa & RX_CHECKSUMS) == RX_CHECKSUMS ? RX_CHECKSUMS : 0,
 		.txmode.offloads = info->tx_offload_capa & TX_WISHES,
 		.rx_adv_conf.rss_conf.rss_hf = info->flow_type_rss_offloads & RSS_WISHES,

@@ -57,7 +57,7 @@ int uroce_mr_dereg(struct uroce_mr *mr)
 	struct uroce_engine *engine = mr->pd->device->engine;
 	int error;
 
-	/* The lock is held through the grace period, so that nobody reuses the slot while lcores still look at it. */
+	/* M-2. The lock is held through the grace period, so that nobody reuses the slot while lcores still look. */
 	pthread_mutex_lock(&engine->lock);
 	error = rc_mr_remove(&mr->pd->device->mrs, mr->key);
 	if (error == 0)

@@ -129,6 +129,7 @@ static void hold_devices(struct uroce_qp *qp, struct uroce_device *first, struct
 	}
 }
 
+/* on the owner, so no packet, timer or doorbell finds it afterwards. */
 static int destroy_on_owner(void *argument)
 {
 	struct uroce_qp *qp = argument;

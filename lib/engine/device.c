@@ -5,10 +5,10 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include <rte_cycles.h>
 #include <rte_ethdev.h>
 
 #include "engine/engine.h"
+#include "engine/link.h"
 #include "engine/mailbox.h"
 #include "engine/place.h"
 #include "engine/port.h"
@@ -194,27 +194,6 @@ static int enter_device(struct uroce_engine *engine, struct uroce_device *device
 	return error;
 }
 
-/* EAL's interrupt thread: the link went up or down. The lcores look at their QPs. */
-static int link_changed(uint16_t port_id, enum rte_eth_event_type type, void *argument, void *result)
-{
-	struct uroce_device *device = argument;
-	struct rte_eth_link link;
-	struct uroce_event event;
-	bool down;
-
-	(void)type;
-	(void)result;
-	if (rte_eth_link_get_nowait(port_id, &link) != 0)
-		return 0;
-	down = link.link_status == RTE_ETH_LINK_DOWN;
-	if (atomic_exchange(&device->link_down, down) == down)
-		return 0; /* told already */
-	event = (struct uroce_event){ .type = down ? UROCE_EVENT_PORT_ERR : UROCE_EVENT_PORT_ACTIVE };
-	engine_device_raise(device, &event);
-	atomic_fetch_add(&device->engine->news, 1);
-	return 0;
-}
-
 int uroce_device_create(struct uroce_engine *engine, const struct uroce_device_config *config,
 			struct uroce_device **result)
 {
@@ -244,7 +223,7 @@ int uroce_device_create(struct uroce_engine *engine, const struct uroce_device_c
 	if (error == 0)
 		error = enter_device(engine, device);
 	if (error == 0)
-		rte_eth_dev_callback_register(device->port_id, RTE_ETH_EVENT_INTR_LSC, link_changed, device);
+		engine_link_watch(device);
 	if (error) {
 		free_device(device);
 		return error;
@@ -262,10 +241,7 @@ int uroce_device_destroy(struct uroce_device *device)
 	error = detach_queues(device, device->config.queue_count);
 	if (error)
 		return error;
-	/* -EAGAIN: it runs just now, in EAL's thread */
-	while (rte_eth_dev_callback_unregister(device->port_id, RTE_ETH_EVENT_INTR_LSC, link_changed, device) ==
-	       -EAGAIN)
-		rte_delay_us_sleep(100);
+	engine_link_forget(device);
 	list_device(device->engine, device, NULL);
 	free_device(device);
 	return 0;

@@ -126,6 +126,7 @@ struct uroce_lcore {
 	unsigned port_count;
 	uint64_t now_ns;
 	uint32_t work;    /* of this turn */
+	uint64_t link_ns; /* when the links are looked at again */
 	uint32_t news;    /* of the engine, as far as this lcore has looked */
 	uint8_t *scratch; /* a frame in pieces is laid out here */
 
@@ -171,6 +172,7 @@ struct uroce_device {
 	uint32_t next_queue;    /* where the next QP goes */
 	_Atomic uint32_t users; /* PDs, CQs, paths of QPs of other devices */
 	_Atomic bool link_down;
+	bool link_is_noted;      /* by the driver, in memory: looking is free */
 	struct rte_ring *events; /* of struct uroce_event */
 	_Atomic uint64_t events_lost;
 	char name[32];

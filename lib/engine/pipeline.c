@@ -8,6 +8,7 @@
 #include <rte_prefetch.h>
 
 #include "engine/discover.h"
+#include "engine/link.h"
 #include "engine/mailbox.h"
 #include "engine/pipeline.h"
 #include "engine/port.h"
@@ -271,7 +272,11 @@ static bool hand_over(struct uroce_lcore *lcore, struct engine_port *port, uint3
 	return false;
 }
 
-/* A RoCE frame, in the order of W-5. true: the mbuf went to another lcore. */
+/*
+ * A RoCE frame, in the order of W-5: whatever it is, it is counted and at most answered by the QP it is for (Y-1). The
+ * costly check of the ICRC comes last, so that a stranger has to know addresses, QPN and P_Key to make us do it (Y-2,
+ * Y-3). true: the mbuf went to another lcore.
+ */
 static bool receive_roce(struct uroce_lcore *lcore, struct engine_port *port, struct rte_mbuf *mbuf,
 			 const uint8_t *frame, const struct wire_encap *encap)
 {
@@ -448,6 +453,7 @@ unsigned engine_pipeline_turn(struct uroce_lcore *lcore)
 	for (unsigned i = 0; i < lcore->port_count; i++)
 		receive_port(lcore, lcore->ports[i]);
 	receive_handed_over(lcore);
+	engine_link_turn(lcore);
 	take_news(lcore);
 	take_doorbells(lcore);
 	fire_timers(lcore);

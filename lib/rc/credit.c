@@ -46,6 +46,7 @@ void rc_credit_arrived(struct rc_qp *qp, uint32_t msn, uint32_t code)
 	credit->probe_deadline_ns = RC_NEVER;
 }
 
+/* How many may still go: with these a slow receiver never has to say RNR (F-5). */
 static uint32_t left(const struct rc_credit *credit)
 {
 	uint32_t used = credit->receives - credit->receives_at_msn;

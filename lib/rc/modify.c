@@ -13,6 +13,7 @@ struct transition {
 	uint32_t optional;
 };
 
+/* Flow control is what both sides agreed upon (F-6). */
 /* start PSN and RNR timer have good defaults (P-2, R-2), so they are optional where verbs require them */
 #define RTR_REQUIRED \
 	(UROCE_QP_PATH | UROCE_QP_PATH_MTU | UROCE_QP_DEST_QPN | UROCE_QP_RQ_PSN | UROCE_QP_MAX_DEST_RD_ATOMIC)

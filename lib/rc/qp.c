@@ -154,6 +154,7 @@ int rc_qp_post_recv(struct rc_qp *qp, const struct uroce_recv_wr *wr)
 	return rc_recvq_post(&qp->recvq, wr);
 }
 
+/* W-5; RTR takes requests only. */
 enum rc_counter rc_qp_admit(const struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin)
 {
 	if (!opcode_is_rc(packet->opcode))
@@ -186,6 +187,7 @@ void rc_qp_receive(struct rc_qp *qp, const struct wire_packet *packet, const str
 		rc_responder_receive(qp, packet, out);
 }
 
+/* answers from RTR on, requests in RTS, and their rest in SQD. */
 bool rc_qp_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 {
 	bool more = false;

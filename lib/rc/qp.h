@@ -156,7 +156,7 @@ static inline enum rc_mr_verdict qp_check_memory(const struct rc_qp *qp, uint32_
 	return rc_mr_check(qp->mrs, key, qp->pd, qp->qpn, va, bytes, access, host);
 }
 
-/* Packets that so many bytes take: at least one. */
+/* Packets that so many bytes take, and PSNs that a READ of them owns: at least one (P-3). */
 static inline uint32_t qp_packets(const struct rc_qp *qp, uint64_t bytes)
 {
 	return bytes == 0 ? 1 : (uint32_t)((bytes + qp->mtu_bytes - 1) >> qp->mtu_shift);

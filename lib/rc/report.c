@@ -128,6 +128,7 @@ static void report_failed_send(struct rc_qp *qp, struct rc_outbox *out)
 	qp->report.send_failed = false;
 }
 
+/* E-6, E-1. The failed one completes even when it asked for no completion (E-9). */
 static bool flush_sends(struct rc_qp *qp, struct rc_outbox *out)
 {
 	struct rc_sendwin *win = &qp->win;
@@ -150,6 +151,7 @@ static bool flush_sends(struct rc_qp *qp, struct rc_outbox *out)
 	return false;
 }
 
+/* E-6: also when it was the send queue that failed. */
 static bool flush_receives(struct rc_qp *qp, struct rc_outbox *out)
 {
 	struct rc_report *report = &qp->report;

@@ -60,7 +60,7 @@ static bool may_start(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint32_t 
 	return rc_credit_allows(qp, wqe, now_ns); /* F-3 */
 }
 
-/* Points the packet's payload at [offset, offset + bytes) of the request's data. */
+/* Points the packet's payload at [offset, offset + bytes) of the request's pieces, at most 16 of them. */
 static enum uroce_cause gather(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint64_t offset, uint32_t bytes,
 			       struct wire_packet *packet, struct rc_outbox *out)
 {

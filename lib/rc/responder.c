@@ -364,6 +364,7 @@ static void refuse(struct rc_qp *qp, const struct wire_packet *packet, enum verd
 	rc_qp_enter_error(qp, in_use ? UROCE_EVENT_QP_FATAL : row->event);
 }
 
+/* Judged as it comes: early or late after an RNR NAK, and takes effect before the next one (S-17). */
 static void receive_new(struct rc_qp *qp, const struct wire_packet *packet, struct rc_outbox *out)
 {
 	const struct wire_opcode_row *op = wire_opcode(packet->opcode);
@@ -450,7 +451,10 @@ static void receive_duplicate_answer(struct rc_qp *qp, const struct wire_packet 
 		rc_replay_queue(&qp->replay, entry, psn, 1, 0);
 }
 
-/* S-8: an ACK of the newest that is executed, but not past a READ or atomic that came after the duplicate. */
+/*
+ * S-8: an ACK of the newest that is executed, but not past a READ or atomic that came after the duplicate. A message
+ * in progress goes on, whatever part of it is repeated (S-19).
+ */
 static void receive_duplicate_message(struct rc_qp *qp, psn_t psn)
 {
 	struct rc_responder *resp = &qp->responder;
@@ -507,6 +511,7 @@ static void receive_duplicate(struct rc_qp *qp, const struct wire_packet *packet
 	}
 }
 
+/* ePSN executes, the half window behind it is a duplicate, the other half a gap (S-2, P-6). */
 void rc_responder_receive(struct rc_qp *qp, const struct wire_packet *packet, struct rc_outbox *out)
 {
 	struct rc_responder *resp = &qp->responder;

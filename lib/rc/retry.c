@@ -64,6 +64,7 @@ void rc_retry_progress_made(struct rc_qp *qp, uint64_t now_ns)
 	retry->ack_deadline_ns = in_flight && retry->timeout_ns ? now_ns + retry->timeout_ns : RC_NEVER;
 }
 
+/* T-2: the oldest PSN that is not acknowledged goes out next, and everything behind it. */
 static void rewind_to_una(struct rc_qp *qp, psn_t trigger)
 {
 	struct rc_retry *retry = &qp->retry;

@@ -56,13 +56,13 @@ void rc_retry_path_changed(struct rc_qp *qp, uint64_t timeout_ns);
 /* The ACK timer expired. */
 void rc_retry_timer_expired(struct rc_qp *qp);
 
-/* A sequence NAK for una arrived. */
+/* A sequence NAK for una arrived (K-SEQ-REQ). */
 void rc_retry_sequence_nak_arrived(struct rc_qp *qp, uint64_t now_ns);
 
 /* A response at `trigger` showed that the answer at una was lost. */
 void rc_retry_answer_missing(struct rc_qp *qp, psn_t trigger, uint64_t now_ns);
 
-/* An RNR NAK for una arrived with this timer code. */
+/* An RNR NAK for una arrived, whatever kind of request that is, with this timer code. */
 void rc_retry_rnr_nak_arrived(struct rc_qp *qp, uint32_t code, uint64_t now_ns);
 
 static inline bool retry_waits_for_receiver(const struct rc_retry *retry)

@@ -31,6 +31,7 @@ static bool flush_is_valid(const struct uroce_send_wr *wr)
 	return (wr->flush & reach) && !(wr->flush & ~(reach | UROCE_FLUSH_WHOLE_REGION)) && wr->num_sge == 0;
 }
 
+/* The operations, and what data each takes. */
 static bool data_is_valid(const struct uroce_send_wr *wr)
 {
 	bool inline_data = wr->send_flags & UROCE_SEND_INLINE;
@@ -76,6 +77,7 @@ static uint64_t total_length(const struct uroce_send_wr *wr)
 	return total;
 }
 
+/* the source may be reused when the post returns. */
 static void copy_inline(struct rc_send_wqe *wqe, const struct uroce_send_wr *wr)
 {
 	uint8_t *at = (uint8_t *)wqe->sges;

@@ -1,0 +1,74 @@
+/* link.c - the link of a port, told by its interrupt or found by looking */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Some drivers call back when the link changes; net_tap only notes it. With link interrupts on (as drivers/ethdev sets
+ * them) what they note is a word in memory, so looking at it a thousand times a second costs nothing. A driver without
+ * link interrupts would ask its device each time, and is left alone.
+ */
+#include <errno.h>
+
+#include <rte_cycles.h>
+#include <rte_ethdev.h>
+
+#include "engine/link.h"
+
+#define LOOK_NS 1000000ull
+
+static void look(struct uroce_device *device)
+{
+	struct rte_eth_link link;
+	struct uroce_event event;
+	bool down;
+
+	if (rte_eth_link_get_nowait(device->port_id, &link) != 0)
+		return;
+	down = link.link_status == RTE_ETH_LINK_DOWN;
+	if (atomic_exchange(&device->link_down, down) == down)
+		return; /* told already */
+	event = (struct uroce_event){ .type = down ? UROCE_EVENT_PORT_ERR : UROCE_EVENT_PORT_ACTIVE };
+	engine_device_raise(device, &event);
+	atomic_fetch_add(&device->engine->news, 1);
+}
+
+/* EAL's interrupt thread. */
+static int on_change(uint16_t port_id, enum rte_eth_event_type type, void *argument, void *result)
+{
+	(void)port_id;
+	(void)type;
+	(void)result;
+	look(argument);
+	return 0;
+}
+
+void engine_link_watch(struct uroce_device *device)
+{
+	struct rte_eth_link link;
+	struct rte_eth_dev_info info;
+
+	/* A port that is down from the start is no news. */
+	if (rte_eth_link_get_nowait(device->port_id, &link) == 0)
+		atomic_store(&device->link_down, link.link_status == RTE_ETH_LINK_DOWN);
+	device->link_is_noted = rte_eth_dev_info_get(device->port_id, &info) == 0 && info.dev_flags &&
+				(*info.dev_flags & RTE_ETH_DEV_INTR_LSC);
+	rte_eth_dev_callback_register(device->port_id, RTE_ETH_EVENT_INTR_LSC, on_change, device);
+}
+
+void engine_link_forget(struct uroce_device *device)
+{
+	/* -EAGAIN: it runs just now */
+	while (rte_eth_dev_callback_unregister(device->port_id, RTE_ETH_EVENT_INTR_LSC, on_change, device) == -EAGAIN)
+		rte_delay_us_sleep(100);
+}
+
+void engine_link_turn(struct uroce_lcore *lcore)
+{
+	if (lcore->now_ns < lcore->link_ns)
+		return;
+	lcore->link_ns = lcore->now_ns + LOOK_NS;
+	for (unsigned i = 0; i < lcore->port_count; i++) {
+		struct engine_port *port = lcore->ports[i];
+
+		if (port->queue == 0 && port->device->link_is_noted)
+			look(port->device);
+	}
+}
