@@ -1,0 +1,210 @@
+/* flood.c - frames that nobody asked for: dropped, counted, never answered, and no harm to a good connection */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
+
+#include "engine/engine.h"
+#include "network.h"
+#include "rule.h"
+#include "start.h"
+#include "wire/bytes.h"
+#include "wire/icrc.h"
+
+#define FRAMES 2000u
+#define BURST_FRAMES 32u
+
+TestSuite(flood, .init = test_eal_start, .timeout = 60);
+
+/* What is wrong with an otherwise right WRITE of 64 bytes to QP B. Offsets count from the Ethernet header (IPv4). */
+enum { IP_AT = 14, UDP_AT = 34, BTH_AT = 42 };
+
+struct junk {
+	const char *counter;
+	void (*spoil)(uint8_t *frame, uint32_t bytes, uint32_t number);
+	bool keeps_icrc; /* the ICRC is not made right again afterwards */
+};
+
+static void spoil_qpn(uint8_t *frame, uint32_t bytes, uint32_t number)
+{
+	(void)bytes;
+	store_be24(frame + BTH_AT + 5, load_be24(frame + BTH_AT + 5) ^ (number % 0xFFFF + 1));
+}
+
+static void spoil_source(uint8_t *frame, uint32_t bytes, uint32_t number)
+{
+	(void)bytes;
+	store_be32(frame + IP_AT + 12, 0x0A000100 + number);
+	store_be16(frame + IP_AT + 10, 0);
+	store_be16(frame + IP_AT + 10, (uint16_t)~wire_encap_sum(0, frame + IP_AT, 20));
+}
+
+static void spoil_pkey(uint8_t *frame, uint32_t bytes, uint32_t number)
+{
+	(void)bytes;
+	store_be16(frame + BTH_AT + 2, (uint16_t)(0xFFFF ^ (number % 0x7FFE + 1)));
+}
+
+static void spoil_icrc(uint8_t *frame, uint32_t bytes, uint32_t number)
+{
+	frame[bytes - 4 + number % 4] ^= (uint8_t)(1 + number % 255);
+}
+
+static void spoil_version(uint8_t *frame, uint32_t bytes, uint32_t number)
+{
+	(void)bytes;
+	frame[BTH_AT + 1] |= (uint8_t)(1 + number % 15);
+}
+
+static void spoil_class(uint8_t *frame, uint32_t bytes, uint32_t number)
+{
+	(void)bytes;
+	frame[BTH_AT] = (uint8_t)(0x20 + number % 0x40);
+}
+
+static void spoil_ip_checksum(uint8_t *frame, uint32_t bytes, uint32_t number)
+{
+	(void)bytes;
+	frame[IP_AT + 10] ^= (uint8_t)(1 + number % 255);
+}
+
+static void spoil_udp_checksum(uint8_t *frame, uint32_t bytes, uint32_t number)
+{
+	(void)bytes;
+	store_be16(frame + UDP_AT + 6, (uint16_t)(number % 7 + 1));
+}
+
+static void spoil_length(uint8_t *frame, uint32_t bytes, uint32_t number)
+{
+	(void)bytes;
+	(void)number;
+	store_be16(frame + IP_AT + 2, (uint16_t)(load_be16(frame + IP_AT + 2) + 100));
+	store_be16(frame + IP_AT + 10, 0);
+	store_be16(frame + IP_AT + 10, (uint16_t)~wire_encap_sum(0, frame + IP_AT, 20));
+}
+
+static const struct junk junk[] = {
+	{ "drop_unknown_qpn", spoil_qpn, false },
+	{ "drop_address", spoil_source, false },
+	{ "drop_pkey", spoil_pkey, false },
+	{ "rx_icrc_encapsulated", spoil_icrc, true },
+	{ "drop_transport_version", spoil_version, false },
+	{ "drop_other_class", spoil_class, false },
+	{ "drop_ip_header", spoil_ip_checksum, true },
+	{ "drop_udp_checksum", spoil_udp_checksum, true },
+	{ "drop_truncated", spoil_length, true },
+};
+
+static void make_right(uint8_t *frame, uint32_t bytes)
+{
+	store_le32(frame + bytes - 4, wire_icrc_frame(frame + IP_AT, bytes - IP_AT - 4));
+}
+
+/* The frame that end 0 would send next, but for a key that would end the connection: none of it may be executed. */
+static struct rte_mbuf *create_frame(struct network *network, const struct junk *kind, uint32_t number)
+{
+	static const uint8_t data[64];
+	const struct uroce_qp *qp = network->ends[0].qp;
+	struct wire_packet packet = {
+		.opcode = OP_WRITE_ONLY,
+		.flags = WIRE_ACKREQ,
+		.psn = qp->rc->win.limit.v,
+		.dest_qpn = uroce_qp_num(network->ends[1].qp),
+		.pkey = 0xFFFF,
+		.span_count = 1,
+		.va = (uintptr_t)network->ends[1].buffer,
+		.rkey = 0xBAD,
+		.dma_length = sizeof(data),
+		.payload = data,
+		.payload_bytes = sizeof(data),
+	};
+	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(network->loop.pool);
+	uint8_t *frame;
+
+	cr_assert_not_null(mbuf);
+	engine_mbuf_fill(mbuf, &qp->template, &packet);
+	frame = rte_pktmbuf_mtod(mbuf, uint8_t *);
+	kind->spoil(frame, mbuf->data_len, number);
+	if (!kind->keeps_icrc)
+		make_right(frame, mbuf->data_len);
+	return mbuf;
+}
+
+static void flood(struct network *network, const struct junk *kind)
+{
+	for (uint32_t number = 0; number < FRAMES;) {
+		struct rte_mbuf *burst[BURST_FRAMES];
+		uint16_t count = 0;
+
+		for (; count < BURST_FRAMES && number < FRAMES; number++)
+			burst[count++] = create_frame(network, kind, number);
+		cr_assert_eq(rte_eth_tx_burst(network->loop.ports[0].port_id, 0, burst, count), count);
+		network_turn(network);
+	}
+}
+
+static uint64_t frames_sent(struct network *network, int end)
+{
+	struct uroce_stats stats;
+
+	uroce_device_stats(network->ends[end].device, &stats);
+	return stats.tx_frames;
+}
+
+Test(flood, junk_is_counted_and_never_answered)
+{
+	static struct network network;
+
+	RULE("Y-2");
+	RULE("Y-3");
+	RULE("W-5");
+	network_open(&network, 1);
+	network_create_qp(&network, 0, 64, -1);
+	network_create_qp(&network, 1, 64, -1);
+	network_connect(&network, false);
+	cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, 100), 0);
+	cr_assert_eq(network_wait(&network, 0).status, UROCE_WC_SUCCESS);
+	for (size_t i = 0; i < sizeof(junk) / sizeof(junk[0]); i++) {
+		uint64_t before = network_counter(&network, 1, junk[i].counter), sent = frames_sent(&network, 1);
+
+		flood(&network, &junk[i]);
+		cr_assert_eq(network_counter(&network, 1, junk[i].counter) - before, FRAMES, "%s", junk[i].counter);
+		cr_assert_eq(frames_sent(&network, 1), sent, "%s was answered", junk[i].counter);
+	}
+	memset(network.ends[1].buffer, 0, 100001);
+	cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, 100001), 0);
+	cr_assert_eq(network_wait(&network, 0).status, UROCE_WC_SUCCESS);
+	cr_assert_arr_eq(network.ends[1].buffer, network.ends[0].buffer, 100001);
+	network_close(&network);
+}
+
+static void spoil_nothing(uint8_t *frame, uint32_t bytes, uint32_t number)
+{
+	(void)frame;
+	(void)bytes;
+	(void)number;
+}
+
+/* The same frame with nothing spoiled does its harm: the flood above was not harmless by mistake. */
+Test(flood, the_frame_that_is_right_in_everything_is_believed)
+{
+	static struct network network;
+	static const struct junk right = { "resp_remote_access_errors", spoil_nothing, false };
+	struct rte_mbuf *frame;
+
+	RULE("Y-3");
+	network_open(&network, 1);
+	network_create_qp(&network, 0, 64, -1);
+	network_create_qp(&network, 1, 64, -1);
+	network_connect(&network, false);
+	cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, 100), 0);
+	cr_assert_eq(network_wait(&network, 0).status, UROCE_WC_SUCCESS);
+	frame = create_frame(&network, &right, 0);
+	cr_assert_eq(rte_eth_tx_burst(network.loop.ports[0].port_id, 0, &frame, 1), 1);
+	network_turn(&network);
+	cr_assert_eq(network_counter(&network, 1, right.counter), 1);
+	network_event(&network, 1, UROCE_EVENT_QP_ACCESS_ERR);
+	network_close(&network);
+}
