@@ -32,6 +32,11 @@ static const char *address_of(int end, bool ipv6)
 
 void network_open(struct network *network, unsigned lcores)
 {
+	network_open_on(network, lcores, NULL);
+}
+
+void network_open_on(struct network *network, unsigned lcores, struct rte_mempool *pool)
+{
 	struct uroce_engine_config config = { .lcore_count = lcores };
 	struct drivers_loop_config loop = { .queue_count = (uint16_t)lcores };
 	struct drivers_error error = { "" };
@@ -45,7 +50,7 @@ void network_open(struct network *network, unsigned lcores)
 		struct uroce_device_config device = {
 			.port_id = network->loop.ports[i].port_id,
 			.queue_count = (uint16_t)lcores,
-			.pool = network->loop.pool,
+			.pool = pool ? pool : network->loop.pool,
 			.addr_count = 2,
 			.addrs = { network_address(address_of(i, false)), network_address(address_of(i, true)) },
 		};

@@ -34,6 +34,8 @@ struct network {
 struct uroce_addr network_address(const char *text);
 /* As many queues as lcores; every right on both buffers. */
 void network_open(struct network *network, unsigned lcores);
+/* The same, but frames are sent from this pool. */
+void network_open_on(struct network *network, unsigned lcores, struct rte_mempool *pool);
 /* With a CQ of its own unless the end has one. lcore -1: any. */
 void network_create_qp(struct network *network, int end, uint32_t cq_depth, int lcore);
 void network_connect(struct network *network, bool ipv6);
