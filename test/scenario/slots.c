@@ -1,0 +1,95 @@
+/* slots.c - the port has no room at the N-th call, or only for one packet from there on: all is sent later, once */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+
+#include "pair.h"
+#include "rule.h"
+
+#define WORD_AT 65536u
+
+/* What the N-th call of rc_qp_transmit() finds, and those behind it. */
+struct room {
+	uint32_t calls, nth;
+	uint32_t then;  /* packets at the N-th call */
+	uint32_t after; /* behind it */
+};
+
+static void transmit(struct pair *pair, enum side_name side, struct room *room)
+{
+	bool more;
+
+	do {
+		uint32_t call = ++room->calls;
+		uint32_t packets = call < room->nth ? OUTBOX_PACKETS : call == room->nth ? room->then : room->after;
+
+		more = pair_transmit_some(pair, side, packets);
+	} while (more && room->calls < 100000);
+}
+
+static bool wire_is_empty(const struct pair *pair)
+{
+	return pair->side[A].wire_head == pair->side[A].wire_tail && pair->side[B].wire_head == pair->side[B].wire_tail;
+}
+
+static void run(struct pair *pair, struct room *room)
+{
+	do {
+		for (int i = 0; i < 2; i++)
+			transmit(pair, (enum side_name)i, room);
+		pair->now_ns += pair->step_ns;
+		for (int i = 0; i < 2; i++)
+			pair_deliver(pair, (enum side_name)i);
+		for (int i = 0; i < 2; i++)
+			transmit(pair, (enum side_name)i, room);
+	} while (!wire_is_empty(pair));
+}
+
+/* The fixed exchange. Returns how many calls it took. */
+static uint32_t exchange(uint32_t nth, uint32_t then, uint32_t after)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .mtu = 256, .receives = 2 });
+	struct room room = { .nth = nth, .then = then, .after = after };
+
+	pair_set_word(pair, B, WORD_AT, 40);
+	pair_write(pair, 1, 3000);
+	pair_send(pair, 2, 1000);
+	pair_post(pair, A,
+		  (struct uroce_send_wr){ .wr_id = 3,
+					  .opcode = UROCE_WR_ATOMIC_FETCH_AND_ADD,
+					  .send_flags = UROCE_SEND_SIGNALED,
+					  .compare_add = 2,
+					  .remote_addr = (uintptr_t)pair->side[B].memory + WORD_AT },
+		  WORD_AT, 8);
+	pair_read(pair, 4, 9000);
+	run(pair, &room);
+	expect_completes(pair, A, "wr=1 WRITE SUCCESS", "wr=2 SEND SUCCESS", "wr=3 FADD SUCCESS",
+			 "wr=4 READ SUCCESS len=9000");
+	expect_completes(pair, B, "wr=1000 RECV SUCCESS len=1000");
+	cr_assert_eq(pair_word(pair, A, WORD_AT), 40, "N = %u", nth);
+	cr_assert_eq(pair_word(pair, B, WORD_AT), 42, "N = %u", nth);
+	cr_assert_arr_eq(pair->side[A].memory, pair->side[B].memory, 9000);
+	expect_counts(pair, A, CNT_RETRANSMITTED_PACKETS, 0);
+	expect_counts(pair, B, CNT_DUPLICATE_REQUEST, 0);
+	pair_close(pair);
+	return room.calls;
+}
+
+Test(slots, no_room_at_any_one_call_costs_nothing_but_the_call)
+{
+	uint32_t nth = 1;
+
+	RULE("S-15");
+	while (exchange(nth, 0, OUTBOX_PACKETS) >= nth)
+		nth++;
+	cr_assert_gt(nth, 8, "the exchange takes some calls");
+}
+
+Test(slots, room_for_one_packet_a_call_from_any_call_on_is_enough)
+{
+	uint32_t nth = 1;
+
+	RULE("S-15");
+	while (exchange(nth, 1, 1) >= nth && nth < 40)
+		nth++;
+	cr_assert_gt(nth, 8);
+}
