@@ -1,7 +1,8 @@
-/* mr.c - the memory table: ranges, rights, domains, keys that are gone, and a table that is full */
+/* mr.c - the memory table: ranges, rights, domains, keys that are gone, a table that is full, and windows */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <string.h>
 
 #include "rc/mr.h"
 #include "rule.h"
@@ -18,6 +19,7 @@ static void set_up(void)
 {
 	const struct rc_keyspace space = { .secret = { 11, 22, 33, 44 } };
 
+	memset(entries, 0, sizeof(entries));
 	rc_mr_table_init(&table, entries, SLOTS, &space);
 }
 
@@ -167,4 +169,377 @@ Test(mr, a_region_that_cannot_be_is_refused)
 	insert(1, 8, 64, ALL | UROCE_ACCESS_ZERO_BASED);
 	insert(1, 4, 64, ALL);
 	insert(1, 4, 64, LOCAL | UROCE_ACCESS_REMOTE_WRITE | UROCE_ACCESS_ZERO_BASED);
+}
+
+/* ---- windows ---- */
+
+#define QPN 0x11
+#define BINDABLE (ALL | UROCE_ACCESS_MW_BIND)
+#define REMOTE (UROCE_ACCESS_REMOTE_WRITE | UROCE_ACCESS_REMOTE_READ | UROCE_ACCESS_REMOTE_ATOMIC)
+
+static uint32_t window(enum rc_mr_kind kind)
+{
+	uint32_t key = rc_mr_insert_window(&table, 1, kind);
+
+	cr_assert_neq(key, 0);
+	return key;
+}
+
+/* The same window's key with its tag moved on. */
+static uint32_t next_key(uint32_t key)
+{
+	return (key & ~0xFFu) | ((key + 1) & 0xFF);
+}
+
+static bool bind(uint32_t key, uint32_t region, uint64_t offset, uint64_t bytes, uint32_t access)
+{
+	const struct rc_mr_bind wanted = {
+		.va = (uintptr_t)memory + offset,
+		.bytes = bytes,
+		.region_key = region,
+		.access = access,
+		.key = key,
+	};
+
+	return rc_mr_bind(&table, 1, QPN, &wanted);
+}
+
+/* As check(), for a QP of domain 1, address as an offset. */
+static enum rc_mr_verdict open_by(uint32_t qpn, uint32_t key, uint64_t offset, uint64_t bytes, uint32_t access)
+{
+	uint8_t *host = NULL;
+	enum rc_mr_verdict verdict = rc_mr_check(&table, key, 1, qpn, (uintptr_t)memory + offset, bytes, access, &host);
+
+	if (verdict == MR_OK)
+		cr_assert_eq(host, memory + offset);
+	return verdict;
+}
+
+Test(mr, a_window_opens_what_was_bound_and_nothing_else)
+{
+	RULE("M-3");
+	RULE("S-4");
+	for (int kind = MR_WINDOW_1; kind <= MR_WINDOW_2; kind++) {
+		uint32_t region, key;
+
+		set_up();
+		region = insert(1, 1000, 1000, BINDABLE);
+		key = next_key(window((enum rc_mr_kind)kind));
+		cr_assert_eq(open_by(QPN, key, 1100, 8, 0), MR_BAD_KEY, "not bound yet");
+		cr_assert(bind(key, region, 1100, 96, REMOTE));
+		cr_assert_eq(open_by(QPN, key, 1100, 96, REMOTE), MR_OK);
+		cr_assert_eq(open_by(QPN, key, 1195, 1, REMOTE), MR_OK);
+		cr_assert_eq(open_by(QPN, key, 1196, 0, REMOTE), MR_OK);
+		cr_assert_eq(open_by(QPN, key, 1099, 1, REMOTE), MR_BAD_RANGE);
+		cr_assert_eq(open_by(QPN, key, 1099, 2, REMOTE), MR_BAD_RANGE);
+		cr_assert_eq(open_by(QPN, key, 1195, 2, REMOTE), MR_BAD_RANGE);
+		cr_assert_eq(open_by(QPN, key, 1196, 1, REMOTE), MR_BAD_RANGE);
+		cr_assert_eq(open_by(QPN, key, 1100, UINT64_MAX, REMOTE), MR_BAD_RANGE);
+		for (uint32_t bit = 0; bit < 8; bit++)
+			cr_assert_eq(open_by(QPN, key ^ 1u << bit, 1100, 8, 0), MR_BAD_KEY, "tag bit %u", bit);
+		cr_assert_eq(check(key, 2, (uintptr_t)memory + 1100, 8, 0), MR_BAD_DOMAIN);
+		cr_assert_eq(check(region, 1, (uintptr_t)memory + 1000, 1000, ALL), MR_OK, "the region is as before");
+	}
+}
+
+/* Of the remote rights each by itself; and a window is never good for local use. */
+Test(mr, a_window_gives_the_rights_that_it_was_bound_with)
+{
+	static const uint32_t rights[] = { UROCE_ACCESS_REMOTE_WRITE, UROCE_ACCESS_REMOTE_READ,
+					   UROCE_ACCESS_REMOTE_ATOMIC, UROCE_ACCESS_FLUSH_GLOBAL,
+					   UROCE_ACCESS_FLUSH_PERSISTENT };
+	uint32_t region = insert(1, 0, 64, BINDABLE | UROCE_ACCESS_FLUSH_GLOBAL | UROCE_ACCESS_FLUSH_PERSISTENT);
+	uint32_t key = window(MR_WINDOW_1);
+
+	RULE("M-3");
+	for (uint32_t has = 0; has < 32; has++) {
+		uint32_t access = 0;
+
+		for (uint32_t i = 0; i < 5; i++)
+			access |= has & 1u << i ? rights[i] : 0;
+		key = next_key(key);
+		cr_assert(bind(key, region, 0, 64, access), "access %#x", access);
+		for (uint32_t i = 0; i < 5; i++)
+			cr_assert_eq(open_by(QPN, key, 0, 8, rights[i]), has & 1u << i ? MR_OK : MR_BAD_RIGHTS,
+				     "has %#x, wants %#x", access, rights[i]);
+		cr_assert_eq(open_by(QPN, key, 0, 8, MR_ACCESS_LOCAL), MR_BAD_RIGHTS, "as an lkey");
+		cr_assert_eq(open_by(QPN, key, 0, 8, LOCAL), MR_BAD_RIGHTS);
+	}
+}
+
+Test(mr, a_bind_is_refused_for_each_of_its_reasons)
+{
+	uint32_t region = insert(1, 1000, 1000, BINDABLE);
+	uint32_t old = window(MR_WINDOW_2), key = next_key(old), spare;
+
+	RULE("M-3");
+	cr_assert(!bind(key, region, 999, 10, REMOTE), "begins before the region");
+	cr_assert(!bind(key, region, 1000, 1001, REMOTE), "ends behind it");
+	cr_assert(!bind(key, region, 2000, 1, REMOTE));
+	cr_assert(!bind(key, region, 1500, UINT64_MAX - 100, REMOTE), "wraps");
+	cr_assert(!bind(key, region ^ 1, 1000, 10, REMOTE), "no such region");
+	cr_assert(!bind(key, 0, 1000, 10, REMOTE));
+	cr_assert(!bind(key, key, 1000, 10, REMOTE), "a window of itself");
+	cr_assert(!bind(key ^ 0x100, region, 1000, 10, REMOTE), "no window has this key");
+	cr_assert(!bind(region ^ 1, region, 1000, 10, REMOTE), "the new key is that of the region");
+	cr_assert(!bind(old, region, 1000, 10, REMOTE), "the tag is as it was");
+	cr_assert(!bind(key, region, 1000, 0, REMOTE), "type 2, no bytes");
+	spare = insert(2, 1000, 1000, BINDABLE);
+	cr_assert(!bind(key, spare, 1000, 10, REMOTE), "a region of another domain");
+	cr_assert_eq(rc_mr_remove(&table, spare), 0);
+	cr_assert(!bind(key, spare, 1000, 10, REMOTE), "a region that is gone");
+	spare = insert(1, 1000, 1000, ALL);
+	cr_assert(!bind(key, spare, 1000, 10, REMOTE), "a region without the right to bind");
+	cr_assert_eq(rc_mr_remove(&table, spare), 0);
+	spare = insert(1, 1000, 1000, UROCE_ACCESS_MW_BIND);
+	cr_assert(!bind(key, spare, 1000, 10, UROCE_ACCESS_REMOTE_WRITE), "nothing local may be written");
+	cr_assert(!bind(key, spare, 1000, 10, UROCE_ACCESS_REMOTE_ATOMIC));
+	cr_assert(bind(key, spare, 1000, 10, UROCE_ACCESS_REMOTE_READ), "a READ needs no more");
+	cr_assert(rc_mr_invalidate(&table, key, 1, QPN));
+	cr_assert_eq(rc_mr_remove(&table, spare), 0);
+	cr_assert(!bind(next_key(key), region, 1000, 10, UROCE_ACCESS_FLUSH_GLOBAL), "the region gives no FLUSH");
+	cr_assert(!bind(next_key(key), region, 1000, 10, LOCAL), "a window is for peers");
+	cr_assert(!rc_mr_bind(&table, 2, QPN,
+			      &(struct rc_mr_bind){ .va = (uintptr_t)memory + 1000,
+						    .bytes = 8,
+						    .region_key = region,
+						    .key = next_key(key) }),
+		  "a QP of another domain");
+	spare = insert(2, 1000, 1000, BINDABLE);
+	cr_assert(!rc_mr_bind(&table, 2, QPN,
+			      &(struct rc_mr_bind){ .va = (uintptr_t)memory + 1000,
+						    .bytes = 8,
+						    .region_key = spare,
+						    .key = next_key(key) }),
+		  "a window of another domain");
+	cr_assert(bind(next_key(key), region, 1000, 1000, REMOTE), "after all this it can be bound");
+	cr_assert_eq(open_by(QPN, next_key(key), 1000, 1000, REMOTE), MR_OK);
+}
+
+/* Binds, and takes what was bound before away first. */
+static bool bind_anew(uint32_t *key, uint32_t region, uint64_t va, uint32_t access)
+{
+	rc_mr_invalidate(&table, *key, 1, QPN);
+	*key = next_key(*key);
+	return rc_mr_bind(
+		&table, 1, QPN,
+		&(struct rc_mr_bind){ .va = va, .bytes = 50, .region_key = region, .access = access, .key = *key });
+}
+
+/* Peers count from 0, wherever the window begins; or as the region's own addresses are. */
+Test(mr, a_zero_based_window_is_addressed_from_zero)
+{
+	const uint32_t zero = UROCE_ACCESS_ZERO_BASED, read = UROCE_ACCESS_REMOTE_READ;
+	const uint32_t atomic = UROCE_ACCESS_REMOTE_ATOMIC;
+	uint32_t region = insert(1, 8, 1000, BINDABLE), zero_region = insert(1, 8, 1000, BINDABLE | zero);
+	uint32_t key = window(MR_WINDOW_2);
+	uint64_t va = (uintptr_t)memory;
+	uint8_t *host = NULL;
+
+	RULE("M-3");
+	RULE("S-7");
+	cr_assert(bind_anew(&key, region, va + 108, read | zero));
+	cr_assert_eq(rc_mr_check(&table, key, 1, QPN, 0, 50, read, &host), MR_OK);
+	cr_assert_eq(host, memory + 108);
+	cr_assert_eq(rc_mr_check(&table, key, 1, QPN, 49, 2, read, &host), MR_BAD_RANGE);
+	cr_assert_eq(open_by(QPN, key, 108, 8, 0), MR_BAD_RANGE);
+	/* An aligned address of the peer must be one here (S-7). */
+	cr_assert(!bind_anew(&key, region, va + 12, atomic | zero));
+	cr_assert(bind_anew(&key, region, va + 12, atomic), "not zero-based: aligned as the memory is");
+	cr_assert(bind_anew(&key, region, va + 16, atomic | zero));
+	/* A region that is zero-based, a window that is not: the region's addresses. */
+	cr_assert(bind_anew(&key, zero_region, 100, read));
+	cr_assert_eq(rc_mr_check(&table, key, 1, QPN, 149, 1, read, &host), MR_OK);
+	cr_assert_eq(host, memory + 8 + 149);
+	cr_assert_eq(rc_mr_check(&table, key, 1, QPN, 99, 1, read, &host), MR_BAD_RANGE);
+	cr_assert_eq(rc_mr_check(&table, key, 1, QPN, 0, 1, read, &host), MR_BAD_RANGE);
+	cr_assert(!bind(next_key(window(MR_WINDOW_1)), region, 108, 50, read | zero),
+		  "type 1 has the region's addresses");
+}
+
+/* TC-D-8: bound again and again, over all tags; only the newest key opens, and only what it was bound to last. */
+Test(mr, a_window_of_type_1_is_bound_again_and_its_old_key_is_gone)
+{
+	uint32_t regions[2] = { insert(1, 0, 512, BINDABLE), insert(1, 512, 512, BINDABLE) };
+	uint32_t key = window(MR_WINDOW_1), old;
+
+	RULE("M-3");
+	for (uint32_t i = 0; i < 300; i++) {
+		old = key;
+		key = next_key(key);
+		cr_assert(bind(key, regions[i & 1], 512 * (i & 1), 512, REMOTE), "round %u", i);
+		cr_assert_eq(open_by(QPN, old, 0, 8, 0), MR_BAD_KEY);
+		cr_assert_eq(open_by(QPN, key, 512 * (i & 1), 512, REMOTE), MR_OK);
+		cr_assert_eq(open_by(QPN, key, 512 * !(i & 1), 512, REMOTE), MR_BAD_RANGE);
+		cr_assert_eq(open_by(QPN + 1, key, 512 * (i & 1), 512, REMOTE), MR_OK, "good for every QP");
+		cr_assert_eq(rc_mr_remove(&table, regions[i & 1]), -EBUSY);
+		if (i < 4) { /* the region that it has left is free */
+			cr_assert_eq(rc_mr_remove(&table, regions[!(i & 1)]), 0);
+			regions[!(i & 1)] = insert(1, 512 * !(i & 1), 512, BINDABLE);
+		}
+	}
+	cr_assert(!bind(key, regions[0], 0, 8, REMOTE), "the same key again");
+	cr_assert_eq(open_by(QPN, key, 512, 8, REMOTE), MR_OK, "a bind that was refused changed something");
+	/* Another QP may bind it, for it belongs to none; no bytes unbind it. */
+	old = key;
+	key = next_key(key);
+	cr_assert(rc_mr_bind(&table, 1, QPN + 1, &(struct rc_mr_bind){ .region_key = regions[0], .key = key }));
+	cr_assert_eq(open_by(QPN, old, 512, 8, 0), MR_BAD_KEY);
+	cr_assert_eq(open_by(QPN, key, 512, 8, 0), MR_BAD_KEY);
+	cr_assert_eq(open_by(QPN, key, 512, 0, 0), MR_BAD_KEY);
+	cr_assert(!bind(key, regions[0], 0, 8, REMOTE), "the key that was bound to nothing");
+	for (uint32_t i = 0; i < 2; i++)
+		cr_assert_eq(rc_mr_remove(&table, regions[i]), 0);
+}
+
+/* TC-D-6 */
+Test(mr, a_window_of_type_2_is_good_for_its_qp_until_it_is_invalidated)
+{
+	uint32_t region = insert(1, 0, 512, BINDABLE);
+	uint32_t key = next_key(window(MR_WINDOW_2)), next = next_key(key);
+
+	RULE("M-3");
+	cr_assert(!rc_mr_may_invalidate(&table, key, 1, QPN), "not bound yet");
+	cr_assert(bind(key, region, 0, 512, REMOTE));
+	cr_assert_eq(open_by(QPN, key, 0, 8, REMOTE), MR_OK);
+	cr_assert_eq(open_by(QPN + 1, key, 0, 8, REMOTE), MR_BAD_DOMAIN);
+	cr_assert(!bind(next, region, 0, 8, REMOTE), "bound already");
+	cr_assert(!rc_mr_invalidate(&table, key, 1, QPN + 1));
+	cr_assert(!rc_mr_invalidate(&table, key, 2, QPN));
+	cr_assert(!rc_mr_invalidate(&table, next, 1, QPN));
+	cr_assert(!rc_mr_may_invalidate(&table, key, 1, QPN + 1));
+	cr_assert_eq(open_by(QPN, key, 0, 8, REMOTE), MR_OK);
+	cr_assert(rc_mr_may_invalidate(&table, key, 1, QPN));
+	cr_assert_eq(open_by(QPN, key, 0, 8, REMOTE), MR_OK, "asking changes nothing");
+	cr_assert(rc_mr_invalidate(&table, key, 1, QPN));
+	cr_assert_eq(open_by(QPN, key, 0, 8, REMOTE), MR_BAD_KEY);
+	cr_assert(!rc_mr_invalidate(&table, key, 1, QPN), "twice");
+	cr_assert_eq(rc_mr_remove(&table, region), 0, "it binds no more");
+	region = insert(1, 0, 512, BINDABLE);
+	cr_assert(!bind(key, region, 0, 8, REMOTE), "the tag must change");
+	cr_assert(rc_mr_bind(
+		&table, 1, QPN + 1,
+		&(struct rc_mr_bind){
+			.va = (uintptr_t)memory, .bytes = 8, .region_key = region, .key = next, .access = REMOTE }));
+	cr_assert_eq(open_by(QPN, next, 0, 8, REMOTE), MR_BAD_DOMAIN);
+	cr_assert_eq(open_by(QPN + 1, next, 0, 8, REMOTE), MR_OK);
+}
+
+/* TC-C-9 */
+Test(mr, only_a_bound_window_of_type_2_can_be_invalidated)
+{
+	uint32_t region = insert(1, 0, 512, BINDABLE), key = next_key(window(MR_WINDOW_1));
+
+	RULE("M-3");
+	cr_assert(bind(key, region, 0, 512, REMOTE));
+	cr_assert(!rc_mr_invalidate(&table, key, 1, QPN), "type 1");
+	cr_assert(!rc_mr_invalidate(&table, region, 1, QPN), "a region");
+	cr_assert(!rc_mr_invalidate(&table, 0, 1, QPN));
+	cr_assert(!rc_mr_invalidate(&table, 0xFFFFFFFF, 1, QPN));
+	cr_assert_eq(open_by(QPN, key, 0, 512, REMOTE), MR_OK);
+	cr_assert_eq(open_by(QPN, region, 0, 512, ALL), MR_OK);
+	/* A region in a slot that was such a window. */
+	key = next_key(window(MR_WINDOW_2));
+	cr_assert(bind(key, region, 0, 512, REMOTE));
+	window(MR_WINDOW_2);
+	cr_assert_eq(rc_mr_remove_window(&table, key), 0);
+	key = insert(1, 0, 512, BINDABLE);
+	cr_assert(!rc_mr_invalidate(&table, key, 1, QPN));
+	cr_assert_eq(open_by(QPN, key, 0, 512, ALL), MR_OK);
+}
+
+Test(mr, windows_and_regions_are_removed_each_by_its_own_call)
+{
+	uint32_t region = insert(1, 0, 512, BINDABLE), first = window(MR_WINDOW_1), second = window(MR_WINDOW_2);
+	uint32_t keys[2] = { next_key(first), next_key(second) };
+
+	RULE("M-3");
+	RULE("M-2");
+	window(MR_WINDOW_2);
+	cr_assert_eq(rc_mr_insert_window(&table, 1, MR_WINDOW_1), 0, "the table is full");
+	cr_assert_eq(insert_error(memory, 64, ALL), -ENOMEM);
+	cr_assert(bind(keys[0], region, 0, 512, REMOTE));
+	cr_assert(bind(keys[1], region, 0, 512, REMOTE));
+	cr_assert_eq(rc_mr_remove(&table, region), -EBUSY);
+	cr_assert_eq(rc_mr_remove(&table, keys[0]), -ENOENT, "a window");
+	cr_assert_eq(rc_mr_remove_window(&table, region), -ENOENT, "a region");
+	cr_assert_eq(rc_mr_remove_window(&table, first ^ 0xABCD00), -ENOENT);
+	cr_assert_eq(rc_mr_remove_window(&table, first), 0, "by its first key, bound as it is");
+	cr_assert_eq(open_by(QPN, keys[0], 0, 8, 0), MR_BAD_KEY);
+	cr_assert_eq(rc_mr_remove(&table, region), -EBUSY, "the other is still bound");
+	cr_assert_eq(open_by(QPN, region, 0, 512, ALL), MR_OK, "refused, and usable as before");
+	cr_assert_eq(open_by(QPN, keys[1], 0, 512, REMOTE), MR_OK);
+	cr_assert_eq(rc_mr_remove_window(&table, keys[1]), 0, "by its newest key");
+	cr_assert_eq(rc_mr_remove(&table, region), 0);
+	cr_assert_eq(rc_mr_remove_window(&table, keys[1]), -ENOENT);
+}
+
+/* TC-D-8: a slot serves regions and windows in turn; no key of an earlier one ever opens. */
+Test(mr, an_old_key_of_a_slot_never_opens_whatever_the_slot_was)
+{
+	uint32_t old[60], region = insert(1, 0, 64, BINDABLE);
+
+	RULE("M-3");
+	RULE("M-1");
+	window(MR_WINDOW_1);
+	window(MR_WINDOW_1);
+	for (uint32_t i = 0; i < 60; i++) {
+		if (i % 3) {
+			old[i] = next_key(window(i % 3 == 1 ? MR_WINDOW_1 : MR_WINDOW_2));
+			cr_assert(bind(old[i], region, 0, 64, REMOTE));
+		} else {
+			old[i] = insert(1, 0, 64, ALL);
+		}
+		for (uint32_t j = 0; j < i; j++)
+			cr_assert_eq(open_by(QPN, old[j], 0, 8, 0), MR_BAD_KEY, "key %u opens in round %u", j, i);
+		cr_assert_eq(open_by(QPN, old[i], 0, 8, 0), MR_OK);
+		cr_assert_eq(i % 3 ? rc_mr_remove_window(&table, old[i]) : rc_mr_remove(&table, old[i]), 0);
+		cr_assert_eq(open_by(QPN, old[i], 0, 8, 0), MR_BAD_KEY);
+	}
+}
+
+Test(mr, the_extent_is_the_whole_that_a_key_opens)
+{
+	uint32_t region = insert(1, 100, 1000, BINDABLE), key = next_key(window(MR_WINDOW_2));
+	uint64_t va = 0, bytes = 0;
+
+	RULE("M-3");
+	RULE("S-20");
+	cr_assert_eq(rc_mr_extent(&table, region, 1, QPN, LOCAL, &va, &bytes), MR_OK);
+	cr_assert_eq(va, (uintptr_t)memory + 100);
+	cr_assert_eq(bytes, 1000);
+	cr_assert_eq(rc_mr_extent(&table, key, 1, QPN, 0, &va, &bytes), MR_BAD_KEY);
+	cr_assert(bind(key, region, 200, 50, REMOTE));
+	cr_assert_eq(rc_mr_extent(&table, key, 1, QPN, UROCE_ACCESS_REMOTE_READ, &va, &bytes), MR_OK);
+	cr_assert_eq(va, (uintptr_t)memory + 200);
+	cr_assert_eq(bytes, 50);
+	cr_assert_eq(rc_mr_extent(&table, key, 1, QPN, UROCE_ACCESS_FLUSH_GLOBAL, &va, &bytes), MR_BAD_RIGHTS);
+	cr_assert_eq(rc_mr_extent(&table, key, 2, QPN, 0, &va, &bytes), MR_BAD_DOMAIN);
+	cr_assert_eq(rc_mr_extent(&table, key, 1, QPN + 1, 0, &va, &bytes), MR_BAD_DOMAIN);
+	cr_assert_eq(rc_mr_extent(&table, region, 2, QPN, 0, &va, &bytes), MR_BAD_DOMAIN);
+	cr_assert_eq(rc_mr_extent(&table, region ^ 1, 1, QPN, 0, &va, &bytes), MR_BAD_KEY);
+	cr_assert_eq(rc_mr_extent(&table, 0, 1, QPN, 0, &va, &bytes), MR_BAD_KEY);
+	cr_assert_eq(rc_mr_extent(&table, region ^ 0xABCD00, 1, QPN, 0, &va, &bytes), MR_BAD_KEY);
+}
+
+/* Another lcore is in the middle of a change: what is read then does not belong together, and two do not change at once. */
+Test(mr, a_window_that_is_being_changed_opens_nothing)
+{
+	uint32_t region = insert(1, 0, 512, BINDABLE), key = next_key(window(MR_WINDOW_2));
+	struct rc_mr_entry *entry = NULL;
+	uint64_t va, bytes;
+
+	RULE("M-3");
+	cr_assert(bind(key, region, 0, 512, REMOTE));
+	for (uint32_t i = 0; i < SLOTS; i++)
+		entry = entries[i].key == key ? &entries[i] : entry;
+	cr_assert_not_null(entry);
+	entry->version++;
+	cr_assert_eq(open_by(QPN, key, 0, 8, REMOTE), MR_BAD_KEY);
+	cr_assert_eq(rc_mr_extent(&table, key, 1, QPN, 0, &va, &bytes), MR_BAD_KEY);
+	cr_assert(!rc_mr_invalidate(&table, key, 1, QPN));
+	cr_assert(!bind(next_key(key), region, 0, 8, REMOTE));
+	entry->version++;
+	cr_assert_eq(open_by(QPN, key, 0, 8, REMOTE), MR_OK);
+	cr_assert(rc_mr_invalidate(&table, key, 1, QPN));
 }
