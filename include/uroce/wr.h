@@ -72,11 +72,15 @@ struct uroce_send_wr {
 	uint64_t remote_addr; /* WRITE, READ, atomics, FLUSH */
 	uint32_t rkey;        /* the same; the key to invalidate; the window's new key */
 	uint32_t flush;       /* FLUSH: enum uroce_flush */
-	uint64_t compare_add; /* the operand of fetch-and-add, the comparand of compare-and-swap */
-	uint64_t swap;        /* the new value of compare-and-swap */
-	uint64_t flush_bytes; /* FLUSH: length of the range, at most 2^31 (it has no sg_list) */
-	struct uroce_mw *mw;  /* BIND_MW: a type 2 window */
-	struct uroce_mw_bind bind;
+	union {
+		uint64_t compare_add;             /* the operand of fetch-and-add, the comparand of compare-and-swap */
+		uint64_t flush_bytes;             /* FLUSH: length of the range, at most 2^31 (it has no sg_list) */
+		const struct uroce_mw_bind *bind; /* BIND_MW; may be reused when the post returns */
+	};
+	union {
+		uint64_t swap;       /* the new value of compare-and-swap */
+		struct uroce_mw *mw; /* BIND_MW: a type 2 window */
+	};
 };
 
 /* One receive request: where the next SEND goes (WRITE with immediate uses the entry but not the buffers). */

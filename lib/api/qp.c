@@ -379,19 +379,16 @@ static void ring_doorbell(struct uroce_qp *qp)
 /* A bind in the core's terms: keys, no handles. */
 static int post_bind(struct uroce_qp *qp, const struct uroce_send_wr *wr, enum uroce_mw_type type)
 {
-	const struct uroce_mw_bind *bind = &wr->bind;
-	struct rc_mr_bind keys = {
-		.va = bind->addr,
-		.bytes = bind->length_bytes,
-		.access = bind->access,
-		.key = wr->rkey,
-	};
+	const struct uroce_mw_bind *bind = wr->bind;
+	struct rc_mr_bind keys = { .key = wr->rkey };
 	int error;
 
-	if (wr->mw == NULL || wr->mw->type != type || (wr->rkey ^ atomic_load(&wr->mw->key)) >> 8)
+	if (wr->mw == NULL || bind == NULL || wr->mw->type != type || (wr->rkey ^ atomic_load(&wr->mw->key)) >> 8)
 		return -EINVAL;
-	if (bind->mr)
-		keys.region_key = bind->mr->key;
+	keys.va = bind->addr;
+	keys.bytes = bind->length_bytes;
+	keys.access = bind->access;
+	keys.region_key = bind->mr ? bind->mr->key : 0;
 	error = rc_qp_post_bind(qp->rc, wr, &keys);
 	if (error == 0)
 		atomic_store(&wr->mw->key, wr->rkey);
@@ -406,7 +403,7 @@ int uroce_mw_bind(struct uroce_qp *qp, struct uroce_mw *mw, const struct uroce_m
 		.send_flags = send_flags,
 		.rkey = uroce_mw_next_rkey(mw),
 		.mw = mw,
-		.bind = *bind,
+		.bind = bind,
 	};
 	int error = post_bind(qp, &wr, UROCE_MW_TYPE_1);
 

@@ -28,7 +28,7 @@ static void write_back(const uint8_t *host, uint64_t bytes)
 #endif
 }
 
-bool rc_flush_some(const struct rc_qp *qp, struct rc_replay_entry *entry, enum rc_mr_verdict *why)
+bool rc_flush_some(struct rc_qp *qp, struct rc_replay_entry *entry, enum rc_mr_verdict *why)
 {
 	uint32_t rights = rc_flush_rights(entry->flush);
 	uint64_t va = entry->va, bytes = entry->length_bytes, slice;

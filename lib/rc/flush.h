@@ -14,7 +14,7 @@ struct rc_replay_entry;
  * Does the next part of what the entry asks for: at most FLUSH_SLICE_BYTES, so that a peer that flushes gigabytes does
  * not hold the lcore. true: it is done, or *why says why it may not go on.
  */
-bool rc_flush_some(const struct rc_qp *qp, struct rc_replay_entry *entry, enum rc_mr_verdict *why);
+bool rc_flush_some(struct rc_qp *qp, struct rc_replay_entry *entry, enum rc_mr_verdict *why);
 
 /* The rights that a FETH asks for; 0: none that exist. */
 uint32_t rc_flush_rights(uint32_t feth);

@@ -48,8 +48,6 @@ bool rc_migration_packet_arrived(struct rc_qp *qp, const struct wire_packet *pac
 {
 	struct rc_migration *migration = &qp->migration;
 
-	if (migration->state == UROCE_PATH_MIGRATED)
-		return true; /* either value means nothing here */
 	if (!(packet->flags & WIRE_MIGREQ)) {
 		if (migration->state == UROCE_PATH_REARM)
 			set_state(migration, UROCE_PATH_ARMED); /* */

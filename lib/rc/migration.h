@@ -39,8 +39,8 @@ void rc_migration_modify(struct rc_qp *qp, enum uroce_path_mig_state state);
 void rc_migration_start(struct rc_qp *qp);
 
 /*
- * A valid packet came: the handshake (A-2), the peer's migration (A-6). false: it asks to migrate to another path than
- * the alternate one and is dropped.
+ * A valid packet came, in REARM or ARMED (in MIGRATED either value of MigReq means nothing, A-7): the handshake (A-2),
+ * the peer's migration (A-6). false: it asks to migrate to another path than the alternate one and is dropped.
  */
 bool rc_migration_packet_arrived(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin);
 

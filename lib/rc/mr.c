@@ -99,17 +99,9 @@ uint32_t rc_mr_insert(struct rc_mr_table *table, uint32_t pd, void *host, uint64
 	return key;
 }
 
-/* The slot of a key, valid or not; NULL: there can be none. */
-static struct rc_mr_entry *slot_of(const struct rc_mr_table *table, uint32_t key)
-{
-	uint32_t index = keyspace_index(&table->space, key >> 8);
-
-	return key == 0 || index >= table->count ? NULL : &table->entries[index];
-}
-
 int rc_mr_remove(struct rc_mr_table *table, uint32_t key)
 {
-	struct rc_mr_entry *entry = slot_of(table, key);
+	struct rc_mr_entry *entry = rc_mr_slot(table, key);
 	uint32_t none = 0;
 
 	if (entry == NULL || entry->kind != MR_REGION || atomic_load_explicit(&entry->key, memory_order_relaxed) != key)
@@ -165,7 +157,7 @@ static void unbind(const struct rc_mr_table *table, struct rc_mr_entry *window)
 
 int rc_mr_remove_window(struct rc_mr_table *table, uint32_t key)
 {
-	struct rc_mr_entry *entry = slot_of(table, key);
+	struct rc_mr_entry *entry = rc_mr_slot(table, key);
 
 	if (entry == NULL || (entry->kind != MR_WINDOW_1 && entry->kind != MR_WINDOW_2))
 		return -ENOENT;
@@ -214,7 +206,7 @@ static bool bind_window(const struct rc_mr_table *table, struct rc_mr_entry *win
 			const struct rc_mr_bind *bind)
 {
 	uint32_t old = atomic_load_explicit(&window->key, memory_order_relaxed);
-	struct rc_mr_entry *region = slot_of(table, bind->region_key);
+	struct rc_mr_entry *region = rc_mr_slot(table, bind->region_key);
 
 	if (window->pd != pd || (bind->key & 0xFF) == (window->tag & 0xFF) ||
 	    (old && window->kind == MR_WINDOW_2)) /* the tag is that of its last key */
@@ -242,7 +234,7 @@ static bool bind_window(const struct rc_mr_table *table, struct rc_mr_entry *win
 
 bool rc_mr_bind(struct rc_mr_table *table, uint32_t pd, uint32_t qpn, const struct rc_mr_bind *bind)
 {
-	struct rc_mr_entry *window = slot_of(table, bind->key);
+	struct rc_mr_entry *window = rc_mr_slot(table, bind->key);
 	bool bound;
 
 	if (window == NULL || (window->kind != MR_WINDOW_1 && window->kind != MR_WINDOW_2) || !begin_change(window))
@@ -254,7 +246,7 @@ bool rc_mr_bind(struct rc_mr_table *table, uint32_t pd, uint32_t qpn, const stru
 
 bool rc_mr_may_invalidate(const struct rc_mr_table *table, uint32_t key, uint32_t pd, uint32_t qpn)
 {
-	const struct rc_mr_entry *window = slot_of(table, key);
+	const struct rc_mr_entry *window = rc_mr_slot(table, key);
 
 	return window && window->kind == MR_WINDOW_2 &&
 	       atomic_load_explicit(&window->key, memory_order_acquire) == key && window->pd == pd &&
@@ -263,7 +255,7 @@ bool rc_mr_may_invalidate(const struct rc_mr_table *table, uint32_t key, uint32_
 
 bool rc_mr_invalidate(struct rc_mr_table *table, uint32_t key, uint32_t pd, uint32_t qpn)
 {
-	struct rc_mr_entry *window = slot_of(table, key);
+	struct rc_mr_entry *window = rc_mr_slot(table, key);
 	bool valid;
 
 	if (!rc_mr_may_invalidate(table, key, pd, qpn) || !begin_change(window))
@@ -312,7 +304,7 @@ enum rc_mr_verdict rc_mr_check_window(const struct rc_mr_entry *entry, uint32_t 
 enum rc_mr_verdict rc_mr_extent(const struct rc_mr_table *table, uint32_t key, uint32_t pd, uint32_t qpn,
 				uint32_t access, uint64_t *va, uint64_t *bytes)
 {
-	const struct rc_mr_entry *entry = slot_of(table, key);
+	const struct rc_mr_entry *entry = rc_mr_slot(table, key);
 	struct rc_mr_entry window;
 	uint8_t *host;
 

@@ -94,21 +94,21 @@ enum rc_mr_verdict rc_mr_check_window(const struct rc_mr_entry *entry, uint32_t 
 enum rc_mr_verdict rc_mr_extent(const struct rc_mr_table *table, uint32_t key, uint32_t pd, uint32_t qpn,
 				uint32_t access, uint64_t *va, uint64_t *bytes);
 
-/*
- * Judges [va, va + bytes) under key for all of the rights in access, for a QP; on MR_OK *host is where it lies.
- * bytes 0 is judged like any other length: callers that owe a zero-length request no check do not ask (S-4).
- */
-static inline enum rc_mr_verdict rc_mr_check(const struct rc_mr_table *table, uint32_t key, uint32_t pd, uint32_t qpn,
-					     uint64_t va, uint64_t bytes, uint32_t access, uint8_t **host)
+/* The slot that a key is about, valid or not; NULL: no slot can have it. It stays the same as long as the table lives. */
+static inline struct rc_mr_entry *rc_mr_slot(const struct rc_mr_table *table, uint32_t key)
 {
 	uint32_t index = keyspace_index(&table->space, key >> 8);
-	const struct rc_mr_entry *entry;
 
-	if (__builtin_expect(index >= table->count, 0))
-		return MR_BAD_KEY;
-	entry = &table->entries[index];
+	return __builtin_expect(key == 0 || index >= table->count, 0) ? NULL : &table->entries[index];
+}
+
+/* rc_mr_check() for who has looked up the slot. */
+static inline enum rc_mr_verdict rc_mr_check_slot(const struct rc_mr_entry *entry, uint32_t key, uint32_t pd,
+						  uint32_t qpn, uint64_t va, uint64_t bytes, uint32_t access,
+						  uint8_t **host)
+{
 	/* pairs with M1 in rc_mr_insert: the fields behind the key are visible */
-	if (__builtin_expect(key == 0 || atomic_load_explicit(&entry->key, memory_order_acquire) != key, 0))
+	if (__builtin_expect(!entry || atomic_load_explicit(&entry->key, memory_order_acquire) != key, 0))
 		return MR_BAD_KEY;
 	if (__builtin_expect(__atomic_load_n(&entry->kind, __ATOMIC_RELAXED) != MR_REGION, 0))
 		return rc_mr_check_window(entry, key, pd, qpn, va, bytes, access, host);
@@ -121,6 +121,16 @@ static inline enum rc_mr_verdict rc_mr_check(const struct rc_mr_table *table, ui
 		return MR_BAD_RANGE;
 	*host = entry->host + (va - entry->va);
 	return MR_OK;
+}
+
+/*
+ * Judges [va, va + bytes) under key for all of the rights in access, for a QP; on MR_OK *host is where it lies.
+ * bytes 0 is judged like any other length: callers that owe a zero-length request no check do not ask (S-4).
+ */
+static inline enum rc_mr_verdict rc_mr_check(const struct rc_mr_table *table, uint32_t key, uint32_t pd, uint32_t qpn,
+					     uint64_t va, uint64_t bytes, uint32_t access, uint8_t **host)
+{
+	return rc_mr_check_slot(rc_mr_slot(table, key), key, pd, qpn, va, bytes, access, host);
 }
 
 #endif

@@ -175,7 +175,7 @@ enum rc_counter rc_qp_admit(const struct rc_qp *qp, const struct wire_packet *pa
 void rc_qp_receive(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin, uint64_t now_ns,
 		   struct rc_outbox *out)
 {
-	if (!rc_migration_packet_arrived(qp, packet, origin))
+	if (qp->migration.state != UROCE_PATH_MIGRATED && !rc_migration_packet_arrived(qp, packet, origin))
 		return;
 	if (qp->state == UROCE_QPS_RTR && !qp->established) {
 		qp->established = true;

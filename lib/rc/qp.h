@@ -53,6 +53,14 @@ struct rc_qp_config {
 	bool sq_sig_all;
 };
 
+#define QP_KNOWN_KEYS 4u /* a power of two */
+
+/* Where a key leads. Only a short cut: whether it is valid is looked up each time. */
+struct rc_known_key {
+	uint32_t key; /* 0: none, which leads nowhere */
+	const struct rc_mr_entry *slot;
+};
+
 struct rc_qp {
 	/* what every packet needs */
 	uint8_t state; /* enum uroce_qp_state */
@@ -63,6 +71,7 @@ struct rc_qp {
 	uint32_t pd;
 	uint32_t access; /* enum uroce_access: what the peer may do */
 	struct rc_mr_table *mrs;
+	struct rc_known_key known_keys[QP_KNOWN_KEYS];
 	void *send_cq, *recv_cq;
 	uint64_t context;
 	bool established;      /* COMM_EST was raised */
@@ -149,11 +158,17 @@ void rc_qp_enter_error(struct rc_qp *qp, uint8_t event);
 /* For the core's own files: everything in flight or owed is forgotten. */
 void rc_qp_forget(struct rc_qp *qp);
 
-/* rc_mr_check() on behalf of the QP. */
-static inline enum rc_mr_verdict qp_check_memory(const struct rc_qp *qp, uint32_t key, uint64_t va, uint64_t bytes,
+/* rc_mr_check() on behalf of the QP, which remembers where the few keys that it uses lead. */
+static inline enum rc_mr_verdict qp_check_memory(struct rc_qp *qp, uint32_t key, uint64_t va, uint64_t bytes,
 						 uint32_t access, uint8_t **host)
 {
-	return rc_mr_check(qp->mrs, key, qp->pd, qp->qpn, va, bytes, access, host);
+	struct rc_known_key *known = &qp->known_keys[key >> 8 & (QP_KNOWN_KEYS - 1)];
+
+	if (__builtin_expect(known->key != key, 0)) {
+		known->key = key;
+		known->slot = rc_mr_slot(qp->mrs, key);
+	}
+	return rc_mr_check_slot(known->slot, key, qp->pd, qp->qpn, va, bytes, access, host);
 }
 
 /* Packets that so many bytes take, and PSNs that a READ of them owns: at least one (P-3). */

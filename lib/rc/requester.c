@@ -106,13 +106,10 @@ static enum uroce_cause gather(struct rc_qp *qp, const struct rc_send_wqe *wqe, 
 }
 
 /* A packet of a SEND or WRITE; the PSN says which. */
-static enum uroce_cause plan_message_packet(struct rc_qp *qp, const struct rc_send_wqe *wqe, struct wire_packet *packet,
-					    struct rc_outbox *out)
+static void plan_message(const struct rc_qp *qp, const struct rc_send_wqe *wqe, struct wire_packet *packet)
 {
 	const struct message_opcodes *opcodes = &message_opcodes[wqe->opcode];
 	uint32_t index = psn_distance(qp->win.next, wqe->first_psn);
-	uint64_t offset = (uint64_t)index << qp->mtu_shift;
-	uint64_t left = wqe->length_bytes - offset;
 	bool first = index == 0, last = index + 1 == wqe->psn_count;
 
 	packet->opcode = first ? (last ? opcodes->only : opcodes->first) : (last ? opcodes->last : opcodes->middle);
@@ -127,7 +124,6 @@ static enum uroce_cause plan_message_packet(struct rc_qp *qp, const struct rc_se
 		packet->invalidate_key = wqe->rkey;
 	if (last && (wqe->flags & UROCE_SEND_SOLICITED))
 		packet->flags |= WIRE_SOLICITED;
-	return gather(qp, wqe, offset, left < qp->mtu_bytes ? (uint32_t)left : qp->mtu_bytes, packet, out);
 }
 
 /* A READ asks from the first missing response on. */
@@ -165,18 +161,16 @@ static void plan_flush(const struct rc_send_wqe *wqe, struct wire_packet *packet
 	packet->feth = reach | (wqe->imm & UROCE_FLUSH_WHOLE_REGION ? FETH_WHOLE_REGION : 0);
 }
 
-static enum uroce_cause plan_atomic_write(struct rc_qp *qp, const struct rc_send_wqe *wqe, struct wire_packet *packet,
-					  struct rc_outbox *out)
+static void plan_atomic_write(const struct rc_send_wqe *wqe, struct wire_packet *packet)
 {
 	packet->opcode = OP_ATOMIC_WRITE;
 	packet->va = wqe->remote_va;
 	packet->rkey = wqe->rkey;
 	packet->dma_length = wqe->length_bytes;
-	return gather(qp, wqe, 0, wqe->length_bytes, packet, out);
 }
 
 /* Where the answer of a READ or atomic will go must be ours to write, before we ask. */
-static enum uroce_cause check_answer_buffers(const struct rc_qp *qp, const struct rc_send_wqe *wqe)
+static enum uroce_cause check_answer_buffers(struct rc_qp *qp, const struct rc_send_wqe *wqe)
 {
 	for (uint32_t i = 0; i < wqe->sge_count; i++) {
 		const struct uroce_sge *sge = &wqe->sges[i];
@@ -201,10 +195,16 @@ static enum uroce_cause plan_packet(struct rc_qp *qp, const struct rc_send_wqe *
 		.dest_qpn = qp->dest_qpn,
 		.pkey = qp->pkey,
 	};
-	if (!wqe_needs_answer(wqe))
-		return plan_message_packet(qp, wqe, packet, out);
-	if (wqe->opcode == UROCE_WR_ATOMIC_WRITE)
-		return plan_atomic_write(qp, wqe, packet, out);
+	if (!wqe_needs_answer(wqe) || wqe->opcode == UROCE_WR_ATOMIC_WRITE) {
+		uint64_t offset = (uint64_t)psn_distance(qp->win.next, wqe->first_psn) << qp->mtu_shift;
+		uint64_t left = wqe->length_bytes - offset;
+
+		if (wqe->opcode == UROCE_WR_ATOMIC_WRITE)
+			plan_atomic_write(wqe, packet);
+		else
+			plan_message(qp, wqe, packet);
+		return gather(qp, wqe, offset, left < qp->mtu_bytes ? (uint32_t)left : qp->mtu_bytes, packet, out);
+	}
 	if (wqe->opcode == UROCE_WR_FLUSH) {
 		plan_flush(wqe, packet);
 		return UROCE_CAUSE_NONE;
@@ -324,16 +324,6 @@ static bool must_ask(const struct rc_qp *qp)
 	       qp->requester.since_ackreq >= sendwin_outstanding(win);
 }
 
-static void ask(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
-{
-	struct rc_send_wqe *wqe;
-
-	rc_sendwin_step_back(&qp->win);
-	wqe = sendwin_slot(&qp->win, qp->win.cursor);
-	if (plan_packet(qp, wqe, outbox_packet_slot(out), out) == UROCE_CAUSE_NONE)
-		commit_packet(qp, wqe, now_ns, out);
-}
-
 bool rc_requester_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 {
 	struct rc_sendwin *win = &qp->win;
@@ -348,12 +338,13 @@ bool rc_requester_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *
 		if (!outbox_has_packet_room(out))
 			return true;
 		plan = plan_next(qp, wqe, now_ns, out);
-		if (plan == PLAN_WAIT && must_ask(qp))
-			ask(qp, now_ns, out);
-		if (plan == PLAN_WAIT || plan == PLAN_FAULT)
-			return false;
-		if (plan == PLAN_SEND)
+		if (plan == PLAN_SEND) {
 			commit_packet(qp, wqe, now_ns, out);
+		} else if (plan != PLAN_DONE) {
+			if (plan == PLAN_FAULT || !must_ask(qp))
+				return false;
+			rc_sendwin_step_back(win);
+		}
 	}
 	return false;
 }

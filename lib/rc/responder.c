@@ -24,8 +24,10 @@ static bool needs_receive(const struct wire_opcode_row *op)
 /* Answered one by one, and kept for duplicates (S-11). */
 static bool is_answered(const struct wire_opcode_row *op)
 {
-	return op->kind == WIRE_KIND_READ_REQUEST || op->kind == WIRE_KIND_ATOMIC ||
-	       op->kind == WIRE_KIND_ATOMIC_WRITE || op->kind == WIRE_KIND_FLUSH;
+	const uint32_t answered = 1u << WIRE_KIND_READ_REQUEST | 1u << WIRE_KIND_ATOMIC | 1u << WIRE_KIND_ATOMIC_WRITE |
+				  1u << WIRE_KIND_FLUSH;
+
+	return 1u << op->kind & answered;
 }
 
 static enum verdict check_sequence(const struct rc_responder *resp, const struct wire_opcode_row *op)
@@ -107,7 +109,7 @@ static bool takes_receive_now(const struct wire_opcode_row *op)
 }
 
 /* Finds where a SEND's packet goes in the receive entry; all of it must be ours to write. */
-static enum verdict place_send(const struct rc_qp *qp, const struct rc_recv_wqe *wqe, uint64_t offset, uint32_t bytes,
+static enum verdict place_send(struct rc_qp *qp, const struct rc_recv_wqe *wqe, uint64_t offset, uint32_t bytes,
 			       struct placement *place)
 {
 	for (uint32_t i = 0; i < wqe->sge_count && bytes > 0; i++) {

@@ -102,13 +102,18 @@ static bool take_request(const struct rc_sendwin *win, const struct uroce_send_w
 	return true;
 }
 
+static uint8_t send_flags(const struct rc_sendwin *win, const struct uroce_send_wr *wr)
+{
+	return (uint8_t)(wr->send_flags | (win->signal_all ? UROCE_SEND_SIGNALED : 0));
+}
+
 static void fill_slot(const struct rc_sendwin *win, const struct uroce_send_wr *wr, uint64_t total)
 {
 	struct rc_send_wqe *wqe = sendwin_slot(win, win->posting);
 
 	wqe->wr_id = wr->wr_id;
 	wqe->opcode = (uint8_t)wr->opcode;
-	wqe->flags = (uint8_t)(wr->send_flags | (win->signal_all ? UROCE_SEND_SIGNALED : 0));
+	wqe->flags = send_flags(win, wr);
 	wqe->sge_count = (uint8_t)wr->num_sge;
 	wqe->imm = wr->opcode == UROCE_WR_FLUSH ? wr->flush : wr->imm;
 	wqe->remote_va = wr->remote_addr;
@@ -166,12 +171,18 @@ int rc_sendwin_post_bind(struct rc_sendwin *win, const struct uroce_send_wr *wr,
 		.send_flags = wr->send_flags,
 	};
 
+	struct rc_send_wqe *wqe = sendwin_slot(win, win->posting);
+
 	if (!wr_is_valid(&once))
 		return -EINVAL;
 	if (is_full(win))
 		return -ENOMEM;
-	fill_slot(win, &once, 0);
-	memcpy(sendwin_slot(win, win->posting)->sges, bind, sizeof(*bind));
+	*wqe = (struct rc_send_wqe){
+		.wr_id = once.wr_id,
+		.opcode = UROCE_WR_BIND_MW,
+		.flags = send_flags(win, &once),
+	};
+	memcpy(wqe->sges, bind, sizeof(*bind));
 	publish(win);
 	return 0;
 }

@@ -289,7 +289,7 @@ Test(verbs, windows_open_a_part_of_a_region)
 	cr_assert_eq(wc.opcode, UROCE_WC_BIND_MW);
 	wr.mw = second;
 	wr.rkey = uroce_mw_next_rkey(second);
-	wr.bind = bind;
+	wr.bind = &bind;
 	cr_assert_eq(uroce_qp_post_send(network.ends[1].qp, &wr, NULL), 0);
 	cr_assert_eq(network_wait(&network, 1).status, UROCE_WC_SUCCESS);
 	cr_assert_eq(uroce_mw_rkey(second), wr.rkey);
