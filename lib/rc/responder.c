@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "rc/codes.h"
+#include "rc/duplicate.h"
 #include "rc/flush.h"
 #include "rc/outbox.h"
 #include "rc/qp.h"
@@ -275,15 +276,6 @@ static uint64_t perform_atomic(const struct wire_packet *packet, uint8_t *host)
 	return original;
 }
 
-/* The value of an ATOMIC WRITE: its bytes as they are (S-20). */
-static uint64_t value_to_write(const struct wire_packet *packet)
-{
-	uint64_t value;
-
-	memcpy(&value, packet->payload, sizeof(value));
-	return value;
-}
-
 /* What the replay entry keeps of a request, and its effect; a READ's and a FLUSH's comes with the answer. */
 static void execute_kind(struct rc_qp *qp, const struct wire_opcode_row *op, const struct wire_packet *packet,
 			 const struct placement *place, struct rc_replay_entry *entry)
@@ -296,7 +288,7 @@ static void execute_kind(struct rc_qp *qp, const struct wire_opcode_row *op, con
 		entry->flush = (uint8_t)packet->feth;
 		qp->counters[CNT_RX_FLUSH_REQUESTS]++;
 	} else if (op->kind == WIRE_KIND_ATOMIC_WRITE) {
-		entry->swap_add = value_to_write(packet);
+		entry->swap_add = atomic_write_value(packet);
 		__atomic_store_n((uint64_t *)(void *)place->places[0], entry->swap_add, __ATOMIC_SEQ_CST);
 		qp->counters[CNT_RX_ATOMIC_WRITE_REQUESTS]++;
 	} else {
@@ -393,126 +385,6 @@ static void receive_new(struct rc_qp *qp, const struct wire_packet *packet, stru
 	execute_message(qp, op, packet, &place, out);
 }
 
-/* S-9: the whole of a cached READ or the rest of it from a packet on, and not beyond its end. */
-static bool read_matches(const struct rc_qp *qp, const struct rc_replay_entry *entry, const struct wire_packet *packet)
-{
-	uint64_t done = (uint64_t)psn_distance(psn_make(packet->psn), entry->first_psn) << qp->mtu_shift;
-
-	return entry->opcode == OP_READ_REQUEST && packet->rkey == entry->rkey && packet->va == entry->va + done &&
-	       packet->dma_length <= entry->length_bytes - done;
-}
-
-static bool flush_matches(const struct rc_replay_entry *entry, const struct wire_packet *packet)
-{
-	return entry->opcode == OP_FLUSH && packet->rkey == entry->rkey && packet->va == entry->va &&
-	       packet->dma_length == entry->length_bytes && (uint8_t)packet->feth == entry->flush;
-}
-
-static bool atomic_write_matches(const struct rc_replay_entry *entry, const struct wire_packet *packet)
-{
-	return entry->opcode == OP_ATOMIC_WRITE && packet->rkey == entry->rkey && packet->va == entry->va &&
-	       packet->payload_bytes == 8 && value_to_write(packet) == entry->swap_add;
-}
-
-static bool atomic_matches(const struct rc_replay_entry *entry, const struct wire_packet *packet)
-{
-	return entry->opcode == packet->opcode && packet->va == entry->va && packet->rkey == entry->rkey &&
-	       packet->swap_add == entry->swap_add && packet->compare == entry->compare;
-}
-
-static bool duplicate_matches(const struct rc_qp *qp, const struct rc_replay_entry *entry,
-			      const struct wire_packet *packet)
-{
-	uint8_t kind = wire_opcode(packet->opcode)->kind;
-
-	if (kind == WIRE_KIND_READ_REQUEST)
-		return read_matches(qp, entry, packet);
-	if (kind == WIRE_KIND_FLUSH)
-		return flush_matches(entry, packet);
-	return kind == WIRE_KIND_ATOMIC_WRITE ? atomic_write_matches(entry, packet) : atomic_matches(entry, packet);
-}
-
-static void receive_duplicate_answer(struct rc_qp *qp, const struct wire_packet *packet)
-{
-	psn_t psn = psn_make(packet->psn);
-	struct rc_replay_entry *entry = rc_replay_find(&qp->replay, psn);
-	bool read = packet->opcode == OP_READ_REQUEST;
-
-	if (entry == NULL && read)
-		entry = rc_replay_find_owner(&qp->replay, psn);
-	if (entry && packet->opcode == OP_FLUSH && !entry->queued && entry->opcode == OP_FLUSH)
-		entry->original = 0; /* done again from the start */
-	if (entry == NULL)
-		qp->counters[CNT_REPLAY_MISS]++;
-	else if (!duplicate_matches(qp, entry, packet))
-		qp->counters[CNT_REPLAY_MISMATCH]++;
-	else if (read)
-		rc_replay_queue(&qp->replay, entry, psn, qp_packets(qp, packet->dma_length),
-				(uint32_t)(packet->va - entry->va) + packet->dma_length);
-	else
-		rc_replay_queue(&qp->replay, entry, psn, 1, 0);
-}
-
-/*
- * S-8: an ACK of the newest that is executed, but not past a READ or atomic that came after the duplicate. A message
- * in progress goes on, whatever part of it is repeated (S-19).
- */
-static void receive_duplicate_message(struct rc_qp *qp, psn_t psn)
-{
-	struct rc_responder *resp = &qp->responder;
-	const struct rc_replay_entry *entry = rc_replay_find_after(&qp->replay, psn);
-	psn_t newest = psn_previous(entry ? entry->first_psn : resp->epsn);
-
-	if (resp->repeat_ack_due && psn_before(newest, resp->repeat_psn))
-		return;
-	resp->repeat_ack_due = true;
-	resp->repeat_psn = newest;
-}
-
-/*
- * A repeated WRITE brings the data that was executed, unless somebody else got there first, or memory has changed
- * since: a hint, not a proof. Only packets that carry the address are compared.
- */
-static void note_suspicious(struct rc_qp *qp, const struct wire_opcode_row *op, const struct wire_packet *packet)
-{
-	uint8_t *host;
-
-	if (op->reth && packet->payload_bytes > 0 &&
-	    qp_check_memory(qp, packet->rkey, packet->va, packet->payload_bytes, UROCE_ACCESS_REMOTE_WRITE, &host) ==
-		    MR_OK &&
-	    memcmp(host, packet->payload, packet->payload_bytes) != 0)
-		qp->counters[CNT_SUSPICIOUS_DUPLICATE]++;
-}
-
-static void receive_duplicate(struct rc_qp *qp, const struct wire_packet *packet)
-{
-	const struct wire_opcode_row *op = wire_opcode(packet->opcode);
-
-	qp->counters[CNT_DUPLICATE_REQUEST]++;
-	switch ((enum wire_kind)op->kind) {
-	case WIRE_KIND_WRITE:
-		note_suspicious(qp, op, packet);
-		receive_duplicate_message(qp, psn_make(packet->psn));
-		return;
-	case WIRE_KIND_SEND:
-		receive_duplicate_message(qp, psn_make(packet->psn));
-		return;
-	case WIRE_KIND_READ_REQUEST:
-	case WIRE_KIND_ATOMIC:
-	case WIRE_KIND_ATOMIC_WRITE:
-	case WIRE_KIND_FLUSH:
-		receive_duplicate_answer(qp, packet);
-		return;
-	case WIRE_KIND_RESERVED:
-	case WIRE_KIND_READ_RESPONSE:
-	case WIRE_KIND_ACKNOWLEDGE:
-	case WIRE_KIND_ATOMIC_ACKNOWLEDGE:
-	case WIRE_KIND_UD_SEND:
-	case WIRE_KIND_CNP:
-		return; /* no NAK for a duplicate, whatever it is (K-RULE) */
-	}
-}
-
 /* ePSN executes, the half window behind it is a duplicate, the other half a gap (S-2, P-6). */
 void rc_responder_receive(struct rc_qp *qp, const struct wire_packet *packet, struct rc_outbox *out)
 {
@@ -522,7 +394,7 @@ void rc_responder_receive(struct rc_qp *qp, const struct wire_packet *packet, st
 	if (psn_equal(psn, resp->epsn)) {
 		receive_new(qp, packet, out);
 	} else if (psn_before(psn, resp->epsn)) {
-		receive_duplicate(qp, packet);
+		rc_duplicate_receive(qp, packet);
 	} else if (resp->silenced) {
 		qp->counters[CNT_SILENCED_REQUEST]++;
 	} else { /* K-SEQ */

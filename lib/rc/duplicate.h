@@ -1,0 +1,25 @@
+/* duplicate.h - requests that come again */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef RC_DUPLICATE_H
+#define RC_DUPLICATE_H
+
+#include <stdint.h>
+#include <string.h>
+
+#include "wire/packet.h"
+
+struct rc_qp;
+
+/* A request from the half window behind ePSN. Never draws a NAK, never disturbs a message in progress. */
+void rc_duplicate_receive(struct rc_qp *qp, const struct wire_packet *packet);
+
+/* The value of an ATOMIC WRITE: its bytes as they are (S-20). */
+static inline uint64_t atomic_write_value(const struct wire_packet *packet)
+{
+	uint64_t value;
+
+	memcpy(&value, packet->payload, sizeof(value));
+	return value;
+}
+
+#endif
