@@ -36,7 +36,7 @@ void perf_end_close(struct perf_end *end)
 
 void perf_end_fail(struct perf_end *end, const char *format, ...)
 {
-	char text[256];
+	char text[UROCE_EXPLAIN_BYTES];
 	va_list arguments;
 
 	va_start(arguments, format);

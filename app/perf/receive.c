@@ -61,8 +61,9 @@ static void take(struct perf_end *end, const struct uroce_wc *wc)
 	uint64_t message = flow->received;
 
 	if (wc->status != UROCE_WC_SUCCESS) {
-		perf_end_fail(end, "receive %lu of QP 0x%06x ended with %s: %s", (unsigned long)message, wc->qp_num,
-			      uroce_wc_status_name(wc->status), uroce_cause_text(wc->vendor_err));
+		char line[UROCE_EXPLAIN_BYTES];
+
+		perf_end_fail(end, "message %lu: %s", (unsigned long)message, uroce_wc_explain(wc, line, sizeof(line)));
 		return;
 	}
 	flow->received++;

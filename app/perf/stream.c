@@ -12,12 +12,13 @@
 
 void perf_stream_fail(struct perf_end *end, const struct uroce_wc *wc)
 {
+	char line[UROCE_EXPLAIN_BYTES];
+
 	if (wc->status == UROCE_WC_WR_FLUSH_ERR && end->tally.errors) {
 		end->tally.errors++;
 		return;
 	}
-	perf_end_fail(end, "a request of QP 0x%06x ended with %s: %s (PSN 0x%06x, %u retries)", wc->qp_num,
-		      uroce_wc_status_name(wc->status), uroce_cause_text(wc->vendor_err), wc->psn, wc->retries);
+	perf_end_fail(end, "%s", uroce_wc_explain(wc, line, sizeof(line)));
 }
 
 uint64_t perf_stream_completed_by(const struct perf_end *end, const struct perf_flow *flow, const struct uroce_wc *wc)

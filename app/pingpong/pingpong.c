@@ -239,9 +239,9 @@ static void check_message(struct pingpong *pp, uint32_t bytes)
 static int handle_completion(struct pingpong *pp, const struct uroce_wc *wc)
 {
 	if (wc->status != UROCE_WC_SUCCESS) {
-		app_complain(APP_EXIT_FAILURE, "%s failed: %s (%s; PSN 0x%06x, %u retries)",
-			     uroce_wc_opcode_name(wc->opcode), uroce_wc_status_name(wc->status),
-			     uroce_cause_text(wc->vendor_err), wc->psn, wc->retries);
+		char line[UROCE_EXPLAIN_BYTES];
+
+		app_complain(APP_EXIT_FAILURE, "%s", uroce_wc_explain(wc, line, sizeof(line)));
 		return -1;
 	}
 	if (wc->wr_id == SEND_ID) {

@@ -427,6 +427,7 @@ void traffic_stop(struct traffic *traffic)
 
 uint32_t traffic_tell_deaths(struct traffic *traffic)
 {
+	char line[UROCE_EXPLAIN_BYTES];
 	uint32_t dead = 0;
 
 	for (uint32_t i = 0; i < atomic_load(&traffic->flow_count); i++) {
@@ -438,9 +439,7 @@ uint32_t traffic_tell_deaths(struct traffic *traffic)
 		if (flow->told)
 			continue;
 		flow->told = true;
-		fprintf(stderr, "queue pair 0x%06x failed: %s %s: %s (PSN 0x%06x, %u retries)\n", flow->error.qp_num,
-			uroce_wc_opcode_name(flow->error.opcode), uroce_wc_status_name(flow->error.status),
-			uroce_cause_text(flow->error.vendor_err), flow->error.psn, flow->error.retries);
+		fprintf(stderr, "%s\n", uroce_wc_explain(&flow->error, line, sizeof(line)));
 	}
 	return dead;
 }
