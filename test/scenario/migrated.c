@@ -1,0 +1,563 @@
+/* migrated.c - what a migration changes and what it leaves alone, and how the peer follows or refuses */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * TC-I-2, I-3.
+ */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "packets.h"
+#include "rule.h"
+#include "ways.h"
+
+/* The alternate path brings its own P_Key and timeout; those of the old one are no longer taken. */
+Test(migrated, the_new_path_has_its_own_pkey_and_timeout)
+{
+	struct ways ways = { 0 };
+	struct pair *pair = ways_open(&ways, &(struct pair_options){ .timeout = 14 });
+	uint64_t wait = 4096ull << 9;
+
+	RULE("A-4");
+	RULE("W-5");
+	for (int i = 0; i < 2; i++) {
+		struct uroce_qp_attr attr = ways_alternate(pair, (enum side_name)i, 1);
+		uint32_t bad;
+
+		attr.alt_pkey = i == A ? 0x8123 : 0x0123;
+		attr.alt_timeout = 9;
+		cr_assert_eq(rc_qp_modify(pair->side[i].qp, &attr, WAYS_LOAD, &bad), 0);
+	}
+	pair_write(pair, 1, 8);
+	pair_run(pair);
+	ways_expect(pair, A, UROCE_PATH_ARMED, 0);
+	cr_assert_eq(ways.pkey[A], 0xFFFF);
+	ways.dead[A][1] = true;
+	pair_write(pair, 2, 8);
+	pair_transmit(pair, A);
+	cr_assert_geq(rc_qp_deadline(pair->side[A].qp), pair->now_ns + (4096ull << 14), "armed is not migrated");
+	ways_migrate(pair, A);
+	pair_transmit(pair, A);
+	cr_assert_eq(ways.pkey[A], 0x8123, "%#x", ways.pkey[A]);
+	cr_assert_geq(rc_qp_deadline(pair->side[A].qp), pair->now_ns + wait);
+	cr_assert_leq(rc_qp_deadline(pair->side[A].qp), pair->now_ns + wait * 11 / 10);
+	ways.dead[A][1] = false;
+	pair_fire(pair);
+	expect_completes(pair, A, "wr=1 WRITE SUCCESS", "wr=2 WRITE SUCCESS");
+	cr_assert_eq(ways.pkey[B], 0x0123, "%#x", ways.pkey[B]);
+	pair_forget(pair);
+	pair_request(pair, write_packet(pair, OP_WRITE_ONLY, 3, 0, 8, 8)); /* of partition 0xFFFF */
+	expect_leaves(pair, B);
+	cr_assert_eq(pair->side[B].drops[CNT_PORT_PKEY], 1);
+	pair_close(pair);
+}
+
+/* The requests had been executed and only the answers were lost: a counter, a READ and a receive show it. */
+Test(migrated, what_the_peer_has_done_is_not_done_again)
+{
+	struct ways ways = { 0 };
+	struct pair *pair = ways_open(&ways, &(struct pair_options){ .retry_cnt = 1, .receives = 2 });
+
+	RULE("A-4");
+	ways_arm(pair);
+	pair_set_word(pair, B, 0, 40);
+	ways.dead[B][0] = true;
+	pair_fetch_add(pair, 1, 2);
+	pair_send(pair, 2, 1500);
+	pair_run(pair);
+	pair_fire(pair);
+	expect_completes(pair, A);
+	ways_expect(pair, B, UROCE_PATH_ARMED, 0);
+	pair_forget(pair);
+	pair_fire(pair);
+	expect_leaves(pair, A, "FETCH_ADD psn=1 migreq ackreq va=0x0 add=0x2", "SEND_FIRST psn=2 migreq bytes=1024",
+		      "SEND_LAST psn=3 migreq ackreq bytes=476");
+	expect_leaves(pair, B, "ATOMIC_ACKNOWLEDGE psn=1 migreq credit=31 msn=2 original=0x28",
+		      "ACK psn=3 migreq credit=31 msn=3");
+	expect_completes(pair, A, "wr=1 FADD SUCCESS", "wr=2 SEND SUCCESS");
+	expect_completes(pair, B);
+	cr_assert_eq(pair_word(pair, B, 0), 42, "%lu", pair_word(pair, B, 0));
+	cr_assert_eq(pair_word(pair, A, 0), 40, "%lu", pair_word(pair, A, 0));
+	pair_close(pair);
+}
+
+/* Two of five responses had come over the old path: the new one carries the other three. */
+Test(migrated, a_read_goes_on_with_the_first_missing_response)
+{
+	struct ways ways = { 0 };
+	struct pair *pair = ways_open(&ways, &(struct pair_options){ .retry_cnt = 255 });
+
+	RULE("A-4");
+	RULE("Q-10");
+	ways_arm(pair);
+	pair_read(pair, 1, 5000);
+	pair_transmit(pair, A);
+	pair_deliver(pair, B);
+	pair_transmit_some(pair, B, 2);
+	pair_deliver(pair, A);
+	ways.dead[B][0] = true;
+	pair_run(pair);
+	pair_forget(pair);
+	pair_fire(pair);
+	expect_leaves(pair, A, "READ_REQUEST psn=3 migreq ackreq va=0x800 len=2952");
+	expect_leaves(pair, B, "READ_RESPONSE_FIRST psn=3 migreq credit=31 msn=2 bytes=1024",
+		      "READ_RESPONSE_MIDDLE psn=4 migreq bytes=1024",
+		      "READ_RESPONSE_LAST psn=5 migreq credit=31 msn=2 bytes=904");
+	expect_completes(pair, A, "wr=1 READ SUCCESS len=5000");
+	cr_assert_eq(memcmp(pair->side[A].memory, pair->side[B].memory, 5000), 0);
+	pair_close(pair);
+}
+
+/* The peer asked for the pause, on whatever path: the wait and the count of RNR go on as they were. */
+Test(migrated, a_migration_neither_shortens_a_wait_for_the_receiver_nor_fills_its_budget)
+{
+	struct ways ways = { .dead[A][1] = true };
+	struct pair *pair = ways_open(&ways, &(struct pair_options){ .rnr_retry = 1 });
+	struct uroce_path path = ways_path(&ways, B, 1);
+	struct wire_packet rnr = ack_packet(1, SYNDROME_RNR + 14, 1);
+	uint64_t deadline;
+
+	RULE("A-4");
+	RULE("R-4");
+	RULE("R-5");
+	ways_arm(pair);
+	ways.dead[A][0] = true;
+	pair_send(pair, 1, 8);
+	pair_transmit(pair, A);
+	pair_respond(pair, rnr);
+	deadline = rc_qp_deadline(pair->side[A].qp);
+	pair_forget(pair);
+	pair->now_ns += 100000;
+	ways_migrate(pair, A);
+	pair_transmit(pair, A);
+	expect_leaves(pair, A);
+	expect_events(pair, A, "PATH_MIG");
+	cr_assert_eq(rc_qp_deadline(pair->side[A].qp), deadline);
+	pair->now_ns = deadline;
+	rc_qp_timeout(pair->side[A].qp, pair->now_ns);
+	pair_transmit(pair, A);
+	expect_leaves(pair, A, "SEND_ONLY psn=1 migreq ackreq bytes=8");
+	rnr.flags = WIRE_MIGREQ;
+	pair->inject_path = &path;
+	pair->now_ns += 1000000;
+	pair_respond(pair, rnr);
+	expect_completes(pair, A, "wr=1 SEND RNR_RETRY_EXC_ERR");
+	pair_close(pair);
+}
+
+/* The peer learns of it from the next packet, whenever that is. */
+Test(migrated, an_idle_qp_migrates_and_its_peer_follows_with_the_next_packet)
+{
+	struct ways ways = { 0 };
+	struct pair *pair = ways_open(&ways, &(struct pair_options){ 0 });
+
+	RULE("A-4");
+	RULE("A-6");
+	ways_arm(pair);
+	ways_migrate(pair, A);
+	cr_assert(pair_settle(pair, 10000000000ull));
+	expect_leaves(pair, A);
+	expect_events(pair, A, "PATH_MIG");
+	ways_expect(pair, B, UROCE_PATH_ARMED, 0);
+	pair_write(pair, 1, 8);
+	pair_run(pair);
+	expect_leaves(pair, A, "WRITE_ONLY psn=1 migreq ackreq va=0x0 len=8 bytes=8");
+	expect_leaves(pair, B, "ACK psn=1 migreq credit=31 msn=2");
+	expect_completes(pair, A, "wr=1 WRITE SUCCESS");
+	expect_events(pair, A);
+	expect_events(pair, B, "PATH_MIG");
+	ways_expect(pair, B, UROCE_PATH_MIGRATED, 1);
+	pair_close(pair);
+}
+
+/* A WRITE of B is lost on the old path, and its budget is spent but for nothing; then A migrates. */
+static struct pair *open_before_following(struct ways *ways)
+{
+	struct pair *pair = ways_open(ways, &(struct pair_options){ .retry_cnt = 1 });
+	struct uroce_send_wr wr = { .wr_id = 7, .opcode = UROCE_WR_RDMA_WRITE, .send_flags = UROCE_SEND_SIGNALED };
+
+	ways_arm(pair);
+	ways->dead[B][0] = true;
+	cr_assert_eq(pair_post(pair, B, wr, 4096, 8), 0);
+	pair_run(pair);
+	pair_fire(pair);
+	ways_migrate(pair, A);
+	pair_forget(pair);
+	return pair;
+}
+
+/* TC-I-2: the peer has given the old path up, so what is unanswered there is as good as lost: no wait for a timer. */
+Test(migrated, the_peer_follows_and_sends_again_what_is_unanswered)
+{
+	struct ways ways = { 0 };
+	struct pair *pair = open_before_following(&ways);
+
+	RULE("A-6");
+	RULE("A-4");
+	pair_write(pair, 1, 8);
+	pair_transmit(pair, A);
+	ways_expect(pair, B, UROCE_PATH_ARMED, 0);
+	pair_deliver(pair, B);
+	ways_expect(pair, B, UROCE_PATH_MIGRATED, 1);
+	pair_transmit(pair, B);
+	expect_leaves(pair, B, "ACK psn=1 migreq credit=31 msn=2",
+		      "WRITE_ONLY psn=0 migreq ackreq va=0x0 len=8 bytes=8");
+	pair_run(pair);
+	expect_completes(pair, A, "wr=1 WRITE SUCCESS");
+	expect_completes(pair, B, "wr=7 WRITE SUCCESS");
+	expect_events(pair, A, "PATH_MIG");
+	expect_events(pair, B, "PATH_MIG");
+	expect_counts(pair, B, CNT_PATH_MIGRATIONS, 1);
+	pair_close(pair);
+}
+
+/* It has migrated, whoever began: the whole budget for the new path, and no third path after it. */
+Test(migrated, the_follower_has_a_new_budget_too)
+{
+	struct ways ways = { .dead[B][1] = true };
+	struct pair *pair = open_before_following(&ways);
+
+	RULE("A-6");
+	RULE("A-4");
+	pair_write(pair, 1, 8);
+	pair_transmit(pair, A);
+	pair_deliver(pair, B);
+	ways.sent[B][1] = 0;
+	pair_transmit(pair, B);
+	cr_assert_eq(ways.sent[B][1], 2, "an ACK and the WRITE");
+	while (pair->side[B].qp->state == UROCE_QPS_RTS) {
+		pair->now_ns = rc_qp_deadline(pair->side[B].qp);
+		rc_qp_timeout(pair->side[B].qp, pair->now_ns);
+		pair_transmit(pair, B);
+	}
+	cr_assert_eq(ways.sent[B][1], 3, "one resend of the WRITE, but %u", ways.sent[B][1] - 2);
+	cr_assert_eq(pair->side[B].wcs[0].path, 1);
+	expect_completes(pair, B, "wr=7 WRITE RETRY_EXC_ERR");
+	expect_events(pair, B, "PATH_MIG", "QP_FATAL");
+	pair_close(pair);
+}
+
+/* An ACK over the new path says both: follow, and that this request has been answered. */
+Test(migrated, an_answer_over_the_new_path_still_answers)
+{
+	struct ways ways = { 0 };
+	struct pair *pair = ways_open(&ways, &(struct pair_options){ 0 });
+	struct uroce_send_wr wr = { .wr_id = 7, .opcode = UROCE_WR_RDMA_WRITE, .send_flags = UROCE_SEND_SIGNALED };
+
+	RULE("A-6");
+	ways_arm(pair);
+	cr_assert_eq(pair_post(pair, B, wr, 4096, 8), 0);
+	pair_transmit(pair, B);
+	pair_deliver(pair, A);
+	ways_migrate(pair, A);
+	pair_forget(pair);
+	pair_run(pair);
+	expect_leaves(pair, A, "ACK psn=0 migreq credit=31 msn=1");
+	expect_leaves(pair, B);
+	expect_completes(pair, B, "wr=7 WRITE SUCCESS");
+	expect_events(pair, B, "PATH_MIG");
+	ways_expect(pair, B, UROCE_PATH_MIGRATED, 1);
+	pair_close(pair);
+}
+
+/* A stream of responses that changes over in its middle arrives whole. */
+Test(migrated, a_read_being_answered_survives_the_migration_of_its_responder)
+{
+	RULE("A-6");
+	RULE("A-4");
+	for (uint32_t old = 0; old <= 5; old++) {
+		struct ways ways = { 0 };
+		struct pair *pair = ways_open(&ways, &(struct pair_options){ 0 });
+
+		ways_arm(pair);
+		pair_read(pair, 1, 5000);
+		pair_transmit(pair, A);
+		pair_deliver(pair, B);
+		if (old > 0)
+			pair_transmit_some(pair, B, old);
+		ways_migrate(pair, B);
+		cr_assert(pair_settle(pair, 10000000000ull));
+		expect_completes(pair, A, "wr=1 READ SUCCESS len=5000");
+		cr_assert_eq(memcmp(pair->side[A].memory, pair->side[B].memory, 5000), 0);
+		expect_counts(pair, A, CNT_LOCAL_ACK_TIMEOUT_ERR, 0);
+		pair_close(pair);
+	}
+}
+
+/* Any packet will do, and what it is comes after: new, repeated or ahead of the expected PSN. */
+Test(migrated, any_packet_over_the_alternate_path_is_followed)
+{
+	static const char *const answers[] = {
+		"ACK psn=1 migreq credit=31 msn=2",
+		"ACK psn=0 migreq credit=31 msn=1",
+		"NAK_SEQUENCE psn=1 migreq msn=1",
+		"RNR_NAK psn=1 migreq timer=12 msn=1",
+		"READ_RESPONSE_ONLY psn=1 migreq credit=31 msn=2 bytes=8",
+	};
+
+	RULE("A-6");
+	for (int row = 0; row < 5; row++) {
+		struct ways ways = { .by_port = row & 1 };
+		struct pair *pair = ways_open(&ways, &(struct pair_options){ 0 });
+		struct uroce_path path = ways_path(&ways, A, 1);
+		struct wire_packet packets[] = {
+			write_packet(pair, OP_WRITE_ONLY, 1, 0, 8, 8),
+			write_packet(pair, OP_WRITE_ONLY, 0, 0, 8, 8),
+			write_packet(pair, OP_WRITE_ONLY, 2, 0, 8, 8),
+			send_packet(OP_SEND_ONLY, 1, 8),
+			read_packet(pair, 1, 0, 8),
+		};
+
+		ways_arm(pair);
+		packets[row].flags |= WIRE_MIGREQ;
+		pair->inject_path = &path;
+		pair_request(pair, packets[row]);
+		expect_leaves(pair, B, answers[row]);
+		cr_assert_eq(ways.sent[B][1], 1, "answered over the new path");
+		expect_events(pair, B, "PATH_MIG");
+		ways_expect(pair, B, UROCE_PATH_MIGRATED, 1);
+		pair_close(pair);
+	}
+}
+
+/* Addresses, port and P_Key all have to be those of the alternate path. */
+Test(migrated, a_wrong_pkey_is_not_followed)
+{
+	static const struct {
+		uint16_t a, b;
+		bool follows;
+	} rows[] = {
+		{ 0xFFFF, 0xFFFF, true },  { 0x8123, 0x8123, true },  { 0x0123, 0x8123, true },
+		{ 0x8123, 0x0123, true },  { 0x0123, 0x0123, false }, { 0x8123, 0x8124, false },
+		{ 0xFFFF, 0x8123, false }, { 0x8123, 0xFFFF, false },
+	};
+
+	RULE("A-6");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct ways ways = { 0 };
+		struct pair *pair = ways_open(&ways, &(struct pair_options){ .retry_cnt = 7 });
+		struct uroce_qp_attr attr[] = { ways_alternate(pair, A, 1), ways_alternate(pair, B, 1) };
+		uint32_t bad;
+
+		ways_arm(pair);
+		attr[A].alt_pkey = rows[i].a;
+		attr[B].alt_pkey = rows[i].b;
+		for (int side = 0; side < 2; side++)
+			cr_assert_eq(rc_qp_modify(pair->side[side].qp, &attr[side], WAYS_LOAD, &bad), 0);
+		pair_write(pair, 1, 8);
+		pair_run(pair);
+		ways_migrate(pair, A);
+		pair_forget(pair);
+		pair_write(pair, 2, 8);
+		pair_run(pair);
+		ways_expect(pair, B, rows[i].follows ? UROCE_PATH_MIGRATED : UROCE_PATH_ARMED, rows[i].follows);
+		expect_events(pair, B, rows[i].follows ? "PATH_MIG" : "PATH_MIG_ERR");
+		expect_sent_count(pair, B, rows[i].follows);
+		expect_done_count(pair, A, rows[i].follows);
+		pair_close(pair);
+	}
+}
+
+/* Two WRITEs of A and an ACK of B with MigReq 1 over the path in use: B has been asked twice, and has told once. */
+static void ask_on_the_primary_path(struct pair *pair, uint32_t psn)
+{
+	struct wire_packet write = write_packet(pair, OP_WRITE_ONLY, psn, 128, 8, 8);
+
+	write.flags |= WIRE_MIGREQ;
+	pair_request(pair, write);
+	pair_request(pair, write);
+	expect_leaves(pair, B);
+	expect_events(pair, B, "PATH_MIG_ERR");
+	ways_expect(pair, B, UROCE_PATH_ARMED, 0);
+	cr_assert_neq(pair->side[B].memory[128], PACKETS_DATA, "executed");
+}
+
+/* Both are armed, so MigReq 1 asks to migrate; to a path that is not the alternate one there is no going. */
+Test(migrated, migreq_on_the_primary_path_of_an_armed_qp_is_refused_once_per_arming)
+{
+	struct ways ways = { 0 };
+	struct pair *pair = ways_open(&ways, &(struct pair_options){ 0 });
+	struct uroce_path path = ways_path(&ways, A, 1);
+	struct wire_packet write = write_packet(pair, OP_WRITE_ONLY, 1, 128, 8, 8);
+
+	RULE("A-6");
+	RULE("V-1");
+	ways_arm(pair);
+	ask_on_the_primary_path(pair, 1);
+	expect_counts(pair, B, CNT_MIGRATION_REFUSED, 2);
+	/* Nothing has changed: the same PSN without the bit is executed. */
+	pair_request(pair, write);
+	expect_leaves(pair, B, "ACK psn=1 credit=31 msn=2");
+	cr_assert_eq(pair->side[B].memory[128], PACKETS_DATA);
+	pair_fill(pair, B, 128, 0, 8);
+	ways_load(pair, B);
+	ways_expect(pair, B, UROCE_PATH_REARM, 0);
+	pair_request(pair, write);
+	ways_expect(pair, B, UROCE_PATH_ARMED, 0);
+	pair_forget(pair);
+	ask_on_the_primary_path(pair, 2);
+	expect_counts(pair, B, CNT_MIGRATION_REFUSED, 4);
+	/* And what comes over the right path is followed as ever. */
+	write.psn = 2;
+	write.flags |= WIRE_MIGREQ;
+	pair->inject_path = &path;
+	pair_request(pair, write);
+	expect_leaves(pair, B, "ACK psn=2 migreq credit=31 msn=3");
+	expect_events(pair, B, "PATH_MIG");
+	pair_close(pair);
+}
+
+/* The same for a requester: the answer does not count, and its request is tried again. */
+Test(migrated, a_refused_answer_completes_nothing)
+{
+	struct ways ways = { 0 };
+	struct pair *pair = ways_open(&ways, &(struct pair_options){ 0 });
+	struct wire_packet ack = ack_packet(1, SYNDROME_PLAIN_ACK, 2);
+
+	RULE("A-6");
+	ways_arm(pair);
+	ways.dead[A][0] = true;
+	pair_write(pair, 1, 8);
+	pair_run(pair);
+	ack.flags = WIRE_MIGREQ;
+	pair_respond(pair, ack);
+	expect_completes(pair, A);
+	expect_events(pair, A, "PATH_MIG_ERR");
+	ways_expect(pair, A, UROCE_PATH_ARMED, 0);
+	ack.flags = 0;
+	pair_respond(pair, ack);
+	expect_completes(pair, A, "wr=1 WRITE SUCCESS");
+	expect_events(pair, A);
+	pair_close(pair);
+}
+
+/* Which path a packet comes over, and what becomes of it in a state of B. */
+enum origin { PRIMARY, ALTERNATE, THIRD_SOURCE, THIRD_DEST, THIRD_PORT, ORIGINS };
+
+static struct uroce_path path_from(struct ways *ways, const struct pair *pair, enum origin origin)
+{
+	struct uroce_path path = ways_path(ways, A, origin == PRIMARY ? ways_now(pair, A) : !ways_now(pair, A));
+
+	if (origin == THIRD_SOURCE)
+		path.source.bytes[7] = 9;
+	if (origin == THIRD_DEST)
+		path.dest.bytes[7] = 9;
+	if (origin == THIRD_PORT)
+		path.device = (struct uroce_device *)ways;
+	return path;
+}
+
+static struct pair *open_state(struct ways *ways, enum uroce_path_mig_state state, bool migrated)
+{
+	struct pair *pair = ways_open(ways, &(struct pair_options){ 0 });
+
+	if (state == UROCE_PATH_REARM)
+		ways_load(pair, B);
+	if (state == UROCE_PATH_ARMED || migrated)
+		ways_arm(pair);
+	if (migrated) {
+		ways_migrate(pair, A);
+		ways_migrate(pair, B);
+		pair_run(pair);
+		pair_forget(pair);
+	}
+	return pair;
+}
+
+static void check_origin(enum uroce_path_mig_state state, bool migrated, enum origin origin, bool bit)
+{
+	struct ways ways = { 0 };
+	struct pair *pair = open_state(&ways, state, migrated);
+	bool refused = state == UROCE_PATH_ARMED && bit, taken = origin == PRIMARY && !refused;
+	struct uroce_path path = path_from(&ways, pair, origin);
+	struct wire_packet write = write_packet(pair, OP_WRITE_ONLY, migrated || state == UROCE_PATH_ARMED, 128, 8, 8);
+
+	pair->inject_path = &path;
+	write.flags |= bit ? WIRE_MIGREQ : 0;
+	pair_request(pair, write);
+	expect_sent_count(pair, B, taken);
+	cr_assert_eq(pair->side[B].memory[128] == PACKETS_DATA, taken, "state %d, origin %d, bit %d", state, origin,
+		     bit);
+	cr_assert_eq(pair->side[B].drops[CNT_PORT_ADDRESS], !taken && !refused, "state %d, origin %d, bit %d", state,
+		     origin, bit);
+	expect_counts(pair, B, CNT_MIGRATION_REFUSED, refused);
+	if (refused)
+		expect_events(pair, B, "PATH_MIG_ERR");
+	else
+		expect_events(pair, B);
+	if (state != UROCE_PATH_REARM || bit || !taken)
+		ways_expect(pair, B, state, migrated);
+	pair_close(pair);
+}
+
+/* TC-I-3: MigReq 1 asks for nothing where nobody is armed; and no state makes another path welcome. */
+Test(migrated, what_comes_over_which_path_in_which_state)
+{
+	RULE("A-6");
+	RULE("W-5");
+	for (int origin = 0; origin < ORIGINS; origin++) {
+		for (int bit = 0; bit < 2; bit++) {
+			check_origin(UROCE_PATH_MIGRATED, false, (enum origin)origin, bit);
+			check_origin(UROCE_PATH_REARM, false, (enum origin)origin, bit);
+			check_origin(UROCE_PATH_MIGRATED, true, (enum origin)origin, bit);
+			if (origin != ALTERNATE || !bit) /* that one is followed */
+				check_origin(UROCE_PATH_ARMED, false, (enum origin)origin, bit);
+		}
+	}
+}
+
+/* Turns in which B's packets get another peer's idea of MigReq on their way: bit 6 of the second byte. */
+static void run_with_stranger(struct pair *pair, bool bit)
+{
+	struct side *b = &pair->side[B];
+
+	for (int turn = 0; turn < 20; turn++) {
+		pair_transmit(pair, A);
+		pair_deliver(pair, B);
+		pair_transmit(pair, B);
+		for (uint32_t i = b->wire_head; i != b->wire_tail; i++) {
+			uint8_t *second = &b->wire[i % PAIR_IN_FLIGHT].bytes[1];
+
+			*second = (uint8_t)(bit ? *second | 0x40 : *second & ~0x40);
+		}
+		pair->now_ns += pair->step_ns;
+		pair_deliver(pair, A);
+	}
+}
+
+/* All works with a peer that knows no migration, whatever it writes; but there is nowhere to go with it. */
+Test(migrated, a_peer_without_an_alternate_path_may_write_either_bit)
+{
+	RULE("A-7");
+	for (int row = 0; row < 4; row++) {
+		bool bit = row & 1, loaded = row & 2;
+		struct ways ways = { 0 };
+		struct pair *pair = ways_open(&ways, &(struct pair_options){ .retry_cnt = 1 });
+		struct uroce_send_wr wr = { .wr_id = 9,
+					    .opcode = UROCE_WR_RDMA_READ,
+					    .send_flags = UROCE_SEND_SIGNALED };
+
+		if (loaded)
+			ways_load(pair, A);
+		pair_set_word(pair, B, 0, 40);
+		for (int i = 0; i < 3; i++) {
+			pair_write(pair, 1, 3000);
+			pair_read(pair, 2, 3000);
+			pair_post(pair, B, wr, 8192, 3000);
+			run_with_stranger(pair, bit);
+			expect_completes(pair, A, "wr=1 WRITE SUCCESS", "wr=2 READ SUCCESS len=3000");
+			expect_completes(pair, B, "wr=9 READ SUCCESS len=3000");
+		}
+		expect_counts(pair, A, CNT_MIGRATION_REFUSED, 0);
+		expect_events(pair, A);
+		ways_expect(pair, A, !loaded ? UROCE_PATH_MIGRATED : bit ? UROCE_PATH_REARM : UROCE_PATH_ARMED, 0);
+		/* The path fails: armed by a peer that always writes 0, we migrate, but it does not follow. */
+		ways.dead[A][0] = true;
+		pair_write(pair, 3, 8);
+		pair_settle(pair, 10000000000ull);
+		cr_assert_eq(pair->side[A].wcs[0].path, loaded && !bit);
+		expect_completes(pair, A, "wr=3 WRITE RETRY_EXC_ERR");
+		ways_expect(pair, B, UROCE_PATH_MIGRATED, 0);
+		cr_assert_eq(pair->side[B].drops[CNT_PORT_ADDRESS], loaded && !bit ? 2 : 0);
+		pair_close(pair);
+	}
+}
