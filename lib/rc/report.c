@@ -229,7 +229,7 @@ static void note_time(struct rc_qp *qp, uint64_t now_ns)
 {
 	struct rc_report *report = &qp->report;
 
-	report->send_error.elapsed_us = (uint32_t)((now_ns - qp->retry.since_ns) / 1000);
+	report->send_error.elapsed_us = qp->retry.since_ns ? (uint32_t)((now_ns - qp->retry.since_ns) / 1000) : 0;
 	if (report->first.status == report->send_error.status && !report->first.responder)
 		report->first.elapsed_us = report->send_error.elapsed_us;
 }

@@ -9,22 +9,29 @@
 
 #define SYNDROME(class, value) ((class) << 5 | (value))
 
-/* An invalid request; only the counter and a receive's status differ. */
-#define INVALID(status, count)                                                                             \
-	{                                                                                                  \
-		.syndrome = SYNDROME(SYNDROME_NAK, NAK_INVALID_REQUEST), .receive_status = (status),       \
-		.cause = UROCE_CAUSE_INVALID_REQUEST, .event = UROCE_EVENT_QP_REQ_ERR, .counter = (count), \
+/* An invalid request. */
+#define INVALID                                                                                                      \
+	{                                                                                                            \
+		.syndrome = SYNDROME(SYNDROME_NAK, NAK_INVALID_REQUEST), .receive_status = UROCE_WC_REM_INV_REQ_ERR, \
+		.cause = UROCE_CAUSE_INVALID_REQUEST, .event = UROCE_EVENT_QP_REQ_ERR,                               \
+		.counter = CNT_RESP_REMOTE_INVALID_REQUEST,                                                          \
 	}
 
 const struct verdict_row rc_verdicts[VERDICTS] = {
-	[VERDICT_BAD_SEQUENCE] = INVALID(UROCE_WC_REM_INV_REQ_ERR, CNT_RESP_REMOTE_INVALID_REQUEST),
-	[VERDICT_UNSUPPORTED] = INVALID(UROCE_WC_REM_INV_REQ_ERR, CNT_RESP_REMOTE_INVALID_REQUEST),
-	[VERDICT_NOT_ENABLED] = INVALID(UROCE_WC_REM_INV_REQ_ERR, CNT_RESP_REMOTE_INVALID_REQUEST),
-	[VERDICT_BAD_LENGTH] = INVALID(UROCE_WC_REM_INV_REQ_ERR, CNT_RESP_REMOTE_INVALID_REQUEST),
-	[VERDICT_UNALIGNED] = INVALID(UROCE_WC_REM_INV_REQ_ERR, CNT_RESP_REMOTE_INVALID_REQUEST),
-	[VERDICT_TOO_DEEP] = INVALID(UROCE_WC_REM_INV_REQ_ERR, CNT_RESP_REMOTE_INVALID_REQUEST),
-	[VERDICT_DMA_LENGTH] = INVALID(UROCE_WC_REM_INV_REQ_ERR, CNT_RESP_REMOTE_INVALID_REQUEST),
-	[VERDICT_SEND_TOO_LONG] = INVALID(UROCE_WC_LOC_LEN_ERR, CNT_RESP_LOCAL_LENGTH_ERROR),
+	[VERDICT_BAD_SEQUENCE] = INVALID,
+	[VERDICT_UNSUPPORTED] = INVALID,
+	[VERDICT_NOT_ENABLED] = INVALID,
+	[VERDICT_BAD_LENGTH] = INVALID,
+	[VERDICT_UNALIGNED] = INVALID,
+	[VERDICT_TOO_DEEP] = INVALID,
+	[VERDICT_DMA_LENGTH] = INVALID,
+	[VERDICT_SEND_TOO_LONG] = {
+		.syndrome = SYNDROME(SYNDROME_NAK, NAK_INVALID_REQUEST),
+		.receive_status = UROCE_WC_LOC_LEN_ERR,
+		.cause = UROCE_CAUSE_LENGTH,
+		.event = UROCE_EVENT_QP_REQ_ERR,
+		.counter = CNT_RESP_LOCAL_LENGTH_ERROR,
+	},
 	[VERDICT_NO_RECEIVE] = {
 		.syndrome = SYNDROME(SYNDROME_RNR_NAK, 0), /* the QP's own timer code goes in */
 		.counter = CNT_OUT_OF_BUFFER,
