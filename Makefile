@@ -82,6 +82,7 @@ install: packages-build
 sim: packages-test $(BUILD)/build.ninja
 	@ninja -C $(BUILD) --quiet
 	UROCE_STORM_RUNS=$(RUNS) $(BUILD)/test/scenario/scenario-storm
+	UROCE_STORM_RUNS=$(RUNS) $(BUILD)/test/scenario/scenario-migration_storm
 	UROCE_JUNK_RUNS=$(RUNS) $(BUILD)/test/scenario/scenario-junk
 
 fuzz:

@@ -77,7 +77,7 @@ struct uroce_qp_attr {
 	struct uroce_path alt_path;
 	uint16_t alt_pkey;
 	uint8_t alt_timeout;                      /* as timeout */
-	enum uroce_path_mig_state path_mig_state; /* to set: REARM, or MIGRATED (from ARMED: migrates now) */
+	enum uroce_path_mig_state path_mig_state; /* to set: REARM; MIGRATED when ARMED: migrates now */
 };
 
 enum uroce_qp_attr_mask {

@@ -86,7 +86,8 @@ static bool migration_is_bad(const struct rc_qp *qp, const struct uroce_qp_attr 
 
 	if (attr->path_mig_state == UROCE_PATH_REARM)
 		return !loaded;
-	return attr->path_mig_state != UROCE_PATH_MIGRATED;
+	/* Back from REARM: the peer may be armed by now, and would take MigReq 1 on this path for an error. */
+	return attr->path_mig_state != UROCE_PATH_MIGRATED || qp->migration.state == UROCE_PATH_REARM;
 }
 
 /* The first attribute of mask whose value is out of range; 0 if all are right. */

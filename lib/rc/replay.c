@@ -157,10 +157,25 @@ struct rc_replay_entry *rc_replay_find_after(const struct rc_replay *replay, psn
 	return count < replay->used ? nth(replay, count) : NULL;
 }
 
+/* The link that an entry goes behind: answers leave in request order, also before one that is under way (S-14). */
+static uint16_t *place_in_queue(struct rc_replay *replay, psn_t psn)
+{
+	uint16_t *link = &replay->queue_head;
+
+	if (replay->queue_tail == REPLAY_NONE)
+		return link;
+	if (psn_before(replay->entries[replay->queue_tail].first_psn,
+		       psn)) /* a new request, as always but for repeats */
+		return &replay->entries[replay->queue_tail].queue_next;
+	while (psn_before(replay->entries[*link].first_psn, psn))
+		link = &replay->entries[*link].queue_next;
+	return link;
+}
+
 void rc_replay_queue(struct rc_replay *replay, struct rc_replay_entry *entry, psn_t begin, uint32_t count,
 		     uint32_t end_bytes)
 {
-	uint16_t index = index_of(replay, entry);
+	uint16_t index = index_of(replay, entry), *link;
 
 	entry->begin_psn = entry->send_psn = begin;
 	entry->end_psn = psn_add(begin, count);
@@ -168,12 +183,11 @@ void rc_replay_queue(struct rc_replay *replay, struct rc_replay_entry *entry, ps
 	if (entry->queued)
 		return;
 	entry->queued = true;
-	entry->queue_next = REPLAY_NONE;
-	if (replay->queue_tail == REPLAY_NONE)
-		replay->queue_head = index;
-	else
-		replay->entries[replay->queue_tail].queue_next = index;
-	replay->queue_tail = index;
+	link = place_in_queue(replay, entry->first_psn);
+	entry->queue_next = *link;
+	if (*link == REPLAY_NONE)
+		replay->queue_tail = index;
+	*link = index;
 	if (!entry->repeated)
 		replay->unfinished++;
 }

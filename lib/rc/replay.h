@@ -3,8 +3,8 @@
 /*
  * A ring of at most `depth` entries in PSN order, replaced first-in first-out; a hash on the first PSN finds an entry
  * in constant time, a binary search by the range that it owns finds a READ from within. Entries to be answered
- * stand in a queue through the entries themselves, each at most once; a duplicate of one that stands there
- * restarts it in its place.
+ * stand in a queue through the entries themselves, in request order (S-14) and each at most once: a duplicate of one
+ * that stands there restarts it in its place, one of an earlier request goes before an answer that is under way.
  */
 #ifndef RC_REPLAY_H
 #define RC_REPLAY_H

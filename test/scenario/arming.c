@@ -276,6 +276,9 @@ Test(arming, what_cannot_work_is_refused_by_its_name)
 	ways_load(pair, A);
 	attr.path_mig_state = UROCE_PATH_ARMED;
 	expect_refused(pair, &attr, UROCE_QP_PATH_MIG_STATE, UROCE_QP_PATH_MIG_STATE);
+	/* The peer may be armed already, and would refuse MigReq 1 on the path in use. */
+	attr.path_mig_state = UROCE_PATH_MIGRATED;
+	expect_refused(pair, &attr, UROCE_QP_PATH_MIG_STATE, UROCE_QP_PATH_MIG_STATE);
 	ways_expect(pair, A, UROCE_PATH_REARM, 0);
 	pair_close(pair);
 }

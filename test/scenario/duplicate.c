@@ -359,3 +359,54 @@ Test(duplicate, a_read_from_half_the_psn_space_ago_does_not_hold_back_an_ack)
 	expect_sent(pair, B, 1, "ACK psn=8388609 credit=31 msn=2");
 	pair_close(pair);
 }
+
+/* A repeated atomic whose READ behind it is still being answered: its answer leaves first (S-14). */
+Test(duplicate, a_repeated_answer_leaves_before_that_of_a_later_read_under_way)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ 0 });
+
+	RULE("S-14");
+	RULE("S-9");
+	pair_set_word(pair, B, 0, 40);
+	pair_inject(pair, B, fetch_add_packet(pair, 0, 0, 2));
+	pair_inject(pair, B, read_packet(pair, 1, 0, 5000));
+	pair_transmit_some(pair, B, 2);
+	expect_leaves(pair, B, "ATOMIC_ACKNOWLEDGE psn=0 credit=31 msn=1 original=0x28",
+		      "READ_RESPONSE_FIRST psn=1 credit=31 msn=2 bytes=1024");
+	/* The atomic's answer was lost: the requester asks for both again. */
+	pair_inject(pair, B, fetch_add_packet(pair, 0, 0, 2));
+	pair_inject(pair, B, read_packet(pair, 1, 0, 5000));
+	pair_transmit_some(pair, B, 2);
+	expect_leaves(pair, B, "ATOMIC_ACKNOWLEDGE psn=0 credit=31 msn=1 original=0x28",
+		      "READ_RESPONSE_FIRST psn=1 credit=31 msn=2 bytes=1024");
+	pair_close(pair);
+}
+
+/* The consequence: one lost answer in a healthy network costs the whole budget. */
+static int lose_first_of_b(struct pair *pair, enum side_name from, uint32_t number, const struct wire_packet *packet)
+{
+	(void)pair;
+	(void)packet;
+	return from == A || number != 0;
+}
+
+Test(duplicate, one_lost_answer_before_a_long_read_costs_one_retry)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ 0 });
+
+	RULE("Q-8");
+	RULE("T-3");
+	pair->copies = lose_first_of_b;
+	pair_fetch_add(pair, 1, 2);
+	pair_read(pair, 2, 100000);
+	while (pair->side[A].done_count < 2) {
+		pair_transmit(pair, A);
+		pair_transmit_some(pair, B, 4); /* a port with little room, or a fair share of a turn */
+		pair->now_ns += 1000;
+		pair_deliver(pair, B);
+		pair_deliver(pair, A);
+	}
+	expect_completes(pair, A, "wr=1 FADD SUCCESS", "wr=2 READ SUCCESS len=100000");
+	expect_counts(pair, A, CNT_IMPLIED_NAK_SEQ_ERR, 1);
+	pair_close(pair);
+}

@@ -490,7 +490,7 @@ Test(migration_storm, every_request_of_both_sides_survives_paths_that_fail_by_tu
 	const char *given = getenv("UROCE_STORM_SEED");
 	const char *runs = getenv("UROCE_STORM_RUNS");
 	uint64_t first = given ? strtoull(given, NULL, 0) : 1;
-	uint64_t count = given ? 1 : runs ? strtoull(runs, NULL, 0) : 60;
+	uint64_t count = given ? 1 : runs ? strtoull(runs, NULL, 0) : 100;
 	uint64_t migrations = 0;
 
 	RULE("A-8");

@@ -87,7 +87,7 @@ Test(replay, the_first_entry_after_a_psn_is_found)
 	cr_assert_eq(rc_replay_find_after(&replay, psn_make(0xFFFFFD))->first_psn.v, 1, "the oldest is gone");
 }
 
-Test(replay, answers_leave_in_the_order_in_which_they_were_queued)
+Test(replay, answers_leave_in_request_order)
 {
 	struct rc_replay_entry *entries[4];
 
@@ -116,9 +116,9 @@ Test(replay, answers_leave_in_the_order_in_which_they_were_queued)
 	rc_replay_queue(&replay, entries[2], psn_make(20), 5, 100);
 	rc_replay_queue(&replay, entries[0], psn_make(0), 5, 100);
 	cr_assert_eq(replay.unfinished, 0);
-	cr_assert_eq(rc_replay_head(&replay), entries[2]);
+	cr_assert_eq(rc_replay_head(&replay), entries[0], "in request order whatever was asked for first");
 	rc_replay_pop(&replay);
-	cr_assert_eq(rc_replay_head(&replay), entries[0]);
+	cr_assert_eq(rc_replay_head(&replay), entries[2]);
 	rc_replay_pop(&replay);
 	cr_assert_null(rc_replay_head(&replay));
 }
@@ -138,9 +138,9 @@ Test(replay, an_evicted_entry_leaves_the_queue_too)
 		fresh = rc_replay_insert(&replay, psn_make(3), 1);
 		rc_replay_queue(&replay, fresh, psn_make(3), 1, 0);
 		for (uint32_t i = 0; i < 3; i++) {
-			if ((i + order) % 3 == 0)
+			if (i == 0)
 				continue;
-			cr_assert_eq(rc_replay_head(&replay)->first_psn.v, (i + order) % 3, "order %u", order);
+			cr_assert_eq(rc_replay_head(&replay)->first_psn.v, i, "order %u", order);
 			rc_replay_pop(&replay);
 		}
 		cr_assert_eq(rc_replay_head(&replay), fresh);
