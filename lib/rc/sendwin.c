@@ -216,6 +216,8 @@ void rc_sendwin_step_back(struct rc_sendwin *win)
 {
 	win->next = psn_previous(win->limit);
 	win->cursor = win->started - 1;
+	if (psn_equal(sendwin_slot(win, win->cursor)->first_psn, win->limit))
+		win->cursor--; /* started, and found faulty before anything of it was sent */
 }
 
 /* una has moved; what goes out next is never behind it. */

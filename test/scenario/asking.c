@@ -1,0 +1,232 @@
+/* asking.c - the newest packet once more, when nothing in flight has asked for an ACK and what is next must wait */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A packet does not ask when more is to follow; then what follows cannot. The ACK timer would end the wait, but that
+ * is slow and costs a retry: here there is none to spend.
+ */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "packets.h"
+#include "rule.h"
+
+static struct pair *open_pair(void)
+{
+	return pair_open(&(struct pair_options){ .retry_cnt = 255 });
+}
+
+static int post(struct pair *pair, uint64_t wr_id, enum uroce_wr_opcode opcode, uint32_t flags, uint32_t bytes)
+{
+	struct uroce_send_wr wr = { .wr_id = wr_id, .opcode = opcode, .send_flags = flags };
+
+	return pair_post(pair, A, wr, 0, bytes);
+}
+
+static void modify(struct pair *pair, enum uroce_qp_state state)
+{
+	struct uroce_qp_attr attr = { .qp_state = state };
+	uint32_t bad = 0;
+
+	cr_assert_eq(rc_qp_modify(pair->side[A].qp, &attr, UROCE_QP_STATE, &bad), 0, "%#x", bad);
+}
+
+/* Nothing was waited for, nothing was lost, and the peer saw one duplicate. */
+static void check_cost(struct pair *pair, uint64_t start_ns, uint32_t duplicates)
+{
+	cr_assert_lt(pair->now_ns - start_ns, 1000000, "it took %lu ns", pair->now_ns - start_ns);
+	expect_counts(pair, A, CNT_LOCAL_ACK_TIMEOUT_ERR, 0);
+	expect_counts(pair, B, CNT_DUPLICATE_REQUEST, duplicates);
+}
+
+/* More was posted, of which SQD lets nothing start. */
+Test(asking, sqd_drains_silent_requests_without_a_timeout)
+{
+	struct pair *pair = open_pair();
+	uint64_t start_ns = pair->now_ns;
+
+	RULE("X-2");
+	RULE("Q-5");
+	post(pair, 1, UROCE_WR_RDMA_WRITE, 0, 8);
+	post(pair, 2, UROCE_WR_RDMA_WRITE, 0, 2000);
+	post(pair, 3, UROCE_WR_RDMA_WRITE, UROCE_SEND_SIGNALED, 8);
+	pair_transmit_some(pair, A, 3);
+	expect_leaves(pair, A, "WRITE_ONLY psn=0 va=0x0 len=8 bytes=8", "WRITE_FIRST psn=1 va=0x0 len=2000 bytes=1024",
+		      "WRITE_LAST psn=2 bytes=976");
+	modify(pair, UROCE_QPS_SQD);
+	for (uint32_t i = 0; i < 3; i++)
+		pair_transmit(pair, A);
+	expect_leaves(pair, A, "WRITE_LAST psn=2 ackreq bytes=976");
+	pair_run(pair);
+	expect_events(pair, A, "SQ_DRAINED");
+	check_cost(pair, start_ns, 1);
+	modify(pair, UROCE_QPS_RTS);
+	pair_run(pair);
+	expect_completes(pair, A, "wr=3 WRITE SUCCESS");
+	cr_assert_eq(memcmp(pair->side[B].memory, pair->side[A].memory, 2000), 0);
+	pair_close(pair);
+}
+
+/* In mid-message SQD has to finish it first, and its last packet asks by itself or is repeated. */
+Test(asking, sqd_in_mid_message_ends_with_one_question)
+{
+	struct pair *pair = open_pair();
+	uint64_t start_ns = pair->now_ns;
+
+	RULE("X-2");
+	RULE("Q-5");
+	post(pair, 1, UROCE_WR_RDMA_WRITE, 0, 3000);
+	post(pair, 2, UROCE_WR_RDMA_WRITE, 0, 8);
+	pair_transmit_some(pair, A, 1);
+	modify(pair, UROCE_QPS_SQD);
+	pair_run(pair);
+	expect_events(pair, A, "SQ_DRAINED");
+	cr_assert_lt(pair->now_ns - start_ns, 1000000);
+	expect_counts(pair, A, CNT_LOCAL_ACK_TIMEOUT_ERR, 0);
+	pair_close(pair);
+}
+
+/* E-2: the fault has to wait for requests that nobody has asked about. */
+Test(asking, a_local_fault_behind_silent_requests_needs_no_timeout)
+{
+	RULE("E-2");
+	RULE("Q-5");
+	for (uint32_t i = 0; i < 3; i++) {
+		struct pair *pair = open_pair();
+		uint64_t start_ns = pair->now_ns;
+		struct uroce_sge sge = { .addr = (uintptr_t)pair->side[A].memory, .length = 8, .lkey = 0x999 };
+		struct uroce_send_wr wr = { .wr_id = 3, .opcode = UROCE_WR_RDMA_WRITE, .sg_list = &sge, .num_sge = 1 };
+
+		if (i == 1) {
+			sge.length = UINT32_MAX;
+			sge.lkey = pair->side[A].key;
+		}
+		if (i == 2)
+			wr.opcode = UROCE_WR_RDMA_READ;
+		post(pair, 1, UROCE_WR_RDMA_WRITE, 0, 8);
+		post(pair, 2, UROCE_WR_RDMA_WRITE, 0, 1500);
+		pair_post(pair, A, wr, 0, 0);
+		pair_run(pair);
+		expect_leaves(pair, A, "WRITE_ONLY psn=0 va=0x0 len=8 bytes=8",
+			      "WRITE_FIRST psn=1 va=0x0 len=1500 bytes=1024", "WRITE_LAST psn=2 bytes=476",
+			      "WRITE_LAST psn=2 ackreq bytes=476");
+		expect_completes(pair, A,
+				 i == 0 ? "wr=3 WRITE LOC_PROT_ERR" :
+				 i == 1 ? "wr=3 WRITE LOC_LEN_ERR" :
+					  "wr=3 READ LOC_PROT_ERR");
+		cr_assert_eq(pair->side[A].wcs[0].retries, 0);
+		check_cost(pair, start_ns, 1);
+		pair_close(pair);
+	}
+}
+
+/* The fault lies behind the first packet of its message: that one is the newest. */
+Test(asking, a_fault_in_mid_message_asks_with_the_packet_before_it)
+{
+	struct pair *pair = open_pair();
+	struct uroce_sge sges[2] = {
+		{ .addr = (uintptr_t)pair->side[A].memory, .length = 1024, .lkey = pair->side[A].key },
+		{ .addr = (uintptr_t)pair->side[A].memory, .length = 100, .lkey = 0x999 }
+	};
+	struct uroce_send_wr wr = { .wr_id = 2, .opcode = UROCE_WR_RDMA_WRITE, .sg_list = sges, .num_sge = 2 };
+	uint64_t start_ns = pair->now_ns;
+
+	RULE("E-2");
+	RULE("Q-5");
+	post(pair, 1, UROCE_WR_RDMA_WRITE, 0, 8);
+	pair_post(pair, A, wr, 0, 0);
+	post(pair, 3, UROCE_WR_RDMA_WRITE, 0, 8);
+	pair_run(pair);
+	expect_leaves(pair, A, "WRITE_ONLY psn=0 va=0x0 len=8 bytes=8", "WRITE_FIRST psn=1 va=0x0 len=1124 bytes=1024",
+		      "WRITE_FIRST psn=1 ackreq va=0x0 len=1124 bytes=1024");
+	expect_completes(pair, A, "wr=2 WRITE LOC_PROT_ERR", "wr=3 WRITE WR_FLUSH_ERR");
+	check_cost(pair, start_ns, 1);
+	pair_close(pair);
+}
+
+/* a fence waits for READs, which are answered without a question; the READ depth as well. Nobody repeats. */
+Test(asking, behind_a_read_there_is_nothing_to_ask)
+{
+	RULE("Q-4");
+	RULE("Q-3");
+	RULE("Q-5");
+	for (uint32_t fenced = 0; fenced < 2; fenced++) {
+		struct pair *pair = pair_open(&(struct pair_options){ .retry_cnt = 255, .rd_atomic = 1 });
+		uint64_t start_ns = pair->now_ns;
+
+		post(pair, 1, UROCE_WR_RDMA_READ, 0, 8);
+		post(pair, 2, UROCE_WR_RDMA_WRITE, 0, 8);
+		if (fenced)
+			post(pair, 3, UROCE_WR_RDMA_WRITE, UROCE_SEND_FENCE, 8);
+		else
+			post(pair, 3, UROCE_WR_RDMA_READ, 0, 8);
+		pair_run(pair);
+		expect_leaves(pair, A, "READ_REQUEST psn=0 ackreq va=0x0 len=8",
+			      "WRITE_ONLY psn=1 va=0x0 len=8 bytes=8",
+			      fenced ? "WRITE_ONLY psn=2 ackreq va=0x0 len=8 bytes=8" :
+				       "READ_REQUEST psn=2 ackreq va=0x0 len=8");
+		cr_assert_eq(pair->side[A].qp->win.acked, 3);
+		check_cost(pair, start_ns, 0);
+		pair_close(pair);
+	}
+}
+
+/* What has asked is not asked again, and one question is enough, however often the host looks. */
+Test(asking, one_question_at_a_time)
+{
+	struct pair *pair = open_pair();
+
+	RULE("Q-5");
+	pair_cut(pair);
+	post(pair, 1, UROCE_WR_RDMA_WRITE, UROCE_SEND_SIGNALED, 8);
+	post(pair, 2, UROCE_WR_LOCAL_INV, 0, 0);
+	pair_transmit(pair, A);
+	pair_transmit(pair, A);
+	expect_leaves(pair, A, "WRITE_ONLY psn=0 ackreq va=0x0 len=8 bytes=8");
+	pair_close(pair);
+	pair = open_pair();
+	pair_cut(pair);
+	post(pair, 1, UROCE_WR_RDMA_WRITE, UROCE_SEND_SIGNALED, 8);
+	post(pair, 2, UROCE_WR_RDMA_WRITE, 0, 8);
+	post(pair, 3, UROCE_WR_RDMA_WRITE, 0, 8);
+	pair_transmit_some(pair, A, 2);
+	modify(pair, UROCE_QPS_SQD);
+	pair_transmit(pair, A);
+	expect_leaves(pair, A, "WRITE_ONLY psn=0 ackreq va=0x0 len=8 bytes=8", "WRITE_ONLY psn=1 va=0x0 len=8 bytes=8");
+	/* The first answer covers the one that had asked; then nobody has asked about the other. */
+	pair_respond(pair, ack_packet(0, SYNDROME_PLAIN_ACK, 1));
+	expect_leaves(pair, A, "WRITE_ONLY psn=1 ackreq va=0x0 len=8 bytes=8");
+	pair_transmit(pair, A);
+	expect_leaves(pair, A);
+	pair_close(pair);
+}
+
+/* No room for it now, then a key that has gone: it is not sent, nothing else is, and the ACK still counts. */
+Test(asking, a_question_that_cannot_leave_does_no_harm)
+{
+	struct pair *pair = open_pair();
+	uint32_t key = pair_region(pair, A, 1, 0, 4096, UROCE_ACCESS_LOCAL_WRITE);
+	struct uroce_sge sge = { .addr = (uintptr_t)pair->side[A].memory, .length = 8, .lkey = key };
+	struct uroce_send_wr wr = { .wr_id = 2, .opcode = UROCE_WR_RDMA_WRITE, .sg_list = &sge, .num_sge = 1 };
+
+	RULE("Q-5");
+	RULE("S-15");
+	pair_cut(pair);
+	post(pair, 1, UROCE_WR_RDMA_WRITE, 0, 8);
+	pair_post(pair, A, wr, 0, 0);
+	post(pair, 3, UROCE_WR_RDMA_WRITE, 0, 8);
+	pair_transmit_some(pair, A, 2);
+	modify(pair, UROCE_QPS_SQD);
+	pair_forget(pair);
+	cr_assert(pair_transmit_some(pair, A, 0), "no room, and yet nothing more to do");
+	cr_assert_eq(rc_mr_remove(&pair->side[A].mrs, key), 0);
+	pair_transmit(pair, A);
+	pair_transmit(pair, A);
+	expect_leaves(pair, A);
+	expect_completes(pair, A);
+	pair_respond(pair, ack_packet(1, SYNDROME_PLAIN_ACK, 2));
+	expect_events(pair, A, "SQ_DRAINED");
+	modify(pair, UROCE_QPS_RTS);
+	pair_transmit(pair, A);
+	expect_leaves(pair, A, "WRITE_ONLY psn=2 ackreq va=0x0 len=8 bytes=8");
+	pair_close(pair);
+}
