@@ -1,0 +1,248 @@
+/* qp.c - which packets reach a QP, and a path that leads nowhere */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rc/outbox.h"
+#include "rc/qp.h"
+#include "rule.h"
+
+static const struct uroce_device *const port = (const void *)0x1000, *const other_port = (const void *)0x2000;
+static const struct uroce_addr here = { { 1, 2 } }, there = { { 3, 4 } }, elsewhere = { { 3, 5 } };
+static struct rc_mr_table mrs;
+static struct rc_mr_entry entries[1];
+static struct rc_outbox out;
+
+static void modify(struct rc_qp *qp, enum uroce_qp_state state, uint32_t mask)
+{
+	const struct uroce_qp_attr attr = {
+		.qp_state = state,
+		.pkey = 0x1234, /* a limited member */
+		.path_mtu = 1024,
+		.dest_qp_num = 5,
+		.timeout = 14,
+		.path = { .source = here, .dest = there, .device = (struct uroce_device *)(uintptr_t)port },
+		.alt_path = { .source = here, .dest = elsewhere, .device = (struct uroce_device *)(uintptr_t)port },
+		.alt_pkey = 0x9234,
+		.path_mig_state = UROCE_PATH_REARM,
+	};
+	uint32_t bad = 0;
+
+	cr_assert_eq(rc_qp_modify(qp, &attr, UROCE_QP_STATE | mask, &bad), 0, "%#x", bad);
+}
+
+/* A QP in this state, by the legal way. */
+static struct rc_qp *open_qp(enum uroce_qp_state state)
+{
+	const struct rc_qp_config config = {
+		.qpn = 7,
+		.pd = 1,
+		.mrs = &mrs,
+		.max_send_wr = 4,
+		.max_recv_wr = 4,
+		.max_send_sge = 1,
+		.max_recv_sge = 1,
+		.max_mtu_bytes = 1024,
+	};
+	const struct rc_keyspace space = { .secret = { 1, 2, 3, 4 } };
+	uint64_t bytes = rc_qp_bytes(&config);
+	struct rc_qp *qp = rc_qp_init(memset(aligned_alloc(64, bytes), 0, bytes), &config);
+
+	rc_mr_table_init(&mrs, entries, 1, &space);
+	if (state == UROCE_QPS_RESET)
+		return qp;
+	modify(qp, UROCE_QPS_INIT, UROCE_QP_ACCESS_FLAGS | UROCE_QP_PKEY);
+	if (state == UROCE_QPS_INIT)
+		return qp;
+	modify(qp, UROCE_QPS_RTR,
+	       UROCE_QP_PATH | UROCE_QP_PATH_MTU | UROCE_QP_DEST_QPN | UROCE_QP_RQ_PSN | UROCE_QP_MAX_DEST_RD_ATOMIC);
+	if (state == UROCE_QPS_RTR)
+		return qp;
+	modify(qp, UROCE_QPS_RTS,
+	       UROCE_QP_TIMEOUT | UROCE_QP_RETRY_CNT | UROCE_QP_RNR_RETRY | UROCE_QP_MAX_RD_ATOMIC | UROCE_QP_SQ_PSN);
+	if (state != UROCE_QPS_RTS)
+		modify(qp, state, 0);
+	return qp;
+}
+
+static enum rc_counter admit(const struct rc_qp *qp, uint8_t opcode, uint16_t pkey, const struct uroce_addr *source,
+			     const struct uroce_addr *dest, const struct uroce_device *device)
+{
+	const struct wire_packet packet = { .opcode = opcode, .pkey = pkey };
+	const struct rc_origin origin = { .source = source->bytes, .dest = dest->bytes, .device = device };
+
+	return rc_qp_admit(qp, &packet, &origin);
+}
+
+/* Everything is wrong; then one thing after the other is put right. */
+Test(qp, of_several_faults_the_first_in_order_counts)
+{
+	struct rc_qp *qp = open_qp(UROCE_QPS_INIT);
+
+	RULE("W-5");
+	cr_assert_eq(admit(qp, OP_UD_SEND_ONLY, 0xFFFF, &elsewhere, &elsewhere, other_port), CNT_PORT_OTHER_CLASS);
+	cr_assert_eq(admit(qp, OP_CNP, 0xFFFF, &elsewhere, &elsewhere, other_port), CNT_PORT_CNP);
+	cr_assert_eq(admit(qp, OP_ACKNOWLEDGE, 0xFFFF, &elsewhere, &elsewhere, other_port), CNT_PORT_QP_STATE);
+	free(qp);
+	qp = open_qp(UROCE_QPS_RTR);
+	cr_assert_eq(admit(qp, OP_UD_SEND_ONLY, 0xFFFF, &elsewhere, &elsewhere, other_port), CNT_PORT_OTHER_CLASS);
+	cr_assert_eq(admit(qp, OP_ACKNOWLEDGE, 0xFFFF, &elsewhere, &elsewhere, other_port), CNT_PORT_EARLY_RESPONSE);
+	cr_assert_eq(admit(qp, OP_SEND_ONLY, 0xFFFF, &elsewhere, &elsewhere, other_port), CNT_PORT_ADDRESS);
+	cr_assert_eq(admit(qp, OP_SEND_ONLY, 0xFFFF, &there, &elsewhere, other_port), CNT_PORT_ADDRESS);
+	cr_assert_eq(admit(qp, OP_SEND_ONLY, 0xFFFF, &there, &here, other_port), CNT_PORT_ADDRESS);
+	cr_assert_eq(admit(qp, OP_SEND_ONLY, 0xFFFF, &there, &here, port), CNT_PORT_PKEY);
+	cr_assert_eq(admit(qp, OP_SEND_ONLY, 0x9234, &there, &here, port), CNT_COUNTERS);
+	free(qp);
+}
+
+/* TC-A-13: the sender's address is the path's other end, the receiver's this end; each byte of both counts. */
+Test(qp, a_packet_that_did_not_come_along_the_path_is_dropped)
+{
+	struct rc_qp *qp = open_qp(UROCE_QPS_RTS);
+
+	RULE("W-5");
+	cr_assert_eq(admit(qp, OP_SEND_ONLY, 0x9234, &here, &there, port), CNT_PORT_ADDRESS, "the other way around");
+	cr_assert_eq(admit(qp, OP_SEND_ONLY, 0x9234, &there, &here, NULL), CNT_PORT_ADDRESS);
+	for (uint32_t i = 0; i < 16; i++) {
+		struct uroce_addr source = there, dest = here;
+
+		source.bytes[i] ^= 0x80;
+		cr_assert_eq(admit(qp, OP_SEND_ONLY, 0x9234, &source, &here, port), CNT_PORT_ADDRESS, "byte %u", i);
+		dest.bytes[i] ^= 1;
+		cr_assert_eq(admit(qp, OP_SEND_ONLY, 0x9234, &there, &dest, port), CNT_PORT_ADDRESS, "byte %u", i);
+	}
+	cr_assert_eq(admit(qp, OP_ACKNOWLEDGE, 0x9234, &there, &here, port), CNT_COUNTERS);
+	free(qp);
+}
+
+/* TC-A-11 */
+Test(qp, fifteen_bits_of_the_pkey_match_and_one_side_is_a_full_member)
+{
+	struct rc_qp *qp = open_qp(UROCE_QPS_RTS);
+
+	RULE("W-5");
+	cr_assert_eq(admit(qp, OP_SEND_ONLY, 0x1234, &there, &here, port), CNT_PORT_PKEY, "both are limited");
+	for (uint32_t bit = 0; bit < 15; bit++)
+		cr_assert_eq(admit(qp, OP_SEND_ONLY, (uint16_t)(0x9234 ^ 1u << bit), &there, &here, port),
+			     CNT_PORT_PKEY, "bit %u", bit);
+	qp->pkey = 0x9234;
+	cr_assert_eq(admit(qp, OP_SEND_ONLY, 0x1234, &there, &here, port), CNT_COUNTERS);
+	cr_assert_eq(admit(qp, OP_SEND_ONLY, 0x9234, &there, &here, port), CNT_COUNTERS);
+	free(qp);
+}
+
+Test(qp, the_state_says_who_is_listening)
+{
+	static const enum rc_counter requests[UROCE_QP_STATES] = { CNT_PORT_QP_STATE, CNT_PORT_QP_STATE,
+								   CNT_COUNTERS,      CNT_COUNTERS,
+								   CNT_COUNTERS,      CNT_PORT_QP_STATE };
+
+	RULE("W-5");
+	RULE("X-3");
+	for (uint32_t state = 0; state < UROCE_QP_STATES; state++) {
+		struct rc_qp *qp = open_qp((enum uroce_qp_state)state);
+
+		cr_assert_eq(admit(qp, OP_SEND_ONLY, 0x9234, &there, &here, port), requests[state], "state %u", state);
+		for (uint32_t opcode = OP_READ_RESPONSE_FIRST; opcode <= OP_ATOMIC_ACKNOWLEDGE; opcode++)
+			cr_assert_eq(admit(qp, (uint8_t)opcode, 0x9234, &there, &here, port),
+				     state == UROCE_QPS_RTR ? CNT_PORT_EARLY_RESPONSE : requests[state], "state %u",
+				     state);
+		free(qp);
+	}
+}
+
+/* ---- a path that leads nowhere ---- */
+
+static void post(struct rc_qp *qp, uint64_t wr_id)
+{
+	const struct uroce_send_wr wr = { .wr_id = wr_id, .opcode = UROCE_WR_SEND };
+
+	cr_assert_eq(rc_qp_post_send(qp, &wr), 0);
+}
+
+static void transmit(struct rc_qp *qp)
+{
+	outbox_reset(&out, OUTBOX_PACKETS);
+	rc_qp_transmit(qp, 1000, &out);
+}
+
+/* Posted and not yet sent counts, for it is what wants the address. */
+Test(qp, nobody_at_the_address_fails_the_oldest_request)
+{
+	RULE("T-4");
+	RULE("W-8");
+	for (uint32_t sent = 0; sent < 2; sent++) {
+		struct rc_qp *qp = open_qp(UROCE_QPS_RTS);
+
+		cr_assert(!rc_qp_has_requests(qp));
+		rc_qp_unreachable(qp);
+		cr_assert_eq(qp->state, UROCE_QPS_RTS, "there was nothing to send");
+		post(qp, 1);
+		post(qp, 2);
+		cr_assert(rc_qp_has_requests(qp));
+		if (sent)
+			transmit(qp);
+		rc_qp_unreachable(qp);
+		cr_assert_eq(qp->state, UROCE_QPS_ERR);
+		cr_assert(!rc_qp_has_requests(qp));
+		transmit(qp);
+		cr_assert_eq(out.packet_count, 0);
+		cr_assert_eq(out.completion_count, 2);
+		cr_assert_eq(out.completions[0].wr_id, 1);
+		cr_assert_eq(out.completions[0].status, UROCE_WC_RETRY_EXC_ERR);
+		cr_assert_eq(out.completions[0].vendor_err, UROCE_CAUSE_UNRESOLVED);
+		cr_assert_eq(out.completions[1].status, UROCE_WC_WR_FLUSH_ERR);
+		cr_assert_eq(out.event_count, 1);
+		cr_assert_eq(out.events[0].type, UROCE_EVENT_QP_FATAL);
+		post(qp, 3);
+		rc_qp_unreachable(qp); /* in ERR: nobody is asked for */
+		transmit(qp);
+		cr_assert_eq(out.completion_count, 1);
+		cr_assert_eq(out.completions[0].status, UROCE_WC_WR_FLUSH_ERR);
+		cr_assert_eq(out.event_count, 0);
+		free(qp);
+	}
+}
+
+/* What was sent before SQD has yet to be finished. */
+Test(qp, in_sqd_requests_are_waited_for_too)
+{
+	struct rc_qp *qp = open_qp(UROCE_QPS_RTS);
+
+	RULE("T-4");
+	RULE("X-2");
+	post(qp, 1);
+	transmit(qp);
+	modify(qp, UROCE_QPS_SQD, 0);
+	cr_assert(rc_qp_has_requests(qp));
+	rc_qp_unreachable(qp);
+	transmit(qp);
+	cr_assert_eq(out.completion_count, 1);
+	cr_assert_eq(out.completions[0].vendor_err, UROCE_CAUSE_UNRESOLVED);
+	free(qp);
+}
+
+/* With another path there is another address to ask for. */
+Test(qp, an_armed_qp_migrates_instead)
+{
+	struct rc_qp *qp = open_qp(UROCE_QPS_RTS);
+	const struct rc_origin origin = { .source = there.bytes, .dest = here.bytes, .device = port };
+	const struct wire_packet packet = { .opcode = OP_ACKNOWLEDGE, .pkey = 0x9234, .psn = 0xFFFFFF };
+
+	RULE("T-4");
+	RULE("A-3");
+	modify(qp, UROCE_QPS_RTS, UROCE_QP_ALT_PATH | UROCE_QP_PATH_MIG_STATE);
+	outbox_reset(&out, 0);
+	rc_qp_receive(qp, &packet, &origin, 0, &out);
+	post(qp, 1);
+	rc_qp_unreachable(qp);
+	cr_assert_eq(qp->state, UROCE_QPS_RTS);
+	cr_assert_eq(memcmp(&qp->path.dest, &elsewhere, sizeof(elsewhere)), 0);
+	transmit(qp);
+	cr_assert_eq(out.packet_count, 1);
+	cr_assert_eq(out.completion_count, 0);
+	rc_qp_unreachable(qp); /* nor there */
+	cr_assert_eq(qp->state, UROCE_QPS_ERR);
+	free(qp);
+}
