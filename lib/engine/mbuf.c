@@ -9,6 +9,7 @@
 #include "rc/path.h"
 #include "wire/bytes.h"
 #include "wire/icrc.h"
+#include "wire/kernel.h"
 
 #define UDP_BYTES 8
 #define IPV6_LENGTH_OFFSET 4
@@ -65,20 +66,24 @@ static void patch_lengths(uint8_t *frame, const struct engine_template *template
 	}
 }
 
-static uint8_t *copy_payload(uint8_t *at, const struct wire_packet *packet)
+/* Copies payload and pad to where the headers end, and puts the ICRC behind them: one pass over the payload. */
+static void add_payload(uint8_t *at, const uint8_t *ip, const struct wire_packet *packet)
 {
-	if (packet->span_count <= 1) {
-		if (packet->payload_bytes)
-			memcpy(at, packet->payload, packet->payload_bytes);
-		at += packet->payload_bytes;
-	} else {
-		for (uint32_t i = 0; i < packet->span_count; i++) {
-			memcpy(at, packet->spans[i].base, packet->spans[i].bytes);
-			at += packet->spans[i].bytes;
-		}
+	const struct wire_span one = { .base = packet->payload, .bytes = packet->payload_bytes };
+	const struct wire_span *spans = packet->span_count > 1 ? packet->spans : &one;
+	uint32_t count = packet->span_count > 1 ? packet->span_count : 1;
+	uint32_t crc = wire_icrc_headers(ip, (uint32_t)(at - ip));
+
+	for (uint32_t i = 0; i < count; i++) {
+		crc = wire_kernel_copy(crc, at, spans[i].base, spans[i].bytes);
+		at += spans[i].bytes;
 	}
-	memset(at, 0, 3);
-	return at + packet->pad_bytes;
+	if (packet->pad_bytes) {
+		memset(at, 0, 3);
+		crc = wire_icrc_continue(crc, at, packet->pad_bytes);
+		at += packet->pad_bytes;
+	}
+	store_le32(at, crc);
 }
 
 void engine_mbuf_fill(struct rte_mbuf *mbuf, const struct engine_template *template, const struct wire_packet *packet)
@@ -93,8 +98,11 @@ void engine_mbuf_fill(struct rte_mbuf *mbuf, const struct engine_template *templ
 	patch_lengths(frame, template, bth_bytes);
 	at = frame + template->bth_offset;
 	at += wire_packet_build(packet, at);
-	at = copy_payload(at, packet);
-	store_le32(at, wire_icrc_frame(frame + template->ip_offset, (uint32_t)(at - frame) - template->ip_offset));
+	if (packet->payload_bytes)
+		add_payload(at, frame + template->ip_offset, packet);
+	else
+		store_le32(at, wire_icrc_headers(frame + template->ip_offset,
+						 (uint32_t)(at - frame) - template->ip_offset));
 	mbuf->data_len = (uint16_t)frame_bytes;
 	mbuf->pkt_len = frame_bytes;
 }

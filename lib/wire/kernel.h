@@ -1,0 +1,30 @@
+/* kernel.h - copies a payload and computes its ICRC in one pass */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A CRC over memory that is being copied costs next to nothing, because both wait for the same loads. There are three
+ * ways, and the best that the CPU has is taken unless somebody chooses another:
+ *   isal     memcpy, then ISA-L's CRC: two passes, everywhere
+ *   pclmul   one pass of 128-bit carry-less multiplications
+ *   vpclmul  one pass of 512-bit ones
+ */
+#ifndef WIRE_KERNEL_H
+#define WIRE_KERNEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum wire_kernel { WIRE_KERNEL_ISAL, WIRE_KERNEL_PCLMUL, WIRE_KERNEL_VPCLMUL, WIRE_KERNELS };
+
+/* Copies bytes from source to target, which do not overlap, and returns wire_icrc_continue(crc, source, bytes). */
+uint32_t wire_kernel_copy(uint32_t crc, void *target, const void *source, uint64_t bytes);
+
+/* "vpclmul" for WIRE_KERNEL_VPCLMUL. */
+const char *wire_kernel_name(enum wire_kernel kernel);
+
+/* The one in use. */
+enum wire_kernel wire_kernel_chosen(void);
+
+/* Uses another from now on; before any thread copies. false: this CPU cannot, nothing has changed. */
+bool wire_kernel_choose(enum wire_kernel kernel);
+
+#endif

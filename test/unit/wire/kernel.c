@@ -1,0 +1,98 @@
+/* kernel.c - every copy+ICRC kernel of this CPU against memcpy and ISA-L */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "rule.h"
+#include "wire/icrc.h"
+#include "wire/kernel.h"
+
+#define BYTES_MAX 5000u
+#define ROOM (BYTES_MAX + 256)
+#define GUARD 0xA5
+
+static uint8_t source[ROOM], target[ROOM];
+
+static void fill(uint64_t seed)
+{
+	for (uint32_t i = 0; i < ROOM; i++) {
+		seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+		source[i] = (uint8_t)(seed >> 56);
+	}
+}
+
+/* Right bytes, right CRC, and nothing written on either side. */
+static void check(enum wire_kernel kernel, uint32_t crc, uint32_t from, uint32_t to, uint32_t bytes)
+{
+	uint32_t found;
+
+	memset(target, GUARD, sizeof(target));
+	found = wire_kernel_copy(crc, target + to, source + from, bytes);
+	cr_assert_eq(found, wire_icrc_continue(crc, source + from, bytes), "%s, %u bytes from %u to %u: CRC",
+		     wire_kernel_name(kernel), bytes, from, to);
+	cr_assert_arr_eq(target + to, source + from, bytes);
+	for (uint32_t i = 0; i < to; i++)
+		cr_assert_eq(target[i], GUARD, "%s, %u bytes: wrote in front", wire_kernel_name(kernel), bytes);
+	for (uint32_t i = to + bytes; i < to + bytes + 64; i++)
+		cr_assert_eq(target[i], GUARD, "%s, %u bytes: wrote behind", wire_kernel_name(kernel), bytes);
+}
+
+/* Runs with each kernel that this CPU has, and leaves the one that was chosen. */
+#define FOR_EACH_KERNEL(kernel)                                                                           \
+	for (enum wire_kernel best = wire_kernel_chosen(), kernel = WIRE_KERNEL_ISAL;                     \
+	     kernel < WIRE_KERNELS || !wire_kernel_choose(best); kernel = (enum wire_kernel)(kernel + 1)) \
+		if (wire_kernel_choose(kernel))
+
+Test(kernel, every_length)
+{
+	RULE("W-3");
+	fill(1);
+	FOR_EACH_KERNEL(kernel)
+	{
+		for (uint32_t bytes = 0; bytes <= BYTES_MAX; bytes++)
+			check(kernel, bytes * 2654435761u, 3, 5, bytes);
+	}
+}
+
+Test(kernel, every_alignment)
+{
+	RULE("W-3");
+	fill(2);
+	FOR_EACH_KERNEL(kernel)
+	{
+		for (uint32_t from = 0; from < 64; from++)
+			for (uint32_t to = 0; to < 64; to++)
+				check(kernel, 0x12345678, from, to, 300 + from);
+	}
+}
+
+/* A message in pieces has the CRC of the whole one, wherever it is cut. */
+Test(kernel, every_cut)
+{
+	uint32_t whole;
+
+	RULE("W-3");
+	fill(3);
+	whole = wire_icrc_continue(7, source, 700);
+	FOR_EACH_KERNEL(kernel)
+	{
+		for (uint32_t cut = 0; cut <= 700; cut++) {
+			uint32_t crc = wire_kernel_copy(7, target, source, cut);
+
+			crc = wire_kernel_copy(crc, target + cut, source + cut, 700 - cut);
+			cr_assert_eq(crc, whole, "%s, cut at %u", wire_kernel_name(kernel), cut);
+		}
+	}
+}
+
+Test(kernel, a_choice_that_is_not_possible_changes_nothing)
+{
+	enum wire_kernel best = wire_kernel_chosen();
+
+	cr_assert_not(wire_kernel_choose(WIRE_KERNELS));
+	cr_assert_eq(wire_kernel_chosen(), best);
+	cr_assert(wire_kernel_choose(WIRE_KERNEL_ISAL));
+	cr_assert_eq(wire_kernel_chosen(), WIRE_KERNEL_ISAL);
+	cr_assert_str_eq(wire_kernel_name(WIRE_KERNEL_PCLMUL), "pclmul");
+	cr_assert_str_eq(wire_kernel_name(WIRE_KERNELS), "unknown");
+}
