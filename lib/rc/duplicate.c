@@ -1,4 +1,4 @@
-/* duplicate.c - requests that come again: answered from the replay cache or acknowledged, never executed (S-8 to S-10) */
+/* duplicate.c - requests that come again: answered or acknowledged, never executed (S-8 to S-10) */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <string.h>
 

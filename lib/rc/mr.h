@@ -94,7 +94,7 @@ enum rc_mr_verdict rc_mr_check_window(const struct rc_mr_entry *entry, uint32_t 
 enum rc_mr_verdict rc_mr_extent(const struct rc_mr_table *table, uint32_t key, uint32_t pd, uint32_t qpn,
 				uint32_t access, uint64_t *va, uint64_t *bytes);
 
-/* The slot that a key is about, valid or not; NULL: no slot can have it. It stays the same as long as the table lives. */
+/* The slot that a key is about, valid or not; NULL: no slot can have it. Always the same while the table lives. */
 static inline struct rc_mr_entry *rc_mr_slot(const struct rc_mr_table *table, uint32_t key)
 {
 	uint32_t index = keyspace_index(&table->space, key >> 8);

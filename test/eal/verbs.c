@@ -181,23 +181,12 @@ Test(verbs, a_cq_that_overflows_takes_all_its_qps_with_it)
 
 #define SRQ_QPS 4
 
-/* M-4, over the two lcores of an engine: four QPs of end 1 take from one queue. */
-Test(verbs, qps_of_two_lcores_share_receives)
+/* Senders on end 0, takers on end 1, on the lcores by turns. */
+static void create_crowd(struct network *network, struct uroce_srq *srq, struct uroce_qp **senders,
+			 struct uroce_qp **takers)
 {
-	static struct network network;
-	struct uroce_srq_attr srq_attr = { .max_wr = 64, .max_sge = 1 }, now;
 	struct uroce_qp_init_attr init = { .max_send_wr = 16, .max_send_sge = 1 };
-	struct uroce_qp *senders[SRQ_QPS], *takers[SRQ_QPS];
-	bool taken[64] = { false };
-	struct uroce_event event;
-	struct uroce_srq *srq;
-	struct uroce_wc wc;
 
-	RULE("M-4");
-	network_open(&network, 2);
-	for (int i = 0; i < 2; i++)
-		cr_assert_eq(uroce_cq_create(network.ends[i].device, 256, &network.ends[i].cq), 0);
-	cr_assert_eq(uroce_srq_create(network.ends[1].pd, &srq_attr, &srq), 0);
 	for (int i = 0; i < SRQ_QPS; i++) {
 		struct uroce_qp_attr attr = { .timeout = 14, .retry_cnt = 7, .rnr_retry = 7, .min_rnr_timer = 1 };
 		struct uroce_qp_attr told[2];
@@ -206,11 +195,11 @@ Test(verbs, qps_of_two_lcores_share_receives)
 		init.max_recv_sge = 1;
 		init.max_recv_wr = 1;
 		init.srq = NULL;
-		init.send_cq = init.recv_cq = network.ends[0].cq;
-		cr_assert_eq(uroce_qp_create(network.ends[0].pd, &init, &senders[i]), 0);
+		init.send_cq = init.recv_cq = network->ends[0].cq;
+		cr_assert_eq(uroce_qp_create(network->ends[0].pd, &init, &senders[i]), 0);
 		init.srq = srq;
-		init.send_cq = init.recv_cq = network.ends[1].cq;
-		cr_assert_eq(uroce_qp_create(network.ends[1].pd, &init, &takers[i]), 0);
+		init.send_cq = init.recv_cq = network->ends[1].cq;
+		cr_assert_eq(uroce_qp_create(network->ends[1].pd, &init, &takers[i]), 0);
 		cr_assert_eq(uroce_qp_query(senders[i], &told[0]), 0);
 		cr_assert_eq(uroce_qp_query(takers[i], &told[1]), 0);
 		attr.dest_qp_num = uroce_qp_num(takers[i]);
@@ -224,6 +213,25 @@ Test(verbs, qps_of_two_lcores_share_receives)
 						 .dest = network_address("10.0.0.1") };
 		cr_assert_eq(uroce_qp_connect(takers[i], &attr, NULL), 0);
 	}
+}
+
+/* M-4, over the two lcores of an engine: four QPs of end 1 take from one queue. */
+Test(verbs, qps_of_two_lcores_share_receives)
+{
+	static struct network network;
+	struct uroce_srq_attr srq_attr = { .max_wr = 64, .max_sge = 1 }, now;
+	struct uroce_qp *senders[SRQ_QPS], *takers[SRQ_QPS];
+	bool taken[64] = { false };
+	struct uroce_event event;
+	struct uroce_srq *srq;
+	struct uroce_wc wc;
+
+	RULE("M-4");
+	network_open(&network, 2);
+	for (int i = 0; i < 2; i++)
+		cr_assert_eq(uroce_cq_create(network.ends[i].device, 256, &network.ends[i].cq), 0);
+	cr_assert_eq(uroce_srq_create(network.ends[1].pd, &srq_attr, &srq), 0);
+	create_crowd(&network, srq, senders, takers);
 	cr_assert_eq(uroce_srq_arm(srq, 65), -EINVAL);
 	for (uint64_t i = 0; i < 64; i++) {
 		struct uroce_recv_wr wr = { .wr_id = i };
