@@ -288,3 +288,26 @@ Test(access, a_write_with_immediate_under_a_bad_key_completes_its_receive)
 	expect_events(pair, B, "QP_FATAL");
 	pair_close(pair);
 }
+
+/* A fatal request came behind the READ; then the READ's own key goes. One failure, one event; the NAK of the earlier. */
+Test(access, a_read_that_is_refused_after_a_later_failure_has_the_last_word)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ 0 });
+	struct wire_packet read = read_packet(pair, 0, AT, 3000);
+	struct uroce_qp_error error;
+
+	RULE("K-0");
+	RULE("V-1");
+	RULE("E-4");
+	read.rkey = pair_region(pair, B, 1, AT, BYTES, EVERYTHING);
+	pair_inject(pair, B, read);
+	pair_inject(pair, B, send_packet(OP_SEND_LAST, 3, 8));
+	pair_transmit_some(pair, B, 1);
+	cr_assert_eq(rc_mr_remove(&pair->side[B].mrs, read.rkey), 0);
+	pair_transmit(pair, B);
+	expect_leaves(pair, B, "READ_RESPONSE_FIRST psn=0 credit=31 msn=1 bytes=1024", "NAK_REMOTE_ACCESS psn=1 msn=1");
+	expect_events(pair, B, "QP_REQ_ERR");
+	rc_qp_last_error(pair->side[B].qp, &error);
+	cr_assert_eq(error.cause, UROCE_CAUSE_INVALID_REQUEST);
+	pair_close(pair);
+}

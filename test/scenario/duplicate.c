@@ -410,3 +410,140 @@ Test(duplicate, one_lost_answer_before_a_long_read_costs_one_retry)
 	expect_counts(pair, A, CNT_IMPLIED_NAK_SEQ_ERR, 1);
 	pair_close(pair);
 }
+
+/* TC-B-8, G-6: the first WRITE was not the peer's, perhaps; nothing is done about it but counting. */
+Test(duplicate, a_write_again_with_other_data_is_suspicious)
+{
+	static const uint8_t other[1024] = { 1 };
+	struct pair *pair = pair_open(&(struct pair_options){ .receives = 2 });
+	struct wire_packet first = write_packet(pair, OP_WRITE_FIRST, 0, 0, 1500, 1024), only;
+
+	RULE("S-8");
+	RULE("O-1");
+	pair_request(pair, first);
+	pair_request(pair, write_packet(pair, OP_WRITE_LAST, 1, 0, 0, 476));
+	pair_request(pair, write_packet(pair, OP_WRITE_ONLY, 2, 4096, 8, 8));
+	pair_request(pair, send_packet(OP_SEND_ONLY, 3, 8));
+	for (uint32_t i = 0; i < 3; i++) {
+		pair_request(pair, first);
+		pair_request(pair, write_packet(pair, OP_WRITE_ONLY, 2, 4096, 8, 8));
+		expect_counts(pair, B, CNT_SUSPICIOUS_DUPLICATE, 0);
+	}
+	first.payload = other;
+	pair_request(pair, first);
+	expect_counts(pair, B, CNT_SUSPICIOUS_DUPLICATE, 1);
+	only = write_packet(pair, OP_WRITE_ONLY, 2, 4096, 8, 8);
+	only.payload = other;
+	pair_request(pair, only);
+	expect_counts(pair, B, CNT_SUSPICIOUS_DUPLICATE, 2);
+	/* Nothing to compare with: no address, no data, no key, another address that cannot be looked at. */
+	only = write_packet(pair, OP_WRITE_LAST, 1, 0, 0, 476);
+	only.payload = other;
+	pair_request(pair, only);
+	pair_request(pair, write_packet(pair, OP_WRITE_ONLY, 2, 4096, 0, 0));
+	only = write_packet(pair, OP_WRITE_ONLY, 2, 4096, 8, 8);
+	only.payload = other;
+	only.rkey ^= 0x100;
+	pair_request(pair, only);
+	only.rkey ^= 0x100;
+	only.va = (uintptr_t)pair->side[B].memory + PAIR_MEMORY_BYTES - 4;
+	pair_request(pair, only);
+	only = send_packet(OP_SEND_ONLY, 3, 8);
+	only.payload = other;
+	pair_request(pair, only);
+	expect_counts(pair, B, CNT_SUSPICIOUS_DUPLICATE, 2);
+	expect_counts(pair, B, CNT_DUPLICATE_REQUEST, 13);
+	cr_assert_eq(pair->side[B].memory[1], PACKETS_DATA);
+	cr_assert_eq(pair->side[B].memory[4097], PACKETS_DATA);
+	cr_assert_eq(pair->side[B].qp->state, UROCE_QPS_RTS);
+	pair_close(pair);
+}
+
+/* S-15: no room for it now. */
+Test(duplicate, a_repeated_acknowledge_that_finds_no_room_leaves_later)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .receives = 1 });
+
+	RULE("S-8");
+	RULE("S-15");
+	pair_request(pair, send_packet(OP_SEND_ONLY, 0, 8));
+	pair_forget(pair);
+	pair_inject(pair, B, send_packet(OP_SEND_ONLY, 0, 8));
+	cr_assert(pair_transmit_some(pair, B, 0));
+	pair_transmit(pair, B);
+	expect_leaves(pair, B, "ACK psn=0 credit=31 msn=1");
+	pair_close(pair);
+}
+
+static void set_depth(struct pair *pair, uint8_t depth)
+{
+	struct uroce_qp_attr attr = { .qp_state = UROCE_QPS_SQD, .max_dest_rd_atomic = depth };
+	uint32_t bad = 0;
+
+	cr_assert_eq(rc_qp_modify(pair->side[B].qp, &attr, UROCE_QP_STATE | UROCE_QP_MAX_DEST_RD_ATOMIC, &bad), 0,
+		     "%#x", bad);
+}
+
+/* In SQD the depth may change. A READ that is being answered is answered to its end, a cached one goes by its age. */
+Test(duplicate, another_depth_takes_away_cached_answers_but_none_that_are_owed)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .rd_atomic = 4 });
+	struct uroce_qp_attr attr = { .qp_state = UROCE_QPS_SQD };
+	uint32_t bad;
+
+	RULE("S-11");
+	RULE("S-12");
+	RULE("X-2");
+	cr_assert_eq(rc_qp_modify(pair->side[B].qp, &attr, UROCE_QP_STATE, &bad), 0);
+	pair_set_word(pair, B, 0, 0);
+	pair_request(pair, fetch_add_packet(pair, 0, 0, 1));
+	pair_request(pair, fetch_add_packet(pair, 1, 0, 1));
+	pair_inject(pair, B, read_packet(pair, 2, 4096, 3000));
+	pair_inject(pair, B, read_packet(pair, 5, 4096, 8));
+	pair_transmit_some(pair, B, 1);
+	pair_forget(pair);
+	set_depth(pair, 1);
+	pair_request(pair, fetch_add_packet(pair, 1, 0, 1)); /* forgotten */
+	expect_leaves(pair, B, "READ_RESPONSE_MIDDLE psn=3 bytes=1024",
+		      "READ_RESPONSE_LAST psn=4 credit=31 msn=3 bytes=952",
+		      "READ_RESPONSE_ONLY psn=5 credit=31 msn=4 bytes=8");
+	expect_counts(pair, B, CNT_REPLAY_MISS, 1);
+	set_depth(pair, 3);
+	pair_request(pair, fetch_add_packet(pair, 6, 0, 1));
+	pair_forget(pair);
+	pair_request(pair, read_packet(pair, 2, 4096, 3000));
+	expect_sent_count(pair, B, 3); /* the newest three of before and after are there */
+	pair_forget(pair);
+	pair_inject(pair, B, read_packet(pair, 7, 4096, 8));
+	pair_inject(pair, B, read_packet(pair, 8, 4096, 8));
+	pair_inject(pair, B, fetch_add_packet(pair, 9, 0, 1));
+	pair_transmit(pair, B);
+	expect_leaves(pair, B, "READ_RESPONSE_ONLY psn=7 credit=31 msn=6 bytes=8",
+		      "READ_RESPONSE_ONLY psn=8 credit=31 msn=7 bytes=8",
+		      "ATOMIC_ACKNOWLEDGE psn=9 credit=31 msn=8 original=0x3");
+	pair_close(pair);
+}
+
+/* More are owed than the new depth allows: they are answered, and a new one is too many until then. */
+Test(duplicate, a_depth_below_what_is_owed_counts_from_then_on)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .rd_atomic = 4 });
+	struct uroce_qp_attr attr = { .qp_state = UROCE_QPS_SQD };
+	uint32_t bad;
+
+	RULE("S-12");
+	RULE("X-2");
+	cr_assert_eq(rc_qp_modify(pair->side[B].qp, &attr, UROCE_QP_STATE, &bad), 0);
+	for (uint32_t psn = 0; psn < 3; psn++)
+		pair_inject(pair, B, read_packet(pair, psn, 0, 8));
+	set_depth(pair, 1);
+	pair_transmit(pair, B);
+	expect_leaves(pair, B, "READ_RESPONSE_ONLY psn=0 credit=31 msn=1 bytes=8",
+		      "READ_RESPONSE_ONLY psn=1 credit=31 msn=2 bytes=8",
+		      "READ_RESPONSE_ONLY psn=2 credit=31 msn=3 bytes=8");
+	pair_inject(pair, B, read_packet(pair, 3, 0, 8));
+	pair_inject(pair, B, read_packet(pair, 4, 0, 8));
+	pair_transmit(pair, B);
+	expect_leaves(pair, B, "READ_RESPONSE_ONLY psn=3 credit=31 msn=4 bytes=8", "NAK_INVALID_REQUEST psn=4 msn=4");
+	pair_close(pair);
+}

@@ -360,3 +360,82 @@ Test(post, a_key_that_goes_in_mid_message_is_a_local_fault)
 	expect_completes(pair, A, "wr=1 WRITE LOC_PROT_ERR");
 	pair_close(pair);
 }
+
+/* Packets of sixteen pieces each: a turn has room for so many pieces, and says that there is more. */
+Test(post, a_turn_that_runs_out_of_pieces_goes_on_in_the_next)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .depth = 16 });
+	struct uroce_sge sges[16];
+	uint32_t turns = 1;
+
+	RULE("Q-2");
+	RULE("S-15");
+	for (uint32_t i = 0; i < 16; i++)
+		sges[i] = piece(pair, 2000 * i, 50 + i);
+	for (uint32_t i = 0; i < 10; i++) {
+		struct uroce_send_wr wr = {
+			.wr_id = i,
+			.opcode = UROCE_WR_RDMA_WRITE,
+			.send_flags = UROCE_SEND_SIGNALED,
+			.sg_list = sges,
+			.num_sge = 16,
+			.remote_addr = (uintptr_t)pair->side[B].memory + 100000 + 2000 * i,
+		};
+
+		cr_assert_eq(pair_post(pair, A, wr, 0, 0), 0);
+	}
+	while (pair_transmit_some(pair, A, OUTBOX_PACKETS)) {
+		cr_assert_geq(pair->out.packet_count, 1);
+		cr_assert_leq(pair->out.span_count, OUTBOX_SPANS);
+		cr_assert_leq(++turns, 10);
+	}
+	cr_assert_gt(turns, 1);
+	expect_sent_count(pair, A, 10);
+	pair_run(pair);
+	expect_done_count(pair, A, 10);
+	for (uint32_t n = 0; n < 10; n++) {
+		for (uint32_t i = 0, at = 100000 + 2000 * n; i < 16; at += 50 + i++)
+			cr_assert_eq(memcmp(pair->side[B].memory + at, pair->side[A].memory + 2000 * i, 50 + i), 0,
+				     "WRITE %u, piece %u", n, i);
+	}
+	pair_close(pair);
+}
+
+/* One ACK completes more than a turn has room for, or an error flushes as many: all in order, none twice. */
+Test(post, a_turn_that_runs_out_of_completions_goes_on_in_the_next)
+{
+	RULE("Q-6");
+	RULE("E-1");
+	for (uint32_t fails = 0; fails < 2; fails++) {
+		struct pair *pair = pair_open(&(struct pair_options){ .depth = 512 });
+		struct rc_outbox *out = &pair->out;
+		uint32_t count = fails ? 300 : 256, turns = 1; /* all that may be in flight, or more */
+
+		pair_cut(pair);
+		for (uint32_t i = 0; i < count; i++)
+			cr_assert_eq(post(pair, i, UROCE_WR_RDMA_WRITE, UROCE_SEND_SIGNALED, 8), 0);
+		pair_transmit(pair, A);
+		pair_inject(pair, A, ack_packet(fails ? 9 : 255, fails ? SYNDROME_ACCESS : SYNDROME_PLAIN_ACK, 1));
+		/* Room for three of those that have succeeded. */
+		outbox_reset(out, OUTBOX_PACKETS);
+		out->completion_count = OUTBOX_COMPLETIONS - 3;
+		cr_assert(rc_qp_transmit(pair->side[A].qp, pair->now_ns, out));
+		for (uint32_t i = 0; i < 3; i++) {
+			cr_assert_eq(out->completions[OUTBOX_COMPLETIONS - 3 + i].wr_id, i);
+			cr_assert_eq(out->completions[OUTBOX_COMPLETIONS - 3 + i].status, UROCE_WC_SUCCESS);
+		}
+		while (pair_transmit_some(pair, A, OUTBOX_PACKETS))
+			cr_assert_leq(++turns, 10);
+		cr_assert_eq(turns, 1 + fails);
+		expect_done_count(pair, A, count - 3);
+		for (uint32_t i = 3; i < count; i++) {
+			const struct uroce_wc *wc = &pair->side[A].wcs[i - 3];
+
+			cr_assert_eq(wc->wr_id, i);
+			cr_assert_eq(wc->status, !fails || i < 9 ? UROCE_WC_SUCCESS :
+						 i == 9          ? UROCE_WC_REM_ACCESS_ERR :
+								   UROCE_WC_WR_FLUSH_ERR);
+		}
+		pair_close(pair);
+	}
+}

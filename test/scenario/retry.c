@@ -369,3 +369,20 @@ Test(retry, what_was_lost_is_done_once)
 	cr_assert_eq(pair_word(pair, B, 0), 6);
 	pair_close(pair);
 }
+
+/* TC-E-12: off is off, after an ACK for a part of what is in flight as well. */
+Test(retry, without_a_timer_progress_starts_none)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .timeout = 255 });
+
+	RULE("T-1");
+	pair_cut(pair);
+	pair_write(pair, 1, 3000);
+	pair_transmit(pair, A);
+	pair_respond(pair, ack_packet(0, SYNDROME_PLAIN_ACK, 0));
+	cr_assert_eq(rc_qp_deadline(pair->side[A].qp), RC_NEVER);
+	rc_qp_timeout(pair->side[A].qp, pair->now_ns + 3600000000000ull);
+	pair_transmit(pair, A);
+	expect_sent_count(pair, A, 3);
+	pair_close(pair);
+}

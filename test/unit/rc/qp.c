@@ -1,6 +1,7 @@
 /* qp.c - which packets reach a QP, and a path that leads nowhere */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -245,4 +246,56 @@ Test(qp, an_armed_qp_migrates_instead)
 	rc_qp_unreachable(qp); /* nor there */
 	cr_assert_eq(qp->state, UROCE_QPS_ERR);
 	free(qp);
+}
+
+/* ---- attributes that cannot be ---- */
+
+Test(qp, a_path_that_cannot_be_is_refused)
+{
+	static const struct uroce_addr v4 = { { [10] = 0xff, [11] = 0xff, [15] = 1 } };
+	struct uroce_qp_attr attr = {
+		.qp_state = UROCE_QPS_RTR,
+		.path_mtu = 1024,
+		.dest_qp_num = 5,
+		.path = { .source = here, .dest = there },
+	};
+	const uint32_t mask = UROCE_QP_STATE | UROCE_QP_PATH | UROCE_QP_PATH_MTU | UROCE_QP_DEST_QPN | UROCE_QP_RQ_PSN |
+			      UROCE_QP_MAX_DEST_RD_ATOMIC;
+	struct rc_qp *qp = open_qp(UROCE_QPS_INIT);
+	uint32_t bad = 0;
+
+	RULE("X-1");
+	attr.path.flow_label = 0x100000;
+	cr_assert_eq(rc_qp_modify(qp, &attr, mask, &bad), -EINVAL);
+	cr_assert_eq(bad, UROCE_QP_PATH);
+	attr.path.flow_label = 0xFFFFF;
+	for (uint32_t i = 0; i < 2; i++) {
+		attr.path.source = i ? v4 : here;
+		attr.path.dest = i ? there : v4;
+		cr_assert_eq(rc_qp_modify(qp, &attr, mask, &bad), -EINVAL, "two kinds of addresses");
+		cr_assert_eq(bad, UROCE_QP_PATH);
+	}
+	attr.path.dest = v4;
+	attr.path_mtu = 2048;
+	cr_assert_eq(rc_qp_modify(qp, &attr, mask, &bad), -EINVAL, "more than the port has");
+	cr_assert_eq(bad, UROCE_QP_PATH_MTU);
+	cr_assert_eq(rc_qp_modify(qp, &attr, mask, NULL), -EINVAL, "nobody asks which");
+	attr.path_mtu = 1024;
+	cr_assert_eq(rc_qp_modify(qp, &attr, mask, NULL), 0);
+	free(qp);
+}
+
+/* only a QP that runs has a path to lose. */
+Test(qp, a_port_that_fails_concerns_running_armed_qps_only)
+{
+	RULE("A-5");
+	for (uint32_t state = 0; state < UROCE_QP_STATES; state++) {
+		struct rc_qp *qp = open_qp((enum uroce_qp_state)state);
+
+		cr_assert(!rc_qp_port_failed(qp), "state %u", state);
+		qp->migration.state = UROCE_PATH_ARMED;
+		cr_assert_eq(rc_qp_port_failed(qp), state >= UROCE_QPS_RTR && state <= UROCE_QPS_SQD, "state %u",
+			     state);
+		free(qp);
+	}
 }

@@ -187,4 +187,52 @@ Test(replay, entries_from_more_than_half_the_psn_space_ago_are_forgotten)
 	rc_replay_expire(&replay, psn_make(0x80000B));
 	cr_assert_null(rc_replay_find_owner(&replay, psn_make(12)));
 	cr_assert_eq(replay.used, 1);
+	/* Not even answered: it is owed no more, and holds no place. */
+	rc_replay_queue(&replay, rc_replay_insert(&replay, psn_make(200), 1), psn_make(200), 1, 0);
+	rc_replay_expire(&replay, psn_make(0x8000C9));
+	cr_assert_null(rc_replay_head(&replay));
+	cr_assert_eq(replay.unfinished, 0);
+}
+
+/* More room: what is there stays. Less: the oldest answered ones go, those still owed stay until they are answered. */
+Test(replay, another_depth_keeps_what_is_owed_and_the_newest)
+{
+	struct rc_replay_entry *entry;
+
+	RULE("S-11");
+	RULE("S-12");
+	open_replay(8, 4);
+	for (uint32_t i = 0; i < 4; i++)
+		add(i, 1);
+	rc_replay_set_depth(&replay, 6);
+	for (uint32_t i = 4; i < 6; i++)
+		add(i, 1);
+	for (uint32_t i = 0; i < 6; i++)
+		cr_assert_not_null(rc_replay_find(&replay, psn_make(i)), "entry %u", i);
+	rc_replay_queue(&replay, rc_replay_find(&replay, psn_make(1)), psn_make(1), 1, 0); /* for a duplicate */
+	rc_replay_set_depth(&replay, 3);
+	for (uint32_t i = 0; i < 6; i++)
+		cr_assert_eq(rc_replay_find(&replay, psn_make(i)) != NULL, i >= 3, "entry %u", i);
+	cr_assert_null(rc_replay_head(&replay), "what was forgotten is not answered");
+	for (uint32_t i = 6; i < 9; i++) {
+		entry = rc_replay_insert(&replay, psn_make(i), 1);
+		rc_replay_queue(&replay, entry, psn_make(i), 1, 0);
+	}
+	rc_replay_set_depth(&replay, 1);
+	cr_assert_eq(replay.unfinished, 3);
+	for (uint32_t i = 6; i < 9; i++) {
+		cr_assert_eq(rc_replay_head(&replay)->first_psn.v, i);
+		rc_replay_pop(&replay);
+	}
+	add(9, 1);
+	cr_assert_null(rc_replay_find(&replay, psn_make(8)), "the depth is one");
+	cr_assert_not_null(rc_replay_find(&replay, psn_make(9)));
+	rc_replay_set_depth(&replay, 0);
+	cr_assert_null(rc_replay_find(&replay, psn_make(9)));
+	cr_assert_eq(replay.used, 0);
+	rc_replay_set_depth(&replay, 8);
+	for (uint32_t i = 10; i < 30; i++)
+		add(i, 1);
+	for (uint32_t i = 10; i < 30; i++)
+		cr_assert_eq(rc_replay_find(&replay, psn_make(i)) != NULL, i >= 22, "entry %u", i);
 }

@@ -234,3 +234,31 @@ Test(sendwin, a_step_back_leads_to_the_newest_packet)
 		rc_sendwin_reset(win, psn_make(0xFFFFFE));
 	}
 }
+
+/* TC-E-22: all of them report, whatever each asked for. */
+Test(sendwin, a_queue_may_signal_all)
+{
+	RULE("Q-6");
+	for (uint32_t all = 0; all < 2; all++) {
+		win->signal_all = all;
+		cr_assert_eq(post(1, UROCE_WR_RDMA_WRITE), 0);
+		sendwin_take_posted(win);
+		cr_assert_eq(sendwin_slot(win, win->tail - 1)->flags, all ? UROCE_SEND_SIGNALED : 0);
+	}
+}
+
+Test(sendwin, an_atomic_has_one_piece_of_eight_bytes)
+{
+	struct uroce_sge sges[2] = { { .addr = 1, .length = 8 }, { .addr = 9, .length = 8 } };
+	struct uroce_send_wr wr = { .opcode = UROCE_WR_ATOMIC_FETCH_AND_ADD, .sg_list = sges };
+
+	RULE("S-7");
+	for (wr.num_sge = 0; wr.num_sge < 3; wr.num_sge++)
+		cr_assert_eq(rc_sendwin_post(win, &wr), wr.num_sge == 1 ? 0 : -EINVAL, "%u pieces", wr.num_sge);
+	wr.num_sge = 1;
+	sges[0].length = 4;
+	cr_assert_eq(rc_sendwin_post(win, &wr), -EINVAL);
+	sges[0].length = 8;
+	wr.send_flags = UROCE_SEND_INLINE;
+	cr_assert_eq(rc_sendwin_post(win, &wr), -EINVAL);
+}
