@@ -9,7 +9,7 @@ RUNS ?= 2000
 install_packages = test/support/install-packages
 
 .DEFAULT_GOAL := build
-.PHONY: help build run test tidy compliance coverage format bench interop sim fuzz docs install clean
+.PHONY: help build run test tidy compliance coverage format bench interop sim fuzz mutants docs install clean
 .PHONY: packages-build packages-test
 
 help:
@@ -25,6 +25,7 @@ help:
 	@echo 'make install     install under PREFIX=$(PREFIX), below DESTDIR if given'
 	@echo 'make sim         random work and hostile packets on a virtual wire (RUNS=2000 seeds)'
 	@echo 'make fuzz        libFuzzer on everything that reads frames (ARGS="--seconds 20")'
+	@echo 'make mutants     break the core in one place at a time; does a test notice? (ARGS="--only retry.c")'
 	@echo 'make docs        the reference of the public headers, in $(BUILD)/docs/html'
 	@echo 'make clean       remove what was built'
 	@echo 'On a fresh Debian 12, as root, each one first installs what it needs and says so.'
@@ -88,6 +89,9 @@ sim: packages-test $(BUILD)/build.ninja
 fuzz:
 	@$(install_packages) build fuzz
 	@test/fuzz/fuzz --build $(BUILD) $(ARGS)
+
+mutants: packages-test
+	@test/mutants/mutants $(ARGS)
 
 docs:
 	@$(install_packages) docs
