@@ -78,6 +78,7 @@ Test(engine, receiver_not_ready_is_waited_for)
 	network_close(&setup);
 }
 
+/* TC-F-6 */
 Test(engine, a_dead_peer_ends_in_retry_exceeded_with_its_cause)
 {
 	static struct network setup;
@@ -107,6 +108,7 @@ Test(engine, a_dead_peer_ends_in_retry_exceeded_with_its_cause)
 	network_close(&setup);
 }
 
+/* TC-C-7 */
 Test(engine, a_full_cq_raises_an_event_and_ends_the_qp)
 {
 	static struct network setup;
@@ -132,6 +134,7 @@ Test(engine, a_full_cq_raises_an_event_and_ends_the_qp)
 	network_close(&setup);
 }
 
+/* TC-F-6 */
 Test(engine, a_qp_with_work_under_way_is_destroyed_without_a_trace)
 {
 	static struct network setup;

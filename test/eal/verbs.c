@@ -136,7 +136,7 @@ Test(verbs, any_stays_any_and_an_error_wakes_who_waits_for_solicited)
 	network_close(&network);
 }
 
-/* E-5: the CQ is shared by two QPs of two lcores; only one of them overflows it, both end. */
+/* TC-C-7, E-5: the CQ is shared by two QPs of two lcores; only one of them overflows it, both end. */
 Test(verbs, a_cq_that_overflows_takes_all_its_qps_with_it)
 {
 	static struct network network;
@@ -331,7 +331,10 @@ Test(verbs, windows_open_a_part_of_a_region)
 	network_close(&network);
 }
 
-/* P-2, P-7: a connection that was reset leaves its numbers alone for a while, and the next one starts elsewhere. */
+/*
+ * TC-F-7, P-2, P-7: a connection that was reset leaves its numbers alone for a while, and the next one starts
+ * elsewhere.
+ */
 Test(verbs, a_reset_qp_rests_and_starts_at_another_psn)
 {
 	static struct network network;

@@ -127,6 +127,7 @@ static void check_row(const struct row *row)
 	pair_close(pair);
 }
 
+/* TC-C-10, TC-D-2, TC-D-5, TC-D-6, TC-D-8, TC-D-9 */
 Test(access, what_the_key_covers_and_nothing_else_is_reached)
 {
 	RULE("S-4");

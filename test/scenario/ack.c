@@ -22,6 +22,7 @@ static struct pair *open_with_writes(uint32_t start, uint32_t count)
 	return pair;
 }
 
+/* TC-E-2 */
 Test(ack, one_acknowledge_completes_all_before_it_in_order)
 {
 	struct pair *pair = open_with_writes(0xFFFFFE, 4);
@@ -56,7 +57,7 @@ Test(ack, a_message_completes_with_its_last_packet)
 	pair_close(pair);
 }
 
-/* P-5: U = start + 4, N = start + 9. */
+/* TC-E-1, TC-E-4, P-5: U = start + 4, N = start + 9. */
 Test(ack, the_window_decides_what_is_used_what_is_stale_and_what_is_a_ghost)
 {
 	static const struct {
@@ -105,6 +106,7 @@ Test(ack, the_window_decides_what_is_used_what_is_stale_and_what_is_a_ghost)
 	}
 }
 
+/* TC-E-1 */
 Test(ack, with_nothing_under_way_the_next_psn_is_a_ghost)
 {
 	struct pair *pair = open_with_writes(0, 2);
@@ -149,7 +151,7 @@ Test(ack, a_reserved_syndrome_is_ignored_and_counted)
 	cr_assert_eq(rows, 256 - 64 - 4);
 }
 
-/* K-REQ: the owner of the NAK's PSN fails, what came before has succeeded, what came after is flushed. */
+/* TC-E-6, K-REQ: the owner of the NAK's PSN fails, what came before has succeeded, what came after is flushed. */
 Test(ack, a_fatal_nak_fails_the_request_that_owns_its_psn)
 {
 	static const struct {

@@ -253,7 +253,7 @@ static void expect_refused(struct pair *pair, const struct uroce_qp_attr *attr, 
 	cr_assert_eq(before.path_mig_state, after.path_mig_state);
 }
 
-/* ARMED is the peer's doing, not software's; and a value that cannot work is refused when it is set, by its name. */
+/* TC-I-6: ARMED is the peer's doing, not software's; a value that cannot work is refused when it is set, by name. */
 Test(arming, what_cannot_work_is_refused_by_its_name)
 {
 	struct ways ways = { 0 };

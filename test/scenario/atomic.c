@@ -53,6 +53,7 @@ Test(atomic, each_does_what_its_name_says_and_returns_what_was_there)
 	pair_close(pair);
 }
 
+/* TC-D-9 */
 Test(atomic, an_address_that_is_not_aligned_is_refused)
 {
 	RULE("S-7");

@@ -16,6 +16,7 @@ static struct pair *open_with_credits(uint32_t receives)
 	return pair;
 }
 
+/* TC-E-18 */
 Test(credit, codes_grant_what_the_table_says_and_round_down)
 {
 	static const struct {
@@ -63,6 +64,7 @@ Test(credit, without_the_agreement_there_is_no_limit)
 	pair_close(pair);
 }
 
+/* TC-E-18 */
 Test(credit, one_send_goes_before_the_first_news_then_as_many_as_granted)
 {
 	struct pair *pair = open_with_credits(0);
@@ -103,6 +105,7 @@ Test(credit, requests_that_need_no_entry_wait_for_none)
 	pair_close(pair);
 }
 
+/* TC-E-18 */
 Test(credit, when_the_news_is_lost_one_message_probes_after_an_ack_timeout)
 {
 	struct pair *pair = open_with_credits(1);
@@ -242,6 +245,7 @@ Test(credit, news_of_messages_that_were_reported_long_ago_counts)
 	pair_close(pair);
 }
 
+/* TC-E-18 */
 Test(credit, a_peer_that_says_no_limit_is_believed_until_it_says_otherwise)
 {
 	struct pair *pair = open_with_sends(4, 0);

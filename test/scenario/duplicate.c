@@ -9,6 +9,7 @@
 #include "packets.h"
 #include "rule.h"
 
+/* TC-B-6 */
 Test(duplicate, a_send_again_takes_no_receive_and_is_acknowledged_with_the_newest)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .receives = 4 });
@@ -30,7 +31,7 @@ Test(duplicate, a_send_again_takes_no_receive_and_is_acknowledged_with_the_newes
 	pair_close(pair);
 }
 
-/* TC-B-8: with other bytes or another address, and with a key that never was. */
+/* TC-B-6, TC-B-8: with other bytes or another address, and with a key that never was. */
 Test(duplicate, a_write_again_touches_no_memory_and_checks_no_key)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
@@ -107,7 +108,7 @@ Test(duplicate, the_repeated_acknowledge_waits_for_responses_before_it)
 	pair_close(pair);
 }
 
-/* TC-B-9: the part from each packet on, and shorter than it was. */
+/* TC-B-11, TC-B-9: the part from each packet on, and shorter than it was. */
 Test(duplicate, a_read_again_is_read_again_from_any_of_its_packets)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
@@ -153,6 +154,7 @@ Test(duplicate, a_read_again_shows_memory_as_it_is_now)
 	pair_close(pair);
 }
 
+/* TC-B-9 */
 Test(duplicate, a_read_that_differs_from_the_first_is_dropped)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
@@ -245,7 +247,7 @@ Test(duplicate, a_key_that_goes_while_a_duplicate_streams_draws_no_nak)
 	pair_close(pair);
 }
 
-/* TC-B-13, B-14 */
+/* TC-B-13, TC-B-14 */
 Test(duplicate, an_atomic_again_gets_the_first_result_and_is_not_done_again)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
@@ -267,6 +269,7 @@ Test(duplicate, an_atomic_again_gets_the_first_result_and_is_not_done_again)
 	pair_close(pair);
 }
 
+/* TC-B-14 */
 Test(duplicate, an_atomic_that_differs_from_the_first_is_dropped)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
@@ -296,7 +299,7 @@ Test(duplicate, an_atomic_that_differs_from_the_first_is_dropped)
 	pair_close(pair);
 }
 
-/* TC-B-12: the cache holds max_dest_rd_atomic entries, the oldest goes first, used or not. */
+/* TC-B-14, TC-B-12: the cache holds max_dest_rd_atomic entries, the oldest goes first, used or not. */
 Test(duplicate, the_oldest_entry_is_forgotten_first)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .rd_atomic = 2 });

@@ -229,6 +229,7 @@ static void check_row(const struct row *row)
 			check_row(&(rows)[i]);                                \
 	} while (0)
 
+/* TC-C-1 */
 Test(invalid, a_packet_out_of_its_message_is_refused)
 {
 	RULE("S-3");
@@ -237,6 +238,7 @@ Test(invalid, a_packet_out_of_its_message_is_refused)
 	CHECK_ROWS(sequences);
 }
 
+/* TC-A-10, TC-D-5 */
 Test(invalid, an_opcode_that_is_reserved_unsupported_or_not_enabled_is_refused)
 {
 	RULE("K-INV");
@@ -244,6 +246,7 @@ Test(invalid, an_opcode_that_is_reserved_unsupported_or_not_enabled_is_refused)
 	CHECK_ROWS(opcodes);
 }
 
+/* TC-A-6, TC-A-7 */
 Test(invalid, a_wrong_payload_length_or_pad_is_refused)
 {
 	RULE("W-6");
@@ -251,6 +254,7 @@ Test(invalid, a_wrong_payload_length_or_pad_is_refused)
 	CHECK_ROWS(lengths);
 }
 
+/* TC-D-3, TC-D-4 */
 Test(invalid, a_write_that_does_not_fit_its_length_is_refused_at_that_packet)
 {
 	RULE("S-5");

@@ -72,7 +72,7 @@ Test(linux, a_peer_that_acknowledges_only_on_request_is_never_waited_for_in_vain
 	pair_close(pair);
 }
 
-/* Without an alternate path the bit means nothing, to responder and requester: Linux sends 0, some hardware 1. */
+/* TC-A-4: without an alternate path the bit means nothing, to either half. Linux sends 0, some hardware 1. */
 Test(linux, either_value_of_migreq_is_taken)
 {
 	RULE("A-7");

@@ -524,7 +524,7 @@ static void run_with_stranger(struct pair *pair, bool bit)
 	}
 }
 
-/* All works with a peer that knows no migration, whatever it writes; but there is nowhere to go with it. */
+/* TC-A-4: all works with a peer that knows no migration, whatever it writes; but there is nowhere to go with it. */
 Test(migrated, a_peer_without_an_alternate_path_may_write_either_bit)
 {
 	RULE("A-7");

@@ -91,6 +91,7 @@ static void check_second_exhaustion(uint8_t option, uint32_t retries)
 	pair_close(pair);
 }
 
+/* TC-I-5 */
 Test(migration, a_second_exhaustion_is_the_end)
 {
 	RULE("A-4");

@@ -99,6 +99,7 @@ Test(post, inline_data_is_copied_and_needs_no_key)
 	pair_close(pair);
 }
 
+/* TC-C-10, TC-C-12 */
 Test(post, every_operation_carries_its_immediate_and_may_be_empty)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .receives = 4 });

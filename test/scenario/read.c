@@ -76,7 +76,10 @@ Test(read, a_response_acknowledges_what_came_before_it)
 	pair_close(pair);
 }
 
-/* Each says that the READ's first response was lost; the repeated request is the same, what follows it comes too. */
+/*
+ * TC-E-3, TC-E-15: each says that the READ's first response was lost; the repeated request is the same, what follows
+ * it comes too.
+ */
 Test(read, an_answer_to_something_later_restarts_it_at_once)
 {
 	static const char *const triggers[] = { "ACK of the WRITE", "ACK inside", "ACK of its last", "second response",
@@ -102,6 +105,7 @@ Test(read, an_answer_to_something_later_restarts_it_at_once)
 	}
 }
 
+/* TC-E-3 */
 Test(read, an_acknowledge_behind_an_atomic_restarts_it)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
@@ -196,6 +200,7 @@ Test(read, middle_and_last_fit_where_the_first_request_began)
 	pair_close(pair);
 }
 
+/* TC-E-15, TC-E-16 */
 Test(read, what_comes_twice_or_late_is_dropped)
 {
 	struct pair *pair = open_with_read();
@@ -236,7 +241,7 @@ Test(read, a_response_after_the_flush_writes_nothing)
 	pair_close(pair);
 }
 
-/* Q-12, one row a way to be wrong; each comes when PSN `psn` is the next one due. */
+/* TC-E-16, Q-12, one row a way to be wrong; each comes when PSN `psn` is the next one due. */
 Test(read, a_response_that_breaks_the_protocol_fails_the_request)
 {
 	static const struct {

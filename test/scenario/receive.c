@@ -24,6 +24,7 @@ static struct uroce_sge piece(const struct pair *pair, uint64_t offset, uint32_t
 				   .lkey = pair->side[B].key };
 }
 
+/* TC-C-12 */
 Test(receive, a_completion_says_length_immediate_source_and_solicited)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .receives = 4 });
@@ -50,7 +51,10 @@ Test(receive, a_completion_says_length_immediate_source_and_solicited)
 	pair_close(pair);
 }
 
-/* the entry is wanted at the packet with the immediate, not before; the data of the WRITE lies there already. */
+/*
+ * TC-C-3, TC-C-12, R-1: the entry is wanted at the packet with the immediate, not before; the data of the WRITE lies
+ * there already.
+ */
 Test(receive, a_write_with_immediate_asks_for_a_receive_at_its_last_packet)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
@@ -72,7 +76,7 @@ Test(receive, a_write_with_immediate_asks_for_a_receive_at_its_last_packet)
 	pair_close(pair);
 }
 
-/* An RNR NAK for a SEND comes at its first packet; once it has begun, its entry is its own. */
+/* TC-C-3: an RNR NAK for a SEND comes at its first packet; once it has begun, its entry is its own. */
 Test(receive, a_send_asks_for_a_receive_at_its_first_packet_only)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .receives = 1 });

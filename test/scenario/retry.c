@@ -34,6 +34,7 @@ static struct pair *open_measured(uint8_t retry_cnt)
 	return pair;
 }
 
+/* TC-E-12, TC-E-13 */
 Test(retry, the_timer_fires_no_earlier_than_coded_and_hardly_later)
 {
 	RULE("T-1");
@@ -141,6 +142,7 @@ static void check_count(uint8_t option, uint32_t resends)
 	pair_close(pair);
 }
 
+/* TC-E-11 */
 Test(retry, retry_cnt_counts_the_resends_and_seven_is_seven)
 {
 	RULE("T-3");
@@ -152,7 +154,7 @@ Test(retry, retry_cnt_counts_the_resends_and_seven_is_seven)
 	check_count(7, 7);
 }
 
-/* One budget for timeouts, sequence NAKs and implied NAKs; the cause is that of the last. */
+/* TC-E-3: one budget for timeouts, sequence NAKs and implied NAKs; the cause is that of the last. */
 Test(retry, all_triggers_draw_on_one_budget)
 {
 	RULE("T-3");
@@ -191,7 +193,7 @@ Test(retry, all_triggers_draw_on_one_budget)
 	}
 }
 
-/* Progress is a PSN not covered before, in mid-message too. */
+/* TC-E-14: progress is a PSN not covered before, in mid-message too. */
 Test(retry, progress_fills_the_budget)
 {
 	struct pair *pair = open_cut(&(struct pair_options){ .retry_cnt = 1 });

@@ -32,6 +32,7 @@ static struct pair *open_with_send(const struct pair_options *options)
 	return pair;
 }
 
+/* TC-E-8 */
 Test(rnr, each_of_the_32_codes_is_waited_for_no_less_and_hardly_more)
 {
 	RULE("R-2");
@@ -88,6 +89,7 @@ Test(rnr, a_new_qp_asks_for_the_default_time)
 	free(memory);
 }
 
+/* TC-C-3 */
 Test(rnr, the_responder_sends_its_own_code)
 {
 	RULE("R-2");
@@ -160,6 +162,7 @@ static void check_count(uint8_t option, uint32_t resends)
 	pair_close(pair);
 }
 
+/* TC-E-9 */
 Test(rnr, rnr_retry_counts_the_resends)
 {
 	RULE("R-5");

@@ -8,6 +8,7 @@
 #include "packets.h"
 #include "rule.h"
 
+/* TC-B-1, TC-B-2 */
 Test(sequence, a_gap_draws_one_nak_until_the_expected_request_comes)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .receives = 4 });
@@ -63,7 +64,7 @@ Test(sequence, a_gap_that_closes_within_the_burst_draws_no_nak)
 	pair_close(pair);
 }
 
-/* Half of all numbers lies ahead, half behind, wherever ePSN is. */
+/* TC-B-4: half of all numbers lies ahead, half behind, wherever ePSN is. */
 Test(sequence, ahead_and_behind_meet_at_the_half_window)
 {
 	static const uint32_t starts[] = { 0, 1, 0x7FFFFF, 0x800000, 0xFFFFFE, 0xFFFFFF, 0x123456 };

@@ -192,6 +192,7 @@ static void check_way(uint32_t from, uint32_t to)
 	}
 }
 
+/* TC-F-1 */
 Test(states, each_of_the_36_ways_takes_what_the_table_says)
 {
 	RULE("X-1");
@@ -279,7 +280,7 @@ Test(states, reset_drops_everything_silently)
 	pair_close(pair);
 }
 
-/* After RESET the QP is as new: fresh PSNs, message number, replay cache, counters of retries. */
+/* TC-F-7: after RESET the QP is as new: fresh PSNs, message number, replay cache, counters of retries. */
 Test(states, a_reset_qp_starts_again_from_nothing)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .psn_a = 100 });

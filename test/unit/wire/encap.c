@@ -85,6 +85,7 @@ Test(encap, a_clear_df_is_kept_but_never_made)
 	test_frame_free(&frame);
 }
 
+/* TC-A-1 */
 Test(encap, every_cut_of_a_frame_is_truncated_and_never_read_over)
 {
 	struct test_frame whole, cut;
@@ -103,6 +104,7 @@ Test(encap, every_cut_of_a_frame_is_truncated_and_never_read_over)
 	}
 }
 
+/* TC-A-1 */
 Test(encap, a_cut_with_which_the_ip_length_agrees_is_truncated_too)
 {
 	struct test_frame whole, cut;
@@ -144,6 +146,7 @@ static struct test_frame with_lengths(bool ipv6, uint32_t ip_payload, uint32_t u
 	return frame;
 }
 
+/* TC-A-1 */
 Test(encap, lengths_must_fit_each_other_and_the_udp_length_ends_the_datagram)
 {
 	const uint32_t real = 8 + 12 + 5 + 3 + 4;
@@ -171,6 +174,7 @@ Test(encap, lengths_must_fit_each_other_and_the_udp_length_ends_the_datagram)
 	}
 }
 
+/* TC-A-17 */
 Test(encap, ethernet_padding_is_ignored)
 {
 	struct test_frame frame, padded;
@@ -192,6 +196,7 @@ Test(encap, ethernet_padding_is_ignored)
 	}
 }
 
+/* TC-A-14 */
 Test(encap, any_source_port_is_accepted)
 {
 	struct test_frame frame;
@@ -234,6 +239,7 @@ Test(encap, other_protocols_and_ports_are_nobodys_fault)
 	test_frame_free(&frame);
 }
 
+/* TC-A-16 */
 Test(encap, one_tag_is_read_and_two_are_not_for_us)
 {
 	struct test_frame frame = test_frame_roce(false, true);

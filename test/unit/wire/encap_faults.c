@@ -36,6 +36,7 @@ static uint16_t udp_checksum(const uint8_t *ip, bool ipv6, const uint8_t *udp, u
 	return sum == 0xFFFF ? 0xFFFF : (uint16_t)~sum;
 }
 
+/* TC-A-15 */
 Test(encap_faults, a_udp_checksum_that_is_not_zero_must_be_right)
 {
 	struct test_frame frame;
@@ -104,6 +105,7 @@ Test(encap_faults, a_udp_checksum_is_right_for_odd_and_large_datagrams)
 	}
 }
 
+/* TC-A-16 */
 Test(encap_faults, a_fragment_of_ours_is_told_before_all_other_faults)
 {
 	struct test_frame frame = test_frame_roce(false, false);
@@ -124,6 +126,7 @@ Test(encap_faults, a_fragment_of_ours_is_told_before_all_other_faults)
 	test_frame_free(&frame);
 }
 
+/* TC-A-16 */
 Test(encap_faults, ipv4_header_faults)
 {
 	struct test_frame frame = test_frame_roce(false, false);
@@ -171,6 +174,7 @@ static struct test_frame with_options(uint16_t dest_port)
 	return frame;
 }
 
+/* TC-A-16 */
 Test(encap_faults, ipv4_options_are_a_header_fault_only_of_roce)
 {
 	struct test_frame frame = with_options(4791);
@@ -186,6 +190,7 @@ Test(encap_faults, ipv4_options_are_a_header_fault_only_of_roce)
 	test_frame_free(&frame);
 }
 
+/* TC-A-16 */
 Test(encap_faults, ipv6_header_faults)
 {
 	static const uint8_t mapped[16] = { [10] = 0xFF, 0xFF, 10, 9, 0, 2 }, loopback[16] = { [15] = 1 };
@@ -247,6 +252,7 @@ static const struct {
 	{ "no next header", 59, 8, { 17 }, WIRE_FRAME_OTHER },
 };
 
+/* TC-A-16 */
 Test(encap_faults, ipv6_extension_headers_are_faults_or_somebody_elses)
 {
 	struct test_frame frame, cut;
@@ -323,6 +329,7 @@ static void receive(const struct test_frame *frame)
 	cr_assert_leq(sum, i * 255);
 }
 
+/* TC-A-1 */
 Test(encap_faults, random_damage_is_never_read_over)
 {
 	const unsigned int seed = 4791;

@@ -166,6 +166,7 @@ static bool is_masked(const uint8_t *ip, uint32_t bit)
 	return (bit >= 4 && bit < 32) || byte == 7;
 }
 
+/* TC-A-2 */
 Test(icrc, every_bit_changes_it_except_the_masked_ones)
 {
 	struct test_frame frame;
@@ -193,6 +194,7 @@ Test(icrc, every_bit_changes_it_except_the_masked_ones)
 	}
 }
 
+/* TC-A-2 */
 Test(icrc, stands_in_the_frame_little_endian)
 {
 	struct wire_encap encap = test_encap(false, false);

@@ -129,6 +129,7 @@ Test(packet, every_bit_of_the_bth_has_its_place)
 	}
 }
 
+/* TC-A-3 */
 Test(packet, any_version_but_zero_is_refused_with_a_complete_value)
 {
 	struct wire_packet packet, parsed;
@@ -146,6 +147,7 @@ Test(packet, any_version_but_zero_is_refused_with_a_complete_value)
 	}
 }
 
+/* TC-A-1 */
 Test(packet, every_length_of_every_opcode_is_judged_and_never_read_over)
 {
 	uint8_t headers[WIRE_HEADERS_MAX_BYTES];
@@ -174,6 +176,7 @@ Test(packet, every_length_of_every_opcode_is_judged_and_never_read_over)
 	}
 }
 
+/* TC-A-5 */
 Test(packet, a_pad_that_does_not_fit_is_truncation)
 {
 	struct wire_packet packet, parsed;
@@ -199,6 +202,7 @@ Test(packet, a_pad_that_does_not_fit_is_truncation)
 	}
 }
 
+/* TC-A-1 */
 Test(packet, truncation_is_judged_before_the_version)
 {
 	uint8_t bytes[16] = { OP_WRITE_ONLY, 0x01 };
