@@ -13,8 +13,6 @@
 #include "engine/pipeline.h"
 #include "engine/port.h"
 #include "engine/steer.h"
-#include "wire/bytes.h"
-#include "wire/icrc.h"
 
 #define DOORBELLS_PER_TURN 256u
 #define TRANSMIT_VISITS (4 * BURST)
@@ -233,14 +231,6 @@ static void take_doorbells(struct uroce_lcore *lcore)
 
 /* ---- receiving ---- */
 
-static bool icrc_is_right(const uint8_t *frame, const struct wire_encap *encap)
-{
-	uint32_t bytes = (uint32_t)(encap->bth_offset - encap->ip_offset) + encap->bth_bytes - WIRE_ICRC_BYTES;
-	const uint8_t *ip = frame + encap->ip_offset;
-
-	return wire_icrc_frame(ip, bytes) == load_le32(ip + bytes);
-}
-
 static enum rc_counter frame_counter(enum wire_frame kind)
 {
 	switch (kind) {
@@ -280,7 +270,13 @@ static bool hand_over(struct uroce_lcore *lcore, struct engine_port *port, uint3
 static bool receive_roce(struct uroce_lcore *lcore, struct engine_port *port, struct rte_mbuf *mbuf,
 			 const uint8_t *frame, const struct wire_encap *encap)
 {
-	const struct rc_origin origin = { .source = encap->source, .dest = encap->dest, .device = port->device };
+	struct rc_origin origin = {
+		.source = encap->source,
+		.dest = encap->dest,
+		.device = port->device,
+		.ip = frame + encap->ip_offset,
+		.ip_bytes = (uint32_t)(encap->bth_offset - encap->ip_offset) + encap->bth_bytes - WIRE_ICRC_BYTES,
+	};
 	struct wire_packet packet;
 	struct uroce_qp *qp;
 	enum rc_counter drop;
@@ -305,13 +301,17 @@ static bool receive_roce(struct uroce_lcore *lcore, struct engine_port *port, st
 	if (steer_lcore(lcore->engine, index) != lcore->index)
 		return hand_over(lcore, port, steer_lcore(lcore->engine, index), mbuf);
 	drop = rc_qp_admit(qp->rc, &packet, &origin);
-	if (drop == CNT_COUNTERS && !icrc_is_right(frame, encap))
-		drop = CNT_PORT_RX_ICRC;
+	if (drop == CNT_COUNTERS && lcore->engine->config.check_icrc_first) {
+		if (!origin_icrc_is_right(&origin))
+			drop = CNT_PORT_RX_ICRC;
+		origin.ip = NULL;
+	}
+	if (drop == CNT_COUNTERS)
+		drop = rc_qp_receive(qp->rc, &packet, &origin, lcore->now_ns, &lcore->out);
 	if (drop != CNT_COUNTERS) {
 		port->counters[drop]++;
 		return false;
 	}
-	rc_qp_receive(qp->rc, &packet, &origin, lcore->now_ns, &lcore->out);
 	activate_first(lcore, qp);
 	if (lcore->out.completion_count >= COMPLETIONS_DRAIN)
 		deliver(lcore);

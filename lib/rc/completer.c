@@ -1,8 +1,7 @@
 /* completer.c - responses: acknowledge, place, notice what is missing, fail */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <string.h>
-
 #include "rc/codes.h"
+#include "rc/place.h"
 #include "rc/qp.h"
 
 /* What a final NAK does to the request that it names (K-REQ). */
@@ -92,32 +91,11 @@ static void receive_acknowledge(struct rc_qp *qp, const struct wire_packet *pack
 static enum uroce_cause scatter(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint64_t offset, const uint8_t *data,
 				uint32_t bytes)
 {
-	uint8_t *places[LIMIT_SGE];
-	uint32_t lengths[LIMIT_SGE];
-	uint32_t count = 0;
+	struct rc_placement place = { .why = MR_OK };
 
-	for (uint32_t i = 0; i < wqe->sge_count && bytes > 0; i++) {
-		const struct uroce_sge *sge = &wqe->sges[i];
-		enum rc_mr_verdict verdict;
-		uint32_t piece;
-
-		if (offset >= sge->length) {
-			offset -= sge->length;
-			continue;
-		}
-		piece = sge->length - (uint32_t)offset < bytes ? sge->length - (uint32_t)offset : bytes;
-		verdict = qp_check_memory(qp, sge->lkey, sge->addr + offset, piece, UROCE_ACCESS_LOCAL_WRITE,
-					  &places[count]);
-		if (verdict != MR_OK)
-			return rc_codes_local_cause(verdict);
-		lengths[count++] = piece;
-		bytes -= piece;
-		offset = 0;
-	}
-	for (uint32_t i = 0; i < count; i++) {
-		memcpy(places[i], data, lengths[i]);
-		data += lengths[i];
-	}
+	if (!rc_place_find(qp, wqe->sges, wqe->sge_count, offset, bytes, &place))
+		return rc_codes_local_cause(place.why);
+	rc_place_copy(&place, data);
 	return UROCE_CAUSE_NONE;
 }
 
@@ -209,6 +187,15 @@ static void take_credits(struct rc_qp *qp, const struct wire_packet *packet)
 		rc_credit_arrived(qp, packet->msn, syndrome_value(packet->syndrome));
 }
 
+/* Of a packet in the window. */
+static void take_aeth(struct rc_qp *qp, const struct wire_packet *packet)
+{
+	if (!wire_opcode(packet->opcode)->aeth)
+		return;
+	qp->last_aeth = (uint32_t)packet->syndrome << 24 | packet->msn;
+	take_credits(qp, packet);
+}
+
 /* Already acknowledged, or never sent. The one before the start PSN may carry the first credits (F-4). */
 static void receive_outside_window(struct rc_qp *qp, const struct wire_packet *packet)
 {
@@ -220,6 +207,28 @@ static void receive_outside_window(struct rc_qp *qp, const struct wire_packet *p
 	qp->counters[repeated ? CNT_STALE_RESPONSE : CNT_GHOST_RESPONSE]++;
 }
 
+enum rc_shortcut rc_completer_shortcut(struct rc_qp *qp, const struct wire_packet *packet,
+				       const struct rc_origin *origin, uint64_t now_ns)
+{
+	const struct wire_opcode_row *op = wire_opcode(packet->opcode);
+	psn_t psn = psn_make(packet->psn);
+	struct rc_placement place = { .why = MR_OK };
+	const struct rc_send_wqe *wqe;
+
+	if (op->kind != WIRE_KIND_READ_RESPONSE || !psn_equal(psn, qp->win.una) || psn_equal(psn, qp->win.limit))
+		return SHORTCUT_NONE;
+	wqe = sendwin_slot(&qp->win, qp->win.acked);
+	if (wqe->opcode != UROCE_WR_RDMA_READ || !answer_fits(qp, wqe, packet) ||
+	    !rc_place_find(qp, wqe->sges, wqe->sge_count, (uint64_t)psn_distance(psn, wqe->first_psn) << qp->mtu_shift,
+			   packet->payload_bytes, &place))
+		return SHORTCUT_NONE;
+	if (!rc_place_copy_checking(&place, packet, origin))
+		return SHORTCUT_WRONG_ICRC;
+	take_aeth(qp, packet);
+	answer_placed(qp, now_ns);
+	return SHORTCUT_TAKEN;
+}
+
 void rc_completer_receive(struct rc_qp *qp, const struct wire_packet *packet, uint64_t now_ns)
 {
 	const struct wire_opcode_row *op = wire_opcode(packet->opcode);
@@ -229,10 +238,7 @@ void rc_completer_receive(struct rc_qp *qp, const struct wire_packet *packet, ui
 		receive_outside_window(qp, packet);
 		return;
 	}
-	if (op->aeth) {
-		qp->last_aeth = (uint32_t)packet->syndrome << 24 | packet->msn;
-		take_credits(qp, packet);
-	}
+	take_aeth(qp, packet);
 	if (op->kind == WIRE_KIND_ACKNOWLEDGE)
 		receive_acknowledge(qp, packet, now_ns);
 	else

@@ -8,11 +8,23 @@
 
 #include <uroce/qp.h>
 
+#include "wire/bytes.h"
+#include "wire/icrc.h"
+
 /* Where a packet came from and in. */
 struct rc_origin {
 	const uint8_t *source, *dest;      /* IP addresses, 16 bytes each */
 	const struct uroce_device *device; /* the port; NULL when there is only one */
+	const uint8_t *ip;                 /* its IP header when nobody has looked at the ICRC yet; NULL: it is right */
+	uint32_t ip_bytes;                 /* from there to the end of the pad; the ICRC follows */
 };
+
+/* Is the ICRC right, looked at now if need be? */
+static inline bool origin_icrc_is_right(const struct rc_origin *origin)
+{
+	return origin->ip == NULL ||
+	       wire_icrc_frame(origin->ip, origin->ip_bytes) == load_le32(origin->ip + origin->ip_bytes);
+}
 
 static inline bool path_matches(const struct uroce_path *path, const struct rc_origin *origin)
 {

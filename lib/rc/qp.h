@@ -133,9 +133,12 @@ void rc_qp_renew_psn(struct rc_qp *qp, uint32_t start_psn);
 /* The record of the first failure since RESET (E-4). */
 void rc_qp_last_error(const struct rc_qp *qp, struct uroce_qp_error *error);
 
-/* An admitted packet with a right ICRC. Needs OUTBOX_RECEIVE_COMPLETIONS of room. Adds no packets. */
-void rc_qp_receive(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin, uint64_t now_ns,
-		   struct rc_outbox *out);
+/*
+ * An admitted packet. Needs OUTBOX_RECEIVE_COMPLETIONS of room. Adds no packets. CNT_COUNTERS; or CNT_PORT_RX_ICRC when
+ * its ICRC, left to us by the origin, is wrong: then nothing has happened.
+ */
+enum rc_counter rc_qp_receive(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin,
+			      uint64_t now_ns, struct rc_outbox *out);
 
 /* Everything that may leave or be reported now. true: the outbox was too small, call again with an empty one. */
 bool rc_qp_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out);

@@ -6,16 +6,9 @@
 #include "rc/duplicate.h"
 #include "rc/flush.h"
 #include "rc/outbox.h"
+#include "rc/place.h"
 #include "rc/qp.h"
 #include "rc/verdict.h"
-
-/* Where the bytes of one packet go: found while judging, used when executing. */
-struct placement {
-	enum rc_mr_verdict why; /* of VERDICT_ACCESS and VERDICT_RECEIVE_UNUSABLE */
-	uint32_t count;
-	uint8_t *places[LIMIT_SGE];
-	uint32_t lengths[LIMIT_SGE];
-};
 
 static bool needs_receive(const struct wire_opcode_row *op)
 {
@@ -109,32 +102,8 @@ static bool takes_receive_now(const struct wire_opcode_row *op)
 	return needs_receive(op) && (op->kind == WIRE_KIND_WRITE || op->first);
 }
 
-/* Finds where a SEND's packet goes in the receive entry; all of it must be ours to write. */
-static enum verdict place_send(struct rc_qp *qp, const struct rc_recv_wqe *wqe, uint64_t offset, uint32_t bytes,
-			       struct placement *place)
-{
-	for (uint32_t i = 0; i < wqe->sge_count && bytes > 0; i++) {
-		const struct uroce_sge *sge = &wqe->sges[i];
-		uint32_t piece;
-
-		if (offset >= sge->length) {
-			offset -= sge->length;
-			continue;
-		}
-		piece = sge->length - (uint32_t)offset < bytes ? sge->length - (uint32_t)offset : bytes;
-		place->why = qp_check_memory(qp, sge->lkey, sge->addr + offset, piece, UROCE_ACCESS_LOCAL_WRITE,
-					     &place->places[place->count]);
-		if (place->why != MR_OK)
-			return VERDICT_RECEIVE_UNUSABLE;
-		place->lengths[place->count++] = piece;
-		bytes -= piece;
-		offset = 0;
-	}
-	return VERDICT_ACCEPT;
-}
-
 static enum verdict judge_send(struct rc_qp *qp, const struct wire_opcode_row *op, const struct wire_packet *packet,
-			       struct placement *place)
+			       struct rc_placement *place)
 {
 	const struct rc_recv_wqe *wqe = rc_recvq_peek(&qp->recvq);
 	uint64_t offset = op->first ? 0 : qp->responder.message_bytes;
@@ -145,12 +114,14 @@ static enum verdict judge_send(struct rc_qp *qp, const struct wire_opcode_row *o
 		place->why = MR_BAD_KEY;
 		return VERDICT_ACCESS;
 	}
-	return place_send(qp, wqe, offset, packet->payload_bytes, place);
+	return rc_place_find(qp, wqe->sges, wqe->sge_count, offset, packet->payload_bytes, place) ?
+		       VERDICT_ACCEPT :
+		       VERDICT_RECEIVE_UNUSABLE;
 }
 
 /* S-5, S-4: the whole DMALen at the first packet, and this packet's part of it at each. */
 static enum verdict judge_write(struct rc_qp *qp, const struct wire_opcode_row *op, const struct wire_packet *packet,
-				struct placement *place)
+				struct rc_placement *place)
 {
 	const struct rc_responder *resp = &qp->responder;
 	uint64_t va = op->first ? packet->va : resp->write_va;
@@ -182,7 +153,7 @@ static uint32_t rights_for(const struct wire_opcode_row *op, const struct wire_p
 }
 
 static enum verdict judge_answered(struct rc_qp *qp, const struct wire_opcode_row *op, const struct wire_packet *packet,
-				   struct placement *place)
+				   struct rc_placement *place)
 {
 	uint32_t bytes = op->kind == WIRE_KIND_ATOMIC ? 8 : packet->dma_length;
 	uint32_t rights = rights_for(op, packet);
@@ -203,7 +174,7 @@ static enum verdict judge_answered(struct rc_qp *qp, const struct wire_opcode_ro
 }
 
 /* The whole order of S-1 behind the PSN. Changes nothing. */
-static enum verdict judge(struct rc_qp *qp, const struct wire_packet *packet, struct placement *place)
+static enum verdict judge(struct rc_qp *qp, const struct wire_packet *packet, struct rc_placement *place)
 {
 	const struct wire_opcode_row *op = wire_opcode(packet->opcode);
 	enum verdict verdict;
@@ -228,22 +199,16 @@ static enum verdict judge(struct rc_qp *qp, const struct wire_packet *packet, st
 	return judge_answered(qp, op, packet, place);
 }
 
-static void copy_payload(const struct wire_packet *packet, const struct placement *place)
-{
-	const uint8_t *from = packet->payload;
-
-	for (uint32_t i = 0; i < place->count; i++) {
-		memcpy(place->places[i], from, place->lengths[i]);
-		from += place->lengths[i];
-	}
-}
-
+/* A packet of a SEND or WRITE whose payload is in its place. */
 static void execute_message(struct rc_qp *qp, const struct wire_opcode_row *op, const struct wire_packet *packet,
-			    const struct placement *place, struct rc_outbox *out)
+			    struct rc_outbox *out)
 {
 	struct rc_responder *resp = &qp->responder;
 
-	copy_payload(packet, place);
+	resp->epsn = resp->newest_request = psn_next(resp->epsn);
+	rc_replay_expire(&qp->replay, resp->epsn);
+	if (packet->flags & WIRE_ACKREQ)
+		resp->ack_due = true;
 	if (op->first) {
 		resp->message_bytes = 0;
 		resp->write_va = packet->va;
@@ -278,7 +243,7 @@ static uint64_t perform_atomic(const struct wire_packet *packet, uint8_t *host)
 
 /* What the replay entry keeps of a request, and its effect; a READ's and a FLUSH's comes with the answer. */
 static void execute_kind(struct rc_qp *qp, const struct wire_opcode_row *op, const struct wire_packet *packet,
-			 const struct placement *place, struct rc_replay_entry *entry)
+			 const struct rc_placement *place, struct rc_replay_entry *entry)
 {
 	if (op->kind == WIRE_KIND_READ_REQUEST) {
 		entry->length_bytes = packet->dma_length;
@@ -300,7 +265,7 @@ static void execute_kind(struct rc_qp *qp, const struct wire_opcode_row *op, con
 }
 
 static void execute_answered(struct rc_qp *qp, const struct wire_opcode_row *op, const struct wire_packet *packet,
-			     const struct placement *place)
+			     const struct rc_placement *place)
 {
 	struct rc_responder *resp = &qp->responder;
 	uint32_t count = op->kind == WIRE_KIND_READ_REQUEST ? qp_packets(qp, packet->dma_length) : 1;
@@ -363,7 +328,7 @@ static void receive_new(struct rc_qp *qp, const struct wire_packet *packet, stru
 {
 	const struct wire_opcode_row *op = wire_opcode(packet->opcode);
 	struct rc_responder *resp = &qp->responder;
-	struct placement place = { .why = MR_OK };
+	struct rc_placement place = { .why = MR_OK };
 	enum verdict verdict;
 
 	resp->silenced = false;
@@ -378,11 +343,38 @@ static void receive_new(struct rc_qp *qp, const struct wire_packet *packet, stru
 		rc_replay_expire(&qp->replay, resp->epsn);
 		return;
 	}
-	resp->epsn = resp->newest_request = psn_next(resp->epsn);
-	rc_replay_expire(&qp->replay, resp->epsn);
-	if (packet->flags & WIRE_ACKREQ)
-		resp->ack_due = true;
-	execute_message(qp, op, packet, &place, out);
+	rc_place_copy(&place, packet->payload);
+	execute_message(qp, op, packet, out);
+}
+
+/*
+ * What may be placed before its ICRC is known: SENDs, whose buffer is undefined until the receive completes, and the
+ * middle of WRITEs, whose address is our own and which the peer sends again (docs/decisions/0004). Not what would take
+ * an entry from a shared queue.
+ */
+static bool may_place_early(const struct rc_qp *qp, const struct wire_opcode_row *op)
+{
+	if (op->kind == WIRE_KIND_WRITE)
+		return op->middle;
+	return op->kind == WIRE_KIND_SEND && !(op->first && qp->recvq.srq);
+}
+
+enum rc_shortcut rc_responder_shortcut(struct rc_qp *qp, const struct wire_packet *packet,
+				       const struct rc_origin *origin, struct rc_outbox *out)
+{
+	const struct wire_opcode_row *op = wire_opcode(packet->opcode);
+	struct rc_responder *resp = &qp->responder;
+	struct rc_placement place = { .why = MR_OK };
+
+	if (!psn_equal(psn_make(packet->psn), resp->epsn) || !may_place_early(qp, op) ||
+	    judge(qp, packet, &place) != VERDICT_ACCEPT)
+		return SHORTCUT_NONE;
+	if (!rc_place_copy_checking(&place, packet, origin))
+		return SHORTCUT_WRONG_ICRC;
+	resp->silenced = false;
+	resp->nak_due = false;
+	execute_message(qp, op, packet, out);
+	return SHORTCUT_TAKEN;
 }
 
 /* ePSN executes, the half window behind it is a duplicate, the other half a gap (S-2, P-6). */

@@ -6,10 +6,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "rc/completer.h"
 #include "rc/psn.h"
 
 struct rc_qp;
 struct rc_outbox;
+struct rc_origin;
 struct wire_packet;
 
 struct rc_responder {
@@ -32,6 +34,10 @@ struct rc_responder {
 	uint32_t write_rkey;
 	uint32_t message_bytes; /* SEND and WRITE: received so far */
 };
+
+/* As rc_completer_shortcut(): the next packet of a SEND, or of the middle of a WRITE. */
+enum rc_shortcut rc_responder_shortcut(struct rc_qp *qp, const struct wire_packet *packet,
+				       const struct rc_origin *origin, struct rc_outbox *out);
 
 /* Judges and executes one request. Needs room for one completion in the outbox. */
 void rc_responder_receive(struct rc_qp *qp, const struct wire_packet *packet, struct rc_outbox *out);

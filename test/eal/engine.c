@@ -159,14 +159,13 @@ Test(engine, a_qp_with_work_under_way_is_destroyed_without_a_trace)
 	network_close(&setup);
 }
 
-Test(engine, a_bad_link_costs_time_but_no_byte)
+static void cross_a_bad_link(void)
 {
 	static struct network setup;
 	struct drivers_fault *faults[2];
 	struct drivers_fault_counts counts;
 	struct drivers_error error = { "" };
 
-	RULE("T-2");
 	network_open(&setup, 1);
 	for (int i = 0; i < 2; i++) {
 		struct drivers_fault_config config = {
@@ -198,6 +197,21 @@ Test(engine, a_bad_link_costs_time_but_no_byte)
 	for (int i = 0; i < 2; i++)
 		drivers_fault_detach(faults[i]);
 	network_close(&setup);
+}
+
+Test(engine, a_bad_link_costs_time_but_no_byte)
+{
+	RULE("T-2");
+	RULE("W-3");
+	cross_a_bad_link();
+}
+
+Test(engine, a_bad_link_costs_no_byte_either_when_the_icrc_is_checked_first)
+{
+	RULE("T-2");
+	RULE("W-3");
+	network_checks_first = true;
+	cross_a_bad_link();
 }
 
 Test(engine, wrong_configurations_are_refused_and_change_nothing)

@@ -30,6 +30,8 @@ static const char *address_of(int end, bool ipv6)
 	return texts[end][ipv6];
 }
 
+bool network_checks_first;
+
 void network_open(struct network *network, unsigned lcores)
 {
 	network_open_on(network, lcores, NULL);
@@ -37,7 +39,7 @@ void network_open(struct network *network, unsigned lcores)
 
 void network_open_on(struct network *network, unsigned lcores, struct rte_mempool *pool)
 {
-	struct uroce_engine_config config = { .lcore_count = lcores };
+	struct uroce_engine_config config = { .lcore_count = lcores, .check_icrc_first = network_checks_first };
 	struct drivers_loop_config loop = { .queue_count = (uint16_t)lcores };
 	struct drivers_error error = { "" };
 

@@ -34,6 +34,8 @@ struct network {
 struct uroce_addr network_address(const char *text);
 /* As many queues as lcores; every right on both buffers. */
 void network_open(struct network *network, unsigned lcores);
+/* The next network never places a byte before its ICRC is known. */
+extern bool network_checks_first;
 /* The same, but frames are sent from this pool. */
 void network_open_on(struct network *network, unsigned lcores, struct rte_mempool *pool);
 /* With a CQ of its own unless the end has one. lcore -1: any. */

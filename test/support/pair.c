@@ -8,6 +8,10 @@
 #include <criterion/criterion.h>
 
 #include "pair.h"
+#include "wire/bytes.h"
+#include "wire/icrc.h"
+
+#define HEADERS_BYTES 28u /* IPv4 and UDP */
 
 #define REMOTE_ACCESS                                                                        \
 	(UROCE_ACCESS_REMOTE_WRITE | UROCE_ACCESS_REMOTE_READ | UROCE_ACCESS_REMOTE_ATOMIC | \
@@ -274,37 +278,57 @@ bool pair_transmit_some(struct pair *pair, enum side_name name, uint32_t packets
 	return more;
 }
 
+/* The packet in a frame of its exact length, headers as far as the ICRC needs them, and the ICRC. */
+static uint8_t *build_frame(const struct flight *flight)
+{
+	uint32_t bytes = HEADERS_BYTES + flight->length;
+	uint8_t *frame = calloc(1, bytes);
+
+	frame[0] = 0x45; /* IPv4 */
+	memcpy(frame + HEADERS_BYTES, flight->bytes, flight->length);
+	store_le32(frame + bytes - WIRE_ICRC_BYTES, wire_icrc_frame(frame, bytes - WIRE_ICRC_BYTES));
+	return frame;
+}
+
 /* path: the way it came, as its sender sees it. */
-static void hand_over(struct pair *pair, enum side_name to, const struct wire_packet *packet,
-		      const struct uroce_path *path)
+static void hand_over(struct pair *pair, enum side_name to, const struct flight *flight, const struct uroce_path *path,
+		      bool damaged)
 {
 	struct rc_qp *qp = pair->side[to].qp;
+	uint8_t *frame = build_frame(flight);
 	const struct rc_origin origin = {
 		.source = path->source.bytes,
 		.dest = path->dest.bytes,
 		.device = path->device,
+		.ip = getenv("UROCE_PAIR_CHECKED") ? NULL : frame, /* the long way only */
+		.ip_bytes = HEADERS_BYTES + flight->length - WIRE_ICRC_BYTES,
 	};
-	enum rc_counter drop = rc_qp_admit(qp, packet, &origin);
+	struct wire_packet packet;
+	enum rc_counter drop;
 
-	if (drop != CNT_COUNTERS) {
-		pair->side[to].drops[drop]++;
-		return;
+	cr_assert_eq(wire_packet_parse(frame + HEADERS_BYTES, flight->length, &packet), WIRE_PACKET_OK);
+	if (damaged)
+		frame[origin.ip_bytes] ^= 0x40;
+	drop = rc_qp_admit(qp, &packet, &origin);
+	if (drop == CNT_COUNTERS) {
+		outbox_reset(&pair->out, 0);
+		drop = rc_qp_receive(qp, &packet, &origin, pair->now_ns, &pair->out);
+		take_outbox(pair, to);
 	}
-	outbox_reset(&pair->out, 0);
-	rc_qp_receive(qp, packet, &origin, pair->now_ns, &pair->out);
-	take_outbox(pair, to);
+	if (drop != CNT_COUNTERS)
+		pair->side[to].drops[drop]++;
+	free(frame);
 }
 
 void pair_inject(struct pair *pair, enum side_name to, struct wire_packet packet)
 {
 	struct flight flight;
-	struct wire_packet parsed;
 
 	packet.dest_qpn = pair->side[to].qp->qpn;
 	packet.pkey = 0xFFFF;
 	build_flight(&packet, &flight);
-	cr_assert_eq(wire_packet_parse(flight.bytes, flight.length, &parsed), WIRE_PACKET_OK);
-	hand_over(pair, to, &parsed, pair->inject_path ? pair->inject_path : &pair->side[!to].qp->path);
+	hand_over(pair, to, &flight, pair->inject_path ? pair->inject_path : &pair->side[!to].qp->path,
+		  pair->inject_damage);
 	free(flight.bytes);
 }
 
@@ -345,10 +369,8 @@ void pair_deliver(struct pair *pair, enum side_name to)
 
 	while (from->wire_head != from->wire_tail) {
 		struct flight *flight = &from->wire[from->wire_head++ % PAIR_IN_FLIGHT];
-		struct wire_packet packet;
 
-		cr_assert_eq(wire_packet_parse(flight->bytes, flight->length, &packet), WIRE_PACKET_OK);
-		hand_over(pair, to, &packet, &flight->path);
+		hand_over(pair, to, flight, &flight->path, false);
 		free(flight->bytes);
 	}
 }

@@ -76,6 +76,7 @@ struct pair {
 	int (*copies)(struct pair *pair, enum side_name from, uint32_t number, const struct wire_packet *packet);
 	void *user;
 	bool shows_migreq;                    /* lines tell MigReq; otherwise it is left out */
+	bool inject_damage;                   /* pair_inject() spoils the ICRC */
 	const struct uroce_path *inject_path; /* where pair_inject() says it comes from; NULL: the peer's path */
 };
 

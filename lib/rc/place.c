@@ -1,0 +1,55 @@
+/* place.c - finding places, and copying to them */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <string.h>
+
+#include "rc/place.h"
+#include "rc/qp.h"
+#include "wire/bytes.h"
+#include "wire/icrc.h"
+#include "wire/kernel.h"
+
+bool rc_place_find(struct rc_qp *qp, const struct uroce_sge *sges, uint32_t count, uint64_t offset, uint32_t bytes,
+		   struct rc_placement *place)
+{
+	for (uint32_t i = 0; i < count && bytes > 0; i++) {
+		const struct uroce_sge *sge = &sges[i];
+		uint32_t piece;
+
+		if (offset >= sge->length) {
+			offset -= sge->length;
+			continue;
+		}
+		piece = sge->length - (uint32_t)offset < bytes ? sge->length - (uint32_t)offset : bytes;
+		place->why = qp_check_memory(qp, sge->lkey, sge->addr + offset, piece, UROCE_ACCESS_LOCAL_WRITE,
+					     &place->places[place->count]);
+		if (place->why != MR_OK)
+			return false;
+		place->lengths[place->count++] = piece;
+		bytes -= piece;
+		offset = 0;
+	}
+	return true;
+}
+
+void rc_place_copy(const struct rc_placement *place, const uint8_t *data)
+{
+	for (uint32_t i = 0; i < place->count; i++) {
+		memcpy(place->places[i], data, place->lengths[i]);
+		data += place->lengths[i];
+	}
+}
+
+bool rc_place_copy_checking(const struct rc_placement *place, const struct wire_packet *packet,
+			    const struct rc_origin *origin)
+{
+	const uint8_t *data = packet->payload;
+	uint32_t crc = wire_icrc_headers(origin->ip, (uint32_t)(data - origin->ip));
+
+	for (uint32_t i = 0; i < place->count; i++) {
+		crc = wire_kernel_copy(crc, place->places[i], data, place->lengths[i]);
+		data += place->lengths[i];
+	}
+	if (packet->pad_bytes)
+		crc = wire_icrc_continue(crc, data, packet->pad_bytes);
+	return crc == load_le32(data + packet->pad_bytes);
+}

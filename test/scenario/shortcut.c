@@ -1,0 +1,140 @@
+/* shortcut.c - placing while checking: what is damaged leaves nothing behind but bytes that nobody may look at yet */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * All scenarios hand over packets whose ICRC nobody has looked at; with UROCE_PAIR_CHECKED in the environment they take
+ * the long way only, and have to come out the same.
+ */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "packets.h"
+#include "rule.h"
+
+#define EMPTY 0x33
+
+static void take_the_short_way(void)
+{
+	unsetenv("UROCE_PAIR_CHECKED");
+}
+
+TestSuite(shortcut, .init = take_the_short_way);
+
+static bool is_filled(const struct pair *pair, enum side_name side, uint8_t value, uint64_t offset, uint32_t bytes)
+{
+	for (uint32_t i = 0; i < bytes; i++) {
+		if (pair->side[side].memory[offset + i] != value)
+			return false;
+	}
+	return true;
+}
+
+static void inject_damaged(struct pair *pair, enum side_name to, struct wire_packet packet)
+{
+	pair->inject_damage = true;
+	pair_inject(pair, to, packet);
+	pair->inject_damage = false;
+}
+
+/* Every kind of request, damaged first and right afterwards: only the second one counts. */
+Test(shortcut, a_damaged_request_is_as_if_it_had_never_come)
+{
+	static const uint8_t kinds[] = { OP_SEND_ONLY, OP_SEND_FIRST,   OP_WRITE_ONLY,   OP_WRITE_FIRST,
+					 OP_FETCH_ADD, OP_READ_REQUEST, OP_SEND_ONLY_IMM };
+
+	RULE("W-3");
+	RULE("S-1");
+	for (size_t i = 0; i < sizeof(kinds); i++) {
+		struct pair *pair = pair_open(&(struct pair_options){ .receives = 1 });
+		bool payload = wire_opcode(kinds[i])->payload, last = wire_opcode(kinds[i])->last;
+		struct wire_packet packet = write_packet(pair, kinds[i], 0, 0, last ? 1024 : 3000, payload ? 1024 : 0);
+
+		if (kinds[i] == OP_SEND_ONLY || kinds[i] == OP_SEND_FIRST || kinds[i] == OP_SEND_ONLY_IMM)
+			packet.va = 0;
+		inject_damaged(pair, B, packet);
+		pair_transmit(pair, B);
+		expect_leaves(pair, B);
+		expect_completes(pair, B);
+		cr_assert_eq(pair->side[B].drops[CNT_PORT_RX_ICRC], 1, "%s", wire_opcode(kinds[i])->name);
+		cr_assert_eq(pair->side[B].qp->responder.epsn.v, 0);
+		cr_assert_eq(pair->side[B].qp->responder.in_progress, WIRE_KIND_RESERVED);
+		pair_request(pair, packet);
+		cr_assert_eq(pair->side[B].qp->responder.epsn.v, 1, "%s", wire_opcode(kinds[i])->name);
+		expect_counts(pair, B, CNT_DUPLICATE_REQUEST, 0);
+		pair_close(pair);
+	}
+}
+
+/* WRITE FIRST, LAST and ONLY carry the address or end what an application may be polling: checked before a byte lands. */
+Test(shortcut, no_byte_of_the_ends_of_a_damaged_write_lands)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ 0 });
+
+	RULE("W-3");
+	RULE("S-5");
+	pair_fill(pair, B, 0, EMPTY, 8192);
+	inject_damaged(pair, B, write_packet(pair, OP_WRITE_ONLY, 0, 0, 1024, 1024));
+	inject_damaged(pair, B, write_packet(pair, OP_WRITE_FIRST, 0, 0, 3000, 1024));
+	cr_assert(is_filled(pair, B, EMPTY, 0, 8192));
+	pair_request(pair, write_packet(pair, OP_WRITE_FIRST, 0, 0, 3000, 1024));
+	cr_assert(is_filled(pair, B, PACKETS_DATA, 0, 1024));
+	/* The middle may be written early, inside the message and nowhere else, and is written again. */
+	inject_damaged(pair, B, write_packet(pair, OP_WRITE_MIDDLE, 1, 0, 0, 1024));
+	cr_assert(is_filled(pair, B, EMPTY, 2048, 8192 - 2048));
+	cr_assert_eq(pair->side[B].qp->responder.epsn.v, 1);
+	pair_request(pair, write_packet(pair, OP_WRITE_MIDDLE, 1, 0, 0, 1024));
+	inject_damaged(pair, B, write_packet(pair, OP_WRITE_LAST, 2, 0, 0, 952));
+	cr_assert(is_filled(pair, B, EMPTY, 2048, 8192 - 2048));
+	pair_request(pair, write_packet(pair, OP_WRITE_LAST, 2, 0, 0, 952));
+	cr_assert(is_filled(pair, B, PACKETS_DATA, 0, 3000));
+	cr_assert(is_filled(pair, B, EMPTY, 3000, 8192 - 3000));
+	expect_leaves(pair, B, "ACK psn=0 credit=31 msn=0", "ACK psn=1 credit=31 msn=0", "ACK psn=2 credit=31 msn=1");
+	cr_assert_eq(pair->side[B].drops[CNT_PORT_RX_ICRC], 4);
+	pair_close(pair);
+}
+
+/* A damaged response neither completes nor restarts anything; the right one behind it does. */
+Test(shortcut, a_damaged_response_is_as_if_it_had_never_come)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ 0 });
+
+	RULE("W-3");
+	RULE("Q-11");
+	pair_cut(pair);
+	pair_fill(pair, A, 0, EMPTY, 8192);
+	pair_read(pair, 1, 2000);
+	pair_transmit(pair, A);
+	inject_damaged(pair, A, response_packet(OP_READ_RESPONSE_FIRST, 0, 1024));
+	cr_assert(is_filled(pair, A, EMPTY, 1024, 8192 - 1024), "outside the packet's place");
+	cr_assert_eq(pair->side[A].qp->win.una.v, 0);
+	pair_respond(pair, response_packet(OP_READ_RESPONSE_FIRST, 0, 1024));
+	inject_damaged(pair, A, response_packet(OP_READ_RESPONSE_LAST, 1, 976));
+	pair_transmit(pair, A);
+	expect_completes(pair, A);
+	pair_respond(pair, response_packet(OP_READ_RESPONSE_LAST, 1, 976));
+	expect_completes(pair, A, "wr=1 READ SUCCESS len=2000");
+	cr_assert(is_filled(pair, A, PACKETS_DATA, 0, 2000));
+	cr_assert(is_filled(pair, A, EMPTY, 2000, 8192 - 2000));
+	expect_counts(pair, A, CNT_IMPLIED_NAK_SEQ_ERR, 0);
+	cr_assert_eq(pair->side[A].drops[CNT_PORT_RX_ICRC], 2);
+	pair_close(pair);
+}
+
+/* A damaged packet ahead of a gap, or refused if it were right, draws no answer: the long way checks first. */
+Test(shortcut, what_is_damaged_is_never_refused)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .receives = 1 });
+
+	RULE("W-3");
+	RULE("K-RULE");
+	inject_damaged(pair, B, send_packet(OP_SEND_ONLY, 5, 64));
+	inject_damaged(pair, B, send_packet(OP_SEND_MIDDLE, 0, 1024));
+	inject_damaged(pair, B, send_packet(0x1F, 0, 8));
+	inject_damaged(pair, B, ack_packet(0, SYNDROME_PLAIN_ACK, 1));
+	pair_transmit(pair, B);
+	expect_leaves(pair, B);
+	expect_events(pair, B);
+	cr_assert_eq(pair->side[B].drops[CNT_PORT_RX_ICRC], 4);
+	cr_assert_eq(pair->side[B].qp->state, UROCE_QPS_RTS);
+	pair_close(pair);
+}
