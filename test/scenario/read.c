@@ -428,3 +428,80 @@ Test(read, a_buffer_that_may_not_be_written_is_a_local_fault)
 		pair_close(pair);
 	}
 }
+
+/* What happens to B's answer number `victim`: lost, doubled, or overtaken by the next one. */
+enum mishap_kind { LOST, DOUBLED, OVERTAKEN };
+
+struct mishap {
+	uint32_t victim;
+	enum mishap_kind kind;
+};
+
+static int answer_fate(struct pair *pair, enum side_name from, uint32_t number, const struct wire_packet *packet)
+{
+	const struct mishap *mishap = pair->user;
+
+	(void)packet;
+	if (from == A || number != mishap->victim)
+		return 1;
+	return mishap->kind == LOST ? 0 : mishap->kind == DOUBLED ? 2 : 1;
+}
+
+/* What B sends, the victim behind the next. */
+static void transmit_in_disorder(struct pair *pair, uint32_t victim)
+{
+	struct side *side = &pair->side[B];
+	struct flight swap;
+
+	pair_transmit(pair, B);
+	swap = side->wire[victim];
+	side->wire[victim] = side->wire[victim + 1];
+	side->wire[victim + 1] = swap;
+}
+
+/* Whichever is lost, doubled or late: only what is missing is asked for; it completes once, and is right. */
+static void check_mishap(uint32_t packets, const struct mishap *mishap)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .mtu = 256 });
+	uint32_t bytes = packets * 256 - 56, at = mishap->victim * 256;
+
+	pair->user = (void *)mishap;
+	pair->copies = answer_fate;
+	pair_fill(pair, A, 0, EMPTY, 2048);
+	for (uint32_t i = 0; i < bytes; i++)
+		pair->side[B].memory[i] = (uint8_t)(i * 11 + i / 256);
+	pair_read(pair, 1, bytes);
+	if (mishap->kind == OVERTAKEN) {
+		pair_transmit(pair, A);
+		pair_deliver(pair, B);
+		transmit_in_disorder(pair, mishap->victim);
+		pair_deliver(pair, A);
+	}
+	cr_assert(pair_settle(pair, 1000000000));
+	if (mishap->kind == DOUBLED)
+		expect_leaves(pair, A, pair_text("READ_REQUEST psn=0 ackreq va=0x0 len=%u", bytes));
+	else if (mishap->kind == LOST)
+		expect_leaves(pair, A, pair_text("READ_REQUEST psn=0 ackreq va=0x0 len=%u", bytes),
+			      pair_text("READ_REQUEST psn=%u ackreq va=0x%x len=%u", mishap->victim, at, bytes - at));
+	cr_assert_leq(pair->side[A].sent_count, 2);
+	expect_completes(pair, A, pair_text("wr=1 READ SUCCESS len=%u", bytes));
+	cr_assert_eq(memcmp(pair->side[A].memory, pair->side[B].memory, bytes), 0);
+	cr_assert_eq(pair->side[A].memory[bytes], EMPTY);
+	pair_close(pair);
+}
+
+/* TC-E-15 */
+Test(read, an_answer_lost_doubled_or_late_costs_what_is_missing)
+{
+	RULE("Q-9");
+	RULE("Q-10");
+	RULE("Q-11");
+	for (uint32_t packets = 1; packets <= 4; packets++) {
+		for (uint32_t victim = 0; victim < packets; victim++) {
+			check_mishap(packets, &(struct mishap){ .victim = victim, .kind = LOST });
+			check_mishap(packets, &(struct mishap){ .victim = victim, .kind = DOUBLED });
+			if (victim + 1 < packets)
+				check_mishap(packets, &(struct mishap){ .victim = victim, .kind = OVERTAKEN });
+		}
+	}
+}

@@ -251,3 +251,70 @@ Test(sequence, one_acknowledge_answers_a_burst)
 	expect_leaves(pair, B);
 	pair_close(pair);
 }
+
+/* A's first packet and B's first answer, the NAK for the gap, are lost. */
+static int lose_first_of_each(struct pair *pair, enum side_name from, uint32_t number, const struct wire_packet *packet)
+{
+	(void)pair;
+	(void)from;
+	(void)packet;
+	return number != 0;
+}
+
+/* TC-B-3: nothing tells of the gap any more but the ACK timer; and with the gap the silence is over. */
+Test(sequence, a_lost_nak_costs_a_timeout_and_no_more)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .receives = 4 });
+
+	RULE("K-SEQ");
+	RULE("T-2");
+	pair->copies = lose_first_of_each;
+	for (uint32_t i = 0; i < 3; i++)
+		pair_send(pair, i, 16);
+	pair_run(pair);
+	expect_leaves(pair, B, "NAK_SEQUENCE psn=0 msn=0");
+	expect_completes(pair, A);
+	pair_fire(pair);
+	expect_completes(pair, A, "wr=0 SEND SUCCESS", "wr=1 SEND SUCCESS", "wr=2 SEND SUCCESS");
+	expect_completes(pair, B, "wr=1000 RECV SUCCESS len=16", "wr=1001 RECV SUCCESS len=16",
+			 "wr=1002 RECV SUCCESS len=16");
+	expect_counts(pair, A, CNT_LOCAL_ACK_TIMEOUT_ERR, 1);
+	expect_counts(pair, A, CNT_PACKET_SEQ_ERR, 0);
+	pair_forget(pair);
+	pair_request(pair, send_packet(OP_SEND_ONLY, 4, 16));
+	expect_leaves(pair, B, "NAK_SEQUENCE psn=3 msn=3");
+	pair_close(pair);
+}
+
+/*
+ * TC-B-16: a copy that was under way while all PSNs came by is judged by its PSN like any other packet: the one that is
+ * expected by chance is believed, which nothing in the protocol can prevent.
+ */
+Test(sequence, a_packet_from_all_psns_ago_is_what_its_psn_says)
+{
+	static const struct {
+		int32_t ahead;
+		const char *leaves;
+	} rows[] = {
+		{ -3, "ACK psn=4 credit=31 msn=1" }, { -1, "ACK psn=4 credit=31 msn=1" },
+		{ 0, "ACK psn=5 credit=31 msn=2" },  { 1, "NAK_SEQUENCE psn=5 msn=1" },
+		{ 3, "NAK_SEQUENCE psn=5 msn=1" },
+	};
+
+	RULE("P-8");
+	RULE("P-6");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct pair *pair = pair_open(&(struct pair_options){ .receives = 4, .psn_a = 4 });
+		const struct wire_packet old =
+			write_packet(pair, OP_WRITE_ONLY, (uint32_t)(5 + rows[i].ahead), 64, 8, 8);
+
+		pair_request(pair, write_packet(pair, OP_WRITE_ONLY, 4, 0, 8, 8));
+		pair_forget(pair);
+		pair_fill(pair, B, 64, 0, 8);
+		pair_request(pair, old);
+		expect_leaves(pair, B, rows[i].leaves);
+		cr_assert_eq(pair->side[B].memory[64], rows[i].ahead ? 0 : PACKETS_DATA, "%d ahead", rows[i].ahead);
+		cr_assert_eq(pair->side[B].qp->state, UROCE_QPS_RTS);
+		pair_close(pair);
+	}
+}
