@@ -2,7 +2,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "rc/sendwin.h"
 #include "rule.h"
@@ -261,4 +263,76 @@ Test(sendwin, an_atomic_has_one_piece_of_eight_bytes)
 	sges[0].length = 8;
 	wr.send_flags = UROCE_SEND_INLINE;
 	cr_assert_eq(rc_sendwin_post(win, &wr), -EINVAL);
+}
+
+/* ---- an application that writes to a request while it is posted ---- */
+
+#define CHANGING_PIECES 64u
+#define CHANGES 20000000u
+
+static uint8_t source[4096];
+static struct uroce_sge changing_list[CHANGING_PIECES];
+static struct uroce_send_wr changing = { .opcode = UROCE_WR_RDMA_WRITE,
+					 .sg_list = changing_list,
+					 .num_sge = LIMIT_SGE };
+static _Atomic uint32_t changes;
+
+static void *keep_changing(void *nothing)
+{
+	for (uint32_t i = 0; i < CHANGES; i++) {
+		uint32_t bits = i * 0x9E3779B1u >> 29;
+
+		__atomic_store_n(&changing.num_sge, bits & 1 ? CHANGING_PIECES : LIMIT_SGE, __ATOMIC_RELAXED);
+		__atomic_store_n(&changing_list[LIMIT_SGE - 1].length, bits & 2 ? sizeof(source) : 8, __ATOMIC_RELAXED);
+		__atomic_store_n(&changing.opcode, bits & 4 ? UROCE_WR_RDMA_WRITE : UROCE_WR_RDMA_READ,
+				 __ATOMIC_RELAXED);
+		atomic_store_explicit(&changes, i + 1, memory_order_relaxed);
+	}
+	return nothing;
+}
+
+/* What was posted is one request, whichever: its length is that of its pieces, and it is allowed. */
+static void check_posted(uint32_t flags)
+{
+	const struct rc_send_wqe *wqe = sendwin_slot(win, win->tail - 1);
+	uint32_t sum = 0;
+
+	if (flags & UROCE_SEND_INLINE) {
+		cr_assert_eq(wqe->opcode, UROCE_WR_RDMA_WRITE, "inline data of a READ");
+		cr_assert_eq(wqe->length_bytes, 8 * LIMIT_SGE);
+		return;
+	}
+	cr_assert_leq(wqe->sge_count, LIMIT_SGE);
+	for (uint32_t i = 0; i < wqe->sge_count; i++)
+		sum += wqe->sges[i].length;
+	cr_assert_eq(wqe->length_bytes, sum);
+}
+
+/* One slot alone: whoever writes more than was checked writes beyond the end of the memory. */
+Test(sendwin, what_changes_during_a_post_is_read_once)
+{
+	pthread_t thread;
+
+	RULE("M-6");
+	free(win->slots);
+	win->slot_bytes = rc_sendwin_slot_bytes(LIMIT_SGE, 8 * LIMIT_SGE);
+	win->slots = aligned_alloc(16, win->slot_bytes);
+	win->sge_limit = LIMIT_SGE;
+	win->inline_limit = 8 * LIMIT_SGE;
+	win->mask = 0;
+	win->depth = 1;
+	for (uint32_t i = 0; i < CHANGING_PIECES; i++)
+		changing_list[i] = (struct uroce_sge){ .addr = (uintptr_t)source, .length = 8 };
+	cr_assert_eq(pthread_create(&thread, NULL, keep_changing, NULL), 0);
+	for (uint32_t i = 0; changes < CHANGES; i++) {
+		uint32_t flags = i & 1 ? UROCE_SEND_INLINE : 0;
+
+		changing.send_flags = flags;
+		if (rc_sendwin_post(win, &changing) == 0) {
+			sendwin_take_posted(win);
+			check_posted(flags);
+		}
+		rc_sendwin_reset(win, psn_make(0));
+	}
+	pthread_join(thread, NULL);
 }
