@@ -290,7 +290,7 @@ Test(access, a_write_with_immediate_under_a_bad_key_completes_its_receive)
 	pair_close(pair);
 }
 
-/* A fatal request came behind the READ; then the READ's own key goes. One failure, one event; the NAK of the earlier. */
+/* A fatal request came behind the READ; then the READ's key goes. One failure, one event, and the NAK is the READ's. */
 Test(access, a_read_that_is_refused_after_a_later_failure_has_the_last_word)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });

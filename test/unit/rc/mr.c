@@ -522,7 +522,7 @@ Test(mr, the_extent_is_the_whole_that_a_key_opens)
 	cr_assert_eq(rc_mr_extent(&table, region ^ 0xABCD00, 1, QPN, 0, &va, &bytes), MR_BAD_KEY);
 }
 
-/* Another lcore is in the middle of a change: what is read then does not belong together, and two do not change at once. */
+/* Another lcore is in the middle of a change: what is read does not belong together, and two do not change at once. */
 Test(mr, a_window_that_is_being_changed_opens_nothing)
 {
 	uint32_t region = insert(1, 0, 512, BINDABLE), key = next_key(window(MR_WINDOW_2));

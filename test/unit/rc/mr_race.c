@@ -1,8 +1,8 @@
 /* mr_race.c - a window bound by two lcores while others look, under ThreadSanitizer: what is read belongs together */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A plain program, for Criterion cannot start under ThreadSanitizer. A race that it finds ends the program with a status
- * of its own. Covers M-3. Even tags are bound to one half of the memory, odd ones to the other: nobody may ever see
+ * A plain program, for Criterion cannot start under ThreadSanitizer. A race that it finds ends the program with a
+ * status of its own. Covers M-3. Even tags are bound to one half of the memory, odd ones to the other: nobody may ever see
  * the key of one half with the range of the other.
  */
 #include <pthread.h>

@@ -1,8 +1,8 @@
 /* srq_race.c - one poster and two takers at once, under ThreadSanitizer: each entry is taken once, and whole */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A plain program, for Criterion cannot start under ThreadSanitizer. A race that it finds ends the program with a status
- * of its own. Covers M-4.
+ * A plain program, for Criterion cannot start under ThreadSanitizer. A race that it finds ends the program with a
+ * status of its own. Covers M-4.
  */
 #include <pthread.h>
 #include <stdio.h>
