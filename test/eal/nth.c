@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include <rte_cycles.h>
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 #include <rte_mempool.h>
@@ -19,10 +20,11 @@ TestSuite(nth, .init = test_eal_start, .timeout = 60);
 /* ---- what fails ---- */
 
 static uint64_t calls, failing; /* counted from 1; 0: none fails */
+static bool all_fail;
 
 static bool fails_now(void)
 {
-	return ++calls == failing;
+	return ++calls == failing || all_fail;
 }
 
 /* The port takes nothing. It frees nothing either, so the caller keeps what it has. */
@@ -223,6 +225,50 @@ Test(nth, a_pool_that_is_empty_once_loses_nothing)
 	cr_assert_eq(network_counter(&network, 0, "local_ack_timeout_err"), 0);
 	network_close(&network);
 	cr_assert_eq(rte_mempool_in_use_count(pool), 0);
+	rte_mempool_free(pool);
+}
+
+/* TC-E-25: neither the pool nor the port has room for some hundred ACK timeouts. Longer, in virtual time: slots.c. */
+static void check_none_for_a_while(struct network *network, const char *counter)
+{
+	struct uroce_wc wc;
+
+	all_fail = true;
+	for (int i = 0; i < 2; i++)
+		cr_assert_eq(network_post(network, i ? UROCE_WR_RDMA_READ : UROCE_WR_RDMA_WRITE, 1 << 20), 0);
+	for (uint64_t end = rte_get_timer_cycles() + rte_get_timer_hz() / 5; rte_get_timer_cycles() < end;)
+		network_turn(network);
+	cr_assert_eq(uroce_cq_poll(network->ends[0].cq, 1, &wc), 0);
+	all_fail = false;
+	for (int i = 0; i < 2; i++)
+		cr_assert_eq(network_wait(network, 0).status, UROCE_WC_SUCCESS);
+	if (counter)
+		cr_assert_gt(network_counter(network, 0, counter), 0);
+	/* The port had some mbufs left: what went out on those was not answered. Its resend waits, and does not count. */
+	cr_assert_leq(network_counter(network, 0, "local_ack_timeout_err"), 1);
+}
+
+/* TC-E-25 */
+Test(nth, no_room_for_a_long_time_costs_the_time_and_no_retry)
+{
+	static struct network network;
+	struct rte_mempool *pool = rte_pktmbuf_pool_create_by_ops("nth", 1023, 0, 0, 4480, -1, "nth");
+
+	RULE("S-15");
+	RULE("T-1");
+	for (int full = 0; full < 2; full++) {
+		network_open_on(&network, 1, full ? NULL : pool);
+		network_create_qp(&network, 0, 64, -1);
+		network_create_qp(&network, 1, 64, -1);
+		network_connect(&network, false);
+		cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, 8), 0);
+		cr_assert_eq(network_wait(&network, 0).status, UROCE_WC_SUCCESS);
+		if (full)
+			cr_assert_not_null(
+				rte_eth_add_tx_callback(network.loop.ports[0].port_id, 0, tx_callback, NULL));
+		check_none_for_a_while(&network, full ? NULL : "tx_no_mbuf");
+		network_close(&network);
+	}
 	rte_mempool_free(pool);
 }
 

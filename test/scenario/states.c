@@ -339,6 +339,63 @@ Test(states, a_reset_qp_owes_nothing_of_its_earlier_life)
 	pair_close(pair);
 }
 
+/*
+ * TC-F-7: the same number in a second life, at once. What is under way from the first, for either half, is a ghost, and
+ * its timer has gone with it.
+ */
+Test(states, what_comes_late_from_an_earlier_life_does_nothing)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .receives = 1 });
+	struct rc_qp *qp = pair->side[A].qp;
+	const struct uroce_path path = qp->path;
+	uint64_t deadline;
+	uint32_t bad;
+
+	RULE("X-1");
+	RULE("P-5");
+	RULE("P-6");
+	pair_cut(pair);
+	pair_write(pair, 1, 8);
+	pair_transmit(pair, A);
+	deadline = rc_qp_deadline(qp);
+	cr_assert_eq(change(pair, A, UROCE_QPS_RESET, 0, &bad), 0);
+	cr_assert_eq(change(pair, A, UROCE_QPS_INIT, UROCE_QP_ACCESS_FLAGS, &bad), 0);
+	cr_assert_eq(change(pair, A, UROCE_QPS_RTR, TO_RTR, &bad), 0);
+	cr_assert_eq(change(pair, A, UROCE_QPS_RTS, TO_RTS | UROCE_QP_SQ_PSN, &bad), 0);
+	qp->path = path;
+	qp->pkey = 0xFFFF;
+	pair_forget(pair);
+	cr_assert_eq(rc_qp_deadline(qp), RC_NEVER);
+	pair->now_ns = deadline + 1;
+	rc_qp_timeout(qp, pair->now_ns);
+	pair_respond(pair, ack_packet(0, SYNDROME_PLAIN_ACK, 1));
+	pair_respond(pair, ack_packet(0, SYNDROME_ACCESS, 1));
+	expect_leaves(pair, A);
+	expect_counts(pair, A, CNT_GHOST_RESPONSE, 2);
+	pair_write(pair, 2, 8);
+	pair_transmit(pair, A);
+	expect_leaves(pair, A, "WRITE_ONLY psn=17185 ackreq va=0x0 len=8 bytes=8");
+	pair_respond(pair, ack_packet(0, SYNDROME_PLAIN_ACK, 1));
+	expect_completes(pair, A);
+	pair_respond(pair, ack_packet(good.sq_psn, SYNDROME_PLAIN_ACK, 1));
+	expect_completes(pair, A, "wr=2 WRITE SUCCESS");
+	/* A WRITE of the first life that has a key and an address: its PSN is not expected. */
+	pair_forget(pair);
+	pair_fill(pair, A, 0, 0x11, 8);
+	pair_inject(pair, A,
+		    (struct wire_packet){ .opcode = OP_WRITE_ONLY,
+					  .psn = 7,
+					  .span_count = 1,
+					  .va = (uintptr_t)pair->side[A].memory,
+					  .rkey = pair->side[A].key,
+					  .dma_length = 8,
+					  .payload = packets_data(),
+					  .payload_bytes = 8 });
+	cr_assert_eq(pair->side[A].memory[0], 0x11);
+	cr_assert_eq(qp->state, UROCE_QPS_RTS);
+	pair_close(pair);
+}
+
 Test(states, a_reset_requester_counts_its_reads_anew)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
