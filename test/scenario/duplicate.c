@@ -414,7 +414,7 @@ Test(duplicate, one_lost_answer_before_a_long_read_costs_one_retry)
 	pair_close(pair);
 }
 
-/* TC-B-8, G-6: the first WRITE was not the peer's, perhaps; nothing is done about it but counting. */
+/* TC-B-8: the first WRITE was not the peer's, perhaps; nothing is done about it but counting. */
 Test(duplicate, a_write_again_with_other_data_is_suspicious)
 {
 	static const uint8_t other[1024] = { 1 };

@@ -29,7 +29,7 @@ Test(keyspace, every_index_has_its_own_name_and_comes_back, .timeout = 60)
 	free(seen);
 }
 
-/* Neighbours are not neighbours (TC-G-1): no difference between the names of successive indexes is common. */
+/* Neighbours are not neighbours: no difference between the names of successive indexes is common. */
 Test(keyspace, successive_names_have_no_common_difference)
 {
 	static uint16_t times[1u << 24];
