@@ -5,6 +5,7 @@
  * status of its own. Covers M-4.
  */
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,8 +63,10 @@ static void *take_all(void *argument)
 	uint64_t last = 0;
 
 	while (all_taken < ENTRIES) {
-		if (!rc_srq_take(srq, wqe))
+		if (!rc_srq_take(srq, wqe)) {
+			sched_yield(); /* there may be fewer cores than threads */
 			continue;
+		}
 		all_taken++;
 		taker->taken++;
 		if (!is_whole(wqe)) {
@@ -98,8 +101,12 @@ int main(int argc, char **argv)
 	srq = rc_srq_init(memory, DEPTH, PIECES, NULL);
 	for (int i = 0; i < TAKERS; i++)
 		pthread_create(&takers[i].thread, NULL, take_all, &takers[i]);
-	for (uint32_t posted = 0; posted < ENTRIES && all_taken < ENTRIES;)
-		posted += post(posted) == 0;
+	for (uint32_t posted = 0; posted < ENTRIES && all_taken < ENTRIES;) {
+		if (post(posted) == 0)
+			posted++;
+		else
+			sched_yield();
+	}
 	for (int i = 0; i < TAKERS; i++) {
 		pthread_join(takers[i].thread, NULL);
 		broken += takers[i].broken;
