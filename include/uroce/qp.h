@@ -72,6 +72,7 @@ struct uroce_qp_attr {
 	uint8_t rnr_retry;          /* 0 ... 7; 7 means without limit */
 	bool flow_control;          /* end-to-end credits, when the peer agreed to the same (F-6); default off */
 	bool imprecise_errors;      /* local faults are reported at once, on the oldest request (E-3); default off */
+	bool no_probe; /* never ask the peer before the ACK timer expires; default: some round trips after */
 	struct uroce_path path;
 	/* the alternate path: all of UROCE_QP_ALT_PATH */
 	struct uroce_path alt_path;
@@ -98,7 +99,8 @@ enum uroce_qp_attr_mask {
 	UROCE_QP_FLOW_CONTROL = 1 << 14,
 	UROCE_QP_IMPRECISE_ERRORS = 1 << 15,
 	UROCE_QP_ALT_PATH = 1 << 16,
-	UROCE_QP_PATH_MIG_STATE = 1 << 17
+	UROCE_QP_PATH_MIG_STATE = 1 << 17,
+	UROCE_QP_NO_PROBE = 1 << 18
 };
 
 /* Why a QP went to ERR by itself: what its failed completion says, and what only the QP knows (E-4). */

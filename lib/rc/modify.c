@@ -23,7 +23,7 @@ struct transition {
 #define RTS_OPTIONAL (RUNNING | UROCE_QP_SQ_PSN | UROCE_QP_FLOW_CONTROL)
 #define RUNNING                                                                                         \
 	(UROCE_QP_ACCESS_FLAGS | UROCE_QP_MIN_RNR_TIMER | UROCE_QP_ALT_PATH | UROCE_QP_PATH_MIG_STATE | \
-	 UROCE_QP_IMPRECISE_ERRORS)
+	 UROCE_QP_IMPRECISE_ERRORS | UROCE_QP_NO_PROBE)
 #define DRAINED                                                                                                 \
 	(RUNNING | UROCE_QP_PATH | UROCE_QP_PKEY | UROCE_QP_TIMEOUT | UROCE_QP_RETRY_CNT | UROCE_QP_RNR_RETRY | \
 	 UROCE_QP_MAX_RD_ATOMIC | UROCE_QP_MAX_DEST_RD_ATOMIC)
@@ -163,6 +163,10 @@ static void apply_values(struct rc_qp *qp, const struct uroce_qp_attr *attr, uin
 		qp->credit.enabled = attr->flow_control;
 	if (mask & UROCE_QP_IMPRECISE_ERRORS)
 		qp->imprecise_errors = attr->imprecise_errors;
+	if (mask & UROCE_QP_NO_PROBE) {
+		qp->probe.enabled = !attr->no_probe;
+		rc_probe_stop(&qp->probe);
+	}
 	if (mask & UROCE_QP_ALT_PATH) {
 		qp->migration.path = attr->alt_path;
 		qp->migration.pkey = attr->alt_pkey;
@@ -184,11 +188,13 @@ static void enter_state(struct rc_qp *qp, enum uroce_qp_state from, enum uroce_q
 	} else if (from == UROCE_QPS_RTR && to == UROCE_QPS_RTS) {
 		rc_sendwin_reset(&qp->win, qp->sq_psn);
 		rc_retry_reset(&qp->retry);
+		rc_probe_reset(&qp->probe);
 	} else if (from == UROCE_QPS_RTS && to == UROCE_QPS_SQD) {
 		qp->report.drained = false;
 	} else if (to == UROCE_QPS_ERR && from != UROCE_QPS_ERR) {
 		qp->retry.ack_deadline_ns = qp->retry.rnr_deadline_ns = RC_NEVER;
 		qp->credit.probe_deadline_ns = RC_NEVER;
+		rc_probe_stop(&qp->probe);
 		rc_replay_reset(&qp->replay, qp->max_dest_rd_atomic);
 		qp->responder.ack_due = qp->responder.repeat_ack_due = qp->responder.nak_due = false;
 	}
@@ -242,6 +248,7 @@ void rc_qp_query(const struct rc_qp *qp, struct uroce_qp_attr *attr)
 		.path = qp->path,
 		.flow_control = qp->credit.enabled,
 		.imprecise_errors = qp->imprecise_errors,
+		.no_probe = !qp->probe.enabled,
 		.alt_path = qp->migration.path,
 		.alt_pkey = qp->migration.pkey,
 		.alt_timeout = qp->migration.timeout,

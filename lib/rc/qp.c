@@ -79,6 +79,7 @@ struct rc_qp *rc_qp_init(void *memory, const struct rc_qp_config *config)
 	qp->max_mtu_bytes = config->max_mtu_bytes;
 	qp->sq_psn = psn_make(config->start_psn);
 	qp->responder.min_rnr_timer = RNR_TIMER_DEFAULT;
+	qp->probe.enabled = true;
 	place_rings(qp, config);
 	rc_qp_forget(qp);
 	return qp;
@@ -89,6 +90,7 @@ void rc_qp_forget(struct rc_qp *qp)
 	rc_sendwin_reset(&qp->win, qp->sq_psn);
 	rc_recvq_reset(&qp->recvq);
 	rc_retry_reset(&qp->retry);
+	rc_probe_reset(&qp->probe);
 	rc_replay_reset(&qp->replay, qp->max_dest_rd_atomic);
 	rc_credit_reset(&qp->credit);
 	rc_migration_reset(&qp->migration);
@@ -113,6 +115,7 @@ void rc_qp_enter_error(struct rc_qp *qp, uint8_t event)
 	qp->retry.ack_deadline_ns = RC_NEVER;
 	qp->retry.rnr_deadline_ns = RC_NEVER;
 	qp->credit.probe_deadline_ns = RC_NEVER;
+	rc_probe_stop(&qp->probe);
 	qp->report.events |= 1u << event;
 }
 
@@ -267,6 +270,10 @@ void rc_qp_timeout(struct rc_qp *qp, uint64_t now_ns)
 	if (qp->credit.probe_deadline_ns <= now_ns) {
 		qp->credit.probe_deadline_ns = RC_NEVER;
 		qp->credit.probe = true;
+	}
+	if (qp->probe.deadline_ns <= now_ns) {
+		qp->probe.deadline_ns = RC_NEVER;
+		qp->probe.due = true;
 	}
 	if (qp->retry.ack_deadline_ns <= now_ns)
 		rc_retry_timer_expired(qp);

@@ -24,6 +24,7 @@
 #include "rc/migration.h"
 #include "rc/mr.h"
 #include "rc/path.h"
+#include "rc/probe.h"
 #include "rc/psn.h"
 #include "rc/recvq.h"
 #include "rc/replay.h"
@@ -81,6 +82,7 @@ struct rc_qp {
 	struct rc_sendwin win;
 	struct rc_requester requester;
 	struct rc_retry retry;
+	struct rc_probe probe;
 	struct rc_recvq recvq;
 	struct rc_responder responder;
 	struct rc_replay replay;
@@ -151,6 +153,8 @@ static inline uint64_t rc_qp_deadline(const struct rc_qp *qp)
 {
 	uint64_t retry = retry_deadline(&qp->retry);
 
+	if (qp->probe.deadline_ns < retry)
+		retry = qp->probe.deadline_ns;
 	return retry < qp->credit.probe_deadline_ns ? retry : qp->credit.probe_deadline_ns;
 }
 

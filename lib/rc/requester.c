@@ -226,7 +226,7 @@ static bool wants_ack(const struct rc_qp *qp, const struct rc_send_wqe *wqe, psn
 	bool message_ends = psn_equal(end, psn_next(sendwin_last_psn(wqe)));
 	bool resent = !psn_equal(win->next, win->limit);
 
-	if (wqe_needs_answer(wqe))
+	if (wqe_needs_answer(wqe) || qp->probe.asking)
 		return true;
 	if (message_ends && ((wqe->flags & UROCE_SEND_SIGNALED) || win->cursor + 1 == win->tail))
 		return true;
@@ -242,12 +242,12 @@ static void commit_packet(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint6
 	struct wire_packet *packet = outbox_packet_slot(out);
 	psn_t psn = qp->win.next;
 	psn_t end = wqe->opcode == UROCE_WR_RDMA_READ ? psn_next(sendwin_last_psn(wqe)) : psn_next(psn);
-	bool answered = wants_ack(qp, wqe, end);
+	bool first = psn_equal(psn, qp->win.limit), answered = wants_ack(qp, wqe, end);
 
 	if (answered)
 		packet->flags |= WIRE_ACKREQ;
 	qp->requester.since_ackreq = answered ? 0 : qp->requester.since_ackreq + 1;
-	if (!psn_equal(psn, qp->win.limit))
+	if (!first)
 		qp->counters[CNT_RETRANSMITTED_PACKETS]++;
 	if (wqe->opcode == UROCE_WR_RDMA_READ && !psn_equal(psn, wqe->first_psn)) {
 		qp->requester.asked_within = true;
@@ -255,7 +255,7 @@ static void commit_packet(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint6
 	}
 	outbox_take_packet(out);
 	rc_sendwin_advance(&qp->win, end);
-	rc_retry_packet_sent(qp, psn, answered, now_ns);
+	rc_retry_packet_sent(qp, psn, first, answered, now_ns);
 }
 
 /*
@@ -324,6 +324,31 @@ static bool must_ask(const struct rc_qp *qp)
 	       qp->requester.since_ackreq >= sendwin_outstanding(win);
 }
 
+/* Progress has stopped: the oldest packet goes out next (see probe.h), unless something is on its way out anyway. */
+static void begin_probe(struct rc_qp *qp)
+{
+	qp->probe.due = false;
+	if (!psn_equal(qp->win.next, qp->win.limit))
+		return;
+	qp->counters[CNT_EARLY_PROBES]++;
+	qp->probe.tries++;
+	qp->probe.asking = rc_sendwin_rewind(&qp->win);
+}
+
+/* The oldest packet has gone out; the newest one follows, if it is not the same, nor a place in a READ's answer. */
+static void end_probe(struct rc_qp *qp)
+{
+	struct rc_sendwin *win = &qp->win;
+
+	qp->probe.asking = false;
+	if (psn_equal(win->next, win->limit))
+		return;
+	if (wqe_needs_answer(sendwin_slot(win, win->started - 1)))
+		rc_sendwin_skip_to_limit(win);
+	else
+		rc_sendwin_step_back(win);
+}
+
 bool rc_requester_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 {
 	struct rc_sendwin *win = &qp->win;
@@ -332,6 +357,8 @@ bool rc_requester_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *
 	if (retry_waits_for_receiver(&qp->retry))
 		return false;
 	sendwin_take_posted(win);
+	if (qp->probe.due)
+		begin_probe(qp);
 	while (win->cursor != win->tail) {
 		struct rc_send_wqe *wqe = sendwin_slot(win, win->cursor);
 
@@ -340,6 +367,8 @@ bool rc_requester_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *
 		plan = plan_next(qp, wqe, now_ns, out);
 		if (plan == PLAN_SEND) {
 			commit_packet(qp, wqe, now_ns, out);
+			if (qp->probe.asking)
+				end_probe(qp);
 		} else if (plan != PLAN_DONE) {
 			if (plan == PLAN_FAULT || !must_ask(qp))
 				return false;

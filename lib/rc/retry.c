@@ -19,19 +19,21 @@ void rc_retry_reset(struct rc_retry *retry)
 	};
 }
 
-void rc_retry_packet_sent(struct rc_qp *qp, psn_t psn, bool answered, uint64_t now_ns)
+void rc_retry_packet_sent(struct rc_qp *qp, psn_t psn, bool first, bool answered, uint64_t now_ns)
 {
 	struct rc_retry *retry = &qp->retry;
 
 	if (retry->ack_deadline_ns == RC_NEVER && retry->timeout_ns)
 		retry->ack_deadline_ns = now_ns + retry->timeout_ns;
-	if (!retry->rewound && psn_equal(psn, qp->win.una))
+	if (qp->probe.deadline_ns == RC_NEVER)
+		rc_probe_start(qp, now_ns);
+	if (first && psn_equal(psn, qp->win.una))
 		retry->since_ns = now_ns;
 	if (retry->rewound && !retry->resent && psn_equal(psn, retry->rewind_psn)) {
 		retry->resent = true;
 		retry->resent_ns = now_ns;
 	}
-	if (answered && !retry->timing && !retry->rewound) {
+	if (answered && first && !retry->timing && !retry->rewound) {
 		retry->timing = true;
 		retry->timed_psn = psn;
 		retry->timed_ns = now_ns;
@@ -45,6 +47,7 @@ static void take_round_trip(struct rc_qp *qp, uint64_t now_ns)
 	if (!retry->timing || !psn_before(retry->timed_psn, qp->win.una))
 		return;
 	retry->timing = false;
+	rc_probe_take_round_trip(&qp->probe, now_ns - retry->timed_ns);
 	if (now_ns - retry->timed_ns < retry->min_rtt_ns)
 		retry->min_rtt_ns = now_ns - retry->timed_ns;
 }
@@ -62,6 +65,11 @@ void rc_retry_progress_made(struct rc_qp *qp, uint64_t now_ns)
 	retry->rnr_deadline_ns = RC_NEVER;
 	/* Nothing in flight (all done, or all of it waits to be sent again): the next packet starts the timer. */
 	retry->ack_deadline_ns = in_flight && retry->timeout_ns ? now_ns + retry->timeout_ns : RC_NEVER;
+	qp->probe.tries = 0;
+	if (in_flight)
+		rc_probe_start(qp, now_ns);
+	else
+		rc_probe_stop(&qp->probe);
 }
 
 /* T-2: the oldest PSN that is not acknowledged goes out next, and everything behind it. */
@@ -76,6 +84,7 @@ static void rewind_to_una(struct rc_qp *qp, psn_t trigger)
 	retry->trigger = trigger;
 	retry->timing = false; /* a repeated packet's answer cannot be attributed */
 	retry->ack_deadline_ns = RC_NEVER;
+	rc_probe_stop(&qp->probe);
 	rc_sendwin_rewind(&qp->win);
 }
 
@@ -86,6 +95,7 @@ void rc_retry_path_changed(struct rc_qp *qp, uint64_t timeout_ns)
 	retry->timeout_ns = timeout_ns;
 	retry->retries_left = retry->retry_cnt;
 	retry->min_rtt_ns = UINT64_MAX; /* of the old path */
+	qp->probe.rtt_ns = 0;
 	retry->timing = false;
 	/* In an RNR wait the window is rewound already. */
 	if (!psn_equal(qp->win.una, qp->win.limit) && !retry_waits_for_receiver(retry))

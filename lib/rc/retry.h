@@ -44,8 +44,8 @@ struct rc_retry {
 
 void rc_retry_reset(struct rc_retry *retry);
 
-/* A packet went out. answered: the peer owes an answer to it, which can be timed. */
-void rc_retry_packet_sent(struct rc_qp *qp, psn_t psn, bool answered, uint64_t now_ns);
+/* A packet went out, for the first time or again. answered: the peer owes an answer to it, which can be timed. */
+void rc_retry_packet_sent(struct rc_qp *qp, psn_t psn, bool first, bool answered, uint64_t now_ns);
 
 /* una moved forward: budgets are full again (T-3, R-5), the timer starts anew (T-1). */
 void rc_retry_progress_made(struct rc_qp *qp, uint64_t now_ns);

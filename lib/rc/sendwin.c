@@ -212,6 +212,12 @@ void rc_sendwin_finish_local(struct rc_sendwin *win)
 	win->acked = win->cursor = win->started;
 }
 
+void rc_sendwin_skip_to_limit(struct rc_sendwin *win)
+{
+	win->next = win->limit;
+	win->cursor = win->started;
+}
+
 void rc_sendwin_step_back(struct rc_sendwin *win)
 {
 	win->next = psn_previous(win->limit);

@@ -88,6 +88,9 @@ void rc_sendwin_start(struct rc_sendwin *win, uint32_t psn_count);
 /* The next posted request was done here and is answered. Only while nothing is outstanding. */
 void rc_sendwin_finish_local(struct rc_sendwin *win);
 
+/* Nothing is to be sent again any more. */
+void rc_sendwin_skip_to_limit(struct rc_sendwin *win);
+
 /* The newest packet goes out once more. Only while something is outstanding and nothing is to be sent again. */
 void rc_sendwin_step_back(struct rc_sendwin *win);
 

@@ -131,6 +131,8 @@ static void run_storm(uint64_t seed)
 		.rnr_timer = 1,
 	});
 	pair->copies = fate;
+	for (int i = 0; i < 2; i++)
+		pair->side[i].qp->probe.enabled = seed & 1;
 	pair->user = &storm;
 	memset(pair->side[B].memory + COUNTER_AT, 0, 8);
 	for (int i = 0; i < MESSAGES; i++) {

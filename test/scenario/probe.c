@@ -1,0 +1,192 @@
+/* probe.c - progress stops and nothing tells why: the peer is asked some round trips later, not after a timeout */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+
+#include "packets.h"
+#include "rule.h"
+
+#define SHORTEST_NS 100000ull
+#define TIMEOUT_NS 67108864ull /* code 14 */
+
+/* Both sides ask early, and A has measured a round trip. */
+static struct pair *open_asking(uint32_t receives)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .receives = receives });
+
+	for (int i = 0; i < 2; i++)
+		pair->side[i].qp->probe.enabled = true;
+	pair_write(pair, 100, 8);
+	pair_run(pair);
+	expect_completes(pair, A, "wr=100 WRITE SUCCESS");
+	pair_forget(pair);
+	return pair;
+}
+
+static uint32_t lose_from[2], lose_count[2]; /* which packets of each side are lost, counted from now */
+static uint32_t base[2];
+
+static int lose_some(struct pair *pair, enum side_name from, uint32_t number, const struct wire_packet *packet)
+{
+	uint32_t index = number - base[from];
+
+	(void)pair;
+	(void)packet;
+	return index < lose_from[from] || index >= lose_from[from] + lose_count[from];
+}
+
+static void lose(struct pair *pair, enum side_name side, uint32_t first, uint32_t count)
+{
+	for (int i = 0; i < 2; i++) {
+		base[i] = pair->side[i].packets;
+		lose_count[i] = 0;
+	}
+	lose_from[side] = first;
+	lose_count[side] = count;
+	pair->copies = lose_some;
+}
+
+/* The time it takes to get over a loss, with everything done right and no retry spent. */
+static uint64_t settle(struct pair *pair)
+{
+	uint64_t began = pair->now_ns;
+
+	cr_assert(pair_settle(pair, 10000000000ull));
+	expect_counts(pair, A, CNT_LOCAL_ACK_TIMEOUT_ERR, 0);
+	return pair->now_ns - began;
+}
+
+/* The last packet of all: nothing behind it shows the gap. */
+Test(probe, a_lost_tail_is_asked_for_early)
+{
+	struct pair *pair = open_asking(0);
+
+	RULE("Q-5");
+	RULE("T-1");
+	lose(pair, A, 2, 1);
+	pair_write(pair, 1, 3000);
+	cr_assert_lt(settle(pair), 10 * SHORTEST_NS);
+	/* The oldest asks; nobody had the last one, which follows as the newest. */
+	expect_leaves(pair, A, "WRITE_FIRST psn=1 va=0x0 len=3000 bytes=1024", "WRITE_MIDDLE psn=2 bytes=1024",
+		      "WRITE_LAST psn=3 ackreq bytes=952", "WRITE_FIRST psn=1 ackreq va=0x0 len=3000 bytes=1024",
+		      "WRITE_LAST psn=3 ackreq bytes=952");
+	expect_completes(pair, A, "wr=1 WRITE SUCCESS");
+	expect_counts(pair, A, CNT_EARLY_PROBES, 1);
+	cr_assert_eq(pair->side[A].qp->retry.retries_left, 7);
+	pair_close(pair);
+}
+
+/* The ACK: the peer has everything, and says so once more. */
+Test(probe, a_lost_acknowledge_is_asked_for_early)
+{
+	struct pair *pair = open_asking(1);
+
+	RULE("Q-5");
+	lose(pair, B, 0, 1);
+	pair_send(pair, 1, 64);
+	cr_assert_lt(settle(pair), 10 * SHORTEST_NS);
+	expect_leaves(pair, A, "SEND_ONLY psn=1 ackreq bytes=64", "SEND_ONLY psn=1 ackreq bytes=64");
+	expect_completes(pair, A, "wr=1 SEND SUCCESS");
+	expect_completes(pair, B, "wr=1000 RECV SUCCESS len=64");
+	expect_counts(pair, B, CNT_DUPLICATE_REQUEST, 1);
+	pair_close(pair);
+}
+
+/* The NAK: the peer is silent until the packet that it misses comes (K-SEQ), so the oldest has to go. */
+Test(probe, a_lost_nak_is_made_up_for)
+{
+	struct pair *pair = open_asking(0);
+
+	RULE("K-SEQ");
+	lose(pair, A, 1, 1);
+	lose_from[B] = 0;
+	lose_count[B] = 1; /* the NAK for it */
+	pair_write(pair, 1, 5000);
+	cr_assert_lt(settle(pair), 10 * SHORTEST_NS);
+	expect_completes(pair, A, "wr=1 WRITE SUCCESS");
+	/* The first tells that the peer has the oldest, the second brings the one that it misses. */
+	expect_counts(pair, A, CNT_EARLY_PROBES, 2);
+	cr_assert_arr_eq(pair->side[B].memory, pair->side[A].memory, 5000);
+	pair_close(pair);
+}
+
+/* A READ's request or answer: asked for again from the first missing byte. */
+Test(probe, a_lost_answer_at_the_end_is_asked_for_early)
+{
+	struct pair *pair = open_asking(0);
+
+	RULE("Q-10");
+	lose(pair, B, 2, 1);
+	pair_read(pair, 1, 3000);
+	cr_assert_lt(settle(pair), 10 * SHORTEST_NS);
+	expect_leaves(pair, A, "READ_REQUEST psn=1 ackreq va=0x0 len=3000",
+		      "READ_REQUEST psn=3 ackreq va=0x800 len=952");
+	expect_completes(pair, A, "wr=1 READ SUCCESS len=3000");
+	pair_close(pair);
+}
+
+/* Each try waits twice as long, none is made when the ACK timer is nearer, and only that one spends retries (T-3). */
+Test(probe, a_dead_peer_is_found_by_the_ack_timer_alone)
+{
+	struct pair *pair = open_asking(0);
+	uint64_t began, probes;
+
+	RULE("T-1");
+	RULE("T-3");
+	pair_cut(pair);
+	pair_write(pair, 1, 64);
+	pair_run(pair);
+	began = pair->now_ns;
+	while (pair->side[A].qp->counters[CNT_LOCAL_ACK_TIMEOUT_ERR] == 0)
+		cr_assert(pair_fire(pair));
+	cr_assert_geq(pair->now_ns - began, TIMEOUT_NS - 2000);
+	cr_assert_leq(pair->now_ns - began, TIMEOUT_NS + 20000);
+	probes = pair->side[A].qp->counters[CNT_EARLY_PROBES];
+	cr_assert(probes >= 8 && probes <= 10, "%lu probes of 100 us, 200 us ... below 67 ms", probes);
+	cr_assert_eq(pair->side[A].qp->retry.retries_left, 6);
+	cr_assert(pair_settle(pair, 10000000000ull));
+	expect_completes(pair, A, "wr=1 WRITE RETRY_EXC_ERR");
+	expect_counts(pair, A, CNT_LOCAL_ACK_TIMEOUT_ERR, 8);
+	pair_close(pair);
+}
+
+/* Progress, an RNR wait and an empty window end it; without an ACK timer there is none. */
+Test(probe, nothing_is_asked_when_there_is_nothing_to_ask)
+{
+	struct pair *pair = open_asking(0);
+
+	RULE("R-4");
+	pair_write(pair, 1, 3000);
+	pair_run(pair);
+	cr_assert_eq(pair->side[A].qp->probe.deadline_ns, RC_NEVER, "all is acknowledged");
+	pair_send(pair, 2, 64);
+	pair_run(pair); /* RNR NAK, timer 12 */
+	cr_assert(retry_waits_for_receiver(&pair->side[A].qp->retry));
+	cr_assert_eq(pair->side[A].qp->probe.deadline_ns, RC_NEVER, "the wait decides when to send");
+	pair_close(pair);
+	pair = pair_open(&(struct pair_options){ .timeout = 255 });
+	pair->side[A].qp->probe.enabled = true;
+	pair_cut(pair);
+	pair_write(pair, 1, 64);
+	pair_run(pair);
+	cr_assert_not(pair_fire(pair), "TC-E-12: no timer at all");
+	pair_close(pair);
+}
+
+/* A slow answer costs two packets and nothing else. */
+Test(probe, an_answer_that_was_only_slow_is_taken)
+{
+	struct pair *pair = open_asking(0);
+
+	RULE("S-8");
+	pair_write(pair, 1, 3000);
+	pair_transmit(pair, A);
+	pair->now_ns = pair->side[A].qp->probe.deadline_ns;
+	rc_qp_timeout(pair->side[A].qp, pair->now_ns);
+	pair_transmit(pair, A);
+	expect_sent_count(pair, A, 5);
+	pair_run(pair);
+	expect_completes(pair, A, "wr=1 WRITE SUCCESS");
+	expect_counts(pair, B, CNT_DUPLICATE_REQUEST, 2);
+	expect_counts(pair, A, CNT_PACKET_SEQ_ERR, 0);
+	pair_close(pair);
+}
