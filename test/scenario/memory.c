@@ -1,4 +1,4 @@
-/* memory.c - memory that goes away, that overlaps, that is as large as a message may be, and that many change at once */
+/* memory.c - memory that goes, that overlaps, that is as large as a message may be, and that many change at once */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
 #include <pthread.h>

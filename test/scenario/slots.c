@@ -95,8 +95,8 @@ Test(slots, room_for_one_packet_a_call_from_any_call_on_is_enough)
 }
 
 /*
- * TC-E-25: ten seconds without any room, under timers of a millisecond. What never left costs no retry; of what had left
- * there is one timeout, since its resend does not leave either.
+ * TC-E-25: ten seconds without any room, under timers of a millisecond. What never left costs no retry; of what had
+ * left there is one timeout, since its resend does not leave either.
  */
 Test(slots, ten_seconds_without_room_lose_nothing)
 {

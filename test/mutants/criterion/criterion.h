@@ -34,7 +34,6 @@ __attribute__((noreturn)) void run_fail(const char *what, const char *file, int 
 	__attribute__((constructor)) static void symbol##_add(void)                \
 	{                                                                          \
 		static struct run_test test = { suite_text, name_text, function }; \
-                                                                                   \
 		test.options = (struct run_options){ __VA_ARGS__ };                \
 		run_add(&test);                                                    \
 	}
