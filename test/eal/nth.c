@@ -244,7 +244,7 @@ static void check_none_for_a_while(struct network *network, const char *counter)
 		cr_assert_eq(network_wait(network, 0).status, UROCE_WC_SUCCESS);
 	if (counter)
 		cr_assert_gt(network_counter(network, 0, counter), 0);
-	/* The port had some mbufs left; what went out on those was not answered. Its resend waits, and is not counted. */
+	/* The port had some mbufs left; what left on those was not answered. Its resend waits, and is not counted. */
 	cr_assert_leq(network_counter(network, 0, "local_ack_timeout_err"), 1);
 }
 
