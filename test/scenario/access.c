@@ -312,3 +312,26 @@ Test(access, a_read_that_is_refused_after_a_later_failure_has_the_last_word)
 	cr_assert_eq(error.cause, UROCE_CAUSE_INVALID_REQUEST);
 	pair_close(pair);
 }
+
+/* A duplicate's ACK is owed behind a READ whose key goes: the NAK says all there is to say. */
+Test(access, a_refusal_takes_the_place_of_a_repeated_acknowledge)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .receives = 2 });
+	uint32_t key = pair_region(pair, B, 1, AT, BYTES, EVERYTHING);
+	struct wire_packet read = read_packet(pair, 1, AT, 4000);
+
+	RULE("K-0");
+	RULE("S-14");
+	read.rkey = key;
+	pair_request(pair, send_packet(OP_SEND_ONLY, 0, 8));
+	pair_inject(pair, B, read);
+	pair_transmit_some(pair, B, 1);
+	pair_inject(pair, B, send_packet(OP_SEND_ONLY, 5, 8));
+	pair_inject(pair, B, send_packet(OP_SEND_ONLY, 5, 8));
+	pair_forget(pair);
+	cr_assert_eq(rc_mr_remove(&pair->side[B].mrs, key), 0);
+	pair_transmit(pair, B);
+	expect_sent_count(pair, B, 1);
+	cr_assert(strncmp(pair->side[B].sent[0], "NAK_REMOTE_ACCESS psn=2 ", 24) == 0, "%s", pair->side[B].sent[0]);
+	pair_close(pair);
+}

@@ -328,3 +328,115 @@ Test(credit, every_operation_that_needs_an_entry_takes_a_credit)
 		pair_close(pair);
 	}
 }
+
+/* An ACK timeout is worth one message, not one each from then on; and it is over when it has been told. */
+Test(credit, a_probe_is_one_message)
+{
+	struct pair *pair = open_with_sends(4, UROCE_SEND_SIGNALED);
+	struct rc_qp *qp = pair->side[A].qp;
+
+	RULE("F-3");
+	pair_respond(pair, ack_packet(0, 0, 1));
+	expect_leaves(pair, A);
+	for (uint32_t psn = 1; psn < 3; psn++) {
+		uint64_t deadline = rc_qp_deadline(qp);
+
+		cr_assert_neq(deadline, RC_NEVER);
+		pair->now_ns = deadline;
+		rc_qp_timeout(qp, pair->now_ns);
+		cr_assert_eq(rc_qp_deadline(qp), RC_NEVER);
+		pair_transmit(pair, A);
+		expect_leaves(pair, A, pair_text("SEND_ONLY psn=%u ackreq bytes=8", psn));
+		pair_respond(pair, ack_packet(psn, 0, psn + 1));
+		expect_leaves(pair, A);
+	}
+	pair_close(pair);
+}
+
+/* News of a message in the middle: those behind it have used entries already. */
+Test(credit, what_is_under_way_behind_the_news_counts)
+{
+	struct pair *pair = open_with_sends(7, UROCE_SEND_SIGNALED);
+
+	RULE("F-3");
+	pair_respond(pair, ack_packet(0, 4, 1));
+	expect_leaves(pair, A, "SEND_ONLY psn=1 ackreq bytes=8", "SEND_ONLY psn=2 ackreq bytes=8",
+		      "SEND_ONLY psn=3 ackreq bytes=8", "SEND_ONLY psn=4 ackreq bytes=8");
+	pair_respond(pair, ack_packet(2, 3, 3)); /* of 3, two are used by PSN 3 and 4 */
+	expect_leaves(pair, A, "SEND_ONLY psn=5 ackreq bytes=8");
+	pair_close(pair);
+}
+
+/* The wait for a probe is counted from the newest news, though they bring nothing. */
+Test(credit, news_of_nothing_start_the_wait_anew)
+{
+	struct pair *pair = open_with_sends(2, UROCE_SEND_SIGNALED);
+	struct rc_qp *qp = pair->side[A].qp;
+
+	RULE("F-3");
+	pair->now_ns += rc_codes_timeout_ns(14) / 2;
+	pair_respond(pair, ack_packet(0, 0, 1));
+	cr_assert_geq(rc_qp_deadline(qp), pair->now_ns + rc_codes_timeout_ns(14));
+	cr_assert_neq(rc_qp_deadline(qp), RC_NEVER);
+	pair_close(pair);
+}
+
+/* A host that sleeps has to be woken by a post only when the peer waits to hear of it. */
+Test(credit, a_post_wakes_only_while_the_peer_waits_for_news)
+{
+	struct pair *pair = open_with_credits(0);
+	struct rc_qp *qp = pair->side[B].qp;
+
+	RULE("F-4");
+	pair_transmit(pair, B);
+	cr_assert(qp->post_wakes, "nothing has been told yet");
+	pair_recv(pair, B, 1, 0, 64);
+	pair_transmit(pair, B);
+	expect_leaves(pair, B, "ACK psn=16777215 credit=1 msn=0");
+	pair_transmit(pair, B);
+	cr_assert_not(qp->post_wakes);
+	pair_send(pair, 1, 8);
+	pair_run(pair);
+	cr_assert(qp->post_wakes, "there are none left, and the peer knows");
+	pair_close(pair);
+}
+
+/* In ERR nothing is waited for: neither for entries, nor for the end of an RNR wait. */
+Test(credit, a_failure_ends_every_wait)
+{
+	struct pair *pair;
+
+	RULE("E-6");
+	RULE("F-3");
+	for (uint32_t rnr = 0; rnr < 2; rnr++) {
+		pair = open_with_sends(2, UROCE_SEND_SIGNALED);
+		if (rnr)
+			pair_respond(pair, ack_packet(0, SYNDROME_RNR + 1, 0));
+		cr_assert_neq(rc_qp_deadline(pair->side[A].qp), RC_NEVER);
+		pair_respond(pair, ack_packet(0, SYNDROME_ACCESS, 0));
+		expect_completes(pair, A, "wr=0 SEND REM_ACCESS_ERR", "wr=1 SEND WR_FLUSH_ERR");
+		cr_assert_eq(rc_qp_deadline(pair->side[A].qp), RC_NEVER, "rnr %u", rnr);
+		pair_close(pair);
+	}
+}
+
+/* Before RTR nobody is told anything, whatever is posted already. */
+Test(credit, nothing_is_told_before_the_qp_is_ready)
+{
+	struct pair *pair = open_with_credits(0);
+	struct rc_qp *qp = pair->side[B].qp;
+	uint32_t bad = 0;
+
+	RULE("F-4");
+	RULE("X-3");
+	for (uint32_t init = 0; init < 2; init++) {
+		struct uroce_qp_attr attr = { .qp_state = init ? UROCE_QPS_INIT : UROCE_QPS_RESET };
+
+		cr_assert_eq(rc_qp_modify(qp, &attr, UROCE_QP_STATE | (init ? UROCE_QP_ACCESS_FLAGS : 0), &bad), 0);
+		if (init)
+			cr_assert_eq(pair_recv(pair, B, 1, 0, 64), 0);
+		pair_transmit(pair, B);
+		expect_leaves(pair, B);
+	}
+	pair_close(pair);
+}

@@ -388,3 +388,30 @@ Test(retry, without_a_timer_progress_starts_none)
 	expect_sent_count(pair, A, 3);
 	pair_close(pair);
 }
+
+/* T-5: the smallest round trip counts, not the first. */
+Test(retry, a_smaller_round_trip_shortens_the_time_of_repetitions)
+{
+	struct pair *pair = open_cut(&(struct pair_options){ .retry_cnt = 7 });
+	static const uint64_t trips[] = { 50000, 10000, 90000 };
+
+	RULE("T-5");
+	for (uint32_t i = 0; i < 3; i++) {
+		pair_write(pair, i, 8);
+		pair_transmit(pair, A);
+		pair->now_ns += trips[i];
+		pair_respond(pair, ack_packet(i, SYNDROME_PLAIN_ACK, i + 1));
+	}
+	pair_write(pair, 3, 8);
+	pair_transmit(pair, A);
+	pair->now_ns += 100000;
+	pair_respond(pair, ack_packet(3, SYNDROME_SEQUENCE, 3));
+	pair->now_ns += 9000;
+	pair_respond(pair, ack_packet(3, SYNDROME_SEQUENCE, 3));
+	expect_counts(pair, A, CNT_PACKET_SEQ_ERR, 1);
+	expect_counts(pair, A, CNT_REPEATED_NAK, 1);
+	pair->now_ns += 2000;
+	pair_respond(pair, ack_packet(3, SYNDROME_SEQUENCE, 3));
+	expect_counts(pair, A, CNT_PACKET_SEQ_ERR, 2);
+	pair_close(pair);
+}

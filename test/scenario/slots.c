@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
 
-#include "pair.h"
+#include "packets.h"
 #include "rule.h"
 
 #define WORD_AT 65536u
@@ -121,6 +121,31 @@ Test(slots, ten_seconds_without_room_lose_nothing)
 		expect_completes(pair, B, "wr=1000 RECV SUCCESS len=100");
 		expect_counts(pair, A, CNT_LOCAL_ACK_TIMEOUT_ERR, sent > 0);
 		expect_counts(pair, A, CNT_RETRANSMITTED_PACKETS, sent);
+		pair_close(pair);
+	}
+}
+
+/* Each kind of answer that finds no room says that there is more to send; when it has left there is not. */
+Test(slots, what_finds_no_room_says_so)
+{
+	RULE("S-15");
+	RULE("S-18");
+	for (uint32_t kind = 0; kind < 4; kind++) {
+		struct pair *pair = pair_open(&(struct pair_options){ .receives = kind == 2 ? 0 : 2 });
+
+		if (kind == 0) /* an ACK */
+			pair_inject(pair, B, send_packet(OP_SEND_ONLY, 0, 8));
+		if (kind == 1) /* a sequence NAK */
+			pair_inject(pair, B, send_packet(OP_SEND_ONLY, 1, 8));
+		if (kind == 2) /* an RNR NAK */
+			pair_inject(pair, B, send_packet(OP_SEND_ONLY, 0, 8));
+		if (kind == 3) /* credits */
+			pair->side[B].qp->credit.enabled = true;
+		cr_assert(pair_transmit_some(pair, B, 0), "kind %u", kind);
+		cr_assert(pair_transmit_some(pair, B, 0), "kind %u is forgotten", kind);
+		expect_sent_count(pair, B, 0);
+		cr_assert_not(pair_transmit_some(pair, B, 1), "kind %u", kind);
+		expect_sent_count(pair, B, 1);
 		pair_close(pair);
 	}
 }

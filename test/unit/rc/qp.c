@@ -299,3 +299,78 @@ Test(qp, a_port_that_fails_concerns_running_armed_qps_only)
 		free(qp);
 	}
 }
+
+/* ---- what it is made of ---- */
+
+/* P-2: without a start PSN of the user's the QP keeps its own. */
+Test(qp, it_is_made_as_asked)
+{
+	struct rc_qp_config config = {
+		.qpn = 7,
+		.pd = 1,
+		.mrs = &mrs,
+		.send_cq = (void *)&config,
+		.recv_cq = (void *)&mrs,
+		.context = 99,
+		.start_psn = 0x777777,
+		.max_send_wr = 4,
+		.max_recv_wr = 4,
+		.max_send_sge = 1,
+		.max_recv_sge = 1,
+		.max_mtu_bytes = 1024,
+	};
+	uint64_t bytes = rc_qp_bytes(&config);
+	struct rc_qp *qp = rc_qp_init(memset(aligned_alloc(64, bytes), 0, bytes), &config);
+	struct uroce_qp_attr attr;
+
+	RULE("P-2");
+	cr_assert_eq((const void *)qp->send_cq, &config);
+	cr_assert_eq((const void *)qp->recv_cq, &mrs);
+	cr_assert_eq(qp->context, 99);
+	modify(qp, UROCE_QPS_INIT, UROCE_QP_ACCESS_FLAGS | UROCE_QP_PKEY);
+	modify(qp, UROCE_QPS_RTR,
+	       UROCE_QP_PATH | UROCE_QP_PATH_MTU | UROCE_QP_DEST_QPN | UROCE_QP_RQ_PSN | UROCE_QP_MAX_DEST_RD_ATOMIC);
+	modify(qp, UROCE_QPS_RTS, UROCE_QP_TIMEOUT | UROCE_QP_RETRY_CNT | UROCE_QP_RNR_RETRY | UROCE_QP_MAX_RD_ATOMIC);
+	rc_qp_query(qp, &attr);
+	cr_assert_eq(attr.sq_psn, 0x777777);
+	free(qp);
+}
+
+/* QPNs 0 and 1 are those of management; 2 is the first of others. */
+Test(qp, a_peer_has_a_qpn_above_those_of_management)
+{
+	const uint32_t mask = UROCE_QP_STATE | UROCE_QP_PATH | UROCE_QP_PATH_MTU | UROCE_QP_DEST_QPN | UROCE_QP_RQ_PSN |
+			      UROCE_QP_MAX_DEST_RD_ATOMIC;
+
+	RULE("X-1");
+	for (uint32_t qpn = 0; qpn < 3; qpn++) {
+		struct rc_qp *qp = open_qp(UROCE_QPS_INIT);
+		struct uroce_qp_attr attr = {
+			.qp_state = UROCE_QPS_RTR,
+			.path_mtu = 1024,
+			.dest_qp_num = qpn,
+			.path = { .source = here, .dest = there },
+		};
+		uint32_t bad = 0;
+
+		cr_assert_eq(rc_qp_modify(qp, &attr, mask, &bad), qpn < 2 ? -EINVAL : 0, "QPN %u", qpn);
+		cr_assert_eq(bad, qpn < 2 ? UROCE_QP_DEST_QPN : 0);
+		free(qp);
+	}
+}
+
+/* What is taken is not counted as dropped, whatever comes of it. */
+Test(qp, a_packet_that_is_taken_is_no_drop)
+{
+	struct rc_qp *qp = open_qp(UROCE_QPS_RTS);
+	const struct rc_origin origin = { .source = there.bytes, .dest = here.bytes, .device = port };
+
+	RULE("W-5");
+	for (uint32_t opcode = 0; opcode < 32; opcode++) {
+		const struct wire_packet packet = { .opcode = (uint8_t)opcode, .pkey = 0x9234, .psn = 0x123456 };
+
+		outbox_reset(&out, 0);
+		cr_assert_eq(rc_qp_receive(qp, &packet, &origin, 0, &out), CNT_COUNTERS, "opcode %#x", opcode);
+	}
+	free(qp);
+}
