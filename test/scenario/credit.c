@@ -440,3 +440,41 @@ Test(credit, nothing_is_told_before_the_qp_is_ready)
 	}
 	pair_close(pair);
 }
+
+/* F-4: before the first request the ACK that brings credits has the PSN before the start, and no message behind it. */
+Test(credit, only_the_psn_before_the_start_brings_the_first_news)
+{
+	struct pair *pair = open_with_sends(6, UROCE_SEND_SIGNALED);
+
+	RULE("F-4");
+	RULE("P-5");
+	pair_respond(pair, ack_packet(0xFFFFFF, 4, 1));
+	pair_respond(pair, ack_packet(0xFFFFFE, 4, 0));
+	pair_respond(pair, ack_packet(1, 4, 0));
+	expect_leaves(pair, A);
+	pair_respond(pair, ack_packet(0xFFFFFF, 3, 0));
+	expect_leaves(pair, A, "SEND_ONLY psn=1 ackreq bytes=8", "SEND_ONLY psn=2 ackreq bytes=8");
+	expect_counts(pair, A, CNT_GHOST_RESPONSE, 4);
+	pair_close(pair);
+}
+
+/* F-2: the AETH of any response tells, also that of a READ. */
+Test(credit, the_answer_to_a_read_brings_news)
+{
+	struct pair *pair = open_with_credits(0);
+	struct wire_packet answer = response_packet(OP_READ_RESPONSE_ONLY, 0, 8);
+
+	RULE("F-2");
+	RULE("F-3");
+	pair_cut(pair);
+	pair_read(pair, 1, 8);
+	for (uint64_t i = 2; i < 5; i++)
+		pair_send(pair, i, 8);
+	pair_transmit(pair, A);
+	expect_leaves(pair, A, "READ_REQUEST psn=0 ackreq va=0x0 len=8", "SEND_ONLY psn=1 ackreq bytes=8");
+	answer.syndrome = 2;
+	pair_respond(pair, answer);
+	expect_completes(pair, A, "wr=1 READ SUCCESS len=8");
+	expect_leaves(pair, A, "SEND_ONLY psn=2 ackreq bytes=8");
+	pair_close(pair);
+}

@@ -299,6 +299,22 @@ Test(duplicate, an_atomic_that_differs_from_the_first_is_dropped)
 	pair_close(pair);
 }
 
+/* Only a READ may come again from within: an atomic at such a PSN was never accepted. */
+Test(duplicate, an_atomic_inside_an_earlier_read_is_unknown)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ 0 });
+
+	RULE("S-10");
+	RULE("S-11");
+	pair_request(pair, read_packet(pair, 0, 0, 3000));
+	pair_forget(pair);
+	pair_request(pair, fetch_add_packet(pair, 1, 0, 1));
+	expect_leaves(pair, B);
+	expect_counts(pair, B, CNT_REPLAY_MISS, 1);
+	expect_counts(pair, B, CNT_REPLAY_MISMATCH, 0);
+	pair_close(pair);
+}
+
 /* TC-B-14, TC-B-12: the cache holds max_dest_rd_atomic entries, the oldest goes first, used or not. */
 Test(duplicate, the_oldest_entry_is_forgotten_first)
 {
@@ -360,6 +376,22 @@ Test(duplicate, a_read_from_half_the_psn_space_ago_does_not_hold_back_an_ack)
 	pair_inject(pair, B, write);
 	pair_transmit(pair, B);
 	expect_sent(pair, B, 1, "ACK psn=8388609 credit=31 msn=2");
+	pair_close(pair);
+}
+
+/* Nor does it hide a newer one from the search by what each owns. */
+Test(duplicate, a_read_from_half_the_psn_space_ago_hides_none)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ 0 });
+
+	RULE("S-9");
+	RULE("S-11");
+	pair_request(pair, read_packet(pair, 0, 0, 8));
+	pair->side[B].qp->responder.epsn = psn_make(0x800001); /* as after so many WRITEs */
+	pair_request(pair, read_packet(pair, 0x800001, 0, 3000));
+	pair_forget(pair);
+	pair_request(pair, read_packet(pair, 0x800003, 2048, 952));
+	expect_leaves(pair, B, "READ_RESPONSE_ONLY psn=8388611 credit=31 msn=2 bytes=952");
 	pair_close(pair);
 }
 
