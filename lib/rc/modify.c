@@ -141,7 +141,7 @@ static void apply_values(struct rc_qp *qp, const struct uroce_qp_attr *attr, uin
 		qp->sq_psn = psn_make(attr->sq_psn);
 	if (mask & UROCE_QP_MAX_RD_ATOMIC) {
 		qp->requester.max_rd_atomic = attr->max_rd_atomic;
-		atomic_store_explicit(&qp->post_rd_atomic, attr->max_rd_atomic, memory_order_relaxed);
+		atomic_store_explicit(&qp->win.no_answers, attr->max_rd_atomic == 0, memory_order_relaxed);
 	}
 	if (mask & UROCE_QP_MAX_DEST_RD_ATOMIC) {
 		qp->max_dest_rd_atomic = attr->max_dest_rd_atomic;
@@ -192,6 +192,7 @@ static void enter_state(struct rc_qp *qp, enum uroce_qp_state from, enum uroce_q
 	} else if (from == UROCE_QPS_RTS && to == UROCE_QPS_SQD) {
 		qp->report.drained = false;
 	} else if (to == UROCE_QPS_ERR && from != UROCE_QPS_ERR) {
+		atomic_store_explicit(&qp->win.no_answers, false, memory_order_relaxed);
 		qp->retry.ack_deadline_ns = qp->retry.rnr_deadline_ns = RC_NEVER;
 		qp->credit.probe_deadline_ns = RC_NEVER;
 		rc_probe_stop(&qp->probe);

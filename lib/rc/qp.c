@@ -80,6 +80,7 @@ struct rc_qp *rc_qp_init(void *memory, const struct rc_qp_config *config)
 	qp->sq_psn = psn_make(config->start_psn);
 	qp->responder.min_rnr_timer = RNR_TIMER_DEFAULT;
 	qp->probe.enabled = true;
+	atomic_init(&qp->win.no_answers, true);
 	place_rings(qp, config);
 	rc_qp_forget(qp);
 	return qp;
@@ -110,6 +111,7 @@ void rc_qp_forget(struct rc_qp *qp)
 void rc_qp_enter_error(struct rc_qp *qp, uint8_t event)
 {
 	qp->state = UROCE_QPS_ERR;
+	atomic_store_explicit(&qp->win.no_answers, false, memory_order_relaxed); /* whatever is posted is flushed */
 	/* E-7: posts see it before any completion does */
 	atomic_store_explicit(&qp->post_state, UROCE_QPS_ERR, memory_order_release);
 	qp->retry.ack_deadline_ns = RC_NEVER;
@@ -133,13 +135,8 @@ static bool state_takes_sends(uint8_t state)
 
 int rc_qp_post_send(struct rc_qp *qp, const struct uroce_send_wr *wr)
 {
-	uint8_t state = atomic_load_explicit(&qp->post_state, memory_order_acquire);
-
-	if (!state_takes_sends(state))
+	if (!state_takes_sends(atomic_load_explicit(&qp->post_state, memory_order_acquire)))
 		return -EINVAL;
-	if (opcode_needs_answer((uint32_t)wr->opcode) && state != UROCE_QPS_ERR &&
-	    atomic_load_explicit(&qp->post_rd_atomic, memory_order_relaxed) == 0)
-		return -EINVAL; /* */
 	return rc_sendwin_post(&qp->win, wr);
 }
 

@@ -95,9 +95,8 @@ struct rc_qp {
 	uint32_t max_mtu_bytes;
 	psn_t sq_psn, rq_psn; /* as set by modify */
 	uint8_t timeout, max_dest_rd_atomic;
-	_Atomic uint8_t post_state;     /* lcore writes, application reads: state as posts judge it */
-	_Atomic bool post_wakes;        /* the same: the peer waits to hear of receive entries (F-4) */
-	_Atomic uint8_t post_rd_atomic; /* the same: max_rd_atomic */
+	_Atomic uint8_t post_state; /* lcore writes, application reads: state as posts judge it */
+	_Atomic bool post_wakes;    /* the same: the peer waits to hear of receive entries (F-4) */
 	uint64_t counters[CNT_QP_COUNTERS];
 };
 

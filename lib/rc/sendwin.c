@@ -153,6 +153,8 @@ int rc_sendwin_post(struct rc_sendwin *win, const struct uroce_send_wr *wr)
 
 	if (!take_request(win, wr, &once, pieces) || !wr_is_valid(&once) || once.opcode == UROCE_WR_BIND_MW)
 		return -EINVAL;
+	if (opcode_needs_answer(once.opcode) && atomic_load_explicit(&win->no_answers, memory_order_relaxed))
+		return -EINVAL;
 	total = total_length(&once);
 	if ((once.send_flags & UROCE_SEND_INLINE) && total > win->inline_limit)
 		return -EINVAL;

@@ -65,6 +65,7 @@ struct rc_sendwin {
 
 	/* lcore writes, application reads */
 	_Alignas(64) _Atomic uint32_t freed;
+	_Atomic bool no_answers; /* max_rd_atomic is 0: a READ or the like is refused */
 };
 
 /* Bytes of a slot for these limits; a multiple of 16. */

@@ -101,7 +101,8 @@ Test(engine, a_dead_peer_ends_in_retry_exceeded_with_its_cause)
 	cr_assert_eq(wc.status, UROCE_WC_RETRY_EXC_ERR);
 	cr_assert_eq(wc.vendor_err, UROCE_CAUSE_TIMEOUT);
 	cr_assert_eq(wc.retries, 3);
-	cr_assert_eq(network_counter(&setup, 1, "drop_unknown_qpn"), 4, "sent once and three times again");
+	cr_assert_eq(network_counter(&setup, 1, "drop_unknown_qpn"), 4 + network_counter(&setup, 0, "early_probes"),
+		     "sent once and three times again, and whenever it was asked for early");
 	cr_assert(uroce_event_poll(setup.ends[0].device, &event));
 	cr_assert_eq(event.type, UROCE_EVENT_QP_FATAL);
 	cr_assert_not(uroce_event_poll(setup.ends[0].device, &event));
