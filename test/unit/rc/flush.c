@@ -70,7 +70,7 @@ static uint32_t region(void)
 /* Runs it to its end. Returns how many turns it took. */
 static uint32_t run(struct rc_replay_entry entry)
 {
-	enum rc_mr_verdict why;
+	enum rc_mr_verdict why = MR_BAD_KEY; /* it is always told */
 	uint32_t turns = 1;
 
 	for (; !rc_flush_some(qp, &entry, &why); turns++) {

@@ -420,6 +420,17 @@ Test(neighbour, a_ping_is_read_and_answered)
 	check_echo(echo_ipv6, sizeof(echo_ipv6), peer_ipv6, our_ipv6);
 }
 
+Test(neighbour, a_ping_may_be_empty)
+{
+	uint8_t empty[14 + 40 + 8];
+
+	RULE("W-8");
+	memcpy(empty, echo_ipv6, sizeof(empty));
+	store_be16(empty + 14 + 4, 8);
+	store_be16(empty + 14 + 40 + 2, icmp_checksum(empty + 14, 8));
+	check_echo(empty, sizeof(empty), peer_ipv6, our_ipv6);
+}
+
 Test(neighbour, a_ping_with_ethernet_padding_is_answered_as_long_as_it_came)
 {
 	struct test_frame frame = test_frame_copy(echo_ipv4, sizeof(echo_ipv4));
