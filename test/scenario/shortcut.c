@@ -65,7 +65,7 @@ Test(shortcut, a_damaged_request_is_as_if_it_had_never_come)
 	}
 }
 
-/* WRITE FIRST, LAST and ONLY carry the address or end what an application may be polling: checked before a byte lands. */
+/* WRITE FIRST, LAST and ONLY carry the address or end what an application may poll: checked before a byte lands. */
 Test(shortcut, no_byte_of_the_ends_of_a_damaged_write_lands)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
