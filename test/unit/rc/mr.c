@@ -543,3 +543,16 @@ Test(mr, a_window_that_is_being_changed_opens_nothing)
 	cr_assert_eq(open_by(QPN, key, 0, 8, REMOTE), MR_OK);
 	cr_assert(rc_mr_invalidate(&table, key, 1, QPN));
 }
+
+Test(mr, a_table_begins_empty)
+{
+	const struct rc_keyspace space = { .secret = { 5, 6, 7, 8 } };
+
+	RULE("M-1");
+	for (uint32_t round = 0; round < 2; round++) {
+		memset(entries, 0, sizeof(entries));
+		rc_mr_table_init(&table, entries, SLOTS, &space);
+		for (uint32_t i = 0; i < SLOTS; i++)
+			insert(1, 0, 8, ALL);
+	}
+}

@@ -374,3 +374,27 @@ Test(qp, a_packet_that_is_taken_is_no_drop)
 	}
 	free(qp);
 }
+
+/* T-3, R-5: a connection begins with full budgets, those of its own attributes. */
+Test(qp, its_budgets_are_full_when_it_may_send)
+{
+	const uint32_t mask =
+		UROCE_QP_STATE | UROCE_QP_TIMEOUT | UROCE_QP_RETRY_CNT | UROCE_QP_RNR_RETRY | UROCE_QP_MAX_RD_ATOMIC;
+
+	RULE("T-3");
+	RULE("R-5");
+	for (uint8_t count = 1; count < 7; count++) {
+		struct rc_qp *qp = open_qp(UROCE_QPS_RTR);
+		struct uroce_qp_attr attr = {
+			.qp_state = UROCE_QPS_RTS,
+			.timeout = 14,
+			.retry_cnt = count,
+			.rnr_retry = (uint8_t)(7 - count),
+		};
+
+		cr_assert_eq(rc_qp_modify(qp, &attr, mask, &(uint32_t){ 0 }), 0);
+		cr_assert_eq(qp->retry.retries_left, count);
+		cr_assert_eq(qp->retry.rnr_left, 7 - count);
+		free(qp);
+	}
+}

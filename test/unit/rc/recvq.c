@@ -66,6 +66,12 @@ Test(recvq, a_list_that_is_too_long_or_missing_is_refused)
 	wr.num_sge = 0;
 	cr_assert_eq(rc_recvq_post(&queue, &wr), 0);
 	cr_assert_eq(rc_recvq_peek(&queue)->total_bytes, 0);
+	post(1, 1, 1);
+	post(2, 1, 1);
+	wr.num_sge = 3;
+	cr_assert_eq(rc_recvq_post(&queue, &wr), -EINVAL, "a full queue refuses it for what it is, too");
+	wr.num_sge = 0;
+	cr_assert_eq(rc_recvq_post(&queue, &wr), -ENOMEM);
 }
 
 Test(recvq, a_length_beyond_32_bits_does_not_wrap)
@@ -78,9 +84,10 @@ Test(recvq, a_length_beyond_32_bits_does_not_wrap)
 Test(recvq, reset_forgets_all_and_gives_the_slots_back)
 {
 	RULE("X-1");
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < 2; i++)
 		post(1, 1, 1);
 	rc_recvq_peek(&queue);
+	post(1, 1, 1); /* not seen yet */
 	rc_recvq_reset(&queue);
 	cr_assert_null(rc_recvq_peek(&queue));
 	for (int i = 0; i < 3; i++)
