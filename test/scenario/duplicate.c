@@ -299,8 +299,8 @@ Test(duplicate, an_atomic_that_differs_from_the_first_is_dropped)
 	pair_close(pair);
 }
 
-/* Only a READ may come again from within: an atomic at such a PSN was never accepted. */
-Test(duplicate, an_atomic_inside_an_earlier_read_is_unknown)
+/* Only a READ may come again from within: an atomic at such a PSN was never accepted, nor a READ behind the last. */
+Test(duplicate, what_is_not_from_within_an_earlier_read_is_unknown)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 
@@ -311,6 +311,11 @@ Test(duplicate, an_atomic_inside_an_earlier_read_is_unknown)
 	pair_request(pair, fetch_add_packet(pair, 1, 0, 1));
 	expect_leaves(pair, B);
 	expect_counts(pair, B, CNT_REPLAY_MISS, 1);
+	pair_request(pair, write_packet(pair, OP_WRITE_ONLY, 3, 0, 0, 0));
+	pair_forget(pair);
+	pair_request(pair, read_packet(pair, 3, 0, 8));
+	expect_leaves(pair, B);
+	expect_counts(pair, B, CNT_REPLAY_MISS, 2);
 	expect_counts(pair, B, CNT_REPLAY_MISMATCH, 0);
 	pair_close(pair);
 }
