@@ -91,8 +91,10 @@ static void receive_acknowledge(struct rc_qp *qp, const struct wire_packet *pack
 static enum uroce_cause scatter(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint64_t offset, const uint8_t *data,
 				uint32_t bytes)
 {
-	struct rc_placement place = { .why = MR_OK };
+	struct rc_placement place;
 
+	place.why = MR_OK;
+	place.count = 0;
 	if (!rc_place_find(qp, wqe->sges, wqe->sge_count, offset, bytes, &place))
 		return rc_codes_local_cause(place.why);
 	rc_place_copy(&place, data);
@@ -207,40 +209,58 @@ static void receive_outside_window(struct rc_qp *qp, const struct wire_packet *p
 	qp->counters[repeated ? CNT_STALE_RESPONSE : CNT_GHOST_RESPONSE]++;
 }
 
-enum rc_shortcut rc_completer_shortcut(struct rc_qp *qp, const struct wire_packet *packet,
-				       const struct rc_origin *origin, uint64_t now_ns)
+/* What became of a response that may be placed while it is checked. */
+enum early { EARLY_NOT, EARLY_DONE, EARLY_WRONG };
+
+/*
+ * The next response of the oldest READ: its buffer is undefined until the READ completes (docs/decisions/0004). This
+ * only accepts; what it does not take is checked first.
+ */
+static enum early place_early(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin,
+			      uint64_t now_ns)
 {
-	const struct wire_opcode_row *op = wire_opcode(packet->opcode);
 	psn_t psn = psn_make(packet->psn);
-	struct rc_placement place = { .why = MR_OK };
+	struct rc_placement place;
 	const struct rc_send_wqe *wqe;
 
-	if (op->kind != WIRE_KIND_READ_RESPONSE || !psn_equal(psn, qp->win.una) || psn_equal(psn, qp->win.limit))
-		return SHORTCUT_NONE;
+	if (packet->payload_bytes == 0 || !psn_equal(psn, qp->win.una) || psn_equal(psn, qp->win.limit))
+		return EARLY_NOT;
+	place.why = MR_OK;
+	place.count = 0;
 	wqe = sendwin_slot(&qp->win, qp->win.acked);
 	if (wqe->opcode != UROCE_WR_RDMA_READ || !answer_fits(qp, wqe, packet) ||
 	    !rc_place_find(qp, wqe->sges, wqe->sge_count, (uint64_t)psn_distance(psn, wqe->first_psn) << qp->mtu_shift,
 			   packet->payload_bytes, &place))
-		return SHORTCUT_NONE;
+		return EARLY_NOT;
 	if (!rc_place_copy_checking(&place, packet, origin))
-		return SHORTCUT_WRONG_ICRC;
+		return EARLY_WRONG;
 	take_aeth(qp, packet);
 	answer_placed(qp, now_ns);
-	return SHORTCUT_TAKEN;
+	return EARLY_DONE;
 }
 
-void rc_completer_receive(struct rc_qp *qp, const struct wire_packet *packet, uint64_t now_ns)
+bool rc_completer_receive(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin,
+			  uint64_t now_ns)
 {
 	const struct wire_opcode_row *op = wire_opcode(packet->opcode);
 	psn_t psn = psn_make(packet->psn);
 
+	if (origin->ip && op->kind == WIRE_KIND_READ_RESPONSE) {
+		enum early early = place_early(qp, packet, origin, now_ns);
+
+		if (early != EARLY_NOT)
+			return early == EARLY_DONE;
+	}
+	if (!origin_icrc_is_right(origin))
+		return false;
 	if (psn_distance(psn, qp->win.una) >= sendwin_outstanding(&qp->win)) { /* P-5 */
 		receive_outside_window(qp, packet);
-		return;
+		return true;
 	}
 	take_aeth(qp, packet);
 	if (op->kind == WIRE_KIND_ACKNOWLEDGE)
 		receive_acknowledge(qp, packet, now_ns);
 	else
 		receive_answer(qp, packet, now_ns);
+	return true;
 }

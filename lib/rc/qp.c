@@ -172,44 +172,36 @@ enum rc_counter rc_qp_admit(const struct rc_qp *qp, const struct wire_packet *pa
 	return CNT_COUNTERS;
 }
 
-/*
- * The short way of what nearly always comes, the next packet of a message or READ: its payload is placed while its
- * ICRC is computed. It only accepts; what it does not take goes the long way. true: *drop is the result.
- */
-static bool receive_shortly(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin,
-			    uint64_t now_ns, struct rc_outbox *out, enum rc_counter *drop)
+/* What a packet does besides its own business, in RTR and while paths change. false: it is dropped. */
+static bool take_notice(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin)
 {
-	enum rc_shortcut result;
-
-	if (origin->ip == NULL || packet->payload_bytes == 0 || qp->migration.state != UROCE_PATH_MIGRATED ||
-	    (qp->state == UROCE_QPS_RTR && !qp->established))
+	if (qp->migration.state != UROCE_PATH_MIGRATED && !rc_migration_packet_arrived(qp, packet, origin))
 		return false;
-	result = wire_opcode(packet->opcode)->response ? rc_completer_shortcut(qp, packet, origin, now_ns) :
-							 rc_responder_shortcut(qp, packet, origin, out);
-	*drop = result == SHORTCUT_WRONG_ICRC ? CNT_PORT_RX_ICRC : CNT_COUNTERS;
-	return result != SHORTCUT_NONE;
+	if (qp->state == UROCE_QPS_RTR && !qp->established) {
+		qp->established = true;
+		qp->report.events |= 1u << UROCE_EVENT_COMM_EST;
+	}
+	return true;
 }
 
 enum rc_counter rc_qp_receive(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin,
 			      uint64_t now_ns, struct rc_outbox *out)
 {
-	enum rc_counter drop;
+	struct rc_origin checked;
+	bool right;
 
-	if (receive_shortly(qp, packet, origin, now_ns, out, &drop))
-		return drop;
-	if (!origin_icrc_is_right(origin))
-		return CNT_PORT_RX_ICRC;
-	if (qp->migration.state != UROCE_PATH_MIGRATED && !rc_migration_packet_arrived(qp, packet, origin))
-		return CNT_COUNTERS;
-	if (qp->state == UROCE_QPS_RTR && !qp->established) {
-		qp->established = true;
-		qp->report.events |= 1u << UROCE_EVENT_COMM_EST;
+	if (__builtin_expect(qp->migration.state != UROCE_PATH_MIGRATED || qp->state == UROCE_QPS_RTR, 0)) {
+		if (!origin_icrc_is_right(origin))
+			return CNT_PORT_RX_ICRC;
+		checked = *origin;
+		checked.ip = NULL;
+		origin = &checked;
+		if (!take_notice(qp, packet, origin))
+			return CNT_COUNTERS;
 	}
-	if (wire_opcode(packet->opcode)->response)
-		rc_completer_receive(qp, packet, now_ns);
-	else
-		rc_responder_receive(qp, packet, out);
-	return CNT_COUNTERS;
+	right = wire_opcode(packet->opcode)->response ? rc_completer_receive(qp, packet, origin, now_ns) :
+							rc_responder_receive(qp, packet, origin, out);
+	return right ? CNT_COUNTERS : CNT_PORT_RX_ICRC;
 }
 
 /* answers from RTR on, requests in RTS, and their rest in SQD. */

@@ -323,69 +323,68 @@ static void refuse(struct rc_qp *qp, const struct wire_packet *packet, enum verd
 	rc_qp_enter_error(qp, in_use ? UROCE_EVENT_QP_FATAL : row->event);
 }
 
-/* Judged as it comes: early or late after an RNR NAK, and takes effect before the next one (S-17). */
-static void receive_new(struct rc_qp *qp, const struct wire_packet *packet, struct rc_outbox *out)
+/*
+ * What may be placed before its ICRC is known: SENDs, whose buffer is undefined until the receive completes, and the
+ * middle of WRITEs, whose address is our own and which the peer sends again (docs/decisions/0004).
+ */
+static bool may_place_early(const struct wire_opcode_row *op, const struct wire_packet *packet)
 {
-	const struct wire_opcode_row *op = wire_opcode(packet->opcode);
-	struct rc_responder *resp = &qp->responder;
-	struct rc_placement place = { .why = MR_OK };
-	enum verdict verdict;
-
-	resp->silenced = false;
-	resp->nak_due = false; /* a NAK that has not left yet asked for just this packet */
-	verdict = judge(qp, packet, &place);
-	if (verdict != VERDICT_ACCEPT) {
-		refuse(qp, packet, verdict, place.why);
-		return;
-	}
-	if (is_answered(op)) {
-		execute_answered(qp, op, packet, &place);
-		rc_replay_expire(&qp->replay, resp->epsn);
-		return;
-	}
-	rc_place_copy(&place, packet->payload);
-	execute_message(qp, op, packet, out);
+	return packet->payload_bytes > 0 && (op->kind == WIRE_KIND_SEND || (op->kind == WIRE_KIND_WRITE && op->middle));
 }
 
 /*
- * What may be placed before its ICRC is known: SENDs, whose buffer is undefined until the receive completes, and the
- * middle of WRITEs, whose address is our own and which the peer sends again (docs/decisions/0004). Not what would take
- * an entry from a shared queue.
+ * Judged as it comes: early or late after an RNR NAK (R-7, R-8), and takes effect before the next one (S-17). false:
+ * its ICRC is wrong, so nothing has happened but to memory that nobody may look at yet.
  */
-static bool may_place_early(const struct rc_qp *qp, const struct wire_opcode_row *op)
-{
-	if (op->kind == WIRE_KIND_WRITE)
-		return op->middle;
-	return op->kind == WIRE_KIND_SEND && !(op->first && qp->recvq.srq);
-}
-
-enum rc_shortcut rc_responder_shortcut(struct rc_qp *qp, const struct wire_packet *packet,
-				       const struct rc_origin *origin, struct rc_outbox *out)
+static bool receive_new(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin,
+			struct rc_outbox *out)
 {
 	const struct wire_opcode_row *op = wire_opcode(packet->opcode);
 	struct rc_responder *resp = &qp->responder;
-	struct rc_placement place = { .why = MR_OK };
+	struct rc_placement place;
+	enum verdict verdict;
+	bool placed = false;
 
-	if (!psn_equal(psn_make(packet->psn), resp->epsn) || !may_place_early(qp, op) ||
-	    judge(qp, packet, &place) != VERDICT_ACCEPT)
-		return SHORTCUT_NONE;
-	if (!rc_place_copy_checking(&place, packet, origin))
-		return SHORTCUT_WRONG_ICRC;
+	place.why = MR_OK;
+	place.count = 0; /* not all of it: this runs for every packet */
+	/* Judging may take an entry from a shared queue, which no stranger shall bring about. */
+	if (qp->recvq.srq && takes_receive_now(op) && !origin_icrc_is_right(origin))
+		return false;
+	verdict = judge(qp, packet, &place);
+	if (verdict == VERDICT_ACCEPT && origin->ip && may_place_early(op, packet)) {
+		if (!rc_place_copy_checking(&place, packet, origin))
+			return false;
+		placed = true;
+	} else if (!origin_icrc_is_right(origin)) {
+		return false;
+	}
 	resp->silenced = false;
-	resp->nak_due = false;
-	execute_message(qp, op, packet, out);
-	return SHORTCUT_TAKEN;
+	resp->nak_due = false; /* a NAK that has not left yet asked for just this packet */
+	if (verdict != VERDICT_ACCEPT) {
+		refuse(qp, packet, verdict, place.why);
+	} else if (is_answered(op)) {
+		execute_answered(qp, op, packet, &place);
+		rc_replay_expire(&qp->replay, resp->epsn);
+	} else {
+		if (!placed)
+			rc_place_copy(&place, packet->payload);
+		execute_message(qp, op, packet, out);
+	}
+	return true;
 }
 
 /* ePSN executes, the half window behind it is a duplicate, the other half a gap (S-2, P-6). */
-void rc_responder_receive(struct rc_qp *qp, const struct wire_packet *packet, struct rc_outbox *out)
+bool rc_responder_receive(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin,
+			  struct rc_outbox *out)
 {
 	struct rc_responder *resp = &qp->responder;
 	psn_t psn = psn_make(packet->psn);
 
-	if (psn_equal(psn, resp->epsn)) {
-		receive_new(qp, packet, out);
-	} else if (psn_before(psn, resp->epsn)) {
+	if (psn_equal(psn, resp->epsn))
+		return receive_new(qp, packet, origin, out);
+	if (!origin_icrc_is_right(origin))
+		return false;
+	if (psn_before(psn, resp->epsn)) {
 		rc_duplicate_receive(qp, packet);
 	} else if (resp->silenced) {
 		qp->counters[CNT_SILENCED_REQUEST]++;
@@ -393,4 +392,5 @@ void rc_responder_receive(struct rc_qp *qp, const struct wire_packet *packet, st
 		qp->counters[CNT_OUT_OF_SEQUENCE]++;
 		send_nak(resp, syndrome_make(SYNDROME_NAK, NAK_PSN_SEQUENCE));
 	}
+	return true;
 }

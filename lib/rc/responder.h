@@ -6,7 +6,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "rc/completer.h"
 #include "rc/psn.h"
 
 struct rc_qp;
@@ -35,12 +34,12 @@ struct rc_responder {
 	uint32_t message_bytes; /* SEND and WRITE: received so far */
 };
 
-/* As rc_completer_shortcut(): the next packet of a SEND, or of the middle of a WRITE. */
-enum rc_shortcut rc_responder_shortcut(struct rc_qp *qp, const struct wire_packet *packet,
-				       const struct rc_origin *origin, struct rc_outbox *out);
-
-/* Judges and executes one request. Needs room for one completion in the outbox. */
-void rc_responder_receive(struct rc_qp *qp, const struct wire_packet *packet, struct rc_outbox *out);
+/*
+ * Judges and executes one request; needs room for one completion in the outbox. false: its ICRC, left to us by the
+ * origin, is wrong, and it is as if it had never come.
+ */
+bool rc_responder_receive(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin,
+			  struct rc_outbox *out);
 
 /* Adds READ responses, atomic answers, ACKs and NAKs, in request order. true: more to send than room. */
 bool rc_responder_transmit(struct rc_qp *qp, struct rc_outbox *out);
