@@ -478,3 +478,30 @@ Test(credit, the_answer_to_a_read_brings_news)
 	expect_leaves(pair, A, "SEND_ONLY psn=2 ackreq bytes=8");
 	pair_close(pair);
 }
+
+/* A local operation stands among the messages, and is none: news of the message before it counts those behind it. */
+Test(credit, a_local_operation_is_no_message)
+{
+	struct pair *pair = open_with_sends(1, 0);
+	uint32_t key = rc_mr_insert_window(&pair->side[A].mrs, 1, MR_WINDOW_2);
+	const struct uroce_send_wr silent = { .wr_id = 1 };
+	const struct rc_mr_bind bind = {
+		.va = (uintptr_t)pair->side[A].memory,
+		.bytes = 64,
+		.region_key = pair->side[A].key,
+		.access = UROCE_ACCESS_REMOTE_READ,
+		.key = (key & ~0xFFu) | ((key + 1) & 0xFF),
+	};
+
+	RULE("F-3");
+	RULE("S-13");
+	cr_assert_eq(rc_qp_post_bind(pair->side[A].qp, &silent, &bind), 0);
+	for (uint64_t i = 2; i < 8; i++)
+		pair_send(pair, i, 8);
+	pair_respond(pair, ack_packet(0, 4, 0)); /* the entries of before: the message is counted later */
+	expect_leaves(pair, A, "SEND_ONLY psn=1 ackreq bytes=8", "SEND_ONLY psn=2 ackreq bytes=8",
+		      "SEND_ONLY psn=3 ackreq bytes=8");
+	pair_respond(pair, ack_packet(0, 4, 1));
+	expect_leaves(pair, A, "SEND_ONLY psn=4 ackreq bytes=8");
+	pair_close(pair);
+}
