@@ -286,3 +286,22 @@ Test(rnr, a_ping_pong_through_rnr_flows)
 	expect_completes(pair, B, "wr=500 RECV SUCCESS len=8");
 	pair_close(pair);
 }
+
+/* The NAK was of an earlier try, and the request has been taken meanwhile: there is nothing left to wait for. */
+Test(rnr, an_acknowledge_ends_the_wait)
+{
+	struct pair *pair = open_with_send(&(struct pair_options){ 0 });
+
+	RULE("R-4");
+	RULE("Q-7");
+	pair_respond(pair, ack_packet(0, SYNDROME_RNR + 31, 0));
+	cr_assert_neq(rc_qp_deadline(pair->side[A].qp), RC_NEVER);
+	pair_respond(pair, ack_packet(0, SYNDROME_PLAIN_ACK, 1));
+	expect_completes(pair, A, "wr=1 SEND SUCCESS");
+	cr_assert_eq(rc_qp_deadline(pair->side[A].qp), RC_NEVER);
+	pair_write(pair, 2, 8);
+	pair_forget(pair);
+	pair_transmit(pair, A);
+	expect_leaves(pair, A, "WRITE_ONLY psn=1 ackreq va=0x0 len=8 bytes=8");
+	pair_close(pair);
+}
