@@ -96,3 +96,18 @@ Test(kernel, a_choice_that_is_not_possible_changes_nothing)
 	cr_assert_str_eq(wire_kernel_name(WIRE_KERNEL_PCLMUL), "pclmul");
 	cr_assert_str_eq(wire_kernel_name(WIRE_KERNELS), "unknown");
 }
+
+Test(kernel, the_one_that_is_chosen_is_the_one_in_use)
+{
+	enum wire_kernel before = wire_kernel_chosen();
+
+	RULE("W-3");
+	for (uint32_t kernel = WIRE_KERNEL_ISAL; kernel < WIRE_KERNELS; kernel++) {
+		enum wire_kernel used = wire_kernel_chosen();
+		bool possible = wire_kernel_choose((enum wire_kernel)kernel);
+
+		cr_assert_eq(wire_kernel_chosen(), possible ? kernel : used);
+	}
+	cr_assert(wire_kernel_choose(before));
+	cr_assert_eq(wire_kernel_chosen(), before);
+}
