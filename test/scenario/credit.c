@@ -505,3 +505,16 @@ Test(credit, a_local_operation_is_no_message)
 	expect_leaves(pair, A, "SEND_ONLY psn=4 ackreq bytes=8");
 	pair_close(pair);
 }
+
+/* F-2: the entry that an unfinished message is filling is not free. */
+Test(credit, an_entry_in_use_is_not_offered)
+{
+	struct pair *pair = open_with_credits(3);
+
+	RULE("F-2");
+	pair_request(pair, send_packet(OP_SEND_FIRST, 0, 1024));
+	expect_leaves(pair, B, "ACK psn=0 credit=2 msn=0");
+	pair_request(pair, send_packet(OP_SEND_LAST, 1, 8));
+	expect_leaves(pair, B, "ACK psn=1 credit=2 msn=1");
+	pair_close(pair);
+}
