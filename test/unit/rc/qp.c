@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/limits.h"
 #include "rc/outbox.h"
 #include "rc/qp.h"
 #include "rule.h"
@@ -390,6 +391,7 @@ Test(qp, its_budgets_are_full_when_it_may_send)
 			.timeout = 14,
 			.retry_cnt = count,
 			.rnr_retry = (uint8_t)(7 - count),
+			.max_rd_atomic = LIMIT_RD_ATOMIC, /* the most there may be */
 		};
 
 		cr_assert_eq(rc_qp_modify(qp, &attr, mask, &(uint32_t){ 0 }), 0);
