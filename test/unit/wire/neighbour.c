@@ -160,6 +160,22 @@ Test(neighbour, an_arp_request_parses)
 	test_frame_free(&frame);
 }
 
+/* Only a MAC of nothing but zeros is none. */
+Test(neighbour, a_mac_may_have_zeros)
+{
+	static const uint8_t macs[][6] = { { 0, 0, 1, 2, 3, 4 }, { 2, 3, 0, 0, 0, 0 }, { 0, 0, 0, 0, 0, 0 } };
+
+	RULE("W-8");
+	for (uint32_t i = 0; i < 3; i++) {
+		struct test_frame frame = test_frame_copy(arp_request, sizeof(arp_request));
+
+		memcpy(frame.data + 6, macs[i], 6);
+		memcpy(frame.data + 22, macs[i], 6);
+		cr_expect_eq(parse(&frame, &(struct wire_neighbour){ 0 }), i < 2, "MAC %u", i);
+		test_frame_free(&frame);
+	}
+}
+
 Test(neighbour, an_arp_reply_parses)
 {
 	struct test_frame frame = test_frame_copy(arp_reply, sizeof(arp_reply));
