@@ -16,7 +16,7 @@
 static bool init_is_valid(const struct uroce_pd *pd, const struct uroce_qp_init_attr *init)
 {
 	if (init->send_cq == NULL || init->recv_cq == NULL || init->send_cq->device != pd->device ||
-	    init->recv_cq->device != pd->device || (init->srq && init->srq->pd->device != pd->device))
+	    init->recv_cq->device != pd->device || (init->srq && init->srq->pd != pd))
 		return false;
 	if (atomic_load(&init->send_cq->overflowed) || atomic_load(&init->recv_cq->overflowed))
 		return false; /* a CQ that has lost a completion serves nobody any more (E-5) */
@@ -176,10 +176,14 @@ static int find_addr(const struct uroce_device *device, const struct uroce_addr 
 	return -1;
 }
 
-/* The port has a queue on the QP's lcore, and the path's source is an address of it: frames come to no other. */
-static bool path_is_ours(const struct uroce_qp *qp, const struct uroce_path *path)
+/*
+ * The port has a queue on the QP's lcore and takes its path MTU, and the path's source is an address of it: frames come
+ * to no other.
+ */
+static bool path_is_ours(const struct uroce_qp *qp, const struct uroce_path *path, uint32_t mtu_bytes)
 {
-	return engine_find_port(qp->owner, path->device) && find_addr(path->device, &path->source) >= 0;
+	return engine_find_port(qp->owner, path->device) && path->device->config.mtu_bytes >= mtu_bytes &&
+	       find_addr(path->device, &path->source) >= 0;
 }
 
 /* Are the first `bits` of two addresses the same? IPv4 prefixes count behind the 96 bits of the mapping. */
@@ -206,10 +210,11 @@ static bool same_prefix(const struct uroce_addr *a, const struct uroce_addr *b, 
 static bool alternate_is_usable(const struct uroce_qp *qp, const struct uroce_path *path, uint32_t mtu_bytes)
 {
 	static const struct uroce_mac none;
-	int index = find_addr(path->device, &path->source);
+	int index;
 
-	if (!path_is_ours(qp, path) || path->device->config.mtu_bytes < mtu_bytes)
+	if (!path_is_ours(qp, path, mtu_bytes))
 		return false;
+	index = find_addr(path->device, &path->source);
 	return memcmp(&path->dest_mac, &none, sizeof(none)) != 0 ||
 	       same_prefix(&path->source, &path->dest, path->device->config.prefix_bits[index]);
 }
@@ -220,7 +225,7 @@ static uint32_t find_bad_path(const struct uroce_qp *qp, const struct modificati
 	const struct uroce_qp_attr *attr = &modification->attr;
 	uint32_t mtu_bytes = modification->mask & UROCE_QP_PATH_MTU ? attr->path_mtu : qp->rc->mtu_bytes;
 
-	if ((modification->mask & UROCE_QP_PATH) && !path_is_ours(qp, &attr->path))
+	if ((modification->mask & UROCE_QP_PATH) && !path_is_ours(qp, &attr->path, mtu_bytes))
 		return UROCE_QP_PATH;
 	if ((modification->mask & UROCE_QP_ALT_PATH) && !alternate_is_usable(qp, &attr->alt_path, mtu_bytes))
 		return UROCE_QP_ALT_PATH;
@@ -235,11 +240,11 @@ static bool must_rest(const struct uroce_qp *qp, const struct modification *modi
 }
 
 /* After a RESET: the number rests, the next connection starts at another PSN (P-2). */
-static int forget_connection(struct uroce_qp *qp)
+static int forget_connection(struct uroce_qp *qp, uint64_t rest_ns)
 {
 	uint32_t psn;
 
-	qp->quiet_until_ns = engine_now_ns() + time_wait_ns(qp);
+	qp->quiet_until_ns = engine_now_ns() + rest_ns;
 	if (getrandom(&psn, sizeof(psn), 0) != sizeof(psn))
 		return -EIO;
 	rc_qp_renew_psn(qp->rc, psn);
@@ -251,6 +256,7 @@ static int modify_on_owner(void *argument)
 	struct modification *modification = argument;
 	struct uroce_qp *qp = modification->qp;
 	struct rc_qp *rc = qp->rc;
+	uint64_t rest_ns = time_wait_ns(qp); /* RESET forgets the timeouts */
 	uint8_t before = rc->state;
 	int error;
 
@@ -261,11 +267,15 @@ static int modify_on_owner(void *argument)
 		modification->bad_mask = UROCE_QP_STATE;
 		return -EAGAIN;
 	}
+	if (before == UROCE_QPS_RESET && engine_pipeline_cq_failed(qp)) {
+		modification->bad_mask = UROCE_QP_STATE;
+		return -EINVAL; /* its CQ has lost a completion: it serves nobody any more (E-5) */
+	}
 	error = rc_qp_modify(rc, &modification->attr, modification->mask, &modification->bad_mask);
 	if (error)
 		return error;
 	if (rc->state == UROCE_QPS_RESET && before >= UROCE_QPS_RTR)
-		error = forget_connection(qp);
+		error = forget_connection(qp, rest_ns);
 	hold_devices(qp, (struct uroce_device *)rc->path.device, (struct uroce_device *)rc->migration.path.device);
 	if (modification->mask & UROCE_QP_PATH)
 		engine_discover_start(qp->owner, qp);
@@ -377,8 +387,9 @@ static void ring_doorbell(struct uroce_qp *qp)
 }
 
 /* A bind in the core's terms: keys, no handles. */
-static int post_bind(struct uroce_qp *qp, const struct uroce_send_wr *wr, enum uroce_mw_type type)
+static int post_bind(struct uroce_qp *qp, const struct uroce_send_wr *given, enum uroce_mw_type type)
 {
+	const struct uroce_send_wr once = *given, *wr = &once; /* M-6 */
 	const struct uroce_mw_bind *bind = wr->bind;
 	struct rc_mr_bind keys = { .key = wr->rkey };
 	int error;

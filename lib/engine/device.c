@@ -220,10 +220,12 @@ int uroce_device_create(struct uroce_engine *engine, const struct uroce_device_c
 	error = choose_mac(device);
 	if (error == 0)
 		error = create_tables(device);
-	if (error == 0)
-		error = enter_device(engine, device);
-	if (error == 0)
+	if (error == 0) {
 		engine_link_watch(device);
+		error = enter_device(engine, device);
+		if (error)
+			engine_link_forget(device);
+	}
 	if (error) {
 		free_device(device);
 		return error;

@@ -169,8 +169,9 @@ struct uroce_device {
 	struct rc_mr_table mrs;
 	uint64_t mrs_bytes;
 	uint32_t next_pd;
-	uint32_t next_queue;    /* where the next QP goes */
-	_Atomic uint32_t users; /* PDs, CQs, paths of QPs of other devices */
+	uint32_t next_queue;      /* where the next QP goes */
+	_Atomic uint32_t users;   /* PDs, CQs, paths of QPs of other devices */
+	rte_spinlock_t link_lock; /* who looks at the link also tells */
 	_Atomic bool link_down;
 	bool link_is_noted;      /* by the driver, in memory: looking is free */
 	struct rte_ring *events; /* of struct uroce_event */

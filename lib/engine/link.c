@@ -20,14 +20,18 @@ static void look(struct uroce_device *device)
 	struct uroce_event event;
 	bool down;
 
-	if (rte_eth_link_get_nowait(device->port_id, &link) != 0)
+	/* Whoever else is looking sees the same, or is called again. */
+	if (!rte_spinlock_trylock(&device->link_lock))
 		return;
-	down = link.link_status == RTE_ETH_LINK_DOWN;
-	if (atomic_exchange(&device->link_down, down) == down)
-		return; /* told already */
-	event = (struct uroce_event){ .type = down ? UROCE_EVENT_PORT_ERR : UROCE_EVENT_PORT_ACTIVE };
-	engine_device_raise(device, &event);
-	atomic_fetch_add(&device->engine->news, 1);
+	if (rte_eth_link_get_nowait(device->port_id, &link) == 0) {
+		down = link.link_status == RTE_ETH_LINK_DOWN;
+		if (atomic_exchange(&device->link_down, down) != down) {
+			event = (struct uroce_event){ .type = down ? UROCE_EVENT_PORT_ERR : UROCE_EVENT_PORT_ACTIVE };
+			engine_device_raise(device, &event);
+			atomic_fetch_add(&device->engine->news, 1);
+		}
+	}
+	rte_spinlock_unlock(&device->link_lock);
 }
 
 /* EAL's interrupt thread. */
@@ -45,6 +49,7 @@ void engine_link_watch(struct uroce_device *device)
 	struct rte_eth_link link;
 	struct rte_eth_dev_info info;
 
+	rte_spinlock_init(&device->link_lock);
 	/* A port that is down from the start is no news. */
 	if (rte_eth_link_get_nowait(device->port_id, &link) == 0)
 		atomic_store(&device->link_down, link.link_status == RTE_ETH_LINK_DOWN);

@@ -171,7 +171,7 @@ static void fire_timers(struct uroce_lcore *lcore)
 	}
 }
 
-static bool cq_failed(const struct uroce_qp *qp)
+bool engine_pipeline_cq_failed(const struct uroce_qp *qp)
 {
 	return atomic_load(&qp->send_cq->overflowed) || atomic_load(&qp->recv_cq->overflowed);
 }
@@ -184,7 +184,7 @@ static void look_at(struct uroce_lcore *lcore, struct uroce_qp *qp)
 
 	if (rc->state == UROCE_QPS_RESET || rc->state == UROCE_QPS_ERR)
 		return;
-	if (cq_failed(qp))
+	if (engine_pipeline_cq_failed(qp))
 		rc_qp_enter_error(rc, UROCE_EVENT_QP_FATAL);
 	else if (rc->path.device == NULL || !atomic_load(&rc->path.device->link_down) || alternate->device == NULL ||
 		 atomic_load(&alternate->device->link_down) || !rc_qp_port_failed(rc)) /* */

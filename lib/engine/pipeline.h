@@ -14,4 +14,7 @@ void engine_pipeline_activate(struct uroce_lcore *lcore, struct uroce_qp *qp);
 /* Owner: no list and no timer knows the QP any more. */
 void engine_pipeline_forget(struct uroce_lcore *lcore, struct uroce_qp *qp);
 
+/* One of its CQs has lost a completion. */
+bool engine_pipeline_cq_failed(const struct uroce_qp *qp);
+
 #endif

@@ -113,7 +113,8 @@ static bool read_response_fits(const struct rc_qp *qp, const struct rc_send_wqe 
 
 	if (op->last != last || (op->first && !begins))
 		return false;
-	return packet->payload_bytes == (last ? left : qp->mtu_bytes);
+	return packet->payload_bytes == (last ? left : qp->mtu_bytes) &&
+	       packet->pad_bytes == packet_pad_bytes(packet->payload_bytes);
 }
 
 /* Is it what the request waits for? READs, FLUSHes and ATOMIC WRITEs have a READ response, the latter an empty one. */
@@ -128,10 +129,10 @@ static bool answer_fits(const struct rc_qp *qp, const struct rc_send_wqe *wqe, c
 		return op->kind == WIRE_KIND_READ_RESPONSE && read_response_fits(qp, wqe, packet);
 	case UROCE_WR_ATOMIC_WRITE:
 	case UROCE_WR_FLUSH:
-		return packet->opcode == OP_READ_RESPONSE_ONLY && packet->payload_bytes == 0;
+		return packet->opcode == OP_READ_RESPONSE_ONLY && packet->payload_bytes + packet->pad_bytes == 0;
 	case UROCE_WR_ATOMIC_CMP_AND_SWP:
 	case UROCE_WR_ATOMIC_FETCH_AND_ADD:
-		return op->kind == WIRE_KIND_ATOMIC_ACKNOWLEDGE;
+		return op->kind == WIRE_KIND_ATOMIC_ACKNOWLEDGE && packet->payload_bytes + packet->pad_bytes == 0;
 	case UROCE_WR_SEND:
 	case UROCE_WR_SEND_WITH_IMM:
 	case UROCE_WR_SEND_WITH_INV:

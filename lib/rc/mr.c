@@ -164,8 +164,8 @@ int rc_mr_remove_window(struct rc_mr_table *table, uint32_t key)
 	while (!begin_change(entry))
 		; /* a lcore is binding it: a few stores away from being done */
 	unbind(table, entry);
+	set32(&entry->kind, MR_FREE); /* before others may change it again: they look */
 	end_change(entry);
-	set32(&entry->kind, MR_FREE);
 	table->used--;
 	return 0;
 }
@@ -239,7 +239,7 @@ bool rc_mr_bind(struct rc_mr_table *table, uint32_t pd, uint32_t qpn, const stru
 
 	if (window == NULL || (window->kind != MR_WINDOW_1 && window->kind != MR_WINDOW_2) || !begin_change(window))
 		return false;
-	bound = bind_window(table, window, pd, qpn, bind);
+	bound = window->kind != MR_FREE && bind_window(table, window, pd, qpn, bind);
 	end_change(window);
 	return bound;
 }
@@ -278,6 +278,7 @@ static bool read_window(const struct rc_mr_entry *entry, uint32_t key, struct rc
 	copy->host = __atomic_load_n(&entry->host, __ATOMIC_RELAXED);
 	copy->access = __atomic_load_n(&entry->access, __ATOMIC_RELAXED);
 	copy->qpn = __atomic_load_n(&entry->qpn, __ATOMIC_RELAXED);
+	copy->kind = __atomic_load_n(&entry->kind, __ATOMIC_RELAXED);
 	now = atomic_load_explicit(&entry->key, memory_order_relaxed);
 	/* pairs with W1 in begin_change */
 	atomic_thread_fence(memory_order_acquire);
@@ -291,7 +292,7 @@ enum rc_mr_verdict rc_mr_check_window(const struct rc_mr_entry *entry, uint32_t 
 
 	if (!read_window(entry, key, &window))
 		return MR_BAD_KEY;
-	if (entry->pd != pd || (entry->kind == MR_WINDOW_2 && window.qpn != qpn))
+	if (entry->pd != pd || (window.kind == MR_WINDOW_2 && window.qpn != qpn))
 		return MR_BAD_DOMAIN;
 	if ((window.access & access) != access)
 		return MR_BAD_RIGHTS;

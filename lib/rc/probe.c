@@ -47,5 +47,5 @@ void rc_probe_start(struct rc_qp *qp, uint64_t now_ns)
 void rc_probe_stop(struct rc_probe *probe)
 {
 	probe->deadline_ns = RC_NEVER;
-	probe->due = false;
+	probe->due = probe->asking = false;
 }

@@ -332,6 +332,7 @@ static void begin_probe(struct rc_qp *qp)
 		return;
 	qp->counters[CNT_EARLY_PROBES]++;
 	qp->probe.tries++;
+	qp->retry.timing = false; /* of a packet that goes out again it cannot be told what was answered */
 	qp->probe.asking = rc_sendwin_rewind(&qp->win);
 }
 
@@ -343,7 +344,7 @@ static void end_probe(struct rc_qp *qp)
 	qp->probe.asking = false;
 	if (psn_equal(win->next, win->limit))
 		return;
-	if (wqe_needs_answer(sendwin_slot(win, win->started - 1)))
+	if (wqe_needs_answer(sendwin_slot(win, rc_sendwin_newest(win))))
 		rc_sendwin_skip_to_limit(win);
 	else
 		rc_sendwin_step_back(win);

@@ -96,6 +96,7 @@ void rc_retry_path_changed(struct rc_qp *qp, uint64_t timeout_ns)
 	retry->retries_left = retry->retry_cnt;
 	retry->min_rtt_ns = UINT64_MAX; /* of the old path */
 	qp->probe.rtt_ns = 0;
+	qp->probe.tries = 0;
 	retry->timing = false;
 	/* In an RNR wait the window is rewound already. */
 	if (!psn_equal(qp->win.una, qp->win.limit) && !retry_waits_for_receiver(retry))

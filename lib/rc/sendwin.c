@@ -214,18 +214,23 @@ void rc_sendwin_finish_local(struct rc_sendwin *win)
 	win->acked = win->cursor = win->started;
 }
 
+uint32_t rc_sendwin_newest(const struct rc_sendwin *win)
+{
+	uint32_t newest = win->started - 1;
+
+	return psn_equal(sendwin_slot(win, newest)->first_psn, win->limit) ? newest - 1 : newest;
+}
+
 void rc_sendwin_skip_to_limit(struct rc_sendwin *win)
 {
 	win->next = win->limit;
-	win->cursor = win->started;
+	win->cursor = rc_sendwin_newest(win) + 1; /* the faulty one, if there is one, still waits to be told of */
 }
 
 void rc_sendwin_step_back(struct rc_sendwin *win)
 {
 	win->next = psn_previous(win->limit);
-	win->cursor = win->started - 1;
-	if (psn_equal(sendwin_slot(win, win->cursor)->first_psn, win->limit))
-		win->cursor--; /* started, and found faulty before anything of it was sent */
+	win->cursor = rc_sendwin_newest(win);
 }
 
 /* una has moved; what goes out next is never behind it. */

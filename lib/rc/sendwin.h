@@ -89,6 +89,9 @@ void rc_sendwin_start(struct rc_sendwin *win, uint32_t psn_count);
 /* The next posted request was done here and is answered. Only while nothing is outstanding. */
 void rc_sendwin_finish_local(struct rc_sendwin *win);
 
+/* The slot of the newest packet that was sent. The last that started may have been found faulty before it sent any. */
+uint32_t rc_sendwin_newest(const struct rc_sendwin *win);
+
 /* Nothing is to be sent again any more. */
 void rc_sendwin_skip_to_limit(struct rc_sendwin *win);
 

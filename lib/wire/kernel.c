@@ -11,12 +11,30 @@
 #include <isa-l/crc.h>
 #include <string.h>
 
+#define ONCE_BYTES 512u
+
 typedef uint32_t copy_function(uint32_t crc, uint8_t *target, const uint8_t *source, uint64_t bytes);
 
+/*
+ * Each byte of the source is read once: it may be memory that an application writes to meanwhile, and so may the
+ * target. What goes into the CRC is what was copied, whatever it was.
+ */
 static uint32_t copy_isal(uint32_t crc, uint8_t *target, const uint8_t *source, uint64_t bytes)
 {
-	memcpy(target, source, bytes);
-	return crc32_gzip_refl(crc, source, bytes);
+	uint8_t once[ONCE_BYTES];
+
+	while (bytes > 0) {
+		uint64_t piece = bytes < sizeof(once) ? bytes : sizeof(once);
+
+		memcpy(once, source, piece);
+		__asm__ volatile("" : : "r"(once) : "memory"); /* the compiler may not look at the source again */
+		memcpy(target, once, piece);
+		crc = crc32_gzip_refl(crc, once, piece);
+		target += piece;
+		source += piece;
+		bytes -= piece;
+	}
+	return crc;
 }
 
 #ifdef __x86_64__

@@ -190,3 +190,78 @@ Test(probe, an_answer_that_was_only_slow_is_taken)
 	expect_counts(pair, A, CNT_PACKET_SEQ_ERR, 0);
 	pair_close(pair);
 }
+
+/* A request of A whose local key is unknown: it is reported in its turn, and waits until then (E-2). */
+static void post_faulty(struct pair *pair, enum uroce_wr_opcode opcode, uint64_t wr_id)
+{
+	struct uroce_sge sge = { .addr = (uintptr_t)pair->side[A].memory, .length = 100, .lkey = 0xDEADBE00 };
+	struct uroce_send_wr wr = {
+		.wr_id = wr_id,
+		.opcode = opcode,
+		.send_flags = UROCE_SEND_SIGNALED,
+		.sg_list = &sge,
+		.num_sge = 1,
+	};
+
+	cr_assert_eq(pair_post(pair, A, wr, 0, 0), 0);
+}
+
+/* A faulty READ waits for two lost ACKs: the probe repeats what was sent, and nothing behind the fault starts. */
+Test(probe, a_request_that_waits_with_a_fault_is_not_jumped_over)
+{
+	struct pair *pair = open_asking(4);
+
+	RULE("E-2");
+	lose(pair, B, 0, 2);
+	pair_write(pair, 1, 100);
+	pair_write(pair, 2, 100);
+	post_faulty(pair, UROCE_WR_RDMA_READ, 3);
+	pair_send(pair, 4, 100);
+	settle(pair);
+	expect_completes(pair, A, "wr=1 WRITE SUCCESS", "wr=2 WRITE SUCCESS", "wr=3 READ LOC_PROT_ERR",
+			 "wr=4 SEND WR_FLUSH_ERR");
+	expect_completes(pair, B);
+	pair_close(pair);
+}
+
+/* A faulty SEND waits for a READ: the newest that was sent is the READ, which is not asked for from within its end. */
+Test(probe, the_newest_packet_is_the_newest_that_was_sent)
+{
+	struct pair *pair = open_asking(4);
+
+	RULE("Q-10");
+	lose(pair, B, 3, 20);
+	pair_read(pair, 1, 8192);
+	pair_read(pair, 2, 5000);
+	post_faulty(pair, UROCE_WR_SEND, 3);
+	pair_run(pair);
+	pair_mend(pair);
+	settle(pair);
+	expect_completes(pair, A, "wr=1 READ SUCCESS len=8192", "wr=2 READ SUCCESS len=5000", "wr=3 SEND LOC_PROT_ERR");
+	pair_close(pair);
+}
+
+/* A probe that found no room is over when something else rewinds: then everything goes out again, in order. */
+Test(probe, a_rewind_ends_a_probe_that_had_no_room)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .retry_cnt = 255 });
+
+	RULE("R-5");
+	pair->side[A].qp->probe.enabled = true;
+	pair_cut(pair);
+	for (uint64_t i = 0; i < 6; i++)
+		pair_write(pair, i, 100);
+	pair_transmit(pair, A);
+	pair->now_ns = rc_qp_deadline(pair->side[A].qp);
+	rc_qp_timeout(pair->side[A].qp, pair->now_ns);
+	pair_transmit_some(pair, A, 0);
+	pair_inject(pair, A, ack_packet(0, SYNDROME_RNR | 1, 0));
+	pair_mend(pair);
+	pair_forget(pair);
+	cr_assert(pair_settle(pair, 1000000000ull));
+	expect_sent_count(pair, A, 6);
+	expect_done_count(pair, A, 6);
+	expect_done(pair, A, 5, "wr=5 WRITE SUCCESS");
+	expect_counts(pair, A, CNT_PACKET_SEQ_ERR, 0);
+	pair_close(pair);
+}

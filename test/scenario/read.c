@@ -505,3 +505,24 @@ Test(read, an_answer_lost_doubled_or_late_costs_what_is_missing)
 		}
 	}
 }
+
+/* Pad where none belongs, or too little of it, breaks the protocol in a response as in a request (W-6). */
+Test(read, a_response_with_a_wrong_pad_fails_the_request)
+{
+	RULE("W-6");
+	RULE("Q-12");
+	for (int short_one = 0; short_one < 2; short_one++) {
+		struct pair *pair = pair_open(&(struct pair_options){ 0 });
+		struct wire_packet packet;
+
+		pair_cut(pair);
+		pair_read(pair, 1, short_one ? 5 : 2048);
+		pair_transmit(pair, A);
+		packet = response_packet(short_one ? OP_READ_RESPONSE_ONLY : OP_READ_RESPONSE_FIRST, 0,
+					 short_one ? 5 : 1024);
+		packet.pad_bytes = short_one ? 2 : 3;
+		pair_respond(pair, packet);
+		expect_completes(pair, A, "wr=1 READ BAD_RESP_ERR");
+		pair_close(pair);
+	}
+}

@@ -1,6 +1,8 @@
 /* kernel.c - every copy+ICRC kernel of this CPU against memcpy and ISA-L */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "rule.h"
@@ -110,4 +112,44 @@ Test(kernel, the_one_that_is_chosen_is_the_one_in_use)
 	}
 	cr_assert(wire_kernel_choose(before));
 	cr_assert_eq(wire_kernel_chosen(), before);
+}
+
+static _Atomic bool stop;
+
+static void *scribble(void *argument)
+{
+	uint8_t *bytes = argument;
+
+	for (uint8_t value = 0; !atomic_load_explicit(&stop, memory_order_relaxed); value++) {
+		for (uint32_t i = 0; i < 300; i += 8)
+			((volatile uint8_t *)bytes)[i] = value;
+	}
+	return NULL;
+}
+
+/* An application may write to what is being sent: the frame has one content or the other, and always a right CRC. */
+Test(kernel, a_source_that_changes_gives_the_crc_of_the_copy)
+{
+	static const uint32_t lengths[] = { 8, 15, 24, 64, 100, 256, 300 };
+	pthread_t writer;
+
+	RULE("W-3");
+	RULE("Q-10");
+	fill(4);
+	FOR_EACH_KERNEL(kernel)
+	{
+		atomic_store(&stop, false);
+		cr_assert_eq(pthread_create(&writer, NULL, scribble, source), 0);
+		for (uint32_t i = 0; i < 60000; i++) {
+			uint32_t bytes = lengths[i % (sizeof(lengths) / sizeof(lengths[0]))];
+			uint32_t crc = wire_kernel_copy(0, target, source, bytes);
+
+			if (crc != wire_icrc_continue(0, target, bytes)) {
+				atomic_store(&stop, true);
+				cr_assert(false, "%s, %u bytes", wire_kernel_name(kernel), bytes);
+			}
+		}
+		atomic_store(&stop, true);
+		pthread_join(writer, NULL);
+	}
 }
