@@ -41,10 +41,12 @@ UROCE_API uint32_t uroce_mr_rkey(const struct uroce_mr *mr);
  * Type 1: bound by uroce_mw_bind(), good for all QPs of the domain, each bind gives it a new key.
  * Type 2: bound by UROCE_WR_BIND_MW to a key that the application chooses (uroce_mw_next_rkey()), good for the QP
  * that bound it; made invalid by UROCE_WR_LOCAL_INV or by a peer's SEND with invalidate, and bound again then.
- * A bind fails with MW_BIND_ERR when the region is of another domain, without UROCE_ACCESS_MW_BIND, without local
- * write for remote write or atomic, or without the flush rights asked for; when a right is asked for that is not for
- * peers, or a zero-based window of type 1; when the range is not inside the region, a type 2 window is bound already, or
- * its new key is not its own with another tag.
+ * A bind fails with MW_BIND_ERR when
+ *   - the region is of another domain, or without UROCE_ACCESS_MW_BIND, without local write for remote write or atomic,
+ *     or without the flush rights asked for
+ *   - a right is asked for that is not for peers, or a zero-based window of type 1
+ *   - the range is not inside the region
+ *   - a type 2 window is bound already, or its new key is not its own with another tag
  */
 enum uroce_mw_type { UROCE_MW_TYPE_1 = 1, UROCE_MW_TYPE_2 = 2 };
 

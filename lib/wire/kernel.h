@@ -2,8 +2,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A CRC over memory that is being copied costs next to nothing, because both wait for the same loads. There are three
- * ways, and the best that the CPU has is taken unless somebody chooses another. Each reads every byte of the source once,
- * so that the CRC is that of the copy even when the source changes meanwhile:
+ * ways, and the best that the CPU has is taken unless somebody chooses another. Each reads every byte of the source
+ * once, so that the CRC is that of the copy even when the source changes meanwhile:
  *   isal     memcpy and ISA-L's CRC, piece by piece: everywhere
  *   pclmul   one pass of 128-bit carry-less multiplications
  *   vpclmul  one pass of 512-bit ones
