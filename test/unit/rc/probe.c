@@ -43,7 +43,7 @@ Test(probe, round_trips_are_smoothed)
 	free(qp);
 }
 
-/* Never shorter than a busy peer takes to come round, twice as long each time, and not when the ACK timer is as near. */
+/* Never shorter than a busy peer takes to come round, twice as long each time, not when the ACK timer is as near. */
 Test(probe, patience_has_a_floor_doubles_and_ends_at_the_timeout)
 {
 	struct rc_qp *qp = create();
