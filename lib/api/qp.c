@@ -12,6 +12,7 @@
 #include "engine/place.h"
 #include "engine/steer.h"
 #include "rc/codes.h"
+#include "wire/encap.h"
 
 static bool init_is_valid(const struct uroce_pd *pd, const struct uroce_qp_init_attr *init)
 {
@@ -189,9 +190,7 @@ static bool path_is_ours(const struct uroce_qp *qp, const struct uroce_path *pat
 /* Are the first `bits` of two addresses the same? IPv4 prefixes count behind the 96 bits of the mapping. */
 static bool same_prefix(const struct uroce_addr *a, const struct uroce_addr *b, unsigned bits)
 {
-	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
-
-	if (memcmp(a->bytes, mapped, sizeof(mapped)) == 0)
+	if (encap_addr_is_ipv4(a->bytes))
 		bits += 96;
 	for (unsigned i = 0; i < 16 && bits > 0; i++) {
 		uint8_t mask = bits >= 8 ? 0xFF : (uint8_t)(0xFF << (8 - bits));

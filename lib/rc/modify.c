@@ -1,10 +1,10 @@
 /* modify.c - the state table of a QP and its attributes */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
-#include <string.h>
 
 #include "rc/codes.h"
 #include "rc/qp.h"
+#include "wire/encap.h"
 
 /* One legal transition. Attributes that are neither required nor optional are refused. */
 struct transition {
@@ -62,16 +62,9 @@ static const struct transition transitions[UROCE_QP_STATES][UROCE_QP_STATES] = {
 	},
 };
 
-static bool is_ipv4(const struct uroce_addr *addr)
-{
-	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
-
-	return memcmp(addr->bytes, mapped, sizeof(mapped)) == 0;
-}
-
 static bool path_is_bad(const struct uroce_path *path)
 {
-	return path->flow_label > 0xFFFFF || is_ipv4(&path->source) != is_ipv4(&path->dest);
+	return path->flow_label > 0xFFFFF || encap_addr_is_ipv4(path->source.bytes) != encap_addr_is_ipv4(path->dest.bytes);
 }
 
 static bool alternate_is_bad(const struct uroce_qp_attr *attr)
@@ -192,10 +185,7 @@ static void enter_state(struct rc_qp *qp, enum uroce_qp_state from, enum uroce_q
 	} else if (from == UROCE_QPS_RTS && to == UROCE_QPS_SQD) {
 		qp->report.drained = false;
 	} else if (to == UROCE_QPS_ERR && from != UROCE_QPS_ERR) {
-		atomic_store_explicit(&qp->win.no_answers, false, memory_order_relaxed);
-		qp->retry.ack_deadline_ns = qp->retry.rnr_deadline_ns = RC_NEVER;
-		qp->credit.probe_deadline_ns = RC_NEVER;
-		rc_probe_stop(&qp->probe);
+		rc_qp_stop_requests(qp);
 		rc_replay_reset(&qp->replay, qp->max_dest_rd_atomic);
 		qp->responder.ack_due = qp->responder.repeat_ack_due = qp->responder.nak_due = false;
 	}

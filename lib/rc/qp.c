@@ -108,16 +108,21 @@ void rc_qp_forget(struct rc_qp *qp)
 	qp->established = false;
 }
 
-void rc_qp_enter_error(struct rc_qp *qp, uint8_t event)
+void rc_qp_stop_requests(struct rc_qp *qp)
 {
-	qp->state = UROCE_QPS_ERR;
 	atomic_store_explicit(&qp->win.no_answers, false, memory_order_relaxed); /* whatever is posted is flushed */
-	/* E-7: posts see it before any completion does */
-	atomic_store_explicit(&qp->post_state, UROCE_QPS_ERR, memory_order_release);
 	qp->retry.ack_deadline_ns = RC_NEVER;
 	qp->retry.rnr_deadline_ns = RC_NEVER;
 	qp->credit.probe_deadline_ns = RC_NEVER;
 	rc_probe_stop(&qp->probe);
+}
+
+void rc_qp_enter_error(struct rc_qp *qp, uint8_t event)
+{
+	qp->state = UROCE_QPS_ERR;
+	rc_qp_stop_requests(qp);
+	/* E-7: posts see it before any completion does */
+	atomic_store_explicit(&qp->post_state, UROCE_QPS_ERR, memory_order_release);
 	qp->report.events |= 1u << event;
 }
 

@@ -159,6 +159,11 @@ static inline uint64_t rc_qp_deadline(const struct rc_qp *qp)
 
 /* For the core's own files: the request at `acked` fails, the QP goes to ERR. */
 void rc_qp_fail_send(struct rc_qp *qp, uint8_t status, uint8_t cause);
+/*
+ * For the core's own files: the part of going to ERR that stops what the requester waits for. Before `post_state` is
+ * stored: a post that sees ERR is taken, to be flushed.
+ */
+void rc_qp_stop_requests(struct rc_qp *qp);
 /* For the core's own files: the QP goes to ERR with an event. */
 void rc_qp_enter_error(struct rc_qp *qp, uint8_t event);
 /* For the core's own files: everything in flight or owed is forgotten. */

@@ -107,7 +107,6 @@ static void transport_failed(struct rc_qp *qp, enum uroce_cause cause, psn_t tri
 {
 	struct rc_retry *retry = &qp->retry;
 
-	retry->cause = (uint8_t)cause;
 	if (retry->retries_left == 0 && qp->migration.state == UROCE_PATH_ARMED) {
 		rc_migration_start(qp); /* */
 		return;
@@ -176,7 +175,6 @@ void rc_retry_rnr_nak_arrived(struct rc_qp *qp, uint32_t code, uint64_t now_ns)
 		return;
 	}
 	qp->counters[CNT_RNR_NAK_RETRY_ERR]++;
-	retry->cause = UROCE_CAUSE_RNR;
 	if (retry->rnr_left == 0) { /* */
 		rc_qp_fail_send(qp, UROCE_WC_RNR_RETRY_EXC_ERR, UROCE_CAUSE_RNR);
 		return;

@@ -33,7 +33,6 @@ struct rc_retry {
 
 	uint8_t retry_cnt, retries_left;
 	uint8_t rnr_retry, rnr_left;
-	uint8_t cause; /* enum uroce_cause of the last failure */
 
 	/* the smallest round trip seen, from one timed packet at a time */
 	bool timing;

@@ -44,6 +44,7 @@ void network_open_on(struct network *network, unsigned lcores, struct rte_mempoo
 	struct drivers_error error = { "" };
 
 	memset(network, 0, sizeof(*network));
+	network->timeout = 8;
 	cr_assert_eq(drivers_loop_open(&loop, &network->loop, &error), 0, "%s", error.text);
 	network->pool_free = rte_mempool_avail_count(network->loop.pool);
 	cr_assert_eq(uroce_engine_create(&config, &network->engine), 0);
@@ -95,7 +96,7 @@ void network_connect(struct network *network, bool ipv6)
 			.rq_psn = network->ends[!i].attr.sq_psn,
 			.max_rd_atomic = 8,
 			.max_dest_rd_atomic = 8,
-			.timeout = 8,
+			.timeout = network->timeout,
 			.retry_cnt = 3,
 			.rnr_retry = 7,
 			.min_rnr_timer = 1,
