@@ -14,7 +14,7 @@ struct perf_case {
 	uint32_t qps, depth, rx_depth, outs, cq_mod, inline_bytes, timeout, retries, rnr_timer, rx_rate;
 	double seconds;
 	uint64_t iterations;
-	bool both_ways, verify, flow_control;
+	bool both_ways, verify, flow_control, limit;
 };
 
 /*
@@ -56,8 +56,17 @@ struct perf_failover_result {
 	double resumed_ms;      /* to the first completion after the first of them; 0: none came */
 };
 
+/* With --limit: the stack against the least that any must do (limit.h), of pairs of windows. */
+struct perf_limit_result {
+	bool measured;
+	double gbit_per_s, messages_per_s;           /* of the limit step, medians */
+	double fraction, fraction_p10, fraction_p90; /* the stack's goodput over it, pair by pair */
+	double over_copy;                            /* the limit step's over that of the same without ICRC */
+};
+
 struct perf_result {
 	struct perf_case test;
+	struct perf_limit_result limit;
 	struct perf_failover_result failover;
 	struct perf_tally tally; /* of both ends, seconds of the longer one */
 	uint32_t lcores;

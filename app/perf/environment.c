@@ -7,6 +7,7 @@
 
 #include "common/eal.h"
 #include "perf/environment.h"
+#include "perf/limit.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define BUILD "sanitized"
@@ -52,6 +53,8 @@ void perf_environment_collect(const struct perf_options *options, struct app_por
 	environment->build = BUILD;
 	environment->lcores = facts->lcore_count;
 	environment->hugepages = facts->hugepages;
+	environment->kernel = uroce_kernel();
+	environment->kernel_ratio = options->limit ? perf_limit_kernel() : 0;
 	environment->port_count = port_count;
 	find_cpu(environment->cpu, sizeof(environment->cpu));
 	for (uint32_t i = 0; i < port_count; i++) {

@@ -35,6 +35,11 @@ struct perf_json *perf_json_open(const char *path)
 	return json;
 }
 
+static json_t *number_or_null(double value, bool applies)
+{
+	return applies ? json_real(value) : json_null();
+}
+
 void perf_json_environment(struct perf_json *json, const struct perf_environment *environment)
 {
 	json_t *ports = json_array(), *warnings = json_array();
@@ -48,14 +53,12 @@ void perf_json_environment(struct perf_json *json, const struct perf_environment
 		json_array_append_new(warnings, json_string(environment->warnings[i]));
 	json_object_set_new(json->root, "version", json_string(environment->version));
 	json_object_set_new(json->root, "environment",
-			    json_pack("{s:s, s:i, s:s, s:o, s:b, s:s, s:o}", "cpu", environment->cpu, "lcores",
-				      (int)environment->lcores, "dpdk", environment->dpdk, "ports", ports, "hugepages",
-				      (int)environment->hugepages, "build", environment->build, "warnings", warnings));
-}
-
-static json_t *number_or_null(double value, bool applies)
-{
-	return applies ? json_real(value) : json_null();
+			    json_pack("{s:s, s:i, s:s, s:o, s:b, s:s, s:s, s:o, s:o}", "cpu", environment->cpu,
+				      "lcores", (int)environment->lcores, "dpdk", environment->dpdk, "ports", ports,
+				      "hugepages", (int)environment->hugepages, "build", environment->build, "kernel",
+				      environment->kernel, "kernel_over_memcpy",
+				      number_or_null(environment->kernel_ratio, environment->kernel_ratio > 0),
+				      "warnings", warnings));
 }
 
 static json_t *latency_of(const struct perf_result *result)
@@ -120,8 +123,17 @@ void perf_json_result(struct perf_json *json, const struct perf_result *result)
 	json_object_set_new(object, "flow_control", json_boolean(test->flow_control));
 	json_object_set_new(object, "failover", failover_of(&result->failover));
 	json_object_set_new(object, "interruptions", json_integer((json_int_t)result->interruptions));
-	json_object_set_new(object, "limit_gbit_per_s", json_null());
-	json_object_set_new(object, "fraction_of_limit", json_null());
+	json_object_set_new(object, "limit_gbit_per_s",
+			    number_or_null(result->limit.gbit_per_s, result->limit.measured));
+	json_object_set_new(object, "limit_messages_per_s",
+			    number_or_null(result->limit.messages_per_s, result->limit.measured));
+	json_object_set_new(object, "fraction_of_limit",
+			    number_or_null(result->limit.fraction, result->limit.measured));
+	json_object_set_new(object, "fraction_of_limit_p10",
+			    number_or_null(result->limit.fraction_p10, result->limit.measured));
+	json_object_set_new(object, "fraction_of_limit_p90",
+			    number_or_null(result->limit.fraction_p90, result->limit.measured));
+	json_object_set_new(object, "limit_over_copy", number_or_null(result->limit.over_copy, result->limit.measured));
 	json_object_set_new(object, "latency_us", latency_of(result));
 	json_array_append_new(json->results, object);
 }

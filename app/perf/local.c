@@ -9,6 +9,7 @@
 #include <rte_launch.h>
 
 #include "common/eal.h"
+#include "perf/limit.h"
 #include "perf/local.h"
 #include "perf/report.h"
 #include "perf/stream.h"
@@ -155,6 +156,21 @@ static int run(struct perf_end *ends, uint32_t core_count, struct perf_failover 
 	return 0;
 }
 
+static int run_beside_limit(struct perf_end *ends, struct perf_limit_result *limit)
+{
+	int error;
+
+	perf_end_begin(&ends[1]);
+	perf_end_begin(&ends[0]);
+	ends[0].phase = PHASE_DRAIN;
+	error = perf_limit_run(ends, limit);
+	if (error == -EIO)
+		perf_end_fail(&ends[0], "a frame of the limit step was not right");
+	perf_end_sum_up(&ends[0]);
+	perf_end_sum_up(&ends[1]);
+	return 0;
+}
+
 int perf_local_run(struct perf_end *ends, const struct perf_case *test, uint32_t core_count,
 		   struct perf_failover *failover, struct perf_result *result)
 {
@@ -174,7 +190,8 @@ int perf_local_run(struct perf_end *ends, const struct perf_case *test, uint32_t
 		error = connect_ends(ends, peers);
 	}
 	if (error == 0)
-		error = run(ends, core_count, failover);
+		error = test->limit && !perf_ops[test->op].atomic ? run_beside_limit(ends, &result->limit) :
+								    run(ends, core_count, failover);
 	if (error == 0) {
 		perf_failover_result(failover, &result->failover);
 		perf_result_add(result, &ends[0].tally);

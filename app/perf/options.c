@@ -11,6 +11,8 @@
 #include "common/eal.h"
 #include "perf/options.h"
 
+#define LIMIT_SECONDS 1.55 /* 31 windows of 50 ms */
+
 const struct perf_op_info perf_ops[PERF_OPS] = {
 	[PERF_SEND] = { .name = "send", .title = "Send", .opcode = UROCE_WR_SEND, .receives = true },
 	[PERF_SEND_IMM] = { .name = "send_imm",
@@ -66,6 +68,10 @@ static const char help_text[] =
 	"  -n, --iters N        messages a QP instead, 1 ... 1000000000000\n"
 	"  -b, --bidirectional  both ends send (bw)\n"
 	"  --verify             fill and check every payload byte and every counter\n"
+	"  --limit              bw on loop: measures beside it the least that any such stack must do (mbuf,\n"
+	"                       headers, copy with ICRC, tx, rx, copy with ICRC), in 31 pairs of windows\n"
+	"                       that add up to -D each (default 1.55 s)\n"
+	"  --kernel NAME        what copies payloads with their ICRC: vpclmul, pclmul or isal (default: the best)\n"
 	"\n"
 	"Where\n"
 	"  --nb-cores N         1: one core does both ends (default); 2: one each\n"
@@ -104,6 +110,8 @@ enum {
 	OPT_FLOW_CONTROL,
 	OPT_RX_RATE,
 	OPT_FAILOVER,
+	OPT_LIMIT,
+	OPT_KERNEL,
 	OPT_JSON,
 	OPT_GBITS
 };
@@ -140,6 +148,8 @@ static const struct option long_options[] = {
 	{ "reorder", required_argument, NULL, OPT_REORDER },
 	{ "corrupt", required_argument, NULL, OPT_CORRUPT },
 	{ "seed", required_argument, NULL, OPT_SEED },
+	{ "kernel", required_argument, NULL, OPT_KERNEL },
+	{ "limit", no_argument, NULL, OPT_LIMIT },
 	{ "json", required_argument, NULL, OPT_JSON },
 	{ "report_gbits", no_argument, NULL, OPT_GBITS },
 	{ "help", no_argument, NULL, 'h' },
@@ -259,6 +269,16 @@ static int take_address(const char *text, struct perf_options *options)
 	return APP_EXIT_OK;
 }
 
+static int take_kernel(const char *text)
+{
+	int error = uroce_kernel_choose(text);
+
+	if (error == -ENOTSUP)
+		return app_complain(APP_EXIT_ENVIRONMENT, "--kernel %s: this CPU has not the instructions: use %s",
+				    text, uroce_kernel());
+	return error ? app_complain(APP_EXIT_USAGE, "--kernel %s: use vpclmul, pclmul or isal", text) : APP_EXIT_OK;
+}
+
 /* Options that choose what is measured. */
 static int take_what(int letter, const char *text, struct perf_options *options)
 {
@@ -303,6 +323,11 @@ static int take_what(int letter, const char *text, struct perf_options *options)
 		return take_big_number("-n", text, 1, 1000000000000, &options->iterations);
 	case 'b':
 		options->both_ways = true;
+		return APP_EXIT_OK;
+	case OPT_KERNEL:
+		return take_kernel(text);
+	case OPT_LIMIT:
+		options->limit = true;
 		return APP_EXIT_OK;
 	case OPT_VERIFY:
 		options->verify = true;
@@ -382,10 +407,29 @@ static int check_ends(const struct perf_options *options)
 	return APP_EXIT_OK;
 }
 
+/* Windows of the stack and of the limit step alternate on one lcore and one clean link. */
+static int check_limit(struct perf_options *options)
+{
+	if (!options_are_local(options) || options->core_count != 1)
+		return app_complain(APP_EXIT_USAGE, "--limit: both ends on one core of this process: leave out "
+						    "--server, HOST and --nb-cores");
+	if (options->iterations || options->verify || options->both_ways || options->rx_rate ||
+	    options->failover_s > 0 || options_have_faults(options))
+		return app_complain(APP_EXIT_USAGE, "--limit: leave out -n, --verify, -b, --rx-rate, --failover and "
+						    "faults of the link");
+	if (options->modes[PERF_LAT])
+		return app_complain(APP_EXIT_USAGE, "--limit: bandwidth only: use --mode bw");
+	options->modes[PERF_BW] = true;
+	return APP_EXIT_OK;
+}
+
 static int check(struct perf_options *options)
 {
 	bool any_op = false, any_mode = false;
+	int code = options->limit ? check_limit(options) : APP_EXIT_OK;
 
+	if (code)
+		return code;
 	for (unsigned i = 0; i < PERF_OPS; i++)
 		any_op |= options->ops[i];
 	for (unsigned i = 0; i < PERF_MODES; i++)
@@ -398,7 +442,7 @@ static int check(struct perf_options *options)
 		return app_complain(APP_EXIT_USAGE,
 				    "-D and -n: a case ends after a time or after a number of messages");
 	if (options->seconds == 0)
-		options->seconds = 0.6;
+		options->seconds = options->limit ? LIMIT_SECONDS : 0.6;
 	if (options->failover_s >= options->seconds && options->iterations == 0)
 		return app_complain(APP_EXIT_USAGE, "--failover %g: use less than -D, which is %g s",
 				    options->failover_s, options->seconds);

@@ -27,6 +27,9 @@ void perf_report_environment(const struct perf_environment *environment, const s
 			environment->ports[i].address);
 	fprintf(out, " lcores: %u, hugepages: %s, build: %s\n", environment->lcores,
 		environment->hugepages ? "yes" : "no", environment->build);
+	if (environment->kernel_ratio > 0)
+		fprintf(out, " ICRC kernel: %s, copies with the ICRC %.3f times as fast as memcpy (K, 4096 bytes)\n",
+			environment->kernel, environment->kernel_ratio);
 	if (options_have_faults(options))
 		fprintf(out, " link: loss %g, dup %g, reorder %g, corrupt %g, seed %lu\n", options->loss,
 			options->duplicate, options->reorder, options->corrupt, (unsigned long)options->seed);
@@ -109,6 +112,12 @@ void perf_report_result(const struct perf_result *result)
 		fprintf(out, " %-10u %-14lu %-17.3f %-20.3f %-13.6f %.0f\n", result->test.size_bytes,
 			(unsigned long)tally->messages, result->peak_gbit_per_s, result->gbit_per_s,
 			result->messages_per_s / 1e6, result->cycles_per_packet);
+	if (result->limit.measured)
+		fprintf(out,
+			"            limit %.3f Gbit/s, %.3f M messages/s: %.3f of it (p10 %.3f, p90 %.3f); "
+			"%.3f times as fast as the same without ICRC\n",
+			result->limit.gbit_per_s, result->limit.messages_per_s / 1e6, result->limit.fraction,
+			result->limit.fraction_p10, result->limit.fraction_p90, result->limit.over_copy);
 	if ((double)result->interruptions > INTERRUPTIONS_A_S * (tally->seconds + 0.1))
 		fprintf(out, "            warning: the lcore lost its core %lu times to other threads\n",
 			(unsigned long)result->interruptions);

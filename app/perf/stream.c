@@ -195,10 +195,13 @@ static void take(struct perf_end *end, const struct uroce_wc *wc)
 void perf_stream_turn(struct perf_end *end)
 {
 	struct uroce_wc wc[POLL_BATCH];
-	int count = uroce_cq_poll(end->send_cq, POLL_BATCH, wc);
+	int count;
 
-	for (int i = 0; i < count; i++)
-		take(end, &wc[i]);
+	do {
+		count = uroce_cq_poll(end->send_cq, POLL_BATCH, wc);
+		for (int i = 0; i < count; i++)
+			take(end, &wc[i]);
+	} while (count == POLL_BATCH);
 }
 
 void perf_stream_check_final(struct perf_end *end, const uint64_t *peer_completed)

@@ -37,6 +37,14 @@ struct uroce_mac {
 UROCE_API const char *uroce_version(void);
 
 /*
+ * The code that copies payloads and computes their ICRC in one pass: "vpclmul" (AVX-512), "pclmul" or "isal". The best
+ * that the CPU has is taken when the program starts; all give the same result.
+ */
+UROCE_API const char *uroce_kernel(void);
+/* Takes another, before the first engine is created. 0; -EINVAL: no such name; -ENOTSUP: not on this CPU. */
+UROCE_API int uroce_kernel_choose(const char *name);
+
+/*
  * Reads "10.0.0.1", "fe80::1" or either with "/LEN" behind it. LEN goes to *prefix_bits when that is not
  * NULL (0 if absent). Returns 0, or -EINVAL and changes nothing.
  */

@@ -1,4 +1,4 @@
-/* types.c - version and addresses as text */
+/* types.c - version, ICRC kernel, addresses as text */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -7,11 +7,27 @@
 
 #include <uroce/types.h>
 
+#include "wire/kernel.h"
+
 static const uint8_t ipv4_prefix[12] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff };
 
 const char *uroce_version(void)
 {
 	return UROCE_VERSION;
+}
+
+const char *uroce_kernel(void)
+{
+	return wire_kernel_name(wire_kernel_chosen());
+}
+
+int uroce_kernel_choose(const char *name)
+{
+	for (int kernel = 0; kernel < WIRE_KERNELS; kernel++) {
+		if (strcmp(name, wire_kernel_name((enum wire_kernel)kernel)) == 0)
+			return wire_kernel_choose((enum wire_kernel)kernel) ? 0 : -ENOTSUP;
+	}
+	return -EINVAL;
 }
 
 static int parse_prefix(const char *text, unsigned limit, unsigned *bits)

@@ -72,9 +72,10 @@ static void add_payload(uint8_t *at, const uint8_t *ip, const struct wire_packet
 	const struct wire_span one = { .base = packet->payload, .bytes = packet->payload_bytes };
 	const struct wire_span *spans = packet->span_count > 1 ? packet->spans : &one;
 	uint32_t count = packet->span_count > 1 ? packet->span_count : 1;
-	uint32_t crc = wire_icrc_headers(ip, (uint32_t)(at - ip));
+	uint32_t crc = wire_kernel_frame(ip, (uint32_t)(at - ip), at, spans[0].base, spans[0].bytes);
 
-	for (uint32_t i = 0; i < count; i++) {
+	at += spans[0].bytes;
+	for (uint32_t i = 1; i < count; i++) {
 		crc = wire_kernel_copy(crc, at, spans[i].base, spans[i].bytes);
 		at += spans[i].bytes;
 	}
@@ -98,11 +99,7 @@ void engine_mbuf_fill(struct rte_mbuf *mbuf, const struct engine_template *templ
 	patch_lengths(frame, template, bth_bytes);
 	at = frame + template->bth_offset;
 	at += wire_packet_build(packet, at);
-	if (packet->payload_bytes)
-		add_payload(at, frame + template->ip_offset, packet);
-	else
-		store_le32(at, wire_icrc_headers(frame + template->ip_offset,
-						 (uint32_t)(at - frame) - template->ip_offset));
+	add_payload(at, frame + template->ip_offset, packet);
 	mbuf->data_len = (uint16_t)frame_bytes;
 	mbuf->pkt_len = frame_bytes;
 }

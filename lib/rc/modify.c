@@ -64,7 +64,8 @@ static const struct transition transitions[UROCE_QP_STATES][UROCE_QP_STATES] = {
 
 static bool path_is_bad(const struct uroce_path *path)
 {
-	return path->flow_label > 0xFFFFF || encap_addr_is_ipv4(path->source.bytes) != encap_addr_is_ipv4(path->dest.bytes);
+	return path->flow_label > 0xFFFFF ||
+	       encap_addr_is_ipv4(path->source.bytes) != encap_addr_is_ipv4(path->dest.bytes);
 }
 
 static bool alternate_is_bad(const struct uroce_qp_attr *attr)

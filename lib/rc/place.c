@@ -43,9 +43,11 @@ bool rc_place_copy_checking(const struct rc_placement *place, const struct wire_
 			    const struct rc_origin *origin)
 {
 	const uint8_t *data = packet->payload;
-	uint32_t crc = wire_icrc_headers(origin->ip, (uint32_t)(data - origin->ip));
+	uint32_t crc =
+		wire_kernel_frame(origin->ip, (uint32_t)(data - origin->ip), place->places[0], data, place->lengths[0]);
 
-	for (uint32_t i = 0; i < place->count; i++) {
+	data += place->lengths[0];
+	for (uint32_t i = 1; i < place->count; i++) {
 		crc = wire_kernel_copy(crc, place->places[i], data, place->lengths[i]);
 		data += place->lengths[i];
 	}

@@ -1,6 +1,7 @@
 /* icrc.c - the invariant CRC of RoCEv2 (W-3) */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "wire/icrc.h"
+#include "wire/kernel.h"
 
 #include <assert.h>
 #include <isa-l/crc.h>
@@ -63,24 +64,9 @@ uint32_t wire_icrc_headers(const uint8_t *ip, uint32_t bytes)
 	return crc32_gzip_refl(WIRE_ICRC_START, copy, bytes);
 }
 
-/*
- * Acknowledges and their like are copied whole, so that one call does; of longer frames only what has masked
- * fields, with a size the compiler knows. This runs once a packet.
- */
 uint32_t wire_icrc_frame(const uint8_t *ip, uint32_t bytes)
 {
-	uint32_t covered = is_ipv4(ip) ? IPV4_COVERED_BYTES : IPV6_COVERED_BYTES, crc;
-	uint8_t copy[IPV6_COVERED_BYTES];
+	uint32_t covered = is_ipv4(ip) ? IPV4_COVERED_BYTES : IPV6_COVERED_BYTES;
 
-	if (bytes <= WIRE_ICRC_HEADERS_MAX_BYTES)
-		return wire_icrc_headers(ip, bytes);
-	if (is_ipv4(ip)) {
-		memcpy(copy, ip, IPV4_COVERED_BYTES);
-		mask_ipv4(copy);
-	} else {
-		memcpy(copy, ip, IPV6_COVERED_BYTES);
-		mask_ipv6(copy);
-	}
-	crc = crc32_gzip_refl(WIRE_ICRC_START, copy, covered);
-	return crc32_gzip_refl(crc, ip + covered, bytes - covered);
+	return wire_kernel_frame(ip, covered, NULL, ip + covered, bytes - covered);
 }

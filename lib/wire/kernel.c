@@ -6,14 +6,64 @@
  * reduces to 32. All in the reflected bit order of Ethernet. The constants for a distance of D bits are the reflected
  * remainders of x^(D + 32) and x^(D - 32), shifted left by one.
  */
+#include "wire/icrc.h"
 #include "wire/kernel.h"
 
 #include <isa-l/crc.h>
 #include <string.h>
 
 #define ONCE_BYTES 512u
+#define IMAGE_BYTES 64u
 
 typedef uint32_t copy_function(uint32_t crc, uint8_t *target, const uint8_t *source, uint64_t bytes);
+typedef uint32_t frame_function(const uint8_t *ip, uint32_t headers_bytes, uint8_t *target, const uint8_t *source,
+				uint64_t bytes);
+
+/* What a CPU can do. */
+struct kernel {
+	copy_function *copy;   /* wire_kernel_copy() */
+	frame_function *place; /* wire_kernel_frame() of short IPv4 headers */
+	frame_function *check; /* the same, only reading */
+};
+
+/*
+ * The ICRC begins with 8 bytes of ones and the headers, with ones for what routers change. Four of those bytes and a
+ * start value of ones cancel out, and bytes of 0 in front of a message do not change a CRC that starts at 0: so the
+ * beginning of every IPv4 frame is an image of 64 bytes that ends where the payload begins, and goes into the CRC like
+ * 64 bytes of payload. A row for each length of the extension headers.
+ */
+struct image_row {
+	uint64_t keep;             /* bit i: byte i of the image is the frame's */
+	uint8_t ones[IMAGE_BYTES]; /* what is set besides */
+};
+
+#define HEADERS_MIN_BYTES 40u /* IPv4, UDP, BTH */
+#define HEADERS_MAX_BYTES 60u
+/* at: where the IP header begins. TOS, TTL, checksums of IP and UDP, BTH byte 4. */
+#define IMAGE_ROW(at)                                \
+	{                                            \
+		.keep = ~0ull << (at), .ones = {     \
+			[(at)-4 ...(at) - 1] = 0xFF, \
+			[(at) + 1] = 0xFF,           \
+			[(at) + 8] = 0xFF,           \
+			[(at) + 10] = 0xFF,          \
+			[(at) + 11] = 0xFF,          \
+			[(at) + 26] = 0xFF,          \
+			[(at) + 27] = 0xFF,          \
+			[(at) + 32] = 0xFF           \
+		}                                    \
+	}
+
+static const struct image_row image_rows[] = {
+	IMAGE_ROW(24), IMAGE_ROW(20), IMAGE_ROW(16), IMAGE_ROW(12), IMAGE_ROW(8), IMAGE_ROW(4),
+};
+
+static inline const struct image_row *row_of(uint32_t headers_bytes)
+{
+	return &image_rows[(headers_bytes - HEADERS_MIN_BYTES) / 4];
+}
+
+/* ---- everywhere ---- */
 
 /*
  * Each byte of the source is read once: it may be memory that an application writes to meanwhile, and so may the
@@ -37,6 +87,38 @@ static uint32_t copy_isal(uint32_t crc, uint8_t *target, const uint8_t *source, 
 	return crc;
 }
 
+/* 40 to 60 bytes, to the end of image; its other bytes are garbage. */
+static inline void store_headers(uint8_t image[IMAGE_BYTES], const uint8_t *ip, uint32_t headers_bytes)
+{
+	memcpy(image + IMAGE_BYTES - headers_bytes, ip, 32);
+	memcpy(image + IMAGE_BYTES - 32, ip + headers_bytes - 32, 32);
+}
+
+static uint32_t begin_isal(const uint8_t *ip, uint32_t headers_bytes)
+{
+	const struct image_row *row = row_of(headers_bytes);
+	uint8_t image[IMAGE_BYTES];
+
+	memset(image, 0, sizeof(image));
+	store_headers(image, ip, headers_bytes);
+	for (uint32_t i = 0; i < IMAGE_BYTES; i++)
+		image[i] |= row->ones[i];
+	return crc32_gzip_refl(UINT32_MAX, image, sizeof(image)); /* a start value of 0, as ISA-L says it */
+}
+
+static uint32_t place_isal(const uint8_t *ip, uint32_t headers_bytes, uint8_t *target, const uint8_t *source,
+			   uint64_t bytes)
+{
+	return copy_isal(begin_isal(ip, headers_bytes), target, source, bytes);
+}
+
+static uint32_t check_isal(const uint8_t *ip, uint32_t headers_bytes, uint8_t *target, const uint8_t *source,
+			   uint64_t bytes)
+{
+	(void)target;
+	return crc32_gzip_refl(begin_isal(ip, headers_bytes), source, bytes);
+}
+
 #ifdef __x86_64__
 
 #include <immintrin.h>
@@ -57,16 +139,17 @@ static uint32_t copy_isal(uint32_t crc, uint8_t *target, const uint8_t *source, 
 
 #define TARGET_128 __attribute__((target("pclmul,sse4.1")))
 #define TARGET_512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,vpclmulqdq,pclmul,sse4.1")))
+#define INLINE static inline __attribute__((always_inline))
 
 /* ---- 128 bits ---- */
 
-TARGET_128 static inline __m128i fold_128(__m128i x, __m128i constants)
+TARGET_128 INLINE __m128i fold_128(__m128i x, __m128i constants)
 {
 	return _mm_xor_si128(_mm_clmulepi64_si128(x, constants, 0x00), _mm_clmulepi64_si128(x, constants, 0x11));
 }
 
 /* The CRC of what was folded into x. */
-TARGET_128 static inline uint32_t reduce(__m128i x)
+TARGET_128 INLINE uint32_t reduce(__m128i x)
 {
 	const __m128i low_words = _mm_setr_epi32(-1, 0, -1, 0);
 	const __m128i barrett = _mm_set_epi64x(QUOTIENT, POLYNOMIAL);
@@ -80,69 +163,131 @@ TARGET_128 static inline uint32_t reduce(__m128i x)
 	return ~(uint32_t)_mm_extract_epi32(_mm_xor_si128(x, y), 1);
 }
 
-TARGET_128 static inline __m128i move_16(uint8_t *target, const uint8_t *source)
+TARGET_128 INLINE __m128i load_16(const uint8_t *at)
 {
-	__m128i x = _mm_loadu_si128((const __m128i *)(const void *)source);
+	return _mm_loadu_si128((const __m128i *)(const void *)at);
+}
 
-	_mm_storeu_si128((__m128i *)(void *)target, x);
+/* The next 16 bytes; moved, too, when `moves`. */
+TARGET_128 INLINE __m128i take_16(uint8_t *target, const uint8_t *source, bool moves)
+{
+	__m128i x = load_16(source);
+
+	if (moves)
+		_mm_storeu_si128((__m128i *)(void *)target, x);
 	return x;
 }
 
+/*
+ * The last 1 to 15 bytes behind x: what is in x and they are cut anew, into as many bytes as they are and 16 behind.
+ */
+TARGET_128 static __m128i take_rest(__m128i x, uint8_t *target, const uint8_t *source, uint64_t bytes, bool moves)
+{
+	/* Shuffling by 16 bytes from here + n moves bytes up by 16 - n, and what leaves the register is lost. */
+	static const uint8_t up[32] = { 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80,
+					0x80, 0x80, 0x80, 0x80, 0x80, 0,    1,    2,    3,    4,    5,
+					6,    7,    8,    9,    10,   11,   12,   13,   14,   15 };
+	static const uint8_t down[32] = { 0,    1,    2,    3,    4,    5,    6,    7,    8,    9,    10,
+					  11,   12,   13,   14,   15,   0x80, 0x80, 0x80, 0x80, 0x80, 0x80,
+					  0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80 };
+	uint8_t once[16] = { 0 };
+	__m128i moved, rest;
+
+	memcpy(once, source, bytes);
+	if (moves)
+		memcpy(target, once, bytes);
+	moved = _mm_shuffle_epi8(x, load_16(up + bytes));
+	rest = _mm_or_si128(_mm_shuffle_epi8(x, load_16(down + bytes)),
+			    _mm_shuffle_epi8(load_16(once), load_16(up + bytes)));
+	return _mm_xor_si128(fold_128(moved, _mm_set_epi64x(FOLD_128_HIGH, FOLD_128_LOW)), rest);
+}
+
 /* What is left behind x: 16 bytes at a time, and a rest that is too short for that. */
-TARGET_128 static inline uint32_t finish(__m128i x, uint8_t *target, const uint8_t *source, uint64_t bytes)
+TARGET_128 INLINE uint32_t finish(__m128i x, uint8_t *target, const uint8_t *source, uint64_t bytes, bool moves)
 {
 	const __m128i constants = _mm_set_epi64x(FOLD_128_HIGH, FOLD_128_LOW);
-	uint32_t crc;
 
 	for (; bytes >= 16; bytes -= 16, target += 16, source += 16)
-		x = _mm_xor_si128(fold_128(x, constants), move_16(target, source));
-	crc = reduce(x);
-	return bytes ? copy_isal(crc, target, source, bytes) : crc;
+		x = _mm_xor_si128(fold_128(x, constants), take_16(target, source, moves));
+	return reduce(bytes ? take_rest(x, target, source, bytes, moves) : x);
+}
+
+/* 64 bytes in x, x1, x2, x3, and what is left. */
+TARGET_128 INLINE uint32_t go_on_128(__m128i x, __m128i x1, __m128i x2, __m128i x3, uint8_t *target,
+				     const uint8_t *source, uint64_t bytes, bool moves)
+{
+	const __m128i far = _mm_set_epi64x(FOLD_512_HIGH, FOLD_512_LOW);
+	const __m128i near = _mm_set_epi64x(FOLD_128_HIGH, FOLD_128_LOW);
+
+	for (; bytes >= 64; bytes -= 64, target += 64, source += 64) {
+		x = _mm_xor_si128(fold_128(x, far), take_16(target, source, moves));
+		x1 = _mm_xor_si128(fold_128(x1, far), take_16(target + 16, source + 16, moves));
+		x2 = _mm_xor_si128(fold_128(x2, far), take_16(target + 32, source + 32, moves));
+		x3 = _mm_xor_si128(fold_128(x3, far), take_16(target + 48, source + 48, moves));
+	}
+	x1 = _mm_xor_si128(fold_128(x, near), x1);
+	x2 = _mm_xor_si128(fold_128(x1, near), x2);
+	return finish(_mm_xor_si128(fold_128(x2, near), x3), target, source, bytes, moves);
 }
 
 TARGET_128 static uint32_t copy_pclmul(uint32_t crc, uint8_t *target, const uint8_t *source, uint64_t bytes)
 {
-	const __m128i far = _mm_set_epi64x(FOLD_512_HIGH, FOLD_512_LOW);
-	const __m128i near = _mm_set_epi64x(FOLD_128_HIGH, FOLD_128_LOW);
-	__m128i x, x1, x2, x3;
+	__m128i x;
 
 	if (bytes < 16)
 		return copy_isal(crc, target, source, bytes);
-	x = _mm_xor_si128(move_16(target, source), _mm_cvtsi32_si128((int)~crc));
+	x = _mm_xor_si128(take_16(target, source, true), _mm_cvtsi32_si128((int)~crc));
 	if (bytes < 64)
-		return finish(x, target + 16, source + 16, bytes - 16);
-	x1 = move_16(target + 16, source + 16);
-	x2 = move_16(target + 32, source + 32);
-	x3 = move_16(target + 48, source + 48);
-	for (bytes -= 64, target += 64, source += 64; bytes >= 64; bytes -= 64, target += 64, source += 64) {
-		x = _mm_xor_si128(fold_128(x, far), move_16(target, source));
-		x1 = _mm_xor_si128(fold_128(x1, far), move_16(target + 16, source + 16));
-		x2 = _mm_xor_si128(fold_128(x2, far), move_16(target + 32, source + 32));
-		x3 = _mm_xor_si128(fold_128(x3, far), move_16(target + 48, source + 48));
-	}
-	x1 = _mm_xor_si128(fold_128(x, near), x1);
-	x2 = _mm_xor_si128(fold_128(x1, near), x2);
-	return finish(_mm_xor_si128(fold_128(x2, near), x3), target, source, bytes);
+		return finish(x, target + 16, source + 16, bytes - 16, true);
+	return go_on_128(x, take_16(target + 16, source + 16, true), take_16(target + 32, source + 32, true),
+			 take_16(target + 48, source + 48, true), target + 64, source + 64, bytes - 64, true);
+}
+
+TARGET_128 INLINE uint32_t frame_128(const uint8_t *ip, uint32_t headers_bytes, uint8_t *target, const uint8_t *source,
+				     uint64_t bytes, bool moves)
+{
+	const struct image_row *row = row_of(headers_bytes);
+	uint8_t image[IMAGE_BYTES];
+
+	memset(image, 0, IMAGE_BYTES - HEADERS_MIN_BYTES);
+	store_headers(image, ip, headers_bytes);
+	return go_on_128(_mm_or_si128(load_16(image), load_16(row->ones)),
+			 _mm_or_si128(load_16(image + 16), load_16(row->ones + 16)),
+			 _mm_or_si128(load_16(image + 32), load_16(row->ones + 32)),
+			 _mm_or_si128(load_16(image + 48), load_16(row->ones + 48)), target, source, bytes, moves);
+}
+
+TARGET_128 static uint32_t place_pclmul(const uint8_t *ip, uint32_t headers_bytes, uint8_t *target,
+					const uint8_t *source, uint64_t bytes)
+{
+	return frame_128(ip, headers_bytes, target, source, bytes, true);
+}
+
+TARGET_128 static uint32_t check_pclmul(const uint8_t *ip, uint32_t headers_bytes, uint8_t *target,
+					const uint8_t *source, uint64_t bytes)
+{
+	return frame_128(ip, headers_bytes, target, source, bytes, false);
 }
 
 /* ---- 512 bits ---- */
 
-TARGET_512 static inline __m512i fold_512(__m512i x, __m512i constants, __m512i add)
+TARGET_512 INLINE __m512i fold_512(__m512i x, __m512i constants, __m512i add)
 {
 	return _mm512_ternarylogic_epi64(_mm512_clmulepi64_epi128(x, constants, 0x00),
 					 _mm512_clmulepi64_epi128(x, constants, 0x11), add, 0x96);
 }
 
-TARGET_512 static inline __m512i move_64(uint8_t *target, const uint8_t *source)
+TARGET_512 INLINE __m512i take_64(uint8_t *target, const uint8_t *source, bool moves)
 {
 	__m512i x = _mm512_loadu_si512(source);
 
-	_mm512_storeu_si512(target, x);
+	if (moves)
+		_mm512_storeu_si512(target, x);
 	return x;
 }
 
 /* Four lanes to one: each is multiplied by how far it lies in front of the last. */
-TARGET_512 static inline __m128i join_lanes(__m512i x)
+TARGET_512 INLINE __m128i join_lanes(__m512i x)
 {
 	const __m512i constants = _mm512_set_epi64(0, 0, FOLD_128_HIGH, FOLD_128_LOW, FOLD_256_HIGH, FOLD_256_LOW,
 						   FOLD_384_HIGH, FOLD_384_LOW);
@@ -153,32 +298,59 @@ TARGET_512 static inline __m128i join_lanes(__m512i x)
 	return _mm_xor_si128(low, _mm512_extracti64x2_epi64(x, 3));
 }
 
-TARGET_512 static uint32_t copy_vpclmul(uint32_t crc, uint8_t *target, const uint8_t *source, uint64_t bytes)
+/* 64 bytes in x, and what is left. */
+TARGET_512 INLINE uint32_t go_on_512(__m512i x, uint8_t *target, const uint8_t *source, uint64_t bytes, bool moves)
 {
 	const __m512i far = _mm512_broadcast_i64x2(_mm_set_epi64x(FOLD_2048_HIGH, FOLD_2048_LOW));
 	const __m512i near = _mm512_broadcast_i64x2(_mm_set_epi64x(FOLD_512_HIGH, FOLD_512_LOW));
-	__m512i x;
 
-	if (bytes < 64)
-		return copy_pclmul(crc, target, source, bytes);
-	x = _mm512_xor_si512(move_64(target, source), _mm512_zextsi128_si512(_mm_cvtsi32_si128((int)~crc)));
-	bytes -= 64, target += 64, source += 64;
 	if (bytes >= 192) {
-		__m512i x1 = move_64(target, source), x2 = move_64(target + 64, source + 64);
-		__m512i x3 = move_64(target + 128, source + 128);
+		__m512i x1 = take_64(target, source, moves), x2 = take_64(target + 64, source + 64, moves);
+		__m512i x3 = take_64(target + 128, source + 128, moves);
 
 		for (bytes -= 192, target += 192, source += 192; bytes >= 256;
 		     bytes -= 256, target += 256, source += 256) {
-			x = fold_512(x, far, move_64(target, source));
-			x1 = fold_512(x1, far, move_64(target + 64, source + 64));
-			x2 = fold_512(x2, far, move_64(target + 128, source + 128));
-			x3 = fold_512(x3, far, move_64(target + 192, source + 192));
+			x = fold_512(x, far, take_64(target, source, moves));
+			x1 = fold_512(x1, far, take_64(target + 64, source + 64, moves));
+			x2 = fold_512(x2, far, take_64(target + 128, source + 128, moves));
+			x3 = fold_512(x3, far, take_64(target + 192, source + 192, moves));
 		}
 		x = fold_512(fold_512(fold_512(x, near, x1), near, x2), near, x3);
 	}
 	for (; bytes >= 64; bytes -= 64, target += 64, source += 64)
-		x = fold_512(x, near, move_64(target, source));
-	return finish(join_lanes(x), target, source, bytes);
+		x = fold_512(x, near, take_64(target, source, moves));
+	return finish(join_lanes(x), target, source, bytes, moves);
+}
+
+TARGET_512 static uint32_t copy_vpclmul(uint32_t crc, uint8_t *target, const uint8_t *source, uint64_t bytes)
+{
+	__m512i start = _mm512_zextsi128_si512(_mm_cvtsi32_si128((int)~crc));
+
+	if (bytes < 64)
+		return copy_pclmul(crc, target, source, bytes);
+	return go_on_512(_mm512_xor_si512(take_64(target, source, true), start), target + 64, source + 64, bytes - 64,
+			 true);
+}
+
+/* What lies in front of the headers is not read: such bytes of a masked load cannot fault. */
+TARGET_512 INLINE __m512i load_image(const uint8_t *ip, uint32_t headers_bytes)
+{
+	const struct image_row *row = row_of(headers_bytes);
+
+	return _mm512_or_si512(_mm512_maskz_loadu_epi8(row->keep, ip + headers_bytes - IMAGE_BYTES),
+			       _mm512_loadu_si512(row->ones));
+}
+
+TARGET_512 static uint32_t place_vpclmul(const uint8_t *ip, uint32_t headers_bytes, uint8_t *target,
+					 const uint8_t *source, uint64_t bytes)
+{
+	return go_on_512(load_image(ip, headers_bytes), target, source, bytes, true);
+}
+
+TARGET_512 static uint32_t check_vpclmul(const uint8_t *ip, uint32_t headers_bytes, uint8_t *target,
+					 const uint8_t *source, uint64_t bytes)
+{
+	return go_on_512(load_image(ip, headers_bytes), target, source, bytes, false);
 }
 
 static bool cpu_has(enum wire_kernel kernel)
@@ -198,10 +370,10 @@ static bool cpu_has(enum wire_kernel kernel)
 	return false;
 }
 
-static copy_function *const functions[WIRE_KERNELS] = {
-	[WIRE_KERNEL_ISAL] = copy_isal,
-	[WIRE_KERNEL_PCLMUL] = copy_pclmul,
-	[WIRE_KERNEL_VPCLMUL] = copy_vpclmul,
+static const struct kernel kernels[WIRE_KERNELS] = {
+	[WIRE_KERNEL_ISAL] = { copy_isal, place_isal, check_isal },
+	[WIRE_KERNEL_PCLMUL] = { copy_pclmul, place_pclmul, check_pclmul },
+	[WIRE_KERNEL_VPCLMUL] = { copy_vpclmul, place_vpclmul, check_vpclmul },
 };
 
 #else
@@ -211,12 +383,12 @@ static bool cpu_has(enum wire_kernel kernel)
 	return kernel == WIRE_KERNEL_ISAL;
 }
 
-static copy_function *const functions[WIRE_KERNELS] = { [WIRE_KERNEL_ISAL] = copy_isal };
+static const struct kernel kernels[WIRE_KERNELS] = { [WIRE_KERNEL_ISAL] = { copy_isal, place_isal, check_isal } };
 
 #endif
 
 static enum wire_kernel chosen = WIRE_KERNEL_ISAL;
-static copy_function *copy = copy_isal;
+static struct kernel current = { copy_isal, place_isal, check_isal };
 
 __attribute__((constructor)) static void choose_best(void)
 {
@@ -228,7 +400,18 @@ __attribute__((constructor)) static void choose_best(void)
 
 uint32_t wire_kernel_copy(uint32_t crc, void *target, const void *source, uint64_t bytes)
 {
-	return copy(crc, target, source, bytes);
+	return current.copy(crc, target, source, bytes);
+}
+
+uint32_t wire_kernel_frame(const uint8_t *ip, uint32_t headers_bytes, void *target, const void *source, uint64_t bytes)
+{
+	uint32_t crc;
+
+	if (__builtin_expect(ip[0] >> 4 == 4 && headers_bytes <= HEADERS_MAX_BYTES, 1))
+		return target ? current.place(ip, headers_bytes, target, source, bytes) :
+				current.check(ip, headers_bytes, NULL, source, bytes);
+	crc = wire_icrc_headers(ip, headers_bytes);
+	return target ? current.copy(crc, target, source, bytes) : wire_icrc_continue(crc, source, bytes);
 }
 
 const char *wire_kernel_name(enum wire_kernel kernel)
@@ -248,6 +431,6 @@ bool wire_kernel_choose(enum wire_kernel kernel)
 	if (!cpu_has(kernel))
 		return false;
 	chosen = kernel;
-	copy = functions[kernel];
+	current = kernels[kernel];
 	return true;
 }

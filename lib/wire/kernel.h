@@ -19,6 +19,13 @@ enum wire_kernel { WIRE_KERNEL_ISAL, WIRE_KERNEL_PCLMUL, WIRE_KERNEL_VPCLMUL, WI
 /* Copies bytes from source to target, which do not overlap, and returns wire_icrc_continue(crc, source, bytes). */
 uint32_t wire_kernel_copy(uint32_t crc, void *target, const void *source, uint64_t bytes);
 
+/*
+ * The ICRC of a frame, as wire_icrc_headers() and wire_icrc_continue() would give it: ip points at the IPv4 header
+ * (without options) or IPv6 header, headers_bytes count from there to the end of the extension headers: a multiple of
+ * 4. The payload is copied from source to target; with target NULL it is only read. Whatever pad there is follows.
+ */
+uint32_t wire_kernel_frame(const uint8_t *ip, uint32_t headers_bytes, void *target, const void *source, uint64_t bytes);
+
 /* "vpclmul" for WIRE_KERNEL_VPCLMUL. */
 const char *wire_kernel_name(enum wire_kernel kernel);
 

@@ -29,7 +29,7 @@ struct network {
 	struct uroce_engine *engine;
 	struct end ends[2];
 	unsigned pool_free;
-	uint8_t timeout; /* the ACK timeout of the next network_connect(): 4.096 us << timeout; 8 when opened: 1.05 ms */
+	uint8_t timeout; /* ACK timeout of the next network_connect(), 4.096 us << it; 8 when opened: 1.05 ms */
 };
 
 struct uroce_addr network_address(const char *text);

@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "rule.h"
@@ -83,6 +84,47 @@ Test(kernel, every_cut)
 
 			crc = wire_kernel_copy(crc, target + cut, source + cut, 700 - cut);
 			cr_assert_eq(crc, whole, "%s, cut at %u", wire_kernel_name(kernel), cut);
+		}
+	}
+}
+
+/* Exactly so many bytes, so that the sanitizer sees a read in front of the headers or behind them. */
+static void check_frame(enum wire_kernel kernel, uint8_t version, uint32_t headers_bytes, uint32_t bytes)
+{
+	uint8_t *headers = malloc(headers_bytes), *payload = malloc(bytes + !bytes);
+	uint32_t right;
+
+	memcpy(headers, source + 7 * (bytes % 11), headers_bytes);
+	headers[0] = (uint8_t)(version << 4 | 5);
+	memcpy(payload, source + bytes % 13, bytes);
+	right = wire_icrc_continue(wire_icrc_headers(headers, headers_bytes), payload, bytes);
+	memset(target, GUARD, bytes + 64);
+	cr_assert_eq(wire_kernel_frame(headers, headers_bytes, NULL, payload, bytes), right,
+		     "%s, IPv%u headers of %u bytes, %u bytes read", wire_kernel_name(kernel), version, headers_bytes,
+		     bytes);
+	cr_assert_eq(wire_kernel_frame(headers, headers_bytes, target, payload, bytes), right,
+		     "%s, IPv%u headers of %u bytes, %u bytes copied", wire_kernel_name(kernel), version, headers_bytes,
+		     bytes);
+	cr_assert_arr_eq(target, payload, bytes);
+	for (uint32_t i = bytes; i < bytes + 64; i++)
+		cr_assert_eq(target[i], GUARD, "%s, %u bytes: wrote behind", wire_kernel_name(kernel), bytes);
+	free(headers);
+	free(payload);
+}
+
+/* Headers of every length and their payload in one go give what they give one after the other. */
+Test(kernel, every_frame)
+{
+	RULE("W-3");
+	fill(5);
+	FOR_EACH_KERNEL(kernel)
+	{
+		for (uint32_t extension = 0; extension <= 28; extension += 4) {
+			for (uint32_t bytes = 0; bytes <= 600; bytes++) {
+				check_frame(kernel, 4, 40 + extension, bytes);
+				check_frame(kernel, 6, 60 + extension, bytes);
+			}
+			check_frame(kernel, 4, 40 + extension, 4096);
 		}
 	}
 }
