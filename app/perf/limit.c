@@ -13,6 +13,7 @@
 #include "perf/stream.h"
 #include "wire/bytes.h"
 #include "wire/encap.h"
+#include "wire/frame.h"
 #include "wire/icrc.h"
 #include "wire/kernel.h"
 #include "wire/packet.h"
@@ -32,6 +33,8 @@
 
 /* One shape of frame: its headers as they are stored, but for the PSN. */
 struct shape {
+	struct wire_frame_template template;
+	struct wire_packet packet;
 	uint8_t headers[HEADERS_MAX_BYTES];
 	uint32_t ip_offset, bth_offset, headers_bytes, payload_bytes, pad_bytes, frame_bytes;
 };
@@ -65,7 +68,9 @@ static void make_shape(const struct perf_end *end, uint32_t payload_bytes, bool 
 		.pad_bytes = packet_pad_bytes(payload_bytes),
 		.dest_qpn = 0xFEDCBA,
 		.pkey = 0xFFFF,
+		.span_count = 1,
 		.dma_length = payload_bytes,
+		.payload_bytes = payload_bytes,
 	};
 	struct wire_encap encap = {
 		.hop_limit = 64,
@@ -80,6 +85,8 @@ static void make_shape(const struct perf_end *end, uint32_t payload_bytes, bool 
 			     packet.pad_bytes + WIRE_ICRC_BYTES;
 
 	memset(shape, 0, sizeof(*shape));
+	wire_frame_prepare(&shape->template, &encap);
+	shape->packet = packet;
 	shape->headers_bytes = wire_encap_build(&encap, bth_bytes, shape->headers);
 	shape->headers_bytes += wire_packet_build(&packet, shape->headers + shape->headers_bytes);
 	shape->payload_bytes = payload_bytes;
@@ -122,24 +129,18 @@ static uint8_t *target_of(const struct step *step, uint64_t message)
 static inline __attribute__((always_inline)) void fill(struct rte_mbuf *mbuf, const struct shape *shape, uint32_t psn,
 						       const uint8_t *payload, bool icrc)
 {
-	uint8_t *frame = rte_pktmbuf_mtod(mbuf, uint8_t *), *at = frame + shape->headers_bytes;
+	uint8_t *frame = rte_pktmbuf_mtod(mbuf, uint8_t *);
 
-	if (shape->headers_bytes <= 64)
-		memcpy(frame, shape->headers, 64);
-	else
-		memcpy(frame, shape->headers, HEADERS_MAX_BYTES);
-	store_be24(frame + shape->bth_offset + 9, psn);
 	if (icrc) {
-		uint32_t crc = wire_kernel_frame(frame + shape->ip_offset, shape->headers_bytes - shape->ip_offset, at,
-						 payload, shape->payload_bytes);
+		struct wire_packet packet = shape->packet;
 
-		if (shape->pad_bytes) {
-			memset(at + shape->payload_bytes, 0, 3);
-			crc = wire_icrc_continue(crc, at + shape->payload_bytes, shape->pad_bytes);
-		}
-		store_le32(at + shape->payload_bytes + shape->pad_bytes, crc);
+		packet.psn = psn;
+		packet.payload = payload;
+		wire_frame_build(&shape->template, &packet, frame);
 	} else {
-		memcpy(at, payload, shape->payload_bytes);
+		memcpy(frame, shape->headers, HEADERS_MAX_BYTES);
+		store_be24(frame + shape->bth_offset + 9, psn);
+		memcpy(frame + shape->headers_bytes, payload, shape->payload_bytes);
 	}
 	mbuf->data_len = (uint16_t)shape->frame_bytes;
 	mbuf->pkt_len = shape->frame_bytes;

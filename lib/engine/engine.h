@@ -71,7 +71,7 @@ struct uroce_cq {
 struct uroce_qp {
 	/* lcore only */
 	struct rc_qp *rc;
-	struct engine_template template;
+	struct wire_frame_template template;
 	struct engine_wheel_node timer;
 	TAILQ_ENTRY(uroce_qp) active_link;
 	bool active;                   /* stands in the lcore's list */
@@ -146,16 +146,15 @@ struct uroce_engine {
 	struct rte_rcu_qsbr *qsbr; /* one reader an lcore */
 	_Atomic uint32_t news;     /* counts what concerns QPs of every lcore: a CQ overflowed, a link changed */
 
-	/* QP table: index -> QP; the low digits of an index are its lcore */
-	struct rc_keyspace qpn_space;
-	uint32_t index_count;
-	uint32_t index_hand;
+	/* QP table: index -> QP; the low digits of an index are its lcore, and those of a QPN its index */
+	uint32_t index_count; /* a power of two */
 	uint32_t lcore_mask;
 	struct engine_qp_slot *qps;
 };
 
 struct engine_qp_slot {
 	_Atomic(struct uroce_qp *) qp;
+	_Atomic uint32_t qpn;       /* the whole of it; of the QP, or of the last one that was here */
 	_Atomic uint64_t usable_ns; /* time-wait: not given out before (P-7) */
 };
 

@@ -88,7 +88,7 @@ static void deliver_events(struct uroce_lcore *lcore)
 	struct rc_outbox *out = &lcore->out;
 
 	for (uint32_t i = 0; i < out->event_count; i++) {
-		struct uroce_qp *qp = steer_find(lcore->engine, steer_index(lcore->engine, out->events[i].qp_num));
+		struct uroce_qp *qp = steer_lookup(lcore->engine, out->events[i].qp_num);
 
 		if (qp == NULL)
 			continue;
@@ -263,10 +263,41 @@ static bool hand_over(struct uroce_lcore *lcore, struct engine_port *port, uint3
 }
 
 /*
- * A RoCE frame, in the order of W-5: whatever it is, it is counted and at most answered by the QP it is for (Y-1). The
+ * A RoCE packet, in the order of W-5: whatever it is, it is counted and at most answered by the QP it is for (Y-1). The
  * costly check of the ICRC comes last, so that a stranger has to know addresses, QPN and P_Key to make us do it (Y-2,
  * Y-3). true: the mbuf went to another lcore.
  */
+static bool receive_packet(struct uroce_lcore *lcore, struct engine_port *port, struct rte_mbuf *mbuf,
+			   const struct wire_packet *packet, struct rc_origin *origin)
+{
+	struct uroce_qp *qp = steer_lookup(lcore->engine, packet->dest_qpn);
+	enum rc_counter drop;
+
+	if (qp == NULL) { /* before the hand-over: a stranger's junk stays here */
+		port->counters[CNT_PORT_UNKNOWN_QPN]++;
+		return false;
+	}
+	if (steer_lcore(lcore->engine, packet->dest_qpn) != lcore->index)
+		return hand_over(lcore, port, steer_lcore(lcore->engine, packet->dest_qpn), mbuf);
+	drop = rc_qp_admit(qp->rc, packet, origin);
+	if (drop == CNT_COUNTERS && lcore->engine->config.check_icrc_first) {
+		if (!origin_icrc_is_right(origin, packet))
+			drop = CNT_PORT_RX_ICRC;
+		origin->ip = NULL;
+	}
+	if (drop == CNT_COUNTERS)
+		drop = rc_qp_receive(qp->rc, packet, origin, lcore->now_ns, &lcore->out);
+	if (drop != CNT_COUNTERS) {
+		port->counters[drop]++;
+		return false;
+	}
+	activate_first(lcore, qp);
+	if (lcore->out.completion_count >= COMPLETIONS_DRAIN)
+		deliver(lcore);
+	return false;
+}
+
+/* The long way in of a RoCE frame. */
 static bool receive_roce(struct uroce_lcore *lcore, struct engine_port *port, struct rte_mbuf *mbuf,
 			 const uint8_t *frame, const struct wire_encap *encap)
 {
@@ -278,13 +309,10 @@ static bool receive_roce(struct uroce_lcore *lcore, struct engine_port *port, st
 		.ip_bytes = (uint32_t)(encap->bth_offset - encap->ip_offset) + encap->bth_bytes - WIRE_ICRC_BYTES,
 	};
 	struct wire_packet packet;
-	struct uroce_qp *qp;
-	enum rc_counter drop;
-	uint32_t index;
 
 	switch (wire_packet_parse(frame + encap->bth_offset, encap->bth_bytes, &packet)) {
 	case WIRE_PACKET_OK:
-		break;
+		return receive_packet(lcore, port, mbuf, &packet, &origin);
 	case WIRE_PACKET_TRUNCATED:
 		port->counters[CNT_PORT_TRUNCATED]++;
 		return false;
@@ -292,29 +320,6 @@ static bool receive_roce(struct uroce_lcore *lcore, struct engine_port *port, st
 		port->counters[CNT_PORT_VERSION]++;
 		return false;
 	}
-	index = steer_index(lcore->engine, packet.dest_qpn);
-	qp = steer_find(lcore->engine, index);
-	if (qp == NULL) { /* before the hand-over: a stranger's junk stays here */
-		port->counters[CNT_PORT_UNKNOWN_QPN]++;
-		return false;
-	}
-	if (steer_lcore(lcore->engine, index) != lcore->index)
-		return hand_over(lcore, port, steer_lcore(lcore->engine, index), mbuf);
-	drop = rc_qp_admit(qp->rc, &packet, &origin);
-	if (drop == CNT_COUNTERS && lcore->engine->config.check_icrc_first) {
-		if (!origin_icrc_is_right(&origin))
-			drop = CNT_PORT_RX_ICRC;
-		origin.ip = NULL;
-	}
-	if (drop == CNT_COUNTERS)
-		drop = rc_qp_receive(qp->rc, &packet, &origin, lcore->now_ns, &lcore->out);
-	if (drop != CNT_COUNTERS) {
-		port->counters[drop]++;
-		return false;
-	}
-	activate_first(lcore, qp);
-	if (lcore->out.completion_count >= COMPLETIONS_DRAIN)
-		deliver(lcore);
 	return false;
 }
 
@@ -330,13 +335,30 @@ static enum rc_counter marked_bad(const struct engine_port *port, const struct r
 	return CNT_COUNTERS;
 }
 
+/* What is no plain RoCE frame, or may be none. true: the mbuf went to another lcore. */
+static bool receive_other(struct uroce_lcore *lcore, struct engine_port *port, struct rte_mbuf *mbuf,
+			  const uint8_t *frame, uint32_t bytes)
+{
+	struct wire_encap encap;
+	enum wire_frame kind = wire_encap_parse(frame, bytes, !port->device->config.rx_checksums_done, &encap);
+
+	if (kind == WIRE_FRAME_ROCE)
+		return receive_roce(lcore, port, mbuf, frame, &encap);
+	if (kind == WIRE_FRAME_ARP || kind == WIRE_FRAME_ICMP || kind == WIRE_FRAME_ICMP6)
+		engine_discover_receive(lcore, port, frame, bytes);
+	else
+		port->counters[frame_counter(kind)]++;
+	return false;
+}
+
 static void receive_frame(struct uroce_lcore *lcore, struct engine_port *port, struct rte_mbuf *mbuf)
 {
 	uint32_t bytes = rte_pktmbuf_pkt_len(mbuf);
-	struct wire_encap encap;
+	struct wire_frame_origin plain;
+	struct wire_packet packet;
 	const uint8_t *frame;
-	enum wire_frame kind;
 	enum rc_counter bad = bytes > PORT_FRAME_MAX_BYTES ? CNT_PORT_NOT_ROCE : marked_bad(port, mbuf);
+	bool gone;
 
 	if (bad != CNT_COUNTERS) {
 		port->counters[bad]++;
@@ -344,16 +366,21 @@ static void receive_frame(struct uroce_lcore *lcore, struct engine_port *port, s
 		return;
 	}
 	frame = rte_pktmbuf_read(mbuf, 0, bytes, lcore->scratch); /* itself when in one piece */
-	kind = wire_encap_parse(frame, bytes, !port->device->config.rx_checksums_done, &encap);
-	if (kind == WIRE_FRAME_ROCE) {
-		if (receive_roce(lcore, port, mbuf, frame, &encap))
-			return;
-	} else if (kind == WIRE_FRAME_ARP || kind == WIRE_FRAME_ICMP || kind == WIRE_FRAME_ICMP6) {
-		engine_discover_receive(lcore, port, frame, bytes);
+	if (wire_frame_parse(frame, bytes, !port->device->config.rx_checksums_done, &plain, &packet)) {
+		struct rc_origin origin = {
+			.source = plain.source,
+			.dest = plain.dest,
+			.device = port->device,
+			.ip = plain.ip,
+			.ip_bytes = plain.ip_bytes,
+		};
+
+		gone = receive_packet(lcore, port, mbuf, &packet, &origin);
 	} else {
-		port->counters[frame_counter(kind)]++;
+		gone = receive_other(lcore, port, mbuf, frame, bytes);
 	}
-	rte_pktmbuf_free(mbuf);
+	if (!gone)
+		rte_pktmbuf_free(mbuf);
 }
 
 static void receive_port(struct uroce_lcore *lcore, struct engine_port *port)

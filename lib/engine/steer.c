@@ -15,17 +15,12 @@ int engine_steer_init(struct uroce_engine *engine, uint32_t max_qps)
 {
 	uint32_t lcores = round_up_to_power_of_two(engine->lcore_count);
 	/* Room for numbers that rest in time-wait, so that reconnecting does not wait for them. */
-	uint32_t per_lcore = (max_qps * 2 + lcores - 1) / lcores;
+	uint32_t per_lcore = round_up_to_power_of_two((max_qps * 2 + lcores - 1) / lcores);
 
 	engine->lcore_mask = lcores - 1;
 	engine->index_count = per_lcore * lcores;
 	engine->qps = calloc(engine->index_count, sizeof(*engine->qps));
-	if (engine->qps == NULL)
-		return -ENOMEM;
-	if (getrandom(&engine->qpn_space, sizeof(engine->qpn_space), 0) != sizeof(engine->qpn_space) ||
-	    getrandom(&engine->index_hand, sizeof(engine->index_hand), 0) != sizeof(engine->index_hand))
-		return -EIO;
-	return 0;
+	return engine->qps ? 0 : -ENOMEM;
 }
 
 void engine_steer_free(struct uroce_engine *engine)
@@ -40,16 +35,18 @@ static bool qpn_is_reserved(uint32_t qpn)
 	return qpn < 2 || qpn == 0xFFFFFF;
 }
 
+/* A slot at random, or the next one behind it that is free; above its index, random digits make up a QPN (P-7). */
 int engine_steer_name(struct uroce_engine *engine, struct uroce_qp *qp)
 {
-	uint32_t lcores = engine->lcore_mask + 1;
-	uint32_t per_lcore = engine->index_count / lcores;
+	uint32_t lcores = engine->lcore_mask + 1, mask = engine->index_count - 1, drawn;
 	uint64_t now = engine_now_ns();
 
-	for (uint32_t i = 0; i < per_lcore; i++) {
-		uint32_t index = engine->index_hand++ % per_lcore * lcores + qp->owner->index;
+	if (getrandom(&drawn, sizeof(drawn), 0) != sizeof(drawn))
+		return -EIO;
+	for (uint32_t i = 0; i < engine->index_count; i += lcores) {
+		uint32_t index = ((drawn & ~engine->lcore_mask) + i + qp->owner->index) & mask;
 		struct engine_qp_slot *slot = &engine->qps[index];
-		uint32_t qpn = keyspace_name(&engine->qpn_space, index);
+		uint32_t qpn = ((drawn & ~mask) | index) & 0xFFFFFF;
 
 		if (atomic_load_explicit(&slot->qp, memory_order_relaxed) || slot->usable_ns > now ||
 		    qpn_is_reserved(qpn))
@@ -57,6 +54,7 @@ int engine_steer_name(struct uroce_engine *engine, struct uroce_qp *qp)
 		qp->index = index;
 		qp->qpn = qpn;
 		slot->usable_ns = UINT64_MAX; /* taken */
+		atomic_store_explicit(&slot->qpn, qpn, memory_order_relaxed);
 		return 0;
 	}
 	return -ENOSPC;

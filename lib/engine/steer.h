@@ -30,24 +30,28 @@ static inline uint64_t steer_time_wait(uint64_t wanted_ns)
 	return wanted_ns > TIME_WAIT_MAX_NS ? TIME_WAIT_MAX_NS : wanted_ns;
 }
 
-/* The index that a QPN stands for; it may be out of the table or empty. */
-static inline uint32_t steer_index(const struct uroce_engine *engine, uint32_t qpn)
+/* Which lcore owns the QPs of a QPN, whether there is one or not. */
+static inline uint32_t steer_lcore(const struct uroce_engine *engine, uint32_t qpn)
 {
-	return keyspace_index(&engine->qpn_space, qpn);
+	return qpn & engine->lcore_mask;
 }
 
-/* Which lcore owns the QPs of an index, whether there is one or not. */
-static inline uint32_t steer_lcore(const struct uroce_engine *engine, uint32_t index)
-{
-	return index & engine->lcore_mask;
-}
-
+/* The QP of an index, or NULL. */
 static inline struct uroce_qp *steer_find(const struct uroce_engine *engine, uint32_t index)
 {
 	if (index >= engine->index_count)
 		return NULL;
 	/* pairs with T1 in engine_steer_publish: the QP is complete */
 	return atomic_load_explicit(&engine->qps[index].qp, memory_order_acquire);
+}
+
+/* The QP of a QPN, or NULL. What others read of a slot while it changes hands the owner looks up again. */
+static inline struct uroce_qp *steer_lookup(const struct uroce_engine *engine, uint32_t qpn)
+{
+	uint32_t index = qpn & (engine->index_count - 1);
+	struct uroce_qp *qp = steer_find(engine, index);
+
+	return qp && atomic_load_explicit(&engine->qps[index].qpn, memory_order_relaxed) == qpn ? qp : NULL;
 }
 
 #endif

@@ -252,7 +252,7 @@ bool rc_completer_receive(struct rc_qp *qp, const struct wire_packet *packet, co
 		if (early != EARLY_NOT)
 			return early == EARLY_DONE;
 	}
-	if (!origin_icrc_is_right(origin))
+	if (!origin_icrc_is_right(origin, packet))
 		return false;
 	if (psn_distance(psn, qp->win.una) >= sendwin_outstanding(&qp->win)) { /* P-5 */
 		receive_outside_window(qp, packet);

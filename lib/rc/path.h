@@ -9,7 +9,8 @@
 #include <uroce/qp.h>
 
 #include "wire/bytes.h"
-#include "wire/icrc.h"
+#include "wire/kernel.h"
+#include "wire/packet.h"
 
 /* Where a packet came from and in. */
 struct rc_origin {
@@ -19,11 +20,16 @@ struct rc_origin {
 	uint32_t ip_bytes;                 /* from there to the end of the pad; the ICRC follows */
 };
 
-/* Is the ICRC right, looked at now if need be? */
-static inline bool origin_icrc_is_right(const struct rc_origin *origin)
+/* Is the ICRC of this packet right, looked at now if need be? Its payload lies behind its headers. */
+static inline bool origin_icrc_is_right(const struct rc_origin *origin, const struct wire_packet *packet)
 {
-	return origin->ip == NULL ||
-	       wire_icrc_frame(origin->ip, origin->ip_bytes) == load_le32(origin->ip + origin->ip_bytes);
+	uint32_t headers_bytes;
+
+	if (origin->ip == NULL)
+		return true;
+	headers_bytes = (uint32_t)((const uint8_t *)packet->payload - origin->ip);
+	return wire_kernel_frame(origin->ip, headers_bytes, NULL, packet->payload, origin->ip_bytes - headers_bytes) ==
+	       load_le32(origin->ip + origin->ip_bytes);
 }
 
 static inline bool path_matches(const struct uroce_path *path, const struct rc_origin *origin)

@@ -196,7 +196,7 @@ enum rc_counter rc_qp_receive(struct rc_qp *qp, const struct wire_packet *packet
 	bool right;
 
 	if (__builtin_expect(qp->migration.state != UROCE_PATH_MIGRATED || qp->state == UROCE_QPS_RTR, 0)) {
-		if (!origin_icrc_is_right(origin))
+		if (!origin_icrc_is_right(origin, packet))
 			return CNT_PORT_RX_ICRC;
 		checked = *origin;
 		checked.ip = NULL;

@@ -348,14 +348,14 @@ static bool receive_new(struct rc_qp *qp, const struct wire_packet *packet, cons
 	place.why = MR_OK;
 	place.count = 0; /* not all of it: this runs for every packet */
 	/* Judging may take an entry from a shared queue, which no stranger shall bring about. */
-	if (qp->recvq.srq && takes_receive_now(op) && !origin_icrc_is_right(origin))
+	if (qp->recvq.srq && takes_receive_now(op) && !origin_icrc_is_right(origin, packet))
 		return false;
 	verdict = judge(qp, packet, &place);
 	if (verdict == VERDICT_ACCEPT && origin->ip && may_place_early(op, packet)) {
 		if (!rc_place_copy_checking(&place, packet, origin))
 			return false;
 		placed = true;
-	} else if (!origin_icrc_is_right(origin)) {
+	} else if (!origin_icrc_is_right(origin, packet)) {
 		return false;
 	}
 	resp->silenced = false;
@@ -382,7 +382,7 @@ bool rc_responder_receive(struct rc_qp *qp, const struct wire_packet *packet, co
 
 	if (psn_equal(psn, resp->epsn))
 		return receive_new(qp, packet, origin, out);
-	if (!origin_icrc_is_right(origin))
+	if (!origin_icrc_is_right(origin, packet))
 		return false;
 	if (psn_before(psn, resp->epsn)) {
 		rc_duplicate_receive(qp, packet);

@@ -6,36 +6,37 @@
 
 #include "wire/bytes.h"
 
-/* Bits of BTH bytes 1, 4 and 8. */
-enum {
-	BTH1_SOLICITED = 0x80,
-	BTH1_MIGREQ = 0x40,
-	BTH1_PAD_SHIFT = 4,
-	BTH1_VERSION = 0x0F,
-	BTH4_FECN = 0x80,
-	BTH4_BECN = 0x40,
-	BTH4_RESERVED = 0x3F,
-	BTH8_ACKREQ = 0x80,
-	BTH8_RESERVED = 0x60
-};
+#define RETH_BYTES 16u
 
-static_assert(BTH1_SOLICITED >> 7 == WIRE_SOLICITED && BTH1_MIGREQ >> 5 == WIRE_MIGREQ &&
-		      BTH8_ACKREQ >> 5 == WIRE_ACKREQ && BTH4_FECN >> 4 == WIRE_FECN && BTH4_BECN >> 2 == WIRE_BECN,
-	      "flags are moved by shifts below");
-
-static void parse_bth(const uint8_t *bth, struct wire_packet *packet)
+static inline void parse_bth(const uint8_t *bth, struct wire_packet *packet)
 {
+	uint64_t begin;
+	uint32_t end, byte1, byte4;
+
+	memcpy(&begin, bth, sizeof(begin));
+	memcpy(&end, bth + sizeof(begin), sizeof(end));
+	byte1 = begin >> 8 & 0xFF;
+	byte4 = begin >> 32 & 0xFF;
 	*packet = (struct wire_packet){
-		.opcode = bth[0],
-		.flags = (uint8_t)((bth[1] & BTH1_SOLICITED) >> 7 | (bth[1] & BTH1_MIGREQ) >> 5 |
-				   (bth[8] & BTH8_ACKREQ) >> 5 | (bth[4] & BTH4_FECN) >> 4 | (bth[4] & BTH4_BECN) >> 2),
-		.pad_bytes = bth[1] >> BTH1_PAD_SHIFT & 3,
-		.reserved = (uint8_t)((bth[4] & BTH4_RESERVED) << 2 | (bth[8] & BTH8_RESERVED) >> 5),
-		.psn = load_be24(bth + 9),
-		.dest_qpn = load_be24(bth + 5),
-		.pkey = load_be16(bth + 2),
+		.opcode = (uint8_t)begin,
+		.flags = (uint8_t)((byte1 & BTH1_SOLICITED) >> 7 | (byte1 & BTH1_MIGREQ) >> 5 |
+				   (end & BTH8_ACKREQ) >> 5 | (byte4 & BTH4_FECN) >> 4 | (byte4 & BTH4_BECN) >> 2),
+		.pad_bytes = byte1 >> BTH1_PAD_SHIFT & 3,
+		.reserved = (uint8_t)((byte4 & BTH4_RESERVED) << 2 | (end & BTH8_RESERVED) >> 5),
+		.psn = __builtin_bswap32(end) & 0xFFFFFF,
+		.dest_qpn = __builtin_bswap32((uint32_t)(begin >> 32)) & 0xFFFFFF,
+		.pkey = __builtin_bswap16((uint16_t)(begin >> 16)),
 		.span_count = 1,
 	};
+}
+
+static inline void parse_reth(const uint8_t *p, struct wire_packet *packet)
+{
+	uint64_t rest = load_be64(p + 8);
+
+	packet->va = load_be64(p);
+	packet->rkey = (uint32_t)(rest >> 32);
+	packet->dma_length = (uint32_t)rest;
 }
 
 /* The headers are in the order in which they stand on the wire. */
@@ -51,9 +52,7 @@ static void parse_extensions(const struct wire_opcode_row *row, const uint8_t *p
 		p += 4;
 	}
 	if (row->reth) {
-		packet->va = load_be64(p);
-		packet->rkey = load_be32(p + 8);
-		packet->dma_length = load_be32(p + 12);
+		parse_reth(p, packet);
 		p += 16;
 	}
 	if (row->aeth) {
@@ -89,23 +88,20 @@ enum wire_packet_fault wire_packet_parse(const uint8_t *bth, uint32_t bytes, str
 		return WIRE_PACKET_TRUNCATED;
 	packet->payload = bth + WIRE_BTH_BYTES + row->extension_bytes;
 	packet->payload_bytes = bytes - taken;
-	if (row->extension_bytes > 0)
+	if (row->reth && row->extension_bytes == RETH_BYTES) /* what nearly always comes, if anything */
+		parse_reth(bth + WIRE_BTH_BYTES, packet);
+	else if (row->extension_bytes > 0)
 		parse_extensions(row, bth + WIRE_BTH_BYTES, packet);
 	return (bth[1] & BTH1_VERSION) == 0 ? WIRE_PACKET_OK : WIRE_PACKET_BAD_VERSION;
 }
 
 static void build_bth(const struct wire_packet *packet, uint8_t *bth)
 {
-	unsigned int flags = packet->flags;
+	uint64_t begin = packet_bth_begin(packet);
+	uint32_t end = packet_bth_end(packet);
 
-	bth[0] = packet->opcode;
-	bth[1] = (uint8_t)((flags & WIRE_SOLICITED) << 7 | (flags & WIRE_MIGREQ) << 5 |
-			   (packet->pad_bytes & 3u) << BTH1_PAD_SHIFT);
-	store_be16(bth + 2, packet->pkey);
-	bth[4] = (uint8_t)((flags & WIRE_FECN) << 4 | (flags & WIRE_BECN) << 2 | packet->reserved >> 2);
-	store_be24(bth + 5, packet->dest_qpn);
-	bth[8] = (uint8_t)((flags & WIRE_ACKREQ) << 5 | (packet->reserved & 3u) << 5);
-	store_be24(bth + 9, packet->psn);
+	memcpy(bth, &begin, sizeof(begin));
+	memcpy(bth + sizeof(begin), &end, sizeof(end));
 }
 
 static uint8_t *build_extensions(const struct wire_opcode_row *row, const struct wire_packet *packet, uint8_t *p)

@@ -104,6 +104,42 @@ enum wire_packet_fault wire_packet_parse(const uint8_t *bth, uint32_t bytes, str
  */
 uint32_t wire_packet_build(const struct wire_packet *packet, uint8_t *out);
 
+/* Bits of BTH bytes 1, 4 and 8. */
+enum {
+	BTH1_SOLICITED = 0x80,
+	BTH1_MIGREQ = 0x40,
+	BTH1_PAD_SHIFT = 4,
+	BTH1_VERSION = 0x0F,
+	BTH4_FECN = 0x80,
+	BTH4_BECN = 0x40,
+	BTH4_RESERVED = 0x3F,
+	BTH8_ACKREQ = 0x80,
+	BTH8_RESERVED = 0x60
+};
+
+static_assert(BTH1_SOLICITED >> 7 == WIRE_SOLICITED && BTH1_MIGREQ >> 5 == WIRE_MIGREQ &&
+		      BTH8_ACKREQ >> 5 == WIRE_ACKREQ && BTH4_FECN >> 4 == WIRE_FECN && BTH4_BECN >> 2 == WIRE_BECN,
+	      "flags are moved by shifts below");
+
+/* Bytes 0 to 7 of the BTH, and 8 to 11, as they stand in memory; QPN and PSN of 24 bits. */
+static inline uint64_t packet_bth_begin(const struct wire_packet *packet)
+{
+	uint32_t flags = packet->flags;
+	uint32_t byte1 =
+		(flags & WIRE_SOLICITED) << 7 | (flags & WIRE_MIGREQ) << 5 | (packet->pad_bytes & 3u) << BTH1_PAD_SHIFT;
+	uint32_t byte4 = ((flags & WIRE_FECN) << 4 | (flags & WIRE_BECN) << 2) & 0xFF;
+
+	return packet->opcode | byte1 << 8 | (uint64_t)__builtin_bswap16(packet->pkey) << 16 |
+	       (uint64_t)((byte4 | packet->reserved >> 2) | __builtin_bswap32(packet->dest_qpn)) << 32;
+}
+
+static inline uint32_t packet_bth_end(const struct wire_packet *packet)
+{
+	uint32_t flags = packet->flags;
+
+	return (flags & WIRE_ACKREQ) << 5 | (packet->reserved & 3u) << 5 | __builtin_bswap32(packet->psn);
+}
+
 /* The pad that a payload needs (W-6). */
 static inline uint8_t packet_pad_bytes(uint32_t payload_bytes)
 {

@@ -1,0 +1,180 @@
+/* fold.h - the CRC of the ICRC by carry-less multiplication, with or without copying: for the files of this folder */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The CRC of a long message is that of a short one that is congruent to it: a block is multiplied by the remainder of
+ * x^distance and added to the block that far behind it ("folding"), until 128 bits are left, which Barrett's method
+ * reduces to 32. All in the reflected bit order of Ethernet. The constants for a distance of D bits are the reflected
+ * remainders of x^(D + 32) and x^(D - 32), shifted left by one.
+ *
+ * Everything is inlined into functions that are compiled for a CPU that has the instructions (TARGET_128, TARGET_512).
+ */
+#ifndef WIRE_FOLD_H
+#define WIRE_FOLD_H
+
+#include <immintrin.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#define FOLD_128_LOW 0x1751997d0
+#define FOLD_128_HIGH 0x0ccaa009e
+#define FOLD_256_LOW 0x0f1da05aa
+#define FOLD_256_HIGH 0x15a546366
+#define FOLD_384_LOW 0x03db1ecdc
+#define FOLD_384_HIGH 0x174359406
+#define FOLD_512_LOW 0x154442bd4
+#define FOLD_512_HIGH 0x1c6e41596
+#define FOLD_2048_LOW 0x11542778a
+#define FOLD_2048_HIGH 0x1322d1430
+#define FOLD_64 0x163cd6124
+#define POLYNOMIAL 0x1db710641
+#define QUOTIENT 0x1f7011641
+
+#define TARGET_128 __attribute__((target("pclmul,sse4.1")))
+#define TARGET_512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,vpclmulqdq,pclmul,sse4.1")))
+#define INLINE static inline __attribute__((always_inline))
+
+/* ---- 128 bits ---- */
+
+TARGET_128 INLINE __m128i fold_128(__m128i x, __m128i constants)
+{
+	return _mm_xor_si128(_mm_clmulepi64_si128(x, constants, 0x00), _mm_clmulepi64_si128(x, constants, 0x11));
+}
+
+/* The CRC of what was folded into x. */
+TARGET_128 INLINE uint32_t reduce(__m128i x)
+{
+	const __m128i low_words = _mm_setr_epi32(-1, 0, -1, 0);
+	const __m128i barrett = _mm_set_epi64x(QUOTIENT, POLYNOMIAL);
+	__m128i y = _mm_clmulepi64_si128(x, _mm_set_epi64x(FOLD_128_HIGH, FOLD_128_LOW), 0x10);
+
+	x = _mm_xor_si128(_mm_srli_si128(x, 8), y);
+	y = _mm_srli_si128(x, 4);
+	x = _mm_xor_si128(_mm_clmulepi64_si128(_mm_and_si128(x, low_words), _mm_cvtsi64_si128(FOLD_64), 0x00), y);
+	y = _mm_clmulepi64_si128(_mm_and_si128(x, low_words), barrett, 0x10);
+	y = _mm_clmulepi64_si128(_mm_and_si128(y, low_words), barrett, 0x00);
+	return ~(uint32_t)_mm_extract_epi32(_mm_xor_si128(x, y), 1);
+}
+
+TARGET_128 INLINE __m128i load_16(const uint8_t *at)
+{
+	return _mm_loadu_si128((const __m128i *)(const void *)at);
+}
+
+/* The next 16 bytes; moved, too, when `moves`. */
+TARGET_128 INLINE __m128i take_16(uint8_t *target, const uint8_t *source, bool moves)
+{
+	__m128i x = load_16(source);
+
+	if (moves)
+		_mm_storeu_si128((__m128i *)(void *)target, x);
+	return x;
+}
+
+/*
+ * The last 1 to 15 bytes behind x: what is in x and they are cut anew, into as many bytes as they are and 16 behind.
+ */
+TARGET_128 static inline __m128i take_rest(__m128i x, uint8_t *target, const uint8_t *source, uint64_t bytes,
+					   bool moves)
+{
+	/* Shuffling by 16 bytes from here + n moves bytes up by 16 - n, and what leaves the register is lost. */
+	static const uint8_t up[32] = { 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80,
+					0x80, 0x80, 0x80, 0x80, 0x80, 0,    1,    2,    3,    4,    5,
+					6,    7,    8,    9,    10,   11,   12,   13,   14,   15 };
+	static const uint8_t down[32] = { 0,    1,    2,    3,    4,    5,    6,    7,    8,    9,    10,
+					  11,   12,   13,   14,   15,   0x80, 0x80, 0x80, 0x80, 0x80, 0x80,
+					  0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80 };
+	uint8_t once[16] = { 0 };
+	__m128i moved, rest;
+
+	memcpy(once, source, bytes);
+	if (moves)
+		memcpy(target, once, bytes);
+	moved = _mm_shuffle_epi8(x, load_16(up + bytes));
+	rest = _mm_or_si128(_mm_shuffle_epi8(x, load_16(down + bytes)),
+			    _mm_shuffle_epi8(load_16(once), load_16(up + bytes)));
+	return _mm_xor_si128(fold_128(moved, _mm_set_epi64x(FOLD_128_HIGH, FOLD_128_LOW)), rest);
+}
+
+/* What is left behind x: 16 bytes at a time, and a rest that is too short for that. */
+TARGET_128 INLINE uint32_t finish(__m128i x, uint8_t *target, const uint8_t *source, uint64_t bytes, bool moves)
+{
+	const __m128i constants = _mm_set_epi64x(FOLD_128_HIGH, FOLD_128_LOW);
+
+	for (; bytes >= 16; bytes -= 16, target += 16, source += 16)
+		x = _mm_xor_si128(fold_128(x, constants), take_16(target, source, moves));
+	return reduce(bytes ? take_rest(x, target, source, bytes, moves) : x);
+}
+
+/* 64 bytes in x, x1, x2, x3, and what is left. */
+TARGET_128 INLINE uint32_t go_on_128(__m128i x, __m128i x1, __m128i x2, __m128i x3, uint8_t *target,
+				     const uint8_t *source, uint64_t bytes, bool moves)
+{
+	const __m128i far = _mm_set_epi64x(FOLD_512_HIGH, FOLD_512_LOW);
+	const __m128i near = _mm_set_epi64x(FOLD_128_HIGH, FOLD_128_LOW);
+
+	for (; bytes >= 64; bytes -= 64, target += 64, source += 64) {
+		x = _mm_xor_si128(fold_128(x, far), take_16(target, source, moves));
+		x1 = _mm_xor_si128(fold_128(x1, far), take_16(target + 16, source + 16, moves));
+		x2 = _mm_xor_si128(fold_128(x2, far), take_16(target + 32, source + 32, moves));
+		x3 = _mm_xor_si128(fold_128(x3, far), take_16(target + 48, source + 48, moves));
+	}
+	x1 = _mm_xor_si128(fold_128(x, near), x1);
+	x2 = _mm_xor_si128(fold_128(x1, near), x2);
+	return finish(_mm_xor_si128(fold_128(x2, near), x3), target, source, bytes, moves);
+}
+
+/* ---- 512 bits ---- */
+
+TARGET_512 INLINE __m512i fold_512(__m512i x, __m512i constants, __m512i add)
+{
+	return _mm512_ternarylogic_epi64(_mm512_clmulepi64_epi128(x, constants, 0x00),
+					 _mm512_clmulepi64_epi128(x, constants, 0x11), add, 0x96);
+}
+
+TARGET_512 INLINE __m512i take_64(uint8_t *target, const uint8_t *source, bool moves)
+{
+	__m512i x = _mm512_loadu_si512(source);
+
+	if (moves)
+		_mm512_storeu_si512(target, x);
+	return x;
+}
+
+/* Four lanes to one: each is multiplied by how far it lies in front of the last. */
+TARGET_512 INLINE __m128i join_lanes(__m512i x)
+{
+	const __m512i constants = _mm512_set_epi64(0, 0, FOLD_128_HIGH, FOLD_128_LOW, FOLD_256_HIGH, FOLD_256_LOW,
+						   FOLD_384_HIGH, FOLD_384_LOW);
+	__m512i y = fold_512(x, constants, _mm512_setzero_si512());
+	__m256i half = _mm256_xor_si256(_mm512_castsi512_si256(y), _mm512_extracti64x4_epi64(y, 1));
+	__m128i low = _mm_xor_si128(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
+
+	return _mm_xor_si128(low, _mm512_extracti64x2_epi64(x, 3));
+}
+
+/* 64 bytes in x, and what is left. */
+TARGET_512 INLINE uint32_t go_on_512(__m512i x, uint8_t *target, const uint8_t *source, uint64_t bytes, bool moves)
+{
+	const __m512i far = _mm512_broadcast_i64x2(_mm_set_epi64x(FOLD_2048_HIGH, FOLD_2048_LOW));
+	const __m512i near = _mm512_broadcast_i64x2(_mm_set_epi64x(FOLD_512_HIGH, FOLD_512_LOW));
+
+	if (bytes >= 192) {
+		__m512i x1 = take_64(target, source, moves), x2 = take_64(target + 64, source + 64, moves);
+		__m512i x3 = take_64(target + 128, source + 128, moves);
+
+		for (bytes -= 192, target += 192, source += 192; bytes >= 256;
+		     bytes -= 256, target += 256, source += 256) {
+			x = fold_512(x, far, take_64(target, source, moves));
+			x1 = fold_512(x1, far, take_64(target + 64, source + 64, moves));
+			x2 = fold_512(x2, far, take_64(target + 128, source + 128, moves));
+			x3 = fold_512(x3, far, take_64(target + 192, source + 192, moves));
+		}
+		x = fold_512(fold_512(fold_512(x, near, x1), near, x2), near, x3);
+	}
+	for (; bytes >= 64; bytes -= 64, target += 64, source += 64)
+		x = fold_512(x, near, take_64(target, source, moves));
+	return finish(join_lanes(x), target, source, bytes, moves);
+}
+
+#endif

@@ -1,0 +1,315 @@
+/* frame.c - the usual frames fast: parsed in one go, and built from a path's template and a packet value */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "wire/frame.h"
+
+#include <string.h>
+
+#include "wire/bytes.h"
+#include "wire/icrc.h"
+#include "wire/kernel.h"
+
+#define UDP_BYTES 8u
+#define IPV4_BYTES 20u
+#define IPV6_LENGTH_OFFSET 4
+#define IPV4_LENGTH_OFFSET 2
+#define IPV4_CHECKSUM_OFFSET 10
+#define UDP_LENGTH_OFFSET 4
+#define IMAGE_IP_AT 24u /* in the template's image; four bytes of ones in front */
+
+/* ---- in ---- */
+
+/* Offsets in an untagged IPv4 frame, and what is there as it is loaded. */
+enum {
+	IP_AT = 14,
+	UDP_AT = IP_AT + IPV4_BYTES,
+	BTH_AT = UDP_AT + UDP_BYTES,
+	SHORTEST_BYTES = BTH_AT + WIRE_BTH_BYTES + WIRE_ICRC_BYTES,
+	ETHERTYPE_IPV4 = 0x0008,   /* 0800 */
+	VERSION_AND_LENGTH = 0x45, /* no options */
+	NOT_DF = 0xFFBF,           /* all of the fragment's word but DF */
+	PROTO_UDP = 17,
+	PORT = (WIRE_UDP_PORT & 0xFF) << 8 | WIRE_UDP_PORT >> 8
+};
+
+static inline uint16_t load_16_bits(const uint8_t *p)
+{
+	uint16_t value;
+
+	memcpy(&value, p, sizeof(value));
+	return value;
+}
+
+static inline uint64_t load_64_bits(const uint8_t *p)
+{
+	uint64_t value;
+
+	memcpy(&value, p, sizeof(value));
+	return value;
+}
+
+/* The sum of an IPv4 header with its checksum is all ones. */
+static inline bool ipv4_sum_is_right(const uint8_t *ip)
+{
+	uint64_t a = load_64_bits(ip), b = load_64_bits(ip + 8);
+	uint64_t sum = (a & 0xFFFFFFFF) + (a >> 32) + (b & 0xFFFFFFFF) + (b >> 32) + load_le32(ip + 16);
+
+	sum = (sum & 0xFFFF) + (sum >> 16 & 0xFFFF) + (sum >> 32);
+	return (sum & 0xFFFF) + (sum >> 16) == 0xFFFF;
+}
+
+/* Neither 127.x nor multicast or broadcast: those are from 224 up. */
+static inline bool ipv4_source_is_plain(const uint8_t *source)
+{
+	return source[0] < 0xE0 && source[0] != 127;
+}
+
+static inline void store_mapped(uint8_t addr[16], const uint8_t *ipv4)
+{
+	uint64_t high = 0, low = 0xFFFF0000 | (uint64_t)load_le32(ipv4) << 32;
+
+	memcpy(addr, &high, 8);
+	memcpy(addr + 8, &low, 8);
+}
+
+bool wire_frame_parse(const uint8_t *frame, uint32_t bytes, bool check_checksums, struct wire_frame_origin *origin,
+		      struct wire_packet *packet)
+{
+	const uint8_t *ip = frame + IP_AT, *udp = frame + UDP_AT;
+	uint32_t ip_bytes;
+
+	if (bytes < SHORTEST_BYTES || load_16_bits(frame + 12) != ETHERTYPE_IPV4 || ip[0] != VERSION_AND_LENGTH ||
+	    (load_16_bits(ip + 6) & NOT_DF) || ip[8] == 0 || ip[9] != PROTO_UDP || !ipv4_source_is_plain(ip + 12))
+		return false;
+	ip_bytes = load_be16(ip + IPV4_LENGTH_OFFSET);
+	if (ip_bytes > bytes - IP_AT || ip_bytes < SHORTEST_BYTES - IP_AT || load_16_bits(udp + 2) != PORT ||
+	    load_be16(udp + UDP_LENGTH_OFFSET) != ip_bytes - IPV4_BYTES || load_16_bits(udp + 6) != 0)
+		return false;
+	if (check_checksums && !ipv4_sum_is_right(ip))
+		return false;
+	store_mapped(origin->source, ip + 12);
+	store_mapped(origin->dest, ip + 16);
+	origin->ip = ip;
+	origin->ip_bytes = ip_bytes - WIRE_ICRC_BYTES;
+	return wire_packet_parse(frame + BTH_AT, ip_bytes - IPV4_BYTES - UDP_BYTES, packet) == WIRE_PACKET_OK;
+}
+
+/* ---- out: templates ---- */
+
+/* Ones for what routers change: see icrc.h. */
+static void prepare_image(struct wire_frame_template *frame)
+{
+	uint8_t *ip = frame->image + IMAGE_IP_AT, *udp = ip + IPV4_BYTES;
+
+	memset(ip - 4, 0xFF, 4);
+	memcpy(ip, frame->bytes + frame->ip_offset, IPV4_BYTES + UDP_BYTES);
+	ip[1] = ip[8] = ip[10] = ip[11] = 0xFF;
+	udp[6] = udp[7] = 0xFF;
+}
+
+void wire_frame_prepare(struct wire_frame_template *frame, const struct wire_encap *encap)
+{
+	struct wire_encap copy = *encap;
+	uint8_t *ip;
+
+	memset(frame, 0, sizeof(*frame));
+	wire_encap_build(&copy, 0, frame->bytes);
+	frame->ip_offset = (uint8_t)copy.ip_offset;
+	frame->bth_offset = (uint8_t)copy.bth_offset;
+	frame->ipv6 = copy.ipv6;
+	ip = frame->bytes + frame->ip_offset;
+	store_be16(frame->bytes + frame->bth_offset - UDP_BYTES + UDP_LENGTH_OFFSET, 0);
+	if (copy.ipv6) {
+		store_be16(ip + IPV6_LENGTH_OFFSET, 0);
+		return;
+	}
+	store_be16(ip + IPV4_LENGTH_OFFSET, 0);
+	store_be16(ip + IPV4_CHECKSUM_OFFSET, 0);
+	frame->ip_sum = wire_encap_sum(0, ip, IPV4_BYTES);
+	frame->has_image = frame->bth_offset == BTH_AT;
+	prepare_image(frame);
+}
+
+/* ---- out: any frame ---- */
+
+static inline uint16_t ipv4_checksum(const struct wire_frame_template *frame, uint32_t length)
+{
+	uint32_t sum = frame->ip_sum + length;
+
+	return (uint16_t) ~((sum & 0xFFFF) + (sum >> 16));
+}
+
+static void store_lengths(const struct wire_frame_template *frame, uint32_t bth_bytes, uint8_t *out)
+{
+	uint8_t *ip = out + frame->ip_offset;
+	uint32_t udp_bytes = bth_bytes + UDP_BYTES;
+
+	store_be16(out + frame->bth_offset - UDP_BYTES + UDP_LENGTH_OFFSET, (uint16_t)udp_bytes);
+	if (frame->ipv6) {
+		store_be16(ip + IPV6_LENGTH_OFFSET, (uint16_t)udp_bytes);
+	} else {
+		store_be16(ip + IPV4_LENGTH_OFFSET, (uint16_t)(udp_bytes + IPV4_BYTES));
+		store_be16(ip + IPV4_CHECKSUM_OFFSET, ipv4_checksum(frame, udp_bytes + IPV4_BYTES));
+	}
+}
+
+/* The pad behind the payload, then the ICRC. */
+static inline void end_frame(uint8_t *at, const struct wire_packet *packet, uint32_t crc)
+{
+	if (packet->pad_bytes) {
+		memset(at, 0, 3);
+		crc = wire_icrc_continue(crc, at, packet->pad_bytes);
+		at += packet->pad_bytes;
+	}
+	store_le32(at, crc);
+}
+
+static uint32_t build_any(const struct wire_frame_template *frame, const struct wire_packet *packet, uint8_t *out)
+{
+	const struct wire_span one = { .base = packet->payload, .bytes = packet->payload_bytes };
+	const struct wire_span *spans = packet->span_count > 1 ? packet->spans : &one;
+	uint32_t count = packet->span_count > 1 ? packet->span_count : 1, crc;
+	uint8_t *ip = out + frame->ip_offset, *at = out + frame->bth_offset;
+
+	memcpy(out, frame->bytes, sizeof(frame->bytes));
+	store_lengths(frame, packet_bytes(packet), out);
+	at += wire_packet_build(packet, at);
+	crc = wire_kernel_frame(ip, (uint32_t)(at - ip), at, spans[0].base, spans[0].bytes);
+	at += spans[0].bytes;
+	for (uint32_t i = 1; i < count; i++) {
+		crc = wire_kernel_copy(crc, at, spans[i].base, spans[i].bytes);
+		at += spans[i].bytes;
+	}
+	end_frame(at, packet, crc);
+	return frame_bytes(frame, packet);
+}
+
+#ifdef __x86_64__
+
+#include "wire/fold.h"
+
+/* ---- out: IPv4 with 0, 4 or 16 bytes of extension headers, one piece of payload ---- */
+
+/*
+ * A CRC that loads headers that have just been stored, some bytes at a time, waits for the stores. So what differs
+ * between the frames of a path is kept in registers, stored into the frame, and added to the path's image of 64 bytes
+ * for the CRC. words[i] are bytes 8 i to 8 i + 7 of the image.
+ */
+struct varying {
+	uint64_t words[8];
+};
+
+/* The extension header of 4 bytes, as it is stored. */
+INLINE uint32_t short_extension(const struct wire_opcode_row *row, const struct wire_packet *packet)
+{
+	uint32_t value = row->aeth ? (uint32_t)packet->syndrome << 24 | packet->msn : packet->imm;
+
+	return __builtin_bswap32(value);
+}
+
+/* Writes the headers, and leaves in *varying what is not in the template. extension_bytes is known when compiled. */
+INLINE void store_headers(const struct wire_frame_template *frame, const struct wire_packet *packet,
+			  uint32_t extension_bytes, uint8_t *out, struct varying *varying)
+{
+	uint32_t udp_bytes = UDP_BYTES + WIRE_BTH_BYTES + extension_bytes + packet->payload_bytes + packet->pad_bytes +
+			     WIRE_ICRC_BYTES;
+	uint32_t ip_bytes = udp_bytes + IPV4_BYTES, bth8 = packet_bth_end(packet);
+	uint64_t ip_length = __builtin_bswap16((uint16_t)ip_bytes);
+	uint64_t udp_length = __builtin_bswap16((uint16_t)udp_bytes), bth = packet_bth_begin(packet);
+	uint64_t seen = bth | 0xFFull << 32; /* BTH byte 4 */
+	uint8_t *at = out + BTH_AT;
+
+	memcpy(out, frame->bytes, 48);
+	store_be16(out + IP_AT + IPV4_LENGTH_OFFSET, (uint16_t)ip_bytes);
+	store_be16(out + IP_AT + IPV4_CHECKSUM_OFFSET, ipv4_checksum(frame, ip_bytes));
+	store_be16(out + UDP_AT + UDP_LENGTH_OFFSET, (uint16_t)udp_bytes);
+	memcpy(at, &bth, 8);
+	memcpy(at + 8, &bth8, 4);
+	if (extension_bytes == 0) { /* IP begins at byte 24 of the image */
+		*varying = (struct varying){ { 0, 0, 0, ip_length << 16, 0, 0, udp_length | seen << 32,
+					       seen >> 32 | (uint64_t)bth8 << 32 } };
+	} else if (extension_bytes == 4) { /* at 20 */
+		uint32_t extension = short_extension(wire_opcode(packet->opcode), packet);
+
+		memcpy(at + 12, &extension, 4);
+		*varying = (struct varying){ { 0, 0, ip_length << 48, 0, 0, udp_length << 32, seen,
+					       bth8 | (uint64_t)extension << 32 } };
+	} else { /* at 8 */
+		uint64_t va = __builtin_bswap64(packet->va);
+		uint64_t rest = __builtin_bswap64((uint64_t)packet->rkey << 32 | packet->dma_length);
+
+		memcpy(at + 12, &va, 8);
+		memcpy(at + 20, &rest, 8);
+		*varying = (struct varying){ { 0, ip_length << 16, 0, 0, udp_length | seen << 32,
+					       seen >> 32 | (uint64_t)bth8 << 32, va, rest } };
+	}
+}
+
+TARGET_128 INLINE uint32_t build_128(const struct wire_frame_template *frame, const struct wire_packet *packet,
+				     uint32_t extension_bytes, uint8_t *out)
+{
+	const uint8_t *image = frame->image + extension_bytes;
+	uint8_t *at = out + BTH_AT + WIRE_BTH_BYTES + extension_bytes;
+	struct varying v;
+
+	store_headers(frame, packet, extension_bytes, out, &v);
+#define LANE(i)                                  \
+	_mm_xor_si128(load_16(image + 16 * (i)), \
+		      _mm_set_epi64x((int64_t)v.words[2 * (i) + 1], (int64_t)v.words[2 * (i)]))
+	return go_on_128(LANE(0), LANE(1), LANE(2), LANE(3), at, packet->payload, packet->payload_bytes, true);
+#undef LANE
+}
+
+TARGET_128 static uint32_t build_pclmul(const struct wire_frame_template *frame, const struct wire_packet *packet,
+					uint32_t extension_bytes, uint8_t *out)
+{
+	if (extension_bytes == 0)
+		return build_128(frame, packet, 0, out);
+	return extension_bytes == 4 ? build_128(frame, packet, 4, out) : build_128(frame, packet, 16, out);
+}
+
+TARGET_512 INLINE uint32_t build_512(const struct wire_frame_template *frame, const struct wire_packet *packet,
+				     uint32_t extension_bytes, uint8_t *out)
+{
+	uint8_t *at = out + BTH_AT + WIRE_BTH_BYTES + extension_bytes;
+	struct varying v;
+	__m512i image;
+
+	store_headers(frame, packet, extension_bytes, out, &v);
+	image = _mm512_set_epi64((int64_t)v.words[7], (int64_t)v.words[6], (int64_t)v.words[5], (int64_t)v.words[4],
+				 (int64_t)v.words[3], (int64_t)v.words[2], (int64_t)v.words[1], (int64_t)v.words[0]);
+	image = _mm512_xor_si512(image, _mm512_loadu_si512(frame->image + extension_bytes));
+	return go_on_512(image, at, packet->payload, packet->payload_bytes, true);
+}
+
+TARGET_512 static uint32_t build_vpclmul(const struct wire_frame_template *frame, const struct wire_packet *packet,
+					 uint32_t extension_bytes, uint8_t *out)
+{
+	if (extension_bytes == 0)
+		return build_512(frame, packet, 0, out);
+	return extension_bytes == 4 ? build_512(frame, packet, 4, out) : build_512(frame, packet, 16, out);
+}
+
+uint32_t wire_frame_build(const struct wire_frame_template *frame, const struct wire_packet *packet, uint8_t *out)
+{
+	const struct wire_opcode_row *row = wire_opcode(packet->opcode);
+	uint32_t extension_bytes = row->extension_bytes, crc;
+	uint8_t *at = out + BTH_AT + WIRE_BTH_BYTES + extension_bytes + packet->payload_bytes;
+	enum wire_kernel kernel = wire_kernel_chosen();
+
+	if (!frame->has_image || packet->span_count > 1 || kernel == WIRE_KERNEL_ISAL ||
+	    !(extension_bytes == 0 || extension_bytes == 4 || (extension_bytes == 16 && row->reth)))
+		return build_any(frame, packet, out);
+	crc = kernel == WIRE_KERNEL_VPCLMUL ? build_vpclmul(frame, packet, extension_bytes, out) :
+					      build_pclmul(frame, packet, extension_bytes, out);
+	end_frame(at, packet, crc);
+	return (uint32_t)(at - out) + packet->pad_bytes + WIRE_ICRC_BYTES;
+}
+
+#else
+
+uint32_t wire_frame_build(const struct wire_frame_template *frame, const struct wire_packet *packet, uint8_t *out)
+{
+	return build_any(frame, packet, out);
+}
+
+#endif

@@ -1,0 +1,303 @@
+/* frame.c - the fast ways in and out against the plain ones */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "rule.h"
+#include "wire/bytes.h"
+#include "wire/frame.h"
+#include "wire/icrc.h"
+#include "wire/kernel.h"
+
+#define ROOM 5000u
+#define PAYLOAD_MAX 4096u
+#define GUARD 0x5A
+
+static uint64_t state;
+
+static uint32_t draw(uint32_t below)
+{
+	state = state * 6364136223846793005ull + 1442695040888963407ull;
+	return (uint32_t)((state >> 32) % below);
+}
+
+static void draw_bytes(void *data, uint32_t bytes)
+{
+	for (uint32_t i = 0; i < bytes; i++)
+		((uint8_t *)data)[i] = (uint8_t)draw(256);
+}
+
+/* UROCE_SEED repeats a run. */
+static void start(void)
+{
+	const char *text = getenv("UROCE_SEED");
+
+	state = text ? strtoull(text, NULL, 0) : (uint64_t)time(NULL);
+	printf("# UROCE_SEED=%lu\n", (unsigned long)state);
+}
+
+static void draw_encap(struct wire_encap *encap, bool ipv6)
+{
+	memset(encap, 0, sizeof(*encap));
+	draw_bytes(encap->dest_mac, 6);
+	draw_bytes(encap->source_mac, 6);
+	encap->ipv6 = ipv6;
+	draw_bytes(encap->source, 16);
+	draw_bytes(encap->dest, 16);
+	encap->source[0] = encap->dest[0] = 0x20;
+	if (!ipv6) {
+		static const uint8_t mapped[12] = { [10] = 0xFF, [11] = 0xFF };
+
+		memcpy(encap->source, mapped, 12);
+		memcpy(encap->dest, mapped, 12);
+		encap->source[12] = (uint8_t)(1 + draw(126));
+	}
+	encap->traffic_class = (uint8_t)draw(256);
+	encap->hop_limit = (uint8_t)(1 + draw(255));
+	encap->flow_label = ipv6 ? draw(1 << 20) : 0;
+	encap->source_port = (uint16_t)(0xC000 + draw(0x4000));
+	encap->dest_port = WIRE_UDP_PORT;
+}
+
+/* Every field that the opcode has. */
+static void draw_packet(struct wire_packet *packet, uint8_t opcode, const uint8_t *data, uint32_t bytes)
+{
+	const struct wire_opcode_row *row = wire_opcode(opcode);
+
+	memset(packet, 0, sizeof(*packet));
+	packet->opcode = opcode;
+	packet->flags = (uint8_t)draw(32);
+	packet->psn = draw(1 << 24);
+	packet->dest_qpn = draw(1 << 24);
+	packet->pkey = (uint16_t)draw(1 << 16);
+	packet->reserved = (uint8_t)draw(256);
+	packet->span_count = 1;
+	if (row->aeth) {
+		packet->syndrome = (uint8_t)draw(256);
+		packet->msn = draw(1 << 24);
+		packet->original = row->atomic_ack ? (uint64_t)draw(UINT32_MAX) << 32 | draw(UINT32_MAX) : 0;
+	}
+	if (row->reth || row->atomic) {
+		packet->va = (uint64_t)draw(UINT32_MAX) << 32 | draw(UINT32_MAX);
+		packet->rkey = draw(UINT32_MAX);
+		packet->dma_length = row->reth ? draw(UINT32_MAX) : 0;
+		packet->swap_add = row->atomic ? (uint64_t)draw(UINT32_MAX) << 32 | draw(UINT32_MAX) : 0;
+		packet->compare = row->atomic ? draw(UINT32_MAX) : 0;
+		if (row->feth)
+			packet->feth = draw(UINT32_MAX);
+	}
+	if (row->immdt || row->ieth)
+		packet->imm = draw(UINT32_MAX);
+	packet->payload = data;
+	packet->payload_bytes = row->payload ? bytes : 0;
+	packet->pad_bytes = packet_pad_bytes(packet->payload_bytes);
+}
+
+/* One header after the other, then payload, pad and ICRC, as the documents of wire/ say. Returns the bytes. */
+static uint32_t build_plainly(const struct wire_encap *encap, const struct wire_packet *packet, const uint8_t *data,
+			      uint8_t *out)
+{
+	struct wire_encap copy = *encap;
+	uint32_t at = wire_encap_build(&copy, packet_bytes(packet), out);
+
+	at += wire_packet_build(packet, out + at);
+	memcpy(out + at, data, packet->payload_bytes);
+	at += packet->payload_bytes;
+	memset(out + at, 0, packet->pad_bytes);
+	at += packet->pad_bytes;
+	store_le32(out + at, wire_icrc_frame(out + copy.ip_offset, at - copy.ip_offset));
+	return at + WIRE_ICRC_BYTES;
+}
+
+static void check_build(enum wire_kernel kernel, uint8_t opcode, bool ipv6, uint32_t bytes)
+{
+	static uint8_t data[PAYLOAD_MAX], plain[ROOM], fast[ROOM];
+	struct wire_frame_template template;
+	struct wire_packet packet;
+	struct wire_span spans[3];
+	struct wire_encap encap;
+	uint32_t right, cut = draw(bytes + 1);
+
+	draw_bytes(data, bytes);
+	draw_encap(&encap, ipv6);
+	draw_packet(&packet, opcode, data, bytes);
+	right = build_plainly(&encap, &packet, data, plain);
+	wire_frame_prepare(&template, &encap);
+	for (int pieces = 1; pieces <= 3; pieces += 2) {
+		memset(fast, GUARD, sizeof(fast));
+		if (pieces == 3 && packet.payload_bytes) {
+			spans[0] = (struct wire_span){ data, cut };
+			spans[1] = (struct wire_span){ data + cut, 0 };
+			spans[2] = (struct wire_span){ data + cut, bytes - cut };
+			packet.spans = spans;
+			packet.span_count = 3;
+		}
+		cr_assert_eq(frame_bytes(&template, &packet), right);
+		cr_assert_eq(wire_frame_build(&template, &packet, fast), right, "%s", wire_opcode(opcode)->name);
+		for (uint32_t i = 0; i < right; i++)
+			cr_assert_eq(fast[i], plain[i], "%s, %s, IPv%d, %u bytes in %d pieces: byte %u of %u",
+				     wire_kernel_name(kernel), wire_opcode(opcode)->name, ipv6 ? 6 : 4, bytes, pieces,
+				     i, right);
+		for (uint32_t i = right < 128 ? 128 : right; i < ROOM; i++)
+			cr_assert_eq(fast[i], GUARD, "wrote behind the frame");
+	}
+}
+
+/* Runs with each kernel that this CPU has, and leaves the one that was chosen. */
+#define FOR_EACH_KERNEL(kernel)                                                                           \
+	for (enum wire_kernel best = wire_kernel_chosen(), kernel = WIRE_KERNEL_ISAL;                     \
+	     kernel < WIRE_KERNELS || !wire_kernel_choose(best); kernel = (enum wire_kernel)(kernel + 1)) \
+		if (wire_kernel_choose(kernel))
+
+Test(frame, what_is_built_from_a_template_is_what_is_built_header_by_header)
+{
+	static const uint32_t lengths[] = { 0,   1,   2,   3,   4,   5,   7,   8,   12,   15,   16,   17,
+					    31,  32,  48,  60,  63,  64,  65,  100, 127,  128,  191,  192,
+					    193, 255, 256, 257, 447, 448, 512, 575, 1024, 1027, 4093, 4096 };
+
+	RULE("W-2");
+	RULE("W-3");
+	start();
+	FOR_EACH_KERNEL(kernel)
+	{
+		for (uint32_t opcode = 0; opcode < 32; opcode++) {
+			if (wire_opcode((uint8_t)opcode)->kind == WIRE_KIND_RESERVED)
+				continue;
+			for (uint32_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+				check_build(kernel, (uint8_t)opcode, false, lengths[i]);
+				check_build(kernel, (uint8_t)opcode, true, lengths[i]);
+			}
+		}
+	}
+}
+
+/* ---- in ---- */
+
+/* true: the short way took it. Whatever it takes the long way takes, with the same values. */
+static bool check_parse(const uint8_t *frame, uint32_t bytes, bool check_checksums)
+{
+	uint8_t *exact = malloc(bytes + !bytes);
+	struct wire_frame_origin origin;
+	struct wire_packet fast, plain;
+	struct wire_encap encap;
+	bool taken;
+
+	memcpy(exact, frame, bytes); /* the sanitizer sees a read behind it */
+	taken = wire_frame_parse(exact, bytes, check_checksums, &origin, &fast);
+	if (taken) {
+		cr_assert_eq(wire_encap_parse(exact, bytes, check_checksums, &encap), WIRE_FRAME_ROCE);
+		cr_assert_eq(wire_packet_parse(exact + encap.bth_offset, encap.bth_bytes, &plain), WIRE_PACKET_OK);
+		cr_assert_arr_eq(&fast, &plain, sizeof(fast));
+		cr_assert_arr_eq(origin.source, encap.source, 16);
+		cr_assert_arr_eq(origin.dest, encap.dest, 16);
+		cr_assert_eq(origin.ip, exact + encap.ip_offset);
+		cr_assert_eq(origin.ip_bytes + WIRE_ICRC_BYTES,
+			     (uint32_t)(encap.bth_offset - encap.ip_offset) + encap.bth_bytes);
+	}
+	free(exact);
+	return taken;
+}
+
+static uint32_t draw_frame(bool ipv6, uint8_t *frame)
+{
+	static uint8_t data[256];
+	struct wire_packet packet;
+	struct wire_encap encap;
+	uint8_t opcode;
+
+	do {
+		opcode = (uint8_t)draw(32);
+	} while (wire_opcode(opcode)->kind == WIRE_KIND_RESERVED);
+	draw_bytes(data, sizeof(data));
+	draw_encap(&encap, ipv6);
+	draw_packet(&packet, opcode, data, draw(sizeof(data) + 1));
+	return build_plainly(&encap, &packet, data, frame);
+}
+
+Test(frame, the_short_way_in_takes_every_plain_frame)
+{
+	uint8_t frame[512 + 64];
+
+	RULE("W-5");
+	start();
+	for (int i = 0; i < 2000; i++) {
+		uint32_t bytes = draw_frame(false, frame);
+
+		cr_assert(check_parse(frame, bytes, true));
+		cr_assert(check_parse(frame, bytes + draw(64), true), "with padding of Ethernet behind it");
+		cr_assert(check_parse(frame, bytes, false));
+		bytes = draw_frame(true, frame);
+		cr_assert_not(check_parse(frame, bytes, true), "IPv6 goes the long way");
+	}
+}
+
+/* A byte of the headers changed, a frame cut short: if it is still taken, then rightly. */
+Test(frame, the_short_way_in_takes_nothing_that_the_long_way_refuses)
+{
+	uint32_t taken = 0, refused = 0;
+	uint8_t frame[512];
+
+	RULE("W-4");
+	RULE("W-5");
+	start();
+	for (int i = 0; i < 100000; i++) {
+		uint32_t bytes = draw_frame(false, frame), changes = 1 + draw(2);
+
+		for (uint32_t change = 0; change < changes; change++)
+			frame[draw(72) % bytes] ^= (uint8_t)(1u << draw(8));
+		if (draw(4) == 0)
+			bytes = draw(bytes + 1);
+		if (check_parse(frame, bytes, draw(2)))
+			taken++;
+		else
+			refused++;
+	}
+	cr_assert_gt(taken, 1000);
+	cr_assert_gt(refused, 1000);
+}
+
+/* One by one, what makes a frame none of ours or none that is plain. */
+Test(frame, the_short_way_in_refuses_what_is_not_plain)
+{
+	static const struct {
+		const char *what;
+		uint8_t at, value;
+	} rows[] = {
+		{ "another EtherType", 12, 0x81 },
+		{ "IPv6", 14, 0x60 },
+		{ "options", 14, 0x46 },
+		{ "a length beyond the frame", 16, 0x7F },
+		{ "more fragments", 20, 0x20 },
+		{ "a fragment's offset", 21, 0x01 },
+		{ "a TTL of 0", 22, 0 },
+		{ "TCP", 23, 6 },
+		{ "a loopback source", 26, 127 },
+		{ "a multicast source", 26, 0xE0 },
+		{ "a broadcast source", 26, 0xFF },
+		{ "another port", 37, 0xB8 },
+		{ "a UDP length too large", 38, 0x7F },
+		{ "a UDP checksum", 40, 1 },
+		{ "another BTH version", 43, 0x01 },
+	};
+	uint8_t frame[512];
+
+	RULE("W-1");
+	RULE("W-5");
+	start();
+	for (uint32_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+		uint32_t bytes = draw_frame(false, frame);
+
+		cr_assert(check_parse(frame, bytes, false));
+		frame[rows[row].at] = rows[row].value;
+		cr_assert_not(check_parse(frame, bytes, false), "%s", rows[row].what);
+	}
+	for (int i = 0; i < 1000; i++) {
+		uint32_t bytes = draw_frame(false, frame);
+
+		frame[14 + draw(20)] ^= (uint8_t)(1u << draw(8));
+		cr_assert_not(check_parse(frame, bytes, true), "any wrong bit is a wrong checksum");
+	}
+}
