@@ -14,6 +14,7 @@
 #include "engine/port.h"
 #include "engine/steer.h"
 
+#define RX_BURSTS_PER_TURN 4u
 #define DOORBELLS_PER_TURN 256u
 #define TRANSMIT_VISITS (4 * BURST)
 #define COMPLETIONS_DRAIN (OUTBOX_COMPLETIONS / 2)
@@ -383,7 +384,7 @@ static void receive_frame(struct uroce_lcore *lcore, struct engine_port *port, s
 		rte_pktmbuf_free(mbuf);
 }
 
-static void receive_port(struct uroce_lcore *lcore, struct engine_port *port)
+static uint16_t receive_burst(struct uroce_lcore *lcore, struct engine_port *port)
 {
 	struct rte_mbuf *burst[BURST];
 	uint16_t count = rte_eth_rx_burst(port->device->port_id, port->queue, burst, BURST);
@@ -396,6 +397,14 @@ static void receive_port(struct uroce_lcore *lcore, struct engine_port *port)
 	}
 	port->rx_frames += count;
 	lcore->work += count;
+	return count;
+}
+
+/* More than is sent a turn: what has piled up goes down again, and the mbufs in use stay few enough for the caches. */
+static void receive_port(struct uroce_lcore *lcore, struct engine_port *port)
+{
+	for (unsigned i = 0; i < RX_BURSTS_PER_TURN && receive_burst(lcore, port) == BURST; i++)
+		continue;
 }
 
 static void receive_handed_over(struct uroce_lcore *lcore)
