@@ -352,19 +352,18 @@ static bool receive_other(struct uroce_lcore *lcore, struct engine_port *port, s
 	return false;
 }
 
-static void receive_frame(struct uroce_lcore *lcore, struct engine_port *port, struct rte_mbuf *mbuf)
+/* true: the mbuf went to another lcore; false: it can be freed. */
+static bool receive_frame(struct uroce_lcore *lcore, struct engine_port *port, struct rte_mbuf *mbuf)
 {
 	uint32_t bytes = rte_pktmbuf_pkt_len(mbuf);
 	struct wire_frame_origin plain;
 	struct wire_packet packet;
 	const uint8_t *frame;
 	enum rc_counter bad = bytes > PORT_FRAME_MAX_BYTES ? CNT_PORT_NOT_ROCE : marked_bad(port, mbuf);
-	bool gone;
 
 	if (bad != CNT_COUNTERS) {
 		port->counters[bad]++;
-		rte_pktmbuf_free(mbuf);
-		return;
+		return false;
 	}
 	frame = rte_pktmbuf_read(mbuf, 0, bytes, lcore->scratch); /* itself when in one piece */
 	if (wire_frame_parse(frame, bytes, !port->device->config.rx_checksums_done, &plain, &packet)) {
@@ -376,25 +375,24 @@ static void receive_frame(struct uroce_lcore *lcore, struct engine_port *port, s
 			.ip_bytes = plain.ip_bytes,
 		};
 
-		gone = receive_packet(lcore, port, mbuf, &packet, &origin);
-	} else {
-		gone = receive_other(lcore, port, mbuf, frame, bytes);
+		return receive_packet(lcore, port, mbuf, &packet, &origin);
 	}
-	if (!gone)
-		rte_pktmbuf_free(mbuf);
+	return receive_other(lcore, port, mbuf, frame, bytes);
 }
 
 static uint16_t receive_burst(struct uroce_lcore *lcore, struct engine_port *port)
 {
 	struct rte_mbuf *burst[BURST];
-	uint16_t count = rte_eth_rx_burst(port->device->port_id, port->queue, burst, BURST);
+	uint16_t count = rte_eth_rx_burst(port->device->port_id, port->queue, burst, BURST), done = 0;
 
 	for (uint16_t i = 0; i < count; i++) {
 		if (i + 1 < count)
 			rte_prefetch0(rte_pktmbuf_mtod(burst[i + 1], void *));
 		port->rx_bytes += rte_pktmbuf_pkt_len(burst[i]);
-		receive_frame(lcore, port, burst[i]);
+		if (!receive_frame(lcore, port, burst[i]))
+			burst[done++] = burst[i];
 	}
+	rte_pktmbuf_free_bulk(burst, done);
 	port->rx_frames += count;
 	lcore->work += count;
 	return count;
@@ -410,7 +408,7 @@ static void receive_port(struct uroce_lcore *lcore, struct engine_port *port)
 static void receive_handed_over(struct uroce_lcore *lcore)
 {
 	struct rte_mbuf *burst[BURST];
-	unsigned count;
+	unsigned count, done = 0;
 
 	if (rte_ring_empty(lcore->handover))
 		return;
@@ -422,11 +420,11 @@ static void receive_handed_over(struct uroce_lcore *lcore)
 			if (lcore->ports[p]->device->port_id == burst[i]->port)
 				port = lcore->ports[p];
 		}
-		if (port)
-			receive_frame(lcore, port, burst[i]);
-		else
-			rte_pktmbuf_free(burst[i]); /* its device has no queue here, so no QP either */
+		/* A device without a queue here has no QP here either. */
+		if (port == NULL || !receive_frame(lcore, port, burst[i]))
+			burst[done++] = burst[i];
 	}
+	rte_pktmbuf_free_bulk(burst, done);
 	lcore->work += count;
 }
 

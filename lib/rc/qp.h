@@ -77,6 +77,7 @@ struct rc_qp {
 	uint64_t context;
 	bool established;      /* COMM_EST was raised */
 	bool imprecise_errors; /* E-3 */
+	bool long_way;         /* a test wants no short ways: they only ever do what the long ones do */
 	uint32_t last_aeth;
 
 	struct rc_sendwin win;

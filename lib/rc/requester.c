@@ -105,25 +105,45 @@ static enum uroce_cause gather(struct rc_qp *qp, const struct rc_send_wqe *wqe, 
 	return UROCE_CAUSE_NONE;
 }
 
-/* A packet of a SEND or WRITE; the PSN says which. */
-static void plan_message(const struct rc_qp *qp, const struct rc_send_wqe *wqe, struct wire_packet *packet)
+/* What only the first packet of a SEND or WRITE has. */
+static inline void begin_message(const struct rc_send_wqe *wqe, const struct message_opcodes *opcodes, bool last,
+				 struct wire_packet *packet)
 {
-	const struct message_opcodes *opcodes = &message_opcodes[wqe->opcode];
-	uint32_t index = psn_distance(qp->win.next, wqe->first_psn);
-	bool first = index == 0, last = index + 1 == wqe->psn_count;
-
-	packet->opcode = first ? (last ? opcodes->only : opcodes->first) : (last ? opcodes->last : opcodes->middle);
-	if (first && opcodes->reth) {
+	packet->opcode = last ? opcodes->only : opcodes->first;
+	if (opcodes->reth) {
 		packet->va = wqe->remote_va;
 		packet->rkey = wqe->rkey;
 		packet->dma_length = wqe->length_bytes;
 	}
-	if (last && opcodes->immediate)
+}
+
+/* And the last one, with so many bytes. */
+static inline void end_message(const struct rc_send_wqe *wqe, const struct message_opcodes *opcodes, uint32_t bytes,
+			       struct wire_packet *packet)
+{
+	packet->payload_bytes = bytes;
+	packet->pad_bytes = packet_pad_bytes(bytes);
+	if (opcodes->immediate)
 		packet->imm = wqe->imm;
-	if (last && opcodes->invalidate)
+	if (opcodes->invalidate)
 		packet->invalidate_key = wqe->rkey;
-	if (last && (wqe->flags & UROCE_SEND_SOLICITED))
+	if (wqe->flags & UROCE_SEND_SOLICITED)
 		packet->flags |= WIRE_SOLICITED;
+}
+
+/* A packet of a SEND or WRITE; the PSN says which. */
+static void plan_message(const struct rc_qp *qp, const struct rc_send_wqe *wqe, uint32_t bytes,
+			 struct wire_packet *packet)
+{
+	const struct message_opcodes *opcodes = &message_opcodes[wqe->opcode];
+	uint32_t index = psn_distance(qp->win.next, wqe->first_psn);
+	bool last = index + 1 == wqe->psn_count;
+
+	packet->opcode = last ? opcodes->last : opcodes->middle;
+	if (index == 0)
+		begin_message(wqe, opcodes, last, packet);
+	if (last)
+		end_message(wqe, opcodes, bytes, packet);
 }
 
 /* A READ asks from the first missing response on. */
@@ -198,12 +218,13 @@ static enum uroce_cause plan_packet(struct rc_qp *qp, const struct rc_send_wqe *
 	if (!wqe_needs_answer(wqe) || wqe->opcode == UROCE_WR_ATOMIC_WRITE) {
 		uint64_t offset = (uint64_t)psn_distance(qp->win.next, wqe->first_psn) << qp->mtu_shift;
 		uint64_t left = wqe->length_bytes - offset;
+		uint32_t bytes = left < qp->mtu_bytes ? (uint32_t)left : qp->mtu_bytes;
 
 		if (wqe->opcode == UROCE_WR_ATOMIC_WRITE)
 			plan_atomic_write(wqe, packet);
 		else
-			plan_message(qp, wqe, packet);
-		return gather(qp, wqe, offset, left < qp->mtu_bytes ? (uint32_t)left : qp->mtu_bytes, packet, out);
+			plan_message(qp, wqe, bytes, packet);
+		return gather(qp, wqe, offset, bytes, packet, out);
 	}
 	if (wqe->opcode == UROCE_WR_FLUSH) {
 		plan_flush(wqe, packet);
@@ -350,6 +371,105 @@ static void end_probe(struct rc_qp *qp)
 		rc_sendwin_step_back(win);
 }
 
+/* ---- the short way: what nearly always is to be sent ---- */
+
+/* SENDs and WRITEs of one piece, for the first time, that wait for nothing. */
+static bool is_plain(const struct rc_qp *qp, const struct rc_send_wqe *wqe)
+{
+	return wqe->opcode <= UROCE_WR_RDMA_WRITE_WITH_IMM && !wqe->too_long &&
+	       (wqe->sge_count == 1 || (wqe->flags & UROCE_SEND_INLINE)) &&
+	       (!(wqe->flags & UROCE_SEND_FENCE) || qp->requester.answers_due == 0);
+}
+
+/* Where the bytes are, or NULL: the judge shall say why not. A request without bytes has them anywhere. */
+static const uint8_t *find_bytes(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint64_t offset, uint64_t bytes)
+{
+	uint8_t *host;
+
+	if ((wqe->flags & UROCE_SEND_INLINE) || bytes == 0)
+		return (const uint8_t *)wqe->sges + offset;
+	return qp_check_memory(qp, wqe->sges[0].lkey, wqe->sges[0].addr + offset, bytes, MR_ACCESS_LOCAL, &host) ==
+			       MR_OK ?
+		       host :
+		       NULL;
+}
+
+/* `count` packets of a message from number `index` on; payload is what the first one carries. */
+static void add_packets(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint32_t index, uint32_t count,
+			const uint8_t *payload, uint64_t now_ns, struct rc_outbox *out)
+{
+	const struct message_opcodes *opcodes = &message_opcodes[wqe->opcode];
+	bool reports = (wqe->flags & UROCE_SEND_SIGNALED) || qp->win.cursor + 1 == qp->win.tail;
+
+	for (uint32_t i = 0; i < count; i++, index++, payload += qp->mtu_bytes) {
+		struct wire_packet *packet = outbox_packet_slot(out);
+		bool last = index + 1 == wqe->psn_count;
+		bool asks = (last && reports) || qp->requester.since_ackreq + 1 >= WINDOW_PACKETS / 2;
+
+		*packet = (struct wire_packet){
+			.opcode = last ? opcodes->last : opcodes->middle,
+			.psn = psn_add(qp->win.next, i).v,
+			.flags = qp->migration.request_flag | (asks ? WIRE_ACKREQ : 0),
+			.dest_qpn = qp->dest_qpn,
+			.pkey = qp->pkey,
+			.payload = payload,
+			.payload_bytes = qp->mtu_bytes,
+			.span_count = 1,
+		};
+		if (index == 0)
+			begin_message(wqe, opcodes, last, packet);
+		if (last)
+			end_message(wqe, opcodes, wqe->length_bytes - (index << qp->mtu_shift), packet);
+		qp->requester.since_ackreq = asks ? 0 : qp->requester.since_ackreq + 1;
+		outbox_take_packet(out);
+		if (asks || i == 0) /* of the others it learns nothing */
+			rc_retry_packet_sent(qp, psn_make(packet->psn), true, asks, now_ns);
+	}
+}
+
+/*
+ * As the loop of rc_requester_transmit() would, while only plain requests are next; it takes none that it cannot send.
+ * Their memory is looked up once for all that goes out now, for a region stays for the length of a turn.
+ */
+static void send_plainly(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
+{
+	struct rc_sendwin *win = &qp->win;
+
+	if (qp->state != UROCE_QPS_RTS || qp->credit.enabled || qp->probe.asking || qp->long_way ||
+	    !psn_equal(win->next, win->limit))
+		return;
+	while (win->cursor != win->tail && sendwin_outstanding(win) < WINDOW_PACKETS && outbox_has_packet_room(out)) {
+		struct rc_send_wqe *wqe = sendwin_slot(win, win->cursor);
+		bool starts = win->cursor == win->started;
+		uint32_t psn_count, index, count;
+		const uint8_t *payload;
+		uint64_t offset, left;
+
+		if (!is_plain(qp, wqe))
+			return;
+		psn_count = starts ? qp_packets(qp, wqe->length_bytes) : wqe->psn_count;
+		index = starts ? 0 : psn_distance(win->next, wqe->first_psn);
+		count = psn_count - index;
+		if (count > out->packet_room)
+			count = out->packet_room;
+		if (count > WINDOW_PACKETS - sendwin_outstanding(win))
+			count = WINDOW_PACKETS - sendwin_outstanding(win);
+		offset = (uint64_t)index << qp->mtu_shift;
+		left = wqe->length_bytes - offset;
+		if (left > (uint64_t)count << qp->mtu_shift)
+			left = (uint64_t)count << qp->mtu_shift;
+		payload = find_bytes(qp, wqe, offset, left);
+		if (payload == NULL)
+			return;
+		if (starts) {
+			rc_sendwin_start(win, psn_count);
+			rc_credit_message_started(qp, wqe);
+		}
+		add_packets(qp, wqe, index, count, payload, now_ns, out);
+		rc_sendwin_advance(win, psn_add(win->next, count));
+	}
+}
+
 bool rc_requester_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 {
 	struct rc_sendwin *win = &qp->win;
@@ -360,6 +480,7 @@ bool rc_requester_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *
 	sendwin_take_posted(win);
 	if (qp->probe.due)
 		begin_probe(qp);
+	send_plainly(qp, now_ns, out);
 	while (win->cursor != win->tail) {
 		struct rc_send_wqe *wqe = sendwin_slot(win, win->cursor);
 

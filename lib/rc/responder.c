@@ -9,6 +9,8 @@
 #include "rc/place.h"
 #include "rc/qp.h"
 #include "rc/verdict.h"
+#include "wire/bytes.h"
+#include "wire/icrc.h"
 
 static bool needs_receive(const struct wire_opcode_row *op)
 {
@@ -206,7 +208,8 @@ static void execute_message(struct rc_qp *qp, const struct wire_opcode_row *op, 
 	struct rc_responder *resp = &qp->responder;
 
 	resp->epsn = resp->newest_request = psn_next(resp->epsn);
-	rc_replay_expire(&qp->replay, resp->epsn);
+	if (qp->replay.used)
+		rc_replay_expire(&qp->replay, resp->epsn);
 	if (packet->flags & WIRE_ACKREQ)
 		resp->ack_due = true;
 	if (op->first) {
@@ -373,6 +376,90 @@ static bool receive_new(struct rc_qp *qp, const struct wire_packet *packet, cons
 	return true;
 }
 
+/* What became of a request on the short way. */
+enum plain { PLAIN_NOT, PLAIN_DONE, PLAIN_WRONG };
+
+/* Position and length of a packet in its message, as check_sequence() and check_length() want them. */
+static inline bool fits_plainly(const struct rc_qp *qp, const struct wire_opcode_row *op,
+				const struct wire_packet *packet)
+{
+	const struct rc_responder *resp = &qp->responder;
+
+	if (resp->in_progress != (op->first ? WIRE_KIND_RESERVED : op->kind))
+		return false;
+	if (!op->last)
+		return packet->payload_bytes == qp->mtu_bytes && packet->pad_bytes == 0;
+	return packet->payload_bytes - 1 < qp->mtu_bytes &&
+	       packet->pad_bytes == packet_pad_bytes(packet->payload_bytes);
+}
+
+/* Where the payload of a WRITE goes, or NULL: the judge shall say why not (judge_write()). */
+static inline uint8_t *find_write(struct rc_qp *qp, const struct wire_opcode_row *op, const struct wire_packet *packet)
+{
+	const struct rc_responder *resp = &qp->responder;
+	uint64_t va = op->first ? packet->va : resp->write_va;
+	uint32_t left = op->first ? packet->dma_length : resp->write_left;
+	uint32_t rkey = op->first ? packet->rkey : resp->write_rkey;
+	uint8_t *host;
+
+	if (op->immdt || !(qp->access & UROCE_ACCESS_REMOTE_WRITE) || left > LIMIT_MESSAGE_BYTES ||
+	    (op->last ? packet->payload_bytes != left : packet->payload_bytes >= left))
+		return NULL;
+	return qp_check_memory(qp, rkey, va, op->first ? left : packet->payload_bytes, UROCE_ACCESS_REMOTE_WRITE,
+			       &host) == MR_OK ?
+		       host :
+		       NULL;
+}
+
+/* The same for a SEND into a receive of one piece. */
+static inline uint8_t *find_send(struct rc_qp *qp, const struct wire_opcode_row *op, const struct wire_packet *packet)
+{
+	uint64_t offset = op->first ? 0 : qp->responder.message_bytes;
+	const struct rc_recv_wqe *wqe;
+	uint8_t *host;
+
+	if (op->ieth || qp->recvq.srq)
+		return NULL;
+	wqe = rc_recvq_peek(&qp->recvq);
+	if (wqe == NULL || wqe->sge_count != 1 || offset + packet->payload_bytes > wqe->total_bytes)
+		return NULL;
+	return qp_check_memory(qp, wqe->sges[0].lkey, wqe->sges[0].addr + offset, packet->payload_bytes,
+			       UROCE_ACCESS_LOCAL_WRITE, &host) == MR_OK ?
+		       host :
+		       NULL;
+}
+
+/*
+ * The short way of what nearly always comes: the next packet of a SEND or WRITE with a place for its payload. As
+ * receive_new() would; it only accepts, and what it does not take goes there.
+ */
+static enum plain receive_plainly(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin,
+				  struct rc_outbox *out)
+{
+	const struct wire_opcode_row *op = wire_opcode(packet->opcode);
+	const uint8_t *payload = packet->payload, *ip = origin->ip;
+	bool write = op->kind == WIRE_KIND_WRITE;
+	uint32_t bytes = packet->payload_bytes, crc;
+	uint8_t *host;
+
+	if (qp->responder.silenced || qp->long_way || !(write || op->kind == WIRE_KIND_SEND) ||
+	    !fits_plainly(qp, op, packet))
+		return PLAIN_NOT;
+	host = write ? find_write(qp, op, packet) : find_send(qp, op, packet);
+	if (host == NULL)
+		return PLAIN_NOT;
+	/* What may be placed early: see may_place_early(). */
+	crc = wire_kernel_frame(ip, (uint32_t)(payload - ip), write && !op->middle ? NULL : host, payload, bytes);
+	if (packet->pad_bytes)
+		crc = wire_icrc_continue(crc, payload + bytes, packet->pad_bytes);
+	if (crc != load_le32(ip + origin->ip_bytes))
+		return PLAIN_WRONG;
+	if (write && !op->middle)
+		memcpy(host, payload, bytes);
+	execute_message(qp, op, packet, out);
+	return PLAIN_DONE;
+}
+
 /* ePSN executes, the half window behind it is a duplicate, the other half a gap (S-2, P-6). */
 bool rc_responder_receive(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin,
 			  struct rc_outbox *out)
@@ -380,8 +467,11 @@ bool rc_responder_receive(struct rc_qp *qp, const struct wire_packet *packet, co
 	struct rc_responder *resp = &qp->responder;
 	psn_t psn = psn_make(packet->psn);
 
-	if (psn_equal(psn, resp->epsn))
-		return receive_new(qp, packet, origin, out);
+	if (psn_equal(psn, resp->epsn)) {
+		enum plain plain = origin->ip ? receive_plainly(qp, packet, origin, out) : PLAIN_NOT;
+
+		return plain == PLAIN_NOT ? receive_new(qp, packet, origin, out) : plain == PLAIN_DONE;
+	}
 	if (!origin_icrc_is_right(origin, packet))
 		return false;
 	if (psn_before(psn, resp->epsn)) {

@@ -145,11 +145,46 @@ static void publish(struct rc_sendwin *win)
 	atomic_store_explicit(&win->posted, ++win->posting, memory_order_release);
 }
 
+/* What is posted most: a SEND or WRITE of one piece, or a READ into one. */
+static inline bool is_plain(uint32_t opcode, uint32_t flags, uint32_t num_sge)
+{
+	return opcode <= UROCE_WR_RDMA_READ && num_sge == 1 &&
+	       !(flags & ~(uint32_t)(UROCE_SEND_SIGNALED | UROCE_SEND_SOLICITED | UROCE_SEND_FENCE));
+}
+
+/* As rc_sendwin_post(), each field read once straight into the slot. false: not posted, the long way judges. */
+static inline bool post_plainly(struct rc_sendwin *win, const struct uroce_send_wr *wr)
+{
+	uint32_t opcode = __atomic_load_n(&wr->opcode, __ATOMIC_RELAXED);
+	uint32_t flags = __atomic_load_n(&wr->send_flags, __ATOMIC_RELAXED);
+	const struct uroce_sge *sges = wr->sg_list;
+	struct rc_send_wqe *wqe = sendwin_slot(win, win->posting);
+
+	if (!is_plain(opcode, flags, __atomic_load_n(&wr->num_sge, __ATOMIC_RELAXED)) || sges == NULL || is_full(win) ||
+	    (opcode == UROCE_WR_RDMA_READ && atomic_load_explicit(&win->no_answers, memory_order_relaxed)))
+		return false;
+	wqe->sges[0] = *sges;
+	wqe->wr_id = wr->wr_id;
+	wqe->opcode = (uint8_t)opcode;
+	wqe->flags = (uint8_t)(flags | (win->signal_all ? UROCE_SEND_SIGNALED : 0));
+	wqe->sge_count = 1;
+	wqe->imm = wr->imm;
+	wqe->remote_va = wr->remote_addr;
+	wqe->rkey = wr->rkey;
+	wqe->length_bytes = wqe->sges[0].length;
+	wqe->too_long = wqe->sges[0].length > LIMIT_MESSAGE_BYTES;
+	publish(win);
+	return true;
+}
+
 int rc_sendwin_post(struct rc_sendwin *win, const struct uroce_send_wr *wr)
 {
 	struct uroce_sge pieces[LIMIT_SGE];
 	struct uroce_send_wr once;
 	uint64_t total;
+
+	if (post_plainly(win, wr))
+		return 0;
 
 	if (!take_request(win, wr, &once, pieces) || !wr_is_valid(&once) || once.opcode == UROCE_WR_BIND_MW)
 		return -EINVAL;

@@ -59,6 +59,7 @@ static void open_side(struct side *side, enum side_name name, const struct pair_
 	memory = aligned_alloc(64, rc_qp_bytes(&config));
 	memset(memory, 0, rc_qp_bytes(&config));
 	side->qp = rc_qp_init(memory, &config);
+	side->qp->long_way = getenv("UROCE_PAIR_CHECKED") != NULL;
 	side->qp->probe.enabled = false; /* the ACK timer alone; probe.c turns it on */
 }
 
