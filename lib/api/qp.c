@@ -9,7 +9,6 @@
 #include "engine/engine.h"
 #include "engine/mailbox.h"
 #include "engine/pipeline.h"
-#include "engine/place.h"
 #include "engine/steer.h"
 #include "rc/codes.h"
 #include "wire/encap.h"
@@ -29,15 +28,14 @@ static bool init_is_valid(const struct uroce_pd *pd, const struct uroce_qp_init_
 	       init->max_dest_rd_atomic <= LIMIT_RD_ATOMIC;
 }
 
-static int create_core(struct uroce_qp *qp, const struct uroce_qp_init_attr *init)
+static struct rc_qp_config core_config(const struct uroce_pd *pd, const struct uroce_qp_init_attr *init)
 {
-	struct rc_qp_config config = {
-		.qpn = qp->qpn,
-		.pd = qp->pd->id,
-		.mrs = &qp->device->mrs,
-		.srq = qp->srq ? qp->srq->rc : NULL,
-		.send_cq = qp->send_cq,
-		.recv_cq = qp->recv_cq,
+	return (struct rc_qp_config){
+		.pd = pd->id,
+		.mrs = &pd->device->mrs,
+		.srq = init->srq ? init->srq->rc : NULL,
+		.send_cq = init->send_cq,
+		.recv_cq = init->recv_cq,
 		.context = init->qp_context,
 		.max_send_wr = init->max_send_wr,
 		.max_recv_wr = init->max_recv_wr,
@@ -45,58 +43,56 @@ static int create_core(struct uroce_qp *qp, const struct uroce_qp_init_attr *ini
 		.max_recv_sge = init->max_recv_sge,
 		.max_inline_data = init->max_inline_data,
 		.max_dest_rd_atomic = init->max_dest_rd_atomic,
-		.max_mtu_bytes = qp->device->config.mtu_bytes,
+		.max_mtu_bytes = pd->device->config.mtu_bytes,
 		.sq_sig_all = init->sq_sig_all,
 	};
-	void *memory;
-
-	if (getrandom(&config.start_psn, sizeof(config.start_psn), 0) != sizeof(config.start_psn))
-		return -EIO;
-	qp->rc_bytes = rc_qp_bytes(&config);
-	memory = engine_place_alloc(qp->rc_bytes, qp->device->numa_node);
-	if (memory == NULL)
-		return -ENOMEM;
-	qp->rc = rc_qp_init(memory, &config);
-	return 0;
 }
 
-static int name_and_create(struct uroce_qp *qp, const struct uroce_qp_init_attr *init)
+/* Gives the QP its lcore and its numbers, and lets packets find it. */
+static int name_and_publish(struct uroce_qp *qp, struct rc_qp_config *config, int lcore)
 {
 	struct uroce_engine *engine = qp->device->engine;
 	int error;
 
+	if (getrandom(&config->start_psn, sizeof(config->start_psn), 0) != sizeof(config->start_psn))
+		return -EIO;
 	pthread_mutex_lock(&engine->lock);
-	qp->owner = engine_pick_lcore(qp->device, init->lcore);
+	qp->owner = engine_pick_lcore(qp->device, lcore);
 	error = qp->owner ? engine_steer_name(engine, qp) : -EINVAL;
 	pthread_mutex_unlock(&engine->lock);
 	if (error)
 		return error;
-	error = create_core(qp, init);
-	if (error)
-		engine_steer_remove(engine, qp, 0);
-	else
-		engine_steer_publish(engine, qp);
-	return error;
+	config->qpn = qp->qpn;
+	qp->rc = rc_qp_init(qp + 1, config);
+	engine_steer_publish(engine, qp);
+	return 0;
 }
+
+static_assert(sizeof(struct uroce_qp) % 64 == 0, "the core's part follows, aligned");
 
 int uroce_qp_create(struct uroce_pd *pd, const struct uroce_qp_init_attr *init, struct uroce_qp **result)
 {
+	struct rc_qp_config config;
 	struct uroce_qp *qp;
+	uint64_t bytes;
 	int error;
 
 	if (!init_is_valid(pd, init))
 		return -EINVAL;
-	qp = engine_place_alloc(sizeof(*qp), pd->device->numa_node);
+	config = core_config(pd, init);
+	bytes = sizeof(*qp) + rc_qp_bytes(&config);
+	qp = engine_slab_take(&pd->device->slab, bytes);
 	if (qp == NULL)
 		return -ENOMEM;
+	qp->bytes = bytes;
 	qp->device = pd->device;
 	qp->pd = pd;
 	qp->send_cq = init->send_cq;
 	qp->recv_cq = init->recv_cq;
 	qp->srq = init->srq;
-	error = name_and_create(qp, init);
+	error = name_and_publish(qp, &config, init->lcore);
 	if (error) {
-		engine_place_free(qp, sizeof(*qp));
+		engine_slab_give_back(&pd->device->slab, qp, bytes);
 		return error;
 	}
 	atomic_fetch_add(&pd->users, 1);
@@ -155,8 +151,7 @@ int uroce_qp_destroy(struct uroce_qp *qp)
 	atomic_fetch_sub(&qp->recv_cq->users, 1);
 	if (qp->srq)
 		atomic_fetch_sub(&qp->srq->users, 1);
-	engine_place_free(qp->rc, qp->rc_bytes);
-	engine_place_free(qp, sizeof(*qp));
+	engine_slab_give_back(&qp->device->slab, qp, qp->bytes);
 	return 0;
 }
 
@@ -453,8 +448,8 @@ int uroce_qp_post_recv(struct uroce_qp *qp, const struct uroce_recv_wr *wr, cons
 	/* pairs with C1 in rc_credit_news_due */
 	atomic_thread_fence(memory_order_seq_cst);
 	/* A running QP needs no bell for a receive, but its peer may wait for one; a QP in ERR has to flush it. */
-	if (atomic_load_explicit(&qp->rc->post_wakes, memory_order_relaxed) ||
-	    atomic_load_explicit(&qp->rc->post_state, memory_order_acquire) == UROCE_QPS_ERR)
+	if (atomic_load_explicit(&qp->rc->win.post_wakes, memory_order_relaxed) ||
+	    atomic_load_explicit(&qp->rc->win.post_state, memory_order_acquire) == UROCE_QPS_ERR)
 		ring_doorbell(qp);
 	return error;
 }

@@ -85,6 +85,7 @@ static void free_device(struct uroce_device *device)
 {
 	engine_place_free(device->mrs.entries, device->mrs_bytes);
 	engine_ring_free(device->events, sizeof(struct uroce_event));
+	engine_slab_free(&device->slab);
 	free(device);
 }
 
@@ -217,6 +218,7 @@ int uroce_device_create(struct uroce_engine *engine, const struct uroce_device_c
 	device->numa_node = engine_place_of_port(config->port_id);
 	device->next_pd = 1;
 	engine_neigh_init(&device->neigh);
+	engine_slab_init(&device->slab, device->numa_node);
 	error = choose_mac(device);
 	if (error == 0)
 		error = create_tables(device);

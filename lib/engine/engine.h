@@ -9,7 +9,6 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <sys/queue.h>
 
 #include <rte_mbuf.h>
 #include <rte_rcu_qsbr.h>
@@ -21,6 +20,7 @@
 
 #include "engine/mbuf.h"
 #include "engine/neigh.h"
+#include "engine/slab.h"
 #include "engine/wheel.h"
 #include "config/limits.h"
 #include "rc/outbox.h"
@@ -71,16 +71,16 @@ struct uroce_cq {
 struct uroce_qp {
 	/* lcore only */
 	struct rc_qp *rc;
-	struct wire_frame_template template;
+	uint32_t active_at;       /* where in the lcore's queue */
+	bool active;              /* stands there */
+	bool resolved;            /* the peer's MAC is known, the template complete */
+	bool waiting;             /* stands among those that are not */
+	uint32_t migrations;      /* of the core, as the template knows them */
+	struct engine_port *port; /* of the path in use; valid while resolved */
 	struct engine_wheel_node timer;
-	TAILQ_ENTRY(uroce_qp) active_link;
-	bool active;                   /* stands in the lcore's list */
-	bool resolved;                 /* the peer's MAC is known, the template complete */
-	struct uroce_qp *next_waiting; /* while not resolved */
-	bool waiting;
+	struct wire_frame_template template;
+	struct uroce_qp *next_waiting;
 	uint64_t waiting_since_ns;
-	struct engine_port *port;     /* of the path in use; valid while resolved */
-	uint32_t migrations;          /* of the core, as the template knows them */
 	uint64_t quiet_until_ns;      /* after RESET: no new connection before (P-7) */
 	struct uroce_device *held[2]; /* ports of its paths: they stay while it is there */
 
@@ -91,7 +91,7 @@ struct uroce_qp {
 	struct uroce_cq *send_cq, *recv_cq;
 	struct uroce_srq *srq;
 	uint32_t qpn, index;
-	uint64_t rc_bytes;
+	uint64_t bytes; /* of the whole block, rc included */
 
 	/* anybody sets, lcore clears: an entry of this QP stands in the doorbell ring */
 	_Alignas(64) _Atomic bool rung;
@@ -119,9 +119,14 @@ struct uroce_lcore {
 
 	struct rc_outbox out;
 	struct engine_wheel wheel;
-	TAILQ_HEAD(engine_active_list, uroce_qp) active; /* QPs that have something to do */
-	struct uroce_qp *waiting;                        /* QPs whose peer's MAC is not known */
-	uint64_t resolve_ns;                             /* when they are looked at again */
+	/*
+	 * QPs that have something to do, in turn; a ring rather than a list, so that the next ones can be fetched into
+	 * the cache ahead. NULL: that one has gone. Places are counted without end.
+	 */
+	struct uroce_qp **active;
+	uint32_t active_mask, active_head, active_tail;
+	struct uroce_qp *waiting; /* QPs whose peer's MAC is not known */
+	uint64_t resolve_ns;      /* when they are looked at again */
 	struct engine_port *ports[ENGINE_DEVICES];
 	unsigned port_count;
 	uint64_t now_ns;
@@ -165,6 +170,7 @@ struct uroce_device {
 	int numa_node;
 	struct uroce_mac mac;
 	struct engine_neigh neigh;
+	struct engine_slab slab; /* of QPs */
 	struct rc_mr_table mrs;
 	uint64_t mrs_bytes;
 	uint32_t next_pd;

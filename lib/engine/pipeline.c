@@ -16,6 +16,8 @@
 
 #define RX_BURSTS_PER_TURN 4u
 #define DOORBELLS_PER_TURN 256u
+#define PREFETCH_AHEAD 3u
+#define PLAIN_QPN_AT 47u /* Ethernet, IPv4, UDP, 5 bytes of BTH */
 #define TRANSMIT_VISITS (4 * BURST)
 #define COMPLETIONS_DRAIN (OUTBOX_COMPLETIONS / 2)
 
@@ -110,29 +112,56 @@ static void deliver(struct uroce_lcore *lcore)
 
 /* ---- lists and timers ---- */
 
-void engine_pipeline_activate(struct uroce_lcore *lcore, struct uroce_qp *qp)
+/* Those that have gone leave holes, which would add up with a QP that is made and destroyed again and again. */
+static void tidy_active(struct uroce_lcore *lcore)
+{
+	uint32_t to = lcore->active_head;
+
+	for (uint32_t from = lcore->active_head; from != lcore->active_tail; from++) {
+		struct uroce_qp *qp = lcore->active[from & lcore->active_mask];
+
+		if (qp == NULL)
+			continue;
+		qp->active_at = to;
+		lcore->active[to++ & lcore->active_mask] = qp;
+	}
+	lcore->active_tail = to;
+}
+
+static bool take_active_place(struct uroce_lcore *lcore, struct uroce_qp *qp)
 {
 	if (qp->active)
-		return;
+		return false;
 	qp->active = true;
-	TAILQ_INSERT_TAIL(&lcore->active, qp, active_link);
+	if (lcore->active_tail - lcore->active_head > lcore->active_mask)
+		tidy_active(lcore);
+	return true;
+}
+
+void engine_pipeline_activate(struct uroce_lcore *lcore, struct uroce_qp *qp)
+{
+	if (!take_active_place(lcore, qp))
+		return;
+	qp->active_at = lcore->active_tail++;
+	lcore->active[qp->active_at & lcore->active_mask] = qp;
 }
 
 /* Before all others, a peer waits for the answer (S-18); who waits for its turn already keeps its place. */
 static void activate_first(struct uroce_lcore *lcore, struct uroce_qp *qp)
 {
-	if (qp->active)
+	if (!take_active_place(lcore, qp))
 		return;
-	qp->active = true;
-	TAILQ_INSERT_HEAD(&lcore->active, qp, active_link);
+	qp->active_at = --lcore->active_head;
+	lcore->active[qp->active_at & lcore->active_mask] = qp;
 }
 
+/* The next one, or NULL when what stood at `head` has gone. */
 static struct uroce_qp *pop_active(struct uroce_lcore *lcore)
 {
-	struct uroce_qp *qp = TAILQ_FIRST(&lcore->active);
+	struct uroce_qp *qp = lcore->active[lcore->active_head++ & lcore->active_mask];
 
-	TAILQ_REMOVE(&lcore->active, qp, active_link);
-	qp->active = false;
+	if (qp)
+		qp->active = false;
 	return qp;
 }
 
@@ -141,7 +170,7 @@ void engine_pipeline_forget(struct uroce_lcore *lcore, struct uroce_qp *qp)
 	engine_wheel_disarm(&lcore->wheel, &qp->timer);
 	engine_discover_forget(lcore, qp);
 	if (qp->active)
-		TAILQ_REMOVE(&lcore->active, qp, active_link);
+		lcore->active[qp->active_at & lcore->active_mask] = NULL;
 	qp->active = false;
 }
 
@@ -380,14 +409,47 @@ static bool receive_frame(struct uroce_lcore *lcore, struct engine_port *port, s
 	return receive_other(lcore, port, mbuf, frame, bytes);
 }
 
+/* The lines of a QP that a packet of it touches, in or out. */
+static inline void prefetch_qp(const struct uroce_qp *qp)
+{
+	for (uint32_t at = 0; at < offsetof(struct uroce_qp, next_waiting); at += RTE_CACHE_LINE_SIZE)
+		rte_prefetch0(RTE_PTR_ADD(qp, at));
+	rc_qp_prefetch((const struct rc_qp *)(const void *)(qp + 1));
+}
+
+/*
+ * What the packets of a burst will touch is fetched for all of them, a step at a time: frame, place in the QP table, QP.
+ * A QPN is read where a plain frame has it; of another frame something useless is fetched.
+ */
+static void prefetch_burst(const struct uroce_lcore *lcore, struct rte_mbuf *const *burst, uint16_t count)
+{
+	const struct engine_qp_slot *slots[BURST];
+
+	for (uint16_t i = 0; i < count; i++)
+		rte_prefetch0(rte_pktmbuf_mtod(burst[i], void *));
+	for (uint16_t i = 0; i < count; i++) {
+		const uint8_t *qpn = rte_pktmbuf_mtod_offset(burst[i], const uint8_t *, PLAIN_QPN_AT);
+
+		slots[i] = steer_slot(lcore->engine, rte_pktmbuf_data_len(burst[i]) < PLAIN_QPN_AT + 3u ?
+							     0 :
+							     (uint32_t)qpn[0] << 16 | (uint32_t)qpn[1] << 8 | qpn[2]);
+		rte_prefetch0(slots[i]);
+	}
+	for (uint16_t i = 0; i < count; i++) {
+		const struct uroce_qp *qp = atomic_load_explicit(&slots[i]->qp, memory_order_relaxed);
+
+		if (qp && (i == 0 || slots[i] != slots[i - 1]))
+			prefetch_qp(qp);
+	}
+}
+
 static uint16_t receive_burst(struct uroce_lcore *lcore, struct engine_port *port)
 {
 	struct rte_mbuf *burst[BURST];
 	uint16_t count = rte_eth_rx_burst(port->device->port_id, port->queue, burst, BURST), done = 0;
 
+	prefetch_burst(lcore, burst, count);
 	for (uint16_t i = 0; i < count; i++) {
-		if (i + 1 < count)
-			rte_prefetch0(rte_pktmbuf_mtod(burst[i + 1], void *));
 		port->rx_bytes += rte_pktmbuf_pkt_len(burst[i]);
 		if (!receive_frame(lcore, port, burst[i]))
 			burst[done++] = burst[i];
@@ -459,20 +521,41 @@ static void transmit_qp(struct uroce_lcore *lcore, struct uroce_qp *qp)
 		deliver(lcore);
 }
 
+/* While the QP at `head` has its turn, the ones behind it are fetched: first themselves, then what they will send. */
+static void prefetch_active(const struct uroce_lcore *lcore)
+{
+	uint32_t waiting = lcore->active_tail - lcore->active_head;
+	const struct uroce_qp *qp;
+
+	if (waiting > PREFETCH_AHEAD) {
+		qp = lcore->active[(lcore->active_head + PREFETCH_AHEAD) & lcore->active_mask];
+		if (qp)
+			prefetch_qp(qp);
+	}
+	if (waiting > 1) {
+		qp = lcore->active[(lcore->active_head + 1) & lcore->active_mask];
+		if (qp)
+			rc_qp_prefetch_request(qp->rc);
+	}
+}
+
 /*
  * Active QPs in turn, at most one outbox each; who has more to send goes to the end. So many a turn, not all: with
  * thousands of them the port's room is gone long before, and looking at the others would be in vain.
  */
 static void transmit(struct uroce_lcore *lcore)
 {
-	const struct uroce_qp *last = TAILQ_LAST(&lcore->active, engine_active_list);
-	const struct uroce_qp *qp = NULL;
+	uint32_t end = lcore->active_tail, waiting = end - lcore->active_head;
 
-	for (uint32_t visits = 0; visits < TRANSMIT_VISITS && qp != last && !TAILQ_EMPTY(&lcore->active); visits++) {
-		struct uroce_qp *next = pop_active(lcore);
+	if (waiting > TRANSMIT_VISITS)
+		end = lcore->active_head + TRANSMIT_VISITS;
+	while (lcore->active_head != end) {
+		struct uroce_qp *qp;
 
-		transmit_qp(lcore, next);
-		qp = next;
+		prefetch_active(lcore);
+		qp = pop_active(lcore);
+		if (qp)
+			transmit_qp(lcore, qp);
 	}
 }
 

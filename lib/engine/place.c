@@ -7,15 +7,24 @@
 
 #include "engine/place.h"
 
+#define HUGE_BYTES (2ull << 20)
+
+void engine_place_prefer(void *memory, uint64_t bytes, int node)
+{
+	/* Not a demand: a full node works, too. */
+	if (node >= 0 && numa_available() == 0 && node <= numa_max_node())
+		numa_tonode_memory(memory, bytes, node);
+}
+
 void *engine_place_alloc(uint64_t bytes, int node)
 {
 	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (memory == MAP_FAILED)
 		return NULL;
-	/* A preference, not a demand: a machine without NUMA, or a full node, still works. */
-	if (node >= 0 && numa_available() == 0 && node <= numa_max_node())
-		numa_tonode_memory(memory, bytes, node);
+	if (bytes >= HUGE_BYTES)
+		madvise(memory, bytes, MADV_HUGEPAGE);
+	engine_place_prefer(memory, bytes, node);
 	return memory;
 }
 

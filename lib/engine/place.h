@@ -7,9 +7,12 @@
 
 /*
  * Zeroed memory, page-aligned, on a NUMA node (-1: wherever). NULL when there is none. Not from the EAL heap: that
- * one is small and fixed without hugepages, and QPs come and go.
+ * one is small and fixed without hugepages, and QPs come and go. Large areas ask for huge pages.
  */
 void *engine_place_alloc(uint64_t bytes, int node);
+/* Has memory that nobody has touched yet come from a node. A preference: a machine without NUMA still works. */
+void engine_place_prefer(void *memory, uint64_t bytes, int node);
+
 void engine_place_free(void *memory, uint64_t bytes);
 
 /* The node that a port hangs on, or -1. */

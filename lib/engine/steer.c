@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
+#include "engine/place.h"
 #include "engine/steer.h"
 
 static uint32_t round_up_to_power_of_two(uint32_t n)
@@ -19,13 +20,13 @@ int engine_steer_init(struct uroce_engine *engine, uint32_t max_qps)
 
 	engine->lcore_mask = lcores - 1;
 	engine->index_count = per_lcore * lcores;
-	engine->qps = calloc(engine->index_count, sizeof(*engine->qps));
+	engine->qps = engine_place_alloc(engine->index_count * sizeof(*engine->qps), -1);
 	return engine->qps ? 0 : -ENOMEM;
 }
 
 void engine_steer_free(struct uroce_engine *engine)
 {
-	free(engine->qps);
+	engine_place_free(engine->qps, engine->index_count * sizeof(*engine->qps));
 	engine->qps = NULL;
 }
 

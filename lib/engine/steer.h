@@ -45,6 +45,12 @@ static inline struct uroce_qp *steer_find(const struct uroce_engine *engine, uin
 	return atomic_load_explicit(&engine->qps[index].qp, memory_order_acquire);
 }
 
+/* The slot where the QP of a QPN would be. */
+static inline const struct engine_qp_slot *steer_slot(const struct uroce_engine *engine, uint32_t qpn)
+{
+	return &engine->qps[qpn & (engine->index_count - 1)];
+}
+
 /* The QP of a QPN, or NULL. What others read of a slot while it changes hands the owner looks up again. */
 static inline struct uroce_qp *steer_lookup(const struct uroce_engine *engine, uint32_t qpn)
 {

@@ -106,10 +106,12 @@ uint8_t rc_credit_say(struct rc_qp *qp)
 bool rc_credit_news_due(struct rc_qp *qp)
 {
 	const struct rc_credit *credit = &qp->credit;
-	bool waits = credit->enabled && (!credit->said || credit->last_code == 0);
+	bool waits = !credit->said || credit->last_code == 0;
 
-	if (atomic_load_explicit(&qp->post_wakes, memory_order_relaxed) != waits)
-		atomic_store_explicit(&qp->post_wakes, waits, memory_order_relaxed);
+	if (!credit->enabled)
+		return false;
+	if (atomic_load_explicit(&qp->win.post_wakes, memory_order_relaxed) != waits)
+		atomic_store_explicit(&qp->win.post_wakes, waits, memory_order_relaxed);
 	if (!waits)
 		return false;
 	/* C1: asks to be woken, then looks: an entry posted in between is seen here, or its post sees post_wakes */

@@ -191,7 +191,7 @@ static void enter_state(struct rc_qp *qp, enum uroce_qp_state from, enum uroce_q
 		qp->responder.ack_due = qp->responder.repeat_ack_due = qp->responder.nak_due = false;
 	}
 	qp->state = (uint8_t)to;
-	atomic_store_explicit(&qp->post_state, (uint8_t)to, memory_order_release);
+	atomic_store_explicit(&qp->win.post_state, (uint8_t)to, memory_order_release);
 }
 
 int rc_qp_modify(struct rc_qp *qp, const struct uroce_qp_attr *attr, uint32_t mask, uint32_t *bad_mask)

@@ -104,6 +104,7 @@ void rc_qp_forget(struct rc_qp *qp)
 		.min_rnr_timer = qp->responder.min_rnr_timer,
 	};
 	qp->report = (struct rc_report){ 0 };
+	atomic_store_explicit(&qp->win.post_wakes, false, memory_order_relaxed);
 	qp->last_aeth = 0;
 	qp->established = false;
 }
@@ -122,7 +123,7 @@ void rc_qp_enter_error(struct rc_qp *qp, uint8_t event)
 	qp->state = UROCE_QPS_ERR;
 	rc_qp_stop_requests(qp);
 	/* E-7: posts see it before any completion does */
-	atomic_store_explicit(&qp->post_state, UROCE_QPS_ERR, memory_order_release);
+	atomic_store_explicit(&qp->win.post_state, UROCE_QPS_ERR, memory_order_release);
 	qp->report.events |= 1u << event;
 }
 
@@ -140,21 +141,21 @@ static bool state_takes_sends(uint8_t state)
 
 int rc_qp_post_send(struct rc_qp *qp, const struct uroce_send_wr *wr)
 {
-	if (!state_takes_sends(atomic_load_explicit(&qp->post_state, memory_order_acquire)))
+	if (!state_takes_sends(atomic_load_explicit(&qp->win.post_state, memory_order_acquire)))
 		return -EINVAL;
 	return rc_sendwin_post(&qp->win, wr);
 }
 
 int rc_qp_post_bind(struct rc_qp *qp, const struct uroce_send_wr *wr, const struct rc_mr_bind *bind)
 {
-	if (!state_takes_sends(atomic_load_explicit(&qp->post_state, memory_order_acquire)))
+	if (!state_takes_sends(atomic_load_explicit(&qp->win.post_state, memory_order_acquire)))
 		return -EINVAL;
 	return rc_sendwin_post_bind(&qp->win, wr, bind);
 }
 
 int rc_qp_post_recv(struct rc_qp *qp, const struct uroce_recv_wr *wr)
 {
-	if (qp->recvq.srq || atomic_load_explicit(&qp->post_state, memory_order_acquire) == UROCE_QPS_RESET)
+	if (qp->recvq.srq || atomic_load_explicit(&qp->win.post_state, memory_order_acquire) == UROCE_QPS_RESET)
 		return -EINVAL;
 	return rc_recvq_post(&qp->recvq, wr);
 }

@@ -14,6 +14,7 @@
 #define RC_QP_H
 
 #include <stdatomic.h>
+#include <stddef.h>
 
 #include <uroce/qp.h>
 
@@ -62,8 +63,11 @@ struct rc_known_key {
 	const struct rc_mr_entry *slot;
 };
 
+/*
+ * The order is that of use: every packet touches the lines of the first part, and rc_qp_prefetch() fetches them; the
+ * second is touched when something is reported or a receive is used, the rest hardly ever.
+ */
 struct rc_qp {
-	/* what every packet needs */
 	uint8_t state; /* enum uroce_qp_state */
 	uint8_t mtu_shift;
 	uint16_t pkey;
@@ -72,34 +76,35 @@ struct rc_qp {
 	uint32_t pd;
 	uint32_t access; /* enum uroce_access: what the peer may do */
 	struct rc_mr_table *mrs;
-	struct rc_known_key known_keys[QP_KNOWN_KEYS];
 	void *send_cq, *recv_cq;
 	uint64_t context;
 	bool established;      /* COMM_EST was raised */
 	bool imprecise_errors; /* E-3 */
 	bool long_way;         /* a test wants no short ways: they only ever do what the long ones do */
 	uint32_t last_aeth;
-
+	struct rc_known_key known_keys[QP_KNOWN_KEYS];
+	struct rc_responder responder;
 	struct rc_sendwin win;
 	struct rc_requester requester;
 	struct rc_retry retry;
 	struct rc_probe probe;
-	struct rc_recvq recvq;
-	struct rc_responder responder;
 	struct rc_replay replay;
 	struct rc_credit credit;
-	struct rc_report report;
-	struct uroce_path path;
 	struct rc_migration migration;
+	struct uroce_path path;
 
-	/* cold */
+	struct rc_report report;
+	struct rc_recvq recvq;
+
 	uint32_t max_mtu_bytes;
 	psn_t sq_psn, rq_psn; /* as set by modify */
 	uint8_t timeout, max_dest_rd_atomic;
-	_Atomic uint8_t post_state; /* lcore writes, application reads: state as posts judge it */
-	_Atomic bool post_wakes;    /* the same: the peer waits to hear of receive entries (F-4) */
 	uint64_t counters[CNT_QP_COUNTERS];
 };
+
+static_assert(offsetof(struct rc_qp, known_keys) == 64 && offsetof(struct rc_qp, responder) == 128 &&
+		      offsetof(struct rc_qp, win) == 192,
+	      "lines of their own");
 
 /* Why a packet may not reach its QP: the counter of the drop, in the order of W-5; CNT_COUNTERS: it may. */
 enum rc_counter rc_qp_admit(const struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin);
@@ -156,6 +161,22 @@ static inline uint64_t rc_qp_deadline(const struct rc_qp *qp)
 	if (qp->probe.deadline_ns < retry)
 		retry = qp->probe.deadline_ns;
 	return retry < qp->credit.probe_deadline_ns ? retry : qp->credit.probe_deadline_ns;
+}
+
+/* Fetches the lines that every packet touches, in or out. */
+static inline void rc_qp_prefetch(const struct rc_qp *qp)
+{
+	for (uint32_t at = 0; at <= offsetof(struct rc_qp, report); at += 64)
+		__builtin_prefetch((const char *)qp + at);
+}
+
+/* The same for the request that goes out next: when the QP's own lines have come. */
+static inline void rc_qp_prefetch_request(const struct rc_qp *qp)
+{
+	const char *slot = (const char *)sendwin_slot(&qp->win, qp->win.cursor);
+
+	__builtin_prefetch(slot);
+	__builtin_prefetch(slot + 64);
 }
 
 /* For the core's own files: the request at `acked` fails, the QP goes to ERR. */

@@ -44,14 +44,10 @@ struct rc_atomic_operands {
 };
 
 struct rc_sendwin {
-	/* set at creation */
+	/* set at creation, read by both */
 	uint8_t *slots;
 	uint32_t slot_bytes;
-	uint32_t mask;  /* slots - 1 */
-	uint32_t depth; /* what the user asked for: at most so many are posted */
-	uint32_t sge_limit;
-	uint32_t inline_limit;
-	bool signal_all;
+	uint32_t mask; /* slots - 1 */
 
 	/* lcore only */
 	uint32_t head, acked, started, tail;
@@ -62,10 +58,17 @@ struct rc_sendwin {
 	/* application writes, lcore reads */
 	_Alignas(64) _Atomic uint32_t posted;
 	uint32_t posting; /* the application's own copy */
+	/* set at creation, for the application */
+	uint32_t depth; /* what the user asked for: at most so many are posted */
+	uint32_t sge_limit;
+	uint32_t inline_limit;
+	bool signal_all;
 
 	/* lcore writes, application reads */
 	_Alignas(64) _Atomic uint32_t freed;
-	_Atomic bool no_answers; /* max_rd_atomic is 0: a READ or the like is refused */
+	_Atomic bool no_answers;    /* max_rd_atomic is 0: a READ or the like is refused */
+	_Atomic uint8_t post_state; /* enum uroce_qp_state of the QP, as posts judge it */
+	_Atomic bool post_wakes;    /* the peer waits to hear of receive entries: their posts wake the lcore (F-4) */
 };
 
 /* Bytes of a slot for these limits; a multiple of 16. */

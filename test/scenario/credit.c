@@ -389,15 +389,15 @@ Test(credit, a_post_wakes_only_while_the_peer_waits_for_news)
 
 	RULE("F-4");
 	pair_transmit(pair, B);
-	cr_assert(qp->post_wakes, "nothing has been told yet");
+	cr_assert(qp->win.post_wakes, "nothing has been told yet");
 	pair_recv(pair, B, 1, 0, 64);
 	pair_transmit(pair, B);
 	expect_leaves(pair, B, "ACK psn=16777215 credit=1 msn=0");
 	pair_transmit(pair, B);
-	cr_assert_not(qp->post_wakes);
+	cr_assert_not(qp->win.post_wakes);
 	pair_send(pair, 1, 8);
 	pair_run(pair);
-	cr_assert(qp->post_wakes, "there are none left, and the peer knows");
+	cr_assert(qp->win.post_wakes, "there are none left, and the peer knows");
 	pair_close(pair);
 }
 

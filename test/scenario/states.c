@@ -451,7 +451,7 @@ Test(states, a_responder_works_in_rtr_and_says_once_that_the_peer_is_there)
 	RULE("V-1");
 	RULE("Q-14");
 	qp->state = UROCE_QPS_RTR; /* as before its last step */
-	qp->post_state = UROCE_QPS_RTR;
+	qp->win.post_state = UROCE_QPS_RTR;
 	pair_respond(pair, ack_packet(0, SYNDROME_PLAIN_ACK, 0));
 	cr_assert_eq(pair_post(pair, B, (struct uroce_send_wr){ .opcode = UROCE_WR_SEND }, 0, 8), -EINVAL);
 	pair_request(pair, ack_packet(0, SYNDROME_PLAIN_ACK, 0)); /* a response is no first packet here */

@@ -1,0 +1,147 @@
+/* slab.c - blocks in chunks, free blocks by size */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "engine/place.h"
+#include "engine/slab.h"
+
+#define CHUNK_BYTES (2ull << 20)
+#define LARGE_BYTES (CHUNK_BYTES / 8) /* from here on a block has memory of its own: little is lost by its last page */
+#define LINE_BYTES 64u
+
+struct engine_slab_chunk {
+	struct engine_slab_chunk *next;
+	void *memory;
+};
+
+/* The first bytes of a free block. */
+struct free_block {
+	struct free_block *next;
+};
+
+struct engine_slab_class {
+	struct engine_slab_class *next;
+	uint64_t bytes;
+	struct free_block *free;
+};
+
+void engine_slab_init(struct engine_slab *slab, int node)
+{
+	memset(slab, 0, sizeof(*slab));
+	slab->node = node;
+	pthread_mutex_init(&slab->lock, NULL);
+}
+
+void engine_slab_free(struct engine_slab *slab)
+{
+	struct engine_slab_chunk *chunk;
+	struct engine_slab_class *class;
+
+	while ((chunk = slab->chunks) != NULL) {
+		slab->chunks = chunk->next;
+		free(chunk->memory);
+		free(chunk);
+	}
+	while ((class = slab->classes) != NULL) {
+		slab->classes = class->next;
+		free(class);
+	}
+	pthread_mutex_destroy(&slab->lock);
+}
+
+/* The class of a size; made when `make`. NULL: there is none. */
+static struct engine_slab_class *find_class(struct engine_slab *slab, uint64_t bytes, bool make)
+{
+	struct engine_slab_class *class;
+
+	for (class = slab->classes; class; class = class->next) {
+		if (class->bytes == bytes)
+			return class;
+	}
+	class = make ? calloc(1, sizeof(*class)) : NULL;
+	if (class) {
+		class->bytes = bytes;
+		class->next = slab->classes;
+		slab->classes = class;
+	}
+	return class;
+}
+
+static bool add_chunk(struct engine_slab *slab)
+{
+	struct engine_slab_chunk *chunk = calloc(1, sizeof(*chunk));
+
+	if (chunk == NULL)
+		return false;
+	chunk->memory = aligned_alloc(CHUNK_BYTES, CHUNK_BYTES);
+	if (chunk->memory == NULL) {
+		free(chunk);
+		return false;
+	}
+	madvise(chunk->memory, CHUNK_BYTES, MADV_HUGEPAGE);
+	engine_place_prefer(chunk->memory, CHUNK_BYTES, slab->node);
+	chunk->next = slab->chunks;
+	slab->chunks = chunk;
+	slab->next = chunk->memory;
+	slab->left = CHUNK_BYTES;
+	return true;
+}
+
+/* What is left of a chunk that is too small is lost until the slab goes: less than an eighth. */
+static void *take_block(struct engine_slab *slab, uint64_t bytes)
+{
+	/* Its class is made now, so that giving back never needs memory. */
+	struct engine_slab_class *class = find_class(slab, bytes, true);
+	void *block;
+
+	if (class == NULL)
+		return NULL;
+	if (class->free) {
+		block = class->free;
+		class->free = class->free->next;
+		return block;
+	}
+	if (slab->left < bytes && !add_chunk(slab))
+		return NULL;
+	block = slab->next;
+	slab->next += bytes;
+	slab->left -= bytes;
+	return block;
+}
+
+static uint64_t round_up(uint64_t bytes)
+{
+	return (bytes + LINE_BYTES - 1) & ~(uint64_t)(LINE_BYTES - 1);
+}
+
+void *engine_slab_take(struct engine_slab *slab, uint64_t bytes)
+{
+	void *block;
+
+	bytes = round_up(bytes);
+	if (bytes >= LARGE_BYTES)
+		return engine_place_alloc(bytes, slab->node);
+	pthread_mutex_lock(&slab->lock);
+	block = take_block(slab, bytes);
+	pthread_mutex_unlock(&slab->lock);
+	return block ? memset(block, 0, bytes) : NULL;
+}
+
+void engine_slab_give_back(struct engine_slab *slab, void *block, uint64_t bytes)
+{
+	struct free_block *free_block = block;
+	struct engine_slab_class *class;
+
+	bytes = round_up(bytes);
+	if (bytes >= LARGE_BYTES) {
+		engine_place_free(block, bytes);
+		return;
+	}
+	pthread_mutex_lock(&slab->lock);
+	class = find_class(slab, bytes, false);
+	free_block->next = class->free;
+	class->free = free_block;
+	pthread_mutex_unlock(&slab->lock);
+}
