@@ -53,6 +53,7 @@ static void fill_case(const struct perf_options *options, enum perf_op op, enum 
 		.size_bytes = size_at(options, op, mode, size_index),
 		.mtu_bytes = options->mtu_bytes,
 		.qps = lat ? 1 : options->qps,
+		.idle = options->idle,
 		.depth = lat ? at_most(options->depth, LAT_DEPTH) : options->depth,
 		.rx_depth = options->rx_depth,
 		.outs = options->outs,

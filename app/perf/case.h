@@ -11,6 +11,7 @@ struct perf_case {
 	enum perf_op op;
 	enum perf_mode mode;
 	uint32_t size_bytes, mtu_bytes;
+	uint32_t idle; /* of this end; the other process has its own */
 	uint32_t qps, depth, rx_depth, outs, cq_mod, inline_bytes, timeout, retries, rnr_timer, rx_rate;
 	double seconds;
 	uint64_t iterations;

@@ -16,6 +16,8 @@
 
 #define CREATE_WAIT_MS 2000u /* numbers of destroyed QPs rest for some of it */
 #define CQ_DEPTH_MAX (1u << 20)
+#define IDLE_DEPTH 16u
+#define IDLE_OUTS 4u
 #define RNR_RETRIES 7 /* without limit */
 
 int perf_end_open(struct perf_end *end, struct app_port *port, struct uroce_lcore *lcore, uint32_t way)
@@ -90,6 +92,35 @@ static void fill_memory(struct perf_end *end)
 	}
 }
 
+/* Tries again for a while: with many short cases the numbers may all rest. */
+static int create_when_possible(struct perf_end *end, const struct uroce_qp_init_attr *init, struct uroce_qp **qp)
+{
+	int error = uroce_qp_create(end->pd, init, qp);
+
+	for (unsigned ms = 0; error == -ENOSPC && ms < CREATE_WAIT_MS; ms++) {
+		rte_delay_us_sleep(1000);
+		uroce_lcore_poll(end->lcore);
+		error = uroce_qp_create(end->pd, init, qp);
+	}
+	return error;
+}
+
+static int create_idle(struct perf_end *end, uint32_t index)
+{
+	struct uroce_qp_init_attr init = {
+		.send_cq = end->send_cq,
+		.recv_cq = end->recv_cq,
+		.max_send_wr = IDLE_DEPTH,
+		.max_recv_wr = IDLE_DEPTH,
+		.max_send_sge = 1,
+		.max_recv_sge = 1,
+		.max_dest_rd_atomic = IDLE_OUTS,
+		.lcore = -1,
+	};
+
+	return create_when_possible(end, &init, &end->idle[index]);
+}
+
 static int create_qp(struct perf_end *end, uint32_t index)
 {
 	struct uroce_qp_init_attr init = {
@@ -104,15 +135,8 @@ static int create_qp(struct perf_end *end, uint32_t index)
 		.max_dest_rd_atomic = end->test.outs,
 		.lcore = -1,
 	};
-	int error = uroce_qp_create(end->pd, &init, &end->flows[index].qp);
 
-	/* Rarely needed: many short cases, whose numbers all rest. */
-	for (unsigned ms = 0; error == -ENOSPC && ms < CREATE_WAIT_MS; ms++) {
-		rte_delay_us_sleep(1000);
-		uroce_lcore_poll(end->lcore);
-		error = uroce_qp_create(end->pd, &init, &end->flows[index].qp);
-	}
-	return error;
+	return create_when_possible(end, &init, &end->flows[index].qp);
 }
 
 static int create_work(struct perf_end *end)
@@ -124,7 +148,8 @@ static int create_work(struct perf_end *end)
 	end->send_sges = calloc(layout->depth, sizeof(*end->send_sges));
 	end->recv_wrs = calloc(layout->rx_depth, sizeof(*end->recv_wrs));
 	end->recv_sges = calloc(layout->rx_depth, sizeof(*end->recv_sges));
-	if (!end->flows || !end->send_wrs || !end->send_sges || !end->recv_wrs || !end->recv_sges)
+	end->idle = calloc(end->test.idle + 1, sizeof(*end->idle));
+	if (!end->idle || !end->flows || !end->send_wrs || !end->send_sges || !end->recv_wrs || !end->recv_sges)
 		return -ENOMEM;
 	return 0;
 }
@@ -220,6 +245,8 @@ int perf_end_prepare(struct perf_end *end, const struct perf_case *test, struct 
 		error = uroce_cq_create(end->port->device, cq_depth(end, end->layout.rx_depth), &end->recv_cq);
 	for (uint32_t i = 0; i < test->qps && error == 0; i++)
 		error = create_qp(end, i);
+	for (uint32_t i = 0; i < test->idle && error == 0; i++)
+		error = create_idle(end, i);
 	if (error) {
 		app_complain(APP_EXIT_ENVIRONMENT,
 			     "%u queue pairs with %lu bytes of buffers are not possible (%s): use "
@@ -248,9 +275,9 @@ static int arm_flow(struct perf_end *end, uint32_t index, uint32_t *bad)
 	return uroce_qp_modify(end->flows[index].qp, &attr, UROCE_QP_ALT_PATH | UROCE_QP_PATH_MIG_STATE, bad);
 }
 
-static int connect_flow(struct perf_end *end, uint32_t index)
+static struct uroce_qp_attr connection(const struct perf_end *end, uint32_t index)
 {
-	struct uroce_qp_attr attr = {
+	return (struct uroce_qp_attr){
 		.access_flags = UROCE_ACCESS_REMOTE_WRITE | UROCE_ACCESS_REMOTE_READ | UROCE_ACCESS_REMOTE_ATOMIC,
 		.path_mtu = end->test.mtu_bytes,
 		.dest_qp_num = end->peer.qp_nums[index],
@@ -264,6 +291,21 @@ static int connect_flow(struct perf_end *end, uint32_t index)
 		.flow_control = end->test.flow_control,
 		.path = { .source = end->port->addr, .dest = end->peer.addr },
 	};
+}
+
+/* Nobody ever sends on them: whose number the peer has does not matter. */
+static int connect_idle(struct perf_end *end, uint32_t index)
+{
+	struct uroce_qp_attr attr = connection(end, 0);
+	uint32_t bad = 0;
+
+	attr.max_rd_atomic = attr.max_dest_rd_atomic = IDLE_OUTS;
+	return uroce_qp_connect(end->idle[index], &attr, &bad);
+}
+
+static int connect_flow(struct perf_end *end, uint32_t index)
+{
+	struct uroce_qp_attr attr = connection(end, index);
 	uint32_t bad = 0;
 	int error = uroce_qp_connect(end->flows[index].qp, &attr, &bad);
 
@@ -293,6 +335,8 @@ int perf_end_connect(struct perf_end *end, const struct perf_peer *peer)
 		if (error == 0 && end->responds && perf_ops[end->test.op].receives)
 			error = perf_receive_post(end, i);
 	}
+	for (uint32_t i = 0; i < end->test.idle && error == 0; i++)
+		error = connect_idle(end, i);
 	end->peer.qp_nums = end->peer.psns = NULL;
 	return error;
 }
@@ -303,6 +347,10 @@ void perf_end_finish(struct perf_end *end)
 		if (end->flows[i].qp)
 			uroce_qp_destroy(end->flows[i].qp);
 	}
+	for (uint32_t i = 0; i < end->test.idle && end->idle; i++) {
+		if (end->idle[i])
+			uroce_qp_destroy(end->idle[i]);
+	}
 	if (end->send_cq)
 		uroce_cq_destroy(end->send_cq);
 	if (end->recv_cq)
@@ -312,11 +360,13 @@ void perf_end_finish(struct perf_end *end)
 	if (end->memory)
 		munmap(end->memory, end->layout.total_bytes + 4096);
 	free(end->flows);
+	free(end->idle);
 	free(end->send_wrs);
 	free(end->send_sges);
 	free(end->recv_wrs);
 	free(end->recv_sges);
 	end->flows = NULL;
+	end->idle = NULL;
 	end->send_wrs = NULL;
 	end->send_sges = NULL;
 	end->recv_wrs = NULL;

@@ -63,6 +63,7 @@ struct perf_end {
 	struct uroce_mr *mr;
 	struct uroce_cq *send_cq, *recv_cq;
 	struct perf_flow *flows;
+	struct uroce_qp **idle;         /* test.idle of them, as far as they exist */
 	struct uroce_send_wr *send_wrs; /* depth of them, in a ring, shared by the flows */
 	struct uroce_sge *send_sges;
 	struct uroce_recv_wr *recv_wrs; /* rx_depth of them */

@@ -11,6 +11,7 @@
 #include "common/eal.h"
 #include "perf/options.h"
 
+#define QPS_MAX 131072
 #define LIMIT_SECONDS 1.55 /* 31 windows of 50 ms */
 
 const struct perf_op_info perf_ops[PERF_OPS] = {
@@ -53,7 +54,8 @@ static const char help_text[] =
 	"  -s, --size N[,N...]  bytes a message, 1 ... 1073741824 (default 65536 for bw, 64 for lat; atomics: 8)\n"
 	"  -a, --all            sizes 1, 2, 4 ... 1048576\n"
 	"  -m, --mtu N          path MTU: 256, 512, 1024, 2048 or 4096 (default 4096 on loop, 1024 elsewhere)\n"
-	"  -q, --qps N          queue pairs, 1 ... 65536 (default 1; lat uses one)\n"
+	"  -q, --qps N          queue pairs, 1 ... 131072 (default 1; lat uses one)\n"
+	"  --idle N             connected queue pairs besides, with nothing to do, 0 ... 131072\n"
 	"  -t, --tx-depth N     requests outstanding a QP, 1 ... 32768 (default 128)\n"
 	"  -r, --rx-depth N     receives posted a QP, 1 ... 32768 (default: twice the tx depth, at most 512)\n"
 	"  -o, --outs N         READs and atomics outstanding a QP, 1 ... 128 (default 16)\n"
@@ -111,6 +113,7 @@ enum {
 	OPT_RX_RATE,
 	OPT_FAILOVER,
 	OPT_LIMIT,
+	OPT_IDLE,
 	OPT_KERNEL,
 	OPT_JSON,
 	OPT_GBITS
@@ -149,6 +152,7 @@ static const struct option long_options[] = {
 	{ "corrupt", required_argument, NULL, OPT_CORRUPT },
 	{ "seed", required_argument, NULL, OPT_SEED },
 	{ "kernel", required_argument, NULL, OPT_KERNEL },
+	{ "idle", required_argument, NULL, OPT_IDLE },
 	{ "limit", no_argument, NULL, OPT_LIMIT },
 	{ "json", required_argument, NULL, OPT_JSON },
 	{ "report_gbits", no_argument, NULL, OPT_GBITS },
@@ -295,7 +299,9 @@ static int take_what(int letter, const char *text, struct perf_options *options)
 	case 'm':
 		return take_mtu(text, &options->mtu_bytes);
 	case 'q':
-		return take_number("-q", text, 1, 65536, &options->qps);
+		return take_number("-q", text, 1, QPS_MAX, &options->qps);
+	case OPT_IDLE:
+		return take_number("--idle", text, 0, QPS_MAX, &options->idle);
 	case 't':
 		return take_number("-t", text, 1, 32768, &options->depth);
 	case 'r':

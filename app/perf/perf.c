@@ -20,6 +20,7 @@
 #define WIRE_MTU_BYTES 1024u
 #define QPS_MIN 4096u
 #define QPS_MAX (1u << 20)
+#define QPS_PER_IDLE 4u
 #define QPS_PER_QP 8u /* two ends, and destroyed ones whose numbers rest */
 
 struct perf {
@@ -40,7 +41,7 @@ struct perf {
 
 static int create_engine(struct perf *perf)
 {
-	uint32_t qps = perf->options.qps * QPS_PER_QP;
+	uint32_t qps = perf->options.qps * QPS_PER_QP + perf->options.idle * QPS_PER_IDLE;
 	struct uroce_engine_config config = {
 		.lcore_count = perf->options.core_count,
 		.max_qps = qps < QPS_MIN ? QPS_MIN :

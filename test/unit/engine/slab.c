@@ -1,0 +1,116 @@
+/* slab.c - blocks of memory: zeroed, apart from each other, given out again */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/place.h"
+#include "engine/slab.h"
+
+#define BLOCKS 1000u
+
+/* The parts of place.c that need DPDK and libnuma, as far as the slab sees them. */
+static int placed;
+
+void *engine_place_alloc(uint64_t bytes, int node)
+{
+	(void)node;
+	placed++;
+	return calloc(1, bytes);
+}
+
+void engine_place_free(void *memory, uint64_t bytes)
+{
+	(void)bytes;
+	placed -= memory != NULL;
+	free(memory);
+}
+
+void engine_place_prefer(void *memory, uint64_t bytes, int node)
+{
+	(void)memory;
+	(void)bytes;
+	(void)node;
+}
+
+static bool is_zero(const uint8_t *block, uint64_t bytes)
+{
+	for (uint64_t i = 0; i < bytes; i++) {
+		if (block[i])
+			return false;
+	}
+	return true;
+}
+
+Test(slab, blocks_are_zeroed_aligned_and_apart)
+{
+	static uint8_t *blocks[BLOCKS];
+	struct engine_slab slab;
+
+	engine_slab_init(&slab, -1);
+	for (uint32_t i = 0; i < BLOCKS; i++) {
+		uint64_t bytes = 4000 + i % 3 * 100;
+
+		blocks[i] = engine_slab_take(&slab, bytes);
+		cr_assert_not_null(blocks[i]);
+		cr_assert_eq((uintptr_t)blocks[i] % 64, 0);
+		cr_assert(is_zero(blocks[i], bytes));
+		memset(blocks[i], (int)(i + 1), bytes);
+	}
+	for (uint32_t i = 0; i < BLOCKS; i++) {
+		cr_assert_eq(blocks[i][0], (uint8_t)(i + 1), "another block was written to this one");
+		cr_assert_eq(blocks[i][3999 + i % 3 * 100], (uint8_t)(i + 1));
+		engine_slab_give_back(&slab, blocks[i], 4000 + i % 3 * 100);
+	}
+	engine_slab_free(&slab);
+}
+
+Test(slab, what_came_back_is_given_out_again_to_the_same_size_and_zeroed)
+{
+	struct engine_slab slab;
+	uint8_t *first, *second, *other;
+
+	engine_slab_init(&slab, -1);
+	first = engine_slab_take(&slab, 1000);
+	second = engine_slab_take(&slab, 1000);
+	memset(first, 0xFF, 1000);
+	memset(second, 0xFF, 1000);
+	engine_slab_give_back(&slab, first, 1000);
+	engine_slab_give_back(&slab, second, 1000);
+	other = engine_slab_take(&slab, 2000);
+	cr_assert(other != first && other != second, "of another size");
+	cr_assert_eq(engine_slab_take(&slab, 1000), second);
+	cr_assert_eq(engine_slab_take(&slab, 1000), first);
+	cr_assert(is_zero(first, 1000));
+	cr_assert(is_zero(second, 1000));
+	engine_slab_free(&slab);
+}
+
+Test(slab, a_hundred_thousand_rounds_need_one_chunk)
+{
+	struct engine_slab slab;
+	struct engine_slab_chunk *only;
+
+	engine_slab_init(&slab, -1);
+	engine_slab_give_back(&slab, engine_slab_take(&slab, 4096), 4096);
+	only = slab.chunks;
+	for (int i = 0; i < 100000; i++)
+		engine_slab_give_back(&slab, engine_slab_take(&slab, 4096), 4096);
+	cr_assert_eq(slab.chunks, only, "no new chunk was added in front of it");
+	engine_slab_free(&slab);
+}
+
+Test(slab, a_large_block_has_memory_of_its_own)
+{
+	struct engine_slab slab;
+	uint8_t *block;
+
+	engine_slab_init(&slab, -1);
+	block = engine_slab_take(&slab, 1 << 20);
+	cr_assert_eq(placed, 1);
+	cr_assert(is_zero(block, 1 << 20));
+	engine_slab_give_back(&slab, block, 1 << 20);
+	cr_assert_eq(placed, 0);
+	cr_assert_null(slab.chunks);
+	engine_slab_free(&slab);
+}
