@@ -4,6 +4,9 @@
 #include "rc/outbox.h"
 #include "rc/qp.h"
 
+#define BURST_AFTER_LOSS 8u
+#define PACKETS_BEFORE_GROWTH 1024u
+
 /* Opcodes of a message that is cut into packets. */
 struct message_opcodes {
 	uint8_t first, middle, last, only;
@@ -470,16 +473,12 @@ static void send_plainly(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *ou
 	}
 }
 
-bool rc_requester_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
+/* As much as the room allows. true: there is more. */
+static bool send(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 {
 	struct rc_sendwin *win = &qp->win;
 	enum plan plan;
 
-	if (retry_waits_for_receiver(&qp->retry))
-		return false;
-	sendwin_take_posted(win);
-	if (qp->probe.due)
-		begin_probe(qp);
 	send_plainly(qp, now_ns, out);
 	while (win->cursor != win->tail) {
 		struct rc_send_wqe *wqe = sendwin_slot(win, win->cursor);
@@ -498,4 +497,48 @@ bool rc_requester_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *
 		}
 	}
 	return false;
+}
+
+/* ---- how much at a time ---- */
+
+void rc_requester_reset_burst(struct rc_requester *req)
+{
+	req->burst = OUTBOX_PACKETS;
+	req->since_loss = 0;
+}
+
+void rc_requester_notice_loss(struct rc_requester *req)
+{
+	req->burst = BURST_AFTER_LOSS;
+	req->since_loss = 0;
+}
+
+static void grow_burst(struct rc_requester *req, uint32_t sent)
+{
+	req->since_loss = (uint16_t)(req->since_loss + sent);
+	if (req->since_loss < PACKETS_BEFORE_GROWTH)
+		return;
+	req->since_loss = 0;
+	req->burst = (uint16_t)(req->burst + BURST_AFTER_LOSS);
+}
+
+bool rc_requester_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
+{
+	struct rc_requester *req = &qp->requester;
+	uint32_t room = out->packet_room, before = out->packet_count;
+	bool more;
+
+	if (retry_waits_for_receiver(&qp->retry))
+		return false;
+	sendwin_take_posted(&qp->win);
+	if (qp->probe.due)
+		begin_probe(qp);
+	if (req->burst >= OUTBOX_PACKETS)
+		return send(qp, now_ns, out);
+	if (out->packet_room > req->burst)
+		out->packet_room = req->burst;
+	more = send(qp, now_ns, out);
+	out->packet_room = room - (out->packet_count - before);
+	grow_burst(req, out->packet_count - before);
+	return more;
 }

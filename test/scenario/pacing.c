@@ -238,3 +238,46 @@ Test(pacing, a_message_of_two_gibibytes_starts)
 	}
 	munmap(huge, bytes);
 }
+
+/* How many packets one call sends when there is room for all. */
+static uint32_t one_call(struct pair *pair)
+{
+	uint32_t before = pair->side[A].packets;
+
+	cr_assert(pair_transmit_some(pair, A, OUTBOX_PACKETS), "there is more to send");
+	return pair->side[A].packets - before;
+}
+
+/* What follows a lost packet is sent in vain until its NAK is back: after a loss less is sent at a time, for a while. */
+Test(pacing, after_a_loss_less_goes_out_at_a_time_until_nothing_has_been_lost_for_long)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .mtu = 256 });
+	uint32_t wr_id = 0, sent = 0;
+
+	RULE("T-2");
+	for (int i = 0; i < 8; i++)
+		cr_assert_eq(pair_write(pair, ++wr_id, 65536), 0);
+	cr_assert_eq(one_call(pair), OUTBOX_PACKETS);
+	pair_cut(pair);
+	one_call(pair);
+	pair_mend(pair);
+	one_call(pair);
+	pair_deliver(pair, B); /* the gap shows */
+	pair_transmit(pair, B);
+	pair_deliver(pair, A);
+	expect_counts(pair, A, CNT_PACKET_SEQ_ERR, 1);
+	cr_assert_eq(one_call(pair), 8);
+	for (sent = 8; sent < 1024; sent += 8) {
+		pair_deliver(pair, B);
+		pair_transmit(pair, B);
+		pair_deliver(pair, A);
+		cr_assert_eq(one_call(pair), 8, "%u packets after the loss", sent);
+	}
+	pair_deliver(pair, B);
+	pair_transmit(pair, B);
+	pair_deliver(pair, A);
+	cr_assert_eq(one_call(pair), 16);
+	pair_run(pair);
+	expect_done_count(pair, A, 8);
+	pair_close(pair);
+}

@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * All scenarios hand over packets whose ICRC nobody has looked at; with UROCE_PAIR_CHECKED in the environment they take
- * the long way only, and have to come out the same.
+ * the long way only, for requests that go out, too, and have to come out the same.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
