@@ -233,6 +233,8 @@ static void take_outbox(struct pair *pair, enum side_name name)
 		const struct wire_packet *packet = &out->packets[i];
 		int copies = pair->copies ? pair->copies(pair, name, side->packets, packet) : 1;
 
+		if (pair->tap)
+			pair->tap(pair, name, name, packet);
 		if (side->sent_count < PAIR_LINES)
 			pair_print_line(pair, name, packet, side->sent[side->sent_count]);
 		side->sent_count++;
@@ -308,6 +310,8 @@ static void hand_over(struct pair *pair, enum side_name to, const struct flight 
 	enum rc_counter drop;
 
 	cr_assert_eq(wire_packet_parse(frame + HEADERS_BYTES, flight->length, &packet), WIRE_PACKET_OK);
+	if (pair->tap)
+		pair->tap(pair, to, !to, &packet);
 	if (damaged)
 		frame[origin.ip_bytes] ^= 0x40;
 	drop = rc_qp_admit(qp, &packet, &origin);

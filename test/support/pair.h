@@ -74,6 +74,8 @@ struct pair {
 	struct rc_outbox out;
 	/* Decides the fate of a packet before it is put on the wire: how many copies arrive (0: lost). NULL: 1. */
 	int (*copies)(struct pair *pair, enum side_name from, uint32_t number, const struct wire_packet *packet);
+	/* Sees every packet that side `at` sends or is handed. NULL: nobody does. */
+	void (*tap)(struct pair *pair, enum side_name at, enum side_name from, const struct wire_packet *packet);
 	void *user;
 	bool shows_migreq;                    /* lines tell MigReq; otherwise it is left out */
 	bool inject_damage;                   /* pair_inject() spoils the ICRC */
