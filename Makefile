@@ -24,7 +24,7 @@ help:
 	@echo 'make interop     talk to the RDMA stack of Linux in a QEMU guest (FULL=1: the whole matrix)'
 	@echo 'make install     install under PREFIX=$(PREFIX), below DESTDIR if given'
 	@echo 'make sim         random work and hostile packets on a virtual wire (RUNS=2000 seeds)'
-	@echo 'make fuzz        libFuzzer on everything that reads frames (ARGS="--seconds 20")'
+	@echo 'make fuzz        libFuzzer on what peers send and on two ends at work (ARGS="--only wire --seconds 60")'
 	@echo 'make mutants     break the core in one place at a time; does a test notice? (ARGS="--only retry.c")'
 	@echo 'make docs        the reference of the public headers, in $(BUILD)/docs/html'
 	@echo 'make clean       remove what was built'

@@ -20,10 +20,16 @@
 
 enum side_name { A, B };
 
-#define PAIR_LINES 4096
 #define PAIR_LINE_BYTES 160
+#ifndef PAIR_SMALL
+#define PAIR_LINES 4096
 #define PAIR_IN_FLIGHT 8192
 #define PAIR_MEMORY_BYTES (4u << 20)
+#else /* for very many short runs */
+#define PAIR_LINES 64
+#define PAIR_IN_FLIGHT 512
+#define PAIR_MEMORY_BYTES (64u << 10)
+#endif
 
 struct pair_options {
 	uint32_t mtu;          /* 0: 1024 */
