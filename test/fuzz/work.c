@@ -22,7 +22,13 @@ void work_open(struct work *work, const struct pair_options *options, bool watch
 	*work = (struct work){ .pair = pair_open(options) };
 	work->pair->user = work;
 	for (int i = 0; i < 2 && watched; i++) {
-		struct trace_options at = { .at_given = true, .silence_ns = 100000, .at[15] = (uint8_t)(i + 1) };
+		struct trace_options at = {
+			.at_given = true,
+			.mtu = options->mtu,
+			.silence_ns = 100000,
+			.grace_ns = 5000000, /* the input lets a side send late */
+			.at[15] = (uint8_t)(i + 1),
+		};
 
 		work->traces[i] = trace_open(&at);
 		work->pair->tap = tap;
@@ -144,8 +150,18 @@ void work_double(struct work *work, enum side_name name, uint32_t number)
 	from->wire[from->wire_tail++ % PAIR_IN_FLIGHT] = copy;
 }
 
+/* A host looks at its timers before it lets a QP send. */
+static void fire_due(struct work *work, enum side_name name)
+{
+	struct rc_qp *qp = work->pair->side[name].qp;
+
+	if (rc_qp_deadline(qp) <= work->pair->now_ns)
+		rc_qp_timeout(qp, work->pair->now_ns);
+}
+
 void work_transmit(struct work *work, enum side_name name, uint32_t packets)
 {
+	fire_due(work, name);
 	if (on_wire(&work->pair->side[name]) < WIRE_ROOM)
 		pair_transmit_some(work->pair, name, packets);
 }
@@ -188,6 +204,7 @@ void work_look(struct work *work)
 void work_settle(struct work *work)
 {
 	for (int i = 0; i < 2; i++) {
+		fire_due(work, (enum side_name)i);
 		while (work->sides[i].receives < work->sides[!i].takers) {
 			uint32_t before = work->sides[i].receives;
 

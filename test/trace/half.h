@@ -50,11 +50,16 @@ struct half_requester {
 	int64_t cursor;          /* where a resend goes on; `next` when there is none */
 	struct half_step *steps; /* of una */
 	uint32_t step_count, step_room;
-	uint32_t known;       /* the newest of them that the requester must have seen */
-	uint64_t progress_ns; /* the last progress, or the first request in flight, or the last resend */
+	uint32_t known; /* the newest of them that the requester must have seen */
+	/*
+	 * When its timer started, progress apart: the first request in flight, or a resend. One for an ACK timer may
+	 * follow one that only asked (a probe), so those after a silence count when the next one comes.
+	 */
+	uint64_t timer_ns, resent_ns;
 	bool causes[HALF_CAUSES];
 	uint64_t answer_lost_ns; /* when the cause of that name arose */
 	int64_t answer_at;       /* and the response that showed it, which had to be dropped */
+	uint64_t answer_came_ns; /* when una had passed that; who had decided to start again may still do so */
 	int64_t rnr_at;          /* place that waits, or NOWHERE */
 	uint64_t rnr_from_ns, rnr_until_ns;
 	uint64_t fatal_ns; /* a NAK that ends it came; 0: none */
@@ -77,11 +82,12 @@ struct half_responder {
 
 struct trace_half {
 	uint32_t index;
-	uint8_t source[16], dest[16]; /* of requests */
-	uint32_t dest_qpn;            /* of requests */
-	uint32_t source_qpn;          /* of responses; UINT32_MAX: none seen */
-	uint32_t view;                /* enum trace_view, several bits */
-	uint32_t mtu;                 /* learnt */
+	uint8_t source[16], dest[16];            /* of requests */
+	uint32_t dest_qpn;                       /* of requests */
+	uint32_t source_qpn;                     /* of responses; UINT32_MAX: none seen */
+	uint32_t view;                           /* enum trace_view, several bits */
+	uint32_t mtu;                            /* learnt */
+	uint32_t read_psn, read_bytes, read_mtu; /* while it is learnt */
 	bool synced;
 	bool not_at_requester, not_at_responder,
 		resent_needlessly;     /* what the first look shows of the point of capture */

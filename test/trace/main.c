@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/capture_file.h"
+#include "rc/codes.h"
 #include "trace.h"
 #include "wire/bytes.h"
 #include "wire/encap.h"
@@ -19,10 +20,11 @@ enum { EXIT_CLEAN = 0, EXIT_WRONG = 1, EXIT_USAGE = 2, EXIT_FILE = 3 };
 #define SILENCE_US_DEFAULT 100u
 
 static const char usage[] =
-	"usage: uroce-trace [--at ADDRESS|wire] [--grace-us N] [--silence-us N] [--show N] FILE.pcap[ng]\n"
+	"usage: uroce-trace [--at ADDRESS|wire] [--mtu N] [--grace-us N] [--silence-us N] [--show N] FILE.pcap[ng]\n"
 	"Judges whether both ends of each RC connection kept to go-back-N, and counts what they sent.\n"
 	"  -a, --at ADDRESS    the capture was taken at this end, before packets from it can be lost;\n"
 	"                      wire: at neither end (default: found out from where losses show)\n"
+	"  -m, --mtu N         path MTU of all connections (default: found out from their packets)\n"
 	"  -g, --grace-us N    what an end may take to react to what has come (default 10000)\n"
 	"  -s, --silence-us N  after so long without progress a resend needs no cause (default 100)\n"
 	"  -n, --show N        findings to write out (default 20)\n"
@@ -119,6 +121,10 @@ static int read_option(int option, struct arguments *arguments)
 	case 'a':
 		good = read_address(optarg, &arguments->options);
 		break;
+	case 'm':
+		good = read_number(optarg, 4096, &value) && mtu_is_valid((uint32_t)value);
+		arguments->options.mtu = (uint32_t)value;
+		break;
 	case 'g':
 		good = read_number(optarg, 1000000000, &value);
 		arguments->options.grace_ns = value * 1000;
@@ -146,6 +152,7 @@ int main(int argc, char **argv)
 {
 	static const struct option longs[] = {
 		{ "at", required_argument, NULL, 'a' },
+		{ "mtu", required_argument, NULL, 'm' },
 		{ "grace-us", required_argument, NULL, 'g' },
 		{ "silence-us", required_argument, NULL, 's' },
 		{ "show", required_argument, NULL, 'n' },
@@ -159,7 +166,7 @@ int main(int argc, char **argv)
 	int option, code;
 
 	opterr = 0;
-	while ((option = getopt_long(argc, argv, "a:g:s:n:h", longs, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "a:m:g:s:n:h", longs, NULL)) != -1) {
 		code = read_option(option, &arguments);
 		if (code >= 0)
 			return code;

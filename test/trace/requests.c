@@ -149,6 +149,9 @@ static struct half_request *take_new(struct trace *trace, struct trace_half *hal
 		const struct wire_opcode_row *op = wire_opcode(packet->packet.opcode);
 
 		request->messages = !op->payload || op->last;
+		for (uint32_t i = 1; i < half->request_count; i++)
+			request[i].messages = -1;
+		half->responder.msn_base_known = false;
 	}
 	link_request(trace, half, packet, request, half_before(half, request));
 	return request;
@@ -199,7 +202,7 @@ void half_judge_request(struct trace *trace, struct trace_half *half, const stru
 	arrive(half, place, request);
 	if (request && request->first + request->count > requester->next) {
 		if (requester->una == requester->next)
-			requester->progress_ns = packet->time_ns;
+			requester->timer_ns = requester->resent_ns = packet->time_ns;
 		if (requester->cursor == requester->next)
 			requester->cursor = request->first + request->count;
 		requester->next = request->first + request->count;

@@ -45,7 +45,19 @@ static void check_contents(struct trace *trace, struct trace_half *half, const s
 			 wire_opcode(now->opcode)->name, what);
 }
 
-static enum half_cause find_cause(const struct trace *trace, const struct trace_half *half, uint64_t now_ns)
+/* Since when nothing has happened, as the requester must know by now. */
+static uint64_t silent_since(struct trace_half *half, uint64_t timer_ns, uint64_t now_ns, uint64_t grace_ns)
+{
+	const struct half_requester *requester = &half->requester;
+	uint64_t progress_ns;
+
+	half_known_una(half, now_ns, grace_ns);
+	progress_ns = requester->steps[requester->known].ns;
+	return progress_ns > timer_ns ? progress_ns : timer_ns;
+}
+
+static enum half_cause find_cause(const struct trace *trace, const struct trace_half *half, uint64_t now_ns,
+				  uint64_t silence_ns)
 {
 	const struct half_requester *requester = &half->requester;
 
@@ -53,9 +65,10 @@ static enum half_cause find_cause(const struct trace *trace, const struct trace_
 		return CAUSE_NAK;
 	if (requester->causes[CAUSE_RNR])
 		return CAUSE_RNR;
-	if (requester->causes[CAUSE_ANSWER])
+	if (requester->causes[CAUSE_ANSWER] &&
+	    (requester->answer_came_ns == 0 || now_ns <= requester->answer_came_ns + trace_options(trace)->grace_ns))
 		return CAUSE_ANSWER;
-	return now_ns >= requester->progress_ns + trace_options(trace)->silence_ns ? CAUSE_SILENCE : CAUSE_NONE;
+	return silence_ns >= trace_options(trace)->silence_ns ? CAUSE_SILENCE : CAUSE_NONE;
 }
 
 /* The requester goes back: once for each cause. */
@@ -68,11 +81,13 @@ static void judge_restart(struct trace *trace, struct trace_half *half, const st
 		[CAUSE_SILENCE] = COUNT_RESTARTS_SILENCE,
 	};
 	struct half_requester *requester = &half->requester;
-	enum half_cause cause = find_cause(trace, half, packet->time_ns);
+	uint64_t now_ns = packet->time_ns, grace_ns = trace_options(trace)->grace_ns;
+	uint64_t silence_ns = now_ns - silent_since(half, requester->timer_ns, now_ns, grace_ns);
+	enum half_cause cause = find_cause(trace, half, now_ns, silence_ns);
 
 	if (cause == CAUSE_NONE) {
 		half_say(trace, half, packet, TRACE_RESEND_WITHOUT_CAUSE, "%llu ns after the last progress or resend",
-			 (unsigned long long)(packet->time_ns - requester->progress_ns));
+			 (unsigned long long)silence_ns);
 	} else {
 		half->counts[counts[cause]]++;
 	}
@@ -83,10 +98,11 @@ static void judge_restart(struct trace *trace, struct trace_half *half, const st
 	if (cause == CAUSE_ANSWER)
 		half->answer_ns += packet->time_ns - requester->answer_lost_ns;
 	if (cause == CAUSE_SILENCE)
-		half->silence_ns += packet->time_ns - requester->progress_ns;
+		half->silence_ns += now_ns - silent_since(half, requester->resent_ns, now_ns, grace_ns);
 	for (int i = 0; i < HALF_CAUSES; i++)
 		requester->causes[i] = false;
-	requester->progress_ns = packet->time_ns;
+	requester->timer_ns = cause == CAUSE_SILENCE ? requester->resent_ns : now_ns;
+	requester->resent_ns = now_ns;
 }
 
 /* Where a restart may begin and go on; only at the requester is it known what it has got. */
@@ -117,7 +133,7 @@ void half_judge_resend(struct trace *trace, struct trace_half *half, const struc
 	half->counts[COUNT_RESENT_READS] += read;
 	half->counts[COUNT_RESENT_BYTES] += packet->packet.payload_bytes;
 	check_contents(trace, half, packet, request, place);
-	if (request->messages < 0 && before && before->messages >= 0)
+	if (before && before->messages >= 0)
 		request->messages = before->messages + wire_opcode(request->packet.opcode)->last;
 	half->resent_needlessly |= place < half_known_una(half, packet->time_ns, trace_options(trace)->grace_ns);
 	if (half->view & TRACE_AT_REQUESTER)

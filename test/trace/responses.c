@@ -10,9 +10,8 @@ static void progress(struct trace_half *half, int64_t una, uint64_t now_ns)
 	if (una <= requester->una)
 		return;
 	half_step(half, una, now_ns);
-	requester->progress_ns = now_ns;
-	if (una > requester->answer_at)
-		requester->causes[CAUSE_ANSWER] = false;
+	if (una > requester->answer_at && requester->answer_came_ns == 0)
+		requester->answer_came_ns = now_ns;
 	if (requester->cursor < una)
 		requester->cursor = una;
 	if (requester->rnr_at != NOWHERE && requester->rnr_at < una)
@@ -30,10 +29,11 @@ static bool cover(struct trace_half *half, int64_t place, int64_t end, uint64_t 
 		return true;
 	half->not_at_responder |= place < requester->cursor;
 	/* What was sent before the resend that is under way shows nothing new. */
-	if (place < requester->cursor && !requester->causes[CAUSE_ANSWER]) {
+	if (place < requester->cursor && (!requester->causes[CAUSE_ANSWER] || requester->answer_came_ns > 0)) {
+		requester->answer_came_ns = 0;
 		requester->causes[CAUSE_ANSWER] = true;
 		requester->answer_lost_ns = now_ns;
-		requester->answer_at = place;
+		requester->answer_at = end;
 	}
 	return false;
 }

@@ -205,25 +205,72 @@ static void judge_packet(struct trace *trace, const struct trace_packet *packet)
 }
 
 /* Packets that are not the last of a message have the path's MTU, in both directions. */
+static void learn_mtu_of_data(struct trace *trace, const struct trace_packet *packet)
+{
+	const struct wire_opcode_row *op = wire_opcode(packet->packet.opcode);
+
+	for (uint32_t i = 0; op->payload && !op->last && i < trace->half_count; i++) {
+		struct trace_half *half = trace->halves[i];
+		bool own = same_ends(half, packet->source, packet->dest) && half->dest_qpn == packet->packet.dest_qpn;
+		bool answer = same_ends(half, packet->dest, packet->source);
+
+		if ((op->response ? answer : own) && half->mtu < packet->packet.payload_bytes)
+			half->mtu = packet->packet.payload_bytes;
+	}
+}
+
+/* How many PSNs a READ takes tells it too. Where packets are lost it seems to take more: the largest MTU counts. */
+static void learn_mtu_of_reads(struct trace_half *half, const struct trace_packet *packet)
+{
+	uint32_t taken = (packet->packet.psn - half->read_psn) & (PSN_SPACE - 1);
+
+	for (uint32_t mtu = 256; half->read_bytes > 0 && mtu <= 4096; mtu *= 2) {
+		if ((half->read_bytes + mtu - 1) / mtu == taken) {
+			half->read_mtu = mtu > half->read_mtu ? mtu : half->read_mtu;
+			break;
+		}
+	}
+	half->read_psn = packet->packet.psn;
+	half->read_bytes = packet->packet.opcode == OP_READ_REQUEST ? packet->packet.dma_length : 0;
+}
+
+/* What other connections of the same ends have, when nothing of its own tells. */
+static uint32_t mtu_between(const struct trace *trace, const struct trace_half *half)
+{
+	uint32_t mtu = 0;
+
+	for (uint32_t i = 0; i < trace->half_count; i++) {
+		const struct trace_half *other = trace->halves[i];
+
+		if ((same_ends(other, half->source, half->dest) || same_ends(other, half->dest, half->source)) &&
+		    other->mtu > mtu)
+			mtu = other->mtu;
+	}
+	return mtu ? mtu : 4096;
+}
+
 static void learn_mtu(struct trace *trace)
 {
 	for (uint64_t i = 0; i < trace->packet_count; i++) {
 		const struct trace_packet *packet = &trace->packets[i];
-		const struct wire_opcode_row *op = wire_opcode(packet->packet.opcode);
-		struct trace_half *half;
 
-		if (!op->response)
-			half_of_request(trace, packet)->synced = true;
-		if (!op->payload || op->last)
-			continue;
-		for (uint32_t j = 0; j < trace->half_count; j++) {
-			half = trace->halves[j];
-			if (half->mtu < packet->packet.payload_bytes &&
-			    (op->response ? same_ends(half, packet->dest, packet->source) :
-					    same_ends(half, packet->source, packet->dest) &&
-						    half->dest_qpn == packet->packet.dest_qpn))
-				half->mtu = packet->packet.payload_bytes;
+		if (!wire_opcode(packet->packet.opcode)->response) {
+			struct trace_half *half = half_of_request(trace, packet);
+
+			half->synced = true;
+			learn_mtu_of_reads(half, packet);
 		}
+		learn_mtu_of_data(trace, packet);
+	}
+	for (uint32_t i = 0; i < trace->half_count; i++) {
+		if (trace->options.mtu)
+			trace->halves[i]->mtu = trace->options.mtu;
+		else if (trace->halves[i]->mtu == 0)
+			trace->halves[i]->mtu = trace->halves[i]->read_mtu;
+	}
+	for (uint32_t i = 0; i < trace->half_count; i++) {
+		if (trace->halves[i]->mtu == 0)
+			trace->halves[i]->mtu = mtu_between(trace, trace->halves[i]);
 	}
 }
 
@@ -240,7 +287,7 @@ static void start_again(struct trace *trace)
 			.dest_qpn = kept.dest_qpn,
 			.source_qpn = NO_QPN,
 			.view = kept.view,
-			.mtu = kept.mtu ? kept.mtu : 4096,
+			.mtu = kept.mtu,
 			.not_at_requester = kept.not_at_requester,
 			.not_at_responder = kept.not_at_responder,
 			.resent_needlessly = kept.resent_needlessly,

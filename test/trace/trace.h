@@ -49,6 +49,7 @@ struct trace_options {
 	bool at_wire;  /* at neither end */
 	bool at_given; /* at the end of this address; otherwise it is found out */
 	uint8_t at[16];
+	uint32_t mtu;        /* 0: found out from the packets */
 	uint64_t grace_ns;   /* what an end may take to react to what has come */
 	uint64_t silence_ns; /* after so long without progress a resend needs no other cause */
 };

@@ -204,6 +204,9 @@ static const struct {
 	{ TRACE_RESEND_NEEDLESS, "Q R0+3 f0 m1 +200 R1+2@0", "Q R0+3 f0 m1 +200 R2+1@0" },
 	{ TRACE_RESEND_NEEDLESS, "Q g100 S0 S1 a0 +200 S0", "Q g300 S0 S1 a0 +200 S0" },
 	{ TRACE_RESEND_WITHOUT_CAUSE, "Q S0 S1 +50 S0", "Q S0 S1 +150 S0" },
+	{ TRACE_RESEND_WITHOUT_CAUSE, "Q S0 S1 +200 a0 +50 S1", "Q g100 S0 S1 +200 a0 +50 S1" },
+	{ TRACE_RESEND_WITHOUT_CAUSE, "Q S0 +150 S0 +50 S0 +20 S0", "Q S0 +150 S0 +50 S0 +120 S0" },
+	{ TRACE_RESEND_WITHOUT_CAUSE, "Q A0 A1 A2 k1 k0 k1 +50 A2", "Q g60 A0 A1 A2 k1 k0 k1 +50 A2" },
 	{ TRACE_RESEND_WITHOUT_CAUSE, "Q S0 S1 n0 S0 S1 S0", "Q S0 S1 S2 n0 S0 S1 S2 n1 S1 S2" },
 	{ TRACE_RESEND_WITHOUT_CAUSE, "Q A0 A1 k1 A0 k1 A0", "Q A0 A1 k1 A0 A1 k1 A0" },
 	{ TRACE_RNR_NOT_WAITED, "Q S0 r0 +100 S0", "Q S0 r0 +700 S0" },
@@ -226,6 +229,8 @@ static const struct {
 	{ TRACE_NAK_WITHOUT_REQUEST, "P S0 a0 x1", "P S0 S1 a0 x1" },
 	{ TRACE_MSN_GOES_BACK, "P S0 S1 a0/5 a1/4", "P S0 S1 a0/5 a1/6" },
 	{ TRACE_MSN_BEYOND, "P S0 S1 a0/1 a1/3", "P S0 S1 a0/1 a1/2" },
+	{ TRACE_MSN_BEYOND, "P F1 L2 n0/0 S0 F1 L2 a2/2 S3 a3/4", "P F1 L2 n0/0 S0 F1 L2 a2/2 S3 a3/3" },
+	{ TRACE_MSN_BEYOND, "P L2 n0/0 F1 S0 F1 L2 a2/0 S3 a3/2", "P L2 n0/0 F1 S0 F1 L2 a2/2 S3 a3/3" },
 	{ TRACE_MSN_BEYOND, "P F0 L1 S2 a1/1 a2/3", "P F0 L1 S2 a1/16777215 a2/0" },
 	{ TRACE_RESPONSE_SEQUENCE, "P R0+3 f0 m1 m2:100", "P R0+3 f0 m1 l2" },
 	{ TRACE_RESPONSE_SEQUENCE, "P R0+3 f0 m1 R0+3 m0 m1 l2", "P R0+3 f0 m1 R1+2@0 m1 l2" },
@@ -319,6 +324,27 @@ Test(verdicts, what_is_counted_is_what_was_sent)
 	cr_expect_eq(counts[COUNT_NAKS_SEQUENCE], 2);
 	cr_expect_eq(counts[COUNT_NAKS_RNR], 1);
 	trace_close(trace);
+}
+
+/* From what passes, in this order: data, how many PSNs READs take, other connections, the largest there is. */
+Test(verdicts, the_mtu_is_found)
+{
+	static const struct {
+		const char *line;
+		uint32_t mtu;
+	} traces[] = {
+		{ "Q F0:512 L1", 512 }, { "Q R0+3 f0:2048", 2048 },
+		{ "Q R0+9 S9", 1024 },  { "P R0+9 S10 S11", 4096 }, /* 8292 bytes cannot take 10 PSNs */
+		{ "Q R0+2 S1", 2048 },  { "Q S0 S1", 4096 },
+	};
+
+	for (uint32_t i = 0; i < sizeof(traces) / sizeof(traces[0]); i++) {
+		struct trace *trace = judge(traces[i].line);
+
+		cr_expect_eq(trace_half(trace, 0)->mtu, traces[i].mtu, "\"%s\": %u", traces[i].line,
+			     trace_half(trace, 0)->mtu);
+		trace_close(trace);
+	}
 }
 
 /* Two connections between the same two ends, requests in both directions of one; QPNs are those of the words. */
