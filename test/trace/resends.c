@@ -101,7 +101,8 @@ static void judge_restart(struct trace *trace, struct trace_half *half, const st
 		half->silence_ns += now_ns - silent_since(half, requester->resent_ns, now_ns, grace_ns);
 	for (int i = 0; i < HALF_CAUSES; i++)
 		requester->causes[i] = false;
-	requester->timer_ns = cause == CAUSE_SILENCE ? requester->resent_ns : now_ns;
+	/* After a silence it may have been a probe, whatever else had come: an ACK timer does not notice that. */
+	requester->timer_ns = silence_ns >= trace_options(trace)->silence_ns ? requester->resent_ns : now_ns;
 	requester->resent_ns = now_ns;
 }
 
