@@ -303,7 +303,7 @@ static int packet_block(struct capture_file *file, uint32_t type, uint32_t body_
 static int next_block(struct capture_file *file, struct capture_frame *frame)
 {
 	uint8_t header[BLOCK_HEADER_BYTES];
-	uint32_t body_bytes, type;
+	uint32_t body_bytes = 0, type;
 	int result;
 
 	for (;;) {
