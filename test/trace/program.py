@@ -108,7 +108,8 @@ def what_our_own_ends_send_under_loss_is_clean(folder):
 
 @test
 def a_wrong_call_ends_with_2(folder):
-    for arguments in [], ["a", "b"], ["--at", "nowhere", "a"], ["--grace-us", "-1", "a"], ["--mtu", "1000", "a"], ["--what", "a"]:
+    for arguments in ([], ["a", "b"], ["--at", "nowhere", "a"], ["--grace-us", "-1", "a"], ["--mtu", "1000", "a"],
+                      ["--what", "a"]):
         code, _, error = run(*arguments)
         expect(code == 2 and error.startswith("uroce-trace: "), arguments, code, error)
     code, out, _ = run("--help")
