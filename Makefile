@@ -9,7 +9,7 @@ RUNS ?= 2000
 install_packages = test/support/install-packages
 
 .DEFAULT_GOAL := build
-.PHONY: help build run test tidy compliance coverage format bench interop sim fuzz mutants docs install clean
+.PHONY: help build run test tidy compliance coverage format bench interop sim fuzz model analyze mutants docs install clean
 .PHONY: packages-build packages-test
 
 help:
@@ -24,7 +24,9 @@ help:
 	@echo 'make interop     talk to the RDMA stack of Linux in a QEMU guest (FULL=1: the whole matrix)'
 	@echo 'make install     install under PREFIX=$(PREFIX), below DESTDIR if given'
 	@echo 'make sim         random work and hostile packets on a virtual wire (RUNS=2000 seeds)'
-	@echo 'make fuzz        libFuzzer on everything that reads frames (ARGS="--seconds 20")'
+	@echo 'make fuzz        libFuzzer on what peers send and on two ends at work (ARGS="--only wire --seconds 60")'
+	@echo 'make model       SPIN on a model of RC: safety and no livelock; finds planted errors (ARGS="--faults 3")'
+	@echo 'make analyze     clang'\''s static analyzer and cppcheck over lib/ and drivers/'
 	@echo 'make mutants     break the core in one place at a time; does a test notice? (ARGS="--only retry.c")'
 	@echo 'make docs        the reference of the public headers, in $(BUILD)/docs/html'
 	@echo 'make clean       remove what was built'
@@ -89,6 +91,14 @@ sim: packages-test $(BUILD)/build.ninja
 fuzz:
 	@$(install_packages) build fuzz
 	@test/fuzz/fuzz --build $(BUILD) $(ARGS)
+
+analyze:
+	@$(install_packages) build analyze
+	@test/tidy/analyze $(ARGS)
+
+model:
+	@$(install_packages) model
+	@test/model/model --build $(BUILD) $(ARGS)
 
 mutants: packages-test
 	@test/mutants/mutants $(ARGS)

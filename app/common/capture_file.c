@@ -25,20 +25,25 @@ enum {
 #define MAGIC_SECTION 0x0A0D0D0Au
 #define MAGIC_BYTE_ORDER 0x1A2B3C4Du
 
+/* Options of an interface; its times are in 10^-6 s without one. */
+enum { OPTION_END = 0, OPTION_RESOLUTION = 9, MICROSECONDS = 6 };
+
 /* Types of pcapng blocks. */
 enum { BLOCK_INTERFACE = 1, BLOCK_PACKET = 2, BLOCK_SIMPLE = 3, BLOCK_ENHANCED = 6 };
 
 struct interface {
 	uint16_t link;
 	uint32_t snap_bytes; /* 0: no limit */
+	uint8_t resolution;  /* if_tsresol: 10^-n s; with bit 7, 2^-n s */
 };
 
 struct capture_file {
 	FILE *stream;
 	uint64_t offset; /* of what is read next: for messages */
 	uint64_t frames;
-	bool swapped; /* the writer's byte order is not ours */
-	bool blocks;  /* pcapng */
+	bool swapped;     /* the writer's byte order is not ours */
+	bool blocks;      /* pcapng */
+	bool nanoseconds; /* classic: the unit of a record's second word */
 	uint8_t *buffer;
 	size_t buffer_bytes;
 	struct interface *interfaces; /* of this section */
@@ -145,6 +150,7 @@ static int open_classic(struct capture_file *file, uint32_t magic)
 	uint8_t header[CLASSIC_HEADER_BYTES];
 
 	file->swapped = magic != MAGIC_MICROSECONDS && magic != MAGIC_NANOSECONDS;
+	file->nanoseconds = (file->swapped ? __builtin_bswap32(magic) : magic) == MAGIC_NANOSECONDS;
 	if (read_rest(file, header + 4, sizeof(header) - 4) < 0)
 		return -1;
 	if (get16(file, header + 4) != 2)
@@ -168,6 +174,8 @@ static int next_classic(struct capture_file *file, struct capture_frame *frame)
 	if (frame->bytes > 0 && read_rest(file, file->buffer, frame->bytes) < 0)
 		return -1;
 	frame->data = file->buffer;
+	frame->time_ns =
+		get32(file, record) * 1000000000ull + get32(file, record + 4) * (file->nanoseconds ? 1ull : 1000ull);
 	return 1;
 }
 
@@ -206,6 +214,37 @@ static int read_block(struct capture_file *file, const uint8_t *header, uint32_t
 	return 1;
 }
 
+/* The unit of an interface's times: microseconds unless its options say otherwise. Damaged options end the search. */
+static uint8_t find_resolution(const struct capture_file *file, uint32_t body_bytes)
+{
+	uint32_t at = 8, code, bytes;
+
+	while (at + 4 <= body_bytes) {
+		code = get16(file, file->buffer + at);
+		bytes = get16(file, file->buffer + at + 2);
+		if (code == OPTION_END || bytes > body_bytes - at - 4)
+			break;
+		if (code == OPTION_RESOLUTION && bytes == 1)
+			return file->buffer[at + 4];
+		at += 4 + (bytes + 3) / 4 * 4;
+	}
+	return MICROSECONDS;
+}
+
+static uint64_t to_ns(uint64_t ticks, uint8_t resolution)
+{
+	uint32_t power = resolution & 0x7F;
+	uint64_t unit = 1;
+
+	if (resolution & 0x80)
+		return power < 64 ? (uint64_t)((unsigned __int128)ticks * 1000000000u >> power) : 0;
+	for (; power < 9; power++)
+		unit *= 10;
+	for (; power > 9 && ticks > 0; power--)
+		ticks /= 10;
+	return ticks * unit;
+}
+
 static int add_interface(struct capture_file *file, uint32_t body_bytes)
 {
 	struct interface *more;
@@ -221,6 +260,7 @@ static int add_interface(struct capture_file *file, uint32_t body_bytes)
 	more[file->interface_count++] = (struct interface){
 		.link = get16(file, file->buffer),
 		.snap_bytes = get32(file, file->buffer + 4),
+		.resolution = find_resolution(file, body_bytes),
 	};
 	return 1;
 }
@@ -242,12 +282,15 @@ static int packet_block(struct capture_file *file, uint32_t type, uint32_t body_
 	if (check_link(file, file->interfaces[index].link) < 0)
 		return -1;
 	frame->original_bytes = get32(file, body + header_bytes - 4);
+	frame->time_ns = 0;
 	if (type == BLOCK_SIMPLE) {
 		frame->bytes = frame->original_bytes;
 		if (file->interfaces[0].snap_bytes != 0 && frame->bytes > file->interfaces[0].snap_bytes)
 			frame->bytes = file->interfaces[0].snap_bytes;
 	} else {
 		frame->bytes = get32(file, body + 12);
+		frame->time_ns = to_ns((uint64_t)get32(file, body + 4) << 32 | get32(file, body + 8),
+				       file->interfaces[index].resolution);
 	}
 	if (check_frame_bytes(file, frame->bytes) < 0)
 		return -1;
@@ -260,7 +303,7 @@ static int packet_block(struct capture_file *file, uint32_t type, uint32_t body_
 static int next_block(struct capture_file *file, struct capture_frame *frame)
 {
 	uint8_t header[BLOCK_HEADER_BYTES];
-	uint32_t body_bytes, type;
+	uint32_t body_bytes = 0, type;
 	int result;
 
 	for (;;) {

@@ -23,6 +23,7 @@ struct capture_frame {
 	uint32_t bytes;          /* in the file */
 	uint32_t original_bytes; /* on the wire: more when the capture cut the frame */
 	uint64_t number;         /* from 1 */
+	uint64_t time_ns;        /* since 1970, or what the writer counts from; 0: the block has none */
 };
 
 /* Opens and reads the file header; capture_file_error() tells whether that failed. NULL: no memory. */

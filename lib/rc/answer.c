@@ -1,6 +1,7 @@
 /* answer.c - the responder's packets: READ responses, atomic answers, ACKs and NAKs, in request order (S-14) */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rc/codes.h"
+#include "rc/duplicate.h"
 #include "rc/flush.h"
 #include "rc/outbox.h"
 #include "rc/qp.h"
@@ -171,10 +172,10 @@ bool rc_responder_transmit(struct rc_qp *qp, struct rc_outbox *out)
 
 	if (!answer_queue(qp, out))
 		return true;
-	if (resp->repeat_ack_due && (!resp->ack_due || !psn_equal(resp->repeat_psn, newest))) {
+	if (resp->repeat_ack_due && (!resp->ack_due || !psn_equal(rc_duplicate_acknowledged(qp), newest))) {
 		if (!outbox_has_packet_room(out))
 			return true;
-		add_acknowledge(qp, resp->repeat_psn, syndrome_make(SYNDROME_ACK, rc_credit_say(qp)), out);
+		add_acknowledge(qp, rc_duplicate_acknowledged(qp), syndrome_make(SYNDROME_ACK, rc_credit_say(qp)), out);
 	}
 	resp->repeat_ack_due = false;
 	/* A NAK acknowledges everything before its PSN, so the ACK need not go along. */

@@ -65,20 +65,26 @@ static void receive_duplicate_answer(struct rc_qp *qp, const struct wire_packet 
 		rc_replay_queue(&qp->replay, entry, psn, 1, 0);
 }
 
-/*
- * S-8: an ACK of the newest that is executed, but not past a READ or atomic that came after the duplicate. A message
- * in progress goes on, whatever part of it is repeated (S-19).
- */
+/* A message in progress goes on, whatever part of it is repeated (S-19). */
 static void receive_duplicate_message(struct rc_qp *qp, psn_t psn)
 {
 	struct rc_responder *resp = &qp->responder;
-	const struct rc_replay_entry *entry = rc_replay_find_after(&qp->replay, psn);
-	psn_t newest = psn_previous(entry ? entry->first_psn : resp->epsn);
 
-	if (resp->repeat_ack_due && psn_before(newest, resp->repeat_psn))
+	if (resp->repeat_ack_due && psn_before(psn, resp->repeat_psn))
 		return;
 	resp->repeat_ack_due = true;
-	resp->repeat_psn = newest;
+	resp->repeat_psn = psn;
+}
+
+/*
+ * When the ACK leaves, not when the duplicate came: the rest of the burst may have been executed, and answered, in
+ * between, and an ACK never acknowledges less than an earlier one.
+ */
+psn_t rc_duplicate_acknowledged(const struct rc_qp *qp)
+{
+	const struct rc_replay_entry *entry = rc_replay_find_after(&qp->replay, qp->responder.repeat_psn);
+
+	return psn_previous(entry ? entry->first_psn : qp->responder.epsn);
 }
 
 /*

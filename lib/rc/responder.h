@@ -20,7 +20,7 @@ struct rc_responder {
 	uint8_t in_progress;  /* enum wire_kind of the message under way: SEND, WRITE, or RESERVED for none */
 	bool silenced;        /* a NAK is out; drop new requests until ePSN comes (K-SEQ, R-3) */
 	bool ack_due;         /* an ACK of epsn - 1 is owed */
-	bool repeat_ack_due;  /* an ACK of repeat_psn is owed to a duplicate (S-8) */
+	bool repeat_ack_due;  /* an ACK is owed to the duplicate repeat_psn, the newest of them (S-8) */
 	bool nak_due;
 	uint8_t nak_syndrome;
 	uint8_t min_rnr_timer;

@@ -152,16 +152,21 @@ void rc_retry_sequence_nak_arrived(struct rc_qp *qp, uint64_t now_ns)
 /*
  * After a rewind the rest of the old flight still arrives, perhaps out of order: PSNs newer than the one that showed
  * the loss, none beyond what had been sent. Only a response at or before that one, or one that the old flight cannot
- * hold, speaks of the repeated packets. What is lost behind that one a second time is left to the ACK timer.
+ * hold, speaks of the repeated packets, and of those only what has gone out again. What is lost behind that one a
+ * second time is left to the ACK timer.
  */
-static bool belongs_to_old_flight(const struct rc_retry *retry, psn_t trigger)
+static bool belongs_to_old_flight(const struct rc_qp *qp, psn_t trigger)
 {
+	const struct rc_retry *retry = &qp->retry;
+
+	if (retry->rewound && psn_distance(trigger, qp->win.una) >= psn_distance(qp->win.next, qp->win.una))
+		return true;
 	return retry->rewound && psn_before(retry->trigger, trigger) && psn_before(trigger, retry->rewind_limit);
 }
 
 void rc_retry_answer_missing(struct rc_qp *qp, psn_t trigger, uint64_t now_ns)
 {
-	if (retry_waits_for_receiver(&qp->retry) || belongs_to_old_flight(&qp->retry, trigger) ||
+	if (retry_waits_for_receiver(&qp->retry) || belongs_to_old_flight(qp, trigger) ||
 	    answer_is_on_its_way(qp, now_ns))
 		return;
 	qp->counters[CNT_IMPLIED_NAK_SEQ_ERR]++;

@@ -3,6 +3,7 @@
 /* Found by uroce-perf with loss and reordering: each response that came late cost a retry, until none was left. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "pair.h"
 #include "rule.h"
@@ -83,5 +84,42 @@ Test(flight, a_second_loss_is_seen_when_the_repeated_responses_come)
 	pair_run(pair);
 	expect_done_count(pair, A, 2);
 	cr_assert_eq(pair->side[A].qp->counters[CNT_LOCAL_ACK_TIMEOUT_ERR], 0);
+	pair_close(pair);
+}
+
+/* The port takes one packet of the resend; then an answer comes that is older than the one that showed the loss. */
+Test(flight, what_has_not_gone_out_again_cannot_be_what_is_answered)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .rd_atomic = 4 });
+	struct side *b = &pair->side[B];
+	struct flight late;
+
+	RULE("Q-9");
+	for (uint64_t i = 0; i < 4; i++)
+		pair_fetch_add(pair, i, 1);
+	pair_transmit(pair, A);
+	pair_deliver(pair, B);
+	pair_transmit(pair, B);
+	free(nth_on_wire(b, 0)->bytes); /* the first answer is lost, the second comes after the third */
+	late = *nth_on_wire(b, 1);
+	b->wire_head += 2;
+	free(nth_on_wire(b, 1)->bytes);
+	b->wire_tail--;
+	pair_deliver(pair, A);
+	pair_forget(pair);
+	cr_assert(pair_transmit_some(pair, A, 1));
+	pair->now_ns += 10000000; /* longer than any round trip so far */
+	*nth_on_wire(b, 0) = late;
+	b->wire_tail++;
+	pair_deliver(pair, A);
+	pair_transmit(pair, A);
+	cr_expect_eq(pair->side[A].qp->counters[CNT_IMPLIED_NAK_SEQ_ERR], 1);
+	cr_assert_eq(pair->side[A].sent_count, 4);
+	for (uint32_t i = 0; i < 4; i++)
+		cr_expect(strstr(pair->side[A].sent[i], pair_text("FETCH_ADD psn=%u ", i)), "%s",
+			  pair->side[A].sent[i]);
+	pair_mend(pair);
+	pair_run(pair);
+	expect_done_count(pair, A, 4);
 	pair_close(pair);
 }

@@ -4,6 +4,7 @@
  * Requests are made up and handed to B one by one. TC-B-1 to B-7.
  */
 #include <criterion/criterion.h>
+#include <string.h>
 
 #include "packets.h"
 #include "rule.h"
@@ -317,4 +318,23 @@ Test(sequence, a_packet_from_all_psns_ago_is_what_its_psn_says)
 		cr_assert_eq(pair->side[B].qp->state, UROCE_QPS_RTS);
 		pair_close(pair);
 	}
+}
+
+/* One burst brings a duplicate, then new requests: the ACK leaves last, and must not say less than the others did. */
+Test(sequence, the_acknowledge_of_a_duplicate_does_not_go_behind_what_came_after_it_in_the_burst)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .receives = 8 });
+
+	RULE("S-8");
+	RULE("S-14");
+	pair_request(pair, send_packet(OP_SEND_ONLY, 0, 1));
+	pair_inject(pair, B, send_packet(OP_SEND_ONLY, 0, 1));
+	pair_inject(pair, B, send_packet(OP_SEND_ONLY, 1, 1));
+	pair_inject(pair, B, fetch_add_packet(pair, 2, 8, 1));
+	pair_inject(pair, B, send_packet(OP_SEND_ONLY, 4, 1));
+	pair_transmit(pair, B);
+	cr_assert(strncmp(pair->side[B].sent[1], "ATOMIC_ACKNOWLEDGE psn=2 ", 25) == 0);
+	cr_expect_str_eq(pair->side[B].sent[2], "ACK psn=1 credit=31 msn=3", "up to the atomic, not to the duplicate");
+	cr_expect_str_eq(pair->side[B].sent[3], "NAK_SEQUENCE psn=3 msn=3");
+	pair_close(pair);
 }

@@ -28,6 +28,20 @@ static uint8_t count_or_default(uint8_t value, uint8_t standard)
 	return value == 255 ? 0 : (uint8_t)or_default(value, standard);
 }
 
+/* A pattern that repeats after 64 KiB; made once, for those who open very many pairs. */
+static void fill_memory(uint8_t *memory, enum side_name name)
+{
+	static uint8_t patterns[2][65536];
+	uint8_t *pattern = patterns[name];
+
+	if (pattern[0] == 0) {
+		for (uint32_t i = 0; i < sizeof(patterns[0]); i++)
+			pattern[i] = (uint8_t)(i * 7 + (i >> 8) + (name == A ? 1 : 99));
+	}
+	for (uint32_t i = 0; i < PAIR_MEMORY_BYTES; i += sizeof(patterns[0]))
+		memcpy(memory + i, pattern, sizeof(patterns[0]));
+}
+
 static void open_side(struct side *side, enum side_name name, const struct pair_options *options)
 {
 	struct rc_keyspace space = { .secret = { 0x1234567 + name, 0x89ABCDEF, 0x5555, 0x777 } };
@@ -49,10 +63,7 @@ static void open_side(struct side *side, enum side_name name, const struct pair_
 
 	rc_mr_table_init(&side->mrs, side->entries, 16, &space);
 	side->memory = malloc(PAIR_MEMORY_BYTES);
-	for (uint32_t i = 0; i < 65536; i++) /* the pattern repeats from there */
-		side->memory[i] = (uint8_t)(i * 7 + (i >> 8) + (name == A ? 1 : 99));
-	for (uint32_t i = 65536; i < PAIR_MEMORY_BYTES; i *= 2)
-		memcpy(side->memory + i, side->memory, i);
+	fill_memory(side->memory, name);
 	side->key = rc_mr_insert(&side->mrs, 1, side->memory, PAIR_MEMORY_BYTES,
 				 or_default(options->mr_access, ALL_ACCESS), &error);
 	cr_assert_neq(side->key, 0);
@@ -234,6 +245,8 @@ static void take_outbox(struct pair *pair, enum side_name name)
 		const struct wire_packet *packet = &out->packets[i];
 		int copies = pair->copies ? pair->copies(pair, name, side->packets, packet) : 1;
 
+		if (pair->tap)
+			pair->tap(pair, name, name, packet);
 		if (side->sent_count < PAIR_LINES)
 			pair_print_line(pair, name, packet, side->sent[side->sent_count]);
 		side->sent_count++;
@@ -309,6 +322,8 @@ static void hand_over(struct pair *pair, enum side_name to, const struct flight 
 	enum rc_counter drop;
 
 	cr_assert_eq(wire_packet_parse(frame + HEADERS_BYTES, flight->length, &packet), WIRE_PACKET_OK);
+	if (pair->tap)
+		pair->tap(pair, to, !to, &packet);
 	if (damaged)
 		frame[origin.ip_bytes] ^= 0x40;
 	drop = rc_qp_admit(qp, &packet, &origin);

@@ -20,10 +20,16 @@
 
 enum side_name { A, B };
 
-#define PAIR_LINES 4096
 #define PAIR_LINE_BYTES 160
+#ifndef PAIR_SMALL
+#define PAIR_LINES 4096
 #define PAIR_IN_FLIGHT 8192
 #define PAIR_MEMORY_BYTES (4u << 20)
+#else /* for very many short runs */
+#define PAIR_LINES 64
+#define PAIR_IN_FLIGHT 512
+#define PAIR_MEMORY_BYTES (64u << 10)
+#endif
 
 struct pair_options {
 	uint32_t mtu;          /* 0: 1024 */
@@ -74,6 +80,8 @@ struct pair {
 	struct rc_outbox out;
 	/* Decides the fate of a packet before it is put on the wire: how many copies arrive (0: lost). NULL: 1. */
 	int (*copies)(struct pair *pair, enum side_name from, uint32_t number, const struct wire_packet *packet);
+	/* Sees every packet that side `at` sends or is handed. NULL: nobody does. */
+	void (*tap)(struct pair *pair, enum side_name at, enum side_name from, const struct wire_packet *packet);
 	void *user;
 	bool shows_migreq;                    /* lines tell MigReq; otherwise it is left out */
 	bool inject_damage;                   /* pair_inject() spoils the ICRC */

@@ -199,6 +199,83 @@ Test(capture_file, classic_files_of_both_orders_and_clocks_are_read)
 	}
 }
 
+/* The time of the last frame. */
+static uint64_t read_time(const struct draft *draft)
+{
+	char path[] = "/tmp/uroce-capture-XXXXXX";
+	int descriptor = mkstemp(path);
+	struct capture_frame frame = { 0 };
+	struct capture_file *file;
+
+	cr_assert_eq(write(descriptor, draft->data, draft->bytes), (ssize_t)draft->bytes);
+	close(descriptor);
+	file = capture_file_open(path);
+	while (capture_file_next(file, &frame) == 1)
+		;
+	cr_assert_null(capture_file_error(file));
+	capture_file_close(file);
+	unlink(path);
+	return frame.time_ns;
+}
+
+/* put_record() writes 1 and 2, put_enhanced() the 64-bit number 1 << 32 | 2. */
+Test(capture_file, times_are_in_nanoseconds_whatever_the_file_counts_in)
+{
+	static const struct {
+		uint8_t resolution;
+		uint64_t ns;
+	} rows[] = {
+		{ 6, 4294967298000 }, { 9, 4294967298 },         { 0, 4294967298000000000 },
+		{ 12, 4294967 },      { 0x80 | 32, 1000000000 }, { 0x80 | 64, 0 },
+	};
+	struct draft draft = classic(false, 0xA1B2C3D4, 1);
+
+	put_record(&draft, "x", 1, 1);
+	cr_expect_eq(read_time(&draft), 1000002000);
+	draft = classic(true, 0xA1B23C4D, 1);
+	put_record(&draft, "x", 1, 1);
+	cr_expect_eq(read_time(&draft), 1000000002);
+	draft = blocks(false);
+	put_enhanced(&draft, 0, "x", 1);
+	cr_expect_eq(read_time(&draft), 4294967298000, "microseconds without the option");
+	put_simple(&draft, "x", 1, 1);
+	cr_expect_eq(read_time(&draft), 0, "a simple block has no time");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		uint32_t start;
+
+		draft = (struct draft){ 0 };
+		put_section(&draft);
+		start = begin_block(&draft, 1);
+		put16(&draft, 1);
+		put16(&draft, 0);
+		put32(&draft, 0);
+		put16(&draft, 2); /* a name before it */
+		put16(&draft, 3);
+		put(&draft, "eth\0", 4);
+		put16(&draft, 9);
+		put16(&draft, 1);
+		put32(&draft, rows[i].resolution);
+		put32(&draft, 0);
+		end_block(&draft, start);
+		put_enhanced(&draft, 0, "x", 1);
+		cr_expect_eq(read_time(&draft), rows[i].ns, "%#x: %lu", rows[i].resolution, read_time(&draft));
+	}
+	/* The length of an option leads out of the block: as without. */
+	draft = (struct draft){ 0 };
+	put_section(&draft);
+	{
+		uint32_t start = begin_block(&draft, 1);
+
+		put32(&draft, 1);
+		put32(&draft, 0);
+		put16(&draft, 2);
+		put16(&draft, 60000);
+		end_block(&draft, start);
+	}
+	put_enhanced(&draft, 0, "x", 1);
+	cr_expect_eq(read_time(&draft), 4294967298000);
+}
+
 Test(capture_file, a_frame_tells_its_number_and_what_the_capture_cut)
 {
 	struct draft draft = classic(false, 0xA1B2C3D4, 1);

@@ -1,0 +1,81 @@
+/* wire.c - fuzz target: two ends with work in both directions; the input loses, repeats, reorders and lets time pass */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* In the end all work is done once, in order, and right; and what both ends sent is judged as a trace. */
+#include "work.h"
+
+static void take_step(struct work *work, struct input *input)
+{
+	uint8_t what = input_byte(input);
+	enum side_name side = what & 1 ? B : A;
+
+	switch (what >> 1 & 15) {
+	case 0:
+	case 1:
+		work_post(work, side, input, false);
+		break;
+	case 2:
+		work_receive(work, side);
+		break;
+	case 3:
+	case 4:
+	case 5:
+		work_transmit(work, side, 1u + (what >> 5) * 4);
+		break;
+	case 6:
+	case 7:
+	case 8:
+		for (uint32_t i = 0; i < 1u + (what >> 5) * 4; i++)
+			work_deliver(work, side, 0);
+		break;
+	case 9:
+	case 10:
+		work_deliver(work, side, input_byte(input));
+		break;
+	case 11:
+	case 12:
+		work_drop(work, side, input_byte(input));
+		break;
+	case 13:
+		work_double(work, side, input_byte(input));
+		break;
+	case 14:
+		work_expire(work);
+		break;
+	case 15:
+		work->pair->now_ns += (uint64_t)input_byte(input) * 10000;
+		break;
+	}
+	work->pair->now_ns += 1000;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct work work;
+	struct input input = { data, data + size };
+	uint8_t options;
+
+	if (size < 4 || size > 2048)
+		return 0;
+	options = input_byte(&input);
+	work_open(&work,
+		  &(struct pair_options){
+			  .mtu = options & 1 ? 256 : 512,
+			  .psn_a = options & 2 ? 0xFFFFF8 : 7,
+			  .psn_b = options & 4 ? 0x7FFFF8 : 9,
+			  .rd_atomic = (uint8_t)(1 + (options >> 4 & 3)),
+			  .rnr_timer = 1,
+			  .timeout = 8,
+			  .depth = 16,
+		  },
+		  true);
+	for (int i = 0; i < 2; i++)
+		work.pair->side[i].qp->probe.enabled = options & 8;
+	while (!input_is_over(&input)) {
+		take_step(&work, &input);
+		work_look(&work);
+	}
+	work_settle(&work);
+	work_check(&work);
+	work_close(&work);
+	return 0;
+}

@@ -1,0 +1,102 @@
+/* answers.c - judges READ responses and atomic acknowledges: asked for, in sequence, of the right length */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "half.h"
+
+/* Takes the asking that begins at place; older ones of the same request are thereby given up. */
+static bool take_asking(struct half_request *request, int64_t place, uint32_t *bytes)
+{
+	uint32_t taken = request->asked_count;
+
+	for (uint32_t i = 0; i < request->asked_count; i++) {
+		if (request->asked[i] == place) {
+			taken = i;
+			break;
+		}
+	}
+	if (taken == request->asked_count)
+		return false;
+	*bytes = request->asked_bytes[taken];
+	for (uint32_t i = taken + 1; i < request->asked_count; i++) {
+		request->asked[i - taken - 1] = request->asked[i];
+		request->asked_bytes[i - taken - 1] = request->asked_bytes[i];
+	}
+	request->asked_count = (uint8_t)(request->asked_count - taken - 1);
+	return true;
+}
+
+static void check_atomic(struct trace *trace, struct trace_half *half, const struct trace_packet *packet,
+			 struct half_request *request)
+{
+	if (packet->packet.opcode != OP_ATOMIC_ACKNOWLEDGE)
+		return;
+	if (request->has_original && request->original != packet->packet.original)
+		half_say(trace, half, packet, TRACE_ATOMIC_CHANGED, "%#llx after %#llx",
+			 (unsigned long long)packet->packet.original, (unsigned long long)request->original);
+	request->has_original = true;
+	request->original = packet->packet.original;
+}
+
+/* Opcode and length by where in the stream it stands; only there where the whole stream is seen. */
+static void check_position(struct trace *trace, struct trace_half *half, const struct trace_packet *packet,
+			   const struct half_request *request, int64_t place, bool begins)
+{
+	const struct wire_opcode_row *op = wire_opcode(packet->packet.opcode);
+	bool last = place + 1 == request->stream_end, restarted = begins && place > request->first;
+	uint64_t before = (uint64_t)(place - request->first) * half->mtu;
+	uint32_t bytes = packet->packet.payload_bytes;
+
+	/* Who is asked again from within may begin anew, or go on as Linux does. */
+	if (op->last != last || (op->first != begins && !(restarted && !op->first)))
+		half_say(trace, half, packet, TRACE_RESPONSE_SEQUENCE, "%s, %s of its stream", op->name,
+			 begins ? "the first" :
+			 last   ? "the last" :
+				  "in the middle");
+	if (last ? before + bytes > request->packet.dma_length || bytes > half->mtu ||
+			    bytes % 4 != (-packet->packet.pad_bytes & 3) :
+		   bytes != half->mtu)
+		half_say(trace, half, packet, TRACE_RESPONSE_LENGTH, "%u bytes", bytes);
+}
+
+static void judge_read_response(struct trace *trace, struct trace_half *half, const struct trace_packet *packet,
+				struct half_request *request, int64_t place)
+{
+	bool goes_on = place == request->stream_next, asked;
+	uint32_t bytes = 0;
+
+	/* It may be asked for again just where it has come to. */
+	asked = (!goes_on || wire_opcode(packet->packet.opcode)->first) && take_asking(request, place, &bytes);
+	if (!asked && !goes_on) {
+		half_say(trace, half, packet, TRACE_RESPONSE_UNASKED, "psn=%u of the READ at psn=%u", half_psn(place),
+			 half_psn(request->first));
+		return;
+	}
+	if (asked)
+		request->stream_end = place + (bytes <= half->mtu ? 1 : ((int64_t)bytes + half->mtu - 1) / half->mtu);
+	check_position(trace, half, packet, request, place, asked);
+	request->stream_next = place + 1 < request->stream_end ? place + 1 : NOWHERE;
+}
+
+void half_judge_answer(struct trace *trace, struct trace_half *half, const struct trace_packet *packet, int64_t place)
+{
+	struct half_request *request = half_find(half, place);
+	bool read = wire_opcode(packet->packet.opcode)->kind == WIRE_KIND_READ_RESPONSE;
+	uint32_t bytes;
+
+	half->counts[read ? COUNT_READ_RESPONSES : COUNT_ATOMIC_ANSWERS]++;
+	if (read) {
+		half->counts[COUNT_READ_BYTES] += packet->packet.payload_bytes;
+		half->counts[COUNT_READ_RESPONSES_AGAIN] += place < half->responder.answered;
+	}
+	if (!request || !half_needs_answer(&request->packet)) {
+		if (place < half->requester.next)
+			half_say(trace, half, packet, TRACE_RESPONSE_UNASKED, "no request asked for an answer there");
+		return;
+	}
+	check_atomic(trace, half, packet, request);
+	if (!(half->view & TRACE_AT_RESPONDER))
+		return;
+	if (read && wire_opcode(request->packet.opcode)->kind == WIRE_KIND_READ_REQUEST)
+		judge_read_response(trace, half, packet, request, place);
+	else if (!take_asking(request, place, &bytes))
+		half_say(trace, half, packet, TRACE_RESPONSE_UNASKED, "asked for fewer times");
+}

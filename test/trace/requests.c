@@ -1,0 +1,211 @@
+/* requests.c - judges request packets: their order, their lengths, and what of them has come in order */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "half.h"
+
+static void count_request(struct trace_half *half, const struct wire_packet *packet)
+{
+	half->counts[COUNT_BYTES] += packet->payload_bytes;
+	switch ((enum wire_kind)wire_opcode(packet->opcode)->kind) {
+	case WIRE_KIND_SEND:
+		half->counts[COUNT_SEND]++;
+		break;
+	case WIRE_KIND_WRITE:
+		half->counts[COUNT_WRITE]++;
+		break;
+	case WIRE_KIND_READ_REQUEST:
+		half->counts[COUNT_READ]++;
+		break;
+	case WIRE_KIND_ATOMIC:
+		half->counts[COUNT_ATOMIC]++;
+		break;
+	case WIRE_KIND_FLUSH:
+	case WIRE_KIND_ATOMIC_WRITE:
+		half->counts[COUNT_OTHER]++;
+		break;
+	case WIRE_KIND_RESERVED:
+	case WIRE_KIND_READ_RESPONSE:
+	case WIRE_KIND_ACKNOWLEDGE:
+	case WIRE_KIND_ATOMIC_ACKNOWLEDGE:
+	case WIRE_KIND_UD_SEND:
+	case WIRE_KIND_CNP:
+		half->counts[COUNT_RESERVED]++;
+		break;
+	}
+}
+
+/* The first request of the trace: nothing is known of what was before it. */
+static void synchronise(struct trace_half *half, const struct trace_packet *packet)
+{
+	int64_t place = 4 * PSN_SPACE + packet->packet.psn;
+
+	half->synced = true;
+	half->requester.next = half->requester.cursor = place;
+	half_step(half, place, 0);
+	half->requester.rnr_at = NOWHERE;
+	half->responder.expected = half->responder.said = half->responder.answered = place;
+	half->responder.last_nak = NOWHERE;
+}
+
+static void check_length(struct trace *trace, struct trace_half *half, const struct trace_packet *packet,
+			 const struct half_request *request)
+{
+	const struct wire_opcode_row *op = wire_opcode(packet->packet.opcode);
+	uint32_t bytes = packet->packet.payload_bytes;
+
+	if (!op->payload)
+		return;
+	if (packet->packet.pad_bytes != packet_pad_bytes(bytes) || bytes > half->mtu ||
+	    (!op->last && bytes != half->mtu) || (op->last && !op->first && bytes == 0))
+		half_say(trace, half, packet, TRACE_REQUEST_LENGTH, "%u bytes, pad %u, MTU %u", bytes,
+			 packet->packet.pad_bytes, half->mtu);
+	else if (op->kind == WIRE_KIND_WRITE && op->last && request->announced >= 0 && request->carried >= 0 &&
+		 request->carried != request->announced)
+		half_say(trace, half, packet, TRACE_REQUEST_LENGTH, "the message has %lld bytes, its RETH says %lld",
+			 (long long)request->carried, (long long)request->announced);
+}
+
+/* What follows from the request before it. NULL: that one is not known. */
+static void link_request(struct trace *trace, struct trace_half *half, const struct trace_packet *packet,
+			 struct half_request *request, const struct half_request *before)
+{
+	const struct wire_opcode_row *op = wire_opcode(request->packet.opcode), *old = NULL;
+	bool begins = !op->payload || op->first;
+
+	if (before)
+		old = wire_opcode(before->packet.opcode);
+	if (begins) {
+		request->carried = request->packet.payload_bytes;
+		request->announced = op->kind == WIRE_KIND_WRITE ? (int64_t)request->packet.dma_length : -1;
+	} else if (before && before->carried >= 0) {
+		request->carried = before->carried + request->packet.payload_bytes;
+		request->announced = before->announced;
+	}
+	if (before && before->messages >= 0)
+		request->messages = before->messages + (!op->payload || op->last);
+	if (old) {
+		bool open = old->payload && !old->last;
+
+		if (begins == open || (!begins && old->kind != op->kind))
+			half_say(trace, half, packet, TRACE_OPCODE_SEQUENCE, "%s after %s", op->name, old->name);
+	}
+	check_length(trace, half, packet, request);
+}
+
+static void note_asking(struct half_request *request, const struct wire_packet *packet, int64_t place)
+{
+	if (!half_needs_answer(&request->packet))
+		return;
+	if (request->asked_count == ASKED_MAX) { /* the oldest is given up */
+		for (uint32_t i = 1; i < ASKED_MAX; i++) {
+			request->asked[i - 1] = request->asked[i];
+			request->asked_bytes[i - 1] = request->asked_bytes[i];
+		}
+		request->asked_count--;
+	}
+	request->asked[request->asked_count] = place;
+	request->asked_bytes[request->asked_count++] =
+		wire_opcode(packet->opcode)->kind == WIRE_KIND_READ_REQUEST ? packet->dma_length : 0u;
+}
+
+/* What the responder must make of it, if everything that passed here came to it. */
+static void arrive(struct trace_half *half, int64_t place, const struct half_request *request)
+{
+	struct half_responder *responder = &half->responder;
+	bool here = half->view & TRACE_AT_RESPONDER;
+
+	if (place > responder->expected) {
+		half->counts[responder->gap || responder->silent ? COUNT_SILENCED : COUNT_GAPS] += here;
+		responder->gap = true;
+		return;
+	}
+	if (place < responder->expected) {
+		half->counts[COUNT_DUPLICATES] += here;
+		return;
+	}
+	responder->expected += request ? request->count : 1;
+	responder->gap = responder->gap_told = responder->silent = false;
+}
+
+static void check_window(struct trace *trace, struct trace_half *half, const struct trace_packet *packet, int64_t end)
+{
+	if (end - half->requester.una > WINDOW)
+		half_say(trace, half, packet, TRACE_WINDOW_EXCEEDED, "%lld PSNs from psn=%u on",
+			 (long long)(end - half->requester.una), half_psn(half->requester.una));
+}
+
+/* Never seen before: at its own place in the order, or in a hole. */
+static struct half_request *take_new(struct trace *trace, struct trace_half *half, const struct trace_packet *packet,
+				     int64_t place)
+{
+	int64_t count = half_psns(half, &packet->packet);
+	struct half_request *request = half_insert(half, place, count, &packet->packet);
+
+	if (!request) {
+		half_say(trace, half, packet, TRACE_RESEND_DIFFERS, "it takes %lld PSNs, others are known within",
+			 (long long)count);
+		return NULL;
+	}
+	if (request == half->requests) { /* the first of the trace: what was before counts as nothing */
+		const struct wire_opcode_row *op = wire_opcode(packet->packet.opcode);
+
+		request->messages = !op->payload || op->last;
+		for (uint32_t i = 1; i < half->request_count; i++)
+			request[i].messages = -1;
+		half->responder.msn_base_known = false;
+	}
+	link_request(trace, half, packet, request, half_before(half, request));
+	return request;
+}
+
+static void check_waits(struct trace *trace, struct trace_half *half, const struct trace_packet *packet, int64_t place)
+{
+	const struct half_requester *requester = &half->requester;
+	uint64_t grace = trace_options(trace)->grace_ns;
+
+	if (!(half->view & TRACE_AT_REQUESTER))
+		return;
+	if (requester->rnr_at != NOWHERE && place >= requester->rnr_at &&
+	    packet->time_ns > requester->rnr_from_ns + grace && packet->time_ns < requester->rnr_until_ns)
+		half_say(trace, half, packet, TRACE_RNR_NOT_WAITED, "%llu ns too early",
+			 (unsigned long long)(requester->rnr_until_ns - packet->time_ns));
+	if (requester->fatal_ns && packet->time_ns > requester->fatal_ns + grace)
+		half_say(trace, half, packet, TRACE_REQUEST_AFTER_FATAL, "%llu ns after it",
+			 (unsigned long long)(packet->time_ns - requester->fatal_ns));
+}
+
+void half_judge_request(struct trace *trace, struct trace_half *half, const struct trace_packet *packet)
+{
+	struct half_requester *requester = &half->requester;
+	struct half_request *request;
+	int64_t place;
+
+	count_request(half, &packet->packet);
+	if (!half->synced)
+		synchronise(half, packet);
+	place = half_place(half, packet->packet.psn);
+	check_waits(trace, half, packet, place);
+	if (!half->responder.spoken && half->request_count > 0 && place < half->requests[0].first)
+		half_begin_at(half, place);
+	request = half_find(half, place);
+	if (request) {
+		half_judge_resend(trace, half, packet, place);
+	} else {
+		half->not_at_requester |= place > requester->next;
+		if (place > requester->next && half->view & TRACE_AT_REQUESTER)
+			half_say(trace, half, packet, TRACE_PSN_SKIPPED, "psn=%u comes next",
+				 half_psn(requester->next));
+		request = take_new(trace, half, packet, place);
+	}
+	/* take_new() may have moved the requests; so may nothing below. */
+	if (request && place >= request->first)
+		note_asking(request, &packet->packet, place);
+	arrive(half, place, request);
+	if (request && request->first + request->count > requester->next) {
+		if (requester->una == requester->next)
+			requester->timer_ns = requester->resent_ns = packet->time_ns;
+		if (requester->cursor == requester->next)
+			requester->cursor = request->first + request->count;
+		requester->next = request->first + request->count;
+		check_window(trace, half, packet, requester->next);
+	}
+}

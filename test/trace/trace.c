@@ -1,0 +1,385 @@
+/* trace.c - which connection a packet belongs to, where the trace was taken, and what was found */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "half.h"
+
+#define NO_QPN UINT32_MAX
+
+const struct trace_verdict_row trace_verdicts[TRACE_VERDICTS] = {
+#define VERDICT(symbol, verdict, is_wrong, text) \
+	[TRACE_##symbol] = { .name = verdict, .wrong = is_wrong, .sentence = text },
+#include "verdicts.def"
+#undef VERDICT
+};
+
+struct trace {
+	struct trace_options options;
+	struct trace_packet *packets;
+	uint64_t packet_count, packet_room;
+	struct trace_half **halves;
+	uint32_t half_count, half_room, half_recent;
+	struct trace_finding *findings;
+	uint32_t finding_count, finding_room;
+	uint64_t counts[TRACE_VERDICTS];
+};
+
+/* A larger array when it is full. A program that has no memory left for a trace has nothing else to do. */
+static void *grown(void *array, uint64_t used, uint64_t *room, size_t bytes)
+{
+	if (used < *room)
+		return array;
+	*room = *room ? *room * 2 : 64;
+	array = realloc(array, *room * bytes);
+	if (!array)
+		abort();
+	return array;
+}
+
+struct trace *trace_open(const struct trace_options *options)
+{
+	struct trace *trace = calloc(1, sizeof(*trace));
+
+	if (!trace)
+		abort();
+	trace->options = *options;
+	return trace;
+}
+
+static void free_halves(struct trace *trace)
+{
+	for (uint32_t i = 0; i < trace->half_count; i++) {
+		free(trace->halves[i]->requests);
+		free(trace->halves[i]->requester.steps);
+		free(trace->halves[i]);
+	}
+}
+
+void trace_close(struct trace *trace)
+{
+	free_halves(trace);
+	free(trace->halves);
+	free(trace->findings);
+	free(trace->packets);
+	free(trace);
+}
+
+const struct trace_options *trace_options(const struct trace *trace)
+{
+	return &trace->options;
+}
+
+void trace_add(struct trace *trace, const struct trace_packet *packet)
+{
+	if (!opcode_is_rc(packet->packet.opcode))
+		return;
+	trace->packets = grown(trace->packets, trace->packet_count, &trace->packet_room, sizeof(*trace->packets));
+	trace->packets[trace->packet_count++] = *packet;
+}
+
+void half_say(struct trace *trace, struct trace_half *half, const struct trace_packet *packet,
+	      enum trace_verdict verdict, const char *format, ...)
+{
+	uint64_t room = trace->finding_room;
+	struct trace_finding *finding;
+	va_list args;
+
+	trace->findings = grown(trace->findings, trace->finding_count, &room, sizeof(*trace->findings));
+	trace->finding_room = (uint32_t)room;
+	finding = &trace->findings[trace->finding_count++];
+	*finding = (struct trace_finding){ .verdict = verdict, .number = packet->number, .half = half->index };
+	finding->psn = packet->packet.psn;
+	va_start(args, format);
+	vsnprintf(finding->detail, sizeof(finding->detail), format, args);
+	va_end(args);
+	trace->counts[verdict]++;
+}
+
+static bool same_ends(const struct trace_half *half, const uint8_t *source, const uint8_t *dest)
+{
+	return memcmp(half->source, source, 16) == 0 && memcmp(half->dest, dest, 16) == 0;
+}
+
+/* The other direction of a half whose two QPNs are known. */
+static struct trace_half *other_half(const struct trace *trace, const struct trace_half *half)
+{
+	for (uint32_t i = 0; half->source_qpn != NO_QPN && i < trace->half_count; i++) {
+		struct trace_half *other = trace->halves[i];
+
+		if (same_ends(other, half->dest, half->source) && other->dest_qpn == half->source_qpn &&
+		    (other->source_qpn == NO_QPN || other->source_qpn == half->dest_qpn))
+			return other;
+	}
+	return NULL;
+}
+
+static void pair_with_other(const struct trace *trace, struct trace_half *half)
+{
+	struct trace_half *other = other_half(trace, half);
+
+	if (other)
+		other->source_qpn = half->dest_qpn;
+}
+
+static struct trace_half *add_half(struct trace *trace, const struct trace_packet *packet)
+{
+	struct trace_half *half = calloc(1, sizeof(*half));
+	uint64_t room = trace->half_room;
+
+	if (!half)
+		abort();
+	trace->halves = grown(trace->halves, trace->half_count, &room, sizeof(*trace->halves));
+	trace->half_room = (uint32_t)room;
+	half->index = trace->half_count;
+	memcpy(half->source, packet->source, 16);
+	memcpy(half->dest, packet->dest, 16);
+	half->dest_qpn = packet->packet.dest_qpn;
+	half->source_qpn = NO_QPN;
+	/* The responses of the other direction may have told which QP sends to this one. */
+	for (uint32_t i = 0; i < trace->half_count; i++) {
+		const struct trace_half *other = trace->halves[i];
+
+		if (same_ends(other, half->dest, half->source) && other->source_qpn == half->dest_qpn)
+			half->source_qpn = other->dest_qpn;
+	}
+	trace->halves[trace->half_count++] = half;
+	return half;
+}
+
+static struct trace_half *half_of_request(struct trace *trace, const struct trace_packet *packet)
+{
+	for (uint32_t i = 0; i < trace->half_count; i++) {
+		struct trace_half *half = trace->halves[(trace->half_recent + i) % trace->half_count];
+
+		if (half->dest_qpn == packet->packet.dest_qpn && same_ends(half, packet->source, packet->dest)) {
+			trace->half_recent = half->index;
+			return half;
+		}
+	}
+	return add_half(trace, packet);
+}
+
+/*
+ * A response names the QP that it goes to, not the one that it is from. The first one of a half is known by its PSN,
+ * which is the nearest to what was requested; start PSNs are random.
+ */
+static struct trace_half *half_of_response(struct trace *trace, const struct trace_packet *packet)
+{
+	struct trace_half *best = NULL;
+	int64_t best_distance = WINDOW;
+
+	for (uint32_t i = 0; i < trace->half_count; i++) {
+		struct trace_half *half = trace->halves[i];
+		int64_t distance;
+
+		if (!half->synced || !same_ends(half, packet->dest, packet->source))
+			continue;
+		if (half->source_qpn == packet->packet.dest_qpn)
+			return half;
+		distance = (half->requester.next - 1 - packet->packet.psn) & (PSN_SPACE - 1);
+		if (half->source_qpn == NO_QPN && distance < best_distance) {
+			best = half;
+			best_distance = distance;
+		}
+	}
+	if (best) {
+		best->source_qpn = packet->packet.dest_qpn;
+		pair_with_other(trace, best);
+	}
+	return best;
+}
+
+static void judge_packet(struct trace *trace, const struct trace_packet *packet)
+{
+	struct trace_half *half;
+
+	if (!wire_opcode(packet->packet.opcode)->response) {
+		half_judge_request(trace, half_of_request(trace, packet), packet);
+		return;
+	}
+	half = half_of_response(trace, packet);
+	if (half)
+		half_judge_response(trace, half, packet);
+}
+
+/* Packets that are not the last of a message have the path's MTU, in both directions. */
+static void learn_mtu_of_data(struct trace *trace, const struct trace_packet *packet)
+{
+	const struct wire_opcode_row *op = wire_opcode(packet->packet.opcode);
+
+	for (uint32_t i = 0; op->payload && !op->last && i < trace->half_count; i++) {
+		struct trace_half *half = trace->halves[i];
+		bool own = same_ends(half, packet->source, packet->dest) && half->dest_qpn == packet->packet.dest_qpn;
+		bool answer = same_ends(half, packet->dest, packet->source);
+
+		if ((op->response ? answer : own) && half->mtu < packet->packet.payload_bytes)
+			half->mtu = packet->packet.payload_bytes;
+	}
+}
+
+/* How many PSNs a READ takes tells it too. Where packets are lost it seems to take more: the largest MTU counts. */
+static void learn_mtu_of_reads(struct trace_half *half, const struct trace_packet *packet)
+{
+	uint32_t taken = (packet->packet.psn - half->read_psn) & (PSN_SPACE - 1);
+
+	for (uint32_t mtu = 256; half->read_bytes > 0 && mtu <= 4096; mtu *= 2) {
+		if ((half->read_bytes + mtu - 1) / mtu == taken) {
+			half->read_mtu = mtu > half->read_mtu ? mtu : half->read_mtu;
+			break;
+		}
+	}
+	half->read_psn = packet->packet.psn;
+	half->read_bytes = packet->packet.opcode == OP_READ_REQUEST ? packet->packet.dma_length : 0;
+}
+
+/* What other connections of the same ends have, when nothing of its own tells. */
+static uint32_t mtu_between(const struct trace *trace, const struct trace_half *half)
+{
+	uint32_t mtu = 0;
+
+	for (uint32_t i = 0; i < trace->half_count; i++) {
+		const struct trace_half *other = trace->halves[i];
+
+		if ((same_ends(other, half->source, half->dest) || same_ends(other, half->dest, half->source)) &&
+		    other->mtu > mtu)
+			mtu = other->mtu;
+	}
+	return mtu ? mtu : 4096;
+}
+
+static void learn_mtu(struct trace *trace)
+{
+	for (uint64_t i = 0; i < trace->packet_count; i++) {
+		const struct trace_packet *packet = &trace->packets[i];
+
+		if (!wire_opcode(packet->packet.opcode)->response) {
+			struct trace_half *half = half_of_request(trace, packet);
+
+			half->synced = true;
+			learn_mtu_of_reads(half, packet);
+		}
+		learn_mtu_of_data(trace, packet);
+	}
+	for (uint32_t i = 0; i < trace->half_count; i++) {
+		if (trace->options.mtu)
+			trace->halves[i]->mtu = trace->options.mtu;
+		else if (trace->halves[i]->mtu == 0)
+			trace->halves[i]->mtu = trace->halves[i]->read_mtu;
+	}
+	for (uint32_t i = 0; i < trace->half_count; i++) {
+		if (trace->halves[i]->mtu == 0)
+			trace->halves[i]->mtu = mtu_between(trace, trace->halves[i]);
+	}
+}
+
+/* Forgets what was seen, but not which halves there are, their MTU and their view. */
+static void start_again(struct trace *trace)
+{
+	for (uint32_t i = 0; i < trace->half_count; i++) {
+		struct trace_half *half = trace->halves[i], kept = *half;
+
+		free(half->requests);
+		free(half->requester.steps);
+		*half = (struct trace_half){
+			.index = kept.index,
+			.dest_qpn = kept.dest_qpn,
+			.source_qpn = NO_QPN,
+			.view = kept.view,
+			.mtu = kept.mtu,
+			.not_at_requester = kept.not_at_requester,
+			.not_at_responder = kept.not_at_responder,
+			.resent_needlessly = kept.resent_needlessly,
+		};
+		memcpy(half->source, kept.source, 16);
+		memcpy(half->dest, kept.dest, 16);
+	}
+	trace->finding_count = 0;
+	memset(trace->counts, 0, sizeof(trace->counts));
+}
+
+/* Does something show that the trace was not taken at this end? */
+static bool not_at(const struct trace *trace, const uint8_t *end, const uint8_t *peer)
+{
+	bool found = false;
+
+	for (uint32_t i = 0; i < trace->half_count; i++) {
+		const struct trace_half *half = trace->halves[i];
+
+		found |= same_ends(half, end, peer) && half->not_at_requester;
+		found |= same_ends(half, peer, end) && half->not_at_responder;
+	}
+	return found;
+}
+
+static bool resends_needlessly(const struct trace *trace, const uint8_t *end, const uint8_t *peer)
+{
+	bool found = false;
+
+	for (uint32_t i = 0; i < trace->half_count; i++)
+		found |= same_ends(trace->halves[i], end, peer) && trace->halves[i]->resent_needlessly;
+	return found;
+}
+
+static uint32_t find_view(const struct trace *trace, const struct trace_half *half)
+{
+	bool not_source, not_dest;
+
+	if (trace->options.at_wire)
+		return 0;
+	if (trace->options.at_given)
+		return (memcmp(half->source, trace->options.at, 16) == 0 ? TRACE_AT_REQUESTER : 0u) |
+		       (memcmp(half->dest, trace->options.at, 16) == 0 ? TRACE_AT_RESPONDER : 0u);
+	not_source = not_at(trace, half->source, half->dest);
+	not_dest = not_at(trace, half->dest, half->source);
+	/* Its acknowledgement was lost behind the point, or it wastes: without a sign of the other, the former. */
+	if (!not_dest)
+		not_source |= resends_needlessly(trace, half->source, half->dest);
+	if (!not_source)
+		not_dest |= resends_needlessly(trace, half->dest, half->source);
+	return (not_source ? 0u : TRACE_AT_REQUESTER) | (not_dest ? 0u : TRACE_AT_RESPONDER);
+}
+
+void trace_judge(struct trace *trace)
+{
+	learn_mtu(trace);
+	start_again(trace);
+	for (uint64_t i = 0; i < trace->packet_count; i++)
+		judge_packet(trace, &trace->packets[i]);
+	for (uint32_t i = 0; i < trace->half_count; i++)
+		trace->halves[i]->view = find_view(trace, trace->halves[i]);
+	start_again(trace);
+	for (uint64_t i = 0; i < trace->packet_count; i++)
+		judge_packet(trace, &trace->packets[i]);
+}
+
+uint32_t trace_findings(const struct trace *trace, const struct trace_finding **findings)
+{
+	*findings = trace->findings;
+	return trace->finding_count;
+}
+
+uint64_t trace_count(const struct trace *trace, enum trace_verdict verdict)
+{
+	return trace->counts[verdict];
+}
+
+uint64_t trace_wrong(const struct trace *trace)
+{
+	uint64_t wrong = 0;
+
+	for (int i = 0; i < TRACE_VERDICTS; i++)
+		wrong += trace_verdicts[i].wrong ? trace->counts[i] : 0;
+	return wrong;
+}
+
+uint32_t trace_halves(const struct trace *trace)
+{
+	return trace->half_count;
+}
+
+const struct trace_half *trace_half(const struct trace *trace, uint32_t index)
+{
+	return trace->halves[index];
+}
