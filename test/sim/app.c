@@ -247,6 +247,21 @@ static void draw_remote(const struct sim_world *world, const struct sim_end *end
 		message->remote_va = region_va(world, region, region->at) + region->bytes - message->bytes + 8;
 }
 
+/* Of a slot, of everything, of the whole region by name. */
+static void draw_flush(const struct sim_world *world, const struct sim_end *end, struct sim_message *message)
+{
+	const struct sim_region *target = &world_peer(world, end)->target;
+
+	message->flush = 1 + message->imm % 3;
+	if (message->imm & 4) {
+		message->remote_at = target->at;
+		message->remote_va = region_va(world, target, target->at);
+		message->bytes = target->bytes;
+	} else if (message->imm & 8) {
+		message->flush |= UROCE_FLUSH_WHOLE_REGION;
+	}
+}
+
 static bool draw_landing(const struct sim_world *world, struct sim_end *end, struct sim_random *random,
 			 struct sim_message *message)
 {
@@ -279,7 +294,7 @@ static void draw_source(const struct sim_world *world, const struct sim_end *end
 }
 
 static enum sim_bad draw_bad(struct sim_world *world, struct sim_end *end, struct sim_random *random,
-			     const struct sim_message *message)
+			     struct sim_message *message)
 {
 	uint64_t number = (uint64_t)end->index << 40 | (uint64_t)end->life << 32 | end->posted;
 	uint64_t kind = random_below(random, 3);
@@ -289,9 +304,17 @@ static enum sim_bad draw_bad(struct sim_world *world, struct sim_end *end, struc
 	    !sim_fault_happens(&world->faults, FAULT_BAD_WR, number, world->now_ns))
 		return BAD_NOT;
 	sim_trace_fault(world, end, FAULT_BAD_WR);
-	if (message_is_send(message))
+	if (!message_is_send(message))
+		return (enum sim_bad)(BAD_RKEY + kind);
+	if (kind == 0)
 		return BAD_LKEY;
-	return (enum sim_bad)(BAD_RKEY + kind);
+	if (kind == 1) { /* longer than any receive */
+		message->bytes = largest_message(world) + 65;
+		return BAD_LENGTH;
+	}
+	if (message->opcode == UROCE_WR_SEND)
+		message->opcode = UROCE_WR_SEND_WITH_INV;
+	return message->opcode == UROCE_WR_SEND_WITH_INV ? BAD_RKEY : BAD_LKEY;
 }
 
 /* The next request. false: it needs a buffer that is not free yet. */
@@ -327,7 +350,7 @@ static bool draw_message(struct sim_world *world, struct sim_end *end, struct si
 	else
 		draw_source(world, end, random, message);
 	if (message->opcode == UROCE_WR_FLUSH)
-		message->flush = 1 + message->imm % 3;
+		draw_flush(world, end, message);
 	if (message->opcode != UROCE_WR_RDMA_READ && !message_is_send(message) && is_being_read(end, message))
 		message->flags |= UROCE_SEND_FENCE;
 	/* A queue full of requests that ask for no completion would never get free again, nor would their buffers. */
@@ -428,7 +451,7 @@ static bool post_request(struct sim_world *world, struct sim_end *end)
 	}
 	if (!draw_message(world, end, &random, message))
 		return false;
-	if (message->opcode == UROCE_WR_SEND_WITH_INV)
+	if (message->opcode == UROCE_WR_SEND_WITH_INV && message->bad != BAD_RKEY)
 		message->rkey = world_peer(world, end)->window_key;
 	message->packets = message->bytes > world->config.mtu && message->opcode != UROCE_WR_FLUSH ?
 				   (message->bytes + world->config.mtu - 1) / world->config.mtu :

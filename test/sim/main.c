@@ -28,6 +28,7 @@ static const char help_text[] =
 	"  --seed N         seed of the first run, 0 ... 2^64 - 1 (default 1); the others follow it\n"
 	"  --runs N         how many seeds, 1 ... 2^32 - 1 (default 100)\n"
 	"  --seconds S      begin no further run after so many seconds, 1 ... 10^6\n"
+	"  --until-failed   begin no further run after one that failed\n"
 	"  --messages N     requests of a run in all, 1 ... 10^7 (default: the seed draws 20 ... 6000)\n"
 	"  --qps N          connections of a run, 1 ... 256 (default: the seed draws 1 ... 16)\n"
 	"  --loss P --dup P --reorder P --corrupt P --truncate P --forge P --replay P --burst P\n"
@@ -57,13 +58,14 @@ enum {
 	OPT_TRACE,
 	OPT_HASH,
 	OPT_TAP,
+	OPT_UNTIL,
 	OPT_RATE
 };
 
 struct settings {
 	struct sim_options options;
 	uint64_t runs, seconds;
-	bool sweep, verbose, hash, tap, help;
+	bool sweep, verbose, hash, tap, until_failed, help;
 };
 
 /* ---- the command line ---- */
@@ -182,6 +184,9 @@ static int take_option(int letter, const char *text, struct settings *settings)
 	case OPT_HASH:
 		settings->hash = true;
 		return 0;
+	case OPT_UNTIL:
+		settings->until_failed = true;
+		return 0;
 	case OPT_TAP:
 		settings->tap = true;
 		return 0;
@@ -207,6 +212,7 @@ static int take_options(int argc, char **argv, struct settings *settings)
 		{ "trace", no_argument, NULL, OPT_TRACE },
 		{ "trace-hash", no_argument, NULL, OPT_HASH },
 		{ "tap", no_argument, NULL, OPT_TAP },
+		{ "until-failed", no_argument, NULL, OPT_UNTIL },
 		{ "help", no_argument, NULL, 'h' },
 	};
 	struct option all[sizeof(fixed) / sizeof(fixed[0]) + FAULT_KINDS + 1] = { 0 };
@@ -233,15 +239,40 @@ static int take_options(int argc, char **argv, struct settings *settings)
 
 static char last_words[160];
 
+/* Of the sanitizers, where there are any. */
+void __sanitizer_set_death_callback(void (*callback)(void)) __attribute__((weak));
+
+static void say_last_words(void)
+{
+	if (write(STDERR_FILENO, last_words, strlen(last_words)) < 0)
+		_exit(1);
+}
+
 /* An assert of the core, a bad access, or no end: what to say is written before each run. */
 static void die(int number)
 {
 	const char *why = number == SIGALRM ? "does not end: " : "crashed: ";
 
-	if (write(STDERR_FILENO, why, strlen(why)) < 0 || write(STDERR_FILENO, last_words, strlen(last_words)) < 0)
+	if (write(STDERR_FILENO, why, strlen(why)) < 0)
 		_exit(1);
+	say_last_words();
 	signal(number, SIG_DFL);
 	raise(number == SIGALRM ? SIGKILL : number);
+}
+
+/* A sanitizer reports a bad access itself, and then aborts or exits by its own ways. */
+static void listen_for_death(void)
+{
+	static const int numbers[] = { SIGABRT, SIGALRM, SIGSEGV, SIGBUS, SIGFPE, SIGILL };
+
+	for (uint32_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		struct sigaction before;
+
+		if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL)
+			signal(numbers[i], die);
+	}
+	if (__sanitizer_set_death_callback)
+		__sanitizer_set_death_callback(say_last_words);
 }
 
 static void prepare_last_words(const struct sim_options *options)
@@ -298,6 +329,8 @@ static void run_all(struct settings *settings, struct sim_memory *memory, struct
 	for (uint64_t i = 0; i < settings->runs; i++) {
 		if (settings->seconds && (uint64_t)(time(NULL) - started) >= settings->seconds)
 			break;
+		if (settings->until_failed && totals->failed)
+			break;
 		settings->options.seed = first + i;
 		run_one(settings, world, memory, totals);
 	}
@@ -341,8 +374,7 @@ int main(int argc, char **argv)
 	}
 	if (!usual)
 		printf("# the arena does not lie where it usually does: trace hashes are of this run only\n");
-	signal(SIGABRT, die);
-	signal(SIGALRM, die);
+	listen_for_death();
 	if (settings.sweep) {
 		uint32_t messages =
 			settings.options.messages == UINT32_MAX ? SWEEP_MESSAGES : settings.options.messages;

@@ -59,9 +59,22 @@ static bool may_access(const struct sim_end *end, const struct sim_message *mess
 {
 	const struct sim_region *region = is_within(&end->words, message->remote_at, 8) ? &end->words : &end->target;
 
-	if (message->bytes == 0)
+	if (message->bytes == 0 && !(message->flush & UROCE_FLUSH_WHOLE_REGION))
 		return true;
 	return message->bad != BAD_RKEY && message->bad != BAD_RANGE && message->rkey == region->key;
+}
+
+/* The NAK that the packet at ePSN has to draw; 0: none. */
+static uint32_t refusal_of(const struct sim_world *world, const struct sim_end *end, const struct sim_message *message)
+{
+	uint64_t offset = (uint64_t)end->model.packet * world->config.mtu;
+	const struct sim_buffer *buffer = &end->receives->items[end->model.held].buffer;
+
+	if (!message_is_send(message))
+		return may_access(end, message) ? 0 : NAK_REMOTE_ACCESS;
+	if (offset + model_part(world, message, end->model.packet) > (uint64_t)buffer->bytes[0] + buffer->bytes[1])
+		return NAK_INVALID_REQUEST;
+	return message->bad == BAD_RKEY && end->model.packet + 1 == message->packets ? NAK_REMOTE_ACCESS : 0;
 }
 
 /* A receive entry, when the packet needs one and none is held. false: there is none. */
@@ -170,7 +183,8 @@ static void execute_answered(struct sim_world *world, struct sim_end *end, struc
 }
 
 /* The packet that ePSN is for. */
-static void arrive_expected(struct sim_world *world, struct sim_end *end, struct sim_verdict *verdict)
+static void arrive_expected(struct sim_world *world, struct sim_end *end, const struct wire_packet *packet,
+			    struct sim_verdict *verdict)
 {
 	struct sim_end *peer = world_peer(world, end);
 	struct sim_model *model = &end->model;
@@ -188,8 +202,10 @@ static void arrive_expected(struct sim_world *world, struct sim_end *end, struct
 		model->nak_expected = model->rnr_out = true;
 		return;
 	}
-	if (!message_is_send(message) && !may_access(end, message)) {
-		model->counts[CNT_RESP_REMOTE_ACCESS_ERRORS]++;
+	model->fatal_code = refusal_of(world, end, message);
+	if (model->fatal_code) {
+		model->counts[model->fatal_code == NAK_REMOTE_ACCESS ? CNT_RESP_REMOTE_ACCESS_ERRORS :
+								       CNT_RESP_LOCAL_LENGTH_ERROR]++;
 		model->nak_expected = model->fatal = verdict->fatal = true;
 		return;
 	}
@@ -197,7 +213,9 @@ static void arrive_expected(struct sim_world *world, struct sim_end *end, struct
 	message->executed = true;
 	if (message_needs_answer(message)) {
 		execute_answered(world, end, message, verdict);
+		model->ack_owed = false; /* its answer is worth an ACK */
 	} else {
+		model->ack_owed |= packet->flags & WIRE_ACKREQ;
 		execute_packet(world, end, message, verdict);
 		if (model->packet > 0)
 			return;
@@ -222,6 +240,67 @@ static bool is_still_needed(const struct sim_world *world, const struct sim_end 
 	return psn >= message->first && psn < message->first + message->packets && message_needs_answer(message);
 }
 
+struct sim_message *sim_model_find_answered(struct sim_end *end, struct sim_end *peer, int64_t psn)
+{
+	for (uint32_t i = end->model.executed; i-- > 0;) {
+		struct sim_message *message = &peer->messages[i];
+
+		if (!message->local && (int64_t)message->first <= psn)
+			return psn < (int64_t)(message->first + message->packets) && message_needs_answer(message) ?
+				       message :
+				       NULL;
+	}
+	return NULL;
+}
+
+/* How far the ACK of a repeated SEND or WRITE may go: not past a later READ or atomic that is still in the cache. */
+static int64_t repeat_limit(const struct sim_world *world, const struct sim_end *end, const struct sim_end *peer,
+			    int64_t psn)
+{
+	int64_t limit = (int64_t)end->model.epsn - 1;
+	uint32_t cached = 0;
+
+	for (uint32_t i = end->model.executed; i-- > 0 && cached < world->config.dest_rd_atomic;) {
+		const struct sim_message *message = &peer->messages[i];
+
+		if (message->local || !message_needs_answer(message))
+			continue;
+		if ((int64_t)message->first <= psn)
+			break;
+		cached++;
+		limit = (int64_t)message->first - 1;
+	}
+	return limit;
+}
+
+/* An old request once more: it is answered from where it asks, or acknowledged (S-8, S-9, S-10). */
+static void arrive_duplicate(struct sim_world *world, struct sim_end *end, const struct wire_packet *packet,
+			     struct sim_verdict *verdict)
+{
+	struct sim_model *model = &end->model;
+	struct sim_end *peer = world_peer(world, end);
+	uint32_t behind = (uint32_t)(model->epsn - (packet->psn - peer->start_psn)) & PSN_MASK;
+	int64_t psn = (int64_t)model->epsn - behind, limit;
+	uint8_t kind = wire_opcode(packet->opcode)->kind;
+
+	model->counts[CNT_DUPLICATE_REQUEST]++;
+	verdict->unknown_duplicate = is_still_needed(world, end, packet);
+	verdict->misses = end->qp->counters[CNT_REPLAY_MISS] + end->qp->counters[CNT_REPLAY_MISMATCH];
+	if (kind == WIRE_KIND_SEND || kind == WIRE_KIND_WRITE) {
+		limit = repeat_limit(world, end, peer, psn);
+		if (!model->repeat_owed || limit > model->repeat_psn)
+			model->repeat_psn = limit;
+		model->repeat_owed = true;
+		return;
+	}
+	verdict->restarted = sim_model_find_answered(end, peer, psn);
+	if (verdict->restarted == NULL)
+		return;
+	verdict->old_begin = verdict->restarted->begin;
+	verdict->old_next = verdict->restarted->next;
+	verdict->restarted->begin = verdict->restarted->next = (uint32_t)(psn - (int64_t)verdict->restarted->first);
+}
+
 static void arrive_request(struct sim_world *world, struct sim_end *end, const struct wire_packet *packet,
 			   struct sim_verdict *verdict)
 {
@@ -229,11 +308,9 @@ static void arrive_request(struct sim_world *world, struct sim_end *end, const s
 	uint32_t ahead = (uint32_t)(packet->psn - world_peer(world, end)->start_psn - model->epsn) & PSN_MASK;
 
 	if (ahead == 0) {
-		arrive_expected(world, end, verdict);
+		arrive_expected(world, end, packet, verdict);
 	} else if (ahead >= PSN_WINDOW) {
-		model->counts[CNT_DUPLICATE_REQUEST]++;
-		verdict->unknown_duplicate = is_still_needed(world, end, packet);
-		verdict->misses = end->qp->counters[CNT_REPLAY_MISS] + end->qp->counters[CNT_REPLAY_MISMATCH];
+		arrive_duplicate(world, end, packet, verdict);
 	} else if (model->nak_out || model->nak_expected) {
 		model->counts[CNT_SILENCED_REQUEST]++;
 	} else {
@@ -252,6 +329,8 @@ static void move_una(struct sim_world *world, struct sim_end *end, uint64_t una)
 	model->una = una;
 	model->rnr_until_ns = 0;
 	model->rnr_naks = 0;
+	model->attempts = una < model->limit;
+	model->timer_ns = world_clock(world, end);
 	end->troubles = 0;
 	end->last_progress_ns = world->now_ns;
 	if (una == message->first + message->packets)
@@ -434,6 +513,12 @@ void sim_model_arrived(struct sim_world *world, struct sim_end *end, const struc
 	}
 	if (end->qp->state == UROCE_QPS_ERR && verdict->had_failed)
 		return;
+	/* Not in the cache, or not the same request: no answer. */
+	if (verdict->restarted &&
+	    end->qp->counters[CNT_REPLAY_MISS] + end->qp->counters[CNT_REPLAY_MISMATCH] != verdict->misses) {
+		verdict->restarted->begin = verdict->old_begin;
+		verdict->restarted->next = verdict->old_next;
+	}
 	check_positions(world, end, verdict);
 	wrong = sim_memory_compare_part(world->memory, &verdict->touched, verdict->offset, verdict->bytes);
 	if (wrong != UINT64_MAX && (end->qp->state != UROCE_QPS_ERR || verdict->fatal))
@@ -454,6 +539,32 @@ void sim_model_refused(struct sim_world *world, struct sim_end *end, const struc
 		sim_world_fail(world, "QP %u: a packet was refused for the state", end->index);
 	if (drop == CNT_PORT_PKEY && packet->pkey == 0xFFFF)
 		sim_world_fail(world, "QP %u: a packet was refused for its P_Key", end->index);
+}
+
+void sim_model_turn(struct sim_world *world, struct sim_end *end)
+{
+	struct sim_model *model = &end->model;
+
+	if (world_connection(world, end)->tainted || model->migrations == end->qp->migration.count)
+		return;
+	model->migrations = end->qp->migration.count;
+	model->resend_due = model->una < model->limit && model->rnr_until_ns == 0;
+}
+
+/* T-1: never before its time. */
+void sim_model_fired(struct sim_world *world, struct sim_end *end, uint64_t expired)
+{
+	struct sim_model *model = &end->model;
+	uint64_t now = world_clock(world, end);
+
+	if (model->rnr_until_ns <= now)
+		model->rnr_until_ns = 0;
+	if (expired == 0 || world_connection(world, end)->tainted)
+		return;
+	if (now < model->timer_ns + rc_codes_timeout_ns(world->config.timeout))
+		sim_world_fail(world, "QP %u: the ACK timer expires %lu ns after progress", end->index,
+			       now - model->timer_ns);
+	model->timer_ns = now;
 }
 
 void sim_model_sent(struct sim_world *world, struct sim_end *end, const struct wire_packet *packet)

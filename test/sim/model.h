@@ -24,9 +24,11 @@ struct sim_verdict {
 	bool request; /* and it was taken for one at ePSN */
 	bool refused; /* it asks to migrate to a path that is not the alternate one */
 	bool fatal;
-	bool had_failed;           /* the QP was in ERR before */
-	bool unknown_duplicate;    /* a READ or atomic that its requester still needs must be found */
-	uint64_t misses;           /* counted before */
+	bool had_failed;               /* the QP was in ERR before */
+	bool unknown_duplicate;        /* a READ or atomic that its requester still needs must be found */
+	uint64_t misses;               /* counted before */
+	struct sim_message *restarted; /* its answer begins anew; if it does not after all, as it was: */
+	uint32_t old_begin, old_next;
 	struct sim_buffer touched; /* where something should have been placed */
 	uint64_t offset, bytes;    /* which part of that */
 };
@@ -43,6 +45,10 @@ void sim_model_refused(struct sim_world *world, struct sim_end *end, const struc
 		       const struct rc_origin *origin, enum rc_counter drop);
 /* A packet leaves. */
 void sim_model_sent(struct sim_world *world, struct sim_end *end, const struct wire_packet *packet);
+
+/* The QP is about to send; a timer of it has fired, `expired` times the ACK timer. */
+void sim_model_turn(struct sim_world *world, struct sim_end *end);
+void sim_model_fired(struct sim_world *world, struct sim_end *end, uint64_t expired);
 
 /* A forged packet was believed: the connection's memory may contain anything from now on. */
 void sim_model_taint(struct sim_world *world, struct sim_end *end);
@@ -62,6 +68,8 @@ static inline void model_skip_local(const struct sim_end *end, uint32_t *index)
 		++*index;
 }
 
+/* For the files of the model: the peer's executed request with answers that owns the PSN; NULL: none. */
+struct sim_message *sim_model_find_answered(struct sim_end *end, struct sim_end *peer, int64_t psn);
 /* For the files of the model: those that judge what the responder and the requester send. */
 void sim_model_answer_sent(struct sim_world *world, struct sim_end *end, const struct wire_packet *packet);
 void sim_model_request_sent(struct sim_world *world, struct sim_end *end, const struct wire_packet *packet);

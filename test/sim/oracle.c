@@ -61,6 +61,9 @@ static bool has_reason(const struct sim_world *world, const struct sim_end *end,
 		return asked;
 	case UROCE_WC_RETRY_EXC_ERR:
 		/* N + 1 failures without progress between them; a fault from before the last progress may be one. */
+		/* N means N: the packet left N + 1 times. */
+		if (end->model.attempts < retries + 1)
+			return false;
 		return peer_is_dead(world, end) || stood_still(world, end) || is_never_answered(world, end, message) ||
 		       (retries < 2 ? end->all_troubles > 0 : end->troubles >= retries - 1);
 	case UROCE_WC_RNR_RETRY_EXC_ERR:
@@ -69,6 +72,8 @@ static bool has_reason(const struct sim_world *world, const struct sim_end *end,
 		return end->model.nak_code == NAK_REMOTE_ACCESS &&
 		       (message->bad == BAD_RKEY || message->bad == BAD_RANGE ||
 			message->rkey != world_peer(world, end)->target.key);
+	case UROCE_WC_REM_INV_REQ_ERR:
+		return end->model.nak_code == NAK_INVALID_REQUEST && message->bad == BAD_LENGTH;
 	case UROCE_WC_LOC_PROT_ERR:
 		return bad_key_waits(world, end, index);
 	case UROCE_WC_MW_BIND_ERR:
@@ -79,7 +84,6 @@ static bool has_reason(const struct sim_world *world, const struct sim_end *end,
 	case UROCE_WC_LOC_EEC_OP_ERR:
 	case UROCE_WC_BAD_RESP_ERR:
 	case UROCE_WC_LOC_ACCESS_ERR:
-	case UROCE_WC_REM_INV_REQ_ERR:
 	case UROCE_WC_REM_OP_ERR:
 	case UROCE_WC_STATUSES:
 		break;

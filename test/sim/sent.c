@@ -21,6 +21,23 @@ static struct sim_message *find_unsent(struct sim_end *end, struct sim_end *peer
 	return NULL;
 }
 
+/* Owed to a new request, or to a repeated one, which may not make an ACK beyond a later READ or atomic (S-8). */
+static bool ack_has_reason(const struct sim_world *world, struct sim_end *end, int64_t psn)
+{
+	struct sim_model *model = &end->model;
+	bool newest = psn == (int64_t)model->epsn - 1;
+
+	if (newest && model->ack_owed) {
+		model->ack_owed = model->repeat_owed = false;
+		return true;
+	}
+	if (model->repeat_owed && psn <= model->repeat_psn) {
+		model->repeat_owed = false;
+		return true;
+	}
+	return world->config.credits; /* it may bring credits (F-4) */
+}
+
 static void check_ack(struct sim_world *world, struct sim_end *end, const struct wire_packet *packet, int64_t psn)
 {
 	const struct sim_message *unsent = find_unsent(end, world_peer(world, end));
@@ -30,6 +47,8 @@ static void check_ack(struct sim_world *world, struct sim_end *end, const struct
 		sim_world_fail(world, "QP %u: an ACK of PSN %ld, executed is %ld", end->index, psn, epsn - 1);
 	else if (packet->msn != (end->model.msn & PSN_MASK))
 		sim_world_fail(world, "QP %u: an ACK with MSN %u, not %u", end->index, packet->msn, end->model.msn);
+	else if (!ack_has_reason(world, end, psn))
+		sim_world_fail(world, "QP %u: an ACK of PSN %ld that is owed to nobody", end->index, psn);
 	else if (unsent && (int64_t)unsent->first <= psn)
 		sim_world_fail(world, "QP %u: an ACK of PSN %ld before the answer of the request at %lu has left",
 			       end->index, psn, unsent->first);
@@ -42,13 +61,13 @@ static void check_nak(struct sim_world *world, struct sim_end *end, const struct
 	const struct sim_message *unsent = find_unsent(end, world_peer(world, end));
 	bool receiver = syndrome_class(packet->syndrome) == SYNDROME_RNR_NAK;
 	bool access = !receiver && syndrome_value(packet->syndrome) == NAK_REMOTE_ACCESS;
-	bool sequence = !receiver && syndrome_value(packet->syndrome) == NAK_PSN_SEQUENCE;
 
 	/* A READ whose memory went away while it was being answered. */
 	if (access && unsent && unsent->rkey != end->target.key &&
 	    psn == (int64_t)(unsent->first + unsent->answers_sent)) {
 		model->counts[CNT_RESP_REMOTE_ACCESS_ERRORS]++;
 		model->fatal = true;
+		model->fatal_code = NAK_REMOTE_ACCESS;
 		return;
 	}
 	if (!model->nak_expected)
@@ -56,26 +75,15 @@ static void check_nak(struct sim_world *world, struct sim_end *end, const struct
 			       packet->syndrome);
 	else if (psn != (int64_t)model->epsn)
 		sim_world_fail(world, "QP %u: a NAK of PSN %ld, expected is %lu", end->index, psn, model->epsn);
-	else if (receiver != model->rnr_out || access != model->fatal || sequence == (receiver || access))
+	else if (receiver != model->rnr_out ||
+		 (!receiver &&
+		  syndrome_value(packet->syndrome) != (model->fatal ? model->fatal_code : NAK_PSN_SEQUENCE)))
 		sim_world_fail(world, "QP %u: the wrong NAK: %#x", end->index, packet->syndrome);
 	else if (unsent)
 		sim_world_fail(world, "QP %u: a NAK before the answer of the request at %lu has left", end->index,
 			       unsent->first);
-	model->nak_expected = false;
+	model->nak_expected = model->ack_owed = model->repeat_owed = false;
 	model->nak_out = true;
-}
-
-static struct sim_message *find_answered(struct sim_end *end, struct sim_end *peer, int64_t psn)
-{
-	for (uint32_t i = end->model.executed; i-- > 0;) {
-		struct sim_message *message = &peer->messages[i];
-
-		if (!message->local && (int64_t)message->first <= psn)
-			return psn < (int64_t)(message->first + message->packets) && message_needs_answer(message) ?
-				       message :
-				       NULL;
-	}
-	return NULL;
 }
 
 static bool answer_is_right(const struct sim_world *world, const struct sim_message *message,
@@ -87,14 +95,14 @@ static bool answer_is_right(const struct sim_world *world, const struct sim_mess
 	if (message->opcode == UROCE_WR_ATOMIC_CMP_AND_SWP || message->opcode == UROCE_WR_ATOMIC_FETCH_AND_ADD)
 		return packet->opcode == OP_ATOMIC_ACKNOWLEDGE && packet->original == message->original;
 	return op->kind == WIRE_KIND_READ_RESPONSE && op->last == (index + 1 == message->packets) &&
-	       packet->payload_bytes == bytes &&
+	       op->first == (index == message->begin) && packet->payload_bytes == bytes &&
 	       (bytes == 0 || memcmp(packet->payload, message->data + (uint64_t)index * world->config.mtu, bytes) == 0);
 }
 
 static void check_answer(struct sim_world *world, struct sim_end *end, const struct wire_packet *packet, int64_t psn)
 {
 	struct sim_end *peer = world_peer(world, end);
-	struct sim_message *unsent = find_unsent(end, peer), *message = find_answered(end, peer, psn);
+	struct sim_message *unsent = find_unsent(end, peer), *message = sim_model_find_answered(end, peer, psn);
 	uint32_t index;
 
 	if (message == NULL) {
@@ -102,6 +110,8 @@ static void check_answer(struct sim_world *world, struct sim_end *end, const str
 		return;
 	}
 	index = (uint32_t)(psn - (int64_t)message->first);
+	if (index != message->next++)
+		sim_world_fail(world, "QP %u: the answer of PSN %ld is not the next of its stream", end->index, psn);
 	if (message == unsent && index == message->answers_sent)
 		message->answers_sent++;
 	else if (index >= message->answers_sent)
@@ -248,6 +258,11 @@ void sim_model_request_sent(struct sim_world *world, struct sim_end *end, const 
 	reason = psn == model->limit && psn == message->first ? why_not_yet(world, end, at) : NULL;
 	if (reason)
 		sim_world_fail(world, "QP %u: request %u begins %s", end->index, at, reason);
+	if (model->resend_due && psn != model->una && model->una < model->limit)
+		sim_world_fail(world, "QP %u: sends PSN %lu after a migration, and not what is unanswered", end->index,
+			       psn);
+	model->resend_due = false;
+	model->attempts += psn == model->una;
 	if (model->rnr_until_ns > world_clock(world, end))
 		sim_world_fail(world, "QP %u: sends PSN %lu although the receiver is not ready yet", end->index, psn);
 	model->counts[CNT_RETRANSMITTED_PACKETS] += psn != model->limit;

@@ -103,9 +103,10 @@ static void fire(struct sim_world *world, struct sim_end *end, uint64_t when_ns)
 		return; /* an earlier one took its place */
 	end->timer_ns = RC_NEVER;
 	if (rc_qp_deadline(end->qp) <= world_clock(world, end)) {
+		uint64_t expired = end->qp->counters[CNT_LOCAL_ACK_TIMEOUT_ERR];
+
 		rc_qp_timeout(end->qp, world_clock(world, end));
-		if (end->model.rnr_until_ns <= world_clock(world, end))
-			end->model.rnr_until_ns = 0;
+		sim_model_fired(world, end, end->qp->counters[CNT_LOCAL_ACK_TIMEOUT_ERR] - expired);
 		sim_world_wake(world, end, 0);
 	}
 	sim_world_arm(world, end);
@@ -140,6 +141,7 @@ static void turn(struct sim_world *world, struct sim_end *end)
 
 	end->turn_due = false;
 	end->turn_state = end->qp->state;
+	sim_model_turn(world, end);
 	outbox_reset(out, room);
 	more = rc_qp_transmit(end->qp, world_clock(world, end), out);
 	for (uint32_t i = 0; i < out->packet_count; i++) {

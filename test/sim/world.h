@@ -35,7 +35,7 @@ struct sim_region {
 	bool zero_based;
 };
 
-enum sim_bad { BAD_NOT, BAD_RKEY, BAD_RANGE, BAD_LKEY };
+enum sim_bad { BAD_NOT, BAD_RKEY, BAD_RANGE, BAD_LKEY, BAD_LENGTH };
 
 /* A request as it was posted, and what the model of the peer made of it. */
 struct sim_message {
@@ -55,6 +55,7 @@ struct sim_message {
 	uint64_t original;
 	uint32_t msn;
 	uint32_t answers_sent; /* answers that have left at least once */
+	uint32_t begin, next;  /* of the answer under way: where it begins, and what leaves next */
 };
 
 struct sim_receive {
@@ -76,21 +77,29 @@ struct sim_model {
 	uint64_t una, limit;  /* PSNs of our requests since the start of the life */
 	uint32_t una_message; /* the request that owns una */
 	uint64_t rnr_until_ns;
-	uint32_t rnr_naks; /* since una moved */
-	uint32_t nak_code; /* of the last other NAK that named the oldest request */
+	uint32_t rnr_naks;   /* since una moved */
+	uint32_t attempts;   /* times that the packet of una has been sent */
+	uint32_t migrations; /* seen so far */
+	bool resend_due;     /* it has migrated: what is unanswered goes out again, from una on */
+	uint64_t timer_ns;   /* by the node's clock: from then on the ACK timer may have been running */
+	uint32_t nak_code;   /* of the last other NAK that named the oldest request */
 
 	uint64_t epsn; /* of the peer's requests */
 	uint32_t message, packet;
 	uint32_t msn;
-	uint32_t unsent;   /* the peer's first executed request with answers that have not left */
-	uint32_t executed; /* requests of the peer that have begun */
-	bool nak_out;      /* one has left, and the request that it asks for has not come */
-	bool rnr_out;      /* it was one for lack of a receive entry */
-	bool nak_expected; /* the next NAK has a reason */
-	bool holds;        /* a receive is in use */
-	uint32_t held;     /* its place in the queue's items */
-	bool receive_done; /* it completes with this packet */
-	bool fatal;        /* the peer's request at epsn has to be refused */
+	uint32_t unsent;     /* the peer's first executed request with answers that have not left */
+	uint32_t executed;   /* requests of the peer that have begun */
+	bool nak_out;        /* one has left, and the request that it asks for has not come */
+	bool rnr_out;        /* it was one for lack of a receive entry */
+	bool nak_expected;   /* the next NAK has a reason */
+	bool ack_owed;       /* to the newest request */
+	bool repeat_owed;    /* to a repeated one */
+	int64_t repeat_psn;  /* the newest that the ACK of that may name (S-8) */
+	bool holds;          /* a receive is in use */
+	uint32_t held;       /* its place in the queue's items */
+	bool receive_done;   /* it completes with this packet */
+	bool fatal;          /* the peer's request at epsn has to be refused */
+	uint32_t fatal_code; /* with a NAK of this code */
 	uint64_t counts[CNT_QP_COUNTERS];
 };
 
