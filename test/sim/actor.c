@@ -126,6 +126,10 @@ void sim_actor_run(struct sim_world *world, struct sim_end *end)
 		migrate(world, end, port);
 	if (befalls(world, end, &random, FAULT_ERROR, number))
 		move_to_error(world, end);
+	if (befalls(world, end, &random, FAULT_RESET, number) && !end->failed) {
+		sim_app_failed(world, end);
+		sim_end_reset(world, end);
+	}
 	if (befalls(world, end, &random, FAULT_DESTROY, number))
 		destroy(world, end);
 }
@@ -170,7 +174,12 @@ void sim_actor_follow(struct sim_world *world, struct sim_end *end)
 {
 	if (end->qp->state == UROCE_QPS_SQD && end->drained) {
 		end->drained = end->drain_asked = false;
-		sim_end_modify(world, end, &(struct uroce_qp_attr){ .qp_state = UROCE_QPS_RTS }, UROCE_QP_STATE);
+		sim_end_modify(world, end,
+			       &(struct uroce_qp_attr){
+				       .qp_state = UROCE_QPS_RTS,
+				       .min_rnr_timer = (uint8_t)(1 + end->posted % world->config.rnr_timer),
+			       },
+			       UROCE_QP_STATE | UROCE_QP_MIN_RNR_TIMER);
 		sim_world_wake(world, end, 0);
 	}
 	if (world->config.migration && !end->failed)

@@ -24,7 +24,7 @@ static uint32_t largest_message(const struct sim_world *world)
 
 bool sim_app_is_done(const struct sim_end *end)
 {
-	return end->quota == 0 && (end->qp == NULL || end->completed == end->posted);
+	return end->quota == 0 && (end->over || end->completed == end->posted);
 }
 
 void sim_app_failed(struct sim_world *world, struct sim_end *end)
@@ -102,6 +102,16 @@ void sim_app_share_receives(struct sim_world *world, const struct sim_end *end)
 	}
 }
 
+static void arm_limit(struct sim_world *world, const struct sim_end *end)
+{
+	struct sim_node *node = &world->nodes[end->node];
+
+	if (node->limit_armed || world->config.srq_limit == 0)
+		return;
+	node->limit_armed = true;
+	rc_srq_arm(node->srq, world->config.srq_limit);
+}
+
 static void post_receives(struct sim_world *world, struct sim_end *end)
 {
 	struct sim_receives *receives = end->receives;
@@ -127,6 +137,8 @@ static void post_receives(struct sim_world *world, struct sim_end *end)
 	}
 	if (wait != UINT64_MAX)
 		sim_world_wake_app(world, end, wait);
+	if (receives != &end->own)
+		arm_limit(world, end);
 }
 
 /* ---- requests ---- */
@@ -540,6 +552,7 @@ void sim_app_run(struct sim_world *world, struct sim_end *end)
 	if (end->failed || end->qp == NULL)
 		return;
 	post_receives(world, end);
-	if (state == UROCE_QPS_RTS || state == UROCE_QPS_SQD)
+	/* Who does not poll may not post: a CQ has its limits. */
+	if ((state == UROCE_QPS_RTS || state == UROCE_QPS_SQD) && end->cq_tail - end->cq_head <= SIM_CQ_ENTRIES / 2)
 		post_requests(world, end);
 }

@@ -143,8 +143,11 @@ static void create(struct sim_world *world, struct sim_end *end)
 		.sq_sig_all = config->signal_all,
 	};
 	uint64_t bytes = rc_qp_bytes(&create);
-	void *memory = aligned_alloc(64, bytes);
+	void *memory;
 
+	if (end->qp) /* it was reset: whatever it remembers of its last life is a fault */
+		return;
+	memory = aligned_alloc(64, bytes);
 	memset(memory, 0, bytes);
 	end->qp = rc_qp_init(memory, &create);
 }
@@ -188,14 +191,18 @@ static void start_life(struct sim_world *world, struct sim_end *end)
 {
 	bool was_poisoned = end->target.key == 0;
 
+	end->over = false;
 	create(world, end);
-	sim_model_reset(end);
+	sim_model_reset(end); /* what is counted goes on */
+	memcpy(end->model.counts, end->qp->counters, sizeof(end->model.counts));
+	end->model.migrations = end->qp->migration.count;
 	if (was_poisoned)
 		make_regions(world, &end->target, end->node, end->pd);
 	end->posted = end->completed = end->retired = end->receives_done = end->landing_used = 0;
 	end->next_psn = 0;
 	end->cq_head = end->cq_tail = 0;
-	end->send_failed = end->recv_failed = end->failed = end->drain_asked = end->drained = end->fatal_event = false;
+	end->send_failed = end->recv_failed = end->failed = end->drain_asked = end->drained = end->fatal_event =
+		end->established = false;
 	end->troubles = end->all_troubles = 0;
 	end->last_progress_ns = world->now_ns;
 	end->timer_ns = RC_NEVER;
@@ -291,17 +298,35 @@ static void give_back_receive(struct sim_end *end)
 		sim_app_receive_back(end, (uint32_t)wqe->wr_id, 0);
 }
 
-void sim_end_destroy(struct sim_world *world, struct sim_end *end)
+/* What a QP holds is given back, and its life is over. */
+static void end_life(struct sim_world *world, struct sim_end *end)
 {
-	if (end->qp == NULL)
+	if (end->over)
 		return;
+	end->over = true;
 	give_back_receive(end);
 	sim_app_share_receives(world, end);
 	if (rc_mr_remove_window(&world->nodes[end->node].mrs, end->window) != 0)
 		sim_world_fail(world, "QP %u: its window is gone", end->index);
+	end->life++;
+}
+
+void sim_end_destroy(struct sim_world *world, struct sim_end *end)
+{
+	if (end->qp == NULL)
+		return;
+	end_life(world, end);
 	free(end->qp);
 	end->qp = NULL;
-	end->life++;
+}
+
+void sim_end_reset(struct sim_world *world, struct sim_end *end)
+{
+	end_life(world, end);
+	end->failed = true;
+	sim_end_modify(world, end, &(struct uroce_qp_attr){ .qp_state = UROCE_QPS_RESET }, UROCE_QP_STATE);
+	if (rc_qp_deadline(end->qp) != RC_NEVER)
+		sim_world_fail(world, "QP %u: a timer runs in RESET", end->index);
 }
 
 void sim_end_close(struct sim_world *world, uint32_t index)
@@ -311,6 +336,8 @@ void sim_end_close(struct sim_world *world, uint32_t index)
 	for (uint32_t i = 0; i < 2; i++) {
 		struct sim_end *end = &world->ends[2 * index + i];
 
+		if (end->qp && end->qp->state == UROCE_QPS_RESET)
+			continue;
 		if (end->qp && end->qp->state != UROCE_QPS_ERR) {
 			end->failed = true; /* by software */
 			sim_end_modify(world, end, &(struct uroce_qp_attr){ .qp_state = UROCE_QPS_ERR },
@@ -320,8 +347,13 @@ void sim_end_close(struct sim_world *world, uint32_t index)
 			sim_end_settle(world, end);
 	}
 	for (uint32_t i = 0; i < 2; i++) {
-		sim_oracle_close(world, &world->ends[2 * index + i]);
-		sim_end_destroy(world, &world->ends[2 * index + i]);
+		struct sim_end *end = &world->ends[2 * index + i];
+
+		sim_oracle_close(world, end);
+		if (end->qp && world->config.reuse && connection->lives < world->config.lives)
+			sim_end_reset(world, end);
+		else
+			sim_end_destroy(world, end);
 	}
 	for (uint32_t i = 0; i < 2; i++)
 		sim_end_forget_messages(&world->ends[2 * index + i]);

@@ -18,6 +18,9 @@ void sim_end_close(struct sim_world *world, uint32_t connection);
 /* One end, at once and whatever is under way. */
 void sim_end_destroy(struct sim_world *world, struct sim_end *end);
 
+/* The same by RESET: the QP may be set up again. */
+void sim_end_reset(struct sim_world *world, struct sim_end *end);
+
 /* Lets the QP do what it can without sending, until it has no more to say. */
 void sim_end_settle(struct sim_world *world, struct sim_end *end);
 void sim_end_modify(struct sim_world *world, struct sim_end *end, const struct uroce_qp_attr *attr, uint32_t mask);

@@ -10,7 +10,7 @@ const char *const sim_fault_names[FAULT_KINDS] = {
 	[FAULT_FORGE] = "forge",     [FAULT_REPLAY] = "replay",     [FAULT_BLACKHOLE] = "blackhole",
 	[FAULT_PAUSE] = "pause",     [FAULT_JUMP] = "jump",         [FAULT_DESTROY] = "destroy",
 	[FAULT_ERROR] = "error",     [FAULT_DEREG] = "dereg",       [FAULT_BAD_WR] = "bad-wr",
-	[FAULT_DRAIN] = "drain",     [FAULT_MIGRATE] = "migrate",
+	[FAULT_RESET] = "reset",     [FAULT_DRAIN] = "drain",       [FAULT_MIGRATE] = "migrate",
 };
 
 static int compare_names(const void *a, const void *b)

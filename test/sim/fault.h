@@ -29,6 +29,7 @@ enum sim_fault_kind {
 	FAULT_BAD_WR,    /* it posts a request with a wrong key or range */
 	FAULT_DRAIN,     /* SQD and back: nothing goes wrong, but much changes */
 	FAULT_MIGRATE,   /* software migrates, or a port fails */
+	FAULT_RESET,     /* an application resets a QP with work outstanding: all of it vanishes */
 	FAULT_KINDS
 };
 

@@ -33,7 +33,7 @@ static const char help_text[] =
 	"  --qps N          connections of a run, 1 ... 256 (default: the seed draws 1 ... 16)\n"
 	"  --loss P --dup P --reorder P --corrupt P --truncate P --forge P --replay P --burst P\n"
 	"                   probability of a frame, 0 ... 1 (default: the seed draws them)\n"
-	"  --blackhole P --pause P --jump P --destroy P --error P --dereg P --bad-wr P --drain P --migrate P\n"
+	"  --blackhole P --pause P --jump P --destroy P --error P --dereg P --bad-wr P --drain P --migrate P --reset P\n"
 	"                   the same of a request posted\n"
 	"  --off A[,B...]   these never happen: names as above\n"
 	"  --only X[,X...]  only these faults happen, as a failed run prints them; none: no fault at all\n"

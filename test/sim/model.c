@@ -182,6 +182,21 @@ static void execute_answered(struct sim_world *world, struct sim_end *end, struc
 	model->epsn += message->packets;
 }
 
+/* F-3, F-5: who listens to credits and hears everything sends one message too many at most, before the first ACK. */
+static void check_credits(struct sim_world *world, const struct sim_end *end)
+{
+	const struct sim_end *peer = world_peer(world, end);
+	uint32_t before = 0;
+
+	if (!world->config.credits || end->receives != &end->own || end->all_troubles > 0 || peer->all_troubles > 0)
+		return;
+	for (uint32_t i = 0; i < end->model.message; i++)
+		before += message_needs_receive(&peer->messages[i]) && !peer->messages[i].local;
+	if (before > 0)
+		sim_world_fail(world, "QP %u: message %u finds no receive in spite of credits", end->index,
+			       end->model.message);
+}
+
 /* The packet that ePSN is for. */
 static void arrive_expected(struct sim_world *world, struct sim_end *end, const struct wire_packet *packet,
 			    struct sim_verdict *verdict)
@@ -199,6 +214,7 @@ static void arrive_expected(struct sim_world *world, struct sim_end *end, const 
 	message = &peer->messages[model->message];
 	if (!take_receive(end, message, model->packet == 0, model->packet + 1 == message->packets)) {
 		model->counts[CNT_OUT_OF_BUFFER]++;
+		check_credits(world, end);
 		model->nak_expected = model->rnr_out = true;
 		return;
 	}

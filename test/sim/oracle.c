@@ -1,5 +1,7 @@
 /* oracle.c - judging completions, events, progress and leaks */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <string.h>
+
 #include "rc/codes.h"
 #include "sim/app.h"
 #include "sim/model.h"
@@ -15,7 +17,8 @@ static bool peer_is_dead(const struct sim_world *world, const struct sim_end *en
 {
 	const struct sim_end *peer = world_peer(world, end);
 
-	return peer->qp == NULL || peer->qp->state == UROCE_QPS_ERR || peer->qp->state < UROCE_QPS_RTR || peer->failed;
+	return peer->qp == NULL || peer->qp->state == UROCE_QPS_ERR || peer->qp->state < UROCE_QPS_RTR ||
+	       peer->failed || peer->over;
 }
 
 /* A request whose local key is wrong is posted and not yet completed (E-3 may report it on an earlier one). */
@@ -38,6 +41,18 @@ static bool stood_still(const struct sim_world *world, const struct sim_end *end
 	uint64_t theirs = world->nodes[world_peer(world, end)->node].paused_until_ns;
 
 	return (ours && ours + recent > world->now_ns) || (theirs && theirs + recent > world->now_ns);
+}
+
+/*
+ * One side has migrated while the other was not armed yet: in REARM, having heard of no packet with MigReq 0. It takes
+ * nothing from the new path, and neither side gets an answer any more (A-6).
+ */
+static bool paths_are_apart(const struct sim_world *world, const struct sim_end *end)
+{
+	const struct sim_end *peer = world_peer(world, end);
+
+	return memcmp(peer->qp->path.source.bytes, end->qp->path.dest.bytes, 16) != 0 &&
+	       peer->qp->migration.state != UROCE_PATH_ARMED && end->qp->migration.state != UROCE_PATH_ARMED;
 }
 
 /* A lost answer from memory that is no longer registered: its repeats are dropped without a NAK (K-RULE). */
@@ -65,6 +80,7 @@ static bool has_reason(const struct sim_world *world, const struct sim_end *end,
 		if (end->model.attempts < retries + 1)
 			return false;
 		return peer_is_dead(world, end) || stood_still(world, end) || is_never_answered(world, end, message) ||
+		       paths_are_apart(world, end) ||
 		       (retries < 2 ? end->all_troubles > 0 : end->troubles >= retries - 1);
 	case UROCE_WC_RNR_RETRY_EXC_ERR:
 		return rnr_retries < 7 && end->model.rnr_naks > rnr_retries;
@@ -235,6 +251,19 @@ void sim_oracle_completion(struct sim_world *world, struct sim_end *end, const s
 
 /* ---- events (V-1) ---- */
 
+/* M-4: once an arming, and only when fewer are left. */
+static void limit_reached(struct sim_world *world, struct sim_end *end)
+{
+	struct sim_node *node = &world->nodes[end->node];
+	uint32_t left = node->shared.posted - node->shared.taken;
+
+	if (!node->limit_armed)
+		sim_world_fail(world, "node %u: the limit of its receives is reached a second time", end->node);
+	else if (left >= world->config.srq_limit && !world_connection(world, end)->tainted)
+		sim_world_fail(world, "node %u: the limit is reached with %u receives left", end->node, left);
+	node->limit_armed = false;
+}
+
 void sim_oracle_event(struct sim_world *world, struct sim_end *end, const struct uroce_event *event)
 {
 	sim_world_note(world, end->index, 0xE0, event->type);
@@ -255,8 +284,13 @@ void sim_oracle_event(struct sim_world *world, struct sim_end *end, const struct
 		end->model.counts[CNT_PATH_MIGRATIONS]++;
 		sim_world_trouble(world, end, 100);
 		sim_world_wake_app(world, end, world->config.app_ns);
-	} else if (event->type != UROCE_EVENT_COMM_EST && event->type != UROCE_EVENT_PATH_MIG_ERR &&
-		   event->type != UROCE_EVENT_QP_LAST_WQE_REACHED && event->type != UROCE_EVENT_SRQ_LIMIT_REACHED) {
+	} else if (event->type == UROCE_EVENT_COMM_EST) {
+		if (end->established)
+			sim_world_fail(world, "QP %u: COMM_EST a second time", end->index);
+		end->established = true;
+	} else if (event->type == UROCE_EVENT_SRQ_LIMIT_REACHED) {
+		limit_reached(world, end);
+	} else if (event->type != UROCE_EVENT_PATH_MIG_ERR && event->type != UROCE_EVENT_QP_LAST_WQE_REACHED) {
 		sim_world_fail(world, "QP %u: event %u", end->index, event->type);
 	}
 }
@@ -301,7 +335,7 @@ void sim_oracle_watch(struct sim_world *world)
 		const struct sim_end *end = &world->ends[i];
 		uint64_t since = end->last_progress_ns;
 
-		if (end->qp == NULL || end->completed == end->posted)
+		if (end->qp == NULL || end->over || end->completed == end->posted)
 			continue;
 		if (since < world->stopped_ns)
 			since = world->stopped_ns;
@@ -380,7 +414,7 @@ void sim_oracle_close(struct sim_world *world, struct sim_end *end)
 {
 	bool tainted = world_connection(world, end)->tainted;
 
-	if (end->qp == NULL || world->failed)
+	if (end->qp == NULL || end->qp->state == UROCE_QPS_RESET || world->failed)
 		return;
 	check_leftovers(world, end);
 	if (!tainted)

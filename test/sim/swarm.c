@@ -29,7 +29,7 @@ static void draw_limits(struct sim_random *random, struct sim_config *config)
 	config->mtu = (uint32_t)PICK(random, 256, 256, 512, 1024, 1024, 2048, 4096);
 	config->depth = (uint32_t)PICK(random, 1, 2, 5, 16, 16, 32, 64, 200);
 	config->receives = (uint32_t)PICK(random, 1, 2, 4, 8, 16);
-	config->max_packets = (uint32_t)PICK(random, 1, 2, 3, 3, 6, 12);
+	config->max_packets = (uint32_t)PICK(random, 1, 2, 3, 3, 6, 12, 40);
 	if (config->mtu * config->max_packets > 16384)
 		config->max_packets = 16384 / config->mtu;
 	config->rd_atomic = (uint8_t)PICK(random, 1, 1, 2, 4, 16);
@@ -49,6 +49,8 @@ static void draw_limits(struct sim_random *random, struct sim_config *config)
 	config->check_first = random_chance(random, 200000);
 	config->start_near_wrap = (uint32_t)PICK(random, 0, 300000, MILLION);
 	config->lives = (uint32_t)PICK(random, 1, 2, 3);
+	config->reuse = random_chance(random, 400000);
+	config->srq_limit = (uint32_t)random_below(random, config->receives + 1);
 }
 
 static void draw_work(struct sim_random *random, struct sim_config *config)
@@ -107,6 +109,7 @@ static void draw_faults(struct sim_random *random, struct sim_config *config)
 	rates[FAULT_DEREG] = (uint32_t)PICK(random, 0, 0, 0, 0, 10000, 30000);
 	rates[FAULT_BAD_WR] = (uint32_t)PICK(random, 0, 0, 0, 0, 10000, 30000);
 	rates[FAULT_DRAIN] = (uint32_t)PICK(random, 0, 0, 0, 20000, 100000);
+	rates[FAULT_RESET] = (uint32_t)PICK(random, 0, 0, 0, 0, 10000, 30000);
 	config->migration = random_chance(random, 250000);
 	rates[FAULT_MIGRATE] = config->migration ? (uint32_t)PICK(random, 0, 20000, 100000) : 0;
 	config->stop_after = (uint32_t)PICK(random, 40, 70, 90, MILLION);

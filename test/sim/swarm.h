@@ -35,6 +35,8 @@ struct sim_config {
 	uint32_t mtu, depth, receives, max_packets;
 	uint8_t rd_atomic, dest_rd_atomic, timeout, retry_cnt, rnr_retry, rnr_timer;
 	bool srq, credits, imprecise, signal_all, no_probe, ipv6, shared_pd, zero_based, migration, check_first;
+	bool reuse;               /* a QP is reset and set up again instead of destroyed */
+	uint32_t srq_limit;       /* armed; 0: not */
 	uint32_t start_near_wrap; /* per million connections */
 
 	/* work */

@@ -124,8 +124,9 @@ struct sim_end {
 	struct uroce_wc cq[SIM_CQ_ENTRIES];
 	uint32_t cq_head, cq_tail;
 	uint32_t receives_done; /* of the own queue, in this life */
-	bool send_failed, recv_failed, failed, drain_asked, drained, fatal_event;
+	bool send_failed, recv_failed, failed, drain_asked, drained, fatal_event, established;
 	bool app_due, turn_due;
+	bool over;          /* this life: the QP is destroyed or reset */
 	uint8_t turn_state; /* of the QP when its turn began: it may fail in the middle of it */
 	uint64_t timer_ns;  /* world time of the timer that stands in the agenda */
 	uint64_t last_progress_ns;
@@ -155,6 +156,7 @@ struct sim_node {
 	uint64_t paused_until_ns;
 	uint64_t dark_until_ns[SIM_NODES_MAX][2]; /* from here to a node, by path */
 	struct rc_srq *srq;
+	bool limit_armed;
 	struct sim_receives shared;
 	uint64_t words_at;
 	uint64_t drops[CNT_COUNTERS];
