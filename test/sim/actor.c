@@ -9,6 +9,7 @@
 #include "sim/network.h"
 #include "sim/trace.h"
 
+#define DEREG_CHOICES 5u
 #define ARMS_MAX 6u /* of a life */
 
 static bool befalls(struct sim_world *world, struct sim_end *end, struct sim_random *random, enum sim_fault_kind kind,
@@ -57,22 +58,25 @@ static void move_to_error(struct sim_world *world, struct sim_end *end)
 	sim_world_wake(world, end, 0);
 }
 
-/* M-2: with a window bound to it a region is not removed. */
-static void deregister(struct sim_world *world, struct sim_end *end)
+/* What the peer works on, what answers go to, what is sent, what is received into: one of them goes away (M-2). */
+static void deregister(struct sim_world *world, struct sim_end *end, uint64_t which)
 {
+	struct sim_region *regions[] = { &end->target, &end->target, &end->landing, &end->source, &end->own.region };
+	struct sim_region *region = regions[which];
 	struct rc_mr_table *mrs = &world->nodes[end->node].mrs;
-	struct rc_mr_entry *entry = rc_mr_slot(mrs, end->target.key);
+	struct rc_mr_entry *entry = rc_mr_slot(mrs, region->key);
 	bool bound = entry && atomic_load(&entry->windows) > 0;
 	int result;
 
-	if (end->target.key == 0)
+	if (region->key == 0)
 		return;
-	result = rc_mr_remove(mrs, end->target.key);
+	/* Not while a window is bound to it. */
+	result = rc_mr_remove(mrs, region->key);
 	if (result != (bound ? -EBUSY : 0))
 		sim_world_fail(world, "QP %u: deregistering a region that %s: %d", end->index,
 			       bound ? "has a window" : "is free", result);
 	if (result == 0)
-		end->target.key = 0;
+		region->key = 0;
 }
 
 static void drain(struct sim_world *world, struct sim_end *end)
@@ -109,6 +113,7 @@ void sim_actor_run(struct sim_world *world, struct sim_end *end)
 	uint64_t dark = random_below(&random, 6 * timeout), pause = random_below(&random, 2 * timeout);
 	uint64_t ahead = random_below(&random, 5 * timeout);
 	bool port = random_chance(&random, 500000);
+	uint64_t which = random_below(&random, DEREG_CHOICES);
 
 	if (befalls(world, end, &random, FAULT_BLACKHOLE, number))
 		node->dark_until_ns[peer][path] = world->now_ns + dark;
@@ -119,7 +124,7 @@ void sim_actor_run(struct sim_world *world, struct sim_end *end)
 	if (befalls(world, end, &random, FAULT_JUMP, number))
 		jump(world, end->node, ahead);
 	if (befalls(world, end, &random, FAULT_DEREG, number))
-		deregister(world, end);
+		deregister(world, end, which);
 	if (befalls(world, end, &random, FAULT_DRAIN, number))
 		drain(world, end);
 	if (befalls(world, end, &random, FAULT_MIGRATE, number))

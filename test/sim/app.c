@@ -65,7 +65,7 @@ static void fill_sges(const struct sim_world *world, const struct sim_region *re
 		sges[i] = (struct uroce_sge){
 			.addr = region_va(world, region, buffer->at[i]),
 			.length = buffer->bytes[i],
-			.lkey = region->key,
+			.lkey = region->told,
 		};
 }
 

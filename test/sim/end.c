@@ -189,15 +189,17 @@ static struct uroce_qp_attr attributes(struct sim_world *world, const struct sim
 
 static void start_life(struct sim_world *world, struct sim_end *end)
 {
-	bool was_poisoned = end->target.key == 0;
+	struct sim_region *regions[] = { &end->source, &end->target, &end->landing, &end->own.region };
 
 	end->over = false;
 	create(world, end);
 	sim_model_reset(end); /* what is counted goes on */
 	memcpy(end->model.counts, end->qp->counters, sizeof(end->model.counts));
 	end->model.migrations = end->qp->migration.count;
-	if (was_poisoned)
-		make_regions(world, &end->target, end->node, end->pd);
+	for (uint32_t i = 0; i < sizeof(regions) / sizeof(regions[0]); i++) {
+		if (regions[i]->key == 0)
+			make_regions(world, regions[i], end->node, end->pd);
+	}
 	end->posted = end->completed = end->retired = end->receives_done = end->landing_used = 0;
 	end->next_psn = 0;
 	end->cq_head = end->cq_tail = 0;

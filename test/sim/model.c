@@ -35,13 +35,6 @@ void sim_model_taint(struct sim_world *world, struct sim_end *end)
 		taint_connection(world, i);
 }
 
-static void touch(struct sim_verdict *verdict, const struct sim_buffer *buffer, uint64_t offset, uint64_t bytes)
-{
-	verdict->touched = *buffer;
-	verdict->offset = offset;
-	verdict->bytes = bytes;
-}
-
 static struct sim_buffer one_piece(uint64_t at, uint64_t bytes)
 {
 	return (struct sim_buffer){ .count = 1, .at = { at }, .bytes = { (uint32_t)bytes } };
@@ -64,6 +57,12 @@ static bool may_access(const struct sim_end *end, const struct sim_message *mess
 	return message->bad != BAD_RKEY && message->bad != BAD_RANGE && message->rkey == region->key;
 }
 
+static const enum rc_counter refusal_counters[NAK_CODES] = {
+	[NAK_INVALID_REQUEST] = CNT_RESP_LOCAL_LENGTH_ERROR,
+	[NAK_REMOTE_ACCESS] = CNT_RESP_REMOTE_ACCESS_ERRORS,
+	[NAK_REMOTE_OPERATIONAL] = CNT_RESP_LOCAL_OPERATIONAL,
+};
+
 /* The NAK that the packet at ePSN has to draw; 0: none. */
 static uint32_t refusal_of(const struct sim_world *world, const struct sim_end *end, const struct sim_message *message)
 {
@@ -74,7 +73,11 @@ static uint32_t refusal_of(const struct sim_world *world, const struct sim_end *
 		return may_access(end, message) ? 0 : NAK_REMOTE_ACCESS;
 	if (offset + model_part(world, message, end->model.packet) > (uint64_t)buffer->bytes[0] + buffer->bytes[1])
 		return NAK_INVALID_REQUEST;
-	return message->bad == BAD_RKEY && end->model.packet + 1 == message->packets ? NAK_REMOTE_ACCESS : 0;
+	if (message->bad == BAD_RKEY && end->model.packet + 1 == message->packets)
+		return NAK_REMOTE_ACCESS;
+	return end->receives->region.key == 0 && model_part(world, message, end->model.packet) > 0 ?
+		       NAK_REMOTE_OPERATIONAL :
+		       0;
 }
 
 /* A receive entry, when the packet needs one and none is held. false: there is none. */
@@ -123,7 +126,7 @@ static void execute_packet(struct sim_world *world, struct sim_end *end, struct 
 
 	message_data(world, message, offset, data, bytes);
 	sim_memory_expect(world->memory, &place, offset, data, bytes);
-	touch(verdict, &place, offset, bytes);
+	verdict_touch(verdict, &place, offset, bytes);
 	model->epsn++;
 	if (++model->packet < message->packets)
 		return;
@@ -149,7 +152,7 @@ static void execute_atomic(struct sim_world *world, struct sim_end *end, struct 
 	else if (value == message->compare_add)
 		value = message->swap;
 	sim_memory_expect(world->memory, &word, 0, &value, 8);
-	touch(verdict, &word, 0, 8);
+	verdict_touch(verdict, &word, 0, 8);
 	end->model.counts[CNT_RX_ATOMIC_REQUESTS]++;
 }
 
@@ -173,7 +176,7 @@ static void execute_answered(struct sim_world *world, struct sim_end *end, struc
 
 		message_data(world, message, 0, &value, 8);
 		sim_memory_expect(world->memory, &place, 0, &value, 8);
-		touch(verdict, &place, 0, 8);
+		verdict_touch(verdict, &place, 0, 8);
 		model->counts[CNT_RX_ATOMIC_WRITE_REQUESTS]++;
 	} else {
 		execute_atomic(world, end, message, verdict);
@@ -188,6 +191,9 @@ static void check_credits(struct sim_world *world, const struct sim_end *end)
 	const struct sim_end *peer = world_peer(world, end);
 	uint32_t before = 0;
 
+	/* What a node that stood still has to tell comes late. */
+	if (world->nodes[end->node].paused_until_ns || world->nodes[peer->node].paused_until_ns)
+		return;
 	if (!world->config.credits || end->receives != &end->own || end->all_troubles > 0 || peer->all_troubles > 0)
 		return;
 	for (uint32_t i = 0; i < end->model.message; i++)
@@ -220,8 +226,7 @@ static void arrive_expected(struct sim_world *world, struct sim_end *end, const 
 	}
 	model->fatal_code = refusal_of(world, end, message);
 	if (model->fatal_code) {
-		model->counts[model->fatal_code == NAK_REMOTE_ACCESS ? CNT_RESP_REMOTE_ACCESS_ERRORS :
-								       CNT_RESP_LOCAL_LENGTH_ERROR]++;
+		model->counts[refusal_counters[model->fatal_code]]++;
 		model->nak_expected = model->fatal = verdict->fatal = true;
 		return;
 	}
@@ -335,109 +340,6 @@ static void arrive_request(struct sim_world *world, struct sim_end *end, const s
 	}
 }
 
-/* ---- requester ---- */
-
-static void move_una(struct sim_world *world, struct sim_end *end, uint64_t una)
-{
-	struct sim_model *model = &end->model;
-	const struct sim_message *message = &end->messages[model->una_message];
-
-	model->una = una;
-	model->rnr_until_ns = 0;
-	model->rnr_naks = 0;
-	model->attempts = una < model->limit;
-	model->timer_ns = world_clock(world, end);
-	end->troubles = 0;
-	end->last_progress_ns = world->now_ns;
-	if (una == message->first + message->packets)
-		model->una_message++;
-}
-
-/* Everything before `until` is acknowledged, but for what wants an answer of its own. */
-static bool cover(struct sim_world *world, struct sim_end *end, uint64_t until)
-{
-	struct sim_model *model = &end->model;
-
-	while (model->una < until) {
-		const struct sim_message *message = &end->messages[model->una_message];
-		uint64_t ends = message->first + message->packets;
-
-		if (message_needs_answer(message))
-			return false;
-		move_una(world, end, until < ends ? until : ends);
-		model_skip_local(end, &model->una_message);
-	}
-	return true;
-}
-
-static void arrive_nak(struct sim_world *world, struct sim_end *end, const struct wire_packet *packet)
-{
-	struct sim_model *model = &end->model;
-
-	if (syndrome_class(packet->syndrome) != SYNDROME_RNR_NAK) {
-		model->nak_code = syndrome_value(packet->syndrome);
-		return;
-	}
-	model->rnr_naks++;
-	if (model->rnr_until_ns == 0) /* until the timer has fired, others are ignored */
-		model->rnr_until_ns = world_clock(world, end) + rc_codes_rnr_ns(syndrome_value(packet->syndrome));
-}
-
-/* An answer of a READ or atomic. */
-static void arrive_answer(struct sim_world *world, struct sim_end *end, const struct wire_packet *packet, uint64_t psn,
-			  struct sim_verdict *verdict)
-{
-	struct sim_model *model = &end->model;
-	struct sim_message *message;
-	uint64_t offset;
-
-	if (!cover(world, end, psn))
-		return;
-	message = &end->messages[model->una_message];
-	if (!message->executed) {
-		sim_world_fail(world, "QP %u: an answer to request %u, which was never executed", end->index,
-			       model->una_message);
-		return;
-	}
-	offset = (psn - message->first) * world->config.mtu;
-	if (message->opcode == UROCE_WR_RDMA_READ) {
-		uint64_t bytes = model_part(world, message, (uint32_t)(psn - message->first));
-
-		sim_memory_expect(world->memory, &message->buffer, offset, message->data + offset, bytes);
-		touch(verdict, &message->buffer, offset, bytes);
-	} else if (packet->opcode == OP_ATOMIC_ACKNOWLEDGE) {
-		sim_memory_expect(world->memory, &message->buffer, 0, &message->original, 8);
-		touch(verdict, &message->buffer, 0, 8);
-	}
-	move_una(world, end, psn + 1);
-}
-
-static void arrive_response(struct sim_world *world, struct sim_end *end, const struct wire_packet *packet,
-			    struct sim_verdict *verdict)
-{
-	struct sim_model *model = &end->model;
-	uint32_t ahead = (uint32_t)(packet->psn - end->start_psn - model->una) & PSN_MASK;
-	uint32_t behind = (uint32_t)-ahead & PSN_MASK;
-	uint64_t psn = model->una + ahead;
-
-	if (ahead >= model->limit - model->una) {
-		bool stale = behind > 0 && behind <= model->una && behind + (model->limit - model->una) <= PSN_WINDOW;
-
-		model->counts[stale ? CNT_STALE_RESPONSE : CNT_GHOST_RESPONSE]++;
-	} else if (packet->opcode != OP_ACKNOWLEDGE) {
-		arrive_answer(world, end, packet, psn, verdict);
-	} else if (syndrome_class(packet->syndrome) == SYNDROME_ACK) {
-		cover(world, end, psn + 1);
-	} else {
-		const struct sim_message *oldest;
-
-		cover(world, end, psn);
-		oldest = &end->messages[model->una_message];
-		if (psn - oldest->first < oldest->packets)
-			arrive_nak(world, end, packet);
-	}
-}
-
 /* ---- both ---- */
 
 /* in ARMED, a request to migrate to another path than the alternate one. */
@@ -462,7 +364,7 @@ void sim_model_arrive(struct sim_world *world, struct sim_end *end, const struct
 	if (verdict->refused)
 		end->model.counts[CNT_MIGRATION_REFUSED]++;
 	else if (wire_opcode(packet->opcode)->response)
-		arrive_response(world, end, packet, verdict);
+		sim_model_response_arrived(world, end, packet, verdict);
 	else
 		arrive_request(world, end, packet, verdict);
 }
@@ -482,11 +384,11 @@ static void accept_early(struct sim_world *world, struct sim_end *end)
 		struct sim_buffer rest = one_piece(coming->remote_at, coming->bytes);
 
 		sim_memory_accept(world->memory, &rest, offset, world->config.mtu);
-	} else if (end->receives == &end->own && end->own.taken != end->own.posted) {
+	} else if (end->receives == &end->own && end->own.region.key && end->own.taken != end->own.posted) {
 		sim_memory_accept(world->memory, &end->own.items[end->own.taken % SIM_RECEIVES_MAX].buffer, 0,
 				  world->config.mtu);
 	}
-	if (waited && waited->opcode == UROCE_WR_RDMA_READ && model->una < model->limit)
+	if (waited && waited->opcode == UROCE_WR_RDMA_READ && end->landing.key && model->una < model->limit)
 		sim_memory_accept(world->memory, &waited->buffer, (model->una - waited->first) * world->config.mtu,
 				  world->config.mtu);
 }
@@ -501,6 +403,8 @@ static void check_positions(struct sim_world *world, const struct sim_end *end, 
 	if (verdict->request && verdict->fatal != (qp->state == UROCE_QPS_ERR) && !verdict->had_failed)
 		sim_world_fail(world, "QP %u: a request was %s that had to be %s", end->index,
 			       verdict->fatal ? "accepted" : "refused", verdict->fatal ? "refused" : "accepted");
+	if (verdict->unwanted && qp->state != UROCE_QPS_ERR)
+		sim_world_fail(world, "QP %u: an answer for memory that is not registered is taken", end->index);
 	if (qp->state == UROCE_QPS_ERR)
 		return;
 	if (qp->responder.epsn.v != epsn)

@@ -24,6 +24,7 @@ struct sim_verdict {
 	bool request; /* and it was taken for one at ePSN */
 	bool refused; /* it asks to migrate to a path that is not the alternate one */
 	bool fatal;
+	bool unwanted;                 /* an answer whose place is not registered any more */
 	bool had_failed;               /* the QP was in ERR before */
 	bool unknown_duplicate;        /* a READ or atomic that its requester still needs must be found */
 	uint64_t misses;               /* counted before */
@@ -53,6 +54,15 @@ void sim_model_fired(struct sim_world *world, struct sim_end *end, uint64_t expi
 /* A forged packet was believed: the connection's memory may contain anything from now on. */
 void sim_model_taint(struct sim_world *world, struct sim_end *end);
 
+/* Something should have been placed there. */
+static inline void verdict_touch(struct sim_verdict *verdict, const struct sim_buffer *buffer, uint64_t offset,
+				 uint64_t bytes)
+{
+	verdict->touched = *buffer;
+	verdict->offset = offset;
+	verdict->bytes = bytes;
+}
+
 /* The part of a request that packet number `index` carries. */
 static inline uint64_t model_part(const struct sim_world *world, const struct sim_message *message, uint32_t index)
 {
@@ -70,6 +80,9 @@ static inline void model_skip_local(const struct sim_end *end, uint32_t *index)
 
 /* For the files of the model: the peer's executed request with answers that owns the PSN; NULL: none. */
 struct sim_message *sim_model_find_answered(struct sim_end *end, struct sim_end *peer, int64_t psn);
+/* For the files of the model: the half of sim_model_arrive() that is about responses. */
+void sim_model_response_arrived(struct sim_world *world, struct sim_end *end, const struct wire_packet *packet,
+				struct sim_verdict *verdict);
 /* For the files of the model: those that judge what the responder and the requester send. */
 void sim_model_answer_sent(struct sim_world *world, struct sim_end *end, const struct wire_packet *packet);
 void sim_model_request_sent(struct sim_world *world, struct sim_end *end, const struct wire_packet *packet);

@@ -90,8 +90,10 @@ static bool has_reason(const struct sim_world *world, const struct sim_end *end,
 			message->rkey != world_peer(world, end)->target.key);
 	case UROCE_WC_REM_INV_REQ_ERR:
 		return end->model.nak_code == NAK_INVALID_REQUEST && message->bad == BAD_LENGTH;
+	case UROCE_WC_REM_OP_ERR:
+		return end->model.nak_code == NAK_REMOTE_OPERATIONAL && world_peer(world, end)->own.region.key == 0;
 	case UROCE_WC_LOC_PROT_ERR:
-		return bad_key_waits(world, end, index);
+		return bad_key_waits(world, end, index) || end->landing.key == 0 || end->source.key == 0;
 	case UROCE_WC_MW_BIND_ERR:
 		return end->target.key == 0; /* deregistered meanwhile */
 	case UROCE_WC_SUCCESS:
@@ -100,7 +102,6 @@ static bool has_reason(const struct sim_world *world, const struct sim_end *end,
 	case UROCE_WC_LOC_EEC_OP_ERR:
 	case UROCE_WC_BAD_RESP_ERR:
 	case UROCE_WC_LOC_ACCESS_ERR:
-	case UROCE_WC_REM_OP_ERR:
 	case UROCE_WC_STATUSES:
 		break;
 	}
