@@ -15,6 +15,7 @@ struct rc_requester {
 	uint32_t answers_due;  /* READs and atomics started and not answered */
 	uint32_t since_ackreq; /* packets sent since the last one that asked for an ACK */
 	uint8_t max_rd_atomic;
+	bool asking;       /* the packet at `next` asks for an ACK: nothing behind it can */
 	bool asked_within; /* the oldest unanswered READ was asked for again from asked_psn on */
 	psn_t asked_psn;
 };
