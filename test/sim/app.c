@@ -236,6 +236,28 @@ static bool is_being_read(const struct sim_end *end, const struct sim_message *c
 	return false;
 }
 
+/* The window is the region's, and under its own key. */
+static bool fits_window(const struct sim_end *peer, const struct sim_message *message)
+{
+	return peer->window_is_peers && peer->window_state == WINDOW_BOUND && message->imm & 16 &&
+	       (message->opcode == UROCE_WR_RDMA_WRITE || message->opcode == UROCE_WR_RDMA_WRITE_WITH_IMM ||
+		message->opcode == UROCE_WR_RDMA_READ);
+}
+
+/* One that does not exist, or that of another QP's memory, of another protection domain. */
+static void take_wrong_key(const struct sim_world *world, const struct sim_end *peer, struct sim_message *message)
+{
+	message->rkey ^= 0x80;
+	for (uint32_t i = 0; message->imm & 2 && i < world->config.connections * 2; i++) {
+		const struct sim_end *other = &world->ends[i];
+
+		if (other->node != peer->node || other->pd == peer->pd || other->target.key == 0)
+			continue;
+		message->rkey = other->target.key;
+		message->remote_va = region_va(world, &other->target, other->target.at + 64);
+	}
+}
+
 /* Where in the peer's memory, and under which key. */
 static void draw_remote(const struct sim_world *world, const struct sim_end *end, struct sim_random *random,
 			struct sim_message *message)
@@ -253,8 +275,10 @@ static void draw_remote(const struct sim_world *world, const struct sim_end *end
 		message->remote_at = region->at + slot * sim_app_slot_bytes(world) + offset;
 	message->rkey = region->told;
 	message->remote_va = region_va(world, region, message->remote_at);
+	if (message->windowed)
+		message->rkey = peer->window_key;
 	if (message->bad == BAD_RKEY)
-		message->rkey ^= 0x80;
+		take_wrong_key(world, peer, message);
 	if (message->bad == BAD_RANGE) /* its last byte lies behind the region */
 		message->remote_va = region_va(world, region, region->at) + region->bytes - message->bytes + 8;
 }
@@ -353,6 +377,9 @@ static bool draw_message(struct sim_world *world, struct sim_end *end, struct si
 	if (message->local)
 		message->bytes = 0;
 	message->bad = (uint8_t)draw_bad(world, end, random, message);
+	/* A READ under the key has to be answered before the key goes. */
+	fenced |= message->opcode == UROCE_WR_SEND_WITH_INV;
+	message->windowed = fits_window(world_peer(world, end), message);
 	message->flags = (fenced ? UROCE_SEND_FENCE : 0) | (message->imm & 1 ? UROCE_SEND_SOLICITED : 0);
 	draw_remote(world, end, random, message);
 	if (message->opcode == UROCE_WR_FLUSH || message->local)
@@ -521,7 +548,8 @@ static void poll_request(struct sim_end *end, const struct uroce_wc *wc)
 	}
 	if (wc->status != UROCE_WC_SUCCESS || index >= end->posted || !end->messages[index].local)
 		return;
-	end->window_state = end->messages[index].opcode == UROCE_WR_BIND_MW ? WINDOW_BOUND : WINDOW_FREE;
+	end->window_valid = end->messages[index].opcode == UROCE_WR_BIND_MW;
+	end->window_state = end->window_valid ? WINDOW_BOUND : WINDOW_FREE;
 }
 
 static void poll(struct sim_world *world, struct sim_end *end)

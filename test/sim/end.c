@@ -214,6 +214,7 @@ static void start_life(struct sim_world *world, struct sim_end *end)
 		end->own.items[i].busy = false;
 	end->window = end->window_key = rc_mr_insert_window(&world->nodes[end->node].mrs, end->pd, MR_WINDOW_2);
 	end->window_state = WINDOW_FREE;
+	end->window_valid = false;
 }
 
 void sim_end_open(struct sim_world *world, uint32_t index)

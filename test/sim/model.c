@@ -54,7 +54,9 @@ static bool may_access(const struct sim_end *end, const struct sim_message *mess
 
 	if (message->bytes == 0 && !(message->flush & UROCE_FLUSH_WHOLE_REGION))
 		return true;
-	return message->bad != BAD_RKEY && message->bad != BAD_RANGE && message->rkey == region->key;
+	if (message->bad == BAD_RKEY || message->bad == BAD_RANGE)
+		return false;
+	return message->windowed ? end->window_valid : message->rkey == region->key;
 }
 
 static const enum rc_counter refusal_counters[NAK_CODES] = {
@@ -131,6 +133,8 @@ static void execute_packet(struct sim_world *world, struct sim_end *end, struct 
 	if (++model->packet < message->packets)
 		return;
 	model->msn++;
+	if (message->opcode == UROCE_WR_SEND_WITH_INV)
+		end->window_valid = false;
 	model->counts[message_is_send(message) ? CNT_RX_SEND_REQUESTS : CNT_RX_WRITE_REQUESTS]++;
 	model->receive_done = message_needs_receive(message);
 	model->packet = 0;

@@ -106,7 +106,7 @@ static void draw_faults(struct sim_random *random, struct sim_config *config)
 	rates[FAULT_JUMP] = (uint32_t)PICK(random, 0, 0, 0, 0, 10000);
 	rates[FAULT_DESTROY] = (uint32_t)PICK(random, 0, 0, 0, 0, 10000, 30000);
 	rates[FAULT_ERROR] = (uint32_t)PICK(random, 0, 0, 0, 0, 10000, 30000);
-	rates[FAULT_DEREG] = (uint32_t)PICK(random, 0, 0, 0, 0, 10000, 30000);
+	rates[FAULT_DEREG] = (uint32_t)PICK(random, 0, 0, 0, 0, 10000, 30000, 100000);
 	rates[FAULT_BAD_WR] = (uint32_t)PICK(random, 0, 0, 0, 0, 10000, 30000);
 	rates[FAULT_DRAIN] = (uint32_t)PICK(random, 0, 0, 0, 20000, 100000);
 	rates[FAULT_RESET] = (uint32_t)PICK(random, 0, 0, 0, 0, 10000, 30000);

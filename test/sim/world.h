@@ -42,6 +42,7 @@ struct sim_message {
 	uint8_t opcode, flags; /* enum uroce_wr_opcode, enum uroce_send_flags */
 	uint8_t bad;           /* enum sim_bad */
 	bool signaled, local;
+	bool windowed; /* under the key of a window */
 	uint32_t bytes, packets;
 	uint64_t first; /* its first PSN, counted from the start of the life */
 	uint32_t imm, rkey, flush;
@@ -113,7 +114,8 @@ struct sim_end {
 	uint32_t landing_used;         /* bit mask */
 	uint32_t window, window_key;   /* a type 2 window on target: key it was made with, key of its last bind */
 	uint8_t window_state;          /* enum sim_window */
-	bool window_is_peers;
+	bool window_is_peers;          /* the peer works through it, and makes it invalid when it is done */
+	bool window_valid;
 
 	/* the application */
 	struct sim_message *messages;
