@@ -190,12 +190,16 @@ static void execute_answered(struct sim_world *world, struct sim_end *end, struc
 }
 
 /* F-3, F-5: who listens to credits and hears everything sends one message too many at most, before the first ACK. */
-static void check_credits(struct sim_world *world, const struct sim_end *end)
+static void check_credits(struct sim_world *world, struct sim_end *end)
 {
 	const struct sim_end *peer = world_peer(world, end);
 	uint32_t before = 0;
 
-	/* What a node that stood still has to tell comes late. */
+	/* What a node that stood still has to tell comes late; and who waits for an ACK timeout may try with one. */
+	if (world->now_ns >= peer->last_progress_ns + rc_codes_timeout_ns(world->config.timeout))
+		end->model.probing = end->model.message;
+	if (end->model.probing == end->model.message)
+		return;
 	if (world->nodes[end->node].paused_until_ns || world->nodes[peer->node].paused_until_ns)
 		return;
 	if (!world->config.credits || end->receives != &end->own || end->all_troubles > 0 || peer->all_troubles > 0)

@@ -89,6 +89,7 @@ struct sim_model {
 	uint32_t message, packet;
 	uint32_t msn;
 	uint32_t unsent;     /* the peer's first executed request with answers that have not left */
+	uint32_t probing;    /* the peer's request that was begun without a credit, after a timeout (F-3) */
 	uint32_t executed;   /* requests of the peer that have begun */
 	bool nak_out;        /* one has left, and the request that it asks for has not come */
 	bool rnr_out;        /* it was one for lack of a receive entry */
