@@ -261,6 +261,14 @@ static void die(int number)
 	raise(number == SIGALRM ? SIGKILL : number);
 }
 
+static volatile sig_atomic_t stop_asked; /* the run at hand is finished, and what was done is told */
+
+static void ask_to_stop(int number)
+{
+	(void)number;
+	stop_asked = 1;
+}
+
 /* A sanitizer reports a bad access itself, and then aborts or exits by its own ways. */
 static void listen_for_death(void)
 {
@@ -272,6 +280,8 @@ static void listen_for_death(void)
 		if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL)
 			signal(numbers[i], die);
 	}
+	signal(SIGINT, ask_to_stop);
+	signal(SIGTERM, ask_to_stop);
 	if (__sanitizer_set_death_callback)
 		__sanitizer_set_death_callback(say_last_words);
 }
@@ -330,13 +340,13 @@ static void run_all(struct settings *settings, struct sim_memory *memory, struct
 	for (uint64_t i = 0; i < settings->runs; i++) {
 		if (settings->seconds && (uint64_t)(time(NULL) - started) >= settings->seconds)
 			break;
-		if (settings->until_failed && totals->failed)
+		if (stop_asked || (settings->until_failed && totals->failed))
 			break;
 		settings->options.seed = first + i;
 		run_one(settings, world, memory, totals);
 	}
 	free(world);
-	if (settings->seconds)
+	if (settings->seconds || stop_asked)
 		printf("seeds %lu ... %lu, commit %s\n", first, settings->options.seed, SIM_COMMIT);
 }
 
