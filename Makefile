@@ -23,7 +23,7 @@ help:
 	@echo 'make bench       the two rates to watch: 64 KiB and 64-byte WRITE, one core (ARGS="--rounds 9")'
 	@echo 'make interop     talk to the RDMA stack of Linux in a QEMU guest (FULL=1: the whole matrix)'
 	@echo 'make install     install under PREFIX=$(PREFIX), below DESTDIR if given'
-	@echo 'make sim         random work and hostile packets on a virtual wire (RUNS=2000 seeds)'
+	@echo 'make sim         the simulator with 10000 seeds, the loss sweep, storms (RUNS=2000 seeds of those)'
 	@echo 'make fuzz        libFuzzer on what peers send and on two ends at work (ARGS="--only wire --seconds 60")'
 	@echo 'make model       SPIN on a model of RC: safety and no livelock; finds planted errors (ARGS="--faults 3")'
 	@echo 'make analyze     clang'\''s static analyzer and cppcheck over lib/ and drivers/'
@@ -84,9 +84,7 @@ install: packages-build
 # More seeds than make test takes; each prints itself when it fails.
 sim: packages-test $(BUILD)/build.ninja
 	@ninja -C $(BUILD) --quiet
-	UROCE_STORM_RUNS=$(RUNS) $(BUILD)/test/scenario/scenario-storm
-	UROCE_STORM_RUNS=$(RUNS) $(BUILD)/test/scenario/scenario-migration_storm
-	UROCE_JUNK_RUNS=$(RUNS) $(BUILD)/test/scenario/scenario-junk
+	@test/sim/run --build $(BUILD) --storms $(RUNS) $(ARGS)
 
 fuzz:
 	@$(install_packages) build fuzz

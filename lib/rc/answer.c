@@ -73,6 +73,8 @@ static bool add_read_response(struct rc_qp *qp, struct rc_replay_entry *entry, s
 	packet->pad_bytes = (uint8_t)(-bytes & 3);
 	packet->span_count = bytes > 0;
 	outbox_take_packet(out);
+	if (psn_equal(entry->unsent_psn, entry->send_psn))
+		entry->unsent_psn = psn_next(entry->unsent_psn);
 	entry->send_psn = psn_next(entry->send_psn);
 	return true;
 }
@@ -95,7 +97,7 @@ static void abandon_answer(struct rc_qp *qp, struct rc_replay_entry *entry, enum
 {
 	const struct verdict_row *row = &rc_verdicts[VERDICT_ACCESS];
 	bool repeated = entry->repeated;
-	psn_t psn = entry->send_psn;
+	psn_t psn = entry->unsent_psn; /* a repeated READ may have begun behind it: what has left has left */
 
 	rc_replay_pop(&qp->replay);
 	if (repeated) {

@@ -99,6 +99,7 @@ void rc_qp_forget(struct rc_qp *qp)
 	qp->requester.answers_due = 0;
 	qp->requester.since_ackreq = 0;
 	qp->requester.asked_within = false;
+	qp->requester.asking = false;
 	qp->responder = (struct rc_responder){
 		.epsn = qp->rq_psn,
 		.newest_request = qp->rq_psn,

@@ -94,7 +94,12 @@ struct rc_replay_entry *rc_replay_insert(struct rc_replay *replay, psn_t psn, ui
 	while (replay->used >= replay->depth) /* more than one after set_depth */
 		evict_oldest(replay);
 	entry = nth(replay, replay->used++);
-	*entry = (struct rc_replay_entry){ .first_psn = psn, .psn_count = psn_count, .hash_next = *head };
+	*entry = (struct rc_replay_entry){
+		.first_psn = psn,
+		.unsent_psn = psn,
+		.psn_count = psn_count,
+		.hash_next = *head,
+	};
 	*head = index_of(replay, entry);
 	return entry;
 }

@@ -33,6 +33,7 @@ struct rc_replay_entry {
 	psn_t end_psn;              /* where this answer stops: a duplicate may ask for less */
 	uint32_t end_bytes;         /* READ: the same in bytes from va */
 	uint32_t msn;               /* as it was when accepted (S-13) */
+	psn_t unsent_psn;           /* the first response that has never left (K-ACC) */
 	uint64_t swap_add, compare; /* atomics: operands, to recognise the duplicate */
 	uint64_t original;          /* atomics: the result. FLUSH: bytes done so far */
 };

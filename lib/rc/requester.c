@@ -250,7 +250,7 @@ static bool wants_ack(const struct rc_qp *qp, const struct rc_send_wqe *wqe, psn
 	bool message_ends = psn_equal(end, psn_next(sendwin_last_psn(wqe)));
 	bool resent = !psn_equal(win->next, win->limit);
 
-	if (wqe_needs_answer(wqe) || qp->probe.asking)
+	if (wqe_needs_answer(wqe) || qp->probe.asking || qp->requester.asking)
 		return true;
 	if (message_ends && ((wqe->flags & UROCE_SEND_SIGNALED) || win->cursor + 1 == win->tail))
 		return true;
@@ -271,6 +271,7 @@ static void commit_packet(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint6
 	if (answered)
 		packet->flags |= WIRE_ACKREQ;
 	qp->requester.since_ackreq = answered ? 0 : qp->requester.since_ackreq + 1;
+	qp->requester.asking = false;
 	if (!first)
 		qp->counters[CNT_RETRANSMITTED_PACKETS]++;
 	if (wqe->opcode == UROCE_WR_RDMA_READ && !psn_equal(psn, wqe->first_psn)) {
@@ -337,15 +338,15 @@ static enum plan plan_next(struct rc_qp *qp, struct rc_send_wqe *wqe, uint64_t n
 }
 
 /*
- * What comes next has to wait, and of what is in flight nothing asked for an ACK, because more was to follow: nothing
- * would ever end the wait but the ACK timer. The newest packet goes out once more and asks (Q-5).
+ * What comes next has to wait, and of what is in flight before it nothing asked for an ACK, because more was to follow:
+ * nothing would ever end the wait but the ACK timer. The packet before it goes out once more and asks (Q-5). Where what
+ * was sent before is sent again, that is in the middle of the window: the source of a packet has gone meanwhile.
  */
 static bool must_ask(const struct rc_qp *qp)
 {
-	const struct rc_sendwin *win = &qp->win;
+	uint32_t before = psn_distance(qp->win.next, qp->win.una);
 
-	return psn_equal(win->next, win->limit) && !psn_equal(win->una, win->limit) &&
-	       qp->requester.since_ackreq >= sendwin_outstanding(win);
+	return before > 0 && qp->requester.since_ackreq >= before;
 }
 
 /* Progress has stopped: the oldest packet goes out next (see probe.h), unless something is on its way out anyway. */
@@ -438,7 +439,7 @@ static void send_plainly(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *ou
 {
 	struct rc_sendwin *win = &qp->win;
 
-	if (qp->state != UROCE_QPS_RTS || qp->credit.enabled || qp->probe.asking || qp->long_way ||
+	if (qp->state != UROCE_QPS_RTS || qp->credit.enabled || qp->probe.asking || qp->requester.asking || qp->long_way ||
 	    !psn_equal(win->next, win->limit))
 		return;
 	while (win->cursor != win->tail && sendwin_outstanding(win) < WINDOW_PACKETS && outbox_has_packet_room(out)) {
@@ -493,7 +494,8 @@ static bool send(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 		} else if (plan != PLAN_DONE) {
 			if (plan == PLAN_FAULT || !must_ask(qp))
 				return false;
-			rc_sendwin_step_back(win);
+			rc_sendwin_repeat(win);
+			qp->requester.asking = true;
 		}
 	}
 	return false;

@@ -21,6 +21,7 @@ struct rc_requester {
 	uint16_t burst;
 	uint16_t since_loss; /* packets sent since `burst` was last changed */
 	uint8_t max_rd_atomic;
+	bool asking;       /* the packet at `next` asks for an ACK: nothing behind it can */
 	bool asked_within; /* the oldest unanswered READ was asked for again from asked_psn on */
 	psn_t asked_psn;
 };

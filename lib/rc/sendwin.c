@@ -268,6 +268,14 @@ void rc_sendwin_step_back(struct rc_sendwin *win)
 	win->cursor = rc_sendwin_newest(win);
 }
 
+void rc_sendwin_repeat(struct rc_sendwin *win)
+{
+	/* The slot at the cursor may own `next` or begin with it; beyond the last that started nothing does. */
+	if (win->cursor == win->started || psn_equal(sendwin_slot(win, win->cursor)->first_psn, win->next))
+		win->cursor--;
+	win->next = psn_previous(win->next);
+}
+
 /* una has moved; what goes out next is never behind it. */
 static void keep_next_ahead(struct rc_sendwin *win)
 {

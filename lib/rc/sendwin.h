@@ -98,6 +98,9 @@ uint32_t rc_sendwin_newest(const struct rc_sendwin *win);
 /* Nothing is to be sent again any more. */
 void rc_sendwin_skip_to_limit(struct rc_sendwin *win);
 
+/* The packet before `next` goes out once more. Only while it is not acknowledged. */
+void rc_sendwin_repeat(struct rc_sendwin *win);
+
 /* The newest packet goes out once more. Only while something is outstanding and nothing is to be sent again. */
 void rc_sendwin_step_back(struct rc_sendwin *win);
 

@@ -242,6 +242,29 @@ Test(access, a_read_whose_key_goes_is_refused_at_the_first_response_not_sent)
 	pair_close(pair);
 }
 
+/* The READ came again while it was answered: what has left once has left, and the peer may be past it (K-ACC). */
+Test(access, a_read_begun_anew_is_refused_at_the_first_response_that_never_left)
+{
+	RULE("K-ACC");
+	RULE("S-9");
+	for (uint32_t again = 0; again < 3; again++) {
+		struct pair *pair = pair_open(&(struct pair_options){ 0 });
+		uint32_t key = pair_region(pair, B, 1, AT, BYTES, EVERYTHING);
+		struct wire_packet read = read_packet(pair, 0, AT, 4000);
+		struct wire_packet rest = read_packet(pair, again, AT + again * 1024, 4000 - again * 1024);
+
+		read.rkey = rest.rkey = key;
+		pair_inject(pair, B, read);
+		pair_transmit_some(pair, B, 2);
+		pair_inject(pair, B, rest);
+		pair_forget(pair);
+		cr_assert_eq(rc_mr_remove(&pair->side[B].mrs, key), 0);
+		pair_transmit(pair, B);
+		expect_leaves(pair, B, "NAK_REMOTE_ACCESS psn=2 msn=1");
+		pair_close(pair);
+	}
+}
+
 /* TC-D-7: earlier requests are answered first, though all came in one burst. */
 Test(access, a_refusal_comes_after_the_answers_to_earlier_requests)
 {

@@ -237,6 +237,31 @@ Test(sendwin, a_step_back_leads_to_the_newest_packet)
 	}
 }
 
+/* From anywhere in the window to its start, a packet at a time. */
+Test(sendwin, a_repeat_leads_to_the_packet_before)
+{
+	static const uint64_t owners[] = { 3, 2, 2, 2, 1 };
+
+	RULE("Q-5");
+	for (uint32_t unsent = 0; unsent < 2; unsent++) {
+		send_one(1, UROCE_WR_RDMA_WRITE, 1);
+		send_one(2, UROCE_WR_RDMA_WRITE, 3);
+		send_one(3, UROCE_WR_RDMA_WRITE, 1);
+		if (unsent) {
+			cr_assert_eq(post(4, UROCE_WR_RDMA_WRITE), 0);
+			sendwin_take_posted(win);
+			rc_sendwin_start(win, 2);
+		}
+		for (uint32_t i = 0; i < 5; i++) {
+			rc_sendwin_repeat(win);
+			cr_assert_eq(psn_distance(win->limit, win->next), i + 1);
+			cr_assert_eq(sendwin_slot(win, win->cursor)->wr_id, owners[i], "%u, %u unsent", i, unsent);
+		}
+		cr_assert_eq(win->next.v, win->una.v);
+		rc_sendwin_reset(win, psn_make(0xFFFFFE));
+	}
+}
+
 /* TC-E-22: all of them report, whatever each asked for. */
 Test(sendwin, a_queue_may_signal_all)
 {

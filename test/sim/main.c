@@ -1,0 +1,399 @@
+/* main.c - uroce-sim: options, runs, the summary */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "sim/shrink.h"
+#include "sim/sweep.h"
+#include "sim/world.h"
+
+#ifndef SIM_COMMIT
+#define SIM_COMMIT "unknown"
+#endif
+#define EXIT_USAGE 2
+#define RUN_SECONDS 120u /* a run that takes longer hangs in the core */
+#define SWEEP_MESSAGES 100000u
+
+static const char help_text[] =
+	"uroce-sim [options]\n"
+	"Runs lib/rc and lib/wire against each other in virtual time, over a network that loses, repeats, delays and\n"
+	"spoils, and judges after every event. Everything follows from the seed.\n"
+	"\n"
+	"  --seed N         seed of the first run, 0 ... 2^64 - 1 (default 1); the others follow it\n"
+	"  --runs N         how many seeds, 1 ... 2^32 - 1 (default 100)\n"
+	"  --seconds S      begin no further run after so many seconds, 1 ... 10^6\n"
+	"  --until-failed   begin no further run after one that failed\n"
+	"  --messages N     requests of a run in all, 1 ... 10^7 (default: the seed draws 20 ... 6000)\n"
+	"  --qps N          connections of a run, 1 ... 256 (default: the seed draws 1 ... 16)\n"
+	"  --loss P --dup P --reorder P --corrupt P --truncate P --forge P --replay P --burst P\n"
+	"                   probability of a frame, 0 ... 1 (default: the seed draws them)\n"
+	"  --blackhole P --pause P --jump P --destroy P --error P --dereg P --bad-wr P --drain P\n"
+	"  --migrate P --reset P\n"
+	"                   the same of a request posted\n"
+	"  --off A[,B...]   these never happen: names as above\n"
+	"  --only X[,X...]  only these faults happen, as a failed run prints them; none: no fault at all\n"
+	"  --sweep          goodput and failed requests by rate of loss, instead (--messages a row, default 100000)\n"
+	"  --verbose        a line a run: seed, requests, faults, frames, virtual time, hash of its trace\n"
+	"  --trace          every packet, completion and fault as a line\n"
+	"  --trace-hash     one hash of all runs, the same whenever and with whatever compiler\n"
+	"  --tap            the result as a test: ok 1 - ...\n"
+	"  -h, --help\n"
+	"Exit status: 0; 1: a run failed; 2: wrong usage.\n";
+
+enum {
+	OPT_SEED = 1000,
+	OPT_RUNS,
+	OPT_SECONDS,
+	OPT_MESSAGES,
+	OPT_QPS,
+	OPT_OFF,
+	OPT_ONLY,
+	OPT_SWEEP,
+	OPT_VERBOSE,
+	OPT_TRACE,
+	OPT_HASH,
+	OPT_TAP,
+	OPT_UNTIL,
+	OPT_RATE
+};
+
+struct settings {
+	struct sim_options options;
+	uint64_t runs, seconds;
+	bool sweep, verbose, hash, tap, until_failed, help;
+};
+
+/* ---- the command line ---- */
+
+static int complain(const char *option, const char *value, const char *range)
+{
+	fprintf(stderr, "uroce-sim: --%s %s: not %s; see uroce-sim --help\n", option, value, range);
+	return EXIT_USAGE;
+}
+
+static int take_number(const char *option, const char *text, uint64_t from, uint64_t to, uint64_t *number)
+{
+	char range[64], *end;
+	unsigned long long value;
+
+	errno = 0;
+	value = strtoull(text, &end, 0);
+	snprintf(range, sizeof(range), "a number %lu ... %lu", from, to);
+	if (errno || end == text || *end || *text == '-' || value < from || value > to)
+		return complain(option, text, range);
+	*number = value;
+	return 0;
+}
+
+static int take_count(const char *option, const char *text, uint64_t to, uint32_t *number)
+{
+	uint64_t value = 0;
+	int code = take_number(option, text, 1, to, &value);
+
+	*number = (uint32_t)value;
+	return code;
+}
+
+static int take_rate(enum sim_fault_kind kind, const char *text, uint32_t *rate)
+{
+	char *end;
+	double value;
+
+	errno = 0;
+	value = strtod(text, &end);
+	if (errno || end == text || *end || !(value >= 0 && value <= 1))
+		return complain(sim_fault_names[kind], text, "a probability 0 ... 1");
+	*rate = (uint32_t)(value * MILLION + 0.5);
+	return 0;
+}
+
+static int take_off(const char *text, uint32_t *off)
+{
+	while (*text) {
+		size_t length = strcspn(text, ",");
+		uint32_t kind = 0;
+
+		while (kind < FAULT_KINDS &&
+		       (strlen(sim_fault_names[kind]) != length || strncmp(sim_fault_names[kind], text, length) != 0))
+			kind++;
+		if (kind == FAULT_KINDS)
+			return complain("off", text, "a list of faults such as loss,dup");
+		*off |= 1u << kind;
+		text += length + (text[length] == ',');
+	}
+	return 0;
+}
+
+static int take_only(const char *text, struct sim_options *options)
+{
+	uint64_t *names = calloc(strlen(text) + 1, sizeof(*names));
+	uint32_t count = 0;
+	const char *at = text;
+
+	options->allowed = names;
+	if (strcmp(text, "none") == 0)
+		return 0;
+	while (*at) {
+		char *end;
+
+		names[count++] = strtoull(at, &end, 16);
+		if (end == at || (*end && *end != ','))
+			return complain("only", text, "a list of faults as a failed run prints it");
+		at = end + (*end == ',');
+	}
+	sim_fault_sort(names, count);
+	options->allowed_count = count;
+	return 0;
+}
+
+static int take_option(int letter, const char *text, struct settings *settings)
+{
+	struct sim_options *options = &settings->options;
+
+	if (letter >= OPT_RATE)
+		return take_rate((enum sim_fault_kind)(letter - OPT_RATE), text, &options->rates[letter - OPT_RATE]);
+	switch (letter) {
+	case OPT_SEED:
+		return take_number("seed", text, 0, UINT64_MAX, &options->seed);
+	case OPT_RUNS:
+		return take_number("runs", text, 1, UINT32_MAX, &settings->runs);
+	case OPT_SECONDS:
+		return take_number("seconds", text, 1, 1000000, &settings->seconds);
+	case OPT_MESSAGES:
+		return take_count("messages", text, 10000000, &options->messages);
+	case OPT_QPS:
+		return take_count("qps", text, 256, &options->connections);
+	case OPT_OFF:
+		return take_off(text, &options->off);
+	case OPT_ONLY:
+		return take_only(text, options);
+	case OPT_SWEEP:
+		settings->sweep = true;
+		return 0;
+	case OPT_VERBOSE:
+		settings->verbose = true;
+		return 0;
+	case OPT_TRACE:
+		options->trace = true;
+		return 0;
+	case OPT_HASH:
+		settings->hash = true;
+		return 0;
+	case OPT_UNTIL:
+		settings->until_failed = true;
+		return 0;
+	case OPT_TAP:
+		settings->tap = true;
+		return 0;
+	case 'h':
+		settings->help = true;
+		return 0;
+	}
+	return EXIT_USAGE;
+}
+
+static int take_options(int argc, char **argv, struct settings *settings)
+{
+	static const struct option fixed[] = {
+		{ "seed", required_argument, NULL, OPT_SEED },
+		{ "runs", required_argument, NULL, OPT_RUNS },
+		{ "seconds", required_argument, NULL, OPT_SECONDS },
+		{ "messages", required_argument, NULL, OPT_MESSAGES },
+		{ "qps", required_argument, NULL, OPT_QPS },
+		{ "off", required_argument, NULL, OPT_OFF },
+		{ "only", required_argument, NULL, OPT_ONLY },
+		{ "sweep", no_argument, NULL, OPT_SWEEP },
+		{ "verbose", no_argument, NULL, OPT_VERBOSE },
+		{ "trace", no_argument, NULL, OPT_TRACE },
+		{ "trace-hash", no_argument, NULL, OPT_HASH },
+		{ "tap", no_argument, NULL, OPT_TAP },
+		{ "until-failed", no_argument, NULL, OPT_UNTIL },
+		{ "help", no_argument, NULL, 'h' },
+	};
+	struct option all[sizeof(fixed) / sizeof(fixed[0]) + FAULT_KINDS + 1] = { 0 };
+	uint32_t count = sizeof(fixed) / sizeof(fixed[0]);
+	int letter, code = 0;
+
+	memcpy(all, fixed, sizeof(fixed));
+	for (int kind = 0; kind < FAULT_KINDS; kind++)
+		all[count++] = (struct option){ sim_fault_names[kind], required_argument, NULL, OPT_RATE + kind };
+	while (code == 0 && (letter = getopt_long(argc, argv, ":h", all, NULL)) != -1) {
+		code = take_option(letter, optarg, settings);
+		if (letter == '?' || letter == ':')
+			fprintf(stderr, "uroce-sim: '%s': %s; see uroce-sim --help\n", argv[optind - 1],
+				letter == '?' ? "not an option" : "wants a value");
+	}
+	if (code == 0 && optind < argc) {
+		fprintf(stderr, "uroce-sim: '%s': not an option; see uroce-sim --help\n", argv[optind]);
+		code = EXIT_USAGE;
+	}
+	return code;
+}
+
+/* ---- when the core itself stops ---- */
+
+static char last_words[160];
+
+/* Of the sanitizers, where there are any. */
+void __sanitizer_set_death_callback(void (*callback)(void)) __attribute__((weak));
+
+static void say_last_words(void)
+{
+	if (write(STDERR_FILENO, last_words, strlen(last_words)) < 0)
+		_exit(1);
+}
+
+/* An assert of the core, a bad access, or no end: what to say is written before each run. */
+static void die(int number)
+{
+	const char *why = number == SIGALRM ? "does not end: " : "crashed: ";
+
+	if (write(STDERR_FILENO, why, strlen(why)) < 0)
+		_exit(1);
+	say_last_words();
+	signal(number, SIG_DFL);
+	raise(number == SIGALRM ? SIGKILL : number);
+}
+
+static volatile sig_atomic_t stop_asked; /* the run at hand is finished, and what was done is told */
+
+static void ask_to_stop(int number)
+{
+	(void)number;
+	stop_asked = 1;
+}
+
+/* A sanitizer reports a bad access itself, and then aborts or exits by its own ways. */
+static void listen_for_death(void)
+{
+	static const int numbers[] = { SIGABRT, SIGALRM, SIGSEGV, SIGBUS, SIGFPE, SIGILL };
+
+	for (uint32_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		struct sigaction before;
+
+		if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL)
+			signal(numbers[i], die);
+	}
+	signal(SIGINT, ask_to_stop);
+	signal(SIGTERM, ask_to_stop);
+	if (__sanitizer_set_death_callback)
+		__sanitizer_set_death_callback(say_last_words);
+}
+
+static void prepare_last_words(const struct sim_options *options)
+{
+	snprintf(last_words, sizeof(last_words),
+		 "FAILED seed %lu, commit %s\n  repeat:  uroce-sim --seed %lu --runs 1\n", options->seed, SIM_COMMIT,
+		 options->seed);
+	alarm(RUN_SECONDS);
+}
+
+/* ---- runs ---- */
+
+struct totals {
+	uint64_t runs, messages, faults, failed, hash;
+};
+
+static void run_one(const struct settings *settings, struct sim_world *world, struct sim_memory *memory,
+		    struct totals *totals)
+{
+	const struct sim_options *options = &settings->options;
+	bool failed;
+
+	prepare_last_words(options);
+	sim_world_run(world, options, memory);
+	failed = world->failed;
+	totals->runs++;
+	totals->messages += world->posted;
+	totals->faults += world->faults.count;
+	totals->failed += failed;
+	totals->hash = (totals->hash ^ world->hash) * 0x9E3779B97F4A7C15ull;
+	if (settings->verbose) {
+		printf("seed %lu: %u requests, %lu done, %lu failed, %lu flushed, %u faults, %lu frames, %.3f ms, "
+		       "hash %016lx%s\n",
+		       options->seed, world->posted, world->successes, world->errors, world->flushes,
+		       world->faults.count, world->frames, (double)world->now_ns / 1e6, world->hash,
+		       failed ? " FAILED" : "");
+		if (failed)
+			printf("  %s\n", world->failure);
+	}
+	sim_world_forget(world);
+	alarm(RUN_SECONDS * 10);
+	if (failed)
+		sim_shrink_report(options, memory, SIM_COMMIT);
+	alarm(0);
+	fflush(stdout);
+}
+
+static void run_all(struct settings *settings, struct sim_memory *memory, struct totals *totals)
+{
+	struct sim_world *world = malloc(sizeof(*world));
+	time_t started = time(NULL);
+	uint64_t first = settings->options.seed;
+
+	for (uint64_t i = 0; i < settings->runs; i++) {
+		if (settings->seconds && (uint64_t)(time(NULL) - started) >= settings->seconds)
+			break;
+		if (stop_asked || (settings->until_failed && totals->failed))
+			break;
+		settings->options.seed = first + i;
+		run_one(settings, world, memory, totals);
+	}
+	free(world);
+	if (settings->seconds || stop_asked)
+		printf("seeds %lu ... %lu, commit %s\n", first, settings->options.seed, SIM_COMMIT);
+}
+
+static void print_results(const struct settings *settings, const struct totals *totals)
+{
+	if (settings->hash)
+		printf("trace hash %016lx\n", totals->hash);
+	if (settings->tap)
+		printf("%s 1 - %lu seeds keep every promise\n1..1\n", totals->failed ? "not ok" : "ok", totals->runs);
+	printf("%s%lu runs, %lu messages, %lu faults, %lu failed\n", settings->tap ? "# " : "", totals->runs,
+	       totals->messages, totals->faults, totals->failed);
+}
+
+int main(int argc, char **argv)
+{
+	struct settings settings = {
+		.runs = 100,
+		.options = { .seed = 1, .messages = UINT32_MAX, .connections = UINT32_MAX },
+	};
+	struct totals totals = { 0 };
+	struct sim_memory memory = { 0 };
+	bool usual;
+	int code;
+
+	memset(settings.options.rates, 0xFF, sizeof(settings.options.rates));
+	code = take_options(argc, argv, &settings);
+	if (code)
+		return code;
+	if (settings.help) {
+		fputs(help_text, stdout);
+		return 0;
+	}
+	if (!sim_memory_open(&memory, &usual)) {
+		fprintf(stderr, "uroce-sim: no memory for the arena: 512 MiB of address space are needed\n");
+		return 1;
+	}
+	if (!usual)
+		printf("# the arena does not lie where it usually does: trace hashes are of this run only\n");
+	listen_for_death();
+	if (settings.sweep) {
+		uint32_t messages =
+			settings.options.messages == UINT32_MAX ? SWEEP_MESSAGES : settings.options.messages;
+
+		return sim_sweep_run(settings.options.seed, messages, &memory) ? 1 : 0;
+	}
+	run_all(&settings, &memory, &totals);
+	print_results(&settings, &totals);
+	sim_memory_close(&memory);
+	return totals.failed ? 1 : 0;
+}

@@ -1,0 +1,374 @@
+/* network.c - building frames, drawing their fates, delivering them */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/model.h"
+#include "sim/network.h"
+#include "sim/trace.h"
+#include "wire/bytes.h"
+#include "wire/encap.h"
+#include "wire/icrc.h"
+
+#define QPN_FIRST 0x100u
+#define QPN_STEP 257u
+#define COPIES_MAX 8u
+
+uint32_t sim_network_qpn(uint32_t end)
+{
+	return QPN_FIRST + end * QPN_STEP;
+}
+
+static struct sim_end *find_end(const struct sim_world *world, uint32_t node, uint32_t qpn)
+{
+	uint32_t index = (qpn - QPN_FIRST) / QPN_STEP;
+
+	if (qpn < QPN_FIRST || index >= world->config.connections * 2 || sim_network_qpn(index) != qpn)
+		return NULL;
+	return world->ends[index].node == node && world->ends[index].qp ? &world->ends[index] : NULL;
+}
+
+struct uroce_addr sim_network_address(const struct sim_world *world, uint32_t node, uint32_t port)
+{
+	struct uroce_addr address = { { 0 } };
+
+	if (world->config.ipv6) {
+		address.bytes[0] = 0xfd;
+	} else {
+		address.bytes[10] = address.bytes[11] = 0xff;
+		address.bytes[12] = 10;
+	}
+	address.bytes[14] = (uint8_t)port;
+	address.bytes[15] = (uint8_t)(node + 1);
+	return address;
+}
+
+/* ---- a packet becomes a frame ---- */
+
+static void put_payload(uint8_t *at, const struct wire_packet *packet)
+{
+	const struct wire_span one = { .base = packet->payload, .bytes = packet->payload_bytes };
+	const struct wire_span *spans = packet->span_count > 1 ? packet->spans : &one;
+
+	if (packet->payload_bytes == 0)
+		return;
+	for (uint32_t i = 0; i < (packet->span_count > 1 ? packet->span_count : 1u); i++) {
+		memcpy(at, spans[i].base, spans[i].bytes);
+		at += spans[i].bytes;
+	}
+}
+
+static void put_icrc(uint8_t *bytes, uint32_t length, uint32_t ip_offset)
+{
+	uint32_t end = length - WIRE_ICRC_BYTES;
+
+	store_le32(bytes + end, wire_icrc_frame(bytes + ip_offset, end - ip_offset));
+}
+
+static struct sim_frame *make_frame(struct sim_world *world, const struct sim_end *end,
+				    const struct wire_packet *packet)
+{
+	const struct uroce_path *path = &end->qp->path;
+	struct sim_frame *frame = calloc(1, sizeof(*frame));
+	uint8_t head[WIRE_ENCAP_MAX_BYTES + WIRE_HEADERS_MAX_BYTES];
+	struct wire_encap encap = {
+		.ipv6 = world->config.ipv6,
+		.hop_limit = 64,
+		.source_port = path_source_port(end->qpn, packet->dest_qpn),
+		.dest_port = WIRE_UDP_PORT,
+	};
+	uint32_t head_bytes;
+
+	memcpy(encap.source, path->source.bytes, 16);
+	memcpy(encap.dest, path->dest.bytes, 16);
+	head_bytes = wire_encap_build(&encap, packet_bytes(packet), head);
+	head_bytes += wire_packet_build(packet, head + head_bytes);
+	frame->length = encap.bth_offset + packet_bytes(packet);
+	frame->bytes = calloc(1, frame->length);
+	memcpy(frame->bytes, head, head_bytes);
+	put_payload(frame->bytes + head_bytes, packet);
+	put_icrc(frame->bytes, frame->length, encap.ip_offset);
+	frame->from = end->index;
+	frame->life = end->life;
+	frame->to_node = (uint32_t)path->dest.bytes[15] - 1;
+	frame->number = end->frames_sent;
+	world->frames_alive++;
+	return frame;
+}
+
+static struct sim_frame *copy_frame(struct sim_world *world, const struct sim_frame *frame)
+{
+	struct sim_frame *copy = malloc(sizeof(*copy));
+
+	*copy = *frame;
+	copy->bytes = malloc(frame->length);
+	memcpy(copy->bytes, frame->bytes, frame->length);
+	copy->disturbed = true;
+	world->frames_alive++;
+	return copy;
+}
+
+void sim_network_free(struct sim_world *world, struct sim_frame *frame)
+{
+	world->frames_alive--;
+	free(frame->bytes);
+	free(frame);
+}
+
+void sim_network_clear(struct sim_world *world)
+{
+	for (uint32_t i = 0; i < SIM_OLD_FRAMES; i++) {
+		if (world->old[i])
+			sim_network_free(world, world->old[i]);
+		world->old[i] = NULL;
+	}
+}
+
+/* ---- its fate ---- */
+
+/* The number of a frame among all: what a fault is named by. */
+static uint64_t frame_number(const struct sim_end *end)
+{
+	return (uint64_t)end->index << 32 | end->frames_sent;
+}
+
+static bool befalls(struct sim_world *world, struct sim_end *end, struct sim_random *random, enum sim_fault_kind kind)
+{
+	/* Drawn in any case: the rest of the fate does not depend on whether this fault is allowed. */
+	if (!random_chance(random, world->config.rates[kind]) ||
+	    !sim_fault_happens(&world->faults, kind, frame_number(end), world->now_ns))
+		return false;
+	sim_trace_fault(world, end, kind);
+	sim_world_trouble(world, end, 1);
+	return true;
+}
+
+static void put_on_wire(struct sim_world *world, struct sim_frame *frame, uint64_t when_ns)
+{
+	sim_agenda_add(
+		&world->agenda,
+		(struct sim_due){ .when_ns = when_ns, .kind = DUE_ARRIVAL, .whom = frame->to_node, .frame = frame });
+}
+
+/* Bits change; an attacker sees to it that the ICRC is right, of what parses at all. */
+static void change_bits(struct sim_frame *frame, struct sim_random *random, bool forge)
+{
+	uint32_t count = (uint32_t)random_between(random, 1, 3);
+	/* Often in the transport headers, where it matters most. */
+	uint32_t from = forge ? 42 : 14;
+	uint32_t to = random_chance(random, 700000) && frame->length > 74 ? 74 : frame->length;
+
+	if (frame->length <= from)
+		return;
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t byte = random_between(random, from, to - 1);
+		uint64_t bit = random_below(random, 8);
+
+		frame->bytes[byte] ^= (uint8_t)(1u << bit);
+	}
+	if (forge) {
+		put_icrc(frame->bytes, frame->length, 14);
+		frame->forged = true;
+	}
+}
+
+static void cut(struct sim_frame *frame, struct sim_random *random)
+{
+	uint64_t length = random_below(random, frame->length);
+	uint8_t *bytes = malloc(length ? length : 1);
+
+	memcpy(bytes, frame->bytes, length);
+	free(frame->bytes);
+	frame->bytes = bytes;
+	frame->length = (uint32_t)length;
+}
+
+/* Every frame may come back later: this keeps some, and replays one of them. */
+static void keep_and_replay(struct sim_world *world, struct sim_end *end, const struct sim_frame *frame,
+			    struct sim_random *random)
+{
+	uint32_t place = (uint32_t)random_below(random, SIM_OLD_FRAMES);
+	uint32_t chosen = (uint32_t)random_below(random, SIM_OLD_FRAMES);
+	uint64_t delay = random_below(random, world->config.replay_ns);
+
+	if (world->config.rates[FAULT_REPLAY] == 0)
+		return;
+	if (random_chance(random, 250000) && !frame->forged) {
+		if (world->old[place])
+			sim_network_free(world, world->old[place]);
+		world->old[place] = copy_frame(world, frame);
+	}
+	if (world->old[chosen] && befalls(world, end, random, FAULT_REPLAY)) {
+		struct sim_frame *replayed = copy_frame(world, world->old[chosen]);
+
+		sim_world_trouble(world, &world->ends[replayed->from], 1);
+		put_on_wire(world, replayed, world->now_ns + world->config.delay_ns + delay);
+	}
+}
+
+static bool is_dark(struct sim_world *world, const struct sim_end *end, const struct sim_frame *frame)
+{
+	uint32_t path = end->qp->path.dest.bytes[14] & 1;
+
+	return world->nodes[end->node].dark_until_ns[frame->to_node][path] > world->now_ns;
+}
+
+static bool is_lost(struct sim_world *world, struct sim_end *end, const struct sim_frame *frame,
+		    struct sim_random *random)
+{
+	bool lost = befalls(world, end, random, FAULT_LOSS);
+
+	if (befalls(world, end, random, FAULT_BURST))
+		end->burst_left = (uint32_t)random_between(random, 2, world->config.burst_packets);
+	if (end->burst_left > 0 && !world->faults.stopped) {
+		end->burst_left--;
+		lost = true;
+	}
+	if (is_dark(world, end, frame))
+		lost = true;
+	if (lost)
+		sim_world_trouble(world, end, 1);
+	return lost;
+}
+
+/* When it arrives: behind those before it, but for frames that are late. */
+static uint64_t arrival_time(struct sim_world *world, struct sim_end *end, const struct sim_frame *frame,
+			     struct sim_random *random)
+{
+	const struct sim_config *config = &world->config;
+	uint64_t jitter = config->jitter_ns ? random_below(random, config->jitter_ns) : 0;
+	uint64_t arrival;
+
+	if (end->wire_free_ns < world->now_ns)
+		end->wire_free_ns = world->now_ns;
+	end->wire_free_ns += (frame->length + 24) * config->byte_ps / 1000;
+	arrival = end->wire_free_ns + config->delay_ns + jitter;
+	if (arrival < end->last_arrival_ns)
+		arrival = end->last_arrival_ns;
+	return arrival;
+}
+
+void sim_network_send(struct sim_world *world, struct sim_end *end, const struct wire_packet *packet)
+{
+	struct sim_random random = random_stream(world->options->seed, STREAM_FRAME, frame_number(end));
+	struct sim_frame *frame = make_frame(world, end, packet);
+	uint64_t arrival = arrival_time(world, end, frame, &random), late;
+	uint32_t copies = 1;
+
+	world->frames++;
+	sim_trace_sent(world, end, packet, frame);
+	keep_and_replay(world, end, frame, &random);
+	if (is_lost(world, end, frame, &random))
+		copies = 0;
+	late = random_below(&random, world->config.late_ns + 1);
+	if (befalls(world, end, &random, FAULT_REORDER)) {
+		arrival += late;
+		frame->disturbed = true;
+	} else {
+		end->last_arrival_ns = arrival;
+	}
+	if (befalls(world, end, &random, FAULT_DUP))
+		copies *= (uint32_t)random_between(&random, 2, COPIES_MAX);
+	for (uint32_t i = 1; i < copies; i++)
+		put_on_wire(world, copy_frame(world, frame), arrival + random_below(&random, late + 2));
+	if (befalls(world, end, &random, FAULT_CORRUPT))
+		change_bits(frame, &random, false);
+	else if (befalls(world, end, &random, FAULT_FORGE))
+		change_bits(frame, &random, true);
+	if (befalls(world, end, &random, FAULT_TRUNCATE))
+		cut(frame, &random);
+	end->frames_sent++;
+	if (copies)
+		put_on_wire(world, frame, arrival);
+	else
+		sim_network_free(world, frame);
+}
+
+/* ---- its arrival, as lib/engine/pipeline.c does it ---- */
+
+static enum rc_counter counter_of(enum wire_frame kind)
+{
+	switch (kind) {
+	case WIRE_FRAME_ROCE:
+		return CNT_COUNTERS;
+	case WIRE_FRAME_FRAGMENT:
+		return CNT_PORT_FRAGMENT;
+	case WIRE_FRAME_IP_HEADER:
+		return CNT_PORT_IP_HEADER;
+	case WIRE_FRAME_UDP_CHECKSUM:
+		return CNT_PORT_UDP_CHECKSUM;
+	case WIRE_FRAME_TRUNCATED:
+		return CNT_PORT_TRUNCATED;
+	case WIRE_FRAME_ARP:
+	case WIRE_FRAME_ICMP:
+	case WIRE_FRAME_ICMP6:
+	case WIRE_FRAME_OTHER:
+		break;
+	}
+	return CNT_PORT_NOT_ROCE;
+}
+
+static void receive(struct sim_world *world, struct sim_end *end, const struct sim_frame *frame,
+		    const struct wire_packet *packet, struct rc_origin *origin)
+{
+	struct sim_verdict verdict = { .right = origin_icrc_is_right(origin, packet) };
+	enum rc_counter drop = rc_qp_admit(end->qp, packet, origin);
+
+	if (frame->forged && verdict.right && drop == CNT_COUNTERS)
+		sim_model_taint(world, end);
+	if (frame->disturbed)
+		sim_world_trouble(world, end, 1);
+	sim_trace_received(world, end, packet, verdict.right ? drop : CNT_PORT_RX_ICRC);
+	if (drop == CNT_COUNTERS) {
+		if (world->config.check_first) {
+			if (!verdict.right)
+				drop = CNT_PORT_RX_ICRC;
+			origin->ip = NULL;
+		}
+		sim_model_arrive(world, end, packet, origin, &verdict);
+		outbox_reset(&world->out, 0);
+		if (drop == CNT_COUNTERS)
+			drop = rc_qp_receive(end->qp, packet, origin, world_clock(world, end), &world->out);
+		sim_model_arrived(world, end, packet, &verdict, drop);
+		sim_world_take_outbox(world, end);
+		sim_world_wake(world, end, world->config.turn_ns);
+		sim_world_arm(world, end);
+	} else {
+		sim_model_refused(world, end, packet, origin, drop);
+	}
+	if (drop != CNT_COUNTERS)
+		world->nodes[end->node].drops[drop]++;
+}
+
+void sim_network_arrive(struct sim_world *world, struct sim_frame *frame)
+{
+	struct sim_node *node = &world->nodes[frame->to_node];
+	struct wire_encap encap;
+	struct wire_packet packet;
+	struct rc_origin origin;
+	struct sim_end *end;
+	enum rc_counter drop = counter_of(wire_encap_parse(frame->bytes, frame->length, true, &encap));
+	enum wire_packet_fault fault;
+
+	if (drop == CNT_COUNTERS) {
+		fault = wire_packet_parse(frame->bytes + encap.bth_offset, encap.bth_bytes, &packet);
+		if (fault != WIRE_PACKET_OK)
+			drop = fault == WIRE_PACKET_TRUNCATED ? CNT_PORT_TRUNCATED : CNT_PORT_VERSION;
+	}
+	if (drop != CNT_COUNTERS) {
+		node->drops[drop]++;
+		return;
+	}
+	end = find_end(world, frame->to_node, packet.dest_qpn);
+	if (end == NULL) {
+		node->drops[CNT_PORT_UNKNOWN_QPN]++;
+		return;
+	}
+	origin = (struct rc_origin){
+		.source = encap.source,
+		.dest = encap.dest,
+		.ip = frame->bytes + encap.ip_offset,
+		.ip_bytes = (uint32_t)(encap.bth_offset - encap.ip_offset) + encap.bth_bytes - WIRE_ICRC_BYTES,
+	};
+	receive(world, end, frame, &packet, &origin);
+}

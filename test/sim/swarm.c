@@ -1,0 +1,199 @@
+/* swarm.c - drawing a run from its seed */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Swarm testing: a seed does not use everything a little, it leaves most things out and uses some much. Two faults that
+ * only meet when nothing else is going on are found that way.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "config/limits.h"
+#include "sim/random.h"
+#include "sim/swarm.h"
+
+#define STREAM_CONFIG 0
+
+/* One of count values. */
+static uint64_t pick(struct sim_random *random, const uint64_t *values, uint32_t count)
+{
+	return values[random_below(random, count)];
+}
+
+#define PICK(random, ...) \
+	pick(random, (const uint64_t[]){ __VA_ARGS__ }, sizeof((const uint64_t[]){ __VA_ARGS__ }) / sizeof(uint64_t))
+
+static void draw_limits(struct sim_random *random, struct sim_config *config)
+{
+	config->nodes = (uint32_t)PICK(random, 2, 2, 2, 3, 4);
+	config->connections = (uint32_t)PICK(random, 1, 1, 2, 3, 4, 6, 16);
+	config->mtu = (uint32_t)PICK(random, 256, 256, 512, 1024, 1024, 2048, 4096);
+	config->depth = (uint32_t)PICK(random, 1, 2, 5, 16, 16, 32, 64, 200);
+	config->receives = (uint32_t)PICK(random, 1, 2, 4, 8, 16);
+	config->max_packets = (uint32_t)PICK(random, 1, 2, 3, 3, 6, 12, 40);
+	if (config->mtu * config->max_packets > 16384)
+		config->max_packets = 16384 / config->mtu;
+	config->rd_atomic = (uint8_t)PICK(random, 1, 1, 2, 4, 16);
+	config->dest_rd_atomic = (uint8_t)(config->rd_atomic + PICK(random, 0, 0, 1, 8));
+	config->timeout = (uint8_t)PICK(random, 10, 11, 12, 13, 14);
+	config->retry_cnt = (uint8_t)PICK(random, 7, 7, 7, 7, 5, 3, 1, 0);
+	config->rnr_retry = (uint8_t)PICK(random, 7, 7, 7, 7, 6, 2, 0);
+	config->rnr_timer = (uint8_t)PICK(random, 1, 1, 4, 8, 12, 16);
+	config->srq = random_chance(random, 200000);
+	config->credits = random_chance(random, 300000);
+	config->imprecise = random_chance(random, 200000);
+	config->signal_all = random_chance(random, 200000);
+	config->no_probe = random_chance(random, 300000);
+	config->ipv6 = random_chance(random, 300000);
+	config->shared_pd = random_chance(random, 300000);
+	config->zero_based = random_chance(random, 500000);
+	config->check_first = random_chance(random, 200000);
+	config->start_near_wrap = (uint32_t)PICK(random, 0, 300000, MILLION);
+	config->lives = (uint32_t)PICK(random, 1, 2, 3);
+	config->reuse = random_chance(random, 400000);
+	config->srq_limit = (uint32_t)random_below(random, config->receives + 1);
+}
+
+static void draw_work(struct sim_random *random, struct sim_config *config)
+{
+	uint32_t sum = 0;
+
+	for (uint32_t i = 0; i < UROCE_WR_OPCODES; i++) {
+		config->weights[i] = (uint32_t)PICK(random, 0, 0, 1, 1, 3, 10);
+		if (i >= UROCE_WR_LOCAL_INV)
+			config->weights[i] = (uint32_t)PICK(random, 0, 0, 0, 1);
+		if (i == UROCE_WR_SEND_WITH_INV) /* comes in place of a SEND when there is something to invalidate */
+			config->weights[i] = 0;
+		sum += i < UROCE_WR_LOCAL_INV ? config->weights[i] : 0;
+	}
+	if (sum == 0)
+		config->weights[UROCE_WR_RDMA_WRITE] = config->weights[UROCE_WR_RDMA_READ] = 1;
+	config->signaled = (uint32_t)PICK(random, 100000, 500000, MILLION);
+	config->inlined = (uint32_t)PICK(random, 0, 100000, 500000);
+	config->fenced = (uint32_t)PICK(random, 0, 100000, 500000);
+	config->two_way = (uint32_t)PICK(random, 0, 500000, MILLION);
+	config->app_ns = PICK(random, 300, 2000, 10000, 50000);
+	config->post_batch = (uint32_t)PICK(random, 1, 2, 8, 32);
+	config->poll_batch = (uint32_t)PICK(random, 1, 4, 32);
+	config->receive_delay_ns = PICK(random, 0, 0, 0, 10000, 100000, 1000000);
+}
+
+static void draw_network(struct sim_random *random, struct sim_config *config)
+{
+	config->delay_ns = PICK(random, 500, 2000, 10000, 50000, 200000);
+	config->jitter_ns = config->delay_ns * PICK(random, 0, 0, 1, 3) / 2;
+	config->turn_ns = PICK(random, 100, 500, 3000);
+	config->byte_ps = PICK(random, 40, 80, 320, 800);
+	config->late_ns = config->delay_ns * PICK(random, 1, 3, 30, 300);
+	config->replay_ns = config->delay_ns * PICK(random, 2, 20, 500);
+	config->burst_packets = (uint32_t)PICK(random, 3, 10, 40);
+}
+
+static void draw_faults(struct sim_random *random, struct sim_config *config)
+{
+	uint32_t *rates = config->rates;
+
+	rates[FAULT_LOSS] = (uint32_t)PICK(random, 0, 1000, 10000, 30000, 100000);
+	rates[FAULT_BURST] = (uint32_t)PICK(random, 0, 0, 0, 2000, 10000);
+	rates[FAULT_DUP] = (uint32_t)PICK(random, 0, 0, 10000, 50000, 300000);
+	rates[FAULT_REORDER] = (uint32_t)PICK(random, 0, 0, 10000, 50000, 150000);
+	rates[FAULT_TRUNCATE] = (uint32_t)PICK(random, 0, 0, 5000, 20000);
+	rates[FAULT_CORRUPT] = (uint32_t)PICK(random, 0, 0, 5000, 20000, 50000);
+	rates[FAULT_FORGE] = (uint32_t)PICK(random, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5000, 30000);
+	rates[FAULT_REPLAY] = (uint32_t)PICK(random, 0, 0, 10000, 50000);
+	/* of requests */
+	rates[FAULT_BLACKHOLE] = (uint32_t)PICK(random, 0, 0, 0, 5000, 20000);
+	rates[FAULT_PAUSE] = (uint32_t)PICK(random, 0, 0, 0, 10000, 50000);
+	rates[FAULT_JUMP] = (uint32_t)PICK(random, 0, 0, 0, 0, 10000);
+	rates[FAULT_DESTROY] = (uint32_t)PICK(random, 0, 0, 0, 0, 10000, 30000);
+	rates[FAULT_ERROR] = (uint32_t)PICK(random, 0, 0, 0, 0, 10000, 30000);
+	rates[FAULT_DEREG] = (uint32_t)PICK(random, 0, 0, 0, 0, 10000, 30000, 100000);
+	rates[FAULT_BAD_WR] = (uint32_t)PICK(random, 0, 0, 0, 0, 10000, 30000);
+	rates[FAULT_DRAIN] = (uint32_t)PICK(random, 0, 0, 0, 20000, 100000);
+	rates[FAULT_RESET] = (uint32_t)PICK(random, 0, 0, 0, 0, 10000, 30000);
+	config->migration = random_chance(random, 250000);
+	rates[FAULT_MIGRATE] = config->migration ? (uint32_t)PICK(random, 0, 20000, 100000) : 0;
+	config->stop_after = (uint32_t)PICK(random, 40, 70, 90, MILLION);
+}
+
+/* What the sweep measures: WRITEs of one size, one QP, one kind of loss. */
+static void make_steady(const struct sim_options *options, struct sim_config *config)
+{
+	*config = (struct sim_config){
+		.nodes = 2,
+		.connections = 1,
+		.mtu = 1024,
+		.depth = 16,
+		.receives = 1,
+		.max_packets = SIM_PACKETS_MAX,
+		.rd_atomic = 1,
+		.dest_rd_atomic = 1,
+		.timeout = 14,
+		.retry_cnt = 7,
+		.rnr_retry = 7,
+		.rnr_timer = 1,
+		.signaled = MILLION,
+		.app_ns = 300,
+		.post_batch = 16,
+		.poll_batch = 16,
+		.delay_ns = 5000,
+		.turn_ns = 500,
+		.byte_ps = 80,
+		.late_ns = 50000,
+		.replay_ns = 100000,
+		.burst_packets = 10,
+		.stop_after = UINT32_MAX,
+		.lives = UINT32_MAX,
+	};
+	config->weights[UROCE_WR_RDMA_WRITE] = 1;
+	config->messages = options->messages;
+}
+
+void sim_swarm_draw(const struct sim_options *options, struct sim_config *config)
+{
+	struct sim_random random = random_stream(options->seed, STREAM_CONFIG, 0);
+
+	memset(config, 0, sizeof(*config));
+	if (options->steady) {
+		make_steady(options, config);
+	} else {
+		draw_limits(&random, config);
+		draw_work(&random, config);
+		draw_network(&random, config);
+		draw_faults(&random, config);
+		config->messages = (uint32_t)random_between(&random, 20, 100);
+		config->messages *= (uint32_t)PICK(&random, 1, 1, 3, 20, 60);
+		if (config->stop_after == MILLION)
+			config->stop_after = UINT32_MAX;
+		else
+			config->stop_after = (uint32_t)((uint64_t)config->messages * config->stop_after / 100);
+	}
+	if (options->messages != UINT32_MAX)
+		config->messages = options->messages;
+	if (options->connections != UINT32_MAX)
+		config->connections = options->connections;
+	for (uint32_t i = 0; i < FAULT_KINDS; i++) {
+		if (options->rates[i] != UINT32_MAX)
+			config->rates[i] = options->rates[i];
+	}
+}
+
+void sim_swarm_print(const struct sim_config *config)
+{
+	printf("  %u nodes, %u connections, %u requests, mtu %u, depth %u, receives %u%s, up to %u packets a message\n",
+	       config->nodes, config->connections, config->messages, config->mtu, config->depth, config->receives,
+	       config->srq ? " shared" : "", config->max_packets);
+	printf("  rd_atomic %u of %u, timeout %u, retries %u, rnr retries %u, rnr timer %u%s%s%s%s%s%s\n",
+	       config->rd_atomic, config->dest_rd_atomic, config->timeout, config->retry_cnt, config->rnr_retry,
+	       config->rnr_timer, config->credits ? ", credits" : "", config->imprecise ? ", imprecise" : "",
+	       config->no_probe ? ", no probe" : "", config->ipv6 ? ", IPv6" : "", config->migration ? ", APM" : "",
+	       config->check_first ? ", ICRC first" : "");
+	printf("  delay %lu ns, faults per million:", config->delay_ns);
+	for (uint32_t i = 0; i < FAULT_KINDS; i++) {
+		if (config->rates[i])
+			printf(" %s %u", sim_fault_names[i], config->rates[i]);
+	}
+	if (config->stop_after == UINT32_MAX)
+		printf(", to the end\n");
+	else
+		printf(", until request %u\n", config->stop_after);
+}

@@ -1,0 +1,63 @@
+/* swarm.h - what a run is like: each seed draws its own limits, work and faults */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SIM_SWARM_H
+#define SIM_SWARM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <uroce/wr.h>
+
+#include "sim/fault.h"
+
+#define SIM_NODES_MAX 4u
+#define SIM_RECEIVES_MAX 16u
+#define SIM_PACKETS_MAX 32u /* of a message */
+
+/* What a run is asked for. UINT32_MAX and UINT64_MAX: as the seed draws it. */
+struct sim_options {
+	uint64_t seed;
+	uint32_t messages; /* in all */
+	uint32_t connections;
+	uint32_t rates[FAULT_KINDS]; /* per million frames; of kinds that are about frames */
+	uint32_t off;                /* kinds of faults that never happen */
+	bool steady;                 /* no swarm: one connection, plain limits; for the sweep */
+	uint32_t sweep_bytes;        /* of each WRITE then */
+	const uint64_t *allowed;     /* faults that may happen, sorted; NULL: all */
+	uint32_t allowed_count;
+	bool trace; /* print every packet and completion */
+};
+
+struct sim_config {
+	uint32_t nodes, connections, messages;
+
+	/* of all QPs */
+	uint32_t mtu, depth, receives, max_packets;
+	uint8_t rd_atomic, dest_rd_atomic, timeout, retry_cnt, rnr_retry, rnr_timer;
+	bool srq, credits, imprecise, signal_all, no_probe, ipv6, shared_pd, zero_based, migration, check_first;
+	bool reuse;               /* a QP is reset and set up again instead of destroyed */
+	uint32_t srq_limit;       /* armed; 0: not */
+	uint32_t start_near_wrap; /* per million connections */
+
+	/* work */
+	uint32_t weights[UROCE_WR_OPCODES];
+	uint32_t signaled, inlined, fenced, two_way; /* per million */
+	uint64_t app_ns;                             /* between two looks of an application */
+	uint32_t post_batch, poll_batch;
+	uint64_t receive_delay_ns; /* a receive is posted again that long after it was polled */
+
+	/* the network */
+	uint64_t delay_ns, jitter_ns, turn_ns, byte_ps;
+	uint64_t late_ns; /* how late a reordered frame may be */
+	uint64_t replay_ns;
+	uint32_t burst_packets;
+	uint32_t rates[FAULT_KINDS]; /* per million frames, or per million requests */
+	uint32_t stop_after;         /* faults stop when so many requests have been posted; UINT32_MAX: never */
+	uint32_t lives;              /* how often a connection may be set up */
+};
+
+/* Fills config from the seed and what was asked for. */
+void sim_swarm_draw(const struct sim_options *options, struct sim_config *config);
+void sim_swarm_print(const struct sim_config *config);
+
+#endif

@@ -1,0 +1,347 @@
+/* world.c - the loop of virtual time */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/app.h"
+#include "sim/end.h"
+#include "sim/model.h"
+#include "sim/network.h"
+#include "sim/oracle.h"
+#include "sim/world.h"
+
+#define EVENTS_MAX 200000000ull
+#define TIME_MAX_NS 1000000000000ull /* of a run: more is a livelock; of the sweep: a hundred times as much */
+#define WATCH_NS 10000000ull
+#define LATE_NS 20000ull /* how late a timer may be (T-1) */
+#define COMPARE_EVERY 4096u
+
+void sim_world_fail(struct sim_world *world, const char *format, ...)
+{
+	va_list list;
+
+	if (world->failed)
+		return;
+	world->failed = true;
+	va_start(list, format);
+	vsnprintf(world->failure, sizeof(world->failure), format, list);
+	va_end(list);
+}
+
+void sim_world_trouble(struct sim_world *world, struct sim_end *end, uint32_t count)
+{
+	for (uint32_t i = 0; i < 2; i++) {
+		struct sim_end *either = &world->ends[(end->index & ~1u) + i];
+
+		either->troubles += count;
+		either->all_troubles += count;
+	}
+}
+
+void sim_world_stop_faults(struct sim_world *world)
+{
+	if (world->faults.stopped)
+		return;
+	world->faults.stopped = true;
+	world->stopped_ns = world->now_ns;
+	for (uint32_t i = 0; i < SIM_NODES_MAX; i++) {
+		memset(world->nodes[i].dark_until_ns, 0, sizeof(world->nodes[i].dark_until_ns));
+		if (world->nodes[i].paused_until_ns > world->stopped_ns)
+			world->stopped_ns = world->nodes[i].paused_until_ns;
+	}
+}
+
+/* ---- what is due ---- */
+
+void sim_world_wake(struct sim_world *world, struct sim_end *end, uint64_t delay_ns)
+{
+	if (end->turn_due)
+		return;
+	end->turn_due = true;
+	sim_agenda_add(&world->agenda, (struct sim_due){
+					       .when_ns = world->now_ns + delay_ns,
+					       .kind = DUE_TURN,
+					       .whom = end->index,
+					       .life = end->life,
+				       });
+}
+
+void sim_world_wake_app(struct sim_world *world, struct sim_end *end, uint64_t delay_ns)
+{
+	if (end->app_due)
+		return;
+	end->app_due = true;
+	sim_agenda_add(&world->agenda, (struct sim_due){
+					       .when_ns = world->now_ns + delay_ns,
+					       .kind = DUE_APP,
+					       .whom = end->index,
+					       .life = end->life,
+				       });
+}
+
+void sim_world_arm(struct sim_world *world, struct sim_end *end)
+{
+	uint64_t deadline = rc_qp_deadline(end->qp), when = world->now_ns;
+
+	if (deadline == RC_NEVER)
+		return;
+	if (deadline > world_clock(world, end))
+		when += deadline - world_clock(world, end);
+	when += deadline * 0x9E3779B97F4A7C15ull % LATE_NS;
+	if (end->timer_ns <= when)
+		return;
+	end->timer_ns = when;
+	sim_agenda_add(&world->agenda,
+		       (struct sim_due){ .when_ns = when, .kind = DUE_TIMER, .whom = end->index, .life = end->life });
+}
+
+static void fire(struct sim_world *world, struct sim_end *end, uint64_t when_ns)
+{
+	if (when_ns != end->timer_ns)
+		return; /* an earlier one took its place */
+	end->timer_ns = RC_NEVER;
+	if (rc_qp_deadline(end->qp) <= world_clock(world, end)) {
+		uint64_t expired = end->qp->counters[CNT_LOCAL_ACK_TIMEOUT_ERR];
+
+		rc_qp_timeout(end->qp, world_clock(world, end));
+		sim_model_fired(world, end, end->qp->counters[CNT_LOCAL_ACK_TIMEOUT_ERR] - expired);
+		sim_world_wake(world, end, 0);
+	}
+	sim_world_arm(world, end);
+}
+
+void sim_world_take_outbox(struct sim_world *world, struct sim_end *end)
+{
+	struct rc_outbox *out = &world->out;
+
+	for (uint32_t i = 0; i < out->completion_count; i++)
+		sim_oracle_completion(world, end, &out->completions[i]);
+	for (uint32_t i = 0; i < out->event_count; i++)
+		sim_oracle_event(world, end, &out->events[i]);
+	out->completion_count = out->event_count = 0;
+	sim_oracle_check(world, end);
+}
+
+/* A port takes as much as its link carries off in time; a full one takes nothing (S-15). */
+static uint32_t draw_room(struct sim_world *world, const struct sim_end *end)
+{
+	struct sim_random random = random_stream(world->options->seed, STREAM_TURN, world->events);
+	uint64_t room = random_below(&random, 2) ? OUTBOX_PACKETS : random_between(&random, 1, OUTBOX_PACKETS);
+
+	return end->wire_free_ns > world->now_ns + 50000 ? 0 : (uint32_t)room;
+}
+
+static void turn(struct sim_world *world, struct sim_end *end)
+{
+	struct rc_outbox *out = &world->out;
+	uint32_t room = draw_room(world, end);
+	bool more;
+
+	end->turn_due = false;
+	end->turn_state = end->qp->state;
+	sim_model_turn(world, end);
+	outbox_reset(out, room);
+	more = rc_qp_transmit(end->qp, world_clock(world, end), out);
+	for (uint32_t i = 0; i < out->packet_count; i++) {
+		sim_model_sent(world, end, &out->packets[i]);
+		sim_network_send(world, end, &out->packets[i]);
+	}
+	sim_world_take_outbox(world, end);
+	sim_world_arm(world, end);
+	if (more)
+		sim_world_wake(world, end, room ? world->config.turn_ns : 20000);
+}
+
+/* ---- the loop ---- */
+
+static bool is_finished(const struct sim_world *world)
+{
+	for (uint32_t i = 0; i < world->config.connections; i++) {
+		if (world->connections[i].closing || !sim_app_is_done(&world->ends[2 * i]) ||
+		    !sim_app_is_done(&world->ends[2 * i + 1]))
+			return false;
+	}
+	return true;
+}
+
+static void close_connection(struct sim_world *world, uint32_t index)
+{
+	sim_end_close(world, index);
+	if (world->ends[2 * index].quota + world->ends[2 * index + 1].quota > 0)
+		sim_agenda_add(&world->agenda, (struct sim_due){
+						       .when_ns = world->now_ns + world->config.delay_ns,
+						       .kind = DUE_OPEN,
+						       .whom = index,
+					       });
+}
+
+/* What is meant for an end, if it still has the QP that it was meant for. */
+static void run_end(struct sim_world *world, const struct sim_due *due)
+{
+	struct sim_end *end = &world->ends[due->whom];
+
+	if (end->qp == NULL || end->life != due->life)
+		return;
+	if (due->kind == DUE_TURN) {
+		turn(world, end);
+	} else if (due->kind == DUE_TIMER) {
+		fire(world, end, due->when_ns);
+	} else if (due->kind == DUE_READY) {
+		sim_end_ready(world, end);
+	} else if (due->kind == DUE_APP) {
+		end->app_due = false;
+		sim_app_run(world, end);
+	}
+}
+
+static bool is_paused(const struct sim_world *world, const struct sim_due *due)
+{
+	uint32_t node;
+
+	if (due->kind == DUE_CLOSE || due->kind == DUE_OPEN || due->kind == DUE_WATCH)
+		return false;
+	node = due->kind == DUE_ARRIVAL ? due->whom : world->ends[due->whom].node;
+	return world->nodes[node].paused_until_ns > world->now_ns;
+}
+
+static void run_due(struct sim_world *world, struct sim_due *due)
+{
+	if (is_paused(world, due)) {
+		uint32_t node = due->kind == DUE_ARRIVAL ? due->whom : world->ends[due->whom].node;
+		struct sim_end *end = due->kind == DUE_TIMER ? &world->ends[due->whom] : NULL;
+		uint64_t until = world->nodes[node].paused_until_ns;
+
+		if (end && end->timer_ns == due->when_ns)
+			end->timer_ns = until;
+		due->when_ns = until;
+		sim_agenda_add(&world->agenda, *due);
+	} else if (due->kind == DUE_ARRIVAL) {
+		sim_network_arrive(world, due->frame);
+		sim_network_free(world, due->frame);
+	} else if (due->kind == DUE_CLOSE) {
+		close_connection(world, due->whom);
+	} else if (due->kind == DUE_OPEN) {
+		sim_end_open(world, due->whom);
+	} else if (due->kind == DUE_WATCH) {
+		sim_oracle_watch(world);
+		sim_agenda_add(&world->agenda,
+			       (struct sim_due){ .when_ns = world->now_ns + WATCH_NS, .kind = DUE_WATCH });
+	} else {
+		run_end(world, due);
+	}
+}
+
+static void loop(struct sim_world *world)
+{
+	struct sim_due due;
+
+	while (!world->failed && sim_agenda_take(&world->agenda, &due)) {
+		if (world->agenda.busy == 0 && (due.kind == DUE_TIMER || due.kind == DUE_WATCH) && is_finished(world))
+			return;
+		world->now_ns = due.when_ns;
+		run_due(world, &due);
+		if (++world->events % COMPARE_EVERY == 0 && sim_memory_compare_all(world->memory) != UINT64_MAX)
+			sim_oracle_finish(world);
+		if (world->events > EVENTS_MAX || world->now_ns / (world->options->steady ? 100 : 1) > TIME_MAX_NS)
+			sim_world_fail(world, "no end after %lu events, %lu s", world->events,
+				       world->now_ns / 1000000000);
+	}
+}
+
+static void prepare(struct sim_world *world)
+{
+	const struct sim_config *config = &world->config;
+	struct sim_random random = random_stream(world->options->seed, STREAM_APP, UINT32_MAX);
+	bool room = true;
+
+	world->ends = calloc(config->connections * 2, sizeof(*world->ends));
+	world->connections = calloc(config->connections, sizeof(*world->connections));
+	for (uint32_t i = 0; i < config->nodes; i++)
+		room &= sim_end_prepare_node(world, i);
+	for (uint32_t i = 0; i < config->connections * 2; i++) {
+		struct sim_end *end = &world->ends[i];
+
+		end->index = i;
+		end->node = (i + i / 2) % config->nodes;
+		if (i & 1 && end->node == world->ends[i - 1].node)
+			end->node = (end->node + 1) % config->nodes;
+		room &= sim_end_prepare(world, end);
+	}
+	if (!room)
+		sim_world_fail(world, "%u connections need more memory than there is", config->connections);
+	for (uint32_t i = 0; i < config->messages; i++) {
+		uint32_t connection = (uint32_t)random_below(&random, config->connections);
+		bool back = random_chance(&random, 500000);
+
+		/* Some connections work both ways. */
+		if (connection * 7919 % 100 * 10000 >= config->two_way)
+			back = false;
+		world->ends[2 * connection + back].quota++;
+	}
+}
+
+static uint64_t arena_bytes(const struct sim_world *world)
+{
+	uint64_t slot = sim_app_slot_bytes(world) + 256;
+
+	return (1u << 16) +
+	       (world->config.connections * 2 + world->config.nodes) * (SIM_SLOTS * 2 + 2 + SIM_RECEIVES_MAX) * slot;
+}
+
+static void close_all(struct sim_world *world)
+{
+	for (uint32_t i = 0; i < world->config.connections * 2 && !world->failed; i++) {
+		if (world->ends[i].qp && world->ends[i].qp->state == UROCE_QPS_RTS)
+			sim_oracle_close(world, &world->ends[i]);
+	}
+	for (uint32_t i = 0; i < world->config.connections && !world->failed; i++)
+		sim_end_close(world, i);
+}
+
+void sim_world_run(struct sim_world *world, const struct sim_options *options, struct sim_memory *memory)
+{
+	struct sim_due due;
+
+	*world = (struct sim_world){ .options = options, .memory = memory };
+	sim_swarm_draw(options, &world->config);
+	world->faults.off = options->off;
+	world->faults.only_listed = options->allowed != NULL;
+	world->faults.allowed = options->allowed;
+	world->faults.allowed_count = options->allowed_count;
+	sim_memory_reset(memory, options->seed, arena_bytes(world));
+	prepare(world);
+	for (uint32_t i = 0; i < world->config.connections && !world->failed; i++)
+		sim_end_open(world, i);
+	sim_agenda_add(&world->agenda, (struct sim_due){ .when_ns = WATCH_NS, .kind = DUE_WATCH });
+	if (!world->failed)
+		loop(world);
+	if (!world->failed)
+		close_all(world);
+	while (sim_agenda_take(&world->agenda, &due)) {
+		if (due.frame)
+			sim_network_free(world, due.frame);
+	}
+	sim_network_clear(world);
+	if (!world->failed)
+		sim_oracle_finish(world);
+	sim_world_note(world, world->events, world->frames, world->faults.count);
+}
+
+void sim_world_forget(struct sim_world *world)
+{
+	for (uint32_t i = 0; i < world->config.connections * 2; i++) {
+		sim_end_forget_messages(&world->ends[i]);
+		free(world->ends[i].messages);
+		free(world->ends[i].qp);
+	}
+	for (uint32_t i = 0; i < SIM_NODES_MAX; i++) {
+		free(world->nodes[i].mrs.entries);
+		free(world->nodes[i].srq);
+	}
+	free(world->ends);
+	free(world->connections);
+	free(world->agenda.heap);
+	free(world->faults.journal);
+}
