@@ -418,8 +418,8 @@ static inline void prefetch_qp(const struct uroce_qp *qp)
 }
 
 /*
- * What the packets of a burst will touch is fetched for all of them, a step at a time: frame, place in the QP table, QP.
- * A QPN is read where a plain frame has it; of another frame something useless is fetched.
+ * What the packets of a burst will touch is fetched for all of them, a step at a time: frame, place in the QP table,
+ * QP. A QPN is read where a plain frame has it; of another frame something useless is fetched.
  */
 static void prefetch_burst(const struct uroce_lcore *lcore, struct rte_mbuf *const *burst, uint16_t count)
 {

@@ -15,8 +15,8 @@ struct rc_requester {
 	uint32_t answers_due;  /* READs and atomics started and not answered */
 	uint32_t since_ackreq; /* packets sent since the last one that asked for an ACK */
 	/*
-	 * What goes out behind a lost packet is sent in vain, until the peer's NAK has come back. After a loss a call of
-	 * rc_qp_transmit() sends at most so many packets, and more again the longer nothing is lost.
+	 * What goes out behind a lost packet is sent in vain, until the peer's NAK has come back. After a loss a call
+	 * of rc_qp_transmit() sends at most so many packets, and more again the longer nothing is lost.
 	 */
 	uint16_t burst;
 	uint16_t since_loss; /* packets sent since `burst` was last changed */

@@ -248,7 +248,7 @@ static uint32_t one_call(struct pair *pair)
 	return pair->side[A].packets - before;
 }
 
-/* What follows a lost packet is sent in vain until its NAK is back: after a loss less is sent at a time, for a while. */
+/* What follows a lost packet is sent in vain until its NAK is back: after a loss less is sent at a time for a while. */
 Test(pacing, after_a_loss_less_goes_out_at_a_time_until_nothing_has_been_lost_for_long)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .mtu = 256 });
