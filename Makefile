@@ -9,7 +9,8 @@ RUNS ?= 2000
 install_packages = test/support/install-packages
 
 .DEFAULT_GOAL := build
-.PHONY: help build run test tidy compliance coverage format bench interop sim fuzz model analyze mutants docs install clean
+.PHONY: help build run test tidy compliance coverage format bench bench-peers plots interop sim fuzz model analyze
+.PHONY: mutants docs install clean
 .PHONY: packages-build packages-test
 
 help:
@@ -20,7 +21,9 @@ help:
 	@echo 'make compliance  write docs/compliance.md anew: rules, the code that cites them, their tests'
 	@echo 'make coverage    the branches of lib/rc and lib/wire that tests take (ARGS=--missing: the others)'
 	@echo 'make format      format the C files as .clang-format says'
-	@echo 'make bench       the two rates to watch: 64 KiB and 64-byte WRITE, one core (ARGS="--rounds 9")'
+	@echo 'make bench       every case worth watching, in tables and as JSON (ARGS="--only limit --only qps")'
+	@echo 'make bench-peers UCX, libfabric, iperf3 and qperf beside uroce-perf, with the same sizes'
+	@echo 'make plots       draws the last results of make bench into docs/plots'
 	@echo 'make interop     talk to the RDMA stack of Linux in a QEMU guest (FULL=1: the whole matrix)'
 	@echo 'make install     install under PREFIX=$(PREFIX), below DESTDIR if given'
 	@echo 'make sim         the simulator with 10000 seeds, the loss sweep, storms (RUNS=2000 seeds of those)'
@@ -69,6 +72,15 @@ format:
 bench: packages-build $(BUILD)/build.ninja
 	@ninja -C $(BUILD) --quiet app/uroce-perf
 	@test/perf/bench --build $(BUILD) $(ARGS)
+
+bench-peers: packages-build $(BUILD)/build.ninja
+	@$(install_packages) peers
+	@ninja -C $(BUILD) --quiet app/uroce-perf
+	@test/perf/peers --build $(BUILD) $(ARGS)
+
+plots:
+	@$(install_packages) plots
+	@test/perf/plots --json $(BUILD)/bench.json $(ARGS)
 
 interop: packages-build $(BUILD)/build.ninja
 	@$(install_packages) interop || true  # the harness says what is missing, and skips

@@ -440,8 +440,7 @@ static void send_plainly(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *ou
 	struct rc_sendwin *win = &qp->win;
 
 	if (qp->state != UROCE_QPS_RTS || qp->credit.enabled || qp->probe.asking || qp->requester.asking ||
-	    qp->long_way ||
-	    !psn_equal(win->next, win->limit))
+	    qp->long_way || !psn_equal(win->next, win->limit))
 		return;
 	while (win->cursor != win->tail && sendwin_outstanding(win) < WINDOW_PACKETS && outbox_has_packet_room(out)) {
 		struct rc_send_wqe *wqe = sendwin_slot(win, win->cursor);

@@ -112,9 +112,11 @@ static void judge_place(struct trace *trace, struct trace_half *half, const stru
 {
 	struct half_requester *requester = &half->requester;
 	bool read = wire_opcode(packet->packet.opcode)->kind == WIRE_KIND_READ_REQUEST;
+	/* What was sent last goes out once more to ask for an ACK, when what follows has to wait: no restart. */
+	bool asks = !read && place + 1 == requester->cursor && (packet->packet.flags & WIRE_ACKREQ);
 	int64_t una = half_known_una(half, packet->time_ns, trace_options(trace)->grace_ns);
 
-	if (place < requester->cursor || requester->cursor == requester->next)
+	if (!asks && (place < requester->cursor || requester->cursor == requester->next))
 		judge_restart(trace, half, packet);
 	requester->cursor = read ? place + half_psns(half, &packet->packet) : place + 1;
 	if (place < una)
