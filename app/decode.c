@@ -165,7 +165,7 @@ static void set_address(json_t *object, const char *key, const uint8_t addr[16])
 
 static json_t *flags_json(uint8_t flags)
 {
-	static const char *const names[] = { "solicited", "migreq", "ackreq", "fecn", "becn" };
+	static const char *const names[] = { "migreq", "solicited", "becn", "fecn", "ackreq" }; /* bit n of flags */
 	json_t *array = json_array();
 	unsigned int i;
 

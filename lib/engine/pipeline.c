@@ -297,8 +297,9 @@ static bool hand_over(struct uroce_lcore *lcore, struct engine_port *port, uint3
  * costly check of the ICRC comes last, so that a stranger has to know addresses, QPN and P_Key to make us do it (Y-2,
  * Y-3). true: the mbuf went to another lcore.
  */
-static bool receive_packet(struct uroce_lcore *lcore, struct engine_port *port, struct rte_mbuf *mbuf,
-			   const struct wire_packet *packet, struct rc_origin *origin)
+static __rte_always_inline bool receive_packet(struct uroce_lcore *lcore, struct engine_port *port,
+					       struct rte_mbuf *mbuf, const struct wire_packet *packet,
+					       struct rc_origin *origin)
 {
 	struct uroce_qp *qp = steer_lookup(lcore->engine, packet->dest_qpn);
 	enum rc_counter drop;
@@ -309,7 +310,7 @@ static bool receive_packet(struct uroce_lcore *lcore, struct engine_port *port, 
 	}
 	if (steer_lcore(lcore->engine, packet->dest_qpn) != lcore->index)
 		return hand_over(lcore, port, steer_lcore(lcore->engine, packet->dest_qpn), mbuf);
-	drop = rc_qp_admit(qp->rc, packet, origin);
+	drop = qp_admit(qp->rc, packet, origin);
 	if (drop == CNT_COUNTERS && lcore->engine->config.check_icrc_first) {
 		if (!origin_icrc_is_right(origin, packet))
 			drop = CNT_PORT_RX_ICRC;
@@ -321,7 +322,10 @@ static bool receive_packet(struct uroce_lcore *lcore, struct engine_port *port, 
 		port->counters[drop]++;
 		return false;
 	}
-	activate_first(lcore, qp);
+	if (rc_qp_has_work(qp->rc) || qp->migrations != qp->rc->migration.count)
+		activate_first(lcore, qp);
+	else
+		update_timer(lcore, qp);
 	if (lcore->out.completion_count >= COMPLETIONS_DRAIN)
 		deliver(lcore);
 	return false;

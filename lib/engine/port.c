@@ -32,7 +32,7 @@ uint32_t engine_port_room(struct engine_port *port)
 {
 	uint32_t places;
 
-	if (port->spare_count < OUTBOX_PACKETS)
+	if (port->spare_count < OUTBOX_PACKETS / 2)
 		fetch_spares(port);
 	if (port->pending_count > OUTBOX_PACKETS)
 		engine_port_flush(port);

@@ -203,9 +203,10 @@ static void take_aeth(struct rc_qp *qp, const struct wire_packet *packet)
 static void receive_outside_window(struct rc_qp *qp, const struct wire_packet *packet)
 {
 	bool repeated = sendwin_was_acked(&qp->win, psn_make(packet->psn));
-	bool first_credits = psn_equal(psn_next(psn_make(packet->psn)), qp->sq_psn) && packet->msn == 0;
+	bool before_first = psn_equal(psn_next(psn_make(packet->psn)), qp->sq_psn);
 
-	if (wire_opcode(packet->opcode)->kind == WIRE_KIND_ACKNOWLEDGE && (repeated || first_credits))
+	if (wire_opcode(packet->opcode)->kind == WIRE_KIND_ACKNOWLEDGE &&
+	    (repeated || (before_first && packet->msn == 0)))
 		take_credits(qp, packet);
 	qp->counters[repeated ? CNT_STALE_RESPONSE : CNT_GHOST_RESPONSE]++;
 }

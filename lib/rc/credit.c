@@ -70,6 +70,8 @@ void rc_credit_message_started(struct rc_qp *qp, struct rc_send_wqe *wqe)
 {
 	struct rc_credit *credit = &qp->credit;
 
+	if (!credit->enabled)
+		return;
 	credit->messages++;
 	credit->receives += needs_receive(wqe);
 	wqe->receives = credit->receives;

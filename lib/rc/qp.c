@@ -207,8 +207,11 @@ enum rc_counter rc_qp_receive(struct rc_qp *qp, const struct wire_packet *packet
 		if (!take_notice(qp, packet, origin))
 			return CNT_COUNTERS;
 	}
-	right = wire_opcode(packet->opcode)->response ? rc_completer_receive(qp, packet, origin, now_ns) :
-							rc_responder_receive(qp, packet, origin, out);
+	if (!wire_opcode(packet->opcode)->response)
+		return rc_responder_receive(qp, packet, origin, out) ? CNT_COUNTERS : CNT_PORT_RX_ICRC;
+	right = rc_completer_receive(qp, packet, origin, now_ns);
+	if (qp->win.head != qp->win.acked)
+		rc_report_answered(qp, out);
 	return right ? CNT_COUNTERS : CNT_PORT_RX_ICRC;
 }
 
@@ -220,10 +223,12 @@ bool rc_qp_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 	if (qp->state == UROCE_QPS_RESET || qp->state == UROCE_QPS_INIT)
 		return false;
 	/* In ERR too: what was executed before is answered, and the NAK that says why still leaves (K-0). */
-	more |= rc_responder_transmit(qp, out);
-	if (qp->state == UROCE_QPS_RTS || qp->state == UROCE_QPS_SQD)
+	if (qp_owes_answers(qp))
+		more |= rc_responder_transmit(qp, out);
+	if (qp_may_send(qp))
 		more |= rc_requester_transmit(qp, now_ns, out);
-	more |= rc_report_run(qp, now_ns, out);
+	if (qp_has_reports(qp))
+		more |= rc_report_run(qp, now_ns, out);
 	return more;
 }
 

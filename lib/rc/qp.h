@@ -109,6 +109,17 @@ static_assert(offsetof(struct rc_qp, known_keys) == 64 && offsetof(struct rc_qp,
 /* Why a packet may not reach its QP: the counter of the drop, in the order of W-5; CNT_COUNTERS: it may. */
 enum rc_counter rc_qp_admit(const struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin);
 
+/* The same; most are admitted here. */
+static inline enum rc_counter qp_admit(const struct rc_qp *qp, const struct wire_packet *packet,
+				       const struct rc_origin *origin)
+{
+	return qp->state == UROCE_QPS_RTS && opcode_is_rc(packet->opcode) &&
+			       qp->migration.state == UROCE_PATH_MIGRATED && path_matches(&qp->path, origin) &&
+			       pkey_matches(qp->pkey, packet->pkey) ?
+		       CNT_COUNTERS :
+		       rc_qp_admit(qp, packet, origin);
+}
+
 /* Bytes that a QP of this configuration takes, all its rings included; a multiple of 64. */
 uint64_t rc_qp_bytes(const struct rc_qp_config *config);
 
@@ -152,6 +163,39 @@ bool rc_qp_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out);
 
 /* A deadline has passed: call rc_qp_transmit() next. Harmless when called early. */
 void rc_qp_timeout(struct rc_qp *qp, uint64_t now_ns);
+
+/*
+ * What rc_qp_transmit() has to do, if anything: answers, requests (X-3: in RTS, and their rest in SQD), reports. A QP that
+ * takes the long way is always looked into.
+ */
+static inline bool qp_owes_answers(const struct rc_qp *qp)
+{
+	const struct rc_responder *resp = &qp->responder;
+
+	return resp->ack_due | resp->nak_due | resp->repeat_ack_due | (qp->replay.queue_head != REPLAY_NONE) |
+	       qp->credit.enabled | qp->long_way;
+}
+
+static inline bool qp_may_send(const struct rc_qp *qp)
+{
+	const struct rc_sendwin *win = &qp->win;
+
+	return (qp->state == UROCE_QPS_RTS || qp->state == UROCE_QPS_SQD) &&
+	       (win->cursor != atomic_load_explicit(&win->posted, memory_order_relaxed) || qp->probe.due ||
+		qp->long_way);
+}
+
+static inline bool qp_has_reports(const struct rc_qp *qp)
+{
+	return qp->win.head != qp->win.acked || qp->report.events || qp->state >= UROCE_QPS_SQD || qp->recvq.srq ||
+	       qp->long_way;
+}
+
+/* Would rc_qp_transmit() do anything? */
+static inline bool rc_qp_has_work(const struct rc_qp *qp)
+{
+	return qp_owes_answers(qp) || qp_may_send(qp) || qp_has_reports(qp);
+}
 
 /* When rc_qp_timeout() is wanted; RC_NEVER for not at all. */
 static inline uint64_t rc_qp_deadline(const struct rc_qp *qp)

@@ -98,7 +98,7 @@ static void free_slots(struct rc_sendwin *win)
 	atomic_store_explicit(&win->freed, win->head, memory_order_release);
 }
 
-static bool report_answered(struct rc_qp *qp, struct rc_outbox *out)
+bool rc_report_answered(struct rc_qp *qp, struct rc_outbox *out)
 {
 	struct rc_sendwin *win = &qp->win;
 
@@ -240,7 +240,7 @@ bool rc_report_run(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 
 	if (qp->report.send_failed)
 		note_time(qp, now_ns);
-	if (report_answered(qp, out))
+	if (rc_report_answered(qp, out))
 		return true;
 	if (qp->state == UROCE_QPS_ERR) {
 		if (flush_sends(qp, out) || flush_receives(qp, out))

@@ -36,6 +36,9 @@ void rc_report_responder_failed(struct rc_qp *qp, uint8_t status, uint8_t cause,
  */
 bool rc_report_run(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out);
 
+/* Completes what is answered and wants it, as far as there is room. true: there was not enough. */
+bool rc_report_answered(struct rc_qp *qp, struct rc_outbox *out);
+
 /* The oldest receive completes with success and what came (S-16); packet is the last of its message. Needs room. */
 void rc_report_receive(struct rc_qp *qp, struct rc_recv_wqe *wqe, const struct wire_packet *packet, uint32_t byte_len,
 		       struct rc_outbox *out);

@@ -325,11 +325,11 @@ static enum plan plan_next(struct rc_qp *qp, struct rc_send_wqe *wqe, uint64_t n
 	if (starts) {
 		uint32_t psn_count = wqe->opcode > UROCE_WR_RDMA_READ ? 1 : qp_packets(qp, wqe->length_bytes);
 
-		if (wqe->too_long)
+		if (wqe->shape == SHAPE_TOO_LONG)
 			return report_fault(qp, UROCE_WC_LOC_LEN_ERR, UROCE_CAUSE_LENGTH);
 		if (!may_start(qp, wqe, psn_count, now_ns))
 			return PLAN_WAIT;
-		rc_sendwin_start(win, psn_count);
+		sendwin_start(win, psn_count);
 		rc_credit_message_started(qp, wqe);
 		qp->requester.answers_due += wqe_needs_answer(wqe);
 	}
@@ -377,14 +377,6 @@ static void end_probe(struct rc_qp *qp)
 
 /* ---- the short way: what nearly always is to be sent ---- */
 
-/* SENDs and WRITEs of one piece, for the first time, that wait for nothing. */
-static bool is_plain(const struct rc_qp *qp, const struct rc_send_wqe *wqe)
-{
-	return wqe->opcode <= UROCE_WR_RDMA_WRITE_WITH_IMM && !wqe->too_long &&
-	       (wqe->sge_count == 1 || (wqe->flags & UROCE_SEND_INLINE)) &&
-	       (!(wqe->flags & UROCE_SEND_FENCE) || qp->requester.answers_due == 0);
-}
-
 /* Where the bytes are, or NULL: the judge shall say why not. A request without bytes has them anywhere. */
 static const uint8_t *find_bytes(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint64_t offset, uint64_t bytes)
 {
@@ -398,36 +390,46 @@ static const uint8_t *find_bytes(struct rc_qp *qp, const struct rc_send_wqe *wqe
 		       NULL;
 }
 
+/* Would rc_retry_packet_sent() learn anything from a new packet that asks for no answer? */
+static inline bool starts_clock(const struct rc_qp *qp, psn_t psn)
+{
+	return qp->retry.ack_deadline_ns == RC_NEVER || qp->probe.deadline_ns == RC_NEVER ||
+	       psn_equal(psn, qp->win.una);
+}
+
 /* `count` packets of a message from number `index` on; payload is what the first one carries. */
-static void add_packets(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint32_t index, uint32_t count,
-			const uint8_t *payload, uint64_t now_ns, struct rc_outbox *out)
+static inline void add_packets(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint32_t index, uint32_t count,
+			       const uint8_t *payload, uint64_t now_ns, struct rc_outbox *out)
 {
 	const struct message_opcodes *opcodes = &message_opcodes[wqe->opcode];
+	struct wire_packet *packet = outbox_packet_slot(out);
 	bool reports = (wqe->flags & UROCE_SEND_SIGNALED) || qp->win.cursor + 1 == qp->win.tail;
+	psn_t psn = qp->win.next;
 
-	for (uint32_t i = 0; i < count; i++, index++, payload += qp->mtu_bytes) {
-		struct wire_packet *packet = outbox_packet_slot(out);
+	out->packet_count += count;
+	out->packet_room -= count;
+	for (; count > 0; count--, packet++, payload += qp->mtu_bytes) {
 		bool last = index + 1 == wqe->psn_count;
 		bool asks = (last && reports) || qp->requester.since_ackreq + 1 >= WINDOW_PACKETS / 2;
 
-		*packet = (struct wire_packet){
-			.opcode = last ? opcodes->last : opcodes->middle,
-			.psn = psn_add(qp->win.next, i).v,
-			.flags = qp->migration.request_flag | (asks ? WIRE_ACKREQ : 0),
-			.dest_qpn = qp->dest_qpn,
-			.pkey = qp->pkey,
-			.payload = payload,
-			.payload_bytes = qp->mtu_bytes,
-			.span_count = 1,
-		};
+		packet->opcode = last ? opcodes->last : opcodes->middle;
+		packet->flags = (uint8_t)(qp->migration.request_flag | (asks ? WIRE_ACKREQ : 0));
+		packet->pad_bytes = packet->reserved = 0;
+		packet->psn = psn.v;
+		packet->dest_qpn = qp->dest_qpn;
+		packet->pkey = qp->pkey;
+		packet->span_count = 1;
+		packet->payload_bytes = qp->mtu_bytes;
+		packet->payload = payload;
 		if (index == 0)
 			begin_message(wqe, opcodes, last, packet);
 		if (last)
 			end_message(wqe, opcodes, wqe->length_bytes - (index << qp->mtu_shift), packet);
 		qp->requester.since_ackreq = asks ? 0 : qp->requester.since_ackreq + 1;
-		outbox_take_packet(out);
-		if (asks || i == 0) /* of the others it learns nothing */
-			rc_retry_packet_sent(qp, psn_make(packet->psn), true, asks, now_ns);
+		if (asks || starts_clock(qp, psn))
+			rc_retry_packet_sent(qp, psn, true, asks, now_ns);
+		psn = psn_next(psn);
+		index++;
 	}
 }
 
@@ -435,42 +437,39 @@ static void add_packets(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint32_
  * As the loop of rc_requester_transmit() would, while only plain requests are next; it takes none that it cannot send.
  * Their memory is looked up once for all that goes out now, for a region stays for the length of a turn.
  */
-static void send_plainly(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
+static inline void send_plainly(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 {
 	struct rc_sendwin *win = &qp->win;
 
 	if (qp->state != UROCE_QPS_RTS || qp->credit.enabled || qp->probe.asking || qp->requester.asking ||
-	    qp->long_way || !psn_equal(win->next, win->limit))
+	    qp->long_way || !psn_equal(win->next, win->limit) || !outbox_has_packet_room(out))
 		return;
-	while (win->cursor != win->tail && sendwin_outstanding(win) < WINDOW_PACKETS && outbox_has_packet_room(out)) {
+	while (win->cursor != win->tail && out->packet_room > 0) {
 		struct rc_send_wqe *wqe = sendwin_slot(win, win->cursor);
+		uint32_t window = WINDOW_PACKETS - sendwin_outstanding(win);
+		uint32_t count = out->packet_room < window ? out->packet_room : window;
 		bool starts = win->cursor == win->started;
-		uint32_t psn_count, index, count;
+		uint32_t psn_count, index;
 		const uint8_t *payload;
-		uint64_t offset, left;
+		uint64_t offset, bytes;
 
-		if (!is_plain(qp, wqe))
+		if (wqe->shape != SHAPE_PLAIN || (int32_t)window <= 0)
 			return;
 		psn_count = starts ? qp_packets(qp, wqe->length_bytes) : wqe->psn_count;
 		index = starts ? 0 : psn_distance(win->next, wqe->first_psn);
-		count = psn_count - index;
-		if (count > out->packet_room)
-			count = out->packet_room;
-		if (count > WINDOW_PACKETS - sendwin_outstanding(win))
-			count = WINDOW_PACKETS - sendwin_outstanding(win);
 		offset = (uint64_t)index << qp->mtu_shift;
-		left = wqe->length_bytes - offset;
-		if (left > (uint64_t)count << qp->mtu_shift)
-			left = (uint64_t)count << qp->mtu_shift;
-		payload = find_bytes(qp, wqe, offset, left);
+		bytes = wqe->length_bytes - offset;
+		if (psn_count - index > count)
+			bytes = (uint64_t)count << qp->mtu_shift;
+		else
+			count = psn_count - index;
+		payload = find_bytes(qp, wqe, offset, bytes);
 		if (payload == NULL)
 			return;
-		if (starts) {
-			rc_sendwin_start(win, psn_count);
-			rc_credit_message_started(qp, wqe);
-		}
+		if (starts)
+			sendwin_start(win, psn_count);
 		add_packets(qp, wqe, index, count, payload, now_ns, out);
-		rc_sendwin_advance(win, psn_add(win->next, count));
+		sendwin_go_on(win, count, index + count == psn_count);
 	}
 }
 

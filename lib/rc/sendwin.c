@@ -107,6 +107,16 @@ static uint8_t send_flags(const struct rc_sendwin *win, const struct uroce_send_
 	return (uint8_t)(wr->send_flags | (win->signal_all ? UROCE_SEND_SIGNALED : 0));
 }
 
+static inline enum rc_send_shape shape_of(uint32_t opcode, uint32_t flags, uint32_t num_sge, uint64_t total)
+{
+	if (total > LIMIT_MESSAGE_BYTES)
+		return SHAPE_TOO_LONG;
+	return opcode <= UROCE_WR_RDMA_WRITE_WITH_IMM && (num_sge == 1 || (flags & UROCE_SEND_INLINE)) &&
+			       !(flags & UROCE_SEND_FENCE) ?
+		       SHAPE_PLAIN :
+		       SHAPE_OTHER;
+}
+
 static void fill_slot(const struct rc_sendwin *win, const struct uroce_send_wr *wr, uint64_t total)
 {
 	struct rc_send_wqe *wqe = sendwin_slot(win, win->posting);
@@ -119,7 +129,7 @@ static void fill_slot(const struct rc_sendwin *win, const struct uroce_send_wr *
 	wqe->remote_va = wr->remote_addr;
 	wqe->rkey = wr->rkey;
 	wqe->length_bytes = (uint32_t)total;
-	wqe->too_long = total > LIMIT_MESSAGE_BYTES;
+	wqe->shape = shape_of(wr->opcode, wr->send_flags, wr->num_sge, total);
 	if (wr->send_flags & UROCE_SEND_INLINE) {
 		copy_inline(wqe, wr);
 	} else {
@@ -172,7 +182,7 @@ static inline bool post_plainly(struct rc_sendwin *win, const struct uroce_send_
 	wqe->remote_va = wr->remote_addr;
 	wqe->rkey = wr->rkey;
 	wqe->length_bytes = wqe->sges[0].length;
-	wqe->too_long = wqe->sges[0].length > LIMIT_MESSAGE_BYTES;
+	wqe->shape = shape_of(opcode, flags, 1, wqe->sges[0].length);
 	publish(win);
 	return true;
 }
@@ -218,6 +228,7 @@ int rc_sendwin_post_bind(struct rc_sendwin *win, const struct uroce_send_wr *wr,
 		.wr_id = once.wr_id,
 		.opcode = UROCE_WR_BIND_MW,
 		.flags = send_flags(win, &once),
+		.shape = SHAPE_OTHER,
 	};
 	memcpy(wqe->sges, bind, sizeof(*bind));
 	publish(win);
@@ -232,15 +243,6 @@ void rc_sendwin_reset(struct rc_sendwin *win, psn_t first)
 	atomic_store_explicit(&win->freed, win->tail, memory_order_release);
 	win->una = win->next = win->limit = first;
 	win->behind = 0;
-}
-
-void rc_sendwin_start(struct rc_sendwin *win, uint32_t psn_count)
-{
-	struct rc_send_wqe *wqe = sendwin_slot(win, win->started);
-
-	wqe->first_psn = win->limit;
-	wqe->psn_count = psn_count;
-	win->started++;
 }
 
 void rc_sendwin_finish_local(struct rc_sendwin *win)

@@ -20,20 +20,26 @@
 #include "rc/mr.h"
 #include "rc/psn.h"
 
+/* How much of a request has to be looked at when its turn comes. */
+enum rc_send_shape {
+	SHAPE_PLAIN,   /* a SEND or WRITE of one piece or of inline bytes, without fence */
+	SHAPE_OTHER,   /* anything else */
+	SHAPE_TOO_LONG /* more than a message may have: a local fault */
+};
+
 /* A posted request. Written by the application until it is published, by the lcore afterwards. */
 struct rc_send_wqe {
 	uint64_t wr_id;
 	uint8_t opcode;    /* enum uroce_wr_opcode */
 	uint8_t flags;     /* enum uroce_send_flags */
 	uint8_t sge_count; /* 0 with inline data */
-	uint8_t reserved;
-	uint32_t imm; /* FLUSH: enum uroce_flush */
+	uint8_t shape;     /* enum rc_send_shape */
+	uint32_t imm;      /* FLUSH: enum uroce_flush */
 	uint64_t remote_va;
 	uint32_t rkey;           /* or the key to invalidate */
 	uint32_t length_bytes;   /* of the whole message */
 	psn_t first_psn;         /* once started */
 	uint32_t psn_count;      /* once started: PSNs it owns, at least 1 */
-	uint32_t too_long;       /* more than a message may have: a local fault when its turn comes */
 	uint32_t receives;       /* once started: messages up to and with this one that need a receive entry */
 	struct uroce_sge sges[]; /* or inline bytes, or a struct rc_mr_bind; atomics: sges[0], then their operands */
 };
@@ -86,9 +92,6 @@ void rc_sendwin_reset(struct rc_sendwin *win, psn_t first);
 /* The same for a bind, translated to keys. */
 int rc_sendwin_post_bind(struct rc_sendwin *win, const struct uroce_send_wr *wr, const struct rc_mr_bind *bind);
 
-/* Takes the next posted request into the window: it owns psn_count PSNs from `limit` on. */
-void rc_sendwin_start(struct rc_sendwin *win, uint32_t psn_count);
-
 /* The next posted request was done here and is answered. Only while nothing is outstanding. */
 void rc_sendwin_finish_local(struct rc_sendwin *win);
 
@@ -122,6 +125,23 @@ void rc_sendwin_advance(struct rc_sendwin *win, psn_t end);
 static inline struct rc_send_wqe *sendwin_slot(const struct rc_sendwin *win, uint32_t index)
 {
 	return (struct rc_send_wqe *)(void *)(win->slots + (uint64_t)(index & win->mask) * win->slot_bytes);
+}
+
+/* Takes the next posted request into the window: it owns psn_count PSNs from `limit` on. */
+static inline void sendwin_start(struct rc_sendwin *win, uint32_t psn_count)
+{
+	struct rc_send_wqe *wqe = sendwin_slot(win, win->started);
+
+	wqe->first_psn = win->limit;
+	wqe->psn_count = psn_count;
+	win->started++;
+}
+
+/* rc_sendwin_advance() by so many that were never sent before; complete: with the last of their request. */
+static inline void sendwin_go_on(struct rc_sendwin *win, uint32_t count, bool complete)
+{
+	win->next = win->limit = psn_add(win->limit, count);
+	win->cursor += complete;
 }
 
 /* PSNs sent and not acknowledged. */

@@ -24,20 +24,18 @@ enum {
 	UDP_AT = IP_AT + IPV4_BYTES,
 	BTH_AT = UDP_AT + UDP_BYTES,
 	SHORTEST_BYTES = BTH_AT + WIRE_BTH_BYTES + WIRE_ICRC_BYTES,
-	ETHERTYPE_IPV4 = 0x0008,   /* 0800 */
-	VERSION_AND_LENGTH = 0x45, /* no options */
-	NOT_DF = 0xFFBF,           /* all of the fragment's word but DF */
-	PROTO_UDP = 17,
 	PORT = (WIRE_UDP_PORT & 0xFF) << 8 | WIRE_UDP_PORT >> 8
 };
 
-static inline uint16_t load_16_bits(const uint8_t *p)
-{
-	uint16_t value;
-
-	memcpy(&value, p, sizeof(value));
-	return value;
-}
+/*
+ * What a usual frame has in three places of 8 bytes, the first byte lowest: from byte 12 on its Ethertype, and a header
+ * without options; from 20 on no fragment, whatever DF says, and UDP; from 34 on the port, and no checksum.
+ */
+#define TYPE_MASK 0x0000000000FFFFFFull
+#define TYPE_IPV4 0x0000000000450008ull
+#define PROTO_MASK 0x00000000FF00FFBFull
+#define PROTO_UDP 0x0000000011000000ull
+#define PORT_MASK 0xFFFF0000FFFF0000ull
 
 static inline uint64_t load_64_bits(const uint8_t *p)
 {
@@ -77,12 +75,13 @@ bool wire_frame_parse(const uint8_t *frame, uint32_t bytes, bool check_checksums
 	const uint8_t *ip = frame + IP_AT, *udp = frame + UDP_AT;
 	uint32_t ip_bytes;
 
-	if (bytes < SHORTEST_BYTES || load_16_bits(frame + 12) != ETHERTYPE_IPV4 || ip[0] != VERSION_AND_LENGTH ||
-	    (load_16_bits(ip + 6) & NOT_DF) || ip[8] == 0 || ip[9] != PROTO_UDP || !ipv4_source_is_plain(ip + 12))
+	if (bytes < SHORTEST_BYTES || (load_64_bits(frame + IP_AT - 2) & TYPE_MASK) != TYPE_IPV4 ||
+	    (load_64_bits(ip + 6) & PROTO_MASK) != PROTO_UDP || ip[8] == 0 || !ipv4_source_is_plain(ip + 12) ||
+	    (load_64_bits(udp) & PORT_MASK) != (uint64_t)PORT << 16)
 		return false;
 	ip_bytes = load_be16(ip + IPV4_LENGTH_OFFSET);
-	if (ip_bytes > bytes - IP_AT || ip_bytes < SHORTEST_BYTES - IP_AT || load_16_bits(udp + 2) != PORT ||
-	    load_be16(udp + UDP_LENGTH_OFFSET) != ip_bytes - IPV4_BYTES || load_16_bits(udp + 6) != 0)
+	if (ip_bytes > bytes - IP_AT || ip_bytes < SHORTEST_BYTES - IP_AT ||
+	    load_be16(udp + UDP_LENGTH_OFFSET) != ip_bytes - IPV4_BYTES)
 		return false;
 	if (check_checksums && !ipv4_sum_is_right(ip))
 		return false;
@@ -90,7 +89,7 @@ bool wire_frame_parse(const uint8_t *frame, uint32_t bytes, bool check_checksums
 	store_mapped(origin->dest, ip + 16);
 	origin->ip = ip;
 	origin->ip_bytes = ip_bytes - WIRE_ICRC_BYTES;
-	return wire_packet_parse(frame + BTH_AT, ip_bytes - IPV4_BYTES - UDP_BYTES, packet) == WIRE_PACKET_OK;
+	return packet_parse(frame + BTH_AT, ip_bytes - IPV4_BYTES - UDP_BYTES, packet) == WIRE_PACKET_OK;
 }
 
 /* ---- out: templates ---- */

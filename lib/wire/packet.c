@@ -6,41 +6,8 @@
 
 #include "wire/bytes.h"
 
-#define RETH_BYTES 16u
-
-static inline void parse_bth(const uint8_t *bth, struct wire_packet *packet)
-{
-	uint64_t begin;
-	uint32_t end, byte1, byte4;
-
-	memcpy(&begin, bth, sizeof(begin));
-	memcpy(&end, bth + sizeof(begin), sizeof(end));
-	byte1 = begin >> 8 & 0xFF;
-	byte4 = begin >> 32 & 0xFF;
-	*packet = (struct wire_packet){
-		.opcode = (uint8_t)begin,
-		.flags = (uint8_t)((byte1 & BTH1_SOLICITED) >> 7 | (byte1 & BTH1_MIGREQ) >> 5 |
-				   (end & BTH8_ACKREQ) >> 5 | (byte4 & BTH4_FECN) >> 4 | (byte4 & BTH4_BECN) >> 2),
-		.pad_bytes = byte1 >> BTH1_PAD_SHIFT & 3,
-		.reserved = (uint8_t)((byte4 & BTH4_RESERVED) << 2 | (end & BTH8_RESERVED) >> 5),
-		.psn = __builtin_bswap32(end) & 0xFFFFFF,
-		.dest_qpn = __builtin_bswap32((uint32_t)(begin >> 32)) & 0xFFFFFF,
-		.pkey = __builtin_bswap16((uint16_t)(begin >> 16)),
-		.span_count = 1,
-	};
-}
-
-static inline void parse_reth(const uint8_t *p, struct wire_packet *packet)
-{
-	uint64_t rest = load_be64(p + 8);
-
-	packet->va = load_be64(p);
-	packet->rkey = (uint32_t)(rest >> 32);
-	packet->dma_length = (uint32_t)rest;
-}
-
 /* The headers are in the order in which they stand on the wire. */
-static void parse_extensions(const struct wire_opcode_row *row, const uint8_t *p, struct wire_packet *packet)
+void wire_packet_parse_extensions(const struct wire_opcode_row *row, const uint8_t *p, struct wire_packet *packet)
 {
 	if (row->deth) {
 		packet->qkey = load_be32(p);
@@ -52,7 +19,7 @@ static void parse_extensions(const struct wire_opcode_row *row, const uint8_t *p
 		p += 4;
 	}
 	if (row->reth) {
-		parse_reth(p, packet);
+		packet_parse_reth(p, packet);
 		p += 16;
 	}
 	if (row->aeth) {
@@ -76,23 +43,7 @@ static void parse_extensions(const struct wire_opcode_row *row, const uint8_t *p
 
 enum wire_packet_fault wire_packet_parse(const uint8_t *bth, uint32_t bytes, struct wire_packet *packet)
 {
-	const struct wire_opcode_row *row;
-	uint32_t taken;
-
-	if (bytes < WIRE_BTH_BYTES + WIRE_ICRC_BYTES)
-		return WIRE_PACKET_TRUNCATED;
-	row = wire_opcode(bth[0]);
-	parse_bth(bth, packet);
-	taken = WIRE_BTH_BYTES + row->extension_bytes + packet->pad_bytes + WIRE_ICRC_BYTES;
-	if (bytes < taken)
-		return WIRE_PACKET_TRUNCATED;
-	packet->payload = bth + WIRE_BTH_BYTES + row->extension_bytes;
-	packet->payload_bytes = bytes - taken;
-	if (row->reth && row->extension_bytes == RETH_BYTES) /* what nearly always comes, if anything */
-		parse_reth(bth + WIRE_BTH_BYTES, packet);
-	else if (row->extension_bytes > 0)
-		parse_extensions(row, bth + WIRE_BTH_BYTES, packet);
-	return (bth[1] & BTH1_VERSION) == 0 ? WIRE_PACKET_OK : WIRE_PACKET_BAD_VERSION;
+	return packet_parse(bth, bytes, packet);
 }
 
 static void build_bth(const struct wire_packet *packet, uint8_t *bth)

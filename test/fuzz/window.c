@@ -75,7 +75,7 @@ static void send_next(struct window *w)
 		if (w->started == w->posted)
 			return;
 		w->requests[owner].first = w->limit;
-		rc_sendwin_start(&w->win, (uint32_t)w->requests[owner].count);
+		sendwin_start(&w->win, (uint32_t)w->requests[owner].count);
 		w->started++;
 	}
 	request = &w->requests[owner];

@@ -42,7 +42,7 @@ static void send_one(uint64_t wr_id, enum uroce_wr_opcode opcode, uint32_t count
 {
 	cr_assert_eq(post(wr_id, opcode), 0);
 	sendwin_take_posted(win);
-	rc_sendwin_start(win, count);
+	sendwin_start(win, count);
 	rc_sendwin_advance(win, psn_add(win->limit, count));
 }
 
@@ -226,7 +226,7 @@ Test(sendwin, a_step_back_leads_to_the_newest_packet)
 		if (unsent) {
 			cr_assert_eq(post(3, UROCE_WR_RDMA_WRITE), 0);
 			sendwin_take_posted(win);
-			rc_sendwin_start(win, 2);
+			sendwin_start(win, 2);
 		}
 		rc_sendwin_step_back(win);
 		cr_assert_eq(win->next.v, psn_previous(win->limit).v);
@@ -250,7 +250,7 @@ Test(sendwin, a_repeat_leads_to_the_packet_before)
 		if (unsent) {
 			cr_assert_eq(post(4, UROCE_WR_RDMA_WRITE), 0);
 			sendwin_take_posted(win);
-			rc_sendwin_start(win, 2);
+			sendwin_start(win, 2);
 		}
 		for (uint32_t i = 0; i < 5; i++) {
 			rc_sendwin_repeat(win);

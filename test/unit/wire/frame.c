@@ -181,7 +181,7 @@ static bool check_parse(const uint8_t *frame, uint32_t bytes, bool check_checksu
 {
 	uint8_t *exact = malloc(bytes + !bytes);
 	struct wire_frame_origin origin;
-	struct wire_packet fast, plain;
+	struct wire_packet fast = { 0 }, plain = { 0 };
 	struct wire_encap encap;
 	bool taken;
 
