@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "engine/active.h"
 #include "engine/discover.h"
 #include "engine/engine.h"
 #include "engine/mailbox.h"
@@ -275,7 +276,7 @@ static int modify_on_owner(void *argument)
 		engine_discover_start(qp->owner, qp);
 	if (modification->mask & UROCE_QP_ALT_PATH)
 		engine_discover_prepare(qp->owner, &rc->migration.path);
-	engine_pipeline_activate(qp->owner, qp);
+	active_add(&qp->owner->active, qp);
 	return error;
 }
 
@@ -372,7 +373,7 @@ static void ring_doorbell(struct uroce_qp *qp)
 
 	if (atomic_load_explicit(&lcore->owned, memory_order_acquire) &&
 	    pthread_equal(atomic_load_explicit(&lcore->owner, memory_order_relaxed), pthread_self())) {
-		engine_pipeline_activate(lcore, qp);
+		active_add(&lcore->active, qp);
 		return;
 	}
 	/* pairs with D1 in take_doorbells: what was posted before is seen, or the bell rings again */

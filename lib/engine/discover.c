@@ -4,6 +4,7 @@
 
 #include <rte_mbuf.h>
 
+#include "engine/active.h"
 #include "engine/discover.h"
 #include "engine/pipeline.h"
 #include "engine/port.h"
@@ -26,16 +27,16 @@ static void send_frame(struct engine_port *port, const uint8_t *frame, uint32_t 
 	struct rte_mbuf *mbuf;
 	char *room;
 
-	if (engine_port_room(port) == 0)
+	if (port_room(port) == 0)
 		return; /* the asker asks again */
-	mbuf = engine_port_take_spare(port);
+	mbuf = port_take_spare(port);
 	room = rte_pktmbuf_append(mbuf, (uint16_t)bytes);
 	if (room == NULL) {
 		rte_pktmbuf_free(mbuf);
 		return;
 	}
 	memcpy(room, frame, bytes);
-	engine_port_send(port, mbuf);
+	port_send(port, mbuf);
 }
 
 static void answer_request(struct uroce_lcore *lcore, struct engine_port *port, const uint8_t *frame,
@@ -135,7 +136,7 @@ static bool try_to_resolve(struct uroce_lcore *lcore, struct uroce_qp *qp)
 	engine_mbuf_template(&qp->template, path, &path->device->mac, &mac, qp->qpn, qp->rc->dest_qpn);
 	qp->port = engine_find_port(lcore, path->device);
 	qp->resolved = true;
-	engine_pipeline_activate(lcore, qp);
+	active_add(&lcore->active, qp);
 	return true;
 }
 
@@ -179,7 +180,7 @@ static void check_patience(struct uroce_lcore *lcore, struct uroce_qp *qp)
 	} else if (lcore->now_ns - qp->waiting_since_ns >= UNRESOLVED_NS) {
 		qp->waiting_since_ns = lcore->now_ns;
 		rc_qp_unreachable(qp->rc);
-		engine_pipeline_activate(lcore, qp);
+		active_add(&lcore->active, qp);
 	}
 }
 

@@ -11,6 +11,7 @@
 #include <rte_launch.h>
 #include <rte_lcore.h>
 
+#include "engine/active.h"
 #include "engine/engine.h"
 #include "engine/mailbox.h"
 #include "engine/pipeline.h"
@@ -53,16 +54,11 @@ void engine_ring_free(struct rte_ring *ring, uint32_t element_bytes)
 		engine_place_free(ring, (uint64_t)rte_ring_get_memsize_elem(element_bytes, ring->size));
 }
 
-static uint64_t active_bytes(const struct uroce_lcore *lcore)
-{
-	return (lcore->active_mask + 1ull) * sizeof(struct uroce_qp *);
-}
-
 static void free_lcore(struct uroce_lcore *lcore)
 {
 	if (lcore == NULL)
 		return;
-	engine_place_free(lcore->active, active_bytes(lcore));
+	engine_active_free(&lcore->active);
 	engine_ring_free(lcore->doorbells, sizeof(void *));
 	engine_ring_free(lcore->mailbox, sizeof(void *));
 	engine_ring_free(lcore->handover, sizeof(void *));
@@ -87,10 +83,8 @@ static struct uroce_lcore *create_lcore(struct uroce_engine *engine, unsigned in
 	lcore->mailbox = engine_ring_create(MAILBOX_CALLS, sizeof(void *), RING_F_SC_DEQ, node);
 	lcore->handover = engine_ring_create(HANDOVER_FRAMES, sizeof(void *), RING_F_SC_DEQ, node);
 	lcore->scratch = malloc(PORT_FRAME_MAX_BYTES);
-	/* Each QP at most once, and as many that have gone before the ring is tidied up. */
-	lcore->active_mask = 2 * engine->index_count - 1;
-	lcore->active = engine_place_alloc(active_bytes(lcore), node);
-	if (!lcore->active || !lcore->doorbells || !lcore->mailbox || !lcore->handover || !lcore->scratch) {
+	if (engine_active_init(&lcore->active, engine->index_count, node) != 0 || !lcore->doorbells ||
+	    !lcore->mailbox || !lcore->handover || !lcore->scratch) {
 		free_lcore(lcore);
 		return NULL;
 	}

@@ -110,6 +110,12 @@ struct engine_port {
 	uint64_t retired[CNT_QP_COUNTERS]; /* counters of the device's destroyed QPs that lived here */
 };
 
+/* QPs that have something to do: see active.h. */
+struct engine_active {
+	struct uroce_qp **qps;
+	uint32_t mask, head, tail;
+};
+
 struct uroce_lcore {
 	struct uroce_engine *engine;
 	unsigned index;
@@ -119,12 +125,7 @@ struct uroce_lcore {
 
 	struct rc_outbox out;
 	struct engine_wheel wheel;
-	/*
-	 * QPs that have something to do, in turn; a ring rather than a list, so that the next ones can be fetched into
-	 * the cache ahead. NULL: that one has gone. Places are counted without end.
-	 */
-	struct uroce_qp **active;
-	uint32_t active_mask, active_head, active_tail;
+	struct engine_active active;
 	struct uroce_qp *waiting; /* QPs whose peer's MAC is not known */
 	uint64_t resolve_ns;      /* when they are looked at again */
 	struct engine_port *ports[ENGINE_DEVICES];

@@ -1,9 +1,6 @@
 /* mbuf.c - builds frames from a path's template and a packet value */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <assert.h>
 #include <string.h>
-
-#include <rte_mbuf.h>
 
 #include "engine/mbuf.h"
 #include "rc/path.h"
@@ -28,15 +25,4 @@ void engine_mbuf_template(struct wire_frame_template *template, const struct uro
 	memcpy(encap.source, path->source.bytes, sizeof(encap.source));
 	memcpy(encap.dest, path->dest.bytes, sizeof(encap.dest));
 	wire_frame_prepare(template, &encap);
-}
-
-void engine_mbuf_fill(struct rte_mbuf *mbuf, const struct wire_frame_template *template,
-		      const struct wire_packet *packet)
-{
-	uint32_t bytes;
-
-	assert(frame_bytes(template, packet) <= rte_pktmbuf_tailroom(mbuf));
-	bytes = wire_frame_build(template, packet, rte_pktmbuf_mtod(mbuf, uint8_t *));
-	mbuf->data_len = (uint16_t)bytes;
-	mbuf->pkt_len = bytes;
 }

@@ -3,14 +3,14 @@
 #ifndef ENGINE_MBUF_H
 #define ENGINE_MBUF_H
 
+#include <assert.h>
 #include <stdint.h>
+
+#include <rte_mbuf.h>
 
 #include <uroce/qp.h>
 
 #include "wire/frame.h"
-
-struct rte_mbuf;
-struct rte_mempool;
 
 /* Prepares the template of a path between two MACs. */
 void engine_mbuf_template(struct wire_frame_template *template, const struct uroce_path *path,
@@ -18,7 +18,15 @@ void engine_mbuf_template(struct wire_frame_template *template, const struct uro
 			  uint32_t dest_qpn);
 
 /* Fills an empty mbuf with packet as a frame, its payload copied, ICRC and all. The device's pool has the room. */
-void engine_mbuf_fill(struct rte_mbuf *mbuf, const struct wire_frame_template *template,
-		      const struct wire_packet *packet);
+static inline void mbuf_fill(struct rte_mbuf *mbuf, const struct wire_frame_template *template,
+			     const struct wire_packet *packet)
+{
+	uint32_t bytes;
+
+	assert(frame_bytes(template, packet) <= rte_pktmbuf_tailroom(mbuf));
+	bytes = wire_frame_build(template, packet, rte_pktmbuf_mtod(mbuf, uint8_t *));
+	mbuf->data_len = (uint16_t)bytes;
+	mbuf->pkt_len = bytes;
+}
 
 #endif

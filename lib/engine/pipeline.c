@@ -7,17 +7,19 @@
 #include <rte_mbuf.h>
 #include <rte_prefetch.h>
 
+#include "engine/active.h"
 #include "engine/discover.h"
 #include "engine/link.h"
 #include "engine/mailbox.h"
 #include "engine/pipeline.h"
 #include "engine/port.h"
 #include "engine/steer.h"
+#include "wire/bytes.h"
 
 #define RX_BURSTS_PER_TURN 4u
 #define DOORBELLS_PER_TURN 256u
 #define PREFETCH_AHEAD 3u
-#define PLAIN_QPN_AT 47u /* Ethernet, IPv4, UDP, 5 bytes of BTH */
+#define PLAIN_QPN_AT 46u /* Ethernet, IPv4, UDP, 4 bytes of BTH; then a byte that the index does not need, the QPN */
 #define TRANSMIT_VISITS (4 * BURST)
 #define COMPLETIONS_DRAIN (OUTBOX_COMPLETIONS / 2)
 
@@ -110,68 +112,13 @@ static void deliver(struct uroce_lcore *lcore)
 		deliver_events(lcore);
 }
 
-/* ---- lists and timers ---- */
-
-/* Those that have gone leave holes, which would add up with a QP that is made and destroyed again and again. */
-static void tidy_active(struct uroce_lcore *lcore)
-{
-	uint32_t to = lcore->active_head;
-
-	for (uint32_t from = lcore->active_head; from != lcore->active_tail; from++) {
-		struct uroce_qp *qp = lcore->active[from & lcore->active_mask];
-
-		if (qp == NULL)
-			continue;
-		qp->active_at = to;
-		lcore->active[to++ & lcore->active_mask] = qp;
-	}
-	lcore->active_tail = to;
-}
-
-static bool take_active_place(struct uroce_lcore *lcore, struct uroce_qp *qp)
-{
-	if (qp->active)
-		return false;
-	qp->active = true;
-	if (lcore->active_tail - lcore->active_head > lcore->active_mask)
-		tidy_active(lcore);
-	return true;
-}
-
-void engine_pipeline_activate(struct uroce_lcore *lcore, struct uroce_qp *qp)
-{
-	if (!take_active_place(lcore, qp))
-		return;
-	qp->active_at = lcore->active_tail++;
-	lcore->active[qp->active_at & lcore->active_mask] = qp;
-}
-
-/* Before all others, a peer waits for the answer (S-18); who waits for its turn already keeps its place. */
-static void activate_first(struct uroce_lcore *lcore, struct uroce_qp *qp)
-{
-	if (!take_active_place(lcore, qp))
-		return;
-	qp->active_at = --lcore->active_head;
-	lcore->active[qp->active_at & lcore->active_mask] = qp;
-}
-
-/* The next one, or NULL when what stood at `head` has gone. */
-static struct uroce_qp *pop_active(struct uroce_lcore *lcore)
-{
-	struct uroce_qp *qp = lcore->active[lcore->active_head++ & lcore->active_mask];
-
-	if (qp)
-		qp->active = false;
-	return qp;
-}
+/* ---- timers ---- */
 
 void engine_pipeline_forget(struct uroce_lcore *lcore, struct uroce_qp *qp)
 {
 	engine_wheel_disarm(&lcore->wheel, &qp->timer);
 	engine_discover_forget(lcore, qp);
-	if (qp->active)
-		lcore->active[qp->active_at & lcore->active_mask] = NULL;
-	qp->active = false;
+	active_remove(&lcore->active, qp);
 }
 
 /* The wheel only has to know when the deadline came nearer; when it moved away, the node fires and looks. */
@@ -194,7 +141,7 @@ static void fire_timers(struct uroce_lcore *lcore)
 
 		if (rc_qp_deadline(qp->rc) <= lcore->now_ns) {
 			rc_qp_timeout(qp->rc, lcore->now_ns);
-			engine_pipeline_activate(lcore, qp);
+			active_add(&lcore->active, qp);
 			lcore->work++;
 		}
 		update_timer(lcore, qp);
@@ -219,7 +166,7 @@ static void look_at(struct uroce_lcore *lcore, struct uroce_qp *qp)
 	else if (rc->path.device == NULL || !atomic_load(&rc->path.device->link_down) || alternate->device == NULL ||
 		 atomic_load(&alternate->device->link_down) || !rc_qp_port_failed(rc)) /* */
 		return;
-	engine_pipeline_activate(lcore, qp);
+	active_add(&lcore->active, qp);
 }
 
 /* Something happened that concerns QPs of all lcores: rare, so all of them are looked at. */
@@ -254,7 +201,7 @@ static void take_doorbells(struct uroce_lcore *lcore)
 			continue; /* destroyed since */
 		/* D1: cleared before the queue is looked at, so that a later post rings again */
 		atomic_store(&qp->rung, false);
-		engine_pipeline_activate(lcore, qp);
+		active_add(&lcore->active, qp);
 	}
 	lcore->work += count;
 }
@@ -292,26 +239,13 @@ static bool hand_over(struct uroce_lcore *lcore, struct engine_port *port, uint3
 	return false;
 }
 
-/*
- * A RoCE packet, in the order of W-5: whatever it is, it is counted and at most answered by the QP it is for (Y-1). The
- * costly check of the ICRC comes last, so that a stranger has to know addresses, QPN and P_Key to make us do it (Y-2,
- * Y-3). true: the mbuf went to another lcore.
- */
-static __rte_always_inline bool receive_packet(struct uroce_lcore *lcore, struct engine_port *port,
-					       struct rte_mbuf *mbuf, const struct wire_packet *packet,
-					       struct rc_origin *origin)
+/* A packet of a QP of this lcore that may reach it. true: the QP took it. */
+static __rte_always_inline bool give_to_qp(struct uroce_lcore *lcore, struct engine_port *port, struct uroce_qp *qp,
+					   const struct wire_packet *packet, struct rc_origin *origin)
 {
-	struct uroce_qp *qp = steer_lookup(lcore->engine, packet->dest_qpn);
-	enum rc_counter drop;
+	enum rc_counter drop = CNT_COUNTERS;
 
-	if (qp == NULL) { /* before the hand-over: a stranger's junk stays here */
-		port->counters[CNT_PORT_UNKNOWN_QPN]++;
-		return false;
-	}
-	if (steer_lcore(lcore->engine, packet->dest_qpn) != lcore->index)
-		return hand_over(lcore, port, steer_lcore(lcore->engine, packet->dest_qpn), mbuf);
-	drop = qp_admit(qp->rc, packet, origin);
-	if (drop == CNT_COUNTERS && lcore->engine->config.check_icrc_first) {
+	if (lcore->engine->config.check_icrc_first) {
 		if (!origin_icrc_is_right(origin, packet))
 			drop = CNT_PORT_RX_ICRC;
 		origin->ip = NULL;
@@ -323,12 +257,43 @@ static __rte_always_inline bool receive_packet(struct uroce_lcore *lcore, struct
 		return false;
 	}
 	if (rc_qp_has_work(qp->rc) || qp->migrations != qp->rc->migration.count)
-		activate_first(lcore, qp);
+		active_add_first(&lcore->active, qp);
 	else
 		update_timer(lcore, qp);
 	if (lcore->out.completion_count >= COMPLETIONS_DRAIN)
 		deliver(lcore);
-	return false;
+	return true;
+}
+
+/* What became of a packet. */
+enum received { RECEIVED_DROPPED, RECEIVED_TAKEN, RECEIVED_ELSEWHERE };
+
+/*
+ * A RoCE packet, in the order of W-5: whatever it is, it is counted and at most answered by the QP it is for (Y-1). The
+ * costly check of the ICRC comes last, so that a stranger has to know addresses, QPN and P_Key to make us do it (Y-2,
+ * Y-3). *taker: whose it is.
+ */
+static __rte_always_inline enum received receive_packet(struct uroce_lcore *lcore, struct engine_port *port,
+							struct rte_mbuf *mbuf, const struct wire_packet *packet,
+							struct rc_origin *origin, struct uroce_qp **taker)
+{
+	struct uroce_qp *qp = steer_lookup(lcore->engine, packet->dest_qpn);
+	enum rc_counter drop;
+
+	*taker = qp;
+	if (qp == NULL) { /* before the hand-over: a stranger's junk stays here */
+		port->counters[CNT_PORT_UNKNOWN_QPN]++;
+		return RECEIVED_DROPPED;
+	}
+	if (steer_lcore(lcore->engine, packet->dest_qpn) != lcore->index)
+		return hand_over(lcore, port, steer_lcore(lcore->engine, packet->dest_qpn), mbuf) ? RECEIVED_ELSEWHERE :
+												    RECEIVED_DROPPED;
+	drop = qp_admit(qp->rc, packet, origin);
+	if (drop != CNT_COUNTERS) {
+		port->counters[drop]++;
+		return RECEIVED_DROPPED;
+	}
+	return give_to_qp(lcore, port, qp, packet, origin) ? RECEIVED_TAKEN : RECEIVED_DROPPED;
 }
 
 /* The long way in of a RoCE frame. */
@@ -343,10 +308,11 @@ static bool receive_roce(struct uroce_lcore *lcore, struct engine_port *port, st
 		.ip_bytes = (uint32_t)(encap->bth_offset - encap->ip_offset) + encap->bth_bytes - WIRE_ICRC_BYTES,
 	};
 	struct wire_packet packet;
+	struct uroce_qp *taker;
 
 	switch (wire_packet_parse(frame + encap->bth_offset, encap->bth_bytes, &packet)) {
 	case WIRE_PACKET_OK:
-		return receive_packet(lcore, port, mbuf, &packet, &origin);
+		return receive_packet(lcore, port, mbuf, &packet, &origin, &taker) == RECEIVED_ELSEWHERE;
 	case WIRE_PACKET_TRUNCATED:
 		port->counters[CNT_PORT_TRUNCATED]++;
 		return false;
@@ -385,12 +351,51 @@ static bool receive_other(struct uroce_lcore *lcore, struct engine_port *port, s
 	return false;
 }
 
-/* true: the mbuf went to another lcore; false: it can be freed. */
-static bool receive_frame(struct uroce_lcore *lcore, struct engine_port *port, struct rte_mbuf *mbuf)
+/* The last plain frame of a burst, whose headers the next one nearly always repeats; and whose it was. */
+struct flow {
+	const uint8_t *frame; /* NULL: none */
+	uint32_t bytes;
+	struct uroce_qp *qp;
+	struct wire_packet packet;
+	struct wire_frame_origin plain;
+	struct rc_origin origin;
+};
+
+/*
+ * Within a burst nothing but its packets happens to a QP. So what repeats the headers of one that was admitted while the
+ * path was not about to change is admitted, too, as long as the QP runs.
+ */
+static inline bool goes_on(const struct flow *flow, const uint8_t *frame, uint32_t bytes)
+{
+	return flow->frame && bytes == flow->bytes && frame_repeats(frame, flow->frame) &&
+	       flow->qp->rc->state == UROCE_QPS_RTS;
+}
+
+static bool receive_plain(struct uroce_lcore *lcore, struct engine_port *port, struct rte_mbuf *mbuf,
+			  const uint8_t *frame, uint32_t bytes, struct flow *flow)
+{
+	enum received received;
+
+	flow->bytes = bytes;
+	flow->origin = (struct rc_origin){
+		.source = flow->plain.source,
+		.dest = flow->plain.dest,
+		.device = port->device,
+		.ip = flow->plain.ip,
+		.ip_bytes = flow->plain.ip_bytes,
+	};
+	received = receive_packet(lcore, port, mbuf, &flow->packet, &flow->origin, &flow->qp);
+	flow->frame = received == RECEIVED_TAKEN && mbuf->nb_segs == 1 &&
+				      flow->qp->rc->migration.state == UROCE_PATH_MIGRATED ?
+			      frame :
+			      NULL;
+	return received == RECEIVED_ELSEWHERE;
+}
+
+/* true: the mbuf went to another lcore; false: it can be freed, when the burst is done. */
+static bool receive_frame(struct uroce_lcore *lcore, struct engine_port *port, struct rte_mbuf *mbuf, struct flow *flow)
 {
 	uint32_t bytes = rte_pktmbuf_pkt_len(mbuf);
-	struct wire_frame_origin plain;
-	struct wire_packet packet;
 	const uint8_t *frame;
 	enum rc_counter bad = bytes > PORT_FRAME_MAX_BYTES ? CNT_PORT_NOT_ROCE : marked_bad(port, mbuf);
 
@@ -399,17 +404,17 @@ static bool receive_frame(struct uroce_lcore *lcore, struct engine_port *port, s
 		return false;
 	}
 	frame = rte_pktmbuf_read(mbuf, 0, bytes, lcore->scratch); /* itself when in one piece */
-	if (wire_frame_parse(frame, bytes, !port->device->config.rx_checksums_done, &plain, &packet)) {
-		struct rc_origin origin = {
-			.source = plain.source,
-			.dest = plain.dest,
-			.device = port->device,
-			.ip = plain.ip,
-			.ip_bytes = plain.ip_bytes,
-		};
-
-		return receive_packet(lcore, port, mbuf, &packet, &origin);
+	if (goes_on(flow, frame, bytes)) {
+		frame_parse_next(frame, flow->frame, &flow->packet);
+		flow->origin.ip = frame + (flow->plain.ip - flow->frame);
+		flow->plain.ip = flow->origin.ip;
+		flow->frame = frame;
+		give_to_qp(lcore, port, flow->qp, &flow->packet, &flow->origin);
+		return false;
 	}
+	flow->frame = NULL;
+	if (wire_frame_parse(frame, bytes, !port->device->config.rx_checksums_done, &flow->plain, &flow->packet))
+		return receive_plain(lcore, port, mbuf, frame, bytes, flow);
 	return receive_other(lcore, port, mbuf, frame, bytes);
 }
 
@@ -434,9 +439,8 @@ static void prefetch_burst(const struct uroce_lcore *lcore, struct rte_mbuf *con
 	for (uint16_t i = 0; i < count; i++) {
 		const uint8_t *qpn = rte_pktmbuf_mtod_offset(burst[i], const uint8_t *, PLAIN_QPN_AT);
 
-		slots[i] = steer_slot(lcore->engine, rte_pktmbuf_data_len(burst[i]) < PLAIN_QPN_AT + 3u ?
-							     0 :
-							     (uint32_t)qpn[0] << 16 | (uint32_t)qpn[1] << 8 | qpn[2]);
+		slots[i] = steer_slot(lcore->engine,
+				      rte_pktmbuf_data_len(burst[i]) < PLAIN_QPN_AT + 4u ? 0 : load_be32(qpn));
 		rte_prefetch0(slots[i]);
 	}
 	for (uint16_t i = 0; i < count; i++) {
@@ -451,11 +455,13 @@ static uint16_t receive_burst(struct uroce_lcore *lcore, struct engine_port *por
 {
 	struct rte_mbuf *burst[BURST];
 	uint16_t count = rte_eth_rx_burst(port->device->port_id, port->queue, burst, BURST), done = 0;
+	struct flow flow;
 
+	flow.frame = NULL;
 	prefetch_burst(lcore, burst, count);
 	for (uint16_t i = 0; i < count; i++) {
 		port->rx_bytes += rte_pktmbuf_pkt_len(burst[i]);
-		if (!receive_frame(lcore, port, burst[i]))
+		if (!receive_frame(lcore, port, burst[i], &flow))
 			burst[done++] = burst[i];
 	}
 	rte_pktmbuf_free_bulk(burst, done);
@@ -481,13 +487,15 @@ static void receive_handed_over(struct uroce_lcore *lcore)
 	count = rte_ring_dequeue_burst(lcore->handover, (void **)burst, BURST, NULL);
 	for (unsigned i = 0; i < count; i++) {
 		struct engine_port *port = NULL;
+		struct flow flow;
 
+		flow.frame = NULL; /* the next one may be of another port */
 		for (unsigned p = 0; p < lcore->port_count; p++) {
 			if (lcore->ports[p]->device->port_id == burst[i]->port)
 				port = lcore->ports[p];
 		}
 		/* A device without a queue here has no QP here either. */
-		if (port == NULL || !receive_frame(lcore, port, burst[i]))
+		if (port == NULL || !receive_frame(lcore, port, burst[i], &flow))
 			burst[done++] = burst[i];
 	}
 	rte_pktmbuf_free_bulk(burst, done);
@@ -499,10 +507,10 @@ static void receive_handed_over(struct uroce_lcore *lcore)
 static void send_packets(struct engine_port *port, const struct uroce_qp *qp, const struct rc_outbox *out)
 {
 	for (uint32_t i = 0; i < out->packet_count; i++) {
-		struct rte_mbuf *mbuf = engine_port_take_spare(port);
+		struct rte_mbuf *mbuf = port_take_spare(port);
 
-		engine_mbuf_fill(mbuf, &qp->template, &out->packets[i]);
-		engine_port_send(port, mbuf);
+		mbuf_fill(mbuf, &qp->template, &out->packets[i]);
+		port_send(port, mbuf);
 	}
 }
 
@@ -513,34 +521,28 @@ static void transmit_qp(struct uroce_lcore *lcore, struct uroce_qp *qp)
 
 	if (qp->migrations != qp->rc->migration.count)
 		engine_discover_start(lcore, qp);
-	outbox_next_packets(out, qp->resolved ? engine_port_room(qp->port) : 0);
+	outbox_next_packets(out, qp->resolved ? port_room(qp->port) : 0);
 	more = rc_qp_transmit(qp->rc, lcore->now_ns, out);
 	send_packets(qp->port, qp, out);
 	lcore->work += out->packet_count;
 	update_timer(lcore, qp);
 	/* Without a MAC there is nothing to try again before it is found; that activates the QP. */
 	if (more && (qp->resolved || !outbox_has_completion_room(out)))
-		engine_pipeline_activate(lcore, qp);
+		active_add(&lcore->active, qp);
 	if (out->completion_count >= COMPLETIONS_DRAIN || out->event_count)
 		deliver(lcore);
 }
 
-/* While the QP at `head` has its turn, the ones behind it are fetched: first themselves, then what they will send. */
-static void prefetch_active(const struct uroce_lcore *lcore)
+/* While a QP has its turn, those that come next are fetched: first themselves, then what they will send. */
+static void prefetch_active(const struct engine_active *active)
 {
-	uint32_t waiting = lcore->active_tail - lcore->active_head;
-	const struct uroce_qp *qp;
+	const struct uroce_qp *qp = active_look(active, PREFETCH_AHEAD);
 
-	if (waiting > PREFETCH_AHEAD) {
-		qp = lcore->active[(lcore->active_head + PREFETCH_AHEAD) & lcore->active_mask];
-		if (qp)
-			prefetch_qp(qp);
-	}
-	if (waiting > 1) {
-		qp = lcore->active[(lcore->active_head + 1) & lcore->active_mask];
-		if (qp)
-			rc_qp_prefetch_request(qp->rc);
-	}
+	if (qp)
+		prefetch_qp(qp);
+	qp = active_look(active, 1);
+	if (qp)
+		rc_qp_prefetch_request(qp->rc);
 }
 
 /*
@@ -549,15 +551,15 @@ static void prefetch_active(const struct uroce_lcore *lcore)
  */
 static void transmit(struct uroce_lcore *lcore)
 {
-	uint32_t end = lcore->active_tail, waiting = end - lcore->active_head;
+	uint32_t visits = active_count(&lcore->active);
 
-	if (waiting > TRANSMIT_VISITS)
-		end = lcore->active_head + TRANSMIT_VISITS;
-	while (lcore->active_head != end) {
+	if (visits > TRANSMIT_VISITS)
+		visits = TRANSMIT_VISITS;
+	for (; visits > 0; visits--) {
 		struct uroce_qp *qp;
 
-		prefetch_active(lcore);
-		qp = pop_active(lcore);
+		prefetch_active(&lcore->active);
+		qp = active_take(&lcore->active);
 		if (qp)
 			transmit_qp(lcore, qp);
 	}

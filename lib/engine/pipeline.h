@@ -8,9 +8,6 @@
 /* One turn: receive, hand over, answer, control calls, doorbells, timers, transmit. Returns the work done. */
 unsigned engine_pipeline_turn(struct uroce_lcore *lcore);
 
-/* Owner: the QP has something to do. */
-void engine_pipeline_activate(struct uroce_lcore *lcore, struct uroce_qp *qp);
-
 /* Owner: no list and no timer knows the QP any more. */
 void engine_pipeline_forget(struct uroce_lcore *lcore, struct uroce_qp *qp);
 

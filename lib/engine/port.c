@@ -7,7 +7,7 @@
 
 #include "engine/port.h"
 
-static void fetch_spares(struct engine_port *port)
+void engine_port_fetch(struct engine_port *port)
 {
 	unsigned wanted = OUTBOX_PACKETS - port->spare_count;
 	struct rte_mempool *pool = port->device->config.pool;
@@ -26,29 +26,6 @@ static void fetch_spares(struct engine_port *port)
 	}
 	if (port->spare_count == 0)
 		port->counters[CNT_PORT_NO_MBUF]++;
-}
-
-uint32_t engine_port_room(struct engine_port *port)
-{
-	uint32_t places;
-
-	if (port->spare_count < OUTBOX_PACKETS / 2)
-		fetch_spares(port);
-	if (port->pending_count > OUTBOX_PACKETS)
-		engine_port_flush(port);
-	places = TX_PENDING - port->pending_count;
-	return places < port->spare_count ? places : port->spare_count;
-}
-
-struct rte_mbuf *engine_port_take_spare(struct engine_port *port)
-{
-	return port->spare[--port->spare_count];
-}
-
-void engine_port_send(struct engine_port *port, struct rte_mbuf *mbuf)
-{
-	port->tx_bytes += rte_pktmbuf_pkt_len(mbuf);
-	port->pending[port->pending_count++] = mbuf;
 }
 
 void engine_port_flush(struct engine_port *port)

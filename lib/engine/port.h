@@ -3,23 +3,46 @@
 #ifndef ENGINE_PORT_H
 #define ENGINE_PORT_H
 
+#include <rte_mbuf.h>
+
 #include "engine/engine.h"
 
 #define PORT_FRAME_MAX_BYTES 16384u
 
-/* How many frames may be built now: each has an mbuf and a place to wait. Fetches mbufs; counts an empty pool. */
-uint32_t engine_port_room(struct engine_port *port);
-
-/* An empty mbuf; only as many as engine_port_room() said. */
-struct rte_mbuf *engine_port_take_spare(struct engine_port *port);
-
-/* Sends mbuf after all that wait. */
-void engine_port_send(struct engine_port *port, struct rte_mbuf *mbuf);
-
 /* Offers the port what waits; what it does not take stays, in order (S-15). */
 void engine_port_flush(struct engine_port *port);
 
+/* Fetches empty mbufs until OUTBOX_PACKETS are at hand, or as many as there are; counts an empty pool. */
+void engine_port_fetch(struct engine_port *port);
+
 /* Gives back all mbufs. */
 void engine_port_release(struct engine_port *port);
+
+/* How many frames may be built now: each has an mbuf and a place to wait. */
+static inline uint32_t port_room(struct engine_port *port)
+{
+	uint32_t places;
+
+	/* not at every visit: most send one frame */
+	if (port->spare_count < OUTBOX_PACKETS / 2)
+		engine_port_fetch(port);
+	if (port->pending_count > OUTBOX_PACKETS)
+		engine_port_flush(port);
+	places = TX_PENDING - port->pending_count;
+	return places < port->spare_count ? places : port->spare_count;
+}
+
+/* An empty mbuf; only as many as port_room() said. */
+static inline struct rte_mbuf *port_take_spare(struct engine_port *port)
+{
+	return port->spare[--port->spare_count];
+}
+
+/* Sends mbuf after all that wait. */
+static inline void port_send(struct engine_port *port, struct rte_mbuf *mbuf)
+{
+	port->tx_bytes += rte_pktmbuf_pkt_len(mbuf);
+	port->pending[port->pending_count++] = mbuf;
+}
 
 #endif

@@ -7,17 +7,20 @@
 #include "rc/qp.h"
 #include "rc/verdict.h"
 
-static struct wire_packet *begin_packet(struct rc_qp *qp, uint8_t opcode, psn_t psn, struct rc_outbox *out)
+/* A packet without extension headers and payload. */
+static inline struct wire_packet *begin_packet(struct rc_qp *qp, uint8_t opcode, psn_t psn, struct rc_outbox *out)
 {
 	struct wire_packet *packet = outbox_packet_slot(out);
 
-	*packet = (struct wire_packet){
-		.opcode = opcode,
-		.psn = psn.v,
-		.flags = qp->migration.request_flag,
-		.dest_qpn = qp->dest_qpn,
-		.pkey = qp->pkey,
-	};
+	packet->opcode = opcode;
+	packet->flags = qp->migration.request_flag;
+	packet->pad_bytes = packet->reserved = 0;
+	packet->psn = psn.v;
+	packet->dest_qpn = qp->dest_qpn;
+	packet->pkey = qp->pkey;
+	packet->span_count = 0;
+	packet->payload_bytes = 0;
+	packet->payload = NULL;
 	return packet;
 }
 
@@ -47,35 +50,52 @@ static uint8_t read_opcode(bool first, bool last)
 	return last ? OP_READ_RESPONSE_LAST : OP_READ_RESPONSE_MIDDLE;
 }
 
-/* The next packet of a READ's answer. false: its memory may no longer be read. */
-static bool add_read_response(struct rc_qp *qp, struct rc_replay_entry *entry, struct rc_outbox *out,
-			      enum rc_mr_verdict *why)
+/*
+ * The next packets of a READ's answer, one at least. false: their memory may no longer be read (S-4). It is looked up
+ * once for all that go out now, for a region stays for the length of a turn; where that fails, for the next one alone.
+ */
+static bool add_read_responses(struct rc_qp *qp, struct rc_replay_entry *entry, struct rc_outbox *out,
+			       enum rc_mr_verdict *why)
 {
-	bool first = psn_equal(entry->send_psn, entry->begin_psn);
-	bool last = psn_equal(psn_next(entry->send_psn), entry->end_psn);
 	uint64_t offset = (uint64_t)psn_distance(entry->send_psn, entry->first_psn) << qp->mtu_shift;
 	uint64_t left = entry->end_bytes - offset;
-	uint32_t bytes = left < qp->mtu_bytes ? (uint32_t)left : qp->mtu_bytes;
-	struct wire_packet *packet;
-	uint8_t *host = NULL;
+	uint32_t count = psn_distance(entry->end_psn, entry->send_psn);
+	uint8_t syndrome = syndrome_make(SYNDROME_ACK, rc_credit_say(qp)), *host = NULL;
 
-	/* S-4: each packet finds the key still valid */
-	if (bytes > 0) {
-		*why = qp_check_memory(qp, entry->rkey, entry->va + offset, bytes, UROCE_ACCESS_REMOTE_READ, &host);
+	if (count > out->packet_room)
+		count = out->packet_room;
+	if (left > (uint64_t)count << qp->mtu_shift)
+		left = (uint64_t)count << qp->mtu_shift;
+	if (left > 0) {
+		*why = qp_check_memory(qp, entry->rkey, entry->va + offset, left, UROCE_ACCESS_REMOTE_READ, &host);
+		if (*why != MR_OK && count > 1) {
+			count = 1;
+			left = qp->mtu_bytes;
+			*why = qp_check_memory(qp, entry->rkey, entry->va + offset, left, UROCE_ACCESS_REMOTE_READ,
+					       &host);
+		}
 		if (*why != MR_OK)
 			return false;
 	}
-	packet = begin_packet(qp, read_opcode(first, last), entry->send_psn, out);
-	packet->syndrome = syndrome_make(SYNDROME_ACK, rc_credit_say(qp));
-	packet->msn = entry->msn;
-	packet->payload = host;
-	packet->payload_bytes = bytes;
-	packet->pad_bytes = (uint8_t)(-bytes & 3);
-	packet->span_count = bytes > 0;
-	outbox_take_packet(out);
-	if (psn_equal(entry->unsent_psn, entry->send_psn))
-		entry->unsent_psn = psn_next(entry->unsent_psn);
-	entry->send_psn = psn_next(entry->send_psn);
+	for (; count > 0; count--) {
+		bool first = psn_equal(entry->send_psn, entry->begin_psn);
+		bool last = psn_equal(psn_next(entry->send_psn), entry->end_psn);
+		uint32_t bytes = left < qp->mtu_bytes ? (uint32_t)left : qp->mtu_bytes;
+		struct wire_packet *packet = begin_packet(qp, read_opcode(first, last), entry->send_psn, out);
+
+		packet->syndrome = syndrome;
+		packet->msn = entry->msn;
+		packet->payload = host;
+		packet->payload_bytes = bytes;
+		packet->pad_bytes = packet_pad_bytes(bytes);
+		packet->span_count = bytes > 0;
+		outbox_take_packet(out);
+		if (psn_equal(entry->unsent_psn, entry->send_psn))
+			entry->unsent_psn = psn_next(entry->unsent_psn);
+		entry->send_psn = psn_next(entry->send_psn);
+		host += bytes;
+		left -= bytes;
+	}
 	return true;
 }
 
@@ -116,14 +136,14 @@ static void abandon_answer(struct rc_qp *qp, struct rc_replay_entry *entry, enum
 	}
 }
 
-/* One answer, or a part of it. false: more of it is to come, but not now. */
+/* One answer, or as much of it as there is room for. false: more of it is to come, but not now. */
 static bool add_answer(struct rc_qp *qp, struct rc_replay_entry *entry, struct rc_outbox *out)
 {
 	enum rc_mr_verdict why = MR_OK;
 	bool done = true;
 
 	if (entry->opcode == OP_READ_REQUEST) {
-		if (add_read_response(qp, entry, out, &why))
+		if (add_read_responses(qp, entry, out, &why))
 			done = psn_equal(entry->send_psn, entry->end_psn);
 	} else if (entry->opcode == OP_FLUSH) {
 		done = rc_flush_some(qp, entry, &why);

@@ -3,6 +3,7 @@
 #include "rc/codes.h"
 #include "rc/place.h"
 #include "rc/qp.h"
+#include "wire/icrc.h"
 
 /* What a final NAK does to the request that it names (K-REQ). */
 struct nak_row {
@@ -214,6 +215,35 @@ static void receive_outside_window(struct rc_qp *qp, const struct wire_packet *p
 /* What became of a response that may be placed while it is checked. */
 enum early { EARLY_NOT, EARLY_DONE, EARLY_WRONG };
 
+/* Into a buffer of one piece, as nearly all are, without a list of places. */
+static inline enum early place_plainly(struct rc_qp *qp, const struct uroce_sge *sge, uint64_t offset,
+				       const struct wire_packet *packet, const struct rc_origin *origin)
+{
+	const uint8_t *payload = packet->payload;
+	uint8_t *host;
+	uint32_t crc;
+
+	if (qp_check_memory(qp, sge->lkey, sge->addr + offset, packet->payload_bytes, UROCE_ACCESS_LOCAL_WRITE,
+			    &host) != MR_OK)
+		return EARLY_NOT;
+	crc = wire_kernel_frame(origin->ip, (uint32_t)(payload - origin->ip), host, payload, packet->payload_bytes);
+	if (packet->pad_bytes)
+		crc = wire_icrc_continue(crc, payload + packet->payload_bytes, packet->pad_bytes);
+	return crc == load_le32(origin->ip + origin->ip_bytes) ? EARLY_DONE : EARLY_WRONG;
+}
+
+static enum early place_in_pieces(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint64_t offset,
+				  const struct wire_packet *packet, const struct rc_origin *origin)
+{
+	struct rc_placement place;
+
+	place.why = MR_OK;
+	place.count = 0;
+	if (!rc_place_find(qp, wqe->sges, wqe->sge_count, offset, packet->payload_bytes, &place))
+		return EARLY_NOT;
+	return rc_place_copy_checking(&place, packet, origin) ? EARLY_DONE : EARLY_WRONG;
+}
+
 /*
  * The next response of the oldest READ: its buffer is undefined until the READ completes (docs/decisions/0004). This
  * only accepts; what it does not take is checked first.
@@ -222,23 +252,23 @@ static enum early place_early(struct rc_qp *qp, const struct wire_packet *packet
 			      uint64_t now_ns)
 {
 	psn_t psn = psn_make(packet->psn);
-	struct rc_placement place;
 	const struct rc_send_wqe *wqe;
+	enum early early;
+	uint64_t offset;
 
 	if (packet->payload_bytes == 0 || !psn_equal(psn, qp->win.una) || psn_equal(psn, qp->win.limit))
 		return EARLY_NOT;
-	place.why = MR_OK;
-	place.count = 0;
 	wqe = sendwin_slot(&qp->win, qp->win.acked);
-	if (wqe->opcode != UROCE_WR_RDMA_READ || !answer_fits(qp, wqe, packet) ||
-	    !rc_place_find(qp, wqe->sges, wqe->sge_count, (uint64_t)psn_distance(psn, wqe->first_psn) << qp->mtu_shift,
-			   packet->payload_bytes, &place))
+	if (wqe->opcode != UROCE_WR_RDMA_READ || !answer_fits(qp, wqe, packet))
 		return EARLY_NOT;
-	if (!rc_place_copy_checking(&place, packet, origin))
-		return EARLY_WRONG;
-	take_aeth(qp, packet);
-	answer_placed(qp, now_ns);
-	return EARLY_DONE;
+	offset = (uint64_t)psn_distance(psn, wqe->first_psn) << qp->mtu_shift;
+	early = wqe->sge_count == 1 && !qp->long_way ? place_plainly(qp, wqe->sges, offset, packet, origin) :
+						       place_in_pieces(qp, wqe, offset, packet, origin);
+	if (early == EARLY_DONE) {
+		take_aeth(qp, packet);
+		answer_placed(qp, now_ns);
+	}
+	return early;
 }
 
 bool rc_completer_receive(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin,

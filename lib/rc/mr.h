@@ -102,6 +102,18 @@ static inline struct rc_mr_entry *rc_mr_slot(const struct rc_mr_table *table, ui
 	return __builtin_expect(key == 0 || index >= table->count, 0) ? NULL : &table->entries[index];
 }
 
+/* So that *host need not be in memory where this is inlined. */
+static inline enum rc_mr_verdict mr_check_window(const struct rc_mr_entry *entry, uint32_t key, uint32_t pd,
+						 uint32_t qpn, uint64_t va, uint64_t bytes, uint32_t access,
+						 uint8_t **host)
+{
+	uint8_t *found = NULL;
+	enum rc_mr_verdict verdict = rc_mr_check_window(entry, key, pd, qpn, va, bytes, access, &found);
+
+	*host = found;
+	return verdict;
+}
+
 /* rc_mr_check() for who has looked up the slot. */
 static inline enum rc_mr_verdict rc_mr_check_slot(const struct rc_mr_entry *entry, uint32_t key, uint32_t pd,
 						  uint32_t qpn, uint64_t va, uint64_t bytes, uint32_t access,
@@ -111,7 +123,7 @@ static inline enum rc_mr_verdict rc_mr_check_slot(const struct rc_mr_entry *entr
 	if (__builtin_expect(!entry || atomic_load_explicit(&entry->key, memory_order_acquire) != key, 0))
 		return MR_BAD_KEY;
 	if (__builtin_expect(__atomic_load_n(&entry->kind, __ATOMIC_RELAXED) != MR_REGION, 0))
-		return rc_mr_check_window(entry, key, pd, qpn, va, bytes, access, host);
+		return mr_check_window(entry, key, pd, qpn, va, bytes, access, host);
 	if (__builtin_expect(entry->pd != pd, 0))
 		return MR_BAD_DOMAIN;
 	if (__builtin_expect((entry->access & access) != access, 0))

@@ -202,8 +202,8 @@ static enum verdict judge(struct rc_qp *qp, const struct wire_packet *packet, st
 }
 
 /* A packet of a SEND or WRITE whose payload is in its place. */
-static void execute_message(struct rc_qp *qp, const struct wire_opcode_row *op, const struct wire_packet *packet,
-			    struct rc_outbox *out)
+static inline void execute_message(struct rc_qp *qp, const struct wire_opcode_row *op, const struct wire_packet *packet,
+				   struct rc_outbox *out)
 {
 	struct rc_responder *resp = &qp->responder;
 

@@ -29,6 +29,33 @@ struct wire_frame_origin {
 bool wire_frame_parse(const uint8_t *frame, uint32_t bytes, bool check_checksums, struct wire_frame_origin *origin,
 		      struct wire_packet *packet);
 
+/*
+ * What bursts are made of: a frame that repeats one before it, of the same length and accepted by wire_frame_parse(),
+ * from the Ethertype to the QPN. All that was found out about that one is true of this one. Both have BTHs in full.
+ */
+static inline bool frame_repeats(const uint8_t *frame, const uint8_t *before)
+{
+	uint64_t a[5], b[5];
+
+	memcpy(a, frame + 12, 32);
+	memcpy(b, before + 12, 32);
+	memcpy(&a[4], frame + 42, 8); /* the BTH's first 8 bytes, two of them once more */
+	memcpy(&b[4], before + 42, 8);
+	return !((a[0] ^ b[0]) | (a[1] ^ b[1]) | (a[2] ^ b[2]) | (a[3] ^ b[3]) | (a[4] ^ b[4]));
+}
+
+/* The rest: *packet, which is that of `before`, becomes that of frame. */
+static inline void frame_parse_next(const uint8_t *frame, const uint8_t *before, struct wire_packet *packet)
+{
+	const uint8_t *bth = frame + 42;
+	uint32_t end;
+
+	memcpy(&end, bth + 8, sizeof(end));
+	packet_parse_bth_end(end, packet);
+	packet->payload = (const uint8_t *)packet->payload + (frame - before);
+	packet_parse_extensions(wire_opcode(packet->opcode), bth + WIRE_BTH_BYTES, packet);
+}
+
 #define FRAME_IMAGE_BYTES 64u
 #define FRAME_EXTENSION_MAX_BYTES 16u /* that an image has room for */
 

@@ -146,6 +146,14 @@ static inline uint32_t packet_bth_end(const struct wire_packet *packet)
 /* The extension headers of a row, from p on. */
 void wire_packet_parse_extensions(const struct wire_opcode_row *row, const uint8_t *p, struct wire_packet *packet);
 
+/* Bytes 8 to 11, as they stand in memory. */
+static inline void packet_parse_bth_end(uint32_t end, struct wire_packet *packet)
+{
+	packet->flags = (uint8_t)((packet->flags & ~WIRE_ACKREQ) | (end >> 3 & WIRE_ACKREQ));
+	packet->reserved = (uint8_t)((packet->reserved & ~3u) | (end & BTH8_RESERVED) >> 5);
+	packet->psn = __builtin_bswap32(end) & 0xFFFFFF;
+}
+
 static inline void packet_parse_bth(const uint8_t *bth, struct wire_packet *packet)
 {
 	uint64_t begin;
@@ -154,14 +162,14 @@ static inline void packet_parse_bth(const uint8_t *bth, struct wire_packet *pack
 	memcpy(&begin, bth, sizeof(begin));
 	memcpy(&end, bth + sizeof(begin), sizeof(end));
 	packet->opcode = (uint8_t)begin;
-	packet->flags = (uint8_t)((begin >> 14 & (WIRE_SOLICITED | WIRE_MIGREQ)) |
-				  (begin >> 36 & (WIRE_FECN | WIRE_BECN)) | (end >> 3 & WIRE_ACKREQ));
+	packet->flags =
+		(uint8_t)((begin >> 14 & (WIRE_SOLICITED | WIRE_MIGREQ)) | (begin >> 36 & (WIRE_FECN | WIRE_BECN)));
 	packet->pad_bytes = begin >> (8 + BTH1_PAD_SHIFT) & 3;
-	packet->reserved = (uint8_t)((begin >> 30 & BTH4_RESERVED << 2) | (end & BTH8_RESERVED) >> 5);
-	packet->psn = __builtin_bswap32(end) & 0xFFFFFF;
+	packet->reserved = (uint8_t)(begin >> 30 & BTH4_RESERVED << 2);
 	packet->dest_qpn = __builtin_bswap32((uint32_t)(begin >> 32)) & 0xFFFFFF;
 	packet->pkey = __builtin_bswap16((uint16_t)(begin >> 16));
 	packet->span_count = 1;
+	packet_parse_bth_end(end, packet);
 }
 
 static inline void packet_parse_reth(const uint8_t *p, struct wire_packet *packet)
@@ -171,6 +179,15 @@ static inline void packet_parse_reth(const uint8_t *p, struct wire_packet *packe
 	packet->va = load_be64(p);
 	packet->rkey = (uint32_t)(rest >> 32);
 	packet->dma_length = (uint32_t)rest;
+}
+
+static inline void packet_parse_extensions(const struct wire_opcode_row *row, const uint8_t *p,
+					   struct wire_packet *packet)
+{
+	if (row->extension_bytes == WIRE_RETH_BYTES && row->reth) /* what nearly always comes, if anything */
+		packet_parse_reth(p, packet);
+	else if (row->extension_bytes > 0)
+		wire_packet_parse_extensions(row, p, packet);
 }
 
 /* wire_packet_parse() itself, for the one other file that it pays for. */
@@ -188,10 +205,7 @@ static inline enum wire_packet_fault packet_parse(const uint8_t *bth, uint32_t b
 		return WIRE_PACKET_TRUNCATED;
 	packet->payload = bth + WIRE_BTH_BYTES + row->extension_bytes;
 	packet->payload_bytes = bytes - taken;
-	if (row->extension_bytes == WIRE_RETH_BYTES && row->reth) /* what nearly always comes, if anything */
-		packet_parse_reth(bth + WIRE_BTH_BYTES, packet);
-	else if (row->extension_bytes > 0)
-		wire_packet_parse_extensions(row, bth + WIRE_BTH_BYTES, packet);
+	packet_parse_extensions(row, bth + WIRE_BTH_BYTES, packet);
 	return (bth[1] & BTH1_VERSION) == 0 ? WIRE_PACKET_OK : WIRE_PACKET_BAD_VERSION;
 }
 

@@ -124,7 +124,7 @@ static struct rte_mbuf *create_frame(struct network *network, const struct junk 
 	uint8_t *frame;
 
 	cr_assert_not_null(mbuf);
-	engine_mbuf_fill(mbuf, &qp->template, &packet);
+	mbuf_fill(mbuf, &qp->template, &packet);
 	frame = rte_pktmbuf_mtod(mbuf, uint8_t *);
 	kind->spoil(frame, mbuf->data_len, number);
 	if (!kind->keeps_icrc)

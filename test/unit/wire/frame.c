@@ -259,6 +259,43 @@ Test(frame, the_short_way_in_takes_nothing_that_the_long_way_refuses)
 	cr_assert_gt(refused, 1000);
 }
 
+/* Whatever a frame repeats of the one before it: it comes out as if it had been looked at by itself. */
+Test(frame, a_frame_that_repeats_another_is_taken_as_it_would_be_alone)
+{
+	uint32_t repeats = 0, others = 0;
+	uint8_t frame[512];
+
+	RULE("W-5");
+	start();
+	for (int i = 0; i < 50000; i++) {
+		uint32_t bytes = draw_frame(false, frame), at = draw(4) ? 50 + draw(bytes - 50) : draw(bytes);
+		uint8_t *before = malloc(bytes), *next = malloc(bytes);
+		struct wire_packet packet = { 0 }, alone = { 0 };
+		struct wire_frame_origin origin, origin_alone;
+
+		memcpy(before, frame, bytes);
+		cr_assert(wire_frame_parse(before, bytes, true, &origin, &packet));
+		frame[at] ^= (uint8_t)(1u + draw(255));
+		memcpy(next, frame, bytes);
+		cr_assert_eq(frame_repeats(next, before), at < 12 || at >= 50, "byte %u", at);
+		if (frame_repeats(next, before)) {
+			frame_parse_next(next, before, &packet);
+			cr_assert(wire_frame_parse(next, bytes, true, &origin_alone, &alone), "byte %u", at);
+			cr_assert_arr_eq(&packet, &alone, sizeof(packet), "byte %u", at);
+			cr_assert_arr_eq(origin.source, origin_alone.source, 16);
+			cr_assert_arr_eq(origin.dest, origin_alone.dest, 16);
+			cr_assert_eq(origin.ip_bytes, origin_alone.ip_bytes);
+			repeats++;
+		} else {
+			others++;
+		}
+		free(before);
+		free(next);
+	}
+	cr_assert_gt(repeats, 1000);
+	cr_assert_gt(others, 1000);
+}
+
 /* One by one, what makes a frame none of ours or none that is plain. */
 Test(frame, the_short_way_in_refuses_what_is_not_plain)
 {

@@ -1,0 +1,43 @@
+/* active.c - memory of the ring of active QPs, and its holes */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+
+#include "engine/active.h"
+#include "engine/place.h"
+
+static uint64_t ring_bytes(const struct engine_active *active)
+{
+	return (active->mask + 1ull) * sizeof(struct uroce_qp *);
+}
+
+int engine_active_init(struct engine_active *active, uint32_t count, int node)
+{
+	/* Each QP at most once, and as many that have gone before the ring is tidied up. */
+	active->mask = 2 * count - 1;
+	active->head = active->tail = 0;
+	active->qps = engine_place_alloc(ring_bytes(active), node);
+	return active->qps ? 0 : -ENOMEM;
+}
+
+void engine_active_free(struct engine_active *active)
+{
+	if (active->qps)
+		engine_place_free(active->qps, ring_bytes(active));
+	active->qps = NULL;
+}
+
+/* They would add up with a QP that is made and destroyed again and again. */
+void engine_active_tidy(struct engine_active *active)
+{
+	uint32_t to = active->head;
+
+	for (uint32_t from = active->head; from != active->tail; from++) {
+		struct uroce_qp *qp = active->qps[from & active->mask];
+
+		if (qp == NULL)
+			continue;
+		qp->active_at = to;
+		active->qps[to++ & active->mask] = qp;
+	}
+	active->tail = to;
+}
