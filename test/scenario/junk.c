@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "draw.h"
 #include "pair.h"
 #include "rule.h"
 
@@ -17,10 +18,7 @@ static uint64_t state;
 
 static uint32_t draw(uint32_t below)
 {
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return (uint32_t)(state >> 20) % below;
+	return draw_below(&state, below);
 }
 
 static uint64_t draw_address(const struct side *side)
@@ -118,7 +116,7 @@ static void run_junk(uint64_t seed)
 	uint32_t region_key;
 	int error;
 
-	state = seed * 0x9E3779B97F4A7C15ull | 1;
+	state = draw_start(seed);
 	for (uint32_t i = 0; i < 512; i++)
 		payload[i] = (uint8_t)~i;
 	/* The peer knows a key of 16 KiB only; the receives lie in the region of the whole memory. */
