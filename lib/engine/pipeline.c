@@ -208,27 +208,6 @@ static void take_doorbells(struct uroce_lcore *lcore)
 
 /* ---- receiving ---- */
 
-static enum rc_counter frame_counter(enum wire_frame kind)
-{
-	switch (kind) {
-	case WIRE_FRAME_FRAGMENT:
-		return CNT_PORT_FRAGMENT;
-	case WIRE_FRAME_IP_HEADER:
-		return CNT_PORT_IP_HEADER;
-	case WIRE_FRAME_UDP_CHECKSUM:
-		return CNT_PORT_UDP_CHECKSUM;
-	case WIRE_FRAME_TRUNCATED:
-		return CNT_PORT_TRUNCATED;
-	case WIRE_FRAME_ROCE:
-	case WIRE_FRAME_ARP:
-	case WIRE_FRAME_ICMP:
-	case WIRE_FRAME_ICMP6:
-	case WIRE_FRAME_OTHER:
-		break;
-	}
-	return CNT_PORT_NOT_ROCE;
-}
-
 /* Gives the frame to the lcore that owns its QP. true: it has it. */
 static bool hand_over(struct uroce_lcore *lcore, struct engine_port *port, uint32_t owner, struct rte_mbuf *mbuf)
 {
@@ -347,7 +326,7 @@ static bool receive_other(struct uroce_lcore *lcore, struct engine_port *port, s
 	if (kind == WIRE_FRAME_ARP || kind == WIRE_FRAME_ICMP || kind == WIRE_FRAME_ICMP6)
 		engine_discover_receive(lcore, port, frame, bytes);
 	else
-		port->counters[frame_counter(kind)]++;
+		port->counters[rc_counters_of_frame(kind)]++;
 	return false;
 }
 

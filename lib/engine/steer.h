@@ -13,8 +13,9 @@ int engine_steer_init(struct uroce_engine *engine, uint32_t max_qps);
 void engine_steer_free(struct uroce_engine *engine);
 
 /*
- * Gives qp, which has its owner, an index and a QPN that were not in use lately (P-7). 0 or -ENOSPC. The engine's
- * lock is held; the QP is not reachable before engine_steer_publish().
+ * Gives qp, which has its owner, an index and a QPN that were not in use lately (P-7). 0; -ENOSPC: all are in use
+ * or rest; -EIO: the system has no random numbers. The engine's lock is held; the QP is not reachable before
+ * engine_steer_publish().
  */
 int engine_steer_name(struct uroce_engine *engine, struct uroce_qp *qp);
 void engine_steer_publish(struct uroce_engine *engine, struct uroce_qp *qp);

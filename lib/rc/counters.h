@@ -5,6 +5,8 @@
 
 #include <stdint.h>
 
+#include "wire/encap.h"
+
 /* Counters of a QP come first, then those of a port: one numbering for both. */
 enum rc_counter {
 #define COUNTER(symbol, name, sentence) CNT_##symbol,
@@ -28,5 +30,8 @@ struct rc_counter_row {
 };
 
 extern const struct rc_counter_row rc_counters[CNT_COUNTERS];
+
+/* The counter of a port for a frame of this kind that is dropped (W-5); CNT_COUNTERS: RoCE, which is judged further. */
+enum rc_counter rc_counters_of_frame(enum wire_frame kind);
 
 #endif

@@ -33,6 +33,8 @@ void rc_retry_packet_sent(struct rc_qp *qp, psn_t psn, bool first, bool answered
 		retry->resent = true;
 		retry->resent_ns = now_ns;
 	}
+	if (psn_equal(qp->win.next, qp->win.limit))
+		retry->resending = false;
 	if (answered && first && !retry->timing && !retry->rewound) {
 		retry->timing = true;
 		retry->timed_psn = psn;
@@ -85,7 +87,7 @@ static void rewind_to_una(struct rc_qp *qp, psn_t trigger)
 	retry->timing = false; /* a repeated packet's answer cannot be attributed */
 	retry->ack_deadline_ns = RC_NEVER;
 	rc_probe_stop(&qp->probe);
-	rc_sendwin_rewind(&qp->win);
+	retry->resending = rc_sendwin_rewind(&qp->win);
 }
 
 void rc_retry_path_changed(struct rc_qp *qp, uint64_t timeout_ns)
@@ -152,14 +154,14 @@ void rc_retry_sequence_nak_arrived(struct rc_qp *qp, uint64_t now_ns)
 /*
  * After a rewind the rest of the old flight still arrives, perhaps out of order: PSNs newer than the one that showed
  * the loss, none beyond what had been sent. Only a response at or before that one, or one that the old flight cannot
- * hold, speaks of the repeated packets, and of those only what has gone out again. What is lost behind that one a
- * second time is left to the ACK timer.
+ * hold, speaks of the repeated packets, and of those only what has gone out again, whatever progress an old answer has
+ * made meanwhile (Q-9). What is lost behind that one a second time is left to the ACK timer.
  */
 static bool belongs_to_old_flight(const struct rc_qp *qp, psn_t trigger)
 {
 	const struct rc_retry *retry = &qp->retry;
 
-	if (retry->rewound && psn_distance(trigger, qp->win.una) >= psn_distance(qp->win.next, qp->win.una))
+	if (retry->resending && psn_distance(trigger, qp->win.una) >= psn_distance(qp->win.next, qp->win.una))
 		return true;
 	return retry->rewound && psn_before(retry->trigger, trigger) && psn_before(trigger, retry->rewind_limit);
 }

@@ -29,6 +29,7 @@ struct rc_retry {
 	psn_t trigger;      /* the response that showed the loss; limit - 1 when it was no response */
 	bool rewound;       /* the above count: una has not moved since */
 	bool resent;
+	bool resending; /* what lies from win.next on has not gone out again yet; a probe is no resend */
 	uint64_t resent_ns;
 
 	uint8_t retry_cnt, retries_left;

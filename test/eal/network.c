@@ -31,6 +31,7 @@ static const char *address_of(int end, bool ipv6)
 }
 
 bool network_checks_first;
+uint32_t network_max_qps;
 
 void network_open(struct network *network, unsigned lcores)
 {
@@ -39,7 +40,11 @@ void network_open(struct network *network, unsigned lcores)
 
 void network_open_on(struct network *network, unsigned lcores, struct rte_mempool *pool)
 {
-	struct uroce_engine_config config = { .lcore_count = lcores, .check_icrc_first = network_checks_first };
+	struct uroce_engine_config config = {
+		.lcore_count = lcores,
+		.max_qps = network_max_qps,
+		.check_icrc_first = network_checks_first,
+	};
 	struct drivers_loop_config loop = { .queue_count = (uint16_t)lcores };
 	struct drivers_error error = { "" };
 

@@ -37,6 +37,8 @@ struct uroce_addr network_address(const char *text);
 void network_open(struct network *network, unsigned lcores);
 /* The next network never places a byte before its ICRC is known. */
 extern bool network_checks_first;
+/* And has room for so many QPs; 0: for as many as an engine has by itself. */
+extern uint32_t network_max_qps;
 /* The same, but frames are sent from this pool. */
 void network_open_on(struct network *network, unsigned lcores, struct rte_mempool *pool);
 /* With a CQ of its own unless the end has one. lcore -1: any. */

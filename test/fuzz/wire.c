@@ -52,24 +52,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct work work;
 	struct input input = { data, data + size };
-	uint8_t options;
 
 	if (size < 4 || size > 2048)
 		return 0;
-	options = input_byte(&input);
-	work_open(&work,
-		  &(struct pair_options){
-			  .mtu = options & 1 ? 256 : 512,
-			  .psn_a = options & 2 ? 0xFFFFF8 : 7,
-			  .psn_b = options & 4 ? 0x7FFFF8 : 9,
-			  .rd_atomic = (uint8_t)(1 + (options >> 4 & 3)),
-			  .rnr_timer = 1,
-			  .timeout = 8,
-			  .depth = 16,
-		  },
-		  true);
-	for (int i = 0; i < 2; i++)
-		work.pair->side[i].qp->probe.enabled = options & 8;
+	work_open(&work, &input, false);
 	while (!input_is_over(&input)) {
 		take_step(&work, &input);
 		work_look(&work);

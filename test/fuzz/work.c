@@ -17,24 +17,51 @@ static void tap(struct pair *pair, enum side_name at, enum side_name from, const
 	trace_add(work->traces[at], &seen);
 }
 
-void work_open(struct work *work, const struct pair_options *options, bool watched)
+/* The first byte of an input says what connection it is. */
+static struct pair_options read_options(uint8_t choice, bool may_fail)
 {
-	*work = (struct work){ .pair = pair_open(options) };
-	work->pair->user = work;
-	for (int i = 0; i < 2 && watched; i++) {
+	return (struct pair_options){
+		.mtu = choice & 1 ? 256 : 512,
+		.psn_a = choice & 2 ? 0xFFFFF8 : 7,
+		.psn_b = choice & 4 ? 0x7FFFF8 : 9,
+		.rd_atomic = (uint8_t)(1 + (choice >> 4 & 3)),
+		.retry_cnt = may_fail && choice & 64 ? 1 : 0,
+		.rnr_retry = may_fail && choice & 128 ? 1 : 0,
+		.rnr_timer = 1,
+		.timeout = 8,
+		.depth = 16,
+	};
+}
+
+static void watch(struct work *work, uint32_t mtu)
+{
+	for (int i = 0; i < 2; i++) {
 		struct trace_options at = {
 			.at_given = true,
-			.mtu = options->mtu,
+			.mtu = mtu,
 			.silence_ns = 100000,
 			.grace_ns = 5000000, /* the input lets a side send late */
 			.at[15] = (uint8_t)(i + 1),
 		};
 
 		work->traces[i] = trace_open(&at);
-		work->pair->tap = tap;
 	}
-	for (int i = 0; i < 2; i++)
+	work->pair->tap = tap;
+}
+
+void work_open(struct work *work, struct input *input, bool may_fail)
+{
+	uint8_t choice = input_byte(input);
+	struct pair_options options = read_options(choice, may_fail);
+
+	*work = (struct work){ .pair = pair_open(&options) };
+	work->pair->user = work;
+	if (!may_fail)
+		watch(work, options.mtu);
+	for (int i = 0; i < 2; i++) {
+		work->pair->side[i].qp->probe.enabled = choice & 8;
 		memset(work->pair->side[i].memory + !i * WORK_SIDE + WORK_WORD_AT, 0, 8);
+	}
 }
 
 void work_close(struct work *work)

@@ -39,7 +39,11 @@ struct work {
 	uint64_t packets;
 };
 
-void work_open(struct work *work, const struct pair_options *options, bool watched);
+/*
+ * Both sides, connected as the first byte of the input says. may_fail: a retry budget may be as small as one; otherwise
+ * all requests succeed, and what each end sends is judged as a trace.
+ */
+void work_open(struct work *work, struct input *input, bool may_fail);
 void work_close(struct work *work);
 
 /* hopeless: with a key that the peer does not know. */

@@ -4,6 +4,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "draw.h"
 #include "packets.h"
 #include "rule.h"
 
@@ -15,10 +16,7 @@ static uint64_t state;
 
 static uint32_t draw(uint32_t below)
 {
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return (uint32_t)(state >> 20) % below;
+	return draw_below(&state, below);
 }
 
 /* Exchanges pairs of what is on the wire already. */
@@ -63,7 +61,7 @@ Test(copies, eight_of_each_packet_in_any_order_do_what_one_does)
 	for (uint32_t seed = 1; seed <= SEEDS; seed++) {
 		struct pair *pair = pair_open(&(struct pair_options){ .mtu = 256, .receives = 4, .rnr_timer = 1 });
 
-		state = seed * 0x9E3779B97F4A7C15ull | 1;
+		state = draw_start(seed);
 		pair->copies = fate;
 		pair_set_word(pair, B, WORD_AT, 40);
 		pair_write(pair, 0, 3000);

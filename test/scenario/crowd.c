@@ -97,7 +97,7 @@ static void move(struct crowd *crowd, uint32_t from, uint32_t number)
 						    &crowd->out.completions[i] :
 						    &answers.completions[i - crowd->out.completion_count];
 
-		cr_assert_eq(wc->status, UROCE_WC_SUCCESS, "%s", pair_status_name(wc->status));
+		cr_assert_eq(wc->status, UROCE_WC_SUCCESS, "%s", uroce_wc_status_name(wc->status));
 		(wc->opcode >= UROCE_WC_RECV ? crowd->received : crowd->sent)[number]++;
 	}
 	for (uint32_t i = 0; i < crowd->out.event_count; i++) {

@@ -123,3 +123,45 @@ Test(flight, what_has_not_gone_out_again_cannot_be_what_is_answered)
 	expect_done_count(pair, A, 4);
 	pair_close(pair);
 }
+
+/* The same, but the answer that comes late makes progress: the resend of what is behind it is still under way. */
+Test(flight, progress_by_an_old_answer_does_not_make_the_others_new)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .rd_atomic = 4 });
+	struct side *b = &pair->side[B];
+	struct flight late;
+
+	RULE("Q-9");
+	RULE("T-3");
+	pair_read(pair, 1, 2048);
+	pair_fetch_add(pair, 2, 1);
+	pair_fetch_add(pair, 3, 1);
+	pair_transmit(pair, A);
+	pair_deliver(pair, B);
+	pair_transmit(pair, B);
+	late = *nth_on_wire(b, 2); /* the answers of the READ are overtaken, the second one is lost */
+	free(nth_on_wire(b, 1)->bytes);
+	*nth_on_wire(b, 1) = *nth_on_wire(b, 0);
+	*nth_on_wire(b, 0) = late;
+	late = *nth_on_wire(b, 3);
+	b->wire_tail -= 3;
+	pair_deliver(pair, A);
+	expect_counts(pair, A, CNT_IMPLIED_NAK_SEQ_ERR, 1);
+	pair_forget(pair);
+	cr_assert(pair_transmit_some(pair, A, 1));
+	expect_sent(pair, A, 0, "READ_REQUEST psn=0 ackreq va=0x0 len=2048");
+	pair->now_ns += 10000000; /* longer than any round trip so far */
+	b->wire_tail++;           /* the first answer of the READ */
+	*nth_on_wire(b, 1) = late;
+	b->wire_tail++;
+	pair_deliver(pair, A);
+	expect_counts(pair, A, CNT_IMPLIED_NAK_SEQ_ERR, 1);
+	cr_expect_eq(pair->side[A].qp->retry.retries_left, 7);
+	pair_forget(pair);
+	pair_transmit(pair, A);
+	expect_leaves(pair, A, "FETCH_ADD psn=2 ackreq va=0x0 add=0x1", "FETCH_ADD psn=3 ackreq va=0x0 add=0x1");
+	pair_run(pair);
+	expect_done_count(pair, A, 3);
+	cr_assert_arr_eq(pair->side[A].memory + 8, pair->side[B].memory + 8, 2040); /* before it are the words */
+	pair_close(pair);
+}

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "draw.h"
 #include "pair.h"
 #include "rule.h"
 
@@ -17,10 +18,7 @@ static uint64_t state;
 
 static uint32_t draw(uint32_t below)
 {
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return (uint32_t)(state >> 20) % below;
+	return draw_below(&state, below);
 }
 
 static uint64_t draw_address(const struct side *side)
@@ -109,16 +107,17 @@ static void post_some_work(struct pair *pair, uint64_t seed)
 	}
 }
 
+/* Not with the shortest RNR timer: who waits for a receive would resend 100000 times while all settles. */
 static void run_junk(uint64_t seed)
 {
-	struct pair *pair = pair_open(&(struct pair_options){ .mtu = 256, .rd_atomic = 4, .rnr_timer = 1 });
+	struct pair *pair = pair_open(&(struct pair_options){ .mtu = 256, .rd_atomic = 4 });
 	struct side *victim = &pair->side[B];
 	uint8_t *payload = malloc(512), *before = malloc(PAIR_MEMORY_BYTES);
 	uint8_t *snapshots[2];
 	uint32_t region_key;
 	int error;
 
-	state = seed * 0x9E3779B97F4A7C15ull | 1;
+	state = draw_start(seed);
 	for (uint32_t i = 0; i < 512; i++)
 		payload[i] = (uint8_t)~i;
 	/* The peer knows a key of 16 KiB only; the receives lie in the region of the whole memory. */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "draw.h"
 #include "rule.h"
 #include "ways.h"
 
@@ -217,27 +218,12 @@ struct storm {
 	uint32_t migrations;
 };
 
-static uint64_t next_random(struct storm *storm)
-{
-	uint64_t x = storm->random;
-
-	x ^= x << 13;
-	x ^= x >> 7;
-	x ^= x << 17;
-	return storm->random = x;
-}
-
-static bool chance(struct storm *storm, uint32_t per_thousand)
-{
-	return next_random(storm) % 1000 < per_thousand;
-}
-
 static int fate(struct pair *pair, enum side_name from, uint32_t number, const struct wire_packet *packet)
 {
 	struct storm *storm = pair->user;
 	struct side *side = &pair->side[from];
 
-	if (side->wire_tail - side->wire_head >= 2 && chance(storm, storm->reorder)) {
+	if (side->wire_tail - side->wire_head >= 2 && draw_chance(&storm->random, storm->reorder)) {
 		struct flight *a = &side->wire[(side->wire_tail - 1) % PAIR_IN_FLIGHT];
 		struct flight *b = &side->wire[(side->wire_tail - 2) % PAIR_IN_FLIGHT];
 		struct flight swap = *a;
@@ -245,9 +231,9 @@ static int fate(struct pair *pair, enum side_name from, uint32_t number, const s
 		*a = *b;
 		*b = swap;
 	}
-	if (ways_fate(pair, from, number, packet) == 0 || chance(storm, storm->loss))
+	if (ways_fate(pair, from, number, packet) == 0 || draw_chance(&storm->random, storm->loss))
 		return 0;
-	return chance(storm, storm->copies) ? 2 : 1;
+	return draw_chance(&storm->random, storm->copies) ? 2 : 1;
 }
 
 static bool takes_receive(enum uroce_wr_opcode opcode)
@@ -273,9 +259,9 @@ static void plan_storm(struct storm *storm, struct pair *pair)
 			uint64_t area = area_of((enum side_name)side, i);
 			uint64_t remote = area;
 
-			plan->opcode = opcodes[next_random(storm) % (sizeof(opcodes) / sizeof(opcodes[0]))];
-			plan->bytes = (uint32_t)(next_random(storm) % 9000);
-			plan->add = next_random(storm) % 1000;
+			plan->opcode = opcodes[draw_next(&storm->random) % (sizeof(opcodes) / sizeof(opcodes[0]))];
+			plan->bytes = (uint32_t)(draw_next(&storm->random) % 9000);
+			plan->add = draw_next(&storm->random) % 1000;
 			if (plan->opcode == UROCE_WR_ATOMIC_FETCH_AND_ADD || plan->opcode == UROCE_WR_ATOMIC_WRITE)
 				plan->bytes = 8;
 			if (plan->opcode == UROCE_WR_ATOMIC_FETCH_AND_ADD)
@@ -304,7 +290,7 @@ static void load_in_storm(struct pair *pair, struct storm *storm, enum side_name
 	struct uroce_qp_attr attr = ways_alternate(pair, side, way);
 
 	attr.alt_pkey = way ? 0x8123 : 0xFFFF;
-	attr.alt_timeout = (uint8_t)(8 + next_random(storm) % 4);
+	attr.alt_timeout = (uint8_t)(8 + draw_next(&storm->random) % 4);
 	cr_assert_eq(rc_qp_modify(pair->side[side].qp, &attr, WAYS_LOAD, &bad), 0, "%#x", bad);
 }
 
@@ -312,7 +298,7 @@ static void load_in_storm(struct pair *pair, struct storm *storm, enum side_name
 static void leave_the_path(struct pair *pair, struct storm *storm)
 {
 	struct ways *ways = &storm->ways;
-	uint32_t way = ways_now(pair, A), what = (uint32_t)(next_random(storm) % 8);
+	uint32_t way = ways_now(pair, A), what = (uint32_t)(draw_next(&storm->random) % 8);
 	bool a = what & 1, b = what & 2;
 
 	ways->dead[A][!way] = ways->dead[B][!way] = false;
@@ -321,7 +307,7 @@ static void leave_the_path(struct pair *pair, struct storm *storm)
 			continue;
 		if (what < 4)
 			ways->dead[side][way] = true;
-		else if (chance(storm, 500))
+		else if (draw_chance(&storm->random, 500))
 			ways_migrate(pair, (enum side_name)side);
 		else
 			rc_qp_port_failed(pair->side[side].qp);
@@ -334,12 +320,12 @@ static void steer(struct pair *pair, struct storm *storm)
 	if (ways_now(pair, A) != ways_now(pair, B))
 		return;
 	if (ways_state(pair, A) == UROCE_PATH_ARMED && ways_state(pair, B) == UROCE_PATH_ARMED) {
-		if (chance(storm, 100))
+		if (draw_chance(&storm->random, 100))
 			leave_the_path(pair, storm);
 		return;
 	}
 	for (int side = 0; side < 2; side++)
-		if (ways_state(pair, (enum side_name)side) == UROCE_PATH_MIGRATED && chance(storm, 300))
+		if (ways_state(pair, (enum side_name)side) == UROCE_PATH_MIGRATED && draw_chance(&storm->random, 300))
 			load_in_storm(pair, storm, (enum side_name)side);
 }
 
@@ -351,9 +337,9 @@ static bool wire_is_empty(const struct side *side)
 /* Some packets of each side, of which what is on the wire arrives; when there are none, the next timer. */
 static void turn(struct pair *pair, struct storm *storm)
 {
-	bool more = pair_transmit_some(pair, A, 1 + (uint32_t)(next_random(storm) % 6));
+	bool more = pair_transmit_some(pair, A, 1 + (uint32_t)(draw_next(&storm->random) % 6));
 
-	more |= pair_transmit_some(pair, B, 1 + (uint32_t)(next_random(storm) % 6));
+	more |= pair_transmit_some(pair, B, 1 + (uint32_t)(draw_next(&storm->random) % 6));
 	pair->now_ns += pair->step_ns;
 	if (!more && wire_is_empty(&pair->side[A]) && wire_is_empty(&pair->side[B])) {
 		uint64_t a = rc_qp_deadline(pair->side[A].qp), b = rc_qp_deadline(pair->side[B].qp);
@@ -362,7 +348,7 @@ static void turn(struct pair *pair, struct storm *storm)
 			pair->now_ns = a < b ? a : b;
 	}
 	for (int side = 0; side < 2; side++) {
-		if (chance(storm, 700))
+		if (draw_chance(&storm->random, 700))
 			pair_deliver(pair, (enum side_name)side);
 		if (rc_qp_deadline(pair->side[side].qp) <= pair->now_ns)
 			rc_qp_timeout(pair->side[side].qp, pair->now_ns);
@@ -444,20 +430,20 @@ static uint32_t sends_done(const struct side *side)
 
 static uint64_t run_storm(uint64_t seed)
 {
-	struct storm storm = { .seed = seed, .random = seed * 0x9E3779B97F4A7C15ull | 1 };
+	struct storm storm = { .seed = seed, .random = draw_start(seed) };
 	static const uint32_t mtus[] = { 256, 512, 1024, 4096 };
 	struct pair *pair;
 	uint64_t migrations;
 
-	storm.loss = (uint32_t)(next_random(&storm) % 50);
-	storm.copies = (uint32_t)(next_random(&storm) % 50);
-	storm.reorder = (uint32_t)(next_random(&storm) % 50);
-	storm.ways.by_port = chance(&storm, 500);
+	storm.loss = (uint32_t)(draw_next(&storm.random) % 50);
+	storm.copies = (uint32_t)(draw_next(&storm.random) % 50);
+	storm.reorder = (uint32_t)(draw_next(&storm.random) % 50);
+	storm.ways.by_port = draw_chance(&storm.random, 500);
 	pair = ways_open(&storm.ways, &(struct pair_options){
-					      .mtu = mtus[next_random(&storm) % 4],
-					      .psn_a = (uint32_t)next_random(&storm) & 0xFFFFFF,
-					      .psn_b = (uint32_t)next_random(&storm) & 0xFFFFFF,
-					      .rd_atomic = (uint8_t)(1 + next_random(&storm) % 16),
+					      .mtu = mtus[draw_next(&storm.random) % 4],
+					      .psn_a = (uint32_t)draw_next(&storm.random) & 0xFFFFFF,
+					      .psn_b = (uint32_t)draw_next(&storm.random) & 0xFFFFFF,
+					      .rd_atomic = (uint8_t)(1 + draw_next(&storm.random) % 16),
 					      .timeout = 10,
 					      .rnr_timer = 1,
 				      });
@@ -469,7 +455,7 @@ static uint64_t run_storm(uint64_t seed)
 		if (sends_done(&pair->side[A]) >= MESSAGES && sends_done(&pair->side[B]) >= MESSAGES)
 			break;
 		for (int side = 0; side < 2; side++)
-			if (chance(&storm, 100))
+			if (draw_chance(&storm.random, 100))
 				post_receive(pair, &storm, (enum side_name)side);
 		steer(pair, &storm);
 		turn(pair, &storm);

@@ -265,3 +265,34 @@ Test(probe, a_rewind_ends_a_probe_that_had_no_room)
 	expect_counts(pair, A, CNT_PACKET_SEQ_ERR, 0);
 	pair_close(pair);
 }
+
+/* What shows a loss meanwhile does so for all that is behind it: a probe repeats two packets, a restart all. */
+Test(probe, a_missing_answer_turns_a_probe_into_a_restart)
+{
+	RULE("Q-8");
+	for (uint32_t out = 0; out < 2; out++) { /* packets of the probe that have left: nothing, or the oldest */
+		struct pair *pair = open_asking(0);
+
+		pair_write(pair, 0, 8);
+		pair_transmit(pair, A);
+		pair_inject(pair, A, ack_packet(1, SYNDROME_SEQUENCE, 1));
+		pair_run(pair); /* a resend, long over */
+		pair_cut(pair);
+		pair_read(pair, 1, 8);
+		pair_write(pair, 2, 8);
+		pair_write(pair, 3, 8);
+		pair_transmit(pair, A);
+		pair->now_ns = pair->side[A].qp->probe.deadline_ns;
+		rc_qp_timeout(pair->side[A].qp, pair->now_ns);
+		pair_transmit_some(pair, A, out);
+		expect_counts(pair, A, CNT_EARLY_PROBES, 1);
+		pair_forget(pair);
+		pair_inject(pair, A, ack_packet(4, SYNDROME_PLAIN_ACK, 5));
+		expect_counts(pair, A, CNT_IMPLIED_NAK_SEQ_ERR, 1);
+		pair_transmit(pair, A);
+		expect_leaves(pair, A, "READ_REQUEST psn=2 ackreq va=0x0 len=8",
+			      "WRITE_ONLY psn=3 ackreq va=0x0 len=8 bytes=8",
+			      "WRITE_ONLY psn=4 ackreq va=0x0 len=8 bytes=8");
+		pair_close(pair);
+	}
+}

@@ -389,6 +389,24 @@ Test(retry, without_a_timer_progress_starts_none)
 	pair_close(pair);
 }
 
+/* What acknowledges packets before the one that asked tells nothing of its round trip. */
+Test(retry, a_round_trip_ends_with_the_answer_to_what_asked)
+{
+	struct pair *pair = open_cut(&(struct pair_options){ 0 });
+	uint64_t sent_ns = pair->now_ns;
+
+	RULE("T-5");
+	pair_write(pair, 1, 3000);
+	pair_transmit(pair, A);
+	pair->now_ns += 1000;
+	pair_respond(pair, ack_packet(1, SYNDROME_PLAIN_ACK, 0));
+	cr_assert_eq(pair->side[A].qp->retry.min_rtt_ns, UINT64_MAX);
+	pair->now_ns += 50000;
+	pair_respond(pair, ack_packet(2, SYNDROME_PLAIN_ACK, 1));
+	cr_assert_eq(pair->side[A].qp->retry.min_rtt_ns, pair->now_ns - sent_ns);
+	pair_close(pair);
+}
+
 /* T-5: the smallest round trip counts, not the first. */
 Test(retry, a_smaller_round_trip_shortens_the_time_of_repetitions)
 {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "draw.h"
 #include "pair.h"
 #include "rule.h"
 
@@ -18,21 +19,6 @@ struct storm {
 	uint32_t loss, copies, reorder; /* per thousand */
 };
 
-static uint64_t next_random(struct storm *storm)
-{
-	uint64_t x = storm->random;
-
-	x ^= x << 13;
-	x ^= x >> 7;
-	x ^= x << 17;
-	return storm->random = x;
-}
-
-static bool chance(struct storm *storm, uint32_t per_thousand)
-{
-	return next_random(storm) % 1000 < per_thousand;
-}
-
 static int fate(struct pair *pair, enum side_name from, uint32_t number, const struct wire_packet *packet)
 {
 	struct storm *storm = pair->user;
@@ -41,7 +27,7 @@ static int fate(struct pair *pair, enum side_name from, uint32_t number, const s
 	(void)number;
 	(void)packet;
 	/* Reorder: swap the two newest on the wire. */
-	if (side->wire_tail - side->wire_head >= 2 && chance(storm, storm->reorder)) {
+	if (side->wire_tail - side->wire_head >= 2 && draw_chance(&storm->random, storm->reorder)) {
 		struct flight *a = &side->wire[(side->wire_tail - 1) % PAIR_IN_FLIGHT];
 		struct flight *b = &side->wire[(side->wire_tail - 2) % PAIR_IN_FLIGHT];
 		struct flight swap = *a;
@@ -49,9 +35,9 @@ static int fate(struct pair *pair, enum side_name from, uint32_t number, const s
 		*a = *b;
 		*b = swap;
 	}
-	if (chance(storm, storm->loss))
+	if (draw_chance(&storm->random, storm->loss))
 		return 0;
-	return chance(storm, storm->copies) ? 2 : 1;
+	return draw_chance(&storm->random, storm->copies) ? 2 : 1;
 }
 
 struct plan {
@@ -117,17 +103,17 @@ static void run_storm(uint64_t seed)
 		UROCE_WR_RDMA_READ, UROCE_WR_ATOMIC_FETCH_AND_ADD, UROCE_WR_ATOMIC_WRITE, UROCE_WR_FLUSH,
 	};
 	static const uint32_t mtus[] = { 256, 512, 1024, 4096 };
-	struct storm storm = { .random = seed * 0x9E3779B97F4A7C15ull | 1 };
+	struct storm storm = { .random = draw_start(seed) };
 	struct plan plans[MESSAGES];
 	struct pair *pair;
 
-	storm.loss = (uint32_t)(next_random(&storm) % 60);
-	storm.copies = (uint32_t)(next_random(&storm) % 60);
-	storm.reorder = (uint32_t)(next_random(&storm) % 60);
+	storm.loss = (uint32_t)(draw_next(&storm.random) % 60);
+	storm.copies = (uint32_t)(draw_next(&storm.random) % 60);
+	storm.reorder = (uint32_t)(draw_next(&storm.random) % 60);
 	pair = pair_open(&(struct pair_options){
-		.mtu = mtus[next_random(&storm) % 4],
-		.psn_a = (uint32_t)next_random(&storm) & 0xFFFFFF,
-		.rd_atomic = (uint8_t)(1 + next_random(&storm) % 16),
+		.mtu = mtus[draw_next(&storm.random) % 4],
+		.psn_a = (uint32_t)draw_next(&storm.random) & 0xFFFFFF,
+		.rd_atomic = (uint8_t)(1 + draw_next(&storm.random) % 16),
 		.rnr_timer = 1,
 	});
 	pair->copies = fate;
@@ -137,10 +123,10 @@ static void run_storm(uint64_t seed)
 	memset(pair->side[B].memory + COUNTER_AT, 0, 8);
 	for (int i = 0; i < MESSAGES; i++) {
 		plans[i] = (struct plan){
-			.opcode = opcodes[next_random(&storm) % (sizeof(opcodes) / sizeof(opcodes[0]))],
+			.opcode = opcodes[draw_next(&storm.random) % (sizeof(opcodes) / sizeof(opcodes[0]))],
 			.offset = (uint64_t)i * 16384,
-			.bytes = (uint32_t)(next_random(&storm) % 12000),
-			.add = next_random(&storm) % 1000,
+			.bytes = (uint32_t)(draw_next(&storm.random) % 12000),
+			.add = draw_next(&storm.random) % 1000,
 		};
 		if (plans[i].opcode == UROCE_WR_ATOMIC_FETCH_AND_ADD || plans[i].opcode == UROCE_WR_ATOMIC_WRITE)
 			plans[i].bytes = 8;
@@ -154,7 +140,7 @@ static void run_storm(uint64_t seed)
 	for (int i = 0; i < MESSAGES; i++) {
 		if (takes_receive(plans[i].opcode))
 			cr_assert_eq(pair_recv(pair, B, 100 + (uint64_t)i, plans[i].offset, 16384), 0);
-		if (chance(&storm, 300))
+		if (draw_chance(&storm.random, 300))
 			pair_fire(pair);
 	}
 	cr_assert(pair_settle(pair, 60000000000ull), "seed %lu: not settled", seed);

@@ -206,7 +206,7 @@ static void check_responder(const struct pair *pair, uint8_t status, uint32_t ca
 {
 	struct uroce_qp_error error = last_error(pair, B);
 
-	cr_assert_eq(error.status, status, "%s: %s", name, pair_status_name(error.status));
+	cr_assert_eq(error.status, status, "%s: %s", name, uroce_wc_status_name(error.status));
 	cr_assert(error.responder, "%s", name);
 	cr_assert_eq(error.cause, cause, "%s: cause %u, not %u", name, error.cause, cause);
 	cr_assert_eq(error.psn, psn, "%s: PSN %u", name, error.psn);

@@ -286,28 +286,6 @@ void sim_network_send(struct sim_world *world, struct sim_end *end, const struct
 
 /* ---- its arrival, as lib/engine/pipeline.c does it ---- */
 
-static enum rc_counter counter_of(enum wire_frame kind)
-{
-	switch (kind) {
-	case WIRE_FRAME_ROCE:
-		return CNT_COUNTERS;
-	case WIRE_FRAME_FRAGMENT:
-		return CNT_PORT_FRAGMENT;
-	case WIRE_FRAME_IP_HEADER:
-		return CNT_PORT_IP_HEADER;
-	case WIRE_FRAME_UDP_CHECKSUM:
-		return CNT_PORT_UDP_CHECKSUM;
-	case WIRE_FRAME_TRUNCATED:
-		return CNT_PORT_TRUNCATED;
-	case WIRE_FRAME_ARP:
-	case WIRE_FRAME_ICMP:
-	case WIRE_FRAME_ICMP6:
-	case WIRE_FRAME_OTHER:
-		break;
-	}
-	return CNT_PORT_NOT_ROCE;
-}
-
 static void receive(struct sim_world *world, struct sim_end *end, const struct sim_frame *frame,
 		    const struct wire_packet *packet, struct rc_origin *origin)
 {
@@ -347,7 +325,7 @@ void sim_network_arrive(struct sim_world *world, struct sim_frame *frame)
 	struct wire_packet packet;
 	struct rc_origin origin;
 	struct sim_end *end;
-	enum rc_counter drop = counter_of(wire_encap_parse(frame->bytes, frame->length, true, &encap));
+	enum rc_counter drop = rc_counters_of_frame(wire_encap_parse(frame->bytes, frame->length, true, &encap));
 	enum wire_packet_fault fault;
 
 	if (drop == CNT_COUNTERS) {

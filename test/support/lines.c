@@ -9,44 +9,6 @@
 #include "pair.h"
 #include "wire/print.h"
 
-static const char *const status_names[UROCE_WC_STATUSES] = {
-	[UROCE_WC_SUCCESS] = "SUCCESS",
-	[UROCE_WC_LOC_LEN_ERR] = "LOC_LEN_ERR",
-	[UROCE_WC_LOC_QP_OP_ERR] = "LOC_QP_OP_ERR",
-	[UROCE_WC_LOC_PROT_ERR] = "LOC_PROT_ERR",
-	[UROCE_WC_WR_FLUSH_ERR] = "WR_FLUSH_ERR",
-	[UROCE_WC_MW_BIND_ERR] = "MW_BIND_ERR",
-	[UROCE_WC_BAD_RESP_ERR] = "BAD_RESP_ERR",
-	[UROCE_WC_REM_INV_REQ_ERR] = "REM_INV_REQ_ERR",
-	[UROCE_WC_REM_ACCESS_ERR] = "REM_ACCESS_ERR",
-	[UROCE_WC_REM_OP_ERR] = "REM_OP_ERR",
-	[UROCE_WC_RETRY_EXC_ERR] = "RETRY_EXC_ERR",
-	[UROCE_WC_RNR_RETRY_EXC_ERR] = "RNR_RETRY_EXC_ERR",
-};
-
-static const char *const event_names[UROCE_EVENT_TYPES] = {
-	[UROCE_EVENT_COMM_EST] = "COMM_EST",
-	[UROCE_EVENT_SQ_DRAINED] = "SQ_DRAINED",
-	[UROCE_EVENT_QP_FATAL] = "QP_FATAL",
-	[UROCE_EVENT_QP_REQ_ERR] = "QP_REQ_ERR",
-	[UROCE_EVENT_QP_ACCESS_ERR] = "QP_ACCESS_ERR",
-	[UROCE_EVENT_CQ_ERR] = "CQ_ERR",
-	[UROCE_EVENT_PATH_MIG] = "PATH_MIG",
-	[UROCE_EVENT_PATH_MIG_ERR] = "PATH_MIG_ERR",
-	[UROCE_EVENT_QP_LAST_WQE_REACHED] = "QP_LAST_WQE_REACHED",
-	[UROCE_EVENT_SRQ_LIMIT_REACHED] = "SRQ_LIMIT_REACHED",
-};
-
-const char *pair_status_name(uint8_t status)
-{
-	return status_names[status];
-}
-
-const char *pair_event_name(uint32_t type)
-{
-	return event_names[type];
-}
-
 static const char *opcode_name(uint8_t opcode)
 {
 	switch ((enum uroce_wc_opcode)opcode) {
@@ -112,7 +74,7 @@ static bool reports_length(uint8_t opcode)
 void pair_print_completion(const struct uroce_wc *wc, char *line)
 {
 	int at = snprintf(line, PAIR_LINE_BYTES, "wr=%lu %s %s", wc->wr_id, opcode_name(wc->opcode),
-			  status_names[wc->status]);
+			  uroce_wc_status_name(wc->status));
 
 	if (wc->status == UROCE_WC_SUCCESS && reports_length(wc->opcode))
 		at += snprintf(line + at, 32, " len=%u", wc->byte_len);

@@ -232,7 +232,7 @@ static void check_completion(struct side *side, enum side_name name, const struc
 			     "AB"[name]);
 	if (side->failed[receive])
 		cr_assert_eq(wc->status, UROCE_WC_WR_FLUSH_ERR, "%c: wr=%lu %s after an error", "AB"[name], wc -> wr_id,
-			     pair_status_name(wc->status));
+			     uroce_wc_status_name(wc->status));
 	side->failed[receive] |= wc->status != UROCE_WC_SUCCESS;
 }
 
@@ -268,7 +268,7 @@ static void take_outbox(struct pair *pair, enum side_name name)
 		cr_assert_eq(out->events[i].qp_num, side->qp->qpn);
 		side->done_at_event[side->event_count] = side->done_count;
 		snprintf(side->events[side->event_count++], PAIR_LINE_BYTES, "%s",
-			 pair_event_name(out->events[i].type));
+			 uroce_event_name(out->events[i].type));
 	}
 }
 

@@ -130,11 +130,9 @@ void pair_fill(struct pair *pair, enum side_name side, uint64_t offset, uint8_t 
 uint64_t pair_word(const struct pair *pair, enum side_name side, uint64_t offset);
 void pair_set_word(struct pair *pair, enum side_name side, uint64_t offset, uint64_t word);
 
-/* One packet or completion as a line; names of statuses and events. */
+/* One packet or completion as a line; statuses and events have their public names. */
 void pair_print_line(const struct pair *pair, enum side_name from, const struct wire_packet *packet, char *line);
 void pair_print_completion(const struct uroce_wc *wc, char *line);
-const char *pair_status_name(uint8_t status);
-const char *pair_event_name(uint32_t type);
 
 /* Text for an assert: one of eight buffers in turn. */
 __attribute__((format(printf, 1, 2))) const char *pair_text(const char *format, ...);

@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
+#include "draw.h"
 #include "engine/wheel.h"
 #include "rule.h"
 
@@ -128,9 +129,7 @@ Test(wheel, random_work_agrees_with_a_list)
 		struct timer *timer;
 		struct engine_wheel_node *node;
 
-		state ^= state << 13;
-		state ^= state >> 7;
-		state ^= state << 17;
+		draw_next(&state);
 		timer = &timers[(state >> 8) % NODES];
 		if (state % 7 == 0) {
 			engine_wheel_disarm(&wheel, &timer->node);

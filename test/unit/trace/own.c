@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "draw.h"
 #include "frames.h"
 #include "half.h"
 #include "pair.h"
@@ -26,10 +27,7 @@ struct storm {
 
 static uint32_t draw(struct storm *storm, uint32_t below)
 {
-	storm->random ^= storm->random << 13;
-	storm->random ^= storm->random >> 7;
-	storm->random ^= storm->random << 17;
-	return (uint32_t)(storm->random >> 20) % below;
+	return draw_below(&storm->random, below);
 }
 
 static void put32(FILE *file, uint32_t value)
@@ -145,7 +143,7 @@ static void expect_nothing_wrong(const struct trace *trace, uint64_t seed, char 
 static uint64_t run_storm(uint64_t seed, uint32_t worst)
 {
 	static const uint32_t mtus[] = { 256, 512, 1024, 4096 };
-	struct storm storm = { .random = seed * 0x9E3779B97F4A7C15ull | 1 };
+	struct storm storm = { .random = draw_start(seed) };
 	struct pair *pair;
 	const uint64_t *came;
 	uint64_t resent, again;
