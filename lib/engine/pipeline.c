@@ -19,7 +19,8 @@
 #define RX_BURSTS_PER_TURN 4u
 #define DOORBELLS_PER_TURN 256u
 #define PREFETCH_AHEAD 3u
-#define PLAIN_QPN_AT 46u /* Ethernet, IPv4, UDP, 4 bytes of BTH; then a byte that the index does not need, the QPN */
+#define PLAIN_BTH_AT 42u      /* behind Ethernet, IPv4, UDP */
+#define IPV4_ADDRESSES_AT 12u /* in its header: source and destination */
 #define TRANSMIT_VISITS (4 * BURST)
 #define COMPLETIONS_DRAIN (OUTBOX_COMPLETIONS / 2)
 
@@ -363,6 +364,7 @@ static bool receive_plain(struct uroce_lcore *lcore, struct engine_port *port, s
 		.ip = flow->plain.ip,
 		.ip_bytes = flow->plain.ip_bytes,
 	};
+	memcpy(&flow->origin.ipv4, flow->plain.ip + IPV4_ADDRESSES_AT, sizeof(flow->origin.ipv4));
 	received = receive_packet(lcore, port, mbuf, &flow->packet, &flow->origin, &flow->qp);
 	flow->frame = received == RECEIVED_TAKEN && mbuf->nb_segs == 1 &&
 				      flow->qp->rc->migration.state == UROCE_PATH_MIGRATED ?
@@ -397,36 +399,37 @@ static bool receive_frame(struct uroce_lcore *lcore, struct engine_port *port, s
 	return receive_other(lcore, port, mbuf, frame, bytes);
 }
 
-/* The lines of a QP that a packet of it touches, in or out. */
-static inline void prefetch_qp(const struct uroce_qp *qp)
+static inline const struct rc_qp *core_of(const struct uroce_qp *qp)
 {
-	for (uint32_t at = 0; at < offsetof(struct uroce_qp, next_waiting); at += RTE_CACHE_LINE_SIZE)
-		rte_prefetch0(RTE_PTR_ADD(qp, at));
-	rc_qp_prefetch((const struct rc_qp *)(const void *)(qp + 1));
+	return (const struct rc_qp *)(const void *)(qp + 1); /* qp->rc, without looking */
 }
 
 /*
  * What the packets of a burst will touch is fetched for all of them, a step at a time: frame, place in the QP table,
- * QP. A QPN is read where a plain frame has it; of another frame something useless is fetched.
+ * QP. Opcode and QPN are read where a plain frame has them; of another frame something useless is fetched.
  */
 static void prefetch_burst(const struct uroce_lcore *lcore, struct rte_mbuf *const *burst, uint16_t count)
 {
+	static const uint8_t none[WIRE_BTH_BYTES];
 	const struct engine_qp_slot *slots[BURST];
+	const uint8_t *bths[BURST];
 
 	for (uint16_t i = 0; i < count; i++)
 		rte_prefetch0(rte_pktmbuf_mtod(burst[i], void *));
 	for (uint16_t i = 0; i < count; i++) {
-		const uint8_t *qpn = rte_pktmbuf_mtod_offset(burst[i], const uint8_t *, PLAIN_QPN_AT);
-
-		slots[i] = steer_slot(lcore->engine,
-				      rte_pktmbuf_data_len(burst[i]) < PLAIN_QPN_AT + 4u ? 0 : load_be32(qpn));
+		bths[i] = rte_pktmbuf_data_len(burst[i]) < PLAIN_BTH_AT + sizeof(none) ?
+				  none :
+				  rte_pktmbuf_mtod_offset(burst[i], const uint8_t *, PLAIN_BTH_AT);
+		slots[i] = steer_slot(lcore->engine, load_be32(bths[i] + 4)); /* one byte more, above the index */
 		rte_prefetch0(slots[i]);
 	}
 	for (uint16_t i = 0; i < count; i++) {
 		const struct uroce_qp *qp = atomic_load_explicit(&slots[i]->qp, memory_order_relaxed);
 
-		if (qp && (i == 0 || slots[i] != slots[i - 1]))
-			prefetch_qp(qp);
+		if (qp == NULL || (i > 0 && slots[i] == slots[i - 1]))
+			continue;
+		rte_prefetch0(qp);
+		rc_qp_prefetch_in(core_of(qp), wire_opcode(bths[i][0])->response);
 	}
 }
 
@@ -517,11 +520,14 @@ static void prefetch_active(const struct engine_active *active)
 {
 	const struct uroce_qp *qp = active_look(active, PREFETCH_AHEAD);
 
-	if (qp)
-		prefetch_qp(qp);
+	if (qp) {
+		for (uint32_t at = 0; at < offsetof(struct uroce_qp, next_waiting); at += RTE_CACHE_LINE_SIZE)
+			rte_prefetch0(RTE_PTR_ADD(qp, at));
+		rc_qp_prefetch_out(core_of(qp));
+	}
 	qp = active_look(active, 1);
 	if (qp)
-		rc_qp_prefetch_request(qp->rc);
+		rc_qp_prefetch_request(core_of(qp));
 }
 
 /*

@@ -7,7 +7,7 @@
 
 void rc_credit_reset(struct rc_credit *credit)
 {
-	*credit = (struct rc_credit){ .enabled = credit->enabled, .probe_deadline_ns = RC_NEVER };
+	*credit = (struct rc_credit){ .probe_deadline_ns = RC_NEVER };
 }
 
 static bool needs_receive(const struct rc_send_wqe *wqe)
@@ -35,7 +35,7 @@ void rc_credit_arrived(struct rc_qp *qp, uint32_t msn, uint32_t code)
 	uint32_t behind = (credit->messages - msn) & PSN_MASK;
 
 	/* behind the newest one, or beyond what was ever started: no news */
-	if (!credit->enabled || ahead > ((credit->messages - credit->msn) & PSN_MASK))
+	if (!qp->flow_control || ahead > ((credit->messages - credit->msn) & PSN_MASK))
 		return;
 	if (ahead > 0)
 		credit->receives_at_msn = receives_up_to(qp, behind);
@@ -59,7 +59,7 @@ bool rc_credit_allows(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint64_t 
 {
 	struct rc_credit *credit = &qp->credit;
 
-	if (!credit->enabled || credit->unlimited || credit->probe || !needs_receive(wqe) || left(credit) > 0)
+	if (!qp->flow_control || credit->unlimited || credit->probe || !needs_receive(wqe) || left(credit) > 0)
 		return true;
 	if (credit->probe_deadline_ns == RC_NEVER)
 		credit->probe_deadline_ns = now_ns + (qp->retry.timeout_ns ? qp->retry.timeout_ns : PROBE_NS);
@@ -70,7 +70,7 @@ void rc_credit_message_started(struct rc_qp *qp, struct rc_send_wqe *wqe)
 {
 	struct rc_credit *credit = &qp->credit;
 
-	if (!credit->enabled)
+	if (!qp->flow_control)
 		return;
 	credit->messages++;
 	credit->receives += needs_receive(wqe);
@@ -83,7 +83,7 @@ void rc_credit_message_started(struct rc_qp *qp, struct rc_send_wqe *wqe)
 
 bool rc_credit_is_used_up(const struct rc_qp *qp)
 {
-	return qp->credit.enabled && !qp->credit.unlimited && left(&qp->credit) == 0;
+	return qp->flow_control && !qp->credit.unlimited && left(&qp->credit) == 0;
 }
 
 /* Entries that no unfinished message holds (F-2). */
@@ -98,7 +98,7 @@ uint8_t rc_credit_say(struct rc_qp *qp)
 {
 	struct rc_credit *credit = &qp->credit;
 
-	if (!credit->enabled || qp->recvq.srq) /* F-2 */
+	if (!qp->flow_control || qp->recvq.srq) /* F-2 */
 		return CREDIT_UNLIMITED;
 	credit->said = true;
 	credit->last_code = (uint8_t)rc_codes_credit_code(free_entries(qp));
@@ -110,7 +110,7 @@ bool rc_credit_news_due(struct rc_qp *qp)
 	const struct rc_credit *credit = &qp->credit;
 	bool waits = !credit->said || credit->last_code == 0;
 
-	if (!credit->enabled)
+	if (!qp->flow_control)
 		return false;
 	if (atomic_load_explicit(&qp->win.post_wakes, memory_order_relaxed) != waits)
 		atomic_store_explicit(&qp->win.post_wakes, waits, memory_order_relaxed);

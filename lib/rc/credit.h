@@ -17,8 +17,6 @@ struct rc_qp;
 struct rc_send_wqe;
 
 struct rc_credit {
-	bool enabled; /* flow control was agreed upon */
-
 	/* requester */
 	bool known;               /* an AETH has come */
 	bool unlimited;           /* the newest one said code 31 */

@@ -33,7 +33,7 @@ void rc_migration_start(struct rc_qp *qp)
 {
 	struct rc_migration *migration = &qp->migration;
 
-	qp->path = migration->path;
+	qp_take_path(qp, &migration->path);
 	qp->pkey = migration->pkey;
 	qp->timeout = migration->timeout;
 	migration->loaded = false; /* software loads the next one */

@@ -152,9 +152,9 @@ static void apply_values(struct rc_qp *qp, const struct uroce_qp_attr *attr, uin
 	if (mask & UROCE_QP_RNR_RETRY)
 		qp->retry.rnr_retry = qp->retry.rnr_left = attr->rnr_retry;
 	if (mask & UROCE_QP_PATH)
-		qp->path = attr->path;
+		qp_take_path(qp, &attr->path);
 	if (mask & UROCE_QP_FLOW_CONTROL)
-		qp->credit.enabled = attr->flow_control;
+		qp->flow_control = attr->flow_control;
 	if (mask & UROCE_QP_IMPRECISE_ERRORS)
 		qp->imprecise_errors = attr->imprecise_errors;
 	if (mask & UROCE_QP_NO_PROBE) {
@@ -238,7 +238,7 @@ void rc_qp_query(const struct rc_qp *qp, struct uroce_qp_attr *attr)
 		.retry_cnt = qp->retry.retry_cnt,
 		.rnr_retry = qp->retry.rnr_retry,
 		.path = qp->path,
-		.flow_control = qp->credit.enabled,
+		.flow_control = qp->flow_control,
 		.imprecise_errors = qp->imprecise_errors,
 		.no_probe = !qp->probe.enabled,
 		.alt_path = qp->migration.path,

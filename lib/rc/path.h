@@ -9,6 +9,7 @@
 #include <uroce/qp.h>
 
 #include "wire/bytes.h"
+#include "wire/encap.h"
 #include "wire/kernel.h"
 #include "wire/packet.h"
 
@@ -18,6 +19,7 @@ struct rc_origin {
 	const struct uroce_device *device; /* the port; NULL when there is only one */
 	const uint8_t *ip;                 /* its IP header when nobody has looked at the ICRC yet; NULL: it is right */
 	uint32_t ip_bytes;                 /* from there to the end of the pad; the ICRC follows */
+	uint64_t ipv4;                     /* source and dest as in an IPv4 header; 0: look at those */
 };
 
 /* Is the ICRC of this packet right, looked at now if need be? Its payload lies behind its headers. */
@@ -36,6 +38,18 @@ static inline bool path_matches(const struct uroce_path *path, const struct rc_o
 {
 	return memcmp(path->dest.bytes, origin->source, 16) == 0 && memcmp(path->source.bytes, origin->dest, 16) == 0 &&
 	       path->device == origin->device;
+}
+
+/* The addresses of what comes along the path as they stand in an IPv4 header; 0: it is IPv6. */
+static inline uint64_t path_ipv4(const struct uroce_path *path)
+{
+	uint64_t both = 0;
+
+	if (encap_addr_is_ipv4(path->dest.bytes) && encap_addr_is_ipv4(path->source.bytes)) {
+		memcpy(&both, path->dest.bytes + 12, 4);
+		memcpy((uint8_t *)&both + 4, path->source.bytes + 12, 4);
+	}
+	return both;
 }
 
 /* The flow's UDP source port: 0xC000-0xFFFF, the same for a pair of QPNs (W-2). */

@@ -106,6 +106,7 @@ void rc_qp_forget(struct rc_qp *qp)
 		.min_rnr_timer = qp->responder.min_rnr_timer,
 	};
 	qp->report = (struct rc_report){ 0 };
+	qp->failures = (struct rc_failures){ 0 };
 	atomic_store_explicit(&qp->win.post_wakes, false, memory_order_relaxed);
 	qp->last_aeth = 0;
 	qp->established = false;
@@ -262,7 +263,7 @@ void rc_qp_renew_psn(struct rc_qp *qp, uint32_t start_psn)
 
 void rc_qp_last_error(const struct rc_qp *qp, struct uroce_qp_error *error)
 {
-	*error = qp->report.first;
+	*error = qp->failures.first;
 }
 
 void rc_qp_timeout(struct rc_qp *qp, uint64_t now_ns)

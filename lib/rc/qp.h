@@ -59,13 +59,14 @@ struct rc_qp_config {
 
 /* Where a key leads. Only a short cut: whether it is valid is looked up each time. */
 struct rc_known_key {
-	uint32_t key; /* 0: none, which leads nowhere */
-	const struct rc_mr_entry *slot;
+	uint32_t key;
+	uint32_t place; /* index of its slot, and one; 0: none, the key leads nowhere */
 };
 
 /*
- * The order is that of use: every packet touches the lines of the first part, and rc_qp_prefetch() fetches them; the
- * second is touched when something is reported or a receive is used, the rest hardly ever.
+ * By cache lines, for with many QPs it is those that cost: what every packet touches; what requests and their answers
+ * do at the responder; keys and reports; what sending and its answers touch. rc_qp_prefetch_...() fetch just those. The
+ * rest is needed seldom.
  */
 struct rc_qp {
 	uint8_t state; /* enum uroce_qp_state */
@@ -74,37 +75,58 @@ struct rc_qp {
 	uint32_t mtu_bytes;
 	uint32_t qpn, dest_qpn;
 	uint32_t pd;
-	uint32_t access; /* enum uroce_access: what the peer may do */
-	struct rc_mr_table *mrs;
-	void *send_cq, *recv_cq;
-	uint64_t context;
+	uint32_t access;       /* enum uroce_access: what the peer may do */
 	bool established;      /* COMM_EST was raised */
 	bool imprecise_errors; /* E-3 */
+	bool flow_control;     /* end-to-end credits were agreed upon (F-1) */
 	bool long_way;         /* a test wants no short ways: they only ever do what the long ones do */
-	uint32_t last_aeth;
-	struct rc_known_key known_keys[QP_KNOWN_KEYS];
-	struct rc_responder responder;
-	struct rc_sendwin win;
-	struct rc_requester requester;
-	struct rc_retry retry;
-	struct rc_probe probe;
-	struct rc_replay replay;
+	/* the path in use, as usual packets are compared with it: path_ipv4() and its port */
+	const struct uroce_device *device;
+	uint64_t ipv4;
+	struct rc_migration migration; /* its first 16 bytes; then come the paths */
+	struct uroce_path path;        /* written by qp_take_path() only */
+
+	_Alignas(64) struct rc_responder responder;
+	struct rc_replay replay; /* its first 16 bytes */
 	struct rc_credit credit;
-	struct rc_migration migration;
-	struct uroce_path path;
 
+	_Alignas(64) struct rc_known_key known_keys[QP_KNOWN_KEYS];
+	struct rc_mr_table *mrs;
 	struct rc_report report;
-	struct rc_recvq recvq;
+	void *recv_cq;
+	uint64_t context;
 
+	struct rc_sendwin win;
+
+	_Alignas(64) struct rc_requester requester;
+	uint32_t last_aeth;
+	void *send_cq;
+	struct rc_probe probe;
+	struct rc_retry retry;
+
+	uint64_t counters[CNT_QP_COUNTERS];
+	struct rc_recvq recvq;
+	struct rc_failures failures;
 	uint32_t max_mtu_bytes;
 	psn_t sq_psn, rq_psn; /* as set by modify */
 	uint8_t timeout, max_dest_rd_atomic;
-	uint64_t counters[CNT_QP_COUNTERS];
 };
 
-static_assert(offsetof(struct rc_qp, known_keys) == 64 && offsetof(struct rc_qp, responder) == 128 &&
-		      offsetof(struct rc_qp, win) == 192,
+static_assert(offsetof(struct rc_qp, migration) + offsetof(struct rc_migration, path) == 64 &&
+		      offsetof(struct rc_qp, responder) % 64 == 0 &&
+		      offsetof(struct rc_qp, replay) + offsetof(struct rc_replay, bucket_mask) <=
+			      offsetof(struct rc_qp, responder) + 64 &&
+		      offsetof(struct rc_qp, win) == offsetof(struct rc_qp, known_keys) + 64 &&
+		      offsetof(struct rc_qp, retry) % 64 == 0,
 	      "lines of their own");
+
+/* The path in use is this one from now on. */
+static inline void qp_take_path(struct rc_qp *qp, const struct uroce_path *path)
+{
+	qp->path = *path;
+	qp->ipv4 = path_ipv4(path);
+	qp->device = path->device;
+}
 
 /* Why a packet may not reach its QP: the counter of the drop, in the order of W-5; CNT_COUNTERS: it may. */
 enum rc_counter rc_qp_admit(const struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin);
@@ -114,8 +136,8 @@ static inline enum rc_counter qp_admit(const struct rc_qp *qp, const struct wire
 				       const struct rc_origin *origin)
 {
 	return qp->state == UROCE_QPS_RTS && opcode_is_rc(packet->opcode) &&
-			       qp->migration.state == UROCE_PATH_MIGRATED && path_matches(&qp->path, origin) &&
-			       pkey_matches(qp->pkey, packet->pkey) ?
+			       qp->migration.state == UROCE_PATH_MIGRATED && origin->ipv4 && origin->ipv4 == qp->ipv4 &&
+			       origin->device == qp->device && pkey_matches(qp->pkey, packet->pkey) ?
 		       CNT_COUNTERS :
 		       rc_qp_admit(qp, packet, origin);
 }
@@ -173,7 +195,7 @@ static inline bool qp_owes_answers(const struct rc_qp *qp)
 	const struct rc_responder *resp = &qp->responder;
 
 	return resp->ack_due | resp->nak_due | resp->repeat_ack_due | (qp->replay.queue_head != REPLAY_NONE) |
-	       qp->credit.enabled | qp->long_way;
+	       qp->flow_control | qp->long_way;
 }
 
 static inline bool qp_may_send(const struct rc_qp *qp)
@@ -207,20 +229,46 @@ static inline uint64_t rc_qp_deadline(const struct rc_qp *qp)
 	return retry < qp->credit.probe_deadline_ns ? retry : qp->credit.probe_deadline_ns;
 }
 
-/* Fetches the lines that every packet touches, in or out. */
-static inline void rc_qp_prefetch(const struct rc_qp *qp)
+static inline void qp_prefetch(const void *line)
 {
-	for (uint32_t at = 0; at <= offsetof(struct rc_qp, report); at += 64)
-		__builtin_prefetch((const char *)qp + at);
+	__builtin_prefetch(line);
 }
 
-/* The same for the request that goes out next: when the QP's own lines have come. */
+/* Fetches the lines that a packet touches which comes in. */
+static inline void rc_qp_prefetch_in(const struct rc_qp *qp, bool response)
+{
+	qp_prefetch(qp);
+	qp_prefetch(&qp->known_keys);
+	if (response) {
+		qp_prefetch(&qp->win);
+		qp_prefetch(&qp->win.posted);
+		qp_prefetch(&qp->requester);
+		qp_prefetch(&qp->retry);
+	} else {
+		qp_prefetch(&qp->responder);
+		qp_prefetch(&qp->counters[CNT_RX_WRITE_REQUESTS]);
+	}
+}
+
+/* And what goes out: the answer, or requests. */
+static inline void rc_qp_prefetch_out(const struct rc_qp *qp)
+{
+	qp_prefetch(qp);
+	qp_prefetch(&qp->responder);
+	qp_prefetch(&qp->known_keys);
+	qp_prefetch(&qp->win);
+	qp_prefetch(&qp->win.posted);
+	qp_prefetch(&qp->requester);
+	qp_prefetch(&qp->retry);
+}
+
+/* The request that goes out next: when the QP's own lines have come. */
 static inline void rc_qp_prefetch_request(const struct rc_qp *qp)
 {
 	const char *slot = (const char *)sendwin_slot(&qp->win, qp->win.cursor);
 
-	__builtin_prefetch(slot);
-	__builtin_prefetch(slot + 64);
+	qp_prefetch(slot);
+	qp_prefetch(slot + 63);
 }
 
 /* For the core's own files: the request at `acked` fails, the QP goes to ERR. */
@@ -242,10 +290,13 @@ static inline enum rc_mr_verdict qp_check_memory(struct rc_qp *qp, uint32_t key,
 	struct rc_known_key *known = &qp->known_keys[key >> 8 & (QP_KNOWN_KEYS - 1)];
 
 	if (__builtin_expect(known->key != key, 0)) {
+		const struct rc_mr_entry *slot = rc_mr_slot(qp->mrs, key);
+
 		known->key = key;
-		known->slot = rc_mr_slot(qp->mrs, key);
+		known->place = slot ? (uint32_t)(slot - qp->mrs->entries) + 1 : 0;
 	}
-	return rc_mr_check_slot(known->slot, key, qp->pd, qp->qpn, va, bytes, access, host);
+	return rc_mr_check_slot(known->place ? &qp->mrs->entries[known->place - 1] : NULL, key, qp->pd, qp->qpn, va,
+				bytes, access, host);
 }
 
 /* Packets that so many bytes take, and PSNs that a READ of them owns: at least one (P-3). */

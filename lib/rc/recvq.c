@@ -16,14 +16,20 @@ uint32_t rc_recvq_slot_bytes(uint32_t sge_limit)
 	return (uint32_t)(sizeof(struct rc_recv_wqe) + sizeof(struct uroce_sge) * sge_limit);
 }
 
+static bool is_full(struct rc_recvq *queue)
+{
+	if (queue->posting - queue->free_up_to < queue->depth)
+		return false;
+	/* pairs with Q2 in rc_recvq_pop: the lcore has finished with the slot */
+	queue->free_up_to = atomic_load_explicit(&queue->freed, memory_order_acquire);
+	return queue->posting - queue->free_up_to >= queue->depth;
+}
+
 int rc_recvq_post(struct rc_recvq *queue, const struct uroce_recv_wr *wr)
 {
-	/* pairs with Q2 in rc_recvq_pop: the lcore has finished with the slot */
-	bool full = queue->posting - atomic_load_explicit(&queue->freed, memory_order_acquire) >= queue->depth;
-
 	if (wr->num_sge > queue->sge_limit)
 		return -EINVAL;
-	if (full)
+	if (is_full(queue))
 		return -ENOMEM;
 	if (!recvq_fill(slot(queue, queue->posting), wr, queue->sge_limit))
 		return -EINVAL;

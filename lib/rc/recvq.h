@@ -32,12 +32,13 @@ struct rc_recvq {
 	/* lcore only */
 	uint32_t head, tail;
 
+	/* lcore writes, application reads, but only when its queue looks full */
+	_Atomic uint32_t freed;
+
 	/* application writes, lcore reads */
 	_Alignas(64) _Atomic uint32_t posted;
 	uint32_t posting;
-
-	/* lcore writes, application reads */
-	_Alignas(64) _Atomic uint32_t freed;
+	uint32_t free_up_to; /* `freed` as the application last saw it */
 };
 
 uint32_t rc_recvq_slot_bytes(uint32_t sge_limit);

@@ -39,14 +39,15 @@ struct rc_replay_entry {
 };
 
 struct rc_replay {
-	struct rc_replay_entry *entries; /* `limit` of them */
-	uint16_t *buckets;               /* `limit` rounded up to a power of two */
-	uint32_t bucket_mask;
-	uint16_t limit;        /* what was allocated */
-	uint16_t depth;        /* max_dest_rd_atomic in force, at most limit */
 	uint16_t oldest, used; /* ring */
 	uint16_t queue_head, queue_tail;
 	uint16_t unfinished; /* queued and never answered (S-12) */
+	uint16_t depth;      /* max_dest_rd_atomic in force, at most limit */
+	uint16_t limit;      /* what was allocated */
+	/* the rest is for those that have READs and the like */
+	uint32_t bucket_mask;
+	struct rc_replay_entry *entries; /* `limit` of them */
+	uint16_t *buckets;               /* `limit` rounded up to a power of two */
 };
 
 /* Memory that the entries and buckets for `limit` take. */

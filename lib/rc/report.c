@@ -36,24 +36,24 @@ static struct uroce_qp_error make_error(const struct rc_qp *qp, uint8_t status, 
 void rc_report_send_failed(struct rc_qp *qp, uint8_t status, uint8_t cause)
 {
 	const struct rc_retry *retry = &qp->retry;
-	struct uroce_qp_error *error = &qp->report.send_error;
+	struct uroce_qp_error *error = &qp->failures.send;
 
 	*error = make_error(qp, status, cause, qp->win.una);
 	error->retries = cause == UROCE_CAUSE_RNR ? (uint32_t)(retry->rnr_retry - retry->rnr_left) :
 						    (uint32_t)(retry->retry_cnt - retry->retries_left);
 	qp->report.send_failed = true;
-	if (qp->report.first.status == UROCE_WC_SUCCESS)
-		qp->report.first = *error;
+	if (qp->failures.first.status == UROCE_WC_SUCCESS)
+		qp->failures.first = *error;
 }
 
 void rc_report_responder_failed(struct rc_qp *qp, uint8_t status, uint8_t cause, psn_t psn)
 {
-	struct uroce_qp_error *error = &qp->report.recv_error;
+	struct uroce_qp_error *error = &qp->failures.recv;
 
 	*error = make_error(qp, status, cause, psn);
 	error->responder = true;
-	if (qp->report.first.status == UROCE_WC_SUCCESS)
-		qp->report.first = *error;
+	if (qp->failures.first.status == UROCE_WC_SUCCESS)
+		qp->failures.first = *error;
 }
 
 static void explain(struct uroce_wc *wc, const struct uroce_qp_error *error)
@@ -120,7 +120,7 @@ bool rc_report_answered(struct rc_qp *qp, struct rc_outbox *out)
 
 static void report_failed_send(struct rc_qp *qp, struct rc_outbox *out)
 {
-	const struct uroce_qp_error *error = &qp->report.send_error;
+	const struct uroce_qp_error *error = &qp->failures.send;
 	struct uroce_wc *wc = add_send_completion(qp, sendwin_slot(&qp->win, qp->win.head), error->status, out);
 
 	explain(wc, error);
@@ -158,7 +158,7 @@ static bool flush_receives(struct rc_qp *qp, struct rc_outbox *out)
 	struct rc_recv_wqe *wqe;
 
 	while ((wqe = rc_recvq_peek(&qp->recvq)) != NULL) {
-		uint8_t status = report->recv_failed ? report->recv_error.status : (uint8_t)UROCE_WC_WR_FLUSH_ERR;
+		uint8_t status = report->recv_failed ? qp->failures.recv.status : (uint8_t)UROCE_WC_WR_FLUSH_ERR;
 		struct uroce_wc *wc;
 
 		if (!outbox_has_completion_room(out))
@@ -166,7 +166,7 @@ static bool flush_receives(struct rc_qp *qp, struct rc_outbox *out)
 		wc = add_completion(qp, qp->recv_cq, wqe->wr_id, UROCE_WC_RECV, status, out);
 		wc->vendor_err = UROCE_CAUSE_FLUSHED;
 		if (report->recv_failed)
-			explain(wc, &report->recv_error);
+			explain(wc, &qp->failures.recv);
 		qp->counters[report->recv_failed ? CNT_RESP_CQE_ERROR : CNT_RESP_CQE_FLUSH_ERROR]++;
 		report->recv_failed = false;
 		rc_recvq_pop(&qp->recvq);
@@ -227,11 +227,11 @@ static void notice_drained(struct rc_qp *qp)
 /* When it happened, filled in by the first report after it: the parts that fail requests have no clock. */
 static void note_time(struct rc_qp *qp, uint64_t now_ns)
 {
-	struct rc_report *report = &qp->report;
+	struct rc_failures *failures = &qp->failures;
 
-	report->send_error.elapsed_us = qp->retry.since_ns ? (uint32_t)((now_ns - qp->retry.since_ns) / 1000) : 0;
-	if (report->first.status == report->send_error.status && !report->first.responder)
-		report->first.elapsed_us = report->send_error.elapsed_us;
+	failures->send.elapsed_us = qp->retry.since_ns ? (uint32_t)((now_ns - qp->retry.since_ns) / 1000) : 0;
+	if (failures->first.status == failures->send.status && !failures->first.responder)
+		failures->first.elapsed_us = failures->send.elapsed_us;
 }
 
 bool rc_report_run(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)

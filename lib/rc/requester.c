@@ -441,7 +441,7 @@ static inline void send_plainly(struct rc_qp *qp, uint64_t now_ns, struct rc_out
 {
 	struct rc_sendwin *win = &qp->win;
 
-	if (qp->state != UROCE_QPS_RTS || qp->credit.enabled || qp->probe.asking || qp->requester.asking ||
+	if (qp->state != UROCE_QPS_RTS || qp->flow_control || qp->probe.asking || qp->requester.asking ||
 	    qp->long_way || !psn_equal(win->next, win->limit) || !outbox_has_packet_room(out))
 		return;
 	while (win->cursor != win->tail && out->packet_room > 0) {

@@ -28,10 +28,10 @@ struct rc_responder {
 	psn_t repeat_psn;
 
 	/* the message under way */
-	uint64_t write_va;   /* WRITE: where the next byte goes */
-	uint32_t write_left; /* WRITE: bytes of DMALen still to come */
-	uint32_t write_rkey;
 	uint32_t message_bytes; /* SEND and WRITE: received so far */
+	uint64_t write_va;      /* WRITE: where the next byte goes */
+	uint32_t write_left;    /* WRITE: bytes of DMALen still to come */
+	uint32_t write_rkey;
 };
 
 /*

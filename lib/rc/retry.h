@@ -22,24 +22,21 @@ struct rc_retry {
 	uint64_t rnr_deadline_ns; /* RC_NEVER: not waiting */
 	uint64_t timeout_ns;      /* 0: no ACK timer */
 	uint64_t since_ns;        /* when una was first sent, or became una (E-4) */
-
-	/* the last rewind: what it was for, and whether its packet has left again */
-	psn_t rewind_psn;
-	psn_t rewind_limit; /* first PSN never sent when it happened */
-	psn_t trigger;      /* the response that showed the loss; limit - 1 when it was no response */
-	bool rewound;       /* the above count: una has not moved since */
-	bool resent;
-	bool resending; /* what lies from win.next on has not gone out again yet; a probe is no resend */
-	uint64_t resent_ns;
-
 	uint8_t retry_cnt, retries_left;
 	uint8_t rnr_retry, rnr_left;
 
-	/* the smallest round trip seen, from one timed packet at a time */
-	bool timing;
+	/* the last rewind: what it was for, and whether its packet has left again */
+	bool rewound; /* the others count: una has not moved since */
+	bool resent;
+	bool resending; /* what lies from win.next on has not gone out again yet; a probe is no resend */
+	bool timing;    /* a packet's round trip is being measured */
+	psn_t rewind_psn;
+	psn_t rewind_limit; /* first PSN never sent when it happened */
+	psn_t trigger;      /* the response that showed the loss; limit - 1 when it was no response */
 	psn_t timed_psn;
 	uint64_t timed_ns;
-	uint64_t min_rtt_ns;
+	uint64_t min_rtt_ns; /* the smallest round trip seen, from one timed packet at a time */
+	uint64_t resent_ns;
 };
 
 void rc_retry_reset(struct rc_retry *retry);

@@ -143,10 +143,13 @@ static void fill_slot(const struct rc_sendwin *win, const struct uroce_send_wr *
 	}
 }
 
-static bool is_full(const struct rc_sendwin *win)
+static inline bool is_full(struct rc_sendwin *win)
 {
+	if (win->posting - win->free_up_to < win->depth)
+		return false;
 	/* pairs with S2 in the completer's report: the lcore has finished with the slot */
-	return win->posting - atomic_load_explicit(&win->freed, memory_order_acquire) >= win->depth;
+	win->free_up_to = atomic_load_explicit(&win->freed, memory_order_acquire);
+	return win->posting - win->free_up_to >= win->depth;
 }
 
 static void publish(struct rc_sendwin *win)

@@ -61,17 +61,20 @@ struct rc_sendwin {
 	psn_t una, next, limit;
 	uint32_t behind; /* PSNs from the first one to una, at most PSN_WINDOW */
 
+	/* lcore writes, application reads, but only when its queue looks full */
+	_Atomic uint32_t freed;
+
 	/* application writes, lcore reads */
 	_Alignas(64) _Atomic uint32_t posted;
-	uint32_t posting; /* the application's own copy */
+	uint32_t posting;    /* the application's own copy */
+	uint32_t free_up_to; /* `freed` as the application last saw it */
 	/* set at creation, for the application */
 	uint32_t depth; /* what the user asked for: at most so many are posted */
 	uint32_t sge_limit;
 	uint32_t inline_limit;
 	bool signal_all;
 
-	/* lcore writes, application reads */
-	_Alignas(64) _Atomic uint32_t freed;
+	/* lcore writes, but rarely; application reads */
 	_Atomic bool no_answers;    /* max_rd_atomic is 0: a READ or the like is refused */
 	_Atomic uint8_t post_state; /* enum uroce_qp_state of the QP, as posts judge it */
 	_Atomic bool post_wakes;    /* the peer waits to hear of receive entries: their posts wake the lcore (F-4) */

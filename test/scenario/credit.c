@@ -12,7 +12,7 @@ static struct pair *open_with_credits(uint32_t receives)
 	struct pair *pair = pair_open(&(struct pair_options){ .receives = receives });
 
 	for (int i = 0; i < 2; i++)
-		pair->side[i].qp->credit.enabled = true;
+		pair->side[i].qp->flow_control = true;
 	return pair;
 }
 
@@ -268,7 +268,7 @@ Test(credit, a_qp_without_an_ack_timer_probes_too)
 	uint64_t start;
 
 	RULE("F-3");
-	pair->side[A].qp->credit.enabled = true;
+	pair->side[A].qp->flow_control = true;
 	pair_cut(pair);
 	pair_send(pair, 1, 8);
 	pair_send(pair, 2, 8);
