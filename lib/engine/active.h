@@ -32,15 +32,17 @@ static inline bool active_claim(struct engine_active *active, struct uroce_qp *q
 	return true;
 }
 
+/* Something has happened to the QP, whatever it is. */
 static inline void active_add(struct engine_active *active, struct uroce_qp *qp)
 {
+	qp->answers_only = false;
 	if (!active_claim(active, qp))
 		return;
 	qp->active_at = active->tail++;
 	active->qps[qp->active_at & active->mask] = qp;
 }
 
-/* Before all others: a peer waits for the answer (S-18). */
+/* Before all others: a peer waits for the answer (S-18). The caller says whether that is all. */
 static inline void active_add_first(struct engine_active *active, struct uroce_qp *qp)
 {
 	if (!active_claim(active, qp))

@@ -73,6 +73,7 @@ struct uroce_qp {
 	struct rc_qp *rc;
 	uint32_t active_at;       /* where in the lcore's queue */
 	bool active;              /* stands there */
+	bool answers_only;        /* there for nothing but requests that have come */
 	bool resolved;            /* the peer's MAC is known, the template complete */
 	bool waiting;             /* stands among those that are not */
 	uint32_t migrations;      /* of the core, as the template knows them */

@@ -18,7 +18,8 @@
 
 #define RX_BURSTS_PER_TURN 4u
 #define DOORBELLS_PER_TURN 256u
-#define PREFETCH_AHEAD 3u
+#define PREFETCH_AHEAD 5u
+#define PREFETCH_REQUEST_AHEAD 2u
 #define PLAIN_BTH_AT 42u      /* behind Ethernet, IPv4, UDP */
 #define IPV4_ADDRESSES_AT 12u /* in its header: source and destination */
 #define TRANSMIT_VISITS (4 * BURST)
@@ -219,6 +220,17 @@ static bool hand_over(struct uroce_lcore *lcore, struct engine_port *port, uint3
 	return false;
 }
 
+/* A QP has taken a packet. */
+static __rte_always_inline void notice_work(struct uroce_lcore *lcore, struct uroce_qp *qp, bool response)
+{
+	if (rc_qp_has_work(qp->rc, response)) {
+		qp->answers_only = !response && (!qp->active || qp->answers_only);
+		active_add_first(&lcore->active, qp);
+	} else if (response) {
+		update_timer(lcore, qp);
+	}
+}
+
 /* A packet of a QP of this lcore that may reach it. true: the QP took it. */
 static __rte_always_inline bool give_to_qp(struct uroce_lcore *lcore, struct engine_port *port, struct uroce_qp *qp,
 					   const struct wire_packet *packet, struct rc_origin *origin)
@@ -236,10 +248,7 @@ static __rte_always_inline bool give_to_qp(struct uroce_lcore *lcore, struct eng
 		port->counters[drop]++;
 		return false;
 	}
-	if (rc_qp_has_work(qp->rc) || qp->migrations != qp->rc->migration.count)
-		active_add_first(&lcore->active, qp);
-	else
-		update_timer(lcore, qp);
+	notice_work(lcore, qp, wire_opcode(packet->opcode)->response);
 	if (lcore->out.completion_count >= COMPLETIONS_DRAIN)
 		deliver(lcore);
 	return true;
@@ -414,8 +423,10 @@ static void prefetch_burst(const struct uroce_lcore *lcore, struct rte_mbuf *con
 	const struct engine_qp_slot *slots[BURST];
 	const uint8_t *bths[BURST];
 
-	for (uint16_t i = 0; i < count; i++)
+	for (uint16_t i = 0; i < count; i++) {
 		rte_prefetch0(rte_pktmbuf_mtod(burst[i], void *));
+		rte_prefetch0(rte_pktmbuf_mtod_offset(burst[i], void *, RTE_CACHE_LINE_SIZE));
+	}
 	for (uint16_t i = 0; i < count; i++) {
 		bths[i] = rte_pktmbuf_data_len(burst[i]) < PLAIN_BTH_AT + sizeof(none) ?
 				  none :
@@ -504,13 +515,18 @@ static void transmit_qp(struct uroce_lcore *lcore, struct uroce_qp *qp)
 	if (qp->migrations != qp->rc->migration.count)
 		engine_discover_start(lcore, qp);
 	outbox_next_packets(out, qp->resolved ? port_room(qp->port) : 0);
-	more = rc_qp_transmit(qp->rc, lcore->now_ns, out);
-	send_packets(qp->port, qp, out);
+	if (qp->answers_only) {
+		more = rc_qp_answer(qp->rc, out);
+		send_packets(qp->port, qp, out);
+	} else {
+		more = rc_qp_transmit(qp->rc, lcore->now_ns, out);
+		send_packets(qp->port, qp, out);
+		update_timer(lcore, qp);
+	}
 	lcore->work += out->packet_count;
-	update_timer(lcore, qp);
 	/* Without a MAC there is nothing to try again before it is found; that activates the QP. */
 	if (more && (qp->resolved || !outbox_has_completion_room(out)))
-		active_add(&lcore->active, qp);
+		active_add(&lcore->active, qp); /* all of it */
 	if (out->completion_count >= COMPLETIONS_DRAIN || out->event_count)
 		deliver(lcore);
 }
@@ -525,7 +541,7 @@ static void prefetch_active(const struct engine_active *active)
 			rte_prefetch0(RTE_PTR_ADD(qp, at));
 		rc_qp_prefetch_out(core_of(qp));
 	}
-	qp = active_look(active, 1);
+	qp = active_look(active, PREFETCH_REQUEST_AHEAD);
 	if (qp)
 		rc_qp_prefetch_request(core_of(qp));
 }

@@ -76,6 +76,7 @@ struct rc_qp *rc_qp_init(void *memory, const struct rc_qp_config *config)
 	qp->recv_cq = config->recv_cq;
 	qp->context = config->context;
 	qp->pkey = 0xFFFF;
+	qp->shares_receives = config->srq != NULL;
 	qp->max_mtu_bytes = config->max_mtu_bytes;
 	qp->sq_psn = psn_make(config->start_psn);
 	qp->responder.min_rnr_timer = RNR_TIMER_DEFAULT;
@@ -231,6 +232,11 @@ bool rc_qp_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 	if (qp_has_reports(qp))
 		more |= rc_report_run(qp, now_ns, out);
 	return more;
+}
+
+bool rc_qp_answer(struct rc_qp *qp, struct rc_outbox *out)
+{
+	return rc_responder_transmit(qp, out) || qp_has_news(qp);
 }
 
 bool rc_qp_port_failed(struct rc_qp *qp)

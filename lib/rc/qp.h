@@ -79,6 +79,7 @@ struct rc_qp {
 	bool established;      /* COMM_EST was raised */
 	bool imprecise_errors; /* E-3 */
 	bool flow_control;     /* end-to-end credits were agreed upon (F-1) */
+	bool shares_receives;  /* with a shared receive queue: recvq.srq */
 	bool long_way;         /* a test wants no short ways: they only ever do what the long ones do */
 	/* the path in use, as usual packets are compared with it: path_ipv4() and its port */
 	const struct uroce_device *device;
@@ -183,12 +184,18 @@ enum rc_counter rc_qp_receive(struct rc_qp *qp, const struct wire_packet *packet
 /* Everything that may leave or be reported now. true: the outbox was too small, call again with an empty one. */
 bool rc_qp_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out);
 
+/*
+ * The same for a QP to which nothing has happened since the last time but that requests came: answers alone. It saves a
+ * responder from looking at its send queue. true also when there is news: rc_qp_transmit() is to be called.
+ */
+bool rc_qp_answer(struct rc_qp *qp, struct rc_outbox *out);
+
 /* A deadline has passed: call rc_qp_transmit() next. Harmless when called early. */
 void rc_qp_timeout(struct rc_qp *qp, uint64_t now_ns);
 
 /*
  * What rc_qp_transmit() has to do, if anything: answers, requests (X-3: in RTS, and their rest in SQD), reports. A QP that
- * takes the long way is always looked into.
+ * takes the long way is always looked into. In an order that touches few lines.
  */
 static inline bool qp_owes_answers(const struct rc_qp *qp)
 {
@@ -207,16 +214,22 @@ static inline bool qp_may_send(const struct rc_qp *qp)
 		qp->long_way);
 }
 
-static inline bool qp_has_reports(const struct rc_qp *qp)
+/* Reports, apart from completions of requests: also that it has failed or migrated. */
+static inline bool qp_has_news(const struct rc_qp *qp)
 {
-	return qp->win.head != qp->win.acked || qp->report.events || qp->state >= UROCE_QPS_SQD || qp->recvq.srq ||
-	       qp->long_way;
+	return qp->report.events || qp->state >= UROCE_QPS_SQD || qp->shares_receives || qp->long_way;
 }
 
-/* Would rc_qp_transmit() do anything? */
-static inline bool rc_qp_has_work(const struct rc_qp *qp)
+static inline bool qp_has_reports(const struct rc_qp *qp)
 {
-	return qp_owes_answers(qp) || qp_may_send(qp) || qp_has_reports(qp);
+	return qp_has_news(qp) || qp->win.head != qp->win.acked;
+}
+
+/* Does the packet just received, a response or a request, want rc_qp_transmit() called? */
+static inline bool rc_qp_has_work(const struct rc_qp *qp, bool response)
+{
+	return qp_owes_answers(qp) || qp_has_news(qp) ||
+	       (response && (qp_may_send(qp) || qp->win.head != qp->win.acked));
 }
 
 /* When rc_qp_timeout() is wanted; RC_NEVER for not at all. */
@@ -226,7 +239,7 @@ static inline uint64_t rc_qp_deadline(const struct rc_qp *qp)
 
 	if (qp->probe.deadline_ns < retry)
 		retry = qp->probe.deadline_ns;
-	return retry < qp->credit.probe_deadline_ns ? retry : qp->credit.probe_deadline_ns;
+	return qp->flow_control && qp->credit.probe_deadline_ns < retry ? qp->credit.probe_deadline_ns : retry;
 }
 
 static inline void qp_prefetch(const void *line)

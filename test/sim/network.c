@@ -309,7 +309,7 @@ static void receive(struct sim_world *world, struct sim_end *end, const struct s
 			drop = rc_qp_receive(end->qp, packet, origin, world_clock(world, end), &world->out);
 		sim_model_arrived(world, end, packet, &verdict, drop);
 		sim_world_take_outbox(world, end);
-		sim_world_wake(world, end, world->config.turn_ns);
+		sim_world_wake_after(world, end, wire_opcode(packet->opcode)->response);
 		sim_world_arm(world, end);
 	} else {
 		sim_model_refused(world, end, packet, origin, drop);

@@ -55,7 +55,7 @@ void sim_world_stop_faults(struct sim_world *world)
 
 /* ---- what is due ---- */
 
-void sim_world_wake(struct sim_world *world, struct sim_end *end, uint64_t delay_ns)
+static void give_turn(struct sim_world *world, struct sim_end *end, uint64_t delay_ns)
 {
 	if (end->turn_due)
 		return;
@@ -66,6 +66,20 @@ void sim_world_wake(struct sim_world *world, struct sim_end *end, uint64_t delay
 					       .whom = end->index,
 					       .life = end->life,
 				       });
+}
+
+void sim_world_wake(struct sim_world *world, struct sim_end *end, uint64_t delay_ns)
+{
+	end->answers_only = false;
+	give_turn(world, end, delay_ns);
+}
+
+void sim_world_wake_after(struct sim_world *world, struct sim_end *end, bool response)
+{
+	if (!rc_qp_has_work(end->qp, response))
+		return;
+	end->answers_only = !response && (!end->turn_due || end->answers_only);
+	give_turn(world, end, world->config.turn_ns);
 }
 
 void sim_world_wake_app(struct sim_world *world, struct sim_end *end, uint64_t delay_ns)
@@ -143,7 +157,7 @@ static void turn(struct sim_world *world, struct sim_end *end)
 	end->turn_state = end->qp->state;
 	sim_model_turn(world, end);
 	outbox_reset(out, room);
-	more = rc_qp_transmit(end->qp, world_clock(world, end), out);
+	more = end->answers_only ? rc_qp_answer(end->qp, out) : rc_qp_transmit(end->qp, world_clock(world, end), out);
 	for (uint32_t i = 0; i < out->packet_count; i++) {
 		sim_model_sent(world, end, &out->packets[i]);
 		sim_network_send(world, end, &out->packets[i]);

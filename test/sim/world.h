@@ -129,6 +129,7 @@ struct sim_end {
 	uint32_t receives_done; /* of the own queue, in this life */
 	bool send_failed, recv_failed, failed, drain_asked, drained, fatal_event, established;
 	bool app_due, turn_due;
+	bool answers_only;  /* the turn is due for nothing but requests that have come */
 	bool over;          /* this life: the QP is destroyed or reset */
 	uint8_t turn_state; /* of the QP when its turn began: it may fail in the middle of it */
 	uint64_t timer_ns;  /* world time of the timer that stands in the agenda */
@@ -244,6 +245,8 @@ __attribute__((format(printf, 2, 3))) void sim_world_fail(struct sim_world *worl
 void sim_world_note(struct sim_world *world, uint64_t a, uint64_t b, uint64_t c);
 /* An end may have something to send, soon or at a time; its application something to do. */
 void sim_world_wake(struct sim_world *world, struct sim_end *end, uint64_t delay_ns);
+/* The same if the packet that it has just received wants it, as lib/engine/pipeline.c finds out. */
+void sim_world_wake_after(struct sim_world *world, struct sim_end *end, bool response);
 void sim_world_wake_app(struct sim_world *world, struct sim_end *end, uint64_t delay_ns);
 /* Puts the QP's deadline into the agenda. */
 void sim_world_arm(struct sim_world *world, struct sim_end *end);
