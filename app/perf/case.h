@@ -65,9 +65,17 @@ struct perf_limit_result {
 	double over_copy;                            /* the limit step's over that of the same without ICRC */
 };
 
+/* The same in lat mode: round trips of the stack against those of bare frames (bare.h). */
+struct perf_bare_result {
+	bool measured;
+	double rtt_us;                      /* of bare frames, median */
+	double ratio, ratio_p10, ratio_p90; /* the stack's over it, pair by pair */
+};
+
 struct perf_result {
 	struct perf_case test;
 	struct perf_limit_result limit;
+	struct perf_bare_result bare;
 	struct perf_failover_result failover;
 	struct perf_tally tally; /* of both ends, seconds of the longer one */
 	uint32_t lcores;

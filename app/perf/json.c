@@ -134,6 +134,10 @@ void perf_json_result(struct perf_json *json, const struct perf_result *result)
 	json_object_set_new(object, "fraction_of_limit_p90",
 			    number_or_null(result->limit.fraction_p90, result->limit.measured));
 	json_object_set_new(object, "limit_over_copy", number_or_null(result->limit.over_copy, result->limit.measured));
+	json_object_set_new(object, "bare_rtt_us", number_or_null(result->bare.rtt_us, result->bare.measured));
+	json_object_set_new(object, "rtt_over_bare", number_or_null(result->bare.ratio, result->bare.measured));
+	json_object_set_new(object, "rtt_over_bare_p10", number_or_null(result->bare.ratio_p10, result->bare.measured));
+	json_object_set_new(object, "rtt_over_bare_p90", number_or_null(result->bare.ratio_p90, result->bare.measured));
 	json_object_set_new(object, "latency_us", latency_of(result));
 	json_array_append_new(json->results, object);
 }

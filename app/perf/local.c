@@ -9,6 +9,7 @@
 #include <rte_launch.h>
 
 #include "common/eal.h"
+#include "perf/bare.h"
 #include "perf/limit.h"
 #include "perf/local.h"
 #include "perf/report.h"
@@ -156,16 +157,21 @@ static int run(struct perf_end *ends, uint32_t core_count, struct perf_failover 
 	return 0;
 }
 
-static int run_beside_limit(struct perf_end *ends, struct perf_limit_result *limit)
+static int run_beside_limit(struct perf_end *ends, struct perf_result *result)
 {
 	int error;
 
 	perf_end_begin(&ends[1]);
 	perf_end_begin(&ends[0]);
 	ends[0].phase = PHASE_DRAIN;
-	error = perf_limit_run(ends, limit);
+	ends[1].phase = PHASE_DONE;
+	error = result->test.mode == PERF_LAT ? perf_bare_run(ends, &result->bare) :
+						perf_limit_run(ends, &result->limit);
+	ends[0].phase = PHASE_DONE;
 	if (error == -EIO)
-		perf_end_fail(&ends[0], "a frame of the limit step was not right");
+		perf_end_fail(&ends[0], "a frame of the limit step was lost or not right");
+	else if (error)
+		return error;
 	perf_end_sum_up(&ends[0]);
 	perf_end_sum_up(&ends[1]);
 	return 0;
@@ -190,7 +196,7 @@ int perf_local_run(struct perf_end *ends, const struct perf_case *test, uint32_t
 		error = connect_ends(ends, peers);
 	}
 	if (error == 0)
-		error = test->limit && !perf_ops[test->op].atomic ? run_beside_limit(ends, &result->limit) :
+		error = test->limit && !perf_ops[test->op].atomic ? run_beside_limit(ends, result) :
 								    run(ends, core_count, failover);
 	if (error == 0) {
 		perf_failover_result(failover, &result->failover);

@@ -70,9 +70,9 @@ static const char help_text[] =
 	"  -n, --iters N        messages a QP instead, 1 ... 1000000000000\n"
 	"  -b, --bidirectional  both ends send (bw)\n"
 	"  --verify             fill and check every payload byte and every counter\n"
-	"  --limit              bw on loop: measures beside it the least that any such stack must do (mbuf,\n"
-	"                       headers, copy with ICRC, tx, rx, copy with ICRC), in 31 pairs of windows\n"
-	"                       that add up to -D each (default 1.55 s)\n"
+	"  --limit              on loop: measures beside it the least that any such stack must do, in 31 pairs of\n"
+	"                       windows that add up to -D each (default 1.55 s). bw: mbuf, headers, copy with\n"
+	"                       ICRC, tx, rx, copy with ICRC; lat: bare frames, back and forth\n"
 	"  --kernel NAME        what copies payloads with their ICRC: vpclmul, pclmul or isal (default: the best)\n"
 	"\n"
 	"Where\n"
@@ -423,9 +423,7 @@ static int check_limit(struct perf_options *options)
 	    options->failover_s > 0 || options_have_faults(options))
 		return app_complain(APP_EXIT_USAGE, "--limit: leave out -n, --verify, -b, --rx-rate, --failover and "
 						    "faults of the link");
-	if (options->modes[PERF_LAT])
-		return app_complain(APP_EXIT_USAGE, "--limit: bandwidth only: use --mode bw");
-	options->modes[PERF_BW] = true;
+	options->modes[PERF_BW] |= !options->modes[PERF_LAT];
 	return APP_EXIT_OK;
 }
 

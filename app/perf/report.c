@@ -118,6 +118,11 @@ void perf_report_result(const struct perf_result *result)
 			"%.3f times as fast as the same without ICRC\n",
 			result->limit.gbit_per_s, result->limit.messages_per_s / 1e6, result->limit.fraction,
 			result->limit.fraction_p10, result->limit.fraction_p90, result->limit.over_copy);
+	if (result->bare.measured)
+		fprintf(out,
+			"            bare frames %.3f us there and back: the round trip takes %.2f times as long "
+			"(p10 %.2f, p90 %.2f)\n",
+			result->bare.rtt_us, result->bare.ratio, result->bare.ratio_p10, result->bare.ratio_p90);
 	if ((double)result->interruptions > INTERRUPTIONS_A_S * (tally->seconds + 0.1))
 		fprintf(out, "            warning: the lcore lost its core %lu times to other threads\n",
 			(unsigned long)result->interruptions);
