@@ -10,6 +10,7 @@
 
 #include "common/eal.h"
 #include "perf/options.h"
+#include "perf/pair.h"
 
 #define QPS_MAX 131072
 #define LIMIT_SECONDS 1.55 /* 31 windows of 50 ms */
@@ -80,10 +81,11 @@ static const char help_text[] =
 	"  --server             wait for a client; HOST: where the server waits\n"
 	"  -p, --port N         TCP port for the parameters, 1 ... 65535 (default 18515)\n"
 	"  -d, --device DEV     a virtual device (net_af_packet0,iface=eth0), a PCI address, or one given to EAL\n"
-	"                       (default: loop; with --server or HOST the first that was given to EAL)\n"
+	"                       (default with --server or HOST: the first that was given to EAL); both ends\n"
+	"                       here: loop (default), or memif[,rsize=N][,bsize=N]: through shared memory\n"
 	"  --failover S         on loop: a second link is the alternate path of each QP, and S seconds into a case\n"
 	"                       the first one is cut\n"
-	"  --ip ADDR/LEN        own address; on loop twice, one for each end (default 10.0.0.1/24 and 10.0.0.2/24)\n"
+	"  --ip ADDR/LEN        own address; both ends here: two, one for each (default 10.0.0.1/24 and 10.0.0.2/24)\n"
 	"\n"
 	"Faults of the link, on what this process receives\n"
 	"  --loss P --dup P --reorder P --corrupt P   probabilities 0 ... 1 of a frame\n"
@@ -382,17 +384,18 @@ static int take_option(int letter, const char *text, struct perf_options *option
 static int check_ends(const struct perf_options *options)
 {
 	bool local = options_are_local(options);
-	bool loop = options->device == NULL || strcmp(options->device, "loop") == 0;
+	bool pair = options->device == NULL || perf_pair_knows(options->device);
 
 	if (options->server && options->host)
 		return app_complain(APP_EXIT_USAGE, "--server and HOST %s: this process is one or the other",
 				    options->host);
-	if (local && !loop)
+	if (local && !pair)
 		return app_complain(APP_EXIT_USAGE, "-d %s: one port needs a peer: add --server or HOST",
 				    options->device);
-	if (!local && options->device && loop)
+	if (!local && options->device && pair)
 		return app_complain(APP_EXIT_USAGE,
-				    "-d loop: both of its ends are in one process: leave out --server and HOST");
+				    "-d %s: both of its ends are in one process: leave out --server and HOST",
+				    options->device);
 	if (!local && options->addresses[0] == NULL)
 		return app_complain(APP_EXIT_USAGE, "--ip ADDR/LEN is missing: our own address on the port");
 	if (!local && options->addresses[1])

@@ -13,6 +13,7 @@
 #include "perf/json.h"
 #include "perf/local.h"
 #include "perf/options.h"
+#include "perf/pair.h"
 #include "perf/remote.h"
 #include "perf/report.h"
 
@@ -26,7 +27,7 @@
 struct perf {
 	struct perf_options options;
 	struct uroce_engine *engine;
-	struct app_loop loop;
+	struct perf_pair pair;
 	struct app_port port; /* when there are two processes */
 	struct app_port *ports[2];
 	uint32_t port_count;
@@ -68,9 +69,9 @@ static int open_ports(struct perf *perf)
 	int code;
 
 	if (options_are_local(options)) {
-		code = app_loop_open(&config, (uint16_t)(options->core_count - 1), &perf->loop);
-		perf->ports[0] = &perf->loop.ports[0];
-		perf->ports[1] = &perf->loop.ports[1];
+		code = perf_pair_open(&config, (uint16_t)(options->core_count - 1), &perf->pair);
+		perf->ports[0] = perf->pair.ports[0];
+		perf->ports[1] = perf->pair.ports[1];
 		perf->port_count = code ? 0 : 2;
 		return code;
 	}
@@ -125,9 +126,8 @@ static void close_all(struct perf *perf)
 	/* Late frames are freed before the pool they came from. */
 	for (uint32_t i = 0; i < perf->port_count; i++)
 		drivers_fault_detach(perf->faults[i]);
-	if (perf->port_count == 2)
-		app_loop_close(&perf->loop);
-	else if (perf->port_count == 1)
+	perf_pair_close(&perf->pair);
+	if (perf->port_count == 1)
 		app_port_close(&perf->port);
 	if (perf->engine)
 		uroce_engine_destroy(perf->engine);
@@ -237,7 +237,7 @@ static int choose_device(struct perf_options *options, const struct app_args *ar
 	static char device[64];
 
 	if (options_are_local(options)) {
-		options->device = "loop";
+		options->device = options->device ? options->device : "loop";
 		options->mtu_bytes = options->mtu_bytes ? options->mtu_bytes : LOOP_MTU_BYTES;
 		return APP_EXIT_OK;
 	}
@@ -265,7 +265,7 @@ static int start(struct perf *perf, const struct app_args *args)
 
 	if (code)
 		return code;
-	config.devices[0] = options->device;
+	perf_pair_devices(options->device, config.devices);
 	perf_report_open(options->json_path && strcmp(options->json_path, "-") == 0);
 	if (options->json_path) {
 		perf->json = perf_json_open(options->json_path);
