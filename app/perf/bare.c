@@ -9,6 +9,7 @@
 #include <rte_mbuf.h>
 
 #include "perf/bare.h"
+#include "perf/recovery.h"
 #include "perf/shape.h"
 #include "perf/window.h"
 
@@ -95,10 +96,10 @@ static struct bare *create(struct perf_end *ends)
 
 static void measure(struct bare *bare, struct perf_bare_result *result)
 {
-	double trips[WINDOW_PAIRS], ratios[WINDOW_PAIRS];
+	double trips[WINDOW_PAIRS], ratios[WINDOW_PAIRS], recoveries[WINDOW_PAIRS];
 	struct perf_end *ends = bare->ends;
 	uint64_t cycles = perf_window_cycles(ends[0].test.seconds);
-	struct perf_spread ratio;
+	struct perf_spread ratio, recovery;
 
 	perf_window_run(ends, cycles / 8);
 	ends[0].tally.cycles = 0;
@@ -108,17 +109,23 @@ static void measure(struct bare *bare, struct perf_bare_result *result)
 		run_trips(bare, cycles);
 		trips[i] = median_of(&bare->trips) / TRIPS;
 		ratios[i] = median_of(ends[0].latency) / trips[i];
+		recoveries[i] = ends[0].test.lose ? perf_recovery_run(ends, cycles) / trips[i] : 0;
 	}
 	*ends[0].latency = bare->all;
 	if (window_failed(ends) || bare->lost)
 		return;
 	ratio = perf_window_spread(ratios, WINDOW_PAIRS);
+	recovery = perf_window_spread(recoveries, WINDOW_PAIRS);
 	*result = (struct perf_bare_result){
 		.measured = true,
 		.rtt_us = perf_window_spread(trips, WINDOW_PAIRS).median * 1e6 / (double)rte_get_tsc_hz(),
 		.ratio = ratio.median,
 		.ratio_p10 = ratio.p10,
 		.ratio_p90 = ratio.p90,
+		.lost = ends[0].test.lose > 0,
+		.recovery = recovery.median,
+		.recovery_p10 = recovery.p10,
+		.recovery_p90 = recovery.p90,
 	};
 }
 

@@ -15,6 +15,7 @@ struct perf_case {
 	uint32_t qps, depth, rx_depth, outs, cq_mod, inline_bytes, timeout, retries, rnr_timer, rx_rate;
 	double seconds;
 	uint64_t iterations;
+	uint32_t lose; /* with limit, lat: frames of a message up to the one that is lost; 0: none is */
 	bool both_ways, verify, flow_control, limit;
 };
 
@@ -70,6 +71,10 @@ struct perf_bare_result {
 	bool measured;
 	double rtt_us;                      /* of bare frames, median */
 	double ratio, ratio_p10, ratio_p90; /* the stack's over it, pair by pair */
+
+	/* With a frame that is lost (recovery.h): what that costs, in bare round trips. */
+	bool lost;
+	double recovery, recovery_p10, recovery_p90;
 };
 
 struct perf_result {

@@ -138,6 +138,10 @@ void perf_json_result(struct perf_json *json, const struct perf_result *result)
 	json_object_set_new(object, "rtt_over_bare", number_or_null(result->bare.ratio, result->bare.measured));
 	json_object_set_new(object, "rtt_over_bare_p10", number_or_null(result->bare.ratio_p10, result->bare.measured));
 	json_object_set_new(object, "rtt_over_bare_p90", number_or_null(result->bare.ratio_p90, result->bare.measured));
+	json_object_set_new(object, "lost_frame", result->bare.lost ? json_integer(test->lose) : json_null());
+	json_object_set_new(object, "recovery_rtts", number_or_null(result->bare.recovery, result->bare.lost));
+	json_object_set_new(object, "recovery_rtts_p10", number_or_null(result->bare.recovery_p10, result->bare.lost));
+	json_object_set_new(object, "recovery_rtts_p90", number_or_null(result->bare.recovery_p90, result->bare.lost));
 	json_object_set_new(object, "latency_us", latency_of(result));
 	json_array_append_new(json->results, object);
 }

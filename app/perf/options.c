@@ -74,6 +74,8 @@ static const char help_text[] =
 	"  --limit              on loop: measures beside it the least that any such stack must do, in 31 pairs of\n"
 	"                       windows that add up to -D each (default 1.55 s). bw: mbuf, headers, copy with\n"
 	"                       ICRC, tx, rx, copy with ICRC; lat: bare frames, back and forth\n"
+	"  --lose N             with --limit in lat mode: what it costs when the Nth frame with payload of a message\n"
+	"                       is lost (the last one, if it has fewer)\n"
 	"  --kernel NAME        what copies payloads with their ICRC: vpclmul, pclmul or isal (default: the best)\n"
 	"\n"
 	"Where\n"
@@ -115,6 +117,7 @@ enum {
 	OPT_RX_RATE,
 	OPT_FAILOVER,
 	OPT_LIMIT,
+	OPT_LOSE,
 	OPT_IDLE,
 	OPT_KERNEL,
 	OPT_JSON,
@@ -156,6 +159,7 @@ static const struct option long_options[] = {
 	{ "kernel", required_argument, NULL, OPT_KERNEL },
 	{ "idle", required_argument, NULL, OPT_IDLE },
 	{ "limit", no_argument, NULL, OPT_LIMIT },
+	{ "lose", required_argument, NULL, OPT_LOSE },
 	{ "json", required_argument, NULL, OPT_JSON },
 	{ "report_gbits", no_argument, NULL, OPT_GBITS },
 	{ "help", no_argument, NULL, 'h' },
@@ -337,6 +341,8 @@ static int take_what(int letter, const char *text, struct perf_options *options)
 	case OPT_LIMIT:
 		options->limit = true;
 		return APP_EXIT_OK;
+	case OPT_LOSE:
+		return take_number("--lose", text, 1, PERF_SIZE_MAX, &options->lose);
 	case OPT_VERIFY:
 		options->verify = true;
 		return APP_EXIT_OK;
@@ -426,6 +432,10 @@ static int check_limit(struct perf_options *options)
 	    options->failover_s > 0 || options_have_faults(options))
 		return app_complain(APP_EXIT_USAGE, "--limit: leave out -n, --verify, -b, --rx-rate, --failover and "
 						    "faults of the link");
+	if (options->lose && options->modes[PERF_BW])
+		return app_complain(APP_EXIT_USAGE, "--lose %u: one message after the other: use --mode lat",
+				    options->lose);
+	options->modes[PERF_LAT] |= options->lose > 0;
 	options->modes[PERF_BW] |= !options->modes[PERF_LAT];
 	return APP_EXIT_OK;
 }
@@ -437,6 +447,9 @@ static int check(struct perf_options *options)
 
 	if (code)
 		return code;
+	if (options->lose && !options->limit)
+		return app_complain(APP_EXIT_USAGE, "--lose %u: what it costs is told in bare round trips: use --limit",
+				    options->lose);
 	for (unsigned i = 0; i < PERF_OPS; i++)
 		any_op |= options->ops[i];
 	for (unsigned i = 0; i < PERF_MODES; i++)

@@ -43,7 +43,8 @@ struct perf_options {
 	double seconds;      /* of a case; when iterations is 0 */
 	uint64_t iterations; /* messages a QP */
 	bool both_ways, verify;
-	bool limit; /* beside the least that any stack must do */
+	uint32_t lose; /* which frame of a message; 0: none */
+	bool limit;    /* beside the least that any stack must do */
 	double loss, duplicate, reorder, corrupt;
 	uint64_t seed;
 	uint32_t core_count;

@@ -123,6 +123,9 @@ void perf_report_result(const struct perf_result *result)
 			"            bare frames %.3f us there and back: the round trip takes %.2f times as long "
 			"(p10 %.2f, p90 %.2f)\n",
 			result->bare.rtt_us, result->bare.ratio, result->bare.ratio_p10, result->bare.ratio_p90);
+	if (result->bare.lost)
+		fprintf(out, "            frame %u lost: %.2f bare round trips more (p10 %.2f, p90 %.2f)\n",
+			result->test.lose, result->bare.recovery, result->bare.recovery_p10, result->bare.recovery_p90);
 	if ((double)result->interruptions > INTERRUPTIONS_A_S * (tally->seconds + 0.1))
 		fprintf(out, "            warning: the lcore lost its core %lu times to other threads\n",
 			(unsigned long)result->interruptions);

@@ -22,8 +22,7 @@ uint64_t perf_window_cycles(double seconds)
 	return (uint64_t)((window > WINDOW_MAX_S ? WINDOW_MAX_S : window) * (double)rte_get_tsc_hz());
 }
 
-/* As perf_end_turn(), without its clock. */
-static void turn(struct perf_end *ends)
+void perf_window_turn(struct perf_end *ends)
 {
 	for (unsigned i = 0; i < 2; i++) {
 		uroce_lcore_poll(ends[i].lcore);
@@ -42,7 +41,7 @@ static void turn_for(struct perf_end *ends, uint64_t cycles)
 
 	do {
 		for (uint32_t i = 0; i < TURNS_A_LOOK; i++)
-			turn(ends);
+			perf_window_turn(ends);
 	} while (rte_rdtsc() - began < cycles && !window_failed(ends));
 }
 
@@ -73,9 +72,9 @@ double perf_window_run(struct perf_end *ends, uint64_t cycles)
 		end->tally.peak_per_s = rate;
 	end->phase = PHASE_DRAIN;
 	while (end->completed != end->posted && !window_failed(ends))
-		turn(ends);
+		perf_window_turn(ends);
 	for (uint32_t i = 0; i < SETTLE_TURNS; i++)
-		turn(ends);
+		perf_window_turn(ends);
 	return rate;
 }
 

@@ -20,6 +20,9 @@ uint64_t perf_window_cycles(double seconds);
  */
 double perf_window_run(struct perf_end *ends, uint64_t cycles);
 
+/* One turn of both ends, without the clock of turn.h. */
+void perf_window_turn(struct perf_end *ends);
+
 /* Something failed in a window: no use in another. */
 static inline bool window_failed(const struct perf_end *ends)
 {
