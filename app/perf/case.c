@@ -69,6 +69,7 @@ static void fill_case(const struct perf_options *options, enum perf_op op, enum 
 		.verify = options->verify,
 		.limit = options->limit,
 		.lose = options->lose,
+		.junk = options->junk,
 	};
 	if (!perf_ops[op].fetches && test->size_bytes <= inline_bytes)
 		test->inline_bytes = inline_bytes;

@@ -16,6 +16,7 @@ struct perf_case {
 	double seconds;
 	uint64_t iterations;
 	uint32_t lose; /* with limit, lat: frames of a message up to the one that is lost; 0: none is */
+	enum perf_junk junk;
 	bool both_ways, verify, flow_control, limit;
 };
 
@@ -77,10 +78,18 @@ struct perf_bare_result {
 	double recovery, recovery_p10, recovery_p90;
 };
 
+/* With --junk: frames that are refused (junk.h). */
+struct perf_junk_result {
+	bool measured;
+	double refused_per_s;               /* when nothing else comes, median of windows */
+	double share, share_p10, share_p90; /* of its goodput that the case keeps when every second frame is junk */
+};
+
 struct perf_result {
 	struct perf_case test;
 	struct perf_limit_result limit;
 	struct perf_bare_result bare;
+	struct perf_junk_result junk;
 	struct perf_failover_result failover;
 	struct perf_tally tally; /* of both ends, seconds of the longer one */
 	uint32_t lcores;

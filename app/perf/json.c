@@ -142,6 +142,15 @@ void perf_json_result(struct perf_json *json, const struct perf_result *result)
 	json_object_set_new(object, "recovery_rtts", number_or_null(result->bare.recovery, result->bare.lost));
 	json_object_set_new(object, "recovery_rtts_p10", number_or_null(result->bare.recovery_p10, result->bare.lost));
 	json_object_set_new(object, "recovery_rtts_p90", number_or_null(result->bare.recovery_p90, result->bare.lost));
+	json_object_set_new(object, "junk",
+			    result->junk.measured ? json_string(perf_junk_names[test->junk]) : json_null());
+	json_object_set_new(object, "junk_refused_per_s",
+			    number_or_null(result->junk.refused_per_s, result->junk.measured));
+	json_object_set_new(object, "goodput_beside_junk", number_or_null(result->junk.share, result->junk.measured));
+	json_object_set_new(object, "goodput_beside_junk_p10",
+			    number_or_null(result->junk.share_p10, result->junk.measured));
+	json_object_set_new(object, "goodput_beside_junk_p90",
+			    number_or_null(result->junk.share_p90, result->junk.measured));
 	json_object_set_new(object, "latency_us", latency_of(result));
 	json_array_append_new(json->results, object);
 }

@@ -10,6 +10,7 @@
 
 #include "common/eal.h"
 #include "perf/bare.h"
+#include "perf/junk.h"
 #include "perf/limit.h"
 #include "perf/local.h"
 #include "perf/report.h"
@@ -157,19 +158,23 @@ static int run(struct perf_end *ends, uint32_t core_count, struct perf_failover 
 	return 0;
 }
 
-static int run_beside_limit(struct perf_end *ends, struct perf_result *result)
+/* The case in windows, and between them what it is compared with. */
+static int run_in_windows(struct perf_end *ends, struct perf_result *result)
 {
+	const struct perf_case *test = &result->test;
 	int error;
 
 	perf_end_begin(&ends[1]);
 	perf_end_begin(&ends[0]);
 	ends[0].phase = PHASE_DRAIN;
 	ends[1].phase = PHASE_DONE;
-	error = result->test.mode == PERF_LAT ? perf_bare_run(ends, &result->bare) :
-						perf_limit_run(ends, &result->limit);
+	error = test->junk             ? perf_junk_run(ends, &result->junk) :
+		test->mode == PERF_LAT ? perf_bare_run(ends, &result->bare) :
+					 perf_limit_run(ends, &result->limit);
 	ends[0].phase = PHASE_DONE;
 	if (error == -EIO)
-		perf_end_fail(&ends[0], "a frame of the limit step was lost or not right");
+		perf_end_fail(&ends[0], test->junk ? "not every junk frame was refused for what is wrong with it" :
+						     "a frame of the limit step was lost or not right");
 	else if (error)
 		return error;
 	perf_end_sum_up(&ends[0]);
@@ -196,8 +201,8 @@ int perf_local_run(struct perf_end *ends, const struct perf_case *test, uint32_t
 		error = connect_ends(ends, peers);
 	}
 	if (error == 0)
-		error = test->limit && !perf_ops[test->op].atomic ? run_beside_limit(ends, result) :
-								    run(ends, core_count, failover);
+		error = (test->limit || test->junk) && !perf_ops[test->op].atomic ? run_in_windows(ends, result) :
+										    run(ends, core_count, failover);
 	if (error == 0) {
 		perf_failover_result(failover, &result->failover);
 		perf_result_add(result, &ends[0].tally);

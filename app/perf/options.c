@@ -13,7 +13,7 @@
 #include "perf/pair.h"
 
 #define QPS_MAX 131072
-#define LIMIT_SECONDS 1.55 /* 31 windows of 50 ms */
+#define WINDOWS_SECONDS 1.55 /* 31 windows of 50 ms */
 
 const struct perf_op_info perf_ops[PERF_OPS] = {
 	[PERF_SEND] = { .name = "send", .title = "Send", .opcode = UROCE_WR_SEND, .receives = true },
@@ -42,6 +42,7 @@ const struct perf_op_info perf_ops[PERF_OPS] = {
 };
 
 const char *const perf_mode_names[PERF_MODES] = { [PERF_BW] = "bw", [PERF_LAT] = "lat" };
+const char *const perf_junk_names[PERF_JUNKS] = { [PERF_JUNK_QPN] = "qpn", [PERF_JUNK_ICRC] = "icrc" };
 
 static const char help_text[] =
 	"uroce-perf [EAL options] -- [options]             both ends in this process, over loop ports\n"
@@ -76,6 +77,8 @@ static const char help_text[] =
 	"                       ICRC, tx, rx, copy with ICRC; lat: bare frames, back and forth\n"
 	"  --lose N             with --limit in lat mode: what it costs when the Nth frame with payload of a message\n"
 	"                       is lost (the last one, if it has fewer)\n"
+	"  --junk KIND          bw: how fast frames are refused that no QP here has asked for (qpn), or whose ICRC\n"
+	"                       is wrong (icrc), and what the case keeps beside them; windows as with --limit\n"
 	"  --kernel NAME        what copies payloads with their ICRC: vpclmul, pclmul or isal (default: the best)\n"
 	"\n"
 	"Where\n"
@@ -118,6 +121,7 @@ enum {
 	OPT_FAILOVER,
 	OPT_LIMIT,
 	OPT_LOSE,
+	OPT_JUNK,
 	OPT_IDLE,
 	OPT_KERNEL,
 	OPT_JSON,
@@ -160,6 +164,7 @@ static const struct option long_options[] = {
 	{ "idle", required_argument, NULL, OPT_IDLE },
 	{ "limit", no_argument, NULL, OPT_LIMIT },
 	{ "lose", required_argument, NULL, OPT_LOSE },
+	{ "junk", required_argument, NULL, OPT_JUNK },
 	{ "json", required_argument, NULL, OPT_JSON },
 	{ "report_gbits", no_argument, NULL, OPT_GBITS },
 	{ "help", no_argument, NULL, 'h' },
@@ -267,6 +272,17 @@ static int take_mode(const char *text, struct perf_options *options)
 	return app_complain(APP_EXIT_USAGE, "--mode %s: use bw or lat", text);
 }
 
+static int take_junk(const char *text, struct perf_options *options)
+{
+	for (unsigned i = PERF_JUNK_NONE + 1; i < PERF_JUNKS; i++) {
+		if (strcmp(text, perf_junk_names[i]) == 0) {
+			options->junk = (enum perf_junk)i;
+			return APP_EXIT_OK;
+		}
+	}
+	return app_complain(APP_EXIT_USAGE, "--junk %s: use qpn or icrc", text);
+}
+
 static int take_address(const char *text, struct perf_options *options)
 {
 	struct uroce_addr addr;
@@ -343,6 +359,8 @@ static int take_what(int letter, const char *text, struct perf_options *options)
 		return APP_EXIT_OK;
 	case OPT_LOSE:
 		return take_number("--lose", text, 1, PERF_SIZE_MAX, &options->lose);
+	case OPT_JUNK:
+		return take_junk(text, options);
 	case OPT_VERIFY:
 		options->verify = true;
 		return APP_EXIT_OK;
@@ -422,16 +440,24 @@ static int check_ends(const struct perf_options *options)
 	return APP_EXIT_OK;
 }
 
-/* Windows of the stack and of the limit step alternate on one lcore and one clean link. */
-static int check_limit(struct perf_options *options)
+/* Windows of the stack and of something beside it alternate on one lcore and one clean link. */
+static int check_windows(struct perf_options *options)
 {
+	const char *name = options->limit ? "--limit" : "--junk";
+
 	if (!options_are_local(options) || options->core_count != 1)
-		return app_complain(APP_EXIT_USAGE, "--limit: both ends on one core of this process: leave out "
-						    "--server, HOST and --nb-cores");
+		return app_complain(APP_EXIT_USAGE,
+				    "%s: both ends on one core of this process: leave out --server, HOST and "
+				    "--nb-cores",
+				    name);
 	if (options->iterations || options->verify || options->both_ways || options->rx_rate ||
 	    options->failover_s > 0 || options_have_faults(options))
-		return app_complain(APP_EXIT_USAGE, "--limit: leave out -n, --verify, -b, --rx-rate, --failover and "
-						    "faults of the link");
+		return app_complain(APP_EXIT_USAGE,
+				    "%s: leave out -n, --verify, -b, --rx-rate, --failover and faults of the link",
+				    name);
+	if (options->junk && (options->limit || options->modes[PERF_LAT]))
+		return app_complain(APP_EXIT_USAGE, "--junk %s: bandwidth only: leave out --limit and --mode lat",
+				    perf_junk_names[options->junk]);
 	if (options->lose && options->modes[PERF_BW])
 		return app_complain(APP_EXIT_USAGE, "--lose %u: one message after the other: use --mode lat",
 				    options->lose);
@@ -443,7 +469,7 @@ static int check_limit(struct perf_options *options)
 static int check(struct perf_options *options)
 {
 	bool any_op = false, any_mode = false;
-	int code = options->limit ? check_limit(options) : APP_EXIT_OK;
+	int code = options_take_turns(options) ? check_windows(options) : APP_EXIT_OK;
 
 	if (code)
 		return code;
@@ -462,7 +488,7 @@ static int check(struct perf_options *options)
 		return app_complain(APP_EXIT_USAGE,
 				    "-D and -n: a case ends after a time or after a number of messages");
 	if (options->seconds == 0)
-		options->seconds = options->limit ? LIMIT_SECONDS : 0.6;
+		options->seconds = options_take_turns(options) ? WINDOWS_SECONDS : 0.6;
 	if (options->failover_s >= options->seconds && options->iterations == 0)
 		return app_complain(APP_EXIT_USAGE, "--failover %g: use less than -D, which is %g s",
 				    options->failover_s, options->seconds);

@@ -9,6 +9,7 @@
 #include <uroce/wr.h>
 
 enum perf_op { PERF_SEND, PERF_SEND_IMM, PERF_WRITE, PERF_WRITE_IMM, PERF_READ, PERF_FADD, PERF_CSWAP, PERF_OPS };
+enum perf_junk { PERF_JUNK_NONE, PERF_JUNK_QPN, PERF_JUNK_ICRC, PERF_JUNKS };
 enum perf_mode { PERF_BW, PERF_LAT, PERF_MODES };
 
 /* A row for each operation. */
@@ -23,6 +24,7 @@ struct perf_op_info {
 
 extern const struct perf_op_info perf_ops[PERF_OPS];
 extern const char *const perf_mode_names[PERF_MODES];
+extern const char *const perf_junk_names[PERF_JUNKS];
 
 #define PERF_SIZES_MAX 32
 #define PERF_SIZE_MAX (1u << 30)
@@ -44,7 +46,8 @@ struct perf_options {
 	uint64_t iterations; /* messages a QP */
 	bool both_ways, verify;
 	uint32_t lose; /* which frame of a message; 0: none */
-	bool limit;    /* beside the least that any stack must do */
+	enum perf_junk junk;
+	bool limit; /* beside the least that any stack must do */
 	double loss, duplicate, reorder, corrupt;
 	uint64_t seed;
 	uint32_t core_count;
@@ -63,6 +66,12 @@ int perf_options_parse(int argc, char **argv, struct perf_options *options, bool
 static inline bool options_are_local(const struct perf_options *options)
 {
 	return !options->server && options->host == NULL;
+}
+
+/* Windows of the case alternate with others? */
+static inline bool options_take_turns(const struct perf_options *options)
+{
+	return options->limit || options->junk != PERF_JUNK_NONE;
 }
 
 static inline bool options_have_faults(const struct perf_options *options)

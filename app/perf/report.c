@@ -126,6 +126,12 @@ void perf_report_result(const struct perf_result *result)
 	if (result->bare.lost)
 		fprintf(out, "            frame %u lost: %.2f bare round trips more (p10 %.2f, p90 %.2f)\n",
 			result->test.lose, result->bare.recovery, result->bare.recovery_p10, result->bare.recovery_p90);
+	if (result->junk.measured)
+		fprintf(out,
+			"            junk (%s): %.3f M frames/s are refused; beside as many of them as good ones %.3f "
+			"of the goodput (p10 %.3f, p90 %.3f)\n",
+			perf_junk_names[result->test.junk], result->junk.refused_per_s / 1e6, result->junk.share,
+			result->junk.share_p10, result->junk.share_p90);
 	if ((double)result->interruptions > INTERRUPTIONS_A_S * (tally->seconds + 0.1))
 		fprintf(out, "            warning: the lcore lost its core %lu times to other threads\n",
 			(unsigned long)result->interruptions);

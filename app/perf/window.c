@@ -35,34 +35,38 @@ void perf_window_turn(struct perf_end *ends)
 	}
 }
 
-static void turn_for(struct perf_end *ends, uint64_t cycles)
+/* Returns the cycles it took without what was between the turns. */
+static uint64_t turn_for(struct perf_end *ends, uint64_t cycles, perf_window_between *between, void *argument)
 {
-	uint64_t began = rte_rdtsc();
+	uint64_t began = rte_rdtsc(), foreign = 0, now;
 
 	do {
-		for (uint32_t i = 0; i < TURNS_A_LOOK; i++)
+		for (uint32_t i = 0; i < TURNS_A_LOOK; i++) {
 			perf_window_turn(ends);
-	} while (rte_rdtsc() - began < cycles && !window_failed(ends));
+			if (between)
+				foreign += between(argument);
+		}
+		now = rte_rdtsc();
+	} while (now - began < cycles && !window_failed(ends));
+	return now - began - foreign;
 }
 
-double perf_window_run(struct perf_end *ends, uint64_t cycles)
+double perf_window_run_beside(struct perf_end *ends, uint64_t cycles, perf_window_between *between, void *argument)
 {
 	struct perf_end *end = &ends[0];
-	uint64_t began, before, frames, taken;
+	uint64_t before, frames, taken;
 	double rate;
 
 	end->phase = PHASE_WARM;
 	for (uint32_t i = 0; i < end->test.qps && end->test.mode == PERF_BW; i++)
 		perf_stream_post(end, i);
-	turn_for(ends, (uint64_t)(WARM_UP_S * (double)rte_get_tsc_hz()));
+	turn_for(ends, (uint64_t)(WARM_UP_S * (double)rte_get_tsc_hz()), between, argument);
 	if (end->latency)
 		memset(end->latency, 0, sizeof(*end->latency));
 	end->phase = PHASE_MEASURE;
 	before = end->completed;
 	frames = perf_end_frames(end);
-	began = rte_rdtsc();
-	turn_for(ends, cycles);
-	taken = rte_rdtsc() - began;
+	taken = turn_for(ends, cycles, between, argument);
 	rate = (double)(end->completed - before) * (double)rte_get_tsc_hz() / (double)taken;
 	end->tally.messages += end->completed - before;
 	end->tally.frames += perf_end_frames(end) - frames;
@@ -76,6 +80,11 @@ double perf_window_run(struct perf_end *ends, uint64_t cycles)
 	for (uint32_t i = 0; i < SETTLE_TURNS; i++)
 		perf_window_turn(ends);
 	return rate;
+}
+
+double perf_window_run(struct perf_end *ends, uint64_t cycles)
+{
+	return perf_window_run_beside(ends, cycles, NULL, NULL);
 }
 
 static int compare(const void *a, const void *b)
