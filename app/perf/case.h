@@ -85,11 +85,20 @@ struct perf_junk_result {
 	double share, share_p10, share_p90; /* of its goodput that the case keeps when every second frame is junk */
 };
 
+/* With --lcores: all at once against each alone (lcores.h). */
+struct perf_scaling_result {
+	bool measured;
+	double ratio, ratio_p10, ratio_p90;
+	double hand_over_p10, hand_over_p90; /* of perf_result's hand_over_ns, over the windows */
+};
+
 struct perf_result {
 	struct perf_case test;
 	struct perf_limit_result limit;
 	struct perf_bare_result bare;
 	struct perf_junk_result junk;
+	struct perf_scaling_result scaling;
+	double hand_over_ns; /* of a cache line between lcores (placement.h); 0: there is one, or it is not known */
 	struct perf_failover_result failover;
 	struct perf_tally tally; /* of both ends, seconds of the longer one */
 	uint32_t lcores;

@@ -151,6 +151,14 @@ void perf_json_result(struct perf_json *json, const struct perf_result *result)
 			    number_or_null(result->junk.share_p10, result->junk.measured));
 	json_object_set_new(object, "goodput_beside_junk_p90",
 			    number_or_null(result->junk.share_p90, result->junk.measured));
+	json_object_set_new(object, "scaling", number_or_null(result->scaling.ratio, result->scaling.measured));
+	json_object_set_new(object, "scaling_p10", number_or_null(result->scaling.ratio_p10, result->scaling.measured));
+	json_object_set_new(object, "scaling_p90", number_or_null(result->scaling.ratio_p90, result->scaling.measured));
+	json_object_set_new(object, "hand_over_ns", number_or_null(result->hand_over_ns, result->hand_over_ns > 0));
+	json_object_set_new(object, "hand_over_ns_p10",
+			    number_or_null(result->scaling.hand_over_p10, result->scaling.measured));
+	json_object_set_new(object, "hand_over_ns_p90",
+			    number_or_null(result->scaling.hand_over_p90, result->scaling.measured));
 	json_object_set_new(object, "latency_us", latency_of(result));
 	json_array_append_new(json->results, object);
 }

@@ -83,6 +83,8 @@ static const char help_text[] =
 	"\n"
 	"Where\n"
 	"  --nb-cores N         1: one core does both ends (default); 2: one each\n"
+	"  --lcores N           bw on loop: 2 ... 8 lcores with both ends of QPs of their own each, all at once and\n"
+	"                       each alone; windows as with --limit\n"
 	"  --server             wait for a client; HOST: where the server waits\n"
 	"  -p, --port N         TCP port for the parameters, 1 ... 65535 (default 18515)\n"
 	"  -d, --device DEV     a virtual device (net_af_packet0,iface=eth0), a PCI address, or one given to EAL\n"
@@ -107,6 +109,7 @@ enum {
 	OPT_MODE,
 	OPT_VERIFY,
 	OPT_CORES,
+	OPT_LCORES,
 	OPT_SERVER,
 	OPT_IP,
 	OPT_LOSS,
@@ -151,6 +154,7 @@ static const struct option long_options[] = {
 	{ "bidirectional", no_argument, NULL, 'b' },
 	{ "verify", no_argument, NULL, OPT_VERIFY },
 	{ "nb-cores", required_argument, NULL, OPT_CORES },
+	{ "lcores", required_argument, NULL, OPT_LCORES },
 	{ "server", no_argument, NULL, OPT_SERVER },
 	{ "port", required_argument, NULL, 'p' },
 	{ "device", required_argument, NULL, 'd' },
@@ -376,6 +380,8 @@ static int take_option(int letter, const char *text, struct perf_options *option
 	switch (letter) {
 	case OPT_CORES:
 		return take_number("--nb-cores", text, 1, 2, &options->core_count);
+	case OPT_LCORES:
+		return take_number("--lcores", text, 2, PERF_LCORES_MAX, &options->lcores);
 	case OPT_SERVER:
 		options->server = true;
 		return APP_EXIT_OK;
@@ -443,7 +449,7 @@ static int check_ends(const struct perf_options *options)
 /* Windows of the stack and of something beside it alternate on one lcore and one clean link. */
 static int check_windows(struct perf_options *options)
 {
-	const char *name = options->limit ? "--limit" : "--junk";
+	const char *name = options->limit ? "--limit" : options->junk ? "--junk" : "--lcores";
 
 	if (!options_are_local(options) || options->core_count != 1)
 		return app_complain(APP_EXIT_USAGE,
@@ -458,6 +464,10 @@ static int check_windows(struct perf_options *options)
 	if (options->junk && (options->limit || options->modes[PERF_LAT]))
 		return app_complain(APP_EXIT_USAGE, "--junk %s: bandwidth only: leave out --limit and --mode lat",
 				    perf_junk_names[options->junk]);
+	if (options->lcores && (options->limit || options->junk || options->device || options->modes[PERF_LAT]))
+		return app_complain(APP_EXIT_USAGE,
+				    "--lcores %u: bandwidth on loop only: leave out --limit, --junk, -d and --mode lat",
+				    options->lcores);
 	if (options->lose && options->modes[PERF_BW])
 		return app_complain(APP_EXIT_USAGE, "--lose %u: one message after the other: use --mode lat",
 				    options->lose);

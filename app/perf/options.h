@@ -29,6 +29,7 @@ extern const char *const perf_junk_names[PERF_JUNKS];
 #define PERF_SIZES_MAX 32
 #define PERF_SIZE_MAX (1u << 30)
 #define PERF_ATOMIC_BYTES 8u
+#define PERF_LCORES_MAX 8u
 
 struct perf_options {
 	bool ops[PERF_OPS], modes[PERF_MODES];
@@ -51,6 +52,7 @@ struct perf_options {
 	double loss, duplicate, reorder, corrupt;
 	uint64_t seed;
 	uint32_t core_count;
+	uint32_t lcores; /* that each have both ends of QPs of their own; 0: the ends are on core_count */
 	bool server;
 	const char *host;   /* NULL: server, or both ends here */
 	const char *device; /* "loop", or as ports.h says */
@@ -68,10 +70,16 @@ static inline bool options_are_local(const struct perf_options *options)
 	return !options->server && options->host == NULL;
 }
 
+/* Busy lcores of this process. */
+static inline uint32_t options_lcore_count(const struct perf_options *options)
+{
+	return options->lcores ? options->lcores : options->core_count;
+}
+
 /* Windows of the case alternate with others? */
 static inline bool options_take_turns(const struct perf_options *options)
 {
-	return options->limit || options->junk != PERF_JUNK_NONE;
+	return options->limit || options->junk != PERF_JUNK_NONE || options->lcores;
 }
 
 static inline bool options_have_faults(const struct perf_options *options)

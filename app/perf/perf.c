@@ -34,6 +34,7 @@ struct perf {
 	struct drivers_fault *faults[2];
 	struct perf_end ends[2];
 	struct perf_failover failover;
+	struct perf_lcores lcores;
 	struct perf_remote remote;
 	struct perf_environment environment;
 	struct perf_json *json;
@@ -42,9 +43,10 @@ struct perf {
 
 static int create_engine(struct perf *perf)
 {
-	uint32_t qps = perf->options.qps * QPS_PER_QP + perf->options.idle * QPS_PER_IDLE;
+	uint32_t pairs = perf->options.lcores ? perf->options.lcores : 1;
+	uint32_t qps = pairs * (perf->options.qps * QPS_PER_QP + perf->options.idle * QPS_PER_IDLE);
 	struct uroce_engine_config config = {
-		.lcore_count = perf->options.core_count,
+		.lcore_count = options_lcore_count(&perf->options),
 		.max_qps = qps < QPS_MIN ? QPS_MIN :
 			   qps > QPS_MAX ? QPS_MAX :
 					   qps,
@@ -123,6 +125,7 @@ static void close_all(struct perf *perf)
 		free(perf->ends[i].latency);
 	}
 	perf_failover_close(&perf->failover);
+	perf_lcores_close(&perf->lcores);
 	/* Late frames are freed before the pool they came from. */
 	for (uint32_t i = 0; i < perf->port_count; i++)
 		drivers_fault_detach(perf->faults[i]);
@@ -152,13 +155,19 @@ static void take_result(struct perf *perf, struct perf_result *result, uint64_t 
 
 static int run_local(struct perf *perf)
 {
+	const struct perf_local local = {
+		.ends = perf->ends,
+		.core_count = perf->options.core_count,
+		.failover = &perf->failover,
+		.lcores = &perf->lcores,
+	};
 	struct perf_result result;
 	struct perf_case test;
 
 	for (uint32_t i = 0; perf_case_at(&perf->options, i, &test); i++) {
 		uint64_t interruptions = count_interruptions();
 
-		if (perf_local_run(perf->ends, &test, perf->options.core_count, &perf->failover, &result) != 0)
+		if (perf_local_run(&local, &test, &result) != 0)
 			return APP_EXIT_ENVIRONMENT;
 		take_result(perf, &result, interruptions);
 	}
@@ -204,6 +213,8 @@ static int measure(struct perf *perf)
 		code = open_ends(perf);
 	if (code == APP_EXIT_OK && perf->options.failover_s > 0)
 		code = perf_failover_open(&perf->failover, &perf->options, perf->engine, perf->faults, perf->ends);
+	if (code == APP_EXIT_OK)
+		code = perf_lcores_open(&perf->lcores, &perf->options, perf->engine);
 	if (code)
 		return code;
 	perf_environment_collect(&perf->options, perf->ports, perf->port_count, &perf->environment);
@@ -257,7 +268,7 @@ static int start(struct perf *perf, const struct app_args *args)
 	struct perf_options *options = &perf->options;
 	struct app_eal_config config = {
 		.args = args,
-		.worker_count = options->core_count - 1,
+		.worker_count = options_lcore_count(options) - 1,
 		.main_is_busy = true,
 		.last_core = options->host != NULL,
 	};

@@ -132,6 +132,13 @@ void perf_report_result(const struct perf_result *result)
 			"of the goodput (p10 %.3f, p90 %.3f)\n",
 			perf_junk_names[result->test.junk], result->junk.refused_per_s / 1e6, result->junk.share,
 			result->junk.share_p10, result->junk.share_p90);
+	if (result->scaling.measured)
+		fprintf(out,
+			"            %u lcores with QPs of their own: %.3f of what they do alone "
+			"(p10 %.3f, p90 %.3f)\n",
+			result->lcores, result->scaling.ratio, result->scaling.ratio_p10, result->scaling.ratio_p90);
+	if (result->hand_over_ns > 0)
+		fprintf(out, "            a cache line takes %.0f ns from core to core\n", result->hand_over_ns);
 	if ((double)result->interruptions > INTERRUPTIONS_A_S * (tally->seconds + 0.1))
 		fprintf(out, "            warning: the lcore lost its core %lu times to other threads\n",
 			(unsigned long)result->interruptions);
