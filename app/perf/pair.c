@@ -1,16 +1,17 @@
 /* pair.c - two ports wired to each other: a loop, or both ends of a memif */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include <rte_alarm.h>
 #include <rte_cycles.h>
 
 #include "common/eal.h"
 #include "perf/pair.h"
 
 #define LINK_MS 3000u /* for the driver's thread to connect the two ends */
-#define SETTLE_US 10000u
 
 static bool is_memif(const char *device)
 {
@@ -75,9 +76,26 @@ int perf_pair_open(const struct app_port_config *config, uint16_t second_lcore_o
 	return code;
 }
 
+static void tell(void *argument)
+{
+	atomic_store((_Atomic bool *)argument, true);
+}
+
+/* Returns when the driver's thread, which calls alarms, too, has finished what it was at. */
+static void wait_for_driver(void)
+{
+	static _Atomic bool told;
+
+	atomic_store(&told, false);
+	if (rte_eal_alarm_set(1, tell, &told) != 0)
+		return;
+	while (!atomic_load(&told))
+		rte_delay_us_sleep(1000);
+}
+
 /*
- * When one end closes, the driver's thread disconnects the other: closing that at the same time would free its memory
- * twice (22.11).
+ * When one end closes, the driver's thread disconnects the other, which begins by taking its link down: closing that
+ * at the same time would free its memory twice (22.11).
  */
 static void close_memifs(struct perf_pair *pair)
 {
@@ -86,7 +104,7 @@ static void close_memifs(struct perf_pair *pair)
 		return;
 	for (unsigned ms = 0; ms < LINK_MS && drivers_ethdev_link_is_up(&pair->memifs[1].ethdev, 0, NULL); ms++)
 		rte_delay_us_sleep(1000);
-	rte_delay_us_sleep(SETTLE_US);
+	wait_for_driver();
 	app_port_close(&pair->memifs[1]);
 }
 
