@@ -26,6 +26,12 @@ static int choose_mtu(const struct app_port_config *config, const struct drivers
 
 	while (ethdev->mtu_bytes && most > MTU_MIN && most + HEADERS_BYTES > ethdev->mtu_bytes)
 		most /= 2;
+	if (ethdev->mtu_bytes && most + HEADERS_BYTES > ethdev->mtu_bytes)
+		return app_complain(
+			APP_EXIT_ENVIRONMENT,
+			"%s passes IP packets of %u bytes, the smallest path MTU needs %u: raise the MTU of its "
+			"interface (net_af_packet: framesz; net_memif: bsize)",
+			ethdev->name, ethdev->mtu_bytes, MTU_MIN + HEADERS_BYTES);
 	if (config->mtu_bytes > most)
 		return app_complain(
 			APP_EXIT_ENVIRONMENT,

@@ -68,6 +68,8 @@ static void fill_case(const struct perf_options *options, enum perf_op op, enum 
 		.both_ways = options->both_ways && !lat,
 		.verify = options->verify,
 		.limit = options->limit,
+		.lose = options->lose,
+		.junk = options->junk,
 	};
 	if (!perf_ops[op].fetches && test->size_bytes <= inline_bytes)
 		test->inline_bytes = inline_bytes;

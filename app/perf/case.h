@@ -15,6 +15,8 @@ struct perf_case {
 	uint32_t qps, depth, rx_depth, outs, cq_mod, inline_bytes, timeout, retries, rnr_timer, rx_rate;
 	double seconds;
 	uint64_t iterations;
+	uint32_t lose; /* with limit, lat: frames of a message up to the one that is lost; 0: none is */
+	enum perf_junk junk;
 	bool both_ways, verify, flow_control, limit;
 };
 
@@ -65,9 +67,38 @@ struct perf_limit_result {
 	double over_copy;                            /* the limit step's over that of the same without ICRC */
 };
 
+/* The same in lat mode: round trips of the stack against those of bare frames (bare.h). */
+struct perf_bare_result {
+	bool measured;
+	double rtt_us;                      /* of bare frames, median */
+	double ratio, ratio_p10, ratio_p90; /* the stack's over it, pair by pair */
+
+	/* With a frame that is lost (recovery.h): what that costs, in bare round trips. */
+	bool lost;
+	double recovery, recovery_p10, recovery_p90;
+};
+
+/* With --junk: frames that are refused (junk.h). */
+struct perf_junk_result {
+	bool measured;
+	double refused_per_s;               /* when nothing else comes, median of windows */
+	double share, share_p10, share_p90; /* of its goodput that the case keeps when every second frame is junk */
+};
+
+/* With --lcores: all at once against each alone (lcores.h). */
+struct perf_scaling_result {
+	bool measured;
+	double ratio, ratio_p10, ratio_p90;
+	double hand_over_p10, hand_over_p90; /* of perf_result's hand_over_ns, over the windows */
+};
+
 struct perf_result {
 	struct perf_case test;
 	struct perf_limit_result limit;
+	struct perf_bare_result bare;
+	struct perf_junk_result junk;
+	struct perf_scaling_result scaling;
+	double hand_over_ns; /* of a cache line between lcores (placement.h); 0: there is one, or it is not known */
 	struct perf_failover_result failover;
 	struct perf_tally tally; /* of both ends, seconds of the longer one */
 	uint32_t lcores;

@@ -37,6 +37,19 @@ void perf_histogram_record(struct perf_histogram *histogram, uint64_t value)
 	histogram->buckets[bucket_of(value)]++;
 }
 
+void perf_histogram_add(struct perf_histogram *sum, const struct perf_histogram *one)
+{
+	if (one->count == 0)
+		return;
+	sum->min = sum->count && sum->min < one->min ? sum->min : one->min;
+	sum->max = sum->max > one->max ? sum->max : one->max;
+	sum->count += one->count;
+	sum->sum += one->sum;
+	sum->sum_of_squares += one->sum_of_squares;
+	for (uint32_t i = 0; i < HISTOGRAM_BUCKETS; i++)
+		sum->buckets[i] += one->buckets[i];
+}
+
 uint64_t perf_histogram_percentile(const struct perf_histogram *histogram, double fraction)
 {
 	uint64_t wanted = (uint64_t)ceil(fraction * (double)histogram->count), seen = 0;

@@ -20,6 +20,9 @@ struct perf_histogram {
 
 void perf_histogram_record(struct perf_histogram *histogram, uint64_t value);
 
+/* Adds the values of another. */
+void perf_histogram_add(struct perf_histogram *sum, const struct perf_histogram *one);
+
 /* The value that a fraction (0 ... 1) of all values does not exceed; never outside min ... max. 0 when empty. */
 uint64_t perf_histogram_percentile(const struct perf_histogram *histogram, double fraction);
 

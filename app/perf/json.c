@@ -134,6 +134,31 @@ void perf_json_result(struct perf_json *json, const struct perf_result *result)
 	json_object_set_new(object, "fraction_of_limit_p90",
 			    number_or_null(result->limit.fraction_p90, result->limit.measured));
 	json_object_set_new(object, "limit_over_copy", number_or_null(result->limit.over_copy, result->limit.measured));
+	json_object_set_new(object, "bare_rtt_us", number_or_null(result->bare.rtt_us, result->bare.measured));
+	json_object_set_new(object, "rtt_over_bare", number_or_null(result->bare.ratio, result->bare.measured));
+	json_object_set_new(object, "rtt_over_bare_p10", number_or_null(result->bare.ratio_p10, result->bare.measured));
+	json_object_set_new(object, "rtt_over_bare_p90", number_or_null(result->bare.ratio_p90, result->bare.measured));
+	json_object_set_new(object, "lost_frame", result->bare.lost ? json_integer(test->lose) : json_null());
+	json_object_set_new(object, "recovery_rtts", number_or_null(result->bare.recovery, result->bare.lost));
+	json_object_set_new(object, "recovery_rtts_p10", number_or_null(result->bare.recovery_p10, result->bare.lost));
+	json_object_set_new(object, "recovery_rtts_p90", number_or_null(result->bare.recovery_p90, result->bare.lost));
+	json_object_set_new(object, "junk",
+			    result->junk.measured ? json_string(perf_junk_names[test->junk]) : json_null());
+	json_object_set_new(object, "junk_refused_per_s",
+			    number_or_null(result->junk.refused_per_s, result->junk.measured));
+	json_object_set_new(object, "goodput_beside_junk", number_or_null(result->junk.share, result->junk.measured));
+	json_object_set_new(object, "goodput_beside_junk_p10",
+			    number_or_null(result->junk.share_p10, result->junk.measured));
+	json_object_set_new(object, "goodput_beside_junk_p90",
+			    number_or_null(result->junk.share_p90, result->junk.measured));
+	json_object_set_new(object, "scaling", number_or_null(result->scaling.ratio, result->scaling.measured));
+	json_object_set_new(object, "scaling_p10", number_or_null(result->scaling.ratio_p10, result->scaling.measured));
+	json_object_set_new(object, "scaling_p90", number_or_null(result->scaling.ratio_p90, result->scaling.measured));
+	json_object_set_new(object, "hand_over_ns", number_or_null(result->hand_over_ns, result->hand_over_ns > 0));
+	json_object_set_new(object, "hand_over_ns_p10",
+			    number_or_null(result->scaling.hand_over_p10, result->scaling.measured));
+	json_object_set_new(object, "hand_over_ns_p90",
+			    number_or_null(result->scaling.hand_over_p90, result->scaling.measured));
 	json_object_set_new(object, "latency_us", latency_of(result));
 	json_array_append_new(json->results, object);
 }

@@ -9,8 +9,11 @@
 #include <rte_launch.h>
 
 #include "common/eal.h"
+#include "perf/bare.h"
+#include "perf/junk.h"
 #include "perf/limit.h"
 #include "perf/local.h"
+#include "perf/placement.h"
 #include "perf/report.h"
 #include "perf/stream.h"
 #include "perf/turn.h"
@@ -125,13 +128,32 @@ void perf_result_close(struct perf_result *result, const struct perf_end *clock,
 	}
 }
 
-static int connect_ends(struct perf_end *ends, struct perf_peer *peers)
+int perf_local_connect(struct perf_end *ends, const struct perf_case *test)
 {
-	int error = perf_end_connect(&ends[1], &peers[0]);
+	uint32_t *numbers = calloc(4ul * test->qps, sizeof(*numbers));
+	struct perf_peer peers[2];
+	int error = numbers ? 0 : -ENOMEM;
 
+	for (unsigned side = 0; side < 2 && error == 0; side++) {
+		peers[side].qp_nums = &numbers[2 * side * test->qps];
+		peers[side].psns = peers[side].qp_nums + test->qps;
+		ends[side].other = &ends[!side];
+		error = perf_end_prepare(&ends[side], test, &peers[side]);
+	}
 	if (error == 0)
-		error = perf_end_connect(&ends[0], &peers[1]);
+		perf_report_connection(test, &peers[0], &peers[1]);
+	for (unsigned side = 2; side-- > 0 && error == 0;)
+		error = perf_end_connect(&ends[side], &peers[!side]);
+	free(numbers);
 	return error;
+}
+
+void perf_local_begin_windows(struct perf_end *ends)
+{
+	perf_end_begin(&ends[1]);
+	perf_end_begin(&ends[0]);
+	ends[0].phase = PHASE_DRAIN;
+	ends[1].phase = PHASE_DONE;
 }
 
 static int run(struct perf_end *ends, uint32_t core_count, struct perf_failover *failover)
@@ -156,50 +178,53 @@ static int run(struct perf_end *ends, uint32_t core_count, struct perf_failover 
 	return 0;
 }
 
-static int run_beside_limit(struct perf_end *ends, struct perf_limit_result *limit)
+/* Is the case measured in windows, with something to compare it with between them? */
+static bool takes_turns(const struct perf_local *local, const struct perf_case *test)
 {
+	return (test->limit || test->junk || local->lcores->count) && !perf_ops[test->op].atomic;
+}
+
+static int run_in_windows(const struct perf_local *local, struct perf_result *result)
+{
+	const struct perf_case *test = &result->test;
+	struct perf_end *ends = local->ends;
 	int error;
 
-	perf_end_begin(&ends[1]);
-	perf_end_begin(&ends[0]);
-	ends[0].phase = PHASE_DRAIN;
-	error = perf_limit_run(ends, limit);
+	perf_local_begin_windows(ends);
+	error = local->lcores->count   ? perf_lcores_run(local->lcores, ends, result) :
+		test->junk             ? perf_junk_run(ends, &result->junk) :
+		test->mode == PERF_LAT ? perf_bare_run(ends, &result->bare) :
+					 perf_limit_run(ends, &result->limit);
+	ends[0].phase = PHASE_DONE;
 	if (error == -EIO)
-		perf_end_fail(&ends[0], "a frame of the limit step was not right");
+		perf_end_fail(&ends[0], test->junk ? "not every junk frame was refused for what is wrong with it" :
+						     "a frame of the limit step was lost or not right");
+	else if (error)
+		return error;
 	perf_end_sum_up(&ends[0]);
 	perf_end_sum_up(&ends[1]);
 	return 0;
 }
 
-int perf_local_run(struct perf_end *ends, const struct perf_case *test, uint32_t core_count,
-		   struct perf_failover *failover, struct perf_result *result)
+int perf_local_run(const struct perf_local *local, const struct perf_case *test, struct perf_result *result)
 {
-	uint32_t *numbers = calloc(4ul * test->qps, sizeof(*numbers));
-	struct perf_peer peers[2];
-	int error = numbers ? 0 : -ENOMEM;
+	struct perf_end *ends = local->ends;
+	bool in_windows = takes_turns(local, test);
+	int error;
 
-	perf_result_begin(result, test, core_count);
-	for (unsigned side = 0; side < 2 && error == 0; side++) {
-		peers[side].qp_nums = &numbers[2 * side * test->qps];
-		peers[side].psns = peers[side].qp_nums + test->qps;
-		ends[side].other = &ends[!side];
-		error = perf_end_prepare(&ends[side], test, &peers[side]);
-	}
-	if (error == 0) {
-		perf_report_connection(test, &peers[0], &peers[1]);
-		error = connect_ends(ends, peers);
-	}
+	perf_result_begin(result, test, in_windows ? 1 + local->lcores->count : local->core_count);
+	error = perf_local_connect(ends, test);
+	if (error == 0 && local->core_count == 2)
+		result->hand_over_ns = perf_placement_ns(0);
 	if (error == 0)
-		error = test->limit && !perf_ops[test->op].atomic ? run_beside_limit(ends, &result->limit) :
-								    run(ends, core_count, failover);
+		error = in_windows ? run_in_windows(local, result) : run(ends, local->core_count, local->failover);
 	if (error == 0) {
-		perf_failover_result(failover, &result->failover);
+		perf_failover_result(local->failover, &result->failover);
 		perf_result_add(result, &ends[0].tally);
 		perf_result_add(result, &ends[1].tally);
 		perf_result_close(result, &ends[0], true);
 	}
 	perf_end_finish(&ends[0]);
 	perf_end_finish(&ends[1]);
-	free(numbers);
 	return error;
 }

@@ -10,9 +10,10 @@
 
 #include "common/eal.h"
 #include "perf/options.h"
+#include "perf/pair.h"
 
 #define QPS_MAX 131072
-#define LIMIT_SECONDS 1.55 /* 31 windows of 50 ms */
+#define WINDOWS_SECONDS 1.55 /* 31 windows of 50 ms */
 
 const struct perf_op_info perf_ops[PERF_OPS] = {
 	[PERF_SEND] = { .name = "send", .title = "Send", .opcode = UROCE_WR_SEND, .receives = true },
@@ -41,6 +42,7 @@ const struct perf_op_info perf_ops[PERF_OPS] = {
 };
 
 const char *const perf_mode_names[PERF_MODES] = { [PERF_BW] = "bw", [PERF_LAT] = "lat" };
+const char *const perf_junk_names[PERF_JUNKS] = { [PERF_JUNK_QPN] = "qpn", [PERF_JUNK_ICRC] = "icrc" };
 
 static const char help_text[] =
 	"uroce-perf [EAL options] -- [options]             both ends in this process, over loop ports\n"
@@ -70,20 +72,27 @@ static const char help_text[] =
 	"  -n, --iters N        messages a QP instead, 1 ... 1000000000000\n"
 	"  -b, --bidirectional  both ends send (bw)\n"
 	"  --verify             fill and check every payload byte and every counter\n"
-	"  --limit              bw on loop: measures beside it the least that any such stack must do (mbuf,\n"
-	"                       headers, copy with ICRC, tx, rx, copy with ICRC), in 31 pairs of windows\n"
-	"                       that add up to -D each (default 1.55 s)\n"
+	"  --limit              on loop: measures beside it the least that any such stack must do, in 31 pairs of\n"
+	"                       windows that add up to -D each (default 1.55 s). bw: mbuf, headers, copy with\n"
+	"                       ICRC, tx, rx, copy with ICRC; lat: bare frames, back and forth\n"
+	"  --lose N             with --limit in lat mode: what it costs when the Nth frame with payload of a message\n"
+	"                       is lost (the last one, if it has fewer)\n"
+	"  --junk KIND          bw: how fast frames are refused that no QP here has asked for (qpn), or whose ICRC\n"
+	"                       is wrong (icrc), and what the case keeps beside them; windows as with --limit\n"
 	"  --kernel NAME        what copies payloads with their ICRC: vpclmul, pclmul or isal (default: the best)\n"
 	"\n"
 	"Where\n"
 	"  --nb-cores N         1: one core does both ends (default); 2: one each\n"
+	"  --lcores N           bw on loop: 2 ... 8 lcores with both ends of QPs of their own each, all at once and\n"
+	"                       each alone; windows as with --limit\n"
 	"  --server             wait for a client; HOST: where the server waits\n"
 	"  -p, --port N         TCP port for the parameters, 1 ... 65535 (default 18515)\n"
 	"  -d, --device DEV     a virtual device (net_af_packet0,iface=eth0), a PCI address, or one given to EAL\n"
-	"                       (default: loop; with --server or HOST the first that was given to EAL)\n"
+	"                       (default with --server or HOST: the first that was given to EAL); both ends\n"
+	"                       here: loop (default), or memif[,rsize=N][,bsize=N]: through shared memory\n"
 	"  --failover S         on loop: a second link is the alternate path of each QP, and S seconds into a case\n"
 	"                       the first one is cut\n"
-	"  --ip ADDR/LEN        own address; on loop twice, one for each end (default 10.0.0.1/24 and 10.0.0.2/24)\n"
+	"  --ip ADDR/LEN        own address; both ends here: two, one for each (default 10.0.0.1/24 and 10.0.0.2/24)\n"
 	"\n"
 	"Faults of the link, on what this process receives\n"
 	"  --loss P --dup P --reorder P --corrupt P   probabilities 0 ... 1 of a frame\n"
@@ -100,6 +109,7 @@ enum {
 	OPT_MODE,
 	OPT_VERIFY,
 	OPT_CORES,
+	OPT_LCORES,
 	OPT_SERVER,
 	OPT_IP,
 	OPT_LOSS,
@@ -113,6 +123,8 @@ enum {
 	OPT_RX_RATE,
 	OPT_FAILOVER,
 	OPT_LIMIT,
+	OPT_LOSE,
+	OPT_JUNK,
 	OPT_IDLE,
 	OPT_KERNEL,
 	OPT_JSON,
@@ -142,6 +154,7 @@ static const struct option long_options[] = {
 	{ "bidirectional", no_argument, NULL, 'b' },
 	{ "verify", no_argument, NULL, OPT_VERIFY },
 	{ "nb-cores", required_argument, NULL, OPT_CORES },
+	{ "lcores", required_argument, NULL, OPT_LCORES },
 	{ "server", no_argument, NULL, OPT_SERVER },
 	{ "port", required_argument, NULL, 'p' },
 	{ "device", required_argument, NULL, 'd' },
@@ -154,6 +167,8 @@ static const struct option long_options[] = {
 	{ "kernel", required_argument, NULL, OPT_KERNEL },
 	{ "idle", required_argument, NULL, OPT_IDLE },
 	{ "limit", no_argument, NULL, OPT_LIMIT },
+	{ "lose", required_argument, NULL, OPT_LOSE },
+	{ "junk", required_argument, NULL, OPT_JUNK },
 	{ "json", required_argument, NULL, OPT_JSON },
 	{ "report_gbits", no_argument, NULL, OPT_GBITS },
 	{ "help", no_argument, NULL, 'h' },
@@ -261,6 +276,17 @@ static int take_mode(const char *text, struct perf_options *options)
 	return app_complain(APP_EXIT_USAGE, "--mode %s: use bw or lat", text);
 }
 
+static int take_junk(const char *text, struct perf_options *options)
+{
+	for (unsigned i = PERF_JUNK_NONE + 1; i < PERF_JUNKS; i++) {
+		if (strcmp(text, perf_junk_names[i]) == 0) {
+			options->junk = (enum perf_junk)i;
+			return APP_EXIT_OK;
+		}
+	}
+	return app_complain(APP_EXIT_USAGE, "--junk %s: use qpn or icrc", text);
+}
+
 static int take_address(const char *text, struct perf_options *options)
 {
 	struct uroce_addr addr;
@@ -335,6 +361,10 @@ static int take_what(int letter, const char *text, struct perf_options *options)
 	case OPT_LIMIT:
 		options->limit = true;
 		return APP_EXIT_OK;
+	case OPT_LOSE:
+		return take_number("--lose", text, 1, PERF_SIZE_MAX, &options->lose);
+	case OPT_JUNK:
+		return take_junk(text, options);
 	case OPT_VERIFY:
 		options->verify = true;
 		return APP_EXIT_OK;
@@ -350,6 +380,8 @@ static int take_option(int letter, const char *text, struct perf_options *option
 	switch (letter) {
 	case OPT_CORES:
 		return take_number("--nb-cores", text, 1, 2, &options->core_count);
+	case OPT_LCORES:
+		return take_number("--lcores", text, 2, PERF_LCORES_MAX, &options->lcores);
 	case OPT_SERVER:
 		options->server = true;
 		return APP_EXIT_OK;
@@ -382,17 +414,18 @@ static int take_option(int letter, const char *text, struct perf_options *option
 static int check_ends(const struct perf_options *options)
 {
 	bool local = options_are_local(options);
-	bool loop = options->device == NULL || strcmp(options->device, "loop") == 0;
+	bool pair = options->device == NULL || perf_pair_knows(options->device);
 
 	if (options->server && options->host)
 		return app_complain(APP_EXIT_USAGE, "--server and HOST %s: this process is one or the other",
 				    options->host);
-	if (local && !loop)
+	if (local && !pair)
 		return app_complain(APP_EXIT_USAGE, "-d %s: one port needs a peer: add --server or HOST",
 				    options->device);
-	if (!local && options->device && loop)
+	if (!local && options->device && pair)
 		return app_complain(APP_EXIT_USAGE,
-				    "-d loop: both of its ends are in one process: leave out --server and HOST");
+				    "-d %s: both of its ends are in one process: leave out --server and HOST",
+				    options->device);
 	if (!local && options->addresses[0] == NULL)
 		return app_complain(APP_EXIT_USAGE, "--ip ADDR/LEN is missing: our own address on the port");
 	if (!local && options->addresses[1])
@@ -413,29 +446,46 @@ static int check_ends(const struct perf_options *options)
 	return APP_EXIT_OK;
 }
 
-/* Windows of the stack and of the limit step alternate on one lcore and one clean link. */
-static int check_limit(struct perf_options *options)
+/* Windows of the stack and of something beside it alternate on one lcore and one clean link. */
+static int check_windows(struct perf_options *options)
 {
+	const char *name = options->limit ? "--limit" : options->junk ? "--junk" : "--lcores";
+
 	if (!options_are_local(options) || options->core_count != 1)
-		return app_complain(APP_EXIT_USAGE, "--limit: both ends on one core of this process: leave out "
-						    "--server, HOST and --nb-cores");
+		return app_complain(APP_EXIT_USAGE,
+				    "%s: both ends on one core of this process: leave out --server, HOST and "
+				    "--nb-cores",
+				    name);
 	if (options->iterations || options->verify || options->both_ways || options->rx_rate ||
 	    options->failover_s > 0 || options_have_faults(options))
-		return app_complain(APP_EXIT_USAGE, "--limit: leave out -n, --verify, -b, --rx-rate, --failover and "
-						    "faults of the link");
-	if (options->modes[PERF_LAT])
-		return app_complain(APP_EXIT_USAGE, "--limit: bandwidth only: use --mode bw");
-	options->modes[PERF_BW] = true;
+		return app_complain(APP_EXIT_USAGE,
+				    "%s: leave out -n, --verify, -b, --rx-rate, --failover and faults of the link",
+				    name);
+	if (options->junk && (options->limit || options->modes[PERF_LAT]))
+		return app_complain(APP_EXIT_USAGE, "--junk %s: bandwidth only: leave out --limit and --mode lat",
+				    perf_junk_names[options->junk]);
+	if (options->lcores && (options->limit || options->junk || options->device || options->modes[PERF_LAT]))
+		return app_complain(APP_EXIT_USAGE,
+				    "--lcores %u: bandwidth on loop only: leave out --limit, --junk, -d and --mode lat",
+				    options->lcores);
+	if (options->lose && options->modes[PERF_BW])
+		return app_complain(APP_EXIT_USAGE, "--lose %u: one message after the other: use --mode lat",
+				    options->lose);
+	options->modes[PERF_LAT] |= options->lose > 0;
+	options->modes[PERF_BW] |= !options->modes[PERF_LAT];
 	return APP_EXIT_OK;
 }
 
 static int check(struct perf_options *options)
 {
 	bool any_op = false, any_mode = false;
-	int code = options->limit ? check_limit(options) : APP_EXIT_OK;
+	int code = options_take_turns(options) ? check_windows(options) : APP_EXIT_OK;
 
 	if (code)
 		return code;
+	if (options->lose && !options->limit)
+		return app_complain(APP_EXIT_USAGE, "--lose %u: what it costs is told in bare round trips: use --limit",
+				    options->lose);
 	for (unsigned i = 0; i < PERF_OPS; i++)
 		any_op |= options->ops[i];
 	for (unsigned i = 0; i < PERF_MODES; i++)
@@ -448,7 +498,7 @@ static int check(struct perf_options *options)
 		return app_complain(APP_EXIT_USAGE,
 				    "-D and -n: a case ends after a time or after a number of messages");
 	if (options->seconds == 0)
-		options->seconds = options->limit ? LIMIT_SECONDS : 0.6;
+		options->seconds = options_take_turns(options) ? WINDOWS_SECONDS : 0.6;
 	if (options->failover_s >= options->seconds && options->iterations == 0)
 		return app_complain(APP_EXIT_USAGE, "--failover %g: use less than -D, which is %g s",
 				    options->failover_s, options->seconds);

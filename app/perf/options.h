@@ -9,6 +9,7 @@
 #include <uroce/wr.h>
 
 enum perf_op { PERF_SEND, PERF_SEND_IMM, PERF_WRITE, PERF_WRITE_IMM, PERF_READ, PERF_FADD, PERF_CSWAP, PERF_OPS };
+enum perf_junk { PERF_JUNK_NONE, PERF_JUNK_QPN, PERF_JUNK_ICRC, PERF_JUNKS };
 enum perf_mode { PERF_BW, PERF_LAT, PERF_MODES };
 
 /* A row for each operation. */
@@ -23,10 +24,12 @@ struct perf_op_info {
 
 extern const struct perf_op_info perf_ops[PERF_OPS];
 extern const char *const perf_mode_names[PERF_MODES];
+extern const char *const perf_junk_names[PERF_JUNKS];
 
 #define PERF_SIZES_MAX 32
 #define PERF_SIZE_MAX (1u << 30)
 #define PERF_ATOMIC_BYTES 8u
+#define PERF_LCORES_MAX 8u
 
 struct perf_options {
 	bool ops[PERF_OPS], modes[PERF_MODES];
@@ -43,10 +46,13 @@ struct perf_options {
 	double seconds;      /* of a case; when iterations is 0 */
 	uint64_t iterations; /* messages a QP */
 	bool both_ways, verify;
+	uint32_t lose; /* which frame of a message; 0: none */
+	enum perf_junk junk;
 	bool limit; /* beside the least that any stack must do */
 	double loss, duplicate, reorder, corrupt;
 	uint64_t seed;
 	uint32_t core_count;
+	uint32_t lcores; /* that each have both ends of QPs of their own; 0: the ends are on core_count */
 	bool server;
 	const char *host;   /* NULL: server, or both ends here */
 	const char *device; /* "loop", or as ports.h says */
@@ -62,6 +68,18 @@ int perf_options_parse(int argc, char **argv, struct perf_options *options, bool
 static inline bool options_are_local(const struct perf_options *options)
 {
 	return !options->server && options->host == NULL;
+}
+
+/* Busy lcores of this process. */
+static inline uint32_t options_lcore_count(const struct perf_options *options)
+{
+	return options->lcores ? options->lcores : options->core_count;
+}
+
+/* Windows of the case alternate with others? */
+static inline bool options_take_turns(const struct perf_options *options)
+{
+	return options->limit || options->junk != PERF_JUNK_NONE || options->lcores;
 }
 
 static inline bool options_have_faults(const struct perf_options *options)

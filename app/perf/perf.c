@@ -13,6 +13,7 @@
 #include "perf/json.h"
 #include "perf/local.h"
 #include "perf/options.h"
+#include "perf/pair.h"
 #include "perf/remote.h"
 #include "perf/report.h"
 
@@ -26,13 +27,14 @@
 struct perf {
 	struct perf_options options;
 	struct uroce_engine *engine;
-	struct app_loop loop;
+	struct perf_pair pair;
 	struct app_port port; /* when there are two processes */
 	struct app_port *ports[2];
 	uint32_t port_count;
 	struct drivers_fault *faults[2];
 	struct perf_end ends[2];
 	struct perf_failover failover;
+	struct perf_lcores lcores;
 	struct perf_remote remote;
 	struct perf_environment environment;
 	struct perf_json *json;
@@ -41,9 +43,10 @@ struct perf {
 
 static int create_engine(struct perf *perf)
 {
-	uint32_t qps = perf->options.qps * QPS_PER_QP + perf->options.idle * QPS_PER_IDLE;
+	uint32_t pairs = perf->options.lcores ? perf->options.lcores : 1;
+	uint32_t qps = pairs * (perf->options.qps * QPS_PER_QP + perf->options.idle * QPS_PER_IDLE);
 	struct uroce_engine_config config = {
-		.lcore_count = perf->options.core_count,
+		.lcore_count = options_lcore_count(&perf->options),
 		.max_qps = qps < QPS_MIN ? QPS_MIN :
 			   qps > QPS_MAX ? QPS_MAX :
 					   qps,
@@ -68,9 +71,9 @@ static int open_ports(struct perf *perf)
 	int code;
 
 	if (options_are_local(options)) {
-		code = app_loop_open(&config, (uint16_t)(options->core_count - 1), &perf->loop);
-		perf->ports[0] = &perf->loop.ports[0];
-		perf->ports[1] = &perf->loop.ports[1];
+		code = perf_pair_open(&config, (uint16_t)(options->core_count - 1), &perf->pair);
+		perf->ports[0] = perf->pair.ports[0];
+		perf->ports[1] = perf->pair.ports[1];
 		perf->port_count = code ? 0 : 2;
 		return code;
 	}
@@ -122,12 +125,12 @@ static void close_all(struct perf *perf)
 		free(perf->ends[i].latency);
 	}
 	perf_failover_close(&perf->failover);
+	perf_lcores_close(&perf->lcores);
 	/* Late frames are freed before the pool they came from. */
 	for (uint32_t i = 0; i < perf->port_count; i++)
 		drivers_fault_detach(perf->faults[i]);
-	if (perf->port_count == 2)
-		app_loop_close(&perf->loop);
-	else if (perf->port_count == 1)
+	perf_pair_close(&perf->pair);
+	if (perf->port_count == 1)
 		app_port_close(&perf->port);
 	if (perf->engine)
 		uroce_engine_destroy(perf->engine);
@@ -152,13 +155,19 @@ static void take_result(struct perf *perf, struct perf_result *result, uint64_t 
 
 static int run_local(struct perf *perf)
 {
+	const struct perf_local local = {
+		.ends = perf->ends,
+		.core_count = perf->options.core_count,
+		.failover = &perf->failover,
+		.lcores = &perf->lcores,
+	};
 	struct perf_result result;
 	struct perf_case test;
 
 	for (uint32_t i = 0; perf_case_at(&perf->options, i, &test); i++) {
 		uint64_t interruptions = count_interruptions();
 
-		if (perf_local_run(perf->ends, &test, perf->options.core_count, &perf->failover, &result) != 0)
+		if (perf_local_run(&local, &test, &result) != 0)
 			return APP_EXIT_ENVIRONMENT;
 		take_result(perf, &result, interruptions);
 	}
@@ -204,6 +213,8 @@ static int measure(struct perf *perf)
 		code = open_ends(perf);
 	if (code == APP_EXIT_OK && perf->options.failover_s > 0)
 		code = perf_failover_open(&perf->failover, &perf->options, perf->engine, perf->faults, perf->ends);
+	if (code == APP_EXIT_OK)
+		code = perf_lcores_open(&perf->lcores, &perf->options, perf->engine);
 	if (code)
 		return code;
 	perf_environment_collect(&perf->options, perf->ports, perf->port_count, &perf->environment);
@@ -237,7 +248,7 @@ static int choose_device(struct perf_options *options, const struct app_args *ar
 	static char device[64];
 
 	if (options_are_local(options)) {
-		options->device = "loop";
+		options->device = options->device ? options->device : "loop";
 		options->mtu_bytes = options->mtu_bytes ? options->mtu_bytes : LOOP_MTU_BYTES;
 		return APP_EXIT_OK;
 	}
@@ -257,7 +268,7 @@ static int start(struct perf *perf, const struct app_args *args)
 	struct perf_options *options = &perf->options;
 	struct app_eal_config config = {
 		.args = args,
-		.worker_count = options->core_count - 1,
+		.worker_count = options_lcore_count(options) - 1,
 		.main_is_busy = true,
 		.last_core = options->host != NULL,
 	};
@@ -265,7 +276,7 @@ static int start(struct perf *perf, const struct app_args *args)
 
 	if (code)
 		return code;
-	config.devices[0] = options->device;
+	perf_pair_devices(options->device, config.devices);
 	perf_report_open(options->json_path && strcmp(options->json_path, "-") == 0);
 	if (options->json_path) {
 		perf->json = perf_json_open(options->json_path);

@@ -283,12 +283,13 @@ static uint16_t find_mtu(const struct rte_eth_dev_info *info, const struct drive
 		frame_bytes = frame_bytes ? frame_bytes : MEMIF_FRAME_BYTES;
 	} else if (driver_is(port, "net_af_packet")) {
 		frame_bytes = device_argument(info, "framesz");
-		frame_bytes = (frame_bytes ? frame_bytes : AF_PACKET_FRAME_BYTES) - AF_PACKET_OVERHEAD;
+		frame_bytes = frame_bytes ? frame_bytes : AF_PACKET_FRAME_BYTES;
+		frame_bytes -= RTE_MIN(frame_bytes, AF_PACKET_OVERHEAD);
 	} else {
 		rte_eth_dev_get_mtu(port->port_id, &mtu_bytes);
 		return mtu_bytes;
 	}
-	frame_bytes -= RTE_ETHER_HDR_LEN;
+	frame_bytes = frame_bytes > RTE_ETHER_HDR_LEN ? frame_bytes - RTE_ETHER_HDR_LEN : 1; /* 0 is no limit */
 	return interface_mtu(info, (uint16_t)RTE_MIN(frame_bytes, (uint32_t)UINT16_MAX));
 }
 

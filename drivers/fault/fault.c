@@ -35,6 +35,7 @@ struct fault_queue {
 	const struct rte_eth_rxtx_callback *callback;
 	uint64_t random;
 	struct drivers_fault_counts counts;
+	uint32_t lose_in, lose_min_bytes; /* frames of so many bytes to the one that is lost; 0: none is */
 	uint32_t held_count;
 	uint32_t ready_head, ready_tail; /* run freely; the difference is what waits */
 	struct held_frame held[HELD_MAX];
@@ -46,6 +47,7 @@ struct drivers_fault {
 	uint16_t queue_count;
 	struct rte_mempool *pool;
 	_Atomic bool cut;
+	bool by_chance;                             /* a probability is not 0 */
 	uint64_t loss, duplicate, reorder, corrupt; /* thresholds of a 64-bit draw */
 	struct fault_queue queues[];
 };
@@ -162,17 +164,21 @@ static void age_held_by_poll(struct fault_queue *queue)
 	}
 }
 
+static void lose(struct fault_queue *queue, struct rte_mbuf *mbuf)
+{
+	queue->counts.lost++;
+	rte_pktmbuf_free(mbuf);
+}
+
 /* Draws a fixed number of times, so that the fate of a frame does not depend on that of others. */
-static void judge(struct fault_queue *queue, struct rte_mbuf *mbuf)
+static void judge(struct fault_queue *queue, struct rte_mbuf *mbuf, bool cut)
 {
 	const struct drivers_fault *fault = queue->fault;
 	uint64_t lost = draw(queue), doubled = draw(queue), late = draw(queue), bad = draw(queue);
 	uint64_t detail = draw(queue);
 
-	queue->counts.frames++;
-	if (hits(lost, fault->loss) || atomic_load_explicit(&fault->cut, memory_order_relaxed)) {
-		queue->counts.lost++;
-		rte_pktmbuf_free(mbuf);
+	if (hits(lost, fault->loss) || cut) {
+		lose(queue, mbuf);
 		return;
 	}
 	if (hits(bad, fault->corrupt))
@@ -194,6 +200,25 @@ static void judge(struct fault_queue *queue, struct rte_mbuf *mbuf)
 	age_held_by_frame(queue);
 }
 
+static bool is_the_nth(struct fault_queue *queue, const struct rte_mbuf *mbuf)
+{
+	return queue->lose_in && rte_pktmbuf_pkt_len(mbuf) >= queue->lose_min_bytes && --queue->lose_in == 0;
+}
+
+static void take(struct fault_queue *queue, struct rte_mbuf *mbuf)
+{
+	const struct drivers_fault *fault = queue->fault;
+	bool cut = atomic_load_explicit(&fault->cut, memory_order_relaxed);
+
+	queue->counts.frames++;
+	if (is_the_nth(queue, mbuf))
+		lose(queue, mbuf);
+	else if (fault->by_chance || cut)
+		judge(queue, mbuf, cut);
+	else
+		pass(queue, mbuf);
+}
+
 /* Called with count 0 too, which lets late frames out when nothing follows them. */
 static uint16_t on_receive(uint16_t port_id, uint16_t queue_index, struct rte_mbuf **frames, uint16_t count,
 			   uint16_t most, void *argument)
@@ -204,7 +229,7 @@ static uint16_t on_receive(uint16_t port_id, uint16_t queue_index, struct rte_mb
 	RTE_SET_USED(port_id);
 	RTE_SET_USED(queue_index);
 	for (uint16_t i = 0; i < count; i++)
-		judge(queue, frames[i]);
+		take(queue, frames[i]);
 	age_held_by_poll(queue);
 	while (given < most && ready_count(queue))
 		frames[given++] = queue->ready[queue->ready_head++ % READY_MAX];
@@ -256,6 +281,7 @@ int drivers_fault_attach(const struct drivers_ethdev *port, const struct drivers
 	fault->duplicate = threshold(config->duplicate);
 	fault->reorder = threshold(config->reorder);
 	fault->corrupt = threshold(config->corrupt);
+	fault->by_chance = fault->loss || fault->duplicate || fault->reorder || fault->corrupt;
 	for (uint16_t i = 0; i < fault->queue_count; i++) {
 		struct fault_queue *queue = &fault->queues[i];
 
@@ -279,6 +305,14 @@ int drivers_fault_attach(const struct drivers_ethdev *port, const struct drivers
 void drivers_fault_cut(struct drivers_fault *fault, bool cut)
 {
 	atomic_store(&fault->cut, cut);
+}
+
+void drivers_fault_lose_nth(struct drivers_fault *fault, uint32_t nth, uint32_t min_bytes)
+{
+	for (uint16_t i = 0; i < fault->queue_count; i++) {
+		fault->queues[i].lose_in = nth;
+		fault->queues[i].lose_min_bytes = min_bytes;
+	}
 }
 
 void drivers_fault_counts(const struct drivers_fault *fault, struct drivers_fault_counts *counts)

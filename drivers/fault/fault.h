@@ -38,6 +38,12 @@ int drivers_fault_attach(const struct drivers_ethdev *port, const struct drivers
 /* From now on every frame is lost, as by a pulled cable; or passes again by chance. Any thread, at any time. */
 void drivers_fault_cut(struct drivers_fault *fault, bool cut);
 
+/*
+ * The nth frame from now on (1: the next) is lost, of those that each queue receives with min_bytes or more; all goes
+ * its way again behind it. By the thread that polls. Nothing is drawn for that frame.
+ */
+void drivers_fault_lose_nth(struct drivers_fault *fault, uint32_t nth, uint32_t min_bytes);
+
 void drivers_fault_counts(const struct drivers_fault *fault, struct drivers_fault_counts *counts);
 
 /* Frees the frames it still holds, then itself. NULL is fine. */

@@ -45,6 +45,19 @@ Test(histogram, percentiles_are_within_one_percent_over_the_whole_range)
 	}
 }
 
+Test(histogram, a_sum_is_as_if_all_had_been_recorded_in_one)
+{
+	static struct perf_histogram parts[3], sum; /* the last one stays empty */
+
+	for (uint64_t value = 1; value <= 5000; value++) {
+		perf_histogram_record(&parts[value % 2], value);
+		perf_histogram_record(&histogram, value);
+	}
+	for (unsigned i = 0; i < 3; i++)
+		perf_histogram_add(&sum, &parts[i]);
+	cr_expect_arr_eq(&sum, &histogram, sizeof(sum));
+}
+
 Test(histogram, minimum_maximum_mean_and_deviation_are_exact)
 {
 	static const uint64_t values[] = { 1000003, 1000005, 1000007, 999985 };

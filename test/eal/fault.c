@@ -154,6 +154,50 @@ Test(fault, certainties_hit_every_frame)
 	cr_expect_eq(arrivals.total, FRAMES, "those that nothing follows come after some polls");
 }
 
+/* Numbers of the frames of so many bytes that arrive, of 8. */
+static uint32_t pass_eight(struct drivers_loop *loop, const uint32_t *bytes)
+{
+	struct rte_mbuf *burst[8];
+	uint32_t numbers = 0;
+	uint16_t count;
+
+	for (uint32_t i = 0; i < 8; i++)
+		burst[i] = test_frame_create(loop->pool, i, bytes[i]);
+	cr_assert_eq(rte_eth_tx_burst(loop->ports[0].port_id, 0, burst, 8), 8);
+	count = rte_eth_rx_burst(loop->ports[1].port_id, 0, burst, 8);
+	for (uint16_t i = 0; i < count; i++) {
+		numbers |= 1u << test_frame_number(burst[i]);
+		rte_pktmbuf_free(burst[i]);
+	}
+	return numbers;
+}
+
+Test(fault, the_nth_large_frame_is_lost_and_no_other)
+{
+	static const uint32_t bytes[8] = { 100, 500, 100, 500, 500, 100, 500, 500 };
+	struct drivers_fault_config config = { .seed = 9 };
+	struct drivers_loop_config wires = { 0 };
+	struct drivers_fault_counts counts;
+	struct drivers_fault *fault;
+	struct drivers_error error;
+	struct drivers_loop loop;
+
+	cr_assert_eq(drivers_loop_open(&wires, &loop, &error), 0, "%s", error.text);
+	cr_assert_eq(drivers_fault_attach(&loop.ports[1], &config, &fault, &error), 0, "%s", error.text);
+	drivers_fault_lose_nth(fault, 3, 500);
+	cr_expect_eq(pass_eight(&loop, bytes), 0xFF & ~(1u << 4));
+	cr_expect_eq(pass_eight(&loop, bytes), 0xFF);
+	drivers_fault_lose_nth(fault, 7, 500);
+	cr_expect_eq(pass_eight(&loop, bytes), 0xFF);
+	cr_expect_eq(pass_eight(&loop, bytes), 0xFF & ~(1u << 3));
+	drivers_fault_lose_nth(fault, 1, 0);
+	cr_expect_eq(pass_eight(&loop, bytes), 0xFE);
+	drivers_fault_counts(fault, &counts);
+	cr_expect_eq(counts.lost, 3);
+	drivers_fault_detach(fault);
+	cr_expect_eq(drivers_loop_close(&loop), 0, "an mbuf was lost");
+}
+
 Test(fault, what_is_held_is_freed_and_bad_values_are_refused)
 {
 	struct drivers_fault_config config = { .reorder = 1, .seed = 8 };

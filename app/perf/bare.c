@@ -1,0 +1,144 @@
+/* bare.c - bare frames back and forth, and windows of them that alternate with windows of the stack */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_cycles.h>
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
+
+#include "perf/bare.h"
+#include "perf/recovery.h"
+#include "perf/shape.h"
+#include "perf/window.h"
+
+#define BURST 32u
+#define TRIPS 8u   /* between two looks at the clock, which takes a seventh of a round trip */
+#define LOST_S 1.0 /* a frame that takes so long does not come */
+
+struct bare {
+	struct perf_end *ends;
+	struct perf_shape shapes[2]; /* there, and back */
+	struct perf_histogram trips; /* TRIPS of them, together */
+	struct perf_histogram all;   /* of the stack */
+	uint32_t psn;
+	bool lost;
+};
+
+static void send_frame(struct bare *bare, unsigned side)
+{
+	const struct perf_end *end = &bare->ends[side];
+	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(end->port->ethdev.pool);
+
+	if (mbuf == NULL)
+		return; /* is told as lost */
+	shape_fill(&bare->shapes[side], mbuf, bare->psn, end_source(end, 0, 0), false);
+	if (rte_eth_tx_burst(end->port->ethdev.port_id, 0, &mbuf, 1) == 0)
+		rte_pktmbuf_free(mbuf);
+}
+
+static void receive_frame(struct bare *bare, unsigned side)
+{
+	uint64_t began = rte_rdtsc();
+	struct rte_mbuf *burst[BURST];
+	bool came = false;
+
+	while (!came && !bare->lost) {
+		uint16_t count = rte_eth_rx_burst(bare->ends[side].port->ethdev.port_id, 0, burst, BURST);
+
+		for (uint16_t i = 0; i < count; i++) {
+			came |= shape_is(&bare->shapes[!side], burst[i], bare->psn);
+			rte_pktmbuf_free(burst[i]);
+		}
+		if (count == 0)
+			bare->lost = rte_rdtsc() - began > (uint64_t)(LOST_S * (double)rte_get_tsc_hz());
+	}
+}
+
+static void run_trips(struct bare *bare, uint64_t cycles)
+{
+	uint64_t first = rte_rdtsc(), began, now = first;
+
+	memset(&bare->trips, 0, sizeof(bare->trips));
+	do {
+		began = now;
+		for (uint32_t i = 0; i < TRIPS; i++) {
+			bare->psn = (bare->psn + 1) & 0xFFFFFF;
+			send_frame(bare, 0);
+			receive_frame(bare, 1);
+			send_frame(bare, 1);
+			receive_frame(bare, 0);
+		}
+		now = rte_rdtsc();
+		perf_histogram_record(&bare->trips, now - began);
+	} while (now - first < cycles && !bare->lost);
+}
+
+static double median_of(const struct perf_histogram *histogram)
+{
+	return (double)perf_histogram_percentile(histogram, 0.5);
+}
+
+static struct bare *create(struct perf_end *ends)
+{
+	const struct perf_case *test = &ends[0].test;
+	uint32_t bytes = test->size_bytes < test->mtu_bytes ? test->size_bytes : test->mtu_bytes;
+	struct bare *bare = calloc(1, sizeof(*bare));
+
+	if (bare == NULL)
+		return NULL;
+	bare->ends = ends;
+	perf_shape_of(test->op, perf_ops[test->op].fetches ? 0 : bytes, true, &bare->shapes[0]);
+	perf_shape_of(test->op, bytes, true, &bare->shapes[1]);
+	return bare;
+}
+
+static void measure(struct bare *bare, struct perf_bare_result *result)
+{
+	double trips[WINDOW_PAIRS], ratios[WINDOW_PAIRS], recoveries[WINDOW_PAIRS];
+	struct perf_end *ends = bare->ends;
+	uint64_t cycles = perf_window_cycles(ends[0].test.seconds);
+	struct perf_spread ratio, recovery;
+
+	perf_window_run(ends, cycles / 8);
+	ends[0].tally.cycles = 0;
+	for (uint32_t i = 0; i < WINDOW_PAIRS && !window_failed(ends) && !bare->lost; i++) {
+		perf_window_run(ends, cycles);
+		perf_histogram_add(&bare->all, ends[0].latency);
+		run_trips(bare, cycles);
+		trips[i] = median_of(&bare->trips) / TRIPS;
+		ratios[i] = median_of(ends[0].latency) / trips[i];
+		recoveries[i] = ends[0].test.lose ? perf_recovery_run(ends, cycles) / trips[i] : 0;
+	}
+	*ends[0].latency = bare->all;
+	if (window_failed(ends) || bare->lost)
+		return;
+	ratio = perf_window_spread(ratios, WINDOW_PAIRS);
+	recovery = perf_window_spread(recoveries, WINDOW_PAIRS);
+	*result = (struct perf_bare_result){
+		.measured = true,
+		.rtt_us = perf_window_spread(trips, WINDOW_PAIRS).median * 1e6 / (double)rte_get_tsc_hz(),
+		.ratio = ratio.median,
+		.ratio_p10 = ratio.p10,
+		.ratio_p90 = ratio.p90,
+		.lost = ends[0].test.lose > 0,
+		.recovery = recovery.median,
+		.recovery_p10 = recovery.p10,
+		.recovery_p90 = recovery.p90,
+	};
+}
+
+int perf_bare_run(struct perf_end *ends, struct perf_bare_result *result)
+{
+	struct bare *bare = create(ends);
+	int error = bare ? 0 : -ENOMEM;
+
+	memset(result, 0, sizeof(*result));
+	if (error == 0)
+		measure(bare, result);
+	if (error == 0 && bare->lost)
+		error = -EIO;
+	free(bare);
+	return error;
+}

@@ -1,0 +1,203 @@
+/* junk.c - makes junk, and windows with it that alternate with windows without */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_cycles.h>
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
+#include <rte_random.h>
+
+#include "perf/junk.h"
+#include "perf/shape.h"
+#include "perf/window.h"
+
+#define BURST 32u
+#define TURN_FRAMES 128u /* what an lcore takes from a port in a turn */
+#define STRANGERS 1024u
+#define QPN_AT 5u /* in the BTH */
+#define JUNK_BYTES 64u
+#define WRONG_ICRC 0xBADBADu
+
+struct junk {
+	struct perf_end *ends, *from, *to;
+	struct perf_shape shape;
+	const char *counter;
+	uint32_t qpns[STRANGERS];
+	uint64_t sent;
+	uint64_t base_frames, base_sent; /* received by the port, and junk, when a window began */
+};
+
+/* ---- making it ---- */
+
+static bool is_known(const struct perf_end *ends, uint32_t qpn)
+{
+	for (unsigned side = 0; side < 2; side++) {
+		for (uint32_t i = 0; i < ends[side].test.qps; i++) {
+			if (uroce_qp_num(ends[side].flows[i].qp) == qpn)
+				return true;
+		}
+	}
+	return false;
+}
+
+static void choose_qpns(struct junk *junk)
+{
+	for (uint32_t i = 0; i < STRANGERS; i++) {
+		do {
+			junk->qpns[i] = (uint32_t)rte_rand_max(0xFFFFFF - 2) + 2;
+		} while (is_known(junk->ends, junk->qpns[i]));
+		if (junk->ends->test.junk == PERF_JUNK_ICRC)
+			junk->qpns[i] = uroce_qp_num(junk->to->flows[0].qp);
+	}
+}
+
+static void make_shape(struct junk *junk)
+{
+	struct uroce_device_info from, to;
+	struct wire_encap encap = { .hop_limit = 64, .source_port = 0xC000, .dest_port = WIRE_UDP_PORT };
+	const struct wire_packet packet = {
+		.opcode = OP_WRITE_ONLY,
+		.pkey = 0xFFFF,
+		.span_count = 1,
+		.dma_length = JUNK_BYTES,
+		.payload_bytes = JUNK_BYTES,
+	};
+
+	uroce_device_query(junk->from->port->device, &from);
+	uroce_device_query(junk->to->port->device, &to);
+	memcpy(encap.source_mac, from.mac.bytes, sizeof(encap.source_mac));
+	memcpy(encap.dest_mac, to.mac.bytes, sizeof(encap.dest_mac));
+	memcpy(encap.source, junk->from->port->addr.bytes, sizeof(encap.source));
+	memcpy(encap.dest, junk->to->port->addr.bytes, sizeof(encap.dest));
+	encap.ipv6 = !encap_addr_is_ipv4(encap.dest);
+	perf_shape_make(&packet, &encap, &junk->shape);
+}
+
+static void fill(struct junk *junk, struct rte_mbuf *mbuf, uint64_t number)
+{
+	static const uint8_t payload[JUNK_BYTES];
+	uint8_t *frame = rte_pktmbuf_mtod(mbuf, uint8_t *);
+
+	shape_fill(&junk->shape, mbuf, (uint32_t)number & 0xFFFFFF, payload, false);
+	store_be24(frame + junk->shape.bth_offset + QPN_AT, junk->qpns[number % STRANGERS]);
+	store_le32(frame + junk->shape.frame_bytes - WIRE_ICRC_BYTES, WRONG_ICRC);
+}
+
+static void send_junk(struct junk *junk, uint64_t count)
+{
+	const struct drivers_ethdev *port = &junk->from->port->ethdev;
+	struct rte_mbuf *burst[BURST];
+
+	while (count) {
+		uint16_t wanted = (uint16_t)RTE_MIN(count, (uint64_t)BURST), sent;
+
+		if (rte_pktmbuf_alloc_bulk(port->pool, burst, wanted) != 0)
+			return;
+		for (uint16_t i = 0; i < wanted; i++)
+			fill(junk, burst[i], junk->sent + i);
+		sent = rte_eth_tx_burst(port->port_id, 0, burst, wanted);
+		rte_pktmbuf_free_bulk(&burst[sent], wanted - sent);
+		junk->sent += sent;
+		if (sent < wanted)
+			return;
+		count -= wanted;
+	}
+}
+
+/* ---- windows ---- */
+
+static uint64_t frames_received(const struct junk *junk)
+{
+	struct drivers_ethdev_stats stats;
+
+	return drivers_ethdev_stats(&junk->to->port->ethdev, &stats) == 0 ? stats.rx_frames : 0;
+}
+
+/* As much junk as good frames have come. The cycles it took do not count. */
+static uint64_t send_beside(void *argument)
+{
+	struct junk *junk = argument;
+	uint64_t began = rte_rdtsc();
+	uint64_t all = frames_received(junk) - junk->base_frames, bad = junk->sent - junk->base_sent;
+
+	if (all > 2 * bad)
+		send_junk(junk, RTE_MIN(all - 2 * bad, (uint64_t)TURN_FRAMES));
+	return rte_rdtsc() - began;
+}
+
+static double run_beside(struct junk *junk, uint64_t cycles)
+{
+	junk->base_frames = frames_received(junk);
+	junk->base_sent = junk->sent;
+	return perf_window_run_beside(junk->ends, cycles, send_beside, junk);
+}
+
+/* Junk refused a second of the lcore's time. */
+static double run_alone(struct junk *junk, uint64_t cycles)
+{
+	uint64_t first = rte_rdtsc(), before = junk->sent, spent = 0, began;
+
+	do {
+		send_junk(junk, TURN_FRAMES);
+		began = rte_rdtsc();
+		uroce_lcore_poll(junk->to->lcore);
+		spent += rte_rdtsc() - began;
+	} while (rte_rdtsc() - first < cycles);
+	return (double)(junk->sent - before) * (double)rte_get_tsc_hz() / (double)spent;
+}
+
+static void measure(struct junk *junk, struct perf_junk_result *result)
+{
+	double refused[WINDOW_PAIRS], shares[WINDOW_PAIRS];
+	uint64_t cycles = perf_window_cycles(junk->ends[0].test.seconds);
+	struct perf_spread share;
+
+	perf_window_run(junk->ends, cycles / 8);
+	junk->ends[0].tally.messages = junk->ends[0].tally.cycles = junk->ends[0].tally.frames = 0;
+	for (uint32_t i = 0; i < WINDOW_PAIRS && !window_failed(junk->ends); i++) {
+		struct perf_tally alone;
+		double rate = perf_window_run(junk->ends, cycles);
+
+		alone = junk->ends[0].tally;
+		shares[i] = run_beside(junk, cycles) / rate;
+		refused[i] = run_alone(junk, cycles);
+		if (!window_failed(junk->ends))
+			junk->ends[0].tally = alone;
+	}
+	if (window_failed(junk->ends))
+		return;
+	share = perf_window_spread(shares, WINDOW_PAIRS);
+	*result = (struct perf_junk_result){
+		.measured = true,
+		.refused_per_s = perf_window_spread(refused, WINDOW_PAIRS).median,
+		.share = share.median,
+		.share_p10 = share.p10,
+		.share_p90 = share.p90,
+	};
+}
+
+int perf_junk_run(struct perf_end *ends, struct perf_junk_result *result)
+{
+	bool fetches = perf_ops[ends[0].test.op].fetches;
+	struct junk *junk = calloc(1, sizeof(*junk));
+	uint64_t before;
+	int error = 0;
+
+	memset(result, 0, sizeof(*result));
+	if (junk == NULL)
+		return -ENOMEM;
+	junk->ends = ends;
+	junk->from = &ends[fetches];
+	junk->to = &ends[!fetches];
+	junk->counter = ends[0].test.junk == PERF_JUNK_ICRC ? "rx_icrc_encapsulated" : "drop_unknown_qpn";
+	choose_qpns(junk);
+	make_shape(junk);
+	before = perf_end_counter(junk->to, junk->counter);
+	measure(junk, result);
+	if (perf_end_counter(junk->to, junk->counter) - before != junk->sent)
+		error = -EIO;
+	free(junk);
+	return error;
+}

@@ -1,0 +1,193 @@
+/* lcores.c - windows of one lcore and of all */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_launch.h>
+
+#include "common/eal.h"
+#include "perf/lcores.h"
+#include "perf/local.h"
+#include "perf/placement.h"
+#include "perf/turn.h"
+#include "perf/window.h"
+
+#define SETTLE_TURNS 256u
+#define NAME_BYTES 24u
+#define ADDR_BYTES 48u
+
+/* A window that an EAL worker runs. */
+struct job {
+	struct perf_end *ends;
+	uint64_t cycles;
+	double rate;
+};
+
+static int run_job(void *argument)
+{
+	struct job *job = argument;
+
+	job->rate = perf_window_run(job->ends, job->cycles);
+	return 0;
+}
+
+/* ---- ports and ends ---- */
+
+static int open_one(struct perf_lcore *one, uint32_t index, const struct perf_options *options,
+		    struct uroce_engine *engine)
+{
+	char name[NAME_BYTES], addresses[2][ADDR_BYTES];
+	struct app_port_config config = {
+		.engine = engine,
+		.device = "loop",
+		.loop_name = name,
+		.addresses = { addresses[0], addresses[1] },
+		.mtu_bytes = options->mtu_bytes,
+		.first_lcore = (uint16_t)index,
+	};
+	int code, error = 0;
+
+	snprintf(name, sizeof(name), "uroce_own%u", index);
+	for (unsigned side = 0; side < 2; side++)
+		snprintf(addresses[side], sizeof(addresses[side]), "10.0.%u.%u/24", index, side + 1);
+	code = perf_pair_open(&config, 0, &one->pair);
+	for (unsigned side = 0; side < 2 && code == APP_EXIT_OK && error == 0; side++)
+		error = perf_end_open(&one->ends[side], one->pair.ports[side], uroce_engine_lcore(engine, index), side);
+	return error ? app_complain(APP_EXIT_INTERNAL, "no protection domain: %s", strerror(-error)) : code;
+}
+
+int perf_lcores_open(struct perf_lcores *lcores, const struct perf_options *options, struct uroce_engine *engine)
+{
+	int code = APP_EXIT_OK;
+
+	for (uint32_t i = 1; i < options->lcores && code == APP_EXIT_OK; i++)
+		code = open_one(&lcores->others[lcores->count++], i, options, engine);
+	return code;
+}
+
+void perf_lcores_close(struct perf_lcores *lcores)
+{
+	for (uint32_t i = 0; i < lcores->count; i++) {
+		for (unsigned side = 0; side < 2; side++)
+			perf_end_close(&lcores->others[i].ends[side]);
+		perf_pair_close(&lcores->others[i].pair);
+	}
+	lcores->count = 0;
+}
+
+/* ---- windows ---- */
+
+/* Messages a second of lcore `index` alone; its tally is as before, but for errors. */
+static double run_alone(struct perf_lcores *lcores, struct perf_end *ends, uint32_t index, uint64_t cycles)
+{
+	struct job job = { .ends = index ? lcores->others[index - 1].ends : ends, .cycles = cycles };
+	struct perf_tally before = job.ends[0].tally;
+
+	if (index == 0 || rte_eal_remote_launch(run_job, &job, app_eal_worker(index - 1)) != 0)
+		run_job(&job);
+	else
+		rte_eal_wait_lcore(app_eal_worker(index - 1));
+	before.errors = job.ends[0].tally.errors;
+	job.ends[0].tally = before;
+	return job.rate;
+}
+
+/* The sum of all at once. */
+static double run_all(struct perf_lcores *lcores, struct perf_end *ends, uint64_t cycles)
+{
+	struct job jobs[PERF_LCORES_MAX - 1], own = { .ends = ends, .cycles = cycles };
+	double rate;
+
+	for (uint32_t i = 0; i < lcores->count; i++) {
+		jobs[i] = (struct job){ .ends = lcores->others[i].ends, .cycles = cycles };
+		rte_eal_remote_launch(run_job, &jobs[i], app_eal_worker(i));
+	}
+	run_job(&own);
+	rate = own.rate;
+	for (uint32_t i = 0; i < lcores->count; i++) {
+		rte_eal_wait_lcore(app_eal_worker(i));
+		rate += jobs[i].rate;
+	}
+	return rate;
+}
+
+static bool has_failed(const struct perf_lcores *lcores, const struct perf_end *ends)
+{
+	bool failed = window_failed(ends);
+
+	for (uint32_t i = 0; i < lcores->count; i++)
+		failed |= window_failed(lcores->others[i].ends);
+	return failed;
+}
+
+/* To the worker that is farthest away. */
+static double hand_over_ns(const struct perf_lcores *lcores)
+{
+	double most = 0;
+
+	for (uint32_t i = 0; i < lcores->count; i++) {
+		double ns = perf_placement_ns(i);
+
+		most = ns > most ? ns : most;
+	}
+	return most;
+}
+
+static void measure(struct perf_lcores *lcores, struct perf_end *ends, struct perf_result *result)
+{
+	double scalings[WINDOW_PAIRS], distances[WINDOW_PAIRS];
+	uint64_t cycles = perf_window_cycles(ends[0].test.seconds);
+	struct perf_spread scaling, distance;
+
+	for (uint32_t index = 0; index <= lcores->count; index++)
+		run_alone(lcores, ends, index, cycles / 8);
+	for (uint32_t i = 0; i < WINDOW_PAIRS && !has_failed(lcores, ends); i++) {
+		double alone = 0;
+
+		for (uint32_t index = 0; index <= lcores->count; index++)
+			alone += run_alone(lcores, ends, index, cycles);
+		scalings[i] = run_all(lcores, ends, cycles) / alone;
+		distances[i] = hand_over_ns(lcores);
+	}
+	if (has_failed(lcores, ends))
+		return;
+	scaling = perf_window_spread(scalings, WINDOW_PAIRS);
+	distance = perf_window_spread(distances, WINDOW_PAIRS);
+	result->hand_over_ns = distance.median;
+	result->scaling = (struct perf_scaling_result){
+		.measured = true,
+		.ratio = scaling.median,
+		.ratio_p10 = scaling.p10,
+		.ratio_p90 = scaling.p90,
+		.hand_over_p10 = distance.p10,
+		.hand_over_p90 = distance.p90,
+	};
+}
+
+int perf_lcores_run(struct perf_lcores *lcores, struct perf_end *ends, struct perf_result *result)
+{
+	uint32_t connected = 0;
+	int error = 0;
+
+	for (; connected < lcores->count && error == 0; connected++) {
+		error = perf_local_connect(lcores->others[connected].ends, &result->test);
+		if (error == 0)
+			perf_local_begin_windows(lcores->others[connected].ends);
+	}
+	if (error == 0)
+		measure(lcores, ends, result);
+	for (uint32_t i = 0; i < connected; i++) {
+		struct perf_end *others = lcores->others[i].ends;
+
+		/* The lcore is this thread's again, and acts at once on what it is told. */
+		for (uint32_t turn = 0; turn < SETTLE_TURNS && error == 0; turn++)
+			perf_window_turn(others);
+		for (unsigned side = 0; side < 2; side++) {
+			perf_end_sum_up(&others[side]);
+			perf_result_add(result, &others[side].tally);
+			perf_end_finish(&others[side]);
+		}
+	}
+	return error;
+}

@@ -1,0 +1,58 @@
+/* placement.c - a cache line that two lcores write in turn */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdatomic.h>
+
+#include <rte_cycles.h>
+#include <rte_launch.h>
+#include <rte_pause.h>
+
+#include "common/eal.h"
+#include "perf/placement.h"
+#include "perf/window.h"
+
+#define SAMPLES 301u
+#define TRIPS 32u /* a sample */
+#define MOST_S 0.01
+#define STOP UINT32_MAX
+
+static _Atomic uint32_t ball __attribute__((aligned(64)));
+
+/* Plays every odd ball back as the even one behind it. */
+static int play_back(void *argument)
+{
+	uint32_t seen;
+
+	(void)argument;
+	while ((seen = atomic_load_explicit(&ball, memory_order_acquire)) != STOP) {
+		if (seen & 1)
+			atomic_store_explicit(&ball, seen + 1, memory_order_release);
+		else
+			rte_pause();
+	}
+	return 0;
+}
+
+double perf_placement_ns(unsigned worker)
+{
+	double samples[SAMPLES];
+	uint64_t end = rte_rdtsc() + (uint64_t)(MOST_S * (double)rte_get_tsc_hz());
+	uint32_t number = 0, count = 0;
+
+	atomic_store(&ball, 0);
+	if (app_eal_facts()->shared_cores || rte_eal_remote_launch(play_back, NULL, app_eal_worker(worker)) != 0)
+		return 0;
+	do {
+		uint64_t began = rte_rdtsc();
+
+		for (uint32_t trip = 0; trip < TRIPS; trip++) {
+			atomic_store_explicit(&ball, number + 1, memory_order_release);
+			number += 2;
+			while (atomic_load_explicit(&ball, memory_order_acquire) != number)
+				rte_pause();
+		}
+		samples[count++] = (double)(rte_rdtsc() - began) * 1e9 / (double)rte_get_tsc_hz() / TRIPS / 2;
+	} while (count < SAMPLES && rte_rdtsc() < end);
+	atomic_store(&ball, STOP);
+	rte_eal_wait_lcore(app_eal_worker(worker));
+	return perf_window_spread(samples, count).median;
+}

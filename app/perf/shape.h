@@ -1,0 +1,90 @@
+/* shape.h - frames that look like the stack's without it: made once, then stored and compared */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ *   1. perf_shape_of() for frames with the payload of an operation, or perf_shape_make() for any packet
+ *   2. shape_fill() into an mbuf for each frame; shape_take(), or only shape_is(), with what was received
+ * Frames are built by the stack's own frame builder and ICRC kernel: what is judged beside them is the rest.
+ */
+#ifndef APP_PERF_SHAPE_H
+#define APP_PERF_SHAPE_H
+
+#include <string.h>
+
+#include <rte_mbuf.h>
+
+#include "perf/options.h"
+#include "wire/bytes.h"
+#include "wire/frame.h"
+#include "wire/icrc.h"
+#include "wire/kernel.h"
+
+#define SHAPE_HEADERS_MAX_BYTES 96u
+#define SHAPE_PSN_AT 9u /* in the BTH */
+
+/* One shape of frame: its headers as they are stored, but for the PSN. */
+struct perf_shape {
+	struct wire_frame_template template;
+	struct wire_packet packet;
+	uint8_t headers[SHAPE_HEADERS_MAX_BYTES];
+	uint32_t ip_offset, bth_offset, headers_bytes, payload_bytes, pad_bytes, frame_bytes;
+};
+
+/* packet and encap are what its frames have in common; payload_bytes of packet counts, its payload does not. */
+void perf_shape_make(const struct wire_packet *packet, const struct wire_encap *encap, struct perf_shape *shape);
+
+/* A frame with payload of op (no atomic), the only one of a message or a middle one; a READ's without: its request. */
+void perf_shape_of(enum perf_op op, uint32_t payload_bytes, bool only, struct perf_shape *shape);
+
+/* What the stack would read of a frame from pool is what was meant, and its ICRC is right. */
+bool perf_shape_is_real(const struct perf_shape *shape, struct rte_mempool *pool, const uint8_t *payload);
+
+/* Is icrc, and pad, asked for? A constant, so that loops are made without a branch for it. */
+static inline __attribute__((always_inline)) void shape_fill(const struct perf_shape *shape, struct rte_mbuf *mbuf,
+							     uint32_t psn, const uint8_t *payload, bool icrc)
+{
+	uint8_t *frame = rte_pktmbuf_mtod(mbuf, uint8_t *);
+
+	if (icrc) {
+		struct wire_packet packet = shape->packet;
+
+		packet.psn = psn;
+		packet.payload = payload;
+		wire_frame_build(&shape->template, &packet, frame);
+	} else {
+		memcpy(frame, shape->headers, SHAPE_HEADERS_MAX_BYTES);
+		store_be24(frame + shape->bth_offset + SHAPE_PSN_AT, psn);
+		memcpy(frame + shape->headers_bytes, payload, shape->payload_bytes);
+	}
+	mbuf->data_len = (uint16_t)shape->frame_bytes;
+	mbuf->pkt_len = shape->frame_bytes;
+}
+
+/* By opcode, QPN and PSN. */
+static inline bool shape_is(const struct perf_shape *shape, const struct rte_mbuf *mbuf, uint32_t psn)
+{
+	const uint8_t *bth = rte_pktmbuf_mtod_offset(mbuf, const uint8_t *, shape->bth_offset);
+
+	return load_be64(bth) == load_be64(shape->headers + shape->bth_offset) && load_be24(bth + SHAPE_PSN_AT) == psn;
+}
+
+static inline __attribute__((always_inline)) bool shape_take(const struct perf_shape *shape,
+							     const struct rte_mbuf *mbuf, uint32_t psn, uint8_t *target,
+							     bool icrc)
+{
+	const uint8_t *frame = rte_pktmbuf_mtod(mbuf, const uint8_t *), *at = frame + shape->headers_bytes;
+	uint32_t crc;
+
+	if (!shape_is(shape, mbuf, psn))
+		return false;
+	if (!icrc) {
+		memcpy(target, at, shape->payload_bytes);
+		return true;
+	}
+	crc = wire_kernel_frame(frame + shape->ip_offset, shape->headers_bytes - shape->ip_offset, target, at,
+				shape->payload_bytes);
+	if (shape->pad_bytes)
+		crc = wire_icrc_continue(crc, at + shape->payload_bytes, shape->pad_bytes);
+	return crc == load_le32(at + shape->payload_bytes + shape->pad_bytes);
+}
+
+#endif
