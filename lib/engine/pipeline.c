@@ -138,6 +138,8 @@ static void fire_timers(struct uroce_lcore *lcore)
 {
 	struct engine_wheel_node *node;
 
+	if (wheel_is_quiet(&lcore->wheel, lcore->now_ns))
+		return;
 	while ((node = engine_wheel_advance(&lcore->wheel, lcore->now_ns)) != NULL) {
 		struct uroce_qp *qp = RTE_PTR_SUB(node, offsetof(struct uroce_qp, timer));
 
@@ -444,11 +446,10 @@ static void prefetch_burst(const struct uroce_lcore *lcore, struct rte_mbuf *con
 	}
 }
 
-static uint16_t receive_burst(struct uroce_lcore *lcore, struct engine_port *port)
+static void receive_burst(struct uroce_lcore *lcore, struct engine_port *port, struct rte_mbuf **burst, uint16_t count)
 {
-	struct rte_mbuf *burst[BURST];
-	uint16_t count = rte_eth_rx_burst(port->device->port_id, port->queue, burst, BURST), done = 0;
 	struct flow flow;
+	unsigned done = 0;
 
 	flow.frame = NULL;
 	prefetch_burst(lcore, burst, count);
@@ -460,14 +461,21 @@ static uint16_t receive_burst(struct uroce_lcore *lcore, struct engine_port *por
 	rte_pktmbuf_free_bulk(burst, done);
 	port->rx_frames += count;
 	lcore->work += count;
-	return count;
 }
 
 /* More than is sent a turn: what has piled up goes down again, and the mbufs in use stay few enough for the caches. */
 static void receive_port(struct uroce_lcore *lcore, struct engine_port *port)
 {
-	for (unsigned i = 0; i < RX_BURSTS_PER_TURN && receive_burst(lcore, port) == BURST; i++)
-		continue;
+	struct rte_mbuf *burst[BURST];
+
+	for (unsigned i = 0; i < RX_BURSTS_PER_TURN; i++) {
+		uint16_t count = rte_eth_rx_burst(port->device->port_id, port->queue, burst, BURST);
+
+		if (count)
+			receive_burst(lcore, port, burst, count);
+		if (count < BURST)
+			return;
+	}
 }
 
 static void receive_handed_over(struct uroce_lcore *lcore)
@@ -585,7 +593,7 @@ unsigned engine_pipeline_turn(struct uroce_lcore *lcore)
 	transmit(lcore);
 	deliver(lcore);
 	for (unsigned i = 0; i < lcore->port_count; i++)
-		engine_port_flush(lcore->ports[i]);
+		port_flush(lcore->ports[i]);
 	rte_rcu_qsbr_thread_offline(qsbr, lcore->index);
 	lcore->work += engine_mailbox_serve(lcore);
 	return lcore->work;

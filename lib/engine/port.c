@@ -32,8 +32,6 @@ void engine_port_flush(struct engine_port *port)
 {
 	uint16_t taken;
 
-	if (port->pending_count == 0)
-		return;
 	taken = rte_eth_tx_burst(port->device->port_id, port->queue, port->pending, port->pending_count);
 	port->tx_frames += taken;
 	port->pending_count = (uint16_t)(port->pending_count - taken);

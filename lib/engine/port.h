@@ -18,6 +18,13 @@ void engine_port_fetch(struct engine_port *port);
 /* Gives back all mbufs. */
 void engine_port_release(struct engine_port *port);
 
+/* Most of the time nothing does. */
+static inline void port_flush(struct engine_port *port)
+{
+	if (port->pending_count)
+		engine_port_flush(port);
+}
+
 /* How many frames may be built now: each has an mbuf and a place to wait. */
 static inline uint32_t port_room(struct engine_port *port)
 {

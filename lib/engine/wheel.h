@@ -38,6 +38,14 @@ void engine_wheel_disarm(struct engine_wheel *wheel, struct engine_wheel_node *n
 /* Moves time on. Returns one node that is due, disarmed, or NULL when there is none (any more): call until NULL. */
 struct engine_wheel_node *engine_wheel_advance(struct engine_wheel *wheel, uint64_t now_ns);
 
+/* Would engine_wheel_advance() do nothing? */
+static inline bool wheel_is_quiet(const struct engine_wheel *wheel, uint64_t now_ns)
+{
+	const struct engine_wheel_node *head = &wheel->slots[0][wheel->now_tick & (WHEEL_SLOTS - 1)];
+
+	return wheel->now_tick >= now_ns >> WHEEL_TICK_SHIFT && head->next == head;
+}
+
 static inline bool wheel_node_is_armed(const struct engine_wheel_node *node)
 {
 	return node->next != NULL;
