@@ -1,0 +1,251 @@
+/* burst.c - frames that repeat the headers of the one before are judged one by one all the same */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
+
+#include "engine/engine.h"
+#include "engine/mbuf.h"
+#include "network.h"
+#include "rule.h"
+#include "start.h"
+#include "wire/bytes.h"
+#include "wire/icrc.h"
+
+#define FRAMES 24u
+#define PIECE_BYTES 64u
+
+TestSuite(burst, .init = test_eal_start, .timeout = 60);
+
+enum { IP_AT = 14, UDP_AT = 34, BTH_AT = 42 };
+
+/* What is wrong with the frame in the middle of a burst, and where it is counted. */
+struct fault {
+	const char *counter;
+	void (*spoil)(struct rte_mbuf *mbuf, uint8_t *frame);
+	bool keeps_icrc; /* the ICRC is not made right again afterwards */
+};
+
+static void spoil_type(struct rte_mbuf *mbuf, uint8_t *frame)
+{
+	(void)mbuf;
+	frame[12] ^= 0x10;
+}
+
+static void spoil_options(struct rte_mbuf *mbuf, uint8_t *frame)
+{
+	(void)mbuf;
+	frame[IP_AT] = 0x4F; /* 60 bytes of header: the UDP header is where the payload is */
+}
+
+static void spoil_fragment(struct rte_mbuf *mbuf, uint8_t *frame)
+{
+	(void)mbuf;
+	frame[IP_AT + 6] |= 0x20;
+	store_be16(frame + IP_AT + 10, 0);
+	store_be16(frame + IP_AT + 10, (uint16_t)~wire_encap_sum(0, frame + IP_AT, 20));
+}
+
+static void spoil_source(struct rte_mbuf *mbuf, uint8_t *frame)
+{
+	(void)mbuf;
+	frame[IP_AT + 15] ^= 0x40;
+	store_be16(frame + IP_AT + 10, 0);
+	store_be16(frame + IP_AT + 10, (uint16_t)~wire_encap_sum(0, frame + IP_AT, 20));
+}
+
+/* The checksum does not show it. */
+static void spoil_addresses(struct rte_mbuf *mbuf, uint8_t *frame)
+{
+	(void)mbuf;
+	frame[IP_AT + 15]++;
+	frame[IP_AT + 19]--;
+}
+
+static void spoil_port(struct rte_mbuf *mbuf, uint8_t *frame)
+{
+	(void)mbuf;
+	frame[UDP_AT + 3] ^= 1;
+}
+
+static void spoil_pkey(struct rte_mbuf *mbuf, uint8_t *frame)
+{
+	(void)mbuf;
+	frame[BTH_AT + 3] ^= 1;
+}
+
+static void spoil_version(struct rte_mbuf *mbuf, uint8_t *frame)
+{
+	(void)mbuf;
+	frame[BTH_AT + 1] |= 1;
+}
+
+static void spoil_qpn(struct rte_mbuf *mbuf, uint8_t *frame)
+{
+	(void)mbuf;
+	frame[BTH_AT + 5] ^= 0x80;
+}
+
+static void spoil_payload(struct rte_mbuf *mbuf, uint8_t *frame)
+{
+	frame[mbuf->data_len - 10] ^= 1;
+}
+
+static void spoil_length(struct rte_mbuf *mbuf, uint8_t *frame)
+{
+	(void)frame;
+	mbuf->data_len = (uint16_t)(mbuf->data_len - 8);
+	mbuf->pkt_len -= 8;
+}
+
+static const struct fault faults[] = {
+	{ "drop_not_roce", spoil_type, false },
+	{ "drop_not_roce", spoil_options, true },
+	{ "drop_ip_fragment", spoil_fragment, false },
+	{ "drop_address", spoil_source, false },
+	{ "drop_address", spoil_addresses, false },
+	{ "drop_not_roce", spoil_port, false },
+	{ "drop_pkey", spoil_pkey, false },
+	{ "drop_transport_version", spoil_version, false },
+	{ "drop_unknown_qpn", spoil_qpn, false },
+	{ "rx_icrc_encapsulated", spoil_payload, true },
+	{ "drop_truncated", spoil_length, true },
+};
+
+/* Frame `number` of a burst: a WRITE of its own piece of end 1's buffer, all bytes its number. */
+static struct rte_mbuf *create_frame(struct network *network, uint32_t number, uint32_t bytes, uint32_t rkey)
+{
+	const struct uroce_qp *from = network->ends[0].qp, *to = network->ends[1].qp;
+	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(network->loop.pool);
+	uint8_t data[PIECE_BYTES];
+	struct wire_packet packet = {
+		.opcode = OP_WRITE_ONLY,
+		.pad_bytes = packet_pad_bytes(bytes),
+		.psn = psn_add(to->rc->responder.epsn, number).v,
+		.dest_qpn = to->qpn,
+		.pkey = 0xFFFF,
+		.span_count = 1,
+		.va = (uintptr_t)network->ends[1].buffer + number * PIECE_BYTES,
+		.rkey = rkey,
+		.dma_length = bytes,
+		.payload = data,
+		.payload_bytes = bytes,
+	};
+
+	cr_assert_not_null(mbuf);
+	memset(data, (int)(number + 1), sizeof(data));
+	mbuf_fill(mbuf, &from->template, &packet);
+	return mbuf;
+}
+
+static void send_burst(struct network *network, struct rte_mbuf **burst)
+{
+	cr_assert_eq(rte_eth_tx_burst(network->loop.ports[0].port_id, 0, burst, FRAMES), FRAMES);
+	network_turn(network);
+}
+
+static bool piece_is(const struct network *network, uint32_t number, uint32_t bytes, uint8_t value)
+{
+	for (uint32_t i = 0; i < bytes; i++) {
+		if (network->ends[1].buffer[number * PIECE_BYTES + i] != value)
+			return false;
+	}
+	return true;
+}
+
+static void open_connected(struct network *network)
+{
+	network_open(network, 1);
+	network_create_qp(network, 0, 64, -1);
+	network_create_qp(network, 1, 64, -1);
+	network_connect(network, false);
+	cr_assert_eq(network_post(network, UROCE_WR_RDMA_WRITE, 100), 0); /* finds the MAC addresses */
+	cr_assert_eq(network_wait(network, 0).status, UROCE_WC_SUCCESS);
+}
+
+static void check_faults(void)
+{
+	static struct network network;
+
+	open_connected(&network);
+	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
+		uint64_t before = network_counter(&network, 1, faults[i].counter);
+		uint32_t at = 1 + (uint32_t)i * 2, rkey = uroce_mr_rkey(network.ends[1].mr);
+		struct rte_mbuf *burst[FRAMES];
+
+		memset(network.ends[1].buffer, 0, FRAMES * PIECE_BYTES);
+		for (uint32_t number = 0; number < FRAMES; number++)
+			burst[number] = create_frame(&network, number, PIECE_BYTES, rkey);
+		faults[i].spoil(burst[at], rte_pktmbuf_mtod(burst[at], uint8_t *));
+		if (!faults[i].keeps_icrc) {
+			uint8_t *frame = rte_pktmbuf_mtod(burst[at], uint8_t *);
+
+			store_le32(frame + burst[at]->data_len - 4,
+				   wire_icrc_frame(frame + IP_AT, burst[at]->data_len - IP_AT - 4u));
+		}
+		send_burst(&network, burst);
+		cr_assert_eq(network_counter(&network, 1, faults[i].counter) - before, 1, "row %zu: %s", i,
+			     faults[i].counter);
+		for (uint32_t number = 0; number < FRAMES; number++)
+			cr_assert(piece_is(&network, number, PIECE_BYTES, number < at ? (uint8_t)(number + 1) : 0),
+				  "row %zu: frame %u", i, number);
+	}
+	network_close(&network);
+}
+
+Test(burst, a_bad_frame_among_good_ones_is_found)
+{
+	RULE("W-5");
+	RULE("Y-1");
+	check_faults();
+}
+
+Test(burst, and_when_the_icrc_is_checked_first)
+{
+	RULE("W-5");
+	network_checks_first = true;
+	check_faults();
+	network_checks_first = false;
+}
+
+Test(burst, what_follows_the_end_of_a_connection_is_dropped)
+{
+	static struct network network;
+	struct rte_mbuf *burst[FRAMES];
+	uint32_t rkey, at = 9;
+
+	RULE("X-3");
+	open_connected(&network);
+	rkey = uroce_mr_rkey(network.ends[1].mr);
+	memset(network.ends[1].buffer, 0, FRAMES * PIECE_BYTES);
+	for (uint32_t number = 0; number < FRAMES; number++)
+		burst[number] = create_frame(&network, number, PIECE_BYTES, number == at ? rkey ^ 1 : rkey);
+	send_burst(&network, burst);
+	cr_assert_eq(network_counter(&network, 1, "drop_qp_state"), FRAMES - at - 1);
+	for (uint32_t number = 0; number < FRAMES; number++)
+		cr_assert(piece_is(&network, number, PIECE_BYTES, number < at ? (uint8_t)(number + 1) : 0));
+	cr_assert_eq(network_event(&network, 1, UROCE_EVENT_QP_ACCESS_ERR).qp_num, network.ends[1].qp->qpn);
+	network_close(&network);
+}
+
+/* Lengths, and with them pads, change from frame to frame. */
+Test(burst, frames_of_all_lengths_in_one_burst_come_right)
+{
+	static struct network network;
+	struct rte_mbuf *burst[FRAMES];
+
+	open_connected(&network);
+	memset(network.ends[1].buffer, 0, FRAMES * PIECE_BYTES);
+	for (uint32_t number = 0; number < FRAMES; number++)
+		burst[number] =
+			create_frame(&network, number, PIECE_BYTES - number / 2, uroce_mr_rkey(network.ends[1].mr));
+	send_burst(&network, burst);
+	for (uint32_t number = 0; number < FRAMES; number++) {
+		cr_assert(piece_is(&network, number, PIECE_BYTES - number / 2, (uint8_t)(number + 1)));
+		cr_assert_eq(network.ends[1].buffer[(number + 1) * PIECE_BYTES - 1], number / 2 == 0 ? number + 1 : 0,
+			     "nothing behind frame %u", number);
+	}
+	network_close(&network);
+}

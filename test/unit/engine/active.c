@@ -1,0 +1,118 @@
+/* active.c - the ring of active QPs: in turn, answers first, holes closed */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+#include "engine/active.h"
+#include "engine/place.h"
+#include "rule.h"
+
+#define QPS 8u
+
+/* The parts of place.c that need DPDK and libnuma, as far as the ring sees them. */
+void *engine_place_alloc(uint64_t bytes, int node)
+{
+	(void)node;
+	return calloc(1, bytes);
+}
+
+void engine_place_free(void *memory, uint64_t bytes)
+{
+	(void)bytes;
+	free(memory);
+}
+
+static struct engine_active ring;
+static struct uroce_qp qps[QPS];
+
+static void start(void)
+{
+	cr_assert_eq(engine_active_init(&ring, QPS, -1), 0);
+}
+
+static void stop(void)
+{
+	engine_active_free(&ring);
+}
+
+TestSuite(active, .init = start, .fini = stop);
+
+static void expect_next(uint32_t number)
+{
+	cr_assert_eq(active_take(&ring), &qps[number], "%u", number);
+	cr_assert_not(qps[number].active);
+}
+
+Test(active, turns_are_taken_in_order_and_who_answers_goes_first)
+{
+	RULE("S-18");
+	active_add(&ring, &qps[0]);
+	active_add(&ring, &qps[1]);
+	active_add_first(&ring, &qps[2]);
+	active_add(&ring, &qps[0]);
+	active_add_first(&ring, &qps[1]);
+	cr_assert_eq(active_count(&ring), 3, "who has a place keeps it, and has one only");
+	cr_assert_eq(active_look(&ring, 0), &qps[2]);
+	cr_assert_eq(active_look(&ring, 2), &qps[1]);
+	cr_assert_null(active_look(&ring, 3));
+	expect_next(2);
+	active_add(&ring, &qps[2]);
+	expect_next(0);
+	expect_next(1);
+	expect_next(2);
+	cr_assert_eq(active_count(&ring), 0);
+}
+
+Test(active, whatever_else_happens_to_a_qp_that_answers_is_not_forgotten)
+{
+	qps[0].answers_only = true;
+	active_add_first(&ring, &qps[0]);
+	cr_assert(qps[0].answers_only);
+	active_add(&ring, &qps[0]);
+	cr_assert_not(qps[0].answers_only);
+}
+
+Test(active, one_that_has_gone_leaves_a_hole)
+{
+	for (uint32_t i = 0; i < 3; i++)
+		active_add(&ring, &qps[i]);
+	active_remove(&ring, &qps[1]);
+	active_remove(&ring, &qps[3]); /* was never there */
+	expect_next(0);
+	cr_assert_null(active_take(&ring));
+	expect_next(2);
+}
+
+/* A QP that is made and destroyed again and again, while another one waits. */
+Test(active, holes_never_fill_the_ring)
+{
+	active_add(&ring, &qps[0]);
+	for (uint32_t i = 0; i < 10 * QPS; i++) {
+		active_add(&ring, &qps[1 + i % 2]);
+		active_remove(&ring, &qps[1 + i % 2]);
+		cr_assert_leq(active_count(&ring), 2 * QPS);
+	}
+	for (uint32_t i = 1; i < QPS; i++)
+		active_add(&ring, &qps[i]);
+	for (uint32_t i = 0; i < QPS;) {
+		const struct uroce_qp *qp = active_take(&ring);
+
+		cr_assert(qp == NULL || qp == &qps[i], "turn %u", i);
+		i += qp != NULL;
+	}
+}
+
+/* Places are counted without end: around zero, and around the largest. */
+Test(active, counting_goes_round)
+{
+	ring.head = ring.tail = 1;
+	for (uint32_t i = 0; i < 4; i++)
+		active_add_first(&ring, &qps[i]);
+	for (uint32_t i = 4; i > 0; i--)
+		expect_next(i - 1);
+	ring.head = ring.tail = UINT32_MAX;
+	for (uint32_t i = 0; i < 4; i++)
+		active_add(&ring, &qps[i]);
+	for (uint32_t i = 0; i < 4; i++)
+		expect_next(i);
+}
