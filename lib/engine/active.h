@@ -1,8 +1,8 @@
 /* active.h - the QPs of an lcore that have something to do, in turn */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A ring rather than a list, so that the next ones can be fetched into the cache ahead. It has a place for every QP that
- * the lcore can have. Places are counted without end; NULL: the one that stood there has gone.
+ * A ring rather than a list, so that the next ones can be fetched into the cache ahead. It has a place for every QP
+ * that the lcore can have. Places are counted without end; NULL: the one that stood there has gone.
  */
 #ifndef ENGINE_ACTIVE_H
 #define ENGINE_ACTIVE_H

@@ -353,8 +353,8 @@ struct flow {
 };
 
 /*
- * Within a burst nothing but its packets happens to a QP. So what repeats the headers of one that was admitted while the
- * path was not about to change is admitted, too, as long as the QP runs.
+ * Within a burst nothing but its packets happens to a QP. So what repeats the headers of one that was admitted while
+ * the path was not about to change is admitted, too, as long as the QP runs.
  */
 static inline bool goes_on(const struct flow *flow, const uint8_t *frame, uint32_t bytes)
 {

@@ -194,8 +194,8 @@ bool rc_qp_answer(struct rc_qp *qp, struct rc_outbox *out);
 void rc_qp_timeout(struct rc_qp *qp, uint64_t now_ns);
 
 /*
- * What rc_qp_transmit() has to do, if anything: answers, requests (X-3: in RTS, and their rest in SQD), reports. A QP that
- * takes the long way is always looked into. In an order that touches few lines.
+ * What rc_qp_transmit() has to do, if anything: answers, requests (X-3: in RTS, and their rest in SQD), reports. A QP
+ * that takes the long way is always looked into. In an order that touches few lines.
  */
 static inline bool qp_owes_answers(const struct rc_qp *qp)
 {

@@ -97,8 +97,8 @@ enum wire_packet_fault {
  * Reads a packet from bth, of `bytes` bytes from the BTH to the end of the ICRC (both inclusive). Reserved
  * opcodes of the RC class, other classes and wrong payload lengths parse (everything after the BTH counts as
  * payload when the row is reserved): they are judged later, in the QP's context. Reads nothing beyond bytes;
- * does not check the ICRC. On a fault *packet is undefined, except that with BAD_VERSION it is complete. Fields that the
- * opcode's row does not tell of are left as they were: they would cost every packet a line of stores.
+ * does not check the ICRC. On a fault *packet is undefined, except that with BAD_VERSION it is complete. Fields that
+ * the opcode's row does not tell of are left as they were: they would cost every packet a line of stores.
  */
 enum wire_packet_fault wire_packet_parse(const uint8_t *bth, uint32_t bytes, struct wire_packet *packet);
 
