@@ -6,11 +6,6 @@
 #include "rc/recvq.h"
 #include "rc/srq.h"
 
-static struct rc_recv_wqe *slot(const struct rc_recvq *queue, uint32_t index)
-{
-	return (struct rc_recv_wqe *)(void *)(queue->slots + (uint64_t)(index & queue->mask) * queue->slot_bytes);
-}
-
 uint32_t rc_recvq_slot_bytes(uint32_t sge_limit)
 {
 	return (uint32_t)(sizeof(struct rc_recv_wqe) + sizeof(struct uroce_sge) * sge_limit);
@@ -20,7 +15,7 @@ static bool is_full(struct rc_recvq *queue)
 {
 	if (queue->posting - queue->free_up_to < queue->depth)
 		return false;
-	/* pairs with Q2 in rc_recvq_pop: the lcore has finished with the slot */
+	/* pairs with Q2 in recvq_pop: the lcore has finished with the slot */
 	queue->free_up_to = atomic_load_explicit(&queue->freed, memory_order_acquire);
 	return queue->posting - queue->free_up_to >= queue->depth;
 }
@@ -31,7 +26,7 @@ int rc_recvq_post(struct rc_recvq *queue, const struct uroce_recv_wr *wr)
 		return -EINVAL;
 	if (is_full(queue))
 		return -ENOMEM;
-	if (!recvq_fill(slot(queue, queue->posting), wr, queue->sge_limit))
+	if (!recvq_fill(recvq_slot(queue, queue->posting), wr, queue->sge_limit))
 		return -EINVAL;
 	/* Q1: publishes the slot */
 	atomic_store_explicit(&queue->posted, ++queue->posting, memory_order_release);
@@ -45,31 +40,13 @@ void rc_recvq_reset(struct rc_recvq *queue)
 	atomic_store_explicit(&queue->freed, queue->head, memory_order_release);
 }
 
-struct rc_recv_wqe *rc_recvq_peek(struct rc_recvq *queue)
-{
-	if (queue->head == queue->tail) {
-		/* pairs with Q1 in rc_recvq_post: the slot's contents are visible */
-		queue->tail = atomic_load_explicit(&queue->posted, memory_order_acquire);
-		if (queue->head == queue->tail)
-			return NULL;
-	}
-	return slot(queue, queue->head);
-}
-
 struct rc_recv_wqe *rc_recvq_need(struct rc_recvq *queue)
 {
-	struct rc_recv_wqe *wqe = rc_recvq_peek(queue);
+	struct rc_recv_wqe *wqe = recvq_peek(queue);
 
-	if (wqe || queue->srq == NULL || !rc_srq_take(queue->srq, slot(queue, queue->posting)))
+	if (wqe || queue->srq == NULL || !rc_srq_take(queue->srq, recvq_slot(queue, queue->posting)))
 		return wqe;
 	queue->posting++;
 	atomic_store_explicit(&queue->posted, queue->posting, memory_order_release);
-	return rc_recvq_peek(queue);
-}
-
-void rc_recvq_pop(struct rc_recvq *queue)
-{
-	queue->head++;
-	/* Q2: gives the slot back */
-	atomic_store_explicit(&queue->freed, queue->head, memory_order_release);
+	return recvq_peek(queue);
 }

@@ -49,14 +49,33 @@ int rc_recvq_post(struct rc_recvq *queue, const struct uroce_recv_wr *wr);
 /* Forgets all entries without a completion. */
 void rc_recvq_reset(struct rc_recvq *queue);
 
-/* The oldest entry of the queue itself, or NULL. Stays in the queue. */
-struct rc_recv_wqe *rc_recvq_peek(struct rc_recvq *queue);
-
 /* The entry for the message at hand: the oldest, or one taken from the shared queue. NULL: there is none. */
 struct rc_recv_wqe *rc_recvq_need(struct rc_recvq *queue);
 
+static inline struct rc_recv_wqe *recvq_slot(const struct rc_recvq *queue, uint32_t index)
+{
+	return (struct rc_recv_wqe *)(void *)(queue->slots + (uint64_t)(index & queue->mask) * queue->slot_bytes);
+}
+
+/* The oldest entry of the queue itself, or NULL. Stays in the queue. */
+static inline struct rc_recv_wqe *recvq_peek(struct rc_recvq *queue)
+{
+	if (queue->head == queue->tail) {
+		/* pairs with Q1 in rc_recvq_post: the slot's contents are visible */
+		queue->tail = atomic_load_explicit(&queue->posted, memory_order_acquire);
+		if (queue->head == queue->tail)
+			return NULL;
+	}
+	return recvq_slot(queue, queue->head);
+}
+
 /* The oldest entry is finished with: the application may post into its slot. */
-void rc_recvq_pop(struct rc_recvq *queue);
+static inline void recvq_pop(struct rc_recvq *queue)
+{
+	queue->head++;
+	/* Q2: gives the slot back */
+	atomic_store_explicit(&queue->freed, queue->head, memory_order_release);
+}
 
 /* Copies wr, each field read once (M-6). false: too many pieces, or a count without a list. */
 static inline bool recvq_fill(struct rc_recv_wqe *wqe, const struct uroce_recv_wr *wr, uint32_t sge_limit)

@@ -157,7 +157,7 @@ static bool flush_receives(struct rc_qp *qp, struct rc_outbox *out)
 	struct rc_report *report = &qp->report;
 	struct rc_recv_wqe *wqe;
 
-	while ((wqe = rc_recvq_peek(&qp->recvq)) != NULL) {
+	while ((wqe = recvq_peek(&qp->recvq)) != NULL) {
 		uint8_t status = report->recv_failed ? qp->failures.recv.status : (uint8_t)UROCE_WC_WR_FLUSH_ERR;
 		struct uroce_wc *wc;
 
@@ -169,7 +169,7 @@ static bool flush_receives(struct rc_qp *qp, struct rc_outbox *out)
 			explain(wc, &qp->failures.recv);
 		qp->counters[report->recv_failed ? CNT_RESP_CQE_ERROR : CNT_RESP_CQE_FLUSH_ERROR]++;
 		report->recv_failed = false;
-		rc_recvq_pop(&qp->recvq);
+		recvq_pop(&qp->recvq);
 	}
 	return false;
 }
@@ -272,5 +272,5 @@ void rc_report_receive(struct rc_qp *qp, struct rc_recv_wqe *wqe, const struct w
 	}
 	if (packet->flags & WIRE_SOLICITED)
 		wc->wc_flags |= UROCE_WC_SOLICITED;
-	rc_recvq_pop(&qp->recvq);
+	recvq_pop(&qp->recvq);
 }

@@ -107,7 +107,7 @@ static bool takes_receive_now(const struct wire_opcode_row *op)
 static enum verdict judge_send(struct rc_qp *qp, const struct wire_opcode_row *op, const struct wire_packet *packet,
 			       struct rc_placement *place)
 {
-	const struct rc_recv_wqe *wqe = rc_recvq_peek(&qp->recvq);
+	const struct rc_recv_wqe *wqe = recvq_peek(&qp->recvq);
 	uint64_t offset = op->first ? 0 : qp->responder.message_bytes;
 
 	if (offset + packet->payload_bytes > wqe->total_bytes)
@@ -229,7 +229,7 @@ static inline void execute_message(struct rc_qp *qp, const struct wire_opcode_ro
 	if (op->ieth)
 		rc_mr_invalidate(qp->mrs, packet->invalidate_key, qp->pd, qp->qpn);
 	if (needs_receive(op))
-		rc_report_receive(qp, rc_recvq_peek(&qp->recvq), packet, resp->message_bytes, out);
+		rc_report_receive(qp, recvq_peek(&qp->recvq), packet, resp->message_bytes, out);
 }
 
 /* S-7: one hardware atomic on host-order memory. */
@@ -420,7 +420,7 @@ static inline uint8_t *find_send(struct rc_qp *qp, const struct wire_opcode_row 
 
 	if (op->ieth || qp->recvq.srq)
 		return NULL;
-	wqe = rc_recvq_peek(&qp->recvq);
+	wqe = recvq_peek(&qp->recvq);
 	if (wqe == NULL || wqe->sge_count != 1 || offset + packet->payload_bytes > wqe->total_bytes)
 		return NULL;
 	return qp_check_memory(qp, wqe->sges[0].lkey, wqe->sges[0].addr + offset, packet->payload_bytes,

@@ -300,7 +300,7 @@ static void give_back_receive(struct sim_end *end)
 		if (end->cq[i % SIM_CQ_ENTRIES].opcode & UROCE_WC_RECV)
 			sim_app_receive_back(end, (uint32_t)end->cq[i % SIM_CQ_ENTRIES].wr_id, 0);
 	}
-	wqe = rc_recvq_peek(&end->qp->recvq);
+	wqe = recvq_peek(&end->qp->recvq);
 	if (wqe)
 		sim_app_receive_back(end, (uint32_t)wqe->wr_id, 0);
 }

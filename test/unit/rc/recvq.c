@@ -34,22 +34,22 @@ TestSuite(recvq, .init = set_up, .fini = tear_down);
 Test(recvq, entries_come_out_as_they_went_in_over_many_turns)
 {
 	RULE("Q-2");
-	cr_assert_null(rc_recvq_peek(&queue));
+	cr_assert_null(recvq_peek(&queue));
 	for (uint64_t i = 0; i < 100; i++) {
 		cr_assert_eq(post(3 * i, 10, 20), 0);
 		cr_assert_eq(post(3 * i + 1, 1, 2), 0);
 		cr_assert_eq(post(3 * i + 2, 0, 0), 0);
 		cr_assert_eq(post(99, 1, 1), -ENOMEM);
 		for (uint64_t j = 0; j < 3; j++) {
-			const struct rc_recv_wqe *wqe = rc_recvq_peek(&queue);
+			const struct rc_recv_wqe *wqe = recvq_peek(&queue);
 
-			cr_assert_eq(wqe, rc_recvq_peek(&queue), "peeking takes nothing");
+			cr_assert_eq(wqe, recvq_peek(&queue), "peeking takes nothing");
 			cr_assert_eq(wqe->wr_id, 3 * i + j);
 			cr_assert_eq(wqe->total_bytes, j == 0 ? 30 : j == 1 ? 3 : 0);
 			cr_assert_eq(wqe->sge_count, 2);
-			rc_recvq_pop(&queue);
+			recvq_pop(&queue);
 		}
-		cr_assert_null(rc_recvq_peek(&queue));
+		cr_assert_null(recvq_peek(&queue));
 	}
 }
 
@@ -65,7 +65,7 @@ Test(recvq, a_list_that_is_too_long_or_missing_is_refused)
 	cr_assert_eq(rc_recvq_post(&queue, &wr), -EINVAL);
 	wr.num_sge = 0;
 	cr_assert_eq(rc_recvq_post(&queue, &wr), 0);
-	cr_assert_eq(rc_recvq_peek(&queue)->total_bytes, 0);
+	cr_assert_eq(recvq_peek(&queue)->total_bytes, 0);
 	post(1, 1, 1);
 	post(2, 1, 1);
 	wr.num_sge = 3;
@@ -78,7 +78,7 @@ Test(recvq, a_length_beyond_32_bits_does_not_wrap)
 {
 	RULE("S-6");
 	cr_assert_eq(post(1, UINT32_MAX, 2), 0);
-	cr_assert_eq(rc_recvq_peek(&queue)->total_bytes, UINT32_MAX);
+	cr_assert_eq(recvq_peek(&queue)->total_bytes, UINT32_MAX);
 }
 
 Test(recvq, reset_forgets_all_and_gives_the_slots_back)
@@ -86,11 +86,11 @@ Test(recvq, reset_forgets_all_and_gives_the_slots_back)
 	RULE("X-1");
 	for (int i = 0; i < 2; i++)
 		post(1, 1, 1);
-	rc_recvq_peek(&queue);
+	recvq_peek(&queue);
 	post(1, 1, 1); /* not seen yet */
 	rc_recvq_reset(&queue);
-	cr_assert_null(rc_recvq_peek(&queue));
+	cr_assert_null(recvq_peek(&queue));
 	for (int i = 0; i < 3; i++)
 		cr_assert_eq(post(7, 1, 1), 0);
-	cr_assert_eq(rc_recvq_peek(&queue)->wr_id, 7);
+	cr_assert_eq(recvq_peek(&queue)->wr_id, 7);
 }
