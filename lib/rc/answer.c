@@ -51,31 +51,31 @@ static uint8_t read_opcode(bool first, bool last)
 }
 
 /*
- * The next packets of a READ's answer, one at least. false: their memory may no longer be read (S-4). It is looked up
- * once for all that go out now, for a region stays for the length of a turn; where that fails, for the next one alone.
+ * The next packets of a READ's answer, unless their memory may no longer be read (S-4). It is looked up once for all
+ * that go out now, for a region stays for the length of a turn; where that fails, for the next one alone.
  */
-static bool add_read_responses(struct rc_qp *qp, struct rc_replay_entry *entry, struct rc_outbox *out,
-			       enum rc_mr_verdict *why)
+static enum rc_mr_verdict add_read_responses(struct rc_qp *qp, struct rc_replay_entry *entry, struct rc_outbox *out)
 {
 	uint64_t offset = (uint64_t)psn_distance(entry->send_psn, entry->first_psn) << qp->mtu_shift;
 	uint64_t left = entry->end_bytes - offset;
 	uint32_t count = psn_distance(entry->end_psn, entry->send_psn);
 	uint8_t syndrome = syndrome_make(SYNDROME_ACK, rc_credit_say(qp)), *host = NULL;
+	enum rc_mr_verdict why;
 
 	if (count > out->packet_room)
 		count = out->packet_room;
 	if (left > (uint64_t)count << qp->mtu_shift)
 		left = (uint64_t)count << qp->mtu_shift;
 	if (left > 0) {
-		*why = qp_check_memory(qp, entry->rkey, entry->va + offset, left, UROCE_ACCESS_REMOTE_READ, &host);
-		if (*why != MR_OK && count > 1) {
+		why = qp_check_memory(qp, entry->rkey, entry->va + offset, left, UROCE_ACCESS_REMOTE_READ, &host);
+		if (why != MR_OK && count > 1) {
 			count = 1;
 			left = qp->mtu_bytes;
-			*why = qp_check_memory(qp, entry->rkey, entry->va + offset, left, UROCE_ACCESS_REMOTE_READ,
-					       &host);
+			why = qp_check_memory(qp, entry->rkey, entry->va + offset, left, UROCE_ACCESS_REMOTE_READ,
+					      &host);
 		}
-		if (*why != MR_OK)
-			return false;
+		if (why != MR_OK)
+			return why;
 	}
 	for (; count > 0; count--) {
 		bool first = psn_equal(entry->send_psn, entry->begin_psn);
@@ -96,7 +96,7 @@ static bool add_read_responses(struct rc_qp *qp, struct rc_replay_entry *entry, 
 		host += bytes;
 		left -= bytes;
 	}
-	return true;
+	return MR_OK;
 }
 
 /* FLUSH and ATOMIC WRITE: an empty READ response (S-20). */
@@ -143,8 +143,8 @@ static bool add_answer(struct rc_qp *qp, struct rc_replay_entry *entry, struct r
 	bool done = true;
 
 	if (entry->opcode == OP_READ_REQUEST) {
-		if (add_read_responses(qp, entry, out, &why))
-			done = psn_equal(entry->send_psn, entry->end_psn);
+		why = add_read_responses(qp, entry, out);
+		done = psn_equal(entry->send_psn, entry->end_psn);
 	} else if (entry->opcode == OP_FLUSH) {
 		done = rc_flush_some(qp, entry, &why);
 		if (!done)
