@@ -18,7 +18,8 @@ struct flow_work {
 	enum uroce_wr_opcode opcode;
 	uint32_t bytes;  /* a request, of the network's buffers */
 	uint32_t depth;  /* requests outstanding, at most FLOW_DEPTH */
-	int lcore;       /* -1: any */
+	int lcore;       /* of the end that posts */
+	int far_lcore;   /* of the other one */
 	uint8_t timeout; /* of the ACK timer; 0: 22, 17 s, so that a slow machine is not taken for a lost frame */
 	uint8_t rnr_timer;
 	bool wrong_key; /* each request fails */

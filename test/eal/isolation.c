@@ -92,7 +92,7 @@ static uint64_t run(const struct flow_work *victim_work, const struct attack *at
 
 	network_max_qps = 2 * attack->idle + 4096;
 	network_open(&network, lcores);
-	work.lcore = (int)lcores - 1;
+	work.lcore = work.far_lcore = (int)lcores - 1;
 	flow_open(&network, &victim, &work);
 	for (uint32_t i = 0; i < flows; i++)
 		flow_open(&network, &attackers[i], &attack->work);

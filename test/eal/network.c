@@ -32,6 +32,7 @@ static const char *address_of(int end, bool ipv6)
 
 bool network_checks_first;
 uint32_t network_max_qps;
+const unsigned *network_lcore_ids;
 
 void network_open(struct network *network, unsigned lcores)
 {
@@ -41,6 +42,7 @@ void network_open(struct network *network, unsigned lcores)
 void network_open_on(struct network *network, unsigned lcores, struct rte_mempool *pool)
 {
 	struct uroce_engine_config config = {
+		.lcore_ids = network_lcore_ids,
 		.lcore_count = lcores,
 		.max_qps = network_max_qps,
 		.check_icrc_first = network_checks_first,

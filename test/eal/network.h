@@ -39,6 +39,8 @@ void network_open(struct network *network, unsigned lcores);
 extern bool network_checks_first;
 /* And has room for so many QPs; 0: for as many as an engine has by itself. */
 extern uint32_t network_max_qps;
+/* And runs on these EAL workers, one an lcore; NULL: network_turn() turns its lcores. */
+extern const unsigned *network_lcore_ids;
 /* The same, but frames are sent from this pool. */
 void network_open_on(struct network *network, unsigned lcores, struct rte_mempool *pool);
 /* With a CQ of its own unless the end has one. lcore -1: any. */

@@ -91,6 +91,7 @@ Test(wheel, arming_again_moves_the_node)
 	cr_assert_eq(advance(50000 + 4 * TICK_NS, NULL), 1, "a deadline in the past fires with the next tick");
 }
 
+/* TC-H-9: a hundred times 2^32 ticks. */
 Test(wheel, a_deadline_beyond_the_span_fires_early_for_its_owner_to_arm_again)
 {
 	struct engine_wheel_node node = { .next = NULL };
