@@ -1,4 +1,4 @@
-/* races.c - two things at the same moment: an answer and its timeout, a timer and the end of its QP, a stop and frames */
+/* races.c - what happens at the same moment as its opposite: an answer and its timeout, a timer and its QP, a stop */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
 #include <string.h>
