@@ -119,7 +119,7 @@ struct timer {
 	uint64_t deadline_ns;
 };
 
-/* Random arming, moving, disarming and jumps of time, against what a list of deadlines says. */
+/* TC-H-10: random arming, moving, disarming and jumps of time, against what a list of deadlines says. */
 Test(wheel, random_work_agrees_with_a_list)
 {
 	static struct timer timers[NODES];
