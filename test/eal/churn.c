@@ -1,4 +1,4 @@
-/* churn.c - connections and regions that come and go by the thousand, or until there is no room: nothing stays behind */
+/* churn.c - connections and regions that come and go by the thousand, or until there is no room: nothing stays */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
 #include <errno.h>
