@@ -58,20 +58,24 @@ class Taps:
     """A tap each, on one bridge; they exist while their programs run. net_tap tells its program about its link."""
 
     def __init__(self):
-        ip("link", "add", "bridge7", "type", "bridge")
+        ip("link", "add", "bridge7", "address", "02:00:00:00:00:07", "type", "bridge")
         ip("link", "set", "bridge7", "up")
 
     def device(self, end):
         return f"net_tap0,iface={end}"
 
     def plug(self, end):
-        deadline = time.monotonic() + 20
-        while frames_through(end) is None:
+        """When the driver has set it up, which ends with UP."""
+        deadline, link = time.monotonic() + 20, {"flags": []}
+        while "UP" not in link["flags"]:
             want(time.monotonic() < deadline, f"{end} never came")
-            time.sleep(0.05)
-        # A bridge keeps what is for the MAC of a port of its own, which is the program's, too, unless it gets another.
-        ip("link", "set", end, "address", "02:00:00:00:00:0" + end[-1])
+            shown = subprocess.run(["ip", "-j", "link", "show", end], stdout=subprocess.PIPE,
+                                   stderr=subprocess.DEVNULL, check=False)
+            link = json.loads(shown.stdout)[0] if shown.returncode == 0 else link
+            time.sleep(0.02)
         ip("link", "set", end, "master", "bridge7")
+        # A bridge keeps what is for the MAC of a port of its own; but that is the program's.
+        subprocess.run(["bridge", "fdb", "del", link["address"], "dev", end, "master"], check=True)
 
     def close(self):
         ip("link", "del", "bridge7")
@@ -85,11 +89,11 @@ def frames_through(end):
     return None
 
 
-def wait_for_frames(end, count):
+def wait_for_frames(pair, count):
     """Until so many more have gone through: the traffic is in full swing."""
-    goal, deadline = frames_through(end) + count, time.monotonic() + 60
-    while frames_through(end) < goal:
-        want(time.monotonic() < deadline, "no traffic")
+    goal, deadline = frames_through("ua") + count, time.monotonic() + 60
+    while (frames_through("ua") or 0) < goal:
+        want(time.monotonic() < deadline and pair.client.process.poll() is None, "no traffic", pair.texts())
         time.sleep(0.01)
 
 
@@ -238,7 +242,7 @@ def case(wire, takes_long=False):
 @case(Veth)
 def a_killed_peer_is_given_up_with_retry_exceeded(directory, wire):
     with Pair(directory, wire, "pingpong", "-n", "1000000000", "-s", "3000") as pair:
-        wait_for_frames("ua", 1000)
+        wait_for_frames(pair, 1000)
         pair.server.kill()
         want(pair.client.finish() == 1, "client's status", pair.texts())
         want("RETRY_EXC_ERR" in pair.client.text(), pair.texts())
@@ -248,7 +252,7 @@ def a_killed_peer_is_given_up_with_retry_exceeded(directory, wire):
 @case(Veth)
 def a_killed_client_ends_its_server(directory, wire):
     with Pair(directory, wire, "perf", "--op", "write", "-D", "600", "--mode", "bw") as pair:
-        wait_for_frames("ua", 1000)
+        wait_for_frames(pair, 1000)
         pair.client.kill()
         want(pair.server.finish() == 1, "server's status", pair.texts())
 
@@ -256,7 +260,7 @@ def a_killed_client_ends_its_server(directory, wire):
 def stop_and_continue(directory, wire, seconds, timeout):
     ops = [word for op in ("send", "write", "read", "fadd") for word in ("--op", op)]
     with Pair(directory, wire, "perf", *verified(directory, *ops, "-n", "5000", "-u", timeout)) as pair:
-        wait_for_frames("ua", 5000)
+        wait_for_frames(pair, 5000)
         pair.server.process.send_signal(signal.SIGSTOP)
         time.sleep(seconds)
         pair.server.process.send_signal(signal.SIGCONT)
@@ -278,7 +282,7 @@ def a_peer_that_was_stopped_for_a_minute_goes_on(directory, wire):
 @case(Veth)
 def a_peer_that_was_stopped_for_too_long_is_given_up(directory, wire):
     with Pair(directory, wire, "pingpong", "-n", "1000000000", "-s", "3000") as pair:
-        wait_for_frames("ua", 1000)
+        wait_for_frames(pair, 1000)
         pair.server.process.send_signal(signal.SIGSTOP)
         want(pair.client.finish() == 1 and "RETRY_EXC_ERR" in pair.client.text(), pair.texts())
         pair.server.process.send_signal(signal.SIGCONT)
@@ -312,7 +316,7 @@ def unplug(directory, wire, timeout):
     with Pair(directory, wire, "perf", *verified(directory, "--op", "write", "--op", "read", "-n", "10000", "-u",
                                                  timeout)) as pair:
         for end in ("ua", "ub"):
-            wait_for_frames("ua", 2000)
+            wait_for_frames(pair, 2000)
             ip("link", "set", end, "down")
             time.sleep(0.5)
             ip("link", "set", end, "up")
@@ -328,7 +332,7 @@ def a_veth_that_was_down_goes_on(directory, wire):
 @case(Veth)
 def a_veth_that_stays_down_is_given_up(directory, wire):
     with Pair(directory, wire, "pingpong", "-n", "1000000000", "-s", "3000") as pair:
-        wait_for_frames("ua", 1000)
+        wait_for_frames(pair, 1000)
         ip("link", "set", "ub", "down")
         want(pair.client.finish() == 1 and "RETRY_EXC_ERR" in pair.client.text(), pair.texts())
     ip("link", "set", "ub", "up")
