@@ -11,6 +11,7 @@
 #include <rte_ethdev.h>
 
 #include "engine/link.h"
+#include "engine/port.h"
 
 #define LOOK_NS 1000000ull
 
@@ -65,6 +66,22 @@ void engine_link_forget(struct uroce_device *device)
 		rte_delay_us_sleep(100);
 }
 
+/*
+ * A port that takes nothing is waited for, at no cost in retries: it may just be busy. Not so without a link: a memif
+ * whose peer has gone takes nothing for ever, and its QPs would neither go on nor fail (T-4). Asking is dear for some
+ * drivers, so only a port that has taken nothing since the last look is asked.
+ */
+static void look_at_waiting(struct engine_port *port)
+{
+	struct rte_eth_link link;
+	bool stuck = port->pending_count > 0 && port->tx_frames == port->looked_tx_frames;
+
+	port->looked_tx_frames = port->tx_frames;
+	if (stuck && rte_eth_link_get_nowait(port->device->port_id, &link) == 0 &&
+	    link.link_status == RTE_ETH_LINK_DOWN)
+		engine_port_drop(port);
+}
+
 void engine_link_turn(struct uroce_lcore *lcore)
 {
 	if (lcore->now_ns < lcore->link_ns)
@@ -75,5 +92,6 @@ void engine_link_turn(struct uroce_lcore *lcore)
 
 		if (port->queue == 0 && port->device->link_is_noted)
 			look(port->device);
+		look_at_waiting(port);
 	}
 }

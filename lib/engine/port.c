@@ -39,6 +39,13 @@ void engine_port_flush(struct engine_port *port)
 		memmove(port->pending, port->pending + taken, port->pending_count * sizeof(port->pending[0]));
 }
 
+void engine_port_drop(struct engine_port *port)
+{
+	port->counters[CNT_PORT_LINK_DOWN] += port->pending_count;
+	rte_pktmbuf_free_bulk(port->pending, port->pending_count);
+	port->pending_count = 0;
+}
+
 void engine_port_release(struct engine_port *port)
 {
 	rte_pktmbuf_free_bulk(port->spare, port->spare_count);

@@ -15,6 +15,9 @@ void engine_port_flush(struct engine_port *port);
 /* Fetches empty mbufs until OUTBOX_PACKETS are at hand, or as many as there are; counts an empty pool. */
 void engine_port_fetch(struct engine_port *port);
 
+/* What waits is lost, as on a cable that is not plugged in: the link is down, and the port may never take it. */
+void engine_port_drop(struct engine_port *port);
+
 /* Gives back all mbufs. */
 void engine_port_release(struct engine_port *port);
 

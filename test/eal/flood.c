@@ -7,7 +7,7 @@
 #include <rte_mbuf.h>
 
 #include "engine/engine.h"
-#include "network.h"
+#include "flows.h"
 #include "rule.h"
 #include "start.h"
 #include "wire/bytes.h"
@@ -85,6 +85,42 @@ static void spoil_length(uint8_t *frame, uint32_t bytes, uint32_t number)
 	store_be16(frame + IP_AT + 10, (uint16_t)~wire_encap_sum(0, frame + IP_AT, 20));
 }
 
+static void spoil_fragment(uint8_t *frame, uint32_t bytes, uint32_t number)
+{
+	(void)bytes;
+	store_be16(frame + IP_AT + 6, (uint16_t)(1 + number % 0x1FFF));
+	store_be16(frame + IP_AT + 10, 0);
+	store_be16(frame + IP_AT + 10, (uint16_t)~wire_encap_sum(0, frame + IP_AT, 20));
+}
+
+static void spoil_notification(uint8_t *frame, uint32_t bytes, uint32_t number)
+{
+	(void)bytes;
+	(void)number;
+	frame[BTH_AT] = 0x81;
+}
+
+static void spoil_port(uint8_t *frame, uint32_t bytes, uint32_t number)
+{
+	(void)bytes;
+	store_be16(frame + UDP_AT + 2, (uint16_t)(4792 + number % 1000));
+}
+
+static void spoil_type(uint8_t *frame, uint32_t bytes, uint32_t number)
+{
+	(void)bytes;
+	(void)number;
+	store_be16(frame + 12, 0x0806);
+}
+
+/* An ACK, from nobody: of what was never sent. */
+static void spoil_response(uint8_t *frame, uint32_t bytes, uint32_t number)
+{
+	(void)bytes;
+	frame[BTH_AT] = OP_ACKNOWLEDGE;
+	store_be24(frame + BTH_AT + 9, load_be24(frame + BTH_AT + 9) + 100000 + number);
+}
+
 static const struct junk junk[] = {
 	{ "drop_unknown_qpn", spoil_qpn, false },
 	{ "drop_address", spoil_source, false },
@@ -95,6 +131,11 @@ static const struct junk junk[] = {
 	{ "drop_ip_header", spoil_ip_checksum, true },
 	{ "drop_udp_checksum", spoil_udp_checksum, true },
 	{ "drop_truncated", spoil_length, true },
+	{ "drop_ip_fragment", spoil_fragment, true },
+	{ "drop_cnp", spoil_notification, false },
+	{ "drop_not_roce", spoil_port, true },
+	{ "drop_neighbour", spoil_type, true },
+	{ "drop_ghost_response", spoil_response, false },
 };
 
 static void make_right(uint8_t *frame, uint32_t bytes)
@@ -206,5 +247,103 @@ Test(flood, the_frame_that_is_right_in_everything_is_believed)
 	network_turn(&network);
 	cr_assert_eq(network_counter(&network, 1, right.counter), 1);
 	network_event(&network, 1, UROCE_EVENT_QP_ACCESS_ERR);
+	network_close(&network);
+}
+
+#define TURNS 300u
+#define JUNK_A_TURN 64u
+
+/* What a flow gets done in TURNS while so many frames of junk come each turn, aimed at the QPs of the network. */
+static uint64_t work_beside(struct network *network, const struct junk *kind, uint32_t junk_a_turn)
+{
+	const struct flow_work work = { .opcode = UROCE_WR_RDMA_WRITE, .bytes = 65536, .depth = 16 };
+	uint32_t number = 0;
+	struct flow flow;
+	uint64_t before;
+
+	flow_open(network, &flow, &work);
+	flow_turn(network, &flow);
+	flow_drain(network, &flow);
+	before = flow.completed;
+	for (uint32_t turn = 0; turn < TURNS; turn++) {
+		struct rte_mbuf *burst[JUNK_A_TURN];
+
+		flow_turn(network, &flow);
+		for (uint32_t i = 0; i < junk_a_turn; i++)
+			burst[i] = create_frame(network, kind, number++);
+		cr_assert_eq(rte_eth_tx_burst(network->loop.ports[0].port_id, 0, burst, (uint16_t)junk_a_turn),
+			     junk_a_turn);
+		network_turn(network);
+	}
+	before = flow.completed - before;
+	flow_drain(network, &flow);
+	cr_assert_eq(flow_counter(&flow, 0, "local_ack_timeout_err"), 0);
+	flow_close(&flow);
+	return before;
+}
+
+/* TC-G-11: junk costs its share of the frames that an lcore takes a turn, and no more. */
+Test(flood, a_good_connection_keeps_its_share_beside_junk)
+{
+	static struct network network;
+	uint64_t alone;
+
+	RULE("Y-2");
+	network_open(&network, 1);
+	network_create_qp(&network, 0, 64, -1);
+	network_create_qp(&network, 1, 64, -1);
+	network_connect(&network, false);
+	cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, 100), 0);
+	cr_assert_eq(network_wait(&network, 0).status, UROCE_WC_SUCCESS);
+	alone = work_beside(&network, NULL, 0);
+	for (size_t i = 0; i < sizeof(junk) / sizeof(junk[0]); i++) {
+		uint64_t before = network_counter(&network, 1, junk[i].counter);
+		uint64_t beside = work_beside(&network, &junk[i], JUNK_A_TURN);
+
+		cr_assert_eq(network_counter(&network, 1, junk[i].counter) - before, TURNS * JUNK_A_TURN, "%s",
+			     junk[i].counter);
+		cr_expect_geq(beside * 10, alone * 8, "%s: %lu of %lu", junk[i].counter, beside, alone);
+	}
+	network_close(&network);
+}
+
+static uint32_t sweep_from, sweep_step;
+
+static void spoil_psn(uint8_t *frame, uint32_t bytes, uint32_t number)
+{
+	(void)bytes;
+	store_be24(frame + BTH_AT + 9, load_be24(frame + BTH_AT + 9) + sweep_from + number * sweep_step);
+}
+
+/* TC-G-4: all but the PSN is known. Ahead of what is expected there is one NAK, behind it at most an ACK a frame. */
+Test(flood, a_sweep_of_psns_draws_one_nak_and_executes_nothing)
+{
+	static struct network network;
+	static const struct junk psns = { "a PSN", spoil_psn, false };
+	uint64_t sent;
+
+	RULE("Y-2");
+	RULE("K-SEQ");
+	RULE("P-6");
+	network_open(&network, 1);
+	network_create_qp(&network, 0, 64, -1);
+	network_create_qp(&network, 1, 64, -1);
+	network_connect(&network, false);
+	cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, 100), 0);
+	cr_assert_eq(network_wait(&network, 0).status, UROCE_WC_SUCCESS);
+	sweep_step = (1u << 23) / FRAMES;
+	sweep_from = 1;
+	sent = frames_sent(&network, 1);
+	flood(&network, &psns);
+	cr_assert_eq(frames_sent(&network, 1), sent + 1, "one NAK");
+	sweep_from = 1u << 23;
+	flood(&network, &psns);
+	cr_assert_leq(frames_sent(&network, 1), sent + 1 + FRAMES);
+	cr_assert_eq(network_counter(&network, 1, "duplicate_request"), FRAMES);
+	cr_assert_eq(network_counter(&network, 1, "resp_remote_access_errors"), 0);
+	memset(network.ends[1].buffer, 0, 100001);
+	cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, 100001), 0);
+	cr_assert_eq(network_wait(&network, 0).status, UROCE_WC_SUCCESS);
+	cr_assert_arr_eq(network.ends[1].buffer, network.ends[0].buffer, 100001);
 	network_close(&network);
 }

@@ -214,7 +214,7 @@ Test(lifetime, threads_connect_post_poll_modify_and_destroy_at_once)
 	network_close(&shared);
 }
 
-/* TC-D-7: when the call returns, the memory may go at once, whatever was being written to it. */
+/* TC-D-7, TC-L-4: when the call returns, the memory may go at once, whatever was being written to it. */
 Test(lifetime, a_region_is_not_touched_once_its_deregistration_returns)
 {
 	struct uroce_cq *cqs[2];

@@ -32,15 +32,38 @@ static const char *address_of(int end, bool ipv6)
 
 bool network_checks_first;
 uint32_t network_max_qps;
+const unsigned *network_lcore_ids;
+uint32_t network_mtu_bytes;
 
 void network_open(struct network *network, unsigned lcores)
 {
 	network_open_on(network, lcores, NULL);
 }
 
+void network_open_end(struct network *network, int index, unsigned lcores, uint16_t port_id, struct rte_mempool *pool)
+{
+	struct end *end = &network->ends[index];
+	struct uroce_device_config device = {
+		.port_id = port_id,
+		.queue_count = (uint16_t)lcores,
+		.pool = pool,
+		.addr_count = 2,
+		.addrs = { network_address(address_of(index, false)), network_address(address_of(index, true)) },
+		.mtu_bytes = network_mtu_bytes,
+	};
+
+	cr_assert_eq(uroce_device_create(network->engine, &device, &end->device), 0);
+	cr_assert_eq(uroce_pd_alloc(end->device, &end->pd), 0);
+	end->buffer = malloc(NETWORK_BUFFER_BYTES);
+	for (uint32_t b = 0; b < NETWORK_BUFFER_BYTES; b++)
+		end->buffer[b] = (uint8_t)(b * 13 + (b >> 9) + (uint32_t)index);
+	cr_assert_eq(uroce_mr_reg(end->pd, end->buffer, NETWORK_BUFFER_BYTES, ALL_ACCESS, &end->mr), 0);
+}
+
 void network_open_on(struct network *network, unsigned lcores, struct rte_mempool *pool)
 {
 	struct uroce_engine_config config = {
+		.lcore_ids = network_lcore_ids,
 		.lcore_count = lcores,
 		.max_qps = network_max_qps,
 		.check_icrc_first = network_checks_first,
@@ -53,23 +76,8 @@ void network_open_on(struct network *network, unsigned lcores, struct rte_mempoo
 	cr_assert_eq(drivers_loop_open(&loop, &network->loop, &error), 0, "%s", error.text);
 	network->pool_free = rte_mempool_avail_count(network->loop.pool);
 	cr_assert_eq(uroce_engine_create(&config, &network->engine), 0);
-	for (int i = 0; i < 2; i++) {
-		struct end *end = &network->ends[i];
-		struct uroce_device_config device = {
-			.port_id = network->loop.ports[i].port_id,
-			.queue_count = (uint16_t)lcores,
-			.pool = pool ? pool : network->loop.pool,
-			.addr_count = 2,
-			.addrs = { network_address(address_of(i, false)), network_address(address_of(i, true)) },
-		};
-
-		cr_assert_eq(uroce_device_create(network->engine, &device, &end->device), 0);
-		cr_assert_eq(uroce_pd_alloc(end->device, &end->pd), 0);
-		end->buffer = malloc(NETWORK_BUFFER_BYTES);
-		for (uint32_t b = 0; b < NETWORK_BUFFER_BYTES; b++)
-			end->buffer[b] = (uint8_t)(b * 13 + (b >> 9) + (uint32_t)i);
-		cr_assert_eq(uroce_mr_reg(end->pd, end->buffer, NETWORK_BUFFER_BYTES, ALL_ACCESS, &end->mr), 0);
-	}
+	for (int i = 0; i < 2; i++)
+		network_open_end(network, i, lcores, network->loop.ports[i].port_id, pool ? pool : network->loop.pool);
 }
 
 void network_create_qp(struct network *network, int index, uint32_t cq_depth, int lcore)
@@ -180,29 +188,50 @@ struct uroce_event network_event(struct network *network, int end, uint32_t type
 	return event;
 }
 
-void network_close(struct network *network)
+static void close_objects(struct end *end)
+{
+	if (end->qp) {
+		cr_assert_eq(uroce_cq_destroy(end->cq), -EBUSY);
+		cr_assert_eq(uroce_qp_destroy(end->qp), 0);
+	}
+	if (end->cq)
+		cr_assert_eq(uroce_cq_destroy(end->cq), 0);
+	cr_assert_eq(uroce_pd_dealloc(end->pd), -EBUSY);
+	cr_assert_eq(uroce_mr_dereg(end->mr), 0);
+	cr_assert_eq(uroce_pd_dealloc(end->pd), 0);
+}
+
+void network_close_end(struct network *network, int index)
+{
+	struct end *end = &network->ends[index];
+
+	close_objects(end);
+	cr_assert_eq(uroce_device_destroy(end->device), 0);
+	free(end->buffer);
+	end->device = NULL;
+}
+
+void network_close_ends(struct network *network)
 {
 	for (int i = 0; i < 2; i++) {
-		struct end *end = &network->ends[i];
-
-		if (end->qp) {
-			cr_assert_eq(uroce_cq_destroy(end->cq), -EBUSY);
-			cr_assert_eq(uroce_qp_destroy(end->qp), 0);
-		}
-		if (end->cq)
-			cr_assert_eq(uroce_cq_destroy(end->cq), 0);
-		cr_assert_eq(uroce_pd_dealloc(end->pd), -EBUSY);
-		cr_assert_eq(uroce_mr_dereg(end->mr), 0);
-		cr_assert_eq(uroce_pd_dealloc(end->pd), 0);
+		if (network->ends[i].device)
+			close_objects(&network->ends[i]);
 	}
 	/* frames still on the wire come in and are dropped */
 	for (int i = 0; i < 100; i++)
 		network_turn(network);
 	for (int i = 0; i < 2; i++) {
+		if (network->ends[i].device == NULL)
+			continue;
 		cr_assert_eq(uroce_device_destroy(network->ends[i].device), 0);
 		free(network->ends[i].buffer);
 	}
 	cr_assert_eq(uroce_engine_destroy(network->engine), 0);
+}
+
+void network_close(struct network *network)
+{
+	network_close_ends(network);
 	cr_assert_eq(rte_mempool_avail_count(network->loop.pool), network->pool_free, "mbufs are missing");
 	cr_assert_eq(drivers_loop_close(&network->loop), 0);
 }

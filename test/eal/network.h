@@ -39,8 +39,16 @@ void network_open(struct network *network, unsigned lcores);
 extern bool network_checks_first;
 /* And has room for so many QPs; 0: for as many as an engine has by itself. */
 extern uint32_t network_max_qps;
+/* And runs on these EAL workers, one an lcore; NULL: network_turn() turns its lcores. */
+extern const unsigned *network_lcore_ids;
+/* And its devices take path MTUs up to this; 0: 4096. */
+extern uint32_t network_mtu_bytes;
 /* The same, but frames are sent from this pool. */
 void network_open_on(struct network *network, unsigned lcores, struct rte_mempool *pool);
+/* The parts of these two, for other ports than a loop's: network->engine, then each end; and closing. */
+void network_open_end(struct network *network, int end, unsigned lcores, uint16_t port_id, struct rte_mempool *pool);
+void network_close_end(struct network *network, int end);
+void network_close_ends(struct network *network);
 /* With a CQ of its own unless the end has one. lcore -1: any. */
 void network_create_qp(struct network *network, int end, uint32_t cq_depth, int lcore);
 void network_connect(struct network *network, bool ipv6);

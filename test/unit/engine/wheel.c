@@ -91,6 +91,7 @@ Test(wheel, arming_again_moves_the_node)
 	cr_assert_eq(advance(50000 + 4 * TICK_NS, NULL), 1, "a deadline in the past fires with the next tick");
 }
 
+/* TC-H-9: a hundred times 2^32 ticks. */
 Test(wheel, a_deadline_beyond_the_span_fires_early_for_its_owner_to_arm_again)
 {
 	struct engine_wheel_node node = { .next = NULL };
@@ -118,7 +119,7 @@ struct timer {
 	uint64_t deadline_ns;
 };
 
-/* Random arming, moving, disarming and jumps of time, against what a list of deadlines says. */
+/* TC-H-10: random arming, moving, disarming and jumps of time, against what a list of deadlines says. */
 Test(wheel, random_work_agrees_with_a_list)
 {
 	static struct timer timers[NODES];

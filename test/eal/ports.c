@@ -1,0 +1,240 @@
+/* ports.c - both ends in one process, on ports that are real: without mbufs, without a link, without a peer */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* memif needs nothing; af_packet needs root, and makes a veth pair in a network namespace of its own. */
+#include <criterion/criterion.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rte_cycles.h>
+#include <rte_dev.h>
+#include <rte_mbuf.h>
+#include <rte_mempool.h>
+
+#include "drivers/ethdev/ethdev.h"
+#include "network.h"
+#include "rule.h"
+#include "start.h"
+
+#define BYTES 200000u
+#define POOL_FREED_S 0.2
+#define NO_TIMEOUT 22 /* 17 s: a machine that stops this thread for a while is not taken for a lost frame */
+#define NOTICE_US 200000
+#define SHORT_TIMEOUT 8 /* 1 ms */
+
+TestSuite(ports, .init = test_eal_start, .timeout = 120);
+
+struct wire {
+	struct network network;
+	struct drivers_ethdev ports[2];
+	char folder[32];
+};
+
+/* Two devices over these ports, and a connection. */
+static void open_wire(struct wire *wire, const char *driver, const char *const arguments[2], uint8_t timeout)
+{
+	struct uroce_engine_config config = { .lcore_count = 1 };
+	struct drivers_error error = { "" };
+
+	memset(&wire->network, 0, sizeof(wire->network));
+	wire->network.timeout = timeout;
+	network_mtu_bytes = 1024;
+	cr_assert_eq(uroce_engine_create(&config, &wire->network.engine), 0);
+	for (int i = 0; i < 2; i++) {
+		char name[32];
+		struct drivers_ethdev_config port = { .name = name, .mbuf_count = 2047 };
+
+		snprintf(name, sizeof(name), "%s%d", driver, i);
+		cr_assert_eq(rte_eal_hotplug_add("vdev", name, arguments[i]), 0, "%s", name);
+		cr_assert_eq(drivers_ethdev_open(&port, &wire->ports[i], &error), 0, "%s", error.text);
+		network_open_end(&wire->network, i, 1, wire->ports[i].port_id, wire->ports[i].pool);
+		network_create_qp(&wire->network, i, 64, -1);
+	}
+	for (int i = 0; i < 2; i++)
+		cr_assert(drivers_ethdev_link_is_up(&wire->ports[i], 5000, NULL));
+	network_connect(&wire->network, false);
+}
+
+/* A memif's other end takes notice in a thread of EAL's, which must not meet its own closing. */
+static void close_port(struct wire *wire, int index)
+{
+	if (wire->ports[index].pool)
+		cr_assert_eq(drivers_ethdev_close(&wire->ports[index]), 0, "mbufs are missing");
+	wire->ports[index].pool = NULL;
+	usleep(NOTICE_US);
+}
+
+static void close_wire(struct wire *wire)
+{
+	network_close_ends(&wire->network);
+	close_port(wire, 1);
+	close_port(wire, 0);
+}
+
+static void open_memif(struct wire *wire, uint8_t timeout)
+{
+	char server[128], client[128];
+	const char *const arguments[2] = { server, client };
+
+	strcpy(wire->folder, "/tmp/uroce-ports-XXXXXX");
+	cr_assert_not_null(mkdtemp(wire->folder));
+	snprintf(server, sizeof(server), "role=server,socket=%s/memif,socket-abstract=no", wire->folder);
+	snprintf(client, sizeof(client), "role=client,socket=%s/memif,socket-abstract=no", wire->folder);
+	open_wire(wire, "net_memif", arguments, timeout);
+}
+
+static void close_memif(struct wire *wire)
+{
+	uint64_t end = rte_rdtsc() + 10 * rte_get_tsc_hz();
+	char path[64];
+
+	network_close_ends(&wire->network);
+	close_port(wire, 1);
+	while (drivers_ethdev_link_is_up(&wire->ports[0], 0, NULL) && rte_rdtsc() < end)
+		usleep(1000);
+	close_port(wire, 0);
+	snprintf(path, sizeof(path), "%s/memif", wire->folder);
+	unlink(path);
+	cr_assert_eq(rmdir(wire->folder), 0);
+}
+
+static void open_veth(struct wire *wire)
+{
+	static const char *const arguments[2] = { "iface=ua", "iface=ub" };
+
+	if (geteuid() != 0 || unshare(CLONE_NEWNET) != 0)
+		cr_skip_test("needs root for a network namespace");
+	if (system("ip link add ua type veth peer name ub && ip link set ua up && ip link set ub up") != 0)
+		cr_skip_test("needs iproute2 and veth");
+	open_wire(wire, "net_af_packet", arguments, NO_TIMEOUT);
+}
+
+/* As network_wait(), but turns are no measure where frames pass through a kernel or another thread. */
+static struct uroce_wc wait_for_one(struct wire *wire)
+{
+	uint64_t end = rte_rdtsc() + 50 * rte_get_tsc_hz();
+	struct uroce_wc wc = { .wr_id = 0 };
+
+	do {
+		cr_assert_lt(rte_rdtsc(), end, "no completion came");
+		network_turn(&wire->network);
+	} while (uroce_cq_poll(wire->network.ends[0].cq, 1, &wc) == 0);
+	return wc;
+}
+
+static void post_both_ways(struct wire *wire)
+{
+	memset(wire->network.ends[1].buffer, 0, BYTES);
+	cr_assert_eq(network_post(&wire->network, UROCE_WR_RDMA_WRITE, BYTES), 0);
+	cr_assert_eq(network_post(&wire->network, UROCE_WR_RDMA_READ, BYTES), 0);
+}
+
+static void expect_done(struct wire *wire)
+{
+	for (int i = 0; i < 2; i++)
+		cr_assert_eq(wait_for_one(wire).status, UROCE_WC_SUCCESS);
+	cr_assert_arr_eq(wire->network.ends[1].buffer, wire->network.ends[0].buffer, BYTES);
+}
+
+static void turn_for(struct wire *wire, double seconds)
+{
+	uint64_t end = rte_rdtsc() + (uint64_t)(seconds * (double)rte_get_tsc_hz());
+
+	while (rte_rdtsc() < end)
+		network_turn(&wire->network);
+}
+
+/* Somebody holds every mbuf of one end, or of the other: nothing comes in or goes out there. */
+static void starve(struct wire *wire, int end)
+{
+	static struct rte_mbuf *held[4096];
+	uint32_t count = 0;
+
+	post_both_ways(wire);
+	for (int i = 0; i < 3; i++)
+		network_turn(&wire->network);
+	while ((held[count] = rte_pktmbuf_alloc(wire->ports[end].pool)) != NULL)
+		cr_assert_lt(++count, 4096);
+	cr_assert_gt(count, 0);
+	turn_for(wire, POOL_FREED_S);
+	cr_assert_eq(network_counter(&wire->network, 0, "local_ack_timeout_err"), 0);
+	rte_pktmbuf_free_bulk(held, count);
+	expect_done(wire);
+}
+
+static void starve_each(struct wire *wire)
+{
+	post_both_ways(wire);
+	expect_done(wire);
+	for (int round = 0; round < 2; round++) {
+		for (int end = 0; end < 2; end++)
+			starve(wire, end);
+	}
+	cr_assert_gt(network_counter(&wire->network, 0, "tx_no_mbuf"), 0);
+	cr_assert_eq(network_counter(&wire->network, 0, "req_cqe_error"), 0);
+}
+
+/* TC-E-25 */
+Test(ports, an_empty_pool_of_a_memif_is_waited_for)
+{
+	static struct wire wire;
+
+	RULE("S-15");
+	open_memif(&wire, NO_TIMEOUT);
+	starve_each(&wire);
+	close_memif(&wire);
+}
+
+/* TC-E-25 */
+Test(ports, an_empty_pool_of_an_af_packet_port_is_waited_for)
+{
+	static struct wire wire;
+
+	RULE("S-15");
+	open_veth(&wire);
+	starve_each(&wire);
+	close_wire(&wire);
+}
+
+/* What a driver does with frames that its interface refuses is not ours to say; that none is lost or freed twice is. */
+Test(ports, an_interface_that_goes_down_under_load_costs_no_mbuf)
+{
+	static struct wire wire;
+
+	RULE("T-2");
+	open_veth(&wire);
+	for (int round = 0; round < 10; round++) {
+		post_both_ways(&wire);
+		for (int i = 0; i < round; i++)
+			network_turn(&wire.network);
+		cr_assert_eq(system(round % 2 ? "ip link set ub down" : "ip link set ua down"), 0);
+		turn_for(&wire, 0.02);
+		cr_assert_eq(system("ip link set ua up && ip link set ub up"), 0);
+		expect_done(&wire);
+	}
+	cr_assert_eq(network_counter(&wire.network, 0, "req_cqe_error"), 0);
+	close_wire(&wire);
+}
+
+/* The other end of a memif is gone for good, with more under way than the port takes. */
+Test(ports, requests_to_a_memif_without_a_peer_fail)
+{
+	static struct wire wire;
+	struct network *network = &wire.network;
+
+	RULE("T-4");
+	open_memif(&wire, SHORT_TIMEOUT);
+	post_both_ways(&wire);
+	expect_done(&wire);
+	for (int i = 0; i < 8; i++)
+		post_both_ways(&wire);
+	for (int i = 0; i < 3; i++)
+		network_turn(network);
+	network_close_end(network, 1);
+	close_port(&wire, 1);
+	for (int i = 0; i < 16; i++)
+		cr_assert_eq(wait_for_one(&wire).status, i ? UROCE_WC_WR_FLUSH_ERR : UROCE_WC_RETRY_EXC_ERR);
+	cr_assert_eq(network_event(network, 0, UROCE_EVENT_QP_FATAL).qp_num, uroce_qp_num(network->ends[0].qp));
+	close_memif(&wire);
+}

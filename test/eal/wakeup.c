@@ -1,0 +1,81 @@
+/* wakeup.c - who sleeps on a CQ is woken, however close the completion comes to the arming */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* UROCE_WAKE_UPS: how many times, 20000 by itself; the long test takes 10^7. */
+#include <criterion/criterion.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <rte_pause.h>
+
+#include "network.h"
+#include "rule.h"
+#include "start.h"
+
+#define LOST_MS 20000
+
+TestSuite(wakeup, .init = test_eal_start, .timeout = 1800);
+
+static struct network network;
+static _Atomic bool stop;
+
+static void *turn_until_stopped(void *nothing)
+{
+	while (!stop)
+		network_turn(&network);
+	return nothing;
+}
+
+/* As cq.h tells how to sleep. Returns whether it slept. */
+static bool wait_for_one(int fd, struct uroce_wc *wc)
+{
+	bool slept = false;
+
+	for (;;) {
+		struct pollfd waiting = { .fd = fd, .events = POLLIN };
+		uint64_t count;
+
+		uroce_cq_arm(network.ends[0].cq, false);
+		if (uroce_cq_poll(network.ends[0].cq, 1, wc) == 1)
+			return slept;
+		cr_assert_eq(poll(&waiting, 1, LOST_MS), 1, "a wake-up was lost");
+		cr_assert_eq(read(fd, &count, sizeof(count)), (ssize_t)sizeof(count));
+		slept = true;
+		if (uroce_cq_poll(network.ends[0].cq, 1, wc) == 1)
+			return slept;
+	}
+}
+
+/* TC-L-5 */
+Test(wakeup, a_completion_that_comes_while_the_cq_is_armed_wakes_its_reader)
+{
+	const char *given = getenv("UROCE_WAKE_UPS");
+	uint64_t times = given ? strtoull(given, NULL, 0) : 20000, slept = 0;
+	struct uroce_wc wc;
+	pthread_t turner;
+	int fd;
+
+	RULE("M-5");
+	network_open(&network, 1);
+	network_create_qp(&network, 0, 64, -1);
+	network_create_qp(&network, 1, 64, -1);
+	network_connect(&network, false);
+	cr_assert_eq(pthread_create(&turner, NULL, turn_until_stopped, NULL), 0);
+	fd = uroce_cq_fd(network.ends[0].cq);
+	cr_assert_geq(fd, 0);
+	for (uint64_t i = 0; i < times; i++) {
+		cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, 0), 0);
+		/* From "long before" to "long after" the completion. */
+		for (uint64_t pause = i * 7 % 256; pause > 0; pause--)
+			rte_pause();
+		slept += wait_for_one(fd, &wc);
+		cr_assert_eq(wc.status, UROCE_WC_SUCCESS);
+	}
+	cr_expect_gt(slept, 0, "it never slept");
+	cr_expect_eq(uroce_cq_poll(network.ends[0].cq, 1, &wc), 0);
+	stop = true;
+	pthread_join(turner, NULL);
+	network_turn(&network); /* its lcores are ours now */
+	network_close(&network);
+}
