@@ -106,7 +106,7 @@ struct engine_port {
 	struct rte_mbuf *spare[OUTBOX_PACKETS];
 	uint16_t pending_count; /* frames that the port did not take yet, oldest first */
 	struct rte_mbuf *pending[TX_PENDING];
-	uint64_t looked_tx_frames; /* tx_frames when the link was looked at last */
+	uint64_t looked_tx_frames;       /* tx_frames when the link was looked at last */
 	uint64_t counters[CNT_COUNTERS]; /* lcore only, as all below */
 	uint64_t rx_frames, tx_frames, rx_bytes, tx_bytes;
 	uint64_t retired[CNT_QP_COUNTERS]; /* counters of the device's destroyed QPs that lived here */

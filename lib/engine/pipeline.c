@@ -1,118 +1,21 @@
 /* pipeline.c - the turn of an lcore: rx, judge, answer, control, doorbells, timers, tx */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <string.h>
-#include <unistd.h>
-
-#include <rte_ethdev.h>
-#include <rte_mbuf.h>
 #include <rte_prefetch.h>
 
 #include "engine/active.h"
+#include "engine/deliver.h"
 #include "engine/discover.h"
 #include "engine/link.h"
 #include "engine/mailbox.h"
 #include "engine/pipeline.h"
 #include "engine/port.h"
+#include "engine/receive.h"
 #include "engine/steer.h"
-#include "wire/bytes.h"
 
-#define RX_BURSTS_PER_TURN 4u
 #define DOORBELLS_PER_TURN 256u
 #define PREFETCH_AHEAD 5u
 #define PREFETCH_REQUEST_AHEAD 2u
-#define PLAIN_BTH_AT 42u      /* behind Ethernet, IPv4, UDP */
-#define IPV4_ADDRESSES_AT 12u /* in its header: source and destination */
 #define TRANSMIT_VISITS (4 * BURST)
-#define COMPLETIONS_DRAIN (OUTBOX_COMPLETIONS / 2)
-
-static_assert(OUTBOX_COMPLETIONS - COMPLETIONS_DRAIN >= OUTBOX_RECEIVE_COMPLETIONS, "a receive always finds room");
-
-/* ---- completions and events ---- */
-
-/* A completion was lost for want of room: the CQ says so once, and every lcore looks for QPs that use it (E-5). */
-static void overflow_cq(struct uroce_lcore *lcore, struct uroce_cq *cq)
-{
-	struct uroce_event event = { .type = UROCE_EVENT_CQ_ERR, .cq = cq };
-
-	if (atomic_exchange(&cq->overflowed, true))
-		return;
-	engine_device_raise(cq->device, &event);
-	atomic_fetch_add(&lcore->engine->news, 1);
-}
-
-static bool wakes(const struct uroce_wc *wc, uint32_t count, uint32_t armed)
-{
-	for (uint32_t i = 0; i < count; i++) {
-		if (armed == CQ_ARMED_ANY || wc[i].status != UROCE_WC_SUCCESS || (wc[i].wc_flags & UROCE_WC_SOLICITED))
-			return true;
-	}
-	return false;
-}
-
-/* Completions have come: who sleeps on the CQ is woken, once (M-5). */
-static void wake_reader(struct uroce_cq *cq, const struct uroce_wc *wc, uint32_t count)
-{
-	int fd = atomic_load_explicit(&cq->fd, memory_order_relaxed);
-	uint64_t one = 1;
-	uint32_t armed;
-
-	if (fd < 0)
-		return;
-	/* N1: completions are in the ring before we look; the reader arms before he looks at the ring */
-	atomic_thread_fence(memory_order_seq_cst);
-	armed = atomic_load_explicit(&cq->armed, memory_order_relaxed);
-	if (armed == CQ_NOT_ARMED || !wakes(wc, count, armed))
-		return;
-	if (atomic_compare_exchange_strong(&cq->armed, &armed, CQ_NOT_ARMED) && write(fd, &one, sizeof(one)) < 0)
-		return; /* the counter is full: it is readable anyway */
-}
-
-/* Hands completions to their CQs, in runs of the same one. */
-static void deliver_completions(struct uroce_lcore *lcore)
-{
-	struct rc_outbox *out = &lcore->out;
-	uint32_t begin = 0;
-
-	while (begin < out->completion_count) {
-		struct uroce_cq *cq = out->completion_cqs[begin];
-		uint32_t end = begin + 1, taken;
-
-		while (end < out->completion_count && out->completion_cqs[end] == cq)
-			end++;
-		taken = rte_ring_enqueue_burst_elem(cq->ring, &out->completions[begin], sizeof(struct uroce_wc),
-						    end - begin, NULL);
-		if (taken < end - begin)
-			overflow_cq(lcore, cq);
-		wake_reader(cq, &out->completions[begin], taken);
-		lcore->work += taken;
-		begin = end;
-	}
-	out->completion_count = 0;
-}
-
-static void deliver_events(struct uroce_lcore *lcore)
-{
-	struct rc_outbox *out = &lcore->out;
-
-	for (uint32_t i = 0; i < out->event_count; i++) {
-		struct uroce_qp *qp = steer_lookup(lcore->engine, out->events[i].qp_num);
-
-		if (qp == NULL)
-			continue;
-		if (out->events[i].type == UROCE_EVENT_SRQ_LIMIT_REACHED)
-			out->events[i].qp_num = 0; /* it served to find the device */
-		engine_device_raise(qp->device, &out->events[i]);
-	}
-	out->event_count = 0;
-}
-
-static void deliver(struct uroce_lcore *lcore)
-{
-	if (lcore->out.completion_count)
-		deliver_completions(lcore);
-	if (lcore->out.event_count)
-		deliver_events(lcore);
-}
 
 /* ---- timers ---- */
 
@@ -121,17 +24,6 @@ void engine_pipeline_forget(struct uroce_lcore *lcore, struct uroce_qp *qp)
 	engine_wheel_disarm(&lcore->wheel, &qp->timer);
 	engine_discover_forget(lcore, qp);
 	active_remove(&lcore->active, qp);
-}
-
-/* The wheel only has to know when the deadline came nearer; when it moved away, the node fires and looks. */
-static void update_timer(struct uroce_lcore *lcore, struct uroce_qp *qp)
-{
-	uint64_t deadline = rc_qp_deadline(qp->rc);
-
-	if (deadline == RC_NEVER)
-		return;
-	if (!wheel_node_is_armed(&qp->timer) || wheel_tick_of(deadline) < qp->timer.tick)
-		engine_wheel_arm(&lcore->wheel, &qp->timer, deadline);
 }
 
 static void fire_timers(struct uroce_lcore *lcore)
@@ -148,7 +40,7 @@ static void fire_timers(struct uroce_lcore *lcore)
 			active_add(&lcore->active, qp);
 			lcore->work++;
 		}
-		update_timer(lcore, qp);
+		qp_update_timer(lcore, qp);
 	}
 }
 
@@ -210,299 +102,6 @@ static void take_doorbells(struct uroce_lcore *lcore)
 	lcore->work += count;
 }
 
-/* ---- receiving ---- */
-
-/* Gives the frame to the lcore that owns its QP. true: it has it. */
-static bool hand_over(struct uroce_lcore *lcore, struct engine_port *port, uint32_t owner, struct rte_mbuf *mbuf)
-{
-	mbuf->port = port->device->port_id; /* not every driver sets it */
-	if (rte_ring_enqueue(lcore->engine->lcores[owner]->handover, mbuf) == 0)
-		return true;
-	port->counters[CNT_PORT_HANDOVER_FULL]++;
-	return false;
-}
-
-/* A QP has taken a packet. */
-static __rte_always_inline void notice_work(struct uroce_lcore *lcore, struct uroce_qp *qp, bool response)
-{
-	if (rc_qp_has_work(qp->rc, response)) {
-		qp->answers_only = !response && (!qp->active || qp->answers_only);
-		active_add_first(&lcore->active, qp);
-	} else if (response) {
-		update_timer(lcore, qp);
-	}
-}
-
-/* A packet of a QP of this lcore that may reach it. true: the QP took it. */
-static __rte_always_inline bool give_to_qp(struct uroce_lcore *lcore, struct engine_port *port, struct uroce_qp *qp,
-					   const struct wire_packet *packet, struct rc_origin *origin)
-{
-	enum rc_counter drop = CNT_COUNTERS;
-
-	if (lcore->engine->config.check_icrc_first) {
-		if (!origin_icrc_is_right(origin, packet))
-			drop = CNT_PORT_RX_ICRC;
-		origin->ip = NULL;
-	}
-	if (drop == CNT_COUNTERS)
-		drop = rc_qp_receive(qp->rc, packet, origin, lcore->now_ns, &lcore->out);
-	if (drop != CNT_COUNTERS) {
-		port->counters[drop]++;
-		return false;
-	}
-	notice_work(lcore, qp, wire_opcode(packet->opcode)->response);
-	if (lcore->out.completion_count >= COMPLETIONS_DRAIN)
-		deliver(lcore);
-	return true;
-}
-
-/* What became of a packet. */
-enum received { RECEIVED_DROPPED, RECEIVED_TAKEN, RECEIVED_ELSEWHERE };
-
-/*
- * A RoCE packet, in the order of W-5: whatever it is, it is counted and at most answered by the QP it is for (Y-1). The
- * costly check of the ICRC comes last, so that a stranger has to know addresses, QPN and P_Key to make us do it (Y-2,
- * Y-3). *taker: whose it is.
- */
-static __rte_always_inline enum received receive_packet(struct uroce_lcore *lcore, struct engine_port *port,
-							struct rte_mbuf *mbuf, const struct wire_packet *packet,
-							struct rc_origin *origin, struct uroce_qp **taker)
-{
-	struct uroce_qp *qp = steer_lookup(lcore->engine, packet->dest_qpn);
-	enum rc_counter drop;
-
-	*taker = qp;
-	if (qp == NULL) { /* before the hand-over: a stranger's junk stays here */
-		port->counters[CNT_PORT_UNKNOWN_QPN]++;
-		return RECEIVED_DROPPED;
-	}
-	if (steer_lcore(lcore->engine, packet->dest_qpn) != lcore->index)
-		return hand_over(lcore, port, steer_lcore(lcore->engine, packet->dest_qpn), mbuf) ? RECEIVED_ELSEWHERE :
-												    RECEIVED_DROPPED;
-	drop = qp_admit(qp->rc, packet, origin);
-	if (drop != CNT_COUNTERS) {
-		port->counters[drop]++;
-		return RECEIVED_DROPPED;
-	}
-	return give_to_qp(lcore, port, qp, packet, origin) ? RECEIVED_TAKEN : RECEIVED_DROPPED;
-}
-
-/* The long way in of a RoCE frame. */
-static bool receive_roce(struct uroce_lcore *lcore, struct engine_port *port, struct rte_mbuf *mbuf,
-			 const uint8_t *frame, const struct wire_encap *encap)
-{
-	struct rc_origin origin = {
-		.source = encap->source,
-		.dest = encap->dest,
-		.device = port->device,
-		.ip = frame + encap->ip_offset,
-		.ip_bytes = (uint32_t)(encap->bth_offset - encap->ip_offset) + encap->bth_bytes - WIRE_ICRC_BYTES,
-	};
-	struct wire_packet packet;
-	struct uroce_qp *taker;
-
-	switch (wire_packet_parse(frame + encap->bth_offset, encap->bth_bytes, &packet)) {
-	case WIRE_PACKET_OK:
-		return receive_packet(lcore, port, mbuf, &packet, &origin, &taker) == RECEIVED_ELSEWHERE;
-	case WIRE_PACKET_TRUNCATED:
-		port->counters[CNT_PORT_TRUNCATED]++;
-		return false;
-	case WIRE_PACKET_BAD_VERSION:
-		port->counters[CNT_PORT_VERSION]++;
-		return false;
-	}
-	return false;
-}
-
-/* What a port that checks checksums says of a frame; CNT_COUNTERS: nothing bad. */
-static enum rc_counter marked_bad(const struct engine_port *port, const struct rte_mbuf *mbuf)
-{
-	if (!port->device->config.rx_checksums_done)
-		return CNT_COUNTERS;
-	if ((mbuf->ol_flags & RTE_MBUF_F_RX_IP_CKSUM_MASK) == RTE_MBUF_F_RX_IP_CKSUM_BAD)
-		return CNT_PORT_IP_HEADER;
-	if ((mbuf->ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK) == RTE_MBUF_F_RX_L4_CKSUM_BAD)
-		return CNT_PORT_UDP_CHECKSUM;
-	return CNT_COUNTERS;
-}
-
-/* What is no plain RoCE frame, or may be none. true: the mbuf went to another lcore. */
-static bool receive_other(struct uroce_lcore *lcore, struct engine_port *port, struct rte_mbuf *mbuf,
-			  const uint8_t *frame, uint32_t bytes)
-{
-	struct wire_encap encap;
-	enum wire_frame kind = wire_encap_parse(frame, bytes, !port->device->config.rx_checksums_done, &encap);
-
-	if (kind == WIRE_FRAME_ROCE)
-		return receive_roce(lcore, port, mbuf, frame, &encap);
-	if (kind == WIRE_FRAME_ARP || kind == WIRE_FRAME_ICMP || kind == WIRE_FRAME_ICMP6)
-		engine_discover_receive(lcore, port, frame, bytes);
-	else
-		port->counters[rc_counters_of_frame(kind)]++;
-	return false;
-}
-
-/* The last plain frame of a burst, whose headers the next one nearly always repeats; and whose it was. */
-struct flow {
-	const uint8_t *frame; /* NULL: none */
-	uint32_t bytes;
-	struct uroce_qp *qp;
-	struct wire_packet packet;
-	struct wire_frame_origin plain;
-	struct rc_origin origin;
-};
-
-/*
- * Within a burst nothing but its packets happens to a QP. So what repeats the headers of one that was admitted while
- * the path was not about to change is admitted, too, as long as the QP runs.
- */
-static inline bool goes_on(const struct flow *flow, const uint8_t *frame, uint32_t bytes)
-{
-	return flow->frame && bytes == flow->bytes && frame_repeats(frame, flow->frame) &&
-	       flow->qp->rc->state == UROCE_QPS_RTS;
-}
-
-static bool receive_plain(struct uroce_lcore *lcore, struct engine_port *port, struct rte_mbuf *mbuf,
-			  const uint8_t *frame, uint32_t bytes, struct flow *flow)
-{
-	enum received received;
-
-	flow->bytes = bytes;
-	flow->origin = (struct rc_origin){
-		.source = flow->plain.source,
-		.dest = flow->plain.dest,
-		.device = port->device,
-		.ip = flow->plain.ip,
-		.ip_bytes = flow->plain.ip_bytes,
-	};
-	memcpy(&flow->origin.ipv4, flow->plain.ip + IPV4_ADDRESSES_AT, sizeof(flow->origin.ipv4));
-	received = receive_packet(lcore, port, mbuf, &flow->packet, &flow->origin, &flow->qp);
-	flow->frame = received == RECEIVED_TAKEN && mbuf->nb_segs == 1 &&
-				      flow->qp->rc->migration.state == UROCE_PATH_MIGRATED ?
-			      frame :
-			      NULL;
-	return received == RECEIVED_ELSEWHERE;
-}
-
-/* true: the mbuf went to another lcore; false: it can be freed, when the burst is done. */
-static bool receive_frame(struct uroce_lcore *lcore, struct engine_port *port, struct rte_mbuf *mbuf, struct flow *flow)
-{
-	uint32_t bytes = rte_pktmbuf_pkt_len(mbuf);
-	const uint8_t *frame;
-	enum rc_counter bad = bytes > PORT_FRAME_MAX_BYTES ? CNT_PORT_NOT_ROCE : marked_bad(port, mbuf);
-
-	if (bad != CNT_COUNTERS) {
-		port->counters[bad]++;
-		return false;
-	}
-	frame = rte_pktmbuf_read(mbuf, 0, bytes, lcore->scratch); /* itself when in one piece */
-	if (goes_on(flow, frame, bytes)) {
-		frame_parse_next(frame, flow->frame, &flow->packet);
-		flow->origin.ip = frame + (flow->plain.ip - flow->frame);
-		flow->plain.ip = flow->origin.ip;
-		flow->frame = frame;
-		give_to_qp(lcore, port, flow->qp, &flow->packet, &flow->origin);
-		return false;
-	}
-	flow->frame = NULL;
-	if (wire_frame_parse(frame, bytes, !port->device->config.rx_checksums_done, &flow->plain, &flow->packet))
-		return receive_plain(lcore, port, mbuf, frame, bytes, flow);
-	return receive_other(lcore, port, mbuf, frame, bytes);
-}
-
-static inline const struct rc_qp *core_of(const struct uroce_qp *qp)
-{
-	return (const struct rc_qp *)(const void *)(qp + 1); /* qp->rc, without looking */
-}
-
-/*
- * What the packets of a burst will touch is fetched for all of them, a step at a time: frame, place in the QP table,
- * QP. Opcode and QPN are read where a plain frame has them; of another frame something useless is fetched.
- */
-static void prefetch_burst(const struct uroce_lcore *lcore, struct rte_mbuf *const *burst, uint16_t count)
-{
-	static const uint8_t none[WIRE_BTH_BYTES];
-	const struct engine_qp_slot *slots[BURST];
-	const uint8_t *bths[BURST];
-
-	for (uint16_t i = 0; i < count; i++) {
-		rte_prefetch0(rte_pktmbuf_mtod(burst[i], void *));
-		rte_prefetch0(rte_pktmbuf_mtod_offset(burst[i], void *, RTE_CACHE_LINE_SIZE));
-	}
-	for (uint16_t i = 0; i < count; i++) {
-		bths[i] = rte_pktmbuf_data_len(burst[i]) < PLAIN_BTH_AT + sizeof(none) ?
-				  none :
-				  rte_pktmbuf_mtod_offset(burst[i], const uint8_t *, PLAIN_BTH_AT);
-		slots[i] = steer_slot(lcore->engine, load_be32(bths[i] + 4)); /* one byte more, above the index */
-		rte_prefetch0(slots[i]);
-	}
-	for (uint16_t i = 0; i < count; i++) {
-		const struct uroce_qp *qp = atomic_load_explicit(&slots[i]->qp, memory_order_relaxed);
-
-		if (qp == NULL || (i > 0 && slots[i] == slots[i - 1]))
-			continue;
-		rte_prefetch0(qp);
-		rc_qp_prefetch_in(core_of(qp), wire_opcode(bths[i][0])->response);
-	}
-}
-
-static void receive_burst(struct uroce_lcore *lcore, struct engine_port *port, struct rte_mbuf **burst, uint16_t count)
-{
-	struct flow flow;
-	unsigned done = 0;
-
-	flow.frame = NULL;
-	prefetch_burst(lcore, burst, count);
-	for (uint16_t i = 0; i < count; i++) {
-		port->rx_bytes += rte_pktmbuf_pkt_len(burst[i]);
-		if (!receive_frame(lcore, port, burst[i], &flow))
-			burst[done++] = burst[i];
-	}
-	rte_pktmbuf_free_bulk(burst, done);
-	port->rx_frames += count;
-	lcore->work += count;
-}
-
-/* More than is sent a turn: what has piled up goes down again, and the mbufs in use stay few enough for the caches. */
-static void receive_port(struct uroce_lcore *lcore, struct engine_port *port)
-{
-	struct rte_mbuf *burst[BURST];
-
-	for (unsigned i = 0; i < RX_BURSTS_PER_TURN; i++) {
-		uint16_t count = rte_eth_rx_burst(port->device->port_id, port->queue, burst, BURST);
-
-		if (count)
-			receive_burst(lcore, port, burst, count);
-		if (count < BURST)
-			return;
-	}
-}
-
-static void receive_handed_over(struct uroce_lcore *lcore)
-{
-	struct rte_mbuf *burst[BURST];
-	unsigned count, done = 0;
-
-	if (rte_ring_empty(lcore->handover))
-		return;
-	count = rte_ring_dequeue_burst(lcore->handover, (void **)burst, BURST, NULL);
-	for (unsigned i = 0; i < count; i++) {
-		struct engine_port *port = NULL;
-		struct flow flow;
-
-		flow.frame = NULL; /* the next one may be of another port */
-		for (unsigned p = 0; p < lcore->port_count; p++) {
-			if (lcore->ports[p]->device->port_id == burst[i]->port)
-				port = lcore->ports[p];
-		}
-		/* A device without a queue here has no QP here either. */
-		if (port == NULL || !receive_frame(lcore, port, burst[i], &flow))
-			burst[done++] = burst[i];
-	}
-	rte_pktmbuf_free_bulk(burst, done);
-	lcore->work += count;
-}
-
 /* ---- sending ---- */
 
 static void send_packets(struct engine_port *port, const struct uroce_qp *qp, const struct rc_outbox *out)
@@ -515,10 +114,11 @@ static void send_packets(struct engine_port *port, const struct uroce_qp *qp, co
 	}
 }
 
-static void transmit_qp(struct uroce_lcore *lcore, struct uroce_qp *qp)
+/* true: it has had its turn and has more to send. Who found no room in its port stands in the queue again. */
+static bool transmit_qp(struct uroce_lcore *lcore, struct uroce_qp *qp)
 {
 	struct rc_outbox *out = &lcore->out;
-	bool more;
+	bool more, served;
 
 	if (qp->migrations != qp->rc->migration.count)
 		engine_discover_start(lcore, qp);
@@ -529,14 +129,17 @@ static void transmit_qp(struct uroce_lcore *lcore, struct uroce_qp *qp)
 	} else {
 		more = rc_qp_transmit(qp->rc, lcore->now_ns, out);
 		send_packets(qp->port, qp, out);
-		update_timer(lcore, qp);
+		qp_update_timer(lcore, qp);
 	}
 	lcore->work += out->packet_count;
+	served = out->packet_count > 0;
 	/* Without a MAC there is nothing to try again before it is found; that activates the QP. */
-	if (more && (qp->resolved || !outbox_has_completion_room(out)))
-		active_add(&lcore->active, qp); /* all of it */
+	more = more && (qp->resolved || !outbox_has_completion_room(out));
+	if (more && !served)
+		active_add(&lcore->active, qp);
 	if (out->completion_count >= COMPLETIONS_DRAIN || out->event_count)
-		deliver(lcore);
+		deliver_all(lcore);
+	return more && served;
 }
 
 /* While a QP has its turn, those that come next are fetched: first themselves, then what they will send. */
@@ -547,11 +150,11 @@ static void prefetch_active(const struct engine_active *active)
 	if (qp) {
 		for (uint32_t at = 0; at < offsetof(struct uroce_qp, next_waiting); at += RTE_CACHE_LINE_SIZE)
 			rte_prefetch0(RTE_PTR_ADD(qp, at));
-		rc_qp_prefetch_out(core_of(qp));
+		rc_qp_prefetch_out(qp_core(qp));
 	}
 	qp = active_look(active, PREFETCH_REQUEST_AHEAD);
 	if (qp)
-		rc_qp_prefetch_request(core_of(qp));
+		rc_qp_prefetch_request(qp_core(qp));
 }
 
 /*
@@ -560,7 +163,8 @@ static void prefetch_active(const struct engine_active *active)
  */
 static void transmit(struct uroce_lcore *lcore)
 {
-	uint32_t visits = active_count(&lcore->active);
+	struct uroce_qp *served[TRANSMIT_VISITS];
+	uint32_t visits = active_count(&lcore->active), count = 0;
 
 	if (visits > TRANSMIT_VISITS)
 		visits = TRANSMIT_VISITS;
@@ -569,9 +173,12 @@ static void transmit(struct uroce_lcore *lcore)
 
 		prefetch_active(&lcore->active);
 		qp = active_take(&lcore->active);
-		if (qp)
-			transmit_qp(lcore, qp);
+		if (qp && transmit_qp(lcore, qp))
+			served[count++] = qp;
 	}
+	/* Behind those that the port had no room for, or they would find none again (L3). */
+	for (uint32_t i = 0; i < count; i++)
+		active_add(&lcore->active, served[i]);
 }
 
 unsigned engine_pipeline_turn(struct uroce_lcore *lcore)
@@ -583,15 +190,15 @@ unsigned engine_pipeline_turn(struct uroce_lcore *lcore)
 	/* Regions are only looked up between these two: uroce_mr_dereg() waits for the second. */
 	rte_rcu_qsbr_thread_online(qsbr, lcore->index);
 	for (unsigned i = 0; i < lcore->port_count; i++)
-		receive_port(lcore, lcore->ports[i]);
-	receive_handed_over(lcore);
+		engine_receive_port(lcore, lcore->ports[i]);
+	engine_receive_handed_over(lcore);
 	engine_link_turn(lcore);
 	take_news(lcore);
 	take_doorbells(lcore);
 	fire_timers(lcore);
 	engine_discover_turn(lcore);
 	transmit(lcore);
-	deliver(lcore);
+	deliver_all(lcore);
 	for (unsigned i = 0; i < lcore->port_count; i++)
 		port_flush(lcore->ports[i]);
 	rte_rcu_qsbr_thread_offline(qsbr, lcore->index);

@@ -4,6 +4,7 @@
 #define ENGINE_PIPELINE_H
 
 #include "engine/engine.h"
+#include "rc/qp.h"
 
 /* One turn: receive, hand over, answer, control calls, doorbells, timers, transmit. Returns the work done. */
 unsigned engine_pipeline_turn(struct uroce_lcore *lcore);
@@ -13,5 +14,22 @@ void engine_pipeline_forget(struct uroce_lcore *lcore, struct uroce_qp *qp);
 
 /* One of its CQs has lost a completion. */
 bool engine_pipeline_cq_failed(const struct uroce_qp *qp);
+
+/* The wheel only has to know when the deadline came nearer; when it moved away, the node fires and looks. */
+static inline void qp_update_timer(struct uroce_lcore *lcore, struct uroce_qp *qp)
+{
+	uint64_t deadline = rc_qp_deadline(qp->rc);
+
+	if (deadline == RC_NEVER)
+		return;
+	if (!wheel_node_is_armed(&qp->timer) || wheel_tick_of(deadline) < qp->timer.tick)
+		engine_wheel_arm(&lcore->wheel, &qp->timer, deadline);
+}
+
+/* qp->rc, without looking: for who fetches it. */
+static inline const struct rc_qp *qp_core(const struct uroce_qp *qp)
+{
+	return (const struct rc_qp *)(const void *)(qp + 1);
+}
 
 #endif

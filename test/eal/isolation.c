@@ -210,3 +210,30 @@ Test(isolation, a_stream_of_large_reads_leaves_a_victim_its_share)
 
 	check(&attack);
 }
+
+/* L3: a port that has no room for all of them is shared, whoever came first. */
+Test(isolation, flows_that_saturate_a_port_share_it_alike)
+{
+	static struct network network;
+	const struct flow_work work = { .opcode = UROCE_WR_RDMA_READ, .bytes = 16 * MTU, .depth = 16 };
+	struct flow flows[ATTACKERS];
+	uint64_t total = 0;
+
+	RULE("Y-1");
+	network_open(&network, 1);
+	for (uint32_t i = 0; i < ATTACKERS; i++)
+		flow_open(&network, &flows[i], &work);
+	for (uint32_t turn = 0; turn < 2 * TURNS; turn++) {
+		for (uint32_t i = 0; i < ATTACKERS; i++)
+			flow_turn(&network, &flows[i]);
+		network_turn(&network);
+	}
+	for (uint32_t i = 0; i < ATTACKERS; i++)
+		total += flows[i].completed;
+	for (uint32_t i = 0; i < ATTACKERS; i++)
+		cr_expect_geq(flows[i].completed * ATTACKERS * 10, total * 8, "flow %u: %lu of %lu", i,
+			      flows[i].completed, total);
+	for (uint32_t i = 0; i < ATTACKERS; i++)
+		flow_close(&flows[i]);
+	network_close(&network);
+}

@@ -1,0 +1,306 @@
+/* receive.c - frames in bursts: parse, find the QP, admit, give it the packet */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <string.h>
+
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
+#include <rte_prefetch.h>
+
+#include "engine/active.h"
+#include "engine/deliver.h"
+#include "engine/discover.h"
+#include "engine/pipeline.h"
+#include "engine/port.h"
+#include "engine/receive.h"
+#include "engine/steer.h"
+#include "wire/bytes.h"
+
+#define RX_BURSTS_PER_TURN 4u
+#define PLAIN_BTH_AT 42u      /* behind Ethernet, IPv4, UDP */
+#define IPV4_ADDRESSES_AT 12u /* in its header: source and destination */
+
+/* Gives the frame to the lcore that owns its QP. true: it has it. */
+static bool hand_over(struct uroce_lcore *lcore, struct engine_port *port, uint32_t owner, struct rte_mbuf *mbuf)
+{
+	mbuf->port = port->device->port_id; /* not every driver sets it */
+	if (rte_ring_enqueue(lcore->engine->lcores[owner]->handover, mbuf) == 0)
+		return true;
+	port->counters[CNT_PORT_HANDOVER_FULL]++;
+	return false;
+}
+
+/* A QP has taken a packet. */
+static __rte_always_inline void notice_work(struct uroce_lcore *lcore, struct uroce_qp *qp, bool response)
+{
+	if (rc_qp_has_work(qp->rc, response)) {
+		qp->answers_only = !response && (!qp->active || qp->answers_only);
+		active_add_first(&lcore->active, qp);
+	} else if (response) {
+		qp_update_timer(lcore, qp);
+	}
+}
+
+/* A packet of a QP of this lcore that may reach it. true: the QP took it. */
+static __rte_always_inline bool give_to_qp(struct uroce_lcore *lcore, struct engine_port *port, struct uroce_qp *qp,
+					   const struct wire_packet *packet, struct rc_origin *origin)
+{
+	enum rc_counter drop = CNT_COUNTERS;
+
+	if (lcore->engine->config.check_icrc_first) {
+		if (!origin_icrc_is_right(origin, packet))
+			drop = CNT_PORT_RX_ICRC;
+		origin->ip = NULL;
+	}
+	if (drop == CNT_COUNTERS)
+		drop = rc_qp_receive(qp->rc, packet, origin, lcore->now_ns, &lcore->out);
+	if (drop != CNT_COUNTERS) {
+		port->counters[drop]++;
+		return false;
+	}
+	notice_work(lcore, qp, wire_opcode(packet->opcode)->response);
+	if (lcore->out.completion_count >= COMPLETIONS_DRAIN)
+		deliver_all(lcore);
+	return true;
+}
+
+/* What became of a packet. */
+enum received { RECEIVED_DROPPED, RECEIVED_TAKEN, RECEIVED_ELSEWHERE };
+
+/*
+ * A RoCE packet, in the order of W-5: whatever it is, it is counted and at most answered by the QP it is for (Y-1). The
+ * costly check of the ICRC comes last, so that a stranger has to know addresses, QPN and P_Key to make us do it (Y-2,
+ * Y-3). *taker: whose it is.
+ */
+static __rte_always_inline enum received receive_packet(struct uroce_lcore *lcore, struct engine_port *port,
+							struct rte_mbuf *mbuf, const struct wire_packet *packet,
+							struct rc_origin *origin, struct uroce_qp **taker)
+{
+	struct uroce_qp *qp = steer_lookup(lcore->engine, packet->dest_qpn);
+	enum rc_counter drop;
+
+	*taker = qp;
+	if (qp == NULL) { /* before the hand-over: a stranger's junk stays here */
+		port->counters[CNT_PORT_UNKNOWN_QPN]++;
+		return RECEIVED_DROPPED;
+	}
+	if (steer_lcore(lcore->engine, packet->dest_qpn) != lcore->index)
+		return hand_over(lcore, port, steer_lcore(lcore->engine, packet->dest_qpn), mbuf) ? RECEIVED_ELSEWHERE :
+												    RECEIVED_DROPPED;
+	drop = qp_admit(qp->rc, packet, origin);
+	if (drop != CNT_COUNTERS) {
+		port->counters[drop]++;
+		return RECEIVED_DROPPED;
+	}
+	return give_to_qp(lcore, port, qp, packet, origin) ? RECEIVED_TAKEN : RECEIVED_DROPPED;
+}
+
+/* The long way in of a RoCE frame. */
+static bool receive_roce(struct uroce_lcore *lcore, struct engine_port *port, struct rte_mbuf *mbuf,
+			 const uint8_t *frame, const struct wire_encap *encap)
+{
+	struct rc_origin origin = {
+		.source = encap->source,
+		.dest = encap->dest,
+		.device = port->device,
+		.ip = frame + encap->ip_offset,
+		.ip_bytes = (uint32_t)(encap->bth_offset - encap->ip_offset) + encap->bth_bytes - WIRE_ICRC_BYTES,
+	};
+	struct wire_packet packet;
+	struct uroce_qp *taker;
+
+	switch (wire_packet_parse(frame + encap->bth_offset, encap->bth_bytes, &packet)) {
+	case WIRE_PACKET_OK:
+		return receive_packet(lcore, port, mbuf, &packet, &origin, &taker) == RECEIVED_ELSEWHERE;
+	case WIRE_PACKET_TRUNCATED:
+		port->counters[CNT_PORT_TRUNCATED]++;
+		return false;
+	case WIRE_PACKET_BAD_VERSION:
+		port->counters[CNT_PORT_VERSION]++;
+		return false;
+	}
+	return false;
+}
+
+/* What a port that checks checksums says of a frame; CNT_COUNTERS: nothing bad. */
+static enum rc_counter marked_bad(const struct engine_port *port, const struct rte_mbuf *mbuf)
+{
+	if (!port->device->config.rx_checksums_done)
+		return CNT_COUNTERS;
+	if ((mbuf->ol_flags & RTE_MBUF_F_RX_IP_CKSUM_MASK) == RTE_MBUF_F_RX_IP_CKSUM_BAD)
+		return CNT_PORT_IP_HEADER;
+	if ((mbuf->ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK) == RTE_MBUF_F_RX_L4_CKSUM_BAD)
+		return CNT_PORT_UDP_CHECKSUM;
+	return CNT_COUNTERS;
+}
+
+/* What is no plain RoCE frame, or may be none. true: the mbuf went to another lcore. */
+static bool receive_other(struct uroce_lcore *lcore, struct engine_port *port, struct rte_mbuf *mbuf,
+			  const uint8_t *frame, uint32_t bytes)
+{
+	struct wire_encap encap;
+	enum wire_frame kind = wire_encap_parse(frame, bytes, !port->device->config.rx_checksums_done, &encap);
+
+	if (kind == WIRE_FRAME_ROCE)
+		return receive_roce(lcore, port, mbuf, frame, &encap);
+	if (kind == WIRE_FRAME_ARP || kind == WIRE_FRAME_ICMP || kind == WIRE_FRAME_ICMP6)
+		engine_discover_receive(lcore, port, frame, bytes);
+	else
+		port->counters[rc_counters_of_frame(kind)]++;
+	return false;
+}
+
+/* The last plain frame of a burst, whose headers the next one nearly always repeats; and whose it was. */
+struct flow {
+	const uint8_t *frame; /* NULL: none */
+	uint32_t bytes;
+	struct uroce_qp *qp;
+	struct wire_packet packet;
+	struct wire_frame_origin plain;
+	struct rc_origin origin;
+};
+
+/*
+ * Within a burst nothing but its packets happens to a QP. So what repeats the headers of one that was admitted while
+ * the path was not about to change is admitted, too, as long as the QP runs.
+ */
+static inline bool goes_on(const struct flow *flow, const uint8_t *frame, uint32_t bytes)
+{
+	return flow->frame && bytes == flow->bytes && frame_repeats(frame, flow->frame) &&
+	       flow->qp->rc->state == UROCE_QPS_RTS;
+}
+
+static bool receive_plain(struct uroce_lcore *lcore, struct engine_port *port, struct rte_mbuf *mbuf,
+			  const uint8_t *frame, uint32_t bytes, struct flow *flow)
+{
+	enum received received;
+
+	flow->bytes = bytes;
+	flow->origin = (struct rc_origin){
+		.source = flow->plain.source,
+		.dest = flow->plain.dest,
+		.device = port->device,
+		.ip = flow->plain.ip,
+		.ip_bytes = flow->plain.ip_bytes,
+	};
+	memcpy(&flow->origin.ipv4, flow->plain.ip + IPV4_ADDRESSES_AT, sizeof(flow->origin.ipv4));
+	received = receive_packet(lcore, port, mbuf, &flow->packet, &flow->origin, &flow->qp);
+	flow->frame = received == RECEIVED_TAKEN && mbuf->nb_segs == 1 &&
+				      flow->qp->rc->migration.state == UROCE_PATH_MIGRATED ?
+			      frame :
+			      NULL;
+	return received == RECEIVED_ELSEWHERE;
+}
+
+/* true: the mbuf went to another lcore; false: it can be freed, when the burst is done. */
+static bool receive_frame(struct uroce_lcore *lcore, struct engine_port *port, struct rte_mbuf *mbuf, struct flow *flow)
+{
+	uint32_t bytes = rte_pktmbuf_pkt_len(mbuf);
+	const uint8_t *frame;
+	enum rc_counter bad = bytes > PORT_FRAME_MAX_BYTES ? CNT_PORT_NOT_ROCE : marked_bad(port, mbuf);
+
+	if (bad != CNT_COUNTERS) {
+		port->counters[bad]++;
+		return false;
+	}
+	frame = rte_pktmbuf_read(mbuf, 0, bytes, lcore->scratch); /* itself when in one piece */
+	if (goes_on(flow, frame, bytes)) {
+		frame_parse_next(frame, flow->frame, &flow->packet);
+		flow->origin.ip = frame + (flow->plain.ip - flow->frame);
+		flow->plain.ip = flow->origin.ip;
+		flow->frame = frame;
+		give_to_qp(lcore, port, flow->qp, &flow->packet, &flow->origin);
+		return false;
+	}
+	flow->frame = NULL;
+	if (wire_frame_parse(frame, bytes, !port->device->config.rx_checksums_done, &flow->plain, &flow->packet))
+		return receive_plain(lcore, port, mbuf, frame, bytes, flow);
+	return receive_other(lcore, port, mbuf, frame, bytes);
+}
+
+/*
+ * What the packets of a burst will touch is fetched for all of them, a step at a time: frame, place in the QP table,
+ * QP. Opcode and QPN are read where a plain frame has them; of another frame something useless is fetched.
+ */
+static void prefetch_burst(const struct uroce_lcore *lcore, struct rte_mbuf *const *burst, uint16_t count)
+{
+	static const uint8_t none[WIRE_BTH_BYTES];
+	const struct engine_qp_slot *slots[BURST];
+	const uint8_t *bths[BURST];
+
+	for (uint16_t i = 0; i < count; i++) {
+		rte_prefetch0(rte_pktmbuf_mtod(burst[i], void *));
+		rte_prefetch0(rte_pktmbuf_mtod_offset(burst[i], void *, RTE_CACHE_LINE_SIZE));
+	}
+	for (uint16_t i = 0; i < count; i++) {
+		bths[i] = rte_pktmbuf_data_len(burst[i]) < PLAIN_BTH_AT + sizeof(none) ?
+				  none :
+				  rte_pktmbuf_mtod_offset(burst[i], const uint8_t *, PLAIN_BTH_AT);
+		slots[i] = steer_slot(lcore->engine, load_be32(bths[i] + 4)); /* one byte more, above the index */
+		rte_prefetch0(slots[i]);
+	}
+	for (uint16_t i = 0; i < count; i++) {
+		const struct uroce_qp *qp = atomic_load_explicit(&slots[i]->qp, memory_order_relaxed);
+
+		if (qp == NULL || (i > 0 && slots[i] == slots[i - 1]))
+			continue;
+		rte_prefetch0(qp);
+		rc_qp_prefetch_in(qp_core(qp), wire_opcode(bths[i][0])->response);
+	}
+}
+
+static void receive_burst(struct uroce_lcore *lcore, struct engine_port *port, struct rte_mbuf **burst, uint16_t count)
+{
+	struct flow flow;
+	unsigned done = 0;
+
+	flow.frame = NULL;
+	prefetch_burst(lcore, burst, count);
+	for (uint16_t i = 0; i < count; i++) {
+		port->rx_bytes += rte_pktmbuf_pkt_len(burst[i]);
+		if (!receive_frame(lcore, port, burst[i], &flow))
+			burst[done++] = burst[i];
+	}
+	rte_pktmbuf_free_bulk(burst, done);
+	port->rx_frames += count;
+	lcore->work += count;
+}
+
+/* More than is sent a turn: what has piled up goes down again, and the mbufs in use stay few enough for the caches. */
+void engine_receive_port(struct uroce_lcore *lcore, struct engine_port *port)
+{
+	struct rte_mbuf *burst[BURST];
+
+	for (unsigned i = 0; i < RX_BURSTS_PER_TURN; i++) {
+		uint16_t count = rte_eth_rx_burst(port->device->port_id, port->queue, burst, BURST);
+
+		if (count)
+			receive_burst(lcore, port, burst, count);
+		if (count < BURST)
+			return;
+	}
+}
+
+void engine_receive_handed_over(struct uroce_lcore *lcore)
+{
+	struct rte_mbuf *burst[BURST];
+	unsigned count, done = 0;
+
+	if (rte_ring_empty(lcore->handover))
+		return;
+	count = rte_ring_dequeue_burst(lcore->handover, (void **)burst, BURST, NULL);
+	for (unsigned i = 0; i < count; i++) {
+		struct engine_port *port = NULL;
+		struct flow flow;
+
+		flow.frame = NULL; /* the next one may be of another port */
+		for (unsigned p = 0; p < lcore->port_count; p++) {
+			if (lcore->ports[p]->device->port_id == burst[i]->port)
+				port = lcore->ports[p];
+		}
+		/* A device without a queue here has no QP here either. */
+		if (port == NULL || !receive_frame(lcore, port, burst[i], &flow))
+			burst[done++] = burst[i];
+	}
+	rte_pktmbuf_free_bulk(burst, done);
+	lcore->work += count;
+}
