@@ -284,7 +284,7 @@ void sim_network_send(struct sim_world *world, struct sim_end *end, const struct
 		sim_network_free(world, frame);
 }
 
-/* ---- its arrival, as lib/engine/pipeline.c does it ---- */
+/* ---- its arrival, as lib/engine/receive.c does it ---- */
 
 static void receive(struct sim_world *world, struct sim_end *end, const struct sim_frame *frame,
 		    const struct wire_packet *packet, struct rc_origin *origin)

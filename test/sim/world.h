@@ -245,7 +245,7 @@ __attribute__((format(printf, 2, 3))) void sim_world_fail(struct sim_world *worl
 void sim_world_note(struct sim_world *world, uint64_t a, uint64_t b, uint64_t c);
 /* An end may have something to send, soon or at a time; its application something to do. */
 void sim_world_wake(struct sim_world *world, struct sim_end *end, uint64_t delay_ns);
-/* The same if the packet that it has just received wants it, as lib/engine/pipeline.c finds out. */
+/* The same if the packet that it has just received wants it, as lib/engine/receive.c finds out. */
 void sim_world_wake_after(struct sim_world *world, struct sim_end *end, bool response);
 void sim_world_wake_app(struct sim_world *world, struct sim_end *end, uint64_t delay_ns);
 /* Puts the QP's deadline into the agenda. */
