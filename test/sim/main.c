@@ -12,6 +12,7 @@
 #include "sim/shrink.h"
 #include "sim/sweep.h"
 #include "sim/world.h"
+#include "wire/kernel.h"
 
 #ifndef SIM_COMMIT
 #define SIM_COMMIT "unknown"
@@ -38,6 +39,7 @@ static const char help_text[] =
 	"                   the same of a request posted\n"
 	"  --off A[,B...]   these never happen: names as above\n"
 	"  --only X[,X...]  only these faults happen, as a failed run prints them; none: no fault at all\n"
+	"  --kernel NAME    what copies payloads with their ICRC: isal, pclmul or vpclmul (default: the best)\n"
 	"  --sweep          goodput and failed requests by rate of loss, instead (--messages a row, default 100000)\n"
 	"  --verbose        a line a run: seed, requests, faults, frames, virtual time, hash of its trace\n"
 	"  --trace          every packet, completion and fault as a line\n"
@@ -54,6 +56,7 @@ enum {
 	OPT_QPS,
 	OPT_OFF,
 	OPT_ONLY,
+	OPT_KERNEL,
 	OPT_SWEEP,
 	OPT_VERBOSE,
 	OPT_TRACE,
@@ -130,6 +133,16 @@ static int take_off(const char *text, uint32_t *off)
 	return 0;
 }
 
+static int take_kernel(const char *text)
+{
+	for (int kernel = 0; kernel < WIRE_KERNELS; kernel++) {
+		if (strcmp(text, wire_kernel_name((enum wire_kernel)kernel)) == 0 &&
+		    wire_kernel_choose((enum wire_kernel)kernel))
+			return 0;
+	}
+	return complain("kernel", text, "isal, pclmul or vpclmul, or not on this CPU");
+}
+
 static int take_only(const char *text, struct sim_options *options)
 {
 	uint64_t *names = calloc(strlen(text) + 1, sizeof(*names));
@@ -171,6 +184,8 @@ static int take_option(int letter, const char *text, struct settings *settings)
 		return take_count("qps", text, 256, &options->connections);
 	case OPT_OFF:
 		return take_off(text, &options->off);
+	case OPT_KERNEL:
+		return take_kernel(text);
 	case OPT_ONLY:
 		return take_only(text, options);
 	case OPT_SWEEP:
@@ -207,6 +222,7 @@ static int take_options(int argc, char **argv, struct settings *settings)
 		{ "messages", required_argument, NULL, OPT_MESSAGES },
 		{ "qps", required_argument, NULL, OPT_QPS },
 		{ "off", required_argument, NULL, OPT_OFF },
+		{ "kernel", required_argument, NULL, OPT_KERNEL },
 		{ "only", required_argument, NULL, OPT_ONLY },
 		{ "sweep", no_argument, NULL, OPT_SWEEP },
 		{ "verbose", no_argument, NULL, OPT_VERBOSE },

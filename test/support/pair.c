@@ -10,6 +10,7 @@
 #include "pair.h"
 #include "wire/bytes.h"
 #include "wire/icrc.h"
+#include "wire/kernel.h"
 
 #define HEADERS_BYTES 28u /* IPv4 and UDP */
 
@@ -291,6 +292,22 @@ bool pair_transmit_some(struct pair *pair, enum side_name name, uint32_t packets
 	more = rc_qp_transmit(pair->side[name].qp, pair->now_ns, &pair->out);
 	take_outbox(pair, name);
 	return more;
+}
+
+/* UROCE_PAIR_KERNEL=isal: all scenarios with another way to compute ICRCs than the best of this CPU. */
+__attribute__((constructor)) static void choose_kernel(void)
+{
+	const char *name = getenv("UROCE_PAIR_KERNEL");
+
+	for (int kernel = 0; name && kernel < WIRE_KERNELS; kernel++) {
+		if (strcmp(name, wire_kernel_name((enum wire_kernel)kernel)) == 0 &&
+		    wire_kernel_choose((enum wire_kernel)kernel))
+			return;
+	}
+	if (name) {
+		fprintf(stderr, "UROCE_PAIR_KERNEL=%s: not isal, pclmul or vpclmul, or not on this CPU\n", name);
+		exit(2);
+	}
 }
 
 /* The packet in a frame of its exact length, headers as far as the ICRC needs them, and the ICRC. */
