@@ -93,8 +93,9 @@ static enum rc_mr_verdict add_read_responses(struct rc_qp *qp, struct rc_replay_
 		if (psn_equal(entry->unsent_psn, entry->send_psn))
 			entry->unsent_psn = psn_next(entry->unsent_psn);
 		entry->send_psn = psn_next(entry->send_psn);
-		host += bytes;
 		left -= bytes;
+		if (left > 0) /* an empty READ has no memory at all */
+			host += bytes;
 	}
 	return MR_OK;
 }
