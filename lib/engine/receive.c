@@ -203,7 +203,8 @@ static bool receive_frame(struct uroce_lcore *lcore, struct engine_port *port, s
 		return false;
 	}
 	frame = rte_pktmbuf_read(mbuf, 0, bytes, lcore->scratch); /* itself when in one piece */
-	if (goes_on(flow, frame, bytes)) {
+	/* what is in pieces lies in scratch memory, where the next one in pieces would be compared with itself */
+	if (mbuf->nb_segs == 1 && goes_on(flow, frame, bytes)) {
 		frame_parse_next(frame, flow->frame, &flow->packet);
 		flow->origin.ip = frame + (flow->plain.ip - flow->frame);
 		flow->plain.ip = flow->origin.ip;

@@ -249,3 +249,44 @@ Test(burst, frames_of_all_lengths_in_one_burst_come_right)
 	}
 	network_close(&network);
 }
+
+/* Cuts the frame into two segments, so that it is laid out in memory that all such frames share. */
+static void cut_in_two(struct network *network, struct rte_mbuf *mbuf)
+{
+	struct rte_mbuf *rest = rte_pktmbuf_alloc(network->loop.pool);
+	uint16_t bytes = (uint16_t)(mbuf->data_len - 30);
+
+	cr_assert_not_null(rest);
+	memcpy(rte_pktmbuf_append(rest, bytes), rte_pktmbuf_mtod_offset(mbuf, uint8_t *, 30), bytes);
+	rte_pktmbuf_trim(mbuf, bytes);
+	cr_assert_eq(rte_pktmbuf_chain(mbuf, rest), 0);
+}
+
+/* A whole frame, one in pieces that repeats it, and one in pieces for a QP that does not exist. */
+Test(burst, a_frame_in_pieces_is_not_taken_for_the_one_before_it_in_pieces)
+{
+	static struct network network;
+	struct rte_mbuf *burst[FRAMES];
+
+	RULE("W-5");
+	open_connected(&network);
+	memset(network.ends[1].buffer, 0, FRAMES * PIECE_BYTES);
+	for (uint32_t number = 0; number < FRAMES; number++) {
+		burst[number] = create_frame(&network, number, PIECE_BYTES, uroce_mr_rkey(network.ends[1].mr));
+		if (number >= 2) {
+			uint8_t *frame = rte_pktmbuf_mtod(burst[number], uint8_t *);
+
+			spoil_qpn(burst[number], frame);
+			store_le32(frame + burst[number]->data_len - 4,
+				   wire_icrc_frame(frame + IP_AT, burst[number]->data_len - IP_AT - 4u));
+		}
+		if (number >= 1)
+			cut_in_two(&network, burst[number]);
+	}
+	send_burst(&network, burst);
+	cr_assert_eq(network_counter(&network, 1, "drop_unknown_qpn"), FRAMES - 2);
+	for (uint32_t number = 0; number < FRAMES; number++)
+		cr_assert(piece_is(&network, number, PIECE_BYTES, number < 2 ? (uint8_t)(number + 1) : 0), "%u",
+			  number);
+	network_close(&network);
+}
