@@ -97,23 +97,16 @@ struct attachment {
 static int attach_port(void *argument)
 {
 	struct attachment *attachment = argument;
-	struct uroce_lcore *lcore = attachment->lcore;
 
-	lcore->ports[lcore->port_count++] = attachment->port;
+	engine_port_attach(attachment->port, attachment->lcore);
 	return 0;
 }
 
 static int detach_port(void *argument)
 {
 	struct attachment *attachment = argument;
-	struct uroce_lcore *lcore = attachment->lcore;
 
-	for (unsigned i = 0; i < lcore->port_count; i++) {
-		if (lcore->ports[i] == attachment->port) {
-			lcore->ports[i] = lcore->ports[--lcore->port_count];
-			break;
-		}
-	}
+	engine_port_detach(attachment->port, attachment->lcore);
 	return 0;
 }
 
@@ -134,7 +127,6 @@ static int detach_queues(struct uroce_device *device, unsigned count)
 		error = engine_mailbox_call(attachment.lcore, detach_port, &attachment);
 		if (error)
 			return error; /* the lcore still has it: nothing may be freed */
-		engine_port_release(attachment.port);
 		engine_place_free(attachment.port, sizeof(*attachment.port));
 	}
 	return 0;

@@ -29,6 +29,7 @@
 
 #define ENGINE_DEVICES 16u
 #define TX_PENDING (2 * OUTBOX_PACKETS) /* frames that wait for the port, at most */
+#define SPARE_MBUFS (2 * OUTBOX_PACKETS)
 #define HANDOVER_FRAMES 2048u
 #define MAILBOX_CALLS 256u
 #define EVENT_RING 1024u
@@ -77,6 +78,7 @@ struct uroce_qp {
 	bool resolved;            /* the peer's MAC is known, the template complete */
 	bool waiting;             /* stands among those that are not */
 	uint32_t migrations;      /* of the core, as the template knows them */
+	uint32_t sent_turn;       /* the lcore's turn in which its requests last had theirs */
 	struct engine_port *port; /* of the path in use; valid while resolved */
 	struct engine_wheel_node timer;
 	struct wire_frame_template template;
@@ -98,12 +100,19 @@ struct uroce_qp {
 	_Alignas(64) _Atomic bool rung;
 };
 
+/* Empty mbufs of a pool that an lcore has at hand, the one used last on top: what is planned can be sent. */
+struct engine_spare {
+	struct rte_mempool *pool; /* NULL: none */
+	uint32_t users;           /* ports of the lcore that send from it */
+	uint32_t count;
+	struct rte_mbuf *mbufs[SPARE_MBUFS];
+};
+
 /* What an lcore has to do with one device. */
 struct engine_port {
 	struct uroce_device *device;
+	struct engine_spare *spare; /* of the lcore */
 	uint16_t queue;
-	uint16_t spare_count; /* empty mbufs at hand: what is planned can be sent */
-	struct rte_mbuf *spare[OUTBOX_PACKETS];
 	uint16_t pending_count; /* frames that the port did not take yet, oldest first */
 	struct rte_mbuf *pending[TX_PENDING];
 	uint64_t looked_tx_frames;       /* tx_frames when the link was looked at last */
@@ -132,7 +141,9 @@ struct uroce_lcore {
 	uint64_t resolve_ns;      /* when they are looked at again */
 	struct engine_port *ports[ENGINE_DEVICES];
 	unsigned port_count;
+	struct engine_spare spares[ENGINE_DEVICES];
 	uint64_t now_ns;
+	uint32_t turn;    /* counts them */
 	uint32_t work;    /* of this turn */
 	uint64_t link_ns; /* when the links are looked at again */
 	uint32_t news;    /* of the engine, as far as this lcore has looked */

@@ -3,7 +3,6 @@
 #ifndef ENGINE_MBUF_H
 #define ENGINE_MBUF_H
 
-#include <assert.h>
 #include <stdint.h>
 
 #include <rte_mbuf.h>
@@ -21,10 +20,8 @@ void engine_mbuf_template(struct wire_frame_template *template, const struct uro
 static inline void mbuf_fill(struct rte_mbuf *mbuf, const struct wire_frame_template *template,
 			     const struct wire_packet *packet)
 {
-	uint32_t bytes;
+	uint32_t bytes = wire_frame_build(template, packet, rte_pktmbuf_mtod(mbuf, uint8_t *));
 
-	assert(frame_bytes(template, packet) <= rte_pktmbuf_tailroom(mbuf));
-	bytes = wire_frame_build(template, packet, rte_pktmbuf_mtod(mbuf, uint8_t *));
 	mbuf->data_len = (uint16_t)bytes;
 	mbuf->pkt_len = bytes;
 }

@@ -16,6 +16,7 @@
 #define PREFETCH_AHEAD 5u
 #define PREFETCH_REQUEST_AHEAD 2u
 #define TRANSMIT_VISITS (4 * BURST)
+#define TURN_BYTES 16384u /* of frames: the QP that has sent them has had its turn */
 
 /* ---- timers ---- */
 
@@ -104,37 +105,49 @@ static void take_doorbells(struct uroce_lcore *lcore)
 
 /* ---- sending ---- */
 
-static void send_packets(struct engine_port *port, const struct uroce_qp *qp, const struct rc_outbox *out)
+/* Returns the bytes of the frames. Who has none may have no port either. */
+static uint64_t send_packets(struct engine_port *port, const struct uroce_qp *qp, const struct rc_outbox *out)
 {
+	uint64_t before;
+
+	if (out->packet_count == 0)
+		return 0;
+	before = port->tx_bytes;
 	for (uint32_t i = 0; i < out->packet_count; i++) {
 		struct rte_mbuf *mbuf = port_take_spare(port);
 
 		mbuf_fill(mbuf, &qp->template, &out->packets[i]);
 		port_send(port, mbuf);
 	}
+	return port->tx_bytes - before;
 }
 
-/* true: it has had its turn and has more to send. Who found no room in its port stands in the queue again. */
+/*
+ * true: it has had its turn and has more to send. Who found no room in its port stands in the queue again. Requests that
+ * have sent much wait for the next turn, for what comes back meanwhile decides what goes out then; answers do not wait.
+ */
 static bool transmit_qp(struct uroce_lcore *lcore, struct uroce_qp *qp)
 {
 	struct rc_outbox *out = &lcore->out;
+	bool requests = !qp->answers_only, waits = requests && qp->sent_turn == lcore->turn;
 	bool more, served;
 
 	if (qp->migrations != qp->rc->migration.count)
 		engine_discover_start(lcore, qp);
 	outbox_next_packets(out, qp->resolved ? port_room(qp->port) : 0);
-	if (qp->answers_only) {
+	if (requests && !waits) {
+		more = rc_qp_transmit(qp->rc, lcore->now_ns, out);
+		qp_update_timer(lcore, qp);
+		if (send_packets(qp->port, qp, out) >= TURN_BYTES)
+			qp->sent_turn = lcore->turn;
+	} else {
 		more = rc_qp_answer(qp->rc, out);
 		send_packets(qp->port, qp, out);
-	} else {
-		more = rc_qp_transmit(qp->rc, lcore->now_ns, out);
-		send_packets(qp->port, qp, out);
-		qp_update_timer(lcore, qp);
 	}
 	lcore->work += out->packet_count;
-	served = out->packet_count > 0;
+	served = out->packet_count > 0 || waits;
 	/* Without a MAC there is nothing to try again before it is found; that activates the QP. */
-	more = more && (qp->resolved || !outbox_has_completion_room(out));
+	more = (more && (qp->resolved || !outbox_has_completion_room(out))) || waits;
 	if (more && !served)
 		active_add(&lcore->active, qp);
 	if (out->completion_count >= COMPLETIONS_DRAIN || out->event_count)
@@ -181,26 +194,34 @@ static void transmit(struct uroce_lcore *lcore)
 		active_add(&lcore->active, served[i]);
 }
 
+/* What active QPs have for the ports and CQs. */
+static void send_all(struct uroce_lcore *lcore)
+{
+	transmit(lcore);
+	deliver_all(lcore);
+	for (unsigned i = 0; i < lcore->port_count; i++)
+		port_flush(lcore->ports[i]);
+}
+
 unsigned engine_pipeline_turn(struct uroce_lcore *lcore)
 {
 	struct rte_rcu_qsbr *qsbr = lcore->engine->qsbr;
 
 	lcore->now_ns = engine_now_ns();
+	lcore->turn++;
 	lcore->work = 0;
 	/* Regions are only looked up between these two: uroce_mr_dereg() waits for the second. */
 	rte_rcu_qsbr_thread_online(qsbr, lcore->index);
+	take_doorbells(lcore);
+	send_all(lcore);
 	for (unsigned i = 0; i < lcore->port_count; i++)
 		engine_receive_port(lcore, lcore->ports[i]);
 	engine_receive_handed_over(lcore);
 	engine_link_turn(lcore);
 	take_news(lcore);
-	take_doorbells(lcore);
 	fire_timers(lcore);
 	engine_discover_turn(lcore);
-	transmit(lcore);
-	deliver_all(lcore);
-	for (unsigned i = 0; i < lcore->port_count; i++)
-		port_flush(lcore->ports[i]);
+	send_all(lcore);
 	rte_rcu_qsbr_thread_offline(qsbr, lcore->index);
 	lcore->work += engine_mailbox_serve(lcore);
 	return lcore->work;

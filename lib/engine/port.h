@@ -15,11 +15,18 @@ void engine_port_flush(struct engine_port *port);
 /* Fetches empty mbufs until OUTBOX_PACKETS are at hand, or as many as there are; counts an empty pool. */
 void engine_port_fetch(struct engine_port *port);
 
+/*
+ * What was received is done with. Some of it stays at hand to be sent next, for it is in the caches; the rest goes back
+ * to its pool. The array is overwritten.
+ */
+void engine_port_recycle(struct engine_port *port, struct rte_mbuf **mbufs, unsigned count);
+
 /* What waits is lost, as on a cable that is not plugged in: the link is down, and the port may never take it. */
 void engine_port_drop(struct engine_port *port);
 
-/* Gives back all mbufs. */
-void engine_port_release(struct engine_port *port);
+/* On the lcore: the port is one of its ports from now on; or no more, and all its mbufs go back. */
+void engine_port_attach(struct engine_port *port, struct uroce_lcore *lcore);
+void engine_port_detach(struct engine_port *port, struct uroce_lcore *lcore);
 
 /* Most of the time nothing does. */
 static inline void port_flush(struct engine_port *port)
@@ -34,18 +41,18 @@ static inline uint32_t port_room(struct engine_port *port)
 	uint32_t places;
 
 	/* not at every visit: most send one frame */
-	if (port->spare_count < OUTBOX_PACKETS / 2)
+	if (port->spare->count < OUTBOX_PACKETS / 2)
 		engine_port_fetch(port);
 	if (port->pending_count > OUTBOX_PACKETS)
 		engine_port_flush(port);
 	places = TX_PENDING - port->pending_count;
-	return places < port->spare_count ? places : port->spare_count;
+	return places < port->spare->count ? places : port->spare->count;
 }
 
 /* An empty mbuf; only as many as port_room() said. */
 static inline struct rte_mbuf *port_take_spare(struct engine_port *port)
 {
-	return port->spare[--port->spare_count];
+	return port->spare->mbufs[--port->spare->count];
 }
 
 /* Sends mbuf after all that wait. */

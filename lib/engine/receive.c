@@ -1,7 +1,5 @@
 /* receive.c - frames in bursts: parse, find the QP, admit, give it the packet */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <string.h>
-
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 #include <rte_prefetch.h>
@@ -14,10 +12,9 @@
 #include "engine/receive.h"
 #include "engine/steer.h"
 #include "wire/bytes.h"
+#include "wire/frame.h"
 
 #define RX_BURSTS_PER_TURN 4u
-#define PLAIN_BTH_AT 42u      /* behind Ethernet, IPv4, UDP */
-#define IPV4_ADDRESSES_AT 12u /* in its header: source and destination */
 
 /* Gives the frame to the lcore that owns its QP. true: it has it. */
 static bool hand_over(struct uroce_lcore *lcore, struct engine_port *port, uint32_t owner, struct rte_mbuf *mbuf)
@@ -52,7 +49,7 @@ static __rte_always_inline bool give_to_qp(struct uroce_lcore *lcore, struct eng
 		origin->ip = NULL;
 	}
 	if (drop == CNT_COUNTERS)
-		drop = rc_qp_receive(qp->rc, packet, origin, lcore->now_ns, &lcore->out);
+		drop = qp_receive(qp->rc, packet, origin, lcore->now_ns, &lcore->out);
 	if (drop != CNT_COUNTERS) {
 		port->counters[drop]++;
 		return false;
@@ -155,7 +152,6 @@ struct flow {
 	uint32_t bytes;
 	struct uroce_qp *qp;
 	struct wire_packet packet;
-	struct wire_frame_origin plain;
 	struct rc_origin origin;
 };
 
@@ -163,59 +159,57 @@ struct flow {
  * Within a burst nothing but its packets happens to a QP. So what repeats the headers of one that was admitted while
  * the path was not about to change is admitted, too, as long as the QP runs.
  */
-static inline bool goes_on(const struct flow *flow, const uint8_t *frame, uint32_t bytes)
+static __rte_always_inline bool goes_on(const struct flow *flow, const uint8_t *before, const uint8_t *frame,
+					uint32_t bytes)
 {
-	return flow->frame && bytes == flow->bytes && frame_repeats(frame, flow->frame) &&
-	       flow->qp->rc->state == UROCE_QPS_RTS;
+	return bytes == flow->bytes && frame_repeats(frame, before) && flow->qp->rc->state == UROCE_QPS_RTS;
 }
 
-static bool receive_plain(struct uroce_lcore *lcore, struct engine_port *port, struct rte_mbuf *mbuf,
-			  const uint8_t *frame, uint32_t bytes, struct flow *flow)
-{
-	enum received received;
-
-	flow->bytes = bytes;
-	flow->origin = (struct rc_origin){
-		.source = flow->plain.source,
-		.dest = flow->plain.dest,
-		.device = port->device,
-		.ip = flow->plain.ip,
-		.ip_bytes = flow->plain.ip_bytes,
-	};
-	memcpy(&flow->origin.ipv4, flow->plain.ip + IPV4_ADDRESSES_AT, sizeof(flow->origin.ipv4));
-	received = receive_packet(lcore, port, mbuf, &flow->packet, &flow->origin, &flow->qp);
-	flow->frame = received == RECEIVED_TAKEN && mbuf->nb_segs == 1 &&
-				      flow->qp->rc->migration.state == UROCE_PATH_MIGRATED ?
-			      frame :
-			      NULL;
-	return received == RECEIVED_ELSEWHERE;
-}
-
-/* true: the mbuf went to another lcore; false: it can be freed, when the burst is done. */
-static bool receive_frame(struct uroce_lcore *lcore, struct engine_port *port, struct rte_mbuf *mbuf, struct flow *flow)
+/* A frame in pieces, or that its port says is bad, or not plain. true: the mbuf went to another lcore. */
+static __rte_noinline bool receive_slowly(struct uroce_lcore *lcore, struct engine_port *port, struct rte_mbuf *mbuf)
 {
 	uint32_t bytes = rte_pktmbuf_pkt_len(mbuf);
-	const uint8_t *frame;
 	enum rc_counter bad = bytes > PORT_FRAME_MAX_BYTES ? CNT_PORT_NOT_ROCE : marked_bad(port, mbuf);
 
 	if (bad != CNT_COUNTERS) {
 		port->counters[bad]++;
 		return false;
 	}
-	frame = rte_pktmbuf_read(mbuf, 0, bytes, lcore->scratch); /* itself when in one piece */
-	/* what is in pieces lies in scratch memory, where the next one in pieces would be compared with itself */
-	if (mbuf->nb_segs == 1 && goes_on(flow, frame, bytes)) {
-		frame_parse_next(frame, flow->frame, &flow->packet);
-		flow->origin.ip = frame + (flow->plain.ip - flow->frame);
-		flow->plain.ip = flow->origin.ip;
+	/* laid out in scratch memory when in pieces */
+	return receive_other(lcore, port, mbuf, rte_pktmbuf_read(mbuf, 0, bytes, lcore->scratch), bytes);
+}
+
+/* true: the mbuf went to another lcore; false: it can be freed, when the burst is done. */
+static __rte_always_inline bool receive_frame(struct uroce_lcore *lcore, struct engine_port *port,
+					      struct rte_mbuf *mbuf, bool port_checks, struct flow *flow)
+{
+	const uint8_t *frame = rte_pktmbuf_mtod(mbuf, const uint8_t *), *before = flow->frame;
+	uint32_t bytes = rte_pktmbuf_data_len(mbuf);
+	struct wire_frame_origin plain;
+	enum received received;
+
+	flow->frame = NULL;
+	if (mbuf->nb_segs > 1 || bytes > PORT_FRAME_MAX_BYTES ||
+	    (port_checks && marked_bad(port, mbuf) != CNT_COUNTERS))
+		return receive_slowly(lcore, port, mbuf);
+	if (before && goes_on(flow, before, frame, bytes)) {
+		frame_parse_next(frame, before, &flow->packet);
+		flow->origin.ip = frame + FRAME_IP_AT;
 		flow->frame = frame;
 		give_to_qp(lcore, port, flow->qp, &flow->packet, &flow->origin);
 		return false;
 	}
-	flow->frame = NULL;
-	if (wire_frame_parse(frame, bytes, !port->device->config.rx_checksums_done, &flow->plain, &flow->packet))
-		return receive_plain(lcore, port, mbuf, frame, bytes, flow);
-	return receive_other(lcore, port, mbuf, frame, bytes);
+	if (!frame_parse(frame, bytes, !port_checks, &plain, &flow->packet))
+		return receive_slowly(lcore, port, mbuf);
+	flow->bytes = bytes;
+	flow->origin.device = port->device;
+	flow->origin.ip = plain.ip;
+	flow->origin.ip_bytes = plain.ip_bytes;
+	flow->origin.ipv4 = plain.ipv4;
+	received = receive_packet(lcore, port, mbuf, &flow->packet, &flow->origin, &flow->qp);
+	if (received == RECEIVED_TAKEN && flow->qp->rc->migration.state == UROCE_PATH_MIGRATED)
+		flow->frame = frame;
+	return received == RECEIVED_ELSEWHERE;
 }
 
 /*
@@ -233,9 +227,9 @@ static void prefetch_burst(const struct uroce_lcore *lcore, struct rte_mbuf *con
 		rte_prefetch0(rte_pktmbuf_mtod_offset(burst[i], void *, RTE_CACHE_LINE_SIZE));
 	}
 	for (uint16_t i = 0; i < count; i++) {
-		bths[i] = rte_pktmbuf_data_len(burst[i]) < PLAIN_BTH_AT + sizeof(none) ?
+		bths[i] = rte_pktmbuf_data_len(burst[i]) < FRAME_BTH_AT + sizeof(none) ?
 				  none :
-				  rte_pktmbuf_mtod_offset(burst[i], const uint8_t *, PLAIN_BTH_AT);
+				  rte_pktmbuf_mtod_offset(burst[i], const uint8_t *, FRAME_BTH_AT);
 		slots[i] = steer_slot(lcore->engine, load_be32(bths[i] + 4)); /* one byte more, above the index */
 		rte_prefetch0(slots[i]);
 	}
@@ -251,17 +245,19 @@ static void prefetch_burst(const struct uroce_lcore *lcore, struct rte_mbuf *con
 
 static void receive_burst(struct uroce_lcore *lcore, struct engine_port *port, struct rte_mbuf **burst, uint16_t count)
 {
+	bool port_checks = port->device->config.rx_checksums_done;
 	struct flow flow;
 	unsigned done = 0;
 
 	flow.frame = NULL;
-	prefetch_burst(lcore, burst, count);
+	if (count > 1)
+		prefetch_burst(lcore, burst, count);
 	for (uint16_t i = 0; i < count; i++) {
 		port->rx_bytes += rte_pktmbuf_pkt_len(burst[i]);
-		if (!receive_frame(lcore, port, burst[i], &flow))
+		if (!receive_frame(lcore, port, burst[i], port_checks, &flow))
 			burst[done++] = burst[i];
 	}
-	rte_pktmbuf_free_bulk(burst, done);
+	engine_port_recycle(port, burst, done);
 	port->rx_frames += count;
 	lcore->work += count;
 }
@@ -299,7 +295,8 @@ void engine_receive_handed_over(struct uroce_lcore *lcore)
 				port = lcore->ports[p];
 		}
 		/* A device without a queue here has no QP here either. */
-		if (port == NULL || !receive_frame(lcore, port, burst[i], &flow))
+		if (port == NULL ||
+		    !receive_frame(lcore, port, burst[i], port->device->config.rx_checksums_done, &flow))
 			burst[done++] = burst[i];
 	}
 	rte_pktmbuf_free_bulk(burst, done);

@@ -147,11 +147,11 @@ static bool answer_fits(const struct rc_qp *qp, const struct rc_send_wqe *wqe, c
 	return false;
 }
 
-static void answer_placed(struct rc_qp *qp, uint64_t now_ns)
+static inline void answer_placed(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint64_t now_ns)
 {
 	uint32_t acked = qp->win.acked;
 
-	rc_sendwin_answer(&qp->win);
+	sendwin_answer(&qp->win, wqe);
 	if (qp->win.acked != acked) {
 		qp->requester.answers_due--;
 		qp->requester.asked_within = false;
@@ -182,7 +182,7 @@ static void receive_answer(struct rc_qp *qp, const struct wire_packet *packet, u
 	if (cause != UROCE_CAUSE_NONE)
 		rc_qp_fail_send(qp, UROCE_WC_LOC_PROT_ERR, cause);
 	else
-		answer_placed(qp, now_ns);
+		answer_placed(qp, wqe, now_ns);
 }
 
 static void take_credits(struct rc_qp *qp, const struct wire_packet *packet)
@@ -244,6 +244,14 @@ static enum early place_in_pieces(struct rc_qp *qp, const struct rc_send_wqe *wq
 	return rc_place_copy_checking(&place, packet, origin) ? EARLY_DONE : EARLY_WRONG;
 }
 
+/* What answer_fits() says of nearly all responses of a long READ. */
+static inline bool is_in_the_middle(const struct rc_qp *qp, const struct rc_send_wqe *wqe, uint32_t index,
+				    const struct wire_packet *packet)
+{
+	return packet->opcode == OP_READ_RESPONSE_MIDDLE && index + 1 < wqe->psn_count &&
+	       packet->payload_bytes == qp->mtu_bytes && packet->pad_bytes == 0 && !qp->long_way;
+}
+
 /*
  * The next response of the oldest READ: its buffer is undefined until the READ completes (docs/decisions/0004). This
  * only accepts; what it does not take is checked first.
@@ -254,19 +262,22 @@ static enum early place_early(struct rc_qp *qp, const struct wire_packet *packet
 	psn_t psn = psn_make(packet->psn);
 	const struct rc_send_wqe *wqe;
 	enum early early;
+	uint32_t index;
 	uint64_t offset;
 
 	if (packet->payload_bytes == 0 || !psn_equal(psn, qp->win.una) || psn_equal(psn, qp->win.limit))
 		return EARLY_NOT;
 	wqe = sendwin_slot(&qp->win, qp->win.acked);
-	if (wqe->opcode != UROCE_WR_RDMA_READ || !answer_fits(qp, wqe, packet))
+	index = psn_distance(psn, wqe->first_psn);
+	if (wqe->opcode != UROCE_WR_RDMA_READ ||
+	    !(is_in_the_middle(qp, wqe, index, packet) || answer_fits(qp, wqe, packet)))
 		return EARLY_NOT;
-	offset = (uint64_t)psn_distance(psn, wqe->first_psn) << qp->mtu_shift;
+	offset = (uint64_t)index << qp->mtu_shift;
 	early = wqe->sge_count == 1 && !qp->long_way ? place_plainly(qp, wqe->sges, offset, packet, origin) :
 						       place_in_pieces(qp, wqe, offset, packet, origin);
 	if (early == EARLY_DONE) {
 		take_aeth(qp, packet);
-		answer_placed(qp, now_ns);
+		answer_placed(qp, wqe, now_ns);
 	}
 	return early;
 }

@@ -159,7 +159,7 @@ static void apply_values(struct rc_qp *qp, const struct uroce_qp_attr *attr, uin
 		qp->imprecise_errors = attr->imprecise_errors;
 	if (mask & UROCE_QP_NO_PROBE) {
 		qp->probe.enabled = !attr->no_probe;
-		rc_probe_stop(&qp->probe);
+		probe_stop(&qp->probe);
 	}
 	if (mask & UROCE_QP_ALT_PATH) {
 		qp->migration.path = attr->alt_path;

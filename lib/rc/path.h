@@ -15,11 +15,11 @@
 
 /* Where a packet came from and in. */
 struct rc_origin {
-	const uint8_t *source, *dest;      /* IP addresses, 16 bytes each */
+	const uint8_t *source, *dest;      /* IP addresses, 16 bytes each; not looked at when ipv4 says it */
 	const struct uroce_device *device; /* the port; NULL when there is only one */
 	const uint8_t *ip;                 /* its IP header when nobody has looked at the ICRC yet; NULL: it is right */
 	uint32_t ip_bytes;                 /* from there to the end of the pad; the ICRC follows */
-	uint64_t ipv4;                     /* source and dest as in an IPv4 header; 0: look at those */
+	uint64_t ipv4;                     /* source and destination as in an IPv4 header; 0: look at those */
 };
 
 /* Is the ICRC of this packet right, looked at now if need be? Its payload lies behind its headers. */
@@ -34,12 +34,6 @@ static inline bool origin_icrc_is_right(const struct rc_origin *origin, const st
 	       load_le32(origin->ip + origin->ip_bytes);
 }
 
-static inline bool path_matches(const struct uroce_path *path, const struct rc_origin *origin)
-{
-	return memcmp(path->dest.bytes, origin->source, 16) == 0 && memcmp(path->source.bytes, origin->dest, 16) == 0 &&
-	       path->device == origin->device;
-}
-
 /* The addresses of what comes along the path as they stand in an IPv4 header; 0: it is IPv6. */
 static inline uint64_t path_ipv4(const struct uroce_path *path)
 {
@@ -50,6 +44,15 @@ static inline uint64_t path_ipv4(const struct uroce_path *path)
 		memcpy((uint8_t *)&both + 4, path->source.bytes + 12, 4);
 	}
 	return both;
+}
+
+static inline bool path_matches(const struct uroce_path *path, const struct rc_origin *origin)
+{
+	if (path->device != origin->device)
+		return false;
+	if (origin->ipv4)
+		return path_ipv4(path) == origin->ipv4;
+	return memcmp(path->dest.bytes, origin->source, 16) == 0 && memcmp(path->source.bytes, origin->dest, 16) == 0;
 }
 
 /* The flow's UDP source port: 0xC000-0xFFFF, the same for a pair of QPNs (W-2). */

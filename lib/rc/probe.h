@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct rc_qp;
+#define PROBE_SHORTEST_NS 100000ull /* a busy peer takes so long to come round */
 
 struct rc_probe {
 	bool enabled;
@@ -30,10 +30,30 @@ void rc_probe_reset(struct rc_probe *probe);
 /* A round trip was measured. */
 void rc_probe_take_round_trip(struct rc_probe *probe, uint64_t rtt_ns);
 
-/* Something is in flight and the peer was heard of, or it was sent just now. */
-void rc_probe_start(struct rc_qp *qp, uint64_t now_ns);
+/* How long nothing may come before it is suspicious. Who knows no round trip yet guesses by the timeout. */
+static inline uint64_t probe_patience_ns(const struct rc_probe *probe, uint64_t timeout_ns)
+{
+	uint64_t patience = probe->rtt_ns ? 2 * probe->rtt_ns + 4 * probe->deviation_ns : timeout_ns / 32;
+
+	return (patience < PROBE_SHORTEST_NS ? PROBE_SHORTEST_NS : patience) << probe->tries;
+}
+
+/*
+ * Something is in flight and the peer was heard of, or it was sent just now. Unless the ACK timer (timeout_ns) comes
+ * first: nothing is won by asking then. It also bounds the number of tries.
+ */
+static inline void probe_start(struct rc_probe *probe, uint64_t timeout_ns, uint64_t now_ns)
+{
+	uint64_t patience = probe_patience_ns(probe, timeout_ns);
+
+	probe->deadline_ns = probe->enabled && patience < timeout_ns ? now_ns + patience : UINT64_MAX;
+}
 
 /* Nothing is in flight, or something else decides when to send. */
-void rc_probe_stop(struct rc_probe *probe);
+static inline void probe_stop(struct rc_probe *probe)
+{
+	probe->deadline_ns = UINT64_MAX;
+	probe->due = probe->asking = false;
+}
 
 #endif

@@ -119,7 +119,7 @@ void rc_qp_stop_requests(struct rc_qp *qp)
 	qp->retry.ack_deadline_ns = RC_NEVER;
 	qp->retry.rnr_deadline_ns = RC_NEVER;
 	qp->credit.probe_deadline_ns = RC_NEVER;
-	rc_probe_stop(&qp->probe);
+	probe_stop(&qp->probe);
 }
 
 void rc_qp_enter_error(struct rc_qp *qp, uint8_t event)
@@ -198,9 +198,8 @@ enum rc_counter rc_qp_receive(struct rc_qp *qp, const struct wire_packet *packet
 			      uint64_t now_ns, struct rc_outbox *out)
 {
 	struct rc_origin checked;
-	bool right;
 
-	if (__builtin_expect(qp->migration.state != UROCE_PATH_MIGRATED || qp->state == UROCE_QPS_RTR, 0)) {
+	if (qp->migration.state != UROCE_PATH_MIGRATED || qp->state == UROCE_QPS_RTR) {
 		if (!origin_icrc_is_right(origin, packet))
 			return CNT_PORT_RX_ICRC;
 		checked = *origin;
@@ -209,12 +208,7 @@ enum rc_counter rc_qp_receive(struct rc_qp *qp, const struct wire_packet *packet
 		if (!take_notice(qp, packet, origin))
 			return CNT_COUNTERS;
 	}
-	if (!wire_opcode(packet->opcode)->response)
-		return rc_responder_receive(qp, packet, origin, out) ? CNT_COUNTERS : CNT_PORT_RX_ICRC;
-	right = rc_completer_receive(qp, packet, origin, now_ns);
-	if (qp->win.head != qp->win.acked)
-		rc_report_answered(qp, out);
-	return right ? CNT_COUNTERS : CNT_PORT_RX_ICRC;
+	return qp_take_packet(qp, packet, origin, now_ns, out);
 }
 
 /* answers from RTR on, requests in RTS, and their rest in SQD. */

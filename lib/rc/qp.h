@@ -181,6 +181,29 @@ void rc_qp_last_error(const struct rc_qp *qp, struct uroce_qp_error *error);
 enum rc_counter rc_qp_receive(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin,
 			      uint64_t now_ns, struct rc_outbox *out);
 
+/* To the part that it is for. */
+static inline enum rc_counter qp_take_packet(struct rc_qp *qp, const struct wire_packet *packet,
+					     const struct rc_origin *origin, uint64_t now_ns, struct rc_outbox *out)
+{
+	bool right;
+
+	if (!wire_opcode(packet->opcode)->response)
+		return rc_responder_receive(qp, packet, origin, out) ? CNT_COUNTERS : CNT_PORT_RX_ICRC;
+	right = rc_completer_receive(qp, packet, origin, now_ns);
+	if (qp->win.head != qp->win.acked)
+		rc_report_answered(qp, out);
+	return right ? CNT_COUNTERS : CNT_PORT_RX_ICRC;
+}
+
+/* rc_qp_receive(); most packets go straight to their part. */
+static inline enum rc_counter qp_receive(struct rc_qp *qp, const struct wire_packet *packet,
+					 const struct rc_origin *origin, uint64_t now_ns, struct rc_outbox *out)
+{
+	if (__builtin_expect(qp->migration.state != UROCE_PATH_MIGRATED || qp->state == UROCE_QPS_RTR, 0))
+		return rc_qp_receive(qp, packet, origin, now_ns, out);
+	return qp_take_packet(qp, packet, origin, now_ns, out);
+}
+
 /* Everything that may leave or be reported now. true: the outbox was too small, call again with an empty one. */
 bool rc_qp_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out);
 

@@ -26,7 +26,7 @@ void rc_retry_packet_sent(struct rc_qp *qp, psn_t psn, bool first, bool answered
 	if (retry->ack_deadline_ns == RC_NEVER && retry->timeout_ns)
 		retry->ack_deadline_ns = now_ns + retry->timeout_ns;
 	if (qp->probe.deadline_ns == RC_NEVER)
-		rc_probe_start(qp, now_ns);
+		probe_start(&qp->probe, qp->retry.timeout_ns, now_ns);
 	if (first && psn_equal(psn, qp->win.una))
 		retry->since_ns = now_ns;
 	if (retry->rewound && !retry->resent && psn_equal(psn, retry->rewind_psn)) {
@@ -69,9 +69,9 @@ void rc_retry_progress_made(struct rc_qp *qp, uint64_t now_ns)
 	retry->ack_deadline_ns = in_flight && retry->timeout_ns ? now_ns + retry->timeout_ns : RC_NEVER;
 	qp->probe.tries = 0;
 	if (in_flight)
-		rc_probe_start(qp, now_ns);
+		probe_start(&qp->probe, qp->retry.timeout_ns, now_ns);
 	else
-		rc_probe_stop(&qp->probe);
+		probe_stop(&qp->probe);
 }
 
 /* T-2: the oldest PSN that is not acknowledged goes out next, and everything behind it. */
@@ -86,7 +86,7 @@ static void rewind_to_una(struct rc_qp *qp, psn_t trigger)
 	retry->trigger = trigger;
 	retry->timing = false; /* a repeated packet's answer cannot be attributed */
 	retry->ack_deadline_ns = RC_NEVER;
-	rc_probe_stop(&qp->probe);
+	probe_stop(&qp->probe);
 	retry->resending = rc_sendwin_rewind(&qp->win);
 }
 

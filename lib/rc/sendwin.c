@@ -281,21 +281,6 @@ void rc_sendwin_repeat(struct rc_sendwin *win)
 	win->next = psn_previous(win->next);
 }
 
-/* una has moved; what goes out next is never behind it. */
-static void keep_next_ahead(struct rc_sendwin *win)
-{
-	if (psn_distance(win->limit, win->next) > psn_distance(win->limit, win->una)) {
-		win->next = win->una;
-		win->cursor = win->acked;
-	}
-}
-
-static void move_una(struct rc_sendwin *win, uint32_t count)
-{
-	win->una = psn_add(win->una, count);
-	win->behind = win->behind + count < PSN_WINDOW ? win->behind + count : PSN_WINDOW;
-}
-
 bool rc_sendwin_cover(struct rc_sendwin *win, psn_t end)
 {
 	uint32_t left = psn_distance(end, win->una);
@@ -306,26 +291,16 @@ bool rc_sendwin_cover(struct rc_sendwin *win, psn_t end)
 		if (wqe_needs_answer(wqe))
 			break;
 		if (left < owned) {
-			move_una(win, left);
+			sendwin_move_una(win, left);
 			left = 0;
 		} else {
-			move_una(win, owned);
+			sendwin_move_una(win, owned);
 			left -= owned;
 			win->acked++;
 		}
 	}
-	keep_next_ahead(win);
+	sendwin_keep_next_ahead(win);
 	return left == 0;
-}
-
-void rc_sendwin_answer(struct rc_sendwin *win)
-{
-	const struct rc_send_wqe *wqe = sendwin_slot(win, win->acked);
-
-	if (psn_equal(win->una, sendwin_last_psn(wqe)))
-		win->acked++;
-	move_una(win, 1);
-	keep_next_ahead(win);
 }
 
 bool rc_sendwin_rewind(struct rc_sendwin *win)

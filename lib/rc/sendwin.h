@@ -116,9 +116,6 @@ void rc_sendwin_step_back(struct rc_sendwin *win);
  */
 bool rc_sendwin_cover(struct rc_sendwin *win, psn_t end);
 
-/* One PSN of the request at `acked` was answered; with its last PSN the request is. */
-void rc_sendwin_answer(struct rc_sendwin *win);
-
 /* The next packet to go out is the one of una. Returns whether anything is to be sent again. */
 bool rc_sendwin_rewind(struct rc_sendwin *win);
 
@@ -162,6 +159,30 @@ static inline bool sendwin_was_acked(const struct rc_sendwin *win, psn_t psn)
 static inline psn_t sendwin_last_psn(const struct rc_send_wqe *wqe)
 {
 	return psn_add(wqe->first_psn, wqe->psn_count - 1);
+}
+
+static inline void sendwin_move_una(struct rc_sendwin *win, uint32_t count)
+{
+	win->una = psn_add(win->una, count);
+	win->behind = win->behind + count < PSN_WINDOW ? win->behind + count : PSN_WINDOW;
+}
+
+/* una has moved; what goes out next is never behind it. */
+static inline void sendwin_keep_next_ahead(struct rc_sendwin *win)
+{
+	if (psn_distance(win->limit, win->next) > psn_distance(win->limit, win->una)) {
+		win->next = win->una;
+		win->cursor = win->acked;
+	}
+}
+
+/* One PSN of the request at `acked`, which is wqe, was answered; with its last PSN the request is. */
+static inline void sendwin_answer(struct rc_sendwin *win, const struct rc_send_wqe *wqe)
+{
+	if (psn_equal(win->una, sendwin_last_psn(wqe)))
+		win->acked++;
+	sendwin_move_una(win, 1);
+	sendwin_keep_next_ahead(win);
 }
 
 /* READs, atomics, ATOMIC WRITEs and FLUSHes are answered one by one; an ACK is not enough. */

@@ -8,99 +8,21 @@
 #include "wire/icrc.h"
 #include "wire/kernel.h"
 
-#define UDP_BYTES 8u
-#define IPV4_BYTES 20u
 #define IPV6_LENGTH_OFFSET 4
 #define IPV4_LENGTH_OFFSET 2
 #define IPV4_CHECKSUM_OFFSET 10
 #define UDP_LENGTH_OFFSET 4
 #define IMAGE_IP_AT 24u /* in the template's image; four bytes of ones in front */
 
-/* ---- in ---- */
-
-/* Offsets in an untagged IPv4 frame, and what is there as it is loaded. */
-enum {
-	IP_AT = 14,
-	UDP_AT = IP_AT + IPV4_BYTES,
-	BTH_AT = UDP_AT + UDP_BYTES,
-	SHORTEST_BYTES = BTH_AT + WIRE_BTH_BYTES + WIRE_ICRC_BYTES,
-	PORT = (WIRE_UDP_PORT & 0xFF) << 8 | WIRE_UDP_PORT >> 8
-};
-
-/*
- * What a usual frame has in three places of 8 bytes, the first byte lowest: from byte 12 on its Ethertype, and a header
- * without options; from 20 on no fragment, whatever DF says, and UDP; from 34 on the port, and no checksum.
- */
-#define TYPE_MASK 0x0000000000FFFFFFull
-#define TYPE_IPV4 0x0000000000450008ull
-#define PROTO_MASK 0x00000000FF00FFBFull
-#define PROTO_UDP 0x0000000011000000ull
-#define PORT_MASK 0xFFFF0000FFFF0000ull
-
-static inline uint64_t load_64_bits(const uint8_t *p)
-{
-	uint64_t value;
-
-	memcpy(&value, p, sizeof(value));
-	return value;
-}
-
-/* The sum of an IPv4 header with its checksum is all ones. */
-static inline bool ipv4_sum_is_right(const uint8_t *ip)
-{
-	uint64_t a = load_64_bits(ip), b = load_64_bits(ip + 8);
-	uint64_t sum = (a & 0xFFFFFFFF) + (a >> 32) + (b & 0xFFFFFFFF) + (b >> 32) + load_le32(ip + 16);
-
-	sum = (sum & 0xFFFF) + (sum >> 16 & 0xFFFF) + (sum >> 32);
-	return (sum & 0xFFFF) + (sum >> 16) == 0xFFFF;
-}
-
-/* Neither 127.x nor multicast or broadcast: those are from 224 up. */
-static inline bool ipv4_source_is_plain(const uint8_t *source)
-{
-	return source[0] < 0xE0 && source[0] != 127;
-}
-
-static inline void store_mapped(uint8_t addr[16], const uint8_t *ipv4)
-{
-	uint64_t high = 0, low = 0xFFFF0000 | (uint64_t)load_le32(ipv4) << 32;
-
-	memcpy(addr, &high, 8);
-	memcpy(addr + 8, &low, 8);
-}
-
-bool wire_frame_parse(const uint8_t *frame, uint32_t bytes, bool check_checksums, struct wire_frame_origin *origin,
-		      struct wire_packet *packet)
-{
-	const uint8_t *ip = frame + IP_AT, *udp = frame + UDP_AT;
-	uint32_t ip_bytes;
-
-	if (bytes < SHORTEST_BYTES || (load_64_bits(frame + IP_AT - 2) & TYPE_MASK) != TYPE_IPV4 ||
-	    (load_64_bits(ip + 6) & PROTO_MASK) != PROTO_UDP || ip[8] == 0 || !ipv4_source_is_plain(ip + 12) ||
-	    (load_64_bits(udp) & PORT_MASK) != (uint64_t)PORT << 16)
-		return false;
-	ip_bytes = load_be16(ip + IPV4_LENGTH_OFFSET);
-	if (ip_bytes > bytes - IP_AT || ip_bytes < SHORTEST_BYTES - IP_AT ||
-	    load_be16(udp + UDP_LENGTH_OFFSET) != ip_bytes - IPV4_BYTES)
-		return false;
-	if (check_checksums && !ipv4_sum_is_right(ip))
-		return false;
-	store_mapped(origin->source, ip + 12);
-	store_mapped(origin->dest, ip + 16);
-	origin->ip = ip;
-	origin->ip_bytes = ip_bytes - WIRE_ICRC_BYTES;
-	return packet_parse(frame + BTH_AT, ip_bytes - IPV4_BYTES - UDP_BYTES, packet) == WIRE_PACKET_OK;
-}
-
 /* ---- out: templates ---- */
 
 /* Ones for what routers change: see icrc.h. */
 static void prepare_image(struct wire_frame_template *frame)
 {
-	uint8_t *ip = frame->image + IMAGE_IP_AT, *udp = ip + IPV4_BYTES;
+	uint8_t *ip = frame->image + IMAGE_IP_AT, *udp = ip + FRAME_IPV4_BYTES;
 
 	memset(ip - 4, 0xFF, 4);
-	memcpy(ip, frame->bytes + frame->ip_offset, IPV4_BYTES + UDP_BYTES);
+	memcpy(ip, frame->bytes + frame->ip_offset, FRAME_IPV4_BYTES + FRAME_UDP_BYTES);
 	ip[1] = ip[8] = ip[10] = ip[11] = 0xFF;
 	udp[6] = udp[7] = 0xFF;
 }
@@ -116,15 +38,15 @@ void wire_frame_prepare(struct wire_frame_template *frame, const struct wire_enc
 	frame->bth_offset = (uint8_t)copy.bth_offset;
 	frame->ipv6 = copy.ipv6;
 	ip = frame->bytes + frame->ip_offset;
-	store_be16(frame->bytes + frame->bth_offset - UDP_BYTES + UDP_LENGTH_OFFSET, 0);
+	store_be16(frame->bytes + frame->bth_offset - FRAME_UDP_BYTES + UDP_LENGTH_OFFSET, 0);
 	if (copy.ipv6) {
 		store_be16(ip + IPV6_LENGTH_OFFSET, 0);
 		return;
 	}
 	store_be16(ip + IPV4_LENGTH_OFFSET, 0);
 	store_be16(ip + IPV4_CHECKSUM_OFFSET, 0);
-	frame->ip_sum = wire_encap_sum(0, ip, IPV4_BYTES);
-	frame->has_image = frame->bth_offset == BTH_AT;
+	frame->ip_sum = wire_encap_sum(0, ip, FRAME_IPV4_BYTES);
+	frame->has_image = frame->bth_offset == FRAME_BTH_AT;
 	prepare_image(frame);
 }
 
@@ -140,14 +62,14 @@ static inline uint16_t ipv4_checksum(const struct wire_frame_template *frame, ui
 static void store_lengths(const struct wire_frame_template *frame, uint32_t bth_bytes, uint8_t *out)
 {
 	uint8_t *ip = out + frame->ip_offset;
-	uint32_t udp_bytes = bth_bytes + UDP_BYTES;
+	uint32_t udp_bytes = bth_bytes + FRAME_UDP_BYTES;
 
-	store_be16(out + frame->bth_offset - UDP_BYTES + UDP_LENGTH_OFFSET, (uint16_t)udp_bytes);
+	store_be16(out + frame->bth_offset - FRAME_UDP_BYTES + UDP_LENGTH_OFFSET, (uint16_t)udp_bytes);
 	if (frame->ipv6) {
 		store_be16(ip + IPV6_LENGTH_OFFSET, (uint16_t)udp_bytes);
 	} else {
-		store_be16(ip + IPV4_LENGTH_OFFSET, (uint16_t)(udp_bytes + IPV4_BYTES));
-		store_be16(ip + IPV4_CHECKSUM_OFFSET, ipv4_checksum(frame, udp_bytes + IPV4_BYTES));
+		store_be16(ip + IPV4_LENGTH_OFFSET, (uint16_t)(udp_bytes + FRAME_IPV4_BYTES));
+		store_be16(ip + IPV4_CHECKSUM_OFFSET, ipv4_checksum(frame, udp_bytes + FRAME_IPV4_BYTES));
 	}
 }
 
@@ -209,18 +131,18 @@ INLINE uint32_t short_extension(const struct wire_opcode_row *row, const struct 
 INLINE void store_headers(const struct wire_frame_template *frame, const struct wire_packet *packet,
 			  uint32_t extension_bytes, uint8_t *out, struct varying *varying)
 {
-	uint32_t udp_bytes = UDP_BYTES + WIRE_BTH_BYTES + extension_bytes + packet->payload_bytes + packet->pad_bytes +
-			     WIRE_ICRC_BYTES;
-	uint32_t ip_bytes = udp_bytes + IPV4_BYTES, bth8 = packet_bth_end(packet);
+	uint32_t udp_bytes = FRAME_UDP_BYTES + WIRE_BTH_BYTES + extension_bytes + packet->payload_bytes +
+			     packet->pad_bytes + WIRE_ICRC_BYTES;
+	uint32_t ip_bytes = udp_bytes + FRAME_IPV4_BYTES, bth8 = packet_bth_end(packet);
 	uint64_t ip_length = __builtin_bswap16((uint16_t)ip_bytes);
 	uint64_t udp_length = __builtin_bswap16((uint16_t)udp_bytes), bth = packet_bth_begin(packet);
 	uint64_t seen = bth | 0xFFull << 32; /* BTH byte 4 */
-	uint8_t *at = out + BTH_AT;
+	uint8_t *at = out + FRAME_BTH_AT;
 
 	memcpy(out, frame->bytes, 48);
-	store_be16(out + IP_AT + IPV4_LENGTH_OFFSET, (uint16_t)ip_bytes);
-	store_be16(out + IP_AT + IPV4_CHECKSUM_OFFSET, ipv4_checksum(frame, ip_bytes));
-	store_be16(out + UDP_AT + UDP_LENGTH_OFFSET, (uint16_t)udp_bytes);
+	store_be16(out + FRAME_IP_AT + IPV4_LENGTH_OFFSET, (uint16_t)ip_bytes);
+	store_be16(out + FRAME_IP_AT + IPV4_CHECKSUM_OFFSET, ipv4_checksum(frame, ip_bytes));
+	store_be16(out + FRAME_UDP_AT + UDP_LENGTH_OFFSET, (uint16_t)udp_bytes);
 	memcpy(at, &bth, 8);
 	memcpy(at + 8, &bth8, 4);
 	if (extension_bytes == 0) { /* IP begins at byte 24 of the image */
@@ -247,7 +169,7 @@ TARGET_128 INLINE uint32_t build_128(const struct wire_frame_template *frame, co
 				     uint32_t extension_bytes, uint8_t *out)
 {
 	const uint8_t *image = frame->image + extension_bytes;
-	uint8_t *at = out + BTH_AT + WIRE_BTH_BYTES + extension_bytes;
+	uint8_t *at = out + FRAME_BTH_AT + WIRE_BTH_BYTES + extension_bytes;
 	struct varying v;
 
 	store_headers(frame, packet, extension_bytes, out, &v);
@@ -258,18 +180,43 @@ TARGET_128 INLINE uint32_t build_128(const struct wire_frame_template *frame, co
 #undef LANE
 }
 
-TARGET_128 static uint32_t build_pclmul(const struct wire_frame_template *frame, const struct wire_packet *packet,
-					uint32_t extension_bytes, uint8_t *out)
+/* How many bytes of extension headers one of those has; any other frame goes the other way. */
+INLINE uint32_t image_extension(const struct wire_frame_template *frame, const struct wire_packet *packet)
 {
-	if (extension_bytes == 0)
-		return build_128(frame, packet, 0, out);
-	return extension_bytes == 4 ? build_128(frame, packet, 4, out) : build_128(frame, packet, 16, out);
+	const struct wire_opcode_row *row = wire_opcode(packet->opcode);
+
+	if (!frame->has_image || packet->span_count > 1 || (row->extension_bytes == 16 && !row->reth))
+		return UINT32_MAX;
+	return row->extension_bytes;
+}
+
+/* Pad and ICRC; crc covers what is before them. Returns the frame's bytes. */
+INLINE uint32_t end_image(const struct wire_packet *packet, uint32_t extension_bytes, uint32_t crc, uint8_t *out)
+{
+	uint32_t bytes = FRAME_BTH_AT + WIRE_BTH_BYTES + extension_bytes + packet->payload_bytes;
+
+	end_frame(out + bytes, packet, crc);
+	return bytes + packet->pad_bytes + WIRE_ICRC_BYTES;
+}
+
+TARGET_128 static uint32_t build_pclmul(const struct wire_frame_template *frame, const struct wire_packet *packet,
+					uint8_t *out)
+{
+	switch (image_extension(frame, packet)) {
+	case 0:
+		return end_image(packet, 0, build_128(frame, packet, 0, out), out);
+	case 4:
+		return end_image(packet, 4, build_128(frame, packet, 4, out), out);
+	case 16:
+		return end_image(packet, 16, build_128(frame, packet, 16, out), out);
+	}
+	return build_any(frame, packet, out);
 }
 
 TARGET_512 INLINE uint32_t build_512(const struct wire_frame_template *frame, const struct wire_packet *packet,
 				     uint32_t extension_bytes, uint8_t *out)
 {
-	uint8_t *at = out + BTH_AT + WIRE_BTH_BYTES + extension_bytes;
+	uint8_t *at = out + FRAME_BTH_AT + WIRE_BTH_BYTES + extension_bytes;
 	struct varying v;
 	__m512i image;
 
@@ -281,27 +228,31 @@ TARGET_512 INLINE uint32_t build_512(const struct wire_frame_template *frame, co
 }
 
 TARGET_512 static uint32_t build_vpclmul(const struct wire_frame_template *frame, const struct wire_packet *packet,
-					 uint32_t extension_bytes, uint8_t *out)
+					 uint8_t *out)
 {
-	if (extension_bytes == 0)
-		return build_512(frame, packet, 0, out);
-	return extension_bytes == 4 ? build_512(frame, packet, 4, out) : build_512(frame, packet, 16, out);
+	switch (image_extension(frame, packet)) {
+	case 0:
+		return end_image(packet, 0, build_512(frame, packet, 0, out), out);
+	case 4:
+		return end_image(packet, 4, build_512(frame, packet, 4, out), out);
+	case 16:
+		return end_image(packet, 16, build_512(frame, packet, 16, out), out);
+	}
+	return build_any(frame, packet, out);
 }
 
 uint32_t wire_frame_build(const struct wire_frame_template *frame, const struct wire_packet *packet, uint8_t *out)
 {
-	const struct wire_opcode_row *row = wire_opcode(packet->opcode);
-	uint32_t extension_bytes = row->extension_bytes, crc;
-	uint8_t *at = out + BTH_AT + WIRE_BTH_BYTES + extension_bytes + packet->payload_bytes;
-	enum wire_kernel kernel = wire_kernel_chosen();
-
-	if (!frame->has_image || packet->span_count > 1 || kernel == WIRE_KERNEL_ISAL ||
-	    !(extension_bytes == 0 || extension_bytes == 4 || (extension_bytes == 16 && row->reth)))
-		return build_any(frame, packet, out);
-	crc = kernel == WIRE_KERNEL_VPCLMUL ? build_vpclmul(frame, packet, extension_bytes, out) :
-					      build_pclmul(frame, packet, extension_bytes, out);
-	end_frame(at, packet, crc);
-	return (uint32_t)(at - out) + packet->pad_bytes + WIRE_ICRC_BYTES;
+	switch (wire_kernel_chosen()) {
+	case WIRE_KERNEL_VPCLMUL:
+		return build_vpclmul(frame, packet, out);
+	case WIRE_KERNEL_PCLMUL:
+		return build_pclmul(frame, packet, out);
+	case WIRE_KERNEL_ISAL:
+	case WIRE_KERNELS:
+		break;
+	}
+	return build_any(frame, packet, out);
 }
 
 #else

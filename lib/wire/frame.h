@@ -10,15 +10,57 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
+#include "wire/bytes.h"
 #include "wire/encap.h"
 #include "wire/packet.h"
 
+#define FRAME_UDP_BYTES 8u
+#define FRAME_IPV4_BYTES 20u
+
+/* Offsets in an untagged IPv4 frame, and the port as it is loaded. */
+enum {
+	FRAME_IP_AT = 14,
+	FRAME_UDP_AT = FRAME_IP_AT + FRAME_IPV4_BYTES,
+	FRAME_BTH_AT = FRAME_UDP_AT + FRAME_UDP_BYTES,
+	FRAME_SHORTEST_BYTES = FRAME_BTH_AT + WIRE_BTH_BYTES + WIRE_ICRC_BYTES,
+	FRAME_PORT = (WIRE_UDP_PORT & 0xFF) << 8 | WIRE_UDP_PORT >> 8
+};
+
+/*
+ * What a usual frame has in three places of 8 bytes, the first byte lowest: from byte 12 on its Ethertype, and a header
+ * without options; from 20 on no fragment, whatever DF says, and UDP; from 34 on the port, and no checksum.
+ */
+#define FRAME_TYPE_MASK 0x0000000000FFFFFFull
+#define FRAME_TYPE_IPV4 0x0000000000450008ull
+#define FRAME_PROTO_MASK 0x00000000FF00FFBFull
+#define FRAME_PROTO_UDP 0x0000000011000000ull
+#define FRAME_PORT_MASK 0xFFFF0000FFFF0000ull
+
+static inline uint64_t frame_load(const uint8_t *p)
+{
+	uint64_t value;
+
+	memcpy(&value, p, sizeof(value));
+	return value;
+}
+
+/* The sum of an IPv4 header with its checksum is all ones. */
+static inline bool frame_ipv4_sum_is_right(const uint8_t *ip)
+{
+	uint64_t a = frame_load(ip), b = frame_load(ip + 8);
+	uint64_t sum = (a & 0xFFFFFFFF) + (a >> 32) + (b & 0xFFFFFFFF) + (b >> 32) + load_le32(ip + 16);
+
+	sum = (sum & 0xFFFF) + (sum >> 16 & 0xFFFF) + (sum >> 32);
+	return (sum & 0xFFFF) + (sum >> 16) == 0xFFFF;
+}
+
 /* Where the packet of a frame came from, as far as whoever judges it has to know. */
 struct wire_frame_origin {
-	uint8_t source[16], dest[16]; /* IP addresses, IPv4 as ::ffff:a.b.c.d */
 	const uint8_t *ip;
 	uint32_t ip_bytes; /* from there to the end of the pad; the ICRC follows */
+	uint64_t ipv4;     /* source and destination as they stand in the header; not 0 */
 };
 
 /*
@@ -26,11 +68,35 @@ struct wire_frame_origin {
  * only accepts: false says nothing about the frame, which wire_encap_parse() and wire_packet_parse() are to judge;
  * true, that both accept it and give the same values. check_checksums as in wire_encap_parse().
  */
-bool wire_frame_parse(const uint8_t *frame, uint32_t bytes, bool check_checksums, struct wire_frame_origin *origin,
-		      struct wire_packet *packet);
+static inline bool frame_parse(const uint8_t *frame, uint32_t bytes, bool check_checksums,
+			       struct wire_frame_origin *origin, struct wire_packet *packet)
+{
+	const uint8_t *ip = frame + FRAME_IP_AT, *udp = frame + FRAME_UDP_AT;
+	uint32_t ip_bytes;
+
+	if (bytes < FRAME_SHORTEST_BYTES ||
+	    (frame_load(frame + FRAME_IP_AT - 2) & FRAME_TYPE_MASK) != FRAME_TYPE_IPV4 ||
+	    (frame_load(ip + 6) & FRAME_PROTO_MASK) != FRAME_PROTO_UDP || ip[8] == 0 ||
+	    (frame_load(udp) & FRAME_PORT_MASK) != (uint64_t)FRAME_PORT << 16)
+		return false;
+	/* The source is neither 127.x nor multicast or broadcast, which are from 224 up. */
+	origin->ipv4 = frame_load(ip + 12);
+	if (origin->ipv4 == 0 || ip[12] >= 0xE0 || ip[12] == 127)
+		return false;
+	ip_bytes = load_be16(ip + 2);
+	if (ip_bytes > bytes - FRAME_IP_AT || ip_bytes < FRAME_SHORTEST_BYTES - FRAME_IP_AT ||
+	    load_be16(udp + 4) != ip_bytes - FRAME_IPV4_BYTES)
+		return false;
+	if (check_checksums && !frame_ipv4_sum_is_right(ip))
+		return false;
+	origin->ip = ip;
+	origin->ip_bytes = ip_bytes - WIRE_ICRC_BYTES;
+	return packet_parse(frame + FRAME_BTH_AT, ip_bytes - FRAME_IPV4_BYTES - FRAME_UDP_BYTES, packet) ==
+	       WIRE_PACKET_OK;
+}
 
 /*
- * What bursts are made of: a frame that repeats one before it, of the same length and accepted by wire_frame_parse(),
+ * What bursts are made of: a frame that repeats one before it, of the same length and accepted by frame_parse(),
  * from the Ethertype to the QPN. All that was found out about that one is true of this one. Both have BTHs in full.
  */
 static inline bool frame_repeats(const uint8_t *frame, const uint8_t *before)
@@ -39,15 +105,15 @@ static inline bool frame_repeats(const uint8_t *frame, const uint8_t *before)
 
 	memcpy(a, frame + 12, 32);
 	memcpy(b, before + 12, 32);
-	memcpy(&a[4], frame + 42, 8); /* the BTH's first 8 bytes, two of them once more */
-	memcpy(&b[4], before + 42, 8);
+	memcpy(&a[4], frame + FRAME_BTH_AT, 8); /* the BTH's first 8 bytes, two of them once more */
+	memcpy(&b[4], before + FRAME_BTH_AT, 8);
 	return !((a[0] ^ b[0]) | (a[1] ^ b[1]) | (a[2] ^ b[2]) | (a[3] ^ b[3]) | (a[4] ^ b[4]));
 }
 
 /* The rest: *packet, which is that of `before`, becomes that of frame. */
 static inline void frame_parse_next(const uint8_t *frame, const uint8_t *before, struct wire_packet *packet)
 {
-	const uint8_t *bth = frame + 42;
+	const uint8_t *bth = frame + FRAME_BTH_AT;
 	uint32_t end;
 
 	memcpy(&end, bth + 8, sizeof(end));

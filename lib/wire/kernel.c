@@ -225,7 +225,7 @@ static const struct kernel kernels[WIRE_KERNELS] = { [WIRE_KERNEL_ISAL] = { copy
 
 #endif
 
-static enum wire_kernel chosen = WIRE_KERNEL_ISAL;
+enum wire_kernel wire_kernel_current = WIRE_KERNEL_ISAL;
 static struct kernel current = { copy_isal, place_isal, check_isal };
 
 __attribute__((constructor)) static void choose_best(void)
@@ -260,16 +260,11 @@ const char *wire_kernel_name(enum wire_kernel kernel)
 	return kernel < WIRE_KERNELS ? names[kernel] : "unknown";
 }
 
-enum wire_kernel wire_kernel_chosen(void)
-{
-	return chosen;
-}
-
 bool wire_kernel_choose(enum wire_kernel kernel)
 {
 	if (!cpu_has(kernel))
 		return false;
-	chosen = kernel;
+	wire_kernel_current = kernel;
 	current = kernels[kernel];
 	return true;
 }

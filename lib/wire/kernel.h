@@ -29,8 +29,13 @@ uint32_t wire_kernel_frame(const uint8_t *ip, uint32_t headers_bytes, void *targ
 /* "vpclmul" for WIRE_KERNEL_VPCLMUL. */
 const char *wire_kernel_name(enum wire_kernel kernel);
 
+extern enum wire_kernel wire_kernel_current; /* for the next function alone */
+
 /* The one in use. */
-enum wire_kernel wire_kernel_chosen(void);
+static inline enum wire_kernel wire_kernel_chosen(void)
+{
+	return wire_kernel_current;
+}
 
 /* Uses another from now on; before any thread copies. false: this CPU cannot, nothing has changed. */
 bool wire_kernel_choose(enum wire_kernel kernel);

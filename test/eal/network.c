@@ -60,7 +60,7 @@ void network_open_end(struct network *network, int index, unsigned lcores, uint1
 	cr_assert_eq(uroce_mr_reg(end->pd, end->buffer, NETWORK_BUFFER_BYTES, ALL_ACCESS, &end->mr), 0);
 }
 
-void network_open_on(struct network *network, unsigned lcores, struct rte_mempool *pool)
+void network_open_on(struct network *network, unsigned lcores, struct rte_mempool *const pools[2])
 {
 	struct uroce_engine_config config = {
 		.lcore_ids = network_lcore_ids,
@@ -77,7 +77,8 @@ void network_open_on(struct network *network, unsigned lcores, struct rte_mempoo
 	network->pool_free = rte_mempool_avail_count(network->loop.pool);
 	cr_assert_eq(uroce_engine_create(&config, &network->engine), 0);
 	for (int i = 0; i < 2; i++)
-		network_open_end(network, i, lcores, network->loop.ports[i].port_id, pool ? pool : network->loop.pool);
+		network_open_end(network, i, lcores, network->loop.ports[i].port_id,
+				 pools ? pools[i] : network->loop.pool);
 }
 
 void network_create_qp(struct network *network, int index, uint32_t cq_depth, int lcore)

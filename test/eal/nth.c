@@ -216,14 +216,31 @@ Test(nth, a_port_that_takes_nothing_once_loses_nothing)
 	network_close(&network);
 }
 
+static void create_pools(struct rte_mempool *pools[2])
+{
+	for (int i = 0; i < 2; i++) {
+		pools[i] = rte_pktmbuf_pool_create_by_ops(i ? "nth-1" : "nth-0", 1023, 0, 0, 4480, -1, "nth");
+		cr_assert_not_null(pools[i]);
+	}
+}
+
+/* They have all their mbufs again. */
+static void free_pools(struct rte_mempool *const pools[2])
+{
+	for (int i = 0; i < 2; i++) {
+		cr_assert_eq(rte_mempool_in_use_count(pools[i]), 0);
+		rte_mempool_free(pools[i]);
+	}
+}
+
 Test(nth, a_pool_that_is_empty_once_loses_nothing)
 {
 	static struct network network;
-	struct rte_mempool *pool = rte_pktmbuf_pool_create_by_ops("nth", 1023, 0, 0, 4480, -1, "nth");
+	struct rte_mempool *pools[2];
 
 	RULE("S-15");
-	cr_assert_not_null(pool);
-	network_open_on(&network, 1, pool);
+	create_pools(pools);
+	network_open_on(&network, 1, pools);
 	network_create_qp(&network, 0, 64, -1);
 	network_create_qp(&network, 1, 64, -1);
 	network.timeout = NO_TIMEOUT;
@@ -231,8 +248,7 @@ Test(nth, a_pool_that_is_empty_once_loses_nothing)
 	for_each_n(&network);
 	cr_assert_eq(network_counter(&network, 0, "local_ack_timeout_err"), 0);
 	network_close(&network);
-	cr_assert_eq(rte_mempool_in_use_count(pool), 0);
-	rte_mempool_free(pool);
+	free_pools(pools);
 }
 
 /* TC-E-25: neither the pool nor the port has room for some hundred ACK timeouts. Longer, in virtual time: slots.c. */
@@ -260,12 +276,13 @@ static void check_none_for_a_while(struct network *network, const char *counter)
 Test(nth, no_room_for_a_long_time_costs_the_time_and_no_retry)
 {
 	static struct network network;
-	struct rte_mempool *pool = rte_pktmbuf_pool_create_by_ops("nth", 1023, 0, 0, 4480, -1, "nth");
+	struct rte_mempool *pools[2];
 
 	RULE("S-15");
 	RULE("T-1");
+	create_pools(pools);
 	for (int full = 0; full < 2; full++) {
-		network_open_on(&network, 1, full ? NULL : pool);
+		network_open_on(&network, 1, full ? NULL : pools);
 		network_create_qp(&network, 0, 64, -1);
 		network_create_qp(&network, 1, 64, -1);
 		network_connect(&network, false);
@@ -277,7 +294,7 @@ Test(nth, no_room_for_a_long_time_costs_the_time_and_no_retry)
 		check_none_for_a_while(&network, full ? NULL : "tx_no_mbuf");
 		network_close(&network);
 	}
-	rte_mempool_free(pool);
+	free_pools(pools);
 }
 
 /* ---- control calls ---- */

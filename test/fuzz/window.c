@@ -140,7 +140,7 @@ static void run_window(struct input *input)
 				cover(&w, w.una + 1 + input_byte(input) % (w.limit - w.una));
 		} else if (what < 224) {
 			if (w.limit > w.una && w.requests[w.acked].needs_answer) {
-				rc_sendwin_answer(&w.win);
+				sendwin_answer(&w.win, sendwin_slot(&w.win, w.win.acked));
 				move_una(&w, w.una + 1);
 			}
 		} else if (what < 240) {

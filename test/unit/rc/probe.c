@@ -19,7 +19,7 @@ static struct rc_qp *create(void)
 
 static uint64_t patience(struct rc_qp *qp)
 {
-	rc_probe_start(qp, 5000);
+	probe_start(&qp->probe, qp->retry.timeout_ns, 5000);
 	return qp->probe.deadline_ns == RC_NEVER ? RC_NEVER : qp->probe.deadline_ns - 5000;
 }
 
@@ -69,7 +69,7 @@ Test(probe, stop_and_reset_leave_nothing_running)
 	RULE("T-1");
 	qp->probe.due = qp->probe.asking = true;
 	qp->probe.deadline_ns = 1;
-	rc_probe_stop(&qp->probe);
+	probe_stop(&qp->probe);
 	cr_assert(!qp->probe.due && !qp->probe.asking && qp->probe.deadline_ns == RC_NEVER);
 	rc_probe_take_round_trip(&qp->probe, 1000);
 	qp->probe.tries = 4;

@@ -99,13 +99,13 @@ Test(sendwin, ack_stops_before_what_needs_an_answer)
 	cr_assert_not(rc_sendwin_cover(win, psn_make(3)));
 	cr_assert_eq(win->una.v, 0xFFFFFF);
 	expect_indexes(1, 4, 4);
-	rc_sendwin_answer(win);
+	sendwin_answer(win, sendwin_slot(win, win->acked));
 	cr_assert_eq(win->una.v, 0);
 	expect_indexes(1, 4, 4);
-	rc_sendwin_answer(win);
+	sendwin_answer(win, sendwin_slot(win, win->acked));
 	expect_indexes(2, 4, 4);
 	cr_assert_not(rc_sendwin_cover(win, psn_make(3)));
-	rc_sendwin_answer(win);
+	sendwin_answer(win, sendwin_slot(win, win->acked));
 	cr_assert(rc_sendwin_cover(win, psn_make(3)));
 	expect_indexes(4, 4, 4);
 }
@@ -140,10 +140,10 @@ Test(sendwin, an_answer_overtakes_the_rewind)
 	send_one(1, UROCE_WR_RDMA_READ, 2);
 	send_one(2, UROCE_WR_SEND, 1);
 	cr_assert(rc_sendwin_rewind(win));
-	rc_sendwin_answer(win);
+	sendwin_answer(win, sendwin_slot(win, win->acked));
 	cr_assert_eq(win->next.v, 0xFFFFFF);
 	expect_indexes(0, 2, 0);
-	rc_sendwin_answer(win);
+	sendwin_answer(win, sendwin_slot(win, win->acked));
 	cr_assert_eq(win->next.v, 0);
 	expect_indexes(1, 2, 1);
 }
