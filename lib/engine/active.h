@@ -13,7 +13,7 @@
 int engine_active_init(struct engine_active *active, uint32_t count, int node);
 void engine_active_free(struct engine_active *active);
 
-/* Those that have gone leave holes, which this closes. For this file. */
+/* Those that have gone leave holes, which this closes. For active_claim() alone. */
 void engine_active_tidy(struct engine_active *active);
 
 static inline uint32_t active_count(const struct engine_active *active)
@@ -32,17 +32,22 @@ static inline bool active_claim(struct engine_active *active, struct uroce_qp *q
 	return true;
 }
 
-/* Something has happened to the QP, whatever it is. */
-static inline void active_add(struct engine_active *active, struct uroce_qp *qp)
+static inline void active_add_last(struct engine_active *active, struct uroce_qp *qp)
 {
-	qp->answers_only = false;
 	if (!active_claim(active, qp))
 		return;
 	qp->active_at = active->tail++;
 	active->qps[qp->active_at & active->mask] = qp;
 }
 
-/* Before all others: a peer waits for the answer (S-18). The caller says whether that is all. */
+/* Something has happened to the QP, whatever it is. */
+static inline void active_add(struct engine_active *active, struct uroce_qp *qp)
+{
+	qp->answers_only = false;
+	active_add_last(active, qp);
+}
+
+/* Before all others: a peer waits for the answer (S-18). */
 static inline void active_add_first(struct engine_active *active, struct uroce_qp *qp)
 {
 	if (!active_claim(active, qp))

@@ -78,7 +78,7 @@ struct uroce_qp {
 	bool resolved;            /* the peer's MAC is known, the template complete */
 	bool waiting;             /* stands among those that are not */
 	uint32_t migrations;      /* of the core, as the template knows them */
-	uint32_t sent_turn;       /* the lcore's turn in which its requests last had theirs */
+	uint32_t sent_turn;       /* the lcore's turn in which it last sent much */
 	struct engine_port *port; /* of the path in use; valid while resolved */
 	struct engine_wheel_node timer;
 	struct wire_frame_template template;

@@ -123,36 +123,40 @@ static uint64_t send_packets(struct engine_port *port, const struct uroce_qp *qp
 }
 
 /*
- * true: it has had its turn and has more to send. Who found no room in its port stands in the queue again. Requests that
- * have sent much wait for the next turn, for what comes back meanwhile decides what goes out then; answers do not wait.
+ * true: it has had its turn and has more to send. Who found less room than that stands in the queue again. Who has sent
+ * much at the beginning of the turn waits for the next one: what has come back meanwhile decides what goes out then.
  */
 static bool transmit_qp(struct uroce_lcore *lcore, struct uroce_qp *qp)
 {
 	struct rc_outbox *out = &lcore->out;
-	bool requests = !qp->answers_only, waits = requests && qp->sent_turn == lcore->turn;
-	bool more, served;
+	uint64_t bytes;
+	uint32_t room;
+	bool more;
 
+	if (qp->sent_turn == lcore->turn)
+		return true;
 	if (qp->migrations != qp->rc->migration.count)
 		engine_discover_start(lcore, qp);
-	outbox_next_packets(out, qp->resolved ? port_room(qp->port) : 0);
-	if (requests && !waits) {
-		more = rc_qp_transmit(qp->rc, lcore->now_ns, out);
-		qp_update_timer(lcore, qp);
-		if (send_packets(qp->port, qp, out) >= TURN_BYTES)
-			qp->sent_turn = lcore->turn;
-	} else {
+	room = qp->resolved ? port_room(qp->port) : 0;
+	outbox_next_packets(out, room);
+	if (qp->answers_only) {
 		more = rc_qp_answer(qp->rc, out);
-		send_packets(qp->port, qp, out);
+		bytes = send_packets(qp->port, qp, out);
+	} else {
+		more = rc_qp_transmit(qp->rc, lcore->now_ns, out);
+		bytes = send_packets(qp->port, qp, out);
+		qp_update_timer(lcore, qp);
 	}
+	if (bytes >= TURN_BYTES)
+		qp->sent_turn = lcore->turn;
 	lcore->work += out->packet_count;
-	served = out->packet_count > 0 || waits;
 	/* Without a MAC there is nothing to try again before it is found; that activates the QP. */
-	more = (more && (qp->resolved || !outbox_has_completion_room(out))) || waits;
-	if (more && !served)
+	more = more && (qp->resolved || !outbox_has_completion_room(out));
+	if (more && room < OUTBOX_PACKETS)
 		active_add(&lcore->active, qp);
 	if (out->completion_count >= COMPLETIONS_DRAIN || out->event_count)
 		deliver_all(lcore);
-	return more && served;
+	return more && room >= OUTBOX_PACKETS;
 }
 
 /* While a QP has its turn, those that come next are fetched: first themselves, then what they will send. */

@@ -26,12 +26,18 @@ static bool hand_over(struct uroce_lcore *lcore, struct engine_port *port, uint3
 	return false;
 }
 
-/* A QP has taken a packet. */
+/*
+ * A QP has taken a packet. ACKs and NAKs leave before all else; the answer of a READ, which may be long, has its turn as
+ * requests have, or who is asked for the most would get the whole port (L3).
+ */
 static __rte_always_inline void notice_work(struct uroce_lcore *lcore, struct uroce_qp *qp, bool response)
 {
 	if (rc_qp_has_work(qp->rc, response)) {
 		qp->answers_only = !response && (!qp->active || qp->answers_only);
-		active_add_first(&lcore->active, qp);
+		if (qp->rc->replay.queue_head == REPLAY_NONE)
+			active_add_first(&lcore->active, qp);
+		else
+			active_add_last(&lcore->active, qp);
 	} else if (response) {
 		qp_update_timer(lcore, qp);
 	}

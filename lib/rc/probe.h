@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define PROBE_SHORTEST_NS 100000ull /* a busy peer takes so long to come round */
+#define PROBE_SHORTEST_NS 50000ull /* a busy peer takes so long to come round */
 
 struct rc_probe {
 	bool enabled;

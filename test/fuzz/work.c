@@ -39,7 +39,7 @@ static void watch(struct work *work, uint32_t mtu)
 		struct trace_options at = {
 			.at_given = true,
 			.mtu = mtu,
-			.silence_ns = 100000,
+			.silence_ns = PROBE_SHORTEST_NS,
 			.grace_ns = 5000000, /* the input lets a side send late */
 			.at[15] = (uint8_t)(i + 1),
 		};

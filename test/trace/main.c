@@ -17,7 +17,7 @@ enum { EXIT_CLEAN = 0, EXIT_WRONG = 1, EXIT_USAGE = 2, EXIT_FILE = 3 };
 
 #define SHOWN_DEFAULT 20u
 #define GRACE_US_DEFAULT 10000u
-#define SILENCE_US_DEFAULT 100u
+#define SILENCE_US_DEFAULT 50u
 
 static const char usage[] =
 	"usage: uroce-trace [--at ADDRESS|wire] [--mtu N] [--grace-us N] [--silence-us N] [--show N] FILE.pcap[ng]\n"
@@ -26,7 +26,7 @@ static const char usage[] =
 	"                      wire: at neither end (default: found out from where losses show)\n"
 	"  -m, --mtu N         path MTU of all connections (default: found out from their packets)\n"
 	"  -g, --grace-us N    what an end may take to react to what has come (default 10000)\n"
-	"  -s, --silence-us N  after so long without progress a resend needs no cause (default 100)\n"
+	"  -s, --silence-us N  after so long without progress a resend needs no cause (default 50)\n"
 	"  -n, --show N        findings to write out (default 20)\n"
 	"  -h, --help          this text\n"
 	"Exit: 0 nothing is wrong, 1 something is, 2 wrong usage, 3 the file cannot be read.\n";

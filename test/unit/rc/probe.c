@@ -50,13 +50,13 @@ Test(probe, patience_has_a_floor_doubles_and_ends_at_the_timeout)
 
 	RULE("T-1");
 	rc_probe_take_round_trip(&qp->probe, 1000);
-	cr_assert_eq(patience(qp), 100000);
+	cr_assert_eq(patience(qp), 50000);
 	qp->probe.tries = 2;
-	cr_assert_eq(patience(qp), 400000);
-	qp->retry.timeout_ns = 400000;
+	cr_assert_eq(patience(qp), 200000);
+	qp->retry.timeout_ns = 200000;
 	cr_assert_eq(patience(qp), RC_NEVER);
-	qp->retry.timeout_ns = 400001;
-	cr_assert_eq(patience(qp), 400000);
+	qp->retry.timeout_ns = 200001;
+	cr_assert_eq(patience(qp), 200000);
 	qp->probe.enabled = false;
 	cr_assert_eq(patience(qp), RC_NEVER);
 	free(qp);

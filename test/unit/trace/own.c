@@ -161,7 +161,9 @@ static uint64_t run_storm(uint64_t seed, uint32_t worst)
 		.rnr_timer = 1,
 	});
 	for (int i = 0; i < 2; i++) {
-		struct trace_options options = { .at_given = true, .silence_ns = 100000, .at[15] = (uint8_t)(i + 1) };
+		struct trace_options options = { .at_given = true,
+						 .silence_ns = PROBE_SHORTEST_NS,
+						 .at[15] = (uint8_t)(i + 1) };
 
 		storm.traces[i] = trace_open(&options);
 		storm.captures[i] = open_capture(seed, "AB"[i]);
