@@ -28,7 +28,7 @@ struct state {
 	bool answered[POSTS *
 		      (PIECE / MTU + 1)]; /* PSNs, counted from the first, that a READ response or atomic answer had */
 	uint32_t covered;                 /* the same, in front of the greatest that anything acknowledged */
-	uint8_t *left; /* A's memory as each request left it */
+	uint8_t *left;                    /* A's memory as each request left it */
 };
 
 static uint8_t pattern(uint32_t psn, uint32_t at)

@@ -161,16 +161,18 @@ struct pair *pair_open(const struct pair_options *options)
 
 void pair_close(struct pair *pair)
 {
+	bool keep = PAIR_IS_SMALL && !spare;
+
 	for (int i = 0; i < 2; i++) {
 		struct side *side = &pair->side[i];
 
 		while (side->wire_head != side->wire_tail)
 			free(side->wire[side->wire_head++ % PAIR_IN_FLIGHT].frame);
 		free(side->qp);
-		if (!PAIR_IS_SMALL)
+		if (!keep)
 			free(side->memory);
 	}
-	if (PAIR_IS_SMALL)
+	if (keep)
 		spare = pair;
 	else
 		free(pair);

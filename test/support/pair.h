@@ -36,18 +36,18 @@ enum side_name { A, B };
 #endif
 
 struct pair_options {
-	uint32_t mtu;          /* 0: 1024 */
-	uint32_t psn_a, psn_b; /* start PSN of each side's requests */
-	uint32_t depth;        /* queues; 0: 64 */
-	uint32_t receives;     /* posted on B at the start, 64 KiB each, from its memory's second half */
-	uint8_t rd_atomic;     /* 0: 4; 255: really 0 */
-	uint8_t timeout;       /* code; 0: 14 */
-	uint8_t retry_cnt;     /* 0: 7; 255: really 0 */
-	uint8_t rnr_retry;     /* 0: 7; 255: really 0 */
-	uint8_t rnr_timer;     /* 0: 12 */
-	uint32_t access;       /* of B's QP and A's; 0: everything remote */
-	uint32_t mr_access;    /* of the regions; 0: everything */
-	struct rc_srq *srq_b;  /* B takes its receives from it; NULL: from a queue of its own */
+	uint32_t mtu;                /* 0: 1024 */
+	uint32_t psn_a, psn_b;       /* start PSN of each side's requests */
+	uint32_t depth;              /* queues; 0: 64 */
+	uint32_t receives;           /* posted on B at the start, 64 KiB each, from its memory's second half */
+	uint8_t rd_atomic;           /* 0: 4; 255: really 0 */
+	uint8_t timeout;             /* code; 0: 14 */
+	uint8_t retry_cnt;           /* 0: 7; 255: really 0 */
+	uint8_t rnr_retry;           /* 0: 7; 255: really 0 */
+	uint8_t rnr_timer;           /* 0: 12 */
+	uint32_t access;             /* of B's QP and A's; 0: everything remote */
+	uint32_t mr_access;          /* of the regions; 0: everything */
+	struct rc_srq *srq_b;        /* B takes its receives from it; NULL: from a queue of its own */
 	uint32_t memory_a, memory_b; /* bytes of each side; 0: PAIR_MEMORY_BYTES */
 };
 
