@@ -3,13 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exact.h"
 #include "wire/encap.h"
 #include "wire/icrc.h"
 #include "wire/neighbour.h"
 #include "wire/packet.h"
 #include "wire/print.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* What parsed must build again to the same headers, but for bits that the value does not keep. */
 static void check_packet(const uint8_t *bth, uint32_t bytes)
@@ -40,8 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size == 0 || size > 9000)
 		return 0;
-	frame = malloc(size); /* its exact length, so that a byte too far is seen */
-	memcpy(frame, data, size);
+	frame = exact_take(data, size);
 	check_packet(frame, (uint32_t)size);
 	for (int checksums = 0; checksums < 2; checksums++) {
 		enum wire_frame kind = wire_encap_parse(frame, (uint32_t)size, checksums, &encap);
@@ -59,6 +57,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 				wire_neighbour_echo_reply(frame, (uint32_t)size);
 		}
 	}
-	free(frame);
+	exact_give_back(frame);
 	return 0;
 }

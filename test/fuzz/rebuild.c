@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <string.h>
 
-#include "input.h"
+#include "exact.h"
 #include "wire/encap.h"
 #include "wire/icrc.h"
 #include "wire/packet.h"
@@ -79,8 +79,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size == 0 || size > 9000)
 		return 0;
-	frame = malloc(size); /* its exact length, so that a byte too far is seen */
-	memcpy(frame, data, size);
+	frame = exact_take(data, size);
 	check_packet(frame, (uint32_t)size);
 	memset(&encap, 0, sizeof(encap));
 	if (wire_encap_parse(frame, (uint32_t)size, false, &encap) == WIRE_FRAME_ROCE) {
@@ -88,6 +87,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check_packet(frame + encap.bth_offset, encap.bth_bytes);
 		check_encap(&encap);
 	}
-	free(frame);
+	exact_give_back(frame);
 	return 0;
 }

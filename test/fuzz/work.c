@@ -161,7 +161,7 @@ void work_drop(struct work *work, enum side_name name, uint32_t number)
 	struct side *from = &work->pair->side[name];
 
 	if (bring_forward(from, number))
-		free(from->wire[from->wire_head++ % PAIR_IN_FLIGHT].bytes);
+		free(from->wire[from->wire_head++ % PAIR_IN_FLIGHT].frame);
 }
 
 void work_double(struct work *work, enum side_name name, uint32_t number)
@@ -171,9 +171,7 @@ void work_double(struct work *work, enum side_name name, uint32_t number)
 
 	if (on_wire(from) == 0 || on_wire(from) > WIRE_ROOM)
 		return;
-	copy = from->wire[(from->wire_head + number % on_wire(from)) % PAIR_IN_FLIGHT];
-	copy.bytes = malloc(copy.length);
-	memcpy(copy.bytes, from->wire[(from->wire_head + number % on_wire(from)) % PAIR_IN_FLIGHT].bytes, copy.length);
+	copy = pair_copy_flight(&from->wire[(from->wire_head + number % on_wire(from)) % PAIR_IN_FLIGHT]);
 	from->wire[from->wire_tail++ % PAIR_IN_FLIGHT] = copy;
 }
 

@@ -121,7 +121,7 @@ Test(credit, when_the_news_is_lost_one_message_probes_after_an_ack_timeout)
 	pair_recv(pair, B, 101, 0, 1024);
 	pair_transmit(pair, B);
 	while (pair->side[B].wire_head != pair->side[B].wire_tail)
-		free(pair->side[B].wire[pair->side[B].wire_head++ % PAIR_IN_FLIGHT].bytes);
+		free(pair->side[B].wire[pair->side[B].wire_head++ % PAIR_IN_FLIGHT].frame);
 	start = pair->now_ns;
 	cr_assert(pair_fire(pair));
 	cr_assert_geq(pair->now_ns - start, rc_codes_timeout_ns(14) / 2);

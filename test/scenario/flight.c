@@ -32,7 +32,7 @@ static struct pair *lose_the_first_response(struct flight *rest, uint32_t *count
 	pair_transmit(pair, A);
 	pair_deliver(pair, B);
 	pair_transmit(pair, B);
-	free(nth_on_wire(b, 0)->bytes);
+	free(nth_on_wire(b, 0)->frame);
 	b->wire_head++;
 	/* keep back all but the one that shows the gap */
 	for (*count = 0; *count < 14; (*count)++)
@@ -77,7 +77,7 @@ Test(flight, a_second_loss_is_seen_when_the_repeated_responses_come)
 	pair_deliver(pair, A);
 	pair_deliver(pair, B);
 	pair_transmit(pair, B);
-	free(nth_on_wire(b, 0)->bytes); /* lost again */
+	free(nth_on_wire(b, 0)->frame); /* lost again */
 	b->wire_head++;
 	pair_deliver(pair, A);
 	cr_assert_eq(pair->side[A].qp->counters[CNT_IMPLIED_NAK_SEQ_ERR], 2, "a new failure, at once");
@@ -100,10 +100,10 @@ Test(flight, what_has_not_gone_out_again_cannot_be_what_is_answered)
 	pair_transmit(pair, A);
 	pair_deliver(pair, B);
 	pair_transmit(pair, B);
-	free(nth_on_wire(b, 0)->bytes); /* the first answer is lost, the second comes after the third */
+	free(nth_on_wire(b, 0)->frame); /* the first answer is lost, the second comes after the third */
 	late = *nth_on_wire(b, 1);
 	b->wire_head += 2;
-	free(nth_on_wire(b, 1)->bytes);
+	free(nth_on_wire(b, 1)->frame);
 	b->wire_tail--;
 	pair_deliver(pair, A);
 	pair_forget(pair);
@@ -140,7 +140,7 @@ Test(flight, progress_by_an_old_answer_does_not_make_the_others_new)
 	pair_deliver(pair, B);
 	pair_transmit(pair, B);
 	late = *nth_on_wire(b, 2); /* the answers of the READ are overtaken, the second one is lost */
-	free(nth_on_wire(b, 1)->bytes);
+	free(nth_on_wire(b, 1)->frame);
 	*nth_on_wire(b, 1) = *nth_on_wire(b, 0);
 	*nth_on_wire(b, 0) = late;
 	late = *nth_on_wire(b, 3);

@@ -9,6 +9,8 @@
 #ifndef TEST_PACKETS_H
 #define TEST_PACKETS_H
 
+#include <string.h>
+
 #include "pair.h"
 
 #define PACKETS_DATA 0xD7 /* every byte of a made-up payload */
@@ -17,8 +19,8 @@ static inline const uint8_t *packets_data(void)
 {
 	static uint8_t data[8192];
 
-	for (uint32_t i = 0; i < sizeof(data); i++)
-		data[i] = PACKETS_DATA;
+	if (data[0] == 0)
+		memset(data, PACKETS_DATA, sizeof(data));
 	return data;
 }
 

@@ -1,6 +1,7 @@
 /* pair.c - two QPs of the core and a wire between them */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <assert.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include "wire/kernel.h"
 
 #define HEADERS_BYTES 28u /* IPv4 and UDP */
+#define PATTERN_BYTES 65536u
 
 #define REMOTE_ACCESS                                                                        \
 	(UROCE_ACCESS_REMOTE_WRITE | UROCE_ACCESS_REMOTE_READ | UROCE_ACCESS_REMOTE_ATOMIC | \
@@ -29,18 +31,31 @@ static uint8_t count_or_default(uint8_t value, uint8_t standard)
 	return value == 255 ? 0 : (uint8_t)or_default(value, standard);
 }
 
-/* A pattern that repeats after 64 KiB; made once, for those who open very many pairs. */
-static void fill_memory(uint8_t *memory, enum side_name name)
+/* Made once, for those who open very many pairs. */
+const uint8_t *pair_pattern(enum side_name name)
 {
-	static uint8_t patterns[2][65536];
+	static uint8_t patterns[2][PATTERN_BYTES];
 	uint8_t *pattern = patterns[name];
 
 	if (pattern[0] == 0) {
-		for (uint32_t i = 0; i < sizeof(patterns[0]); i++)
+		for (uint32_t i = 0; i < PATTERN_BYTES; i++)
 			pattern[i] = (uint8_t)(i * 7 + (i >> 8) + (name == A ? 1 : 99));
 	}
-	for (uint32_t i = 0; i < PAIR_MEMORY_BYTES; i += sizeof(patterns[0]))
-		memcpy(memory + i, pattern, sizeof(patterns[0]));
+	return pattern;
+}
+
+/* A side's memory may still be there, from the pair before. */
+static void place_memory(struct side *side, enum side_name name, uint32_t bytes)
+{
+	const uint8_t *pattern = pair_pattern(name);
+
+	if (side->memory_bytes != bytes) {
+		free(side->memory);
+		side->memory = malloc(bytes);
+		side->memory_bytes = bytes;
+	}
+	for (uint32_t i = 0; i < bytes; i += PATTERN_BYTES)
+		memcpy(side->memory + i, pattern, bytes - i < PATTERN_BYTES ? bytes - i : PATTERN_BYTES);
 }
 
 static void open_side(struct side *side, enum side_name name, const struct pair_options *options)
@@ -60,17 +75,15 @@ static void open_side(struct side *side, enum side_name name, const struct pair_
 		.max_mtu_bytes = LIMIT_MTU_BYTES,
 	};
 	int error;
-	void *memory;
 
 	rc_mr_table_init(&side->mrs, side->entries, 16, &space);
-	side->memory = malloc(PAIR_MEMORY_BYTES);
-	fill_memory(side->memory, name);
-	side->key = rc_mr_insert(&side->mrs, 1, side->memory, PAIR_MEMORY_BYTES,
+	place_memory(side, name, or_default(name == A ? options->memory_a : options->memory_b, PAIR_MEMORY_BYTES));
+	side->key = rc_mr_insert(&side->mrs, 1, side->memory, side->memory_bytes,
 				 or_default(options->mr_access, ALL_ACCESS), &error);
 	cr_assert_neq(side->key, 0);
-	memory = aligned_alloc(64, rc_qp_bytes(&config));
-	memset(memory, 0, rc_qp_bytes(&config));
-	side->qp = rc_qp_init(memory, &config);
+	side->qp = aligned_alloc(64, rc_qp_bytes(&config));
+	memset(side->qp, 0, rc_qp_bytes(&config));
+	rc_qp_init(side->qp, &config);
 	side->qp->long_way = getenv("UROCE_PAIR_CHECKED") != NULL;
 	side->qp->probe.enabled = false; /* the ACK timer alone; probe.c turns it on */
 }
@@ -109,9 +122,30 @@ static void connect_side(struct side *side, enum side_name name, const struct pa
 		     0, "RTS: %#x", bad);
 }
 
+static struct pair *spare; /* closed, for the next to be opened */
+
+/* All of it that has to be zero is; its memory stays. */
+static struct pair *take_spare(void)
+{
+	struct pair *pair = spare;
+
+	spare = NULL;
+	for (int i = 0; i < 2; i++) {
+		struct side *side = &pair->side[i];
+		uint8_t *memory = side->memory;
+		uint32_t bytes = side->memory_bytes;
+
+		memset(side, 0, offsetof(struct side, sent));
+		side->memory = memory;
+		side->memory_bytes = bytes;
+	}
+	memset((char *)pair + sizeof(pair->side), 0, offsetof(struct pair, out) - sizeof(pair->side));
+	return pair;
+}
+
 struct pair *pair_open(const struct pair_options *options)
 {
-	struct pair *pair = calloc(1, sizeof(*pair));
+	struct pair *pair = spare ? take_spare() : calloc(1, sizeof(*pair));
 
 	pair->now_ns = 1000000;
 	pair->step_ns = 1000;
@@ -127,15 +161,21 @@ struct pair *pair_open(const struct pair_options *options)
 
 void pair_close(struct pair *pair)
 {
+	bool keep = PAIR_IS_SMALL && !spare;
+
 	for (int i = 0; i < 2; i++) {
 		struct side *side = &pair->side[i];
 
 		while (side->wire_head != side->wire_tail)
-			free(side->wire[side->wire_head++ % PAIR_IN_FLIGHT].bytes);
-		free(side->memory);
+			free(side->wire[side->wire_head++ % PAIR_IN_FLIGHT].frame);
 		free(side->qp);
+		if (!keep)
+			free(side->memory);
 	}
-	free(pair);
+	if (keep)
+		spare = pair;
+	else
+		free(pair);
 }
 
 int pair_post(struct pair *pair, enum side_name name, struct uroce_send_wr wr, uint64_t offset, uint32_t bytes)
@@ -196,21 +236,36 @@ int pair_recv(struct pair *pair, enum side_name name, uint64_t wr_id, uint64_t o
 }
 
 /* Bytes of the exact length, so that ASan sees who reads beyond. */
+static uint8_t *new_frame(struct flight *flight, uint32_t length)
+{
+	flight->length = length;
+	flight->frame = malloc(HEADERS_BYTES + length);
+	flight->bytes = flight->frame + HEADERS_BYTES;
+	return flight->bytes;
+}
+
 static void build_flight(const struct wire_packet *packet, struct flight *flight)
 {
 	const struct wire_span one = { .base = packet->payload, .bytes = packet->payload_bytes };
 	const struct wire_span *spans = packet->span_count > 1 ? packet->spans : &one;
-	uint32_t at;
+	uint8_t headers[WIRE_HEADERS_MAX_BYTES], *bytes = new_frame(flight, packet_bytes(packet));
+	uint32_t at = wire_packet_build(packet, headers);
 
-	flight->length = packet_bytes(packet);
-	flight->bytes = calloc(1, flight->length + WIRE_HEADERS_MAX_BYTES);
-	at = wire_packet_build(packet, flight->bytes);
-	flight->bytes = realloc(flight->bytes, flight->length);
+	memcpy(bytes, headers, at);
 	for (uint32_t i = 0; i < (packet->span_count > 1 ? packet->span_count : 1u); i++) {
 		if (spans[i].bytes)
-			memcpy(flight->bytes + at, spans[i].base, spans[i].bytes);
+			memcpy(bytes + at, spans[i].base, spans[i].bytes);
 		at += (uint32_t)spans[i].bytes;
 	}
+	memset(bytes + at, 0, flight->length - at); /* pad and ICRC */
+}
+
+struct flight pair_copy_flight(const struct flight *flight)
+{
+	struct flight copy = *flight;
+
+	memcpy(new_frame(&copy, flight->length), flight->bytes, flight->length);
+	return copy;
 }
 
 static void put_on_wire(struct pair *pair, enum side_name from, const struct wire_packet *packet)
@@ -248,7 +303,7 @@ static void take_outbox(struct pair *pair, enum side_name name)
 
 		if (pair->tap)
 			pair->tap(pair, name, name, packet);
-		if (side->sent_count < PAIR_LINES)
+		if (!PAIR_IS_SMALL && side->sent_count < PAIR_LINES)
 			pair_print_line(pair, name, packet, side->sent[side->sent_count]);
 		side->sent_count++;
 		side->packets++;
@@ -260,7 +315,8 @@ static void take_outbox(struct pair *pair, enum side_name name)
 
 		check_completion(side, name, wc);
 		if (side->done_count < PAIR_LINES) {
-			pair_print_completion(wc, side->done[side->done_count]);
+			if (!PAIR_IS_SMALL)
+				pair_print_completion(wc, side->done[side->done_count]);
 			side->wcs[side->done_count] = *wc;
 		}
 		side->done_count++;
@@ -310,29 +366,29 @@ __attribute__((constructor)) static void choose_kernel(void)
 	}
 }
 
-/* The packet in a frame of its exact length, headers as far as the ICRC needs them, and the ICRC. */
-static uint8_t *build_frame(const struct flight *flight)
+/* Headers as far as the ICRC needs them, and the ICRC. */
+static uint8_t *finish_frame(const struct flight *flight)
 {
 	uint32_t bytes = HEADERS_BYTES + flight->length;
-	uint8_t *frame = calloc(1, bytes);
+	uint8_t *frame = flight->frame;
 
+	memset(frame, 0, HEADERS_BYTES);
 	frame[0] = 0x45; /* IPv4 */
-	memcpy(frame + HEADERS_BYTES, flight->bytes, flight->length);
 	store_le32(frame + bytes - WIRE_ICRC_BYTES, wire_icrc_frame(frame, bytes - WIRE_ICRC_BYTES));
 	return frame;
 }
 
-/* path: the way it came, as its sender sees it. */
+/* The end of a flight. path: the way it came, as its sender sees it. */
 static void hand_over(struct pair *pair, enum side_name to, const struct flight *flight, const struct uroce_path *path,
 		      bool damaged)
 {
 	struct rc_qp *qp = pair->side[to].qp;
-	uint8_t *frame = build_frame(flight);
+	uint8_t *frame = finish_frame(flight);
 	const struct rc_origin origin = {
 		.source = path->source.bytes,
 		.dest = path->dest.bytes,
 		.device = path->device,
-		.ip = getenv("UROCE_PAIR_CHECKED") ? NULL : frame, /* the long way only */
+		.ip = qp->long_way ? NULL : frame, /* the long way only */
 		.ip_bytes = HEADERS_BYTES + flight->length - WIRE_ICRC_BYTES,
 	};
 	struct wire_packet packet;
@@ -363,7 +419,6 @@ void pair_inject(struct pair *pair, enum side_name to, struct wire_packet packet
 	build_flight(&packet, &flight);
 	hand_over(pair, to, &flight, pair->inject_path ? pair->inject_path : &pair->side[!to].qp->path,
 		  pair->inject_damage);
-	free(flight.bytes);
 }
 
 static int lose(struct pair *pair, enum side_name from, uint32_t number, const struct wire_packet *packet)
@@ -405,7 +460,6 @@ void pair_deliver(struct pair *pair, enum side_name to)
 		struct flight *flight = &from->wire[from->wire_head++ % PAIR_IN_FLIGHT];
 
 		hand_over(pair, to, flight, &flight->path, false);
-		free(flight->bytes);
 	}
 }
 

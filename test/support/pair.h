@@ -22,62 +22,68 @@ enum side_name { A, B };
 
 #define PAIR_LINE_BYTES 160
 #ifndef PAIR_SMALL
+#define PAIR_IS_SMALL 0
 #define PAIR_LINES 4096
+#define PAIR_TEXTS PAIR_LINES
 #define PAIR_IN_FLIGHT 8192
 #define PAIR_MEMORY_BYTES (4u << 20)
-#else /* for very many short runs */
+#else /* for very many short runs: no lines of text, and the memory of one pair is that of the next */
+#define PAIR_IS_SMALL 1
 #define PAIR_LINES 64
+#define PAIR_TEXTS 1
 #define PAIR_IN_FLIGHT 512
 #define PAIR_MEMORY_BYTES (64u << 10)
 #endif
 
 struct pair_options {
-	uint32_t mtu;          /* 0: 1024 */
-	uint32_t psn_a, psn_b; /* start PSN of each side's requests */
-	uint32_t depth;        /* queues; 0: 64 */
-	uint32_t receives;     /* posted on B at the start, 64 KiB each, from its memory's second half */
-	uint8_t rd_atomic;     /* 0: 4; 255: really 0 */
-	uint8_t timeout;       /* code; 0: 14 */
-	uint8_t retry_cnt;     /* 0: 7; 255: really 0 */
-	uint8_t rnr_retry;     /* 0: 7; 255: really 0 */
-	uint8_t rnr_timer;     /* 0: 12 */
-	uint32_t access;       /* of B's QP and A's; 0: everything remote */
-	uint32_t mr_access;    /* of the regions; 0: everything */
-	struct rc_srq *srq_b;  /* B takes its receives from it; NULL: from a queue of its own */
+	uint32_t mtu;                /* 0: 1024 */
+	uint32_t psn_a, psn_b;       /* start PSN of each side's requests */
+	uint32_t depth;              /* queues; 0: 64 */
+	uint32_t receives;           /* posted on B at the start, 64 KiB each, from its memory's second half */
+	uint8_t rd_atomic;           /* 0: 4; 255: really 0 */
+	uint8_t timeout;             /* code; 0: 14 */
+	uint8_t retry_cnt;           /* 0: 7; 255: really 0 */
+	uint8_t rnr_retry;           /* 0: 7; 255: really 0 */
+	uint8_t rnr_timer;           /* 0: 12 */
+	uint32_t access;             /* of B's QP and A's; 0: everything remote */
+	uint32_t mr_access;          /* of the regions; 0: everything */
+	struct rc_srq *srq_b;        /* B takes its receives from it; NULL: from a queue of its own */
+	uint32_t memory_a, memory_b; /* bytes of each side; 0: PAIR_MEMORY_BYTES */
 };
 
 /* A packet on the wire. */
 struct flight {
 	struct uroce_path path; /* the sender's when it left */
-	uint8_t *bytes;         /* malloced to its exact length */
-	uint32_t length;
-	bool dropped;
+	uint8_t *frame;         /* malloced to its exact length */
+	uint8_t *bytes;         /* in it, from the BTH on */
+	uint32_t length;        /* of those */
 };
 
 struct side {
 	struct rc_qp *qp;
 	struct rc_mr_table mrs;
 	struct rc_mr_entry entries[16];
-	uint8_t *memory; /* PAIR_MEMORY_BYTES, registered as `key` */
+	uint8_t *memory; /* registered as `key` */
+	uint32_t memory_bytes;
 	uint32_t key;
 	uint32_t sent_count, done_count, event_count;
-	char sent[PAIR_LINES][PAIR_LINE_BYTES];
-	char done[PAIR_LINES][PAIR_LINE_BYTES];
+	uint32_t wire_head, wire_tail;
+	uint32_t packets;             /* ever sent: the number that `drop` sees, from 0 */
+	bool failed[2];               /* SQ, RQ: an error has completed */
+	uint64_t drops[CNT_COUNTERS]; /* packets that were not admitted, by reason */
+	/* From here on only what was counted above means something. */
+	char sent[PAIR_TEXTS][PAIR_LINE_BYTES];
+	char done[PAIR_TEXTS][PAIR_LINE_BYTES];
 	struct uroce_wc wcs[PAIR_LINES]; /* the completion behind each line of done */
 	char events[64][PAIR_LINE_BYTES];
 	uint32_t done_at_event[64];         /* completions that came before it (V-1) */
-	bool failed[2];                     /* SQ, RQ: an error has completed */
 	struct flight wire[PAIR_IN_FLIGHT]; /* from this side, oldest first */
-	uint32_t wire_head, wire_tail;
-	uint64_t drops[CNT_COUNTERS]; /* packets that were not admitted, by reason */
-	uint32_t packets;             /* ever sent: the number that `drop` sees, from 0 */
 };
 
 struct pair {
 	struct side side[2];
 	uint64_t now_ns;
 	uint64_t step_ns; /* time that one turn takes */
-	struct rc_outbox out;
 	/* Decides the fate of a packet before it is put on the wire: how many copies arrive (0: lost). NULL: 1. */
 	int (*copies)(struct pair *pair, enum side_name from, uint32_t number, const struct wire_packet *packet);
 	/* Sees every packet that side `at` sends or is handed. NULL: nobody does. */
@@ -86,9 +92,12 @@ struct pair {
 	bool shows_migreq;                    /* lines tell MigReq; otherwise it is left out */
 	bool inject_damage;                   /* pair_inject() spoils the ICRC */
 	const struct uroce_path *inject_path; /* where pair_inject() says it comes from; NULL: the peer's path */
+	struct rc_outbox out;
 };
 
 struct pair *pair_open(const struct pair_options *options);
+/* What the first 64 KiB of a side's memory hold at first. */
+const uint8_t *pair_pattern(enum side_name side);
 void pair_close(struct pair *pair);
 
 /* Posts on A; data from A's memory at 0, remote address B's memory at 0. Returns the post's result. */
@@ -104,6 +113,8 @@ void pair_transmit(struct pair *pair, enum side_name side);
 bool pair_transmit_some(struct pair *pair, enum side_name side, uint32_t packets);
 /* Delivers everything on the wire towards a side. */
 void pair_deliver(struct pair *pair, enum side_name to);
+/* Another of the same, of its own memory. */
+struct flight pair_copy_flight(const struct flight *flight);
 /* Hands a side one made-up packet, by way of its bytes. */
 void pair_inject(struct pair *pair, enum side_name to, struct wire_packet packet);
 /* The same, and lets it answer: B as responder, A as requester. See packets.h. */

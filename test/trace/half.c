@@ -81,7 +81,7 @@ struct half_request *half_insert(struct trace_half *half, int64_t place, int64_t
 	if (index < half->request_count && half->requests[index].first < place + count)
 		return NULL;
 	if (half->request_count == half->request_room) {
-		half->request_room = half->request_room ? half->request_room * 2 : 1024;
+		half->request_room = half->request_room ? half->request_room * 2 : 32;
 		half->requests = realloc(half->requests, half->request_room * sizeof(*half->requests));
 		if (!half->requests)
 			abort();
@@ -122,7 +122,7 @@ void half_step(struct trace_half *half, int64_t una, uint64_t ns)
 	struct half_requester *requester = &half->requester;
 
 	if (requester->step_count == requester->step_room) {
-		requester->step_room = requester->step_room ? requester->step_room * 2 : 256;
+		requester->step_room = requester->step_room ? requester->step_room * 2 : 32;
 		requester->steps = realloc(requester->steps, requester->step_room * sizeof(*requester->steps));
 		if (!requester->steps)
 			abort();

@@ -343,9 +343,11 @@ static uint32_t find_view(const struct trace *trace, const struct trace_half *ha
 
 void trace_judge(struct trace *trace)
 {
+	bool told = trace->options.at_wire || trace->options.at_given;
+
 	learn_mtu(trace);
 	start_again(trace);
-	for (uint64_t i = 0; i < trace->packet_count; i++)
+	for (uint64_t i = 0; !told && i < trace->packet_count; i++)
 		judge_packet(trace, &trace->packets[i]);
 	for (uint32_t i = 0; i < trace->half_count; i++)
 		trace->halves[i]->view = find_view(trace, trace->halves[i]);
