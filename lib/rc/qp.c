@@ -108,6 +108,7 @@ void rc_qp_forget(struct rc_qp *qp)
 	};
 	qp->report = (struct rc_report){ 0 };
 	qp->failures = (struct rc_failures){ 0 };
+	qp->anomaly = (struct rc_anomaly){ 0 };
 	atomic_store_explicit(&qp->win.post_wakes, false, memory_order_relaxed);
 	qp->last_aeth = 0;
 	qp->established = false;
@@ -210,7 +211,7 @@ enum rc_counter rc_qp_receive(struct rc_qp *qp, const struct wire_packet *packet
 			return CNT_COUNTERS;
 	}
 	if (!wire_opcode(packet->opcode)->response)
-		return rc_responder_receive(qp, packet, origin, out) ? CNT_COUNTERS : CNT_PORT_RX_ICRC;
+		return rc_responder_receive(qp, packet, origin, now_ns, out) ? CNT_COUNTERS : CNT_PORT_RX_ICRC;
 	right = rc_completer_receive(qp, packet, origin, now_ns);
 	if (qp->win.head != qp->win.acked)
 		rc_report_answered(qp, out);

@@ -19,6 +19,7 @@
 #include <uroce/qp.h>
 
 #include "config/limits.h"
+#include "rc/anomaly.h"
 #include "rc/completer.h"
 #include "rc/counters.h"
 #include "rc/credit.h"
@@ -108,6 +109,7 @@ struct rc_qp {
 	uint64_t counters[CNT_QP_COUNTERS];
 	struct rc_recvq recvq;
 	struct rc_failures failures;
+	struct rc_anomaly anomaly;
 	uint32_t max_mtu_bytes;
 	psn_t sq_psn, rq_psn; /* as set by modify */
 	uint8_t timeout, max_dest_rd_atomic;
