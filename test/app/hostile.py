@@ -38,7 +38,8 @@ def is_tame(text):
 # Contents of a settings file, and whether it has to be refused.
 SETTINGS = [
     (b"", False), (NOISE, True), (b"\0" * 4096, False), (b"[traffic]", False), (b"[traffic\nsize=1\n", True),
-    (b"size=512\n", True), (b"[traffic]\nsize\n", False), (b"[traffic]\nsize=\n", True), (b"[traffic]\nsize=0x\n", True),
+    (b"size=512\n", True), (b"[traffic]\nsize\n", False), (b"[traffic]\nsize=\n", True),
+    (b"[traffic]\nsize=0x\n", True),
     (b"[traffic]\nsize=-1\n", True), (b"[traffic]\nsize=18446744073709551616\n", True),
     (b"[traffic]\nsize=4294967808\n", True), (b"[traffic]\nsize=512 ; rm -rf\n", False),
     (b"[traffic]\nsize=5e2\n", True), (b"[traffic]\nqps=1025\n", True), (b"[traffic]\nmix=%n%n%s%s:1\n", True),
@@ -189,6 +190,7 @@ def a_server_refuses_what_no_client_says(directory):
             tell(18611, content)
             code = server.finish(20)
             want(code in (1, 2, 3) and len(server.text()) < 20000, content[:60], code, server.text()[-2000:])
+            want("uroce-perf: " in server.text(), content[:60], server.text()[-2000:])
         finally:
             server.kill()
 
@@ -205,6 +207,8 @@ def a_ping_pong_refuses_what_no_client_says(directory):
             tell(18612, content)
             code = server.finish(30)
             want(code in (1, 2, 3), content[:60], code, server.text()[-2000:])
+            want(number in (0, 4) or "does not speak" in server.text(), content[:60], server.text()[-2000:])
+            want(is_tame(server.text()), server.text()[-2000:])
         finally:
             server.kill()
 
