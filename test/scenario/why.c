@@ -133,6 +133,23 @@ Test(why, each_trigger_of_a_retry_has_its_name)
 }
 
 /* Two budgets: RNR waits are counted for an RNR failure, retries for the others. */
+/* The answers inside a READ carry none. */
+Test(why, a_packet_without_an_aeth_leaves_the_last_one)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .retry_cnt = 255 });
+
+	RULE("E-4");
+	pair_cut(pair);
+	pair_read(pair, 1, 3000);
+	pair_transmit(pair, A);
+	pair_respond(pair, response_packet(OP_READ_RESPONSE_FIRST, 0, 1024));
+	pair_respond(pair, response_packet(OP_READ_RESPONSE_MIDDLE, 1, 1024));
+	cr_assert(pair_settle(pair, 1000000000));
+	expect_done(pair, A, 0, "wr=1 READ RETRY_EXC_ERR");
+	check(pair, A, 0, UROCE_CAUSE_TIMEOUT, 2, AETH(SYNDROME_PLAIN_ACK, 1));
+	pair_close(pair);
+}
+
 Test(why, rnr_retries_are_counted_for_an_rnr_failure)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .retry_cnt = 3, .rnr_retry = 2, .rnr_timer = 1 });
