@@ -55,6 +55,25 @@ static uint64_t settle(struct pair *pair)
 	return pair->now_ns - began;
 }
 
+/* Which of the two packets was answered nobody knows, so the answer tells no round trip. */
+Test(probe, a_packet_that_was_asked_for_is_not_timed)
+{
+	struct pair *pair = open_asking(0);
+	const struct rc_qp *qp = pair->side[A].qp;
+	uint64_t round_trip = qp->probe.rtt_ns, shortest = qp->retry.min_rtt_ns;
+
+	RULE("T-5");
+	cr_assert_gt(round_trip, 0);
+	lose(pair, A, 0, 1);
+	pair_write(pair, 1, 8);
+	settle(pair);
+	expect_completes(pair, A, "wr=1 WRITE SUCCESS");
+	expect_counts(pair, A, CNT_EARLY_PROBES, 1);
+	cr_assert_eq(qp->probe.rtt_ns, round_trip);
+	cr_assert_eq(qp->retry.min_rtt_ns, shortest);
+	pair_close(pair);
+}
+
 /* The last packet of all: nothing behind it shows the gap. */
 Test(probe, a_lost_tail_is_asked_for_early)
 {
