@@ -217,6 +217,36 @@ Test(why, each_check_of_a_local_key_has_its_name)
 	}
 }
 
+/* The request was sent, and then the memory of one of its pieces went: nothing is written, whichever piece it is. */
+Test(why, a_read_whose_local_memory_goes_fails_at_its_answer)
+{
+	RULE("E-4");
+	RULE("Q-11");
+	RULE("Q-13");
+	for (uint32_t pieces = 1; pieces <= 2; pieces++) {
+		struct pair *pair = pair_open(&(struct pair_options){ 0 });
+		uint32_t key = pair_region(pair, A, 1, 4096, 64, UROCE_ACCESS_LOCAL_WRITE);
+		struct uroce_sge sges[2] = {
+			{ .addr = (uintptr_t)pair->side[A].memory, .length = 8, .lkey = pair->side[A].key },
+			{ .addr = (uintptr_t)pair->side[A].memory + 4096, .length = 8, .lkey = key },
+		};
+		struct uroce_send_wr wr = { .wr_id = 1, .opcode = UROCE_WR_RDMA_READ, .num_sge = pieces };
+
+		wr.sg_list = sges + 2 - pieces;
+		pair_set_word(pair, A, 0, 7);
+		pair_set_word(pair, A, 4096, 7);
+		pair_cut(pair);
+		pair_post(pair, A, wr, 0, 8);
+		pair_transmit(pair, A);
+		cr_assert_eq(rc_mr_remove(&pair->side[A].mrs, key), 0);
+		pair_respond(pair, response_packet(OP_READ_RESPONSE_ONLY, 0, 8 * pieces));
+		expect_done(pair, A, 0, "wr=1 READ LOC_PROT_ERR");
+		check(pair, A, 0, UROCE_CAUSE_LOCAL_KEY, 0, AETH(SYNDROME_PLAIN_ACK, 1));
+		cr_assert(pair_word(pair, A, 0) == 7 && pair_word(pair, A, 4096) == 7, "%u pieces", pieces);
+		pair_close(pair);
+	}
+}
+
 /* ---- the responder ---- */
 
 static void check_responder(const struct pair *pair, uint8_t status, uint32_t cause, uint32_t psn, const char *name)
