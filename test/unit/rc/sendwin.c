@@ -183,7 +183,7 @@ Test(sendwin, no_more_than_the_depth_are_posted)
 		cr_assert_eq(post(i, UROCE_WR_SEND), 0, "reset gives the slots back");
 }
 
-/* Indexes have 32 bits and wrap: after four billion requests, and where two of them add up to little on the way there. */
+/* Indexes have 32 bits and wrap: after four billion requests, and half-way, where two of them add up to little. */
 Test(sendwin, the_depth_holds_wherever_the_indexes_are)
 {
 	static const uint32_t starts[] = { 0, (1u << 31) - 4, (1u << 31) - 2, 1u << 31, UINT32_MAX - 3, UINT32_MAX };
