@@ -5,12 +5,13 @@ PREFIX ?= /usr/local
 ARGS ?=
 ONLY ?=
 RUNS ?= 2000
+SECONDS ?= 600
 
 install_packages = test/support/install-packages
 
 .DEFAULT_GOAL := build
 .PHONY: help build run test tidy compliance coverage format bench bench-peers plots interop sim fuzz model analyze
-.PHONY: mutants docs install clean
+.PHONY: mutants soak docs install clean
 .PHONY: packages-build packages-test
 
 help:
@@ -27,6 +28,7 @@ help:
 	@echo 'make interop     talk to the RDMA stack of Linux in a QEMU guest (FULL=1: the whole matrix)'
 	@echo 'make install     install under PREFIX=$(PREFIX), below DESTDIR if given'
 	@echo 'make sim         the simulator with 10000 seeds, the loss sweep, storms (RUNS=2000 seeds of those)'
+	@echo 'make soak        real time: a process that works on and on, cases over a bad link beside it (SECONDS=600)'
 	@echo 'make fuzz        libFuzzer on what peers send and on two ends at work (ARGS="--only wire --seconds 60")'
 	@echo 'make model       SPIN on a model of RC: safety and no livelock; finds planted errors (ARGS="--faults 3")'
 	@echo 'make analyze     clang'\''s static analyzer and cppcheck over lib/ and drivers/'
@@ -97,6 +99,11 @@ install: packages-build
 sim: packages-test $(BUILD)/build.ninja
 	@ninja -C $(BUILD) --quiet
 	@test/sim/run --build $(BUILD) --storms $(RUNS) $(ARGS)
+
+# In real time: one process that works the whole while, and cases over a bad link beside it.
+soak: packages-test $(BUILD)/build.ninja
+	@ninja -C $(BUILD) --quiet app/uroce-perf app/uroce-testpmd
+	@test/app/soak.py $(abspath $(BUILD)) $(SECONDS)
 
 fuzz:
 	@$(install_packages) build fuzz

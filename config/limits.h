@@ -25,6 +25,16 @@
  */
 #define WINDOW_PACKETS 256u
 
+/*
+ * When an alarm is raised that somebody guesses (TC-G-3, TC-G-4). At PSNs: half of a thousand packets a second, for the
+ * other half may fall where honest ones do; those are never as far off as 2^16 packets, 64 MiB at the usual MTU. At
+ * QPNs, addresses and P_Keys: so many a second and lcore, whom a sweep of 2^48 QPNs and PSNs takes 900 years.
+ */
+#define ANOMALY_NS 1000000000ull
+#define ANOMALY_PACKETS 500u
+#define ANOMALY_DISTANCE (1u << 16)
+#define ANOMALY_STRANGERS 10000u
+
 /* The outbox of a turn. */
 #define OUTBOX_PACKETS 32u
 #define OUTBOX_SPANS 64u

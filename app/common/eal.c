@@ -1,5 +1,6 @@
 /* eal.c - EAL's arguments, chosen where the user gave none, and its messages kept until they matter */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <ctype.h>
 #include <errno.h>
 #include <sched.h>
 #include <stdarg.h>
@@ -7,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <rte_eal.h>
 #include <rte_errno.h>
@@ -19,6 +22,7 @@
 #define ARGUMENT_BYTES 512
 #define LCORES_BYTES 1024
 #define MEMORY_MIB 256u
+#define COMPLAINT_BYTES 4096u
 #define MESSAGES_BYTES 4096u
 #define PAGE_BYTES (2u << 20)
 /* net_af_packet cuts frames that do not fit its ring without a word: room for PMTU 4096. */
@@ -53,14 +57,30 @@ static const char *const log_options[] = { "--log-level", NULL };
 
 int app_complain(int code, const char *format, ...)
 {
+	char line[COMPLAINT_BYTES];
 	va_list arguments;
 
-	fprintf(stderr, "%s: ", state.program);
 	va_start(arguments, format);
-	vfprintf(stderr, format, arguments);
+	vsnprintf(line, sizeof(line), format, arguments);
 	va_end(arguments);
-	fputc('\n', stderr);
+	/* It may cite a file or a peer: no terminal shall obey those. */
+	for (char *c = line; *c; c++) {
+		if (iscntrl((unsigned char)*c))
+			*c = '?';
+	}
+	fprintf(stderr, "%s: %s\n", state.program, line);
 	return code;
+}
+
+bool app_is_readable(const char *path)
+{
+	struct stat status;
+
+	if (access(path, R_OK) != 0 || stat(path, &status) != 0)
+		return false;
+	if (S_ISDIR(status.st_mode))
+		errno = EISDIR;
+	return !S_ISDIR(status.st_mode);
 }
 
 /* ---- splitting ---- */

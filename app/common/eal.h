@@ -71,4 +71,7 @@ void app_eal_stop(void);
 /* "PROGRAM: ..." and a newline on standard error; returns code. */
 int app_complain(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* May the file be read? A folder may not, though it can be opened. false: errno says why. */
+bool app_is_readable(const char *path);
+
 #endif

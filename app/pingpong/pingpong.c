@@ -99,8 +99,7 @@ static int receive_their_side(struct pingpong *pp, int fd)
 		return -1;
 	if (sscanf(text, "%4x:%6x:%6x:%32[0-9a-fA-F]", &lid, &pp->peer.qpn, &pp->peer.psn, gid) != 4 ||
 	    strlen(gid) != 32) {
-		app_complain(APP_EXIT_FAILURE, "the other side does not speak ibv_rc_pingpong's text: \"%.52s\"\n",
-			     text);
+		app_complain(APP_EXIT_FAILURE, "the other side does not speak ibv_rc_pingpong's text: \"%.52s\"", text);
 		return -1;
 	}
 	for (int i = 0; i < 16; i++) {

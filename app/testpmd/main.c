@@ -36,9 +36,11 @@ static void catch_signals(void)
 
 /* ---- a target's housekeeping: one peer at a time ---- */
 
-static void serve_peer(int fd)
+/* false: it is none that can be served. */
+static bool serve_peer(int fd)
 {
 	struct exchange *theirs = calloc(1, sizeof(*theirs)), *ours = calloc(1, sizeof(*ours));
+	bool served = false;
 
 	if (theirs && ours && exchange_receive(fd, theirs) == 0) {
 		if (traffic_offer(&traffic, theirs->qps, theirs->size, theirs->mtu, false, ours) != 0 ||
@@ -48,10 +50,12 @@ static void serve_peer(int fd)
 		} else if (exchange_send(fd, ours) == 0) {
 			printf("serving %u queue pairs\n", theirs->qps);
 			fflush(stdout);
+			served = true;
 		}
 	}
 	free(theirs);
 	free(ours);
+	return served;
 }
 
 /* Takes a new peer when there is none; notices that the one there is has left. */
@@ -64,8 +68,11 @@ static void look_after_peer(int listener, int *connection)
 		return;
 	if (*connection < 0) {
 		*connection = accept(listener, NULL, NULL);
-		if (*connection >= 0)
-			serve_peer(*connection);
+		/* One that is not served is not waited for: what it has said would be read byte by byte. */
+		if (*connection >= 0 && !serve_peer(*connection)) {
+			close(*connection);
+			*connection = -1;
+		}
 	} else if (recv(*connection, &byte, 1, MSG_DONTWAIT) <= 0) {
 		printf("the peer has left\n");
 		show_port_stats(&traffic, stdout);

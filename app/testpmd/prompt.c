@@ -140,7 +140,7 @@ bool prompt_quit_wanted(void)
 
 int prompt_run_file(struct traffic *traffic, const char *path)
 {
-	int fd = open(path, O_RDONLY);
+	int fd = app_is_readable(path) ? open(path, O_RDONLY) : -1;
 	struct cmdline *terminal;
 
 	if (fd < 0) {

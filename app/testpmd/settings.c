@@ -192,7 +192,7 @@ static int read_file(struct settings *settings)
 	bool ports_wanted = settings->port_count == 0; /* else the command line has named them */
 	int count, error = 0;
 
-	if (access(settings->config, R_OK) != 0)
+	if (!app_is_readable(settings->config))
 		return app_complain(APP_EXIT_ENVIRONMENT, "--config %s: %s", settings->config, strerror(errno));
 	file = rte_cfgfile_load(settings->config, 0);
 	if (file == NULL)

@@ -23,6 +23,11 @@ enum uroce_event_type {
 	UROCE_EVENT_SRQ_ERR, /* reserved: an SRQ of ours cannot fail by itself */
 	UROCE_EVENT_PORT_ACTIVE,
 	UROCE_EVENT_PORT_ERR,
+	/*
+	 * Somebody may be guessing: at the PSNs of a QP, or (qp_num 0) at QPNs, addresses and P_Keys. At most once a
+	 * second; nothing has come of it yet. Counters such as drop_unknown_qpn say more.
+	 */
+	UROCE_EVENT_ANOMALY,
 	UROCE_EVENT_TYPES
 };
 

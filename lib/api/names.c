@@ -100,6 +100,7 @@ const char *uroce_event_name(uint32_t type)
 		[UROCE_EVENT_SRQ_ERR] = "SRQ_ERR",
 		[UROCE_EVENT_PORT_ACTIVE] = "PORT_ACTIVE",
 		[UROCE_EVENT_PORT_ERR] = "PORT_ERR",
+		[UROCE_EVENT_ANOMALY] = "ANOMALY",
 	};
 
 	return NAME_OF(names, type);

@@ -23,6 +23,20 @@
 #define IDLE_TURNS 256u /* before an lcore is kind to others */
 #define SLEEP_NS 50000
 
+/* For jumps of the TSC back, as when a virtual machine goes on elsewhere. */
+static _Atomic uint64_t made_up_ns;
+
+uint64_t engine_made_up_ns(void)
+{
+	return atomic_load_explicit(&made_up_ns, memory_order_relaxed);
+}
+
+/* Of lcores that have seen the same jump one makes up for it. */
+void engine_make_up(uint64_t made_up, uint64_t ns)
+{
+	atomic_compare_exchange_strong(&made_up_ns, &made_up, made_up + ns);
+}
+
 uint64_t engine_now_ns(void)
 {
 	static _Atomic uint64_t ns_per_cycle_32; /* fixed point, 32 bits of fraction */
@@ -32,7 +46,7 @@ uint64_t engine_now_ns(void)
 		factor = (uint64_t)(((unsigned __int128)1000000000u << 32) / rte_get_tsc_hz());
 		atomic_store_explicit(&ns_per_cycle_32, factor, memory_order_relaxed);
 	}
-	return (uint64_t)((unsigned __int128)rte_rdtsc() * factor >> 32);
+	return (uint64_t)((unsigned __int128)rte_rdtsc() * factor >> 32) + engine_made_up_ns();
 }
 
 struct rte_ring *engine_ring_create(uint32_t count, uint32_t element_bytes, unsigned flags, int node)

@@ -116,6 +116,9 @@ struct engine_port {
 	uint16_t pending_count; /* frames that the port did not take yet, oldest first */
 	struct rte_mbuf *pending[TX_PENDING];
 	uint64_t looked_tx_frames;       /* tx_frames when the link was looked at last */
+	uint64_t alarm_since_ns;         /* the second at hand began; and how many strangers there had been */
+	uint64_t alarm_strangers;
+	bool alarmed;                    /* in this second */
 	uint64_t counters[CNT_COUNTERS]; /* lcore only, as all below */
 	uint64_t rx_frames, tx_frames, rx_bytes, tx_bytes;
 	uint64_t retired[CNT_QP_COUNTERS]; /* counters of the device's destroyed QPs that lived here */
@@ -200,6 +203,10 @@ struct uroce_device {
 
 /* Nanoseconds of a clock that only goes forward. */
 uint64_t engine_now_ns(void);
+
+/* The clock went back by so much since `made_up`, which is what engine_made_up_ns() said before: makes up for it. */
+uint64_t engine_made_up_ns(void);
+void engine_make_up(uint64_t made_up, uint64_t ns);
 
 /* Which lcore serves QPs of device, given a wish (-1: spread). NULL: none such. */
 struct uroce_lcore *engine_pick_lcore(struct uroce_device *device, int wish);

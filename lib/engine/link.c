@@ -10,6 +10,7 @@
 #include <rte_cycles.h>
 #include <rte_ethdev.h>
 
+#include "engine/alarm.h"
 #include "engine/link.h"
 #include "engine/port.h"
 
@@ -93,5 +94,6 @@ void engine_link_turn(struct uroce_lcore *lcore)
 		if (port->queue == 0 && port->device->link_is_noted)
 			look(port->device);
 		look_at_waiting(port);
+		engine_alarm_look(port, lcore->now_ns);
 	}
 }

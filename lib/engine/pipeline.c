@@ -17,6 +17,7 @@
 #define PREFETCH_REQUEST_AHEAD 2u
 #define TRANSMIT_VISITS (4 * BURST)
 #define TURN_BYTES 16384u /* of frames: the QP that has sent them has had its turn */
+#define CLOCK_JUMP_NS 1000000u
 
 /* ---- timers ---- */
 
@@ -207,11 +208,26 @@ static void send_all(struct uroce_lcore *lcore)
 		port_flush(lcore->ports[i]);
 }
 
+/*
+ * Time of a turn. It never goes back: timers would stand still for as long. A little less than before is what cores
+ * differ by when the thread has moved, and is waited for.
+ */
+static uint64_t read_clock(const struct uroce_lcore *lcore)
+{
+	uint64_t made_up = engine_made_up_ns(), now = engine_now_ns();
+
+	if (__builtin_expect(now >= lcore->now_ns, 1))
+		return now;
+	if (lcore->now_ns - now > CLOCK_JUMP_NS)
+		engine_make_up(made_up, lcore->now_ns - now);
+	return lcore->now_ns;
+}
+
 unsigned engine_pipeline_turn(struct uroce_lcore *lcore)
 {
 	struct rte_rcu_qsbr *qsbr = lcore->engine->qsbr;
 
-	lcore->now_ns = engine_now_ns();
+	lcore->now_ns = read_clock(lcore);
 	lcore->turn++;
 	lcore->work = 0;
 	/* Regions are only looked up between these two: uroce_mr_dereg() waits for the second. */

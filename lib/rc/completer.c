@@ -201,15 +201,18 @@ static void take_aeth(struct rc_qp *qp, const struct wire_packet *packet)
 }
 
 /* Already acknowledged, or never sent. The one before the start PSN may carry the first credits (F-4). */
-static void receive_outside_window(struct rc_qp *qp, const struct wire_packet *packet)
+static void receive_outside_window(struct rc_qp *qp, const struct wire_packet *packet, uint64_t now_ns)
 {
-	bool repeated = sendwin_was_acked(&qp->win, psn_make(packet->psn));
-	bool before_first = psn_equal(psn_next(psn_make(packet->psn)), qp->sq_psn);
+	psn_t psn = psn_make(packet->psn);
+	bool acknowledge = wire_opcode(packet->opcode)->kind == WIRE_KIND_ACKNOWLEDGE;
+	bool repeated = sendwin_was_acked(&qp->win, psn);
+	bool first_credits = acknowledge && psn_equal(psn_next(psn), qp->sq_psn) && packet->msn == 0;
 
-	if (wire_opcode(packet->opcode)->kind == WIRE_KIND_ACKNOWLEDGE &&
-	    (repeated || (before_first && packet->msn == 0)))
+	if (first_credits || (acknowledge && repeated))
 		take_credits(qp, packet);
 	qp->counters[repeated ? CNT_STALE_RESPONSE : CNT_GHOST_RESPONSE]++;
+	if (repeated ? anomaly_is_far(psn, qp->win.una) : !first_credits)
+		rc_anomaly_note(qp, now_ns);
 }
 
 /* What became of a response that may be placed while it is checked. */
@@ -297,7 +300,7 @@ bool rc_completer_receive(struct rc_qp *qp, const struct wire_packet *packet, co
 	if (!origin_icrc_is_right(origin, packet))
 		return false;
 	if (psn_distance(psn, qp->win.una) >= sendwin_outstanding(&qp->win)) { /* P-5 */
-		receive_outside_window(qp, packet);
+		receive_outside_window(qp, packet, now_ns);
 		return true;
 	}
 	take_aeth(qp, packet);

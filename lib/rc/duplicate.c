@@ -44,11 +44,11 @@ static bool duplicate_matches(const struct rc_qp *qp, const struct rc_replay_ent
 	return kind == WIRE_KIND_ATOMIC_WRITE ? atomic_write_matches(entry, packet) : atomic_matches(entry, packet);
 }
 
-static void receive_duplicate_answer(struct rc_qp *qp, const struct wire_packet *packet)
+static bool receive_duplicate_answer(struct rc_qp *qp, const struct wire_packet *packet)
 {
 	psn_t psn = psn_make(packet->psn);
 	struct rc_replay_entry *entry = rc_replay_find(&qp->replay, psn);
-	bool read = packet->opcode == OP_READ_REQUEST;
+	bool read = packet->opcode == OP_READ_REQUEST, known = false;
 
 	if (entry == NULL && read)
 		entry = rc_replay_find_owner(&qp->replay, psn);
@@ -58,11 +58,14 @@ static void receive_duplicate_answer(struct rc_qp *qp, const struct wire_packet 
 		qp->counters[CNT_REPLAY_MISS]++;
 	else if (!duplicate_matches(qp, entry, packet))
 		qp->counters[CNT_REPLAY_MISMATCH]++;
-	else if (read)
+	else
+		known = true;
+	if (known && read)
 		rc_replay_queue(&qp->replay, entry, psn, qp_packets(qp, packet->dma_length),
 				(uint32_t)(packet->va - entry->va) + packet->dma_length);
-	else
+	else if (known)
 		rc_replay_queue(&qp->replay, entry, psn, 1, 0);
+	return known;
 }
 
 /* A message in progress goes on, whatever part of it is repeated (S-19). */
@@ -102,7 +105,7 @@ static void note_suspicious(struct rc_qp *qp, const struct wire_opcode_row *op, 
 		qp->counters[CNT_SUSPICIOUS_DUPLICATE]++;
 }
 
-void rc_duplicate_receive(struct rc_qp *qp, const struct wire_packet *packet)
+bool rc_duplicate_receive(struct rc_qp *qp, const struct wire_packet *packet)
 {
 	const struct wire_opcode_row *op = wire_opcode(packet->opcode);
 
@@ -111,22 +114,22 @@ void rc_duplicate_receive(struct rc_qp *qp, const struct wire_packet *packet)
 	case WIRE_KIND_WRITE:
 		note_suspicious(qp, op, packet);
 		receive_duplicate_message(qp, psn_make(packet->psn));
-		return;
+		return false;
 	case WIRE_KIND_SEND:
 		receive_duplicate_message(qp, psn_make(packet->psn));
-		return;
+		return false;
 	case WIRE_KIND_READ_REQUEST:
 	case WIRE_KIND_ATOMIC:
 	case WIRE_KIND_ATOMIC_WRITE:
 	case WIRE_KIND_FLUSH:
-		receive_duplicate_answer(qp, packet);
-		return;
+		return receive_duplicate_answer(qp, packet);
 	case WIRE_KIND_RESERVED:
 	case WIRE_KIND_READ_RESPONSE:
 	case WIRE_KIND_ACKNOWLEDGE:
 	case WIRE_KIND_ATOMIC_ACKNOWLEDGE:
 	case WIRE_KIND_UD_SEND:
 	case WIRE_KIND_CNP:
-		return; /* no NAK for a duplicate, whatever it is (K-RULE) */
+		break; /* no NAK for a duplicate, whatever it is (K-RULE) */
 	}
+	return false;
 }

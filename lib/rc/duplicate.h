@@ -3,6 +3,7 @@
 #ifndef RC_DUPLICATE_H
 #define RC_DUPLICATE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -11,8 +12,11 @@
 
 struct rc_qp;
 
-/* A request from the half window behind ePSN. Never draws a NAK, never disturbs a message in progress. */
-void rc_duplicate_receive(struct rc_qp *qp, const struct wire_packet *packet);
+/*
+ * A request from the half window behind ePSN. Never draws a NAK, never disturbs a message in progress. true: the replay
+ * cache knows it.
+ */
+bool rc_duplicate_receive(struct rc_qp *qp, const struct wire_packet *packet);
 
 /*
  * What the ACK owed to a duplicate acknowledges (S-8): the newest that is executed, but not past a READ or atomic that

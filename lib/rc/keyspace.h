@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #define KEYSPACE_ROUNDS 4
+#define KEYSPACE_BITS 24u
 
 struct rc_keyspace {
 	uint64_t secret[KEYSPACE_ROUNDS]; /* from a cryptographic source */

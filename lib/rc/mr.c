@@ -21,6 +21,9 @@ void rc_mr_table_init(struct rc_mr_table *table, struct rc_mr_entry *entries, ui
 	table->count = count;
 	table->used = 0;
 	table->hand = 0;
+	table->index_bits = 0;
+	while (1u << table->index_bits < count)
+		table->index_bits++;
 	table->space = *space;
 }
 
@@ -60,15 +63,23 @@ static struct rc_mr_entry *find_free(struct rc_mr_table *table)
 	}
 }
 
-/* The slot's next key; never the one that means "not valid". */
+/*
+ * The slot's next key; never the one that means "not valid". The tag moves on by one more each time that the uses have
+ * gone round, so that the key itself is another one for 256 rounds.
+ */
 static uint32_t next_key(const struct rc_mr_table *table, struct rc_mr_entry *entry)
 {
-	uint32_t body = keyspace_name(&table->space, (uint32_t)(entry - table->entries)) << 8;
+	uint32_t use_bits = KEYSPACE_BITS - table->index_bits, key;
 
-	entry->tag++;
-	if ((body | (entry->tag & 0xFF)) == 0)
-		entry->tag++;
-	return body | (entry->tag & 0xFF);
+	do {
+		uint32_t index = (uint32_t)(entry - table->entries) | entry->uses << table->index_bits;
+
+		key = keyspace_name(&table->space, index & ((1u << KEYSPACE_BITS) - 1)) << 8;
+		key |= (entry->uses + (entry->uses >> use_bits)) & 0xFF;
+		entry->uses++;
+	} while (key == 0);
+	set32(&entry->last, key);
+	return key;
 }
 
 uint32_t rc_mr_insert(struct rc_mr_table *table, uint32_t pd, void *host, uint64_t bytes, uint32_t access, int *error)
@@ -128,6 +139,12 @@ uint32_t rc_mr_insert_window(struct rc_mr_table *table, uint32_t pd, enum rc_mr_
 
 /* ---- windows: changed by lcores while others look ---- */
 
+/* Is it one of the keys that the window has while it lives? They differ in their tags. */
+static bool has_body(const struct rc_mr_entry *window, uint32_t key)
+{
+	return (__atomic_load_n(&window->last, __ATOMIC_RELAXED) ^ key) >> 8 == 0;
+}
+
 /* The right to change the window; false: another lcore has it, or the key is of no window. */
 static bool begin_change(struct rc_mr_entry *entry)
 {
@@ -159,7 +176,7 @@ int rc_mr_remove_window(struct rc_mr_table *table, uint32_t key)
 {
 	struct rc_mr_entry *entry = rc_mr_slot(table, key);
 
-	if (entry == NULL || (entry->kind != MR_WINDOW_1 && entry->kind != MR_WINDOW_2))
+	if (entry == NULL || (entry->kind != MR_WINDOW_1 && entry->kind != MR_WINDOW_2) || !has_body(entry, key))
 		return -ENOENT;
 	while (!begin_change(entry))
 		; /* a lcore is binding it: a few stores away from being done */
@@ -208,12 +225,12 @@ static bool bind_window(const struct rc_mr_table *table, struct rc_mr_entry *win
 	uint32_t old = atomic_load_explicit(&window->key, memory_order_relaxed);
 	struct rc_mr_entry *region = rc_mr_slot(table, bind->region_key);
 
-	if (window->pd != pd || (bind->key & 0xFF) == (window->tag & 0xFF) ||
-	    (old && window->kind == MR_WINDOW_2)) /* the tag is that of its last key */
+	if (window->pd != pd || bind->key == window->last || !has_body(window, bind->key) ||
+	    (old && window->kind == MR_WINDOW_2))
 		return false;
 	if (bind->bytes == 0 && window->kind == MR_WINDOW_1) {
 		unbind(table, window);
-		set32(&window->tag, bind->key & 0xFF);
+		set32(&window->last, bind->key);
 		return true;
 	}
 	if (bind->bytes == 0 || region == NULL || region->kind != MR_REGION ||
@@ -227,7 +244,7 @@ static bool bind_window(const struct rc_mr_table *table, struct rc_mr_entry *win
 	__atomic_store_n(&window->host, region->host + (bind->va - region->va), __ATOMIC_RELAXED);
 	set32(&window->access, bind->access);
 	set32(&window->qpn, window->kind == MR_WINDOW_2 ? qpn : 0);
-	set32(&window->tag, bind->key & 0xFF);
+	set32(&window->last, bind->key);
 	atomic_store_explicit(&window->key, bind->key, memory_order_release);
 	return true;
 }

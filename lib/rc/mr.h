@@ -2,9 +2,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * One table a device. Control calls insert and remove (one at a time: the host locks); lcores look up without
- * locks. A key is 24 bits of keyed permutation of the index and an 8-bit tag that changes with each reuse, so
- * an old key of the slot is refused (TC-D-8). After rc_mr_remove() no new lookup succeeds; the host waits for
- * lookups under way before the memory may go (M-2).
+ * locks. A key is 24 bits of keyed permutation and an 8-bit tag. What is permuted is the index of the slot, and above
+ * it how often the slot has been used: its next key looks like none of its earlier ones (TC-G-1), and those are refused
+ * (TC-D-8). After rc_mr_remove() no new lookup succeeds; the host waits for lookups under way before the memory may go
+ * (M-2).
  * A memory window has a slot like a region, but lcores change it while others look: a version that is odd during the
  * change tells a reader that what it has read does not belong together. A region with windows bound is not removed.
  */
@@ -34,12 +35,13 @@ struct rc_mr_entry {
 	uint64_t bytes;
 	uint8_t *host;            /* where va lies in this process */
 	uint32_t access;          /* enum uroce_access, MR_ACCESS_LOCAL */
-	uint32_t tag;             /* of the last key given out */
+	uint32_t last;            /* key given out, or bound, last */
 	uint32_t kind;            /* enum rc_mr_kind; constant while lookups may be under way */
 	uint32_t qpn;             /* type 2 windows: the QP that bound it, the only one it is good for */
 	_Atomic uint32_t windows; /* regions: windows bound to it, or MR_CLOSED */
 	_Atomic uint32_t version; /* windows: odd while a lcore changes it */
 	uint32_t region;          /* bound windows: index of the region */
+	uint32_t uses;            /* keys given out */
 };
 
 static_assert(sizeof(struct rc_mr_entry) == 64, "a lookup touches one cache line");
@@ -49,6 +51,7 @@ struct rc_mr_table {
 	uint32_t count; /* slots */
 	uint32_t used;
 	uint32_t hand; /* where the next search for a free slot begins */
+	uint32_t index_bits;
 	struct rc_keyspace space;
 };
 
@@ -97,7 +100,7 @@ enum rc_mr_verdict rc_mr_extent(const struct rc_mr_table *table, uint32_t key, u
 /* The slot that a key is about, valid or not; NULL: no slot can have it. Always the same while the table lives. */
 static inline struct rc_mr_entry *rc_mr_slot(const struct rc_mr_table *table, uint32_t key)
 {
-	uint32_t index = keyspace_index(&table->space, key >> 8);
+	uint32_t index = keyspace_index(&table->space, key >> 8) & ((1u << table->index_bits) - 1);
 
 	return __builtin_expect(key == 0 || index >= table->count, 0) ? NULL : &table->entries[index];
 }

@@ -108,6 +108,7 @@ void rc_qp_forget(struct rc_qp *qp)
 	};
 	qp->report = (struct rc_report){ 0 };
 	qp->failures = (struct rc_failures){ 0 };
+	qp->anomaly = (struct rc_anomaly){ 0 };
 	atomic_store_explicit(&qp->win.post_wakes, false, memory_order_relaxed);
 	qp->last_aeth = 0;
 	qp->established = false;

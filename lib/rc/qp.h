@@ -19,6 +19,7 @@
 #include <uroce/qp.h>
 
 #include "config/limits.h"
+#include "rc/anomaly.h"
 #include "rc/completer.h"
 #include "rc/counters.h"
 #include "rc/credit.h"
@@ -108,6 +109,7 @@ struct rc_qp {
 	uint64_t counters[CNT_QP_COUNTERS];
 	struct rc_recvq recvq;
 	struct rc_failures failures;
+	struct rc_anomaly anomaly;
 	uint32_t max_mtu_bytes;
 	psn_t sq_psn, rq_psn; /* as set by modify */
 	uint8_t timeout, max_dest_rd_atomic;
@@ -188,7 +190,7 @@ static inline enum rc_counter qp_take_packet(struct rc_qp *qp, const struct wire
 	bool right;
 
 	if (!wire_opcode(packet->opcode)->response)
-		return rc_responder_receive(qp, packet, origin, out) ? CNT_COUNTERS : CNT_PORT_RX_ICRC;
+		return rc_responder_receive(qp, packet, origin, now_ns, out) ? CNT_COUNTERS : CNT_PORT_RX_ICRC;
 	right = rc_completer_receive(qp, packet, origin, now_ns);
 	if (qp->win.head != qp->win.acked)
 		rc_report_answered(qp, out);

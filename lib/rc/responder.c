@@ -462,10 +462,11 @@ static enum plain receive_plainly(struct rc_qp *qp, const struct wire_packet *pa
 
 /* ePSN executes, the half window behind it is a duplicate, the other half a gap (S-2, P-6). */
 bool rc_responder_receive(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin,
-			  struct rc_outbox *out)
+			  uint64_t now_ns, struct rc_outbox *out)
 {
 	struct rc_responder *resp = &qp->responder;
 	psn_t psn = psn_make(packet->psn);
+	bool known = false;
 
 	if (psn_equal(psn, resp->epsn)) {
 		enum plain plain = origin->ip ? receive_plainly(qp, packet, origin, out) : PLAIN_NOT;
@@ -475,12 +476,14 @@ bool rc_responder_receive(struct rc_qp *qp, const struct wire_packet *packet, co
 	if (!origin_icrc_is_right(origin, packet))
 		return false;
 	if (psn_before(psn, resp->epsn)) {
-		rc_duplicate_receive(qp, packet);
+		known = rc_duplicate_receive(qp, packet);
 	} else if (resp->silenced) {
 		qp->counters[CNT_SILENCED_REQUEST]++;
 	} else { /* K-SEQ */
 		qp->counters[CNT_OUT_OF_SEQUENCE]++;
 		send_nak(resp, syndrome_make(SYNDROME_NAK, NAK_PSN_SEQUENCE));
 	}
+	if (!known && anomaly_is_far(psn, resp->epsn))
+		rc_anomaly_note(qp, now_ns);
 	return true;
 }

@@ -39,7 +39,7 @@ struct rc_responder {
  * origin, is wrong, and it is as if it had never come.
  */
 bool rc_responder_receive(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin,
-			  struct rc_outbox *out);
+			  uint64_t now_ns, struct rc_outbox *out);
 
 /* Adds READ responses, atomic answers, ACKs and NAKs, in request order. true: more to send than room. */
 bool rc_responder_transmit(struct rc_qp *qp, struct rc_outbox *out);

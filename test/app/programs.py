@@ -31,7 +31,7 @@ def program(name):
 
 def run(name, *arguments, limit=60):
     done = subprocess.run([program(name), *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, text=True, timeout=limit)
+                          stderr=subprocess.PIPE, text=True, errors="replace", timeout=limit)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -49,7 +49,7 @@ class Running:
                                         stdout=open(self.path, "w"), stderr=subprocess.STDOUT)
 
     def text(self):
-        return open(self.path).read()
+        return open(self.path, errors="replace").read()
 
     def wait_for(self, pattern, seconds=15):
         end = time.monotonic() + seconds
@@ -236,17 +236,17 @@ def pingpong_with_itself_checks_every_byte_over_memif(directory):
             client.kill()
 
 
-def main():
-    print(f"1..{len(CASES)}", flush=True)
+def main(suite="programs", cases=CASES):
+    print(f"1..{len(cases)}", flush=True)
     failed = 0
-    for number, function in enumerate(CASES, 1):
+    for number, function in enumerate(cases, 1):
         directory = tempfile.mkdtemp()
         try:
             function(directory)
-            print(f"ok {number} - programs::{function.__name__}", flush=True)
+            print(f"ok {number} - {suite}::{function.__name__}", flush=True)
         except (AssertionError, subprocess.TimeoutExpired, OSError) as wrong:
             failed += 1
-            print(f"not ok {number} - programs::{function.__name__}")
+            print(f"not ok {number} - {suite}::{function.__name__}")
             print("".join(f"# {line}\n" for line in str(wrong).splitlines()), end="", flush=True)
         finally:
             shutil.rmtree(directory)

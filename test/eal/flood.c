@@ -6,7 +6,7 @@
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 
-#include "engine/engine.h"
+#include "engine/steer.h"
 #include "flows.h"
 #include "rule.h"
 #include "start.h"
@@ -307,6 +307,64 @@ Test(flood, a_good_connection_keeps_its_share_beside_junk)
 	network_close(&network);
 }
 
+/* Until the end has something to tell, or so many frames of a kind have gone. How many went. */
+static uint32_t flood_until_event(struct network *network, const struct junk *kind, uint32_t limit,
+				  struct uroce_event *event)
+{
+	uint32_t sent = 0;
+
+	event->type = UROCE_EVENT_TYPES;
+	while (sent < limit && !uroce_event_poll(network->ends[1].device, event)) {
+		flood(network, kind);
+		sent += FRAMES;
+	}
+	/* Counters are looked at a thousand times a second. */
+	for (uint64_t began = engine_now_ns(); engine_now_ns() - began < 5000000;)
+		network_turn(network);
+	if (event->type == UROCE_EVENT_TYPES)
+		uroce_event_poll(network->ends[1].device, event);
+	return sent;
+}
+
+/*
+ * TC-G-3: he knows addresses and P_Key, and guesses QPN and PSN. Each QPN that is not ours is refused; that there are
+ * many of them is told before a second is over. Exactly two of 2^24 QPNs are ours, and of each exactly one of 2^24 PSNs
+ * is executed (adversary.c).
+ */
+Test(flood, blind_guesses_of_qpns_are_told_and_would_take_years)
+{
+	static struct network network;
+	const uint32_t rate = 1600000;
+	struct uroce_event event;
+	uint32_t hits = 0, sent;
+	double years;
+
+	RULE("Y-3");
+	RULE("V-1");
+	network_open(&network, 1);
+	network_create_qp(&network, 0, 64, -1);
+	network_create_qp(&network, 1, 64, -1);
+	network_connect(&network, false);
+	cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, 100), 0);
+	cr_assert_eq(network_wait(&network, 0).status, UROCE_WC_SUCCESS);
+	for (uint32_t qpn = 0; qpn < 1u << 24; qpn++)
+		hits += steer_lookup(network.engine, qpn) != NULL;
+	cr_assert_eq(hits, 2);
+	years = (double)(1ull << 48) / rate / (365.25 * 86400);
+	cr_assert_gt(years, 5, "a sweep of QPNs and PSNs takes %.1f years", years);
+	sent = flood_until_event(&network, &junk[0], ANOMALY_STRANGERS - FRAMES, &event);
+	cr_assert_eq(event.type, UROCE_EVENT_TYPES, "%s after %u", uroce_event_name(event.type), sent);
+	sent += flood_until_event(&network, &junk[0], 4 * ANOMALY_STRANGERS, &event);
+	cr_assert_eq(event.type, UROCE_EVENT_ANOMALY);
+	cr_assert_eq(event.qp_num, 0);
+	cr_assert_lt(sent, rate, "a second at that rate");
+	cr_assert_eq(network_counter(&network, 1, "drop_unknown_qpn"), sent);
+	/* Once a second, however many come: the next ones have to wait for it. */
+	flood_until_event(&network, &junk[0], FRAMES, &event);
+	cr_assert_eq(event.type, UROCE_EVENT_TYPES);
+	network_close(&network);
+}
+
 static uint32_t sweep_from, sweep_step;
 
 static void spoil_psn(uint8_t *frame, uint32_t bytes, uint32_t number)
@@ -336,6 +394,7 @@ Test(flood, a_sweep_of_psns_draws_one_nak_and_executes_nothing)
 	sent = frames_sent(&network, 1);
 	flood(&network, &psns);
 	cr_assert_eq(frames_sent(&network, 1), sent + 1, "one NAK");
+	cr_assert_eq(network_event(&network, 1, UROCE_EVENT_ANOMALY).qp_num, uroce_qp_num(network.ends[1].qp));
 	sweep_from = 1u << 23;
 	flood(&network, &psns);
 	cr_assert_leq(frames_sent(&network, 1), sent + 1 + FRAMES);

@@ -91,7 +91,7 @@ static void check_state(const struct state *state)
 
 	MUST(qp->replay.used <= qp->replay.depth && qp->replay.unfinished <= qp->replay.depth);
 	MUST(qp->state == UROCE_QPS_RTS || qp->state == UROCE_QPS_ERR);
-	MUST(state->side->event_count <= 2); /* COMM_EST, and one for a failure (V-1) */
+	MUST(state->side->event_count <= 3); /* COMM_EST, one for a failure (V-1), and an alarm in the one second */
 }
 
 static void give_request(struct state *state, struct wire_packet packet)

@@ -145,6 +145,17 @@ Test(credit, news_after_a_read_names_the_psn_before_it)
 	expect_sent(pair, B, 0, "ACK psn=0 credit=1 msn=2");
 	expect_sent_count(pair, B, 1);
 	expect_sent_count(pair, A, 0);
+	/* Of several it is the last that counts: its three PSNs begin at 7. */
+	pair_send(pair, 3, 64);
+	pair_fetch_add(pair, 4, 1);
+	pair_read(pair, 5, 8);
+	pair_read(pair, 6, 3000);
+	pair_run(pair);
+	pair_forget(pair);
+	pair_recv(pair, B, 102, 0, 1024);
+	pair_run(pair);
+	expect_sent(pair, B, 0, "ACK psn=6 credit=1 msn=6");
+	expect_sent_count(pair, B, 1);
 	pair_close(pair);
 }
 

@@ -281,3 +281,41 @@ Test(pacing, after_a_loss_less_goes_out_at_a_time_until_nothing_has_been_lost_fo
 	expect_done_count(pair, A, 8);
 	pair_close(pair);
 }
+
+/* A write whose only packet is lost, until it is done all the same. */
+static void lose_one(struct pair *pair, uint64_t wr_id)
+{
+	pair_cut(pair);
+	pair_write(pair, wr_id, 8);
+	pair_transmit(pair, A);
+	pair_mend(pair);
+	pair_fire(pair);
+	cr_assert_eq(pair->side[A].done_count, wr_id);
+}
+
+/* Eight packets at a time after a loss; with each 1024 that follow eight more. Another loss, and it begins anew. */
+Test(pacing, bursts_are_short_after_a_loss_and_grow_again)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .mtu = 256 });
+	const struct rc_requester *req = &pair->side[A].qp->requester;
+
+	cr_assert_eq(req->burst, OUTBOX_PACKETS);
+	lose_one(pair, 1); /* its resend is the first of them */
+	cr_assert_eq(req->burst, 8);
+	pair_write(pair, 2, 1021 * 256);
+	pair_forget(pair);
+	pair_transmit_some(pair, A, OUTBOX_PACKETS);
+	expect_sent_count(pair, A, 8);
+	pair_run(pair);
+	cr_assert_eq(req->burst, 8);
+	pair->side[A].done_count = 2;
+	lose_one(pair, 3); /* the 1023rd; its resend is the first of the next ones */
+	cr_assert_eq(req->burst, 8);
+	pair_write(pair, 4, 1022 * 256);
+	pair_run(pair);
+	cr_assert_eq(req->burst, 8);
+	pair_write(pair, 5, 8);
+	pair_run(pair);
+	cr_assert_eq(req->burst, 16);
+	pair_close(pair);
+}

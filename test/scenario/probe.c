@@ -55,6 +55,46 @@ static uint64_t settle(struct pair *pair)
 	return pair->now_ns - began;
 }
 
+/* Which of the two packets was answered nobody knows, so the answer tells no round trip. */
+Test(probe, a_packet_that_was_asked_for_is_not_timed)
+{
+	struct pair *pair = open_asking(0);
+	const struct rc_qp *qp = pair->side[A].qp;
+	uint64_t round_trip = qp->probe.rtt_ns, shortest = qp->retry.min_rtt_ns;
+
+	RULE("T-5");
+	cr_assert_gt(round_trip, 0);
+	lose(pair, A, 0, 1);
+	pair_write(pair, 1, 8);
+	settle(pair);
+	expect_completes(pair, A, "wr=1 WRITE SUCCESS");
+	expect_counts(pair, A, CNT_EARLY_PROBES, 1);
+	cr_assert_eq(qp->probe.rtt_ns, round_trip);
+	cr_assert_eq(qp->retry.min_rtt_ns, shortest);
+	pair_close(pair);
+}
+
+/* The newest packet is a READ's: sent again it would be answered again. The oldest goes out alone. */
+Test(probe, a_read_at_the_end_is_not_repeated)
+{
+	struct pair *pair = open_asking(0);
+	struct rc_qp *qp = pair->side[A].qp;
+
+	pair_cut(pair);
+	pair_write(pair, 1, 8);
+	pair_read(pair, 2, 3000);
+	pair_transmit(pair, A);
+	expect_leaves(pair, A, "WRITE_ONLY psn=1 ackreq va=0x0 len=8 bytes=8",
+		      "READ_REQUEST psn=2 ackreq va=0x0 len=3000");
+	cr_assert_lt(qp->probe.deadline_ns, qp->retry.ack_deadline_ns);
+	pair->now_ns = qp->probe.deadline_ns;
+	rc_qp_timeout(qp, pair->now_ns);
+	pair_transmit(pair, A);
+	expect_leaves(pair, A, "WRITE_ONLY psn=1 ackreq va=0x0 len=8 bytes=8");
+	expect_counts(pair, A, CNT_EARLY_PROBES, 1);
+	pair_close(pair);
+}
+
 /* The last packet of all: nothing behind it shows the gap. */
 Test(probe, a_lost_tail_is_asked_for_early)
 {

@@ -526,3 +526,29 @@ Test(read, a_response_with_a_wrong_pad_fails_the_request)
 		pair_close(pair);
 	}
 }
+
+/* A piece of no bytes is nowhere, so its key is not looked at, wherever it stands. */
+Test(read, a_piece_of_no_bytes_needs_no_key)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ 0 });
+	struct uroce_sge sges[3] = {
+		{ .addr = 1, .length = 0, .lkey = 0xBAD },
+		{ .addr = (uintptr_t)pair->side[A].memory, .length = 1500, .lkey = pair->side[A].key },
+		{ .length = 0 },
+	};
+	struct uroce_send_wr wr = {
+		.wr_id = 1,
+		.opcode = UROCE_WR_RDMA_READ,
+		.send_flags = UROCE_SEND_SIGNALED,
+		.sg_list = sges,
+		.num_sge = 3,
+	};
+
+	RULE("Q-2");
+	RULE("Q-13");
+	pair_post(pair, A, wr, 0, 1500);
+	pair_run(pair);
+	expect_completes(pair, A, "wr=1 READ SUCCESS len=1500");
+	cr_assert_arr_eq(pair->side[A].memory, pair->side[B].memory, 1500);
+	pair_close(pair);
+}

@@ -133,6 +133,23 @@ Test(why, each_trigger_of_a_retry_has_its_name)
 }
 
 /* Two budgets: RNR waits are counted for an RNR failure, retries for the others. */
+/* The answers inside a READ carry none. */
+Test(why, a_packet_without_an_aeth_leaves_the_last_one)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .retry_cnt = 255 });
+
+	RULE("E-4");
+	pair_cut(pair);
+	pair_read(pair, 1, 3000);
+	pair_transmit(pair, A);
+	pair_respond(pair, response_packet(OP_READ_RESPONSE_FIRST, 0, 1024));
+	pair_respond(pair, response_packet(OP_READ_RESPONSE_MIDDLE, 1, 1024));
+	cr_assert(pair_settle(pair, 1000000000));
+	expect_done(pair, A, 0, "wr=1 READ RETRY_EXC_ERR");
+	check(pair, A, 0, UROCE_CAUSE_TIMEOUT, 2, AETH(SYNDROME_PLAIN_ACK, 1));
+	pair_close(pair);
+}
+
 Test(why, rnr_retries_are_counted_for_an_rnr_failure)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .retry_cnt = 3, .rnr_retry = 2, .rnr_timer = 1 });
@@ -197,6 +214,36 @@ Test(why, each_check_of_a_local_key_has_its_name)
 				     pair->side[A].wcs[0].elapsed_us);
 			pair_close(pair);
 		}
+	}
+}
+
+/* The request was sent, and then the memory of one of its pieces went: nothing is written, whichever piece it is. */
+Test(why, a_read_whose_local_memory_goes_fails_at_its_answer)
+{
+	RULE("E-4");
+	RULE("Q-11");
+	RULE("Q-13");
+	for (uint32_t pieces = 1; pieces <= 2; pieces++) {
+		struct pair *pair = pair_open(&(struct pair_options){ 0 });
+		uint32_t key = pair_region(pair, A, 1, 4096, 64, UROCE_ACCESS_LOCAL_WRITE);
+		struct uroce_sge sges[2] = {
+			{ .addr = (uintptr_t)pair->side[A].memory, .length = 8, .lkey = pair->side[A].key },
+			{ .addr = (uintptr_t)pair->side[A].memory + 4096, .length = 8, .lkey = key },
+		};
+		struct uroce_send_wr wr = { .wr_id = 1, .opcode = UROCE_WR_RDMA_READ, .num_sge = pieces };
+
+		wr.sg_list = sges + 2 - pieces;
+		pair_set_word(pair, A, 0, 7);
+		pair_set_word(pair, A, 4096, 7);
+		pair_cut(pair);
+		pair_post(pair, A, wr, 0, 8);
+		pair_transmit(pair, A);
+		cr_assert_eq(rc_mr_remove(&pair->side[A].mrs, key), 0);
+		pair_respond(pair, response_packet(OP_READ_RESPONSE_ONLY, 0, 8 * pieces));
+		expect_done(pair, A, 0, "wr=1 READ LOC_PROT_ERR");
+		check(pair, A, 0, UROCE_CAUSE_LOCAL_KEY, 0, AETH(SYNDROME_PLAIN_ACK, 1));
+		cr_assert(pair_word(pair, A, 0) == 7 && pair_word(pair, A, 4096) == 7, "%u pieces", pieces);
+		pair_close(pair);
 	}
 }
 

@@ -513,6 +513,17 @@ static bool post_request(struct sim_world *world, struct sim_end *end)
 	return true;
 }
 
+static void rest(struct sim_world *world, struct sim_end *end, uint64_t ns)
+{
+	end->rest_until_ns = world->now_ns + ns;
+	sim_agenda_add(&world->agenda, (struct sim_due){
+					       .when_ns = end->rest_until_ns,
+					       .kind = DUE_APP,
+					       .whom = end->index,
+					       .life = end->life,
+				       });
+}
+
 static void post_requests(struct sim_world *world, struct sim_end *end)
 {
 	struct sim_random random =
@@ -531,7 +542,9 @@ static void post_requests(struct sim_world *world, struct sim_end *end)
 	if (end->qp == NULL)
 		return;
 	sim_world_wake(world, end, world->config.turn_ns);
-	if (more && end->quota > 0)
+	if (more && end->quota > 0 && world->config.rest_ns)
+		rest(world, end, random_below(&random, 2 * world->config.rest_ns));
+	else if (more && end->quota > 0)
 		sim_world_wake_app(world, end, world->config.app_ns);
 }
 
@@ -581,6 +594,7 @@ void sim_app_run(struct sim_world *world, struct sim_end *end)
 		return;
 	post_receives(world, end);
 	/* Who does not poll may not post: a CQ has its limits. */
-	if ((state == UROCE_QPS_RTS || state == UROCE_QPS_SQD) && end->cq_tail - end->cq_head <= SIM_CQ_ENTRIES / 2)
+	if ((state == UROCE_QPS_RTS || state == UROCE_QPS_SQD) && end->cq_tail - end->cq_head <= SIM_CQ_ENTRIES / 2 &&
+	    world->now_ns >= end->rest_until_ns)
 		post_requests(world, end);
 }

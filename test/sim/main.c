@@ -40,6 +40,7 @@ static const char help_text[] =
 	"  --off A[,B...]   these never happen: names as above\n"
 	"  --only X[,X...]  only these faults happen, as a failed run prints them; none: no fault at all\n"
 	"  --kernel NAME    what copies payloads with their ICRC: isal, pclmul or vpclmul (default: the best)\n"
+	"  --hours H        runs of H virtual hours, 1 ... 10000: mixed work with rests, 0.1 % loss\n"
 	"  --sweep          goodput and failed requests by rate of loss, instead (--messages a row, default 100000)\n"
 	"  --verbose        a line a run: seed, requests, faults, frames, virtual time, hash of its trace\n"
 	"  --trace          every packet, completion and fault as a line\n"
@@ -57,6 +58,7 @@ enum {
 	OPT_OFF,
 	OPT_ONLY,
 	OPT_KERNEL,
+	OPT_HOURS,
 	OPT_SWEEP,
 	OPT_VERBOSE,
 	OPT_TRACE,
@@ -188,6 +190,8 @@ static int take_option(int letter, const char *text, struct settings *settings)
 		return take_kernel(text);
 	case OPT_ONLY:
 		return take_only(text, options);
+	case OPT_HOURS:
+		return take_count("hours", text, 10000, &options->hours);
 	case OPT_SWEEP:
 		settings->sweep = true;
 		return 0;
@@ -224,6 +228,7 @@ static int take_options(int argc, char **argv, struct settings *settings)
 		{ "off", required_argument, NULL, OPT_OFF },
 		{ "kernel", required_argument, NULL, OPT_KERNEL },
 		{ "only", required_argument, NULL, OPT_ONLY },
+		{ "hours", required_argument, NULL, OPT_HOURS },
 		{ "sweep", no_argument, NULL, OPT_SWEEP },
 		{ "verbose", no_argument, NULL, OPT_VERBOSE },
 		{ "trace", no_argument, NULL, OPT_TRACE },
@@ -307,7 +312,7 @@ static void prepare_last_words(const struct sim_options *options)
 	snprintf(last_words, sizeof(last_words),
 		 "FAILED seed %lu, commit %s\n  repeat:  uroce-sim --seed %lu --runs 1\n", options->seed, SIM_COMMIT,
 		 options->seed);
-	alarm(RUN_SECONDS);
+	alarm(options->hours ? RUN_SECONDS * 30 : RUN_SECONDS);
 }
 
 /* ---- runs ---- */

@@ -12,6 +12,8 @@
 #include "sim/swarm.h"
 
 #define STREAM_CONFIG 0
+#define HOUR_NS 3600000000000ull
+#define HOURS_MESSAGES 20000u
 
 /* One of count values. */
 static uint64_t pick(struct sim_random *random, const uint64_t *values, uint32_t count)
@@ -148,6 +150,51 @@ static void make_steady(const struct sim_options *options, struct sim_config *co
 	config->messages = options->messages;
 }
 
+/* Plain limits, all kinds of requests both ways in batches, rests between them, and one frame in a thousand lost. */
+static void make_long(const struct sim_options *options, struct sim_config *config)
+{
+	*config = (struct sim_config){
+		.nodes = 2,
+		.connections = 4,
+		.messages = HOURS_MESSAGES,
+		.mtu = 1024,
+		.depth = 32,
+		.receives = 8,
+		.max_packets = 12,
+		.rd_atomic = 4,
+		.dest_rd_atomic = 4,
+		.timeout = 14,
+		.retry_cnt = 7,
+		.rnr_retry = 7,
+		.rnr_timer = 12,
+		.start_near_wrap = MILLION,
+		.signaled = 500000,
+		.inlined = 100000,
+		.fenced = 100000,
+		.two_way = MILLION,
+		.app_ns = 2000,
+		.post_batch = 16,
+		.poll_batch = 16,
+		.delay_ns = 5000,
+		.jitter_ns = 1000,
+		.turn_ns = 500,
+		.byte_ps = 80,
+		.late_ns = 50000,
+		.replay_ns = 100000,
+		.burst_packets = 10,
+		.rates = { [FAULT_LOSS] = 1000 },
+		.stop_after = UINT32_MAX,
+		.lives = 1,
+	};
+	for (uint32_t i = 0; i < UROCE_WR_OPCODES; i++)
+		config->weights[i] = i != UROCE_WR_SEND_WITH_INV;
+	if (options->messages != UINT32_MAX)
+		config->messages = options->messages;
+	/* A batch has half of post_batch on average, and each of the ends posts its share; a fifth more, to be sure. */
+	config->rest_ns =
+		options->hours * HOUR_NS / 5 * 6 / (config->messages / (config->connections * config->post_batch) + 1);
+}
+
 void sim_swarm_draw(const struct sim_options *options, struct sim_config *config)
 {
 	struct sim_random random = random_stream(options->seed, STREAM_CONFIG, 0);
@@ -155,6 +202,8 @@ void sim_swarm_draw(const struct sim_options *options, struct sim_config *config
 	memset(config, 0, sizeof(*config));
 	if (options->steady) {
 		make_steady(options, config);
+	} else if (options->hours) {
+		make_long(options, config);
 	} else {
 		draw_limits(&random, config);
 		draw_work(&random, config);

@@ -23,6 +23,7 @@ struct sim_options {
 	uint32_t off;                /* kinds of faults that never happen */
 	bool steady;                 /* no swarm: one connection, plain limits; for the sweep */
 	uint32_t sweep_bytes;        /* of each WRITE then */
+	uint32_t hours;              /* no swarm either: mixed work spread over so many; 0: not */
 	const uint64_t *allowed;     /* faults that may happen, sorted; NULL: all */
 	uint32_t allowed_count;
 	bool trace; /* print every packet and completion */
@@ -43,6 +44,7 @@ struct sim_config {
 	uint32_t weights[UROCE_WR_OPCODES];
 	uint32_t signaled, inlined, fenced, two_way; /* per million */
 	uint64_t app_ns;                             /* between two looks of an application */
+	uint64_t rest_ns;                            /* between two batches, on average; 0: none */
 	uint32_t post_batch, poll_batch;
 	uint64_t receive_delay_ns; /* a receive is posted again that long after it was polled */
 

@@ -15,6 +15,8 @@
 #define EVENTS_MAX 200000000ull
 #define TIME_MAX_NS 1000000000000ull /* of a run: more is a livelock; of the sweep: a hundred times as much */
 #define WATCH_NS 10000000ull
+#define WATCH_HOURS_NS 10000000000ull /* of a run of hours */
+#define HOUR_NS 3600000000000ull
 #define LATE_NS 20000ull /* how late a timer may be (T-1) */
 #define COMPARE_EVERY 4096u
 
@@ -241,10 +243,20 @@ static void run_due(struct sim_world *world, struct sim_due *due)
 	} else if (due->kind == DUE_WATCH) {
 		sim_oracle_watch(world);
 		sim_agenda_add(&world->agenda,
-			       (struct sim_due){ .when_ns = world->now_ns + WATCH_NS, .kind = DUE_WATCH });
+			       (struct sim_due){
+				       .when_ns = world->now_ns + (world->options->hours ? WATCH_HOURS_NS : WATCH_NS),
+				       .kind = DUE_WATCH,
+			       });
 	} else {
 		run_end(world, due);
 	}
+}
+
+static uint64_t time_limit_ns(const struct sim_world *world)
+{
+	if (world->options->hours)
+		return 2 * world->options->hours * HOUR_NS;
+	return world->options->steady ? 100 * TIME_MAX_NS : TIME_MAX_NS;
 }
 
 static void loop(struct sim_world *world)
@@ -258,7 +270,7 @@ static void loop(struct sim_world *world)
 		run_due(world, &due);
 		if (++world->events % COMPARE_EVERY == 0 && sim_memory_compare_all(world->memory) != UINT64_MAX)
 			sim_oracle_finish(world);
-		if (world->events > EVENTS_MAX || world->now_ns / (world->options->steady ? 100 : 1) > TIME_MAX_NS)
+		if (world->events > EVENTS_MAX || world->now_ns > time_limit_ns(world))
 			sim_world_fail(world, "no end after %lu events, %lu s", world->events,
 				       world->now_ns / 1000000000);
 	}
@@ -331,6 +343,9 @@ void sim_world_run(struct sim_world *world, const struct sim_options *options, s
 	sim_agenda_add(&world->agenda, (struct sim_due){ .when_ns = WATCH_NS, .kind = DUE_WATCH });
 	if (!world->failed)
 		loop(world);
+	if (!world->failed && world->now_ns < options->hours * HOUR_NS)
+		sim_world_fail(world, "all was done after %lu s: too few requests to fill %u hours",
+			       world->now_ns / 1000000000, options->hours);
 	if (!world->failed)
 		close_all(world);
 	while (sim_agenda_take(&world->agenda, &due)) {

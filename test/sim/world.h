@@ -135,6 +135,7 @@ struct sim_end {
 	uint64_t timer_ns;  /* world time of the timer that stands in the agenda */
 	uint64_t last_progress_ns;
 	uint64_t post_ns; /* of the newest post */
+	uint64_t rest_until_ns;
 	uint32_t troubles,
 		all_troubles; /* faults that befell the connection since una moved; and since it was set up */
 

@@ -403,6 +403,8 @@ static void hand_over(struct pair *pair, enum side_name to, const struct flight 
 	if (drop == CNT_COUNTERS) {
 		outbox_reset(&pair->out, 0);
 		drop = rc_qp_receive(qp, &packet, &origin, pair->now_ns, &pair->out);
+		if (origin.ip) /* W-3: a wrong ICRC is told, and no right one is taken for it */
+			cr_assert_eq(drop == CNT_PORT_RX_ICRC, damaged);
 		take_outbox(pair, to);
 	}
 	if (drop != CNT_COUNTERS)

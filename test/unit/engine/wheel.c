@@ -105,6 +105,55 @@ Test(wheel, a_deadline_beyond_the_span_fires_early_for_its_owner_to_arm_again)
 	cr_assert_leq(times, 102);
 }
 
+struct timer {
+	struct engine_wheel_node node; /* first: a node is its timer */
+	uint64_t deadline_ns, armed_ns;
+};
+
+#define MANY_TICKS (3ull << 32)
+#define FEW 64
+
+/*
+ * TC-H-9: the lower 32 bits of a tick go round three times, in steps of all sizes. What is farther away than the wheel
+ * reaches fires early, for its owner to look and arm it again; everything else in its time.
+ */
+Test(wheel, ticks_beyond_32_bits_make_no_difference)
+{
+	static struct timer timers[FEW];
+	uint64_t state = draw_start(32), begin = (0xFFFFFF00ull << WHEEL_TICK_SHIFT) + 5, now = begin;
+	uint32_t fired = 0, early = 0;
+
+	RULE("T-1");
+	engine_wheel_init(&wheel, now);
+	while ((now - begin) >> WHEEL_TICK_SHIFT < MANY_TICKS) {
+		struct timer *timer = &timers[draw_below(&state, FEW)];
+		struct engine_wheel_node *node;
+		uint64_t reach;
+
+		reach = 1ull << (12 + draw_below(&state, 35));
+		timer->deadline_ns = now + draw_next(&state) % reach;
+		timer->armed_ns = now;
+		engine_wheel_arm(&wheel, &timer->node, timer->deadline_ns);
+		reach = 1ull << (8 + draw_below(&state, 34));
+		now += draw_next(&state) % reach;
+		while ((node = engine_wheel_advance(&wheel, now)) != NULL) {
+			timer = (struct timer *)node;
+			fired++;
+			if (timer->deadline_ns <= now)
+				continue;
+			early++;
+			cr_assert_geq(timer->deadline_ns - timer->armed_ns, ((1ull << 32) - 1) << WHEEL_TICK_SHIFT,
+				      "in reach, and early");
+			timer->armed_ns = wheel.now_tick << WHEEL_TICK_SHIFT; /* it has not come to `now` yet */
+			engine_wheel_arm(&wheel, node, timer->deadline_ns);
+		}
+		for (uint32_t i = 0; i < FEW; i++)
+			cr_assert(!wheel_node_is_armed(&timers[i].node) || timers[i].deadline_ns + 2 * TICK_NS > now,
+				  "timer %u is late at tick %#lx", i, now >> WHEEL_TICK_SHIFT);
+	}
+	cr_assert(early > 100 && fired - early > 1000, "%u fired, %u early", fired, early);
+}
+
 Test(wheel, a_turn_with_nothing_armed_skips_any_distance)
 {
 	engine_wheel_init(&wheel, 0);
@@ -113,11 +162,6 @@ Test(wheel, a_turn_with_nothing_armed_skips_any_distance)
 }
 
 #define NODES 500
-
-struct timer {
-	struct engine_wheel_node node; /* first: a node is its timer */
-	uint64_t deadline_ns;
-};
 
 /* TC-H-10: random arming, moving, disarming and jumps of time, against what a list of deadlines says. */
 Test(wheel, random_work_agrees_with_a_list)

@@ -316,6 +316,33 @@ Test(mr, a_bind_is_refused_for_each_of_its_reasons)
 	cr_assert_eq(open_by(QPN, next_key(key), 1000, 1000, REMOTE), MR_OK);
 }
 
+/* Between the two steps of its removal: its key is still there, and it takes no windows any more. */
+Test(mr, a_region_on_its_way_out_takes_no_window)
+{
+	uint32_t region = insert(1, 1000, 1000, BINDABLE), key = next_key(window(MR_WINDOW_2));
+
+	RULE("M-2");
+	RULE("M-3");
+	atomic_store(&rc_mr_slot(&table, region)->windows, UINT32_MAX);
+	cr_assert(!bind(key, region, 1000, 10, REMOTE));
+	cr_assert_eq(atomic_load(&rc_mr_slot(&table, region)->windows), UINT32_MAX);
+	atomic_store(&rc_mr_slot(&table, region)->windows, 0);
+	cr_assert(bind(key, region, 1000, 10, REMOTE));
+}
+
+/* S-7: where it begins does not matter, only that an aligned address is aligned in memory, too. */
+Test(mr, a_window_for_atomics_may_begin_anywhere)
+{
+	uint32_t region = insert(1, 1000, 1000, BINDABLE), key = window(MR_WINDOW_1);
+
+	RULE("M-3");
+	RULE("S-7");
+	for (uint32_t offset = 0; offset < 8; offset++) {
+		key = next_key(key);
+		cr_assert(bind(key, region, 1000 + offset, 100, UROCE_ACCESS_REMOTE_ATOMIC), "offset %u", offset);
+	}
+}
+
 /* Binds, and takes what was bound before away first. */
 static bool bind_anew(uint32_t *key, uint32_t region, uint64_t va, uint32_t access)
 {

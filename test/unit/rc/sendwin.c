@@ -183,6 +183,29 @@ Test(sendwin, no_more_than_the_depth_are_posted)
 		cr_assert_eq(post(i, UROCE_WR_SEND), 0, "reset gives the slots back");
 }
 
+/* Indexes have 32 bits and wrap: after four billion requests, and half-way, where two of them add up to little. */
+Test(sendwin, the_depth_holds_wherever_the_indexes_are)
+{
+	static const uint32_t starts[] = { 0, (1u << 31) - 4, (1u << 31) - 2, 1u << 31, UINT32_MAX - 3, UINT32_MAX };
+
+	RULE("Q-6");
+	for (uint32_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++) {
+		win->head = win->acked = win->started = win->cursor = win->tail = starts[i];
+		win->posting = win->free_up_to = starts[i];
+		atomic_store(&win->posted, starts[i]);
+		atomic_store(&win->freed, starts[i]);
+		for (uint32_t round = 0; round < 3; round++) {
+			for (uint64_t n = 0; n < 6; n++)
+				cr_assert_eq(post(n, UROCE_WR_SEND), 0, "start %#x, request %lu", starts[i], n);
+			cr_assert_eq(post(6, UROCE_WR_SEND), -ENOMEM, "start %#x", starts[i]);
+			atomic_store(&win->freed, win->posting - 1);
+			cr_assert_eq(post(6, UROCE_WR_SEND), 0);
+			cr_assert_eq(post(7, UROCE_WR_SEND), 0);
+			atomic_store(&win->freed, win->posting);
+		}
+	}
+}
+
 Test(sendwin, what_cannot_be_posted_is_refused)
 {
 	struct uroce_sge sges[3] = { { .length = 8 }, { .length = 8 }, { .length = 8 } };

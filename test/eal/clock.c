@@ -1,0 +1,123 @@
+/* clock.c - a TSC that jumps, a virtual machine that was paused: time goes on, and so does the work */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+
+#include "engine/engine.h"
+#include "network.h"
+#include "rule.h"
+#include "start.h"
+
+#define SECOND_NS 1000000000ull
+#define HOUR_NS (3600 * SECOND_NS)
+#define ACK_TIMEOUT 16 /* it expires by jumps alone */
+#define TIMEOUT_NS 268435456
+
+TestSuite(clock, .init = test_eal_start, .timeout = 60);
+
+static uint64_t offset_ns;
+
+uint64_t __real_engine_now_ns(void);
+uint64_t __wrap_engine_now_ns(void);
+
+/* Linked in the place of engine_now_ns(): the clock as the engine sees it. */
+uint64_t __wrap_engine_now_ns(void)
+{
+	return __real_engine_now_ns() + offset_ns;
+}
+
+/* Long ago is what the clock of a fresh machine says: it can jump back. */
+static void open_network(struct network *network, unsigned lcores)
+{
+	offset_ns = 10 * HOUR_NS;
+	network_open(network, lcores);
+	network->timeout = ACK_TIMEOUT;
+	for (int end = 0; end < 2; end++)
+		network_create_qp(network, end, 64, end % (int)lcores);
+	network_connect(network, false);
+	cr_assert_eq(network_post(network, UROCE_WR_RDMA_WRITE, 100), 0);
+	cr_assert_eq(network_wait(network, 0).status, UROCE_WC_SUCCESS);
+}
+
+static const int64_t jumps[] = { 1000000000, (int64_t)HOUR_NS, -1000000000, -(int64_t)HOUR_NS, -1000, 300000000 };
+
+/*
+ * TC-H-10: in the middle of a message, while the peer, on another lcore, is silent. All is done and no byte is wrong; a
+ * jump beyond the ACK timeout costs one retry, however far it goes, and any other none.
+ */
+Test(clock, work_under_way_goes_on_when_time_jumps)
+{
+	static struct network network;
+
+	RULE("T-1");
+	RULE("T-3");
+	open_network(&network, 2);
+	for (uint32_t i = 0; i < sizeof(jumps) / sizeof(jumps[0]); i++) {
+		uint64_t expired = network_counter(&network, 0, "local_ack_timeout_err");
+		struct uroce_wc wc;
+		uint32_t turns = 0;
+
+		cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, 500000 + i), 0);
+		while (uroce_cq_poll(network.ends[0].cq, 1, &wc) == 0) {
+			network_turn(&network);
+			if (++turns != 2)
+				continue;
+			offset_ns += (uint64_t)jumps[i];
+			for (uint32_t alone = 0; alone < 20; alone++)
+				uroce_lcore_poll(uroce_engine_lcore(network.engine, 0));
+		}
+		cr_expect_eq(wc.status, UROCE_WC_SUCCESS, "jump %u: %s", i, uroce_wc_status_name(wc.status));
+		cr_expect_eq(network_counter(&network, 0, "local_ack_timeout_err") - expired, jumps[i] > TIMEOUT_NS,
+			     "jump %u", i);
+		cr_assert_gt(turns, 2);
+		cr_assert_arr_eq(network.ends[1].buffer, network.ends[0].buffer, 500000 + i);
+	}
+	network_close(&network);
+}
+
+/*
+ * TC-H-10: a clock that goes back an hour. A timer that is running fires in its time, not an hour later. The peer is
+ * gone, so that only timers can end the request; and the clock runs fast, so that they soon do.
+ */
+Test(clock, timers_go_on_when_the_clock_has_gone_back)
+{
+	static struct network network;
+	struct uroce_wc wc = { .status = UROCE_WC_SUCCESS };
+	uint32_t turns = 0;
+
+	RULE("T-1");
+	RULE("T-4");
+	open_network(&network, 1);
+	cr_assert_eq(uroce_qp_destroy(network.ends[1].qp), 0);
+	network.ends[1].qp = NULL;
+	cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, 100), 0);
+	for (uint32_t i = 0; i < 10; i++)
+		network_turn(&network);
+	offset_ns -= HOUR_NS;
+	while (uroce_cq_poll(network.ends[0].cq, 1, &wc) == 0 && turns++ < 60000) {
+		network_turn(&network);
+		offset_ns += SECOND_NS / 1000;
+	}
+	cr_expect_eq(wc.status, UROCE_WC_RETRY_EXC_ERR, "%s", uroce_wc_status_name(wc.status));
+	cr_expect_leq(turns, 3000, "four times 268 ms, a ms a turn, and some lateness");
+	network_event(&network, 0, UROCE_EVENT_QP_FATAL);
+	network_close(&network);
+}
+
+/* TC-H-10: the lcores agree about the time afterwards, so that what one of them stamps another can judge. */
+Test(clock, a_jump_back_is_made_up_for_once)
+{
+	static struct network network;
+	uint64_t before, after;
+
+	RULE("T-1");
+	offset_ns = 10 * HOUR_NS;
+	network_open(&network, 2);
+	network_turn(&network);
+	before = __wrap_engine_now_ns();
+	offset_ns -= HOUR_NS;
+	for (uint32_t i = 0; i < 3; i++)
+		network_turn(&network);
+	after = __wrap_engine_now_ns();
+	cr_expect_lt(after - before + SECOND_NS, 10 * SECOND_NS, "%ld ns on", (int64_t)(after - before));
+	network_close(&network);
+}
