@@ -23,9 +23,8 @@ void wire_packet_parse_extensions(const struct wire_opcode_row *row, const uint8
 		p += 16;
 	}
 	if (row->aeth) {
-		packet->syndrome = p[0];
-		packet->msn = load_be24(p + 1);
-		p += 4;
+		packet_parse_aeth(p, packet);
+		p += WIRE_AETH_BYTES;
 	}
 	if (row->atomic) {
 		packet->va = load_be64(p);

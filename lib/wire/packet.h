@@ -23,6 +23,7 @@
 #define WIRE_BTH_BYTES 12u
 #define WIRE_ICRC_BYTES 4u
 #define WIRE_RETH_BYTES 16u
+#define WIRE_AETH_BYTES 4u
 #define WIRE_HEADERS_MAX_BYTES 48u /* BTH and the longest extension headers, rounded up */
 #define WIRE_UDP_PORT 4791u
 
@@ -181,11 +182,21 @@ static inline void packet_parse_reth(const uint8_t *p, struct wire_packet *packe
 	packet->dma_length = (uint32_t)rest;
 }
 
+static inline void packet_parse_aeth(const uint8_t *p, struct wire_packet *packet)
+{
+	uint32_t aeth = load_be32(p);
+
+	packet->syndrome = (uint8_t)(aeth >> 24);
+	packet->msn = aeth & 0xFFFFFF;
+}
+
 static inline void packet_parse_extensions(const struct wire_opcode_row *row, const uint8_t *p,
 					   struct wire_packet *packet)
 {
 	if (row->extension_bytes == WIRE_RETH_BYTES && row->reth) /* what nearly always comes, if anything */
 		packet_parse_reth(p, packet);
+	else if (row->extension_bytes == WIRE_AETH_BYTES && row->aeth)
+		packet_parse_aeth(p, packet);
 	else if (row->extension_bytes > 0)
 		wire_packet_parse_extensions(row, p, packet);
 }

@@ -292,7 +292,9 @@ void sim_oracle_event(struct sim_world *world, struct sim_end *end, const struct
 	} else if (event->type == UROCE_EVENT_SRQ_LIMIT_REACHED) {
 		limit_reached(world, end);
 	} else if (event->type == UROCE_EVENT_ANOMALY) {
-		if (world->config.rates[FAULT_FORGE] == 0 && world->config.rates[FAULT_REPLAY] == 0)
+		/* Late frames of an earlier life look like guesses, too. */
+		if (world->config.rates[FAULT_FORGE] == 0 && world->config.rates[FAULT_REPLAY] == 0 &&
+		    world_connection(world, end)->lives == 1)
 			sim_world_fail(world, "QP %u: an alarm, and nobody guesses", end->index);
 	} else if (event->type != UROCE_EVENT_PATH_MIG_ERR && event->type != UROCE_EVENT_QP_LAST_WQE_REACHED) {
 		sim_world_fail(world, "QP %u: event %u", end->index, event->type);
