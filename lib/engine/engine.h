@@ -115,8 +115,8 @@ struct engine_port {
 	uint16_t queue;
 	uint16_t pending_count; /* frames that the port did not take yet, oldest first */
 	struct rte_mbuf *pending[TX_PENDING];
-	uint64_t looked_tx_frames;       /* tx_frames when the link was looked at last */
-	uint64_t alarm_since_ns;         /* the second at hand began; and how many strangers there had been */
+	uint64_t looked_tx_frames; /* tx_frames when the link was looked at last */
+	uint64_t alarm_since_ns;   /* the second at hand began; and how many strangers there had been */
 	uint64_t alarm_strangers;
 	bool alarmed;                    /* in this second */
 	uint64_t counters[CNT_COUNTERS]; /* lcore only, as all below */

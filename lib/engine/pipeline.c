@@ -16,6 +16,7 @@
 #define PREFETCH_AHEAD 5u
 #define PREFETCH_REQUEST_AHEAD 2u
 #define TRANSMIT_VISITS (4 * BURST)
+#define VISITS_IN_VAIN 16u
 #define TURN_BYTES 16384u /* of frames: the QP that has sent them has had its turn */
 #define CLOCK_JUMP_NS 1000000u
 
@@ -176,23 +177,24 @@ static void prefetch_active(const struct engine_active *active)
 }
 
 /*
- * Active QPs in turn, at most one outbox each; who has more to send goes to the end. So many a turn, not all: with
- * thousands of them the port's room is gone long before, and looking at the others would be in vain.
+ * Active QPs in turn, at most one outbox each; who has more to send goes to the end. So many a turn, not all, and not
+ * many more when no port has room any more: with thousands of them looking at the others would be in vain.
  */
 static void transmit(struct uroce_lcore *lcore)
 {
 	struct uroce_qp *served[TRANSMIT_VISITS];
-	uint32_t visits = active_count(&lcore->active), count = 0;
+	uint32_t visits = active_count(&lcore->active), count = 0, in_vain = 0;
 
 	if (visits > TRANSMIT_VISITS)
 		visits = TRANSMIT_VISITS;
-	for (; visits > 0; visits--) {
+	for (; visits > 0 && in_vain < VISITS_IN_VAIN; visits--) {
 		struct uroce_qp *qp;
 
 		prefetch_active(&lcore->active);
 		qp = active_take(&lcore->active);
 		if (qp && transmit_qp(lcore, qp))
 			served[count++] = qp;
+		in_vain = qp && qp->active ? in_vain + 1 : 0;
 	}
 	/* Behind those that the port had no room for, or they would find none again (L3). */
 	for (uint32_t i = 0; i < count; i++)
