@@ -57,6 +57,7 @@ struct rc_qp_config {
 };
 
 #define QP_KNOWN_KEYS 4u /* a power of two */
+#define PREFETCH_REQUESTS 8u
 
 /* Where a key leads. Only a short cut: whether it is valid is looked up each time. */
 struct rc_known_key {
@@ -300,13 +301,18 @@ static inline void rc_qp_prefetch_out(const struct rc_qp *qp)
 	qp_prefetch(&qp->retry);
 }
 
-/* The request that goes out next: when the QP's own lines have come. */
+/* The requests that go out next, as far as that is worth it: when the QP's own lines have come. */
 static inline void rc_qp_prefetch_request(const struct rc_qp *qp)
 {
-	const char *slot = (const char *)sendwin_slot(&qp->win, qp->win.cursor);
+	const struct rc_sendwin *win = &qp->win;
+	uint32_t count = atomic_load_explicit(&win->posted, memory_order_relaxed) - win->cursor;
 
-	qp_prefetch(slot);
-	qp_prefetch(slot + 63);
+	for (uint32_t i = 0; i < count && i < PREFETCH_REQUESTS; i++) {
+		const char *slot = (const char *)sendwin_slot(win, win->cursor + i);
+
+		qp_prefetch(slot);
+		qp_prefetch(slot + 63);
+	}
 }
 
 /* For the core's own files: the request at `acked` fails, the QP goes to ERR. */
