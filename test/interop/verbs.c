@@ -86,7 +86,7 @@ static int move_to_rts(const struct script_end *peer, const struct script_settin
 		.dest_qp_num = peer->qpn,
 		.rq_psn = peer->psn,
 		.max_dest_rd_atomic = SCRIPT_DEPTH,
-		.min_rnr_timer = 12,
+		.min_rnr_timer = 20, /* 10 ms: what an emulated guest says next comes before the wait is over */
 		.ah_attr = { .is_global = 1, .port_num = IB_PORT, .grh = { .sgid_index = GID_INDEX, .hop_limit = 64 } },
 	};
 	int error;
