@@ -1,4 +1,4 @@
-/* pipeline.c - the turn of an lcore: rx, judge, answer, control, doorbells, timers, tx */
+/* pipeline.c - the turn of an lcore: doorbells, tx, rx, judge, timers, tx, control */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <rte_prefetch.h>
 

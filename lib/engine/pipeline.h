@@ -6,7 +6,7 @@
 #include "engine/engine.h"
 #include "rc/qp.h"
 
-/* One turn: receive, hand over, answer, control calls, doorbells, timers, transmit. Returns the work done. */
+/* One turn: doorbells, transmit, receive, timers, transmit, control calls. Returns the work done. */
 unsigned engine_pipeline_turn(struct uroce_lcore *lcore);
 
 /* Owner: no list and no timer knows the QP any more. */
