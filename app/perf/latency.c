@@ -54,7 +54,8 @@ static bool post(struct perf_end *end)
 	if (op->fetches)
 		wr.send_flags |= UROCE_SEND_SIGNALED;
 	prepare_bytes(end, message);
-	end->ping_began = rte_rdtsc();
+	if (end->way == 0)
+		end->ping_began = rte_rdtsc();
 	error = uroce_qp_post_send(flow->qp, &wr, NULL);
 	if (error) {
 		perf_end_fail(end, "posting a request: %s", strerror(-error));

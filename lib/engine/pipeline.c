@@ -13,7 +13,8 @@
 #include "engine/steer.h"
 
 #define DOORBELLS_PER_TURN 256u
-#define PREFETCH_AHEAD 5u
+#define PREFETCH_AHEAD 6u
+#define PREFETCH_WINDOW_AHEAD 4u
 #define PREFETCH_REQUEST_AHEAD 2u
 #define TRANSMIT_VISITS (4 * BURST)
 #define VISITS_IN_VAIN 16u
@@ -161,7 +162,10 @@ static bool transmit_qp(struct uroce_lcore *lcore, struct uroce_qp *qp)
 	return more && room >= OUTBOX_PACKETS;
 }
 
-/* While a QP has its turn, those that come next are fetched: first themselves, then what they will send. */
+/*
+ * While a QP has its turn, those that come next are fetched: first themselves, then, of those that may send requests,
+ * their windows, then the requests.
+ */
 static void prefetch_active(const struct engine_active *active)
 {
 	const struct uroce_qp *qp = active_look(active, PREFETCH_AHEAD);
@@ -169,11 +173,14 @@ static void prefetch_active(const struct engine_active *active)
 	if (qp) {
 		for (uint32_t at = 0; at < offsetof(struct uroce_qp, next_waiting); at += RTE_CACHE_LINE_SIZE)
 			rte_prefetch0(RTE_PTR_ADD(qp, at));
-		rc_qp_prefetch_out(qp_core(qp));
+		rc_qp_prefetch_answers(qp_core(qp));
 	}
+	qp = active_look(active, PREFETCH_WINDOW_AHEAD);
+	if (qp && !qp->answers_only)
+		rc_qp_prefetch_window(qp_core(qp));
 	qp = active_look(active, PREFETCH_REQUEST_AHEAD);
-	if (qp)
-		rc_qp_prefetch_request(qp_core(qp));
+	if (qp && !qp->answers_only)
+		rc_qp_prefetch_requests(qp_core(qp));
 }
 
 /*

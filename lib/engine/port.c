@@ -7,24 +7,42 @@
 
 #include "engine/port.h"
 
+/*
+ * An mbuf as it lies in its pool, in one piece and with one user, becomes an empty one. No driver looks at what no flag
+ * speaks of; so its second cache line stays untouched.
+ */
+static inline void add_spare(struct engine_spare *spare, struct rte_mbuf *mbuf)
+{
+	rte_pktmbuf_reset_headroom(mbuf);
+	mbuf->data_len = 0;
+	mbuf->pkt_len = 0;
+	mbuf->ol_flags &= RTE_MBUF_F_EXTERNAL; /* true of the mbufs of some pools for ever */
+	spare->mbufs[spare->count++] = mbuf;
+}
+
 void engine_port_fetch(struct engine_port *port)
 {
 	struct engine_spare *spare = port->spare;
+	unsigned wanted = OUTBOX_PACKETS - spare->count;
+	void *mbufs[OUTBOX_PACKETS];
 
-	if (rte_pktmbuf_alloc_bulk(spare->pool, &spare->mbufs[spare->count], OUTBOX_PACKETS - spare->count) == 0) {
-		spare->count = OUTBOX_PACKETS;
-		return;
-	}
-	/* Not all at once: as many as there are. */
-	while (spare->count < OUTBOX_PACKETS) {
-		struct rte_mbuf *mbuf = rte_pktmbuf_alloc(spare->pool);
+	/* When there are not so many: as many as there are. */
+	if (rte_mempool_get_bulk(spare->pool, mbufs, wanted) != 0) {
+		unsigned most = wanted;
 
-		if (mbuf == NULL)
-			break;
-		spare->mbufs[spare->count++] = mbuf;
+		for (wanted = 0; wanted < most && rte_mempool_get(spare->pool, &mbufs[wanted]) == 0;)
+			wanted++;
 	}
+	for (unsigned i = 0; i < wanted; i++)
+		add_spare(spare, mbufs[i]);
 	if (spare->count == 0)
 		port->counters[CNT_PORT_NO_MBUF]++;
+}
+
+/* One piece with a buffer of its own, which nobody else still has. */
+static inline bool is_ours_alone(const struct rte_mbuf *mbuf, const struct rte_mempool *pool)
+{
+	return mbuf->pool == pool && mbuf->nb_segs == 1 && RTE_MBUF_DIRECT(mbuf) && rte_mbuf_refcnt_read(mbuf) == 1;
 }
 
 void engine_port_recycle(struct engine_port *port, struct rte_mbuf **mbufs, unsigned count)
@@ -35,17 +53,16 @@ void engine_port_recycle(struct engine_port *port, struct rte_mbuf **mbufs, unsi
 	for (unsigned i = 0; i < count; i++) {
 		struct rte_mbuf *mbuf = mbufs[i];
 
-		if (spare->count == SPARE_MBUFS || mbuf->pool != spare->pool || mbuf->nb_segs > 1) {
+		if (!is_ours_alone(mbuf, spare->pool)) {
+			rte_pktmbuf_free(mbuf);
+		} else if (spare->count == SPARE_MBUFS) {
 			mbufs[left++] = mbuf;
-			continue;
-		}
-		mbuf = rte_pktmbuf_prefree_seg(mbuf); /* NULL: somebody else still has it */
-		if (mbuf) {
-			rte_pktmbuf_reset(mbuf);
-			spare->mbufs[spare->count++] = mbuf;
+		} else {
+			add_spare(spare, mbuf);
 		}
 	}
-	rte_pktmbuf_free_bulk(mbufs, left);
+	if (left) /* as they are: taking one from its pool sets all that a frame needs */
+		rte_mempool_put_bulk(spare->pool, (void **)mbufs, left);
 }
 
 void engine_port_flush(struct engine_port *port)

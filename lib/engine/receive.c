@@ -220,32 +220,41 @@ static __rte_always_inline bool receive_frame(struct uroce_lcore *lcore, struct 
 
 /*
  * What the packets of a burst will touch is fetched for all of them, a step at a time: frame, place in the QP table,
- * QP. Opcode and QPN are read where a plain frame has them; of another frame something useless is fetched.
+ * QP; of packets in a row for the same QP once. Opcode and QPN are read where a plain frame has them; of another frame
+ * something useless is fetched.
  */
 static void prefetch_burst(const struct uroce_lcore *lcore, struct rte_mbuf *const *burst, uint16_t count)
 {
-	static const uint8_t none[WIRE_BTH_BYTES];
 	const struct engine_qp_slot *slots[BURST];
-	const uint8_t *bths[BURST];
+	uint8_t opcodes[BURST];
+	uint64_t before = 0; /* no BTH: a packet for QPN 0 fetches nothing */
+	unsigned different = 0;
 
 	for (uint16_t i = 0; i < count; i++) {
 		rte_prefetch0(rte_pktmbuf_mtod(burst[i], void *));
 		rte_prefetch0(rte_pktmbuf_mtod_offset(burst[i], void *, RTE_CACHE_LINE_SIZE));
 	}
 	for (uint16_t i = 0; i < count; i++) {
-		bths[i] = rte_pktmbuf_data_len(burst[i]) < FRAME_BTH_AT + sizeof(none) ?
-				  none :
-				  rte_pktmbuf_mtod_offset(burst[i], const uint8_t *, FRAME_BTH_AT);
-		slots[i] = steer_slot(lcore->engine, load_be32(bths[i] + 4)); /* one byte more, above the index */
-		rte_prefetch0(slots[i]);
+		const uint8_t *bth = rte_pktmbuf_mtod_offset(burst[i], const uint8_t *, FRAME_BTH_AT);
+		uint64_t bth_begin;
+
+		if (rte_pktmbuf_data_len(burst[i]) < FRAME_SHORTEST_BYTES)
+			continue;
+		bth_begin = frame_load(bth); /* opcode lowest, QPN highest */
+		if (bth_begin == before)
+			continue;
+		before = bth_begin;
+		opcodes[different] = bth[0];
+		slots[different] = steer_slot(lcore->engine, load_be32(bth + 4)); /* one byte more, above the index */
+		rte_prefetch0(slots[different++]);
 	}
-	for (uint16_t i = 0; i < count; i++) {
+	for (unsigned i = 0; i < different; i++) {
 		const struct uroce_qp *qp = atomic_load_explicit(&slots[i]->qp, memory_order_relaxed);
 
-		if (qp == NULL || (i > 0 && slots[i] == slots[i - 1]))
+		if (qp == NULL)
 			continue;
 		rte_prefetch0(qp);
-		rc_qp_prefetch_in(qp_core(qp), wire_opcode(bths[i][0])->response);
+		rc_qp_prefetch_in(qp_core(qp), wire_opcode(opcodes[i])->response);
 	}
 }
 

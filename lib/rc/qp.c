@@ -15,8 +15,8 @@ static uint64_t round_up_to_line(uint64_t bytes)
 
 static uint64_t send_ring_bytes(const struct rc_qp_config *config)
 {
-	return (uint64_t)power_of_two(config->max_send_wr) *
-	       rc_sendwin_slot_bytes(config->max_send_sge, config->max_inline_data);
+	return rc_sendwin_ring_bytes(power_of_two(config->max_send_wr),
+				     rc_sendwin_slot_bytes(config->max_send_sge, config->max_inline_data));
 }
 
 /* A QP on a shared receive queue holds the one entry that its message at hand uses. */

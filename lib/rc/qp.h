@@ -289,11 +289,16 @@ static inline void rc_qp_prefetch_in(const struct rc_qp *qp, bool response)
 	}
 }
 
-/* And what goes out: the answer, or requests. */
-static inline void rc_qp_prefetch_out(const struct rc_qp *qp)
+/* And what goes out: answers; */
+static inline void rc_qp_prefetch_answers(const struct rc_qp *qp)
 {
 	qp_prefetch(qp);
 	qp_prefetch(&qp->responder);
+}
+
+/* requests. */
+static inline void rc_qp_prefetch_window(const struct rc_qp *qp)
+{
 	qp_prefetch(&qp->known_keys);
 	qp_prefetch(&qp->win);
 	qp_prefetch(&qp->win.posted);
@@ -301,8 +306,8 @@ static inline void rc_qp_prefetch_out(const struct rc_qp *qp)
 	qp_prefetch(&qp->retry);
 }
 
-/* The requests that go out next, as far as that is worth it: when the QP's own lines have come. */
-static inline void rc_qp_prefetch_request(const struct rc_qp *qp)
+/* The requests that go out next, as far as that is worth it: when the lines of the window have come. */
+static inline void rc_qp_prefetch_requests(const struct rc_qp *qp)
 {
 	const struct rc_sendwin *win = &qp->win;
 	uint32_t count = atomic_load_explicit(&win->posted, memory_order_relaxed) - win->cursor;

@@ -5,7 +5,7 @@
 #include "rc/qp.h"
 
 #define BURST_AFTER_LOSS 8u
-#define PACKETS_BEFORE_GROWTH 1024u
+#define PACKETS_BEFORE_GROWTH 256u
 
 /* Opcodes of a message that is cut into packets. */
 struct message_opcodes {
@@ -160,9 +160,9 @@ static void plan_read(const struct rc_qp *qp, const struct rc_send_wqe *wqe, str
 	packet->dma_length = wqe->length_bytes - (uint32_t)done;
 }
 
-static void plan_atomic(const struct rc_send_wqe *wqe, struct wire_packet *packet)
+static void plan_atomic(const struct rc_qp *qp, const struct rc_send_wqe *wqe, struct wire_packet *packet)
 {
-	const struct rc_atomic_operands *operands = wqe_atomic(wqe);
+	const struct rc_atomic_operands *operands = sendwin_operands(&qp->win, qp->win.cursor);
 	bool compare = wqe->opcode == UROCE_WR_ATOMIC_CMP_AND_SWP;
 
 	packet->opcode = compare ? OP_COMPARE_SWAP : OP_FETCH_ADD;
@@ -236,7 +236,7 @@ static enum uroce_cause plan_packet(struct rc_qp *qp, const struct rc_send_wqe *
 	if (wqe->opcode == UROCE_WR_RDMA_READ)
 		plan_read(qp, wqe, packet);
 	else
-		plan_atomic(wqe, packet);
+		plan_atomic(qp, wqe, packet);
 	return check_answer_buffers(qp, wqe);
 }
 
@@ -298,12 +298,13 @@ static enum plan report_fault(struct rc_qp *qp, enum uroce_wc_status status, enu
 /* Invalidate or bind: when all earlier requests have been answered. */
 static enum plan do_locally(struct rc_qp *qp, struct rc_send_wqe *wqe)
 {
+	const struct rc_mr_bind bind = wqe_bind(wqe);
 	bool invalidates = wqe->opcode == UROCE_WR_LOCAL_INV;
 
 	if (qp->state != UROCE_QPS_RTS || qp->win.acked != qp->win.started)
 		return PLAN_WAIT;
 	if (!(invalidates ? rc_mr_invalidate(qp->mrs, wqe->rkey, qp->pd, qp->qpn) :
-			    rc_mr_bind(qp->mrs, qp->pd, qp->qpn, wqe_bind(wqe))))
+			    rc_mr_bind(qp->mrs, qp->pd, qp->qpn, &bind)))
 		return report_fault(qp, invalidates ? UROCE_WC_LOC_QP_OP_ERR : UROCE_WC_MW_BIND_ERR,
 				    UROCE_CAUSE_WINDOW);
 	wqe->receives = qp->credit.receives;

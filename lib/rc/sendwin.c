@@ -8,15 +8,18 @@
 
 static_assert(UROCE_WR_RDMA_WRITE_WITH_IMM + 1 == UROCE_WR_RDMA_READ && UROCE_WR_FLUSH + 1 == UROCE_WR_LOCAL_INV,
 	      "wqe_needs_answer compares opcodes");
-static_assert(sizeof(struct rc_mr_bind) <= 2 * sizeof(struct uroce_sge), "a bind fits where pieces are");
 
 uint32_t rc_sendwin_slot_bytes(uint32_t sge_limit, uint32_t inline_limit)
 {
-	/* An atomic keeps its operands behind its one piece, a bind takes as much. */
-	uint32_t pieces = sizeof(struct uroce_sge) * (sge_limit < 2 ? 2 : sge_limit);
+	uint32_t pieces = (uint32_t)sizeof(struct uroce_sge) * (sge_limit ? sge_limit : 1);
 	uint32_t body = inline_limit > pieces ? inline_limit : pieces;
 
-	return ((uint32_t)sizeof(struct rc_send_wqe) + body + 15) & ~15u;
+	return ((uint32_t)offsetof(struct rc_send_wqe, sges) + body + 15) & ~15u;
+}
+
+uint64_t rc_sendwin_ring_bytes(uint32_t slots, uint32_t slot_bytes)
+{
+	return (uint64_t)slots * (slot_bytes + sizeof(struct rc_atomic_operands));
 }
 
 static bool is_atomic(uint32_t opcode)
@@ -136,11 +139,9 @@ static void fill_slot(const struct rc_sendwin *win, const struct uroce_send_wr *
 		for (uint32_t i = 0; i < wr->num_sge; i++)
 			wqe->sges[i] = wr->sg_list[i];
 	}
-	if (is_atomic(wr->opcode)) {
-		struct rc_atomic_operands operands = { .compare_add = wr->compare_add, .swap = wr->swap };
-
-		memcpy(&wqe->sges[1], &operands, sizeof(operands));
-	}
+	if (is_atomic(wr->opcode))
+		*sendwin_operands(win, win->posting) =
+			(struct rc_atomic_operands){ .compare_add = wr->compare_add, .swap = wr->swap };
 }
 
 static inline bool is_full(struct rc_sendwin *win)
@@ -233,7 +234,7 @@ int rc_sendwin_post_bind(struct rc_sendwin *win, const struct uroce_send_wr *wr,
 		.flags = send_flags(win, &once),
 		.shape = SHAPE_OTHER,
 	};
-	memcpy(wqe->sges, bind, sizeof(*bind));
+	wqe_set_bind(wqe, bind);
 	publish(win);
 	return 0;
 }

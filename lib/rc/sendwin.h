@@ -12,7 +12,9 @@
 #ifndef RC_SENDWIN_H
 #define RC_SENDWIN_H
 
+#include <assert.h>
 #include <stdatomic.h>
+#include <stddef.h>
 
 #include <uroce/wr.h>
 
@@ -41,8 +43,10 @@ struct rc_send_wqe {
 	psn_t first_psn;         /* once started */
 	uint32_t psn_count;      /* once started: PSNs it owns, at least 1 */
 	uint32_t receives;       /* once started: messages up to and with this one that need a receive entry */
-	struct uroce_sge sges[]; /* or inline bytes, or a struct rc_mr_bind; atomics: sges[0], then their operands */
+	struct uroce_sge sges[]; /* or inline bytes */
 };
+
+static_assert(offsetof(struct rc_send_wqe, sges) + sizeof(struct uroce_sge) == 64, "one piece: one cache line");
 
 struct rc_atomic_operands {
 	uint64_t compare_add;
@@ -51,7 +55,7 @@ struct rc_atomic_operands {
 
 struct rc_sendwin {
 	/* set at creation, read by both */
-	uint8_t *slots;
+	uint8_t *slots; /* aligned to 64; behind them the operands of atomics, as many */
 	uint32_t slot_bytes;
 	uint32_t mask; /* slots - 1 */
 
@@ -80,8 +84,9 @@ struct rc_sendwin {
 	_Atomic bool post_wakes;    /* the peer waits to hear of receive entries: their posts wake the lcore (F-4) */
 };
 
-/* Bytes of a slot for these limits; a multiple of 16. */
+/* Bytes of a slot for these limits, a multiple of 16; and of a ring of so many slots, a power of two. */
 uint32_t rc_sendwin_slot_bytes(uint32_t sge_limit, uint32_t inline_limit);
+uint64_t rc_sendwin_ring_bytes(uint32_t slots, uint32_t slot_bytes);
 
 /*
  * Application side: copies wr into a slot and publishes it. 0; -ENOMEM: full; -EINVAL: opcode, sge count,
@@ -125,6 +130,14 @@ void rc_sendwin_advance(struct rc_sendwin *win, psn_t end);
 static inline struct rc_send_wqe *sendwin_slot(const struct rc_sendwin *win, uint32_t index)
 {
 	return (struct rc_send_wqe *)(void *)(win->slots + (uint64_t)(index & win->mask) * win->slot_bytes);
+}
+
+/* What an atomic in this slot has besides. */
+static inline struct rc_atomic_operands *sendwin_operands(const struct rc_sendwin *win, uint32_t index)
+{
+	uint8_t *operands = win->slots + (win->mask + 1ull) * win->slot_bytes;
+
+	return (struct rc_atomic_operands *)(void *)operands + (index & win->mask);
 }
 
 /* Takes the next posted request into the window: it owns psn_count PSNs from `limit` on. */
@@ -202,14 +215,24 @@ static inline bool wqe_is_local(const struct rc_send_wqe *wqe)
 	return wqe->opcode >= UROCE_WR_LOCAL_INV;
 }
 
-static inline const struct rc_mr_bind *wqe_bind(const struct rc_send_wqe *wqe)
+/* A bind, laid into the fields of a request. */
+static inline void wqe_set_bind(struct rc_send_wqe *wqe, const struct rc_mr_bind *bind)
 {
-	return (const struct rc_mr_bind *)(const void *)wqe->sges;
+	wqe->remote_va = bind->va;
+	wqe->rkey = bind->key;
+	wqe->imm = bind->access;
+	wqe->sges[0] = (struct uroce_sge){ .addr = bind->bytes, .lkey = bind->region_key };
 }
 
-static inline const struct rc_atomic_operands *wqe_atomic(const struct rc_send_wqe *wqe)
+static inline struct rc_mr_bind wqe_bind(const struct rc_send_wqe *wqe)
 {
-	return (const struct rc_atomic_operands *)(const void *)&wqe->sges[1];
+	return (struct rc_mr_bind){
+		.va = wqe->remote_va,
+		.bytes = wqe->sges[0].addr,
+		.region_key = wqe->sges[0].lkey,
+		.access = wqe->imm,
+		.key = wqe->rkey,
+	};
 }
 
 /* Sees what the application has posted. */

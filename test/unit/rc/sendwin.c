@@ -19,7 +19,7 @@ static void set_up(void)
 	win = aligned_alloc(64, (sizeof(*win) + 63) & ~63ull);
 	*win = (struct rc_sendwin){ .mask = RING - 1, .depth = 6, .sge_limit = 2, .inline_limit = 32 };
 	win->slot_bytes = rc_sendwin_slot_bytes(2, 32);
-	win->slots = aligned_alloc(16, RING * win->slot_bytes);
+	win->slots = aligned_alloc(16, rc_sendwin_ring_bytes(RING, win->slot_bytes));
 	rc_sendwin_reset(win, psn_make(0xFFFFFE));
 }
 
@@ -364,7 +364,7 @@ Test(sendwin, what_changes_during_a_post_is_read_once)
 	RULE("M-6");
 	free(win->slots);
 	win->slot_bytes = rc_sendwin_slot_bytes(LIMIT_SGE, 8 * LIMIT_SGE);
-	win->slots = aligned_alloc(16, win->slot_bytes);
+	win->slots = aligned_alloc(16, rc_sendwin_ring_bytes(1, win->slot_bytes));
 	win->sge_limit = LIMIT_SGE;
 	win->inline_limit = 8 * LIMIT_SGE;
 	win->mask = 0;
