@@ -17,8 +17,7 @@
 #define TURN_FRAMES 128u /* what an lcore takes from a port in a turn */
 #define STRANGERS 1024u
 #define QPN_AT 5u /* in the BTH */
-#define JUNK_BYTES 64u
-#define WRONG_ICRC 0xBADBADu
+#define JUNK_BYTES 60u /* the shortest frame there is: the port adds its 4 bytes of checksum */
 
 struct junk {
 	struct perf_end *ends, *from, *to;
@@ -48,8 +47,6 @@ static void choose_qpns(struct junk *junk)
 		do {
 			junk->qpns[i] = (uint32_t)rte_rand_max(0xFFFFFF - 2) + 2;
 		} while (is_known(junk->ends, junk->qpns[i]));
-		if (junk->ends->test.junk == PERF_JUNK_ICRC)
-			junk->qpns[i] = uroce_qp_num(junk->to->flows[0].qp);
 	}
 }
 
@@ -58,11 +55,9 @@ static void make_shape(struct junk *junk)
 	struct uroce_device_info from, to;
 	struct wire_encap encap = { .hop_limit = 64, .source_port = 0xC000, .dest_port = WIRE_UDP_PORT };
 	const struct wire_packet packet = {
-		.opcode = OP_WRITE_ONLY,
+		.opcode = OP_SEND_ONLY,
 		.pkey = 0xFFFF,
-		.span_count = 1,
-		.dma_length = JUNK_BYTES,
-		.payload_bytes = JUNK_BYTES,
+		.dest_qpn = uroce_qp_num(junk->to->flows[0].qp),
 	};
 
 	uroce_device_query(junk->from->port->device, &from);
@@ -77,12 +72,18 @@ static void make_shape(struct junk *junk)
 
 static void fill(struct junk *junk, struct rte_mbuf *mbuf, uint64_t number)
 {
-	static const uint8_t payload[JUNK_BYTES];
-	uint8_t *frame = rte_pktmbuf_mtod(mbuf, uint8_t *);
+	uint8_t *frame = rte_pktmbuf_mtod(mbuf, uint8_t *), *icrc = frame + junk->shape.frame_bytes - WIRE_ICRC_BYTES;
+	uint32_t psn = (uint32_t)number & 0xFFFFFF;
 
-	shape_fill(&junk->shape, mbuf, (uint32_t)number & 0xFFFFFF, payload, false);
-	store_be24(frame + junk->shape.bth_offset + QPN_AT, junk->qpns[number % STRANGERS]);
-	store_le32(frame + junk->shape.frame_bytes - WIRE_ICRC_BYTES, WRONG_ICRC);
+	if (junk->ends->test.junk == PERF_JUNK_ICRC) {
+		shape_fill(&junk->shape, mbuf, psn, NULL, true);
+		store_le32(icrc, ~load_le32(icrc));
+	} else {
+		shape_fill(&junk->shape, mbuf, psn, frame, false);
+		store_be24(frame + junk->shape.bth_offset + QPN_AT, junk->qpns[number % STRANGERS]);
+	}
+	mbuf->data_len = JUNK_BYTES;
+	mbuf->pkt_len = JUNK_BYTES;
 }
 
 static void send_junk(struct junk *junk, uint64_t count)

@@ -43,8 +43,8 @@ static __rte_always_inline void notice_work(struct uroce_lcore *lcore, struct ur
 	}
 }
 
-/* A packet of a QP of this lcore that may reach it. true: the QP took it. */
-static __rte_always_inline bool give_to_qp(struct uroce_lcore *lcore, struct engine_port *port, struct uroce_qp *qp,
+/* A packet that may reach its QP, which is one of this lcore. */
+static __rte_always_inline void give_to_qp(struct uroce_lcore *lcore, struct engine_port *port, struct uroce_qp *qp,
 					   const struct wire_packet *packet, struct rc_origin *origin)
 {
 	enum rc_counter drop = CNT_COUNTERS;
@@ -58,43 +58,40 @@ static __rte_always_inline bool give_to_qp(struct uroce_lcore *lcore, struct eng
 		drop = qp_receive(qp->rc, packet, origin, lcore->now_ns, &lcore->out);
 	if (drop != CNT_COUNTERS) {
 		port->counters[drop]++;
-		return false;
+		return;
 	}
 	notice_work(lcore, qp, wire_opcode(packet->opcode)->response);
 	if (lcore->out.completion_count >= COMPLETIONS_DRAIN)
 		deliver_all(lcore);
-	return true;
 }
-
-/* What became of a packet. */
-enum received { RECEIVED_DROPPED, RECEIVED_TAKEN, RECEIVED_ELSEWHERE };
 
 /*
  * A RoCE packet, in the order of W-5: whatever it is, it is counted and at most answered by the QP it is for (Y-1). The
  * costly check of the ICRC comes last, so that a stranger has to know addresses, QPN and P_Key to make us do it (Y-2,
- * Y-3). *taker: whose it is.
+ * Y-3). true: the mbuf went to another lcore. *admitted: the QP that it could reach, whatever it made of it, or NULL.
  */
-static __rte_always_inline enum received receive_packet(struct uroce_lcore *lcore, struct engine_port *port,
-							struct rte_mbuf *mbuf, const struct wire_packet *packet,
-							struct rc_origin *origin, struct uroce_qp **taker)
+static __rte_always_inline bool receive_packet(struct uroce_lcore *lcore, struct engine_port *port,
+					       struct rte_mbuf *mbuf, const struct wire_packet *packet,
+					       struct rc_origin *origin, struct uroce_qp **admitted)
 {
 	struct uroce_qp *qp = steer_lookup(lcore->engine, packet->dest_qpn);
 	enum rc_counter drop;
 
-	*taker = qp;
+	*admitted = NULL;
 	if (qp == NULL) { /* before the hand-over: a stranger's junk stays here */
 		port->counters[CNT_PORT_UNKNOWN_QPN]++;
-		return RECEIVED_DROPPED;
+		return false;
 	}
 	if (steer_lcore(lcore->engine, packet->dest_qpn) != lcore->index)
-		return hand_over(lcore, port, steer_lcore(lcore->engine, packet->dest_qpn), mbuf) ? RECEIVED_ELSEWHERE :
-												    RECEIVED_DROPPED;
+		return hand_over(lcore, port, steer_lcore(lcore->engine, packet->dest_qpn), mbuf);
 	drop = qp_admit(qp->rc, packet, origin);
 	if (drop != CNT_COUNTERS) {
 		port->counters[drop]++;
-		return RECEIVED_DROPPED;
+		return false;
 	}
-	return give_to_qp(lcore, port, qp, packet, origin) ? RECEIVED_TAKEN : RECEIVED_DROPPED;
+	*admitted = qp;
+	give_to_qp(lcore, port, qp, packet, origin);
+	return false;
 }
 
 /* The long way in of a RoCE frame. */
@@ -109,11 +106,11 @@ static bool receive_roce(struct uroce_lcore *lcore, struct engine_port *port, st
 		.ip_bytes = (uint32_t)(encap->bth_offset - encap->ip_offset) + encap->bth_bytes - WIRE_ICRC_BYTES,
 	};
 	struct wire_packet packet;
-	struct uroce_qp *taker;
+	struct uroce_qp *admitted;
 
 	switch (wire_packet_parse(frame + encap->bth_offset, encap->bth_bytes, &packet)) {
 	case WIRE_PACKET_OK:
-		return receive_packet(lcore, port, mbuf, &packet, &origin, &taker) == RECEIVED_ELSEWHERE;
+		return receive_packet(lcore, port, mbuf, &packet, &origin, &admitted);
 	case WIRE_PACKET_TRUNCATED:
 		port->counters[CNT_PORT_TRUNCATED]++;
 		return false;
@@ -152,23 +149,22 @@ static bool receive_other(struct uroce_lcore *lcore, struct engine_port *port, s
 	return false;
 }
 
-/* The last plain frame of a burst, whose headers the next one nearly always repeats; and whose it was. */
+/* The last plain frame of a burst, whose headers the next one nearly always repeats. */
 struct flow {
 	const uint8_t *frame; /* NULL: none */
 	uint32_t bytes;
-	struct uroce_qp *qp;
 	struct wire_packet packet;
 	struct rc_origin origin;
+	struct uroce_qp *qp; /* that it could reach, while the path was not about to change; NULL: none */
 };
 
 /*
- * Within a burst nothing but its packets happens to a QP. So what repeats the headers of one that was admitted while
- * the path was not about to change is admitted, too, as long as the QP runs.
+ * Within a burst nothing but its packets happens to a QP. So what repeats the BTH as well, up to the QPN, is admitted
+ * like the one before it, as long as the QP runs.
  */
-static __rte_always_inline bool goes_on(const struct flow *flow, const uint8_t *before, const uint8_t *frame,
-					uint32_t bytes)
+static __rte_always_inline bool goes_on(const struct flow *flow, const uint8_t *before, const uint8_t *frame)
 {
-	return bytes == flow->bytes && frame_repeats(frame, before) && flow->qp->rc->state == UROCE_QPS_RTS;
+	return flow->qp && frame_repeats_bth(frame, before) && flow->qp->rc->state == UROCE_QPS_RTS;
 }
 
 /* A frame in pieces, or that its port says is bad, or not plain. true: the mbuf went to another lcore. */
@@ -185,37 +181,52 @@ static __rte_noinline bool receive_slowly(struct uroce_lcore *lcore, struct engi
 	return receive_other(lcore, port, mbuf, rte_pktmbuf_read(mbuf, 0, bytes, lcore->scratch), bytes);
 }
 
+/* Parses a frame, or as much of it as is not like the one before. false: it is not plain. */
+static __rte_always_inline bool parse_plain(struct flow *flow, const uint8_t *frame, uint32_t bytes, bool repeats,
+					    bool check_checksums)
+{
+	struct wire_frame_origin plain;
+
+	if (!repeats) {
+		if (!frame_parse_headers(frame, bytes, check_checksums, &plain))
+			return false;
+		flow->bytes = bytes;
+		flow->origin.ip_bytes = plain.ip_bytes;
+		flow->origin.ipv4 = plain.ipv4;
+	}
+	flow->origin.ip = frame + FRAME_IP_AT;
+	return frame_parse_packet(frame, flow->origin.ip_bytes, &flow->packet);
+}
+
 /* true: the mbuf went to another lcore; false: it can be freed, when the burst is done. */
 static __rte_always_inline bool receive_frame(struct uroce_lcore *lcore, struct engine_port *port,
 					      struct rte_mbuf *mbuf, bool port_checks, struct flow *flow)
 {
 	const uint8_t *frame = rte_pktmbuf_mtod(mbuf, const uint8_t *), *before = flow->frame;
 	uint32_t bytes = rte_pktmbuf_data_len(mbuf);
-	struct wire_frame_origin plain;
-	enum received received;
+	struct uroce_qp *admitted;
+	bool repeats;
 
 	flow->frame = NULL;
 	if (mbuf->nb_segs > 1 || bytes > PORT_FRAME_MAX_BYTES ||
 	    (port_checks && marked_bad(port, mbuf) != CNT_COUNTERS))
 		return receive_slowly(lcore, port, mbuf);
-	if (before && goes_on(flow, before, frame, bytes)) {
+	repeats = before && bytes == flow->bytes && frame_repeats_headers(frame, before);
+	if (repeats && goes_on(flow, before, frame)) {
 		frame_parse_next(frame, before, &flow->packet);
 		flow->origin.ip = frame + FRAME_IP_AT;
 		flow->frame = frame;
 		give_to_qp(lcore, port, flow->qp, &flow->packet, &flow->origin);
 		return false;
 	}
-	if (!frame_parse(frame, bytes, !port_checks, &plain, &flow->packet))
+	if (!parse_plain(flow, frame, bytes, repeats, !port_checks))
 		return receive_slowly(lcore, port, mbuf);
-	flow->bytes = bytes;
 	flow->origin.device = port->device;
-	flow->origin.ip = plain.ip;
-	flow->origin.ip_bytes = plain.ip_bytes;
-	flow->origin.ipv4 = plain.ipv4;
-	received = receive_packet(lcore, port, mbuf, &flow->packet, &flow->origin, &flow->qp);
-	if (received == RECEIVED_TAKEN && flow->qp->rc->migration.state == UROCE_PATH_MIGRATED)
-		flow->frame = frame;
-	return received == RECEIVED_ELSEWHERE;
+	if (receive_packet(lcore, port, mbuf, &flow->packet, &flow->origin, &admitted))
+		return true;
+	flow->frame = frame;
+	flow->qp = admitted && admitted->rc->migration.state == UROCE_PATH_MIGRATED ? admitted : NULL;
+	return false;
 }
 
 /*

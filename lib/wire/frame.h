@@ -66,10 +66,11 @@ struct wire_frame_origin {
 /*
  * The short way in for what nearly always comes: an untagged IPv4 frame of RoCE without options and UDP checksum. It
  * only accepts: false says nothing about the frame, which wire_encap_parse() and wire_packet_parse() are to judge;
- * true, that both accept it and give the same values. check_checksums as in wire_encap_parse().
+ * true, that both accept it and give the same values. check_checksums as in wire_encap_parse(). First the headers
+ * before the BTH:
  */
-static inline bool frame_parse(const uint8_t *frame, uint32_t bytes, bool check_checksums,
-			       struct wire_frame_origin *origin, struct wire_packet *packet)
+static inline bool frame_parse_headers(const uint8_t *frame, uint32_t bytes, bool check_checksums,
+				       struct wire_frame_origin *origin)
 {
 	const uint8_t *ip = frame + FRAME_IP_AT, *udp = frame + FRAME_UDP_AT;
 	uint32_t ip_bytes;
@@ -91,26 +92,46 @@ static inline bool frame_parse(const uint8_t *frame, uint32_t bytes, bool check_
 		return false;
 	origin->ip = ip;
 	origin->ip_bytes = ip_bytes - WIRE_ICRC_BYTES;
-	return packet_parse(frame + FRAME_BTH_AT, ip_bytes - FRAME_IPV4_BYTES - FRAME_UDP_BYTES, packet) ==
-	       WIRE_PACKET_OK;
+	return true;
+}
+
+/* Then the packet, of a frame whose headers were accepted, and whose IP packet without the ICRC has ip_bytes. */
+static inline bool frame_parse_packet(const uint8_t *frame, uint32_t ip_bytes, struct wire_packet *packet)
+{
+	uint32_t bytes = ip_bytes + WIRE_ICRC_BYTES - FRAME_IPV4_BYTES - FRAME_UDP_BYTES;
+
+	return packet_parse(frame + FRAME_BTH_AT, bytes, packet) == WIRE_PACKET_OK;
+}
+
+static inline bool frame_parse(const uint8_t *frame, uint32_t bytes, bool check_checksums,
+			       struct wire_frame_origin *origin, struct wire_packet *packet)
+{
+	return frame_parse_headers(frame, bytes, check_checksums, origin) &&
+	       frame_parse_packet(frame, origin->ip_bytes, packet);
 }
 
 /*
- * What bursts are made of: a frame that repeats one before it, of the same length and accepted by frame_parse(),
- * from the Ethertype to the QPN. All that was found out about that one is true of this one. Both have BTHs in full.
+ * What bursts are made of: a frame whose headers before the BTH repeat those of one before it, of the same length and
+ * accepted by frame_parse_headers(), from the Ethertype on, whatever the source port. All that was found out about those
+ * is true of these. Both have BTHs in full.
  */
-static inline bool frame_repeats(const uint8_t *frame, const uint8_t *before)
+static inline bool frame_repeats_headers(const uint8_t *frame, const uint8_t *before)
 {
-	uint64_t a[4], b[4];
+	uint64_t ports = frame_load(frame + FRAME_UDP_AT) ^ frame_load(before + FRAME_UDP_AT);
+	uint64_t type = frame_load(frame + 12) ^ frame_load(before + 12);
+	uint64_t middle = frame_load(frame + 20) ^ frame_load(before + 20);
+	uint64_t addresses = frame_load(frame + 26) ^ frame_load(before + 26);
 
-	if (frame_load(frame + FRAME_BTH_AT) != frame_load(before + FRAME_BTH_AT)) /* where most differ that do */
-		return false;
-	memcpy(a, frame + 12, 32);
-	memcpy(b, before + 12, 32);
-	return !((a[0] ^ b[0]) | (a[1] ^ b[1]) | (a[2] ^ b[2]) | (a[3] ^ b[3]));
+	return !(type | middle | addresses | ports >> 16);
 }
 
-/* The rest: *packet, which is that of `before`, becomes that of frame. */
+/* Behind such headers the BTH, too, up to the QPN. */
+static inline bool frame_repeats_bth(const uint8_t *frame, const uint8_t *before)
+{
+	return frame_load(frame + FRAME_BTH_AT) == frame_load(before + FRAME_BTH_AT);
+}
+
+/* The rest then: *packet, which is that of `before`, becomes that of frame. */
 static inline void frame_parse_next(const uint8_t *frame, const uint8_t *before, struct wire_packet *packet)
 {
 	const uint8_t *bth = frame + FRAME_BTH_AT;

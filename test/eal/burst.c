@@ -165,6 +165,15 @@ static void open_connected(struct network *network)
 	cr_assert_eq(network_wait(network, 0).status, UROCE_WC_SUCCESS);
 }
 
+static void spoil(const struct fault *fault, struct rte_mbuf *mbuf)
+{
+	uint8_t *frame = rte_pktmbuf_mtod(mbuf, uint8_t *);
+
+	fault->spoil(mbuf, frame);
+	if (!fault->keeps_icrc)
+		store_le32(frame + mbuf->data_len - 4, wire_icrc_frame(frame + IP_AT, mbuf->data_len - IP_AT - 4u));
+}
+
 static void check_faults(void)
 {
 	static struct network network;
@@ -178,13 +187,7 @@ static void check_faults(void)
 		memset(network.ends[1].buffer, 0, FRAMES * PIECE_BYTES);
 		for (uint32_t number = 0; number < FRAMES; number++)
 			burst[number] = create_frame(&network, number, PIECE_BYTES, rkey);
-		faults[i].spoil(burst[at], rte_pktmbuf_mtod(burst[at], uint8_t *));
-		if (!faults[i].keeps_icrc) {
-			uint8_t *frame = rte_pktmbuf_mtod(burst[at], uint8_t *);
-
-			store_le32(frame + burst[at]->data_len - 4,
-				   wire_icrc_frame(frame + IP_AT, burst[at]->data_len - IP_AT - 4u));
-		}
+		spoil(&faults[i], burst[at]);
 		send_burst(&network, burst);
 		cr_assert_eq(network_counter(&network, 1, faults[i].counter) - before, 1, "row %zu: %s", i,
 			     faults[i].counter);
@@ -202,11 +205,46 @@ Test(burst, a_bad_frame_among_good_ones_is_found)
 	check_faults();
 }
 
+/* In front of each good frame two that are the same but for the fault: they change nothing for it. */
+static void check_rows_of_faults(void)
+{
+	static struct network network;
+
+	open_connected(&network);
+	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
+		uint64_t before = network_counter(&network, 1, faults[i].counter);
+		uint32_t rkey = uroce_mr_rkey(network.ends[1].mr);
+		struct rte_mbuf *burst[FRAMES];
+
+		memset(network.ends[1].buffer, 0, FRAMES * PIECE_BYTES);
+		for (uint32_t at = 0; at < FRAMES; at++) {
+			burst[at] = create_frame(&network, at / 3, PIECE_BYTES, rkey);
+			if (at % 3 < 2)
+				spoil(&faults[i], burst[at]);
+		}
+		send_burst(&network, burst);
+		cr_assert_eq(network_counter(&network, 1, faults[i].counter) - before, FRAMES / 3 * 2, "row %zu: %s", i,
+			     faults[i].counter);
+		for (uint32_t number = 0; number < FRAMES / 3; number++)
+			cr_assert(piece_is(&network, number, PIECE_BYTES, (uint8_t)(number + 1)), "row %zu: frame %u",
+				  i, number);
+	}
+	network_close(&network);
+}
+
+Test(burst, bad_frames_in_a_row_change_nothing_for_the_good_one_behind_them)
+{
+	RULE("W-5");
+	RULE("Y-1");
+	check_rows_of_faults();
+}
+
 Test(burst, and_when_the_icrc_is_checked_first)
 {
 	RULE("W-5");
 	network_checks_first = true;
 	check_faults();
+	check_rows_of_faults();
 	network_checks_first = false;
 }
 
