@@ -188,29 +188,35 @@ static bool tell_news(struct rc_qp *qp, struct rc_outbox *out)
 	return false;
 }
 
-bool rc_responder_transmit(struct rc_qp *qp, struct rc_outbox *out)
+/* The ACK for duplicates, unless the one that follows says as much. false: no room. */
+static bool repeat_ack(struct rc_qp *qp, struct rc_outbox *out)
 {
 	struct rc_responder *resp = &qp->responder;
-	psn_t newest = psn_previous(resp->epsn);
 
-	if (!answer_queue(qp, out))
-		return true;
-	if (resp->repeat_ack_due && (!resp->ack_due || !psn_equal(rc_duplicate_acknowledged(qp), newest))) {
+	if (!resp->ack_due || !psn_equal(rc_duplicate_acknowledged(qp), psn_previous(resp->epsn))) {
 		if (!outbox_has_packet_room(out))
-			return true;
+			return false;
 		add_acknowledge(qp, rc_duplicate_acknowledged(qp), syndrome_make(SYNDROME_ACK, rc_credit_say(qp)), out);
 	}
 	resp->repeat_ack_due = false;
+	return true;
+}
+
+bool rc_responder_transmit(struct rc_qp *qp, struct rc_outbox *out)
+{
+	struct rc_responder *resp = &qp->responder;
+
+	if (qp->replay.queue_head != REPLAY_NONE && !answer_queue(qp, out))
+		return true;
+	if (resp->repeat_ack_due && !repeat_ack(qp, out))
+		return true;
+	if ((resp->nak_due || resp->ack_due) && !outbox_has_packet_room(out))
+		return true;
 	/* A NAK acknowledges everything before its PSN, so the ACK need not go along. */
-	if (resp->nak_due) {
-		if (!outbox_has_packet_room(out))
-			return true;
+	if (resp->nak_due)
 		add_acknowledge(qp, resp->nak_psn, resp->nak_syndrome, out);
-	} else if (resp->ack_due) {
-		if (!outbox_has_packet_room(out))
-			return true;
-		add_acknowledge(qp, newest, syndrome_make(SYNDROME_ACK, rc_credit_say(qp)), out);
-	}
+	else if (resp->ack_due)
+		add_acknowledge(qp, psn_previous(resp->epsn), syndrome_make(SYNDROME_ACK, rc_credit_say(qp)), out);
 	resp->nak_due = resp->ack_due = false;
-	return tell_news(qp, out);
+	return qp->flow_control && tell_news(qp, out);
 }

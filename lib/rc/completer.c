@@ -29,12 +29,25 @@ static bool syndrome_is_reserved(uint8_t syndrome)
 	return true;
 }
 
+/* Is `end` behind all that was sent, and is all of that whole requests which an ACK is enough for? */
+static inline bool covers_all(const struct rc_qp *qp, psn_t end)
+{
+	const struct rc_sendwin *win = &qp->win;
+
+	return psn_equal(end, win->limit) && win->cursor == win->started && qp->requester.answers_due == 0 &&
+	       !qp->long_way;
+}
+
 /* Everything before `end` is acknowledged, as far as no answer is missing in between. */
 static bool cover_some(struct rc_qp *qp, psn_t end, uint64_t now_ns)
 {
 	psn_t una = qp->win.una;
-	bool complete = rc_sendwin_cover(&qp->win, end);
+	bool complete = true;
 
+	if (covers_all(qp, end))
+		sendwin_cover_all(&qp->win);
+	else
+		complete = rc_sendwin_cover(&qp->win, end);
 	if (!psn_equal(una, qp->win.una))
 		rc_retry_progress_made(qp, now_ns);
 	return complete;

@@ -159,11 +159,13 @@ static void publish(struct rc_sendwin *win)
 	atomic_store_explicit(&win->posted, ++win->posting, memory_order_release);
 }
 
-/* What is posted most: a SEND or WRITE of one piece, or a READ into one. */
+/* What is posted most: a SEND or WRITE of one piece, perhaps inline, or a READ into one. */
 static inline bool is_plain(uint32_t opcode, uint32_t flags, uint32_t num_sge)
 {
-	return opcode <= UROCE_WR_RDMA_READ && num_sge == 1 &&
-	       !(flags & ~(uint32_t)(UROCE_SEND_SIGNALED | UROCE_SEND_SOLICITED | UROCE_SEND_FENCE));
+	uint32_t known = UROCE_SEND_SIGNALED | UROCE_SEND_SOLICITED | UROCE_SEND_FENCE |
+			 (opcode == UROCE_WR_RDMA_READ ? 0 : UROCE_SEND_INLINE);
+
+	return opcode <= UROCE_WR_RDMA_READ && num_sge == 1 && !(flags & ~known);
 }
 
 /* As rc_sendwin_post(), each field read once straight into the slot. false: not posted, the long way judges. */
@@ -173,20 +175,29 @@ static inline bool post_plainly(struct rc_sendwin *win, const struct uroce_send_
 	uint32_t flags = __atomic_load_n(&wr->send_flags, __ATOMIC_RELAXED);
 	const struct uroce_sge *sges = wr->sg_list;
 	struct rc_send_wqe *wqe = sendwin_slot(win, win->posting);
+	struct uroce_sge piece;
 
 	if (!is_plain(opcode, flags, __atomic_load_n(&wr->num_sge, __ATOMIC_RELAXED)) || sges == NULL || is_full(win) ||
 	    (opcode == UROCE_WR_RDMA_READ && atomic_load_explicit(&win->no_answers, memory_order_relaxed)))
 		return false;
-	wqe->sges[0] = *sges;
+	piece.addr = sges->addr;
+	piece.lkey = sges->lkey;
+	piece.length = __atomic_load_n(&sges->length, __ATOMIC_RELAXED);
+	wqe->sge_count = !(flags & UROCE_SEND_INLINE);
+	if (wqe->sge_count == 1)
+		wqe->sges[0] = piece;
+	else if (piece.length <= win->inline_limit)
+		memcpy(wqe->sges, (const void *)(uintptr_t)piece.addr, piece.length);
+	else
+		return false;
 	wqe->wr_id = wr->wr_id;
 	wqe->opcode = (uint8_t)opcode;
 	wqe->flags = (uint8_t)(flags | (win->signal_all ? UROCE_SEND_SIGNALED : 0));
-	wqe->sge_count = 1;
 	wqe->imm = wr->imm;
 	wqe->remote_va = wr->remote_addr;
 	wqe->rkey = wr->rkey;
-	wqe->length_bytes = wqe->sges[0].length;
-	wqe->shape = shape_of(opcode, flags, 1, wqe->sges[0].length);
+	wqe->length_bytes = piece.length;
+	wqe->shape = shape_of(opcode, flags, 1, piece.length);
 	publish(win);
 	return true;
 }

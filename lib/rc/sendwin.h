@@ -189,6 +189,14 @@ static inline void sendwin_keep_next_ahead(struct rc_sendwin *win)
 	}
 }
 
+/* Acknowledges everything that was sent, of which no request is half sent nor needs an answer of its own. */
+static inline void sendwin_cover_all(struct rc_sendwin *win)
+{
+	sendwin_move_una(win, sendwin_outstanding(win));
+	win->acked = win->cursor = win->started;
+	win->next = win->limit;
+}
+
 /* One PSN of the request at `acked`, which is wqe, was answered; with its last PSN the request is. */
 static inline void sendwin_answer(struct rc_sendwin *win, const struct rc_send_wqe *wqe)
 {
