@@ -16,7 +16,7 @@
 #define BURST 32u
 #define TURN_FRAMES 128u /* what an lcore takes from a port in a turn */
 #define STRANGERS 1024u
-#define QPN_AT 5u /* in the BTH */
+#define QPN_AT 5u      /* in the BTH */
 #define JUNK_BYTES 60u /* the shortest frame there is: the port adds its 4 bytes of checksum */
 
 struct junk {

@@ -65,6 +65,7 @@ static int name_and_publish(struct uroce_qp *qp, struct rc_qp_config *config, in
 		return error;
 	config->qpn = qp->qpn;
 	qp->rc = rc_qp_init(qp + 1, config);
+	qp->turns = &qp->owner->active;
 	engine_steer_publish(engine, qp);
 	return 0;
 }
@@ -272,11 +273,12 @@ static int modify_on_owner(void *argument)
 	if (rc->state == UROCE_QPS_RESET && before >= UROCE_QPS_RTR)
 		error = forget_connection(qp, rest_ns);
 	hold_devices(qp, (struct uroce_device *)rc->path.device, (struct uroce_device *)rc->migration.path.device);
-	if (modification->mask & UROCE_QP_PATH)
+	/* Also when it has migrated just now: the port of before is not held any more. */
+	if ((modification->mask & UROCE_QP_PATH) || qp->migrations != rc->migration.count)
 		engine_discover_start(qp->owner, qp);
 	if (modification->mask & UROCE_QP_ALT_PATH)
 		engine_discover_prepare(qp->owner, &rc->migration.path);
-	active_add(&qp->owner->active, qp);
+	active_add(qp);
 	return error;
 }
 
@@ -373,7 +375,7 @@ static void ring_doorbell(struct uroce_qp *qp)
 
 	if (atomic_load_explicit(&lcore->owned, memory_order_acquire) &&
 	    pthread_equal(atomic_load_explicit(&lcore->owner, memory_order_relaxed), pthread_self())) {
-		active_add(&lcore->active, qp);
+		active_add(qp);
 		return;
 	}
 	/* pairs with D1 in take_doorbells: what was posted before is seen, or the bell rings again */

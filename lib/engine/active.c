@@ -10,10 +10,10 @@ static uint64_t ring_bytes(const struct engine_active *active)
 	return (active->mask + 1ull) * sizeof(struct uroce_qp *);
 }
 
-int engine_active_init(struct engine_active *active, uint32_t count, int node)
+int engine_active_init(struct engine_active *active, const struct uroce_engine *engine, int node)
 {
-	/* Each QP at most once, and as many that have gone before the ring is tidied up. */
-	active->mask = 2 * count - 1;
+	/* Each QP of an lcore at most once, and as many that have gone before the ring is tidied up. */
+	active->mask = 2 * (engine->index_count / (engine->lcore_mask + 1)) - 1;
 	active->head = active->tail = 0;
 	active->qps = engine_place_alloc(ring_bytes(active), node);
 	return active->qps ? 0 : -ENOMEM;

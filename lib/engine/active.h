@@ -1,16 +1,18 @@
-/* active.h - the QPs of an lcore that have something to do, in turn */
+/* active.h - QPs that have something to do, in turn */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A ring rather than a list, so that the next ones can be fetched into the cache ahead. It has a place for every QP
- * that the lcore can have. Places are counted without end; NULL: the one that stood there has gone.
+ * A ring rather than a list, so that the next ones can be fetched into the cache ahead. An lcore has one for each of its
+ * ports, so that when a port has no room nobody is looked at in vain, and nobody waits behind another port's; and one
+ * for QPs without a port. Each has a place for every QP that the lcore can have. Places are counted without end; NULL:
+ * the one that stood there has gone.
  */
 #ifndef ENGINE_ACTIVE_H
 #define ENGINE_ACTIVE_H
 
 #include "engine/engine.h"
 
-/* Room for `count` QPs, a power of two. 0 or -ENOMEM. */
-int engine_active_init(struct engine_active *active, uint32_t count, int node);
+/* Room for the QPs that an lcore of the engine can have. 0 or -ENOMEM. */
+int engine_active_init(struct engine_active *active, const struct uroce_engine *engine, int node);
 void engine_active_free(struct engine_active *active);
 
 /* Those that have gone leave holes, which this closes. For active_claim() alone. */
@@ -21,46 +23,57 @@ static inline uint32_t active_count(const struct engine_active *active)
 	return active->tail - active->head;
 }
 
-/* true: the QP gets a place. Who has one keeps it. */
-static inline bool active_claim(struct engine_active *active, struct uroce_qp *qp)
+/* true: the QP gets a place in its ring. Who has one keeps it. */
+static inline bool active_claim(struct uroce_qp *qp)
 {
 	if (qp->active)
 		return false;
 	qp->active = true;
-	if (active_count(active) > active->mask)
-		engine_active_tidy(active);
+	if (active_count(qp->turns) > qp->turns->mask)
+		engine_active_tidy(qp->turns);
 	return true;
 }
 
-static inline void active_add_last(struct engine_active *active, struct uroce_qp *qp)
+static inline void active_add_last(struct uroce_qp *qp)
 {
-	if (!active_claim(active, qp))
+	if (!active_claim(qp))
 		return;
-	qp->active_at = active->tail++;
-	active->qps[qp->active_at & active->mask] = qp;
+	qp->active_at = qp->turns->tail++;
+	qp->turns->qps[qp->active_at & qp->turns->mask] = qp;
 }
 
 /* Something has happened to the QP, whatever it is. */
-static inline void active_add(struct engine_active *active, struct uroce_qp *qp)
+static inline void active_add(struct uroce_qp *qp)
 {
 	qp->answers_only = false;
-	active_add_last(active, qp);
+	active_add_last(qp);
 }
 
 /* Before all others: a peer waits for the answer (S-18). */
-static inline void active_add_first(struct engine_active *active, struct uroce_qp *qp)
+static inline void active_add_first(struct uroce_qp *qp)
 {
-	if (!active_claim(active, qp))
+	if (!active_claim(qp))
 		return;
-	qp->active_at = --active->head;
-	active->qps[qp->active_at & active->mask] = qp;
+	qp->active_at = --qp->turns->head;
+	qp->turns->qps[qp->active_at & qp->turns->mask] = qp;
 }
 
-static inline void active_remove(struct engine_active *active, struct uroce_qp *qp)
+static inline void active_remove(struct uroce_qp *qp)
 {
 	if (qp->active)
-		active->qps[qp->active_at & active->mask] = NULL;
+		qp->turns->qps[qp->active_at & qp->turns->mask] = NULL;
 	qp->active = false;
+}
+
+/* From now on the QP has its turns in another ring, at once if it stood in the old one. */
+static inline void active_move(struct uroce_qp *qp, struct engine_active *turns)
+{
+	bool active = qp->active;
+
+	active_remove(qp);
+	qp->turns = turns;
+	if (active)
+		active_add(qp);
 }
 
 /* The next one, which has no place any more; NULL when what stood there has gone. Not of an empty ring. */

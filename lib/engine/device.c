@@ -7,6 +7,7 @@
 
 #include <rte_ethdev.h>
 
+#include "engine/active.h"
 #include "engine/engine.h"
 #include "engine/link.h"
 #include "engine/mailbox.h"
@@ -115,6 +116,26 @@ static struct uroce_lcore *lcore_of_queue(const struct uroce_device *device, uns
 	return device->engine->lcores[(device->config.first_lcore + queue) % device->engine->lcore_count];
 }
 
+static void free_port(struct engine_port *port)
+{
+	engine_active_free(&port->active);
+	engine_place_free(port, sizeof(*port));
+}
+
+static struct engine_port *create_port(struct uroce_device *device, uint16_t queue)
+{
+	struct engine_port *port = engine_place_alloc(sizeof(*port), device->numa_node);
+
+	if (port == NULL)
+		return NULL;
+	port->device = device;
+	port->queue = queue;
+	if (engine_active_init(&port->active, device->engine, device->numa_node) == 0)
+		return port;
+	free_port(port);
+	return NULL;
+}
+
 static int detach_queues(struct uroce_device *device, unsigned count)
 {
 	for (unsigned queue = 0; queue < count; queue++) {
@@ -127,7 +148,7 @@ static int detach_queues(struct uroce_device *device, unsigned count)
 		error = engine_mailbox_call(attachment.lcore, detach_port, &attachment);
 		if (error)
 			return error; /* the lcore still has it: nothing may be freed */
-		engine_place_free(attachment.port, sizeof(*attachment.port));
+		free_port(attachment.port);
 	}
 	return 0;
 }
@@ -138,16 +159,14 @@ static int attach_queues(struct uroce_device *device)
 		struct attachment attachment = { .lcore = lcore_of_queue(device, queue) };
 		int error;
 
-		attachment.port = engine_place_alloc(sizeof(*attachment.port), device->numa_node);
+		attachment.port = create_port(device, queue);
 		if (attachment.port == NULL) {
 			detach_queues(device, queue);
 			return -ENOMEM;
 		}
-		attachment.port->device = device;
-		attachment.port->queue = queue;
 		error = engine_mailbox_call(attachment.lcore, attach_port, &attachment);
 		if (error) {
-			engine_place_free(attachment.port, sizeof(*attachment.port));
+			free_port(attachment.port);
 			detach_queues(device, queue);
 			return error;
 		}

@@ -136,7 +136,8 @@ static bool try_to_resolve(struct uroce_lcore *lcore, struct uroce_qp *qp)
 	engine_mbuf_template(&qp->template, path, &path->device->mac, &mac, qp->qpn, qp->rc->dest_qpn);
 	qp->port = engine_find_port(lcore, path->device);
 	qp->resolved = true;
-	active_add(&lcore->active, qp);
+	active_move(qp, &qp->port->active);
+	active_add(qp);
 	return true;
 }
 
@@ -152,6 +153,7 @@ void engine_discover_start(struct uroce_lcore *lcore, struct uroce_qp *qp)
 	engine_discover_forget(lcore, qp);
 	qp->resolved = false;
 	qp->migrations = qp->rc->migration.count;
+	active_move(qp, &lcore->active);
 	if (try_to_resolve(lcore, qp))
 		return;
 	qp->waiting = true;
@@ -180,7 +182,7 @@ static void check_patience(struct uroce_lcore *lcore, struct uroce_qp *qp)
 	} else if (lcore->now_ns - qp->waiting_since_ns >= UNRESOLVED_NS) {
 		qp->waiting_since_ns = lcore->now_ns;
 		rc_qp_unreachable(qp->rc);
-		active_add(&lcore->active, qp);
+		active_add(qp);
 	}
 }
 

@@ -97,8 +97,8 @@ static struct uroce_lcore *create_lcore(struct uroce_engine *engine, unsigned in
 	lcore->mailbox = engine_ring_create(MAILBOX_CALLS, sizeof(void *), RING_F_SC_DEQ, node);
 	lcore->handover = engine_ring_create(HANDOVER_FRAMES, sizeof(void *), RING_F_SC_DEQ, node);
 	lcore->scratch = malloc(PORT_FRAME_MAX_BYTES);
-	if (engine_active_init(&lcore->active, engine->index_count, node) != 0 || !lcore->doorbells ||
-	    !lcore->mailbox || !lcore->handover || !lcore->scratch) {
+	if (engine_active_init(&lcore->active, engine, node) != 0 || !lcore->doorbells || !lcore->mailbox ||
+	    !lcore->handover || !lcore->scratch) {
 		free_lcore(lcore);
 		return NULL;
 	}

@@ -72,13 +72,15 @@ struct uroce_cq {
 struct uroce_qp {
 	/* lcore only */
 	struct rc_qp *rc;
-	uint32_t active_at;       /* where in the lcore's queue */
-	bool active;              /* stands there */
-	bool answers_only;        /* there for nothing but requests that have come */
-	bool resolved;            /* the peer's MAC is known, the template complete */
-	bool waiting;             /* stands among those that are not */
-	uint32_t migrations;      /* of the core, as the template knows them */
-	uint32_t sent_turn;       /* the lcore's turn in which it last sent much */
+	struct engine_active
+		*turns;      /* of the QPs that have something to do: the port's, or the lcore's while there is none */
+	uint32_t active_at;  /* where in it */
+	bool active;         /* stands there */
+	bool answers_only;   /* there for nothing but requests that have come */
+	bool resolved;       /* the peer's MAC is known, the template complete */
+	bool waiting;        /* stands among those that are not */
+	uint32_t migrations; /* of the core, as the template knows them */
+	uint32_t sent_turn;  /* the lcore's turn in which it last sent much */
 	struct engine_port *port; /* of the path in use; valid while resolved */
 	struct engine_wheel_node timer;
 	struct wire_frame_template template;
@@ -108,10 +110,17 @@ struct engine_spare {
 	struct rte_mbuf *mbufs[SPARE_MBUFS];
 };
 
+/* QPs that have something to do: see active.h. */
+struct engine_active {
+	struct uroce_qp **qps;
+	uint32_t mask, head, tail;
+};
+
 /* What an lcore has to do with one device. */
 struct engine_port {
 	struct uroce_device *device;
-	struct engine_spare *spare; /* of the lcore */
+	struct engine_active active; /* QPs that send from here */
+	struct engine_spare *spare;  /* of the lcore */
 	uint16_t queue;
 	uint16_t pending_count; /* frames that the port did not take yet, oldest first */
 	struct rte_mbuf *pending[TX_PENDING];
@@ -124,12 +133,6 @@ struct engine_port {
 	uint64_t retired[CNT_QP_COUNTERS]; /* counters of the device's destroyed QPs that lived here */
 };
 
-/* QPs that have something to do: see active.h. */
-struct engine_active {
-	struct uroce_qp **qps;
-	uint32_t mask, head, tail;
-};
-
 struct uroce_lcore {
 	struct uroce_engine *engine;
 	unsigned index;
@@ -139,9 +142,9 @@ struct uroce_lcore {
 
 	struct rc_outbox out;
 	struct engine_wheel wheel;
-	struct engine_active active;
-	struct uroce_qp *waiting; /* QPs whose peer's MAC is not known */
-	uint64_t resolve_ns;      /* when they are looked at again */
+	struct engine_active active; /* QPs without a port */
+	struct uroce_qp *waiting;    /* those whose peer's MAC is not known */
+	uint64_t resolve_ns;         /* when they are looked at again */
 	struct engine_port *ports[ENGINE_DEVICES];
 	unsigned port_count;
 	struct engine_spare spares[ENGINE_DEVICES];

@@ -17,7 +17,6 @@
 #define PREFETCH_WINDOW_AHEAD 4u
 #define PREFETCH_REQUEST_AHEAD 2u
 #define TRANSMIT_VISITS (4 * BURST)
-#define VISITS_IN_VAIN 16u
 #define TURN_BYTES 16384u /* of frames: the QP that has sent them has had its turn */
 #define CLOCK_JUMP_NS 1000000u
 
@@ -27,7 +26,7 @@ void engine_pipeline_forget(struct uroce_lcore *lcore, struct uroce_qp *qp)
 {
 	engine_wheel_disarm(&lcore->wheel, &qp->timer);
 	engine_discover_forget(lcore, qp);
-	active_remove(&lcore->active, qp);
+	active_remove(qp);
 }
 
 static void fire_timers(struct uroce_lcore *lcore)
@@ -41,7 +40,7 @@ static void fire_timers(struct uroce_lcore *lcore)
 
 		if (rc_qp_deadline(qp->rc) <= lcore->now_ns) {
 			rc_qp_timeout(qp->rc, lcore->now_ns);
-			active_add(&lcore->active, qp);
+			active_add(qp);
 			lcore->work++;
 		}
 		qp_update_timer(lcore, qp);
@@ -54,7 +53,7 @@ bool engine_pipeline_cq_failed(const struct uroce_qp *qp)
 }
 
 /* What has happened to the CQs and the path of one QP. */
-static void look_at(struct uroce_lcore *lcore, struct uroce_qp *qp)
+static void look_at(struct uroce_qp *qp)
 {
 	struct rc_qp *rc = qp->rc;
 	const struct uroce_path *alternate = &rc->migration.path;
@@ -66,7 +65,7 @@ static void look_at(struct uroce_lcore *lcore, struct uroce_qp *qp)
 	else if (rc->path.device == NULL || !atomic_load(&rc->path.device->link_down) || alternate->device == NULL ||
 		 atomic_load(&alternate->device->link_down) || !rc_qp_port_failed(rc)) /* */
 		return;
-	active_add(&lcore->active, qp);
+	active_add(qp);
 }
 
 /* Something happened that concerns QPs of all lcores: rare, so all of them are looked at. */
@@ -82,7 +81,7 @@ static void take_news(struct uroce_lcore *lcore)
 		struct uroce_qp *qp = steer_find(engine, i);
 
 		if (qp)
-			look_at(lcore, qp);
+			look_at(qp);
 	}
 }
 
@@ -101,7 +100,7 @@ static void take_doorbells(struct uroce_lcore *lcore)
 			continue; /* destroyed since */
 		/* D1: cleared before the queue is looked at, so that a later post rings again */
 		atomic_store(&qp->rung, false);
-		active_add(&lcore->active, qp);
+		active_add(qp);
 	}
 	lcore->work += count;
 }
@@ -156,7 +155,7 @@ static bool transmit_qp(struct uroce_lcore *lcore, struct uroce_qp *qp)
 	/* Without a MAC there is nothing to try again before it is found; that activates the QP. */
 	more = more && (qp->resolved || !outbox_has_completion_room(out));
 	if (more && room < OUTBOX_PACKETS)
-		active_add(&lcore->active, qp);
+		active_add(qp);
 	if (out->completion_count >= COMPLETIONS_DRAIN || out->event_count)
 		deliver_all(lcore);
 	return more && room >= OUTBOX_PACKETS;
@@ -184,34 +183,41 @@ static void prefetch_active(const struct engine_active *active)
 }
 
 /*
- * Active QPs in turn, at most one outbox each; who has more to send goes to the end. So many a turn, not all, and not
- * many more when no port has room any more: with thousands of them looking at the others would be in vain.
+ * Active QPs of a port in turn, or of none, at most one outbox each; who has more to send goes to the end. So many a turn,
+ * not all; and no more when the port had no room for one, for it will have none for the others. That one is last then,
+ * so that each has its visit, and what needs no port is done, even when the port never takes anything again.
  */
-static void transmit(struct uroce_lcore *lcore)
+static void transmit(struct uroce_lcore *lcore, struct engine_active *turns)
 {
 	struct uroce_qp *served[TRANSMIT_VISITS];
-	uint32_t visits = active_count(&lcore->active), count = 0, in_vain = 0;
+	uint32_t visits = active_count(turns), count = 0;
+	bool full = false;
 
 	if (visits > TRANSMIT_VISITS)
 		visits = TRANSMIT_VISITS;
-	for (; visits > 0 && in_vain < VISITS_IN_VAIN; visits--) {
+	for (; visits > 0 && !full; visits--) {
 		struct uroce_qp *qp;
 
-		prefetch_active(&lcore->active);
-		qp = active_take(&lcore->active);
+		prefetch_active(turns);
+		qp = active_take(turns);
 		if (qp && transmit_qp(lcore, qp))
 			served[count++] = qp;
-		in_vain = qp && qp->active ? in_vain + 1 : 0;
+		full = qp && qp->active;
 	}
 	/* Behind those that the port had no room for, or they would find none again (L3). */
 	for (uint32_t i = 0; i < count; i++)
-		active_add(&lcore->active, served[i]);
+		active_add(served[i]);
 }
 
 /* What active QPs have for the ports and CQs. */
 static void send_all(struct uroce_lcore *lcore)
 {
-	transmit(lcore);
+	for (unsigned i = 0; i < lcore->port_count; i++) {
+		if (active_count(&lcore->ports[i]->active))
+			transmit(lcore, &lcore->ports[i]->active);
+	}
+	if (active_count(&lcore->active))
+		transmit(lcore, &lcore->active);
 	deliver_all(lcore);
 	for (unsigned i = 0; i < lcore->port_count; i++)
 		port_flush(lcore->ports[i]);

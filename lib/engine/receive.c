@@ -35,9 +35,9 @@ static __rte_always_inline void notice_work(struct uroce_lcore *lcore, struct ur
 	if (rc_qp_has_work(qp->rc, response)) {
 		qp->answers_only = !response && (!qp->active || qp->answers_only);
 		if (qp->rc->replay.queue_head == REPLAY_NONE)
-			active_add_first(&lcore->active, qp);
+			active_add_first(qp);
 		else
-			active_add_last(&lcore->active, qp);
+			active_add_last(qp);
 	} else if (response) {
 		qp_update_timer(lcore, qp);
 	}

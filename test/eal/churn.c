@@ -20,6 +20,15 @@ struct held {
 	uint32_t qps, timers, active, pd_users[2], device_users[2];
 };
 
+static uint32_t count_active(const struct engine_active *active)
+{
+	uint32_t count = 0;
+
+	for (uint32_t at = active->head; at != active->tail; at++)
+		count += active->qps[at & active->mask] != NULL;
+	return count;
+}
+
 static struct held count_held(const struct network *network)
 {
 	const struct uroce_lcore *lcore = uroce_engine_lcore(network->engine, 0);
@@ -27,8 +36,9 @@ static struct held count_held(const struct network *network)
 
 	for (uint32_t i = 0; i < network->engine->index_count; i++)
 		held.qps += atomic_load(&network->engine->qps[i].qp) != NULL;
-	for (uint32_t at = lcore->active.head; at != lcore->active.tail; at++)
-		held.active += lcore->active.qps[at & lcore->active.mask] != NULL;
+	held.active = count_active(&lcore->active);
+	for (unsigned i = 0; i < lcore->port_count; i++)
+		held.active += count_active(&lcore->ports[i]->active);
 	for (int i = 0; i < 2; i++) {
 		held.pd_users[i] = atomic_load(&network->ends[i].pd->users);
 		held.device_users[i] = atomic_load(&network->ends[i].device->users);

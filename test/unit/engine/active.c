@@ -25,9 +25,14 @@ void engine_place_free(void *memory, uint64_t bytes)
 static struct engine_active ring;
 static struct uroce_qp qps[QPS];
 
+/* Room for QPS on each of two lcores. */
+static const struct uroce_engine engine = { .index_count = 2 * QPS, .lcore_mask = 1 };
+
 static void start(void)
 {
-	cr_assert_eq(engine_active_init(&ring, QPS, -1), 0);
+	cr_assert_eq(engine_active_init(&ring, &engine, -1), 0);
+	for (uint32_t i = 0; i < QPS; i++)
+		qps[i].turns = &ring;
 }
 
 static void stop(void)
@@ -46,17 +51,17 @@ static void expect_next(uint32_t number)
 Test(active, turns_are_taken_in_order_and_who_answers_goes_first)
 {
 	RULE("S-18");
-	active_add(&ring, &qps[0]);
-	active_add(&ring, &qps[1]);
-	active_add_first(&ring, &qps[2]);
-	active_add(&ring, &qps[0]);
-	active_add_first(&ring, &qps[1]);
+	active_add(&qps[0]);
+	active_add(&qps[1]);
+	active_add_first(&qps[2]);
+	active_add(&qps[0]);
+	active_add_first(&qps[1]);
 	cr_assert_eq(active_count(&ring), 3, "who has a place keeps it, and has one only");
 	cr_assert_eq(active_look(&ring, 0), &qps[2]);
 	cr_assert_eq(active_look(&ring, 2), &qps[1]);
 	cr_assert_null(active_look(&ring, 3));
 	expect_next(2);
-	active_add(&ring, &qps[2]);
+	active_add(&qps[2]);
 	expect_next(0);
 	expect_next(1);
 	expect_next(2);
@@ -66,18 +71,18 @@ Test(active, turns_are_taken_in_order_and_who_answers_goes_first)
 Test(active, whatever_else_happens_to_a_qp_that_answers_is_not_forgotten)
 {
 	qps[0].answers_only = true;
-	active_add_first(&ring, &qps[0]);
+	active_add_first(&qps[0]);
 	cr_assert(qps[0].answers_only);
-	active_add(&ring, &qps[0]);
+	active_add(&qps[0]);
 	cr_assert_not(qps[0].answers_only);
 }
 
 Test(active, one_that_has_gone_leaves_a_hole)
 {
 	for (uint32_t i = 0; i < 3; i++)
-		active_add(&ring, &qps[i]);
-	active_remove(&ring, &qps[1]);
-	active_remove(&ring, &qps[3]); /* was never there */
+		active_add(&qps[i]);
+	active_remove(&qps[1]);
+	active_remove(&qps[3]); /* was never there */
 	expect_next(0);
 	cr_assert_null(active_take(&ring));
 	expect_next(2);
@@ -86,16 +91,16 @@ Test(active, one_that_has_gone_leaves_a_hole)
 /* A QP that is made and destroyed again and again, while two others wait. */
 Test(active, holes_never_fill_the_ring)
 {
-	active_add(&ring, &qps[0]);
+	active_add(&qps[0]);
 	for (uint32_t i = 0; i < 10 * QPS; i++) {
-		active_add(&ring, &qps[1 + i % 2]);
-		active_remove(&ring, &qps[1 + i % 2]);
+		active_add(&qps[1 + i % 2]);
+		active_remove(&qps[1 + i % 2]);
 		cr_assert_leq(active_count(&ring), 2 * QPS);
 		if (i == QPS / 2)
-			active_add(&ring, &qps[QPS - 1]);
+			active_add(&qps[QPS - 1]);
 	}
 	for (uint32_t i = 1; i < QPS; i++)
-		active_add(&ring, &qps[i]);
+		active_add(&qps[i]);
 	for (uint32_t turn = 0; turn < QPS;) {
 		const struct uroce_qp *qp = active_take(&ring);
 		uint32_t expected = turn < 2 ? turn * (QPS - 1) : turn - 1;
@@ -110,12 +115,33 @@ Test(active, counting_goes_round)
 {
 	ring.head = ring.tail = 1;
 	for (uint32_t i = 0; i < 4; i++)
-		active_add_first(&ring, &qps[i]);
+		active_add_first(&qps[i]);
 	for (uint32_t i = 4; i > 0; i--)
 		expect_next(i - 1);
 	ring.head = ring.tail = UINT32_MAX;
 	for (uint32_t i = 0; i < 4; i++)
-		active_add(&ring, &qps[i]);
+		active_add(&qps[i]);
 	for (uint32_t i = 0; i < 4; i++)
 		expect_next(i);
+}
+
+/* Only who stood in the old ring stands in the new one, behind those who are there. */
+Test(active, who_gets_another_port_waits_there)
+{
+	struct engine_active other;
+
+	cr_assert_eq(engine_active_init(&other, &engine, -1), 0);
+	qps[2].turns = &other;
+	active_add(&qps[2]);
+	active_add(&qps[0]);
+	active_move(&qps[0], &other);
+	active_move(&qps[1], &other);
+	cr_assert_null(active_take(&ring), "a hole");
+	cr_assert_eq(active_count(&ring), 0);
+	cr_assert_eq(active_take(&other), &qps[2]);
+	cr_assert_eq(active_take(&other), &qps[0]);
+	cr_assert_eq(active_count(&other), 0, "who had nothing to do has nothing to do there");
+	active_add(&qps[1]);
+	cr_assert_eq(active_take(&other), &qps[1]);
+	engine_active_free(&other);
 }
