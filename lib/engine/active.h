@@ -1,10 +1,10 @@
 /* active.h - QPs that have something to do, in turn */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A ring rather than a list, so that the next ones can be fetched into the cache ahead. An lcore has one for each of its
- * ports, so that when a port has no room nobody is looked at in vain, and nobody waits behind another port's; and one
- * for QPs without a port. Each has a place for every QP that the lcore can have. Places are counted without end; NULL:
- * the one that stood there has gone.
+ * A ring rather than a list, so that the next ones can be fetched into the cache ahead. An lcore has one for each of
+ * its ports, so that nobody is looked at in vain while a port has no room, and nobody waits behind another port's QPs;
+ * and one for QPs without a port. Each has a place for every QP that the lcore can have. Places are counted without
+ * end; NULL: the one that stood there has gone.
  */
 #ifndef ENGINE_ACTIVE_H
 #define ENGINE_ACTIVE_H

@@ -183,9 +183,9 @@ static void prefetch_active(const struct engine_active *active)
 }
 
 /*
- * Active QPs of a port in turn, or of none, at most one outbox each; who has more to send goes to the end. So many a turn,
- * not all; and no more when the port had no room for one, for it will have none for the others. That one is last then,
- * so that each has its visit, and what needs no port is done, even when the port never takes anything again.
+ * Active QPs of a port in turn, or of none, at most one outbox each; who has more to send goes to the end. So many a
+ * turn, not all; and no more when the port had no room for one, for it will have none for the others. That one is last
+ * then, so that each has its visit, and what needs no port is done, even when the port never takes anything again.
  */
 static void transmit(struct uroce_lcore *lcore, struct engine_active *turns)
 {

@@ -111,9 +111,9 @@ static inline bool frame_parse(const uint8_t *frame, uint32_t bytes, bool check_
 }
 
 /*
- * What bursts are made of: a frame whose headers before the BTH repeat those of one before it, of the same length and
- * accepted by frame_parse_headers(), from the Ethertype on, whatever the source port. All that was found out about those
- * is true of these. Both have BTHs in full.
+ * What bursts are made of: a frame whose headers before the BTH, from the Ethertype on and whatever the source port,
+ * repeat those of one before it, of the same length and accepted by frame_parse_headers(). All that was found out about
+ * those is true of these. Both have BTHs in full.
  */
 static inline bool frame_repeats_headers(const uint8_t *frame, const uint8_t *before)
 {
@@ -143,12 +143,13 @@ static inline void frame_parse_next(const uint8_t *frame, const uint8_t *before,
 	packet_parse_extensions(wire_opcode(packet->opcode), bth + WIRE_BTH_BYTES, packet);
 }
 
+#define FRAME_FRONT_BYTES 64u /* IPv6 without a tag has 62 */
 #define FRAME_IMAGE_BYTES 64u
 #define FRAME_EXTENSION_MAX_BYTES 16u /* that an image has room for */
 
 /* Written by wire_frame_prepare() only. */
 struct wire_frame_template {
-	uint8_t bytes[WIRE_ENCAP_MAX_BYTES + 6]; /* what is in front of the BTH, as it is stored; lengths are 0 */
+	uint8_t bytes[FRAME_FRONT_BYTES]; /* what is in front of the BTH, as it is stored; lengths are 0 */
 	uint8_t ip_offset, bth_offset;
 	bool ipv6;
 	bool has_image;
