@@ -14,7 +14,7 @@ int engine_active_init(struct engine_active *active, const struct uroce_engine *
 {
 	/* Each QP of an lcore at most once, and as many that have gone before the ring is tidied up. */
 	active->mask = 2 * (engine->index_count / (engine->lcore_mask + 1)) - 1;
-	active->head = active->tail = 0;
+	active->head = active->tail = active->looks = 0;
 	active->qps = engine_place_alloc(ring_bytes(active), node);
 	return active->qps ? 0 : -ENOMEM;
 }

@@ -87,7 +87,7 @@ static inline struct uroce_qp *active_take(struct engine_active *active)
 }
 
 /* The n-th behind the next one, or NULL. */
-static inline const struct uroce_qp *active_look(const struct engine_active *active, uint32_t n)
+static inline struct uroce_qp *active_look(const struct engine_active *active, uint32_t n)
 {
 	return active_count(active) > n ? active->qps[(active->head + n) & active->mask] : NULL;
 }

@@ -114,6 +114,7 @@ struct engine_spare {
 struct engine_active {
 	struct uroce_qp **qps;
 	uint32_t mask, head, tail;
+	uint32_t looks; /* at QPs that there was no room for */
 };
 
 /* What an lcore has to do with one device. */

@@ -125,21 +125,17 @@ static uint64_t send_packets(struct engine_port *port, const struct uroce_qp *qp
 }
 
 /*
- * true: it has had its turn and has more to send. Who found less room than that stands in the queue again. Who has sent
- * much at the beginning of the turn waits for the next one: what has come back meanwhile decides what goes out then.
+ * So many frames, and what else the QP has. true: it has more. Who has sent much at the beginning of the turn waits for
+ * the next one: what has come back meanwhile decides what goes out then.
  */
-static bool transmit_qp(struct uroce_lcore *lcore, struct uroce_qp *qp)
+static bool transmit_qp(struct uroce_lcore *lcore, struct uroce_qp *qp, uint32_t room)
 {
 	struct rc_outbox *out = &lcore->out;
 	uint64_t bytes;
-	uint32_t room;
 	bool more;
 
 	if (qp->sent_turn == lcore->turn)
 		return true;
-	if (qp->migrations != qp->rc->migration.count)
-		engine_discover_start(lcore, qp);
-	room = qp->resolved ? port_room(qp->port) : 0;
 	outbox_next_packets(out, room);
 	if (qp->answers_only) {
 		more = rc_qp_answer(qp->rc, out);
@@ -154,11 +150,9 @@ static bool transmit_qp(struct uroce_lcore *lcore, struct uroce_qp *qp)
 	lcore->work += out->packet_count;
 	/* Without a MAC there is nothing to try again before it is found; that activates the QP. */
 	more = more && (qp->resolved || !outbox_has_completion_room(out));
-	if (more && room < OUTBOX_PACKETS)
-		active_add(qp);
 	if (out->completion_count >= COMPLETIONS_DRAIN || out->event_count)
 		deliver_all(lcore);
-	return more && room >= OUTBOX_PACKETS;
+	return more;
 }
 
 /*
@@ -182,29 +176,60 @@ static void prefetch_active(const struct engine_active *active)
 		rc_qp_prefetch_requests(qp_core(qp));
 }
 
+/* Its path has changed: it has its turn where it sends from now. */
+static void take_new_path(struct uroce_lcore *lcore, struct uroce_qp *qp)
+{
+	engine_discover_start(lcore, qp);
+	active_add(qp);
+}
+
+static inline uint32_t room_of(struct engine_port *port)
+{
+	return port ? port_room(port) : 0;
+}
+
 /*
- * Active QPs of a port in turn, or of none, at most one outbox each; who has more to send goes to the end. So many a
- * turn, not all; and no more when the port had no room for one, for it will have none for the others. That one is last
- * then, so that each has its visit, and what needs no port is done, even when the port never takes anything again.
+ * While a port has no room, one of its QPs is looked at all the same, another one each time: for some what is to be done
+ * needs no port, and there may never be room again. Those that wait for room keep their places.
  */
-static void transmit(struct uroce_lcore *lcore, struct engine_active *turns)
+static void look_in_vain(struct uroce_lcore *lcore, struct engine_active *turns)
+{
+	struct uroce_qp *qp = active_look(turns, turns->looks++ % active_count(turns));
+
+	if (qp == NULL || (qp->migrations == qp->rc->migration.count && transmit_qp(lcore, qp, 0)))
+		return;
+	active_remove(qp);
+	if (qp->migrations != qp->rc->migration.count)
+		take_new_path(lcore, qp);
+}
+
+/*
+ * The active QPs of a port in turn, or those without one, at most one outbox each, as long as there is room; so many a
+ * turn, not all. Who has more to send goes to the end. The others keep their order, so that each has its turn (L3).
+ */
+static void transmit(struct uroce_lcore *lcore, struct engine_active *turns, struct engine_port *port)
 {
 	struct uroce_qp *served[TRANSMIT_VISITS];
-	uint32_t visits = active_count(turns), count = 0;
-	bool full = false;
+	uint32_t visits = active_count(turns), count = 0, room = room_of(port);
 
 	if (visits > TRANSMIT_VISITS)
 		visits = TRANSMIT_VISITS;
-	for (; visits > 0 && !full; visits--) {
+	if (port && room == 0) {
+		look_in_vain(lcore, turns);
+		return;
+	}
+	for (; visits > 0 && (room > 0 || !port); visits--, room = room_of(port)) {
 		struct uroce_qp *qp;
 
 		prefetch_active(turns);
 		qp = active_take(turns);
-		if (qp && transmit_qp(lcore, qp))
+		if (qp == NULL)
+			continue;
+		if (qp->migrations != qp->rc->migration.count)
+			take_new_path(lcore, qp);
+		else if (transmit_qp(lcore, qp, room))
 			served[count++] = qp;
-		full = qp && qp->active;
 	}
-	/* Behind those that the port had no room for, or they would find none again (L3). */
 	for (uint32_t i = 0; i < count; i++)
 		active_add(served[i]);
 }
@@ -214,10 +239,10 @@ static void send_all(struct uroce_lcore *lcore)
 {
 	for (unsigned i = 0; i < lcore->port_count; i++) {
 		if (active_count(&lcore->ports[i]->active))
-			transmit(lcore, &lcore->ports[i]->active);
+			transmit(lcore, &lcore->ports[i]->active, lcore->ports[i]);
 	}
 	if (active_count(&lcore->active))
-		transmit(lcore, &lcore->active);
+		transmit(lcore, &lcore->active, NULL);
 	deliver_all(lcore);
 	for (unsigned i = 0; i < lcore->port_count; i++)
 		port_flush(lcore->ports[i]);
