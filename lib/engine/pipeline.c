@@ -17,7 +17,7 @@
 #define PREFETCH_WINDOW_AHEAD 4u
 #define PREFETCH_REQUEST_AHEAD 2u
 #define TRANSMIT_VISITS (4 * BURST)
-#define VISITS_IN_VAIN 16u
+#define VISITS_IN_VAIN 8u /* and up to 15 more */
 #define TURN_BYTES 16384u /* of frames: the QP that has sent them has had its turn */
 #define CLOCK_JUMP_NS 1000000u
 
@@ -184,17 +184,26 @@ static void prefetch_active(const struct engine_active *active)
 }
 
 /*
+ * Each turn another number, in no period: if all QPs had more to send and a turn looked at as many as the one before,
+ * those that find no room could be the same ones for ever.
+ */
+static uint32_t visits_in_vain(uint32_t turn)
+{
+	return VISITS_IN_VAIN + (turn * 0x9E3779B1u >> 28);
+}
+
+/*
  * Active QPs in turn, at most one outbox each; who has more to send goes to the end. So many a turn, not all, and not
  * many more when no port has room any more: with thousands of them looking at the others would be in vain.
  */
 static void transmit(struct uroce_lcore *lcore)
 {
 	struct uroce_qp *served[TRANSMIT_VISITS];
-	uint32_t visits = active_count(&lcore->active), count = 0, in_vain = 0;
+	uint32_t visits = active_count(&lcore->active), count = 0, in_vain = 0, most = visits_in_vain(lcore->turn);
 
 	if (visits > TRANSMIT_VISITS)
 		visits = TRANSMIT_VISITS;
-	for (; visits > 0 && in_vain < VISITS_IN_VAIN; visits--) {
+	for (; visits > 0 && in_vain < most; visits--) {
 		struct uroce_qp *qp;
 
 		prefetch_active(&lcore->active);
