@@ -45,6 +45,8 @@ static void open_connected(void)
 	network_connect(&network, false);
 	post_many(TURN_FRAME_BYTES);
 	finish(REQUESTS);
+	for (int i = 0; i < 8; i++)
+		network_turn(&network); /* what was only thought lost, because this thread stood still, comes in */
 }
 
 static struct uroce_lcore *the_lcore(void)
