@@ -1,5 +1,7 @@
 /* recycle.c - what was received is sent again, but only what nobody else has a part in; and a pool that is nearly empty */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#define ALLOW_EXPERIMENTAL_API /* rte_pktmbuf_pool_create_extbuf() */
+
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -315,6 +317,53 @@ Test(recycle, a_buffer_from_elsewhere_is_given_back)
 	cr_assert_not(is_at_hand(frame));
 	expect_all_there(0);
 	close_all();
+}
+
+#define PINNED_MBUFS 511u
+#define PINNED_BYTES 5120u
+
+/* A pool whose buffers all lie in memory of its own. */
+static struct rte_mempool *create_pinned(void)
+{
+	static _Alignas(4096) uint8_t memory[(PINNED_MBUFS + 1) * PINNED_BYTES];
+	const struct rte_pktmbuf_extmem extmem = {
+		.buf_ptr = memory,
+		.buf_iova = RTE_BAD_IOVA,
+		.buf_len = sizeof(memory),
+		.elt_size = PINNED_BYTES,
+	};
+	struct rte_mempool *pool =
+		rte_pktmbuf_pool_create_extbuf("pinned", PINNED_MBUFS, 0, 0, PINNED_BYTES, SOCKET_ID_ANY, &extmem, 1);
+
+	cr_assert_not_null(pool);
+	return pool;
+}
+
+/* Its mbufs say for ever that their buffers are no part of them: they are not kept, and stay as they are. */
+Test(recycle, mbufs_with_buffers_elsewhere_for_ever_come_and_go)
+{
+	struct rte_mempool *pool = create_pinned();
+	struct rte_mempool *const pools[2] = { pool, pool };
+
+	network_open_on(&network, 1, pools);
+	connect_both();
+	for (uint32_t i = 0; i < 30; i++) {
+		cr_assert_eq(network_post(&network, i % 2 ? UROCE_WR_RDMA_READ : UROCE_WR_RDMA_WRITE, 300000), 0);
+		cr_assert_eq(network_wait(&network, 0).status, UROCE_WC_SUCCESS);
+		cr_assert_arr_eq(network.ends[1].buffer, network.ends[0].buffer, 300000);
+		let_rest();
+		cr_assert_eq(rte_mempool_in_use_count(pool), at_hand()->count, "mbufs are missing");
+	}
+	network_close(&network);
+	cr_assert_eq(rte_mempool_in_use_count(pool), 0);
+	for (held_count = 0; held_count < PINNED_MBUFS; held_count++) {
+		cr_assert_eq(rte_mempool_get(pool, (void **)&held[held_count]), 0);
+		cr_assert(RTE_MBUF_HAS_PINNED_EXTBUF(held[held_count]));
+		cr_assert(RTE_MBUF_HAS_EXTBUF(held[held_count]));
+		cr_assert_eq(rte_mbuf_ext_refcnt_read(held[held_count]->shinfo), 1);
+	}
+	rte_mempool_put_bulk(pool, (void **)held, held_count);
+	rte_mempool_free(pool);
 }
 
 /* ---- fewer mbufs than a burst ---- */
