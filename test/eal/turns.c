@@ -1,0 +1,260 @@
+/* turns.c - what happens within one turn of an lcore, in which order, and what has to wait for the next one */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include <rte_ethdev.h>
+#include <rte_ring.h>
+
+#include "engine/active.h"
+#include "flows.h"
+#include "rule.h"
+#include "start.h"
+
+#define BYTES 64u
+#define REQUESTS (2 * OUTBOX_PACKETS) /* as many as two visits send */
+#define WRITE_HEADERS_BYTES (14u + 20 + 8 + 12 + 16 + 4)
+#define TURN_FRAME_BYTES (16384u / OUTBOX_PACKETS) /* so long each frame of a visit that is a turn's worth */
+#define LOOKS_MOST 2u                              /* at a QP that there is no room for: a turn sends twice */
+#define CROWD 1000u
+#define STARVING 990u
+
+TestSuite(turns, .init = test_eal_start, .timeout = 60);
+
+static struct network network;
+
+static void finish(uint32_t requests)
+{
+	for (uint32_t i = 0; i < requests; i++)
+		cr_assert_eq(network_wait(&network, 0).status, UROCE_WC_SUCCESS);
+}
+
+/* WRITEs of one packet each, more than a visit sends. */
+static void post_many(uint32_t frame_bytes)
+{
+	for (uint32_t i = 0; i < REQUESTS; i++)
+		cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, frame_bytes - WRITE_HEADERS_BYTES), 0);
+}
+
+/* MAC addresses are known, and so many mbufs at hand that they limit nobody. */
+static void open_connected(void)
+{
+	network_open(&network, 1);
+	network_create_qp(&network, 0, 128, -1);
+	network_create_qp(&network, 1, 128, -1);
+	network_connect(&network, false);
+	post_many(TURN_FRAME_BYTES);
+	finish(REQUESTS);
+	for (int i = 0; i < 8; i++)
+		network_turn(&network); /* what was only thought lost, because this thread stood still, comes in */
+}
+
+static struct uroce_lcore *the_lcore(void)
+{
+	return uroce_engine_lcore(network.engine, 0);
+}
+
+static uint64_t frames_of(int end)
+{
+	return engine_find_port(the_lcore(), network.ends[end].device)->tx_frames;
+}
+
+/* Frames for an end that were not there yet when its port was last looked at. */
+static unsigned under_way_to(int end)
+{
+	return rte_ring_count(network.loop.rings[end][0]);
+}
+
+static void post_from(int end, enum uroce_wr_opcode opcode)
+{
+	struct uroce_sge sge = {
+		.addr = (uintptr_t)network.ends[end].buffer,
+		.length = BYTES,
+		.lkey = uroce_mr_lkey(network.ends[end].mr),
+	};
+	struct uroce_send_wr wr = {
+		.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = opcode,
+		.send_flags = UROCE_SEND_SIGNALED,
+		.remote_addr = (uintptr_t)network.ends[!end].buffer,
+		.rkey = uroce_mr_rkey(network.ends[!end].mr),
+	};
+
+	cr_assert_eq(uroce_qp_post_send(network.ends[end].qp, &wr, NULL), 0);
+}
+
+/* One end's port is looked at before the other's, so both have their turn as the requester. */
+Test(turns, a_request_its_packet_and_the_answer_leave_in_one_turn)
+{
+	static const enum uroce_wr_opcode opcodes[] = { UROCE_WR_RDMA_WRITE, UROCE_WR_RDMA_READ };
+
+	RULE("S-18");
+	open_connected();
+	for (int i = 0; i < 4; i++) {
+		int end = i / 2;
+		uint64_t asked = frames_of(end), answered = frames_of(!end);
+		struct uroce_wc wc;
+
+		memset(network.ends[end].buffer, 1 + i, BYTES);
+		memset(network.ends[!end].buffer, 101 + i, BYTES);
+		post_from(end, opcodes[i % 2]);
+		network_turn(&network);
+		cr_assert_eq(frames_of(end) - asked, 1, "row %d: posted before the turn, not sent in it", i);
+		cr_assert_eq(under_way_to(!end), 0, "row %d: sent, not received in the same turn", i);
+		cr_assert_eq(frames_of(!end) - answered, 1, "row %d: received, not answered in the same turn", i);
+		cr_assert_eq(under_way_to(end), 1, "row %d", i);
+		cr_assert_eq(uroce_cq_poll(network.ends[end].cq, 1, &wc), 0);
+		network_turn(&network);
+		cr_assert_eq(uroce_cq_poll(network.ends[end].cq, 1, &wc), 1, "row %d: not done after two turns", i);
+		cr_assert_eq(wc.status, UROCE_WC_SUCCESS);
+		cr_assert_arr_eq(network.ends[0].buffer, network.ends[1].buffer, BYTES);
+	}
+	network_close(&network);
+}
+
+Test(turns, who_has_sent_little_is_served_twice_a_turn)
+{
+	uint64_t before;
+
+	open_connected();
+	before = frames_of(0);
+	post_many(TURN_FRAME_BYTES - 4);
+	network_turn(&network);
+	cr_assert_eq(frames_of(0) - before, REQUESTS);
+	cr_assert_eq(under_way_to(1), REQUESTS / 2, "half of it after the turn had received");
+	finish(REQUESTS);
+	network_close(&network);
+}
+
+Test(turns, who_has_sent_16_kib_waits_for_the_next_turn)
+{
+	uint64_t before;
+
+	open_connected();
+	before = frames_of(0);
+	post_many(TURN_FRAME_BYTES);
+	network_turn(&network);
+	cr_assert_eq(frames_of(0) - before, REQUESTS / 2);
+	cr_assert_eq(under_way_to(1), 0, "nothing after the turn has received");
+	network_turn(&network);
+	cr_assert_eq(frames_of(0) - before, REQUESTS, "the next turn is another one");
+	finish(REQUESTS);
+	network_close(&network);
+}
+
+/* The answer begins behind the reception; from then on it is what a turn begins with. */
+Test(turns, the_answer_of_a_read_has_one_turn_a_turn_too)
+{
+	uint64_t before;
+
+	open_connected();
+	before = frames_of(1);
+	cr_assert_eq(network_post(&network, UROCE_WR_RDMA_READ, 5 * OUTBOX_PACKETS * 4096), 0);
+	for (uint32_t turn = 1; turn <= 5; turn++) {
+		network_turn(&network);
+		cr_assert_eq(frames_of(1) - before, turn * OUTBOX_PACKETS, "turn %u", turn);
+	}
+	finish(1);
+	network_close(&network);
+}
+
+/* ---- a port that takes little, and many QPs that want to send ---- */
+
+static uint32_t places; /* frames that port 0 still takes */
+
+static uint16_t take_some(uint16_t port, uint16_t queue, struct rte_mbuf **frames, uint16_t count, void *nothing)
+{
+	uint16_t taken = count < places ? count : (uint16_t)places;
+
+	(void)port, (void)queue, (void)frames, (void)nothing;
+	places -= taken;
+	return taken;
+}
+
+static void open_crowd(struct flow *flows, uint32_t count, uint32_t depth)
+{
+	const struct flow_work work = { .opcode = UROCE_WR_RDMA_WRITE, .bytes = 8, .depth = depth };
+	uint16_t port;
+
+	network_max_qps = 4096;
+	network_open(&network, 1);
+	for (uint32_t i = 0; i < count; i++)
+		flow_open(&network, &flows[i], &work);
+	port = network.loop.ports[0].port_id;
+	places = UINT32_MAX;
+	cr_assert_not_null(rte_eth_add_tx_callback(port, 0, take_some, NULL));
+	for (uint32_t i = 0; i < count; i++)
+		flow_turn(&network, &flows[i]);
+	for (uint32_t i = 0; i < count; i++)
+		flow_drain(&network, &flows[i]); /* the MAC addresses are known */
+}
+
+static void close_crowd(struct flow *flows, uint32_t count)
+{
+	places = UINT32_MAX;
+	for (uint32_t i = 0; i < count; i++)
+		flow_drain(&network, &flows[i]);
+	for (uint32_t i = 0; i < count; i++)
+		flow_close(&flows[i]);
+	network_close(&network);
+	network_max_qps = 0;
+}
+
+Test(turns, without_room_few_of_a_thousand_are_looked_at_and_with_room_all_of_them_send)
+{
+	static struct flow flows[CROWD];
+	struct engine_active *active;
+	uint32_t turns = 0;
+
+	RULE("S-15");
+	open_crowd(flows, CROWD, 1);
+	active = &engine_find_port(the_lcore(), network.ends[0].device)->active;
+	places = 0;
+	for (uint32_t i = 0; i < CROWD; i++)
+		flow_turn(&network, &flows[i]);
+	for (uint32_t i = 0; i < 20; i++)
+		network_turn(&network); /* doorbells, and frames that wait */
+	cr_assert_geq(active_count(active), CROWD - TX_PENDING);
+	for (uint32_t i = 0; i < 100; i++) {
+		uint32_t before = active->looks, first = active->head;
+
+		network_turn(&network);
+		cr_assert_leq(active->looks - before, LOOKS_MOST, "turn %u: QPs looked at in vain", i);
+		cr_assert_gt(active->looks - before, 0, "for some what is to be done needs no port");
+		cr_assert_eq(active->head, first, "who waits for room keeps his place");
+	}
+	places = UINT32_MAX;
+	for (uint32_t i = 0; i < CROWD; turns++) {
+		cr_assert_leq(turns, CROWD / OUTBOX_PACKETS, "QP %u waits", i);
+		network_turn(&network);
+		for (; i < CROWD; i++) {
+			flow_reap(&flows[i]);
+			if (flows[i].completed < flows[i].posted)
+				break;
+		}
+	}
+	close_crowd(flows, CROWD);
+}
+
+/*
+ * All of them have more to send than the port takes, and it takes the same each turn, one QP's share: if those who find no
+ * room lost their places, it could be the same ones round after round.
+ */
+Test(turns, who_finds_no_room_is_not_always_the_same)
+{
+	static struct flow flows[STARVING];
+
+	open_crowd(flows, STARVING, FLOW_DEPTH);
+	for (uint32_t turn = 0; turn < 20 * STARVING; turn++) {
+		for (uint32_t i = 0; turn % 8 == 0 && i < STARVING; i++)
+			flow_turn(&network, &flows[i]);
+		places = OUTBOX_PACKETS;
+		network_turn(&network);
+	}
+	for (uint32_t i = 0; i < STARVING; i++) {
+		flow_reap(&flows[i]);
+		cr_assert_gt(flows[i].completed, FLOW_DEPTH, "in 20 rounds QP %u has sent nothing", i);
+	}
+	close_crowd(flows, STARVING);
+}
