@@ -258,3 +258,26 @@ Test(turns, who_finds_no_room_is_not_always_the_same)
 	}
 	close_crowd(flows, STARVING);
 }
+
+/* Each turn the port takes what one QP sends a visit, and one is taken from the ring: nobody is passed over. */
+Test(turns, who_finds_no_room_keeps_his_place)
+{
+	static struct flow flows[CROWD];
+	const struct engine_active *active;
+
+	RULE("S-15");
+	open_crowd(flows, 100, FLOW_DEPTH);
+	active = &engine_find_port(the_lcore(), network.ends[0].device)->active;
+	places = 0;
+	for (uint32_t i = 0; i < 100; i++)
+		flow_turn(&network, &flows[i]);
+	for (uint32_t turn = 0; turn < 70; turn++) {
+		uint32_t before = active->head;
+
+		places = OUTBOX_PACKETS;
+		network_turn(&network);
+		cr_assert(turn < 10 || active->head - before == 1, "turn %u: %u QPs have left their place", turn,
+			  active->head - before);
+	}
+	close_crowd(flows, 100);
+}
