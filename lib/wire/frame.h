@@ -112,8 +112,8 @@ static inline bool frame_parse(const uint8_t *frame, uint32_t bytes, bool check_
 
 /*
  * What bursts are made of: a frame whose headers before the BTH repeat those of one before it, of the same length and
- * accepted by frame_parse_headers(), from the Ethertype on, whatever the source port. All that was found out about those
- * is true of these. Both have BTHs in full.
+ * accepted by frame_parse_headers(), from the Ethertype on, whatever the source port. All that was found out about
+ * those is true of these. Both have BTHs in full.
  */
 static inline bool frame_repeats_headers(const uint8_t *frame, const uint8_t *before)
 {

@@ -237,8 +237,8 @@ Test(turns, without_room_few_of_a_thousand_are_looked_at_and_with_room_all_of_th
 }
 
 /*
- * All of them have more to send than the port takes, and it takes the same each turn, one QP's share: were as many looked
- * at in vain each turn as well, it would be the same ones round after round.
+ * All of them have more to send than the port takes, and it takes the same each turn, one QP's share: were as many
+ * looked at in vain each turn as well, it would be the same ones round after round.
  */
 Test(turns, who_was_looked_at_in_vain_is_not_always_the_same)
 {
