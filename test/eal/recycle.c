@@ -1,4 +1,4 @@
-/* recycle.c - what was received is sent again, but only what nobody else has a part in; and a pool that is nearly empty */
+/* recycle.c - received mbufs are sent again, unless somebody else has a part in them; and a pool nearly empty */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #define ALLOW_EXPERIMENTAL_API /* rte_pktmbuf_pool_create_extbuf() */
 
