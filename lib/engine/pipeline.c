@@ -189,8 +189,8 @@ static inline uint32_t room_of(struct engine_port *port)
 }
 
 /*
- * While a port has no room, one of its QPs is looked at all the same, another one each time: for some what is to be done
- * needs no port, and there may never be room again. Those that wait for room keep their places.
+ * While a port has no room, one of its QPs is looked at all the same, another one each time: for some what is to be
+ * done needs no port, and there may never be room again. Those that wait for room keep their places.
  */
 static void look_in_vain(struct uroce_lcore *lcore, struct engine_active *turns)
 {

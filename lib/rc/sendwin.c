@@ -86,7 +86,8 @@ static void copy_inline(struct rc_send_wqe *wqe, const struct uroce_send_wr *wr)
 	uint8_t *at = (uint8_t *)wqe->sges;
 
 	for (uint32_t i = 0; i < wr->num_sge; i++) {
-		memcpy(at, (const void *)(uintptr_t)wr->sg_list[i].addr, wr->sg_list[i].length);
+		if (wr->sg_list[i].length > 0) /* or the address may be NULL */
+			memcpy(at, (const void *)(uintptr_t)wr->sg_list[i].addr, wr->sg_list[i].length);
 		at += wr->sg_list[i].length;
 	}
 	wqe->sge_count = 0;
@@ -186,10 +187,10 @@ static inline bool post_plainly(struct rc_sendwin *win, const struct uroce_send_
 	wqe->sge_count = !(flags & UROCE_SEND_INLINE);
 	if (wqe->sge_count == 1)
 		wqe->sges[0] = piece;
-	else if (piece.length <= win->inline_limit)
-		memcpy(wqe->sges, (const void *)(uintptr_t)piece.addr, piece.length);
-	else
+	else if (piece.length > win->inline_limit || piece.length == 0)
 		return false;
+	else
+		memcpy(wqe->sges, (const void *)(uintptr_t)piece.addr, piece.length);
 	wqe->wr_id = wr->wr_id;
 	wqe->opcode = (uint8_t)opcode;
 	wqe->flags = (uint8_t)(flags | (win->signal_all ? UROCE_SEND_SIGNALED : 0));

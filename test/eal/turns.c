@@ -238,8 +238,8 @@ Test(turns, without_room_few_of_a_thousand_are_looked_at_and_with_room_all_of_th
 }
 
 /*
- * All of them have more to send than the port takes, and it takes the same each turn, one QP's share: if those who find no
- * room lost their places, it could be the same ones round after round.
+ * All of them have more to send than the port takes, and it takes the same each turn, one QP's share: if those who find
+ * no room lost their places, it could be the same ones round after round.
  */
 Test(turns, who_finds_no_room_is_not_always_the_same)
 {

@@ -313,6 +313,21 @@ Test(sendwin, an_atomic_has_one_piece_of_eight_bytes)
 	cr_assert_eq(rc_sendwin_post(win, &wr), -EINVAL);
 }
 
+Test(sendwin, inline_bytes_of_which_there_are_none_need_no_memory)
+{
+	struct uroce_sge sges[2] = { { .addr = 0, .length = 0 }, { .addr = 0, .length = 0 } };
+	struct uroce_send_wr wr = { .opcode = UROCE_WR_SEND, .sg_list = sges, .send_flags = UROCE_SEND_INLINE };
+
+	RULE("Q-2");
+	for (wr.num_sge = 1; wr.num_sge <= 2; wr.num_sge++) {
+		const struct rc_send_wqe *wqe = sendwin_slot(win, win->posting);
+
+		cr_assert_eq(rc_sendwin_post(win, &wr), 0);
+		cr_assert_eq(wqe->length_bytes, 0);
+		cr_assert_eq(wqe->sge_count, 0);
+	}
+}
+
 /* ---- an application that writes to a request while it is posted ---- */
 
 #define CHANGING_PIECES 64u
