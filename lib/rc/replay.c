@@ -20,7 +20,6 @@ void rc_replay_place(struct rc_replay *replay, void *memory, uint32_t limit)
 	replay->limit = (uint16_t)limit;
 	replay->buckets = (uint16_t *)(void *)(replay->entries + limit);
 	replay->bucket_mask = power_of_two(limit) - 1;
-	rc_replay_reset(replay, 0);
 }
 
 void rc_replay_reset(struct rc_replay *replay, uint32_t depth)
@@ -51,33 +50,16 @@ static struct rc_replay_entry *nth(const struct rc_replay *replay, uint32_t n)
 	return &replay->entries[index >= replay->limit ? index - replay->limit : index];
 }
 
-static void unlink_from_queue(struct rc_replay *replay, struct rc_replay_entry *entry)
-{
-	uint16_t index = index_of(replay, entry);
-	uint16_t *link = &replay->queue_head;
-	uint16_t before = REPLAY_NONE;
-
-	while (*link != index) {
-		before = *link;
-		link = &replay->entries[*link].queue_next;
-	}
-	*link = entry->queue_next;
-	if (replay->queue_tail == index)
-		replay->queue_tail = before;
-	entry->queued = false;
-	if (!entry->repeated)
-		replay->unfinished--;
-}
-
 static void evict_oldest(struct rc_replay *replay)
 {
 	struct rc_replay_entry *entry = nth(replay, 0);
 	uint16_t index = index_of(replay, entry);
 	uint16_t *link = bucket(replay, entry->first_psn);
 
-	/* Still queued means answered once and asked for again; the peer has moved on since. */
+	/* Still queued means asked for again, or never answered; the peer has moved on since. The oldest stands first. */
+	assert(!entry->queued || replay->queue_head == index);
 	if (entry->queued)
-		unlink_from_queue(replay, entry);
+		rc_replay_pop(replay);
 	while (*link != index)
 		link = &replay->entries[*link].hash_next;
 	*link = entry->hash_next;

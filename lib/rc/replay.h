@@ -52,6 +52,7 @@ struct rc_replay {
 
 /* Memory that the entries and buckets for `limit` take. */
 uint64_t rc_replay_bytes(uint32_t limit);
+/* Where they are; rc_replay_reset() comes next. */
 void rc_replay_place(struct rc_replay *replay, void *memory, uint32_t limit);
 void rc_replay_reset(struct rc_replay *replay, uint32_t depth);
 
