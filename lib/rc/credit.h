@@ -19,7 +19,6 @@ struct rc_send_wqe;
 struct rc_credit {
 	/* requester */
 	bool known;               /* an AETH has come */
-	bool unlimited;           /* the newest one said code 31 */
 	bool probe;               /* one message may go without a credit */
 	uint32_t msn;             /* of the newest AETH taken, 24 bits */
 	uint32_t allowed;         /* what it said */
