@@ -263,6 +263,20 @@ Test(neighbour, a_solicitation_without_the_option_is_answered_to_the_ethernet_so
 	test_frame_free(&frame);
 }
 
+/* A nonce, or what an advertisement has: of the same length, and no MAC of the sender. */
+Test(neighbour, another_option_is_passed_over)
+{
+	RULE("W-8");
+	for (uint32_t i = 0; i < 2; i++) {
+		struct test_frame frame = copy_changed(solicitation, sizeof(solicitation), ICMP6 + 24, i ? 2 : 14);
+		struct wire_neighbour neighbour;
+
+		cr_assert(parse(&frame, &neighbour));
+		cr_expect_not(neighbour.has_sender_mac, "option %u", i);
+		test_frame_free(&frame);
+	}
+}
+
 /* From nobody, to the group of the address asked for, without a MAC. */
 static struct test_frame probe(void)
 {
@@ -439,12 +453,17 @@ Test(neighbour, a_ping_is_read_and_answered)
 Test(neighbour, a_ping_may_be_empty)
 {
 	uint8_t empty[14 + 40 + 8];
+	struct test_frame frame;
 
 	RULE("W-8");
 	memcpy(empty, echo_ipv6, sizeof(empty));
 	store_be16(empty + 14 + 4, 8);
 	store_be16(empty + 14 + 40 + 2, icmp_checksum(empty + 14, 8));
 	check_echo(empty, sizeof(empty), peer_ipv6, our_ipv6);
+	frame = copy_changed(echo_ipv4, ICMP4 + 8, IP + 3, 28);
+	store_be16(frame.data + ICMP4 + 2, icmp_checksum(frame.data + IP, 8));
+	check_echo(frame.data, frame.bytes, peer_ipv4, our_ipv4);
+	test_frame_free(&frame);
 }
 
 Test(neighbour, a_ping_with_ethernet_padding_is_answered_as_long_as_it_came)
