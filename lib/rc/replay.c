@@ -56,7 +56,7 @@ static void evict_oldest(struct rc_replay *replay)
 	uint16_t index = index_of(replay, entry);
 	uint16_t *link = bucket(replay, entry->first_psn);
 
-	/* Still queued means asked for again, or never answered; the peer has moved on since. The oldest stands first. */
+	/* Still queued: asked for again, or never answered; the peer has moved on since. The oldest stands first. */
 	assert(!entry->queued || replay->queue_head == index);
 	if (entry->queued)
 		rc_replay_pop(replay);

@@ -369,7 +369,7 @@ Test(migration, a_draining_qp_migrates_too)
 	pair_close(pair);
 }
 
-/* what the old path was like says nothing of the new one: neither how long an answer takes, nor how much gets lost. */
+/* how long an answer took on the old path and how much got lost there says nothing of the new one. */
 Test(migration, the_new_path_is_asked_and_filled_as_if_it_were_the_first)
 {
 	struct ways ways = { 0 };

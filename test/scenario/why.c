@@ -401,7 +401,7 @@ Test(why, err_by_software_is_no_failure)
 	pair_close(pair);
 }
 
-/* The peer's request failed first, a request of ours later and in the same way: the time is that of the latter alone. */
+/* The peer's request failed first, one of ours later and in the same way: the time is that of the latter alone. */
 Test(why, the_time_of_a_later_failure_is_not_that_of_the_first)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
