@@ -107,11 +107,8 @@ uint8_t rc_credit_say(struct rc_qp *qp)
 bool rc_credit_news_due(struct rc_qp *qp)
 {
 	const struct rc_credit *credit = &qp->credit;
-	bool waits;
+	bool waits = !credit->said || credit->last_code == 0;
 
-	if (!qp->flow_control)
-		return false;
-	waits = !credit->said || credit->last_code == 0;
 	if (atomic_load_explicit(&qp->win.post_wakes, memory_order_relaxed) != waits)
 		atomic_store_explicit(&qp->win.post_wakes, waits, memory_order_relaxed);
 	if (!waits)

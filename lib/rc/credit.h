@@ -49,7 +49,7 @@ bool rc_credit_is_used_up(const struct rc_qp *qp);
 /* The code for an AETH that leaves now. */
 uint8_t rc_credit_say(struct rc_qp *qp);
 
-/* The peer was told "none", or nothing yet, and now there are entries: an unasked ACK is due (F-4). */
+/* With credits: the peer was told "none", or nothing yet, and now there are entries: an unasked ACK is due (F-4). */
 bool rc_credit_news_due(struct rc_qp *qp);
 
 #endif
