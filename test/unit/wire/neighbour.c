@@ -225,6 +225,7 @@ Test(neighbour, an_arp_request_and_reply_are_built)
 	uint32_t bytes;
 
 	RULE("W-8");
+	memset(out, 0xEE, sizeof(out));
 	bytes = wire_neighbour_request(peer_mac, peer_ipv4, our_ipv4, out);
 	expect_bytes(out, bytes, arp_request, sizeof(arp_request));
 	cr_assert(wire_neighbour_parse(arp_request, sizeof(arp_request), &request));
