@@ -41,12 +41,11 @@ void rc_credit_arrived(struct rc_qp *qp, uint32_t msn, uint32_t code)
 		credit->receives_at_msn = receives_up_to(qp, behind);
 	credit->msn = msn;
 	credit->known = true;
-	credit->unlimited = code == CREDIT_UNLIMITED;
 	credit->allowed = rc_codes_credit_count(code);
 	credit->probe_deadline_ns = RC_NEVER;
 }
 
-/* How many may still go: with these a slow receiver never has to say RNR (F-5). */
+/* How many may still go: with these a slow receiver never has to say RNR (F-5). "No limit" is never used up. */
 static uint32_t left(const struct rc_credit *credit)
 {
 	uint32_t used = credit->receives - credit->receives_at_msn;
@@ -59,7 +58,7 @@ bool rc_credit_allows(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint64_t 
 {
 	struct rc_credit *credit = &qp->credit;
 
-	if (!qp->flow_control || credit->unlimited || credit->probe || !needs_receive(wqe) || left(credit) > 0)
+	if (!qp->flow_control || credit->probe || !needs_receive(wqe) || left(credit) > 0)
 		return true;
 	if (credit->probe_deadline_ns == RC_NEVER)
 		credit->probe_deadline_ns = now_ns + (qp->retry.timeout_ns ? qp->retry.timeout_ns : PROBE_NS);
@@ -83,7 +82,7 @@ void rc_credit_message_started(struct rc_qp *qp, struct rc_send_wqe *wqe)
 
 bool rc_credit_is_used_up(const struct rc_qp *qp)
 {
-	return qp->flow_control && !qp->credit.unlimited && left(&qp->credit) == 0;
+	return qp->flow_control && left(&qp->credit) == 0;
 }
 
 /* Entries that no unfinished message holds (F-2). */
@@ -108,11 +107,8 @@ uint8_t rc_credit_say(struct rc_qp *qp)
 bool rc_credit_news_due(struct rc_qp *qp)
 {
 	const struct rc_credit *credit = &qp->credit;
-	bool waits;
+	bool waits = !credit->said || credit->last_code == 0;
 
-	if (!qp->flow_control)
-		return false;
-	waits = !credit->said || credit->last_code == 0;
 	if (atomic_load_explicit(&qp->win.post_wakes, memory_order_relaxed) != waits)
 		atomic_store_explicit(&qp->win.post_wakes, waits, memory_order_relaxed);
 	if (!waits)

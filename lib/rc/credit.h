@@ -19,7 +19,6 @@ struct rc_send_wqe;
 struct rc_credit {
 	/* requester */
 	bool known;               /* an AETH has come */
-	bool unlimited;           /* the newest one said code 31 */
 	bool probe;               /* one message may go without a credit */
 	uint32_t msn;             /* of the newest AETH taken, 24 bits */
 	uint32_t allowed;         /* what it said */
@@ -50,7 +49,7 @@ bool rc_credit_is_used_up(const struct rc_qp *qp);
 /* The code for an AETH that leaves now. */
 uint8_t rc_credit_say(struct rc_qp *qp);
 
-/* The peer was told "none", or nothing yet, and now there are entries: an unasked ACK is due (F-4). */
+/* With credits: the peer was told "none", or nothing yet, and now there are entries: an unasked ACK is due (F-4). */
 bool rc_credit_news_due(struct rc_qp *qp);
 
 #endif

@@ -185,7 +185,7 @@ static void enter_state(struct rc_qp *qp, enum uroce_qp_state from, enum uroce_q
 		rc_probe_reset(&qp->probe);
 	} else if (from == UROCE_QPS_RTS && to == UROCE_QPS_SQD) {
 		qp->report.drained = false;
-	} else if (to == UROCE_QPS_ERR && from != UROCE_QPS_ERR) {
+	} else if (to == UROCE_QPS_ERR) {
 		rc_qp_stop_requests(qp);
 		rc_replay_reset(&qp->replay, qp->max_dest_rd_atomic);
 		qp->responder.ack_due = qp->responder.repeat_ack_due = qp->responder.nak_due = false;
@@ -216,7 +216,7 @@ int rc_qp_modify(struct rc_qp *qp, const struct uroce_qp_attr *attr, uint32_t ma
 		return -EINVAL;
 	}
 	apply_values(qp, attr, given);
-	if (to != from || to == UROCE_QPS_RESET)
+	if (to != from)
 		enter_state(qp, from, to);
 	return 0;
 }

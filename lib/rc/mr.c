@@ -95,7 +95,6 @@ uint32_t rc_mr_insert(struct rc_mr_table *table, uint32_t pd, void *host, uint64
 	entry = find_free(table);
 	if (entry == NULL)
 		return 0;
-	*error = 0;
 	key = next_key(table, entry);
 	set32(&entry->kind, MR_REGION);
 	entry->pd = pd;
@@ -326,16 +325,10 @@ enum rc_mr_verdict rc_mr_extent(const struct rc_mr_table *table, uint32_t key, u
 	struct rc_mr_entry window;
 	uint8_t *host;
 
-	if (entry == NULL || atomic_load_explicit(&entry->key, memory_order_acquire) != key)
+	if (entry == NULL || atomic_load_explicit(&entry->key, memory_order_acquire) != key ||
+	    !read_window(entry, key, &window))
 		return MR_BAD_KEY;
-	if (entry->kind == MR_REGION) {
-		*va = entry->va;
-		*bytes = entry->bytes;
-	} else if (read_window(entry, key, &window)) {
-		*va = window.va;
-		*bytes = window.bytes;
-	} else {
-		return MR_BAD_KEY;
-	}
+	*va = window.va;
+	*bytes = window.bytes;
 	return rc_mr_check(table, key, pd, qpn, *va, *bytes, access, &host);
 }

@@ -259,7 +259,6 @@ void rc_qp_unreachable(struct rc_qp *qp)
 void rc_qp_renew_psn(struct rc_qp *qp, uint32_t start_psn)
 {
 	qp->sq_psn = psn_make(start_psn);
-	rc_sendwin_reset(&qp->win, qp->sq_psn);
 }
 
 void rc_qp_last_error(const struct rc_qp *qp, struct uroce_qp_error *error)

@@ -100,7 +100,6 @@ void rc_retry_path_changed(struct rc_qp *qp, uint64_t timeout_ns)
 	rc_requester_reset_burst(&qp->requester);
 	qp->probe.rtt_ns = 0;
 	qp->probe.tries = 0;
-	retry->timing = false;
 	/* In an RNR wait the window is rewound already. */
 	if (!psn_equal(qp->win.una, qp->win.limit) && !retry_waits_for_receiver(retry))
 		rewind_to_una(qp, psn_previous(qp->win.limit));

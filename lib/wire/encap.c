@@ -66,9 +66,9 @@ uint16_t wire_encap_sum(uint32_t start, const void *data, uint32_t bytes)
 	return __builtin_bswap16((uint16_t)sum);
 }
 
+/* addr is zero. */
 static void store_mapped(uint8_t addr[16], const uint8_t *ipv4)
 {
-	memset(addr, 0, 10);
 	memset(addr + 10, 0xFF, 2);
 	memcpy(addr + 12, ipv4, 4);
 }

@@ -41,9 +41,9 @@ static const uint8_t arp_fixed[6] = { 0, 1, 0x08, 0x00, 6, 4 };
 static const uint8_t all_nodes[16] = { 0xFF, 0x02, [15] = 1 };
 static const uint8_t unspecified[16];
 
+/* addr is zero. */
 static void map_ipv4(uint8_t addr[16], const uint8_t *ipv4)
 {
-	memset(addr, 0, 10);
 	memset(addr + 10, 0xFF, 2);
 	memcpy(addr + 12, ipv4, 4);
 }

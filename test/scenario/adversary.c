@@ -524,3 +524,22 @@ Test(adversary, a_key_cannot_be_tried_where_a_wrong_one_does_no_harm)
 		cr_assert(answers[0] == answers[1] && answers[0] == answers[2], "opcode %#x", keyed[i]);
 	}
 }
+
+/* Of any kind, also of one that there is not: far behind, none of them is of an honest peer. */
+Test(adversary, old_psns_raise_an_alarm_whatever_they_come_with)
+{
+	static const uint8_t opcodes[] = { OP_SEND_ONLY, OP_WRITE_ONLY, OP_FETCH_ADD, 0x15 };
+
+	RULE("V-1");
+	RULE("P-6");
+	for (size_t i = 0; i < sizeof(opcodes); i++) {
+		struct pair *pair = pair_open(&(struct pair_options){ .psn_a = 0x400000, .receives = 1 });
+
+		for (uint32_t n = 0; n < ANOMALY_PACKETS; n++)
+			pair_inject(pair, B, write_packet(pair, opcodes[i], 0x300000 + n, 0, 8, 8));
+		pair_transmit(pair, B);
+		expect_events(pair, B, "ANOMALY");
+		expect_counts(pair, B, CNT_DUPLICATE_REQUEST, ANOMALY_PACKETS);
+		pair_close(pair);
+	}
+}

@@ -529,3 +529,41 @@ Test(credit, an_entry_in_use_is_not_offered)
 	expect_leaves(pair, B, "ACK psn=1 credit=2 msn=1");
 	pair_close(pair);
 }
+
+/* Of a message that was acknowledged before the peer counts it the news may come twice: the second brings no more. */
+Test(credit, the_same_news_again_is_no_news)
+{
+	struct pair *pair = open_with_sends(6, UROCE_SEND_SIGNALED);
+
+	RULE("F-3");
+	pair_respond(pair, ack_packet(0, 2, 0)); /* two entries behind no message: PSN 0 has one of them */
+	expect_completes(pair, A, "wr=0 SEND SUCCESS");
+	expect_leaves(pair, A, "SEND_ONLY psn=1 ackreq bytes=8");
+	pair_respond(pair, ack_packet(0, 2, 0));
+	expect_leaves(pair, A);
+	pair_respond(pair, ack_packet(0, 2, 1));
+	expect_leaves(pair, A, "SEND_ONLY psn=2 ackreq bytes=8");
+	pair_close(pair);
+}
+
+/* The slot of the message that the news is of has been posted into again, before the peer counts it. */
+Test(credit, news_of_a_message_whose_slot_is_another_ones_counts)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .depth = 4 });
+	struct rc_qp *qp = pair->side[A].qp;
+	const struct uroce_send_wr silent = { .wr_id = 9 };
+
+	RULE("F-3");
+	qp->flow_control = true;
+	pair_cut(pair);
+	for (uint64_t i = 0; i < 4; i++)
+		pair_send(pair, i, 8);
+	pair_transmit(pair, A);
+	pair_respond(pair, ack_packet(0, 2, 0));
+	expect_completes(pair, A, "wr=0 SEND SUCCESS");
+	expect_leaves(pair, A, "SEND_ONLY psn=0 ackreq bytes=8", "SEND_ONLY psn=1 ackreq bytes=8");
+	cr_assert_eq(rc_qp_post_bind(qp, &silent, &(struct rc_mr_bind){ 0 }), 0);
+	pair_respond(pair, ack_packet(0, 2, 1));
+	expect_leaves(pair, A, "SEND_ONLY psn=2 ackreq bytes=8");
+	pair_close(pair);
+}

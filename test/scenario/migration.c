@@ -368,3 +368,31 @@ Test(migration, a_draining_qp_migrates_too)
 	cr_assert_str_eq(pair->side[A].events[1], "SQ_DRAINED");
 	pair_close(pair);
 }
+
+/* how long an answer took on the old path and how much got lost there says nothing of the new one. */
+Test(migration, the_new_path_is_asked_and_filled_as_if_it_were_the_first)
+{
+	struct ways ways = { 0 };
+	struct pair *pair = ways_open(&ways, &(struct pair_options){ .retry_cnt = 1, .mtu = 256 });
+	struct rc_qp *qp = pair->side[A].qp;
+
+	RULE("A-4");
+	qp->probe.enabled = true;
+	ways_arm(pair);
+	cr_assert_neq(qp->probe.rtt_ns, 0);
+	ways.dead[A][0] = true;
+	pair_write(pair, 1, 100 * 256);
+	pair_run(pair);
+	while (qp->retry.retries_left > 0)
+		cr_assert(pair_fire(pair));
+	cr_assert_lt(qp->requester.burst, OUTBOX_PACKETS);
+	while (qp->probe.tries < 2)
+		cr_assert(pair_fire(pair));
+	ways_expect(pair, A, UROCE_PATH_ARMED, 0);
+	ways_migrate(pair, A);
+	pair_forget(pair);
+	pair_transmit_some(pair, A, OUTBOX_PACKETS);
+	expect_sent_count(pair, A, OUTBOX_PACKETS);
+	cr_assert_eq(qp->probe.deadline_ns - pair->now_ns, qp->retry.timeout_ns / 32, "as long as none is measured");
+	pair_close(pair);
+}

@@ -443,3 +443,74 @@ Test(post, a_turn_that_runs_out_of_completions_goes_on_in_the_next)
 		pair_close(pair);
 	}
 }
+
+/* E-7: also of a QP that could not send yet when a request of its peer was fatal. */
+Test(post, a_post_after_a_failure_in_rtr_is_taken_and_flushed)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ 0 });
+	struct rc_qp *qp = pair->side[B].qp;
+	const struct uroce_send_wr wr = { .wr_id = 1, .opcode = UROCE_WR_SEND };
+
+	RULE("E-7");
+	RULE("Q-14");
+	qp->state = UROCE_QPS_RTR; /* as before its last step */
+	qp->win.post_state = UROCE_QPS_RTR;
+	cr_assert_eq(pair_post(pair, B, wr, 0, 8), -EINVAL);
+	pair_request(pair, send_packet(OP_SEND_LAST, 0, 8));
+	cr_assert_eq(qp->state, UROCE_QPS_ERR);
+	cr_assert_eq(pair_post(pair, B, wr, 0, 8), 0);
+	pair_transmit(pair, B);
+	expect_completes(pair, B, "wr=1 SEND WR_FLUSH_ERR");
+	pair_close(pair);
+}
+
+/* Posts go on for ever in ERR: what is flushed gives its slot back. */
+Test(post, a_flushed_request_frees_its_slot)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .depth = 4 });
+	uint32_t bad;
+
+	RULE("E-1");
+	RULE("Q-14");
+	cr_assert_eq(rc_qp_modify(pair->side[A].qp, &(struct uroce_qp_attr){ .qp_state = UROCE_QPS_ERR },
+				  UROCE_QP_STATE, &bad),
+		     0);
+	for (uint64_t round = 0; round < 3; round++) {
+		for (uint64_t i = 0; i < 4; i++)
+			cr_assert_eq(pair_write(pair, 4 * round + i, 8), 0, "round %lu, post %lu", round, i);
+		cr_assert_eq(pair_write(pair, 99, 8), -ENOMEM);
+		pair_transmit(pair, A);
+		expect_done_count(pair, A, (uint32_t)(4 * round + 4));
+	}
+	pair_close(pair);
+}
+
+/* What has succeeded and finds no room is to be told the next time, and events wait behind it (V-1). */
+Test(post, completions_that_find_no_room_say_so_and_come_before_events)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ 0 });
+	struct rc_qp *qp = pair->side[A].qp;
+	struct rc_outbox *out = &pair->out;
+	const struct wire_packet packet = ack_packet(2, SYNDROME_PLAIN_ACK, 3);
+	const struct rc_origin origin = { 0 };
+
+	RULE("Q-6");
+	RULE("V-1");
+	pair_cut(pair);
+	for (uint64_t i = 0; i < 3; i++)
+		pair_write(pair, i, 8);
+	pair_transmit(pair, A);
+	outbox_reset(out, 0);
+	out->completion_count = OUTBOX_COMPLETIONS - 1;
+	rc_qp_receive(qp, &packet, &origin, pair->now_ns, out);
+	qp->report.events = 1u << UROCE_EVENT_PATH_MIG;
+	outbox_reset(out, OUTBOX_PACKETS);
+	out->completion_count = OUTBOX_COMPLETIONS - 1;
+	cr_assert(rc_qp_transmit(qp, pair->now_ns, out), "one of two has no room");
+	cr_assert_eq(out->event_count, 0);
+	pair_forget(pair);
+	pair_transmit(pair, A);
+	expect_completes(pair, A, "wr=2 WRITE SUCCESS");
+	expect_events(pair, A, "PATH_MIG");
+	pair_close(pair);
+}

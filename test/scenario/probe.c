@@ -336,3 +336,52 @@ Test(probe, a_missing_answer_turns_a_probe_into_a_restart)
 		pair_close(pair);
 	}
 }
+
+/* When it would be asked next. */
+static uint64_t asks_in(const struct pair *pair)
+{
+	return pair->side[A].qp->probe.deadline_ns - pair->now_ns;
+}
+
+/* The peer is there after all: the wait begins anew, and is as short as at first. */
+Test(probe, progress_starts_a_new_wait_that_is_short_again)
+{
+	struct pair *pair = open_asking(0);
+	struct rc_qp *qp = pair->side[A].qp;
+	uint64_t first;
+
+	RULE("T-1");
+	pair_cut(pair);
+	pair_write(pair, 1, 3000);
+	pair_transmit(pair, A);
+	first = asks_in(pair);
+	for (uint32_t i = 1; i < 4; i++) {
+		pair->now_ns = qp->probe.deadline_ns;
+		rc_qp_timeout(qp, pair->now_ns);
+		pair_transmit(pair, A);
+		cr_assert_eq(asks_in(pair), first << i, "after %u tries %lu, not %lu", i, asks_in(pair), first << i);
+	}
+	pair->now_ns += 1000;
+	pair_respond(pair, ack_packet(1, SYNDROME_PLAIN_ACK, 1)); /* the first of its three packets */
+	cr_assert_eq(asks_in(pair), first);
+	pair->now_ns += 1000;
+	pair_respond(pair, ack_packet(2, SYNDROME_PLAIN_ACK, 1));
+	cr_assert_eq(asks_in(pair), first);
+	pair_close(pair);
+}
+
+/* In ERR there is nobody to be asked. */
+Test(probe, a_failure_ends_the_wait)
+{
+	struct pair *pair = open_asking(0);
+
+	RULE("E-6");
+	pair_cut(pair);
+	pair_write(pair, 1, 8);
+	pair_transmit(pair, A);
+	cr_assert_neq(pair->side[A].qp->probe.deadline_ns, RC_NEVER);
+	pair_respond(pair, ack_packet(1, SYNDROME_ACCESS, 1));
+	expect_completes(pair, A, "wr=1 WRITE REM_ACCESS_ERR");
+	cr_assert_eq(rc_qp_deadline(pair->side[A].qp), RC_NEVER);
+	pair_close(pair);
+}

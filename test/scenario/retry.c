@@ -433,3 +433,33 @@ Test(retry, a_smaller_round_trip_shortens_the_time_of_repetitions)
 	expect_counts(pair, A, CNT_PACKET_SEQ_ERR, 2);
 	pair_close(pair);
 }
+
+/* One packet at a time is timed: the first that asks, once, until it is answered. */
+Test(retry, a_round_trip_begins_with_the_first_packet_that_asks)
+{
+	struct pair *pair = open_cut(&(struct pair_options){ 0 });
+	const struct rc_retry *retry = &pair->side[A].qp->retry;
+
+	RULE("T-5");
+	pair_write(pair, 1, 3000);
+	pair_transmit_some(pair, A, 1);
+	pair->now_ns += 1000;
+	pair_respond(pair, ack_packet(0, SYNDROME_PLAIN_ACK, 0)); /* it did not ask; the two behind it leave now */
+	cr_assert_eq(retry->min_rtt_ns, UINT64_MAX);
+	pair->now_ns += 5000;
+	pair_respond(pair, ack_packet(2, SYNDROME_PLAIN_ACK, 1));
+	cr_assert_eq(retry->min_rtt_ns, 5000);
+	pair_write(pair, 2, 8);
+	pair_transmit(pair, A);
+	pair->now_ns += 1000;
+	pair_write(pair, 3, 8); /* asks as well */
+	pair_transmit(pair, A);
+	pair->now_ns += 3000;
+	pair_respond(pair, ack_packet(3, SYNDROME_PLAIN_ACK, 2));
+	cr_assert_eq(retry->min_rtt_ns, 4000);
+	pair_fire(pair);
+	pair->now_ns += 100;
+	pair_respond(pair, ack_packet(4, SYNDROME_PLAIN_ACK, 3)); /* whether of the resend nobody knows */
+	cr_assert_eq(retry->min_rtt_ns, 4000);
+	pair_close(pair);
+}

@@ -10,6 +10,7 @@
 
 #include "packets.h"
 #include "rule.h"
+#include "ways.h"
 
 #define EMPTY 0x33
 
@@ -136,5 +137,39 @@ Test(shortcut, what_is_damaged_is_never_refused)
 	expect_events(pair, B);
 	cr_assert_eq(pair->side[B].drops[CNT_PORT_RX_ICRC], 4);
 	cr_assert_eq(pair->side[B].qp->state, UROCE_QPS_RTS);
+	pair_close(pair);
+}
+
+/* The first packet in RTR is news, and what arms or migrates is as well: only when it is a right one. */
+Test(shortcut, a_damaged_packet_tells_nothing_of_the_peer)
+{
+	struct ways ways = { 0 };
+	struct pair *pair = ways_open(&ways, &(struct pair_options){ 0 });
+	struct rc_qp *qp = pair->side[B].qp;
+	struct uroce_path second = ways_path(&ways, A, 1);
+	struct wire_packet packet = write_packet(pair, OP_WRITE_ONLY, 0, 0, 8, 8);
+
+	RULE("W-3");
+	RULE("A-2");
+	RULE("A-6");
+	qp->state = UROCE_QPS_RTR; /* as before its last step */
+	inject_damaged(pair, B, packet);
+	pair_transmit(pair, B);
+	expect_events(pair, B);
+	qp->state = UROCE_QPS_RTS;
+	ways_load(pair, B);
+	inject_damaged(pair, B, packet);
+	ways_expect(pair, B, UROCE_PATH_REARM, 0);
+	pair_request(pair, packet);
+	ways_expect(pair, B, UROCE_PATH_ARMED, 0);
+	packet = write_packet(pair, OP_WRITE_ONLY, 1, 0, 8, 8);
+	packet.flags |= WIRE_MIGREQ;
+	pair->inject_path = &second;
+	inject_damaged(pair, B, packet);
+	ways_expect(pair, B, UROCE_PATH_ARMED, 0);
+	cr_assert_eq(pair->side[B].drops[CNT_PORT_RX_ICRC], 3);
+	pair_request(pair, packet);
+	ways_expect(pair, B, UROCE_PATH_MIGRATED, 1);
+	expect_events(pair, B, "PATH_MIG");
 	pair_close(pair);
 }

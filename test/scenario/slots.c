@@ -149,3 +149,20 @@ Test(slots, what_finds_no_room_says_so)
 		pair_close(pair);
 	}
 }
+
+/* An event that the host has no room for is told when it has, once. */
+Test(slots, an_event_that_finds_no_room_says_so)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ 0 });
+	struct rc_qp *qp = pair->side[B].qp;
+
+	RULE("V-1");
+	pair_inject(pair, B, send_packet(OP_SEND_LAST, 0, 8)); /* fatal */
+	outbox_reset(&pair->out, OUTBOX_PACKETS);
+	pair->out.event_count = OUTBOX_EVENTS;
+	cr_assert(rc_qp_transmit(qp, pair->now_ns, &pair->out));
+	cr_assert_eq(pair->out.event_count, OUTBOX_EVENTS);
+	cr_assert_not(pair_transmit_some(pair, B, OUTBOX_PACKETS));
+	expect_events(pair, B, "QP_REQ_ERR");
+	pair_close(pair);
+}

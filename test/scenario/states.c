@@ -564,3 +564,32 @@ Test(states, err_at_any_moment_flushes_each_request_once)
 		pair_close(pair);
 	}
 }
+
+/* What was under way when it went into SQD is so when it comes back: timers, answers owed, results kept. */
+Test(states, back_from_sqd_nothing_is_forgotten)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ 0 });
+	uint64_t deadline;
+	uint32_t bad;
+
+	RULE("X-2");
+	RULE("S-10");
+	pair_cut(pair);
+	pair_write(pair, 1, 8);
+	pair_transmit(pair, A);
+	deadline = rc_qp_deadline(pair->side[A].qp);
+	pair_set_word(pair, B, 0, 40);
+	pair_inject(pair, B, fetch_add_packet(pair, 0, 0, 2));
+	pair_inject(pair, B, write_packet(pair, OP_WRITE_ONLY, 1, 64, 8, 8));
+	for (int i = 0; i < 2; i++) {
+		cr_assert_eq(change(pair, (enum side_name)i, UROCE_QPS_SQD, 0, &bad), 0);
+		cr_assert_eq(change(pair, (enum side_name)i, UROCE_QPS_RTS, 0, &bad), 0);
+	}
+	cr_assert_eq(rc_qp_deadline(pair->side[A].qp), deadline);
+	pair_transmit(pair, B);
+	expect_leaves(pair, B, "ATOMIC_ACKNOWLEDGE psn=0 credit=31 msn=1 original=0x28", "ACK psn=1 credit=31 msn=2");
+	pair_request(pair, fetch_add_packet(pair, 0, 0, 2));
+	expect_leaves(pair, B, "ATOMIC_ACKNOWLEDGE psn=0 credit=31 msn=1 original=0x28");
+	cr_assert_eq(pair_word(pair, B, 0), 42);
+	pair_close(pair);
+}

@@ -400,3 +400,24 @@ Test(why, err_by_software_is_no_failure)
 	}
 	pair_close(pair);
 }
+
+/* The peer's request failed first, one of ours later and in the same way: the time is that of the latter alone. */
+Test(why, the_time_of_a_later_failure_is_not_that_of_the_first)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ 0 });
+	struct rc_qp *qp = pair->side[A].qp;
+
+	RULE("E-4");
+	pair_cut(pair);
+	pair_write(pair, 1, 8);
+	pair_transmit(pair, A);
+	pair->now_ns += 5000000;
+	rc_report_responder_failed(qp, UROCE_WC_REM_ACCESS_ERR, UROCE_CAUSE_REMOTE_KEY, psn_make(3));
+	rc_qp_fail_send(qp, UROCE_WC_REM_ACCESS_ERR, UROCE_CAUSE_REMOTE_NAK);
+	pair_transmit(pair, A);
+	expect_completes(pair, A, "wr=1 WRITE REM_ACCESS_ERR");
+	cr_assert_eq(pair->side[A].wcs[0].elapsed_us, 5000);
+	cr_assert(last_error(pair, A).responder);
+	cr_assert_eq(last_error(pair, A).elapsed_us, 0);
+	pair_close(pair);
+}

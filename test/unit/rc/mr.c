@@ -583,3 +583,11 @@ Test(mr, a_table_begins_empty)
 			insert(1, 0, 8, ALL);
 	}
 }
+
+/* With as many slots as a power of two no body is wasted. */
+Test(mr, every_key_is_of_a_slot_where_there_are_as_many_as_a_power_of_two)
+{
+	RULE("M-1");
+	for (uint32_t body = 1; body <= 4000; body++)
+		cr_assert_not_null(rc_mr_slot(&table, body << 8), "body %u", body);
+}

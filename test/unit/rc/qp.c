@@ -34,6 +34,14 @@ static void modify(struct rc_qp *qp, enum uroce_qp_state state, uint32_t mask)
 	cr_assert_eq(rc_qp_modify(qp, &attr, UROCE_QP_STATE | mask, &bad), 0, "%#x", bad);
 }
 
+static void lead_to_rts(struct rc_qp *qp)
+{
+	modify(qp, UROCE_QPS_INIT, UROCE_QP_ACCESS_FLAGS | UROCE_QP_PKEY);
+	modify(qp, UROCE_QPS_RTR,
+	       UROCE_QP_PATH | UROCE_QP_PATH_MTU | UROCE_QP_DEST_QPN | UROCE_QP_RQ_PSN | UROCE_QP_MAX_DEST_RD_ATOMIC);
+	modify(qp, UROCE_QPS_RTS, UROCE_QP_TIMEOUT | UROCE_QP_RETRY_CNT | UROCE_QP_RNR_RETRY | UROCE_QP_MAX_RD_ATOMIC);
+}
+
 /* A QP in this state, by the legal way. */
 static struct rc_qp *open_qp(enum uroce_qp_state state)
 {
@@ -328,34 +336,35 @@ Test(qp, it_is_made_as_asked)
 	cr_assert_eq((const void *)qp->send_cq, &config);
 	cr_assert_eq((const void *)qp->recv_cq, &mrs);
 	cr_assert_eq(qp->context, 99);
-	modify(qp, UROCE_QPS_INIT, UROCE_QP_ACCESS_FLAGS | UROCE_QP_PKEY);
-	modify(qp, UROCE_QPS_RTR,
-	       UROCE_QP_PATH | UROCE_QP_PATH_MTU | UROCE_QP_DEST_QPN | UROCE_QP_RQ_PSN | UROCE_QP_MAX_DEST_RD_ATOMIC);
-	modify(qp, UROCE_QPS_RTS, UROCE_QP_TIMEOUT | UROCE_QP_RETRY_CNT | UROCE_QP_RNR_RETRY | UROCE_QP_MAX_RD_ATOMIC);
+	lead_to_rts(qp);
 	rc_qp_query(qp, &attr);
 	cr_assert_eq(attr.sq_psn, 0x777777);
 	free(qp);
 }
 
-/* QPNs 0 and 1 are those of management; 2 is the first of others. */
+/* QPNs 0 and 1 are those of management; 2 is the first of others, and they have 24 bits. */
 Test(qp, a_peer_has_a_qpn_above_those_of_management)
 {
+	static const struct {
+		uint32_t qpn;
+		bool good;
+	} rows[] = { { 0, false }, { 1, false }, { 2, true }, { 0xFFFFFF, true }, { 0x1000000, false } };
 	const uint32_t mask = UROCE_QP_STATE | UROCE_QP_PATH | UROCE_QP_PATH_MTU | UROCE_QP_DEST_QPN | UROCE_QP_RQ_PSN |
 			      UROCE_QP_MAX_DEST_RD_ATOMIC;
 
 	RULE("X-1");
-	for (uint32_t qpn = 0; qpn < 3; qpn++) {
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct rc_qp *qp = open_qp(UROCE_QPS_INIT);
 		struct uroce_qp_attr attr = {
 			.qp_state = UROCE_QPS_RTR,
 			.path_mtu = 1024,
-			.dest_qp_num = qpn,
+			.dest_qp_num = rows[i].qpn,
 			.path = { .source = here, .dest = there },
 		};
 		uint32_t bad = 0;
 
-		cr_assert_eq(rc_qp_modify(qp, &attr, mask, &bad), qpn < 2 ? -EINVAL : 0, "QPN %u", qpn);
-		cr_assert_eq(bad, qpn < 2 ? UROCE_QP_DEST_QPN : 0);
+		cr_assert_eq(rc_qp_modify(qp, &attr, mask, &bad), rows[i].good ? 0 : -EINVAL, "QPN %u", rows[i].qpn);
+		cr_assert_eq(bad, rows[i].good ? 0 : UROCE_QP_DEST_QPN);
 		free(qp);
 	}
 }
@@ -399,4 +408,107 @@ Test(qp, its_budgets_are_full_when_it_may_send)
 		cr_assert_eq(qp->retry.rnr_left, 7 - count);
 		free(qp);
 	}
+}
+
+/* T-1, X-1: nothing has been sent. */
+Test(qp, a_new_one_waits_for_nothing_and_asks_early)
+{
+	struct rc_qp *qp = open_qp(UROCE_QPS_RESET);
+	struct uroce_qp_attr attr;
+
+	RULE("T-1");
+	cr_assert_eq(rc_qp_deadline(qp), RC_NEVER);
+	rc_qp_query(qp, &attr);
+	cr_assert_not(attr.no_probe);
+	free(qp);
+}
+
+/* P-2: after RESET, with what is above 24 bits left out; its first packet has it. */
+Test(qp, a_renewed_psn_is_that_of_the_next_connection)
+{
+	struct rc_qp *qp = open_qp(UROCE_QPS_RTS);
+	struct uroce_qp_attr attr;
+
+	RULE("P-2");
+	modify(qp, UROCE_QPS_RESET, 0);
+	rc_qp_renew_psn(qp, 0x1ABCDEF);
+	rc_qp_query(qp, &attr);
+	cr_assert_eq(attr.sq_psn, 0xABCDEF);
+	lead_to_rts(qp);
+	post(qp, 1);
+	transmit(qp);
+	cr_assert_eq(out.packet_count, 1);
+	cr_assert_eq(out.packets[0].psn, 0xABCDEF);
+	free(qp);
+}
+
+/* of a QP that signals all, a request that asks for no completion has one. */
+Test(qp, one_that_signals_all_completes_every_request)
+{
+	RULE("Q-6");
+	for (uint32_t all = 0; all < 2; all++) {
+		const struct rc_qp_config config = {
+			.qpn = 7,
+			.pd = 1,
+			.mrs = &mrs,
+			.max_send_wr = 4,
+			.max_recv_wr = 4,
+			.max_mtu_bytes = 1024,
+			.sq_sig_all = all,
+		};
+		uint64_t bytes = rc_qp_bytes(&config);
+		struct rc_qp *qp = rc_qp_init(memset(aligned_alloc(64, bytes), 0, bytes), &config);
+		const struct wire_packet ack = { .opcode = OP_ACKNOWLEDGE, .psn = 1, .syndrome = 0x1F };
+		const struct rc_origin origin = { .source = there.bytes, .dest = here.bytes, .device = port };
+
+		lead_to_rts(qp);
+		post(qp, 1);
+		post(qp, 2);
+		transmit(qp);
+		outbox_reset(&out, 0);
+		rc_qp_receive(qp, &ack, &origin, 2000, &out);
+		cr_assert_eq(out.completion_count, all ? 2 : 0, "all: %u", all);
+		free(qp);
+	}
+}
+
+/* A request to migrate to no path that is known is dropped by the QP itself, and told by its own counter. */
+Test(qp, a_migration_that_is_refused_is_no_drop_of_the_port)
+{
+	struct rc_qp *qp = open_qp(UROCE_QPS_RTS);
+	const struct rc_origin origin = { .source = there.bytes, .dest = here.bytes, .device = port };
+	struct wire_packet packet = { .opcode = OP_ACKNOWLEDGE, .pkey = 0x9234, .psn = 0xFFFFFF };
+
+	RULE("A-6");
+	RULE("O-1");
+	modify(qp, UROCE_QPS_RTS, UROCE_QP_ALT_PATH | UROCE_QP_PATH_MIG_STATE);
+	outbox_reset(&out, 0);
+	cr_assert_eq(rc_qp_receive(qp, &packet, &origin, 0, &out), CNT_COUNTERS);
+	cr_assert_eq(qp->migration.state, UROCE_PATH_ARMED);
+	packet.flags = WIRE_MIGREQ;
+	cr_assert_eq(rc_qp_receive(qp, &packet, &origin, 0, &out), CNT_COUNTERS);
+	cr_assert_eq(qp->counters[CNT_MIGRATION_REFUSED], 1);
+	cr_assert_eq(qp->migration.state, UROCE_PATH_ARMED);
+	free(qp);
+}
+
+/* S-15: answers without room, and what only rc_qp_transmit() tells, are wanted another time. */
+Test(qp, answers_alone_say_whether_there_is_more)
+{
+	struct rc_qp *qp = open_qp(UROCE_QPS_RTS);
+	const struct rc_origin origin = { .source = there.bytes, .dest = here.bytes, .device = port };
+	const struct wire_packet gap = { .opcode = OP_SEND_ONLY, .pkey = 0x9234, .psn = 1 };
+
+	RULE("S-15");
+	outbox_reset(&out, 0);
+	rc_qp_receive(qp, &gap, &origin, 0, &out);
+	cr_assert(rc_qp_answer(qp, &out), "there was no room");
+	cr_assert_eq(out.packet_count, 0);
+	outbox_reset(&out, OUTBOX_PACKETS);
+	cr_assert_not(rc_qp_answer(qp, &out), "that was all");
+	cr_assert_eq(out.packet_count, 1);
+	qp->report.events = 1u << UROCE_EVENT_COMM_EST;
+	cr_assert(rc_qp_answer(qp, &out), "an event is to be told");
+	cr_assert_eq(out.event_count, 0);
+	free(qp);
 }

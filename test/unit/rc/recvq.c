@@ -94,3 +94,22 @@ Test(recvq, reset_forgets_all_and_gives_the_slots_back)
 		cr_assert_eq(post(7, 1, 1), 0);
 	cr_assert_eq(recvq_peek(&queue)->wr_id, 7);
 }
+
+/* Two counts of 32 bits go round, each by itself and their sum: the depth is what it was. */
+Test(recvq, the_depth_holds_where_the_counts_go_round)
+{
+	static const uint32_t starts[] = { UINT32_MAX - 5, UINT32_MAX / 2 - 5 };
+
+	RULE("Q-2");
+	for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++) {
+		queue.head = queue.tail = queue.posting = queue.free_up_to = starts[i];
+		queue.posted = queue.freed = starts[i];
+		for (uint32_t round = 0; round < 12; round++) {
+			while (post(round, 1, 1) == 0)
+				;
+			cr_assert_eq(queue.posting - queue.head, 3, "start %#x, round %u", starts[i], round);
+			cr_assert_not_null(recvq_peek(&queue));
+			recvq_pop(&queue);
+		}
+	}
+}

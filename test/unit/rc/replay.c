@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
+#include "config/limits.h"
 #include "rc/replay.h"
 #include "rule.h"
 
@@ -235,4 +236,29 @@ Test(replay, another_depth_keeps_what_is_owed_and_the_newest)
 		add(i, 1);
 	for (uint32_t i = 10; i < 30; i++)
 		cr_assert_eq(rc_replay_find(&replay, psn_make(i)) != NULL, i >= 22, "entry %u", i);
+}
+
+/* A peer that keeps no window asks for a whole window at once, and for more behind it. */
+Test(replay, what_is_too_old_leaves_the_queue)
+{
+	struct rc_replay_entry *first, *second;
+
+	RULE("P-4");
+	RULE("Y-1");
+	open_replay(4, 4);
+	first = rc_replay_insert(&replay, psn_make(0), PSN_WINDOW);
+	rc_replay_queue(&replay, first, psn_make(0), PSN_WINDOW, 0);
+	second = rc_replay_insert(&replay, psn_make(PSN_WINDOW), 1);
+	rc_replay_queue(&replay, second, psn_make(PSN_WINDOW), 1, 0);
+	rc_replay_expire(&replay, psn_make(PSN_WINDOW + 1));
+	cr_assert_null(rc_replay_find(&replay, psn_make(0)));
+	cr_assert_eq(rc_replay_head(&replay), second);
+	cr_assert_eq(replay.unfinished, 1);
+	first = rc_replay_insert(&replay, psn_make(PSN_WINDOW + 1), 1);
+	rc_replay_queue(&replay, first, psn_make(PSN_WINDOW + 1), 1, 0);
+	rc_replay_pop(&replay);
+	cr_assert_eq(rc_replay_head(&replay), first, "the end of the queue was found again");
+	rc_replay_pop(&replay);
+	cr_assert_null(rc_replay_head(&replay));
+	cr_assert_eq(replay.unfinished, 0);
 }

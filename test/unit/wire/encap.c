@@ -286,3 +286,35 @@ Test(encap, the_sum_goes_on_over_even_pieces_and_carries)
 		cr_expect_eq(wire_encap_sum(wire_encap_sum(0, data, cut), data + cut, 63 - cut),
 			     wire_encap_sum(0, data, 63), "cut at %u", cut);
 }
+
+/* One byte makes the frame somebody else's, and nothing comes behind the header that says so. */
+Test(encap, what_is_somebody_elses_may_end_where_that_is_told)
+{
+	static const struct {
+		bool ipv6, vlan;
+		uint32_t at, value, bytes;
+	} rows[] = {
+		{ false, false, TEST_ETHERTYPE, 0x88, TEST_IP },
+		{ false, true, TEST_ETHERTYPE + 4, 0x88, TEST_IP + 4 },
+		{ false, false, TEST_IP + 9, 6, TEST_UDP4 },
+		{ true, false, TEST_IP + 6, 6, TEST_UDP6 },
+		{ false, false, TEST_UDP4 + 2, 0x13, TEST_UDP4 + 4 },
+		{ true, false, TEST_UDP6 + 2, 0x13, TEST_UDP6 + 4 },
+	};
+	size_t i;
+
+	RULE("W-4");
+	RULE("W-5");
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct test_frame whole = test_frame_roce(rows[i].ipv6, rows[i].vlan), cut;
+
+		whole.data[rows[i].at] = (uint8_t)rows[i].value;
+		cut = test_frame_copy(whole.data, rows[i].bytes);
+		cr_expect_eq(test_frame_kind(&cut), WIRE_FRAME_OTHER, "row %zu", i);
+		test_frame_free(&cut);
+		cut = test_frame_copy(whole.data, rows[i].bytes - 1);
+		cr_expect_eq(test_frame_kind(&cut), WIRE_FRAME_TRUNCATED, "row %zu, a byte less", i);
+		test_frame_free(&cut);
+		test_frame_free(&whole);
+	}
+}

@@ -350,3 +350,24 @@ Test(encap_faults, random_damage_is_never_read_over)
 		test_frame_free(&whole);
 	}
 }
+
+/* The header of a fragment has eight bytes: with all of them, and nothing behind, it is known for one. */
+Test(encap_faults, an_ipv6_fragment_is_told_by_its_header_alone)
+{
+	struct test_frame whole = test_frame_roce(true, false), cut;
+	uint32_t later;
+
+	RULE("W-5");
+	whole.data[TEST_IP + 6] = 44;
+	whole.data[TEST_UDP6] = 17;
+	for (later = 0; later < 2; later++) {
+		store_be16(whole.data + TEST_UDP6 + 2, (uint16_t)(later * 8));
+		cut = test_frame_copy(whole.data, TEST_UDP6 + 8);
+		test_expect_kind(&cut, WIRE_FRAME_FRAGMENT, "all of it");
+		test_frame_free(&cut);
+		cut = test_frame_copy(whole.data, TEST_UDP6 + 7);
+		test_expect_kind(&cut, WIRE_FRAME_IP_HEADER, "a byte less");
+		test_frame_free(&cut);
+	}
+	test_frame_free(&whole);
+}

@@ -225,6 +225,7 @@ Test(neighbour, an_arp_request_and_reply_are_built)
 	uint32_t bytes;
 
 	RULE("W-8");
+	memset(out, 0xEE, sizeof(out));
 	bytes = wire_neighbour_request(peer_mac, peer_ipv4, our_ipv4, out);
 	expect_bytes(out, bytes, arp_request, sizeof(arp_request));
 	cr_assert(wire_neighbour_parse(arp_request, sizeof(arp_request), &request));
@@ -261,6 +262,20 @@ Test(neighbour, a_solicitation_without_the_option_is_answered_to_the_ethernet_so
 	cr_expect_not(neighbour.has_sender_mac);
 	cr_expect_eq(memcmp(neighbour.sender_mac, peer_mac, 6), 0);
 	test_frame_free(&frame);
+}
+
+/* A nonce, or what an advertisement has: of the same length, and no MAC of the sender. */
+Test(neighbour, another_option_is_passed_over)
+{
+	RULE("W-8");
+	for (uint32_t i = 0; i < 2; i++) {
+		struct test_frame frame = copy_changed(solicitation, sizeof(solicitation), ICMP6 + 24, i ? 2 : 14);
+		struct wire_neighbour neighbour;
+
+		cr_assert(parse(&frame, &neighbour));
+		cr_expect_not(neighbour.has_sender_mac, "option %u", i);
+		test_frame_free(&frame);
+	}
 }
 
 /* From nobody, to the group of the address asked for, without a MAC. */
@@ -439,12 +454,17 @@ Test(neighbour, a_ping_is_read_and_answered)
 Test(neighbour, a_ping_may_be_empty)
 {
 	uint8_t empty[14 + 40 + 8];
+	struct test_frame frame;
 
 	RULE("W-8");
 	memcpy(empty, echo_ipv6, sizeof(empty));
 	store_be16(empty + 14 + 4, 8);
 	store_be16(empty + 14 + 40 + 2, icmp_checksum(empty + 14, 8));
 	check_echo(empty, sizeof(empty), peer_ipv6, our_ipv6);
+	frame = copy_changed(echo_ipv4, ICMP4 + 8, IP + 3, 28);
+	store_be16(frame.data + ICMP4 + 2, icmp_checksum(frame.data + IP, 8));
+	check_echo(frame.data, frame.bytes, peer_ipv4, our_ipv4);
+	test_frame_free(&frame);
 }
 
 Test(neighbour, a_ping_with_ethernet_padding_is_answered_as_long_as_it_came)

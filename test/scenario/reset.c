@@ -1,0 +1,213 @@
+/* reset.c - RESET: what one life of a QP has posted, owed, asked and counted is nothing to the next */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * TC-F-7. What a peer sees of it: states.c.
+ */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "packets.h"
+#include "rule.h"
+
+static void modify(struct pair *pair, enum side_name side, const struct uroce_qp_attr *attr, uint32_t mask)
+{
+	uint32_t bad = 0;
+
+	cr_assert_eq(rc_qp_modify(pair->side[side].qp, attr, UROCE_QP_STATE | mask, &bad), 0, "state %d: %#x",
+		     (int)attr->qp_state, bad);
+}
+
+/* Through RESET, and on with the attributes of before as far as this state. Lines so far are forgotten. */
+static void begin_anew(struct pair *pair, enum side_name side, enum uroce_qp_state last)
+{
+	static const uint32_t masks[] = {
+		[UROCE_QPS_INIT] = UROCE_QP_ACCESS_FLAGS,
+		[UROCE_QPS_RTR] = UROCE_QP_PATH | UROCE_QP_PATH_MTU | UROCE_QP_DEST_QPN | UROCE_QP_RQ_PSN |
+				  UROCE_QP_MAX_DEST_RD_ATOMIC,
+		[UROCE_QPS_RTS] = UROCE_QP_TIMEOUT | UROCE_QP_RETRY_CNT | UROCE_QP_RNR_RETRY | UROCE_QP_MAX_RD_ATOMIC |
+				  UROCE_QP_SQ_PSN,
+	};
+	struct uroce_qp_attr attr;
+
+	rc_qp_query(pair->side[side].qp, &attr);
+	for (uint32_t state = UROCE_QPS_RESET; state <= last; state++) {
+		attr.qp_state = (enum uroce_qp_state)state;
+		modify(pair, side, &attr, masks[state]);
+	}
+	pair_forget(pair);
+}
+
+static void post_silent(struct pair *pair, uint64_t wr_id, uint32_t bytes)
+{
+	const struct uroce_send_wr wr = { .wr_id = wr_id, .opcode = UROCE_WR_RDMA_WRITE };
+
+	cr_assert_eq(pair_post(pair, A, wr, 0, bytes), 0);
+}
+
+/* Sent, not sent and posted to receive: it has gone, and the first thing that flushes does not bring it back. */
+Test(reset, what_was_posted_is_not_flushed_in_the_next_life)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ 0 });
+	const struct uroce_qp_attr attr = { .qp_state = UROCE_QPS_ERR };
+
+	RULE("X-1");
+	RULE("E-6");
+	pair_cut(pair);
+	pair_recv(pair, A, 1, 0, 64);
+	pair_write(pair, 2, 8);
+	pair_transmit(pair, A);
+	pair_write(pair, 3, 8);
+	begin_anew(pair, A, UROCE_QPS_INIT);
+	pair_recv(pair, A, 4, 0, 64);
+	modify(pair, A, &attr, 0);
+	pair_transmit(pair, A);
+	expect_completes(pair, A, "wr=4 RECV WR_FLUSH_ERR");
+	pair_close(pair);
+}
+
+/* Neither of the timers, also that of a QP that asks early. */
+Test(reset, no_timer_outlives_its_connection)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ 0 });
+	struct rc_qp *qp = pair->side[A].qp;
+
+	RULE("X-1");
+	RULE("T-1");
+	qp->probe.enabled = true;
+	pair_cut(pair);
+	pair_write(pair, 1, 8);
+	pair_transmit(pair, A);
+	cr_assert_lt(rc_qp_deadline(qp), qp->retry.ack_deadline_ns, "it asks early");
+	begin_anew(pair, A, UROCE_QPS_RESET);
+	cr_assert_eq(rc_qp_deadline(qp), RC_NEVER);
+	pair_close(pair);
+}
+
+/* An answer that has not left yet does not leave, however the QP is asked for it. */
+Test(reset, no_answer_is_owed)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ 0 });
+
+	RULE("X-1");
+	pair_inject(pair, B, write_packet(pair, OP_WRITE_ONLY, 0, 0, 8, 8));
+	pair_inject(pair, B, read_packet(pair, 1, 0, 8));
+	begin_anew(pair, B, UROCE_QPS_RESET);
+	outbox_reset(&pair->out, OUTBOX_PACKETS);
+	rc_qp_answer(pair->side[B].qp, &pair->out);
+	cr_assert_eq(pair->out.packet_count, 0);
+	pair_close(pair);
+}
+
+/* Half a window without an AckReq was nearly full; the next one begins empty. */
+Test(reset, the_half_window_that_asks_for_an_ack_begins_anew)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .mtu = 256 });
+
+	RULE("X-1");
+	RULE("Q-5");
+	pair_cut(pair);
+	post_silent(pair, 1, WINDOW_PACKETS * 256);
+	while (pair->side[A].packets < WINDOW_PACKETS / 2 - 2) {
+		uint32_t left = WINDOW_PACKETS / 2 - 2 - pair->side[A].packets;
+
+		pair_transmit_some(pair, A, left < OUTBOX_PACKETS ? left : OUTBOX_PACKETS);
+	}
+	cr_assert_null(strstr(pair->side[A].sent[WINDOW_PACKETS / 2 - 3], "ackreq"));
+	begin_anew(pair, A, UROCE_QPS_RTS);
+	for (uint64_t i = 0; i < 3; i++)
+		post_silent(pair, i, 8);
+	pair_transmit(pair, A);
+	expect_leaves(pair, A, "WRITE_ONLY psn=0 va=0x0 len=8 bytes=8", "WRITE_ONLY psn=1 va=0x0 len=8 bytes=8",
+		      "WRITE_ONLY psn=2 ackreq va=0x0 len=8 bytes=8");
+	pair_close(pair);
+}
+
+/* A READ had been asked for again from PSN 1 on, where FIRST fits then; in the next life it does not. */
+Test(reset, a_read_is_asked_for_from_its_start)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ 0 });
+
+	RULE("X-1");
+	RULE("Q-10");
+	RULE("Q-12");
+	pair_cut(pair);
+	pair_read(pair, 1, 3000);
+	pair_transmit(pair, A);
+	pair_respond(pair, response_packet(OP_READ_RESPONSE_FIRST, 0, 1024));
+	pair_forget(pair);
+	pair_fire(pair);
+	expect_leaves(pair, A, "READ_REQUEST psn=1 ackreq va=0x400 len=1976");
+	begin_anew(pair, A, UROCE_QPS_RTS);
+	pair_read(pair, 2, 3000);
+	pair_transmit(pair, A);
+	pair_respond(pair, response_packet(OP_READ_RESPONSE_FIRST, 0, 1024));
+	expect_completes(pair, A);
+	pair_respond(pair, response_packet(OP_READ_RESPONSE_FIRST, 1, 1024));
+	expect_completes(pair, A, "wr=2 READ BAD_RESP_ERR");
+	pair_close(pair);
+}
+
+/* The source of a packet that was to go out once more and ask had gone: the failure was of that life. */
+Test(reset, a_packet_that_was_to_ask_is_forgotten)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ 0 });
+	uint32_t key = pair_region(pair, A, 1, 4096, 64, 0);
+	struct uroce_sge sge = { .addr = (uintptr_t)pair->side[A].memory + 4096, .length = 8, .lkey = key };
+	struct uroce_send_wr wr = { .wr_id = 1, .opcode = UROCE_WR_RDMA_WRITE, .sg_list = &sge, .num_sge = 1 };
+
+	RULE("X-1");
+	RULE("Q-5");
+	pair_cut(pair);
+	cr_assert_eq(pair_post(pair, A, wr, 0, 0), 0);
+	cr_assert_eq(pair_post(pair, A, (struct uroce_send_wr){ .wr_id = 2, .opcode = UROCE_WR_LOCAL_INV }, 0, 0), 0);
+	pair_transmit_some(pair, A, 1);
+	expect_leaves(pair, A, "WRITE_ONLY psn=0 va=0x0 len=8 bytes=8");
+	cr_assert_eq(rc_mr_remove(&pair->side[A].mrs, key), 0);
+	pair_transmit(pair, A);
+	expect_completes(pair, A, "wr=1 WRITE LOC_PROT_ERR", "wr=2 LOCAL_INV WR_FLUSH_ERR");
+	begin_anew(pair, A, UROCE_QPS_RTS);
+	memset(pair->side[A].failed, 0, sizeof(pair->side[A].failed));
+	post_silent(pair, 3, 8);
+	post_silent(pair, 4, 8);
+	pair_transmit(pair, A);
+	expect_leaves(pair, A, "WRITE_ONLY psn=0 va=0x0 len=8 bytes=8", "WRITE_ONLY psn=1 ackreq va=0x0 len=8 bytes=8");
+	pair_close(pair);
+}
+
+/* Guesses at PSNs that did not suffice for an alarm. */
+Test(reset, a_sweep_of_psns_is_counted_anew)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ 0 });
+	const uint32_t far = 2 * ANOMALY_DISTANCE;
+
+	RULE("X-1");
+	RULE("V-1");
+	for (uint32_t life = 0; life < 2; life++) {
+		for (uint32_t i = 1; i < ANOMALY_PACKETS; i++)
+			pair_inject(pair, B, write_packet(pair, OP_WRITE_ONLY, far + i, 0, 8, 8));
+		pair_transmit(pair, B);
+		expect_events(pair, B);
+		if (life == 0)
+			begin_anew(pair, B, UROCE_QPS_RTS);
+	}
+	pair_inject(pair, B, write_packet(pair, OP_WRITE_ONLY, far, 0, 8, 8));
+	pair_transmit(pair, B);
+	expect_events(pair, B, "ANOMALY");
+	pair_close(pair);
+}
+
+/* A host that sleeps need not be woken by posts of receives: there is nobody to be told of them. */
+Test(reset, nobody_waits_for_news_of_receives)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ 0 });
+	struct rc_qp *qp = pair->side[B].qp;
+
+	RULE("X-1");
+	RULE("F-4");
+	qp->flow_control = true;
+	pair_transmit(pair, B);
+	cr_assert(qp->win.post_wakes, "nothing has been told yet");
+	begin_anew(pair, B, UROCE_QPS_INIT);
+	cr_assert_not(qp->win.post_wakes);
+	pair_close(pair);
+}
