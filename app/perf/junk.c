@@ -82,8 +82,8 @@ static void fill(struct junk *junk, struct rte_mbuf *mbuf, uint64_t number)
 		shape_fill(&junk->shape, mbuf, psn, frame, false);
 		store_be24(frame + junk->shape.bth_offset + QPN_AT, junk->qpns[number % STRANGERS]);
 	}
-	mbuf->data_len = JUNK_BYTES;
-	mbuf->pkt_len = JUNK_BYTES;
+	if (junk->shape.frame_bytes < JUNK_BYTES)
+		mbuf->pkt_len = mbuf->data_len = JUNK_BYTES;
 }
 
 static void send_junk(struct junk *junk, uint64_t count)
