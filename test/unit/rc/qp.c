@@ -233,18 +233,33 @@ Test(qp, in_sqd_requests_are_waited_for_too)
 	free(qp);
 }
 
+static enum rc_counter receive_ack(struct rc_qp *qp, uint8_t flags)
+{
+	const struct rc_origin origin = { .source = there.bytes, .dest = here.bytes, .device = port };
+	const struct wire_packet packet = { .opcode = OP_ACKNOWLEDGE, .flags = flags, .pkey = 0x9234, .psn = 0xFFFFFF };
+
+	outbox_reset(&out, 0);
+	return rc_qp_receive(qp, &packet, &origin, 0, &out);
+}
+
+/* Any packet without MigReq arms it. */
+static struct rc_qp *open_armed(void)
+{
+	struct rc_qp *qp = open_qp(UROCE_QPS_RTS);
+
+	modify(qp, UROCE_QPS_RTS, UROCE_QP_ALT_PATH | UROCE_QP_PATH_MIG_STATE);
+	cr_assert_eq(receive_ack(qp, 0), CNT_COUNTERS);
+	cr_assert_eq(qp->migration.state, UROCE_PATH_ARMED);
+	return qp;
+}
+
 /* With another path there is another address to ask for. */
 Test(qp, an_armed_qp_migrates_instead)
 {
-	struct rc_qp *qp = open_qp(UROCE_QPS_RTS);
-	const struct rc_origin origin = { .source = there.bytes, .dest = here.bytes, .device = port };
-	const struct wire_packet packet = { .opcode = OP_ACKNOWLEDGE, .pkey = 0x9234, .psn = 0xFFFFFF };
+	struct rc_qp *qp = open_armed();
 
 	RULE("T-4");
 	RULE("A-3");
-	modify(qp, UROCE_QPS_RTS, UROCE_QP_ALT_PATH | UROCE_QP_PATH_MIG_STATE);
-	outbox_reset(&out, 0);
-	rc_qp_receive(qp, &packet, &origin, 0, &out);
 	post(qp, 1);
 	rc_qp_unreachable(qp);
 	cr_assert_eq(qp->state, UROCE_QPS_RTS);
@@ -475,18 +490,11 @@ Test(qp, one_that_signals_all_completes_every_request)
 /* A request to migrate to no path that is known is dropped by the QP itself, and told by its own counter. */
 Test(qp, a_migration_that_is_refused_is_no_drop_of_the_port)
 {
-	struct rc_qp *qp = open_qp(UROCE_QPS_RTS);
-	const struct rc_origin origin = { .source = there.bytes, .dest = here.bytes, .device = port };
-	struct wire_packet packet = { .opcode = OP_ACKNOWLEDGE, .pkey = 0x9234, .psn = 0xFFFFFF };
+	struct rc_qp *qp = open_armed();
 
 	RULE("A-6");
 	RULE("O-1");
-	modify(qp, UROCE_QPS_RTS, UROCE_QP_ALT_PATH | UROCE_QP_PATH_MIG_STATE);
-	outbox_reset(&out, 0);
-	cr_assert_eq(rc_qp_receive(qp, &packet, &origin, 0, &out), CNT_COUNTERS);
-	cr_assert_eq(qp->migration.state, UROCE_PATH_ARMED);
-	packet.flags = WIRE_MIGREQ;
-	cr_assert_eq(rc_qp_receive(qp, &packet, &origin, 0, &out), CNT_COUNTERS);
+	cr_assert_eq(receive_ack(qp, WIRE_MIGREQ), CNT_COUNTERS);
 	cr_assert_eq(qp->counters[CNT_MIGRATION_REFUSED], 1);
 	cr_assert_eq(qp->migration.state, UROCE_PATH_ARMED);
 	free(qp);
