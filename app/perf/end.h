@@ -28,11 +28,13 @@ struct perf_peer {
 struct perf_flow {
 	struct uroce_qp *qp;
 	uint64_t posted, completed; /* requests */
+	uint32_t slot, done_slot;   /* of the next to post, and to complete: the same, modulo the depth */
 	uint64_t goal;              /* requests to post in all */
 	uint64_t limit;             /* requests that may be posted before the peer has checked the rest */
 	uint64_t received, receives_posted;
 	uint64_t checked; /* by the peer, when only it can see them */
 	bool asked;       /* it was asked to check up to completed */
+	bool has_room;    /* a request has completed: more can be posted */
 };
 
 enum perf_phase {

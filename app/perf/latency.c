@@ -39,7 +39,7 @@ static bool post(struct perf_end *end)
 	const struct perf_op_info *op = &perf_ops[end->test.op];
 	struct perf_flow *flow = &end->flows[0];
 	uint64_t message = flow->posted;
-	uint32_t slot = (uint32_t)(message % end->layout.depth);
+	uint32_t slot = flow->slot;
 	struct uroce_send_wr wr = end->send_wrs[slot];
 	int error;
 
@@ -61,7 +61,7 @@ static bool post(struct perf_end *end)
 		perf_end_fail(end, "posting a request: %s", strerror(-error));
 		return false;
 	}
-	flow->posted++;
+	perf_stream_posted(end, flow, 1);
 	return true;
 }
 

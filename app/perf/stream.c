@@ -21,12 +21,27 @@ void perf_stream_fail(struct perf_end *end, const struct uroce_wc *wc)
 	perf_end_fail(end, "%s", uroce_wc_explain(wc, line, sizeof(line)));
 }
 
-uint64_t perf_stream_completed_by(const struct perf_end *end, const struct perf_flow *flow, const struct uroce_wc *wc)
+/* The slot behind this one. */
+static inline uint32_t next_slot(const struct perf_end *end, uint32_t slot)
 {
-	uint64_t depth = end->layout.depth;
-	uint64_t ahead = (wc->wr_id + depth - flow->completed % depth) % depth;
+	return slot + 1 == end->layout.depth ? 0 : slot + 1;
+}
 
+uint64_t perf_stream_completed_by(const struct perf_end *end, struct perf_flow *flow, const struct uroce_wc *wc)
+{
+	uint32_t slot = (uint32_t)wc->wr_id;
+	uint32_t ahead = slot - flow->done_slot + (slot < flow->done_slot ? end->layout.depth : 0);
+
+	flow->done_slot = next_slot(end, slot);
 	return flow->completed + ahead + 1;
+}
+
+void perf_stream_posted(const struct perf_end *end, struct perf_flow *flow, uint32_t count)
+{
+	flow->posted += count;
+	flow->slot += count; /* not past the end of the ring */
+	if (flow->slot == end->layout.depth)
+		flow->slot = 0;
 }
 
 /* ---- posting ---- */
@@ -67,7 +82,7 @@ static void prepare(struct perf_end *end, uint32_t index, uint32_t slot, uint64_
 static int post_list(struct perf_end *end, uint32_t index, uint32_t count)
 {
 	struct perf_flow *flow = &end->flows[index];
-	uint32_t first = (uint32_t)(flow->posted % end->layout.depth);
+	uint32_t first = flow->slot;
 	struct uroce_send_wr *last = &end->send_wrs[first + count - 1], *next = last->next;
 	uint32_t flags = last->send_flags;
 	const struct uroce_send_wr *bad = NULL;
@@ -87,7 +102,7 @@ static int post_list(struct perf_end *end, uint32_t index, uint32_t count)
 		perf_end_fail(end, "posting %u requests: %s", count, strerror(-error));
 		return error;
 	}
-	flow->posted += count;
+	perf_stream_posted(end, flow, count);
 	end->posted += count;
 	return 0;
 }
@@ -100,14 +115,14 @@ void perf_stream_post(struct perf_end *end, uint32_t index)
 	while (!end->stopped && end->phase < PHASE_DRAIN) {
 		uint64_t room = layout->depth - (flow->posted - flow->completed);
 		uint64_t left = RTE_MIN(flow->goal, flow->limit) - flow->posted;
-		uint64_t to_end = layout->depth - flow->posted % layout->depth;
+		uint64_t to_end = layout->depth - flow->slot;
 		uint64_t count = RTE_MIN(room, to_end);
 
 		/* Whole groups, so that the last request posted is always one that completes. */
-		if (count < left)
-			count -= count % layout->interval;
-		else
+		if (count >= left)
 			count = left;
+		else if (layout->interval > 1)
+			count -= (uint32_t)count % layout->interval;
 		if (count == 0 || post_list(end, index, (uint32_t)count) != 0)
 			return;
 	}
@@ -188,8 +203,20 @@ static void take(struct perf_end *end, const struct uroce_wc *wc)
 	flow->completed = completed;
 	if (flow->completed == flow->limit)
 		end->unchecked_flows++;
-	else if (end->phase < PHASE_DRAIN)
-		perf_stream_post(end, index);
+	else
+		flow->has_room = true;
+}
+
+/* What the flows of a batch of completions have room for, of each as one list. */
+static void post_again(struct perf_end *end, const struct uroce_wc *wc, int count)
+{
+	for (int i = 0; i < count; i++) {
+		uint32_t index = (uint32_t)wc[i].qp_context;
+
+		if (end->flows[index].has_room)
+			perf_stream_post(end, index);
+		end->flows[index].has_room = false;
+	}
 }
 
 void perf_stream_turn(struct perf_end *end)
@@ -201,6 +228,8 @@ void perf_stream_turn(struct perf_end *end)
 		count = uroce_cq_poll(end->send_cq, POLL_BATCH, wc);
 		for (int i = 0; i < count; i++)
 			take(end, &wc[i]);
+		if (end->phase < PHASE_DRAIN)
+			post_again(end, wc, count);
 	} while (count == POLL_BATCH);
 }
 

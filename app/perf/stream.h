@@ -23,7 +23,13 @@ void perf_stream_check_final(struct perf_end *end, const uint64_t *peer_complete
 /* For both modes: a completion that failed. */
 void perf_stream_fail(struct perf_end *end, const struct uroce_wc *wc);
 
-/* Which message number a successful completion of a flow stands for, plus one: all before it are done, too. */
-uint64_t perf_stream_completed_by(const struct perf_end *end, const struct perf_flow *flow, const struct uroce_wc *wc);
+/*
+ * Which message number the next successful completion of a flow stands for, plus one: all before it are done, too. To
+ * be called once for each.
+ */
+uint64_t perf_stream_completed_by(const struct perf_end *end, struct perf_flow *flow, const struct uroce_wc *wc);
+
+/* So many requests have been posted, none past the end of the ring. */
+void perf_stream_posted(const struct perf_end *end, struct perf_flow *flow, uint32_t count);
 
 #endif

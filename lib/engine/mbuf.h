@@ -26,4 +26,14 @@ static inline void mbuf_fill(struct rte_mbuf *mbuf, const struct wire_frame_temp
 	mbuf->pkt_len = bytes;
 }
 
+/* The same for an ACK. */
+static inline void mbuf_fill_ack(struct rte_mbuf *mbuf, struct wire_frame_template *template,
+				 const struct wire_ack *ack)
+{
+	uint32_t bytes = wire_frame_build_ack(template, ack, rte_pktmbuf_mtod(mbuf, uint8_t *));
+
+	mbuf->data_len = (uint16_t)bytes;
+	mbuf->pkt_len = bytes;
+}
+
 #endif

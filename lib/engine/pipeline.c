@@ -124,6 +124,21 @@ static uint64_t send_packets(struct engine_port *port, const struct uroce_qp *qp
 	return port->tx_bytes - before;
 }
 
+/* The ACK that most QPs stand in their ring for. false: it is not that. */
+static inline bool send_ack(struct uroce_lcore *lcore, struct engine_port *port, struct uroce_qp *qp)
+{
+	struct rte_mbuf *mbuf;
+	struct wire_ack ack;
+
+	if (!qp->answers_only || !qp_take_ack(qp->rc, &ack))
+		return false;
+	mbuf = port_take_spare(port);
+	mbuf_fill_ack(mbuf, &qp->template, &ack);
+	port_send(port, mbuf);
+	lcore->work++;
+	return true;
+}
+
 /*
  * So many frames, and what else the QP has. true: it has more. Who has sent much at the beginning of the turn waits for
  * the next one: what has come back meanwhile decides what goes out then.
@@ -156,21 +171,26 @@ static bool transmit_qp(struct uroce_lcore *lcore, struct uroce_qp *qp, uint32_t
 }
 
 /*
- * While a QP has its turn, those that come next are fetched: first themselves, then, of those that may send requests,
- * their windows, then the requests.
+ * While a QP has its turn, those that come next are fetched: first themselves, then what their frames are made from and,
+ * of those that may send requests, their windows, then the requests.
  */
 static void prefetch_active(const struct engine_active *active)
 {
 	const struct uroce_qp *qp = active_look(active, PREFETCH_AHEAD);
 
 	if (qp) {
-		for (uint32_t at = 0; at < offsetof(struct uroce_qp, next_waiting); at += RTE_CACHE_LINE_SIZE)
-			rte_prefetch0(RTE_PTR_ADD(qp, at));
+		rte_prefetch0(qp);
 		rc_qp_prefetch_answers(qp_core(qp));
 	}
 	qp = active_look(active, PREFETCH_WINDOW_AHEAD);
-	if (qp && !qp->answers_only)
+	if (qp && qp->answers_only) {
+		rte_prefetch0(qp->template.ack);
+	} else if (qp) {
+		for (uint32_t at = offsetof(struct uroce_qp, template.bytes);
+		     at < offsetof(struct uroce_qp, next_waiting); at += RTE_CACHE_LINE_SIZE)
+			rte_prefetch0(RTE_PTR_ADD(qp, at));
 		rc_qp_prefetch_window(qp_core(qp));
+	}
 	qp = active_look(active, PREFETCH_REQUEST_AHEAD);
 	if (qp && !qp->answers_only)
 		rc_qp_prefetch_requests(qp_core(qp));
@@ -227,6 +247,8 @@ static void transmit(struct uroce_lcore *lcore, struct engine_active *turns, str
 			continue;
 		if (qp->migrations != qp->rc->migration.count)
 			take_new_path(lcore, qp);
+		else if (port && send_ack(lcore, port, qp))
+			continue;
 		else if (transmit_qp(lcore, qp, room))
 			served[count++] = qp;
 	}

@@ -181,21 +181,46 @@ static __rte_noinline bool receive_slowly(struct uroce_lcore *lcore, struct engi
 	return receive_other(lcore, port, mbuf, rte_pktmbuf_read(mbuf, 0, bytes, lcore->scratch), bytes);
 }
 
-/* Parses a frame, or as much of it as is not like the one before. false: it is not plain. */
-static __rte_always_inline bool parse_plain(struct flow *flow, const uint8_t *frame, uint32_t bytes, bool repeats,
-					    bool check_checksums)
+/* Parses the headers of a frame that does not repeat those of the one before. false: it is not plain. */
+static __rte_always_inline bool parse_headers(struct flow *flow, const uint8_t *frame, uint32_t bytes,
+					      bool check_checksums)
 {
 	struct wire_frame_origin plain;
 
-	if (!repeats) {
-		if (!frame_parse_headers(frame, bytes, check_checksums, &plain))
-			return false;
-		flow->bytes = bytes;
-		flow->origin.ip_bytes = plain.ip_bytes;
-		flow->origin.ipv4 = plain.ipv4;
+	if (!frame_parse_headers(frame, bytes, check_checksums, &plain))
+		return false;
+	flow->bytes = bytes;
+	flow->origin.ip_bytes = plain.ip_bytes;
+	flow->origin.ipv4 = plain.ipv4;
+	return true;
+}
+
+/* The short way of an ACK that nothing is special about. false: nothing has happened. */
+static __rte_always_inline bool receive_ack(struct uroce_lcore *lcore, struct engine_port *port, const uint8_t *frame,
+					    const struct rc_origin *origin)
+{
+	struct wire_ack ack;
+	struct uroce_qp *qp;
+
+	if (!frame_parse_ack(frame, origin->ip_bytes, &ack))
+		return false;
+	qp = steer_lookup(lcore->engine, ack_dest_qpn(&ack));
+	if (qp == NULL || steer_lcore(lcore->engine, ack_dest_qpn(&ack)) != lcore->index ||
+	    !qp_admits_plainly(qp->rc, origin, ack_pkey(&ack)))
+		return false;
+	switch (rc_completer_take_ack(qp->rc, &ack, origin, lcore->now_ns, &lcore->out)) {
+	case PLAIN_NOT:
+		return false;
+	case PLAIN_WRONG:
+		port->counters[CNT_PORT_RX_ICRC]++;
+		return true;
+	case PLAIN_DONE:
+		break;
 	}
-	flow->origin.ip = frame + FRAME_IP_AT;
-	return frame_parse_packet(frame, flow->origin.ip_bytes, &flow->packet);
+	notice_work(lcore, qp, true);
+	if (lcore->out.completion_count >= COMPLETIONS_DRAIN)
+		deliver_all(lcore);
+	return true;
 }
 
 /* true: the mbuf went to another lcore; false: it can be freed, when the burst is done. */
@@ -219,9 +244,17 @@ static __rte_always_inline bool receive_frame(struct uroce_lcore *lcore, struct 
 		give_to_qp(lcore, port, flow->qp, &flow->packet, &flow->origin);
 		return false;
 	}
-	if (!parse_plain(flow, frame, bytes, repeats, !port_checks))
+	if (!repeats && !parse_headers(flow, frame, bytes, !port_checks))
 		return receive_slowly(lcore, port, mbuf);
+	flow->origin.ip = frame + FRAME_IP_AT;
 	flow->origin.device = port->device;
+	if (receive_ack(lcore, port, frame, &flow->origin)) {
+		flow->frame = frame;
+		flow->qp = NULL; /* only the headers before its BTH are known */
+		return false;
+	}
+	if (!frame_parse_packet(frame, flow->origin.ip_bytes, &flow->packet))
+		return receive_slowly(lcore, port, mbuf);
 	if (receive_packet(lcore, port, mbuf, &flow->packet, &flow->origin, &admitted))
 		return true;
 	flow->frame = frame;

@@ -8,7 +8,12 @@
 
 struct rc_qp;
 struct rc_origin;
+struct rc_outbox;
+struct wire_ack;
 struct wire_packet;
+
+/* What became of a packet on a short way, which only accepts: NOT: nothing; WRONG: its ICRC is. */
+enum rc_plain { PLAIN_NOT, PLAIN_DONE, PLAIN_WRONG };
 
 /*
  * Judges and executes one response (P-5, Q-7 to Q-12, K-REQ); completions follow with rc_report_run(). false: its
@@ -16,5 +21,12 @@ struct wire_packet;
  */
 bool rc_completer_receive(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin,
 			  uint64_t now_ns);
+
+/*
+ * The short way of an ACK for everything that was sent, and its completions; the same as rc_qp_receive() with such a
+ * packet. It was admitted, by a path that is not about to change.
+ */
+enum rc_plain rc_completer_take_ack(struct rc_qp *qp, const struct wire_ack *ack, const struct rc_origin *origin,
+				    uint64_t now_ns, struct rc_outbox *out);
 
 #endif

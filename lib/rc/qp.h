@@ -20,6 +20,7 @@
 
 #include "config/limits.h"
 #include "rc/anomaly.h"
+#include "rc/codes.h"
 #include "rc/completer.h"
 #include "rc/counters.h"
 #include "rc/credit.h"
@@ -135,13 +136,18 @@ static inline void qp_take_path(struct rc_qp *qp, const struct uroce_path *path)
 /* Why a packet may not reach its QP: the counter of the drop, in the order of W-5; CNT_COUNTERS: it may. */
 enum rc_counter rc_qp_admit(const struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin);
 
+/* Is all as it nearly always is: does what comes from there in a packet of the RC class reach a QP that runs? */
+static inline bool qp_admits_plainly(const struct rc_qp *qp, const struct rc_origin *origin, uint16_t pkey)
+{
+	return qp->state == UROCE_QPS_RTS && qp->migration.state == UROCE_PATH_MIGRATED && origin->ipv4 &&
+	       origin->ipv4 == qp->ipv4 && origin->device == qp->device && pkey_matches(qp->pkey, pkey);
+}
+
 /* The same; most are admitted here. */
 static inline enum rc_counter qp_admit(const struct rc_qp *qp, const struct wire_packet *packet,
 				       const struct rc_origin *origin)
 {
-	return qp->state == UROCE_QPS_RTS && opcode_is_rc(packet->opcode) &&
-			       qp->migration.state == UROCE_PATH_MIGRATED && origin->ipv4 && origin->ipv4 == qp->ipv4 &&
-			       origin->device == qp->device && pkey_matches(qp->pkey, packet->pkey) ?
+	return opcode_is_rc(packet->opcode) && qp_admits_plainly(qp, origin, packet->pkey) ?
 		       CNT_COUNTERS :
 		       rc_qp_admit(qp, packet, origin);
 }
@@ -249,6 +255,22 @@ static inline bool qp_has_news(const struct rc_qp *qp)
 static inline bool qp_has_reports(const struct rc_qp *qp)
 {
 	return qp_has_news(qp) || qp->win.head != qp->win.acked;
+}
+
+/* The short way of rc_qp_answer(): true when one ACK is all that the QP has to send or to tell; it is in *ack. */
+static inline bool qp_take_ack(struct rc_qp *qp, struct wire_ack *ack)
+{
+	const uint32_t unlimited = (uint32_t)syndrome_make(SYNDROME_ACK, CREDIT_UNLIMITED) << 24;
+	struct rc_responder *resp = &qp->responder;
+
+	if (!resp->ack_due || resp->nak_due || resp->repeat_ack_due || qp->replay.queue_head != REPLAY_NONE ||
+	    qp->flow_control || qp_has_news(qp))
+		return false;
+	resp->ack_due = false;
+	ack->begin = packet_bth_of(OP_ACKNOWLEDGE, qp->migration.request_flag, qp->pkey, qp->dest_qpn);
+	ack->rest = __builtin_bswap32(psn_previous(resp->epsn).v) | (uint64_t)__builtin_bswap32(unlimited | resp->msn)
+									    << 32;
+	return true;
 }
 
 /* Does the packet just received, a response or a request, want rc_qp_transmit() called? */

@@ -398,6 +398,17 @@ static inline bool starts_clock(const struct rc_qp *qp, psn_t psn)
 	       psn_equal(psn, qp->win.una);
 }
 
+/* What all packets of the QP have. */
+static inline void begin_packet(const struct rc_qp *qp, psn_t psn, bool asks, struct wire_packet *packet)
+{
+	packet->flags = (uint8_t)(qp->migration.request_flag | (asks ? WIRE_ACKREQ : 0));
+	packet->pad_bytes = packet->reserved = 0;
+	packet->psn = psn.v;
+	packet->dest_qpn = qp->dest_qpn;
+	packet->pkey = qp->pkey;
+	packet->span_count = 1;
+}
+
 /* `count` packets of a message from number `index` on; payload is what the first one carries. */
 static inline void add_packets(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint32_t index, uint32_t count,
 			       const uint8_t *payload, uint64_t now_ns, struct rc_outbox *out)
@@ -414,12 +425,7 @@ static inline void add_packets(struct rc_qp *qp, const struct rc_send_wqe *wqe, 
 		bool asks = (last && reports) || qp->requester.since_ackreq + 1 >= WINDOW_PACKETS / 2;
 
 		packet->opcode = last ? opcodes->last : opcodes->middle;
-		packet->flags = (uint8_t)(qp->migration.request_flag | (asks ? WIRE_ACKREQ : 0));
-		packet->pad_bytes = packet->reserved = 0;
-		packet->psn = psn.v;
-		packet->dest_qpn = qp->dest_qpn;
-		packet->pkey = qp->pkey;
-		packet->span_count = 1;
+		begin_packet(qp, psn, asks, packet);
 		packet->payload_bytes = qp->mtu_bytes;
 		packet->payload = payload;
 		if (index == 0)
@@ -432,6 +438,33 @@ static inline void add_packets(struct rc_qp *qp, const struct rc_send_wqe *wqe, 
 		psn = psn_next(psn);
 		index++;
 	}
+}
+
+/* The request at the cursor, which starts, in its only packet. */
+static inline void add_only_packet(struct rc_qp *qp, struct rc_send_wqe *wqe, const uint8_t *payload, uint64_t now_ns,
+				   struct rc_outbox *out)
+{
+	const struct message_opcodes *opcodes = &message_opcodes[wqe->opcode];
+	struct wire_packet *packet = outbox_packet_slot(out);
+	struct rc_sendwin *win = &qp->win;
+	uint32_t since_ackreq = qp->requester.since_ackreq + 1;
+	bool asks = (wqe->flags & UROCE_SEND_SIGNALED) || win->cursor + 1 == win->tail ||
+		    since_ackreq >= WINDOW_PACKETS / 2;
+	psn_t psn = win->limit;
+
+	out->packet_count++;
+	out->packet_room--;
+	wqe->first_psn = psn;
+	wqe->psn_count = 1;
+	begin_packet(qp, psn, asks, packet);
+	packet->payload = payload;
+	begin_message(wqe, opcodes, true, packet);
+	end_message(wqe, opcodes, wqe->length_bytes, packet);
+	qp->requester.since_ackreq = asks ? 0 : since_ackreq;
+	if (asks || starts_clock(qp, psn))
+		rc_retry_packet_sent(qp, psn, true, asks, now_ns);
+	win->cursor = ++win->started;
+	win->next = win->limit = psn_next(psn);
 }
 
 /*
@@ -456,6 +489,13 @@ static inline void send_plainly(struct rc_qp *qp, uint64_t now_ns, struct rc_out
 
 		if (wqe->shape != SHAPE_PLAIN || (int32_t)window <= 0)
 			return;
+		if (starts && wqe->length_bytes <= qp->mtu_bytes) {
+			payload = find_bytes(qp, wqe, 0, wqe->length_bytes);
+			if (payload == NULL)
+				return;
+			add_only_packet(qp, wqe, payload, now_ns, out);
+			continue;
+		}
 		psn_count = starts ? qp_packets(qp, wqe->length_bytes) : wqe->psn_count;
 		index = starts ? 0 : psn_distance(win->next, wqe->first_psn);
 		offset = (uint64_t)index << qp->mtu_shift;

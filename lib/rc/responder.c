@@ -376,9 +376,6 @@ static bool receive_new(struct rc_qp *qp, const struct wire_packet *packet, cons
 	return true;
 }
 
-/* What became of a request on the short way. */
-enum plain { PLAIN_NOT, PLAIN_DONE, PLAIN_WRONG };
-
 /* Position and length of a packet in its message, as check_sequence() and check_length() want them. */
 static inline bool fits_plainly(const struct rc_qp *qp, const struct wire_opcode_row *op,
 				const struct wire_packet *packet)
@@ -429,19 +426,55 @@ static inline uint8_t *find_send(struct rc_qp *qp, const struct wire_opcode_row 
 		       NULL;
 }
 
+/* The ICRC of a packet whose payload goes to `host` meanwhile, or nowhere (NULL). */
+static inline bool checks_out(const struct wire_packet *packet, const struct rc_origin *origin, uint8_t *host)
+{
+	const uint8_t *payload = packet->payload, *ip = origin->ip;
+	uint32_t crc = wire_kernel_frame(ip, (uint32_t)(payload - ip), host, payload, packet->payload_bytes);
+
+	if (packet->pad_bytes)
+		crc = wire_icrc_continue(crc, payload + packet->payload_bytes, packet->pad_bytes);
+	return crc == load_le32(ip + origin->ip_bytes);
+}
+
+/* receive_plainly() for a WRITE of one packet: with all that is known of it there is less to look at. */
+static inline enum rc_plain receive_only_write(struct rc_qp *qp, const struct wire_packet *packet,
+					       const struct rc_origin *origin)
+{
+	struct rc_responder *resp = &qp->responder;
+	uint32_t bytes = packet->payload_bytes;
+	uint8_t *host;
+
+	if (resp->silenced || qp->long_way || resp->in_progress != WIRE_KIND_RESERVED ||
+	    !(qp->access & UROCE_ACCESS_REMOTE_WRITE) || bytes != packet->dma_length || bytes - 1 >= qp->mtu_bytes ||
+	    packet->pad_bytes != packet_pad_bytes(bytes) ||
+	    qp_check_memory(qp, packet->rkey, packet->va, bytes, UROCE_ACCESS_REMOTE_WRITE, &host) != MR_OK)
+		return PLAIN_NOT;
+	if (!checks_out(packet, origin, NULL))
+		return PLAIN_WRONG;
+	memcpy(host, packet->payload, bytes);
+	resp->epsn = resp->newest_request = psn_next(resp->epsn);
+	if (qp->replay.used)
+		rc_replay_expire(&qp->replay, resp->epsn);
+	resp->ack_due |= (packet->flags & WIRE_ACKREQ) != 0;
+	resp->msn = (resp->msn + 1) & PSN_MASK;
+	qp->counters[CNT_RX_WRITE_REQUESTS]++;
+	return PLAIN_DONE;
+}
+
 /*
  * The short way of what nearly always comes: the next packet of a SEND or WRITE with a place for its payload. As
  * receive_new() would; it only accepts, and what it does not take goes there.
  */
-static enum plain receive_plainly(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin,
-				  struct rc_outbox *out)
+static enum rc_plain receive_plainly(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin,
+				     struct rc_outbox *out)
 {
 	const struct wire_opcode_row *op = wire_opcode(packet->opcode);
-	const uint8_t *payload = packet->payload, *ip = origin->ip;
 	bool write = op->kind == WIRE_KIND_WRITE;
-	uint32_t bytes = packet->payload_bytes, crc;
 	uint8_t *host;
 
+	if (packet->opcode == OP_WRITE_ONLY)
+		return receive_only_write(qp, packet, origin);
 	if (qp->responder.silenced || qp->long_way || !(write || op->kind == WIRE_KIND_SEND) ||
 	    !fits_plainly(qp, op, packet))
 		return PLAIN_NOT;
@@ -449,13 +482,10 @@ static enum plain receive_plainly(struct rc_qp *qp, const struct wire_packet *pa
 	if (host == NULL)
 		return PLAIN_NOT;
 	/* What may be placed early: see may_place_early(). */
-	crc = wire_kernel_frame(ip, (uint32_t)(payload - ip), write && !op->middle ? NULL : host, payload, bytes);
-	if (packet->pad_bytes)
-		crc = wire_icrc_continue(crc, payload + bytes, packet->pad_bytes);
-	if (crc != load_le32(ip + origin->ip_bytes))
+	if (!checks_out(packet, origin, write && !op->middle ? NULL : host))
 		return PLAIN_WRONG;
 	if (write && !op->middle)
-		memcpy(host, payload, bytes);
+		memcpy(host, packet->payload, packet->payload_bytes);
 	execute_message(qp, op, packet, out);
 	return PLAIN_DONE;
 }
@@ -469,7 +499,7 @@ bool rc_responder_receive(struct rc_qp *qp, const struct wire_packet *packet, co
 	bool known = false;
 
 	if (psn_equal(psn, resp->epsn)) {
-		enum plain plain = origin->ip ? receive_plainly(qp, packet, origin, out) : PLAIN_NOT;
+		enum rc_plain plain = origin->ip ? receive_plainly(qp, packet, origin, out) : PLAIN_NOT;
 
 		return plain == PLAIN_NOT ? receive_new(qp, packet, origin, out) : plain == PLAIN_DONE;
 	}

@@ -106,9 +106,60 @@ static uint32_t build_any(const struct wire_frame_template *frame, const struct 
 	return frame_bytes(frame, packet);
 }
 
+/* ---- out: ACKs ---- */
+
 #ifdef __x86_64__
 
 #include "wire/fold.h"
+
+TARGET_128 static uint32_t crc_of_8_128(uint64_t data)
+{
+	return ~reduce(_mm_set_epi64x((int64_t)data, 0));
+}
+
+#endif
+
+/* What these 8 bytes add to the CRC of a message that ends with them. */
+static inline uint32_t crc_of_8(uint64_t data)
+{
+#ifdef __x86_64__
+	if (wire_kernel_chosen() != WIRE_KERNEL_ISAL)
+		return crc_of_8_128(data);
+#endif
+	return ~wire_icrc_continue(UINT32_MAX, &data, sizeof(data));
+}
+
+static uint32_t build_new_ack(struct wire_frame_template *frame, const struct wire_ack *ack, uint8_t *out)
+{
+	const uint64_t none = 0;
+	struct wire_packet packet;
+	uint32_t frame_bytes;
+	uint8_t *icrc;
+
+	packet_of_ack(ack, &packet);
+	frame_bytes = wire_frame_build(frame, &packet, out);
+	if (!frame->has_image)
+		return frame_bytes;
+	memcpy(frame->ack, out, FRAME_ACK_BYTES);
+	memcpy(frame->ack + FRAME_BTH_AT + sizeof(ack->begin), &none, sizeof(none));
+	icrc = frame->ack + FRAME_ACK_BYTES - WIRE_ICRC_BYTES;
+	store_le32(icrc, load_le32(icrc) ^ crc_of_8(ack->rest)); /* a CRC is linear */
+	return frame_bytes;
+}
+
+uint32_t wire_frame_build_ack(struct wire_frame_template *frame, const struct wire_ack *ack, uint8_t *out)
+{
+	const uint8_t *icrc = frame->ack + FRAME_ACK_BYTES - WIRE_ICRC_BYTES;
+
+	if (frame_load(frame->ack + FRAME_BTH_AT) != ack->begin)
+		return build_new_ack(frame, ack, out);
+	memcpy(out, frame->ack, FRAME_ACK_ROOM_BYTES);
+	memcpy(out + FRAME_BTH_AT + sizeof(ack->begin), &ack->rest, sizeof(ack->rest));
+	store_le32(out + FRAME_ACK_BYTES - WIRE_ICRC_BYTES, load_le32(icrc) ^ crc_of_8(ack->rest));
+	return FRAME_ACK_BYTES;
+}
+
+#ifdef __x86_64__
 
 /* ---- out: IPv4 with 0, 4 or 16 bytes of extension headers, one piece of payload ---- */
 

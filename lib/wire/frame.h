@@ -25,6 +25,7 @@ enum {
 	FRAME_UDP_AT = FRAME_IP_AT + FRAME_IPV4_BYTES,
 	FRAME_BTH_AT = FRAME_UDP_AT + FRAME_UDP_BYTES,
 	FRAME_SHORTEST_BYTES = FRAME_BTH_AT + WIRE_BTH_BYTES + WIRE_ICRC_BYTES,
+	FRAME_ACK_BYTES = FRAME_SHORTEST_BYTES + WIRE_AETH_BYTES,
 	FRAME_PORT = (WIRE_UDP_PORT & 0xFF) << 8 | WIRE_UDP_PORT >> 8
 };
 
@@ -143,12 +144,22 @@ static inline void frame_parse_next(const uint8_t *frame, const uint8_t *before,
 	packet_parse_extensions(wire_opcode(packet->opcode), bth + WIRE_BTH_BYTES, packet);
 }
 
+/* The same of an ACK in the few words that it has: see packet_parse_ack(). */
+static inline bool frame_parse_ack(const uint8_t *frame, uint32_t ip_bytes, struct wire_ack *ack)
+{
+	return ip_bytes == FRAME_ACK_BYTES - FRAME_IP_AT - WIRE_ICRC_BYTES &&
+	       packet_parse_ack(frame + FRAME_BTH_AT, WIRE_ACK_BYTES, ack);
+}
+
 #define FRAME_FRONT_BYTES 64u /* IPv6 without a tag has 62 */
 #define FRAME_IMAGE_BYTES 64u
 #define FRAME_EXTENSION_MAX_BYTES 16u /* that an image has room for */
+#define FRAME_ACK_ROOM_BYTES 64u
 
 /* Written by wire_frame_prepare() only. */
 struct wire_frame_template {
+	/* IPv4: the last ACK that was not like the one before it, as it would be with a PSN and an AETH of 0 */
+	uint8_t ack[FRAME_ACK_ROOM_BYTES];
 	uint8_t bytes[FRAME_FRONT_BYTES]; /* what is in front of the BTH, as it is stored; lengths are 0 */
 	uint8_t ip_offset, bth_offset;
 	bool ipv6;
@@ -169,6 +180,12 @@ void wire_frame_prepare(struct wire_frame_template *frame, const struct wire_enc
  * room for them, and for at least 128. Each byte of payload is read once.
  */
 uint32_t wire_frame_build(const struct wire_frame_template *frame, const struct wire_packet *packet, uint8_t *out);
+
+/*
+ * The same for an ACK or NAK, but quickly when it differs from the last one by nothing but its PSN and AETH. out has
+ * room for 128 bytes.
+ */
+uint32_t wire_frame_build_ack(struct wire_frame_template *frame, const struct wire_ack *ack, uint8_t *out);
 
 /* How many bytes that will be. */
 static inline uint32_t frame_bytes(const struct wire_frame_template *frame, const struct wire_packet *packet)

@@ -87,6 +87,13 @@ struct wire_packet {
 
 static_assert(sizeof(struct wire_packet) == 64, "one cache line: the outbox and the parser move whole lines");
 
+/* An ACK or NAK as it stands in a frame: BTH bytes 0 to 7, then 8 to 11 and the AETH. */
+struct wire_ack {
+	uint64_t begin, rest;
+};
+
+#define WIRE_ACK_BYTES (WIRE_BTH_BYTES + WIRE_AETH_BYTES + WIRE_ICRC_BYTES)
+
 /* Why bytes are not a packet. The order is the order of judgement (W-5). */
 enum wire_packet_fault {
 	WIRE_PACKET_OK,
@@ -135,6 +142,13 @@ static inline uint64_t packet_bth_begin(const struct wire_packet *packet)
 
 	return packet->opcode | byte1 << 8 | (uint64_t)__builtin_bswap16(packet->pkey) << 16 |
 	       (uint64_t)((byte4 | packet->reserved >> 2) | __builtin_bswap32(packet->dest_qpn)) << 32;
+}
+
+/* The same of a packet without pad and other flags than MigReq, for which flag is WIRE_MIGREQ, or 0. */
+static inline uint64_t packet_bth_of(uint8_t opcode, uint8_t flag, uint16_t pkey, uint32_t dest_qpn)
+{
+	return opcode | (uint64_t)flag << 14 | (uint64_t)__builtin_bswap16(pkey) << 16 |
+	       (uint64_t)__builtin_bswap32(dest_qpn) << 32;
 }
 
 static inline uint32_t packet_bth_end(const struct wire_packet *packet)
@@ -218,6 +232,52 @@ static inline enum wire_packet_fault packet_parse(const uint8_t *bth, uint32_t b
 	packet->payload_bytes = bytes - taken;
 	packet_parse_extensions(row, bth + WIRE_BTH_BYTES, packet);
 	return (bth[1] & BTH1_VERSION) == 0 ? WIRE_PACKET_OK : WIRE_PACKET_BAD_VERSION;
+}
+
+/* Of wire_ack.begin: all but MigReq, P_Key and QPN. */
+#define ACK_BEGIN_MASK (0xFFull | (0xFFull & ~BTH1_MIGREQ) << 8 | 0xFFull << 32)
+
+static inline uint16_t ack_pkey(const struct wire_ack *ack)
+{
+	return __builtin_bswap16((uint16_t)(ack->begin >> 16));
+}
+
+static inline uint32_t ack_dest_qpn(const struct wire_ack *ack)
+{
+	return __builtin_bswap32((uint32_t)(ack->begin >> 32));
+}
+
+static inline uint32_t ack_psn(const struct wire_ack *ack)
+{
+	return __builtin_bswap32((uint32_t)ack->rest) & 0xFFFFFF;
+}
+
+/* Syndrome and MSN. */
+static inline uint32_t ack_aeth(const struct wire_ack *ack)
+{
+	return __builtin_bswap32((uint32_t)(ack->rest >> 32));
+}
+
+/*
+ * An ACK or NAK as nearly all are: without pad, payload, version, and flags but MigReq. It only accepts; what it takes
+ * wire_packet_parse() takes, with the same values.
+ */
+static inline bool packet_parse_ack(const uint8_t *bth, uint32_t bytes, struct wire_ack *ack)
+{
+	if (bytes != WIRE_ACK_BYTES)
+		return false;
+	memcpy(ack, bth, sizeof(*ack));
+	return (ack->begin & ACK_BEGIN_MASK) == OP_ACKNOWLEDGE;
+}
+
+/* The packet that it is. */
+static inline void packet_of_ack(const struct wire_ack *ack, struct wire_packet *packet)
+{
+	uint8_t bytes[WIRE_ACK_BYTES] = { 0 };
+
+	memcpy(bytes, ack, sizeof(*ack));
+	packet_parse(bytes, sizeof(bytes), packet);
+	packet->payload = NULL;
 }
 
 /* The pad that a payload needs (W-6). */

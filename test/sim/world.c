@@ -153,13 +153,21 @@ static void turn(struct sim_world *world, struct sim_end *end)
 {
 	struct rc_outbox *out = &world->out;
 	uint32_t room = draw_room(world, end);
+	struct wire_ack ack;
 	bool more;
 
 	end->turn_due = false;
 	end->turn_state = end->qp->state;
 	sim_model_turn(world, end);
 	outbox_reset(out, room);
-	more = end->answers_only ? rc_qp_answer(end->qp, out) : rc_qp_transmit(end->qp, world_clock(world, end), out);
+	if (end->answers_only && room && qp_take_ack(end->qp, &ack)) { /* as lib/engine/pipeline.c does */
+		packet_of_ack(&ack, outbox_packet_slot(out));
+		outbox_take_packet(out);
+		more = false;
+	} else {
+		more = end->answers_only ? rc_qp_answer(end->qp, out) :
+					   rc_qp_transmit(end->qp, world_clock(world, end), out);
+	}
 	for (uint32_t i = 0; i < out->packet_count; i++) {
 		sim_model_sent(world, end, &out->packets[i]);
 		sim_network_send(world, end, &out->packets[i]);

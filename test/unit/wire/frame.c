@@ -174,7 +174,95 @@ Test(frame, what_is_built_from_a_template_is_what_is_built_header_by_header)
 	}
 }
 
+/* An ACK or NAK to this QPN; any other value it may have. */
+static struct wire_ack draw_ack(uint32_t dest_qpn, uint8_t flag)
+{
+	uint32_t psn = draw(1 << 24), aeth = draw(UINT32_MAX);
+
+	return (struct wire_ack){
+		.begin = packet_bth_of(OP_ACKNOWLEDGE, flag, 0xFFFF, dest_qpn),
+		.rest = __builtin_bswap32(psn) | (uint64_t)__builtin_bswap32(aeth) << 32,
+	};
+}
+
+/* Of a path, one after the other: most are like the one before but for PSN and AETH, some are not. */
+static void check_acks(enum wire_kernel kernel, bool ipv6)
+{
+	static uint8_t plain[ROOM], fast[ROOM];
+	struct wire_frame_template template;
+	struct wire_encap encap;
+	uint32_t qpn = 0;
+
+	draw_encap(&encap, ipv6);
+	wire_frame_prepare(&template, &encap);
+	for (int i = 0; i < 64; i++) {
+		struct wire_packet packet;
+		struct wire_ack ack;
+		uint32_t right;
+
+		if (i % 8 == 0)
+			qpn = draw(1 << 24);
+		ack = draw_ack(qpn, i % 16 < 4 ? WIRE_MIGREQ : 0);
+		packet_of_ack(&ack, &packet);
+		right = build_plainly(&encap, &packet, plain, plain);
+		memset(fast, GUARD, sizeof(fast));
+		cr_assert_eq(wire_frame_build_ack(&template, &ack, fast), right);
+		cr_assert_arr_eq(fast, plain, right, "%s, IPv%d, ACK %d", wire_kernel_name(kernel), ipv6 ? 6 : 4, i);
+		for (uint32_t at = 128; at < ROOM; at++)
+			cr_assert_eq(fast[at], GUARD, "wrote behind the frame");
+	}
+}
+
+Test(frame, an_ack_that_repeats_the_last_one_is_built_as_if_it_were_the_first)
+{
+	RULE("W-3");
+	start();
+	FOR_EACH_KERNEL(kernel)
+	{
+		for (int i = 0; i < 20; i++) {
+			check_acks(kernel, false);
+			check_acks(kernel, true);
+		}
+	}
+}
+
 /* ---- in ---- */
+
+Test(frame, an_ack_in_few_words_is_the_packet_that_it_was)
+{
+	uint32_t taken = 0;
+
+	RULE("W-4");
+	start();
+	for (int i = 0; i < 20000; i++) {
+		uint8_t bytes[WIRE_ACK_BYTES + 4] = { 0 };
+		struct wire_packet packet, again;
+		struct wire_ack ack = draw_ack(draw(1 << 24), (uint8_t)draw(2)), found;
+		uint32_t length = WIRE_ACK_BYTES + (draw(16) == 0 ? 4 : 0);
+		enum wire_packet_fault fault;
+
+		memcpy(bytes, &ack, sizeof(ack));
+		if (draw(2))
+			bytes[draw(12)] ^= (uint8_t)(1u << draw(8));
+		fault = wire_packet_parse(bytes, length, &packet);
+		if (!packet_parse_ack(bytes, length, &found))
+			continue;
+		taken++;
+		cr_assert_eq(fault, WIRE_PACKET_OK);
+		packet_of_ack(&found, &again);
+		cr_assert_eq(packet.opcode, OP_ACKNOWLEDGE);
+		cr_assert_eq(again.opcode, OP_ACKNOWLEDGE);
+		cr_assert_eq(packet.flags, again.flags);
+		cr_assert_eq(packet.flags & ~(WIRE_MIGREQ | WIRE_ACKREQ), 0, "such a flag is not usual");
+		cr_assert_eq(packet.pad_bytes + packet.payload_bytes, 0);
+		cr_assert_eq(packet.psn, ack_psn(&found));
+		cr_assert_eq(packet.dest_qpn, ack_dest_qpn(&found));
+		cr_assert_eq(packet.pkey, ack_pkey(&found));
+		cr_assert_eq((uint32_t)packet.syndrome << 24 | packet.msn, ack_aeth(&found));
+	}
+	cr_assert_gt(taken, 10000);
+	cr_assert_lt(taken, 20000);
+}
 
 /* true: the short way took it. Whatever it takes the long way takes, with the same values. */
 static bool check_parse(const uint8_t *frame, uint32_t bytes, bool check_checksums)
