@@ -25,6 +25,12 @@ struct perf_peer {
 };
 
 /* A QP and the messages on it, numbered from 0. */
+/* lat: of a message, counted on with it, for a division would take longer than much of what is measured. */
+struct perf_place {
+	uint32_t source, target; /* slots */
+	uint8_t round;           /* how often the target slots have been used, modulo 255 */
+};
+
 struct perf_flow {
 	struct uroce_qp *qp;
 	uint64_t posted, completed; /* requests */
@@ -32,9 +38,10 @@ struct perf_flow {
 	uint64_t goal;              /* requests to post in all */
 	uint64_t limit;             /* requests that may be posted before the peer has checked the rest */
 	uint64_t received, receives_posted;
-	uint64_t checked; /* by the peer, when only it can see them */
-	bool asked;       /* it was asked to check up to completed */
-	bool has_room;    /* a request has completed: more can be posted */
+	uint64_t checked;                /* by the peer, when only it can see them */
+	bool asked;                      /* it was asked to check up to completed */
+	struct perf_place next, awaited; /* lat: of the next message to post, and to see */
+	bool has_room;                   /* a request has completed: more can be posted */
 };
 
 enum perf_phase {
@@ -110,17 +117,23 @@ void perf_end_fail(struct perf_end *end, const char *format, ...) __attribute__(
 uint64_t perf_end_frames(const struct perf_end *end);
 uint64_t perf_end_counter(const struct perf_end *end, const char *name);
 
+/* Most messages are counted by their slots already. */
+static inline uint64_t slot_of(uint64_t message, uint32_t slots)
+{
+	return message < slots ? message : message % slots;
+}
+
 static inline uint8_t *end_source(const struct perf_end *end, uint32_t flow, uint64_t message)
 {
 	const struct perf_layout *layout = &end->layout;
 
 	return end->memory + layout->source_at + flow * layout->source_stride +
-	       message % layout->source_slots * layout->slot_bytes;
+	       slot_of(message, layout->source_slots) * layout->slot_bytes;
 }
 
 static inline uint64_t layout_target(const struct perf_layout *layout, uint32_t flow, uint64_t message)
 {
-	return flow * layout->target_stride + message % layout->target_slots * layout->slot_bytes;
+	return flow * layout->target_stride + slot_of(message, layout->target_slots) * layout->slot_bytes;
 }
 
 static inline uint8_t *end_target(const struct perf_end *end, uint32_t flow, uint64_t message)

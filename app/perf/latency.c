@@ -10,16 +10,26 @@
 
 #define POLL_BATCH 8
 
-/* The last byte of a WRITE: differs from the message before in that slot, and from fresh memory. */
-static uint8_t marker_of(const struct perf_end *end, uint64_t message)
+/* The place of the message behind. */
+static inline void move_on(const struct perf_end *end, struct perf_place *place)
 {
-	return (uint8_t)(1 + message / end->layout.target_slots % 255);
+	if (++place->source == end->layout.source_slots)
+		place->source = 0;
+	if (++place->target < end->layout.target_slots)
+		return;
+	place->target = 0;
+	place->round = place->round == 254 ? 0 : (uint8_t)(place->round + 1);
 }
 
-static void prepare_bytes(struct perf_end *end, uint64_t message)
+/* The last byte of a WRITE: differs from the message before in that slot, and from fresh memory. */
+static uint8_t marker_of(const struct perf_place *place)
+{
+	return (uint8_t)(1 + place->round);
+}
+
+static void prepare_bytes(const struct perf_end *end, uint64_t message, const struct perf_place *place, uint8_t *data)
 {
 	uint32_t size = end->test.size_bytes;
-	uint8_t *data = end_source(end, 0, message);
 	uint64_t key = pattern_key(end->way, 0, message);
 
 	if (perf_ops[end->test.op].fetches) {
@@ -28,7 +38,7 @@ static void prepare_bytes(struct perf_end *end, uint64_t message)
 	} else if (end->test.op == PERF_WRITE) {
 		if (end->test.verify)
 			perf_pattern_fill(data, size - 1, key);
-		data[size - 1] = marker_of(end, message);
+		data[size - 1] = marker_of(place);
 	} else if (end->test.verify) {
 		perf_pattern_fill(data, size, key);
 	}
@@ -41,19 +51,21 @@ static bool post(struct perf_end *end)
 	uint64_t message = flow->posted;
 	uint32_t slot = flow->slot;
 	struct uroce_send_wr wr = end->send_wrs[slot];
+	uint8_t *data;
 	int error;
 
 	if (flow->posted - flow->completed == end->layout.depth)
 		return false; /* acknowledgements come behind the answers: soon */
 	wr.next = NULL;
 	wr.imm = (uint32_t)message;
-	end->send_sges[slot].addr = (uintptr_t)end_source(end, 0, message);
-	wr.remote_addr = end->peer.target + layout_target(&end->layout, 0, op->atomic ? 0 : message);
+	data = end_source(end, 0, flow->next.source);
+	end->send_sges[slot].addr = (uintptr_t)data;
+	wr.remote_addr = end->peer.target + layout_target(&end->layout, 0, op->atomic ? 0 : flow->next.target);
 	wr.compare_add = end->test.op == PERF_FADD ? 1 : message;
 	wr.swap = message + 1;
 	if (op->fetches)
 		wr.send_flags |= UROCE_SEND_SIGNALED;
-	prepare_bytes(end, message);
+	prepare_bytes(end, message, &flow->next, data);
 	if (end->way == 0)
 		end->ping_began = rte_rdtsc();
 	error = uroce_qp_post_send(flow->qp, &wr, NULL);
@@ -62,6 +74,7 @@ static bool post(struct perf_end *end)
 		return false;
 	}
 	perf_stream_posted(end, flow, 1);
+	move_on(end, &flow->next);
 	return true;
 }
 
@@ -108,11 +121,11 @@ static void take_completions(struct perf_end *end)
 static void watch_target(struct perf_end *end)
 {
 	struct perf_flow *flow = &end->flows[0];
-	const uint8_t *data = end_target(end, 0, flow->received);
+	const uint8_t *data = end_target(end, 0, flow->awaited.target);
 	uint32_t last = end->test.size_bytes - 1;
 	uint64_t bad;
 
-	if (*(const volatile uint8_t *)(data + last) != marker_of(end, flow->received))
+	if (*(const volatile uint8_t *)(data + last) != marker_of(&flow->awaited))
 		return;
 	if (end->test.verify) {
 		bad = perf_pattern_count_bad(data, last, pattern_key(!end->way, 0, flow->received));
@@ -123,6 +136,7 @@ static void watch_target(struct perf_end *end)
 				      (unsigned long)flow->received);
 	}
 	flow->received++;
+	move_on(end, &flow->awaited);
 }
 
 static void ping(struct perf_end *end)

@@ -67,6 +67,7 @@ static const char help_text[] =
 	"  --retry-cnt N        retransmissions before a request fails, 0 ... 7 (default 7)\n"
 	"  --rnr-timer N        what an RNR NAK asks to wait: code 0 ... 31 (default 12 = 0.64 ms; 1 = 0.01 ms)\n"
 	"  --flow-control       end-to-end credits: SENDs wait for receives instead of being refused (RNR)\n"
+	"  --ack-each           this side ACKs each message that asks for it, not all of a burst at once\n"
 	"  --rx-rate N          a slow receiver: it posts at most N receives a second, 1 ... 1000000000\n"
 	"  -D, --duration S     seconds a case, 0.01 ... 86400 (default 0.6)\n"
 	"  -n, --iters N        messages a QP instead, 1 ... 1000000000000\n"
@@ -120,6 +121,7 @@ enum {
 	OPT_RETRIES,
 	OPT_RNR_TIMER,
 	OPT_FLOW_CONTROL,
+	OPT_ACK_EACH,
 	OPT_RX_RATE,
 	OPT_FAILOVER,
 	OPT_LIMIT,
@@ -147,6 +149,7 @@ static const struct option long_options[] = {
 	{ "retry-cnt", required_argument, NULL, OPT_RETRIES },
 	{ "rnr-timer", required_argument, NULL, OPT_RNR_TIMER },
 	{ "flow-control", no_argument, NULL, OPT_FLOW_CONTROL },
+	{ "ack-each", no_argument, NULL, OPT_ACK_EACH },
 	{ "rx-rate", required_argument, NULL, OPT_RX_RATE },
 	{ "failover", required_argument, NULL, OPT_FAILOVER },
 	{ "duration", required_argument, NULL, 'D' },
@@ -346,6 +349,9 @@ static int take_what(int letter, const char *text, struct perf_options *options)
 		return take_number("--rnr-timer", text, 0, 31, &options->rnr_timer);
 	case OPT_FLOW_CONTROL:
 		options->flow_control = true;
+		return APP_EXIT_OK;
+	case OPT_ACK_EACH:
+		options->ack_each = true;
 		return APP_EXIT_OK;
 	case OPT_RX_RATE:
 		return take_number("--rx-rate", text, 1, 1000000000, &options->rx_rate);

@@ -42,6 +42,7 @@ struct perf_options {
 	uint32_t rnr_timer;  /* code */
 	uint32_t rx_rate;    /* receives posted again a second, of all QPs; 0: as they complete */
 	bool flow_control;   /* end-to-end credits */
+	bool ack_each;       /* no ACK for more than one message */
 	double failover_s;   /* both ends here: so long into a case the first link is cut; 0: no second link */
 	double seconds;      /* of a case; when iterations is 0 */
 	uint64_t iterations; /* messages a QP */

@@ -51,6 +51,7 @@ static int create_engine(struct perf *perf)
 			   qps > QPS_MAX ? QPS_MAX :
 					   qps,
 		.max_mrs = 64,
+		.ack_each = perf->options.ack_each,
 	};
 	int error = uroce_engine_create(&config, &perf->engine);
 

@@ -36,6 +36,7 @@ struct uroce_engine_config {
 	uint32_t max_qps;      /* per engine; 0 means 4096 */
 	uint32_t max_mrs;      /* per device; 0 means 4096 */
 	bool check_icrc_first; /* never place a byte before its ICRC is known, at a fifth of the throughput */
+	bool ack_each;         /* ACK a message when it has come, not all of a burst at once: sooner, and dearer */
 };
 
 #define UROCE_LCORES_MAX 64

@@ -16,7 +16,7 @@ int uroce_cq_create(struct uroce_device *device, uint32_t depth, struct uroce_cq
 	cq = calloc(1, sizeof(*cq));
 	if (cq == NULL)
 		return -ENOMEM;
-	cq->ring = engine_ring_create(depth, sizeof(struct uroce_wc), RING_F_SC_DEQ, device->numa_node);
+	cq->ring = engine_ring_create(depth, CQ_PIECES, CQ_PIECE_BYTES, RING_F_SC_DEQ, device->numa_node);
 	if (cq->ring == NULL) {
 		free(cq);
 		return -ENOMEM;
@@ -33,7 +33,7 @@ int uroce_cq_destroy(struct uroce_cq *cq)
 	if (atomic_load(&cq->users) > 0)
 		return -EBUSY;
 	atomic_fetch_sub(&cq->device->users, 1);
-	engine_ring_free(cq->ring, sizeof(struct uroce_wc));
+	engine_ring_free(cq->ring, CQ_PIECE_BYTES);
 	if (atomic_load(&cq->fd) >= 0)
 		close(atomic_load(&cq->fd));
 	free(cq);
@@ -72,7 +72,10 @@ void uroce_cq_arm(struct uroce_cq *cq, bool solicited_only)
 
 int uroce_cq_poll(struct uroce_cq *cq, int count, struct uroce_wc *wc)
 {
+	uint32_t pieces;
+
 	if (count <= 0)
 		return 0;
-	return (int)rte_ring_dequeue_burst_elem(cq->ring, wc, sizeof(*wc), (unsigned)count, NULL);
+	pieces = (count < (int)LIMIT_CQ_DEPTH ? (uint32_t)count : LIMIT_CQ_DEPTH) * CQ_PIECES;
+	return (int)(rte_ring_dequeue_burst_elem(cq->ring, wc, CQ_PIECE_BYTES, pieces, NULL) / CQ_PIECES);
 }

@@ -56,8 +56,9 @@ void engine_deliver_completions(struct uroce_lcore *lcore)
 
 		while (end < out->completion_count && out->completion_cqs[end] == cq)
 			end++;
-		taken = rte_ring_enqueue_burst_elem(cq->ring, &out->completions[begin], sizeof(struct uroce_wc),
-						    end - begin, NULL);
+		taken = rte_ring_enqueue_burst_elem(cq->ring, &out->completions[begin], CQ_PIECE_BYTES,
+						    (end - begin) * CQ_PIECES, NULL) /
+			CQ_PIECES;
 		if (taken < end - begin)
 			overflow_cq(lcore, cq);
 		wake_reader(cq, &out->completions[begin], taken);

@@ -78,7 +78,8 @@ static int create_tables(struct uroce_device *device)
 	if (entries == NULL)
 		return -ENOMEM;
 	rc_mr_table_init(&device->mrs, entries, mrs, &space);
-	device->events = engine_ring_create(EVENT_RING, sizeof(struct uroce_event), RING_F_SC_DEQ, device->numa_node);
+	device->events =
+		engine_ring_create(EVENT_RING, 1, sizeof(struct uroce_event), RING_F_SC_DEQ, device->numa_node);
 	return device->events ? 0 : -ENOMEM;
 }
 

@@ -49,23 +49,24 @@ uint64_t engine_now_ns(void)
 	return (uint64_t)((unsigned __int128)rte_rdtsc() * factor >> 32) + engine_made_up_ns();
 }
 
-struct rte_ring *engine_ring_create(uint32_t count, uint32_t element_bytes, unsigned flags, int node)
+struct rte_ring *engine_ring_create(uint32_t count, uint32_t pieces, uint32_t piece_bytes, unsigned flags, int node)
 {
-	uint32_t slots = count < 2 ? 2 : rte_align32pow2(count + 1);
-	ssize_t bytes = rte_ring_get_memsize_elem(element_bytes, slots);
+	uint32_t places = count < 2 ? 2 : rte_align32pow2(count + 1);
+	ssize_t bytes = rte_ring_get_memsize_elem(piece_bytes, places * pieces);
 	struct rte_ring *ring = bytes > 0 ? engine_place_alloc((uint64_t)bytes, node) : NULL;
 
-	if (ring && rte_ring_init(ring, "uroce", slots, flags) != 0) {
+	/* The exact size, so that there is always room for whole elements. */
+	if (ring && rte_ring_init(ring, "uroce", (places - 1) * pieces, flags | RING_F_EXACT_SZ) != 0) {
 		engine_place_free(ring, (uint64_t)bytes);
 		return NULL;
 	}
 	return ring;
 }
 
-void engine_ring_free(struct rte_ring *ring, uint32_t element_bytes)
+void engine_ring_free(struct rte_ring *ring, uint32_t piece_bytes)
 {
 	if (ring)
-		engine_place_free(ring, (uint64_t)rte_ring_get_memsize_elem(element_bytes, ring->size));
+		engine_place_free(ring, (uint64_t)rte_ring_get_memsize_elem(piece_bytes, ring->size));
 }
 
 static void free_lcore(struct uroce_lcore *lcore)
@@ -93,9 +94,9 @@ static struct uroce_lcore *create_lcore(struct uroce_engine *engine, unsigned in
 	lcore->index = index;
 	lcore->lcore_id = lcore_id;
 	/* A QP stands in the doorbell ring at most once, so the ring never overflows. */
-	lcore->doorbells = engine_ring_create(engine->index_count, sizeof(void *), RING_F_SC_DEQ, node);
-	lcore->mailbox = engine_ring_create(MAILBOX_CALLS, sizeof(void *), RING_F_SC_DEQ, node);
-	lcore->handover = engine_ring_create(HANDOVER_FRAMES, sizeof(void *), RING_F_SC_DEQ, node);
+	lcore->doorbells = engine_ring_create(engine->index_count, 1, sizeof(void *), RING_F_SC_DEQ, node);
+	lcore->mailbox = engine_ring_create(MAILBOX_CALLS, 1, sizeof(void *), RING_F_SC_DEQ, node);
+	lcore->handover = engine_ring_create(HANDOVER_FRAMES, 1, sizeof(void *), RING_F_SC_DEQ, node);
 	lcore->scratch = malloc(PORT_FRAME_MAX_BYTES);
 	if (engine_active_init(&lcore->active, engine, node) != 0 || !lcore->doorbells || !lcore->mailbox ||
 	    !lcore->handover || !lcore->scratch) {

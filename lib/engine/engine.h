@@ -33,6 +33,8 @@
 #define HANDOVER_FRAMES 2048u
 #define MAILBOX_CALLS 256u
 #define EVENT_RING 1024u
+#define CQ_PIECE_BYTES 16u /* what rte_ring copies best */
+#define CQ_PIECES ((uint32_t)sizeof(struct uroce_wc) / CQ_PIECE_BYTES)
 
 struct uroce_pd {
 	struct uroce_device *device;
@@ -62,7 +64,7 @@ enum engine_cq_armed { CQ_NOT_ARMED, CQ_ARMED_SOLICITED, CQ_ARMED_ANY };
 
 struct uroce_cq {
 	struct uroce_device *device;
-	struct rte_ring *ring; /* of struct uroce_wc */
+	struct rte_ring *ring; /* of struct uroce_wc, in CQ_PIECES each */
 	_Atomic uint32_t users;
 	_Atomic bool overflowed;
 	_Atomic int fd;         /* -1 until somebody asks for it */
@@ -220,9 +222,12 @@ struct uroce_lcore *engine_pick_lcore(struct uroce_device *device, int wish);
 /* The port structure of device on lcore, or NULL. */
 struct engine_port *engine_find_port(const struct uroce_lcore *lcore, const struct uroce_device *device);
 
-/* A ring outside the EAL heap for at least count elements; NULL: no memory. */
-struct rte_ring *engine_ring_create(uint32_t count, uint32_t element_bytes, unsigned flags, int node);
-void engine_ring_free(struct rte_ring *ring, uint32_t element_bytes);
+/*
+ * A ring outside the EAL heap for at least count elements of so many pieces (a power of two), which are what rte_ring
+ * counts; NULL: no memory.
+ */
+struct rte_ring *engine_ring_create(uint32_t count, uint32_t pieces, uint32_t piece_bytes, unsigned flags, int node);
+void engine_ring_free(struct rte_ring *ring, uint32_t piece_bytes);
 
 /* Queues an event for the application; counts it when nobody has read the ones before. */
 void engine_device_raise(struct uroce_device *device, const struct uroce_event *event);

@@ -124,21 +124,6 @@ static uint64_t send_packets(struct engine_port *port, const struct uroce_qp *qp
 	return port->tx_bytes - before;
 }
 
-/* The ACK that most QPs stand in their ring for. false: it is not that. */
-static inline bool send_ack(struct uroce_lcore *lcore, struct engine_port *port, struct uroce_qp *qp)
-{
-	struct rte_mbuf *mbuf;
-	struct wire_ack ack;
-
-	if (!qp->answers_only || !qp_take_ack(qp->rc, &ack))
-		return false;
-	mbuf = port_take_spare(port);
-	mbuf_fill_ack(mbuf, &qp->template, &ack);
-	port_send(port, mbuf);
-	lcore->work++;
-	return true;
-}
-
 /*
  * So many frames, and what else the QP has. true: it has more. Who has sent much at the beginning of the turn waits for
  * the next one: what has come back meanwhile decides what goes out then.
@@ -171,8 +156,8 @@ static bool transmit_qp(struct uroce_lcore *lcore, struct uroce_qp *qp, uint32_t
 }
 
 /*
- * While a QP has its turn, those that come next are fetched: first themselves, then what their frames are made from and,
- * of those that may send requests, their windows, then the requests.
+ * While a QP has its turn, those that come next are fetched: first themselves, then what their frames are made from,
+ * and of those that may send requests their windows, then the requests.
  */
 static void prefetch_active(const struct engine_active *active)
 {
@@ -203,11 +188,6 @@ static void take_new_path(struct uroce_lcore *lcore, struct uroce_qp *qp)
 	active_add(qp);
 }
 
-static inline uint32_t room_of(struct engine_port *port)
-{
-	return port ? port_room(port) : 0;
-}
-
 /*
  * While a port has no room, one of its QPs is looked at all the same, another one each time: for some what is to be
  * done needs no port, and there may never be room again. Those that wait for room keep their places.
@@ -230,24 +210,28 @@ static void look_in_vain(struct uroce_lcore *lcore, struct engine_active *turns)
 static void transmit(struct uroce_lcore *lcore, struct engine_active *turns, struct engine_port *port)
 {
 	struct uroce_qp *served[TRANSMIT_VISITS];
-	uint32_t visits = active_count(turns), count = 0, room = room_of(port);
+	uint32_t visits = active_count(turns), count = 0;
 
 	if (visits > TRANSMIT_VISITS)
 		visits = TRANSMIT_VISITS;
-	if (port && room == 0) {
+	if (port && port_room(port) == 0) {
 		look_in_vain(lcore, turns);
 		return;
 	}
-	for (; visits > 0 && (room > 0 || !port); visits--, room = room_of(port)) {
+	for (; visits > 0; visits--) {
+		uint32_t room = port ? port_room(port) : 0;
 		struct uroce_qp *qp;
 
-		prefetch_active(turns);
+		if (port && room == 0)
+			break;
+		if (active_count(turns) > PREFETCH_REQUEST_AHEAD)
+			prefetch_active(turns);
 		qp = active_take(turns);
 		if (qp == NULL)
 			continue;
 		if (qp->migrations != qp->rc->migration.count)
 			take_new_path(lcore, qp);
-		else if (port && send_ack(lcore, port, qp))
+		else if (port && qp->answers_only && pipeline_send_ack(lcore, port, qp))
 			continue;
 		else if (transmit_qp(lcore, qp, room))
 			served[count++] = qp;

@@ -4,6 +4,8 @@
 #define ENGINE_PIPELINE_H
 
 #include "engine/engine.h"
+#include "engine/mbuf.h"
+#include "engine/port.h"
 #include "rc/qp.h"
 
 /* One turn: doorbells, transmit, receive, timers, transmit, control calls. Returns the work done. */
@@ -24,6 +26,21 @@ static inline void qp_update_timer(struct uroce_lcore *lcore, struct uroce_qp *q
 		return;
 	if (!wheel_node_is_armed(&qp->timer) || wheel_tick_of(deadline) < qp->timer.tick)
 		engine_wheel_arm(&lcore->wheel, &qp->timer, deadline);
+}
+
+/* An ACK, if that is all that the QP has for its port, which has room. false: it is not. */
+static inline bool pipeline_send_ack(struct uroce_lcore *lcore, struct engine_port *port, struct uroce_qp *qp)
+{
+	struct rte_mbuf *mbuf;
+	struct wire_ack ack;
+
+	if (!qp_take_ack(qp->rc, &ack))
+		return false;
+	mbuf = port_take_spare(port);
+	mbuf_fill_ack(mbuf, &qp->template, &ack);
+	port_send(port, mbuf);
+	lcore->work++;
+	return true;
 }
 
 /* qp->rc, without looking: for who fetches it. */

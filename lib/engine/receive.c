@@ -15,6 +15,7 @@
 #include "wire/frame.h"
 
 #define RX_BURSTS_PER_TURN 4u
+#define BURST_WORTH_FETCHING 2u /* no more than these: what is fetched for one comes too late for the other */
 
 /* Gives the frame to the lcore that owns its QP. true: it has it. */
 static bool hand_over(struct uroce_lcore *lcore, struct engine_port *port, uint32_t owner, struct rte_mbuf *mbuf)
@@ -43,6 +44,13 @@ static __rte_always_inline void notice_work(struct uroce_lcore *lcore, struct ur
 	}
 }
 
+/* With ack_each: the ACK of a request that has been taken leaves before the next packet is looked at. */
+static bool ack_at_once(struct uroce_lcore *lcore, struct uroce_qp *qp)
+{
+	return qp->resolved && qp->migrations == qp->rc->migration.count && port_room(qp->port) > 0 &&
+	       pipeline_send_ack(lcore, qp->port, qp);
+}
+
 /* A packet that may reach its QP, which is one of this lcore. */
 static __rte_always_inline void give_to_qp(struct uroce_lcore *lcore, struct engine_port *port, struct uroce_qp *qp,
 					   const struct wire_packet *packet, struct rc_origin *origin)
@@ -60,6 +68,8 @@ static __rte_always_inline void give_to_qp(struct uroce_lcore *lcore, struct eng
 		port->counters[drop]++;
 		return;
 	}
+	if (lcore->engine->config.ack_each && ack_at_once(lcore, qp))
+		return;
 	notice_work(lcore, qp, wire_opcode(packet->opcode)->response);
 	if (lcore->out.completion_count >= COMPLETIONS_DRAIN)
 		deliver_all(lcore);
@@ -237,17 +247,16 @@ static __rte_always_inline bool receive_frame(struct uroce_lcore *lcore, struct 
 	    (port_checks && marked_bad(port, mbuf) != CNT_COUNTERS))
 		return receive_slowly(lcore, port, mbuf);
 	repeats = before && bytes == flow->bytes && frame_repeats_headers(frame, before);
-	if (repeats && goes_on(flow, before, frame)) {
-		frame_parse_next(frame, before, &flow->packet);
-		flow->origin.ip = frame + FRAME_IP_AT;
-		flow->frame = frame;
-		give_to_qp(lcore, port, flow->qp, &flow->packet, &flow->origin);
-		return false;
-	}
 	if (!repeats && !parse_headers(flow, frame, bytes, !port_checks))
 		return receive_slowly(lcore, port, mbuf);
 	flow->origin.ip = frame + FRAME_IP_AT;
 	flow->origin.device = port->device;
+	if (repeats && goes_on(flow, before, frame)) {
+		frame_parse_next(frame, before, &flow->packet);
+		flow->frame = frame;
+		give_to_qp(lcore, port, flow->qp, &flow->packet, &flow->origin);
+		return false;
+	}
 	if (receive_ack(lcore, port, frame, &flow->origin)) {
 		flow->frame = frame;
 		flow->qp = NULL; /* only the headers before its BTH are known */
@@ -309,7 +318,7 @@ static void receive_burst(struct uroce_lcore *lcore, struct engine_port *port, s
 	unsigned done = 0;
 
 	flow.frame = NULL;
-	if (count > 1)
+	if (count > BURST_WORTH_FETCHING)
 		prefetch_burst(lcore, burst, count);
 	for (uint16_t i = 0; i < count; i++) {
 		port->rx_bytes += rte_pktmbuf_pkt_len(burst[i]);

@@ -328,17 +328,18 @@ enum rc_plain rc_completer_take_ack(struct rc_qp *qp, const struct wire_ack *ack
 				    uint64_t now_ns, struct rc_outbox *out)
 {
 	const uint8_t *end = origin->ip + origin->ip_bytes;
+	psn_t psn = psn_make(ack_psn(ack));
 	uint32_t aeth = ack_aeth(ack);
 
-	/* covers_all() is about what lies behind una, if anything does */
-	if (qp->flow_control || syndrome_class((uint8_t)(aeth >> 24)) != SYNDROME_ACK ||
-	    !covers_all(qp, psn_next(psn_make(ack_psn(ack)))) || psn_equal(qp->win.una, qp->win.limit))
+	if (qp->flow_control || qp->long_way || qp->requester.answers_due > 0 ||
+	    syndrome_class((uint8_t)(aeth >> 24)) != SYNDROME_ACK ||
+	    psn_distance(psn, qp->win.una) >= sendwin_outstanding(&qp->win))
 		return PLAIN_NOT;
 	if (wire_kernel_frame(origin->ip, origin->ip_bytes, NULL, end, 0) != load_le32(end))
 		return PLAIN_WRONG;
 	qp->last_aeth = aeth;
-	sendwin_cover_all(&qp->win);
-	rc_retry_progress_made(qp, now_ns);
-	rc_report_answered(qp, out);
+	cover_some(qp, psn_next(psn), now_ns);
+	if (qp->win.head != qp->win.acked)
+		rc_report_answered(qp, out);
 	return PLAIN_DONE;
 }

@@ -391,7 +391,7 @@ static const uint8_t *find_bytes(struct rc_qp *qp, const struct rc_send_wqe *wqe
 		       NULL;
 }
 
-/* Would rc_retry_packet_sent() learn anything from a new packet that asks for no answer? */
+/* Would rc_retry_packet_sent() learn anything from a new packet, besides what is to be timed? */
 static inline bool starts_clock(const struct rc_qp *qp, psn_t psn)
 {
 	return qp->retry.ack_deadline_ns == RC_NEVER || qp->probe.deadline_ns == RC_NEVER ||
@@ -433,7 +433,7 @@ static inline void add_packets(struct rc_qp *qp, const struct rc_send_wqe *wqe, 
 		if (last)
 			end_message(wqe, opcodes, wqe->length_bytes - (index << qp->mtu_shift), packet);
 		qp->requester.since_ackreq = asks ? 0 : qp->requester.since_ackreq + 1;
-		if (asks || starts_clock(qp, psn))
+		if (starts_clock(qp, psn) || (asks && !qp->retry.timing))
 			rc_retry_packet_sent(qp, psn, true, asks, now_ns);
 		psn = psn_next(psn);
 		index++;
@@ -461,7 +461,7 @@ static inline void add_only_packet(struct rc_qp *qp, struct rc_send_wqe *wqe, co
 	begin_message(wqe, opcodes, true, packet);
 	end_message(wqe, opcodes, wqe->length_bytes, packet);
 	qp->requester.since_ackreq = asks ? 0 : since_ackreq;
-	if (asks || starts_clock(qp, psn))
+	if (starts_clock(qp, psn) || (asks && !qp->retry.timing))
 		rc_retry_packet_sent(qp, psn, true, asks, now_ns);
 	win->cursor = ++win->started;
 	win->next = win->limit = psn_next(psn);
