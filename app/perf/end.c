@@ -143,7 +143,9 @@ static int create_work(struct perf_end *end)
 {
 	const struct perf_layout *layout = &end->layout;
 
-	end->flows = calloc(end->test.qps, sizeof(*end->flows));
+	end->flows = aligned_alloc(_Alignof(struct perf_flow), end->test.qps * sizeof(*end->flows));
+	if (end->flows)
+		memset(end->flows, 0, end->test.qps * sizeof(*end->flows));
 	end->send_wrs = calloc(layout->depth, sizeof(*end->send_wrs));
 	end->send_sges = calloc(layout->depth, sizeof(*end->send_sges));
 	end->recv_wrs = calloc(layout->rx_depth, sizeof(*end->recv_wrs));

@@ -31,17 +31,19 @@ struct perf_place {
 	uint8_t round;           /* how often the target slots have been used, modulo 255 */
 };
 
+/* What posting and completing touch is a cache line. */
 struct perf_flow {
-	struct uroce_qp *qp;
+	_Alignas(64) struct uroce_qp *qp;
 	uint64_t posted, completed; /* requests */
 	uint32_t slot, done_slot;   /* of the next to post, and to complete: the same, modulo the depth */
 	uint64_t goal;              /* requests to post in all */
 	uint64_t limit;             /* requests that may be posted before the peer has checked the rest */
+	bool has_room;              /* a request has completed: more can be posted */
+	bool asked;                 /* the peer was asked to check up to completed */
+
 	uint64_t received, receives_posted;
 	uint64_t checked;                /* by the peer, when only it can see them */
-	bool asked;                      /* it was asked to check up to completed */
 	struct perf_place next, awaited; /* lat: of the next message to post, and to see */
-	bool has_room;                   /* a request has completed: more can be posted */
 };
 
 enum perf_phase {

@@ -64,7 +64,7 @@ static int name_and_publish(struct uroce_qp *qp, struct rc_qp_config *config, in
 	if (error)
 		return error;
 	config->qpn = qp->qpn;
-	qp->rc = rc_qp_init(qp + 1, config);
+	rc_qp_init(qp_core(qp), config);
 	qp->turns = &qp->owner->active;
 	engine_steer_publish(engine, qp);
 	return 0;
@@ -109,7 +109,8 @@ int uroce_qp_create(struct uroce_pd *pd, const struct uroce_qp_init_attr *init, 
 /* P-7: four times the larger ACK timeout of its paths; the floor and the cap are the QP table's. */
 static uint64_t time_wait_ns(const struct uroce_qp *qp)
 {
-	uint64_t first = rc_codes_timeout_ns(qp->rc->timeout), second = rc_codes_timeout_ns(qp->rc->migration.timeout);
+	uint64_t first = rc_codes_timeout_ns(qp_core(qp)->timeout),
+		 second = rc_codes_timeout_ns(qp_core(qp)->migration.timeout);
 
 	return steer_time_wait(4 * (first > second ? first : second));
 }
@@ -138,7 +139,7 @@ static int destroy_on_owner(void *argument)
 	engine_steer_remove(qp->device->engine, qp, time_wait_ns(qp));
 	hold_devices(qp, NULL, NULL);
 	for (uint32_t i = 0; i < CNT_QP_COUNTERS; i++)
-		port->retired[i] += qp->rc->counters[i];
+		port->retired[i] += qp_core(qp)->counters[i];
 	return 0;
 }
 
@@ -219,7 +220,7 @@ static bool alternate_is_usable(const struct uroce_qp *qp, const struct uroce_pa
 static uint32_t find_bad_path(const struct uroce_qp *qp, const struct modification *modification)
 {
 	const struct uroce_qp_attr *attr = &modification->attr;
-	uint32_t mtu_bytes = modification->mask & UROCE_QP_PATH_MTU ? attr->path_mtu : qp->rc->mtu_bytes;
+	uint32_t mtu_bytes = modification->mask & UROCE_QP_PATH_MTU ? attr->path_mtu : qp_core(qp)->mtu_bytes;
 
 	if ((modification->mask & UROCE_QP_PATH) && !path_is_ours(qp, &attr->path, mtu_bytes))
 		return UROCE_QP_PATH;
@@ -243,7 +244,7 @@ static int forget_connection(struct uroce_qp *qp, uint64_t rest_ns)
 	qp->quiet_until_ns = engine_now_ns() + rest_ns;
 	if (getrandom(&psn, sizeof(psn), 0) != sizeof(psn))
 		return -EIO;
-	rc_qp_renew_psn(qp->rc, psn);
+	rc_qp_renew_psn(qp_core(qp), psn);
 	return 0;
 }
 
@@ -251,7 +252,7 @@ static int modify_on_owner(void *argument)
 {
 	struct modification *modification = argument;
 	struct uroce_qp *qp = modification->qp;
-	struct rc_qp *rc = qp->rc;
+	struct rc_qp *rc = qp_core(qp);
 	uint64_t rest_ns = time_wait_ns(qp); /* RESET forgets the timeouts */
 	uint8_t before = rc->state;
 	int error;
@@ -301,7 +302,7 @@ static int query_on_owner(void *argument)
 {
 	struct modification *query = argument;
 
-	rc_qp_query(query->qp->rc, &query->attr);
+	rc_qp_query(qp_core(query->qp), &query->attr);
 	return 0;
 }
 
@@ -324,7 +325,7 @@ static int last_error_on_owner(void *argument)
 {
 	struct error_query *query = argument;
 
-	rc_qp_last_error(query->qp->rc, query->error);
+	rc_qp_last_error(qp_core(query->qp), query->error);
 	return 0;
 }
 
@@ -397,7 +398,7 @@ static int post_bind(struct uroce_qp *qp, const struct uroce_send_wr *given, enu
 	keys.bytes = bind->length_bytes;
 	keys.access = bind->access;
 	keys.region_key = bind->mr ? bind->mr->key : 0;
-	error = rc_qp_post_bind(qp->rc, wr, &keys);
+	error = rc_qp_post_bind(qp_core(qp), wr, &keys);
 	if (error == 0)
 		atomic_store(&wr->mw->key, wr->rkey);
 	return error;
@@ -425,7 +426,7 @@ int uroce_qp_post_send(struct uroce_qp *qp, const struct uroce_send_wr *wr, cons
 
 	for (; wr; wr = wr->next) {
 		error = wr->opcode == UROCE_WR_BIND_MW ? post_bind(qp, wr, UROCE_MW_TYPE_2) :
-							 rc_qp_post_send(qp->rc, wr);
+							 rc_qp_post_send(qp_core(qp), wr);
 		if (error) {
 			if (bad_wr)
 				*bad_wr = wr;
@@ -441,7 +442,7 @@ int uroce_qp_post_recv(struct uroce_qp *qp, const struct uroce_recv_wr *wr, cons
 	int error = 0;
 
 	for (; wr; wr = wr->next) {
-		error = rc_qp_post_recv(qp->rc, wr);
+		error = rc_qp_post_recv(qp_core(qp), wr);
 		if (error) {
 			if (bad_wr)
 				*bad_wr = wr;
@@ -451,8 +452,8 @@ int uroce_qp_post_recv(struct uroce_qp *qp, const struct uroce_recv_wr *wr, cons
 	/* pairs with C1 in rc_credit_news_due */
 	atomic_thread_fence(memory_order_seq_cst);
 	/* A running QP needs no bell for a receive, but its peer may wait for one; a QP in ERR has to flush it. */
-	if (atomic_load_explicit(&qp->rc->win.post_wakes, memory_order_relaxed) ||
-	    atomic_load_explicit(&qp->rc->win.post_state, memory_order_acquire) == UROCE_QPS_ERR)
+	if (atomic_load_explicit(&qp_core(qp)->win.post_wakes, memory_order_relaxed) ||
+	    atomic_load_explicit(&qp_core(qp)->win.post_state, memory_order_acquire) == UROCE_QPS_ERR)
 		ring_doorbell(qp);
 	return error;
 }

@@ -64,7 +64,7 @@ static int collect(void *argument)
 		const struct uroce_qp *qp = steer_find(engine, i);
 
 		for (uint32_t c = 0; qp && qp->device == collection->device && c < CNT_QP_COUNTERS; c++)
-			values[c] += qp->rc->counters[c];
+			values[c] += qp_core(qp)->counters[c];
 	}
 	return 0;
 }
@@ -92,7 +92,7 @@ static int collect_qp(void *argument)
 {
 	const struct qp_collection *collection = argument;
 
-	memcpy(collection->stats->values, collection->qp->rc->counters, sizeof(collection->qp->rc->counters));
+	memcpy(collection->stats->values, qp_core(collection->qp)->counters, sizeof(qp_core(collection->qp)->counters));
 	return 0;
 }
 

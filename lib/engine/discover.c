@@ -128,12 +128,12 @@ static bool find_mac(struct uroce_lcore *lcore, const struct uroce_path *path, s
 /* true: the template is complete. */
 static bool try_to_resolve(struct uroce_lcore *lcore, struct uroce_qp *qp)
 {
-	const struct uroce_path *path = &qp->rc->path;
+	const struct uroce_path *path = &qp_core(qp)->path;
 	struct uroce_mac mac;
 
 	if (!find_mac(lcore, path, &mac))
 		return false;
-	engine_mbuf_template(&qp->template, path, &path->device->mac, &mac, qp->qpn, qp->rc->dest_qpn);
+	engine_mbuf_template(&qp->template, path, &path->device->mac, &mac, qp->qpn, qp_core(qp)->dest_qpn);
 	qp->port = engine_find_port(lcore, path->device);
 	qp->resolved = true;
 	active_move(qp, &qp->port->active);
@@ -152,7 +152,7 @@ void engine_discover_start(struct uroce_lcore *lcore, struct uroce_qp *qp)
 {
 	engine_discover_forget(lcore, qp);
 	qp->resolved = false;
-	qp->migrations = qp->rc->migration.count;
+	qp->migrations = qp_core(qp)->migration.count;
 	active_move(qp, &lcore->active);
 	if (try_to_resolve(lcore, qp))
 		return;
@@ -177,11 +177,11 @@ void engine_discover_forget(struct uroce_lcore *lcore, struct uroce_qp *qp)
 /* A request has waited for its peer's MAC for too long. */
 static void check_patience(struct uroce_lcore *lcore, struct uroce_qp *qp)
 {
-	if (!rc_qp_has_requests(qp->rc)) {
+	if (!rc_qp_has_requests(qp_core(qp))) {
 		qp->waiting_since_ns = lcore->now_ns;
 	} else if (lcore->now_ns - qp->waiting_since_ns >= UNRESOLVED_NS) {
 		qp->waiting_since_ns = lcore->now_ns;
-		rc_qp_unreachable(qp->rc);
+		rc_qp_unreachable(qp_core(qp));
 		active_add(qp);
 	}
 }

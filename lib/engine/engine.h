@@ -72,8 +72,9 @@ struct uroce_cq {
 };
 
 struct uroce_qp {
+	struct uroce_lcore *owner; /* constant */
+
 	/* lcore only */
-	struct rc_qp *rc;
 	struct engine_active
 		*turns;      /* of the QPs that have something to do: the port's, or the lcore's while there is none */
 	uint32_t active_at;  /* where in it */
@@ -92,7 +93,6 @@ struct uroce_qp {
 	struct uroce_device *held[2]; /* ports of its paths: they stay while it is there */
 
 	/* constant */
-	struct uroce_lcore *owner;
 	struct uroce_device *device;
 	struct uroce_pd *pd;
 	struct uroce_cq *send_cq, *recv_cq;
@@ -103,6 +103,12 @@ struct uroce_qp {
 	/* anybody sets, lcore clears: an entry of this QP stands in the doorbell ring */
 	_Alignas(64) _Atomic bool rung;
 };
+
+/* Its core lies behind it. */
+static inline struct rc_qp *qp_core(const struct uroce_qp *qp)
+{
+	return (struct rc_qp *)(uintptr_t)(qp + 1);
+}
 
 static_assert(offsetof(struct uroce_qp, template) == 64, "a line for each: what every visit needs, ACKs, frames");
 

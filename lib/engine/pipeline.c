@@ -38,8 +38,8 @@ static void fire_timers(struct uroce_lcore *lcore)
 	while ((node = engine_wheel_advance(&lcore->wheel, lcore->now_ns)) != NULL) {
 		struct uroce_qp *qp = RTE_PTR_SUB(node, offsetof(struct uroce_qp, timer));
 
-		if (rc_qp_deadline(qp->rc) <= lcore->now_ns) {
-			rc_qp_timeout(qp->rc, lcore->now_ns);
+		if (rc_qp_deadline(qp_core(qp)) <= lcore->now_ns) {
+			rc_qp_timeout(qp_core(qp), lcore->now_ns);
 			active_add(qp);
 			lcore->work++;
 		}
@@ -55,7 +55,7 @@ bool engine_pipeline_cq_failed(const struct uroce_qp *qp)
 /* What has happened to the CQs and the path of one QP. */
 static void look_at(struct uroce_qp *qp)
 {
-	struct rc_qp *rc = qp->rc;
+	struct rc_qp *rc = qp_core(qp);
 	const struct uroce_path *alternate = &rc->migration.path;
 
 	if (rc->state == UROCE_QPS_RESET || rc->state == UROCE_QPS_ERR)
@@ -138,10 +138,10 @@ static bool transmit_qp(struct uroce_lcore *lcore, struct uroce_qp *qp, uint32_t
 		return true;
 	outbox_next_packets(out, room);
 	if (qp->answers_only) {
-		more = rc_qp_answer(qp->rc, out);
+		more = rc_qp_answer(qp_core(qp), out);
 		bytes = send_packets(qp->port, qp, out);
 	} else {
-		more = rc_qp_transmit(qp->rc, lcore->now_ns, out);
+		more = rc_qp_transmit(qp_core(qp), lcore->now_ns, out);
 		bytes = send_packets(qp->port, qp, out);
 		qp_update_timer(lcore, qp);
 	}
@@ -196,10 +196,10 @@ static void look_in_vain(struct uroce_lcore *lcore, struct engine_active *turns)
 {
 	struct uroce_qp *qp = active_look(turns, turns->looks++ % active_count(turns));
 
-	if (qp == NULL || (qp->migrations == qp->rc->migration.count && transmit_qp(lcore, qp, 0)))
+	if (qp == NULL || (qp->migrations == qp_core(qp)->migration.count && transmit_qp(lcore, qp, 0)))
 		return;
 	active_remove(qp);
-	if (qp->migrations != qp->rc->migration.count)
+	if (qp->migrations != qp_core(qp)->migration.count)
 		take_new_path(lcore, qp);
 }
 
@@ -229,7 +229,7 @@ static void transmit(struct uroce_lcore *lcore, struct engine_active *turns, str
 		qp = active_take(turns);
 		if (qp == NULL)
 			continue;
-		if (qp->migrations != qp->rc->migration.count)
+		if (qp->migrations != qp_core(qp)->migration.count)
 			take_new_path(lcore, qp);
 		else if (port && qp->answers_only && pipeline_send_ack(lcore, port, qp))
 			continue;

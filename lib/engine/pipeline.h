@@ -20,7 +20,7 @@ bool engine_pipeline_cq_failed(const struct uroce_qp *qp);
 /* The wheel only has to know when the deadline came nearer; when it moved away, the node fires and looks. */
 static inline void qp_update_timer(struct uroce_lcore *lcore, struct uroce_qp *qp)
 {
-	uint64_t deadline = rc_qp_deadline(qp->rc);
+	uint64_t deadline = rc_qp_deadline(qp_core(qp));
 
 	if (deadline == RC_NEVER)
 		return;
@@ -34,19 +34,13 @@ static inline bool pipeline_send_ack(struct uroce_lcore *lcore, struct engine_po
 	struct rte_mbuf *mbuf;
 	struct wire_ack ack;
 
-	if (!qp_take_ack(qp->rc, &ack))
+	if (!qp_take_ack(qp_core(qp), &ack))
 		return false;
 	mbuf = port_take_spare(port);
 	mbuf_fill_ack(mbuf, &qp->template, &ack);
 	port_send(port, mbuf);
 	lcore->work++;
 	return true;
-}
-
-/* qp->rc, without looking: for who fetches it. */
-static inline const struct rc_qp *qp_core(const struct uroce_qp *qp)
-{
-	return (const struct rc_qp *)(const void *)(qp + 1);
 }
 
 #endif

@@ -33,9 +33,9 @@ static bool hand_over(struct uroce_lcore *lcore, struct engine_port *port, uint3
  */
 static __rte_always_inline void notice_work(struct uroce_lcore *lcore, struct uroce_qp *qp, bool response)
 {
-	if (rc_qp_has_work(qp->rc, response)) {
+	if (rc_qp_has_work(qp_core(qp), response)) {
 		qp->answers_only = !response && (!qp->active || qp->answers_only);
-		if (qp->rc->replay.queue_head == REPLAY_NONE)
+		if (qp_core(qp)->replay.queue_head == REPLAY_NONE)
 			active_add_first(qp);
 		else
 			active_add_last(qp);
@@ -47,7 +47,7 @@ static __rte_always_inline void notice_work(struct uroce_lcore *lcore, struct ur
 /* With ack_each: the ACK of a request that has been taken leaves before the next packet is looked at. */
 static bool ack_at_once(struct uroce_lcore *lcore, struct uroce_qp *qp)
 {
-	return qp->resolved && qp->migrations == qp->rc->migration.count && port_room(qp->port) > 0 &&
+	return qp->resolved && qp->migrations == qp_core(qp)->migration.count && port_room(qp->port) > 0 &&
 	       pipeline_send_ack(lcore, qp->port, qp);
 }
 
@@ -63,7 +63,7 @@ static __rte_always_inline void give_to_qp(struct uroce_lcore *lcore, struct eng
 		origin->ip = NULL;
 	}
 	if (drop == CNT_COUNTERS)
-		drop = qp_receive(qp->rc, packet, origin, lcore->now_ns, &lcore->out);
+		drop = qp_receive(qp_core(qp), packet, origin, lcore->now_ns, &lcore->out);
 	if (drop != CNT_COUNTERS) {
 		port->counters[drop]++;
 		return;
@@ -94,7 +94,7 @@ static __rte_always_inline bool receive_packet(struct uroce_lcore *lcore, struct
 	}
 	if (steer_lcore(lcore->engine, packet->dest_qpn) != lcore->index)
 		return hand_over(lcore, port, steer_lcore(lcore->engine, packet->dest_qpn), mbuf);
-	drop = qp_admit(qp->rc, packet, origin);
+	drop = qp_admit(qp_core(qp), packet, origin);
 	if (drop != CNT_COUNTERS) {
 		port->counters[drop]++;
 		return false;
@@ -174,7 +174,7 @@ struct flow {
  */
 static __rte_always_inline bool goes_on(const struct flow *flow, const uint8_t *before, const uint8_t *frame)
 {
-	return flow->qp && frame_repeats_bth(frame, before) && flow->qp->rc->state == UROCE_QPS_RTS;
+	return flow->qp && frame_repeats_bth(frame, before) && qp_core(flow->qp)->state == UROCE_QPS_RTS;
 }
 
 /* A frame in pieces, or that its port says is bad, or not plain. true: the mbuf went to another lcore. */
@@ -216,9 +216,9 @@ static __rte_always_inline bool receive_ack(struct uroce_lcore *lcore, struct en
 		return false;
 	qp = steer_lookup(lcore->engine, ack_dest_qpn(&ack));
 	if (qp == NULL || steer_lcore(lcore->engine, ack_dest_qpn(&ack)) != lcore->index ||
-	    !qp_admits_plainly(qp->rc, origin, ack_pkey(&ack)))
+	    !qp_admits_plainly(qp_core(qp), origin, ack_pkey(&ack)))
 		return false;
-	switch (rc_completer_take_ack(qp->rc, &ack, origin, lcore->now_ns, &lcore->out)) {
+	switch (rc_completer_take_ack(qp_core(qp), &ack, origin, lcore->now_ns, &lcore->out)) {
 	case PLAIN_NOT:
 		return false;
 	case PLAIN_WRONG:
@@ -267,7 +267,7 @@ static __rte_always_inline bool receive_frame(struct uroce_lcore *lcore, struct 
 	if (receive_packet(lcore, port, mbuf, &flow->packet, &flow->origin, &admitted))
 		return true;
 	flow->frame = frame;
-	flow->qp = admitted && admitted->rc->migration.state == UROCE_PATH_MIGRATED ? admitted : NULL;
+	flow->qp = admitted && qp_core(admitted)->migration.state == UROCE_PATH_MIGRATED ? admitted : NULL;
 	return false;
 }
 

@@ -568,18 +568,18 @@ bool rc_requester_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *
 {
 	struct rc_requester *req = &qp->requester;
 	uint32_t room = out->packet_room, before = out->packet_count;
-	bool more;
+	bool full = req->burst >= OUTBOX_PACKETS, more;
 
 	if (retry_waits_for_receiver(&qp->retry))
 		return false;
 	sendwin_take_posted(&qp->win);
 	if (qp->probe.due)
 		begin_probe(qp);
-	if (req->burst >= OUTBOX_PACKETS)
-		return send(qp, now_ns, out);
-	if (out->packet_room > req->burst)
+	if (!full && out->packet_room > req->burst)
 		out->packet_room = req->burst;
 	more = send(qp, now_ns, out);
+	if (full)
+		return more;
 	out->packet_room = room - (out->packet_count - before);
 	grow_burst(req, out->packet_count - before);
 	return more;

@@ -123,7 +123,7 @@ static struct rte_mbuf *create_frame(struct network *network, uint32_t number, u
 	struct wire_packet packet = {
 		.opcode = OP_WRITE_ONLY,
 		.pad_bytes = packet_pad_bytes(bytes),
-		.psn = psn_add(to->rc->responder.epsn, number).v,
+		.psn = psn_add(qp_core(to)->responder.epsn, number).v,
 		.dest_qpn = to->qpn,
 		.pkey = 0xFFFF,
 		.span_count = 1,

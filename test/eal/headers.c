@@ -217,7 +217,7 @@ static struct changed create_frame(struct network *network, uint8_t value, bool 
 	uint8_t data[BYTES];
 	struct wire_packet packet = {
 		.opcode = OP_WRITE_ONLY,
-		.psn = to->rc->responder.epsn.v,
+		.psn = qp_core(to)->responder.epsn.v,
 		.dest_qpn = uroce_qp_num(to),
 		.pkey = 0xFFFF,
 		.pad_bytes = packet_pad_bytes(BYTES),

@@ -83,7 +83,7 @@ Test(link, a_port_that_goes_down_is_left_without_waiting_for_the_retries)
 	attr.path_mig_state = UROCE_PATH_REARM;
 	cr_assert_eq(uroce_qp_modify(network.ends[0].qp, &attr, UROCE_QP_ALT_PATH | UROCE_QP_PATH_MIG_STATE, NULL), 0);
 	/* There is no peer behind the tap whose packet would arm it. */
-	network.ends[0].qp->rc->migration.state = UROCE_PATH_ARMED;
+	qp_core(network.ends[0].qp)->migration.state = UROCE_PATH_ARMED;
 	cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, 8), 0);
 	for (int i = 0; i < 100; i++)
 		network_turn(&network);

@@ -23,7 +23,7 @@ static struct rte_mbuf *create_frame(struct network *network, uint32_t number)
 	uint8_t data[BYTES];
 	struct wire_packet packet = {
 		.opcode = OP_WRITE_ONLY,
-		.psn = to->rc->responder.epsn.v,
+		.psn = qp_core(to)->responder.epsn.v,
 		.dest_qpn = uroce_qp_num(to),
 		.pkey = 0xFFFF,
 		.span_count = 1,

@@ -24,7 +24,7 @@ static void take_number(struct uroce_engine *engine, struct uroce_qp *qp, uint32
 	atomic_store(&engine->qps[index].qp, qp);
 	engine->qps[index].usable_ns = UINT64_MAX;
 	qp->index = index;
-	qp->qpn = qp->rc->qpn = qpn;
+	qp->qpn = qp_core(qp)->qpn = qpn;
 }
 
 /* Connects a new QP of end 0, which begins at psn, with a new one of end 1 that has this number. */
@@ -33,7 +33,7 @@ static void connect_anew(struct network *network, uint32_t qpn, uint32_t psn)
 	for (int i = 0; i < 2; i++)
 		network_create_qp(network, i, 64, -1);
 	take_number(network->engine, network->ends[1].qp, qpn);
-	rc_qp_renew_psn(network->ends[0].qp->rc, psn);
+	rc_qp_renew_psn(qp_core(network->ends[0].qp), psn);
 	cr_assert_eq(uroce_qp_query(network->ends[0].qp, &network->ends[0].attr), 0);
 	cr_assert_eq(network->ends[0].attr.sq_psn, psn);
 	network_connect(network, false);
@@ -80,7 +80,7 @@ Test(reborn, requests_to_its_earlier_life_are_never_executed)
 		cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, 8), 0);
 		cr_assert_eq(network_wait(&network, 0).status, UROCE_WC_SUCCESS);
 		survivor = network.ends[0].qp;
-		psn = survivor->rc->win.limit.v;
+		psn = qp_core(survivor)->win.limit.v;
 		for (int i = 0; i < 4; i++)
 			cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, BYTES), 0);
 		qpn = uroce_qp_num(network.ends[1].qp);
