@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include <rte_common.h>
+#include <rte_prefetch.h>
 
 #include "perf/pattern.h"
 #include "perf/stream.h"
@@ -226,6 +227,8 @@ void perf_stream_turn(struct perf_end *end)
 
 	do {
 		count = uroce_cq_poll(end->send_cq, POLL_BATCH, wc);
+		for (int i = 0; i < count; i++)
+			rte_prefetch0(&end->flows[wc[i].qp_context]);
 		for (int i = 0; i < count; i++)
 			take(end, &wc[i]);
 		if (end->phase < PHASE_DRAIN)

@@ -17,7 +17,8 @@
 #define PREFETCH_WINDOW_AHEAD 4u
 #define PREFETCH_REQUEST_AHEAD 2u
 #define TRANSMIT_VISITS (4 * BURST)
-#define TURN_BYTES 16384u /* of frames: the QP that has sent them has had its turn */
+#define TURN_FRAMES (2 * BURST) /* twice a turn, as many as it receives: what is on its way stays in the caches */
+#define TURN_BYTES 16384u       /* of frames: the QP that has sent them has had its turn */
 #define CLOCK_JUMP_NS 1000000u
 
 /* ---- timers ---- */
@@ -204,13 +205,14 @@ static void look_in_vain(struct uroce_lcore *lcore, struct engine_active *turns)
 }
 
 /*
- * The active QPs of a port in turn, or those without one, at most one outbox each, as long as there is room; so many a
- * turn, not all. Who has more to send goes to the end. The others keep their order, so that each has its turn (L3).
+ * The active QPs of a port in turn, or those without one, at most one outbox each, as long as there is room; so many
+ * QPs and frames a turn, not all. Who has more to send goes to the end. The others keep their order, so that each has its turn (L3).
  */
 static void transmit(struct uroce_lcore *lcore, struct engine_active *turns, struct engine_port *port)
 {
 	struct uroce_qp *served[TRANSMIT_VISITS];
 	uint32_t visits = active_count(turns), count = 0;
+	uint64_t before = port ? port_frames_out(port) : 0;
 
 	if (visits > TRANSMIT_VISITS)
 		visits = TRANSMIT_VISITS;
@@ -222,7 +224,7 @@ static void transmit(struct uroce_lcore *lcore, struct engine_active *turns, str
 		uint32_t room = port ? port_room(port) : 0;
 		struct uroce_qp *qp;
 
-		if (port && room == 0)
+		if (port && (room == 0 || port_frames_out(port) - before >= TURN_FRAMES))
 			break;
 		if (active_count(turns) > PREFETCH_REQUEST_AHEAD)
 			prefetch_active(turns);

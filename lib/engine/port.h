@@ -49,6 +49,12 @@ static inline uint32_t port_room(struct engine_port *port)
 	return places < port->spare->count ? places : port->spare->count;
 }
 
+/* So many were sent, or wait for the port, since it is there. */
+static inline uint64_t port_frames_out(const struct engine_port *port)
+{
+	return port->tx_frames + port->pending_count;
+}
+
 /* An empty mbuf; only as many as port_room() said. */
 static inline struct rte_mbuf *port_take_spare(struct engine_port *port)
 {

@@ -23,8 +23,8 @@ bool rc_completer_receive(struct rc_qp *qp, const struct wire_packet *packet, co
 			  uint64_t now_ns);
 
 /*
- * The short way of an ACK in the window while no request waits for an answer, and of its completions; the same as rc_qp_receive() with such a
- * packet. It was admitted, by a path that is not about to change.
+ * The short way of an ACK in the window while no request waits for an answer, and of its completions; the same as
+ * rc_qp_receive() with such a packet. It was admitted, by a path that is not about to change.
  */
 enum rc_plain rc_completer_take_ack(struct rc_qp *qp, const struct wire_ack *ack, const struct rc_origin *origin,
 				    uint64_t now_ns, struct rc_outbox *out);
