@@ -63,6 +63,7 @@ static void fill_case(const struct perf_options *options, enum perf_op op, enum 
 		.rnr_timer = options->rnr_timer,
 		.rx_rate = options->rx_rate,
 		.flow_control = options->flow_control,
+		.ack_each = options->ack_each,
 		.seconds = options->seconds,
 		.iterations = options->iterations,
 		.both_ways = options->both_ways && !lat,

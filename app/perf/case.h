@@ -17,7 +17,7 @@ struct perf_case {
 	uint64_t iterations;
 	uint32_t lose; /* with limit, lat: frames of a message up to the one that is lost; 0: none is */
 	enum perf_junk junk;
-	bool both_ways, verify, flow_control, limit;
+	bool both_ways, verify, flow_control, ack_each, limit;
 };
 
 /*

@@ -121,6 +121,7 @@ void perf_json_result(struct perf_json *json, const struct perf_result *result)
 	json_object_set_new(object, "retransmits", json_integer((json_int_t)tally->retransmits));
 	json_object_set_new(object, "rnr_naks", json_integer((json_int_t)tally->rnr_naks));
 	json_object_set_new(object, "flow_control", json_boolean(test->flow_control));
+	json_object_set_new(object, "ack_each", json_boolean(test->ack_each));
 	json_object_set_new(object, "failover", failover_of(&result->failover));
 	json_object_set_new(object, "interruptions", json_integer((json_int_t)result->interruptions));
 	json_object_set_new(object, "limit_gbit_per_s",

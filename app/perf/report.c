@@ -57,8 +57,8 @@ static void print_bw_head(const struct perf_case *test)
 	fprintf(out, " TX depth: %u, CQ moderation: %u", layout.depth, layout.interval);
 	if (perf_ops[test->op].fetches)
 		fprintf(out, ", outstanding: %u", test->outs);
-	fprintf(out, "%s%s%s\n", test->both_ways ? ", both directions" : "", test->flow_control ? ", credits" : "",
-		test->verify ? ", every byte checked" : "");
+	fprintf(out, "%s%s%s%s\n", test->both_ways ? ", both directions" : "", test->flow_control ? ", credits" : "",
+		test->ack_each ? ", an ACK each" : "", test->verify ? ", every byte checked" : "");
 }
 
 void perf_report_connection(const struct perf_case *test, const struct perf_peer *local, const struct perf_peer *remote)

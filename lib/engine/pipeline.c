@@ -17,8 +17,7 @@
 #define PREFETCH_WINDOW_AHEAD 4u
 #define PREFETCH_REQUEST_AHEAD 2u
 #define TRANSMIT_VISITS (4 * BURST)
-#define TURN_FRAMES (2 * BURST) /* twice a turn, as many as it receives: what is on its way stays in the caches */
-#define TURN_BYTES 16384u       /* of frames: the QP that has sent them has had its turn */
+#define TURN_BYTES 16384u /* of frames: the QP that has sent them has had its turn */
 #define CLOCK_JUMP_NS 1000000u
 
 /* ---- timers ---- */
@@ -205,14 +204,32 @@ static void look_in_vain(struct uroce_lcore *lcore, struct engine_active *turns)
 }
 
 /*
+ * How many frames the next QP may send: there is an mbuf and a place for each, and the port has not had its turn yet. For
+ * an ACK or NAK there is always one left of that: a peer waits for it (S-18).
+ */
+static inline uint32_t room_for_next(struct engine_port *port, const struct engine_active *turns)
+{
+	uint32_t room = port_room(port);
+	uint64_t out = port_frames_out(port), left = out < port->turn_ends_at ? port->turn_ends_at - out : 0;
+	const struct uroce_qp *next;
+
+	if (room <= left)
+		return room;
+	if (left > 0)
+		return (uint32_t)left;
+	next = active_look(turns, 0);
+	return next && next->answers_only && qp_core(next)->replay.queue_head == REPLAY_NONE;
+}
+
+/*
  * The active QPs of a port in turn, or those without one, at most one outbox each, as long as there is room; so many
- * QPs and frames a turn, not all. Who has more to send goes to the end. The others keep their order, so that each has its turn (L3).
+ * QPs and frames a turn, not all. Who has more to send goes to the end. The others keep their order, so that each has
+ * its turn (L3).
  */
 static void transmit(struct uroce_lcore *lcore, struct engine_active *turns, struct engine_port *port)
 {
 	struct uroce_qp *served[TRANSMIT_VISITS];
 	uint32_t visits = active_count(turns), count = 0;
-	uint64_t before = port ? port_frames_out(port) : 0;
 
 	if (visits > TRANSMIT_VISITS)
 		visits = TRANSMIT_VISITS;
@@ -221,10 +238,10 @@ static void transmit(struct uroce_lcore *lcore, struct engine_active *turns, str
 		return;
 	}
 	for (; visits > 0; visits--) {
-		uint32_t room = port ? port_room(port) : 0;
+		uint32_t room = port ? room_for_next(port, turns) : 0;
 		struct uroce_qp *qp;
 
-		if (port && (room == 0 || port_frames_out(port) - before >= TURN_FRAMES))
+		if (port && room == 0)
 			break;
 		if (active_count(turns) > PREFETCH_REQUEST_AHEAD)
 			prefetch_active(turns);
@@ -281,6 +298,8 @@ unsigned engine_pipeline_turn(struct uroce_lcore *lcore)
 	/* Regions are only looked up between these two: uroce_mr_dereg() waits for the second. */
 	rte_rcu_qsbr_thread_online(qsbr, lcore->index);
 	take_doorbells(lcore);
+	for (unsigned i = 0; i < lcore->port_count; i++)
+		lcore->ports[i]->turn_ends_at = port_frames_out(lcore->ports[i]) + TURN_FRAMES;
 	send_all(lcore);
 	for (unsigned i = 0; i < lcore->port_count; i++)
 		engine_receive_port(lcore, lcore->ports[i]);

@@ -14,7 +14,6 @@
 #include "wire/bytes.h"
 #include "wire/frame.h"
 
-#define RX_BURSTS_PER_TURN 4u
 #define BURST_WORTH_FETCHING 2u /* no more than these: what is fetched for one comes too late for the other */
 
 /* Gives the frame to the lcore that owns its QP. true: it has it. */
@@ -35,7 +34,7 @@ static __rte_always_inline void notice_work(struct uroce_lcore *lcore, struct ur
 {
 	if (rc_qp_has_work(qp_core(qp), response)) {
 		qp->answers_only = !response && (!qp->active || qp->answers_only);
-		if (qp_core(qp)->replay.queue_head == REPLAY_NONE)
+		if (qp->answers_only && qp_core(qp)->replay.queue_head == REPLAY_NONE)
 			active_add_first(qp);
 		else
 			active_add_last(qp);
@@ -330,12 +329,12 @@ static void receive_burst(struct uroce_lcore *lcore, struct engine_port *port, s
 	lcore->work += count;
 }
 
-/* More than is sent a turn: what has piled up goes down again, and the mbufs in use stay few enough for the caches. */
+/* As much as is sent a turn. */
 void engine_receive_port(struct uroce_lcore *lcore, struct engine_port *port)
 {
 	struct rte_mbuf *burst[BURST];
 
-	for (unsigned i = 0; i < RX_BURSTS_PER_TURN; i++) {
+	for (unsigned i = 0; i < TURN_FRAMES / BURST; i++) {
 		uint16_t count = rte_eth_rx_burst(port->device->port_id, port->queue, burst, BURST);
 
 		if (count)

@@ -30,7 +30,7 @@ static const char *address_of(int end, bool ipv6)
 	return texts[end][ipv6];
 }
 
-bool network_checks_first;
+bool network_checks_first, network_acks_each;
 uint32_t network_max_qps;
 const unsigned *network_lcore_ids;
 uint32_t network_mtu_bytes;
@@ -67,6 +67,7 @@ void network_open_on(struct network *network, unsigned lcores, struct rte_mempoo
 		.lcore_count = lcores,
 		.max_qps = network_max_qps,
 		.check_icrc_first = network_checks_first,
+		.ack_each = network_acks_each,
 	};
 	struct drivers_loop_config loop = { .queue_count = (uint16_t)lcores };
 	struct drivers_error error = { "" };

@@ -37,6 +37,8 @@ struct uroce_addr network_address(const char *text);
 void network_open(struct network *network, unsigned lcores);
 /* The next network never places a byte before its ICRC is known. */
 extern bool network_checks_first;
+/* And ACKs each message by itself. */
+extern bool network_acks_each;
 /* And has room for so many QPs; 0: for as many as an engine has by itself. */
 extern uint32_t network_max_qps;
 /* And runs on these EAL workers, one an lcore; NULL: network_turn() turns its lcores. */

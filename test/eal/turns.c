@@ -17,6 +17,7 @@
 #define TURN_FRAME_BYTES (16384u / OUTBOX_PACKETS) /* so long each frame of a visit that is a turn's worth */
 #define LOOKS_MOST 2u                              /* at a QP that there is no room for: a turn sends twice */
 #define CROWD 1000u
+#define FEW 20u /* each with more requests than two turns send of it */
 #define STARVING 990u
 
 TestSuite(turns, .init = test_eal_start, .timeout = 60);
@@ -27,6 +28,11 @@ static void finish(uint32_t requests)
 {
 	for (uint32_t i = 0; i < requests; i++)
 		cr_assert_eq(network_wait(&network, 0).status, UROCE_WC_SUCCESS);
+}
+
+static void finish_from(int end)
+{
+	cr_assert_eq(network_wait(&network, end).status, UROCE_WC_SUCCESS);
 }
 
 /* WRITEs of one packet each, more than a visit sends. */
@@ -157,6 +163,65 @@ Test(turns, the_answer_of_a_read_has_one_turn_a_turn_too)
 	}
 	finish(1);
 	network_close(&network);
+}
+
+/* All of them come in one burst. */
+Test(turns, a_burst_has_one_ack_or_with_ack_each_one_for_each_message)
+{
+	RULE("S-14");
+	for (int each = 0; each < 2; each++) {
+		uint64_t before;
+
+		network_acks_each = each;
+		open_connected();
+		before = frames_of(1);
+		for (uint32_t i = 0; i < 10; i++)
+			post_from(0, UROCE_WR_RDMA_WRITE);
+		network_turn(&network);
+		cr_assert_eq(frames_of(1) - before, each ? 10 : 1);
+		finish(10);
+		network_close(&network);
+	}
+	network_acks_each = false;
+}
+
+static void post_all(struct flow *flows, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		flow_turn(&network, &flows[i]);
+}
+
+/* So much that is on its way stays in the caches; and an answer does not wait behind requests. */
+Test(turns, a_turn_sends_no_more_than_it_receives_but_for_answers)
+{
+	const struct flow_work work = { .opcode = UROCE_WR_RDMA_WRITE, .bytes = 8, .depth = FLOW_DEPTH };
+	struct flow flows[FEW];
+	uint64_t before;
+
+	RULE("S-18");
+	network_max_qps = 4096;
+	open_connected();
+	for (uint32_t i = 0; i < FEW; i++)
+		flow_open(&network, &flows[i], &work);
+	post_all(flows, FEW);
+	for (uint32_t i = 0; i < FEW; i++)
+		flow_drain(&network, &flows[i]); /* the MAC addresses are known */
+	post_all(flows, FEW);
+	before = frames_of(0);
+	network_turn(&network);
+	cr_assert_eq(frames_of(0) - before, TURN_FRAMES);
+	cr_assert_eq(under_way_to(1), 0, "all of it was received in the same turn");
+	before = frames_of(0);
+	post_from(1, UROCE_WR_RDMA_WRITE);
+	network_turn(&network);
+	cr_assert_eq(frames_of(0) - before, TURN_FRAMES + 1, "and an ACK, %lu", frames_of(0) - before);
+	finish_from(1);
+	for (uint32_t i = 0; i < FEW; i++)
+		flow_drain(&network, &flows[i]);
+	for (uint32_t i = 0; i < FEW; i++)
+		flow_close(&flows[i]);
+	network_close(&network);
+	network_max_qps = 0;
 }
 
 /* ---- a port that takes little, and many QPs that want to send ---- */
