@@ -204,8 +204,8 @@ static void look_in_vain(struct uroce_lcore *lcore, struct engine_active *turns)
 }
 
 /*
- * How many frames the next QP may send: there is an mbuf and a place for each, and the port has not had its turn yet. For
- * an ACK or NAK there is always one left of that: a peer waits for it (S-18).
+ * How many frames the next QP may send: there is an mbuf and a place for each, and the port has not had its turn yet.
+ * For an ACK or NAK there is always one left of that: a peer waits for it (S-18).
  */
 static inline uint32_t room_for_next(struct engine_port *port, const struct engine_active *turns)
 {
