@@ -111,9 +111,13 @@ static void *take_block(struct engine_slab *slab, uint64_t bytes)
 	return block;
 }
 
+/*
+ * An odd number of cache lines: so the same line of many blocks, the only one of each that is at work, may lie in every
+ * set of a cache, not just in every second or fourth.
+ */
 static uint64_t round_up(uint64_t bytes)
 {
-	return (bytes + LINE_BYTES - 1) & ~(uint64_t)(LINE_BYTES - 1);
+	return ((bytes + LINE_BYTES - 1) & ~(uint64_t)(LINE_BYTES - 1)) | LINE_BYTES;
 }
 
 void *engine_slab_take(struct engine_slab *slab, uint64_t bytes)

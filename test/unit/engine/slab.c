@@ -65,6 +65,28 @@ Test(slab, blocks_are_zeroed_aligned_and_apart)
 	engine_slab_free(&slab);
 }
 
+/* Of an L1 cache of 64 sets, say: with the same distance between all of them, that is an odd number of lines. */
+Test(slab, the_same_line_of_many_blocks_lies_in_all_sets_of_a_cache)
+{
+	static const uint64_t sizes[] = { 64, 4000, 4096, 4352, 8192, 65 };
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		bool seen[64] = { false };
+		struct engine_slab slab;
+		void *blocks[64];
+
+		engine_slab_init(&slab, -1);
+		for (int n = 0; n < 64; n++) {
+			blocks[n] = engine_slab_take(&slab, sizes[i]);
+			cr_assert_not(seen[(uintptr_t)blocks[n] / 64 % 64], "%lu bytes, block %d", sizes[i], n);
+			seen[(uintptr_t)blocks[n] / 64 % 64] = true;
+		}
+		for (int n = 0; n < 64; n++)
+			engine_slab_give_back(&slab, blocks[n], sizes[i]);
+		engine_slab_free(&slab);
+	}
+}
+
 Test(slab, what_came_back_is_given_out_again_to_the_same_size_and_zeroed)
 {
 	struct engine_slab slab;
