@@ -257,19 +257,23 @@ static inline bool qp_has_reports(const struct rc_qp *qp)
 	return qp_has_news(qp) || qp->win.head != qp->win.acked;
 }
 
-/* The short way of rc_qp_answer(): true when one ACK is all that the QP has to send or to tell; it is in *ack. */
+/* The short way of rc_qp_answer(): true when one ACK or NAK is all that the QP has to send or to tell. */
 static inline bool qp_take_ack(struct rc_qp *qp, struct wire_ack *ack)
 {
-	const uint32_t unlimited = (uint32_t)syndrome_make(SYNDROME_ACK, CREDIT_UNLIMITED) << 24;
 	struct rc_responder *resp = &qp->responder;
+	psn_t psn = psn_previous(resp->epsn);
+	uint8_t syndrome = syndrome_make(SYNDROME_ACK, CREDIT_UNLIMITED);
 
-	if (!resp->ack_due || resp->nak_due || resp->repeat_ack_due || qp->replay.queue_head != REPLAY_NONE ||
+	if (!(resp->ack_due | resp->nak_due) || resp->repeat_ack_due || qp->replay.queue_head != REPLAY_NONE ||
 	    qp->flow_control || qp_has_news(qp))
 		return false;
-	resp->ack_due = false;
+	if (resp->nak_due) {
+		psn = resp->nak_psn;
+		syndrome = resp->nak_syndrome;
+	}
+	resp->nak_due = resp->ack_due = false;
 	ack->begin = packet_bth_of(OP_ACKNOWLEDGE, qp->migration.request_flag, qp->pkey, qp->dest_qpn);
-	ack->rest = __builtin_bswap32(psn_previous(resp->epsn).v) | (uint64_t)__builtin_bswap32(unlimited | resp->msn)
-									    << 32;
+	ack->rest = __builtin_bswap32(psn.v) | (uint64_t)__builtin_bswap32((uint32_t)syndrome << 24 | resp->msn) << 32;
 	return true;
 }
 

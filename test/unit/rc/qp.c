@@ -520,3 +520,54 @@ Test(qp, answers_alone_say_whether_there_is_more)
 	cr_assert_eq(out.event_count, 0);
 	free(qp);
 }
+
+/* Whatever a QP owes: an ACK or NAK in few words is what rc_qp_answer() would have sent, and leaves the QP as that. */
+Test(qp, an_ack_taken_in_few_words_is_the_answer)
+{
+	struct rc_qp *qp = open_qp(UROCE_QPS_RTS);
+	uint64_t bytes = sizeof(*qp);
+	struct rc_qp *copy = aligned_alloc(64, bytes);
+	uint32_t taken = 0;
+
+	RULE("S-14");
+	for (uint32_t bits = 0; bits < 1u << 8; bits++) {
+		struct wire_packet packet;
+		struct wire_ack ack;
+		bool more;
+
+		qp->responder.epsn = psn_make(0xFFFFFF + bits);
+		qp->responder.msn = 0xABCDEF - bits;
+		qp->responder.ack_due = bits & 1;
+		qp->responder.nak_due = bits & 2;
+		qp->responder.nak_psn = psn_make(77);
+		qp->responder.nak_syndrome = 0x60;
+		qp->responder.repeat_ack_due = bits & 4;
+		qp->flow_control = bits & 8;
+		qp->shares_receives = bits & 16;
+		qp->long_way = bits & 32;
+		qp->report.events = bits & 64 ? 1u << UROCE_EVENT_COMM_EST : 0;
+		qp->migration.request_flag = bits & 128 ? WIRE_MIGREQ : 0;
+		memcpy(copy, qp, bytes);
+		if (!qp_take_ack(qp, &ack)) {
+			cr_assert_arr_eq(copy, qp, bytes, "%#x: not taken, so nothing has happened", bits);
+			continue;
+		}
+		taken++;
+		outbox_reset(&out, OUTBOX_PACKETS);
+		more = rc_qp_answer(copy, &out);
+		cr_assert_not(more, "%#x", bits);
+		cr_assert_arr_eq(copy, qp, bytes, "%#x", bits);
+		cr_assert_eq(out.packet_count, 1, "%#x", bits);
+		packet_of_ack(&ack, &packet);
+		cr_assert_eq(packet.opcode, OP_ACKNOWLEDGE);
+		cr_assert_eq(packet.psn, out.packets[0].psn, "%#x", bits);
+		cr_assert_eq(packet.flags, out.packets[0].flags, "%#x", bits);
+		cr_assert_eq(packet.pkey, out.packets[0].pkey);
+		cr_assert_eq(packet.dest_qpn, out.packets[0].dest_qpn);
+		cr_assert_eq(packet.syndrome, out.packets[0].syndrome, "%#x", bits);
+		cr_assert_eq(packet.msn, out.packets[0].msn, "%#x", bits);
+	}
+	cr_assert_eq(taken, 6, "an ACK, a NAK, both; with MigReq and without");
+	free(copy);
+	free(qp);
+}
