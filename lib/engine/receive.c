@@ -43,7 +43,10 @@ static __rte_always_inline void notice_work(struct uroce_lcore *lcore, struct ur
 	}
 }
 
-/* With ack_each: the ACK of a request that has been taken leaves before the next packet is looked at. */
+/*
+ * With ack_each: the ACK of a request that has been taken leaves before the next packet is looked at. true: the request
+ * has brought nothing else to do.
+ */
 static bool ack_at_once(struct uroce_lcore *lcore, struct uroce_qp *qp)
 {
 	return qp->resolved && qp->migrations == qp_core(qp)->migration.count && port_room(qp->port) > 0 &&
@@ -54,6 +57,7 @@ static bool ack_at_once(struct uroce_lcore *lcore, struct uroce_qp *qp)
 static __rte_always_inline void give_to_qp(struct uroce_lcore *lcore, struct engine_port *port, struct uroce_qp *qp,
 					   const struct wire_packet *packet, struct rc_origin *origin)
 {
+	bool response = wire_opcode(packet->opcode)->response;
 	enum rc_counter drop = CNT_COUNTERS;
 
 	if (lcore->engine->config.check_icrc_first) {
@@ -67,9 +71,8 @@ static __rte_always_inline void give_to_qp(struct uroce_lcore *lcore, struct eng
 		port->counters[drop]++;
 		return;
 	}
-	if (lcore->engine->config.ack_each && ack_at_once(lcore, qp))
-		return;
-	notice_work(lcore, qp, wire_opcode(packet->opcode)->response);
+	if (response || !lcore->engine->config.ack_each || !ack_at_once(lcore, qp))
+		notice_work(lcore, qp, response);
 	if (lcore->out.completion_count >= COMPLETIONS_DRAIN)
 		deliver_all(lcore);
 }
