@@ -304,6 +304,51 @@ Test(turns, a_turn_sends_no_more_than_it_receives_but_for_answers)
 	network_max_qps = 0;
 }
 
+static struct rte_mbuf *held; /* comes in behind what comes to port 0 next */
+
+static uint16_t add_held(uint16_t port, uint16_t queue, struct rte_mbuf **frames, uint16_t count, uint16_t most,
+			 void *nothing)
+{
+	(void)port, (void)queue, (void)nothing;
+	if (held && count > 0 && count < most) {
+		frames[count++] = held;
+		held = NULL;
+	}
+	return count;
+}
+
+/* Behind the request comes an ACK, which leaves nothing to do. */
+Test(turns, an_answer_does_not_wait_behind_requests_when_its_qp_has_an_ack_as_well)
+{
+	const struct flow_work work = { .opcode = UROCE_WR_RDMA_WRITE, .bytes = 8, .depth = FLOW_DEPTH };
+	struct flow flows[FEW];
+	uint64_t before;
+
+	RULE("S-18");
+	network_max_qps = 4096;
+	open_connected();
+	for (uint32_t i = 0; i < FEW; i++)
+		flow_open(&network, &flows[i], &work);
+	post_from(0, UROCE_WR_RDMA_WRITE);
+	network_turn(&network);
+	cr_assert_eq(rte_ring_dequeue(network.loop.rings[0][0], (void **)&held), 0);
+	cr_assert_not_null(rte_eth_add_rx_callback(network.loop.ports[0].port_id, 0, add_held, NULL));
+	post_all(flows, FEW);
+	post_from(1, UROCE_WR_RDMA_WRITE);
+	before = frames_of(0);
+	network_turn(&network);
+	cr_assert_null(held);
+	cr_assert_eq(frames_of(0) - before, TURN_FRAMES + 1, "and an ACK, %lu", frames_of(0) - before);
+	finish(1);
+	finish_from(1);
+	for (uint32_t i = 0; i < FEW; i++) {
+		flow_drain(&network, &flows[i]);
+		flow_close(&flows[i]);
+	}
+	network_close(&network);
+	network_max_qps = 0;
+}
+
 /* ---- a port that takes little, and many QPs that want to send ---- */
 
 static uint32_t places; /* frames that port 0 still takes */
