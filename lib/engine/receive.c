@@ -27,23 +27,30 @@ static bool hand_over(struct uroce_lcore *lcore, struct engine_port *port, uint3
 }
 
 /*
- * A QP has taken a packet. ACKs and NAKs leave before all else; the answer of a READ, which may be long, has its turn
- * as requests have, or who is asked for the most would get the whole port (L3).
+ * A QP has taken a packet. ACKs and NAKs leave before all else, so a response that leaves nothing to do takes no QP from
+ * among those that only answer; the answer of a READ, which may be long, has its turn as requests have, or who is asked
+ * for the most would get the whole port (L3).
  */
 static __rte_always_inline void notice_work(struct uroce_lcore *lcore, struct uroce_qp *qp, bool response)
 {
-	if (rc_qp_has_work(qp_core(qp), response)) {
-		qp->answers_only = !response && (!qp->active || qp->answers_only);
-		if (qp->answers_only && qp_core(qp)->replay.queue_head == REPLAY_NONE)
+	const struct rc_qp *rc = qp_core(qp);
+	bool answers_only = !response || qp_only_answers(rc);
+
+	if (rc_qp_has_work(rc, response)) {
+		qp->answers_only = answers_only && (!qp->active || qp->answers_only);
+		if (qp->answers_only && rc->replay.queue_head == REPLAY_NONE)
 			active_add_first(qp);
 		else
 			active_add_last(qp);
-	} else if (response) {
-		qp_update_timer(lcore, qp);
 	}
+	if (response && answers_only)
+		qp_update_timer(lcore, qp);
 }
 
-/* With ack_each: the ACK of a request that has been taken leaves before the next packet is looked at. */
+/*
+ * With ack_each: the ACK of a request that has been taken leaves before the next packet is looked at. true: the request
+ * has brought nothing else to do.
+ */
 static bool ack_at_once(struct uroce_lcore *lcore, struct uroce_qp *qp)
 {
 	return qp->resolved && qp->migrations == qp_core(qp)->migration.count && port_room(qp->port) > 0 &&
@@ -54,6 +61,7 @@ static bool ack_at_once(struct uroce_lcore *lcore, struct uroce_qp *qp)
 static __rte_always_inline void give_to_qp(struct uroce_lcore *lcore, struct engine_port *port, struct uroce_qp *qp,
 					   const struct wire_packet *packet, struct rc_origin *origin)
 {
+	bool response = wire_opcode(packet->opcode)->response;
 	enum rc_counter drop = CNT_COUNTERS;
 
 	if (lcore->engine->config.check_icrc_first) {
@@ -67,9 +75,8 @@ static __rte_always_inline void give_to_qp(struct uroce_lcore *lcore, struct eng
 		port->counters[drop]++;
 		return;
 	}
-	if (lcore->engine->config.ack_each && ack_at_once(lcore, qp))
-		return;
-	notice_work(lcore, qp, wire_opcode(packet->opcode)->response);
+	if (response || !lcore->engine->config.ack_each || !ack_at_once(lcore, qp))
+		notice_work(lcore, qp, response);
 	if (lcore->out.completion_count >= COMPLETIONS_DRAIN)
 		deliver_all(lcore);
 }

@@ -11,7 +11,7 @@ static void create(struct network *network, struct flow *flow, int end, struct u
 {
 	struct uroce_qp_init_attr init = {
 		.max_send_wr = flow->work.depth,
-		.max_recv_wr = 1,
+		.max_recv_wr = FLOW_DEPTH,
 		.max_send_sge = 1,
 		.max_recv_sge = 1,
 		.max_dest_rd_atomic = 16,

@@ -7,6 +7,7 @@
 #include <rte_ring.h>
 
 #include "engine/active.h"
+#include "engine/deliver.h"
 #include "flows.h"
 #include "rule.h"
 #include "start.h"
@@ -71,7 +72,7 @@ static unsigned under_way_to(int end)
 	return rte_ring_count(network.loop.rings[end][0]);
 }
 
-static void post_from(int end, enum uroce_wr_opcode opcode)
+static void post_flagged(int end, enum uroce_wr_opcode opcode, uint32_t flags)
 {
 	struct uroce_sge sge = {
 		.addr = (uintptr_t)network.ends[end].buffer,
@@ -82,12 +83,17 @@ static void post_from(int end, enum uroce_wr_opcode opcode)
 		.sg_list = &sge,
 		.num_sge = 1,
 		.opcode = opcode,
-		.send_flags = UROCE_SEND_SIGNALED,
+		.send_flags = UROCE_SEND_SIGNALED | flags,
 		.remote_addr = (uintptr_t)network.ends[!end].buffer,
 		.rkey = uroce_mr_rkey(network.ends[!end].mr),
 	};
 
 	cr_assert_eq(uroce_qp_post_send(network.ends[end].qp, &wr, NULL), 0);
+}
+
+static void post_from(int end, enum uroce_wr_opcode opcode)
+{
+	post_flagged(end, opcode, 0);
 }
 
 /* One end's port is looked at before the other's, so both have their turn as the requester. */
@@ -185,6 +191,80 @@ Test(turns, a_burst_has_one_ack_or_with_ack_each_one_for_each_message)
 	network_acks_each = false;
 }
 
+static uint32_t most_completions; /* in the outbox, seen when port 1 sends */
+
+static uint16_t see_outbox(uint16_t port, uint16_t queue, struct rte_mbuf **frames, uint16_t count, void *nothing)
+{
+	(void)port, (void)queue, (void)frames, (void)nothing;
+	if (most_completions < the_lcore()->out.completion_count)
+		most_completions = the_lcore()->out.completion_count;
+	return count;
+}
+
+/* For 64 messages; where those go that end 1 sends. */
+static void post_receives(struct uroce_qp *qp)
+{
+	struct uroce_sge sge = {
+		.addr = (uintptr_t)network.ends[0].buffer,
+		.length = BYTES,
+		.lkey = uroce_mr_lkey(network.ends[0].mr),
+	};
+	const struct uroce_recv_wr wr = { .sg_list = &sge, .num_sge = qp == network.ends[0].qp };
+
+	for (uint32_t i = 0; i < FLOW_DEPTH; i++)
+		cr_assert_eq(uroce_qp_post_recv(qp, &wr, NULL), 0);
+}
+
+/* SENDs from both ends in one turn, more than the outbox has room for before it is to be emptied. */
+Test(turns, who_acks_each_message_delivers_completions_all_the_same)
+{
+	const struct flow_work work = { .opcode = UROCE_WR_SEND, .depth = FLOW_DEPTH };
+	struct flow flows[TURN_FRAMES / OUTBOX_PACKETS];
+	const uint32_t count = TURN_FRAMES / OUTBOX_PACKETS;
+
+	network_acks_each = true;
+	open_connected();
+	post_receives(network.ends[0].qp);
+	for (uint32_t i = 0; i < count; i++) {
+		flow_open(&network, &flows[i], &work);
+		post_receives(flows[i].qps[1]);
+		flow_turn(&network, &flows[i]);
+	}
+	for (uint32_t i = 0; i < FLOW_DEPTH; i++)
+		post_from(1, UROCE_WR_SEND);
+	cr_assert_not_null(rte_eth_add_tx_callback(network.loop.ports[1].port_id, 0, see_outbox, NULL));
+	network_turn(&network);
+	cr_assert_leq(most_completions, COMPLETIONS_DRAIN);
+	cr_assert_gt(most_completions, COMPLETIONS_DRAIN / 2, "nothing was seen");
+	for (uint32_t i = 0; i < count; i++) {
+		flow_drain(&network, &flows[i]);
+		flow_close(&flows[i]);
+	}
+	network_close(&network);
+	network_acks_each = false;
+}
+
+/* The response of a READ comes to a QP that still owes an ACK, because its port had no room, and holds a request back. */
+Test(turns, who_acks_each_message_goes_on_with_requests_all_the_same)
+{
+	struct uroce_wc wc[2];
+	int done = 0;
+
+	network_acks_each = true;
+	open_connected();
+	post_from(0, UROCE_WR_RDMA_READ);
+	post_flagged(0, UROCE_WR_RDMA_WRITE, UROCE_SEND_FENCE);
+	network_turn(&network); /* asks and answers */
+	qp_core(network.ends[0].qp)->responder.ack_due = true;
+	for (int i = 0; i < 100; i++) {
+		network_turn(&network);
+		done += uroce_cq_poll(network.ends[0].cq, 2 - done, &wc[done]);
+	}
+	cr_assert_eq(done, 2);
+	network_close(&network);
+	network_acks_each = false;
+}
+
 static void post_all(struct flow *flows, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
@@ -220,6 +300,51 @@ Test(turns, a_turn_sends_no_more_than_it_receives_but_for_answers)
 		flow_drain(&network, &flows[i]);
 	for (uint32_t i = 0; i < FEW; i++)
 		flow_close(&flows[i]);
+	network_close(&network);
+	network_max_qps = 0;
+}
+
+static struct rte_mbuf *held; /* comes in behind what comes to port 0 next */
+
+static uint16_t add_held(uint16_t port, uint16_t queue, struct rte_mbuf **frames, uint16_t count, uint16_t most,
+			 void *nothing)
+{
+	(void)port, (void)queue, (void)nothing;
+	if (held && count > 0 && count < most) {
+		frames[count++] = held;
+		held = NULL;
+	}
+	return count;
+}
+
+/* Behind the request comes an ACK, which leaves nothing to do. */
+Test(turns, an_answer_does_not_wait_behind_requests_when_its_qp_has_an_ack_as_well)
+{
+	const struct flow_work work = { .opcode = UROCE_WR_RDMA_WRITE, .bytes = 8, .depth = FLOW_DEPTH };
+	struct flow flows[FEW];
+	uint64_t before;
+
+	RULE("S-18");
+	network_max_qps = 4096;
+	open_connected();
+	for (uint32_t i = 0; i < FEW; i++)
+		flow_open(&network, &flows[i], &work);
+	post_from(0, UROCE_WR_RDMA_WRITE);
+	network_turn(&network);
+	cr_assert_eq(rte_ring_dequeue(network.loop.rings[0][0], (void **)&held), 0);
+	cr_assert_not_null(rte_eth_add_rx_callback(network.loop.ports[0].port_id, 0, add_held, NULL));
+	post_all(flows, FEW);
+	post_from(1, UROCE_WR_RDMA_WRITE);
+	before = frames_of(0);
+	network_turn(&network);
+	cr_assert_null(held);
+	cr_assert_eq(frames_of(0) - before, TURN_FRAMES + 1, "and an ACK, %lu", frames_of(0) - before);
+	finish(1);
+	finish_from(1);
+	for (uint32_t i = 0; i < FEW; i++) {
+		flow_drain(&network, &flows[i]);
+		flow_close(&flows[i]);
+	}
 	network_close(&network);
 	network_max_qps = 0;
 }
