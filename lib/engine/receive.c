@@ -34,16 +34,16 @@ static bool hand_over(struct uroce_lcore *lcore, struct engine_port *port, uint3
 static __rte_always_inline void notice_work(struct uroce_lcore *lcore, struct uroce_qp *qp, bool response)
 {
 	const struct rc_qp *rc = qp_core(qp);
-	bool answers_only = !response || qp_only_answers(rc);
+	bool answers;
 
-	if (rc_qp_has_work(rc, response)) {
-		qp->answers_only = answers_only && (!qp->active || qp->answers_only);
+	if (rc_qp_has_work(rc, response, &answers)) {
+		qp->answers_only = answers && (!qp->active || qp->answers_only);
 		if (qp->answers_only && rc->replay.queue_head == REPLAY_NONE)
 			active_add_first(qp);
 		else
 			active_add_last(qp);
 	}
-	if (response && answers_only)
+	if (response && answers)
 		qp_update_timer(lcore, qp);
 }
 

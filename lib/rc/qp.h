@@ -277,16 +277,14 @@ static inline bool qp_take_ack(struct rc_qp *qp, struct wire_ack *ack)
 	return true;
 }
 
-/* Is there nothing to send but answers, and nothing to tell? Then rc_qp_answer() does what rc_qp_transmit() would. */
-static inline bool qp_only_answers(const struct rc_qp *qp)
+/*
+ * Does the packet just received, a response or a request, want rc_qp_transmit() called? *answers: it brought nothing to
+ * send but answers, and nothing to tell, so that rc_qp_answer() will do if there was nothing before.
+ */
+static inline bool rc_qp_has_work(const struct rc_qp *qp, bool response, bool *answers)
 {
-	return !qp_may_send(qp) && !qp_has_reports(qp);
-}
-
-/* Does the packet just received, a response or a request, want rc_qp_transmit() called? */
-static inline bool rc_qp_has_work(const struct rc_qp *qp, bool response)
-{
-	return qp_owes_answers(qp) || qp_has_news(qp) || (response && !qp_only_answers(qp));
+	*answers = !response || !(qp_may_send(qp) || qp_has_reports(qp));
+	return !*answers || qp_owes_answers(qp) || (!response && qp_has_news(qp));
 }
 
 /* When rc_qp_timeout() is wanted; RC_NEVER for not at all. */

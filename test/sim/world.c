@@ -78,9 +78,11 @@ void sim_world_wake(struct sim_world *world, struct sim_end *end, uint64_t delay
 
 void sim_world_wake_after(struct sim_world *world, struct sim_end *end, bool response)
 {
-	if (!rc_qp_has_work(end->qp, response))
+	bool answers;
+
+	if (!rc_qp_has_work(end->qp, response, &answers))
 		return;
-	end->answers_only = !response && (!end->turn_due || end->answers_only);
+	end->answers_only = answers && (!end->turn_due || end->answers_only);
 	give_turn(world, end, world->config.turn_ns);
 }
 
