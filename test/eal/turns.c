@@ -304,6 +304,45 @@ Test(turns, a_turn_sends_no_more_than_it_receives_but_for_answers)
 	network_max_qps = 0;
 }
 
+#define STEADY (TURN_FRAMES / OUTBOX_PACKETS) /* flows that always have more to send: their visits fill a turn */
+#define SHORT 4u                              /* others, one of which posts a little less than a visit each turn */
+
+/* What is left of a turn is not enough for the last of four; it would be the same one in each turn. */
+Test(turns, whose_visit_is_cut_short_is_not_always_the_same)
+{
+	struct flow flows[STEADY + SHORT];
+	uint64_t least = UINT64_MAX, most = 0;
+
+	network_mtu_bytes = 256;
+	network_open(&network, 1);
+	for (uint32_t i = 0; i < STEADY + SHORT; i++) {
+		const struct flow_work work = {
+			.opcode = UROCE_WR_RDMA_WRITE,
+			.bytes = i < STEADY ? 32 * 256 : 8,
+			.depth = i < STEADY ? FLOW_DEPTH : OUTBOX_PACKETS - 1,
+		};
+
+		flow_open(&network, &flows[i], &work);
+	}
+	for (uint32_t turn = 0; turn < 400; turn++) {
+		for (uint32_t i = 0; i < STEADY; i++)
+			flow_turn(&network, &flows[i]);
+		flow_turn(&network, &flows[STEADY + turn % SHORT]);
+		network_turn(&network);
+	}
+	for (uint32_t i = 0; i < STEADY; i++) {
+		least = flows[i].completed < least ? flows[i].completed : least;
+		most = flows[i].completed > most ? flows[i].completed : most;
+	}
+	cr_assert_lt(most, 2 * least, "one has sent %lu, another one %lu", most, least);
+	for (uint32_t i = 0; i < STEADY + SHORT; i++) {
+		flow_drain(&network, &flows[i]);
+		flow_close(&flows[i]);
+	}
+	network_close(&network);
+	network_mtu_bytes = 0;
+}
+
 static struct rte_mbuf *held; /* comes in behind what comes to port 0 next */
 
 static uint16_t add_held(uint16_t port, uint16_t queue, struct rte_mbuf **frames, uint16_t count, uint16_t most,
