@@ -205,7 +205,8 @@ static void look_in_vain(struct uroce_lcore *lcore, struct engine_active *turns)
 
 /*
  * How many frames the next QP may send: there is an mbuf and a place for each, and the port has not had its turn yet.
- * For an ACK or NAK there is always one left of that: a peer waits for it (S-18).
+ * That does not hold up ACKs and NAKs, of which a QP has few at a time, and a peer waits for them (S-18); nor is it used
+ * up by who has gone.
  */
 static inline uint32_t room_for_next(struct engine_port *port, const struct engine_active *turns)
 {
@@ -218,7 +219,7 @@ static inline uint32_t room_for_next(struct engine_port *port, const struct engi
 	if (left > 0)
 		return (uint32_t)left;
 	next = active_look(turns, 0);
-	return next && next->answers_only && qp_core(next)->replay.queue_head == REPLAY_NONE;
+	return !next || (next->answers_only && qp_core(next)->replay.queue_head == REPLAY_NONE) ? room : 0;
 }
 
 /* Has the QP that was given so much room sent the last frames of the port's turn, and so perhaps not all of its own? */

@@ -271,14 +271,10 @@ static void post_all(struct flow *flows, uint32_t count)
 		flow_turn(&network, &flows[i]);
 }
 
-/* So much that is on its way stays in the caches; and an answer does not wait behind requests. */
-Test(turns, a_turn_sends_no_more_than_it_receives_but_for_answers)
+static void open_few(struct flow *flows)
 {
 	const struct flow_work work = { .opcode = UROCE_WR_RDMA_WRITE, .bytes = 8, .depth = FLOW_DEPTH };
-	struct flow flows[FEW];
-	uint64_t before;
 
-	RULE("S-18");
 	network_max_qps = 4096;
 	open_connected();
 	for (uint32_t i = 0; i < FEW; i++)
@@ -286,6 +282,26 @@ Test(turns, a_turn_sends_no_more_than_it_receives_but_for_answers)
 	post_all(flows, FEW);
 	for (uint32_t i = 0; i < FEW; i++)
 		flow_drain(&network, &flows[i]); /* the MAC addresses are known */
+}
+
+static void close_few(struct flow *flows)
+{
+	for (uint32_t i = 0; i < FEW; i++) {
+		flow_drain(&network, &flows[i]);
+		flow_close(&flows[i]);
+	}
+	network_close(&network);
+	network_max_qps = 0;
+}
+
+/* So much that is on its way stays in the caches; and an answer does not wait behind requests. */
+Test(turns, a_turn_sends_no_more_than_it_receives_but_for_answers)
+{
+	struct flow flows[FEW];
+	uint64_t before;
+
+	RULE("S-18");
+	open_few(flows);
 	post_all(flows, FEW);
 	before = frames_of(0);
 	network_turn(&network);
@@ -296,12 +312,32 @@ Test(turns, a_turn_sends_no_more_than_it_receives_but_for_answers)
 	network_turn(&network);
 	cr_assert_eq(frames_of(0) - before, TURN_FRAMES + 1, "and an ACK, %lu", frames_of(0) - before);
 	finish_from(1);
-	for (uint32_t i = 0; i < FEW; i++)
-		flow_drain(&network, &flows[i]);
-	for (uint32_t i = 0; i < FEW; i++)
-		flow_close(&flows[i]);
-	network_close(&network);
-	network_max_qps = 0;
+	close_few(flows);
+}
+
+/* The duplicate lies before a READ, the new request behind it: one ACK cannot answer both (S-8). */
+Test(turns, nor_do_two_answers_wait_behind_requests)
+{
+	struct flow flows[FEW];
+	struct rc_responder *resp;
+	uint64_t before;
+
+	RULE("S-18");
+	open_few(flows);
+	resp = &qp_core(network.ends[0].qp)->responder;
+	post_from(1, UROCE_WR_RDMA_WRITE);
+	post_from(1, UROCE_WR_RDMA_READ);
+	finish_from(1);
+	finish_from(1);
+	resp->repeat_ack_due = true;
+	resp->repeat_psn = psn_previous(psn_previous(resp->epsn));
+	post_all(flows, FEW);
+	post_from(1, UROCE_WR_RDMA_WRITE);
+	before = frames_of(0);
+	network_turn(&network);
+	cr_assert_eq(frames_of(0) - before, TURN_FRAMES + 2, "and two ACKs, %lu", frames_of(0) - before);
+	finish_from(1);
+	close_few(flows);
 }
 
 #define STEADY (TURN_FRAMES / OUTBOX_PACKETS) /* flows that always have more to send: their visits fill a turn */
@@ -357,17 +393,13 @@ static uint16_t add_held(uint16_t port, uint16_t queue, struct rte_mbuf **frames
 }
 
 /* Behind the request comes an ACK, which leaves nothing to do. */
-Test(turns, an_answer_does_not_wait_behind_requests_when_its_qp_has_an_ack_as_well)
+Test(turns, nor_does_an_answer_whose_qp_has_got_an_ack_as_well)
 {
-	const struct flow_work work = { .opcode = UROCE_WR_RDMA_WRITE, .bytes = 8, .depth = FLOW_DEPTH };
 	struct flow flows[FEW];
 	uint64_t before;
 
 	RULE("S-18");
-	network_max_qps = 4096;
-	open_connected();
-	for (uint32_t i = 0; i < FEW; i++)
-		flow_open(&network, &flows[i], &work);
+	open_few(flows);
 	post_from(0, UROCE_WR_RDMA_WRITE);
 	network_turn(&network);
 	cr_assert_eq(rte_ring_dequeue(network.loop.rings[0][0], (void **)&held), 0);
@@ -380,12 +412,7 @@ Test(turns, an_answer_does_not_wait_behind_requests_when_its_qp_has_an_ack_as_we
 	cr_assert_eq(frames_of(0) - before, TURN_FRAMES + 1, "and an ACK, %lu", frames_of(0) - before);
 	finish(1);
 	finish_from(1);
-	for (uint32_t i = 0; i < FEW; i++) {
-		flow_drain(&network, &flows[i]);
-		flow_close(&flows[i]);
-	}
-	network_close(&network);
-	network_max_qps = 0;
+	close_few(flows);
 }
 
 /* ---- a port that takes little, and many QPs that want to send ---- */
