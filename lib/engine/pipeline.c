@@ -205,7 +205,8 @@ static void look_in_vain(struct uroce_lcore *lcore, struct engine_active *turns)
 
 /*
  * How many frames the next QP may send: there is an mbuf and a place for each, and the port has not had its turn yet.
- * For an ACK or NAK there is always one left of that: a peer waits for it (S-18).
+ * That does not hold up ACKs and NAKs, of which a QP has few at a time, and a peer waits for them (S-18); nor is it used
+ * up by who has gone.
  */
 static inline uint32_t room_for_next(struct engine_port *port, const struct engine_active *turns)
 {
@@ -218,17 +219,24 @@ static inline uint32_t room_for_next(struct engine_port *port, const struct engi
 	if (left > 0)
 		return (uint32_t)left;
 	next = active_look(turns, 0);
-	return next && next->answers_only && qp_core(next)->replay.queue_head == REPLAY_NONE;
+	return !next || (next->answers_only && qp_core(next)->replay.queue_head == REPLAY_NONE) ? room : 0;
+}
+
+/* Has the QP that was given so much room sent the last frames of the port's turn, and so perhaps not all of its own? */
+static inline bool was_cut_short(const struct uroce_lcore *lcore, const struct engine_port *port, uint32_t room)
+{
+	return port && room < OUTBOX_PACKETS && lcore->out.packet_count == room &&
+	       port_frames_out(port) == port->turn_ends_at;
 }
 
 /*
  * The active QPs of a port in turn, or those without one, at most one outbox each, as long as there is room; so many
- * QPs and frames a turn, not all. Who has more to send goes to the end. The others keep their order, so that each has
- * its turn (L3).
+ * QPs and frames a turn, not all. Who has more to send goes to the end, but whom the end of the turn has cut short, or
+ * it could be the same one each time. The others keep their order, so that each has its turn (L3).
  */
 static void transmit(struct uroce_lcore *lcore, struct engine_active *turns, struct engine_port *port)
 {
-	struct uroce_qp *served[TRANSMIT_VISITS];
+	struct uroce_qp *served[TRANSMIT_VISITS], *cut = NULL;
 	uint32_t visits = active_count(turns), count = 0;
 
 	if (visits > TRANSMIT_VISITS)
@@ -252,11 +260,19 @@ static void transmit(struct uroce_lcore *lcore, struct engine_active *turns, str
 			take_new_path(lcore, qp);
 		else if (port && qp->answers_only && pipeline_send_ack(lcore, port, qp))
 			continue;
-		else if (transmit_qp(lcore, qp, room))
+		else if (!transmit_qp(lcore, qp, room))
+			continue;
+		else if (was_cut_short(lcore, port, room))
+			cut = qp;
+		else
 			served[count++] = qp;
 	}
 	for (uint32_t i = 0; i < count; i++)
 		active_add(served[i]);
+	if (cut == NULL)
+		return;
+	cut->answers_only = false;
+	active_add_first(cut);
 }
 
 /* What active QPs have for the ports and CQs. */

@@ -271,14 +271,10 @@ static void post_all(struct flow *flows, uint32_t count)
 		flow_turn(&network, &flows[i]);
 }
 
-/* So much that is on its way stays in the caches; and an answer does not wait behind requests. */
-Test(turns, a_turn_sends_no_more_than_it_receives_but_for_answers)
+static void open_few(struct flow *flows)
 {
 	const struct flow_work work = { .opcode = UROCE_WR_RDMA_WRITE, .bytes = 8, .depth = FLOW_DEPTH };
-	struct flow flows[FEW];
-	uint64_t before;
 
-	RULE("S-18");
 	network_max_qps = 4096;
 	open_connected();
 	for (uint32_t i = 0; i < FEW; i++)
@@ -286,6 +282,26 @@ Test(turns, a_turn_sends_no_more_than_it_receives_but_for_answers)
 	post_all(flows, FEW);
 	for (uint32_t i = 0; i < FEW; i++)
 		flow_drain(&network, &flows[i]); /* the MAC addresses are known */
+}
+
+static void close_few(struct flow *flows)
+{
+	for (uint32_t i = 0; i < FEW; i++) {
+		flow_drain(&network, &flows[i]);
+		flow_close(&flows[i]);
+	}
+	network_close(&network);
+	network_max_qps = 0;
+}
+
+/* So much that is on its way stays in the caches; and an answer does not wait behind requests. */
+Test(turns, a_turn_sends_no_more_than_it_receives_but_for_answers)
+{
+	struct flow flows[FEW];
+	uint64_t before;
+
+	RULE("S-18");
+	open_few(flows);
 	post_all(flows, FEW);
 	before = frames_of(0);
 	network_turn(&network);
@@ -296,12 +312,71 @@ Test(turns, a_turn_sends_no_more_than_it_receives_but_for_answers)
 	network_turn(&network);
 	cr_assert_eq(frames_of(0) - before, TURN_FRAMES + 1, "and an ACK, %lu", frames_of(0) - before);
 	finish_from(1);
-	for (uint32_t i = 0; i < FEW; i++)
+	close_few(flows);
+}
+
+/* The duplicate lies before a READ, the new request behind it: one ACK cannot answer both (S-8). */
+Test(turns, nor_do_two_answers_wait_behind_requests)
+{
+	struct flow flows[FEW];
+	struct rc_responder *resp;
+	uint64_t before;
+
+	RULE("S-18");
+	open_few(flows);
+	resp = &qp_core(network.ends[0].qp)->responder;
+	post_from(1, UROCE_WR_RDMA_WRITE);
+	post_from(1, UROCE_WR_RDMA_READ);
+	finish_from(1);
+	finish_from(1);
+	resp->repeat_ack_due = true;
+	resp->repeat_psn = psn_previous(psn_previous(resp->epsn));
+	post_all(flows, FEW);
+	post_from(1, UROCE_WR_RDMA_WRITE);
+	before = frames_of(0);
+	network_turn(&network);
+	cr_assert_eq(frames_of(0) - before, TURN_FRAMES + 2, "and two ACKs, %lu", frames_of(0) - before);
+	finish_from(1);
+	close_few(flows);
+}
+
+#define STEADY (TURN_FRAMES / OUTBOX_PACKETS) /* flows that always have more to send: their visits fill a turn */
+#define SHORT 4u                              /* others, one of which posts a little less than a visit each turn */
+
+/* What is left of a turn is not enough for the last of four; it would be the same one in each turn. */
+Test(turns, whose_visit_is_cut_short_is_not_always_the_same)
+{
+	struct flow flows[STEADY + SHORT];
+	uint64_t least = UINT64_MAX, most = 0;
+
+	network_mtu_bytes = 256;
+	network_open(&network, 1);
+	for (uint32_t i = 0; i < STEADY + SHORT; i++) {
+		const struct flow_work work = {
+			.opcode = UROCE_WR_RDMA_WRITE,
+			.bytes = i < STEADY ? 32 * 256 : 8,
+			.depth = i < STEADY ? FLOW_DEPTH : OUTBOX_PACKETS - 1,
+		};
+
+		flow_open(&network, &flows[i], &work);
+	}
+	for (uint32_t turn = 0; turn < 400; turn++) {
+		for (uint32_t i = 0; i < STEADY; i++)
+			flow_turn(&network, &flows[i]);
+		flow_turn(&network, &flows[STEADY + turn % SHORT]);
+		network_turn(&network);
+	}
+	for (uint32_t i = 0; i < STEADY; i++) {
+		least = flows[i].completed < least ? flows[i].completed : least;
+		most = flows[i].completed > most ? flows[i].completed : most;
+	}
+	cr_assert_lt(most, 2 * least, "one has sent %lu, another one %lu", most, least);
+	for (uint32_t i = 0; i < STEADY + SHORT; i++) {
 		flow_drain(&network, &flows[i]);
-	for (uint32_t i = 0; i < FEW; i++)
 		flow_close(&flows[i]);
+	}
 	network_close(&network);
-	network_max_qps = 0;
+	network_mtu_bytes = 0;
 }
 
 static struct rte_mbuf *held; /* comes in behind what comes to port 0 next */
@@ -318,17 +393,13 @@ static uint16_t add_held(uint16_t port, uint16_t queue, struct rte_mbuf **frames
 }
 
 /* Behind the request comes an ACK, which leaves nothing to do. */
-Test(turns, an_answer_does_not_wait_behind_requests_when_its_qp_has_an_ack_as_well)
+Test(turns, nor_does_an_answer_whose_qp_has_got_an_ack_as_well)
 {
-	const struct flow_work work = { .opcode = UROCE_WR_RDMA_WRITE, .bytes = 8, .depth = FLOW_DEPTH };
 	struct flow flows[FEW];
 	uint64_t before;
 
 	RULE("S-18");
-	network_max_qps = 4096;
-	open_connected();
-	for (uint32_t i = 0; i < FEW; i++)
-		flow_open(&network, &flows[i], &work);
+	open_few(flows);
 	post_from(0, UROCE_WR_RDMA_WRITE);
 	network_turn(&network);
 	cr_assert_eq(rte_ring_dequeue(network.loop.rings[0][0], (void **)&held), 0);
@@ -341,12 +412,7 @@ Test(turns, an_answer_does_not_wait_behind_requests_when_its_qp_has_an_ack_as_we
 	cr_assert_eq(frames_of(0) - before, TURN_FRAMES + 1, "and an ACK, %lu", frames_of(0) - before);
 	finish(1);
 	finish_from(1);
-	for (uint32_t i = 0; i < FEW; i++) {
-		flow_drain(&network, &flows[i]);
-		flow_close(&flows[i]);
-	}
-	network_close(&network);
-	network_max_qps = 0;
+	close_few(flows);
 }
 
 /* ---- a port that takes little, and many QPs that want to send ---- */
