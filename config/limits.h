@@ -44,7 +44,10 @@
 
 /* The pipeline. */
 #define BURST 32u /* frames per rx and tx call */
-/* Frames that leave for a port in a turn, at most, and that come from it: what is on its way stays in the caches. */
+/*
+ * Frames that leave for a port in a turn, at most, and that come from it: what is on its way stays in the caches. ACKs
+ * and NAKs may be more.
+ */
 #define TURN_FRAMES (4 * BURST)
 #define LIMIT_LCORES 64u
 #define LIMIT_PORT_ADDRS 8u

@@ -24,14 +24,13 @@ struct perf_peer {
 	uint32_t *qp_nums, *psns; /* one a flow */
 };
 
-/* A QP and the messages on it, numbered from 0. */
 /* lat: of a message, counted on with it, for a division would take longer than much of what is measured. */
 struct perf_place {
 	uint32_t source, target; /* slots */
 	uint8_t round;           /* how often the target slots have been used, modulo 255 */
 };
 
-/* What posting and completing touch is a cache line. */
+/* A QP and the messages on it, numbered from 0. What posting and completing touch is a cache line. */
 struct perf_flow {
 	_Alignas(64) struct uroce_qp *qp;
 	uint64_t posted, completed; /* requests */

@@ -36,6 +36,9 @@
 #define CQ_PIECE_BYTES 16u /* what rte_ring copies best */
 #define CQ_PIECES ((uint32_t)sizeof(struct uroce_wc) / CQ_PIECE_BYTES)
 
+static_assert(CQ_PIECES * CQ_PIECE_BYTES == sizeof(struct uroce_wc) && (CQ_PIECES & (CQ_PIECES - 1)) == 0,
+	      "whole pieces, as many as engine_ring_create() takes");
+
 struct uroce_pd {
 	struct uroce_device *device;
 	uint32_t id; /* not 0 */

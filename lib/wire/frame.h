@@ -156,7 +156,7 @@ static inline bool frame_parse_ack(const uint8_t *frame, uint32_t ip_bytes, stru
 #define FRAME_EXTENSION_MAX_BYTES 16u /* that an image has room for */
 #define FRAME_ACK_ROOM_BYTES 64u
 
-/* Written by wire_frame_prepare() only. */
+/* Written by wire_frame_prepare() only, but for `ack`. */
 struct wire_frame_template {
 	/* IPv4: the last ACK that was not like the one before it, as it would be with a PSN and an AETH of 0 */
 	uint8_t ack[FRAME_ACK_ROOM_BYTES];

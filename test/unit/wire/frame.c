@@ -202,6 +202,10 @@ static void check_acks(enum wire_kernel kernel, bool ipv6)
 
 		if (i % 8 == 0)
 			qpn = draw(1 << 24);
+		if (i % 16 == 13) { /* another path to the same QP */
+			draw_encap(&encap, ipv6);
+			wire_frame_prepare(&template, &encap);
+		}
 		ack = draw_ack(qpn, i % 16 < 4 ? WIRE_MIGREQ : 0);
 		packet_of_ack(&ack, &packet);
 		right = build_plainly(&encap, &packet, plain, plain);
