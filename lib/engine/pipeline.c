@@ -205,38 +205,28 @@ static void look_in_vain(struct uroce_lcore *lcore, struct engine_active *turns)
 
 /*
  * How many frames the next QP may send: there is an mbuf and a place for each, and the port has not had its turn yet.
- * That does not hold up ACKs and NAKs, of which a QP has few at a time, and a peer waits for them (S-18); nor is it used
- * up by who has gone.
+ * Whoever comes before that is over may send all that a visit sends, or it could be the same one each time who is cut
+ * short. ACKs and NAKs, of which a QP has few at a time, are not held up (S-18); nor is anything by who has gone.
  */
 static inline uint32_t room_for_next(struct engine_port *port, const struct engine_active *turns)
 {
 	uint32_t room = port_room(port);
-	uint64_t out = port_frames_out(port), left = out < port->turn_ends_at ? port->turn_ends_at - out : 0;
 	const struct uroce_qp *next;
 
-	if (room <= left)
+	if (port_frames_out(port) < port->turn_ends_at)
 		return room;
-	if (left > 0)
-		return (uint32_t)left;
 	next = active_look(turns, 0);
 	return !next || (next->answers_only && qp_core(next)->replay.queue_head == REPLAY_NONE) ? room : 0;
 }
 
-/* Has the QP that was given so much room sent the last frames of the port's turn, and so perhaps not all of its own? */
-static inline bool was_cut_short(const struct uroce_lcore *lcore, const struct engine_port *port, uint32_t room)
-{
-	return port && room < OUTBOX_PACKETS && lcore->out.packet_count == room &&
-	       port_frames_out(port) == port->turn_ends_at;
-}
-
 /*
  * The active QPs of a port in turn, or those without one, at most one outbox each, as long as there is room; so many
- * QPs and frames a turn, not all. Who has more to send goes to the end, but whom the end of the turn has cut short, or
- * it could be the same one each time. The others keep their order, so that each has its turn (L3).
+ * QPs and frames a turn, not all. Who has more to send goes to the end. The others keep their order, so that each has
+ * its turn (L3).
  */
 static void transmit(struct uroce_lcore *lcore, struct engine_active *turns, struct engine_port *port)
 {
-	struct uroce_qp *served[TRANSMIT_VISITS], *cut = NULL;
+	struct uroce_qp *served[TRANSMIT_VISITS];
 	uint32_t visits = active_count(turns), count = 0;
 
 	if (visits > TRANSMIT_VISITS)
@@ -260,19 +250,11 @@ static void transmit(struct uroce_lcore *lcore, struct engine_active *turns, str
 			take_new_path(lcore, qp);
 		else if (port && qp->answers_only && pipeline_send_ack(lcore, port, qp))
 			continue;
-		else if (!transmit_qp(lcore, qp, room))
-			continue;
-		else if (was_cut_short(lcore, port, room))
-			cut = qp;
-		else
+		else if (transmit_qp(lcore, qp, room))
 			served[count++] = qp;
 	}
 	for (uint32_t i = 0; i < count; i++)
 		active_add(served[i]);
-	if (cut == NULL)
-		return;
-	cut->answers_only = false;
-	active_add_first(cut);
 }
 
 /* What active QPs have for the ports and CQs. */
