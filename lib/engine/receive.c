@@ -27,9 +27,9 @@ static bool hand_over(struct uroce_lcore *lcore, struct engine_port *port, uint3
 }
 
 /*
- * A QP has taken a packet. ACKs and NAKs leave before all else, so a response that leaves nothing to do takes no QP from
- * among those that only answer; the answer of a READ, which may be long, has its turn as requests have, or who is asked
- * for the most would get the whole port (L3).
+ * A QP has taken a packet. ACKs and NAKs leave before all else, so a response that leaves nothing to do takes no QP
+ * from among those that only answer; the answer of a READ, which may be long, has its turn as requests have, or who is
+ * asked for the most would get the whole port (L3).
  */
 static __rte_always_inline void notice_work(struct uroce_lcore *lcore, struct uroce_qp *qp, bool response)
 {

@@ -244,7 +244,7 @@ Test(turns, who_acks_each_message_delivers_completions_all_the_same)
 	network_acks_each = false;
 }
 
-/* The response of a READ comes to a QP that still owes an ACK, because its port had no room, and holds a request back. */
+/* The response of a READ comes to a QP that owes an ACK, for its port had no room, and holds a request back. */
 Test(turns, who_acks_each_message_goes_on_with_requests_all_the_same)
 {
 	struct uroce_wc wc[2];
@@ -294,7 +294,7 @@ static void close_few(struct flow *flows)
 	network_max_qps = 0;
 }
 
-/* But for the rest of a visit. So much that is on its way stays in the caches; and an answer does not wait behind it. */
+/* But for the rest of a visit. So much that is on its way stays in the caches; an answer does not wait behind it. */
 Test(turns, a_turn_sends_no_more_than_it_receives_but_for_answers)
 {
 	struct flow flows[FEW];
