@@ -45,8 +45,8 @@
 /* The pipeline. */
 #define BURST 32u /* frames per rx and tx call */
 /*
- * Frames that leave for a port in a turn, at most, and that come from it: what is on its way stays in the caches. ACKs
- * and NAKs may be more.
+ * Frames that come from a port in a turn, at most, and after which no QP begins to send to it but ACKs and NAKs: what
+ * is on its way stays in the caches.
  */
 #define TURN_FRAMES (4 * BURST)
 #define LIMIT_LCORES 64u
