@@ -3,7 +3,6 @@
 #include "rc/codes.h"
 #include "rc/place.h"
 #include "rc/qp.h"
-#include "wire/icrc.h"
 
 /* What a final NAK does to the request that it names (K-REQ). */
 struct nak_row {
@@ -235,17 +234,12 @@ enum early { EARLY_NOT, EARLY_DONE, EARLY_WRONG };
 static inline enum early place_plainly(struct rc_qp *qp, const struct uroce_sge *sge, uint64_t offset,
 				       const struct wire_packet *packet, const struct rc_origin *origin)
 {
-	const uint8_t *payload = packet->payload;
 	uint8_t *host;
-	uint32_t crc;
 
 	if (qp_check_memory(qp, sge->lkey, sge->addr + offset, packet->payload_bytes, UROCE_ACCESS_LOCAL_WRITE,
 			    &host) != MR_OK)
 		return EARLY_NOT;
-	crc = wire_kernel_frame(origin->ip, (uint32_t)(payload - origin->ip), host, payload, packet->payload_bytes);
-	if (packet->pad_bytes)
-		crc = wire_icrc_continue(crc, payload + packet->payload_bytes, packet->pad_bytes);
-	return crc == load_le32(origin->ip + origin->ip_bytes) ? EARLY_DONE : EARLY_WRONG;
+	return origin_copy_checking(origin, packet, host) ? EARLY_DONE : EARLY_WRONG;
 }
 
 static enum early place_in_pieces(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint64_t offset,

@@ -10,7 +10,6 @@
 #include "rc/qp.h"
 #include "rc/verdict.h"
 #include "wire/bytes.h"
-#include "wire/icrc.h"
 
 static bool needs_receive(const struct wire_opcode_row *op)
 {
@@ -426,17 +425,6 @@ static inline uint8_t *find_send(struct rc_qp *qp, const struct wire_opcode_row 
 		       NULL;
 }
 
-/* The ICRC of a packet whose payload goes to `host` meanwhile, or nowhere (NULL). */
-static inline bool checks_out(const struct wire_packet *packet, const struct rc_origin *origin, uint8_t *host)
-{
-	const uint8_t *payload = packet->payload, *ip = origin->ip;
-	uint32_t crc = wire_kernel_frame(ip, (uint32_t)(payload - ip), host, payload, packet->payload_bytes);
-
-	if (packet->pad_bytes)
-		crc = wire_icrc_continue(crc, payload + packet->payload_bytes, packet->pad_bytes);
-	return crc == load_le32(ip + origin->ip_bytes);
-}
-
 /* receive_plainly() for a WRITE of one packet: with all that is known of it there is less to look at. */
 static inline enum rc_plain receive_only_write(struct rc_qp *qp, const struct wire_packet *packet,
 					       const struct rc_origin *origin)
@@ -450,7 +438,7 @@ static inline enum rc_plain receive_only_write(struct rc_qp *qp, const struct wi
 	    packet->pad_bytes != packet_pad_bytes(bytes) ||
 	    qp_check_memory(qp, packet->rkey, packet->va, bytes, UROCE_ACCESS_REMOTE_WRITE, &host) != MR_OK)
 		return PLAIN_NOT;
-	if (!checks_out(packet, origin, NULL))
+	if (!origin_icrc_is_right(origin, packet))
 		return PLAIN_WRONG;
 	memcpy(host, packet->payload, bytes);
 	resp->epsn = resp->newest_request = psn_next(resp->epsn);
@@ -482,7 +470,7 @@ static enum rc_plain receive_plainly(struct rc_qp *qp, const struct wire_packet 
 	if (host == NULL)
 		return PLAIN_NOT;
 	/* What may be placed early: see may_place_early(). */
-	if (!checks_out(packet, origin, write && !op->middle ? NULL : host))
+	if (write && !op->middle ? !origin_icrc_is_right(origin, packet) : !origin_copy_checking(origin, packet, host))
 		return PLAIN_WRONG;
 	if (write && !op->middle)
 		memcpy(host, packet->payload, packet->payload_bytes);

@@ -6,6 +6,7 @@
 #include "sim/model.h"
 #include "sim/network.h"
 #include "sim/trace.h"
+#include "support/admitted.h"
 #include "wire/bytes.h"
 #include "wire/encap.h"
 #include "wire/icrc.h"
@@ -286,24 +287,6 @@ void sim_network_send(struct sim_world *world, struct sim_end *end, const struct
 
 /* ---- its arrival, as lib/engine/receive.c does it ---- */
 
-/* To an end that it was admitted to; an ACK the short way when it can. */
-static enum rc_counter give(struct sim_world *world, struct sim_end *end, const struct wire_packet *packet,
-			    const struct rc_origin *origin)
-{
-	const uint8_t *bth = (const uint8_t *)packet->payload - WIRE_BTH_BYTES - WIRE_AETH_BYTES;
-	uint64_t now_ns = world_clock(world, end);
-	enum rc_plain plain = PLAIN_NOT;
-	struct wire_ack ack;
-
-	if (packet->opcode == OP_ACKNOWLEDGE && origin->ip && end->qp->state == UROCE_QPS_RTS &&
-	    end->qp->migration.state == UROCE_PATH_MIGRATED &&
-	    packet_parse_ack(bth, WIRE_ACK_BYTES + packet->payload_bytes + packet->pad_bytes, &ack))
-		plain = rc_completer_take_ack(end->qp, &ack, origin, now_ns, &world->out);
-	if (plain != PLAIN_NOT)
-		return plain == PLAIN_DONE ? CNT_COUNTERS : CNT_PORT_RX_ICRC;
-	return rc_qp_receive(end->qp, packet, origin, now_ns, &world->out);
-}
-
 static void receive(struct sim_world *world, struct sim_end *end, const struct sim_frame *frame,
 		    const struct wire_packet *packet, struct rc_origin *origin)
 {
@@ -324,7 +307,7 @@ static void receive(struct sim_world *world, struct sim_end *end, const struct s
 		sim_model_arrive(world, end, packet, origin, &verdict);
 		outbox_reset(&world->out, 0);
 		if (drop == CNT_COUNTERS)
-			drop = give(world, end, packet, origin);
+			drop = receive_admitted(end->qp, packet, origin, world_clock(world, end), &world->out);
 		sim_model_arrived(world, end, packet, &verdict, drop);
 		sim_world_take_outbox(world, end);
 		sim_world_wake_after(world, end, wire_opcode(packet->opcode)->response);

@@ -8,6 +8,7 @@
 
 #include <criterion/criterion.h>
 
+#include "admitted.h"
 #include "pair.h"
 #include "wire/bytes.h"
 #include "wire/icrc.h"
@@ -378,23 +379,6 @@ static uint8_t *finish_frame(const struct flight *flight)
 	return frame;
 }
 
-/* To a QP that it was admitted to; an ACK the short way when it can, as lib/engine/receive.c does. */
-static enum rc_counter give(struct pair *pair, struct rc_qp *qp, const struct wire_packet *packet,
-			    const struct rc_origin *origin)
-{
-	const uint8_t *bth = (const uint8_t *)packet->payload - WIRE_BTH_BYTES - WIRE_AETH_BYTES;
-	enum rc_plain plain = PLAIN_NOT;
-	struct wire_ack ack;
-
-	if (packet->opcode == OP_ACKNOWLEDGE && origin->ip && qp->state == UROCE_QPS_RTS &&
-	    qp->migration.state == UROCE_PATH_MIGRATED &&
-	    packet_parse_ack(bth, WIRE_ACK_BYTES + packet->payload_bytes + packet->pad_bytes, &ack))
-		plain = rc_completer_take_ack(qp, &ack, origin, pair->now_ns, &pair->out);
-	if (plain != PLAIN_NOT)
-		return plain == PLAIN_DONE ? CNT_COUNTERS : CNT_PORT_RX_ICRC;
-	return rc_qp_receive(qp, packet, origin, pair->now_ns, &pair->out);
-}
-
 /* The end of a flight. path: the way it came, as its sender sees it. */
 static void hand_over(struct pair *pair, enum side_name to, const struct flight *flight, const struct uroce_path *path,
 		      bool damaged)
@@ -419,7 +403,7 @@ static void hand_over(struct pair *pair, enum side_name to, const struct flight 
 	drop = rc_qp_admit(qp, &packet, &origin);
 	if (drop == CNT_COUNTERS) {
 		outbox_reset(&pair->out, 0);
-		drop = give(pair, qp, &packet, &origin);
+		drop = receive_admitted(qp, &packet, &origin, pair->now_ns, &pair->out);
 		if (origin.ip) /* W-3: a wrong ICRC is told, and no right one is taken for it */
 			cr_assert_eq(drop == CNT_PORT_RX_ICRC, damaged);
 		take_outbox(pair, to);

@@ -42,19 +42,21 @@ static void lead_to_rts(struct rc_qp *qp)
 	modify(qp, UROCE_QPS_RTS, UROCE_QP_TIMEOUT | UROCE_QP_RETRY_CNT | UROCE_QP_RNR_RETRY | UROCE_QP_MAX_RD_ATOMIC);
 }
 
+static const struct rc_qp_config usual_config = {
+	.qpn = 7,
+	.pd = 1,
+	.mrs = &mrs,
+	.max_send_wr = 4,
+	.max_recv_wr = 4,
+	.max_send_sge = 1,
+	.max_recv_sge = 1,
+	.max_mtu_bytes = 1024,
+};
+
 /* A QP in this state, by the legal way. */
 static struct rc_qp *open_qp(enum uroce_qp_state state)
 {
-	const struct rc_qp_config config = {
-		.qpn = 7,
-		.pd = 1,
-		.mrs = &mrs,
-		.max_send_wr = 4,
-		.max_recv_wr = 4,
-		.max_send_sge = 1,
-		.max_recv_sge = 1,
-		.max_mtu_bytes = 1024,
-	};
+	const struct rc_qp_config config = usual_config;
 	const struct rc_keyspace space = { .secret = { 1, 2, 3, 4 } };
 	uint64_t bytes = rc_qp_bytes(&config);
 	struct rc_qp *qp = rc_qp_init(memset(aligned_alloc(64, bytes), 0, bytes), &config);
@@ -462,20 +464,14 @@ Test(qp, one_that_signals_all_completes_every_request)
 {
 	RULE("Q-6");
 	for (uint32_t all = 0; all < 2; all++) {
-		const struct rc_qp_config config = {
-			.qpn = 7,
-			.pd = 1,
-			.mrs = &mrs,
-			.max_send_wr = 4,
-			.max_recv_wr = 4,
-			.max_mtu_bytes = 1024,
-			.sq_sig_all = all,
-		};
+		struct rc_qp_config config = usual_config;
 		uint64_t bytes = rc_qp_bytes(&config);
-		struct rc_qp *qp = rc_qp_init(memset(aligned_alloc(64, bytes), 0, bytes), &config);
 		const struct wire_packet ack = { .opcode = OP_ACKNOWLEDGE, .psn = 1, .syndrome = 0x1F };
 		const struct rc_origin origin = { .source = there.bytes, .dest = here.bytes, .device = port };
+		struct rc_qp *qp;
 
+		config.sq_sig_all = all;
+		qp = rc_qp_init(memset(aligned_alloc(64, bytes), 0, bytes), &config);
 		lead_to_rts(qp);
 		post(qp, 1);
 		post(qp, 2);
