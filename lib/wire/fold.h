@@ -26,13 +26,15 @@
 #define FOLD_512_HIGH 0x1c6e41596
 #define FOLD_2048_LOW 0x11542778a
 #define FOLD_2048_HIGH 0x1322d1430
-#define FOLD_64 0x163cd6124
 #define POLYNOMIAL 0x1db710641
-#define QUOTIENT 0x1f7011641
+#define QUOTIENT 0xb4e5b025f7011641
 
 #define TARGET_128 __attribute__((target("pclmul,sse4.1")))
 #define TARGET_512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,vpclmulqdq,pclmul,sse4.1")))
 #define INLINE static inline __attribute__((always_inline))
+
+/* Keeps the compiler from unrolling a loop and from computing anew what it has counted: most frames take it once. */
+#define COUNT_ALONG(bytes) __asm__("" : "+r"(bytes))
 
 /* ---- 128 bits ---- */
 
@@ -41,19 +43,36 @@ TARGET_128 INLINE __m128i fold_128(__m128i x, __m128i constants)
 	return _mm_xor_si128(_mm_clmulepi64_si128(x, constants, 0x00), _mm_clmulepi64_si128(x, constants, 0x11));
 }
 
-/* The CRC of what was folded into x. */
+/*
+ * The remainder of 96 bits, as the CRC is stored, by Barrett's method: what is above the last 32 times the quotient
+ * x^95 / P are the bits that P goes in, and what P times those is off by in the last 32 is the remainder.
+ */
+TARGET_128 INLINE uint32_t remainder_of(__m128i x)
+{
+	const __m128i barrett = _mm_set_epi64x(QUOTIENT, POLYNOMIAL);
+	__m128i times = _mm_clmulepi64_si128(x, barrett, 0x10);
+
+	return ~(uint32_t)_mm_extract_epi32(_mm_xor_si128(x, _mm_clmulepi64_si128(times, barrett, 0x00)), 2);
+}
+
+/* The CRC of what was folded into x: the first half is folded once more, over the 32 bits of 0 that a CRC appends. */
 TARGET_128 INLINE uint32_t reduce(__m128i x)
 {
-	const __m128i low_words = _mm_setr_epi32(-1, 0, -1, 0);
-	const __m128i barrett = _mm_set_epi64x(QUOTIENT, POLYNOMIAL);
 	__m128i y = _mm_clmulepi64_si128(x, _mm_set_epi64x(FOLD_128_HIGH, FOLD_128_LOW), 0x10);
 
-	x = _mm_xor_si128(_mm_srli_si128(x, 8), y);
-	y = _mm_srli_si128(x, 4);
-	x = _mm_xor_si128(_mm_clmulepi64_si128(_mm_and_si128(x, low_words), _mm_cvtsi64_si128(FOLD_64), 0x00), y);
-	y = _mm_clmulepi64_si128(_mm_and_si128(x, low_words), barrett, 0x10);
-	y = _mm_clmulepi64_si128(_mm_and_si128(y, low_words), barrett, 0x00);
-	return ~(uint32_t)_mm_extract_epi32(_mm_xor_si128(x, y), 1);
+	return remainder_of(_mm_xor_si128(_mm_srli_si128(x, 8), y));
+}
+
+/* The same of 64 bytes: each 8 of them are folded over all that is behind them. */
+TARGET_128 INLINE uint32_t reduce_64(__m128i x, __m128i x1, __m128i x2, __m128i x3)
+{
+	__m128i y = fold_128(x, _mm_set_epi64x(FOLD_384_LOW, FOLD_512_HIGH));
+	__m128i y1 = fold_128(x1, _mm_set_epi64x(FOLD_256_LOW, FOLD_384_HIGH));
+	__m128i y2 = fold_128(x2, _mm_set_epi64x(FOLD_128_LOW, FOLD_256_HIGH));
+	__m128i y3 = _mm_clmulepi64_si128(x3, _mm_cvtsi64_si128(FOLD_128_HIGH), 0x00);
+
+	y3 = _mm_xor_si128(_mm_srli_si128(x3, 8), y3);
+	return remainder_of(_mm_xor_si128(_mm_xor_si128(y, y1), _mm_xor_si128(y2, y3)));
 }
 
 TARGET_128 INLINE __m128i load_16(const uint8_t *at)
@@ -101,8 +120,10 @@ TARGET_128 INLINE uint32_t finish(__m128i x, uint8_t *target, const uint8_t *sou
 {
 	const __m128i constants = _mm_set_epi64x(FOLD_128_HIGH, FOLD_128_LOW);
 
-	for (; bytes >= 16; bytes -= 16, target += 16, source += 16)
+	for (; bytes >= 16; bytes -= 16, target += 16, source += 16) {
 		x = _mm_xor_si128(fold_128(x, constants), take_16(target, source, moves));
+		COUNT_ALONG(bytes);
+	}
 	return reduce(bytes ? take_rest(x, target, source, bytes, moves) : x);
 }
 
@@ -118,7 +139,10 @@ TARGET_128 INLINE uint32_t go_on_128(__m128i x, __m128i x1, __m128i x2, __m128i 
 		x1 = _mm_xor_si128(fold_128(x1, far), take_16(target + 16, source + 16, moves));
 		x2 = _mm_xor_si128(fold_128(x2, far), take_16(target + 32, source + 32, moves));
 		x3 = _mm_xor_si128(fold_128(x3, far), take_16(target + 48, source + 48, moves));
+		COUNT_ALONG(bytes);
 	}
+	if (bytes == 0)
+		return reduce_64(x, x1, x2, x3);
 	x1 = _mm_xor_si128(fold_128(x, near), x1);
 	x2 = _mm_xor_si128(fold_128(x1, near), x2);
 	return finish(_mm_xor_si128(fold_128(x2, near), x3), target, source, bytes, moves);
@@ -141,16 +165,32 @@ TARGET_512 INLINE __m512i take_64(uint8_t *target, const uint8_t *source, bool m
 	return x;
 }
 
+/* The sum of four lanes. */
+TARGET_512 INLINE __m128i sum_lanes(__m512i x)
+{
+	__m256i half = _mm256_xor_si256(_mm512_castsi512_si256(x), _mm512_extracti64x4_epi64(x, 1));
+
+	return _mm_xor_si128(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
+}
+
 /* Four lanes to one: each is multiplied by how far it lies in front of the last. */
 TARGET_512 INLINE __m128i join_lanes(__m512i x)
 {
 	const __m512i constants = _mm512_set_epi64(0, 0, FOLD_128_HIGH, FOLD_128_LOW, FOLD_256_HIGH, FOLD_256_LOW,
 						   FOLD_384_HIGH, FOLD_384_LOW);
 	__m512i y = fold_512(x, constants, _mm512_setzero_si512());
-	__m256i half = _mm256_xor_si256(_mm512_castsi512_si256(y), _mm512_extracti64x4_epi64(y, 1));
-	__m128i low = _mm_xor_si128(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
 
-	return _mm_xor_si128(low, _mm512_extracti64x2_epi64(x, 3));
+	return _mm_xor_si128(sum_lanes(y), _mm512_extracti64x2_epi64(x, 3));
+}
+
+/* reduce_64() */
+TARGET_512 INLINE uint32_t reduce_512(__m512i x)
+{
+	const __m512i constants = _mm512_set_epi64(0, FOLD_128_HIGH, FOLD_128_LOW, FOLD_256_HIGH, FOLD_256_LOW,
+						   FOLD_384_HIGH, FOLD_384_LOW, FOLD_512_HIGH);
+	__m512i last = _mm512_alignr_epi64(_mm512_setzero_si512(), x, 7);
+
+	return remainder_of(sum_lanes(fold_512(x, constants, last)));
 }
 
 /* 64 bytes in x, and what is left. */
@@ -172,9 +212,11 @@ TARGET_512 INLINE uint32_t go_on_512(__m512i x, uint8_t *target, const uint8_t *
 		}
 		x = fold_512(fold_512(fold_512(x, near, x1), near, x2), near, x3);
 	}
-	for (; bytes >= 64; bytes -= 64, target += 64, source += 64)
+	for (; bytes >= 64; bytes -= 64, target += 64, source += 64) {
 		x = fold_512(x, near, take_64(target, source, moves));
-	return finish(join_lanes(x), target, source, bytes, moves);
+		COUNT_ALONG(bytes);
+	}
+	return bytes ? finish(join_lanes(x), target, source, bytes, moves) : reduce_512(x);
 }
 
 #endif
