@@ -30,6 +30,7 @@ static void send_frame(struct engine_port *port, const uint8_t *frame, uint32_t 
 	if (port_room(port) == 0)
 		return; /* the asker asks again */
 	mbuf = port_take_spare(port);
+	mbuf_set_bytes(mbuf, 0);
 	room = rte_pktmbuf_append(mbuf, (uint16_t)bytes);
 	if (room == NULL) {
 		rte_pktmbuf_free(mbuf);

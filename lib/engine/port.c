@@ -8,14 +8,12 @@
 #include "engine/port.h"
 
 /*
- * An mbuf as it lies in its pool, in one piece and with one user, becomes an empty one. No driver looks at what no flag
- * speaks of; so its second cache line stays untouched.
+ * An mbuf as it lies in its pool, in one piece and with one user, becomes one to be filled, which sets its lengths. No
+ * driver looks at what no flag speaks of; so its second cache line stays untouched.
  */
 static inline void add_spare(struct engine_spare *spare, struct rte_mbuf *mbuf)
 {
-	rte_pktmbuf_reset_headroom(mbuf);
-	mbuf->data_len = 0;
-	mbuf->pkt_len = 0;
+	mbuf->data_off = RTE_PKTMBUF_HEADROOM; /* the device has checked that frames have room behind it */
 	mbuf->ol_flags &= RTE_MBUF_F_EXTERNAL; /* true of the mbufs of some pools for ever */
 	spare->mbufs[spare->count++] = mbuf;
 }
@@ -39,10 +37,16 @@ void engine_port_fetch(struct engine_port *port)
 		port->counters[CNT_PORT_NO_MBUF]++;
 }
 
+static_assert(offsetof(struct rte_mbuf, refcnt) == offsetof(struct rte_mbuf, rearm_data) + 2 &&
+		      offsetof(struct rte_mbuf, nb_segs) == offsetof(struct rte_mbuf, rearm_data) + 4,
+	      "users and pieces are read at once");
+
 /* One piece with a buffer of its own, which nobody else still has. */
 static inline bool is_ours_alone(const struct rte_mbuf *mbuf, const struct rte_mempool *pool)
 {
-	return mbuf->pool == pool && mbuf->nb_segs == 1 && RTE_MBUF_DIRECT(mbuf) && rte_mbuf_refcnt_read(mbuf) == 1;
+	uint64_t users_and_pieces = __atomic_load_n(mbuf->rearm_data, __ATOMIC_RELAXED) >> 16;
+
+	return mbuf->pool == pool && RTE_MBUF_DIRECT(mbuf) && (uint32_t)users_and_pieces == (1 | 1 << 16);
 }
 
 void engine_port_recycle(struct engine_port *port, struct rte_mbuf **mbufs, unsigned count)

@@ -55,7 +55,7 @@ static inline uint64_t port_frames_out(const struct engine_port *port)
 	return port->tx_frames + port->pending_count;
 }
 
-/* An empty mbuf; only as many as port_room() said. */
+/* An mbuf to be filled, whose lengths are those of a frame before; only as many as port_room() said. */
 static inline struct rte_mbuf *port_take_spare(struct engine_port *port)
 {
 	return port->spare->mbufs[--port->spare->count];

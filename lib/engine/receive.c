@@ -171,8 +171,16 @@ struct flow {
 	uint32_t bytes;
 	struct wire_packet packet;
 	struct rc_origin origin;
-	struct uroce_qp *qp; /* that it could reach, while the path was not about to change; NULL: none */
+	struct uroce_qp *qp;     /* that it could reach, while the path was not about to change; NULL: none */
+	struct uroce_qp *ack_qp; /* that it was an ACK of, taken by the short way; NULL: it was none */
 };
+
+static inline void begin_flow(struct flow *flow, const struct engine_port *port)
+{
+	flow->frame = NULL;
+	flow->ack_qp = NULL;
+	flow->origin.device = port->device;
+}
 
 /*
  * Within a burst nothing but its packets happens to a QP. So what repeats the BTH as well, up to the QPN, is admitted
@@ -211,28 +219,52 @@ static __rte_always_inline bool parse_headers(struct flow *flow, const uint8_t *
 	return true;
 }
 
-/* The short way of an ACK that nothing is special about. false: nothing has happened. */
-static __rte_always_inline bool receive_ack(struct uroce_lcore *lcore, struct engine_port *port, const uint8_t *frame,
-					    const struct rc_origin *origin)
+/* The QP of an ACK that may reach it and that nothing is special about, or NULL. */
+static __rte_always_inline struct uroce_qp *find_ack_qp(const struct uroce_lcore *lcore, const struct wire_ack *ack,
+							const struct rc_origin *origin)
 {
-	struct wire_ack ack;
+	struct uroce_qp *qp = steer_lookup(lcore->engine, ack_dest_qpn(ack));
+
+	return qp && steer_lcore(lcore->engine, ack_dest_qpn(ack)) == lcore->index &&
+			       qp_admits_plainly(qp_core(qp), origin, ack_pkey(ack)) ?
+		       qp :
+		       NULL;
+}
+
+/*
+ * The short way of an ACK. before: the frame before it if it was an ACK, too, that took this way, and has the same
+ * headers; else NULL. false: nothing has happened.
+ */
+static __rte_always_inline bool receive_ack(struct uroce_lcore *lcore, struct engine_port *port, const uint8_t *frame,
+					    const uint8_t *before, struct flow *flow)
+{
+	struct rc_origin *origin = &flow->origin;
 	struct uroce_qp *qp;
+	struct wire_ack ack;
 
 	if (!frame_parse_ack(frame, origin->ip_bytes, &ack))
 		return false;
-	qp = steer_lookup(lcore->engine, ack_dest_qpn(&ack));
-	if (qp == NULL || steer_lcore(lcore->engine, ack_dest_qpn(&ack)) != lcore->index ||
-	    !qp_admits_plainly(qp_core(qp), origin, ack_pkey(&ack)))
-		return false;
+	if (before && frame_repeats_bth(frame, before) && wire_frame_ack_follows(frame, before)) {
+		qp = flow->ack_qp;
+		if (qp_core(qp)->state != UROCE_QPS_RTS)
+			return false;
+		origin->ip = NULL; /* its ICRC is right */
+	} else {
+		qp = find_ack_qp(lcore, &ack, origin);
+		if (qp == NULL)
+			return false;
+	}
 	switch (rc_completer_take_ack(qp_core(qp), &ack, origin, lcore->now_ns, &lcore->out)) {
 	case PLAIN_NOT:
 		return false;
 	case PLAIN_WRONG:
+		flow->ack_qp = NULL;
 		port->counters[CNT_PORT_RX_ICRC]++;
 		return true;
 	case PLAIN_DONE:
 		break;
 	}
+	flow->ack_qp = qp;
 	notice_work(lcore, qp, true);
 	if (lcore->out.completion_count >= COMPLETIONS_DRAIN)
 		deliver_all(lcore);
@@ -244,6 +276,7 @@ static __rte_always_inline bool receive_frame(struct uroce_lcore *lcore, struct 
 					      struct rte_mbuf *mbuf, bool port_checks, struct flow *flow)
 {
 	const uint8_t *frame = rte_pktmbuf_mtod(mbuf, const uint8_t *), *before = flow->frame;
+	const uint8_t *ack_before = flow->ack_qp ? before : NULL;
 	uint32_t bytes = rte_pktmbuf_data_len(mbuf);
 	struct uroce_qp *admitted;
 	bool repeats;
@@ -256,18 +289,18 @@ static __rte_always_inline bool receive_frame(struct uroce_lcore *lcore, struct 
 	if (!repeats && !parse_headers(flow, frame, bytes, !port_checks))
 		return receive_slowly(lcore, port, mbuf);
 	flow->origin.ip = frame + FRAME_IP_AT;
-	flow->origin.device = port->device;
 	if (repeats && goes_on(flow, before, frame)) {
 		frame_parse_next(frame, before, &flow->packet);
 		flow->frame = frame;
 		give_to_qp(lcore, port, flow->qp, &flow->packet, &flow->origin);
 		return false;
 	}
-	if (receive_ack(lcore, port, frame, &flow->origin)) {
+	if (receive_ack(lcore, port, frame, repeats ? ack_before : NULL, flow)) {
 		flow->frame = frame;
 		flow->qp = NULL; /* only the headers before its BTH are known */
 		return false;
 	}
+	flow->ack_qp = NULL;
 	if (!frame_parse_packet(frame, flow->origin.ip_bytes, &flow->packet))
 		return receive_slowly(lcore, port, mbuf);
 	if (receive_packet(lcore, port, mbuf, &flow->packet, &flow->origin, &admitted))
@@ -320,19 +353,21 @@ static void prefetch_burst(const struct uroce_lcore *lcore, struct rte_mbuf *con
 static void receive_burst(struct uroce_lcore *lcore, struct engine_port *port, struct rte_mbuf **burst, uint16_t count)
 {
 	bool port_checks = port->device->config.rx_checksums_done;
+	uint64_t bytes = 0;
 	struct flow flow;
 	unsigned done = 0;
 
-	flow.frame = NULL;
+	begin_flow(&flow, port);
 	if (count > BURST_WORTH_FETCHING)
 		prefetch_burst(lcore, burst, count);
 	for (uint16_t i = 0; i < count; i++) {
-		port->rx_bytes += rte_pktmbuf_pkt_len(burst[i]);
+		bytes += rte_pktmbuf_pkt_len(burst[i]);
 		if (!receive_frame(lcore, port, burst[i], port_checks, &flow))
 			burst[done++] = burst[i];
 	}
 	engine_port_recycle(port, burst, done);
 	port->rx_frames += count;
+	port->rx_bytes += bytes;
 	lcore->work += count;
 }
 
@@ -363,15 +398,17 @@ void engine_receive_handed_over(struct uroce_lcore *lcore)
 		struct engine_port *port = NULL;
 		struct flow flow;
 
-		flow.frame = NULL; /* the next one may be of another port */
 		for (unsigned p = 0; p < lcore->port_count; p++) {
 			if (lcore->ports[p]->device->port_id == burst[i]->port)
 				port = lcore->ports[p];
 		}
 		/* A device without a queue here has no QP here either. */
-		if (port == NULL ||
-		    !receive_frame(lcore, port, burst[i], port->device->config.rx_checksums_done, &flow))
-			burst[done++] = burst[i];
+		if (port) {
+			begin_flow(&flow, port); /* the next one may be of another port */
+			if (receive_frame(lcore, port, burst[i], port->device->config.rx_checksums_done, &flow))
+				continue;
+		}
+		burst[done++] = burst[i];
 	}
 	rte_pktmbuf_free_bulk(burst, done);
 	lcore->work += count;

@@ -13,6 +13,7 @@ struct message_opcodes {
 	bool reth;       /* on FIRST and ONLY */
 	bool immediate;  /* on LAST and ONLY */
 	bool invalidate; /* the same */
+	uint8_t unused;  /* a power of two of bytes: the row of a request is found by a shift */
 };
 
 static const struct message_opcodes message_opcodes[] = {

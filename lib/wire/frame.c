@@ -114,7 +114,7 @@ static uint32_t build_any(const struct wire_frame_template *frame, const struct 
 
 TARGET_128 static uint32_t crc_of_8_128(uint64_t data)
 {
-	return ~reduce(_mm_set_epi64x((int64_t)data, 0));
+	return ~remainder_of(_mm_cvtsi64_si128((int64_t)data));
 }
 
 #endif
@@ -127,6 +127,16 @@ static inline uint32_t crc_of_8(uint64_t data)
 		return crc_of_8_128(data);
 #endif
 	return ~wire_icrc_continue(UINT32_MAX, &data, sizeof(data));
+}
+
+bool wire_frame_ack_follows(const uint8_t *frame, const uint8_t *before)
+{
+	uint64_t a = frame_load(frame + FRAME_BTH_AT + 8), b = frame_load(before + FRAME_BTH_AT + 8);
+	uint32_t icrc = FRAME_ACK_BYTES - WIRE_ICRC_BYTES;
+
+	/* the ICRC covers the source port, too; and a CRC is linear */
+	return frame_load(frame + FRAME_UDP_AT) == frame_load(before + FRAME_UDP_AT) &&
+	       (load_le32(frame + icrc) ^ load_le32(before + icrc)) == crc_of_8(a ^ b);
 }
 
 static uint32_t build_new_ack(struct wire_frame_template *frame, const struct wire_ack *ack, uint8_t *out)
@@ -143,7 +153,7 @@ static uint32_t build_new_ack(struct wire_frame_template *frame, const struct wi
 	memcpy(frame->ack, out, FRAME_ACK_BYTES);
 	memcpy(frame->ack + FRAME_BTH_AT + sizeof(ack->begin), &none, sizeof(none));
 	icrc = frame->ack + FRAME_ACK_BYTES - WIRE_ICRC_BYTES;
-	store_le32(icrc, load_le32(icrc) ^ crc_of_8(ack->rest)); /* a CRC is linear */
+	store_le32(icrc, load_le32(icrc) ^ crc_of_8(ack->rest)); /* linear, too */
 	return frame_bytes;
 }
 

@@ -151,6 +151,12 @@ static inline bool frame_parse_ack(const uint8_t *frame, uint32_t ip_bytes, stru
 	       packet_parse_ack(frame + FRAME_BTH_AT, WIRE_ACK_BYTES, ack);
 }
 
+/*
+ * A frame accepted by frame_parse_ack() repeats another one before it, headers and BTH up to the QPN, whose ICRC is
+ * right: is its own right, too? false: that is to be found out.
+ */
+bool wire_frame_ack_follows(const uint8_t *frame, const uint8_t *before);
+
 #define FRAME_FRONT_BYTES 64u /* IPv6 without a tag has 62 */
 #define FRAME_IMAGE_BYTES 64u
 #define FRAME_EXTENSION_MAX_BYTES 16u /* that an image has room for */

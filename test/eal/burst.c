@@ -268,6 +268,63 @@ Test(burst, what_follows_the_end_of_a_connection_is_dropped)
 	network_close(&network);
 }
 
+static void spoil_source_port(struct rte_mbuf *mbuf, uint8_t *frame)
+{
+	(void)mbuf;
+	frame[UDP_AT + 1] ^= 1;
+}
+
+static void spoil_msn(struct rte_mbuf *mbuf, uint8_t *frame)
+{
+	(void)mbuf;
+	frame[BTH_AT + 15] ^= 1;
+}
+
+/* One ACK for each of the WRITEs that end 0 has in flight, of which the last two are not what their ICRC says. */
+Test(burst, a_bad_acknowledge_behind_good_ones_is_found)
+{
+	static struct network network;
+	static const struct fault port = { NULL, spoil_source_port, true }, msn = { NULL, spoil_msn, true };
+	struct wire_frame_template template;
+	struct rte_mbuf *burst[FRAMES];
+	struct uroce_wc wc[FRAMES];
+	uint32_t to;
+	psn_t psn;
+
+	RULE("W-3");
+	open_connected(&network);
+	template = network.ends[1].qp->template;
+	to = network.ends[0].qp->qpn;
+	psn = qp_core(network.ends[0].qp)->win.next;
+	cr_assert_eq(uroce_qp_destroy(network.ends[1].qp), 0); /* nobody else answers */
+	network.ends[1].qp = NULL;
+	for (uint32_t i = 0; i < FRAMES; i++)
+		cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, PIECE_BYTES), 0);
+	network_turn(&network);
+	for (uint32_t i = 0; i < FRAMES; i++) {
+		struct wire_packet packet = {
+			.opcode = OP_ACKNOWLEDGE,
+			.psn = psn_add(psn, i).v,
+			.dest_qpn = to,
+			.pkey = 0xFFFF,
+			.syndrome = syndrome_make(SYNDROME_ACK, CREDIT_UNLIMITED),
+		};
+
+		burst[i] = rte_pktmbuf_alloc(network.loop.pool);
+		cr_assert_not_null(burst[i]);
+		mbuf_fill(burst[i], &template, &packet);
+	}
+	spoil(&port, burst[FRAMES - 2]);
+	spoil(&msn, burst[FRAMES - 1]);
+	cr_assert_eq(rte_eth_tx_burst(network.loop.ports[1].port_id, 0, burst, FRAMES), FRAMES);
+	network_turn(&network);
+	cr_assert_eq(network_counter(&network, 0, "rx_icrc_encapsulated"), 2);
+	cr_assert_eq(uroce_cq_poll(network.ends[0].cq, FRAMES, wc), FRAMES - 2);
+	cr_assert_eq(uroce_qp_destroy(network.ends[0].qp), 0);
+	network.ends[0].qp = NULL;
+	network_close(&network);
+}
+
 /* Lengths, and with them pads, change from frame to frame. */
 Test(burst, frames_of_all_lengths_in_one_burst_come_right)
 {

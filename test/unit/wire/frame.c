@@ -232,6 +232,49 @@ Test(frame, an_ack_that_repeats_the_last_one_is_built_as_if_it_were_the_first)
 
 /* ---- in ---- */
 
+/* Two ACKs in a row, the second with a bit wrong or not, when it still repeats the headers of the first. */
+static void check_following_acks(uint32_t count[2])
+{
+	uint8_t frames[2][FRAME_ACK_BYTES + 64];
+	struct wire_frame_template template;
+	struct wire_encap encap;
+	uint32_t qpn = draw(1 << 24), bits = 8 * (FRAME_ACK_BYTES - FRAME_UDP_AT), bit = draw(2 * bits);
+	uint8_t *second = frames[1];
+	bool right, follows;
+
+	draw_encap(&encap, false);
+	wire_frame_prepare(&template, &encap);
+	for (int i = 0; i < 2; i++) {
+		struct wire_ack ack = draw_ack(qpn, 0);
+
+		wire_frame_build_ack(&template, &ack, frames[i]);
+	}
+	if (bit < bits)
+		second[FRAME_UDP_AT + bit / 8] ^= (uint8_t)(1u << bit % 8);
+	if (!frame_repeats_headers(second, frames[0]) || !frame_repeats_bth(second, frames[0]))
+		return;
+	right = wire_icrc_frame(second + FRAME_IP_AT, FRAME_ACK_BYTES - FRAME_IP_AT - WIRE_ICRC_BYTES) ==
+		load_le32(second + FRAME_ACK_BYTES - WIRE_ICRC_BYTES);
+	follows = wire_frame_ack_follows(second, frames[0]);
+	cr_assert_eq(follows, right, "bit %u", bit);
+	count[follows]++;
+}
+
+Test(frame, the_icrc_of_an_ack_follows_from_that_of_the_one_before_it)
+{
+	RULE("W-3");
+	start();
+	FOR_EACH_KERNEL(kernel)
+	{
+		uint32_t count[2] = { 0 };
+
+		for (int i = 0; i < 5000; i++)
+			check_following_acks(count);
+		cr_assert_gt(count[false], 500);
+		cr_assert_gt(count[true], 1000);
+	}
+}
+
 Test(frame, an_ack_in_few_words_is_the_packet_that_it_was)
 {
 	uint32_t taken = 0;
