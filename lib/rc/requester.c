@@ -441,31 +441,48 @@ static inline void add_packets(struct rc_qp *qp, const struct rc_send_wqe *wqe, 
 	}
 }
 
-/* The request at the cursor, which starts, in its only packet. */
-static inline void add_only_packet(struct rc_qp *qp, struct rc_send_wqe *wqe, const uint8_t *payload, uint64_t now_ns,
-				   struct rc_outbox *out)
+/*
+ * What comes next, as far as it is plain requests of one packet each, that begin now. Returns how many. What changes with
+ * each of them is written down when all are made.
+ */
+static inline uint32_t send_only_packets(struct rc_qp *qp, uint32_t most, uint64_t now_ns, struct rc_outbox *out)
 {
-	const struct message_opcodes *opcodes = &message_opcodes[wqe->opcode];
 	struct wire_packet *packet = outbox_packet_slot(out);
 	struct rc_sendwin *win = &qp->win;
-	uint32_t since_ackreq = qp->requester.since_ackreq + 1;
-	bool asks = (wqe->flags & UROCE_SEND_SIGNALED) || win->cursor + 1 == win->tail ||
-		    since_ackreq >= WINDOW_PACKETS / 2;
+	uint32_t since_ackreq = qp->requester.since_ackreq, left = most, tail = win->tail, cursor = win->cursor;
 	psn_t psn = win->limit;
 
-	out->packet_count++;
-	out->packet_room--;
-	wqe->first_psn = psn;
-	wqe->psn_count = 1;
-	begin_packet(qp, psn, asks, packet);
-	packet->payload = payload;
-	begin_message(wqe, opcodes, true, packet);
-	end_message(wqe, opcodes, wqe->length_bytes, packet);
-	qp->requester.since_ackreq = asks ? 0 : since_ackreq;
-	if (starts_clock(qp, psn) || (asks && !qp->retry.timing))
-		rc_retry_packet_sent(qp, psn, true, asks, now_ns);
-	win->cursor = ++win->started;
-	win->next = win->limit = psn_next(psn);
+	for (; left > 0 && cursor != tail; left--, packet++) {
+		struct rc_send_wqe *wqe = sendwin_slot(win, cursor);
+		const uint8_t *payload;
+		bool asks;
+
+		if (wqe->shape != SHAPE_PLAIN || wqe->length_bytes > qp->mtu_bytes)
+			break;
+		payload = find_bytes(qp, wqe, 0, wqe->length_bytes);
+		if (payload == NULL)
+			break;
+		cursor++;
+		since_ackreq++;
+		asks = (wqe->flags & UROCE_SEND_SIGNALED) || cursor == tail || since_ackreq >= WINDOW_PACKETS / 2;
+		wqe->first_psn = psn;
+		wqe->psn_count = 1;
+		begin_packet(qp, psn, asks, packet);
+		packet->payload = payload;
+		begin_message(wqe, &message_opcodes[wqe->opcode], true, packet);
+		end_message(wqe, &message_opcodes[wqe->opcode], wqe->length_bytes, packet);
+		if (asks)
+			since_ackreq = 0;
+		if (left == most ? starts_clock(qp, psn) || asks : asks && !qp->retry.timing)
+			rc_retry_packet_sent(qp, psn, true, asks, now_ns);
+		psn = psn_next(psn);
+	}
+	qp->requester.since_ackreq = since_ackreq;
+	win->cursor = win->started = cursor;
+	win->next = win->limit = psn;
+	out->packet_count += most - left;
+	out->packet_room -= most - left;
+	return most - left;
 }
 
 /*
@@ -491,10 +508,8 @@ static inline void send_plainly(struct rc_qp *qp, uint64_t now_ns, struct rc_out
 		if (wqe->shape != SHAPE_PLAIN || (int32_t)window <= 0)
 			return;
 		if (starts && wqe->length_bytes <= qp->mtu_bytes) {
-			payload = find_bytes(qp, wqe, 0, wqe->length_bytes);
-			if (payload == NULL)
+			if (send_only_packets(qp, count, now_ns, out) == 0)
 				return;
-			add_only_packet(qp, wqe, payload, now_ns, out);
 			continue;
 		}
 		psn_count = starts ? qp_packets(qp, wqe->length_bytes) : wqe->psn_count;
