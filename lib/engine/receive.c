@@ -36,6 +36,9 @@ static __rte_always_inline void notice_work(struct uroce_lcore *lcore, struct ur
 	const struct rc_qp *rc = qp_core(qp);
 	bool answers;
 
+	/* Its turn is to come, in which a request changes nothing; and nothing that is not done in one for all. */
+	if (qp->active && (!response || !qp->answers_only))
+		return;
 	if (rc_qp_has_work(rc, response, &answers)) {
 		qp->answers_only = answers && (!qp->active || qp->answers_only);
 		if (qp->answers_only && rc->replay.queue_head == REPLAY_NONE)

@@ -426,7 +426,7 @@ static inline uint8_t *find_send(struct rc_qp *qp, const struct wire_opcode_row 
 }
 
 /* receive_plainly() for a WRITE of one packet: with all that is known of it there is less to look at. */
-static inline enum rc_plain receive_only_write(struct rc_qp *qp, const struct wire_packet *packet,
+static enum rc_plain receive_only_write(struct rc_qp *qp, const struct wire_packet *packet,
 					       const struct rc_origin *origin)
 {
 	struct rc_responder *resp = &qp->responder;
@@ -461,8 +461,6 @@ static enum rc_plain receive_plainly(struct rc_qp *qp, const struct wire_packet 
 	bool write = op->kind == WIRE_KIND_WRITE;
 	uint8_t *host;
 
-	if (packet->opcode == OP_WRITE_ONLY)
-		return receive_only_write(qp, packet, origin);
 	if (qp->responder.silenced || qp->long_way || !(write || op->kind == WIRE_KIND_SEND) ||
 	    !fits_plainly(qp, op, packet))
 		return PLAIN_NOT;
@@ -479,8 +477,9 @@ static enum rc_plain receive_plainly(struct rc_qp *qp, const struct wire_packet 
 }
 
 /* ePSN executes, the half window behind it is a duplicate, the other half a gap (S-2, P-6). */
-bool rc_responder_receive(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin,
-			  uint64_t now_ns, struct rc_outbox *out)
+static __attribute__((noinline)) bool receive_any(struct rc_qp *qp, const struct wire_packet *packet,
+						  const struct rc_origin *origin, uint64_t now_ns,
+						  struct rc_outbox *out)
 {
 	struct rc_responder *resp = &qp->responder;
 	psn_t psn = psn_make(packet->psn);
@@ -504,4 +503,16 @@ bool rc_responder_receive(struct rc_qp *qp, const struct wire_packet *packet, co
 	if (!known && anomaly_is_far(psn, resp->epsn))
 		rc_anomaly_note(qp, now_ns);
 	return true;
+}
+
+bool rc_responder_receive(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin,
+			  uint64_t now_ns, struct rc_outbox *out)
+{
+	if (packet->opcode == OP_WRITE_ONLY && packet->psn == qp->responder.epsn.v && origin->ip) {
+		enum rc_plain plain = receive_only_write(qp, packet, origin);
+
+		if (plain != PLAIN_NOT)
+			return plain == PLAIN_DONE;
+	}
+	return receive_any(qp, packet, origin, now_ns, out);
 }
