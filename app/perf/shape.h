@@ -80,7 +80,7 @@ static inline __attribute__((always_inline)) bool shape_take(const struct perf_s
 		memcpy(target, at, shape->payload_bytes);
 		return true;
 	}
-	crc = wire_kernel_frame(frame + shape->ip_offset, shape->headers_bytes - shape->ip_offset, target, at,
+	crc = kernel_frame(frame + shape->ip_offset, shape->headers_bytes - shape->ip_offset, target, at,
 				shape->payload_bytes);
 	if (shape->pad_bytes)
 		crc = wire_icrc_continue(crc, at + shape->payload_bytes, shape->pad_bytes);

@@ -329,7 +329,7 @@ enum rc_plain rc_completer_take_ack(struct rc_qp *qp, const struct wire_ack *ack
 	    syndrome_class((uint8_t)(aeth >> 24)) != SYNDROME_ACK ||
 	    psn_distance(psn, qp->win.una) >= sendwin_outstanding(&qp->win))
 		return PLAIN_NOT;
-	if (origin->ip && wire_kernel_frame(origin->ip, origin->ip_bytes, NULL, end, 0) != load_le32(end))
+	if (origin->ip && kernel_frame(origin->ip, origin->ip_bytes, NULL, end, 0) != load_le32(end))
 		return PLAIN_WRONG;
 	qp->last_aeth = aeth;
 	cover_some(qp, psn_next(psn), now_ns);

@@ -31,7 +31,7 @@ static inline bool origin_icrc_is_right(const struct rc_origin *origin, const st
 	if (origin->ip == NULL)
 		return true;
 	headers_bytes = (uint32_t)((const uint8_t *)packet->payload - origin->ip);
-	return wire_kernel_frame(origin->ip, headers_bytes, NULL, packet->payload, origin->ip_bytes - headers_bytes) ==
+	return kernel_frame(origin->ip, headers_bytes, NULL, packet->payload, origin->ip_bytes - headers_bytes) ==
 	       load_le32(origin->ip + origin->ip_bytes);
 }
 
@@ -42,7 +42,7 @@ static inline bool origin_icrc_is_right(const struct rc_origin *origin, const st
 static inline bool origin_copy_checking(const struct rc_origin *origin, const struct wire_packet *packet, uint8_t *host)
 {
 	const uint8_t *payload = packet->payload, *ip = origin->ip;
-	uint32_t crc = wire_kernel_frame(ip, (uint32_t)(payload - ip), host, payload, packet->payload_bytes);
+	uint32_t crc = kernel_frame(ip, (uint32_t)(payload - ip), host, payload, packet->payload_bytes);
 
 	if (packet->pad_bytes)
 		crc = wire_icrc_continue(crc, payload + packet->payload_bytes, packet->pad_bytes);

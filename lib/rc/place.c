@@ -44,7 +44,7 @@ bool rc_place_copy_checking(const struct rc_placement *place, const struct wire_
 {
 	const uint8_t *data = packet->payload;
 	uint32_t crc =
-		wire_kernel_frame(origin->ip, (uint32_t)(data - origin->ip), place->places[0], data, place->lengths[0]);
+		kernel_frame(origin->ip, (uint32_t)(data - origin->ip), place->places[0], data, place->lengths[0]);
 
 	data += place->lengths[0];
 	for (uint32_t i = 1; i < place->count; i++) {

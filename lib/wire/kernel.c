@@ -10,14 +10,12 @@
 #define IMAGE_BYTES 64u
 
 typedef uint32_t copy_function(uint32_t crc, uint8_t *target, const uint8_t *source, uint64_t bytes);
-typedef uint32_t frame_function(const uint8_t *ip, uint32_t headers_bytes, uint8_t *target, const uint8_t *source,
-				uint64_t bytes);
 
 /* What a CPU can do. */
 struct kernel {
 	copy_function *copy;   /* wire_kernel_copy() */
-	frame_function *place; /* wire_kernel_frame() of short IPv4 headers */
-	frame_function *check; /* the same, only reading */
+	wire_kernel_frame_function *place; /* wire_kernel_frame() of short IPv4 headers */
+	wire_kernel_frame_function *check; /* the same, only reading */
 };
 
 /*
@@ -32,7 +30,6 @@ struct image_row {
 };
 
 #define HEADERS_MIN_BYTES 40u /* IPv4, UDP, BTH */
-#define HEADERS_MAX_BYTES 60u
 /* at: where the IP header begins. TOS, TTL, checksums of IP and UDP, BTH byte 4. */
 #define IMAGE_ROW(at)                                \
 	{                                            \
@@ -226,7 +223,8 @@ static const struct kernel kernels[WIRE_KERNELS] = { [WIRE_KERNEL_ISAL] = { copy
 #endif
 
 enum wire_kernel wire_kernel_current = WIRE_KERNEL_ISAL;
-static struct kernel current = { copy_isal, place_isal, check_isal };
+wire_kernel_frame_function *wire_kernel_place = place_isal, *wire_kernel_check = check_isal;
+static copy_function *copy_chosen = copy_isal;
 
 __attribute__((constructor)) static void choose_best(void)
 {
@@ -238,19 +236,17 @@ __attribute__((constructor)) static void choose_best(void)
 
 uint32_t wire_kernel_copy(uint32_t crc, void *target, const void *source, uint64_t bytes)
 {
-	return current.copy(crc, target, source, bytes);
+	return copy_chosen(crc, target, source, bytes);
 }
 
 uint32_t wire_kernel_frame(const uint8_t *ip, uint32_t headers_bytes, void *target, const void *source, uint64_t bytes)
 {
-	uint8_t *nowhere = (uint8_t *)(uintptr_t)source; /* counted on like a target, and not written to */
 	uint32_t crc;
 
-	if (__builtin_expect(ip[0] >> 4 == 4 && headers_bytes <= HEADERS_MAX_BYTES, 1))
-		return target ? current.place(ip, headers_bytes, target, source, bytes) :
-				current.check(ip, headers_bytes, nowhere, source, bytes);
+	if (ip[0] >> 4 == 4 && headers_bytes <= KERNEL_HEADERS_MAX_BYTES)
+		return kernel_frame(ip, headers_bytes, target, source, bytes);
 	crc = wire_icrc_headers(ip, headers_bytes);
-	return target ? current.copy(crc, target, source, bytes) : wire_icrc_continue(crc, source, bytes);
+	return target ? copy_chosen(crc, target, source, bytes) : wire_icrc_continue(crc, source, bytes);
 }
 
 const char *wire_kernel_name(enum wire_kernel kernel)
@@ -265,6 +261,8 @@ bool wire_kernel_choose(enum wire_kernel kernel)
 	if (!cpu_has(kernel))
 		return false;
 	wire_kernel_current = kernel;
-	current = kernels[kernel];
+	wire_kernel_place = kernels[kernel].place;
+	wire_kernel_check = kernels[kernel].check;
+	copy_chosen = kernels[kernel].copy;
 	return true;
 }

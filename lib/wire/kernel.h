@@ -29,7 +29,25 @@ uint32_t wire_kernel_frame(const uint8_t *ip, uint32_t headers_bytes, void *targ
 /* "vpclmul" for WIRE_KERNEL_VPCLMUL. */
 const char *wire_kernel_name(enum wire_kernel kernel);
 
-extern enum wire_kernel wire_kernel_current; /* for the next function alone */
+typedef uint32_t wire_kernel_frame_function(const uint8_t *ip, uint32_t headers_bytes, uint8_t *target,
+					    const uint8_t *source, uint64_t bytes);
+
+#define KERNEL_HEADERS_MAX_BYTES 60u /* that the short ways know */
+
+/* For the next two functions alone: the kernel in use, and its short ways of wire_kernel_frame() with IPv4. */
+extern enum wire_kernel wire_kernel_current;
+extern wire_kernel_frame_function *wire_kernel_place, *wire_kernel_check;
+
+/* wire_kernel_frame() itself, for those that run for each packet. */
+static inline uint32_t kernel_frame(const uint8_t *ip, uint32_t headers_bytes, void *target, const void *source,
+				    uint64_t bytes)
+{
+	if (__builtin_expect(ip[0] >> 4 != 4 || headers_bytes > KERNEL_HEADERS_MAX_BYTES, 0))
+		return wire_kernel_frame(ip, headers_bytes, target, source, bytes);
+	/* without a target one is counted on, and not written to */
+	return target ? wire_kernel_place(ip, headers_bytes, target, source, bytes) :
+			wire_kernel_check(ip, headers_bytes, (uint8_t *)(uintptr_t)source, source, bytes);
+}
 
 /* The one in use. */
 static inline enum wire_kernel wire_kernel_chosen(void)
