@@ -163,15 +163,22 @@ static void set_address(json_t *object, const char *key, const uint8_t addr[16])
 	json_object_set_new(object, key, json_string(text));
 }
 
-static json_t *flags_json(uint8_t flags)
+static json_t *flags_json(uint32_t flags)
 {
-	static const char *const names[] = { "migreq", "solicited", "becn", "fecn", "ackreq" }; /* bit n of flags */
+	static const struct {
+		uint32_t flag;
+		const char *name;
+	} names[] = { { WIRE_MIGREQ, "migreq" },
+		      { WIRE_SOLICITED, "solicited" },
+		      { WIRE_BECN, "becn" },
+		      { WIRE_FECN, "fecn" },
+		      { WIRE_ACKREQ, "ackreq" } };
 	json_t *array = json_array();
 	unsigned int i;
 
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (flags & 1u << i)
-			json_array_append_new(array, json_string(names[i]));
+		if (flags & names[i].flag)
+			json_array_append_new(array, json_string(names[i].name));
 	}
 	return array;
 }

@@ -81,7 +81,7 @@ static inline __attribute__((always_inline)) bool shape_take(const struct perf_s
 		return true;
 	}
 	crc = kernel_frame(frame + shape->ip_offset, shape->headers_bytes - shape->ip_offset, target, at,
-				shape->payload_bytes);
+			   shape->payload_bytes);
 	if (shape->pad_bytes)
 		crc = wire_icrc_continue(crc, at + shape->payload_bytes, shape->pad_bytes);
 	return crc == load_le32(at + shape->payload_bytes + shape->pad_bytes);

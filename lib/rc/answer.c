@@ -14,7 +14,7 @@ static inline struct wire_packet *begin_packet(struct rc_qp *qp, uint8_t opcode,
 
 	packet->opcode = opcode;
 	packet->flags = qp->migration.request_flag;
-	packet->pad_bytes = packet->reserved = 0;
+	packet->pad_bytes = 0;
 	packet->psn = psn.v;
 	packet->dest_qpn = qp->dest_qpn;
 	packet->pkey = qp->pkey;

@@ -101,7 +101,7 @@ static enum uroce_cause gather(struct rc_qp *qp, const struct rc_send_wqe *wqe, 
 		bytes -= piece;
 		offset = 0;
 	}
-	packet->span_count = (uint16_t)count;
+	packet->span_count = (uint8_t)count;
 	if (count == 1)
 		packet->payload = spans[0].base;
 	else
@@ -402,8 +402,8 @@ static inline bool starts_clock(const struct rc_qp *qp, psn_t psn)
 /* What all packets of the QP have. */
 static inline void begin_packet(const struct rc_qp *qp, psn_t psn, bool asks, struct wire_packet *packet)
 {
-	packet->flags = (uint8_t)(qp->migration.request_flag | (asks ? WIRE_ACKREQ : 0));
-	packet->pad_bytes = packet->reserved = 0;
+	packet->flags = qp->migration.request_flag | (asks ? WIRE_ACKREQ : 0);
+	packet->pad_bytes = 0;
 	packet->psn = psn.v;
 	packet->dest_qpn = qp->dest_qpn;
 	packet->pkey = qp->pkey;

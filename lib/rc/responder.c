@@ -427,7 +427,7 @@ static inline uint8_t *find_send(struct rc_qp *qp, const struct wire_opcode_row 
 
 /* receive_plainly() for a WRITE of one packet: with all that is known of it there is less to look at. */
 static enum rc_plain receive_only_write(struct rc_qp *qp, const struct wire_packet *packet,
-					       const struct rc_origin *origin)
+					const struct rc_origin *origin)
 {
 	struct rc_responder *resp = &qp->responder;
 	uint32_t bytes = packet->payload_bytes;

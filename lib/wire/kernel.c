@@ -13,7 +13,7 @@ typedef uint32_t copy_function(uint32_t crc, uint8_t *target, const uint8_t *sou
 
 /* What a CPU can do. */
 struct kernel {
-	copy_function *copy;   /* wire_kernel_copy() */
+	copy_function *copy;               /* wire_kernel_copy() */
 	wire_kernel_frame_function *place; /* wire_kernel_frame() of short IPv4 headers */
 	wire_kernel_frame_function *check; /* the same, only reading */
 };

@@ -27,12 +27,15 @@
 #define WIRE_HEADERS_MAX_BYTES 48u /* BTH and the longest extension headers, rounded up */
 #define WIRE_UDP_PORT 4791u
 
+/* BTH bytes 1, 4 and 8 as they stand there, one above the other: they are moved as they are. */
 enum wire_packet_flags {
-	WIRE_MIGREQ = 1 << 0,
-	WIRE_SOLICITED = 1 << 1,
-	WIRE_BECN = 1 << 2,
-	WIRE_FECN = 1 << 3,
-	WIRE_ACKREQ = 1 << 4
+	WIRE_SOLICITED = 0x80,
+	WIRE_MIGREQ = 0x40,
+	WIRE_FECN = 0x80 << 8,
+	WIRE_BECN = 0x40 << 8,
+	WIRE_ACKREQ = 0x80 << 16,
+	WIRE_RESERVED = 0x3F << 8 | 0x60 << 16, /* ignored but kept */
+	WIRE_FLAGS = WIRE_SOLICITED | WIRE_MIGREQ | WIRE_FECN | WIRE_BECN | WIRE_ACKREQ | WIRE_RESERVED
 };
 
 /* A piece of memory. */
@@ -43,16 +46,13 @@ struct wire_span {
 
 /* One cache line. Which members of the union count is told by the opcode's row. All in host byte order. */
 struct wire_packet {
-	uint8_t opcode;
-	uint8_t flags;     /* enum wire_packet_flags */
-	uint8_t pad_bytes; /* 0..3, as in the BTH; building uses it as it is */
-	uint8_t reserved;  /* BTH: byte 4 bits 5:0 shifted to 7:2, byte 8 bits 6:5 to 1:0; ignored but
-			      * kept */
-	uint32_t psn;      /* 24 bits */
-	uint32_t dest_qpn; /* 24 bits */
+	uint32_t opcode : 8, flags : 24; /* enum wire_packet_flags, no other bits */
+	uint32_t psn;                    /* 24 bits */
+	uint32_t dest_qpn;               /* 24 bits */
 	uint16_t pkey;
-	uint16_t span_count; /* 0 or 1: payload is the data; more: payload is an array of struct wire_span.
-			      * The parser writes 1 */
+	uint8_t pad_bytes;  /* 0..3, as in the BTH; building uses it as it is */
+	uint8_t span_count; /* 0 or 1: payload is the data; more: payload is an array of struct wire_span. The parser
+			     * writes 1 */
 	union {
 		struct { /* RETH, AtomicETH, FETH */
 			uint64_t va;
@@ -116,46 +116,41 @@ enum wire_packet_fault wire_packet_parse(const uint8_t *bth, uint32_t bytes, str
  */
 uint32_t wire_packet_build(const struct wire_packet *packet, uint8_t *out);
 
-/* Bits of BTH bytes 1, 4 and 8. */
-enum {
-	BTH1_SOLICITED = 0x80,
-	BTH1_MIGREQ = 0x40,
-	BTH1_PAD_SHIFT = 4,
-	BTH1_VERSION = 0x0F,
-	BTH4_FECN = 0x80,
-	BTH4_BECN = 0x40,
-	BTH4_RESERVED = 0x3F,
-	BTH8_ACKREQ = 0x80,
-	BTH8_RESERVED = 0x60
-};
+#define BTH1_VERSION 0x0F
+#define BTH_PAD_AT 12 /* bit of bytes 0 to 7 */
 
-static_assert(BTH1_SOLICITED >> 6 == WIRE_SOLICITED && BTH1_MIGREQ >> 6 == WIRE_MIGREQ && BTH4_FECN >> 4 == WIRE_FECN &&
-		      BTH4_BECN >> 4 == WIRE_BECN && BTH8_ACKREQ >> 3 == WIRE_ACKREQ,
-	      "flags are moved by shifts below");
+/* Opcode and flags: BTH bytes 0, 1, 4 and 8. */
+static inline uint32_t packet_opcode_and_flags(const struct wire_packet *packet)
+{
+	return packet->opcode | packet->flags << 8;
+}
+
+static inline void packet_set_opcode_and_flags(struct wire_packet *packet, uint32_t opcode_and_flags)
+{
+	packet->opcode = opcode_and_flags & 0xFF;
+	packet->flags = opcode_and_flags >> 8;
+}
 
 /* Bytes 0 to 7 of the BTH, and 8 to 11, as they stand in memory; QPN and PSN of 24 bits. */
 static inline uint64_t packet_bth_begin(const struct wire_packet *packet)
 {
-	uint32_t flags = packet->flags;
-	uint32_t byte1 = (flags & (WIRE_SOLICITED | WIRE_MIGREQ)) << 6 | (packet->pad_bytes & 3u) << BTH1_PAD_SHIFT;
-	uint32_t byte4 = (flags & (WIRE_FECN | WIRE_BECN)) << 4;
+	uint32_t bits = packet_opcode_and_flags(packet);
 
-	return packet->opcode | byte1 << 8 | (uint64_t)__builtin_bswap16(packet->pkey) << 16 |
-	       (uint64_t)((byte4 | packet->reserved >> 2) | __builtin_bswap32(packet->dest_qpn)) << 32;
+	return (bits & 0xFFFF) | (packet->pad_bytes & 3u) << BTH_PAD_AT |
+	       (uint64_t)__builtin_bswap16(packet->pkey) << 16 |
+	       (uint64_t)((bits >> 16 & 0xFF) | __builtin_bswap32(packet->dest_qpn)) << 32;
 }
 
 /* The same of a packet without pad and other flags than MigReq, for which flag is WIRE_MIGREQ, or 0. */
 static inline uint64_t packet_bth_of(uint8_t opcode, uint8_t flag, uint16_t pkey, uint32_t dest_qpn)
 {
-	return opcode | (uint64_t)flag << 14 | (uint64_t)__builtin_bswap16(pkey) << 16 |
+	return opcode | (uint64_t)flag << 8 | (uint64_t)__builtin_bswap16(pkey) << 16 |
 	       (uint64_t)__builtin_bswap32(dest_qpn) << 32;
 }
 
 static inline uint32_t packet_bth_end(const struct wire_packet *packet)
 {
-	uint32_t flags = packet->flags;
-
-	return (flags & WIRE_ACKREQ) << 3 | (packet->reserved & 3u) << 5 | __builtin_bswap32(packet->psn);
+	return packet_opcode_and_flags(packet) >> 24 | __builtin_bswap32(packet->psn);
 }
 
 /* The extension headers of a row, from p on. */
@@ -164,23 +159,22 @@ void wire_packet_parse_extensions(const struct wire_opcode_row *row, const uint8
 /* Bytes 8 to 11, as they stand in memory. */
 static inline void packet_parse_bth_end(uint32_t end, struct wire_packet *packet)
 {
-	packet->flags = (uint8_t)((packet->flags & ~WIRE_ACKREQ) | (end >> 3 & WIRE_ACKREQ));
-	packet->reserved = (uint8_t)((packet->reserved & ~3u) | (end & BTH8_RESERVED) >> 5);
+	const uint32_t of_byte_8 = (uint32_t)WIRE_FLAGS << 8 & 0xFF000000;
+
+	packet_set_opcode_and_flags(packet, (packet_opcode_and_flags(packet) & ~of_byte_8) | (end << 24 & of_byte_8));
 	packet->psn = __builtin_bswap32(end) & 0xFFFFFF;
 }
 
 static inline void packet_parse_bth(const uint8_t *bth, struct wire_packet *packet)
 {
+	const uint32_t of_byte_1 = (WIRE_SOLICITED | WIRE_MIGREQ) << 8;
 	uint64_t begin;
 	uint32_t end;
 
 	memcpy(&begin, bth, sizeof(begin));
 	memcpy(&end, bth + sizeof(begin), sizeof(end));
-	packet->opcode = (uint8_t)begin;
-	packet->flags =
-		(uint8_t)((begin >> 14 & (WIRE_SOLICITED | WIRE_MIGREQ)) | (begin >> 36 & (WIRE_FECN | WIRE_BECN)));
-	packet->pad_bytes = begin >> (8 + BTH1_PAD_SHIFT) & 3;
-	packet->reserved = (uint8_t)(begin >> 30 & BTH4_RESERVED << 2);
+	packet_set_opcode_and_flags(packet, (uint32_t)((begin & (0xFF | of_byte_1)) | (begin >> 16 & 0xFF0000)));
+	packet->pad_bytes = begin >> BTH_PAD_AT & 3;
 	packet->dest_qpn = __builtin_bswap32((uint32_t)(begin >> 32)) & 0xFFFFFF;
 	packet->pkey = __builtin_bswap16((uint16_t)(begin >> 16));
 	packet->span_count = 1;
@@ -235,7 +229,7 @@ static inline enum wire_packet_fault packet_parse(const uint8_t *bth, uint32_t b
 }
 
 /* Of wire_ack.begin: all but MigReq, P_Key and QPN. */
-#define ACK_BEGIN_MASK (0xFFull | (0xFFull & ~BTH1_MIGREQ) << 8 | 0xFFull << 32)
+#define ACK_BEGIN_MASK (0xFFull | (0xFFull & ~WIRE_MIGREQ) << 8 | 0xFFull << 32)
 
 static inline uint16_t ack_pkey(const struct wire_ack *ack)
 {

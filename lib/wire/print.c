@@ -52,7 +52,7 @@ static const char *acknowledge_name(uint8_t syndrome)
 	}
 }
 
-static void append_flags(struct line *line, uint8_t flags)
+static void append_flags(struct line *line, uint32_t flags)
 {
 	if (flags & WIRE_SOLICITED)
 		append(line, " solicited");

@@ -59,7 +59,8 @@ static struct wire_packet take_packet(const struct state *state, struct input *i
 	const struct wire_opcode_row *op = wire_opcode(opcode);
 	struct wire_packet packet = send_packet(opcode, take_psn(state, input), 0);
 
-	packet.flags = shape & 31;
+	packet.flags = (shape & 1 ? WIRE_MIGREQ : 0) | (shape & 2 ? WIRE_SOLICITED : 0) | (shape & 4 ? WIRE_BECN : 0) |
+		       (shape & 8 ? WIRE_FECN : 0) | (shape & 16 ? WIRE_ACKREQ : 0);
 	if (op->reth || op->atomic) {
 		packet.va = take_va(state, input);
 		packet.rkey = shape & 32 ? input_bytes(input, 4) : state->region_key;

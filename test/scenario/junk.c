@@ -50,7 +50,7 @@ static struct wire_packet draw_packet(const struct pair *pair, enum side_name to
 	uint32_t near = draw(2) ? side->qp->responder.epsn.v : side->qp->win.una.v;
 	struct wire_packet packet = {
 		.opcode = (uint8_t)draw(32),
-		.flags = (uint8_t)draw(32),
+		.flags = draw(1 << 24) & WIRE_FLAGS,
 		.psn = draw(2) ? near :
 		       draw(8) ? (near + draw(7) - 2) & 0xFFFFFF :
 				 draw(0x1000000),

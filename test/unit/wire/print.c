@@ -98,7 +98,7 @@ Test(print, flags_are_shown_when_set_and_a_wrong_pad_too)
 {
 	struct wire_packet packet = {
 		.opcode = OP_SEND_ONLY,
-		.flags = 0x1F,
+		.flags = WIRE_FLAGS,
 		.pad_bytes = 2,
 		.payload_bytes = 1,
 	};
@@ -143,7 +143,7 @@ Test(print, no_opcode_exceeds_the_line)
 
 	for (opcode = 0; opcode < 256; opcode++) {
 		packet = test_packet((uint8_t)opcode, 0);
-		packet.flags = 0x1F;
+		packet.flags = WIRE_FLAGS;
 		packet.pad_bytes = 3;
 		packet.payload_bytes = 0xFFFFFFFF;
 		wire_print_packet(&packet, line, sizeof(line));
