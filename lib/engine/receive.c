@@ -175,7 +175,8 @@ struct flow {
 	struct wire_packet packet;
 	struct rc_origin origin;
 	struct uroce_qp *qp;     /* that it could reach, while the path was not about to change; NULL: none */
-	struct uroce_qp *ack_qp; /* that it was an ACK of, taken by the short way; NULL: it was none */
+	struct uroce_qp *ack_qp; /* that it was a plain ACK of; NULL: it was none */
+	struct wire_ack ack;     /* which waits to be taken: if the next one goes on where it ends, that one will do */
 };
 
 static inline void begin_flow(struct flow *flow, const struct engine_port *port)
@@ -235,43 +236,50 @@ static __rte_always_inline struct uroce_qp *find_ack_qp(const struct uroce_lcore
 }
 
 /*
- * The short way of an ACK. before: the frame before it if it was an ACK, too, that took this way, and has the same
- * headers; else NULL. false: nothing has happened.
+ * The short way of an ACK: it waits for what comes next, for ACKs of a QP in a row are worth the last of them. false:
+ * nothing has happened.
  */
 static __rte_always_inline bool receive_ack(struct uroce_lcore *lcore, struct engine_port *port, const uint8_t *frame,
-					    const uint8_t *before, struct flow *flow)
+					    struct flow *flow)
 {
-	struct rc_origin *origin = &flow->origin;
 	struct uroce_qp *qp;
+
+	if (!frame_parse_ack(frame, flow->origin.ip_bytes, &flow->ack))
+		return false;
+	qp = find_ack_qp(lcore, &flow->ack, &flow->origin);
+	if (qp == NULL || !qp_ack_is_plain(qp_core(qp), &flow->ack))
+		return false;
+	if (origin_ack_icrc_is_right(&flow->origin))
+		flow->ack_qp = qp;
+	else
+		port->counters[CNT_PORT_RX_ICRC]++;
+	return true;
+}
+
+/* Is a frame with the headers of the one before it, which was an ACK, such an ACK again? Then only this one counts. */
+static __rte_always_inline bool goes_on_acking(struct flow *flow, const uint8_t *before, const uint8_t *frame)
+{
 	struct wire_ack ack;
 
-	if (!frame_parse_ack(frame, origin->ip_bytes, &ack))
+	if (!frame_repeats_bth(frame, before) || !frame_parse_ack(frame, flow->origin.ip_bytes, &ack) ||
+	    !qp_ack_goes_on(qp_core(flow->ack_qp), &ack, &flow->ack) || !wire_frame_ack_follows(frame, before))
 		return false;
-	if (before && frame_repeats_bth(frame, before) && wire_frame_ack_follows(frame, before)) {
-		qp = flow->ack_qp;
-		if (qp_core(qp)->state != UROCE_QPS_RTS)
-			return false;
-		origin->ip = NULL; /* its ICRC is right */
-	} else {
-		qp = find_ack_qp(lcore, &ack, origin);
-		if (qp == NULL)
-			return false;
-	}
-	switch (rc_completer_take_ack(qp_core(qp), &ack, origin, lcore->now_ns, &lcore->out)) {
-	case PLAIN_NOT:
-		return false;
-	case PLAIN_WRONG:
-		flow->ack_qp = NULL;
-		port->counters[CNT_PORT_RX_ICRC]++;
-		return true;
-	case PLAIN_DONE:
-		break;
-	}
-	flow->ack_qp = qp;
+	flow->ack = ack;
+	return true;
+}
+
+/* The last of the ACKs in a row is taken. */
+static __rte_always_inline void finish_acks(struct uroce_lcore *lcore, struct flow *flow)
+{
+	struct uroce_qp *qp = flow->ack_qp;
+
+	if (qp == NULL)
+		return;
+	flow->ack_qp = NULL;
+	rc_completer_take_ack(qp_core(qp), &flow->ack, lcore->now_ns, &lcore->out);
 	notice_work(lcore, qp, true);
 	if (lcore->out.completion_count >= COMPLETIONS_DRAIN)
 		deliver_all(lcore);
-	return true;
 }
 
 /* true: the mbuf went to another lcore; false: it can be freed, when the burst is done. */
@@ -279,16 +287,22 @@ static __rte_always_inline bool receive_frame(struct uroce_lcore *lcore, struct 
 					      struct rte_mbuf *mbuf, bool port_checks, struct flow *flow)
 {
 	const uint8_t *frame = rte_pktmbuf_mtod(mbuf, const uint8_t *), *before = flow->frame;
-	const uint8_t *ack_before = flow->ack_qp ? before : NULL;
 	uint32_t bytes = rte_pktmbuf_data_len(mbuf);
 	struct uroce_qp *admitted;
 	bool repeats;
 
 	flow->frame = NULL;
 	if (mbuf->nb_segs > 1 || bytes > PORT_FRAME_MAX_BYTES ||
-	    (port_checks && marked_bad(port, mbuf) != CNT_COUNTERS))
+	    (port_checks && marked_bad(port, mbuf) != CNT_COUNTERS)) {
+		finish_acks(lcore, flow);
 		return receive_slowly(lcore, port, mbuf);
+	}
 	repeats = before && bytes == flow->bytes && frame_repeats_headers(frame, before);
+	if (flow->ack_qp && repeats && goes_on_acking(flow, before, frame)) {
+		flow->frame = frame;
+		return false;
+	}
+	finish_acks(lcore, flow);
 	if (!repeats && !parse_headers(flow, frame, bytes, !port_checks))
 		return receive_slowly(lcore, port, mbuf);
 	flow->origin.ip = frame + FRAME_IP_AT;
@@ -298,12 +312,11 @@ static __rte_always_inline bool receive_frame(struct uroce_lcore *lcore, struct 
 		give_to_qp(lcore, port, flow->qp, &flow->packet, &flow->origin);
 		return false;
 	}
-	if (receive_ack(lcore, port, frame, repeats ? ack_before : NULL, flow)) {
+	if (receive_ack(lcore, port, frame, flow)) {
 		flow->frame = frame;
 		flow->qp = NULL; /* only the headers before its BTH are known */
 		return false;
 	}
-	flow->ack_qp = NULL;
 	if (!frame_parse_packet(frame, flow->origin.ip_bytes, &flow->packet))
 		return receive_slowly(lcore, port, mbuf);
 	if (receive_packet(lcore, port, mbuf, &flow->packet, &flow->origin, &admitted))
@@ -368,6 +381,7 @@ static void receive_burst(struct uroce_lcore *lcore, struct engine_port *port, s
 		if (!receive_frame(lcore, port, burst[i], port_checks, &flow))
 			burst[done++] = burst[i];
 	}
+	finish_acks(lcore, &flow);
 	engine_port_recycle(port, burst, done);
 	port->rx_frames += count;
 	port->rx_bytes += bytes;
@@ -410,6 +424,7 @@ void engine_receive_handed_over(struct uroce_lcore *lcore)
 			begin_flow(&flow, port); /* the next one may be of another port */
 			if (receive_frame(lcore, port, burst[i], port->device->config.rx_checksums_done, &flow))
 				continue;
+			finish_acks(lcore, &flow);
 		}
 		burst[done++] = burst[i];
 	}

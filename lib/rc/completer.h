@@ -12,9 +12,6 @@ struct rc_outbox;
 struct wire_ack;
 struct wire_packet;
 
-/* What became of a packet on a short way, which only accepts: NOT: nothing; WRONG: its ICRC is. */
-enum rc_plain { PLAIN_NOT, PLAIN_DONE, PLAIN_WRONG };
-
 /*
  * Judges and executes one response (P-5, Q-7 to Q-12, K-REQ); completions follow with rc_report_run(). false: its
  * ICRC, left to us by the origin, is wrong, and it is as if it had never come.
@@ -23,10 +20,9 @@ bool rc_completer_receive(struct rc_qp *qp, const struct wire_packet *packet, co
 			  uint64_t now_ns);
 
 /*
- * The short way of an ACK in the window while no request waits for an answer, and of its completions; the same as
- * rc_qp_receive() with such a packet. It was admitted, by a path that is not about to change.
+ * The short way of an ACK that qp_ack_is_plain() says yes to and whose ICRC is right, and of its completions; the same
+ * as rc_qp_receive() with such a packet. It was admitted, by a path that is not about to change.
  */
-enum rc_plain rc_completer_take_ack(struct rc_qp *qp, const struct wire_ack *ack, const struct rc_origin *origin,
-				    uint64_t now_ns, struct rc_outbox *out);
+void rc_completer_take_ack(struct rc_qp *qp, const struct wire_ack *ack, uint64_t now_ns, struct rc_outbox *out);
 
 #endif

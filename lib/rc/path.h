@@ -35,6 +35,14 @@ static inline bool origin_icrc_is_right(const struct rc_origin *origin, const st
 	       load_le32(origin->ip + origin->ip_bytes);
 }
 
+/* The same of an ACK that nobody has looked at. */
+static inline bool origin_ack_icrc_is_right(const struct rc_origin *origin)
+{
+	const uint8_t *end = origin->ip + origin->ip_bytes;
+
+	return kernel_frame(origin->ip, origin->ip_bytes, NULL, end, 0) == load_le32(end);
+}
+
 /*
  * The same of a packet that nobody has looked at, while its payload is copied to host: only for memory that nobody may
  * look at yet, for when it is wrong what lies there is undefined (docs/decisions/0004).

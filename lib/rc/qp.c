@@ -96,7 +96,7 @@ void rc_qp_forget(struct rc_qp *qp)
 	rc_replay_reset(&qp->replay, qp->max_dest_rd_atomic);
 	rc_credit_reset(&qp->credit);
 	rc_migration_reset(&qp->migration);
-	rc_requester_reset_burst(&qp->requester);
+	burst_reset(&qp->requester.burst);
 	qp->requester.answers_due = 0;
 	qp->requester.since_ackreq = 0;
 	qp->requester.asked_within = false;

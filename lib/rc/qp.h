@@ -213,6 +213,23 @@ static inline enum rc_counter qp_receive(struct rc_qp *qp, const struct wire_pac
 	return qp_take_packet(qp, packet, origin, now_ns, out);
 }
 
+/* Does an ACK speak of what is in flight, with nothing special about either? Then rc_completer_take_ack() takes it. */
+static inline bool qp_ack_is_plain(const struct rc_qp *qp, const struct wire_ack *ack)
+{
+	return !qp->flow_control && !qp->long_way && qp->requester.answers_due == 0 &&
+	       syndrome_class((uint8_t)(ack_aeth(ack) >> 24)) == SYNDROME_ACK &&
+	       psn_distance(psn_make(ack_psn(ack)), qp->win.una) < sendwin_outstanding(&qp->win);
+}
+
+/* Such an ACK behind another one that has not been taken yet: does it say all that the other one does, and more? */
+static inline bool qp_ack_goes_on(const struct rc_qp *qp, const struct wire_ack *ack, const struct wire_ack *before)
+{
+	psn_t una = qp->win.una;
+
+	return psn_distance(psn_make(ack_psn(ack)), una) > psn_distance(psn_make(ack_psn(before)), una) &&
+	       qp_ack_is_plain(qp, ack);
+}
+
 /* Everything that may leave or be reported now. true: the outbox was too small, call again with an empty one. */
 bool rc_qp_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out);
 

@@ -4,9 +4,6 @@
 #include "rc/outbox.h"
 #include "rc/qp.h"
 
-#define BURST_AFTER_LOSS 8u
-#define PACKETS_BEFORE_GROWTH 256u
-
 /* Opcodes of a message that is cut into packets. */
 struct message_opcodes {
 	uint8_t first, middle, last, only;
@@ -442,8 +439,8 @@ static inline void add_packets(struct rc_qp *qp, const struct rc_send_wqe *wqe, 
 }
 
 /*
- * What comes next, as far as it is plain requests of one packet each, that begin now. Returns how many. What changes with
- * each of them is written down when all are made.
+ * What comes next, as far as it is plain requests of one packet each, that begin now. Returns how many. What changes
+ * with each of them is written down when all are made.
  */
 static inline uint32_t send_only_packets(struct rc_qp *qp, uint32_t most, uint64_t now_ns, struct rc_outbox *out)
 {
@@ -557,46 +554,23 @@ static bool send(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 	return false;
 }
 
-/* ---- how much at a time ---- */
-
-void rc_requester_reset_burst(struct rc_requester *req)
-{
-	req->burst = OUTBOX_PACKETS;
-	req->since_loss = 0;
-}
-
-void rc_requester_notice_loss(struct rc_requester *req)
-{
-	req->burst = BURST_AFTER_LOSS;
-	req->since_loss = 0;
-}
-
-static void grow_burst(struct rc_requester *req, uint32_t sent)
-{
-	req->since_loss = (uint16_t)(req->since_loss + sent);
-	if (req->since_loss < PACKETS_BEFORE_GROWTH)
-		return;
-	req->since_loss = 0;
-	req->burst = (uint16_t)(req->burst + BURST_AFTER_LOSS);
-}
-
 bool rc_requester_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 {
-	struct rc_requester *req = &qp->requester;
+	struct rc_burst *burst = &qp->requester.burst;
 	uint32_t room = out->packet_room, before = out->packet_count;
-	bool full = req->burst >= OUTBOX_PACKETS, more;
+	bool full = burst_is_full(burst), more;
 
 	if (retry_waits_for_receiver(&qp->retry))
 		return false;
 	sendwin_take_posted(&qp->win);
 	if (qp->probe.due)
 		begin_probe(qp);
-	if (!full && out->packet_room > req->burst)
-		out->packet_room = req->burst;
+	if (!full && out->packet_room > burst->packets)
+		out->packet_room = burst->packets;
 	more = send(qp, now_ns, out);
 	if (full)
 		return more;
 	out->packet_room = room - (out->packet_count - before);
-	grow_burst(req, out->packet_count - before);
+	burst_grow(burst, out->packet_count - before);
 	return more;
 }

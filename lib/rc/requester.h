@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "rc/burst.h"
 #include "rc/psn.h"
 
 struct rc_qp;
@@ -14,21 +15,12 @@ struct rc_outbox;
 struct rc_requester {
 	uint32_t answers_due;  /* READs and atomics started and not answered */
 	uint32_t since_ackreq; /* packets sent since the last one that asked for an ACK */
-	/*
-	 * What goes out behind a lost packet is sent in vain, until the peer's NAK has come back. After a loss a call
-	 * of rc_qp_transmit() sends at most so many packets, and more again the longer nothing is lost.
-	 */
-	uint16_t burst;
-	uint16_t since_loss; /* packets sent since `burst` was last changed */
+	struct rc_burst burst;
 	uint8_t max_rd_atomic;
 	bool asking;       /* the packet at `next` asks for an ACK: nothing behind it can */
 	bool asked_within; /* the oldest unanswered READ was asked for again from asked_psn on */
 	psn_t asked_psn;
 };
-
-/* Nothing was lost lately; and: something was, the window has been rewound. */
-void rc_requester_reset_burst(struct rc_requester *req);
-void rc_requester_notice_loss(struct rc_requester *req);
 
 /*
  * Adds packets to the outbox while the window, the rules and the room allow. true: it stopped for want of room

@@ -425,9 +425,11 @@ static inline uint8_t *find_send(struct rc_qp *qp, const struct wire_opcode_row 
 		       NULL;
 }
 
+/* What became of a packet on a short way, which only accepts: NOT: nothing; WRONG: its ICRC is. */
+enum plain { PLAIN_NOT, PLAIN_DONE, PLAIN_WRONG };
+
 /* receive_plainly() for a WRITE of one packet: with all that is known of it there is less to look at. */
-static enum rc_plain receive_only_write(struct rc_qp *qp, const struct wire_packet *packet,
-					const struct rc_origin *origin)
+static enum plain receive_only_write(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin)
 {
 	struct rc_responder *resp = &qp->responder;
 	uint32_t bytes = packet->payload_bytes;
@@ -454,8 +456,8 @@ static enum rc_plain receive_only_write(struct rc_qp *qp, const struct wire_pack
  * The short way of what nearly always comes: the next packet of a SEND or WRITE with a place for its payload. As
  * receive_new() would; it only accepts, and what it does not take goes there.
  */
-static enum rc_plain receive_plainly(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin,
-				     struct rc_outbox *out)
+static enum plain receive_plainly(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin,
+				  struct rc_outbox *out)
 {
 	const struct wire_opcode_row *op = wire_opcode(packet->opcode);
 	bool write = op->kind == WIRE_KIND_WRITE;
@@ -486,7 +488,7 @@ static __attribute__((noinline)) bool receive_any(struct rc_qp *qp, const struct
 	bool known = false;
 
 	if (psn_equal(psn, resp->epsn)) {
-		enum rc_plain plain = origin->ip ? receive_plainly(qp, packet, origin, out) : PLAIN_NOT;
+		enum plain plain = origin->ip ? receive_plainly(qp, packet, origin, out) : PLAIN_NOT;
 
 		return plain == PLAIN_NOT ? receive_new(qp, packet, origin, out) : plain == PLAIN_DONE;
 	}
@@ -509,7 +511,7 @@ bool rc_responder_receive(struct rc_qp *qp, const struct wire_packet *packet, co
 			  uint64_t now_ns, struct rc_outbox *out)
 {
 	if (packet->opcode == OP_WRITE_ONLY && packet->psn == qp->responder.epsn.v && origin->ip) {
-		enum rc_plain plain = receive_only_write(qp, packet, origin);
+		enum plain plain = receive_only_write(qp, packet, origin);
 
 		if (plain != PLAIN_NOT)
 			return plain == PLAIN_DONE;

@@ -97,7 +97,7 @@ void rc_retry_path_changed(struct rc_qp *qp, uint64_t timeout_ns)
 	retry->timeout_ns = timeout_ns;
 	retry->retries_left = retry->retry_cnt;
 	retry->min_rtt_ns = UINT64_MAX; /* of the old path */
-	rc_requester_reset_burst(&qp->requester);
+	burst_reset(&qp->requester.burst);
 	qp->probe.rtt_ns = 0;
 	qp->probe.tries = 0;
 	/* In an RNR wait the window is rewound already. */
@@ -118,7 +118,7 @@ static void transport_failed(struct rc_qp *qp, enum uroce_cause cause, psn_t tri
 		return;
 	}
 	retry->retries_left--;
-	rc_requester_notice_loss(&qp->requester);
+	burst_notice_loss(&qp->requester.burst);
 	rewind_to_una(qp, trigger);
 }
 

@@ -280,49 +280,140 @@ static void spoil_msn(struct rte_mbuf *mbuf, uint8_t *frame)
 	frame[BTH_AT + 15] ^= 1;
 }
 
-/* One ACK for each of the WRITEs that end 0 has in flight, of which the last two are not what their ICRC says. */
+/* Cuts the frame into two segments, so that it is laid out in memory that all such frames share. */
+static void cut_in_two(struct network *network, struct rte_mbuf *mbuf)
+{
+	struct rte_mbuf *rest = rte_pktmbuf_alloc(network->loop.pool);
+	uint16_t bytes = (uint16_t)(mbuf->data_len - 30);
+
+	cr_assert_not_null(rest);
+	memcpy(rte_pktmbuf_append(rest, bytes), rte_pktmbuf_mtod_offset(mbuf, uint8_t *, 30), bytes);
+	rte_pktmbuf_trim(mbuf, bytes);
+	cr_assert_eq(rte_pktmbuf_chain(mbuf, rest), 0);
+}
+
+/* End 0 has FRAMES WRITEs in flight, and nobody answers but the test. */
+struct unanswered {
+	struct network network;
+	struct wire_frame_template template; /* of the end that has gone */
+	psn_t first;
+};
+
+static void open_unanswered(struct unanswered *all)
+{
+	struct end *peer = &all->network.ends[1];
+
+	open_connected(&all->network);
+	all->template = peer->qp->template;
+	all->first = qp_core(all->network.ends[0].qp)->win.next;
+	cr_assert_eq(uroce_qp_destroy(peer->qp), 0);
+	peer->qp = NULL;
+	for (uint32_t i = 0; i < FRAMES; i++)
+		cr_assert_eq(network_post(&all->network, UROCE_WR_RDMA_WRITE, PIECE_BYTES), 0);
+	network_turn(&all->network);
+}
+
+static void close_unanswered(struct unanswered *all)
+{
+	cr_assert_eq(uroce_qp_destroy(all->network.ends[0].qp), 0);
+	all->network.ends[0].qp = NULL;
+	network_close(&all->network);
+}
+
+/* The answer to WRITE `number`. */
+static struct rte_mbuf *create_answer(struct unanswered *all, uint32_t number, uint8_t syndrome)
+{
+	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(all->network.loop.pool);
+	struct wire_packet packet = {
+		.opcode = OP_ACKNOWLEDGE,
+		.psn = psn_add(all->first, number).v,
+		.dest_qpn = all->network.ends[0].qp->qpn,
+		.pkey = 0xFFFF,
+		.syndrome = syndrome,
+		.msn = number,
+	};
+
+	cr_assert_not_null(mbuf);
+	mbuf_fill(mbuf, &all->template, &packet);
+	return mbuf;
+}
+
+static const uint8_t ack_syndrome = SYNDROME_ACK << 5 | CREDIT_UNLIMITED;
+
+/* In one burst; returns how many WRITEs have completed. */
+static int send_answers(struct unanswered *all, struct rte_mbuf **burst, uint16_t count)
+{
+	struct uroce_wc wc[FRAMES];
+	int completed;
+
+	cr_assert_eq(rte_eth_tx_burst(all->network.loop.ports[1].port_id, 0, burst, count), count);
+	network_turn(&all->network);
+	completed = uroce_cq_poll(all->network.ends[0].cq, FRAMES, wc);
+	for (int i = 0; i < completed; i++)
+		cr_assert_eq(wc[i].status, UROCE_WC_SUCCESS);
+	return completed;
+}
+
+/* One ACK for each WRITE, of which the last two are not what their ICRC says. */
 Test(burst, a_bad_acknowledge_behind_good_ones_is_found)
 {
-	static struct network network;
 	static const struct fault port = { NULL, spoil_source_port, true }, msn = { NULL, spoil_msn, true };
-	struct wire_frame_template template;
+	static struct unanswered all;
 	struct rte_mbuf *burst[FRAMES];
-	struct uroce_wc wc[FRAMES];
-	uint32_t to;
-	psn_t psn;
 
 	RULE("W-3");
-	open_connected(&network);
-	template = network.ends[1].qp->template;
-	to = network.ends[0].qp->qpn;
-	psn = qp_core(network.ends[0].qp)->win.next;
-	cr_assert_eq(uroce_qp_destroy(network.ends[1].qp), 0); /* nobody else answers */
-	network.ends[1].qp = NULL;
+	open_unanswered(&all);
 	for (uint32_t i = 0; i < FRAMES; i++)
-		cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, PIECE_BYTES), 0);
-	network_turn(&network);
-	for (uint32_t i = 0; i < FRAMES; i++) {
-		struct wire_packet packet = {
-			.opcode = OP_ACKNOWLEDGE,
-			.psn = psn_add(psn, i).v,
-			.dest_qpn = to,
-			.pkey = 0xFFFF,
-			.syndrome = syndrome_make(SYNDROME_ACK, CREDIT_UNLIMITED),
-		};
-
-		burst[i] = rte_pktmbuf_alloc(network.loop.pool);
-		cr_assert_not_null(burst[i]);
-		mbuf_fill(burst[i], &template, &packet);
-	}
+		burst[i] = create_answer(&all, i, ack_syndrome);
 	spoil(&port, burst[FRAMES - 2]);
 	spoil(&msn, burst[FRAMES - 1]);
-	cr_assert_eq(rte_eth_tx_burst(network.loop.ports[1].port_id, 0, burst, FRAMES), FRAMES);
-	network_turn(&network);
-	cr_assert_eq(network_counter(&network, 0, "rx_icrc_encapsulated"), 2);
-	cr_assert_eq(uroce_cq_poll(network.ends[0].cq, FRAMES, wc), FRAMES - 2);
-	cr_assert_eq(uroce_qp_destroy(network.ends[0].qp), 0);
-	network.ends[0].qp = NULL;
-	network_close(&network);
+	cr_assert_eq(send_answers(&all, burst, FRAMES), FRAMES - 2);
+	cr_assert_eq(network_counter(&all.network, 0, "rx_icrc_encapsulated"), 2);
+	close_unanswered(&all);
+}
+
+/* What is in no order, comes twice or was never asked for is counted, wherever in a row of good ACKs it stands. */
+Test(burst, acknowledges_in_a_row_are_judged_one_by_one)
+{
+	static const struct {
+		uint16_t count;
+		uint32_t numbers[8];
+		int completed;
+	} rows[] = { { 4, { 0, 1, 2, FRAMES }, 3 }, { 8, { 3, 6, 4, 5, 7, 7, 8, 9 }, 7 }, { 2, { 11, 10 }, 2 } };
+	static struct unanswered all;
+	struct rte_mbuf *burst[FRAMES];
+
+	RULE("P-5");
+	open_unanswered(&all);
+	for (uint32_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+		for (uint16_t i = 0; i < rows[row].count; i++)
+			burst[i] = create_answer(&all, rows[row].numbers[i], ack_syndrome);
+		cr_assert_eq(send_answers(&all, burst, rows[row].count), rows[row].completed, "row %u", row);
+	}
+	cr_assert_eq(network_counter(&all.network, 0, "drop_stale_response"), 4, "4, 5, 7 and 10");
+	cr_assert_eq(network_counter(&all.network, 0, "drop_ghost_response"), 1);
+	close_unanswered(&all);
+}
+
+/* An ACK that waits for the next one is taken before whatever else comes. */
+Test(burst, a_nak_behind_acknowledges_comes_after_them)
+{
+	static struct unanswered all;
+	struct rte_mbuf *burst[4];
+
+	RULE("K-SEQ-REQ");
+	open_unanswered(&all);
+	for (uint32_t i = 0; i < 3; i++)
+		burst[i] = create_answer(&all, i, ack_syndrome);
+	burst[3] = create_answer(&all, 3, SYNDROME_NAK << 5 | NAK_PSN_SEQUENCE);
+	cr_assert_eq(send_answers(&all, burst, 4), 3);
+	cr_assert_eq(network_counter(&all.network, 0, "packet_seq_err"), 1);
+	cr_assert_geq(network_counter(&all.network, 0, "retransmitted_packets"), 1);
+	burst[0] = create_answer(&all, 4, ack_syndrome);
+	burst[1] = create_answer(&all, 5, ack_syndrome);
+	cut_in_two(&all.network, burst[1]);
+	cr_assert_eq(send_answers(&all, burst, 2), 3, "the second in pieces");
+	close_unanswered(&all);
 }
 
 /* Lengths, and with them pads, change from frame to frame. */
@@ -343,18 +434,6 @@ Test(burst, frames_of_all_lengths_in_one_burst_come_right)
 			     "nothing behind frame %u", number);
 	}
 	network_close(&network);
-}
-
-/* Cuts the frame into two segments, so that it is laid out in memory that all such frames share. */
-static void cut_in_two(struct network *network, struct rte_mbuf *mbuf)
-{
-	struct rte_mbuf *rest = rte_pktmbuf_alloc(network->loop.pool);
-	uint16_t bytes = (uint16_t)(mbuf->data_len - 30);
-
-	cr_assert_not_null(rest);
-	memcpy(rte_pktmbuf_append(rest, bytes), rte_pktmbuf_mtod_offset(mbuf, uint8_t *, 30), bytes);
-	rte_pktmbuf_trim(mbuf, bytes);
-	cr_assert_eq(rte_pktmbuf_chain(mbuf, rest), 0);
 }
 
 /* A whole frame, one in pieces that repeats it, and one in pieces for a QP that does not exist. */

@@ -6,6 +6,7 @@
 #include <criterion/criterion.h>
 
 #include "packets.h"
+#include "rc/outbox.h"
 #include "rule.h"
 
 /* A with `count` WRITEs of one packet under way, wr 1 ... count at PSN start ... */
@@ -298,5 +299,64 @@ Test(ack, a_resend_reads_the_payload_again)
 	pair_fire(pair);
 	expect_completes(pair, A, "wr=1 WRITE SUCCESS");
 	cr_assert_eq(pair->side[B].memory[0], 0x02);
+	pair_close(pair);
+}
+
+#define IN_FLIGHT 4u
+
+static struct wire_ack ack_of(psn_t una, uint32_t number)
+{
+	return (struct wire_ack){
+		.begin = packet_bth_of(OP_ACKNOWLEDGE, WIRE_MIGREQ, 0xFFFF, 7),
+		.rest = __builtin_bswap32(psn_add(una, number).v) |
+			(uint64_t)__builtin_bswap32((uint32_t)SYNDROME_PLAIN_ACK << 24 | number) << 32,
+	};
+}
+
+/* Of the ACKs of all that is in flight those whose bit is set, one after the other. */
+static void take_acks(struct rc_qp *qp, uint32_t bits, struct rc_outbox *out)
+{
+	const psn_t una = qp->win.una;
+
+	outbox_reset(out, 0);
+	for (uint32_t i = 0; i < IN_FLIGHT; i++) {
+		const struct wire_ack ack = ack_of(una, i);
+
+		if (!(bits & 1u << i))
+			continue;
+		cr_assert(qp_ack_is_plain(qp, &ack));
+		rc_completer_take_ack(qp, &ack, 5000, out);
+		cr_assert_not(qp_ack_is_plain(qp, &ack), "it has been acknowledged");
+	}
+}
+
+/* What the engine relies on when it takes only the last one (lib/engine/receive.c). */
+Test(ack, acknowledges_in_a_row_are_worth_the_last_of_them)
+{
+	struct pair *pair = open_with_writes(0xFFFFFE, IN_FLIGHT);
+	struct rc_qp *qp = pair->side[A].qp, before, each;
+	static struct rc_outbox out;
+
+	RULE("Q-7");
+	qp->long_way = false;
+	before = *qp;
+	for (uint32_t i = 0; i < IN_FLIGHT * IN_FLIGHT; i++) {
+		const struct wire_ack first = ack_of(qp->win.una, i / IN_FLIGHT);
+		const struct wire_ack second = ack_of(qp->win.una, i % IN_FLIGHT);
+
+		cr_assert_eq(qp_ack_goes_on(qp, &second, &first), i % IN_FLIGHT > i / IN_FLIGHT, "%u", i);
+	}
+	for (uint32_t bits = 1; bits < 1u << IN_FLIGHT; bits++) {
+		uint32_t last = 31u - (uint32_t)__builtin_clz(bits);
+
+		*qp = before;
+		take_acks(qp, bits, &out);
+		cr_assert_eq(out.completion_count, last + 1);
+		each = *qp;
+		*qp = before;
+		take_acks(qp, 1u << last, &out);
+		cr_assert_eq(out.completion_count, last + 1);
+		cr_assert_arr_eq((uint8_t *)qp, (uint8_t *)&each, sizeof(each), "%#x", bits);
+	}
 	pair_close(pair);
 }

@@ -385,7 +385,7 @@ Test(migration, the_new_path_is_asked_and_filled_as_if_it_were_the_first)
 	pair_run(pair);
 	while (qp->retry.retries_left > 0)
 		cr_assert(pair_fire(pair));
-	cr_assert_lt(qp->requester.burst, OUTBOX_PACKETS);
+	cr_assert_lt(qp->requester.burst.packets, OUTBOX_PACKETS);
 	while (qp->probe.tries < 2)
 		cr_assert(pair_fire(pair));
 	ways_expect(pair, A, UROCE_PATH_ARMED, 0);

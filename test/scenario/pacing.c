@@ -299,23 +299,23 @@ Test(pacing, bursts_are_short_after_a_loss_and_grow_again)
 	struct pair *pair = pair_open(&(struct pair_options){ .mtu = 256 });
 	const struct rc_requester *req = &pair->side[A].qp->requester;
 
-	cr_assert_eq(req->burst, OUTBOX_PACKETS);
+	cr_assert_eq(req->burst.packets, OUTBOX_PACKETS);
 	lose_one(pair, 1); /* its resend is the first of them */
-	cr_assert_eq(req->burst, 8);
+	cr_assert_eq(req->burst.packets, 8);
 	pair_write(pair, 2, 253 * 256);
 	pair_forget(pair);
 	pair_transmit_some(pair, A, OUTBOX_PACKETS);
 	expect_sent_count(pair, A, 8);
 	pair_run(pair);
-	cr_assert_eq(req->burst, 8);
+	cr_assert_eq(req->burst.packets, 8);
 	pair->side[A].done_count = 2;
 	lose_one(pair, 3); /* the 255th; its resend is the first of the next ones */
-	cr_assert_eq(req->burst, 8);
+	cr_assert_eq(req->burst.packets, 8);
 	pair_write(pair, 4, 254 * 256);
 	pair_run(pair);
-	cr_assert_eq(req->burst, 8);
+	cr_assert_eq(req->burst.packets, 8);
 	pair_write(pair, 5, 8);
 	pair_run(pair);
-	cr_assert_eq(req->burst, 16);
+	cr_assert_eq(req->burst.packets, 16);
 	pair_close(pair);
 }

@@ -10,15 +10,17 @@ static inline enum rc_counter receive_admitted(struct rc_qp *qp, const struct wi
 					       const struct rc_origin *origin, uint64_t now_ns, struct rc_outbox *out)
 {
 	const uint8_t *bth = (const uint8_t *)packet->payload - WIRE_BTH_BYTES - WIRE_AETH_BYTES;
-	enum rc_plain plain = PLAIN_NOT;
 	struct wire_ack ack;
 
 	if (packet->opcode == OP_ACKNOWLEDGE && origin->ip && qp->state == UROCE_QPS_RTS &&
 	    qp->migration.state == UROCE_PATH_MIGRATED &&
-	    packet_parse_ack(bth, WIRE_ACK_BYTES + packet->payload_bytes + packet->pad_bytes, &ack))
-		plain = rc_completer_take_ack(qp, &ack, origin, now_ns, out);
-	if (plain != PLAIN_NOT)
-		return plain == PLAIN_DONE ? CNT_COUNTERS : CNT_PORT_RX_ICRC;
+	    packet_parse_ack(bth, WIRE_ACK_BYTES + packet->payload_bytes + packet->pad_bytes, &ack) &&
+	    qp_ack_is_plain(qp, &ack)) {
+		if (!origin_ack_icrc_is_right(origin))
+			return CNT_PORT_RX_ICRC;
+		rc_completer_take_ack(qp, &ack, now_ns, out);
+		return CNT_COUNTERS;
+	}
 	return rc_qp_receive(qp, packet, origin, now_ns, out);
 }
 
