@@ -51,8 +51,8 @@ static uint8_t read_opcode(bool first, bool last)
 }
 
 /*
- * The next packets of a READ's answer, unless their memory may no longer be read (S-4). It is looked up once for all
- * that go out now, for a region stays for the length of a turn; where that fails, for the next one alone.
+ * The next packets of a READ's answer, unless its memory may no longer be read (S-4). It is looked up once for all that go
+ * out now, for a region stays for the length of a turn; and it has an end that does not move.
  */
 static enum rc_mr_verdict add_read_responses(struct rc_qp *qp, struct rc_replay_entry *entry, struct rc_outbox *out)
 {
@@ -64,16 +64,8 @@ static enum rc_mr_verdict add_read_responses(struct rc_qp *qp, struct rc_replay_
 
 	if (count > out->packet_room)
 		count = out->packet_room;
-	if (left > (uint64_t)count << qp->mtu_shift)
-		left = (uint64_t)count << qp->mtu_shift;
 	if (left > 0) {
 		why = qp_check_memory(qp, entry->rkey, entry->va + offset, left, UROCE_ACCESS_REMOTE_READ, &host);
-		if (why != MR_OK && count > 1) {
-			count = 1;
-			left = qp->mtu_bytes;
-			why = qp_check_memory(qp, entry->rkey, entry->va + offset, left, UROCE_ACCESS_REMOTE_READ,
-					      &host);
-		}
 		if (why != MR_OK)
 			return why;
 	}
