@@ -293,6 +293,19 @@ static void check_completion(struct side *side, enum side_name name, const struc
 	side->failed[receive] |= wc->status != UROCE_WC_SUCCESS;
 }
 
+/* The same for every packet that a QP sends, and for how much room it leaves to the next QP. */
+static void check_packet(const struct pair *pair, enum side_name name, const struct wire_packet *packet)
+{
+	cr_assert_eq(packet->dest_qpn, pair->side[!name].qp->qpn, "%c: to QP %#x", "AB"[name], packet->dest_qpn);
+	cr_assert_eq(packet->pkey, pair->side[name].qp->pkey, "%c: P_Key %#x", "AB"[name], packet->pkey);
+}
+
+static void check_room(const struct rc_outbox *out, uint32_t given)
+{
+	cr_assert_eq(out->packet_room, given - out->packet_count, "%u packets of %u, room for %u", out->packet_count,
+		     given, out->packet_room);
+}
+
 static void take_outbox(struct pair *pair, enum side_name name)
 {
 	struct side *side = &pair->side[name];
@@ -302,6 +315,7 @@ static void take_outbox(struct pair *pair, enum side_name name)
 		const struct wire_packet *packet = &out->packets[i];
 		int copies = pair->copies ? pair->copies(pair, name, side->packets, packet) : 1;
 
+		check_packet(pair, name, packet);
 		if (pair->tap)
 			pair->tap(pair, name, name, packet);
 		if (!PAIR_IS_SMALL && side->sent_count < PAIR_LINES)
@@ -337,6 +351,7 @@ void pair_transmit(struct pair *pair, enum side_name name)
 	while (more) {
 		outbox_reset(&pair->out, OUTBOX_PACKETS);
 		more = rc_qp_transmit(pair->side[name].qp, pair->now_ns, &pair->out);
+		check_room(&pair->out, OUTBOX_PACKETS);
 		take_outbox(pair, name);
 	}
 }
@@ -347,6 +362,7 @@ bool pair_transmit_some(struct pair *pair, enum side_name name, uint32_t packets
 
 	outbox_reset(&pair->out, packets);
 	more = rc_qp_transmit(pair->side[name].qp, pair->now_ns, &pair->out);
+	check_room(&pair->out, packets);
 	take_outbox(pair, name);
 	return more;
 }
