@@ -99,6 +99,29 @@ Test(post, inline_data_is_copied_and_needs_no_key)
 	pair_close(pair);
 }
 
+/* More of it than a packet holds: each takes its part, whether they leave at once or one at a time. */
+Test(post, inline_data_of_several_packets_arrives)
+{
+	static const uint32_t sizes[] = { 257, 300, 512 };
+
+	RULE("Q-2");
+	for (uint32_t i = 0; i < 12; i++) {
+		struct pair *pair = pair_open(&(struct pair_options){ .mtu = 256, .inline_bytes = 512, .receives = 1 });
+		uint32_t bytes = sizes[i / 4], flags = UROCE_SEND_SIGNALED | UROCE_SEND_INLINE;
+		uint8_t *there = pair->side[B].memory + (i & 1 ? 0 : PAIR_MEMORY_BYTES / 2);
+
+		cr_assert_eq(post(pair, 1, i & 1 ? UROCE_WR_RDMA_WRITE : UROCE_WR_SEND, flags, bytes), 0);
+		memset(there, 0, 1024);
+		if (i & 2)
+			pair_transmit_some(pair, A, 1);
+		pair_run(pair);
+		expect_completes(pair, A, i & 1 ? "wr=1 WRITE SUCCESS" : "wr=1 SEND SUCCESS");
+		cr_assert_arr_eq(there, pair->side[A].memory, bytes, "%u bytes", bytes);
+		cr_assert_eq(there[bytes], 0);
+		pair_close(pair);
+	}
+}
+
 /* TC-C-10, TC-C-12 */
 Test(post, every_operation_carries_its_immediate_and_may_be_empty)
 {

@@ -71,7 +71,7 @@ static void open_side(struct side *side, enum side_name name, const struct pair_
 		.max_recv_wr = or_default(options->depth, 64),
 		.max_send_sge = LIMIT_SGE,
 		.max_recv_sge = LIMIT_SGE,
-		.max_inline_data = 128,
+		.max_inline_data = or_default(options->inline_bytes, 128),
 		.max_dest_rd_atomic = LIMIT_RD_ATOMIC,
 		.max_mtu_bytes = LIMIT_MTU_BYTES,
 	};
@@ -296,8 +296,8 @@ static void check_completion(struct side *side, enum side_name name, const struc
 /* The same for every packet that a QP sends, and for how much room it leaves to the next QP. */
 static void check_packet(const struct pair *pair, enum side_name name, const struct wire_packet *packet)
 {
-	cr_assert_eq(packet->dest_qpn, pair->side[!name].qp->qpn, "%c: to QP %#x", "AB"[name], packet->dest_qpn);
-	cr_assert_eq(packet->pkey, pair->side[name].qp->pkey, "%c: P_Key %#x", "AB"[name], packet->pkey);
+	cr_assert_eq(packet->dest_qpn, pair->side[!name].qp->qpn, "%c: to QP %#x", "AB"[name], packet -> dest_qpn);
+	cr_assert_eq(packet->pkey, pair->side[name].qp->pkey, "%c: P_Key %#x", "AB"[name], packet -> pkey);
 }
 
 static void check_room(const struct rc_outbox *out, uint32_t given)

@@ -40,6 +40,7 @@ struct pair_options {
 	uint32_t psn_a, psn_b;       /* start PSN of each side's requests */
 	uint32_t depth;              /* queues; 0: 64 */
 	uint32_t receives;           /* posted on B at the start, 64 KiB each, from its memory's second half */
+	uint32_t inline_bytes;       /* of a request; 0: 128 */
 	uint8_t rd_atomic;           /* 0: 4; 255: really 0 */
 	uint8_t timeout;             /* code; 0: 14 */
 	uint8_t retry_cnt;           /* 0: 7; 255: really 0 */
