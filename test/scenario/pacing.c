@@ -143,6 +143,24 @@ Test(pacing, an_acknowledge_is_asked_for_where_one_is_needed)
 	pair_close(pair);
 }
 
+/* Small ones of which none reports: the last of each half of a window asks, and no other. */
+Test(pacing, of_silent_requests_the_last_of_each_half_of_a_window_asks)
+{
+	struct pair *pair = open_cut(&(struct pair_options){ .depth = 512 });
+
+	RULE("Q-5");
+	for (uint32_t i = 0; i < WINDOW_PACKETS + 10; i++)
+		post(pair, i, UROCE_WR_RDMA_WRITE, 0, 8);
+	pair_transmit(pair, A);
+	expect_sent_count(pair, A, WINDOW_PACKETS);
+	for (uint32_t i = 0; i < WINDOW_PACKETS; i++) {
+		bool asks = strstr(pair->side[A].sent[i], "ackreq") != NULL;
+
+		cr_assert_eq(asks, (i + 1) % (WINDOW_PACKETS / 2) == 0, "packet %u: %s", i, pair->side[A].sent[i]);
+	}
+	pair_close(pair);
+}
+
 /* P-4 as practised: a window of packets, at least two AckReqs in it, and on with the ACKs. */
 Test(pacing, a_long_message_stalls_at_the_window_and_goes_on)
 {
@@ -201,6 +219,30 @@ Test(pacing, reads_stall_at_half_of_all_psns)
 	pair_read(pair, 4, 256);
 	pair_transmit(pair, A);
 	expect_leaves(pair, A);
+	munmap(huge, bytes);
+	pair_close(pair);
+}
+
+/* One that owns them all goes alone: it waits until nothing is outstanding, and it is one packet. */
+Test(pacing, a_read_of_as_many_psns_as_may_be_outstanding_waits_for_the_one_before_it)
+{
+	const uint64_t bytes = 1ull << 31;
+	struct pair *pair = open_cut(&(struct pair_options){ .mtu = 256 });
+	uint8_t *huge = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	struct uroce_sge sge = { .addr = (uintptr_t)huge, .length = 1u << 31 };
+	struct uroce_send_wr wr = { .wr_id = 2, .opcode = UROCE_WR_RDMA_READ, .sg_list = &sge, .num_sge = 1 };
+	int error;
+
+	RULE("P-4");
+	RULE("P-3");
+	cr_assert_neq(huge, MAP_FAILED);
+	sge.lkey = rc_mr_insert(&pair->side[A].mrs, 1, huge, bytes, UROCE_ACCESS_LOCAL_WRITE, &error);
+	pair_read(pair, 1, 8);
+	cr_assert_eq(pair_post(pair, A, wr, 0, 0), 0);
+	pair_transmit(pair, A);
+	expect_leaves(pair, A, "READ_REQUEST psn=0 ackreq va=0x0 len=8");
+	pair_respond(pair, response_packet(OP_READ_RESPONSE_ONLY, 0, 8));
+	expect_leaves(pair, A, "READ_REQUEST psn=1 ackreq va=0x0 len=2147483648");
 	munmap(huge, bytes);
 	pair_close(pair);
 }
@@ -316,6 +358,30 @@ Test(pacing, bursts_are_short_after_a_loss_and_grow_again)
 	cr_assert_eq(req->burst.packets, 8);
 	pair_write(pair, 5, 8);
 	pair_run(pair);
+	cr_assert_eq(req->burst.packets, 16);
+	pair_close(pair);
+}
+
+/* The answers that leave with them are none of the packets that make bursts longer again. */
+Test(pacing, answers_do_not_make_bursts_longer)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ 0 });
+	const struct rc_requester *req = &pair->side[A].qp->requester;
+	const struct uroce_send_wr wr = { .opcode = UROCE_WR_RDMA_WRITE, .send_flags = UROCE_SEND_SIGNALED };
+
+	RULE("T-2");
+	lose_one(pair, 1); /* its resend is the first of 256 */
+	for (uint32_t sent = 1; sent < 256; sent++) {
+		cr_assert_eq(req->burst.packets, 8, "after %u packets", sent);
+		cr_assert_eq(pair_post(pair, B, wr, 0, 8), 0);
+		pair_transmit(pair, B);
+		pair_deliver(pair, A);
+		pair_write(pair, 1 + sent, 8);
+		pair_forget(pair);
+		pair_transmit(pair, A);
+		expect_sent_count(pair, A, 2); /* an ACK and the WRITE behind it */
+		pair_run(pair);
+	}
 	cr_assert_eq(req->burst.packets, 16);
 	pair_close(pair);
 }
