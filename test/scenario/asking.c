@@ -264,3 +264,23 @@ Test(asking, a_question_that_cannot_leave_does_no_harm)
 	expect_leaves(pair, A, "WRITE_ONLY psn=2 ackreq va=0x0 len=8 bytes=8");
 	pair_close(pair);
 }
+
+/* What follows is not the packet that had to ask. */
+Test(asking, what_is_sent_after_a_question_does_not_ask)
+{
+	struct pair *pair = open_pair();
+
+	RULE("Q-5");
+	post(pair, 1, UROCE_WR_RDMA_WRITE, 0, 8);
+	post(pair, 2, UROCE_WR_RDMA_WRITE, 0, 8);
+	post(pair, 3, UROCE_WR_RDMA_WRITE, 0, 2000);
+	pair_transmit_some(pair, A, 1);
+	modify(pair, UROCE_QPS_SQD);
+	pair_run(pair);
+	expect_leaves(pair, A, "WRITE_ONLY psn=0 va=0x0 len=8 bytes=8", "WRITE_ONLY psn=0 ackreq va=0x0 len=8 bytes=8");
+	modify(pair, UROCE_QPS_RTS);
+	pair_run(pair);
+	expect_leaves(pair, A, "WRITE_ONLY psn=1 va=0x0 len=8 bytes=8", "WRITE_FIRST psn=2 va=0x0 len=2000 bytes=1024",
+		      "WRITE_LAST psn=3 ackreq bytes=976");
+	pair_close(pair);
+}

@@ -385,3 +385,50 @@ Test(probe, a_failure_ends_the_wait)
 	cr_assert_eq(rc_qp_deadline(pair->side[A].qp), RC_NEVER);
 	pair_close(pair);
 }
+
+/* What follows is no part of it, and asks only where it would have asked anyway. */
+Test(probe, what_is_sent_after_a_probe_does_not_ask)
+{
+	struct pair *pair = open_asking(0);
+	const struct uroce_send_wr silent = { .opcode = UROCE_WR_RDMA_WRITE };
+
+	RULE("Q-5");
+	pair_cut(pair);
+	pair_write(pair, 1, 8);
+	pair_transmit(pair, A);
+	pair->now_ns = pair->side[A].qp->probe.deadline_ns;
+	rc_qp_timeout(pair->side[A].qp, pair->now_ns);
+	pair_transmit(pair, A);
+	expect_leaves(pair, A, "WRITE_ONLY psn=1 ackreq va=0x0 len=8 bytes=8",
+		      "WRITE_ONLY psn=1 ackreq va=0x0 len=8 bytes=8");
+	pair_post(pair, A, silent, 0, 8);
+	pair_post(pair, A, silent, 0, 2000);
+	pair_transmit(pair, A);
+	expect_leaves(pair, A, "WRITE_ONLY psn=2 va=0x0 len=8 bytes=8", "WRITE_FIRST psn=3 va=0x0 len=2000 bytes=1024",
+		      "WRITE_LAST psn=4 ackreq bytes=976");
+	pair_close(pair);
+}
+
+/* Turned on while something is in flight: the next packet starts the wait, whether it asks or not. */
+Test(probe, asking_early_begins_with_the_next_packet_when_it_is_turned_on)
+{
+	for (uint32_t bytes = 8; bytes <= 2000; bytes += 1992) {
+		struct pair *pair = pair_open(&(struct pair_options){ 0 });
+		struct rc_qp *qp = pair->side[A].qp;
+		const struct uroce_send_wr silent = { .opcode = UROCE_WR_RDMA_WRITE };
+		uint32_t bad = 0;
+
+		pair_cut(pair);
+		pair_write(pair, 1, 8);
+		pair_transmit(pair, A);
+		cr_assert_eq(rc_qp_modify(qp, &(struct uroce_qp_attr){ 0 }, UROCE_QP_NO_PROBE, &bad), 0, "%#x", bad);
+		cr_assert_eq(rc_qp_deadline(qp), qp->retry.ack_deadline_ns);
+		pair_post(pair, A, silent, 0, bytes);
+		pair_post(pair, A, silent, 0, 8);
+		pair->now_ns += 1000;
+		pair_transmit_some(pair, A, 1);
+		cr_assert_gt(qp->probe.deadline_ns, pair->now_ns);
+		cr_assert_lt(qp->probe.deadline_ns, qp->retry.ack_deadline_ns);
+		pair_close(pair);
+	}
+}

@@ -70,6 +70,39 @@ Test(why, a_timeout_tells_retries_and_time)
 	pair_close(pair);
 }
 
+/* The first packet asks for no ACK, as more is to follow: its time is told all the same, and its timer runs. */
+Test(why, the_time_is_that_of_the_oldest_packet_whichever_asks)
+{
+	RULE("E-4");
+	RULE("T-1");
+	for (uint32_t i = 0; i < 4; i++) {
+		struct pair *pair = pair_open(&(struct pair_options){ .retry_cnt = 255 });
+		struct uroce_send_wr wr = { .wr_id = 2, .opcode = UROCE_WR_RDMA_WRITE };
+		struct rc_qp *qp = pair->side[A].qp;
+		uint64_t deadline_ns;
+
+		qp->probe.enabled = i & 1;
+		pair_write(pair, 1, 8);
+		pair_run(pair);
+		pair_cut(pair);
+		pair->now_ns += 5000000;
+		deadline_ns = pair->now_ns + 67108864; /* code 14 */
+		pair_post(pair, A, wr, 0, i < 2 ? 8 : 2000);
+		pair_post(pair, A, wr, 0, 8);
+		pair_transmit_some(pair, A, 1);
+		cr_assert_null(strstr(pair->side[A].sent[1], "ackreq"));
+		cr_assert_eq(qp->retry.ack_deadline_ns, deadline_ns);
+		pair->now_ns += 1000;
+		pair_transmit(pair, A);
+		cr_assert_eq(qp->retry.ack_deadline_ns, deadline_ns);
+		while (qp->state == UROCE_QPS_RTS)
+			cr_assert(pair_fire(pair));
+		expect_done(pair, A, 1, "wr=2 WRITE RETRY_EXC_ERR");
+		cr_assert_eq(pair->side[A].wcs[1].elapsed_us, 67108, "%u us", pair->side[A].wcs[1].elapsed_us);
+		pair_close(pair);
+	}
+}
+
 /* In mid-message: the PSN is the first that was not acknowledged, the time counts from that ACK. */
 Test(why, progress_starts_retries_and_time_anew)
 {
