@@ -112,3 +112,33 @@ Test(atomic, a_local_fault_is_found_when_the_value_is_placed_or_before)
 	expect_events(pair, A, "QP_FATAL");
 	pair_close(pair);
 }
+
+/* */
+Test(atomic, another_answer_than_an_atomic_acknowledge_without_data_breaks_the_protocol)
+{
+	RULE("Q-12");
+	for (uint32_t compare = 0; compare < 2; compare++) {
+		for (uint32_t how = 0; how < 5; how++) {
+			struct pair *pair = pair_open(&(struct pair_options){ 0 });
+			const struct wire_packet answers[] = {
+				response_packet(OP_READ_RESPONSE_ONLY, 0, 0),
+				response_packet(OP_READ_RESPONSE_ONLY, 0, 8),
+				response_packet(OP_ATOMIC_ACKNOWLEDGE, 0, 8),
+				response_packet(OP_ATOMIC_ACKNOWLEDGE, 0, 2), /* and as much pad */
+				response_packet(OP_ATOMIC_ACKNOWLEDGE, 0, 1),
+			};
+
+			pair_cut(pair);
+			pair_set_word(pair, A, 0, 0x3333);
+			post_atomic(pair, 1, compare ? UROCE_WR_ATOMIC_CMP_AND_SWP : UROCE_WR_ATOMIC_FETCH_AND_ADD, 1,
+				    2, 0);
+			pair_transmit(pair, A);
+			pair_respond(pair, answers[how]);
+			cr_assert_eq(pair->side[A].done_count, 1, "answer %u", how);
+			cr_assert_eq(pair->side[A].wcs[0].vendor_err, UROCE_CAUSE_BAD_RESPONSE, "answer %u", how);
+			expect_completes(pair, A, compare ? "wr=1 CSWAP BAD_RESP_ERR" : "wr=1 FADD BAD_RESP_ERR");
+			cr_assert_eq(pair_word(pair, A, 0), 0x3333, "answer %u wrote", how);
+			pair_close(pair);
+		}
+	}
+}

@@ -326,7 +326,7 @@ Test(newops, another_answer_than_an_empty_read_response_breaks_the_protocol)
 	RULE("Q-12");
 	RULE("S-20");
 	for (uint32_t flush = 0; flush < 2; flush++) {
-		for (uint32_t how = 0; how < 6; how++) {
+		for (uint32_t how = 0; how < 7; how++) {
 			struct pair *pair = pair_open(&(struct pair_options){ 0 });
 			struct wire_packet answers[] = {
 				response_packet(OP_READ_RESPONSE_ONLY, 0, 8),
@@ -335,6 +335,7 @@ Test(newops, another_answer_than_an_empty_read_response_breaks_the_protocol)
 				response_packet(OP_READ_RESPONSE_MIDDLE, 0, 0),
 				atomic_ack_packet(0, 5),
 				response_packet(OP_READ_RESPONSE_ONLY, 0, 0),
+				response_packet(OP_READ_RESPONSE_ONLY, 0, 2), /* and as much pad */
 			};
 
 			answers[5].syndrome = SYNDROME_RNR;

@@ -186,6 +186,31 @@ Test(read, both_ways_to_begin_an_answer_again_are_right)
 	}
 }
 
+/* Where an earlier READ was asked for again the next one does not begin, though it has the same PSN 2^24 later. */
+Test(read, an_answer_begins_again_only_where_its_own_request_did)
+{
+	struct pair *pair = open_with_read();
+	struct rc_sendwin *win = &pair->side[A].qp->win;
+
+	RULE("Q-10");
+	RULE("Q-12");
+	respond(pair, OP_READ_RESPONSE_FIRST, 0, 1024);
+	respond(pair, OP_READ_RESPONSE_LAST, 2, 952);
+	pair_forget(pair);
+	respond(pair, OP_READ_RESPONSE_FIRST, 1, 1024);
+	respond(pair, OP_READ_RESPONSE_LAST, 2, 952);
+	pair_respond(pair, ack_packet(3, SYNDROME_PLAIN_ACK, 2));
+	expect_completes(pair, A, "wr=1 READ SUCCESS len=3000", "wr=2 WRITE SUCCESS");
+	win->una = win->next = win->limit = psn_make(0); /* all other PSNs have been used meanwhile */
+	pair_read(pair, 3, 3000);
+	pair_transmit(pair, A);
+	expect_leaves(pair, A, "READ_REQUEST psn=0 ackreq va=0x0 len=3000");
+	respond(pair, OP_READ_RESPONSE_FIRST, 0, 1024);
+	respond(pair, OP_READ_RESPONSE_FIRST, 1, 1024);
+	expect_completes(pair, A, "wr=3 READ BAD_RESP_ERR");
+	pair_close(pair);
+}
+
 /* Only FIRST and ONLY are bound to a beginning. */
 Test(read, middle_and_last_fit_where_the_first_request_began)
 {
