@@ -490,12 +490,11 @@ Test(credit, the_answer_to_a_read_brings_news)
 	pair_close(pair);
 }
 
-/* A local operation stands among the messages, and is none: news of the message before it counts those behind it. */
-Test(credit, a_local_operation_is_no_message)
+/* A bind on A, which is done at once where nothing is outstanding. */
+static void post_bind(struct pair *pair, uint32_t flags)
 {
-	struct pair *pair = open_with_sends(1, 0);
 	uint32_t key = rc_mr_insert_window(&pair->side[A].mrs, 1, MR_WINDOW_2);
-	const struct uroce_send_wr silent = { .wr_id = 1 };
+	const struct uroce_send_wr wr = { .wr_id = 1, .send_flags = flags };
 	const struct rc_mr_bind bind = {
 		.va = (uintptr_t)pair->side[A].memory,
 		.bytes = 64,
@@ -504,9 +503,17 @@ Test(credit, a_local_operation_is_no_message)
 		.key = (key & ~0xFFu) | ((key + 1) & 0xFF),
 	};
 
+	cr_assert_eq(rc_qp_post_bind(pair->side[A].qp, &wr, &bind), 0);
+}
+
+/* A local operation stands among the messages, and is none: news of the message before it counts those behind it. */
+Test(credit, a_local_operation_is_no_message)
+{
+	struct pair *pair = open_with_sends(1, 0);
+
 	RULE("F-3");
 	RULE("S-13");
-	cr_assert_eq(rc_qp_post_bind(pair->side[A].qp, &silent, &bind), 0);
+	post_bind(pair, 0);
 	for (uint64_t i = 2; i < 8; i++)
 		pair_send(pair, i, 8);
 	pair_respond(pair, ack_packet(0, 4, 0)); /* the entries of before: the message is counted later */
@@ -514,6 +521,24 @@ Test(credit, a_local_operation_is_no_message)
 		      "SEND_ONLY psn=3 ackreq bytes=8");
 	pair_respond(pair, ack_packet(0, 4, 1));
 	expect_leaves(pair, A, "SEND_ONLY psn=4 ackreq bytes=8");
+	pair_close(pair);
+}
+
+/* The newest that has started is one that nobody could be told of yet: what the peer counts is the message before it. */
+Test(credit, news_finds_the_message_before_a_local_operation_that_is_done)
+{
+	struct pair *pair = open_with_sends(1, UROCE_SEND_SIGNALED);
+
+	RULE("F-3");
+	pair_respond(pair, ack_packet(0, 1, 0));
+	post_bind(pair, UROCE_SEND_SIGNALED);
+	outbox_reset(&pair->out, OUTBOX_PACKETS);
+	pair->out.completion_count = OUTBOX_COMPLETIONS;
+	cr_assert(rc_qp_transmit(pair->side[A].qp, pair->now_ns, &pair->out), "there was room to tell of it");
+	pair_send(pair, 2, 8);
+	pair_respond(pair, ack_packet(0, 1, 1));
+	expect_completes(pair, A, "wr=0 SEND SUCCESS", "wr=1 BIND SUCCESS");
+	expect_leaves(pair, A, "SEND_ONLY psn=1 ackreq bytes=8");
 	pair_close(pair);
 }
 
