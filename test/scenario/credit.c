@@ -524,7 +524,7 @@ Test(credit, a_local_operation_is_no_message)
 	pair_close(pair);
 }
 
-/* The newest that has started is one that nobody could be told of yet: what the peer counts is the message before it. */
+/* The newest that has started is one that nobody could be told of yet: what the peer counts is before it. */
 Test(credit, news_finds_the_message_before_a_local_operation_that_is_done)
 {
 	struct pair *pair = open_with_sends(1, UROCE_SEND_SIGNALED);
