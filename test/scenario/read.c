@@ -273,6 +273,7 @@ Test(read, a_response_that_breaks_the_protocol_fails_the_request)
 		const char *name;
 		uint8_t opcode, syndrome;
 		uint32_t psn, bytes;
+		uint8_t pad_bytes; /* more than there should be */
 	} rows[] = {
 		{ "FIRST short", OP_READ_RESPONSE_FIRST, 0x1F, 0, 1020 },
 		{ "FIRST long", OP_READ_RESPONSE_FIRST, 0x1F, 0, 1028 },
@@ -280,6 +281,7 @@ Test(read, a_response_that_breaks_the_protocol_fails_the_request)
 		{ "LAST at the first", OP_READ_RESPONSE_LAST, 0x1F, 0, 952 },
 		{ "ONLY at the first", OP_READ_RESPONSE_ONLY, 0x1F, 0, 1024 },
 		{ "MIDDLE short", OP_READ_RESPONSE_MIDDLE, 0x1F, 1, 1000 },
+		{ "MIDDLE with pad", OP_READ_RESPONSE_MIDDLE, 0x1F, 1, 1024, 1 },
 		{ "FIRST in the middle", OP_READ_RESPONSE_FIRST, 0x1F, 1, 1024 },
 		{ "LAST in the middle", OP_READ_RESPONSE_LAST, 0x1F, 1, 1024 },
 		{ "ONLY in the middle", OP_READ_RESPONSE_ONLY, 0x1F, 1, 1024 },
@@ -306,6 +308,7 @@ Test(read, a_response_that_breaks_the_protocol_fails_the_request)
 		if (rows[i].psn > 1)
 			respond(pair, OP_READ_RESPONSE_MIDDLE, 1, 1024);
 		packet.syndrome = rows[i].syndrome;
+		packet.pad_bytes = (uint8_t)(packet.pad_bytes + rows[i].pad_bytes);
 		pair_respond(pair, packet);
 		cr_assert_eq(pair->side[A].wcs[0].status, UROCE_WC_BAD_RESP_ERR, "%s: %s", rows[i].name,
 			     pair->side[A].done[0]);
