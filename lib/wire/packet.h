@@ -122,7 +122,7 @@ uint32_t wire_packet_build(const struct wire_packet *packet, uint8_t *out);
 /* Opcode and flags: BTH bytes 0, 1, 4 and 8. */
 static inline uint32_t packet_opcode_and_flags(const struct wire_packet *packet)
 {
-	return packet->opcode | packet->flags << 8;
+	return packet->opcode | (uint32_t)packet->flags << 8;
 }
 
 static inline void packet_set_opcode_and_flags(struct wire_packet *packet, uint32_t opcode_and_flags)
