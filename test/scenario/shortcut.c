@@ -66,6 +66,31 @@ Test(shortcut, a_damaged_request_is_as_if_it_had_never_come)
 	}
 }
 
+/* Into a receive of several pieces it is placed by the long way, and checked on the way, too. */
+Test(shortcut, a_damaged_send_into_several_pieces_is_as_if_it_had_never_come)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ 0 });
+	const struct side *side = &pair->side[B];
+	struct uroce_sge sges[2] = { { .addr = (uintptr_t)side->memory, .length = 100, .lkey = side->key },
+				     { .addr = (uintptr_t)side->memory + 200, .length = 1000, .lkey = side->key } };
+	const struct uroce_recv_wr wr = { .wr_id = 1, .sg_list = sges, .num_sge = 2 };
+
+	RULE("W-3");
+	pair_fill(pair, B, 0, EMPTY, 2048);
+	cr_assert_eq(rc_qp_post_recv(side->qp, &wr), 0);
+	inject_damaged(pair, B, send_packet(OP_SEND_ONLY, 0, 1024));
+	pair_transmit(pair, B);
+	expect_leaves(pair, B);
+	expect_completes(pair, B);
+	cr_assert_eq(side->drops[CNT_PORT_RX_ICRC], 1);
+	pair_request(pair, send_packet(OP_SEND_ONLY, 0, 1024));
+	expect_completes(pair, B, "wr=1 RECV SUCCESS len=1024");
+	cr_assert(is_filled(pair, B, PACKETS_DATA, 200, 924));
+	cr_assert(is_filled(pair, B, EMPTY, 100, 100));
+	cr_assert_eq(side->drops[CNT_PORT_RX_ICRC], 1);
+	pair_close(pair);
+}
+
 /* WRITE FIRST, LAST and ONLY carry the address or end what an application may poll: checked before a byte lands. */
 Test(shortcut, no_byte_of_the_ends_of_a_damaged_write_lands)
 {
