@@ -80,7 +80,8 @@ static const char help_text[] =
 	"                       is lost (the last one, if it has fewer)\n"
 	"  --junk KIND          bw: how fast frames are refused that no QP here has asked for (qpn), or whose ICRC\n"
 	"                       is wrong (icrc), and what the case keeps beside them; windows as with --limit\n"
-	"  --kernel NAME        what copies payloads with their ICRC: vpclmul, pclmul or isal (default: the best)\n"
+	"  --kernel NAME        what copies payloads with their ICRC: vpclmul, vpclmul256, pclmul or isal\n"
+	"                       (default: the best)\n"
 	"\n"
 	"Where\n"
 	"  --nb-cores N         1: one core does both ends (default); 2: one each\n"
@@ -309,7 +310,9 @@ static int take_kernel(const char *text)
 	if (error == -ENOTSUP)
 		return app_complain(APP_EXIT_ENVIRONMENT, "--kernel %s: this CPU has not the instructions: use %s",
 				    text, uroce_kernel());
-	return error ? app_complain(APP_EXIT_USAGE, "--kernel %s: use vpclmul, pclmul or isal", text) : APP_EXIT_OK;
+	if (error)
+		return app_complain(APP_EXIT_USAGE, "--kernel %s: use vpclmul, vpclmul256, pclmul or isal", text);
+	return APP_EXIT_OK;
 }
 
 /* Options that choose what is measured. */

@@ -37,8 +37,9 @@ struct uroce_mac {
 UROCE_API const char *uroce_version(void);
 
 /*
- * The code that copies payloads and computes their ICRC in one pass: "vpclmul" (AVX-512), "pclmul" or "isal". The best
- * that the CPU has is taken when the program starts; all give the same result.
+ * The code that copies payloads and computes their ICRC in one pass: "vpclmul" (AVX-512), "vpclmul256" (AVX2 and
+ * VPCLMULQDQ), "pclmul" or "isal". The best that the CPU has is taken when the program starts; all give the same
+ * result.
  */
 UROCE_API const char *uroce_kernel(void);
 /* Takes another, before the first engine is created. 0; -EINVAL: no such name; -ENOTSUP: not on this CPU. */

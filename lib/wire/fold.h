@@ -6,7 +6,8 @@
  * reduces to 32. All in the reflected bit order of Ethernet. The constants for a distance of D bits are the reflected
  * remainders of x^(D + 32) and x^(D - 32), shifted left by one.
  *
- * Everything is inlined into functions that are compiled for a CPU that has the instructions (TARGET_128, TARGET_512).
+ * Everything is inlined into functions that are compiled for a CPU that has the instructions (TARGET_128, TARGET_256,
+ * TARGET_512).
  */
 #ifndef WIRE_FOLD_H
 #define WIRE_FOLD_H
@@ -24,12 +25,15 @@
 #define FOLD_384_HIGH 0x174359406
 #define FOLD_512_LOW 0x154442bd4
 #define FOLD_512_HIGH 0x1c6e41596
+#define FOLD_1024_LOW 0x1e88ef372
+#define FOLD_1024_HIGH 0x14a7fe880
 #define FOLD_2048_LOW 0x11542778a
 #define FOLD_2048_HIGH 0x1322d1430
 #define POLYNOMIAL 0x1db710641
 #define QUOTIENT 0xb4e5b025f7011641
 
 #define TARGET_128 __attribute__((target("pclmul,sse4.1")))
+#define TARGET_256 __attribute__((target("avx2,vpclmulqdq,pclmul,sse4.1")))
 #define TARGET_512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,vpclmulqdq,pclmul,sse4.1")))
 #define INLINE static inline __attribute__((always_inline))
 
@@ -146,6 +150,85 @@ TARGET_128 INLINE uint32_t go_on_128(__m128i x, __m128i x1, __m128i x2, __m128i 
 	x1 = _mm_xor_si128(fold_128(x, near), x1);
 	x2 = _mm_xor_si128(fold_128(x1, near), x2);
 	return finish(_mm_xor_si128(fold_128(x2, near), x3), target, source, bytes, moves);
+}
+
+/* ---- 256 bits ---- */
+
+TARGET_256 INLINE __m256i fold_256(__m256i x, __m256i constants, __m256i add)
+{
+	return _mm256_xor_si256(_mm256_xor_si256(_mm256_clmulepi64_epi128(x, constants, 0x00), add),
+				_mm256_clmulepi64_epi128(x, constants, 0x11));
+}
+
+TARGET_256 INLINE __m256i load_32(const uint8_t *at)
+{
+	return _mm256_loadu_si256((const __m256i *)(const void *)at);
+}
+
+TARGET_256 INLINE __m256i take_32(uint8_t *target, const uint8_t *source, bool moves)
+{
+	__m256i x = load_32(source);
+
+	if (moves)
+		_mm256_storeu_si256((__m256i *)(void *)target, x);
+	return x;
+}
+
+TARGET_256 INLINE __m128i sum_halves(__m256i x)
+{
+	return _mm_xor_si128(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1));
+}
+
+/* Four lanes to one: each is multiplied by how far it lies in front of the last. */
+TARGET_256 INLINE __m128i join_halves(__m256i x, __m256i x1)
+{
+	const __m256i constants = _mm256_set_epi64x(FOLD_256_HIGH, FOLD_256_LOW, FOLD_384_HIGH, FOLD_384_LOW);
+	__m128i last = fold_128(_mm256_castsi256_si128(x1), _mm_set_epi64x(FOLD_128_HIGH, FOLD_128_LOW));
+	__m256i y = fold_256(x, constants, _mm256_setzero_si256());
+
+	return _mm_xor_si128(_mm_xor_si128(sum_halves(y), last), _mm256_extracti128_si256(x1, 1));
+}
+
+/* reduce_64() */
+TARGET_256 INLINE uint32_t reduce_256(__m256i x, __m256i x1)
+{
+	const __m256i front = _mm256_set_epi64x(FOLD_256_LOW, FOLD_384_HIGH, FOLD_384_LOW, FOLD_512_HIGH);
+	const __m256i back = _mm256_set_epi64x(0, FOLD_128_HIGH, FOLD_128_LOW, FOLD_256_HIGH);
+	__m128i last = _mm_srli_si128(_mm256_extracti128_si256(x1, 1), 8);
+	__m256i y = fold_256(x, front, fold_256(x1, back, _mm256_zextsi128_si256(last)));
+
+	return remainder_of(sum_halves(y));
+}
+
+/* 64 bytes in x and x1, and what is left. */
+TARGET_256 INLINE uint32_t go_on_256(__m256i x, __m256i x1, uint8_t *target, const uint8_t *source, uint64_t bytes,
+				     bool moves)
+{
+	const __m256i far = _mm256_broadcastsi128_si256(_mm_set_epi64x(FOLD_1024_HIGH, FOLD_1024_LOW));
+	const __m256i near = _mm256_broadcastsi128_si256(_mm_set_epi64x(FOLD_512_HIGH, FOLD_512_LOW));
+
+	if (bytes >= 64) {
+		__m256i x2 = take_32(target, source, moves), x3 = take_32(target + 32, source + 32, moves);
+
+		for (bytes -= 64, target += 64, source += 64; bytes >= 128;
+		     bytes -= 128, target += 128, source += 128) {
+			x = fold_256(x, far, take_32(target, source, moves));
+			x1 = fold_256(x1, far, take_32(target + 32, source + 32, moves));
+			x2 = fold_256(x2, far, take_32(target + 64, source + 64, moves));
+			x3 = fold_256(x3, far, take_32(target + 96, source + 96, moves));
+			COUNT_ALONG(bytes);
+		}
+		x = fold_256(x, near, x2);
+		x1 = fold_256(x1, near, x3);
+	}
+	if (bytes >= 64) {
+		x = fold_256(x, near, take_32(target, source, moves));
+		x1 = fold_256(x1, near, take_32(target + 32, source + 32, moves));
+		bytes -= 64;
+		target += 64;
+		source += 64;
+	}
+	return bytes ? finish(join_halves(x, x1), target, source, bytes, moves) : reduce_256(x, x1);
 }
 
 /* ---- 512 bits ---- */

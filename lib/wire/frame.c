@@ -262,19 +262,41 @@ INLINE uint32_t end_image(const struct wire_packet *packet, uint32_t extension_b
 	return bytes + packet->pad_bytes + WIRE_ICRC_BYTES;
 }
 
-TARGET_128 static uint32_t build_pclmul(const struct wire_frame_template *frame, const struct wire_packet *packet,
-					uint8_t *out)
-{
-	switch (image_extension(frame, packet)) {
-	case 0:
-		return end_image(packet, 0, build_128(frame, packet, 0, out), out);
-	case 4:
-		return end_image(packet, 4, build_128(frame, packet, 4, out), out);
-	case 16:
-		return end_image(packet, 16, build_128(frame, packet, 16, out), out);
+/* For a CPU with these instructions; how many bytes of extension headers there are is known when it is compiled. */
+#define BUILD(instructions, name, build)                                                                             \
+	instructions static uint32_t name(const struct wire_frame_template *frame, const struct wire_packet *packet, \
+					  uint8_t *out)                                                              \
+	{                                                                                                            \
+		switch (image_extension(frame, packet)) {                                                            \
+		case 0:                                                                                              \
+			return end_image(packet, 0, build(frame, packet, 0, out), out);                              \
+		case 4:                                                                                              \
+			return end_image(packet, 4, build(frame, packet, 4, out), out);                              \
+		case 16:                                                                                             \
+			return end_image(packet, 16, build(frame, packet, 16, out), out);                            \
+		}                                                                                                    \
+		return build_any(frame, packet, out);                                                                \
 	}
-	return build_any(frame, packet, out);
+
+BUILD(TARGET_128, build_pclmul, build_128)
+
+TARGET_256 INLINE uint32_t build_256(const struct wire_frame_template *frame, const struct wire_packet *packet,
+				     uint32_t extension_bytes, uint8_t *out)
+{
+	const uint8_t *image = frame->image + extension_bytes;
+	uint8_t *at = out + FRAME_BTH_AT + WIRE_BTH_BYTES + extension_bytes;
+	struct varying v;
+
+	store_headers(frame, packet, extension_bytes, out, &v);
+#define HALF(i)                                                                                          \
+	_mm256_xor_si256(load_32(image + 32 * (i)),                                                      \
+			 _mm256_set_epi64x((int64_t)v.words[4 * (i) + 3], (int64_t)v.words[4 * (i) + 2], \
+					   (int64_t)v.words[4 * (i) + 1], (int64_t)v.words[4 * (i)]))
+	return go_on_256(HALF(0), HALF(1), at, packet->payload, packet->payload_bytes, true);
+#undef HALF
 }
+
+BUILD(TARGET_256, build_vpclmul256, build_256)
 
 TARGET_512 INLINE uint32_t build_512(const struct wire_frame_template *frame, const struct wire_packet *packet,
 				     uint32_t extension_bytes, uint8_t *out)
@@ -290,32 +312,19 @@ TARGET_512 INLINE uint32_t build_512(const struct wire_frame_template *frame, co
 	return go_on_512(image, at, packet->payload, packet->payload_bytes, true);
 }
 
-TARGET_512 static uint32_t build_vpclmul(const struct wire_frame_template *frame, const struct wire_packet *packet,
-					 uint8_t *out)
-{
-	switch (image_extension(frame, packet)) {
-	case 0:
-		return end_image(packet, 0, build_512(frame, packet, 0, out), out);
-	case 4:
-		return end_image(packet, 4, build_512(frame, packet, 4, out), out);
-	case 16:
-		return end_image(packet, 16, build_512(frame, packet, 16, out), out);
-	}
-	return build_any(frame, packet, out);
-}
+BUILD(TARGET_512, build_vpclmul, build_512)
 
 uint32_t wire_frame_build(const struct wire_frame_template *frame, const struct wire_packet *packet, uint8_t *out)
 {
-	switch (wire_kernel_chosen()) {
-	case WIRE_KERNEL_VPCLMUL:
-		return build_vpclmul(frame, packet, out);
-	case WIRE_KERNEL_PCLMUL:
-		return build_pclmul(frame, packet, out);
-	case WIRE_KERNEL_ISAL:
-	case WIRE_KERNELS:
-		break;
-	}
-	return build_any(frame, packet, out);
+	static uint32_t (*const builds[WIRE_KERNELS])(const struct wire_frame_template *, const struct wire_packet *,
+						      uint8_t *) = {
+		[WIRE_KERNEL_ISAL] = build_any,
+		[WIRE_KERNEL_PCLMUL] = build_pclmul,
+		[WIRE_KERNEL_VPCLMUL256] = build_vpclmul256,
+		[WIRE_KERNEL_VPCLMUL] = build_vpclmul,
+	};
+
+	return builds[wire_kernel_chosen()](frame, packet, out);
 }
 
 #else

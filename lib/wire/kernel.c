@@ -114,6 +114,19 @@ static uint32_t check_isal(const uint8_t *ip, uint32_t headers_bytes, uint8_t *t
 
 #include "wire/fold.h"
 
+/* For a CPU with these instructions: the functions that copy and that only read, of one that does either. */
+#define PLACE_AND_CHECK(instructions, name, frame)                                                            \
+	instructions static uint32_t place_##name(const uint8_t *ip, uint32_t headers_bytes, uint8_t *target, \
+						  const uint8_t *source, uint64_t bytes)                      \
+	{                                                                                                     \
+		return frame(ip, headers_bytes, target, source, bytes, true);                                 \
+	}                                                                                                     \
+	instructions static uint32_t check_##name(const uint8_t *ip, uint32_t headers_bytes, uint8_t *target, \
+						  const uint8_t *source, uint64_t bytes)                      \
+	{                                                                                                     \
+		return frame(ip, headers_bytes, target, source, bytes, false);                                \
+	}
+
 /* ---- 128 bits ---- */
 
 TARGET_128 static uint32_t copy_pclmul(uint32_t crc, uint8_t *target, const uint8_t *source, uint64_t bytes)
@@ -143,17 +156,41 @@ TARGET_128 INLINE uint32_t frame_128(const uint8_t *ip, uint32_t headers_bytes, 
 			 _mm_or_si128(load_16(image + 48), load_16(row->ones + 48)), target, source, bytes, moves);
 }
 
-TARGET_128 static uint32_t place_pclmul(const uint8_t *ip, uint32_t headers_bytes, uint8_t *target,
-					const uint8_t *source, uint64_t bytes)
+PLACE_AND_CHECK(TARGET_128, pclmul, frame_128)
+
+/* ---- 256 bits ---- */
+
+TARGET_256 static uint32_t copy_vpclmul256(uint32_t crc, uint8_t *target, const uint8_t *source, uint64_t bytes)
 {
-	return frame_128(ip, headers_bytes, target, source, bytes, true);
+	__m256i start = _mm256_zextsi128_si256(_mm_cvtsi32_si128((int)~crc));
+
+	if (bytes < 64)
+		return copy_pclmul(crc, target, source, bytes);
+	return go_on_256(_mm256_xor_si256(take_32(target, source, true), start),
+			 take_32(target + 32, source + 32, true), target + 64, source + 64, bytes - 64, true);
 }
 
-TARGET_128 static uint32_t check_pclmul(const uint8_t *ip, uint32_t headers_bytes, uint8_t *target,
-					const uint8_t *source, uint64_t bytes)
+/* What lies in front of the headers, in the first half of the image, is not read, nor anywhere below. */
+TARGET_256 INLINE __m256i load_half(const uint8_t *ip, uint32_t headers_bytes)
 {
-	return frame_128(ip, headers_bytes, target, source, bytes, false);
+	static const int32_t keep[16] = { 0, 0, 0, 0, 0, 0, 0, 0, -1, -1, -1, -1, -1, -1, -1, -1 };
+	uint32_t words = (headers_bytes - IMAGE_BYTES / 2) / 4;
+
+	return _mm256_maskload_epi32((const int *)(const void *)(ip + headers_bytes - IMAGE_BYTES),
+				     load_32((const uint8_t *)(keep + words)));
 }
+
+TARGET_256 INLINE uint32_t frame_256(const uint8_t *ip, uint32_t headers_bytes, uint8_t *target, const uint8_t *source,
+				     uint64_t bytes, bool moves)
+{
+	const struct image_row *row = row_of(headers_bytes);
+	__m256i x = load_half(ip, headers_bytes), x1 = load_32(ip + headers_bytes - IMAGE_BYTES / 2);
+
+	return go_on_256(_mm256_or_si256(x, load_32(row->ones)), _mm256_or_si256(x1, load_32(row->ones + 32)), target,
+			 source, bytes, moves);
+}
+
+PLACE_AND_CHECK(TARGET_256, vpclmul256, frame_256)
 
 /* ---- 512 bits ---- */
 
@@ -176,17 +213,13 @@ TARGET_512 INLINE __m512i load_image(const uint8_t *ip, uint32_t headers_bytes)
 			       _mm512_loadu_si512(row->ones));
 }
 
-TARGET_512 static uint32_t place_vpclmul(const uint8_t *ip, uint32_t headers_bytes, uint8_t *target,
-					 const uint8_t *source, uint64_t bytes)
+TARGET_512 INLINE uint32_t frame_512(const uint8_t *ip, uint32_t headers_bytes, uint8_t *target, const uint8_t *source,
+				     uint64_t bytes, bool moves)
 {
-	return go_on_512(load_image(ip, headers_bytes), target, source, bytes, true);
+	return go_on_512(load_image(ip, headers_bytes), target, source, bytes, moves);
 }
 
-TARGET_512 static uint32_t check_vpclmul(const uint8_t *ip, uint32_t headers_bytes, uint8_t *target,
-					 const uint8_t *source, uint64_t bytes)
-{
-	return go_on_512(load_image(ip, headers_bytes), target, source, bytes, false);
-}
+PLACE_AND_CHECK(TARGET_512, vpclmul, frame_512)
 
 static bool cpu_has(enum wire_kernel kernel)
 {
@@ -195,10 +228,13 @@ static bool cpu_has(enum wire_kernel kernel)
 		return true;
 	case WIRE_KERNEL_PCLMUL:
 		return __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("sse4.1");
-	case WIRE_KERNEL_VPCLMUL:
-		return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-		       __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
+	case WIRE_KERNEL_VPCLMUL256:
+		return cpu_has(WIRE_KERNEL_PCLMUL) && __builtin_cpu_supports("avx2") &&
 		       __builtin_cpu_supports("vpclmulqdq");
+	case WIRE_KERNEL_VPCLMUL:
+		return cpu_has(WIRE_KERNEL_PCLMUL) && __builtin_cpu_supports("avx512f") &&
+		       __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+		       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("vpclmulqdq");
 	case WIRE_KERNELS:
 		break;
 	}
@@ -208,6 +244,7 @@ static bool cpu_has(enum wire_kernel kernel)
 static const struct kernel kernels[WIRE_KERNELS] = {
 	[WIRE_KERNEL_ISAL] = { copy_isal, place_isal, check_isal },
 	[WIRE_KERNEL_PCLMUL] = { copy_pclmul, place_pclmul, check_pclmul },
+	[WIRE_KERNEL_VPCLMUL256] = { copy_vpclmul256, place_vpclmul256, check_vpclmul256 },
 	[WIRE_KERNEL_VPCLMUL] = { copy_vpclmul, place_vpclmul, check_vpclmul },
 };
 
@@ -251,7 +288,7 @@ uint32_t wire_kernel_frame(const uint8_t *ip, uint32_t headers_bytes, void *targ
 
 const char *wire_kernel_name(enum wire_kernel kernel)
 {
-	static const char *const names[WIRE_KERNELS] = { "isal", "pclmul", "vpclmul" };
+	static const char *const names[WIRE_KERNELS] = { "isal", "pclmul", "vpclmul256", "vpclmul" };
 
 	return kernel < WIRE_KERNELS ? names[kernel] : "unknown";
 }

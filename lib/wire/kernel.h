@@ -1,12 +1,13 @@
 /* kernel.h - copies a payload and computes its ICRC in one pass */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A CRC over memory that is being copied costs next to nothing, because both wait for the same loads. There are three
+ * A CRC over memory that is being copied costs next to nothing, because both wait for the same loads. There are four
  * ways, and the best that the CPU has is taken unless somebody chooses another. Each reads every byte of the source
  * once, so that the CRC is that of the copy even when the source changes meanwhile:
- *   isal     memcpy and ISA-L's CRC, piece by piece: everywhere
- *   pclmul   one pass of 128-bit carry-less multiplications
- *   vpclmul  one pass of 512-bit ones
+ *   isal        memcpy and ISA-L's CRC, piece by piece: everywhere
+ *   pclmul      one pass of 128-bit carry-less multiplications
+ *   vpclmul256  one pass of 256-bit ones: without AVX-512
+ *   vpclmul     one pass of 512-bit ones
  */
 #ifndef WIRE_KERNEL_H
 #define WIRE_KERNEL_H
@@ -14,7 +15,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum wire_kernel { WIRE_KERNEL_ISAL, WIRE_KERNEL_PCLMUL, WIRE_KERNEL_VPCLMUL, WIRE_KERNELS };
+/* The better ones are further behind. */
+enum wire_kernel { WIRE_KERNEL_ISAL, WIRE_KERNEL_PCLMUL, WIRE_KERNEL_VPCLMUL256, WIRE_KERNEL_VPCLMUL, WIRE_KERNELS };
 
 /* Copies bytes from source to target, which do not overlap, and returns wire_icrc_continue(crc, source, bytes). */
 uint32_t wire_kernel_copy(uint32_t crc, void *target, const void *source, uint64_t bytes);

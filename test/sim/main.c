@@ -39,7 +39,8 @@ static const char help_text[] =
 	"                   the same of a request posted\n"
 	"  --off A[,B...]   these never happen: names as above\n"
 	"  --only X[,X...]  only these faults happen, as a failed run prints them; none: no fault at all\n"
-	"  --kernel NAME    what copies payloads with their ICRC: isal, pclmul or vpclmul (default: the best)\n"
+	"  --kernel NAME    what copies payloads with their ICRC: isal, pclmul, vpclmul256 or vpclmul\n"
+	"                   (default: the best)\n"
 	"  --hours H        runs of H virtual hours, 1 ... 10000: mixed work with rests, 0.1 % loss\n"
 	"  --sweep          goodput and failed requests by rate of loss, instead (--messages a row, default 100000)\n"
 	"  --verbose        a line a run: seed, requests, faults, frames, virtual time, hash of its trace\n"
@@ -142,7 +143,7 @@ static int take_kernel(const char *text)
 		    wire_kernel_choose((enum wire_kernel)kernel))
 			return 0;
 	}
-	return complain("kernel", text, "isal, pclmul or vpclmul, or not on this CPU");
+	return complain("kernel", text, "isal, pclmul, vpclmul256 or vpclmul, or not on this CPU");
 }
 
 static int take_only(const char *text, struct sim_options *options)

@@ -374,7 +374,8 @@ __attribute__((constructor)) static void choose_kernel(void)
 			return;
 	}
 	if (name) {
-		fprintf(stderr, "UROCE_PAIR_KERNEL=%s: not isal, pclmul or vpclmul, or not on this CPU\n", name);
+		fprintf(stderr, "UROCE_PAIR_KERNEL=%s: not isal, pclmul, vpclmul256 or vpclmul, or not on this CPU\n",
+			name);
 		exit(2);
 	}
 }
