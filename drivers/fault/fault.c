@@ -21,6 +21,7 @@
 #define READY_MAX 1024u                  /* a power of two */
 #define READY_FOR_COPIES (READY_MAX / 4) /* beyond this no copies are made, so that what waits stays bounded */
 #define ETHERTYPE_OFFSET 12u
+#define WEYL 0x9E3779B97F4A7C15ull
 
 /* A frame that waits for others to overtake it. */
 struct held_frame {
@@ -48,18 +49,34 @@ struct drivers_fault {
 	struct rte_mempool *pool;
 	_Atomic bool cut;
 	bool by_chance;                             /* a probability is not 0 */
+	bool does_more;                             /* than losing frames */
 	uint64_t loss, duplicate, reorder, corrupt; /* thresholds of a 64-bit draw */
 	struct fault_queue queues[];
 };
 
-/* A Weyl sequence through a mixer of xorshifts and multiplications: 64 good bits from 64 bits of state. */
-static uint64_t draw(struct fault_queue *queue)
+/* What is drawn for each frame, in this order, so that its fate does not depend on that of others. */
+enum fault_draw { DRAW_LOSS = 1, DRAW_COPY, DRAW_DELAY, DRAW_DAMAGE, DRAW_DETAIL, DRAWS_A_FRAME = DRAW_DETAIL };
+
+/*
+ * A Weyl sequence through a mixer of xorshifts and multiplications: 64 good bits from 64 bits of state. Any number of
+ * it can be had without those before it, so that only those are made that decide something.
+ */
+static uint64_t draw(uint64_t random, uint64_t number)
 {
-	uint64_t value = queue->random += 0x9E3779B97F4A7C15;
+	uint64_t value = random + number * WEYL;
 
 	value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9;
 	value = (value ^ (value >> 27)) * 0x94D049BB133111EB;
 	return value ^ (value >> 31);
+}
+
+/* The frame's draws go on from here. */
+static uint64_t begin_draws(struct fault_queue *queue)
+{
+	uint64_t random = queue->random;
+
+	queue->random += DRAWS_A_FRAME * WEYL;
+	return random;
 }
 
 static uint64_t threshold(double probability)
@@ -68,9 +85,9 @@ static uint64_t threshold(double probability)
 }
 
 /* 1 is every frame, although a draw may be the largest number there is. */
-static bool hits(uint64_t value, uint64_t limit)
+static bool hits(uint64_t random, enum fault_draw which, uint64_t limit)
 {
-	return value < limit || limit == UINT64_MAX;
+	return limit && (limit == UINT64_MAX || draw(random, which) < limit);
 }
 
 static uint32_t ready_count(const struct fault_queue *queue)
@@ -170,53 +187,63 @@ static void lose(struct fault_queue *queue, struct rte_mbuf *mbuf)
 	rte_pktmbuf_free(mbuf);
 }
 
-/* Draws a fixed number of times, so that the fate of a frame does not depend on that of others. */
-static void judge(struct fault_queue *queue, struct rte_mbuf *mbuf, bool cut)
+static bool is_the_nth(struct fault_queue *queue, const struct rte_mbuf *mbuf)
+{
+	return queue->lose_in && rte_pktmbuf_pkt_len(mbuf) >= queue->lose_min_bytes && --queue->lose_in == 0;
+}
+
+/* Makes the frame's draws; *random is where they begin. */
+static bool is_lost(struct fault_queue *queue, const struct rte_mbuf *mbuf, bool cut, uint64_t *random)
 {
 	const struct drivers_fault *fault = queue->fault;
-	uint64_t lost = draw(queue), doubled = draw(queue), late = draw(queue), bad = draw(queue);
-	uint64_t detail = draw(queue);
 
-	if (hits(lost, fault->loss) || cut) {
-		lose(queue, mbuf);
-		return;
-	}
-	if (hits(bad, fault->corrupt))
-		mbuf = damage(queue, mbuf, detail >> 8);
-	if (hits(late, fault->reorder) && queue->held_count < HELD_MAX) {
-		if (hits(doubled, fault->duplicate))
+	queue->counts.frames++;
+	if (is_the_nth(queue, mbuf))
+		return true;
+	if (!fault->by_chance && !cut)
+		return false;
+	*random = begin_draws(queue);
+	return cut || hits(*random, DRAW_LOSS, fault->loss);
+}
+
+/* A frame that is not lost, from a port that does more than lose some. */
+static void judge(struct fault_queue *queue, struct rte_mbuf *mbuf, uint64_t random)
+{
+	const struct drivers_fault *fault = queue->fault;
+	bool doubled = hits(random, DRAW_COPY, fault->duplicate);
+
+	if (hits(random, DRAW_DAMAGE, fault->corrupt))
+		mbuf = damage(queue, mbuf, draw(random, DRAW_DETAIL) >> 8);
+	if (hits(random, DRAW_DELAY, fault->reorder) && queue->held_count < HELD_MAX) {
+		if (doubled)
 			duplicate(queue, mbuf);
 		queue->held[queue->held_count++] = (struct held_frame){
 			.mbuf = mbuf,
-			.frames_left = 1 + (uint32_t)(detail % LATE_FRAMES_MAX),
+			.frames_left = 1 + (uint32_t)(draw(random, DRAW_DETAIL) % LATE_FRAMES_MAX),
 			.polls_left = LATE_POLLS,
 		};
 		queue->counts.reordered++;
 		return;
 	}
 	pass(queue, mbuf);
-	if (hits(doubled, fault->duplicate))
+	if (doubled)
 		duplicate(queue, mbuf);
 	age_held_by_frame(queue);
 }
 
-static bool is_the_nth(struct fault_queue *queue, const struct rte_mbuf *mbuf)
+/* Where nothing else happens to frames, those that are left move up. */
+static uint16_t lose_some(struct fault_queue *queue, struct rte_mbuf **frames, uint16_t count, bool cut)
 {
-	return queue->lose_in && rte_pktmbuf_pkt_len(mbuf) >= queue->lose_min_bytes && --queue->lose_in == 0;
-}
+	uint16_t given = 0;
+	uint64_t random = 0;
 
-static void take(struct fault_queue *queue, struct rte_mbuf *mbuf)
-{
-	const struct drivers_fault *fault = queue->fault;
-	bool cut = atomic_load_explicit(&fault->cut, memory_order_relaxed);
-
-	queue->counts.frames++;
-	if (is_the_nth(queue, mbuf))
-		lose(queue, mbuf);
-	else if (fault->by_chance || cut)
-		judge(queue, mbuf, cut);
-	else
-		pass(queue, mbuf);
+	for (uint16_t i = 0; i < count; i++) {
+		if (is_lost(queue, frames[i], cut, &random))
+			lose(queue, frames[i]);
+		else
+			frames[given++] = frames[i];
+	}
+	return given;
 }
 
 /* Called with count 0 too, which lets late frames out when nothing follows them. */
@@ -224,12 +251,20 @@ static uint16_t on_receive(uint16_t port_id, uint16_t queue_index, struct rte_mb
 			   uint16_t most, void *argument)
 {
 	struct fault_queue *queue = argument;
+	bool cut = atomic_load_explicit(&queue->fault->cut, memory_order_relaxed);
 	uint16_t given = 0;
+	uint64_t random = 0;
 
 	RTE_SET_USED(port_id);
 	RTE_SET_USED(queue_index);
-	for (uint16_t i = 0; i < count; i++)
-		take(queue, frames[i]);
+	if (!queue->fault->does_more)
+		return lose_some(queue, frames, count, cut);
+	for (uint16_t i = 0; i < count; i++) {
+		if (is_lost(queue, frames[i], cut, &random))
+			lose(queue, frames[i]);
+		else
+			judge(queue, frames[i], random);
+	}
 	age_held_by_poll(queue);
 	while (given < most && ready_count(queue))
 		frames[given++] = queue->ready[queue->ready_head++ % READY_MAX];
@@ -281,13 +316,13 @@ int drivers_fault_attach(const struct drivers_ethdev *port, const struct drivers
 	fault->duplicate = threshold(config->duplicate);
 	fault->reorder = threshold(config->reorder);
 	fault->corrupt = threshold(config->corrupt);
-	fault->by_chance = fault->loss || fault->duplicate || fault->reorder || fault->corrupt;
+	fault->does_more = fault->duplicate || fault->reorder || fault->corrupt;
+	fault->by_chance = fault->loss || fault->does_more;
 	for (uint16_t i = 0; i < fault->queue_count; i++) {
 		struct fault_queue *queue = &fault->queues[i];
 
 		queue->fault = fault;
-		queue->random = config->seed + i;
-		queue->random = draw(queue); /* neighbouring seeds must not be shifted copies of each other */
+		queue->random = draw(config->seed + i, 1); /* neighbours must not be shifted copies of each other */
 		queue->callback = rte_eth_add_rx_callback(fault->port_id, i, on_receive, queue);
 		if (queue->callback == NULL) {
 			code = -rte_errno;
