@@ -103,7 +103,8 @@ static struct uroce_lcore *create_lcore(struct uroce_engine *engine, unsigned in
 		free_lcore(lcore);
 		return NULL;
 	}
-	engine_wheel_init(&lcore->wheel, engine_now_ns());
+	lcore->now_ns = engine_now_ns();
+	engine_wheel_init(&lcore->wheel, lcore->now_ns);
 	outbox_reset(&lcore->out, 0);
 	return lcore;
 }

@@ -29,17 +29,21 @@ void engine_pipeline_forget(struct uroce_lcore *lcore, struct uroce_qp *qp)
 	active_remove(qp);
 }
 
+/*
+ * What was due when the turn before this one began. A thread that had no core for a while finds deadlines that passed
+ * meanwhile; before they count, what came in that time has been taken, and so has what others did with it in a turn.
+ */
 static void fire_timers(struct uroce_lcore *lcore)
 {
 	struct engine_wheel_node *node;
 
-	if (wheel_is_quiet(&lcore->wheel, lcore->now_ns))
+	if (wheel_is_quiet(&lcore->wheel, lcore->before_ns))
 		return;
-	while ((node = engine_wheel_advance(&lcore->wheel, lcore->now_ns)) != NULL) {
+	while ((node = engine_wheel_advance(&lcore->wheel, lcore->before_ns)) != NULL) {
 		struct uroce_qp *qp = RTE_PTR_SUB(node, offsetof(struct uroce_qp, timer));
 
-		if (rc_qp_deadline(qp_core(qp)) <= lcore->now_ns) {
-			rc_qp_timeout(qp_core(qp), lcore->now_ns);
+		if (rc_qp_deadline(qp_core(qp)) <= lcore->before_ns) {
+			rc_qp_timeout(qp_core(qp), lcore->before_ns);
 			active_add(qp);
 			lcore->work++;
 		}
@@ -290,6 +294,7 @@ unsigned engine_pipeline_turn(struct uroce_lcore *lcore)
 {
 	struct rte_rcu_qsbr *qsbr = lcore->engine->qsbr;
 
+	lcore->before_ns = lcore->now_ns;
 	lcore->now_ns = read_clock(lcore);
 	lcore->turn++;
 	lcore->work = 0;

@@ -50,6 +50,14 @@ static inline bool outbox_has_packet_room(const struct rc_outbox *out)
 	return out->packet_room > 0 && out->span_count + LIMIT_SGE <= OUTBOX_SPANS;
 }
 
+/* Will there be no room behind this packet, which has its pieces? */
+static inline bool outbox_is_last(const struct rc_outbox *out, const struct wire_packet *packet)
+{
+	uint32_t spans = packet->span_count > 1 ? packet->span_count : 0;
+
+	return out->packet_room == 1 || out->span_count + spans + LIMIT_SGE > OUTBOX_SPANS;
+}
+
 /* The slot of the next packet; it counts when outbox_take_packet() follows. */
 static inline struct wire_packet *outbox_packet_slot(struct rc_outbox *out)
 {

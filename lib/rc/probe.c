@@ -21,3 +21,12 @@ void rc_probe_take_round_trip(struct rc_probe *probe, uint64_t rtt_ns)
 	probe->deviation_ns = (3 * probe->deviation_ns + error) / 4;
 	probe->rtt_ns = (7 * probe->rtt_ns + rtt_ns) / 8;
 }
+
+void rc_probe_was_answered(struct rc_probe *probe, uint64_t timeout_ns, uint64_t wait_ns)
+{
+	struct rc_probe slower = *probe;
+
+	rc_probe_take_round_trip(&slower, wait_ns);
+	if (wait_ns > probe->rtt_ns && probe_silence_ns(&slower, timeout_ns) > probe_silence_ns(probe, timeout_ns))
+		*probe = slower;
+}

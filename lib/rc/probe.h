@@ -30,23 +30,45 @@ void rc_probe_reset(struct rc_probe *probe);
 /* A round trip was measured. */
 void rc_probe_take_round_trip(struct rc_probe *probe, uint64_t rtt_ns);
 
-/* How long nothing may come before it is suspicious. Who knows no round trip yet guesses by the timeout. */
+/*
+ * Something came so long after the oldest packet had gone out again. Which of the two it answers nobody knows; but a
+ * round trip takes at least that long, and so it counts if it makes more patient. A peer that has become slower is only
+ * known by this, as long as it is always asked before it answers.
+ */
+void rc_probe_was_answered(struct rc_probe *probe, uint64_t timeout_ns, uint64_t wait_ns);
+
+/* The silence that round trips explain. Who knows none yet guesses by the timeout. */
+static inline uint64_t probe_silence_ns(const struct rc_probe *probe, uint64_t timeout_ns)
+{
+	return probe->rtt_ns ? 2 * probe->rtt_ns + 4 * probe->deviation_ns : timeout_ns / 32;
+}
+
+/* How long nothing may come before it is suspicious. */
 static inline uint64_t probe_patience_ns(const struct rc_probe *probe, uint64_t timeout_ns)
 {
-	uint64_t patience = probe->rtt_ns ? 2 * probe->rtt_ns + 4 * probe->deviation_ns : timeout_ns / 32;
+	uint64_t patience = probe_silence_ns(probe, timeout_ns);
 
 	return (patience < PROBE_SHORTEST_NS ? PROBE_SHORTEST_NS : patience) << probe->tries;
 }
 
 /*
- * Something is in flight and the peer was heard of, or it was sent just now. Unless the ACK timer (timeout_ns) comes
+ * An answer is owed, and the peer was heard of, or was asked just now. Unless the ACK timer (timeout_ns) comes
  * first: nothing is won by asking then. It also bounds the number of tries.
  */
 static inline void probe_start(struct rc_probe *probe, uint64_t timeout_ns, uint64_t now_ns)
 {
 	uint64_t patience = probe_patience_ns(probe, timeout_ns);
 
+	probe->due = false;
 	probe->deadline_ns = probe->enabled && patience < timeout_ns ? now_ns + patience : UINT64_MAX;
+}
+
+/* Nobody owes an answer. If there is still something to be sent again, a probe that found no room goes on with that. */
+static inline void probe_pause(struct rc_probe *probe, bool resends)
+{
+	probe->deadline_ns = UINT64_MAX;
+	probe->due = false;
+	probe->asking = probe->asking && resends;
 }
 
 /* Nothing is in flight, or something else decides when to send. */

@@ -1,45 +1,11 @@
 /* requester.c - turns posted requests into packets: plan from the window, then commit */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "rc/asking.h"
 #include "rc/codes.h"
+#include "rc/message.h"
 #include "rc/outbox.h"
+#include "rc/plain.h"
 #include "rc/qp.h"
-
-/* Opcodes of a message that is cut into packets. */
-struct message_opcodes {
-	uint8_t first, middle, last, only;
-	bool reth;       /* on FIRST and ONLY */
-	bool immediate;  /* on LAST and ONLY */
-	bool invalidate; /* the same */
-	uint8_t unused;  /* a power of two of bytes: the row of a request is found by a shift */
-};
-
-static const struct message_opcodes message_opcodes[] = {
-	[UROCE_WR_SEND] = { .first = OP_SEND_FIRST,
-			    .middle = OP_SEND_MIDDLE,
-			    .last = OP_SEND_LAST,
-			    .only = OP_SEND_ONLY },
-	[UROCE_WR_SEND_WITH_IMM] = { .first = OP_SEND_FIRST,
-				     .middle = OP_SEND_MIDDLE,
-				     .last = OP_SEND_LAST_IMM,
-				     .only = OP_SEND_ONLY_IMM,
-				     .immediate = true },
-	[UROCE_WR_SEND_WITH_INV] = { .first = OP_SEND_FIRST,
-				     .middle = OP_SEND_MIDDLE,
-				     .last = OP_SEND_LAST_INV,
-				     .only = OP_SEND_ONLY_INV,
-				     .invalidate = true },
-	[UROCE_WR_RDMA_WRITE] = { .first = OP_WRITE_FIRST,
-				  .middle = OP_WRITE_MIDDLE,
-				  .last = OP_WRITE_LAST,
-				  .only = OP_WRITE_ONLY,
-				  .reth = true },
-	[UROCE_WR_RDMA_WRITE_WITH_IMM] = { .first = OP_WRITE_FIRST,
-					   .middle = OP_WRITE_MIDDLE,
-					   .last = OP_WRITE_LAST_IMM,
-					   .only = OP_WRITE_ONLY_IMM,
-					   .reth = true,
-					   .immediate = true },
-};
 
 /* What planning a packet came to. */
 enum plan { PLAN_SEND, PLAN_DONE, PLAN_WAIT, PLAN_FAULT };
@@ -106,32 +72,6 @@ static enum uroce_cause gather(struct rc_qp *qp, const struct rc_send_wqe *wqe, 
 	return UROCE_CAUSE_NONE;
 }
 
-/* What only the first packet of a SEND or WRITE has. */
-static inline void begin_message(const struct rc_send_wqe *wqe, const struct message_opcodes *opcodes, bool last,
-				 struct wire_packet *packet)
-{
-	packet->opcode = last ? opcodes->only : opcodes->first;
-	if (opcodes->reth) {
-		packet->va = wqe->remote_va;
-		packet->rkey = wqe->rkey;
-		packet->dma_length = wqe->length_bytes;
-	}
-}
-
-/* And the last one, with so many bytes. */
-static inline void end_message(const struct rc_send_wqe *wqe, const struct message_opcodes *opcodes, uint32_t bytes,
-			       struct wire_packet *packet)
-{
-	packet->payload_bytes = bytes;
-	packet->pad_bytes = packet_pad_bytes(bytes);
-	if (opcodes->immediate)
-		packet->imm = wqe->imm;
-	if (opcodes->invalidate)
-		packet->invalidate_key = wqe->rkey;
-	if (wqe->flags & UROCE_SEND_SOLICITED)
-		packet->flags |= WIRE_SOLICITED;
-}
-
 /* A packet of a SEND or WRITE; the PSN says which. */
 static void plan_message(const struct rc_qp *qp, const struct rc_send_wqe *wqe, uint32_t bytes,
 			 struct wire_packet *packet)
@@ -142,9 +82,9 @@ static void plan_message(const struct rc_qp *qp, const struct rc_send_wqe *wqe, 
 
 	packet->opcode = last ? opcodes->last : opcodes->middle;
 	if (index == 0)
-		begin_message(wqe, opcodes, last, packet);
+		message_begin(wqe, opcodes, last, packet);
 	if (last)
-		end_message(wqe, opcodes, bytes, packet);
+		message_end(wqe, opcodes, bytes, packet);
 }
 
 /* A READ asks from the first missing response on. */
@@ -238,11 +178,21 @@ static enum uroce_cause plan_packet(struct rc_qp *qp, const struct rc_send_wqe *
 	return check_answer_buffers(qp, wqe);
 }
 
+/* The packet at `next`, which was planned in the outbox's slot, may have to ask because a pause follows. */
+static inline bool pause_wants_ack(const struct rc_qp *qp, const struct rc_outbox *out)
+{
+	const struct rc_sendwin *win = &qp->win;
+	bool window_ends = psn_equal(win->next, win->limit) && sendwin_outstanding(win) + 1 >= WINDOW_PACKETS;
+
+	return asking_is_due(outbox_is_last(out, &out->packets[out->packet_count]), window_ends,
+			     qp->requester.since_ackreq, psn_distance(win->next, win->una));
+}
+
 /*
- * Q-5. A READ or atomic is always answered; the flag is set all the same, as Linux does. Otherwise: at the end of
- * a message that reports, before the queue runs empty, twice a window, and where a resend has caught up.
+ * Q-5. A READ or atomic is always answered; the flag is set all the same, as Linux does. Otherwise: at the end of a
+ * message that reports, before the queue runs empty, where a resend has caught up, before a pause, and twice a window.
  */
-static bool wants_ack(const struct rc_qp *qp, const struct rc_send_wqe *wqe, psn_t end)
+static bool wants_ack(const struct rc_qp *qp, const struct rc_send_wqe *wqe, psn_t end, const struct rc_outbox *out)
 {
 	const struct rc_sendwin *win = &qp->win;
 	bool message_ends = psn_equal(end, psn_next(sendwin_last_psn(wqe)));
@@ -256,7 +206,7 @@ static bool wants_ack(const struct rc_qp *qp, const struct rc_send_wqe *wqe, psn
 		return true;
 	if (resent && psn_equal(end, win->limit))
 		return true;
-	return qp->requester.since_ackreq + 1 >= WINDOW_PACKETS / 2;
+	return pause_wants_ack(qp, out) || qp->requester.since_ackreq + 1 >= PACKETS_PER_QUESTION;
 }
 
 static void commit_packet(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint64_t now_ns, struct rc_outbox *out)
@@ -264,7 +214,8 @@ static void commit_packet(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint6
 	struct wire_packet *packet = outbox_packet_slot(out);
 	psn_t psn = qp->win.next;
 	psn_t end = wqe->opcode == UROCE_WR_RDMA_READ ? psn_next(sendwin_last_psn(wqe)) : psn_next(psn);
-	bool first = psn_equal(psn, qp->win.limit), answered = wants_ack(qp, wqe, end);
+	bool first = psn_equal(psn, qp->win.limit);
+	bool answered = wants_ack(qp, wqe, end, out);
 
 	if (answered)
 		packet->flags |= WIRE_ACKREQ;
@@ -345,11 +296,11 @@ static bool must_ask(const struct rc_qp *qp)
 {
 	uint32_t before = psn_distance(qp->win.next, qp->win.una);
 
-	return before > 0 && qp->requester.since_ackreq >= before;
+	return before > 0 && !asking_answer_is_due(qp, before);
 }
 
 /* Progress has stopped: the oldest packet goes out next (see probe.h), unless something is on its way out anyway. */
-static void begin_probe(struct rc_qp *qp)
+static void begin_probe(struct rc_qp *qp, uint64_t now_ns)
 {
 	qp->probe.due = false;
 	if (!psn_equal(qp->win.next, qp->win.limit))
@@ -357,6 +308,7 @@ static void begin_probe(struct rc_qp *qp)
 	qp->counters[CNT_EARLY_PROBES]++;
 	qp->probe.tries++;
 	qp->retry.timing = false; /* of a packet that goes out again it cannot be told what was answered */
+	qp->retry.probed_ns = now_ns;
 	qp->probe.asking = rc_sendwin_rewind(&qp->win);
 }
 
@@ -374,166 +326,13 @@ static void end_probe(struct rc_qp *qp)
 		rc_sendwin_step_back(win);
 }
 
-/* ---- the short way: what nearly always is to be sent ---- */
-
-/* Where the bytes are, or NULL: the judge shall say why not. A request without bytes has them anywhere. */
-static const uint8_t *find_bytes(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint64_t offset, uint64_t bytes)
-{
-	uint8_t *host;
-
-	if ((wqe->flags & UROCE_SEND_INLINE) || bytes == 0)
-		return (const uint8_t *)wqe->sges + offset;
-	return qp_check_memory(qp, wqe->sges[0].lkey, wqe->sges[0].addr + offset, bytes, MR_ACCESS_LOCAL, &host) ==
-			       MR_OK ?
-		       host :
-		       NULL;
-}
-
-/* Would rc_retry_packet_sent() learn anything from a new packet, besides what is to be timed? */
-static inline bool starts_clock(const struct rc_qp *qp, psn_t psn)
-{
-	return qp->retry.ack_deadline_ns == RC_NEVER || qp->probe.deadline_ns == RC_NEVER ||
-	       psn_equal(psn, qp->win.una);
-}
-
-/* What all packets of the QP have. */
-static inline void begin_packet(const struct rc_qp *qp, psn_t psn, bool asks, struct wire_packet *packet)
-{
-	packet->flags = qp->migration.request_flag | (asks ? WIRE_ACKREQ : 0);
-	packet->pad_bytes = 0;
-	packet->psn = psn.v;
-	packet->dest_qpn = qp->dest_qpn;
-	packet->pkey = qp->pkey;
-	packet->span_count = 1;
-}
-
-/* `count` packets of a message from number `index` on; payload is what the first one carries. */
-static inline void add_packets(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint32_t index, uint32_t count,
-			       const uint8_t *payload, uint64_t now_ns, struct rc_outbox *out)
-{
-	const struct message_opcodes *opcodes = &message_opcodes[wqe->opcode];
-	struct wire_packet *packet = outbox_packet_slot(out);
-	bool reports = (wqe->flags & UROCE_SEND_SIGNALED) || qp->win.cursor + 1 == qp->win.tail;
-	psn_t psn = qp->win.next;
-
-	out->packet_count += count;
-	out->packet_room -= count;
-	for (; count > 0; count--, packet++, payload += qp->mtu_bytes) {
-		bool last = index + 1 == wqe->psn_count;
-		bool asks = (last && reports) || qp->requester.since_ackreq + 1 >= WINDOW_PACKETS / 2;
-
-		packet->opcode = last ? opcodes->last : opcodes->middle;
-		begin_packet(qp, psn, asks, packet);
-		packet->payload_bytes = qp->mtu_bytes;
-		packet->payload = payload;
-		if (index == 0)
-			begin_message(wqe, opcodes, last, packet);
-		if (last)
-			end_message(wqe, opcodes, wqe->length_bytes - (index << qp->mtu_shift), packet);
-		qp->requester.since_ackreq = asks ? 0 : qp->requester.since_ackreq + 1;
-		if (starts_clock(qp, psn) || (asks && !qp->retry.timing))
-			rc_retry_packet_sent(qp, psn, true, asks, now_ns);
-		psn = psn_next(psn);
-		index++;
-	}
-}
-
-/*
- * What comes next, as far as it is plain requests of one packet each, that begin now. Returns how many. What changes
- * with each of them is written down when all are made.
- */
-static inline uint32_t send_only_packets(struct rc_qp *qp, uint32_t most, uint64_t now_ns, struct rc_outbox *out)
-{
-	struct wire_packet *packet = outbox_packet_slot(out);
-	struct rc_sendwin *win = &qp->win;
-	uint32_t since_ackreq = qp->requester.since_ackreq, left = most, tail = win->tail, cursor = win->cursor;
-	psn_t psn = win->limit;
-
-	for (; left > 0 && cursor != tail; left--, packet++) {
-		struct rc_send_wqe *wqe = sendwin_slot(win, cursor);
-		const uint8_t *payload;
-		bool asks;
-
-		if (wqe->shape != SHAPE_PLAIN || wqe->length_bytes > qp->mtu_bytes)
-			break;
-		payload = find_bytes(qp, wqe, 0, wqe->length_bytes);
-		if (payload == NULL)
-			break;
-		cursor++;
-		since_ackreq++;
-		asks = (wqe->flags & UROCE_SEND_SIGNALED) || cursor == tail || since_ackreq >= WINDOW_PACKETS / 2;
-		wqe->first_psn = psn;
-		wqe->psn_count = 1;
-		begin_packet(qp, psn, asks, packet);
-		packet->payload = payload;
-		begin_message(wqe, &message_opcodes[wqe->opcode], true, packet);
-		end_message(wqe, &message_opcodes[wqe->opcode], wqe->length_bytes, packet);
-		if (asks)
-			since_ackreq = 0;
-		if (left == most ? starts_clock(qp, psn) || asks : asks && !qp->retry.timing)
-			rc_retry_packet_sent(qp, psn, true, asks, now_ns);
-		psn = psn_next(psn);
-	}
-	qp->requester.since_ackreq = since_ackreq;
-	win->cursor = win->started = cursor;
-	win->next = win->limit = psn;
-	out->packet_count += most - left;
-	out->packet_room -= most - left;
-	return most - left;
-}
-
-/*
- * As the loop of rc_requester_transmit() would, while only plain requests are next; it takes none that it cannot send.
- * Their memory is looked up once for all that goes out now, for a region stays for the length of a turn.
- */
-static inline void send_plainly(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
-{
-	struct rc_sendwin *win = &qp->win;
-
-	if (qp->state != UROCE_QPS_RTS || qp->flow_control || qp->probe.asking || qp->requester.asking ||
-	    qp->long_way || !psn_equal(win->next, win->limit) || !outbox_has_packet_room(out))
-		return;
-	while (win->cursor != win->tail && out->packet_room > 0) {
-		struct rc_send_wqe *wqe = sendwin_slot(win, win->cursor);
-		uint32_t window = WINDOW_PACKETS - sendwin_outstanding(win);
-		uint32_t count = out->packet_room < window ? out->packet_room : window;
-		bool starts = win->cursor == win->started;
-		uint32_t psn_count, index;
-		const uint8_t *payload;
-		uint64_t offset, bytes;
-
-		if (wqe->shape != SHAPE_PLAIN || (int32_t)window <= 0)
-			return;
-		if (starts && wqe->length_bytes <= qp->mtu_bytes) {
-			if (send_only_packets(qp, count, now_ns, out) == 0)
-				return;
-			continue;
-		}
-		psn_count = starts ? qp_packets(qp, wqe->length_bytes) : wqe->psn_count;
-		index = starts ? 0 : psn_distance(win->next, wqe->first_psn);
-		offset = (uint64_t)index << qp->mtu_shift;
-		bytes = wqe->length_bytes - offset;
-		if (psn_count - index > count)
-			bytes = (uint64_t)count << qp->mtu_shift;
-		else
-			count = psn_count - index;
-		payload = find_bytes(qp, wqe, offset, bytes);
-		if (payload == NULL)
-			return;
-		if (starts)
-			sendwin_start(win, psn_count);
-		add_packets(qp, wqe, index, count, payload, now_ns, out);
-		sendwin_go_on(win, count, index + count == psn_count);
-	}
-}
-
 /* As much as the room allows. true: there is more. */
 static bool send(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 {
 	struct rc_sendwin *win = &qp->win;
 	enum plan plan;
 
-	send_plainly(qp, now_ns, out);
+	rc_plain_send(qp, now_ns, out);
 	while (win->cursor != win->tail) {
 		struct rc_send_wqe *wqe = sendwin_slot(win, win->cursor);
 
@@ -564,7 +363,7 @@ bool rc_requester_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *
 		return false;
 	sendwin_take_posted(&qp->win);
 	if (qp->probe.due)
-		begin_probe(qp);
+		begin_probe(qp, now_ns);
 	if (!full && out->packet_room > burst->packets)
 		out->packet_room = burst->packets;
 	more = send(qp, now_ns, out);

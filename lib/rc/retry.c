@@ -1,5 +1,6 @@
 /* retry.c - retransmission: budgets, timers, and which triggers are one and the same loss */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "rc/asking.h"
 #include "rc/codes.h"
 #include "rc/qp.h"
 
@@ -25,7 +26,7 @@ void rc_retry_packet_sent(struct rc_qp *qp, psn_t psn, bool first, bool answered
 
 	if (retry->ack_deadline_ns == RC_NEVER && retry->timeout_ns)
 		retry->ack_deadline_ns = now_ns + retry->timeout_ns;
-	if (qp->probe.deadline_ns == RC_NEVER)
+	if (answered && qp->probe.deadline_ns == RC_NEVER)
 		probe_start(&qp->probe, qp->retry.timeout_ns, now_ns);
 	if (first && psn_equal(psn, qp->win.una))
 		retry->since_ns = now_ns;
@@ -57,9 +58,11 @@ static void take_round_trip(struct rc_qp *qp, uint64_t now_ns)
 void rc_retry_progress_made(struct rc_qp *qp, uint64_t now_ns)
 {
 	struct rc_retry *retry = &qp->retry;
-	bool in_flight = !psn_equal(qp->win.next, qp->win.una);
+	uint32_t in_flight = psn_distance(qp->win.next, qp->win.una);
 
 	take_round_trip(qp, now_ns);
+	if (qp->probe.tries && retry->probed_ns)
+		rc_probe_was_answered(&qp->probe, retry->timeout_ns, now_ns - retry->probed_ns);
 	retry->retries_left = retry->retry_cnt;
 	retry->rnr_left = retry->rnr_retry;
 	retry->rewound = false;
@@ -68,10 +71,10 @@ void rc_retry_progress_made(struct rc_qp *qp, uint64_t now_ns)
 	/* Nothing in flight (all done, or all of it waits to be sent again): the next packet starts the timer. */
 	retry->ack_deadline_ns = in_flight && retry->timeout_ns ? now_ns + retry->timeout_ns : RC_NEVER;
 	qp->probe.tries = 0;
-	if (in_flight)
+	if (asking_answer_is_due(qp, in_flight))
 		probe_start(&qp->probe, qp->retry.timeout_ns, now_ns);
 	else
-		probe_stop(&qp->probe);
+		probe_pause(&qp->probe, !psn_equal(qp->win.next, qp->win.limit));
 }
 
 /* T-2: the oldest PSN that is not acknowledged goes out next, and everything behind it. */
@@ -85,6 +88,7 @@ static void rewind_to_una(struct rc_qp *qp, psn_t trigger)
 	retry->rewind_limit = qp->win.limit;
 	retry->trigger = trigger;
 	retry->timing = false; /* a repeated packet's answer cannot be attributed */
+	retry->probed_ns = 0;
 	retry->ack_deadline_ns = RC_NEVER;
 	probe_stop(&qp->probe);
 	retry->resending = rc_sendwin_rewind(&qp->win);

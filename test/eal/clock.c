@@ -38,6 +38,13 @@ static void open_network(struct network *network, unsigned lcores)
 	cr_assert_eq(network_wait(network, 0).status, UROCE_WC_SUCCESS);
 }
 
+/* The other lcore has no core meanwhile. */
+static void turn_alone(struct network *network, unsigned lcore, uint32_t turns)
+{
+	for (uint32_t i = 0; i < turns; i++)
+		uroce_lcore_poll(uroce_engine_lcore(network->engine, lcore));
+}
+
 static const int64_t jumps[] = { 1000000000, (int64_t)HOUR_NS, -1000000000, -(int64_t)HOUR_NS, -1000, 300000000 };
 
 /*
@@ -61,9 +68,10 @@ Test(clock, work_under_way_goes_on_when_time_jumps)
 			network_turn(&network);
 			if (++turns != 2)
 				continue;
+			turn_alone(&network, 0,
+				   20); /* what the peer has answered is taken: an answer would be progress */
 			offset_ns += (uint64_t)jumps[i];
-			for (uint32_t alone = 0; alone < 20; alone++)
-				uroce_lcore_poll(uroce_engine_lcore(network.engine, 0));
+			turn_alone(&network, 0, 20);
 		}
 		cr_expect_eq(wc.status, UROCE_WC_SUCCESS, "jump %u: %s", i, uroce_wc_status_name(wc.status));
 		cr_expect_eq(network_counter(&network, 0, "local_ack_timeout_err") - expired, jumps[i] > TIMEOUT_NS,
@@ -100,6 +108,34 @@ Test(clock, timers_go_on_when_the_clock_has_gone_back)
 	cr_expect_eq(wc.status, UROCE_WC_RETRY_EXC_ERR, "%s", uroce_wc_status_name(wc.status));
 	cr_expect_leq(turns, 3000, "four times 268 ms, a ms a turn, and some lateness");
 	network_event(&network, 0, UROCE_EVENT_QP_FATAL);
+	network_close(&network);
+}
+
+/*
+ * All threads lose their cores for a second, as those of a virtual machine do: what the peer answers as soon as it goes
+ * on counts before the deadline that has passed.
+ */
+Test(clock, who_was_away_gives_the_others_time)
+{
+	static struct network network;
+	struct uroce_wc wc;
+
+	RULE("T-1");
+	open_network(&network, 2);
+	for (uint32_t i = 0; i < 10; i++) {
+		cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, 100 + i), 0);
+		turn_alone(&network, 0, 1);
+		offset_ns += SECOND_NS;
+		turn_alone(&network, 0, 1); /* the thread finds a deadline long over */
+		turn_alone(&network, 1, 2); /* the others go on as well */
+		for (uint32_t turns = 0; uroce_cq_poll(network.ends[0].cq, 1, &wc) == 0; turns++) {
+			cr_assert_lt(turns, 10);
+			network_turn(&network);
+		}
+		cr_assert_eq(wc.status, UROCE_WC_SUCCESS);
+	}
+	cr_expect_eq(network_counter(&network, 0, "local_ack_timeout_err"), 0);
+	cr_expect_eq(network_counter(&network, 0, "retransmitted_packets"), 0);
 	network_close(&network);
 }
 

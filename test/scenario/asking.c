@@ -1,7 +1,8 @@
 /* asking.c - the newest packet once more, when nothing in flight has asked for an ACK and what is next must wait */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A packet does not ask when more is to follow; then what follows cannot. The ACK timer would end the wait, but that
+ * A packet does not ask when more is to follow and something before it has asked; then what follows cannot, and the
+ * answer to that question comes. The ACK timer would end the wait, but that
  * is slow and costs a retry: here there is none to spend.
  */
 #include <criterion/criterion.h>
@@ -46,17 +47,21 @@ Test(asking, sqd_drains_silent_requests_without_a_timeout)
 
 	RULE("X-2");
 	RULE("Q-5");
-	post(pair, 1, UROCE_WR_RDMA_WRITE, 0, 8);
+	post(pair, 1, UROCE_WR_RDMA_WRITE, UROCE_SEND_SIGNALED, 8);
 	post(pair, 2, UROCE_WR_RDMA_WRITE, 0, 2000);
 	post(pair, 3, UROCE_WR_RDMA_WRITE, UROCE_SEND_SIGNALED, 8);
 	pair_transmit_some(pair, A, 3);
-	expect_leaves(pair, A, "WRITE_ONLY psn=0 va=0x0 len=8 bytes=8", "WRITE_FIRST psn=1 va=0x0 len=2000 bytes=1024",
-		      "WRITE_LAST psn=2 bytes=976");
+	expect_leaves(pair, A, "WRITE_ONLY psn=0 ackreq va=0x0 len=8 bytes=8",
+		      "WRITE_FIRST psn=1 va=0x0 len=2000 bytes=1024", "WRITE_LAST psn=2 bytes=976");
 	modify(pair, UROCE_QPS_SQD);
+	pair_transmit(pair, A);
+	expect_leaves(pair, A);
+	pair_respond(pair, ack_packet(0, SYNDROME_PLAIN_ACK, 1));
 	for (uint32_t i = 0; i < 3; i++)
 		pair_transmit(pair, A);
 	expect_leaves(pair, A, "WRITE_LAST psn=2 ackreq bytes=976");
 	pair_run(pair);
+	expect_completes(pair, A, "wr=1 WRITE SUCCESS");
 	expect_events(pair, A, "SQ_DRAINED");
 	check_cost(pair, start_ns, 1);
 	modify(pair, UROCE_QPS_RTS);
@@ -245,23 +250,26 @@ Test(asking, a_question_that_cannot_leave_does_no_harm)
 	RULE("Q-5");
 	RULE("S-15");
 	pair_cut(pair);
+	post(pair, 0, UROCE_WR_RDMA_WRITE, UROCE_SEND_SIGNALED, 8);
 	post(pair, 1, UROCE_WR_RDMA_WRITE, 0, 8);
 	pair_post(pair, A, wr, 0, 0);
 	post(pair, 3, UROCE_WR_RDMA_WRITE, 0, 8);
-	pair_transmit_some(pair, A, 2);
+	pair_transmit_some(pair, A, 3);
 	modify(pair, UROCE_QPS_SQD);
+	pair_inject(pair, A, ack_packet(0, SYNDROME_PLAIN_ACK, 1));
+	expect_completes(pair, A, "wr=0 WRITE SUCCESS");
 	pair_forget(pair);
 	cr_assert(pair_transmit_some(pair, A, 0), "no room, and yet nothing more to do");
 	cr_assert_eq(rc_mr_remove(&pair->side[A].mrs, key), 0);
 	pair_transmit(pair, A);
 	pair_transmit(pair, A);
-	expect_leaves(pair, A, "WRITE_ONLY psn=0 ackreq va=0x0 len=8 bytes=8");
+	expect_leaves(pair, A, "WRITE_ONLY psn=1 ackreq va=0x0 len=8 bytes=8");
 	expect_completes(pair, A);
-	pair_respond(pair, ack_packet(1, SYNDROME_PLAIN_ACK, 2));
+	pair_respond(pair, ack_packet(2, SYNDROME_PLAIN_ACK, 3));
 	expect_events(pair, A, "SQ_DRAINED");
 	modify(pair, UROCE_QPS_RTS);
 	pair_transmit(pair, A);
-	expect_leaves(pair, A, "WRITE_ONLY psn=2 ackreq va=0x0 len=8 bytes=8");
+	expect_leaves(pair, A, "WRITE_ONLY psn=3 ackreq va=0x0 len=8 bytes=8");
 	pair_close(pair);
 }
 
@@ -271,16 +279,19 @@ Test(asking, what_is_sent_after_a_question_does_not_ask)
 	struct pair *pair = open_pair();
 
 	RULE("Q-5");
+	post(pair, 0, UROCE_WR_RDMA_WRITE, UROCE_SEND_SIGNALED, 8);
 	post(pair, 1, UROCE_WR_RDMA_WRITE, 0, 8);
 	post(pair, 2, UROCE_WR_RDMA_WRITE, 0, 8);
 	post(pair, 3, UROCE_WR_RDMA_WRITE, 0, 2000);
-	pair_transmit_some(pair, A, 1);
+	pair_transmit_some(pair, A, 2);
 	modify(pair, UROCE_QPS_SQD);
+	pair_respond(pair, ack_packet(0, SYNDROME_PLAIN_ACK, 1));
 	pair_run(pair);
-	expect_leaves(pair, A, "WRITE_ONLY psn=0 va=0x0 len=8 bytes=8", "WRITE_ONLY psn=0 ackreq va=0x0 len=8 bytes=8");
+	expect_leaves(pair, A, "WRITE_ONLY psn=0 ackreq va=0x0 len=8 bytes=8", "WRITE_ONLY psn=1 va=0x0 len=8 bytes=8",
+		      "WRITE_ONLY psn=1 ackreq va=0x0 len=8 bytes=8");
 	modify(pair, UROCE_QPS_RTS);
 	pair_run(pair);
-	expect_leaves(pair, A, "WRITE_ONLY psn=1 va=0x0 len=8 bytes=8", "WRITE_FIRST psn=2 va=0x0 len=2000 bytes=1024",
-		      "WRITE_LAST psn=3 ackreq bytes=976");
+	expect_leaves(pair, A, "WRITE_ONLY psn=2 va=0x0 len=8 bytes=8", "WRITE_FIRST psn=3 va=0x0 len=2000 bytes=1024",
+		      "WRITE_LAST psn=4 ackreq bytes=976");
 	pair_close(pair);
 }

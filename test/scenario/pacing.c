@@ -143,8 +143,11 @@ Test(pacing, an_acknowledge_is_asked_for_where_one_is_needed)
 	pair_close(pair);
 }
 
-/* Small ones of which none reports: the last of each half of a window asks, and no other. */
-Test(pacing, of_silent_requests_the_last_of_each_half_of_a_window_asks)
+/*
+ * Small ones of which none reports: the last of the first outbox asks, for nothing in flight has; then one half a
+ * window on, and the one that the window ends with. No other.
+ */
+Test(pacing, of_silent_requests_few_ask)
 {
 	struct pair *pair = open_cut(&(struct pair_options){ .depth = 512 });
 
@@ -156,8 +159,92 @@ Test(pacing, of_silent_requests_the_last_of_each_half_of_a_window_asks)
 	for (uint32_t i = 0; i < WINDOW_PACKETS; i++) {
 		bool asks = strstr(pair->side[A].sent[i], "ackreq") != NULL;
 
-		cr_assert_eq(asks, (i + 1) % (WINDOW_PACKETS / 2) == 0, "packet %u: %s", i, pair->side[A].sent[i]);
+		bool should = i + 1 == OUTBOX_PACKETS || i + 1 == OUTBOX_PACKETS + WINDOW_PACKETS / 2 ||
+			      i + 1 == WINDOW_PACKETS;
+
+		cr_assert_eq(asks, should, "packet %u: %s", i, pair->side[A].sent[i]);
 	}
+	pair_close(pair);
+}
+
+static bool asks(const struct pair *pair, uint32_t line)
+{
+	return strstr(pair->side[A].sent[line], "ackreq") != NULL;
+}
+
+/* Room for three packets at a time: who sends without having asked about anything in flight asks with the last. */
+Test(pacing, the_last_packet_that_there_is_room_for_asks_if_nothing_in_flight_has)
+{
+	RULE("Q-5");
+	for (uint32_t row = 0; row < 3; row++) {
+		struct pair *pair = open_cut(&(struct pair_options){ 0 });
+		struct uroce_sge halves[2] = {
+			{ .addr = (uintptr_t)pair->side[A].memory, .length = 4, .lkey = pair->side[A].key },
+			{ .addr = (uintptr_t)pair->side[A].memory, .length = 4, .lkey = pair->side[A].key }
+		};
+		struct uroce_send_wr wr = { .opcode = UROCE_WR_RDMA_WRITE, .sg_list = halves, .num_sge = 2 };
+
+		/* of one packet each; all of one message; of two pieces, which goes the long way */
+		for (uint32_t i = 0; i < 12 && row == 0; i++)
+			post(pair, i, UROCE_WR_RDMA_WRITE, 0, 8);
+		for (uint32_t i = 0; i < 12 && row == 2; i++)
+			cr_assert_eq(pair_post(pair, A, wr, 0, 0), 0);
+		if (row == 1)
+			post(pair, 1, UROCE_WR_RDMA_WRITE, 0, 12 * 1024);
+		pair_transmit_some(pair, A, 3);
+		pair_transmit_some(pair, A, 3); /* an answer is on its way: there is no need to ask */
+		pair_inject(pair, A, ack_packet(2, SYNDROME_PLAIN_ACK, 0));
+		pair_transmit_some(pair, A, 3); /* three were silent, now there is */
+		pair_transmit_some(pair, A, 3);
+		expect_sent_count(pair, A, 12);
+		for (uint32_t i = 0; i < 12; i++)
+			cr_assert_eq(asks(pair, i), i == 2 || i == 8 || i == 11, "row %u, packet %u: %s", row, i,
+				     pair->side[A].sent[i]);
+		pair_close(pair);
+	}
+}
+
+/* A turn has room for 64 pieces: three packets of sixteen are all of it, as long as another may have sixteen. */
+Test(pacing, a_pause_for_want_of_pieces_asks)
+{
+	struct pair *pair = open_cut(&(struct pair_options){ .depth = 16 });
+	struct uroce_sge sges[LIMIT_SGE];
+	struct uroce_send_wr wr = { .opcode = UROCE_WR_RDMA_WRITE, .sg_list = sges, .num_sge = LIMIT_SGE };
+	struct rc_outbox *out = &pair->out;
+
+	RULE("Q-5");
+	RULE("Q-2");
+	for (uint32_t i = 0; i < LIMIT_SGE; i++)
+		sges[i] = (struct uroce_sge){ .addr = (uintptr_t)pair->side[A].memory,
+					      .length = 8,
+					      .lkey = pair->side[A].key };
+	for (uint32_t i = 0; i < 10; i++)
+		cr_assert_eq(pair_post(pair, A, wr, 0, 0), 0);
+	outbox_reset(out, OUTBOX_PACKETS);
+	cr_assert(rc_qp_transmit(pair->side[A].qp, pair->now_ns, out));
+	cr_assert_eq(out->packet_count, OUTBOX_SPANS / LIMIT_SGE);
+	for (uint32_t i = 0; i < out->packet_count; i++)
+		cr_assert_eq((out->packets[i].flags & WIRE_ACKREQ) != 0, i + 1 == out->packet_count, "packet %u", i);
+	pair_close(pair);
+}
+
+/* Each ACK makes room for one packet, with which the window ends again: not every one of them asks. */
+Test(pacing, questions_do_not_spread_in_a_window_that_stays_full)
+{
+	struct pair *pair = open_cut(&(struct pair_options){ .mtu = 256 });
+	uint32_t asked = 0;
+
+	RULE("P-4");
+	RULE("Q-5");
+	pair_write(pair, 1, 1 << 20);
+	pair_transmit(pair, A);
+	pair_forget(pair);
+	for (uint32_t acked = 0; acked < 640; acked++)
+		pair_respond(pair, ack_packet(acked, SYNDROME_PLAIN_ACK, 0));
+	expect_sent_count(pair, A, 640);
+	for (uint32_t i = 0; i < 640; i++)
+		asked += asks(pair, i);
+	cr_assert(asked >= 5 && asked <= 20, "%u of 640 ask", asked);
 	pair_close(pair);
 }
 

@@ -380,7 +380,7 @@ Test(post, a_key_that_goes_in_mid_message_is_a_local_fault)
 	pair_transmit_some(pair, A, 1);
 	cr_assert_eq(rc_mr_remove(&pair->side[A].mrs, key), 0);
 	pair_transmit(pair, A);
-	expect_leaves(pair, A, "WRITE_FIRST psn=0 va=0x0 len=4000 bytes=1024");
+	expect_leaves(pair, A, "WRITE_FIRST psn=0 ackreq va=0x0 len=4000 bytes=1024");
 	expect_completes(pair, A, "wr=1 WRITE LOC_PROT_ERR");
 	pair_close(pair);
 }

@@ -409,8 +409,8 @@ Test(probe, what_is_sent_after_a_probe_does_not_ask)
 	pair_close(pair);
 }
 
-/* Turned on while something is in flight: the next packet starts the wait, whether it asks or not. */
-Test(probe, asking_early_begins_with_the_next_packet_when_it_is_turned_on)
+/* Turned on while something is in flight: the next packet that asks starts the wait. */
+Test(probe, asking_early_begins_with_the_next_question_when_it_is_turned_on)
 {
 	for (uint32_t bytes = 8; bytes <= 2000; bytes += 1992) {
 		struct pair *pair = pair_open(&(struct pair_options){ 0 });
@@ -427,6 +427,9 @@ Test(probe, asking_early_begins_with_the_next_packet_when_it_is_turned_on)
 		pair_post(pair, A, silent, 0, 8);
 		pair->now_ns += 1000;
 		pair_transmit_some(pair, A, 1);
+		cr_assert_eq(qp->probe.deadline_ns, RC_NEVER);
+		pair->now_ns += 1000;
+		pair_transmit(pair, A);
 		cr_assert_gt(qp->probe.deadline_ns, pair->now_ns);
 		cr_assert_lt(qp->probe.deadline_ns, qp->retry.ack_deadline_ns);
 		pair_close(pair);

@@ -158,13 +158,14 @@ Test(reset, a_packet_that_was_to_ask_is_forgotten)
 	RULE("X-1");
 	RULE("Q-5");
 	pair_cut(pair);
+	pair_write(pair, 0, 8);
 	cr_assert_eq(pair_post(pair, A, wr, 0, 0), 0);
 	cr_assert_eq(pair_post(pair, A, (struct uroce_send_wr){ .wr_id = 2, .opcode = UROCE_WR_LOCAL_INV }, 0, 0), 0);
-	pair_transmit_some(pair, A, 1);
-	expect_leaves(pair, A, "WRITE_ONLY psn=0 va=0x0 len=8 bytes=8");
+	pair_transmit_some(pair, A, 2);
+	expect_leaves(pair, A, "WRITE_ONLY psn=0 ackreq va=0x0 len=8 bytes=8", "WRITE_ONLY psn=1 va=0x0 len=8 bytes=8");
 	cr_assert_eq(rc_mr_remove(&pair->side[A].mrs, key), 0);
-	pair_transmit(pair, A);
-	expect_completes(pair, A, "wr=1 WRITE LOC_PROT_ERR", "wr=2 LOCAL_INV WR_FLUSH_ERR");
+	pair_respond(pair, ack_packet(0, SYNDROME_PLAIN_ACK, 1));
+	expect_completes(pair, A, "wr=0 WRITE SUCCESS", "wr=1 WRITE LOC_PROT_ERR", "wr=2 LOCAL_INV WR_FLUSH_ERR");
 	begin_anew(pair, A, UROCE_QPS_RTS);
 	memset(pair->side[A].failed, 0, sizeof(pair->side[A].failed));
 	post_silent(pair, 3, 8);

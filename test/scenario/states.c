@@ -479,7 +479,7 @@ Test(states, sqd_finishes_what_was_begun_and_goes_on_where_it_stopped)
 	pair_write(pair, 1, 3000);
 	pair_write(pair, 2, 8);
 	pair_transmit_some(pair, A, 2);
-	expect_leaves(pair, A, "WRITE_FIRST psn=0 va=0x0 len=3000 bytes=1024", "WRITE_MIDDLE psn=1 bytes=1024");
+	expect_leaves(pair, A, "WRITE_FIRST psn=0 va=0x0 len=3000 bytes=1024", "WRITE_MIDDLE psn=1 ackreq bytes=1024");
 	cr_assert_eq(change(pair, A, UROCE_QPS_SQD, 0, &bad), 0);
 	/* All that was sent is acknowledged, but the message is not at its end: not drained. */
 	pair_inject(pair, A, ack_packet(1, SYNDROME_PLAIN_ACK, 0));

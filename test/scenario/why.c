@@ -89,7 +89,8 @@ Test(why, the_time_is_that_of_the_oldest_packet_whichever_asks)
 		deadline_ns = pair->now_ns + 67108864; /* code 14 */
 		pair_post(pair, A, wr, 0, i < 2 ? 8 : 2000);
 		pair_post(pair, A, wr, 0, 8);
-		pair_transmit_some(pair, A, 1);
+		pair_post(pair, A, wr, 0, 8);
+		pair_transmit_some(pair, A, 2);
 		cr_assert_null(strstr(pair->side[A].sent[1], "ackreq"));
 		cr_assert_eq(qp->retry.ack_deadline_ns, deadline_ns);
 		pair->now_ns += 1000;

@@ -43,6 +43,46 @@ Test(probe, round_trips_are_smoothed)
 	free(qp);
 }
 
+/* How long an answer to one of two questions took is a bound: it counts where it makes the wait longer. */
+Test(probe, an_answer_after_a_question_only_makes_more_patient)
+{
+	struct rc_qp *qp = create();
+
+	RULE("T-5");
+	rc_probe_was_answered(&qp->probe, TIMEOUT_NS, TIMEOUT_NS / 32 / 4);
+	cr_assert_eq(qp->probe.rtt_ns, 0, "the guess is as long");
+	rc_probe_was_answered(&qp->probe, TIMEOUT_NS, TIMEOUT_NS / 32 / 4 + 1);
+	cr_assert_eq(qp->probe.rtt_ns, TIMEOUT_NS / 32 / 4 + 1, "now it is not");
+	rc_probe_reset(&qp->probe);
+	rc_probe_take_round_trip(&qp->probe, 100000);
+	rc_probe_was_answered(&qp->probe, TIMEOUT_NS, 100000);
+	rc_probe_was_answered(&qp->probe, TIMEOUT_NS, 10);
+	cr_assert_eq(qp->probe.rtt_ns, 100000);
+	cr_assert_eq(qp->probe.deviation_ns, 50000);
+	rc_probe_was_answered(&qp->probe, TIMEOUT_NS, 200000);
+	cr_assert_eq(qp->probe.rtt_ns, (7 * 100000 + 200000) / 8);
+	cr_assert_eq(qp->probe.deviation_ns, (3 * 50000 + 100000) / 4);
+	free(qp);
+}
+
+Test(probe, a_pause_ends_the_wait_and_keeps_a_question_that_is_to_go_out)
+{
+	struct rc_qp *qp = create();
+
+	RULE("T-1");
+	for (int resends = 0; resends < 2; resends++) {
+		qp->probe.due = qp->probe.asking = true;
+		qp->probe.deadline_ns = 1;
+		probe_pause(&qp->probe, resends);
+		cr_assert(!qp->probe.due && qp->probe.asking == (resends != 0) && qp->probe.deadline_ns == RC_NEVER);
+	}
+	probe_pause(&qp->probe, true);
+	qp->probe.asking = false;
+	probe_pause(&qp->probe, true);
+	cr_assert_not(qp->probe.asking);
+	free(qp);
+}
+
 /* Never shorter than a busy peer takes to come round, twice as long each time, not when the ACK timer is as near. */
 Test(probe, patience_has_a_floor_doubles_and_ends_at_the_timeout)
 {

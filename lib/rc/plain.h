@@ -1,0 +1,17 @@
+/* plain.h - the short way of the requester: what nearly always is to be sent */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef RC_PLAIN_H
+#define RC_PLAIN_H
+
+#include <stdint.h>
+
+struct rc_qp;
+struct rc_outbox;
+
+/*
+ * Adds what rc_requester_transmit() would, as long as SENDs and WRITEs of one piece or inline are next that nothing
+ * stands in the way of. It only accepts: what it leaves is for the requester, which judges.
+ */
+void rc_plain_send(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out);
+
+#endif

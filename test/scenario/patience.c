@@ -1,0 +1,205 @@
+/* patience.c - an early question is for a peer that owes an answer, and who answers slowly is given more time */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A question too many costs two packets, and with every packet of a window the peer's time as well: a peer that is only
+ * slow must not be asked again and again.
+ */
+#include <criterion/criterion.h>
+
+#include "packets.h"
+#include "rule.h"
+
+#define USUAL_NS 5000ull /* a round trip at first */
+
+static uint32_t psn; /* of A's next packet */
+
+static void answer(struct pair *pair, uint32_t behind)
+{
+	pair_inject(pair, A, ack_packet(behind - 1, SYNDROME_PLAIN_ACK, behind));
+}
+
+/* Nothing arrives by itself; A asks early. */
+static struct pair *open_cut(void)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .depth = 64 });
+
+	pair->side[A].qp->probe.enabled = true;
+	pair_cut(pair);
+	psn = 0;
+	return pair;
+}
+
+static void post_silent(struct pair *pair, uint32_t bytes)
+{
+	cr_assert_eq(pair_post(pair, A, (struct uroce_send_wr){ .opcode = UROCE_WR_RDMA_WRITE }, 0, bytes), 0);
+}
+
+/* A message that is answered after so long; whoever loses patience asks meanwhile. Returns how often it did. */
+static uint64_t exchange(struct pair *pair, uint64_t round_trip_ns)
+{
+	struct rc_qp *qp = pair->side[A].qp;
+	uint64_t before = qp->counters[CNT_EARLY_PROBES], end = pair->now_ns + round_trip_ns;
+
+	pair_write(pair, 1, 8);
+	pair_transmit(pair, A);
+	while (rc_qp_deadline(qp) < end) {
+		pair->now_ns = rc_qp_deadline(qp);
+		rc_qp_timeout(qp, pair->now_ns);
+		pair_transmit(pair, A);
+	}
+	pair->now_ns = end;
+	answer(pair, ++psn);
+	pair_transmit(pair, A);
+	expect_done_count(pair, A, 1);
+	pair->side[A].done_count = 0;
+	pair_forget(pair);
+	return qp->counters[CNT_EARLY_PROBES] - before;
+}
+
+/* More is to follow, and what has asked is answered: of the rest nobody expects to hear. */
+Test(patience, nobody_waits_for_an_answer_that_nobody_owes)
+{
+	struct pair *pair = open_cut();
+	struct rc_qp *qp = pair->side[A].qp;
+
+	RULE("Q-5");
+	RULE("T-1");
+	exchange(pair, USUAL_NS);
+	for (uint32_t i = 0; i < 9; i++)
+		post_silent(pair, 8);
+	pair_transmit_some(pair, A, 3);
+	cr_assert_neq(qp->probe.deadline_ns, RC_NEVER, "the third asks");
+	pair_transmit_some(pair, A, 3);
+	answer(pair, psn + 3);
+	cr_assert_eq(qp->probe.deadline_ns, RC_NEVER, "three silent ones are in flight");
+	cr_assert_neq(qp->retry.ack_deadline_ns, RC_NEVER, "T-1: they have a timer all the same");
+	pair->now_ns += 1000;
+	pair_transmit_some(pair, A, 2);
+	cr_assert_gt(qp->probe.deadline_ns, pair->now_ns, "a question begins the wait");
+	answer(pair, psn + 5); /* not yet what asked */
+	cr_assert_neq(qp->probe.deadline_ns, RC_NEVER);
+	answer(pair, psn + 8);
+	cr_assert_eq(rc_qp_deadline(qp), RC_NEVER, "nothing is in flight");
+	expect_counts(pair, A, CNT_EARLY_PROBES, 0);
+	pair_close(pair);
+}
+
+/* Each question is put before the answer to the one before it comes, so that no round trip is ever timed (T-5). */
+Test(patience, a_peer_that_has_become_slower_is_given_more_time)
+{
+	struct pair *pair = open_cut();
+	uint64_t asked = 0;
+
+	RULE("T-5");
+	for (uint32_t i = 0; i < 20; i++)
+		cr_assert_eq(exchange(pair, USUAL_NS), 0);
+	for (uint32_t i = 0; i < 40; i++)
+		asked += exchange(pair, 100 * USUAL_NS);
+	cr_assert_gt(asked, 0);
+	for (uint32_t i = 0; i < 20; i++)
+		cr_assert_eq(exchange(pair, 100 * USUAL_NS), 0, "message %u behind 40 slow ones", i);
+	pair_close(pair);
+}
+
+/* A NAK between the question and the answer: the answer is one to what was sent again, and tells nothing. */
+Test(patience, what_follows_a_restart_does_not_count_as_an_answer)
+{
+	struct pair *pair = open_cut();
+	struct rc_qp *qp = pair->side[A].qp;
+	uint64_t round_trip;
+
+	RULE("T-5");
+	exchange(pair, USUAL_NS);
+	round_trip = qp->probe.rtt_ns;
+	pair_write(pair, 1, 8);
+	pair_transmit(pair, A);
+	pair->now_ns = qp->probe.deadline_ns;
+	rc_qp_timeout(qp, pair->now_ns);
+	pair_transmit(pair, A);
+	expect_counts(pair, A, CNT_EARLY_PROBES, 1);
+	pair_inject(pair, A, ack_packet(psn, SYNDROME_SEQUENCE, psn));
+	pair_transmit(pair, A);
+	pair->now_ns += 1000 * USUAL_NS;
+	answer(pair, psn + 1);
+	expect_done_count(pair, A, 1);
+	cr_assert_eq(qp->probe.rtt_ns, round_trip);
+	pair_close(pair);
+}
+
+/* The very first packet is lost: what its second copy takes is no measure, as long as there is no other. */
+Test(patience, a_lost_first_packet_does_not_make_impatient)
+{
+	struct pair *pair = open_cut();
+	struct rc_qp *qp = pair->side[A].qp;
+	uint64_t first;
+
+	RULE("T-5");
+	pair_write(pair, 1, 8);
+	pair_transmit(pair, A);
+	first = qp->probe.deadline_ns - pair->now_ns;
+	cr_assert_eq(first, 67108864 / 32, "a guess by the timeout");
+	pair->now_ns = qp->probe.deadline_ns;
+	rc_qp_timeout(qp, pair->now_ns);
+	pair_transmit(pair, A);
+	pair->now_ns += USUAL_NS;
+	answer(pair, ++psn);
+	pair_write(pair, 2, 8);
+	pair_transmit(pair, A);
+	cr_assert_eq(qp->probe.deadline_ns - pair->now_ns, first);
+	pair_close(pair);
+}
+
+/* No room for the question, and the packet is answered: the oldest that is left and the newest go, no others. */
+Test(patience, a_question_that_had_no_room_does_not_become_a_restart)
+{
+	struct pair *pair = open_cut();
+	struct rc_qp *qp = pair->side[A].qp;
+
+	RULE("T-2");
+	exchange(pair, USUAL_NS);
+	for (uint32_t i = 0; i < 6; i++)
+		pair_write(pair, i, 8);
+	pair_transmit(pair, A);
+	pair->now_ns = qp->probe.deadline_ns;
+	rc_qp_timeout(qp, pair->now_ns);
+	pair_transmit_some(pair, A, 0);
+	pair_forget(pair);
+	answer(pair, psn + 2);
+	pair_transmit(pair, A);
+	expect_leaves(pair, A, "WRITE_ONLY psn=3 ackreq va=0x0 len=8 bytes=8",
+		      "WRITE_ONLY psn=6 ackreq va=0x0 len=8 bytes=8");
+	/* all of it answered: nothing is left to be asked about */
+	pair->now_ns = qp->probe.deadline_ns;
+	rc_qp_timeout(qp, pair->now_ns);
+	pair_transmit_some(pair, A, 0);
+	answer(pair, psn + 6);
+	post_silent(pair, 8);
+	post_silent(pair, 8);
+	pair_transmit(pair, A);
+	expect_leaves(pair, A, "WRITE_ONLY psn=7 va=0x0 len=8 bytes=8", "WRITE_ONLY psn=8 ackreq va=0x0 len=8 bytes=8");
+	pair_close(pair);
+}
+
+/* Progress between the deadline and the next chance to send: there is nothing to ask any more. */
+Test(patience, progress_takes_back_a_question_that_was_due)
+{
+	struct pair *pair = open_cut();
+	struct rc_qp *qp = pair->side[A].qp;
+
+	RULE("T-1");
+	exchange(pair, USUAL_NS);
+	post_silent(pair, 8);
+	pair_write(pair, 1, 8);
+	pair_write(pair, 2, 8);
+	pair_transmit(pair, A);
+	pair->now_ns = qp->probe.deadline_ns;
+	rc_qp_timeout(qp, pair->now_ns);
+	answer(pair, psn + 2);
+	pair_forget(pair);
+	pair_transmit(pair, A);
+	expect_leaves(pair, A);
+	expect_counts(pair, A, CNT_EARLY_PROBES, 0);
+	cr_assert_gt(qp->probe.deadline_ns, pair->now_ns, "the newest has not been answered: a new wait");
+	cr_assert_neq(qp->probe.deadline_ns, RC_NEVER);
+	pair_close(pair);
+}
