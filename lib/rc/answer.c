@@ -157,7 +157,7 @@ static bool add_answer(struct rc_qp *qp, struct rc_replay_entry *entry, struct r
 }
 
 /* true: the queue is empty; false: no room, or no time for more of a FLUSH. */
-static bool answer_queue(struct rc_qp *qp, struct rc_outbox *out)
+static bool answer_all(struct rc_qp *qp, struct rc_outbox *out)
 {
 	struct rc_replay_entry *entry;
 
@@ -166,6 +166,22 @@ static bool answer_queue(struct rc_qp *qp, struct rc_outbox *out)
 			return false;
 	}
 	return true;
+}
+
+/* The same; after a loss less at a time: what goes out behind a lost response is sent in vain. */
+static bool answer_queue(struct rc_qp *qp, struct rc_outbox *out)
+{
+	uint32_t room = out->packet_room, before = out->packet_count;
+	bool empty;
+
+	if (burst_is_full(&qp->answers))
+		return answer_all(qp, out);
+	if (out->packet_room > qp->answers.packets)
+		out->packet_room = qp->answers.packets;
+	empty = answer_all(qp, out);
+	out->packet_room = room - (out->packet_count - before);
+	burst_grow(&qp->answers, out->packet_count - before);
+	return empty;
 }
 
 /* F-4: the newest ACK once more, for its credits; before the first request it is the one before the start. */

@@ -1,8 +1,9 @@
-/* burst.h - how many packets a requester sends at a time */
+/* burst.h - how many packets go out at a time: a requester's, or a responder's READ responses */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What goes out behind a lost packet is sent in vain, until the peer's NAK has come back. After a loss a call of
- * rc_qp_transmit() sends at most so many packets, and more again the longer nothing is lost.
+ * What goes out behind a lost packet is sent in vain, until the peer's NAK has come back, or its second request for a
+ * READ. After a loss a call of rc_qp_transmit() sends at most so many packets, and more again the longer nothing is
+ * lost.
  */
 #ifndef RC_BURST_H
 #define RC_BURST_H

@@ -60,11 +60,13 @@ static bool receive_duplicate_answer(struct rc_qp *qp, const struct wire_packet 
 		qp->counters[CNT_REPLAY_MISMATCH]++;
 	else
 		known = true;
-	if (known && read)
+	if (known && read) {
+		burst_notice_loss(&qp->answers);
 		rc_replay_queue(&qp->replay, entry, psn, qp_packets(qp, packet->dma_length),
 				(uint32_t)(packet->va - entry->va) + packet->dma_length);
-	else if (known)
+	} else if (known) {
 		rc_replay_queue(&qp->replay, entry, psn, 1, 0);
+	}
 	return known;
 }
 

@@ -7,7 +7,8 @@
 #include "rc/qp.h"
 
 /* Where the bytes are, or NULL: the judge shall say why not. A request without bytes has them anywhere. */
-static inline const uint8_t *find_bytes(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint64_t offset, uint64_t bytes)
+static inline const uint8_t *find_bytes(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint64_t offset,
+					uint64_t bytes)
 {
 	uint8_t *host;
 

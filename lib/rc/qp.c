@@ -97,6 +97,7 @@ void rc_qp_forget(struct rc_qp *qp)
 	rc_credit_reset(&qp->credit);
 	rc_migration_reset(&qp->migration);
 	burst_reset(&qp->requester.burst);
+	burst_reset(&qp->answers);
 	qp->requester.answers_due = 0;
 	qp->requester.since_ackreq = 0;
 	qp->requester.asked_within = false;

@@ -93,6 +93,7 @@ struct rc_qp {
 	_Alignas(64) struct rc_responder responder;
 	struct rc_replay replay; /* its first 16 bytes */
 	struct rc_credit credit;
+	struct rc_burst answers; /* READ responses that go out at a time */
 
 	_Alignas(64) struct rc_known_key known_keys[QP_KNOWN_KEYS];
 	struct rc_mr_table *mrs;

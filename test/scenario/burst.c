@@ -1,0 +1,167 @@
+/* burst.c - after a loss less goes out at a time, for what follows a lost packet is sent in vain */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+
+#include "packets.h"
+#include "rule.h"
+
+/* How many packets one call sends when there is room for all. */
+static uint32_t one_call(struct pair *pair)
+{
+	uint32_t before = pair->side[A].packets;
+
+	cr_assert(pair_transmit_some(pair, A, OUTBOX_PACKETS), "there is more to send");
+	return pair->side[A].packets - before;
+}
+
+/* What follows a lost packet is sent in vain until its NAK is back: after a loss less is sent at a time for a while. */
+Test(burst, after_a_loss_less_goes_out_at_a_time_until_nothing_has_been_lost_for_long)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .mtu = 256 });
+	uint32_t wr_id = 0, sent = 0;
+
+	RULE("T-2");
+	for (int i = 0; i < 8; i++)
+		cr_assert_eq(pair_write(pair, ++wr_id, 65536), 0);
+	cr_assert_eq(one_call(pair), OUTBOX_PACKETS);
+	pair_cut(pair);
+	one_call(pair);
+	pair_mend(pair);
+	one_call(pair);
+	pair_deliver(pair, B); /* the gap shows */
+	pair_transmit(pair, B);
+	pair_deliver(pair, A);
+	expect_counts(pair, A, CNT_PACKET_SEQ_ERR, 1);
+	cr_assert_eq(one_call(pair), 8);
+	for (sent = 8; sent < 256; sent += 8) {
+		pair_deliver(pair, B);
+		pair_transmit(pair, B);
+		pair_deliver(pair, A);
+		cr_assert_eq(one_call(pair), 8, "%u packets after the loss", sent);
+	}
+	pair_deliver(pair, B);
+	pair_transmit(pair, B);
+	pair_deliver(pair, A);
+	cr_assert_eq(one_call(pair), 16);
+	pair_run(pair);
+	expect_done_count(pair, A, 8);
+	pair_close(pair);
+}
+
+/* A write whose only packet is lost, until it is done all the same. */
+static void lose_one(struct pair *pair, uint64_t wr_id)
+{
+	pair_cut(pair);
+	pair_write(pair, wr_id, 8);
+	pair_transmit(pair, A);
+	pair_mend(pair);
+	pair_fire(pair);
+	cr_assert_eq(pair->side[A].done_count, wr_id);
+}
+
+/* Eight packets at a time after a loss; with each 256 that follow eight more. Another loss, and it begins anew. */
+Test(burst, bursts_are_short_after_a_loss_and_grow_again)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .mtu = 256 });
+	const struct rc_requester *req = &pair->side[A].qp->requester;
+
+	cr_assert_eq(req->burst.packets, OUTBOX_PACKETS);
+	lose_one(pair, 1); /* its resend is the first of them */
+	cr_assert_eq(req->burst.packets, 8);
+	pair_write(pair, 2, 253 * 256);
+	pair_forget(pair);
+	pair_transmit_some(pair, A, OUTBOX_PACKETS);
+	expect_sent_count(pair, A, 8);
+	pair_run(pair);
+	cr_assert_eq(req->burst.packets, 8);
+	pair->side[A].done_count = 2;
+	lose_one(pair, 3); /* the 255th; its resend is the first of the next ones */
+	cr_assert_eq(req->burst.packets, 8);
+	pair_write(pair, 4, 254 * 256);
+	pair_run(pair);
+	cr_assert_eq(req->burst.packets, 8);
+	pair_write(pair, 5, 8);
+	pair_run(pair);
+	cr_assert_eq(req->burst.packets, 16);
+	pair_close(pair);
+}
+
+/* The answers that leave with them are none of the packets that make bursts longer again. */
+Test(burst, answers_do_not_make_bursts_longer)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ 0 });
+	const struct rc_requester *req = &pair->side[A].qp->requester;
+	const struct uroce_send_wr wr = { .opcode = UROCE_WR_RDMA_WRITE, .send_flags = UROCE_SEND_SIGNALED };
+
+	RULE("T-2");
+	lose_one(pair, 1); /* its resend is the first of 256 */
+	for (uint32_t sent = 1; sent < 256; sent++) {
+		cr_assert_eq(req->burst.packets, 8, "after %u packets", sent);
+		cr_assert_eq(pair_post(pair, B, wr, 0, 8), 0);
+		pair_transmit(pair, B);
+		pair_deliver(pair, A);
+		pair_write(pair, 1 + sent, 8);
+		pair_forget(pair);
+		pair_transmit(pair, A);
+		expect_sent_count(pair, A, 2); /* an ACK and the WRITE behind it */
+		pair_run(pair);
+	}
+	cr_assert_eq(req->burst.packets, 16);
+	pair_close(pair);
+}
+
+/* Responses of B that leave with one call when there is room for all. */
+static uint32_t one_answer(struct pair *pair)
+{
+	uint32_t before = pair->side[B].packets;
+
+	pair_transmit_some(pair, B, OUTBOX_PACKETS);
+	return pair->side[B].packets - before;
+}
+
+/*
+ * A READ that is asked for again tells of a loss: eight responses at a time, and with each 256 eight more. A WRITE that
+ * comes again does not: only an ACK answers it.
+ */
+Test(burst, responses_are_few_at_a_time_after_a_read_has_come_again)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .mtu = 256 });
+	const uint32_t bytes = 2000 * 256;
+
+	RULE("S-9");
+	pair_cut(pair);
+	pair_request(pair, write_packet(pair, OP_WRITE_ONLY, 0, 0, 8, 8));
+	pair_request(pair, write_packet(pair, OP_WRITE_ONLY, 0, 0, 8, 8));
+	pair_inject(pair, B, read_packet(pair, 1, 0, bytes));
+	cr_assert_eq(one_answer(pair), OUTBOX_PACKETS);
+	pair_inject(pair, B, read_packet(pair, 1 + 4, 4 * 256, bytes - 4 * 256));
+	for (uint32_t sent = 0; sent < 256; sent += 8)
+		cr_assert_eq(one_answer(pair), 8, "%u sent since", sent);
+	for (uint32_t sent = 0; sent < 256; sent += 16)
+		cr_assert_eq(one_answer(pair), 16, "%u sent since", sent);
+	cr_assert_eq(one_answer(pair), 24);
+	pair_inject(pair, B, read_packet(pair, 1 + 9, 9 * 256, bytes - 9 * 256));
+	cr_assert_eq(one_answer(pair), 8);
+	pair_close(pair);
+}
+
+/* What there is no room for waits, whatever a burst would be, and the ACK behind the responses has room of its own. */
+Test(burst, responses_leave_room_for_the_acknowledge_behind_them)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .mtu = 256 });
+
+	RULE("S-14");
+	pair_cut(pair);
+	pair_inject(pair, B, read_packet(pair, 0, 0, 8 * 256));
+	pair_transmit(pair, B);
+	pair_inject(pair, B, read_packet(pair, 0, 0, 8 * 256));
+	pair_forget(pair);
+	pair_transmit_some(pair, B, 3);
+	expect_sent_count(pair, B, 3);
+	pair_inject(pair, B, write_packet(pair, OP_WRITE_ONLY, 8, 0, 8, 8));
+	pair_transmit_some(pair, B, 6);
+	expect_sent_count(pair, B, 9);
+	expect_sent(pair, B, 7, "READ_RESPONSE_LAST psn=7 credit=31 msn=1 bytes=256");
+	expect_sent(pair, B, 8, "ACK psn=8 credit=31 msn=2");
+	pair_close(pair);
+}
