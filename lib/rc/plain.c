@@ -43,9 +43,12 @@ static inline void begin_packet(const struct rc_qp *qp, psn_t psn, bool asks, st
 	packet->span_count = 1;
 }
 
-/* `count` packets of a message from number `index` on; payload is what the first one carries. */
+/*
+ * `count` packets of a message from number `index` on; payload is what the first one carries. resent: for the second
+ * time; where that has caught up with the first, it asks.
+ */
 static inline void add_packets(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint32_t index, uint32_t count,
-			       const uint8_t *payload, uint64_t now_ns, struct rc_outbox *out)
+			       const uint8_t *payload, bool resent, uint64_t now_ns, struct rc_outbox *out)
 {
 	const struct message_opcodes *opcodes = &message_opcodes[wqe->opcode];
 	struct wire_packet *packet = outbox_packet_slot(out);
@@ -57,7 +60,8 @@ static inline void add_packets(struct rc_qp *qp, const struct rc_send_wqe *wqe, 
 	out->packet_room -= count;
 	for (; count > 0; count--, packet++, payload += qp->mtu_bytes) {
 		bool last = index + 1 == wqe->psn_count;
-		bool asks = (last && reports) || since_ackreq + 1 >= PACKETS_PER_QUESTION;
+		bool asks = (last && reports) || since_ackreq + 1 >= PACKETS_PER_QUESTION ||
+			    (resent && psn_equal(psn_next(psn), qp->win.limit));
 
 		packet->opcode = last ? opcodes->last : opcodes->middle;
 		begin_packet(qp, psn, asks, packet);
@@ -68,12 +72,21 @@ static inline void add_packets(struct rc_qp *qp, const struct rc_send_wqe *wqe, 
 		if (last)
 			message_end(wqe, opcodes, wqe->length_bytes - (index << qp->mtu_shift), packet);
 		since_ackreq = asks ? 0 : since_ackreq + 1;
-		if (starts_clock(qp, psn) || (asks && question_counts(qp)))
-			rc_retry_packet_sent(qp, psn, true, asks, now_ns);
+		if (resent || starts_clock(qp, psn) || (asks && question_counts(qp)))
+			rc_retry_packet_sent(qp, psn, !resent, asks, now_ns);
 		psn = psn_next(psn);
 		index++;
 	}
 	qp->requester.since_ackreq = since_ackreq;
+}
+
+/* So many packets have gone out again. */
+static inline void advance_again(struct rc_qp *qp, uint32_t count)
+{
+	qp->counters[CNT_RETRANSMITTED_PACKETS] += count;
+	rc_sendwin_advance(&qp->win, psn_add(qp->win.next, count));
+	if (psn_equal(qp->win.next, qp->win.limit))
+		retry_caught_up(&qp->retry);
 }
 
 /*
@@ -130,7 +143,9 @@ static inline void send_messages(struct rc_qp *qp, uint64_t now_ns, struct rc_ou
 
 	while (win->cursor != win->tail && out->packet_room > 0) {
 		struct rc_send_wqe *wqe = sendwin_slot(win, win->cursor);
-		uint32_t window = WINDOW_PACKETS - sendwin_outstanding(win);
+		bool resent = !psn_equal(win->next, win->limit);
+		uint32_t window =
+			resent ? psn_distance(win->limit, win->next) : WINDOW_PACKETS - sendwin_outstanding(win);
 		uint32_t count = out->packet_room < window ? out->packet_room : window;
 		bool starts = win->cursor == win->started;
 		uint32_t psn_count, index;
@@ -157,24 +172,29 @@ static inline void send_messages(struct rc_qp *qp, uint64_t now_ns, struct rc_ou
 			return;
 		if (starts)
 			sendwin_start(win, psn_count);
-		add_packets(qp, wqe, index, count, payload, now_ns, out);
-		sendwin_go_on(win, count, index + count == psn_count);
+		add_packets(qp, wqe, index, count, payload, resent, now_ns, out);
+		if (resent)
+			advance_again(qp, count);
+		else
+			sendwin_go_on(win, count, index + count == psn_count);
 	}
 }
 
 /* The newest packet is the last of the outbox: it asks if a pause follows that it ought to ask before. */
 static inline void ask_before_pause(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 {
-	uint32_t since_ackreq = qp->requester.since_ackreq, in_flight = sendwin_outstanding(&qp->win);
+	uint32_t since_ackreq = qp->requester.since_ackreq, in_flight = psn_distance(qp->win.next, qp->win.una);
+	bool first = psn_equal(qp->win.next, qp->win.limit);
 
 	if (since_ackreq == 0)
 		return;
-	if (!asking_is_due(out->packet_room == 0, in_flight >= WINDOW_PACKETS, since_ackreq - 1, in_flight - 1))
+	if (!asking_is_due(out->packet_room == 0, first && in_flight >= WINDOW_PACKETS, since_ackreq - 1,
+			   in_flight - 1))
 		return;
 	out->packets[out->packet_count - 1].flags |= WIRE_ACKREQ;
 	qp->requester.since_ackreq = 0;
 	if (question_counts(qp))
-		rc_retry_packet_sent(qp, psn_previous(qp->win.limit), true, true, now_ns);
+		rc_retry_packet_sent(qp, psn_previous(qp->win.next), first, true, now_ns);
 }
 
 void rc_plain_send(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
@@ -182,7 +202,7 @@ void rc_plain_send(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 	uint32_t before = out->packet_count;
 
 	if (qp->state != UROCE_QPS_RTS || qp->flow_control || qp->probe.asking || qp->requester.asking ||
-	    qp->long_way || !psn_equal(qp->win.next, qp->win.limit) || !outbox_has_packet_room(out))
+	    qp->long_way || !outbox_has_packet_room(out))
 		return;
 	send_messages(qp, now_ns, out);
 	if (out->packet_count != before)

@@ -35,7 +35,7 @@ void rc_retry_packet_sent(struct rc_qp *qp, psn_t psn, bool first, bool answered
 		retry->resent_ns = now_ns;
 	}
 	if (psn_equal(qp->win.next, qp->win.limit))
-		retry->resending = false;
+		retry_caught_up(retry);
 	if (answered && first && !retry->timing && !retry->rewound) {
 		retry->timing = true;
 		retry->timed_psn = psn;

@@ -69,6 +69,12 @@ void rc_retry_answer_missing(struct rc_qp *qp, psn_t trigger, uint64_t now_ns);
 /* An RNR NAK for una arrived, whatever kind of request that is, with this timer code. */
 void rc_retry_rnr_nak_arrived(struct rc_qp *qp, uint32_t code, uint64_t now_ns);
 
+/* All that was to be sent again has been. */
+static inline void retry_caught_up(struct rc_retry *retry)
+{
+	retry->resending = false;
+}
+
 static inline bool retry_waits_for_receiver(const struct rc_retry *retry)
 {
 	return retry->rnr_deadline_ns != RC_NEVER;
