@@ -1,0 +1,194 @@
+/* same.c - the short ways do what the long ones do: the same packets, the same state, whatever is lost */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Two pairs live through the same random story, one of them without any short way. The seed is printed;
+ * UROCE_SAME_SEED repeats it, UROCE_SAME_RUNS asks for more.
+ */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "draw.h"
+#include "pair.h"
+#include "rule.h"
+
+#define RUNS 150u
+#define STEPS 150u
+
+struct story {
+	uint64_t seed, random;
+	uint32_t loss; /* per thousand */
+	struct pair *pairs[2];
+};
+
+/* The same for the same packet of both. */
+static int fate(struct pair *pair, enum side_name from, uint32_t number, const struct wire_packet *packet)
+{
+	const struct story *story = pair->user;
+	uint64_t random = draw_start(story->seed * 2 + from) + number * 0x9E3779B97F4A7C15ull;
+
+	(void)packet;
+	draw_next(&random);
+	return !draw_chance(&random, story->loss);
+}
+
+static struct pair *open_one(struct story *story, bool long_way)
+{
+	const struct pair_options options = {
+		.mtu = story->seed & 1 ? 256 : 1024,
+		.psn_a = 0xFFFFE0,
+		.receives = 8,
+		.depth = story->seed & 2 ? 16 : 400,
+		.retry_cnt = 7,
+	};
+	struct pair *pair = pair_open(&options);
+
+	pair->user = story;
+	pair->copies = fate;
+	for (int i = 0; i < 2; i++) {
+		pair->side[i].qp->long_way = long_way;
+		pair->side[i].qp->probe.enabled = true;
+	}
+	return pair;
+}
+
+static const char *difference(const struct rc_qp *a, const struct rc_qp *b)
+{
+#define SAME(field)                                            \
+	do {                                                   \
+		if (memcmp(&a->field, &b->field, sizeof(a->field))) \
+			return #field;                         \
+	} while (0)
+	SAME(win.una);
+	SAME(win.next);
+	SAME(win.limit);
+	SAME(win.cursor);
+	SAME(win.started);
+	SAME(requester.since_ackreq);
+	SAME(requester.asking);
+	SAME(requester.burst);
+	SAME(probe.deadline_ns);
+	SAME(probe.tries);
+	SAME(probe.rtt_ns);
+	SAME(retry.ack_deadline_ns);
+	SAME(retry.rnr_deadline_ns);
+	SAME(retry.since_ns);
+	SAME(retry.retries_left);
+	SAME(retry.rewound);
+	SAME(retry.resent);
+	SAME(retry.resending);
+	SAME(retry.timing);
+	SAME(retry.min_rtt_ns);
+	SAME(responder.epsn);
+	SAME(responder.msn);
+	SAME(answers);
+	SAME(counters);
+#undef SAME
+	return a->retry.timing && a->retry.timed_ns != b->retry.timed_ns ? "retry.timed_ns" : NULL;
+}
+
+static void compare(const struct story *story, uint32_t step)
+{
+	for (int i = 0; i < 2; i++) {
+		struct side *one = &story->pairs[0]->side[i], *other = &story->pairs[1]->side[i];
+		const char *what = difference(one->qp, other->qp);
+
+		for (uint32_t line = 0; line < one->sent_count && line < other->sent_count; line++)
+			cr_assert_str_eq(one->sent[line], other->sent[line], "seed %lu, step %u, side %c",
+					 story->seed, step, "AB"[i]);
+		cr_assert_eq(one->sent_count, other->sent_count, "seed %lu, step %u, side %c: %u and %u packets",
+			     story->seed, step, "AB"[i], one->sent_count, other->sent_count);
+		cr_assert_null(what, "seed %lu, step %u, side %c: %s", story->seed, step, "AB"[i], what);
+		cr_assert_eq(one->done_count, other->done_count, "seed %lu, step %u", story->seed, step);
+		for (uint32_t line = 0; line < one->done_count; line++)
+			cr_assert_str_eq(one->done[line], other->done[line], "seed %lu, step %u", story->seed, step);
+		one->sent_count = other->sent_count = one->done_count = other->done_count = 0;
+	}
+}
+
+static void post(struct story *story)
+{
+	static const enum uroce_wr_opcode opcodes[] = { UROCE_WR_RDMA_WRITE, UROCE_WR_RDMA_WRITE, UROCE_WR_SEND,
+							UROCE_WR_RDMA_READ,  UROCE_WR_RDMA_WRITE_WITH_IMM };
+	uint32_t kind = draw_below(&story->random, 20), size = draw_below(&story->random, 4);
+	struct uroce_send_wr wr = {
+		.opcode = kind < 16 ? UROCE_WR_RDMA_WRITE : opcodes[kind - 15],
+		.send_flags = draw_chance(&story->random, 200) ? UROCE_SEND_SIGNALED : 0,
+	};
+	uint32_t bytes = size == 0 ? draw_below(&story->random, 20000) : draw_below(&story->random, 100);
+
+	if (bytes <= 100 && wr.opcode != UROCE_WR_RDMA_READ && draw_chance(&story->random, 300))
+		wr.send_flags |= UROCE_SEND_INLINE;
+	for (int i = 0; i < 2; i++)
+		pair_post(story->pairs[i], A, wr, 0, bytes);
+}
+
+static void pass_time(struct pair *pair)
+{
+	for (int i = 0; i < 2; i++) {
+		struct rc_qp *qp = pair->side[i].qp;
+
+		if (rc_qp_deadline(qp) != RC_NEVER && rc_qp_deadline(qp) > pair->now_ns)
+			pair->now_ns = rc_qp_deadline(qp);
+		rc_qp_timeout(qp, pair->now_ns);
+	}
+}
+
+static void step(struct story *story)
+{
+	uint32_t what = draw_below(&story->random, 10), count = 1 + draw_below(&story->random, OUTBOX_PACKETS);
+
+	if (what < 4)
+		post(story);
+	for (int i = 0; i < 2; i++) {
+		struct pair *pair = story->pairs[i];
+
+		pair->now_ns += 700;
+		if (what == 4 && story->seed % 3)
+			pass_time(pair);
+		if (what < 7)
+			pair_transmit_some(pair, A, count);
+		if (what == 7 || what == 9) {
+			pair_deliver(pair, B);
+			pair_transmit_some(pair, B, count);
+		}
+		if (what >= 8)
+			pair_deliver(pair, A);
+	}
+}
+
+static void run(uint64_t seed)
+{
+	struct story story = { .seed = seed, .random = draw_start(seed), .loss = seed % 4 * 20 };
+	uint32_t at = 0;
+
+	for (int i = 0; i < 2; i++)
+		story.pairs[i] = open_one(&story, i);
+	while (at++ < STEPS && story.pairs[0]->side[A].qp->state == UROCE_QPS_RTS) {
+		step(&story);
+		compare(&story, at);
+	}
+	for (int i = 0; i < 2; i++)
+		pair_close(story.pairs[i]);
+}
+
+static uint64_t asked_for(const char *name, uint64_t otherwise)
+{
+	const char *text = getenv(name);
+
+	return text ? strtoull(text, NULL, 0) : otherwise;
+}
+
+Test(same, a_random_story_goes_the_same_without_short_ways)
+{
+	uint64_t first = asked_for("UROCE_SAME_SEED", 1), runs = asked_for("UROCE_SAME_RUNS", RUNS);
+
+	RULE("Q-5");
+	RULE("T-1");
+	RULE("T-2");
+	unsetenv("UROCE_PAIR_CHECKED"); /* or there would be no short way */
+	printf("# seeds %lu ... %lu\n", first, first + runs - 1);
+	for (uint64_t seed = first; seed < first + runs; seed++)
+		run(seed);
+}
