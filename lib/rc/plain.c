@@ -72,7 +72,7 @@ static inline void add_packets(struct rc_qp *qp, const struct rc_send_wqe *wqe, 
 		if (last)
 			message_end(wqe, opcodes, wqe->length_bytes - (index << qp->mtu_shift), packet);
 		since_ackreq = asks ? 0 : since_ackreq + 1;
-		if (resent || starts_clock(qp, psn) || (asks && question_counts(qp)))
+		if (starts_clock(qp, psn) || (asks && question_counts(qp)))
 			rc_retry_packet_sent(qp, psn, !resent, asks, now_ns);
 		psn = psn_next(psn);
 		index++;

@@ -55,10 +55,10 @@ static struct pair *open_one(struct story *story, bool long_way)
 
 static const char *difference(const struct rc_qp *a, const struct rc_qp *b)
 {
-#define SAME(field)                                            \
-	do {                                                   \
+#define SAME(field)                                                 \
+	do {                                                        \
 		if (memcmp(&a->field, &b->field, sizeof(a->field))) \
-			return #field;                         \
+			return #field;                              \
 	} while (0)
 	SAME(win.una);
 	SAME(win.next);
@@ -95,10 +95,10 @@ static void compare(const struct story *story, uint32_t step)
 		const char *what = difference(one->qp, other->qp);
 
 		for (uint32_t line = 0; line < one->sent_count && line < other->sent_count; line++)
-			cr_assert_str_eq(one->sent[line], other->sent[line], "seed %lu, step %u, side %c",
-					 story->seed, step, "AB"[i]);
+			cr_assert_str_eq(one->sent[line], other->sent[line], "seed %lu, step %u, side %c", story->seed,
+					 step, "AB"[i]);
 		cr_assert_eq(one->sent_count, other->sent_count, "seed %lu, step %u, side %c: %u and %u packets",
-			     story->seed, step, "AB"[i], one->sent_count, other->sent_count);
+			     story->seed, step, "AB"[i], one -> sent_count, other -> sent_count);
 		cr_assert_null(what, "seed %lu, step %u, side %c: %s", story->seed, step, "AB"[i], what);
 		cr_assert_eq(one->done_count, other->done_count, "seed %lu, step %u", story->seed, step);
 		for (uint32_t line = 0; line < one->done_count; line++)
@@ -110,7 +110,7 @@ static void compare(const struct story *story, uint32_t step)
 static void post(struct story *story)
 {
 	static const enum uroce_wr_opcode opcodes[] = { UROCE_WR_RDMA_WRITE, UROCE_WR_RDMA_WRITE, UROCE_WR_SEND,
-							UROCE_WR_RDMA_READ,  UROCE_WR_RDMA_WRITE_WITH_IMM };
+							UROCE_WR_RDMA_READ, UROCE_WR_RDMA_WRITE_WITH_IMM };
 	uint32_t kind = draw_below(&story->random, 20), size = draw_below(&story->random, 4);
 	struct uroce_send_wr wr = {
 		.opcode = kind < 16 ? UROCE_WR_RDMA_WRITE : opcodes[kind - 15],
