@@ -82,7 +82,8 @@ UROCE_API struct uroce_lcore *uroce_engine_lcore(struct uroce_engine *engine, un
 /*
  * Runs one turn of a pipeline on the calling thread: the owner of all its QPs from then on. Control calls
  * made by that thread act at once. Returns the number of frames received and sent plus completions written;
- * 0 means there was nothing to do.
+ * 0 means there was nothing to do. A timer fires in the turn after the one that began when its time was over: what
+ * came while nobody turned the lcore counts first.
  */
 UROCE_API unsigned uroce_lcore_poll(struct uroce_lcore *lcore);
 

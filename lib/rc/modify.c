@@ -157,7 +157,9 @@ static void apply_values(struct rc_qp *qp, const struct uroce_qp_attr *attr, uin
 		qp->flow_control = attr->flow_control;
 	if (mask & UROCE_QP_IMPRECISE_ERRORS)
 		qp->imprecise_errors = attr->imprecise_errors;
-	if (mask & UROCE_QP_NO_PROBE) {
+	if ((mask & UROCE_QP_NO_PROBE) && qp->probe.enabled == attr->no_probe) {
+		if (qp->probe.asking) /* the probe that found no room, and nothing behind it, is to go out again */
+			rc_sendwin_skip_to_limit(&qp->win);
 		qp->probe.enabled = !attr->no_probe;
 		probe_stop(&qp->probe);
 	}

@@ -3,16 +3,25 @@
 #include "rc/probe.h"
 #include "rc/retry.h"
 
+#define LONGEST_PART 8u /* of the timeout */
+
 void rc_probe_reset(struct rc_probe *probe)
 {
 	*probe = (struct rc_probe){ .enabled = probe->enabled, .deadline_ns = RC_NEVER };
 }
 
-/* As TCP smooths it: an eighth and a quarter of what is new. */
-void rc_probe_take_round_trip(struct rc_probe *probe, uint64_t rtt_ns)
+/*
+ * As TCP smooths it: an eighth and a quarter of what is new. A measure near the timeout is one during which our own
+ * thread was away, and would end all probes for long.
+ */
+void rc_probe_take_round_trip(struct rc_probe *probe, uint64_t timeout_ns, uint64_t rtt_ns)
 {
-	uint64_t error = rtt_ns > probe->rtt_ns ? rtt_ns - probe->rtt_ns : probe->rtt_ns - rtt_ns;
+	uint64_t error;
 
+	probe->tries = 0;
+	if (timeout_ns && rtt_ns > timeout_ns / LONGEST_PART)
+		rtt_ns = timeout_ns / LONGEST_PART;
+	error = rtt_ns > probe->rtt_ns ? rtt_ns - probe->rtt_ns : probe->rtt_ns - rtt_ns;
 	if (probe->rtt_ns == 0) {
 		probe->rtt_ns = rtt_ns;
 		probe->deviation_ns = rtt_ns / 2;
@@ -20,13 +29,4 @@ void rc_probe_take_round_trip(struct rc_probe *probe, uint64_t rtt_ns)
 	}
 	probe->deviation_ns = (3 * probe->deviation_ns + error) / 4;
 	probe->rtt_ns = (7 * probe->rtt_ns + rtt_ns) / 8;
-}
-
-void rc_probe_was_answered(struct rc_probe *probe, uint64_t timeout_ns, uint64_t wait_ns)
-{
-	struct rc_probe slower = *probe;
-
-	rc_probe_take_round_trip(&slower, wait_ns);
-	if (wait_ns > probe->rtt_ns && probe_silence_ns(&slower, timeout_ns) > probe_silence_ns(probe, timeout_ns))
-		*probe = slower;
 }

@@ -6,6 +6,10 @@
  * more. Some round trips after the last progress the oldest packet goes out once more, asking for an ACK, and the
  * newest behind it: whoever has them answers with an ACK of everything, whoever misses the oldest takes it and NAKs
  * the gap behind it. No retry is spent and the ACK timer runs on: a peer that is dead is found by that alone.
+ *
+ * Which of two packets was answered nobody knows (T-5), so a peer that has become slower would be asked before each of
+ * its answers, and never be timed. Hence Karn's rule: progress alone does not make waits short again, a measure does;
+ * or the sight of a loss, for then it is likely that asking was right.
  */
 #ifndef RC_PROBE_H
 #define RC_PROBE_H
@@ -19,7 +23,7 @@ struct rc_probe {
 	bool enabled;
 	bool due;             /* the next transmit begins with it */
 	bool asking;          /* the oldest packet is going out, the newest follows */
-	uint8_t tries;        /* since the last progress: each waits twice as long as the one before */
+	uint8_t tries;        /* each waits twice as long as the one before, until a round trip has been measured */
 	uint64_t deadline_ns; /* RC_NEVER: not running */
 	uint64_t rtt_ns;      /* smoothed; 0: none measured */
 	uint64_t deviation_ns;
@@ -27,26 +31,13 @@ struct rc_probe {
 
 void rc_probe_reset(struct rc_probe *probe);
 
-/* A round trip was measured. */
-void rc_probe_take_round_trip(struct rc_probe *probe, uint64_t rtt_ns);
+/* A round trip was measured: nothing is in doubt. timeout_ns as in probe_start(). */
+void rc_probe_take_round_trip(struct rc_probe *probe, uint64_t timeout_ns, uint64_t rtt_ns);
 
-/*
- * Something came so long after the oldest packet had gone out again. Which of the two it answers nobody knows; but a
- * round trip takes at least that long, and so it counts if it makes more patient. A peer that has become slower is only
- * known by this, as long as it is always asked before it answers.
- */
-void rc_probe_was_answered(struct rc_probe *probe, uint64_t timeout_ns, uint64_t wait_ns);
-
-/* The silence that round trips explain. Who knows none yet guesses by the timeout. */
-static inline uint64_t probe_silence_ns(const struct rc_probe *probe, uint64_t timeout_ns)
-{
-	return probe->rtt_ns ? 2 * probe->rtt_ns + 4 * probe->deviation_ns : timeout_ns / 32;
-}
-
-/* How long nothing may come before it is suspicious. */
+/* How long nothing may come before it is suspicious. Who knows no round trip yet guesses by the timeout. */
 static inline uint64_t probe_patience_ns(const struct rc_probe *probe, uint64_t timeout_ns)
 {
-	uint64_t patience = probe_silence_ns(probe, timeout_ns);
+	uint64_t patience = probe->rtt_ns ? 2 * probe->rtt_ns + 4 * probe->deviation_ns : timeout_ns / 32;
 
 	return (patience < PROBE_SHORTEST_NS ? PROBE_SHORTEST_NS : patience) << probe->tries;
 }

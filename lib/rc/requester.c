@@ -300,15 +300,14 @@ static bool must_ask(const struct rc_qp *qp)
 }
 
 /* Progress has stopped: the oldest packet goes out next (see probe.h), unless something is on its way out anyway. */
-static void begin_probe(struct rc_qp *qp, uint64_t now_ns)
+static void begin_probe(struct rc_qp *qp)
 {
 	qp->probe.due = false;
-	if (!psn_equal(qp->win.next, qp->win.limit))
+	if (qp->retry.resending)
 		return;
 	qp->counters[CNT_EARLY_PROBES]++;
 	qp->probe.tries++;
 	qp->retry.timing = false; /* of a packet that goes out again it cannot be told what was answered */
-	qp->retry.probed_ns = now_ns;
 	qp->probe.asking = rc_sendwin_rewind(&qp->win);
 }
 
@@ -363,7 +362,7 @@ bool rc_requester_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *
 		return false;
 	sendwin_take_posted(&qp->win);
 	if (qp->probe.due)
-		begin_probe(qp, now_ns);
+		begin_probe(qp);
 	if (!full && out->packet_room > burst->packets)
 		out->packet_room = burst->packets;
 	more = send(qp, now_ns, out);

@@ -50,7 +50,7 @@ static void take_round_trip(struct rc_qp *qp, uint64_t now_ns)
 	if (!retry->timing || !psn_before(retry->timed_psn, qp->win.una))
 		return;
 	retry->timing = false;
-	rc_probe_take_round_trip(&qp->probe, now_ns - retry->timed_ns);
+	rc_probe_take_round_trip(&qp->probe, retry->timeout_ns, now_ns - retry->timed_ns);
 	if (now_ns - retry->timed_ns < retry->min_rtt_ns)
 		retry->min_rtt_ns = now_ns - retry->timed_ns;
 }
@@ -61,8 +61,8 @@ void rc_retry_progress_made(struct rc_qp *qp, uint64_t now_ns)
 	uint32_t in_flight = psn_distance(qp->win.next, qp->win.una);
 
 	take_round_trip(qp, now_ns);
-	if (qp->probe.tries && retry->probed_ns)
-		rc_probe_was_answered(&qp->probe, retry->timeout_ns, now_ns - retry->probed_ns);
+	if (!burst_is_full(&qp->requester.burst))
+		qp->probe.tries = 0; /* packets are being lost: that we had to ask tells nothing about the peer */
 	retry->retries_left = retry->retry_cnt;
 	retry->rnr_left = retry->rnr_retry;
 	retry->rewound = false;
@@ -70,7 +70,6 @@ void rc_retry_progress_made(struct rc_qp *qp, uint64_t now_ns)
 	retry->rnr_deadline_ns = RC_NEVER;
 	/* Nothing in flight (all done, or all of it waits to be sent again): the next packet starts the timer. */
 	retry->ack_deadline_ns = in_flight && retry->timeout_ns ? now_ns + retry->timeout_ns : RC_NEVER;
-	qp->probe.tries = 0;
 	if (asking_answer_is_due(qp, in_flight))
 		probe_start(&qp->probe, qp->retry.timeout_ns, now_ns);
 	else
@@ -88,7 +87,6 @@ static void rewind_to_una(struct rc_qp *qp, psn_t trigger)
 	retry->rewind_limit = qp->win.limit;
 	retry->trigger = trigger;
 	retry->timing = false; /* a repeated packet's answer cannot be attributed */
-	retry->probed_ns = 0;
 	retry->ack_deadline_ns = RC_NEVER;
 	probe_stop(&qp->probe);
 	retry->resending = rc_sendwin_rewind(&qp->win);

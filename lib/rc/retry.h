@@ -38,7 +38,6 @@ struct rc_retry {
 
 	/* only looked at after a loss, and so on a line of their own */
 	uint64_t resent_ns;
-	uint64_t probed_ns; /* the oldest packet went out once more, and nothing has come since; 0: not */
 	psn_t rewind_psn;
 	psn_t rewind_limit; /* first PSN never sent when it happened */
 	psn_t trigger;      /* the response that showed the loss; limit - 1 when it was no response */

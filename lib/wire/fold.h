@@ -111,6 +111,7 @@ TARGET_128 static inline __m128i take_rest(__m128i x, uint8_t *target, const uin
 	__m128i moved, rest;
 
 	memcpy(once, source, bytes);
+	__asm__ volatile("" : : "r"(once) : "memory"); /* the compiler may not look at the source again */
 	if (moves)
 		memcpy(target, once, bytes);
 	moved = _mm_shuffle_epi8(x, load_16(up + bytes));

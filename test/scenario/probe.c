@@ -264,6 +264,36 @@ Test(probe, a_request_that_waits_with_a_fault_is_not_jumped_over)
 	pair_close(pair);
 }
 
+/* What the probe would repeat last has lost its source: it is reported in its turn, and each probe asks (E-2). */
+Test(probe, a_key_that_goes_before_the_newest_is_repeated_does_not_silence_it)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .retry_cnt = 255 });
+	uint32_t key = pair_region(pair, A, 1, 0, 4096, UROCE_ACCESS_LOCAL_WRITE);
+	struct uroce_sge sge = { .addr = (uintptr_t)pair->side[A].memory, .length = 8, .lkey = key };
+	struct uroce_send_wr wr = { .wr_id = 4, .opcode = UROCE_WR_RDMA_WRITE, .sg_list = &sge, .num_sge = 1 };
+	const struct uroce_send_wr silent = { .wr_id = 3, .opcode = UROCE_WR_RDMA_WRITE };
+
+	RULE("E-2");
+	RULE("T-1");
+	pair->side[A].qp->probe.enabled = true;
+	pair_write(pair, 1, 8);
+	pair_run(pair);
+	pair_cut(pair);
+	pair_write(pair, 2, 8);
+	pair_post(pair, A, silent, 0, 8);
+	pair_post(pair, A, silent, 0, 8);
+	pair_post(pair, A, wr, 0, 0);
+	pair_write(pair, 5, 8);
+	pair_transmit_some(pair, A, 4);
+	pair_mend(pair);
+	cr_assert_eq(rc_mr_remove(&pair->side[A].mrs, key), 0);
+	pair_fire(pair); /* the last one has not left: nothing shows the loss */
+	cr_assert_lt(settle(pair), 50 * SHORTEST_NS);
+	expect_completes(pair, A, "wr=1 WRITE SUCCESS", "wr=2 WRITE SUCCESS", "wr=4 WRITE LOC_PROT_ERR",
+			 "wr=5 WRITE WR_FLUSH_ERR");
+	pair_close(pair);
+}
+
 /* A faulty SEND waits for a READ: the newest that was sent is the READ, which is not asked for from within its end. */
 Test(probe, the_newest_packet_is_the_newest_that_was_sent)
 {
@@ -343,8 +373,8 @@ static uint64_t asks_in(const struct pair *pair)
 	return pair->side[A].qp->probe.deadline_ns - pair->now_ns;
 }
 
-/* The peer is there after all: the wait begins anew, and is as short as at first. */
-Test(probe, progress_starts_a_new_wait_that_is_short_again)
+/* The peer is there after all: the wait begins anew, and where packets are lost is as short as at first. */
+Test(probe, progress_starts_a_new_wait)
 {
 	struct pair *pair = open_asking(0);
 	struct rc_qp *qp = pair->side[A].qp;
@@ -363,7 +393,8 @@ Test(probe, progress_starts_a_new_wait_that_is_short_again)
 	}
 	pair->now_ns += 1000;
 	pair_respond(pair, ack_packet(1, SYNDROME_PLAIN_ACK, 1)); /* the first of its three packets */
-	cr_assert_eq(asks_in(pair), first);
+	cr_assert_eq(asks_in(pair), first << 3, "Karn: whether that was the answer nobody knows");
+	burst_notice_loss(&qp->requester.burst);
 	pair->now_ns += 1000;
 	pair_respond(pair, ack_packet(2, SYNDROME_PLAIN_ACK, 1));
 	cr_assert_eq(asks_in(pair), first);
