@@ -86,8 +86,8 @@ Test(patience, nobody_waits_for_an_answer_that_nobody_owes)
 }
 
 /*
- * Each question is put before the answer to the one before it comes, so that no round trip is ever timed (T-5). From any
- * round trip to any other, exact or drawn: in the end nobody is asked any more.
+ * Each question is put before the answer to the one before it comes, so that no round trip is ever timed (T-5). From
+ * any round trip to any other, exact or drawn: in the end nobody is asked any more.
  */
 Test(patience, a_peer_that_has_become_slower_is_given_more_time)
 {
