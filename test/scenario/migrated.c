@@ -51,6 +51,26 @@ Test(migrated, the_new_path_has_its_own_pkey_and_timeout)
 	pair_close(pair);
 }
 
+/* With nothing in flight nothing is sent again, and the first packet of the new path is timed (T-5). */
+Test(migrated, a_new_path_is_timed_from_its_first_packet_on)
+{
+	struct ways ways = { 0 };
+	struct pair *pair = ways_open(&ways, &(struct pair_options){ 0 });
+	const struct rc_qp *qp = pair->side[A].qp;
+
+	RULE("A-4");
+	RULE("T-5");
+	ways_arm(pair);
+	ways_migrate(pair, A);
+	cr_assert_eq(qp->retry.min_rtt_ns, UINT64_MAX, "that of the old path is forgotten");
+	pair_write(pair, 1, 8);
+	pair_run(pair);
+	expect_completes(pair, A, "wr=1 WRITE SUCCESS");
+	cr_assert_neq(qp->retry.min_rtt_ns, UINT64_MAX);
+	expect_counts(pair, A, CNT_RETRANSMITTED_PACKETS, 0);
+	pair_close(pair);
+}
+
 /* The requests had been executed and only the answers were lost: a counter, a READ and a receive show it. */
 Test(migrated, what_the_peer_has_done_is_not_done_again)
 {
