@@ -171,15 +171,10 @@ static bool answer_all(struct rc_qp *qp, struct rc_outbox *out)
 /* The same; after a loss less at a time: what goes out behind a lost response is sent in vain. */
 static bool answer_queue(struct rc_qp *qp, struct rc_outbox *out)
 {
-	uint32_t room = out->packet_room, before = out->packet_count;
-	bool empty;
+	uint32_t held = outbox_hold_back(out, qp->answers.packets), before = out->packet_count;
+	bool empty = answer_all(qp, out);
 
-	if (burst_is_full(&qp->answers))
-		return answer_all(qp, out);
-	if (out->packet_room > qp->answers.packets)
-		out->packet_room = qp->answers.packets;
-	empty = answer_all(qp, out);
-	out->packet_room = room - (out->packet_count - before);
+	out->packet_room += held;
 	burst_grow(&qp->answers, out->packet_count - before);
 	return empty;
 }

@@ -39,9 +39,11 @@ static inline bool burst_is_full(const struct rc_burst *burst)
 	return burst->packets >= OUTBOX_PACKETS;
 }
 
-/* So many packets have been sent while it was not full. */
+/* So many packets have been sent. */
 static inline void burst_grow(struct rc_burst *burst, uint32_t sent)
 {
+	if (burst_is_full(burst))
+		return;
 	burst->since_loss = (uint16_t)(burst->since_loss + sent);
 	if (burst->since_loss < PACKETS_BEFORE_GROWTH)
 		return;

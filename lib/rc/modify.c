@@ -184,7 +184,7 @@ static void enter_state(struct rc_qp *qp, enum uroce_qp_state from, enum uroce_q
 	} else if (from == UROCE_QPS_RTR && to == UROCE_QPS_RTS) {
 		rc_sendwin_reset(&qp->win, qp->sq_psn);
 		rc_retry_reset(&qp->retry);
-		rc_probe_reset(&qp->probe);
+		probe_reset(&qp->probe);
 	} else if (from == UROCE_QPS_RTS && to == UROCE_QPS_SQD) {
 		qp->report.drained = false;
 	} else if (to == UROCE_QPS_ERR) {

@@ -58,6 +58,15 @@ static inline bool outbox_is_last(const struct rc_outbox *out, const struct wire
 	return out->packet_room == 1 || out->span_count + spans + LIMIT_SGE > OUTBOX_SPANS;
 }
 
+/* From now on room for so many packets at most. Returns how much that takes away, to be added to packet_room again. */
+static inline uint32_t outbox_hold_back(struct rc_outbox *out, uint32_t packets)
+{
+	uint32_t held = out->packet_room > packets ? out->packet_room - packets : 0;
+
+	out->packet_room -= held;
+	return held;
+}
+
 /* The slot of the next packet; it counts when outbox_take_packet() follows. */
 static inline struct wire_packet *outbox_packet_slot(struct rc_outbox *out)
 {

@@ -29,7 +29,7 @@ static inline bool starts_clock(const struct rc_qp *qp, psn_t psn)
 /* or, if it asks, is it timed, or the first that has an answer to come? */
 static inline bool question_counts(const struct rc_qp *qp)
 {
-	return !qp->retry.timing || qp->probe.deadline_ns == RC_NEVER;
+	return !qp->round_trip.timing || qp->probe.deadline_ns == RC_NEVER;
 }
 
 /* What all packets of the QP have. */

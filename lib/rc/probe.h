@@ -17,6 +17,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "rc/round_trip.h"
+
 #define PROBE_SHORTEST_NS 50000ull /* a busy peer takes so long to come round */
 
 struct rc_probe {
@@ -24,20 +26,19 @@ struct rc_probe {
 	bool due;             /* the next transmit begins with it */
 	bool asking;          /* the oldest packet is going out, the newest follows */
 	uint8_t tries;        /* each waits twice as long as the one before, until a round trip has been measured */
-	uint64_t deadline_ns; /* RC_NEVER: not running */
-	uint64_t rtt_ns;      /* smoothed; 0: none measured */
-	uint64_t deviation_ns;
+	uint64_t deadline_ns; /* UINT64_MAX: not running */
 };
 
-void rc_probe_reset(struct rc_probe *probe);
-
-/* A round trip was measured: nothing is in doubt. timeout_ns as in probe_start(). */
-void rc_probe_take_round_trip(struct rc_probe *probe, uint64_t timeout_ns, uint64_t rtt_ns);
+static inline void probe_reset(struct rc_probe *probe)
+{
+	*probe = (struct rc_probe){ .enabled = probe->enabled, .deadline_ns = UINT64_MAX };
+}
 
 /* How long nothing may come before it is suspicious. Who knows no round trip yet guesses by the timeout. */
-static inline uint64_t probe_patience_ns(const struct rc_probe *probe, uint64_t timeout_ns)
+static inline uint64_t probe_patience_ns(const struct rc_probe *probe, const struct rc_round_trip *trip,
+					 uint64_t timeout_ns)
 {
-	uint64_t patience = probe->rtt_ns ? 2 * probe->rtt_ns + 4 * probe->deviation_ns : timeout_ns / 32;
+	uint64_t patience = trip->mean_ns ? 2 * trip->mean_ns + 4 * trip->deviation_ns : timeout_ns / 32;
 
 	return (patience < PROBE_SHORTEST_NS ? PROBE_SHORTEST_NS : patience) << probe->tries;
 }
@@ -46,9 +47,10 @@ static inline uint64_t probe_patience_ns(const struct rc_probe *probe, uint64_t 
  * An answer is owed, and the peer was heard of, or was asked just now. Unless the ACK timer (timeout_ns) comes
  * first: nothing is won by asking then. It also bounds the number of tries.
  */
-static inline void probe_start(struct rc_probe *probe, uint64_t timeout_ns, uint64_t now_ns)
+static inline void probe_start(struct rc_probe *probe, const struct rc_round_trip *trip, uint64_t timeout_ns,
+			       uint64_t now_ns)
 {
-	uint64_t patience = probe_patience_ns(probe, timeout_ns);
+	uint64_t patience = probe_patience_ns(probe, trip, timeout_ns);
 
 	probe->due = false;
 	probe->deadline_ns = probe->enabled && patience < timeout_ns ? now_ns + patience : UINT64_MAX;

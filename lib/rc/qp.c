@@ -92,7 +92,8 @@ void rc_qp_forget(struct rc_qp *qp)
 	rc_sendwin_reset(&qp->win, qp->sq_psn);
 	rc_recvq_reset(&qp->recvq);
 	rc_retry_reset(&qp->retry);
-	rc_probe_reset(&qp->probe);
+	probe_reset(&qp->probe);
+	rc_round_trip_reset(&qp->round_trip);
 	rc_replay_reset(&qp->replay, qp->max_dest_rd_atomic);
 	rc_credit_reset(&qp->credit);
 	rc_migration_reset(&qp->migration);

@@ -35,6 +35,7 @@
 #include "rc/requester.h"
 #include "rc/responder.h"
 #include "rc/retry.h"
+#include "rc/round_trip.h"
 #include "rc/sendwin.h"
 #include "wire/packet.h"
 
@@ -107,7 +108,8 @@ struct rc_qp {
 	uint32_t last_aeth;
 	void *send_cq;
 	struct rc_probe probe;
-	struct rc_retry retry;
+	struct rc_round_trip round_trip;
+	struct rc_retry retry; /* its first 40 bytes; the rest after a loss */
 
 	uint64_t counters[CNT_QP_COUNTERS];
 	struct rc_recvq recvq;
@@ -123,7 +125,9 @@ static_assert(offsetof(struct rc_qp, migration) + offsetof(struct rc_migration, 
 		      offsetof(struct rc_qp, replay) + offsetof(struct rc_replay, bucket_mask) <=
 			      offsetof(struct rc_qp, responder) + 64 &&
 		      offsetof(struct rc_qp, win) == offsetof(struct rc_qp, known_keys) + 64 &&
-		      offsetof(struct rc_qp, retry) % 64 == 0,
+		      offsetof(struct rc_qp, requester) % 64 == 0 &&
+		      offsetof(struct rc_qp, retry) + offsetof(struct rc_retry, resent_ns) ==
+			      offsetof(struct rc_qp, requester) + 128,
 	      "lines of their own");
 
 /* The path in use is this one from now on. */

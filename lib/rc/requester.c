@@ -307,7 +307,7 @@ static void begin_probe(struct rc_qp *qp)
 		return;
 	qp->counters[CNT_EARLY_PROBES]++;
 	qp->probe.tries++;
-	qp->retry.timing = false; /* of a packet that goes out again it cannot be told what was answered */
+	round_trip_forget(&qp->round_trip);
 	qp->probe.asking = rc_sendwin_rewind(&qp->win);
 }
 
@@ -355,20 +355,17 @@ static bool send(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 bool rc_requester_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 {
 	struct rc_burst *burst = &qp->requester.burst;
-	uint32_t room = out->packet_room, before = out->packet_count;
-	bool full = burst_is_full(burst), more;
+	uint32_t held, before = out->packet_count;
+	bool more;
 
 	if (retry_waits_for_receiver(&qp->retry))
 		return false;
 	sendwin_take_posted(&qp->win);
 	if (qp->probe.due)
 		begin_probe(qp);
-	if (!full && out->packet_room > burst->packets)
-		out->packet_room = burst->packets;
+	held = outbox_hold_back(out, burst->packets);
 	more = send(qp, now_ns, out);
-	if (full)
-		return more;
-	out->packet_room = room - (out->packet_count - before);
+	out->packet_room += held;
 	burst_grow(burst, out->packet_count - before);
 	return more;
 }

@@ -16,7 +16,6 @@ void rc_retry_reset(struct rc_retry *retry)
 		.retries_left = retry->retry_cnt,
 		.rnr_retry = retry->rnr_retry,
 		.rnr_left = retry->rnr_retry,
-		.min_rtt_ns = UINT64_MAX,
 	};
 }
 
@@ -27,7 +26,7 @@ void rc_retry_packet_sent(struct rc_qp *qp, psn_t psn, bool first, bool answered
 	if (retry->ack_deadline_ns == RC_NEVER && retry->timeout_ns)
 		retry->ack_deadline_ns = now_ns + retry->timeout_ns;
 	if (answered && qp->probe.deadline_ns == RC_NEVER)
-		probe_start(&qp->probe, qp->retry.timeout_ns, now_ns);
+		probe_start(&qp->probe, &qp->round_trip, retry->timeout_ns, now_ns);
 	if (first && psn_equal(psn, qp->win.una))
 		retry->since_ns = now_ns;
 	if (retry->rewound && !retry->resent && psn_equal(psn, retry->rewind_psn)) {
@@ -36,23 +35,8 @@ void rc_retry_packet_sent(struct rc_qp *qp, psn_t psn, bool first, bool answered
 	}
 	if (psn_equal(qp->win.next, qp->win.limit))
 		retry_caught_up(retry);
-	if (answered && first && !retry->timing && !retry->rewound) {
-		retry->timing = true;
-		retry->timed_psn = psn;
-		retry->timed_ns = now_ns;
-	}
-}
-
-static void take_round_trip(struct rc_qp *qp, uint64_t now_ns)
-{
-	struct rc_retry *retry = &qp->retry;
-
-	if (!retry->timing || !psn_before(retry->timed_psn, qp->win.una))
-		return;
-	retry->timing = false;
-	rc_probe_take_round_trip(&qp->probe, retry->timeout_ns, now_ns - retry->timed_ns);
-	if (now_ns - retry->timed_ns < retry->min_rtt_ns)
-		retry->min_rtt_ns = now_ns - retry->timed_ns;
+	if (answered && first && !qp->round_trip.timing && !retry->rewound)
+		round_trip_begin(&qp->round_trip, psn, now_ns);
 }
 
 void rc_retry_progress_made(struct rc_qp *qp, uint64_t now_ns)
@@ -60,9 +44,10 @@ void rc_retry_progress_made(struct rc_qp *qp, uint64_t now_ns)
 	struct rc_retry *retry = &qp->retry;
 	uint32_t in_flight = psn_distance(qp->win.next, qp->win.una);
 
-	take_round_trip(qp, now_ns);
-	if (!burst_is_full(&qp->requester.burst))
-		qp->probe.tries = 0; /* packets are being lost: that we had to ask tells nothing about the peer */
+	/* Packets are being lost: that we had to ask tells nothing about the peer. */
+	if (round_trip_answered(&qp->round_trip, qp->win.una, retry->timeout_ns, now_ns) ||
+	    !burst_is_full(&qp->requester.burst))
+		qp->probe.tries = 0;
 	retry->retries_left = retry->retry_cnt;
 	retry->rnr_left = retry->rnr_retry;
 	retry->rewound = false;
@@ -71,7 +56,7 @@ void rc_retry_progress_made(struct rc_qp *qp, uint64_t now_ns)
 	/* Nothing in flight (all done, or all of it waits to be sent again): the next packet starts the timer. */
 	retry->ack_deadline_ns = in_flight && retry->timeout_ns ? now_ns + retry->timeout_ns : RC_NEVER;
 	if (asking_answer_is_due(qp, in_flight))
-		probe_start(&qp->probe, qp->retry.timeout_ns, now_ns);
+		probe_start(&qp->probe, &qp->round_trip, retry->timeout_ns, now_ns);
 	else
 		probe_pause(&qp->probe, !psn_equal(qp->win.next, qp->win.limit));
 }
@@ -86,7 +71,7 @@ static void rewind_to_una(struct rc_qp *qp, psn_t trigger)
 	retry->rewind_psn = qp->win.una;
 	retry->rewind_limit = qp->win.limit;
 	retry->trigger = trigger;
-	retry->timing = false; /* a repeated packet's answer cannot be attributed */
+	round_trip_forget(&qp->round_trip);
 	retry->ack_deadline_ns = RC_NEVER;
 	probe_stop(&qp->probe);
 	retry->resending = rc_sendwin_rewind(&qp->win);
@@ -98,9 +83,8 @@ void rc_retry_path_changed(struct rc_qp *qp, uint64_t timeout_ns)
 
 	retry->timeout_ns = timeout_ns;
 	retry->retries_left = retry->retry_cnt;
-	retry->min_rtt_ns = UINT64_MAX; /* of the old path */
+	rc_round_trip_reset(&qp->round_trip);
 	burst_reset(&qp->requester.burst);
-	qp->probe.rtt_ns = 0;
 	qp->probe.tries = 0;
 	/* In an RNR wait the window is rewound already. */
 	if (!psn_equal(qp->win.una, qp->win.limit) && !retry_waits_for_receiver(retry))
@@ -139,7 +123,7 @@ static bool answer_is_on_its_way(const struct rc_qp *qp, uint64_t now_ns)
 		return false;
 	if (!retry->resent)
 		return true;
-	return retry->min_rtt_ns != UINT64_MAX && now_ns - retry->resent_ns < retry->min_rtt_ns;
+	return qp->round_trip.shortest_ns != UINT64_MAX && now_ns - retry->resent_ns < qp->round_trip.shortest_ns;
 }
 
 void rc_retry_sequence_nak_arrived(struct rc_qp *qp, uint64_t now_ns)

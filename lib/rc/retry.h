@@ -8,9 +8,7 @@
 #ifndef RC_RETRY_H
 #define RC_RETRY_H
 
-#include <assert.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "rc/psn.h"
@@ -31,10 +29,6 @@ struct rc_retry {
 	bool rewound; /* the others count: una has not moved since */
 	bool resent;
 	bool resending; /* what lies from win.next on has not gone out again yet; a probe is no resend */
-	bool timing;    /* a packet's round trip is being measured */
-	psn_t timed_psn;
-	uint64_t timed_ns;
-	uint64_t min_rtt_ns; /* the smallest round trip seen, from one timed packet at a time */
 
 	/* only looked at after a loss, and so on a line of their own */
 	uint64_t resent_ns;
@@ -42,8 +36,6 @@ struct rc_retry {
 	psn_t rewind_limit; /* first PSN never sent when it happened */
 	psn_t trigger;      /* the response that showed the loss; limit - 1 when it was no response */
 };
-
-static_assert(offsetof(struct rc_retry, resent_ns) == 64, "a line without losses");
 
 void rc_retry_reset(struct rc_retry *retry);
 

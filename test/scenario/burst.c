@@ -165,3 +165,16 @@ Test(burst, responses_leave_room_for_the_acknowledge_behind_them)
 	expect_sent(pair, B, 8, "ACK psn=8 credit=31 msn=2");
 	pair_close(pair);
 }
+
+/* Nothing has to be counted while nothing is lost. */
+Test(burst, what_is_full_stays_as_it_is)
+{
+	struct rc_burst burst;
+
+	RULE("T-2");
+	burst_reset(&burst);
+	burst_grow(&burst, 100000);
+	cr_assert(burst_is_full(&burst));
+	cr_assert_eq(burst.packets, OUTBOX_PACKETS);
+	cr_assert_eq(burst.since_loss, 0);
+}

@@ -379,7 +379,7 @@ Test(migration, the_new_path_is_asked_and_filled_as_if_it_were_the_first)
 	RULE("A-4");
 	qp->probe.enabled = true;
 	ways_arm(pair);
-	cr_assert_neq(qp->probe.rtt_ns, 0);
+	cr_assert_neq(qp->round_trip.mean_ns, 0);
 	ways.dead[A][0] = true;
 	pair_write(pair, 1, 100 * 256);
 	pair_run(pair);

@@ -60,7 +60,7 @@ Test(probe, a_packet_that_was_asked_for_is_not_timed)
 {
 	struct pair *pair = open_asking(0);
 	const struct rc_qp *qp = pair->side[A].qp;
-	uint64_t round_trip = qp->probe.rtt_ns, shortest = qp->retry.min_rtt_ns;
+	uint64_t round_trip = qp->round_trip.mean_ns, shortest = qp->round_trip.shortest_ns;
 
 	RULE("T-5");
 	cr_assert_gt(round_trip, 0);
@@ -69,8 +69,8 @@ Test(probe, a_packet_that_was_asked_for_is_not_timed)
 	settle(pair);
 	expect_completes(pair, A, "wr=1 WRITE SUCCESS");
 	expect_counts(pair, A, CNT_EARLY_PROBES, 1);
-	cr_assert_eq(qp->probe.rtt_ns, round_trip);
-	cr_assert_eq(qp->retry.min_rtt_ns, shortest);
+	cr_assert_eq(qp->round_trip.mean_ns, round_trip);
+	cr_assert_eq(qp->round_trip.shortest_ns, shortest);
 	pair_close(pair);
 }
 

@@ -400,10 +400,10 @@ Test(retry, a_round_trip_ends_with_the_answer_to_what_asked)
 	pair_transmit(pair, A);
 	pair->now_ns += 1000;
 	pair_respond(pair, ack_packet(1, SYNDROME_PLAIN_ACK, 0));
-	cr_assert_eq(pair->side[A].qp->retry.min_rtt_ns, UINT64_MAX);
+	cr_assert_eq(pair->side[A].qp->round_trip.shortest_ns, UINT64_MAX);
 	pair->now_ns += 50000;
 	pair_respond(pair, ack_packet(2, SYNDROME_PLAIN_ACK, 1));
-	cr_assert_eq(pair->side[A].qp->retry.min_rtt_ns, pair->now_ns - sent_ns);
+	cr_assert_eq(pair->side[A].qp->round_trip.shortest_ns, pair->now_ns - sent_ns);
 	pair_close(pair);
 }
 
@@ -438,17 +438,17 @@ Test(retry, a_smaller_round_trip_shortens_the_time_of_repetitions)
 Test(retry, a_round_trip_begins_with_the_first_packet_that_asks)
 {
 	struct pair *pair = open_cut(&(struct pair_options){ 0 });
-	const struct rc_retry *retry = &pair->side[A].qp->retry;
+	const struct rc_round_trip *trip = &pair->side[A].qp->round_trip;
 
 	RULE("T-5");
 	pair_write(pair, 1, 3000);
 	pair_transmit(pair, A);
 	pair->now_ns += 1000;
 	pair_respond(pair, ack_packet(0, SYNDROME_PLAIN_ACK, 0)); /* it did not ask, nor the one behind it */
-	cr_assert_eq(retry->min_rtt_ns, UINT64_MAX);
+	cr_assert_eq(trip->shortest_ns, UINT64_MAX);
 	pair->now_ns += 4000;
 	pair_respond(pair, ack_packet(2, SYNDROME_PLAIN_ACK, 1));
-	cr_assert_eq(retry->min_rtt_ns, 5000);
+	cr_assert_eq(trip->shortest_ns, 5000);
 	pair_write(pair, 2, 8);
 	pair_transmit(pair, A);
 	pair->now_ns += 1000;
@@ -456,10 +456,10 @@ Test(retry, a_round_trip_begins_with_the_first_packet_that_asks)
 	pair_transmit(pair, A);
 	pair->now_ns += 3000;
 	pair_respond(pair, ack_packet(3, SYNDROME_PLAIN_ACK, 2));
-	cr_assert_eq(retry->min_rtt_ns, 4000);
+	cr_assert_eq(trip->shortest_ns, 4000);
 	pair_fire(pair);
 	pair->now_ns += 100;
 	pair_respond(pair, ack_packet(4, SYNDROME_PLAIN_ACK, 3)); /* whether of the resend nobody knows */
-	cr_assert_eq(retry->min_rtt_ns, 4000);
+	cr_assert_eq(trip->shortest_ns, 4000);
 	pair_close(pair);
 }

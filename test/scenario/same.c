@@ -70,7 +70,9 @@ static const char *difference(const struct rc_qp *a, const struct rc_qp *b)
 	SAME(requester.burst);
 	SAME(probe.deadline_ns);
 	SAME(probe.tries);
-	SAME(probe.rtt_ns);
+	SAME(round_trip.mean_ns);
+	SAME(round_trip.timing);
+	SAME(round_trip.shortest_ns);
 	SAME(retry.ack_deadline_ns);
 	SAME(retry.rnr_deadline_ns);
 	SAME(retry.since_ns);
@@ -78,14 +80,12 @@ static const char *difference(const struct rc_qp *a, const struct rc_qp *b)
 	SAME(retry.rewound);
 	SAME(retry.resent);
 	SAME(retry.resending);
-	SAME(retry.timing);
-	SAME(retry.min_rtt_ns);
 	SAME(responder.epsn);
 	SAME(responder.msn);
 	SAME(answers);
 	SAME(counters);
 #undef SAME
-	return a->retry.timing && a->retry.timed_ns != b->retry.timed_ns ? "retry.timed_ns" : NULL;
+	return a->round_trip.timing && a->round_trip.sent_ns != b->round_trip.sent_ns ? "round_trip.sent_ns" : NULL;
 }
 
 static void compare(const struct story *story, uint32_t step)

@@ -13,36 +13,15 @@ static struct rc_qp *create(void)
 	struct rc_qp *qp = aligned_alloc(64, (sizeof(*qp) + 63) & ~63ull);
 
 	*qp = (struct rc_qp){ .retry = { .timeout_ns = TIMEOUT_NS }, .probe = { .enabled = true, .tries = 3 } };
-	rc_probe_reset(&qp->probe);
+	probe_reset(&qp->probe);
+	rc_round_trip_reset(&qp->round_trip);
 	return qp;
 }
 
 static uint64_t patience(struct rc_qp *qp)
 {
-	probe_start(&qp->probe, qp->retry.timeout_ns, 5000);
+	probe_start(&qp->probe, &qp->round_trip, qp->retry.timeout_ns, 5000);
 	return qp->probe.deadline_ns == RC_NEVER ? RC_NEVER : qp->probe.deadline_ns - 5000;
-}
-
-/* The first round trip counts whole, later ones by an eighth; their deviation by a quarter. */
-Test(probe, round_trips_are_smoothed)
-{
-	struct rc_qp *qp = create();
-
-	RULE("T-1");
-	cr_assert_eq(patience(qp), TIMEOUT_NS / 32, "none measured: a guess by the timeout");
-	rc_probe_take_round_trip(&qp->probe, TIMEOUT_NS, 100000);
-	cr_assert_eq(qp->probe.rtt_ns, 100000);
-	cr_assert_eq(qp->probe.deviation_ns, 50000);
-	cr_assert_eq(patience(qp), 2 * 100000 + 4 * 50000);
-	rc_probe_take_round_trip(&qp->probe, TIMEOUT_NS, 200000);
-	cr_assert_eq(qp->probe.deviation_ns, (3 * 50000 + 100000) / 4);
-	cr_assert_eq(qp->probe.rtt_ns, (7 * 100000 + 200000) / 8);
-	qp->probe.tries = 3;
-	rc_probe_take_round_trip(&qp->probe, TIMEOUT_NS, 12500);
-	cr_assert_eq(qp->probe.tries, 0, "nothing is in doubt");
-	cr_assert_eq(qp->probe.deviation_ns, (3 * 62500 + 100000) / 4);
-	cr_assert_eq(qp->probe.rtt_ns, (7 * 112500 + 12500) / 8);
-	free(qp);
 }
 
 Test(probe, a_pause_ends_the_wait_and_keeps_a_question_that_is_to_go_out)
@@ -63,13 +42,26 @@ Test(probe, a_pause_ends_the_wait_and_keeps_a_question_that_is_to_go_out)
 	free(qp);
 }
 
+/* Twice the mean and four times what it varies by; who has timed nothing yet guesses by the timeout. */
+Test(probe, patience_follows_the_round_trip)
+{
+	struct rc_qp *qp = create();
+
+	RULE("T-1");
+	cr_assert_eq(patience(qp), TIMEOUT_NS / 32);
+	qp->round_trip.mean_ns = 100000;
+	qp->round_trip.deviation_ns = 50000;
+	cr_assert_eq(patience(qp), 2 * 100000 + 4 * 50000);
+	free(qp);
+}
+
 /* Never shorter than a busy peer takes to come round, twice as long each time, not when the ACK timer is as near. */
 Test(probe, patience_has_a_floor_doubles_and_ends_at_the_timeout)
 {
 	struct rc_qp *qp = create();
 
 	RULE("T-1");
-	rc_probe_take_round_trip(&qp->probe, TIMEOUT_NS, 1000);
+	qp->round_trip.mean_ns = 1000;
 	cr_assert_eq(patience(qp), 50000);
 	qp->probe.tries = 2;
 	cr_assert_eq(patience(qp), 200000);
@@ -82,21 +74,6 @@ Test(probe, patience_has_a_floor_doubles_and_ends_at_the_timeout)
 	free(qp);
 }
 
-/* While our own thread is away nothing is seen: one such measure must not end all probes. Without a timer none runs. */
-Test(probe, a_measure_near_the_timeout_counts_for_an_eighth_of_it)
-{
-	struct rc_qp *qp = create();
-
-	RULE("T-1");
-	rc_probe_take_round_trip(&qp->probe, TIMEOUT_NS, 1000000000);
-	cr_assert_eq(qp->probe.rtt_ns, TIMEOUT_NS / 8);
-	cr_assert_eq(patience(qp), TIMEOUT_NS / 2);
-	rc_probe_reset(&qp->probe);
-	rc_probe_take_round_trip(&qp->probe, 0, 1000000000);
-	cr_assert_eq(qp->probe.rtt_ns, 1000000000);
-	free(qp);
-}
-
 Test(probe, stop_and_reset_leave_nothing_running)
 {
 	struct rc_qp *qp = create();
@@ -106,9 +83,8 @@ Test(probe, stop_and_reset_leave_nothing_running)
 	qp->probe.deadline_ns = 1;
 	probe_stop(&qp->probe);
 	cr_assert(!qp->probe.due && !qp->probe.asking && qp->probe.deadline_ns == RC_NEVER);
-	rc_probe_take_round_trip(&qp->probe, TIMEOUT_NS, 1000);
 	qp->probe.tries = 4;
-	rc_probe_reset(&qp->probe);
-	cr_assert(qp->probe.enabled && qp->probe.tries == 0 && qp->probe.rtt_ns == 0);
+	probe_reset(&qp->probe);
+	cr_assert(qp->probe.enabled && qp->probe.tries == 0);
 	free(qp);
 }

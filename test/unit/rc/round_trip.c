@@ -1,0 +1,85 @@
+/* round_trip.c - what is timed, and what is made of it */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+
+#include "rc/round_trip.h"
+#include "rule.h"
+
+#define TIMEOUT_NS 67108864ull
+#define SENT_NS 5000u
+
+/* A packet is sent and answered after so long. */
+static void take(struct rc_round_trip *trip, uint64_t timeout_ns, uint64_t took_ns)
+{
+	round_trip_begin(trip, psn_make(0xFFFFFF), SENT_NS);
+	cr_assert(round_trip_answered(trip, psn_make(0), timeout_ns, SENT_NS + took_ns));
+}
+
+/* The first round trip counts whole, later ones by an eighth; their deviation by a quarter. */
+Test(round_trip, round_trips_are_smoothed)
+{
+	struct rc_round_trip trip;
+
+	RULE("T-1");
+	rc_round_trip_reset(&trip);
+	cr_assert_eq(trip.mean_ns, 0);
+	take(&trip, TIMEOUT_NS, 100000);
+	cr_assert_eq(trip.mean_ns, 100000);
+	cr_assert_eq(trip.deviation_ns, 50000);
+	take(&trip, TIMEOUT_NS, 200000);
+	cr_assert_eq(trip.deviation_ns, (3 * 50000 + 100000) / 4);
+	cr_assert_eq(trip.mean_ns, (7 * 100000 + 200000) / 8);
+	take(&trip, TIMEOUT_NS, 12500);
+	cr_assert_eq(trip.deviation_ns, (3 * 62500 + 100000) / 4);
+	cr_assert_eq(trip.mean_ns, (7 * 112500 + 12500) / 8);
+}
+
+/* While our own thread is away nothing is seen: one such measure must not end all probes. Without a timer none runs. */
+Test(round_trip, a_measure_near_the_timeout_counts_for_an_eighth_of_it)
+{
+	struct rc_round_trip trip;
+
+	RULE("T-1");
+	rc_round_trip_reset(&trip);
+	take(&trip, TIMEOUT_NS, 1000000000);
+	cr_assert_eq(trip.mean_ns, TIMEOUT_NS / 8);
+	cr_assert_eq(trip.shortest_ns, 1000000000);
+	rc_round_trip_reset(&trip);
+	take(&trip, 0, 1000000000);
+	cr_assert_eq(trip.mean_ns, 1000000000);
+}
+
+Test(round_trip, the_shortest_is_kept)
+{
+	struct rc_round_trip trip;
+
+	RULE("T-5");
+	rc_round_trip_reset(&trip);
+	cr_assert_eq(trip.shortest_ns, UINT64_MAX);
+	take(&trip, TIMEOUT_NS, 3000);
+	take(&trip, TIMEOUT_NS, 2000);
+	take(&trip, TIMEOUT_NS, 4000);
+	cr_assert_eq(trip.shortest_ns, 2000);
+	rc_round_trip_reset(&trip);
+	cr_assert_eq(trip.shortest_ns, UINT64_MAX);
+}
+
+/* It ends with the answer to the packet that began it, once; and not at all when that goes out again. */
+Test(round_trip, only_the_answer_to_what_is_timed_ends_it)
+{
+	struct rc_round_trip trip;
+
+	RULE("T-5");
+	rc_round_trip_reset(&trip);
+	cr_assert_not(round_trip_answered(&trip, psn_make(8), TIMEOUT_NS, 1), "nothing is timed");
+	round_trip_begin(&trip, psn_make(7), SENT_NS);
+	cr_assert_not(round_trip_answered(&trip, psn_make(7), TIMEOUT_NS, SENT_NS + 1), "what was before it");
+	cr_assert(trip.timing);
+	cr_assert(round_trip_answered(&trip, psn_make(8), TIMEOUT_NS, SENT_NS + 10));
+	cr_assert_eq(trip.mean_ns, 10);
+	cr_assert_not(round_trip_answered(&trip, psn_make(9), TIMEOUT_NS, SENT_NS + 1));
+	round_trip_begin(&trip, psn_make(9), SENT_NS);
+	round_trip_forget(&trip);
+	cr_assert_not(round_trip_answered(&trip, psn_make(10), TIMEOUT_NS, SENT_NS + 1));
+	cr_assert_eq(trip.shortest_ns, 10);
+}
