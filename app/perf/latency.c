@@ -30,17 +30,16 @@ static uint8_t marker_of(const struct perf_place *place)
 static void prepare_bytes(const struct perf_end *end, uint64_t message, const struct perf_place *place, uint8_t *data)
 {
 	uint32_t size = end->test.size_bytes;
-	uint64_t key = pattern_key(end->way, 0, message);
 
 	if (perf_ops[end->test.op].fetches) {
 		if (end->test.verify || perf_ops[end->test.op].atomic)
 			memset(data, 0xEE, size);
 	} else if (end->test.op == PERF_WRITE) {
 		if (end->test.verify)
-			perf_pattern_fill(data, size - 1, key);
+			perf_pattern_fill(data, size - 1, pattern_key(end->way, 0, message));
 		data[size - 1] = marker_of(place);
 	} else if (end->test.verify) {
-		perf_pattern_fill(data, size, key);
+		perf_pattern_fill(data, size, pattern_key(end->way, 0, message));
 	}
 }
 
@@ -49,26 +48,27 @@ static bool post(struct perf_end *end)
 	const struct perf_op_info *op = &perf_ops[end->test.op];
 	struct perf_flow *flow = &end->flows[0];
 	uint64_t message = flow->posted;
-	uint32_t slot = flow->slot;
-	struct uroce_send_wr wr = end->send_wrs[slot];
+	struct uroce_send_wr *wr = &end->send_wrs[flow->slot];
 	uint8_t *data;
 	int error;
 
 	if (flow->posted - flow->completed == end->layout.depth)
 		return false; /* acknowledgements come behind the answers: soon */
-	wr.next = NULL;
-	wr.imm = (uint32_t)message;
+	wr->next = NULL;
+	wr->imm = (uint32_t)message;
 	data = end_source(end, 0, flow->next.source);
-	end->send_sges[slot].addr = (uintptr_t)data;
-	wr.remote_addr = end->peer.target + layout_target(&end->layout, 0, op->atomic ? 0 : flow->next.target);
-	wr.compare_add = end->test.op == PERF_FADD ? 1 : message;
-	wr.swap = message + 1;
+	end->send_sges[flow->slot].addr = (uintptr_t)data;
+	wr->remote_addr = end->peer.target + layout_target(&end->layout, 0, op->atomic ? 0 : flow->next.target);
+	if (op->atomic) {
+		wr->compare_add = end->test.op == PERF_FADD ? 1 : message;
+		wr->swap = message + 1;
+	}
 	if (op->fetches)
-		wr.send_flags |= UROCE_SEND_SIGNALED;
+		wr->send_flags |= UROCE_SEND_SIGNALED;
 	prepare_bytes(end, message, &flow->next, data);
 	if (end->way == 0)
 		end->ping_began = rte_rdtsc();
-	error = uroce_qp_post_send(flow->qp, &wr, NULL);
+	error = uroce_qp_post_send(flow->qp, wr, NULL);
 	if (error) {
 		perf_end_fail(end, "posting a request: %s", strerror(-error));
 		return false;

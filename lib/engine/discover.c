@@ -187,12 +187,10 @@ static void check_patience(struct uroce_lcore *lcore, struct uroce_qp *qp)
 	}
 }
 
-void engine_discover_turn(struct uroce_lcore *lcore)
+static __rte_noinline void look_at_waiting(struct uroce_lcore *lcore)
 {
 	struct uroce_qp **link = &lcore->waiting;
 
-	if (*link == NULL || lcore->now_ns < lcore->resolve_ns)
-		return;
 	lcore->resolve_ns = lcore->now_ns + LOOK_AGAIN_NS;
 	while (*link) {
 		struct uroce_qp *qp = *link;
@@ -205,4 +203,10 @@ void engine_discover_turn(struct uroce_lcore *lcore)
 			link = &qp->next_waiting;
 		}
 	}
+}
+
+void engine_discover_turn(struct uroce_lcore *lcore)
+{
+	if (lcore->waiting && lcore->now_ns >= lcore->resolve_ns)
+		look_at_waiting(lcore);
 }

@@ -76,16 +76,19 @@ static void serve_one(struct engine_call *call)
 	atomic_store_explicit(&call->state, CALL_DONE, memory_order_release);
 }
 
-unsigned engine_mailbox_serve(struct uroce_lcore *lcore)
+static __rte_noinline unsigned serve_all(struct uroce_lcore *lcore)
 {
 	void *call;
 	unsigned count = 0;
 
-	if (rte_ring_empty(lcore->mailbox))
-		return 0;
 	while (count < MAILBOX_CALLS && rte_ring_dequeue(lcore->mailbox, &call) == 0) {
 		serve_one(call);
 		count++;
 	}
 	return count;
+}
+
+unsigned engine_mailbox_serve(struct uroce_lcore *lcore)
+{
+	return rte_ring_empty(lcore->mailbox) ? 0 : serve_all(lcore);
 }

@@ -89,14 +89,10 @@ static void take_news(struct uroce_lcore *lcore)
 	}
 }
 
-static void take_doorbells(struct uroce_lcore *lcore)
+static __rte_noinline void take_doorbells(struct uroce_lcore *lcore)
 {
 	void *entries[DOORBELLS_PER_TURN];
-	unsigned count;
-
-	if (rte_ring_empty(lcore->doorbells))
-		return;
-	count = rte_ring_dequeue_burst(lcore->doorbells, entries, DOORBELLS_PER_TURN, NULL);
+	unsigned count = rte_ring_dequeue_burst(lcore->doorbells, entries, DOORBELLS_PER_TURN, NULL);
 	for (unsigned i = 0; i < count; i++) {
 		struct uroce_qp *qp = steer_find(lcore->engine, (uint32_t)(uintptr_t)entries[i]);
 
@@ -235,16 +231,15 @@ static void transmit(struct uroce_lcore *lcore, struct engine_active *turns, str
 
 	if (visits > TRANSMIT_VISITS)
 		visits = TRANSMIT_VISITS;
-	if (port && port_room(port) == 0) {
-		look_in_vain(lcore, turns);
-		return;
-	}
-	for (; visits > 0; visits--) {
+	for (uint32_t i = 0; i < visits; i++) {
 		uint32_t room = port ? room_for_next(port, turns) : 0;
 		struct uroce_qp *qp;
 
-		if (port && room == 0)
+		if (port && room == 0) {
+			if (i == 0 && port_room(port) == 0)
+				look_in_vain(lcore, turns);
 			break;
+		}
 		if (active_count(turns) > PREFETCH_REQUEST_AHEAD)
 			prefetch_active(turns);
 		qp = active_take(turns);
@@ -265,14 +260,15 @@ static void transmit(struct uroce_lcore *lcore, struct engine_active *turns, str
 static void send_all(struct uroce_lcore *lcore)
 {
 	for (unsigned i = 0; i < lcore->port_count; i++) {
-		if (active_count(&lcore->ports[i]->active))
-			transmit(lcore, &lcore->ports[i]->active, lcore->ports[i]);
+		struct engine_port *port = lcore->ports[i];
+
+		if (active_count(&port->active))
+			transmit(lcore, &port->active, port);
+		port_flush(port);
 	}
 	if (active_count(&lcore->active))
 		transmit(lcore, &lcore->active, NULL);
 	deliver_all(lcore);
-	for (unsigned i = 0; i < lcore->port_count; i++)
-		port_flush(lcore->ports[i]);
 }
 
 /*
@@ -300,7 +296,8 @@ unsigned engine_pipeline_turn(struct uroce_lcore *lcore)
 	lcore->work = 0;
 	/* Regions are only looked up between these two: uroce_mr_dereg() waits for the second. */
 	rte_rcu_qsbr_thread_online(qsbr, lcore->index);
-	take_doorbells(lcore);
+	if (!rte_ring_empty(lcore->doorbells))
+		take_doorbells(lcore);
 	for (unsigned i = 0; i < lcore->port_count; i++)
 		lcore->ports[i]->turn_ends_at = port_frames_out(lcore->ports[i]) + TURN_FRAMES;
 	send_all(lcore);

@@ -69,15 +69,19 @@ void engine_port_recycle(struct engine_port *port, struct rte_mbuf **mbufs, unsi
 		rte_mempool_put_bulk(spare->pool, (void **)mbufs, left);
 }
 
+/* The port has not taken all that waits. */
+static __rte_noinline void close_up(struct engine_port *port, uint16_t taken)
+{
+	memmove(port->pending, port->pending + taken, port->pending_count * sizeof(port->pending[0]));
+}
+
 void engine_port_flush(struct engine_port *port)
 {
-	uint16_t taken;
-
-	taken = rte_eth_tx_burst(port->device->port_id, port->queue, port->pending, port->pending_count);
+	uint16_t taken = rte_eth_tx_burst(port->device->port_id, port->queue, port->pending, port->pending_count);
 	port->tx_frames += taken;
 	port->pending_count = (uint16_t)(port->pending_count - taken);
 	if (port->pending_count)
-		memmove(port->pending, port->pending + taken, port->pending_count * sizeof(port->pending[0]));
+		close_up(port, taken);
 }
 
 void engine_port_drop(struct engine_port *port)

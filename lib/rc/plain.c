@@ -89,6 +89,26 @@ static inline void advance_again(struct rc_qp *qp, uint32_t count)
 		retry_caught_up(&qp->retry);
 }
 
+/* Can the request go out as one packet? */
+static inline bool is_only_packet(const struct rc_qp *qp, const struct rc_send_wqe *wqe)
+{
+	return wqe->shape == SHAPE_PLAIN && wqe->length_bytes <= qp->mtu_bytes;
+}
+
+/* That packet, as the request begins. */
+static inline void make_only_packet(const struct rc_qp *qp, struct rc_send_wqe *wqe, psn_t psn, bool asks,
+				    const uint8_t *payload, struct wire_packet *packet)
+{
+	const struct message_opcodes *opcodes = &message_opcodes[wqe->opcode];
+
+	wqe->first_psn = psn;
+	wqe->psn_count = 1;
+	begin_packet(qp, psn, asks, packet);
+	packet->payload = payload;
+	message_begin(wqe, opcodes, true, packet);
+	message_end(wqe, opcodes, wqe->length_bytes, packet);
+}
+
 /*
  * What comes next, as far as it is plain requests of one packet each, that begin now. Returns how many. What changes
  * with each of them is written down when all are made.
@@ -105,7 +125,7 @@ static inline uint32_t send_only_packets(struct rc_qp *qp, uint32_t most, uint64
 		const uint8_t *payload;
 		bool asks;
 
-		if (wqe->shape != SHAPE_PLAIN || wqe->length_bytes > qp->mtu_bytes)
+		if (!is_only_packet(qp, wqe))
 			break;
 		payload = find_bytes(qp, wqe, 0, wqe->length_bytes);
 		if (payload == NULL)
@@ -113,12 +133,7 @@ static inline uint32_t send_only_packets(struct rc_qp *qp, uint32_t most, uint64
 		cursor++;
 		since_ackreq++;
 		asks = (wqe->flags & UROCE_SEND_SIGNALED) || cursor == tail || since_ackreq >= PACKETS_PER_QUESTION;
-		wqe->first_psn = psn;
-		wqe->psn_count = 1;
-		begin_packet(qp, psn, asks, packet);
-		packet->payload = payload;
-		message_begin(wqe, &message_opcodes[wqe->opcode], true, packet);
-		message_end(wqe, &message_opcodes[wqe->opcode], wqe->length_bytes, packet);
+		make_only_packet(qp, wqe, psn, asks, payload, packet);
 		if (asks)
 			since_ackreq = 0;
 		if ((left == most && starts_clock(qp, psn)) || (asks && question_counts(qp)))
@@ -207,4 +222,41 @@ void rc_plain_send(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 	send_messages(qp, now_ns, out);
 	if (out->packet_count != before)
 		ask_before_pause(qp, now_ns, out);
+}
+
+/*
+ * Has the QP nothing to do but to begin one more request? Then nothing is to be sent again either, no question is on
+ * its way out, and it does not wait for its receiver: all that goes back in the window. Who has left RTS has reports,
+ * and who has not been there has no requests.
+ */
+static inline bool has_one_request(const struct rc_qp *qp, uint32_t tail)
+{
+	const struct rc_sendwin *win = &qp->win;
+
+	return tail - win->cursor == 1 && win->cursor == win->started && !qp_owes_answers(qp) && !qp_has_reports(qp) &&
+	       !qp->probe.due && sendwin_outstanding(win) < WINDOW_PACKETS;
+}
+
+bool rc_plain_send_one(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
+{
+	struct rc_sendwin *win = &qp->win;
+	uint32_t tail = atomic_load_explicit(&win->posted, memory_order_acquire);
+	struct rc_send_wqe *wqe = sendwin_slot(win, win->cursor);
+	const uint8_t *payload;
+	psn_t psn = win->limit;
+
+	if (!has_one_request(qp, tail) || !outbox_has_packet_room(out) || !is_only_packet(qp, wqe))
+		return false;
+	payload = find_bytes(qp, wqe, 0, wqe->length_bytes);
+	if (payload == NULL)
+		return false;
+	make_only_packet(qp, wqe, psn, true, payload, outbox_packet_slot(out));
+	qp->requester.since_ackreq = 0;
+	if (question_counts(qp)) /* it does if the packet starts the clock */
+		rc_retry_packet_sent(qp, psn, true, true, now_ns);
+	win->tail = win->cursor = win->started = tail;
+	win->next = win->limit = psn_next(psn);
+	outbox_take_packet(out);
+	burst_grow(&qp->requester.burst, 1);
+	return true;
 }

@@ -3,6 +3,7 @@
 #ifndef RC_PLAIN_H
 #define RC_PLAIN_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct rc_qp;
@@ -13,5 +14,11 @@ struct rc_outbox;
  * stands in the way of. It only accepts: what it leaves is for the requester, which judges.
  */
 void rc_plain_send(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out);
+
+/*
+ * All that rc_qp_transmit() would do for a QP that has nothing to do but a single request of one packet, such as one
+ * who waits for each answer posts. false: it is not that, and nothing has happened.
+ */
+bool rc_plain_send_one(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "rc/codes.h"
 #include "rc/outbox.h"
+#include "rc/plain.h"
 #include "rc/power.h"
 #include "rc/qp.h"
 #include "rc/srq.h"
@@ -219,6 +220,8 @@ bool rc_qp_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 {
 	bool more = false;
 
+	if (rc_plain_send_one(qp, now_ns, out))
+		return false;
 	if (qp->state == UROCE_QPS_RESET || qp->state == UROCE_QPS_INIT)
 		return false;
 	/* In ERR too: what was executed before is answered, and the NAK that says why still leaves (K-0). */

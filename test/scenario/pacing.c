@@ -249,6 +249,23 @@ Test(pacing, questions_do_not_spread_in_a_window_that_stays_full)
 }
 
 /* P-4 as practised: a window of packets, at least two AckReqs in it, and on with the ACKs. */
+Test(pacing, a_single_packet_waits_for_the_window_too)
+{
+	struct pair *pair = open_cut(&(struct pair_options){ .mtu = 256 });
+
+	RULE("P-4");
+	pair_write(pair, 1, WINDOW_PACKETS * 256);
+	pair_transmit(pair, A);
+	expect_sent_count(pair, A, WINDOW_PACKETS);
+	pair_forget(pair);
+	pair_write(pair, 2, 8);
+	pair_transmit(pair, A);
+	expect_sent_count(pair, A, 0);
+	pair_respond(pair, ack_packet(0, SYNDROME_PLAIN_ACK, 0));
+	expect_sent_count(pair, A, 1);
+	pair_close(pair);
+}
+
 Test(pacing, a_long_message_stalls_at_the_window_and_goes_on)
 {
 	struct pair *pair = open_cut(&(struct pair_options){ .mtu = 256, .psn_a = 0xFFFFF0 });

@@ -517,6 +517,25 @@ Test(qp, answers_alone_say_whether_there_is_more)
 	free(qp);
 }
 
+/* The short way of a single request leaves out neither the room nor what else there is. */
+Test(qp, a_single_request_waits_for_room_and_hides_no_news)
+{
+	struct uroce_sge nothing = { 0 };
+	const struct uroce_send_wr wr = { .opcode = UROCE_WR_SEND, .sg_list = &nothing, .num_sge = 1 };
+	struct rc_qp *qp = open_qp(UROCE_QPS_RTS);
+
+	RULE("S-15");
+	cr_assert_eq(rc_qp_post_send(qp, &wr), 0);
+	outbox_reset(&out, 0);
+	cr_assert(rc_qp_transmit(qp, 1000, &out), "there was no room");
+	cr_assert_eq(out.packet_count, 0);
+	qp->report.events = 1u << UROCE_EVENT_COMM_EST;
+	transmit(qp);
+	cr_assert_eq(out.packet_count, 1);
+	cr_assert_eq(out.event_count, 1);
+	free(qp);
+}
+
 /* Whatever a QP owes: an ACK or NAK in few words is what rc_qp_answer() would have sent, and leaves the QP as that. */
 Test(qp, an_ack_taken_in_few_words_is_the_answer)
 {
