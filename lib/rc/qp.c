@@ -216,12 +216,10 @@ enum rc_counter rc_qp_receive(struct rc_qp *qp, const struct wire_packet *packet
 }
 
 /* answers from RTR on, requests in RTS, and their rest in SQD. */
-bool rc_qp_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
+static __attribute__((noinline)) bool transmit_all(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 {
 	bool more = false;
 
-	if (rc_plain_send_one(qp, now_ns, out))
-		return false;
 	if (qp->state == UROCE_QPS_RESET || qp->state == UROCE_QPS_INIT)
 		return false;
 	/* In ERR too: what was executed before is answered, and the NAK that says why still leaves (K-0). */
@@ -232,6 +230,11 @@ bool rc_qp_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 	if (qp_has_reports(qp))
 		more |= rc_report_run(qp, now_ns, out);
 	return more;
+}
+
+bool rc_qp_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
+{
+	return !rc_plain_send_one(qp, now_ns, out) && transmit_all(qp, now_ns, out);
 }
 
 bool rc_qp_answer(struct rc_qp *qp, struct rc_outbox *out)
