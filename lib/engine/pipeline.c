@@ -204,19 +204,18 @@ static void look_in_vain(struct uroce_lcore *lcore, struct engine_active *turns)
 }
 
 /*
- * How many frames the next QP may send: there is an mbuf and a place for each, and the port has not had its turn yet.
- * Whoever comes before that is over may send all that a visit sends, or it could be the same one each time who is cut
- * short. ACKs and NAKs, of which a QP has few at a time, are not held up (S-18); nor is anything by who has gone.
+ * May the next QP send, or is the turn of the port over? Whoever comes before that is over may send all that a visit
+ * sends, or it could be the same one each time who is cut short. ACKs and NAKs, of which a QP has few at a time, are
+ * not held up (S-18); nor is anything by who has gone.
  */
-static inline uint32_t room_for_next(struct engine_port *port, const struct engine_active *turns)
+static inline bool next_may_send(const struct engine_port *port, const struct engine_active *turns)
 {
-	uint32_t room = port_room(port);
 	const struct uroce_qp *next;
 
 	if (port_frames_out(port) < port->turn_ends_at)
-		return room;
+		return true;
 	next = active_look(turns, 0);
-	return !next || (next->answers_only && qp_core(next)->replay.queue_head == REPLAY_NONE) ? room : 0;
+	return !next || (next->answers_only && qp_core(next)->replay.queue_head == REPLAY_NONE);
 }
 
 /*
@@ -232,14 +231,13 @@ static void transmit(struct uroce_lcore *lcore, struct engine_active *turns, str
 	if (visits > TRANSMIT_VISITS)
 		visits = TRANSMIT_VISITS;
 	for (uint32_t i = 0; i < visits; i++) {
-		uint32_t room = port ? room_for_next(port, turns) : 0;
+		uint32_t room = port ? port_room(port) : 0;
 		struct uroce_qp *qp;
 
-		if (port && room == 0) {
-			if (i == 0 && port_room(port) == 0)
-				look_in_vain(lcore, turns);
+		if (port && i == 0 && room == 0)
+			look_in_vain(lcore, turns);
+		if (port && (room == 0 || !next_may_send(port, turns)))
 			break;
-		}
 		if (active_count(turns) > PREFETCH_REQUEST_AHEAD)
 			prefetch_active(turns);
 		qp = active_take(turns);
@@ -260,15 +258,15 @@ static void transmit(struct uroce_lcore *lcore, struct engine_active *turns, str
 static void send_all(struct uroce_lcore *lcore)
 {
 	for (unsigned i = 0; i < lcore->port_count; i++) {
-		struct engine_port *port = lcore->ports[i];
-
-		if (active_count(&port->active))
-			transmit(lcore, &port->active, port);
-		port_flush(port);
+		if (active_count(&lcore->ports[i]->active))
+			transmit(lcore, &lcore->ports[i]->active, lcore->ports[i]);
 	}
 	if (active_count(&lcore->active))
 		transmit(lcore, &lcore->active, NULL);
 	deliver_all(lcore);
+	/* not before: a QP whose path has changed may ask for a MAC at any port */
+	for (unsigned i = 0; i < lcore->port_count; i++)
+		port_flush(lcore->ports[i]);
 }
 
 /*

@@ -225,16 +225,17 @@ void rc_plain_send(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 }
 
 /*
- * Has the QP nothing to do but to begin one more request? Then nothing is to be sent again either, no question is on
- * its way out, and it does not wait for its receiver: all that goes back in the window. Who has left RTS has reports,
- * and who has not been there has no requests.
+ * Has the QP nothing to do but to begin one more request? Then nothing is to be sent again either, no early question is
+ * on its way out, and it does not wait for its receiver: all that goes back in the window; and a packet that was to ask
+ * has left, or failed, in the call that wanted it.
  */
 static inline bool has_one_request(const struct rc_qp *qp, uint32_t tail)
 {
 	const struct rc_sendwin *win = &qp->win;
 
-	return tail - win->cursor == 1 && win->cursor == win->started && !qp_owes_answers(qp) && !qp_has_reports(qp) &&
-	       !qp->probe.due && sendwin_outstanding(win) < WINDOW_PACKETS;
+	return tail - win->cursor == 1 && win->cursor == win->started && qp->state == UROCE_QPS_RTS &&
+	       !qp_owes_answers(qp) && !qp_has_reports(qp) && !qp->probe.due &&
+	       sendwin_outstanding(win) < WINDOW_PACKETS;
 }
 
 bool rc_plain_send_one(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)

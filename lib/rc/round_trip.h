@@ -8,7 +8,6 @@
 #define RC_ROUND_TRIP_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "rc/psn.h"

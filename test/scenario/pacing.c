@@ -248,7 +248,6 @@ Test(pacing, questions_do_not_spread_in_a_window_that_stays_full)
 	pair_close(pair);
 }
 
-/* P-4 as practised: a window of packets, at least two AckReqs in it, and on with the ACKs. */
 Test(pacing, a_single_packet_waits_for_the_window_too)
 {
 	struct pair *pair = open_cut(&(struct pair_options){ .mtu = 256 });
@@ -266,6 +265,7 @@ Test(pacing, a_single_packet_waits_for_the_window_too)
 	pair_close(pair);
 }
 
+/* P-4 as practised: a window of packets, at least two AckReqs in it, and on with the ACKs. */
 Test(pacing, a_long_message_stalls_at_the_window_and_goes_on)
 {
 	struct pair *pair = open_cut(&(struct pair_options){ .mtu = 256, .psn_a = 0xFFFFF0 });

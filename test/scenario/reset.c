@@ -212,3 +212,34 @@ Test(reset, nobody_waits_for_news_of_receives)
 	cr_assert_not(qp->win.post_wakes);
 	pair_close(pair);
 }
+
+/*
+ * A post that another thread had begun lies in the queue of the next life. It has no connection to go out on; being
+ * ready to send forgets it.
+ */
+Test(reset, a_post_that_the_reset_overtook_goes_nowhere)
+{
+	struct uroce_sge nothing = { 0 };
+	const struct uroce_send_wr wr = { .wr_id = 1, .opcode = UROCE_WR_SEND, .sg_list = &nothing, .num_sge = 1 };
+
+	RULE("X-3");
+	for (enum uroce_qp_state last = UROCE_QPS_RESET; last <= UROCE_QPS_RTR; last++) {
+		struct pair *pair = pair_open(&(struct pair_options){ 0 });
+		struct rc_qp *qp = pair->side[A].qp;
+		struct uroce_qp_attr attr;
+
+		rc_qp_query(qp, &attr);
+		begin_anew(pair, A, last);
+		cr_assert_eq(rc_sendwin_post(&qp->win, &wr), 0, "it has looked at the state before");
+		pair_transmit(pair, A);
+		expect_sent_count(pair, A, 0);
+		cr_assert_eq(rc_qp_deadline(qp), RC_NEVER);
+		if (last == UROCE_QPS_RTR)
+			modify(pair, A, &attr,
+			       UROCE_QP_TIMEOUT | UROCE_QP_RETRY_CNT | UROCE_QP_RNR_RETRY | UROCE_QP_MAX_RD_ATOMIC |
+				       UROCE_QP_SQ_PSN);
+		pair_transmit(pair, A);
+		expect_sent_count(pair, A, 0);
+		pair_close(pair);
+	}
+}
