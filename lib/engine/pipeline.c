@@ -93,6 +93,7 @@ static __rte_noinline void take_doorbells(struct uroce_lcore *lcore)
 {
 	void *entries[DOORBELLS_PER_TURN];
 	unsigned count = rte_ring_dequeue_burst(lcore->doorbells, entries, DOORBELLS_PER_TURN, NULL);
+
 	for (unsigned i = 0; i < count; i++) {
 		struct uroce_qp *qp = steer_find(lcore->engine, (uint32_t)(uintptr_t)entries[i]);
 
@@ -231,13 +232,16 @@ static void transmit(struct uroce_lcore *lcore, struct engine_active *turns, str
 	if (visits > TRANSMIT_VISITS)
 		visits = TRANSMIT_VISITS;
 	for (uint32_t i = 0; i < visits; i++) {
-		uint32_t room = port ? port_room(port) : 0;
 		struct uroce_qp *qp;
+		uint32_t room = 0;
 
-		if (port && i == 0 && room == 0)
-			look_in_vain(lcore, turns);
-		if (port && (room == 0 || !next_may_send(port, turns)))
-			break;
+		if (port) {
+			room = port_room(port);
+			if (room == 0 && i == 0)
+				look_in_vain(lcore, turns);
+			if (room == 0 || !next_may_send(port, turns))
+				break;
+		}
 		if (active_count(turns) > PREFETCH_REQUEST_AHEAD)
 			prefetch_active(turns);
 		qp = active_take(turns);

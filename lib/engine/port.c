@@ -78,6 +78,7 @@ static __rte_noinline void close_up(struct engine_port *port, uint16_t taken)
 void engine_port_flush(struct engine_port *port)
 {
 	uint16_t taken = rte_eth_tx_burst(port->device->port_id, port->queue, port->pending, port->pending_count);
+
 	port->tx_frames += taken;
 	port->pending_count = (uint16_t)(port->pending_count - taken);
 	if (port->pending_count)

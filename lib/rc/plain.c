@@ -253,7 +253,8 @@ bool rc_plain_send_one(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 		return false;
 	make_only_packet(qp, wqe, psn, true, payload, outbox_packet_slot(out));
 	qp->requester.since_ackreq = 0;
-	if (question_counts(qp)) /* it does if the packet starts the clock */
+	/* which it does whenever the packet starts the clock */
+	if (question_counts(qp))
 		rc_retry_packet_sent(qp, psn, true, true, now_ns);
 	win->tail = win->cursor = win->started = tail;
 	win->next = win->limit = psn_next(psn);
