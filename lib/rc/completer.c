@@ -38,7 +38,7 @@ static inline bool covers_all(const struct rc_qp *qp, psn_t end)
 }
 
 /* Everything before `end` is acknowledged, as far as no answer is missing in between. */
-static bool cover_some(struct rc_qp *qp, psn_t end, uint64_t now_ns)
+static bool cover(struct rc_qp *qp, psn_t end, uint64_t now_ns)
 {
 	psn_t una = qp->win.una;
 	bool complete = true;
@@ -49,16 +49,6 @@ static bool cover_some(struct rc_qp *qp, psn_t end, uint64_t now_ns)
 		complete = rc_sendwin_cover(&qp->win, end);
 	if (!psn_equal(una, qp->win.una))
 		rc_retry_progress_made(qp, now_ns);
-	return complete;
-}
-
-/* The same; a missing answer is a loss. */
-static bool cover(struct rc_qp *qp, psn_t end, psn_t trigger, uint64_t now_ns)
-{
-	bool complete = cover_some(qp, end, now_ns);
-
-	if (!complete)
-		rc_retry_answer_missing(qp, trigger, now_ns);
 	return complete;
 }
 
@@ -92,12 +82,14 @@ static void receive_acknowledge(struct rc_qp *qp, const struct wire_packet *pack
 		qp->counters[CNT_RESERVED_SYNDROME]++;
 		return;
 	}
-	if (syndrome_class(packet->syndrome) == SYNDROME_ACK)
-		cover(qp, psn_next(psn), psn, now_ns);
-	else if (cover_some(qp, psn, now_ns) || oldest_owns(qp, psn)) /* a NAK acknowledges what is before it */
+	if (syndrome_class(packet->syndrome) == SYNDROME_ACK) {
+		if (!cover(qp, psn_next(psn), now_ns))
+			rc_retry_ack_skipped_answer(qp, psn, now_ns);
+	} else if (cover(qp, psn, now_ns) || oldest_owns(qp, psn)) { /* a NAK acknowledges what is before it */
 		receive_nak(qp, packet->syndrome, now_ns);
-	else
-		rc_retry_answer_missing(qp, psn, now_ns);
+	} else {
+		rc_retry_ack_skipped_answer(qp, psn_previous(psn), now_ns);
+	}
 }
 
 /* Copies an answer into the request's buffers at offset. Nothing is written unless all of it may be. */
@@ -122,9 +114,11 @@ static bool read_response_fits(const struct rc_qp *qp, const struct rc_send_wqe 
 	uint32_t index = psn_distance(psn, wqe->first_psn);
 	uint64_t left = wqe->length_bytes - ((uint64_t)index << qp->mtu_shift);
 	bool last = index + 1 == wqe->psn_count;
-	bool begins = index == 0 || (qp->requester.asked_within && psn_equal(qp->requester.asked_psn, psn));
+	bool in_part = qp_una_was_restarted(qp); /* whose answer begins and ends where that part does */
 
-	if (op->last != last || (op->first && !begins))
+	if (last ? !op->last : op->last && !in_part)
+		return false;
+	if (op->first && index > 0 && !in_part)
 		return false;
 	return packet->payload_bytes == (last ? left : qp->mtu_bytes) &&
 	       packet->pad_bytes == packet_pad_bytes(packet->payload_bytes);
@@ -166,7 +160,7 @@ static inline void answer_placed(struct rc_qp *qp, const struct rc_send_wqe *wqe
 	sendwin_answer(&qp->win, wqe);
 	if (qp->win.acked != acked) {
 		qp->requester.answers_due--;
-		qp->requester.asked_within = false;
+		qp->requester.read_restarted = qp_una_was_restarted(qp);
 	}
 	rc_retry_progress_made(qp, now_ns);
 }
@@ -179,8 +173,10 @@ static void receive_answer(struct rc_qp *qp, const struct wire_packet *packet, u
 	enum uroce_cause cause = UROCE_CAUSE_NONE;
 	uint64_t original = packet->original;
 
-	if (!cover(qp, psn, psn, now_ns))
+	if (!cover(qp, psn, now_ns)) {
+		rc_retry_answer_missing(qp, psn, now_ns); /* */
 		return;
+	}
 	wqe = sendwin_slot(&qp->win, qp->win.acked);
 	if (!answer_fits(qp, wqe, packet)) {
 		rc_qp_fail_send(qp, UROCE_WC_BAD_RESP_ERR, UROCE_CAUSE_BAD_RESPONSE);
@@ -223,6 +219,10 @@ static void receive_outside_window(struct rc_qp *qp, const struct wire_packet *p
 	if (first_credits || (acknowledge && repeated))
 		take_credits(qp, packet);
 	qp->counters[repeated ? CNT_STALE_RESPONSE : CNT_GHOST_RESPONSE]++;
+	if (acknowledge && qp->probe.behind_una && psn_equal(psn_next(psn), qp->win.una))
+		rc_retry_probe_answered(qp, now_ns);
+	else if (repeated)
+		probe_heard(&qp->probe, &qp->round_trip, qp->retry.timeout_ns, now_ns);
 	if (repeated ? anomaly_is_far(psn, qp->win.una) : !first_credits)
 		rc_anomaly_note(qp, now_ns);
 }
@@ -321,7 +321,7 @@ bool rc_completer_receive(struct rc_qp *qp, const struct wire_packet *packet, co
 void rc_completer_take_ack(struct rc_qp *qp, const struct wire_ack *ack, uint64_t now_ns, struct rc_outbox *out)
 {
 	qp->last_aeth = ack_aeth(ack);
-	cover_some(qp, psn_next(psn_make(ack_psn(ack))), now_ns);
+	cover(qp, psn_next(psn_make(ack_psn(ack))), now_ns);
 	if (qp->win.head != qp->win.acked)
 		rc_report_answered(qp, out);
 }

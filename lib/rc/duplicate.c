@@ -44,6 +44,26 @@ static bool duplicate_matches(const struct rc_qp *qp, const struct rc_replay_ent
 	return kind == WIRE_KIND_ATOMIC_WRITE ? atomic_write_matches(entry, packet) : atomic_matches(entry, packet);
 }
 
+/*
+ * The whole rest of a READ, or a part of it, is answered anew, and what is being sent of it is given up (S-9). But what
+ * has never left still has to, in its order: it is not given up for a part, and one that begins behind it comes anyway.
+ */
+static void answer_read_again(struct rc_qp *qp, struct rc_replay_entry *entry, const struct wire_packet *packet)
+{
+	psn_t psn = psn_make(packet->psn);
+	uint32_t count = qp_packets(qp, packet->dma_length);
+	uint32_t end_bytes = (uint32_t)(packet->va - entry->va) + packet->dma_length;
+
+	if (entry->queued && !entry->repeated) {
+		if (psn_distance(psn, entry->first_psn) > psn_distance(entry->unsent_psn, entry->first_psn))
+			return;
+		count = psn_distance(entry->end_psn, psn);
+		end_bytes = entry->end_bytes;
+	}
+	burst_notice_loss(&qp->answers);
+	rc_replay_queue(&qp->replay, entry, psn, count, end_bytes);
+}
+
 static bool receive_duplicate_answer(struct rc_qp *qp, const struct wire_packet *packet)
 {
 	psn_t psn = psn_make(packet->psn);
@@ -61,9 +81,7 @@ static bool receive_duplicate_answer(struct rc_qp *qp, const struct wire_packet 
 	else
 		known = true;
 	if (known && read) {
-		burst_notice_loss(&qp->answers);
-		rc_replay_queue(&qp->replay, entry, psn, qp_packets(qp, packet->dma_length),
-				(uint32_t)(packet->va - entry->va) + packet->dma_length);
+		answer_read_again(qp, entry, packet);
 	} else if (known) {
 		rc_replay_queue(&qp->replay, entry, psn, 1, 0);
 	}

@@ -158,8 +158,6 @@ static void apply_values(struct rc_qp *qp, const struct uroce_qp_attr *attr, uin
 	if (mask & UROCE_QP_IMPRECISE_ERRORS)
 		qp->imprecise_errors = attr->imprecise_errors;
 	if ((mask & UROCE_QP_NO_PROBE) && qp->probe.enabled == attr->no_probe) {
-		if (qp->probe.asking) /* the probe that found no room, and nothing behind it, is to go out again */
-			rc_sendwin_skip_to_limit(&qp->win);
 		qp->probe.enabled = !attr->no_probe;
 		probe_stop(&qp->probe);
 	}
@@ -183,6 +181,7 @@ static void enter_state(struct rc_qp *qp, enum uroce_qp_state from, enum uroce_q
 		rc_replay_reset(&qp->replay, qp->max_dest_rd_atomic);
 	} else if (from == UROCE_QPS_RTR && to == UROCE_QPS_RTS) {
 		rc_sendwin_reset(&qp->win, qp->sq_psn);
+		read_quota_reset(&qp->quota, qp->sq_psn);
 		rc_retry_reset(&qp->retry);
 		probe_reset(&qp->probe);
 	} else if (from == UROCE_QPS_RTS && to == UROCE_QPS_SQD) {

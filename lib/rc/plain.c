@@ -26,10 +26,10 @@ static inline bool starts_clock(const struct rc_qp *qp, psn_t psn)
 	return qp->retry.ack_deadline_ns == RC_NEVER || psn_equal(psn, qp->win.una);
 }
 
-/* or, if it asks, is it timed, or the first that has an answer to come? */
-static inline bool question_counts(const struct rc_qp *qp)
+/* is it timed, or, if it asks, the first that has an answer to come? */
+static inline bool is_noted(const struct rc_qp *qp, bool asks)
 {
-	return !qp->round_trip.timing || qp->probe.deadline_ns == RC_NEVER;
+	return round_trip_wants(&qp->round_trip, asks) || (asks && qp->probe.deadline_ns == RC_NEVER);
 }
 
 /* What all packets of the QP have. */
@@ -72,7 +72,7 @@ static inline void add_packets(struct rc_qp *qp, const struct rc_send_wqe *wqe, 
 		if (last)
 			message_end(wqe, opcodes, wqe->length_bytes - (index << qp->mtu_shift), packet);
 		since_ackreq = asks ? 0 : since_ackreq + 1;
-		if (starts_clock(qp, psn) || (asks && question_counts(qp)))
+		if (starts_clock(qp, psn) || is_noted(qp, asks))
 			rc_retry_packet_sent(qp, psn, !resent, asks, now_ns);
 		psn = psn_next(psn);
 		index++;
@@ -136,7 +136,7 @@ static inline uint32_t send_only_packets(struct rc_qp *qp, uint32_t most, uint64
 		make_only_packet(qp, wqe, psn, asks, payload, packet);
 		if (asks)
 			since_ackreq = 0;
-		if ((left == most && starts_clock(qp, psn)) || (asks && question_counts(qp)))
+		if ((left == most && starts_clock(qp, psn)) || is_noted(qp, asks))
 			rc_retry_packet_sent(qp, psn, true, asks, now_ns);
 		psn = psn_next(psn);
 	}
@@ -208,7 +208,7 @@ static inline void ask_before_pause(struct rc_qp *qp, uint64_t now_ns, struct rc
 		return;
 	out->packets[out->packet_count - 1].flags |= WIRE_ACKREQ;
 	qp->requester.since_ackreq = 0;
-	if (question_counts(qp))
+	if (is_noted(qp, true))
 		rc_retry_packet_sent(qp, psn_previous(qp->win.next), first, true, now_ns);
 }
 
@@ -216,8 +216,8 @@ void rc_plain_send(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 {
 	uint32_t before = out->packet_count;
 
-	if (qp->state != UROCE_QPS_RTS || qp->flow_control || qp->probe.asking || qp->requester.asking ||
-	    qp->long_way || !outbox_has_packet_room(out))
+	if (qp->state != UROCE_QPS_RTS || qp->flow_control || qp->requester.asking || qp->long_way ||
+	    !outbox_has_packet_room(out))
 		return;
 	send_messages(qp, now_ns, out);
 	if (out->packet_count != before)
@@ -254,7 +254,7 @@ bool rc_plain_send_one(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 	make_only_packet(qp, wqe, psn, true, payload, outbox_packet_slot(out));
 	qp->requester.since_ackreq = 0;
 	/* which it does whenever the packet starts the clock */
-	if (question_counts(qp))
+	if (is_noted(qp, true))
 		rc_retry_packet_sent(qp, psn, true, true, now_ns);
 	win->tail = win->cursor = win->started = tail;
 	win->next = win->limit = psn_next(psn);

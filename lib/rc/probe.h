@@ -3,9 +3,15 @@
 /*
  * Every loss in the middle of a flight shows by a NAK or an answer that is missing. What shows by nothing: the last
  * packet lost, the ACK lost, the NAK lost, the first resent packet lost. All of them look the same: nothing comes any
- * more. Some round trips after the last progress the oldest packet goes out once more, asking for an ACK, and the
- * newest behind it: whoever has them answers with an ACK of everything, whoever misses the oldest takes it and NAKs
- * the gap behind it. No retry is spent and the ACK timer runs on: a peer that is dead is found by that alone.
+ * more. Some round trips after the last sign of life one packet goes out beside the window, whose state it does not
+ * touch. No retry is spent and the ACK timer runs on: a peer that is dead is found by that alone.
+ *
+ * A peer that is only slow answers the probe as well, after everything else, so a probe is small (T-6). The oldest
+ * packet and the newest go, if together they are not larger than one packet: whoever has them acknowledges everything,
+ * whoever misses the oldest takes it, and NAKs what is missing behind it. Otherwise the newest alone goes first. From
+ * then on, and for READs, which are not asked for again, a duplicate of what is already acknowledged goes, an empty
+ * WRITE: it draws an ACK that tells how far the peer has come, and never overtakes a response (S-8). When it comes and
+ * the answer to the oldest packet has not, that or the packet was lost.
  *
  * Which of two packets was answered nobody knows (T-5), so a peer that has become slower would be asked before each of
  * its answers, and never be timed. Hence Karn's rule: progress alone does not make waits short again, a measure does;
@@ -21,24 +27,30 @@
 
 #define PROBE_SHORTEST_NS 50000ull /* a busy peer takes so long to come round */
 
+struct rc_qp;
+struct rc_outbox;
+
 struct rc_probe {
 	bool enabled;
-	bool due;             /* the next transmit begins with it */
-	bool asking;          /* the oldest packet is going out, the newest follows */
+	bool due;             /* the next transmit ends with it */
+	bool behind_una;      /* an ACK of the packet before una answers an empty WRITE of ours */
 	uint8_t tries;        /* each waits twice as long as the one before, until a round trip has been measured */
 	uint64_t deadline_ns; /* UINT64_MAX: not running */
 };
+
+/* The probe that is due leaves, if there is room and nothing else makes it unnecessary. false: there was no room. */
+bool rc_probe_send(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out);
 
 static inline void probe_reset(struct rc_probe *probe)
 {
 	*probe = (struct rc_probe){ .enabled = probe->enabled, .deadline_ns = UINT64_MAX };
 }
 
-/* How long nothing may come before it is suspicious. Who knows no round trip yet guesses by the timeout. */
+/* How long nothing may come before it is suspicious. While no round trip is known, half of the timeout (T-6). */
 static inline uint64_t probe_patience_ns(const struct rc_probe *probe, const struct rc_round_trip *trip,
 					 uint64_t timeout_ns)
 {
-	uint64_t patience = trip->mean_ns ? 2 * trip->mean_ns + 4 * trip->deviation_ns : timeout_ns / 32;
+	uint64_t patience = trip->mean_ns ? 2 * trip->mean_ns + 4 * trip->deviation_ns : timeout_ns / 2;
 
 	return (patience < PROBE_SHORTEST_NS ? PROBE_SHORTEST_NS : patience) << probe->tries;
 }
@@ -56,19 +68,19 @@ static inline void probe_start(struct rc_probe *probe, const struct rc_round_tri
 	probe->deadline_ns = probe->enabled && patience < timeout_ns ? now_ns + patience : UINT64_MAX;
 }
 
-/* Nobody owes an answer. If there is still something to be sent again, a probe that found no room goes on with that. */
-static inline void probe_pause(struct rc_probe *probe, bool resends)
+/* Something came, be it old or out of order: a sign of life. A wait that runs begins anew (T-6). */
+static inline void probe_heard(struct rc_probe *probe, const struct rc_round_trip *trip, uint64_t timeout_ns,
+			       uint64_t now_ns)
 {
-	probe->deadline_ns = UINT64_MAX;
-	probe->due = false;
-	probe->asking = probe->asking && resends;
+	if (probe->due || probe->deadline_ns != UINT64_MAX)
+		probe_start(probe, trip, timeout_ns, now_ns);
 }
 
-/* Nothing is in flight, or something else decides when to send. */
+/* Nobody owes an answer, nothing is in flight, or something else decides when to send. */
 static inline void probe_stop(struct rc_probe *probe)
 {
 	probe->deadline_ns = UINT64_MAX;
-	probe->due = probe->asking = false;
+	probe->due = probe->behind_una = false;
 }
 
 #endif

@@ -100,9 +100,10 @@ void rc_qp_forget(struct rc_qp *qp)
 	rc_migration_reset(&qp->migration);
 	burst_reset(&qp->requester.burst);
 	burst_reset(&qp->answers);
+	read_quota_reset(&qp->quota, qp->sq_psn);
+	qp->requester.read_restarted = false;
 	qp->requester.answers_due = 0;
 	qp->requester.since_ackreq = 0;
-	qp->requester.asked_within = false;
 	qp->requester.asking = false;
 	qp->responder = (struct rc_responder){
 		.epsn = qp->rq_psn,

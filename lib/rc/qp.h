@@ -29,6 +29,7 @@
 #include "rc/path.h"
 #include "rc/probe.h"
 #include "rc/psn.h"
+#include "rc/read_quota.h"
 #include "rc/recvq.h"
 #include "rc/replay.h"
 #include "rc/report.h"
@@ -110,6 +111,7 @@ struct rc_qp {
 	struct rc_probe probe;
 	struct rc_round_trip round_trip;
 	struct rc_retry retry; /* its first 40 bytes; the rest after a loss */
+	struct rc_read_quota quota;
 
 	uint64_t counters[CNT_QP_COUNTERS];
 	struct rc_recvq recvq;
@@ -126,7 +128,7 @@ static_assert(offsetof(struct rc_qp, migration) + offsetof(struct rc_migration, 
 			      offsetof(struct rc_qp, responder) + 64 &&
 		      offsetof(struct rc_qp, win) == offsetof(struct rc_qp, known_keys) + 64 &&
 		      offsetof(struct rc_qp, requester) % 64 == 0 &&
-		      offsetof(struct rc_qp, retry) + offsetof(struct rc_retry, resent_ns) ==
+		      offsetof(struct rc_qp, retry) + offsetof(struct rc_retry, resent_ns) <=
 			      offsetof(struct rc_qp, requester) + 128,
 	      "lines of their own");
 
@@ -397,6 +399,24 @@ static inline enum rc_mr_verdict qp_check_memory(struct rc_qp *qp, uint32_t key,
 	}
 	return rc_mr_check_slot(known->place ? &qp->mrs->entries[known->place - 1] : NULL, key, qp->pd, qp->qpn, va,
 				bytes, access, host);
+}
+
+/* Does una lie in what was asked for again? */
+static inline bool qp_una_was_restarted(const struct rc_qp *qp)
+{
+	return qp->requester.read_restarted &&
+	       psn_distance(qp->requester.read_restart_end, qp->win.una) - 1 < sendwin_outstanding(&qp->win);
+}
+
+/* READs were asked for again up to `end`, in parts perhaps. */
+static inline void qp_note_read_restart(struct rc_qp *qp, psn_t end)
+{
+	struct rc_requester *req = &qp->requester;
+
+	if (!qp_una_was_restarted(qp) ||
+	    psn_distance(end, qp->win.una) > psn_distance(req->read_restart_end, qp->win.una))
+		req->read_restart_end = end;
+	req->read_restarted = true;
 }
 
 /* Packets that so many bytes take, and PSNs that a READ of them owns: at least one (P-3). */

@@ -23,7 +23,12 @@ static bool may_start(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint32_t 
 	if (wqe_needs_answer(wqe) && req->answers_due >= req->max_rd_atomic)
 		return false; /* */
 	if (sendwin_outstanding(&qp->win) + needed > PSN_WINDOW)
-		return false;                     /* P-4 */
+		return false; /* P-4 */
+	if (wqe->opcode == UROCE_WR_RDMA_READ && req->answers_due > 0) {
+		read_quota_grow(&qp->quota, qp->win.una);
+		if (sendwin_outstanding(&qp->win) + needed > qp->quota.packets)
+			return false; /* what would come behind the next loss would be dropped */
+	}
 	return rc_credit_allows(qp, wqe, now_ns); /* F-3 */
 }
 
@@ -73,11 +78,9 @@ static enum uroce_cause gather(struct rc_qp *qp, const struct rc_send_wqe *wqe, 
 }
 
 /* A packet of a SEND or WRITE; the PSN says which. */
-static void plan_message(const struct rc_qp *qp, const struct rc_send_wqe *wqe, uint32_t bytes,
-			 struct wire_packet *packet)
+static void plan_message(const struct rc_send_wqe *wqe, uint32_t index, uint32_t bytes, struct wire_packet *packet)
 {
 	const struct message_opcodes *opcodes = &message_opcodes[wqe->opcode];
-	uint32_t index = psn_distance(qp->win.next, wqe->first_psn);
 	bool last = index + 1 == wqe->psn_count;
 
 	packet->opcode = last ? opcodes->last : opcodes->middle;
@@ -87,20 +90,22 @@ static void plan_message(const struct rc_qp *qp, const struct rc_send_wqe *wqe, 
 		message_end(wqe, opcodes, bytes, packet);
 }
 
-/* A READ asks from the first missing response on. */
-static void plan_read(const struct rc_qp *qp, const struct rc_send_wqe *wqe, struct wire_packet *packet)
+/* A READ asks from the first missing response on, for all the rest or so many packets of it. */
+static void plan_read(const struct rc_qp *qp, const struct rc_send_wqe *wqe, uint32_t index, uint32_t packets,
+		      struct wire_packet *packet)
 {
-	uint64_t done = (uint64_t)psn_distance(qp->win.next, wqe->first_psn) << qp->mtu_shift;
+	uint64_t done = (uint64_t)index << qp->mtu_shift, part = (uint64_t)packets << qp->mtu_shift;
 
 	packet->opcode = OP_READ_REQUEST;
 	packet->va = wqe->remote_va + done;
 	packet->rkey = wqe->rkey;
-	packet->dma_length = wqe->length_bytes - (uint32_t)done;
+	packet->dma_length = wqe->length_bytes - done < part ? (uint32_t)(wqe->length_bytes - done) : (uint32_t)part;
 }
 
-static void plan_atomic(const struct rc_qp *qp, const struct rc_send_wqe *wqe, struct wire_packet *packet)
+static void plan_atomic(const struct rc_qp *qp, uint32_t slot, const struct rc_send_wqe *wqe,
+			struct wire_packet *packet)
 {
-	const struct rc_atomic_operands *operands = sendwin_operands(&qp->win, qp->win.cursor);
+	const struct rc_atomic_operands *operands = sendwin_operands(&qp->win, slot);
 	bool compare = wqe->opcode == UROCE_WR_ATOMIC_CMP_AND_SWP;
 
 	packet->opcode = compare ? OP_COMPARE_SWAP : OP_FETCH_ADD;
@@ -147,24 +152,27 @@ static enum uroce_cause check_answer_buffers(struct rc_qp *qp, const struct rc_s
 	return UROCE_CAUSE_NONE;
 }
 
-static enum uroce_cause plan_packet(struct rc_qp *qp, const struct rc_send_wqe *wqe, struct wire_packet *packet,
-				    struct rc_outbox *out)
+enum uroce_cause rc_requester_plan(struct rc_qp *qp, uint32_t slot, psn_t psn, uint32_t read_packets,
+				   struct wire_packet *packet, struct rc_outbox *out)
 {
+	const struct rc_send_wqe *wqe = sendwin_slot(&qp->win, slot);
+	uint32_t index = psn_distance(psn, wqe->first_psn);
+
 	*packet = (struct wire_packet){
-		.psn = qp->win.next.v,
+		.psn = psn.v,
 		.flags = qp->migration.request_flag,
 		.dest_qpn = qp->dest_qpn,
 		.pkey = qp->pkey,
 	};
 	if (!wqe_needs_answer(wqe) || wqe->opcode == UROCE_WR_ATOMIC_WRITE) {
-		uint64_t offset = (uint64_t)psn_distance(qp->win.next, wqe->first_psn) << qp->mtu_shift;
+		uint64_t offset = (uint64_t)index << qp->mtu_shift;
 		uint64_t left = wqe->length_bytes - offset;
 		uint32_t bytes = left < qp->mtu_bytes ? (uint32_t)left : qp->mtu_bytes;
 
 		if (wqe->opcode == UROCE_WR_ATOMIC_WRITE)
 			plan_atomic_write(wqe, packet);
 		else
-			plan_message(qp, wqe, bytes, packet);
+			plan_message(wqe, index, bytes, packet);
 		return gather(qp, wqe, offset, bytes, packet, out);
 	}
 	if (wqe->opcode == UROCE_WR_FLUSH) {
@@ -172,9 +180,9 @@ static enum uroce_cause plan_packet(struct rc_qp *qp, const struct rc_send_wqe *
 		return UROCE_CAUSE_NONE;
 	}
 	if (wqe->opcode == UROCE_WR_RDMA_READ)
-		plan_read(qp, wqe, packet);
+		plan_read(qp, wqe, index, read_packets, packet);
 	else
-		plan_atomic(qp, wqe, packet);
+		plan_atomic(qp, slot, wqe, packet);
 	return check_answer_buffers(qp, wqe);
 }
 
@@ -198,7 +206,7 @@ static bool wants_ack(const struct rc_qp *qp, const struct rc_send_wqe *wqe, psn
 	bool message_ends = psn_equal(end, psn_next(sendwin_last_psn(wqe)));
 	bool resent = !psn_equal(win->next, win->limit);
 
-	if (wqe_needs_answer(wqe) || qp->probe.asking || qp->requester.asking)
+	if (wqe_needs_answer(wqe) || qp->requester.asking)
 		return true;
 	if (message_ends && ((wqe->flags & UROCE_SEND_SIGNALED) || win->cursor + 1 == win->tail))
 		return true;
@@ -209,11 +217,17 @@ static bool wants_ack(const struct rc_qp *qp, const struct rc_send_wqe *wqe, psn
 	return pause_wants_ack(qp, out) || qp->requester.since_ackreq + 1 >= PACKETS_PER_QUESTION;
 }
 
+/* PSNs that the packet at `next` takes: a READ's are those of the answer that it asks for. */
+static uint32_t psns_of(const struct rc_qp *qp, const struct rc_send_wqe *wqe, const struct wire_packet *packet)
+{
+	return wqe->opcode == UROCE_WR_RDMA_READ ? qp_packets(qp, packet->dma_length) : 1;
+}
+
 static void commit_packet(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint64_t now_ns, struct rc_outbox *out)
 {
 	struct wire_packet *packet = outbox_packet_slot(out);
 	psn_t psn = qp->win.next;
-	psn_t end = wqe->opcode == UROCE_WR_RDMA_READ ? psn_next(sendwin_last_psn(wqe)) : psn_next(psn);
+	psn_t end = psn_add(psn, psns_of(qp, wqe, packet));
 	bool first = psn_equal(psn, qp->win.limit);
 	bool answered = wants_ack(qp, wqe, end, out);
 
@@ -223,10 +237,8 @@ static void commit_packet(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint6
 	qp->requester.asking = false;
 	if (!first)
 		qp->counters[CNT_RETRANSMITTED_PACKETS]++;
-	if (wqe->opcode == UROCE_WR_RDMA_READ && !psn_equal(psn, wqe->first_psn)) {
-		qp->requester.asked_within = true;
-		qp->requester.asked_psn = psn;
-	}
+	if (!first && wqe->opcode == UROCE_WR_RDMA_READ)
+		qp_note_read_restart(qp, end);
 	outbox_take_packet(out);
 	rc_sendwin_advance(&qp->win, end);
 	rc_retry_packet_sent(qp, psn, first, answered, now_ns);
@@ -261,11 +273,35 @@ static enum plan do_locally(struct rc_qp *qp, struct rc_send_wqe *wqe)
 	return PLAN_DONE;
 }
 
+/*
+ * How much of a READ's answer to ask for at `next`; 0: not now. The first time all of it, for it owns its PSNs as a
+ * whole, and also when nothing shows that the peer has the request: a part of it would be taken for a request of its
+ * own. What is asked for again goes by the quota, part by part: a part of a READ that is under way is not overtaken by
+ * the next one, for the peer gives it up then (S-9).
+ */
+static uint32_t read_packets(struct rc_qp *qp, const struct rc_send_wqe *wqe)
+{
+	const struct rc_sendwin *win = &qp->win;
+	struct rc_read_quota *quota = &qp->quota;
+	uint32_t rest, owed = psn_distance(win->next, win->una);
+
+	if (wqe->opcode != UROCE_WR_RDMA_READ || psn_equal(win->next, win->limit))
+		return READ_QUOTA_FULL;
+	read_quota_grow(quota, win->una);
+	rest = wqe->psn_count - psn_distance(win->next, wqe->first_psn);
+	if (read_quota_is_full(quota) || !rc_retry_peer_has(qp, wqe->first_psn))
+		return rest;
+	if (owed > 0 && (!psn_equal(win->next, wqe->first_psn) || owed + rest > quota->packets))
+		return 0;
+	return rest < quota->packets ? rest : quota->packets;
+}
+
 /* The packet at `next`, in the outbox's slot; the request at `started` starts if it is its turn. */
 static enum plan plan_next(struct rc_qp *qp, struct rc_send_wqe *wqe, uint64_t now_ns, struct rc_outbox *out)
 {
 	struct rc_sendwin *win = &qp->win;
 	enum uroce_cause cause;
+	uint32_t packets;
 	bool starts = win->cursor == win->started;
 
 	if (starts && wqe_is_local(wqe))
@@ -283,7 +319,10 @@ static enum plan plan_next(struct rc_qp *qp, struct rc_send_wqe *wqe, uint64_t n
 		rc_credit_message_started(qp, wqe);
 		qp->requester.answers_due += wqe_needs_answer(wqe);
 	}
-	cause = plan_packet(qp, wqe, outbox_packet_slot(out), out);
+	packets = read_packets(qp, wqe);
+	if (packets == 0)
+		return PLAN_WAIT;
+	cause = rc_requester_plan(qp, win->cursor, win->next, packets, outbox_packet_slot(out), out);
 	return cause == UROCE_CAUSE_NONE ? PLAN_SEND : report_fault(qp, UROCE_WC_LOC_PROT_ERR, cause);
 }
 
@@ -297,32 +336,6 @@ static bool must_ask(const struct rc_qp *qp)
 	uint32_t before = psn_distance(qp->win.next, qp->win.una);
 
 	return before > 0 && !asking_answer_is_due(qp, before);
-}
-
-/* Progress has stopped: the oldest packet goes out next (see probe.h), unless something is on its way out anyway. */
-static void begin_probe(struct rc_qp *qp)
-{
-	qp->probe.due = false;
-	if (qp->retry.resending)
-		return;
-	qp->counters[CNT_EARLY_PROBES]++;
-	qp->probe.tries++;
-	round_trip_forget(&qp->round_trip);
-	qp->probe.asking = rc_sendwin_rewind(&qp->win);
-}
-
-/* The oldest packet has gone out; the newest one follows, if it is not the same, nor a place in a READ's answer. */
-static void end_probe(struct rc_qp *qp)
-{
-	struct rc_sendwin *win = &qp->win;
-
-	qp->probe.asking = false;
-	if (psn_equal(win->next, win->limit))
-		return;
-	if (wqe_needs_answer(sendwin_slot(win, rc_sendwin_newest(win))))
-		rc_sendwin_skip_to_limit(win);
-	else
-		rc_sendwin_step_back(win);
 }
 
 /* As much as the room allows. true: there is more. */
@@ -340,8 +353,6 @@ static bool send(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 		plan = plan_next(qp, wqe, now_ns, out);
 		if (plan == PLAN_SEND) {
 			commit_packet(qp, wqe, now_ns, out);
-			if (qp->probe.asking)
-				end_probe(qp);
 		} else if (plan != PLAN_DONE) {
 			if (plan == PLAN_FAULT || !must_ask(qp))
 				return false;
@@ -352,20 +363,31 @@ static bool send(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 	return false;
 }
 
+/*
+ * The probe that is due leaves in front of what is new. What is sent again asks as well; but where that has to wait for
+ * the answer to a part of a READ, and no packet has left, the probe does. true: it had no room.
+ */
+static bool probe(struct rc_qp *qp, bool sent, uint64_t now_ns, struct rc_outbox *out)
+{
+	if (!qp->probe.due || qp->retry.resending != !sent)
+		return false;
+	return !rc_probe_send(qp, now_ns, out);
+}
+
 bool rc_requester_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 {
 	struct rc_burst *burst = &qp->requester.burst;
-	uint32_t held, before = out->packet_count;
+	uint32_t held, before;
 	bool more;
 
 	if (retry_waits_for_receiver(&qp->retry))
 		return false;
 	sendwin_take_posted(&qp->win);
-	if (qp->probe.due)
-		begin_probe(qp);
+	more = probe(qp, true, now_ns, out);
+	before = out->packet_count;
 	held = outbox_hold_back(out, burst->packets);
-	more = send(qp, now_ns, out);
+	more |= send(qp, now_ns, out);
 	out->packet_room += held;
 	burst_grow(burst, out->packet_count - before);
-	return more;
+	return (out->packet_count == before && probe(qp, false, now_ns, out)) || more;
 }

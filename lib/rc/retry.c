@@ -5,6 +5,7 @@
 #include "rc/qp.h"
 
 #define RNR_WITHOUT_LIMIT 7
+#define RESTARTS_COUNTED 8u /* each waits twice as long as the one before; a budget has no more */
 
 void rc_retry_reset(struct rc_retry *retry)
 {
@@ -35,7 +36,7 @@ void rc_retry_packet_sent(struct rc_qp *qp, psn_t psn, bool first, bool answered
 	}
 	if (psn_equal(qp->win.next, qp->win.limit))
 		retry_caught_up(retry);
-	if (answered && first && !qp->round_trip.timing && !retry->rewound)
+	if (first && !retry->rewound && round_trip_wants(&qp->round_trip, answered))
 		round_trip_begin(&qp->round_trip, psn, now_ns);
 }
 
@@ -52,25 +53,30 @@ void rc_retry_progress_made(struct rc_qp *qp, uint64_t now_ns)
 	retry->rnr_left = retry->rnr_retry;
 	retry->rewound = false;
 	retry->since_ns = now_ns;
+	qp->probe.behind_una = false;
 	retry->rnr_deadline_ns = RC_NEVER;
 	/* Nothing in flight (all done, or all of it waits to be sent again): the next packet starts the timer. */
 	retry->ack_deadline_ns = in_flight && retry->timeout_ns ? now_ns + retry->timeout_ns : RC_NEVER;
 	if (asking_answer_is_due(qp, in_flight))
 		probe_start(&qp->probe, &qp->round_trip, retry->timeout_ns, now_ns);
 	else
-		probe_pause(&qp->probe, !psn_equal(qp->win.next, qp->win.limit));
+		probe_stop(&qp->probe);
 }
 
 /* T-2: the oldest PSN that is not acknowledged goes out next, and everything behind it. */
-static void rewind_to_una(struct rc_qp *qp, psn_t trigger)
+static void rewind_to_una(struct rc_qp *qp, psn_t heard)
 {
 	struct rc_retry *retry = &qp->retry;
 
+	if (!retry->rewound)
+		retry->restarts = 0;
+	if (retry->restarts < RESTARTS_COUNTED)
+		retry->restarts++;
 	retry->rewound = true;
 	retry->resent = false;
 	retry->rewind_psn = qp->win.una;
 	retry->rewind_limit = qp->win.limit;
-	retry->trigger = trigger;
+	retry->heard = heard;
 	round_trip_forget(&qp->round_trip);
 	retry->ack_deadline_ns = RC_NEVER;
 	probe_stop(&qp->probe);
@@ -88,10 +94,11 @@ void rc_retry_path_changed(struct rc_qp *qp, uint64_t timeout_ns)
 	qp->probe.tries = 0;
 	/* In an RNR wait the window is rewound already. */
 	if (!psn_equal(qp->win.una, qp->win.limit) && !retry_waits_for_receiver(retry))
-		rewind_to_una(qp, psn_previous(qp->win.limit));
+		rewind_to_una(qp, qp->win.una);
 }
 
-static void transport_failed(struct rc_qp *qp, enum uroce_cause cause, psn_t trigger)
+/* heard: everything before it has reached the peer. */
+static void transport_failed(struct rc_qp *qp, enum uroce_cause cause, psn_t heard)
 {
 	struct rc_retry *retry = &qp->retry;
 
@@ -105,59 +112,102 @@ static void transport_failed(struct rc_qp *qp, enum uroce_cause cause, psn_t tri
 	}
 	retry->retries_left--;
 	burst_notice_loss(&qp->requester.burst);
-	rewind_to_una(qp, trigger);
+	read_quota_notice_loss(&qp->quota, qp->win.una);
+	rewind_to_una(qp, heard);
 }
 
 void rc_retry_timer_expired(struct rc_qp *qp)
 {
 	qp->counters[CNT_LOCAL_ACK_TIMEOUT_ERR]++;
-	transport_failed(qp, UROCE_CAUSE_TIMEOUT, psn_previous(qp->win.limit));
+	transport_failed(qp, UROCE_CAUSE_TIMEOUT, qp->win.una);
 }
 
-/* The rewind for una has happened, and its packet cannot have been answered yet (T-5). */
-static bool answer_is_on_its_way(const struct rc_qp *qp, uint64_t now_ns)
+/*
+ * Can what has come not be an answer to what was last sent for una (T-5)? Then it is an echo of an earlier flight: the
+ * packet is on its way, or about to leave.
+ */
+static bool is_echo(const struct rc_qp *qp, uint64_t now_ns)
 {
 	const struct rc_retry *retry = &qp->retry;
+	uint64_t wait_ns;
 
+	if (retry->resending && psn_equal(qp->win.next, qp->win.una))
+		return true;
 	if (!retry->rewound)
 		return false;
-	if (!retry->resent)
-		return true;
-	return qp->round_trip.shortest_ns != UINT64_MAX && now_ns - retry->resent_ns < qp->round_trip.shortest_ns;
+	wait_ns = round_trip_bound_ns(&qp->round_trip, retry->timeout_ns) << (retry->restarts - 1);
+	return !retry->resent || now_ns - retry->resent_ns < wait_ns;
 }
 
 void rc_retry_sequence_nak_arrived(struct rc_qp *qp, uint64_t now_ns)
 {
-	if (retry_waits_for_receiver(&qp->retry) || answer_is_on_its_way(qp, now_ns)) {
+	probe_heard(&qp->probe, &qp->round_trip, qp->retry.timeout_ns, now_ns);
+	if (retry_waits_for_receiver(&qp->retry) || is_echo(qp, now_ns)) {
 		qp->counters[CNT_REPEATED_NAK]++;
 		return;
 	}
 	qp->counters[CNT_PACKET_SEQ_ERR]++;
-	transport_failed(qp, UROCE_CAUSE_SEQUENCE_NAK, psn_previous(qp->win.limit));
+	transport_failed(qp, UROCE_CAUSE_SEQUENCE_NAK, qp->win.una);
+}
+
+bool rc_retry_peer_has(const struct rc_qp *qp, psn_t psn)
+{
+	uint32_t heard = psn_distance(qp->retry.heard, qp->win.una), outstanding = sendwin_outstanding(&qp->win);
+
+	/* before una: the peer has answered some of a READ */
+	return psn_distance(psn, qp->win.una) >= outstanding ||
+	       (heard <= outstanding && psn_distance(psn, qp->win.una) < heard);
 }
 
 /*
- * After a rewind the rest of the old flight still arrives, perhaps out of order: PSNs newer than the one that showed
- * the loss, none beyond what had been sent. Only a response at or before that one, or one that the old flight cannot
- * hold, speaks of the repeated packets, and of those only what has gone out again, whatever progress an old answer has
- * made meanwhile (Q-9). What is lost behind that one a second time is left to the ACK timer.
+ * Is this response of the flight before the last rewind, whatever progress that has made meanwhile (Q-9)? Of what is
+ * being sent again, one at or behind `next` can be of no other. And a flight goes forward: one that is newer than all
+ * that came since then goes on with the old flight, up to its end; the new one begins again at una.
  */
-static bool belongs_to_old_flight(const struct rc_qp *qp, psn_t trigger)
+static bool goes_on_with_old_flight(struct rc_qp *qp, psn_t psn)
 {
-	const struct rc_retry *retry = &qp->retry;
+	const struct rc_sendwin *win = &qp->win;
+	struct rc_retry *retry = &qp->retry;
+	uint32_t ahead = psn_distance(psn, win->una), heard = psn_distance(retry->heard, win->una);
+	bool newer = heard > sendwin_outstanding(win) || ahead >= heard;
 
-	if (retry->resending && psn_distance(trigger, qp->win.una) >= psn_distance(qp->win.next, qp->win.una))
+	if (newer)
+		retry->heard = psn_next(psn);
+	if (retry->resending && ahead >= psn_distance(win->next, win->una))
 		return true;
-	return retry->rewound && psn_before(retry->trigger, trigger) && psn_before(trigger, retry->rewind_limit);
+	return retry->rewound && newer && ahead < psn_distance(retry->rewind_limit, win->una);
+}
+
+/* The answer at una was lost, if this is no echo. heard: everything before it has reached the peer. */
+static void answer_was_lost(struct rc_qp *qp, psn_t heard, uint64_t now_ns)
+{
+	if (retry_waits_for_receiver(&qp->retry) || is_echo(qp, now_ns))
+		return;
+	qp->counters[CNT_IMPLIED_NAK_SEQ_ERR]++;
+	transport_failed(qp, UROCE_CAUSE_IMPLIED_NAK, heard);
 }
 
 void rc_retry_answer_missing(struct rc_qp *qp, psn_t trigger, uint64_t now_ns)
 {
-	if (retry_waits_for_receiver(&qp->retry) || belongs_to_old_flight(qp, trigger) ||
-	    answer_is_on_its_way(qp, now_ns))
-		return;
-	qp->counters[CNT_IMPLIED_NAK_SEQ_ERR]++;
-	transport_failed(qp, UROCE_CAUSE_IMPLIED_NAK, trigger);
+	probe_heard(&qp->probe, &qp->round_trip, qp->retry.timeout_ns, now_ns);
+	if (!goes_on_with_old_flight(qp, trigger))
+		answer_was_lost(qp, psn_next(trigger), now_ns);
+}
+
+void rc_retry_ack_skipped_answer(struct rc_qp *qp, psn_t trigger, uint64_t now_ns)
+{
+	bool old = goes_on_with_old_flight(qp, trigger), probed = qp->probe.behind_una;
+
+	qp->probe.behind_una = false;
+	probe_heard(&qp->probe, &qp->round_trip, qp->retry.timeout_ns, now_ns);
+	if (!old || probed)
+		answer_was_lost(qp, psn_next(trigger), now_ns);
+}
+
+void rc_retry_probe_answered(struct rc_qp *qp, uint64_t now_ns)
+{
+	qp->probe.behind_una = false;
+	answer_was_lost(qp, qp->win.una, now_ns);
 }
 
 void rc_retry_rnr_nak_arrived(struct rc_qp *qp, uint32_t code, uint64_t now_ns)
@@ -175,6 +225,6 @@ void rc_retry_rnr_nak_arrived(struct rc_qp *qp, uint32_t code, uint64_t now_ns)
 	}
 	if (retry->rnr_retry != RNR_WITHOUT_LIMIT)
 		retry->rnr_left--;
-	rewind_to_una(qp, psn_previous(qp->win.limit));
+	rewind_to_una(qp, qp->win.una);
 	retry->rnr_deadline_ns = now_ns + rc_codes_rnr_ns(code);
 }

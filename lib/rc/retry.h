@@ -4,6 +4,11 @@
  * Two timers that never run together: the ACK timer (T-1) and the RNR wait (R-4). Two budgets that never pay
  * for each other: retry_cnt (T-3) and rnr_retry (R-5). A failure either rewinds the send window to una or
  * fails the request that owns una.
+ *
+ * One loss shows many times: the rest of the flight is still on its way, and a slow peer answers it for long. The first
+ * restart at a PSN is at once. Another one is not before what comes can be an answer to what was sent again: a round
+ * trip and its deviation later (T-5), and after each further restart twice as long. So the budget is spent by time-outs
+ * and by answers to what was last sent, never by echoes.
  */
 #ifndef RC_RETRY_H
 #define RC_RETRY_H
@@ -25,16 +30,17 @@ struct rc_retry {
 	uint8_t retry_cnt, retries_left;
 	uint8_t rnr_retry, rnr_left;
 
-	/* the last rewind: what it was for, and whether its packet has left again */
-	bool rewound; /* the others count: una has not moved since */
+	/* the last rewind, and whether its packet has left again */
+	bool rewound; /* una has not moved since: `resent` counts */
 	bool resent;
-	bool resending; /* what lies from win.next on has not gone out again yet; a probe is no resend */
+	bool resending;   /* what lies from win.next on has not gone out again yet; a probe is no resend */
+	uint8_t restarts; /* at una, the last one included */
 
 	/* only looked at after a loss, and so on a line of their own */
 	uint64_t resent_ns;
 	psn_t rewind_psn;
-	psn_t rewind_limit; /* first PSN never sent when it happened */
-	psn_t trigger;      /* the response that showed the loss; limit - 1 when it was no response */
+	psn_t rewind_limit; /* first PSN never sent when the window was rewound */
+	psn_t heard;        /* the peer had taken everything before it when the window was rewound, or shows it since */
 };
 
 void rc_retry_reset(struct rc_retry *retry);
@@ -56,6 +62,15 @@ void rc_retry_sequence_nak_arrived(struct rc_qp *qp, uint64_t now_ns);
 
 /* A response at `trigger` showed that the answer at una was lost. */
 void rc_retry_answer_missing(struct rc_qp *qp, psn_t trigger, uint64_t now_ns);
+
+/* The same of an ACK of `trigger`, or a NAK of the next one, which may be what the probe of a READ draws. */
+void rc_retry_ack_skipped_answer(struct rc_qp *qp, psn_t trigger, uint64_t now_ns);
+
+/* Has the peer taken the packet at psn, which is unanswered? Known of what it has answered something behind. */
+bool rc_retry_peer_has(const struct rc_qp *qp, psn_t psn);
+
+/* An ACK of the packet before una arrived that answers the probe of a READ: what una waits for was lost. */
+void rc_retry_probe_answered(struct rc_qp *qp, uint64_t now_ns);
 
 /* An RNR NAK for una arrived, whatever kind of request that is, with this timer code. */
 void rc_retry_rnr_nak_arrived(struct rc_qp *qp, uint32_t code, uint64_t now_ns);

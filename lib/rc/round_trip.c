@@ -1,12 +1,12 @@
-/* round_trip.c - the mean of what was timed, how far it varies, and the shortest */
+/* round_trip.c - the mean of what was timed, and how far it varies */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rc/round_trip.h"
 
-#define LONGEST_PART 8u /* of the timeout */
+#define LONGEST_PART 2u /* of the timeout */
 
 void rc_round_trip_reset(struct rc_round_trip *trip)
 {
-	*trip = (struct rc_round_trip){ .shortest_ns = UINT64_MAX };
+	*trip = (struct rc_round_trip){ 0 };
 }
 
 /* As TCP smooths it: an eighth and a quarter of what is new; the first one counts whole. */
@@ -33,6 +33,4 @@ void rc_round_trip_end(struct rc_round_trip *trip, uint64_t timeout_ns, uint64_t
 
 	trip->timing = false;
 	smooth(trip, timeout_ns && took_ns > longest_ns ? longest_ns : took_ns);
-	if (took_ns < trip->shortest_ns)
-		trip->shortest_ns = took_ns;
 }

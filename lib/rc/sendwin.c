@@ -267,23 +267,14 @@ void rc_sendwin_finish_local(struct rc_sendwin *win)
 	win->acked = win->cursor = win->started;
 }
 
-uint32_t rc_sendwin_newest(const struct rc_sendwin *win)
+uint32_t rc_sendwin_owner(const struct rc_sendwin *win, psn_t psn)
 {
-	uint32_t newest = win->started - 1;
+	uint32_t index = win->acked;
 
-	return psn_equal(sendwin_slot(win, newest)->first_psn, win->limit) ? newest - 1 : newest;
-}
-
-void rc_sendwin_skip_to_limit(struct rc_sendwin *win)
-{
-	win->next = win->limit;
-	win->cursor = rc_sendwin_newest(win) + 1; /* the faulty one, if there is one, still waits to be told of */
-}
-
-void rc_sendwin_step_back(struct rc_sendwin *win)
-{
-	win->next = psn_previous(win->limit);
-	win->cursor = rc_sendwin_newest(win);
+	while (psn_distance(psn, sendwin_slot(win, index)->first_psn) >= sendwin_slot(win, index)->psn_count)
+		index++;
+	assert(index != win->started);
+	return index;
 }
 
 void rc_sendwin_repeat(struct rc_sendwin *win)

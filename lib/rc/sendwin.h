@@ -103,17 +103,11 @@ int rc_sendwin_post_bind(struct rc_sendwin *win, const struct uroce_send_wr *wr,
 /* The next posted request was done here and is answered. Only while nothing is outstanding. */
 void rc_sendwin_finish_local(struct rc_sendwin *win);
 
-/* The slot of the newest packet that was sent. The last that started may have been found faulty before it sent any. */
-uint32_t rc_sendwin_newest(const struct rc_sendwin *win);
-
-/* Nothing is to be sent again any more. */
-void rc_sendwin_skip_to_limit(struct rc_sendwin *win);
+/* The slot that owns a PSN in flight. */
+uint32_t rc_sendwin_owner(const struct rc_sendwin *win, psn_t psn);
 
 /* The packet before `next` goes out once more. Only while it is not acknowledged. */
 void rc_sendwin_repeat(struct rc_sendwin *win);
-
-/* The newest packet goes out once more. Only while something is outstanding and nothing is to be sent again. */
-void rc_sendwin_step_back(struct rc_sendwin *win);
 
 /*
  * Acknowledges everything before `end`. Stops in front of a request that needs an answer of its own (READ,

@@ -79,8 +79,9 @@ Test(flight, a_second_loss_is_seen_when_the_repeated_responses_come)
 	pair_transmit(pair, B);
 	free(nth_on_wire(b, 0)->frame); /* lost again */
 	b->wire_head++;
+	pair->now_ns += pair->side[A].qp->retry.timeout_ns; /* no round trip is known */
 	pair_deliver(pair, A);
-	cr_assert_eq(pair->side[A].qp->counters[CNT_IMPLIED_NAK_SEQ_ERR], 2, "a new failure, at once");
+	cr_assert_eq(pair->side[A].qp->counters[CNT_IMPLIED_NAK_SEQ_ERR], 2, "a new failure");
 	pair_run(pair);
 	expect_done_count(pair, A, 2);
 	cr_assert_eq(pair->side[A].qp->counters[CNT_LOCAL_ACK_TIMEOUT_ERR], 0);

@@ -185,7 +185,7 @@ Test(patience, a_lost_first_packet_does_not_make_impatient)
 	pair_write(pair, 1, 8);
 	pair_transmit(pair, A);
 	first = qp->probe.deadline_ns - pair->now_ns;
-	cr_assert_eq(first, 67108864 / 32, "a guess by the timeout");
+	cr_assert_eq(first, 67108864 / 2, "half of the timeout");
 	pair->now_ns = qp->probe.deadline_ns;
 	rc_qp_timeout(qp, pair->now_ns);
 	pair_transmit(pair, A);
@@ -193,11 +193,11 @@ Test(patience, a_lost_first_packet_does_not_make_impatient)
 	answer(pair, ++psn);
 	pair_write(pair, 2, 8);
 	pair_transmit(pair, A);
-	cr_assert_eq(qp->probe.deadline_ns - pair->now_ns, 2 * first, "as after any question, until one is timed");
+	cr_assert_eq(qp->probe.deadline_ns, RC_NEVER, "twice as long is the ACK timer's: as after any question");
 	pair_close(pair);
 }
 
-/* No room for the question, and the packet is answered: the oldest that is left and the newest go, no others. */
+/* No room for the question, and something is answered: a sign of life, so nothing goes. */
 Test(patience, a_question_that_had_no_room_does_not_become_a_restart)
 {
 	struct pair *pair = open_cut();
@@ -214,8 +214,7 @@ Test(patience, a_question_that_had_no_room_does_not_become_a_restart)
 	pair_forget(pair);
 	answer(pair, psn + 2);
 	pair_transmit(pair, A);
-	expect_leaves(pair, A, "WRITE_ONLY psn=3 ackreq va=0x0 len=8 bytes=8",
-		      "WRITE_ONLY psn=6 ackreq va=0x0 len=8 bytes=8");
+	expect_leaves(pair, A);
 	/* all of it answered: nothing is left to be asked about */
 	pair->now_ns = qp->probe.deadline_ns;
 	rc_qp_timeout(qp, pair->now_ns);

@@ -60,7 +60,7 @@ Test(probe, a_packet_that_was_asked_for_is_not_timed)
 {
 	struct pair *pair = open_asking(0);
 	const struct rc_qp *qp = pair->side[A].qp;
-	uint64_t round_trip = qp->round_trip.mean_ns, shortest = qp->round_trip.shortest_ns;
+	uint64_t round_trip = qp->round_trip.mean_ns;
 
 	RULE("T-5");
 	cr_assert_gt(round_trip, 0);
@@ -70,7 +70,6 @@ Test(probe, a_packet_that_was_asked_for_is_not_timed)
 	expect_completes(pair, A, "wr=1 WRITE SUCCESS");
 	expect_counts(pair, A, CNT_EARLY_PROBES, 1);
 	cr_assert_eq(qp->round_trip.mean_ns, round_trip);
-	cr_assert_eq(qp->round_trip.shortest_ns, shortest);
 	pair_close(pair);
 }
 
@@ -101,14 +100,13 @@ Test(probe, a_lost_tail_is_asked_for_early)
 	struct pair *pair = open_asking(0);
 
 	RULE("Q-5");
-	RULE("T-1");
+	RULE("T-6");
 	lose(pair, A, 2, 1);
 	pair_write(pair, 1, 3000);
 	cr_assert_lt(settle(pair), 10 * SHORTEST_NS);
-	/* The oldest asks; nobody had the last one, which follows as the newest. */
+	/* Nobody had the last one, which goes alone: with the oldest it would be more than a packet's worth. */
 	expect_leaves(pair, A, "WRITE_FIRST psn=1 va=0x0 len=3000 bytes=1024", "WRITE_MIDDLE psn=2 bytes=1024",
-		      "WRITE_LAST psn=3 ackreq bytes=952", "WRITE_FIRST psn=1 ackreq va=0x0 len=3000 bytes=1024",
-		      "WRITE_LAST psn=3 ackreq bytes=952");
+		      "WRITE_LAST psn=3 ackreq bytes=952", "WRITE_LAST psn=3 ackreq bytes=952");
 	expect_completes(pair, A, "wr=1 WRITE SUCCESS");
 	expect_counts(pair, A, CNT_EARLY_PROBES, 1);
 	cr_assert_eq(pair->side[A].qp->retry.retries_left, 7);
@@ -131,25 +129,29 @@ Test(probe, a_lost_acknowledge_is_asked_for_early)
 	pair_close(pair);
 }
 
-/* The NAK: the peer is silent until the packet that it misses comes (K-SEQ), so the oldest has to go. */
+/*
+ * The NAK: the peer is silent until the packet that it misses comes (K-SEQ), but answers an empty duplicate: first how
+ * far it has come, then that this is all.
+ */
 Test(probe, a_lost_nak_is_made_up_for)
 {
 	struct pair *pair = open_asking(0);
 
 	RULE("K-SEQ");
+	RULE("T-6");
 	lose(pair, A, 1, 1);
 	lose_from[B] = 0;
 	lose_count[B] = 1; /* the NAK for it */
 	pair_write(pair, 1, 5000);
 	cr_assert_lt(settle(pair), 10 * SHORTEST_NS);
 	expect_completes(pair, A, "wr=1 WRITE SUCCESS");
-	/* The first tells that the peer has the oldest, the second brings the one that it misses. */
-	expect_counts(pair, A, CNT_EARLY_PROBES, 2);
+	expect_counts(pair, A, CNT_EARLY_PROBES, 3);
+	expect_counts(pair, A, CNT_IMPLIED_NAK_SEQ_ERR, 1);
 	cr_assert_arr_eq(pair->side[B].memory, pair->side[A].memory, 5000);
 	pair_close(pair);
 }
 
-/* A READ's request or answer: asked for again from the first missing byte. */
+/* A READ's answer: an empty duplicate draws an ACK behind it, and what is missing is asked for again. */
 Test(probe, a_lost_answer_at_the_end_is_asked_for_early)
 {
 	struct pair *pair = open_asking(0);
@@ -159,6 +161,7 @@ Test(probe, a_lost_answer_at_the_end_is_asked_for_early)
 	pair_read(pair, 1, 3000);
 	cr_assert_lt(settle(pair), 10 * SHORTEST_NS);
 	expect_leaves(pair, A, "READ_REQUEST psn=1 ackreq va=0x0 len=3000",
+		      "WRITE_ONLY psn=2 ackreq va=0x0 len=0 bytes=0",
 		      "READ_REQUEST psn=3 ackreq va=0x800 len=952");
 	expect_completes(pair, A, "wr=1 READ SUCCESS len=3000");
 	pair_close(pair);
@@ -212,7 +215,7 @@ Test(probe, nothing_is_asked_when_there_is_nothing_to_ask)
 	pair_close(pair);
 }
 
-/* A slow answer costs two packets and nothing else. */
+/* A slow answer costs a packet and nothing else. */
 Test(probe, an_answer_that_was_only_slow_is_taken)
 {
 	struct pair *pair = open_asking(0);
@@ -223,10 +226,10 @@ Test(probe, an_answer_that_was_only_slow_is_taken)
 	pair->now_ns = pair->side[A].qp->probe.deadline_ns;
 	rc_qp_timeout(pair->side[A].qp, pair->now_ns);
 	pair_transmit(pair, A);
-	expect_sent_count(pair, A, 5);
+	expect_sent_count(pair, A, 4);
 	pair_run(pair);
 	expect_completes(pair, A, "wr=1 WRITE SUCCESS");
-	expect_counts(pair, B, CNT_DUPLICATE_REQUEST, 2);
+	expect_counts(pair, B, CNT_DUPLICATE_REQUEST, 1);
 	expect_counts(pair, A, CNT_PACKET_SEQ_ERR, 0);
 	pair_close(pair);
 }
@@ -267,7 +270,7 @@ Test(probe, a_request_that_waits_with_a_fault_is_not_jumped_over)
 /* What the probe would repeat last has lost its source: it is reported in its turn, and each probe asks (E-2). */
 Test(probe, a_key_that_goes_before_the_newest_is_repeated_does_not_silence_it)
 {
-	struct pair *pair = pair_open(&(struct pair_options){ .retry_cnt = 255 });
+	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 	uint32_t key = pair_region(pair, A, 1, 0, 4096, UROCE_ACCESS_LOCAL_WRITE);
 	struct uroce_sge sge = { .addr = (uintptr_t)pair->side[A].memory, .length = 8, .lkey = key };
 	struct uroce_send_wr wr = { .wr_id = 4, .opcode = UROCE_WR_RDMA_WRITE, .sg_list = &sge, .num_sge = 1 };
@@ -355,7 +358,7 @@ Test(probe, a_missing_answer_turns_a_probe_into_a_restart)
 		pair->now_ns = pair->side[A].qp->probe.deadline_ns;
 		rc_qp_timeout(pair->side[A].qp, pair->now_ns);
 		pair_transmit_some(pair, A, out);
-		expect_counts(pair, A, CNT_EARLY_PROBES, 1);
+		expect_counts(pair, A, CNT_EARLY_PROBES, out);
 		pair_forget(pair);
 		pair_inject(pair, A, ack_packet(4, SYNDROME_PLAIN_ACK, 5));
 		expect_counts(pair, A, CNT_IMPLIED_NAK_SEQ_ERR, 1);

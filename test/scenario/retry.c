@@ -171,12 +171,12 @@ Test(retry, all_triggers_draw_on_one_budget)
 		pair->now_ns += 20000;
 		pair_respond(pair, ack_packet(2, SYNDROME_PLAIN_ACK, 3));
 		pair_fire(pair);
-		pair->now_ns += 20000;
+		pair->now_ns += 60000; /* each restart at the same PSN doubles the time of echoes, 30000 at first */
 		pair_respond(pair, ack_packet(1, SYNDROME_SEQUENCE, 1));
 		expect_completes(pair, A);
 		expect_sent_count(pair, A, 2 + 3 * 2);
 		pair_forget(pair);
-		pair->now_ns += 20000;
+		pair->now_ns += 120000;
 		if (last == 0) {
 			pair_fire(pair);
 		} else if (last == 1) {
@@ -250,7 +250,7 @@ Test(retry, a_nak_that_cannot_be_about_the_resend_is_a_repetition)
 	pair_respond(pair, ack_packet(1, SYNDROME_SEQUENCE, 1));
 	expect_leaves(pair, A, "WRITE_ONLY psn=1 ackreq va=0x0 len=8 bytes=8",
 		      "WRITE_ONLY psn=2 ackreq va=0x0 len=8 bytes=8");
-	pair->now_ns += 9999;
+	pair->now_ns += 29999; /* the mean is 10000, the deviation half of it */
 	pair_respond(pair, ack_packet(1, SYNDROME_SEQUENCE, 1));
 	expect_leaves(pair, A);
 	expect_counts(pair, A, CNT_REPEATED_NAK, 1);
@@ -292,13 +292,7 @@ Test(retry, a_resend_measures_no_round_trip)
 	pair_transmit(pair, A);
 	pair_fire(pair);
 	pair_respond(pair, ack_packet(0, SYNDROME_PLAIN_ACK, 1));
-	pair_write(pair, 2, 8);
-	pair_transmit(pair, A);
-	pair_respond(pair, ack_packet(1, SYNDROME_SEQUENCE, 1));
-	pair->now_ns += 1000000;
-	pair_respond(pair, ack_packet(1, SYNDROME_SEQUENCE, 1));
-	expect_counts(pair, A, CNT_PACKET_SEQ_ERR, 2);
-	expect_counts(pair, A, CNT_REPEATED_NAK, 0);
+	cr_assert_eq(pair->side[A].qp->round_trip.mean_ns, 0);
 	pair_close(pair);
 }
 
@@ -321,6 +315,7 @@ Test(retry, an_answer_beyond_the_old_flight_is_a_new_sign)
 	pair_write(pair, 4, 8);
 	pair_transmit(pair, A);
 	pair_forget(pair);
+	pair->now_ns += 10000;
 	pair_respond(pair, ack_packet(4, SYNDROME_PLAIN_ACK, 5));
 	expect_counts(pair, A, CNT_IMPLIED_NAK_SEQ_ERR, 2);
 	expect_sent(pair, A, 0, "READ_REQUEST psn=1 ackreq va=0x0 len=8");
@@ -341,8 +336,8 @@ Test(retry, a_flood_of_naks_is_bounded)
 		pair->now_ns += 100;
 		pair_respond(pair, ack_packet(1, SYNDROME_SEQUENCE, 1));
 	}
-	cr_assert_leq(pair->side[A].sent_count, 7, "%u resends in 60 us", pair->side[A].sent_count);
-	for (uint32_t i = 0; i < 1000; i++) {
+	expect_sent_count(pair, A, 2); /* at once, and after 30 us; the next one would be after another 60 */
+	for (uint32_t i = 0; i < 40000; i++) {
 		pair->now_ns += 100;
 		pair_respond(pair, ack_packet(1, SYNDROME_SEQUENCE, 1));
 	}
@@ -393,73 +388,87 @@ Test(retry, without_a_timer_progress_starts_none)
 Test(retry, a_round_trip_ends_with_the_answer_to_what_asked)
 {
 	struct pair *pair = open_cut(&(struct pair_options){ 0 });
-	uint64_t sent_ns = pair->now_ns;
+	uint64_t sent_ns = pair->now_ns + 8000;
 
 	RULE("T-5");
-	pair_write(pair, 1, 3000);
+	pair_write(pair, 1, 8);
+	pair_transmit(pair, A);
+	pair->now_ns = sent_ns;
+	pair_respond(pair, ack_packet(0, SYNDROME_PLAIN_ACK, 1));
+	pair_write(pair, 2, 3000);
 	pair_transmit(pair, A);
 	pair->now_ns += 1000;
 	pair_respond(pair, ack_packet(1, SYNDROME_PLAIN_ACK, 0));
-	cr_assert_eq(pair->side[A].qp->round_trip.shortest_ns, UINT64_MAX);
+	cr_assert_eq(pair->side[A].qp->round_trip.mean_ns, 8000);
 	pair->now_ns += 50000;
-	pair_respond(pair, ack_packet(2, SYNDROME_PLAIN_ACK, 1));
-	cr_assert_eq(pair->side[A].qp->round_trip.shortest_ns, pair->now_ns - sent_ns);
+	pair_respond(pair, ack_packet(3, SYNDROME_PLAIN_ACK, 2));
+	cr_assert_eq(pair->side[A].qp->round_trip.mean_ns, (7 * 8000 + pair->now_ns - sent_ns) / 8);
 	pair_close(pair);
 }
 
-/* T-5: the smallest round trip counts, not the first. */
-Test(retry, a_smaller_round_trip_shortens_the_time_of_repetitions)
+/* T-5, TC-E-5: what comes before a round trip and four times its deviation are over is an echo. */
+Test(retry, the_mean_and_its_deviation_bound_the_time_of_repetitions)
 {
 	struct pair *pair = open_cut(&(struct pair_options){ .retry_cnt = 7 });
-	static const uint64_t trips[] = { 50000, 10000, 90000 };
+	struct rc_round_trip *trip = &pair->side[A].qp->round_trip;
+	uint64_t bound_ns;
 
 	RULE("T-5");
 	for (uint32_t i = 0; i < 3; i++) {
 		pair_write(pair, i, 8);
 		pair_transmit(pair, A);
-		pair->now_ns += trips[i];
+		pair->now_ns += 10000 + 1000 * i;
 		pair_respond(pair, ack_packet(i, SYNDROME_PLAIN_ACK, i + 1));
 	}
+	bound_ns = trip->mean_ns + 4 * trip->deviation_ns;
 	pair_write(pair, 3, 8);
 	pair_transmit(pair, A);
 	pair->now_ns += 100000;
 	pair_respond(pair, ack_packet(3, SYNDROME_SEQUENCE, 3));
-	pair->now_ns += 9000;
-	pair_respond(pair, ack_packet(3, SYNDROME_SEQUENCE, 3));
 	expect_counts(pair, A, CNT_PACKET_SEQ_ERR, 1);
-	expect_counts(pair, A, CNT_REPEATED_NAK, 1);
-	pair->now_ns += 2000;
-	pair_respond(pair, ack_packet(3, SYNDROME_SEQUENCE, 3));
-	expect_counts(pair, A, CNT_PACKET_SEQ_ERR, 2);
+	for (uint32_t i = 0; i < 3; i++) { /* each restart at the same PSN makes it twice as long */
+		pair->now_ns += (bound_ns << i) - 1;
+		pair_respond(pair, ack_packet(3, SYNDROME_SEQUENCE, 3));
+		expect_counts(pair, A, CNT_PACKET_SEQ_ERR, i + 1);
+		expect_counts(pair, A, CNT_REPEATED_NAK, i + 1);
+		pair->now_ns += 1;
+		pair_respond(pair, ack_packet(3, SYNDROME_SEQUENCE, 3));
+		expect_counts(pair, A, CNT_PACKET_SEQ_ERR, i + 2);
+	}
 	pair_close(pair);
 }
 
-/* One packet at a time is timed: the first that asks, once, until it is answered. */
+/* One packet at a time is timed: the first of all, then the first that asks, once, until it is answered. */
 Test(retry, a_round_trip_begins_with_the_first_packet_that_asks)
 {
 	struct pair *pair = open_cut(&(struct pair_options){ 0 });
 	const struct rc_round_trip *trip = &pair->side[A].qp->round_trip;
 
 	RULE("T-5");
-	pair_write(pair, 1, 3000);
+	pair_write(pair, 1, 8);
+	pair_transmit(pair, A);
+	pair->now_ns += 8000;
+	pair_respond(pair, ack_packet(0, SYNDROME_PLAIN_ACK, 1));
+	cr_assert_eq(trip->mean_ns, 8000);
+	pair_write(pair, 2, 3000);
 	pair_transmit(pair, A);
 	pair->now_ns += 1000;
-	pair_respond(pair, ack_packet(0, SYNDROME_PLAIN_ACK, 0)); /* it did not ask, nor the one behind it */
-	cr_assert_eq(trip->shortest_ns, UINT64_MAX);
-	pair->now_ns += 4000;
-	pair_respond(pair, ack_packet(2, SYNDROME_PLAIN_ACK, 1));
-	cr_assert_eq(trip->shortest_ns, 5000);
-	pair_write(pair, 2, 8);
-	pair_transmit(pair, A);
-	pair->now_ns += 1000;
-	pair_write(pair, 3, 8); /* asks as well */
-	pair_transmit(pair, A);
-	pair->now_ns += 3000;
+	pair_respond(pair, ack_packet(1, SYNDROME_PLAIN_ACK, 1)); /* it did not ask, nor the one behind it */
+	cr_assert_eq(trip->mean_ns, 8000);
+	pair->now_ns += 15000;
 	pair_respond(pair, ack_packet(3, SYNDROME_PLAIN_ACK, 2));
-	cr_assert_eq(trip->shortest_ns, 4000);
+	cr_assert_eq(trip->mean_ns, 9000);
+	pair_write(pair, 3, 8);
+	pair_transmit(pair, A);
+	pair->now_ns += 1000;
+	pair_write(pair, 4, 8); /* asks as well */
+	pair_transmit(pair, A);
+	pair->now_ns += 16000;
+	pair_respond(pair, ack_packet(4, SYNDROME_PLAIN_ACK, 3));
+	cr_assert_eq(trip->mean_ns, 10000);
 	pair_fire(pair);
 	pair->now_ns += 100;
-	pair_respond(pair, ack_packet(4, SYNDROME_PLAIN_ACK, 3)); /* whether of the resend nobody knows */
-	cr_assert_eq(trip->shortest_ns, 4000);
+	pair_respond(pair, ack_packet(5, SYNDROME_PLAIN_ACK, 4)); /* whether of the resend nobody knows */
+	cr_assert_eq(trip->mean_ns, 10000);
 	pair_close(pair);
 }

@@ -73,12 +73,12 @@ static const char *difference(const struct rc_qp *a, const struct rc_qp *b)
 	SAME(requester.asking);
 	SAME(requester.burst);
 	SAME(probe.due);
-	SAME(probe.asking);
+	SAME(probe.behind_una);
 	SAME(probe.deadline_ns);
 	SAME(probe.tries);
 	SAME(round_trip.mean_ns);
 	SAME(round_trip.timing);
-	SAME(round_trip.shortest_ns);
+	SAME(round_trip.deviation_ns);
 	SAME(retry.ack_deadline_ns);
 	SAME(retry.rnr_deadline_ns);
 	SAME(retry.since_ns);
@@ -87,6 +87,8 @@ static const char *difference(const struct rc_qp *a, const struct rc_qp *b)
 	SAME(retry.rewound);
 	SAME(retry.resent);
 	SAME(retry.resending);
+	SAME(retry.restarts);
+	SAME(quota);
 	SAME(responder.epsn);
 	SAME(responder.msn);
 	SAME(answers);

@@ -183,7 +183,7 @@ static uint32_t draw_bytes(const struct sim_world *world, struct sim_random *ran
 	uint32_t within = (uint32_t)random_below(random, mtu);
 
 	if (world->options->steady)
-		return world->options->sweep_bytes;
+		return world->options->steady_bytes;
 	switch (random_below(random, 8)) {
 	case 0:
 		return (uint32_t)random_below(random, 3); /* nothing, or nearly */

@@ -9,6 +9,7 @@
 #include "sim/model.h"
 #include "sim/network.h"
 #include "sim/oracle.h"
+#include "sim/slow.h"
 
 #define INLINE_BYTES 128u
 #define REMOTE                                                                               \
@@ -195,6 +196,7 @@ static void start_life(struct sim_world *world, struct sim_end *end)
 	create(world, end);
 	sim_model_reset(end); /* what is counted goes on */
 	memcpy(end->model.counts, end->qp->counters, sizeof(end->model.counts));
+	end->model.counts[CNT_RETRANSMITTED_PACKETS] += end->qp->counters[CNT_EARLY_PROBES];
 	end->model.migrations = end->qp->migration.count;
 	for (uint32_t i = 0; i < sizeof(regions) / sizeof(regions[0]); i++) {
 		if (regions[i]->key == 0)
@@ -323,6 +325,8 @@ void sim_end_destroy(struct sim_world *world, struct sim_end *end)
 	if (end->qp == NULL)
 		return;
 	end_life(world, end);
+	for (uint32_t i = 0; i < CNT_QP_COUNTERS; i++)
+		world->tally[i] += end->qp->counters[i];
 	free(end->qp);
 	end->qp = NULL;
 }
@@ -362,6 +366,8 @@ void sim_end_close(struct sim_world *world, uint32_t index)
 		else
 			sim_end_destroy(world, end);
 	}
+	for (uint32_t i = 0; i < 2; i++)
+		sim_slow_drop(world, &world->ends[2 * index + i]);
 	for (uint32_t i = 0; i < 2; i++)
 		sim_end_forget_messages(&world->ends[2 * index + i]);
 	connection->open = connection->closing = false;

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "sim/peers.h"
 #include "sim/shrink.h"
 #include "sim/sweep.h"
 #include "sim/world.h"
@@ -43,6 +44,7 @@ static const char help_text[] =
 	"                   (default: the best)\n"
 	"  --hours H        runs of H virtual hours, 1 ... 10000: mixed work with rests, 0.1 % loss\n"
 	"  --sweep          goodput and failed requests by rate of loss, instead (--messages a row, default 100000)\n"
+	"  --peers          goodput with peers of all kinds, with probes and without, the median of --runs seeds a line\n"
 	"  --verbose        a line a run: seed, requests, faults, frames, virtual time, hash of its trace\n"
 	"  --trace          every packet, completion and fault as a line\n"
 	"  --trace-hash     one hash of all runs, the same whenever and with whatever compiler\n"
@@ -61,6 +63,7 @@ enum {
 	OPT_KERNEL,
 	OPT_HOURS,
 	OPT_SWEEP,
+	OPT_PEERS,
 	OPT_VERBOSE,
 	OPT_TRACE,
 	OPT_HASH,
@@ -72,7 +75,7 @@ enum {
 struct settings {
 	struct sim_options options;
 	uint64_t runs, seconds;
-	bool sweep, verbose, hash, tap, until_failed, help;
+	bool sweep, peers, verbose, hash, tap, until_failed, help;
 };
 
 /* ---- the command line ---- */
@@ -196,6 +199,9 @@ static int take_option(int letter, const char *text, struct settings *settings)
 	case OPT_SWEEP:
 		settings->sweep = true;
 		return 0;
+	case OPT_PEERS:
+		settings->peers = true;
+		return 0;
 	case OPT_VERBOSE:
 		settings->verbose = true;
 		return 0;
@@ -231,6 +237,7 @@ static int take_options(int argc, char **argv, struct settings *settings)
 		{ "only", required_argument, NULL, OPT_ONLY },
 		{ "hours", required_argument, NULL, OPT_HOURS },
 		{ "sweep", no_argument, NULL, OPT_SWEEP },
+		{ "peers", no_argument, NULL, OPT_PEERS },
 		{ "verbose", no_argument, NULL, OPT_VERBOSE },
 		{ "trace", no_argument, NULL, OPT_TRACE },
 		{ "trace-hash", no_argument, NULL, OPT_HASH },
@@ -407,6 +414,8 @@ int main(int argc, char **argv)
 	}
 	if (!usual)
 		printf("# the arena does not lie where it usually does: trace hashes are of this run only\n");
+	if (settings.peers)
+		return sim_peers_run(settings.options.seed, (uint32_t)settings.runs, &memory) ? 1 : 0;
 	listen_for_death();
 	if (settings.sweep) {
 		uint32_t messages =

@@ -185,6 +185,7 @@ static void execute_answered(struct sim_world *world, struct sim_end *end, struc
 	} else {
 		execute_atomic(world, end, message, verdict);
 	}
+	message->end = message->packets;
 	message->msn = ++model->msn;
 	model->epsn += message->packets;
 }
@@ -302,6 +303,16 @@ int64_t sim_model_repeat_limit(const struct sim_world *world, const struct sim_e
 	return limit;
 }
 
+/* Of a READ that is being answered for the first time: it has not come so far yet. */
+static bool part_comes_anyway(const struct sim_message *message, const struct wire_packet *packet, int64_t psn)
+{
+	uint32_t begin = (uint32_t)(psn - (int64_t)message->first);
+
+	if (packet->opcode != OP_READ_REQUEST || message->next == message->end)
+		return false;
+	return message->answers_sent < message->packets && begin > message->answers_sent;
+}
+
 /* An old request once more: it is answered from where it asks, or acknowledged (S-8, S-9, S-10). */
 static void arrive_duplicate(struct sim_world *world, struct sim_end *end, const struct wire_packet *packet,
 			     struct sim_verdict *verdict)
@@ -324,9 +335,20 @@ static void arrive_duplicate(struct sim_world *world, struct sim_end *end, const
 	verdict->restarted = sim_model_find_answered(end, peer, psn);
 	if (verdict->restarted == NULL)
 		return;
+	if (part_comes_anyway(verdict->restarted, packet, psn)) {
+		verdict->restarted = NULL;
+		return;
+	}
 	verdict->old_begin = verdict->restarted->begin;
 	verdict->old_next = verdict->restarted->next;
+	verdict->old_end = verdict->restarted->end;
 	verdict->restarted->begin = verdict->restarted->next = (uint32_t)(psn - (int64_t)verdict->restarted->first);
+	verdict->restarted->end = verdict->restarted->begin + 1;
+	if (kind == WIRE_KIND_READ_REQUEST && packet->dma_length > 0)
+		verdict->restarted->end =
+			verdict->restarted->begin + (packet->dma_length + world->config.mtu - 1) / world->config.mtu;
+	if (verdict->restarted->answers_sent < verdict->restarted->packets)
+		verdict->restarted->end = verdict->restarted->packets; /* what has never left is not given up */
 }
 
 static void arrive_request(struct sim_world *world, struct sim_end *end, const struct wire_packet *packet,
@@ -445,6 +467,7 @@ void sim_model_arrived(struct sim_world *world, struct sim_end *end, const struc
 	    end->qp->counters[CNT_REPLAY_MISS] + end->qp->counters[CNT_REPLAY_MISMATCH] != verdict->misses) {
 		verdict->restarted->begin = verdict->old_begin;
 		verdict->restarted->next = verdict->old_next;
+		verdict->restarted->end = verdict->old_end;
 	}
 	check_positions(world, end, verdict);
 	wrong = sim_memory_compare_part(world->memory, &verdict->touched, verdict->offset, verdict->bytes);

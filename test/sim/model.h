@@ -29,7 +29,7 @@ struct sim_verdict {
 	bool unknown_duplicate;        /* a READ or atomic that its requester still needs must be found */
 	uint64_t misses;               /* counted before */
 	struct sim_message *restarted; /* its answer begins anew; if it does not after all, as it was: */
-	uint32_t old_begin, old_next;
+	uint32_t old_begin, old_next, old_end;
 	struct sim_buffer touched; /* where something should have been placed */
 	uint64_t offset, bytes;    /* which part of that */
 };

@@ -5,6 +5,7 @@
 
 #include "sim/model.h"
 #include "sim/network.h"
+#include "sim/slow.h"
 #include "sim/trace.h"
 #include "support/admitted.h"
 #include "wire/bytes.h"
@@ -238,11 +239,14 @@ static uint64_t arrival_time(struct sim_world *world, struct sim_end *end, const
 {
 	const struct sim_config *config = &world->config;
 	uint64_t jitter = config->jitter_ns ? random_below(random, config->jitter_ns) : 0;
-	uint64_t arrival;
+	uint64_t arrival, wire_ns;
 
 	if (end->wire_free_ns < world->now_ns)
 		end->wire_free_ns = world->now_ns;
-	end->wire_free_ns += (frame->length + 24) * config->byte_ps / 1000;
+	wire_ns = (frame->length + 24) * config->byte_ps / 1000;
+	if (sim_node_is_slow(config, end->node) && wire_ns < config->pace.send_ns)
+		wire_ns = config->pace.send_ns;
+	end->wire_free_ns += wire_ns;
 	arrival = end->wire_free_ns + config->delay_ns + jitter;
 	if (arrival < end->last_arrival_ns)
 		arrival = end->last_arrival_ns;
@@ -254,6 +258,7 @@ void sim_network_send(struct sim_world *world, struct sim_end *end, const struct
 	struct sim_random random = random_stream(world->options->seed, STREAM_FRAME, frame_number(end));
 	struct sim_frame *frame = make_frame(world, end, packet);
 	uint64_t arrival = arrival_time(world, end, frame, &random), late;
+	const struct sim_config *config = &world->config;
 	uint32_t copies = 1;
 
 	world->frames++;
@@ -262,7 +267,11 @@ void sim_network_send(struct sim_world *world, struct sim_end *end, const struct
 	if (is_lost(world, end, frame, &random))
 		copies = 0;
 	late = random_below(&random, world->config.late_ns + 1);
-	if (befalls(world, end, &random, FAULT_REORDER)) {
+	if (config->pace.early && end->node > 0 && random_chance(&random, config->pace.early)) {
+		arrival = end->wire_free_ns; /* overtakes the delay, as netem's reordered packets do */
+		frame->disturbed = true;
+		sim_world_trouble(world, end, 1);
+	} else if (befalls(world, end, &random, FAULT_REORDER)) {
 		arrival += late;
 		frame->disturbed = true;
 	} else {
@@ -319,7 +328,8 @@ static void receive(struct sim_world *world, struct sim_end *end, const struct s
 		world->nodes[end->node].drops[drop]++;
 }
 
-void sim_network_arrive(struct sim_world *world, struct sim_frame *frame)
+/* true: it was held back. */
+static bool arrive(struct sim_world *world, struct sim_frame *frame)
 {
 	struct sim_node *node = &world->nodes[frame->to_node];
 	struct wire_encap encap;
@@ -336,13 +346,15 @@ void sim_network_arrive(struct sim_world *world, struct sim_frame *frame)
 	}
 	if (drop != CNT_COUNTERS) {
 		node->drops[drop]++;
-		return;
+		return false;
 	}
 	end = find_end(world, frame->to_node, packet.dest_qpn);
 	if (end == NULL) {
 		node->drops[CNT_PORT_UNKNOWN_QPN]++;
-		return;
+		return false;
 	}
+	if (sim_slow_hold(world, end, frame, !wire_opcode(packet.opcode)->response))
+		return true;
 	origin = (struct rc_origin){
 		.source = encap.source,
 		.dest = encap.dest,
@@ -350,4 +362,11 @@ void sim_network_arrive(struct sim_world *world, struct sim_frame *frame)
 		.ip_bytes = (uint32_t)(encap.bth_offset - encap.ip_offset) + encap.bth_bytes - WIRE_ICRC_BYTES,
 	};
 	receive(world, end, frame, &packet, &origin);
+	return false;
+}
+
+void sim_network_arrive(struct sim_world *world, struct sim_frame *frame)
+{
+	if (!arrive(world, frame))
+		sim_network_free(world, frame);
 }

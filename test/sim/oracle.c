@@ -377,7 +377,6 @@ static void compare_counters(struct sim_world *world, const struct sim_end *end)
 		CNT_GHOST_RESPONSE,
 		CNT_STALE_RESPONSE,
 		CNT_SILENCED_REQUEST,
-		CNT_RETRANSMITTED_PACKETS,
 		CNT_MIGRATION_REFUSED,
 		CNT_PATH_MIGRATIONS,
 		CNT_RESP_LOCAL_LENGTH_ERROR,
@@ -387,6 +386,11 @@ static void compare_counters(struct sim_world *world, const struct sim_end *end)
 		CNT_RESERVED_SYNDROME,
 	};
 
+	if (end->qp->counters[CNT_RETRANSMITTED_PACKETS] + end->qp->counters[CNT_EARLY_PROBES] !=
+	    end->model.counts[CNT_RETRANSMITTED_PACKETS])
+		sim_world_fail(world, "QP %u: %lu packets sent again and %lu probes are counted, the trace says %lu",
+			       end->index, end->qp->counters[CNT_RETRANSMITTED_PACKETS],
+			       end->qp->counters[CNT_EARLY_PROBES], end->model.counts[CNT_RETRANSMITTED_PACKETS]);
 	for (uint32_t i = 0; i < sizeof(exact) / sizeof(exact[0]); i++) {
 		uint64_t counted = end->qp->counters[exact[i]], expected = end->model.counts[exact[i]];
 

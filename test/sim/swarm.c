@@ -117,16 +117,16 @@ static void draw_faults(struct sim_random *random, struct sim_config *config)
 	config->stop_after = (uint32_t)PICK(random, 40, 70, 90, MILLION);
 }
 
-/* What the sweep measures: WRITEs of one size, one QP, one kind of loss. */
-static void make_steady(const struct sim_options *options, struct sim_config *config)
+struct sim_config sim_swarm_steady(uint32_t messages)
 {
-	*config = (struct sim_config){
+	struct sim_config config = {
 		.nodes = 2,
 		.connections = 1,
+		.messages = messages,
 		.mtu = 1024,
 		.depth = 16,
 		.receives = 1,
-		.max_packets = SIM_PACKETS_MAX,
+		.max_packets = 32,
 		.rd_atomic = 1,
 		.dest_rd_atomic = 1,
 		.timeout = 14,
@@ -146,8 +146,9 @@ static void make_steady(const struct sim_options *options, struct sim_config *co
 		.stop_after = UINT32_MAX,
 		.lives = UINT32_MAX,
 	};
-	config->weights[UROCE_WR_RDMA_WRITE] = 1;
-	config->messages = options->messages;
+
+	config.weights[UROCE_WR_RDMA_WRITE] = 1;
+	return config;
 }
 
 /* Plain limits, all kinds of requests both ways in batches, rests between them, and one frame in a thousand lost. */
@@ -201,7 +202,7 @@ void sim_swarm_draw(const struct sim_options *options, struct sim_config *config
 
 	memset(config, 0, sizeof(*config));
 	if (options->steady) {
-		make_steady(options, config);
+		*config = *options->steady;
 	} else if (options->hours) {
 		make_long(options, config);
 	} else {

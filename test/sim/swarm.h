@@ -12,19 +12,30 @@
 
 #define SIM_NODES_MAX 4u
 #define SIM_RECEIVES_MAX 16u
-#define SIM_PACKETS_MAX 32u /* of a message */
+
+/* How nodes other than the first one keep up; all zero: as well as their peers. */
+struct sim_pace {
+	uint64_t receive_ns; /* what a frame takes that comes in */
+	uint64_t send_ns;    /* and one that goes out, if its bytes take less */
+	uint64_t tick_ns;    /* frames that have come are looked at only at multiples of it: answers leave in trains */
+	uint64_t away_every_ns, away_ns; /* the node looks at nothing for so long, so often */
+	uint32_t early;                  /* per million frames: it overtakes all that are delayed by the network */
+	bool serial; /* the answers to a QP's READs have left before its next request is looked at */
+};
+
+struct sim_config;
 
 /* What a run is asked for. UINT32_MAX and UINT64_MAX: as the seed draws it. */
 struct sim_options {
 	uint64_t seed;
 	uint32_t messages; /* in all */
 	uint32_t connections;
-	uint32_t rates[FAULT_KINDS]; /* per million frames; of kinds that are about frames */
-	uint32_t off;                /* kinds of faults that never happen */
-	bool steady;                 /* no swarm: one connection, plain limits; for the sweep */
-	uint32_t sweep_bytes;        /* of each WRITE then */
-	uint32_t hours;              /* no swarm either: mixed work spread over so many; 0: not */
-	const uint64_t *allowed;     /* faults that may happen, sorted; NULL: all */
+	uint32_t rates[FAULT_KINDS];     /* per million frames; of kinds that are about frames */
+	uint32_t off;                    /* kinds of faults that never happen */
+	const struct sim_config *steady; /* no swarm: just this; for what is measured. NULL: the seed draws it */
+	uint32_t steady_bytes;           /* of each request then */
+	uint32_t hours;                  /* no swarm either: mixed work spread over so many; 0: not */
+	const uint64_t *allowed;         /* faults that may happen, sorted; NULL: all */
 	uint32_t allowed_count;
 	bool trace; /* print every packet and completion */
 };
@@ -53,10 +64,20 @@ struct sim_config {
 	uint64_t late_ns; /* how late a reordered frame may be */
 	uint64_t replay_ns;
 	uint32_t burst_packets;
+	struct sim_pace pace;
 	uint32_t rates[FAULT_KINDS]; /* per million frames, or per million requests */
 	uint32_t stop_after;         /* faults stop when so many requests have been posted; UINT32_MAX: never */
 	uint32_t lives;              /* how often a connection may be set up */
 };
+
+/* One connection with plain limits on a link of 100 Gbit/s and 10 us: what the tables measure begin with this. */
+struct sim_config sim_swarm_steady(uint32_t messages);
+
+static inline bool sim_node_is_slow(const struct sim_config *config, uint32_t node)
+{
+	return node > 0 &&
+	       (config->pace.receive_ns || config->pace.tick_ns || config->pace.away_ns || config->pace.serial);
+}
 
 /* Fills config from the seed and what was asked for. */
 void sim_swarm_draw(const struct sim_options *options, struct sim_config *config);

@@ -18,12 +18,13 @@ struct row {
 
 static uint32_t run_row(const struct row *row, uint64_t seed, uint32_t messages, struct sim_memory *memory)
 {
+	struct sim_config config = sim_swarm_steady(messages);
 	struct sim_options options = {
 		.seed = seed,
 		.messages = messages,
 		.connections = 1,
-		.steady = true,
-		.sweep_bytes = BYTES,
+		.steady = &config,
+		.steady_bytes = BYTES,
 	};
 	struct sim_world *world = malloc(sizeof(*world));
 	uint64_t failed;

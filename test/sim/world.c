@@ -10,6 +10,7 @@
 #include "sim/model.h"
 #include "sim/network.h"
 #include "sim/oracle.h"
+#include "sim/slow.h"
 #include "sim/world.h"
 
 #define EVENTS_MAX 200000000ull
@@ -155,6 +156,7 @@ static void turn(struct sim_world *world, struct sim_end *end)
 {
 	struct rc_outbox *out = &world->out;
 	uint32_t room = draw_room(world, end);
+	struct sim_frame *frame;
 	struct wire_ack ack;
 	bool more;
 
@@ -178,6 +180,8 @@ static void turn(struct sim_world *world, struct sim_end *end)
 	sim_world_arm(world, end);
 	if (more)
 		sim_world_wake(world, end, room ? world->config.turn_ns : 20000);
+	while ((frame = sim_slow_next(world, end)) != NULL)
+		sim_network_arrive(world, frame);
 }
 
 /* ---- the loop ---- */
@@ -232,6 +236,20 @@ static bool is_paused(const struct sim_world *world, const struct sim_due *due)
 	return world->nodes[node].paused_until_ns > world->now_ns;
 }
 
+/* A slow node looks at the frame when its turn has come. */
+static void arrive(struct sim_world *world, struct sim_due *due)
+{
+	uint64_t served_ns = due->frame->served ? world->now_ns : sim_slow_serve(world, due->whom);
+
+	due->frame->served = true;
+	if (served_ns > world->now_ns) {
+		due->when_ns = served_ns;
+		sim_agenda_add(&world->agenda, *due);
+	} else {
+		sim_network_arrive(world, due->frame);
+	}
+}
+
 static void run_due(struct sim_world *world, struct sim_due *due)
 {
 	if (is_paused(world, due)) {
@@ -244,8 +262,7 @@ static void run_due(struct sim_world *world, struct sim_due *due)
 		due->when_ns = until;
 		sim_agenda_add(&world->agenda, *due);
 	} else if (due->kind == DUE_ARRIVAL) {
-		sim_network_arrive(world, due->frame);
-		sim_network_free(world, due->frame);
+		arrive(world, due);
 	} else if (due->kind == DUE_CLOSE) {
 		close_connection(world, due->whom);
 	} else if (due->kind == DUE_OPEN) {
@@ -362,6 +379,8 @@ void sim_world_run(struct sim_world *world, const struct sim_options *options, s
 		if (due.frame)
 			sim_network_free(world, due.frame);
 	}
+	for (uint32_t i = 0; i < world->config.connections * 2; i++)
+		sim_slow_drop(world, &world->ends[i]);
 	sim_network_clear(world);
 	if (!world->failed)
 		sim_oracle_finish(world);

@@ -57,6 +57,7 @@ struct sim_message {
 	uint32_t msn;
 	uint32_t answers_sent; /* answers that have left at least once */
 	uint32_t begin, next;  /* of the answer under way: where it begins, and what leaves next */
+	uint32_t end;          /* where it ends, for a READ may be repeated in parts */
 };
 
 struct sim_receive {
@@ -136,6 +137,7 @@ struct sim_end {
 	uint64_t last_progress_ns;
 	uint64_t post_ns; /* of the newest post */
 	uint64_t rest_until_ns;
+	struct sim_frame *held, *held_last; /* requests that a serial node has not looked at yet */
 	uint32_t troubles,
 		all_troubles; /* faults that befell the connection since una moved; and since it was set up */
 
@@ -159,6 +161,7 @@ struct sim_node {
 	struct rc_mr_table mrs;
 	uint64_t clock_ns; /* ahead of the world's */
 	uint64_t paused_until_ns;
+	uint64_t busy_until_ns;                   /* of a slow one: with frames that have come */
 	uint64_t dark_until_ns[SIM_NODES_MAX][2]; /* from here to a node, by path */
 	struct rc_srq *srq;
 	bool limit_armed;
@@ -174,6 +177,9 @@ struct sim_frame {
 	uint32_t to_node;
 	uint32_t life; /* of the sender */
 	uint64_t number;
+	struct sim_frame *next; /* while it is held */
+	bool served;            /* its node has got round to it */
+	bool held;              /* it has been held */
 	bool forged;
 	bool disturbed; /* it is late, a copy or a replay */
 };
@@ -196,6 +202,7 @@ struct sim_world {
 	uint64_t events, hash;
 	uint32_t posted, frames_alive;
 	uint64_t frames, bytes_done, errors, flushes, successes;
+	uint64_t tally[CNT_QP_COUNTERS]; /* of all QPs that have gone */
 	bool failed;
 	char failure[SIM_TEXT_BYTES];
 };

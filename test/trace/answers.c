@@ -57,6 +57,31 @@ static void check_position(struct trace *trace, struct trace_half *half, const s
 		half_say(trace, half, packet, TRACE_RESPONSE_LENGTH, "%u bytes", bytes);
 }
 
+static int64_t asking_end(const struct trace_half *half, int64_t place, uint32_t bytes)
+{
+	return place + (bytes <= half->mtu ? 1 : ((int64_t)bytes + half->mtu - 1) / half->mtu);
+}
+
+/*
+ * A READ may be asked for again in parts. Of two askings that begin at the same place the newer one may be answered; and
+ * what has never been answered is not given up for a part that is asked for again.
+ */
+static void settle_end(const struct trace_half *half, struct half_request *request, const struct wire_opcode_row *op,
+		       int64_t place)
+{
+	bool early = op->last && place + 1 < request->stream_end, late = !op->last && place + 1 == request->stream_end;
+
+	for (uint32_t i = 0; i < request->asked_count; i++) {
+		int64_t end = asking_end(half, request->asked[i], request->asked_bytes[i]);
+
+		if (request->asked[i] == request->stream_begin &&
+		    ((early && end == place + 1) || (late && end > place + 1)))
+			request->stream_end = end;
+	}
+	if (late && half->responder.answered < request->first + request->count)
+		request->stream_end = request->first + request->count;
+}
+
 static void judge_read_response(struct trace *trace, struct trace_half *half, const struct trace_packet *packet,
 				struct half_request *request, int64_t place)
 {
@@ -70,8 +95,11 @@ static void judge_read_response(struct trace *trace, struct trace_half *half, co
 			 half_psn(request->first));
 		return;
 	}
-	if (asked)
-		request->stream_end = place + (bytes <= half->mtu ? 1 : ((int64_t)bytes + half->mtu - 1) / half->mtu);
+	if (asked) {
+		request->stream_begin = place;
+		request->stream_end = asking_end(half, place, bytes);
+	}
+	settle_end(half, request, wire_opcode(packet->packet.opcode), place);
 	check_position(trace, half, packet, request, place, asked);
 	request->stream_next = place + 1 < request->stream_end ? place + 1 : NOWHERE;
 }

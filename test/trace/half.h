@@ -29,10 +29,10 @@ struct half_request {
 	int64_t announced;         /* WRITE: the length that its RETH told; -1: not known */
 	uint64_t original;         /* of an atomic */
 	bool has_original;
-	uint8_t asked_count;             /* READ, atomic: askings not answered yet, oldest first */
-	int64_t asked[ASKED_MAX];        /* where they begin */
-	uint32_t asked_bytes[ASKED_MAX]; /* what they ask for */
-	int64_t stream_next, stream_end; /* READ: where its answer goes on; NOWHERE when none is under way */
+	uint8_t asked_count;                           /* READ, atomic: askings not answered yet, oldest first */
+	int64_t asked[ASKED_MAX];                      /* where they begin */
+	uint32_t asked_bytes[ASKED_MAX];               /* what they ask for */
+	int64_t stream_begin, stream_next, stream_end; /* READ: its answer; it goes on NOWHERE when none is under way */
 };
 
 /* Why the requester may start again. */

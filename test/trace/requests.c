@@ -173,6 +173,17 @@ static void check_waits(struct trace *trace, struct trace_half *half, const stru
 			 (unsigned long long)(packet->time_ns - requester->fatal_ns));
 }
 
+/* An empty WRITE in the place of another request that was sent long ago: it only asks how far the peer has come. */
+static bool is_probe(const struct trace_half *half, const struct wire_packet *packet, int64_t place)
+{
+	const struct half_request *request = half_find(half, place);
+
+	if (packet->opcode != OP_WRITE_ONLY || packet->dma_length > 0 || !(packet->flags & WIRE_ACKREQ) ||
+	    half->request_count == 0 || place >= half->requester.next || place + 1 < half->requests[0].first)
+		return false;
+	return request == NULL || request->packet.opcode != OP_WRITE_ONLY || request->packet.dma_length > 0;
+}
+
 void half_judge_request(struct trace *trace, struct trace_half *half, const struct trace_packet *packet)
 {
 	struct half_requester *requester = &half->requester;
@@ -184,6 +195,11 @@ void half_judge_request(struct trace *trace, struct trace_half *half, const stru
 		synchronise(half, packet);
 	place = half_place(half, packet->packet.psn);
 	check_waits(trace, half, packet, place);
+	if (is_probe(half, &packet->packet, place)) {
+		half->counts[COUNT_RESENT]++;
+		arrive(half, place, NULL);
+		return;
+	}
 	if (!half->responder.spoken && half->request_count > 0 && place < half->requests[0].first)
 		half_begin_at(half, place);
 	request = half_find(half, place);

@@ -1,0 +1,57 @@
+/* read_quota.h - how much of the answers to READs is asked for at a time, after losses */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Whoever asks again for the rest of a READ gets all of it, and what comes behind the next loss is dropped. A peer that
+ * is slow, or that finishes each answer before it looks at the next request, is busy with that for long. So after a loss
+ * about as much is asked for as was got between the last two, and twice as much whenever a quota has come without one.
+ */
+#ifndef RC_READ_QUOTA_H
+#define RC_READ_QUOTA_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "rc/psn.h"
+
+#define READ_QUOTA_LEAST 8u
+#define READ_QUOTA_FIRST 256u      /* when nothing was lost before; each further loss at most halves it */
+#define READ_QUOTA_FULL PSN_WINDOW /* nothing is held back */
+
+struct rc_read_quota {
+	uint32_t packets; /* of answers that may be owed */
+	psn_t restart;    /* una when something was lost last */
+	psn_t grown;      /* una when the quota last changed */
+};
+
+static inline void read_quota_reset(struct rc_read_quota *quota, psn_t una)
+{
+	*quota = (struct rc_read_quota){ .packets = READ_QUOTA_FULL, .restart = una, .grown = una };
+}
+
+static inline bool read_quota_is_full(const struct rc_read_quota *quota)
+{
+	return quota->packets >= READ_QUOTA_FULL;
+}
+
+/* Something was lost: what is missing is asked for again from una on. */
+static inline void read_quota_notice_loss(struct rc_read_quota *quota, psn_t una)
+{
+	uint32_t got = psn_distance(una, quota->restart);
+	uint32_t half = quota->packets / 2 < READ_QUOTA_FIRST ? quota->packets / 2 : READ_QUOTA_FIRST;
+
+	quota->packets = 2 * got > half ? 2 * got : half;
+	if (quota->packets < READ_QUOTA_LEAST)
+		quota->packets = READ_QUOTA_LEAST;
+	quota->restart = quota->grown = una;
+}
+
+/* A whole quota may have come since it last changed. */
+static inline void read_quota_grow(struct rc_read_quota *quota, psn_t una)
+{
+	if (read_quota_is_full(quota) || psn_distance(una, quota->grown) < quota->packets)
+		return;
+	quota->grown = una;
+	quota->packets *= 2;
+}
+
+#endif

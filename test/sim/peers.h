@@ -1,0 +1,11 @@
+/* peers.h - what asking early is worth with peers of all kinds, slow ones above all */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SIM_PEERS_H
+#define SIM_PEERS_H
+
+#include "sim/world.h"
+
+/* A line for each kind of peer and request, each the median of so many seeds. Returns how many are not as they should. */
+uint32_t sim_peers_run(uint64_t seed, uint32_t seeds, struct sim_memory *memory);
+
+#endif

@@ -1,0 +1,56 @@
+/* slow.c - the queue of a slow node */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "sim/network.h"
+#include "sim/slow.h"
+
+uint64_t sim_slow_serve(struct sim_world *world, uint32_t node)
+{
+	const struct sim_pace *pace = &world->config.pace;
+	struct sim_node *at = &world->nodes[node];
+	uint64_t start = at->busy_until_ns > world->now_ns ? at->busy_until_ns : world->now_ns;
+
+	if (!sim_node_is_slow(&world->config, node))
+		return world->now_ns;
+	if (pace->tick_ns && at->busy_until_ns < world->now_ns)
+		start = (start + pace->tick_ns - 1) / pace->tick_ns * pace->tick_ns;
+	if (pace->away_ns && start % pace->away_every_ns < pace->away_ns)
+		start += pace->away_ns - start % pace->away_every_ns;
+	at->busy_until_ns = start + pace->receive_ns;
+	return at->busy_until_ns;
+}
+
+bool sim_slow_hold(struct sim_world *world, struct sim_end *end, struct sim_frame *frame, bool request)
+{
+	if (!request || frame->held || !world->config.pace.serial || !sim_node_is_slow(&world->config, end->node) ||
+	    (end->qp->replay.queue_head == REPLAY_NONE && end->held == NULL))
+		return false;
+	frame->held = true;
+	frame->next = NULL;
+	if (end->held)
+		end->held_last->next = frame;
+	else
+		end->held = frame;
+	end->held_last = frame;
+	return true;
+}
+
+struct sim_frame *sim_slow_next(struct sim_world *world, struct sim_end *end)
+{
+	struct sim_frame *frame = end->held;
+
+	(void)world;
+	if (frame == NULL || end->qp == NULL || end->qp->replay.queue_head != REPLAY_NONE)
+		return NULL;
+	end->held = frame->next;
+	return frame;
+}
+
+void sim_slow_drop(struct sim_world *world, struct sim_end *end)
+{
+	while (end->held) {
+		struct sim_frame *frame = end->held;
+
+		end->held = frame->next;
+		sim_network_free(world, frame);
+	}
+}

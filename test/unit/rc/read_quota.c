@@ -1,0 +1,51 @@
+/* read_quota.c - how much of READs is asked for again at a time */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+
+#include "rc/read_quota.h"
+#include "rule.h"
+
+static struct rc_read_quota quota;
+
+static void begin(uint32_t una)
+{
+	read_quota_reset(&quota, psn_make(una));
+	cr_assert(read_quota_is_full(&quota));
+}
+
+/* About what was got since the last loss, but a single loss at most halves it, and something is always asked for. */
+Test(read_quota, a_loss_leaves_twice_what_was_got_since_the_last_one)
+{
+	RULE("Q-10");
+	begin(0xFFFFF0);
+	read_quota_notice_loss(&quota, psn_make(0xFFFFF0 + 1000));
+	cr_assert_eq(quota.packets, 2000);
+	read_quota_notice_loss(&quota, psn_make(0xFFFFF0 + 1010));
+	cr_assert_eq(quota.packets, READ_QUOTA_FIRST);
+	read_quota_notice_loss(&quota, psn_make(0xFFFFF0 + 1020));
+	cr_assert_eq(quota.packets, READ_QUOTA_FIRST / 2);
+	for (uint32_t i = 0; i < 10; i++)
+		read_quota_notice_loss(&quota, psn_make(0xFFFFF0 + 1020));
+	cr_assert_eq(quota.packets, READ_QUOTA_LEAST);
+	read_quota_notice_loss(&quota, psn_make(0xFFFFF0 + 1060));
+	cr_assert_eq(quota.packets, 80);
+}
+
+Test(read_quota, a_quota_without_a_loss_doubles_it)
+{
+	RULE("Q-10");
+	begin(5);
+	read_quota_notice_loss(&quota, psn_make(15));
+	cr_assert_eq(quota.packets, READ_QUOTA_FIRST);
+	read_quota_grow(&quota, psn_make(15 + READ_QUOTA_FIRST - 1));
+	cr_assert_eq(quota.packets, READ_QUOTA_FIRST);
+	read_quota_grow(&quota, psn_make(15 + READ_QUOTA_FIRST));
+	cr_assert_eq(quota.packets, 2 * READ_QUOTA_FIRST);
+	read_quota_grow(&quota, psn_make(15 + READ_QUOTA_FIRST + 1));
+	cr_assert_eq(quota.packets, 2 * READ_QUOTA_FIRST);
+	for (uint32_t una = 15 + READ_QUOTA_FIRST, i = 0; i < 20; i++) {
+		una += quota.packets;
+		read_quota_grow(&quota, psn_make(una));
+	}
+	cr_assert(read_quota_is_full(&quota), "%u", quota.packets);
+}
