@@ -49,7 +49,7 @@ build: packages-build $(BUILD)/build.ninja
 	@ninja -C $(BUILD) --quiet
 
 run: packages-build $(BUILD)/build.ninja
-	@ninja -C $(BUILD) --quiet app/uroce-perf
+	@ninja -C $(BUILD) --quiet programs
 	$(BUILD)/app/uroce-perf $(if $(ARGS),$(ARGS),--verify)
 
 test: packages-test
