@@ -123,7 +123,7 @@ mutants: packages-test
 docs:
 	@$(install_packages) docs
 	@mkdir -p $(BUILD)/docs
-	doxygen docs/Doxyfile
+	@{ cat docs/Doxyfile; echo 'OUTPUT_DIRECTORY = $(BUILD)/docs'; } | doxygen -
 	@echo 'read $(BUILD)/docs/html/index.html'
 
 clean:
