@@ -296,6 +296,7 @@ int main(int argc, char **argv)
 
 	if (app_eal_split(argc, argv, &args) != 0)
 		return APP_EXIT_INTERNAL;
+	app_end_when_interrupted();
 	code = perf_options_parse(args.own_count, args.own, &perf.options, &done);
 	if (code || done)
 		return code;
