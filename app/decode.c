@@ -114,8 +114,8 @@ static void examine_packet(struct finding *finding, const uint8_t *data, bool ch
 }
 
 /*
- * The frame, or when the capture has cut it, one whose missing end counts as zeros, so that lengths and offsets are those
- * that were on the wire.
+ * The frame, or when the capture has cut it, one whose missing end counts as zeros, so that lengths and offsets are
+ * those that were on the wire.
  */
 static const uint8_t *restore_length(const struct capture_frame *frame, bool cut)
 {

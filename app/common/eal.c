@@ -38,6 +38,7 @@ static struct {
 	size_t messages_bytes;
 	FILE *stream;
 	bool started;
+	bool may_leave_files;
 } state = { .program = "uroce" };
 
 /* Arguments being put together for rte_eal_init(). */
@@ -251,7 +252,8 @@ static void choose_memory(const struct app_eal_config *config, struct command_li
 
 	if (given)
 		memory_mib = (unsigned)strtoul(given, NULL, 0);
-	if (user_gave(config->args, memory_options))
+	state.may_leave_files = user_gave(config->args, memory_options);
+	if (state.may_leave_files)
 		return;
 	if (hugepages_suffice(memory_mib)) {
 		add(line, "--in-memory");
@@ -416,8 +418,8 @@ static const char *remedy(const char *reason)
 	if (rte_errno == EINVAL)
 		return " (-h before -- lists EAL's options)";
 	if (strcasestr(reason, "hugepage"))
-		return ": set hugepages aside as root (echo 512 > /proc/sys/vm/nr_hugepages), or leave EAL's memory options "
-		       "out, then none are needed";
+		return ": set hugepages aside as root (echo 512 > /proc/sys/vm/nr_hugepages), or leave EAL's memory "
+		       "options out, then none are needed";
 	if (rte_errno == EACCES || rte_errno == EPERM)
 		return ": run it as root";
 	return "";
@@ -547,9 +549,13 @@ void app_eal_speak(bool show)
 	state.stream = NULL;
 }
 
+/*
+ * Where the user chose EAL's memory, it may have left files. Otherwise the end of the process removes everything, and
+ * rte_eal_cleanup() (22.11) would unmap what its thread for interrupts may still read, when a memif has just gone.
+ */
 void app_eal_stop(void)
 {
-	if (state.started)
+	if (state.started && state.may_leave_files)
 		rte_eal_cleanup();
 	state.started = false;
 }

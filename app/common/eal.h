@@ -70,8 +70,8 @@ bool app_eal_first_device(const struct app_args *args, char *out, unsigned out_b
 void app_eal_stop(void);
 
 /*
- * From now on SIGINT and SIGTERM end the program at once, whatever it or a driver is at: "interrupted", exit 130. What was
- * printed is not lost. For a program that has nothing to finish; also when it was started in the background.
+ * From now on SIGINT and SIGTERM end the program at once, whatever it or a driver is at: "interrupted", exit 130.
+ * What was printed is not lost. For a program that has nothing to finish; also when it was started in the background.
  */
 void app_end_when_interrupted(void);
 

@@ -141,8 +141,8 @@ UROCE_API const char *uroce_qp_state_name(enum uroce_qp_state state);
 /*
  * The usual way to RTS in one call: RESET to INIT, RTR, RTS with the attributes of attr (qp_state is ignored;
  * zero path_mtu means the device's, zero pkey means 0xFFFF; the first PSN to send is the random one that
- * uroce_qp_query() tells as sq_psn, or with use_sq_psn the sq_psn of attr). Errors as uroce_qp_modify(), which leave the
- * QP in the last state that it reached.
+ * uroce_qp_query() tells as sq_psn, or with use_sq_psn the sq_psn of attr). Errors as uroce_qp_modify(), which leave
+ * the QP in the last state that it reached.
  */
 UROCE_API int uroce_qp_connect(struct uroce_qp *qp, const struct uroce_qp_attr *attr, uint32_t *bad_mask);
 
