@@ -195,8 +195,6 @@ static int run_remote(struct perf *perf)
 	struct perf_remote *remote = &perf->remote;
 	int code = APP_EXIT_FAILURE;
 
-	if (perf->options.server)
-		perf_report_waiting(perf->options.tcp_port);
 	if (perf_remote_open(remote, &perf->ends[0], &perf->options) != 0)
 		code = APP_EXIT_ENVIRONMENT;
 	else if (!perf->options.server)
