@@ -49,7 +49,7 @@ build: packages-build $(BUILD)/build.ninja
 	@ninja -C $(BUILD) --quiet
 
 run: packages-build $(BUILD)/build.ninja
-	@ninja -C $(BUILD) --quiet app/uroce-perf
+	@ninja -C $(BUILD) --quiet programs
 	$(BUILD)/app/uroce-perf $(if $(ARGS),$(ARGS),--verify)
 
 test: packages-test
@@ -123,7 +123,7 @@ mutants: packages-test
 docs:
 	@$(install_packages) docs
 	@mkdir -p $(BUILD)/docs
-	doxygen docs/Doxyfile
+	@{ cat docs/Doxyfile; echo 'OUTPUT_DIRECTORY = $(BUILD)/docs'; } | doxygen -
 	@echo 'read $(BUILD)/docs/html/index.html'
 
 clean:

@@ -29,6 +29,7 @@ struct totals {
 	uint64_t frames;
 	uint64_t roce;
 	uint64_t bad;
+	uint64_t cut;
 };
 
 /* What is known of one RoCE frame. */
@@ -38,16 +39,20 @@ struct finding {
 	struct wire_packet packet;
 	const char *fault; /* NULL, or why it is no good packet */
 	bool has_packet;
-	bool icrc_ok; /* only with a packet */
-	bool rebuilt; /* compared with what building gives */
+	bool cut;         /* the capture lacks its end, and so the ICRC */
+	bool has_headers; /* all of the packet, not only its BTH */
+	bool icrc_ok;     /* only with a packet */
+	bool rebuilt;     /* compared with what building gives */
 	bool differs;
 	uint32_t differs_at; /* byte of the frame */
 };
 
 static const char usage[] =
-	"usage: uroce-decode [--check] [--json] FILE.pcap[ng]\n"
+	"usage: uroce-decode [--check] [--json] FILE.pcap[ng]     (-: standard input)\n"
 	"Prints a line for each RoCE frame: addresses, opcode, QPN, PSN, flags, extension headers, payload\n"
 	"bytes, icrc=ok or icrc=bad. The last line is: F frames, R RoCE, B bad.\n"
+	"Of a frame that was cut when it was captured (snaplen) what is there is told, and icrc=unknown, for that\n"
+	"covers the rest; it is not bad. The last line then counts those, too.\n"
 	"  -c, --check    also build each frame anew from what was read; it must be the same byte for byte\n"
 	"  -j, --json     a JSON object a line instead, the last one with the totals\n"
 	"  -h, --help     this text\n"
@@ -80,13 +85,15 @@ static void compare_rebuilt(struct finding *finding)
 	free(built);
 }
 
-static void examine_packet(struct finding *finding, bool check)
+static void examine_packet(struct finding *finding, const uint8_t *data, bool check)
 {
 	const struct wire_encap *encap = &finding->encap;
-	const uint8_t *ip = finding->frame->data + encap->ip_offset;
-	const uint8_t *bth = finding->frame->data + encap->bth_offset;
+	const uint8_t *ip = data + encap->ip_offset;
+	const uint8_t *bth = data + encap->bth_offset;
 	uint32_t covered = encap->bth_offset + encap->bth_bytes - WIRE_ICRC_BYTES - encap->ip_offset;
 
+	if (finding->frame->bytes < encap->bth_offset + WIRE_BTH_BYTES && finding->cut)
+		return; /* not even the BTH is there */
 	switch (wire_packet_parse(bth, encap->bth_bytes, &finding->packet)) {
 	case WIRE_PACKET_TRUNCATED:
 		finding->fault = wire_print_frame(WIRE_FRAME_TRUNCATED);
@@ -98,20 +105,41 @@ static void examine_packet(struct finding *finding, bool check)
 		break;
 	}
 	finding->has_packet = true;
+	finding->has_headers = finding->frame->bytes >= (const uint8_t *)finding->packet.payload - data;
+	if (finding->cut)
+		return;
 	finding->icrc_ok = load_le32(ip + covered) == wire_icrc_frame(ip, covered);
 	if (check)
 		compare_rebuilt(finding);
 }
 
+/*
+ * The frame, or when the capture has cut it, one whose missing end counts as zeros, so that lengths and offsets are
+ * those that were on the wire.
+ */
+static const uint8_t *restore_length(const struct capture_frame *frame, bool cut)
+{
+	static uint8_t whole[CAPTURE_FRAME_MAX_BYTES];
+
+	if (!cut)
+		return frame->data;
+	memcpy(whole, frame->data, frame->bytes);
+	memset(whole + frame->bytes, 0, frame->original_bytes - frame->bytes);
+	return whole;
+}
+
 /* False: not RoCE. A frame to the RoCE port that cannot be read to its end is RoCE with a fault. */
 static bool examine(const struct capture_frame *frame, bool check, struct finding *finding)
 {
+	bool cut = frame->bytes < frame->original_bytes && frame->original_bytes <= CAPTURE_FRAME_MAX_BYTES;
+	const uint8_t *data = restore_length(frame, cut);
 	enum wire_frame kind;
 
-	*finding = (struct finding){ .frame = frame };
-	kind = wire_encap_parse(frame->data, frame->bytes, true, &finding->encap);
+	*finding = (struct finding){ .frame = frame, .cut = cut };
+	/* A UDP checksum covers what is missing. */
+	kind = wire_encap_parse(data, cut ? frame->original_bytes : frame->bytes, !cut, &finding->encap);
 	if (kind == WIRE_FRAME_ROCE) {
-		examine_packet(finding, check);
+		examine_packet(finding, data, check);
 		return true;
 	}
 	finding->fault = wire_print_frame(kind);
@@ -120,7 +148,20 @@ static bool examine(const struct capture_frame *frame, bool check, struct findin
 
 static bool is_bad(const struct finding *finding)
 {
-	return finding->fault || !finding->icrc_ok || finding->differs;
+	return finding->fault || (!finding->icrc_ok && !finding->cut) || finding->differs;
+}
+
+static const char *icrc_text(const struct finding *finding)
+{
+	return finding->cut ? "unknown" : finding->icrc_ok ? "ok" : "bad";
+}
+
+/* What the BTH alone tells. */
+static char *print_bth(const struct wire_packet *packet, char *out, size_t out_bytes)
+{
+	snprintf(out, out_bytes, "%s qp=0x%06" PRIx32 " psn=%" PRIu32, wire_opcode(packet->opcode)->name,
+		 packet->dest_qpn, packet->psn);
+	return out;
 }
 
 static void print_text(const struct finding *finding)
@@ -129,8 +170,10 @@ static void print_text(const struct finding *finding)
 
 	printf("%" PRIu64 ": %s", finding->frame->number, wire_print_encap(&finding->encap, encap, sizeof(encap)));
 	if (finding->has_packet)
-		printf(" %s icrc=%s", wire_print_packet(&finding->packet, packet, sizeof(packet)),
-		       finding->icrc_ok ? "ok" : "bad");
+		printf(" %s icrc=%s",
+		       finding->has_headers ? wire_print_packet(&finding->packet, packet, sizeof(packet)) :
+					      print_bth(&finding->packet, packet, sizeof(packet)),
+		       icrc_text(finding));
 	if (finding->fault)
 		printf(" fault=%s", finding->fault);
 	if (finding->frame->bytes < finding->frame->original_bytes)
@@ -240,10 +283,11 @@ static void print_json(const struct finding *finding)
 		set_number(object, "psn", packet->psn);
 		json_object_set_new(object, "flags", flags_json(packet->flags));
 		set_number(object, "pkey", packet->pkey);
-		set_extensions(object, packet);
+		if (finding->has_headers)
+			set_extensions(object, packet);
 		set_number(object, "payload_bytes", packet->payload_bytes);
 		set_number(object, "pad_bytes", packet->pad_bytes);
-		json_object_set_new(object, "icrc", json_string(finding->icrc_ok ? "ok" : "bad"));
+		json_object_set_new(object, "icrc", json_string(icrc_text(finding)));
 	}
 	if (finding->fault)
 		json_object_set_new(object, "fault", json_string(finding->fault));
@@ -263,14 +307,19 @@ static void print_totals(const struct totals *totals, bool json)
 	json_t *object;
 
 	if (!json) {
-		printf("%" PRIu64 " frames, %" PRIu64 " RoCE, %" PRIu64 " bad\n", totals->frames, totals->roce,
+		printf("%" PRIu64 " frames, %" PRIu64 " RoCE, %" PRIu64 " bad", totals->frames, totals->roce,
 		       totals->bad);
+		if (totals->cut)
+			printf(", %" PRIu64 " cut: their ICRC cannot be checked", totals->cut);
+		printf("\n");
 		return;
 	}
 	object = json_object();
 	set_number(object, "frames", totals->frames);
 	set_number(object, "roce", totals->roce);
 	set_number(object, "bad", totals->bad);
+	if (totals->cut)
+		set_number(object, "cut", totals->cut);
 	print_object(object);
 }
 
@@ -293,6 +342,7 @@ static int decode(const struct options *options)
 			continue;
 		totals.roce++;
 		totals.bad += is_bad(&finding);
+		totals.cut += finding.cut;
 		if (options->json)
 			print_json(&finding);
 		else

@@ -358,7 +358,7 @@ struct capture_file *capture_file_open(const char *path)
 
 	if (!file)
 		return NULL;
-	file->stream = fopen(path, "rb");
+	file->stream = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
 	if (!file->stream)
 		fail(file, "cannot be opened: %s: give a capture file that can be read", strerror(errno));
 	else
@@ -387,7 +387,7 @@ void capture_file_close(struct capture_file *file)
 {
 	if (!file)
 		return;
-	if (file->stream)
+	if (file->stream && file->stream != stdin)
 		fclose(file->stream);
 	free(file->interfaces);
 	free(file->buffer);

@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,6 +38,7 @@ static struct {
 	size_t messages_bytes;
 	FILE *stream;
 	bool started;
+	bool may_leave_files;
 } state = { .program = "uroce" };
 
 /* Arguments being put together for rte_eal_init(). */
@@ -54,6 +56,7 @@ static const char *const memory_options[] = {
 static const char *const core_options[] = { "-l", "-c", "-s", "-S", "--lcores", NULL };
 static const char *const pci_options[] = { "--no-pci", "-a", "--allow", "-b", "--block", NULL };
 static const char *const log_options[] = { "--log-level", NULL };
+static const char *const help_options[] = { "-h", "--help", NULL };
 
 int app_complain(int code, const char *format, ...)
 {
@@ -70,6 +73,26 @@ int app_complain(int code, const char *format, ...)
 	}
 	fprintf(stderr, "%s: %s\n", state.program, line);
 	return code;
+}
+
+static void end_interrupted(int number)
+{
+	static const char text[] = ": interrupted\n";
+
+	(void)number;
+	if (write(STDERR_FILENO, state.program, strlen(state.program)) < 0 ||
+	    write(STDERR_FILENO, text, sizeof(text) - 1) < 0)
+		_exit(APP_EXIT_INTERRUPTED);
+	_exit(APP_EXIT_INTERRUPTED);
+}
+
+void app_end_when_interrupted(void)
+{
+	struct sigaction action = { .sa_handler = end_interrupted };
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
 }
 
 bool app_is_readable(const char *path)
@@ -229,7 +252,8 @@ static void choose_memory(const struct app_eal_config *config, struct command_li
 
 	if (given)
 		memory_mib = (unsigned)strtoul(given, NULL, 0);
-	if (user_gave(config->args, memory_options))
+	state.may_leave_files = user_gave(config->args, memory_options);
+	if (state.may_leave_files)
 		return;
 	if (hugepages_suffice(memory_mib)) {
 		add(line, "--in-memory");
@@ -326,16 +350,79 @@ static ssize_t keep_message(void *cookie, const char *text, size_t bytes)
 	return (ssize_t)bytes;
 }
 
-/* The line of DPDK's messages that most probably tells the reason: the last one. */
-static const char *last_message(void)
-{
-	char *end = state.messages + state.messages_bytes, *begin;
+/* DPDK prints 100 lines of help about a wrong option, and getopt a line: what goes to a stream while EAL starts. */
+struct diversion {
+	FILE *stream;
+	int saved, kept; /* descriptors; -1: it is left alone */
+};
 
-	while (end > state.messages && end[-1] == '\n')
-		*--end = '\0';
-	begin = strrchr(state.messages, '\n');
-	begin = begin ? begin + 1 : state.messages;
-	return *begin ? begin : "no reason given";
+static void divert(struct diversion *diversion, FILE *stream)
+{
+	fflush(stream);
+	diversion->stream = stream;
+	diversion->saved = dup(fileno(stream));
+	diversion->kept = memfd_create("uroce-eal", MFD_CLOEXEC);
+	if (diversion->saved >= 0 && diversion->kept >= 0)
+		dup2(diversion->kept, fileno(stream));
+}
+
+/* From now on the stream is the user's again. What went to it is shown, or put into out as far as there is room. */
+static void end_diversion(struct diversion *diversion, bool show, char *out, size_t room)
+{
+	char text[512];
+	ssize_t got;
+
+	fflush(diversion->stream);
+	if (diversion->saved >= 0 && diversion->kept >= 0) {
+		dup2(diversion->saved, fileno(diversion->stream));
+		lseek(diversion->kept, 0, SEEK_SET);
+		while (show && (got = read(diversion->kept, text, sizeof(text))) > 0)
+			fwrite(text, 1, (size_t)got, diversion->stream);
+		if (!show && out && (got = read(diversion->kept, out, room - 1)) >= 0)
+			out[got] = '\0';
+	}
+	close(diversion->saved);
+	close(diversion->kept);
+}
+
+static bool tells_nothing(const char *line)
+{
+	return strstr(line, "Invalid 'command line' arguments") || strstr(line, "FATAL") || *line == '\0';
+}
+
+/* DPDK's complaints and getopt's as one line, without its prefix and without what says nothing or says it again. */
+static const char *reasons(char *complaints)
+{
+	static char text[COMPLAINT_BYTES / 2];
+	char *lists[2] = { complaints, state.messages }, *rest = NULL;
+	size_t at = 0;
+
+	state.messages[state.messages_bytes] = '\0';
+	for (unsigned i = 0; i < 2; i++) {
+		for (char *line = strtok_r(lists[i], "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+			const char *option = strstr(line, ": unrecognized option");
+
+			line = option ? (char *)(uintptr_t)option + 2 : line;
+			line += strncmp(line, "EAL: ", 5) == 0 ? 5 : 0;
+			if (tells_nothing(line) || strstr(text, line) || at + strlen(line) + 3 > sizeof(text))
+				continue;
+			at += (size_t)sprintf(text + at, "%s%s", at ? "; " : "", line);
+		}
+	}
+	return at ? text : "no reason given; --log-level=8 before -- may tell one";
+}
+
+/* What a person can do about it; "" when nothing is known. */
+static const char *remedy(const char *reason)
+{
+	if (rte_errno == EINVAL)
+		return " (-h before -- lists EAL's options)";
+	if (strcasestr(reason, "hugepage"))
+		return ": set hugepages aside as root (echo 512 > /proc/sys/vm/nr_hugepages), or leave EAL's memory "
+		       "options out, then none are needed";
+	if (rte_errno == EACCES || rte_errno == EPERM)
+		return ": run it as root";
+	return "";
 }
 
 static bool cores_are_shared(const struct app_eal_config *config)
@@ -376,16 +463,30 @@ static int check_start(const struct app_eal_config *config, int parsed, const st
 
 static int init_eal(const struct app_eal_config *config, struct command_line *line)
 {
+	bool quiet = !user_gave(config->args, log_options), help = user_gave(config->args, help_options);
+	struct diversion output, errors;
+	char complaints[512] = "";
+	const char *reason;
 	int parsed;
 
-	if (!user_gave(config->args, log_options)) {
+	if (quiet) {
 		state.stream = fopencookie(NULL, "w", (cookie_io_functions_t){ .write = keep_message });
 		rte_openlog_stream(state.stream);
 	}
+	if (!help)
+		divert(&output, stdout);
+	if (quiet)
+		divert(&errors, stderr);
 	parsed = rte_eal_init(line->count, line->words);
-	if (parsed < 0)
+	if (!help)
+		end_diversion(&output, parsed >= 0, NULL, 0);
+	if (quiet)
+		end_diversion(&errors, parsed >= 0, complaints, sizeof(complaints));
+	if (parsed < 0) {
+		reason = reasons(complaints);
 		return app_complain(rte_errno == EINVAL ? APP_EXIT_USAGE : APP_EXIT_ENVIRONMENT,
-				    "EAL does not start (%s): %s", rte_strerror(rte_errno), last_message());
+				    "EAL does not start (%s): %s%s", rte_strerror(rte_errno), reason, remedy(reason));
+	}
 	state.started = true;
 	return check_start(config, parsed, line);
 }
@@ -448,9 +549,13 @@ void app_eal_speak(bool show)
 	state.stream = NULL;
 }
 
+/*
+ * Where the user chose EAL's memory, it may have left files. Otherwise the end of the process removes everything, and
+ * rte_eal_cleanup() (22.11) would unmap what its thread for interrupts may still read, when a memif has just gone.
+ */
 void app_eal_stop(void)
 {
-	if (state.started)
+	if (state.started && state.may_leave_files)
 		rte_eal_cleanup();
 	state.started = false;
 }

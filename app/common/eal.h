@@ -18,7 +18,8 @@ enum app_exit {
 	APP_EXIT_FAILURE, /* traffic or a check failed */
 	APP_EXIT_USAGE,
 	APP_EXIT_ENVIRONMENT, /* no port, no memory, no permission */
-	APP_EXIT_INTERNAL
+	APP_EXIT_INTERNAL,
+	APP_EXIT_INTERRUPTED = 130 /* by SIGINT or SIGTERM, as shells count */
 };
 
 #define APP_EAL_DEVICES_MAX 8
@@ -67,6 +68,12 @@ void app_eal_speak(bool show);
 bool app_eal_first_device(const struct app_args *args, char *out, unsigned out_bytes);
 
 void app_eal_stop(void);
+
+/*
+ * From now on SIGINT and SIGTERM end the program at once, whatever it or a driver is at: "interrupted", exit 130.
+ * What was printed is not lost. For a program that has nothing to finish; also when it was started in the background.
+ */
+void app_end_when_interrupted(void);
 
 /* "PROGRAM: ..." and a newline on standard error; returns code. */
 int app_complain(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -1,8 +1,10 @@
 /* ports.c - opens ports and makes devices of them */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/eal.h"
 #include "common/ports.h"
@@ -89,6 +91,83 @@ static int create_device(const struct app_port_config *config, struct app_port *
 	return APP_EXIT_OK;
 }
 
+static bool have_capability(unsigned number)
+{
+	unsigned long long effective = 0;
+	char line[128];
+	FILE *file = fopen("/proc/self/status", "r");
+
+	while (file && fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "CapEff: %llx", &effective) == 1)
+			break;
+	}
+	if (file)
+		fclose(file);
+	return effective >> number & 1;
+}
+
+/* The kernel's driver of a PCI device. false: there is no such device. */
+static bool find_pci_driver(const char *address, char *driver, size_t driver_bytes)
+{
+	char path[128], target[256];
+	ssize_t bytes;
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s%s", strlen(address) < 12 ? "0000:" : "", address);
+	if (access(path, F_OK) != 0)
+		return false;
+	strcat(path, "/driver");
+	bytes = readlink(path, target, sizeof(target) - 1);
+	target[bytes > 0 ? bytes : 0] = '\0';
+	snprintf(driver, driver_bytes, "%s", strrchr(target, '/') ? strrchr(target, '/') + 1 : "none");
+	return true;
+}
+
+/* Why EAL has no port of that name, and what to do; false: it is not known. */
+static bool explain_absence(const char *device, const char *name, char *out, size_t out_bytes)
+{
+	const char *interface = strstr(device, "iface=");
+	char path[128], driver[32];
+	bool found;
+
+	snprintf(path, sizeof(path), "/sys/class/net/%.*s", interface ? (int)strcspn(interface + 6, ",") : 0,
+		 interface ? interface + 6 : "");
+	if (strncmp(name, "net_af_packet", 13) == 0 && !have_capability(CAP_NET_RAW)) {
+		snprintf(out, out_bytes,
+			 "packet sockets are for root or who has CAP_NET_RAW: run it as root, or give the "
+			 "program the right (setcap cap_net_raw+ep PROGRAM)");
+	} else if (strncmp(name, "net_tap", 7) == 0 && !have_capability(CAP_NET_ADMIN)) {
+		snprintf(out, out_bytes,
+			 "tap interfaces are for root or who has CAP_NET_ADMIN: run it as root, or give the "
+			 "program the right (setcap cap_net_admin+ep PROGRAM)");
+	} else if (strncmp(name, "net_af_packet", 13) == 0 && interface && access(path, F_OK) != 0) {
+		snprintf(out, out_bytes, "there is no interface %s: ip link lists them",
+			 path + strlen("/sys/class/net/"));
+	} else if (strncmp(name, "net_", 4) != 0 && strchr(name, ':')) {
+		found = find_pci_driver(name, driver, sizeof(driver));
+		if (found && strcmp(driver, "vfio-pci") == 0)
+			return false;
+		snprintf(out, out_bytes,
+			 found ? "its kernel driver is %s: as root, bind it to vfio-pci (dpdk-devbind.py "
+				 "--bind=vfio-pci %s)" :
+				 "%s%s is no PCI device of this machine: lspci lists them",
+			 found ? driver : "", name);
+	} else {
+		return false;
+	}
+	return true;
+}
+
+static int complain_about_port(const struct app_port_config *config, int code, const struct drivers_error *error)
+{
+	char name[DRIVERS_ETHDEV_NAME_BYTES], why[256];
+
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(config->device, ","), config->device);
+	if (code != -ENODEV || !explain_absence(config->device, name, why, sizeof(why)))
+		return app_complain(code == -EINVAL ? APP_EXIT_USAGE : APP_EXIT_ENVIRONMENT, "%s", error->text);
+	app_eal_speak(false); /* DPDK says no more than that */
+	return app_complain(APP_EXIT_ENVIRONMENT, "there is no port %s: %s", name, why);
+}
+
 int app_port_open(const struct app_port_config *config, struct app_port *port)
 {
 	char name[DRIVERS_ETHDEV_NAME_BYTES];
@@ -108,7 +187,7 @@ int app_port_open(const struct app_port_config *config, struct app_port *port)
 	snprintf(name, sizeof(name), "%.*s", (int)strcspn(config->device, ","), config->device);
 	code = drivers_ethdev_open(&ethdev, &port->ethdev, &error);
 	if (code)
-		return app_complain(code == -EINVAL ? APP_EXIT_USAGE : APP_EXIT_ENVIRONMENT, "%s", error.text);
+		return complain_about_port(config, code, &error);
 	code = create_device(config, port);
 	if (code)
 		drivers_ethdev_close(&port->ethdev);

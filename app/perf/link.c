@@ -17,6 +17,7 @@
 
 #include "common/eal.h"
 #include "perf/link.h"
+#include "perf/report.h"
 
 #define CONNECT_S 10.0
 #define SEND_S 10.0
@@ -81,6 +82,7 @@ int perf_link_accept(struct perf_link *link, struct uroce_lcore *lcore, unsigned
 
 	if (listener < 0)
 		return -1;
+	perf_report_waiting(tcp_port);
 	while (!turn_until(lcore, listener, POLLIN))
 		;
 	fd = accept(listener, NULL, NULL);

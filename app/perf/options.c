@@ -103,7 +103,9 @@ static const char help_text[] =
 	"  --json FILE          writes the results there, too; - is standard output\n"
 	"  -h, --help  -V, --version\n"
 	"\n"
-	"Exit: 0 all went well, 1 a completion failed or a byte was wrong, 2 usage, 3 environment, 4 internal.\n";
+	"What takes longer than a second prints a line each second.\n"
+	"Exit: 0 all went well, 1 a completion failed or a byte was wrong, 2 usage, 3 environment (also: nobody\n"
+	"listens at HOST), 4 internal, 130 interrupted (ctrl-C; the results so far have been printed).\n";
 
 /* Options without a letter. */
 enum {

@@ -195,8 +195,6 @@ static int run_remote(struct perf *perf)
 	struct perf_remote *remote = &perf->remote;
 	int code = APP_EXIT_FAILURE;
 
-	if (perf->options.server)
-		perf_report_waiting(perf->options.tcp_port);
 	if (perf_remote_open(remote, &perf->ends[0], &perf->options) != 0)
 		code = APP_EXIT_ENVIRONMENT;
 	else if (!perf->options.server)
@@ -296,6 +294,7 @@ int main(int argc, char **argv)
 
 	if (app_eal_split(argc, argv, &args) != 0)
 		return APP_EXIT_INTERNAL;
+	app_end_when_interrupted();
 	code = perf_options_parse(args.own_count, args.own, &perf.options, &done);
 	if (code || done)
 		return code;

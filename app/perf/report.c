@@ -102,6 +102,14 @@ static void print_latency(const struct perf_result *result)
 		(double)perf_histogram_percentile(latency, 0.9999) * scale);
 }
 
+void perf_report_progress(const struct perf_case *test, uint64_t messages, double seconds)
+{
+	double per_s = (double)messages / seconds;
+
+	fprintf(out, " %-10u ... %.3f Gb/s, %.6f M messages/s\n", test->size_bytes, per_s * test->size_bytes * 8 / 1e9,
+		per_s / 1e6);
+}
+
 void perf_report_result(const struct perf_result *result)
 {
 	const struct perf_tally *tally = &result->tally;

@@ -4,12 +4,14 @@
 
 #include "perf/latency.h"
 #include "perf/receive.h"
+#include "perf/report.h"
 #include "perf/stream.h"
 #include "perf/turn.h"
 
 #define TURNS_A_LOOK 16u /* turns between two looks at the clock */
 #define WARM_UP_S 0.05
 #define WINDOW_S 0.01 /* for the peak */
+#define TELL_S 1.0    /* between two lines of progress */
 #define STALL_S 10.0  /* without a completion, when the ACK timer has had all its tries: give up */
 #define ACK_TRIES 8.0
 
@@ -47,7 +49,8 @@ void perf_end_begin(struct perf_end *end)
 {
 	end->base_retransmits = perf_end_counter(end, "retransmitted_packets");
 	end->base_rnr_naks = perf_end_counter(end, "rnr_nak_retry_err");
-	end->phase_began = end->progressed = rte_rdtsc();
+	end->phase_began = end->progressed = end->told = rte_rdtsc();
+	end->told_completed = end->completed;
 	end->phase = has_clock(end) ? PHASE_WARM : PHASE_DONE;
 	if (end->phase == PHASE_DONE)
 		return;
@@ -113,9 +116,23 @@ static void watch_progress(struct perf_end *end)
 			      (unsigned long)(end->posted - end->completed));
 }
 
+/* Of two ends here, the one that starts tells. */
+static void tell_progress(struct perf_end *end)
+{
+	uint64_t cycles = end->now - end->told;
+
+	if (cycles < cycles_of(TELL_S) || (end->way != 0 && end->other))
+		return;
+	perf_report_progress(&end->test, end->completed - end->told_completed,
+			     (double)cycles / (double)rte_get_tsc_hz());
+	end->told = end->now;
+	end->told_completed = end->completed;
+}
+
 static void look_at_clock(struct perf_end *end)
 {
 	end->now = rte_rdtsc();
+	tell_progress(end);
 	watch_progress(end);
 	end->seen_completed = end->completed;
 	if (end->phase == PHASE_WARM && warm_up_is_over(end))

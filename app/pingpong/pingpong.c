@@ -10,7 +10,6 @@
  */
 #include <errno.h>
 #include <getopt.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,12 +57,6 @@ struct pingpong {
 	bool send_pending;
 	uint64_t checked_messages, bad_bytes;
 };
-
-static void interrupt(int number)
-{
-	(void)number;
-	side_interrupted = 1;
-}
 
 /* A pattern that differs between messages at every byte, and in its first byte from the peer's fill. */
 static uint8_t pattern_byte(uint32_t message, uint32_t offset)
@@ -271,14 +264,12 @@ static int continue_exchange(struct pingpong *pp)
 static int exchange(struct pingpong *pp)
 {
 	const struct options *options = &pp->options;
-	double progress = side_seconds_now();
+	double progress = side_seconds_now(), told = progress;
 
 	while (pp->sent < options->iterations || pp->received < options->iterations) {
 		struct uroce_wc wc[16];
 		int count;
 
-		if (side_interrupted)
-			return -1;
 		uroce_lcore_poll(pp->lcore);
 		count = uroce_cq_poll(pp->cq, 16, wc);
 		for (int i = 0; i < count; i++) {
@@ -289,6 +280,11 @@ static int exchange(struct pingpong *pp)
 			return -1;
 		if (count > 0) {
 			progress = side_seconds_now();
+			if (progress - told >= 1) {
+				told = progress;
+				printf("  %u of %u messages sent, %u received\n", pp->sent, options->iterations,
+				       pp->received);
+			}
 		} else if (side_seconds_now() - progress > SIDE_STALL_SECONDS) {
 			app_complain(APP_EXIT_FAILURE, "nothing came for %d s after %u messages sent, %u received",
 				     SIDE_STALL_SECONDS, pp->sent, pp->received);
@@ -303,7 +299,7 @@ static void linger(struct pingpong *pp)
 {
 	double end = side_seconds_now() + 0.5;
 
-	while (side_seconds_now() < end && !side_interrupted)
+	while (side_seconds_now() < end)
 		uroce_lcore_poll(pp->lcore);
 }
 
@@ -315,6 +311,7 @@ static void print_side(const char *which, uint32_t qpn, uint32_t psn, const stru
 	       uroce_addr_format(addr, text, sizeof(text)));
 }
 
+/* An exit code. */
 static int set_up_connection(struct pingpong *pp)
 {
 	char done[DONE_BYTES] = "done";
@@ -324,7 +321,7 @@ static int set_up_connection(struct pingpong *pp)
 	print_side(" local", uroce_qp_num(pp->qp), pp->psn, &pp->port.addr);
 	fd = server ? side_accept(pp->lcore, pp->options.port) : side_dial(pp->options.host, pp->options.port);
 	if (fd < 0)
-		return -1;
+		return APP_EXIT_ENVIRONMENT;
 	if (server) /* connected before the answer: the client sends as soon as it has it */
 		error = receive_their_side(pp, fd) || connect_qp(pp) || send_our_side(pp, fd) ||
 			side_read(pp->lcore, fd, done, DONE_BYTES);
@@ -333,9 +330,9 @@ static int set_up_connection(struct pingpong *pp)
 			side_write(fd, done, DONE_BYTES);
 	close(fd);
 	if (error)
-		return -1;
+		return APP_EXIT_FAILURE;
 	print_side("remote", pp->peer.qpn, pp->peer.psn, &pp->peer.gid);
-	return 0;
+	return APP_EXIT_OK;
 }
 
 static void destroy_objects(struct pingpong *pp)
@@ -369,8 +366,9 @@ static int run(struct pingpong *pp)
 
 	if (create_objects(pp) != 0 || prepare_receives(pp) != 0)
 		return APP_EXIT_INTERNAL;
-	if (set_up_connection(pp) != 0)
-		return APP_EXIT_FAILURE;
+	error = set_up_connection(pp);
+	if (error)
+		return error;
 	start = side_seconds_now();
 	error = exchange(pp);
 	seconds = side_seconds_now() - start;
@@ -408,7 +406,8 @@ static const char help_text[] =
 	"  -n, --iters N      messages each way, 1 ... 1000000000 (default 1000)\n"
 	"  HOST               where the server listens on TCP; its RoCE address comes from its answer\n"
 	"\n"
-	"Exit: 0 every byte right, 1 failed, 2 usage, 3 environment.\n";
+	"A line a second tells how far it is.\n"
+	"Exit: 0 every byte right, 1 failed, 2 usage, 3 environment (also: nobody listens), 130 interrupted.\n";
 
 /* A number in [low, high], or a complaint and false. */
 static bool parse_number(const char *option, const char *text, uint64_t low, uint64_t high, uint32_t *value)
@@ -528,8 +527,7 @@ int main(int argc, char **argv)
 		return app_complain(APP_EXIT_USAGE,
 				    "no port: name one with --device, such as net_af_packet0,iface=eth0");
 	config.last_core = pp.options.host != NULL; /* so that a server and a client share a machine well */
-	signal(SIGINT, interrupt);
-	signal(SIGTERM, interrupt);
+	app_end_when_interrupted();
 	exit_code = app_eal_start(&config);
 	if (exit_code != APP_EXIT_OK)
 		return exit_code;

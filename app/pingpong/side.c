@@ -15,8 +15,6 @@
 #include "common/eal.h"
 #include "pingpong/side.h"
 
-volatile sig_atomic_t side_interrupted;
-
 double side_seconds_now(void)
 {
 	struct timespec now;
@@ -30,7 +28,7 @@ int side_read(struct uroce_lcore *lcore, int fd, char *text, size_t bytes)
 	double end = side_seconds_now() + SIDE_STALL_SECONDS;
 	size_t at = 0;
 
-	while (at < bytes && !side_interrupted) {
+	while (at < bytes) {
 		struct pollfd waiting = { .fd = fd, .events = POLLIN };
 		ssize_t got;
 
@@ -51,7 +49,7 @@ int side_read(struct uroce_lcore *lcore, int fd, char *text, size_t bytes)
 		}
 		at += (size_t)got;
 	}
-	return side_interrupted ? -1 : 0;
+	return 0;
 }
 
 int side_write(int fd, const char *text, size_t bytes)
@@ -77,7 +75,7 @@ int side_dial(const char *host, unsigned port)
 		return -1;
 	}
 	/* The server may need a moment to come up. */
-	while (fd < 0 && side_seconds_now() < end && !side_interrupted) {
+	while (fd < 0 && side_seconds_now() < end) {
 		for (at = list; at && fd < 0; at = at->ai_next) {
 			fd = socket(at->ai_family, at->ai_socktype, at->ai_protocol);
 			if (fd >= 0 && connect(fd, at->ai_addr, at->ai_addrlen) != 0) {
@@ -125,7 +123,7 @@ int side_accept(struct uroce_lcore *lcore, unsigned port)
 		return -1;
 	printf("  waiting for a client on TCP port %u\n", port);
 	fflush(stdout);
-	while (fd < 0 && !side_interrupted) {
+	while (fd < 0) {
 		struct pollfd waiting = { .fd = listener, .events = POLLIN };
 
 		uroce_lcore_poll(lcore);

@@ -2,19 +2,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The peer resolves our MAC before it answers on TCP, so ARP and neighbour discovery must be answered meanwhile.
- * Every call complains by itself and returns -1 when it fails or when side_interrupted was set.
+ * Every call complains by itself and returns -1 when it fails.
  */
 #ifndef APP_PINGPONG_SIDE_H
 #define APP_PINGPONG_SIDE_H
 
-#include <signal.h>
 #include <stddef.h>
 
 #define SIDE_STALL_SECONDS 30 /* without a word: give up */
 
 struct uroce_lcore;
-
-extern volatile sig_atomic_t side_interrupted;
 
 double side_seconds_now(void);
 

@@ -53,7 +53,7 @@ int exchange_dial(const char *host, unsigned port)
 	snprintf(service, sizeof(service), "%u", port);
 	error = getaddrinfo(host, service, &hints, &list);
 	if (error) {
-		app_complain(APP_EXIT_USAGE, "--peer %s: %s", host, gai_strerror(error));
+		app_complain(APP_EXIT_ENVIRONMENT, "--peer %s: %s", host, gai_strerror(error));
 		return -1;
 	}
 	/* A target that is just starting is waited for. */

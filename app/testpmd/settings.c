@@ -75,17 +75,41 @@ static int refuse(const char *where, const char *name, const char *value, const 
 	return app_complain(APP_EXIT_USAGE, "%s%s \"%s\": must be %s", where, name, value, wanted);
 }
 
+/* What the user calls it, where it was given. */
+static const char *name_at(const struct row *row, const char *where)
+{
+	return strcmp(where, "--") == 0 || row->key == NULL ? row->option : row->key;
+}
+
+/* The same of a setting that has been taken: "--mtu" or "FILE: [traffic] mtu"; good until two more were asked for. */
+static const char *name_of(const struct settings *settings, size_t offset)
+{
+	static char names[2][SETTINGS_TEXT_BYTES + 80];
+	static unsigned turn;
+	char *name = names[turn++ % 2];
+	size_t i = 0;
+
+	while (rows[i].offset != offset)
+		i++;
+	if (origins[i] == FROM_FILE)
+		snprintf(name, sizeof(names[0]), "%s: [%s] %s", settings->config, rows[i].section, rows[i].key);
+	else
+		snprintf(name, sizeof(names[0]), "--%s", rows[i].option);
+	return name;
+}
+
 /* 0, or the exit code after a complaint. where: "--" or "FILE: [section] ". */
 static int set_value(struct settings *settings, const struct row *row, const char *text, const char *where)
 {
 	void *place = (char *)settings + row->offset;
+	const char *name = name_at(row, where);
 	char range[64], *end;
 	unsigned long long number;
 
 	switch (row->kind) {
 	case TEXT:
 		if (strlen(text) >= SETTINGS_TEXT_BYTES)
-			return refuse(where, row->option, text, "shorter than 256 characters");
+			return refuse(where, name, text, "shorter than 256 characters");
 		strcpy(place, text);
 		return 0;
 	case IDLE:
@@ -95,14 +119,14 @@ static int set_value(struct settings *settings, const struct row *row, const cha
 				return 0;
 			}
 		}
-		return refuse(where, row->option, text, "poll, yield or sleep");
+		return refuse(where, name, text, "poll, yield or sleep");
 	case FLAG:
 	case NUMBER:
 		errno = 0;
 		number = strtoull(text, &end, 0);
 		snprintf(range, sizeof(range), "a number from %lu to %lu", row->low, row->high);
 		if (errno || end == text || *end || text[0] == '-' || number < row->low || number > row->high)
-			return refuse(where, row->option, text, range);
+			return refuse(where, name, text, range);
 		*(uint32_t *)place = (uint32_t)number;
 		return 0;
 	}
@@ -161,6 +185,20 @@ static int read_entry(struct settings *settings, const char *section, const stru
 	return app_complain(APP_EXIT_USAGE, "%s%s: no such key", where, entry->name);
 }
 
+/* The second one would win, or nobody would look at it. Only a port may have several addresses. */
+static int refuse_twins(const struct rte_cfgfile_entry *entries, int count, bool is_port, const char *where)
+{
+	for (int i = 1; i < count; i++) {
+		for (int before = 0; before < i; before++) {
+			if (strcmp(entries[i].name, entries[before].name) == 0 &&
+			    !(is_port && strcmp(entries[i].name, "ip") == 0))
+				return app_complain(APP_EXIT_USAGE, "%s%s is there twice (%s, %s): remove one", where,
+						    entries[i].name, entries[before].value, entries[i].value);
+		}
+	}
+	return 0;
+}
+
 static int read_section(struct settings *settings, struct rte_cfgfile *file, const char *section, bool ports_wanted)
 {
 	struct rte_cfgfile_entry entries[32];
@@ -173,6 +211,7 @@ static int read_section(struct settings *settings, struct rte_cfgfile *file, con
 	snprintf(where, sizeof(where), "%s: [%s] ", settings->config, section);
 	if (is_port && number >= SETTINGS_PORTS)
 		return app_complain(APP_EXIT_USAGE, "%sports are port.0 and port.1", where);
+	error = refuse_twins(entries, count, is_port, where);
 	for (int i = 0; i < count && error == 0; i++) {
 		if (!is_port)
 			error = read_entry(settings, section, &entries[i], where);
@@ -201,6 +240,13 @@ static int read_file(struct settings *settings)
 	for (int i = 0; i < 16; i++)
 		sections[i] = names[i];
 	count = rte_cfgfile_sections(file, sections, 16);
+	for (int i = 1; i < count && error == 0; i++) {
+		for (int before = 0; before < i && error == 0; before++) {
+			if (strcmp(names[i], names[before]) == 0)
+				error = app_complain(APP_EXIT_USAGE, "%s: [%s] is there twice: put its keys together",
+						     settings->config, names[i]);
+		}
+	}
 	for (int i = 0; i < count && error == 0; i++)
 		error = read_section(settings, file, sections[i], ports_wanted);
 	rte_cfgfile_close(file);
@@ -226,23 +272,26 @@ static int read_mix(struct settings *settings)
 		while (op < SETTINGS_OPS && (settings_op_names[op] == NULL || strcmp(settings_op_names[op], name) != 0))
 			op++;
 		if (op == SETTINGS_OPS || weight > 1000000)
-			return refuse("--", "mix", part,
+			return refuse("", name_of(settings, AT(mix)), part,
 				      "NAME:WEIGHT of send, send_imm, write, write_imm, read, fadd, cswap");
 		settings->weights[op] += weight;
 		sum += weight;
 	}
-	return sum ? 0 : refuse("--", "mix", settings->mix, "something with a weight above 0");
+	return sum ? 0 : refuse("", name_of(settings, AT(mix)), settings->mix, "something with a weight above 0");
 }
 
 static int check_together(const struct settings *settings)
 {
 	if (settings->mtu & (settings->mtu - 1))
-		return app_complain(APP_EXIT_USAGE, "--mtu %u: must be 256, 512, 1024, 2048 or 4096", settings->mtu);
+		return app_complain(APP_EXIT_USAGE, "%s %u: must be 256, 512, 1024, 2048 or 4096",
+				    name_of(settings, AT(mtu)), settings->mtu);
 	if (settings->target && settings->peer[0])
-		return app_complain(APP_EXIT_USAGE, "--target and --peer: one process is one of them");
+		return app_complain(APP_EXIT_USAGE, "%s and %s: one process is one of them",
+				    name_of(settings, AT(target)), name_of(settings, AT(peer)));
 	if ((settings->target || settings->peer[0]) && settings->port_count != 1)
-		return app_complain(APP_EXIT_USAGE, "--%s needs one port: --device DEV --ip ADDR/LEN",
-				    settings->target ? "target" : "peer");
+		return app_complain(APP_EXIT_USAGE,
+				    "%s needs one port: --device DEV --ip ADDR/LEN, or [port.0] in a file",
+				    name_of(settings, settings->target ? AT(target) : AT(peer)));
 	for (uint32_t i = 0; i < settings->port_count; i++) {
 		if (settings->ports[i].device[0] == '\0' || settings->ports[i].address_count == 0)
 			return app_complain(APP_EXIT_USAGE, "port %u needs a device and an address", i);
@@ -250,8 +299,8 @@ static int check_together(const struct settings *settings)
 	if (settings->port_count == 1 && !settings->target && !settings->peer[0])
 		return app_complain(APP_EXIT_USAGE, "one port needs --peer HOST or --target; or name a second one");
 	if (settings->limit_qps < 2 * settings->qps)
-		return app_complain(APP_EXIT_USAGE, "--qps %u: at most half of --limit-qps %u", settings->qps,
-				    settings->limit_qps);
+		return app_complain(APP_EXIT_USAGE, "%s %u: at most half of %s %u", name_of(settings, AT(qps)),
+				    settings->qps, name_of(settings, AT(limit_qps)), settings->limit_qps);
 	return 0;
 }
 
@@ -273,7 +322,8 @@ static void print_help(void)
 		printf("  %s--%-16s %s\n", letter, rows[i].option, rows[i].help);
 	}
 	printf("  -h, --help             this text\n  -V, --version\n\n"
-	       "Exit: 0 ok, 1 traffic failed, 2 usage, 3 environment, 4 internal.\n");
+	       "Ctrl-C stops the traffic, prints final statistics and ends as \"quit\" does.\n"
+	       "Exit: 0 ok, 1 traffic failed, 2 usage, 3 environment (also: nobody listens at --peer), 4 internal.\n");
 }
 
 static int take_letter(struct settings *settings, int letter, const char *text)

@@ -63,7 +63,7 @@ struct uroce_qp_attr {
 	uint32_t path_mtu;     /* payload bytes: 256, 512, 1024, 2048, 4096 */
 	uint32_t dest_qp_num;
 	uint32_t rq_psn;            /* first PSN expected from the peer */
-	uint32_t sq_psn;            /* first PSN to send */
+	uint32_t sq_psn;            /* first PSN to send; by default a random one */
 	uint8_t max_rd_atomic;      /* READs and atomics we may have outstanding, 0 ... 128 */
 	uint8_t max_dest_rd_atomic; /* the same for the peer, 0 ... 128 */
 	uint8_t min_rnr_timer;      /* code 0 ... 31; default 12 = 0.64 ms */
@@ -72,6 +72,7 @@ struct uroce_qp_attr {
 	uint8_t rnr_retry;          /* 0 ... 7; 7 means without limit */
 	bool flow_control;          /* end-to-end credits, when the peer agreed to the same (F-6); default off */
 	bool imprecise_errors;      /* local faults are reported at once, on the oldest request (E-3); default off */
+	bool use_sq_psn;            /* uroce_qp_connect() only: the first PSN to send is sq_psn; default off */
 	bool no_probe; /* never ask the peer before the ACK timer expires; default: some round trips after */
 	struct uroce_path path;
 	/* the alternate path: all of UROCE_QP_ALT_PATH */
@@ -122,9 +123,10 @@ UROCE_API int uroce_qp_create(struct uroce_pd *pd, const struct uroce_qp_init_at
 UROCE_API int uroce_qp_destroy(struct uroce_qp *qp);
 /*
  * Changes attributes and state. 0; -EINVAL: an illegal transition, a missing or forbidden attribute, a value
- * out of range, a path that no port of the QP's lcore has (*bad_mask, when given, names the attribute; nothing
- * changed). -EAGAIN: the QP was reset less than four ACK timeouts (1 ... 60 s) ago and cannot go to RTR yet, for a
- * packet of its last connection could be taken for one of the new one (P-7); a new QP need not wait.
+ * out of range, a path that no port of the QP's lcore has. -EAGAIN: the QP was reset less than four ACK timeouts
+ * (1 ... 60 s) ago and cannot go to RTR yet, for a packet of its last connection could be taken for one of the new one
+ * (P-7); a new QP need not wait. With an error nothing has changed, and *bad_mask, when given, names the attribute
+ * that is to blame; 0: none is, as with -EAGAIN.
  */
 UROCE_API int uroce_qp_modify(struct uroce_qp *qp, const struct uroce_qp_attr *attr, uint32_t mask, uint32_t *bad_mask);
 /* The attributes in force. */
@@ -139,7 +141,8 @@ UROCE_API const char *uroce_qp_state_name(enum uroce_qp_state state);
 /*
  * The usual way to RTS in one call: RESET to INIT, RTR, RTS with the attributes of attr (qp_state is ignored;
  * zero path_mtu means the device's, zero pkey means 0xFFFF; the first PSN to send is the random one that
- * uroce_qp_query() tells as sq_psn). Errors as uroce_qp_modify().
+ * uroce_qp_query() tells as sq_psn, or with use_sq_psn the sq_psn of attr). Errors as uroce_qp_modify(), which leave
+ * the QP in the last state that it reached.
  */
 UROCE_API int uroce_qp_connect(struct uroce_qp *qp, const struct uroce_qp_attr *attr, uint32_t *bad_mask);
 

@@ -1,5 +1,9 @@
 /* uroce.h - everything public */
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Ids such as S-10 in these headers name rules of the transport. rules.txt, which `make install` puts beside the other
+ * documentation (PREFIX/share/doc/uroce/docs), says what each one is about.
+ */
 #ifndef UROCE_H
 #define UROCE_H
 

@@ -260,10 +260,8 @@ static int modify_on_owner(void *argument)
 	modification->bad_mask = find_bad_path(qp, modification);
 	if (modification->bad_mask)
 		return -EINVAL;
-	if (must_rest(qp, modification)) {
-		modification->bad_mask = UROCE_QP_STATE;
-		return -EAGAIN;
-	}
+	if (must_rest(qp, modification))
+		return -EAGAIN; /* with the same attributes it will do later */
 	if (before == UROCE_QPS_RESET && engine_pipeline_cq_failed(qp)) {
 		modification->bad_mask = UROCE_QP_STATE;
 		return -EINVAL; /* its CQ has lost a completion: it serves nobody any more (E-5) */
@@ -359,10 +357,13 @@ int uroce_qp_connect(struct uroce_qp *qp, const struct uroce_qp_attr *given, uin
 	if (attr.pkey == 0)
 		attr.pkey = 0xFFFF;
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		uint32_t mask = UROCE_QP_STATE | steps[i].mask;
 		int error;
 
 		attr.qp_state = steps[i].state;
-		error = uroce_qp_modify(qp, &attr, UROCE_QP_STATE | steps[i].mask, bad_mask);
+		if (attr.use_sq_psn && attr.qp_state == UROCE_QPS_RTS)
+			mask |= UROCE_QP_SQ_PSN;
+		error = uroce_qp_modify(qp, &attr, mask, bad_mask);
 		if (error)
 			return error;
 	}

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "config/limits.h"
 #include "rc/psn.h"
 
 #define READ_QUOTA_LEAST 8u

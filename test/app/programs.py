@@ -235,6 +235,114 @@ def pingpong_with_itself_checks_every_byte_over_memif(directory):
         if client:
             client.kill()
 
+def one_line(name, done, status, *words):
+    code, out, err = done
+    want(code == status and not out and len(err.splitlines()) == 1 and all(word in err for word in words), name,
+         f"status {code}, not {status}, one line with {words}", out, err)
+
+
+@case
+def a_wrong_option_of_eal_is_one_line(_):
+    for name in ("perf", "pingpong", "testpmd"):
+        own = ["--device", "net_null0", "--ip", "10.0.0.1/24"] if name == "pingpong" else []
+        for words, told in ((["-l", "99"], "lcore 99"), (["--foo"], "--foo"), (["-n", "0"], "channel"),
+                            (["-c", "0"], "coremask")):
+            one_line(name, run(name, *words, "--", *own), 2, told, "-h before --")
+        one_line(name, run(name, "--huge-dir", "/no/such", "--", *own), 3, "nr_hugepages")
+    code, out, err = run("perf", "-h", "--")
+    want(code == 0 and "Usage" in out, "who asks for EAL's options gets them", code, out, err)
+
+
+def run_unprivileged(directory, name, *arguments):
+    """As nobody, from a folder that nobody may read."""
+    os.chmod(directory, 0o755)
+    copy = shutil.copy(program(name), directory)
+    os.chmod(copy, 0o755)
+
+    def drop():
+        if os.geteuid() == 0:
+            os.setgroups([])
+            os.setgid(65534)
+            os.setuid(65534)
+    done = subprocess.run([copy, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True, timeout=60, preexec_fn=drop, cwd=directory)
+    return done.returncode, done.stdout, done.stderr
+
+
+@case
+def a_refusal_of_a_port_names_the_fix(directory):
+    ours = ["--ip", "10.0.0.1/24"]
+    for name in ("perf", "pingpong", "testpmd"):
+        more = {"perf": ["--server"], "testpmd": ["--target"], "pingpong": []}[name]
+        for device, words in (("net_af_packet0,iface=lo", ("CAP_NET_RAW", "root", "setcap")),
+                              ("net_tap0", ("CAP_NET_ADMIN", "root", "setcap"))):
+            one_line(name, run_unprivileged(directory, name, "--device", device, *ours, *more), 3, *words)
+        one_line(name, run(name, "--device", "ffff:00:1f.0", *ours, *more), 3, "ffff:00:1f.0", "lspci")
+    devices = "/sys/bus/pci/devices"
+    for address in sorted(os.listdir(devices))[:1] if os.path.isdir(devices) else []:
+        one_line("perf", run("perf", "--device", address, *ours, "--server"), 3, address, "vfio-pci")
+    if os.geteuid() == 0:
+        one_line("perf", run("perf", "--device", "net_af_packet0,iface=no-such", *ours, "--server"), 3, "no-such",
+                 "ip link")
+
+
+@case
+def what_a_settings_file_says_twice_or_wrong_is_told_in_its_own_words(directory):
+    ini = os.path.join(directory, "a.ini")
+    for text, *words in (("[traffic]\nsize=512\nqps=2\nsize=1024\n", "[traffic] size is there twice", "512", "1024"),
+                         ("[traffic]\nsize=512\n[lcores]\ncount=1\n[traffic]\nqps=2\n", "[traffic] is there twice"),
+                         ("[port.0]\ndevice=a\ndevice=b\nip=10.0.0.1/24\n", "[port.0] device is there twice"),
+                         ("[lcores]\ncount=99\n", "[lcores] count", "99", "16"),
+                         ("[traffic]\ndepth=0\n", "[traffic] depth", "4096"),
+                         ("[traffic]\nmtu=300\n", "[traffic] mtu 300", "512"),
+                         ("[traffic]\nmix=fly:1\n", "[traffic] mix", "fly:1"),
+                         ("[traffic]\ntarget=1\n", "[traffic] target", "[port.0]"),
+                         ("[traffic]\nqps=9\n[limits]\nqps=10\n", "[traffic] qps 9", "[limits] qps 10")):
+        open(ini, "w").write(text)
+        one_line(text, run("testpmd", "--config", ini, "--dry-run"), 2, ini, *words)
+    open(ini, "w").write("[traffic]\nmtu=512\n[port.0]\ndevice=a\nip=10.0.0.1/24\nip=10.0.0.2/24\n")
+    one_line("both", run("testpmd", "--config", ini, "--target", "--mtu", "300", "--dry-run"), 2, "--mtu 300")
+    code, out, err = run("testpmd", "--config", ini, "--target", "--dry-run")
+    want(code == 0 and "10.0.0.2/24" in out, "a port may have two addresses", code, out, err)
+
+
+@case
+def nobody_listening_is_status_3_everywhere(directory):
+    port, clients = ["--device", "net_null0", "--ip", "10.1.0.2/24"], []
+    for name, *more in (("perf", "-p", "18603", "127.0.0.1"), ("pingpong", "-p", "18603", "127.0.0.1"),
+                        ("testpmd", "--tcp-port", "18603", "--peer", "127.0.0.1")):
+        clients.append(Running(directory, name, name, *EAL, "--vdev=net_null0", "--", *port, *more))
+    try:
+        for client in clients:
+            code = client.finish()
+            want(code == 3 and "18603" in client.text() and "refused" in client.text(), code, client.text())
+    finally:
+        for client in clients:
+            client.kill()
+
+
+@case
+def perf_and_pingpong_tell_how_it_goes_and_end_at_once_when_interrupted(directory):
+    perf = Running(directory, "perf", "perf", "--op", "write", "--mode", "bw", "-D", "60")
+    server = Running(directory, "server", "pingpong", *memif(directory, "server", "02:00:00:00:00:01"), "--device",
+                     "net_memif0", "-p", "18604", "-n", "1000000000", "--ip", "fe80::1/64")
+    client = None
+    try:
+        perf.wait_for(r"(?s)\.\.\. .*M messages/s.*\.\.\. .*M messages/s")
+        want(perf.interrupt() == 130 and perf.text().endswith("uroce-perf: interrupted\n"), perf.text())
+        server.wait_for("waiting for a client")
+        client = Running(directory, "client", "pingpong", *memif(directory, "client", "02:00:00:00:00:02"), "--device",
+                         "net_memif0", "-p", "18604", "-n", "1000000000", "--ip", "fe80::2/64", "127.0.0.1")
+        client.wait_for(r"(?s)messages sent, .*messages sent, ")
+        for end in (client, server):
+            want(end.interrupt() == 130 and end.text().endswith("uroce-pingpong: interrupted\n"), end.text())
+    finally:
+        for end in (perf, server, client):
+            if end:
+                end.kill()
+    code, out, err = run("perf", "--help")
+    want("130" in out, out)
+
 
 def main(suite="programs", cases=CASES):
     print(f"1..{len(cases)}", flush=True)

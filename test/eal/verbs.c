@@ -339,7 +339,7 @@ Test(verbs, a_reset_qp_rests_and_starts_at_another_psn)
 {
 	static struct network network;
 	struct uroce_qp_attr attr, before;
-	uint32_t bad = 0, changes = 0;
+	uint32_t bad, changes = 0;
 
 	RULE("P-2");
 	RULE("P-7");
@@ -353,8 +353,11 @@ Test(verbs, a_reset_qp_rests_and_starts_at_another_psn)
 		cr_assert_eq(uroce_qp_modify(network.ends[0].qp, &attr, UROCE_QP_STATE, NULL), 0);
 		cr_assert_eq(uroce_qp_query(network.ends[0].qp, &attr), 0);
 		changes += attr.sq_psn != psn;
+		bad = UROCE_QP_STATES;
 		cr_assert_eq(uroce_qp_connect(network.ends[0].qp, &before, &bad), -EAGAIN);
-		cr_assert_eq(bad, UROCE_QP_STATE, "it got as far as INIT");
+		cr_assert_eq(bad, 0, "no attribute is to blame: %s", uroce_qp_attr_name(bad));
+		cr_assert_eq(uroce_qp_query(network.ends[0].qp, &attr), 0);
+		cr_assert_eq(attr.qp_state, UROCE_QPS_INIT, "it got as far as that");
 	}
 	cr_assert_eq(changes, 1, "a new PSN after a connection, none after a RESET of nothing");
 	/* The floor of the time-wait is a second. */
@@ -365,6 +368,46 @@ Test(verbs, a_reset_qp_rests_and_starts_at_another_psn)
 	}
 	cr_assert_eq(uroce_qp_query(network.ends[0].qp, &attr), 0);
 	cr_assert_eq(attr.qp_state, UROCE_QPS_RTS);
+	network_close(&network);
+}
+
+/* P-2: the user's choice, 0 too, when the user says so; else the random one, whatever sq_psn holds. */
+Test(verbs, a_connection_starts_at_the_psn_that_was_asked_for)
+{
+	static struct network network;
+	static const uint32_t wanted[] = { 0, 0xFFFFFF };
+
+	RULE("P-2");
+	network_open(&network, 1);
+	for (uint32_t i = 0; i < 3; i++) {
+		struct uroce_qp_attr attr = { .path = { .source = network_address("10.0.0.1"),
+							.dest = network_address("10.0.0.2") },
+					      .dest_qp_num = 77 };
+		struct uroce_qp_attr told, now;
+		uint32_t bad = 0;
+
+		network_create_qp(&network, 0, 64, -1);
+		cr_assert_eq(uroce_qp_query(network.ends[0].qp, &told), 0);
+		cr_assert_not(told.use_sq_psn);
+		attr.use_sq_psn = i < 2;
+		attr.sq_psn = i < 2 ? wanted[i] : told.sq_psn ^ 1;
+		cr_assert_eq(uroce_qp_connect(network.ends[0].qp, &attr, &bad), 0, "%s", uroce_qp_attr_name(bad));
+		cr_assert_eq(uroce_qp_query(network.ends[0].qp, &now), 0);
+		cr_assert_eq(now.sq_psn, i < 2 ? wanted[i] : told.sq_psn);
+		cr_assert_eq(uroce_qp_destroy(network.ends[0].qp), 0);
+		network.ends[0].qp = NULL;
+	}
+	network_create_qp(&network, 0, 64, -1);
+	cr_assert_eq(uroce_qp_connect(network.ends[0].qp,
+				      &(struct uroce_qp_attr){
+					      .path = { .source = network_address("10.0.0.1"),
+							.dest = network_address("10.0.0.2") },
+					      .dest_qp_num = 77,
+					      .use_sq_psn = true,
+					      .sq_psn = 0x1000000,
+				      },
+				      &(uint32_t){ 0 }),
+		     -EINVAL);
 	network_close(&network);
 }
 

@@ -1,6 +1,7 @@
 /* consumer.c - the smallest program over an installed library: EAL, a port pair of its own, one device */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include <rte_eal.h>
 #include <rte_eth_ring.h>
@@ -8,12 +9,16 @@
 
 #include <uroce/uroce.h>
 
-/* The archive must not mind a program that has these names for itself. */
-int wire_packet_parse(void);
-int wire_packet_parse(void)
-{
-	return 7;
-}
+/* The archive must not mind a program that has these names for itself, and must not call them. */
+#define OURS(name)       \
+	int name(void);  \
+	int name(void)   \
+	{                \
+		abort(); \
+	}
+OURS(rc_qp_init)
+OURS(wire_packet_parse)
+OURS(engine_port_flush)
 
 int main(int argc, char **argv)
 {
@@ -41,7 +46,6 @@ int main(int argc, char **argv)
 		return 1;
 	uroce_lcore_poll(uroce_engine_lcore(engine, 0));
 	uroce_device_query(device, &info);
-	printf("uroce %s: port %u, path MTU up to %u, %d\n", uroce_version(), info.port_id, info.mtu_bytes,
-	       wire_packet_parse());
+	printf("uroce %s: port %u, path MTU up to %u\n", uroce_version(), info.port_id, info.mtu_bytes);
 	return uroce_device_destroy(device) || uroce_engine_destroy(engine);
 }

@@ -20,7 +20,7 @@ static int run(const char *arguments, char *out, size_t out_bytes)
 	FILE *stream;
 	int status;
 
-	snprintf(command, sizeof(command), "%s %s 2>&1", getenv("UROCE_DECODE"), arguments);
+	snprintf(command, sizeof(command), "</dev/null %s %s 2>&1", getenv("UROCE_DECODE"), arguments);
 	stream = popen(command, "r");
 	cr_assert_not_null(stream);
 	while ((got = fread(out + used, 1, out_bytes - 1 - used, stream)) > 0)
@@ -95,6 +95,11 @@ Test(decode, a_frame_is_a_line)
 	test_frame_free(&frame);
 }
 
+Test(decode, a_dash_is_standard_input)
+{
+	expect_run("- <" TEST_DATA "/perftest-ipv6.pcap", 0, "\n262 frames, 110 RoCE, 0 bad\n");
+}
+
 Test(decode, a_wrong_icrc_is_bad)
 {
 	struct test_frame frame = test_frame_roce(false, false);
@@ -142,6 +147,28 @@ Test(decode, faults_of_frames_to_the_roce_port_are_named_and_others_ignored)
 	test_frame_free(&frame);
 }
 
+/* All headers, no header but the BTH, not even that; the ACK is whole. What Linux sent, with the ends cut off. */
+Test(decode, a_cut_frame_tells_what_is_there)
+{
+	RULE("W-4");
+	expect_run(
+		TEST_DATA "/cut.pcap", 0,
+		"1: 10.9.0.9 > 10.9.0.2 WRITE_FIRST qp=0x00001f psn=14452690 migreq va=0x7f1866f80000 "
+		"rkey=0x00001e84 len=6000 bytes=1024 icrc=unknown captured=120 of=1098\n"
+		"2: 10.9.0.9 > 10.9.0.2 WRITE_LAST qp=0x00001f psn=14452695 migreq ackreq bytes=880 icrc=unknown "
+		"captured=120 of=938\n"
+		"3: 10.9.0.2 > 10.9.0.9 ACK qp=0x50183c psn=14452695 credit=31 msn=1 icrc=ok\n"
+		"4: 10.9.0.2 > 10.9.0.9 READ_RESPONSE_FIRST qp=0x50183c psn=14452696 icrc=unknown captured=56 of=1086\n"
+		"5: 10.9.0.2 > 10.9.0.9 captured=50 of=1082\n"
+		"5 frames, 5 RoCE, 0 bad, 4 cut: their ICRC cannot be checked\n");
+	expect_run("--check --json " TEST_DATA "/cut.pcap", 0,
+		   "\"psn\":14452696,\"flags\":[],\"pkey\":65535,\"payload_bytes\":1024,\"pad_bytes\":0,"
+		   "\"icrc\":\"unknown\",\"captured_bytes\":56,\"original_bytes\":1086}\n"
+		   "{\"frame\":5,\"source\":\"10.9.0.2\",\"dest\":\"10.9.0.9\",\"source_port\":61396,"
+		   "\"captured_bytes\":50,\"original_bytes\":1082}\n"
+		   "{\"frames\":5,\"roce\":5,\"bad\":0,\"cut\":4}\n");
+}
+
 Test(decode, the_largest_datagram_is_built_again)
 {
 	struct wire_encap encap = test_encap(true, false);
@@ -155,6 +182,7 @@ Test(decode, the_largest_datagram_is_built_again)
 
 Test(decode, a_refusal_is_one_line_and_has_its_exit_code)
 {
+	expect_run("-", 3, "uroce-decode: -: the file is empty: capture again\n");
 	expect_run("", 2, "uroce-decode: 0 files given: name one, as in uroce-decode FILE.pcap\n");
 	expect_run("a b", 2, "uroce-decode: 2 files given: name one, as in uroce-decode FILE.pcap\n");
 	expect_run("--chek a", 2, "uroce-decode: option --chek is unknown or has a value: see --help\n");
