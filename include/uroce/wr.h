@@ -175,6 +175,7 @@ enum uroce_cause {
 	UROCE_CAUSE_INVALID_REQUEST, /* responder: the peer's request broke the protocol */
 	UROCE_CAUSE_UNRESOLVED,      /* nobody answers for the peer's address: no ARP or neighbour discovery reply */
 	UROCE_CAUSE_WINDOW,          /* bind or invalidate refused: see uroce_mw_alloc() */
+	UROCE_CAUSE_DEPTH,           /* max_rd_atomic was set to 0 after the READ or atomic had been posted */
 	UROCE_CAUSE_FLUSHED,         /* an earlier request of the QP failed, or it was moved to ERR */
 	UROCE_CAUSES
 };

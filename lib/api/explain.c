@@ -13,14 +13,15 @@ static const char *const advices[UROCE_CAUSES] = {
 	[UROCE_CAUSE_TIMEOUT] = "is the peer's QP alive and connected to this one (its drop_unknown_qpn, drop_qp_state "
 				"and drop_address count), and does a frame of the path MTU pass?",
 	[UROCE_CAUSE_SEQUENCE_NAK] = "the way to the peer loses packets: compare retransmitted_packets here with the "
-				     "port's and switch's drops",
-	[UROCE_CAUSE_IMPLIED_NAK] = "the way from the peer loses packets: look at this port's rx_missed and the "
-				    "switch's drops",
+				     "port's and switch's drops (early_probes were sent only to ask)",
+	[UROCE_CAUSE_IMPLIED_NAK] = "the peer's answers do not come, or come in disorder: look at this port's "
+				    "rx_missed, the switch's drops, and drop_stale_response and early_probes here",
 	[UROCE_CAUSE_RNR] = "the peer has to post receives sooner; or raise rnr_retry, or agree on flow_control",
 	[UROCE_CAUSE_LOCAL_KEY] = "was the region registered, and not yet deregistered?",
 	[UROCE_CAUSE_LOCAL_DOMAIN] = "register the memory on the QP's protection domain",
 	[UROCE_CAUSE_LOCAL_RIGHTS] = "receives, READs and atomics need UROCE_ACCESS_LOCAL_WRITE",
 	[UROCE_CAUSE_LOCAL_RANGE] = "compare address and length with the registration",
+	[UROCE_CAUSE_DEPTH] = "set max_rd_atomic to 1 or more, or post no READs and atomics",
 	[UROCE_CAUSE_LENGTH] = "a message has at most 2^31 bytes",
 	[UROCE_CAUSE_UNRESOLVED] = "does the peer have that address, on this network?",
 	[UROCE_CAUSE_REMOTE_KEY] = "was the region or window that the peer was told of taken away too early?",
@@ -47,6 +48,12 @@ static const char *nak_advice(uint32_t code)
 		break;
 	}
 	return NULL;
+}
+
+/* Of IBA 1.6, which not every peer knows. */
+static bool is_newer_operation(uint32_t opcode)
+{
+	return opcode == UROCE_WC_ATOMIC_WRITE || opcode == UROCE_WC_FLUSH;
 }
 
 struct text {
@@ -111,6 +118,8 @@ char *uroce_wc_explain(const struct uroce_wc *wc, char *out, size_t out_bytes)
 	add(&text, ": %s", uroce_cause_text(wc->vendor_err));
 	if (wc->vendor_err != UROCE_CAUSE_FLUSHED)
 		add_history(&text, wc);
+	if (wc->vendor_err == UROCE_CAUSE_TIMEOUT && is_newer_operation(wc->opcode))
+		advice = "does the peer know this operation? Linux 6.1 drops ATOMIC WRITE and FLUSH without an answer";
 	if (wc->vendor_err == UROCE_CAUSE_REMOTE_NAK)
 		advice = nak_advice(wc->aeth >> 24 & 31);
 	if (advice)

@@ -77,6 +77,7 @@ const char *uroce_cause_text(uint32_t vendor_err)
 		[UROCE_CAUSE_REMOTE_RANGE] = "the peer used a range that is not inside its region",
 		[UROCE_CAUSE_INVALID_REQUEST] = "the peer's request broke the protocol",
 		[UROCE_CAUSE_UNRESOLVED] = "nobody answers for the peer's address (ARP, neighbour discovery)",
+		[UROCE_CAUSE_DEPTH] = "max_rd_atomic is 0, and it is a READ or atomic",
 		[UROCE_CAUSE_WINDOW] = "the window or its region does not allow that",
 		[UROCE_CAUSE_FLUSHED] = "flushed: the QP had failed or was moved to ERR",
 	};

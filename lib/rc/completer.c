@@ -60,12 +60,12 @@ static bool oldest_owns(const struct rc_qp *qp, psn_t psn)
 	return psn_distance(psn, wqe->first_psn) < wqe->psn_count;
 }
 
-static void receive_nak(struct rc_qp *qp, uint8_t syndrome, uint64_t now_ns)
+static void receive_nak(struct rc_qp *qp, psn_t psn, uint8_t syndrome, uint64_t now_ns)
 {
 	uint32_t code = syndrome_value(syndrome);
 
 	if (syndrome_class(syndrome) == SYNDROME_RNR_NAK) {
-		rc_retry_rnr_nak_arrived(qp, code, now_ns);
+		rc_retry_rnr_nak_arrived(qp, psn, code, now_ns);
 	} else if (code == NAK_PSN_SEQUENCE) {
 		rc_retry_sequence_nak_arrived(qp, now_ns);
 	} else {
@@ -86,7 +86,7 @@ static void receive_acknowledge(struct rc_qp *qp, const struct wire_packet *pack
 		if (!cover(qp, psn_next(psn), now_ns))
 			rc_retry_ack_skipped_answer(qp, psn, now_ns);
 	} else if (cover(qp, psn, now_ns) || oldest_owns(qp, psn)) { /* a NAK acknowledges what is before it */
-		receive_nak(qp, packet->syndrome, now_ns);
+		receive_nak(qp, psn, packet->syndrome, now_ns);
 	} else {
 		rc_retry_ack_skipped_answer(qp, psn_previous(psn), now_ns);
 	}

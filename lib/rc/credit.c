@@ -15,17 +15,24 @@ static bool needs_receive(const struct rc_send_wqe *wqe)
 	return wqe->opcode <= UROCE_WR_SEND_WITH_INV || wqe->opcode == UROCE_WR_RDMA_WRITE_WITH_IMM;
 }
 
-/* Messages up to number msn that needed an entry. Slots already reported may have been used again. */
+/*
+ * Messages that needed an entry, up to the one that `behind` others have followed. Slots already reported may have been
+ * used again: of what is not known any more each may have needed one, so that no credit is made up (F-3).
+ */
 static uint32_t receives_up_to(const struct rc_qp *qp, uint32_t behind)
 {
 	const struct rc_sendwin *win = &qp->win;
-	uint32_t unreported = win->started - win->head;
+	uint32_t receives = qp->credit.receives, known = qp->credit.receives_at_msn;
 
-	if (behind < unreported)
-		return sendwin_slot(win, win->started - 1 - behind)->receives;
-	if (unreported == 0)
-		return qp->credit.receives;
-	return sendwin_slot(win, win->head)->receives - needs_receive(sendwin_slot(win, win->head));
+	for (uint32_t slot = win->started; behind > 0 && slot != win->head; slot--) {
+		const struct rc_send_wqe *wqe = sendwin_slot(win, slot - 1);
+
+		if (wqe_is_local(wqe))
+			continue;
+		receives -= needs_receive(wqe);
+		behind--;
+	}
+	return (int32_t)(receives - behind - known) > 0 ? receives - behind : known;
 }
 
 void rc_credit_arrived(struct rc_qp *qp, uint32_t msn, uint32_t code)

@@ -145,7 +145,7 @@ static void apply_values(struct rc_qp *qp, const struct uroce_qp_attr *attr, uin
 		qp->responder.min_rnr_timer = attr->min_rnr_timer;
 	if (mask & UROCE_QP_TIMEOUT) {
 		qp->timeout = attr->timeout;
-		qp->retry.timeout_ns = rc_codes_timeout_ns(attr->timeout);
+		rc_retry_set_timeout(qp, rc_codes_timeout_ns(attr->timeout));
 	}
 	if (mask & UROCE_QP_RETRY_CNT)
 		qp->retry.retry_cnt = qp->retry.retries_left = attr->retry_cnt;

@@ -76,20 +76,27 @@ struct rc_qp *rc_qp_init(void *memory, const struct rc_qp_config *config)
 	qp->send_cq = config->send_cq;
 	qp->recv_cq = config->recv_cq;
 	qp->context = config->context;
-	qp->pkey = 0xFFFF;
 	qp->shares_receives = config->srq != NULL;
 	qp->max_mtu_bytes = config->max_mtu_bytes;
 	qp->sq_psn = psn_make(config->start_psn);
-	qp->responder.min_rnr_timer = RNR_TIMER_DEFAULT;
-	qp->probe.enabled = true;
 	atomic_init(&qp->win.no_answers, true);
 	place_rings(qp, config);
 	rc_qp_forget(qp);
 	return qp;
 }
 
+/* What modify need not set. */
+static void set_defaults(struct rc_qp *qp)
+{
+	qp->pkey = 0xFFFF;
+	qp->probe.enabled = true;
+	qp->flow_control = qp->imprecise_errors = false;
+	qp->responder.min_rnr_timer = RNR_TIMER_DEFAULT;
+}
+
 void rc_qp_forget(struct rc_qp *qp)
 {
+	set_defaults(qp);
 	rc_sendwin_reset(&qp->win, qp->sq_psn);
 	rc_recvq_reset(&qp->recvq);
 	rc_retry_reset(&qp->retry);
@@ -287,6 +294,8 @@ void rc_qp_timeout(struct rc_qp *qp, uint64_t now_ns)
 		qp->probe.deadline_ns = RC_NEVER;
 		qp->probe.due = true;
 	}
+	if (qp->retry.ack_deadline_ns == RETRY_AT_ONCE)
+		qp->retry.ack_deadline_ns = now_ns + qp->retry.timeout_ns;
 	if (qp->retry.ack_deadline_ns <= now_ns)
 		rc_retry_timer_expired(qp);
 }

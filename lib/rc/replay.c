@@ -93,6 +93,7 @@ struct rc_replay_entry *rc_replay_insert(struct rc_replay *replay, psn_t psn, ui
 	assert(replay->unfinished < replay->depth);
 	while (replay->used >= replay->depth) /* more than one after set_depth */
 		evict_oldest(replay);
+	replay->epsn = psn_add(psn, psn_count);
 	entry = nth(replay, replay->used++);
 	*entry = (struct rc_replay_entry){
 		.first_psn = psn,
@@ -113,9 +114,17 @@ void rc_replay_set_depth(struct rc_replay *replay, uint32_t depth)
 		evict_oldest(replay);
 }
 
+static bool is_out_of_reach(const struct rc_replay_entry *entry, psn_t epsn)
+{
+	psn_t last = psn_add(entry->first_psn, entry->psn_count - 1);
+
+	return psn_distance(epsn, last) > PSN_WINDOW && (entry->repeated || !entry->queued);
+}
+
 void rc_replay_expire(struct rc_replay *replay, psn_t epsn)
 {
-	while (replay->used && psn_distance(epsn, nth(replay, 0)->first_psn) > PSN_WINDOW)
+	replay->epsn = epsn;
+	while (replay->used && is_out_of_reach(nth(replay, 0), epsn))
 		evict_oldest(replay);
 }
 
@@ -128,6 +137,12 @@ struct rc_replay_entry *rc_replay_find(const struct rc_replay *replay, psn_t psn
 	return NULL;
 }
 
+/* Does a come before b, both at or behind ePSN? */
+static bool comes_before(const struct rc_replay *replay, psn_t a, psn_t b)
+{
+	return psn_distance(replay->epsn, a) > psn_distance(replay->epsn, b);
+}
+
 /* How many entries begin at or before psn. */
 static uint32_t count_up_to(const struct rc_replay *replay, psn_t psn)
 {
@@ -136,7 +151,7 @@ static uint32_t count_up_to(const struct rc_replay *replay, psn_t psn)
 	while (low < high) {
 		uint32_t middle = (low + high) / 2;
 
-		if (psn_before(psn, nth(replay, middle)->first_psn))
+		if (comes_before(replay, psn, nth(replay, middle)->first_psn))
 			high = middle;
 		else
 			low = middle + 1;
@@ -169,10 +184,9 @@ static uint16_t *place_in_queue(struct rc_replay *replay, psn_t psn)
 
 	if (replay->queue_tail == REPLAY_NONE)
 		return link;
-	if (psn_before(replay->entries[replay->queue_tail].first_psn,
-		       psn)) /* a new request, as always but for repeats */
+	if (comes_before(replay, replay->entries[replay->queue_tail].first_psn, psn)) /* always, but for repeats */
 		return &replay->entries[replay->queue_tail].queue_next;
-	while (psn_before(replay->entries[*link].first_psn, psn))
+	while (comes_before(replay, replay->entries[*link].first_psn, psn))
 		link = &replay->entries[*link].queue_next;
 	return link;
 }

@@ -2,7 +2,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A ring of at most `depth` entries in PSN order, replaced first-in first-out; a hash on the first PSN finds an entry
- * in constant time, a binary search by the range that it owns finds a READ from within. Entries to be answered
+ * in constant time, a binary search by the range that it owns finds a READ from within. Order is by the distance from
+ * ePSN: a READ may own half of all PSNs, and its first one then lies farther behind than the half window reaches. Entries to be answered
  * stand in a queue through the entries themselves, in request order (S-14) and each at most once: a duplicate of one
  * that stands there restarts it in its place, one of an earlier request goes before an answer that is under way.
  */
@@ -46,6 +47,7 @@ struct rc_replay {
 	uint16_t limit;      /* what was allocated */
 	/* the rest is for those that have READs and the like */
 	uint32_t bucket_mask;
+	psn_t epsn;                      /* as last told: where the order is measured from */
 	struct rc_replay_entry *entries; /* `limit` of them */
 	uint16_t *buckets;               /* `limit` rounded up to a power of two */
 };
@@ -65,8 +67,8 @@ void rc_replay_set_depth(struct rc_replay *replay, uint32_t depth);
 struct rc_replay_entry *rc_replay_insert(struct rc_replay *replay, psn_t psn, uint32_t psn_count);
 
 /*
- * Forgets entries from more than half the PSN space ago, whose place in the order could no longer be told (P-1). To be
- * called whenever ePSN has moved.
+ * Forgets entries whose last PSN is more than half the PSN space ago: nothing of them can be asked for any more (P-6).
+ * One that is still being answered for the first time stays. To be called whenever ePSN has moved.
  */
 void rc_replay_expire(struct rc_replay *replay, psn_t epsn);
 

@@ -16,8 +16,6 @@ static bool may_start(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint32_t 
 	const struct rc_requester *req = &qp->requester;
 	uint32_t needed = wqe->opcode == UROCE_WR_RDMA_READ ? psn_count : 1;
 
-	if (qp->state != UROCE_QPS_RTS)
-		return false; /* SQD: nothing new starts */
 	if ((wqe->flags & UROCE_SEND_FENCE) && req->answers_due > 0)
 		return false; /* */
 	if (wqe_needs_answer(wqe) && req->answers_due >= req->max_rd_atomic)
@@ -311,8 +309,12 @@ static enum plan plan_next(struct rc_qp *qp, struct rc_send_wqe *wqe, uint64_t n
 	if (starts) {
 		uint32_t psn_count = wqe->opcode > UROCE_WR_RDMA_READ ? 1 : qp_packets(qp, wqe->length_bytes);
 
+		if (qp->state != UROCE_QPS_RTS)
+			return PLAN_WAIT; /* SQD: nothing new starts, nor is judged */
 		if (wqe->shape == SHAPE_TOO_LONG)
 			return report_fault(qp, UROCE_WC_LOC_LEN_ERR, UROCE_CAUSE_LENGTH);
+		if (wqe_needs_answer(wqe) && qp->requester.max_rd_atomic == 0) /* since it was posted */
+			return report_fault(qp, UROCE_WC_LOC_QP_OP_ERR, UROCE_CAUSE_DEPTH);
 		if (!may_start(qp, wqe, psn_count, now_ns))
 			return PLAN_WAIT;
 		sendwin_start(win, psn_count);

@@ -40,6 +40,12 @@ void rc_retry_packet_sent(struct rc_qp *qp, psn_t psn, bool first, bool answered
 		round_trip_begin(&qp->round_trip, psn, now_ns);
 }
 
+/* Does una still lie at or before the packet that the receiver was not ready for? */
+static bool is_before_rnr(const struct rc_qp *qp)
+{
+	return psn_distance(qp->retry.rnr_psn, qp->win.una) < sendwin_outstanding(&qp->win);
+}
+
 void rc_retry_progress_made(struct rc_qp *qp, uint64_t now_ns)
 {
 	struct rc_retry *retry = &qp->retry;
@@ -54,6 +60,8 @@ void rc_retry_progress_made(struct rc_qp *qp, uint64_t now_ns)
 	retry->rewound = false;
 	retry->since_ns = now_ns;
 	qp->probe.behind_una = false;
+	if (retry_waits_for_receiver(retry) && is_before_rnr(qp))
+		return; /* answers to what came before it do not end the wait */
 	retry->rnr_deadline_ns = RC_NEVER;
 	/* Nothing in flight (all done, or all of it waits to be sent again): the next packet starts the timer. */
 	retry->ack_deadline_ns = in_flight && retry->timeout_ns ? now_ns + retry->timeout_ns : RC_NEVER;
@@ -61,6 +69,18 @@ void rc_retry_progress_made(struct rc_qp *qp, uint64_t now_ns)
 		probe_start(&qp->probe, &qp->round_trip, retry->timeout_ns, now_ns);
 	else
 		probe_stop(&qp->probe);
+}
+
+void rc_retry_set_timeout(struct rc_qp *qp, uint64_t timeout_ns)
+{
+	struct rc_retry *retry = &qp->retry;
+
+	retry->timeout_ns = timeout_ns;
+	probe_stop(&qp->probe);
+	if (timeout_ns == 0 || psn_equal(qp->win.next, qp->win.una))
+		retry->ack_deadline_ns = RC_NEVER;
+	else
+		retry->ack_deadline_ns = RETRY_AT_ONCE;
 }
 
 /* T-2: the oldest PSN that is not acknowledged goes out next, and everything behind it. */
@@ -210,7 +230,7 @@ void rc_retry_probe_answered(struct rc_qp *qp, uint64_t now_ns)
 	answer_was_lost(qp, qp->win.una, now_ns);
 }
 
-void rc_retry_rnr_nak_arrived(struct rc_qp *qp, uint32_t code, uint64_t now_ns)
+void rc_retry_rnr_nak_arrived(struct rc_qp *qp, psn_t psn, uint32_t code, uint64_t now_ns)
 {
 	struct rc_retry *retry = &qp->retry;
 
@@ -226,5 +246,6 @@ void rc_retry_rnr_nak_arrived(struct rc_qp *qp, uint32_t code, uint64_t now_ns)
 	if (retry->rnr_retry != RNR_WITHOUT_LIMIT)
 		retry->rnr_left--;
 	rewind_to_una(qp, qp->win.una);
+	retry->rnr_psn = psn;
 	retry->rnr_deadline_ns = now_ns + rc_codes_rnr_ns(code);
 }

@@ -19,6 +19,7 @@
 #include "rc/psn.h"
 
 #define RC_NEVER UINT64_MAX
+#define RETRY_AT_ONCE 0u /* a deadline: the ACK timer starts when the clock is next seen */
 
 struct rc_qp;
 
@@ -39,6 +40,7 @@ struct rc_retry {
 	/* only looked at after a loss, and so on a line of their own */
 	uint64_t resent_ns;
 	psn_t rewind_psn;
+	psn_t rnr_psn;      /* what the receiver is not ready for */
 	psn_t rewind_limit; /* first PSN never sent when the window was rewound */
 	psn_t heard;        /* the peer had taken everything before it when the window was rewound, or shows it since */
 };
@@ -66,14 +68,17 @@ void rc_retry_answer_missing(struct rc_qp *qp, psn_t trigger, uint64_t now_ns);
 /* The same of an ACK of `trigger`, or a NAK of the next one, which may be what the probe of a READ draws. */
 void rc_retry_ack_skipped_answer(struct rc_qp *qp, psn_t trigger, uint64_t now_ns);
 
+/* Software sets another ACK timeout, 0: none. What is in flight is timed by it from now on. */
+void rc_retry_set_timeout(struct rc_qp *qp, uint64_t timeout_ns);
+
 /* Has the peer taken the packet at psn, which is unanswered? Known of what it has answered something behind. */
 bool rc_retry_peer_has(const struct rc_qp *qp, psn_t psn);
 
 /* An ACK of the packet before una arrived that answers the probe of a READ: what una waits for was lost. */
 void rc_retry_probe_answered(struct rc_qp *qp, uint64_t now_ns);
 
-/* An RNR NAK for una arrived, whatever kind of request that is, with this timer code. */
-void rc_retry_rnr_nak_arrived(struct rc_qp *qp, uint32_t code, uint64_t now_ns);
+/* An RNR NAK for psn arrived, of the oldest request, whatever kind that is, with this timer code. */
+void rc_retry_rnr_nak_arrived(struct rc_qp *qp, psn_t psn, uint32_t code, uint64_t now_ns);
 
 /* All that was to be sent again has been. */
 static inline void retry_caught_up(struct rc_retry *retry)

@@ -363,6 +363,7 @@ Test(arming, reset_forgets_the_alternate_path)
 		attr.sq_psn = 0;
 		attr.qp_state = UROCE_QPS_RESET;
 		cr_assert_eq(rc_qp_modify(qp, &attr, UROCE_QP_STATE, &bad), 0);
+		qp->probe.enabled = false; /* RESET brings the default back */
 		attr.qp_state = UROCE_QPS_INIT;
 		cr_assert_eq(rc_qp_modify(qp, &attr, UROCE_QP_STATE | UROCE_QP_ACCESS_FLAGS, &bad), 0);
 		attr.qp_state = UROCE_QPS_RTR;

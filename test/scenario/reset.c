@@ -243,3 +243,32 @@ Test(reset, a_post_that_the_reset_overtook_goes_nowhere)
 		pair_close(pair);
 	}
 }
+
+/* What modify need not set is as if the QP were new, as the header says. */
+Test(reset, attributes_that_need_not_be_set_have_their_defaults_again)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ 0 });
+	struct rc_qp *qp = pair->side[A].qp;
+	struct uroce_qp_attr attr = { .pkey = 0x8001,
+				      .min_rnr_timer = 3,
+				      .imprecise_errors = true,
+				      .no_probe = true,
+				      .qp_state = UROCE_QPS_SQD };
+
+	RULE("X-1");
+	RULE("F-6");
+	RULE("R-2");
+	qp->flow_control = true;
+	modify(pair, A, &attr, 0);
+	modify(pair, A, &attr, UROCE_QP_PKEY | UROCE_QP_MIN_RNR_TIMER | UROCE_QP_IMPRECISE_ERRORS | UROCE_QP_NO_PROBE);
+	rc_qp_query(qp, &attr);
+	cr_assert(attr.pkey == 0x8001 && attr.min_rnr_timer == 3 && attr.imprecise_errors && attr.no_probe &&
+		  attr.flow_control);
+	attr.qp_state = UROCE_QPS_RESET;
+	modify(pair, A, &attr, 0);
+	rc_qp_query(qp, &attr);
+	cr_assert_eq(attr.pkey, 0xFFFF);
+	cr_assert_eq(attr.min_rnr_timer, 12);
+	cr_assert(!attr.imprecise_errors && !attr.no_probe && !attr.flow_control);
+	pair_close(pair);
+}

@@ -305,3 +305,33 @@ Test(rnr, an_acknowledge_ends_the_wait)
 	expect_leaves(pair, A, "WRITE_ONLY psn=1 ackreq va=0x0 len=8 bytes=8");
 	pair_close(pair);
 }
+
+/* Answers of the READ that came before the packet for which there is no receive do not end the wait for it. */
+Test(rnr, answers_to_what_came_before_do_not_end_the_wait)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .mtu = 1024, .rnr_timer = 14 });
+	struct rc_qp *qp = pair->side[A].qp;
+	uint64_t until;
+
+	RULE("R-4");
+	RULE("R-9");
+	pair_cut(pair);
+	pair_read(pair, 1, 4096);
+	pair_transmit(pair, A);
+	pair_respond(pair, ack_packet(2, SYNDROME_RNR | 14, 0)); /* of its third packet, for want of memory */
+	until = qp->retry.rnr_deadline_ns;
+	cr_assert_neq(until, RC_NEVER);
+	pair_forget(pair);
+	for (uint32_t i = 0; i < 2; i++) {
+		struct wire_packet answer = send_packet(i ? OP_READ_RESPONSE_MIDDLE : OP_READ_RESPONSE_FIRST, i, 1024);
+
+		pair_respond(pair, answer);
+	}
+	cr_assert_eq(qp->win.una.v, 2);
+	cr_assert_eq(qp->retry.rnr_deadline_ns, until);
+	expect_leaves(pair, A);
+	pair_respond(pair, send_packet(OP_READ_RESPONSE_MIDDLE, 2, 1024)); /* it was ready after all */
+	cr_assert_eq(qp->retry.rnr_deadline_ns, RC_NEVER);
+	expect_leaves(pair, A, "READ_REQUEST psn=3 ackreq va=0xc00 len=1024");
+	pair_close(pair);
+}

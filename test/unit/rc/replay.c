@@ -185,14 +185,18 @@ Test(replay, entries_from_more_than_half_the_psn_space_ago_are_forgotten)
 	rc_replay_expire(&replay, psn_make(0x800001));
 	cr_assert_null(rc_replay_find(&replay, psn_make(0)));
 	cr_assert_not_null(rc_replay_find_owner(&replay, psn_make(12)));
-	rc_replay_expire(&replay, psn_make(0x80000B));
+	rc_replay_expire(&replay, psn_make(0x80000D));
+	cr_assert_not_null(rc_replay_find_owner(&replay, psn_make(12)), "its last one can still be asked for");
+	rc_replay_expire(&replay, psn_make(0x80000E));
 	cr_assert_null(rc_replay_find_owner(&replay, psn_make(12)));
 	cr_assert_eq(replay.used, 1);
-	/* Not even answered: it is owed no more, and holds no place. */
+	/* What has never been answered whole is still owed. */
 	rc_replay_queue(&replay, rc_replay_insert(&replay, psn_make(200), 1), psn_make(200), 1, 0);
 	rc_replay_expire(&replay, psn_make(0x8000C9));
-	cr_assert_null(rc_replay_head(&replay));
-	cr_assert_eq(replay.unfinished, 0);
+	cr_assert_eq(replay.unfinished, 1);
+	rc_replay_pop(&replay);
+	rc_replay_expire(&replay, psn_make(0x8000CA));
+	cr_assert_eq(replay.used, 0);
 }
 
 /* More room: what is there stays. Less: the oldest answered ones go, those still owed stay until they are answered. */
@@ -238,27 +242,39 @@ Test(replay, another_depth_keeps_what_is_owed_and_the_newest)
 		cr_assert_eq(rc_replay_find(&replay, psn_make(i)) != NULL, i >= 22, "entry %u", i);
 }
 
-/* A peer that keeps no window asks for a whole window at once, and for more behind it. */
-Test(replay, what_is_too_old_leaves_the_queue)
+/* A READ may own half of all PSNs: what comes behind it is told apart, and it is answered first. */
+Test(replay, a_read_of_half_of_all_psns_keeps_its_place)
 {
 	struct rc_replay_entry *first, *second;
 
 	RULE("P-4");
-	RULE("Y-1");
-	open_replay(4, 4);
-	first = rc_replay_insert(&replay, psn_make(0), PSN_WINDOW);
-	rc_replay_queue(&replay, first, psn_make(0), PSN_WINDOW, 0);
-	second = rc_replay_insert(&replay, psn_make(PSN_WINDOW), 1);
-	rc_replay_queue(&replay, second, psn_make(PSN_WINDOW), 1, 0);
-	rc_replay_expire(&replay, psn_make(PSN_WINDOW + 1));
-	cr_assert_null(rc_replay_find(&replay, psn_make(0)));
-	cr_assert_eq(rc_replay_head(&replay), second);
-	cr_assert_eq(replay.unfinished, 1);
-	first = rc_replay_insert(&replay, psn_make(PSN_WINDOW + 1), 1);
-	rc_replay_queue(&replay, first, psn_make(PSN_WINDOW + 1), 1, 0);
-	rc_replay_pop(&replay);
-	cr_assert_eq(rc_replay_head(&replay), first, "the end of the queue was found again");
-	rc_replay_pop(&replay);
-	cr_assert_null(rc_replay_head(&replay));
-	cr_assert_eq(replay.unfinished, 0);
+	RULE("P-6");
+	RULE("S-14");
+	for (uint32_t start = 0; start < 0x1000000; start += 0x7FFFFF) {
+		psn_t psn = psn_make(start), last = psn_make(start + PSN_WINDOW - 1), behind = psn_next(last);
+
+		open_replay(4, 4);
+		first = rc_replay_insert(&replay, psn, PSN_WINDOW);
+		rc_replay_queue(&replay, first, psn, PSN_WINDOW, 0);
+		second = rc_replay_insert(&replay, behind, 1);
+		rc_replay_queue(&replay, second, behind, 1, 0);
+		rc_replay_expire(&replay, psn_add(behind, 1));
+		cr_assert_eq(replay.unfinished, 2);
+		cr_assert_eq(rc_replay_find_owner(&replay, last), first);
+		cr_assert_eq(rc_replay_find_owner(&replay, behind), second);
+		cr_assert_eq(rc_replay_find_after(&replay, last), second);
+		cr_assert_eq(rc_replay_head(&replay), first);
+		rc_replay_pop(&replay);
+		cr_assert_eq(rc_replay_head(&replay), second);
+		rc_replay_queue(&replay, first, last, 1, 0); /* its last response again: before the other one */
+		cr_assert_eq(rc_replay_head(&replay), first);
+		rc_replay_pop(&replay);
+		rc_replay_pop(&replay);
+		cr_assert_null(rc_replay_head(&replay));
+		/* A SEND behind it that comes again is acknowledged as what it is. */
+		rc_replay_expire(&replay, psn_add(behind, 100));
+		cr_assert_null(rc_replay_find_after(&replay, psn_add(behind, 50)));
+		free(memory);
+	}
+	memory = NULL;
 }
