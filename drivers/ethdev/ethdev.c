@@ -13,6 +13,7 @@
 #include <rte_mbuf.h>
 
 #include "drivers/ethdev/ethdev.h"
+#include "drivers/ethdev/packet_socket.h"
 
 /* 4096 of payload and every header of ours: Ethernet with VLAN, IPv6, UDP, BTH, the longest extensions, ICRC. */
 #define FRAME_BYTES 4224u
@@ -21,9 +22,11 @@
 #define ENGINE_MBUFS 1024u /* a queue's share of what outboxes, caches and reordering hold */
 #define CACHE_MBUFS 256u
 #define LINK_POLL_MS 10u
-#define AF_PACKET_FRAME_BYTES 2048u /* its framesz, unless told otherwise */
-#define AF_PACKET_OVERHEAD 66u      /* of the kernel in each of its frames */
-#define MEMIF_FRAME_BYTES 2048u     /* its bsize, unless told otherwise */
+#define AF_PACKET_FRAME_BYTES 2048u  /* its framesz, unless told otherwise */
+#define AF_PACKET_OVERHEAD 66u       /* of the kernel in each of its frames */
+#define AF_PACKET_FRAMES 512u        /* its framecnt, unless told otherwise */
+#define AF_PACKET_BUFFER_BYTES 1024u /* that the kernel counts besides for a frame which it sends */
+#define MEMIF_FRAME_BYTES 2048u      /* its bsize, unless told otherwise */
 
 #define RX_CHECKSUMS (RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM)
 #define TX_WISHES (RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE | RTE_ETH_TX_OFFLOAD_MULTI_SEGS)
@@ -293,6 +296,15 @@ static uint16_t find_mtu(const struct rte_eth_dev_info *info, const struct drive
 	return interface_mtu(info, (uint16_t)RTE_MIN(frame_bytes, (uint32_t)UINT16_MAX));
 }
 
+static void set_up_af_packet(const struct rte_eth_dev_info *info)
+{
+	uint32_t frame_bytes = device_argument(info, "framesz"), frames = device_argument(info, "framecnt");
+
+	frame_bytes = frame_bytes ? frame_bytes : AF_PACKET_FRAME_BYTES;
+	frames = frames ? frames : AF_PACKET_FRAMES;
+	drivers_packet_socket_never_wait(info->if_index, frames * (frame_bytes + AF_PACKET_BUFFER_BYTES));
+}
+
 static int set_up(const struct drivers_ethdev_config *config, const struct rte_eth_dev_info *info,
 		  struct drivers_ethdev *port, struct drivers_error *error)
 {
@@ -321,6 +333,8 @@ static int set_up(const struct drivers_ethdev_config *config, const struct rte_e
 					 driver_is(port, "net_memif") ? "start the memif server first" :
 									"is its device or interface up and free?");
 	open_filters(config, port);
+	if (driver_is(port, "net_af_packet"))
+		set_up_af_packet(info);
 	port->mtu_bytes = find_mtu(info, port);
 	return 0;
 }
