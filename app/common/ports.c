@@ -7,7 +7,6 @@
 #include "common/eal.h"
 #include "common/ports.h"
 
-#define HEADERS_BYTES 88u /* IPv6, UDP, BTH, RETH, immediate and ICRC: around the payload in an IP packet */
 #define MTU_MAX 4096u
 #define MTU_MIN 256u
 
@@ -24,14 +23,14 @@ static int choose_mtu(const struct app_port_config *config, const struct drivers
 {
 	uint32_t most = MTU_MAX;
 
-	while (ethdev->mtu_bytes && most > MTU_MIN && most + HEADERS_BYTES > ethdev->mtu_bytes)
+	while (ethdev->mtu_bytes && most > MTU_MIN && most + UROCE_PACKET_BYTES > ethdev->mtu_bytes)
 		most /= 2;
-	if (ethdev->mtu_bytes && most + HEADERS_BYTES > ethdev->mtu_bytes)
+	if (ethdev->mtu_bytes && most + UROCE_PACKET_BYTES > ethdev->mtu_bytes)
 		return app_complain(
 			APP_EXIT_ENVIRONMENT,
 			"%s passes IP packets of %u bytes, the smallest path MTU needs %u: raise the MTU of its "
 			"interface (net_af_packet: framesz; net_memif: bsize)",
-			ethdev->name, ethdev->mtu_bytes, MTU_MIN + HEADERS_BYTES);
+			ethdev->name, ethdev->mtu_bytes, MTU_MIN + UROCE_PACKET_BYTES);
 	if (config->mtu_bytes > most)
 		return app_complain(
 			APP_EXIT_ENVIRONMENT,

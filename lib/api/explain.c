@@ -12,10 +12,11 @@
 static const char *const advices[UROCE_CAUSES] = {
 	[UROCE_CAUSE_TIMEOUT] = "is the peer's QP alive and connected to this one (its drop_unknown_qpn, drop_qp_state "
 				"and drop_address count), and does a frame of the path MTU pass?",
-	[UROCE_CAUSE_SEQUENCE_NAK] = "the way to the peer loses packets: compare retransmitted_packets here with the "
-				     "port's and switch's drops",
-	[UROCE_CAUSE_IMPLIED_NAK] = "the way from the peer loses packets: look at this port's rx_missed and the "
-				    "switch's drops",
+	[UROCE_CAUSE_SEQUENCE_NAK] = "packets to the peer are lost: does a frame of the path MTU pass (MTUs of the "
+				     "interfaces, framesz, bsize), and what do ports and switch drop?",
+	[UROCE_CAUSE_IMPLIED_NAK] =
+		"packets from the peer are lost: does a frame of the path MTU pass (MTUs of the "
+		"interfaces, framesz, bsize), and what do this port (rx_missed) and the switch drop?",
 	[UROCE_CAUSE_RNR] = "the peer has to post receives sooner; or raise rnr_retry, or agree on flow_control",
 	[UROCE_CAUSE_LOCAL_KEY] = "was the region registered, and not yet deregistered?",
 	[UROCE_CAUSE_LOCAL_DOMAIN] = "register the memory on the QP's protection domain",

@@ -344,7 +344,7 @@ def a_veth_that_stays_down_is_given_up(directory, wire):
 
 
 def want_failed_in_time(pair):
-    """After 8 ACK timeouts of 67 ms and a second; what ends the case takes the program's own ten seconds without news."""
+    """After 8 ACK timeouts of 67 ms and a second; the program itself would wait ten seconds for news."""
     want(pair.client.finish(8) == 1 and "RETRY_EXC_ERR" in pair.client.text(), pair.texts())
     want(dropped(pair.client.text(), "tx_stuck") > 0, pair.texts())
 
