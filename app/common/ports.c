@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/eal.h"
@@ -9,6 +10,8 @@
 
 #define MTU_MAX 4096u
 #define MTU_MIN 256u
+#define VLAN_MAX 4094u
+#define VLAN_PRIORITY_MAX 7u
 
 int app_address_parse(const char *text, struct uroce_addr *addr, unsigned *prefix_bits)
 {
@@ -16,6 +19,37 @@ int app_address_parse(const char *text, struct uroce_addr *addr, unsigned *prefi
 	if (uroce_addr_parse(text, addr, prefix_bits) == 0)
 		return APP_EXIT_OK;
 	return app_complain(APP_EXIT_USAGE, "'%s' is no address: use 10.0.0.1/24 or fe80::1/64", text);
+}
+
+/* The number at the beginning of *text, which goes behind it; or one above most. */
+static unsigned long take_number(const char **text, unsigned long most)
+{
+	char *end;
+	unsigned long value = strtoul(*text, &end, 10);
+
+	if (**text < '0' || **text > '9' || value > most)
+		return most + 1;
+	*text = end;
+	return value;
+}
+
+int app_vlan_parse(const char *option, const char *text, struct app_vlan *vlan)
+{
+	const char *at = text;
+	unsigned long id = take_number(&at, VLAN_MAX), priority = 0;
+
+	if (id <= VLAN_MAX && *at == ':') {
+		at++;
+		priority = take_number(&at, VLAN_PRIORITY_MAX);
+	}
+	if (id > VLAN_MAX || priority > VLAN_PRIORITY_MAX || *at)
+		return app_complain(
+			APP_EXIT_USAGE,
+			"%s %s: use a VLAN from 0 (none) to %u, and a priority from 0 to %u behind it, such "
+			"as 100 or 100:3",
+			option, text, VLAN_MAX, VLAN_PRIORITY_MAX);
+	*vlan = (struct app_vlan){ .id = (uint16_t)id, .priority = (uint8_t)priority };
+	return APP_EXIT_OK;
 }
 
 /* 0: the largest that the port passes. */
@@ -85,6 +119,7 @@ static int create_device(const struct app_port_config *config, struct app_port *
 		return app_complain(APP_EXIT_INTERNAL, "port %s cannot become a device: %s", port->ethdev.name,
 				    strerror(-error));
 	port->addr = device.addrs[0];
+	port->vlan = config->vlan;
 	return APP_EXIT_OK;
 }
 
