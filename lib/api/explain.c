@@ -10,8 +10,10 @@
 
 /* What a person does next. NULL: the cause says it all. */
 static const char *const advices[UROCE_CAUSES] = {
-	[UROCE_CAUSE_TIMEOUT] = "is the peer's QP alive and connected to this one (its drop_unknown_qpn, drop_qp_state "
-				"and drop_address count), and does a frame of the path MTU pass?",
+	[UROCE_CAUSE_TIMEOUT] =
+		"is the peer's QP alive and connected to this one (its drop_unknown_qpn, drop_qp_state, "
+		"drop_address and drop_vlan count), did this port take the frames (tx_stuck, "
+		"tx_link_down), and does one of the path MTU pass?",
 	[UROCE_CAUSE_SEQUENCE_NAK] = "packets to the peer are lost: does a frame of the path MTU pass (MTUs of the "
 				     "interfaces, framesz, bsize), and what do ports and switch drop?",
 	[UROCE_CAUSE_IMPLIED_NAK] =
