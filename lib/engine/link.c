@@ -87,12 +87,14 @@ static void look_at_waiting(struct engine_port *port, const struct uroce_lcore *
 	}
 	if (port->pending_count == 0)
 		return; /* dropped before */
-	if (rte_eth_link_get_nowait(port->device->port_id, &link) == 0 && link.link_status == RTE_ETH_LINK_DOWN)
+	if (rte_eth_link_get_nowait(port->device->port_id, &link) == 0 && link.link_status == RTE_ETH_LINK_DOWN) {
 		reason = CNT_PORT_LINK_DOWN;
-	else if (lcore->before_ns >= port->goal_ns + TX_PATIENCE_NS)
+		port->goal_ns = lcore->now_ns; /* one that comes up has all the patience */
+	} else if (lcore->before_ns >= port->goal_ns + TX_PATIENCE_NS) {
 		reason = CNT_PORT_STUCK;
-	else
+	} else {
 		return;
+	}
 	engine_port_drop(port, reason);
 	port->goal_frames = port->tx_frames + 1;
 }

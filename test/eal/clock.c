@@ -223,6 +223,36 @@ Test(clock, a_port_that_takes_nothing_costs_no_more_than_the_retry_budget_and_a_
 	}
 }
 
+static void turn_for_ms(struct network *network, uint32_t ms)
+{
+	for (uint32_t i = 0; i < ms; i++) {
+		offset_ns += SECOND_NS / 1000;
+		network_turn(network);
+	}
+}
+
+/* A link that has just come up is not held to what was waited for before. */
+Test(clock, a_port_has_all_the_patience_once_its_link_is_up)
+{
+	static struct network network;
+	struct uroce_wc wc;
+
+	RULE("T-4");
+	open_with_port(&network);
+	port_is_stuck = true;
+	cr_assert_eq(rte_eth_dev_set_link_down(network.loop.ports[0].port_id), 0);
+	cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, NETWORK_BUFFER_BYTES), 0);
+	turn_for_ms(&network, 600);
+	cr_expect_gt(network_counter(&network, 0, "tx_link_down"), 0);
+	cr_assert_eq(rte_eth_dev_set_link_up(network.loop.ports[0].port_id), 0);
+	turn_for_ms(&network, 300);
+	port_is_stuck = false;
+	turns_until(&network, &wc);
+	cr_expect_eq(wc.status, UROCE_WC_SUCCESS, "%s", uroce_wc_status_name(wc.status));
+	cr_expect_eq(network_counter(&network, 0, "tx_stuck"), 0);
+	network_close(&network);
+}
+
 /* What it did not take is sent again as if the wire had lost it; and the next time is not held against the port. */
 Test(clock, a_port_that_takes_frames_again_goes_on)
 {
@@ -236,10 +266,7 @@ Test(clock, a_port_that_takes_frames_again_goes_on)
 
 		port_is_stuck = true;
 		cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, NETWORK_BUFFER_BYTES), 0);
-		for (uint32_t ms = 0; ms < (i == 1 ? 400 : 600); ms++) {
-			offset_ns += SECOND_NS / 1000;
-			network_turn(&network);
-		}
+		turn_for_ms(&network, i == 1 ? 400 : 600);
 		port_is_stuck = false;
 		turns_until(&network, &wc);
 		cr_expect_eq(wc.status, UROCE_WC_SUCCESS, "%s", uroce_wc_status_name(wc.status));
