@@ -3,15 +3,17 @@
 #include <errno.h>
 #include <linux/capability.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "common/eal.h"
 #include "common/ports.h"
 
-#define HEADERS_BYTES 88u /* IPv6, UDP, BTH, RETH, immediate and ICRC: around the payload in an IP packet */
 #define MTU_MAX 4096u
 #define MTU_MIN 256u
+#define VLAN_MAX 4094u
+#define VLAN_PRIORITY_MAX 7u
 
 int app_address_parse(const char *text, struct uroce_addr *addr, unsigned *prefix_bits)
 {
@@ -21,19 +23,50 @@ int app_address_parse(const char *text, struct uroce_addr *addr, unsigned *prefi
 	return app_complain(APP_EXIT_USAGE, "'%s' is no address: use 10.0.0.1/24 or fe80::1/64", text);
 }
 
+/* The number at the beginning of *text, which goes behind it; or one above most. */
+static unsigned long take_number(const char **text, unsigned long most)
+{
+	char *end;
+	unsigned long value = strtoul(*text, &end, 10);
+
+	if (**text < '0' || **text > '9' || value > most)
+		return most + 1;
+	*text = end;
+	return value;
+}
+
+int app_vlan_parse(const char *option, const char *text, struct app_vlan *vlan)
+{
+	const char *at = text;
+	unsigned long id = take_number(&at, VLAN_MAX), priority = 0;
+
+	if (id <= VLAN_MAX && *at == ':') {
+		at++;
+		priority = take_number(&at, VLAN_PRIORITY_MAX);
+	}
+	if (id > VLAN_MAX || priority > VLAN_PRIORITY_MAX || *at)
+		return app_complain(
+			APP_EXIT_USAGE,
+			"%s %s: use a VLAN from 0 (none) to %u, and a priority from 0 to %u behind it, such "
+			"as 100 or 100:3",
+			option, text, VLAN_MAX, VLAN_PRIORITY_MAX);
+	*vlan = (struct app_vlan){ .id = (uint16_t)id, .priority = (uint8_t)priority };
+	return APP_EXIT_OK;
+}
+
 /* 0: the largest that the port passes. */
 static int choose_mtu(const struct app_port_config *config, const struct drivers_ethdev *ethdev, uint32_t *mtu_bytes)
 {
 	uint32_t most = MTU_MAX;
 
-	while (ethdev->mtu_bytes && most > MTU_MIN && most + HEADERS_BYTES > ethdev->mtu_bytes)
+	while (ethdev->mtu_bytes && most > MTU_MIN && most + UROCE_PACKET_BYTES > ethdev->mtu_bytes)
 		most /= 2;
-	if (ethdev->mtu_bytes && most + HEADERS_BYTES > ethdev->mtu_bytes)
+	if (ethdev->mtu_bytes && most + UROCE_PACKET_BYTES > ethdev->mtu_bytes)
 		return app_complain(
 			APP_EXIT_ENVIRONMENT,
 			"%s passes IP packets of %u bytes, the smallest path MTU needs %u: raise the MTU of its "
 			"interface (net_af_packet: framesz; net_memif: bsize)",
-			ethdev->name, ethdev->mtu_bytes, MTU_MIN + HEADERS_BYTES);
+			ethdev->name, ethdev->mtu_bytes, MTU_MIN + UROCE_PACKET_BYTES);
 	if (config->mtu_bytes > most)
 		return app_complain(
 			APP_EXIT_ENVIRONMENT,
@@ -88,6 +121,7 @@ static int create_device(const struct app_port_config *config, struct app_port *
 		return app_complain(APP_EXIT_INTERNAL, "port %s cannot become a device: %s", port->ethdev.name,
 				    strerror(-error));
 	port->addr = device.addrs[0];
+	port->vlan = config->vlan;
 	return APP_EXIT_OK;
 }
 

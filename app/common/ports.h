@@ -15,6 +15,12 @@
 #include "drivers/ethdev/ethdev.h"
 #include "drivers/loop/loop.h"
 
+/* As in struct uroce_path. */
+struct app_vlan {
+	uint16_t id;
+	uint8_t priority;
+};
+
 /* Zeros are defaults, but for the engine, device and address. */
 struct app_port_config {
 	struct uroce_engine *engine;
@@ -26,12 +32,14 @@ struct app_port_config {
 	uint16_t queue_count, first_lcore;
 	uint16_t rx_desc, tx_desc;
 	uint32_t mbuf_count, mbuf_bytes;
+	struct app_vlan vlan;
 };
 
 struct app_port {
 	struct drivers_ethdev ethdev;
 	struct uroce_device *device;
 	struct uroce_addr addr; /* the first one */
+	struct app_vlan vlan;   /* of all paths from there */
 	bool in_loop;           /* the loop closes the port */
 };
 
@@ -55,5 +63,8 @@ void app_loop_close(struct app_loop *loop);
 
 /* "10.0.0.1/24" to its parts, with a complaint when it is none. APP_EXIT_OK or APP_EXIT_USAGE. */
 int app_address_parse(const char *text, struct uroce_addr *addr, unsigned *prefix_bits);
+
+/* "100" or "100:3", a VLAN and a priority, with a complaint when it is none. APP_EXIT_OK or APP_EXIT_USAGE. */
+int app_vlan_parse(const char *option, const char *text, struct app_vlan *vlan);
 
 #endif

@@ -8,6 +8,8 @@
 
 #include <uroce/wr.h>
 
+#include "common/ports.h"
+
 enum perf_op { PERF_SEND, PERF_SEND_IMM, PERF_WRITE, PERF_WRITE_IMM, PERF_READ, PERF_FADD, PERF_CSWAP, PERF_OPS };
 enum perf_junk { PERF_JUNK_NONE, PERF_JUNK_QPN, PERF_JUNK_ICRC, PERF_JUNKS };
 enum perf_mode { PERF_BW, PERF_LAT, PERF_MODES };
@@ -58,6 +60,7 @@ struct perf_options {
 	const char *host;   /* NULL: server, or both ends here */
 	const char *device; /* "loop", or as ports.h says */
 	const char *addresses[2];
+	struct app_vlan vlan;
 	uint32_t tcp_port;
 	const char *json_path;
 };

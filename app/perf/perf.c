@@ -68,6 +68,7 @@ static int open_ports(struct perf *perf)
 		.device = options->device,
 		.addresses = { options->addresses[0], options->addresses[1] },
 		.mtu_bytes = options->mtu_bytes,
+		.vlan = options->vlan,
 	};
 	int code;
 

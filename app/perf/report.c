@@ -192,8 +192,8 @@ void perf_report_drops(const struct app_port *port)
 	for (uint32_t i = uroce_qp_counter_count(); i < stats.count; i++) {
 		const char *name = uroce_counter_name(i);
 
-		if (stats.values[i] && (strncmp(name, "drop_", 5) == 0 || strcmp(name, "rx_icrc_encapsulated") == 0 ||
-					strcmp(name, "tx_no_mbuf") == 0))
+		if (stats.values[i] && (strncmp(name, "drop_", 5) == 0 || strncmp(name, "tx_", 3) == 0 ||
+					strcmp(name, "rx_icrc_encapsulated") == 0))
 			fprintf(out, " port %s: %lu %s (%s)\n", port->ethdev.name, (unsigned long)stats.values[i],
 				uroce_counter_text(i), name);
 	}

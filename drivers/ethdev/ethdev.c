@@ -10,9 +10,13 @@
 #include <rte_dev.h>
 #include <rte_errno.h>
 #include <rte_ethdev.h>
+#include <rte_kvargs.h>
 #include <rte_mbuf.h>
 
+#include <uroce/device.h>
+
 #include "drivers/ethdev/ethdev.h"
+#include "drivers/ethdev/packet_socket.h"
 
 /* 4096 of payload and every header of ours: Ethernet with VLAN, IPv6, UDP, BTH, the longest extensions, ICRC. */
 #define FRAME_BYTES 4224u
@@ -21,9 +25,9 @@
 #define ENGINE_MBUFS 1024u /* a queue's share of what outboxes, caches and reordering hold */
 #define CACHE_MBUFS 256u
 #define LINK_POLL_MS 10u
-#define AF_PACKET_FRAME_BYTES 2048u /* its framesz, unless told otherwise */
-#define AF_PACKET_OVERHEAD 66u      /* of the kernel in each of its frames */
-#define MEMIF_FRAME_BYTES 2048u     /* its bsize, unless told otherwise */
+#define AF_PACKET_FRAME_BYTES 2048u  /* its framesz, unless told otherwise */
+#define AF_PACKET_FRAMES 512u        /* its framecnt, unless told otherwise */
+#define AF_PACKET_BUFFER_BYTES 1024u /* that the kernel counts besides for a frame which it sends */
 
 #define RX_CHECKSUMS (RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM)
 #define TX_WISHES (RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE | RTE_ETH_TX_OFFLOAD_MULTI_SEGS)
@@ -88,47 +92,16 @@ static int find_port(const struct drivers_ethdev_config *config, struct drivers_
 	return rte_eth_dev_get_name_by_port(port->port_id, port->name);
 }
 
-/* What stands behind key= in the device's arguments, up to a comma or the end; or NULL. */
-static const char *device_text(const struct rte_eth_dev_info *info, const char *key)
-{
-	const struct rte_devargs *devargs = info->device ? rte_dev_devargs(info->device) : NULL;
-	const char *at = devargs && devargs->args ? devargs->args : "";
-	size_t bytes = strlen(key);
-
-	for (; at; at = strchr(at, ',')) {
-		at += *at == ',';
-		if (strncmp(at, key, bytes) == 0 && at[bytes] == '=')
-			return at + bytes + 1;
-	}
-	return NULL;
-}
-
-/* The same as a number, or 0. */
+/* The number that key has in the device's arguments, or 0. */
 static uint32_t device_argument(const struct rte_eth_dev_info *info, const char *key)
 {
-	const char *text = device_text(info, key);
+	const struct rte_devargs *devargs = info->device ? rte_dev_devargs(info->device) : NULL;
+	struct rte_kvargs *arguments = rte_kvargs_parse(devargs && devargs->args ? devargs->args : "", NULL);
+	const char *text = rte_kvargs_get(arguments, key);
+	uint32_t value = text ? (uint32_t)strtoul(text, NULL, 0) : 0;
 
-	return text ? (uint32_t)strtoul(text, NULL, 0) : 0;
-}
-
-/* The MTU of the kernel interface under a port, at most `most`. */
-static uint16_t interface_mtu(const struct rte_eth_dev_info *info, uint16_t most)
-{
-	const char *interface = device_text(info, "iface");
-	unsigned mtu_bytes = most;
-	char path[128];
-	FILE *file;
-
-	if (interface == NULL)
-		return most;
-	snprintf(path, sizeof(path), "/sys/class/net/%.*s/mtu", (int)strcspn(interface, ","), interface);
-	file = fopen(path, "r");
-	if (file == NULL)
-		return most;
-	if (fscanf(file, "%u", &mtu_bytes) != 1)
-		mtu_bytes = most;
-	fclose(file);
-	return (uint16_t)RTE_MIN(mtu_bytes, (unsigned)most);
+	rte_kvargs_free(arguments);
+	return value;
 }
 
 static bool driver_is(const struct drivers_ethdev *port, const char *driver)
@@ -266,31 +239,13 @@ static void open_filters(const struct drivers_ethdev_config *config, struct driv
 	rte_eth_allmulticast_enable(port->port_id); /* neighbour discovery asks by multicast */
 }
 
-/*
- * Virtual drivers report an MTU that says nothing. net_af_packet cuts frames that do not fit its ring without a word,
- * and its interface refuses to send longer ones. net_memif divides a frame over buffers, and then (22.11) loses
- * frames or crashes: one buffer has to do.
- */
-static uint16_t find_mtu(const struct rte_eth_dev_info *info, const struct drivers_ethdev *port)
+static void set_up_af_packet(const struct rte_eth_dev_info *info)
 {
-	uint32_t frame_bytes;
-	uint16_t mtu_bytes = 0;
+	uint32_t frame_bytes = device_argument(info, "framesz"), frames = device_argument(info, "framecnt");
 
-	if (driver_is(port, "net_ring") || driver_is(port, "net_null") || driver_is(port, "net_pcap"))
-		return 0;
-	if (driver_is(port, "net_memif")) {
-		frame_bytes = device_argument(info, "bsize");
-		frame_bytes = frame_bytes ? frame_bytes : MEMIF_FRAME_BYTES;
-	} else if (driver_is(port, "net_af_packet")) {
-		frame_bytes = device_argument(info, "framesz");
-		frame_bytes = frame_bytes ? frame_bytes : AF_PACKET_FRAME_BYTES;
-		frame_bytes -= RTE_MIN(frame_bytes, AF_PACKET_OVERHEAD);
-	} else {
-		rte_eth_dev_get_mtu(port->port_id, &mtu_bytes);
-		return mtu_bytes;
-	}
-	frame_bytes = frame_bytes > RTE_ETHER_HDR_LEN ? frame_bytes - RTE_ETHER_HDR_LEN : 1; /* 0 is no limit */
-	return interface_mtu(info, (uint16_t)RTE_MIN(frame_bytes, (uint32_t)UINT16_MAX));
+	frame_bytes = frame_bytes ? frame_bytes : AF_PACKET_FRAME_BYTES;
+	frames = frames ? frames : AF_PACKET_FRAMES;
+	drivers_packet_socket_never_wait(info->if_index, frames * (frame_bytes + AF_PACKET_BUFFER_BYTES));
 }
 
 static int set_up(const struct drivers_ethdev_config *config, const struct rte_eth_dev_info *info,
@@ -321,7 +276,9 @@ static int set_up(const struct drivers_ethdev_config *config, const struct rte_e
 					 driver_is(port, "net_memif") ? "start the memif server first" :
 									"is its device or interface up and free?");
 	open_filters(config, port);
-	port->mtu_bytes = find_mtu(info, port);
+	if (driver_is(port, "net_af_packet"))
+		set_up_af_packet(info);
+	port->mtu_bytes = uroce_port_mtu(port->port_id);
 	return 0;
 }
 

@@ -54,9 +54,9 @@ struct uroce_device_config {
 	uint32_t addr_count;
 	struct uroce_addr addrs[UROCE_ADDRS_MAX];
 	uint8_t prefix_bits[UROCE_ADDRS_MAX]; /* of the address as written: 24 for 10.0.0.1/24 */
-	uint32_t mtu_bytes;                   /* largest path MTU allowed: 256 ... 4096; 0 means 4096 */
-	bool rx_checksums_done;               /* the port drops frames with a wrong IP or UDP checksum, or marks them */
-	struct rte_mempool *pool;             /* mbufs to send from; data room for the MTU and 128 bytes of headers */
+	uint32_t mtu_bytes;       /* largest path MTU allowed, that the port passes: 256 ... 4096; 0 means 4096 */
+	bool rx_checksums_done;   /* the port drops frames with a wrong IP or UDP checksum, or marks them */
+	struct rte_mempool *pool; /* mbufs to send from; data room for the MTU and 128 bytes of headers */
 };
 
 struct uroce_device_info {
@@ -87,8 +87,19 @@ UROCE_API struct uroce_lcore *uroce_engine_lcore(struct uroce_engine *engine, un
  */
 UROCE_API unsigned uroce_lcore_poll(struct uroce_lcore *lcore);
 
-/* 0; -EINVAL: no address, bad MTU or queue count, mbufs too small for the MTU; -ENODEV: no such port;
- * -EBUSY: the port has a device; -ENOMEM. */
+/*
+ * The longest IP packet that passes a port whole, in bytes; 0: no limit is known. A path MTU needs UROCE_PACKET_BYTES
+ * more. Drivers of virtual ports do not say it; of net_af_packet and net_memif it is looked up in their arguments.
+ */
+UROCE_API uint32_t uroce_port_mtu(uint16_t port_id);
+#define UROCE_PACKET_BYTES 88 /* IPv6, UDP, BTH, the longest extensions, pad and ICRC */
+
+/*
+ * 0; -EINVAL: no address, bad MTU, more queues than the port has, mbufs too small for the MTU, or a port that takes
+ * VLAN tags off (then nobody knows any more whose a frame is); -ENODEV: no such port; -ENETDOWN: the port has not been
+ * configured and started; -EMSGSIZE: its frames are too short for the MTU, see uroce_port_mtu(); -EBUSY: it has a
+ * device; -ENOMEM.
+ */
 UROCE_API int uroce_device_create(struct uroce_engine *engine, const struct uroce_device_config *config,
 				  struct uroce_device **device);
 /* 0; -EBUSY while a PD or CQ exists. */

@@ -43,14 +43,21 @@ struct uroce_qp_init_attr {
 	int lcore;                   /* index of the owning lcore; -1: the engine chooses */
 };
 
-/* The way to the peer. */
+/* The way to the peer. Zeroed but for its addresses: untagged, best effort. */
 struct uroce_path {
 	struct uroce_addr source; /* one of the device's addresses */
 	struct uroce_addr dest;
 	struct uroce_mac dest_mac; /* zeros: resolve it (ARP, neighbour discovery) */
 	uint8_t traffic_class;
 	uint8_t hop_limit; /* 0 means 64 */
-	uint16_t reserved;
+	/*
+	 * 802.1Q: frames of VLAN 1 ... 4094 carry its tag, and what comes has to be of that VLAN, whatever its
+	 * priority. 0: of no VLAN, as untagged frames are; with a priority, 0 ... 7, they carry a tag that says only
+	 * that.
+	 */
+	uint16_t vlan_id;
+	uint8_t vlan_priority;
+	uint8_t reserved;
 	uint32_t flow_label;
 	struct uroce_device *device; /* the port; NULL: the QP's own */
 };

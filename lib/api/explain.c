@@ -10,12 +10,16 @@
 
 /* What a person does next. NULL: the cause says it all. */
 static const char *const advices[UROCE_CAUSES] = {
-	[UROCE_CAUSE_TIMEOUT] = "is the peer's QP alive and connected to this one (its drop_unknown_qpn, drop_qp_state "
-				"and drop_address count), and does a frame of the path MTU pass?",
-	[UROCE_CAUSE_SEQUENCE_NAK] = "the way to the peer loses packets: compare retransmitted_packets here with the "
-				     "port's and switch's drops (early_probes were sent only to ask)",
-	[UROCE_CAUSE_IMPLIED_NAK] = "the peer's answers do not come, or come in disorder: look at this port's "
-				    "rx_missed, the switch's drops, and drop_stale_response and early_probes here",
+	[UROCE_CAUSE_TIMEOUT] =
+		"is the peer's QP alive and connected to this one (its drop_unknown_qpn, drop_qp_state, "
+		"drop_address and drop_vlan count), did this port take the frames (tx_stuck, "
+		"tx_link_down), and does one of the path MTU pass?",
+	[UROCE_CAUSE_SEQUENCE_NAK] = "packets to the peer are lost: does a frame of the path MTU pass (MTUs of the "
+				     "interfaces, framesz, bsize), and what do ports and switch drop?",
+	[UROCE_CAUSE_IMPLIED_NAK] =
+		"answers of the peer do not come, or in disorder: does a frame of the path MTU pass (MTUs of "
+		"the interfaces, framesz, bsize), what do this port (rx_missed) and the switch drop, and what "
+		"do drop_stale_response and early_probes count?",
 	[UROCE_CAUSE_RNR] = "the peer has to post receives sooner; or raise rnr_retry, or agree on flow_control",
 	[UROCE_CAUSE_LOCAL_KEY] = "was the region registered, and not yet deregistered?",
 	[UROCE_CAUSE_LOCAL_DOMAIN] = "register the memory on the QP's protection domain",

@@ -14,6 +14,9 @@
 #include "rc/codes.h"
 #include "wire/encap.h"
 
+#define VLAN_RESERVED 0xFFFu
+#define VLAN_PRIORITY_MAX 7u
+
 static bool init_is_valid(const struct uroce_pd *pd, const struct uroce_qp_init_attr *init)
 {
 	if (init->send_cq == NULL || init->recv_cq == NULL || init->send_cq->device != pd->device ||
@@ -177,12 +180,13 @@ static int find_addr(const struct uroce_device *device, const struct uroce_addr 
 
 /*
  * The port has a queue on the QP's lcore and takes its path MTU, and the path's source is an address of it: frames come
- * to no other.
+ * to no other. There is no VLAN 4095.
  */
 static bool path_is_ours(const struct uroce_qp *qp, const struct uroce_path *path, uint32_t mtu_bytes)
 {
 	return engine_find_port(qp->owner, path->device) && path->device->config.mtu_bytes >= mtu_bytes &&
-	       find_addr(path->device, &path->source) >= 0;
+	       find_addr(path->device, &path->source) >= 0 && path->vlan_id < VLAN_RESERVED &&
+	       path->vlan_priority <= VLAN_PRIORITY_MAX;
 }
 
 /* Are the first `bits` of two addresses the same? IPv4 prefixes count behind the 96 bits of the mapping. */

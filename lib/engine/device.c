@@ -36,14 +36,33 @@ static bool config_is_valid(const struct uroce_engine *engine, const struct uroc
 	return config->queue_count <= engine->lcore_count && config->first_lcore < engine->lcore_count;
 }
 
-/* The port has been set up with as many queues as we are to poll. */
-static bool port_has_queues(const struct uroce_device_config *config)
+/* Whoever polls a port that is not started calls what stands there for ports that do not exist. */
+static bool port_is_started(uint16_t port_id)
 {
-	uint16_t count = config->queue_count ? config->queue_count : 1;
+	for (uint16_t other = 0; other < RTE_MAX_ETHPORTS; other++) {
+		if (!rte_eth_dev_is_valid_port(other))
+			return rte_eth_fp_ops[port_id].rx_pkt_burst != rte_eth_fp_ops[other].rx_pkt_burst;
+	}
+	return true; /* with so many nobody can tell */
+}
+
+/* Has the port been set up for what we are to do with it? 0 or a negative errno, as uroce_device_create(). */
+static int check_port(const struct uroce_device_config *config)
+{
+	uint16_t queue_count = config->queue_count ? config->queue_count : 1;
+	uint32_t mtu_bytes = config->mtu_bytes ? config->mtu_bytes : LIMIT_MTU_BYTES;
+	uint32_t port_mtu_bytes = uroce_port_mtu(config->port_id);
 	struct rte_eth_dev_info info;
 
-	return rte_eth_dev_info_get(config->port_id, &info) == 0 && info.nb_rx_queues >= count &&
-	       info.nb_tx_queues >= count;
+	if (rte_eth_dev_info_get(config->port_id, &info) != 0)
+		return -ENODEV;
+	if (!port_is_started(config->port_id))
+		return -ENETDOWN;
+	if (info.nb_rx_queues < queue_count || info.nb_tx_queues < queue_count)
+		return -EINVAL;
+	if (rte_eth_dev_get_vlan_offload(config->port_id) & RTE_ETH_VLAN_STRIP_OFFLOAD)
+		return -EINVAL;
+	return port_mtu_bytes && mtu_bytes + UROCE_PACKET_BYTES > port_mtu_bytes ? -EMSGSIZE : 0;
 }
 
 /* The configured one, the port's, or a random locally administered one (net_ring ports have none). */
@@ -217,8 +236,9 @@ int uroce_device_create(struct uroce_engine *engine, const struct uroce_device_c
 		return -EINVAL;
 	if (!rte_eth_dev_is_valid_port(config->port_id))
 		return -ENODEV;
-	if (!port_has_queues(config))
-		return -EINVAL;
+	error = check_port(config);
+	if (error)
+		return error;
 	device = calloc(1, sizeof(*device));
 	if (device == NULL)
 		return -ENOMEM;

@@ -54,7 +54,8 @@ static void answer_request(struct uroce_lcore *lcore, struct engine_port *port, 
 		struct uroce_addr sender;
 
 		memcpy(sender.bytes, request->sender, sizeof(sender.bytes));
-		engine_neigh_learn(&device->neigh, &sender, &mac, true, lcore->now_ns);
+		engine_neigh_learn(&device->neigh, &sender, request->vlan_tci & WIRE_VLAN_ID, &mac, true,
+				   lcore->now_ns);
 		lcore->resolve_ns = 0;
 	}
 	bytes = wire_neighbour_reply(device->mac.bytes, request->target, request, mac.bytes, reply);
@@ -91,7 +92,8 @@ void engine_discover_receive(struct uroce_lcore *lcore, struct engine_port *port
 	case WIRE_NEIGHBOUR_REPLY:
 		memcpy(told.bytes, neighbour.target, sizeof(told.bytes));
 		memcpy(mac.bytes, neighbour.has_sender_mac ? neighbour.sender_mac : frame + 6, sizeof(mac.bytes));
-		engine_neigh_learn(&port->device->neigh, &told, &mac, false, lcore->now_ns);
+		engine_neigh_learn(&port->device->neigh, &told, neighbour.vlan_tci & WIRE_VLAN_ID, &mac, false,
+				   lcore->now_ns);
 		lcore->resolve_ns = 0;
 		break;
 	case WIRE_NEIGHBOUR_ECHO:
@@ -110,19 +112,29 @@ static bool mac_is_set(const struct uroce_mac *mac)
 	return memcmp(mac, &none, sizeof(none)) != 0;
 }
 
+/* In the path's VLAN. */
+static void ask_for(struct engine_port *port, const struct uroce_path *path)
+{
+	uint8_t request[WIRE_NEIGHBOUR_MAX_BYTES];
+	uint32_t bytes = wire_neighbour_request(port->device->mac.bytes, path->source.bytes, path->dest.bytes, request);
+
+	if (path_vlan_tci(path))
+		bytes = wire_neighbour_tag(request, bytes, path_vlan_tci(path));
+	send_frame(port, request, bytes);
+}
+
 /* The MAC of a path's next hop, asked for when it is not known. true: *mac is it. */
 static bool find_mac(struct uroce_lcore *lcore, const struct uroce_path *path, struct uroce_mac *mac)
 {
 	struct uroce_device *device = path->device;
-	uint8_t request[WIRE_NEIGHBOUR_MAX_BYTES];
 	bool ask = false;
 
 	*mac = path->dest_mac;
-	if (mac_is_set(mac) || engine_neigh_resolve(&device->neigh, &path->dest, lcore->now_ns, mac, &ask))
+	if (mac_is_set(mac) ||
+	    engine_neigh_resolve(&device->neigh, &path->dest, path->vlan_id, lcore->now_ns, mac, &ask))
 		return true;
 	if (ask)
-		send_frame(engine_find_port(lcore, device), request,
-			   wire_neighbour_request(device->mac.bytes, path->source.bytes, path->dest.bytes, request));
+		ask_for(engine_find_port(lcore, device), path);
 	return false;
 }
 

@@ -138,9 +138,10 @@ struct engine_port {
 	uint16_t queue;
 	uint16_t pending_count; /* frames that the port did not take yet, oldest first */
 	struct rte_mbuf *pending[TX_PENDING];
-	uint64_t turn_ends_at;     /* port_frames_out() with all that may leave in this turn */
-	uint64_t looked_tx_frames; /* tx_frames when the link was looked at last */
-	uint64_t alarm_since_ns;   /* the second at hand began; and how many strangers there had been */
+	uint64_t turn_ends_at; /* port_frames_out() with all that may leave in this turn */
+	uint64_t goal_frames;  /* tx_frames when all that waited at goal_ns has left */
+	uint64_t goal_ns;
+	uint64_t alarm_since_ns; /* the second at hand began; and how many strangers there had been */
 	uint64_t alarm_strangers;
 	bool alarmed;                    /* in this second */
 	uint64_t counters[CNT_COUNTERS]; /* lcore only, as all below */

@@ -15,6 +15,7 @@
 #include "engine/port.h"
 
 #define LOOK_NS 1000000ull
+#define TX_PATIENCE_NS 500000000ull /* half of what a request may fail later than its retries say */
 
 static void look(struct uroce_device *device)
 {
@@ -69,18 +70,33 @@ void engine_link_forget(struct uroce_device *device)
 
 /*
  * A port that takes nothing is waited for, at no cost in retries: it may just be busy. Not so without a link: a memif
- * whose peer has gone takes nothing for ever, and its QPs would neither go on nor fail (T-4). Asking is dear for some
- * drivers, so only a port that has taken nothing since the last look is asked.
+ * whose peer has gone takes nothing for ever. Nor for longer than TX_PATIENCE_NS with one, for a driver may not know
+ * its link. What waited is lost then, and all that comes until the port takes a frame again: QPs go on or fail in their
+ * time (T-4). Asking for the link is dear for some drivers, so only a port that is behind is asked. As with timers, the
+ * port has had the whole of this turn to do better: a thread may have been away.
  */
-static void look_at_waiting(struct engine_port *port)
+static void look_at_waiting(struct engine_port *port, const struct uroce_lcore *lcore)
 {
 	struct rte_eth_link link;
-	bool stuck = port->pending_count > 0 && port->tx_frames == port->looked_tx_frames;
+	enum rc_counter reason;
 
-	port->looked_tx_frames = port->tx_frames;
-	if (stuck && rte_eth_link_get_nowait(port->device->port_id, &link) == 0 &&
-	    link.link_status == RTE_ETH_LINK_DOWN)
-		engine_port_drop(port);
+	if (port->tx_frames >= port->goal_frames) {
+		port->goal_frames = port_frames_out(port);
+		port->goal_ns = lcore->now_ns;
+		return;
+	}
+	if (port->pending_count == 0)
+		return; /* dropped before */
+	if (rte_eth_link_get_nowait(port->device->port_id, &link) == 0 && link.link_status == RTE_ETH_LINK_DOWN) {
+		reason = CNT_PORT_LINK_DOWN;
+		port->goal_ns = lcore->now_ns; /* one that comes up has all the patience */
+	} else if (lcore->before_ns >= port->goal_ns + TX_PATIENCE_NS) {
+		reason = CNT_PORT_STUCK;
+	} else {
+		return;
+	}
+	engine_port_drop(port, reason);
+	port->goal_frames = port->tx_frames + 1;
 }
 
 void engine_link_turn(struct uroce_lcore *lcore)
@@ -93,7 +109,7 @@ void engine_link_turn(struct uroce_lcore *lcore)
 
 		if (port->queue == 0 && port->device->link_is_noted)
 			look(port->device);
-		look_at_waiting(port);
+		look_at_waiting(port, lcore);
 		engine_alarm_look(port, lcore->now_ns);
 	}
 }

@@ -15,6 +15,8 @@ void engine_mbuf_template(struct wire_frame_template *template, const struct uro
 		.ipv6 = !encap_addr_is_ipv4(path->dest.bytes),
 		.traffic_class = path->traffic_class,
 		.hop_limit = path->hop_limit ? path->hop_limit : HOP_LIMIT_DEFAULT,
+		.vlan = path_vlan_tci(path) != 0,
+		.vlan_tci = path_vlan_tci(path),
 		.flow_label = path->flow_label,
 		.source_port = path_source_port(qpn, dest_qpn),
 		.dest_port = WIRE_UDP_PORT,

@@ -12,32 +12,34 @@ void engine_neigh_init(struct engine_neigh *neigh)
 	rte_spinlock_init(&neigh->lock);
 }
 
-static uint32_t hash(const struct uroce_addr *addr)
+static uint32_t hash(const struct uroce_addr *addr, uint16_t vlan_id)
 {
 	uint64_t high, low;
 
 	memcpy(&high, addr->bytes, 8);
 	memcpy(&low, addr->bytes + 8, 8);
+	high ^= vlan_id;
 	return (uint32_t)(((high ^ low * 0x9E3779B97F4A7C15ull) * 0xD6E8FEB86659FD93ull) >> 40);
 }
 
-static struct engine_neigh_entry *find(struct engine_neigh *neigh, const struct uroce_addr *addr)
+static struct engine_neigh_entry *find(struct engine_neigh *neigh, const struct uroce_addr *addr, uint16_t vlan_id)
 {
-	uint32_t start = hash(addr);
+	uint32_t start = hash(addr, vlan_id);
 
 	for (uint32_t i = 0; i < PROBES; i++) {
 		struct engine_neigh_entry *entry = &neigh->entries[(start + i) & (NEIGH_ENTRIES - 1)];
 
-		if (entry->used && memcmp(&entry->addr, addr, sizeof(*addr)) == 0)
+		if (entry->used && entry->vlan_id == vlan_id && memcmp(&entry->addr, addr, sizeof(*addr)) == 0)
 			return entry;
 	}
 	return NULL;
 }
 
 /* A free place, or the one that has been quiet for longest. */
-static struct engine_neigh_entry *take_place(struct engine_neigh *neigh, const struct uroce_addr *addr)
+static struct engine_neigh_entry *take_place(struct engine_neigh *neigh, const struct uroce_addr *addr,
+					     uint16_t vlan_id)
 {
-	uint32_t start = hash(addr);
+	uint32_t start = hash(addr, vlan_id);
 	struct engine_neigh_entry *oldest = NULL;
 
 	for (uint32_t i = 0; i < PROBES; i++) {
@@ -50,20 +52,20 @@ static struct engine_neigh_entry *take_place(struct engine_neigh *neigh, const s
 		if (oldest == NULL || entry->touched_ns < oldest->touched_ns)
 			oldest = entry;
 	}
-	*oldest = (struct engine_neigh_entry){ .used = true, .addr = *addr };
+	*oldest = (struct engine_neigh_entry){ .used = true, .vlan_id = vlan_id, .addr = *addr };
 	return oldest;
 }
 
-bool engine_neigh_resolve(struct engine_neigh *neigh, const struct uroce_addr *addr, uint64_t now_ns,
+bool engine_neigh_resolve(struct engine_neigh *neigh, const struct uroce_addr *addr, uint16_t vlan_id, uint64_t now_ns,
 			  struct uroce_mac *mac, bool *ask)
 {
 	struct engine_neigh_entry *entry;
 	bool known;
 
 	rte_spinlock_lock(&neigh->lock);
-	entry = find(neigh, addr);
+	entry = find(neigh, addr, vlan_id);
 	if (entry == NULL)
-		entry = take_place(neigh, addr);
+		entry = take_place(neigh, addr, vlan_id);
 	entry->touched_ns = now_ns;
 	known = entry->known;
 	*mac = entry->mac;
@@ -74,15 +76,15 @@ bool engine_neigh_resolve(struct engine_neigh *neigh, const struct uroce_addr *a
 	return known;
 }
 
-void engine_neigh_learn(struct engine_neigh *neigh, const struct uroce_addr *addr, const struct uroce_mac *mac,
-			bool wanted, uint64_t now_ns)
+void engine_neigh_learn(struct engine_neigh *neigh, const struct uroce_addr *addr, uint16_t vlan_id,
+			const struct uroce_mac *mac, bool wanted, uint64_t now_ns)
 {
 	struct engine_neigh_entry *entry;
 
 	rte_spinlock_lock(&neigh->lock);
-	entry = find(neigh, addr);
+	entry = find(neigh, addr, vlan_id);
 	if (entry == NULL && wanted)
-		entry = take_place(neigh, addr);
+		entry = take_place(neigh, addr, vlan_id);
 	if (entry) {
 		entry->known = true;
 		entry->mac = *mac;

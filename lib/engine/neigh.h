@@ -16,7 +16,8 @@
 
 struct engine_neigh_entry {
 	bool used, known;
-	struct uroce_addr addr;
+	uint16_t vlan_id;
+	struct uroce_addr addr; /* in that VLAN: another one may have it, too */
 	struct uroce_mac mac;
 	uint64_t asked_ns; /* 0: never */
 	uint64_t touched_ns;
@@ -29,15 +30,15 @@ struct engine_neigh {
 
 void engine_neigh_init(struct engine_neigh *neigh);
 
-/* true: *mac is known. false, and *ask: nobody has asked lately, so the caller does. */
-bool engine_neigh_resolve(struct engine_neigh *neigh, const struct uroce_addr *addr, uint64_t now_ns,
+/* true: *mac is known. false, and *ask: nobody has asked lately, so the caller does. VLAN 0: none. */
+bool engine_neigh_resolve(struct engine_neigh *neigh, const struct uroce_addr *addr, uint16_t vlan_id, uint64_t now_ns,
 			  struct uroce_mac *mac, bool *ask);
 
 /*
  * addr was seen to have mac. New addresses are taken in only when wanted says so (they spoke to us), so that
  * strangers cannot fill the table.
  */
-void engine_neigh_learn(struct engine_neigh *neigh, const struct uroce_addr *addr, const struct uroce_mac *mac,
-			bool wanted, uint64_t now_ns);
+void engine_neigh_learn(struct engine_neigh *neigh, const struct uroce_addr *addr, uint16_t vlan_id,
+			const struct uroce_mac *mac, bool wanted, uint64_t now_ns);
 
 #endif

@@ -85,9 +85,9 @@ void engine_port_flush(struct engine_port *port)
 		close_up(port, taken);
 }
 
-void engine_port_drop(struct engine_port *port)
+void engine_port_drop(struct engine_port *port, enum rc_counter reason)
 {
-	port->counters[CNT_PORT_LINK_DOWN] += port->pending_count;
+	port->counters[reason] += port->pending_count;
 	rte_pktmbuf_free_bulk(port->pending, port->pending_count);
 	port->pending_count = 0;
 }

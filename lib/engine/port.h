@@ -21,8 +21,8 @@ void engine_port_fetch(struct engine_port *port);
  */
 void engine_port_recycle(struct engine_port *port, struct rte_mbuf **mbufs, unsigned count);
 
-/* What waits is lost, as on a cable that is not plugged in: the link is down, and the port may never take it. */
-void engine_port_drop(struct engine_port *port);
+/* What waits is lost, as on a cable that is not plugged in: the port may never take it. It is counted as reason. */
+void engine_port_drop(struct engine_port *port, enum rc_counter reason);
 
 /* On the lcore: the port is one of its ports from now on; or no more, and all its mbufs go back. */
 void engine_port_attach(struct engine_port *port, struct uroce_lcore *lcore);

@@ -121,6 +121,7 @@ static bool receive_roce(struct uroce_lcore *lcore, struct engine_port *port, st
 		.source = encap->source,
 		.dest = encap->dest,
 		.device = port->device,
+		.vlan_id = encap->vlan_tci & WIRE_VLAN_ID,
 		.ip = frame + encap->ip_offset,
 		.ip_bytes = (uint32_t)(encap->bth_offset - encap->ip_offset) + encap->bth_bytes - WIRE_ICRC_BYTES,
 	};

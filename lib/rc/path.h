@@ -20,7 +20,8 @@ struct rc_origin {
 	const struct uroce_device *device; /* the port; NULL when there is only one */
 	const uint8_t *ip;                 /* its IP header when nobody has looked at the ICRC yet; NULL: it is right */
 	uint32_t ip_bytes;                 /* from there to the end of the pad; the ICRC follows */
-	uint64_t ipv4;                     /* source and destination as in an IPv4 header; 0: look at those */
+	uint64_t ipv4;                     /* untagged: source and destination as in an IPv4 header; 0: look at those */
+	uint16_t vlan_id;                  /* 0: none; not looked at when ipv4 says it */
 };
 
 /* Is the ICRC of this packet right, looked at now if need be? Its payload lies behind its headers. */
@@ -69,13 +70,25 @@ static inline uint64_t path_ipv4(const struct uroce_path *path)
 	return both;
 }
 
-static inline bool path_matches(const struct uroce_path *path, const struct rc_origin *origin)
+/* What frames along the path have in the tag of 802.1Q (W-1); 0: they have none. */
+static inline uint16_t path_vlan_tci(const struct uroce_path *path)
+{
+	return (uint16_t)(path->vlan_priority << 13 | path->vlan_id);
+}
+
+static inline bool path_addresses_match(const struct uroce_path *path, const struct rc_origin *origin)
 {
 	if (path->device != origin->device)
 		return false;
 	if (origin->ipv4)
 		return path_ipv4(path) == origin->ipv4;
 	return memcmp(path->dest.bytes, origin->source, 16) == 0 && memcmp(path->source.bytes, origin->dest, 16) == 0;
+}
+
+/* A priority is nobody's business: switches set it. */
+static inline bool path_matches(const struct uroce_path *path, const struct rc_origin *origin)
+{
+	return path_addresses_match(path, origin) && path->vlan_id == (origin->ipv4 ? 0 : origin->vlan_id);
 }
 
 /* The flow's UDP source port: 0xC000-0xFFFF, the same for a pair of QPNs (W-2). */

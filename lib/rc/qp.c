@@ -188,7 +188,7 @@ enum rc_counter rc_qp_admit(const struct rc_qp *qp, const struct wire_packet *pa
 	if (qp->migration.state == UROCE_PATH_ARMED && (packet->flags & WIRE_MIGREQ))
 		return CNT_COUNTERS; /* judged when its ICRC is found right */
 	if (!path_matches(&qp->path, origin))
-		return CNT_PORT_ADDRESS;
+		return path_addresses_match(&qp->path, origin) ? CNT_PORT_VLAN : CNT_PORT_ADDRESS;
 	if (!pkey_matches(qp->pkey, packet->pkey))
 		return CNT_PORT_PKEY;
 	return CNT_COUNTERS;

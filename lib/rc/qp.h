@@ -86,7 +86,7 @@ struct rc_qp {
 	bool flow_control;     /* end-to-end credits were agreed upon (F-1) */
 	bool shares_receives;  /* with a shared receive queue: recvq.srq */
 	bool long_way;         /* a test wants no short ways: they only ever do what the long ones do */
-	/* the path in use, as usual packets are compared with it: path_ipv4() and its port */
+	/* the path in use, as usual packets are compared with it: its port, and path_ipv4() when it is of no VLAN */
 	const struct uroce_device *device;
 	uint64_t ipv4;
 	struct rc_migration migration; /* its first 16 bytes; then come the paths */
@@ -136,7 +136,7 @@ static_assert(offsetof(struct rc_qp, migration) + offsetof(struct rc_migration, 
 static inline void qp_take_path(struct rc_qp *qp, const struct uroce_path *path)
 {
 	qp->path = *path;
-	qp->ipv4 = path_ipv4(path);
+	qp->ipv4 = path->vlan_id ? 0 : path_ipv4(path);
 	qp->device = path->device;
 }
 

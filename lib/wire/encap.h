@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #define WIRE_ENCAP_MAX_BYTES (14u + 4u + 40u + 8u)
+#define WIRE_VLAN_ID 0xFFFu /* of a tag: which VLAN; 0: none, the tag only has a priority */
 
 /* All values in host byte order; addresses and MACs as on the wire; IPv4 as ::ffff:a.b.c.d. */
 struct wire_encap {

@@ -2,7 +2,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "wire/frame.h"
 
-#include <assert.h>
 #include <string.h>
 
 #include "wire/bytes.h"
@@ -33,7 +32,6 @@ void wire_frame_prepare(struct wire_frame_template *frame, const struct wire_enc
 	struct wire_encap copy = *encap;
 	uint8_t *ip;
 
-	assert(!encap->vlan);
 	memset(frame, 0, sizeof(*frame));
 	wire_encap_build(&copy, 0, frame->bytes);
 	frame->ip_offset = (uint8_t)copy.ip_offset;

@@ -157,7 +157,7 @@ static inline bool frame_parse_ack(const uint8_t *frame, uint32_t ip_bytes, stru
  */
 bool wire_frame_ack_follows(const uint8_t *frame, const uint8_t *before);
 
-#define FRAME_FRONT_BYTES 64u /* IPv6 without a tag has 62 */
+#define FRAME_FRONT_BYTES 68u /* IPv6 with a tag has 66 */
 #define FRAME_IMAGE_BYTES 64u
 #define FRAME_EXTENSION_MAX_BYTES 16u /* that an image has room for */
 #define FRAME_ACK_ROOM_BYTES 64u
@@ -178,7 +178,10 @@ struct wire_frame_template {
 	uint8_t image[FRAME_IMAGE_BYTES + FRAME_EXTENSION_MAX_BYTES];
 };
 
-/* encap is what the frames have in common; bth_bytes and offsets are not looked at. No VLAN tag: images know none. */
+/*
+ * encap is what the frames have in common; bth_bytes and offsets are not looked at. With a VLAN tag there is no image:
+ * such frames go the longer way.
+ */
 void wire_frame_prepare(struct wire_frame_template *frame, const struct wire_encap *encap);
 
 /*

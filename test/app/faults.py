@@ -343,6 +343,52 @@ def a_veth_that_stays_down_is_given_up(directory, wire):
     ip("link", "set", "ub", "up")
 
 
+def want_failed_in_time(pair):
+    """After 8 ACK timeouts of 67 ms and a second; the program itself would wait ten seconds for news."""
+    want(pair.client.finish(8) == 1 and "RETRY_EXC_ERR" in pair.client.text(), pair.texts())
+    want(dropped(pair.client.text(), "tx_stuck") > 0, pair.texts())
+
+
+@case(Veth)
+def a_pulled_cable_fails_bulk_traffic_in_time(directory, wire):
+    """Its ring fills up, and the driver still says that the link is up."""
+    with Pair(directory, wire, "perf", "--op", "write", "--mode", "bw", "-s", "4096", "-D", "600") as pair:
+        wait_for_frames(pair, 5000)
+        ip("link", "set", "ub", "down")
+        want_failed_in_time(pair)
+    ip("link", "set", "ub", "up")
+
+
+class Queued(Veth):
+    """Frames pass the kernel's queue, which can be told to keep them."""
+
+    def device(self, end):
+        return super().device(end) + ",qdisc_bypass=0"
+
+    def hold(self, end):
+        subprocess.run(["tc", "qdisc", "replace", "dev", end, "root", "tbf", "rate", "8bit", "burst", "2000", "limit",
+                        "100000000"], check=True)
+
+
+@case(Queued)
+def a_port_that_keeps_all_it_took_fails_bulk_traffic_in_time(directory, wire):
+    with Pair(directory, wire, "perf", "--op", "write", "--mode", "bw", "-s", "4096", "-D", "600") as pair:
+        wait_for_frames(pair, 5000)
+        wire.hold("ua")
+        want_failed_in_time(pair)
+
+
+@case(Queued)
+def a_port_that_keeps_all_it_took_does_not_keep_the_program(directory, wire):
+    """ctrl-C ends it, although no frame leaves."""
+    with Pair(directory, wire, "perf", "--op", "write", "--mode", "bw", "-s", "4096", "-D", "600", "-u", "20") as pair:
+        wait_for_frames(pair, 5000)
+        wire.hold("ua")
+        time.sleep(2)
+        pair.client.process.send_signal(signal.SIGINT)
+        want(pair.client.finish(5) != 0, "client's status", pair.texts())
+
+
 @case(Taps)
 def a_tap_that_was_down_goes_on(directory, wire):
     unplug(directory, wire, "20")
@@ -420,6 +466,7 @@ def main():
             print(f"ok {number} - faults::{function.__name__} # SKIP needs root for a network namespace")
         return 0
     failed = 0
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell's background job ignores, its children do
     ip("link", "set", "lo", "up")
     for number, (function, kind) in enumerate(CASES, 1):
         directory = tempfile.mkdtemp()

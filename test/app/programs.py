@@ -91,7 +91,8 @@ def wrong_options_are_refused_in_one_line_with_status_2(_):
             ("testpmd", "--target"),
             ("testpmd", "--idle", "never"), ("testpmd", "stray"), ("testpmd", "--ip", "10.0.0.1/24"),
             ("pingpong",), ("pingpong", "--ip", "10.0.0.1/24"), ("pingpong", "--ip", "10.0.0.1", "-m", "300"),
-            ("pingpong", "--ip", "10.0.0.1", "-s", "-5"), ("decode",)):
+            ("pingpong", "--ip", "10.0.0.1", "-s", "-5"), ("pingpong", "--ip", "10.0.0.1", "--vlan", "4095"),
+            ("pingpong", "--ip", "10.0.0.1", "--vlan", "1:9"), ("decode",)):
         code, out, err = run(name, *arguments)
         want(code == 2, name, arguments, "status", code, out, err)
         want(len(err.strip().splitlines()) >= 1 and "uroce-" + name in err, name, arguments, err)

@@ -2,6 +2,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
 
+#include <rte_ethdev.h>
+
 #include "engine/engine.h"
 #include "network.h"
 #include "rule.h"
@@ -155,5 +157,121 @@ Test(clock, a_jump_back_is_made_up_for_once)
 		network_turn(&network);
 	after = __wrap_engine_now_ns();
 	cr_expect_lt(after - before + SECOND_NS, 10 * SECOND_NS, "%ld ns on", (int64_t)(after - before));
+	network_close(&network);
+}
+
+/* ---- a port that takes nothing although it says that its link is up ---- */
+
+#define BUDGET_MS (4 * TIMEOUT_NS / 1000000 + 1) /* of network_connect(): 3 retries */
+#define BUFFER_MESSAGES 4
+
+static bool port_is_stuck;
+
+static uint16_t tx_callback(uint16_t port_id, uint16_t queue, struct rte_mbuf **frames, uint16_t count, void *argument)
+{
+	(void)port_id;
+	(void)queue;
+	(void)frames;
+	(void)argument;
+	return port_is_stuck ? 0 : count;
+}
+
+static void open_with_port(struct network *network)
+{
+	port_is_stuck = false;
+	open_network(network, 1);
+	cr_assert_not_null(rte_eth_add_tx_callback(network->loop.ports[0].port_id, 0, tx_callback, NULL));
+}
+
+/* Turns, a millisecond each at least, until end 0 has a completion. */
+static uint32_t turns_until(struct network *network, struct uroce_wc *wc)
+{
+	uint32_t turns = 0;
+
+	while (uroce_cq_poll(network->ends[0].cq, 1, wc) == 0) {
+		cr_assert_lt(++turns, 100000u, "no completion came");
+		offset_ns += SECOND_NS / 1000;
+		network_turn(network);
+	}
+	return turns;
+}
+
+/*
+ * Whatever a port does, a request fails within its retry budget and a second. More is posted than the port's own queue
+ * takes, and either all of it while the port takes nothing, or the port stops in the middle.
+ */
+Test(clock, a_port_that_takes_nothing_costs_no_more_than_the_retry_budget_and_a_second)
+{
+	static struct network network;
+
+	RULE("T-4");
+	for (int in_the_middle = 0; in_the_middle < 2; in_the_middle++) {
+		struct uroce_wc wc;
+
+		open_with_port(&network);
+		port_is_stuck = !in_the_middle;
+		for (int i = 0; i < BUFFER_MESSAGES; i++)
+			cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, NETWORK_BUFFER_BYTES), 0);
+		network_turn(&network);
+		port_is_stuck = true;
+		cr_expect_leq(turns_until(&network, &wc), BUDGET_MS + 1000);
+		cr_expect_eq(wc.status, UROCE_WC_RETRY_EXC_ERR, "%s", uroce_wc_status_name(wc.status));
+		cr_expect_gt(network_counter(&network, 0, "tx_stuck"), 0);
+		port_is_stuck = false;
+		network_event(&network, 0, UROCE_EVENT_QP_FATAL);
+		network_close(&network);
+	}
+}
+
+static void turn_for_ms(struct network *network, uint32_t ms)
+{
+	for (uint32_t i = 0; i < ms; i++) {
+		offset_ns += SECOND_NS / 1000;
+		network_turn(network);
+	}
+}
+
+/* A link that has just come up is not held to what was waited for before. */
+Test(clock, a_port_has_all_the_patience_once_its_link_is_up)
+{
+	static struct network network;
+	struct uroce_wc wc;
+
+	RULE("T-4");
+	open_with_port(&network);
+	port_is_stuck = true;
+	cr_assert_eq(rte_eth_dev_set_link_down(network.loop.ports[0].port_id), 0);
+	cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, NETWORK_BUFFER_BYTES), 0);
+	turn_for_ms(&network, 600);
+	cr_expect_gt(network_counter(&network, 0, "tx_link_down"), 0);
+	cr_assert_eq(rte_eth_dev_set_link_up(network.loop.ports[0].port_id), 0);
+	turn_for_ms(&network, 300);
+	port_is_stuck = false;
+	turns_until(&network, &wc);
+	cr_expect_eq(wc.status, UROCE_WC_SUCCESS, "%s", uroce_wc_status_name(wc.status));
+	cr_expect_eq(network_counter(&network, 0, "tx_stuck"), 0);
+	network_close(&network);
+}
+
+/* What it did not take is sent again as if the wire had lost it; and the next time is not held against the port. */
+Test(clock, a_port_that_takes_frames_again_goes_on)
+{
+	static struct network network;
+
+	RULE("T-3");
+	open_with_port(&network);
+	for (int i = 0; i < 3; i++) {
+		struct uroce_wc wc;
+		uint64_t lost = network_counter(&network, 0, "tx_stuck");
+
+		port_is_stuck = true;
+		cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, NETWORK_BUFFER_BYTES), 0);
+		turn_for_ms(&network, i == 1 ? 400 : 600);
+		port_is_stuck = false;
+		turns_until(&network, &wc);
+		cr_expect_eq(wc.status, UROCE_WC_SUCCESS, "%s", uroce_wc_status_name(wc.status));
+		cr_expect_eq(network_counter(&network, 0, "tx_stuck") > lost, i != 1, "time %d", i);
+		cr_assert_arr_eq(network.ends[1].buffer, network.ends[0].buffer, NETWORK_BUFFER_BYTES);
+	}
 	network_close(&network);
 }

@@ -100,26 +100,31 @@ static void padding(struct changed *frame, uint32_t number)
 }
 
 /* Tags behind the addresses. */
-static void tags(struct changed *frame, uint32_t count, uint16_t type)
+static void tags(struct changed *frame, uint32_t count, uint16_t type, uint16_t tci)
 {
 	uint8_t *start = (uint8_t *)rte_pktmbuf_prepend(frame->mbuf, (uint16_t)(4 * count));
 
 	memmove(start, start + 4 * count, 12);
 	for (uint32_t i = 0; i < count; i++) {
 		store_be16(start + 12 + 4 * i, i ? 0x8100 : type);
-		store_be16(start + 14 + 4 * i, 7);
+		store_be16(start + 14 + 4 * i, tci);
 	}
 }
 
-static void one_tag(struct changed *frame, uint32_t number)
+/* It has a priority, and what was CFI once. */
+static void tag_of_no_vlan(struct changed *frame, uint32_t number)
 {
-	(void)number;
-	tags(frame, 1, 0x8100);
+	tags(frame, 1, 0x8100, (uint16_t)(number << 12));
+}
+
+static void tag_of_a_vlan(struct changed *frame, uint32_t number)
+{
+	tags(frame, 1, 0x8100, (uint16_t)(0xE000 | 1u << number));
 }
 
 static void two_tags(struct changed *frame, uint32_t number)
 {
-	tags(frame, 2, number ? 0x8100 : 0x88A8);
+	tags(frame, 2, number ? 0x8100 : 0x88A8, 7);
 }
 
 static void icrc_bit(struct changed *frame, uint32_t number)
@@ -193,7 +198,8 @@ static const struct row rows[] = {
 	{ "MigReq", NULL, migreq, 2, false, false },
 	{ "UDP source port", NULL, source_port, 4, false, false },
 	{ "Ethernet padding", NULL, padding, 9, true, false },
-	{ "a tag", NULL, one_tag, 1, true, false },
+	{ "a tag of no VLAN", NULL, tag_of_no_vlan, 16, true, false },
+	{ "a tag of a VLAN", "drop_vlan", tag_of_a_vlan, 12, true, false },
 	{ "two tags", "drop_not_roce", two_tags, 2, true, false },
 	{ "a bit of the ICRC", "rx_icrc_encapsulated", icrc_bit, 32, true, false },
 	{ "ICRC in the other byte order", "rx_icrc_encapsulated", icrc_swapped, 1, true, false },

@@ -116,7 +116,9 @@ void network_connect(struct network *network, bool ipv6)
 			.rnr_retry = 7,
 			.min_rnr_timer = 1,
 			.path = { .source = network_address(address_of(i, ipv6)),
-				  .dest = network_address(address_of(!i, ipv6)) },
+				  .dest = network_address(address_of(!i, ipv6)),
+				  .vlan_id = network->vlan_ids[i],
+				  .vlan_priority = network->vlan_priorities[i] },
 		};
 		uint32_t bad = 0;
 

@@ -29,6 +29,8 @@ struct network {
 	struct uroce_engine *engine;
 	struct end ends[2];
 	unsigned pool_free;
+	uint16_t vlan_ids[2]; /* of each end's path, and the priority; 0 when opened */
+	uint8_t vlan_priorities[2];
 	uint8_t timeout; /* ACK timeout of the next network_connect(), 4.096 us << it; 8 when opened: 1.05 ms */
 };
 

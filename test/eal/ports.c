@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* memif needs nothing; af_packet needs root, and makes a veth pair in a network namespace of its own. */
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,7 @@
 #define NO_TIMEOUT 22 /* 17 s: a machine that stops this thread for a while is not taken for a lost frame */
 #define NOTICE_US 200000
 #define SHORT_TIMEOUT 8 /* 1 ms */
+#define LONG_TIMEOUT 18 /* 1 s, and four of them */
 
 TestSuite(ports, .init = test_eal_start, .timeout = 120);
 
@@ -52,9 +54,13 @@ static void open_wire(struct wire *wire, const char *driver, const char *const a
 		network_open_end(&wire->network, i, 1, wire->ports[i].port_id, wire->ports[i].pool);
 		network_create_qp(&wire->network, i, 64, -1);
 	}
+	network_connect(&wire->network, false);
+}
+
+static void wait_for_links(struct wire *wire)
+{
 	for (int i = 0; i < 2; i++)
 		cr_assert(drivers_ethdev_link_is_up(&wire->ports[i], 5000, NULL));
-	network_connect(&wire->network, false);
 }
 
 /* A memif's other end takes notice in a thread of EAL's, which must not meet its own closing. */
@@ -109,6 +115,7 @@ static void open_veth(struct wire *wire)
 	if (system("ip link add ua type veth peer name ub && ip link set ua up && ip link set ub up") != 0)
 		cr_skip_test("needs iproute2 and veth");
 	open_wire(wire, "net_af_packet", arguments, NO_TIMEOUT);
+	wait_for_links(wire);
 }
 
 /* As network_wait(), but turns are no measure where frames pass through a kernel or another thread. */
@@ -197,6 +204,7 @@ Test(ports, an_empty_pool_of_a_memif_is_waited_for)
 
 	RULE("S-15");
 	open_memif(&wire, NO_TIMEOUT);
+	wait_for_links(&wire);
 	starve_each(&wire);
 	close_memif(&wire);
 }
@@ -232,6 +240,25 @@ Test(ports, an_interface_that_goes_down_under_load_costs_no_mbuf)
 	close_wire(&wire);
 }
 
+/* A link that is still coming up loses what is sent: that is one loss, not one a packet that shows it. */
+Test(ports, a_link_that_has_just_come_up_costs_a_retry_at_most)
+{
+	static struct wire wire;
+
+	RULE("T-5");
+	open_memif(&wire, LONG_TIMEOUT);
+	for (int i = 0; i < 16; i++)
+		post_both_ways(&wire);
+	for (int i = 0; i < 16; i++)
+		expect_done(&wire);
+	cr_expect_leq(network_counter(&wire.network, 0, "local_ack_timeout_err") +
+			      network_counter(&wire.network, 0, "packet_seq_err") +
+			      network_counter(&wire.network, 0, "implied_nak_seq_err"),
+		      1);
+	cr_assert_eq(network_counter(&wire.network, 0, "req_cqe_error"), 0);
+	close_memif(&wire);
+}
+
 /* The other end of a memif is gone for good, with more under way than the port takes. */
 Test(ports, requests_to_a_memif_without_a_peer_fail)
 {
@@ -240,6 +267,7 @@ Test(ports, requests_to_a_memif_without_a_peer_fail)
 
 	RULE("T-4");
 	open_memif(&wire, SHORT_TIMEOUT);
+	wait_for_links(&wire);
 	post_both_ways(&wire);
 	expect_done(&wire);
 	for (int i = 0; i < 8; i++)
@@ -252,4 +280,67 @@ Test(ports, requests_to_a_memif_without_a_peer_fail)
 		cr_assert_eq(wait_for_one(&wire).status, i ? UROCE_WC_WR_FLUSH_ERR : UROCE_WC_RETRY_EXC_ERR);
 	cr_assert_eq(network_event(network, 0, UROCE_EVENT_QP_FATAL).qp_num, uroce_qp_num(network->ends[0].qp));
 	close_memif(&wire);
+}
+
+/* ---- ports that cannot work ---- */
+
+static void expect_refused(struct uroce_engine *engine, const struct uroce_device_config *config, int error)
+{
+	struct uroce_device *device = NULL;
+	int result = uroce_device_create(engine, config, &device);
+
+	cr_expect_eq(result, error, "%s, not %s", strerror(-result), strerror(-error));
+	if (result == 0)
+		cr_assert_eq(uroce_device_destroy(device), 0);
+}
+
+/* Polling it would print a backtrace a frame. */
+Test(ports, a_port_that_is_not_configured_or_not_started_is_refused)
+{
+	struct uroce_engine_config config = { .lcore_count = 1 };
+	struct uroce_device_config device = { .addr_count = 1, .addrs = { network_address("10.0.0.1") } };
+	struct drivers_loop_config wires = { .queue_count = 1 };
+	struct drivers_error error = { "" };
+	struct uroce_engine *engine;
+	struct drivers_loop loop;
+
+	cr_assert_eq(drivers_loop_open(&wires, &loop, &error), 0, "%s", error.text);
+	cr_assert_eq(uroce_engine_create(&config, &engine), 0);
+	device.pool = loop.pool;
+	device.port_id = loop.ports[0].port_id;
+	expect_refused(engine, &device, 0);
+	cr_assert_eq(rte_eth_dev_stop(device.port_id), 0);
+	expect_refused(engine, &device, -ENETDOWN);
+	cr_assert_eq(rte_eth_dev_start(device.port_id), 0);
+	expect_refused(engine, &device, 0);
+	cr_assert_eq(rte_eal_hotplug_add("vdev", "net_null7", ""), 0);
+	cr_assert_eq(rte_eth_dev_get_port_by_name("net_null7", &device.port_id), 0);
+	expect_refused(engine, &device, -ENETDOWN);
+	cr_assert_eq(rte_eth_dev_close(device.port_id), 0);
+	cr_assert_eq(uroce_engine_destroy(engine), 0);
+	cr_assert_eq(drivers_loop_close(&loop), 0);
+}
+
+/* A memif with buffers of 2048 bytes, as it has by itself, crashes (22.11) when it is given longer frames. */
+Test(ports, a_port_whose_frames_are_too_short_for_the_mtu_is_refused)
+{
+	struct uroce_engine_config config = { .lcore_count = 1 };
+	struct uroce_device_config device = { .addr_count = 1, .addrs = { network_address("10.0.0.1") } };
+	struct drivers_ethdev_config wanted = { .name = "net_memif7", .mbuf_count = 2047 };
+	struct drivers_error error = { "" };
+	struct uroce_engine *engine;
+	struct drivers_ethdev port;
+
+	cr_assert_eq(rte_eal_hotplug_add("vdev", "net_memif7", "role=server,socket=uroce-ports-7"), 0);
+	cr_assert_eq(drivers_ethdev_open(&wanted, &port, &error), 0, "%s", error.text);
+	cr_assert_eq(uroce_engine_create(&config, &engine), 0);
+	device.port_id = port.port_id;
+	device.pool = port.pool;
+	expect_refused(engine, &device, -EMSGSIZE);
+	device.mtu_bytes = 2048;
+	expect_refused(engine, &device, -EMSGSIZE);
+	device.mtu_bytes = 1024;
+	expect_refused(engine, &device, 0);
+	cr_assert_eq(uroce_engine_destroy(engine), 0);
+	cr_assert_eq(drivers_ethdev_close(&port), 0);
 }

@@ -4,6 +4,7 @@
 
 #include "exact.h"
 #include "wire/encap.h"
+#include "wire/frame.h"
 #include "wire/icrc.h"
 #include "wire/packet.h"
 
@@ -72,6 +73,29 @@ static void check_encap(const struct wire_encap *encap)
 	free(frame);
 }
 
+/* The template of a path with this encapsulation gives the frame that is built header by header. */
+static void check_template(const struct wire_encap *encap, const uint8_t *bth)
+{
+	struct wire_frame_template template;
+	struct wire_encap plain = *encap;
+	uint8_t headers[WIRE_ENCAP_MAX_BYTES], *built;
+	struct wire_packet packet;
+	uint32_t bytes, at;
+
+	if (wire_packet_parse(bth, encap->bth_bytes, &packet) != WIRE_PACKET_OK)
+		return;
+	plain.udp_checksum = 0;
+	plain.fragmentable = false;
+	wire_frame_prepare(&template, &plain);
+	bytes = frame_bytes(&template, &packet);
+	built = calloc(1, bytes < 128 ? 128 : bytes);
+	MUST(built);
+	MUST(wire_frame_build(&template, &packet, built) == bytes);
+	at = wire_encap_build(&plain, packet_bytes(&packet), headers);
+	MUST(at + packet_bytes(&packet) == bytes && memcmp(built, headers, at) == 0);
+	free(built);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct wire_encap encap;
@@ -86,6 +110,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		MUST((uint32_t)encap.bth_offset + encap.bth_bytes <= size);
 		check_packet(frame + encap.bth_offset, encap.bth_bytes);
 		check_encap(&encap);
+		check_template(&encap, frame + encap.bth_offset);
 	}
 	exact_give_back(frame);
 	return 0;

@@ -14,6 +14,11 @@ done < /modules/order
 /tools/ip link set lo up
 /tools/ip link set eth0 mtu 4200 up
 /tools/ip addr add "$(sed -n 's/.*guest_ip=\([^ ]*\).*/\1/p' /proc/cmdline)" dev eth0
+vlan=eth0.$(sed -n 's/.*vlan=\([0-9]*\).*/\1/p' /proc/cmdline)
+/tools/ip link add link eth0 name "$vlan" type vlan id "${vlan#eth0.}"
+/tools/ip link set "$vlan" up
+/tools/ip addr add 10.9.100.2/24 dev "$vlan"
+/tools/ip addr add fd00:9::2/64 dev "$vlan" nodad
 /tools/rdma link add rxe0 type rxe netdev eth0
 stty -F /dev/ttyS1 raw -echo
 

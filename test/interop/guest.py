@@ -18,6 +18,7 @@ TAP = "guest0"
 MTU = 4200
 HOST_IP = "10.9.0.1"
 GUEST_IP = "10.9.0.2"
+VLAN = 100
 BOOT_SECONDS = 180
 PR_SET_PDEATHSIG = 1
 
@@ -85,7 +86,7 @@ class Guest:
         command = network.inside(
             "qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "1", "-m", str(memory_mib),
             "-nographic", "-no-reboot", "-nodefaults", "-kernel", kernel, "-initrd", image,
-            "-append", f"console=ttyS0 panic=-1 quiet guest_ip={GUEST_IP}/24",
+            "-append", f"console=ttyS0 panic=-1 quiet guest_ip={GUEST_IP}/24 vlan={VLAN}",
             "-netdev", f"tap,id=net,ifname={TAP},script=no,downscript=no",
             "-device", f"virtio-net-pci,netdev=net,mac=52:54:00:00:00:02,host_mtu={MTU},romfile=",
             "-serial", f"file:{self.scratch}/console", "-serial", f"unix:{control},server=on,wait=off")

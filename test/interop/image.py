@@ -12,7 +12,7 @@ import subprocess
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 INIT = os.path.join(HERE, "guest-init.sh")
-MODULES = ["crc32_generic", "crc32_pclmul", "virtio_pci", "virtio_net", "ib_uverbs", "rdma_rxe"]
+MODULES = ["crc32_generic", "crc32_pclmul", "virtio_pci", "virtio_net", "8021q", "ib_uverbs", "rdma_rxe"]
 TOOLS = ["flock", "ibv_rc_pingpong", "ibv_devinfo", "rdma", "ip"]
 # The guest's side of the scripts (errors.py); built here, so that the tests need no libibverbs.
 SCRIPT_SOURCES = [os.path.join(HERE, name) for name in ("verbs.c", "script.c", "script.h")]

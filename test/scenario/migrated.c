@@ -451,11 +451,12 @@ Test(migrated, a_refused_answer_completes_nothing)
 }
 
 /* Which path a packet comes over, and what becomes of it in a state of B. */
-enum origin { PRIMARY, ALTERNATE, THIRD_SOURCE, THIRD_DEST, THIRD_PORT, ORIGINS };
+enum origin { PRIMARY, ALTERNATE, THIRD_SOURCE, THIRD_DEST, THIRD_PORT, THIRD_VLAN, OTHER_VLAN, ORIGINS };
 
 static struct uroce_path path_from(struct ways *ways, const struct pair *pair, enum origin origin)
 {
-	struct uroce_path path = ways_path(ways, A, origin == PRIMARY ? ways_now(pair, A) : !ways_now(pair, A));
+	bool now = origin == PRIMARY || origin == OTHER_VLAN;
+	struct uroce_path path = ways_path(ways, A, now ? ways_now(pair, A) : !ways_now(pair, A));
 
 	if (origin == THIRD_SOURCE)
 		path.source.bytes[7] = 9;
@@ -463,6 +464,8 @@ static struct uroce_path path_from(struct ways *ways, const struct pair *pair, e
 		path.dest.bytes[7] = 9;
 	if (origin == THIRD_PORT)
 		path.device = (struct uroce_device *)ways;
+	if (origin == THIRD_VLAN || origin == OTHER_VLAN)
+		path.vlan_id = 9;
 	return path;
 }
 
@@ -497,8 +500,8 @@ static void check_origin(enum uroce_path_mig_state state, bool migrated, enum or
 	expect_sent_count(pair, B, taken);
 	cr_assert_eq(pair->side[B].memory[128] == PACKETS_DATA, taken, "state %d, origin %d, bit %d", state, origin,
 		     bit);
-	cr_assert_eq(pair->side[B].drops[CNT_PORT_ADDRESS], !taken && !refused, "state %d, origin %d, bit %d", state,
-		     origin, bit);
+	cr_assert_eq(pair->side[B].drops[origin == OTHER_VLAN ? CNT_PORT_VLAN : CNT_PORT_ADDRESS], !taken && !refused,
+		     "state %d, origin %d, bit %d", state, origin, bit);
 	expect_counts(pair, B, CNT_MIGRATION_REFUSED, refused);
 	if (refused)
 		expect_events(pair, B, "PATH_MIG_ERR");

@@ -402,6 +402,7 @@ static void hand_over(struct pair *pair, enum side_name to, const struct flight 
 		.source = path->source.bytes,
 		.dest = path->dest.bytes,
 		.device = path->device,
+		.vlan_id = path->vlan_id,
 		.ip = qp->long_way ? NULL : frame, /* the long way only */
 		.ip_bytes = HEADERS_BYTES + flight->length - WIRE_ICRC_BYTES,
 	};

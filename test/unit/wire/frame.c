@@ -62,6 +62,14 @@ static void draw_encap(struct wire_encap *encap, bool ipv6)
 	encap->dest_port = WIRE_UDP_PORT;
 }
 
+/* One path in four is of a VLAN. */
+static void draw_any_encap(struct wire_encap *encap, bool ipv6)
+{
+	draw_encap(encap, ipv6);
+	encap->vlan = draw(4) == 0;
+	encap->vlan_tci = encap->vlan ? (uint16_t)draw(1 << 16) : 0;
+}
+
 /* Every field that the opcode has. */
 static void draw_packet(struct wire_packet *packet, uint8_t opcode, const uint8_t *data, uint32_t bytes)
 {
@@ -121,7 +129,7 @@ static void check_build(enum wire_kernel kernel, uint8_t opcode, bool ipv6, uint
 	uint32_t right, cut = draw(bytes + 1);
 
 	draw_bytes(data, bytes);
-	draw_encap(&encap, ipv6);
+	draw_any_encap(&encap, ipv6);
 	draw_packet(&packet, opcode, data, bytes);
 	right = build_plainly(&encap, &packet, data, plain);
 	wire_frame_prepare(&template, &encap);
@@ -157,6 +165,7 @@ Test(frame, what_is_built_from_a_template_is_what_is_built_header_by_header)
 					    31,  32,  48,  60,  63,  64,  65,  100, 127,  128,  191,  192,
 					    193, 255, 256, 257, 447, 448, 512, 575, 1024, 1027, 4093, 4096 };
 
+	RULE("W-1");
 	RULE("W-2");
 	RULE("W-3");
 	start();
@@ -192,7 +201,7 @@ static void check_acks(enum wire_kernel kernel, bool ipv6)
 	struct wire_encap encap;
 	uint32_t qpn = 0;
 
-	draw_encap(&encap, ipv6);
+	draw_any_encap(&encap, ipv6);
 	wire_frame_prepare(&template, &encap);
 	for (int i = 0; i < 64; i++) {
 		struct wire_packet packet;
@@ -202,7 +211,7 @@ static void check_acks(enum wire_kernel kernel, bool ipv6)
 		if (i % 8 == 0)
 			qpn = draw(1 << 24);
 		if (i % 16 == 13) { /* another path to the same QP */
-			draw_encap(&encap, ipv6);
+			draw_any_encap(&encap, ipv6);
 			wire_frame_prepare(&template, &encap);
 		}
 		ack = draw_ack(qpn, i % 16 < 4 ? WIRE_MIGREQ : 0);

@@ -1,0 +1,45 @@
+/* packet_socket.c - finds the sockets of a port, which its driver keeps to itself, and sets their buffers */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "drivers/ethdev/packet_socket.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include <linux/if_packet.h>
+#include <sys/socket.h>
+
+static bool is_on_interface(int fd, unsigned if_index)
+{
+	struct sockaddr_ll address;
+	socklen_t bytes = sizeof(address);
+
+	return getsockname(fd, (struct sockaddr *)&address, &bytes) == 0 && bytes >= sizeof(address.sll_family) &&
+	       address.sll_family == AF_PACKET && (unsigned)address.sll_ifindex == if_index;
+}
+
+/* The larger one needs CAP_NET_ADMIN. The kernel doubles it, and calls a buffer full that is half full. */
+static void set_send_buffer(int fd, uint32_t bytes)
+{
+	int value = bytes < INT_MAX / 2 ? (int)bytes : INT_MAX / 2;
+
+	if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &value, sizeof(value)) != 0)
+		setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &value, sizeof(value));
+}
+
+void drivers_packet_socket_never_wait(unsigned if_index, uint32_t ring_bytes)
+{
+	DIR *directory = opendir("/proc/self/fd");
+	const struct dirent *entry;
+
+	if (directory == NULL)
+		return;
+	while ((entry = readdir(directory)) != NULL) {
+		int fd = atoi(entry->d_name);
+
+		if (fd > 0 && is_on_interface(fd, if_index))
+			set_send_buffer(fd, ring_bytes);
+	}
+	closedir(directory);
+}
