@@ -216,6 +216,12 @@ int rc_qp_modify(struct rc_qp *qp, const struct uroce_qp_attr *attr, uint32_t ma
 			*bad_mask = bad & -bad;
 		return -EINVAL;
 	}
+	if ((given & UROCE_QP_PATH_MIG_STATE) && attr->path_mig_state == UROCE_PATH_REARM &&
+	    !rc_migration_may_rearm(qp)) {
+		if (bad_mask)
+			*bad_mask = UROCE_QP_PATH_MIG_STATE;
+		return -EAGAIN;
+	}
 	apply_values(qp, attr, given);
 	if (to != from)
 		enter_state(qp, from, to);
