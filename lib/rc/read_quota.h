@@ -43,6 +43,8 @@ static inline void read_quota_notice_loss(struct rc_read_quota *quota, psn_t una
 	quota->packets = 2 * got > half ? 2 * got : half;
 	if (quota->packets < READ_QUOTA_LEAST)
 		quota->packets = READ_QUOTA_LEAST;
+	if (quota->packets > READ_QUOTA_FULL)
+		quota->packets = READ_QUOTA_FULL;
 	quota->restart = quota->grown = una;
 }
 

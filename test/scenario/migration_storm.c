@@ -291,6 +291,7 @@ static void load_in_storm(struct pair *pair, struct storm *storm, enum side_name
 
 	attr.alt_pkey = way ? 0x8123 : 0xFFFF;
 	attr.alt_timeout = (uint8_t)(8 + draw_next(&storm->random) % 4);
+	ways_hear(pair, side);
 	cr_assert_eq(rc_qp_modify(pair->side[side].qp, &attr, WAYS_LOAD, &bad), 0, "%#x", bad);
 }
 
