@@ -182,6 +182,7 @@ static void enter_state(struct rc_qp *qp, enum uroce_qp_state from, enum uroce_q
 	} else if (from == UROCE_QPS_RTR && to == UROCE_QPS_RTS) {
 		rc_sendwin_reset(&qp->win, qp->sq_psn);
 		read_quota_reset(&qp->quota, qp->sq_psn);
+		qp_set_window(qp);
 		rc_retry_reset(&qp->retry);
 		probe_reset(&qp->probe);
 	} else if (from == UROCE_QPS_RTS && to == UROCE_QPS_SQD) {

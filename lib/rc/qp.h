@@ -419,6 +419,12 @@ static inline void qp_note_read_restart(struct rc_qp *qp, psn_t end)
 	req->read_restarted = true;
 }
 
+/* The quota has changed: so has what may be in flight of SENDs and WRITEs. */
+static inline void qp_set_window(struct rc_qp *qp)
+{
+	qp->requester.window = qp->quota.packets < WINDOW_PACKETS ? (uint16_t)qp->quota.packets : WINDOW_PACKETS;
+}
+
 /* Packets that so many bytes take, and PSNs that a READ of them owns: at least one (P-3). */
 static inline uint32_t qp_packets(const struct rc_qp *qp, uint64_t bytes)
 {

@@ -200,10 +200,10 @@ enum uroce_cause rc_requester_plan(struct rc_qp *qp, uint32_t slot, psn_t psn, u
 static inline bool pause_wants_ack(const struct rc_qp *qp, const struct rc_outbox *out)
 {
 	const struct rc_sendwin *win = &qp->win;
-	bool window_ends = psn_equal(win->next, win->limit) && sendwin_outstanding(win) + 1 >= WINDOW_PACKETS;
+	uint32_t in_flight = psn_distance(win->next, win->una), window = qp->requester.window;
 
-	return asking_is_due(outbox_is_last(out, &out->packets[out->packet_count]), window_ends,
-			     qp->requester.since_ackreq, psn_distance(win->next, win->una));
+	return asking_is_due(outbox_is_last(out, &out->packets[out->packet_count]), in_flight + 1 >= window,
+			     qp->requester.since_ackreq, in_flight, window);
 }
 
 /*
@@ -316,7 +316,7 @@ static enum plan plan_next(struct rc_qp *qp, struct rc_send_wqe *wqe, uint64_t n
 
 	if (starts && wqe_is_local(wqe))
 		return do_locally(qp, wqe);
-	if (psn_equal(win->next, win->limit) && sendwin_outstanding(win) >= WINDOW_PACKETS && !wqe_needs_answer(wqe))
+	if (psn_distance(win->next, win->una) >= qp->requester.window && !wqe_needs_answer(wqe))
 		return PLAN_WAIT;
 	if (starts) {
 		uint32_t psn_count = wqe->opcode > UROCE_WR_RDMA_READ ? 1 : qp_packets(qp, wqe->length_bytes);
