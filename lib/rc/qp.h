@@ -165,7 +165,7 @@ uint64_t rc_qp_bytes(const struct rc_qp_config *config);
 /* Makes a QP in RESET in memory (zeroed, aligned to 64). Values are within config/limits.h: the caller has checked. */
 struct rc_qp *rc_qp_init(void *memory, const struct rc_qp_config *config);
 
-/* As uroce_qp_modify(): 0, or -EINVAL or -EAGAIN with the offending attribute in *bad_mask; then nothing has changed. */
+/* As uroce_qp_modify(): 0, or -EINVAL or -EAGAIN with the attribute in *bad_mask; then nothing has changed. */
 int rc_qp_modify(struct rc_qp *qp, const struct uroce_qp_attr *attr, uint32_t mask, uint32_t *bad_mask);
 void rc_qp_query(const struct rc_qp *qp, struct uroce_qp_attr *attr);
 

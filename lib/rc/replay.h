@@ -3,9 +3,10 @@
 /*
  * A ring of at most `depth` entries in PSN order, replaced first-in first-out; a hash on the first PSN finds an entry
  * in constant time, a binary search by the range that it owns finds a READ from within. Order is by the distance from
- * ePSN: a READ may own half of all PSNs, and its first one then lies farther behind than the half window reaches. Entries to be answered
- * stand in a queue through the entries themselves, in request order (S-14) and each at most once: a duplicate of one
- * that stands there restarts it in its place, one of an earlier request goes before an answer that is under way.
+ * ePSN: a READ may own half of all PSNs, and its first one then lies farther behind than the half window reaches.
+ * Entries to be answered stand in a queue through the entries themselves, in request order (S-14) and each at most
+ * once: a duplicate of one that stands there restarts it in its place, one of an earlier request goes before an answer
+ * that is under way.
  */
 #ifndef RC_REPLAY_H
 #define RC_REPLAY_H

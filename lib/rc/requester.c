@@ -247,11 +247,11 @@ static void commit_packet(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint6
 	if (answered)
 		packet->flags |= WIRE_ACKREQ;
 	qp->requester.since_ackreq = answered ? 0 : qp->requester.since_ackreq + 1;
-	qp->requester.asking = false;
-	if (!first)
-		qp->counters[CNT_RETRANSMITTED_PACKETS]++;
+	if (!first) /* what goes out once more because something behind it has to wait only asks */
+		qp->counters[qp->requester.asking ? CNT_EARLY_PROBES : CNT_RETRANSMITTED_PACKETS]++;
 	if (!first && wqe->opcode == UROCE_WR_RDMA_READ)
 		qp_note_read_restart(qp, end);
+	qp->requester.asking = false;
 	outbox_take_packet(out);
 	rc_sendwin_advance(&qp->win, end);
 	rc_retry_packet_sent(qp, psn, first, answered, now_ns);

@@ -215,8 +215,8 @@ static void answer_was_lost(struct rc_qp *qp, psn_t heard, uint64_t now_ns)
 }
 
 /*
- * A long answer to what was asked before the rewind is still coming: the peer is alive, and the answer to what was asked
- * again comes behind it. It goes forward and has an end, so the timer is put off for so long and no longer.
+ * A long answer to what was asked before the rewind is still coming: the peer is alive, and the answer to what was
+ * asked again comes behind it. It goes forward and has an end, so the timer is put off for so long and no longer.
  */
 static void put_off_timer(struct rc_retry *retry, uint64_t now_ns)
 {

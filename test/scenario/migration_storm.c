@@ -291,7 +291,6 @@ static void load_in_storm(struct pair *pair, struct storm *storm, enum side_name
 
 	attr.alt_pkey = way ? 0x8123 : 0xFFFF;
 	attr.alt_timeout = (uint8_t)(8 + draw_next(&storm->random) % 4);
-	ways_hear(pair, side);
 	cr_assert_eq(rc_qp_modify(pair->side[side].qp, &attr, WAYS_LOAD, &bad), 0, "%#x", bad);
 }
 
@@ -326,7 +325,8 @@ static void steer(struct pair *pair, struct storm *storm)
 		return;
 	}
 	for (int side = 0; side < 2; side++)
-		if (ways_state(pair, (enum side_name)side) == UROCE_PATH_MIGRATED && draw_chance(&storm->random, 300))
+		if (ways_state(pair, (enum side_name)side) == UROCE_PATH_MIGRATED &&
+		    rc_migration_may_rearm(pair->side[side].qp) && draw_chance(&storm->random, 300))
 			load_in_storm(pair, storm, (enum side_name)side);
 }
 
