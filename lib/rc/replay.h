@@ -68,8 +68,8 @@ void rc_replay_set_depth(struct rc_replay *replay, uint32_t depth);
 struct rc_replay_entry *rc_replay_insert(struct rc_replay *replay, psn_t psn, uint32_t psn_count);
 
 /*
- * Forgets entries whose last PSN is more than half the PSN space ago: nothing of them can be asked for any more (P-6).
- * One that is still being answered for the first time stays. To be called whenever ePSN has moved.
+ * Forgets entries whose last PSN is more than half the PSN space ago: nothing of them can be asked for any more (P-6),
+ * nor is anything owed to a peer that keeps to its window (P-4). To be called whenever ePSN has moved.
  */
 void rc_replay_expire(struct rc_replay *replay, psn_t epsn);
 
