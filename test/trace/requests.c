@@ -181,9 +181,9 @@ static bool is_probe(const struct trace_half *half, const struct wire_packet *pa
 	if (packet->opcode != OP_WRITE_ONLY || packet->dma_length > 0 || !(packet->flags & WIRE_ACKREQ) ||
 	    half->request_count == 0 || place >= half->requester.next)
 		return false;
-	if (request == NULL) /* before the very first one */
-		return place + 1 == half->requests[0].first &&
-		       (half->responder.spoken || half->view & TRACE_AT_REQUESTER);
+	if (request == NULL) /* before the very first one, whose address it has */
+		return place + 1 == half->requests[0].first && packet->va == half->requests[0].packet.va &&
+		       packet->rkey == half->requests[0].packet.rkey;
 	return request->packet.opcode != OP_WRITE_ONLY || request->packet.dma_length > 0;
 }
 
