@@ -207,10 +207,22 @@ static void answer_was_lost(struct rc_qp *qp, psn_t heard, uint64_t now_ns)
 	transport_failed(qp, UROCE_CAUSE_IMPLIED_NAK, heard);
 }
 
+/*
+ * A response of what was sent before the last rewind: where they come out of order, nothing tells one of the old flight
+ * from one of the new. It shows that the peer lives: whether the last retry was in vain is for the ACK timer to say.
+ */
+static bool is_for_the_timer(const struct rc_qp *qp, psn_t psn)
+{
+	const struct rc_retry *retry = &qp->retry;
+
+	return retry->rewound && retry->retries_left == 0 && retry->timeout_ns &&
+	       psn_distance(psn, qp->win.una) < psn_distance(retry->rewind_limit, qp->win.una);
+}
+
 void rc_retry_answer_missing(struct rc_qp *qp, psn_t trigger, uint64_t now_ns)
 {
 	probe_heard(&qp->probe, &qp->round_trip, qp->retry.timeout_ns, now_ns);
-	if (!goes_on_with_old_flight(qp, trigger))
+	if (!goes_on_with_old_flight(qp, trigger) && !is_for_the_timer(qp, trigger))
 		answer_was_lost(qp, psn_next(trigger), now_ns);
 }
 
@@ -227,6 +239,7 @@ void rc_retry_ack_skipped_answer(struct rc_qp *qp, psn_t trigger, uint64_t now_n
 void rc_retry_probe_answered(struct rc_qp *qp, uint64_t now_ns)
 {
 	qp->probe.behind_una = false;
+	probe_heard(&qp->probe, &qp->round_trip, qp->retry.timeout_ns, now_ns);
 	answer_was_lost(qp, qp->win.una, now_ns);
 }
 

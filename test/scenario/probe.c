@@ -161,8 +161,7 @@ Test(probe, a_lost_answer_at_the_end_is_asked_for_early)
 	pair_read(pair, 1, 3000);
 	cr_assert_lt(settle(pair), 10 * SHORTEST_NS);
 	expect_leaves(pair, A, "READ_REQUEST psn=1 ackreq va=0x0 len=3000",
-		      "WRITE_ONLY psn=2 ackreq va=0x0 len=0 bytes=0",
-		      "READ_REQUEST psn=3 ackreq va=0x800 len=952");
+		      "WRITE_ONLY psn=2 ackreq va=0x0 len=0 bytes=0", "READ_REQUEST psn=3 ackreq va=0x800 len=952");
 	expect_completes(pair, A, "wr=1 READ SUCCESS len=3000");
 	pair_close(pair);
 }
