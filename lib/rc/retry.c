@@ -5,7 +5,6 @@
 #include "rc/qp.h"
 
 #define RNR_WITHOUT_LIMIT 7
-#define RESTARTS_COUNTED 8u /* each waits twice as long as the one before; a budget has no more */
 
 void rc_retry_reset(struct rc_retry *retry)
 {
@@ -88,10 +87,6 @@ static void rewind_to_una(struct rc_qp *qp, psn_t heard)
 {
 	struct rc_retry *retry = &qp->retry;
 
-	if (!retry->rewound)
-		retry->restarts = 0;
-	if (retry->restarts < RESTARTS_COUNTED)
-		retry->restarts++;
 	retry->rewound = true;
 	retry->resent = false;
 	retry->rewind_psn = qp->win.una;
@@ -149,13 +144,14 @@ void rc_retry_timer_expired(struct rc_qp *qp)
 static bool is_echo(const struct rc_qp *qp, uint64_t now_ns)
 {
 	const struct rc_retry *retry = &qp->retry;
-	uint64_t wait_ns;
+	uint32_t spent =
+		(uint32_t)(retry->retry_cnt - retry->retries_left); /* at una; a wait for receives costs none */
+	uint64_t wait_ns = round_trip_bound_ns(&qp->round_trip, retry->timeout_ns) << (spent > 1 ? spent - 1 : 0);
 
 	if (retry->resending && psn_equal(qp->win.next, qp->win.una))
 		return true;
 	if (!retry->rewound)
 		return false;
-	wait_ns = round_trip_bound_ns(&qp->round_trip, retry->timeout_ns) << (retry->restarts - 1);
 	return !retry->resent || now_ns - retry->resent_ns < wait_ns;
 }
 
