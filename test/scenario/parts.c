@@ -158,3 +158,55 @@ Test(parts, no_part_reaches_a_peer_that_has_not_the_whole)
 		pair_close(pair);
 	}
 }
+
+/* A first loss in a long READ: about as much is asked for again as a quota has at first, and the rest when that came. */
+Test(parts, a_loss_in_a_long_read_asks_for_a_part)
+{
+	struct pair *pair = open_measured();
+
+	RULE("Q-10");
+	pair_cut(pair);
+	pair_read(pair, 1, 600 * MTU);
+	pair_transmit(pair, A);
+	pair_respond(pair, response_packet(OP_READ_RESPONSE_FIRST, 1, MTU));
+	pair_forget(pair);
+	pair_respond(pair, response_packet(OP_READ_RESPONSE_MIDDLE, 3, MTU));
+	expect_leaves(pair, A, "READ_REQUEST psn=2 ackreq va=0x100 len=65536");
+	for (uint32_t psn = 2; psn < 2 + 256; psn++) {
+		expect_leaves(pair, A);
+		pair_respond(pair, response_packet(OP_READ_RESPONSE_MIDDLE, psn, MTU));
+	}
+	expect_leaves(pair, A, "READ_REQUEST psn=258 ackreq va=0x10100 len=87808");
+	pair_close(pair);
+}
+
+/* The last response of all shows that the peer has every request: also of the second READ a part can be asked for. */
+Test(parts, what_has_answered_the_newest_has_all)
+{
+	RULE("S-9");
+	for (uint32_t newest = 0; newest < 2; newest++) {
+		struct pair *pair = open_measured();
+
+		pair_cut(pair);
+		pair_read(pair, 1, 4 * MTU);
+		pair_read(pair, 2, 20 * MTU);
+		pair_transmit(pair, A);
+		pair->side[A].qp->quota.packets = 16;
+		pair_forget(pair);
+		pair_respond(pair, newest ? response_packet(OP_READ_RESPONSE_LAST, 24, MTU) :
+					    response_packet(OP_READ_RESPONSE_MIDDLE, 3, MTU));
+		if (newest)
+			expect_leaves(pair, A, "READ_REQUEST psn=1 ackreq va=0x0 len=1024");
+		else /* of the second one nothing is known: all of it, or nothing */
+			expect_leaves(pair, A, "READ_REQUEST psn=1 ackreq va=0x0 len=1024",
+				      "READ_REQUEST psn=5 ackreq va=0x0 len=5120");
+		for (uint32_t psn = 1; newest && psn < 5; psn++)
+			pair_respond(pair, response_packet(psn == 1 ? OP_READ_RESPONSE_FIRST :
+							   psn < 4  ? OP_READ_RESPONSE_MIDDLE :
+								      OP_READ_RESPONSE_LAST,
+							   psn, MTU));
+		if (newest)
+			expect_leaves(pair, A, "READ_REQUEST psn=5 ackreq va=0x0 len=2048");
+		pair_close(pair);
+	}
+}

@@ -394,6 +394,7 @@ Test(slow_peer, the_answer_to_a_question_starts_the_wait_anew)
 	pair_respond(pair, ack_packet(0, SYNDROME_PLAIN_ACK, 1));
 	expect_counts(pair, A, CNT_IMPLIED_NAK_SEQ_ERR, 2);
 	cr_assert_gt(qp->probe.deadline_ns, pair->now_ns + 10);
+	cr_assert_not(qp->probe.behind_una, "that was the answer, and there is no other");
 	pair_close(pair);
 }
 
@@ -480,4 +481,92 @@ Test(slow_peer, questions_do_not_count_as_messages)
 	cr_assert_eq(messages[0], messages[1]);
 	cr_assert_eq(msn[0], msn[1]);
 	cr_assert_eq(left[0], left[1]);
+}
+
+/* The first question about what is unanswered, and whether there was room for it. */
+static void expect_question(const struct unanswered *row, const char *first, const char *second)
+{
+	struct pair *pair = open_measured(true);
+	struct rc_qp *qp = pair->side[A].qp;
+
+	pair_cut(pair);
+	for (uint32_t j = 0; j < 2 && row->bytes[j]; j++)
+		(row->read[j] ? pair_read : pair_write)(pair, j, row->bytes[j]);
+	pair_transmit(pair, A);
+	pair_forget(pair);
+	pair->now_ns = qp->probe.deadline_ns;
+	rc_qp_timeout(qp, pair->now_ns);
+	cr_assert(pair_transmit_some(pair, A, 0), "there was no room, and there is more");
+	cr_assert(qp->probe.due && qp->probe.tries == 0, "nobody has been asked");
+	cr_assert_not(pair_transmit_some(pair, A, 2));
+	cr_assert(!qp->probe.due && qp->probe.tries == 1);
+	if (second)
+		expect_leaves(pair, A, first, second);
+	else
+		expect_leaves(pair, A, first);
+	pair_close(pair);
+}
+
+/* Two packets where together they are not larger than one; the newest alone; what is not asked for again: none. */
+Test(slow_peer, the_first_question_is_the_oldest_and_the_newest_if_they_are_small)
+{
+	static const char *const empty = "WRITE_ONLY psn=0 ackreq va=0x0 len=0 bytes=0";
+
+	RULE("T-6");
+	expect_question(&(struct unanswered){ { MTU } }, "WRITE_ONLY psn=1 ackreq va=0x0 len=256 bytes=256", NULL);
+	expect_question(&(struct unanswered){ { MTU / 2, MTU / 2 } },
+			"WRITE_ONLY psn=1 ackreq va=0x0 len=128 bytes=128",
+			"WRITE_ONLY psn=2 ackreq va=0x0 len=128 bytes=128");
+	expect_question(&(struct unanswered){ { MTU / 2, MTU / 2 + 1 } },
+			"WRITE_ONLY psn=2 ackreq va=0x0 len=129 bytes=129", NULL);
+	expect_question(&(struct unanswered){ { 8, 2 * MTU + 8 } }, "WRITE_ONLY psn=1 ackreq va=0x0 len=8 bytes=8",
+			"WRITE_LAST psn=4 ackreq bytes=8");
+	expect_question(&(struct unanswered){ { MTU, 8 }, { false, true } },
+			"WRITE_ONLY psn=1 ackreq va=0x0 len=256 bytes=256", "READ_REQUEST psn=2 ackreq va=0x0 len=8");
+	expect_question(&(struct unanswered){ { MTU }, { true } }, "READ_REQUEST psn=1 ackreq va=0x0 len=256", NULL);
+	expect_question(&(struct unanswered){ { MTU + 1 }, { true } }, empty, NULL);
+	expect_question(&(struct unanswered){ { MTU + 1, 8 }, { true, false } }, empty, NULL);
+}
+
+/* A packet whose source has gone cannot be repeated: the peer is asked all the same, and the fault told in its turn. */
+Test(slow_peer, what_cannot_be_repeated_is_asked_about)
+{
+	struct pair *pair = open_measured(true);
+	uint32_t key = pair_region(pair, A, 1, 0, 4096, UROCE_ACCESS_LOCAL_WRITE);
+	struct uroce_sge sge = { .addr = (uintptr_t)pair->side[A].memory, .length = 8, .lkey = key };
+
+	RULE("T-6");
+	pair_cut(pair);
+	pair_post(pair, A, (struct uroce_send_wr){ .opcode = UROCE_WR_RDMA_WRITE, .sg_list = &sge, .num_sge = 1 }, 0,
+		  0);
+	pair_transmit(pair, A);
+	cr_assert_eq(rc_mr_remove(&pair->side[A].mrs, key), 0);
+	pair_forget(pair);
+	pair->now_ns = pair->side[A].qp->probe.deadline_ns;
+	rc_qp_timeout(pair->side[A].qp, pair->now_ns);
+	pair_transmit(pair, A);
+	expect_leaves(pair, A, "WRITE_ONLY psn=0 ackreq va=0x0 len=0 bytes=0");
+	pair_close(pair);
+}
+
+/* What the peer says of the packet before a READ is an answer to a question only as long as that is the oldest. */
+Test(slow_peer, progress_takes_back_what_a_question_would_tell)
+{
+	struct pair *pair = open_measured(true);
+	struct rc_qp *qp = pair->side[A].qp;
+
+	RULE("Q-8");
+	pair_cut(pair);
+	pair_read(pair, 1, 3 * MTU);
+	pair_transmit(pair, A);
+	pair->now_ns = qp->probe.deadline_ns;
+	rc_qp_timeout(qp, pair->now_ns);
+	pair_transmit(pair, A);
+	cr_assert(qp->probe.behind_una);
+	pair_respond(pair, response_packet(OP_READ_RESPONSE_FIRST, 1, MTU));
+	pair_forget(pair);
+	pair_respond(pair, ack_packet(1, SYNDROME_PLAIN_ACK, 1));
+	expect_leaves(pair, A);
+	expect_counts(pair, A, CNT_IMPLIED_NAK_SEQ_ERR, 0);
+	pair_close(pair);
 }
