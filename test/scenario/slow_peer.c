@@ -368,6 +368,38 @@ Test(slow_peer, every_response_starts_the_wait_anew)
 	}
 }
 
+/* The same of a READ that is the oldest and has just been restarted: what comes is an echo, and no progress. */
+Test(slow_peer, an_echo_starts_the_wait_anew)
+{
+	const struct wire_packet signs[] = {
+		response_packet(OP_READ_RESPONSE_MIDDLE, 2, MTU),
+		ack_packet(4, SYNDROME_PLAIN_ACK, 3),
+		ack_packet(5, SYNDROME_SEQUENCE, 3),
+	};
+
+	RULE("T-6");
+	for (uint32_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++) {
+		struct pair *pair = open_measured(true);
+		struct rc_qp *qp = pair->side[A].qp;
+
+		pair_cut(pair);
+		pair_read(pair, 1, 3 * MTU);
+		pair_write(pair, 2, 8);
+		pair_write(pair, 3, 8);
+		pair_transmit(pair, A);
+		pair_respond(pair, response_packet(OP_READ_RESPONSE_LAST, 3, MTU));
+		expect_counts(pair, A, CNT_IMPLIED_NAK_SEQ_ERR, 1);
+		qp->retry.retries_left = 0; /* as after further restarts: an echo for long */
+		qp->probe.behind_una = true;
+		pair->now_ns = qp->probe.deadline_ns - 10;
+		pair_respond(pair, signs[i]);
+		expect_counts(pair, A, CNT_IMPLIED_NAK_SEQ_ERR, 1);
+		cr_assert_gt(qp->probe.deadline_ns, pair->now_ns + 10, "%u", i);
+		cr_assert_eq(qp->probe.behind_una, i == 0, "an ACK may be the answer, a response is none");
+		pair_close(pair);
+	}
+}
+
 /* The answer to a question about a READ that has been restarted since: an echo, and a sign of life. */
 Test(slow_peer, the_answer_to_a_question_starts_the_wait_anew)
 {
