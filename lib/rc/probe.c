@@ -41,12 +41,10 @@ static uint32_t payload_bytes(const struct rc_qp *qp, psn_t psn)
 
 /*
  * An empty WRITE in the place of the packet before the oldest: a duplicate, which changes nothing, but the peer answers
- * it with an ACK when all that it owes before has left.
+ * it with an ACK when all that it owes before has left. There is room: nothing else has gone.
  */
 static void add_empty_write(struct rc_qp *qp, const struct rc_send_wqe *oldest, struct rc_outbox *out)
 {
-	if (!outbox_has_packet_room(out))
-		return;
 	qp->probe.behind_una = true;
 	*outbox_packet_slot(out) = (struct wire_packet){
 		.opcode = OP_WRITE_ONLY,

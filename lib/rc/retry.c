@@ -5,7 +5,6 @@
 #include "rc/qp.h"
 
 #define RNR_WITHOUT_LIMIT 7
-#define RESTARTS_COUNTED 8u /* each waits twice as long as the one before; a budget has no more */
 
 void rc_retry_reset(struct rc_retry *retry)
 {
@@ -92,10 +91,6 @@ static void rewind_to_una(struct rc_qp *qp, psn_t heard)
 {
 	struct rc_retry *retry = &qp->retry;
 
-	if (!retry->rewound)
-		retry->restarts = 0;
-	if (retry->restarts < RESTARTS_COUNTED)
-		retry->restarts++;
 	retry->rewound = true;
 	retry->resent = false;
 	retry->rewind_psn = qp->win.una;
@@ -156,13 +151,14 @@ void rc_retry_timer_expired(struct rc_qp *qp)
 static bool is_echo(const struct rc_qp *qp, uint64_t now_ns)
 {
 	const struct rc_retry *retry = &qp->retry;
-	uint64_t wait_ns;
+	uint32_t spent =
+		(uint32_t)(retry->retry_cnt - retry->retries_left); /* at una; a wait for receives costs none */
+	uint64_t wait_ns = round_trip_bound_ns(&qp->round_trip, retry->timeout_ns) << (spent > 1 ? spent - 1 : 0);
 
 	if (retry->resending && psn_equal(qp->win.next, qp->win.una))
 		return true;
 	if (!retry->rewound)
 		return false;
-	wait_ns = round_trip_bound_ns(&qp->round_trip, retry->timeout_ns) << (retry->restarts - 1);
 	return !retry->resent || now_ns - retry->resent_ns < wait_ns;
 }
 
@@ -224,13 +220,28 @@ static void put_off_timer(struct rc_retry *retry, uint64_t now_ns)
 		retry->ack_deadline_ns = now_ns + retry->timeout_ns;
 }
 
+/*
+ * A response of what was sent before the last rewind: where they come out of order, nothing tells one of the old flight
+ * from one of the new. It shows that the peer lives: whether the last retry was in vain is for the ACK timer to say.
+ */
+static bool is_for_the_timer(const struct rc_qp *qp, psn_t psn)
+{
+	const struct rc_retry *retry = &qp->retry;
+
+	return retry->rewound && retry->retries_left == 0 && retry->timeout_ns &&
+	       psn_distance(psn, qp->win.una) < psn_distance(retry->rewind_limit, qp->win.una);
+}
+
 void rc_retry_answer_missing(struct rc_qp *qp, psn_t trigger, uint64_t now_ns)
 {
+	psn_t heard = qp->retry.heard;
+	bool old = goes_on_with_old_flight(qp, trigger);
+
 	probe_heard(&qp->probe, &qp->round_trip, qp->retry.timeout_ns, now_ns);
-	if (!goes_on_with_old_flight(qp, trigger))
-		answer_was_lost(qp, psn_next(trigger), now_ns);
-	else
+	if (old && !psn_equal(qp->retry.heard, heard))
 		put_off_timer(&qp->retry, now_ns);
+	if (!old && !is_for_the_timer(qp, trigger))
+		answer_was_lost(qp, psn_next(trigger), now_ns);
 }
 
 void rc_retry_ack_skipped_answer(struct rc_qp *qp, psn_t trigger, uint64_t now_ns)
@@ -246,6 +257,7 @@ void rc_retry_ack_skipped_answer(struct rc_qp *qp, psn_t trigger, uint64_t now_n
 void rc_retry_probe_answered(struct rc_qp *qp, uint64_t now_ns)
 {
 	qp->probe.behind_una = false;
+	probe_heard(&qp->probe, &qp->round_trip, qp->retry.timeout_ns, now_ns);
 	answer_was_lost(qp, qp->win.una, now_ns);
 }
 

@@ -34,8 +34,7 @@ struct rc_retry {
 	/* the last rewind, and whether its packet has left again */
 	bool rewound; /* una has not moved since: `resent` counts */
 	bool resent;
-	bool resending;   /* what lies from win.next on has not gone out again yet; a probe is no resend */
-	uint8_t restarts; /* at una, the last one included */
+	bool resending; /* what lies from win.next on has not gone out again yet; a probe is no resend */
 
 	/* only looked at after a loss, and so on a line of their own */
 	uint64_t resent_ns;

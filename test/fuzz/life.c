@@ -63,8 +63,7 @@ static void take_step(struct work *work, struct input *input)
 	case 7:
 	case 8:
 	case 9:
-		for (uint32_t i = 0; i < 1u + (what >> 5) * 4; i++)
-			work_deliver(work, side, 0);
+		work_deliver_train(work, side, 1u + (what >> 5) * 4);
 		break;
 	case 10:
 		work_deliver(work, side, input_byte(input));
@@ -81,9 +80,11 @@ static void take_step(struct work *work, struct input *input)
 	case 14:
 		change_state(work, side, input_byte(input));
 		break;
-	case 15: /* a region of the peer's goes away, or its receive is too short */
+	case 15: /* a region of the peer's goes away, or what it had to say comes late and in a train */
 		if ((what & 0xE0) == 0xE0)
 			rc_mr_remove(&work->pair->side[side].mrs, work->pair->side[side].key);
+		work->pair->now_ns += (what >> 5) * 300000u;
+		work_deliver_train(work, side, (what >> 5) * 16);
 		break;
 	}
 	work->pair->now_ns += 1000;

@@ -156,6 +156,12 @@ void work_deliver(struct work *work, enum side_name name, uint32_t number)
 	from->wire_tail = tail;
 }
 
+void work_deliver_train(struct work *work, enum side_name name, uint32_t packets)
+{
+	for (uint32_t i = 0; i < packets && on_wire(&work->pair->side[name]) > 0; i++)
+		work_deliver(work, name, 0);
+}
+
 void work_drop(struct work *work, enum side_name name, uint32_t number)
 {
 	struct side *from = &work->pair->side[name];

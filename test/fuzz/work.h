@@ -52,6 +52,8 @@ void work_receive(struct work *work, enum side_name side);
 
 /* One packet on the wire from a side: by its number from the oldest on. */
 void work_deliver(struct work *work, enum side_name from, uint32_t number);
+/* So many of them at once, oldest first. */
+void work_deliver_train(struct work *work, enum side_name from, uint32_t packets);
 void work_drop(struct work *work, enum side_name from, uint32_t number);
 void work_double(struct work *work, enum side_name from, uint32_t number);
 /* Lets a side send, if its wire has room for all that it can have to send. */

@@ -87,7 +87,6 @@ static const char *difference(const struct rc_qp *a, const struct rc_qp *b)
 	SAME(retry.rewound);
 	SAME(retry.resent);
 	SAME(retry.resending);
-	SAME(retry.restarts);
 	SAME(quota);
 	SAME(responder.epsn);
 	SAME(responder.msn);

@@ -8,10 +8,12 @@
 #include <string.h>
 
 #include "config/limits.h"
+#include "rc/codes.h"
 #include "sim/random.h"
 #include "sim/swarm.h"
 
 #define STREAM_CONFIG 0
+#define CONFIG_PACE 1 /* a draw of its own, so that those of the rest stay what they were */
 #define HOUR_NS 3600000000000ull
 #define HOURS_MESSAGES 20000u
 
@@ -88,6 +90,42 @@ static void draw_network(struct sim_random *random, struct sim_config *config)
 	config->late_ns = config->delay_ns * PICK(random, 1, 3, 30, 300);
 	config->replay_ns = config->delay_ns * PICK(random, 2, 20, 500);
 	config->burst_packets = (uint32_t)PICK(random, 3, 10, 40);
+}
+
+/* What one end may have to wait for while all goes well, twice over: a whole window of each QP, and all READs. */
+static uint64_t longest_wait_ns(const struct sim_config *config)
+{
+	const struct sim_pace *pace = &config->pace;
+	uint64_t window = config->depth * config->max_packets;
+	uint64_t answers = config->rd_atomic * config->max_packets;
+	uint64_t each_way = config->delay_ns + config->jitter_ns + config->late_ns;
+
+	if (window > WINDOW_PACKETS)
+		window = WINDOW_PACKETS;
+	return 2 * (config->connections * (window + answers) * pace->receive_ns + (window + answers) * pace->send_ns +
+		    pace->tick_ns + pace->away_ns + 2 * each_way);
+}
+
+/* A third of the seeds have a peer that does not keep up, and READs that are long for it. Nobody dies of that. */
+static void draw_pace(struct sim_random *random, struct sim_config *config)
+{
+	struct sim_pace *pace = &config->pace;
+
+	if (!random_chance(random, 333333))
+		return;
+	*pace = (struct sim_pace){
+		.receive_ns = PICK(random, 0, 500, 2000, 5000, 20000),
+		.send_ns = PICK(random, 0, 1000, 5000, 30000),
+		.tick_ns = PICK(random, 0, 0, 0, 100000, 4000000),
+		.away_ns = PICK(random, 0, 0, 0, 1000000, 10000000),
+		.early = (uint32_t)PICK(random, 0, 0, 0, 10000, 50000),
+		.serial = random_chance(random, 500000),
+	};
+	pace->away_every_ns = pace->away_ns * PICK(random, 3, 10, 100);
+	if (config->mtu <= 512 && config->connections <= 4)
+		config->max_packets = (uint32_t)PICK(random, config->max_packets, config->max_packets, 100, 200);
+	while (rc_codes_timeout_ns(config->timeout) < longest_wait_ns(config))
+		config->timeout++;
 }
 
 static void draw_faults(struct sim_random *random, struct sim_config *config)
@@ -199,6 +237,7 @@ static void make_long(const struct sim_options *options, struct sim_config *conf
 void sim_swarm_draw(const struct sim_options *options, struct sim_config *config)
 {
 	struct sim_random random = random_stream(options->seed, STREAM_CONFIG, 0);
+	struct sim_random pace = random_stream(options->seed, STREAM_CONFIG, CONFIG_PACE);
 
 	memset(config, 0, sizeof(*config));
 	if (options->steady) {
@@ -209,6 +248,7 @@ void sim_swarm_draw(const struct sim_options *options, struct sim_config *config
 		draw_limits(&random, config);
 		draw_work(&random, config);
 		draw_network(&random, config);
+		draw_pace(&pace, config);
 		draw_faults(&random, config);
 		config->messages = (uint32_t)random_between(&random, 20, 100);
 		config->messages *= (uint32_t)PICK(&random, 1, 1, 3, 20, 60);
@@ -237,6 +277,11 @@ void sim_swarm_print(const struct sim_config *config)
 	       config->rnr_timer, config->credits ? ", credits" : "", config->imprecise ? ", imprecise" : "",
 	       config->no_probe ? ", no probe" : "", config->ipv6 ? ", IPv6" : "", config->migration ? ", APM" : "",
 	       config->check_first ? ", ICRC first" : "");
+	if (config->pace.receive_ns || config->pace.send_ns || config->pace.tick_ns || config->pace.away_ns ||
+	    config->pace.early || config->pace.serial)
+		printf("  slow: %lu ns a frame in, %lu ns out, trains each %lu ns, away %lu of %lu ns, early %u%s\n",
+		       config->pace.receive_ns, config->pace.send_ns, config->pace.tick_ns, config->pace.away_ns,
+		       config->pace.away_every_ns, config->pace.early, config->pace.serial ? ", serial" : "");
 	printf("  delay %lu ns, faults per million:", config->delay_ns);
 	for (uint32_t i = 0; i < FAULT_KINDS; i++) {
 		if (config->rates[i])

@@ -192,6 +192,7 @@ void half_judge_request(struct trace *trace, struct trace_half *half, const stru
 	struct half_requester *requester = &half->requester;
 	struct half_request *request;
 	int64_t place;
+	bool earlier;
 
 	count_request(half, &packet->packet);
 	if (!half->synced)
@@ -203,7 +204,8 @@ void half_judge_request(struct trace *trace, struct trace_half *half, const stru
 		arrive(half, place, NULL);
 		return;
 	}
-	if (!half->responder.spoken && half->request_count > 0 && place < half->requests[0].first)
+	earlier = !half->responder.spoken && half->request_count > 0 && place < half->requests[0].first;
+	if (earlier)
 		half_begin_at(half, place);
 	request = half_find(half, place);
 	if (request) {
@@ -219,6 +221,7 @@ void half_judge_request(struct trace *trace, struct trace_half *half, const stru
 	if (request && place >= request->first)
 		note_asking(request, &packet->packet, place);
 	arrive(half, place, request);
+	half->responder.gap |= earlier && requester->next > half->responder.expected; /* that has come already */
 	if (request && request->first + request->count > requester->next) {
 		if (requester->una == requester->next)
 			requester->timer_ns = requester->resent_ns = packet->time_ns;

@@ -1,0 +1,212 @@
+/* parts.c - READs that are asked for again in parts: who answers them how, and who must not be asked (Q-10, S-9) */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+#include <stdio.h>
+
+#include "draw.h"
+#include "packets.h"
+#include "rule.h"
+
+#define MTU 256u
+#define ROUND_TRIP_NS 10000ull
+
+/* A has measured a round trip; PSN 0 is used then. */
+static struct pair *open_measured(void)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .mtu = MTU, .rd_atomic = 8 });
+
+	pair_write(pair, 100, 8);
+	pair_transmit(pair, A);
+	pair->now_ns += ROUND_TRIP_NS;
+	pair_deliver(pair, B);
+	pair_transmit(pair, B);
+	pair_deliver(pair, A);
+	cr_assert_eq(pair->side[A].qp->round_trip.mean_ns, ROUND_TRIP_NS);
+	pair_forget(pair);
+	return pair;
+}
+
+/* A READ of 40 packets is restarted at packet 3, with a quota of eight packets. A part of it has been asked for. */
+static struct pair *open_with_part(void)
+{
+	struct pair *pair = open_measured();
+
+	pair_cut(pair);
+	pair->side[A].qp->quota.packets = 10; /* as after earlier losses */
+	pair_read(pair, 1, 40 * MTU);
+	pair_transmit(pair, A);
+	pair_respond(pair, response_packet(OP_READ_RESPONSE_FIRST, 1, MTU));
+	pair_respond(pair, response_packet(OP_READ_RESPONSE_MIDDLE, 2, MTU));
+	pair_respond(pair, response_packet(OP_READ_RESPONSE_MIDDLE, 3, MTU));
+	pair_forget(pair);
+	pair_respond(pair, response_packet(OP_READ_RESPONSE_MIDDLE, 5, MTU));
+	expect_leaves(pair, A, "READ_REQUEST psn=4 ackreq va=0x300 len=2048");
+	return pair;
+}
+
+/* each part is answered as a READ of its own; Linux goes on with MIDDLE, and ends each with LAST. */
+Test(parts, the_answer_to_a_part_begins_and_ends_in_each_peers_way)
+{
+	static const uint8_t firsts[] = { OP_READ_RESPONSE_FIRST, OP_READ_RESPONSE_MIDDLE };
+	char line[80];
+
+	RULE("Q-10");
+	for (uint32_t linux_way = 0; linux_way < 2; linux_way++) {
+		struct pair *pair = open_with_part();
+		uint32_t psn = 4;
+
+		for (uint32_t left = 37; left > 0;) {
+			uint32_t part = pair->side[A].qp->win.next.v - psn;
+
+			cr_assert(part > 0 && part <= left);
+			for (uint32_t i = 0; i < part; i++) {
+				uint8_t opcode = i == 0 ? firsts[linux_way] : OP_READ_RESPONSE_MIDDLE;
+
+				if (i + 1 == part)
+					opcode =
+						part == 1 && !linux_way ? OP_READ_RESPONSE_ONLY : OP_READ_RESPONSE_LAST;
+				pair_forget(pair);
+				pair->now_ns += 1000;
+				pair_respond(pair, response_packet(opcode, psn++, MTU));
+			}
+			left -= part;
+			snprintf(line, sizeof(line), "READ_REQUEST psn=%u ackreq va=%#x len=%u", psn, (psn - 1) * MTU,
+				 (pair->side[A].qp->win.next.v - psn) * MTU);
+			if (left > 0)
+				expect_leaves(pair, A, line);
+		}
+		expect_completes(pair, A, "wr=1 READ SUCCESS len=10240");
+		expect_counts(pair, A, CNT_IMPLIED_NAK_SEQ_ERR, 1);
+		pair_close(pair);
+	}
+}
+
+/* Only what fits nowhere is refused: an end where none of our requests ended, or more than a packet. */
+Test(parts, what_fits_no_part_is_refused)
+{
+	RULE("Q-10");
+	RULE("Q-12");
+	for (uint32_t row = 0; row < 3; row++) {
+		static const uint8_t opcodes[] = { OP_READ_RESPONSE_ONLY, OP_READ_RESPONSE_LAST,
+						   OP_READ_RESPONSE_FIRST };
+		struct pair *pair = open_measured();
+
+		pair_cut(pair);
+		pair_read(pair, 1, 40 * MTU);
+		pair_transmit(pair, A);
+		pair_respond(pair, response_packet(OP_READ_RESPONSE_FIRST, 1, MTU));
+		pair_respond(pair, response_packet(opcodes[row], 2, MTU));
+		expect_completes(pair, A, "wr=1 READ BAD_RESP_ERR");
+		pair_close(pair);
+	}
+}
+
+static uint32_t read_bytes;
+
+/* B is about to be handed a READ that it has not seen: all of it, or it would take a part for a request of its own. */
+static void refuse_new_parts(struct pair *pair, enum side_name at, enum side_name from,
+			     const struct wire_packet *packet)
+{
+	if (at == B && from == A && packet->opcode == OP_READ_REQUEST &&
+	    packet->psn == pair->side[B].qp->responder.epsn.v)
+		cr_assert_eq(packet->dma_length, read_bytes, "seed %lu: a part of %u bytes is new to B at PSN %u",
+			     *(uint64_t *)pair->user, packet->dma_length, packet->psn);
+}
+
+static uint64_t fate;
+static uint32_t lost_per_thousand;
+
+static int lose_and_double(struct pair *pair, enum side_name from, uint32_t number, const struct wire_packet *packet)
+{
+	(void)pair;
+	(void)from;
+	(void)number;
+	(void)packet;
+	if (draw_chance(&fate, lost_per_thousand))
+		return 0;
+	return draw_chance(&fate, 50) ? 2 : 1;
+}
+
+/* S-9, Q-10: with losses of all kinds, and quotas that follow them. */
+Test(parts, no_part_reaches_a_peer_that_has_not_the_whole)
+{
+	RULE("S-9");
+	RULE("Q-10");
+	for (uint64_t seed = 1; seed <= 60; seed++) {
+		struct pair *pair = pair_open(&(struct pair_options){ .mtu = MTU, .rd_atomic = 4 });
+
+		fate = draw_start(seed);
+		lost_per_thousand = 20 + draw_below(&fate, 150);
+		read_bytes = (1 + draw_below(&fate, 60)) * MTU - draw_below(&fate, MTU);
+		pair->side[A].qp->probe.enabled = seed % 3 != 0;
+		pair->copies = lose_and_double;
+		pair->tap = refuse_new_parts;
+		pair->user = &seed;
+		for (uint64_t i = 0; i < 24; i++) {
+			uint32_t kind = draw_below(&fate, 4);
+
+			cr_assert_eq(kind == 0 ? pair_write(pair, i, 8) : pair_read(pair, i, read_bytes), 0);
+			if (draw_chance(&fate, 300))
+				pair_run(pair);
+		}
+		cr_assert(pair_settle(pair, 100000000000ull));
+		expect_done_count(pair, A, 24);
+		for (uint32_t i = 0; i < 24; i++)
+			cr_assert_eq(pair->side[A].wcs[i].status, UROCE_WC_SUCCESS, "seed %lu: request %u: %u", seed, i,
+				     pair->side[A].wcs[i].status);
+		cr_assert_arr_eq(pair->side[A].memory + 8, pair->side[B].memory + 8, read_bytes - 8);
+		pair_close(pair);
+	}
+}
+
+/* A first loss in a long READ: about as much is asked for again as a quota has at first, and the rest when that came. */
+Test(parts, a_loss_in_a_long_read_asks_for_a_part)
+{
+	struct pair *pair = open_measured();
+
+	RULE("Q-10");
+	pair_cut(pair);
+	pair_read(pair, 1, 600 * MTU);
+	pair_transmit(pair, A);
+	pair_respond(pair, response_packet(OP_READ_RESPONSE_FIRST, 1, MTU));
+	pair_forget(pair);
+	pair_respond(pair, response_packet(OP_READ_RESPONSE_MIDDLE, 3, MTU));
+	expect_leaves(pair, A, "READ_REQUEST psn=2 ackreq va=0x100 len=65536");
+	for (uint32_t psn = 2; psn < 2 + 256; psn++) {
+		expect_leaves(pair, A);
+		pair_respond(pair, response_packet(OP_READ_RESPONSE_MIDDLE, psn, MTU));
+	}
+	expect_leaves(pair, A, "READ_REQUEST psn=258 ackreq va=0x10100 len=87808");
+	pair_close(pair);
+}
+
+/* The last response of all shows that the peer has every request: also of the second READ a part can be asked for. */
+Test(parts, what_has_answered_the_newest_has_all)
+{
+	RULE("S-9");
+	for (uint32_t newest = 0; newest < 2; newest++) {
+		struct pair *pair = open_measured();
+
+		pair_cut(pair);
+		pair_read(pair, 1, 4 * MTU);
+		pair_read(pair, 2, 20 * MTU);
+		pair_transmit(pair, A);
+		pair->side[A].qp->quota.packets = 16;
+		pair_forget(pair);
+		pair_respond(pair, newest ? response_packet(OP_READ_RESPONSE_LAST, 24, MTU) :
+					    response_packet(OP_READ_RESPONSE_MIDDLE, 3, MTU));
+		if (newest)
+			expect_leaves(pair, A, "READ_REQUEST psn=1 ackreq va=0x0 len=1024");
+		else /* of the second one nothing is known: all of it, or nothing */
+			expect_leaves(pair, A, "READ_REQUEST psn=1 ackreq va=0x0 len=1024",
+				      "READ_REQUEST psn=5 ackreq va=0x0 len=5120");
+		for (uint32_t psn = 1; newest && psn < 5; psn++)
+			pair_respond(pair, response_packet(psn == 1 ? OP_READ_RESPONSE_FIRST :
+							   psn < 4  ? OP_READ_RESPONSE_MIDDLE :
+								      OP_READ_RESPONSE_LAST,
+							   psn, MTU));
+		if (newest)
+			expect_leaves(pair, A, "READ_REQUEST psn=5 ackreq va=0x0 len=2048");
+		pair_close(pair);
+	}
+}
