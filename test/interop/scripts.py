@@ -1,0 +1,44 @@
+# scripts.py - what both sides do, and must see
+# SPDX-License-Identifier: BSD-3-Clause
+"""A script is words for both sides, which script.h explains, and the lines that each must print. `ours` and `linux`
+are pairs of these. A line that is missing, more or different is a failure."""
+import re
+
+MARK, REMARK, HEADING = "> ", "# ", "= "
+COMPLAINTS = ("ours: ", "verbs: ")
+
+
+class Script:
+    def __init__(self, name, ours, linux, seconds=5):
+        self.name, self.seconds = name, seconds
+        self.own_words, self.own_lines = ours
+        self.guest_words, self.guest_lines = linux
+
+    def differences(self, own, guest):
+        """From what both printed: reasons for a failure, and remarks."""
+        reasons = []
+        for side, wanted, lines in (("uroce", self.own_lines, own), ("Linux", self.guest_lines, guest)):
+            printed = [line[len(MARK):] for line in lines if line.startswith(MARK)]
+            if printed != wanted:
+                reasons.append(f"{side} printed {printed}, wanted {wanted}")
+            reasons += [line for line in lines if line.startswith(COMPLAINTS)]
+        return reasons, [line[len(REMARK):] for line in [*own, *guest] if line.startswith(REMARK)]
+
+
+class Batch:
+    """Scripts that run in one process at each end; what the guest runs before and after."""
+
+    def __init__(self, scripts, prepare=(), repair=()):
+        self.scripts, self.prepare, self.repair = list(scripts), prepare, repair
+
+
+def split(text):
+    """The lines that were printed under each heading."""
+    under, lines = {}, []
+    for line in text.splitlines():
+        heading = re.fullmatch(rf"{HEADING}(\d+)", line)
+        if heading:
+            lines = under[int(heading.group(1))] = []
+        else:
+            lines.append(line)
+    return under
