@@ -5,6 +5,8 @@ at the end where it lands, and that those behind it are untouched; opcode, lengt
 import itertools
 
 import errors
+import semantics
+import streams
 from scripts import Batch, Script, split  # noqa: F401 (split is for the harness)
 
 NO_BATCH = Batch(())
@@ -29,6 +31,16 @@ def write(size):
 def write_imm(size):
     return ((f"meet writeimm:{size} wait", ["writeimm SUCCESS"]),
             ("recv:0 meet wait", [f"recv SUCCESS RECV_RDMA_WITH_IMM len={size} bad=0 {IMM}"]))
+
+
+def invalidate(linux_asks):
+    """This kernel does not tell user space which key was made invalid."""
+    told = " invalidated=window" if linux_asks else ""
+
+    def steps(size):
+        return ((f"take sendinv:{size} wait", ["sendinv SUCCESS"]),
+                (f"recv:{size} bind:64 wait give wait", ["bind SUCCESS", f"recv SUCCESS len={size} bad=0{told}"]))
+    return steps
 
 
 def read(size):
@@ -67,7 +79,8 @@ def operations(full):
         sizes = [0, 1, mtu - 1, mtu, mtu + 1, 64 * KIB, MIB]
         if not full and (family, mtu) != ("IPv4", 1024):
             sizes = [mtu + 1, 64 * KIB]
-        for (name, steps), size in itertools.product(OPERATIONS.items(), sizes):
+        rows = {**OPERATIONS, "SEND with inv": invalidate(linux_asks)}
+        for (name, steps), size in itertools.product(rows.items(), sizes):
             yield case(name, steps, size, linux_asks, family, mtu)
         for name, steps in ATOMICS.items():
             yield case(name, steps, 8, linux_asks, family, mtu)
@@ -75,4 +88,6 @@ def operations(full):
 
 def batches(full):
     yield Batch(errors.SCRIPTS)
+    yield Batch(semantics.SCRIPTS)
     yield Batch(operations(full))
+    yield from streams.batches(full)

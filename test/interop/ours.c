@@ -306,7 +306,7 @@ static int run(unsigned port, const char *file)
 
 static int open_and_run(const char *device, char **words)
 {
-	struct uroce_engine_config engine_config = { .max_qps = 2 * SCRIPT_QPS_MAX, .max_mrs = 16 };
+	struct uroce_engine_config engine_config = { .max_mrs = 16 };
 	struct app_port_config port_config = { .device = device, .addresses = { words[0], words[1] } };
 	unsigned prefix_bits;
 	int exit_code, error;

@@ -15,7 +15,6 @@
 #define LINGER_MS 30    /* for what nobody waits for */
 #define TIMEOUT_CODE 18 /* a second: an emulated peer may stall, and no resend of that shall be counted */
 #define WORDS_MAX 512
-#define END_LINE "end\n"
 
 int script_complain(const struct script_side *side, const char *format, ...)
 {
@@ -74,6 +73,9 @@ int script_meet(struct script *script, double limit_ms)
 
 	if (script_write_line(script, "meet\n") || script_read_line(script, line, limit_ms))
 		return 1;
+	script->other_ended = strcmp(line, END_LINE) == 0;
+	if (script->other_ended)
+		return script_complain(script->side, "the other side has given up");
 	return strcmp(line, "meet\n") == 0 ? 0 : script_complain(script->side, "wanted to meet, not \"%s\"", line);
 }
 
@@ -160,10 +162,11 @@ static int end_together(struct script *script)
 
 	if (script_write_line(script, END_LINE))
 		return 1;
-	do {
+	while (!script->other_ended) {
 		if (script_read_line(script, line, 3 * LIMIT_MS))
 			return 1;
-	} while (strcmp(line, END_LINE) != 0);
+		script->other_ended = strcmp(line, END_LINE) == 0;
+	}
 	return 0;
 }
 

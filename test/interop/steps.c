@@ -191,6 +191,7 @@ static int take(struct script *script, const struct step *step)
 		return 1;
 	if (sscanf(line, "key %8x", &script->window_key) == 1)
 		return 0;
+	script->other_ended = strcmp(line, END_LINE) == 0;
 	return script_complain(script->side, "wanted a key, not \"%s\"", line);
 }
 

@@ -7,6 +7,7 @@
 
 #define LIMIT_MS 20000 /* that anything is waited for */
 #define LINE_BYTES 4096
+#define END_LINE "end\n"
 #define PATTERN_BYTES ((1 << 20) + 4096) /* the longest message of a single post, and a guard behind it */
 
 struct script {
@@ -17,6 +18,7 @@ struct script {
 	uint32_t qp;          /* the one that steps are for */
 	uint32_t window_key;  /* the peer's, once it was taken */
 	bool fence, bad_lkey; /* of the next request */
+	bool other_ended;     /* the other side has said so */
 	double posted_ms, done_ms;
 };
 

@@ -301,11 +301,12 @@ static void destroy_qps(void)
 	}
 }
 
+/* A bound window holds its QP: this kernel would wait for it in vain. */
 static void destroy(void)
 {
-	destroy_qps();
 	if (verbs.window)
 		ibv_dealloc_mw(verbs.window);
+	destroy_qps();
 	if (verbs.srq)
 		ibv_destroy_srq(verbs.srq);
 	if (verbs.cq)
