@@ -22,7 +22,8 @@ class Script:
             if printed != wanted:
                 reasons.append(f"{side} printed {printed}, wanted {wanted}")
             reasons += [line for line in lines if line.startswith(COMPLAINTS)]
-        return reasons, [line[len(REMARK):] for line in [*own, *guest] if line.startswith(REMARK)]
+        remarks = [line[len(REMARK):] for line in [*own, *guest] if line.startswith(REMARK)]
+        return reasons, [", ".join(line for line in remarks if not line.endswith(" 0"))] if remarks else []
 
 
 class Batch:
