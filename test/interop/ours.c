@@ -82,6 +82,8 @@ static int post_send(const struct script_post *post, const struct uroce_sge *sge
 		[SCRIPT_READ] = UROCE_WR_RDMA_READ,
 		[SCRIPT_FADD] = UROCE_WR_ATOMIC_FETCH_AND_ADD,
 		[SCRIPT_CSWAP] = UROCE_WR_ATOMIC_CMP_AND_SWP,
+		[SCRIPT_AWRITE] = UROCE_WR_ATOMIC_WRITE,
+		[SCRIPT_FLUSH] = UROCE_WR_FLUSH,
 		[SCRIPT_BIND] = UROCE_WR_BIND_MW,
 		[SCRIPT_INV] = UROCE_WR_LOCAL_INV,
 	};
@@ -104,6 +106,11 @@ static int post_send(const struct script_post *post, const struct uroce_sge *sge
 		.swap = post->swap,
 	};
 
+	if (post->work == SCRIPT_FLUSH) {
+		send.num_sge = 0;
+		send.flush = UROCE_FLUSH_GLOBAL;
+		send.flush_bytes = post->bytes;
+	}
 	if (post->work == SCRIPT_BIND || post->work == SCRIPT_INV) {
 		if (ours.window == NULL && uroce_mw_alloc(ours.pd, UROCE_MW_TYPE_2, &ours.window) != 0)
 			return ENOMEM;

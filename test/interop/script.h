@@ -17,6 +17,7 @@
  *   write:BYTES[:OFFSET][:bad]  writeimm:BYTES  read:BYTES[:OFFSET][:bad]     bad: with a wrong R_Key
  *   fadd:OFFSET:ADD  cswap:OFFSET:COMPARE:SWAP          the same, on the peer's memory at OFFSET
  *                              (a post that the side refuses prints so, and the script goes on)
+ *   awrite:8  flush:BYTES      ATOMIC WRITE, FLUSH: uroce only
  *   forward:BYTES              a SEND of what a READ brought
  *   fence  badlkey             the next request waits for READs and atomics; has a local key that is wrong
  *   bind:BYTES[:OFFSET]  inv   bind a type 2 window to the memory that the peer reaches; make it invalid
@@ -76,6 +77,8 @@ enum script_work {
 	SCRIPT_READ,
 	SCRIPT_FADD,
 	SCRIPT_CSWAP,
+	SCRIPT_AWRITE,
+	SCRIPT_FLUSH,
 	SCRIPT_BIND,
 	SCRIPT_INV,
 	SCRIPT_WORKS

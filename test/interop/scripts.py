@@ -6,6 +6,10 @@ import re
 
 MARK, REMARK, HEADING = "> ", "# ", "= "
 COMPLAINTS = ("ours: ", "verbs: ")
+# Words of ours: what its end sent again, and why; not printed where 0.
+REMARKS = " ".join(f"info:{name}" for name in (
+    "drop_stale_response", "early_probes", "retransmitted_packets", "local_ack_timeout_err", "packet_seq_err",
+    "implied_nak_seq_err", "duplicate_request", "resp_remote_invalid_request"))
 
 
 class Script:

@@ -1,6 +1,6 @@
 # semantics.py - windows, shared receive queues, fences, states and many QPs, between uroce and Linux in both roles
 # SPDX-License-Identifier: BSD-3-Clause
-from scripts import Script
+from scripts import REMARKS, Script
 
 REGION_END = 4 * (8 << 20)
 RECEIVED = "recv SUCCESS len=64 bad=0"
@@ -125,6 +125,22 @@ def states():
                  linux=("timeout=12 retry=2 meet send:64 wait", ["send RETRY_EXC_ERR"]))
 
 
+    # By the book it is flushed as well.
+    yield Script("receive posted in ERR of Linux is never flushed",
+                 ours=("meet", []),
+                 linux=("state:ERR recv:64 linger:100 meet", []))
+    # By the book the second WRITE is sent then.
+    yield Script("SQD of Linux, which does not go on in RTS",
+                 ours=("meet check:target:64", ["target bad=0"]),
+                 linux=("write:64 wait state:SQD write:4096 linger:100 state:RTS linger:200 meet",
+                        ["write SUCCESS", "event SQ_DRAINED"]))
+    for work in ("awrite", "flush"):
+        yield Script(f"Linux does not know {work.upper()}",
+                     ours=(f"timeout=12 retry=2 write:64 wait {work}:8 wait event meet",
+                           ["write SUCCESS", f"{work} RETRY_EXC_ERR retries=2", "event QP_FATAL"]),
+                     linux=("meet", []))
+
+
 def refused():
     for work in ("write", "read"):
         yield Script(f"{work.upper()} behind the end of the region of uroce",
@@ -166,17 +182,15 @@ def refused():
 
 def at_once():
     """16 QPs, all with work outstanding."""
-    for work, size, count in (("send", 4096, 32), ("write", 65536, 8), ("read", 65536, 8), ("fadd", 8, 64)):
+    for work, size, count, srq in (("send", 4096, 32, ""), ("send", 4096, 32, "srq=1 "), ("write", 65536, 8, ""),
+                                   ("read", 65536, 8, ""), ("fadd", 8, 64, "")):
         asks = (f"qps=16 meet pump:{work}:{size}:{count}", ["pump wrong=0"])
-        answers = (f"qps=16 meet sink:{work}:{size}:{count}", ["sink wrong=0"])
+        answers = (f"qps=16 {srq}meet sink:{work}:{size}:{count}", ["sink wrong=0"])
         if work == "fadd":
-            answers = (answers[0] + " word", [*answers[1], f"word {16 * count:#x}"])
-        yield Script(f"16 QPs at once, {work} of {size} bytes, uroce asks", ours=asks, linux=answers, seconds=30)
-        yield Script(f"16 QPs at once, {work} of {size} bytes, Linux asks", ours=answers, linux=asks, seconds=30)
-    asks = ("qps=16 meet pump:send:4096:32", ["pump wrong=0"])
-    answers = ("qps=16 srq=1 meet sink:send:4096:32", ["sink wrong=0"])
-    yield Script("16 QPs at once share receives, uroce asks", ours=asks, linux=answers, seconds=30)
-    yield Script("16 QPs at once share receives, Linux asks", ours=answers, linux=asks, seconds=30)
+            answers = (f"{answers[0]} word", [*answers[1], f"word {16 * count:#x}"])
+        name = f"16 QPs at once, {work} of {size} bytes{', shared receives' if srq else ''}"
+        yield Script(f"{name}, uroce asks", ours=(f"{asks[0]} {REMARKS}", asks[1]), linux=answers, seconds=30)
+        yield Script(f"{name}, Linux asks", ours=(f"{answers[0]} {REMARKS}", answers[1]), linux=asks, seconds=30)
 
 
 SCRIPTS = [*windows(), *queues(), *states(), *refused(), *at_once()]

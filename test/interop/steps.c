@@ -36,7 +36,8 @@ static const struct {
 	[SCRIPT_SENDIMM] = { "sendimm", "SEND" },   [SCRIPT_SENDINV] = { "sendinv", "SEND" },
 	[SCRIPT_WRITE] = { "write", "RDMA_WRITE" }, [SCRIPT_WRITEIMM] = { "writeimm", "RDMA_WRITE" },
 	[SCRIPT_READ] = { "read", "RDMA_READ" },    [SCRIPT_FADD] = { "fadd", "FETCH_ADD" },
-	[SCRIPT_CSWAP] = { "cswap", "COMP_SWAP" },  [SCRIPT_BIND] = { "bind", "BIND_MW" },
+	[SCRIPT_CSWAP] = { "cswap", "COMP_SWAP" },  [SCRIPT_AWRITE] = { "awrite", "ATOMIC_WRITE" },
+	[SCRIPT_FLUSH] = { "flush", "FLUSH" },      [SCRIPT_BIND] = { "bind", "BIND_MW" },
 	[SCRIPT_INV] = { "inv", "LOCAL_INV" },
 };
 
@@ -408,6 +409,8 @@ static const struct step_kind kinds[] = {
 	{ "read", post, SCRIPT_READ },
 	{ "fadd", post, SCRIPT_FADD },
 	{ "cswap", post, SCRIPT_CSWAP },
+	{ "awrite", post, SCRIPT_AWRITE },
+	{ "flush", post, SCRIPT_FLUSH },
 	{ "bind", post, SCRIPT_BIND },
 	{ "inv", post, SCRIPT_INV },
 	{ "forward", forward, SCRIPT_SEND },

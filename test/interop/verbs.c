@@ -215,6 +215,8 @@ static int post_send(const struct script_post *post, struct ibv_sge *sge)
 			   *bad;
 	int error;
 
+	if (post->work == SCRIPT_AWRITE || post->work == SCRIPT_FLUSH)
+		return EOPNOTSUPP;
 	if (post->work == SCRIPT_BIND && verbs.window == NULL)
 		verbs.window = ibv_alloc_mw(verbs.pd, IBV_MW_TYPE_2);
 	if ((post->work == SCRIPT_BIND || post->work == SCRIPT_INV) && verbs.window == NULL)
