@@ -1,9 +1,9 @@
 /* script.h - a test's steps as words, the same for both sides of a connection */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * verbs.c runs them over libibverbs, ours.c over uroce. Many scripts run one after the other in one process at each end:
- * ours reads a file with two lines for each script, its own words and the other side's, which it tells over TCP. Before
- * each script both print SCRIPT_HEADING and its number. QPs, CQ and windows are new in each.
+ * verbs.c runs them over libibverbs, ours.c over uroce. Many scripts run one after the other in one process at each
+ * end: ours reads a file with two lines for each script, its own words and the other side's, which it tells over TCP.
+ * Before each script both print SCRIPT_HEADING and its number. QPs, CQ and windows are new in each.
  *
  * Settings, before all steps:
  *   timeout=N retry=N rnr=N    attributes of the QPs

@@ -118,7 +118,8 @@ def states():
                  linux=("recv:64 recv:64 send:64 until:rcvd_rnr_err:1 state:ERR wait wait wait meet",
                         ["recv WR_FLUSH_ERR", "recv WR_FLUSH_ERR", "send WR_FLUSH_ERR"]))
     yield Script("Linux in ERR does not answer uroce",
-                 ours=("timeout=12 retry=2 meet send:64 wait event", ["send RETRY_EXC_ERR retries=2", "event QP_FATAL"]),
+                 ours=("timeout=12 retry=2 meet send:64 wait event",
+                       ["send RETRY_EXC_ERR retries=2", "event QP_FATAL"]),
                  linux=("recv:64 state:ERR meet wait", ["recv WR_FLUSH_ERR"]))
     yield Script("uroce in ERR does not answer Linux",
                  ours=("recv:64 state:ERR meet wait", ["recv WR_FLUSH_ERR"]),

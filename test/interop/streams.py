@@ -9,9 +9,9 @@ KIB, MIB = 1 << 10, 1 << 20
 LIMIT = "limit 100000"
 LINKS = {"as it is": "", "1 % loss": "loss 1%", "5 % loss": "loss 5%", "5 ms delay": "delay 5ms",
          "disorder": "delay 1ms reorder 95%"}
-# uroce's budget is 8 times 268 ms: an emulator that shares its processor stands still for long. Linux waits for its timer
-# after each gap in the answers of a READ, and never gives up: 4 ms. Not for others: when an ACK meets the resend of what
-# it acknowledges, this kernel numbers the next message anew.
+# uroce's budget is 8 times 268 ms: an emulator that shares its processor stands still for long. Linux waits for its
+# timer after each gap in the answers of a READ, and never gives up: 4 ms. Not for others: when an ACK meets the resend
+# of what it acknowledges, this kernel numbers the next message anew.
 PATIENT, QUICK = "timeout=16", "timeout=10"
 TC = "/tools/tc"
 
