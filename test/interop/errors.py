@@ -1,29 +1,12 @@
 # errors.py - what goes wrong on purpose between uroce and Linux, in both directions, and what each must see
 # SPDX-License-Identifier: BSD-3-Clause
-"""A script is words for both sides, which script.h explains, and the lines that each must print. `ours` and `linux`
-are pairs of these. A line that is missing, more or different is a failure."""
+from scripts import Script
 
-MARK = "> "
 FIRST_WORD = "word 0x322b241d160f0801"  # the pattern that both sides send
 ATOMICS = ("meet fadd:0:0x10 wait result cswap:0:0x1122334455667798:0x99aabbccddeeff00 wait result "
            "cswap:0:0x1122334455667798:1 wait result meet")
 ATOMICS_PRINT = ["fadd SUCCESS", "result 0x1122334455667788", "cswap SUCCESS", "result 0x1122334455667798",
                  "cswap SUCCESS", "result 0x99aabbccddeeff00"]  # the second swap finds another value
-
-
-class Script:
-    def __init__(self, name, ours, linux):
-        self.name = name
-        self.own_words, self.own_lines = ours
-        self.guest_words, self.guest_lines = linux
-
-    def differences(self, own_text, guest_text):
-        reasons = []
-        for side, wanted, text in (("uroce", self.own_lines, own_text), ("Linux", self.guest_lines, guest_text)):
-            printed = [line[len(MARK):] for line in text.splitlines() if line.startswith(MARK)]
-            if printed != wanted:
-                reasons.append(f"{side} printed {printed}, wanted {wanted}")
-        return reasons
 
 
 SCRIPTS = [
@@ -56,10 +39,11 @@ SCRIPTS = [
     Script("READ with a wrong key, Linux reads",
            ours=("set:0x1122 meet event counter:resp_remote_access_errors",
                  ["event QP_ACCESS_ERR", "resp_remote_access_errors 1"]),
-           linux=("meet read:8 wait result read:8:bad wait", ["read SUCCESS", "result 0x1122", "read REM_ACCESS_ERR"])),
+           linux=("meet read:8 wait result read:8:bad wait",
+                  ["read SUCCESS len=8", "result 0x1122", "read REM_ACCESS_ERR"])),
     Script("READ with a wrong key, uroce reads",
            ours=("meet read:8 wait result read:8:bad wait event counter:req_remote_access_errors",
-                 ["read SUCCESS", "result 0x1122", "read REM_ACCESS_ERR", "event QP_FATAL",
+                 ["read SUCCESS len=8", "result 0x1122", "read REM_ACCESS_ERR", "event QP_FATAL",
                   "req_remote_access_errors 1"]),
            linux=("set:0x1122 meet", [])),
     # Four times 67 ms; Linux counts in ticks of 4 ms.
