@@ -34,20 +34,20 @@ def repair(netem):
         yield from (f"{TC} qdisc del dev {place}" for place in ("eth0 clsact", "ifb0 root", "ifb1 root"))
 
 
-def streams(link, work, size, count, mtu):
+def streams(link, work, size, count, mtu, seconds):
     name = f"link: {link}, {work.upper()}s of {size} bytes, mtu {mtu}"
     for settings, asker in ((PATIENT, "uroce"), (QUICK if work == "read" else PATIENT, "Linux")):
         asks = (f"mtu={mtu} {settings} meet pump:{work}:{size}:{count}", ["pump wrong=0"])
         answers = (f"mtu={mtu} {settings} meet sink:{work}:{size}:{count}", ["sink wrong=0"])
         (words, lines), linux = (asks, answers) if asker == "uroce" else (answers, asks)
-        yield Script(f"{name}, {asker} asks", ours=(f"{words} {REMARKS}", lines), linux=linux, seconds=60)
+        yield Script(f"{name}, {asker} asks", ours=(f"{words} {REMARKS}", lines), linux=linux, seconds=seconds)
 
 
 def batches(full):
-    times = 8 if full else 1
+    times = 4 if full else 1
     for link, netem in LINKS.items():
         scripts = []
         for mtu in (1024, 4096) if full else (4096,):
             for work, size, count in (("read", MIB, 8), ("write", 64 * KIB, 64), ("send", 4 * KIB, 512)):
-                scripts += streams(link, work, size, count * times, mtu)
+                scripts += streams(link, work, size, count * times, mtu, seconds=60 * times)
         yield Batch(scripts, tuple(prepare(netem)), tuple(repair(netem)))
