@@ -1,4 +1,4 @@
-/* echo.c - what comes after a restart: of the earlier flight, which is free, or an answer to what was sent again (T-5) */
+/* echo.c - what comes after a restart: of the earlier flight, which is free, or an answer to what was sent again */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
 
