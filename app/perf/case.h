@@ -43,10 +43,11 @@ struct perf_tally {
 	uint64_t checked;      /* messages whose bytes were looked at */
 	uint64_t errors;       /* failed completions, wrong lengths, counters or immediates, and stalls */
 	uint64_t bad_bytes;
-	uint64_t frames; /* received and sent by the port while the clock ran */
-	uint64_t retransmits;
-	uint64_t rnr_naks; /* received and waited for */
-	uint64_t cycles;   /* of the clock */
+	uint64_t frames;      /* received and sent by the port while the clock ran */
+	uint64_t retransmits; /* packets sent again after a loss */
+	uint64_t probes;      /* and those that only asked a silent peer */
+	uint64_t rnr_naks;    /* received and waited for */
+	uint64_t cycles;      /* of the clock */
 	double seconds;
 	double peak_per_s; /* messages a second in the best window */
 };

@@ -88,7 +88,7 @@ struct perf_end {
 	uint64_t posted;
 	uint64_t seen_completed;               /* at the last look at the clock */
 	uint64_t now, phase_began, progressed; /* TSC */
-	uint64_t measure_began, base_completed, base_frames, base_retransmits, base_rnr_naks;
+	uint64_t measure_began, base_completed, base_frames, base_retransmits, base_probes, base_rnr_naks;
 	uint64_t rx_began, rx_posted; /* a slow receiver: since when it posts, and how many in all */
 	uint64_t window_began, window_completed;
 	uint64_t told, told_completed; /* when the last line of progress was printed */

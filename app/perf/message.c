@@ -40,6 +40,7 @@ static const struct {
 	{ "errors", offsetof(struct perf_tally, errors) },
 	{ "bad_bytes", offsetof(struct perf_tally, bad_bytes) },
 	{ "retransmits", offsetof(struct perf_tally, retransmits) },
+	{ "probes", offsetof(struct perf_tally, probes) },
 	{ "rnr_naks", offsetof(struct perf_tally, rnr_naks) },
 };
 

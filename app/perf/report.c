@@ -151,7 +151,11 @@ void perf_report_result(const struct perf_result *result)
 		fprintf(out, "            warning: the lcore lost its core %lu times to other threads\n",
 			(unsigned long)result->interruptions);
 	if (tally->retransmits)
-		fprintf(out, "            %lu packets were sent again\n", (unsigned long)tally->retransmits);
+		fprintf(out, "            %lu packets were sent again after losses\n",
+			(unsigned long)tally->retransmits);
+	if (tally->probes)
+		fprintf(out, "            %lu packets only asked a peer that was silent for long\n",
+			(unsigned long)tally->probes);
 	if (result->failover.cut)
 		fprintf(out,
 			"            the first link was cut: PATH_MIG %lu + %lu, after %.3f and %.3f ms; "

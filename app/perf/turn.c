@@ -48,6 +48,7 @@ static void stop_measuring(struct perf_end *end)
 void perf_end_begin(struct perf_end *end)
 {
 	end->base_retransmits = perf_end_counter(end, "retransmitted_packets");
+	end->base_probes = perf_end_counter(end, "early_probes");
 	end->base_rnr_naks = perf_end_counter(end, "rnr_nak_retry_err");
 	end->phase_began = end->progressed = end->told = rte_rdtsc();
 	end->told_completed = end->completed;
@@ -164,6 +165,7 @@ void perf_end_sum_up(struct perf_end *end)
 {
 	end->tally.all_messages = end->completed;
 	end->tally.retransmits = perf_end_counter(end, "retransmitted_packets") - end->base_retransmits;
+	end->tally.probes = perf_end_counter(end, "early_probes") - end->base_probes;
 	end->tally.rnr_naks = perf_end_counter(end, "rnr_nak_retry_err") - end->base_rnr_naks;
 	if (end->test.mode == PERF_LAT && has_clock(end))
 		end->tally.messages = end->latency->count;

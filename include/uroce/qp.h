@@ -132,8 +132,9 @@ UROCE_API int uroce_qp_destroy(struct uroce_qp *qp);
  * Changes attributes and state. 0; -EINVAL: an illegal transition, a missing or forbidden attribute, a value
  * out of range, a path that no port of the QP's lcore has. -EAGAIN: the QP was reset less than four ACK timeouts
  * (1 ... 60 s) ago and cannot go to RTR yet, for a packet of its last connection could be taken for one of the new one
- * (P-7); a new QP need not wait. With an error nothing has changed, and *bad_mask, when given, names the attribute
- * that is to blame; 0: none is, as with -EAGAIN.
+ * (P-7); a new QP need not wait. Or path_mig_state is set to REARM after a migration, and the peer has not been heard
+ * over the new path yet, so that it might never follow: first exchange a message (A-8). With an error nothing has
+ * changed, and *bad_mask, when given, names the attribute that is to blame; 0: none is, as when the QP has to rest.
  */
 UROCE_API int uroce_qp_modify(struct uroce_qp *qp, const struct uroce_qp_attr *attr, uint32_t mask, uint32_t *bad_mask);
 /* The attributes in force. */

@@ -25,9 +25,12 @@ static inline bool asking_answer_is_due(const struct rc_qp *qp, uint32_t in_flig
  * The packet ends what can be sent now, though there may be more: for want of room, or of window. since_ackreq packets
  * in front of it have not asked; in_flight of them wait for an answer.
  */
-static inline bool asking_is_due(bool room_ends, bool window_ends, uint32_t since_ackreq, uint32_t in_flight)
+static inline bool asking_is_due(bool room_ends, bool window_ends, uint32_t since_ackreq, uint32_t in_flight,
+				 uint32_t window)
 {
-	return (room_ends && since_ackreq >= in_flight) || (window_ends && since_ackreq + 1 >= PACKETS_BEFORE_STALL);
+	uint32_t most = window / 2 < PACKETS_BEFORE_STALL ? window / 2 : PACKETS_BEFORE_STALL;
+
+	return (room_ends && since_ackreq >= in_flight) || (window_ends && since_ackreq + 1 >= most);
 }
 
 #endif

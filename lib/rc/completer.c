@@ -116,11 +116,11 @@ static bool read_response_fits(const struct rc_qp *qp, const struct rc_send_wqe 
 	uint32_t index = psn_distance(psn, wqe->first_psn);
 	uint64_t left = wqe->length_bytes - ((uint64_t)index << qp->mtu_shift);
 	bool last = index + 1 == wqe->psn_count;
-	bool in_part = qp_una_was_restarted(qp); /* whose answer begins and ends where that part does */
 
-	if (last ? !op->last : op->last && !in_part)
+	/* The answer to a part that was asked for again begins and ends where the part does. */
+	if (op->last != last && (last || !qp_una_was_restarted(qp)))
 		return false;
-	if (op->first && index > 0 && !in_part)
+	if (op->first && index > 0 && !qp_una_was_restarted(qp))
 		return false;
 	return packet->payload_bytes == (last ? left : qp->mtu_bytes) &&
 	       packet->pad_bytes == packet_pad_bytes(packet->payload_bytes);
@@ -162,7 +162,8 @@ static inline void answer_placed(struct rc_qp *qp, const struct rc_send_wqe *wqe
 	sendwin_answer(&qp->win, wqe);
 	if (qp->win.acked != acked) {
 		qp->requester.answers_due--;
-		qp->requester.read_restarted = qp_una_was_restarted(qp);
+		if (qp->requester.read_restarted)
+			qp->requester.read_restarted = qp_una_was_restarted(qp);
 	}
 	rc_retry_progress_made(qp, now_ns);
 }

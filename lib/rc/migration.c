@@ -38,10 +38,35 @@ void rc_migration_start(struct rc_qp *qp)
 	qp->timeout = migration->timeout;
 	migration->loaded = false; /* software loads the next one */
 	migration->count++;
+	migration->heard = false;
+	migration->epsn = qp->responder.epsn;
+	migration->una = qp->win.una;
 	set_state(migration, UROCE_PATH_MIGRATED);
 	qp->report.events |= 1u << UROCE_EVENT_PATH_MIG;
 	qp->counters[CNT_PATH_MIGRATIONS]++;
 	rc_retry_path_changed(qp, rc_codes_timeout_ns(migration->timeout)); /* */
+}
+
+bool rc_migration_may_rearm(const struct rc_qp *qp)
+{
+	const struct rc_migration *migration = &qp->migration;
+
+	return migration->count == migration->count_at_reset || migration->heard ||
+	       !psn_equal(migration->epsn, qp->responder.epsn) || !psn_equal(migration->una, qp->win.una);
+}
+
+/*
+ * Could the peer send this when it migrates (Y-3)? It begins with its oldest unanswered request, which is near ePSN or
+ * in the replay cache, or answers one of ours.
+ */
+static bool fits_a_migration(const struct rc_qp *qp, const struct wire_packet *packet)
+{
+	psn_t psn = psn_make(packet->psn);
+
+	if (wire_opcode(packet->opcode)->response)
+		return psn_distance(psn, qp->win.una) < sendwin_outstanding(&qp->win);
+	return !anomaly_is_far(psn, qp->responder.epsn) ||
+	       (qp->replay.used && rc_replay_find_owner(&qp->replay, psn) != NULL);
 }
 
 bool rc_migration_packet_arrived(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin)
@@ -56,7 +81,12 @@ bool rc_migration_packet_arrived(struct rc_qp *qp, const struct wire_packet *pac
 	if (migration->state == UROCE_PATH_REARM)
 		return true; /* the peer has not armed itself yet: an ordinary packet */
 	if (path_matches(&migration->path, origin) && pkey_matches(migration->pkey, packet->pkey)) {
+		if (!fits_a_migration(qp, packet)) {
+			qp->counters[CNT_MIGRATION_REFUSED]++;
+			return false;
+		}
 		rc_migration_start(qp); /* */
+		migration->heard = true;
 		return true;
 	}
 	if (!migration->refused)

@@ -13,6 +13,8 @@
 
 #include <uroce/qp.h>
 
+#include "rc/psn.h"
+
 struct rc_qp;
 struct rc_origin;
 struct wire_packet;
@@ -23,10 +25,12 @@ struct rc_migration {
 	uint8_t timeout;      /* of the alternate path, as its P_Key */
 	bool loaded;          /* there is an alternate path */
 	bool refused;         /* PATH_MIG_ERR was raised since arming */
+	bool heard;           /* the peer, since the last migration, over the path that it led to */
 	uint16_t pkey;
 	uint32_t count;          /* migrations so far: tells the host that the path has changed */
 	uint32_t count_at_reset; /* errors say how many of them this connection has seen (E-4) */
 	struct uroce_path path;
+	psn_t epsn, una; /* at the last migration: when they have moved, the peer has been heard */
 };
 
 /* RESET: no alternate path, MIGRATED. */
@@ -34,6 +38,12 @@ void rc_migration_reset(struct rc_migration *migration);
 
 /* Software sets REARM, or MIGRATED, which migrates at once when armed. */
 void rc_migration_modify(struct rc_qp *qp, enum uroce_path_mig_state state);
+
+/*
+ * May software set REARM? Not after a migration until the peer has been heard over the new path: while it waits for
+ * MigReq 1 on its alternate path, packets with 0 from there are not for it (A-6), and it would never follow.
+ */
+bool rc_migration_may_rearm(const struct rc_qp *qp);
 
 /* The alternate path becomes the path; whatever is unanswered goes out again over it. Only in ARMED. */
 void rc_migration_start(struct rc_qp *qp);

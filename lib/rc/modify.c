@@ -182,6 +182,7 @@ static void enter_state(struct rc_qp *qp, enum uroce_qp_state from, enum uroce_q
 	} else if (from == UROCE_QPS_RTR && to == UROCE_QPS_RTS) {
 		rc_sendwin_reset(&qp->win, qp->sq_psn);
 		read_quota_reset(&qp->quota, qp->sq_psn);
+		qp_set_window(qp);
 		rc_retry_reset(&qp->retry);
 		probe_reset(&qp->probe);
 	} else if (from == UROCE_QPS_RTS && to == UROCE_QPS_SQD) {
@@ -215,6 +216,12 @@ int rc_qp_modify(struct rc_qp *qp, const struct uroce_qp_attr *attr, uint32_t ma
 		if (bad_mask)
 			*bad_mask = bad & -bad;
 		return -EINVAL;
+	}
+	if ((given & UROCE_QP_PATH_MIG_STATE) && attr->path_mig_state == UROCE_PATH_REARM &&
+	    !rc_migration_may_rearm(qp)) {
+		if (bad_mask)
+			*bad_mask = UROCE_QP_PATH_MIG_STATE;
+		return -EAGAIN;
 	}
 	apply_values(qp, attr, given);
 	if (to != from)

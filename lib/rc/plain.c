@@ -159,8 +159,7 @@ static inline void send_messages(struct rc_qp *qp, uint64_t now_ns, struct rc_ou
 	while (win->cursor != win->tail && out->packet_room > 0) {
 		struct rc_send_wqe *wqe = sendwin_slot(win, win->cursor);
 		bool resent = !psn_equal(win->next, win->limit);
-		uint32_t window =
-			resent ? psn_distance(win->limit, win->next) : WINDOW_PACKETS - sendwin_outstanding(win);
+		uint32_t window = qp->requester.window - psn_distance(win->next, win->una);
 		uint32_t count = out->packet_room < window ? out->packet_room : window;
 		bool starts = win->cursor == win->started;
 		uint32_t psn_count, index;
@@ -169,6 +168,8 @@ static inline void send_messages(struct rc_qp *qp, uint64_t now_ns, struct rc_ou
 
 		if (wqe->shape != SHAPE_PLAIN || (int32_t)window <= 0)
 			return;
+		if (resent && count > psn_distance(win->limit, win->next))
+			count = psn_distance(win->limit, win->next);
 		if (starts && wqe->length_bytes <= qp->mtu_bytes) {
 			if (send_only_packets(qp, count, now_ns, out) == 0)
 				return;
@@ -203,8 +204,8 @@ static inline void ask_before_pause(struct rc_qp *qp, uint64_t now_ns, struct rc
 
 	if (since_ackreq == 0)
 		return;
-	if (!asking_is_due(out->packet_room == 0, first && in_flight >= WINDOW_PACKETS, since_ackreq - 1,
-			   in_flight - 1))
+	if (!asking_is_due(out->packet_room == 0, in_flight >= qp->requester.window, since_ackreq - 1, in_flight - 1,
+			   qp->requester.window))
 		return;
 	out->packets[out->packet_count - 1].flags |= WIRE_ACKREQ;
 	qp->requester.since_ackreq = 0;
@@ -235,7 +236,7 @@ static inline bool has_one_request(const struct rc_qp *qp, uint32_t tail)
 
 	return tail - win->cursor == 1 && win->cursor == win->started && qp->state == UROCE_QPS_RTS &&
 	       !qp_owes_answers(qp) && !qp_has_reports(qp) && !qp->probe.due &&
-	       sendwin_outstanding(win) < WINDOW_PACKETS;
+	       sendwin_outstanding(win) < qp->requester.window;
 }
 
 bool rc_plain_send_one(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)

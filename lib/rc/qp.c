@@ -108,6 +108,7 @@ void rc_qp_forget(struct rc_qp *qp)
 	burst_reset(&qp->requester.burst);
 	burst_reset(&qp->answers);
 	read_quota_reset(&qp->quota, qp->sq_psn);
+	qp_set_window(qp);
 	qp->requester.read_restarted = false;
 	qp->requester.answers_due = 0;
 	qp->requester.since_ackreq = 0;

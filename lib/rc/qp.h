@@ -165,7 +165,7 @@ uint64_t rc_qp_bytes(const struct rc_qp_config *config);
 /* Makes a QP in RESET in memory (zeroed, aligned to 64). Values are within config/limits.h: the caller has checked. */
 struct rc_qp *rc_qp_init(void *memory, const struct rc_qp_config *config);
 
-/* As uroce_qp_modify(): 0, or -EINVAL with the offending attribute in *bad_mask; then nothing has changed. */
+/* As uroce_qp_modify(): 0, or -EINVAL or -EAGAIN with the attribute in *bad_mask; then nothing has changed. */
 int rc_qp_modify(struct rc_qp *qp, const struct uroce_qp_attr *attr, uint32_t mask, uint32_t *bad_mask);
 void rc_qp_query(const struct rc_qp *qp, struct uroce_qp_attr *attr);
 
@@ -417,6 +417,12 @@ static inline void qp_note_read_restart(struct rc_qp *qp, psn_t end)
 	    psn_distance(end, qp->win.una) > psn_distance(req->read_restart_end, qp->win.una))
 		req->read_restart_end = end;
 	req->read_restarted = true;
+}
+
+/* The quota has changed: so has what may be in flight of SENDs and WRITEs. */
+static inline void qp_set_window(struct rc_qp *qp)
+{
+	qp->requester.window = qp->quota.packets < WINDOW_PACKETS ? (uint16_t)qp->quota.packets : WINDOW_PACKETS;
 }
 
 /* Packets that so many bytes take, and PSNs that a READ of them owns: at least one (P-3). */

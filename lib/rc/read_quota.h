@@ -1,9 +1,10 @@
-/* read_quota.h - how much of the answers to READs is asked for at a time, after losses */
+/* read_quota.h - how much may be in flight after losses: packets sent, and answers to READs */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Whoever asks again for the rest of a READ gets all of it, and what comes behind the next loss is dropped. A peer that
- * is slow, or that finishes each answer before it looks at the next request, is busy with that for long. So after a loss
- * about as much is asked for as was got between the last two, and twice as much whenever a quota has come without one.
+ * What goes out behind a lost packet is sent in vain, and so is the answer to what is asked for behind a lost
+ * response. A peer that is slow, or that finishes each answer before it looks at the next request, is busy with that
+ * for long, and where packets overtake each other each NAK would send a whole window again. So after a loss about as
+ * much may be in flight as was got between the last two, and twice as much whenever a quota has come without one.
  */
 #ifndef RC_READ_QUOTA_H
 #define RC_READ_QUOTA_H
@@ -19,7 +20,7 @@
 #define READ_QUOTA_FULL PSN_WINDOW /* nothing is held back */
 
 struct rc_read_quota {
-	uint32_t packets; /* of answers that may be owed */
+	uint32_t packets; /* PSNs that may be in flight */
 	psn_t restart;    /* una when something was lost last */
 	psn_t grown;      /* una when the quota last changed */
 };
@@ -43,6 +44,8 @@ static inline void read_quota_notice_loss(struct rc_read_quota *quota, psn_t una
 	quota->packets = 2 * got > half ? 2 * got : half;
 	if (quota->packets < READ_QUOTA_LEAST)
 		quota->packets = READ_QUOTA_LEAST;
+	if (quota->packets > READ_QUOTA_FULL)
+		quota->packets = READ_QUOTA_FULL;
 	quota->restart = quota->grown = una;
 }
 

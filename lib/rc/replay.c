@@ -85,12 +85,29 @@ static void evict_oldest(struct rc_replay *replay)
 	replay->used--;
 }
 
+/*
+ * Forgets what nothing can be asked for any more when ePSN is `count` ahead of epsn. The sum does not wrap: neither part
+ * is more than half of all PSNs.
+ */
+static void forget_out_of_reach(struct rc_replay *replay, psn_t epsn, uint32_t count)
+{
+	while (replay->used) {
+		const struct rc_replay_entry *oldest = nth(replay, 0);
+		psn_t last = psn_add(oldest->first_psn, oldest->psn_count - 1);
+
+		if (psn_distance(epsn, last) + count <= PSN_WINDOW)
+			return;
+		evict_oldest(replay);
+	}
+}
+
 struct rc_replay_entry *rc_replay_insert(struct rc_replay *replay, psn_t psn, uint32_t psn_count)
 {
 	struct rc_replay_entry *entry;
 	uint16_t *head = bucket(replay, psn);
 
 	assert(replay->unfinished < replay->depth);
+	forget_out_of_reach(replay, psn, psn_count);
 	while (replay->used >= replay->depth) /* more than one after set_depth */
 		evict_oldest(replay);
 	replay->epsn = psn_add(psn, psn_count);
@@ -114,18 +131,10 @@ void rc_replay_set_depth(struct rc_replay *replay, uint32_t depth)
 		evict_oldest(replay);
 }
 
-static bool is_out_of_reach(const struct rc_replay_entry *entry, psn_t epsn)
-{
-	psn_t last = psn_add(entry->first_psn, entry->psn_count - 1);
-
-	return psn_distance(epsn, last) > PSN_WINDOW && (entry->repeated || !entry->queued);
-}
-
 void rc_replay_expire(struct rc_replay *replay, psn_t epsn)
 {
+	forget_out_of_reach(replay, epsn, 0);
 	replay->epsn = epsn;
-	while (replay->used && is_out_of_reach(nth(replay, 0), epsn))
-		evict_oldest(replay);
 }
 
 struct rc_replay_entry *rc_replay_find(const struct rc_replay *replay, psn_t psn)

@@ -3,9 +3,10 @@
 /*
  * A ring of at most `depth` entries in PSN order, replaced first-in first-out; a hash on the first PSN finds an entry
  * in constant time, a binary search by the range that it owns finds a READ from within. Order is by the distance from
- * ePSN: a READ may own half of all PSNs, and its first one then lies farther behind than the half window reaches. Entries to be answered
- * stand in a queue through the entries themselves, in request order (S-14) and each at most once: a duplicate of one
- * that stands there restarts it in its place, one of an earlier request goes before an answer that is under way.
+ * ePSN: a READ may own half of all PSNs, and its first one then lies farther behind than the half window reaches.
+ * Entries to be answered stand in a queue through the entries themselves, in request order (S-14) and each at most
+ * once: a duplicate of one that stands there restarts it in its place, one of an earlier request goes before an answer
+ * that is under way.
  */
 #ifndef RC_REPLAY_H
 #define RC_REPLAY_H
@@ -67,8 +68,8 @@ void rc_replay_set_depth(struct rc_replay *replay, uint32_t depth);
 struct rc_replay_entry *rc_replay_insert(struct rc_replay *replay, psn_t psn, uint32_t psn_count);
 
 /*
- * Forgets entries whose last PSN is more than half the PSN space ago: nothing of them can be asked for any more (P-6).
- * One that is still being answered for the first time stays. To be called whenever ePSN has moved.
+ * Forgets entries whose last PSN is more than half the PSN space ago: nothing of them can be asked for any more (P-6),
+ * nor is anything owed to a peer that keeps to its window (P-4). To be called whenever ePSN has moved.
  */
 void rc_replay_expire(struct rc_replay *replay, psn_t epsn);
 

@@ -10,6 +10,13 @@
 /* What planning a packet came to. */
 enum plan { PLAN_SEND, PLAN_DONE, PLAN_WAIT, PLAN_FAULT };
 
+/* Another READ only while its answer is not likely to be dropped behind the next loss; a single one always. */
+static __attribute__((noinline)) bool fits_quota(struct rc_qp *qp, uint32_t psn_count)
+{
+	read_quota_grow(&qp->quota, qp->win.una);
+	return qp->requester.answers_due == 0 || sendwin_outstanding(&qp->win) + psn_count <= qp->quota.packets;
+}
+
 /* May the request at `started` begin? */
 static bool may_start(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint32_t psn_count, uint64_t now_ns)
 {
@@ -22,11 +29,8 @@ static bool may_start(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint32_t 
 		return false; /* */
 	if (sendwin_outstanding(&qp->win) + needed > PSN_WINDOW)
 		return false; /* P-4 */
-	if (wqe->opcode == UROCE_WR_RDMA_READ && req->answers_due > 0) {
-		read_quota_grow(&qp->quota, qp->win.una);
-		if (sendwin_outstanding(&qp->win) + needed > qp->quota.packets)
-			return false; /* what would come behind the next loss would be dropped */
-	}
+	if (wqe->opcode == UROCE_WR_RDMA_READ && !read_quota_is_full(&qp->quota) && !fits_quota(qp, psn_count))
+		return false;
 	return rc_credit_allows(qp, wqe, now_ns); /* F-3 */
 }
 
@@ -150,10 +154,12 @@ static enum uroce_cause check_answer_buffers(struct rc_qp *qp, const struct rc_s
 	return UROCE_CAUSE_NONE;
 }
 
-enum uroce_cause rc_requester_plan(struct rc_qp *qp, uint32_t slot, psn_t psn, uint32_t read_packets,
-				   struct wire_packet *packet, struct rc_outbox *out)
+static inline __attribute__((always_inline)) enum uroce_cause plan_packet(struct rc_qp *qp, uint32_t slot,
+									  const struct rc_send_wqe *wqe, psn_t psn,
+									  uint32_t read_packets,
+									  struct wire_packet *packet,
+									  struct rc_outbox *out)
 {
-	const struct rc_send_wqe *wqe = sendwin_slot(&qp->win, slot);
 	uint32_t index = psn_distance(psn, wqe->first_psn);
 
 	*packet = (struct wire_packet){
@@ -184,14 +190,20 @@ enum uroce_cause rc_requester_plan(struct rc_qp *qp, uint32_t slot, psn_t psn, u
 	return check_answer_buffers(qp, wqe);
 }
 
+enum uroce_cause rc_requester_plan(struct rc_qp *qp, uint32_t slot, psn_t psn, uint32_t read_packets,
+				   struct wire_packet *packet, struct rc_outbox *out)
+{
+	return plan_packet(qp, slot, sendwin_slot(&qp->win, slot), psn, read_packets, packet, out);
+}
+
 /* The packet at `next`, which was planned in the outbox's slot, may have to ask because a pause follows. */
 static inline bool pause_wants_ack(const struct rc_qp *qp, const struct rc_outbox *out)
 {
 	const struct rc_sendwin *win = &qp->win;
-	bool window_ends = psn_equal(win->next, win->limit) && sendwin_outstanding(win) + 1 >= WINDOW_PACKETS;
+	uint32_t in_flight = psn_distance(win->next, win->una), window = qp->requester.window;
 
-	return asking_is_due(outbox_is_last(out, &out->packets[out->packet_count]), window_ends,
-			     qp->requester.since_ackreq, psn_distance(win->next, win->una));
+	return asking_is_due(outbox_is_last(out, &out->packets[out->packet_count]), in_flight + 1 >= window,
+			     qp->requester.since_ackreq, in_flight, window);
 }
 
 /*
@@ -216,27 +228,30 @@ static bool wants_ack(const struct rc_qp *qp, const struct rc_send_wqe *wqe, psn
 }
 
 /* PSNs that the packet at `next` takes: a READ's are those of the answer that it asks for. */
-static uint32_t psns_of(const struct rc_qp *qp, const struct rc_send_wqe *wqe, const struct wire_packet *packet)
+static inline uint32_t psns_of(const struct rc_qp *qp, const struct rc_send_wqe *wqe, const struct wire_packet *packet,
+			       bool first)
 {
-	return wqe->opcode == UROCE_WR_RDMA_READ ? qp_packets(qp, packet->dma_length) : 1;
+	if (wqe->opcode != UROCE_WR_RDMA_READ)
+		return 1;
+	return first ? wqe->psn_count : qp_packets(qp, packet->dma_length);
 }
 
 static void commit_packet(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint64_t now_ns, struct rc_outbox *out)
 {
 	struct wire_packet *packet = outbox_packet_slot(out);
 	psn_t psn = qp->win.next;
-	psn_t end = psn_add(psn, psns_of(qp, wqe, packet));
 	bool first = psn_equal(psn, qp->win.limit);
+	psn_t end = psn_add(psn, psns_of(qp, wqe, packet, first));
 	bool answered = wants_ack(qp, wqe, end, out);
 
 	if (answered)
 		packet->flags |= WIRE_ACKREQ;
 	qp->requester.since_ackreq = answered ? 0 : qp->requester.since_ackreq + 1;
-	qp->requester.asking = false;
-	if (!first)
-		qp->counters[CNT_RETRANSMITTED_PACKETS]++;
+	if (!first) /* what goes out once more because something behind it has to wait only asks */
+		qp->counters[qp->requester.asking ? CNT_EARLY_PROBES : CNT_RETRANSMITTED_PACKETS]++;
 	if (!first && wqe->opcode == UROCE_WR_RDMA_READ)
 		qp_note_read_restart(qp, end);
+	qp->requester.asking = false;
 	outbox_take_packet(out);
 	rc_sendwin_advance(&qp->win, end);
 	rc_retry_packet_sent(qp, psn, first, answered, now_ns);
@@ -272,19 +287,16 @@ static enum plan do_locally(struct rc_qp *qp, struct rc_send_wqe *wqe)
 }
 
 /*
- * How much of a READ's answer to ask for at `next`; 0: not now. The first time all of it, for it owns its PSNs as a
- * whole, and also when nothing shows that the peer has the request: a part of it would be taken for a request of its
- * own. What is asked for again goes by the quota, part by part: a part of a READ that is under way is not overtaken by
- * the next one, for the peer gives it up then (S-9).
+ * How much of a READ's answer to ask for again at `next`; 0: not now. All of it when nothing shows that the peer has
+ * the request: a part of it would be taken for a request of its own. Otherwise it goes by the quota, part by part: a
+ * part of a READ that is under way is not overtaken by the next one, for the peer gives it up then (S-9).
  */
-static uint32_t read_packets(struct rc_qp *qp, const struct rc_send_wqe *wqe)
+static __attribute__((noinline)) uint32_t restart_packets(struct rc_qp *qp, const struct rc_send_wqe *wqe)
 {
 	const struct rc_sendwin *win = &qp->win;
 	struct rc_read_quota *quota = &qp->quota;
 	uint32_t rest, owed = psn_distance(win->next, win->una);
 
-	if (wqe->opcode != UROCE_WR_RDMA_READ || psn_equal(win->next, win->limit))
-		return READ_QUOTA_FULL;
 	read_quota_grow(quota, win->una);
 	rest = wqe->psn_count - psn_distance(win->next, wqe->first_psn);
 	if (read_quota_is_full(quota) || !rc_retry_peer_has(qp, wqe->first_psn))
@@ -299,12 +311,12 @@ static enum plan plan_next(struct rc_qp *qp, struct rc_send_wqe *wqe, uint64_t n
 {
 	struct rc_sendwin *win = &qp->win;
 	enum uroce_cause cause;
-	uint32_t packets;
+	uint32_t packets = READ_QUOTA_FULL;
 	bool starts = win->cursor == win->started;
 
 	if (starts && wqe_is_local(wqe))
 		return do_locally(qp, wqe);
-	if (psn_equal(win->next, win->limit) && sendwin_outstanding(win) >= WINDOW_PACKETS && !wqe_needs_answer(wqe))
+	if (psn_distance(win->next, win->una) >= qp->requester.window && !wqe_needs_answer(wqe))
 		return PLAN_WAIT;
 	if (starts) {
 		uint32_t psn_count = wqe->opcode > UROCE_WR_RDMA_READ ? 1 : qp_packets(qp, wqe->length_bytes);
@@ -321,10 +333,12 @@ static enum plan plan_next(struct rc_qp *qp, struct rc_send_wqe *wqe, uint64_t n
 		rc_credit_message_started(qp, wqe);
 		qp->requester.answers_due += wqe_needs_answer(wqe);
 	}
-	packets = read_packets(qp, wqe);
-	if (packets == 0)
-		return PLAN_WAIT;
-	cause = rc_requester_plan(qp, win->cursor, win->next, packets, outbox_packet_slot(out), out);
+	if (wqe->opcode == UROCE_WR_RDMA_READ && !psn_equal(win->next, win->limit)) {
+		packets = restart_packets(qp, wqe);
+		if (packets == 0)
+			return PLAN_WAIT;
+	}
+	cause = plan_packet(qp, win->cursor, wqe, win->next, packets, outbox_packet_slot(out), out);
 	return cause == UROCE_CAUSE_NONE ? PLAN_SEND : report_fault(qp, UROCE_WC_LOC_PROT_ERR, cause);
 }
 
@@ -371,7 +385,7 @@ static bool send(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
  */
 static bool probe(struct rc_qp *qp, bool sent, uint64_t now_ns, struct rc_outbox *out)
 {
-	if (!qp->probe.due || qp->retry.resending != !sent)
+	if (qp->retry.resending != !sent)
 		return false;
 	return !rc_probe_send(qp, now_ns, out);
 }
@@ -385,11 +399,11 @@ bool rc_requester_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *
 	if (retry_waits_for_receiver(&qp->retry))
 		return false;
 	sendwin_take_posted(&qp->win);
-	more = probe(qp, true, now_ns, out);
+	more = qp->probe.due && probe(qp, true, now_ns, out);
 	before = out->packet_count;
 	held = outbox_hold_back(out, burst->packets);
 	more |= send(qp, now_ns, out);
 	out->packet_room += held;
 	burst_grow(burst, out->packet_count - before);
-	return (out->packet_count == before && probe(qp, false, now_ns, out)) || more;
+	return (qp->probe.due && out->packet_count == before && probe(qp, false, now_ns, out)) || more;
 }

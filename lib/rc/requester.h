@@ -22,6 +22,7 @@ struct rc_requester {
 	uint8_t max_rd_atomic;
 	bool asking;            /* the packet at `next` asks for an ACK: nothing behind it can */
 	bool read_restarted;    /* the next one counts */
+	uint16_t window;        /* packets of SENDs and WRITEs that may be in flight; less than usual after losses */
 	psn_t read_restart_end; /* READs were asked for again, in parts perhaps, up to here */
 };
 

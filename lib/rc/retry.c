@@ -54,6 +54,10 @@ void rc_retry_progress_made(struct rc_qp *qp, uint64_t now_ns)
 	if (round_trip_answered(&qp->round_trip, qp->win.una, retry->timeout_ns, now_ns) ||
 	    !burst_is_full(&qp->requester.burst))
 		qp->probe.tries = 0;
+	if (qp->requester.window < WINDOW_PACKETS) {
+		read_quota_grow(&qp->quota, qp->win.una);
+		qp_set_window(qp);
+	}
 	retry->retries_left = retry->retry_cnt;
 	retry->rnr_left = retry->rnr_retry;
 	retry->rewound = false;
@@ -106,6 +110,8 @@ void rc_retry_path_changed(struct rc_qp *qp, uint64_t timeout_ns)
 	retry->retries_left = retry->retry_cnt;
 	rc_round_trip_reset(&qp->round_trip);
 	burst_reset(&qp->requester.burst);
+	read_quota_reset(&qp->quota, qp->win.una);
+	qp_set_window(qp);
 	qp->probe.tries = 0;
 	/* In an RNR wait the window is rewound already. */
 	if (!psn_equal(qp->win.una, qp->win.limit) && !retry_waits_for_receiver(retry))
@@ -128,6 +134,7 @@ static void transport_failed(struct rc_qp *qp, enum uroce_cause cause, psn_t hea
 	retry->retries_left--;
 	burst_notice_loss(&qp->requester.burst);
 	read_quota_notice_loss(&qp->quota, qp->win.una);
+	qp_set_window(qp);
 	rewind_to_una(qp, heard);
 }
 
@@ -204,6 +211,16 @@ static void answer_was_lost(struct rc_qp *qp, psn_t heard, uint64_t now_ns)
 }
 
 /*
+ * A long answer to what was asked before the rewind is still coming: the peer is alive, and the answer to what was
+ * asked again comes behind it. It goes forward and has an end, so the timer is put off for so long and no longer.
+ */
+static void put_off_timer(struct rc_retry *retry, uint64_t now_ns)
+{
+	if (retry->ack_deadline_ns != RC_NEVER)
+		retry->ack_deadline_ns = now_ns + retry->timeout_ns;
+}
+
+/*
  * A response of what was sent before the last rewind: where they come out of order, nothing tells one of the old flight
  * from one of the new. It shows that the peer lives: whether the last retry was in vain is for the ACK timer to say.
  */
@@ -217,8 +234,13 @@ static bool is_for_the_timer(const struct rc_qp *qp, psn_t psn)
 
 void rc_retry_answer_missing(struct rc_qp *qp, psn_t trigger, uint64_t now_ns)
 {
+	psn_t heard = qp->retry.heard;
+	bool old = goes_on_with_old_flight(qp, trigger);
+
 	probe_heard(&qp->probe, &qp->round_trip, qp->retry.timeout_ns, now_ns);
-	if (!goes_on_with_old_flight(qp, trigger) && !is_for_the_timer(qp, trigger))
+	if (old && !psn_equal(qp->retry.heard, heard))
+		put_off_timer(&qp->retry, now_ns);
+	if (!old && !is_for_the_timer(qp, trigger))
 		answer_was_lost(qp, psn_next(trigger), now_ns);
 }
 

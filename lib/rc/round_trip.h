@@ -43,8 +43,8 @@ static inline uint64_t round_trip_bound_ns(const struct rc_round_trip *trip, uin
 }
 
 /*
- * Is this packet to be timed? While nothing is known, also one that does not ask but that others which ask follow: where
- * much is lost the last of a flight hardly ever is the one that is answered.
+ * Is this packet to be timed? While nothing is known, also one that does not ask but that others which ask follow:
+ * where much is lost the last of a flight hardly ever is the one that is answered.
  */
 static inline bool round_trip_wants(const struct rc_round_trip *trip, bool asks)
 {

@@ -226,14 +226,19 @@ static void insert(struct cache *c, struct input *input)
 	if (unfinished(c) >= c->depth)
 		return;
 	c->epsn += choice & 64 ? choice : 0; /* SENDs in between */
+	rc_replay_expire(&c->replay, psn_of(c->epsn));
+	while (c->used && c->epsn - (c->items[0].first + c->items[0].count - 1) > PSN_WINDOW)
+		drop_oldest(c);
 	entry = rc_replay_insert(&c->replay, psn_of(c->epsn), count);
+	while (c->used && c->epsn + count - (c->items[0].first + c->items[0].count - 1) > PSN_WINDOW)
+		drop_oldest(c);
 	while (c->used >= c->depth)
 		drop_oldest(c);
 	c->items[c->used++] = (struct item){ .first = c->epsn, .count = count, .queued = true };
 	rc_replay_queue(&c->replay, entry, psn_of(c->epsn), count, 0);
 	c->epsn += count;
 	rc_replay_expire(&c->replay, psn_of(c->epsn));
-	while (c->used && c->epsn - c->items[0].first > PSN_WINDOW)
+	while (c->used && c->epsn - (c->items[0].first + c->items[0].count - 1) > PSN_WINDOW)
 		drop_oldest(c);
 }
 

@@ -393,3 +393,85 @@ Test(arming, reset_forgets_the_alternate_path)
 		pair_close(pair);
 	}
 }
+
+/*
+ * An idle peer has not heard of the migration: what says MigReq 0 would not make it follow. Refused until something of
+ * the peer has come over the new path, be it an acknowledge or a request; then both arm again.
+ */
+Test(arming, nobody_rearms_before_the_peer_has_followed)
+{
+	RULE("A-8");
+	RULE("A-6");
+	for (int peer_asks = 0; peer_asks < 2; peer_asks++) {
+		struct ways ways = { 0 };
+		struct pair *pair = ways_open(&ways, &(struct pair_options){ 0 });
+		struct uroce_qp_attr attr;
+		uint32_t bad = 0;
+
+		ways_arm(pair);
+		ways_migrate(pair, A);
+		attr = ways_alternate(pair, A, 0);
+		cr_assert_eq(rc_qp_modify(pair->side[A].qp, &attr, WAYS_LOAD, &bad), -EAGAIN);
+		cr_assert_eq(bad, UROCE_QP_PATH_MIG_STATE);
+		ways_expect(pair, A, UROCE_PATH_MIGRATED, 1);
+		ways_expect(pair, B, UROCE_PATH_ARMED, 0);
+		if (peer_asks) {
+			ways_migrate(pair, B);
+			attr = ways_alternate(pair, B, 0);
+			cr_assert_eq(rc_qp_modify(pair->side[B].qp, &attr, WAYS_LOAD, &bad), -EAGAIN);
+			pair_post(pair, B, (struct uroce_send_wr){ .opcode = UROCE_WR_RDMA_WRITE }, 0, 8);
+		} else {
+			pair_write(pair, 1, 8);
+		}
+		pair_run(pair);
+		for (int side = A; side <= B; side++) {
+			attr = ways_alternate(pair, (enum side_name)side, 0);
+			cr_assert_eq(rc_qp_modify(pair->side[side].qp, &attr, WAYS_LOAD, &bad), 0, "%c", "AB"[side]);
+		}
+		pair_write(pair, 2, 8);
+		pair_run(pair);
+		ways_expect(pair, A, UROCE_PATH_ARMED, 1);
+		ways_expect(pair, B, UROCE_PATH_ARMED, 1);
+		pair_close(pair);
+	}
+}
+
+/* Y-3: a stranger who knows addresses, QPN and P_Key still has to hit a PSN that a migrating peer might send. */
+Test(arming, a_forged_migration_needs_a_psn_that_fits)
+{
+	static const struct {
+		bool response, fits;
+		uint32_t psn;
+	} rows[] = {
+		{ false, true, 1 },
+		{ false, true, 0 },
+		{ false, true, 1 + ANOMALY_DISTANCE },
+		{ false, false, 0x800000 },
+		{ false, false, 2 + ANOMALY_DISTANCE },
+		{ true, true, 1 },
+		{ true, false, 2 },
+		{ true, false, 0 },
+	};
+
+	RULE("Y-3");
+	RULE("A-6");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct ways ways = { 0 };
+		struct pair *pair = ways_open(&ways, &(struct pair_options){ 0 });
+		enum side_name at = rows[i].response ? A : B;
+		struct uroce_path path = ways_path(&ways, at == A ? B : A, 1);
+		struct wire_packet packet = rows[i].response ? ack_packet(rows[i].psn, SYNDROME_PLAIN_ACK, 1) :
+							       write_packet(pair, OP_WRITE_ONLY, rows[i].psn, 0, 8, 8);
+
+		ways_arm(pair); /* a WRITE of A, PSN 0 */
+		pair_cut(pair);
+		pair_write(pair, 1, 8);
+		pair_transmit(pair, A);
+		packet.flags |= WIRE_MIGREQ;
+		pair->inject_path = &path;
+		pair_inject(pair, at, packet);
+		ways_expect(pair, at, rows[i].fits ? UROCE_PATH_MIGRATED : UROCE_PATH_ARMED, rows[i].fits);
+		expect_counts(pair, at, CNT_MIGRATION_REFUSED, !rows[i].fits);
+		pair_close(pair);
+	}
+}

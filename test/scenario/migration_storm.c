@@ -325,7 +325,8 @@ static void steer(struct pair *pair, struct storm *storm)
 		return;
 	}
 	for (int side = 0; side < 2; side++)
-		if (ways_state(pair, (enum side_name)side) == UROCE_PATH_MIGRATED && draw_chance(&storm->random, 300))
+		if (ways_state(pair, (enum side_name)side) == UROCE_PATH_MIGRATED &&
+		    rc_migration_may_rearm(pair->side[side].qp) && draw_chance(&storm->random, 300))
 			load_in_storm(pair, storm, (enum side_name)side);
 }
 

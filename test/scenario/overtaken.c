@@ -5,7 +5,7 @@
 #include "packets.h"
 #include "rule.h"
 
-/* Six SENDs: a NAK reports the first four as done; then an ACK of the first comes, from when there were four entries. */
+/* Six SENDs: a NAK reports the first four as done; then an ACK of the first comes, of when there were four entries. */
 Test(overtaken, an_old_ack_grants_what_it_granted_then)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .retry_cnt = 7 });

@@ -157,6 +157,8 @@ static void rearm(struct sim_world *world, struct sim_end *end)
 		/* An application hears of a migration before it arms itself anew. */
 		if (both[i]->qp->migration.count != both[i]->model.counts[CNT_PATH_MIGRATIONS])
 			return;
+		if (!rc_migration_may_rearm(both[i]->qp)) /* it would be refused, and may be tried later */
+			return;
 		ports[i] = both[i]->qp->path.source.bytes[14];
 	}
 	if (ports[0] != ports[1] || world_connection(world, end)->arms == ARMS_MAX)

@@ -44,7 +44,7 @@ static const char help_text[] =
 	"                   (default: the best)\n"
 	"  --hours H        runs of H virtual hours, 1 ... 10000: mixed work with rests, 0.1 % loss\n"
 	"  --sweep          goodput and failed requests by rate of loss, instead (--messages a row, default 100000)\n"
-	"  --peers          goodput with peers of all kinds, with probes and without, the median of --runs seeds a line\n"
+	"  --peers          goodput with peers of all kinds, with probes and without, the median of --runs seeds\n"
 	"  --verbose        a line a run: seed, requests, faults, frames, virtual time, hash of its trace\n"
 	"  --trace          every packet, completion and fault as a line\n"
 	"  --trace-hash     one hash of all runs, the same whenever and with whatever compiler\n"

@@ -371,14 +371,28 @@ static void arrive_request(struct sim_world *world, struct sim_end *end, const s
 
 /* ---- both ---- */
 
-/* in ARMED, a request to migrate to another path than the alternate one. */
-static bool is_refused(const struct sim_end *end, const struct wire_packet *packet, const struct rc_origin *origin)
+/* Y-3: a response that is waited for, or a request near ePSN or in the cache. */
+static bool fits_a_migration(const struct sim_world *world, const struct sim_end *end, const struct wire_packet *packet)
+{
+	const struct sim_model *model = &end->model;
+	uint32_t ahead = (uint32_t)(packet->psn - end->start_psn - model->una) & PSN_MASK;
+	uint32_t near = (uint32_t)(packet->psn - world_peer(world, end)->start_psn - model->epsn + ANOMALY_DISTANCE);
+
+	if (wire_opcode(packet->opcode)->response)
+		return ahead < model->limit - model->una;
+	return (near & PSN_MASK) <= 2 * ANOMALY_DISTANCE ||
+	       rc_replay_find_owner(&end->qp->replay, psn_make(packet->psn)) != NULL;
+}
+
+/* in ARMED, a request to migrate to another path than the alternate one, or one that no migration explains. */
+static bool is_refused(const struct sim_world *world, const struct sim_end *end, const struct wire_packet *packet,
+		       const struct rc_origin *origin)
 {
 	const struct rc_migration *migration = &end->qp->migration;
 
 	return migration->state == UROCE_PATH_ARMED && (packet->flags & WIRE_MIGREQ) &&
 	       (memcmp(migration->path.dest.bytes, origin->source, 16) != 0 ||
-		memcmp(migration->path.source.bytes, origin->dest, 16) != 0);
+		memcmp(migration->path.source.bytes, origin->dest, 16) != 0 || !fits_a_migration(world, end, packet));
 }
 
 void sim_model_arrive(struct sim_world *world, struct sim_end *end, const struct wire_packet *packet,
@@ -389,7 +403,7 @@ void sim_model_arrive(struct sim_world *world, struct sim_end *end, const struct
 		return;
 	model_skip_local(end, &end->model.una_message);
 	model_skip_local(world_peer(world, end), &end->model.message);
-	verdict->refused = is_refused(end, packet, origin);
+	verdict->refused = is_refused(world, end, packet, origin);
 	if (verdict->refused)
 		end->model.counts[CNT_MIGRATION_REFUSED]++;
 	else if (wire_opcode(packet->opcode)->response)

@@ -159,8 +159,8 @@ uint32_t sim_peers_run(uint64_t seed, uint32_t seeds, struct sim_memory *memory)
 {
 	uint32_t bad = 0;
 
-	printf("One QP, MTU 1024, 100 Gbit/s unless the peer is slower, 7 retries of 67 ms; median of %u seeds. Counted "
-	       "for each packet that is needed.\n\n",
+	printf("One QP, MTU 1024, 100 Gbit/s unless the peer is slower, 7 retries of 67 ms; median of %u seeds. "
+	       "Counted for each packet that is needed.\n\n",
 	       seeds);
 	printf("| the peer, and the way there and back | requests | Mbit/s | over no probes | stale responses | probes "
 	       "| sent again | time-outs | failed |\n|---|---|---|---|---|---|---|---|---|\n");

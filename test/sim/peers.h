@@ -5,7 +5,7 @@
 
 #include "sim/world.h"
 
-/* A line for each kind of peer and request, each the median of so many seeds. Returns how many are not as they should. */
+/* A line for each kind of peer and request, the median of so many seeds. Returns how many are not as they should. */
 uint32_t sim_peers_run(uint64_t seed, uint32_t seeds, struct sim_memory *memory);
 
 #endif

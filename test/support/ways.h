@@ -78,12 +78,22 @@ static inline struct uroce_qp_attr ways_alternate(const struct pair *pair, enum 
 	};
 }
 
+/* REARM is refused until the peer has been heard over the new path: an empty WRITE that is acknowledged is enough. */
+static inline void ways_hear(struct pair *pair, enum side_name side)
+{
+	if (rc_migration_may_rearm(pair->side[side].qp))
+		return;
+	pair_post(pair, side, (struct uroce_send_wr){ .opcode = UROCE_WR_RDMA_WRITE }, 0, 0);
+	pair_run(pair);
+}
+
 /* Loads the way that the side does not use, and asks for REARM. */
 static inline void ways_load(struct pair *pair, enum side_name side)
 {
 	struct uroce_qp_attr attr = ways_alternate(pair, side, !ways_now(pair, side));
 	uint32_t bad = 0;
 
+	ways_hear(pair, side);
 	cr_assert_eq(rc_qp_modify(pair->side[side].qp, &attr, WAYS_LOAD, &bad), 0, "%#x", bad);
 }
 

@@ -63,8 +63,8 @@ static int64_t asking_end(const struct trace_half *half, int64_t place, uint32_t
 }
 
 /*
- * A READ may be asked for again in parts. Of two askings that begin at the same place the newer one may be answered; and
- * what has never been answered is not given up for a part that is asked for again.
+ * A READ may be asked for again in parts. Of two askings that begin at the same place the newer one may be answered;
+ * and what has never been answered is not given up for a part that is asked for again.
  */
 static void settle_end(const struct trace_half *half, struct half_request *request, const struct wire_opcode_row *op,
 		       int64_t place)

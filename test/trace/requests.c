@@ -179,9 +179,12 @@ static bool is_probe(const struct trace_half *half, const struct wire_packet *pa
 	const struct half_request *request = half_find(half, place);
 
 	if (packet->opcode != OP_WRITE_ONLY || packet->dma_length > 0 || !(packet->flags & WIRE_ACKREQ) ||
-	    half->request_count == 0 || place >= half->requester.next || place + 1 < half->requests[0].first)
+	    half->request_count == 0 || place >= half->requester.next)
 		return false;
-	return request == NULL || request->packet.opcode != OP_WRITE_ONLY || request->packet.dma_length > 0;
+	if (request == NULL) /* before the very first one, whose address it has */
+		return place + 1 == half->requests[0].first && packet->va == half->requests[0].packet.va &&
+		       packet->rkey == half->requests[0].packet.rkey;
+	return request->packet.opcode != OP_WRITE_ONLY || request->packet.dma_length > 0;
 }
 
 void half_judge_request(struct trace *trace, struct trace_half *half, const struct trace_packet *packet)

@@ -190,13 +190,19 @@ Test(replay, entries_from_more_than_half_the_psn_space_ago_are_forgotten)
 	rc_replay_expire(&replay, psn_make(0x80000E));
 	cr_assert_null(rc_replay_find_owner(&replay, psn_make(12)));
 	cr_assert_eq(replay.used, 1);
-	/* What has never been answered whole is still owed. */
-	rc_replay_queue(&replay, rc_replay_insert(&replay, psn_make(200), 1), psn_make(200), 1, 0);
-	rc_replay_expire(&replay, psn_make(0x8000C9));
+	/* Not even answered: a peer that keeps to its window is not owed it any more. */
+	rc_replay_queue(&replay, rc_replay_insert(&replay, psn_make(0x80000E), 1), psn_make(0x80000E), 1, 0);
+	rc_replay_expire(&replay, psn_make(0x0E));
 	cr_assert_eq(replay.unfinished, 1);
-	rc_replay_pop(&replay);
-	rc_replay_expire(&replay, psn_make(0x8000CA));
-	cr_assert_eq(replay.used, 0);
+	rc_replay_expire(&replay, psn_make(0x0F));
+	cr_assert_null(rc_replay_head(&replay));
+	cr_assert_eq(replay.unfinished, 0);
+	/* A READ of half of all PSNs moves ePSN so far that what was in reach before it is not any more. */
+	add(0x0F, 1);
+	rc_replay_expire(&replay, psn_make(0x80000F));
+	cr_assert_not_null(rc_replay_find(&replay, psn_make(0x0F)));
+	add(0x80000F, PSN_WINDOW);
+	cr_assert_null(rc_replay_find(&replay, psn_make(0x0F)));
 }
 
 /* More room: what is there stays. Less: the oldest answered ones go, those still owed stay until they are answered. */
