@@ -159,7 +159,7 @@ Test(parts, no_part_reaches_a_peer_that_has_not_the_whole)
 	}
 }
 
-/* A first loss in a long READ: about as much is asked for again as a quota has at first, and the rest when that came. */
+/* A first loss in a long READ: as much is asked for again as a quota has at first, and the rest when that came. */
 Test(parts, a_loss_in_a_long_read_asks_for_a_part)
 {
 	struct pair *pair = open_measured();

@@ -207,39 +207,6 @@ Test(slow_peer, a_nak_for_each_packet_of_the_old_flight_is_an_echo)
 	pair_close(pair);
 }
 
-/* Waits for a receive are no losses: after them a NAK, or an answer that is missing, counts as soon as it may. */
-Test(slow_peer, waits_for_the_receiver_make_nobody_deaf)
-{
-	RULE("T-5");
-	RULE("R-4");
-	for (uint32_t implied = 0; implied < 2; implied++) {
-		struct pair *pair = open_measured(false);
-		struct rc_qp *qp = pair->side[A].qp;
-		uint64_t bound_ns = qp->round_trip.mean_ns + 4 * qp->round_trip.deviation_ns;
-
-		pair_cut(pair);
-		pair_fetch_add(pair, 1, 1);
-		pair_fetch_add(pair, 2, 1);
-		pair_transmit(pair, A);
-		for (uint32_t i = 0; i < 20; i++) {
-			pair->now_ns += ROUND_TRIP_NS;
-			pair_respond(pair, ack_packet(1, SYNDROME_RNR | 1, 1));
-			pair->now_ns = rc_qp_deadline(qp);
-			rc_qp_timeout(qp, pair->now_ns);
-			pair_transmit(pair, A);
-		}
-		expect_counts(pair, A, CNT_RNR_NAK_RETRY_ERR, 20);
-		pair_forget(pair);
-		pair->now_ns += bound_ns;
-		for (uint32_t i = 0; i <= implied; i++) /* the first response may be of the flight before the wait */
-			pair_respond(pair, implied ? atomic_ack_packet(2, 0) : ack_packet(1, SYNDROME_SEQUENCE, 1));
-		expect_leaves(pair, A, "FETCH_ADD psn=1 ackreq va=0x0 add=0x1",
-			      "FETCH_ADD psn=2 ackreq va=0x0 add=0x1");
-		cr_assert_eq(qp->retry.retries_left, 6);
-		pair_close(pair);
-	}
-}
-
 /* ---- early questions ---- */
 
 /* What is unanswered when the question comes: up to two requests, and whether each is a READ. */

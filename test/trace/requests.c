@@ -184,7 +184,9 @@ static bool is_probe(const struct trace_half *half, const struct wire_packet *pa
 	if (request == NULL) /* before the very first one, whose address it has */
 		return place + 1 == half->requests[0].first && packet->va == half->requests[0].packet.va &&
 		       packet->rkey == half->requests[0].packet.rkey;
-	return request->packet.opcode != OP_WRITE_ONLY || request->packet.dma_length > 0;
+	/* Where an empty WRITE stood itself, the question has the address of the one behind it. */
+	return request->packet.opcode != OP_WRITE_ONLY || request->packet.dma_length > 0 ||
+	       request->packet.va != packet->va || request->packet.rkey != packet->rkey;
 }
 
 void half_judge_request(struct trace *trace, struct trace_half *half, const struct trace_packet *packet)

@@ -1,0 +1,140 @@
+/* echo.c - what comes after a restart: of the earlier flight, which is free, or an answer to what was sent again */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+
+#include "packets.h"
+#include "rule.h"
+
+#define MTU 256u
+#define ROUND_TRIP_NS 10000ull
+
+/* A has measured a round trip; PSN 0 is used then. */
+static struct pair *open_measured(void)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .mtu = MTU, .rd_atomic = 8, .receives = 8 });
+
+	pair_write(pair, 100, 8);
+	pair_transmit(pair, A);
+	pair->now_ns += ROUND_TRIP_NS;
+	pair_deliver(pair, B);
+	pair_transmit(pair, B);
+	pair_deliver(pair, A);
+	cr_assert_eq(pair->side[A].qp->round_trip.mean_ns, ROUND_TRIP_NS);
+	pair_forget(pair);
+	return pair;
+}
+
+/* Four atomics, of which the answer to the newest has come first; so many of them have gone out again. */
+static struct pair *open_resending(uint32_t resent)
+{
+	struct pair *pair = open_measured();
+
+	pair_cut(pair);
+	for (uint64_t i = 1; i <= 4; i++)
+		pair_fetch_add(pair, i, 1);
+	pair_transmit(pair, A);
+	pair_inject(pair, A, atomic_ack_packet(4, 0));
+	expect_counts(pair, A, CNT_IMPLIED_NAK_SEQ_ERR, 1);
+	if (resent)
+		pair_transmit_some(pair, A, resent);
+	pair_forget(pair);
+	return pair;
+}
+
+/* What is about to leave needs no restart; what has left again does, however much is still to leave. */
+Test(echo, a_nak_for_what_is_about_to_leave_is_an_echo)
+{
+	RULE("T-5");
+	for (uint32_t resent = 1; resent < 3; resent++) {
+		struct pair *pair = open_resending(resent);
+
+		pair_inject(pair, A, atomic_ack_packet(1, 0)); /* progress: the next PSN has not been rewound to */
+		pair_inject(pair, A, ack_packet(2, SYNDROME_SEQUENCE, 1));
+		expect_counts(pair, A, CNT_PACKET_SEQ_ERR, resent - 1);
+		expect_counts(pair, A, CNT_REPEATED_NAK, 2 - resent);
+		pair_close(pair);
+	}
+}
+
+/* Of what has gone out again a response can be an answer to that, of the rest it cannot. */
+Test(echo, a_response_to_what_has_left_again_counts_after_a_round_trip)
+{
+	RULE("T-5");
+	RULE("Q-9");
+	for (uint32_t psn = 2; psn < 4; psn++) {
+		struct pair *pair = open_resending(2);
+
+		pair->now_ns += 10 * ROUND_TRIP_NS;
+		pair_inject(pair, A, atomic_ack_packet(psn, 0));
+		expect_counts(pair, A, CNT_IMPLIED_NAK_SEQ_ERR, psn == 2 ? 2 : 1);
+		pair_close(pair);
+	}
+}
+
+/* A flight goes forward from where it began: after a time-out nothing has been heard of it yet. */
+Test(echo, a_time_out_begins_a_flight_of_which_nothing_was_heard)
+{
+	struct pair *pair = open_resending(4);
+
+	RULE("T-2");
+	RULE("Q-9");
+	pair->now_ns = rc_qp_deadline(pair->side[A].qp);
+	rc_qp_timeout(pair->side[A].qp, pair->now_ns);
+	pair_transmit(pair, A);
+	pair->now_ns += 20 * ROUND_TRIP_NS;
+	pair_inject(pair, A, atomic_ack_packet(2, 0));
+	expect_counts(pair, A, CNT_IMPLIED_NAK_SEQ_ERR, 1);
+	pair_inject(pair, A, atomic_ack_packet(2, 0));
+	expect_counts(pair, A, CNT_IMPLIED_NAK_SEQ_ERR, 2);
+	pair_close(pair);
+}
+
+/* What was first sent after the rewind can be answered by the new flight only: the last retry was in vain. */
+Test(echo, an_answer_to_what_is_newer_than_the_last_retry_ends_it)
+{
+	struct pair *pair = open_resending(4);
+
+	RULE("T-4");
+	pair->side[A].qp->retry.retries_left = 0;
+	pair_fetch_add(pair, 5, 1);
+	pair_transmit(pair, A);
+	pair->now_ns += 1000 * ROUND_TRIP_NS;
+	pair_respond(pair, atomic_ack_packet(4, 0));
+	expect_completes(pair, A);
+	pair_respond(pair, atomic_ack_packet(5, 0));
+	cr_assert_eq(pair->side[A].wcs[0].status, UROCE_WC_RETRY_EXC_ERR);
+	pair_close(pair);
+}
+
+/* Waits for a receive are no losses: after them a NAK, or an answer that is missing, counts as soon as it may. */
+Test(echo, waits_for_the_receiver_make_nobody_deaf)
+{
+	RULE("T-5");
+	RULE("R-4");
+	for (uint32_t implied = 0; implied < 2; implied++) {
+		struct pair *pair = open_measured();
+		struct rc_qp *qp = pair->side[A].qp;
+		uint64_t bound_ns = qp->round_trip.mean_ns + 4 * qp->round_trip.deviation_ns;
+
+		pair_cut(pair);
+		pair_fetch_add(pair, 1, 1);
+		pair_fetch_add(pair, 2, 1);
+		pair_transmit(pair, A);
+		for (uint32_t i = 0; i < 20; i++) {
+			pair->now_ns += ROUND_TRIP_NS;
+			pair_respond(pair, ack_packet(1, SYNDROME_RNR | 1, 1));
+			pair->now_ns = rc_qp_deadline(qp);
+			rc_qp_timeout(qp, pair->now_ns);
+			pair_transmit(pair, A);
+		}
+		expect_counts(pair, A, CNT_RNR_NAK_RETRY_ERR, 20);
+		pair_forget(pair);
+		pair->now_ns += bound_ns;
+		for (uint32_t i = 0; i <= implied; i++) /* the first response may be of the flight before the wait */
+			pair_respond(pair, implied ? atomic_ack_packet(2, 0) : ack_packet(1, SYNDROME_SEQUENCE, 1));
+		expect_leaves(pair, A, "FETCH_ADD psn=1 ackreq va=0x0 add=0x1",
+			      "FETCH_ADD psn=2 ackreq va=0x0 add=0x1");
+		cr_assert_eq(qp->retry.retries_left, 6);
+		pair_close(pair);
+	}
+}
