@@ -80,8 +80,8 @@ static void receive_acknowledge(struct rc_qp *qp, const struct wire_packet *pack
 
 	if (syndrome_is_reserved(packet->syndrome)) { /* */
 		qp->counters[CNT_RESERVED_SYNDROME]++;
-		probe_heard(&qp->probe, &qp->round_trip, qp->retry.timeout_ns,
-			    now_ns); /* a sign of life all the same */
+		/* a sign of life all the same */
+		probe_heard(&qp->probe, &qp->round_trip, qp->retry.timeout_ns, now_ns);
 		return;
 	}
 	if (syndrome_class(packet->syndrome) == SYNDROME_ACK) {

@@ -89,7 +89,7 @@ static void evict_oldest(struct rc_replay *replay)
  * Forgets what nothing can be asked for any more when ePSN is `count` ahead of epsn. The sum does not wrap: neither part
  * is more than half of all PSNs.
  */
-static void forget_out_of_reach(struct rc_replay *replay, psn_t epsn, uint32_t count)
+static inline void forget_out_of_reach(struct rc_replay *replay, psn_t epsn, uint32_t count)
 {
 	while (replay->used) {
 		const struct rc_replay_entry *oldest = nth(replay, 0);
@@ -107,7 +107,8 @@ struct rc_replay_entry *rc_replay_insert(struct rc_replay *replay, psn_t psn, ui
 	uint16_t *head = bucket(replay, psn);
 
 	assert(replay->unfinished < replay->depth);
-	forget_out_of_reach(replay, psn, psn_count);
+	if (psn_count > 1) /* by one it cannot get out of reach unseen */
+		forget_out_of_reach(replay, psn, psn_count);
 	while (replay->used >= replay->depth) /* more than one after set_depth */
 		evict_oldest(replay);
 	replay->epsn = psn_add(psn, psn_count);
