@@ -86,8 +86,8 @@ static void evict_oldest(struct rc_replay *replay)
 }
 
 /*
- * Forgets what nothing can be asked for any more when ePSN is `count` ahead of epsn. The sum does not wrap: neither part
- * is more than half of all PSNs.
+ * Forgets what nothing can be asked for any more when ePSN is `count` ahead of epsn. The sum does not wrap: neither
+ * part is more than half of all PSNs.
  */
 static inline void forget_out_of_reach(struct rc_replay *replay, psn_t epsn, uint32_t count)
 {

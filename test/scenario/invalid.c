@@ -363,3 +363,21 @@ Test(invalid, with_depth_zero_reads_and_atomics_are_unsupported)
 		pair_close(pair);
 	}
 }
+
+/* Its length is judged before an entry is taken (S-1): at the first packet none is in use yet, later one is (K-RESP). */
+Test(invalid, a_send_of_a_wrong_length_fails_a_receive_only_when_it_has_one)
+{
+	RULE("S-1");
+	RULE("K-RESP");
+	for (int later = 0; later < 2; later++) {
+		struct pair *pair = pair_open(&(struct pair_options){ .receives = 2 });
+
+		if (later)
+			pair_request(pair, send_packet(OP_SEND_FIRST, 0, 1024));
+		pair_request(pair, send_packet(later ? OP_SEND_MIDDLE : OP_SEND_FIRST, (uint32_t)later, 1000));
+		expect_completes(pair, B, later ? "wr=1000 RECV REM_INV_REQ_ERR" : "wr=1000 RECV WR_FLUSH_ERR",
+				 "wr=1001 RECV WR_FLUSH_ERR");
+		expect_events(pair, B, later ? "QP_FATAL" : "QP_REQ_ERR");
+		pair_close(pair);
+	}
+}
