@@ -41,7 +41,7 @@ static uint32_t payload_bytes(const struct rc_qp *qp, psn_t psn)
 
 /*
  * An empty WRITE in the place of the packet before the oldest: a duplicate, which changes nothing, but the peer answers
- * it with an ACK when all that it owes before has left. There is room: nothing else has gone.
+ * it with an ACK when all that it owes before has left. 
  */
 static void add_empty_write(struct rc_qp *qp, const struct rc_send_wqe *oldest, struct rc_outbox *out)
 {
@@ -73,9 +73,9 @@ bool rc_probe_send(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 	small = psn_equal(oldest, newest) || payload_bytes(qp, oldest) + payload_bytes(qp, newest) <= qp->mtu_bytes;
 	if (small && !is_long_read(wqe))
 		sent = add(qp, oldest, out);
-	if (!psn_equal(oldest, newest) && (small || probe->tries == 0))
+	if (!psn_equal(oldest, newest))
 		sent |= add(qp, newest, out);
-	if (!sent)
+	if ((!small || !sent) && outbox_has_packet_room(out))
 		add_empty_write(qp, wqe, out);
 	probe->tries++;
 	round_trip_forget(&qp->round_trip);
