@@ -41,7 +41,7 @@ static uint32_t payload_bytes(const struct rc_qp *qp, psn_t psn)
 
 /*
  * An empty WRITE in the place of the packet before the oldest: a duplicate, which changes nothing, but the peer answers
- * it with an ACK when all that it owes before has left. 
+ * it with an ACK when all that it owes before has left.
  */
 static void add_empty_write(struct rc_qp *qp, const struct rc_send_wqe *oldest, struct rc_outbox *out)
 {

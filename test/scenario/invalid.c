@@ -364,7 +364,7 @@ Test(invalid, with_depth_zero_reads_and_atomics_are_unsupported)
 	}
 }
 
-/* Its length is judged before an entry is taken (S-1): at the first packet none is in use yet, later one is (K-RESP). */
+/* Its length is judged before an entry is taken (S-1): at the first packet none is in use, later one is (K-RESP). */
 Test(invalid, a_send_of_a_wrong_length_fails_a_receive_only_when_it_has_one)
 {
 	RULE("S-1");
