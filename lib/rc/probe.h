@@ -32,7 +32,7 @@ struct rc_outbox;
 
 struct rc_probe {
 	bool enabled;
-	bool due;             /* the next transmit ends with it */
+	bool due;             /* it leaves with the next transmit, in front of what is new */
 	bool behind_una;      /* an ACK of the packet before una answers an empty WRITE of ours */
 	uint8_t tries;        /* each waits twice as long as the one before, until a round trip has been measured */
 	uint64_t deadline_ns; /* UINT64_MAX: not running */
