@@ -33,18 +33,24 @@ static struct pair_options read_options(uint8_t choice, bool may_fail)
 	};
 }
 
-static void watch(struct work *work, uint32_t mtu)
+static void watch(struct work *work, const struct pair_options *options)
 {
+	static const uint8_t addresses[2][16] = { { [15] = 1 }, { [15] = 2 } };
+	const uint32_t psns[2] = { options->psn_a, options->psn_b };
+
 	for (int i = 0; i < 2; i++) {
 		struct trace_options at = {
 			.at_given = true,
-			.mtu = mtu,
+			.mtu = options->mtu,
 			.silence_ns = PROBE_SHORTEST_NS,
 			.grace_ns = 5000000, /* the input lets a side send late */
 			.at[15] = (uint8_t)(i + 1),
 		};
 
 		work->traces[i] = trace_open(&at);
+		for (int from = 0; from < 2; from++)
+			trace_begins(work->traces[i], addresses[from], addresses[!from],
+				     work->pair->side[from].qp->dest_qpn, psns[from]);
 	}
 	work->pair->tap = tap;
 }
@@ -57,7 +63,7 @@ void work_open(struct work *work, struct input *input, bool may_fail)
 	*work = (struct work){ .pair = pair_open(&options) };
 	work->pair->user = work;
 	if (!may_fail)
-		watch(work, options.mtu);
+		watch(work, &options);
 	for (int i = 0; i < 2; i++) {
 		work->pair->side[i].qp->probe.enabled = choice & 8;
 		memset(work->pair->side[i].memory + !i * WORK_SIDE + WORK_WORD_AT, 0, 8);

@@ -88,6 +88,8 @@ struct trace_half {
 	uint32_t view;                           /* enum trace_view, several bits */
 	uint32_t mtu;                            /* learnt */
 	uint32_t read_psn, read_bytes, read_mtu; /* while it is learnt */
+	uint32_t begin_psn;                      /* of its first request */
+	bool begin_known;                        /* it was told, not seen */
 	bool synced;
 	bool not_at_requester, not_at_responder,
 		resent_needlessly;     /* what the first look shows of the point of capture */

@@ -33,10 +33,10 @@ static void count_request(struct trace_half *half, const struct wire_packet *pac
 	}
 }
 
-/* The first request of the trace: nothing is known of what was before it. */
+/* The first request of the trace: nothing is known of what was before it, unless its connection's beginning is. */
 static void synchronise(struct trace_half *half, const struct trace_packet *packet)
 {
-	int64_t place = 4 * PSN_SPACE + packet->packet.psn;
+	int64_t place = 4 * PSN_SPACE + (half->begin_known ? half->begin_psn : packet->packet.psn);
 
 	half->synced = true;
 	half->requester.next = half->requester.cursor = place;
@@ -179,8 +179,10 @@ static bool is_probe(const struct trace_half *half, const struct wire_packet *pa
 	const struct half_request *request = half_find(half, place);
 
 	if (packet->opcode != OP_WRITE_ONLY || packet->dma_length > 0 || !(packet->flags & WIRE_ACKREQ) ||
-	    half->request_count == 0 || place >= half->requester.next)
+	    (half->request_count == 0 && !half->begin_known) || place >= half->requester.next)
 		return false;
+	if (request == NULL && half->begin_known)
+		return half_place(half, half->begin_psn) > place;
 	if (request == NULL) /* before the very first one, whose address it has */
 		return place + 1 == half->requests[0].first && packet->va == half->requests[0].packet.va &&
 		       packet->rkey == half->requests[0].packet.rkey;
@@ -206,7 +208,8 @@ void half_judge_request(struct trace *trace, struct trace_half *half, const stru
 		arrive(half, place, NULL);
 		return;
 	}
-	earlier = !half->responder.spoken && half->request_count > 0 && place < half->requests[0].first;
+	earlier = !half->responder.spoken && !half->begin_known && half->request_count > 0 &&
+		  place < half->requests[0].first;
 	if (earlier)
 		half_begin_at(half, place);
 	request = half_find(half, place);

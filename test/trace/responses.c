@@ -245,7 +245,7 @@ void half_judge_response(struct trace *trace, struct trace_half *half, const str
 		return;
 	}
 	place = half_place(half, packet->packet.psn);
-	if (!half->responder.spoken && place < half->requests[0].first)
+	if (!half->responder.spoken && !half->begin_known && place < half->requests[0].first)
 		half_begin_at(half, place + (packet->packet.opcode == OP_ACKNOWLEDGE &&
 					     syndrome_class(packet->packet.syndrome) == SYNDROME_ACK));
 	half->responder.spoken = true;

@@ -123,7 +123,7 @@ static void pair_with_other(const struct trace *trace, struct trace_half *half)
 		other->source_qpn = half->dest_qpn;
 }
 
-static struct trace_half *add_half(struct trace *trace, const struct trace_packet *packet)
+static struct trace_half *add_half(struct trace *trace, const uint8_t *source, const uint8_t *dest, uint32_t dest_qpn)
 {
 	struct trace_half *half = calloc(1, sizeof(*half));
 	uint64_t room = trace->half_room;
@@ -133,9 +133,9 @@ static struct trace_half *add_half(struct trace *trace, const struct trace_packe
 	trace->halves = grown(trace->halves, trace->half_count, &room, sizeof(*trace->halves));
 	trace->half_room = (uint32_t)room;
 	half->index = trace->half_count;
-	memcpy(half->source, packet->source, 16);
-	memcpy(half->dest, packet->dest, 16);
-	half->dest_qpn = packet->packet.dest_qpn;
+	memcpy(half->source, source, 16);
+	memcpy(half->dest, dest, 16);
+	half->dest_qpn = dest_qpn;
 	half->source_qpn = NO_QPN;
 	/* The responses of the other direction may have told which QP sends to this one. */
 	for (uint32_t i = 0; i < trace->half_count; i++) {
@@ -148,17 +148,31 @@ static struct trace_half *add_half(struct trace *trace, const struct trace_packe
 	return half;
 }
 
-static struct trace_half *half_of_request(struct trace *trace, const struct trace_packet *packet)
+static struct trace_half *half_to(struct trace *trace, const uint8_t *source, const uint8_t *dest, uint32_t dest_qpn)
 {
 	for (uint32_t i = 0; i < trace->half_count; i++) {
 		struct trace_half *half = trace->halves[(trace->half_recent + i) % trace->half_count];
 
-		if (half->dest_qpn == packet->packet.dest_qpn && same_ends(half, packet->source, packet->dest)) {
+		if (half->dest_qpn == dest_qpn && same_ends(half, source, dest)) {
 			trace->half_recent = half->index;
 			return half;
 		}
 	}
-	return add_half(trace, packet);
+	return add_half(trace, source, dest, dest_qpn);
+}
+
+static struct trace_half *half_of_request(struct trace *trace, const struct trace_packet *packet)
+{
+	return half_to(trace, packet->source, packet->dest, packet->packet.dest_qpn);
+}
+
+void trace_begins(struct trace *trace, const uint8_t source[16], const uint8_t dest[16], uint32_t dest_qpn,
+		  uint32_t psn)
+{
+	struct trace_half *half = half_to(trace, source, dest, dest_qpn);
+
+	half->begin_psn = psn;
+	half->begin_known = true;
 }
 
 /*
@@ -288,6 +302,8 @@ static void start_again(struct trace *trace)
 			.source_qpn = NO_QPN,
 			.view = kept.view,
 			.mtu = kept.mtu,
+			.begin_psn = kept.begin_psn,
+			.begin_known = kept.begin_known,
 			.not_at_requester = kept.not_at_requester,
 			.not_at_responder = kept.not_at_responder,
 			.resent_needlessly = kept.resent_needlessly,

@@ -5,7 +5,7 @@
  * every request is seen, and what it got back; at the responder, what arrived and every response. Where losses lie
  * before the point on both sides, only what is wrong wherever it is seen is judged.
  *   1. trace_open()
- *   2. trace_add() with every packet, in order
+ *   2. trace_add() with every packet, in order; trace_begins() for what is known of the connections' beginnings
  *   3. trace_judge()
  *   4. trace_report(), or look at the findings; trace_close()
  * A connection is two halves, one for the requests of each side; only those with requests exist.
@@ -67,6 +67,9 @@ struct trace_half;
 
 struct trace *trace_open(const struct trace_options *options);
 void trace_add(struct trace *trace, const struct trace_packet *packet);
+/* Requests from source to this QP of dest begin with this PSN; otherwise the first one that is seen has to do. */
+void trace_begins(struct trace *trace, const uint8_t source[16], const uint8_t dest[16], uint32_t dest_qpn,
+		  uint32_t psn);
 void trace_judge(struct trace *trace);
 void trace_close(struct trace *trace);
 

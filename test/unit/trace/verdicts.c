@@ -76,6 +76,7 @@ static const struct {
 	{ 'L', OP_SEND_LAST, 0 },
 	{ 'w', OP_WRITE_FIRST, 0 },
 	{ 'y', OP_WRITE_LAST, 0 },
+	{ 'p', OP_WRITE_ONLY, 0 }, /* empty, and it asks */
 	{ 'R', OP_READ_REQUEST, 0 },
 	{ 'A', OP_FETCH_ADD, 0 },
 	{ 'a', OP_ACKNOWLEDGE, 0x1F },
@@ -111,9 +112,11 @@ static void fill_request(struct wire_packet *packet, const struct word *word, st
 		packet->dma_length = (word->count - 1) * MTU + LAST_BYTES;
 	if (word->kind == 'w')
 		packet->dma_length = word->bytes;
+	if (word->kind == 'p')
+		packet->flags |= WIRE_ACKREQ;
 	for (uint32_t i = 0; i < said->count; i++)
 		known |= said->ends[i] == word->first;
-	if (op->last && !known)
+	if (op->last && !known && word->kind != 'p') /* a duplicate ends no message */
 		said->ends[said->count++] = word->psn;
 }
 
@@ -127,8 +130,10 @@ static struct wire_packet make_packet(const struct word *word, struct said *said
 		cr_assert_lt(++i, sizeof(kinds) / sizeof(kinds[0]), "no such word: %c", word->kind);
 	packet.opcode = kinds[i].opcode;
 	op = wire_opcode(packet.opcode);
-	if (op->payload)
-		packet.payload_bytes = word->has_bytes && word->kind != 'w' ? word->bytes : op->last ? LAST_BYTES : MTU;
+	if (word->has_bytes && op->payload && word->kind != 'w')
+		packet.payload_bytes = word->bytes;
+	else if (op->payload && word->kind != 'p')
+		packet.payload_bytes = op->last ? LAST_BYTES : MTU;
 	packet.pad_bytes = packet_pad_bytes(packet.payload_bytes);
 	if (!op->response) {
 		fill_request(&packet, word, said);
@@ -171,6 +176,9 @@ static struct trace *judge(const char *line)
 	while ((word = strsep(&rest, " "))) {
 		if (word[0] == '+')
 			said.now_ns += strtoull(word + 1, NULL, 10) * 1000;
+		else if (word[0] == 'b')
+			trace_begins(trace, requester_address, responder_address, 2,
+				     (uint32_t)strtoul(word + 1, NULL, 10));
 		else if (word[0] != 'g')
 			add_word(trace, word, &said);
 	}
@@ -215,6 +223,8 @@ static const struct {
 	{ TRACE_ANSWER_TO_NOTHING, "P S0 S2 a2", "P S0 S1 S2 a2" },
 	{ TRACE_ANSWER_TO_NOTHING, "W S0 a0 a1", "W S0 S1 a0 a1" },
 	{ TRACE_ANSWER_TO_NOTHING, "P S0 S2 n2", "P S0 S2 n1" },
+	{ TRACE_ANSWER_TO_NOTHING, "P b5 S6 a6", "P S6 a6" },
+	{ TRACE_ANSWER_TO_NOTHING, "P b5 S6 p4 n5 a6", "P b5 S6 p4 n5 S5 S6 a6" },
 	{ TRACE_ACK_GOES_BACK, "P S0 S1 S2 a2 a0/3", "P S0 S1 S2 a2 a2" },
 	{ TRACE_ACK_GOES_BACK, "P S0 S1 A2 k2 a0", "P S0 S1 A2 k2 a1" },
 	{ TRACE_ACK_GOES_BACK, "P S0 S1 S2 a2 a0/3", "Q S0 S1 S2 a2 a0/3" },
