@@ -73,9 +73,9 @@ bool rc_probe_send(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 	small = psn_equal(oldest, newest) || payload_bytes(qp, oldest) + payload_bytes(qp, newest) <= qp->mtu_bytes;
 	if (small && !is_long_read(wqe))
 		sent = add(qp, oldest, out);
-	if (!psn_equal(oldest, newest) && (small || probe->tries == 0))
+	if (!psn_equal(oldest, newest))
 		sent |= add(qp, newest, out);
-	if (!sent)
+	if ((!small || !sent) && outbox_has_packet_room(out))
 		add_empty_write(qp, wqe, out);
 	probe->tries++;
 	round_trip_forget(&qp->round_trip);

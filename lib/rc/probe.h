@@ -8,10 +8,10 @@
  *
  * A peer that is only slow answers the probe as well, after everything else, so a probe is small (T-6). The oldest
  * packet and the newest go, if together they are not larger than one packet: whoever has them acknowledges everything,
- * whoever misses the oldest takes it, and NAKs what is missing behind it. Otherwise the newest alone goes first. From
- * then on, and for READs, which are not asked for again, a duplicate of what is already acknowledged goes, an empty
- * WRITE: it draws an ACK that tells how far the peer has come, and never overtakes a response (S-8). When it comes and
- * the answer to the oldest packet has not, that or the packet was lost.
+ * whoever misses the oldest takes it, and NAKs what is missing behind it. Otherwise the newest goes, if it is no READ,
+ * which is not asked for again, and behind it a duplicate of what is already acknowledged, an empty WRITE: it draws an
+ * ACK that tells how far the peer has come, and never overtakes a response (S-8). When it comes and the answer to the
+ * oldest packet has not, that or the packet was lost.
  *
  * Which of two packets was answered nobody knows (T-5), so a peer that has become slower would be asked before each of
  * its answers, and never be timed. Hence Karn's rule: progress alone does not make waits short again, a measure does;

@@ -104,11 +104,12 @@ Test(probe, a_lost_tail_is_asked_for_early)
 	lose(pair, A, 2, 1);
 	pair_write(pair, 1, 3000);
 	cr_assert_lt(settle(pair), 10 * SHORTEST_NS);
-	/* Nobody had the last one, which goes alone: with the oldest it would be more than a packet's worth. */
+	/* Nobody had the last one, which goes with nothing: with the oldest it would be more than a packet's worth. */
 	expect_leaves(pair, A, "WRITE_FIRST psn=1 va=0x0 len=3000 bytes=1024", "WRITE_MIDDLE psn=2 bytes=1024",
-		      "WRITE_LAST psn=3 ackreq bytes=952", "WRITE_LAST psn=3 ackreq bytes=952");
+		      "WRITE_LAST psn=3 ackreq bytes=952", "WRITE_LAST psn=3 ackreq bytes=952",
+		      "WRITE_ONLY psn=0 ackreq va=0x0 len=0 bytes=0");
 	expect_completes(pair, A, "wr=1 WRITE SUCCESS");
-	expect_counts(pair, A, CNT_EARLY_PROBES, 1);
+	expect_counts(pair, A, CNT_EARLY_PROBES, 2);
 	cr_assert_eq(pair->side[A].qp->retry.retries_left, 7);
 	pair_close(pair);
 }
@@ -145,7 +146,7 @@ Test(probe, a_lost_nak_is_made_up_for)
 	pair_write(pair, 1, 5000);
 	cr_assert_lt(settle(pair), 10 * SHORTEST_NS);
 	expect_completes(pair, A, "wr=1 WRITE SUCCESS");
-	expect_counts(pair, A, CNT_EARLY_PROBES, 3);
+	expect_counts(pair, A, CNT_EARLY_PROBES, 4);
 	expect_counts(pair, A, CNT_IMPLIED_NAK_SEQ_ERR, 1);
 	cr_assert_arr_eq(pair->side[B].memory, pair->side[A].memory, 5000);
 	pair_close(pair);
@@ -214,7 +215,7 @@ Test(probe, nothing_is_asked_when_there_is_nothing_to_ask)
 	pair_close(pair);
 }
 
-/* A slow answer costs a packet and nothing else. */
+/* A slow answer costs a packet, and one without data, and nothing else. */
 Test(probe, an_answer_that_was_only_slow_is_taken)
 {
 	struct pair *pair = open_asking(0);
@@ -225,10 +226,10 @@ Test(probe, an_answer_that_was_only_slow_is_taken)
 	pair->now_ns = pair->side[A].qp->probe.deadline_ns;
 	rc_qp_timeout(pair->side[A].qp, pair->now_ns);
 	pair_transmit(pair, A);
-	expect_sent_count(pair, A, 4);
+	expect_sent_count(pair, A, 5);
 	pair_run(pair);
 	expect_completes(pair, A, "wr=1 WRITE SUCCESS");
-	expect_counts(pair, B, CNT_DUPLICATE_REQUEST, 1);
+	expect_counts(pair, B, CNT_DUPLICATE_REQUEST, 2);
 	expect_counts(pair, A, CNT_PACKET_SEQ_ERR, 0);
 	pair_close(pair);
 }

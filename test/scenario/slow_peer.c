@@ -506,7 +506,7 @@ static void expect_question(const struct unanswered *row, const char *first, con
 	pair_close(pair);
 }
 
-/* Two packets where together they are not larger than one; the newest alone; what is not asked for again: none. */
+/* Two packets that together are not larger than one; the newest and nothing; what is not asked for again: nothing. */
 Test(slow_peer, the_first_question_is_the_oldest_and_the_newest_if_they_are_small)
 {
 	static const char *const empty = "WRITE_ONLY psn=0 ackreq va=0x0 len=0 bytes=0";
@@ -517,7 +517,7 @@ Test(slow_peer, the_first_question_is_the_oldest_and_the_newest_if_they_are_smal
 			"WRITE_ONLY psn=1 ackreq va=0x0 len=128 bytes=128",
 			"WRITE_ONLY psn=2 ackreq va=0x0 len=128 bytes=128");
 	expect_question(&(struct unanswered){ { MTU / 2, MTU / 2 + 1 } },
-			"WRITE_ONLY psn=2 ackreq va=0x0 len=129 bytes=129", NULL);
+			"WRITE_ONLY psn=2 ackreq va=0x0 len=129 bytes=129", empty);
 	expect_question(&(struct unanswered){ { 8, 2 * MTU + 8 } }, "WRITE_ONLY psn=1 ackreq va=0x0 len=8 bytes=8",
 			"WRITE_LAST psn=4 ackreq bytes=8");
 	expect_question(&(struct unanswered){ { MTU, 8 }, { false, true } },
