@@ -45,6 +45,7 @@ static const char help_text[] =
 	"  --hours H        runs of H virtual hours, 1 ... 10000: mixed work with rests, 0.1 % loss\n"
 	"  --sweep          goodput and failed requests by rate of loss, instead (--messages a row, default 100000)\n"
 	"  --peers          goodput with peers of all kinds, with probes and without, the median of --runs seeds\n"
+	"                   (--messages small requests a row, and a hundredth of those of 1 MiB)\n"
 	"  --verbose        a line a run: seed, requests, faults, frames, virtual time, hash of its trace\n"
 	"  --trace          every packet, completion and fault as a line\n"
 	"  --trace-hash     one hash of all runs, the same whenever and with whatever compiler\n"
@@ -415,7 +416,10 @@ int main(int argc, char **argv)
 	if (!usual)
 		printf("# the arena does not lie where it usually does: trace hashes are of this run only\n");
 	if (settings.peers)
-		return sim_peers_run(settings.options.seed, (uint32_t)settings.runs, &memory) ? 1 : 0;
+		return sim_peers_run(settings.options.seed, (uint32_t)settings.runs,
+				     settings.options.messages == UINT32_MAX ? 0 : settings.options.messages, &memory)
+			       ? 1
+			       : 0;
 	listen_for_death();
 	if (settings.sweep) {
 		uint32_t messages =

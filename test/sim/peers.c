@@ -50,14 +50,14 @@ static const struct row rows[] = {
 struct work {
 	const char *name;
 	uint8_t opcode;
-	uint32_t bytes, depth, rd_atomic, messages;
+	uint32_t bytes, depth, rd_atomic, messages, share;
 };
 
 static const struct work works[] = {
-	{ "READ 1 MiB", UROCE_WR_RDMA_READ, 1u << 20, 6, 6, 24 },
-	{ "READ 4 KiB", UROCE_WR_RDMA_READ, 4096, 6, 6, 600 },
-	{ "WRITE 64 KiB", UROCE_WR_RDMA_WRITE, 65536, 16, 1, 160 },
-	{ "WRITE 64 B", UROCE_WR_RDMA_WRITE, 64, 1, 1, 600 },
+	{ "READ 1 MiB", UROCE_WR_RDMA_READ, 1u << 20, 6, 6, 24, 100 },
+	{ "READ 4 KiB", UROCE_WR_RDMA_READ, 4096, 6, 6, 600, 1 },
+	{ "WRITE 64 KiB", UROCE_WR_RDMA_WRITE, 65536, 16, 1, 160, 16 },
+	{ "WRITE 64 B", UROCE_WR_RDMA_WRITE, 64, 1, 1, 600, 1 },
 };
 
 struct result {
@@ -155,7 +155,15 @@ static uint32_t run_row(const struct row *row, const struct work *work, uint64_t
 	return bad;
 }
 
-uint32_t sim_peers_run(uint64_t seed, uint32_t seeds, struct sim_memory *memory)
+/* messages: of the small requests, and of the large ones their share; 0: as many as the table says. */
+static uint32_t messages_of(const struct work *work, uint32_t messages)
+{
+	if (messages == 0)
+		return work->messages;
+	return messages > work->share ? messages / work->share : 1;
+}
+
+uint32_t sim_peers_run(uint64_t seed, uint32_t seeds, uint32_t messages, struct sim_memory *memory)
 {
 	uint32_t bad = 0;
 
@@ -165,8 +173,12 @@ uint32_t sim_peers_run(uint64_t seed, uint32_t seeds, struct sim_memory *memory)
 	printf("| the peer, and the way there and back | requests | Mbit/s | over no probes | stale responses | probes "
 	       "| sent again | time-outs | failed |\n|---|---|---|---|---|---|---|---|---|\n");
 	for (uint32_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		for (uint32_t j = 0; j < sizeof(works) / sizeof(works[0]); j++)
-			bad += run_row(&rows[i], &works[j], seed, seeds > SEEDS_MAX ? SEEDS_MAX : seeds, memory);
+		for (uint32_t j = 0; j < sizeof(works) / sizeof(works[0]); j++) {
+			struct work work = works[j];
+
+			work.messages = messages_of(&work, messages);
+			bad += run_row(&rows[i], &work, seed, seeds > SEEDS_MAX ? SEEDS_MAX : seeds, memory);
+		}
 	}
 	return bad;
 }
