@@ -72,8 +72,7 @@ int cm_disconnect(struct cm *cm, uint32_t connection, const struct cm_private *u
 {
 	struct cm_conn *conn = cm_table_at(&cm->table, connection);
 
-	if (conn == NULL ||
-	    (conn->state != CM_ESTABLISHED && conn->state != CM_REP_SENT && conn->state != CM_RTU_RCVD))
+	if (conn == NULL || (conn->state != CM_ESTABLISHED && conn->state != CM_REP_SENT && conn->state != CM_RTU_RCVD))
 		return -ENOTCONN;
 	if (!cm_private_fits(CM_DREQ, user))
 		return -EINVAL;

@@ -120,9 +120,9 @@ enum cm_event {
 };
 
 enum cm_move {
-	CM_MOVE_RTS,        /* active: all the way from RESET or INIT with cm_peer(); passive: from RTR */
-	CM_MOVE_ERROR,      /* what is posted is flushed */
-	CM_MOVE_ALTERNATE,  /* loads cm_alternate() and rearms */
+	CM_MOVE_RTS,       /* active: all the way from RESET or INIT with cm_peer(); passive: from RTR */
+	CM_MOVE_ERROR,     /* what is posted is flushed */
+	CM_MOVE_ALTERNATE, /* loads cm_alternate() and rearms */
 };
 
 struct cm_action {
@@ -132,7 +132,7 @@ struct cm_action {
 	struct cm_route route;
 	uint8_t mad[CM_MAD_BYTES];
 	enum cm_event event;
-	int status; /* of an event; 0 or negative errno; ALTERNATE: status of the APR */
+	int status;                       /* of an event; 0 or negative errno; ALTERNATE: status of the APR */
 	const struct cm_message *message; /* until the next cm_receive() */
 	enum cm_move move;
 };

@@ -38,9 +38,9 @@ struct cm_conn {
 	uint8_t response_timeout, max_retries; /* code, and count: for what we send */
 	uint8_t peer_timeout;                  /* code: how long the peer waits for us */
 	bool lap_sent, lap_came;
-	bool refused;  /* by our user */
-	bool told_end; /* the user knows that it has ended */
-	uint64_t give_up_ns; /* REQ_RCVD: the user's time is over */
+	bool refused;            /* by our user */
+	bool told_end;           /* the user knows that it has ended */
+	uint64_t give_up_ns;     /* REQ_RCVD: the user's time is over */
 	uint64_t rests_until_ns; /* CLOSED: its ids rest */
 	uint64_t transaction_id;
 	uint64_t lap_transaction_id;
@@ -80,9 +80,9 @@ struct cm {
 	uint32_t half_open, half_open_of[CM_SOURCES];
 	struct cm_action actions[CM_ACTIONS];
 	uint32_t action_head, action_tail;
-	struct cm_message in;  /* what came */
+	struct cm_message in;            /* what came */
 	const struct cm_message *moving; /* the message that moves a QP just now; NULL: none does */
-	struct cm_message out; /* what is being put together */
+	struct cm_message out;           /* what is being put together */
 	uint64_t counters[CM_COUNTERS];
 	uint64_t sent[CM_KIND_LAST - CM_KIND_FIRST + 1], received[CM_KIND_LAST - CM_KIND_FIRST + 1];
 	uint64_t rejects[64];

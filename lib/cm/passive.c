@@ -126,8 +126,7 @@ static void take_values(struct cm_conn *conn, const struct cm_message *in)
 	};
 }
 
-static struct cm_conn *begin(struct cm *cm, const struct cm_route *route, struct cm_listener *listener,
-			     uint64_t now_ns)
+static struct cm_conn *begin(struct cm *cm, const struct cm_route *route, struct cm_listener *listener, uint64_t now_ns)
 {
 	struct cm_conn *conn = cm_table_take(&cm->table, cm->config.id_mask, cm->config.id_low);
 	uint64_t peer_waits_ns;

@@ -241,11 +241,11 @@ void cm_table_add_peer(struct cm_table *table, struct cm_conn *conn)
 struct cm_conn *cm_table_by_peer(const struct cm_table *table, const uint8_t addr[16], uint32_t remote_id,
 				 const struct cm_conn *after)
 {
-	uint32_t at = after ? after->next_peer :
-			      table->by_peer[head_of_peer(table, addr, remote_id) & table->head_mask];
+	uint32_t at =
+		after ? after->next_peer : table->by_peer[head_of_peer(table, addr, remote_id) & table->head_mask];
 
-	while (at != CM_NONE && (table->conns[at].remote_id != remote_id ||
-				 memcmp(table->conns[at].route.dest, addr, 16) != 0))
+	while (at != CM_NONE &&
+	       (table->conns[at].remote_id != remote_id || memcmp(table->conns[at].route.dest, addr, 16) != 0))
 		at = table->conns[at].next_peer;
 	return at == CM_NONE ? NULL : &table->conns[at];
 }
