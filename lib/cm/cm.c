@@ -490,6 +490,11 @@ uint64_t cm_context(const struct cm *cm, uint32_t connection)
 	return cm->table.conns[connection].context;
 }
 
+void cm_set_context(struct cm *cm, uint32_t connection, uint64_t context)
+{
+	cm->table.conns[connection].context = context;
+}
+
 uint64_t cm_count(const struct cm *cm, enum cm_counter counter)
 {
 	return cm->counters[counter];

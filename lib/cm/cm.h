@@ -188,6 +188,12 @@ void cm_negotiate(struct cm_end *own, const struct cm_end *peer);
 int cm_connect(struct cm *cm, const struct cm_connect *connect, uint64_t now_ns, uint32_t *connection);
 /* The QP is in RTR already (C-9). 0; -EINVAL: private data too long; -ENOTCONN: nobody waits any more. */
 int cm_accept(struct cm *cm, uint32_t connection, const struct cm_accept *accept, uint64_t now_ns);
+/* Does it wait for cm_accept() or cm_reject()? */
+bool cm_is_asking(const struct cm *cm, uint32_t connection);
+/* What cm_accept() would make of our end: cm_own() and cm_peer() tell it, so that the QP can be moved before. */
+void cm_propose(struct cm *cm, uint32_t connection, const struct cm_end *end);
+/* A listener goes: nobody counts what waits for it any more. Those who wait go on waiting for their own answer. */
+void cm_forget_listener(struct cm *cm, const struct cm_listener *listener);
 /* 0; -EINVAL; -ENOTCONN. */
 int cm_reject(struct cm *cm, uint32_t connection, uint16_t reason, const struct cm_private *user, uint64_t now_ns);
 /* 0; -EINVAL; -ENOTCONN: there is nothing to end. */
@@ -210,6 +216,8 @@ const struct cm_route *cm_route_of(const struct cm *cm, uint32_t connection);
 /* The alternate way of a REQ or LAP, as its sender sees it. */
 const struct cm_way *cm_alternate(const struct cm *cm, uint32_t connection);
 uint64_t cm_context(const struct cm *cm, uint32_t connection);
+/* Actions that have come out already keep the old one. */
+void cm_set_context(struct cm *cm, uint32_t connection, uint64_t context);
 
 enum cm_counter {
 #define CM_COUNTER(symbol, name, sentence) CM_CNT_##symbol,

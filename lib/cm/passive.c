@@ -246,6 +246,33 @@ static struct cm_conn *find_asking(const struct cm *cm, uint32_t connection)
 	return conn && conn->state == CM_REQ_RCVD ? conn : NULL;
 }
 
+bool cm_is_asking(const struct cm *cm, uint32_t connection)
+{
+	return find_asking(cm, connection) != NULL;
+}
+
+void cm_propose(struct cm *cm, uint32_t connection, const struct cm_end *end)
+{
+	struct cm_conn *conn = find_asking(cm, connection);
+
+	if (conn == NULL)
+		return;
+	conn->own = *end;
+	cm_negotiate(&conn->own, &conn->peer);
+}
+
+void cm_forget_listener(struct cm *cm, const struct cm_listener *listener)
+{
+	for (uint32_t i = 0; i < cm->table.conn_count; i++) {
+		struct cm_conn *conn = cm_table_at(&cm->table, i);
+
+		if (conn && conn->listener == listener) {
+			cm_no_more_pending(conn);
+			conn->listener = NULL;
+		}
+	}
+}
+
 int cm_accept(struct cm *cm, uint32_t connection, const struct cm_accept *accept, uint64_t now_ns)
 {
 	struct cm_conn *conn = find_asking(cm, connection);

@@ -47,6 +47,7 @@ struct uroce_cm_id {
 	struct cm_connect request; /* while resolving */
 	uint8_t request_private[CM_USER_PRIVATE_BYTES];
 	struct cm_way alternate;
+	bool alternate_is_ours; /* our user named it, and not the peer */
 	struct uroce_qp_attr attr; /* what the QP is to be modified to; its path names the peer */
 
 	/* under the channel's lock */
@@ -85,6 +86,12 @@ void engine_connect_forget_qp(struct uroce_qp *qp);
 void engine_connect_begin(struct uroce_cm_id *id);
 /* The id goes: no event of it comes any more. */
 void engine_connect_forget(struct uroce_cm_id *id);
+/* The QP of an id to RTR with id->attr. 0 or negative errno. */
+int engine_connect_to_rtr(struct uroce_cm_id *id);
+/* Which device has an address, or NULL. */
+struct uroce_device *engine_connect_device_of(struct uroce_engine *engine, const struct uroce_addr *addr);
+/* What the peer has said completes id->attr. */
+void engine_connect_complete(struct uroce_cm_id *id);
 void engine_connect_raise(struct uroce_cm_id *id, const struct uroce_cm_event *event);
 
 #endif

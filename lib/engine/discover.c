@@ -123,8 +123,7 @@ static void ask_for(struct engine_port *port, const struct uroce_path *path)
 	send_frame(port, request, bytes);
 }
 
-/* The MAC of a path's next hop, asked for when it is not known. true: *mac is it. */
-static bool find_mac(struct uroce_lcore *lcore, const struct uroce_path *path, struct uroce_mac *mac)
+bool engine_discover_find(struct uroce_lcore *lcore, const struct uroce_path *path, struct uroce_mac *mac)
 {
 	struct uroce_device *device = path->device;
 	bool ask = false;
@@ -144,7 +143,7 @@ static bool try_to_resolve(struct uroce_lcore *lcore, struct uroce_qp *qp)
 	const struct uroce_path *path = &qp_core(qp)->path;
 	struct uroce_mac mac;
 
-	if (!find_mac(lcore, path, &mac))
+	if (!engine_discover_find(lcore, path, &mac))
 		return false;
 	engine_mbuf_template(&qp->template, path, &path->device->mac, &mac, qp->qpn, qp_core(qp)->dest_qpn);
 	qp->port = engine_find_port(lcore, path->device);
@@ -158,7 +157,7 @@ void engine_discover_prepare(struct uroce_lcore *lcore, const struct uroce_path 
 {
 	struct uroce_mac mac;
 
-	find_mac(lcore, path, &mac);
+	engine_discover_find(lcore, path, &mac);
 }
 
 void engine_discover_start(struct uroce_lcore *lcore, struct uroce_qp *qp)

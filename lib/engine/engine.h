@@ -25,6 +25,7 @@
 #include "config/limits.h"
 #include "rc/outbox.h"
 #include "rc/qp.h"
+#include "cm/cm.h"
 #include "rc/srq.h"
 
 #define ENGINE_DEVICES 16u
@@ -38,6 +39,8 @@
 
 static_assert(CQ_PIECES * CQ_PIECE_BYTES == sizeof(struct uroce_wc) && (CQ_PIECES & (CQ_PIECES - 1)) == 0,
 	      "whole pieces, as many as engine_ring_create() takes");
+
+struct engine_connect;
 
 struct uroce_pd {
 	struct uroce_device *device;
@@ -94,6 +97,7 @@ struct uroce_qp {
 	uint64_t waiting_since_ns;
 	uint64_t quiet_until_ns;      /* after RESET: no new connection before (P-7) */
 	struct uroce_device *held[2]; /* ports of its paths: they stay while it is there */
+	struct uroce_cm_id *cm_id;    /* of the connection that it belongs to; NULL: none */
 
 	/* constant */
 	struct uroce_device *device;
@@ -170,6 +174,7 @@ struct uroce_lcore {
 	uint64_t link_ns;           /* when the links are looked at again */
 	uint32_t news;              /* of the engine, as far as this lcore has looked */
 	uint8_t *scratch;           /* a frame in pieces is laid out here */
+	struct engine_connect *_Atomic connect; /* while somebody has a channel of connections; NULL: nobody */
 
 	struct rte_ring *doorbells; /* of QP indexes */
 	struct rte_ring *mailbox;   /* of struct engine_call * */
@@ -191,6 +196,11 @@ struct uroce_engine {
 	uint32_t index_count; /* a power of two */
 	uint32_t lcore_mask;
 	struct engine_qp_slot *qps;
+
+	/* connections: who listens, and what tells whose a REQ is; under the lock */
+	struct cm_listeners listeners;
+	uint8_t cm_key[16];
+	uint32_t channels;
 };
 
 struct engine_qp_slot {
