@@ -8,7 +8,7 @@
 #include "rping/end.h"
 
 #define ADVERT_BYTES 16u
-#define OUT_AT ADVERT_BYTES       /* of the advertisement that we send */
+#define OUT_AT ADVERT_BYTES /* of the advertisement that we send */
 #define SOURCE_AT (4 * ADVERT_BYTES)
 #define FIRST_CHARACTER 65
 #define LAST_CHARACTER 122
@@ -103,8 +103,8 @@ int rping_end_open(struct rping_end *end, const struct rping_options *options, s
 		  uroce_mr_reg(pd, end->memory, bytes,
 			       UROCE_ACCESS_LOCAL_WRITE | UROCE_ACCESS_REMOTE_READ | UROCE_ACCESS_REMOTE_WRITE,
 			       &end->mr)) ||
-	    check("queue pair", uroce_cm_qp_create(id, pd, &init,
-						   UROCE_ACCESS_REMOTE_READ | UROCE_ACCESS_REMOTE_WRITE, &end->qp)))
+	    check("queue pair",
+		  uroce_cm_qp_create(id, pd, &init, UROCE_ACCESS_REMOTE_READ | UROCE_ACCESS_REMOTE_WRITE, &end->qp)))
 		return APP_EXIT_FAILURE;
 	return post_receive(end);
 }

@@ -216,8 +216,9 @@ static void run(struct rping *rping)
 			uroce_cm_disconnect(rping->ends->id);
 		}
 		if (now_ms() - moved_ms > STALL_MS)
-			finish_client(rping, app_complain(APP_EXIT_FAILURE, "nothing came for %u s: the peer is alive, "
-									    "but says nothing",
+			finish_client(rping, app_complain(APP_EXIT_FAILURE,
+							  "nothing came for %u s: the peer is alive, "
+							  "but says nothing",
 							  STALL_MS / 1000));
 		tell_progress(rping, &told_ms);
 	}
@@ -323,20 +324,13 @@ static int open_and_run(struct rping *rping)
 /* ---- options ---- */
 
 static const struct option long_options[] = {
-	{ "ip", required_argument, NULL, 'I' },
-	{ "device", required_argument, NULL, 'd' },
-	{ "server", no_argument, NULL, 's' },
-	{ "client", no_argument, NULL, 'c' },
-	{ "addr", required_argument, NULL, 'a' },
-	{ "port", required_argument, NULL, 'p' },
-	{ "count", required_argument, NULL, 'C' },
-	{ "size", required_argument, NULL, 'S' },
-	{ "verify", no_argument, NULL, 'V' },
-	{ "verbose", no_argument, NULL, 'v' },
-	{ "persistent", no_argument, NULL, 'P' },
-	{ "help", no_argument, NULL, 'h' },
-	{ "version", no_argument, NULL, 'X' },
-	{ NULL, 0, NULL, 0 },
+	{ "ip", required_argument, NULL, 'I' },    { "device", required_argument, NULL, 'd' },
+	{ "server", no_argument, NULL, 's' },      { "client", no_argument, NULL, 'c' },
+	{ "addr", required_argument, NULL, 'a' },  { "port", required_argument, NULL, 'p' },
+	{ "count", required_argument, NULL, 'C' }, { "size", required_argument, NULL, 'S' },
+	{ "verify", no_argument, NULL, 'V' },      { "verbose", no_argument, NULL, 'v' },
+	{ "persistent", no_argument, NULL, 'P' },  { "help", no_argument, NULL, 'h' },
+	{ "version", no_argument, NULL, 'X' },     { NULL, 0, NULL, 0 },
 };
 
 static const char help_text[] =

@@ -32,10 +32,10 @@ struct uroce_cm_id;
 #define UROCE_CM_PRIVATE_MAX 224
 
 enum uroce_cm_event_type {
-	UROCE_CM_REQUEST,      /* somebody wants to connect: id is new, listener is the one that was asked */
-	UROCE_CM_ESTABLISHED,  /* both may send */
-	UROCE_CM_REJECTED,     /* reason, private data of the peer */
-	UROCE_CM_UNREACHABLE,  /* status: -EHOSTUNREACH, -ETIMEDOUT, or why the QP could not be set up */
+	UROCE_CM_REQUEST,     /* somebody wants to connect: id is new, listener is the one that was asked */
+	UROCE_CM_ESTABLISHED, /* both may send */
+	UROCE_CM_REJECTED,    /* reason, private data of the peer */
+	UROCE_CM_UNREACHABLE, /* status: -EHOSTUNREACH, -ETIMEDOUT, or why the QP could not be set up */
 	UROCE_CM_DISCONNECTED, /* status: 0 in order; -ECONNABORTED: the QP has failed; -ECONNRESET: the peer began anew */
 	UROCE_CM_ALTERNATE,    /* an alternate path has been loaded by both (0), or why not: a negative errno, or the
 				* status of the peer's APR */
@@ -52,16 +52,16 @@ struct uroce_cm_event {
 	struct uroce_cm_id *listener; /* of a REQUEST */
 	uint64_t context;             /* of the id; of a REQUEST the listener's */
 	struct uroce_addr local, peer;
-	uint16_t peer_port;         /* of a REQUEST: the client's */
-	uint16_t reason;            /* of a REJECTED: uroce_cm_reason_name() */
-	uint32_t peer_qp_num;       /* REQUEST, ESTABLISHED on the active side */
-	uint32_t path_mtu;          /* of a REQUEST: what the client wants */
-	uint8_t peer_initiator;     /* of a REQUEST: READs and atomics the client wants to have outstanding */
-	uint8_t peer_responder;     /* and those that it answers at a time */
+	uint16_t peer_port;     /* of a REQUEST: the client's */
+	uint16_t reason;        /* of a REJECTED: uroce_cm_reason_name() */
+	uint32_t peer_qp_num;   /* REQUEST, ESTABLISHED on the active side */
+	uint32_t path_mtu;      /* of a REQUEST: what the client wants */
+	uint8_t peer_initiator; /* of a REQUEST: READs and atomics the client wants to have outstanding */
+	uint8_t peer_responder; /* and those that it answers at a time */
 	bool peer_flow_control;
-	bool has_alternate;         /* of a REQUEST: it names an alternate path */
-	uint32_t extensions;        /* REQUEST: the client's; ESTABLISHED: what both can */
-	uint32_t private_bytes;     /* all that the message has room for: its length is not told on the wire */
+	bool has_alternate;     /* of a REQUEST: it names an alternate path */
+	uint32_t extensions;    /* REQUEST: the client's; ESTABLISHED: what both can */
+	uint32_t private_bytes; /* all that the message has room for: its length is not told on the wire */
 	uint8_t private_data[UROCE_CM_PRIVATE_MAX];
 };
 
@@ -69,17 +69,17 @@ struct uroce_cm_event {
 struct uroce_cm_options {
 	const void *private_data; /* for the peer; at most UROCE_CM_CONNECT_PRIVATE_MAX or _ACCEPT_PRIVATE_MAX bytes */
 	uint32_t private_bytes;
-	uint32_t path_mtu;           /* connect: 256 ... 4096; 0: the largest the device takes */
-	uint8_t timeout;             /* connect: ACK timer 4.096 us x 2^n, 1 ... 31; 0: 14, 67 ms */
-	uint8_t retry_cnt;           /* connect: 1 ... 7; 0: 7 */
-	uint8_t rnr_retry;           /* 1 ... 7; 0: 7, without limit */
-	uint8_t min_rnr_timer;       /* code 1 ... 31; 0: 12, 0.64 ms */
-	uint8_t max_rd_atomic;       /* outstanding of ours, 1 ... 128; 0: 16; the peer may grant less */
-	uint8_t max_dest_rd_atomic;  /* answered at a time; 0: as many as the QP was created for */
-	uint8_t traffic_class;       /* connect: DSCP and ECN bits; an accepted connection has the client's */
-	bool flow_control;           /* end-to-end credits, if both want them */
-	uint8_t cm_timeout;          /* connect: code; how long a message waits for its answer; 0: 18, 1.07 s */
-	uint8_t cm_retries;          /* connect: 1 ... 15; 0: 15 */
+	uint32_t path_mtu;                  /* connect: 256 ... 4096; 0: the largest the device takes */
+	uint8_t timeout;                    /* connect: ACK timer 4.096 us x 2^n, 1 ... 31; 0: 14, 67 ms */
+	uint8_t retry_cnt;                  /* connect: 1 ... 7; 0: 7 */
+	uint8_t rnr_retry;                  /* 1 ... 7; 0: 7, without limit */
+	uint8_t min_rnr_timer;              /* code 1 ... 31; 0: 12, 0.64 ms */
+	uint8_t max_rd_atomic;              /* outstanding of ours, 1 ... 128; 0: 16; the peer may grant less */
+	uint8_t max_dest_rd_atomic;         /* answered at a time; 0: as many as the QP was created for */
+	uint8_t traffic_class;              /* connect: DSCP and ECN bits; an accepted connection has the client's */
+	bool flow_control;                  /* end-to-end credits, if both want them */
+	uint8_t cm_timeout;                 /* connect: code; how long a message waits for its answer; 0: 18, 1.07 s */
+	uint8_t cm_retries;                 /* connect: 1 ... 15; 0: 15 */
 	const struct uroce_path *alternate; /* connect: a second path, for migration */
 };
 

@@ -129,7 +129,8 @@ int uroce_cm_wait(struct uroce_cm_channel *channel, unsigned timeout_ms, struct 
 			return error;
 		if (engine_now_ns() >= until_ns)
 			return -ETIMEDOUT;
-		if (!turn_lcores(channel->engine) && poll(&readable, 1, timeout_ms < POLL_MS ? (int)timeout_ms : (int)POLL_MS) < 0)
+		if (!turn_lcores(channel->engine) &&
+		    poll(&readable, 1, timeout_ms < POLL_MS ? (int)timeout_ms : (int)POLL_MS) < 0)
 			return -errno;
 	}
 }
@@ -583,8 +584,8 @@ static int reject_on_owner(void *argument)
 {
 	const struct answer *answer = argument;
 	struct uroce_lcore *lcore = answer->id->lcore;
-	int error = cm_reject(lcore->connect->cm, answer->id->connection, CM_REJ_CONSUMER, &answer->user,
-			      engine_now_ns());
+	int error =
+		cm_reject(lcore->connect->cm, answer->id->connection, CM_REJ_CONSUMER, &answer->user, engine_now_ns());
 
 	engine_connect_run(lcore);
 	return error;
@@ -604,9 +605,9 @@ int uroce_cm_reject(struct uroce_cm_id *id, const void *private_data, uint32_t p
 static int disconnect_on_owner(void *argument)
 {
 	struct uroce_cm_id *id = argument;
-	int error = id->connection == CM_NONE ? -ENOTCONN :
-						cm_disconnect(id->lcore->connect->cm, id->connection, NULL,
-							      engine_now_ns());
+	int error = id->connection == CM_NONE ?
+			    -ENOTCONN :
+			    cm_disconnect(id->lcore->connect->cm, id->connection, NULL, engine_now_ns());
 
 	engine_connect_run(id->lcore);
 	return error;
@@ -621,9 +622,9 @@ static int alternate_on_owner(void *argument)
 {
 	const struct answer *answer = argument;
 	struct uroce_cm_id *id = answer->id;
-	int error = id->connection == CM_NONE ? -ENOTCONN :
-						cm_load_alternate(id->lcore->connect->cm, id->connection, answer->way,
-								  engine_now_ns());
+	int error = id->connection == CM_NONE ?
+			    -ENOTCONN :
+			    cm_load_alternate(id->lcore->connect->cm, id->connection, answer->way, engine_now_ns());
 
 	if (error == 0)
 		id->alternate_is_ours = true;

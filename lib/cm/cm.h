@@ -54,7 +54,8 @@ struct cm_private {
 
 /* One end, as its message tells it. */
 struct cm_end {
-	uint32_t qpn, psn;
+	uint32_t qpn;
+	uint32_t psn;                /* at which the other has to begin to send */
 	uint8_t responder_resources; /* READs and atomics that it answers at a time */
 	uint8_t initiator_depth;     /* that it has outstanding */
 	uint8_t retry_count;         /* REQ: for the sends of both */

@@ -391,7 +391,8 @@ static void complete_attr(const struct cm *cm, uint32_t connection, struct uroce
 	const struct cm_end *peer = cm_peer(cm, connection), *own = cm_own(cm, connection);
 
 	attr->dest_qp_num = peer->qpn;
-	attr->rq_psn = peer->psn;
+	attr->rq_psn = own->psn; /* who tells a starting PSN tells where he wants the other to begin (C-7) */
+	attr->sq_psn = peer->psn;
 	attr->path_mtu = 128u << own->path_mtu;
 	attr->max_rd_atomic = own->initiator_depth;
 	attr->max_dest_rd_atomic = own->responder_resources;
@@ -405,11 +406,12 @@ void engine_connect_complete(struct uroce_cm_id *id)
 	complete_attr(id->lcore->connect->cm, id->connection, &id->attr);
 }
 
-#define TO_RTR                                                                                                    \
-	(UROCE_QP_STATE | UROCE_QP_PATH | UROCE_QP_PATH_MTU | UROCE_QP_DEST_QPN | UROCE_QP_RQ_PSN |               \
+#define TO_RTR                                                                                      \
+	(UROCE_QP_STATE | UROCE_QP_PATH | UROCE_QP_PATH_MTU | UROCE_QP_DEST_QPN | UROCE_QP_RQ_PSN | \
 	 UROCE_QP_MAX_DEST_RD_ATOMIC | UROCE_QP_MIN_RNR_TIMER | UROCE_QP_FLOW_CONTROL)
-#define TO_RTS \
-	(UROCE_QP_STATE | UROCE_QP_TIMEOUT | UROCE_QP_RETRY_CNT | UROCE_QP_RNR_RETRY | UROCE_QP_MAX_RD_ATOMIC)
+#define TO_RTS                                                                                                  \
+	(UROCE_QP_STATE | UROCE_QP_TIMEOUT | UROCE_QP_RETRY_CNT | UROCE_QP_RNR_RETRY | UROCE_QP_MAX_RD_ATOMIC | \
+	 UROCE_QP_SQ_PSN)
 
 int engine_connect_to_rtr(struct uroce_cm_id *id)
 {

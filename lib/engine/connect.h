@@ -47,7 +47,7 @@ struct uroce_cm_id {
 	struct cm_connect request; /* while resolving */
 	uint8_t request_private[CM_USER_PRIVATE_BYTES];
 	struct cm_way alternate;
-	bool alternate_is_ours; /* our user named it, and not the peer */
+	bool alternate_is_ours;    /* our user named it, and not the peer */
 	struct uroce_qp_attr attr; /* what the QP is to be modified to; its path names the peer */
 
 	/* under the channel's lock */

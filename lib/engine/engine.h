@@ -168,12 +168,12 @@ struct uroce_lcore {
 	struct engine_port *ports[ENGINE_DEVICES];
 	unsigned port_count;
 	struct engine_spare spares[ENGINE_DEVICES];
-	uint64_t now_ns, before_ns; /* when this turn began, and the one before it */
-	uint32_t turn;              /* counts them */
-	uint32_t work;              /* of this turn */
-	uint64_t link_ns;           /* when the links are looked at again */
-	uint32_t news;              /* of the engine, as far as this lcore has looked */
-	uint8_t *scratch;           /* a frame in pieces is laid out here */
+	uint64_t now_ns, before_ns;             /* when this turn began, and the one before it */
+	uint32_t turn;                          /* counts them */
+	uint32_t work;                          /* of this turn */
+	uint64_t link_ns;                       /* when the links are looked at again */
+	uint32_t news;                          /* of the engine, as far as this lcore has looked */
+	uint8_t *scratch;                       /* a frame in pieces is laid out here */
 	struct engine_connect *_Atomic connect; /* while somebody has a channel of connections; NULL: nobody */
 
 	struct rte_ring *doorbells; /* of QP indexes */

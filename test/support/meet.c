@@ -17,8 +17,8 @@ static const uint8_t addresses[2][16] = {
 };
 
 static const char *const event_names[CM_EVENTS] = {
-	[CM_EVENT_REQUEST] = "REQUEST",         [CM_EVENT_ESTABLISHED] = "ESTABLISHED",
-	[CM_EVENT_REJECTED] = "REJECTED",       [CM_EVENT_UNREACHABLE] = "UNREACHABLE",
+	[CM_EVENT_REQUEST] = "REQUEST",           [CM_EVENT_ESTABLISHED] = "ESTABLISHED",
+	[CM_EVENT_REJECTED] = "REJECTED",         [CM_EVENT_UNREACHABLE] = "UNREACHABLE",
 	[CM_EVENT_DISCONNECTED] = "DISCONNECTED", [CM_EVENT_ALTERNATE] = "ALTERNATE",
 };
 
@@ -250,8 +250,14 @@ struct cm_connect meet_request(uint16_t port, uint32_t qpn)
 		.service_id = PORT_SPACE_TCP | port,
 		.source_port = 4000,
 		.context = qpn,
-		.end = { .qpn = qpn, .psn = 77, .responder_resources = 4, .initiator_depth = 8, .retry_count = 7,
-			 .rnr_retry_count = 7, .path_mtu = 5, .ack_timeout = 14 },
+		.end = { .qpn = qpn,
+			 .psn = 77,
+			 .responder_resources = 4,
+			 .initiator_depth = 8,
+			 .retry_count = 7,
+			 .rnr_retry_count = 7,
+			 .path_mtu = 5,
+			 .ack_timeout = 14 },
 	};
 
 	memcpy(connect.route.source, addresses[MEET_A], 16);
@@ -273,8 +279,12 @@ int meet_accept(struct meet *meet, uint32_t connection, uint32_t qpn)
 {
 	struct cm_accept accept = {
 		.context = qpn,
-		.end = { .qpn = qpn, .psn = 99, .responder_resources = 16, .initiator_depth = 16,
-			 .rnr_retry_count = 6, .ack_timeout = 14 },
+		.end = { .qpn = qpn,
+			 .psn = 99,
+			 .responder_resources = 16,
+			 .initiator_depth = 16,
+			 .rnr_retry_count = 6,
+			 .ack_timeout = 14 },
 	};
 	int error = cm_accept(meet->end[MEET_B].cm, connection, &accept, meet->now_ns);
 

@@ -48,8 +48,8 @@ struct meet_end {
 struct meet {
 	struct meet_end end[2];
 	uint64_t now_ns;
-	uint64_t sent;           /* datagrams, by both */
-	char notes[MEET_NOTES];  /* a line for each message, event and move */
+	uint64_t sent;          /* datagrams, by both */
+	char notes[MEET_NOTES]; /* a line for each message, event and move */
 	/* How often a datagram arrives: 0, 1, 2. NULL: once. */
 	int (*fate)(struct meet *meet, enum meet_name from, const struct cm_message *message);
 	void *user;
