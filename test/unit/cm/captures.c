@@ -156,3 +156,57 @@ Test(captures, the_values_of_a_linux_connection_are_read)
 	RULE("C-1");
 	cr_expect_eq(for_each_message("rping-cm.pcap", check_values), 5);
 }
+
+/* What the two messages of a set-up told, and where the first request of each direction began. */
+struct beginning {
+	struct cm_message req, rep;
+	uint8_t active[16];
+	bool begun[2]; /* from the active end, to it */
+};
+
+static void follow(const char *where, const struct wire_encap *encap, const struct wire_packet *packet,
+		   struct beginning *beginning)
+{
+	bool back = memcmp(encap->source, beginning->active, 16) != 0;
+	const struct cm_message *told = back ? &beginning->req : &beginning->rep;
+	struct cm_message message;
+
+	if (packet->dest_qpn == CM_QPN) {
+		cr_assert_eq(cm_mad_parse(packet->payload, packet->payload_bytes, &message), CM_MAD_OK);
+		if (message.kind == CM_REQ)
+			memcpy(beginning->active, encap->source, 16);
+		if (message.kind == CM_REQ)
+			beginning->req = message;
+		if (message.kind == CM_REP)
+			beginning->rep = message;
+		return;
+	}
+	if (wire_opcode(packet->opcode)->response || beginning->begun[back])
+		return;
+	beginning->begun[back] = true;
+	cr_expect_eq(packet->dest_qpn, told->qpn, "%s", where);
+	cr_expect_eq(packet->psn, told->psn, "%s: begins with %u, and %u was told", where, packet->psn, told->psn);
+}
+
+/* Not with which it begins itself. */
+Test(captures, each_end_tells_the_psn_with_which_the_other_begins)
+{
+	struct beginning beginning = { 0 };
+	struct capture_frame frame;
+	struct capture_file *file;
+	struct wire_packet packet;
+	struct wire_encap encap;
+	char where[64];
+
+	RULE("C-1");
+	file = capture_file_open(TEST_DATA "/rping-cm.pcap");
+	while (capture_file_next(file, &frame) == 1) {
+		cr_assert_eq(wire_encap_parse(frame.data, frame.bytes, true, &encap), WIRE_FRAME_ROCE);
+		cr_assert_eq(wire_packet_parse(frame.data + encap.bth_offset, encap.bth_bytes, &packet),
+			     WIRE_PACKET_OK);
+		snprintf(where, sizeof(where), "frame %" PRIu64, frame.number);
+		follow(where, &encap, &packet, &beginning);
+	}
+	capture_file_close(file);
+	cr_expect(beginning.begun[0] && beginning.begun[1]);
+}
