@@ -59,7 +59,7 @@ struct cm_message {
 	uint32_t qkey;
 	uint32_t qpn; /* REQ, REP, SIDR_REP: the sender's; DREQ, LAP: the receiver's */
 	uint32_t eecn, remote_eecn;
-	uint32_t psn;
+	uint32_t psn; /* REQ, REP: with which the receiver of the message begins to send, not its sender */
 	uint16_t pkey;
 	uint8_t responder_resources, initiator_depth;
 	uint8_t remote_response_timeout, local_response_timeout; /* codes: 4.096 us x 2^n */

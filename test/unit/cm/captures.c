@@ -11,7 +11,9 @@
 #include "wire/encap.h"
 #include "wire/packet.h"
 
-static const char *const captures[] = { "rping-cm.pcap", "nvmeof-cm.pcap" };
+static const char *const captures[] = {
+	"rping-cm.pcap", "nvmeof-cm.pcap", "rnr-then-ok.pcap", "bad-rkey-write.pcap", "retry-exhausted.pcap",
+};
 
 typedef void message_check(const char *where, const struct wire_encap *encap, const struct wire_packet *packet,
 			   const struct cm_message *message);
@@ -35,7 +37,8 @@ static uint32_t for_each_message(const char *name, message_check *check)
 		file = capture_file_open(path);
 		cr_assert_null(capture_file_error(file), "%s: %s", path, capture_file_error(file));
 		while (capture_file_next(file, &frame) == 1) {
-			cr_assert_eq(wire_encap_parse(frame.data, frame.bytes, true, &encap), WIRE_FRAME_ROCE);
+			if (wire_encap_parse(frame.data, frame.bytes, true, &encap) != WIRE_FRAME_ROCE)
+				continue;
 			cr_assert_eq(wire_packet_parse(frame.data + encap.bth_offset, encap.bth_bytes, &packet),
 				     WIRE_PACKET_OK);
 			if (packet.dest_qpn != CM_QPN)
@@ -66,7 +69,7 @@ static void check_carrier(const char *where, const struct wire_encap *encap, con
 Test(captures, each_message_is_a_datagram_from_qp_1_to_qp_1)
 {
 	RULE("U-1");
-	cr_expect_eq(for_each_message(NULL, check_carrier), 18);
+	cr_expect_eq(for_each_message(NULL, check_carrier), 33);
 }
 
 static void check_rebuild(const char *where, const struct wire_encap *encap, const struct wire_packet *packet,
@@ -85,7 +88,7 @@ static void check_rebuild(const char *where, const struct wire_encap *encap, con
 Test(captures, each_message_builds_again_byte_for_byte)
 {
 	RULE("C-1");
-	cr_expect_eq(for_each_message(NULL, check_rebuild), 18);
+	cr_expect_eq(for_each_message(NULL, check_rebuild), 33);
 }
 
 /* The address of the message itself, and the way it asks for, are those of the IP header in its private data. */
@@ -118,7 +121,7 @@ static void check_ip(const char *where, const struct wire_encap *encap, const st
 Test(captures, a_request_tells_the_addresses_and_ports_of_both_ends)
 {
 	RULE("C-5");
-	cr_expect_eq(for_each_message(NULL, check_ip), 18);
+	cr_expect_eq(for_each_message(NULL, check_ip), 33);
 }
 
 /* Against values that were read by eye from the bytes. */
@@ -152,4 +155,58 @@ Test(captures, the_values_of_a_linux_connection_are_read)
 {
 	RULE("C-1");
 	cr_expect_eq(for_each_message("rping-cm.pcap", check_values), 5);
+}
+
+/* What the two messages of a set-up told, and where the first request of each direction began. */
+struct beginning {
+	struct cm_message req, rep;
+	uint8_t active[16];
+	bool begun[2]; /* from the active end, to it */
+};
+
+static void follow(const char *where, const struct wire_encap *encap, const struct wire_packet *packet,
+		   struct beginning *beginning)
+{
+	bool back = memcmp(encap->source, beginning->active, 16) != 0;
+	const struct cm_message *told = back ? &beginning->req : &beginning->rep;
+	struct cm_message message;
+
+	if (packet->dest_qpn == CM_QPN) {
+		cr_assert_eq(cm_mad_parse(packet->payload, packet->payload_bytes, &message), CM_MAD_OK);
+		if (message.kind == CM_REQ)
+			memcpy(beginning->active, encap->source, 16);
+		if (message.kind == CM_REQ)
+			beginning->req = message;
+		if (message.kind == CM_REP)
+			beginning->rep = message;
+		return;
+	}
+	if (wire_opcode(packet->opcode)->response || beginning->begun[back])
+		return;
+	beginning->begun[back] = true;
+	cr_expect_eq(packet->dest_qpn, told->qpn, "%s", where);
+	cr_expect_eq(packet->psn, told->psn, "%s: begins with %u, and %u was told", where, packet->psn, told->psn);
+}
+
+/* Not with which it begins itself. */
+Test(captures, each_end_tells_the_psn_with_which_the_other_begins)
+{
+	struct beginning beginning = { 0 };
+	struct capture_frame frame;
+	struct capture_file *file;
+	struct wire_packet packet;
+	struct wire_encap encap;
+	char where[64];
+
+	RULE("C-1");
+	file = capture_file_open(TEST_DATA "/rping-cm.pcap");
+	while (capture_file_next(file, &frame) == 1) {
+		cr_assert_eq(wire_encap_parse(frame.data, frame.bytes, true, &encap), WIRE_FRAME_ROCE);
+		cr_assert_eq(wire_packet_parse(frame.data + encap.bth_offset, encap.bth_bytes, &packet),
+			     WIRE_PACKET_OK);
+		snprintf(where, sizeof(where), "frame %" PRIu64, frame.number);
+		follow(where, &encap, &packet, &beginning);
+	}
+	capture_file_close(file);
+	cr_expect(beginning.begun[0] && beginning.begun[1]);
 }
