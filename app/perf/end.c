@@ -385,7 +385,7 @@ uint64_t perf_end_frames(const struct perf_end *end)
 {
 	struct drivers_ethdev_stats stats;
 
-	return drivers_ethdev_stats(&end->port->ethdev, &stats) == 0 ? stats.rx_frames + stats.tx_frames : 0;
+	return drivers_ethdev_stats(end->port->ethdev, &stats) == 0 ? stats.rx_frames + stats.tx_frames : 0;
 }
 
 uint64_t perf_end_counter(const struct perf_end *end, const char *name)

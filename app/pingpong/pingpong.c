@@ -499,7 +499,7 @@ static int open_and_run(struct pingpong *pp)
 	struct uroce_engine_config engine_config = { .max_qps = 16, .max_mrs = 16 };
 	struct app_port_config port_config = {
 		.device = pp->options.device,
-		.addresses = { pp->options.ip },
+		.port.addresses = { pp->options.ip },
 		.vlan = pp->options.vlan,
 	};
 	struct uroce_engine *engine;
@@ -507,9 +507,8 @@ static int open_and_run(struct pingpong *pp)
 
 	if (check("engine", uroce_engine_create(&engine_config, &engine)))
 		return APP_EXIT_INTERNAL;
-	port_config.engine = engine;
+	port_config.port.engine = engine;
 	exit_code = app_port_open(&port_config, &pp->port);
-	app_eal_speak(exit_code != APP_EXIT_OK);
 	if (exit_code == APP_EXIT_OK) {
 		pp->lcore = uroce_engine_lcore(engine, 0);
 		exit_code = run(pp);
@@ -525,7 +524,7 @@ int main(int argc, char **argv)
 	static struct pingpong pp;
 	static char device[64];
 	struct app_args args;
-	struct app_eal_config config = { .args = &args, .main_is_busy = true };
+	struct uroce_eal_config config = { .main_is_busy = true };
 	int exit_code;
 
 	pp.options = (struct options){ .port = 18515, .size = 4096, .mtu = 1024, .rx_depth = 500, .iterations = 1000 };
@@ -543,10 +542,10 @@ int main(int argc, char **argv)
 				    "no port: name one with --device, such as net_af_packet0,iface=eth0");
 	config.last_core = pp.options.host != NULL; /* so that a server and a client share a machine well */
 	app_end_when_interrupted();
-	exit_code = app_eal_start(&config);
+	exit_code = app_eal_start(&args, &config);
 	if (exit_code != APP_EXIT_OK)
 		return exit_code;
 	exit_code = open_and_run(&pp);
-	app_eal_stop();
+	uroce_eal_stop();
 	return exit_code;
 }

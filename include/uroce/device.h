@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * How to use:
- *   1. initialise EAL yourself, open or create ethdev ports (drivers/ helps)
+ *   1. initialise EAL, open or create ethdev ports; port.h does both, and step 3, in a call each
  *   2. uroce_engine_create(): how many lcores and who turns them
  *   3. uroce_device_create() for each port
  *   4. uroce_engine_start(), or call uroce_lcore_poll() in a loop of your own
@@ -47,7 +47,7 @@ struct uroce_engine_config {
  * live on the lcores that serve its queues.
  */
 struct uroce_device_config {
-	uint16_t port_id;     /* ethdev port, configured and started by drivers/ethdev */
+	uint16_t port_id;     /* ethdev port, configured and started */
 	uint16_t queue_count; /* rx/tx queue pairs set up, at most the engine's lcores; 0 means 1 */
 	uint16_t first_lcore; /* queue i is served by lcore (first_lcore + i) modulo the engine's lcores */
 	struct uroce_mac mac;

@@ -33,6 +33,11 @@ struct uroce_mac {
 	uint8_t bytes[6];
 };
 
+/* What is wrong, with which value, and what helps: one sentence, without a newline. */
+struct uroce_error {
+	char text[512];
+};
+
 /* The version of the library, "MAJOR.MINOR.PATCH"; never NULL. */
 UROCE_API const char *uroce_version(void);
 

@@ -57,7 +57,7 @@ struct cm_message {
 	uint64_t service_id;
 	uint64_t ca_guid;
 	uint32_t qkey;
-	uint32_t qpn;         /* REQ, REP, SIDR_REP: the sender's; DREQ, LAP: the receiver's */
+	uint32_t qpn; /* REQ, REP, SIDR_REP: the sender's; DREQ, LAP: the receiver's */
 	uint32_t eecn, remote_eecn;
 	uint32_t psn;
 	uint16_t pkey;
@@ -68,7 +68,7 @@ struct cm_message {
 	uint8_t path_mtu; /* code 1 ... 5: 256 ... 4096 */
 	uint8_t rdc_exists, max_cm_retries, sap_supported;
 	uint8_t target_ack_delay, failover;
-	uint8_t answered; /* REJ, MRA: which message it is about, enum cm_answered */
+	uint8_t answered;        /* REJ, MRA: which message it is about, enum cm_answered */
 	uint8_t service_timeout; /* MRA: code */
 	uint8_t status;          /* SIDR_REP, APR */
 	uint16_t reason;         /* REJ */
@@ -85,12 +85,12 @@ enum cm_answered { CM_ANSWERED_REQ, CM_ANSWERED_REP, CM_ANSWERED_NONE, CM_ANSWER
 /* Why bytes are no message of CM, in the order of judgement (U-2). */
 enum cm_mad_fault {
 	CM_MAD_OK,
-	CM_MAD_LENGTH,       /* not 256 bytes */
-	CM_MAD_BASE_VERSION, /* not 1 */
-	CM_MAD_CLASS,        /* not 7 */
+	CM_MAD_LENGTH,        /* not 256 bytes */
+	CM_MAD_BASE_VERSION,  /* not 1 */
+	CM_MAD_CLASS,         /* not 7 */
 	CM_MAD_CLASS_VERSION, /* not 2; the value is complete: a REQ may be answered REJ 31 */
-	CM_MAD_METHOD,       /* not Send */
-	CM_MAD_ATTRIBUTE,    /* none of enum cm_kind */
+	CM_MAD_METHOD,        /* not Send */
+	CM_MAD_ATTRIBUTE,     /* none of enum cm_kind */
 	CM_MAD_FAULTS
 };
 
@@ -127,8 +127,8 @@ void cm_mad_fields(const struct cm_message *message, cm_mad_visit *visit, void *
 #define CM_IP_BYTES 36u
 
 struct cm_ip {
-	uint8_t version;          /* 0 */
-	uint8_t ip_version;       /* 4 or 6 */
+	uint8_t version;    /* 0 */
+	uint8_t ip_version; /* 4 or 6 */
 	uint16_t source_port;
 	uint8_t source[16], dest[16]; /* as they are on the wire: IPv4 in the last four */
 };

@@ -25,7 +25,7 @@ static void open_second(struct network *network, struct second *second, unsigned
 	struct drivers_loop_config loop = {
 		.name = "second", .queue_count = (uint16_t)lcores, .ring_entries = 256, .mbuf_count = 2047 * lcores
 	};
-	struct drivers_error error = { "" };
+	struct uroce_error error = { "" };
 
 	cr_assert_eq(drivers_loop_open(&loop, &second->loop, &error), 0, "%s", error.text);
 	for (int i = 0; i < 2; i++) {
