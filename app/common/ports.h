@@ -7,16 +7,9 @@
 
 #include "drivers/port/port.h"
 
-/* As in struct uroce_path. */
-struct app_vlan {
-	uint16_t id;
-	uint8_t priority;
-};
-
 struct app_port_config {
 	const char *device; /* as uroce_port_open() takes it */
 	struct uroce_port_config port;
-	struct app_vlan vlan;
 };
 
 struct app_port {
@@ -24,7 +17,6 @@ struct app_port {
 	const struct drivers_ethdev *ethdev;
 	struct uroce_device *device;
 	struct uroce_addr addr; /* the first one */
-	struct app_vlan vlan;   /* of all paths from there */
 };
 
 /* Each returns APP_EXIT_OK, or what to exit with; the reason has been printed and nothing is open. */
@@ -44,6 +36,6 @@ void app_loop_close(struct app_port ports[2]);
 int app_address_parse(const char *text, struct uroce_addr *addr, unsigned *prefix_bits);
 
 /* "100" or "100:3", a VLAN and a priority, with a complaint when it is none. APP_EXIT_OK or APP_EXIT_USAGE. */
-int app_vlan_parse(const char *option, const char *text, struct app_vlan *vlan);
+int app_vlan_parse(const char *option, const char *text, struct uroce_vlan *vlan);
 
 #endif

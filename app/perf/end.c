@@ -291,10 +291,7 @@ static struct uroce_qp_attr connection(const struct perf_end *end, uint32_t inde
 		.retry_cnt = (uint8_t)end->test.retries,
 		.rnr_retry = RNR_RETRIES,
 		.flow_control = end->test.flow_control,
-		.path = { .source = end->port->addr,
-			  .dest = end->peer.addr,
-			  .vlan_id = end->port->vlan.id,
-			  .vlan_priority = end->port->vlan.priority },
+		.path = { .source = end->port->addr, .dest = end->peer.addr },
 	};
 }
 

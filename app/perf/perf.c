@@ -69,8 +69,9 @@ static int open_ports(struct perf *perf)
 			.engine = perf->engine,
 			.addresses = { options->addresses[0], options->addresses[1] },
 			.mtu_bytes = options->mtu_bytes,
+			.gateways = { options_are_local(options) ? NULL : options->gateway },
+			.vlans = { options->vlan },
 		},
-		.vlan = options->vlan,
 	};
 	int code;
 

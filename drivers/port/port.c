@@ -86,6 +86,11 @@ static int add_addresses(const struct uroce_port_config *config, struct uroce_de
 			return drivers_error_set(error, -EINVAL, "'%s' is no address: use 10.0.0.1/24 or fe80::1/64",
 						 config->addresses[i]);
 		device->prefix_bits[i] = (uint8_t)prefix_bits;
+		device->vlans[i] = config->vlans[i];
+		if (config->gateways[i] && uroce_addr_parse(config->gateways[i], &device->gateways[i], NULL) != 0)
+			return drivers_error_set(error, -EINVAL,
+						 "'%s' is no gateway for %s: use an address of the same network",
+						 config->gateways[i], config->addresses[i]);
 		device->addr_count++;
 	}
 	if (device->addr_count == 0)

@@ -56,15 +56,17 @@ UROCE_API void uroce_eal_stop(void);
 
 /* How a port is to be opened. Zeros are good, but for engine and addresses. */
 struct uroce_port_config {
-	struct uroce_engine *engine;            /* NULL: the port is set up and started, and no device made of it */
-	const char *addresses[UROCE_ADDRS_MAX]; /* "10.0.0.1/24", "fe80::1/64"; NULL: none more */
-	struct uroce_mac mac;                   /* zeros: the port's own, or a random one */
-	uint32_t mtu_bytes;                     /* the largest path MTU, 256 ... 4096; 0: the largest that passes */
-	uint16_t queue_count;                   /* rx/tx queue pairs; 0: 1 */
-	uint16_t first_lcore;                   /* that serves queue 0, as in struct uroce_device_config */
-	uint16_t rx_desc, tx_desc;              /* ring sizes, adjusted to the port's limits; 0: 1024 */
-	uint32_t mbuf_count;                    /* of the port's pool; 0: enough for the rings and the engine */
-	uint32_t mbuf_bytes;                    /* longest frame in one mbuf; 0: that of a path MTU of 4096 */
+	struct uroce_engine *engine;              /* NULL: the port is set up and started, and no device made of it */
+	const char *addresses[UROCE_ADDRS_MAX];   /* "10.0.0.1/24", "fe80::1/64"; NULL: none more */
+	const char *gateways[UROCE_ADDRS_MAX];    /* of the address in the same place: "10.0.0.254"; NULL: none */
+	struct uroce_vlan vlans[UROCE_ADDRS_MAX]; /* of the address in the same place */
+	struct uroce_mac mac;                     /* zeros: the port's own, or a random one */
+	uint32_t mtu_bytes;                       /* the largest path MTU, 256 ... 4096; 0: the largest that passes */
+	uint16_t queue_count;                     /* rx/tx queue pairs; 0: 1 */
+	uint16_t first_lcore;                     /* that serves queue 0, as in struct uroce_device_config */
+	uint16_t rx_desc, tx_desc;                /* ring sizes, adjusted to the port's limits; 0: 1024 */
+	uint32_t mbuf_count;                      /* of the port's pool; 0: enough for the rings and the engine */
+	uint32_t mbuf_bytes;                      /* longest frame in one mbuf; 0: that of a path MTU of 4096 */
 };
 
 /* An open port; to be read only. */

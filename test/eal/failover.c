@@ -186,7 +186,7 @@ Test(failover, a_useless_alternate_path_is_refused)
 	network_connect(&network, false);
 	attr = alternate(&second, 0);
 	attr.alt_path.dest = network_address("10.0.2.2");
-	cr_assert_eq(uroce_qp_modify(network.ends[0].qp, &attr, UROCE_QP_ALT_PATH, &bad), -EINVAL, "no route");
+	cr_assert_eq(uroce_qp_modify(network.ends[0].qp, &attr, UROCE_QP_ALT_PATH, &bad), -ENETUNREACH, "no route");
 	attr.alt_path.dest_mac.bytes[5] = 9;
 	cr_assert_eq(uroce_qp_modify(network.ends[0].qp, &attr, UROCE_QP_ALT_PATH, &bad), 0, "by a router");
 	for (int i = 0; i < 2; i++) {
