@@ -97,6 +97,7 @@ static const char help_text[] =
 	"  --ip ADDR/LEN        own address; both ends here: two, one for each (default 10.0.0.1/24 and 10.0.0.2/24)\n"
 	"  --vlan ID[:PRIO]     frames are of this VLAN, and so must be what comes: 1 ... 4094, or 0 for a tag with a\n"
 	"                       priority alone; priority 0 ... 7 (default none; the same at both ends)\n"
+	"  --gateway ADDR       with --server or HOST: router for a peer outside the network of --ip (default none)\n"
 	"\n"
 	"Faults of the link, on what this process receives\n"
 	"  --loss P --dup P --reorder P --corrupt P   probabilities 0 ... 1 of a frame\n"
@@ -119,6 +120,7 @@ enum {
 	OPT_SERVER,
 	OPT_IP,
 	OPT_VLAN,
+	OPT_GATEWAY,
 	OPT_LOSS,
 	OPT_DUP,
 	OPT_REORDER,
@@ -164,6 +166,7 @@ static const struct option long_options[] = {
 	{ "verify", no_argument, NULL, OPT_VERIFY },
 	{ "nb-cores", required_argument, NULL, OPT_CORES },
 	{ "vlan", required_argument, NULL, OPT_VLAN },
+	{ "gateway", required_argument, NULL, OPT_GATEWAY },
 	{ "lcores", required_argument, NULL, OPT_LCORES },
 	{ "server", no_argument, NULL, OPT_SERVER },
 	{ "port", required_argument, NULL, 'p' },
@@ -402,6 +405,9 @@ static int take_option(int letter, const char *text, struct perf_options *option
 		return APP_EXIT_OK;
 	case OPT_IP:
 		return take_address(text, options);
+	case OPT_GATEWAY:
+		options->gateway = text;
+		return APP_EXIT_OK;
 	case OPT_VLAN:
 		return app_vlan_parse("--vlan", text, &options->vlan);
 	case 'p':

@@ -60,7 +60,8 @@ struct perf_options {
 	const char *host;   /* NULL: server, or both ends here */
 	const char *device; /* "loop", or as ports.h says */
 	const char *addresses[2];
-	struct app_vlan vlan;
+	struct uroce_vlan vlan;
+	const char *gateway;
 	uint32_t tcp_port;
 	const char *json_path;
 };

@@ -64,11 +64,14 @@ static int open_ports(struct perf *perf)
 {
 	const struct perf_options *options = &perf->options;
 	struct app_port_config config = {
-		.engine = perf->engine,
 		.device = options->device,
-		.addresses = { options->addresses[0], options->addresses[1] },
-		.mtu_bytes = options->mtu_bytes,
-		.vlan = options->vlan,
+		.port = {
+			.engine = perf->engine,
+			.addresses = { options->addresses[0], options->addresses[1] },
+			.mtu_bytes = options->mtu_bytes,
+			.gateways = { options_are_local(options) ? NULL : options->gateway },
+			.vlans = { options->vlan },
+		},
 	};
 	int code;
 
@@ -88,7 +91,7 @@ static int open_ports(struct perf *perf)
 static int attach_faults(struct perf *perf)
 {
 	const struct perf_options *options = &perf->options;
-	struct drivers_error error;
+	struct uroce_error error;
 	bool wanted = options_have_faults(options) || options->failover_s > 0;
 
 	for (uint32_t i = 0; i < perf->port_count && wanted; i++) {
@@ -100,7 +103,7 @@ static int attach_faults(struct perf *perf)
 			.seed = options->seed * 2 + i,
 		};
 
-		if (drivers_fault_attach(&perf->ports[i]->ethdev, &config, &perf->faults[i], &error) != 0)
+		if (drivers_fault_attach(perf->ports[i]->ethdev, &config, &perf->faults[i], &error) != 0)
 			return app_complain(APP_EXIT_ENVIRONMENT, "%s", error.text);
 	}
 	return APP_EXIT_OK;
@@ -235,7 +238,6 @@ static int open_and_measure(struct perf *perf)
 
 	if (code == APP_EXIT_OK)
 		code = open_ports(perf);
-	app_eal_speak(code != APP_EXIT_OK);
 	if (code == APP_EXIT_OK)
 		code = measure(perf);
 	close_all(perf);
@@ -266,8 +268,7 @@ static int choose_device(struct perf_options *options, const struct app_args *ar
 static int start(struct perf *perf, const struct app_args *args)
 {
 	struct perf_options *options = &perf->options;
-	struct app_eal_config config = {
-		.args = args,
+	struct uroce_eal_config config = {
 		.worker_count = options_lcore_count(options) - 1,
 		.main_is_busy = true,
 		.last_core = options->host != NULL,
@@ -276,14 +277,14 @@ static int start(struct perf *perf, const struct app_args *args)
 
 	if (code)
 		return code;
-	perf_pair_devices(options->device, config.devices);
+	config.devices[0] = options->device;
 	perf_report_open(options->json_path && strcmp(options->json_path, "-") == 0);
 	if (options->json_path) {
 		perf->json = perf_json_open(options->json_path);
 		if (perf->json == NULL)
 			return APP_EXIT_ENVIRONMENT;
 	}
-	return app_eal_start(&config);
+	return app_eal_start(args, &config);
 }
 
 int main(int argc, char **argv)
@@ -304,6 +305,6 @@ int main(int argc, char **argv)
 		code = open_and_measure(&perf);
 	if (perf.json && perf_json_close(perf.json) != 0 && code == APP_EXIT_OK)
 		code = APP_EXIT_ENVIRONMENT;
-	app_eal_stop();
+	uroce_eal_stop();
 	return code;
 }

@@ -12,7 +12,8 @@
 
 struct rping_options {
 	bool server, persistent, verify, verbose;
-	const char *device, *ip, *peer;
+	const char *device, *ip, *gateway, *peer;
+	struct uroce_vlan vlan;
 	unsigned port;
 	uint32_t size;
 	uint64_t count; /* 0: until ctrl-C */

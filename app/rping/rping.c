@@ -296,14 +296,18 @@ static void close_objects(struct rping *rping)
 static int open_and_run(struct rping *rping)
 {
 	struct uroce_engine_config engine_config = { .max_qps = 2 * ENDS_MAX, .max_mrs = 2 * ENDS_MAX };
-	struct app_port_config port_config = { .device = rping->options.device, .addresses = { rping->options.ip } };
+	struct app_port_config port_config = {
+		.device = rping->options.device,
+		.port = { .addresses = { rping->options.ip },
+			  .gateways = { rping->options.gateway },
+			  .vlans = { rping->options.vlan } },
+	};
 	int exit_code;
 
 	if (check("engine", uroce_engine_create(&engine_config, &rping->engine)))
 		return APP_EXIT_INTERNAL;
-	port_config.engine = rping->engine;
+	port_config.port.engine = rping->engine;
 	exit_code = app_port_open(&port_config, &rping->port);
-	app_eal_speak(exit_code != APP_EXIT_OK);
 	if (exit_code == APP_EXIT_OK) {
 		rping->lcore = uroce_engine_lcore(rping->engine, 0);
 		exit_code = open_objects(rping);
@@ -341,6 +345,9 @@ static const char help_text[] =
 	"  --ip ADDR/LEN      our address on the port, IPv4 or IPv6\n"
 	"  -d, --device DEV   port: a virtual device (net_af_packet0,iface=eth0), a PCI address, or one given to EAL\n"
 	"                     (default: the first that was given to EAL)\n"
+	"  --gateway ADDR     router for peers outside of LEN (default none: they cannot be reached)\n"
+	"  --vlan ID[:PRIO]   frames are of this VLAN, and so must be what comes: 1 ... 4094, or 0 for a tag with a\n"
+	"                     priority alone; priority 0 ... 7 (default none)\n"
 	"  -s, --server       waits for a client\n"
 	"  -c, --client       connects to -a\n"
 	"  -a, --addr ADDR    client: the server's address; server: which of our addresses (default all)\n"
@@ -380,6 +387,11 @@ static bool take_option(struct rping_options *options, bool *client, int letter,
 	case 'd':
 		options->device = text;
 		return true;
+	case 'g':
+		options->gateway = text;
+		return true;
+	case 'L':
+		return app_vlan_parse("--vlan", text, &options->vlan) == APP_EXIT_OK;
 	case 's':
 		return options->server = true;
 	case 'c':
@@ -441,7 +453,7 @@ int main(int argc, char **argv)
 	static struct rping rping;
 	static char device[64];
 	struct app_args args;
-	struct app_eal_config config = { .args = &args, .main_is_busy = true };
+	struct uroce_eal_config config = { .main_is_busy = true };
 	int exit_code;
 
 	rping.options = (struct rping_options){ .port = PORT_DEFAULT, .size = SIZE_DEFAULT };
@@ -459,10 +471,10 @@ int main(int argc, char **argv)
 				    "no port: name one with --device, such as net_af_packet0,iface=eth0");
 	config.last_core = !rping.options.server; /* so that a server and a client share a machine well */
 	app_end_when_interrupted();
-	exit_code = app_eal_start(&config);
+	exit_code = app_eal_start(&args, &config);
 	if (exit_code != APP_EXIT_OK)
 		return exit_code;
 	exit_code = open_and_run(&rping);
-	app_eal_stop();
+	uroce_eal_stop();
 	return exit_code;
 }

@@ -12,6 +12,7 @@
 #include <uroce/device.h>
 #include <uroce/event.h>
 #include <uroce/mr.h>
+#include <uroce/port.h>
 #include <uroce/qp.h>
 #include <uroce/srq.h>
 #include <uroce/stats.h>

@@ -11,6 +11,7 @@
 
 #include "engine/connect.h"
 #include "engine/mailbox.h"
+#include "engine/route.h"
 #include "rc/codes.h"
 #include "wire/encap.h"
 
@@ -438,13 +439,14 @@ static const struct uroce_cm_options no_options;
 /* ---- connecting ---- */
 
 static int choose_source(const struct uroce_device *device, const struct uroce_addr *given,
-			 const struct uroce_addr *dest, struct uroce_addr *source)
+			 const struct uroce_addr *dest, struct uroce_addr *source, struct uroce_vlan *vlan)
 {
 	static const struct uroce_addr any;
 
 	if (given && memcmp(given, &any, sizeof(any)) != 0) {
 		*source = *given;
 		for (uint32_t i = 0; i < device->config.addr_count; i++) {
+			*vlan = device->config.vlans[i];
 			if (memcmp(&device->config.addrs[i], given, sizeof(*given)) == 0)
 				return 0;
 		}
@@ -452,6 +454,7 @@ static int choose_source(const struct uroce_device *device, const struct uroce_a
 	}
 	for (uint32_t i = 0; i < device->config.addr_count; i++) {
 		*source = device->config.addrs[i];
+		*vlan = device->config.vlans[i];
 		if (encap_addr_is_ipv4(source->bytes) == encap_addr_is_ipv4(dest->bytes))
 			return 0;
 	}
@@ -501,6 +504,8 @@ static int connect_on_owner(void *argument)
 int uroce_cm_connect(struct uroce_cm_id *id, const struct uroce_addr *source, const struct uroce_addr *dest,
 		     uint16_t port, const struct uroce_cm_options *options)
 {
+	struct uroce_vlan vlan;
+	struct uroce_path path;
 	struct uroce_addr chosen;
 	int error;
 
@@ -510,11 +515,17 @@ int uroce_cm_connect(struct uroce_cm_id *id, const struct uroce_addr *source, co
 		return -EINVAL;
 	if (id->connection != CM_NONE || id->resolving)
 		return -EISCONN;
-	error = choose_source(id->device, source, dest, &chosen);
+	error = choose_source(id->device, source, dest, &chosen, &vlan);
 	if (error)
 		return error;
+	path = (struct uroce_path){ .source = chosen, .dest = *dest };
+	if (engine_route_next_hop(&id->device->config, &path) == NULL)
+		return -ENETUNREACH;
 	id->request = (struct cm_connect){
-		.route = { .traffic_class = options->traffic_class, .device = id->device },
+		.route = { .traffic_class = options->traffic_class,
+			   .vlan_id = vlan.id,
+			   .vlan_priority = vlan.priority,
+			   .device = id->device },
 		.service_id = SERVICE_TCP | port,
 		.source_port = (uint16_t)(PORT_FIRST + id->qp->qpn % PORTS),
 		.context = (uint64_t)(uintptr_t)id,

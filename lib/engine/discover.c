@@ -8,6 +8,7 @@
 #include "engine/discover.h"
 #include "engine/pipeline.h"
 #include "engine/port.h"
+#include "engine/route.h"
 #include "wire/neighbour.h"
 
 #define LOOK_AGAIN_NS 1000000ull
@@ -113,10 +114,10 @@ static bool mac_is_set(const struct uroce_mac *mac)
 }
 
 /* In the path's VLAN. */
-static void ask_for(struct engine_port *port, const struct uroce_path *path)
+static void ask_for(struct engine_port *port, const struct uroce_path *path, const struct uroce_addr *hop)
 {
 	uint8_t request[WIRE_NEIGHBOUR_MAX_BYTES];
-	uint32_t bytes = wire_neighbour_request(port->device->mac.bytes, path->source.bytes, path->dest.bytes, request);
+	uint32_t bytes = wire_neighbour_request(port->device->mac.bytes, path->source.bytes, hop->bytes, request);
 
 	if (path_vlan_tci(path))
 		bytes = wire_neighbour_tag(request, bytes, path_vlan_tci(path));
@@ -126,14 +127,19 @@ static void ask_for(struct engine_port *port, const struct uroce_path *path)
 bool engine_discover_find(struct uroce_lcore *lcore, const struct uroce_path *path, struct uroce_mac *mac)
 {
 	struct uroce_device *device = path->device;
+	const struct uroce_addr *hop;
 	bool ask = false;
 
 	*mac = path->dest_mac;
-	if (mac_is_set(mac) ||
-	    engine_neigh_resolve(&device->neigh, &path->dest, path->vlan_id, lcore->now_ns, mac, &ask))
+	if (mac_is_set(mac))
+		return true;
+	hop = engine_route_next_hop(&device->config, path);
+	if (hop == NULL)
+		return false; /* no such path is taken: see check_path() in lib/api/qp.c */
+	if (engine_neigh_resolve(&device->neigh, hop, path->vlan_id, lcore->now_ns, mac, &ask))
 		return true;
 	if (ask)
-		ask_for(engine_find_port(lcore, device), path);
+		ask_for(engine_find_port(lcore, device), path, hop);
 	return false;
 }
 
