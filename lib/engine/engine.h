@@ -20,6 +20,7 @@
 
 #include "engine/mbuf.h"
 #include "engine/neigh.h"
+#include "engine/rest.h"
 #include "engine/slab.h"
 #include "engine/wheel.h"
 #include "config/limits.h"
@@ -196,6 +197,7 @@ struct uroce_engine {
 	uint32_t index_count; /* a power of two */
 	uint32_t lcore_mask;
 	struct engine_qp_slot *qps;
+	struct engine_rest rest;
 
 	/* connections: who listens, and what tells whose a REQ is; under the lock */
 	struct cm_listeners listeners;
@@ -205,8 +207,8 @@ struct uroce_engine {
 
 struct engine_qp_slot {
 	_Atomic(struct uroce_qp *) qp;
-	_Atomic uint32_t qpn;       /* the whole of it; of the QP, or of the last one that was here */
-	_Atomic uint64_t usable_ns; /* time-wait: not given out before (P-7) */
+	_Atomic uint32_t qpn; /* the whole of it; of the QP, or of the last one that was here */
+	_Atomic bool taken;   /* from engine_steer_name() on */
 };
 
 struct uroce_device {
