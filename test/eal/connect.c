@@ -111,8 +111,9 @@ Test(connect, from_beginning_to_end_with_private_data_both_ways)
 {
 	static const char question[] = "who are you?", reply[] = "nobody";
 	static struct network network;
-	struct uroce_cm_options asking = { .private_data = question, .private_bytes = sizeof(question), .path_mtu = 1024,
-					   .max_rd_atomic = 3 };
+	struct uroce_cm_options asking = {
+		.private_data = question, .private_bytes = sizeof(question), .path_mtu = 1024, .max_rd_atomic = 3
+	};
 	struct uroce_cm_options answering = { .private_data = reply, .private_bytes = sizeof(reply) };
 	struct uroce_cm_id *listener, *client;
 	struct uroce_cm_channel *channel;
@@ -346,7 +347,8 @@ Test(connect, ten_thousand_one_after_the_other)
 		struct uroce_cm_id *client = dial(&network, channel, "10.0.0.2", NULL);
 
 		while (ended < 2 * i) {
-			cr_assert_eq(uroce_cm_wait(channel, PATIENCE_MS, &event), 0, "%u: %u %u", i, established, ended);
+			cr_assert_eq(uroce_cm_wait(channel, PATIENCE_MS, &event), 0, "%u: %u %u", i, established,
+				     ended);
 			take_event(&network, &event, &established, &ended);
 			if (event.type == UROCE_CM_ESTABLISHED && established == 2 * i)
 				cr_assert_eq(uroce_cm_disconnect(client), 0);
