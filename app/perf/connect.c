@@ -164,9 +164,8 @@ static void report(struct run *run, double seconds)
 	printf("connections: %.0f a second, %lu in %.1f s, %u under way, %lu failed\n", (double)run->made / seconds,
 	       run->made, seconds, run->connect->under_way, run->failed);
 	if (count)
-		printf("time to set one up: %.1f us p50, %.1f us p99, %.1f us max\n",
-		       run->times_ns[count / 2] / 1e3, run->times_ns[count * 99 / 100] / 1e3,
-		       run->times_ns[count - 1] / 1e3);
+		printf("time to set one up: %.1f us p50, %.1f us p99, %.1f us max\n", run->times_ns[count / 2] / 1e3,
+		       run->times_ns[count * 99 / 100] / 1e3, run->times_ns[count - 1] / 1e3);
 	if (uroce_cm_usage(run->connect->engine, &usage) == 0)
 		printf("left behind: %u connections, %u half open, %u timers\n", usage.connections, usage.half_open,
 		       usage.timers);
@@ -230,15 +229,15 @@ static int open_run(struct run *run)
 	if (run->times_ns == NULL)
 		return app_complain(APP_EXIT_ENVIRONMENT, "no memory for %u times", TIMES_MAX);
 	for (int i = 0; i < 2; i++) {
-		if (ends[i] && check("completion queue",
-				     uroce_cq_create(ends[i]->port->device, CQ_DEPTH, &run->cqs[i])))
+		if (ends[i] &&
+		    check("completion queue", uroce_cq_create(ends[i]->port->device, CQ_DEPTH, &run->cqs[i])))
 			return APP_EXIT_FAILURE;
 	}
 	if (check("channel", uroce_cm_channel_create(connect->engine, &run->channel)))
 		return APP_EXIT_FAILURE;
 	if (connect->server)
-		return check("listen", uroce_cm_listen(run->channel, &connect->server->port->addr, connect->port, BACKLOG,
-						       0, &run->listener));
+		return check("listen", uroce_cm_listen(run->channel, &connect->server->port->addr, connect->port,
+						       BACKLOG, 0, &run->listener));
 	return 0;
 }
 

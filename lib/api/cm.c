@@ -1,144 +1,23 @@
-/* cm.c - connections: checks arguments, travels to the lcore of the connection, hands out events */
+/* cm.c - connections: checks arguments, travels to the lcore of the connection */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <sys/random.h>
-#include <time.h>
-#include <unistd.h>
 
-#include "engine/connect.h"
+#include "api/cm_id.h"
 #include "engine/mailbox.h"
 #include "engine/route.h"
 #include "rc/codes.h"
 #include "wire/encap.h"
 
-#define SERVICE_TCP 0x0000000001060000ull /* port space of rdma_cm */
-#define BACKLOG_MAX 65536u
-#define PORT_FIRST 49152u /* of those that are chosen */
-#define PORTS 16384u
 #define TIMEOUT_DEFAULT 14u
 #define RETRY_DEFAULT 7u
 #define RNR_TIMER_DEFAULT_CODE 12u
 #define RD_ATOMIC_DEFAULT 16u
-#define POLL_MS 100u
-
-/* ---- channels ---- */
-
-int uroce_cm_channel_create(struct uroce_engine *engine, struct uroce_cm_channel **result)
-{
-	struct uroce_cm_channel *channel = calloc(1, sizeof(*channel));
-	int error = 0;
-
-	if (channel == NULL)
-		return -ENOMEM;
-	channel->engine = engine;
-	rte_spinlock_init(&channel->lock);
-	channel->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	if (channel->fd < 0) {
-		error = -errno;
-		free(channel);
-		return error;
-	}
-	pthread_mutex_lock(&engine->lock);
-	if (engine->channels == 0)
-		error = engine_connect_open(engine);
-	if (error == 0)
-		engine->channels++;
-	pthread_mutex_unlock(&engine->lock);
-	if (error) {
-		close(channel->fd);
-		free(channel);
-		return error;
-	}
-	*result = channel;
-	return 0;
-}
-
-/* The managers stay until the engine goes: connections of ids that are gone may still be ending. */
-int uroce_cm_channel_destroy(struct uroce_cm_channel *channel)
-{
-	if (atomic_load(&channel->ids) > 0)
-		return -EBUSY;
-	close(channel->fd);
-	free(channel);
-	return 0;
-}
-
-int uroce_cm_channel_fd(const struct uroce_cm_channel *channel)
-{
-	return channel->fd;
-}
-
-int uroce_cm_next(struct uroce_cm_channel *channel, struct uroce_cm_event *event)
-{
-	struct uroce_cm_id *id;
-	uint64_t count;
-	int error = -EAGAIN;
-
-	rte_spinlock_lock(&channel->lock);
-	id = channel->first;
-	if (id) {
-		*event = id->events[id->event_head++ % CONNECT_EVENTS];
-		channel->first = id->next;
-		if (channel->first == NULL)
-			channel->last = NULL;
-		id->queued = id->event_head != id->event_tail;
-		if (id->queued) { /* its next one has its turn behind those of others */
-			id->next = NULL;
-			if (channel->last)
-				channel->last->next = id;
-			else
-				channel->first = id;
-			channel->last = id;
-		}
-		error = 0;
-	}
-	if (channel->first == NULL && read(channel->fd, &count, sizeof(count)) < 0)
-		count = 0; /* nobody had written: it is empty as it should be */
-	rte_spinlock_unlock(&channel->lock);
-	return error;
-}
-
-/* Turns what nobody else does. false: all lcores have threads of their own. */
-static bool turn_lcores(const struct uroce_engine *engine)
-{
-	bool turned = false;
-
-	for (unsigned i = 0; i < engine->lcore_count; i++) {
-		struct uroce_lcore *lcore = engine->lcores[i];
-
-		if (atomic_load(&lcore->owned) && !pthread_equal(atomic_load(&lcore->owner), pthread_self()))
-			continue;
-		uroce_lcore_poll(lcore);
-		turned = true;
-	}
-	return turned;
-}
-
-int uroce_cm_wait(struct uroce_cm_channel *channel, unsigned timeout_ms, struct uroce_cm_event *event)
-{
-	uint64_t until_ns = engine_now_ns() + timeout_ms * 1000000ull;
-
-	for (;;) {
-		struct pollfd readable = { .fd = channel->fd, .events = POLLIN };
-		int error = uroce_cm_next(channel, event);
-
-		if (error != -EAGAIN)
-			return error;
-		if (engine_now_ns() >= until_ns)
-			return -ETIMEDOUT;
-		if (!turn_lcores(channel->engine) &&
-		    poll(&readable, 1, timeout_ms < POLL_MS ? (int)timeout_ms : (int)POLL_MS) < 0)
-			return -errno;
-	}
-}
 
 /* ---- ids ---- */
 
-static struct uroce_cm_id *make_id(struct uroce_cm_channel *channel, uint64_t context)
+struct uroce_cm_id *api_cm_make_id(struct uroce_cm_channel *channel, uint64_t context)
 {
 	struct uroce_cm_id *id = calloc(1, sizeof(*id));
 
@@ -153,7 +32,7 @@ static struct uroce_cm_id *make_id(struct uroce_cm_channel *channel, uint64_t co
 
 int uroce_cm_id_create(struct uroce_cm_channel *channel, uint64_t context, struct uroce_cm_id **id)
 {
-	*id = make_id(channel, context);
+	*id = api_cm_make_id(channel, context);
 	return *id ? 0 : -ENOMEM;
 }
 
@@ -185,144 +64,12 @@ static void leave_channel(struct uroce_cm_id *id)
 	atomic_fetch_sub(&channel->ids, 1);
 }
 
-/* ---- listening ---- */
-
-/* The lcores have seen that it is not there any more. */
-static void wait_for_readers(const struct uroce_engine *engine)
-{
-	uint64_t token = rte_rcu_qsbr_start(engine->qsbr);
-	const struct timespec pause = { .tv_nsec = 20000 };
-
-	while (rte_rcu_qsbr_check(engine->qsbr, token, false) != 1)
-		nanosleep(&pause, NULL);
-}
-
-static bool port_is_taken(const struct cm_listeners *listeners, uint64_t service_id, const uint8_t addr[16])
-{
-	static const uint8_t any[16];
-
-	for (uint32_t i = 0; i < CM_LISTENERS; i++) {
-		const struct cm_listener *listener = atomic_load(&listeners->slots[i]);
-
-		if (listener && listener->service_id == service_id &&
-		    (memcmp(listener->addr, addr, 16) == 0 || memcmp(any, addr, 16) == 0 ||
-		     memcmp(listener->addr, any, 16) == 0))
-			return true;
-	}
-	return false;
-}
-
-/* One that is free, beginning anywhere. 0: none. */
-static uint16_t choose_port(const struct cm_listeners *listeners, const uint8_t addr[16])
-{
-	uint32_t start = 0;
-
-	if (getrandom(&start, sizeof(start), 0) != sizeof(start))
-		start = 0;
-	for (uint32_t i = 0; i < PORTS; i++) {
-		uint16_t port = (uint16_t)(PORT_FIRST + (start + i) % PORTS);
-
-		if (!port_is_taken(listeners, SERVICE_TCP | port, addr))
-			return port;
-	}
-	return 0;
-}
-
-/* Under the engine's lock. */
-static int enter_listener(struct uroce_engine *engine, struct uroce_cm_id *id, uint16_t port)
-{
-	struct cm_listeners *listeners = &engine->listeners;
-
-	id->port = port ? port : choose_port(listeners, id->listener.addr);
-	id->listener.service_id = SERVICE_TCP | id->port;
-	if (id->port == 0 || port_is_taken(listeners, id->listener.service_id, id->listener.addr))
-		return -EADDRINUSE;
-	for (id->slot = 0; id->slot < CM_LISTENERS; id->slot++) {
-		if (atomic_load(&listeners->slots[id->slot]) == NULL) {
-			atomic_store_explicit(&listeners->slots[id->slot], &id->listener, memory_order_release);
-			return 0;
-		}
-	}
-	return -ENOSPC;
-}
-
-int uroce_cm_listen(struct uroce_cm_channel *channel, const struct uroce_addr *addr, uint16_t port, uint32_t backlog,
-		    uint64_t context, struct uroce_cm_id **result)
-{
-	static const struct uroce_addr any;
-	struct uroce_engine *engine = channel->engine;
-	bool named = addr && memcmp(addr, &any, sizeof(any)) != 0;
-	struct uroce_cm_id *id;
-	int error = 0;
-
-	if (backlog < 1 || backlog > BACKLOG_MAX)
-		return -EINVAL;
-	id = make_id(channel, context);
-	if (id == NULL)
-		return -ENOMEM;
-	id->listens = true;
-	id->listener.backlog = backlog;
-	id->listener.context = (uint64_t)(uintptr_t)id;
-	if (named)
-		memcpy(id->listener.addr, addr->bytes, sizeof(id->listener.addr));
-	pthread_mutex_lock(&engine->lock);
-	if (named && engine_connect_device_of(engine, addr) == NULL)
-		error = -EADDRNOTAVAIL;
-	if (error == 0)
-		error = enter_listener(engine, id, port);
-	pthread_mutex_unlock(&engine->lock);
-	if (error) {
-		atomic_fetch_sub(&channel->ids, 1);
-		free(id);
-		return error;
-	}
-	*result = id;
-	return 0;
-}
-
-uint16_t uroce_cm_port(const struct uroce_cm_id *id)
-{
-	return id->port;
-}
-
-struct farewell {
-	struct uroce_lcore *lcore;
-	struct cm_listener *listener;
-};
-
-static int forget_listener_on_owner(void *argument)
-{
-	const struct farewell *what = argument;
-
-	cm_forget_listener(what->lcore->connect->cm, what->listener);
-	return 0;
-}
-
-static int stop_listening(struct uroce_cm_id *id)
-{
-	struct uroce_engine *engine = id->channel->engine;
-
-	pthread_mutex_lock(&engine->lock);
-	if (atomic_load(&engine->listeners.slots[id->slot]) == &id->listener)
-		atomic_store(&engine->listeners.slots[id->slot], NULL);
-	pthread_mutex_unlock(&engine->lock);
-	wait_for_readers(engine);
-	for (unsigned i = 0; i < engine->lcore_count; i++) {
-		struct farewell what = { engine->lcores[i], &id->listener };
-		int error = engine_mailbox_call(engine->lcores[i], forget_listener_on_owner, &what);
-
-		if (error)
-			return error;
-	}
-	return 0;
-}
-
 int uroce_cm_id_destroy(struct uroce_cm_id *id)
 {
 	int error = 0;
 
 	if (id->listens)
-		error = stop_listening(id);
+		error = api_cm_stop_listening(id);
 	else if (id->lcore)
 		error = engine_mailbox_call(id->lcore, forget_on_owner, id);
 	if (error)
@@ -653,81 +400,4 @@ int uroce_cm_load_alternate(struct uroce_cm_id *id, const struct uroce_path *pat
 	if (timeout > 31 || engine_connect_device_of(id->channel->engine, &path->source) == NULL)
 		return -EINVAL;
 	return engine_mailbox_call(id->lcore, alternate_on_owner, &answer);
-}
-
-/* ---- names and numbers ---- */
-
-const char *uroce_cm_event_name(enum uroce_cm_event_type type)
-{
-	static const char *const names[UROCE_CM_EVENT_TYPES] = {
-		[UROCE_CM_REQUEST] = "request",           [UROCE_CM_ESTABLISHED] = "established",
-		[UROCE_CM_REJECTED] = "rejected",         [UROCE_CM_UNREACHABLE] = "unreachable",
-		[UROCE_CM_DISCONNECTED] = "disconnected", [UROCE_CM_ALTERNATE] = "alternate path",
-	};
-
-	return (unsigned)type < UROCE_CM_EVENT_TYPES ? names[type] : "unknown";
-}
-
-const char *uroce_cm_reason_name(uint16_t reason)
-{
-	return cm_mad_reason_name(reason);
-}
-
-unsigned uroce_cm_counter_count(void)
-{
-	return CM_COUNTERS;
-}
-
-const char *uroce_cm_counter_name(unsigned index)
-{
-	return index < CM_COUNTERS ? cm_counter_rows[index].name : "unknown";
-}
-
-struct count {
-	struct uroce_lcore *lcore;
-	uint64_t *values;
-	struct uroce_cm_usage *usage;
-};
-
-static int count_on_owner(void *argument)
-{
-	const struct count *count = argument;
-	const struct cm *cm = count->lcore->connect->cm;
-	struct cm_usage usage;
-
-	for (unsigned i = 0; count->values && i < CM_COUNTERS; i++)
-		count->values[i] += cm_count(cm, (enum cm_counter)i);
-	if (count->usage) {
-		cm_usage(cm, &usage);
-		count->usage->connections += usage.connections;
-		count->usage->half_open += usage.half_open;
-		count->usage->resting_ids += usage.rests;
-		count->usage->timers += usage.timers;
-	}
-	return 0;
-}
-
-static int count_all(struct uroce_engine *engine, uint64_t *values, struct uroce_cm_usage *usage)
-{
-	int error = 0;
-
-	for (unsigned i = 0; i < engine->lcore_count && error == 0; i++) {
-		struct count count = { engine->lcores[i], values, usage };
-
-		if (engine->lcores[i]->connect)
-			error = engine_mailbox_call(engine->lcores[i], count_on_owner, &count);
-	}
-	return error;
-}
-
-int uroce_cm_counters(struct uroce_engine *engine, uint64_t *values)
-{
-	memset(values, 0, CM_COUNTERS * sizeof(*values));
-	return count_all(engine, values, NULL);
-}
-
-int uroce_cm_usage(struct uroce_engine *engine, struct uroce_cm_usage *usage)
-{
-	*usage = (struct uroce_cm_usage){ 0 };
-	return count_all(engine, NULL, usage);
 }

@@ -7,6 +7,8 @@
 #ifndef ENGINE_CONNECT_H
 #define ENGINE_CONNECT_H
 
+#include <string.h>
+
 #include <uroce/cm.h>
 
 #include "cm/cm.h"
@@ -67,6 +69,8 @@ struct engine_connect {
 	uint64_t unresolved; /* datagrams that were not sent for want of a MAC or of room */
 };
 
+/* Sends a MAD in a datagram, if that can leave now. */
+void engine_connect_send(struct uroce_lcore *lcore, const struct cm_route *route, const uint8_t *mad);
 /* Makes managers for all lcores. 0 or -ENOMEM. */
 int engine_connect_open(struct uroce_engine *engine);
 void engine_connect_close(struct uroce_engine *engine);
@@ -93,5 +97,21 @@ struct uroce_device *engine_connect_device_of(struct uroce_engine *engine, const
 /* What the peer has said completes id->attr. */
 void engine_connect_complete(struct uroce_cm_id *id);
 void engine_connect_raise(struct uroce_cm_id *id, const struct uroce_cm_event *event);
+
+/* The way of datagrams as that of packets. */
+static inline struct uroce_path connect_path(const struct cm_route *route)
+{
+	struct uroce_path path = {
+		.traffic_class = route->traffic_class,
+		.vlan_id = route->vlan_id,
+		.vlan_priority = route->vlan_priority,
+		.device = route->device,
+	};
+
+	memcpy(path.source.bytes, route->source, sizeof(path.source.bytes));
+	memcpy(path.dest.bytes, route->dest, sizeof(path.dest.bytes));
+	memcpy(path.dest_mac.bytes, route->dest_mac, sizeof(path.dest_mac.bytes));
+	return path;
+}
 
 #endif

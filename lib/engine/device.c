@@ -304,6 +304,15 @@ void uroce_device_query(const struct uroce_device *device, struct uroce_device_i
 	memcpy(info->vlans, device->config.vlans, sizeof(info->vlans));
 }
 
+bool engine_device_has(const struct uroce_device *device, const uint8_t addr[16])
+{
+	for (uint32_t i = 0; i < device->config.addr_count; i++) {
+		if (memcmp(device->config.addrs[i].bytes, addr, 16) == 0)
+			return true;
+	}
+	return false;
+}
+
 void engine_device_raise(struct uroce_device *device, const struct uroce_event *event)
 {
 	if (rte_ring_enqueue_elem(device->events, (void *)(uintptr_t)event, sizeof(*event)) != 0)

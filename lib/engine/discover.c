@@ -14,15 +14,6 @@
 #define LOOK_AGAIN_NS 1000000ull
 #define UNRESOLVED_NS 3000000000ull /* so long a request waits for its peer's MAC: about 30 questions */
 
-static bool is_ours(const struct uroce_device *device, const uint8_t addr[16])
-{
-	for (uint32_t i = 0; i < device->config.addr_count; i++) {
-		if (memcmp(device->config.addrs[i].bytes, addr, 16) == 0)
-			return true;
-	}
-	return false;
-}
-
 static void send_frame(struct engine_port *port, const uint8_t *frame, uint32_t bytes)
 {
 	struct rte_mbuf *mbuf;
@@ -87,7 +78,7 @@ void engine_discover_receive(struct uroce_lcore *lcore, struct engine_port *port
 	port->counters[CNT_PORT_NEIGHBOURS]++;
 	switch ((enum wire_neighbour_kind)neighbour.kind) {
 	case WIRE_NEIGHBOUR_REQUEST:
-		if (is_ours(port->device, neighbour.target))
+		if (engine_device_has(port->device, neighbour.target))
 			answer_request(lcore, port, frame, &neighbour);
 		break;
 	case WIRE_NEIGHBOUR_REPLY:
@@ -98,7 +89,7 @@ void engine_discover_receive(struct uroce_lcore *lcore, struct engine_port *port
 		lcore->resolve_ns = 0;
 		break;
 	case WIRE_NEIGHBOUR_ECHO:
-		if (is_ours(port->device, neighbour.target))
+		if (engine_device_has(port->device, neighbour.target))
 			answer_echo(port, frame, bytes);
 		break;
 	case WIRE_NEIGHBOUR_NONE:

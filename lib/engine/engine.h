@@ -252,6 +252,9 @@ struct engine_port *engine_find_port(const struct uroce_lcore *lcore, const stru
 struct rte_ring *engine_ring_create(uint32_t count, uint32_t pieces, uint32_t piece_bytes, unsigned flags, int node);
 void engine_ring_free(struct rte_ring *ring, uint32_t piece_bytes);
 
+/* Is it one of the device's addresses? */
+bool engine_device_has(const struct uroce_device *device, const uint8_t addr[16]);
+
 /* Queues an event for the application; counts it when nobody has read the ones before. */
 void engine_device_raise(struct uroce_device *device, const struct uroce_event *event);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "meet.h"
+#include "rule.h"
 
 #define S 1000000000ull
 
@@ -38,6 +39,12 @@ Test(manager, a_connection_from_beginning_to_end)
 	const struct meet_event *event;
 	uint32_t a = meet_connect(meet, 7174, 17), b;
 
+	RULE("C-4");
+	RULE("C-6");
+	RULE("C-7");
+	RULE("C-8");
+	RULE("C-9");
+	RULE("C-16");
 	meet_run(meet);
 	expect(meet, "A REQ, B event REQUEST");
 	event = meet_last(meet, MEET_B);
@@ -81,6 +88,8 @@ Test(manager, each_message_may_be_lost)
 {
 	static const uint8_t kinds[] = { CM_REQ, CM_REP, CM_RTU, CM_DREQ, CM_DREP };
 
+	RULE("C-10");
+	RULE("C-11");
 	for (size_t i = 0; i < sizeof(kinds); i++) {
 		struct meet *meet = meet_open(NULL);
 		uint8_t kind = kinds[i];
@@ -118,6 +127,7 @@ Test(manager, who_does_not_listen_says_so)
 	struct meet *meet = meet_open(NULL);
 	uint32_t a = meet_connect(meet, 7175, 17);
 
+	RULE("C-14");
 	meet_run(meet);
 	expect(meet, "A REQ, B REJ 8, A event REJECTED -111");
 	cr_assert_eq(meet_last(meet, MEET_A)->message.reason, CM_REJ_INVALID_SERVICE_ID);
@@ -135,6 +145,8 @@ Test(manager, the_user_refuses_and_is_heard_even_when_the_first_refusal_is_lost)
 	uint8_t kind = CM_REJ;
 	uint32_t a, b;
 
+	RULE("C-11");
+	RULE("C-14");
 	meet_listen(meet, MEET_B, 7174, 8);
 	meet->user = &kind;
 	meet->fate = lose_kind;
@@ -167,6 +179,7 @@ Test(manager, nobody_answers)
 	uint64_t began = meet->now_ns;
 	uint32_t a;
 
+	RULE("C-10");
 	meet->fate = lose_all;
 	a = meet_connect(meet, 7174, 17);
 	meet_forget_notes(meet);
@@ -187,6 +200,7 @@ Test(manager, a_user_who_thinks_is_waited_for)
 	struct meet *meet = meet_open(NULL);
 	uint32_t a, b;
 
+	RULE("C-12");
 	meet_listen(meet, MEET_B, 7174, 8);
 	a = meet_connect(meet, 7174, 17);
 	meet_run(meet);
@@ -230,6 +244,7 @@ Test(manager, a_packet_tells_what_a_lost_rtu_did_not)
 	uint8_t kind = CM_RTU;
 	uint32_t a, b;
 
+	RULE("C-9");
 	meet_listen(meet, MEET_B, 7174, 8);
 	meet->user = &kind;
 	meet->fate = lose_kind;
@@ -250,6 +265,7 @@ Test(manager, a_peer_that_began_anew_is_noticed)
 	struct meet *meet = meet_open(NULL);
 	uint32_t a, b;
 
+	RULE("C-13");
 	meet_listen(meet, MEET_B, 7174, 8);
 	a = meet_connect(meet, 7174, 17);
 	meet_run(meet);
@@ -274,6 +290,7 @@ Test(manager, a_path_mtu_that_is_too_large_is_asked_for_smaller)
 	struct meet *meet = meet_open(&(struct cm_config){ .max_path_mtu = 3 });
 	uint32_t a, b;
 
+	RULE("C-6");
 	meet_listen(meet, MEET_B, 7174, 8);
 	a = meet_connect(meet, 7174, 17);
 	meet_run(meet);
@@ -294,6 +311,7 @@ Test(manager, an_alternate_way_is_loaded_on_both_sides)
 	uint8_t kind = CM_APR;
 	uint32_t a, b;
 
+	RULE("C-20");
 	meet_listen(meet, MEET_B, 7174, 8);
 	meet_establish(meet, &a, &b);
 	meet_forget_notes(meet);
@@ -317,6 +335,7 @@ Test(manager, what_is_half_open_is_bounded)
 {
 	struct meet *meet = meet_open(NULL);
 
+	RULE("C-22");
 	meet_listen(meet, MEET_B, 7174, 100);
 	for (uint32_t i = 0; i < 20; i++) {
 		meet_connect(meet, 7174, 100 + i);
@@ -333,6 +352,7 @@ Test(manager, a_backlog_bounds_who_waits_for_the_listener)
 	struct meet *meet = meet_open(NULL);
 	uint32_t b;
 
+	RULE("C-27");
 	meet_listen(meet, MEET_B, 7174, 2);
 	for (uint32_t i = 0; i < 3; i++)
 		meet_connect(meet, 7174, 100 + i);
