@@ -51,7 +51,6 @@ static int make_qp(struct run *run, struct uroce_cm_id *id, const struct perf_en
 		.max_send_sge = 1,
 		.max_recv_sge = 1,
 		.max_dest_rd_atomic = 1,
-		.lcore = -1,
 	};
 	struct uroce_qp *qp;
 

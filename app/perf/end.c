@@ -115,7 +115,6 @@ static int create_idle(struct perf_end *end, uint32_t index)
 		.max_send_sge = 1,
 		.max_recv_sge = 1,
 		.max_dest_rd_atomic = IDLE_OUTS,
-		.lcore = -1,
 	};
 
 	return create_when_possible(end, &init, &end->idle[index]);
@@ -133,7 +132,6 @@ static int create_qp(struct perf_end *end, uint32_t index)
 		.max_recv_sge = 1,
 		.max_inline_data = end->test.inline_bytes,
 		.max_dest_rd_atomic = end->test.outs,
-		.lcore = -1,
 	};
 
 	return create_when_possible(end, &init, &end->flows[index].qp);

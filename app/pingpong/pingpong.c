@@ -124,7 +124,6 @@ static int create_objects(struct pingpong *pp)
 		.max_send_sge = 1,
 		.max_recv_sge = 1,
 		.max_dest_rd_atomic = 1,
-		.lcore = -1,
 	};
 	struct uroce_qp_attr attr;
 

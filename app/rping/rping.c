@@ -358,7 +358,8 @@ static const char help_text[] =
 	"  -v, --verbose      print what was read\n"
 	"  -P, --persistent   a server of many clients, one after the other and at once\n"
 	"\n"
-	"Exit: 0 all iterations were right, 1 failed, 2 usage, 3 environment (also: nobody listens), 130 interrupted.\n";
+	"Exit: 0 all iterations were right, 1 failed, 2 usage, 3 environment (also: nobody listens),\n"
+	"130 interrupted.\n";
 
 static bool parse_number(const char *option, const char *text, uint64_t low, uint64_t high, uint64_t *value)
 {

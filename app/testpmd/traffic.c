@@ -277,7 +277,7 @@ static int create_flow(struct traffic *traffic, unsigned port_index, uint32_t nu
 	flow->worker = port->first_worker + number % port->worker_count;
 	flow->asks = asks;
 	flow->random = 0x9E3779B97F4A7C15ull * (number + 1);
-	init.lcore = (int)flow->worker;
+	init.lcore = flow->worker + 1;
 	init.send_cq = init.recv_cq = traffic->workers[flow->worker].cqs[port_index];
 	if (complain("queue pair", uroce_qp_create(port->pd, &init, &flow->qp)))
 		return -1;

@@ -10,6 +10,8 @@
 
 #include <rte_errno.h>
 
+#include <uroce/log.h>
+
 #include "drivers/eal/eal.h"
 #include "drivers/eal/log.h"
 #include "drivers/loop/loop.h"
@@ -123,7 +125,7 @@ static int create_device(const struct uroce_port_config *config, struct open_por
 	code = uroce_device_create(config->engine, &device, &port->public.device);
 	if (code)
 		return drivers_error_set(error, code, "port %s cannot become a device: %s", ethdev->name,
-					 rte_strerror(-code));
+					 code == -EINVAL ? uroce_refusal() : rte_strerror(-code));
 	return 0;
 }
 

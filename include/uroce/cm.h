@@ -32,17 +32,17 @@ struct uroce_cm_id;
 #define UROCE_CM_PRIVATE_MAX 224
 
 enum uroce_cm_event_type {
-	UROCE_CM_REQUEST,     /* somebody wants to connect: id is new, listener is the one that was asked */
-	UROCE_CM_ESTABLISHED, /* both may send */
-	UROCE_CM_REJECTED,    /* reason, private data of the peer */
-	UROCE_CM_UNREACHABLE, /* status: -EHOSTUNREACH, -ETIMEDOUT, or why the QP could not be set up */
-	UROCE_CM_DISCONNECTED, /* status: 0 in order; -ECONNABORTED: the QP has failed; -ECONNRESET: the peer began anew */
+	UROCE_CM_REQUEST,      /* somebody wants to connect: id is new, listener is the one that was asked */
+	UROCE_CM_ESTABLISHED,  /* both may send */
+	UROCE_CM_REJECTED,     /* reason, private data of the peer */
+	UROCE_CM_UNREACHABLE,  /* status: -EHOSTUNREACH, -ETIMEDOUT, or why the QP could not be set up */
+	UROCE_CM_DISCONNECTED, /* status: 0 in order; -ECONNABORTED: the QP failed; -ECONNRESET: the peer began anew */
 	UROCE_CM_ALTERNATE,    /* an alternate path has been loaded by both (0), or why not: a negative errno, or the
 				* status of the peer's APR */
 	UROCE_CM_EVENT_TYPES
 };
 
-/* Bits of `extensions`: what both ends of a connection can do beyond InfiniBand's base. Others may drop such requests. */
+/* Bits of `extensions`: what both ends can do beyond InfiniBand's base. Others may drop such requests. */
 enum uroce_cm_extensions { UROCE_CM_ATOMIC_WRITE = 1 << 1, UROCE_CM_FLUSH = 1 << 2 };
 
 struct uroce_cm_event {
@@ -109,14 +109,14 @@ UROCE_API uint16_t uroce_cm_port(const struct uroce_cm_id *id);
 /* An id for uroce_cm_connect(). */
 UROCE_API int uroce_cm_id_create(struct uroce_cm_channel *channel, uint64_t context, struct uroce_cm_id **id);
 /*
- * In any state: the peer is told once, no event comes any more, and those that wait are forgotten. A QP stays, in ERR if
- * it was connected. 0; -ETIMEDOUT: its lcore did not listen, and the id is still there.
+ * In any state: the peer is told once, no event comes any more, and those that wait are forgotten. A QP stays, in ERR
+ * if it was connected. 0; -ETIMEDOUT: its lcore did not listen, and the id is still there.
  */
 UROCE_API int uroce_cm_id_destroy(struct uroce_cm_id *id);
 
 /*
- * The QP of a connection, in INIT, so that receives can be posted. Of a REQUEST's id pd has to be of the device that the
- * request came to, see uroce_cm_device(), and the QP lives on the lcore that it came to. access_flags:
+ * The QP of a connection, in INIT, so that receives can be posted. Of a REQUEST's id pd has to be of the device that
+ * the request came to, see uroce_cm_device(), and the QP lives on the lcore that it came to. access_flags:
  * UROCE_ACCESS_REMOTE_*. Errors as uroce_qp_create(); -EBUSY: it has one.
  */
 UROCE_API int uroce_cm_qp_create(struct uroce_cm_id *id, struct uroce_pd *pd, const struct uroce_qp_init_attr *init,

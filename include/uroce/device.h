@@ -74,10 +74,15 @@ struct uroce_device_info {
 	struct uroce_addr gateways[UROCE_ADDRS_MAX];
 	struct uroce_vlan vlans[UROCE_ADDRS_MAX];
 	uint32_t mtu_bytes;
-	uint32_t max_sge, max_inline_bytes, max_rd_atomic, max_queue_depth;
+	uint32_t max_sge, max_inline_bytes, max_rd_atomic;
+	uint32_t max_queue_depth; /* of a send, receive or shared receive queue */
+	uint32_t max_cq_depth;
+	uint32_t max_qps; /* of the engine: its devices share them */
+	uint32_t max_mrs; /* regions and windows of the device together */
+			  /* PDs, CQs and SRQs: as memory allows. */
 };
 
-/* 0; -EINVAL: a count is out of range; -ENOMEM. */
+/* 0; -EINVAL: a count is out of range, uroce_refusal() (log.h) says which; -ENOMEM. */
 UROCE_API int uroce_engine_create(const struct uroce_engine_config *config, struct uroce_engine **engine);
 /* Launches the engine's EAL lcores. 0; -EINVAL: the application turns them; -EBUSY: an lcore is in use. */
 UROCE_API int uroce_engine_start(struct uroce_engine *engine);
@@ -104,10 +109,10 @@ UROCE_API uint32_t uroce_port_mtu(uint16_t port_id);
 #define UROCE_PACKET_BYTES 88 /* IPv6, UDP, BTH, the longest extensions, pad and ICRC */
 
 /*
- * 0; -EINVAL: no address, a gateway outside its prefix, bad VLAN, bad MTU, more queues than the port has, mbufs too small for the MTU, or a port that takes
- * VLAN tags off (then nobody knows any more whose a frame is); -ENODEV: no such port; -ENETDOWN: the port has not been
- * configured and started; -EMSGSIZE: its frames are too short for the MTU, see uroce_port_mtu(); -EBUSY: it has a
- * device; -ENOMEM.
+ * 0; -EINVAL, and uroce_refusal() says what: no address, a gateway outside its prefix, bad VLAN, bad MTU, more queues
+ * than the port has, mbufs too small for the MTU, or a port that takes VLAN tags off (then nobody knows any more whose
+ * a frame is); -ENODEV: no such port; -ENETDOWN: the port has not been configured and started; -EMSGSIZE: its frames
+ * are too short for the MTU, see uroce_port_mtu(); -EBUSY: it has a device; -ENOMEM.
  */
 UROCE_API int uroce_device_create(struct uroce_engine *engine, const struct uroce_device_config *config,
 				  struct uroce_device **device);

@@ -43,6 +43,12 @@ struct uroce_event {
 
 /* Takes the oldest event. true: *event is filled. A reader that never comes blocks nothing; the loss is counted. */
 UROCE_API bool uroce_event_poll(struct uroce_device *device, struct uroce_event *event);
+/*
+ * A descriptor to sleep on: it becomes readable with each event, and is when there are some already. Read 8 bytes from
+ * it, then take events until there is none. The device owns it (an eventfd); -EMFILE and the like when none could be
+ * made.
+ */
+UROCE_API int uroce_event_fd(struct uroce_device *device);
 UROCE_API const char *uroce_event_name(uint32_t type);
 
 #ifdef __cplusplus

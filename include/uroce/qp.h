@@ -33,14 +33,14 @@ struct uroce_qp_init_attr {
 	struct uroce_srq
 		*srq;        /* NULL: a receive queue of its own; else max_recv_wr and max_recv_sge count for nothing */
 	uint64_t qp_context; /* comes back in each completion and event */
-	uint32_t max_send_wr;        /* 1 ... 32768; rounded up to a power of two */
+	uint32_t max_send_wr;        /* 1 ... 32768 */
 	uint32_t max_recv_wr;        /* 0 ... 32768 */
 	uint32_t max_send_sge;       /* 1 ... 16 */
 	uint32_t max_recv_sge;       /* 1 ... 16 */
 	uint32_t max_inline_data;    /* 0 ... 512 bytes */
 	uint32_t max_dest_rd_atomic; /* the most that modify may set: 0 ... 128 (memory is set aside for them) */
 	bool sq_sig_all;             /* every send request completes visibly */
-	int lcore;                   /* index of the owning lcore; -1: the engine chooses */
+	uint32_t lcore;              /* who owns it: 0: the engine chooses; n: the lcore of index n - 1 */
 };
 
 /* The way to the peer. Zeroed but for its addresses: untagged, best effort. */
@@ -148,9 +148,11 @@ struct uroce_qp_error {
 
 /*
  * Creates a QP in RESET on an lcore of the device's engine. The QPN is drawn at random.
- * 0; -EINVAL: a value out of range; -ENOMEM; -ENOSPC: no QPN left.
+ * 0; -EINVAL: a value out of range, uroce_refusal() (log.h) says which; -ENOMEM; -ENOSPC: no QPN left.
  */
 UROCE_API int uroce_qp_create(struct uroce_pd *pd, const struct uroce_qp_init_attr *init, struct uroce_qp **qp);
+/* What it was created with, as it has it: the sizes of its queues, and lcore is who owns it. */
+UROCE_API void uroce_qp_query_init(const struct uroce_qp *qp, struct uroce_qp_init_attr *init);
 /* Safe at any time: no packet, timer or completion of the QP is handled after it returns. 0. */
 UROCE_API int uroce_qp_destroy(struct uroce_qp *qp);
 /*
@@ -161,6 +163,31 @@ UROCE_API int uroce_qp_destroy(struct uroce_qp *qp);
  * (P-7); a new QP need not wait. Or path_mig_state is set to REARM after a migration, and the peer has not been heard
  * over the new path yet, so that it might never follow: first exchange a message (A-8). With an error nothing has
  * changed, and *bad_mask, when given, names the attribute that is to blame; 0: none is, as when the QP has to rest.
+ *
+ * Which attributes a transition wants (!) and takes besides UROCE_QP_STATE; any state goes to RESET and, but for RESET,
+ * to ERR with none. Others are refused.
+ *
+ *                           RESET-INIT INIT-INIT INIT-RTR RTR-RTS RTS-RTS SQD-RTS SQD-SQD
+ *   ACCESS_FLAGS                !        x         x        x       x       x       x
+ *   PKEY                        x        x         x                                x
+ *   PATH                                           !                                x
+ *   PATH_MTU                                       !
+ *   DEST_QPN                                       !
+ *   RQ_PSN                                         !
+ *   MAX_DEST_RD_ATOMIC                             !                                x
+ *   MIN_RNR_TIMER                                  x        x       x       x       x
+ *   FLOW_CONTROL                                   x        x
+ *   ALT_PATH                                       x        x       x       x       x
+ *   TIMEOUT                                                 !                       x
+ *   RETRY_CNT                                               !                       x
+ *   RNR_RETRY                                               !                       x
+ *   MAX_RD_ATOMIC                                           !                       x
+ *   SQ_PSN                                                  x
+ *   PATH_MIG_STATE                                          x       x       x       x
+ *   IMPRECISE_ERRORS                                        x       x       x       x
+ *   NO_PROBE                                                x       x       x       x
+ *
+ * RTS goes to SQD with none.
  */
 UROCE_API int uroce_qp_modify(struct uroce_qp *qp, const struct uroce_qp_attr *attr, uint32_t mask, uint32_t *bad_mask);
 /* The attributes in force. */

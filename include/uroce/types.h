@@ -44,6 +44,12 @@ struct uroce_error {
 	char text[512];
 };
 
+/* What a program is compiled for; uroce_version() says what it is linked to. */
+#define UROCE_VERSION_MAJOR 0
+#define UROCE_VERSION_MINOR 1
+#define UROCE_VERSION_PATCH 0
+#define UROCE_VERSION_NUMBER (UROCE_VERSION_MAJOR * 10000 + UROCE_VERSION_MINOR * 100 + UROCE_VERSION_PATCH)
+
 /* The version of the library, "MAJOR.MINOR.PATCH"; never NULL. */
 UROCE_API const char *uroce_version(void);
 

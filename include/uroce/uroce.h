@@ -11,6 +11,7 @@
 #include <uroce/cq.h>
 #include <uroce/device.h>
 #include <uroce/event.h>
+#include <uroce/log.h>
 #include <uroce/mr.h>
 #include <uroce/port.h>
 #include <uroce/qp.h>

@@ -1,10 +1,11 @@
-/* cm.c - connections: checks arguments, travels to the lcore of the connection */
+/* cm.c - connections: checks arguments, travels to the lcore of the connection (C-27) */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "api/cm_id.h"
+#include "engine/log.h"
 #include "engine/mailbox.h"
 #include "engine/route.h"
 #include "rc/codes.h"
@@ -99,10 +100,12 @@ int uroce_cm_qp_create(struct uroce_cm_id *id, struct uroce_pd *pd, const struct
 
 	if (id->qp)
 		return -EBUSY;
-	if (id->listens || (id->lcore && id->device != pd->device))
-		return -EINVAL;
+	if (id->listens)
+		return engine_refuse("id: it listens");
+	if (id->lcore && id->device != pd->device)
+		return engine_refuse("pd: of the device that the request came to, see uroce_cm_device()");
 	if (id->lcore) /* where the REQ is */
-		init.lcore = (int)id->lcore->index;
+		init.lcore = id->lcore->index + 1;
 	error = uroce_qp_create(pd, &init, &qp);
 	if (error)
 		return error;
@@ -148,16 +151,42 @@ static uint8_t or_default(uint8_t given, uint8_t by_default)
 	return given ? given : by_default;
 }
 
-static bool options_are_valid(const struct uroce_cm_id *id, const struct uroce_cm_options *options,
-			      uint32_t private_max)
+/* 0; -EINVAL, and uroce_refusal() names the field. */
+static int check_options(const struct uroce_cm_id *id, const struct uroce_cm_options *options, uint32_t private_max)
 {
-	return options->private_bytes <= private_max && (options->private_bytes == 0 || options->private_data) &&
-	       (options->path_mtu == 0 ||
-		(mtu_is_valid(options->path_mtu) && options->path_mtu <= id->device->config.mtu_bytes)) &&
-	       options->timeout <= 31 && options->retry_cnt <= 7 && options->rnr_retry <= 7 &&
-	       options->min_rnr_timer <= 31 && options->max_rd_atomic <= LIMIT_RD_ATOMIC &&
-	       options->max_dest_rd_atomic <= qp_core(id->qp)->replay.limit && options->cm_timeout <= 31 &&
-	       options->cm_retries <= 15;
+	const struct {
+		const char *name;
+		uint32_t value, max;
+	} fields[] = {
+		{ "private_bytes", options->private_bytes, private_max },
+		{ "timeout", options->timeout, 31 },
+		{ "retry_cnt", options->retry_cnt, 7 },
+		{ "rnr_retry", options->rnr_retry, 7 },
+		{ "min_rnr_timer", options->min_rnr_timer, 31 },
+		{ "max_rd_atomic", options->max_rd_atomic, LIMIT_RD_ATOMIC },
+		{ "max_dest_rd_atomic", options->max_dest_rd_atomic, qp_core(id->qp)->replay.limit },
+		{ "cm_timeout", options->cm_timeout, 31 },
+		{ "cm_retries", options->cm_retries, 15 },
+	};
+
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+		if (fields[i].value > fields[i].max)
+			return engine_refuse("%s %u: at most %u", fields[i].name, fields[i].value, fields[i].max);
+	}
+	if (options->private_bytes && options->private_data == NULL)
+		return engine_refuse("private_data: NULL with private_bytes %u", options->private_bytes);
+	if (options->path_mtu && (!mtu_is_valid(options->path_mtu) || options->path_mtu > id->device->config.mtu_bytes))
+		return engine_refuse("path_mtu %u: a power of two, 256 ... %u, the device's", options->path_mtu,
+				     id->device->config.mtu_bytes);
+	return 0;
+}
+
+/* Has it a QP, and is it no listener? */
+static int check_id(const struct uroce_cm_id *id)
+{
+	if (id->listens)
+		return engine_refuse("id: it listens");
+	return id->qp ? 0 : engine_refuse("id: it has no QP yet, see uroce_cm_qp_create()");
 }
 
 static struct cm_end end_of(const struct uroce_cm_id *id, const struct uroce_cm_options *options)
@@ -258,8 +287,11 @@ int uroce_cm_connect(struct uroce_cm_id *id, const struct uroce_addr *source, co
 
 	if (options == NULL)
 		options = &no_options;
-	if (id->qp == NULL || id->listens || !options_are_valid(id, options, UROCE_CM_CONNECT_PRIVATE_MAX))
-		return -EINVAL;
+	error = check_id(id);
+	if (error == 0)
+		error = check_options(id, options, UROCE_CM_CONNECT_PRIVATE_MAX);
+	if (error)
+		return error;
 	if (id->connection != CM_NONE || id->resolving)
 		return -EISCONN;
 	error = choose_source(id->device, source, dest, &chosen, &vlan);
@@ -332,8 +364,12 @@ int uroce_cm_accept(struct uroce_cm_id *id, const struct uroce_cm_options *optio
 {
 	struct answer answer = { .id = id, .options = options ? options : &no_options };
 
-	if (id->qp == NULL || id->listens || !options_are_valid(id, answer.options, UROCE_CM_ACCEPT_PRIVATE_MAX))
-		return -EINVAL;
+	int error = check_id(id);
+
+	if (error == 0)
+		error = check_options(id, answer.options, UROCE_CM_ACCEPT_PRIVATE_MAX);
+	if (error)
+		return error;
 	answer.user = (struct cm_private){ answer.options->private_data, answer.options->private_bytes };
 	return engine_mailbox_call(id->lcore, accept_on_owner, &answer);
 }
@@ -354,7 +390,8 @@ int uroce_cm_reject(struct uroce_cm_id *id, const void *private_data, uint32_t p
 	struct answer answer = { .id = id, .user = { private_data, private_bytes } };
 
 	if (private_bytes > UROCE_CM_REJECT_PRIVATE_MAX || (private_bytes && private_data == NULL))
-		return -EINVAL;
+		return engine_refuse("private_bytes %u: at most %u, of data that are there", private_bytes,
+				     UROCE_CM_REJECT_PRIVATE_MAX);
 	if (id->lcore == NULL || id->connection == CM_NONE)
 		return -ENOTCONN;
 	return engine_mailbox_call(id->lcore, reject_on_owner, &answer);
@@ -397,7 +434,9 @@ int uroce_cm_load_alternate(struct uroce_cm_id *id, const struct uroce_path *pat
 
 	if (id->lcore == NULL || id->qp == NULL)
 		return -ENOTCONN;
-	if (timeout > 31 || engine_connect_device_of(id->channel->engine, &path->source) == NULL)
-		return -EINVAL;
+	if (timeout > 31)
+		return engine_refuse("timeout %u: at most 31", timeout);
+	if (engine_connect_device_of(id->channel->engine, &path->source) == NULL)
+		return engine_refuse("path.source: no device has this address");
 	return engine_mailbox_call(id->lcore, alternate_on_owner, &answer);
 }

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "api/cm_id.h"
+#include "engine/log.h"
 #include "engine/mailbox.h"
 
 #define BACKLOG_MAX 65536u
@@ -80,7 +81,7 @@ int uroce_cm_listen(struct uroce_cm_channel *channel, const struct uroce_addr *a
 	int error = 0;
 
 	if (backlog < 1 || backlog > BACKLOG_MAX)
-		return -EINVAL;
+		return engine_refuse("backlog %u: 1 ... %u requests that wait to be accepted", backlog, BACKLOG_MAX);
 	id = api_cm_make_id(channel, context);
 	if (id == NULL)
 		return -ENOMEM;

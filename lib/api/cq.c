@@ -11,7 +11,7 @@ int uroce_cq_create(struct uroce_device *device, uint32_t depth, struct uroce_cq
 {
 	struct uroce_cq *cq;
 
-	if (depth == 0 || depth > LIMIT_CQ_DEPTH)
+	if (engine_check_range("depth", depth, 1, LIMIT_CQ_DEPTH))
 		return -EINVAL;
 	cq = calloc(1, sizeof(*cq));
 	if (cq == NULL)

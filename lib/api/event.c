@@ -1,8 +1,32 @@
 /* event.c - asynchronous events */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
 #include "engine/engine.h"
 
 bool uroce_event_poll(struct uroce_device *device, struct uroce_event *event)
 {
 	return rte_ring_dequeue_elem(device->events, event, sizeof(*event)) == 0;
+}
+
+int uroce_event_fd(struct uroce_device *device)
+{
+	uint64_t one = 1;
+	int fd;
+
+	pthread_mutex_lock(&device->engine->lock);
+	fd = atomic_load(&device->event_fd);
+	if (fd < 0) {
+		fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+		fd = fd < 0 ? -errno : fd;
+		atomic_store(&device->event_fd, fd < 0 ? -1 : fd);
+		/* N2: the descriptor is there before we look for events that came without one */
+		atomic_thread_fence(memory_order_seq_cst);
+		if (fd >= 0 && rte_ring_count(device->events) > 0 && write(fd, &one, sizeof(one)) < 0)
+			fd = -errno;
+	}
+	pthread_mutex_unlock(&device->engine->lock);
+	return fd;
 }

@@ -45,6 +45,11 @@ int uroce_mr_reg(struct uroce_pd *pd, void *addr, size_t bytes, uint32_t access,
 	pthread_mutex_unlock(&device->engine->lock);
 	if (mr->key == 0) {
 		free(mr);
+		if (error == -EINVAL)
+			engine_refuse(
+				"addr %p, bytes %zu, access 0x%x: a range that does not wrap, and rights that fit "
+				"together",
+				addr, bytes, access);
 		return error;
 	}
 	atomic_fetch_add(&pd->users, 1);
@@ -87,7 +92,7 @@ int uroce_mw_alloc(struct uroce_pd *pd, enum uroce_mw_type type, struct uroce_mw
 	uint32_t key;
 
 	if (type != UROCE_MW_TYPE_1 && type != UROCE_MW_TYPE_2)
-		return -EINVAL;
+		return engine_refuse("type %u: UROCE_MW_TYPE_1 or UROCE_MW_TYPE_2", (unsigned)type);
 	mw = calloc(1, sizeof(*mw));
 	if (mw == NULL)
 		return -ENOMEM;

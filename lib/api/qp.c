@@ -15,19 +15,29 @@
 #include "engine/steer.h"
 #include "rc/codes.h"
 
-static bool init_is_valid(const struct uroce_pd *pd, const struct uroce_qp_init_attr *init)
+static int check_cq(const char *name, const struct uroce_pd *pd, const struct uroce_cq *cq)
 {
-	if (init->send_cq == NULL || init->recv_cq == NULL || init->send_cq->device != pd->device ||
-	    init->recv_cq->device != pd->device || (init->srq && init->srq->pd != pd))
-		return false;
-	if (atomic_load(&init->send_cq->overflowed) || atomic_load(&init->recv_cq->overflowed))
-		return false; /* a CQ that has lost a completion serves nobody any more (E-5) */
-	if (init->srq == NULL &&
-	    (init->max_recv_wr > LIMIT_QUEUE_DEPTH || init->max_recv_sge < 1 || init->max_recv_sge > LIMIT_SGE))
-		return false;
-	return init->max_send_wr >= 1 && init->max_send_wr <= LIMIT_QUEUE_DEPTH && init->max_send_sge >= 1 &&
-	       init->max_send_sge <= LIMIT_SGE && init->max_inline_data <= LIMIT_INLINE_BYTES &&
-	       init->max_dest_rd_atomic <= LIMIT_RD_ATOMIC;
+	if (cq == NULL || cq->device != pd->device)
+		return engine_refuse("%s: %s", name, cq ? "a CQ of the PD's device" : "NULL");
+	/* One that has lost a completion serves nobody any more (E-5). */
+	return atomic_load(&cq->overflowed) ? engine_refuse("%s: it has overflowed", name) : 0;
+}
+
+static int check_init(const struct uroce_pd *pd, const struct uroce_qp_init_attr *init)
+{
+	if (check_cq("send_cq", pd, init->send_cq) || check_cq("recv_cq", pd, init->recv_cq))
+		return -EINVAL;
+	if (init->srq && init->srq->pd != pd)
+		return engine_refuse("srq: one of the same PD");
+	if (init->srq == NULL && (engine_check_range("max_recv_wr", init->max_recv_wr, 0, LIMIT_QUEUE_DEPTH) ||
+				  engine_check_range("max_recv_sge", init->max_recv_sge, 1, LIMIT_SGE)))
+		return -EINVAL;
+	if (engine_check_range("max_send_wr", init->max_send_wr, 1, LIMIT_QUEUE_DEPTH) ||
+	    engine_check_range("max_send_sge", init->max_send_sge, 1, LIMIT_SGE) ||
+	    engine_check_range("max_inline_data", init->max_inline_data, 0, LIMIT_INLINE_BYTES) ||
+	    engine_check_range("max_dest_rd_atomic", init->max_dest_rd_atomic, 0, LIMIT_RD_ATOMIC))
+		return -EINVAL;
+	return 0;
 }
 
 static struct rc_qp_config core_config(const struct uroce_pd *pd, const struct uroce_qp_init_attr *init)
@@ -51,7 +61,7 @@ static struct rc_qp_config core_config(const struct uroce_pd *pd, const struct u
 }
 
 /* Gives the QP its lcore and its numbers, and lets packets find it. */
-static int name_and_publish(struct uroce_qp *qp, struct rc_qp_config *config, int lcore)
+static int name_and_publish(struct uroce_qp *qp, struct rc_qp_config *config, uint32_t lcore)
 {
 	struct uroce_engine *engine = qp->device->engine;
 	int error;
@@ -60,7 +70,8 @@ static int name_and_publish(struct uroce_qp *qp, struct rc_qp_config *config, in
 		return -EIO;
 	pthread_mutex_lock(&engine->lock);
 	qp->owner = engine_pick_lcore(qp->device, lcore);
-	error = qp->owner ? engine_steer_name(engine, qp) : -EINVAL;
+	error = qp->owner ? engine_steer_name(engine, qp) :
+			    engine_refuse("lcore %u: 0, or 1 and the index of one that serves the device", lcore);
 	pthread_mutex_unlock(&engine->lock);
 	if (error)
 		return error;
@@ -80,8 +91,9 @@ int uroce_qp_create(struct uroce_pd *pd, const struct uroce_qp_init_attr *init, 
 	uint64_t bytes;
 	int error;
 
-	if (!init_is_valid(pd, init))
-		return -EINVAL;
+	error = check_init(pd, init);
+	if (error)
+		return error;
 	config = core_config(pd, init);
 	bytes = sizeof(*qp) + rc_qp_bytes(&config);
 	qp = engine_slab_take(&pd->device->slab, bytes);
@@ -277,6 +289,9 @@ int uroce_qp_modify(struct uroce_qp *qp, const struct uroce_qp_attr *attr, uint3
 	error = engine_mailbox_call(qp->owner, modify_on_owner, &modification);
 	if (error && bad_mask)
 		*bad_mask = modification.bad_mask;
+	if (error == -EINVAL)
+		engine_refuse("%s: a value out of range, missing or not for this transition",
+			      uroce_qp_attr_name(modification.bad_mask));
 	return error;
 }
 
@@ -316,6 +331,26 @@ int uroce_qp_last_error(struct uroce_qp *qp, struct uroce_qp_error *error)
 	struct error_query query = { .qp = qp, .error = error };
 
 	return engine_mailbox_call(qp->owner, last_error_on_owner, &query);
+}
+
+void uroce_qp_query_init(const struct uroce_qp *qp, struct uroce_qp_init_attr *init)
+{
+	const struct rc_qp *rc = qp_core(qp);
+
+	*init = (struct uroce_qp_init_attr){
+		.send_cq = qp->send_cq,
+		.recv_cq = qp->recv_cq,
+		.srq = qp->srq,
+		.qp_context = rc->context,
+		.max_send_wr = rc->win.depth,
+		.max_recv_wr = qp->srq ? 0 : rc->recvq.depth,
+		.max_send_sge = rc->win.sge_limit,
+		.max_recv_sge = qp->srq ? 0 : rc->recvq.sge_limit,
+		.max_inline_data = rc->win.inline_limit,
+		.max_dest_rd_atomic = rc->replay.limit,
+		.sq_sig_all = rc->win.signal_all,
+		.lcore = qp->owner->index + 1,
+	};
 }
 
 uint32_t uroce_qp_num(const struct uroce_qp *qp)

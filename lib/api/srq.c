@@ -11,7 +11,8 @@ int uroce_srq_create(struct uroce_pd *pd, const struct uroce_srq_attr *attr, str
 	struct uroce_srq *srq;
 	void *memory;
 
-	if (attr->max_wr == 0 || attr->max_wr > LIMIT_QUEUE_DEPTH || attr->max_sge == 0 || attr->max_sge > LIMIT_SGE)
+	if (engine_check_range("max_wr", attr->max_wr, 1, LIMIT_QUEUE_DEPTH) ||
+	    engine_check_range("max_sge", attr->max_sge, 1, LIMIT_SGE))
 		return -EINVAL;
 	srq = calloc(1, sizeof(*srq));
 	if (srq == NULL)
@@ -57,7 +58,7 @@ int uroce_srq_arm(struct uroce_srq *srq, uint32_t limit)
 {
 	struct uroce_event event = { .type = UROCE_EVENT_SRQ_LIMIT_REACHED, .srq = srq };
 
-	if (limit > srq->rc->depth)
+	if (engine_check_range("limit", limit, 0, srq->rc->depth))
 		return -EINVAL;
 	rc_srq_arm(srq->rc, limit);
 	if (rc_srq_limit_reached(srq->rc)) /* no receive will be taken before the application posts some */

@@ -81,7 +81,7 @@ struct cm_config {
 	struct cm_listeners *listeners;
 };
 
-/* ---- listeners: shared by the managers of a host, which sees to it that none is removed while one is looked up ---- */
+/* ---- listeners: shared by the managers of a host; none is removed while one is looked up ---- */
 
 #define CM_LISTENERS 256u
 

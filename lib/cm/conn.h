@@ -95,7 +95,7 @@ void cm_table_init(struct cm_table *table, void *memory, const struct cm_config 
 
 /* A keyed hash of whatever bytes: nobody without the key can choose what it is. */
 uint64_t cm_table_hash(const uint8_t key[16], const void *data, size_t bytes);
-/* Bits that nobody can foretell. */
+/* Bits that nobody can foretell (C-2). */
 uint64_t cm_table_draw(struct cm_table *table);
 
 /* A connection with an id of its own, or NULL: there are no more. */

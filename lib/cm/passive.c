@@ -273,6 +273,7 @@ void cm_forget_listener(struct cm *cm, const struct cm_listener *listener)
 	}
 }
 
+/* A REP says all of C-4. */
 int cm_accept(struct cm *cm, uint32_t connection, const struct cm_accept *accept, uint64_t now_ns)
 {
 	struct cm_conn *conn = find_asking(cm, connection);

@@ -86,7 +86,7 @@ void engine_connect_run(struct uroce_lcore *lcore);
 void engine_connect_tell(struct uroce_qp *qp, enum uroce_event_type type);
 /* The QP goes. */
 void engine_connect_forget_qp(struct uroce_qp *qp);
-/* Resolves the way to the peer, then sends the REQ. */
+/* Resolves the way to the peer, then sends the REQ: at once if it is known (C-29). */
 void engine_connect_begin(struct uroce_cm_id *id);
 /* The id goes: no event of it comes any more. */
 void engine_connect_forget(struct uroce_cm_id *id);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 #include <rte_ethdev.h>
 
@@ -26,17 +27,24 @@ static bool pool_fits(struct rte_mempool *pool, uint32_t mtu_bytes)
 	return pool && rte_pktmbuf_data_room_size(pool) >= RTE_PKTMBUF_HEADROOM + frame;
 }
 
-static bool config_is_valid(const struct uroce_engine *engine, const struct uroce_device_config *config)
+static int check_config(const struct uroce_engine *engine, const struct uroce_device_config *config)
 {
 	uint32_t mtu_bytes = config->mtu_bytes ? config->mtu_bytes : LIMIT_MTU_BYTES;
 
-	if (config->addr_count == 0 || config->addr_count > LIMIT_PORT_ADDRS)
-		return false;
+	if (engine_check_range("addr_count", config->addr_count, 1, LIMIT_PORT_ADDRS) ||
+	    engine_check_range("queue_count", config->queue_count, 0, engine->lcore_count) ||
+	    engine_check_range("first_lcore", config->first_lcore, 0, engine->lcore_count - 1))
+		return -EINVAL;
 	if (!engine_route_config_is_valid(config))
-		return false;
-	if (!mtu_is_valid(mtu_bytes) || !pool_fits(config->pool, mtu_bytes))
-		return false;
-	return config->queue_count <= engine->lcore_count && config->first_lcore < engine->lcore_count;
+		return engine_refuse("gateways, vlans: a gateway is another address of the same network, or of "
+				     "fe80::/10; a VLAN is 1 ... 4094 or 0, its priority 0 ... 7");
+	if (!mtu_is_valid(mtu_bytes))
+		return engine_refuse("mtu_bytes %u: 256, 512, 1024, 2048 or 4096", mtu_bytes);
+	if (!pool_fits(config->pool, mtu_bytes))
+		return engine_refuse("pool %s: mbufs with room for the MTU of %u and %u bytes of headers",
+				     config->pool ? config->pool->name : "NULL", mtu_bytes,
+				     WIRE_ENCAP_MAX_BYTES + WIRE_HEADERS_MAX_BYTES + 3 + WIRE_ICRC_BYTES);
+	return 0;
 }
 
 /* Whoever polls a port that is not started calls what stands there for ports that do not exist. */
@@ -62,9 +70,10 @@ static int check_port(const struct uroce_device_config *config)
 	if (!port_is_started(config->port_id))
 		return -ENETDOWN;
 	if (info.nb_rx_queues < queue_count || info.nb_tx_queues < queue_count)
-		return -EINVAL;
+		return engine_refuse("queue_count %u: the port has set up %u to receive and %u to send", queue_count,
+				     info.nb_rx_queues, info.nb_tx_queues);
 	if (rte_eth_dev_get_vlan_offload(config->port_id) & RTE_ETH_VLAN_STRIP_OFFLOAD)
-		return -EINVAL;
+		return engine_refuse("port_id %u: the port takes VLAN tags off; configure it without", config->port_id);
 	return port_mtu_bytes && mtu_bytes + UROCE_PACKET_BYTES > port_mtu_bytes ? -EMSGSIZE : 0;
 }
 
@@ -87,9 +96,14 @@ static int choose_mac(struct uroce_device *device)
 	return 0;
 }
 
+static uint32_t mr_limit(const struct uroce_engine *engine)
+{
+	return engine->config.max_mrs ? engine->config.max_mrs : MRS_DEFAULT;
+}
+
 static int create_tables(struct uroce_device *device)
 {
-	uint32_t mrs = device->engine->config.max_mrs ? device->engine->config.max_mrs : MRS_DEFAULT;
+	uint32_t mrs = mr_limit(device->engine);
 	struct rc_mr_entry *entries;
 	struct rc_keyspace space;
 
@@ -109,6 +123,8 @@ static void free_device(struct uroce_device *device)
 {
 	engine_place_free(device->mrs.entries, device->mrs_bytes);
 	engine_ring_free(device->events, sizeof(struct uroce_event));
+	if (atomic_load(&device->event_fd) >= 0)
+		close(atomic_load(&device->event_fd));
 	engine_slab_free(&device->slab);
 	free(device);
 }
@@ -232,11 +248,13 @@ static int enter_device(struct uroce_engine *engine, struct uroce_device *device
 int uroce_device_create(struct uroce_engine *engine, const struct uroce_device_config *config,
 			struct uroce_device **result)
 {
+	char name[RTE_ETH_NAME_MAX_LEN] = "";
 	struct uroce_device *device;
 	int error;
 
-	if (!config_is_valid(engine, config))
-		return -EINVAL;
+	error = check_config(engine, config);
+	if (error)
+		return error;
 	if (!rte_eth_dev_is_valid_port(config->port_id))
 		return -ENODEV;
 	error = check_port(config);
@@ -252,6 +270,7 @@ int uroce_device_create(struct uroce_engine *engine, const struct uroce_device_c
 	device->port_id = config->port_id;
 	device->numa_node = engine_place_of_port(config->port_id);
 	device->next_pd = 1;
+	atomic_init(&device->event_fd, -1);
 	engine_neigh_init(&device->neigh);
 	engine_slab_init(&device->slab, device->numa_node);
 	error = choose_mac(device);
@@ -267,6 +286,9 @@ int uroce_device_create(struct uroce_engine *engine, const struct uroce_device_c
 		free_device(device);
 		return error;
 	}
+	rte_eth_dev_get_name_by_port(device->port_id, name);
+	engine_log(UROCE_LOG_INFO, "port %s is a device: %u queues, path MTU up to %u", name,
+		   device->config.queue_count, device->config.mtu_bytes);
 	*result = device;
 	return 0;
 }
@@ -282,6 +304,7 @@ int uroce_device_destroy(struct uroce_device *device)
 		return error;
 	engine_link_forget(device);
 	list_device(device->engine, device, NULL);
+	engine_log(UROCE_LOG_INFO, "port %u is no device any more", device->port_id);
 	free_device(device);
 	return 0;
 }
@@ -297,6 +320,9 @@ void uroce_device_query(const struct uroce_device *device, struct uroce_device_i
 		.max_inline_bytes = LIMIT_INLINE_BYTES,
 		.max_rd_atomic = LIMIT_RD_ATOMIC,
 		.max_queue_depth = LIMIT_QUEUE_DEPTH,
+		.max_cq_depth = LIMIT_CQ_DEPTH,
+		.max_qps = device->engine->config.max_qps ? device->engine->config.max_qps : QPS_DEFAULT,
+		.max_mrs = mr_limit(device->engine),
 	};
 	memcpy(info->addrs, device->config.addrs, sizeof(info->addrs));
 	memcpy(info->prefix_bits, device->config.prefix_bits, sizeof(info->prefix_bits));
@@ -313,8 +339,46 @@ bool engine_device_has(const struct uroce_device *device, const uint8_t addr[16]
 	return false;
 }
 
+static enum uroce_log_level level_of(const struct uroce_event *event)
+{
+	switch ((enum uroce_event_type)event->type) {
+	case UROCE_EVENT_CQ_ERR:
+	case UROCE_EVENT_SRQ_ERR:
+		return UROCE_LOG_ERROR;
+	case UROCE_EVENT_PATH_MIG_ERR:
+	case UROCE_EVENT_QP_FATAL:
+	case UROCE_EVENT_QP_REQ_ERR:
+	case UROCE_EVENT_QP_ACCESS_ERR:
+	case UROCE_EVENT_PORT_ERR:
+	case UROCE_EVENT_ANOMALY:
+		return UROCE_LOG_WARNING;
+	case UROCE_EVENT_COMM_EST:
+	case UROCE_EVENT_SQ_DRAINED:
+	case UROCE_EVENT_PATH_MIG:
+	case UROCE_EVENT_QP_LAST_WQE_REACHED:
+	case UROCE_EVENT_SRQ_LIMIT_REACHED:
+	case UROCE_EVENT_PORT_ACTIVE:
+	case UROCE_EVENT_TYPES:
+		break;
+	}
+	return UROCE_LOG_INFO;
+}
+
 void engine_device_raise(struct uroce_device *device, const struct uroce_event *event)
 {
-	if (rte_ring_enqueue_elem(device->events, (void *)(uintptr_t)event, sizeof(*event)) != 0)
-		atomic_fetch_add(&device->events_lost, 1);
+	uint64_t one = 1;
+	int fd;
+
+	engine_log(level_of(event), "port %u, QP %u: %s", device->port_id, event->qp_num,
+		   uroce_event_name(event->type));
+	if (rte_ring_enqueue_elem(device->events, (void *)(uintptr_t)event, sizeof(*event)) != 0) {
+		if (atomic_fetch_add(&device->events_lost, 1) == 0)
+			engine_log(UROCE_LOG_ERROR, "port %u: events are lost, for nobody takes them", device->port_id);
+		return;
+	}
+	/* pairs with N2 in uroce_event_fd: the event is in the ring before we look for a reader */
+	atomic_thread_fence(memory_order_seq_cst);
+	fd = atomic_load_explicit(&device->event_fd, memory_order_relaxed);
+	if (fd >= 0 && write(fd, &one, sizeof(one)) < 0)
+		return; /* the counter is full: it is readable anyway */
 }

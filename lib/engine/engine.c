@@ -20,7 +20,6 @@
 #include "engine/port.h"
 #include "engine/steer.h"
 
-#define QPS_DEFAULT 4096u
 #define IDLE_TURNS 256u /* before an lcore is kind to others */
 #define SLEEP_NS 50000
 
@@ -154,10 +153,13 @@ int uroce_engine_create(const struct uroce_engine_config *config, struct uroce_e
 	uint32_t max_qps = config->max_qps ? config->max_qps : QPS_DEFAULT;
 	int error;
 
-	if (config->lcore_count > LIMIT_LCORES || (config->lcore_ids && config->lcore_count == 0) ||
-	    max_qps > LIMIT_QPS || config->max_mrs > LIMIT_MRS || (uint32_t)config->idle > UROCE_IDLE_SLEEP ||
-	    !lcore_ids_are_valid(config))
+	if (engine_check_range("lcore_count", config->lcore_count, config->lcore_ids != NULL, LIMIT_LCORES) ||
+	    engine_check_range("max_qps", max_qps, 1, LIMIT_QPS) ||
+	    engine_check_range("max_mrs", config->max_mrs, 0, LIMIT_MRS) ||
+	    engine_check_range("idle", (uint32_t)config->idle, 0, UROCE_IDLE_SLEEP))
 		return -EINVAL;
+	if (!lcore_ids_are_valid(config))
+		return engine_refuse("lcore_ids: EAL workers, each once");
 	engine = calloc(1, sizeof(*engine));
 	if (engine == NULL)
 		return -ENOMEM;
@@ -250,7 +252,7 @@ int uroce_engine_start(struct uroce_engine *engine)
 		return 0;
 	for (unsigned i = 0; i < engine->lcore_count; i++) {
 		if (engine->lcores[i]->lcore_id == LCORE_ID_ANY)
-			return -EINVAL;
+			return engine_refuse("lcore_ids NULL: the application turns the lcores");
 	}
 	atomic_store(&engine->stop, false);
 	engine->running = true;
@@ -301,14 +303,14 @@ struct engine_port *engine_find_port(const struct uroce_lcore *lcore, const stru
 	return NULL;
 }
 
-struct uroce_lcore *engine_pick_lcore(struct uroce_device *device, int wish)
+struct uroce_lcore *engine_pick_lcore(struct uroce_device *device, uint32_t wish)
 {
 	struct uroce_engine *engine = device->engine;
-	unsigned queue = wish < 0 ? device->next_queue++ % device->config.queue_count : 0;
+	unsigned queue = wish == 0 ? device->next_queue++ % device->config.queue_count : 0;
 	unsigned index = (device->config.first_lcore + queue) % engine->lcore_count;
 
-	if (wish >= 0)
-		index = (unsigned)wish;
+	if (wish > 0)
+		index = wish - 1;
 	if (index >= engine->lcore_count || engine_find_port(engine->lcores[index], device) == NULL)
 		return NULL;
 	return engine->lcores[index];

@@ -18,6 +18,7 @@
 
 #include <uroce/uroce.h>
 
+#include "engine/log.h"
 #include "engine/mbuf.h"
 #include "engine/neigh.h"
 #include "engine/rest.h"
@@ -30,6 +31,7 @@
 #include "rc/srq.h"
 
 #define ENGINE_DEVICES 16u
+#define QPS_DEFAULT 4096u
 #define TX_PENDING (2 * OUTBOX_PACKETS) /* frames that wait for the port, at most */
 #define SPARE_MBUFS (2 * OUTBOX_PACKETS)
 #define HANDOVER_FRAMES 2048u
@@ -228,6 +230,7 @@ struct uroce_device {
 	_Atomic bool link_down;
 	bool link_is_noted;      /* by the driver, in memory: looking is free */
 	struct rte_ring *events; /* of struct uroce_event */
+	_Atomic int event_fd;    /* -1 until somebody asks for it */
 	_Atomic uint64_t events_lost;
 	char name[32];
 };
@@ -239,8 +242,8 @@ uint64_t engine_now_ns(void);
 uint64_t engine_made_up_ns(void);
 void engine_make_up(uint64_t made_up, uint64_t ns);
 
-/* Which lcore serves QPs of device, given a wish (-1: spread). NULL: none such. */
-struct uroce_lcore *engine_pick_lcore(struct uroce_device *device, int wish);
+/* Which lcore serves QPs of device, given a wish (n: lcore n - 1; 0: spread). NULL: none such. */
+struct uroce_lcore *engine_pick_lcore(struct uroce_device *device, uint32_t wish);
 
 /* The port structure of device on lcore, or NULL. */
 struct engine_port *engine_find_port(const struct uroce_lcore *lcore, const struct uroce_device *device);

@@ -1,4 +1,4 @@
-/* rest.h - QPNs in time-wait: the number rests, its place in the table does not (P-7) */
+/* rest.h - QPNs in time-wait: the number rests, its place in the table does not (P-7, C-28) */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef ENGINE_REST_H
 #define ENGINE_REST_H

@@ -97,7 +97,7 @@ Test(churn, what_is_used_up_is_refused_and_comes_back)
 	static struct uroce_mr *mrs[5000];
 	static uint8_t memory[64];
 	const struct flow_work work = { .opcode = UROCE_WR_RDMA_WRITE, .bytes = 9000, .depth = 8 };
-	struct uroce_qp_init_attr init = { .max_send_wr = 1, .max_send_sge = 1, .max_recv_sge = 1, .lcore = -1 };
+	struct uroce_qp_init_attr init = { .max_send_wr = 1, .max_send_sge = 1, .max_recv_sge = 1 };
 	struct uroce_qp *qps[128];
 	struct flow victim;
 	uint32_t room[2], count;

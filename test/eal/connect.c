@@ -26,7 +26,6 @@ static struct uroce_qp_init_attr qp_init(const struct network *network, int end)
 		.max_send_sge = 1,
 		.max_recv_sge = 1,
 		.max_dest_rd_atomic = 8,
-		.lcore = -1,
 	};
 }
 

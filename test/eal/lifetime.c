@@ -26,7 +26,7 @@ static void open_connected(struct network *network)
 Test(lifetime, what_is_in_use_cannot_be_destroyed)
 {
 	static struct network network;
-	struct uroce_qp_init_attr init = { .max_send_wr = 1, .max_send_sge = 1, .lcore = -1 };
+	struct uroce_qp_init_attr init = { .max_send_wr = 1, .max_send_sge = 1 };
 	struct uroce_srq_attr attr = { .max_wr = 4, .max_sge = 1 };
 	struct end *end = &network.ends[0];
 	struct uroce_srq *srq;
@@ -123,7 +123,7 @@ static void connect_two(struct uroce_qp *qps[2], struct uroce_cq *cqs[2])
 
 	for (int i = 0; i < 2; i++) {
 		struct uroce_qp_init_attr init = {
-			.max_send_wr = 16, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1, .lcore = -1
+			.max_send_wr = 16, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1
 		};
 
 		init.send_cq = init.recv_cq = cqs[i];

@@ -92,7 +92,7 @@ void network_create_qp(struct network *network, int index, uint32_t cq_depth, in
 		.max_recv_sge = 2,
 		.max_dest_rd_atomic = 8,
 		.qp_context = 77,
-		.lcore = lcore,
+		.lcore = (uint32_t)(lcore + 1),
 	};
 
 	if (end->cq == NULL)

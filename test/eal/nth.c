@@ -321,7 +321,7 @@ static int make(struct made *made, const struct drivers_loop *loop, uint8_t *mem
 		.addrs = { network_address("10.0.0.1") },
 	};
 	struct uroce_srq_attr srq = { .max_wr = 16, .max_sge = 2 };
-	struct uroce_qp_init_attr qp = { .max_send_wr = 16, .max_send_sge = 2, .lcore = -1 };
+	struct uroce_qp_init_attr qp = { .max_send_wr = 16, .max_send_sge = 2 };
 	int error = uroce_engine_create(&engine, &made->engine);
 
 	if (error == 0)

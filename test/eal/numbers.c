@@ -47,7 +47,6 @@ static struct uroce_qp *create(struct network *network)
 		.max_send_wr = 1,
 		.max_send_sge = 1,
 		.max_recv_sge = 1,
-		.lcore = -1,
 	};
 	struct uroce_qp *qp;
 

@@ -54,7 +54,6 @@ static void open_stand(const char *own, const char *gateway, const char *dest, s
 	cr_assert_eq(uroce_pd_alloc(stand.device, &stand.pd), 0);
 	cr_assert_eq(uroce_cq_create(stand.device, 16, &stand.cq), 0);
 	init.send_cq = init.recv_cq = stand.cq;
-	init.lcore = -1;
 	cr_assert_eq(uroce_qp_create(stand.pd, &init, &stand.qp), 0);
 	stand.path = (struct uroce_path){ .source = device.addrs[0], .dest = network_address(dest) };
 }

@@ -37,7 +37,6 @@ static int create(struct network *network, struct uroce_qp **qp)
 		.max_send_wr = 1,
 		.max_send_sge = 1,
 		.max_recv_sge = 1,
-		.lcore = -1,
 	};
 
 	return uroce_qp_create(network->ends[0].pd, &init, qp);

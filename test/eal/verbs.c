@@ -145,7 +145,7 @@ Test(verbs, a_cq_that_overflows_takes_all_its_qps_with_it)
 		.max_recv_wr = 8,
 		.max_send_sge = 1,
 		.max_recv_sge = 1,
-		.lcore = 1,
+		.lcore = 2,
 	};
 	struct uroce_qp_attr attr = { .qp_state = UROCE_QPS_INIT, .pkey = 0xFFFF };
 	struct uroce_event event;
@@ -191,7 +191,7 @@ static void create_crowd(struct network *network, struct uroce_srq *srq, struct 
 		struct uroce_qp_attr attr = { .timeout = 14, .retry_cnt = 7, .rnr_retry = 7, .min_rnr_timer = 1 };
 		struct uroce_qp_attr told[2];
 
-		init.lcore = i % 2;
+		init.lcore = (uint32_t)i % 2 + 1;
 		init.max_recv_sge = 1;
 		init.max_recv_wr = 1;
 		init.srq = NULL;

@@ -89,7 +89,11 @@ int main(void)
 {
 	const struct uroce_eal_config eal = { .memory_mib = 128, .main_is_busy = true };
 	const struct uroce_engine_config config = { .lcore_count = 1 };
+	char version[32];
 
+	snprintf(version, sizeof(version), "%d.%d.%d", UROCE_VERSION_MAJOR, UROCE_VERSION_MINOR, UROCE_VERSION_PATCH);
+	if (UROCE_VERSION_NUMBER < 100 || strcmp(version, uroce_version()) != 0)
+		return 1;
 	if (uroce_eal_start(&eal, &error) || uroce_engine_create(&config, &engine) ||
 	    open_end(&ends[0], "loop", "10.0.0.1/24") || open_end(&ends[1], "loop", "10.0.0.2/24") ||
 	    connect_end(&ends[0], &ends[1], "10.0.0.1", "10.0.0.2") ||

@@ -245,7 +245,6 @@ static int create_qp(uint32_t q, const struct script_settings *settings, struct 
 		.max_send_sge = 1,
 		.max_recv_sge = 1,
 		.max_dest_rd_atomic = SCRIPT_READS,
-		.lcore = -1,
 	};
 	struct uroce_qp_attr attr;
 	int error = uroce_qp_create(ours.pd, &init, &ours.qps[q]);

@@ -37,6 +37,7 @@ Test(manager, a_connection_from_beginning_to_end)
 	struct meet *meet = meet_open(NULL);
 	struct cm_listener *listener = meet_listen(meet, MEET_B, 7174, 8);
 	const struct meet_event *event;
+	uint64_t began = meet->now_ns;
 	uint32_t a = meet_connect(meet, 7174, 17), b;
 
 	RULE("C-4");
@@ -45,6 +46,7 @@ Test(manager, a_connection_from_beginning_to_end)
 	RULE("C-8");
 	RULE("C-9");
 	RULE("C-16");
+	RULE("C-29");
 	meet_run(meet);
 	expect(meet, "A REQ, B event REQUEST");
 	event = meet_last(meet, MEET_B);
@@ -56,6 +58,7 @@ Test(manager, a_connection_from_beginning_to_end)
 	cr_assert_eq(listener->pending, 0);
 	meet_run(meet);
 	expect(meet, "B REP, A QP to RTS, A RTU, A event ESTABLISHED, B QP to RTS, B event ESTABLISHED");
+	cr_assert(meet->now_ns == began && meet->sent == 3, "C-29: three messages and no time");
 	cr_assert_eq(cm_peer(meet->end[MEET_A].cm, a)->qpn, 18);
 	cr_assert_eq(cm_peer(meet->end[MEET_A].cm, a)->psn, 99);
 	cr_assert_eq(cm_own(meet->end[MEET_A].cm, a)->initiator_depth, 8, "C-6");

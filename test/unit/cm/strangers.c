@@ -98,10 +98,18 @@ static const struct {
 	const char *what;
 	uint16_t reason;
 } wrongs[] = {
-	{ "nothing", 0 },          { "another GID of its own", 12 }, { "another GID of ours", 12 },
-	{ "IP addresses", 12 },    { "IP version", 28 },             { "version of IP addressing", 28 },
-	{ "transport", 9 },        { "QPN 1", 1 },                   { "no id", 1 },
-	{ "path MTU 0", 26 },      { "path MTU 7", 26 },             { "port", 8 },
+	{ "nothing", 0 },
+	{ "another GID of its own", 12 },
+	{ "another GID of ours", 12 },
+	{ "IP addresses", 12 },
+	{ "IP version", 28 },
+	{ "version of IP addressing", 28 },
+	{ "transport", 9 },
+	{ "QPN 1", 1 },
+	{ "no id", 1 },
+	{ "path MTU 0", 26 },
+	{ "path MTU 7", 26 },
+	{ "port", 8 },
 	{ "another service", 8 },
 };
 
@@ -315,11 +323,7 @@ Test(strangers, options_of_another_vendor_mean_nothing)
 	static const struct {
 		uint32_t vendor_id, options, agreed;
 	} rows[] = {
-		{ 0, 0, 0 },
-		{ CM_VENDOR_ID, 0, 0 },
-		{ CM_VENDOR_ID, 7, 3 },
-		{ CM_VENDOR_ID, 2, 2 },
-		{ 0x15B3, 7, 0 },
+		{ 0, 0, 0 }, { CM_VENDOR_ID, 0, 0 }, { CM_VENDOR_ID, 7, 3 }, { CM_VENDOR_ID, 2, 2 }, { 0x15B3, 7, 0 },
 	};
 
 	RULE("C-32");

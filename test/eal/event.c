@@ -1,0 +1,77 @@
+/* event.c - sleeping on events, and what a device and a QP say of their limits */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include "network.h"
+#include "start.h"
+
+TestSuite(event, .init = test_eal_start, .timeout = 60);
+
+static bool is_readable(int fd)
+{
+	struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
+
+	return poll(&poll_fd, 1, 0) == 1;
+}
+
+static void fail_qp(struct network *network)
+{
+	network_create_qp(network, 0, 16, -1);
+	network_create_qp(network, 1, 16, -1);
+	network_connect(network, false);
+	network->ends[0].attr.qp_state = UROCE_QPS_ERR;
+	cr_assert_eq(uroce_qp_modify(network->ends[1].qp, &network->ends[0].attr, UROCE_QP_STATE, NULL), 0);
+	cr_assert_eq(network_post(network, UROCE_WR_RDMA_WRITE, 8), 0);
+	cr_assert_neq(network_wait(network, 0).status, UROCE_WC_SUCCESS);
+}
+
+Test(event, the_descriptor_is_readable_with_each_event_and_with_those_of_before)
+{
+	static struct network network;
+	struct uroce_event event;
+	uint64_t count;
+	int fd;
+
+	for (int before = 0; before < 2; before++) {
+		network_open(&network, 1);
+		if (before)
+			fail_qp(&network);
+		fd = uroce_event_fd(network.ends[0].device);
+		cr_assert_geq(fd, 0);
+		cr_expect_eq(uroce_event_fd(network.ends[0].device), fd);
+		cr_expect_eq(is_readable(fd), before);
+		if (!before)
+			fail_qp(&network);
+		network_event(&network, 0, UROCE_EVENT_QP_FATAL);
+		cr_expect(is_readable(fd));
+		cr_expect_eq(read(fd, &count, sizeof(count)), (ssize_t)sizeof(count));
+		while (uroce_event_poll(network.ends[0].device, &event))
+			;
+		cr_expect_not(is_readable(fd));
+		network_close(&network);
+	}
+}
+
+Test(event, a_device_tells_its_limits_and_a_qp_the_sizes_it_got)
+{
+	static struct network network;
+	struct uroce_device_info info;
+	struct uroce_qp_init_attr init;
+
+	network_max_qps = 100;
+	network_open(&network, 2);
+	network_create_qp(&network, 0, 16, 1);
+	uroce_device_query(network.ends[0].device, &info);
+	cr_expect_eq(info.max_qps, 100);
+	cr_expect_eq(info.max_mrs, 4096);
+	cr_expect_eq(info.max_cq_depth, 1u << 20);
+	uroce_qp_query_init(network.ends[0].qp, &init);
+	cr_expect_eq(init.send_cq, network.ends[0].cq);
+	cr_expect_eq(init.lcore, 2, "index 1");
+	cr_expect_geq(init.max_send_wr, 1);
+	cr_expect_geq(init.max_send_sge, 1);
+	network_close(&network);
+	network_max_qps = 0;
+}
