@@ -111,6 +111,7 @@ Test(print, a_message_shows_what_is_not_zero_and_what_has_a_name)
 			      "reason=8(invalid_service_id)");
 	message.info_bytes = 2;
 	message.info[1] = 5;
+	message.info[2] = 6; /* beyond its length */
 	message.private_data[0] = 0xAB;
 	message.private_data[2] = 1;
 	expect_text(&message, "ConnectReject transaction_id=0x00000000000002ec remote_id=0x00000007 answered=0(REQ) "
