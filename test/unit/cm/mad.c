@@ -295,6 +295,12 @@ Test(mad, numbers_and_lengths_that_do_not_fit_are_cut)
 	cm_mad_build(&message, mad);
 	cr_expect_eq(mad[DATA_AT + 10], 0xAA);
 	cr_expect_eq(mad[DATA_AT + 11], 0, "private data beyond its length");
+	zero(CM_REJ, &message);
+	memset(message.info, 0xAA, sizeof(message.info));
+	message.info_bytes = 3;
+	cm_mad_build(&message, mad);
+	cr_expect_eq(mad[DATA_AT + 14], 0xAA);
+	cr_expect_eq(mad[DATA_AT + 15], 0, "additional information beyond its length");
 }
 
 Test(mad, each_kind_has_room_for_its_private_data)
@@ -307,4 +313,84 @@ Test(mad, each_kind_has_room_for_its_private_data)
 		cr_expect_eq(cm_mad_private_bytes((uint8_t)kind),
 			     kind >= CM_KIND_FIRST && kind <= CM_KIND_LAST ? bytes[kind - CM_KIND_FIRST] : 0, "%u",
 			     kind);
+}
+
+/* A visit of all fields: what comes, and behind what. */
+struct visited {
+	const struct cm_message *message;
+	uint32_t count;
+	uint32_t private_bytes, info_bytes, ip_fields;
+	int last_bit;
+};
+
+static void visit(void *context, const struct cm_field *field)
+{
+	struct visited *visited = context;
+	const struct place *place = places;
+	uint64_t value = 0;
+
+	if (strcmp(field->name, "private_data") == 0)
+		visited->private_bytes = field->byte_count;
+	if (strcmp(field->name, "info") == 0)
+		visited->info_bytes = field->byte_count;
+	visited->ip_fields += strncmp(field->name, "ip.", 3) == 0;
+	if (strncmp(field->name, "info", 4) == 0 || strncmp(field->name, "ip.", 3) == 0)
+		return;
+	while (place->kind != visited->message->kind || strcmp(place->name, field->name) != 0)
+		cr_assert_lt(++place, places + PLACES, "%s has no %s", cm_mad_kind_name(visited->message->kind),
+			     field->name);
+	cr_expect_gt(place->byte * 8 + (int)place->bit, visited->last_bit, "%s comes too late", field->name);
+	visited->last_bit = place->byte * 8 + (int)place->bit;
+	visited->count++;
+	if (field->form == CM_GID || field->form == CM_BYTES)
+		return;
+	memcpy(&value, (const uint8_t *)visited->message + place->member, place->member_bytes);
+	cr_expect_eq(field->number, value, "%s", field->name);
+}
+
+Test(mad, each_field_is_visited_once_in_the_order_of_the_wire)
+{
+	struct cm_message message;
+	uint64_t seed = draw_start(4);
+	struct visited visited;
+	uint8_t mad[CM_MAD_BYTES] = { 0 }, kind;
+	uint32_t fields;
+	size_t i;
+
+	for (kind = CM_KIND_FIRST; kind <= CM_KIND_LAST; kind++) {
+		zero(kind, &message);
+		message.info_bytes = 5;
+		fields = 0;
+		for (i = 0; i < PLACES; i++) {
+			if (places[i].kind != kind)
+				continue;
+			put_value(&places[i], &seed, mad, &message);
+			/* Of those in pieces the highest one counts, which comes first. */
+			fields += i == 0 || places[i].member != places[i - 1].member;
+		}
+		visited = (struct visited){ .message = &message, .last_bit = INT32_MIN };
+		cm_mad_fields(&message, visit, &visited);
+		cr_expect_eq(visited.count, fields, "%s: %u fields", cm_mad_kind_name(kind), visited.count);
+		cr_expect_eq(visited.private_bytes, cm_mad_private_bytes(kind));
+		cr_expect_eq(visited.info_bytes, kind == CM_REJ || kind == CM_APR || kind == CM_SIDR_REP ? 5 : 0);
+	}
+}
+
+Test(mad, behind_the_addresses_of_ip_is_the_rest_of_the_private_data)
+{
+	struct cm_message message;
+	struct visited visited = { .message = &message, .last_bit = INT32_MIN };
+	struct cm_ip ip = { .ip_version = 4 };
+
+	RULE("C-5");
+	zero(CM_REQ, &message);
+	message.service_id = cm_service_id(CM_SPACE_TCP, 1);
+	cm_ip_build(&ip, message.private_data);
+	cm_mad_fields(&message, visit, &visited);
+	cr_expect_eq(visited.private_bytes, 56, "%u", visited.private_bytes);
+	cr_expect_eq(visited.ip_fields, 5, "%u", visited.ip_fields);
+	visited = (struct visited){ .message = &message, .last_bit = INT32_MIN };
+	message.kind = CM_SIDR_REQ;
+	cm_mad_fields(&message, visit, &visited);
+	cr_expect_eq(visited.private_bytes, 180, "%u", visited.private_bytes);
 }

@@ -111,6 +111,7 @@ Test(print, a_message_shows_what_is_not_zero_and_what_has_a_name)
 			      "reason=8(invalid_service_id)");
 	message.info_bytes = 2;
 	message.info[1] = 5;
+	message.info[2] = 6; /* beyond its length */
 	message.private_data[0] = 0xAB;
 	message.private_data[2] = 1;
 	expect_text(&message, "ConnectReject transaction_id=0x00000000000002ec remote_id=0x00000007 answered=0(REQ) "
@@ -129,11 +130,13 @@ Test(print, a_request_to_a_service_of_ip_shows_its_addresses)
 	RULE("C-5");
 	memcpy(ip.source + 12, "\12\0\0\1", 4);
 	memcpy(ip.dest + 12, "\12\0\0\2", 4);
+	ip.source[0] = 0x55; /* before an IPv4 address nothing counts */
 	cm_ip_build(&ip, message.private_data);
 	message.private_data[CM_IP_BYTES] = 0x99;
 	expect_text(&message, "ConnectRequest service_id=0x0000000001061c06(tcp:7174) ip.ip_version=4 "
 			      "ip.source_port=40000 ip.source=10.0.0.1 ip.dest=10.0.0.2 private_data=99");
 	ip.ip_version = 6;
+	memset(ip.source, 0, 12);
 	memcpy(ip.source, "\xfe\x80", 2);
 	cm_ip_build(&ip, message.private_data);
 	expect_text(&message, "ConnectRequest service_id=0x0000000001061c06(tcp:7174) ip.ip_version=6 "

@@ -21,6 +21,8 @@
 #include <string.h>
 
 #include "cm/mad.h"
+#include "decode/dialog.h"
+#include "draw.h"
 #include "half.h"
 #include "rc/codes.h"
 
@@ -489,4 +491,46 @@ Test(verdicts, responses_find_their_connection_by_their_psn)
 	for (uint32_t i = 0; i < 3; i++)
 		cr_expect_eq(trace_half(trace, i)->counts[COUNT_ACKS], 1, "half %u", i);
 	trace_close(trace);
+}
+
+/* Whatever is said, by whom and in which order, is judged and reported; each message has its connection. */
+Test(verdicts, messages_of_any_kind_in_any_order_are_judged)
+{
+	struct trace_options options = { .grace_ns = 100 };
+	uint64_t state = draw_start(1);
+	FILE *nowhere = fopen("/dev/null", "w");
+	uint64_t wrong = 0;
+
+	for (uint32_t round = 0; round < 300; round++) {
+		struct trace *trace = trace_open(&options);
+		const struct dialog *dialog = trace_dialog(trace);
+
+		for (uint32_t i = 0; i < 100; i++) {
+			struct trace_packet packet = { .number = i + 1, .time_ns = draw_below(&state, 1u << 30) };
+			struct cm_message message = { .kind = (uint8_t)(CM_KIND_FIRST + draw_below(&state, 11)) };
+			uint8_t mad[CM_MAD_BYTES];
+
+			message.local_id = draw_below(&state, 4);
+			message.remote_id = draw_below(&state, 4);
+			message.transaction_id = draw_below(&state, 3);
+			message.answered = (uint8_t)draw_below(&state, 4);
+			message.remote_response_timeout = (uint8_t)draw_below(&state, 32);
+			message.service_timeout = (uint8_t)draw_below(&state, 32);
+			cm_mad_build(&message, mad);
+			packet.packet = (struct wire_packet){ .opcode = OP_UD_SEND_ONLY, .dest_qpn = CM_QPN };
+			packet.packet.payload = mad;
+			packet.packet.payload_bytes = sizeof(mad);
+			packet.source[15] = (uint8_t)draw_below(&state, 2);
+			packet.dest[15] = (uint8_t)draw_below(&state, 2);
+			trace_add(trace, &packet);
+			cr_assert_eq(dialog_messages(dialog), i + 1);
+			cr_assert_lt(dialog_message(dialog, i)->connection, dialog_connections(dialog));
+		}
+		trace_judge(trace);
+		wrong += trace_wrong(trace);
+		trace_report(trace, UINT64_MAX, nowhere);
+		trace_close(trace);
+	}
+	fclose(nowhere);
+	cr_expect_gt(wrong, 3000);
 }

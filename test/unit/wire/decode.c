@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cm/mad.h"
+#include "draw.h"
 #include "frames.h"
 #include "rule.h"
 #include "wire/bytes.h"
@@ -259,6 +260,8 @@ Test(decode, connections_of_linux_are_told_with_what_became_of_them)
 	expect_run("--cm --json " TEST_DATA "/rping-cm.pcap", 2, "leave one out\n");
 }
 
+#define SAID_MAX 300u
+
 /* A message between the two hosts of test_encap(), the first of which connects. */
 struct said {
 	uint32_t at_ms;
@@ -269,9 +272,9 @@ struct said {
 static void expect_story(const struct said *said, uint32_t count, const char *end)
 {
 	char path[] = "/tmp/uroce-decode-XXXXXX", arguments[128];
-	struct test_frame frames[16];
+	struct test_frame frames[SAID_MAX];
 	uint8_t mad[CM_MAD_BYTES];
-	uint32_t times[16], i;
+	uint32_t times[SAID_MAX], i;
 
 	for (i = 0; i < count; i++) {
 		struct wire_encap encap = test_encap(false, false);
@@ -381,6 +384,28 @@ Test(decode, alternate_paths_and_datagram_services_have_lines_of_their_own)
 			   "  0.005000 " B "SIDR_REP id=0x00000001 valid (0) qpn=0x000006 qkey=0x00000007\n"
 			   "  = answered: valid\n"
 			   "2 connections, 6 messages\n6 frames, 6 RoCE, 0 bad\n");
+}
+
+/* Ids, transaction ids and all else as they come. */
+Test(decode, messages_of_any_kind_in_any_order_are_told)
+{
+	struct said said[SAID_MAX];
+	uint64_t state = draw_start(1);
+	uint32_t i, byte;
+
+	for (i = 0; i < SAID_MAX; i++) {
+		uint8_t *bytes = (uint8_t *)&said[i].message;
+
+		for (byte = 0; byte < sizeof(said[i].message); byte++)
+			bytes[byte] = draw_chance(&state, 500) ? (uint8_t)draw_below(&state, 256) : 0;
+		said[i].at_ms = draw_below(&state, 1000);
+		said[i].back = draw_chance(&state, 500);
+		said[i].message.kind = (uint8_t)(CM_KIND_FIRST + draw_below(&state, 11));
+		said[i].message.local_id &= 3;
+		said[i].message.remote_id &= 3;
+		said[i].message.transaction_id &= 3;
+	}
+	EXPECT_STORY(said, " connections, 300 messages\n300 frames, 300 RoCE, 0 bad\n");
 }
 
 Test(decode, a_refusal_is_one_line_and_has_its_exit_code)
