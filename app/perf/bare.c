@@ -29,12 +29,12 @@ struct bare {
 static void send_frame(struct bare *bare, unsigned side)
 {
 	const struct perf_end *end = &bare->ends[side];
-	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(end->port->ethdev.pool);
+	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(end->port->ethdev->pool);
 
 	if (mbuf == NULL)
 		return; /* is told as lost */
 	shape_fill(&bare->shapes[side], mbuf, bare->psn, end_source(end, 0, 0), false);
-	if (rte_eth_tx_burst(end->port->ethdev.port_id, 0, &mbuf, 1) == 0)
+	if (rte_eth_tx_burst(end->port->ethdev->port_id, 0, &mbuf, 1) == 0)
 		rte_pktmbuf_free(mbuf);
 }
 
@@ -45,7 +45,7 @@ static void receive_frame(struct bare *bare, unsigned side)
 	bool came = false;
 
 	while (!came && !bare->lost) {
-		uint16_t count = rte_eth_rx_burst(bare->ends[side].port->ethdev.port_id, 0, burst, BURST);
+		uint16_t count = rte_eth_rx_burst(bare->ends[side].port->ethdev->port_id, 0, burst, BURST);
 
 		for (uint16_t i = 0; i < count; i++) {
 			came |= shape_is(&bare->shapes[!side], burst[i], bare->psn);

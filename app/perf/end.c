@@ -291,10 +291,7 @@ static struct uroce_qp_attr connection(const struct perf_end *end, uint32_t inde
 		.retry_cnt = (uint8_t)end->test.retries,
 		.rnr_retry = RNR_RETRIES,
 		.flow_control = end->test.flow_control,
-		.path = { .source = end->port->addr,
-			  .dest = end->peer.addr,
-			  .vlan_id = end->port->vlan.id,
-			  .vlan_priority = end->port->vlan.priority },
+		.path = { .source = end->port->addr, .dest = end->peer.addr },
 	};
 }
 
@@ -385,7 +382,7 @@ uint64_t perf_end_frames(const struct perf_end *end)
 {
 	struct drivers_ethdev_stats stats;
 
-	return drivers_ethdev_stats(&end->port->ethdev, &stats) == 0 ? stats.rx_frames + stats.tx_frames : 0;
+	return drivers_ethdev_stats(end->port->ethdev, &stats) == 0 ? stats.rx_frames + stats.tx_frames : 0;
 }
 
 uint64_t perf_end_counter(const struct perf_end *end, const char *name)

@@ -45,14 +45,15 @@ static void warn(struct perf_environment *environment, bool condition, const cha
 void perf_environment_collect(const struct perf_options *options, struct app_port *const *ports, uint32_t port_count,
 			      struct perf_environment *environment)
 {
-	const struct app_eal_facts *facts = app_eal_facts();
+	struct uroce_eal_info eal;
 
+	uroce_eal_query(&eal);
 	memset(environment, 0, sizeof(*environment));
 	environment->version = uroce_version();
 	environment->dpdk = strchr(rte_version(), ' ') ? strchr(rte_version(), ' ') + 1 : rte_version();
 	environment->build = BUILD;
-	environment->lcores = facts->lcore_count;
-	environment->hugepages = facts->hugepages;
+	environment->lcores = options_lcore_count(options);
+	environment->hugepages = eal.hugepages;
 	environment->kernel = uroce_kernel();
 	environment->kernel_ratio = options->limit ? perf_limit_kernel() : 0;
 	environment->port_count = port_count;
@@ -63,9 +64,9 @@ void perf_environment_collect(const struct perf_options *options, struct app_por
 
 		uroce_device_query(ports[i]->device, &info);
 		mac = info.mac.bytes;
-		snprintf(environment->ports[i].name, sizeof(environment->ports[i].name), "%s", ports[i]->ethdev.name);
+		snprintf(environment->ports[i].name, sizeof(environment->ports[i].name), "%s", ports[i]->ethdev->name);
 		snprintf(environment->ports[i].driver, sizeof(environment->ports[i].driver), "%s",
-			 ports[i]->ethdev.driver);
+			 ports[i]->ethdev->driver);
 		uroce_addr_format(&ports[i]->addr, environment->ports[i].address,
 				  sizeof(environment->ports[i].address));
 		snprintf(environment->ports[i].mac, sizeof(environment->ports[i].mac), "%02x:%02x:%02x:%02x:%02x:%02x",
@@ -74,10 +75,10 @@ void perf_environment_collect(const struct perf_options *options, struct app_por
 	warn(environment, strcmp(BUILD, "optimised") != 0,
 	     "this is a " BUILD " build: its figures say nothing; use "
 	     "meson's buildtype debugoptimized or release");
-	warn(environment, !facts->hugepages,
+	warn(environment, !eal.hugepages,
 	     "no hugepages: addresses take longer to translate; set aside some, such as "
 	     "echo 512 > /proc/sys/vm/nr_hugepages");
-	warn(environment, facts->shared_cores,
+	warn(environment, eal.shared_cores,
 	     "two busy lcores share a core: they take turns for milliseconds; use cores "
 	     "of their own");
 	warn(environment, options_have_faults(options), "the link has faults: these are not the figures of a good one");

@@ -7,18 +7,17 @@
 #include "common/eal.h"
 #include "perf/failover.h"
 
-#define LINK_NAME "uroce_loop2" /* the first has the default one */
-
 int perf_failover_open(struct perf_failover *failover, const struct perf_options *options, struct uroce_engine *engine,
 		       struct drivers_fault *const *faults, struct perf_end *ends)
 {
 	struct app_port_config config = {
-		.engine = engine,
-		.loop_name = LINK_NAME,
-		.addresses = { "10.0.1.1/24", "10.0.1.2/24" },
-		.mtu_bytes = options->mtu_bytes,
+		.port = {
+			.engine = engine,
+			.addresses = { "10.0.1.1/24", "10.0.1.2/24" },
+			.mtu_bytes = options->mtu_bytes,
+		},
 	};
-	int code = app_loop_open(&config, (uint16_t)(options->core_count - 1), &failover->loop);
+	int code = app_loop_open(&config, (uint16_t)(options->core_count - 1), failover->ports);
 
 	if (code)
 		return code;
@@ -27,7 +26,7 @@ int perf_failover_open(struct perf_failover *failover, const struct perf_options
 	failover->after_s = options->failover_s;
 	for (unsigned i = 0; i < 2; i++) {
 		failover->faults[i] = faults[i];
-		ends[i].alternate = &failover->loop.ports[i];
+		ends[i].alternate = &failover->ports[i];
 	}
 	return APP_EXIT_OK;
 }
@@ -35,7 +34,7 @@ int perf_failover_open(struct perf_failover *failover, const struct perf_options
 void perf_failover_close(struct perf_failover *failover)
 {
 	if (failover->open)
-		app_loop_close(&failover->loop);
+		app_loop_close(failover->ports);
 	failover->open = false;
 }
 

@@ -13,7 +13,7 @@
 
 struct perf_failover {
 	bool open;
-	struct app_loop loop;
+	struct app_port ports[2];
 	struct drivers_fault *faults[2]; /* of the first link; the caller's */
 	struct perf_end *ends;
 	double after_s;

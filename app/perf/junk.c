@@ -88,7 +88,7 @@ static void fill(struct junk *junk, struct rte_mbuf *mbuf, uint64_t number)
 
 static void send_junk(struct junk *junk, uint64_t count)
 {
-	const struct drivers_ethdev *port = &junk->from->port->ethdev;
+	const struct drivers_ethdev *port = junk->from->port->ethdev;
 	struct rte_mbuf *burst[BURST];
 
 	while (count) {
@@ -113,7 +113,7 @@ static uint64_t frames_received(const struct junk *junk)
 {
 	struct drivers_ethdev_stats stats;
 
-	return drivers_ethdev_stats(&junk->to->port->ethdev, &stats) == 0 ? stats.rx_frames : 0;
+	return drivers_ethdev_stats(junk->to->port->ethdev, &stats) == 0 ? stats.rx_frames : 0;
 }
 
 /* As much junk as good frames have come. The cycles it took do not count. */

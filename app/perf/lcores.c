@@ -14,7 +14,6 @@
 #include "perf/window.h"
 
 #define SETTLE_TURNS 256u
-#define NAME_BYTES 24u
 #define ADDR_BYTES 48u
 
 /* A window that an EAL worker runs. */
@@ -37,18 +36,18 @@ static int run_job(void *argument)
 static int open_one(struct perf_lcore *one, uint32_t index, const struct perf_options *options,
 		    struct uroce_engine *engine)
 {
-	char name[NAME_BYTES], addresses[2][ADDR_BYTES];
+	char addresses[2][ADDR_BYTES];
 	struct app_port_config config = {
-		.engine = engine,
 		.device = "loop",
-		.loop_name = name,
-		.addresses = { addresses[0], addresses[1] },
-		.mtu_bytes = options->mtu_bytes,
-		.first_lcore = (uint16_t)index,
+		.port = {
+			.engine = engine,
+			.addresses = { addresses[0], addresses[1] },
+			.mtu_bytes = options->mtu_bytes,
+			.first_lcore = (uint16_t)index,
+		},
 	};
 	int code, error = 0;
 
-	snprintf(name, sizeof(name), "uroce_own%u", index);
 	for (unsigned side = 0; side < 2; side++)
 		snprintf(addresses[side], sizeof(addresses[side]), "10.0.%u.%u/24", index, side + 1);
 	code = perf_pair_open(&config, 0, &one->pair);

@@ -63,7 +63,7 @@ static inline __attribute__((always_inline)) void send_burst(struct step *step, 
 	struct rte_mbuf *burst[BURST];
 	uint16_t sent;
 
-	if (rte_pktmbuf_alloc_bulk(port->ethdev.pool, burst, BURST) != 0)
+	if (rte_pktmbuf_alloc_bulk(port->ethdev->pool, burst, BURST) != 0)
 		return;
 	for (uint32_t i = 0; i < BURST; i++) {
 		const uint8_t *payload = source_of(step, step->sent) + (uint64_t)step->at * step->full.payload_bytes;
@@ -73,7 +73,7 @@ static inline __attribute__((always_inline)) void send_burst(struct step *step, 
 		step->at = last ? 0 : step->at + 1;
 		step->sent += last;
 	}
-	sent = rte_eth_tx_burst(port->ethdev.port_id, 0, burst, BURST);
+	sent = rte_eth_tx_burst(port->ethdev->port_id, 0, burst, BURST);
 	step->wrong += BURST - sent; /* the ring is larger than a burst */
 	rte_pktmbuf_free_bulk(&burst[sent], BURST - sent);
 }
@@ -81,7 +81,7 @@ static inline __attribute__((always_inline)) void send_burst(struct step *step, 
 static inline __attribute__((always_inline)) void receive_burst(struct step *step, bool icrc)
 {
 	struct rte_mbuf *burst[BURST];
-	uint16_t count = rte_eth_rx_burst(step->to->port->ethdev.port_id, 0, burst, BURST);
+	uint16_t count = rte_eth_rx_burst(step->to->port->ethdev->port_id, 0, burst, BURST);
 
 	for (uint32_t i = 0; i < count; i++) {
 		uint8_t *target = target_of(step, step->received) + (uint64_t)step->came * step->full.payload_bytes;
@@ -124,7 +124,7 @@ static double run_copy(struct step *step, uint64_t cycles)
 
 static bool frame_is_real(const struct step *step, const struct perf_shape *shape)
 {
-	return perf_shape_is_real(shape, step->from->port->ethdev.pool, source_of(step, 0));
+	return perf_shape_is_real(shape, step->from->port->ethdev->pool, source_of(step, 0));
 }
 
 int perf_limit_run(struct perf_end *ends, struct perf_limit_result *result)

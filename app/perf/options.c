@@ -94,9 +94,12 @@ static const char help_text[] =
 	"                       here: loop (default), or memif[,rsize=N][,bsize=N]: through shared memory\n"
 	"  --failover S         on loop: a second link is the alternate path of each QP, and S seconds into a case\n"
 	"                       the first one is cut\n"
+	"  --connections N      instead of traffic: N connections by address under way at a time, made and taken down\n"
+	"                       for -D seconds; with --server and HOST, whose RoCE address it is, over port -p\n"
 	"  --ip ADDR/LEN        own address; both ends here: two, one for each (default 10.0.0.1/24 and 10.0.0.2/24)\n"
 	"  --vlan ID[:PRIO]     frames are of this VLAN, and so must be what comes: 1 ... 4094, or 0 for a tag with a\n"
 	"                       priority alone; priority 0 ... 7 (default none; the same at both ends)\n"
+	"  --gateway ADDR       with --server or HOST: router for a peer outside the network of --ip (default none)\n"
 	"\n"
 	"Faults of the link, on what this process receives\n"
 	"  --loss P --dup P --reorder P --corrupt P   probabilities 0 ... 1 of a frame\n"
@@ -119,6 +122,7 @@ enum {
 	OPT_SERVER,
 	OPT_IP,
 	OPT_VLAN,
+	OPT_GATEWAY,
 	OPT_LOSS,
 	OPT_DUP,
 	OPT_REORDER,
@@ -130,6 +134,7 @@ enum {
 	OPT_ACK_EACH,
 	OPT_RX_RATE,
 	OPT_FAILOVER,
+	OPT_CONNECTIONS,
 	OPT_LIMIT,
 	OPT_LOSE,
 	OPT_JUNK,
@@ -158,12 +163,14 @@ static const struct option long_options[] = {
 	{ "ack-each", no_argument, NULL, OPT_ACK_EACH },
 	{ "rx-rate", required_argument, NULL, OPT_RX_RATE },
 	{ "failover", required_argument, NULL, OPT_FAILOVER },
+	{ "connections", required_argument, NULL, OPT_CONNECTIONS },
 	{ "duration", required_argument, NULL, 'D' },
 	{ "iters", required_argument, NULL, 'n' },
 	{ "bidirectional", no_argument, NULL, 'b' },
 	{ "verify", no_argument, NULL, OPT_VERIFY },
 	{ "nb-cores", required_argument, NULL, OPT_CORES },
 	{ "vlan", required_argument, NULL, OPT_VLAN },
+	{ "gateway", required_argument, NULL, OPT_GATEWAY },
 	{ "lcores", required_argument, NULL, OPT_LCORES },
 	{ "server", no_argument, NULL, OPT_SERVER },
 	{ "port", required_argument, NULL, 'p' },
@@ -402,6 +409,9 @@ static int take_option(int letter, const char *text, struct perf_options *option
 		return APP_EXIT_OK;
 	case OPT_IP:
 		return take_address(text, options);
+	case OPT_GATEWAY:
+		options->gateway = text;
+		return APP_EXIT_OK;
 	case OPT_VLAN:
 		return app_vlan_parse("--vlan", text, &options->vlan);
 	case 'p':
@@ -411,6 +421,8 @@ static int take_option(int letter, const char *text, struct perf_options *option
 		return APP_EXIT_OK;
 	case OPT_FAILOVER:
 		return take_real("--failover", text, 0.001, 86400, &options->failover_s);
+	case OPT_CONNECTIONS:
+		return take_number("--connections", text, 1, 65536, &options->connections);
 	case OPT_LOSS:
 		return take_real("--loss", text, 0, 1, &options->loss);
 	case OPT_DUP:

@@ -23,43 +23,32 @@ bool perf_pair_knows(const char *device)
 	return strcmp(device, "loop") == 0 || is_memif(device);
 }
 
-void perf_pair_devices(const char *device, const char *devices[2])
-{
-	static char texts[2][PAIR_DEVICE_BYTES];
-
-	devices[0] = device;
-	if (!is_memif(device))
-		return;
-	for (unsigned i = 0; i < 2; i++) {
-		snprintf(texts[i], sizeof(texts[i]),
-			 "net_memif%u,role=%s,socket=uroce-perf-%d,mac=02:00:00:00:00:%02x%s", i,
-			 i ? "client" : "server", (int)getpid(), i + 1, device + 5);
-		devices[i] = texts[i];
-	}
-}
-
 static int open_memifs(const struct app_port_config *config, uint16_t second_lcore_offset, struct perf_pair *pair)
 {
 	static const char *const addresses[] = { "10.0.0.1/24", "10.0.0.2/24" };
-	static const char *const names[] = { "net_memif0", "net_memif1" };
+	char device[PAIR_DEVICE_BYTES];
 
+	pair->is_memif = true;
 	for (unsigned i = 0; i < 2; i++) {
 		struct app_port_config one = *config;
 		int code;
 
-		one.device = names[i];
-		one.first_lcore = (uint16_t)(config->first_lcore + i * second_lcore_offset);
-		one.addresses[0] = config->addresses[0] ? config->addresses[i] : addresses[i];
-		one.addresses[1] = NULL;
-		code = app_port_open(&one, &pair->memifs[i]);
+		snprintf(device, sizeof(device), "net_memif%u,role=%s,socket=uroce-perf-%d,mac=02:00:00:00:00:%02x%s",
+			 i, i ? "client" : "server", (int)getpid(), i + 1, config->device + strlen("memif"));
+		one.device = device;
+		one.port.first_lcore = (uint16_t)(config->port.first_lcore + i * second_lcore_offset);
+		one.port.addresses[0] = config->port.addresses[0] ? config->port.addresses[i] : addresses[i];
+		one.port.addresses[1] = NULL;
+		code = app_port_open(&one, &pair->ends[i]);
 		if (code)
 			return code;
-		pair->ports[i] = &pair->memifs[i];
+		pair->ports[i] = &pair->ends[i];
 	}
-	if (!drivers_ethdev_link_is_up(&pair->memifs[0].ethdev, LINK_MS, NULL) ||
-	    !drivers_ethdev_link_is_up(&pair->memifs[1].ethdev, LINK_MS, NULL))
+	if (!drivers_ethdev_link_is_up(pair->ends[0].ethdev, LINK_MS, NULL) ||
+	    !drivers_ethdev_link_is_up(pair->ends[1].ethdev, LINK_MS, NULL))
 		return app_complain(APP_EXIT_ENVIRONMENT,
-				    "%s and %s do not connect: --log-level=8 before -- tells more", names[0], names[1]);
+				    "%s and %s do not connect: --log-level=8 before -- tells more",
+				    pair->ends[0].port->name, pair->ends[1].port->name);
 	return APP_EXIT_OK;
 }
 
@@ -70,9 +59,9 @@ int perf_pair_open(const struct app_port_config *config, uint16_t second_lcore_o
 	memset(pair, 0, sizeof(*pair));
 	if (is_memif(config->device))
 		return open_memifs(config, second_lcore_offset, pair);
-	code = app_loop_open(config, second_lcore_offset, &pair->loop);
+	code = app_loop_open(config, second_lcore_offset, pair->ends);
 	for (unsigned i = 0; i < 2 && code == APP_EXIT_OK; i++)
-		pair->ports[i] = &pair->loop.ports[i];
+		pair->ports[i] = &pair->ends[i];
 	return code;
 }
 
@@ -99,20 +88,20 @@ static void wait_for_driver(void)
  */
 static void close_memifs(struct perf_pair *pair)
 {
-	app_port_close(&pair->memifs[0]);
+	app_port_close(&pair->ends[0]);
 	if (pair->ports[1] == NULL)
 		return;
-	for (unsigned ms = 0; ms < LINK_MS && drivers_ethdev_link_is_up(&pair->memifs[1].ethdev, 0, NULL); ms++)
+	for (unsigned ms = 0; ms < LINK_MS && drivers_ethdev_link_is_up(pair->ends[1].ethdev, 0, NULL); ms++)
 		rte_delay_us_sleep(1000);
 	wait_for_driver();
-	app_port_close(&pair->memifs[1]);
+	app_port_close(&pair->ends[1]);
 }
 
 void perf_pair_close(struct perf_pair *pair)
 {
-	if (pair->ports[0] == &pair->loop.ports[0])
-		app_loop_close(&pair->loop);
-	else if (pair->ports[0])
+	if (pair->is_memif)
 		close_memifs(pair);
+	else
+		app_loop_close(pair->ends);
 	memset(pair, 0, sizeof(*pair));
 }

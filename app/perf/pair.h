@@ -1,9 +1,8 @@
 /* pair.h - the two ports of a measurement with both ends in this process, wired to each other */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- *   1. perf_pair_devices(): what EAL has to be told
- *   2. perf_pair_open() behind EAL and the engine, then ports[]
- *   3. perf_pair_close()
+ *   1. perf_pair_open() behind EAL and the engine, then ports[]
+ *   2. perf_pair_close()
  * "loop": rings, an mbuf that is sent is the one that arrives. "memif": the server and the client of one socket, both
  * of this process; every frame is copied into shared memory and out of it. "memif,bsize=N,rsize=N" passes them on.
  */
@@ -15,16 +14,13 @@
 #define PAIR_DEVICE_BYTES 256u
 
 struct perf_pair {
-	struct app_loop loop;
-	struct app_port memifs[2];
+	struct app_port ends[2];
 	struct app_port *ports[2]; /* NULL: not open */
+	bool is_memif;
 };
 
 /* Is it one that has both ends? */
 bool perf_pair_knows(const char *device);
-
-/* Fills in the devices of a pair, which live as long as the program. */
-void perf_pair_devices(const char *device, const char *devices[2]);
 
 /* As app_loop_open(). What was opened is in *pair even when the rest failed. */
 int perf_pair_open(const struct app_port_config *config, uint16_t second_lcore_offset, struct perf_pair *pair);

@@ -9,6 +9,7 @@
 #include "common/eal.h"
 #include "common/ports.h"
 #include "drivers/fault/fault.h"
+#include "perf/connect.h"
 #include "perf/environment.h"
 #include "perf/json.h"
 #include "perf/local.h"
@@ -44,7 +45,8 @@ struct perf {
 static int create_engine(struct perf *perf)
 {
 	uint32_t pairs = perf->options.lcores ? perf->options.lcores : 1;
-	uint32_t qps = pairs * (perf->options.qps * QPS_PER_QP + perf->options.idle * QPS_PER_IDLE);
+	uint32_t qps = pairs * (perf->options.qps * QPS_PER_QP + perf->options.idle * QPS_PER_IDLE) +
+		       perf->options.connections * QPS_PER_QP;
 	struct uroce_engine_config config = {
 		.lcore_count = options_lcore_count(&perf->options),
 		.max_qps = qps < QPS_MIN ? QPS_MIN :
@@ -64,11 +66,14 @@ static int open_ports(struct perf *perf)
 {
 	const struct perf_options *options = &perf->options;
 	struct app_port_config config = {
-		.engine = perf->engine,
 		.device = options->device,
-		.addresses = { options->addresses[0], options->addresses[1] },
-		.mtu_bytes = options->mtu_bytes,
-		.vlan = options->vlan,
+		.port = {
+			.engine = perf->engine,
+			.addresses = { options->addresses[0], options->addresses[1] },
+			.mtu_bytes = options->mtu_bytes,
+			.gateways = { options_are_local(options) ? NULL : options->gateway },
+			.vlans = { options->vlan },
+		},
 	};
 	int code;
 
@@ -88,7 +93,7 @@ static int open_ports(struct perf *perf)
 static int attach_faults(struct perf *perf)
 {
 	const struct perf_options *options = &perf->options;
-	struct drivers_error error;
+	struct uroce_error error;
 	bool wanted = options_have_faults(options) || options->failover_s > 0;
 
 	for (uint32_t i = 0; i < perf->port_count && wanted; i++) {
@@ -100,7 +105,7 @@ static int attach_faults(struct perf *perf)
 			.seed = options->seed * 2 + i,
 		};
 
-		if (drivers_fault_attach(&perf->ports[i]->ethdev, &config, &perf->faults[i], &error) != 0)
+		if (drivers_fault_attach(perf->ports[i]->ethdev, &config, &perf->faults[i], &error) != 0)
 			return app_complain(APP_EXIT_ENVIRONMENT, "%s", error.text);
 	}
 	return APP_EXIT_OK;
@@ -205,6 +210,33 @@ static int run_remote(struct perf *perf)
 	return code;
 }
 
+/* Where the server is: in this process, where HOST says, or nowhere, for it is this one. */
+static int run_connections(struct perf *perf)
+{
+	const struct perf_options *options = &perf->options;
+	struct perf_connect connect = {
+		.engine = perf->engine,
+		.port = (uint16_t)options->tcp_port,
+		.under_way = options->connections,
+		.seconds = options->seconds,
+	};
+
+	if (options_are_local(options)) {
+		connect.client = &perf->ends[0];
+		connect.server = &perf->ends[1];
+		connect.dest = perf->ports[1]->addr;
+	} else if (options->server) {
+		connect.server = &perf->ends[0];
+	} else {
+		connect.client = &perf->ends[0];
+		if (uroce_addr_parse(options->host, &connect.dest, NULL) != 0)
+			return app_complain(APP_EXIT_USAGE,
+					    "HOST \"%s\": with --connections it is a RoCE address, such as 10.0.0.1",
+					    options->host);
+	}
+	return perf_connect_run(&connect);
+}
+
 static int measure(struct perf *perf)
 {
 	int code = attach_faults(perf);
@@ -221,10 +253,12 @@ static int measure(struct perf *perf)
 	perf_report_environment(&perf->environment, &perf->options);
 	if (perf->json)
 		perf_json_environment(perf->json, &perf->environment);
-	code = options_are_local(&perf->options) ? run_local(perf) : run_remote(perf);
+	code = perf->options.connections         ? run_connections(perf) :
+	       options_are_local(&perf->options) ? run_local(perf) :
+						   run_remote(perf);
 	for (uint32_t i = 0; i < perf->port_count; i++)
 		perf_report_drops(perf->ports[i]);
-	if (!options_are_local(&perf->options))
+	if (!options_are_local(&perf->options) && !perf->options.connections)
 		perf_remote_part(&perf->remote);
 	return code;
 }
@@ -235,7 +269,6 @@ static int open_and_measure(struct perf *perf)
 
 	if (code == APP_EXIT_OK)
 		code = open_ports(perf);
-	app_eal_speak(code != APP_EXIT_OK);
 	if (code == APP_EXIT_OK)
 		code = measure(perf);
 	close_all(perf);
@@ -266,8 +299,7 @@ static int choose_device(struct perf_options *options, const struct app_args *ar
 static int start(struct perf *perf, const struct app_args *args)
 {
 	struct perf_options *options = &perf->options;
-	struct app_eal_config config = {
-		.args = args,
+	struct uroce_eal_config config = {
 		.worker_count = options_lcore_count(options) - 1,
 		.main_is_busy = true,
 		.last_core = options->host != NULL,
@@ -276,14 +308,14 @@ static int start(struct perf *perf, const struct app_args *args)
 
 	if (code)
 		return code;
-	perf_pair_devices(options->device, config.devices);
+	config.devices[0] = options->device;
 	perf_report_open(options->json_path && strcmp(options->json_path, "-") == 0);
 	if (options->json_path) {
 		perf->json = perf_json_open(options->json_path);
 		if (perf->json == NULL)
 			return APP_EXIT_ENVIRONMENT;
 	}
-	return app_eal_start(&config);
+	return app_eal_start(args, &config);
 }
 
 int main(int argc, char **argv)
@@ -304,6 +336,6 @@ int main(int argc, char **argv)
 		code = open_and_measure(&perf);
 	if (perf.json && perf_json_close(perf.json) != 0 && code == APP_EXIT_OK)
 		code = APP_EXIT_ENVIRONMENT;
-	app_eal_stop();
+	uroce_eal_stop();
 	return code;
 }

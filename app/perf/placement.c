@@ -37,9 +37,11 @@ double perf_placement_ns(unsigned worker)
 	double samples[SAMPLES];
 	uint64_t end = rte_rdtsc() + (uint64_t)(MOST_S * (double)rte_get_tsc_hz());
 	uint32_t number = 0, count = 0;
+	struct uroce_eal_info eal;
 
 	atomic_store(&ball, 0);
-	if (app_eal_facts()->shared_cores || rte_eal_remote_launch(play_back, NULL, app_eal_worker(worker)) != 0)
+	uroce_eal_query(&eal);
+	if (eal.shared_cores || rte_eal_remote_launch(play_back, NULL, app_eal_worker(worker)) != 0)
 		return 0;
 	do {
 		uint64_t began = rte_rdtsc();

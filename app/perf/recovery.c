@@ -64,10 +64,10 @@ double perf_recovery_run(struct perf_end *ends, uint64_t cycles)
 	struct drivers_fault_config config = { 0 };
 	struct perf_histogram *latency = ends[0].latency;
 	struct recovery *recovery = calloc(1, sizeof(*recovery));
-	struct drivers_error error = { "no memory" };
+	struct uroce_error error = { "no memory" };
 	double more = 0;
 
-	if (recovery == NULL || drivers_fault_attach(&port->ethdev, &config, &recovery->fault, &error) != 0) {
+	if (recovery == NULL || drivers_fault_attach(port->ethdev, &config, &recovery->fault, &error) != 0) {
 		perf_end_fail(&ends[0], "%s", error.text);
 		free(recovery);
 		return 0;

@@ -198,13 +198,13 @@ void perf_report_drops(const struct app_port *port)
 
 		if (stats.values[i] && (strncmp(name, "drop_", 5) == 0 || strncmp(name, "tx_", 3) == 0 ||
 					strcmp(name, "rx_icrc_encapsulated") == 0))
-			fprintf(out, " port %s: %lu %s (%s)\n", port->ethdev.name, (unsigned long)stats.values[i],
+			fprintf(out, " port %s: %lu %s (%s)\n", port->ethdev->name, (unsigned long)stats.values[i],
 				uroce_counter_text(i), name);
 	}
-	if (drivers_ethdev_stats(&port->ethdev, &frames) != 0)
+	if (drivers_ethdev_stats(port->ethdev, &frames) != 0)
 		return;
 	if (frames.rx_missed + frames.rx_errors + frames.rx_no_mbuf + frames.tx_errors)
 		fprintf(out, " port %s: %lu frames missed, %lu bad, %lu without an mbuf, %lu not sent\n",
-			port->ethdev.name, (unsigned long)frames.rx_missed, (unsigned long)frames.rx_errors,
+			port->ethdev->name, (unsigned long)frames.rx_missed, (unsigned long)frames.rx_errors,
 			(unsigned long)frames.rx_no_mbuf, (unsigned long)frames.tx_errors);
 }

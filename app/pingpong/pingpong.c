@@ -33,7 +33,8 @@ struct options {
 	const char *ip;
 	unsigned port;
 	uint32_t size, mtu, rx_depth, iterations;
-	struct app_vlan vlan;
+	struct uroce_vlan vlan;
+	const char *gateway;
 };
 
 struct peer {
@@ -157,10 +158,7 @@ static int connect_qp(struct pingpong *pp)
 		.timeout = 14,
 		.retry_cnt = 7,
 		.rnr_retry = 7,
-		.path = { .source = pp->port.addr,
-			  .dest = pp->peer.gid,
-			  .vlan_id = pp->port.vlan.id,
-			  .vlan_priority = pp->port.vlan.priority },
+		.path = { .source = pp->port.addr, .dest = pp->peer.gid },
 	};
 	uint32_t bad = 0;
 	int error = uroce_qp_connect(pp->qp, &attr, &bad);
@@ -388,17 +386,12 @@ static int run(struct pingpong *pp)
 /* ---- the command line ---- */
 
 static const struct option long_options[] = {
-	{ "ip", required_argument, NULL, 'I' },
-	{ "device", required_argument, NULL, 'd' },
-	{ "port", required_argument, NULL, 'p' },
-	{ "size", required_argument, NULL, 's' },
-	{ "mtu", required_argument, NULL, 'm' },
-	{ "rx-depth", required_argument, NULL, 'r' },
-	{ "iters", required_argument, NULL, 'n' },
-	{ "vlan", required_argument, NULL, 'v' },
-	{ "help", no_argument, NULL, 'h' },
-	{ "version", no_argument, NULL, 'V' },
-	{ NULL, 0, NULL, 0 },
+	{ "ip", required_argument, NULL, 'I' },      { "device", required_argument, NULL, 'd' },
+	{ "port", required_argument, NULL, 'p' },    { "size", required_argument, NULL, 's' },
+	{ "mtu", required_argument, NULL, 'm' },     { "rx-depth", required_argument, NULL, 'r' },
+	{ "iters", required_argument, NULL, 'n' },   { "vlan", required_argument, NULL, 'v' },
+	{ "gateway", required_argument, NULL, 'g' }, { "help", no_argument, NULL, 'h' },
+	{ "version", no_argument, NULL, 'V' },       { NULL, 0, NULL, 0 },
 };
 
 static const char help_text[] =
@@ -416,6 +409,7 @@ static const char help_text[] =
 	"  -n, --iters N      messages each way, 1 ... 1000000000 (default 1000)\n"
 	"  --vlan ID[:PRIO]   frames are of this VLAN, and so must be what comes: 1 ... 4094, or 0 for a tag with a\n"
 	"                     priority alone; priority 0 ... 7 (default none)\n"
+	"  --gateway ADDR     router for a peer outside the network of --ip (default none)\n"
 	"  HOST               where the server listens on TCP; its RoCE address comes from its answer\n"
 	"\n"
 	"A line a second tells how far it is.\n"
@@ -459,6 +453,9 @@ static bool take_option(struct options *options, int letter, const char *text)
 		return false;
 	case 'r':
 		return parse_number("--rx-depth", text, 1, 32768, &options->rx_depth);
+	case 'g':
+		options->gateway = text;
+		return true;
 	case 'v':
 		return app_vlan_parse("--vlan", text, &options->vlan) == APP_EXIT_OK;
 	case 'n':
@@ -499,17 +496,17 @@ static int open_and_run(struct pingpong *pp)
 	struct uroce_engine_config engine_config = { .max_qps = 16, .max_mrs = 16 };
 	struct app_port_config port_config = {
 		.device = pp->options.device,
-		.addresses = { pp->options.ip },
-		.vlan = pp->options.vlan,
+		.port = { .addresses = { pp->options.ip },
+			  .gateways = { pp->options.gateway },
+			  .vlans = { pp->options.vlan } },
 	};
 	struct uroce_engine *engine;
 	int exit_code;
 
 	if (check("engine", uroce_engine_create(&engine_config, &engine)))
 		return APP_EXIT_INTERNAL;
-	port_config.engine = engine;
+	port_config.port.engine = engine;
 	exit_code = app_port_open(&port_config, &pp->port);
-	app_eal_speak(exit_code != APP_EXIT_OK);
 	if (exit_code == APP_EXIT_OK) {
 		pp->lcore = uroce_engine_lcore(engine, 0);
 		exit_code = run(pp);
@@ -525,7 +522,7 @@ int main(int argc, char **argv)
 	static struct pingpong pp;
 	static char device[64];
 	struct app_args args;
-	struct app_eal_config config = { .args = &args, .main_is_busy = true };
+	struct uroce_eal_config config = { .main_is_busy = true };
 	int exit_code;
 
 	pp.options = (struct options){ .port = 18515, .size = 4096, .mtu = 1024, .rx_depth = 500, .iterations = 1000 };
@@ -543,10 +540,10 @@ int main(int argc, char **argv)
 				    "no port: name one with --device, such as net_af_packet0,iface=eth0");
 	config.last_core = pp.options.host != NULL; /* so that a server and a client share a machine well */
 	app_end_when_interrupted();
-	exit_code = app_eal_start(&config);
+	exit_code = app_eal_start(&args, &config);
 	if (exit_code != APP_EXIT_OK)
 		return exit_code;
 	exit_code = open_and_run(&pp);
-	app_eal_stop();
+	uroce_eal_stop();
 	return exit_code;
 }

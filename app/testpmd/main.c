@@ -15,8 +15,7 @@
 
 static struct settings settings;
 static struct traffic traffic;
-static struct app_loop loop;
-static struct app_port port;
+static struct app_port ports[2];
 static _Atomic bool ending;
 
 static void interrupt(int number)
@@ -111,47 +110,49 @@ static int open_ports(void)
 	uint16_t queues = (uint16_t)(looped && settings.nb_cores > 1 ? settings.nb_cores / 2 :
 				     settings.port_count == 2        ? 1 :
 								       settings.nb_cores);
-	struct app_port_config config = { .engine = traffic.engine, .queue_count = queues };
+	struct app_port_config config = { .port = { .engine = traffic.engine, .queue_count = queues } };
 	int code;
 
 	if (looped) {
-		config.mtu_bytes = settings.mtu;
-		code = app_loop_open(&config, settings.nb_cores > 1 ? queues : 0, &loop);
-		traffic.ports[0].port = &loop.ports[0];
-		traffic.ports[1].port = &loop.ports[1];
+		config.port.mtu_bytes = settings.mtu;
+		code = app_loop_open(&config, settings.nb_cores > 1 ? queues : 0, ports);
+		traffic.ports[0].port = &ports[0];
+		traffic.ports[1].port = &ports[1];
 		traffic.port_count = 2;
 		traffic.ports[1].first_worker = settings.nb_cores > 1 ? queues : 0;
 	} else {
 		config.device = settings.ports[0].device;
-		config.mtu_bytes = settings.ports[0].mtu;
+		config.port.mtu_bytes = settings.ports[0].mtu;
 		for (uint32_t i = 0; i < settings.ports[0].address_count; i++)
-			config.addresses[i] = settings.ports[0].addresses[i];
-		code = app_port_open(&config, &port);
-		traffic.ports[0].port = &port;
+			config.port.addresses[i] = settings.ports[0].addresses[i];
+		code = app_port_open(&config, &ports[0]);
+		traffic.ports[0].port = &ports[0];
 		traffic.port_count = 1;
 	}
 	for (unsigned i = 0; i < traffic.port_count; i++)
-		traffic.ports[i].worker_count = code == APP_EXIT_OK ? traffic.ports[i].port->ethdev.queue_count : 0;
+		traffic.ports[i].worker_count = code == APP_EXIT_OK ? traffic.ports[i].port->ethdev->queue_count : 0;
 	return code;
 }
 
 /* Two named ports: the second one, on lcores of its own if there are enough. */
-static int open_second_port(struct app_port *second)
+static int open_second_port(void)
 {
 	uint16_t first = settings.nb_cores > 1 ? 1 : 0;
 	struct app_port_config config = {
-		.engine = traffic.engine,
-		.queue_count = 1,
-		.first_lcore = first,
 		.device = settings.ports[1].device,
-		.mtu_bytes = settings.ports[1].mtu,
+		.port = {
+			.engine = traffic.engine,
+			.queue_count = 1,
+			.first_lcore = first,
+			.mtu_bytes = settings.ports[1].mtu,
+		},
 	};
 	int code;
 
 	for (uint32_t i = 0; i < settings.ports[1].address_count; i++)
-		config.addresses[i] = settings.ports[1].addresses[i];
-	code = app_port_open(&config, second);
-	traffic.ports[1] = (struct traffic_port){ .port = second, .first_worker = first, .worker_count = 1 };
+		config.port.addresses[i] = settings.ports[1].addresses[i];
+	code = app_port_open(&config, &ports[1]);
+	traffic.ports[1] = (struct traffic_port){ .port = &ports[1], .first_worker = first, .worker_count = 1 };
 	traffic.port_count = 2;
 	return code;
 }
@@ -232,22 +233,16 @@ static int run_traffic(void)
 
 static int run_ports(void)
 {
-	static struct app_port second;
 	int code = open_ports();
 
 	if (code == APP_EXIT_OK && settings.port_count == 2)
-		code = open_second_port(&second);
-	app_eal_speak(code != APP_EXIT_OK);
+		code = open_second_port();
 	if (code == APP_EXIT_OK) {
 		code = run_traffic();
 		traffic_close(&traffic);
 	}
-	if (second.device)
-		app_port_close(&second);
-	if (port.device)
-		app_port_close(&port);
-	if (loop.ports[0].device)
-		app_loop_close(&loop);
+	app_port_close(&ports[1]);
+	app_port_close(&ports[0]);
 	return code;
 }
 
@@ -273,7 +268,7 @@ static void take_eal_args(struct app_args *args)
 int main(int argc, char **argv)
 {
 	struct app_args args;
-	struct app_eal_config eal = { .args = &args };
+	struct uroce_eal_config eal = { 0 };
 	struct uroce_engine_config engine = { 0 };
 	int code;
 
@@ -292,7 +287,7 @@ int main(int argc, char **argv)
 	for (uint32_t i = 0; i < settings.port_count; i++)
 		eal.devices[i] = settings.ports[i].device;
 	catch_signals();
-	code = app_eal_start(&eal);
+	code = app_eal_start(&args, &eal);
 	if (code != APP_EXIT_OK)
 		return code;
 	engine.lcore_count = settings.nb_cores;
@@ -304,6 +299,6 @@ int main(int argc, char **argv)
 		return app_complain(APP_EXIT_INTERNAL, "the engine could not be created: no memory");
 	code = run_ports();
 	uroce_engine_destroy(traffic.engine);
-	app_eal_stop();
+	uroce_eal_stop();
 	return code;
 }

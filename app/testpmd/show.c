@@ -27,9 +27,9 @@ void show_port_info(const struct traffic *traffic, FILE *out)
 		uroce_device_query(port->device, &info);
 		fprintf(out,
 			"port %u: %s (driver %s), MAC %02x:%02x:%02x:%02x:%02x:%02x, %u queues, path MTU up to %u\n", i,
-			port->ethdev.name, port->ethdev.driver, info.mac.bytes[0], info.mac.bytes[1], info.mac.bytes[2],
-			info.mac.bytes[3], info.mac.bytes[4], info.mac.bytes[5], port->ethdev.queue_count,
-			info.mtu_bytes);
+			port->ethdev->name, port->ethdev->driver, info.mac.bytes[0], info.mac.bytes[1],
+			info.mac.bytes[2], info.mac.bytes[3], info.mac.bytes[4], info.mac.bytes[5],
+			port->ethdev->queue_count, info.mtu_bytes);
 		for (uint32_t a = 0; a < info.addr_count; a++)
 			fprintf(out, "  %s\n", uroce_addr_format(&info.addrs[a], text, sizeof(text)));
 	}

@@ -33,7 +33,7 @@
 #define TX_WISHES (RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE | RTE_ETH_TX_OFFLOAD_MULTI_SEGS)
 #define RSS_WISHES (RTE_ETH_RSS_IP | RTE_ETH_RSS_UDP)
 
-int drivers_error_set(struct drivers_error *error, int code, const char *format, ...)
+int drivers_error_set(struct uroce_error *error, int code, const char *format, ...)
 {
 	va_list arguments;
 
@@ -46,7 +46,7 @@ int drivers_error_set(struct drivers_error *error, int code, const char *format,
 }
 
 struct rte_mempool *drivers_ethdev_pool_create(const char *name, uint32_t mbuf_count, uint32_t frame_bytes,
-					       int numa_node, struct drivers_error *error)
+					       int numa_node, struct uroce_error *error)
 {
 	uint32_t room = RTE_ALIGN(frame_bytes, RTE_CACHE_LINE_SIZE) + RTE_PKTMBUF_HEADROOM;
 	struct rte_mempool *pool;
@@ -77,8 +77,7 @@ unsigned drivers_ethdev_pool_destroy(struct rte_mempool *pool)
 	return missing;
 }
 
-static int find_port(const struct drivers_ethdev_config *config, struct drivers_ethdev *port,
-		     struct drivers_error *error)
+static int find_port(const struct drivers_ethdev_config *config, struct drivers_ethdev *port, struct uroce_error *error)
 {
 	port->port_id = config->port_id;
 	if (config->name && rte_eth_dev_get_port_by_name(config->name, &port->port_id) != 0)
@@ -111,7 +110,7 @@ static bool driver_is(const struct drivers_ethdev *port, const char *driver)
 
 /* net_af_packet fans flows out over all its queue pairs: one that is not set up swallows its share. */
 static int choose_queues(const struct drivers_ethdev_config *config, const struct rte_eth_dev_info *info,
-			 struct drivers_ethdev *port, struct drivers_error *error)
+			 struct drivers_ethdev *port, struct uroce_error *error)
 {
 	uint16_t most = RTE_MIN(info->max_rx_queues, info->max_tx_queues);
 
@@ -128,7 +127,7 @@ static int choose_queues(const struct drivers_ethdev_config *config, const struc
 }
 
 static int choose_pool(const struct drivers_ethdev_config *config, const struct rte_eth_dev_info *info,
-		       struct drivers_ethdev *port, struct drivers_error *error)
+		       struct drivers_ethdev *port, struct uroce_error *error)
 {
 	uint32_t count = config->mbuf_count, frame_bytes = config->mbuf_bytes;
 	char name[RTE_MEMPOOL_NAMESIZE];
@@ -195,7 +194,7 @@ static int configure(const struct drivers_ethdev_config *config, const struct rt
 	return result;
 }
 
-static int set_up_queues(const struct rte_eth_dev_info *info, struct drivers_ethdev *port, struct drivers_error *error)
+static int set_up_queues(const struct rte_eth_dev_info *info, struct drivers_ethdev *port, struct uroce_error *error)
 {
 	int node = rte_eth_dev_socket_id(port->port_id);
 	struct rte_eth_rxconf rx = info->default_rxconf;
@@ -249,7 +248,7 @@ static void set_up_af_packet(const struct rte_eth_dev_info *info)
 }
 
 static int set_up(const struct drivers_ethdev_config *config, const struct rte_eth_dev_info *info,
-		  struct drivers_ethdev *port, struct drivers_error *error)
+		  struct drivers_ethdev *port, struct uroce_error *error)
 {
 	int result = choose_queues(config, info, port, error);
 
@@ -283,7 +282,7 @@ static int set_up(const struct drivers_ethdev_config *config, const struct rte_e
 }
 
 int drivers_ethdev_open(const struct drivers_ethdev_config *config, struct drivers_ethdev *port,
-			struct drivers_error *error)
+			struct uroce_error *error)
 {
 	struct rte_eth_dev_info info;
 	struct rte_eth_link link;

@@ -17,11 +17,6 @@ struct rte_mempool;
 #define DRIVERS_ETHDEV_QUEUES_MAX 64
 #define DRIVERS_ETHDEV_NAME_BYTES 64
 
-/* One sentence: cause, value, what to do. */
-struct drivers_error {
-	char text[256];
-};
-
 /* Zeros are defaults, but for the name. */
 struct drivers_ethdev_config {
 	const char *name; /* "net_af_packet0", "0000:01:00.0"; NULL: port_id counts */
@@ -62,7 +57,7 @@ struct drivers_ethdev_stats {
  * port's range; -ENOMEM; or what the driver said. *error is set when it is not 0.
  */
 int drivers_ethdev_open(const struct drivers_ethdev_config *config, struct drivers_ethdev *port,
-			struct drivers_error *error);
+			struct uroce_error *error);
 
 /*
  * Stops and closes the port and frees its pool. No lcore may poll it any more. Returns how many mbufs of an own
@@ -78,12 +73,12 @@ int drivers_ethdev_stats(const struct drivers_ethdev *port, struct drivers_ethde
 
 /* A pool that suits frames of frame_bytes: NULL when there is no memory. *error tells. */
 struct rte_mempool *drivers_ethdev_pool_create(const char *name, uint32_t mbuf_count, uint32_t frame_bytes,
-					       int numa_node, struct drivers_error *error);
+					       int numa_node, struct uroce_error *error);
 /* Frees a pool if all its mbufs are back; returns how many are not. */
 unsigned drivers_ethdev_pool_destroy(struct rte_mempool *pool);
 
 /* Writes a sentence into *error, if there is one, and returns code. */
-int drivers_error_set(struct drivers_error *error, int code, const char *format, ...)
+int drivers_error_set(struct uroce_error *error, int code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
 #endif

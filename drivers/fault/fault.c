@@ -276,7 +276,7 @@ static bool is_probability(double value)
 	return value >= 0 && value <= 1;
 }
 
-static int check(const struct drivers_fault_config *config, struct drivers_error *error)
+static int check(const struct drivers_fault_config *config, struct uroce_error *error)
 {
 	const struct {
 		const char *name;
@@ -297,7 +297,7 @@ static int check(const struct drivers_fault_config *config, struct drivers_error
 }
 
 int drivers_fault_attach(const struct drivers_ethdev *port, const struct drivers_fault_config *config,
-			 struct drivers_fault **result, struct drivers_error *error)
+			 struct drivers_fault **result, struct uroce_error *error)
 {
 	struct drivers_fault *fault;
 	int code = check(config, error);

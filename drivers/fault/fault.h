@@ -33,7 +33,7 @@ struct drivers_fault;
 
 /* 0; -EINVAL: a probability is not one; -ENOMEM; -ENOTSUP. */
 int drivers_fault_attach(const struct drivers_ethdev *port, const struct drivers_fault_config *config,
-			 struct drivers_fault **fault, struct drivers_error *error);
+			 struct drivers_fault **fault, struct uroce_error *error);
 
 /* From now on every frame is lost, as by a pulled cable; or passes again by chance. Any thread, at any time. */
 void drivers_fault_cut(struct drivers_fault *fault, bool cut);

@@ -19,7 +19,7 @@
 #define ENGINE_MBUFS 1024u
 #define FRAME_BYTES 4224u /* as ethdev.c: PMTU 4096 with every header */
 
-static int check(const struct drivers_loop_config *config, struct drivers_error *error)
+static int check(const struct drivers_loop_config *config, struct uroce_error *error)
 {
 	if (config->queue_count > DRIVERS_ETHDEV_QUEUES_MAX)
 		return drivers_error_set(error, -EINVAL, "a loop of %u queues is not possible: use at most %d",
@@ -38,7 +38,7 @@ static int check(const struct drivers_loop_config *config, struct drivers_error 
 
 /* Queue q of a port may be polled by one lcore and filled by one lcore of the other side: no atomics needed. */
 static int create_rings(const struct drivers_loop_config *config, const char *name, struct drivers_loop *loop,
-			struct drivers_error *error)
+			struct uroce_error *error)
 {
 	uint32_t entries = config->ring_entries ? config->ring_entries : RING_ENTRIES;
 	char ring_name[RTE_RING_NAMESIZE];
@@ -59,7 +59,7 @@ static int create_rings(const struct drivers_loop_config *config, const char *na
 }
 
 static int create_ports(const struct drivers_loop_config *config, const char *name, struct drivers_loop *loop,
-			struct drivers_error *error)
+			struct uroce_error *error)
 {
 	char port_name[RTE_ETH_NAME_MAX_LEN];
 
@@ -116,7 +116,7 @@ unsigned drivers_loop_close(struct drivers_loop *loop)
 	return missing;
 }
 
-int drivers_loop_open(const struct drivers_loop_config *config, struct drivers_loop *loop, struct drivers_error *error)
+int drivers_loop_open(const struct drivers_loop_config *config, struct drivers_loop *loop, struct uroce_error *error)
 {
 	const char *name = config->name ? config->name : "uroce_loop";
 	uint32_t entries = config->ring_entries ? config->ring_entries : RING_ENTRIES;

@@ -32,7 +32,7 @@ struct drivers_loop {
 };
 
 /* 0; -EINVAL; -EEXIST: the name is taken; -ENOMEM. */
-int drivers_loop_open(const struct drivers_loop_config *config, struct drivers_loop *loop, struct drivers_error *error);
+int drivers_loop_open(const struct drivers_loop_config *config, struct drivers_loop *loop, struct uroce_error *error);
 
 /* Frees all, frames in flight too. Returns how many mbufs somebody still holds: 0, or the pool is kept. */
 unsigned drivers_loop_close(struct drivers_loop *loop);

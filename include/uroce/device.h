@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * How to use:
- *   1. initialise EAL yourself, open or create ethdev ports (drivers/ helps)
+ *   1. initialise EAL, open or create ethdev ports; port.h does both, and step 3, in a call each
  *   2. uroce_engine_create(): how many lcores and who turns them
  *   3. uroce_device_create() for each port
  *   4. uroce_engine_start(), or call uroce_lcore_poll() in a loop of your own
@@ -47,13 +47,19 @@ struct uroce_engine_config {
  * live on the lcores that serve its queues.
  */
 struct uroce_device_config {
-	uint16_t port_id;     /* ethdev port, configured and started by drivers/ethdev */
+	uint16_t port_id;     /* ethdev port, configured and started */
 	uint16_t queue_count; /* rx/tx queue pairs set up, at most the engine's lcores; 0 means 1 */
 	uint16_t first_lcore; /* queue i is served by lcore (first_lcore + i) modulo the engine's lcores */
 	struct uroce_mac mac;
 	uint32_t addr_count;
 	struct uroce_addr addrs[UROCE_ADDRS_MAX];
-	uint8_t prefix_bits[UROCE_ADDRS_MAX]; /* of the address as written: 24 for 10.0.0.1/24 */
+	uint8_t prefix_bits[UROCE_ADDRS_MAX]; /* of the address as written: 24 for 10.0.0.1/24; 0: all are neighbours */
+	/*
+	 * A peer outside an address's prefix is reached through its gateway, whose MAC is asked for (ARP, neighbour
+	 * discovery): a neighbour itself, or of fe80::/10. Zeros: there is none, and no way to such a peer.
+	 */
+	struct uroce_addr gateways[UROCE_ADDRS_MAX];
+	struct uroce_vlan vlans[UROCE_ADDRS_MAX]; /* of paths from the address that name none themselves */
 	uint32_t mtu_bytes;       /* largest path MTU allowed, that the port passes: 256 ... 4096; 0 means 4096 */
 	bool rx_checksums_done;   /* the port drops frames with a wrong IP or UDP checksum, or marks them */
 	struct rte_mempool *pool; /* mbufs to send from; data room for the MTU and 128 bytes of headers */
@@ -64,6 +70,9 @@ struct uroce_device_info {
 	struct uroce_mac mac;
 	uint32_t addr_count;
 	struct uroce_addr addrs[UROCE_ADDRS_MAX];
+	uint8_t prefix_bits[UROCE_ADDRS_MAX];
+	struct uroce_addr gateways[UROCE_ADDRS_MAX];
+	struct uroce_vlan vlans[UROCE_ADDRS_MAX];
 	uint32_t mtu_bytes;
 	uint32_t max_sge, max_inline_bytes, max_rd_atomic, max_queue_depth;
 };
@@ -95,7 +104,7 @@ UROCE_API uint32_t uroce_port_mtu(uint16_t port_id);
 #define UROCE_PACKET_BYTES 88 /* IPv6, UDP, BTH, the longest extensions, pad and ICRC */
 
 /*
- * 0; -EINVAL: no address, bad MTU, more queues than the port has, mbufs too small for the MTU, or a port that takes
+ * 0; -EINVAL: no address, a gateway outside its prefix, bad VLAN, bad MTU, more queues than the port has, mbufs too small for the MTU, or a port that takes
  * VLAN tags off (then nobody knows any more whose a frame is); -ENODEV: no such port; -ENETDOWN: the port has not been
  * configured and started; -EMSGSIZE: its frames are too short for the MTU, see uroce_port_mtu(); -EBUSY: it has a
  * device; -ENOMEM.

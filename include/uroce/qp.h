@@ -47,13 +47,14 @@ struct uroce_qp_init_attr {
 struct uroce_path {
 	struct uroce_addr source; /* one of the device's addresses */
 	struct uroce_addr dest;
-	struct uroce_mac dest_mac; /* zeros: resolve it (ARP, neighbour discovery) */
-	uint8_t traffic_class;
-	uint8_t hop_limit; /* 0 means 64 */
+	/* Of the next hop. Zeros: it is asked for (ARP, neighbour discovery), at the gateway if dest is no neighbour */
+	struct uroce_mac dest_mac;
+	uint8_t traffic_class; /* DSCP and ECN: see uroce_traffic_class() */
+	uint8_t hop_limit;     /* 0 means 64 */
 	/*
 	 * 802.1Q: frames of VLAN 1 ... 4094 carry its tag, and what comes has to be of that VLAN, whatever its
 	 * priority. 0: of no VLAN, as untagged frames are; with a priority, 0 ... 7, they carry a tag that says only
-	 * that.
+	 * that. Both 0: what the device's configuration says of the source.
 	 */
 	uint16_t vlan_id;
 	uint8_t vlan_priority;
@@ -61,6 +62,30 @@ struct uroce_path {
 	uint32_t flow_label;
 	struct uroce_device *device; /* the port; NULL: the QP's own */
 };
+
+/* The two bits of explicit congestion notification. */
+enum uroce_ecn {
+	UROCE_ECN_NOT_ECT, /* routers drop when they are full */
+	UROCE_ECN_ECT1,
+	UROCE_ECN_ECT0, /* routers may mark instead, as RoCEv2 networks usually do */
+	UROCE_ECN_CE
+};
+
+/* The traffic class (IPv4: TOS) of a DSCP, 0 ... 63, and ECN bits. */
+static inline uint8_t uroce_traffic_class(unsigned dscp, enum uroce_ecn ecn)
+{
+	return (uint8_t)((dscp & 63) << 2 | ((unsigned)ecn & 3));
+}
+
+static inline unsigned uroce_traffic_class_dscp(uint8_t traffic_class)
+{
+	return traffic_class >> 2;
+}
+
+static inline enum uroce_ecn uroce_traffic_class_ecn(uint8_t traffic_class)
+{
+	return (enum uroce_ecn)(traffic_class & 3);
+}
 
 /* Attributes of a QP; which ones count is told by the mask of uroce_qp_modify(). */
 struct uroce_qp_attr {
@@ -130,7 +155,8 @@ UROCE_API int uroce_qp_create(struct uroce_pd *pd, const struct uroce_qp_init_at
 UROCE_API int uroce_qp_destroy(struct uroce_qp *qp);
 /*
  * Changes attributes and state. 0; -EINVAL: an illegal transition, a missing or forbidden attribute, a value
- * out of range, a path that no port of the QP's lcore has. -EAGAIN: the QP was reset less than four ACK timeouts
+ * out of range, a path that no port of the QP's lcore has. -ENETUNREACH: the peer is outside the prefix of the path's
+ * source, which has no gateway. -EAGAIN: the QP was reset less than four ACK timeouts
  * (1 ... 60 s) ago and cannot go to RTR yet, for a packet of its last connection could be taken for one of the new one
  * (P-7); a new QP need not wait. Or path_mig_state is set to REARM after a migration, and the peer has not been heard
  * over the new path yet, so that it might never follow: first exchange a message (A-8). With an error nothing has

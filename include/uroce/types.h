@@ -33,6 +33,17 @@ struct uroce_mac {
 	uint8_t bytes[6];
 };
 
+/* An 802.1Q tag. Zeros: none; an id of 0 with a priority: a tag that says only that. */
+struct uroce_vlan {
+	uint16_t id;      /* 1 ... 4094 */
+	uint8_t priority; /* 0 ... 7 */
+};
+
+/* What is wrong, with which value, and what helps: one sentence, without a newline. */
+struct uroce_error {
+	char text[512];
+};
+
 /* The version of the library, "MAJOR.MINOR.PATCH"; never NULL. */
 UROCE_API const char *uroce_version(void);
 

@@ -7,10 +7,12 @@
 #ifndef UROCE_H
 #define UROCE_H
 
+#include <uroce/cm.h>
 #include <uroce/cq.h>
 #include <uroce/device.h>
 #include <uroce/event.h>
 #include <uroce/mr.h>
+#include <uroce/port.h>
 #include <uroce/qp.h>
 #include <uroce/srq.h>
 #include <uroce/stats.h>

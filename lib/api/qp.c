@@ -6,16 +6,14 @@
 #include <sys/random.h>
 
 #include "engine/active.h"
+#include "engine/connect.h"
 #include "engine/discover.h"
 #include "engine/engine.h"
 #include "engine/mailbox.h"
 #include "engine/pipeline.h"
+#include "engine/route.h"
 #include "engine/steer.h"
 #include "rc/codes.h"
-#include "wire/encap.h"
-
-#define VLAN_RESERVED 0xFFFu
-#define VLAN_PRIORITY_MAX 7u
 
 static bool init_is_valid(const struct uroce_pd *pd, const struct uroce_qp_init_attr *init)
 {
@@ -138,6 +136,8 @@ static int destroy_on_owner(void *argument)
 	struct uroce_qp *qp = argument;
 	struct engine_port *port = engine_find_port(qp->owner, qp->device);
 
+	if (qp->cm_id)
+		engine_connect_forget_qp(qp);
 	engine_pipeline_forget(qp->owner, qp);
 	engine_steer_remove(qp->device->engine, qp, time_wait_ns(qp));
 	hold_devices(qp, NULL, NULL);
@@ -168,69 +168,42 @@ struct modification {
 	uint32_t bad_mask;
 };
 
-/* Which of the device's addresses it is, or -1. */
-static int find_addr(const struct uroce_device *device, const struct uroce_addr *addr)
-{
-	for (uint32_t i = 0; i < device->config.addr_count; i++) {
-		if (memcmp(&device->config.addrs[i], addr, sizeof(*addr)) == 0)
-			return (int)i;
-	}
-	return -1;
-}
-
 /*
- * The port has a queue on the QP's lcore and takes its path MTU, and the path's source is an address of it: frames come
- * to no other. There is no VLAN 4095.
+ * The port has a queue on the QP's lcore and takes its path MTU, the path's source is an address of it, for frames come
+ * to no other, and there is a way to the peer, or the MAC of a router given. What cannot work is refused now rather
+ * than found useless when it is needed. 0, -EINVAL or -ENETUNREACH.
  */
-static bool path_is_ours(const struct uroce_qp *qp, const struct uroce_path *path, uint32_t mtu_bytes)
-{
-	return engine_find_port(qp->owner, path->device) && path->device->config.mtu_bytes >= mtu_bytes &&
-	       find_addr(path->device, &path->source) >= 0 && path->vlan_id < VLAN_RESERVED &&
-	       path->vlan_priority <= VLAN_PRIORITY_MAX;
-}
-
-/* Are the first `bits` of two addresses the same? IPv4 prefixes count behind the 96 bits of the mapping. */
-static bool same_prefix(const struct uroce_addr *a, const struct uroce_addr *b, unsigned bits)
-{
-	if (encap_addr_is_ipv4(a->bytes))
-		bits += 96;
-	for (unsigned i = 0; i < 16 && bits > 0; i++) {
-		uint8_t mask = bits >= 8 ? 0xFF : (uint8_t)(0xFF << (8 - bits));
-
-		if ((a->bytes[i] ^ b->bytes[i]) & mask)
-			return false;
-		bits = bits >= 8 ? bits - 8 : 0;
-	}
-	return true;
-}
-
-/*
- * An alternate path is refused now rather than found useless when it is needed: its port has to take the QP's path
- * MTU, and the peer has to be a neighbour, or the MAC of a router given.
- */
-static bool alternate_is_usable(const struct uroce_qp *qp, const struct uroce_path *path, uint32_t mtu_bytes)
+static int check_path(const struct uroce_qp *qp, const struct uroce_path *path, uint32_t mtu_bytes)
 {
 	static const struct uroce_mac none;
-	int index;
+	const struct uroce_device_config *config = &path->device->config;
 
-	if (!path_is_ours(qp, path, mtu_bytes))
-		return false;
-	index = find_addr(path->device, &path->source);
-	return memcmp(&path->dest_mac, &none, sizeof(none)) != 0 ||
-	       same_prefix(&path->source, &path->dest, path->device->config.prefix_bits[index]);
+	if (!engine_find_port(qp->owner, path->device) || config->mtu_bytes < mtu_bytes ||
+	    !engine_route_begins_here(config, path))
+		return -EINVAL;
+	if (memcmp(&path->dest_mac, &none, sizeof(none)) != 0 || engine_route_next_hop(config, path))
+		return 0;
+	return -ENETUNREACH;
 }
 
-/* What only the engine can judge. 0: nothing. */
-static uint32_t find_bad_path(const struct uroce_qp *qp, const struct modification *modification)
+/* What only the engine can judge. */
+static int check_paths(const struct uroce_qp *qp, struct modification *modification)
 {
 	const struct uroce_qp_attr *attr = &modification->attr;
 	uint32_t mtu_bytes = modification->mask & UROCE_QP_PATH_MTU ? attr->path_mtu : qp_core(qp)->mtu_bytes;
+	int error = 0;
 
-	if ((modification->mask & UROCE_QP_PATH) && !path_is_ours(qp, &attr->path, mtu_bytes))
-		return UROCE_QP_PATH;
-	if ((modification->mask & UROCE_QP_ALT_PATH) && !alternate_is_usable(qp, &attr->alt_path, mtu_bytes))
-		return UROCE_QP_ALT_PATH;
-	return 0;
+	if (modification->mask & UROCE_QP_PATH) {
+		error = check_path(qp, &attr->path, mtu_bytes);
+		modification->bad_mask = UROCE_QP_PATH;
+	}
+	if (error == 0 && (modification->mask & UROCE_QP_ALT_PATH)) {
+		error = check_path(qp, &attr->alt_path, mtu_bytes);
+		modification->bad_mask = UROCE_QP_ALT_PATH;
+	}
+	if (error == 0)
+		modification->bad_mask = 0;
+	return error;
 }
 
 /* P-7: a QP that was reset rests before its number is used for another connection. */
@@ -252,6 +225,14 @@ static int forget_connection(struct uroce_qp *qp, uint64_t rest_ns)
 	return 0;
 }
 
+/* Of the device's port unless it says otherwise. */
+static void complete_path(struct uroce_device *device, struct uroce_path *path)
+{
+	if (path->device == NULL)
+		path->device = device;
+	engine_route_complete(&path->device->config, path);
+}
+
 static int modify_on_owner(void *argument)
 {
 	struct modification *modification = argument;
@@ -259,11 +240,10 @@ static int modify_on_owner(void *argument)
 	struct rc_qp *rc = qp_core(qp);
 	uint64_t rest_ns = time_wait_ns(qp); /* RESET forgets the timeouts */
 	uint8_t before = rc->state;
-	int error;
+	int error = check_paths(qp, modification);
 
-	modification->bad_mask = find_bad_path(qp, modification);
-	if (modification->bad_mask)
-		return -EINVAL;
+	if (error)
+		return error;
 	if (must_rest(qp, modification))
 		return -EAGAIN; /* with the same attributes it will do later */
 	if (before == UROCE_QPS_RESET && engine_pipeline_cq_failed(qp)) {
@@ -290,10 +270,10 @@ int uroce_qp_modify(struct uroce_qp *qp, const struct uroce_qp_attr *attr, uint3
 	struct modification modification = { .qp = qp, .attr = *attr, .mask = mask };
 	int error;
 
-	if (attr->path.device == NULL)
-		modification.attr.path.device = qp->device;
-	if (attr->alt_path.device == NULL)
-		modification.attr.alt_path.device = qp->device;
+	if (mask & UROCE_QP_PATH)
+		complete_path(qp->device, &modification.attr.path);
+	if (mask & UROCE_QP_ALT_PATH)
+		complete_path(qp->device, &modification.attr.alt_path);
 	error = engine_mailbox_call(qp->owner, modify_on_owner, &modification);
 	if (error && bad_mask)
 		*bad_mask = modification.bad_mask;

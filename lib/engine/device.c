@@ -13,6 +13,7 @@
 #include "engine/mailbox.h"
 #include "engine/place.h"
 #include "engine/port.h"
+#include "engine/route.h"
 #include "rc/codes.h"
 
 #define MRS_DEFAULT 4096u
@@ -30,6 +31,8 @@ static bool config_is_valid(const struct uroce_engine *engine, const struct uroc
 	uint32_t mtu_bytes = config->mtu_bytes ? config->mtu_bytes : LIMIT_MTU_BYTES;
 
 	if (config->addr_count == 0 || config->addr_count > LIMIT_PORT_ADDRS)
+		return false;
+	if (!engine_route_config_is_valid(config))
 		return false;
 	if (!mtu_is_valid(mtu_bytes) || !pool_fits(config->pool, mtu_bytes))
 		return false;
@@ -296,6 +299,18 @@ void uroce_device_query(const struct uroce_device *device, struct uroce_device_i
 		.max_queue_depth = LIMIT_QUEUE_DEPTH,
 	};
 	memcpy(info->addrs, device->config.addrs, sizeof(info->addrs));
+	memcpy(info->prefix_bits, device->config.prefix_bits, sizeof(info->prefix_bits));
+	memcpy(info->gateways, device->config.gateways, sizeof(info->gateways));
+	memcpy(info->vlans, device->config.vlans, sizeof(info->vlans));
+}
+
+bool engine_device_has(const struct uroce_device *device, const uint8_t addr[16])
+{
+	for (uint32_t i = 0; i < device->config.addr_count; i++) {
+		if (memcmp(device->config.addrs[i].bytes, addr, 16) == 0)
+			return true;
+	}
+	return false;
 }
 
 void engine_device_raise(struct uroce_device *device, const struct uroce_event *event)

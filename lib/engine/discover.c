@@ -8,19 +8,11 @@
 #include "engine/discover.h"
 #include "engine/pipeline.h"
 #include "engine/port.h"
+#include "engine/route.h"
 #include "wire/neighbour.h"
 
 #define LOOK_AGAIN_NS 1000000ull
 #define UNRESOLVED_NS 3000000000ull /* so long a request waits for its peer's MAC: about 30 questions */
-
-static bool is_ours(const struct uroce_device *device, const uint8_t addr[16])
-{
-	for (uint32_t i = 0; i < device->config.addr_count; i++) {
-		if (memcmp(device->config.addrs[i].bytes, addr, 16) == 0)
-			return true;
-	}
-	return false;
-}
 
 static void send_frame(struct engine_port *port, const uint8_t *frame, uint32_t bytes)
 {
@@ -86,7 +78,7 @@ void engine_discover_receive(struct uroce_lcore *lcore, struct engine_port *port
 	port->counters[CNT_PORT_NEIGHBOURS]++;
 	switch ((enum wire_neighbour_kind)neighbour.kind) {
 	case WIRE_NEIGHBOUR_REQUEST:
-		if (is_ours(port->device, neighbour.target))
+		if (engine_device_has(port->device, neighbour.target))
 			answer_request(lcore, port, frame, &neighbour);
 		break;
 	case WIRE_NEIGHBOUR_REPLY:
@@ -97,7 +89,7 @@ void engine_discover_receive(struct uroce_lcore *lcore, struct engine_port *port
 		lcore->resolve_ns = 0;
 		break;
 	case WIRE_NEIGHBOUR_ECHO:
-		if (is_ours(port->device, neighbour.target))
+		if (engine_device_has(port->device, neighbour.target))
 			answer_echo(port, frame, bytes);
 		break;
 	case WIRE_NEIGHBOUR_NONE:
@@ -113,28 +105,32 @@ static bool mac_is_set(const struct uroce_mac *mac)
 }
 
 /* In the path's VLAN. */
-static void ask_for(struct engine_port *port, const struct uroce_path *path)
+static void ask_for(struct engine_port *port, const struct uroce_path *path, const struct uroce_addr *hop)
 {
 	uint8_t request[WIRE_NEIGHBOUR_MAX_BYTES];
-	uint32_t bytes = wire_neighbour_request(port->device->mac.bytes, path->source.bytes, path->dest.bytes, request);
+	uint32_t bytes = wire_neighbour_request(port->device->mac.bytes, path->source.bytes, hop->bytes, request);
 
 	if (path_vlan_tci(path))
 		bytes = wire_neighbour_tag(request, bytes, path_vlan_tci(path));
 	send_frame(port, request, bytes);
 }
 
-/* The MAC of a path's next hop, asked for when it is not known. true: *mac is it. */
-static bool find_mac(struct uroce_lcore *lcore, const struct uroce_path *path, struct uroce_mac *mac)
+bool engine_discover_find(struct uroce_lcore *lcore, const struct uroce_path *path, struct uroce_mac *mac)
 {
 	struct uroce_device *device = path->device;
+	const struct uroce_addr *hop;
 	bool ask = false;
 
 	*mac = path->dest_mac;
-	if (mac_is_set(mac) ||
-	    engine_neigh_resolve(&device->neigh, &path->dest, path->vlan_id, lcore->now_ns, mac, &ask))
+	if (mac_is_set(mac))
+		return true;
+	hop = engine_route_next_hop(&device->config, path);
+	if (hop == NULL)
+		return false; /* no such path is taken: see check_path() in lib/api/qp.c */
+	if (engine_neigh_resolve(&device->neigh, hop, path->vlan_id, lcore->now_ns, mac, &ask))
 		return true;
 	if (ask)
-		ask_for(engine_find_port(lcore, device), path);
+		ask_for(engine_find_port(lcore, device), path, hop);
 	return false;
 }
 
@@ -144,7 +140,7 @@ static bool try_to_resolve(struct uroce_lcore *lcore, struct uroce_qp *qp)
 	const struct uroce_path *path = &qp_core(qp)->path;
 	struct uroce_mac mac;
 
-	if (!find_mac(lcore, path, &mac))
+	if (!engine_discover_find(lcore, path, &mac))
 		return false;
 	engine_mbuf_template(&qp->template, path, &path->device->mac, &mac, qp->qpn, qp_core(qp)->dest_qpn);
 	qp->port = engine_find_port(lcore, path->device);
@@ -158,7 +154,7 @@ void engine_discover_prepare(struct uroce_lcore *lcore, const struct uroce_path 
 {
 	struct uroce_mac mac;
 
-	find_mac(lcore, path, &mac);
+	engine_discover_find(lcore, path, &mac);
 }
 
 void engine_discover_start(struct uroce_lcore *lcore, struct uroce_qp *qp)

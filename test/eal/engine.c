@@ -165,7 +165,7 @@ static void cross_a_bad_link(void)
 	static struct network setup;
 	struct drivers_fault *faults[2];
 	struct drivers_fault_counts counts;
-	struct drivers_error error = { "" };
+	struct uroce_error error = { "" };
 
 	network_open(&setup, 1);
 	for (int i = 0; i < 2; i++) {

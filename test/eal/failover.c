@@ -25,7 +25,7 @@ static void open_second(struct network *network, struct second *second, unsigned
 	struct drivers_loop_config loop = {
 		.name = "second", .queue_count = (uint16_t)lcores, .ring_entries = 256, .mbuf_count = 2047 * lcores
 	};
-	struct drivers_error error = { "" };
+	struct uroce_error error = { "" };
 
 	cr_assert_eq(drivers_loop_open(&loop, &second->loop, &error), 0, "%s", error.text);
 	for (int i = 0; i < 2; i++) {
@@ -186,7 +186,7 @@ Test(failover, a_useless_alternate_path_is_refused)
 	network_connect(&network, false);
 	attr = alternate(&second, 0);
 	attr.alt_path.dest = network_address("10.0.2.2");
-	cr_assert_eq(uroce_qp_modify(network.ends[0].qp, &attr, UROCE_QP_ALT_PATH, &bad), -EINVAL, "no route");
+	cr_assert_eq(uroce_qp_modify(network.ends[0].qp, &attr, UROCE_QP_ALT_PATH, &bad), -ENETUNREACH, "no route");
 	attr.alt_path.dest_mac.bytes[5] = 9;
 	cr_assert_eq(uroce_qp_modify(network.ends[0].qp, &attr, UROCE_QP_ALT_PATH, &bad), 0, "by a router");
 	for (int i = 0; i < 2; i++) {

@@ -52,7 +52,7 @@ static void run(const struct drivers_fault_config *config, struct arrivals *arri
 	struct drivers_loop_config wires = { 0 };
 	struct rte_mbuf *burst[BURST];
 	struct drivers_fault *fault;
-	struct drivers_error error;
+	struct uroce_error error;
 	struct drivers_loop loop;
 	uint32_t sent = 0, idle = 0;
 
@@ -179,7 +179,7 @@ Test(fault, the_nth_large_frame_is_lost_and_no_other)
 	struct drivers_loop_config wires = { 0 };
 	struct drivers_fault_counts counts;
 	struct drivers_fault *fault;
-	struct drivers_error error;
+	struct uroce_error error;
 	struct drivers_loop loop;
 
 	cr_assert_eq(drivers_loop_open(&wires, &loop, &error), 0, "%s", error.text);
@@ -203,7 +203,7 @@ Test(fault, what_is_held_is_freed_and_bad_values_are_refused)
 	struct drivers_fault_config config = { .reorder = 1, .seed = 8 };
 	struct drivers_loop_config wires = { 0 };
 	struct drivers_fault *fault;
-	struct drivers_error error;
+	struct uroce_error error;
 	struct drivers_loop loop;
 	struct rte_mbuf *frame;
 

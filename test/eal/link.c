@@ -54,7 +54,7 @@ Test(link, a_port_that_goes_down_is_left_without_waiting_for_the_retries)
 	struct drivers_ethdev_config config = { .name = "net_tap7", .mbuf_count = 2047 };
 	struct uroce_device_config device = { .addr_count = 1, .addrs = { network_address("10.0.7.1") } };
 	struct uroce_qp_attr attr = { .timeout = 20, .retry_cnt = 7, .rnr_retry = 7, .dest_qp_num = 77 };
-	struct drivers_error error = { "" };
+	struct uroce_error error = { "" };
 	struct drivers_ethdev tap;
 	struct uroce_device *tapped;
 

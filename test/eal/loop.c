@@ -32,7 +32,7 @@ Test(loop, frames_pass_both_ways_on_every_queue)
 {
 	struct drivers_loop_config config = { .queue_count = 2 };
 	struct drivers_ethdev_stats stats;
-	struct drivers_error error;
+	struct uroce_error error;
 	struct drivers_loop loop;
 	double speed;
 
@@ -54,7 +54,7 @@ Test(loop, frames_pass_both_ways_on_every_queue)
 Test(loop, frames_in_flight_are_given_back_and_the_name_is_free_again)
 {
 	struct drivers_loop_config config = { .ring_entries = 64 };
-	struct drivers_error error;
+	struct uroce_error error;
 	struct drivers_loop loop;
 	struct rte_mbuf *frame;
 
@@ -71,7 +71,7 @@ Test(loop, frames_in_flight_are_given_back_and_the_name_is_free_again)
 Test(loop, a_frame_that_somebody_holds_keeps_the_pool)
 {
 	struct drivers_loop_config config = { 0 };
-	struct drivers_error error;
+	struct uroce_error error;
 	struct drivers_loop loop;
 	struct rte_mbuf *frame;
 	struct rte_mempool *pool;
@@ -98,7 +98,7 @@ Test(loop, refusals_name_the_value)
 	};
 	struct drivers_ethdev_config wanted = { .name = "net_tap7" };
 	struct drivers_ethdev port;
-	struct drivers_error error;
+	struct uroce_error error;
 	struct drivers_loop loop;
 
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

@@ -70,7 +70,7 @@ void network_open_on(struct network *network, unsigned lcores, struct rte_mempoo
 		.ack_each = network_acks_each,
 	};
 	struct drivers_loop_config loop = { .queue_count = (uint16_t)lcores };
-	struct drivers_error error = { "" };
+	struct uroce_error error = { "" };
 
 	memset(network, 0, sizeof(*network));
 	network->timeout = 8;

@@ -365,7 +365,7 @@ Test(nth, an_allocation_that_fails_is_told_and_leaves_nothing_behind)
 {
 	static uint8_t memory[4096];
 	struct drivers_loop_config config = { .mbuf_count = 2047, .ring_entries = 256 };
-	struct drivers_error text = { "" };
+	struct uroce_error text = { "" };
 	struct drivers_loop loop;
 	uint64_t n = 0;
 	int error;

@@ -38,7 +38,7 @@ struct wire {
 static void open_wire(struct wire *wire, const char *driver, const char *const arguments[2], uint8_t timeout)
 {
 	struct uroce_engine_config config = { .lcore_count = 1 };
-	struct drivers_error error = { "" };
+	struct uroce_error error = { "" };
 
 	memset(&wire->network, 0, sizeof(wire->network));
 	wire->network.timeout = timeout;
@@ -300,7 +300,7 @@ Test(ports, a_port_that_is_not_configured_or_not_started_is_refused)
 	struct uroce_engine_config config = { .lcore_count = 1 };
 	struct uroce_device_config device = { .addr_count = 1, .addrs = { network_address("10.0.0.1") } };
 	struct drivers_loop_config wires = { .queue_count = 1 };
-	struct drivers_error error = { "" };
+	struct uroce_error error = { "" };
 	struct uroce_engine *engine;
 	struct drivers_loop loop;
 
@@ -327,7 +327,7 @@ Test(ports, a_port_whose_frames_are_too_short_for_the_mtu_is_refused)
 	struct uroce_engine_config config = { .lcore_count = 1 };
 	struct uroce_device_config device = { .addr_count = 1, .addrs = { network_address("10.0.0.1") } };
 	struct drivers_ethdev_config wanted = { .name = "net_memif7", .mbuf_count = 2047 };
-	struct drivers_error error = { "" };
+	struct uroce_error error = { "" };
 	struct uroce_engine *engine;
 	struct drivers_ethdev port;
 

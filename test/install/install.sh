@@ -37,9 +37,12 @@ done
 [ ! -s "$root/log" ]
 report $? rules_that_headers_cite_are_installed "$root/log"
 
-archive=$(find "$root" -name liburoce.a)
-nm -g --defined-only "$archive" | awk 'NF == 3 && $3 !~ /^uroce_/ { print $3; bad = 1 } END { exit bad }' >"$root/log"
-report $? archive_exports_only_uroce_names "$root/log"
+for archive in liburoce liburoce_ports; do
+	nm -g --defined-only "$(find "$root" -name $archive.a)" |
+		awk 'NF == 3 && $3 !~ /^uroce_/ { print $3; bad = 1 } NF == 3 { some = 1 } END { exit bad || !some }' \
+			>"$root/log"
+	report $? "${archive}_exports_only_uroce_names" "$root/log"
+done
 
 # shellcheck disable=SC2046
 cc -o "$root/consumer" "$here/consumer.c" $(pkg-config $flags --cflags uroce) $(pkg-config --cflags libdpdk) \
@@ -52,19 +55,73 @@ ldd "$root/consumer" | grep -E 'librte_|libibverbs|libmlx|libpcap|libssl' >"$roo
 [ ! -s "$root/log" ]
 report $? consumer_is_linked_to_the_minimal_set "$root/log"
 
-# A meson project that has us as a subproject gets no other names either.
-mkdir -p "$root/project/subprojects"
+# shellcheck disable=SC2046
+cc -o "$root/ports" "$here/ports.c" $(pkg-config $flags --cflags --static --libs uroce) >"$root/log" 2>&1
+report $? program_over_ports_builds_with_pkg_config_static "$root/log"
+"$root/ports" >"$root/log" 2>&1
+report $? program_over_ports_runs "$root/log"
+ldd "$root/ports" | grep -E 'librte_|libibverbs|libmlx|libpcap|libssl' >"$root/log"
+[ ! -s "$root/log" ]
+report $? program_over_ports_is_linked_to_the_minimal_set "$root/log"
+
+# With the NICs: it links, has their drivers in it, and works as before.
+# shellcheck disable=SC2046
+cc -o "$root/nic" "$here/ports.c" $(pkg-config $flags --cflags --static --libs uroce-nic) >"$root/log" 2>&1
+report $? program_with_nics_builds_with_pkg_config_static "$root/log"
+"$root/nic" >"$root/log" 2>&1
+report $? program_with_nics_runs "$root/log"
+strings "$root/nic" 2>/dev/null | sed -n 's/^PMD_INFO_STRING= {"name": "\([^"]*\)".*/\1/p' | sort -u >"$root/drivers"
+for driver in mlx5_eth net_bnxt net_e1000_igb net_ena net_i40e net_iavf net_ice net_ixgbe net_mlx4 net_virtio \
+	net_vmxnet3 net_af_packet net_memif net_tap; do
+	grep -qx "$driver" "$root/drivers"
+	report $? "program_with_nics_has_$driver" "$root/drivers"
+done
+
+# CMake, by the list of the linker's words: an imported target would sort them.
+mkdir "$root/cmake"
+sed "s|^prefix=.*|prefix=$root$prefix|" "$pc" >"$root/cmake/uroce.pc"
+if command -v cmake >/dev/null; then
+	cp "$here/ports.c" "$root/cmake/"
+	cat >"$root/cmake/CMakeLists.txt" <<'end'
+cmake_minimum_required(VERSION 3.18)
+project(consumer C)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(UROCE REQUIRED uroce)
+add_executable(consumer ports.c)
+target_include_directories(consumer PRIVATE ${UROCE_STATIC_INCLUDE_DIRS})
+target_link_libraries(consumer PRIVATE ${UROCE_STATIC_LDFLAGS})
+end
+	{ PKG_CONFIG_PATH="$root/cmake" cmake -S "$root/cmake" -B "$root/cmake/build" &&
+		cmake --build "$root/cmake/build"; } >"$root/log" 2>&1 && "$root/cmake/build/consumer" >"$root/log" 2>&1
+	report $? program_over_ports_builds_with_cmake "$root/log"
+else
+	count=$((count + 1))
+	echo "ok $count - install::program_over_ports_builds_with_cmake # SKIP there is no cmake"
+fi
+
+# A meson project that has us as a subproject gets no other names either; one that has not takes what is installed.
+mkdir -p "$root/project/subprojects" "$root/plain"
 ln -s "$(cd "$here/../.." && pwd)" "$root/project/subprojects/uroce"
-cp "$here/consumer.c" "$root/project/"
+cp "$here/consumer.c" "$here/ports.c" "$root/project/"
+cp "$here/ports.c" "$root/plain/"
 cat >"$root/project/meson.build" <<'end'
 project('consumer', 'c', default_options: ['buildtype=plain', 'uroce:tests=false', 'uroce:buildtype=plain'])
-executable('consumer', 'consumer.c',
-  dependencies: [dependency('uroce', fallback: 'uroce'), meson.get_compiler('c').find_library('rte_net_ring')])
+uroce = dependency('uroce', fallback: 'uroce')
+executable('consumer', 'consumer.c', dependencies: uroce)
+executable('ports', 'ports.c', dependencies: uroce)
+end
+cat >"$root/plain/meson.build" <<'end'
+project('ports', 'c')
+executable('ports', 'ports.c', dependencies: dependency('uroce', static: true))
 end
 meson setup --wrap-mode=forcefallback "$root/project/build" "$root/project" >"$root/log" 2>&1 &&
-	ninja -C "$root/project/build" consumer >"$root/log" 2>&1 &&
-	"$root/project/build/consumer" --no-huge --no-shconf --no-pci -m 64 --log-level=3 >"$root/log" 2>&1
-report $? consumer_builds_with_a_meson_subproject "$root/log"
+	ninja -C "$root/project/build" consumer ports >"$root/log" 2>&1 &&
+	"$root/project/build/consumer" --no-huge --no-shconf --no-pci -m 64 --log-level=3 >"$root/log" 2>&1 &&
+	"$root/project/build/ports" >"$root/log" 2>&1
+report $? programs_build_with_a_meson_subproject "$root/log"
+PKG_CONFIG_PATH="$root/cmake" meson setup "$root/plain/build" "$root/plain" >"$root/log" 2>&1 &&
+	ninja -C "$root/plain/build" >"$root/log" 2>&1 && "$root/plain/build/ports" >"$root/log" 2>&1
+report $? program_over_ports_builds_with_meson "$root/log"
 
 for header in "$root$prefix"/include/uroce/*.h; do
 	echo "#include <uroce/$(basename "$header")>" | g++ -x c++ -fsyntax-only -Wall -Wextra -Werror \

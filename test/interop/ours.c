@@ -314,24 +314,23 @@ static int run(unsigned port, const char *file)
 static int open_and_run(const char *device, char **words)
 {
 	struct uroce_engine_config engine_config = { .max_mrs = 16 };
-	struct app_port_config port_config = { .device = device, .addresses = { words[0], words[1] } };
+	struct app_port_config port_config = { .device = device, .port.addresses = { words[0], words[1] } };
 	unsigned prefix_bits;
 	int exit_code, error;
 
 	exit_code = app_address_parse(words[1], &ours.addr_ipv6, &prefix_bits);
 	if (exit_code != APP_EXIT_OK)
 		return exit_code;
-	error = uroce_engine_create(&engine_config, &port_config.engine);
+	error = uroce_engine_create(&engine_config, &port_config.port.engine);
 	if (error)
 		return app_complain(APP_EXIT_INTERNAL, "engine: %s", strerror(-error));
 	exit_code = app_port_open(&port_config, &ours.port);
-	app_eal_speak(exit_code != APP_EXIT_OK);
 	if (exit_code == APP_EXIT_OK) {
-		ours.lcore = uroce_engine_lcore(port_config.engine, 0);
+		ours.lcore = uroce_engine_lcore(port_config.port.engine, 0);
 		exit_code = run((unsigned)atoi(words[2]), words[3]);
 		app_port_close(&ours.port);
 	}
-	uroce_engine_destroy(port_config.engine);
+	uroce_engine_destroy(port_config.port.engine);
 	return exit_code;
 }
 
@@ -339,17 +338,17 @@ int main(int argc, char **argv)
 {
 	char device[64];
 	struct app_args args;
-	struct app_eal_config config = { .args = &args, .main_is_busy = true };
+	struct uroce_eal_config config = { .main_is_busy = true };
 	int exit_code;
 
 	if (app_eal_split(argc, argv, &args) != 0)
 		return APP_EXIT_INTERNAL;
 	if (args.own_count != 5 || !app_eal_first_device(&args, device, sizeof(device)))
 		return app_complain(APP_EXIT_USAGE, "usage: interop-ours EAL-OPTIONS -- IPV4/LEN IPV6/LEN PORT FILE");
-	exit_code = app_eal_start(&config);
+	exit_code = app_eal_start(&args, &config);
 	if (exit_code != APP_EXIT_OK)
 		return exit_code;
 	exit_code = open_and_run(device, args.own + 1);
-	app_eal_stop();
+	uroce_eal_stop();
 	return exit_code;
 }

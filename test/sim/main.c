@@ -417,9 +417,9 @@ int main(int argc, char **argv)
 		printf("# the arena does not lie where it usually does: trace hashes are of this run only\n");
 	if (settings.peers)
 		return sim_peers_run(settings.options.seed, (uint32_t)settings.runs,
-				     settings.options.messages == UINT32_MAX ? 0 : settings.options.messages, &memory)
-			       ? 1
-			       : 0;
+				     settings.options.messages == UINT32_MAX ? 0 : settings.options.messages, &memory) ?
+			       1 :
+			       0;
 	listen_for_death();
 	if (settings.sweep) {
 		uint32_t messages =

@@ -1,0 +1,206 @@
+/* attach.c - finds or makes the device that a user names, and knows why there is none */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "drivers/port/attach.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rte_dev.h>
+#include <rte_devargs.h>
+#include <rte_eal.h>
+#include <rte_ethdev.h>
+
+#include "drivers/eal/eal.h"
+#include "drivers/eal/log.h"
+
+/* net_af_packet cuts frames that do not fit its ring without a word: room for PMTU 4096. */
+#define AF_PACKET_RING "framesz=4608,blocksz=36864,framecnt=512"
+/* One buffer for a frame of PMTU 4096 instead of three. */
+#define MEMIF_BUFFER "bsize=8192"
+#define PCI_CHARS 12 /* "0000:01:00.0" */
+
+static bool begins_with(const char *text, const char *beginning)
+{
+	return strncmp(text, beginning, strlen(beginning)) == 0;
+}
+
+/* Adds an argument unless the user has said something about it. */
+static void add_default(struct drivers_attachment *attachment, const char *driver, const char *const *topics,
+			const char *argument)
+{
+	size_t at = strlen(attachment->arguments);
+
+	if (!begins_with(attachment->name, driver))
+		return;
+	for (; *topics; topics++) {
+		if (strstr(attachment->arguments, *topics))
+			return;
+	}
+	snprintf(attachment->arguments + at, sizeof(attachment->arguments) - at, "%s%s", at ? "," : "", argument);
+}
+
+/* Splits text into name and arguments, with what is good for the driver. false: it is too long. */
+static bool understand(const char *text, struct drivers_attachment *attachment)
+{
+	static const char *const ring[] = { "framesz=", "blocksz=", "framecnt=", NULL };
+	static const char *const buffer[] = { "bsize=", NULL };
+	size_t name_bytes = strcspn(text, ",");
+	const char *arguments = text[name_bytes] ? text + name_bytes + 1 : "";
+	bool pci = drivers_eal_is_pci(text), interface;
+	char name[DRIVERS_ETHDEV_NAME_BYTES / 2];
+
+	if (name_bytes == 0 || name_bytes >= sizeof(name) || strlen(arguments) >= DRIVERS_ARGUMENTS_BYTES / 2)
+		return false;
+	snprintf(name, sizeof(name), "%.*s", (int)name_bytes, text);
+	interface = !pci && !begins_with(name, "net_") && if_nametoindex(name) != 0;
+	attachment->bus = pci ? "pci" : "vdev";
+	attachment->made = false;
+	snprintf(attachment->name, sizeof(attachment->name), "%s%s",
+		 interface                     ? "net_af_packet_" :
+		 pci && name_bytes < PCI_CHARS ? "0000:" :
+						 "",
+		 name);
+	snprintf(attachment->arguments, sizeof(attachment->arguments), "%s%s%s%s", interface ? "iface=" : "",
+		 interface ? name : "", interface && *arguments ? "," : "", arguments);
+	add_default(attachment, "net_af_packet", ring, AF_PACKET_RING);
+	add_default(attachment, "net_memif", buffer, MEMIF_BUFFER);
+	return true;
+}
+
+/* ---- why there is none ---- */
+
+static bool have_capability(unsigned number)
+{
+	unsigned long long effective = 0;
+	char line[128];
+	FILE *file = fopen("/proc/self/status", "r");
+
+	while (file && fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "CapEff: %llx", &effective) == 1)
+			break;
+	}
+	if (file)
+		fclose(file);
+	return effective >> number & 1;
+}
+
+/* The kernel's driver of a PCI device. false: there is no such device. */
+static bool find_pci_driver(const char *address, char *driver, size_t driver_bytes)
+{
+	char path[128], target[256];
+	ssize_t bytes;
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s%s", strlen(address) < 12 ? "0000:" : "", address);
+	if (access(path, F_OK) != 0)
+		return false;
+	strcat(path, "/driver");
+	bytes = readlink(path, target, sizeof(target) - 1);
+	target[bytes > 0 ? bytes : 0] = '\0';
+	snprintf(driver, driver_bytes, "%s", strrchr(target, '/') ? strrchr(target, '/') + 1 : "none");
+	return true;
+}
+
+/* Why EAL has no such port, and what to do; false: it is not known. */
+static bool explain_absence(const struct drivers_attachment *attachment, char *out, size_t out_bytes)
+{
+	const char *name = attachment->name, *interface = strstr(attachment->arguments, "iface=");
+	char given[IF_NAMESIZE] = "", driver[32];
+	bool found;
+
+	if (interface)
+		snprintf(given, sizeof(given), "%.*s", (int)strcspn(interface + 6, ","), interface + 6);
+	if (begins_with(name, "net_af_packet") && !have_capability(CAP_NET_RAW)) {
+		snprintf(out, out_bytes,
+			 "packet sockets are for root or who has CAP_NET_RAW: run it as root, or give the "
+			 "program the right (setcap cap_net_raw+ep PROGRAM)");
+	} else if (begins_with(name, "net_tap") && !have_capability(CAP_NET_ADMIN)) {
+		snprintf(out, out_bytes,
+			 "tap interfaces are for root or who has CAP_NET_ADMIN: run it as root, or give the "
+			 "program the right (setcap cap_net_admin+ep PROGRAM)");
+	} else if (begins_with(name, "net_af_packet") && interface && if_nametoindex(given) == 0) {
+		snprintf(out, out_bytes, "there is no interface %s: ip link lists them", given);
+	} else if (strcmp(attachment->bus, "pci") == 0) {
+		found = find_pci_driver(name, driver, sizeof(driver));
+		if (found && strcmp(driver, "vfio-pci") == 0 && rte_eal_has_pci())
+			return false;
+		if (found && strcmp(driver, "vfio-pci") == 0)
+			snprintf(out, out_bytes,
+				 "EAL was started without PCI: name it in the devices of struct uroce_eal_config, "
+				 "or start EAL without --no-pci");
+		else
+			snprintf(out, out_bytes,
+				 found ? "its kernel driver is %s: as root, bind it to vfio-pci "
+					 "(dpdk-devbind.py --bind=vfio-pci %s)" :
+					 "%s%s is no PCI device of this machine: lspci lists them",
+				 found ? driver : "", name);
+	} else if (!begins_with(name, "net_")) {
+		snprintf(out, out_bytes,
+			 "no interface has that name (ip link lists them), and no driver: those of virtual devices "
+			 "begin with net_");
+	} else {
+		return false;
+	}
+	return true;
+}
+
+static int refuse(const struct drivers_attachment *attachment, const char *complaints, struct uroce_error *error)
+{
+	char why[300];
+
+	if (explain_absence(attachment, why, sizeof(why)))
+		return drivers_error_set(error, -ENODEV, "there is no port %s: %s", attachment->name, why);
+	return drivers_error_set(error, -ENODEV, "there is no port %s: its driver refused it (%s)", attachment->name,
+				 *complaints           ? complaints :
+				 drivers_log_is_left() ? "DPDK's messages may tell why" :
+							 "without a reason; EAL's --log-level=8 may tell one");
+}
+
+/* ---- attaching ---- */
+
+/* Has EAL been given a device of this name with other arguments, and no port come of it? Ours would change them. */
+static bool was_refused(const struct drivers_attachment *attachment, const char *text)
+{
+	const struct rte_devargs *given;
+
+	RTE_EAL_DEVARGS_FOREACH(attachment->bus, given)
+	{
+		if (strcmp(given->name, attachment->name) == 0)
+			return strchr(text, ',') == NULL &&
+			       strcmp(given->args ? given->args : "", attachment->arguments) != 0;
+	}
+	return false;
+}
+
+int drivers_attach(const char *text, struct drivers_attachment *attachment, struct uroce_error *error)
+{
+	char no_complaint[1] = "";
+	uint16_t port_id;
+	int result;
+
+	if (!understand(text, attachment))
+		return drivers_error_set(error, -EINVAL,
+					 "'%.100s' is no name of a port: use net_memif0, 0000:01:00.0, an interface "
+					 "or loop, at most %d characters and %d of arguments behind a comma",
+					 text, DRIVERS_ETHDEV_NAME_BYTES / 2 - 1, DRIVERS_ARGUMENTS_BYTES / 2 - 1);
+	if (rte_eth_dev_get_port_by_name(attachment->name, &port_id) == 0)
+		return 0;
+	if (was_refused(attachment, text))
+		return refuse(attachment, drivers_eal_complaints(), error);
+	result = rte_eal_hotplug_add(attachment->bus, attachment->name, attachment->arguments);
+	if (result == 0 && rte_eth_dev_get_port_by_name(attachment->name, &port_id) == 0) {
+		attachment->made = true;
+		return 0;
+	}
+	drivers_log_end();
+	return refuse(attachment, drivers_log_reasons(no_complaint), error);
+}
+
+void drivers_detach(const struct drivers_attachment *attachment)
+{
+	if (attachment->made)
+		rte_eal_hotplug_remove(attachment->bus, attachment->name);
+}

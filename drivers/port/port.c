@@ -1,0 +1,310 @@
+/* port.c - opens a port by its name and makes a device of it; closes it */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "drivers/port/port.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_errno.h>
+
+#include "drivers/eal/eal.h"
+#include "drivers/eal/log.h"
+#include "drivers/loop/loop.h"
+#include "drivers/port/attach.h"
+
+#define MTU_MAX 4096u
+#define MTU_MIN 256u
+#define LOOPS_MAX 128u
+#define LOOP_NAME_BYTES 24
+
+/* Two ends of one wire, each closed by whoever opened it. */
+struct wire {
+	struct drivers_loop loop;
+	unsigned opened; /* ends given out so far */
+	unsigned open;
+};
+
+struct open_port {
+	struct uroce_port public; /* the user's pointer: first */
+	struct drivers_ethdev ethdev;
+	struct drivers_attachment attachment;
+	struct wire *wire; /* NULL: no loop */
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct wire *wires[LOOPS_MAX];
+
+static struct open_port *open_port(const struct uroce_port *port)
+{
+	return (struct open_port *)(uintptr_t)port;
+}
+
+const struct drivers_ethdev *drivers_port_ethdev(const struct uroce_port *port)
+{
+	return &open_port(port)->ethdev;
+}
+
+/* ---- a device of it ---- */
+
+/* 0: the largest that the port passes. */
+static int choose_mtu(const struct uroce_port_config *config, const struct drivers_ethdev *ethdev, uint32_t *mtu_bytes,
+		      struct uroce_error *error)
+{
+	uint32_t wanted = config->mtu_bytes, most = MTU_MAX;
+
+	if (wanted && (wanted < MTU_MIN || wanted > MTU_MAX || (wanted & (wanted - 1))))
+		return drivers_error_set(error, -EINVAL, "there is no path MTU of %u: use 256, 512, 1024, 2048 or 4096",
+					 wanted);
+	while (ethdev->mtu_bytes && most > MTU_MIN && most + UROCE_PACKET_BYTES > ethdev->mtu_bytes)
+		most /= 2;
+	if (ethdev->mtu_bytes && most + UROCE_PACKET_BYTES > ethdev->mtu_bytes)
+		return drivers_error_set(error, -EMSGSIZE,
+					 "%s passes IP packets of %u bytes, the smallest path MTU needs %u: raise the "
+					 "MTU of its interface (net_af_packet: framesz; net_memif: bsize)",
+					 ethdev->name, ethdev->mtu_bytes, MTU_MIN + UROCE_PACKET_BYTES);
+	if (wanted > most)
+		return drivers_error_set(error, -EMSGSIZE,
+					 "a path MTU of %u does not pass %s, whose IP packets may have %u bytes: use "
+					 "%u, or raise the MTU of its interface (net_af_packet: framesz, too; "
+					 "net_memif: bsize)",
+					 wanted, ethdev->name, ethdev->mtu_bytes, most);
+	*mtu_bytes = wanted ? wanted : most;
+	return 0;
+}
+
+static int add_addresses(const struct uroce_port_config *config, struct uroce_device_config *device,
+			 struct uroce_error *error)
+{
+	unsigned prefix_bits;
+
+	for (unsigned i = 0; i < UROCE_ADDRS_MAX && config->addresses[i]; i++) {
+		prefix_bits = 0;
+		if (uroce_addr_parse(config->addresses[i], &device->addrs[i], &prefix_bits) != 0)
+			return drivers_error_set(error, -EINVAL, "'%s' is no address: use 10.0.0.1/24 or fe80::1/64",
+						 config->addresses[i]);
+		device->prefix_bits[i] = (uint8_t)prefix_bits;
+		device->vlans[i] = config->vlans[i];
+		if (config->gateways[i] && uroce_addr_parse(config->gateways[i], &device->gateways[i], NULL) != 0)
+			return drivers_error_set(error, -EINVAL,
+						 "'%s' is no gateway for %s: use an address of the same network",
+						 config->gateways[i], config->addresses[i]);
+		device->addr_count++;
+	}
+	if (device->addr_count == 0)
+		return drivers_error_set(error, -EINVAL, "the port has no address: give one, such as 10.0.0.1/24");
+	return 0;
+}
+
+static int create_device(const struct uroce_port_config *config, struct open_port *port, struct uroce_error *error)
+{
+	const struct drivers_ethdev *ethdev = &port->ethdev;
+	unsigned lcores = uroce_engine_lcore_count(config->engine);
+	struct uroce_device_config device = {
+		.port_id = ethdev->port_id,
+		.queue_count = ethdev->queue_count,
+		.first_lcore = config->first_lcore,
+		.mac = config->mac,
+		.mtu_bytes = port->public.mtu_bytes,
+		.rx_checksums_done = ethdev->rx_checksums_done,
+		.pool = ethdev->pool,
+	};
+	int code = add_addresses(config, &device, error);
+
+	if (code)
+		return code;
+	if (ethdev->queue_count > lcores)
+		return drivers_error_set(error, -ENOSPC,
+					 "port %s has %u queue pairs and %u lcores serve them, so frames would "
+					 "be lost: use qpairs=%u",
+					 ethdev->name, ethdev->queue_count, lcores, lcores);
+	code = uroce_device_create(config->engine, &device, &port->public.device);
+	if (code)
+		return drivers_error_set(error, code, "port %s cannot become a device: %s", ethdev->name,
+					 rte_strerror(-code));
+	return 0;
+}
+
+static int finish(const struct uroce_port_config *config, struct open_port *port, struct uroce_error *error)
+{
+	struct uroce_port *public = &port->public;
+	const struct drivers_ethdev *ethdev = &port->ethdev;
+	int code = choose_mtu(config, ethdev, &public->mtu_bytes, error);
+
+	if (code == 0 && config->engine)
+		code = create_device(config, port, error);
+	public->name = ethdev->name;
+	public->driver = ethdev->driver;
+	public->port_id = ethdev->port_id;
+	public->queue_count = ethdev->queue_count;
+	public->packet_bytes = ethdev->mtu_bytes;
+	public->rx_checksums_done = ethdev->rx_checksums_done;
+	public->pool = ethdev->pool;
+	return code;
+}
+
+/* ---- one end of a loop ---- */
+
+/* The wire that has one end left, or a free place for a new one; NULL: there is none. */
+static struct wire **find_wire(unsigned *index)
+{
+	struct wire **free_place = NULL;
+
+	for (unsigned i = LOOPS_MAX; i-- > 0;) {
+		if (wires[i] == NULL) {
+			free_place = &wires[i];
+			*index = i;
+		} else if (wires[i]->opened == 1) {
+			return &wires[i];
+		}
+	}
+	return free_place;
+}
+
+static int create_wire(const struct uroce_port_config *config, unsigned index, struct wire **result,
+		       struct uroce_error *error)
+{
+	char name[LOOP_NAME_BYTES];
+	struct drivers_loop_config loop = {
+		.name = index ? name : NULL,
+		.queue_count = config->queue_count,
+		.ring_entries = config->rx_desc,
+		.mbuf_count = config->mbuf_count,
+		.mbuf_bytes = config->mbuf_bytes,
+	};
+	struct wire *wire = calloc(1, sizeof(*wire));
+	int code;
+
+	if (wire == NULL)
+		return drivers_error_set(error, -ENOMEM, "no memory for a loop");
+	snprintf(name, sizeof(name), "uroce_loop%u", index % LOOPS_MAX);
+	code = drivers_loop_open(&loop, &wire->loop, error);
+	if (code) {
+		free(wire);
+		return code;
+	}
+	*result = wire;
+	return 0;
+}
+
+/* Returns how many mbufs are missing, once both ends are closed; nobody gets the other end any more. */
+static unsigned close_end(struct wire *wire)
+{
+	unsigned missing;
+
+	wire->opened = 2;
+	if (--wire->open > 0)
+		return 0;
+	missing = drivers_loop_close(&wire->loop);
+	for (unsigned i = 0; i < LOOPS_MAX; i++) {
+		if (wires[i] == wire)
+			wires[i] = NULL;
+	}
+	free(wire);
+	return missing;
+}
+
+static int open_end(const struct uroce_port_config *config, struct open_port *port, struct uroce_error *error)
+{
+	unsigned index = 0;
+	struct wire **place = find_wire(&index), *wire;
+	int code = 0;
+
+	if (place == NULL)
+		return drivers_error_set(error, -ENOSPC, "%u loops are open: close one first", LOOPS_MAX);
+	if (*place == NULL)
+		code = create_wire(config, index, place, error);
+	if (code)
+		return code;
+	wire = *place;
+	if (config->queue_count && config->queue_count != wire->loop.queue_count)
+		return drivers_error_set(error, -EINVAL,
+					 "the other end of the loop has %u queue pairs, not %u: give both the same",
+					 wire->loop.queue_count, config->queue_count);
+	port->wire = wire;
+	port->ethdev = wire->loop.ports[wire->opened++];
+	wire->open++;
+	return 0;
+}
+
+/* ---- a port of a driver ---- */
+
+static int open_named(const char *name, const struct uroce_port_config *config, struct open_port *port,
+		      struct uroce_error *error)
+{
+	struct drivers_ethdev_config ethdev = {
+		.name = port->attachment.name,
+		.queue_count = config->queue_count,
+		.rx_desc = config->rx_desc,
+		.tx_desc = config->tx_desc,
+		.mbuf_count = config->mbuf_count,
+		.mbuf_bytes = config->mbuf_bytes,
+		.mac = config->mac,
+	};
+	int code = drivers_attach(name, &port->attachment, error);
+
+	if (code)
+		return code;
+	code = drivers_ethdev_open(&ethdev, &port->ethdev, error);
+	if (code)
+		drivers_detach(&port->attachment);
+	return code;
+}
+
+static unsigned close_below(struct open_port *port)
+{
+	unsigned missing;
+
+	if (port->wire)
+		return close_end(port->wire);
+	missing = drivers_ethdev_close(&port->ethdev);
+	drivers_detach(&port->attachment);
+	return missing;
+}
+
+int uroce_port_open(const char *name, const struct uroce_port_config *config, struct uroce_port **result,
+		    struct uroce_error *error)
+{
+	struct open_port *port;
+	int code;
+
+	*result = NULL;
+	if (!drivers_eal_is_started())
+		return drivers_error_set(error, -EPERM, "EAL has not been started: call uroce_eal_start() first");
+	port = calloc(1, sizeof(*port));
+	if (port == NULL)
+		return drivers_error_set(error, -ENOMEM, "no memory for port %.40s", name);
+	pthread_mutex_lock(&lock);
+	drivers_log_begin();
+	code = strcmp(name, "loop") == 0 ? open_end(config, port, error) : open_named(name, config, port, error);
+	if (code == 0) {
+		code = finish(config, port, error);
+		if (code)
+			close_below(port);
+	}
+	drivers_log_end();
+	pthread_mutex_unlock(&lock);
+	if (code) {
+		free(port);
+		return code;
+	}
+	*result = &port->public;
+	return 0;
+}
+
+int uroce_port_close(struct uroce_port *public)
+{
+	struct open_port *port = open_port(public);
+	unsigned missing;
+	int code = public->device ? uroce_device_destroy(public->device) : 0;
+
+	if (code)
+		return code;
+	pthread_mutex_lock(&lock);
+	missing = close_below(port);
+	pthread_mutex_unlock(&lock);
+	free(port);
+	return (int)missing;
+}

@@ -1,0 +1,220 @@
+/* port.c - a port from its name: every kind of name, refusals in a sentence, everything given back */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rte_eal.h>
+#include <rte_ethdev.h>
+#include <rte_mempool.h>
+
+#include <uroce/uroce.h>
+
+#include "start.h"
+
+/* Its driver (22.11) leaves an abstract socket bound when it goes. */
+#define MEMIF "net_memif%d,role=server,socket-abstract=no,socket=/tmp/uroce-port-%d"
+
+TestSuite(port, .init = test_eal_start, .timeout = 60);
+
+static struct uroce_engine *create_engine(void)
+{
+	struct uroce_engine_config config = { .lcore_count = 1 };
+	struct uroce_engine *engine;
+
+	cr_assert_eq(uroce_engine_create(&config, &engine), 0);
+	return engine;
+}
+
+static struct uroce_port *open_port(const char *name, const struct uroce_port_config *config)
+{
+	struct uroce_error error = { "" };
+	struct uroce_port *port;
+	int result = uroce_port_open(name, config, &port, &error);
+
+	cr_assert_eq(result, 0, "%s: %d %s", name, result, error.text);
+	return port;
+}
+
+/* The sentence has all these words, and is one line. */
+static void expect_refused(const char *name, const struct uroce_port_config *config, int code, const char *const *words)
+{
+	struct uroce_error error = { "" };
+	struct uroce_port *port = (struct uroce_port *)(uintptr_t)1;
+
+	cr_expect_eq(uroce_port_open(name, config, &port, &error), code, "%s: %s", name, error.text);
+	cr_expect_null(port);
+	cr_expect_null(strchr(error.text, '\n'));
+	for (; *words; words++)
+		cr_expect_not_null(strstr(error.text, *words), "'%s' lacks '%s'", error.text, *words);
+	cr_expect_eq(uroce_port_open(name, config, &port, NULL), code, "%s without an error to fill", name);
+}
+#define WORDS(...) ((const char *const[]){ __VA_ARGS__, NULL })
+
+Test(port, the_second_end_of_a_loop_belongs_to_the_first_and_the_third_to_another)
+{
+	struct uroce_port_config config = { .engine = create_engine(), .addresses = { "10.0.0.1/24" } };
+	struct uroce_port *ports[4];
+	struct rte_mbuf *frame;
+
+	for (int i = 0; i < 4; i++)
+		ports[i] = open_port("loop", &config);
+	cr_expect_str_eq(ports[0]->driver, "net_ring");
+	cr_expect_eq(ports[0]->mtu_bytes, 4096);
+	for (int i = 0; i < 4; i += 2) {
+		cr_expect_eq(ports[i]->pool, ports[i + 1]->pool);
+		frame = test_frame_create(ports[i]->pool, 7, 64);
+		cr_assert_eq(rte_eth_tx_burst(ports[i]->port_id, 0, &frame, 1), 1);
+		cr_assert_eq(rte_eth_rx_burst(ports[i + 1]->port_id, 0, &frame, 1), 1);
+		rte_pktmbuf_free(frame);
+	}
+	cr_expect_neq(ports[0]->pool, ports[2]->pool);
+	for (int i = 0; i < 4; i++)
+		cr_expect_eq(uroce_port_close(ports[i]), 0);
+	cr_expect_eq(rte_eth_dev_count_avail(), 0);
+	cr_expect_eq(uroce_engine_destroy(config.engine), 0);
+}
+
+Test(port, an_end_without_its_other_one_leaves_nothing_behind)
+{
+	struct uroce_port_config config = { .engine = create_engine(), .addresses = { "10.0.0.1/24" } };
+	struct uroce_port *first, *second;
+
+	cr_expect_eq(uroce_port_close(open_port("loop", &config)), 0);
+	cr_expect_eq(rte_eth_dev_count_avail(), 0);
+	first = open_port("loop", &config);
+	config.queue_count = 2;
+	expect_refused("loop", &config, -EINVAL, WORDS("1 queue", "2"));
+	config.queue_count = 1;
+	second = open_port("loop", &config);
+	cr_expect_eq(first->pool, second->pool);
+	cr_expect_eq(uroce_port_close(first), 0);
+	first = open_port("loop", &config);
+	cr_expect_neq(first->pool, second->pool, "a wire that has lost an end gets no new one");
+	cr_expect_eq(uroce_port_close(first), 0);
+	cr_expect_eq(uroce_port_close(second), 0);
+	cr_expect_eq(uroce_engine_destroy(config.engine), 0);
+}
+
+Test(port, a_device_that_is_used_keeps_its_port_open)
+{
+	struct uroce_port_config config = { .engine = create_engine(), .addresses = { "fe80::1/64", "10.0.0.1/24" } };
+	struct uroce_port *port = open_port("loop", &config);
+	struct uroce_device_info info;
+	struct uroce_pd *pd;
+
+	uroce_device_query(port->device, &info);
+	cr_expect_eq(info.addr_count, 2);
+	cr_expect_eq(info.port_id, port->port_id);
+	cr_assert_eq(uroce_pd_alloc(port->device, &pd), 0);
+	cr_expect_eq(uroce_port_close(port), -EBUSY);
+	cr_expect_eq(uroce_pd_dealloc(pd), 0);
+	cr_expect_eq(uroce_port_close(port), 0);
+	cr_expect_eq(uroce_engine_destroy(config.engine), 0);
+}
+
+Test(port, a_virtual_device_is_made_and_goes_again_but_not_one_of_the_user)
+{
+	struct uroce_port_config config = { .engine = create_engine(), .addresses = { "10.0.0.1/24" } };
+	struct uroce_port *port;
+	char text[100];
+	uint16_t id;
+
+	for (int i = 0; i < 3; i++) {
+		snprintf(text, sizeof(text), MEMIF, 0, (int)getpid());
+		port = open_port(text, &config);
+		cr_expect_str_eq(port->name, "net_memif0");
+		cr_expect_eq(port->mtu_bytes, 4096, "its buffer holds a frame of the largest path MTU");
+		cr_expect_eq(uroce_port_close(port), 0);
+		cr_expect_neq(rte_eth_dev_get_port_by_name("net_memif0", &id), 0);
+	}
+	snprintf(text, sizeof(text), MEMIF ",bsize=2048", 0, (int)getpid());
+	port = open_port(text, &config);
+	cr_expect_eq(port->mtu_bytes, 1024);
+	cr_expect_eq(uroce_port_close(port), 0);
+	cr_assert_eq(rte_eal_hotplug_add("vdev", "net_null5", ""), 0);
+	port = open_port("net_null5", &config);
+	cr_expect_eq(uroce_port_close(port), 0);
+	cr_expect_eq(rte_eal_hotplug_remove("vdev", "net_null5"), 0, "it is the user's");
+	cr_expect_eq(uroce_engine_destroy(config.engine), 0);
+}
+
+Test(port, without_an_engine_it_is_only_set_up)
+{
+	struct uroce_port_config config = { .queue_count = 1 };
+	struct uroce_port *port = open_port("net_null0", &config);
+
+	cr_expect_null(port->device);
+	cr_expect_eq(port->queue_count, 1);
+	cr_expect_not_null(port->pool);
+	cr_expect(rte_eth_dev_is_valid_port(port->port_id));
+	cr_expect_eq(uroce_port_close(port), 0);
+}
+
+Test(port, what_cannot_work_is_refused_in_a_sentence)
+{
+	struct uroce_port_config config = { .engine = create_engine(), .addresses = { "10.0.0.1/24" } }, bad = config;
+	char longest[600], memif[100];
+
+	memset(longest, 'x', sizeof(longest) - 1);
+	longest[sizeof(longest) - 1] = '\0';
+	expect_refused("", &config, -EINVAL, WORDS("no name of a port"));
+	expect_refused(longest, &config, -EINVAL, WORDS("no name of a port", "at most"));
+	expect_refused("eth99", &config, -ENODEV, WORDS("eth99", "ip link"));
+	expect_refused("net_nothing0", &config, -ENODEV, WORDS("net_nothing0", "refused"));
+	expect_refused("net_memif0,role=nobody", &config, -ENODEV, WORDS("net_memif0", "role"));
+	expect_refused("ffff:00:1f.0", &config, -ENODEV, WORDS("ffff:00:1f.0", "lspci"));
+	bad.addresses[0] = NULL;
+	expect_refused("loop", &bad, -EINVAL, WORDS("no address", "10.0.0.1/24"));
+	bad.addresses[0] = "10.0.0.256/24";
+	expect_refused("net_null0", &bad, -EINVAL, WORDS("10.0.0.256/24"));
+	bad = config;
+	bad.mtu_bytes = 4096;
+	snprintf(memif, sizeof(memif), MEMIF ",bsize=2048", 0, (int)getpid());
+	expect_refused(memif, &bad, -EMSGSIZE, WORDS("4096", "2030", "1024", "bsize"));
+	bad.mtu_bytes = 300;
+	expect_refused("net_null0", &bad, -EINVAL, WORDS("300"));
+	bad = config;
+	bad.queue_count = 2;
+	expect_refused("loop", &bad, -ENOSPC, WORDS("2 queue pairs", "1 lcores"));
+	cr_expect_eq(rte_eth_dev_count_avail(), 0, "nothing is left open");
+	cr_expect_eq(uroce_port_close(open_port("loop", &config)), 0);
+	cr_expect_eq(uroce_engine_destroy(config.engine), 0);
+}
+
+/* The user's arguments are not replaced by ours when EAL has got none of them to work. */
+Test(port, a_device_that_the_user_gave_in_vain_is_not_made_in_another_way)
+{
+	struct uroce_port_config config = { .engine = create_engine(), .addresses = { "10.0.0.1/24" } };
+	char text[100];
+
+	cr_assert_neq(rte_eal_hotplug_add("vdev", "net_memif3", "role=nobody"), 0);
+	expect_refused("net_memif3", &config, -ENODEV, WORDS("net_memif3"));
+	snprintf(text, sizeof(text), MEMIF, 3, (int)getpid());
+	cr_expect_eq(uroce_port_close(open_port(text, &config)), 0);
+	cr_expect_eq(uroce_engine_destroy(config.engine), 0);
+}
+
+Test(port, an_interface_of_the_kernel_is_enough_of_a_name)
+{
+	struct uroce_port_config config = { .addresses = { "10.0.0.1/24" } };
+	struct uroce_port *ports[2];
+
+	if (geteuid() != 0 || unshare(CLONE_NEWNET) != 0)
+		cr_skip_test("needs root for a network namespace");
+	if (system("ip link add ua mtu 9000 type veth peer name ub mtu 9000 && ip link set ua up && ip link set ub up"))
+		cr_skip_test("needs iproute2 and veth");
+	config.engine = create_engine();
+	config.mbuf_count = 2047;
+	ports[0] = open_port("ua", &config);
+	ports[1] = open_port("ub,qdisc_bypass=0", &config);
+	cr_expect_str_eq(ports[0]->driver, "net_af_packet");
+	cr_expect_eq(ports[0]->mtu_bytes, 4096);
+	cr_expect_eq(uroce_port_close(ports[0]), 0);
+	cr_expect_eq(uroce_port_close(ports[1]), 0);
+	cr_expect_eq(uroce_engine_destroy(config.engine), 0);
+}

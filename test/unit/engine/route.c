@@ -1,0 +1,107 @@
+/* route.c - neighbours and routers, by prefixes and gateways */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include <uroce/uroce.h>
+
+#include "engine/route.h"
+#include "rule.h"
+
+static struct uroce_addr addr(const char *text)
+{
+	struct uroce_addr result = { { 0 } };
+
+	if (text)
+		cr_assert_eq(uroce_addr_parse(text, &result, NULL), 0, "%s", text);
+	return result;
+}
+
+static struct uroce_device_config config_of(const char *own, const char *gateway)
+{
+	struct uroce_device_config config = { .addr_count = 1 };
+	unsigned bits = 0;
+
+	cr_assert_eq(uroce_addr_parse(own, &config.addrs[0], &bits), 0);
+	config.prefix_bits[0] = (uint8_t)bits;
+	config.gateways[0] = addr(gateway);
+	return config;
+}
+
+Test(route, the_next_hop_is_a_neighbour_or_the_gateway_or_nobody)
+{
+	static const struct {
+		const char *own, *gateway, *dest, *hop; /* NULL: none */
+	} rows[] = {
+		{ "10.0.0.1/24", NULL, "10.0.0.77", "10.0.0.77" },
+		{ "10.0.0.1/24", NULL, "10.0.1.77", NULL },
+		{ "10.0.0.1/24", "10.0.0.254", "10.0.0.77", "10.0.0.77" },
+		{ "10.0.0.1/24", "10.0.0.254", "10.0.1.77", "10.0.0.254" },
+		{ "10.0.0.1/31", "10.0.0.0", "10.0.0.2", "10.0.0.0" },
+		{ "10.0.0.1/32", NULL, "10.0.0.2", NULL },
+		{ "10.0.0.1/23", NULL, "10.0.1.77", "10.0.1.77" },
+		{ "10.0.0.1", NULL, "192.0.2.9", "192.0.2.9" },
+		{ "2001:db8::1/64", NULL, "2001:db8::ffff:2", "2001:db8::ffff:2" },
+		{ "2001:db8::1/64", NULL, "2001:db8:0:1::2", NULL },
+		{ "2001:db8::1/64", "fe80::9", "2001:db8:0:1::2", "fe80::9" },
+		{ "2001:db8::1/64", "2001:db8::9", "2001:db8:0:1::2", "2001:db8::9" },
+		{ "2001:db8::1/64", "2001:db8::9", "fe80::7", "fe80::7" },
+		{ "fe80::1/64", NULL, "fe80:0:0:1::7", "fe80:0:0:1::7" },
+	};
+
+	RULE("W-8");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct uroce_device_config config = config_of(rows[i].own, rows[i].gateway);
+		struct uroce_path path = { .source = config.addrs[0], .dest = addr(rows[i].dest) };
+		const struct uroce_addr *hop = engine_route_next_hop(&config, &path);
+		struct uroce_addr wanted = addr(rows[i].hop);
+
+		cr_expect(engine_route_config_is_valid(&config), "row %zu", i);
+		cr_expect_eq(hop != NULL, rows[i].hop != NULL, "row %zu", i);
+		if (hop && rows[i].hop)
+			cr_expect_arr_eq(hop->bytes, wanted.bytes, 16, "row %zu", i);
+	}
+}
+
+/* Nobody would answer for it. */
+Test(route, a_gateway_outside_the_prefix_or_of_the_port_itself_is_refused)
+{
+	static const char *const rows[][2] = { { "10.0.0.1/24", "10.0.1.254" }, { "10.0.0.1/24", "10.0.0.1" },
+					       { "10.0.0.1/24", "fe80::1" },    { "2001:db8::1/64", "10.0.0.254" },
+					       { "10.0.0.1", "fe80::1" },       { "2001:db8::1/64", "2001:db8:1::9" } };
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct uroce_device_config config = config_of(rows[i][0], rows[i][1]);
+
+		cr_expect_not(engine_route_config_is_valid(&config), "row %zu", i);
+	}
+}
+
+Test(route, a_path_is_of_its_sources_vlan_unless_it_names_one)
+{
+	struct uroce_device_config config = { .addr_count = 2, .addrs = { addr("10.0.0.1"), addr("10.0.1.1") } };
+	struct uroce_path path = { .source = addr("10.0.1.1"), .dest = addr("10.0.1.2") }, given = path;
+
+	config.vlans[1] = (struct uroce_vlan){ .id = 100, .priority = 3 };
+	cr_expect(engine_route_config_is_valid(&config));
+	engine_route_complete(&config, &path);
+	cr_expect_eq(path.vlan_id, 100);
+	cr_expect_eq(path.vlan_priority, 3);
+	given.vlan_id = 7;
+	engine_route_complete(&config, &given);
+	cr_expect_eq(given.vlan_id, 7);
+	cr_expect_eq(given.vlan_priority, 0);
+	config.vlans[1].id = 4095;
+	cr_expect_not(engine_route_config_is_valid(&config));
+	config.vlans[1] = (struct uroce_vlan){ .priority = 8 };
+	cr_expect_not(engine_route_config_is_valid(&config));
+}
+
+Test(route, a_traffic_class_is_a_dscp_and_two_bits)
+{
+	cr_expect_eq(uroce_traffic_class(26, UROCE_ECN_ECT0), 0x6A);
+	for (unsigned class = 0; class < 256; class ++)
+		cr_expect_eq(uroce_traffic_class(uroce_traffic_class_dscp((uint8_t) class),
+						 uroce_traffic_class_ecn((uint8_t) class)),
+			     class);
+}
