@@ -154,7 +154,7 @@ static void print_field(void *context, const struct cm_field *field)
 		wire_print_addr(line, field->bytes);
 		break;
 	case CM_BYTES:
-		while (count > 0 && field->bytes[count - 1] == 0)
+		while (field->bytes[count - 1] == 0) /* one is not, or there would be nothing to show */
 			count--;
 		for (i = 0; i < count; i++)
 			wire_print_append(line, "%02x", field->bytes[i]);

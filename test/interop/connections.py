@@ -1,18 +1,35 @@
-# connections.py - connections by address, between uroce and rdma_cm of Linux: rping in both roles
+# connections.py - connections by address, between uroce and rdma_cm of Linux, in both roles
 # SPDX-License-Identifier: BSD-3-Clause
+"""rping and ucmatose of rdma-core, and meet.c over librdmacm; our side is uroce-rping and mate.c. Where datagrams are
+lost, netem in the guest loses them both ways, and nothing but them: IP protocol UDP and a BTH that begins with 64h."""
 import itertools
 
 from scripts import Batch
 
-NO_BATCH = Batch(())
-PORT = 7174
+PORT, MATE_PORT = 7174, 7471
 OWN = {"IPv4": ("10.9.0.9/24", "10.9.0.9"), "IPv6": ("fe80::5054:ff:fe00:9/64", "fe80::5054:ff:fe00:9%eth0")}
 GUEST = {"IPv4": ("10.9.0.2", "10.9.0.2"), "IPv6": ("fe80::5054:ff:fe00:2", "fe80::5054:ff:fe00:2%eth0")}
+TC, IP = "/tools/tc", "/tools/ip"
+# netem says nothing of what passes it otherwise; a queue that holds all.
+LIMIT = "limit 10000"
+
+
+def lose_datagrams(percent):
+    """Where the BTH begins: behind 20 bytes of IPv4 and 8 of UDP."""
+    prepare = [f"{TC} qdisc add dev eth0 clsact"]
+    for way, device in (("ingress", "ifb0"), ("egress", "ifb1")):
+        prepare += [f"{IP} link set {device} up", f"{TC} qdisc add dev {device} root netem loss {percent}% {LIMIT}",
+                    f"{TC} filter add dev eth0 {way} protocol ip prio 1 u32 match ip protocol 17 0xff "
+                    f"match u8 0x64 0xff at 28 action mirred egress redirect dev {device}"]
+    repair = [f"{TC} qdisc del dev {place}" for place in ("eth0 clsact", "ifb0 root", "ifb1 root")]
+    return Batch((), tuple(prepare), tuple(repair))
 
 
 class Connection:
-    """A case whose server says itself when it listens; `role` is what uroce is."""
-    batch = NO_BATCH
+    """A case whose server says itself when it listens; `role` is what uroce is. own_says, guest_says: words that have to
+    be in what each prints."""
+    batch = Batch(())
+    own_says = guest_says = ()
 
     def own_listens(self, said):
         return "listening on" in said
@@ -20,8 +37,10 @@ class Connection:
     def guest_listens(self):
         return "/tools/rdma resource show cm_id 2>/dev/null | grep -q LISTEN"
 
-    def outcomes(self, reasons, _own_text, _guest_text):
-        yield self.name(), reasons, []
+    def outcomes(self, reasons, own_text, guest_text):
+        missing = [f'uroce does not say "{words}"' for words in self.own_says if words not in own_text]
+        missing += [f'Linux does not say "{words}"' for words in self.guest_says if words not in guest_text]
+        yield self.name(), reasons + missing, []
 
 
 class Rping(Connection):
@@ -47,12 +66,98 @@ class Rping(Connection):
         return [program, *self.eal, "--", "--ip", OWN[self.family][0], *ends, "-S", str(self.size), "-p", str(PORT)]
 
 
+class Mate(Connection):
+    """ucmatose: many connections at once, data both ways on each."""
+    program, guest_program = "test/interop/interop-mate", "ucmatose"
+
+    def __init__(self, eal, role, connections, messages, size, loss=0):
+        self.eal, self.role, self.sizes, self.loss = eal, role, (connections, messages, size), loss
+        if loss:
+            self.batch = lose_datagrams(loss)
+        self.own_says = (f"{connections} connections, {connections * messages} messages each way, all done",)
+
+    def name(self):
+        connections, messages, size = self.sizes
+        loss = f", {self.loss} % of the datagrams lost both ways" if self.loss else ""
+        return f"ucmatose, uroce is the {self.role}, {connections} connections, {messages} x {size} bytes each way{loss}"
+
+    def seconds(self):
+        return 170
+
+    def guest_command(self):
+        connections, messages, size = self.sizes
+        common = f"-c {connections} -C {messages} -S {size}"
+        return f"exec ucmatose {common}" if self.role == "client" else f"exec ucmatose -s {OWN['IPv4'][1]} {common}"
+
+    def own_command(self, program):
+        what = ["serve"] if self.role == "server" else ["call", GUEST["IPv4"][0]]
+        return [program, *self.eal, "--", OWN["IPv4"][0], *what, str(MATE_PORT), *map(str, self.sizes)]
+
+
+class Told(Connection):
+    """One question and its outcome, as both ends print it."""
+    program, guest_program = "test/interop/interop-mate", "meet"
+
+    def __init__(self, eal, name, role, own, guest, own_says=(), guest_says=(), loss=0):
+        self.eal, self.title, self.role, self.own, self.guest = eal, name, role, own, guest
+        self.own_says, self.guest_says = own_says, guest_says
+        if loss:
+            self.batch = lose_datagrams(loss)
+
+    def name(self):
+        return self.title
+
+    def seconds(self):
+        return 90
+
+    def guest_command(self):
+        return self.guest
+
+    def own_command(self, program):
+        return [program, *self.eal, "--", OWN["IPv4"][0], *self.own]
+
+
+def refusals(eal):
+    """Linux ends what it does when it is refused with its own words for the reason.
+
+    RULE("C-14", "refusals")
+    """
+    words = "not in this house"
+    own, guest = OWN["IPv4"][1], GUEST["IPv4"][0]
+    yield Told(eal, "Linux asks where uroce does not listen", "server", ["refuse", str(PORT), "0", "x"],
+               f"meet ask {own} {PORT + 1}", guest_says=("RDMA_CM_EVENT_REJECTED status=8",))
+    yield Told(eal, "uroce asks where Linux does not listen", "client", ["ask", guest, str(PORT + 1)],
+               f"exec meet refuse {PORT} 0 x", own_says=("rejected reason=8",))
+    yield Told(eal, "uroce refuses Linux with words", "server", ["refuse", str(PORT), "1", words],
+               f"meet ask {own} {PORT}", ("refused 1 times",), (f'RDMA_CM_EVENT_REJECTED status=28 "{words}"',))
+    yield Told(eal, "Linux refuses uroce with words", "client", ["ask", guest, str(PORT)],
+               f"exec meet refuse {PORT} 1 '{words}'", (f'rejected reason=28 status=-111 "{words}"',))
+
+
+def deaths(eal):
+    """Two clients, one killed in the middle, then another two.
+
+    RULE("C-13", "killed"), RULE("C-17", "killed")
+    """
+    hold = f"meet ask {OWN['IPv4'][1]} {PORT} hold"
+    yield Told(eal, "Linux's process is killed in the middle and comes back", "server",
+               ["serve", str(PORT), "2", "0", "64"],
+               f"{hold} & sleep 2; kill -9 $!; wait; {hold}", ("2 connections, 0 messages each way, all done",),
+               ("RDMA_CM_EVENT_DISCONNECTED",))
+
+
 def matrix(eal, full):
     """Both ends say which messages they want in between; each byte comes back.
 
-    RULE("C-5", "rping"), RULE("C-9", "rping")
+    RULE("C-5", "rping"), RULE("C-9", "rping"), RULE("C-10", "loss"), RULE("C-11", "loss"), RULE("C-16", "ucmatose")
     """
     for role, family in itertools.product(("server", "client"), OWN):
         yield Rping(eal, role, family, 1000, 64)
         if full:
             yield Rping(eal, role, family, 100, 65536)
+    for role in ("server", "client"):
+        yield Mate(eal, role, 64, 10, 100)
+        for loss in (1, 10):
+            yield Mate(eal, role, 64, 10, 100, loss)
+    yield from refusals(eal)
+    yield from deaths(eal)

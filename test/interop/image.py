@@ -19,6 +19,8 @@ TOOLS = ["flock", "ibv_rc_pingpong", "ibv_devinfo", "rping", "ucmatose", "rdma",
 # The guest's side of the scripts (errors.py); built here, so that the tests need no libibverbs.
 SCRIPT_SOURCES = [os.path.join(HERE, name) for name in
                   ("verbs.c", "script.c", "steps.c", "pump.c", "script.h", "steps.h", "pump.h")]
+# The same of connections (connections.py).
+MEET_SOURCE = os.path.join(HERE, "meet.c")
 SEARCH_PATH = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
 
 
@@ -78,12 +80,11 @@ def put_with_libraries(root, source, target):
         put(root, library, library)
 
 
-def build_verbs(into):
-    sources = [name for name in SCRIPT_SOURCES if name.endswith(".c")]
-    done = subprocess.run(["gcc", "-std=gnu11", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", "-o", into, *sources,
-                           "-libverbs"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+def compile_into(program, sources, libraries):
+    done = subprocess.run(["gcc", "-std=gnu11", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", "-o", program, *sources,
+                           *libraries], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode:
-        raise RuntimeError(f"verbs.c does not compile: {done.stdout.strip()[-800:]}")
+        raise RuntimeError(f"{os.path.basename(program)} does not compile: {done.stdout.strip()[-800:]}")
 
 
 def fill_root(root, kernel):
@@ -104,8 +105,11 @@ def fill_root(root, kernel):
     unwinder, = glob.glob("/lib/*/libgcc_s.so.1")
     put(root, unwinder, unwinder)
     verbs = os.path.dirname(root) + "/verbs"
-    build_verbs(verbs)
+    compile_into(verbs, [name for name in SCRIPT_SOURCES if name.endswith(".c")], ["-libverbs"])
     put_with_libraries(root, verbs, "/tools/verbs")
+    meet = os.path.dirname(root) + "/meet"
+    compile_into(meet, [MEET_SOURCE], ["-lrdmacm", "-libverbs"])
+    put_with_libraries(root, meet, "/tools/meet")
     # libibverbs finds its provider by this file and loads it by this name.
     provider, = glob.glob("/usr/lib/*/libibverbs/librxe-rdmav*.so")
     put_with_libraries(root, provider, provider)
@@ -119,7 +123,7 @@ def recipe(package):
     versions = text_of("dpkg-query", "-W", "ibverbs-utils", "ibverbs-providers", "libibverbs-dev", "rdmacm-utils",
                        "busybox-static", "iproute2")
     digest = hashlib.sha256()
-    for name in (INIT, os.path.realpath(__file__), *SCRIPT_SOURCES):
+    for name in (INIT, os.path.realpath(__file__), *SCRIPT_SOURCES, MEET_SOURCE):
         with open(name, "rb") as file:
             digest.update(file.read())
     digest.update((versions + package).encode())

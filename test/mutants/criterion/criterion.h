@@ -63,6 +63,7 @@ __attribute__((noreturn)) void run_fail(const char *what, const char *file, int 
 #define cr_expect_not cr_assert_not
 #define cr_expect_null cr_assert_null
 #define cr_expect_eq cr_assert_eq
+#define cr_expect_arr_eq cr_assert_arr_eq
 #define cr_expect_neq cr_assert_neq
 #define cr_expect_lt cr_assert_lt
 #define cr_expect_leq cr_assert_leq
