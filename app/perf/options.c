@@ -94,6 +94,8 @@ static const char help_text[] =
 	"                       here: loop (default), or memif[,rsize=N][,bsize=N]: through shared memory\n"
 	"  --failover S         on loop: a second link is the alternate path of each QP, and S seconds into a case\n"
 	"                       the first one is cut\n"
+	"  --connections N      instead of traffic: N connections by address under way at a time, made and taken down\n"
+	"                       for -D seconds; with --server and HOST, whose RoCE address it is, over port -p\n"
 	"  --ip ADDR/LEN        own address; both ends here: two, one for each (default 10.0.0.1/24 and 10.0.0.2/24)\n"
 	"  --vlan ID[:PRIO]     frames are of this VLAN, and so must be what comes: 1 ... 4094, or 0 for a tag with a\n"
 	"                       priority alone; priority 0 ... 7 (default none; the same at both ends)\n"
@@ -132,6 +134,7 @@ enum {
 	OPT_ACK_EACH,
 	OPT_RX_RATE,
 	OPT_FAILOVER,
+	OPT_CONNECTIONS,
 	OPT_LIMIT,
 	OPT_LOSE,
 	OPT_JUNK,
@@ -160,6 +163,7 @@ static const struct option long_options[] = {
 	{ "ack-each", no_argument, NULL, OPT_ACK_EACH },
 	{ "rx-rate", required_argument, NULL, OPT_RX_RATE },
 	{ "failover", required_argument, NULL, OPT_FAILOVER },
+	{ "connections", required_argument, NULL, OPT_CONNECTIONS },
 	{ "duration", required_argument, NULL, 'D' },
 	{ "iters", required_argument, NULL, 'n' },
 	{ "bidirectional", no_argument, NULL, 'b' },
@@ -417,6 +421,8 @@ static int take_option(int letter, const char *text, struct perf_options *option
 		return APP_EXIT_OK;
 	case OPT_FAILOVER:
 		return take_real("--failover", text, 0.001, 86400, &options->failover_s);
+	case OPT_CONNECTIONS:
+		return take_number("--connections", text, 1, 65536, &options->connections);
 	case OPT_LOSS:
 		return take_real("--loss", text, 0, 1, &options->loss);
 	case OPT_DUP:

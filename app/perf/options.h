@@ -37,7 +37,8 @@ struct perf_options {
 	bool ops[PERF_OPS], modes[PERF_MODES];
 	uint32_t sizes[PERF_SIZES_MAX], size_count; /* 0: the mode's default */
 	uint32_t mtu_bytes;                         /* 0: 4096 on loop, 1024 elsewhere */
-	uint32_t idle;                              /* connected QPs besides, with nothing to do */
+	uint32_t connections; /* kept under way while they are made and taken down; 0: nothing of the kind */
+	uint32_t idle;        /* connected QPs besides, with nothing to do */
 	uint32_t qps, depth, rx_depth, outs, cq_mod, inline_bytes;
 	uint32_t timeout;    /* ACK timer code */
 	uint32_t retries;    /* retry_cnt */

@@ -9,6 +9,7 @@
 #include "common/eal.h"
 #include "common/ports.h"
 #include "drivers/fault/fault.h"
+#include "perf/connect.h"
 #include "perf/environment.h"
 #include "perf/json.h"
 #include "perf/local.h"
@@ -44,7 +45,8 @@ struct perf {
 static int create_engine(struct perf *perf)
 {
 	uint32_t pairs = perf->options.lcores ? perf->options.lcores : 1;
-	uint32_t qps = pairs * (perf->options.qps * QPS_PER_QP + perf->options.idle * QPS_PER_IDLE);
+	uint32_t qps = pairs * (perf->options.qps * QPS_PER_QP + perf->options.idle * QPS_PER_IDLE) +
+		       perf->options.connections * QPS_PER_QP;
 	struct uroce_engine_config config = {
 		.lcore_count = options_lcore_count(&perf->options),
 		.max_qps = qps < QPS_MIN ? QPS_MIN :
@@ -208,6 +210,33 @@ static int run_remote(struct perf *perf)
 	return code;
 }
 
+/* Where the server is: in this process, where HOST says, or nowhere, for it is this one. */
+static int run_connections(struct perf *perf)
+{
+	const struct perf_options *options = &perf->options;
+	struct perf_connect connect = {
+		.engine = perf->engine,
+		.port = (uint16_t)options->tcp_port,
+		.under_way = options->connections,
+		.seconds = options->seconds,
+	};
+
+	if (options_are_local(options)) {
+		connect.client = &perf->ends[0];
+		connect.server = &perf->ends[1];
+		connect.dest = perf->ports[1]->addr;
+	} else if (options->server) {
+		connect.server = &perf->ends[0];
+	} else {
+		connect.client = &perf->ends[0];
+		if (uroce_addr_parse(options->host, &connect.dest, NULL) != 0)
+			return app_complain(APP_EXIT_USAGE,
+					    "HOST \"%s\": with --connections it is a RoCE address, such as 10.0.0.1",
+					    options->host);
+	}
+	return perf_connect_run(&connect);
+}
+
 static int measure(struct perf *perf)
 {
 	int code = attach_faults(perf);
@@ -224,10 +253,12 @@ static int measure(struct perf *perf)
 	perf_report_environment(&perf->environment, &perf->options);
 	if (perf->json)
 		perf_json_environment(perf->json, &perf->environment);
-	code = options_are_local(&perf->options) ? run_local(perf) : run_remote(perf);
+	code = perf->options.connections         ? run_connections(perf) :
+	       options_are_local(&perf->options) ? run_local(perf) :
+						   run_remote(perf);
 	for (uint32_t i = 0; i < perf->port_count; i++)
 		perf_report_drops(perf->ports[i]);
-	if (!options_are_local(&perf->options))
+	if (!options_are_local(&perf->options) && !perf->options.connections)
 		perf_remote_part(&perf->remote);
 	return code;
 }

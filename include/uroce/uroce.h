@@ -7,6 +7,7 @@
 #ifndef UROCE_H
 #define UROCE_H
 
+#include <uroce/cm.h>
 #include <uroce/cq.h>
 #include <uroce/device.h>
 #include <uroce/event.h>

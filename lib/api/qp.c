@@ -6,6 +6,7 @@
 #include <sys/random.h>
 
 #include "engine/active.h"
+#include "engine/connect.h"
 #include "engine/discover.h"
 #include "engine/engine.h"
 #include "engine/mailbox.h"
@@ -147,6 +148,8 @@ static int destroy_on_owner(void *argument)
 	struct uroce_qp *qp = argument;
 	struct engine_port *port = engine_find_port(qp->owner, qp->device);
 
+	if (qp->cm_id)
+		engine_connect_forget_qp(qp);
 	engine_pipeline_forget(qp->owner, qp);
 	engine_steer_remove(qp->device->engine, qp, time_wait_ns(qp));
 	hold_devices(qp, NULL, NULL);

@@ -50,7 +50,7 @@ struct cm_way {
 struct cm_message {
 	uint8_t kind; /* enum cm_kind */
 	uint64_t transaction_id;
-	uint32_t ece_options; /* REQ, REP, SIDR_REP: the attribute modifier (C-32) */
+	uint32_t ece_options; /* REQ, REP, SIDR_REP: the attribute modifier */
 	uint32_t vendor_id;   /* REQ, REP, SIDR_REP: 24 bits */
 	uint32_t local_id;    /* the sender's; of SIDR the request's */
 	uint32_t remote_id;   /* the receiver's */
@@ -59,7 +59,7 @@ struct cm_message {
 	uint32_t qkey;
 	uint32_t qpn; /* REQ, REP, SIDR_REP: the sender's; DREQ, LAP: the receiver's */
 	uint32_t eecn, remote_eecn;
-	uint32_t psn;
+	uint32_t psn; /* REQ, REP: with which the receiver of the message begins to send, not its sender */
 	uint16_t pkey;
 	uint8_t responder_resources, initiator_depth;
 	uint8_t remote_response_timeout, local_response_timeout; /* codes: 4.096 us x 2^n */
@@ -94,10 +94,16 @@ enum cm_mad_fault {
 	CM_MAD_FAULTS
 };
 
-/* Reads nothing beyond bytes. Unless it is OK or CLASS_VERSION, *message is undefined. */
+/*
+ * Reads nothing beyond bytes. Unless it is OK or CLASS_VERSION, *message is undefined. With CLASS_VERSION its kind is 0
+ * when it is no Send of a kind we know. Of info only info_bytes are kept, the rest is zero.
+ */
 enum cm_mad_fault cm_mad_parse(const uint8_t *mad, uint32_t bytes, struct cm_message *message);
 
-/* Fields wider than theirs on the wire are cut; private_bytes and info_bytes are at most what the kind has room for. */
+/*
+ * Writes all 256 bytes. Numbers wider than their fields on the wire are cut, private_bytes and info_bytes beyond what
+ * the kind has room for, too.
+ */
 void cm_mad_build(const struct cm_message *message, uint8_t mad[CM_MAD_BYTES]);
 
 /* Bytes of private data a kind has room for; 0: no such kind. */
@@ -111,29 +117,84 @@ const char *cm_mad_kind_short(uint8_t kind);
 const char *cm_mad_fault_name(enum cm_mad_fault fault);
 /* "invalid_service_id" for REJ 8, never NULL: 34 reasons have names. */
 const char *cm_mad_reason_name(uint16_t reason);
-/* "loaded" for APR 0. */
+/* What a REJ or MRA is about: "REQ", "REP", "LAP", "none"; never NULL. */
+const char *cm_mad_answered_name(uint8_t kind, uint8_t answered);
+/* "loaded" for APR 0, never NULL. */
 const char *cm_mad_apr_status_name(uint8_t status);
-/* "valid" for SIDR_REP 0. */
+/* "valid" for SIDR_REP 0, never NULL. */
 const char *cm_mad_sidr_status_name(uint8_t status);
 
-/* Kind and fields as text, "ConnectRequest local_id=0x... qpn=0x..."; addresses of IP CM (C-5) too. Returns out. */
+/* Room that no message exceeds as text. */
+#define CM_PRINT_MAX_BYTES 2048u
+
+/*
+ * "ConnectRequest transaction_id=0x... local_id=0x... service_id=0x...(tcp:7174) qpn=0x000011 ... private_data=..."
+ * Numbers that are 0 and have no name, and private data that is all zero, are left out; so are the zeros at the end of
+ * private data. Cut to out_bytes if need be, always ended; returns out.
+ */
 char *cm_mad_print(const struct cm_message *message, char *out, size_t out_bytes);
 
-/* Calls visit(context, name, value, bytes) for each field of the kind in the order of the wire: for JSON and tests. */
-typedef void cm_mad_visit(void *context, const char *name, const void *value, uint32_t value_bytes);
+enum cm_form { CM_DECIMAL, CM_HEX, CM_GID, CM_BYTES };
+
+/* A field with its value; what it points to is there during the visit. */
+struct cm_field {
+	const char *name; /* "local_id", "primary.local_gid", "ip.source" */
+	enum cm_form form;
+	uint64_t number;      /* DECIMAL, HEX */
+	const char *text;     /* what the number is called: "invalid_service_id", "tcp:7174"; NULL: it has no name */
+	const uint8_t *bytes; /* GID: 16, an address of IPv4 mapped; BYTES */
+	uint32_t byte_count;
+	uint32_t digits; /* HEX: that the field has room for */
+};
+
+/*
+ * Calls visit for each field of the kind in the order of the wire. Where a REQ or SIDR_REQ to a service of IP begins
+ * its private data with addresses (C-5), they come as fields "ip...", and private_data is what follows them.
+ */
+typedef void cm_mad_visit(void *context, const struct cm_field *field);
 void cm_mad_fields(const struct cm_message *message, cm_mad_visit *visit, void *context);
 
 /* The header of IP addressing at the beginning of a REQ's or SIDR_REQ's private data (C-5). */
 #define CM_IP_BYTES 36u
+#define CM_IP_VERSION 0u
 
 struct cm_ip {
-	uint8_t version;    /* 0 */
+	uint8_t version;    /* CM_IP_VERSION */
 	uint8_t ip_version; /* 4 or 6 */
 	uint16_t source_port;
 	uint8_t source[16], dest[16]; /* as they are on the wire: IPv4 in the last four */
 };
 
+/* Both of CM_IP_BYTES; nothing is judged. */
 void cm_ip_parse(const uint8_t *private_data, struct cm_ip *ip);
 void cm_ip_build(const struct cm_ip *ip, uint8_t *private_data);
+
+/* Whether a message has such a header, one that we know. */
+bool cm_mad_ip(const struct cm_message *message, struct cm_ip *ip);
+/* One of its addresses as GIDs and encapsulations have them: IPv4 mapped. */
+void cm_ip_addr(const struct cm_ip *ip, const uint8_t wire[16], uint8_t addr[16]);
+
+/* Of a service id: 0000 0000 01pp nnnn, pp the port space, nnnn the destination port. */
+enum cm_port_space { CM_SPACE_TCP = 0x06, CM_SPACE_UDP = 0x11 };
+
+#define CM_SERVICE_MAX_BYTES 24u
+
+/* "tcp:7174", or the number of one that is not of IP; returns out. */
+char *cm_service_print(uint64_t service_id, char *out, size_t out_bytes);
+
+static inline uint64_t cm_service_id(enum cm_port_space space, uint16_t port)
+{
+	return 0x01000000ull | (uint64_t)space << 16 | port;
+}
+
+static inline bool cm_service_is_ip(uint64_t service_id)
+{
+	return service_id >> 24 == 1;
+}
+
+static inline uint16_t cm_service_port(uint64_t service_id)
+{
+	return (uint16_t)service_id;
+}
 
 #endif

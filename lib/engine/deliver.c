@@ -4,6 +4,7 @@
 
 #include <rte_ring.h>
 
+#include "engine/connect.h"
 #include "engine/deliver.h"
 #include "engine/steer.h"
 
@@ -79,6 +80,8 @@ void engine_deliver_events(struct uroce_lcore *lcore)
 			continue;
 		if (out->events[i].type == UROCE_EVENT_SRQ_LIMIT_REACHED)
 			out->events[i].qp_num = 0; /* it served to find the device */
+		if (qp->cm_id)
+			engine_connect_tell(qp, (enum uroce_event_type)out->events[i].type);
 		engine_device_raise(qp->device, &out->events[i]);
 	}
 	out->event_count = 0;

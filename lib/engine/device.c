@@ -330,6 +330,15 @@ void uroce_device_query(const struct uroce_device *device, struct uroce_device_i
 	memcpy(info->vlans, device->config.vlans, sizeof(info->vlans));
 }
 
+bool engine_device_has(const struct uroce_device *device, const uint8_t addr[16])
+{
+	for (uint32_t i = 0; i < device->config.addr_count; i++) {
+		if (memcmp(device->config.addrs[i].bytes, addr, 16) == 0)
+			return true;
+	}
+	return false;
+}
+
 static enum uroce_log_level level_of(const struct uroce_event *event)
 {
 	switch ((enum uroce_event_type)event->type) {

@@ -14,15 +14,6 @@
 #define LOOK_AGAIN_NS 1000000ull
 #define UNRESOLVED_NS 3000000000ull /* so long a request waits for its peer's MAC: about 30 questions */
 
-static bool is_ours(const struct uroce_device *device, const uint8_t addr[16])
-{
-	for (uint32_t i = 0; i < device->config.addr_count; i++) {
-		if (memcmp(device->config.addrs[i].bytes, addr, 16) == 0)
-			return true;
-	}
-	return false;
-}
-
 static void send_frame(struct engine_port *port, const uint8_t *frame, uint32_t bytes)
 {
 	struct rte_mbuf *mbuf;
@@ -87,7 +78,7 @@ void engine_discover_receive(struct uroce_lcore *lcore, struct engine_port *port
 	port->counters[CNT_PORT_NEIGHBOURS]++;
 	switch ((enum wire_neighbour_kind)neighbour.kind) {
 	case WIRE_NEIGHBOUR_REQUEST:
-		if (is_ours(port->device, neighbour.target))
+		if (engine_device_has(port->device, neighbour.target))
 			answer_request(lcore, port, frame, &neighbour);
 		break;
 	case WIRE_NEIGHBOUR_REPLY:
@@ -98,7 +89,7 @@ void engine_discover_receive(struct uroce_lcore *lcore, struct engine_port *port
 		lcore->resolve_ns = 0;
 		break;
 	case WIRE_NEIGHBOUR_ECHO:
-		if (is_ours(port->device, neighbour.target))
+		if (engine_device_has(port->device, neighbour.target))
 			answer_echo(port, frame, bytes);
 		break;
 	case WIRE_NEIGHBOUR_NONE:
@@ -124,8 +115,7 @@ static void ask_for(struct engine_port *port, const struct uroce_path *path, con
 	send_frame(port, request, bytes);
 }
 
-/* The MAC of a path's next hop, asked for when it is not known. true: *mac is it. */
-static bool find_mac(struct uroce_lcore *lcore, const struct uroce_path *path, struct uroce_mac *mac)
+bool engine_discover_find(struct uroce_lcore *lcore, const struct uroce_path *path, struct uroce_mac *mac)
 {
 	struct uroce_device *device = path->device;
 	const struct uroce_addr *hop;
@@ -150,7 +140,7 @@ static bool try_to_resolve(struct uroce_lcore *lcore, struct uroce_qp *qp)
 	const struct uroce_path *path = &qp_core(qp)->path;
 	struct uroce_mac mac;
 
-	if (!find_mac(lcore, path, &mac))
+	if (!engine_discover_find(lcore, path, &mac))
 		return false;
 	engine_mbuf_template(&qp->template, path, &path->device->mac, &mac, qp->qpn, qp_core(qp)->dest_qpn);
 	qp->port = engine_find_port(lcore, path->device);
@@ -164,7 +154,7 @@ void engine_discover_prepare(struct uroce_lcore *lcore, const struct uroce_path 
 {
 	struct uroce_mac mac;
 
-	find_mac(lcore, path, &mac);
+	engine_discover_find(lcore, path, &mac);
 }
 
 void engine_discover_start(struct uroce_lcore *lcore, struct uroce_qp *qp)

@@ -10,6 +10,8 @@ void engine_discover_receive(struct uroce_lcore *lcore, struct engine_port *port
 
 /* The QP's path is new: completes its template at once, or when the peer's MAC is known. */
 void engine_discover_start(struct uroce_lcore *lcore, struct uroce_qp *qp);
+/* The MAC of a path's next hop, asked for when it is not known. true: *mac is it. */
+bool engine_discover_find(struct uroce_lcore *lcore, const struct uroce_path *path, struct uroce_mac *mac);
 /* An alternate path was loaded: asks for its MAC now, so that it is known when it is needed. */
 void engine_discover_prepare(struct uroce_lcore *lcore, const struct uroce_path *path);
 void engine_discover_forget(struct uroce_lcore *lcore, struct uroce_qp *qp);

@@ -12,6 +12,7 @@
 #include <rte_lcore.h>
 
 #include "engine/active.h"
+#include "engine/connect.h"
 #include "engine/engine.h"
 #include "engine/mailbox.h"
 #include "engine/pipeline.h"
@@ -278,6 +279,7 @@ int uroce_engine_destroy(struct uroce_engine *engine)
 			return -EBUSY;
 	}
 	uroce_engine_stop(engine);
+	engine_connect_close(engine);
 	free_engine(engine);
 	return 0;
 }

@@ -21,11 +21,13 @@
 #include "engine/log.h"
 #include "engine/mbuf.h"
 #include "engine/neigh.h"
+#include "engine/rest.h"
 #include "engine/slab.h"
 #include "engine/wheel.h"
 #include "config/limits.h"
 #include "rc/outbox.h"
 #include "rc/qp.h"
+#include "cm/cm.h"
 #include "rc/srq.h"
 
 #define ENGINE_DEVICES 16u
@@ -40,6 +42,8 @@
 
 static_assert(CQ_PIECES * CQ_PIECE_BYTES == sizeof(struct uroce_wc) && (CQ_PIECES & (CQ_PIECES - 1)) == 0,
 	      "whole pieces, as many as engine_ring_create() takes");
+
+struct engine_connect;
 
 struct uroce_pd {
 	struct uroce_device *device;
@@ -96,6 +100,7 @@ struct uroce_qp {
 	uint64_t waiting_since_ns;
 	uint64_t quiet_until_ns;      /* after RESET: no new connection before (P-7) */
 	struct uroce_device *held[2]; /* ports of its paths: they stay while it is there */
+	struct uroce_cm_id *cm_id;    /* of the connection that it belongs to; NULL: none */
 
 	/* constant */
 	struct uroce_device *device;
@@ -166,12 +171,13 @@ struct uroce_lcore {
 	struct engine_port *ports[ENGINE_DEVICES];
 	unsigned port_count;
 	struct engine_spare spares[ENGINE_DEVICES];
-	uint64_t now_ns, before_ns; /* when this turn began, and the one before it */
-	uint32_t turn;              /* counts them */
-	uint32_t work;              /* of this turn */
-	uint64_t link_ns;           /* when the links are looked at again */
-	uint32_t news;              /* of the engine, as far as this lcore has looked */
-	uint8_t *scratch;           /* a frame in pieces is laid out here */
+	uint64_t now_ns, before_ns;             /* when this turn began, and the one before it */
+	uint32_t turn;                          /* counts them */
+	uint32_t work;                          /* of this turn */
+	uint64_t link_ns;                       /* when the links are looked at again */
+	uint32_t news;                          /* of the engine, as far as this lcore has looked */
+	uint8_t *scratch;                       /* a frame in pieces is laid out here */
+	struct engine_connect *_Atomic connect; /* while somebody has a channel of connections; NULL: nobody */
 
 	struct rte_ring *doorbells; /* of QP indexes */
 	struct rte_ring *mailbox;   /* of struct engine_call * */
@@ -193,12 +199,18 @@ struct uroce_engine {
 	uint32_t index_count; /* a power of two */
 	uint32_t lcore_mask;
 	struct engine_qp_slot *qps;
+	struct engine_rest rest;
+
+	/* connections: who listens, and what tells whose a REQ is; under the lock */
+	struct cm_listeners listeners;
+	uint8_t cm_key[16];
+	uint32_t channels;
 };
 
 struct engine_qp_slot {
 	_Atomic(struct uroce_qp *) qp;
-	_Atomic uint32_t qpn;       /* the whole of it; of the QP, or of the last one that was here */
-	_Atomic uint64_t usable_ns; /* time-wait: not given out before (P-7) */
+	_Atomic uint32_t qpn; /* the whole of it; of the QP, or of the last one that was here */
+	_Atomic bool taken;   /* from engine_steer_name() on */
 };
 
 struct uroce_device {
@@ -242,6 +254,9 @@ struct engine_port *engine_find_port(const struct uroce_lcore *lcore, const stru
  */
 struct rte_ring *engine_ring_create(uint32_t count, uint32_t pieces, uint32_t piece_bytes, unsigned flags, int node);
 void engine_ring_free(struct rte_ring *ring, uint32_t piece_bytes);
+
+/* Is it one of the device's addresses? */
+bool engine_device_has(const struct uroce_device *device, const uint8_t addr[16]);
 
 /* Queues an event for the application; counts it when nobody has read the ones before. */
 void engine_device_raise(struct uroce_device *device, const struct uroce_event *event);

@@ -3,6 +3,7 @@
 #include <rte_prefetch.h>
 
 #include "engine/active.h"
+#include "engine/connect.h"
 #include "engine/deliver.h"
 #include "engine/discover.h"
 #include "engine/link.h"
@@ -310,6 +311,8 @@ unsigned engine_pipeline_turn(struct uroce_lcore *lcore)
 	take_news(lcore);
 	fire_timers(lcore);
 	engine_discover_turn(lcore);
+	if (lcore->connect)
+		engine_connect_turn(lcore);
 	send_all(lcore);
 	rte_rcu_qsbr_thread_offline(qsbr, lcore->index);
 	lcore->work += engine_mailbox_serve(lcore);

@@ -5,6 +5,7 @@
 #include <rte_prefetch.h>
 
 #include "engine/active.h"
+#include "engine/connect.h"
 #include "engine/deliver.h"
 #include "engine/discover.h"
 #include "engine/pipeline.h"
@@ -98,6 +99,8 @@ static __rte_always_inline bool receive_packet(struct uroce_lcore *lcore, struct
 
 	*admitted = NULL;
 	if (qp == NULL) { /* before the hand-over: a stranger's junk stays here */
+		if (packet->dest_qpn == CM_QPN)
+			return engine_connect_receive(lcore, port, mbuf, packet, origin);
 		port->counters[CNT_PORT_UNKNOWN_QPN]++;
 		return false;
 	}

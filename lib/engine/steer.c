@@ -7,6 +7,9 @@
 #include "engine/place.h"
 #include "engine/steer.h"
 
+#define DRAWS 16u /* for a number that does not rest */
+#define STEP 0x9E3779B1u
+
 static uint32_t round_up_to_power_of_two(uint32_t n)
 {
 	return n <= 1 ? 1 : 1u << (32 - __builtin_clz(n - 1));
@@ -15,19 +18,20 @@ static uint32_t round_up_to_power_of_two(uint32_t n)
 int engine_steer_init(struct uroce_engine *engine, uint32_t max_qps)
 {
 	uint32_t lcores = round_up_to_power_of_two(engine->lcore_count);
-	/* Room for numbers that rest in time-wait, so that reconnecting does not wait for them. */
+	/* Half of it stays free, so that a place is found soon. */
 	uint32_t per_lcore = round_up_to_power_of_two((max_qps * 2 + lcores - 1) / lcores);
 
 	engine->lcore_mask = lcores - 1;
 	engine->index_count = per_lcore * lcores;
 	engine->qps = engine_place_alloc(engine->index_count * sizeof(*engine->qps), -1);
-	return engine->qps ? 0 : -ENOMEM;
+	return engine->qps ? engine_rest_init(&engine->rest) : -ENOMEM;
 }
 
 void engine_steer_free(struct uroce_engine *engine)
 {
 	engine_place_free(engine->qps, engine->index_count * sizeof(*engine->qps));
 	engine->qps = NULL;
+	engine_rest_free(&engine->rest);
 }
 
 /* 0 and 1 are special QPs, the last is multicast. */
@@ -36,25 +40,45 @@ static bool qpn_is_reserved(uint32_t qpn)
 	return qpn < 2 || qpn == 0xFFFFFF;
 }
 
-/* A slot at random, or the next one behind it that is free; above its index, random digits make up a QPN (P-7). */
+/*
+ * A number for the place of this index, from random digits above it; when that one rests, others some steps away. 0:
+ * none that may be given out.
+ */
+static uint32_t choose_number(const struct uroce_engine *engine, uint32_t index, uint32_t drawn)
+{
+	uint32_t places = engine->index_count;
+
+	for (uint32_t i = 0; i < DRAWS; i++) {
+		uint32_t qpn = (((drawn + i * STEP * places) & ~(places - 1)) | index) & (REST_NUMBERS - 1);
+
+		if (qpn_is_reserved(qpn))
+			return 0;
+		if (!engine_rest_has(&engine->rest, qpn))
+			return qpn;
+	}
+	return 0;
+}
+
+/* A place at random, or the next one behind it that is free; above its index, random digits make up a QPN (P-7). */
 int engine_steer_name(struct uroce_engine *engine, struct uroce_qp *qp)
 {
 	uint32_t lcores = engine->lcore_mask + 1, mask = engine->index_count - 1, drawn;
-	uint64_t now = engine_now_ns();
 
 	if (getrandom(&drawn, sizeof(drawn), 0) != sizeof(drawn))
 		return -EIO;
+	engine_rest_wake(&engine->rest, engine_now_ns());
 	for (uint32_t i = 0; i < engine->index_count; i += lcores) {
-		uint32_t index = ((drawn & ~engine->lcore_mask) + i + qp->owner->index) & mask;
+		uint32_t index = ((drawn & ~engine->lcore_mask) + i + qp->owner->index) & mask, qpn;
 		struct engine_qp_slot *slot = &engine->qps[index];
-		uint32_t qpn = ((drawn & ~mask) | index) & 0xFFFFFF;
 
-		if (atomic_load_explicit(&slot->qp, memory_order_relaxed) || slot->usable_ns > now ||
-		    qpn_is_reserved(qpn))
+		if (atomic_load_explicit(&slot->taken, memory_order_relaxed))
+			continue;
+		qpn = choose_number(engine, index, drawn);
+		if (qpn == 0)
 			continue;
 		qp->index = index;
 		qp->qpn = qpn;
-		slot->usable_ns = UINT64_MAX; /* taken */
+		atomic_store_explicit(&slot->taken, true, memory_order_relaxed);
 		atomic_store_explicit(&slot->qpn, qpn, memory_order_relaxed);
 		return 0;
 	}
@@ -72,5 +96,6 @@ void engine_steer_remove(struct uroce_engine *engine, struct uroce_qp *qp, uint6
 	struct engine_qp_slot *slot = &engine->qps[qp->index];
 
 	atomic_store_explicit(&slot->qp, NULL, memory_order_release);
-	slot->usable_ns = engine_now_ns() + time_wait_ns;
+	engine_rest_begin(&engine->rest, qp->qpn, engine_now_ns() + time_wait_ns);
+	atomic_store_explicit(&slot->taken, false, memory_order_release);
 }

@@ -8,14 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Text that grows in a buffer and stops at its end. */
-struct line {
-	char *out;
-	size_t bytes;
-	size_t used;
-};
-
-__attribute__((format(printf, 2, 3))) static void append(struct line *line, const char *format, ...)
+void wire_print_append(struct wire_line *line, const char *format, ...)
 {
 	va_list args;
 	int wanted;
@@ -52,78 +45,80 @@ static const char *acknowledge_name(uint8_t syndrome)
 	}
 }
 
-static void append_flags(struct line *line, uint32_t flags)
+static void append_flags(struct wire_line *line, uint32_t flags)
 {
 	if (flags & WIRE_SOLICITED)
-		append(line, " solicited");
+		wire_print_append(line, " solicited");
 	if (flags & WIRE_MIGREQ)
-		append(line, " migreq");
+		wire_print_append(line, " migreq");
 	if (flags & WIRE_ACKREQ)
-		append(line, " ackreq");
+		wire_print_append(line, " ackreq");
 	if (flags & WIRE_FECN)
-		append(line, " fecn");
+		wire_print_append(line, " fecn");
 	if (flags & WIRE_BECN)
-		append(line, " becn");
+		wire_print_append(line, " becn");
 }
 
 /* named: the syndrome is already said by the name of the packet, where it has one. */
-static void append_aeth(struct line *line, const struct wire_packet *packet, bool named)
+static void append_aeth(struct wire_line *line, const struct wire_packet *packet, bool named)
 {
 	uint32_t low = packet->syndrome & 31;
 
 	if (packet->syndrome >> 5 == SYNDROME_ACK)
-		append(line, " credit=%" PRIu32, low);
+		wire_print_append(line, " credit=%" PRIu32, low);
 	else if (named && packet->syndrome >> 5 == SYNDROME_RNR)
-		append(line, " timer=%" PRIu32, low);
+		wire_print_append(line, " timer=%" PRIu32, low);
 	else if (!named || packet->syndrome >> 5 != SYNDROME_NAK || low > 4)
-		append(line, " syndrome=0x%02x", packet->syndrome);
-	append(line, " msn=%" PRIu32, packet->msn);
+		wire_print_append(line, " syndrome=0x%02x", packet->syndrome);
+	wire_print_append(line, " msn=%" PRIu32, packet->msn);
 }
 
-static void append_extensions(struct line *line, const struct wire_opcode_row *row, const struct wire_packet *packet)
+static void append_extensions(struct wire_line *line, const struct wire_opcode_row *row,
+			      const struct wire_packet *packet)
 {
 	if (row->deth)
-		append(line, " qkey=0x%08" PRIx32 " source_qp=0x%06" PRIx32, packet->qkey, packet->source_qpn);
+		wire_print_append(line, " qkey=0x%08" PRIx32 " source_qp=0x%06" PRIx32, packet->qkey,
+				  packet->source_qpn);
 	if (row->feth)
-		append(line, " flush=0x%08" PRIx32, packet->feth);
+		wire_print_append(line, " flush=0x%08" PRIx32, packet->feth);
 	if (row->reth || row->atomic)
-		append(line, " va=0x%" PRIx64 " rkey=0x%08" PRIx32, packet->va, packet->rkey);
+		wire_print_append(line, " va=0x%" PRIx64 " rkey=0x%08" PRIx32, packet->va, packet->rkey);
 	if (row->reth)
-		append(line, " len=%" PRIu32, packet->dma_length);
+		wire_print_append(line, " len=%" PRIu32, packet->dma_length);
 	if (packet->opcode == OP_COMPARE_SWAP)
-		append(line, " compare=0x%" PRIx64 " swap=0x%" PRIx64, packet->compare, packet->swap_add);
+		wire_print_append(line, " compare=0x%" PRIx64 " swap=0x%" PRIx64, packet->compare, packet->swap_add);
 	if (packet->opcode == OP_FETCH_ADD)
-		append(line, " add=0x%" PRIx64, packet->swap_add);
+		wire_print_append(line, " add=0x%" PRIx64, packet->swap_add);
 	if (row->aeth)
 		append_aeth(line, packet, row->kind == WIRE_KIND_ACKNOWLEDGE);
 	if (row->atomic_ack)
-		append(line, " original=0x%" PRIx64, packet->original);
+		wire_print_append(line, " original=0x%" PRIx64, packet->original);
 	if (row->immdt)
-		append(line, " imm=0x%08" PRIx32, packet->imm);
+		wire_print_append(line, " imm=0x%08" PRIx32, packet->imm);
 	if (row->ieth)
-		append(line, " invalidate=0x%08" PRIx32, packet->invalidate_key);
+		wire_print_append(line, " invalidate=0x%08" PRIx32, packet->invalidate_key);
 }
 
 char *wire_print_packet(const struct wire_packet *packet, char *out, size_t out_bytes)
 {
 	const struct wire_opcode_row *row = wire_opcode(packet->opcode);
-	struct line line = { out, out_bytes, 0 };
+	struct wire_line line = { out, out_bytes, 0 };
 
-	append(&line, "%s qp=0x%06" PRIx32 " psn=%" PRIu32,
-	       row->kind == WIRE_KIND_ACKNOWLEDGE ? acknowledge_name(packet->syndrome) : row->name, packet->dest_qpn,
-	       packet->psn);
+	wire_print_append(&line, "%s qp=0x%06" PRIx32 " psn=%" PRIu32,
+			  row->kind == WIRE_KIND_ACKNOWLEDGE ? acknowledge_name(packet->syndrome) : row->name,
+			  packet->dest_qpn, packet->psn);
 	append_flags(&line, packet->flags);
 	append_extensions(&line, row, packet);
 	if (row->kind == WIRE_KIND_RESERVED)
-		append(&line, " opcode=0x%02x", packet->opcode);
+		wire_print_append(&line, " opcode=0x%02x", packet->opcode);
 	if (row->payload || row->kind == WIRE_KIND_RESERVED || packet->payload_bytes != 0)
-		append(&line, " bytes=%" PRIu32, packet->payload_bytes);
+		wire_print_append(&line, " bytes=%" PRIu32, packet->payload_bytes);
 	if (packet->pad_bytes != packet_pad_bytes(packet->payload_bytes))
-		append(&line, " pad=%u", packet->pad_bytes);
+		wire_print_append(&line, " pad=%u", packet->pad_bytes);
 	return out;
 }
 
-static void append_addr(struct line *line, const uint8_t addr[16])
+void wire_print_addr(struct wire_line *line, const uint8_t addr[16])
 {
 	char text[INET6_ADDRSTRLEN];
 
@@ -131,18 +126,18 @@ static void append_addr(struct line *line, const uint8_t addr[16])
 		inet_ntop(AF_INET, addr + 12, text, sizeof(text));
 	else
 		inet_ntop(AF_INET6, addr, text, sizeof(text));
-	append(line, "%s", text);
+	wire_print_append(line, "%s", text);
 }
 
 char *wire_print_encap(const struct wire_encap *encap, char *out, size_t out_bytes)
 {
-	struct line line = { out, out_bytes, 0 };
+	struct wire_line line = { out, out_bytes, 0 };
 
-	append_addr(&line, encap->source);
-	append(&line, " > ");
-	append_addr(&line, encap->dest);
+	wire_print_addr(&line, encap->source);
+	wire_print_append(&line, " > ");
+	wire_print_addr(&line, encap->dest);
 	if (encap->vlan)
-		append(&line, " vlan=%u", encap->vlan_tci & 0xFFFu);
+		wire_print_append(&line, " vlan=%u", encap->vlan_tci & 0xFFFu);
 	return out;
 }
 

@@ -11,6 +11,17 @@
 /* Room that no packet and no encapsulation exceeds. */
 #define WIRE_PRINT_MAX_BYTES 256u
 
+/* Text that grows in a buffer and stops at its end: { out, its bytes, 0 }. */
+struct wire_line {
+	char *out;
+	size_t bytes;
+	size_t used;
+};
+
+__attribute__((format(printf, 2, 3))) void wire_print_append(struct wire_line *line, const char *format, ...);
+/* "10.9.0.2", "fe80::1". */
+void wire_print_addr(struct wire_line *line, const uint8_t addr[16]);
+
 /*
  * "WRITE_FIRST qp=0x000012 psn=5 ackreq va=0x1000 rkey=0x00000102 len=3000 bytes=1024"
  * "ACK qp=0x000011 psn=5 credit=31 msn=2", "NAK_SEQUENCE qp=.. psn=.. msn=..",

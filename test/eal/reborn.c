@@ -19,10 +19,10 @@ static void take_number(struct uroce_engine *engine, struct uroce_qp *qp, uint32
 	uint32_t index = qpn & (engine->index_count - 1);
 
 	atomic_store(&engine->qps[qp->index].qp, NULL);
-	engine->qps[qp->index].usable_ns = 0;
+	engine->qps[qp->index].taken = false;
 	atomic_store(&engine->qps[index].qpn, qpn);
 	atomic_store(&engine->qps[index].qp, qp);
-	engine->qps[index].usable_ns = UINT64_MAX;
+	engine->qps[index].taken = true;
 	qp->index = index;
 	qp->qpn = qp_core(qp)->qpn = qpn;
 }

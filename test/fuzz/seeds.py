@@ -25,6 +25,13 @@ def captures():
     return sorted(glob.glob(os.path.join(DATA, "*.pcap")))
 
 
+def mads(path):
+    """The payloads of UD SEND_ONLY to QP 1 in untagged IPv4 frames."""
+    for frame in frames(path, 1000):
+        if frame[12:14] == b"\x08\x00" and frame[36:38] == b"\x12\xb7" and frame[42] == 0x64 and frame[49] == 1:
+            yield frame[62:-4]
+
+
 def packets(path, most=400):
     """(opcode, PSN, bytes behind the BTH) of the RC packets in untagged IPv4 frames."""
     for frame in frames(path, most):
@@ -77,6 +84,8 @@ def write(target, folder):
         name = os.path.basename(path)[:-5]
         if target in ("frame", "rebuild"):
             seeds = list(frames(path, 40))
+        elif target == "mad":
+            seeds = list(mads(path))
         elif target in ("responder", "completer"):
             seeds = [(requests if target == "responder" else responses)(path)[:2000]]
         else:

@@ -12,10 +12,10 @@ import subprocess
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 INIT = os.path.join(HERE, "guest-init.sh")
-MODULES = ["crc32_generic", "crc32_pclmul", "virtio_pci", "virtio_net", "8021q", "ib_uverbs", "rdma_rxe"]
+MODULES = ["crc32_generic", "crc32_pclmul", "virtio_pci", "virtio_net", "8021q", "ib_uverbs", "rdma_rxe", "rdma_ucm"]
 # For a bad link: in the guest, since the kernel of the machine may lack them.
 MODULES += ["sch_netem", "ifb", "sch_ingress", "cls_u32", "act_mirred"]
-TOOLS = ["flock", "ibv_rc_pingpong", "ibv_devinfo", "rdma", "ip", "tc"]
+TOOLS = ["flock", "ibv_rc_pingpong", "ibv_devinfo", "rping", "ucmatose", "rdma", "ip", "tc"]
 # The guest's side of the scripts (errors.py); built here, so that the tests need no libibverbs.
 SCRIPT_SOURCES = [os.path.join(HERE, name) for name in
                   ("verbs.c", "script.c", "steps.c", "pump.c", "script.h", "steps.h", "pump.h")]
@@ -100,6 +100,9 @@ def fill_root(root, kernel):
         order.writelines(os.path.basename(file) + "\n" for file in files)
     for tool in TOOLS:
         put_with_libraries(root, shutil.which(tool, path=SEARCH_PATH), "/tools/" + tool)
+    # Threads of rping end with pthread_exit(), which loads this by its name.
+    unwinder, = glob.glob("/lib/*/libgcc_s.so.1")
+    put(root, unwinder, unwinder)
     verbs = os.path.dirname(root) + "/verbs"
     build_verbs(verbs)
     put_with_libraries(root, verbs, "/tools/verbs")
@@ -113,7 +116,7 @@ def fill_root(root, kernel):
 
 def recipe(package):
     """A short hash of all that decides what the image holds."""
-    versions = text_of("dpkg-query", "-W", "ibverbs-utils", "ibverbs-providers", "libibverbs-dev",
+    versions = text_of("dpkg-query", "-W", "ibverbs-utils", "ibverbs-providers", "libibverbs-dev", "rdmacm-utils",
                        "busybox-static", "iproute2")
     digest = hashlib.sha256()
     for name in (INIT, os.path.realpath(__file__), *SCRIPT_SOURCES):

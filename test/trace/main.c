@@ -1,4 +1,4 @@
-/* main.c - uroce-trace: judges the RC packets of a capture file */
+/* main.c - uroce-trace: judges the RC packets and the messages of connection management of a capture file */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <arpa/inet.h>
 #include <getopt.h>
@@ -21,7 +21,8 @@ enum { EXIT_CLEAN = 0, EXIT_WRONG = 1, EXIT_USAGE = 2, EXIT_FILE = 3 };
 
 static const char usage[] =
 	"usage: uroce-trace [--at ADDRESS|wire] [--mtu N] [--grace-us N] [--silence-us N] [--show N] FILE.pcap[ng]\n"
-	"Judges whether both ends of each RC connection kept to go-back-N, and counts what they sent.\n"
+	"Judges whether both ends of each RC connection kept to go-back-N, and counts what they sent; and whether\n"
+	"messages of connection management answer what was asked, with its ids, and come again only with a cause.\n"
 	"  -a, --at ADDRESS    the capture was taken at this end, before packets from it can be lost;\n"
 	"                      wire: at neither end (default: found out from where losses show)\n"
 	"  -m, --mtu N         path MTU of all connections (default: found out from their packets)\n"
@@ -58,7 +59,6 @@ static void add_frame(struct trace *trace, const struct capture_frame *frame, ui
 		(*bad)++;
 		return;
 	}
-	packet.packet.payload = NULL;
 	memcpy(packet.source, encap.source, 16);
 	memcpy(packet.dest, encap.dest, 16);
 	trace_add(trace, &packet);

@@ -81,6 +81,19 @@ def a_nak_that_came_twice_may_have_been_doubled_on_its_way(folder):
 
 
 @test
+def an_rtu_that_was_sent_twice_ends_with_1(folder):
+    content = open(data("rping-cm.pcap"), "rb").read()
+    at, end = list(records(content))[2]
+    path = os.path.join(folder, "twice.pcap")
+    open(path, "wb").write(content[:end] + content[at:end] + content[end:])
+    code, out, _ = run(path)
+    expect(code == 1 and "frame 4, connection 1: cm_needless: RTU, and no REP came again\n" in out, code, out)
+    expect("6 messages of connection management in 1 connections\n" in out and "1 wrong" in out, out)
+    code, out, _ = run(data("rping-cm.pcap"))
+    expect(code == 0 and out.endswith("2 halves of connections, 0 wrong, 0 notes\n"), code, out)
+
+
+@test
 def a_frame_with_a_wrong_icrc_has_not_come(folder):
     content = bytearray(open(data("perftest-ipv4.pcap"), "rb").read())
     firsts = [end for at, end in records(content)

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <inttypes.h>
 
+#include "decode/dialog.h"
 #include "half.h"
 #include "wire/encap.h"
 
@@ -69,8 +70,12 @@ static void print_findings(const struct trace *trace, uint64_t shown, FILE *out)
 	for (uint32_t i = 0; i < count && i < shown; i++) {
 		const struct trace_verdict_row *row = &trace_verdicts[findings[i].verdict];
 
-		fprintf(out, "%s: frame %" PRIu64 ", half %u, psn=%u: %s: %s\n", row->wrong ? "wrong" : "note",
-			findings[i].number, findings[i].half + 1, findings[i].psn, row->name, findings[i].detail);
+		fprintf(out, "%s: frame %" PRIu64 ", ", row->wrong ? "wrong" : "note", findings[i].number);
+		if (findings[i].connection)
+			fprintf(out, "connection %u", findings[i].connection);
+		else
+			fprintf(out, "half %u, psn=%u", findings[i].half + 1, findings[i].psn);
+		fprintf(out, ": %s: %s\n", row->name, findings[i].detail);
 	}
 	if (count > shown)
 		fprintf(out, "and %" PRIu64 " more\n", count - shown);
@@ -78,10 +83,14 @@ static void print_findings(const struct trace *trace, uint64_t shown, FILE *out)
 
 void trace_report(const struct trace *trace, uint64_t shown, FILE *out)
 {
+	const struct dialog *dialog = trace_dialog(trace);
 	uint64_t wrong = trace_wrong(trace), all = 0;
 
 	for (uint32_t i = 0; i < trace_halves(trace); i++)
 		print_half(trace_half(trace, i), out);
+	if (dialog_messages(dialog) > 0)
+		fprintf(out, "%u messages of connection management in %u connections\n", dialog_messages(dialog),
+			dialog_connections(dialog));
 	print_findings(trace, shown, out);
 	for (int i = 0; i < TRACE_VERDICTS; i++) {
 		uint64_t count = trace_count(trace, (enum trace_verdict)i);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "half.h"
+#include "messages.h"
 
 #define NO_QPN UINT32_MAX
 
@@ -19,6 +20,9 @@ struct trace {
 	struct trace_options options;
 	struct trace_packet *packets;
 	uint64_t packet_count, packet_room;
+	struct messages *messages;
+	uint64_t begin_ns;
+	bool begun;
 	struct trace_half **halves;
 	uint32_t half_count, half_room, half_recent;
 	struct trace_finding *findings;
@@ -45,6 +49,7 @@ struct trace *trace_open(const struct trace_options *options)
 	if (!trace)
 		abort();
 	trace->options = *options;
+	trace->messages = messages_open();
 	return trace;
 }
 
@@ -60,6 +65,7 @@ static void free_halves(struct trace *trace)
 void trace_close(struct trace *trace)
 {
 	free_halves(trace);
+	messages_close(trace->messages);
 	free(trace->halves);
 	free(trace->findings);
 	free(trace->packets);
@@ -73,28 +79,52 @@ const struct trace_options *trace_options(const struct trace *trace)
 
 void trace_add(struct trace *trace, const struct trace_packet *packet)
 {
-	if (!opcode_is_rc(packet->packet.opcode))
+	if (!trace->begun)
+		trace->begin_ns = packet->time_ns;
+	trace->begun = true;
+	if (messages_take(trace->messages, packet) || !opcode_is_rc(packet->packet.opcode))
 		return;
 	trace->packets = grown(trace->packets, trace->packet_count, &trace->packet_room, sizeof(*trace->packets));
-	trace->packets[trace->packet_count++] = *packet;
+	trace->packets[trace->packet_count] = *packet;
+	trace->packets[trace->packet_count++].packet.payload = NULL; /* it may be gone when the trace is judged */
+}
+
+static struct trace_finding *add_finding(struct trace *trace, uint64_t number, enum trace_verdict verdict)
+{
+	uint64_t room = trace->finding_room;
+	struct trace_finding *finding;
+
+	trace->findings = grown(trace->findings, trace->finding_count, &room, sizeof(*trace->findings));
+	trace->finding_room = (uint32_t)room;
+	finding = &trace->findings[trace->finding_count++];
+	*finding = (struct trace_finding){ .verdict = verdict, .number = number };
+	trace->counts[verdict]++;
+	return finding;
 }
 
 void half_say(struct trace *trace, struct trace_half *half, const struct trace_packet *packet,
 	      enum trace_verdict verdict, const char *format, ...)
 {
-	uint64_t room = trace->finding_room;
-	struct trace_finding *finding;
+	struct trace_finding *finding = add_finding(trace, packet->number, verdict);
 	va_list args;
 
-	trace->findings = grown(trace->findings, trace->finding_count, &room, sizeof(*trace->findings));
-	trace->finding_room = (uint32_t)room;
-	finding = &trace->findings[trace->finding_count++];
-	*finding = (struct trace_finding){ .verdict = verdict, .number = packet->number, .half = half->index };
+	finding->half = half->index;
 	finding->psn = packet->packet.psn;
 	va_start(args, format);
 	vsnprintf(finding->detail, sizeof(finding->detail), format, args);
 	va_end(args);
-	trace->counts[verdict]++;
+}
+
+void trace_say(struct trace *trace, const struct dialog_message *message, enum trace_verdict verdict,
+	       const char *format, ...)
+{
+	struct trace_finding *finding = add_finding(trace, message->number, verdict);
+	va_list args;
+
+	finding->connection = message->connection + 1;
+	va_start(args, format);
+	vsnprintf(finding->detail, sizeof(finding->detail), format, args);
+	va_end(args);
 }
 
 static bool same_ends(const struct trace_half *half, const uint8_t *source, const uint8_t *dest)
@@ -173,6 +203,32 @@ void trace_begins(struct trace *trace, const uint8_t source[16], const uint8_t d
 
 	half->begin_psn = psn;
 	half->begin_known = true;
+}
+
+void trace_begins_behind(struct trace *trace, uint64_t number, const uint8_t source[16], const uint8_t dest[16],
+			 uint32_t dest_qpn, uint32_t psn, uint32_t mtu)
+{
+	struct trace_half *half;
+	bool any = false;
+
+	/* A number that was used before has a half already, which began elsewhere. */
+	for (uint64_t i = 0; i < trace->packet_count; i++) {
+		const struct trace_packet *packet = &trace->packets[i];
+
+		if (wire_opcode(packet->packet.opcode)->response || packet->packet.dest_qpn != dest_qpn ||
+		    memcmp(packet->source, source, 16) != 0 || memcmp(packet->dest, dest, 16) != 0)
+			continue;
+		if (packet->number < number)
+			return;
+		any = true;
+	}
+	if (!any)
+		return;
+	half = half_to(trace, source, dest, dest_qpn);
+	if (!half->begin_known)
+		trace_begins(trace, source, dest, dest_qpn, psn);
+	if (mtu && !trace->options.mtu)
+		half->mtu = mtu;
 }
 
 /*
@@ -362,14 +418,24 @@ void trace_judge(struct trace *trace)
 	bool told = trace->options.at_wire || trace->options.at_given;
 
 	learn_mtu(trace);
+	messages_begin_halves(trace->messages, trace);
 	start_again(trace);
 	for (uint64_t i = 0; !told && i < trace->packet_count; i++)
 		judge_packet(trace, &trace->packets[i]);
 	for (uint32_t i = 0; i < trace->half_count; i++)
 		trace->halves[i]->view = find_view(trace, trace->halves[i]);
 	start_again(trace);
-	for (uint64_t i = 0; i < trace->packet_count; i++)
+	messages_start(trace->messages, trace->begin_ns);
+	for (uint64_t i = 0; i < trace->packet_count; i++) {
+		messages_judge_before(trace->messages, trace, trace->packets[i].number);
 		judge_packet(trace, &trace->packets[i]);
+	}
+	messages_judge_before(trace->messages, trace, UINT64_MAX);
+}
+
+const struct dialog *trace_dialog(const struct trace *trace)
+{
+	return messages_dialog(trace->messages);
 }
 
 uint32_t trace_findings(const struct trace *trace, const struct trace_finding **findings)

@@ -1,11 +1,12 @@
-/* trace.h - judges a trace of RC packets: did both ends of each connection keep to go-back-N? */
+/* trace.h - judges a trace: did both ends of each RC connection keep to go-back-N, and to what set-up asks of them? */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A trace shows what passed one point, in order. What can be called wrong depends on where that is: at the requester
  * every request is seen, and what it got back; at the responder, what arrived and every response. Where losses lie
  * before the point on both sides, only what is wrong wherever it is seen is judged.
  *   1. trace_open()
- *   2. trace_add() with every packet, in order; trace_begins() for what is known of the connections' beginnings
+ *   2. trace_add() with every packet, in order; trace_begins() for what is known of the connections' beginnings, but
+ *      what REQ and REP tell of them in the trace need not be said
  *   3. trace_judge()
  *   4. trace_report(), or look at the findings; trace_close()
  * A connection is two halves, one for the requests of each side; only those with requests exist.
@@ -34,7 +35,7 @@ struct trace_verdict_row {
 
 extern const struct trace_verdict_row trace_verdicts[TRACE_VERDICTS];
 
-/* One packet of the trace; its payload is not looked at. */
+/* One packet of the trace. Its payload is looked at when it is added, and of datagrams to QP 1 only. */
 struct trace_packet {
 	uint64_t number; /* of the frame, for messages */
 	uint64_t time_ns;
@@ -58,10 +59,12 @@ struct trace_finding {
 	enum trace_verdict verdict;
 	uint64_t number; /* of the frame */
 	uint32_t half;
+	uint32_t connection; /* of connection management, from 1; 0: the half counts */
 	uint32_t psn;
 	char detail[160];
 };
 
+struct dialog;
 struct trace;
 struct trace_half;
 
@@ -81,6 +84,9 @@ uint64_t trace_wrong(const struct trace *trace);
 
 uint32_t trace_halves(const struct trace *trace);
 const struct trace_half *trace_half(const struct trace *trace, uint32_t index);
+
+/* The messages of connection management, by connection: those that findings name. */
+const struct dialog *trace_dialog(const struct trace *trace);
 
 /* Counts and findings as text; at most `shown` findings are written out. */
 void trace_report(const struct trace *trace, uint64_t shown, FILE *out);

@@ -8,12 +8,21 @@
  *   a5 ACK   n5 sequence NAK   r5 RNR NAK (0.64 ms)   x5 access NAK   f5 m5 l5 o5 READ responses
  *   k5=7 atomic acknowledge with the value 7
  * S5:200 has 200 bytes, a5/2 the MSN 2 (otherwise the right one). Besides: +500 lets 500 us pass, g500 gives the ends
- * 500 us of grace, and Q P W at the start is where the trace was taken: requester, responder, wire.
+ * 500 us of grace, b5 says that requests begin with PSN 5, and Q P W at the start is where the trace was taken:
+ * requester, responder, wire.
+ * Messages of connection management, > from the requester, < from the responder, with the sender's id and the other's:
+ *   >Q1 REQ, its time-outs 1 ms for the responder's answers, 2 ms for the requester's   <P2.1 REP   >U1.2 RTU
+ *   >D1.2 DREQ   <d2.1 DREP   <J2.1 REJ of the REQ   >T1.0 REJ after a time-out
+ *   <M2.1 MRA of the REQ, which asks for 4 ms   >L1.2 LAP   <l2.1 APR
+ * >Q1:7 has the transaction id 7 (otherwise 0), <P2.1@5 the starting PSN 5, >Q1/3 the code 3 of the path MTU.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cm/mad.h"
+#include "decode/dialog.h"
+#include "draw.h"
 #include "half.h"
 #include "rc/codes.h"
 
@@ -162,6 +171,59 @@ static void add_word(struct trace *trace, const char *text, struct said *said)
 	trace_add(trace, &packet);
 }
 
+static const struct {
+	char kind;
+	struct cm_message message;
+} messages[] = {
+	{ 'Q', { .kind = CM_REQ, .remote_response_timeout = 8, .local_response_timeout = 9, .qpn = 1 } },
+	{ 'P', { .kind = CM_REP, .qpn = 2 } },
+	{ 'U', { .kind = CM_RTU } },
+	{ 'D', { .kind = CM_DREQ } },
+	{ 'd', { .kind = CM_DREP } },
+	{ 'J', { .kind = CM_REJ, .answered = CM_ANSWERED_REQ } },
+	{ 'T', { .kind = CM_REJ, .answered = CM_ANSWERED_NONE, .reason = 4 } },
+	{ 'M', { .kind = CM_MRA, .answered = CM_ANSWERED_REQ, .service_timeout = 10 } },
+	{ 'L', { .kind = CM_LAP, .remote_response_timeout = 8 } },
+	{ 'l', { .kind = CM_APR } },
+};
+
+/* A word that begins with > or <. */
+static void add_message(struct trace *trace, const char *text, struct said *said)
+{
+	struct trace_packet packet = { .packet = { .opcode = OP_UD_SEND_ONLY, .dest_qpn = CM_QPN, .span_count = 1 } };
+	bool back = text[0] == '<';
+	uint8_t mad[CM_MAD_BYTES];
+	struct cm_message message;
+	uint32_t i = 0;
+	char *at;
+
+	while (messages[i].kind != text[1])
+		cr_assert_lt(++i, sizeof(messages) / sizeof(messages[0]), "no such word: %s", text);
+	message = messages[i].message;
+	message.local_id = (uint32_t)strtoul(text + 2, &at, 10);
+	while (*at) {
+		char mark = *at;
+		uint32_t value = (uint32_t)strtoul(at + 1, &at, 10);
+
+		if (mark == '.')
+			message.remote_id = value;
+		if (mark == ':')
+			message.transaction_id = value;
+		if (mark == '@')
+			message.psn = value;
+		if (mark == '/')
+			message.path_mtu = (uint8_t)value;
+	}
+	cm_mad_build(&message, mad);
+	packet.packet.payload = mad;
+	packet.packet.payload_bytes = sizeof(mad);
+	packet.time_ns = said->now_ns += 1000;
+	packet.number = ++said->number;
+	memcpy(packet.source, back ? responder_address : requester_address, 16);
+	memcpy(packet.dest, back ? requester_address : responder_address, 16);
+	trace_add(trace, &packet);
+}
+
 static struct trace *judge(const char *line)
 {
 	struct trace_options options = { .silence_ns = 100000, .at_given = line[0] != 'W', .at_wire = line[0] == 'W' };
@@ -179,6 +241,8 @@ static struct trace *judge(const char *line)
 		else if (word[0] == 'b')
 			trace_begins(trace, requester_address, responder_address, 2,
 				     (uint32_t)strtoul(word + 1, NULL, 10));
+		else if (word[0] == '>' || word[0] == '<')
+			add_message(trace, word, &said);
 		else if (word[0] != 'g')
 			add_word(trace, word, &said);
 	}
@@ -255,6 +319,42 @@ static const struct {
 	{ TRACE_NAK_AGAIN, "Q S0 S1 n0 n0", "Q S0 S1 n0 S0 n1" },
 	{ TRACE_LOST_INSIDE, "P S0 S1 S2 n1", "P S0 S2 n1" },
 	{ TRACE_ANSWER_LATE, "Q A0 A1 k1 +150 A0", "Q A0 A1 k1 +50 A0" },
+	/* What REQ and REP say of the connection is known of its requests. */
+	{ TRACE_ANSWER_TO_NOTHING, "P >Q1@9 <P2.1@5 >U1.2 S6 a6", "P >Q1@9 <P2.1@6 >U1.2 S6 a6" },
+	{ TRACE_REQUEST_LENGTH, "Q >Q1/2 <P2.1@0 >U1.2 F0 L1", "Q >Q1/3 <P2.1@0 >U1.2 F0 L1" },
+	/* Of a QPN that was in use before they may be of the connection before. */
+	{ TRACE_PSN_SKIPPED, "Q >Q1 <P2.1@0 >U1.2 S5", "Q S5 >Q1 <P2.1@0 >U1.2 S6" },
+	{ TRACE_CM_UNASKED, "Q >Q1 >U1.2", "Q >Q1 <P2.1 >U1.2" },
+	{ TRACE_CM_UNASKED, "Q >Q1 <P2.1 >U1.2 <d2.1", "Q >Q1 <P2.1 >U1.2 >D1.2 <d2.1" },
+	{ TRACE_CM_UNASKED, "Q >Q1 <P2.1 >U1.2 <l2.1", "Q >Q1 <P2.1 >U1.2 >L1.2 <l2.1" },
+	{ TRACE_CM_UNASKED, "Q S0 +5000000 <P2.1", "Q S0 +5000000 >Q1 <P2.1" },
+	{ TRACE_CM_UNASKED, "Q >Q1 <P2.1 >U1.2 >D1.2 >d1.2", "Q >Q1 <P2.1 >U1.2 >D1.2 <D2.1 >d1.2 <d2.1" },
+	{ TRACE_CM_NOT_SEEN, "Q <P2.1", "Q >D1.2" },
+	{ TRACE_CM_NOT_SEEN, "Q S0 >U1.2", "Q S0 +5000000 >D1.2" },
+	{ TRACE_CM_WRONG_ID, "Q >Q1:7 <P2.3:7", "Q >Q1:7 <P2.1:7" },
+	{ TRACE_CM_WRONG_ID, "Q >Q1:7 <P2.1:7 >U1.3:7", "Q >Q1:7 <P2.1:7 >U1.2:7" },
+	{ TRACE_CM_WRONG_ID, "Q >Q1:7 <P2.1:7 >U1.2:7 >D4.2:7", "Q >Q1:7 <P2.1:7 >U1.2:7 >D1.2:7" },
+	{ TRACE_CM_WRONG_ID, "Q >Q1:7 <J0.4:7", "Q >Q1:7 <J0.1:7" },
+	{ TRACE_CM_WRONG_ID, "Q >Q1:7 >T2.0:7", "Q >Q1:7 >T1.0:7" },
+	{ TRACE_CM_TRANSACTION, "Q >Q1:7 <P2.1:8", "Q >Q1:7 <P2.1:7" },
+	{ TRACE_CM_TRANSACTION, "Q >Q1:7 <P2.1:7 >U1.2:8", "Q >Q1:7 <P2.1:7 >U1.2:7" },
+	{ TRACE_CM_TRANSACTION, "Q >Q1:7 <J0.1:8", "Q >Q1:7 <J0.1:7" },
+	{ TRACE_CM_TRANSACTION, "Q >Q1:7 <P2.1:7 >U1.2:7 >D1.2:9 <d2.1:7", "Q >Q1:7 <P2.1:7 >U1.2:7 >D1.2:9 <d2.1:9" },
+	{ TRACE_CM_TRANSACTION, "Q >Q1:7 <P2.1:7 >L1.2:9 <l2.1:7", "Q >Q1:7 <P2.1:7 >L1.2:9 <l2.1:9" },
+	{ TRACE_CM_ID_TAKEN, "Q >Q1:7 <P2.1:7 >Q1:8", "Q >Q1:7 <J2.1:7 >Q1:8" },
+	{ TRACE_CM_ID_TAKEN, "Q >Q1:7 <P2.1:7 >Q3:8 <P2.3:8", "Q >Q1:7 <P2.1:7 >D1.2 <d2.1 >Q3:8 <P2.3:8" },
+	{ TRACE_CM_EARLY, "Q >Q1 +900 >Q1", "Q >Q1 +1000 >Q1" },
+	{ TRACE_CM_EARLY, "Q g50 >Q1 +900 >Q1", "Q g150 >Q1 +900 >Q1" },
+	{ TRACE_CM_EARLY, "Q >Q1 <P2.1 +1900 <P2.1", "Q >Q1 <P2.1 +2000 <P2.1" },
+	{ TRACE_CM_EARLY, "Q >Q1 <P2.1 +1000 >Q1 <P2.1 <P2.1", "Q >Q1 <P2.1 +1000 >Q1 <P2.1" },
+	{ TRACE_CM_EARLY, "Q >Q1 <M2.1 +3900 >Q1", "Q >Q1 <M2.1 +4000 >Q1" },
+	{ TRACE_CM_EARLY, "Q >Q1 <P2.1 >U1.2 >D1.2 +900 >D1.2", "Q >Q1 <P2.1 >U1.2 >D1.2 +1000 >D1.2" },
+	{ TRACE_CM_EARLY, "Q >Q1 <P2.1 >U1.2 <D2.1 +1900 <D2.1", "Q >Q1 <P2.1 >U1.2 <D2.1 +2000 <D2.1" },
+	{ TRACE_CM_EARLY, "Q >Q1 <P2.1 >L1.2 +900 >L1.2", "Q >L1.2 +1000 >L1.2" },
+	{ TRACE_CM_NEEDLESS, "Q >Q1 <P2.1 >U1.2 >U1.2", "Q >Q1 <P2.1 >U1.2 +2000 <P2.1 >U1.2" },
+	{ TRACE_CM_NEEDLESS, "Q >Q1 <J0.1 <J0.1", "Q >Q1 <J0.1 +1000 >Q1 <J0.1" },
+	{ TRACE_CM_NEEDLESS, "Q >Q1 <P2.1 >D1.2 <d2.1 <d2.1", "Q >Q1 <P2.1 >D1.2 <d2.1 +1000 >D1.2 <d2.1" },
+	{ TRACE_CM_NEEDLESS, "Q >Q1 <P2.1 >L1.2 <l2.1 <l2.1", "Q >Q1 <P2.1 >L1.2 <l2.1 +1000 >L1.2 <l2.1" },
 };
 
 Test(verdicts, each_is_drawn_by_one_trace_and_not_by_the_one_beside_it)
@@ -391,4 +491,46 @@ Test(verdicts, responses_find_their_connection_by_their_psn)
 	for (uint32_t i = 0; i < 3; i++)
 		cr_expect_eq(trace_half(trace, i)->counts[COUNT_ACKS], 1, "half %u", i);
 	trace_close(trace);
+}
+
+/* Whatever is said, by whom and in which order, is judged and reported; each message has its connection. */
+Test(verdicts, messages_of_any_kind_in_any_order_are_judged)
+{
+	struct trace_options options = { .grace_ns = 100 };
+	uint64_t state = draw_start(1);
+	FILE *nowhere = fopen("/dev/null", "w");
+	uint64_t wrong = 0;
+
+	for (uint32_t round = 0; round < 300; round++) {
+		struct trace *trace = trace_open(&options);
+		const struct dialog *dialog = trace_dialog(trace);
+
+		for (uint32_t i = 0; i < 100; i++) {
+			struct trace_packet packet = { .number = i + 1, .time_ns = draw_below(&state, 1u << 30) };
+			struct cm_message message = { .kind = (uint8_t)(CM_KIND_FIRST + draw_below(&state, 11)) };
+			uint8_t mad[CM_MAD_BYTES];
+
+			message.local_id = draw_below(&state, 4);
+			message.remote_id = draw_below(&state, 4);
+			message.transaction_id = draw_below(&state, 3);
+			message.answered = (uint8_t)draw_below(&state, 4);
+			message.remote_response_timeout = (uint8_t)draw_below(&state, 32);
+			message.service_timeout = (uint8_t)draw_below(&state, 32);
+			cm_mad_build(&message, mad);
+			packet.packet = (struct wire_packet){ .opcode = OP_UD_SEND_ONLY, .dest_qpn = CM_QPN };
+			packet.packet.payload = mad;
+			packet.packet.payload_bytes = sizeof(mad);
+			packet.source[15] = (uint8_t)draw_below(&state, 2);
+			packet.dest[15] = (uint8_t)draw_below(&state, 2);
+			trace_add(trace, &packet);
+			cr_assert_eq(dialog_messages(dialog), i + 1);
+			cr_assert_lt(dialog_message(dialog, i)->connection, dialog_connections(dialog));
+		}
+		trace_judge(trace);
+		wrong += trace_wrong(trace);
+		trace_report(trace, UINT64_MAX, nowhere);
+		trace_close(trace);
+	}
+	fclose(nowhere);
+	cr_expect_gt(wrong, 3000);
 }

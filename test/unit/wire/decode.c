@@ -7,6 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cm/mad.h"
+#include "draw.h"
 #include "frames.h"
 #include "rule.h"
 #include "wire/bytes.h"
@@ -42,8 +44,11 @@ static void expect_run(const char *arguments, int code, const char *end)
 		  arguments, out, end);
 }
 
-/* A capture of these frames in a new file, whose name is written to path (a template of mkstemp). */
-static void write_capture(char *path, const struct test_frame *frames, uint32_t count)
+/*
+ * A capture of these frames in a new file, whose name is written to path (a template of mkstemp). NULL: they have the
+ * time 0.
+ */
+static void write_capture(char *path, const struct test_frame *frames, const uint32_t *times_ms, uint32_t count)
 {
 	static const uint32_t header[6] = { 0xA1B2C3D4, 4 << 16 | 2, 0, 0, 65535, 1 };
 	FILE *stream = fdopen(mkstemp(path), "wb");
@@ -52,7 +57,8 @@ static void write_capture(char *path, const struct test_frame *frames, uint32_t 
 	cr_assert_not_null(stream);
 	fwrite(header, sizeof(header), 1, stream);
 	for (i = 0; i < count; i++) {
-		uint32_t record[4] = { 0, 0, frames[i].bytes, frames[i].bytes };
+		uint32_t ms = times_ms ? times_ms[i] : 0;
+		uint32_t record[4] = { ms / 1000, ms % 1000 * 1000, frames[i].bytes, frames[i].bytes };
 
 		fwrite(record, sizeof(record), 1, stream);
 		fwrite(frames[i].data, 1, frames[i].bytes, stream);
@@ -65,7 +71,7 @@ static void expect_frame(const struct test_frame *frame, const char *options, in
 {
 	char path[] = "/tmp/uroce-decode-XXXXXX", arguments[128];
 
-	write_capture(path, frame, 1);
+	write_capture(path, frame, NULL, 1);
 	snprintf(arguments, sizeof(arguments), "%s %s", options, path);
 	expect_run(arguments, code, end);
 	unlink(path);
@@ -178,6 +184,228 @@ Test(decode, the_largest_datagram_is_built_again)
 	RULE("W-1");
 	expect_frame(&frame, "--check", 0, " bytes=65508 icrc=ok\n1 frames, 1 RoCE, 0 bad\n");
 	test_frame_free(&frame);
+}
+
+/* What follows the packet, of the first frame only. */
+Test(decode, a_message_of_connection_management_is_shown_with_its_fields)
+{
+	static char out[64 << 10];
+
+	RULE("U-1");
+	run(TEST_DATA "/rping-cm.pcap", out, sizeof(out));
+	cr_expect(strstr(out, "\n3: 10.9.0.2 > 10.9.0.3 UD_SEND_ONLY qp=0x000001 psn=1 ackreq qkey=0x80010000 "
+			      "source_qp=0x000001 bytes=256 icrc=ok ReadyToUse transaction_id=0x00000002ec6bc422 "
+			      "local_id=0x22c46bec remote_id=0xd5d34642\n"),
+		  "%s", out);
+	cr_expect(strstr(out, " ConnectRequest transaction_id=0x00000002ec6bc422 local_id=0x22c46bec "
+			      "service_id=0x0000000001061c06(tcp:7174) "),
+		  "%s", out);
+	cr_expect(strstr(out, " ip.source_port=56281 ip.source=10.9.0.2 ip.dest=10.9.0.3\n"), "%s", out);
+}
+
+Test(decode, a_message_of_connection_management_is_an_object_of_json)
+{
+	static char out[64 << 10];
+
+	RULE("U-1");
+	run("--json " TEST_DATA "/rping-cm.pcap", out, sizeof(out));
+	cr_expect(strstr(out, "\"qkey\":2147549184,\"source_qpn\":1,\"payload_bytes\":256,\"pad_bytes\":0,"
+			      "\"cm\":{\"kind\":\"REQ\",\"name\":\"ConnectRequest\","
+			      "\"transaction_id\":\"0x2ec6bc422\","),
+		  "%s", out);
+	cr_expect(strstr(out, "\"primary\":{\"local_lid\":65535,\"remote_lid\":65535,\"local_gid\":\"10.9.0.2\","
+			      "\"remote_gid\":\"10.9.0.3\",\"flow_label\":703309,"),
+		  "%s", out);
+	cr_expect(strstr(out, "\"ip\":{\"version\":0,\"ip_version\":4,\"source_port\":56281,\"source\":\"10.9.0.2\","
+			      "\"dest\":\"10.9.0.3\"},\"private_data\":\"\"},\"icrc\":\"ok\"}\n"),
+		  "%s", out);
+}
+
+/* To QP 1 come other datagrams, too. */
+Test(decode, a_datagram_to_qp_1_that_is_no_message_says_why_and_is_not_bad)
+{
+	struct wire_encap encap = test_encap(false, false);
+	struct wire_packet packet = test_packet(OP_UD_SEND_ONLY, CM_MAD_BYTES);
+	uint8_t mad[CM_MAD_BYTES] = { 1, 4 };
+	struct test_frame frame;
+
+	RULE("U-2");
+	packet.dest_qpn = CM_QPN;
+	packet.payload = mad;
+	frame = test_frame_build(&encap, &packet);
+	expect_frame(&frame, "", 0, " bytes=256 icrc=ok mad_fault=class\n1 frames, 1 RoCE, 0 bad\n");
+	expect_frame(&frame, "--json", 0,
+		     "\"cm\":{\"fault\":\"class\"},\"icrc\":\"ok\"}\n{\"frames\":1,\"roce\":1,\"bad\":0}\n");
+	expect_frame(&frame, "--cm", 0, "0 connections, 0 messages\n1 frames, 1 RoCE, 0 bad\n");
+	test_frame_free(&frame);
+}
+
+Test(decode, connections_of_linux_are_told_with_what_became_of_them)
+{
+	RULE("C-1");
+	expect_run("--cm " TEST_DATA "/rping-cm.pcap", 0,
+		   "connection 1: 10.9.0.2 -> 10.9.0.3 tcp:7174\n"
+		   "  0.000000 10.9.0.2 -> 10.9.0.3 REQ id=0x22c46bec qpn=0x00001a psn=13108023 service tcp:7174 "
+		   "from port 56281\n"
+		   "  0.016040 10.9.0.3 -> 10.9.0.2 REP id=0xd5d34642 to=0x22c46bec qpn=0x00001a psn=3187493\n"
+		   "  0.020004 10.9.0.2 -> 10.9.0.3 RTU id=0x22c46bec to=0xd5d34642\n"
+		   "  0.294979 10.9.0.2 -> 10.9.0.3 DREQ id=0x22c46bec to=0xd5d34642 qpn=0x00001a\n"
+		   "  0.339141 10.9.0.3 -> 10.9.0.2 DREP id=0xd5d34642 to=0x22c46bec\n"
+		   "  = established after 20.004 ms, disconnected after another 319.137 ms\n"
+		   "1 connections, 5 messages\n41 frames, 41 RoCE, 0 bad\n");
+	expect_run("--cm " TEST_DATA "/nvmeof-cm.pcap", 0,
+		   "  = established after 48.097 ms\n4 connections, 13 messages\n13 frames, 13 RoCE, 0 bad\n");
+	expect_run("--cm " TEST_DATA "/pingpong-mtu1024.pcap", 0,
+		   "0 connections, 0 messages\n251 frames, 238 RoCE, 0 bad\n");
+	expect_run("--cm --json " TEST_DATA "/rping-cm.pcap", 2, "leave one out\n");
+}
+
+#define SAID_MAX 300u
+
+/* A message between the two hosts of test_encap(), the first of which connects. */
+struct said {
+	uint32_t at_ms;
+	bool back;
+	struct cm_message message;
+};
+
+static void expect_story(const struct said *said, uint32_t count, const char *end)
+{
+	char path[] = "/tmp/uroce-decode-XXXXXX", arguments[128];
+	struct test_frame frames[SAID_MAX];
+	uint8_t mad[CM_MAD_BYTES];
+	uint32_t times[SAID_MAX], i;
+
+	for (i = 0; i < count; i++) {
+		struct wire_encap encap = test_encap(false, false);
+		struct wire_packet packet = test_packet(OP_UD_SEND_ONLY, CM_MAD_BYTES);
+
+		if (said[i].back) {
+			memcpy(encap.source, test_encap(false, false).dest, 16);
+			memcpy(encap.dest, test_encap(false, false).source, 16);
+		}
+		cm_mad_build(&said[i].message, mad);
+		packet.dest_qpn = CM_QPN;
+		packet.payload = mad;
+		frames[i] = test_frame_build(&encap, &packet);
+		times[i] = said[i].at_ms;
+	}
+	write_capture(path, frames, times, count);
+	snprintf(arguments, sizeof(arguments), "--cm %s", path);
+	expect_run(arguments, 0, end);
+	unlink(path);
+	for (i = 0; i < count; i++)
+		test_frame_free(&frames[i]);
+}
+
+#define EXPECT_STORY(said, end) expect_story(said, sizeof(said) / sizeof((said)[0]), end)
+#define A "10.9.0.2 -> 10.9.0.3 "
+#define B "10.9.0.3 -> 10.9.0.2 "
+
+Test(decode, a_connection_that_is_refused_says_by_whom_and_why)
+{
+	static const struct said said[] = {
+		{ 0, false, { .kind = CM_REQ, .transaction_id = 9, .local_id = 1, .service_id = 7 } },
+		{ 2,
+		  true,
+		  { .kind = CM_MRA, .transaction_id = 9, .local_id = 5, .remote_id = 1, .service_timeout = 8 } },
+		{ 4, true, { .kind = CM_REJ, .transaction_id = 9, .remote_id = 1, .reason = 8 } },
+	};
+
+	EXPECT_STORY(said, "connection 1: " A "0x0000000000000007\n"
+			   "  0.000000 " A "REQ id=0x00000001 qpn=0x000000 psn=0 service 0x0000000000000007\n"
+			   "  0.002000 " B "MRA id=0x00000005 to=0x00000001 of REQ: wait another 1.049 ms\n"
+			   "  0.004000 " B "REJ id=0x00000000 to=0x00000001 of REQ: invalid_service_id (8)\n"
+			   "  = rejected by 10.9.0.3: invalid_service_id after 4.000 ms\n"
+			   "1 connections, 3 messages\n3 frames, 3 RoCE, 0 bad\n");
+}
+
+Test(decode, what_comes_again_is_marked_and_what_stays_without_an_answer_is_told)
+{
+	static const struct said said[] = {
+		{ 0, false, { .kind = CM_REQ, .transaction_id = 9, .local_id = 1, .service_id = 7 } },
+		{ 5, false, { .kind = CM_REQ, .transaction_id = 10, .local_id = 2, .service_id = 7 } },
+		{ 10, false, { .kind = CM_REQ, .transaction_id = 9, .local_id = 1, .service_id = 7 } },
+		{ 15, true, { .kind = CM_REP, .transaction_id = 10, .local_id = 3, .remote_id = 2 } },
+		{ 20, false, { .kind = CM_DREQ, .transaction_id = 11, .local_id = 8, .remote_id = 9 } },
+	};
+
+	EXPECT_STORY(said, "connection 1: " A "0x0000000000000007\n"
+			   "  0.000000 " A "REQ id=0x00000001 qpn=0x000000 psn=0 service 0x0000000000000007\n"
+			   "  0.010000 " A "REQ id=0x00000001 qpn=0x000000 psn=0 service 0x0000000000000007 (again)\n"
+			   "  = no answer to 2 REQ\n"
+			   "connection 2: " A "0x0000000000000007\n"
+			   "  0.005000 " A "REQ id=0x00000002 qpn=0x000000 psn=0 service 0x0000000000000007\n"
+			   "  0.015000 " B "REP id=0x00000003 to=0x00000002 qpn=0x000000 psn=0\n"
+			   "  = answered after 10.000 ms, not confirmed\n"
+			   "connection 3: 10.9.0.2 -> 10.9.0.3\n"
+			   "  0.020000 " A "DREQ id=0x00000008 to=0x00000009 qpn=0x000000\n"
+			   "  = set up before the capture, DREQ not answered\n"
+			   "3 connections, 5 messages\n5 frames, 5 RoCE, 0 bad\n");
+}
+
+/* An answer goes where its transaction id says, when no connection has its ids. */
+Test(decode, ids_of_no_connection_are_marked_and_ids_of_a_new_one_are_not_those_of_the_old)
+{
+	static const struct said said[] = {
+		{ 0, false, { .kind = CM_REQ, .transaction_id = 9, .local_id = 1, .service_id = 7 } },
+		{ 1, true, { .kind = CM_REP, .transaction_id = 9, .local_id = 3, .remote_id = 77 } },
+		{ 2, true, { .kind = CM_REJ, .transaction_id = 9, .local_id = 3, .remote_id = 1, .reason = 28 } },
+		{ 3, false, { .kind = CM_REQ, .transaction_id = 10, .local_id = 1, .service_id = 7 } },
+	};
+
+	EXPECT_STORY(said, "  0.001000 " B "REP id=0x00000003 to=0x0000004d qpn=0x000000 psn=0 (ids of no connection)\n"
+			   "  0.002000 " B "REJ id=0x00000003 to=0x00000001 of REQ: consumer_reject (28)\n"
+			   "  = rejected by 10.9.0.3: consumer_reject after 2.000 ms\n"
+			   "connection 2: " A "0x0000000000000007\n"
+			   "  0.003000 " A "REQ id=0x00000001 qpn=0x000000 psn=0 service 0x0000000000000007\n"
+			   "  = no answer to 1 REQ\n"
+			   "2 connections, 4 messages\n4 frames, 4 RoCE, 0 bad\n");
+}
+
+Test(decode, alternate_paths_and_datagram_services_have_lines_of_their_own)
+{
+	static const struct said said[] = {
+		{ 0, true, { .kind = CM_REP, .transaction_id = 9, .local_id = 3, .remote_id = 1 } },
+		{ 1, false, { .kind = CM_RTU, .transaction_id = 9, .local_id = 1, .remote_id = 3 } },
+		{ 2, false, { .kind = CM_LAP, .transaction_id = 12, .local_id = 1, .remote_id = 3 } },
+		{ 3, true, { .kind = CM_APR, .transaction_id = 12, .local_id = 3, .remote_id = 1, .status = 2 } },
+		{ 4, false, { .kind = CM_SIDR_REQ, .transaction_id = 1, .local_id = 1, .service_id = 0x0111000A } },
+		{ 5, true, { .kind = CM_SIDR_REP, .transaction_id = 1, .local_id = 1, .qpn = 6, .qkey = 7 } },
+	};
+
+	EXPECT_STORY(said, "  0.000000 " B "REP id=0x00000003 to=0x00000001 qpn=0x000000 psn=0\n"
+			   "  0.001000 " A "RTU id=0x00000001 to=0x00000003\n"
+			   "  0.002000 " A "LAP id=0x00000001 to=0x00000003 alternate path :: > ::\n"
+			   "  0.003000 " B "APR id=0x00000003 to=0x00000001 not_supported (2)\n"
+			   "  = set up began before the capture\n"
+			   "connection 2: " A "udp:10\n"
+			   "  0.004000 " A "SIDR_REQ id=0x00000001 service udp:10\n"
+			   "  0.005000 " B "SIDR_REP id=0x00000001 valid (0) qpn=0x000006 qkey=0x00000007\n"
+			   "  = answered: valid\n"
+			   "2 connections, 6 messages\n6 frames, 6 RoCE, 0 bad\n");
+}
+
+/* Ids, transaction ids and all else as they come. */
+Test(decode, messages_of_any_kind_in_any_order_are_told)
+{
+	struct said said[SAID_MAX];
+	uint64_t state = draw_start(1);
+	uint32_t i, byte;
+
+	for (i = 0; i < SAID_MAX; i++) {
+		uint8_t *bytes = (uint8_t *)&said[i].message;
+
+		for (byte = 0; byte < sizeof(said[i].message); byte++)
+			bytes[byte] = draw_chance(&state, 500) ? (uint8_t)draw_below(&state, 256) : 0;
+		said[i].at_ms = draw_below(&state, 1000);
+		said[i].back = draw_chance(&state, 500);
+		said[i].message.kind = (uint8_t)(CM_KIND_FIRST + draw_below(&state, 11));
+		said[i].message.local_id &= 3;
+		said[i].message.remote_id &= 3;
+		said[i].message.transaction_id &= 3;
+	}
+	EXPECT_STORY(said, " connections, 300 messages\n300 frames, 300 RoCE, 0 bad\n");
 }
 
 Test(decode, a_refusal_is_one_line_and_has_its_exit_code)

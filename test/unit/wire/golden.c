@@ -21,6 +21,7 @@ static const struct golden {
 	{ "perftest-ipv6.pcap", 262, 110 },
 	{ "pingpong-mtu1024.pcap", 251, 238 },
 	{ "rping-cm.pcap", 41, 41 },
+	{ "nvmeof-cm.pcap", 13, 13 },
 	{ "rnr-then-ok.pcap", 10, 9 },
 	{ "bad-rkey-write.pcap", 9, 9 },
 	{ "retry-exhausted.pcap", 12, 11 },

@@ -1,0 +1,121 @@
+/* finding.c - reads one frame of a capture, and builds it again to compare */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "decode/finding.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "decode/exit.h"
+#include "wire/bytes.h"
+#include "wire/icrc.h"
+#include "wire/print.h"
+
+/* Builds the frame from its values and compares. Ethernet padding behind it is nobody's value. */
+static void compare_rebuilt(struct finding *finding)
+{
+	struct wire_encap encap = finding->encap;
+	uint32_t at, covered, bytes = encap.bth_offset + encap.bth_bytes;
+	uint8_t *built = calloc(1, bytes), *ip;
+
+	if (!built) {
+		fprintf(stderr, "uroce-decode: no memory for a frame of %u bytes: free some\n", bytes);
+		exit(DECODE_EXIT_FILE);
+	}
+	at = wire_encap_build(&encap, encap.bth_bytes, built);
+	at += wire_packet_build(&finding->packet, built + at);
+	memcpy(built + at, finding->packet.payload, finding->packet.payload_bytes);
+	covered = bytes - WIRE_ICRC_BYTES - encap.ip_offset;
+	ip = built + encap.ip_offset;
+	store_le32(ip + covered, wire_icrc_frame(ip, covered));
+	finding->rebuilt = true;
+	for (at = 0; at < bytes && built[at] == finding->frame->data[at]; at++)
+		;
+	finding->differs = at < bytes;
+	finding->differs_at = at;
+	free(built);
+}
+
+static void examine_packet(struct finding *finding, const uint8_t *data, bool check)
+{
+	const struct wire_encap *encap = &finding->encap;
+	const uint8_t *ip = data + encap->ip_offset;
+	const uint8_t *bth = data + encap->bth_offset;
+	uint32_t covered = encap->bth_offset + encap->bth_bytes - WIRE_ICRC_BYTES - encap->ip_offset;
+
+	if (finding->frame->bytes < encap->bth_offset + WIRE_BTH_BYTES && finding->cut)
+		return; /* not even the BTH is there */
+	switch (wire_packet_parse(bth, encap->bth_bytes, &finding->packet)) {
+	case WIRE_PACKET_TRUNCATED:
+		finding->fault = wire_print_frame(WIRE_FRAME_TRUNCATED);
+		return;
+	case WIRE_PACKET_BAD_VERSION:
+		finding->fault = "bth_version";
+		break;
+	case WIRE_PACKET_OK:
+		break;
+	}
+	finding->has_packet = true;
+	finding->has_headers = finding->frame->bytes >= (const uint8_t *)finding->packet.payload - data;
+	if (finding->cut)
+		return;
+	finding->icrc_ok = load_le32(ip + covered) == wire_icrc_frame(ip, covered);
+	if (check)
+		compare_rebuilt(finding);
+}
+
+/* A datagram to QP 1, if the capture has all of it. */
+static void examine_mad(struct finding *finding, const uint8_t *data)
+{
+	const struct wire_packet *packet = &finding->packet;
+
+	if (!finding->has_packet || packet->opcode != OP_UD_SEND_ONLY || packet->dest_qpn != CM_QPN)
+		return;
+	finding->has_mad =
+		finding->frame->bytes >= (uint64_t)((const uint8_t *)packet->payload - data) + packet->payload_bytes;
+	if (finding->has_mad)
+		finding->mad_fault = cm_mad_parse(packet->payload, packet->payload_bytes, &finding->message);
+}
+
+/*
+ * The frame, or when the capture has cut it, one whose missing end counts as zeros, so that lengths and offsets are
+ * those that were on the wire.
+ */
+static const uint8_t *restore_length(const struct capture_frame *frame, bool cut)
+{
+	static uint8_t whole[CAPTURE_FRAME_MAX_BYTES];
+
+	if (!cut)
+		return frame->data;
+	memcpy(whole, frame->data, frame->bytes);
+	memset(whole + frame->bytes, 0, frame->original_bytes - frame->bytes);
+	return whole;
+}
+
+bool decode_finding_examine(const struct capture_frame *frame, bool check, struct finding *finding)
+{
+	bool cut = frame->bytes < frame->original_bytes && frame->original_bytes <= CAPTURE_FRAME_MAX_BYTES;
+	const uint8_t *data = restore_length(frame, cut);
+	enum wire_frame kind;
+
+	*finding = (struct finding){ .frame = frame, .cut = cut };
+	/* A UDP checksum covers what is missing. */
+	kind = wire_encap_parse(data, cut ? frame->original_bytes : frame->bytes, !cut, &finding->encap);
+	if (kind == WIRE_FRAME_ROCE) {
+		examine_packet(finding, data, check);
+		examine_mad(finding, data);
+		return true;
+	}
+	finding->fault = wire_print_frame(kind);
+	return finding->encap.dest_port == WIRE_UDP_PORT;
+}
+
+bool decode_finding_is_bad(const struct finding *finding)
+{
+	return finding->fault || (!finding->icrc_ok && !finding->cut) || finding->differs;
+}
+
+const char *decode_finding_icrc(const struct finding *finding)
+{
+	return finding->cut ? "unknown" : finding->icrc_ok ? "ok" : "bad";
+}

@@ -1,0 +1,191 @@
+/* main.c - uroce-decode: a capture file as lines of text or JSON, checked */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/capture_file.h"
+#include "decode/exit.h"
+#include "decode/finding.h"
+#include "decode/json.h"
+#include "decode/story.h"
+#include "wire/print.h"
+
+struct options {
+	bool check;
+	bool json;
+	bool cm;
+	const char *path;
+};
+
+static const char usage[] =
+	"usage: uroce-decode [--check] [--json | --cm] FILE.pcap[ng]     (-: standard input)\n"
+	"Prints a line for each RoCE frame: addresses, opcode, QPN, PSN, flags, extension headers, payload\n"
+	"bytes, icrc=ok or icrc=bad. The last line is: F frames, R RoCE, B bad.\n"
+	"A message of connection management (QP 1) follows with its fields; what is not shown is 0.\n"
+	"Of a frame that was cut when it was captured (snaplen) what is there is told, and icrc=unknown, for that\n"
+	"covers the rest; it is not bad. The last line then counts those, too.\n"
+	"  -c, --check    also build each frame anew from what was read; it must be the same byte for byte\n"
+	"  -j, --json     a JSON object a line instead, the last one with the totals\n"
+	"  -m, --cm       instead only what was said to connect and disconnect: the messages of each connection,\n"
+	"                 with seconds since the first frame, and how it ended\n"
+	"  -h, --help     this text\n"
+	"  -V, --version  the version\n"
+	"A frame is bad when a receiver would drop it (checksum, length, version, ICRC), and with --check\n"
+	"also when it differs. Exit: 0 none is bad, 1 some are, 2 wrong usage, 3 the file cannot be read.\n";
+
+/* What the BTH alone tells. */
+static char *print_bth(const struct wire_packet *packet, char *out, size_t out_bytes)
+{
+	snprintf(out, out_bytes, "%s qp=0x%06" PRIx32 " psn=%" PRIu32, wire_opcode(packet->opcode)->name,
+		 packet->dest_qpn, packet->psn);
+	return out;
+}
+
+static void print_text(const struct finding *finding)
+{
+	char encap[WIRE_PRINT_MAX_BYTES], packet[WIRE_PRINT_MAX_BYTES], message[CM_PRINT_MAX_BYTES];
+
+	printf("%" PRIu64 ": %s", finding->frame->number, wire_print_encap(&finding->encap, encap, sizeof(encap)));
+	if (finding->has_packet)
+		printf(" %s icrc=%s",
+		       finding->has_headers ? wire_print_packet(&finding->packet, packet, sizeof(packet)) :
+					      print_bth(&finding->packet, packet, sizeof(packet)),
+		       decode_finding_icrc(finding));
+	if (finding->fault)
+		printf(" fault=%s", finding->fault);
+	if (finding->has_mad && finding->mad_fault == CM_MAD_OK)
+		printf(" %s", cm_mad_print(&finding->message, message, sizeof(message)));
+	else if (finding->has_mad)
+		printf(" mad_fault=%s", cm_mad_fault_name(finding->mad_fault));
+	if (finding->frame->bytes < finding->frame->original_bytes)
+		printf(" captured=%u of=%u", finding->frame->bytes, finding->frame->original_bytes);
+	if (finding->differs)
+		printf(" differs_at=%u", finding->differs_at);
+	printf("\n");
+}
+
+static void print_totals(const struct decode_totals *totals, bool json)
+{
+	if (json) {
+		decode_json_totals(totals);
+		return;
+	}
+	printf("%" PRIu64 " frames, %" PRIu64 " RoCE, %" PRIu64 " bad", totals->frames, totals->roce, totals->bad);
+	if (totals->cut)
+		printf(", %" PRIu64 " cut: their ICRC cannot be checked", totals->cut);
+	printf("\n");
+}
+
+static int decode(const struct options *options)
+{
+	struct capture_file *file = capture_file_open(options->path);
+	struct decode_totals totals = { 0 };
+	struct capture_frame frame;
+	struct decode_story *story;
+	struct finding finding;
+	const char *error;
+	int code;
+
+	if (!file) {
+		fprintf(stderr, "uroce-decode: no memory to open %s: free some\n", options->path);
+		return DECODE_EXIT_FILE;
+	}
+	story = decode_story_open();
+	while (capture_file_next(file, &frame) == 1) {
+		if (totals.frames++ == 0)
+			decode_story_begin(story, frame.time_ns);
+		if (!decode_finding_examine(&frame, options->check, &finding))
+			continue;
+		totals.roce++;
+		totals.bad += decode_finding_is_bad(&finding);
+		totals.cut += finding.cut;
+		if (options->cm)
+			decode_story_add(story, &finding);
+		else if (options->json)
+			decode_json_frame(&finding);
+		else
+			print_text(&finding);
+	}
+	if (options->cm)
+		decode_story_print(story);
+	decode_story_close(story);
+	error = capture_file_error(file);
+	if (!error || totals.frames > 0)
+		print_totals(&totals, options->json);
+	code = totals.bad > 0 ? DECODE_EXIT_BAD_FRAMES : DECODE_EXIT_OK;
+	if (error) {
+		fflush(stdout);
+		fprintf(stderr, "uroce-decode: %s: %s\n", options->path, error);
+		code = DECODE_EXIT_FILE;
+	}
+	capture_file_close(file);
+	return code;
+}
+
+/* -1: go on; else the exit code. */
+static int read_options(int argc, char **argv, struct options *options)
+{
+	static const struct option longs[] = {
+		{ "check", no_argument, NULL, 'c' },   { "json", no_argument, NULL, 'j' },
+		{ "cm", no_argument, NULL, 'm' },      { "help", no_argument, NULL, 'h' },
+		{ "version", no_argument, NULL, 'V' }, { 0 },
+	};
+	int option;
+
+	opterr = 0;
+	while ((option = getopt_long(argc, argv, "cjmhV", longs, NULL)) != -1) {
+		switch (option) {
+		case 'c':
+			options->check = true;
+			break;
+		case 'j':
+			options->json = true;
+			break;
+		case 'm':
+			options->cm = true;
+			break;
+		case 'h':
+			fputs(usage, stdout);
+			return DECODE_EXIT_OK;
+		case 'V':
+			printf("uroce-decode %s\n", UROCE_VERSION);
+			return DECODE_EXIT_OK;
+		default:
+			fprintf(stderr, "uroce-decode: option %s is unknown or has a value: see --help\n",
+				argv[optind - 1]);
+			return DECODE_EXIT_USAGE;
+		}
+	}
+	if (options->json && options->cm) {
+		fprintf(stderr,
+			"uroce-decode: --json and --cm given: --json has each message with its fields, --cm tells "
+			"them to people; leave one out\n");
+		return DECODE_EXIT_USAGE;
+	}
+	if (argc - optind != 1) {
+		fprintf(stderr, "uroce-decode: %d files given: name one, as in uroce-decode FILE.pcap\n",
+			argc - optind);
+		return DECODE_EXIT_USAGE;
+	}
+	options->path = argv[optind];
+	return -1;
+}
+
+int main(int argc, char **argv)
+{
+	struct options options = { 0 };
+	int code = read_options(argc, argv, &options);
+
+	if (code < 0)
+		code = decode(&options);
+	if (fflush(stdout) != 0 || ferror(stdout)) {
+		fprintf(stderr, "uroce-decode: the output cannot be written: %s: write it elsewhere\n",
+			strerror(errno));
+		code = DECODE_EXIT_FILE;
+	}
+	return code;
+}

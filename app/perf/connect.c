@@ -1,0 +1,260 @@
+/* connect.c - connections as fast as they come and go */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/eal.h"
+#include "perf/connect.h"
+
+#define CQ_DEPTH 65536u
+#define BACKLOG 65536u
+#define SERVER_IDLE_NS 10000000000ull
+#define DRAIN_NS 30000000000ull
+#define SECOND_NS 1000000000ull
+#define TIMES_MAX (1u << 20) /* times to set up a connection that are kept */
+
+struct run {
+	const struct perf_connect *connect;
+	struct uroce_cm_channel *channel;
+	struct uroce_cm_id *listener;
+	struct uroce_cq *cqs[2]; /* client, server */
+	uint32_t under_way, accepted;
+	uint64_t made, ended, failed;
+	uint64_t now_ns, heard_ns;
+	uint32_t *times_ns; /* from connect to established */
+	uint64_t time_count;
+	bool stopping;
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
+}
+
+static int check(const char *what, int error)
+{
+	return error ? app_complain(APP_EXIT_FAILURE, "%s: %s", what, strerror(-error)) : 0;
+}
+
+static int make_qp(struct run *run, struct uroce_cm_id *id, const struct perf_end *end, struct uroce_cq *cq)
+{
+	struct uroce_qp_init_attr init = {
+		.send_cq = cq,
+		.recv_cq = cq,
+		.max_send_wr = 1,
+		.max_recv_wr = 1,
+		.max_send_sge = 1,
+		.max_recv_sge = 1,
+		.max_dest_rd_atomic = 1,
+	};
+	struct uroce_qp *qp;
+
+	(void)run;
+	return check("queue pair", uroce_cm_qp_create(id, end->pd, &init, 0, &qp));
+}
+
+/* The context of a client's id is when it began. */
+static int begin_one(struct run *run)
+{
+	const struct perf_connect *connect = run->connect;
+	struct uroce_cm_id *id;
+
+	if (check("connection", uroce_cm_id_create(run->channel, run->now_ns, &id)) ||
+	    make_qp(run, id, connect->client, run->cqs[0]) ||
+	    check("connect", uroce_cm_connect(id, NULL, &connect->dest, connect->port, NULL)))
+		return APP_EXIT_FAILURE;
+	run->under_way++;
+	return 0;
+}
+
+static void end_one(struct uroce_cm_id *id)
+{
+	struct uroce_qp *qp = uroce_cm_qp(id);
+
+	uroce_cm_id_destroy(id);
+	if (qp)
+		uroce_qp_destroy(qp);
+}
+
+static void note_time(struct run *run, uint64_t began_ns)
+{
+	uint64_t took_ns = run->now_ns - began_ns;
+
+	if (run->time_count < TIMES_MAX)
+		run->times_ns[run->time_count++] = took_ns > UINT32_MAX ? UINT32_MAX : (uint32_t)took_ns;
+}
+
+/* A server's ids have no context. */
+static int take_event(struct run *run, const struct uroce_cm_event *event)
+{
+	bool client = event->context != 0;
+
+	run->heard_ns = run->now_ns;
+	switch (event->type) {
+	case UROCE_CM_REQUEST:
+		run->accepted++;
+		if (make_qp(run, event->id, run->connect->server, run->cqs[1]))
+			return APP_EXIT_FAILURE;
+		if (uroce_cm_accept(event->id, NULL) != 0) { /* the client has given up */
+			run->failed++;
+			end_one(event->id);
+		}
+		return 0;
+	case UROCE_CM_ESTABLISHED:
+		if (client) {
+			run->made++;
+			note_time(run, event->context);
+			return check("disconnect", uroce_cm_disconnect(event->id));
+		}
+		return 0;
+	case UROCE_CM_REJECTED:
+	case UROCE_CM_UNREACHABLE:
+		run->failed++;
+		/* fall through */
+	case UROCE_CM_DISCONNECTED:
+		end_one(event->id);
+		run->ended += client;
+		run->under_way -= client;
+		return client && !run->stopping ? begin_one(run) : 0;
+	case UROCE_CM_ALTERNATE:
+	case UROCE_CM_EVENT_TYPES:
+		break;
+	}
+	return 0;
+}
+
+static int turn(struct run *run)
+{
+	const struct perf_connect *connect = run->connect;
+	struct uroce_cm_event event;
+
+	run->now_ns = now_ns();
+	if (connect->client)
+		uroce_lcore_poll(connect->client->lcore);
+	if (connect->server && (!connect->client || connect->server->lcore != connect->client->lcore))
+		uroce_lcore_poll(connect->server->lcore);
+	while (uroce_cm_next(run->channel, &event) == 0) {
+		int code = take_event(run, &event);
+
+		if (code)
+			return code;
+	}
+	return 0;
+}
+
+static int compare(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void report(struct run *run, double seconds)
+{
+	struct uroce_cm_usage usage;
+	uint64_t count = run->time_count;
+
+	qsort(run->times_ns, count, sizeof(*run->times_ns), compare);
+	printf("connections: %.0f a second, %lu in %.1f s, %u under way, %lu failed\n", (double)run->made / seconds,
+	       run->made, seconds, run->connect->under_way, run->failed);
+	if (count)
+		printf("time to set one up: %.1f us p50, %.1f us p99, %.1f us max\n", run->times_ns[count / 2] / 1e3,
+		       run->times_ns[count * 99 / 100] / 1e3, run->times_ns[count - 1] / 1e3);
+	if (uroce_cm_usage(run->connect->engine, &usage) == 0)
+		printf("left behind: %u connections, %u half open, %u timers\n", usage.connections, usage.half_open,
+		       usage.timers);
+}
+
+static int be_client(struct run *run)
+{
+	uint64_t began_ns = now_ns(), told_ns = began_ns, told = 0, end_ns;
+	double seconds;
+
+	run->now_ns = began_ns;
+	end_ns = began_ns + (uint64_t)(run->connect->seconds * 1e9);
+	for (uint32_t i = 0; i < run->connect->under_way; i++) {
+		if (begin_one(run))
+			return APP_EXIT_FAILURE;
+	}
+	while (run->now_ns < end_ns) {
+		if (turn(run))
+			return APP_EXIT_FAILURE;
+		if (run->now_ns - told_ns >= SECOND_NS) {
+			printf("  %lu connections\n", run->made - told);
+			told = run->made;
+			told_ns = run->now_ns;
+		}
+	}
+	seconds = (double)(run->now_ns - began_ns) / 1e9;
+	told = run->made;
+	run->stopping = true;
+	while (run->under_way && run->now_ns < end_ns + DRAIN_NS) {
+		if (turn(run))
+			return APP_EXIT_FAILURE;
+	}
+	/* The server's last events, when it is here. */
+	for (end_ns = run->now_ns + SECOND_NS / 10; run->now_ns < end_ns;) {
+		if (turn(run))
+			return APP_EXIT_FAILURE;
+	}
+	run->made = told;
+	report(run, seconds);
+	return run->failed ? APP_EXIT_FAILURE : APP_EXIT_OK;
+}
+
+static int be_server(struct run *run)
+{
+	run->now_ns = run->heard_ns = now_ns();
+	printf("listening on port %u\n", run->connect->port);
+	while (run->accepted == 0 || run->now_ns - run->heard_ns < SERVER_IDLE_NS) {
+		if (turn(run))
+			return APP_EXIT_FAILURE;
+	}
+	printf("%u accepted, %lu failed\n", run->accepted, run->failed);
+	return run->failed ? APP_EXIT_FAILURE : APP_EXIT_OK;
+}
+
+static int open_run(struct run *run)
+{
+	const struct perf_connect *connect = run->connect;
+	const struct perf_end *ends[2] = { connect->client, connect->server };
+
+	run->times_ns = malloc(TIMES_MAX * sizeof(*run->times_ns));
+	if (run->times_ns == NULL)
+		return app_complain(APP_EXIT_ENVIRONMENT, "no memory for %u times", TIMES_MAX);
+	for (int i = 0; i < 2; i++) {
+		if (ends[i] &&
+		    check("completion queue", uroce_cq_create(ends[i]->port->device, CQ_DEPTH, &run->cqs[i])))
+			return APP_EXIT_FAILURE;
+	}
+	if (check("channel", uroce_cm_channel_create(connect->engine, &run->channel)))
+		return APP_EXIT_FAILURE;
+	if (connect->server)
+		return check("listen", uroce_cm_listen(run->channel, &connect->server->port->addr, connect->port,
+						       BACKLOG, 0, &run->listener));
+	return 0;
+}
+
+int perf_connect_run(const struct perf_connect *connect)
+{
+	struct run run = { .connect = connect };
+	int code = open_run(&run);
+
+	if (code == 0)
+		code = connect->client ? be_client(&run) : be_server(&run);
+	if (run.listener)
+		uroce_cm_id_destroy(run.listener);
+	if (run.channel)
+		uroce_cm_channel_destroy(run.channel);
+	for (int i = 0; i < 2; i++) {
+		if (run.cqs[i])
+			uroce_cq_destroy(run.cqs[i]);
+	}
+	free(run.times_ns);
+	return code;
+}

@@ -1,0 +1,481 @@
+/* rping.c - uroce-rping: rping's exchange over connections by address, as client or server of any rping */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/eal.h"
+#include "common/ports.h"
+#include "rping/end.h"
+
+#define PORT_DEFAULT 7174
+#define SIZE_DEFAULT 64
+#define SIZE_MIN 32u
+#define SIZE_MAX_BYTES 1048576u
+#define ENDS_MAX 128u
+#define SET_UP_MS 30000u
+#define STALL_MS 30000u
+#define LINGER_MS 500u
+
+struct rping {
+	struct rping_options options;
+	struct app_port port;
+	struct uroce_engine *engine;
+	struct uroce_lcore *lcore;
+	struct uroce_pd *pd;
+	struct uroce_cq *cq;
+	struct uroce_cm_channel *channel;
+	struct uroce_cm_id *listener;
+	struct rping_end *ends; /* a list */
+	uint64_t served;
+	int exit_code;
+	bool over;
+};
+
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static int check(const char *what, int error)
+{
+	return error ? app_complain(APP_EXIT_FAILURE, "%s: %s", what, strerror(-error)) : 0;
+}
+
+static struct rping_end *add_end(struct rping *rping, struct uroce_cm_id *id)
+{
+	struct rping_end *end = calloc(1, sizeof(*end));
+
+	if (end == NULL)
+		return NULL;
+	end->next = rping->ends;
+	rping->ends = end;
+	if (rping_end_open(end, &rping->options, id, rping->pd, rping->cq) != 0) {
+		end->failed = true;
+		return NULL;
+	}
+	uroce_cm_set_context(id, (uintptr_t)end);
+	return end;
+}
+
+static void remove_end(struct rping *rping, struct rping_end *end)
+{
+	struct rping_end **link = &rping->ends;
+
+	while (*link != end)
+		link = &(*link)->next;
+	*link = end->next;
+	rping_end_close(end);
+	free(end);
+}
+
+/* ---- events ---- */
+
+static void finish_client(struct rping *rping, int code)
+{
+	rping->exit_code = code;
+	rping->over = true;
+}
+
+static void take_request(struct rping *rping, const struct uroce_cm_event *event)
+{
+	struct uroce_cm_options options = { 0 };
+	struct rping_end *end;
+
+	if (!rping->options.persistent && rping->ends) {
+		uroce_cm_reject(event->id, NULL, 0);
+		uroce_cm_id_destroy(event->id);
+		return;
+	}
+	end = add_end(rping, event->id);
+	if (end == NULL || check("accept", uroce_cm_accept(event->id, &options)) != 0)
+		finish_client(rping, APP_EXIT_FAILURE);
+}
+
+static void take_end(struct rping *rping, struct rping_end *end, const struct uroce_cm_event *event)
+{
+	char text[64];
+
+	uroce_addr_format(&event->peer, text, sizeof(text));
+	if (event->type == UROCE_CM_REJECTED)
+		finish_client(rping, app_complain(APP_EXIT_ENVIRONMENT, "%s rejects the connection: %s (%u)", text,
+						  uroce_cm_reason_name(event->reason), event->reason));
+	else if (event->type == UROCE_CM_UNREACHABLE)
+		finish_client(rping, app_complain(APP_EXIT_ENVIRONMENT, "%s cannot be reached: %s", text,
+						  strerror(-event->status)));
+	else if (!rping->options.server && !end->ended)
+		finish_client(rping, app_complain(APP_EXIT_FAILURE,
+						  "%s ended the connection after %lu iterations: see what it printed",
+						  text, end->iterations));
+	else if (!rping->options.server)
+		finish_client(rping, APP_EXIT_OK);
+	if (!rping->options.server)
+		return;
+	rping->served++;
+	if (!rping->options.persistent)
+		finish_client(rping, end->failed ? APP_EXIT_FAILURE : APP_EXIT_OK);
+	printf("%s: %lu iterations, then %s\n", text, end->iterations, uroce_cm_event_name(event->type));
+	remove_end(rping, end);
+}
+
+static void take_event(struct rping *rping, const struct uroce_cm_event *event)
+{
+	struct rping_end *end = (struct rping_end *)(uintptr_t)event->context;
+
+	switch (event->type) {
+	case UROCE_CM_REQUEST:
+		take_request(rping, event);
+		break;
+	case UROCE_CM_ESTABLISHED:
+		end->established = true;
+		if (!rping->options.server && rping_end_start(end) != 0)
+			finish_client(rping, APP_EXIT_FAILURE);
+		break;
+	case UROCE_CM_REJECTED:
+	case UROCE_CM_UNREACHABLE:
+	case UROCE_CM_DISCONNECTED:
+		take_end(rping, end, event);
+		break;
+	case UROCE_CM_ALTERNATE:
+	case UROCE_CM_EVENT_TYPES:
+		break;
+	}
+}
+
+static void take_completions(struct rping *rping)
+{
+	struct uroce_wc wc[16];
+	int count = uroce_cq_poll(rping->cq, 16, wc);
+
+	for (int i = 0; i < count; i++) {
+		struct rping_end *end = (struct rping_end *)(uintptr_t)wc[i].qp_context;
+
+		if (rping_end_take(end, &wc[i]) == 0)
+			continue;
+		end->failed = true;
+		uroce_cm_disconnect(end->id);
+		if (!rping->options.server)
+			finish_client(rping, APP_EXIT_FAILURE);
+	}
+}
+
+/* ---- running ---- */
+
+static void tell_progress(const struct rping *rping, uint64_t *told_ms)
+{
+	uint64_t iterations = 0, now = now_ms();
+
+	if (now - *told_ms < 1000)
+		return;
+	*told_ms = now;
+	for (const struct rping_end *end = rping->ends; end; end = end->next)
+		iterations += end->iterations;
+	if (rping->ends && !rping->options.verbose)
+		printf("  %lu iterations\n", iterations);
+}
+
+static uint64_t progress_of(const struct rping *rping)
+{
+	uint64_t progress = rping->served;
+
+	for (const struct rping_end *end = rping->ends; end; end = end->next)
+		progress += 4 * end->iterations + end->state + end->established;
+	return progress;
+}
+
+static void turn(struct rping *rping)
+{
+	struct uroce_cm_event event;
+
+	uroce_lcore_poll(rping->lcore);
+	while (uroce_cm_next(rping->channel, &event) == 0)
+		take_event(rping, &event);
+	take_completions(rping);
+}
+
+/* A server waits for clients without a bound, as servers do; nobody waits for a peer without one. */
+static void run(struct rping *rping)
+{
+	uint64_t told_ms = now_ms(), moved_ms = told_ms, progress = 0;
+	bool told_end = false;
+
+	while (!rping->over) {
+		turn(rping);
+		if (progress_of(rping) != progress || rping->ends == NULL) {
+			progress = progress_of(rping);
+			moved_ms = now_ms();
+		}
+		if (!rping->options.server && rping->ends->ended && !told_end) {
+			told_end = true;
+			uroce_cm_disconnect(rping->ends->id);
+		}
+		if (now_ms() - moved_ms > STALL_MS)
+			finish_client(rping, app_complain(APP_EXIT_FAILURE,
+							  "nothing came for %u s: the peer is alive, "
+							  "but says nothing",
+							  STALL_MS / 1000));
+		tell_progress(rping, &told_ms);
+	}
+	/* Our last answer may be lost: the peer asks again. */
+	moved_ms = now_ms();
+	while (now_ms() - moved_ms < LINGER_MS)
+		uroce_lcore_poll(rping->lcore);
+}
+
+static int start_server(struct rping *rping)
+{
+	const struct rping_options *options = &rping->options;
+	struct uroce_addr addr = { { 0 } };
+	char text[64];
+	int error;
+
+	if (options->peer && uroce_addr_parse(options->peer, &addr, NULL) != 0)
+		return app_complain(APP_EXIT_USAGE, "-a \"%s\": must be an address such as 10.0.0.1 or fe80::1",
+				    options->peer);
+	error = uroce_cm_listen(rping->channel, &addr, (uint16_t)options->port, ENDS_MAX, 0, &rping->listener);
+	if (error == -EADDRNOTAVAIL)
+		return app_complain(APP_EXIT_USAGE, "-a %s: is not our address, which --ip tells", options->peer);
+	if (error)
+		return check("listen", error);
+	printf("listening on %s port %u\n", uroce_addr_format(&rping->port.addr, text, sizeof(text)), options->port);
+	return 0;
+}
+
+static int start_client(struct rping *rping)
+{
+	const struct rping_options *options = &rping->options;
+	struct uroce_addr dest;
+	struct uroce_cm_id *id;
+	struct rping_end *end;
+	int error;
+
+	if (uroce_addr_parse(options->peer, &dest, NULL) != 0)
+		return app_complain(APP_EXIT_USAGE, "-a \"%s\": must be an address such as 10.0.0.1 or fe80::1",
+				    options->peer);
+	if (check("connection", uroce_cm_id_create(rping->channel, 0, &id)) != 0)
+		return APP_EXIT_FAILURE;
+	end = add_end(rping, id);
+	if (end == NULL)
+		return APP_EXIT_FAILURE;
+	error = uroce_cm_connect(id, NULL, &dest, (uint16_t)options->port, NULL);
+	if (error == -ENETUNREACH)
+		return app_complain(APP_EXIT_USAGE, "-a %s: --ip %s is of another kind: both IPv4 or both IPv6",
+				    options->peer, options->ip);
+	return check("connect", error);
+}
+
+static int open_objects(struct rping *rping)
+{
+	if (check("protection domain", uroce_pd_alloc(rping->port.device, &rping->pd)) ||
+	    check("completion queue", uroce_cq_create(rping->port.device, 32 * ENDS_MAX, &rping->cq)) ||
+	    check("channel", uroce_cm_channel_create(rping->engine, &rping->channel)))
+		return APP_EXIT_FAILURE;
+	return rping->options.server ? start_server(rping) : start_client(rping);
+}
+
+static void close_objects(struct rping *rping)
+{
+	while (rping->ends)
+		remove_end(rping, rping->ends);
+	if (rping->listener)
+		uroce_cm_id_destroy(rping->listener);
+	if (rping->channel)
+		uroce_cm_channel_destroy(rping->channel);
+	if (rping->cq)
+		uroce_cq_destroy(rping->cq);
+	if (rping->pd)
+		uroce_pd_dealloc(rping->pd);
+}
+
+static int open_and_run(struct rping *rping)
+{
+	struct uroce_engine_config engine_config = { .max_qps = 2 * ENDS_MAX, .max_mrs = 2 * ENDS_MAX };
+	struct app_port_config port_config = {
+		.device = rping->options.device,
+		.port = { .addresses = { rping->options.ip },
+			  .gateways = { rping->options.gateway },
+			  .vlans = { rping->options.vlan } },
+	};
+	int exit_code;
+
+	if (check("engine", uroce_engine_create(&engine_config, &rping->engine)))
+		return APP_EXIT_INTERNAL;
+	port_config.port.engine = rping->engine;
+	exit_code = app_port_open(&port_config, &rping->port);
+	if (exit_code == APP_EXIT_OK) {
+		rping->lcore = uroce_engine_lcore(rping->engine, 0);
+		exit_code = open_objects(rping);
+		if (exit_code == APP_EXIT_OK) {
+			run(rping);
+			exit_code = rping->exit_code;
+			if (exit_code == APP_EXIT_OK && !rping->options.server)
+				printf("%lu iterations%s\n", rping->ends->iterations,
+				       rping->options.verify ? ", every byte right" : "");
+		}
+		close_objects(rping);
+		app_port_close(&rping->port);
+	}
+	uroce_engine_destroy(rping->engine);
+	return exit_code;
+}
+
+/* ---- options ---- */
+
+static const struct option long_options[] = {
+	{ "ip", required_argument, NULL, 'I' },    { "device", required_argument, NULL, 'd' },
+	{ "server", no_argument, NULL, 's' },      { "client", no_argument, NULL, 'c' },
+	{ "addr", required_argument, NULL, 'a' },  { "port", required_argument, NULL, 'p' },
+	{ "count", required_argument, NULL, 'C' }, { "size", required_argument, NULL, 'S' },
+	{ "verify", no_argument, NULL, 'V' },      { "verbose", no_argument, NULL, 'v' },
+	{ "persistent", no_argument, NULL, 'P' },  { "help", no_argument, NULL, 'h' },
+	{ "version", no_argument, NULL, 'X' },     { NULL, 0, NULL, 0 },
+};
+
+static const char help_text[] =
+	"uroce-rping [EAL options] -- --ip ADDR/LEN -s|-c -a ADDR [options]\n"
+	"rping's exchange, with uroce-rping or rping of any RDMA host at the other end: the server READs a buffer of\n"
+	"the client and WRITEs it back.\n"
+	"\n"
+	"  --ip ADDR/LEN      our address on the port, IPv4 or IPv6\n"
+	"  -d, --device DEV   port: a virtual device (net_af_packet0,iface=eth0), a PCI address, or one given to EAL\n"
+	"                     (default: the first that was given to EAL)\n"
+	"  --gateway ADDR     router for peers outside of LEN (default none: they cannot be reached)\n"
+	"  --vlan ID[:PRIO]   frames are of this VLAN, and so must be what comes: 1 ... 4094, or 0 for a tag with a\n"
+	"                     priority alone; priority 0 ... 7 (default none)\n"
+	"  -s, --server       waits for a client\n"
+	"  -c, --client       connects to -a\n"
+	"  -a, --addr ADDR    client: the server's address; server: which of our addresses (default all)\n"
+	"  -p, --port N       1 ... 65535 (default 7174)\n"
+	"  -C, --count N      iterations of a client, 1 ... 10^9 (default: until ctrl-C)\n"
+	"  -S, --size N       bytes of the buffer, 32 ... 1048576 (default 64)\n"
+	"  -V, --verify       the client compares every byte\n"
+	"  -v, --verbose      print what was read\n"
+	"  -P, --persistent   a server of many clients, one after the other and at once\n"
+	"\n"
+	"Exit: 0 all iterations were right, 1 failed, 2 usage, 3 environment (also: nobody listens),\n"
+	"130 interrupted.\n";
+
+static bool parse_number(const char *option, const char *text, uint64_t low, uint64_t high, uint64_t *value)
+{
+	char *end;
+	unsigned long long number;
+
+	errno = 0;
+	number = strtoull(text, &end, 0);
+	if (errno || end == text || *end || text[0] == '-' || number < low || number > high) {
+		app_complain(APP_EXIT_USAGE, "%s \"%s\": must be a number from %lu to %lu", option, text, low, high);
+		return false;
+	}
+	*value = number;
+	return true;
+}
+
+static bool take_option(struct rping_options *options, bool *client, int letter, const char *text)
+{
+	uint64_t value = 0;
+	bool right = true;
+
+	switch (letter) {
+	case 'I':
+		options->ip = text;
+		return true;
+	case 'd':
+		options->device = text;
+		return true;
+	case 'g':
+		options->gateway = text;
+		return true;
+	case 'L':
+		return app_vlan_parse("--vlan", text, &options->vlan) == APP_EXIT_OK;
+	case 's':
+		return options->server = true;
+	case 'c':
+		return *client = true;
+	case 'a':
+		options->peer = text;
+		return true;
+	case 'p':
+		right = parse_number("--port", text, 1, 65535, &value);
+		options->port = (unsigned)value;
+		return right;
+	case 'C':
+		return parse_number("--count", text, 1, 1000000000, &options->count);
+	case 'S':
+		right = parse_number("--size", text, SIZE_MIN, SIZE_MAX_BYTES, &value);
+		options->size = (uint32_t)value;
+		return right;
+	case 'V':
+		return options->verify = true;
+	case 'v':
+		return options->verbose = true;
+	case 'P':
+		return options->persistent = true;
+	}
+	return false; /* getopt has complained */
+}
+
+/* 0 to go on, or 1 + what to exit with. */
+static int parse_options(struct rping_options *options, int argc, char **argv)
+{
+	bool client = false;
+	int letter;
+
+	while ((letter = getopt_long(argc, argv, "d:sca:p:C:S:VvPh", long_options, NULL)) != -1) {
+		if (letter == 'h') {
+			fputs(help_text, stdout);
+			return 1 + APP_EXIT_OK;
+		}
+		if (letter == 'X') {
+			printf("uroce-rping %s\n", uroce_version());
+			return 1 + APP_EXIT_OK;
+		}
+		if (!take_option(options, &client, letter, optarg))
+			return 1 + APP_EXIT_USAGE;
+	}
+	if (optind < argc)
+		return 1 + app_complain(APP_EXIT_USAGE, "\"%s\": the address is given with -a", argv[optind]);
+	if (options->server == client)
+		return 1 + app_complain(APP_EXIT_USAGE, "either -s, to be the server, or -c, to connect to one");
+	if (client && options->peer == NULL)
+		return 1 + app_complain(APP_EXIT_USAGE, "-a ADDR is missing: where the server listens");
+	if (options->ip == NULL)
+		return 1 + app_complain(APP_EXIT_USAGE, "--ip ADDR/LEN is missing: our own address on the port");
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	static struct rping rping;
+	static char device[64];
+	struct app_args args;
+	struct uroce_eal_config config = { .main_is_busy = true };
+	int exit_code;
+
+	rping.options = (struct rping_options){ .port = PORT_DEFAULT, .size = SIZE_DEFAULT };
+	if (app_eal_split(argc, argv, &args) != 0)
+		return APP_EXIT_INTERNAL;
+	exit_code = parse_options(&rping.options, args.own_count, args.own);
+	if (exit_code)
+		return exit_code - 1;
+	if (rping.options.device)
+		config.devices[0] = rping.options.device;
+	else if (app_eal_first_device(&args, device, sizeof(device)))
+		rping.options.device = device;
+	else
+		return app_complain(APP_EXIT_USAGE,
+				    "no port: name one with --device, such as net_af_packet0,iface=eth0");
+	config.last_core = !rping.options.server; /* so that a server and a client share a machine well */
+	app_end_when_interrupted();
+	exit_code = app_eal_start(&args, &config);
+	if (exit_code != APP_EXIT_OK)
+		return exit_code;
+	exit_code = open_and_run(&rping);
+	uroce_eal_stop();
+	return exit_code;
+}

@@ -1,0 +1,170 @@
+/* cm.h - connections by address and port, as rdma_cm makes them: listen, connect, accept, disconnect */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The server:
+ *   1. uroce_cm_channel_create(), uroce_cm_listen()
+ *   2. uroce_cm_wait(): a REQUEST brings an id of its own
+ *   3. uroce_cm_qp_create() on that id; post receives; uroce_cm_accept(), or uroce_cm_reject()
+ *   4. uroce_cm_wait(): ESTABLISHED; post and poll
+ *   5. DISCONNECTED, or uroce_cm_disconnect(): the QP is in ERR, what is posted completes as flushed
+ *   6. uroce_cm_id_destroy(), then uroce_qp_destroy()
+ * The client: uroce_cm_id_create(), uroce_cm_qp_create(), post receives, uroce_cm_connect(), uroce_cm_wait() for
+ * ESTABLISHED; then as the server from 5 on.
+ *
+ * Calls about an id are made by one thread at a time; a channel is read by one thread at a time. All are safe beside
+ * running lcores. The peer may be any rdma_cm of an RDMA NIC or of Linux over RoCEv2.
+ */
+#ifndef UROCE_CM_H
+#define UROCE_CM_H
+
+#include <uroce/qp.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct uroce_cm_channel;
+struct uroce_cm_id;
+
+#define UROCE_CM_CONNECT_PRIVATE_MAX 56
+#define UROCE_CM_ACCEPT_PRIVATE_MAX 196
+#define UROCE_CM_REJECT_PRIVATE_MAX 148
+#define UROCE_CM_PRIVATE_MAX 224
+
+enum uroce_cm_event_type {
+	UROCE_CM_REQUEST,      /* somebody wants to connect: id is new, listener is the one that was asked */
+	UROCE_CM_ESTABLISHED,  /* both may send */
+	UROCE_CM_REJECTED,     /* reason, private data of the peer */
+	UROCE_CM_UNREACHABLE,  /* status: -EHOSTUNREACH, -ETIMEDOUT, or why the QP could not be set up */
+	UROCE_CM_DISCONNECTED, /* status: 0 in order; -ECONNABORTED: the QP failed; -ECONNRESET: the peer began anew */
+	UROCE_CM_ALTERNATE,    /* an alternate path has been loaded by both (0), or why not: a negative errno, or the
+				* status of the peer's APR */
+	UROCE_CM_EVENT_TYPES
+};
+
+/* Bits of `extensions`: what both ends can do beyond InfiniBand's base. Others may drop such requests. */
+enum uroce_cm_extensions { UROCE_CM_ATOMIC_WRITE = 1 << 1, UROCE_CM_FLUSH = 1 << 2 };
+
+struct uroce_cm_event {
+	enum uroce_cm_event_type type;
+	int status; /* 0 or negative errno */
+	struct uroce_cm_id *id;
+	struct uroce_cm_id *listener; /* of a REQUEST */
+	uint64_t context;             /* of the id; of a REQUEST the listener's */
+	struct uroce_addr local, peer;
+	uint16_t peer_port;     /* of a REQUEST: the client's */
+	uint16_t reason;        /* of a REJECTED: uroce_cm_reason_name() */
+	uint32_t peer_qp_num;   /* REQUEST, ESTABLISHED on the active side */
+	uint32_t path_mtu;      /* of a REQUEST: what the client wants */
+	uint8_t peer_initiator; /* of a REQUEST: READs and atomics the client wants to have outstanding */
+	uint8_t peer_responder; /* and those that it answers at a time */
+	bool peer_flow_control;
+	bool has_alternate;     /* of a REQUEST: it names an alternate path */
+	uint32_t extensions;    /* REQUEST: the client's; ESTABLISHED: what both can */
+	uint32_t private_bytes; /* all that the message has room for: its length is not told on the wire */
+	uint8_t private_data[UROCE_CM_PRIVATE_MAX];
+};
+
+/* How a connection is to be. Zeros are good defaults. */
+struct uroce_cm_options {
+	const void *private_data; /* for the peer; at most UROCE_CM_CONNECT_PRIVATE_MAX or _ACCEPT_PRIVATE_MAX bytes */
+	uint32_t private_bytes;
+	uint32_t path_mtu;                  /* connect: 256 ... 4096; 0: the largest the device takes */
+	uint8_t timeout;                    /* connect: ACK timer 4.096 us x 2^n, 1 ... 31; 0: 14, 67 ms */
+	uint8_t retry_cnt;                  /* connect: 1 ... 7; 0: 7 */
+	uint8_t rnr_retry;                  /* 1 ... 7; 0: 7, without limit */
+	uint8_t min_rnr_timer;              /* code 1 ... 31; 0: 12, 0.64 ms */
+	uint8_t max_rd_atomic;              /* outstanding of ours, 1 ... 128; 0: 16; the peer may grant less */
+	uint8_t max_dest_rd_atomic;         /* answered at a time; 0: as many as the QP was created for */
+	uint8_t traffic_class;              /* connect: DSCP and ECN bits; an accepted connection has the client's */
+	bool flow_control;                  /* end-to-end credits, if both want them */
+	uint8_t cm_timeout;                 /* connect: code; how long a message waits for its answer; 0: 18, 1.07 s */
+	uint8_t cm_retries;                 /* connect: 1 ... 15; 0: 15 */
+	const struct uroce_path *alternate; /* connect: a second path, for migration */
+};
+
+/* 0; -ENOMEM, -EMFILE. The first channel of an engine opens QP 1 of all its devices. */
+UROCE_API int uroce_cm_channel_create(struct uroce_engine *engine, struct uroce_cm_channel **channel);
+/* 0; -EBUSY while it has ids. */
+UROCE_API int uroce_cm_channel_destroy(struct uroce_cm_channel *channel);
+/* Readable while an event waits; for poll(2). The channel owns it. */
+UROCE_API int uroce_cm_channel_fd(const struct uroce_cm_channel *channel);
+/* The oldest event. 0; -EAGAIN: none. */
+UROCE_API int uroce_cm_next(struct uroce_cm_channel *channel, struct uroce_cm_event *event);
+/*
+ * The same, but waits for one, up to timeout_ms; lcores that no other thread turns are turned meanwhile. 0; -ETIMEDOUT;
+ * -EINTR: a signal came.
+ */
+UROCE_API int uroce_cm_wait(struct uroce_cm_channel *channel, unsigned timeout_ms, struct uroce_cm_event *event);
+
+/*
+ * Listens on all devices of the engine. addr: NULL or zeros: any; port: 0: one that is free, see uroce_cm_port();
+ * backlog: 1 ... 65536 requests that wait for accept or reject at a time, more are dropped and come again. 0;
+ * -EADDRINUSE; -EADDRNOTAVAIL: no device has the address; -EINVAL: backlog; -ENOSPC: 256 listen already.
+ */
+UROCE_API int uroce_cm_listen(struct uroce_cm_channel *channel, const struct uroce_addr *addr, uint16_t port,
+			      uint32_t backlog, uint64_t context, struct uroce_cm_id **listener);
+UROCE_API uint16_t uroce_cm_port(const struct uroce_cm_id *id);
+
+/* An id for uroce_cm_connect(). */
+UROCE_API int uroce_cm_id_create(struct uroce_cm_channel *channel, uint64_t context, struct uroce_cm_id **id);
+/*
+ * In any state: the peer is told once, no event comes any more, and those that wait are forgotten. A QP stays, in ERR
+ * if it was connected. 0; -ETIMEDOUT: its lcore did not listen, and the id is still there.
+ */
+UROCE_API int uroce_cm_id_destroy(struct uroce_cm_id *id);
+
+/*
+ * The QP of a connection, in INIT, so that receives can be posted. Of a REQUEST's id pd has to be of the device that
+ * the request came to, see uroce_cm_device(), and the QP lives on the lcore that it came to. access_flags:
+ * UROCE_ACCESS_REMOTE_*. Errors as uroce_qp_create(); -EBUSY: it has one.
+ */
+UROCE_API int uroce_cm_qp_create(struct uroce_cm_id *id, struct uroce_pd *pd, const struct uroce_qp_init_attr *init,
+				 uint32_t access_flags, struct uroce_qp **qp);
+UROCE_API struct uroce_qp *uroce_cm_qp(const struct uroce_cm_id *id);
+UROCE_API struct uroce_device *uroce_cm_device(const struct uroce_cm_id *id);
+UROCE_API uint64_t uroce_cm_context(const struct uroce_cm_id *id);
+UROCE_API void uroce_cm_set_context(struct uroce_cm_id *id, uint64_t context);
+
+/*
+ * Begins to connect the id's QP; ESTABLISHED, REJECTED or UNREACHABLE tells how that went. source: NULL or zeros: the
+ * address of the QP's device that fits. options: NULL: defaults. 0; -EINVAL: no QP, a value out of range, private data
+ * too long; -EADDRNOTAVAIL: source is none of the device's addresses; -ENETUNREACH: none of the right kind, or dest is
+ * no neighbour and no gateway is known; -EISCONN;
+ * -ENOBUFS.
+ */
+UROCE_API int uroce_cm_connect(struct uroce_cm_id *id, const struct uroce_addr *source, const struct uroce_addr *dest,
+			       uint16_t port, const struct uroce_cm_options *options);
+/* 0; -EINVAL: no QP, values, private data; -ENOTCONN: the client has gone; else why the QP could not be set up. */
+UROCE_API int uroce_cm_accept(struct uroce_cm_id *id, const struct uroce_cm_options *options);
+/* 0; -EINVAL; -ENOTCONN. The id is to be destroyed then. */
+UROCE_API int uroce_cm_reject(struct uroce_cm_id *id, const void *private_data, uint32_t private_bytes);
+/* The QP goes to ERR; DISCONNECTED tells when the peer knows. 0; -ENOTCONN. */
+UROCE_API int uroce_cm_disconnect(struct uroce_cm_id *id);
+/*
+ * Loads an alternate path on both sides (source and dest as we see it); ALTERNATE tells. After a migration again: that
+ * is how to rearm. 0; -ENOTCONN; -EALREADY; -EINVAL.
+ */
+UROCE_API int uroce_cm_load_alternate(struct uroce_cm_id *id, const struct uroce_path *path, uint8_t timeout);
+
+/* "established"; never NULL. */
+UROCE_API const char *uroce_cm_event_name(enum uroce_cm_event_type type);
+/* "consumer defined" for 28; never NULL. */
+UROCE_API const char *uroce_cm_reason_name(uint16_t reason);
+
+/* Counters of connection management over all lcores: number index of uroce_cm_counter_count(). */
+UROCE_API unsigned uroce_cm_counter_count(void);
+UROCE_API const char *uroce_cm_counter_name(unsigned index);
+UROCE_API int uroce_cm_counters(struct uroce_engine *engine, uint64_t *values);
+
+/* What there is now: to be as before when all has ended. */
+struct uroce_cm_usage {
+	uint32_t connections, half_open, resting_ids, timers;
+};
+
+UROCE_API int uroce_cm_usage(struct uroce_engine *engine, struct uroce_cm_usage *usage);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,442 @@
+/* cm.c - connections: checks arguments, travels to the lcore of the connection (C-27) */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/cm_id.h"
+#include "engine/log.h"
+#include "engine/mailbox.h"
+#include "engine/route.h"
+#include "rc/codes.h"
+#include "wire/encap.h"
+
+#define TIMEOUT_DEFAULT 14u
+#define RETRY_DEFAULT 7u
+#define RNR_TIMER_DEFAULT_CODE 12u
+#define RD_ATOMIC_DEFAULT 16u
+
+/* ---- ids ---- */
+
+struct uroce_cm_id *api_cm_make_id(struct uroce_cm_channel *channel, uint64_t context)
+{
+	struct uroce_cm_id *id = calloc(1, sizeof(*id));
+
+	if (id == NULL)
+		return NULL;
+	id->channel = channel;
+	id->context = context;
+	id->connection = CM_NONE;
+	atomic_fetch_add(&channel->ids, 1);
+	return id;
+}
+
+int uroce_cm_id_create(struct uroce_cm_channel *channel, uint64_t context, struct uroce_cm_id **id)
+{
+	*id = api_cm_make_id(channel, context);
+	return *id ? 0 : -ENOMEM;
+}
+
+static int forget_on_owner(void *argument)
+{
+	engine_connect_forget(argument);
+	return 0;
+}
+
+/* No event of it waits any more. */
+static void leave_channel(struct uroce_cm_id *id)
+{
+	struct uroce_cm_channel *channel = id->channel;
+	struct uroce_cm_id *before = NULL;
+
+	rte_spinlock_lock(&channel->lock);
+	for (struct uroce_cm_id *at = channel->first; at && id->queued; before = at, at = at->next) {
+		if (at != id)
+			continue;
+		if (before)
+			before->next = id->next;
+		else
+			channel->first = id->next;
+		if (channel->last == id)
+			channel->last = before;
+		id->queued = false;
+	}
+	rte_spinlock_unlock(&channel->lock);
+	atomic_fetch_sub(&channel->ids, 1);
+}
+
+int uroce_cm_id_destroy(struct uroce_cm_id *id)
+{
+	int error = 0;
+
+	if (id->listens)
+		error = api_cm_stop_listening(id);
+	else if (id->lcore)
+		error = engine_mailbox_call(id->lcore, forget_on_owner, id);
+	if (error)
+		return error;
+	leave_channel(id);
+	free(id);
+	return 0;
+}
+
+/* ---- QPs ---- */
+
+static int adopt_on_owner(void *argument)
+{
+	struct uroce_cm_id *id = argument;
+
+	id->qp->cm_id = id;
+	return 0;
+}
+
+int uroce_cm_qp_create(struct uroce_cm_id *id, struct uroce_pd *pd, const struct uroce_qp_init_attr *given,
+		       uint32_t access_flags, struct uroce_qp **result)
+{
+	struct uroce_qp_init_attr init = *given;
+	struct uroce_qp_attr attr = { .qp_state = UROCE_QPS_INIT, .access_flags = access_flags };
+	struct uroce_qp *qp;
+	int error;
+
+	if (id->qp)
+		return -EBUSY;
+	if (id->listens)
+		return engine_refuse("id: it listens");
+	if (id->lcore && id->device != pd->device)
+		return engine_refuse("pd: of the device that the request came to, see uroce_cm_device()");
+	if (id->lcore) /* where the REQ is */
+		init.lcore = id->lcore->index + 1;
+	error = uroce_qp_create(pd, &init, &qp);
+	if (error)
+		return error;
+	error = uroce_qp_modify(qp, &attr, UROCE_QP_STATE | UROCE_QP_ACCESS_FLAGS, NULL);
+	if (error) {
+		uroce_qp_destroy(qp);
+		return error;
+	}
+	id->qp = qp;
+	id->device = pd->device;
+	id->lcore = qp->owner;
+	error = engine_mailbox_call(qp->owner, adopt_on_owner, id);
+	if (error)
+		return error; /* the id's call to the owner may yet run: both stay */
+	*result = qp;
+	return 0;
+}
+
+struct uroce_qp *uroce_cm_qp(const struct uroce_cm_id *id)
+{
+	return id->qp;
+}
+
+struct uroce_device *uroce_cm_device(const struct uroce_cm_id *id)
+{
+	return id->device;
+}
+
+uint64_t uroce_cm_context(const struct uroce_cm_id *id)
+{
+	return id->context;
+}
+
+void uroce_cm_set_context(struct uroce_cm_id *id, uint64_t context)
+{
+	id->context = context;
+}
+
+/* ---- what a connection is to be like ---- */
+
+static uint8_t or_default(uint8_t given, uint8_t by_default)
+{
+	return given ? given : by_default;
+}
+
+/* 0; -EINVAL, and uroce_refusal() names the field. */
+static int check_options(const struct uroce_cm_id *id, const struct uroce_cm_options *options, uint32_t private_max)
+{
+	const struct {
+		const char *name;
+		uint32_t value, max;
+	} fields[] = {
+		{ "private_bytes", options->private_bytes, private_max },
+		{ "timeout", options->timeout, 31 },
+		{ "retry_cnt", options->retry_cnt, 7 },
+		{ "rnr_retry", options->rnr_retry, 7 },
+		{ "min_rnr_timer", options->min_rnr_timer, 31 },
+		{ "max_rd_atomic", options->max_rd_atomic, LIMIT_RD_ATOMIC },
+		{ "max_dest_rd_atomic", options->max_dest_rd_atomic, qp_core(id->qp)->replay.limit },
+		{ "cm_timeout", options->cm_timeout, 31 },
+		{ "cm_retries", options->cm_retries, 15 },
+	};
+
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+		if (fields[i].value > fields[i].max)
+			return engine_refuse("%s %u: at most %u", fields[i].name, fields[i].value, fields[i].max);
+	}
+	if (options->private_bytes && options->private_data == NULL)
+		return engine_refuse("private_data: NULL with private_bytes %u", options->private_bytes);
+	if (options->path_mtu && (!mtu_is_valid(options->path_mtu) || options->path_mtu > id->device->config.mtu_bytes))
+		return engine_refuse("path_mtu %u: a power of two, 256 ... %u, the device's", options->path_mtu,
+				     id->device->config.mtu_bytes);
+	return 0;
+}
+
+/* Has it a QP, and is it no listener? */
+static int check_id(const struct uroce_cm_id *id)
+{
+	if (id->listens)
+		return engine_refuse("id: it listens");
+	return id->qp ? 0 : engine_refuse("id: it has no QP yet, see uroce_cm_qp_create()");
+}
+
+static struct cm_end end_of(const struct uroce_cm_id *id, const struct uroce_cm_options *options)
+{
+	const struct rc_qp *rc = qp_core(id->qp);
+	uint32_t mtu_bytes = options->path_mtu ? options->path_mtu : id->device->config.mtu_bytes;
+	uint32_t answers = options->max_dest_rd_atomic ? options->max_dest_rd_atomic : rc->replay.limit;
+
+	return (struct cm_end){
+		.qpn = id->qp->qpn,
+		.psn = rc->sq_psn.v,
+		.responder_resources = (uint8_t)answers,
+		.initiator_depth = or_default(options->max_rd_atomic, RD_ATOMIC_DEFAULT),
+		.retry_count = or_default(options->retry_cnt, RETRY_DEFAULT),
+		.rnr_retry_count = or_default(options->rnr_retry, RETRY_DEFAULT),
+		.flow_control = options->flow_control && id->qp->srq == NULL,
+		.srq = id->qp->srq != NULL,
+		.path_mtu = (uint8_t)(__builtin_ctz(mtu_bytes) - 7),
+		.ack_timeout = or_default(options->timeout, TIMEOUT_DEFAULT),
+		.ece = CM_ECE_UNDERSTOOD | CM_ECE_ATOMIC_WRITE | CM_ECE_FLUSH,
+	};
+}
+
+static const struct uroce_cm_options no_options;
+
+/* ---- connecting ---- */
+
+static int choose_source(const struct uroce_device *device, const struct uroce_addr *given,
+			 const struct uroce_addr *dest, struct uroce_addr *source, struct uroce_vlan *vlan)
+{
+	static const struct uroce_addr any;
+
+	if (given && memcmp(given, &any, sizeof(any)) != 0) {
+		*source = *given;
+		for (uint32_t i = 0; i < device->config.addr_count; i++) {
+			*vlan = device->config.vlans[i];
+			if (memcmp(&device->config.addrs[i], given, sizeof(*given)) == 0)
+				return 0;
+		}
+		return -EADDRNOTAVAIL;
+	}
+	for (uint32_t i = 0; i < device->config.addr_count; i++) {
+		*source = device->config.addrs[i];
+		*vlan = device->config.vlans[i];
+		if (encap_addr_is_ipv4(source->bytes) == encap_addr_is_ipv4(dest->bytes))
+			return 0;
+	}
+	return -ENETUNREACH;
+}
+
+static struct cm_way way_of(const struct uroce_path *path, uint8_t timeout)
+{
+	struct cm_way way = {
+		.local_lid = 0, /* over RoCE an alternate way is known by its GIDs (C-19) */
+		.flow_label = path->flow_label,
+		.traffic_class = path->traffic_class,
+		.hop_limit = path->hop_limit ? path->hop_limit : 64,
+		.ack_timeout = timeout,
+	};
+
+	memcpy(way.local_gid, path->source.bytes, sizeof(way.local_gid));
+	memcpy(way.remote_gid, path->dest.bytes, sizeof(way.remote_gid));
+	return way;
+}
+
+static void set_attr(struct uroce_cm_id *id, const struct uroce_cm_options *options, const struct cm_route *route,
+		     uint8_t timeout)
+{
+	id->attr = (struct uroce_qp_attr){
+		.timeout = timeout,
+		.min_rnr_timer = or_default(options->min_rnr_timer, RNR_TIMER_DEFAULT_CODE),
+		.path = { .traffic_class = route->traffic_class,
+			  .vlan_id = route->vlan_id,
+			  .vlan_priority = route->vlan_priority,
+			  .device = id->device },
+	};
+	memcpy(id->attr.path.source.bytes, route->source, 16);
+	memcpy(id->attr.path.dest.bytes, route->dest, 16);
+}
+
+static int connect_on_owner(void *argument)
+{
+	struct uroce_cm_id *id = argument;
+
+	if (id->connection != CM_NONE || id->resolving)
+		return -EISCONN;
+	engine_connect_begin(id);
+	return 0;
+}
+
+int uroce_cm_connect(struct uroce_cm_id *id, const struct uroce_addr *source, const struct uroce_addr *dest,
+		     uint16_t port, const struct uroce_cm_options *options)
+{
+	struct uroce_vlan vlan;
+	struct uroce_path path;
+	struct uroce_addr chosen;
+	int error;
+
+	if (options == NULL)
+		options = &no_options;
+	error = check_id(id);
+	if (error == 0)
+		error = check_options(id, options, UROCE_CM_CONNECT_PRIVATE_MAX);
+	if (error)
+		return error;
+	if (id->connection != CM_NONE || id->resolving)
+		return -EISCONN;
+	error = choose_source(id->device, source, dest, &chosen, &vlan);
+	if (error)
+		return error;
+	path = (struct uroce_path){ .source = chosen, .dest = *dest };
+	if (engine_route_next_hop(&id->device->config, &path) == NULL)
+		return -ENETUNREACH;
+	id->request = (struct cm_connect){
+		.route = { .traffic_class = options->traffic_class,
+			   .vlan_id = vlan.id,
+			   .vlan_priority = vlan.priority,
+			   .device = id->device },
+		.service_id = SERVICE_TCP | port,
+		.source_port = (uint16_t)(PORT_FIRST + id->qp->qpn % PORTS),
+		.context = (uint64_t)(uintptr_t)id,
+		.end = end_of(id, options),
+		.response_timeout = options->cm_timeout,
+		.max_retries = options->cm_retries,
+		.user = { id->request_private, options->private_bytes },
+	};
+	memcpy(id->request.route.source, chosen.bytes, 16);
+	memcpy(id->request.route.dest, dest->bytes, 16);
+	if (options->private_bytes)
+		memcpy(id->request_private, options->private_data, options->private_bytes);
+	if (options->alternate) {
+		id->alternate = way_of(options->alternate, id->request.end.ack_timeout);
+		id->request.alternate = &id->alternate;
+	}
+	set_attr(id, options, &id->request.route, id->request.end.ack_timeout);
+	return engine_mailbox_call(id->lcore, connect_on_owner, id);
+}
+
+/* ---- accepting ---- */
+
+struct answer {
+	struct uroce_cm_id *id;
+	const struct uroce_cm_options *options;
+	struct cm_private user;
+	const struct cm_way *way;
+};
+
+/* The QP is in RTR before the REP leaves (C-9). */
+static int accept_on_owner(void *argument)
+{
+	const struct answer *answer = argument;
+	struct uroce_cm_id *id = answer->id;
+	struct cm *cm = id->lcore->connect->cm;
+	struct cm_accept accept = { .context = (uint64_t)(uintptr_t)id, .user = answer->user };
+	int error;
+
+	if (id->connection == CM_NONE || !cm_is_asking(cm, id->connection))
+		return -ENOTCONN;
+	accept.end = end_of(id, answer->options);
+	accept.end.ack_timeout = cm_peer(cm, id->connection)->ack_timeout;
+	accept.end.path_mtu = cm_peer(cm, id->connection)->path_mtu;
+	accept.failover = 1; /* LAP loads one (C-20) */
+	cm_propose(cm, id->connection, &accept.end);
+	set_attr(id, answer->options, cm_route_of(cm, id->connection), accept.end.ack_timeout);
+	engine_connect_complete(id);
+	error = engine_connect_to_rtr(id);
+	if (error)
+		return error;
+	error = cm_accept(cm, id->connection, &accept, engine_now_ns());
+	engine_connect_run(id->lcore);
+	return error;
+}
+
+int uroce_cm_accept(struct uroce_cm_id *id, const struct uroce_cm_options *options)
+{
+	struct answer answer = { .id = id, .options = options ? options : &no_options };
+
+	int error = check_id(id);
+
+	if (error == 0)
+		error = check_options(id, answer.options, UROCE_CM_ACCEPT_PRIVATE_MAX);
+	if (error)
+		return error;
+	answer.user = (struct cm_private){ answer.options->private_data, answer.options->private_bytes };
+	return engine_mailbox_call(id->lcore, accept_on_owner, &answer);
+}
+
+static int reject_on_owner(void *argument)
+{
+	const struct answer *answer = argument;
+	struct uroce_lcore *lcore = answer->id->lcore;
+	int error =
+		cm_reject(lcore->connect->cm, answer->id->connection, CM_REJ_CONSUMER, &answer->user, engine_now_ns());
+
+	engine_connect_run(lcore);
+	return error;
+}
+
+int uroce_cm_reject(struct uroce_cm_id *id, const void *private_data, uint32_t private_bytes)
+{
+	struct answer answer = { .id = id, .user = { private_data, private_bytes } };
+
+	if (private_bytes > UROCE_CM_REJECT_PRIVATE_MAX || (private_bytes && private_data == NULL))
+		return engine_refuse("private_bytes %u: at most %u, of data that are there", private_bytes,
+				     UROCE_CM_REJECT_PRIVATE_MAX);
+	if (id->lcore == NULL || id->connection == CM_NONE)
+		return -ENOTCONN;
+	return engine_mailbox_call(id->lcore, reject_on_owner, &answer);
+}
+
+static int disconnect_on_owner(void *argument)
+{
+	struct uroce_cm_id *id = argument;
+	int error = id->connection == CM_NONE ?
+			    -ENOTCONN :
+			    cm_disconnect(id->lcore->connect->cm, id->connection, NULL, engine_now_ns());
+
+	engine_connect_run(id->lcore);
+	return error;
+}
+
+int uroce_cm_disconnect(struct uroce_cm_id *id)
+{
+	return id->lcore ? engine_mailbox_call(id->lcore, disconnect_on_owner, id) : -ENOTCONN;
+}
+
+static int alternate_on_owner(void *argument)
+{
+	const struct answer *answer = argument;
+	struct uroce_cm_id *id = answer->id;
+	int error = id->connection == CM_NONE ?
+			    -ENOTCONN :
+			    cm_load_alternate(id->lcore->connect->cm, id->connection, answer->way, engine_now_ns());
+
+	if (error == 0)
+		id->alternate_is_ours = true;
+	engine_connect_run(id->lcore);
+	return error;
+}
+
+int uroce_cm_load_alternate(struct uroce_cm_id *id, const struct uroce_path *path, uint8_t timeout)
+{
+	struct cm_way way = way_of(path, or_default(timeout, TIMEOUT_DEFAULT));
+	struct answer answer = { .id = id, .way = &way };
+
+	if (id->lcore == NULL || id->qp == NULL)
+		return -ENOTCONN;
+	if (timeout > 31)
+		return engine_refuse("timeout %u: at most 31", timeout);
+	if (engine_connect_device_of(id->channel->engine, &path->source) == NULL)
+		return engine_refuse("path.source: no device has this address");
+	return engine_mailbox_call(id->lcore, alternate_on_owner, &answer);
+}

@@ -1,0 +1,201 @@
+/* cm_channel.c - where events of connections wait, and what is counted of them */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "engine/connect.h"
+#include "engine/mailbox.h"
+
+#define POLL_MS 100u
+
+/* ---- channels ---- */
+
+int uroce_cm_channel_create(struct uroce_engine *engine, struct uroce_cm_channel **result)
+{
+	struct uroce_cm_channel *channel = calloc(1, sizeof(*channel));
+	int error = 0;
+
+	if (channel == NULL)
+		return -ENOMEM;
+	channel->engine = engine;
+	rte_spinlock_init(&channel->lock);
+	channel->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	if (channel->fd < 0) {
+		error = -errno;
+		free(channel);
+		return error;
+	}
+	pthread_mutex_lock(&engine->lock);
+	if (engine->channels == 0)
+		error = engine_connect_open(engine);
+	if (error == 0)
+		engine->channels++;
+	pthread_mutex_unlock(&engine->lock);
+	if (error) {
+		close(channel->fd);
+		free(channel);
+		return error;
+	}
+	*result = channel;
+	return 0;
+}
+
+/* The managers stay until the engine goes: connections of ids that are gone may still be ending. */
+int uroce_cm_channel_destroy(struct uroce_cm_channel *channel)
+{
+	if (atomic_load(&channel->ids) > 0)
+		return -EBUSY;
+	close(channel->fd);
+	free(channel);
+	return 0;
+}
+
+int uroce_cm_channel_fd(const struct uroce_cm_channel *channel)
+{
+	return channel->fd;
+}
+
+int uroce_cm_next(struct uroce_cm_channel *channel, struct uroce_cm_event *event)
+{
+	struct uroce_cm_id *id;
+	uint64_t count;
+	int error = -EAGAIN;
+
+	rte_spinlock_lock(&channel->lock);
+	id = channel->first;
+	if (id) {
+		*event = id->events[id->event_head++ % CONNECT_EVENTS];
+		channel->first = id->next;
+		if (channel->first == NULL)
+			channel->last = NULL;
+		id->queued = id->event_head != id->event_tail;
+		if (id->queued) { /* its next one has its turn behind those of others */
+			id->next = NULL;
+			if (channel->last)
+				channel->last->next = id;
+			else
+				channel->first = id;
+			channel->last = id;
+		}
+		error = 0;
+	}
+	if (channel->first == NULL && read(channel->fd, &count, sizeof(count)) < 0)
+		count = 0; /* nobody had written: it is empty as it should be */
+	rte_spinlock_unlock(&channel->lock);
+	return error;
+}
+
+/* Turns what nobody else does. false: all lcores have threads of their own. */
+static bool turn_lcores(const struct uroce_engine *engine)
+{
+	bool turned = false;
+
+	for (unsigned i = 0; i < engine->lcore_count; i++) {
+		struct uroce_lcore *lcore = engine->lcores[i];
+
+		if (atomic_load(&lcore->owned) && !pthread_equal(atomic_load(&lcore->owner), pthread_self()))
+			continue;
+		uroce_lcore_poll(lcore);
+		turned = true;
+	}
+	return turned;
+}
+
+int uroce_cm_wait(struct uroce_cm_channel *channel, unsigned timeout_ms, struct uroce_cm_event *event)
+{
+	uint64_t until_ns = engine_now_ns() + timeout_ms * 1000000ull;
+
+	for (;;) {
+		struct pollfd readable = { .fd = channel->fd, .events = POLLIN };
+		int error = uroce_cm_next(channel, event);
+
+		if (error != -EAGAIN)
+			return error;
+		if (engine_now_ns() >= until_ns)
+			return -ETIMEDOUT;
+		if (!turn_lcores(channel->engine) &&
+		    poll(&readable, 1, timeout_ms < POLL_MS ? (int)timeout_ms : (int)POLL_MS) < 0)
+			return -errno;
+	}
+}
+
+/* ---- names and numbers ---- */
+
+const char *uroce_cm_event_name(enum uroce_cm_event_type type)
+{
+	static const char *const names[UROCE_CM_EVENT_TYPES] = {
+		[UROCE_CM_REQUEST] = "request",           [UROCE_CM_ESTABLISHED] = "established",
+		[UROCE_CM_REJECTED] = "rejected",         [UROCE_CM_UNREACHABLE] = "unreachable",
+		[UROCE_CM_DISCONNECTED] = "disconnected", [UROCE_CM_ALTERNATE] = "alternate path",
+	};
+
+	return (unsigned)type < UROCE_CM_EVENT_TYPES ? names[type] : "unknown";
+}
+
+const char *uroce_cm_reason_name(uint16_t reason)
+{
+	return cm_mad_reason_name(reason);
+}
+
+unsigned uroce_cm_counter_count(void)
+{
+	return CM_COUNTERS;
+}
+
+const char *uroce_cm_counter_name(unsigned index)
+{
+	return index < CM_COUNTERS ? cm_counter_rows[index].name : "unknown";
+}
+
+struct count {
+	struct uroce_lcore *lcore;
+	uint64_t *values;
+	struct uroce_cm_usage *usage;
+};
+
+static int count_on_owner(void *argument)
+{
+	const struct count *count = argument;
+	const struct cm *cm = count->lcore->connect->cm;
+	struct cm_usage usage;
+
+	for (unsigned i = 0; count->values && i < CM_COUNTERS; i++)
+		count->values[i] += cm_count(cm, (enum cm_counter)i);
+	if (count->usage) {
+		cm_usage(cm, &usage);
+		count->usage->connections += usage.connections;
+		count->usage->half_open += usage.half_open;
+		count->usage->resting_ids += usage.rests;
+		count->usage->timers += usage.timers;
+	}
+	return 0;
+}
+
+static int count_all(struct uroce_engine *engine, uint64_t *values, struct uroce_cm_usage *usage)
+{
+	int error = 0;
+
+	for (unsigned i = 0; i < engine->lcore_count && error == 0; i++) {
+		struct count count = { engine->lcores[i], values, usage };
+
+		if (engine->lcores[i]->connect)
+			error = engine_mailbox_call(engine->lcores[i], count_on_owner, &count);
+	}
+	return error;
+}
+
+int uroce_cm_counters(struct uroce_engine *engine, uint64_t *values)
+{
+	memset(values, 0, CM_COUNTERS * sizeof(*values));
+	return count_all(engine, values, NULL);
+}
+
+int uroce_cm_usage(struct uroce_engine *engine, struct uroce_cm_usage *usage)
+{
+	*usage = (struct uroce_cm_usage){ 0 };
+	return count_all(engine, NULL, usage);
+}

@@ -1,0 +1,17 @@
+/* cm_id.h - what the files of connections share: making an id, and ports */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef API_CM_ID_H
+#define API_CM_ID_H
+
+#include "engine/connect.h"
+
+#define SERVICE_TCP 0x0000000001060000ull /* port space of rdma_cm */
+#define PORT_FIRST 49152u                 /* of those that are chosen */
+#define PORTS 16384u
+
+/* NULL: no memory. */
+struct uroce_cm_id *api_cm_make_id(struct uroce_cm_channel *channel, uint64_t context);
+/* No lcore knows the listener any more. 0 or negative errno. */
+int api_cm_stop_listening(struct uroce_cm_id *id);
+
+#endif

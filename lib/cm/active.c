@@ -1,0 +1,193 @@
+/* active.c - the side that connects: REQ, what comes back, RTU */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+
+#include "cm/conn.h"
+
+#define LID_OF_ROCE 0xFFFFu
+#define PKEY_DEFAULT 0xFFFFu
+#define HOP_LIMIT 64u
+#define SERVICE_PORT 0xFFFFu
+
+void cm_negotiate(struct cm_end *own, const struct cm_end *peer)
+{
+	if (own->initiator_depth > peer->responder_resources)
+		own->initiator_depth = peer->responder_resources;
+	if (own->responder_resources > peer->initiator_depth)
+		own->responder_resources = peer->initiator_depth;
+}
+
+/* The 36 bytes of IP addressing (C-5). An IPv4 address stands in the last four of its sixteen. */
+static void set_ip(struct cm_message *message, const struct cm_route *route, uint16_t source_port)
+{
+	static const uint8_t mapped[12] = { [10] = 0xFF, [11] = 0xFF };
+	bool ipv4 = memcmp(route->dest, mapped, sizeof(mapped)) == 0;
+	struct cm_ip ip = { .ip_version = ipv4 ? 4 : 6, .source_port = source_port };
+	uint32_t skip = ipv4 ? 12 : 0;
+
+	memcpy(ip.source + skip, route->source + skip, 16 - skip);
+	memcpy(ip.dest + skip, route->dest + skip, 16 - skip);
+	cm_ip_build(&ip, message->private_data);
+	message->private_bytes = CM_IP_BYTES;
+}
+
+static void set_way(struct cm_message *message, const struct cm_conn *conn, uint16_t source_port)
+{
+	struct cm_way *way = &message->primary;
+
+	way->local_lid = way->remote_lid = LID_OF_ROCE;
+	memcpy(way->local_gid, conn->route.source, 16);
+	memcpy(way->remote_gid, conn->route.dest, 16);
+	way->flow_label = (source_port * 31u + (uint32_t)(message->service_id & SERVICE_PORT)) & 0xFFFFF;
+	way->traffic_class = conn->route.traffic_class;
+	way->hop_limit = HOP_LIMIT;
+	way->ack_timeout = conn->own.ack_timeout;
+}
+
+/* Everything of C-3. */
+static void build_req(struct cm *cm, const struct cm_conn *conn, const struct cm_connect *connect)
+{
+	struct cm_message *out = cm_begin(cm, conn, CM_REQ);
+
+	out->service_id = connect->service_id;
+	out->ca_guid = cm->config.ca_guid;
+	out->vendor_id = conn->own.ece ? CM_VENDOR_ID : 0;
+	out->ece_options = conn->own.ece;
+	out->qpn = conn->own.qpn;
+	out->psn = conn->own.psn;
+	out->responder_resources = conn->own.responder_resources;
+	out->initiator_depth = conn->own.initiator_depth;
+	out->remote_response_timeout = conn->response_timeout;
+	out->local_response_timeout = conn->response_timeout;
+	out->max_cm_retries = conn->max_retries;
+	out->flow_control = conn->own.flow_control;
+	out->srq = conn->own.srq;
+	out->retry_count = conn->own.retry_count;
+	out->rnr_retry_count = conn->own.rnr_retry_count;
+	out->pkey = PKEY_DEFAULT;
+	out->path_mtu = conn->own.path_mtu;
+	set_way(out, conn, connect->source_port);
+	if (connect->alternate)
+		out->alternate = *connect->alternate;
+	set_ip(out, &conn->route, connect->source_port);
+	if (connect->user.bytes)
+		memcpy(out->private_data + CM_IP_BYTES, connect->user.data, connect->user.bytes);
+	out->private_bytes = (uint8_t)(CM_IP_BYTES + connect->user.bytes);
+}
+
+int cm_connect(struct cm *cm, const struct cm_connect *connect, uint64_t now_ns, uint32_t *connection)
+{
+	struct cm_conn *conn;
+
+	if (connect->user.bytes > CM_USER_PRIVATE_BYTES)
+		return -EINVAL;
+	cm_table_wake(&cm->table, now_ns);
+	conn = cm_table_take(&cm->table, cm->config.id_mask, cm->config.id_low);
+	if (conn == NULL)
+		return -ENOBUFS;
+	conn->state = CM_REQ_SENT;
+	conn->known_to_user = true;
+	conn->context = connect->context;
+	conn->route = connect->route;
+	conn->own = connect->end;
+	conn->response_timeout = connect->response_timeout ? connect->response_timeout : cm->config.response_timeout;
+	conn->max_retries = connect->max_retries ? connect->max_retries : cm->config.max_retries;
+	conn->transaction_id = cm_table_draw(&cm->table);
+	if (connect->alternate)
+		conn->alternate = *connect->alternate;
+	build_req(cm, conn, connect);
+	cm_send_out(cm, &conn->route, conn->mad);
+	cm_await(cm, conn, now_ns);
+	*connection = cm_table_index(&cm->table, conn);
+	return 0;
+}
+
+static bool rep_is_possible(const struct cm_conn *conn, const struct cm_message *in)
+{
+	return in->transaction_id == conn->transaction_id && in->local_id != 0 && in->qpn > CM_QPN;
+}
+
+void cm_active_take_rep(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
+{
+	const struct cm_message *in = &cm->in;
+	struct cm_conn *old;
+
+	if (!rep_is_possible(conn, in)) {
+		cm->counters[CM_CNT_DROP_STRANGER]++;
+		return;
+	}
+	old = cm_table_by_end(&cm->table, in->ca_guid, in->qpn);
+	if (old)
+		cm_close_stale(cm, old, now_ns);
+	conn->state = CM_REP_RCVD;
+	conn->remote_id = in->local_id;
+	conn->peer_guid = in->ca_guid;
+	conn->peer = (struct cm_end){
+		.qpn = in->qpn,
+		.psn = in->psn,
+		.responder_resources = in->responder_resources,
+		.initiator_depth = in->initiator_depth,
+		.retry_count = conn->own.retry_count,
+		.rnr_retry_count = in->rnr_retry_count,
+		.flow_control = in->flow_control,
+		.srq = in->srq,
+		.path_mtu = conn->own.path_mtu,
+		.ack_timeout = conn->own.ack_timeout,
+		/* A peer that only echoes our vendor id sets no option (C-32). */
+		.ece = in->vendor_id == CM_VENDOR_ID ? in->ece_options & conn->own.ece : 0,
+	};
+	cm_negotiate(&conn->own, &conn->peer);
+	cm_table_add_end(&cm->table, conn);
+	cm_table_set_timer(&cm->table, conn, CM_NEVER);
+	cm->moving = in;
+	cm_move(cm, conn, CM_MOVE_RTS);
+}
+
+void cm_active_moved(struct cm *cm, struct cm_conn *conn, int error, uint64_t now_ns)
+{
+	const struct cm_message *rep = cm->moving;
+
+	cm->moving = NULL;
+	if (error) {
+		cm_close_send_rej(cm, conn, CM_REJ_NO_RESOURCES, CM_ANSWERED_REP, NULL);
+		cm_raise(cm, conn, CM_EVENT_UNREACHABLE, error, NULL);
+		cm_close_end(cm, conn, true, now_ns);
+		return;
+	}
+	conn->state = CM_ESTABLISHED;
+	cm_begin(cm, conn, CM_RTU);
+	cm_send_out(cm, &conn->route, conn->mad);
+	cm_raise(cm, conn, CM_EVENT_ESTABLISHED, 0, rep);
+}
+
+/* REJ 26 tells which path MTU the peer can do; the next REQ asks for that (C-6). */
+static bool try_other_mtu(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
+{
+	const struct cm_message *in = &cm->in;
+	uint8_t mtu = in->info[0];
+
+	if (in->reason != CM_REJ_INVALID_MTU || conn->state != CM_REQ_SENT || in->info_bytes < 1 || mtu < 1 ||
+	    mtu >= conn->own.path_mtu)
+		return false;
+	conn->own.path_mtu = mtu;
+	conn->transaction_id = cm_table_draw(&cm->table);
+	if (cm_mad_parse(conn->mad, CM_MAD_BYTES, &cm->out) != CM_MAD_OK)
+		return false;
+	cm->out.path_mtu = mtu;
+	cm->out.transaction_id = conn->transaction_id;
+	cm_send_out(cm, &conn->route, conn->mad);
+	cm_await(cm, conn, now_ns);
+	return true;
+}
+
+void cm_active_take_rej(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
+{
+	if (cm->in.transaction_id != conn->transaction_id && conn->state == CM_REQ_SENT) {
+		cm->counters[CM_CNT_DROP_STRANGER]++;
+		return;
+	}
+	if (try_other_mtu(cm, conn, now_ns))
+		return;
+	cm_raise(cm, conn, CM_EVENT_REJECTED, -ECONNREFUSED, &cm->in);
+	cm_close_end(cm, conn, true, now_ns);
+}

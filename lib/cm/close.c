@@ -1,0 +1,201 @@
+/* close.c - how connections end: DREQ and DREP, giving up, peers that begin anew, users that go */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+
+#include "cm/conn.h"
+
+/* Both ways of a packet and the ACK delay of the peer: so long something of it may still come (C-16). */
+static uint64_t rest_ns(const struct cm *cm, const struct cm_conn *conn)
+{
+	return 2 * cm_code_ns(cm->config.packet_life) + cm_code_ns(conn->own.ack_timeout);
+}
+
+static void give_back(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
+{
+	if (conn->rests_until_ns > now_ns)
+		cm_table_rest(&cm->table, conn, conn->rests_until_ns);
+	cm_table_give_back(&cm->table, conn);
+}
+
+void cm_close_end(struct cm *cm, struct cm_conn *conn, bool rest, uint64_t now_ns)
+{
+	cm_no_more_half_open(cm, conn);
+	cm_no_more_pending(conn);
+	cm_table_remove_end(&cm->table, conn);
+	cm_table_set_timer(&cm->table, conn, CM_NEVER);
+	conn->lap_sent = false;
+	conn->state = CM_CLOSED;
+	if (rest && conn->rests_until_ns == 0)
+		conn->rests_until_ns = now_ns + rest_ns(cm, conn);
+	if (!conn->known_to_user)
+		give_back(cm, conn, now_ns);
+}
+
+void cm_close_send_rej(struct cm *cm, struct cm_conn *conn, uint16_t reason, uint8_t answered,
+		       const struct cm_private *user)
+{
+	struct cm_message *out = cm_begin(cm, conn, CM_REJ);
+
+	out->answered = answered;
+	out->reason = reason;
+	/* Who does not know our peer's id says who he is himself (C-14). */
+	if (conn->remote_id == 0) {
+		out->answered = CM_ANSWERED_NONE;
+		out->info_bytes = sizeof(cm->config.ca_guid);
+		for (uint32_t i = 0; i < sizeof(cm->config.ca_guid); i++)
+			out->info[i] = (uint8_t)(cm->config.ca_guid >> (56 - 8 * i));
+	}
+	cm_set_private(out, user);
+	cm_send_out(cm, &conn->route, conn->mad);
+}
+
+static void raise_end(struct cm *cm, struct cm_conn *conn, int status, const struct cm_message *message)
+{
+	if (!conn->told_end)
+		cm_raise(cm, conn, CM_EVENT_DISCONNECTED, status, message);
+	conn->told_end = true;
+}
+
+/* ---- DREQ and DREP ---- */
+
+static void send_dreq(struct cm *cm, struct cm_conn *conn, const struct cm_private *user)
+{
+	struct cm_message *out = cm_begin(cm, conn, CM_DREQ);
+
+	out->transaction_id = cm_table_draw(&cm->table);
+	out->qpn = conn->peer.qpn;
+	cm_set_private(out, user);
+	cm_send_out(cm, &conn->route, conn->mad);
+}
+
+int cm_disconnect(struct cm *cm, uint32_t connection, const struct cm_private *user, uint64_t now_ns)
+{
+	struct cm_conn *conn = cm_table_at(&cm->table, connection);
+
+	if (conn == NULL || (conn->state != CM_ESTABLISHED && conn->state != CM_REP_SENT && conn->state != CM_RTU_RCVD))
+		return -ENOTCONN;
+	if (!cm_private_fits(CM_DREQ, user))
+		return -EINVAL;
+	cm_no_more_half_open(cm, conn);
+	conn->lap_sent = false;
+	conn->state = CM_DREQ_SENT;
+	cm_move(cm, conn, CM_MOVE_ERROR);
+	send_dreq(cm, conn, user);
+	cm_await(cm, conn, now_ns);
+	return 0;
+}
+
+void cm_close_answer_dreq(struct cm *cm, const struct cm_route *route)
+{
+	cm->out = (struct cm_message){
+		.kind = CM_DREP,
+		.transaction_id = cm->in.transaction_id,
+		.local_id = cm->in.remote_id,
+		.remote_id = cm->in.local_id,
+	};
+	cm_send_out(cm, route, NULL);
+}
+
+void cm_close_take_dreq(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
+{
+	bool closed = conn->state == CM_CLOSED;
+
+	cm_close_answer_dreq(cm, &conn->route);
+	if (closed)
+		return;
+	if (conn->state != CM_DREQ_SENT)
+		cm_move(cm, conn, CM_MOVE_ERROR);
+	raise_end(cm, conn, 0, &cm->in);
+	cm_close_end(cm, conn, true, now_ns);
+}
+
+void cm_close_take_drep(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
+{
+	raise_end(cm, conn, 0, &cm->in);
+	cm_close_end(cm, conn, true, now_ns);
+}
+
+/* ---- without the peer's consent ---- */
+
+void cm_close_stale(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
+{
+	cm->counters[CM_CNT_STALE]++;
+	cm_move(cm, conn, CM_MOVE_ERROR);
+	send_dreq(cm, conn, NULL); /* once: what is left of the peer may hear it */
+	raise_end(cm, conn, -ECONNRESET, NULL);
+	cm_close_end(cm, conn, true, now_ns);
+}
+
+void cm_close_give_up(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
+{
+	if (conn->state == CM_REQ_SENT || conn->state == CM_REP_SENT) {
+		if (conn->state == CM_REP_SENT)
+			cm_move(cm, conn, CM_MOVE_ERROR);
+		cm_close_send_rej(cm, conn, CM_REJ_TIMEOUT, conn->passive ? CM_ANSWERED_REP : CM_ANSWERED_REQ, NULL);
+		cm_raise(cm, conn, CM_EVENT_UNREACHABLE, -ETIMEDOUT, NULL);
+	} else {
+		raise_end(cm, conn, -ETIMEDOUT, NULL);
+	}
+	cm_close_end(cm, conn, true, now_ns);
+}
+
+void cm_qp_died(struct cm *cm, uint32_t connection, uint64_t now_ns)
+{
+	struct cm_conn *conn = cm_table_at(&cm->table, connection);
+
+	if (conn == NULL || conn->state != CM_ESTABLISHED)
+		return;
+	raise_end(cm, conn, -ECONNABORTED, NULL);
+	cm_disconnect(cm, connection, NULL, now_ns);
+}
+
+/* Its REQ may come again, if our REJ was lost: then it has to get the same answer, and not that it is stale. */
+static void linger(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
+{
+	conn->known_to_user = true;
+	cm_close_end(cm, conn, true, now_ns);
+	conn->known_to_user = false;
+	cm_table_set_timer(&cm->table, conn, now_ns + 2 * cm_wait_ns(cm, conn->peer_timeout));
+}
+
+void cm_forget(struct cm *cm, uint32_t connection, uint64_t now_ns)
+{
+	struct cm_conn *conn = cm_table_at(&cm->table, connection);
+
+	if (conn == NULL || !conn->known_to_user)
+		return;
+	switch ((enum cm_state)conn->state) {
+	case CM_REQ_SENT:
+		cm_close_send_rej(cm, conn, CM_REJ_TIMEOUT, CM_ANSWERED_REQ, NULL);
+		break;
+	case CM_REP_RCVD:
+		cm_close_send_rej(cm, conn, CM_REJ_CONSUMER, CM_ANSWERED_REP, NULL);
+		break;
+	case CM_REQ_RCVD:
+		cm_close_send_rej(cm, conn, CM_REJ_CONSUMER, CM_ANSWERED_REQ, NULL);
+		break;
+	case CM_REP_SENT:
+	case CM_RTU_RCVD:
+	case CM_ESTABLISHED:
+		cm_disconnect(cm, connection, NULL, now_ns);
+		break;
+	case CM_FREE:
+	case CM_DREQ_SENT:
+	case CM_CLOSED:
+	case CM_STATES:
+		break;
+	}
+	conn->known_to_user = false;
+	if (conn->state == CM_DREQ_SENT)
+		return;
+	if (conn->passive && (conn->state == CM_REQ_RCVD || conn->refused)) {
+		linger(cm, conn, now_ns);
+		return;
+	}
+	cm_close_end(cm, conn, true, now_ns);
+}
+
+void cm_close_lingered(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
+{
+	cm_close_end(cm, conn, true, now_ns);
+}

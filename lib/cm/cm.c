@@ -1,0 +1,552 @@
+/* cm.c - the manager: whose a message is, what its connection makes of it by the table of states, and what leaves */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+
+#include "cm/conn.h"
+
+#define RESPONSE_TIMEOUT_DEFAULT 18u
+#define PACKET_LIFE_DEFAULT 14u
+#define MAX_RETRIES_DEFAULT 15u
+#define PATIENCE_DEFAULT_NS 60000000000ull
+
+const struct cm_counter_row cm_counter_rows[CM_COUNTERS] = {
+#define CM_COUNTER(symbol, text, words) [CM_CNT_##symbol] = { .name = text, .sentence = words },
+#include "cm/counters.def"
+#undef CM_COUNTER
+};
+
+const char *const cm_state_names[CM_STATES] = {
+	[CM_FREE] = "FREE",         [CM_REQ_SENT] = "REQ_SENT",       [CM_REP_RCVD] = "REP_RCVD",
+	[CM_REQ_RCVD] = "REQ_RCVD", [CM_REP_SENT] = "REP_SENT",       [CM_RTU_RCVD] = "RTU_RCVD",
+	[CM_CLOSED] = "CLOSED",     [CM_ESTABLISHED] = "ESTABLISHED", [CM_DREQ_SENT] = "DREQ_SENT",
+};
+
+/* What a message does in a state (C-8). DROP is 0: what is not in the table. */
+enum deed {
+	DROP,
+	IGNORE, /* it came again, late; all is as it should be */
+	TAKE_REP,
+	REPEAT, /* the last message answers it */
+	REPEAT_RTU,
+	TAKE_RTU,
+	TAKE_REJ,
+	END_BY_REJ,
+	TAKE_MRA,
+	TAKE_DREQ,
+	TAKE_DREP,
+	TAKE_LAP,
+	TAKE_APR
+};
+
+#define ROW(kind) [(kind)-CM_KIND_FIRST]
+
+/* REQs are judged by cm_passive_take_req(), for most belong to no connection yet. */
+static const uint8_t deeds[CM_STATES][CM_KIND_LAST - CM_KIND_FIRST + 1] = {
+	[CM_REQ_SENT] = { ROW(CM_REP) = TAKE_REP, ROW(CM_REJ) = TAKE_REJ, ROW(CM_MRA) = TAKE_MRA },
+	[CM_REP_RCVD] = { ROW(CM_REP) = IGNORE, ROW(CM_REJ) = TAKE_REJ },
+	[CM_REQ_RCVD] = { ROW(CM_REJ) = TAKE_REJ },
+	[CM_REP_SENT] = { ROW(CM_RTU) = TAKE_RTU, ROW(CM_REJ) = TAKE_REJ, ROW(CM_MRA) = TAKE_MRA,
+			  ROW(CM_DREQ) = TAKE_DREQ },
+	[CM_RTU_RCVD] = { ROW(CM_RTU) = IGNORE, ROW(CM_DREQ) = TAKE_DREQ },
+	[CM_ESTABLISHED] = { ROW(CM_REP) = REPEAT_RTU, ROW(CM_RTU) = IGNORE, ROW(CM_REJ) = END_BY_REJ,
+			     ROW(CM_DREQ) = TAKE_DREQ, ROW(CM_LAP) = TAKE_LAP, ROW(CM_APR) = TAKE_APR,
+			     ROW(CM_MRA) = TAKE_MRA },
+	[CM_DREQ_SENT] = { ROW(CM_REP) = IGNORE, ROW(CM_RTU) = IGNORE, ROW(CM_REJ) = TAKE_DREP,
+			   ROW(CM_DREQ) = TAKE_DREQ, ROW(CM_DREP) = TAKE_DREP, ROW(CM_LAP) = IGNORE,
+			   ROW(CM_APR) = IGNORE },
+	[CM_CLOSED] = { ROW(CM_REP) = REPEAT, ROW(CM_RTU) = IGNORE, ROW(CM_REJ) = IGNORE, ROW(CM_DREQ) = TAKE_DREQ,
+			ROW(CM_DREP) = IGNORE },
+};
+
+/* ---- beginning ---- */
+
+static uint64_t own_bytes(void)
+{
+	return (sizeof(struct cm) + 63) & ~63ull;
+}
+
+uint64_t cm_bytes(const struct cm_config *config)
+{
+	return own_bytes() + cm_table_bytes(config);
+}
+
+struct cm *cm_init(void *memory, const struct cm_config *config)
+{
+	struct cm *cm = memory;
+
+	cm->config = *config;
+	if (cm->config.response_timeout == 0)
+		cm->config.response_timeout = RESPONSE_TIMEOUT_DEFAULT;
+	if (cm->config.packet_life == 0)
+		cm->config.packet_life = PACKET_LIFE_DEFAULT;
+	if (cm->config.max_retries == 0)
+		cm->config.max_retries = MAX_RETRIES_DEFAULT;
+	if (cm->config.patience_ns == 0)
+		cm->config.patience_ns = PATIENCE_DEFAULT_NS;
+	cm_table_init(&cm->table, (uint8_t *)memory + own_bytes(), config);
+	return cm;
+}
+
+/* ---- what leaves ---- */
+
+struct cm_action *cm_add_action(struct cm *cm, enum cm_action_kind kind, const struct cm_conn *conn)
+{
+	struct cm_action *action = &cm->actions[cm->action_tail++ % CM_ACTIONS];
+
+	action->kind = kind;
+	action->connection = conn ? cm_table_index(&cm->table, conn) : CM_NONE;
+	action->context = conn ? conn->context : 0;
+	action->message = NULL;
+	return action;
+}
+
+bool cm_take(struct cm *cm, struct cm_action *action)
+{
+	if (cm->action_head == cm->action_tail)
+		return false;
+	*action = cm->actions[cm->action_head++ % CM_ACTIONS];
+	return true;
+}
+
+void cm_raise(struct cm *cm, struct cm_conn *conn, enum cm_event event, int status, const struct cm_message *message)
+{
+	struct cm_action *action;
+
+	if (!conn->known_to_user)
+		return;
+	action = cm_add_action(cm, CM_EVENT, conn);
+	action->event = event;
+	action->status = status;
+	action->message = message;
+}
+
+void cm_move(struct cm *cm, struct cm_conn *conn, enum cm_move move)
+{
+	if (conn->known_to_user)
+		cm_add_action(cm, CM_MOVE, conn)->move = move;
+}
+
+struct cm_message *cm_begin(struct cm *cm, const struct cm_conn *conn, enum cm_kind kind)
+{
+	cm->out = (struct cm_message){
+		.kind = (uint8_t)kind,
+		.transaction_id = conn->transaction_id,
+		.local_id = conn->local_id,
+		.remote_id = conn->remote_id,
+	};
+	return &cm->out;
+}
+
+bool cm_private_fits(enum cm_kind kind, const struct cm_private *user)
+{
+	return user == NULL || user->bytes <= cm_mad_private_bytes((uint8_t)kind);
+}
+
+void cm_set_private(struct cm_message *message, const struct cm_private *user)
+{
+	if (user && user->bytes) {
+		memcpy(message->private_data, user->data, user->bytes);
+		message->private_bytes = (uint8_t)user->bytes;
+	}
+}
+
+void cm_send_out(struct cm *cm, const struct cm_route *route, uint8_t *kept)
+{
+	struct cm_action *action = cm_add_action(cm, CM_SEND, NULL);
+
+	cm_mad_build(&cm->out, action->mad);
+	action->route = *route;
+	if (kept)
+		memcpy(kept, action->mad, CM_MAD_BYTES);
+	cm->sent[cm->out.kind - CM_KIND_FIRST]++;
+	if (cm->out.kind == CM_REJ)
+		cm->rejects[cm->out.reason % 64]++;
+}
+
+/* Where the attribute id of a MAD lies, in its second byte. */
+#define ATTRIBUTE_AT 17
+
+void cm_send_again(struct cm *cm, const struct cm_conn *conn, const uint8_t *kept)
+{
+	struct cm_action *action = cm_add_action(cm, CM_SEND, conn);
+
+	memcpy(action->mad, kept, CM_MAD_BYTES);
+	action->route = conn->route;
+	cm->sent[kept[ATTRIBUTE_AT] - CM_KIND_FIRST]++;
+}
+
+/* ---- how long things take ---- */
+
+uint64_t cm_code_ns(uint8_t code)
+{
+	return 4096ull << (code & 31);
+}
+
+uint64_t cm_wait_ns(const struct cm *cm, uint8_t response_timeout)
+{
+	return cm_code_ns(response_timeout) + 2 * cm_code_ns(cm->config.packet_life);
+}
+
+void cm_await(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
+{
+	conn->tries_left = conn->max_retries;
+	cm_table_set_timer(&cm->table, conn, now_ns + cm_wait_ns(cm, conn->response_timeout));
+}
+
+static uint32_t source_counter(const struct cm *cm, const struct cm_conn *conn)
+{
+	return (uint32_t)cm_table_hash(cm->config.key, conn->route.dest, 16) % CM_SOURCES;
+}
+
+void cm_no_more_half_open(struct cm *cm, struct cm_conn *conn)
+{
+	if (!conn->half_open)
+		return;
+	conn->half_open = false;
+	cm->half_open--;
+	cm->half_open_of[source_counter(cm, conn)]--;
+}
+
+void cm_no_more_pending(struct cm_conn *conn)
+{
+	if (conn->counted_by_listener)
+		atomic_fetch_sub(&conn->listener->pending, 1);
+	conn->counted_by_listener = false;
+}
+
+/* ---- receiving ---- */
+
+bool cm_is_from_peer(const struct cm_conn *conn, const struct cm_route *route)
+{
+	return memcmp(conn->route.dest, route->dest, 16) == 0 && memcmp(conn->route.source, route->source, 16) == 0 &&
+	       conn->route.vlan_id == route->vlan_id && conn->route.device == route->device;
+}
+
+static bool carries_our_id(const struct cm_message *message)
+{
+	return message->kind != CM_REQ && message->kind != CM_SIDR_REQ;
+}
+
+uint32_t cm_owner(const uint8_t key[16], uint32_t mask, const struct cm_route *from, const struct cm_message *message)
+{
+	uint8_t text[20];
+
+	if (carries_our_id(message) && message->remote_id != 0)
+		return message->remote_id & mask;
+	if (message->kind == CM_REJ) /* of one who has never heard of us */
+		return CM_NONE;
+	/* By address and QPN, so that one that comes again, and one that begins anew, find those of before. */
+	memcpy(text, from->dest, 16);
+	memcpy(text + 16, &message->qpn, 4);
+	return (uint32_t)cm_table_hash(key, text, sizeof(text)) & mask;
+}
+
+/*
+ * REJ 4 of a peer that has had no answer names itself by its GUID and its id (C-14).
+ */
+static struct cm_conn *find_timed_out(struct cm *cm, const struct cm_route *route)
+{
+	const struct cm_message *in = &cm->in;
+	struct cm_conn *conn = NULL;
+	uint64_t guid = 0;
+
+	if (in->kind != CM_REJ || in->reason != CM_REJ_TIMEOUT || in->info_bytes < sizeof(guid))
+		return NULL;
+	for (size_t i = 0; i < sizeof(guid); i++)
+		guid = guid << 8 | in->info[i];
+	while ((conn = cm_table_by_peer(&cm->table, route->dest, in->local_id, conn)) != NULL) {
+		if (conn->passive && conn->peer_guid == guid)
+			return conn;
+	}
+	return NULL;
+}
+
+/* The ids that a message carries are those of the connection: the peer's may be unknown yet, or left out by a REJ. */
+static bool ids_fit(const struct cm_conn *conn, const struct cm_message *in)
+{
+	bool first = conn->state == CM_REQ_SENT || (!conn->passive && conn->remote_id == 0);
+
+	if (in->kind == CM_DREQ && in->qpn != conn->own.qpn)
+		return false;
+	return first || in->local_id == conn->remote_id || (in->kind == CM_REJ && in->local_id == 0);
+}
+
+/* Which message of ours an MRA or REJ is about has to be the one that waits. */
+static bool is_about_what_waits(const struct cm_conn *conn, const struct cm_message *in)
+{
+	if (in->kind != CM_MRA)
+		return true;
+	if (conn->state == CM_ESTABLISHED)
+		return conn->lap_sent && in->answered == CM_ANSWERED_LAP;
+	return in->answered == (conn->passive ? CM_ANSWERED_REP : CM_ANSWERED_REQ);
+}
+
+static void take_mra(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
+{
+	uint64_t until = now_ns + cm_code_ns(cm->in.service_timeout) + cm_wait_ns(cm, conn->response_timeout);
+
+	cm_table_set_timer(&cm->table, conn, until);
+}
+
+static void do_deed(struct cm *cm, struct cm_conn *conn, enum deed deed, uint64_t now_ns)
+{
+	switch (deed) {
+	case DROP:
+		cm->counters[CM_CNT_DROP_STATE]++;
+		break;
+	case IGNORE:
+		cm->counters[CM_CNT_DUPLICATE_OTHER]++;
+		break;
+	case TAKE_REP:
+		cm_active_take_rep(cm, conn, now_ns);
+		break;
+	case REPEAT_RTU:
+		if (conn->passive) {
+			cm->counters[CM_CNT_DROP_STATE]++;
+			break;
+		}
+		/* fall through */
+	case REPEAT:
+		cm->counters[CM_CNT_DUPLICATE_REP]++;
+		if (conn->mad[ATTRIBUTE_AT] == CM_RTU || conn->mad[ATTRIBUTE_AT] == CM_REJ)
+			cm_send_again(cm, conn, conn->mad);
+		break;
+	case TAKE_RTU:
+		cm_passive_take_rtu(cm, conn, &cm->in, now_ns);
+		break;
+	case TAKE_REJ:
+		if (conn->passive)
+			cm_passive_take_rej(cm, conn, now_ns);
+		else
+			cm_active_take_rej(cm, conn, now_ns);
+		break;
+	case END_BY_REJ:
+		cm_close_stale(cm, conn, now_ns);
+		break;
+	case TAKE_MRA:
+		take_mra(cm, conn, now_ns);
+		break;
+	case TAKE_DREQ:
+		cm_close_take_dreq(cm, conn, now_ns);
+		break;
+	case TAKE_DREP:
+		cm_close_take_drep(cm, conn, now_ns);
+		break;
+	case TAKE_LAP:
+		cm_alternate_take_lap(cm, conn, now_ns);
+		break;
+	case TAKE_APR:
+		cm_alternate_take_apr(cm, conn, now_ns);
+		break;
+	}
+}
+
+/* A message about a connection: it has to come from its peer, and its ids have to fit (C-23). */
+static void receive_answer(struct cm *cm, const struct cm_route *route, uint64_t now_ns)
+{
+	const struct cm_message *in = &cm->in;
+	struct cm_conn *conn = in->remote_id ? cm_table_by_id(&cm->table, in->remote_id) : find_timed_out(cm, route);
+
+	if (conn == NULL) {
+		cm->counters[CM_CNT_DROP_UNKNOWN]++;
+		if (in->kind == CM_DREQ)
+			cm_close_answer_dreq(cm, route);
+	} else if (!cm_is_from_peer(conn, route) || !ids_fit(conn, in)) {
+		cm->counters[CM_CNT_DROP_STRANGER]++;
+	} else if (!is_about_what_waits(conn, in)) {
+		cm->counters[CM_CNT_DROP_STATE]++;
+	} else {
+		do_deed(cm, conn, (enum deed)deeds[conn->state][in->kind - CM_KIND_FIRST], now_ns);
+	}
+}
+
+/* A REQ of a version that we do not speak may be told so (U-2). */
+static void refuse_version(struct cm *cm, const struct cm_route *route)
+{
+	struct cm_message *out = &cm->out;
+
+	*out = (struct cm_message){
+		.kind = CM_REJ,
+		.transaction_id = cm->in.transaction_id,
+		.remote_id = cm->in.local_id,
+		.answered = CM_ANSWERED_REQ,
+		.reason = CM_REJ_CLASS_VERSION,
+	};
+	cm_send_out(cm, route, NULL);
+}
+
+void cm_receive(struct cm *cm, const struct cm_route *route, const uint8_t *mad, uint32_t bytes, uint64_t now_ns)
+{
+	enum cm_mad_fault fault = cm_mad_parse(mad, bytes, &cm->in);
+
+	cm_table_wake(&cm->table, now_ns);
+	if (fault != CM_MAD_OK) {
+		cm->counters[CM_CNT_DROP_MALFORMED]++;
+		if (fault == CM_MAD_CLASS_VERSION && cm->in.kind == CM_REQ)
+			refuse_version(cm, route);
+		return;
+	}
+	cm->received[cm->in.kind - CM_KIND_FIRST]++;
+	if (cm->in.kind == CM_REQ)
+		cm_passive_take_req(cm, route, now_ns);
+	else if (carries_our_id(&cm->in) && cm->in.kind != CM_SIDR_REP)
+		receive_answer(cm, route, now_ns);
+	else
+		cm->counters[CM_CNT_UNSUPPORTED]++;
+}
+
+/* ---- time ---- */
+
+uint64_t cm_deadline(const struct cm *cm)
+{
+	return cm_table_deadline(&cm->table);
+}
+
+static void time_out(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
+{
+	const uint8_t *kept = conn->lap_sent ? conn->lap : conn->mad;
+
+	if (conn->state == CM_REQ_RCVD) {
+		cm_passive_user_is_late(cm, conn, now_ns);
+		return;
+	}
+	if (conn->state == CM_CLOSED) {
+		cm_close_lingered(cm, conn, now_ns);
+		return;
+	}
+	if (conn->tries_left > 0) {
+		conn->tries_left--;
+		cm->counters[CM_CNT_RETRIES]++;
+		cm_send_again(cm, conn, kept);
+		cm_table_set_timer(&cm->table, conn, now_ns + cm_wait_ns(cm, conn->response_timeout));
+		return;
+	}
+	cm->counters[CM_CNT_TIMEOUTS]++;
+	if (conn->lap_sent)
+		cm_alternate_give_up(cm, conn, now_ns);
+	else
+		cm_close_give_up(cm, conn, now_ns);
+}
+
+/* One after the other: the host carries out what each one causes and looks at the deadline again. */
+void cm_timeout(struct cm *cm, uint64_t now_ns)
+{
+	struct cm_conn *conn;
+
+	cm_table_wake(&cm->table, now_ns);
+	conn = cm_table_due(&cm->table, now_ns);
+	if (conn)
+		time_out(cm, conn, now_ns);
+}
+
+/* ---- calls about any connection ---- */
+
+void cm_qp_moved(struct cm *cm, uint32_t connection, enum cm_move move, int error, uint64_t now_ns)
+{
+	struct cm_conn *conn = cm_table_at(&cm->table, connection);
+
+	if (conn == NULL || move == CM_MOVE_ERROR)
+		return;
+	if (move == CM_MOVE_ALTERNATE)
+		cm_alternate_moved(cm, conn, error, now_ns);
+	else if (conn->state == CM_REP_RCVD)
+		cm_active_moved(cm, conn, error, now_ns);
+	else if (conn->state == CM_RTU_RCVD)
+		cm_passive_moved(cm, conn, error, now_ns);
+}
+
+void cm_packet_came(struct cm *cm, uint32_t connection, uint64_t now_ns)
+{
+	struct cm_conn *conn = cm_table_at(&cm->table, connection);
+
+	if (conn && conn->state == CM_REP_SENT)
+		cm_passive_take_rtu(cm, conn, NULL, now_ns);
+}
+
+/* ---- looks ---- */
+
+const struct cm_end *cm_peer(const struct cm *cm, uint32_t connection)
+{
+	return &cm->table.conns[connection].peer;
+}
+
+const struct cm_end *cm_own(const struct cm *cm, uint32_t connection)
+{
+	return &cm->table.conns[connection].own;
+}
+
+const struct cm_route *cm_route_of(const struct cm *cm, uint32_t connection)
+{
+	return &cm->table.conns[connection].route;
+}
+
+const struct cm_way *cm_alternate(const struct cm *cm, uint32_t connection)
+{
+	return &cm->table.conns[connection].alternate;
+}
+
+uint64_t cm_context(const struct cm *cm, uint32_t connection)
+{
+	return cm->table.conns[connection].context;
+}
+
+void cm_set_context(struct cm *cm, uint32_t connection, uint64_t context)
+{
+	cm->table.conns[connection].context = context;
+}
+
+uint64_t cm_count(const struct cm *cm, enum cm_counter counter)
+{
+	return cm->counters[counter];
+}
+
+uint64_t cm_count_sent(const struct cm *cm, enum cm_kind kind)
+{
+	return cm->sent[kind - CM_KIND_FIRST];
+}
+
+uint64_t cm_count_received(const struct cm *cm, enum cm_kind kind)
+{
+	return cm->received[kind - CM_KIND_FIRST];
+}
+
+uint64_t cm_count_rejects(const struct cm *cm, uint16_t reason)
+{
+	return cm->rejects[reason % 64];
+}
+
+void cm_usage(const struct cm *cm, struct cm_usage *usage)
+{
+	*usage = (struct cm_usage){
+		.connections = cm->table.used,
+		.half_open = cm->half_open,
+		.rests = cm->table.rest_used,
+		.timers = cm->table.timer_count,
+	};
+}
+
+/* ---- listeners ---- */
+
+static bool is_any(const uint8_t addr[16])
+{
+	static const uint8_t any[16];
+
+	return memcmp(addr, any, 16) == 0;
+}
+
+struct cm_listener *cm_listener_find(const struct cm_listeners *listeners, uint64_t service_id, const uint8_t addr[16])
+{
+	struct cm_listener *found = NULL;
+
+	for (uint32_t i = 0; i < CM_LISTENERS; i++) {
+		struct cm_listener *listener = atomic_load_explicit(&listeners->slots[i], memory_order_acquire);
+
+		if (listener == NULL || listener->service_id != service_id)
+			continue;
+		if (memcmp(listener->addr, addr, 16) == 0)
+			return listener;
+		if (is_any(listener->addr))
+			found = listener;
+	}
+	return found;
+}

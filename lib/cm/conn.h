@@ -1,0 +1,185 @@
+/* conn.h - a connection, and the manager's own structures; for the files of lib/cm only */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef CM_CONN_H
+#define CM_CONN_H
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "cm/cm.h"
+
+#define CM_NEVER UINT64_MAX
+#define CM_ACTIONS 16u   /* that one call can cause, and more */
+#define CM_SOURCES 4096u /* counters of half-open connections by source address */
+
+enum cm_state {
+	CM_FREE,
+	CM_REQ_SENT, /* active: waits for a REP */
+	CM_REP_RCVD, /* active: the QP is on its way to RTS */
+	CM_REQ_RCVD, /* passive: the user thinks */
+	CM_REP_SENT, /* passive: waits for an RTU */
+	CM_RTU_RCVD, /* passive: the QP is on its way to RTS */
+	CM_ESTABLISHED,
+	CM_DREQ_SENT,
+	CM_CLOSED, /* rejected, failed or ended; the user still has it */
+	CM_STATES
+};
+
+struct cm_conn {
+	uint32_t local_id, remote_id;
+	uint32_t next_id, next_peer, next_end; /* in the chains of the tables; next_id also among the free */
+	uint32_t timer_at;                     /* place among the timers; CM_NONE: none */
+	uint64_t deadline_ns;
+	uint8_t state; /* enum cm_state */
+	bool passive, known_to_user, half_open, counted_by_listener;
+	bool in_peers, in_ends;
+	bool mra_sent; /* of the message that waits for our user, or for us */
+	uint8_t tries_left;
+	uint8_t response_timeout, max_retries; /* code, and count: for what we send */
+	uint8_t peer_timeout;                  /* code: how long the peer waits for us */
+	bool lap_sent, lap_came;
+	bool refused;            /* by our user */
+	bool told_end;           /* the user knows that it has ended */
+	uint64_t give_up_ns;     /* REQ_RCVD: the user's time is over */
+	uint64_t rests_until_ns; /* CLOSED: its ids rest */
+	uint64_t transaction_id;
+	uint64_t lap_transaction_id;
+	uint64_t peer_guid;
+	uint64_t context;
+	struct cm_listener *listener;
+	struct cm_route route;
+	struct cm_end own, peer;
+	struct cm_way alternate;
+	uint8_t mad[CM_MAD_BYTES]; /* sent last and not answered, or the answer to what may come again */
+	uint8_t lap[CM_MAD_BYTES]; /* the same of an alternate way */
+};
+
+/* Ids that were in use until a moment ago: not given out again, and a late REQ of these makes no connection (C-16). */
+struct cm_rest {
+	uint32_t local_id, remote_id;
+	uint32_t next_id, next_peer;
+	uint64_t until_ns;
+	uint8_t peer[16];
+};
+
+struct cm_table {
+	uint8_t key[16];
+	uint32_t conn_count, head_mask, free_conn, used;
+	struct cm_conn *conns;
+	uint32_t *by_id, *by_peer, *by_end; /* heads of chains */
+	uint32_t *timers, timer_count;      /* a heap by deadline */
+	uint32_t rest_count, rest_head, rest_used;
+	struct cm_rest *rests; /* a ring, the oldest first */
+	uint32_t *rests_by_id, *rests_by_peer;
+	uint64_t drawn;
+};
+
+struct cm {
+	struct cm_config config;
+	struct cm_table table;
+	uint32_t half_open, half_open_of[CM_SOURCES];
+	struct cm_action actions[CM_ACTIONS];
+	uint32_t action_head, action_tail;
+	struct cm_message in;            /* what came */
+	const struct cm_message *moving; /* the message that moves a QP just now; NULL: none does */
+	struct cm_message out;           /* what is being put together */
+	uint64_t counters[CM_COUNTERS];
+	uint64_t sent[CM_KIND_LAST - CM_KIND_FIRST + 1], received[CM_KIND_LAST - CM_KIND_FIRST + 1];
+	uint64_t rejects[64];
+};
+
+/* ---- table.c: ids, chains, timers, rest ---- */
+
+uint64_t cm_table_bytes(const struct cm_config *config);
+void cm_table_init(struct cm_table *table, void *memory, const struct cm_config *config);
+
+/* A keyed hash of whatever bytes: nobody without the key can choose what it is. */
+uint64_t cm_table_hash(const uint8_t key[16], const void *data, size_t bytes);
+/* Bits that nobody can foretell (C-2). */
+uint64_t cm_table_draw(struct cm_table *table);
+
+/* A connection with an id of its own, or NULL: there are no more. */
+struct cm_conn *cm_table_take(struct cm_table *table, uint32_t id_mask, uint32_t id_low);
+void cm_table_give_back(struct cm_table *table, struct cm_conn *conn);
+uint32_t cm_table_index(const struct cm_table *table, const struct cm_conn *conn);
+/* NULL: no such one. */
+struct cm_conn *cm_table_at(const struct cm_table *table, uint32_t index);
+struct cm_conn *cm_table_by_id(const struct cm_table *table, uint32_t local_id);
+
+/* By the peer's address and id: the REQ that came again. after: the one found before, or NULL. */
+void cm_table_add_peer(struct cm_table *table, struct cm_conn *conn);
+struct cm_conn *cm_table_by_peer(const struct cm_table *table, const uint8_t addr[16], uint32_t remote_id,
+				 const struct cm_conn *after);
+/* By the peer's GUID and QPN: one that began anew (C-13). */
+void cm_table_add_end(struct cm_table *table, struct cm_conn *conn);
+struct cm_conn *cm_table_by_end(const struct cm_table *table, uint64_t guid, uint32_t qpn);
+void cm_table_remove_end(struct cm_table *table, struct cm_conn *conn);
+
+/* CM_NEVER stops it. */
+void cm_table_set_timer(struct cm_table *table, struct cm_conn *conn, uint64_t deadline_ns);
+/* One whose time has come, or NULL. It stays in its place. */
+struct cm_conn *cm_table_due(const struct cm_table *table, uint64_t now_ns);
+uint64_t cm_table_deadline(const struct cm_table *table);
+
+void cm_table_rest(struct cm_table *table, const struct cm_conn *conn, uint64_t until_ns);
+void cm_table_wake(struct cm_table *table, uint64_t now_ns);
+bool cm_table_rests(const struct cm_table *table, const uint8_t addr[16], uint32_t remote_id);
+
+/* ---- cm.c: what leaves, and how long things take ---- */
+
+/* An action to be filled. There is always room: no call causes more than CM_ACTIONS. */
+struct cm_action *cm_add_action(struct cm *cm, enum cm_action_kind kind, const struct cm_conn *conn);
+void cm_raise(struct cm *cm, struct cm_conn *conn, enum cm_event event, int status, const struct cm_message *message);
+void cm_move(struct cm *cm, struct cm_conn *conn, enum cm_move move);
+/* A message of a connection to its peer, both ids and the transaction id filled in. To be filled further, then sent. */
+struct cm_message *cm_begin(struct cm *cm, const struct cm_conn *conn, enum cm_kind kind);
+/* Private data of the user behind `at` bytes of ours. false: it is too long; nothing has happened. */
+bool cm_private_fits(enum cm_kind kind, const struct cm_private *user);
+void cm_set_private(struct cm_message *message, const struct cm_private *user);
+/* Sends cm->out; kept != NULL: the bytes are kept there, to be sent again. */
+void cm_send_out(struct cm *cm, const struct cm_route *route, uint8_t *kept);
+void cm_send_again(struct cm *cm, const struct cm_conn *conn, const uint8_t *kept);
+uint64_t cm_code_ns(uint8_t code);
+/* For an answer: the peer's time and the way there and back; by what the connection has, or a manager's. */
+uint64_t cm_wait_ns(const struct cm *cm, uint8_t response_timeout);
+/* What was sent waits for an answer, with all its tries. */
+void cm_await(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
+/* In half-open ones it counts no more. */
+void cm_no_more_half_open(struct cm *cm, struct cm_conn *conn);
+void cm_no_more_pending(struct cm_conn *conn);
+/* cm->in comes from its peer to us. */
+bool cm_is_from_peer(const struct cm_conn *conn, const struct cm_route *route);
+
+/* ---- what a message, a timer or a call does: active.c, passive.c, close.c, alternate.c ---- */
+
+void cm_active_take_rep(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
+void cm_active_take_rej(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
+void cm_active_moved(struct cm *cm, struct cm_conn *conn, int error, uint64_t now_ns);
+void cm_passive_take_req(struct cm *cm, const struct cm_route *route, uint64_t now_ns);
+void cm_passive_take_rtu(struct cm *cm, struct cm_conn *conn, const struct cm_message *message, uint64_t now_ns);
+void cm_passive_take_rej(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
+void cm_passive_moved(struct cm *cm, struct cm_conn *conn, int error, uint64_t now_ns);
+void cm_passive_user_is_late(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
+void cm_passive_send_mra(struct cm *cm, struct cm_conn *conn);
+
+void cm_close_take_dreq(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
+void cm_close_take_drep(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
+void cm_close_answer_dreq(struct cm *cm, const struct cm_route *route);
+/* The peer has begun anew: ends what was (C-13). */
+void cm_close_stale(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
+/* No message is to be expected any more; with rest the ids rest. */
+void cm_close_end(struct cm *cm, struct cm_conn *conn, bool rest, uint64_t now_ns);
+/* One that was refused and forgotten has waited long enough for its REQ to come again. */
+void cm_close_lingered(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
+/* All tries were in vain. */
+void cm_close_give_up(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
+/* To the peer of a REQ or REP that is given up. */
+void cm_close_send_rej(struct cm *cm, struct cm_conn *conn, uint16_t reason, uint8_t answered,
+		       const struct cm_private *user);
+
+void cm_alternate_take_lap(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
+void cm_alternate_take_apr(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
+void cm_alternate_moved(struct cm *cm, struct cm_conn *conn, int error, uint64_t now_ns);
+void cm_alternate_give_up(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
+
+#endif

@@ -1,0 +1,360 @@
+/* passive.c - the side that is connected to: REQ, the user's answer, RTU */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+
+#include "cm/conn.h"
+
+#define SERVICE_IP_MASK 0xFFFFFFFFFF000000ull /* all but port space and port */
+#define SERVICE_IP 0x0000000001000000ull
+#define TRANSPORT_RC 0u
+
+/* ---- refusing ---- */
+
+static void refuse(struct cm *cm, const struct cm_route *route, enum cm_reason reason, const void *info,
+		   uint32_t info_bytes)
+{
+	struct cm_message *out = &cm->out;
+
+	*out = (struct cm_message){
+		.kind = CM_REJ,
+		.transaction_id = cm->in.transaction_id,
+		.remote_id = cm->in.local_id,
+		.answered = CM_ANSWERED_REQ,
+		.reason = (uint16_t)reason,
+		.info_bytes = (uint8_t)info_bytes,
+	};
+	if (info_bytes)
+		memcpy(out->info, info, info_bytes);
+	cm_send_out(cm, route, NULL);
+}
+
+/* ---- judging a REQ ---- */
+
+/* Its sender has sent it before: it gets the same answer again (C-11). */
+static void answer_again(struct cm *cm, struct cm_conn *conn)
+{
+	cm->counters[CM_CNT_DUPLICATE_REQ]++;
+	if (conn->state == CM_REQ_RCVD)
+		cm_passive_send_mra(cm, conn);
+	else if (conn->state != CM_DREQ_SENT)
+		cm_send_again(cm, conn, conn->mad);
+}
+
+static struct cm_conn *find_again(const struct cm *cm, const struct cm_route *route)
+{
+	struct cm_conn *conn = NULL;
+
+	while ((conn = cm_table_by_peer(&cm->table, route->dest, cm->in.local_id, conn)) != NULL) {
+		if (conn->passive && conn->peer.qpn == cm->in.qpn && cm_is_from_peer(conn, route))
+			return conn;
+	}
+	return NULL;
+}
+
+/* The addresses of an IP header, or those that the 36 bytes of IP addressing tell, are the GIDs of the way (U-3). */
+static bool ip_fits(const struct cm_message *in)
+{
+	struct cm_ip ip;
+	uint32_t skip;
+
+	cm_ip_parse(in->private_data, &ip);
+	skip = ip.ip_version == 4 ? 12 : 0;
+	return memcmp(ip.source + skip, in->primary.local_gid + skip, 16 - skip) == 0 &&
+	       memcmp(ip.dest + skip, in->primary.remote_gid + skip, 16 - skip) == 0;
+}
+
+/* 0, or the reason to refuse it. */
+static enum cm_reason judge(const struct cm *cm, const struct cm_route *route)
+{
+	const struct cm_message *in = &cm->in;
+	struct cm_ip ip;
+
+	if (in->transport != TRANSPORT_RC)
+		return CM_REJ_INVALID_TRANSPORT;
+	if (in->local_id == 0 || in->qpn <= CM_QPN)
+		return CM_REJ_NO_QP;
+	if (memcmp(in->primary.local_gid, route->dest, 16) != 0 ||
+	    memcmp(in->primary.remote_gid, route->source, 16) != 0)
+		return CM_REJ_INVALID_GID;
+	if ((in->service_id & SERVICE_IP_MASK) == SERVICE_IP) {
+		cm_ip_parse(in->private_data, &ip);
+		if (ip.version != 0 || (ip.ip_version != 4 && ip.ip_version != 6))
+			return CM_REJ_CONSUMER;
+		if (!ip_fits(in))
+			return CM_REJ_INVALID_GID;
+	}
+	return (enum cm_reason)0;
+}
+
+/* There is room for one more half-open one (C-22). */
+static bool has_room(struct cm *cm, const struct cm_route *route, const struct cm_listener *listener)
+{
+	uint32_t source = (uint32_t)cm_table_hash(cm->config.key, route->dest, 16) % CM_SOURCES;
+
+	if (cm->half_open >= cm->config.half_open)
+		cm->counters[CM_CNT_DROP_HALF_OPEN]++;
+	else if (cm->half_open_of[source] >= cm->config.of_one_peer)
+		cm->counters[CM_CNT_DROP_OF_ONE_PEER]++;
+	else if (atomic_load(&listener->pending) >= listener->backlog)
+		cm->counters[CM_CNT_DROP_BACKLOG]++;
+	else
+		return true;
+	return false;
+}
+
+static void take_values(struct cm_conn *conn, const struct cm_message *in)
+{
+	conn->remote_id = in->local_id;
+	conn->transaction_id = in->transaction_id;
+	conn->peer_guid = in->ca_guid;
+	conn->alternate = in->alternate;
+	conn->response_timeout = in->local_response_timeout;
+	conn->peer_timeout = in->remote_response_timeout;
+	conn->max_retries = in->max_cm_retries;
+	conn->peer = (struct cm_end){
+		.qpn = in->qpn,
+		.psn = in->psn,
+		.responder_resources = in->responder_resources,
+		.initiator_depth = in->initiator_depth,
+		.retry_count = in->retry_count,
+		.rnr_retry_count = in->rnr_retry_count,
+		.flow_control = in->flow_control,
+		.srq = in->srq,
+		.path_mtu = in->path_mtu,
+		.ack_timeout = in->primary.ack_timeout,
+		.ece = in->vendor_id == CM_VENDOR_ID ? in->ece_options : 0,
+	};
+}
+
+static struct cm_conn *begin(struct cm *cm, const struct cm_route *route, struct cm_listener *listener, uint64_t now_ns)
+{
+	struct cm_conn *conn = cm_table_take(&cm->table, cm->config.id_mask, cm->config.id_low);
+	uint64_t peer_waits_ns;
+
+	if (conn == NULL)
+		return NULL;
+	conn->state = CM_REQ_RCVD;
+	conn->passive = conn->known_to_user = conn->half_open = conn->counted_by_listener = true;
+	conn->context = listener->context;
+	conn->listener = listener;
+	conn->route = *route;
+	conn->route.traffic_class = cm->in.primary.traffic_class;
+	take_values(conn, &cm->in);
+	cm->half_open++;
+	cm->half_open_of[(uint32_t)cm_table_hash(cm->config.key, route->dest, 16) % CM_SOURCES]++;
+	atomic_fetch_add(&listener->pending, 1);
+	cm_table_add_peer(&cm->table, conn);
+	cm_table_add_end(&cm->table, conn);
+	/* Before the peer's patience ends it is told that our user takes his time (C-12). */
+	conn->give_up_ns = now_ns + cm->config.patience_ns;
+	peer_waits_ns = cm_code_ns(conn->peer_timeout) / 4 * 3;
+	cm_table_set_timer(&cm->table, conn,
+			   now_ns + (peer_waits_ns < cm->config.patience_ns ? peer_waits_ns : cm->config.patience_ns));
+	return conn;
+}
+
+void cm_passive_take_req(struct cm *cm, const struct cm_route *route, uint64_t now_ns)
+{
+	const struct cm_message *in = &cm->in;
+	struct cm_conn *conn = find_again(cm, route);
+	struct cm_listener *listener;
+	enum cm_reason reason;
+	uint8_t mtu;
+
+	if (conn) {
+		answer_again(cm, conn);
+		return;
+	}
+	reason = judge(cm, route);
+	if (reason) {
+		refuse(cm, route, reason, reason == CM_REJ_INVALID_GID ? route->source : NULL,
+		       reason == CM_REJ_INVALID_GID ? 16 : 0);
+		return;
+	}
+	if (cm_table_rests(&cm->table, route->dest, in->local_id)) {
+		cm->counters[CM_CNT_DROP_RESTING]++;
+		refuse(cm, route, CM_REJ_STALE, NULL, 0);
+		return;
+	}
+	conn = cm_table_by_end(&cm->table, in->ca_guid, in->qpn);
+	if (conn && cm_is_from_peer(conn, route)) {
+		cm_close_stale(cm, conn, now_ns);
+		refuse(cm, route, CM_REJ_STALE, NULL, 0);
+		return;
+	}
+	listener = cm_listener_find(cm->config.listeners, in->service_id, route->source);
+	if (listener == NULL) {
+		refuse(cm, route, CM_REJ_INVALID_SERVICE_ID, NULL, 0);
+		return;
+	}
+	mtu = listener->path_mtu ? listener->path_mtu : cm->config.max_path_mtu;
+	if (in->path_mtu < 1 || in->path_mtu > mtu) {
+		refuse(cm, route, CM_REJ_INVALID_MTU, &mtu, 1);
+		return;
+	}
+	if (!has_room(cm, route, listener))
+		return;
+	conn = begin(cm, route, listener, now_ns);
+	if (conn == NULL) {
+		cm->counters[CM_CNT_DROP_FULL]++;
+		refuse(cm, route, CM_REJ_NO_RESOURCES, NULL, 0);
+		return;
+	}
+	cm_raise(cm, conn, CM_EVENT_REQUEST, 0, in);
+}
+
+/* ---- the user ---- */
+
+/* The smallest code that is at least as long. */
+static uint8_t code_of(uint64_t ns)
+{
+	uint8_t code = 0;
+
+	while (code < 31 && cm_code_ns(code) < ns)
+		code++;
+	return code;
+}
+
+void cm_passive_send_mra(struct cm *cm, struct cm_conn *conn)
+{
+	struct cm_message *out = cm_begin(cm, conn, CM_MRA);
+
+	conn->mra_sent = true;
+	out->answered = CM_ANSWERED_REQ;
+	out->service_timeout = code_of(cm->config.patience_ns);
+	cm_send_out(cm, &conn->route, NULL);
+	cm_table_set_timer(&cm->table, conn, conn->give_up_ns);
+}
+
+void cm_passive_user_is_late(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
+{
+	if (now_ns < conn->give_up_ns) {
+		cm_passive_send_mra(cm, conn);
+		return;
+	}
+	cm->counters[CM_CNT_TIMEOUTS]++;
+	cm_close_send_rej(cm, conn, CM_REJ_TIMEOUT, CM_ANSWERED_REQ, NULL);
+	cm_raise(cm, conn, CM_EVENT_UNREACHABLE, -ETIMEDOUT, NULL);
+	cm_close_end(cm, conn, true, now_ns);
+}
+
+/* Who asks waits for an answer of the user. NULL: not any more. */
+static struct cm_conn *find_asking(const struct cm *cm, uint32_t connection)
+{
+	struct cm_conn *conn = cm_table_at(&cm->table, connection);
+
+	return conn && conn->state == CM_REQ_RCVD ? conn : NULL;
+}
+
+bool cm_is_asking(const struct cm *cm, uint32_t connection)
+{
+	return find_asking(cm, connection) != NULL;
+}
+
+void cm_propose(struct cm *cm, uint32_t connection, const struct cm_end *end)
+{
+	struct cm_conn *conn = find_asking(cm, connection);
+
+	if (conn == NULL)
+		return;
+	conn->own = *end;
+	cm_negotiate(&conn->own, &conn->peer);
+}
+
+void cm_forget_listener(struct cm *cm, const struct cm_listener *listener)
+{
+	for (uint32_t i = 0; i < cm->table.conn_count; i++) {
+		struct cm_conn *conn = cm_table_at(&cm->table, i);
+
+		if (conn && conn->listener == listener) {
+			cm_no_more_pending(conn);
+			conn->listener = NULL;
+		}
+	}
+}
+
+/* A REP says all of C-4. */
+int cm_accept(struct cm *cm, uint32_t connection, const struct cm_accept *accept, uint64_t now_ns)
+{
+	struct cm_conn *conn = find_asking(cm, connection);
+	struct cm_message *out;
+
+	if (conn == NULL)
+		return -ENOTCONN;
+	if (!cm_private_fits(CM_REP, &accept->user))
+		return -EINVAL;
+	conn->context = accept->context;
+	conn->own = accept->end;
+	conn->peer.ece &= accept->end.ece;
+	cm_negotiate(&conn->own, &conn->peer);
+	cm_no_more_pending(conn);
+	conn->state = CM_REP_SENT;
+	out = cm_begin(cm, conn, CM_REP);
+	out->qpn = conn->own.qpn;
+	out->psn = conn->own.psn;
+	out->responder_resources = conn->own.responder_resources;
+	out->initiator_depth = conn->own.initiator_depth;
+	out->failover = accept->failover;
+	out->flow_control = conn->own.flow_control;
+	out->rnr_retry_count = conn->own.rnr_retry_count;
+	out->srq = conn->own.srq;
+	out->ca_guid = cm->config.ca_guid;
+	out->vendor_id = conn->peer.ece ? CM_VENDOR_ID : 0; /* never to a stranger (C-32) */
+	out->ece_options = conn->peer.ece;
+	cm_set_private(out, &accept->user);
+	cm_send_out(cm, &conn->route, conn->mad);
+	cm_await(cm, conn, now_ns);
+	return 0;
+}
+
+int cm_reject(struct cm *cm, uint32_t connection, uint16_t reason, const struct cm_private *user, uint64_t now_ns)
+{
+	struct cm_conn *conn = find_asking(cm, connection);
+
+	if (conn == NULL)
+		return -ENOTCONN;
+	if (!cm_private_fits(CM_REJ, user))
+		return -EINVAL;
+	conn->refused = true;
+	cm_close_send_rej(cm, conn, reason, CM_ANSWERED_REQ, user);
+	cm_close_end(cm, conn, true, now_ns);
+	return 0;
+}
+
+/* ---- the end of setting up ---- */
+
+void cm_passive_take_rtu(struct cm *cm, struct cm_conn *conn, const struct cm_message *message, uint64_t now_ns)
+{
+	(void)now_ns;
+	if (message && message->transaction_id != conn->transaction_id) {
+		cm->counters[CM_CNT_DROP_STRANGER]++;
+		return;
+	}
+	conn->state = CM_RTU_RCVD;
+	cm_table_set_timer(&cm->table, conn, CM_NEVER);
+	cm->moving = message;
+	cm_move(cm, conn, CM_MOVE_RTS);
+}
+
+void cm_passive_moved(struct cm *cm, struct cm_conn *conn, int error, uint64_t now_ns)
+{
+	const struct cm_message *rtu = cm->moving;
+
+	cm->moving = NULL;
+	cm_no_more_half_open(cm, conn);
+	conn->state = CM_ESTABLISHED;
+	if (error == 0) {
+		cm_raise(cm, conn, CM_EVENT_ESTABLISHED, 0, rtu);
+		return;
+	}
+	cm_raise(cm, conn, CM_EVENT_UNREACHABLE, error, NULL);
+	conn->told_end = true;
+	cm_disconnect(cm, cm_table_index(&cm->table, conn), NULL, now_ns);
+}
+
+void cm_passive_take_rej(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
+{
+	cm_move(cm, conn, CM_MOVE_ERROR);
+	cm_raise(cm, conn, CM_EVENT_REJECTED, -ECONNREFUSED, &cm->in);
+	cm_close_end(cm, conn, true, now_ns);
+}

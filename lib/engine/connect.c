@@ -1,0 +1,431 @@
+/* connect.c - carries out for an lcore's connection manager what that decides */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rte_ethdev.h>
+
+#include "engine/connect.h"
+#include "engine/discover.h"
+#include "engine/mbuf.h"
+#include "engine/place.h"
+#include "engine/port.h"
+#include "rc/path.h"
+
+#define RESOLVE_NS 3000000000ull /* so long a peer is asked for */
+#define LOOK_NS 1000000ull
+#define PKEY_DEFAULT 0xFFFFu
+#define DUE_PER_TURN 64u
+
+/* ---- events ---- */
+
+/* For a reader that is far behind: of several alternates the newest counts, and behind an end nothing comes. */
+static struct uroce_cm_event *take_slot(struct uroce_cm_id *id)
+{
+	if (id->event_tail - id->event_head == CONNECT_EVENTS)
+		id->event_tail--;
+	return &id->events[id->event_tail++ % CONNECT_EVENTS];
+}
+
+void engine_connect_raise(struct uroce_cm_id *id, const struct uroce_cm_event *event)
+{
+	struct uroce_cm_channel *channel = id->channel;
+	struct uroce_cm_event *slot;
+	uint64_t one = 1;
+	bool wake = false;
+
+	rte_spinlock_lock(&channel->lock);
+	slot = take_slot(id);
+	*slot = *event;
+	slot->id = id;
+	if (!id->queued) {
+		id->queued = true;
+		id->next = NULL;
+		wake = channel->first == NULL;
+		if (channel->last)
+			channel->last->next = id;
+		else
+			channel->first = id;
+		channel->last = id;
+	}
+	rte_spinlock_unlock(&channel->lock);
+	if (wake && write(channel->fd, &one, sizeof(one)) < 0)
+		return; /* the counter is full: it is readable anyway */
+}
+
+static void set_addresses(struct uroce_cm_event *event, const struct cm_route *route)
+{
+	memcpy(event->local.bytes, route->source, sizeof(event->local.bytes));
+	memcpy(event->peer.bytes, route->dest, sizeof(event->peer.bytes));
+}
+
+/* What its message carried; a REQ's private data begin behind those of IP addressing. */
+static void set_message(struct uroce_cm_event *event, const struct cm_message *message)
+{
+	uint32_t skip = message->kind == CM_REQ ? CM_IP_BYTES : 0;
+	uint32_t bytes = cm_mad_private_bytes(message->kind) - skip;
+
+	event->reason = message->kind == CM_REJ ? message->reason : 0;
+	event->private_bytes = bytes;
+	memcpy(event->private_data, message->private_data + skip, bytes);
+	if (message->kind == CM_REQ || message->kind == CM_REP) {
+		event->peer_qp_num = message->qpn;
+		event->peer_initiator = message->initiator_depth;
+		event->peer_responder = message->responder_resources;
+		event->peer_flow_control = message->flow_control;
+	}
+}
+
+static void set_request(struct uroce_cm_event *event, const struct cm_message *message)
+{
+	static const uint8_t none[16];
+	struct cm_ip ip;
+
+	cm_ip_parse(message->private_data, &ip);
+	event->peer_port = ip.source_port;
+	event->path_mtu = 128u << message->path_mtu;
+	event->has_alternate = memcmp(message->alternate.remote_gid, none, sizeof(none)) != 0;
+}
+
+static uint32_t extensions_of(uint32_t ece)
+{
+	return ece & (UROCE_CM_ATOMIC_WRITE | UROCE_CM_FLUSH);
+}
+
+static_assert(UROCE_CM_ATOMIC_WRITE == (int)CM_ECE_ATOMIC_WRITE && UROCE_CM_FLUSH == (int)CM_ECE_FLUSH,
+	      "they are handed up as they are");
+
+/* A REQUEST gets an id of its own; without memory for one it is refused. */
+static struct uroce_cm_id *create_id(struct uroce_lcore *lcore, const struct cm_action *action)
+{
+	struct uroce_cm_id *listener = (struct uroce_cm_id *)(uintptr_t)action->context;
+	struct uroce_cm_id *id = calloc(1, sizeof(*id));
+	struct cm *cm = lcore->connect->cm;
+
+	if (id == NULL) {
+		cm_reject(cm, action->connection, CM_REJ_NO_RESOURCES, NULL, lcore->now_ns);
+		cm_forget(cm, action->connection, lcore->now_ns);
+		return NULL;
+	}
+	id->channel = listener->channel;
+	id->context = listener->context;
+	id->lcore = lcore;
+	id->connection = action->connection;
+	id->device = cm_route_of(cm, action->connection)->device;
+	atomic_fetch_add(&id->channel->ids, 1);
+	cm_set_context(cm, action->connection, (uint64_t)(uintptr_t)id);
+	return id;
+}
+
+static void carry_out_event(struct uroce_lcore *lcore, const struct cm_action *action)
+{
+	static const enum uroce_cm_event_type types[CM_EVENTS] = {
+		[CM_EVENT_REQUEST] = UROCE_CM_REQUEST,           [CM_EVENT_ESTABLISHED] = UROCE_CM_ESTABLISHED,
+		[CM_EVENT_REJECTED] = UROCE_CM_REJECTED,         [CM_EVENT_UNREACHABLE] = UROCE_CM_UNREACHABLE,
+		[CM_EVENT_DISCONNECTED] = UROCE_CM_DISCONNECTED, [CM_EVENT_ALTERNATE] = UROCE_CM_ALTERNATE,
+	};
+	struct uroce_cm_id *id = (struct uroce_cm_id *)(uintptr_t)action->context;
+	struct cm *cm = lcore->connect->cm;
+	struct uroce_cm_event event = {
+		.type = types[action->event],
+		.status = action->status,
+		.extensions = extensions_of(cm_peer(cm, action->connection)->ece),
+	};
+
+	set_addresses(&event, cm_route_of(cm, action->connection));
+	if (action->message)
+		set_message(&event, action->message);
+	if (action->event == CM_EVENT_REQUEST) {
+		event.listener = id;
+		set_request(&event, action->message);
+		id = create_id(lcore, action);
+		if (id == NULL)
+			return;
+	}
+	event.context = id->context;
+	engine_connect_raise(id, &event);
+}
+
+/* ---- QPs ---- */
+
+/* What the peer has said completes what our user asked for. */
+static void complete_attr(const struct cm *cm, uint32_t connection, struct uroce_qp_attr *attr)
+{
+	const struct cm_end *peer = cm_peer(cm, connection), *own = cm_own(cm, connection);
+
+	attr->dest_qp_num = peer->qpn;
+	attr->rq_psn = own->psn; /* who tells a starting PSN tells where he wants the other to begin (C-7) */
+	attr->sq_psn = peer->psn;
+	attr->path_mtu = 128u << own->path_mtu;
+	attr->max_rd_atomic = own->initiator_depth;
+	attr->max_dest_rd_atomic = own->responder_resources;
+	attr->rnr_retry = peer->rnr_retry_count;
+	attr->retry_cnt = peer->retry_count;
+	attr->flow_control = own->flow_control && peer->flow_control && !own->srq && !peer->srq;
+}
+
+void engine_connect_complete(struct uroce_cm_id *id)
+{
+	complete_attr(id->lcore->connect->cm, id->connection, &id->attr);
+}
+
+#define TO_RTR                                                                                      \
+	(UROCE_QP_STATE | UROCE_QP_PATH | UROCE_QP_PATH_MTU | UROCE_QP_DEST_QPN | UROCE_QP_RQ_PSN | \
+	 UROCE_QP_MAX_DEST_RD_ATOMIC | UROCE_QP_MIN_RNR_TIMER | UROCE_QP_FLOW_CONTROL)
+#define TO_RTS                                                                                                  \
+	(UROCE_QP_STATE | UROCE_QP_TIMEOUT | UROCE_QP_RETRY_CNT | UROCE_QP_RNR_RETRY | UROCE_QP_MAX_RD_ATOMIC | \
+	 UROCE_QP_SQ_PSN)
+
+int engine_connect_to_rtr(struct uroce_cm_id *id)
+{
+	struct uroce_qp_attr attr = id->attr;
+
+	attr.qp_state = UROCE_QPS_RTR;
+	return uroce_qp_modify(id->qp, &attr, TO_RTR, NULL);
+}
+
+static int to_rts(struct uroce_cm_id *id)
+{
+	struct uroce_qp_attr attr = id->attr;
+
+	attr.qp_state = UROCE_QPS_RTS;
+	return uroce_qp_modify(id->qp, &attr, TO_RTS, NULL);
+}
+
+static int load_alternate(struct uroce_cm_id *id, const struct cm_way *way)
+{
+	struct uroce_qp_attr attr = id->attr;
+	bool ours = id->alternate_is_ours;
+
+	attr.alt_path = id->attr.path;
+	attr.alt_path.traffic_class = way->traffic_class;
+	attr.alt_path.flow_label = way->flow_label;
+	attr.alt_path.hop_limit = way->hop_limit;
+	memset(&attr.alt_path.dest_mac, 0, sizeof(attr.alt_path.dest_mac));
+	/* The way is told as its sender sees it. */
+	memcpy(attr.alt_path.source.bytes, ours ? way->local_gid : way->remote_gid, 16);
+	memcpy(attr.alt_path.dest.bytes, ours ? way->remote_gid : way->local_gid, 16);
+	attr.alt_path.device = engine_connect_device_of(id->qp->device->engine, &attr.alt_path.source);
+	attr.alt_pkey = PKEY_DEFAULT;
+	attr.alt_timeout = way->ack_timeout;
+	attr.path_mig_state = UROCE_PATH_REARM;
+	if (attr.alt_path.device == NULL)
+		return -EADDRNOTAVAIL;
+	return uroce_qp_modify(id->qp, &attr, UROCE_QP_ALT_PATH | UROCE_QP_PATH_MIG_STATE, NULL);
+}
+
+static int carry_out_move(struct uroce_lcore *lcore, struct uroce_cm_id *id, const struct cm_action *action)
+{
+	struct uroce_qp_attr error = { .qp_state = UROCE_QPS_ERR };
+	const struct cm *cm = lcore->connect->cm;
+	int result;
+
+	if (id->qp == NULL)
+		return -ENOTCONN; /* destroyed by its user */
+	switch (action->move) {
+	case CM_MOVE_RTS:
+		if (qp_core(id->qp)->state == UROCE_QPS_RTR) /* passive */
+			return to_rts(id);
+		complete_attr(cm, action->connection, &id->attr);
+		result = engine_connect_to_rtr(id);
+		return result ? result : to_rts(id);
+	case CM_MOVE_ERROR:
+		if (qp_core(id->qp)->state != UROCE_QPS_RESET)
+			uroce_qp_modify(id->qp, &error, UROCE_QP_STATE, NULL);
+		return 0;
+	case CM_MOVE_ALTERNATE:
+		return load_alternate(id, cm_alternate(cm, action->connection));
+	}
+	return 0;
+}
+
+void engine_connect_run(struct uroce_lcore *lcore)
+{
+	struct cm *cm = lcore->connect->cm;
+	struct cm_action action;
+	int error;
+
+	while (cm_take(cm, &action)) {
+		switch (action.kind) {
+		case CM_SEND:
+			engine_connect_send(lcore, &action.route, action.mad);
+			break;
+		case CM_EVENT:
+			carry_out_event(lcore, &action);
+			break;
+		case CM_MOVE:
+			error = carry_out_move(lcore, (struct uroce_cm_id *)(uintptr_t)action.context, &action);
+			cm_qp_moved(cm, action.connection, action.move, error, lcore->now_ns);
+			break;
+		}
+	}
+}
+
+static void add_news(struct uroce_lcore *lcore, struct uroce_cm_id *id, enum connect_news news)
+{
+	if (id->news == 0) {
+		id->next_news = lcore->connect->news;
+		lcore->connect->news = id;
+	}
+	id->news |= news;
+}
+
+/* In the middle of a burst nothing may happen to a QP but its packets: the end of the turn is early enough. */
+void engine_connect_tell(struct uroce_qp *qp, enum uroce_event_type type)
+{
+	if (type == UROCE_EVENT_COMM_EST)
+		add_news(qp->owner, qp->cm_id, CONNECT_PACKET_CAME);
+	else if (type == UROCE_EVENT_QP_FATAL || type == UROCE_EVENT_QP_REQ_ERR || type == UROCE_EVENT_QP_ACCESS_ERR)
+		add_news(qp->owner, qp->cm_id, CONNECT_QP_DIED);
+}
+
+void engine_connect_forget_qp(struct uroce_qp *qp)
+{
+	struct uroce_cm_id *id = qp->cm_id;
+
+	qp->cm_id = NULL;
+	id->qp = NULL;
+	if (id->connection == CM_NONE)
+		return;
+	cm_qp_died(qp->owner->connect->cm, id->connection, engine_now_ns());
+	engine_connect_run(qp->owner);
+}
+
+/* ---- beginning ---- */
+
+static void raise_unreachable(struct uroce_cm_id *id, int status)
+{
+	struct uroce_cm_event event = { .type = UROCE_CM_UNREACHABLE, .status = status, .context = id->context };
+
+	set_addresses(&event, &id->request.route);
+	engine_connect_raise(id, &event);
+}
+
+/* The peer's MAC is known. */
+static void send_req(struct uroce_lcore *lcore, struct uroce_cm_id *id)
+{
+	int error = cm_connect(lcore->connect->cm, &id->request, lcore->now_ns, &id->connection);
+
+	if (error)
+		raise_unreachable(id, error);
+	else
+		engine_connect_run(lcore);
+}
+
+void engine_connect_begin(struct uroce_cm_id *id)
+{
+	struct uroce_lcore *lcore = id->lcore;
+	struct uroce_path path = connect_path(&id->request.route);
+	struct uroce_mac mac;
+
+	if (engine_discover_find(lcore, &path, &mac)) {
+		send_req(lcore, id);
+		return;
+	}
+	id->resolving = true;
+	id->resolve_until_ns = engine_now_ns() + RESOLVE_NS;
+	id->next_resolving = lcore->connect->resolving;
+	lcore->connect->resolving = id;
+}
+
+static void look_at_resolving(struct uroce_lcore *lcore)
+{
+	struct engine_connect *connect = lcore->connect;
+	struct uroce_cm_id *id = connect->resolving;
+
+	connect->resolve_ns = lcore->now_ns + LOOK_NS;
+	connect->resolving = NULL;
+	while (id) {
+		struct uroce_cm_id *next = id->next_resolving;
+		struct uroce_path path = connect_path(&id->request.route);
+		struct uroce_mac mac;
+		bool found = engine_discover_find(lcore, &path, &mac);
+
+		id->resolving = !found && lcore->now_ns < id->resolve_until_ns;
+		if (id->resolving) {
+			id->next_resolving = connect->resolving;
+			connect->resolving = id;
+		} else if (found) {
+			send_req(lcore, id);
+		} else {
+			raise_unreachable(id, -EHOSTUNREACH);
+		}
+		id = next;
+	}
+}
+
+static void unlink_id(struct uroce_cm_id **link, struct uroce_cm_id *id, size_t next_at)
+{
+	while (*link && *link != id)
+		link = RTE_PTR_ADD(*link, next_at);
+	if (*link)
+		*link = *(struct uroce_cm_id **)RTE_PTR_ADD(id, next_at);
+}
+
+void engine_connect_forget(struct uroce_cm_id *id)
+{
+	struct uroce_lcore *lcore = id->lcore;
+	struct engine_connect *connect = lcore->connect;
+
+	if (id->resolving)
+		unlink_id(&connect->resolving, id, offsetof(struct uroce_cm_id, next_resolving));
+	if (id->news)
+		unlink_id(&connect->news, id, offsetof(struct uroce_cm_id, next_news));
+	id->resolving = false;
+	id->news = 0;
+	if (id->connection != CM_NONE) {
+		cm_forget(connect->cm, id->connection, engine_now_ns());
+		engine_connect_run(lcore);
+	}
+	id->connection = CM_NONE;
+	if (id->qp)
+		id->qp->cm_id = NULL;
+}
+
+/* ---- the turn ---- */
+
+static void take_news(struct uroce_lcore *lcore)
+{
+	struct engine_connect *connect = lcore->connect;
+	struct uroce_cm_id *id;
+
+	while ((id = connect->news) != NULL) {
+		uint32_t news = id->news;
+
+		connect->news = id->next_news;
+		id->news = 0;
+		if (id->connection == CM_NONE)
+			continue;
+		if (news & CONNECT_PACKET_CAME)
+			cm_packet_came(connect->cm, id->connection, lcore->now_ns);
+		engine_connect_run(lcore);
+		if (news & CONNECT_QP_DIED)
+			cm_qp_died(connect->cm, id->connection, lcore->now_ns);
+		engine_connect_run(lcore);
+	}
+}
+
+void engine_connect_turn(struct uroce_lcore *lcore)
+{
+	struct engine_connect *connect = lcore->connect;
+
+	if (connect->news)
+		take_news(lcore);
+	if (connect->resolving && (lcore->now_ns >= connect->resolve_ns || lcore->resolve_ns == 0))
+		look_at_resolving(lcore);
+	for (uint32_t i = 0; i < DUE_PER_TURN && cm_deadline(connect->cm) <= lcore->before_ns; i++) {
+		cm_timeout(connect->cm, lcore->before_ns);
+		engine_connect_run(lcore);
+	}
+}
+
+struct uroce_device *engine_connect_device_of(struct uroce_engine *engine, const struct uroce_addr *addr)
+{
+	for (unsigned i = 0; i < ENGINE_DEVICES; i++) {
+		if (engine->devices[i] && engine_device_has(engine->devices[i], addr->bytes))
+			return engine->devices[i];
+	}
+	return NULL;
+}

@@ -1,0 +1,117 @@
+/* connect.h - an lcore as host of a connection manager: datagrams of QP 1, time, QPs and events */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A connection lives where its QP lives. All of this runs on the owner; lib/api/cm.c travels there. An id is the user's
+ * view of a connection: its events wait in it, so none is ever lost, and it waits in its channel at most once.
+ */
+#ifndef ENGINE_CONNECT_H
+#define ENGINE_CONNECT_H
+
+#include <string.h>
+
+#include <uroce/cm.h>
+
+#include "cm/cm.h"
+#include "engine/engine.h"
+
+#define CONNECT_EVENTS 4u /* of an id that nobody has taken yet: a beginning, an end, and alternates between them */
+
+struct uroce_cm_channel {
+	struct uroce_engine *engine;
+	rte_spinlock_t lock; /* the list of ids that have events */
+	struct uroce_cm_id *first, *last;
+	int fd;
+	_Atomic uint32_t ids;
+};
+
+enum connect_news { CONNECT_PACKET_CAME = 1, CONNECT_QP_DIED = 2 };
+
+struct uroce_cm_id {
+	struct uroce_cm_channel *channel;
+	uint64_t context;
+	struct uroce_qp *qp;
+	struct uroce_device *device; /* of a REQUEST, then of the QP */
+	struct uroce_lcore *lcore;   /* NULL: nothing is there yet */
+
+	/* a listener's */
+	bool listens;
+	uint32_t slot; /* among the engine's */
+	uint16_t port;
+	struct cm_listener listener;
+
+	/* lcore only */
+	uint32_t connection; /* CM_NONE: none */
+	bool resolving;
+	uint64_t resolve_until_ns;
+	struct uroce_cm_id *next_resolving;
+	uint32_t news; /* enum connect_news */
+	struct uroce_cm_id *next_news;
+	struct cm_connect request; /* while resolving */
+	uint8_t request_private[CM_USER_PRIVATE_BYTES];
+	struct cm_way alternate;
+	bool alternate_is_ours;    /* our user named it, and not the peer */
+	struct uroce_qp_attr attr; /* what the QP is to be modified to; its path names the peer */
+
+	/* under the channel's lock */
+	bool queued;
+	struct uroce_cm_id *next;
+	uint32_t event_head, event_tail;
+	struct uroce_cm_event events[CONNECT_EVENTS];
+};
+
+/* Of an lcore, while its engine has channels. */
+struct engine_connect {
+	struct cm *cm;
+	uint64_t bytes;
+	uint32_t psn; /* of QP 1 */
+	struct uroce_cm_id *resolving, *news;
+	uint64_t resolve_ns;
+	uint64_t unresolved; /* datagrams that were not sent for want of a MAC or of room */
+};
+
+/* Sends a MAD in a datagram, if that can leave now. */
+void engine_connect_send(struct uroce_lcore *lcore, const struct cm_route *route, const uint8_t *mad);
+/* Makes managers for all lcores. 0 or -ENOMEM. */
+int engine_connect_open(struct uroce_engine *engine);
+void engine_connect_close(struct uroce_engine *engine);
+
+/* A packet to QP 1. true: the mbuf went to another lcore. */
+bool engine_connect_receive(struct uroce_lcore *lcore, struct engine_port *port, struct rte_mbuf *mbuf,
+			    const struct wire_packet *packet, const struct rc_origin *origin);
+/* Timers, paths that are being resolved, what QPs have told. */
+void engine_connect_turn(struct uroce_lcore *lcore);
+/* Carries out what a call of the manager has caused. */
+void engine_connect_run(struct uroce_lcore *lcore);
+/* An event of a QP that has an id. */
+void engine_connect_tell(struct uroce_qp *qp, enum uroce_event_type type);
+/* The QP goes. */
+void engine_connect_forget_qp(struct uroce_qp *qp);
+/* Resolves the way to the peer, then sends the REQ: at once if it is known (C-29). */
+void engine_connect_begin(struct uroce_cm_id *id);
+/* The id goes: no event of it comes any more. */
+void engine_connect_forget(struct uroce_cm_id *id);
+/* The QP of an id to RTR with id->attr. 0 or negative errno. */
+int engine_connect_to_rtr(struct uroce_cm_id *id);
+/* Which device has an address, or NULL. */
+struct uroce_device *engine_connect_device_of(struct uroce_engine *engine, const struct uroce_addr *addr);
+/* What the peer has said completes id->attr. */
+void engine_connect_complete(struct uroce_cm_id *id);
+void engine_connect_raise(struct uroce_cm_id *id, const struct uroce_cm_event *event);
+
+/* The way of datagrams as that of packets. */
+static inline struct uroce_path connect_path(const struct cm_route *route)
+{
+	struct uroce_path path = {
+		.traffic_class = route->traffic_class,
+		.vlan_id = route->vlan_id,
+		.vlan_priority = route->vlan_priority,
+		.device = route->device,
+	};
+
+	memcpy(path.source.bytes, route->source, sizeof(path.source.bytes));
+	memcpy(path.dest.bytes, route->dest, sizeof(path.dest.bytes));
+	memcpy(path.dest_mac.bytes, route->dest_mac, sizeof(path.dest_mac.bytes));
+	return path;
+}
+
+#endif

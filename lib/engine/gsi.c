@@ -1,0 +1,225 @@
+/* gsi.c - QP 1 of an lcore: datagrams of connection management, judged and sent */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "engine/connect.h"
+#include "engine/discover.h"
+#include "engine/mbuf.h"
+#include "engine/place.h"
+#include "engine/port.h"
+#include "rc/path.h"
+
+#define HALF_OPEN_MAX 4096u
+#define OF_ONE_PEER_MAX 2048u
+#define RESTS_PER_CONNECTION 4u
+#define PKEY_DEFAULT 0xFFFFu
+
+/* ---- opening ---- */
+
+/* As EUI-64 of the first device's MAC. */
+static uint64_t guid_of(const struct uroce_engine *engine)
+{
+	const struct uroce_device *device = NULL;
+	uint64_t guid = 0;
+
+	for (unsigned i = 0; i < ENGINE_DEVICES && device == NULL; i++)
+		device = engine->devices[i];
+	for (unsigned i = 0; device && i < 6; i++)
+		guid = guid << (i == 3 ? 24 : 8) | (i == 3 ? 0xFFFE00u : 0u) | device->mac.bytes[i];
+	return guid ^ 0x0200000000000000ull;
+}
+
+static uint8_t mtu_code(uint32_t mtu_bytes)
+{
+	return (uint8_t)(__builtin_ctz(mtu_bytes) - 7);
+}
+
+static uint32_t largest_mtu(const struct uroce_engine *engine)
+{
+	uint32_t mtu_bytes = 256;
+
+	for (unsigned i = 0; i < ENGINE_DEVICES; i++) {
+		if (engine->devices[i] && engine->devices[i]->config.mtu_bytes > mtu_bytes)
+			mtu_bytes = engine->devices[i]->config.mtu_bytes;
+	}
+	return mtu_bytes;
+}
+
+static int open_lcore(struct uroce_lcore *lcore, const struct cm_config *config)
+{
+	struct engine_connect *connect = calloc(1, sizeof(*connect));
+
+	if (connect == NULL)
+		return -ENOMEM;
+	connect->bytes = cm_bytes(config);
+	connect->cm = engine_place_alloc(connect->bytes, -1);
+	if (connect->cm == NULL) {
+		free(connect);
+		return -ENOMEM;
+	}
+	cm_init(connect->cm, config);
+	/* G1: the manager is complete; pairs with the load in engine_connect_turn and of who receives */
+	atomic_store_explicit(&lcore->connect, connect, memory_order_release);
+	return 0;
+}
+
+int engine_connect_open(struct uroce_engine *engine)
+{
+	uint32_t connections = engine->index_count / (engine->lcore_mask + 1);
+	struct cm_config config = {
+		.connections = connections,
+		.half_open = HALF_OPEN_MAX,
+		.of_one_peer = OF_ONE_PEER_MAX,
+		.rests = connections * RESTS_PER_CONNECTION,
+		.id_mask = engine->lcore_mask,
+		.ca_guid = guid_of(engine),
+		.max_path_mtu = mtu_code(largest_mtu(engine)),
+		.listeners = &engine->listeners,
+	};
+
+	if (getrandom(engine->cm_key, sizeof(engine->cm_key), 0) != sizeof(engine->cm_key))
+		return -EIO;
+	for (unsigned i = 0; i < engine->lcore_count; i++) {
+		int error;
+
+		/* Two lcores must not draw the same ids; who gets a REQ is told by a key that they share. */
+		if (getrandom(config.key, sizeof(config.key), 0) != sizeof(config.key))
+			return -EIO;
+		config.id_low = i;
+		error = open_lcore(engine->lcores[i], &config);
+		if (error) {
+			engine_connect_close(engine);
+			return error;
+		}
+	}
+	return 0;
+}
+
+void engine_connect_close(struct uroce_engine *engine)
+{
+	for (unsigned i = 0; i < engine->lcore_count; i++) {
+		struct engine_connect *connect = atomic_load(&engine->lcores[i]->connect);
+
+		if (connect == NULL)
+			continue;
+		atomic_store(&engine->lcores[i]->connect, NULL);
+		engine_place_free(connect->cm, connect->bytes);
+		free(connect);
+	}
+}
+
+/* ---- datagrams ---- */
+
+/* A UD SEND of one MAD. What cannot leave now is as good as lost on the way, and comes again (C-10). */
+void engine_connect_send(struct uroce_lcore *lcore, const struct cm_route *route, const uint8_t *mad)
+{
+	struct engine_connect *connect = lcore->connect;
+	struct uroce_path path = connect_path(route);
+	struct engine_port *port = engine_find_port(lcore, path.device);
+	struct wire_frame_template template;
+	struct uroce_mac mac;
+	struct wire_packet packet = {
+		.opcode = OP_UD_SEND_ONLY,
+		.psn = connect->psn++ & PSN_MASK,
+		.dest_qpn = CM_QPN,
+		.pkey = PKEY_DEFAULT,
+		.span_count = 1,
+		.qkey = CM_QKEY,
+		.source_qpn = CM_QPN,
+		.payload_bytes = CM_MAD_BYTES,
+		.payload = mad,
+	};
+	struct rte_mbuf *mbuf;
+
+	if (port == NULL || !engine_discover_find(lcore, &path, &mac) || port_room(port) == 0) {
+		connect->unresolved++;
+		return;
+	}
+	engine_mbuf_template(&template, &path, &path.device->mac, &mac, CM_QPN, CM_QPN);
+	mbuf = port_take_spare(port);
+	mbuf_fill(mbuf, &template, &packet);
+	port_send(port, mbuf);
+	lcore->work++;
+}
+
+/* What is wrong with a packet to QP 1 (U-2), in the order of W-5: the ICRC is the dearest. CNT_COUNTERS: nothing. */
+static enum rc_counter judge(const struct engine_port *port, const struct wire_packet *packet,
+			     const struct rc_origin *origin)
+{
+	if (packet->opcode != OP_UD_SEND_ONLY)
+		return CNT_PORT_OTHER_CLASS;
+	if (!engine_device_has(port->device, origin->dest))
+		return CNT_PORT_ADDRESS;
+	if (packet->qkey != CM_QKEY)
+		return CNT_PORT_GSI_QKEY;
+	if (packet->payload_bytes != CM_MAD_BYTES)
+		return CNT_PORT_GSI_LENGTH;
+	if (!origin_icrc_is_right(origin, packet))
+		return CNT_PORT_RX_ICRC;
+	return CNT_COUNTERS;
+}
+
+/* The lcores of a device's queues have QPs of it; the others have none, so nothing is to be done there. */
+static bool owns(const struct uroce_engine *engine, uint32_t owner, const struct uroce_device *device)
+{
+	return owner < engine->lcore_count && engine_find_port(engine->lcores[owner], device) != NULL;
+}
+
+static void give_to_manager(struct uroce_lcore *lcore, struct engine_port *port, const struct rte_mbuf *mbuf,
+			    const struct wire_packet *packet, const struct rc_origin *origin)
+{
+	const struct engine_connect *connect = lcore->connect;
+	struct cm_route route = { .vlan_id = origin->vlan_id, .device = port->device };
+
+	memcpy(route.source, origin->dest, sizeof(route.source));
+	memcpy(route.dest, origin->source, sizeof(route.dest));
+	/* What answers goes where it came from: a router may stand between. */
+	memcpy(route.dest_mac, rte_pktmbuf_mtod_offset(mbuf, const uint8_t *, 6), sizeof(route.dest_mac));
+	cm_receive(connect->cm, &route, packet->payload, packet->payload_bytes, lcore->now_ns);
+	engine_connect_run(lcore);
+}
+
+bool engine_connect_receive(struct uroce_lcore *lcore, struct engine_port *port, struct rte_mbuf *mbuf,
+			    const struct wire_packet *packet, const struct rc_origin *origin)
+{
+	struct uroce_engine *engine = lcore->engine;
+	struct rc_origin addressed = *origin;
+	uint8_t source[16], dest[16];
+	struct cm_message message;
+	struct cm_route from;
+	enum rc_counter drop;
+	uint32_t owner;
+
+	if (atomic_load_explicit(&lcore->connect, memory_order_acquire) == NULL) {
+		port->counters[CNT_PORT_UNKNOWN_QPN]++;
+		return false;
+	}
+	addressed.source = source;
+	addressed.dest = dest;
+	addressed.vlan_id = origin->ipv4 ? 0 : origin->vlan_id;
+	origin_addresses(origin, source, dest);
+	drop = judge(port, packet, &addressed);
+	if (drop != CNT_COUNTERS) {
+		port->counters[drop]++;
+		return false;
+	}
+	memcpy(from.dest, source, sizeof(from.dest));
+	if (cm_mad_parse(packet->payload, packet->payload_bytes, &message) != CM_MAD_OK)
+		owner = lcore->index; /* counted here */
+	else
+		owner = cm_owner(engine->cm_key, engine->lcore_mask, &from, &message);
+	if (!owns(engine, owner, port->device))
+		owner = lcore->index;
+	if (owner != lcore->index) {
+		mbuf->port = port->device->port_id;
+		if (rte_ring_enqueue(engine->lcores[owner]->handover, mbuf) == 0)
+			return true;
+		port->counters[CNT_PORT_HANDOVER_FULL]++;
+		return false;
+	}
+	give_to_manager(lcore, port, mbuf, packet, &addressed);
+	return false;
+}
