@@ -106,6 +106,12 @@ struct uroce_qp_attr {
 	bool imprecise_errors;      /* local faults are reported at once, on the oldest request (E-3); default off */
 	bool use_sq_psn;            /* uroce_qp_connect() only: the first PSN to send is sq_psn; default off */
 	bool no_probe; /* never ask the peer before the ACK timer expires; default: some round trips after */
+	/*
+	 * An idle QP asks its peer once so many milliseconds, without a request of the application's; 0: never, the
+	 * default. A peer that is dead is then told within that time and the retry budget: QP_FATAL, and
+	 * uroce_qp_last_error() says UROCE_CAUSE_KEEPALIVE.
+	 */
+	uint32_t keepalive_ms;
 	struct uroce_path path;
 	/* the alternate path: all of UROCE_QP_ALT_PATH */
 	struct uroce_path alt_path;
@@ -133,7 +139,8 @@ enum uroce_qp_attr_mask {
 	UROCE_QP_IMPRECISE_ERRORS = 1 << 15,
 	UROCE_QP_ALT_PATH = 1 << 16,
 	UROCE_QP_PATH_MIG_STATE = 1 << 17,
-	UROCE_QP_NO_PROBE = 1 << 18
+	UROCE_QP_NO_PROBE = 1 << 18,
+	UROCE_QP_KEEPALIVE = 1 << 19
 };
 
 /* Why a QP went to ERR by itself: what its failed completion says, and what only the QP knows (E-4). */
@@ -186,6 +193,7 @@ UROCE_API int uroce_qp_destroy(struct uroce_qp *qp);
  *   PATH_MIG_STATE                                          x       x       x       x
  *   IMPRECISE_ERRORS                                        x       x       x       x
  *   NO_PROBE                                                x       x       x       x
+ *   KEEPALIVE                                               x       x       x       x
  *
  * RTS goes to SQD with none.
  */

@@ -32,6 +32,7 @@ static const char *const advices[UROCE_CAUSES] = {
 	[UROCE_CAUSE_REMOTE_DOMAIN] = "the region or window has to belong to this QP's protection domain",
 	[UROCE_CAUSE_REMOTE_RIGHTS] = "register the region with the UROCE_ACCESS_REMOTE_* that the peer uses",
 	[UROCE_CAUSE_REMOTE_RANGE] = "compare the peer's address and length with the registration",
+	[UROCE_CAUSE_KEEPALIVE] = "is the peer's process still there, with this QP, and the way to it?",
 	[UROCE_CAUSE_FLUSHED] = "the first completion with another error of this QP says why; the peer may have "
 				"executed this one",
 };

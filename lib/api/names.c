@@ -79,6 +79,7 @@ const char *uroce_cause_text(uint32_t vendor_err)
 		[UROCE_CAUSE_UNRESOLVED] = "nobody answers for the peer's address (ARP, neighbour discovery)",
 		[UROCE_CAUSE_DEPTH] = "max_rd_atomic is 0, and it is a READ or atomic",
 		[UROCE_CAUSE_WINDOW] = "the window or its region does not allow that",
+		[UROCE_CAUSE_KEEPALIVE] = "the peer of an idle connection did not answer",
 		[UROCE_CAUSE_FLUSHED] = "flushed: the QP had failed or was moved to ERR",
 	};
 
@@ -137,7 +138,8 @@ const char *uroce_qp_attr_name(uint32_t mask_bit)
 					     "IMPRECISE_ERRORS",
 					     "ALT_PATH",
 					     "PATH_MIG_STATE",
-					     "NO_PROBE" };
+					     "NO_PROBE",
+					     "KEEPALIVE" };
 	uint32_t index = mask_bit ? (uint32_t)__builtin_ctz(mask_bit) : 32;
 
 	return NAME_OF(names, index);

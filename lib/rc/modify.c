@@ -23,7 +23,7 @@ struct transition {
 #define RTS_OPTIONAL (RUNNING | UROCE_QP_SQ_PSN | UROCE_QP_FLOW_CONTROL)
 #define RUNNING                                                                                         \
 	(UROCE_QP_ACCESS_FLAGS | UROCE_QP_MIN_RNR_TIMER | UROCE_QP_ALT_PATH | UROCE_QP_PATH_MIG_STATE | \
-	 UROCE_QP_IMPRECISE_ERRORS | UROCE_QP_NO_PROBE)
+	 UROCE_QP_IMPRECISE_ERRORS | UROCE_QP_NO_PROBE | UROCE_QP_KEEPALIVE)
 #define DRAINED                                                                                                 \
 	(RUNNING | UROCE_QP_PATH | UROCE_QP_PKEY | UROCE_QP_TIMEOUT | UROCE_QP_RETRY_CNT | UROCE_QP_RNR_RETRY | \
 	 UROCE_QP_MAX_RD_ATOMIC | UROCE_QP_MAX_DEST_RD_ATOMIC)
@@ -154,13 +154,15 @@ static void apply_values(struct rc_qp *qp, const struct uroce_qp_attr *attr, uin
 	if (mask & UROCE_QP_PATH)
 		qp_take_path(qp, &attr->path);
 	if (mask & UROCE_QP_FLOW_CONTROL)
-		qp->flow_control = attr->flow_control;
+		qp_set_flow_control(qp, attr->flow_control);
 	if (mask & UROCE_QP_IMPRECISE_ERRORS)
 		qp->imprecise_errors = attr->imprecise_errors;
 	if ((mask & UROCE_QP_NO_PROBE) && qp->probe.enabled == attr->no_probe) {
 		qp->probe.enabled = !attr->no_probe;
 		probe_stop(&qp->probe);
 	}
+	if (mask & UROCE_QP_KEEPALIVE)
+		rc_keepalive_set(qp, attr->keepalive_ms);
 	if (mask & UROCE_QP_ALT_PATH) {
 		qp->migration.path = attr->alt_path;
 		qp->migration.pkey = attr->alt_pkey;
@@ -249,6 +251,7 @@ void rc_qp_query(const struct rc_qp *qp, struct uroce_qp_attr *attr)
 		.flow_control = qp->flow_control,
 		.imprecise_errors = qp->imprecise_errors,
 		.no_probe = !qp->probe.enabled,
+		.keepalive_ms = (uint32_t)(qp->keepalive.interval_ns / 1000000),
 		.alt_path = qp->migration.path,
 		.alt_pkey = qp->migration.pkey,
 		.alt_timeout = qp->migration.timeout,

@@ -68,6 +68,10 @@ bool rc_probe_send(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 
 	if (!outbox_has_packet_room(out))
 		return false;
+	if (psn_equal(qp->win.una, qp->win.limit)) {
+		rc_keepalive_send(qp, now_ns, out);
+		return true;
+	}
 	if (wqe_needs_answer(wqe) || is_long_read(sendwin_slot(&qp->win, rc_sendwin_owner(&qp->win, newest))))
 		newest = oldest;
 	small = psn_equal(oldest, newest) || payload_bytes(qp, oldest) + payload_bytes(qp, newest) <= qp->mtu_bytes;

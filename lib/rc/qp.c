@@ -91,6 +91,7 @@ static void set_defaults(struct rc_qp *qp)
 	qp->pkey = 0xFFFF;
 	qp->probe.enabled = true;
 	qp->flow_control = qp->imprecise_errors = false;
+	rc_keepalive_set(qp, 0);
 	qp->responder.min_rnr_timer = RNR_TIMER_DEFAULT;
 }
 
@@ -132,6 +133,7 @@ void rc_qp_stop_requests(struct rc_qp *qp)
 	qp->retry.ack_deadline_ns = RC_NEVER;
 	qp->retry.rnr_deadline_ns = RC_NEVER;
 	qp->credit.probe_deadline_ns = RC_NEVER;
+	qp->keepalive.deadline_ns = RC_NEVER;
 	probe_stop(&qp->probe);
 }
 
@@ -297,6 +299,12 @@ void rc_qp_timeout(struct rc_qp *qp, uint64_t now_ns)
 	}
 	if (qp->retry.ack_deadline_ns == RETRY_AT_ONCE)
 		qp->retry.ack_deadline_ns = now_ns + qp->retry.timeout_ns;
-	if (qp->retry.ack_deadline_ns <= now_ns)
+	if (qp->slow_timers && rc_keepalive_is_asking(qp)) {
+		if (qp->retry.ack_deadline_ns <= now_ns)
+			rc_keepalive_unanswered(qp, now_ns);
+	} else if (qp->retry.ack_deadline_ns <= now_ns) {
 		rc_retry_timer_expired(qp);
+	}
+	if (qp->slow_timers && qp->keepalive.deadline_ns <= now_ns)
+		rc_keepalive_expired(qp, now_ns);
 }

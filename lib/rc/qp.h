@@ -24,6 +24,7 @@
 #include "rc/completer.h"
 #include "rc/counters.h"
 #include "rc/credit.h"
+#include "rc/keepalive.h"
 #include "rc/migration.h"
 #include "rc/mr.h"
 #include "rc/path.h"
@@ -85,6 +86,7 @@ struct rc_qp {
 	bool imprecise_errors; /* E-3 */
 	bool flow_control;     /* end-to-end credits were agreed upon (F-1) */
 	bool shares_receives;  /* with a shared receive queue: recvq.srq */
+	bool slow_timers;      /* has timers that few have: credits or keep-alive */
 	bool long_way;         /* a test wants no short ways: they only ever do what the long ones do */
 	/* the path in use, as usual packets are compared with it: its port, and path_ipv4() when it is of no VLAN */
 	const struct uroce_device *device;
@@ -117,6 +119,7 @@ struct rc_qp {
 	struct rc_recvq recvq;
 	struct rc_failures failures;
 	struct rc_anomaly anomaly;
+	struct rc_keepalive keepalive;
 	uint32_t max_mtu_bytes;
 	psn_t sq_psn, rq_psn; /* as set by modify */
 	uint8_t timeout, max_dest_rd_atomic;
@@ -131,6 +134,18 @@ static_assert(offsetof(struct rc_qp, migration) + offsetof(struct rc_migration, 
 		      offsetof(struct rc_qp, retry) + offsetof(struct rc_retry, resent_ns) <=
 			      offsetof(struct rc_qp, requester) + 128,
 	      "lines of their own");
+
+/* Keep-alive has been switched on or off. */
+static inline void qp_note_slow_timers(struct rc_qp *qp)
+{
+	qp->slow_timers = qp->flow_control || qp->keepalive.interval_ns;
+}
+
+static inline void qp_set_flow_control(struct rc_qp *qp, bool on)
+{
+	qp->flow_control = on;
+	qp_note_slow_timers(qp);
+}
 
 /* The path in use is this one from now on. */
 static inline void qp_take_path(struct rc_qp *qp, const struct uroce_path *path)
@@ -318,7 +333,11 @@ static inline uint64_t rc_qp_deadline(const struct rc_qp *qp)
 
 	if (qp->probe.deadline_ns < retry)
 		retry = qp->probe.deadline_ns;
-	return qp->flow_control && qp->credit.probe_deadline_ns < retry ? qp->credit.probe_deadline_ns : retry;
+	if (!qp->slow_timers)
+		return retry;
+	if (qp->credit.probe_deadline_ns < retry)
+		retry = qp->credit.probe_deadline_ns;
+	return qp->keepalive.deadline_ns < retry ? qp->keepalive.deadline_ns : retry;
 }
 
 static inline void qp_prefetch(const void *line)

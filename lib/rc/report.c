@@ -46,6 +46,18 @@ void rc_report_send_failed(struct rc_qp *qp, uint8_t status, uint8_t cause)
 		qp->failures.first = *error;
 }
 
+void rc_report_idle_failed(struct rc_qp *qp, uint8_t status, uint8_t cause, uint64_t now_ns)
+{
+	const struct rc_retry *retry = &qp->retry;
+	struct uroce_qp_error *error = &qp->failures.first;
+
+	if (error->status != UROCE_WC_SUCCESS)
+		return;
+	*error = make_error(qp, status, cause, psn_previous(qp->win.una));
+	error->retries = (uint32_t)(retry->retry_cnt - retry->retries_left);
+	error->elapsed_us = retry->since_ns ? (uint32_t)((now_ns - retry->since_ns) / 1000) : 0;
+}
+
 void rc_report_responder_failed(struct rc_qp *qp, uint8_t status, uint8_t cause, psn_t psn)
 {
 	struct uroce_qp_error *error = &qp->failures.recv;

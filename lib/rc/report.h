@@ -32,6 +32,8 @@ struct rc_failures {
 
 /* Why the request at `acked` failed; and why the peer's request at psn did. The caller moves the QP to ERR. */
 void rc_report_send_failed(struct rc_qp *qp, uint8_t status, uint8_t cause);
+/* The same of a QP that had no request at work when its peer was given up. */
+void rc_report_idle_failed(struct rc_qp *qp, uint8_t status, uint8_t cause, uint64_t now_ns);
 void rc_report_responder_failed(struct rc_qp *qp, uint8_t status, uint8_t cause, psn_t psn);
 
 /*

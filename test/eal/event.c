@@ -4,7 +4,9 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include "engine/engine.h"
 #include "network.h"
+#include "rule.h"
 #include "start.h"
 
 TestSuite(event, .init = test_eal_start, .timeout = 60);
@@ -74,4 +76,33 @@ Test(event, a_device_tells_its_limits_and_a_qp_the_sizes_it_got)
 	cr_expect_geq(init.max_send_sge, 1);
 	network_close(&network);
 	network_max_qps = 0;
+}
+
+/* Nothing is posted after the connection stands, on either side. */
+Test(event, an_idle_qp_with_keepalive_learns_that_its_peer_is_gone)
+{
+	static struct network network;
+	struct uroce_qp_attr attr = { .keepalive_ms = 20 };
+	struct uroce_qp_error error;
+	struct uroce_event event;
+	uint64_t end_ns;
+
+	RULE("C-33");
+	network_open(&network, 1);
+	for (int i = 0; i < 2; i++)
+		network_create_qp(&network, i, 16, -1);
+	network_connect(&network, false);
+	cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, 8), 0);
+	cr_assert_eq(network_wait(&network, 0).status, UROCE_WC_SUCCESS);
+	cr_assert_eq(uroce_qp_modify(network.ends[0].qp, &attr, UROCE_QP_KEEPALIVE, NULL), 0);
+	for (end_ns = engine_now_ns() + 200000000; engine_now_ns() < end_ns;)
+		network_turn(&network);
+	cr_expect_geq(network_counter(&network, 0, "keepalives"), 3);
+	cr_expect_not(uroce_event_poll(network.ends[0].device, &event));
+	cr_assert_eq(uroce_qp_destroy(network.ends[1].qp), 0);
+	network.ends[1].qp = NULL;
+	cr_expect_eq(network_event(&network, 0, UROCE_EVENT_QP_FATAL).qp_num, uroce_qp_num(network.ends[0].qp));
+	cr_assert_eq(uroce_qp_last_error(network.ends[0].qp, &error), 0);
+	cr_expect_eq(error.cause, UROCE_CAUSE_KEEPALIVE);
+	network_close(&network);
 }

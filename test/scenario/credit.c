@@ -12,7 +12,7 @@ static struct pair *open_with_credits(uint32_t receives)
 	struct pair *pair = pair_open(&(struct pair_options){ .receives = receives });
 
 	for (int i = 0; i < 2; i++)
-		pair->side[i].qp->flow_control = true;
+		qp_set_flow_control(pair->side[i].qp, true);
 	return pair;
 }
 
@@ -279,7 +279,7 @@ Test(credit, a_qp_without_an_ack_timer_probes_too)
 	uint64_t start;
 
 	RULE("F-3");
-	pair->side[A].qp->flow_control = true;
+	qp_set_flow_control(pair->side[A].qp, true);
 	pair_cut(pair);
 	pair_send(pair, 1, 8);
 	pair_send(pair, 2, 8);
@@ -579,7 +579,7 @@ Test(credit, news_of_a_message_whose_slot_is_another_ones_counts)
 	const struct uroce_send_wr silent = { .wr_id = 9 };
 
 	RULE("F-3");
-	qp->flow_control = true;
+	qp_set_flow_control(qp, true);
 	pair_cut(pair);
 	for (uint64_t i = 0; i < 4; i++)
 		pair_send(pair, i, 8);

@@ -15,7 +15,7 @@ Test(linux, a_peer_without_credits_ends_the_limit)
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 
 	RULE("F-3");
-	pair->side[A].qp->flow_control = true;
+	qp_set_flow_control(pair->side[A].qp, true);
 	pair_cut(pair);
 	for (uint64_t i = 0; i < 4; i++)
 		pair_send(pair, i, 8);

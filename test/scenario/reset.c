@@ -205,7 +205,7 @@ Test(reset, nobody_waits_for_news_of_receives)
 
 	RULE("X-1");
 	RULE("F-4");
-	qp->flow_control = true;
+	qp_set_flow_control(qp, true);
 	pair_transmit(pair, B);
 	cr_assert(qp->win.post_wakes, "nothing has been told yet");
 	begin_anew(pair, B, UROCE_QPS_INIT);
@@ -258,7 +258,7 @@ Test(reset, attributes_that_need_not_be_set_have_their_defaults_again)
 	RULE("X-1");
 	RULE("F-6");
 	RULE("R-2");
-	qp->flow_control = true;
+	qp_set_flow_control(qp, true);
 	modify(pair, A, &attr, 0);
 	modify(pair, A, &attr, UROCE_QP_PKEY | UROCE_QP_MIN_RNR_TIMER | UROCE_QP_IMPRECISE_ERRORS | UROCE_QP_NO_PROBE);
 	rc_qp_query(qp, &attr);

@@ -365,7 +365,7 @@ Test(shared, a_qp_on_a_shared_queue_says_no_limit)
 
 	RULE("F-2");
 	for (int i = 0; i < 2; i++)
-		pair->side[i].qp->flow_control = true;
+		qp_set_flow_control(pair->side[i].qp, true);
 	post_entries(srq, pair, 0, 3);
 	for (uint64_t i = 1; i <= 3; i++)
 		pair_send(pair, i, 2000);

@@ -140,7 +140,7 @@ Test(slots, what_finds_no_room_says_so)
 		if (kind == 2) /* an RNR NAK */
 			pair_inject(pair, B, send_packet(OP_SEND_ONLY, 0, 8));
 		if (kind == 3) /* credits */
-			pair->side[B].qp->flow_control = true;
+			qp_set_flow_control(pair->side[B].qp, true);
 		cr_assert(pair_transmit_some(pair, B, 0), "kind %u", kind);
 		cr_assert(pair_transmit_some(pair, B, 0), "kind %u is forgotten", kind);
 		expect_sent_count(pair, B, 0);

@@ -407,7 +407,8 @@ Test(slow_peer, the_first_request_of_all_can_be_asked_about)
 		struct rc_qp *a = pair->side[A].qp, *b = pair->side[B].qp;
 
 		a->probe.enabled = true;
-		a->flow_control = b->flow_control = true;
+		qp_set_flow_control(a, true);
+		qp_set_flow_control(b, true);
 		pair_read(pair, 1, 3 * MTU);
 		if (lost == 0)
 			pair_cut(pair);
@@ -445,7 +446,8 @@ Test(slow_peer, questions_do_not_count_as_messages)
 		struct rc_qp *a = pair->side[A].qp, *b = pair->side[B].qp;
 
 		a->probe.enabled = true;
-		a->flow_control = b->flow_control = true;
+		qp_set_flow_control(a, true);
+		qp_set_flow_control(b, true);
 		pair_send(pair, 1, 8);
 		pair_run(pair);
 		pair_read(pair, 2, 3 * MTU);

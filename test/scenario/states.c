@@ -10,7 +10,7 @@
 #include "packets.h"
 #include "rule.h"
 
-#define ATTRIBUTES 19
+#define ATTRIBUTES 20
 #define ALL_BITS ((1u << ATTRIBUTES) - 1)
 
 struct legal {
@@ -19,7 +19,7 @@ struct legal {
 };
 
 #define FIRST_RUN (UROCE_QP_ACCESS_FLAGS | UROCE_QP_MIN_RNR_TIMER | UROCE_QP_ALT_PATH)
-#define RUN (FIRST_RUN | UROCE_QP_PATH_MIG_STATE | UROCE_QP_IMPRECISE_ERRORS | UROCE_QP_NO_PROBE)
+#define RUN (FIRST_RUN | UROCE_QP_PATH_MIG_STATE | UROCE_QP_IMPRECISE_ERRORS | UROCE_QP_NO_PROBE | UROCE_QP_KEEPALIVE)
 #define TO_RTR (UROCE_QP_PATH | UROCE_QP_PATH_MTU | UROCE_QP_DEST_QPN | UROCE_QP_RQ_PSN | UROCE_QP_MAX_DEST_RD_ATOMIC)
 #define TO_RTS (UROCE_QP_TIMEOUT | UROCE_QP_RETRY_CNT | UROCE_QP_RNR_RETRY | UROCE_QP_MAX_RD_ATOMIC)
 #define IN_SQD (UROCE_QP_PATH | UROCE_QP_PKEY | TO_RTS | UROCE_QP_MAX_DEST_RD_ATOMIC)
@@ -101,8 +101,9 @@ static bool same(const struct uroce_qp_attr *a, const struct uroce_qp_attr *b)
 	       a->max_dest_rd_atomic == b->max_dest_rd_atomic && a->min_rnr_timer == b->min_rnr_timer &&
 	       a->timeout == b->timeout && a->retry_cnt == b->retry_cnt && a->rnr_retry == b->rnr_retry &&
 	       a->flow_control == b->flow_control && a->imprecise_errors == b->imprecise_errors &&
-	       a->no_probe == b->no_probe && a->alt_pkey == b->alt_pkey && a->alt_timeout == b->alt_timeout &&
-	       a->path_mig_state == b->path_mig_state && memcmp(&a->path, &b->path, sizeof(a->path)) == 0 &&
+	       a->no_probe == b->no_probe && a->keepalive_ms == b->keepalive_ms && a->alt_pkey == b->alt_pkey &&
+	       a->alt_timeout == b->alt_timeout && a->path_mig_state == b->path_mig_state &&
+	       memcmp(&a->path, &b->path, sizeof(a->path)) == 0 &&
 	       memcmp(&a->alt_path, &b->alt_path, sizeof(a->alt_path)) == 0;
 }
 
@@ -163,6 +164,8 @@ static void check_taken(uint32_t from, uint32_t to, uint32_t mask)
 		cr_assert_eq(after.imprecise_errors, good.imprecise_errors);
 	if (mask & UROCE_QP_NO_PROBE)
 		cr_assert_eq(after.no_probe, good.no_probe);
+	if (mask & UROCE_QP_KEEPALIVE)
+		cr_assert_eq(after.keepalive_ms, good.keepalive_ms);
 	if (mask & UROCE_QP_ALT_PATH) {
 		cr_assert_eq(after.alt_path.hop_limit, good.alt_path.hop_limit);
 		cr_assert_eq(after.alt_pkey, good.alt_pkey);

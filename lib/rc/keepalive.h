@@ -1,0 +1,42 @@
+/* keepalive.h - asking a peer that has nothing to answer, so that its death does not go unnoticed (C-33) */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A connection with nothing on its way sends, once an interval, an empty WRITE in the place of its last packet: a
+ * duplicate, which takes no PSN and no place in the queue and changes nothing at the peer, who acknowledges it. The ACK
+ * timer runs for it, the retry budget pays for it, and an armed path is taken when that is spent, as for a request. The
+ * deadline stays while there is work: when it fires it looks how long nothing has been heard.
+ */
+#ifndef RC_KEEPALIVE_H
+#define RC_KEEPALIVE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct rc_qp;
+struct rc_outbox;
+
+struct rc_keepalive {
+	uint64_t interval_ns; /* 0: off */
+	uint64_t deadline_ns; /* when to look again; RC_NEVER: off */
+	bool waiting;         /* for an answer: if nothing is in flight the ACK timer is for this */
+};
+
+/* 0: off. */
+void rc_keepalive_set(struct rc_qp *qp, uint32_t interval_ms);
+
+/* The deadline has passed: asks, if it is time and the connection idle. */
+void rc_keepalive_expired(struct rc_qp *qp, uint64_t now_ns);
+
+/* Asks (C-33): instead of a probe, when nothing is in flight. The outbox has room. */
+void rc_keepalive_send(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out);
+
+/* Does the ACK timer run for what was asked? */
+bool rc_keepalive_is_asking(const struct rc_qp *qp);
+
+/* It has expired: asks again, migrates, or fails. */
+void rc_keepalive_unanswered(struct rc_qp *qp, uint64_t now_ns);
+
+/* An ACK of the packet before the oldest has come. */
+void rc_keepalive_answered(struct rc_qp *qp, uint64_t now_ns);
+
+#endif

@@ -1,0 +1,258 @@
+/* keepalive.c - an idle connection asks its peer now and then, and is told when that is dead */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "packets.h"
+#include "rule.h"
+#include "ways.h"
+
+#define INTERVAL_MS 500u
+#define INTERVAL_NS 500000000ull
+#define TIMEOUT_NS 67108864ull /* code 14 */
+#define STEPS_NS 1000000ull    /* that turns take besides */
+#define RETRIES 7
+
+static void set_interval(struct pair *pair, enum side_name side, uint32_t interval_ms)
+{
+	struct uroce_qp_attr attr = { .keepalive_ms = interval_ms };
+	uint32_t bad = 0;
+
+	cr_assert_eq(rc_qp_modify(pair->side[side].qp, &attr, UROCE_QP_KEEPALIVE, &bad), 0, "%#x", bad);
+}
+
+/* A has sent one WRITE, and asks from now on. */
+static struct pair *open_idle(const struct pair_options *options)
+{
+	struct pair *pair = pair_open(options);
+
+	pair_write(pair, 1, 8);
+	pair_run(pair);
+	expect_completes(pair, A, "wr=1 WRITE SUCCESS");
+	set_interval(pair, A, INTERVAL_MS);
+	pair_forget(pair);
+	return pair;
+}
+
+/* A has sent nothing but so many empty WRITEs in the place of its last packet, of no memory, since it was idle. */
+static void expect_asked(struct pair *pair, uint32_t times)
+{
+	expect_sent_count(pair, A, times);
+	for (uint32_t i = 0; i < times; i++) {
+		const char *line = pair->side[A].sent[i];
+
+		cr_expect(strncmp(line, "WRITE_ONLY psn=0 ackreq va=", 27) == 0 &&
+				  strstr(line, " rkey=0x00000000 len=0 bytes=0"),
+			  "%s", line);
+	}
+	expect_counts(pair, A, CNT_KEEPALIVES, times);
+}
+
+/* Everything that falls due up to then happens. */
+static void run_until(struct pair *pair, uint64_t end_ns)
+{
+	for (;;) {
+		uint64_t a = rc_qp_deadline(pair->side[A].qp), b = rc_qp_deadline(pair->side[B].qp);
+
+		if ((a < b ? a : b) > end_ns)
+			break;
+		cr_assert(pair_fire(pair));
+	}
+	if (pair->now_ns < end_ns)
+		pair->now_ns = end_ns;
+}
+
+Test(keepalive, it_is_off_unless_asked_for_and_again_after_reset)
+{
+	struct pair *pair = open_idle(&(struct pair_options){ 0 });
+	struct rc_qp *qp = pair->side[A].qp;
+	struct uroce_qp_attr attr;
+
+	rc_qp_query(qp, &attr);
+	cr_expect_eq(attr.keepalive_ms, INTERVAL_MS);
+	rc_qp_query(pair->side[B].qp, &attr);
+	cr_expect_eq(attr.keepalive_ms, 0);
+	cr_expect_eq(rc_qp_deadline(pair->side[B].qp), RC_NEVER);
+	set_interval(pair, A, 0);
+	cr_expect_eq(rc_qp_deadline(qp), RC_NEVER);
+	set_interval(pair, A, INTERVAL_MS);
+	attr.qp_state = UROCE_QPS_RESET;
+	cr_assert_eq(rc_qp_modify(qp, &attr, UROCE_QP_STATE, NULL), 0);
+	cr_expect_eq(rc_qp_deadline(qp), RC_NEVER);
+	rc_qp_query(qp, &attr);
+	cr_expect_eq(attr.keepalive_ms, 0);
+	pair_close(pair);
+}
+
+/* No PSN, no place in the queue, no completion: the peer sees something that it has had already. */
+Test(keepalive, an_idle_connection_asks_once_an_interval_and_nobody_notices)
+{
+	struct pair *pair = open_idle(&(struct pair_options){ 0 });
+	struct rc_qp *qp = pair->side[A].qp;
+
+	RULE("C-33");
+	run_until(pair, pair->now_ns + 3 * INTERVAL_NS + INTERVAL_NS / 2);
+	expect_asked(pair, 3);
+	expect_leaves(pair, B, "ACK psn=0 credit=31 msn=1", "ACK psn=0 credit=31 msn=1", "ACK psn=0 credit=31 msn=1");
+	expect_completes(pair, A);
+	expect_completes(pair, B);
+	expect_events(pair, A);
+	expect_counts(pair, A, CNT_LOCAL_ACK_TIMEOUT_ERR, 0);
+	expect_counts(pair, A, CNT_STALE_RESPONSE, 0);
+	cr_expect_eq(qp->retry.ack_deadline_ns, RC_NEVER);
+	pair_write(pair, 2, 8);
+	pair_run(pair);
+	expect_completes(pair, A, "wr=2 WRITE SUCCESS");
+	pair_close(pair);
+}
+
+/* The peer's PSN before the first: it has never had that, and answers all the same. */
+Test(keepalive, a_connection_that_has_sent_nothing_yet_is_kept_alive_as_well)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ 0 });
+
+	RULE("C-33");
+	set_interval(pair, A, INTERVAL_MS);
+	set_interval(pair, B, INTERVAL_MS);
+	run_until(pair, pair->now_ns + 10 * INTERVAL_NS);
+	cr_expect_eq(pair->side[A].qp->state, UROCE_QPS_RTS);
+	cr_expect_eq(pair->side[B].qp->state, UROCE_QPS_RTS);
+	expect_events(pair, A);
+	expect_counts(pair, A, CNT_LOCAL_ACK_TIMEOUT_ERR, 0);
+	expect_counts(pair, B, CNT_LOCAL_ACK_TIMEOUT_ERR, 0);
+	expect_counts(pair, A, CNT_GHOST_RESPONSE, 0);
+	pair_close(pair);
+}
+
+Test(keepalive, work_that_is_done_puts_it_off)
+{
+	struct pair *pair = open_idle(&(struct pair_options){ 0 });
+
+	for (int i = 0; i < 8; i++) {
+		run_until(pair, pair->now_ns + INTERVAL_NS / 2);
+		pair_write(pair, 10, 8);
+		pair_run(pair);
+	}
+	expect_counts(pair, A, CNT_KEEPALIVES, 0);
+	run_until(pair, pair->now_ns + INTERVAL_NS + TIMEOUT_NS);
+	expect_counts(pair, A, CNT_KEEPALIVES, 1);
+	pair_close(pair);
+}
+
+Test(keepalive, a_dead_peer_is_told_within_the_interval_and_the_retry_budget)
+{
+	struct pair *pair = open_idle(&(struct pair_options){ .retry_cnt = RETRIES });
+	struct rc_qp *qp = pair->side[A].qp;
+	struct uroce_qp_error error;
+	uint64_t died_ns;
+
+	RULE("C-33");
+	RULE("T-4");
+	died_ns = pair->now_ns;
+	pair_cut(pair);
+	while (qp->state == UROCE_QPS_RTS)
+		cr_assert(pair_fire(pair));
+	cr_expect_leq(pair->now_ns - died_ns, INTERVAL_NS + (RETRIES + 1) * TIMEOUT_NS + STEPS_NS);
+	expect_asked(pair, RETRIES + 1);
+	expect_events(pair, A, "QP_FATAL");
+	expect_completes(pair, A);
+	rc_qp_last_error(qp, &error);
+	cr_expect_eq(error.status, UROCE_WC_RETRY_EXC_ERR);
+	cr_expect_eq(error.cause, UROCE_CAUSE_KEEPALIVE);
+	cr_expect_eq(error.retries, RETRIES);
+	cr_expect_geq(error.elapsed_us, (RETRIES + 1) * TIMEOUT_NS / 1000);
+	cr_expect_eq(rc_qp_deadline(qp), RC_NEVER, "it is over");
+	pair_write(pair, 3, 8);
+	pair_transmit(pair, A);
+	expect_completes(pair, A, "wr=3 WRITE WR_FLUSH_ERR");
+	pair_close(pair);
+}
+
+/* Less than the budget is lost: it is whole again afterwards. */
+static int lose_all_but_the_fourth(struct pair *pair, enum side_name from, uint32_t number,
+				   const struct wire_packet *packet)
+{
+	static uint32_t count;
+
+	(void)pair;
+	(void)number;
+	(void)packet;
+	return from == B || ++count % 4 == 0;
+}
+
+Test(keepalive, a_bad_link_costs_retries_and_nothing_else)
+{
+	struct pair *pair = open_idle(&(struct pair_options){ .retry_cnt = 3 });
+	struct rc_qp *qp = pair->side[A].qp;
+
+	pair->copies = lose_all_but_the_fourth;
+	run_until(pair, pair->now_ns + 5 * (INTERVAL_NS + 3 * TIMEOUT_NS) + TIMEOUT_NS);
+	cr_expect_eq(qp->state, UROCE_QPS_RTS);
+	cr_expect_eq(qp->retry.retries_left, 3);
+	expect_events(pair, A);
+	cr_expect_gt(qp->counters[CNT_LOCAL_ACK_TIMEOUT_ERR], 9);
+	pair_close(pair);
+}
+
+/* What is posted while nobody answers fails as such, and not twice. */
+Test(keepalive, a_request_posted_meanwhile_takes_over)
+{
+	struct pair *pair = open_idle(&(struct pair_options){ .retry_cnt = 2 });
+	struct rc_qp *qp = pair->side[A].qp;
+
+	pair_cut(pair);
+	while (qp->counters[CNT_KEEPALIVES] == 0)
+		cr_assert(pair_fire(pair));
+	pair_write(pair, 2, 8);
+	pair_run(pair);
+	while (qp->state == UROCE_QPS_RTS)
+		cr_assert(pair_fire(pair));
+	expect_completes(pair, A, "wr=2 WRITE RETRY_EXC_ERR");
+	expect_events(pair, A, "QP_FATAL");
+	pair_close(pair);
+	pair = open_idle(&(struct pair_options){ 0 });
+	qp = pair->side[A].qp;
+	pair_cut(pair);
+	while (qp->counters[CNT_KEEPALIVES] == 0)
+		cr_assert(pair_fire(pair));
+	pair_mend(pair);
+	pair_write(pair, 2, 8);
+	run_until(pair, pair->now_ns + 4 * INTERVAL_NS);
+	expect_completes(pair, A, "wr=2 WRITE SUCCESS");
+	cr_expect_eq(qp->state, UROCE_QPS_RTS);
+	pair_close(pair);
+}
+
+Test(keepalive, without_an_ack_timer_the_interval_is_the_timeout)
+{
+	struct pair *pair = open_idle(&(struct pair_options){ .retry_cnt = 2 });
+	struct rc_qp *qp = pair->side[A].qp;
+	uint64_t died_ns = pair->now_ns;
+
+	rc_retry_set_timeout(qp, 0);
+	pair_cut(pair);
+	while (qp->state == UROCE_QPS_RTS)
+		cr_assert(pair_fire(pair));
+	cr_expect_leq(pair->now_ns - died_ns, 4 * INTERVAL_NS + TIMEOUT_NS);
+	expect_events(pair, A, "QP_FATAL");
+	pair_close(pair);
+}
+
+/* With an armed path the silence of the first one is answered as that of a request is. */
+Test(keepalive, an_armed_path_is_taken_when_the_first_one_is_dead)
+{
+	struct ways ways = { 0 };
+	struct pair *pair = ways_open(&ways, &(struct pair_options){ .retry_cnt = 2 });
+	struct rc_qp *qp = pair->side[A].qp;
+
+	RULE("A-3");
+	ways_arm(pair);
+	set_interval(pair, A, INTERVAL_MS);
+	ways.dead[A][0] = ways.dead[B][0] = true;
+	run_until(pair, pair->now_ns + 2 * INTERVAL_NS);
+	ways_expect(pair, A, UROCE_PATH_MIGRATED, 1);
+	ways_expect(pair, B, UROCE_PATH_MIGRATED, 1);
+	cr_expect_eq(qp->state, UROCE_QPS_RTS);
+	cr_expect_not(qp->keepalive.waiting, "the new path has answered");
+	pair_close(pair);
+}
