@@ -54,7 +54,7 @@ static bool word_gives(const char *word, const char *option)
 {
 	size_t bytes = strlen(option);
 
-	if (strncmp(word, option, bytes) != 0)
+	if (word == NULL || strncmp(word, option, bytes) != 0)
 		return false;
 	return option[1] != '-' || word[bytes] == '\0' || word[bytes] == '=';
 }

@@ -12,7 +12,7 @@
 
 static bool is_on_interface(int fd, unsigned if_index)
 {
-	struct sockaddr_ll address;
+	struct sockaddr_ll address = { 0 };
 	socklen_t bytes = sizeof(address);
 
 	return getsockname(fd, (struct sockaddr *)&address, &bytes) == 0 && bytes >= sizeof(address.sll_family) &&

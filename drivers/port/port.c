@@ -165,8 +165,9 @@ static struct wire **find_wire(unsigned *index)
 	return free_place;
 }
 
-static int create_wire(const struct uroce_port_config *config, unsigned index, struct wire **result,
-		       struct uroce_error *error)
+/* NULL: it was refused, and *code says how. */
+static struct wire *create_wire(const struct uroce_port_config *config, unsigned index, int *code,
+				struct uroce_error *error)
 {
 	char name[LOOP_NAME_BYTES];
 	struct drivers_loop_config loop = {
@@ -177,18 +178,17 @@ static int create_wire(const struct uroce_port_config *config, unsigned index, s
 		.mbuf_bytes = config->mbuf_bytes,
 	};
 	struct wire *wire = calloc(1, sizeof(*wire));
-	int code;
 
-	if (wire == NULL)
-		return drivers_error_set(error, -ENOMEM, "no memory for a loop");
-	snprintf(name, sizeof(name), "uroce_loop%u", index % LOOPS_MAX);
-	code = drivers_loop_open(&loop, &wire->loop, error);
-	if (code) {
-		free(wire);
-		return code;
+	if (wire == NULL) {
+		*code = drivers_error_set(error, -ENOMEM, "no memory for a loop");
+		return NULL;
 	}
-	*result = wire;
-	return 0;
+	snprintf(name, sizeof(name), "uroce_loop%u", index % LOOPS_MAX);
+	*code = drivers_loop_open(&loop, &wire->loop, error);
+	if (*code == 0)
+		return wire;
+	free(wire);
+	return NULL;
 }
 
 /* Returns how many mbufs are missing, once both ends are closed; nobody gets the other end any more. */
@@ -216,11 +216,10 @@ static int open_end(const struct uroce_port_config *config, struct open_port *po
 
 	if (place == NULL)
 		return drivers_error_set(error, -ENOSPC, "%u loops are open: close one first", LOOPS_MAX);
-	if (*place == NULL)
-		code = create_wire(config, index, place, error);
-	if (code)
+	wire = *place ? *place : create_wire(config, index, &code, error);
+	if (wire == NULL)
 		return code;
-	wire = *place;
+	*place = wire;
 	if (config->queue_count && config->queue_count != wire->loop.queue_count)
 		return drivers_error_set(error, -EINVAL,
 					 "the other end of the loop has %u queue pairs, not %u: give both the same",
