@@ -257,6 +257,7 @@ static void set_attr(struct uroce_cm_id *id, const struct uroce_cm_options *opti
 {
 	id->attr = (struct uroce_qp_attr){
 		.timeout = timeout,
+		.keepalive_ms = options->keepalive_ms,
 		.min_rnr_timer = or_default(options->min_rnr_timer, RNR_TIMER_DEFAULT_CODE),
 		.path = { .traffic_class = route->traffic_class,
 			  .vlan_id = route->vlan_id,
