@@ -69,18 +69,18 @@ struct uroce_cm_event {
 struct uroce_cm_options {
 	const void *private_data; /* for the peer; at most UROCE_CM_CONNECT_PRIVATE_MAX or _ACCEPT_PRIVATE_MAX bytes */
 	uint32_t private_bytes;
-	uint32_t path_mtu;                  /* connect: 256 ... 4096; 0: the largest the device takes */
-	uint8_t timeout;                    /* connect: ACK timer 4.096 us x 2^n, 1 ... 31; 0: 14, 67 ms */
-	uint8_t retry_cnt;                  /* connect: 1 ... 7; 0: 7 */
-	uint8_t rnr_retry;                  /* 1 ... 7; 0: 7, without limit */
-	uint8_t min_rnr_timer;              /* code 1 ... 31; 0: 12, 0.64 ms */
-	uint8_t max_rd_atomic;              /* outstanding of ours, 1 ... 128; 0: 16; the peer may grant less */
-	uint8_t max_dest_rd_atomic;         /* answered at a time; 0: as many as the QP was created for */
-	uint8_t traffic_class;              /* connect: DSCP and ECN bits; an accepted connection has the client's */
-	bool flow_control;                  /* end-to-end credits, if both want them */
-	uint8_t cm_timeout;                 /* connect: code; how long a message waits for its answer; 0: 18, 1.07 s */
-	uint8_t cm_retries;                 /* connect: 1 ... 15; 0: 15 */
-	uint32_t keepalive_ms; /* our end asks an idle peer so often, so that one that died is told; 0: never */
+	uint32_t path_mtu;          /* connect: 256 ... 4096; 0: the largest the device takes */
+	uint8_t timeout;            /* connect: ACK timer 4.096 us x 2^n, 1 ... 31; 0: 14, 67 ms */
+	uint8_t retry_cnt;          /* connect: 1 ... 7; 0: 7 */
+	uint8_t rnr_retry;          /* 1 ... 7; 0: 7, without limit */
+	uint8_t min_rnr_timer;      /* code 1 ... 31; 0: 12, 0.64 ms */
+	uint8_t max_rd_atomic;      /* outstanding of ours, 1 ... 128; 0: 16; the peer may grant less */
+	uint8_t max_dest_rd_atomic; /* answered at a time; 0: as many as the QP was created for */
+	uint8_t traffic_class;      /* connect: DSCP and ECN bits; an accepted connection has the client's */
+	bool flow_control;          /* end-to-end credits, if both want them */
+	uint8_t cm_timeout;         /* connect: code; how long a message waits for its answer; 0: 18, 1.07 s */
+	uint8_t cm_retries;         /* connect: 1 ... 15; 0: 15 */
+	uint32_t keepalive_ms;      /* our end asks an idle peer so often, so that one that died is told; 0: never */
 	const struct uroce_path *alternate; /* connect: a second path, for migration */
 };
 

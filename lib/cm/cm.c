@@ -227,17 +227,20 @@ static bool carries_our_id(const struct cm_message *message)
 	return message->kind != CM_REQ && message->kind != CM_SIDR_REQ;
 }
 
-uint32_t cm_owner(const uint8_t key[16], uint32_t mask, const struct cm_route *from, const struct cm_message *message)
+uint32_t cm_owner(const uint8_t key[16], uint32_t mask, const uint8_t source[16], const uint8_t mad[CM_MAD_BYTES])
 {
-	uint8_t text[20];
+	uint8_t kind = cm_mad_kind(mad), text[20];
+	uint32_t remote_id = cm_mad_remote_id(mad), qpn = cm_mad_sender_qpn(mad);
 
-	if (carries_our_id(message) && message->remote_id != 0)
-		return message->remote_id & mask;
-	if (message->kind == CM_REJ) /* of one who has never heard of us */
+	if (mask == 0)
+		return 0;
+	if (kind != CM_REQ && kind != CM_SIDR_REQ && remote_id != 0)
+		return remote_id & mask;
+	if (kind == CM_REJ) /* of one who has never heard of us */
 		return CM_NONE;
 	/* By address and QPN, so that one that comes again, and one that begins anew, find those of before. */
-	memcpy(text, from->dest, 16);
-	memcpy(text + 16, &message->qpn, 4);
+	memcpy(text, source, 16);
+	memcpy(text + 16, &qpn, 4);
 	return (uint32_t)cm_table_hash(key, text, sizeof(text)) & mask;
 }
 

@@ -168,7 +168,7 @@ struct cm *cm_init(void *memory, const struct cm_config *config);
  * Whose message it is: the low digits of the id of ours that it carries; of a REQ, a hash of its sender's address and
  * QPN. CM_NONE: any manager's may be, as of a REJ whose sender does not know our id.
  */
-uint32_t cm_owner(const uint8_t key[16], uint32_t mask, const struct cm_route *from, const struct cm_message *message);
+uint32_t cm_owner(const uint8_t key[16], uint32_t mask, const uint8_t source[16], const uint8_t mad[CM_MAD_BYTES]);
 
 /* A datagram to QP 1 whose Q_Key and ICRC are right, from route->dest to route->source. */
 void cm_receive(struct cm *cm, const struct cm_route *route, const uint8_t *mad, uint32_t bytes, uint64_t now_ns);

@@ -145,9 +145,37 @@ void engine_connect_send(struct uroce_lcore *lcore, const struct cm_route *route
 	lcore->work++;
 }
 
+/*
+ * Setting up connections may take a tenth of an lcore's time from those that are (C-30): so many requests a second, and
+ * so many datagrams of all kinds, and at a time what an honest host sends when it opens all it has. *spent_ns is when
+ * all that was taken would be paid for. The kind stands where a MAD has it; whoever makes it up gains nothing.
+ */
+#define REQ_NS 20000ull
+#define DATAGRAM_NS 5000ull
+#define AT_A_TIME 8192ull
+
+static bool is_paid(uint64_t *spent_ns, uint64_t cost_ns, uint64_t now_ns)
+{
+	if (*spent_ns < now_ns)
+		*spent_ns = now_ns;
+	if (*spent_ns - now_ns > AT_A_TIME * cost_ns)
+		return false;
+	*spent_ns += cost_ns;
+	return true;
+}
+
+static bool is_in_budget(const struct uroce_lcore *lcore, const uint8_t *mad)
+{
+	struct engine_connect *connect = lcore->connect;
+
+	if (cm_mad_kind(mad) == CM_REQ && !is_paid(&connect->req_spent_ns, REQ_NS, lcore->now_ns))
+		return false;
+	return is_paid(&connect->spent_ns, DATAGRAM_NS, lcore->now_ns);
+}
+
 /* What is wrong with a packet to QP 1 (U-2), in the order of W-5: the ICRC is the dearest. CNT_COUNTERS: nothing. */
-static enum rc_counter judge(const struct engine_port *port, const struct wire_packet *packet,
-			     const struct rc_origin *origin)
+static enum rc_counter judge(const struct uroce_lcore *lcore, const struct engine_port *port,
+			     const struct wire_packet *packet, const struct rc_origin *origin)
 {
 	if (packet->opcode != OP_UD_SEND_ONLY)
 		return CNT_PORT_OTHER_CLASS;
@@ -157,6 +185,8 @@ static enum rc_counter judge(const struct engine_port *port, const struct wire_p
 		return CNT_PORT_GSI_QKEY;
 	if (packet->payload_bytes != CM_MAD_BYTES)
 		return CNT_PORT_GSI_LENGTH;
+	if (!is_in_budget(lcore, packet->payload))
+		return CNT_PORT_GSI_BUDGET;
 	if (!origin_icrc_is_right(origin, packet))
 		return CNT_PORT_RX_ICRC;
 	return CNT_COUNTERS;
@@ -188,8 +218,6 @@ bool engine_connect_receive(struct uroce_lcore *lcore, struct engine_port *port,
 	struct uroce_engine *engine = lcore->engine;
 	struct rc_origin addressed = *origin;
 	uint8_t source[16], dest[16];
-	struct cm_message message;
-	struct cm_route from;
 	enum rc_counter drop;
 	uint32_t owner;
 
@@ -201,16 +229,12 @@ bool engine_connect_receive(struct uroce_lcore *lcore, struct engine_port *port,
 	addressed.dest = dest;
 	addressed.vlan_id = origin->ipv4 ? 0 : origin->vlan_id;
 	origin_addresses(origin, source, dest);
-	drop = judge(port, packet, &addressed);
+	drop = judge(lcore, port, packet, &addressed);
 	if (drop != CNT_COUNTERS) {
 		port->counters[drop]++;
 		return false;
 	}
-	memcpy(from.dest, source, sizeof(from.dest));
-	if (cm_mad_parse(packet->payload, packet->payload_bytes, &message) != CM_MAD_OK)
-		owner = lcore->index; /* counted here */
-	else
-		owner = cm_owner(engine->cm_key, engine->lcore_mask, &from, &message);
+	owner = cm_owner(engine->cm_key, engine->lcore_mask, source, packet->payload);
 	if (!owns(engine, owner, port->device))
 		owner = lcore->index;
 	if (owner != lcore->index) {
@@ -220,6 +244,7 @@ bool engine_connect_receive(struct uroce_lcore *lcore, struct engine_port *port,
 		port->counters[CNT_PORT_HANDOVER_FULL]++;
 		return false;
 	}
+	port->counters[CNT_PORT_GSI]++;
 	give_to_manager(lcore, port, mbuf, packet, &addressed);
 	return false;
 }

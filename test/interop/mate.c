@@ -237,7 +237,8 @@ static void exchange(void)
 
 static int listen_at(const char *port)
 {
-	int error = fail("listen", uroce_cm_listen(all.channel, NULL, (uint16_t)atoi(port), MATES_MAX, 0, &all.listener));
+	int error =
+		fail("listen", uroce_cm_listen(all.channel, NULL, (uint16_t)atoi(port), MATES_MAX, 0, &all.listener));
 
 	if (error == 0)
 		printf("listening on port %s\n", port);
