@@ -193,18 +193,13 @@ void cm_await(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 	cm_table_set_timer(&cm->table, conn, now_ns + cm_wait_ns(cm, conn->response_timeout));
 }
 
-static uint32_t source_counter(const struct cm *cm, const struct cm_conn *conn)
-{
-	return (uint32_t)cm_table_hash(cm->config.key, conn->route.dest, 16) % CM_SOURCES;
-}
-
 void cm_no_more_half_open(struct cm *cm, struct cm_conn *conn)
 {
 	if (!conn->half_open)
 		return;
 	conn->half_open = false;
 	cm->half_open--;
-	cm->half_open_of[source_counter(cm, conn)]--;
+	cm->half_open_of[conn->source]--;
 }
 
 void cm_no_more_pending(struct cm_conn *conn)

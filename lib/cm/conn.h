@@ -30,7 +30,8 @@ struct cm_conn {
 	uint32_t next_id, next_peer, next_end; /* in the chains of the tables; next_id also among the free */
 	uint32_t timer_at;                     /* place among the timers; CM_NONE: none */
 	uint64_t deadline_ns;
-	uint8_t state; /* enum cm_state */
+	uint8_t state;   /* enum cm_state */
+	uint16_t source; /* of a half-open one: which counter counts it */
 	bool passive, known_to_user, half_open, counted_by_listener;
 	bool in_peers, in_ends;
 	bool mra_sent; /* of the message that waits for our user, or for us */

@@ -87,10 +87,8 @@ static enum cm_reason judge(const struct cm *cm, const struct cm_route *route)
 }
 
 /* There is room for one more half-open one (C-22). */
-static bool has_room(struct cm *cm, const struct cm_route *route, const struct cm_listener *listener)
+static bool has_room(struct cm *cm, uint16_t source, const struct cm_listener *listener)
 {
-	uint32_t source = (uint32_t)cm_table_hash(cm->config.key, route->dest, 16) % CM_SOURCES;
-
 	if (cm->half_open >= cm->config.half_open)
 		cm->counters[CM_CNT_DROP_HALF_OPEN]++;
 	else if (cm->half_open_of[source] >= cm->config.of_one_peer)
@@ -126,7 +124,8 @@ static void take_values(struct cm_conn *conn, const struct cm_message *in)
 	};
 }
 
-static struct cm_conn *begin(struct cm *cm, const struct cm_route *route, struct cm_listener *listener, uint64_t now_ns)
+static struct cm_conn *begin(struct cm *cm, const struct cm_route *route, uint16_t source, struct cm_listener *listener,
+			     uint64_t now_ns)
 {
 	struct cm_conn *conn = cm_table_take(&cm->table, cm->config.id_mask, cm->config.id_low);
 	uint64_t peer_waits_ns;
@@ -141,7 +140,8 @@ static struct cm_conn *begin(struct cm *cm, const struct cm_route *route, struct
 	conn->route.traffic_class = cm->in.primary.traffic_class;
 	take_values(conn, &cm->in);
 	cm->half_open++;
-	cm->half_open_of[(uint32_t)cm_table_hash(cm->config.key, route->dest, 16) % CM_SOURCES]++;
+	conn->source = source;
+	cm->half_open_of[source]++;
 	atomic_fetch_add(&listener->pending, 1);
 	cm_table_add_peer(&cm->table, conn);
 	cm_table_add_end(&cm->table, conn);
@@ -159,6 +159,7 @@ void cm_passive_take_req(struct cm *cm, const struct cm_route *route, uint64_t n
 	struct cm_conn *conn = find_again(cm, route);
 	struct cm_listener *listener;
 	enum cm_reason reason;
+	uint16_t source;
 	uint8_t mtu;
 
 	if (conn) {
@@ -192,9 +193,10 @@ void cm_passive_take_req(struct cm *cm, const struct cm_route *route, uint64_t n
 		refuse(cm, route, CM_REJ_INVALID_MTU, &mtu, 1);
 		return;
 	}
-	if (!has_room(cm, route, listener))
+	source = (uint16_t)(cm_table_hash(cm->config.key, route->dest, 16) % CM_SOURCES);
+	if (!has_room(cm, source, listener))
 		return;
-	conn = begin(cm, route, listener, now_ns);
+	conn = begin(cm, route, source, listener, now_ns);
 	if (conn == NULL) {
 		cm->counters[CM_CNT_DROP_FULL]++;
 		refuse(cm, route, CM_REJ_NO_RESOURCES, NULL, 0);

@@ -66,6 +66,9 @@ struct engine_connect {
 	uint32_t psn; /* of QP 1 */
 	struct uroce_cm_id *resolving, *news;
 	uint64_t resolve_ns;
+	uint64_t sent;                   /* datagrams */
+	uint64_t looked_ns, data_frames; /* when it was looked whether data flows, and what had by then */
+	bool data_flows;
 	uint64_t spent_ns, req_spent_ns; /* what datagrams have cost, and REQs among them: see is_paid() */
 	uint64_t unresolved;             /* datagrams that were not sent for want of a MAC or of room */
 };

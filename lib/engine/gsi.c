@@ -142,17 +142,51 @@ void engine_connect_send(struct uroce_lcore *lcore, const struct cm_route *route
 	mbuf = port_take_spare(port);
 	mbuf_fill(mbuf, &template, &packet);
 	port_send(port, mbuf);
+	connect->sent++;
 	lcore->work++;
 }
 
 /*
- * Setting up connections may take a tenth of an lcore's time from those that are (C-30): so many requests a second, and
- * so many datagrams of all kinds, and at a time what an honest host sends when it opens all it has. *spent_ns is when
- * all that was taken would be paid for. The kind stands where a MAD has it; whoever makes it up gains nothing.
+ * Setting up connections may take a tenth of an lcore's time from those that are (C-30): while data flows, so many
+ * requests a second and so many datagrams of all kinds, and at a time what an honest host sends when it opens all it
+ * has. Without data there is nothing to protect. *spent_ns is when all that was taken would be paid for. The kind
+ * stands where a MAD has it; whoever makes it up gains nothing.
  */
-#define REQ_NS 20000ull
-#define DATAGRAM_NS 5000ull
+#define REQ_NS 100000ull
+#define DATAGRAM_NS 10000ull
 #define AT_A_TIME 8192ull
+#define LOOK_NS 1000000ull
+#define DATA_FRAMES 100u /* in that time, both ways: data flows */
+
+/* Frames of all ports but datagrams of connection management, both ways. */
+static uint64_t count_data(const struct uroce_lcore *lcore)
+{
+	uint64_t frames = 0;
+
+	for (unsigned i = 0; i < lcore->port_count; i++) {
+		const struct engine_port *port = lcore->ports[i];
+
+		frames += port->rx_frames + port_frames_out(port) - port->counters[CNT_PORT_GSI] -
+			  port->counters[CNT_PORT_GSI_BUDGET];
+	}
+	return frames - lcore->connect->sent;
+}
+
+/* Looked at once in a while, and only when a datagram comes. */
+static bool data_flows(const struct uroce_lcore *lcore)
+{
+	struct engine_connect *connect = lcore->connect;
+	uint64_t frames;
+
+	if (lcore->now_ns - connect->looked_ns >= LOOK_NS) {
+		frames = count_data(lcore);
+		connect->data_flows =
+			(frames - connect->data_frames) * LOOK_NS > DATA_FRAMES * (lcore->now_ns - connect->looked_ns);
+		connect->data_frames = frames;
+		connect->looked_ns = lcore->now_ns;
+	}
+	return connect->data_flows;
+}
 
 static bool is_paid(uint64_t *spent_ns, uint64_t cost_ns, uint64_t now_ns)
 {
@@ -168,6 +202,8 @@ static bool is_in_budget(const struct uroce_lcore *lcore, const uint8_t *mad)
 {
 	struct engine_connect *connect = lcore->connect;
 
+	if (!data_flows(lcore))
+		return true;
 	if (cm_mad_kind(mad) == CM_REQ && !is_paid(&connect->req_spent_ns, REQ_NS, lcore->now_ns))
 		return false;
 	return is_paid(&connect->spent_ns, DATAGRAM_NS, lcore->now_ns);
