@@ -85,6 +85,7 @@ static void make_mad(struct junk *junk)
 					     { 117, 64 },
 					     { PRIVATE_AT + 1, 4 << 4 } };
 	const uint8_t *from = junk->from->port->addr.bytes, *to = junk->to->port->addr.bytes;
+	uint32_t skip = 12; /* an IPv4 address has the last four bytes */
 
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
 		junk->mad[fields[i][0]] = fields[i][1];
@@ -93,8 +94,12 @@ static void make_mad(struct junk *junk)
 	junk->mad[SERVICE_AT + 7] = junk->ends->test.junk == PERF_JUNK_REQ_OPEN ? SERVED_PORT : UNSERVED_PORT;
 	memcpy(junk->mad + GIDS_AT, from, 16);
 	memcpy(junk->mad + GIDS_AT + 16, to, 16);
-	memcpy(junk->mad + PRIVATE_AT + 4 + 12, from + 12, 4);
-	memcpy(junk->mad + PRIVATE_AT + 20 + 12, to + 12, 4);
+	if (!encap_addr_is_ipv4(to)) {
+		junk->mad[PRIVATE_AT + 1] = 6 << 4;
+		skip = 0;
+	}
+	memcpy(junk->mad + PRIVATE_AT + 4 + skip, from + skip, 16 - skip);
+	memcpy(junk->mad + PRIVATE_AT + 20 + skip, to + skip, 16 - skip);
 }
 
 static int open_channel(struct junk *junk)
