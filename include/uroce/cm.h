@@ -81,7 +81,7 @@ struct uroce_cm_options {
 	uint8_t cm_timeout;         /* connect: code; how long a message waits for its answer; 0: 18, 1.07 s */
 	uint8_t cm_retries;         /* connect: 1 ... 15; 0: 15 */
 	uint32_t keepalive_ms;      /* our end asks an idle peer so often, so that one that died is told; 0: never */
-	const struct uroce_path *alternate; /* connect: a second path, for migration */
+	const struct uroce_path *alternate; /* connect: a second path, loaded when it is established: ALTERNATE tells */
 };
 
 /* 0; -ENOMEM, -EMFILE. The first channel of an engine opens QP 1 of all its devices. */

@@ -30,7 +30,7 @@ int uroce_cm_channel_create(struct uroce_engine *engine, struct uroce_cm_channel
 		return error;
 	}
 	pthread_mutex_lock(&engine->lock);
-	if (engine->channels == 0)
+	if (engine->lcores[0]->connect == NULL)
 		error = engine_connect_open(engine);
 	if (error == 0)
 		engine->channels++;
@@ -49,6 +49,9 @@ int uroce_cm_channel_destroy(struct uroce_cm_channel *channel)
 {
 	if (atomic_load(&channel->ids) > 0)
 		return -EBUSY;
+	pthread_mutex_lock(&channel->engine->lock);
+	channel->engine->channels--;
+	pthread_mutex_unlock(&channel->engine->lock);
 	close(channel->fd);
 	free(channel);
 	return 0;

@@ -43,6 +43,7 @@ struct cm_route {
 	uint8_t dest_mac[6]; /* zeros: the host finds it */
 	uint8_t traffic_class;
 	uint8_t vlan_priority;
+	uint8_t max_path_mtu; /* of what has come: code, of the port; 0: the manager's */
 	uint16_t vlan_id;
 	void *device; /* the host's */
 };

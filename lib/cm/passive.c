@@ -153,6 +153,13 @@ static struct cm_conn *begin(struct cm *cm, const struct cm_route *route, uint16
 	return conn;
 }
 
+static uint8_t largest_mtu(const struct cm *cm, const struct cm_route *route, const struct cm_listener *listener)
+{
+	if (listener->path_mtu)
+		return listener->path_mtu;
+	return route->max_path_mtu ? route->max_path_mtu : cm->config.max_path_mtu;
+}
+
 void cm_passive_take_req(struct cm *cm, const struct cm_route *route, uint64_t now_ns)
 {
 	const struct cm_message *in = &cm->in;
@@ -188,7 +195,7 @@ void cm_passive_take_req(struct cm *cm, const struct cm_route *route, uint64_t n
 		refuse(cm, route, CM_REJ_INVALID_SERVICE_ID, NULL, 0);
 		return;
 	}
-	mtu = listener->path_mtu ? listener->path_mtu : cm->config.max_path_mtu;
+	mtu = largest_mtu(cm, route, listener);
 	if (in->path_mtu < 1 || in->path_mtu > mtu) {
 		refuse(cm, route, CM_REJ_INVALID_MTU, &mtu, 1);
 		return;

@@ -146,6 +146,11 @@ static void carry_out_event(struct uroce_lcore *lcore, const struct cm_action *a
 	}
 	event.context = id->context;
 	engine_connect_raise(id, &event);
+	/* What the REQ has named is loaded by both when they know each other (C-20). */
+	if (action->event == CM_EVENT_ESTABLISHED && id->request.alternate) {
+		id->alternate_is_ours = true;
+		cm_load_alternate(cm, action->connection, id->request.alternate, lcore->now_ns);
+	}
 }
 
 /* ---- QPs ---- */
@@ -306,7 +311,7 @@ static void raise_unreachable(struct uroce_cm_id *id, int status)
 /* The peer's MAC is known. */
 static void send_req(struct uroce_lcore *lcore, struct uroce_cm_id *id)
 {
-	int error = cm_connect(lcore->connect->cm, &id->request, lcore->now_ns, &id->connection);
+	int error = cm_connect(lcore->connect->cm, &id->request, engine_now_ns(), &id->connection);
 
 	if (error)
 		raise_unreachable(id, error);

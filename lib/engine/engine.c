@@ -278,6 +278,8 @@ int uroce_engine_destroy(struct uroce_engine *engine)
 		if (engine->devices[i])
 			return -EBUSY;
 	}
+	if (engine->channels > 0)
+		return -EBUSY;
 	uroce_engine_stop(engine);
 	engine_connect_close(engine);
 	free_engine(engine);

@@ -16,36 +16,14 @@
 #define OF_ONE_PEER_MAX 2048u
 #define RESTS_PER_CONNECTION 4u
 #define PKEY_DEFAULT 0xFFFFu
+#define GUID_LOCAL 0x0200000000000000ull
+#define GUID_GROUP 0x0100000000000000ull /* the bit of groups */
 
 /* ---- opening ---- */
-
-/* As EUI-64 of the first device's MAC. */
-static uint64_t guid_of(const struct uroce_engine *engine)
-{
-	const struct uroce_device *device = NULL;
-	uint64_t guid = 0;
-
-	for (unsigned i = 0; i < ENGINE_DEVICES && device == NULL; i++)
-		device = engine->devices[i];
-	for (unsigned i = 0; device && i < 6; i++)
-		guid = guid << (i == 3 ? 24 : 8) | (i == 3 ? 0xFFFE00u : 0u) | device->mac.bytes[i];
-	return guid ^ 0x0200000000000000ull;
-}
 
 static uint8_t mtu_code(uint32_t mtu_bytes)
 {
 	return (uint8_t)(__builtin_ctz(mtu_bytes) - 7);
-}
-
-static uint32_t largest_mtu(const struct uroce_engine *engine)
-{
-	uint32_t mtu_bytes = 256;
-
-	for (unsigned i = 0; i < ENGINE_DEVICES; i++) {
-		if (engine->devices[i] && engine->devices[i]->config.mtu_bytes > mtu_bytes)
-			mtu_bytes = engine->devices[i]->config.mtu_bytes;
-	}
-	return mtu_bytes;
 }
 
 static int open_lcore(struct uroce_lcore *lcore, const struct cm_config *config)
@@ -75,13 +53,15 @@ int engine_connect_open(struct uroce_engine *engine)
 		.of_one_peer = OF_ONE_PEER_MAX,
 		.rests = connections * RESTS_PER_CONNECTION,
 		.id_mask = engine->lcore_mask,
-		.ca_guid = guid_of(engine),
-		.max_path_mtu = mtu_code(largest_mtu(engine)),
+		.max_path_mtu = mtu_code(LIMIT_MTU_BYTES),
 		.listeners = &engine->listeners,
 	};
 
-	if (getrandom(engine->cm_key, sizeof(engine->cm_key), 0) != sizeof(engine->cm_key))
+	/* A process is what begins anew (C-13): so its GUID is its own, and drawn; locally administered. */
+	if (getrandom(engine->cm_key, sizeof(engine->cm_key), 0) != sizeof(engine->cm_key) ||
+	    getrandom(&config.ca_guid, sizeof(config.ca_guid), 0) != sizeof(config.ca_guid))
 		return -EIO;
+	config.ca_guid = (config.ca_guid & ~GUID_GROUP) | GUID_LOCAL;
 	for (unsigned i = 0; i < engine->lcore_count; i++) {
 		int error;
 
@@ -238,13 +218,19 @@ static void give_to_manager(struct uroce_lcore *lcore, struct engine_port *port,
 			    const struct wire_packet *packet, const struct rc_origin *origin)
 {
 	const struct engine_connect *connect = lcore->connect;
-	struct cm_route route = { .vlan_id = origin->vlan_id, .device = port->device };
+	uint64_t strangers;
+	struct cm_route route = { .vlan_id = origin->vlan_id,
+				  .max_path_mtu = mtu_code(port->device->config.mtu_bytes),
+				  .device = port->device };
 
 	memcpy(route.source, origin->dest, sizeof(route.source));
 	memcpy(route.dest, origin->source, sizeof(route.dest));
 	/* What answers goes where it came from: a router may stand between. */
 	memcpy(route.dest_mac, rte_pktmbuf_mtod_offset(mbuf, const uint8_t *, 6), sizeof(route.dest_mac));
+	strangers = cm_count(connect->cm, CM_CNT_DROP_STRANGER) + cm_count(connect->cm, CM_CNT_DROP_UNKNOWN);
 	cm_receive(connect->cm, &route, packet->payload, packet->payload_bytes, lcore->now_ns);
+	port->counters[CNT_PORT_GSI_STRANGER] +=
+		cm_count(connect->cm, CM_CNT_DROP_STRANGER) + cm_count(connect->cm, CM_CNT_DROP_UNKNOWN) - strangers;
 	engine_connect_run(lcore);
 }
 

@@ -278,6 +278,64 @@ Test(connect, whoever_goes_at_any_time_leaves_nothing_behind)
 	close_all(&network, channel, listener);
 }
 
+/* A LAP loads the path on both sides, and packets arm it; then either side may move. */
+Test(connect, an_alternate_path_is_loaded_and_used)
+{
+	static struct network network;
+	struct uroce_path path = { .source = network_address("10.0.0.1"), .dest = network_address("10.0.0.2") };
+	struct uroce_cm_options options = { .alternate = &path };
+	struct uroce_qp_attr attr = { .path_mig_state = UROCE_PATH_MIGRATED };
+	struct uroce_cm_channel *channel;
+	struct uroce_cm_id *listener, *client;
+	struct uroce_cm_event event;
+
+	RULE("C-20");
+	open_all(&network, 1, &channel);
+	cr_assert_eq(uroce_cm_listen(channel, NULL, PORT, 8, 0, &listener), 0);
+	client = dial(&network, channel, "10.0.0.2", &options);
+	event = wait_for(channel, UROCE_CM_REQUEST);
+	cr_expect(event.has_alternate);
+	answer(&network, event.id, NULL);
+	for (int i = 0; i < 2; i++)
+		wait_for(channel, UROCE_CM_ESTABLISHED);
+	for (int i = 0; i < 2; i++)
+		cr_expect_eq(wait_for(channel, UROCE_CM_ALTERNATE).status, 0);
+	for (int i = 0; i < 4; i++) { /* packets both ways arm both */
+		struct uroce_qp *qp = uroce_cm_qp(i % 2 ? event.id : client);
+		struct uroce_send_wr wr = { .opcode = UROCE_WR_RDMA_WRITE, .send_flags = UROCE_SEND_SIGNALED };
+		struct uroce_wc wc;
+
+		cr_assert_eq(uroce_qp_post_send(qp, &wr, NULL), 0);
+		while (uroce_cq_poll(network.ends[i % 2].cq, 1, &wc) == 0)
+			network_turn(&network);
+		cr_assert_eq(wc.status, UROCE_WC_SUCCESS);
+	}
+	cr_assert_eq(uroce_qp_query(uroce_cm_qp(client), &attr), 0);
+	cr_assert_eq(attr.path_mig_state, UROCE_PATH_ARMED);
+	attr.path_mig_state = UROCE_PATH_MIGRATED;
+	cr_assert_eq(uroce_qp_modify(uroce_cm_qp(client), &attr, UROCE_QP_PATH_MIG_STATE, NULL), 0);
+	hang_up(client);
+	wait_for(channel, UROCE_CM_DISCONNECTED);
+	hang_up(event.id);
+	close_all(&network, channel, listener);
+}
+
+/* The engine stays while somebody has a channel; one that was there before any device serves all that come. */
+Test(connect, a_channel_may_come_before_the_devices_and_keeps_the_engine)
+{
+	struct uroce_engine_config config = { 0 };
+	struct uroce_cm_channel *channel, *again;
+	struct uroce_engine *engine;
+
+	cr_assert_eq(uroce_engine_create(&config, &engine), 0);
+	cr_assert_eq(uroce_cm_channel_create(engine, &channel), 0);
+	cr_expect_eq(uroce_engine_destroy(engine), -EBUSY);
+	cr_assert_eq(uroce_cm_channel_destroy(channel), 0);
+	cr_assert_eq(uroce_cm_channel_create(engine, &again), 0);
+	cr_assert_eq(uroce_cm_channel_destroy(again), 0);
+	cr_assert_eq(uroce_engine_destroy(engine), 0);
+}
+
 static void take_event(struct network *network, const struct uroce_cm_event *event, uint32_t *established,
 		       uint32_t *ended)
 {
