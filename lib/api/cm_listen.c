@@ -4,23 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <time.h>
 
 #include "api/cm_id.h"
 #include "engine/log.h"
 #include "engine/mailbox.h"
 
 #define BACKLOG_MAX 65536u
-
-/* The lcores have seen that it is not there any more. */
-static void wait_for_readers(const struct uroce_engine *engine)
-{
-	uint64_t token = rte_rcu_qsbr_start(engine->qsbr);
-	const struct timespec pause = { .tv_nsec = 20000 };
-
-	while (rte_rcu_qsbr_check(engine->qsbr, token, false) != 1)
-		nanosleep(&pause, NULL);
-}
 
 static bool port_is_taken(const struct cm_listeners *listeners, uint64_t service_id, const uint8_t addr[16])
 {
@@ -131,7 +120,7 @@ int api_cm_stop_listening(struct uroce_cm_id *id)
 	if (atomic_load(&engine->listeners.slots[id->slot]) == &id->listener)
 		atomic_store(&engine->listeners.slots[id->slot], NULL);
 	pthread_mutex_unlock(&engine->lock);
-	wait_for_readers(engine);
+	engine_wait_for_lcores(engine);
 	for (unsigned i = 0; i < engine->lcore_count; i++) {
 		struct farewell what = { engine->lcores[i], &id->listener };
 		int error = engine_mailbox_call(engine->lcores[i], forget_listener_on_owner, &what);
