@@ -116,7 +116,7 @@ void cm_active_take_rep(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 		cm->counters[CM_CNT_DROP_STRANGER]++;
 		return;
 	}
-	old = cm_table_by_end(&cm->table, in->ca_guid, in->qpn);
+	old = cm_find_end(cm, &conn->route);
 	if (old)
 		cm_close_stale(cm, old, now_ns);
 	conn->state = CM_REP_RCVD;

@@ -166,6 +166,11 @@ void cm_send_out(struct cm *cm, const struct cm_route *route, uint8_t *kept)
 /* Where the attribute id of a MAD lies, in its second byte. */
 #define ATTRIBUTE_AT 17
 
+bool cm_is_kept(const uint8_t *kept, enum cm_kind kind)
+{
+	return kept[ATTRIBUTE_AT] == kind;
+}
+
 void cm_send_again(struct cm *cm, const struct cm_conn *conn, const uint8_t *kept)
 {
 	struct cm_action *action = cm_add_action(cm, CM_SEND, conn);
@@ -217,6 +222,16 @@ bool cm_is_from_peer(const struct cm_conn *conn, const struct cm_route *route)
 	       conn->route.vlan_id == route->vlan_id && conn->route.device == route->device;
 }
 
+struct cm_conn *cm_find_end(const struct cm *cm, const struct cm_route *route)
+{
+	struct cm_conn *conn = NULL;
+
+	do {
+		conn = cm_table_by_end(&cm->table, cm->in.ca_guid, cm->in.qpn, conn);
+	} while (conn && !cm_is_from_peer(conn, route));
+	return conn;
+}
+
 static bool carries_our_id(const struct cm_message *message)
 {
 	return message->kind != CM_REQ && message->kind != CM_SIDR_REQ;
@@ -259,14 +274,17 @@ static struct cm_conn *find_timed_out(struct cm *cm, const struct cm_route *rout
 	return NULL;
 }
 
-/* The ids that a message carries are those of the connection: the peer's may be unknown yet, or left out by a REJ. */
+/*
+ * The ids that a message carries are those of the connection; while our REQ waits the peer's is not known, and a REJ
+ * may leave it out. One that leaves it out later is about a copy of the REQ, and was overtaken by the REP, or guesses.
+ */
 static bool ids_fit(const struct cm_conn *conn, const struct cm_message *in)
 {
 	bool first = conn->state == CM_REQ_SENT || (!conn->passive && conn->remote_id == 0);
 
 	if (in->kind == CM_DREQ && in->qpn != conn->own.qpn)
 		return false;
-	return first || in->local_id == conn->remote_id || (in->kind == CM_REJ && in->local_id == 0);
+	return first || in->local_id == conn->remote_id;
 }
 
 /* Which message of ours an MRA or REJ is about has to be the one that waits. */
@@ -306,7 +324,7 @@ static void do_deed(struct cm *cm, struct cm_conn *conn, enum deed deed, uint64_
 		/* fall through */
 	case REPEAT:
 		cm->counters[CM_CNT_DUPLICATE_REP]++;
-		if (conn->mad[ATTRIBUTE_AT] == CM_RTU || conn->mad[ATTRIBUTE_AT] == CM_REJ)
+		if (cm_is_kept(conn->mad, CM_RTU) || cm_is_kept(conn->mad, CM_REJ))
 			cm_send_again(cm, conn, conn->mad);
 		break;
 	case TAKE_RTU:

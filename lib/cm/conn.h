@@ -111,9 +111,9 @@ struct cm_conn *cm_table_by_id(const struct cm_table *table, uint32_t local_id);
 void cm_table_add_peer(struct cm_table *table, struct cm_conn *conn);
 struct cm_conn *cm_table_by_peer(const struct cm_table *table, const uint8_t addr[16], uint32_t remote_id,
 				 const struct cm_conn *after);
-/* By the peer's GUID and QPN: one that began anew (C-13). */
+/* By the GUID and QPN that the peer says it has: one that began anew (C-13). after: as above. */
 void cm_table_add_end(struct cm_table *table, struct cm_conn *conn);
-struct cm_conn *cm_table_by_end(const struct cm_table *table, uint64_t guid, uint32_t qpn);
+struct cm_conn *cm_table_by_end(const struct cm_table *table, uint64_t guid, uint32_t qpn, const struct cm_conn *after);
 void cm_table_remove_end(struct cm_table *table, struct cm_conn *conn);
 
 /* CM_NEVER stops it. */
@@ -150,6 +150,10 @@ void cm_no_more_half_open(struct cm *cm, struct cm_conn *conn);
 void cm_no_more_pending(struct cm_conn *conn);
 /* cm->in comes from its peer to us. */
 bool cm_is_from_peer(const struct cm_conn *conn, const struct cm_route *route);
+/* The connection of the QP whose QPN and GUID cm->in has: none of another peer that says so. NULL: there is none. */
+struct cm_conn *cm_find_end(const struct cm *cm, const struct cm_route *route);
+/* Whether a message of this kind was kept to be sent again. */
+bool cm_is_kept(const uint8_t *kept, enum cm_kind kind);
 
 /* ---- what a message, a timer or a call does: active.c, passive.c, close.c, alternate.c ---- */
 

@@ -30,13 +30,13 @@ static void refuse(struct cm *cm, const struct cm_route *route, enum cm_reason r
 
 /* ---- judging a REQ ---- */
 
-/* Its sender has sent it before: it gets the same answer again (C-11). */
+/* Its sender has sent it before: it gets the same answer again, if it has had one (C-11). */
 static void answer_again(struct cm *cm, struct cm_conn *conn)
 {
 	cm->counters[CM_CNT_DUPLICATE_REQ]++;
 	if (conn->state == CM_REQ_RCVD)
 		cm_passive_send_mra(cm, conn);
-	else if (conn->state != CM_DREQ_SENT)
+	else if (cm_is_kept(conn->mad, CM_REP) || cm_is_kept(conn->mad, CM_REJ))
 		cm_send_again(cm, conn, conn->mad);
 }
 
@@ -184,8 +184,8 @@ void cm_passive_take_req(struct cm *cm, const struct cm_route *route, uint64_t n
 		refuse(cm, route, CM_REJ_STALE, NULL, 0);
 		return;
 	}
-	conn = cm_table_by_end(&cm->table, in->ca_guid, in->qpn);
-	if (conn && cm_is_from_peer(conn, route)) {
+	conn = cm_find_end(cm, route);
+	if (conn) {
 		cm_close_stale(cm, conn, now_ns);
 		refuse(cm, route, CM_REJ_STALE, NULL, 0);
 		return;

@@ -265,9 +265,9 @@ void cm_table_add_end(struct cm_table *table, struct cm_conn *conn)
 	*head = cm_table_index(table, conn);
 }
 
-struct cm_conn *cm_table_by_end(const struct cm_table *table, uint64_t guid, uint32_t qpn)
+struct cm_conn *cm_table_by_end(const struct cm_table *table, uint64_t guid, uint32_t qpn, const struct cm_conn *after)
 {
-	uint32_t at = table->by_end[head_of_end(table, guid, qpn) & table->head_mask];
+	uint32_t at = after ? after->next_end : table->by_end[head_of_end(table, guid, qpn) & table->head_mask];
 
 	while (at != CM_NONE && (table->conns[at].peer_guid != guid || table->conns[at].peer.qpn != qpn))
 		at = table->conns[at].next_end;
