@@ -144,6 +144,8 @@ static void carry_out_event(struct uroce_lcore *lcore, const struct cm_action *a
 		if (id == NULL)
 			return;
 	}
+	if (action->event == CM_EVENT_ALTERNATE)
+		id->alternate_is_ours = false; /* the next one may be the peer's */
 	event.context = id->context;
 	engine_connect_raise(id, &event);
 }
@@ -176,8 +178,7 @@ void engine_connect_complete(struct uroce_cm_id *id)
 	 UROCE_QP_MAX_DEST_RD_ATOMIC | UROCE_QP_MIN_RNR_TIMER | UROCE_QP_FLOW_CONTROL)
 #define TO_RTS                                                                                                  \
 	(UROCE_QP_STATE | UROCE_QP_TIMEOUT | UROCE_QP_RETRY_CNT | UROCE_QP_RNR_RETRY | UROCE_QP_MAX_RD_ATOMIC | \
-	 UROCE_QP_SQ_PSN | \
-	 UROCE_QP_KEEPALIVE)
+	 UROCE_QP_SQ_PSN | UROCE_QP_KEEPALIVE)
 
 int engine_connect_to_rtr(struct uroce_cm_id *id)
 {
