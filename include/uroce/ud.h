@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-#define UROCE_GRH_BYTES 40            /* in front of what is received: the IPv6 header, or 20 zeros and the IPv4 header */
+#define UROCE_GRH_BYTES 40 /* in front of what is received: the IPv6 header, or 20 zeros and the IPv4 header */
 #define UROCE_CM_UD_QKEY 0x01234567u /* rdma_cm's */
 
 struct uroce_ud_init_attr {

@@ -144,6 +144,8 @@ static void carry_out_event(struct uroce_lcore *lcore, const struct cm_action *a
 		if (id == NULL)
 			return;
 	}
+	if (action->event == CM_EVENT_ALTERNATE)
+		id->alternate_is_ours = false; /* the next one may be the peer's */
 	event.context = id->context;
 	engine_connect_raise(id, &event);
 	/* What the REQ has named is loaded by both when they know each other (C-20). */

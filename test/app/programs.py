@@ -26,7 +26,7 @@ def case(function):
 
 
 def program(name):
-    return os.path.join(BUILD, "app", "uroce-" + name)
+    return os.path.join(BUILD, "app", name if "/" in name else "uroce-" + name)
 
 
 def run(name, *arguments, limit=60):

@@ -336,6 +336,62 @@ Test(connect, a_channel_may_come_before_the_devices_and_keeps_the_engine)
 	cr_assert_eq(uroce_engine_destroy(engine), 0);
 }
 
+/* What a peer loads later is told as the peer sees it, and so is what we had loaded before it. */
+Test(connect, either_end_may_load_the_alternate_path)
+{
+	static const char *const addresses[2] = { "10.0.1.1", "10.0.1.2" };
+	static struct network network;
+	struct drivers_loop_config config = {
+		.name = "second", .queue_count = 1, .ring_entries = 256, .mbuf_count = 2047
+	};
+	struct uroce_cm_id *ids[2], *listener;
+	struct uroce_cm_channel *channel;
+	struct uroce_device *devices[2];
+	struct drivers_loop loop;
+	struct uroce_error error;
+	struct uroce_qp_attr attr;
+
+	RULE("C-20");
+	open_all(&network, 1, &channel);
+	cr_assert_eq(drivers_loop_open(&config, &loop, &error), 0, "%s", error.text);
+	for (int i = 0; i < 2; i++) {
+		struct uroce_device_config device = {
+			.port_id = loop.ports[i].port_id,
+			.pool = loop.pool,
+			.addr_count = 1,
+			.addrs = { network_address(addresses[i]) },
+		};
+
+		cr_assert_eq(uroce_device_create(network.engine, &device, &devices[i]), 0);
+	}
+	cr_assert_eq(uroce_cm_listen(channel, NULL, PORT, 8, 0, &listener), 0);
+	ids[0] = dial(&network, channel, "10.0.0.2", NULL);
+	ids[1] = wait_for(channel, UROCE_CM_REQUEST).id;
+	answer(&network, ids[1], NULL);
+	for (int i = 0; i < 2; i++)
+		wait_for(channel, UROCE_CM_ESTABLISHED);
+	for (int from = 0; from < 2; from++) {
+		struct uroce_path path = { .source = network_address(addresses[from]),
+					   .dest = network_address(addresses[!from]) };
+
+		cr_assert_eq(uroce_cm_load_alternate(ids[from], &path, 0), 0);
+		for (int i = 0; i < 2; i++)
+			cr_expect_eq(wait_for(channel, UROCE_CM_ALTERNATE).status, 0);
+		for (int i = 0; i < 2; i++) {
+			cr_assert_eq(uroce_qp_query(uroce_cm_qp(ids[i]), &attr), 0);
+			cr_expect_eq(attr.alt_path.device, devices[i], "end %d, loaded by %d", i, from);
+			cr_expect_arr_eq(attr.alt_path.source.bytes, network_address(addresses[i]).bytes, 16);
+			cr_expect_neq(attr.path_mig_state, UROCE_PATH_MIGRATED);
+		}
+	}
+	for (int i = 0; i < 2; i++)
+		hang_up(ids[i]);
+	for (int i = 0; i < 2; i++)
+		cr_assert_eq(uroce_device_destroy(devices[i]), 0);
+	cr_assert_eq(drivers_loop_close(&loop), 0);
+	close_all(&network, channel, listener);
+}
+
 static void take_event(struct network *network, const struct uroce_cm_event *event, uint32_t *established,
 		       uint32_t *ended)
 {

@@ -23,7 +23,9 @@ static void open_uds(struct datagrams *all, unsigned lcores, const uint32_t lcor
 	network_open(&all->network, lcores);
 	for (int i = 0; i < 2; i++) {
 		struct end *end = &all->network.ends[i];
-		struct uroce_ud_init_attr init = { .max_recv_wr = 4, .max_recv_sge = 2, .qp_context = 70u + (uint32_t)i,
+		struct uroce_ud_init_attr init = { .max_recv_wr = 4,
+						   .max_recv_sge = 2,
+						   .qp_context = 70u + (uint32_t)i,
 						   .lcore = lcore_of ? lcore_of[i] : 0 };
 
 		cr_assert_eq(uroce_cq_create(end->device, 64, &end->cq), 0);
@@ -63,7 +65,11 @@ static int send(struct datagrams *all, const struct uroce_ud_addr *to, enum uroc
 {
 	struct end *end = &all->network.ends[0];
 	struct uroce_sge sge = { (uintptr_t)end->buffer, bytes, uroce_mr_lkey(end->mr) };
-	struct uroce_send_wr wr = { .wr_id = 8, .sg_list = &sge, .num_sge = 1, .opcode = opcode, .imm = 0x12345678,
+	struct uroce_send_wr wr = { .wr_id = 8,
+				    .sg_list = &sge,
+				    .num_sge = 1,
+				    .opcode = opcode,
+				    .imm = 0x12345678,
 				    .send_flags = UROCE_SEND_SIGNALED };
 	int error = -EAGAIN;
 

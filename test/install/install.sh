@@ -64,6 +64,24 @@ ldd "$root/ports" | grep -E 'librte_|libibverbs|libmlx|libpcap|libssl' >"$root/l
 [ ! -s "$root/log" ]
 report $? program_over_ports_is_linked_to_the_minimal_set "$root/log"
 
+# The examples, from where they are installed; the one that needs no peer runs.
+examples="$root$prefix/share/doc/uroce/examples"
+for example in block_store echo two_paths; do
+	# shellcheck disable=SC2046
+	cc -o "$root/$example" "$examples/$example.c" $(pkg-config $flags --cflags --static --libs uroce) \
+		>"$root/log" 2>&1
+	report $? "example_${example}_builds_with_pkg_config_static" "$root/log"
+done
+"$root/two_paths" >"$root/log" 2>&1
+report $? example_two_paths_runs "$root/log"
+
+# The client of README.md.
+sed '1,/^```c$/d' "$root$prefix/share/doc/uroce/README.md" | sed '/^```$/,$d' >"$root/readme.c"
+# shellcheck disable=SC2046
+cc -Wall -Wextra -Werror -o "$root/readme" "$root/readme.c" $(pkg-config $flags --cflags --static --libs uroce) \
+	>"$root/log" 2>&1
+report $? client_of_README_builds_with_pkg_config_static "$root/log"
+
 # With the NICs: it links, has their drivers in it, and works as before.
 # shellcheck disable=SC2046
 cc -o "$root/nic" "$here/ports.c" $(pkg-config $flags --cflags --static --libs uroce-nic) >"$root/log" 2>&1
@@ -81,47 +99,55 @@ done
 mkdir "$root/cmake"
 sed "s|^prefix=.*|prefix=$root$prefix|" "$pc" >"$root/cmake/uroce.pc"
 if command -v cmake >/dev/null; then
-	cp "$here/ports.c" "$root/cmake/"
+	cp "$here/ports.c" "$examples"/* "$root/cmake/"
 	cat >"$root/cmake/CMakeLists.txt" <<'end'
 cmake_minimum_required(VERSION 3.18)
 project(consumer C)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(UROCE REQUIRED uroce)
-add_executable(consumer ports.c)
-target_include_directories(consumer PRIVATE ${UROCE_STATIC_INCLUDE_DIRS})
-target_link_libraries(consumer PRIVATE ${UROCE_STATIC_LDFLAGS})
+foreach(name ports block_store echo two_paths)
+  add_executable(${name} ${name}.c)
+  target_include_directories(${name} PRIVATE ${UROCE_STATIC_INCLUDE_DIRS})
+  target_link_libraries(${name} PRIVATE ${UROCE_STATIC_LDFLAGS})
+endforeach()
 end
 	{ PKG_CONFIG_PATH="$root/cmake" cmake -S "$root/cmake" -B "$root/cmake/build" &&
-		cmake --build "$root/cmake/build"; } >"$root/log" 2>&1 && "$root/cmake/build/consumer" >"$root/log" 2>&1
-	report $? program_over_ports_builds_with_cmake "$root/log"
+		cmake --build "$root/cmake/build"; } >"$root/log" 2>&1 && "$root/cmake/build/ports" >"$root/log" 2>&1 &&
+		"$root/cmake/build/two_paths" >"$root/log" 2>&1
+	report $? programs_build_with_cmake "$root/log"
 else
 	count=$((count + 1))
-	echo "ok $count - install::program_over_ports_builds_with_cmake # SKIP there is no cmake"
+	echo "ok $count - install::programs_build_with_cmake # SKIP there is no cmake"
 fi
 
 # A meson project that has us as a subproject gets no other names either; one that has not takes what is installed.
 mkdir -p "$root/project/subprojects" "$root/plain"
 ln -s "$(cd "$here/../.." && pwd)" "$root/project/subprojects/uroce"
-cp "$here/consumer.c" "$here/ports.c" "$root/project/"
-cp "$here/ports.c" "$root/plain/"
+cp "$here/consumer.c" "$here/ports.c" "$examples"/* "$root/project/"
+cp "$here/ports.c" "$examples"/* "$root/plain/"
 cat >"$root/project/meson.build" <<'end'
 project('consumer', 'c', default_options: ['buildtype=plain', 'uroce:tests=false', 'uroce:buildtype=plain'])
 uroce = dependency('uroce', fallback: 'uroce')
 executable('consumer', 'consumer.c', dependencies: uroce)
-executable('ports', 'ports.c', dependencies: uroce)
+foreach name : ['ports', 'block_store', 'echo', 'two_paths']
+  executable(name, name + '.c', dependencies: uroce)
+endforeach
 end
 cat >"$root/plain/meson.build" <<'end'
 project('ports', 'c')
-executable('ports', 'ports.c', dependencies: dependency('uroce', static: true))
+foreach name : ['ports', 'block_store', 'echo', 'two_paths']
+  executable(name, name + '.c', dependencies: dependency('uroce', static: true))
+endforeach
 end
 meson setup --wrap-mode=forcefallback "$root/project/build" "$root/project" >"$root/log" 2>&1 &&
-	ninja -C "$root/project/build" consumer ports >"$root/log" 2>&1 &&
+	ninja -C "$root/project/build" consumer ports block_store echo two_paths >"$root/log" 2>&1 &&
 	"$root/project/build/consumer" --no-huge --no-shconf --no-pci -m 64 --log-level=3 >"$root/log" 2>&1 &&
-	"$root/project/build/ports" >"$root/log" 2>&1
+	"$root/project/build/ports" >"$root/log" 2>&1 && "$root/project/build/two_paths" >"$root/log" 2>&1
 report $? programs_build_with_a_meson_subproject "$root/log"
 PKG_CONFIG_PATH="$root/cmake" meson setup "$root/plain/build" "$root/plain" >"$root/log" 2>&1 &&
-	ninja -C "$root/plain/build" >"$root/log" 2>&1 && "$root/plain/build/ports" >"$root/log" 2>&1
-report $? program_over_ports_builds_with_meson "$root/log"
+	ninja -C "$root/plain/build" >"$root/log" 2>&1 && "$root/plain/build/ports" >"$root/log" 2>&1 &&
+	"$root/plain/build/two_paths" >"$root/log" 2>&1
+report $? programs_build_with_meson "$root/log"
 
 for header in "$root$prefix"/include/uroce/*.h; do
 	echo "#include <uroce/$(basename "$header")>" | g++ -x c++ -fsyntax-only -Wall -Wextra -Werror \

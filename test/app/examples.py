@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+# examples.py - the examples as those who read them run them: both ends, a peer that dies, a server that is not there
+# SPDX-License-Identifier: BSD-3-Clause
+"""examples.py BUILD: prints TAP.
+
+No root, hugepages or NIC needed.
+"""
+import sys
+import time
+
+from programs import Running, main, one_line, run, want
+
+CASES = []
+# The keep-alive time of block_store, and the retry budget: the first try and seven more, 67 ms each; the timer of a
+# responder may take up to four times as long.
+NOTICED_S = 0.5 + 4 * 8 * 0.067
+
+
+def case(function):
+    CASES.append(function)
+    return function
+
+
+def port(directory, role):
+    return f"net_memif0,role={role},socket={directory}/memif.sock,socket-abstract=no"
+
+
+class Ends:
+    """A server, and clients at the other end of its memif, one at a time."""
+
+    def __init__(self, directory, name):
+        self.directory, self.name, self.running = directory, name, []
+        self.server = self.start("server", port(directory, "server"), "10.0.0.1/24")
+        time.sleep(1)
+
+    def start(self, tag, *arguments):
+        program = Running(self.directory, tag, self.name, *arguments)
+        self.running.append(program)
+        return program
+
+    def client(self, tag, what):
+        return self.start(tag, port(self.directory, "client"), "10.0.0.2/24", "10.0.0.1", what)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for program in self.running:
+            program.kill()
+
+
+@case
+def block_store_gives_back_what_it_got(directory):
+    with Ends(directory, "examples/block_store") as ends:
+        for number in range(2):
+            client = ends.client(f"client{number}", "300")
+            want(client.finish() == 0, client.text(), ends.server.text())
+            want(client.text() == "300 blocks written and read again\n", client.text())
+        ends.server.wait_for("(?s)disconnected: Success.*disconnected: Success, 64 of 64 slots are free")
+
+
+@case
+def block_store_notices_a_client_that_was_killed(directory):
+    with Ends(directory, "examples/block_store") as ends:
+        for number in range(3):
+            client = ends.client(f"client{number}", "100000000")
+            ends.server.wait_for(f"(?s)(established.*){{{number + 1}}}")
+            time.sleep(0.3)
+            client.kill()
+            killed = time.monotonic()
+            ends.server.wait_for(f"(?s)(connection abort, 64 of 64 slots are free.*){{{number + 1}}}")
+            took = time.monotonic() - killed
+            want(took < NOTICED_S, f"{took:.2f} s, more than {NOTICED_S:.2f}", ends.server.text())
+        client = ends.client("last", "10")
+        want(client.finish() == 0, client.text(), ends.server.text())
+
+
+@case
+def block_store_notices_a_server_that_was_killed(directory):
+    with Ends(directory, "examples/block_store") as ends:
+        client = ends.client("client", "100000000")
+        ends.server.wait_for("established")
+        ends.server.kill()
+        want(client.finish(10) == 1 and len(client.text().splitlines()) == 1, client.text())
+
+
+@case
+def echo_says_again_what_it_hears_and_sleeps_meanwhile(directory):
+    with Ends(directory, "examples/echo") as ends:
+        for number in range(2):
+            client = ends.client(f"client{number}", "how are you?")
+            want(client.finish() == 0, client.text(), ends.server.text())
+            want(client.text() == "".join(f"{i}: how are you?\n" for i in range(1, 11)), client.text())
+        ends.server.wait_for("(?s)disconnected: Success.*disconnected: Success")
+        before, seconds = cpu_seconds(ends.server.process.pid), 2
+        time.sleep(seconds)
+        spent = cpu_seconds(ends.server.process.pid) - before
+        want(spent < 0.5 * seconds, f"{spent:.2f} s of CPU time in {seconds} s of sleep")
+
+
+def cpu_seconds(pid):
+    fields = open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / 100
+
+
+@case
+def two_paths_loses_nothing(_):
+    code, out, err = run("examples/two_paths")
+    want(code == 0 and not err, code, out, err)
+    want(out == "1000 messages from 10.0.0.1 to 10.0.0.2, in order\n"
+         "1000 messages from 10.0.1.1 to 10.0.1.2, in order\n", out)
+
+
+@case
+def a_server_that_is_not_there_is_told_in_a_line(directory):
+    for name, what in (("block_store", "1"), ("echo", "x")):
+        name = "examples/" + name
+        one_line(name, run(name, port(directory, "client"), "10.0.0.2/24", "10.0.0.1", what), 3, "net_memif0",
+                 "start the memif server first")
+        one_line(name, run(name, "net_null0", "10.0.0.2/24", "10.0.0.1", what), 3, "10.0.0.1", "No route to host")
+        one_line(name, run(name, "net_null0", "10.0.0.2/24", "10.0.0", what), 2, "10.0.0", "must be an address")
+        one_line(name, run(name, "net_null0", "10.0.0.2/24", "10.0.0.1"), 2, "usage")
+
+
+@case
+def a_server_that_serves_something_else_is_told_in_a_line(directory):
+    with Ends(directory, "examples/echo") as ends:
+        one_line("block_store", run("examples/block_store", port(directory, "client"), "10.0.0.2/24", "10.0.0.1", "1"),
+                 3, "10.0.0.1", "service")
+        want(ends.server.process.poll() is None, ends.server.text())
+
+
+if __name__ == "__main__":
+    sys.exit(main("examples", CASES))
