@@ -143,6 +143,7 @@ static void take_event(struct rping *rping, const struct uroce_cm_event *event)
 		take_end(rping, end, event);
 		break;
 	case UROCE_CM_ALTERNATE:
+	case UROCE_CM_RESOLVED:
 	case UROCE_CM_EVENT_TYPES:
 		break;
 	}

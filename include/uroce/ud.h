@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A datagram is one packet, at most the device's path MTU, to whoever has the queue pair's number and Q_Key, which
- * uroce_cm_resolve_service() or the application's own means tell. It may be lost, and nobody is told.
+ * uroce_cm_resolve_datagrams() or the application's own means tell. It may be lost, and nobody is told.
  */
 #ifndef UROCE_UD_H
 #define UROCE_UD_H

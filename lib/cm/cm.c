@@ -16,9 +16,10 @@ const struct cm_counter_row cm_counter_rows[CM_COUNTERS] = {
 };
 
 const char *const cm_state_names[CM_STATES] = {
-	[CM_FREE] = "FREE",         [CM_REQ_SENT] = "REQ_SENT",       [CM_REP_RCVD] = "REP_RCVD",
-	[CM_REQ_RCVD] = "REQ_RCVD", [CM_REP_SENT] = "REP_SENT",       [CM_RTU_RCVD] = "RTU_RCVD",
-	[CM_CLOSED] = "CLOSED",     [CM_ESTABLISHED] = "ESTABLISHED", [CM_DREQ_SENT] = "DREQ_SENT",
+	[CM_FREE] = "FREE",           [CM_REQ_SENT] = "REQ_SENT", [CM_SIDR_SENT] = "SIDR_SENT",
+	[CM_REP_RCVD] = "REP_RCVD",   [CM_REQ_RCVD] = "REQ_RCVD", [CM_REP_SENT] = "REP_SENT",
+	[CM_RTU_RCVD] = "RTU_RCVD",   [CM_CLOSED] = "CLOSED",     [CM_ESTABLISHED] = "ESTABLISHED",
+	[CM_DREQ_SENT] = "DREQ_SENT",
 };
 
 /* What a message does in a state (C-8). DROP is 0: what is not in the table. */
@@ -232,11 +233,6 @@ struct cm_conn *cm_find_end(const struct cm *cm, const struct cm_route *route)
 	return conn;
 }
 
-static bool carries_our_id(const struct cm_message *message)
-{
-	return message->kind != CM_REQ && message->kind != CM_SIDR_REQ;
-}
-
 uint32_t cm_owner(const uint8_t key[16], uint32_t mask, const uint8_t source[16], const uint8_t mad[CM_MAD_BYTES])
 {
 	uint8_t kind = cm_mad_kind(mad), text[20];
@@ -244,6 +240,8 @@ uint32_t cm_owner(const uint8_t key[16], uint32_t mask, const uint8_t source[16]
 
 	if (mask == 0)
 		return 0;
+	if (kind == CM_SIDR_REP)
+		return cm_mad_local_id(mad) & mask;
 	if (kind != CM_REQ && kind != CM_SIDR_REQ && remote_id != 0)
 		return remote_id & mask;
 	if (kind == CM_REJ) /* of one who has never heard of us */
@@ -405,10 +403,12 @@ void cm_receive(struct cm *cm, const struct cm_route *route, const uint8_t *mad,
 	cm->received[cm->in.kind - CM_KIND_FIRST]++;
 	if (cm->in.kind == CM_REQ)
 		cm_passive_take_req(cm, route, now_ns);
-	else if (carries_our_id(&cm->in) && cm->in.kind != CM_SIDR_REP)
-		receive_answer(cm, route, now_ns);
+	else if (cm->in.kind == CM_SIDR_REQ)
+		cm_sidr_take_request(cm, route);
+	else if (cm->in.kind == CM_SIDR_REP)
+		cm_sidr_take_reply(cm, route, now_ns);
 	else
-		cm->counters[CM_CNT_UNSUPPORTED]++;
+		receive_answer(cm, route, now_ns);
 }
 
 /* ---- time ---- */

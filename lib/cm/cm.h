@@ -94,6 +94,8 @@ struct cm_listener {
 	_Atomic uint32_t pending;  /* of these */
 	_Atomic uint32_t overflow; /* requests that were dropped for it */
 	uint8_t path_mtu;          /* code, the largest; 0: the manager's */
+	uint32_t datagram_qpn;     /* SIDR: the queue pair that serves it; 0: it is no service of datagrams */
+	uint32_t datagram_qkey;
 };
 
 struct cm_listeners {
@@ -118,6 +120,7 @@ enum cm_event {
 	CM_EVENT_UNREACHABLE,  /* no answer (status -ETIMEDOUT), or the QP could not be moved (its errno) */
 	CM_EVENT_DISCONNECTED, /* message: DREQ or DREP, or NULL */
 	CM_EVENT_ALTERNATE,    /* LAP or APR: the alternate way is loaded on both sides, or status tells why not */
+	CM_EVENT_RESOLVED,     /* SIDR_REP: message; status -ECONNREFUSED: there is no such service */
 	CM_EVENTS
 };
 
@@ -188,6 +191,8 @@ void cm_negotiate(struct cm_end *own, const struct cm_end *peer);
 
 /* 0 and *connection; -ENOBUFS: there are no more; -EINVAL: private data too long. */
 int cm_connect(struct cm *cm, const struct cm_connect *connect, uint64_t now_ns, uint32_t *connection);
+/* Asks which queue pair for datagrams has a service (C-18). Errors as cm_connect(); RESOLVED or UNREACHABLE follows. */
+int cm_resolve_service(struct cm *cm, const struct cm_connect *connect, uint64_t now_ns, uint32_t *connection);
 /* The QP is in RTR already (C-9). 0; -EINVAL: private data too long; -ENOTCONN: nobody waits any more. */
 int cm_accept(struct cm *cm, uint32_t connection, const struct cm_accept *accept, uint64_t now_ns);
 /* Does it wait for cm_accept() or cm_reject()? */

@@ -314,6 +314,11 @@ uint8_t cm_mad_kind(const uint8_t mad[CM_MAD_BYTES])
 	return mad[ATTRIBUTE_AT + 1];
 }
 
+uint32_t cm_mad_local_id(const uint8_t mad[CM_MAD_BYTES])
+{
+	return load_be32(mad + HEADER_BYTES);
+}
+
 uint32_t cm_mad_remote_id(const uint8_t mad[CM_MAD_BYTES])
 {
 	return load_be32(mad + HEADER_BYTES + 4);

@@ -96,6 +96,7 @@ enum cm_mad_fault {
 
 /* What decides whose a message is, before it is looked at: of the 256 bytes of a MAD, whatever they are. */
 uint8_t cm_mad_kind(const uint8_t mad[CM_MAD_BYTES]);
+uint32_t cm_mad_local_id(const uint8_t mad[CM_MAD_BYTES]);
 uint32_t cm_mad_remote_id(const uint8_t mad[CM_MAD_BYTES]);
 uint32_t cm_mad_sender_qpn(const uint8_t mad[CM_MAD_BYTES]); /* of a REQ */
 

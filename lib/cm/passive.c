@@ -51,16 +51,27 @@ static struct cm_conn *find_again(const struct cm *cm, const struct cm_route *ro
 	return NULL;
 }
 
-/* The addresses of an IP header, or those that the 36 bytes of IP addressing tell, are the GIDs of the way (U-3). */
-static bool ip_fits(const struct cm_message *in)
+static bool is_of_ip(const struct cm_message *in)
+{
+	return (in->service_id & SERVICE_IP_MASK) == SERVICE_IP;
+}
+
+static bool ip_is_known(const struct cm_ip *ip)
+{
+	return ip->version == CM_IP_VERSION && (ip->ip_version == 4 || ip->ip_version == 6);
+}
+
+bool cm_ip_is_of(const struct cm_message *in, const struct cm_route *route)
 {
 	struct cm_ip ip;
 	uint32_t skip;
 
+	if (!is_of_ip(in))
+		return true;
 	cm_ip_parse(in->private_data, &ip);
 	skip = ip.ip_version == 4 ? 12 : 0;
-	return memcmp(ip.source + skip, in->primary.local_gid + skip, 16 - skip) == 0 &&
-	       memcmp(ip.dest + skip, in->primary.remote_gid + skip, 16 - skip) == 0;
+	return ip_is_known(&ip) && memcmp(ip.source + skip, route->dest + skip, 16 - skip) == 0 &&
+	       memcmp(ip.dest + skip, route->source + skip, 16 - skip) == 0;
 }
 
 /* 0, or the reason to refuse it. */
@@ -76,14 +87,10 @@ static enum cm_reason judge(const struct cm *cm, const struct cm_route *route)
 	if (memcmp(in->primary.local_gid, route->dest, 16) != 0 ||
 	    memcmp(in->primary.remote_gid, route->source, 16) != 0)
 		return CM_REJ_INVALID_GID;
-	if ((in->service_id & SERVICE_IP_MASK) == SERVICE_IP) {
-		cm_ip_parse(in->private_data, &ip);
-		if (ip.version != 0 || (ip.ip_version != 4 && ip.ip_version != 6))
-			return CM_REJ_CONSUMER;
-		if (!ip_fits(in))
-			return CM_REJ_INVALID_GID;
-	}
-	return (enum cm_reason)0;
+	cm_ip_parse(in->private_data, &ip);
+	if (is_of_ip(in) && !ip_is_known(&ip))
+		return CM_REJ_CONSUMER;
+	return cm_ip_is_of(in, route) ? (enum cm_reason)0 : CM_REJ_INVALID_GID;
 }
 
 /* There is room for one more half-open one (C-22). */

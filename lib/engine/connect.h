@@ -46,6 +46,7 @@ struct uroce_cm_id {
 	struct uroce_cm_id *next_resolving;
 	uint32_t news; /* enum connect_news */
 	struct uroce_cm_id *next_news;
+	bool asks_for_datagrams;   /* for a service, not for a connection */
 	struct cm_connect request; /* while resolving */
 	uint8_t request_private[CM_USER_PRIVATE_BYTES];
 	struct cm_way alternate;

@@ -409,6 +409,7 @@ static void take_event(struct network *network, const struct uroce_cm_event *eve
 	case UROCE_CM_REJECTED:
 	case UROCE_CM_UNREACHABLE:
 	case UROCE_CM_ALTERNATE:
+	case UROCE_CM_RESOLVED:
 	case UROCE_CM_EVENT_TYPES:
 		cr_assert(false, "%s: %s, reason %u", uroce_cm_event_name(event->type), strerror(-event->status),
 			  event->reason);

@@ -193,3 +193,33 @@ Test(ud, a_datagram_reaches_the_lcore_of_its_queue_pair)
 	}
 	close_uds(&all);
 }
+
+/* C-18: a service is found by its port, and one that there is not is told so. */
+Test(ud, a_service_of_datagrams_is_found_by_address_and_port)
+{
+	static struct datagrams all;
+	struct uroce_addr dest = network_address("10.0.0.2");
+	struct uroce_cm_channel *channel;
+	struct uroce_cm_id *listener, *id;
+	struct uroce_cm_event event;
+
+	RULE("C-18");
+	open_uds(&all, 1, NULL);
+	cr_assert_eq(uroce_cm_channel_create(all.network.engine, &channel), 0);
+	for (int served = 0; served < 2; served++) {
+		if (served)
+			cr_assert_eq(uroce_cm_listen_datagrams(channel, &dest, 7, all.uds[1], &listener), 0);
+		cr_assert_eq(uroce_cm_id_create(channel, 5, &id), 0);
+		cr_assert_eq(uroce_cm_resolve_datagrams(id, all.network.ends[0].device, NULL, &dest, 7), 0);
+		cr_expect_eq(uroce_cm_resolve_datagrams(id, all.network.ends[0].device, NULL, &dest, 7), -EISCONN);
+		cr_assert_eq(uroce_cm_wait(channel, 5000, &event), 0);
+		cr_assert_eq(event.type, UROCE_CM_RESOLVED);
+		cr_expect_eq(event.status, served ? 0 : -ECONNREFUSED);
+		cr_expect_eq(event.peer_qp_num, served ? uroce_ud_num(all.uds[1]) : 0);
+		cr_expect_eq(event.peer_qkey, served ? UROCE_CM_UD_QKEY : 0);
+		cr_assert_eq(uroce_cm_id_destroy(id), 0);
+	}
+	cr_assert_eq(uroce_cm_id_destroy(listener), 0);
+	cr_assert_eq(uroce_cm_channel_destroy(channel), 0);
+	close_uds(&all);
+}

@@ -148,6 +148,7 @@ static void take_event(const struct uroce_cm_event *event)
 		take_end(event);
 		break;
 	case UROCE_CM_ALTERNATE:
+	case UROCE_CM_RESOLVED:
 	case UROCE_CM_EVENT_TYPES:
 		break;
 	}

@@ -265,7 +265,7 @@ Test(strangers, who_is_not_the_peer_ends_nothing)
 	expect_no_change("a REP of the other side", CM_REP, nothing, CM_CNT_DROP_STATE);
 	expect_no_change("an MRA of nothing", CM_MRA, nothing, CM_CNT_DROP_STATE);
 	expect_no_change("an APR without LAP", CM_APR, nothing, CM_CNT_DROP_STATE);
-	expect_no_change("a SIDR_REQ", CM_SIDR_REQ, nothing, CM_CNT_UNSUPPORTED);
+	expect_no_change("a SIDR_REP without SIDR_REQ", CM_SIDR_REP, nothing, CM_CNT_DROP_UNKNOWN);
 }
 
 /* A REP with the right id of ours, but not of the REQ that waits. */
