@@ -10,8 +10,7 @@ enum sidr_status { SIDR_VALID = 0, SIDR_NO_SERVICE = 1, SIDR_REJECTED = 2 };
 void cm_sidr_take_request(struct cm *cm, const struct cm_route *route)
 {
 	const struct cm_message *in = &cm->in;
-	const struct cm_listener *listener =
-		cm_listener_find(cm->config.listeners, in->service_id, route->source);
+	const struct cm_listener *listener = cm_listener_find(cm->config.listeners, in->service_id, route->source);
 	struct cm_message *out = &cm->out;
 
 	*out = (struct cm_message){
