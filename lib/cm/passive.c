@@ -36,6 +36,8 @@ static void answer_again(struct cm *cm, struct cm_conn *conn)
 	cm->counters[CM_CNT_DUPLICATE_REQ]++;
 	if (conn->state == CM_REQ_RCVD)
 		cm_passive_send_mra(cm, conn);
+	else if (conn->state == CM_DREQ_SENT) /* its REP was lost, and our user is no more willing */
+		refuse(cm, &conn->route, CM_REJ_CONSUMER, NULL, 0);
 	else if (cm_is_kept(conn->mad, CM_REP) || cm_is_kept(conn->mad, CM_REJ))
 		cm_send_again(cm, conn, conn->mad);
 }

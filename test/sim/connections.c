@@ -98,11 +98,15 @@ static void draw_shape(struct story *story, uint64_t seed)
 	story->jitter_ns = random_between(&random, US, story->life_ns / 2);
 	story->wait_ns = code_ns(story->config.response_timeout) + 2 * code_ns(story->config.packet_life);
 	story->patience_ns = story->config.patience_ns;
-	story->think_ns = random_between(&random, MS, 2 * story->wait_ns);
+	/* From much faster than packets travel to much slower. */
+	story->think_ns =
+		random_between(&random, MS / 20, MS / 20 + ((2 * story->wait_ns) >> random_below(&random, 9)));
 	story->spawn_ns = random_between(&random, MS, 2 * story->wait_ns);
 	story->ack_timeout = (uint8_t)random_between(&random, 8, 16);
+	story->crowd.rest_ns = 2 * code_ns(story->config.packet_life);
 	story->users = random_stream(seed, STREAM_STORY, 0);
 	story->net = random_stream(seed, STREAM_NET, 0);
+	story->crowd.lossless = story->loss == 0 && story->crash == 0;
 	story->next_spawn_ns = story->crowd.now_ns;
 	story->next_crash_ns =
 		story->crash ? story->crowd.now_ns + random_below(&random, 20 * story->wait_ns) : UINT64_MAX;
@@ -249,7 +253,7 @@ static void use(struct story *story, struct crowd_party *party)
 
 static void act(struct story *story, struct crowd_party *party)
 {
-	party->next_ns = a_while(story, 4 * story->think_ns);
+	party->next_ns = a_while(story, 4 * story->think_ns + story->wait_ns / 32);
 	if (party->stage == CROWD_GONE) {
 		party->next_ns = UINT64_MAX;
 	} else if (party->dies_ns <= story->crowd.now_ns) {

@@ -194,8 +194,30 @@ static void judge_cause(struct crowd *crowd, const struct crowd_party *party)
 			   crowd_number(crowd, other));
 }
 
-static void judge_end(struct crowd *crowd, struct crowd_party *party, enum cm_event event)
+/* Where nothing is lost each message is answered in time, or the other side is told to wait (C-12). */
+static void judge_silence(struct crowd *crowd, const struct crowd_party *party, const struct cm_action *action)
 {
+	if (action->event == CM_EVENT_DISCONNECTED)
+		crowd_fail(crowd, "party %u has no answer to its DREQ", crowd_number(crowd, party));
+	for (uint32_t i = 0; i < crowd->party_count; i++) {
+		const struct crowd_party *other = &crowd->parties[i];
+		bool waits = other->stage == CROWD_WAITING || other->stage == CROWD_ESTABLISHED;
+
+		if (other->active == party->active || other->request_id != party->request_id ||
+		    other->request_from != party->request_from)
+			continue;
+		/* A user who was asked has had all its time. */
+		if (party->active ? other->stage != CROWD_ENDED : waits && !other->closing && party->local_id)
+			crowd_fail(crowd, "party %u has no answer of party %u", crowd_number(crowd, party), i);
+	}
+}
+
+static void judge_end(struct crowd *crowd, struct crowd_party *party, const struct cm_action *action)
+{
+	enum cm_event event = action->event;
+
+	if (crowd->lossless && !crowd->few_ids && action->status == -ETIMEDOUT)
+		judge_silence(crowd, party, action);
 	if (event == CM_EVENT_REJECTED && party->was_established)
 		crowd_fail(crowd, "party %u was established and is rejected", crowd_number(crowd, party));
 	if (event == CM_EVENT_UNREACHABLE && party->was_established)
@@ -204,6 +226,7 @@ static void judge_end(struct crowd *crowd, struct crowd_party *party, enum cm_ev
 		crowd_fail(crowd, "party %u has ended, but its QP works", crowd_number(crowd, party));
 	judge_cause(crowd, party);
 	party->stage = CROWD_ENDED;
+	party->ended_ns = crowd->now_ns;
 }
 
 static void take_event(struct crowd *crowd, struct crowd_party *party, const struct cm_action *action)
@@ -230,7 +253,7 @@ static void take_event(struct crowd *crowd, struct crowd_party *party, const str
 	case CM_EVENT_REJECTED:
 	case CM_EVENT_UNREACHABLE:
 	case CM_EVENT_DISCONNECTED:
-		judge_end(crowd, party, action->event);
+		judge_end(crowd, party, action);
 		break;
 	case CM_EVENT_ALTERNATE:
 		if (party->stage != CROWD_ESTABLISHED || party->closing)
@@ -249,7 +272,7 @@ static void judge_request(struct crowd *crowd, const struct crowd_party *party)
 		if (other->active || other->host != party->host || other->life != party->life ||
 		    other->request_id != party->request_id || other->request_from != party->request_from)
 			continue;
-		if (other->stage < CROWD_ENDED || other->was_established)
+		if (other->stage < CROWD_ENDED || other->was_established || crowd->lossless)
 			crowd_fail(crowd, "the REQ of party %u makes party %u, too", i, crowd_number(crowd, party));
 	}
 }
@@ -360,6 +383,36 @@ static void carry_out_move(struct crowd *crowd, uint32_t index, const struct cm_
 	cm_qp_moved(host->cm, action->connection, action->move, error, crowd->now_ns);
 }
 
+/* The first message of a connection tells its id: one that has not been in use until a moment ago (C-16). */
+static void note_id(struct crowd *crowd, uint32_t index, const struct cm_message *message)
+{
+	struct crowd_party *party = NULL;
+
+	if (message->kind != CM_REQ && message->kind != CM_REP)
+		return;
+	for (uint32_t i = 0; i < crowd->party_count; i++) {
+		const struct crowd_party *other = &crowd->parties[i];
+
+		if (other->host == index && other->life == crowd->hosts[index].life && other->qpn == message->qpn)
+			party = &crowd->parties[i];
+	}
+	if (party == NULL || party->local_id)
+		return;
+	for (uint32_t i = 0; i < crowd->party_count && crowd->rest_ns; i++) {
+		const struct crowd_party *other = &crowd->parties[i];
+
+		if (other->host == index && other->life == party->life && other->local_id == message->local_id &&
+		    (other->ended_ns == 0 || other->ended_ns + crowd->rest_ns > crowd->now_ns))
+			crowd_fail(crowd, "party %u has the id of party %u, which rests", crowd_number(crowd, party),
+				   i);
+	}
+	party->local_id = message->local_id;
+	if (party->active) {
+		party->request_from = index;
+		party->request_id = message->local_id;
+	}
+}
+
 static void carry_out_send(struct crowd *crowd, uint32_t index, const struct cm_action *action)
 {
 	struct crowd_datagram datagram = { .from = index,
@@ -371,6 +424,7 @@ static void carry_out_send(struct crowd *crowd, uint32_t index, const struct cm_
 		crowd_fail(crowd, "host %u sends what is no message", index);
 		return;
 	}
+	note_id(crowd, index, &message);
 	crowd->datagrams++;
 	crowd->hosts[index].sent[message.kind - CM_KIND_FIRST]++;
 	crowd_say(crowd, "host %u sends %s %08x to %08x", index, cm_mad_kind_short(message.kind), message.local_id,

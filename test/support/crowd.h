@@ -35,11 +35,12 @@ enum crowd_qp { CROWD_QP_NONE, CROWD_QP_RTR, CROWD_QP_RTS, CROWD_QP_ERR };
 struct crowd_party {
 	uint32_t host, life, connection;
 	uint32_t request_from, request_id; /* whose REQ, and its id */
+	uint32_t local_id;                 /* 0: nothing was sent yet */
+	uint64_t ended_ns;                 /* at the earliest; 0: it has not */
 	uint32_t qpn, psn;
 	uint8_t stage, qp; /* enums */
 	bool active, was_established;
 	bool closing;              /* the user has ended it */
-	bool refused;              /* by the user: nobody tells an end */
 	bool broken;               /* its QP could not be moved, or has died */
 	uint32_t laps;             /* asked for and not answered */
 	uint64_t next_ns, dies_ns; /* the driver's */
@@ -72,8 +73,10 @@ struct crowd {
 	uint32_t wire_count;
 	uint64_t now_ns, order, hash, datagrams, seed;
 	uint32_t established, lives;
-	bool forged;  /* messages are not only those of the managers: who ended what cannot be told */
-	bool few_ids; /* those that have rested come again */
+	bool forged;      /* messages are not only those of the managers: who ended what cannot be told */
+	bool few_ids;     /* those that have rested come again */
+	bool lossless;    /* and nobody crashes: whoever waits in vain was not answered */
+	uint64_t rest_ns; /* how long ids rest; 0: this is not looked at */
 	bool trace;
 	char failure[256];
 	/* What becomes of a datagram: crowd_put() as often as it arrives. */

@@ -82,7 +82,7 @@ void crowd_reject(struct crowd *crowd, struct crowd_party *party)
 		crowd_fail(crowd, "cm_reject() of party %u: %d", crowd_number(crowd, party), error);
 	if (asks) {
 		party->stage = CROWD_ENDED;
-		party->refused = true;
+		party->ended_ns = crowd->now_ns;
 	}
 	crowd_drain(crowd, party->host);
 }
@@ -108,6 +108,7 @@ void crowd_forget(struct crowd *crowd, struct crowd_party *party)
 	crowd_say(crowd, "party %u is forgotten", crowd_number(crowd, party));
 	party->closing = true;
 	party->stage = CROWD_GONE;
+	party->ended_ns = party->ended_ns ? party->ended_ns : crowd->now_ns;
 	cm_forget(host->cm, party->connection, crowd->now_ns);
 	crowd_drain(crowd, party->host);
 	host->party_of[party->connection] = CROWD_NONE;

@@ -159,3 +159,31 @@ Test(late, a_reply_with_the_guid_of_another_host_ends_nothing_of_that)
 	cr_assert_eq(cm_disconnect(meet->end[MEET_A].cm, a, NULL, meet->now_ns), 0, "it goes on");
 	meet_close(meet);
 }
+
+static int lose_replies(struct meet *meet, enum meet_name from, const struct cm_message *message)
+{
+	(void)meet;
+	(void)from;
+	return message->kind != CM_REP;
+}
+
+/* Accepted, and ended before the peer knew: it does not ask on until all its tries are spent. */
+Test(late, a_request_whose_reply_was_lost_hears_that_all_is_over)
+{
+	struct meet *meet = meet_open(NULL);
+	uint32_t b;
+
+	RULE("C-11");
+	meet_listen(meet, MEET_B, 7174, 8);
+	meet->fate = lose_replies;
+	meet_connect(meet, 7174, 17);
+	meet_run(meet);
+	b = meet_last(meet, MEET_B)->connection;
+	meet_accept(meet, b, 18);
+	cr_assert_eq(cm_disconnect(meet->end[MEET_B].cm, b, NULL, meet->now_ns), 0);
+	meet_run(meet);
+	meet_settle(meet, meet->now_ns + 3 * S);
+	expect(meet, "A REQ, B event REQUEST, B REP, B QP to ERR, B DREQ, A REQ, B REJ 28, A event REJECTED -111, "
+		     "B DREQ, A DREP, B event DISCONNECTED");
+	meet_close(meet);
+}
