@@ -26,8 +26,8 @@ def lose_datagrams(percent):
 
 
 class Connection:
-    """A case whose server says itself when it listens; `role` is what uroce is. own_says, guest_says: words that have to
-    be in what each prints."""
+    """A case whose server says itself when it listens; `role` is what uroce is. own_says, guest_says: words that have
+    to be in what each prints."""
     batch = Batch(())
     own_says = guest_says = ()
 
@@ -79,7 +79,8 @@ class Mate(Connection):
     def name(self):
         connections, messages, size = self.sizes
         loss = f", {self.loss} % of the datagrams lost both ways" if self.loss else ""
-        return f"ucmatose, uroce is the {self.role}, {connections} connections, {messages} x {size} bytes each way{loss}"
+        sizes = f"{connections} connections, {messages} x {size} bytes each way"
+        return f"ucmatose, uroce is the {self.role}, {sizes}{loss}"
 
     def seconds(self):
         return 170

@@ -90,8 +90,9 @@ static void receive_all(void)
 static void send_all(void)
 {
 	struct uroce_sge sge = { (uintptr_t)all.memory + RECEIVES * SLOT_BYTES, all.bytes, uroce_mr_lkey(all.mr) };
-	struct uroce_send_wr wr = { .sg_list = &sge, .num_sge = 1, .opcode = UROCE_WR_SEND_WITH_IMM,
-				    .imm = uroce_ud_num(all.ud) };
+	struct uroce_send_wr wr = {
+		.sg_list = &sge, .num_sge = 1, .opcode = UROCE_WR_SEND_WITH_IMM, .imm = uroce_ud_num(all.ud)
+	};
 
 	while (all.sent < all.count && !all.failed) {
 		int error = uroce_ud_send(all.ud, &all.peer, &wr);
@@ -124,7 +125,8 @@ static void call(const char *text, const char *port)
 		return;
 	all.known = true;
 	all.peer = (struct uroce_ud_addr){ .path = { .source = all.port.addr, .dest = addr },
-					   .qp_num = event.peer_qp_num, .qkey = event.peer_qkey };
+					   .qp_num = event.peer_qp_num,
+					   .qkey = event.peer_qkey };
 	send_all();
 	receive_all();
 }
@@ -132,16 +134,17 @@ static void call(const char *text, const char *port)
 static void run(char **words)
 {
 	bool server = strcmp(words[0], "serve") == 0;
-	struct uroce_ud_init_attr init = { .send_cq = all.cq, .recv_cq = all.cq, .max_recv_wr = RECEIVES,
-					   .max_recv_sge = 1 };
+	struct uroce_ud_init_attr init = {
+		.send_cq = all.cq, .recv_cq = all.cq, .max_recv_wr = RECEIVES, .max_recv_sge = 1
+	};
 	time_t end;
 
 	all.count = (uint32_t)atoi(words[server ? 2 : 3]);
 	all.bytes = (uint32_t)atoi(words[server ? 3 : 4]);
 	all.limit = time(NULL) + LIMIT_S;
 	all.memory = calloc(RECEIVES + 1, SLOT_BYTES);
-	if (fail("memory", uroce_mr_reg(all.pd, all.memory, (RECEIVES + 1) * SLOT_BYTES, UROCE_ACCESS_LOCAL_WRITE,
-					&all.mr)) ||
+	if (fail("memory",
+		 uroce_mr_reg(all.pd, all.memory, (RECEIVES + 1) * SLOT_BYTES, UROCE_ACCESS_LOCAL_WRITE, &all.mr)) ||
 	    fail("queue pair", uroce_ud_create(all.pd, &init, &all.ud)))
 		return;
 	for (uint32_t i = 0; i < RECEIVES; i++)
