@@ -200,7 +200,7 @@ void cm_passive_take_req(struct cm *cm, const struct cm_route *route, uint64_t n
 		return;
 	}
 	listener = cm_listener_find(cm->config.listeners, in->service_id, route->source);
-	if (listener == NULL) {
+	if (listener == NULL) { /* also to one that we call ourselves (C-15) */
 		refuse(cm, route, CM_REJ_INVALID_SERVICE_ID, NULL, 0);
 		return;
 	}

@@ -1,4 +1,4 @@
-/* alarm.c - watching the counters of what a stranger has to guess (Y-3) */
+/* alarm.c - watching the counters of what a stranger has to guess (Y-3, C-24) */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "engine/alarm.h"
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/connect.h"
 #include "engine/engine.h"
 #include "network.h"
 #include "rule.h"
@@ -104,6 +105,30 @@ static void close_all(struct network *network, struct uroce_cm_channel *channel,
 		cr_assert_eq(uroce_cm_id_destroy(listener), 0);
 	cr_assert_eq(uroce_cm_channel_destroy(channel), 0);
 	network_close(network);
+}
+
+/* A MAD from 10.0.0.2, as if it had come in by the port; its ICRC is right. */
+static void give_datagram(struct network *network, struct engine_port *port, const uint8_t *mad)
+{
+	static const uint8_t source[16] = { [10] = 0xFF, [11] = 0xFF, [12] = 10, [15] = 2 };
+	static const uint8_t dest[16] = { [10] = 0xFF, [11] = 0xFF, [12] = 10, [15] = 1 };
+	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(network->loop.pool);
+	struct rc_origin origin = { .source = source, .dest = dest, .device = network->ends[0].device };
+	struct wire_packet packet = {
+		.opcode = OP_UD_SEND_ONLY,
+		.dest_qpn = CM_QPN,
+		.pkey = 0xFFFF,
+		.span_count = 1,
+		.qkey = CM_QKEY,
+		.source_qpn = CM_QPN,
+		.payload_bytes = CM_MAD_BYTES,
+		.payload = mad,
+	};
+
+	cr_assert_not_null(mbuf);
+	network_turn(network);
+	cr_assert_not(engine_connect_receive(network->engine->lcores[0], port, mbuf, &packet, &origin));
+	rte_pktmbuf_free(mbuf);
 }
 
 Test(connect, from_beginning_to_end_with_private_data_both_ways)
@@ -390,6 +415,31 @@ Test(connect, either_end_may_load_the_alternate_path)
 		cr_assert_eq(uroce_device_destroy(devices[i]), 0);
 	cr_assert_eq(drivers_loop_close(&loop), 0);
 	close_all(&network, channel, listener);
+}
+
+/* Messages about connections that there are not are guesses, and so many a second are told. */
+Test(connect, guessing_at_connections_is_told)
+{
+	static struct network network;
+	struct uroce_cm_channel *channel;
+	struct engine_port *port;
+	bool told = false;
+
+	RULE("C-24");
+	open_all(&network, 1, &channel);
+	port = engine_find_port(network.engine->lcores[0], network.ends[0].device);
+	for (uint32_t i = 0; i < 2 * ANOMALY_STRANGERS; i++) {
+		struct cm_message message = { .kind = CM_RTU, .local_id = i + 1, .remote_id = i + 1 };
+		uint8_t mad[CM_MAD_BYTES];
+		struct uroce_event event;
+
+		cm_mad_build(&message, mad);
+		give_datagram(&network, port, mad);
+		while (uroce_event_poll(network.ends[0].device, &event))
+			told |= event.type == UROCE_EVENT_ANOMALY;
+	}
+	cr_expect(told);
+	close_all(&network, channel, NULL);
 }
 
 static void take_event(struct network *network, const struct uroce_cm_event *event, uint32_t *established,
