@@ -1,8 +1,8 @@
 /* managers.c - fuzz target: two connection managers, their users, and a network that may also forge */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The input says what users do, when time goes on, and what becomes of each datagram: whether it arrives, how often, how
- * late, with which bytes changed, and what is made up in between from what was seen. test/support/crowd.h judges.
+ * The input says what users do, when time goes on, and what becomes of each datagram: whether it arrives, how often,
+ * how late, with which bytes changed, and what is made up in between from what was seen. test/support/crowd.h judges.
  */
 #include <errno.h>
 #include <string.h>
