@@ -5,11 +5,12 @@
 
 No root, hugepages or NIC needed.
 """
+import os
 import sys
 import tempfile
 import time
 
-from programs import Running, main, run, want
+from programs import Running, counter, main, run, want
 
 CASES = []
 WAITING = r"waiting for a client on port \d+ of our address"
@@ -21,7 +22,7 @@ def case(function):
 
 
 def port(directory, role):
-    return ["-d", f"net_memif0,role={role},socket={directory}/memif.sock,socket-abstract=no"]
+    return ["--device", f"net_memif0,role={role},socket={directory}/memif.sock,socket-abstract=no"]
 
 
 class Pair:
@@ -108,6 +109,72 @@ def pingpong_checks_every_byte(directory):
     with Pair(directory, "pingpong", "-n", "300", "-s", "5000") as pair:
         pair.want_both_right()
         want("300 messages checked, 0 bad bytes" in pair.client.text(), pair.texts())
+
+
+def commanded(directory, role, commands, *arguments):
+    """A uroce-testpmd that is told what to do."""
+    path = os.path.join(directory, role + ".commands")
+    open(path, "w").write("\n".join(commands) + "\n")
+    address = "10.78.0.1/24" if role == "server" else "10.78.0.2/24"
+    return Running(directory, role, "testpmd", *port(directory, role), "--ip", address, "--cmdline-file", path,
+                   *arguments)
+
+
+@case
+def testpmd_listens_and_connects_by_command(directory):
+    server = commanded(directory, "server", ["listen 7010", "listen", "connect 10.78.0.2"])
+    client = None
+    try:
+        server.wait_for("(?s)disconnect first.*disconnect first.*listening on port 7010|listening on port 7010.*"
+                        "disconnect first.*disconnect first")
+        for number in range(2):
+            client = commanded(directory, "client", ["connect 10.78.0.1 7010", "start", "show qp", "show cm", "stop",
+                                                     "disconnect", "disconnect", "show qp", "show cm", "quit"],
+                               "--qps", "3", "--mix", "write:1,send:1,read:1,fadd:1")
+            want(client.finish() == 0, "client's status", client.text(), server.text())
+            text = client.text()
+            want("connected to 10.78.0.1" in text and text.count("asks") == 3, text)
+            want("\n1 connections, 0 half open" in text and "\n0 connections, 0 half open" in text, text)
+            want("\ndisconnected\n" in text and "\nthere is no peer by address\n" in text, text)
+            server.wait_for(f"(?s)(serving 3 queue pairs.*the peer has left.*){{{number + 1}}}")
+        want(server.interrupt() == 0, "server's status", server.text())
+        want(counter(server.text(), "rx_write_requests") > 0, server.text())
+    finally:
+        server.kill()
+        if client:
+            client.kill()
+
+
+@case
+def testpmd_serves_the_next_peer_when_one_was_killed(directory):
+    server = commanded(directory, "server", ["listen 7011"])
+    client = None
+    try:
+        for number in range(2):
+            server.wait_for(f"(?s)(listening on port 7011.*){{{number + 1}}}")
+            client = commanded(directory, "client", ["connect 10.78.0.1 7011", "start"], "--stats-period", "1")
+            client.wait_for("messages/s")
+            client.kill()
+            server.wait_for(f"(?s)(the peer has left.*){{{number + 1}}}")
+        want(server.interrupt() == 0, "server's status", server.text())
+    finally:
+        server.kill()
+        if client:
+            client.kill()
+
+
+@case
+def testpmd_refuses_in_a_line_what_cannot_be(directory):
+    path = os.path.join(directory, "commands")
+    for commands, extra, told in ((["connect 10.78.0.1"], [], "10.78.0.1, port 18516: No route to host"),
+                                  (["connect here"], [], '"here": must be a RoCE address'),
+                                  (["disconnect"], [], "there is no peer by address")):
+        open(path, "w").write("\n".join(commands + ["quit"]) + "\n")
+        code, out, err = run("testpmd", "--device", "net_null0", "--ip", "10.78.0.2/24", "--cmdline-file", path, *extra)
+        want(code == 0 and told in out + err and len(err.splitlines()) <= 1, commands, code, out, err)
+    open(path, "w").write("listen\nquit\n")
+    code, out, err = run("testpmd", "--cmdline-file", path)
+    want(code == 0 and "start with one port" in err, "two loop ports", code, out, err)
 
 
 @case
