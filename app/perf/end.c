@@ -16,6 +16,7 @@
 
 #define CREATE_WAIT_MS 2000u /* numbers of destroyed QPs rest for some of it */
 #define CQ_DEPTH_MAX (1u << 20)
+#define QPS_PER_TURN 256u
 #define IDLE_DEPTH 16u
 #define IDLE_OUTS 4u
 #define RNR_RETRIES 7 /* without limit */
@@ -105,6 +106,13 @@ static int create_when_possible(struct perf_end *end, const struct uroce_qp_init
 	return error;
 }
 
+/* What takes long for many queue pairs lets the other process's connection by address live meanwhile. */
+static void turn_now_and_then(struct perf_end *end, uint32_t index)
+{
+	if (index % QPS_PER_TURN == QPS_PER_TURN - 1)
+		uroce_lcore_poll(end->lcore);
+}
+
 static int create_idle(struct perf_end *end, uint32_t index)
 {
 	struct uroce_qp_init_attr init = {
@@ -117,6 +125,7 @@ static int create_idle(struct perf_end *end, uint32_t index)
 		.max_dest_rd_atomic = IDLE_OUTS,
 	};
 
+	turn_now_and_then(end, index);
 	return create_when_possible(end, &init, &end->idle[index]);
 }
 
@@ -134,6 +143,7 @@ static int create_qp(struct perf_end *end, uint32_t index)
 		.max_dest_rd_atomic = end->test.outs,
 	};
 
+	turn_now_and_then(end, index);
 	return create_when_possible(end, &init, &end->flows[index].qp);
 }
 
@@ -309,6 +319,7 @@ static int connect_flow(struct perf_end *end, uint32_t index)
 	uint32_t bad = 0;
 	int error = uroce_qp_connect(end->flows[index].qp, &attr, &bad);
 
+	turn_now_and_then(end, index);
 	if (error == 0 && end->alternate)
 		error = arm_flow(end, index, &bad);
 	if (error)

@@ -1,4 +1,4 @@
-/* link.c - messages between two uroce-perf: JSON over TCP */
+/* link.c - messages between two uroce-perf: JSON over TCP or a connection by address */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -16,6 +16,7 @@
 #include <uroce/device.h>
 
 #include "common/eal.h"
+#include "common/pipe.h"
 #include "perf/link.h"
 #include "perf/report.h"
 
@@ -152,11 +153,32 @@ int perf_link_connect(struct perf_link *link, struct uroce_lcore *lcore, const c
 	return begin(link, lcore, fd);
 }
 
+int perf_link_open_pipe(struct perf_link *link, struct uroce_lcore *lcore, const struct app_pipe_config *config)
+{
+	int code;
+
+	memset(link, 0, sizeof(*link));
+	link->fd = -1;
+	link->lcore = lcore;
+	link->pipe = app_pipe_open(config, perf_report_waiting_by_address, NULL, &code);
+	return code;
+}
+
+static json_t *fail(struct perf_link *link, const char *reason)
+{
+	if (!link->closed)
+		app_complain(APP_EXIT_FAILURE, "the other side %s", reason);
+	link->closed = true;
+	return NULL;
+}
+
 static int send_all(struct perf_link *link, const char *data, size_t bytes)
 {
 	double end = seconds_now() + SEND_S;
 
-	while (bytes) {
+	if (link->pipe && app_pipe_send(link->pipe, data, bytes) != 0)
+		return fail(link, "is not to be reached any more") ? 0 : -1;
+	while (bytes && !link->pipe) {
 		ssize_t sent = send(link->fd, data, bytes, MSG_NOSIGNAL);
 
 		if (sent > 0) {
@@ -191,14 +213,6 @@ int perf_link_send(struct perf_link *link, json_t *message)
 	return error;
 }
 
-static json_t *fail(struct perf_link *link, const char *reason)
-{
-	if (!link->closed)
-		app_complain(APP_EXIT_FAILURE, "the other side %s", reason);
-	link->closed = true;
-	return NULL;
-}
-
 /* Reads what is there. false: the connection is over. */
 static bool read_more(struct perf_link *link)
 {
@@ -212,10 +226,13 @@ static bool read_more(struct perf_link *link)
 		link->buffer = larger;
 		link->room += READ_BYTES;
 	}
-	got = recv(link->fd, link->buffer + link->filled, link->room - link->filled, 0);
+	if (link->pipe)
+		got = app_pipe_receive(link->pipe, link->buffer + link->filled, link->room - link->filled);
+	else
+		got = recv(link->fd, link->buffer + link->filled, link->room - link->filled, 0);
 	if (got > 0)
 		link->filled += (size_t)got;
-	return got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR));
+	return got > 0 || (got < 0 && (link->pipe || errno == EAGAIN || errno == EINTR));
 }
 
 json_t *perf_link_poll(struct perf_link *link)
@@ -232,7 +249,7 @@ json_t *perf_link_poll(struct perf_link *link)
 			return fail(link, "does not speak uroce-perf: its message is too long");
 	}
 	if (link->filled < LENGTH_BYTES || link->filled - LENGTH_BYTES < length)
-		return open ? NULL : fail(link, "closed the TCP connection");
+		return open ? NULL : fail(link, "closed the connection");
 	message = json_loadb(link->buffer + LENGTH_BYTES, length, 0, &error);
 	link->filled -= LENGTH_BYTES + length;
 	memmove(link->buffer, link->buffer + LENGTH_BYTES + length, link->filled);
@@ -248,7 +265,9 @@ void perf_link_wait_closed(struct perf_link *link, double seconds)
 	double end = seconds_now() + seconds;
 	char byte;
 
-	while (seconds_now() < end) {
+	if (link->pipe)
+		app_pipe_wait_closed(link->pipe, seconds);
+	while (!link->pipe && seconds_now() < end) {
 		struct pollfd waiting = { .fd = link->fd, .events = POLLIN };
 		ssize_t got;
 
@@ -264,6 +283,7 @@ void perf_link_close(struct perf_link *link)
 {
 	if (link->fd >= 0)
 		close(link->fd);
+	app_pipe_close(link->pipe);
 	free(link->buffer);
 	memset(link, 0, sizeof(*link));
 	link->fd = -1;

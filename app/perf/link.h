@@ -1,4 +1,4 @@
-/* link.h - messages between two uroce-perf: JSON over TCP, while the lcore goes on turning */
+/* link.h - messages between two uroce-perf: JSON over TCP or a connection by address, while the lcore goes on turning */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A message is a JSON object behind its length (32 bits, big-endian). Nothing here ever blocks for long: ARP and
@@ -15,10 +15,12 @@
 #define PERF_LINK_MESSAGE_MAX (8u << 20)
 
 struct uroce_lcore;
+struct app_pipe_config;
 
 struct perf_link {
 	int fd;
-	bool closed; /* by the peer, or by an error */
+	struct app_pipe *pipe; /* instead of fd; NULL: TCP */
+	bool closed;           /* by the peer, or by an error */
 	struct uroce_lcore *lcore;
 	char *buffer;
 	size_t filled, room;
@@ -30,13 +32,16 @@ int perf_link_accept(struct perf_link *link, struct uroce_lcore *lcore, unsigned
 /* Tries for ten seconds: the server may come up a little later. 0 or -1. */
 int perf_link_connect(struct perf_link *link, struct uroce_lcore *lcore, const char *host, unsigned tcp_port);
 
+/* Either of both, over a connection by address. APP_EXIT_OK or what to exit with. */
+int perf_link_open_pipe(struct perf_link *link, struct uroce_lcore *lcore, const struct app_pipe_config *config);
+
 /* Sends message and gives up the reference. 0 or -1. */
 int perf_link_send(struct perf_link *link, json_t *message);
 
 /* A message that has arrived, or NULL; does not wait. */
 json_t *perf_link_poll(struct perf_link *link);
 
-/* Waits until the peer has closed the connection; does not turn the lcore. */
+/* Waits until the peer has closed the connection; over TCP without turning the lcore. */
 void perf_link_wait_closed(struct perf_link *link, double seconds);
 
 void perf_link_close(struct perf_link *link);

@@ -94,6 +94,7 @@ static const char help_text[] =
 	"                       each alone; windows as with --limit\n"
 	"  --server             wait for a client; HOST: where the server waits\n"
 	"  -p, --port N         TCP port for the parameters, 1 ... 65535 (default 18515)\n"
+	"  -R, --rdma_cm        no TCP: the parameters go over a connection by address; HOST is the server's --ip\n"
 	"  -d, --device DEV     a virtual device (net_af_packet0,iface=eth0), a PCI address, or one given to EAL\n"
 	"                       (default with --server or HOST: the first that was given to EAL); both ends\n"
 	"                       here: loop (default), or memif[,rsize=N][,bsize=N]: through shared memory\n"
@@ -179,6 +180,7 @@ static const struct option long_options[] = {
 	{ "lcores", required_argument, NULL, OPT_LCORES },
 	{ "server", no_argument, NULL, OPT_SERVER },
 	{ "port", required_argument, NULL, 'p' },
+	{ "rdma_cm", no_argument, NULL, 'R' },
 	{ "device", required_argument, NULL, 'd' },
 	{ "ip", required_argument, NULL, OPT_IP },
 	{ "loss", required_argument, NULL, OPT_LOSS },
@@ -421,6 +423,9 @@ static int take_option(int letter, const char *text, struct perf_options *option
 		return app_vlan_parse("--vlan", text, &options->vlan);
 	case 'p':
 		return take_number("-p", text, 1, 65535, &options->tcp_port);
+	case 'R':
+		options->by_address = true;
+		return APP_EXIT_OK;
 	case 'd':
 		options->device = text;
 		return APP_EXIT_OK;
@@ -449,6 +454,7 @@ static int check_ends(const struct perf_options *options)
 {
 	bool local = options_are_local(options);
 	bool pair = options->device == NULL || perf_pair_knows(options->device);
+	struct uroce_addr addr;
 
 	if (options->server && options->host)
 		return app_complain(APP_EXIT_USAGE, "--server and HOST %s: this process is one or the other",
@@ -460,6 +466,11 @@ static int check_ends(const struct perf_options *options)
 		return app_complain(APP_EXIT_USAGE,
 				    "-d %s: both of its ends are in one process: leave out --server and HOST",
 				    options->device);
+	if (options->by_address && (local || options->connections))
+		return app_complain(APP_EXIT_USAGE, "-R: is about --server or HOST, and --connections does without it");
+	if (options->by_address && options->host && uroce_addr_parse(options->host, &addr, NULL) != 0)
+		return app_complain(APP_EXIT_USAGE, "HOST %s: with -R it is a RoCE address, such as 10.0.0.1",
+				    options->host);
 	if (!local && options->addresses[0] == NULL)
 		return app_complain(APP_EXIT_USAGE, "--ip ADDR/LEN is missing: our own address on the port");
 	if (!local && options->addresses[1])
@@ -565,7 +576,7 @@ int perf_options_parse(int argc, char **argv, struct perf_options *options, bool
 	};
 	*done = false;
 	while (code == APP_EXIT_OK &&
-	       (letter = getopt_long(argc, argv, "s:am:q:t:r:o:Q:I:u:D:n:bp:d:hV", long_options, NULL)) != -1) {
+	       (letter = getopt_long(argc, argv, "s:am:q:t:r:o:Q:I:u:D:n:bp:Rd:hV", long_options, NULL)) != -1) {
 		if (letter == 'h' || letter == 'V') {
 			if (letter == 'h')
 				fputs(help_text, stdout);

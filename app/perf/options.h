@@ -72,6 +72,7 @@ struct perf_options {
 	struct uroce_vlan vlan;
 	const char *gateway;
 	uint32_t tcp_port;
+	bool by_address; /* no TCP: the other process is reached over the ports */
 	const char *json_path;
 };
 

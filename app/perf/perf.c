@@ -125,9 +125,11 @@ static int open_ends(struct perf *perf)
 	return APP_EXIT_OK;
 }
 
-/* The connection to the other process goes last: it tells that our port is gone. */
+/* A TCP connection to the other process goes last: it tells that our port is gone. One by address needs the port. */
 static void close_all(struct perf *perf)
 {
+	if (perf->remote.link.pipe)
+		perf_remote_close(&perf->remote);
 	for (uint32_t i = 0; i < perf->port_count; i++) {
 		perf_end_close(&perf->ends[i]);
 		free(perf->ends[i].latency);
@@ -200,15 +202,13 @@ static int run_client(struct perf *perf, struct perf_remote *remote)
 static int run_remote(struct perf *perf)
 {
 	struct perf_remote *remote = &perf->remote;
-	int code = APP_EXIT_FAILURE;
+	int code = perf_remote_open(remote, perf->engine, &perf->ends[0], &perf->options);
 
-	if (perf_remote_open(remote, &perf->ends[0], &perf->options) != 0)
-		code = APP_EXIT_ENVIRONMENT;
-	else if (!perf->options.server)
-		code = run_client(perf, remote);
-	else if (perf_remote_serve(remote, &perf->failures) == 0 && perf->failures == 0)
-		code = APP_EXIT_OK;
-	return code;
+	if (code)
+		return code;
+	if (!perf->options.server)
+		return run_client(perf, remote);
+	return perf_remote_serve(remote, &perf->failures) == 0 && perf->failures == 0 ? APP_EXIT_OK : APP_EXIT_FAILURE;
 }
 
 /* Where the server is: in this process, where HOST says, or nowhere, for it is this one. */

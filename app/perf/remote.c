@@ -7,6 +7,7 @@
 #include <rte_cycles.h>
 
 #include "common/eal.h"
+#include "common/pipe.h"
 #include "perf/local.h"
 #include "perf/message.h"
 #include "perf/remote.h"
@@ -16,9 +17,11 @@
 
 #define LOOK_S 0.001 /* between two looks at the socket */
 #define LOOK_CHECKING_S 0.00005
-#define ANSWER_S 60.0 /* for an answer over TCP */
+#define ANSWER_S 60.0 /* for an answer */
 #define PART_S 10.0
 #define SETTLE_TURNS 256u
+#define PIPE_PATIENCE_S 10u
+#define PIPE_TIMEOUT 18u /* 1.07 s: eight of them pass while memory is filled, and a dead peer is given up in nine */
 
 /* ---- checking what a peer has written ---- */
 
@@ -183,21 +186,41 @@ static int take_hello(struct perf_remote *remote)
 	return 0;
 }
 
-int perf_remote_open(struct perf_remote *remote, struct perf_end *end, const struct perf_options *options)
+/* The connection's own patience is at least that of the queue pairs it tells of. */
+static int open_pipe(struct perf_remote *remote, struct uroce_engine *engine, const struct perf_options *options)
 {
-	int error;
+	const struct app_pipe_config config = {
+		.engine = engine,
+		.port = remote->end->port,
+		.host = options->host,
+		.service = (uint16_t)options->tcp_port,
+		.timeout = (uint8_t)(options->timeout > PIPE_TIMEOUT ? options->timeout : PIPE_TIMEOUT),
+		.patience_s = PIPE_PATIENCE_S,
+	};
+
+	return perf_link_open_pipe(&remote->link, remote->end->lcore, &config);
+}
+
+int perf_remote_open(struct perf_remote *remote, struct uroce_engine *engine, struct perf_end *end,
+		     const struct perf_options *options)
+{
+	int code = APP_EXIT_OK;
 
 	memset(remote, 0, sizeof(*remote));
 	remote->link.fd = -1;
 	remote->end = end;
-	if (options->server)
-		error = perf_link_accept(&remote->link, end->lcore, options->tcp_port);
+	if (options->by_address)
+		code = open_pipe(remote, engine, options);
+	else if (options->server)
+		code = perf_link_accept(&remote->link, end->lcore, options->tcp_port);
 	else
-		error = perf_link_connect(&remote->link, end->lcore, options->host, options->tcp_port);
-	if (error || send_hello(remote) || take_hello(remote))
-		return -1;
+		code = perf_link_connect(&remote->link, end->lcore, options->host, options->tcp_port);
+	if (code)
+		return code < 0 ? APP_EXIT_ENVIRONMENT : code;
+	if (send_hello(remote) || take_hello(remote))
+		return APP_EXIT_ENVIRONMENT;
 	remote->open = true;
-	return 0;
+	return APP_EXIT_OK;
 }
 
 void perf_remote_part(struct perf_remote *remote)

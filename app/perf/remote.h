@@ -22,13 +22,15 @@ struct perf_remote {
 	bool open;          /* both have said hello, none has said bye */
 };
 
-/* 0 or -1; complains. */
-int perf_remote_open(struct perf_remote *remote, struct perf_end *end, const struct perf_options *options);
+/* APP_EXIT_OK, or what to exit with after a complaint. */
+int perf_remote_open(struct perf_remote *remote, struct uroce_engine *engine, struct perf_end *end,
+		     const struct perf_options *options);
 
 /*
  * The end of it: the client's port goes away while nobody polls the server's (net_memif of 22.11 crashes a poller
  * whose peer vanishes). The client parts, closes its port, then the connection; the server parts, which takes until
- * the client has closed the connection, then closes its port.
+ * the client has closed the connection, then closes its port. A connection by address needs the port: there both
+ * close it first.
  */
 void perf_remote_part(struct perf_remote *remote);
 void perf_remote_close(struct perf_remote *remote);

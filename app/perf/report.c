@@ -187,6 +187,12 @@ void perf_report_waiting(unsigned tcp_port)
 	fflush(out);
 }
 
+void perf_report_waiting_by_address(unsigned port)
+{
+	fprintf(out, " waiting for a client on port %u of our address\n", port);
+	fflush(out);
+}
+
 void perf_report_drops(const struct app_port *port)
 {
 	struct drivers_ethdev_stats frames;

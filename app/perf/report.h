@@ -28,6 +28,7 @@ void perf_report_drops(const struct app_port *port);
 
 /* Where a server waits. */
 void perf_report_waiting(unsigned tcp_port);
+void perf_report_waiting_by_address(unsigned port);
 
 /* The server's line: what came in. */
 void perf_report_served(const struct perf_end *end);

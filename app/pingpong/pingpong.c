@@ -1,8 +1,9 @@
 /* pingpong.c - uroce-pingpong: SENDs back and forth with ibv_rc_pingpong or with itself, every byte checked */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The side channel is the one of ibv_rc_pingpong: 52 bytes of text each way, the client first, then "done". One
- * thread does it all: while it waits for TCP it turns the lcore, so that ARP and neighbour discovery are answered.
+ * The side channel is the one of ibv_rc_pingpong: 52 bytes of text each way, the client first, then "done", over TCP or
+ * a connection by address. One thread does it all: while it waits it turns the lcore, so that ARP and neighbour
+ * discovery are answered.
  *
  * Who checks what: a client sends a new pattern each time and compares what comes back. A server that sees the
  * first message filled with 0x7b talks to ibv_rc_pingpong, which sends back what it received: so it sends new
@@ -18,6 +19,7 @@
 #include <uroce/uroce.h>
 
 #include "common/eal.h"
+#include "common/pipe.h"
 #include "common/ports.h"
 #include "pingpong/side.h"
 
@@ -35,6 +37,7 @@ struct options {
 	uint32_t size, mtu, rx_depth, iterations;
 	struct uroce_vlan vlan;
 	const char *gateway;
+	bool by_address;
 };
 
 struct peer {
@@ -44,6 +47,7 @@ struct peer {
 
 struct pingpong {
 	struct options options;
+	struct uroce_engine *engine;
 	struct app_port port;
 	struct uroce_lcore *lcore;
 	struct uroce_pd *pd;
@@ -74,23 +78,23 @@ static uint8_t pattern_byte(uint32_t message, uint32_t offset)
 
 /* ---- the side channel ---- */
 
-static int send_our_side(struct pingpong *pp, int fd)
+static int send_our_side(struct pingpong *pp, const struct side *side)
 {
 	char text[MESSAGE_BYTES];
 	int at = snprintf(text, sizeof(text), "%04x:%06x:%06x:", 0, uroce_qp_num(pp->qp), pp->psn);
 
 	for (int i = 0; i < 16; i++)
 		at += snprintf(text + at, sizeof(text) - (size_t)at, "%02x", pp->port.addr.bytes[i]);
-	return side_write(fd, text, sizeof(text));
+	return side_write(side, text, sizeof(text));
 }
 
-static int receive_their_side(struct pingpong *pp, int fd)
+static int receive_their_side(struct pingpong *pp, const struct side *side)
 {
 	char text[MESSAGE_BYTES + 1] = "";
 	char gid[33];
 	unsigned lid;
 
-	if (side_read(pp->lcore, fd, text, MESSAGE_BYTES) != 0)
+	if (side_read(pp->lcore, side, text, MESSAGE_BYTES) != 0)
 		return -1;
 	if (sscanf(text, "%4x:%6x:%6x:%32[0-9a-fA-F]", &lid, &pp->peer.qpn, &pp->peer.psn, gid) != 4 ||
 	    strlen(gid) != 32) {
@@ -312,24 +316,52 @@ static void print_side(const char *which, uint32_t qpn, uint32_t psn, const stru
 	       uroce_addr_format(addr, text, sizeof(text)));
 }
 
+static void tell_waiting(unsigned port)
+{
+	printf("  waiting for a client on port %u of our address\n", port);
+	fflush(stdout);
+}
+
+/* An exit code. */
+static int open_side(struct pingpong *pp, struct side *side)
+{
+	const struct options *options = &pp->options;
+	const struct app_pipe_config config = {
+		.engine = pp->engine,
+		.port = &pp->port,
+		.host = options->host,
+		.service = (uint16_t)options->port,
+		.patience_s = 10,
+	};
+	int code = APP_EXIT_OK;
+
+	if (options->by_address)
+		side->pipe = app_pipe_open(&config, tell_waiting, NULL, &code);
+	else if ((options->host ? side_dial(side, options->host, options->port) :
+				  side_accept(side, pp->lcore, options->port)) != 0)
+		code = APP_EXIT_ENVIRONMENT;
+	return code;
+}
+
 /* An exit code. */
 static int set_up_connection(struct pingpong *pp)
 {
 	char done[DONE_BYTES] = "done";
 	bool server = pp->options.host == NULL;
-	int fd, error;
+	struct side side = { .fd = -1 };
+	int error;
 
 	print_side(" local", uroce_qp_num(pp->qp), pp->psn, &pp->port.addr);
-	fd = server ? side_accept(pp->lcore, pp->options.port) : side_dial(pp->options.host, pp->options.port);
-	if (fd < 0)
-		return APP_EXIT_ENVIRONMENT;
+	error = open_side(pp, &side);
+	if (error)
+		return error;
 	if (server) /* connected before the answer: the client sends as soon as it has it */
-		error = receive_their_side(pp, fd) || connect_qp(pp) || send_our_side(pp, fd) ||
-			side_read(pp->lcore, fd, done, DONE_BYTES);
+		error = receive_their_side(pp, &side) || connect_qp(pp) || send_our_side(pp, &side) ||
+			side_read(pp->lcore, &side, done, DONE_BYTES);
 	else
-		error = send_our_side(pp, fd) || receive_their_side(pp, fd) || connect_qp(pp) ||
-			side_write(fd, done, DONE_BYTES);
-	close(fd);
+		error = send_our_side(pp, &side) || receive_their_side(pp, &side) || connect_qp(pp) ||
+			side_write(&side, done, DONE_BYTES);
+	side_close(&side);
 	if (error)
 		return APP_EXIT_FAILURE;
 	print_side("remote", pp->peer.qpn, pp->peer.psn, &pp->peer.gid);
@@ -385,12 +417,19 @@ static int run(struct pingpong *pp)
 /* ---- the command line ---- */
 
 static const struct option long_options[] = {
-	{ "ip", required_argument, NULL, 'I' },      { "device", required_argument, NULL, 'd' },
-	{ "port", required_argument, NULL, 'p' },    { "size", required_argument, NULL, 's' },
-	{ "mtu", required_argument, NULL, 'm' },     { "rx-depth", required_argument, NULL, 'r' },
-	{ "iters", required_argument, NULL, 'n' },   { "vlan", required_argument, NULL, 'v' },
-	{ "gateway", required_argument, NULL, 'g' }, { "help", no_argument, NULL, 'h' },
-	{ "version", no_argument, NULL, 'V' },       { NULL, 0, NULL, 0 },
+	{ "ip", required_argument, NULL, 'I' },
+	{ "device", required_argument, NULL, 'd' },
+	{ "port", required_argument, NULL, 'p' },
+	{ "size", required_argument, NULL, 's' },
+	{ "mtu", required_argument, NULL, 'm' },
+	{ "rx-depth", required_argument, NULL, 'r' },
+	{ "iters", required_argument, NULL, 'n' },
+	{ "vlan", required_argument, NULL, 'v' },
+	{ "gateway", required_argument, NULL, 'g' },
+	{ "rdma_cm", no_argument, NULL, 'R' },
+	{ "help", no_argument, NULL, 'h' },
+	{ "version", no_argument, NULL, 'V' },
+	{ NULL, 0, NULL, 0 },
 };
 
 static const char help_text[] =
@@ -402,6 +441,7 @@ static const char help_text[] =
 	"  -d, --device DEV   port: a virtual device (net_af_packet0,iface=eth0), a PCI address, or one given to EAL\n"
 	"                     (default: the first that was given to EAL)\n"
 	"  -p, --port N       TCP port of the side channel, 1 ... 65535 (default 18515)\n"
+	"  -R, --rdma_cm      no TCP: between two uroce-pingpong, over a connection by address; HOST is the server's --ip\n"
 	"  -s, --size N       bytes a message, 1 ... 1073741824 (default 4096)\n"
 	"  -m, --mtu N        path MTU: 256, 512, 1024, 2048, 4096 (default 1024)\n"
 	"  -r, --rx-depth N   receives posted at a time, 1 ... 32768 (default 500)\n"
@@ -455,6 +495,8 @@ static bool take_option(struct options *options, int letter, const char *text)
 	case 'g':
 		options->gateway = text;
 		return true;
+	case 'R':
+		return options->by_address = true;
 	case 'v':
 		return app_vlan_parse("--vlan", text, &options->vlan) == APP_EXIT_OK;
 	case 'n':
@@ -466,9 +508,10 @@ static bool take_option(struct options *options, int letter, const char *text)
 /* 0 to go on, or 1 + what to exit with. */
 static int parse_options(struct options *options, int argc, char **argv)
 {
+	struct uroce_addr addr;
 	int letter;
 
-	while ((letter = getopt_long(argc, argv, "d:p:s:m:r:n:hV", long_options, NULL)) != -1) {
+	while ((letter = getopt_long(argc, argv, "d:p:Rs:m:r:n:hV", long_options, NULL)) != -1) {
 		if (letter == 'h') {
 			fputs(help_text, stdout);
 			return 1 + APP_EXIT_OK;
@@ -484,6 +527,9 @@ static int parse_options(struct options *options, int argc, char **argv)
 		options->host = argv[optind++];
 	if (optind < argc)
 		return 1 + app_complain(APP_EXIT_USAGE, "\"%s\": only one HOST", argv[optind]);
+	if (options->by_address && options->host && uroce_addr_parse(options->host, &addr, NULL) != 0)
+		return 1 + app_complain(APP_EXIT_USAGE, "HOST %s: with -R it is a RoCE address, such as 10.0.0.1",
+					options->host);
 	if (options->ip == NULL)
 		return 1 + app_complain(APP_EXIT_USAGE, "--ip ADDR/LEN is missing: our own address on the port");
 	return 0;
@@ -504,7 +550,7 @@ static int open_and_run(struct pingpong *pp)
 
 	if (check("engine", uroce_engine_create(&engine_config, &engine)))
 		return APP_EXIT_INTERNAL;
-	port_config.port.engine = engine;
+	port_config.port.engine = pp->engine = engine;
 	exit_code = app_port_open(&port_config, &pp->port);
 	if (exit_code == APP_EXIT_OK) {
 		pp->lcore = uroce_engine_lcore(engine, 0);

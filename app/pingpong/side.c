@@ -1,4 +1,4 @@
-/* side.c - the side channel over TCP */
+/* side.c - the side channel over TCP or a connection by address */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <netdb.h>
@@ -13,6 +13,7 @@
 #include <uroce/uroce.h>
 
 #include "common/eal.h"
+#include "common/pipe.h"
 #include "pingpong/side.h"
 
 double side_seconds_now(void)
@@ -23,44 +24,64 @@ double side_seconds_now(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-int side_read(struct uroce_lcore *lcore, int fd, char *text, size_t bytes)
+/* What is there; 0: the other side has closed it; -EAGAIN: nothing yet. */
+static ssize_t read_some(const struct side *side, char *text, size_t bytes)
+{
+	struct pollfd waiting = { .fd = side->fd, .events = POLLIN };
+	ssize_t got;
+
+	if (side->pipe)
+		return app_pipe_receive(side->pipe, text, bytes);
+	if (poll(&waiting, 1, 0) <= 0)
+		return -EAGAIN;
+	got = read(side->fd, text, bytes);
+	return got < 0 ? 0 : got;
+}
+
+int side_read(struct uroce_lcore *lcore, const struct side *side, char *text, size_t bytes)
 {
 	double end = side_seconds_now() + SIDE_STALL_SECONDS;
 	size_t at = 0;
 
 	while (at < bytes) {
-		struct pollfd waiting = { .fd = fd, .events = POLLIN };
 		ssize_t got;
 
 		uroce_lcore_poll(lcore);
-		if (poll(&waiting, 1, 0) <= 0) {
-			if (side_seconds_now() > end) {
-				app_complain(APP_EXIT_FAILURE, "the other side said nothing for %d s",
-					     SIDE_STALL_SECONDS);
-				return -1;
-			}
-			continue;
-		}
-		got = read(fd, text + at, bytes - at);
-		if (got <= 0) {
+		got = read_some(side, text + at, bytes - at);
+		if (got == 0) {
 			app_complain(APP_EXIT_FAILURE, "the other side closed the connection (%zu of %zu bytes came)",
 				     at, bytes);
 			return -1;
 		}
-		at += (size_t)got;
+		if (got > 0)
+			at += (size_t)got;
+		if (got < 0 && side_seconds_now() > end) {
+			app_complain(APP_EXIT_FAILURE, "the other side said nothing for %d s", SIDE_STALL_SECONDS);
+			return -1;
+		}
 	}
 	return 0;
 }
 
-int side_write(int fd, const char *text, size_t bytes)
+int side_write(const struct side *side, const char *text, size_t bytes)
 {
-	if (send(fd, text, bytes, MSG_NOSIGNAL) == (ssize_t)bytes)
+	if (side->pipe ? app_pipe_send(side->pipe, text, bytes) == 0 :
+			 send(side->fd, text, bytes, MSG_NOSIGNAL) == (ssize_t)bytes)
 		return 0;
-	app_complain(APP_EXIT_FAILURE, "could not write to the other side: %s", strerror(errno));
+	app_complain(APP_EXIT_FAILURE, "could not write to the other side: %s",
+		     side->pipe ? "the connection is over" : strerror(errno));
 	return -1;
 }
 
-int side_dial(const char *host, unsigned port)
+void side_close(struct side *side)
+{
+	if (side->fd >= 0)
+		close(side->fd);
+	app_pipe_close(side->pipe);
+	*side = (struct side){ .fd = -1 };
+}
+
+int side_dial(struct side *side, const char *host, unsigned port)
 {
 	struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM };
 	struct addrinfo *list, *at;
@@ -89,7 +110,8 @@ int side_dial(const char *host, unsigned port)
 	freeaddrinfo(list);
 	if (fd < 0)
 		app_complain(APP_EXIT_FAILURE, "nobody listens on %s port %u: %s", host, port, strerror(errno));
-	return fd;
+	side->fd = fd;
+	return fd < 0 ? -1 : 0;
 }
 
 static int listen_on(unsigned port)
@@ -115,7 +137,7 @@ static int listen_on(unsigned port)
 	return fd;
 }
 
-int side_accept(struct uroce_lcore *lcore, unsigned port)
+int side_accept(struct side *side, struct uroce_lcore *lcore, unsigned port)
 {
 	int listener = listen_on(port), fd = -1;
 
@@ -131,5 +153,6 @@ int side_accept(struct uroce_lcore *lcore, unsigned port)
 			fd = accept(listener, NULL, NULL);
 	}
 	close(listener);
-	return fd;
+	side->fd = fd;
+	return 0;
 }

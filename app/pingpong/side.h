@@ -1,4 +1,4 @@
-/* side.h - the side channel: TCP, on which the lcore is turned while waiting */
+/* side.h - the side channel: TCP or a connection by address, on which the lcore is turned while waiting */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The peer resolves our MAC before it answers on TCP, so ARP and neighbour discovery must be answered meanwhile.
@@ -12,17 +12,25 @@
 #define SIDE_STALL_SECONDS 30 /* without a word: give up */
 
 struct uroce_lcore;
+struct app_pipe;
+
+struct side {
+	int fd;                /* -1 with a pipe */
+	struct app_pipe *pipe; /* NULL: TCP */
+};
 
 double side_seconds_now(void);
 
-/* Connects to host; the server may need up to 10 s to come up. Returns a descriptor. */
-int side_dial(const char *host, unsigned port);
+/* Connects to host; the server may need up to 10 s to come up. */
+int side_dial(struct side *side, const char *host, unsigned port);
 
-/* Waits for a client without a limit. Returns a descriptor. */
-int side_accept(struct uroce_lcore *lcore, unsigned port);
+/* Waits for a client without a limit. */
+int side_accept(struct side *side, struct uroce_lcore *lcore, unsigned port);
 
 /* Reads exactly so many bytes. 0. */
-int side_read(struct uroce_lcore *lcore, int fd, char *text, size_t bytes);
-int side_write(int fd, const char *text, size_t bytes);
+int side_read(struct uroce_lcore *lcore, const struct side *side, char *text, size_t bytes);
+int side_write(const struct side *side, const char *text, size_t bytes);
+
+void side_close(struct side *side);
 
 #endif

@@ -10,10 +10,12 @@
 #include <unistd.h>
 
 #include "common/eal.h"
+#include "common/pipe.h"
 #include "testpmd/exchange.h"
 
 #define VERSION_WORD "uroce-testpmd 1"
 #define PATIENCE_SECONDS 10
+#define LOOK_US 1000
 
 int exchange_listen(unsigned port)
 {
@@ -76,10 +78,12 @@ int exchange_dial(const char *host, unsigned port)
 	return fd;
 }
 
-static int send_text(int fd, const char *text, size_t bytes)
+static int send_text(const struct exchange_line *line, const char *text, size_t bytes)
 {
+	if (line->pipe)
+		return app_pipe_send(line->pipe, text, bytes);
 	while (bytes > 0) {
-		ssize_t sent = send(fd, text, bytes, MSG_NOSIGNAL);
+		ssize_t sent = send(line->fd, text, bytes, MSG_NOSIGNAL);
 
 		if (sent <= 0) {
 			app_complain(APP_EXIT_FAILURE, "the peer's TCP connection broke: %s", strerror(errno));
@@ -91,14 +95,14 @@ static int send_text(int fd, const char *text, size_t bytes)
 	return 0;
 }
 
-int exchange_refuse(int fd, const char *reason)
+int exchange_refuse(const struct exchange_line *line, const char *reason)
 {
-	char line[160];
+	char text[160];
 
-	return send_text(fd, line, (size_t)snprintf(line, sizeof(line), "no %s\n", reason));
+	return send_text(line, text, (size_t)snprintf(text, sizeof(text), "no %s\n", reason));
 }
 
-int exchange_send(int fd, const struct exchange *ours)
+int exchange_send(const struct exchange_line *line, const struct exchange *ours)
 {
 	char address[64];
 	char *text = NULL;
@@ -113,47 +117,63 @@ int exchange_send(int fd, const struct exchange *ours)
 	for (uint32_t i = 0; i < ours->qps; i++)
 		fprintf(out, "%u %u\n", ours->qpn[i], ours->psn[i]);
 	fclose(out);
-	error = send_text(fd, text, bytes);
+	error = send_text(line, text, bytes);
 	free(text);
 	return error;
 }
 
+/* One byte. false: none came in time, or none will. */
+static bool read_byte(const struct exchange_line *line, char *c)
+{
+	ssize_t got = -EAGAIN;
+
+	if (line->pipe == NULL)
+		return recv(line->fd, c, 1, 0) == 1;
+	for (uint64_t us = 0; got == -EAGAIN && us < PATIENCE_SECONDS * 1000000ull; us += LOOK_US) {
+		got = app_pipe_receive(line->pipe, c, 1);
+		if (got == -EAGAIN)
+			usleep(LOOK_US);
+	}
+	return got == 1;
+}
+
 /* One line without its end; false: none came whole and in time. Nothing behind it is taken. */
-static bool read_line(int fd, char *line, size_t room)
+static bool read_line(const struct exchange_line *line, char *text, size_t room)
 {
 	size_t at = 0;
 	char c;
 
-	while (at + 1 < room && recv(fd, &c, 1, 0) == 1) {
+	while (at + 1 < room && read_byte(line, &c)) {
 		if (c == '\n') {
-			line[at] = '\0';
+			text[at] = '\0';
 			return true;
 		}
-		line[at++] = c;
+		text[at++] = c;
 	}
-	line[at] = '\0';
+	text[at] = '\0';
 	return false;
 }
 
-int exchange_receive(int fd, struct exchange *theirs)
+int exchange_receive(const struct exchange_line *line, struct exchange *theirs)
 {
 	struct timeval patience = { .tv_sec = PATIENCE_SECONDS };
-	char line[256], address[64];
+	char text[256], address[64];
 	bool right;
 
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-	if (!read_line(fd, line, sizeof(line)))
+	if (line->pipe == NULL)
+		setsockopt(line->fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	if (!read_line(line, text, sizeof(text)))
 		return app_complain(-1, "the peer said nothing for %d s or left", PATIENCE_SECONDS);
-	if (strncmp(line, "no ", 3) == 0)
-		return app_complain(-1, "the target refused: %s", line + 3);
-	right = sscanf(line, VERSION_WORD " %u %u %u %63s %u %lu", &theirs->qps, &theirs->size, &theirs->mtu, address,
+	if (strncmp(text, "no ", 3) == 0)
+		return app_complain(-1, "the target refused: %s", text + 3);
+	right = sscanf(text, VERSION_WORD " %u %u %u %63s %u %lu", &theirs->qps, &theirs->size, &theirs->mtu, address,
 		       &theirs->rkey, &theirs->va) == 6 &&
 		uroce_addr_parse(address, &theirs->addr, NULL) == 0 && theirs->qps >= 1 &&
 		theirs->qps <= EXCHANGE_QPS_MAX;
 	for (uint32_t i = 0; right && i < theirs->qps; i++)
-		right = read_line(fd, line, sizeof(line)) &&
-			sscanf(line, "%u %u", &theirs->qpn[i], &theirs->psn[i]) == 2;
+		right = read_line(line, text, sizeof(text)) &&
+			sscanf(text, "%u %u", &theirs->qpn[i], &theirs->psn[i]) == 2;
 	if (!right)
-		return app_complain(-1, "the peer is no uroce-testpmd of this version: \"%.60s\"", line);
+		return app_complain(-1, "the peer is no uroce-testpmd of this version: \"%.60s\"", text);
 	return 0;
 }

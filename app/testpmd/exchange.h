@@ -1,4 +1,4 @@
-/* exchange.h - what two uroce-testpmd tell each other over TCP before the traffic starts */
+/* exchange.h - what two uroce-testpmd tell each other, over TCP or by address, before the traffic starts */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Lines of text. The initiator: "uroce-testpmd 1 QPS SIZE MTU ADDRESS RKEY VA", then a line "QPN PSN" a queue pair.
@@ -12,6 +12,8 @@
 
 #include <uroce/types.h>
 
+struct app_pipe;
+
 #define EXCHANGE_QPS_MAX 1024
 
 struct exchange {
@@ -21,14 +23,20 @@ struct exchange {
 	uint32_t qpn[EXCHANGE_QPS_MAX], psn[EXCHANGE_QPS_MAX];
 };
 
+/* Where the lines go. */
+struct exchange_line {
+	int fd;                /* -1 with a pipe */
+	struct app_pipe *pipe; /* NULL: TCP */
+};
+
 /* A listening descriptor, or -1 after a complaint. */
 int exchange_listen(unsigned port);
 /* A connection, or -1 after a complaint. */
 int exchange_dial(const char *host, unsigned port);
 
 /* 0, or -1 after a complaint. */
-int exchange_send(int fd, const struct exchange *ours);
-int exchange_refuse(int fd, const char *reason);
-int exchange_receive(int fd, struct exchange *theirs);
+int exchange_send(const struct exchange_line *line, const struct exchange *ours);
+int exchange_refuse(const struct exchange_line *line, const char *reason);
+int exchange_receive(const struct exchange_line *line, struct exchange *theirs);
 
 #endif

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "testpmd/meet.h"
 #include "testpmd/prompt.h"
 #include "testpmd/show.h"
 
@@ -35,28 +36,6 @@ static void catch_signals(void)
 
 /* ---- a target's housekeeping: one peer at a time ---- */
 
-/* false: it is none that can be served. */
-static bool serve_peer(int fd)
-{
-	struct exchange *theirs = calloc(1, sizeof(*theirs)), *ours = calloc(1, sizeof(*ours));
-	bool served = false;
-
-	if (theirs && ours && exchange_receive(fd, theirs) == 0) {
-		if (traffic_offer(&traffic, theirs->qps, theirs->size, theirs->mtu, false, ours) != 0 ||
-		    traffic_accept(&traffic, theirs) != 0) {
-			exchange_refuse(fd, "the target could not set up its queue pairs");
-			traffic_drop_flows(&traffic);
-		} else if (exchange_send(fd, ours) == 0) {
-			printf("serving %u queue pairs\n", theirs->qps);
-			fflush(stdout);
-			served = true;
-		}
-	}
-	free(theirs);
-	free(ours);
-	return served;
-}
-
 /* Takes a new peer when there is none; notices that the one there is has left. */
 static void look_after_peer(int listener, int *connection)
 {
@@ -68,7 +47,7 @@ static void look_after_peer(int listener, int *connection)
 	if (*connection < 0) {
 		*connection = accept(listener, NULL, NULL);
 		/* One that is not served is not waited for: what it has said would be read byte by byte. */
-		if (*connection >= 0 && !serve_peer(*connection)) {
+		if (*connection >= 0 && !traffic_serve(&traffic, &(struct exchange_line){ .fd = *connection })) {
 			close(*connection);
 			*connection = -1;
 		}
@@ -160,19 +139,13 @@ static int open_second_port(void)
 /* Towards a peer: tells it of our queue pairs and connects them to its own. A descriptor, or -1. */
 static int meet_target(void)
 {
-	struct exchange *theirs = calloc(1, sizeof(*theirs)), *ours = calloc(1, sizeof(*ours));
-	int fd = exchange_dial(settings.peer, settings.tcp_port);
+	struct exchange_line line = { .fd = exchange_dial(settings.peer, settings.tcp_port) };
 
-	if (fd >= 0 && (theirs == NULL || ours == NULL ||
-			traffic_offer(&traffic, settings.qps, settings.size, settings.mtu, true, ours) != 0 ||
-			exchange_send(fd, ours) != 0 || exchange_receive(fd, theirs) != 0 ||
-			traffic_accept(&traffic, theirs) != 0)) {
-		close(fd);
-		fd = -1;
+	if (line.fd >= 0 && traffic_meet(&traffic, &line) != 0) {
+		close(line.fd);
+		line.fd = -1;
 	}
-	free(theirs);
-	free(ours);
-	return fd;
+	return line.fd;
 }
 
 /* ---- running ---- */
@@ -210,7 +183,7 @@ static int run_traffic(void)
 		listener = exchange_listen(settings.tcp_port);
 	else if (settings.peer[0])
 		connection = meet_target();
-	else if (traffic_connect_ports(&traffic) != 0)
+	else if (traffic.port_count == 2 && traffic_connect_ports(&traffic) != 0)
 		return APP_EXIT_INTERNAL;
 	if ((settings.target && listener < 0) || (settings.peer[0] && connection < 0))
 		return APP_EXIT_ENVIRONMENT;
@@ -224,11 +197,13 @@ static int run_traffic(void)
 	printf("\nfinal statistics\n");
 	show_qps(&traffic, stdout);
 	show_port_stats(&traffic, stdout);
+	dead = settings.target || meet_serves() ? 0 : dead; /* peers may die */
+	meet_end();
 	if (connection >= 0)
 		close(connection);
 	if (listener >= 0)
 		close(listener);
-	return code ? code : dead && !settings.target ? APP_EXIT_FAILURE : APP_EXIT_OK;
+	return code ? code : dead ? APP_EXIT_FAILURE : APP_EXIT_OK;
 }
 
 static int run_ports(void)

@@ -296,8 +296,11 @@ static int check_together(const struct settings *settings)
 		if (settings->ports[i].device[0] == '\0' || settings->ports[i].address_count == 0)
 			return app_complain(APP_EXIT_USAGE, "port %u needs a device and an address", i);
 	}
-	if (settings->port_count == 1 && !settings->target && !settings->peer[0])
-		return app_complain(APP_EXIT_USAGE, "one port needs --peer HOST or --target; or name a second one");
+	if (settings->port_count == 1 && !settings->target && !settings->peer[0] && !settings->interactive &&
+	    !settings->cmdline_file[0])
+		return app_complain(APP_EXIT_USAGE,
+				    "one port needs --peer HOST or --target, or commands that listen or "
+				    "connect; or name a second one");
 	if (settings->limit_qps < 2 * settings->qps)
 		return app_complain(APP_EXIT_USAGE, "%s %u: at most half of %s %u", name_of(settings, AT(qps)),
 				    settings->qps, name_of(settings, AT(limit_qps)), settings->limit_qps);

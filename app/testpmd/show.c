@@ -1,5 +1,6 @@
 /* show.c - tables for people */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -77,6 +78,25 @@ void show_qps(struct traffic *traffic, FILE *out)
 	}
 	if (count == 0)
 		fprintf(out, "none\n");
+}
+
+void show_cm(const struct traffic *traffic, FILE *out)
+{
+	unsigned count = uroce_cm_counter_count();
+	uint64_t *values = calloc(count, sizeof(*values));
+	struct uroce_cm_usage usage;
+
+	if (values && uroce_cm_usage(traffic->engine, &usage) == 0 && uroce_cm_counters(traffic->engine, values) == 0) {
+		fprintf(out, "%u connections, %u half open, %u ids at rest, %u timers\n", usage.connections,
+			usage.half_open, usage.resting_ids, usage.timers);
+		for (unsigned i = 0; i < count; i++) {
+			if (values[i])
+				fprintf(out, "  %-32s %12lu\n", uroce_cm_counter_name(i), values[i]);
+		}
+	} else {
+		fprintf(out, "an lcore does not answer\n");
+	}
+	free(values);
 }
 
 void show_rate(const struct traffic *traffic, FILE *out)

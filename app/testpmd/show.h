@@ -11,6 +11,8 @@ void show_port_info(const struct traffic *traffic, FILE *out);
 /* Counters since the last clear; only those that are not 0, each with its sentence. */
 void show_port_stats(const struct traffic *traffic, FILE *out);
 void show_clear(const struct traffic *traffic);
+/* Connections by address: what there is now, and what has been counted. */
+void show_cm(const struct traffic *traffic, FILE *out);
 void show_qps(struct traffic *traffic, FILE *out);
 /* One line: rate since the last call. */
 void show_rate(const struct traffic *traffic, FILE *out);

@@ -226,6 +226,9 @@ int traffic_launch(struct traffic *traffic)
 		if (complain("launching a worker", rte_eal_remote_launch(run_worker, &traffic->workers[i], i + 1)))
 			return -1;
 	}
+	/* Each has turned its lcore by then, which so is its own: uroce_cm_wait() turns those that nobody has. */
+	set_pause(traffic, true);
+	set_pause(traffic, false);
 	return 0;
 }
 
@@ -385,6 +388,40 @@ int traffic_accept(struct traffic *traffic, const struct exchange *theirs)
 		error = connect_flow(traffic, &traffic->flows[i], theirs, i);
 	set_pause(traffic, false);
 	return error;
+}
+
+bool traffic_serve(struct traffic *traffic, const struct exchange_line *line)
+{
+	struct exchange *theirs = calloc(1, sizeof(*theirs)), *ours = calloc(1, sizeof(*ours));
+	bool served = false;
+
+	if (theirs && ours && exchange_receive(line, theirs) == 0) {
+		if (traffic_offer(traffic, theirs->qps, theirs->size, theirs->mtu, false, ours) != 0 ||
+		    traffic_accept(traffic, theirs) != 0) {
+			exchange_refuse(line, "the target could not set up its queue pairs");
+			traffic_drop_flows(traffic);
+		} else if (exchange_send(line, ours) == 0) {
+			printf("serving %u queue pairs\n", theirs->qps);
+			fflush(stdout);
+			served = true;
+		}
+	}
+	free(theirs);
+	free(ours);
+	return served;
+}
+
+int traffic_meet(struct traffic *traffic, const struct exchange_line *line)
+{
+	const struct settings *settings = traffic->settings;
+	struct exchange *theirs = calloc(1, sizeof(*theirs)), *ours = calloc(1, sizeof(*ours));
+	int error = theirs == NULL || ours == NULL;
+
+	error = error || traffic_offer(traffic, settings->qps, settings->size, settings->mtu, true, ours) ||
+		exchange_send(line, ours) || exchange_receive(line, theirs) || traffic_accept(traffic, theirs);
+	free(theirs);
+	free(ours);
+	return error ? -1 : 0;
 }
 
 void traffic_drop_flows(struct traffic *traffic)

@@ -71,6 +71,9 @@ int traffic_connect_ports(struct traffic *traffic);
 /* Queue pairs of port 0, to be connected: fills ours. asks: the initiator's. */
 int traffic_offer(struct traffic *traffic, uint32_t qps, uint32_t size, uint32_t mtu, bool asks, struct exchange *ours);
 int traffic_accept(struct traffic *traffic, const struct exchange *theirs);
+/* Both with the exchange of a peer: of its queue pairs, or of those that the settings want. */
+bool traffic_serve(struct traffic *traffic, const struct exchange_line *line);
+int traffic_meet(struct traffic *traffic, const struct exchange_line *line);
 /* Destroys all queue pairs. */
 void traffic_drop_flows(struct traffic *traffic);
 

@@ -296,15 +296,15 @@ static int run(unsigned port, const char *file)
 		.destroy_qps = destroy_qps,
 		.destroy = destroy,
 	};
-	int error = uroce_pd_alloc(ours.port.device, &ours.pd), exit_code = APP_EXIT_FAILURE, fd;
+	int error = uroce_pd_alloc(ours.port.device, &ours.pd), exit_code = APP_EXIT_FAILURE;
+	struct side tcp = { .fd = -1 };
 
 	if (error == 0)
 		error = uroce_mr_reg(ours.pd, script_memory, SCRIPT_MEMORY_BYTES, OF_REGION, &ours.mr);
 	if (error)
 		return app_complain(APP_EXIT_INTERNAL, "memory: %s", strerror(-error));
-	fd = side_accept(ours.lcore, port);
-	if (fd >= 0)
-		exit_code = script_run(&side, fd, file);
+	if (side_accept(&tcp, ours.lcore, port) == 0)
+		exit_code = script_run(&side, tcp.fd, file);
 	uroce_mr_dereg(ours.mr);
 	uroce_pd_dealloc(ours.pd);
 	return exit_code;
