@@ -122,6 +122,7 @@ static int take_event(struct run *run, const struct uroce_cm_event *event)
 		run->under_way -= client;
 		return client && !run->stopping ? begin_one(run) : 0;
 	case UROCE_CM_ALTERNATE:
+	case UROCE_CM_RESOLVED:
 	case UROCE_CM_EVENT_TYPES:
 		break;
 	}

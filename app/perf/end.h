@@ -58,6 +58,7 @@ struct perf_end;
 struct perf_end {
 	/* for good */
 	struct uroce_lcore *lcore;
+	struct uroce_engine *engine; /* of uroce-perf itself; NULL for ends of lcores.h */
 	struct app_port *port;
 	struct app_port *alternate; /* on the second link; NULL: there is none */
 	struct uroce_pd *pd;

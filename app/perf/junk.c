@@ -19,11 +19,20 @@
 #define QPN_AT 5u      /* in the BTH */
 #define JUNK_BYTES 60u /* the shortest frame there is: the port adds its 4 bytes of checksum */
 
+/* A MAD and where a request to connect has what differs from the next one's (offsets in its 256 bytes). */
+#define MAD_BYTES 256u
+#define QKEY 0x80010000u
+enum { TRANSACTION_AT = 8, LOCAL_ID_AT = 24, SERVICE_AT = 32, QPN_AT_MAD = 56, GIDS_AT = 80, PRIVATE_AT = 164 };
+enum { SERVED_PORT = 7, UNSERVED_PORT = 9 };
+
 struct junk {
 	struct perf_end *ends, *from, *to;
 	struct perf_shape shape;
 	const char *counter;
 	uint32_t qpns[STRANGERS];
+	uint8_t mad[MAD_BYTES];
+	struct uroce_cm_channel *channel; /* with its listener: requests to connect are judged */
+	struct uroce_cm_id *listener;
 	uint64_t sent;
 	uint64_t base_frames, base_sent; /* received by the port, and junk, when a window began */
 };
@@ -50,10 +59,80 @@ static void choose_qpns(struct junk *junk)
 	}
 }
 
+static bool is_request(const struct junk *junk)
+{
+	return junk->ends->test.junk >= PERF_JUNK_REQ_UNSERVED;
+}
+
+/* A request to connect that is right in all: RC, path MTU 1024, from the port's address to the other's. */
+static void make_mad(struct junk *junk)
+{
+	static const uint8_t fields[][2] = { { 0, 1 },
+					     { 1, 7 },
+					     { 2, 2 },
+					     { 3, 3 },
+					     { 17, 0x10 },
+					     { 37, 1 },
+					     { 38, 6 },
+					     { 59, 4 },
+					     { 63, 4 },
+					     { 67, 18 << 3 },
+					     { 71, 18 << 3 | 7 },
+					     { 72, 0xFF },
+					     { 73, 0xFF },
+					     { 74, 3 << 4 | 7 },
+					     { 75, 15 << 4 },
+					     { 117, 64 },
+					     { PRIVATE_AT + 1, 4 << 4 } };
+	const uint8_t *from = junk->from->port->addr.bytes, *to = junk->to->port->addr.bytes;
+	uint32_t skip = 12; /* an IPv4 address has the last four bytes */
+
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+		junk->mad[fields[i][0]] = fields[i][1];
+	if (junk->ends->test.junk == PERF_JUNK_REQ_BAD)
+		junk->mad[1] = 1;
+	junk->mad[SERVICE_AT + 7] = junk->ends->test.junk == PERF_JUNK_REQ_OPEN ? SERVED_PORT : UNSERVED_PORT;
+	memcpy(junk->mad + GIDS_AT, from, 16);
+	memcpy(junk->mad + GIDS_AT + 16, to, 16);
+	if (!encap_addr_is_ipv4(to)) {
+		junk->mad[PRIVATE_AT + 1] = 6 << 4;
+		skip = 0;
+	}
+	memcpy(junk->mad + PRIVATE_AT + 4 + skip, from + skip, 16 - skip);
+	memcpy(junk->mad + PRIVATE_AT + 20 + skip, to + skip, 16 - skip);
+}
+
+static int open_channel(struct junk *junk)
+{
+	int error = uroce_cm_channel_create(junk->to->engine, &junk->channel);
+
+	return error ? error : uroce_cm_listen(junk->channel, NULL, SERVED_PORT, 65536, 0, &junk->listener);
+}
+
+/* Whoever was waiting for an answer gets none. */
+static void close_channel(struct junk *junk)
+{
+	struct uroce_cm_event event;
+
+	while (junk->channel && uroce_cm_next(junk->channel, &event) == 0)
+		uroce_cm_id_destroy(event.id);
+	if (junk->listener)
+		uroce_cm_id_destroy(junk->listener);
+	if (junk->channel)
+		uroce_cm_channel_destroy(junk->channel);
+}
+
 static void make_shape(struct junk *junk)
 {
 	struct uroce_device_info from, to;
 	struct wire_encap encap = { .hop_limit = 64, .source_port = 0xC000, .dest_port = WIRE_UDP_PORT };
+	const struct wire_packet request = { .opcode = OP_UD_SEND_ONLY,
+					     .pkey = 0xFFFF,
+					     .dest_qpn = 1,
+					     .qkey = QKEY,
+					     .source_qpn = 1,
+					     .span_count = 1,
+					     .payload_bytes = MAD_BYTES };
 	const struct wire_packet packet = {
 		.opcode = OP_SEND_ONLY,
 		.pkey = 0xFFFF,
@@ -67,7 +146,8 @@ static void make_shape(struct junk *junk)
 	memcpy(encap.source, junk->from->port->addr.bytes, sizeof(encap.source));
 	memcpy(encap.dest, junk->to->port->addr.bytes, sizeof(encap.dest));
 	encap.ipv6 = !encap_addr_is_ipv4(encap.dest);
-	perf_shape_make(&packet, &encap, &junk->shape);
+	perf_shape_make(is_request(junk) ? &request : &packet, &encap, &junk->shape);
+	make_mad(junk);
 }
 
 static void fill(struct junk *junk, struct rte_mbuf *mbuf, uint64_t number)
@@ -75,7 +155,12 @@ static void fill(struct junk *junk, struct rte_mbuf *mbuf, uint64_t number)
 	uint8_t *frame = rte_pktmbuf_mtod(mbuf, uint8_t *), *icrc = frame + junk->shape.frame_bytes - WIRE_ICRC_BYTES;
 	uint32_t psn = (uint32_t)number & 0xFFFFFF;
 
-	if (junk->ends->test.junk == PERF_JUNK_ICRC) {
+	if (is_request(junk)) {
+		store_be64(junk->mad + TRANSACTION_AT, number + 1);
+		store_be32(junk->mad + LOCAL_ID_AT, (uint32_t)number + 1);
+		store_be24(junk->mad + QPN_AT_MAD, (uint32_t)(number % 0xFFFFF0) + 2);
+		shape_fill(&junk->shape, mbuf, psn, junk->mad, true);
+	} else if (junk->ends->test.junk == PERF_JUNK_ICRC) {
 		shape_fill(&junk->shape, mbuf, psn, NULL, true);
 		store_le32(icrc, ~load_le32(icrc));
 	} else {
@@ -179,6 +264,14 @@ static void measure(struct junk *junk, struct perf_junk_result *result)
 	};
 }
 
+/* What was sent was looked at and refused, under the names that it should have. */
+static uint64_t count_refused(const struct junk *junk)
+{
+	if (is_request(junk))
+		return perf_end_counter(junk->to, "rx_gsi") + perf_end_counter(junk->to, "drop_gsi_budget");
+	return perf_end_counter(junk->to, junk->counter);
+}
+
 int perf_junk_run(struct perf_end *ends, struct perf_junk_result *result)
 {
 	bool fetches = perf_ops[ends[0].test.op].fetches;
@@ -195,10 +288,14 @@ int perf_junk_run(struct perf_end *ends, struct perf_junk_result *result)
 	junk->counter = ends[0].test.junk == PERF_JUNK_ICRC ? "rx_icrc_encapsulated" : "drop_unknown_qpn";
 	choose_qpns(junk);
 	make_shape(junk);
-	before = perf_end_counter(junk->to, junk->counter);
-	measure(junk, result);
-	if (perf_end_counter(junk->to, junk->counter) - before != junk->sent)
+	if (is_request(junk))
+		error = open_channel(junk);
+	before = count_refused(junk);
+	if (error == 0)
+		measure(junk, result);
+	if (error == 0 && count_refused(junk) - before != junk->sent)
 		error = -EIO;
+	close_channel(junk);
 	free(junk);
 	return error;
 }

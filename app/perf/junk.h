@@ -3,7 +3,9 @@
 /*
  * Junk goes onto the port that the payload of the case comes to, from the port at the other end, by the same lcore.
  * Every frame is a WRITE ONLY of 64 bytes, 138 in all over IPv4: "qpn" is right but for its QPN, which no QP has,
- * another one each time; "icrc" is right in all, and comes from where it should, but for its ICRC.
+ * another one each time; "icrc" is right in all, and comes from where it should, but for its ICRC. The others are
+ * requests to connect, 322 bytes each with ids and a QPN of its own: to a port where nobody listens, to one where
+ * somebody does who never answers, and of a class that is not connection management.
  *
  * In turn: a window of the case alone; one in which half of the frames that arrive are junk; one of junk alone, as much
  * in a turn as an lcore takes in one. Time in which junk is made and sent does not count; what counts is the turn of

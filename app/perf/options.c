@@ -42,7 +42,10 @@ const struct perf_op_info perf_ops[PERF_OPS] = {
 };
 
 const char *const perf_mode_names[PERF_MODES] = { [PERF_BW] = "bw", [PERF_LAT] = "lat" };
-const char *const perf_junk_names[PERF_JUNKS] = { [PERF_JUNK_QPN] = "qpn", [PERF_JUNK_ICRC] = "icrc" };
+const char *const perf_junk_names[PERF_JUNKS] = {
+	[PERF_JUNK_QPN] = "qpn",           [PERF_JUNK_ICRC] = "icrc",       [PERF_JUNK_REQ_UNSERVED] = "req-unserved",
+	[PERF_JUNK_REQ_OPEN] = "req-open", [PERF_JUNK_REQ_BAD] = "req-bad",
+};
 
 static const char help_text[] =
 	"uroce-perf [EAL options] -- [options]             both ends in this process, over loop ports\n"
@@ -79,7 +82,9 @@ static const char help_text[] =
 	"  --lose N             with --limit in lat mode: what it costs when the Nth frame with payload of a message\n"
 	"                       is lost (the last one, if it has fewer)\n"
 	"  --junk KIND          bw: how fast frames are refused that no QP here has asked for (qpn), or whose ICRC\n"
-	"                       is wrong (icrc), and what the case keeps beside them; windows as with --limit\n"
+	"                       is wrong (icrc), and what the case keeps beside them; windows as with --limit;\n"
+	"                       req-unserved, req-open, req-bad: requests to connect that nobody answers for, that\n"
+	"                       nobody accepts, or that are none\n"
 	"  --kernel NAME        what copies payloads with their ICRC: vpclmul, vpclmul256, pclmul or isal\n"
 	"                       (default: the best)\n"
 	"\n"
@@ -303,7 +308,7 @@ static int take_junk(const char *text, struct perf_options *options)
 			return APP_EXIT_OK;
 		}
 	}
-	return app_complain(APP_EXIT_USAGE, "--junk %s: use qpn or icrc", text);
+	return app_complain(APP_EXIT_USAGE, "--junk %s: use qpn, icrc, req-unserved, req-open or req-bad", text);
 }
 
 static int take_address(const char *text, struct perf_options *options)

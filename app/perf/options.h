@@ -11,7 +11,15 @@
 #include "common/ports.h"
 
 enum perf_op { PERF_SEND, PERF_SEND_IMM, PERF_WRITE, PERF_WRITE_IMM, PERF_READ, PERF_FADD, PERF_CSWAP, PERF_OPS };
-enum perf_junk { PERF_JUNK_NONE, PERF_JUNK_QPN, PERF_JUNK_ICRC, PERF_JUNKS };
+enum perf_junk {
+	PERF_JUNK_NONE,
+	PERF_JUNK_QPN,
+	PERF_JUNK_ICRC,
+	PERF_JUNK_REQ_UNSERVED, /* requests to connect: to where nobody listens */
+	PERF_JUNK_REQ_OPEN,     /* that nobody accepts */
+	PERF_JUNK_REQ_BAD,      /* that are none */
+	PERF_JUNKS
+};
 enum perf_mode { PERF_BW, PERF_LAT, PERF_MODES };
 
 /* A row for each operation. */

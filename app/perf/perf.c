@@ -118,6 +118,7 @@ static int open_ends(struct perf *perf)
 		int error = perf_end_open(&perf->ends[i], perf->ports[i], uroce_engine_lcore(perf->engine, lcore),
 					  i + perf->options.server);
 
+		perf->ends[i].engine = perf->engine;
 		if (error)
 			return app_complain(APP_EXIT_INTERNAL, "no protection domain: %s", strerror(-error));
 	}

@@ -19,6 +19,7 @@
 #define SET_UP_MS 30000u
 #define STALL_MS 30000u
 #define LINGER_MS 500u
+#define KEEPALIVE_MS 1000u /* a peer that has died is noticed */
 
 struct rping {
 	struct rping_options options;
@@ -85,7 +86,7 @@ static void finish_client(struct rping *rping, int code)
 
 static void take_request(struct rping *rping, const struct uroce_cm_event *event)
 {
-	struct uroce_cm_options options = { 0 };
+	struct uroce_cm_options options = { .keepalive_ms = KEEPALIVE_MS };
 	struct rping_end *end;
 
 	if (!rping->options.persistent && rping->ends) {
@@ -143,6 +144,7 @@ static void take_event(struct rping *rping, const struct uroce_cm_event *event)
 		take_end(rping, end, event);
 		break;
 	case UROCE_CM_ALTERNATE:
+	case UROCE_CM_RESOLVED:
 	case UROCE_CM_EVENT_TYPES:
 		break;
 	}
@@ -263,7 +265,8 @@ static int start_client(struct rping *rping)
 	end = add_end(rping, id);
 	if (end == NULL)
 		return APP_EXIT_FAILURE;
-	error = uroce_cm_connect(id, NULL, &dest, (uint16_t)options->port, NULL);
+	error = uroce_cm_connect(id, NULL, &dest, (uint16_t)options->port,
+				 &(struct uroce_cm_options){ .keepalive_ms = KEEPALIVE_MS });
 	if (error == -ENETUNREACH)
 		return app_complain(APP_EXIT_USAGE, "-a %s: --ip %s is of another kind: both IPv4 or both IPv6",
 				    options->peer, options->ip);

@@ -18,6 +18,7 @@
 #define UROCE_CM_H
 
 #include <uroce/qp.h>
+#include <uroce/ud.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -39,6 +40,7 @@ enum uroce_cm_event_type {
 	UROCE_CM_DISCONNECTED, /* status: 0 in order; -ECONNABORTED: the QP failed; -ECONNRESET: the peer began anew */
 	UROCE_CM_ALTERNATE,    /* an alternate path has been loaded by both (0), or why not: a negative errno, or the
 				* status of the peer's APR */
+	UROCE_CM_RESOLVED, /* of uroce_cm_resolve_datagrams(): peer_qp_num, peer_qkey; -ECONNREFUSED: no such service */
 	UROCE_CM_EVENT_TYPES
 };
 
@@ -55,6 +57,7 @@ struct uroce_cm_event {
 	uint16_t peer_port;     /* of a REQUEST: the client's */
 	uint16_t reason;        /* of a REJECTED: uroce_cm_reason_name() */
 	uint32_t peer_qp_num;   /* REQUEST, ESTABLISHED on the active side */
+	uint32_t peer_qkey;     /* of a RESOLVED */
 	uint32_t path_mtu;      /* of a REQUEST: what the client wants */
 	uint8_t peer_initiator; /* of a REQUEST: READs and atomics the client wants to have outstanding */
 	uint8_t peer_responder; /* and those that it answers at a time */
@@ -69,19 +72,19 @@ struct uroce_cm_event {
 struct uroce_cm_options {
 	const void *private_data; /* for the peer; at most UROCE_CM_CONNECT_PRIVATE_MAX or _ACCEPT_PRIVATE_MAX bytes */
 	uint32_t private_bytes;
-	uint32_t path_mtu;                  /* connect: 256 ... 4096; 0: the largest the device takes */
-	uint8_t timeout;                    /* connect: ACK timer 4.096 us x 2^n, 1 ... 31; 0: 14, 67 ms */
-	uint8_t retry_cnt;                  /* connect: 1 ... 7; 0: 7 */
-	uint8_t rnr_retry;                  /* 1 ... 7; 0: 7, without limit */
-	uint8_t min_rnr_timer;              /* code 1 ... 31; 0: 12, 0.64 ms */
-	uint8_t max_rd_atomic;              /* outstanding of ours, 1 ... 128; 0: 16; the peer may grant less */
-	uint8_t max_dest_rd_atomic;         /* answered at a time; 0: as many as the QP was created for */
-	uint8_t traffic_class;              /* connect: DSCP and ECN bits; an accepted connection has the client's */
-	bool flow_control;                  /* end-to-end credits, if both want them */
-	uint8_t cm_timeout;                 /* connect: code; how long a message waits for its answer; 0: 18, 1.07 s */
-	uint8_t cm_retries;                 /* connect: 1 ... 15; 0: 15 */
-	uint32_t keepalive_ms; /* our end asks an idle peer so often, so that one that died is told; 0: never */
-	const struct uroce_path *alternate; /* connect: a second path, for migration */
+	uint32_t path_mtu;          /* connect: 256 ... 4096; 0: the largest the device takes */
+	uint8_t timeout;            /* connect: ACK timer 4.096 us x 2^n, 1 ... 31; 0: 14, 67 ms */
+	uint8_t retry_cnt;          /* connect: 1 ... 7; 0: 7 */
+	uint8_t rnr_retry;          /* 1 ... 7; 0: 7, without limit */
+	uint8_t min_rnr_timer;      /* code 1 ... 31; 0: 12, 0.64 ms */
+	uint8_t max_rd_atomic;      /* outstanding of ours, 1 ... 128; 0: 16; the peer may grant less */
+	uint8_t max_dest_rd_atomic; /* answered at a time; 0: as many as the QP was created for */
+	uint8_t traffic_class;      /* connect: DSCP and ECN bits; an accepted connection has the client's */
+	bool flow_control;          /* end-to-end credits, if both want them */
+	uint8_t cm_timeout;         /* connect: code; how long a message waits for its answer; 0: 18, 1.07 s */
+	uint8_t cm_retries;         /* connect: 1 ... 15; 0: 15 */
+	uint32_t keepalive_ms;      /* our end asks an idle peer so often, so that one that died is told; 0: never */
+	const struct uroce_path *alternate; /* connect: a second path, loaded when it is established: ALTERNATE tells */
 };
 
 /* 0; -ENOMEM, -EMFILE. The first channel of an engine opens QP 1 of all its devices. */
@@ -105,6 +108,12 @@ UROCE_API int uroce_cm_wait(struct uroce_cm_channel *channel, unsigned timeout_m
  */
 UROCE_API int uroce_cm_listen(struct uroce_cm_channel *channel, const struct uroce_addr *addr, uint16_t port,
 			      uint32_t backlog, uint64_t context, struct uroce_cm_id **listener);
+/*
+ * The same for a queue pair for datagrams (ud.h): whoever asks for the port is told its number and Q_Key. It is a port
+ * of its own: that of UDP, not of TCP. The id is destroyed before the queue pair.
+ */
+UROCE_API int uroce_cm_listen_datagrams(struct uroce_cm_channel *channel, const struct uroce_addr *addr, uint16_t port,
+					const struct uroce_ud *ud, struct uroce_cm_id **listener);
 UROCE_API uint16_t uroce_cm_port(const struct uroce_cm_id *id);
 
 /* An id for uroce_cm_connect(). */
@@ -136,6 +145,12 @@ UROCE_API void uroce_cm_set_context(struct uroce_cm_id *id, uint64_t context);
  */
 UROCE_API int uroce_cm_connect(struct uroce_cm_id *id, const struct uroce_addr *source, const struct uroce_addr *dest,
 			       uint16_t port, const struct uroce_cm_options *options);
+/*
+ * Asks dest for the queue pair for datagrams that has a port there; RESOLVED or UNREACHABLE tells. From an address of
+ * device, as uroce_cm_connect(). 0; -EINVAL; -EADDRNOTAVAIL; -ENETUNREACH; -EISCONN: the id is in use; -ENOBUFS.
+ */
+UROCE_API int uroce_cm_resolve_datagrams(struct uroce_cm_id *id, struct uroce_device *device,
+					 const struct uroce_addr *source, const struct uroce_addr *dest, uint16_t port);
 /* 0; -EINVAL: no QP, values, private data; -ENOTCONN: the client has gone; else why the QP could not be set up. */
 UROCE_API int uroce_cm_accept(struct uroce_cm_id *id, const struct uroce_cm_options *options);
 /* 0; -EINVAL; -ENOTCONN. The id is to be destroyed then. */

@@ -88,7 +88,7 @@ UROCE_API int uroce_engine_create(const struct uroce_engine_config *config, stru
 UROCE_API int uroce_engine_start(struct uroce_engine *engine);
 /* Stops the lcores and waits for them. */
 UROCE_API void uroce_engine_stop(struct uroce_engine *engine);
-/* 0; -EBUSY while a device exists. Stops first if needed. */
+/* 0; -EBUSY while a device or a channel of connections exists. Stops first if needed. */
 UROCE_API int uroce_engine_destroy(struct uroce_engine *engine);
 
 UROCE_API unsigned uroce_engine_lcore_count(const struct uroce_engine *engine);

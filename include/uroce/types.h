@@ -22,6 +22,7 @@ struct uroce_cq;
 struct uroce_qp;
 struct uroce_srq;
 struct uroce_mw;
+struct uroce_ud;
 
 /* An IP address as RoCEv2 GIDs carry it: IPv6 as it is, IPv4 as ::ffff:a.b.c.d. Network byte order. */
 struct uroce_addr {

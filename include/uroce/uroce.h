@@ -18,6 +18,7 @@
 #include <uroce/srq.h>
 #include <uroce/stats.h>
 #include <uroce/types.h>
+#include <uroce/ud.h>
 #include <uroce/wr.h>
 
 #endif

@@ -126,7 +126,12 @@ enum uroce_wc_opcode {
 	UROCE_WC_RECV_RDMA_WITH_IMM
 };
 
-enum uroce_wc_flags { UROCE_WC_WITH_IMM = 1 << 0, UROCE_WC_SOLICITED = 1 << 1, UROCE_WC_WITH_INV = 1 << 2 };
+enum uroce_wc_flags {
+	UROCE_WC_WITH_IMM = 1 << 0,
+	UROCE_WC_SOLICITED = 1 << 1,
+	UROCE_WC_WITH_INV = 1 << 2,
+	UROCE_WC_GRH = 1 << 3
+};
 
 /*
  * One completion, 64 bytes. wr_id, status, opcode and qp_num are always valid; the rest only with

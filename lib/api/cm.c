@@ -326,6 +326,41 @@ int uroce_cm_connect(struct uroce_cm_id *id, const struct uroce_addr *source, co
 	return engine_mailbox_call(id->lcore, connect_on_owner, id);
 }
 
+/* No QP: an lcore that serves the device asks. */
+int uroce_cm_resolve_datagrams(struct uroce_cm_id *id, struct uroce_device *device, const struct uroce_addr *source,
+			       const struct uroce_addr *dest, uint16_t port)
+{
+	struct uroce_vlan vlan;
+	struct uroce_path path;
+	int error;
+
+	if (id->listens || id->qp)
+		return engine_refuse("id: it listens, or has a QP");
+	if (id->lcore)
+		return -EISCONN;
+	error = choose_source(device, source, dest, &path.source, &vlan);
+	if (error)
+		return error;
+	path.dest = *dest;
+	if (engine_route_next_hop(&device->config, &path) == NULL)
+		return -ENETUNREACH;
+	pthread_mutex_lock(&device->engine->lock);
+	id->lcore = engine_pick_lcore(device, 0);
+	pthread_mutex_unlock(&device->engine->lock);
+	id->device = device;
+	id->asks_for_datagrams = true;
+	id->request = (struct cm_connect){
+		.route = { .vlan_id = vlan.id, .vlan_priority = vlan.priority, .device = device },
+		.service_id = SERVICE_UDP | port,
+		.source_port = (uint16_t)(PORT_FIRST + (uintptr_t)id / 64 % PORTS),
+		.context = (uint64_t)(uintptr_t)id,
+		.end = { .ack_timeout = TIMEOUT_DEFAULT },
+	};
+	memcpy(id->request.route.source, path.source.bytes, 16);
+	memcpy(id->request.route.dest, dest->bytes, 16);
+	return engine_mailbox_call(id->lcore, connect_on_owner, id);
+}
+
 /* ---- accepting ---- */
 
 struct answer {

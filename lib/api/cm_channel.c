@@ -30,7 +30,7 @@ int uroce_cm_channel_create(struct uroce_engine *engine, struct uroce_cm_channel
 		return error;
 	}
 	pthread_mutex_lock(&engine->lock);
-	if (engine->channels == 0)
+	if (engine->lcores[0]->connect == NULL)
 		error = engine_connect_open(engine);
 	if (error == 0)
 		engine->channels++;
@@ -49,6 +49,9 @@ int uroce_cm_channel_destroy(struct uroce_cm_channel *channel)
 {
 	if (atomic_load(&channel->ids) > 0)
 		return -EBUSY;
+	pthread_mutex_lock(&channel->engine->lock);
+	channel->engine->channels--;
+	pthread_mutex_unlock(&channel->engine->lock);
 	close(channel->fd);
 	free(channel);
 	return 0;
@@ -131,6 +134,7 @@ const char *uroce_cm_event_name(enum uroce_cm_event_type type)
 		[UROCE_CM_REQUEST] = "request",           [UROCE_CM_ESTABLISHED] = "established",
 		[UROCE_CM_REJECTED] = "rejected",         [UROCE_CM_UNREACHABLE] = "unreachable",
 		[UROCE_CM_DISCONNECTED] = "disconnected", [UROCE_CM_ALTERNATE] = "alternate path",
+		[UROCE_CM_RESOLVED] = "resolved",
 	};
 
 	return (unsigned)type < UROCE_CM_EVENT_TYPES ? names[type] : "unknown";

@@ -5,8 +5,9 @@
 
 #include "engine/connect.h"
 
-#define SERVICE_TCP 0x0000000001060000ull /* port space of rdma_cm */
-#define PORT_FIRST 49152u                 /* of those that are chosen */
+#define SERVICE_TCP 0x0000000001060000ull /* port spaces of rdma_cm */
+#define SERVICE_UDP 0x0000000001110000ull
+#define PORT_FIRST 49152u /* of those that are chosen */
 #define PORTS 16384u
 
 /* NULL: no memory. */

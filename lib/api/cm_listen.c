@@ -4,23 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <time.h>
+
+#include <uroce/ud.h>
 
 #include "api/cm_id.h"
 #include "engine/log.h"
 #include "engine/mailbox.h"
 
 #define BACKLOG_MAX 65536u
-
-/* The lcores have seen that it is not there any more. */
-static void wait_for_readers(const struct uroce_engine *engine)
-{
-	uint64_t token = rte_rcu_qsbr_start(engine->qsbr);
-	const struct timespec pause = { .tv_nsec = 20000 };
-
-	while (rte_rcu_qsbr_check(engine->qsbr, token, false) != 1)
-		nanosleep(&pause, NULL);
-}
 
 static bool port_is_taken(const struct cm_listeners *listeners, uint64_t service_id, const uint8_t addr[16])
 {
@@ -38,7 +29,7 @@ static bool port_is_taken(const struct cm_listeners *listeners, uint64_t service
 }
 
 /* One that is free, beginning anywhere. 0: none. */
-static uint16_t choose_port(const struct cm_listeners *listeners, const uint8_t addr[16])
+static uint16_t choose_port(const struct cm_listeners *listeners, uint64_t space, const uint8_t addr[16])
 {
 	uint32_t start = 0;
 
@@ -47,19 +38,19 @@ static uint16_t choose_port(const struct cm_listeners *listeners, const uint8_t 
 	for (uint32_t i = 0; i < PORTS; i++) {
 		uint16_t port = (uint16_t)(PORT_FIRST + (start + i) % PORTS);
 
-		if (!port_is_taken(listeners, SERVICE_TCP | port, addr))
+		if (!port_is_taken(listeners, space | port, addr))
 			return port;
 	}
 	return 0;
 }
 
 /* Under the engine's lock. */
-static int enter_listener(struct uroce_engine *engine, struct uroce_cm_id *id, uint16_t port)
+static int enter_listener(struct uroce_engine *engine, struct uroce_cm_id *id, uint64_t space, uint16_t port)
 {
 	struct cm_listeners *listeners = &engine->listeners;
 
-	id->port = port ? port : choose_port(listeners, id->listener.addr);
-	id->listener.service_id = SERVICE_TCP | id->port;
+	id->port = port ? port : choose_port(listeners, space, id->listener.addr);
+	id->listener.service_id = space | id->port;
 	if (id->port == 0 || port_is_taken(listeners, id->listener.service_id, id->listener.addr))
 		return -EADDRINUSE;
 	for (id->slot = 0; id->slot < CM_LISTENERS; id->slot++) {
@@ -71,30 +62,30 @@ static int enter_listener(struct uroce_engine *engine, struct uroce_cm_id *id, u
 	return -ENOSPC;
 }
 
-int uroce_cm_listen(struct uroce_cm_channel *channel, const struct uroce_addr *addr, uint16_t port, uint32_t backlog,
-		    uint64_t context, struct uroce_cm_id **result)
+/* ud: NULL: for connections. */
+static int listen_at(struct uroce_cm_channel *channel, const struct uroce_addr *addr, uint16_t port,
+		     const struct cm_listener *what, const struct uroce_ud *ud, struct uroce_cm_id **result)
 {
 	static const struct uroce_addr any;
 	struct uroce_engine *engine = channel->engine;
 	bool named = addr && memcmp(addr, &any, sizeof(any)) != 0;
-	struct uroce_cm_id *id;
+	struct uroce_cm_id *id = api_cm_make_id(channel, what->context);
 	int error = 0;
 
-	if (backlog < 1 || backlog > BACKLOG_MAX)
-		return engine_refuse("backlog %u: 1 ... %u requests that wait to be accepted", backlog, BACKLOG_MAX);
-	id = api_cm_make_id(channel, context);
 	if (id == NULL)
 		return -ENOMEM;
 	id->listens = true;
-	id->listener.backlog = backlog;
+	id->listener.backlog = what->backlog;
 	id->listener.context = (uint64_t)(uintptr_t)id;
+	id->listener.datagram_qpn = ud ? uroce_ud_num(ud) : 0;
+	id->listener.datagram_qkey = ud ? uroce_ud_qkey(ud) : 0;
 	if (named)
 		memcpy(id->listener.addr, addr->bytes, sizeof(id->listener.addr));
 	pthread_mutex_lock(&engine->lock);
 	if (named && engine_connect_device_of(engine, addr) == NULL)
 		error = -EADDRNOTAVAIL;
 	if (error == 0)
-		error = enter_listener(engine, id, port);
+		error = enter_listener(engine, id, ud ? SERVICE_UDP : SERVICE_TCP, port);
 	pthread_mutex_unlock(&engine->lock);
 	if (error) {
 		atomic_fetch_sub(&channel->ids, 1);
@@ -103,6 +94,26 @@ int uroce_cm_listen(struct uroce_cm_channel *channel, const struct uroce_addr *a
 	}
 	*result = id;
 	return 0;
+}
+
+int uroce_cm_listen(struct uroce_cm_channel *channel, const struct uroce_addr *addr, uint16_t port, uint32_t backlog,
+		    uint64_t context, struct uroce_cm_id **listener)
+{
+	const struct cm_listener what = { .backlog = backlog, .context = context };
+
+	if (backlog < 1 || backlog > BACKLOG_MAX)
+		return engine_refuse("backlog %u: 1 ... %u requests that wait to be accepted", backlog, BACKLOG_MAX);
+	return listen_at(channel, addr, port, &what, NULL, listener);
+}
+
+int uroce_cm_listen_datagrams(struct uroce_cm_channel *channel, const struct uroce_addr *addr, uint16_t port,
+			      const struct uroce_ud *ud, struct uroce_cm_id **listener)
+{
+	const struct cm_listener what = { .backlog = 0 }; /* nobody connects to it */
+
+	if (ud == NULL)
+		return engine_refuse("ud: NULL");
+	return listen_at(channel, addr, port, &what, ud, listener);
 }
 
 uint16_t uroce_cm_port(const struct uroce_cm_id *id)
@@ -131,7 +142,7 @@ int api_cm_stop_listening(struct uroce_cm_id *id)
 	if (atomic_load(&engine->listeners.slots[id->slot]) == &id->listener)
 		atomic_store(&engine->listeners.slots[id->slot], NULL);
 	pthread_mutex_unlock(&engine->lock);
-	wait_for_readers(engine);
+	engine_wait_for_lcores(engine);
 	for (unsigned i = 0; i < engine->lcore_count; i++) {
 		struct farewell what = { engine->lcores[i], &id->listener };
 		int error = engine_mailbox_call(engine->lcores[i], forget_listener_on_owner, &what);

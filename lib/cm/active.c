@@ -5,7 +5,6 @@
 #include "cm/conn.h"
 
 #define LID_OF_ROCE 0xFFFFu
-#define PKEY_DEFAULT 0xFFFFu
 #define HOP_LIMIT 64u
 #define SERVICE_PORT 0xFFFFu
 
@@ -64,27 +63,31 @@ static void build_req(struct cm *cm, const struct cm_conn *conn, const struct cm
 	out->srq = conn->own.srq;
 	out->retry_count = conn->own.retry_count;
 	out->rnr_retry_count = conn->own.rnr_retry_count;
-	out->pkey = PKEY_DEFAULT;
+	out->pkey = CM_PKEY_DEFAULT;
 	out->path_mtu = conn->own.path_mtu;
 	set_way(out, conn, connect->source_port);
 	if (connect->alternate)
 		out->alternate = *connect->alternate;
-	set_ip(out, &conn->route, connect->source_port);
+	cm_active_set_private(out, connect);
+}
+
+void cm_active_set_private(struct cm_message *out, const struct cm_connect *connect)
+{
+	set_ip(out, &connect->route, connect->source_port);
 	if (connect->user.bytes)
 		memcpy(out->private_data + CM_IP_BYTES, connect->user.data, connect->user.bytes);
 	out->private_bytes = (uint8_t)(CM_IP_BYTES + connect->user.bytes);
 }
 
-int cm_connect(struct cm *cm, const struct cm_connect *connect, uint64_t now_ns, uint32_t *connection)
+struct cm_conn *cm_active_begin(struct cm *cm, const struct cm_connect *connect, uint64_t now_ns)
 {
-	struct cm_conn *conn;
+	struct cm_conn *conn = NULL;
 
-	if (connect->user.bytes > CM_USER_PRIVATE_BYTES)
-		return -EINVAL;
 	cm_table_wake(&cm->table, now_ns);
-	conn = cm_table_take(&cm->table, cm->config.id_mask, cm->config.id_low);
+	if (connect->user.bytes <= CM_USER_PRIVATE_BYTES)
+		conn = cm_table_take(&cm->table, cm->config.id_mask, cm->config.id_low);
 	if (conn == NULL)
-		return -ENOBUFS;
+		return NULL;
 	conn->state = CM_REQ_SENT;
 	conn->known_to_user = true;
 	conn->context = connect->context;
@@ -93,6 +96,15 @@ int cm_connect(struct cm *cm, const struct cm_connect *connect, uint64_t now_ns,
 	conn->response_timeout = connect->response_timeout ? connect->response_timeout : cm->config.response_timeout;
 	conn->max_retries = connect->max_retries ? connect->max_retries : cm->config.max_retries;
 	conn->transaction_id = cm_table_draw(&cm->table);
+	return conn;
+}
+
+int cm_connect(struct cm *cm, const struct cm_connect *connect, uint64_t now_ns, uint32_t *connection)
+{
+	struct cm_conn *conn = cm_active_begin(cm, connect, now_ns);
+
+	if (conn == NULL)
+		return connect->user.bytes > CM_USER_PRIVATE_BYTES ? -EINVAL : -ENOBUFS;
 	if (connect->alternate)
 		conn->alternate = *connect->alternate;
 	build_req(cm, conn, connect);
@@ -116,7 +128,7 @@ void cm_active_take_rep(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 		cm->counters[CM_CNT_DROP_STRANGER]++;
 		return;
 	}
-	old = cm_table_by_end(&cm->table, in->ca_guid, in->qpn);
+	old = cm_find_end(cm, &conn->route);
 	if (old)
 		cm_close_stale(cm, old, now_ns);
 	conn->state = CM_REP_RCVD;

@@ -39,7 +39,7 @@ void cm_alternate_take_lap(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 		cm->counters[CM_CNT_DROP_STATE]++;
 		return;
 	}
-	if (in->transaction_id == conn->lap_transaction_id) {
+	if (cm_is_kept(conn->lap, CM_APR) && in->transaction_id == conn->lap_transaction_id) {
 		cm->counters[CM_CNT_DUPLICATE_OTHER]++;
 		cm_send_again(cm, conn, conn->lap);
 		return;

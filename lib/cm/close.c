@@ -128,7 +128,9 @@ void cm_close_stale(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 
 void cm_close_give_up(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 {
-	if (conn->state == CM_REQ_SENT || conn->state == CM_REP_SENT) {
+	if (conn->state == CM_SIDR_SENT) {
+		cm_raise(cm, conn, CM_EVENT_UNREACHABLE, -ETIMEDOUT, NULL);
+	} else if (conn->state == CM_REQ_SENT || conn->state == CM_REP_SENT) {
 		if (conn->state == CM_REP_SENT)
 			cm_move(cm, conn, CM_MOVE_ERROR);
 		cm_close_send_rej(cm, conn, CM_REJ_TIMEOUT, conn->passive ? CM_ANSWERED_REP : CM_ANSWERED_REQ, NULL);
@@ -180,6 +182,7 @@ void cm_forget(struct cm *cm, uint32_t connection, uint64_t now_ns)
 		cm_disconnect(cm, connection, NULL, now_ns);
 		break;
 	case CM_FREE:
+	case CM_SIDR_SENT:
 	case CM_DREQ_SENT:
 	case CM_CLOSED:
 	case CM_STATES:

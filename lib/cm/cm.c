@@ -16,9 +16,10 @@ const struct cm_counter_row cm_counter_rows[CM_COUNTERS] = {
 };
 
 const char *const cm_state_names[CM_STATES] = {
-	[CM_FREE] = "FREE",         [CM_REQ_SENT] = "REQ_SENT",       [CM_REP_RCVD] = "REP_RCVD",
-	[CM_REQ_RCVD] = "REQ_RCVD", [CM_REP_SENT] = "REP_SENT",       [CM_RTU_RCVD] = "RTU_RCVD",
-	[CM_CLOSED] = "CLOSED",     [CM_ESTABLISHED] = "ESTABLISHED", [CM_DREQ_SENT] = "DREQ_SENT",
+	[CM_FREE] = "FREE",           [CM_REQ_SENT] = "REQ_SENT", [CM_SIDR_SENT] = "SIDR_SENT",
+	[CM_REP_RCVD] = "REP_RCVD",   [CM_REQ_RCVD] = "REQ_RCVD", [CM_REP_SENT] = "REP_SENT",
+	[CM_RTU_RCVD] = "RTU_RCVD",   [CM_CLOSED] = "CLOSED",     [CM_ESTABLISHED] = "ESTABLISHED",
+	[CM_DREQ_SENT] = "DREQ_SENT",
 };
 
 /* What a message does in a state (C-8). DROP is 0: what is not in the table. */
@@ -166,6 +167,11 @@ void cm_send_out(struct cm *cm, const struct cm_route *route, uint8_t *kept)
 /* Where the attribute id of a MAD lies, in its second byte. */
 #define ATTRIBUTE_AT 17
 
+bool cm_is_kept(const uint8_t *kept, enum cm_kind kind)
+{
+	return kept[ATTRIBUTE_AT] == kind;
+}
+
 void cm_send_again(struct cm *cm, const struct cm_conn *conn, const uint8_t *kept)
 {
 	struct cm_action *action = cm_add_action(cm, CM_SEND, conn);
@@ -193,18 +199,13 @@ void cm_await(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 	cm_table_set_timer(&cm->table, conn, now_ns + cm_wait_ns(cm, conn->response_timeout));
 }
 
-static uint32_t source_counter(const struct cm *cm, const struct cm_conn *conn)
-{
-	return (uint32_t)cm_table_hash(cm->config.key, conn->route.dest, 16) % CM_SOURCES;
-}
-
 void cm_no_more_half_open(struct cm *cm, struct cm_conn *conn)
 {
 	if (!conn->half_open)
 		return;
 	conn->half_open = false;
 	cm->half_open--;
-	cm->half_open_of[source_counter(cm, conn)]--;
+	cm->half_open_of[conn->source]--;
 }
 
 void cm_no_more_pending(struct cm_conn *conn)
@@ -222,22 +223,32 @@ bool cm_is_from_peer(const struct cm_conn *conn, const struct cm_route *route)
 	       conn->route.vlan_id == route->vlan_id && conn->route.device == route->device;
 }
 
-static bool carries_our_id(const struct cm_message *message)
+struct cm_conn *cm_find_end(const struct cm *cm, const struct cm_route *route)
 {
-	return message->kind != CM_REQ && message->kind != CM_SIDR_REQ;
+	struct cm_conn *conn = NULL;
+
+	do {
+		conn = cm_table_by_end(&cm->table, cm->in.ca_guid, cm->in.qpn, conn);
+	} while (conn && !cm_is_from_peer(conn, route));
+	return conn;
 }
 
-uint32_t cm_owner(const uint8_t key[16], uint32_t mask, const struct cm_route *from, const struct cm_message *message)
+uint32_t cm_owner(const uint8_t key[16], uint32_t mask, const uint8_t source[16], const uint8_t mad[CM_MAD_BYTES])
 {
-	uint8_t text[20];
+	uint8_t kind = cm_mad_kind(mad), text[20];
+	uint32_t remote_id = cm_mad_remote_id(mad), qpn = cm_mad_sender_qpn(mad);
 
-	if (carries_our_id(message) && message->remote_id != 0)
-		return message->remote_id & mask;
-	if (message->kind == CM_REJ) /* of one who has never heard of us */
+	if (mask == 0)
+		return 0;
+	if (kind == CM_SIDR_REP)
+		return cm_mad_local_id(mad) & mask;
+	if (kind != CM_REQ && kind != CM_SIDR_REQ && remote_id != 0)
+		return remote_id & mask;
+	if (kind == CM_REJ) /* of one who has never heard of us */
 		return CM_NONE;
 	/* By address and QPN, so that one that comes again, and one that begins anew, find those of before. */
-	memcpy(text, from->dest, 16);
-	memcpy(text + 16, &message->qpn, 4);
+	memcpy(text, source, 16);
+	memcpy(text + 16, &qpn, 4);
 	return (uint32_t)cm_table_hash(key, text, sizeof(text)) & mask;
 }
 
@@ -261,14 +272,17 @@ static struct cm_conn *find_timed_out(struct cm *cm, const struct cm_route *rout
 	return NULL;
 }
 
-/* The ids that a message carries are those of the connection: the peer's may be unknown yet, or left out by a REJ. */
+/*
+ * The ids that a message carries are those of the connection; while our REQ waits the peer's is not known, and a REJ
+ * may leave it out. One that leaves it out later is about a copy of the REQ, and was overtaken by the REP, or guesses.
+ */
 static bool ids_fit(const struct cm_conn *conn, const struct cm_message *in)
 {
 	bool first = conn->state == CM_REQ_SENT || (!conn->passive && conn->remote_id == 0);
 
 	if (in->kind == CM_DREQ && in->qpn != conn->own.qpn)
 		return false;
-	return first || in->local_id == conn->remote_id || (in->kind == CM_REJ && in->local_id == 0);
+	return first || in->local_id == conn->remote_id;
 }
 
 /* Which message of ours an MRA or REJ is about has to be the one that waits. */
@@ -308,7 +322,7 @@ static void do_deed(struct cm *cm, struct cm_conn *conn, enum deed deed, uint64_
 		/* fall through */
 	case REPEAT:
 		cm->counters[CM_CNT_DUPLICATE_REP]++;
-		if (conn->mad[ATTRIBUTE_AT] == CM_RTU || conn->mad[ATTRIBUTE_AT] == CM_REJ)
+		if (cm_is_kept(conn->mad, CM_RTU) || cm_is_kept(conn->mad, CM_REJ))
 			cm_send_again(cm, conn, conn->mad);
 		break;
 	case TAKE_RTU:
@@ -389,10 +403,12 @@ void cm_receive(struct cm *cm, const struct cm_route *route, const uint8_t *mad,
 	cm->received[cm->in.kind - CM_KIND_FIRST]++;
 	if (cm->in.kind == CM_REQ)
 		cm_passive_take_req(cm, route, now_ns);
-	else if (carries_our_id(&cm->in) && cm->in.kind != CM_SIDR_REP)
-		receive_answer(cm, route, now_ns);
+	else if (cm->in.kind == CM_SIDR_REQ)
+		cm_sidr_take_request(cm, route);
+	else if (cm->in.kind == CM_SIDR_REP)
+		cm_sidr_take_reply(cm, route, now_ns);
 	else
-		cm->counters[CM_CNT_UNSUPPORTED]++;
+		receive_answer(cm, route, now_ns);
 }
 
 /* ---- time ---- */

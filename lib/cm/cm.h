@@ -43,6 +43,7 @@ struct cm_route {
 	uint8_t dest_mac[6]; /* zeros: the host finds it */
 	uint8_t traffic_class;
 	uint8_t vlan_priority;
+	uint8_t max_path_mtu; /* of what has come: code, of the port; 0: the manager's */
 	uint16_t vlan_id;
 	void *device; /* the host's */
 };
@@ -93,6 +94,8 @@ struct cm_listener {
 	_Atomic uint32_t pending;  /* of these */
 	_Atomic uint32_t overflow; /* requests that were dropped for it */
 	uint8_t path_mtu;          /* code, the largest; 0: the manager's */
+	uint32_t datagram_qpn;     /* SIDR: the queue pair that serves it; 0: it is no service of datagrams */
+	uint32_t datagram_qkey;
 };
 
 struct cm_listeners {
@@ -117,6 +120,7 @@ enum cm_event {
 	CM_EVENT_UNREACHABLE,  /* no answer (status -ETIMEDOUT), or the QP could not be moved (its errno) */
 	CM_EVENT_DISCONNECTED, /* message: DREQ or DREP, or NULL */
 	CM_EVENT_ALTERNATE,    /* LAP or APR: the alternate way is loaded on both sides, or status tells why not */
+	CM_EVENT_RESOLVED,     /* SIDR_REP: message; status -ECONNREFUSED: there is no such service */
 	CM_EVENTS
 };
 
@@ -168,7 +172,7 @@ struct cm *cm_init(void *memory, const struct cm_config *config);
  * Whose message it is: the low digits of the id of ours that it carries; of a REQ, a hash of its sender's address and
  * QPN. CM_NONE: any manager's may be, as of a REJ whose sender does not know our id.
  */
-uint32_t cm_owner(const uint8_t key[16], uint32_t mask, const struct cm_route *from, const struct cm_message *message);
+uint32_t cm_owner(const uint8_t key[16], uint32_t mask, const uint8_t source[16], const uint8_t mad[CM_MAD_BYTES]);
 
 /* A datagram to QP 1 whose Q_Key and ICRC are right, from route->dest to route->source. */
 void cm_receive(struct cm *cm, const struct cm_route *route, const uint8_t *mad, uint32_t bytes, uint64_t now_ns);
@@ -187,6 +191,8 @@ void cm_negotiate(struct cm_end *own, const struct cm_end *peer);
 
 /* 0 and *connection; -ENOBUFS: there are no more; -EINVAL: private data too long. */
 int cm_connect(struct cm *cm, const struct cm_connect *connect, uint64_t now_ns, uint32_t *connection);
+/* Asks which queue pair for datagrams has a service (C-18). Errors as cm_connect(); RESOLVED or UNREACHABLE follows. */
+int cm_resolve_service(struct cm *cm, const struct cm_connect *connect, uint64_t now_ns, uint32_t *connection);
 /* The QP is in RTR already (C-9). 0; -EINVAL: private data too long; -ENOTCONN: nobody waits any more. */
 int cm_accept(struct cm *cm, uint32_t connection, const struct cm_accept *accept, uint64_t now_ns);
 /* Does it wait for cm_accept() or cm_reject()? */

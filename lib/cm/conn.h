@@ -9,16 +9,18 @@
 #include "cm/cm.h"
 
 #define CM_NEVER UINT64_MAX
+#define CM_PKEY_DEFAULT 0xFFFFu
 #define CM_ACTIONS 16u   /* that one call can cause, and more */
 #define CM_SOURCES 4096u /* counters of half-open connections by source address */
 
 enum cm_state {
 	CM_FREE,
-	CM_REQ_SENT, /* active: waits for a REP */
-	CM_REP_RCVD, /* active: the QP is on its way to RTS */
-	CM_REQ_RCVD, /* passive: the user thinks */
-	CM_REP_SENT, /* passive: waits for an RTU */
-	CM_RTU_RCVD, /* passive: the QP is on its way to RTS */
+	CM_REQ_SENT,  /* active: waits for a REP */
+	CM_SIDR_SENT, /* asks for a service, no connection: waits for a SIDR_REP */
+	CM_REP_RCVD,  /* active: the QP is on its way to RTS */
+	CM_REQ_RCVD,  /* passive: the user thinks */
+	CM_REP_SENT,  /* passive: waits for an RTU */
+	CM_RTU_RCVD,  /* passive: the QP is on its way to RTS */
 	CM_ESTABLISHED,
 	CM_DREQ_SENT,
 	CM_CLOSED, /* rejected, failed or ended; the user still has it */
@@ -30,7 +32,8 @@ struct cm_conn {
 	uint32_t next_id, next_peer, next_end; /* in the chains of the tables; next_id also among the free */
 	uint32_t timer_at;                     /* place among the timers; CM_NONE: none */
 	uint64_t deadline_ns;
-	uint8_t state; /* enum cm_state */
+	uint8_t state;   /* enum cm_state */
+	uint16_t source; /* of a half-open one: which counter counts it */
 	bool passive, known_to_user, half_open, counted_by_listener;
 	bool in_peers, in_ends;
 	bool mra_sent; /* of the message that waits for our user, or for us */
@@ -110,9 +113,9 @@ struct cm_conn *cm_table_by_id(const struct cm_table *table, uint32_t local_id);
 void cm_table_add_peer(struct cm_table *table, struct cm_conn *conn);
 struct cm_conn *cm_table_by_peer(const struct cm_table *table, const uint8_t addr[16], uint32_t remote_id,
 				 const struct cm_conn *after);
-/* By the peer's GUID and QPN: one that began anew (C-13). */
+/* By the GUID and QPN that the peer says it has: one that began anew (C-13). after: as above. */
 void cm_table_add_end(struct cm_table *table, struct cm_conn *conn);
-struct cm_conn *cm_table_by_end(const struct cm_table *table, uint64_t guid, uint32_t qpn);
+struct cm_conn *cm_table_by_end(const struct cm_table *table, uint64_t guid, uint32_t qpn, const struct cm_conn *after);
 void cm_table_remove_end(struct cm_table *table, struct cm_conn *conn);
 
 /* CM_NEVER stops it. */
@@ -147,11 +150,21 @@ void cm_await(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
 /* In half-open ones it counts no more. */
 void cm_no_more_half_open(struct cm *cm, struct cm_conn *conn);
 void cm_no_more_pending(struct cm_conn *conn);
+/* The addresses that a REQ or SIDR_REQ to a service of IP tells are those that it came from and to (U-3). */
+bool cm_ip_is_of(const struct cm_message *in, const struct cm_route *route);
 /* cm->in comes from its peer to us. */
 bool cm_is_from_peer(const struct cm_conn *conn, const struct cm_route *route);
+/* The connection of the QP whose QPN and GUID cm->in has: none of another peer that says so. NULL: there is none. */
+struct cm_conn *cm_find_end(const struct cm *cm, const struct cm_route *route);
+/* Whether a message of this kind was kept to be sent again. */
+bool cm_is_kept(const uint8_t *kept, enum cm_kind kind);
 
 /* ---- what a message, a timer or a call does: active.c, passive.c, close.c, alternate.c ---- */
 
+/* A connection that asks, or NULL: no more, or private data that are too long. */
+struct cm_conn *cm_active_begin(struct cm *cm, const struct cm_connect *connect, uint64_t now_ns);
+/* The addresses of IP, and what the user adds. */
+void cm_active_set_private(struct cm_message *out, const struct cm_connect *connect);
 void cm_active_take_rep(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
 void cm_active_take_rej(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
 void cm_active_moved(struct cm *cm, struct cm_conn *conn, int error, uint64_t now_ns);
@@ -176,6 +189,9 @@ void cm_close_give_up(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
 /* To the peer of a REQ or REP that is given up. */
 void cm_close_send_rej(struct cm *cm, struct cm_conn *conn, uint16_t reason, uint8_t answered,
 		       const struct cm_private *user);
+
+void cm_sidr_take_request(struct cm *cm, const struct cm_route *route);
+void cm_sidr_take_reply(struct cm *cm, const struct cm_route *route, uint64_t now_ns);
 
 void cm_alternate_take_lap(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
 void cm_alternate_take_apr(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);

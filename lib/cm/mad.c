@@ -309,6 +309,26 @@ static void parse_fields(const uint8_t *mad, struct cm_message *message)
 	message->private_bytes = (uint8_t)cm_mad_private_bytes(message->kind);
 }
 
+uint8_t cm_mad_kind(const uint8_t mad[CM_MAD_BYTES])
+{
+	return mad[ATTRIBUTE_AT + 1];
+}
+
+uint32_t cm_mad_local_id(const uint8_t mad[CM_MAD_BYTES])
+{
+	return load_be32(mad + HEADER_BYTES);
+}
+
+uint32_t cm_mad_remote_id(const uint8_t mad[CM_MAD_BYTES])
+{
+	return load_be32(mad + HEADER_BYTES + 4);
+}
+
+uint32_t cm_mad_sender_qpn(const uint8_t mad[CM_MAD_BYTES])
+{
+	return load_be24(mad + HEADER_BYTES + 32);
+}
+
 enum cm_mad_fault cm_mad_parse(const uint8_t *mad, uint32_t bytes, struct cm_message *message)
 {
 	uint32_t attribute;

@@ -94,6 +94,12 @@ enum cm_mad_fault {
 	CM_MAD_FAULTS
 };
 
+/* What decides whose a message is, before it is looked at: of the 256 bytes of a MAD, whatever they are. */
+uint8_t cm_mad_kind(const uint8_t mad[CM_MAD_BYTES]);
+uint32_t cm_mad_local_id(const uint8_t mad[CM_MAD_BYTES]);
+uint32_t cm_mad_remote_id(const uint8_t mad[CM_MAD_BYTES]);
+uint32_t cm_mad_sender_qpn(const uint8_t mad[CM_MAD_BYTES]); /* of a REQ */
+
 /*
  * Reads nothing beyond bytes. Unless it is OK or CLASS_VERSION, *message is undefined. With CLASS_VERSION its kind is 0
  * when it is no Send of a kind we know. Of info only info_bytes are kept, the rest is zero.

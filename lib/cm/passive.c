@@ -30,13 +30,15 @@ static void refuse(struct cm *cm, const struct cm_route *route, enum cm_reason r
 
 /* ---- judging a REQ ---- */
 
-/* Its sender has sent it before: it gets the same answer again (C-11). */
+/* Its sender has sent it before: it gets the same answer again, if it has had one (C-11). */
 static void answer_again(struct cm *cm, struct cm_conn *conn)
 {
 	cm->counters[CM_CNT_DUPLICATE_REQ]++;
 	if (conn->state == CM_REQ_RCVD)
 		cm_passive_send_mra(cm, conn);
-	else if (conn->state != CM_DREQ_SENT)
+	else if (conn->state == CM_DREQ_SENT) /* its REP was lost, and our user is no more willing */
+		refuse(cm, &conn->route, CM_REJ_CONSUMER, NULL, 0);
+	else if (cm_is_kept(conn->mad, CM_REP) || cm_is_kept(conn->mad, CM_REJ))
 		cm_send_again(cm, conn, conn->mad);
 }
 
@@ -51,16 +53,27 @@ static struct cm_conn *find_again(const struct cm *cm, const struct cm_route *ro
 	return NULL;
 }
 
-/* The addresses of an IP header, or those that the 36 bytes of IP addressing tell, are the GIDs of the way (U-3). */
-static bool ip_fits(const struct cm_message *in)
+static bool is_of_ip(const struct cm_message *in)
+{
+	return (in->service_id & SERVICE_IP_MASK) == SERVICE_IP;
+}
+
+static bool ip_is_known(const struct cm_ip *ip)
+{
+	return ip->version == CM_IP_VERSION && (ip->ip_version == 4 || ip->ip_version == 6);
+}
+
+bool cm_ip_is_of(const struct cm_message *in, const struct cm_route *route)
 {
 	struct cm_ip ip;
 	uint32_t skip;
 
+	if (!is_of_ip(in))
+		return true;
 	cm_ip_parse(in->private_data, &ip);
 	skip = ip.ip_version == 4 ? 12 : 0;
-	return memcmp(ip.source + skip, in->primary.local_gid + skip, 16 - skip) == 0 &&
-	       memcmp(ip.dest + skip, in->primary.remote_gid + skip, 16 - skip) == 0;
+	return ip_is_known(&ip) && memcmp(ip.source + skip, route->dest + skip, 16 - skip) == 0 &&
+	       memcmp(ip.dest + skip, route->source + skip, 16 - skip) == 0;
 }
 
 /* 0, or the reason to refuse it. */
@@ -76,21 +89,15 @@ static enum cm_reason judge(const struct cm *cm, const struct cm_route *route)
 	if (memcmp(in->primary.local_gid, route->dest, 16) != 0 ||
 	    memcmp(in->primary.remote_gid, route->source, 16) != 0)
 		return CM_REJ_INVALID_GID;
-	if ((in->service_id & SERVICE_IP_MASK) == SERVICE_IP) {
-		cm_ip_parse(in->private_data, &ip);
-		if (ip.version != 0 || (ip.ip_version != 4 && ip.ip_version != 6))
-			return CM_REJ_CONSUMER;
-		if (!ip_fits(in))
-			return CM_REJ_INVALID_GID;
-	}
-	return (enum cm_reason)0;
+	cm_ip_parse(in->private_data, &ip);
+	if (is_of_ip(in) && !ip_is_known(&ip))
+		return CM_REJ_CONSUMER;
+	return cm_ip_is_of(in, route) ? (enum cm_reason)0 : CM_REJ_INVALID_GID;
 }
 
 /* There is room for one more half-open one (C-22). */
-static bool has_room(struct cm *cm, const struct cm_route *route, const struct cm_listener *listener)
+static bool has_room(struct cm *cm, uint16_t source, const struct cm_listener *listener)
 {
-	uint32_t source = (uint32_t)cm_table_hash(cm->config.key, route->dest, 16) % CM_SOURCES;
-
 	if (cm->half_open >= cm->config.half_open)
 		cm->counters[CM_CNT_DROP_HALF_OPEN]++;
 	else if (cm->half_open_of[source] >= cm->config.of_one_peer)
@@ -126,7 +133,8 @@ static void take_values(struct cm_conn *conn, const struct cm_message *in)
 	};
 }
 
-static struct cm_conn *begin(struct cm *cm, const struct cm_route *route, struct cm_listener *listener, uint64_t now_ns)
+static struct cm_conn *begin(struct cm *cm, const struct cm_route *route, uint16_t source, struct cm_listener *listener,
+			     uint64_t now_ns)
 {
 	struct cm_conn *conn = cm_table_take(&cm->table, cm->config.id_mask, cm->config.id_low);
 	uint64_t peer_waits_ns;
@@ -141,7 +149,8 @@ static struct cm_conn *begin(struct cm *cm, const struct cm_route *route, struct
 	conn->route.traffic_class = cm->in.primary.traffic_class;
 	take_values(conn, &cm->in);
 	cm->half_open++;
-	cm->half_open_of[(uint32_t)cm_table_hash(cm->config.key, route->dest, 16) % CM_SOURCES]++;
+	conn->source = source;
+	cm->half_open_of[source]++;
 	atomic_fetch_add(&listener->pending, 1);
 	cm_table_add_peer(&cm->table, conn);
 	cm_table_add_end(&cm->table, conn);
@@ -153,12 +162,20 @@ static struct cm_conn *begin(struct cm *cm, const struct cm_route *route, struct
 	return conn;
 }
 
+static uint8_t largest_mtu(const struct cm *cm, const struct cm_route *route, const struct cm_listener *listener)
+{
+	if (listener->path_mtu)
+		return listener->path_mtu;
+	return route->max_path_mtu ? route->max_path_mtu : cm->config.max_path_mtu;
+}
+
 void cm_passive_take_req(struct cm *cm, const struct cm_route *route, uint64_t now_ns)
 {
 	const struct cm_message *in = &cm->in;
 	struct cm_conn *conn = find_again(cm, route);
 	struct cm_listener *listener;
 	enum cm_reason reason;
+	uint16_t source;
 	uint8_t mtu;
 
 	if (conn) {
@@ -176,25 +193,26 @@ void cm_passive_take_req(struct cm *cm, const struct cm_route *route, uint64_t n
 		refuse(cm, route, CM_REJ_STALE, NULL, 0);
 		return;
 	}
-	conn = cm_table_by_end(&cm->table, in->ca_guid, in->qpn);
-	if (conn && cm_is_from_peer(conn, route)) {
+	conn = cm_find_end(cm, route);
+	if (conn) {
 		cm_close_stale(cm, conn, now_ns);
 		refuse(cm, route, CM_REJ_STALE, NULL, 0);
 		return;
 	}
 	listener = cm_listener_find(cm->config.listeners, in->service_id, route->source);
-	if (listener == NULL) {
+	if (listener == NULL) { /* also to one that we call ourselves (C-15) */
 		refuse(cm, route, CM_REJ_INVALID_SERVICE_ID, NULL, 0);
 		return;
 	}
-	mtu = listener->path_mtu ? listener->path_mtu : cm->config.max_path_mtu;
+	mtu = largest_mtu(cm, route, listener);
 	if (in->path_mtu < 1 || in->path_mtu > mtu) {
 		refuse(cm, route, CM_REJ_INVALID_MTU, &mtu, 1);
 		return;
 	}
-	if (!has_room(cm, route, listener))
+	source = (uint16_t)(cm_table_hash(cm->config.key, route->dest, 16) % CM_SOURCES);
+	if (!has_room(cm, source, listener))
 		return;
-	conn = begin(cm, route, listener, now_ns);
+	conn = begin(cm, route, source, listener, now_ns);
 	if (conn == NULL) {
 		cm->counters[CM_CNT_DROP_FULL]++;
 		refuse(cm, route, CM_REJ_NO_RESOURCES, NULL, 0);

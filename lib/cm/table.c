@@ -21,8 +21,8 @@ static void mix(uint64_t v[4])
 	v[2] = rotate(v[2], 32);
 }
 
-/* SipHash-2-4 (Aumasson and Bernstein, 2012). */
-uint64_t cm_table_hash(const uint8_t key[16], const void *data, size_t bytes)
+/* SipHash (Aumasson and Bernstein, 2012) with so many rounds a word, and in the end. */
+static inline uint64_t siphash(const uint8_t key[16], const void *data, size_t bytes, int rounds, int last_rounds)
 {
 	const uint8_t *p = data;
 	uint64_t k[2], word, v[4], last = (uint64_t)bytes << 56;
@@ -35,26 +35,32 @@ uint64_t cm_table_hash(const uint8_t key[16], const void *data, size_t bytes)
 	for (; bytes >= 8; bytes -= 8, p += 8) {
 		memcpy(&word, p, 8);
 		v[3] ^= word;
-		mix(v);
-		mix(v);
+		for (int i = 0; i < rounds; i++)
+			mix(v);
 		v[0] ^= word;
 	}
 	for (size_t i = 0; i < bytes; i++)
 		last |= (uint64_t)p[i] << (8 * i);
 	v[3] ^= last;
-	mix(v);
-	mix(v);
+	for (int i = 0; i < rounds; i++)
+		mix(v);
 	v[0] ^= last;
 	v[2] ^= 0xff;
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; i < last_rounds; i++)
 		mix(v);
 	return v[0] ^ v[1] ^ v[2] ^ v[3];
+}
+
+/* Whoever fills a table sees no hash: SipHash-1-3 will do. Ids are seen by peers: SipHash-2-4. */
+uint64_t cm_table_hash(const uint8_t key[16], const void *data, size_t bytes)
+{
+	return siphash(key, data, bytes, 1, 3);
 }
 
 uint64_t cm_table_draw(struct cm_table *table)
 {
 	table->drawn++;
-	return cm_table_hash(table->key, &table->drawn, sizeof(table->drawn));
+	return siphash(table->key, &table->drawn, sizeof(table->drawn), 2, 4);
 }
 
 /* ---- memory ---- */
@@ -259,9 +265,9 @@ void cm_table_add_end(struct cm_table *table, struct cm_conn *conn)
 	*head = cm_table_index(table, conn);
 }
 
-struct cm_conn *cm_table_by_end(const struct cm_table *table, uint64_t guid, uint32_t qpn)
+struct cm_conn *cm_table_by_end(const struct cm_table *table, uint64_t guid, uint32_t qpn, const struct cm_conn *after)
 {
-	uint32_t at = table->by_end[head_of_end(table, guid, qpn) & table->head_mask];
+	uint32_t at = after ? after->next_end : table->by_end[head_of_end(table, guid, qpn) & table->head_mask];
 
 	while (at != CM_NONE && (table->conns[at].peer_guid != guid || table->conns[at].peer.qpn != qpn))
 		at = table->conns[at].next_end;

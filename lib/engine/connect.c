@@ -70,6 +70,11 @@ static void set_message(struct uroce_cm_event *event, const struct cm_message *m
 	event->reason = message->kind == CM_REJ ? message->reason : 0;
 	event->private_bytes = bytes;
 	memcpy(event->private_data, message->private_data + skip, bytes);
+	if (message->kind == CM_SIDR_REP) {
+		event->reason = message->status;
+		event->peer_qp_num = message->qpn;
+		event->peer_qkey = message->qkey;
+	}
 	if (message->kind == CM_REQ || message->kind == CM_REP) {
 		event->peer_qp_num = message->qpn;
 		event->peer_initiator = message->initiator_depth;
@@ -125,6 +130,7 @@ static void carry_out_event(struct uroce_lcore *lcore, const struct cm_action *a
 		[CM_EVENT_REQUEST] = UROCE_CM_REQUEST,           [CM_EVENT_ESTABLISHED] = UROCE_CM_ESTABLISHED,
 		[CM_EVENT_REJECTED] = UROCE_CM_REJECTED,         [CM_EVENT_UNREACHABLE] = UROCE_CM_UNREACHABLE,
 		[CM_EVENT_DISCONNECTED] = UROCE_CM_DISCONNECTED, [CM_EVENT_ALTERNATE] = UROCE_CM_ALTERNATE,
+		[CM_EVENT_RESOLVED] = UROCE_CM_RESOLVED,
 	};
 	struct uroce_cm_id *id = (struct uroce_cm_id *)(uintptr_t)action->context;
 	struct cm *cm = lcore->connect->cm;
@@ -148,6 +154,11 @@ static void carry_out_event(struct uroce_lcore *lcore, const struct cm_action *a
 		id->alternate_is_ours = false; /* the next one may be the peer's */
 	event.context = id->context;
 	engine_connect_raise(id, &event);
+	/* What the REQ has named is loaded by both when they know each other (C-20). */
+	if (action->event == CM_EVENT_ESTABLISHED && id->request.alternate) {
+		id->alternate_is_ours = true;
+		cm_load_alternate(cm, action->connection, id->request.alternate, lcore->now_ns);
+	}
 }
 
 /* ---- QPs ---- */
@@ -308,7 +319,10 @@ static void raise_unreachable(struct uroce_cm_id *id, int status)
 /* The peer's MAC is known. */
 static void send_req(struct uroce_lcore *lcore, struct uroce_cm_id *id)
 {
-	int error = cm_connect(lcore->connect->cm, &id->request, lcore->now_ns, &id->connection);
+	struct cm *cm = lcore->connect->cm;
+	uint64_t now_ns = engine_now_ns();
+	int error = id->asks_for_datagrams ? cm_resolve_service(cm, &id->request, now_ns, &id->connection) :
+					     cm_connect(cm, &id->request, now_ns, &id->connection);
 
 	if (error)
 		raise_unreachable(id, error);

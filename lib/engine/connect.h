@@ -46,6 +46,7 @@ struct uroce_cm_id {
 	struct uroce_cm_id *next_resolving;
 	uint32_t news; /* enum connect_news */
 	struct uroce_cm_id *next_news;
+	bool asks_for_datagrams;   /* for a service, not for a connection */
 	struct cm_connect request; /* while resolving */
 	uint8_t request_private[CM_USER_PRIVATE_BYTES];
 	struct cm_way alternate;
@@ -66,7 +67,11 @@ struct engine_connect {
 	uint32_t psn; /* of QP 1 */
 	struct uroce_cm_id *resolving, *news;
 	uint64_t resolve_ns;
-	uint64_t unresolved; /* datagrams that were not sent for want of a MAC or of room */
+	uint64_t sent;                   /* datagrams */
+	uint64_t looked_ns, data_frames; /* when it was looked whether data flows, and what had by then */
+	bool data_flows;
+	uint64_t spent_ns, req_spent_ns; /* what datagrams have cost, and REQs among them: see is_paid() */
+	uint64_t unresolved;             /* datagrams that were not sent for want of a MAC or of room */
 };
 
 /* Sends a MAD in a datagram, if that can leave now. */

@@ -272,12 +272,23 @@ void uroce_engine_stop(struct uroce_engine *engine)
 		stop_lcores(engine, engine->lcore_count);
 }
 
+void engine_wait_for_lcores(const struct uroce_engine *engine)
+{
+	uint64_t token = rte_rcu_qsbr_start(engine->qsbr);
+	const struct timespec pause = { .tv_nsec = 20000 };
+
+	while (rte_rcu_qsbr_check(engine->qsbr, token, false) != 1)
+		nanosleep(&pause, NULL);
+}
+
 int uroce_engine_destroy(struct uroce_engine *engine)
 {
 	for (unsigned i = 0; i < ENGINE_DEVICES; i++) {
 		if (engine->devices[i])
 			return -EBUSY;
 	}
+	if (engine->channels > 0)
+		return -EBUSY;
 	uroce_engine_stop(engine);
 	engine_connect_close(engine);
 	free_engine(engine);

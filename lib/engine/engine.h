@@ -31,6 +31,7 @@
 #include "rc/srq.h"
 
 #define ENGINE_DEVICES 16u
+#define ENGINE_UDS 64u
 #define QPS_DEFAULT 4096u
 #define TX_PENDING (2 * OUTBOX_PACKETS) /* frames that wait for the port, at most */
 #define SPARE_MBUFS (2 * OUTBOX_PACKETS)
@@ -205,6 +206,10 @@ struct uroce_engine {
 	struct cm_listeners listeners;
 	uint8_t cm_key[16];
 	uint32_t channels;
+
+	/* queue pairs for datagrams, in no order; under the lock */
+	struct uroce_ud *_Atomic uds[ENGINE_UDS];
+	_Atomic uint32_t ud_count; /* 0: none; nobody looks */
 };
 
 struct engine_qp_slot {
@@ -254,6 +259,9 @@ struct engine_port *engine_find_port(const struct uroce_lcore *lcore, const stru
  */
 struct rte_ring *engine_ring_create(uint32_t count, uint32_t pieces, uint32_t piece_bytes, unsigned flags, int node);
 void engine_ring_free(struct rte_ring *ring, uint32_t piece_bytes);
+
+/* Returns when each lcore has begun a turn since, or turns none: what they look up without a lock may go. */
+void engine_wait_for_lcores(const struct uroce_engine *engine);
 
 /* Is it one of the device's addresses? */
 bool engine_device_has(const struct uroce_device *device, const uint8_t addr[16]);

@@ -16,36 +16,14 @@
 #define OF_ONE_PEER_MAX 2048u
 #define RESTS_PER_CONNECTION 4u
 #define PKEY_DEFAULT 0xFFFFu
+#define GUID_LOCAL 0x0200000000000000ull
+#define GUID_GROUP 0x0100000000000000ull /* the bit of groups */
 
 /* ---- opening ---- */
-
-/* As EUI-64 of the first device's MAC. */
-static uint64_t guid_of(const struct uroce_engine *engine)
-{
-	const struct uroce_device *device = NULL;
-	uint64_t guid = 0;
-
-	for (unsigned i = 0; i < ENGINE_DEVICES && device == NULL; i++)
-		device = engine->devices[i];
-	for (unsigned i = 0; device && i < 6; i++)
-		guid = guid << (i == 3 ? 24 : 8) | (i == 3 ? 0xFFFE00u : 0u) | device->mac.bytes[i];
-	return guid ^ 0x0200000000000000ull;
-}
 
 static uint8_t mtu_code(uint32_t mtu_bytes)
 {
 	return (uint8_t)(__builtin_ctz(mtu_bytes) - 7);
-}
-
-static uint32_t largest_mtu(const struct uroce_engine *engine)
-{
-	uint32_t mtu_bytes = 256;
-
-	for (unsigned i = 0; i < ENGINE_DEVICES; i++) {
-		if (engine->devices[i] && engine->devices[i]->config.mtu_bytes > mtu_bytes)
-			mtu_bytes = engine->devices[i]->config.mtu_bytes;
-	}
-	return mtu_bytes;
 }
 
 static int open_lcore(struct uroce_lcore *lcore, const struct cm_config *config)
@@ -75,13 +53,15 @@ int engine_connect_open(struct uroce_engine *engine)
 		.of_one_peer = OF_ONE_PEER_MAX,
 		.rests = connections * RESTS_PER_CONNECTION,
 		.id_mask = engine->lcore_mask,
-		.ca_guid = guid_of(engine),
-		.max_path_mtu = mtu_code(largest_mtu(engine)),
+		.max_path_mtu = mtu_code(LIMIT_MTU_BYTES),
 		.listeners = &engine->listeners,
 	};
 
-	if (getrandom(engine->cm_key, sizeof(engine->cm_key), 0) != sizeof(engine->cm_key))
+	/* A process is what begins anew (C-13): so its GUID is its own, and drawn; locally administered. */
+	if (getrandom(engine->cm_key, sizeof(engine->cm_key), 0) != sizeof(engine->cm_key) ||
+	    getrandom(&config.ca_guid, sizeof(config.ca_guid), 0) != sizeof(config.ca_guid))
 		return -EIO;
+	config.ca_guid = (config.ca_guid & ~GUID_GROUP) | GUID_LOCAL;
 	for (unsigned i = 0; i < engine->lcore_count; i++) {
 		int error;
 
@@ -142,12 +122,76 @@ void engine_connect_send(struct uroce_lcore *lcore, const struct cm_route *route
 	mbuf = port_take_spare(port);
 	mbuf_fill(mbuf, &template, &packet);
 	port_send(port, mbuf);
+	connect->sent++;
 	lcore->work++;
 }
 
+/*
+ * Setting up connections may take a tenth of an lcore's time from those that are (C-30): while data flows, so many
+ * requests a second and so many datagrams of all kinds, and at a time what an honest host sends when it opens all it
+ * has. Without data there is nothing to protect. *spent_ns is when all that was taken would be paid for. The kind
+ * stands where a MAD has it; whoever makes it up gains nothing.
+ */
+#define REQ_NS 100000ull
+#define DATAGRAM_NS 10000ull
+#define AT_A_TIME 8192ull
+#define LOOK_NS 1000000ull
+#define DATA_FRAMES 100u /* in that time, both ways: data flows */
+
+/* Frames of all ports but datagrams of connection management, both ways. */
+static uint64_t count_data(const struct uroce_lcore *lcore)
+{
+	uint64_t frames = 0;
+
+	for (unsigned i = 0; i < lcore->port_count; i++) {
+		const struct engine_port *port = lcore->ports[i];
+
+		frames += port->rx_frames + port_frames_out(port) - port->counters[CNT_PORT_GSI] -
+			  port->counters[CNT_PORT_GSI_BUDGET];
+	}
+	return frames - lcore->connect->sent;
+}
+
+/* Looked at once in a while, and only when a datagram comes. */
+static bool data_flows(const struct uroce_lcore *lcore)
+{
+	struct engine_connect *connect = lcore->connect;
+	uint64_t frames;
+
+	if (lcore->now_ns - connect->looked_ns >= LOOK_NS) {
+		frames = count_data(lcore);
+		connect->data_flows =
+			(frames - connect->data_frames) * LOOK_NS > DATA_FRAMES * (lcore->now_ns - connect->looked_ns);
+		connect->data_frames = frames;
+		connect->looked_ns = lcore->now_ns;
+	}
+	return connect->data_flows;
+}
+
+static bool is_paid(uint64_t *spent_ns, uint64_t cost_ns, uint64_t now_ns)
+{
+	if (*spent_ns < now_ns)
+		*spent_ns = now_ns;
+	if (*spent_ns - now_ns > AT_A_TIME * cost_ns)
+		return false;
+	*spent_ns += cost_ns;
+	return true;
+}
+
+static bool is_in_budget(const struct uroce_lcore *lcore, const uint8_t *mad)
+{
+	struct engine_connect *connect = lcore->connect;
+
+	if (!data_flows(lcore))
+		return true;
+	if (cm_mad_kind(mad) == CM_REQ && !is_paid(&connect->req_spent_ns, REQ_NS, lcore->now_ns))
+		return false;
+	return is_paid(&connect->spent_ns, DATAGRAM_NS, lcore->now_ns);
+}
+
 /* What is wrong with a packet to QP 1 (U-2), in the order of W-5: the ICRC is the dearest. CNT_COUNTERS: nothing. */
-static enum rc_counter judge(const struct engine_port *port, const struct wire_packet *packet,
-			     const struct rc_origin *origin)
+static enum rc_counter judge(const struct uroce_lcore *lcore, const struct engine_port *port,
+			     const struct wire_packet *packet, const struct rc_origin *origin)
 {
 	if (packet->opcode != OP_UD_SEND_ONLY)
 		return CNT_PORT_OTHER_CLASS;
@@ -157,6 +201,8 @@ static enum rc_counter judge(const struct engine_port *port, const struct wire_p
 		return CNT_PORT_GSI_QKEY;
 	if (packet->payload_bytes != CM_MAD_BYTES)
 		return CNT_PORT_GSI_LENGTH;
+	if (!is_in_budget(lcore, packet->payload))
+		return CNT_PORT_GSI_BUDGET;
 	if (!origin_icrc_is_right(origin, packet))
 		return CNT_PORT_RX_ICRC;
 	return CNT_COUNTERS;
@@ -172,13 +218,19 @@ static void give_to_manager(struct uroce_lcore *lcore, struct engine_port *port,
 			    const struct wire_packet *packet, const struct rc_origin *origin)
 {
 	const struct engine_connect *connect = lcore->connect;
-	struct cm_route route = { .vlan_id = origin->vlan_id, .device = port->device };
+	uint64_t strangers;
+	struct cm_route route = { .vlan_id = origin->vlan_id,
+				  .max_path_mtu = mtu_code(port->device->config.mtu_bytes),
+				  .device = port->device };
 
 	memcpy(route.source, origin->dest, sizeof(route.source));
 	memcpy(route.dest, origin->source, sizeof(route.dest));
 	/* What answers goes where it came from: a router may stand between. */
 	memcpy(route.dest_mac, rte_pktmbuf_mtod_offset(mbuf, const uint8_t *, 6), sizeof(route.dest_mac));
+	strangers = cm_count(connect->cm, CM_CNT_DROP_STRANGER) + cm_count(connect->cm, CM_CNT_DROP_UNKNOWN);
 	cm_receive(connect->cm, &route, packet->payload, packet->payload_bytes, lcore->now_ns);
+	port->counters[CNT_PORT_GSI_STRANGER] +=
+		cm_count(connect->cm, CM_CNT_DROP_STRANGER) + cm_count(connect->cm, CM_CNT_DROP_UNKNOWN) - strangers;
 	engine_connect_run(lcore);
 }
 
@@ -188,8 +240,6 @@ bool engine_connect_receive(struct uroce_lcore *lcore, struct engine_port *port,
 	struct uroce_engine *engine = lcore->engine;
 	struct rc_origin addressed = *origin;
 	uint8_t source[16], dest[16];
-	struct cm_message message;
-	struct cm_route from;
 	enum rc_counter drop;
 	uint32_t owner;
 
@@ -201,16 +251,12 @@ bool engine_connect_receive(struct uroce_lcore *lcore, struct engine_port *port,
 	addressed.dest = dest;
 	addressed.vlan_id = origin->ipv4 ? 0 : origin->vlan_id;
 	origin_addresses(origin, source, dest);
-	drop = judge(port, packet, &addressed);
+	drop = judge(lcore, port, packet, &addressed);
 	if (drop != CNT_COUNTERS) {
 		port->counters[drop]++;
 		return false;
 	}
-	memcpy(from.dest, source, sizeof(from.dest));
-	if (cm_mad_parse(packet->payload, packet->payload_bytes, &message) != CM_MAD_OK)
-		owner = lcore->index; /* counted here */
-	else
-		owner = cm_owner(engine->cm_key, engine->lcore_mask, &from, &message);
+	owner = cm_owner(engine->cm_key, engine->lcore_mask, source, packet->payload);
 	if (!owns(engine, owner, port->device))
 		owner = lcore->index;
 	if (owner != lcore->index) {
@@ -220,6 +266,7 @@ bool engine_connect_receive(struct uroce_lcore *lcore, struct engine_port *port,
 		port->counters[CNT_PORT_HANDOVER_FULL]++;
 		return false;
 	}
+	port->counters[CNT_PORT_GSI]++;
 	give_to_manager(lcore, port, mbuf, packet, &addressed);
 	return false;
 }

@@ -12,6 +12,7 @@
 #include "engine/port.h"
 #include "engine/receive.h"
 #include "engine/steer.h"
+#include "engine/ud.h"
 #include "wire/bytes.h"
 #include "wire/frame.h"
 
@@ -101,6 +102,8 @@ static __rte_always_inline bool receive_packet(struct uroce_lcore *lcore, struct
 	if (qp == NULL) { /* before the hand-over: a stranger's junk stays here */
 		if (packet->dest_qpn == CM_QPN)
 			return engine_connect_receive(lcore, port, mbuf, packet, origin);
+		if (wire_opcode(packet->opcode)->deth && lcore->engine->ud_count)
+			return engine_ud_receive(lcore, port, mbuf, packet, origin);
 		port->counters[CNT_PORT_UNKNOWN_QPN]++;
 		return false;
 	}

@@ -60,7 +60,7 @@ static uint32_t choose_number(const struct uroce_engine *engine, uint32_t index,
 }
 
 /* A place at random, or the next one behind it that is free; above its index, random digits make up a QPN (P-7). */
-int engine_steer_name(struct uroce_engine *engine, struct uroce_qp *qp)
+int engine_steer_reserve(struct uroce_engine *engine, unsigned owner, uint32_t *place, uint32_t *number)
 {
 	uint32_t lcores = engine->lcore_mask + 1, mask = engine->index_count - 1, drawn;
 
@@ -68,7 +68,7 @@ int engine_steer_name(struct uroce_engine *engine, struct uroce_qp *qp)
 		return -EIO;
 	engine_rest_wake(&engine->rest, engine_now_ns());
 	for (uint32_t i = 0; i < engine->index_count; i += lcores) {
-		uint32_t index = ((drawn & ~engine->lcore_mask) + i + qp->owner->index) & mask, qpn;
+		uint32_t index = ((drawn & ~engine->lcore_mask) + i + owner) & mask, qpn;
 		struct engine_qp_slot *slot = &engine->qps[index];
 
 		if (atomic_load_explicit(&slot->taken, memory_order_relaxed))
@@ -76,13 +76,18 @@ int engine_steer_name(struct uroce_engine *engine, struct uroce_qp *qp)
 		qpn = choose_number(engine, index, drawn);
 		if (qpn == 0)
 			continue;
-		qp->index = index;
-		qp->qpn = qpn;
+		*place = index;
+		*number = qpn;
 		atomic_store_explicit(&slot->taken, true, memory_order_relaxed);
 		atomic_store_explicit(&slot->qpn, qpn, memory_order_relaxed);
 		return 0;
 	}
 	return -ENOSPC;
+}
+
+int engine_steer_name(struct uroce_engine *engine, struct uroce_qp *qp)
+{
+	return engine_steer_reserve(engine, qp->owner->index, &qp->index, &qp->qpn);
 }
 
 void engine_steer_publish(struct uroce_engine *engine, struct uroce_qp *qp)
@@ -91,11 +96,16 @@ void engine_steer_publish(struct uroce_engine *engine, struct uroce_qp *qp)
 	atomic_store_explicit(&engine->qps[qp->index].qp, qp, memory_order_release);
 }
 
-void engine_steer_remove(struct uroce_engine *engine, struct uroce_qp *qp, uint64_t time_wait_ns)
+void engine_steer_release(struct uroce_engine *engine, uint32_t index, uint32_t qpn, uint64_t time_wait_ns)
 {
-	struct engine_qp_slot *slot = &engine->qps[qp->index];
+	struct engine_qp_slot *slot = &engine->qps[index];
 
 	atomic_store_explicit(&slot->qp, NULL, memory_order_release);
-	engine_rest_begin(&engine->rest, qp->qpn, engine_now_ns() + time_wait_ns);
+	engine_rest_begin(&engine->rest, qpn, engine_now_ns() + time_wait_ns);
 	atomic_store_explicit(&slot->taken, false, memory_order_release);
+}
+
+void engine_steer_remove(struct uroce_engine *engine, struct uroce_qp *qp, uint64_t time_wait_ns)
+{
+	engine_steer_release(engine, qp->index, qp->qpn, time_wait_ns);
 }

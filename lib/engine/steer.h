@@ -18,6 +18,9 @@ void engine_steer_free(struct uroce_engine *engine);
  * engine_steer_publish().
  */
 int engine_steer_name(struct uroce_engine *engine, struct uroce_qp *qp);
+/* The same for what is no uroce_qp: packets to this number are for none, and for engine_ud_receive() to look at. */
+int engine_steer_reserve(struct uroce_engine *engine, unsigned owner, uint32_t *place, uint32_t *number);
+void engine_steer_release(struct uroce_engine *engine, uint32_t index, uint32_t qpn, uint64_t time_wait_ns);
 void engine_steer_publish(struct uroce_engine *engine, struct uroce_qp *qp);
 
 /* Owner: no packet finds the QP any more; its number rests for time_wait_ns. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/connect.h"
 #include "engine/engine.h"
 #include "network.h"
 #include "rule.h"
@@ -104,6 +105,30 @@ static void close_all(struct network *network, struct uroce_cm_channel *channel,
 		cr_assert_eq(uroce_cm_id_destroy(listener), 0);
 	cr_assert_eq(uroce_cm_channel_destroy(channel), 0);
 	network_close(network);
+}
+
+/* A MAD from 10.0.0.2, as if it had come in by the port; its ICRC is right. */
+static void give_datagram(struct network *network, struct engine_port *port, const uint8_t *mad)
+{
+	static const uint8_t source[16] = { [10] = 0xFF, [11] = 0xFF, [12] = 10, [15] = 2 };
+	static const uint8_t dest[16] = { [10] = 0xFF, [11] = 0xFF, [12] = 10, [15] = 1 };
+	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(network->loop.pool);
+	struct rc_origin origin = { .source = source, .dest = dest, .device = network->ends[0].device };
+	struct wire_packet packet = {
+		.opcode = OP_UD_SEND_ONLY,
+		.dest_qpn = CM_QPN,
+		.pkey = 0xFFFF,
+		.span_count = 1,
+		.qkey = CM_QKEY,
+		.source_qpn = CM_QPN,
+		.payload_bytes = CM_MAD_BYTES,
+		.payload = mad,
+	};
+
+	cr_assert_not_null(mbuf);
+	network_turn(network);
+	cr_assert_not(engine_connect_receive(network->engine->lcores[0], port, mbuf, &packet, &origin));
+	rte_pktmbuf_free(mbuf);
 }
 
 Test(connect, from_beginning_to_end_with_private_data_both_ways)
@@ -278,6 +303,64 @@ Test(connect, whoever_goes_at_any_time_leaves_nothing_behind)
 	close_all(&network, channel, listener);
 }
 
+/* A LAP loads the path on both sides, and packets arm it; then either side may move. */
+Test(connect, an_alternate_path_is_loaded_and_used)
+{
+	static struct network network;
+	struct uroce_path path = { .source = network_address("10.0.0.1"), .dest = network_address("10.0.0.2") };
+	struct uroce_cm_options options = { .alternate = &path };
+	struct uroce_qp_attr attr = { .path_mig_state = UROCE_PATH_MIGRATED };
+	struct uroce_cm_channel *channel;
+	struct uroce_cm_id *listener, *client;
+	struct uroce_cm_event event;
+
+	RULE("C-20");
+	open_all(&network, 1, &channel);
+	cr_assert_eq(uroce_cm_listen(channel, NULL, PORT, 8, 0, &listener), 0);
+	client = dial(&network, channel, "10.0.0.2", &options);
+	event = wait_for(channel, UROCE_CM_REQUEST);
+	cr_expect(event.has_alternate);
+	answer(&network, event.id, NULL);
+	for (int i = 0; i < 2; i++)
+		wait_for(channel, UROCE_CM_ESTABLISHED);
+	for (int i = 0; i < 2; i++)
+		cr_expect_eq(wait_for(channel, UROCE_CM_ALTERNATE).status, 0);
+	for (int i = 0; i < 4; i++) { /* packets both ways arm both */
+		struct uroce_qp *qp = uroce_cm_qp(i % 2 ? event.id : client);
+		struct uroce_send_wr wr = { .opcode = UROCE_WR_RDMA_WRITE, .send_flags = UROCE_SEND_SIGNALED };
+		struct uroce_wc wc;
+
+		cr_assert_eq(uroce_qp_post_send(qp, &wr, NULL), 0);
+		while (uroce_cq_poll(network.ends[i % 2].cq, 1, &wc) == 0)
+			network_turn(&network);
+		cr_assert_eq(wc.status, UROCE_WC_SUCCESS);
+	}
+	cr_assert_eq(uroce_qp_query(uroce_cm_qp(client), &attr), 0);
+	cr_assert_eq(attr.path_mig_state, UROCE_PATH_ARMED);
+	attr.path_mig_state = UROCE_PATH_MIGRATED;
+	cr_assert_eq(uroce_qp_modify(uroce_cm_qp(client), &attr, UROCE_QP_PATH_MIG_STATE, NULL), 0);
+	hang_up(client);
+	wait_for(channel, UROCE_CM_DISCONNECTED);
+	hang_up(event.id);
+	close_all(&network, channel, listener);
+}
+
+/* The engine stays while somebody has a channel; one that was there before any device serves all that come. */
+Test(connect, a_channel_may_come_before_the_devices_and_keeps_the_engine)
+{
+	struct uroce_engine_config config = { 0 };
+	struct uroce_cm_channel *channel, *again;
+	struct uroce_engine *engine;
+
+	cr_assert_eq(uroce_engine_create(&config, &engine), 0);
+	cr_assert_eq(uroce_cm_channel_create(engine, &channel), 0);
+	cr_expect_eq(uroce_engine_destroy(engine), -EBUSY);
+	cr_assert_eq(uroce_cm_channel_destroy(channel), 0);
+	cr_assert_eq(uroce_cm_channel_create(engine, &again), 0);
+	cr_assert_eq(uroce_cm_channel_destroy(again), 0);
+	cr_assert_eq(uroce_engine_destroy(engine), 0);
+}
+
 /* What a peer loads later is told as the peer sees it, and so is what we had loaded before it. */
 Test(connect, either_end_may_load_the_alternate_path)
 {
@@ -334,6 +417,31 @@ Test(connect, either_end_may_load_the_alternate_path)
 	close_all(&network, channel, listener);
 }
 
+/* Messages about connections that there are not are guesses, and so many a second are told. */
+Test(connect, guessing_at_connections_is_told)
+{
+	static struct network network;
+	struct uroce_cm_channel *channel;
+	struct engine_port *port;
+	bool told = false;
+
+	RULE("C-24");
+	open_all(&network, 1, &channel);
+	port = engine_find_port(network.engine->lcores[0], network.ends[0].device);
+	for (uint32_t i = 0; i < 2 * ANOMALY_STRANGERS; i++) {
+		struct cm_message message = { .kind = CM_RTU, .local_id = i + 1, .remote_id = i + 1 };
+		uint8_t mad[CM_MAD_BYTES];
+		struct uroce_event event;
+
+		cm_mad_build(&message, mad);
+		give_datagram(&network, port, mad);
+		while (uroce_event_poll(network.ends[0].device, &event))
+			told |= event.type == UROCE_EVENT_ANOMALY;
+	}
+	cr_expect(told);
+	close_all(&network, channel, NULL);
+}
+
 static void take_event(struct network *network, const struct uroce_cm_event *event, uint32_t *established,
 		       uint32_t *ended)
 {
@@ -351,6 +459,7 @@ static void take_event(struct network *network, const struct uroce_cm_event *eve
 	case UROCE_CM_REJECTED:
 	case UROCE_CM_UNREACHABLE:
 	case UROCE_CM_ALTERNATE:
+	case UROCE_CM_RESOLVED:
 	case UROCE_CM_EVENT_TYPES:
 		cr_assert(false, "%s: %s, reason %u", uroce_cm_event_name(event->type), strerror(-event->status),
 			  event->reason);

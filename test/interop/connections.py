@@ -26,8 +26,8 @@ def lose_datagrams(percent):
 
 
 class Connection:
-    """A case whose server says itself when it listens; `role` is what uroce is. own_says, guest_says: words that have to
-    be in what each prints."""
+    """A case whose server says itself when it listens; `role` is what uroce is. own_says, guest_says: words that have
+    to be in what each prints."""
     batch = Batch(())
     own_says = guest_says = ()
 
@@ -79,7 +79,8 @@ class Mate(Connection):
     def name(self):
         connections, messages, size = self.sizes
         loss = f", {self.loss} % of the datagrams lost both ways" if self.loss else ""
-        return f"ucmatose, uroce is the {self.role}, {connections} connections, {messages} x {size} bytes each way{loss}"
+        sizes = f"{connections} connections, {messages} x {size} bytes each way"
+        return f"ucmatose, uroce is the {self.role}, {sizes}{loss}"
 
     def seconds(self):
         return 170
@@ -92,6 +93,30 @@ class Mate(Connection):
     def own_command(self, program):
         what = ["serve"] if self.role == "server" else ["call", GUEST["IPv4"][0]]
         return [program, *self.eal, "--", OWN["IPv4"][0], *what, str(MATE_PORT), *map(str, self.sizes)]
+
+
+class Posts(Connection):
+    """udaddy: a service of datagrams found by address and port, then datagrams both ways."""
+    program, guest_program = "test/interop/interop-posts", "udaddy"
+
+    def __init__(self, eal, role, count, size):
+        self.eal, self.role, self.count, self.size = eal, role, count, size
+        self.own_says = (f"{count} datagrams each way, all done",)
+        self.guest_says = ("data transfers complete",)
+
+    def name(self):
+        return f"udaddy, uroce is the {self.role}, {self.count} datagrams of {self.size} bytes each way"
+
+    def seconds(self):
+        return 70
+
+    def guest_command(self):
+        common = f"-C {self.count} -S {self.size}"
+        return f"exec udaddy {common}" if self.role == "client" else f"exec udaddy -s {OWN['IPv4'][1]} {common}"
+
+    def own_command(self, program):
+        what = ["serve"] if self.role == "server" else ["call", GUEST["IPv4"][0]]
+        return [program, *self.eal, "--", OWN["IPv4"][0], *what, str(PORT), str(self.count), str(self.size)]
 
 
 class Told(Connection):
@@ -149,7 +174,8 @@ def deaths(eal):
 def matrix(eal, full):
     """Both ends say which messages they want in between; each byte comes back.
 
-    RULE("C-5", "rping"), RULE("C-9", "rping"), RULE("C-10", "loss"), RULE("C-11", "loss"), RULE("C-16", "ucmatose")
+    RULE("C-5", "rping"), RULE("C-9", "rping"), RULE("C-10", "loss"), RULE("C-11", "loss"), RULE("C-16", "ucmatose"),
+    RULE("C-18", "udaddy"), RULE("U-4", "udaddy")
     """
     for role, family in itertools.product(("server", "client"), OWN):
         yield Rping(eal, role, family, 1000, 64)
@@ -159,5 +185,6 @@ def matrix(eal, full):
         yield Mate(eal, role, 64, 10, 100)
         for loss in (1, 10):
             yield Mate(eal, role, 64, 10, 100, loss)
+        yield Posts(eal, role, 10, 100)
     yield from refusals(eal)
     yield from deaths(eal)

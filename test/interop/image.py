@@ -15,7 +15,7 @@ INIT = os.path.join(HERE, "guest-init.sh")
 MODULES = ["crc32_generic", "crc32_pclmul", "virtio_pci", "virtio_net", "8021q", "ib_uverbs", "rdma_rxe", "rdma_ucm"]
 # For a bad link: in the guest, since the kernel of the machine may lack them.
 MODULES += ["sch_netem", "ifb", "sch_ingress", "cls_u32", "act_mirred"]
-TOOLS = ["flock", "ibv_rc_pingpong", "ibv_devinfo", "rping", "ucmatose", "rdma", "ip", "tc"]
+TOOLS = ["flock", "ibv_rc_pingpong", "ibv_devinfo", "rping", "ucmatose", "udaddy", "rdma", "ip", "tc"]
 # The guest's side of the scripts (errors.py); built here, so that the tests need no libibverbs.
 SCRIPT_SOURCES = [os.path.join(HERE, name) for name in
                   ("verbs.c", "script.c", "steps.c", "pump.c", "script.h", "steps.h", "pump.h")]

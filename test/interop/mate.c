@@ -148,6 +148,7 @@ static void take_event(const struct uroce_cm_event *event)
 		take_end(event);
 		break;
 	case UROCE_CM_ALTERNATE:
+	case UROCE_CM_RESOLVED:
 	case UROCE_CM_EVENT_TYPES:
 		break;
 	}
@@ -237,7 +238,8 @@ static void exchange(void)
 
 static int listen_at(const char *port)
 {
-	int error = fail("listen", uroce_cm_listen(all.channel, NULL, (uint16_t)atoi(port), MATES_MAX, 0, &all.listener));
+	int error =
+		fail("listen", uroce_cm_listen(all.channel, NULL, (uint16_t)atoi(port), MATES_MAX, 0, &all.listener));
 
 	if (error == 0)
 		printf("listening on port %s\n", port);

@@ -64,8 +64,9 @@ static int create_qp(struct rdma_cm_id *id)
 static int ask(char **words, int hold)
 {
 	struct rdma_event_channel *channel = rdma_create_event_channel();
-	struct rdma_conn_param param = { .responder_resources = 1, .initiator_depth = 1, .retry_count = 7,
-					 .rnr_retry_count = 7 };
+	struct rdma_conn_param param = {
+		.responder_resources = 1, .initiator_depth = 1, .retry_count = 7, .rnr_retry_count = 7
+	};
 	struct addrinfo *addr;
 	struct rdma_cm_event *event;
 	struct rdma_cm_id *id;

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "sim/connections.h"
 #include "sim/peers.h"
 #include "sim/shrink.h"
 #include "sim/sweep.h"
@@ -46,6 +47,8 @@ static const char help_text[] =
 	"  --sweep          goodput and failed requests by rate of loss, instead (--messages a row, default 100000)\n"
 	"  --peers          goodput with peers of all kinds, with probes and without, the median of --runs seeds\n"
 	"                   (--messages small requests a row, and a hundredth of those of 1 MiB)\n"
+	"  --connections    set-up, tear-down, crash and restart of connections by their managers, instead (--seed,\n"
+	"                   --runs, --seconds, --until-failed, --verbose, --trace, --trace-hash, --tap)\n"
 	"  --verbose        a line a run: seed, requests, faults, frames, virtual time, hash of its trace\n"
 	"  --trace          every packet, completion and fault as a line\n"
 	"  --trace-hash     one hash of all runs, the same whenever and with whatever compiler\n"
@@ -65,6 +68,7 @@ enum {
 	OPT_HOURS,
 	OPT_SWEEP,
 	OPT_PEERS,
+	OPT_CONNECTIONS,
 	OPT_VERBOSE,
 	OPT_TRACE,
 	OPT_HASH,
@@ -76,7 +80,7 @@ enum {
 struct settings {
 	struct sim_options options;
 	uint64_t runs, seconds;
-	bool sweep, peers, verbose, hash, tap, until_failed, help;
+	bool sweep, peers, connections, verbose, hash, tap, until_failed, help;
 };
 
 /* ---- the command line ---- */
@@ -203,6 +207,9 @@ static int take_option(int letter, const char *text, struct settings *settings)
 	case OPT_PEERS:
 		settings->peers = true;
 		return 0;
+	case OPT_CONNECTIONS:
+		settings->connections = true;
+		return 0;
 	case OPT_VERBOSE:
 		settings->verbose = true;
 		return 0;
@@ -239,6 +246,7 @@ static int take_options(int argc, char **argv, struct settings *settings)
 		{ "hours", required_argument, NULL, OPT_HOURS },
 		{ "sweep", no_argument, NULL, OPT_SWEEP },
 		{ "peers", no_argument, NULL, OPT_PEERS },
+		{ "connections", no_argument, NULL, OPT_CONNECTIONS },
 		{ "verbose", no_argument, NULL, OPT_VERBOSE },
 		{ "trace", no_argument, NULL, OPT_TRACE },
 		{ "trace-hash", no_argument, NULL, OPT_HASH },
@@ -361,6 +369,30 @@ static void run_one(const struct settings *settings, struct sim_world *world, st
 	fflush(stdout);
 }
 
+/* The same of managers of connections. */
+static void run_connections(const struct settings *settings, struct totals *totals)
+{
+	struct sim_connections run = { .seed = settings->options.seed, .trace = settings->options.trace };
+
+	snprintf(last_words, sizeof(last_words),
+		 "FAILED seed %lu, commit %s\n  repeat:  uroce-sim --connections --seed %lu --runs 1 --trace\n",
+		 run.seed, SIM_COMMIT, run.seed);
+	alarm(RUN_SECONDS);
+	sim_connections_run(&run);
+	alarm(0);
+	totals->runs++;
+	totals->messages += run.established;
+	totals->faults += run.datagrams;
+	totals->failed += run.failure[0] != '\0';
+	totals->hash = (totals->hash ^ run.hash) * 0x9E3779B97F4A7C15ull;
+	if (settings->verbose)
+		printf("seed %lu: %u parties, %u established, %lu datagrams, hash %016lx\n", run.seed, run.parties,
+		       run.established, run.datagrams, run.hash);
+	if (run.failure[0])
+		printf("%s  %s\n", last_words, run.failure);
+	fflush(stdout);
+}
+
 static void run_all(struct settings *settings, struct sim_memory *memory, struct totals *totals)
 {
 	struct sim_world *world = malloc(sizeof(*world));
@@ -373,7 +405,10 @@ static void run_all(struct settings *settings, struct sim_memory *memory, struct
 		if (stop_asked || (settings->until_failed && totals->failed))
 			break;
 		settings->options.seed = first + i;
-		run_one(settings, world, memory, totals);
+		if (settings->connections)
+			run_connections(settings, totals);
+		else
+			run_one(settings, world, memory, totals);
 	}
 	free(world);
 	if (settings->seconds || stop_asked)
@@ -386,8 +421,9 @@ static void print_results(const struct settings *settings, const struct totals *
 		printf("trace hash %016lx\n", totals->hash);
 	if (settings->tap)
 		printf("%s 1 - %lu seeds keep every promise\n1..1\n", totals->failed ? "not ok" : "ok", totals->runs);
-	printf("%s%lu runs, %lu messages, %lu faults, %lu failed\n", settings->tap ? "# " : "", totals->runs,
-	       totals->messages, totals->faults, totals->failed);
+	printf("%s%lu runs, %lu %s, %lu %s, %lu failed\n", settings->tap ? "# " : "", totals->runs, totals->messages,
+	       settings->connections ? "ends established" : "messages", totals->faults,
+	       settings->connections ? "datagrams" : "faults", totals->failed);
 }
 
 int main(int argc, char **argv)

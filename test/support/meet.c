@@ -20,6 +20,7 @@ static const char *const event_names[CM_EVENTS] = {
 	[CM_EVENT_REQUEST] = "REQUEST",           [CM_EVENT_ESTABLISHED] = "ESTABLISHED",
 	[CM_EVENT_REJECTED] = "REJECTED",         [CM_EVENT_UNREACHABLE] = "UNREACHABLE",
 	[CM_EVENT_DISCONNECTED] = "DISCONNECTED", [CM_EVENT_ALTERNATE] = "ALTERNATE",
+	[CM_EVENT_RESOLVED] = "RESOLVED",
 };
 
 static const char *const move_names[] = {

@@ -265,7 +265,7 @@ Test(strangers, who_is_not_the_peer_ends_nothing)
 	expect_no_change("a REP of the other side", CM_REP, nothing, CM_CNT_DROP_STATE);
 	expect_no_change("an MRA of nothing", CM_MRA, nothing, CM_CNT_DROP_STATE);
 	expect_no_change("an APR without LAP", CM_APR, nothing, CM_CNT_DROP_STATE);
-	expect_no_change("a SIDR_REQ", CM_SIDR_REQ, nothing, CM_CNT_UNSUPPORTED);
+	expect_no_change("a SIDR_REP without SIDR_REQ", CM_SIDR_REP, nothing, CM_CNT_DROP_UNKNOWN);
 }
 
 /* A REP with the right id of ours, but not of the REQ that waits. */
@@ -474,5 +474,30 @@ Test(strangers, every_message_is_counted_by_its_kind)
 	}
 	for (int i = 0; i < CM_COUNTERS; i++)
 		cr_expect_eq(cm_count(meet->end[0].cm, (enum cm_counter)i), 0, "%s", cm_counter_rows[i].name);
+	meet_close(meet);
+}
+
+/* C-15: whoever wants to be connected to has to listen; two that only call each other are both told so. */
+Test(strangers, two_that_call_each_other_are_both_refused)
+{
+	struct meet *meet = meet_open(NULL);
+	struct cm_connect back = meet_request(7174, 18);
+	uint8_t addr[16];
+	uint32_t a, b;
+
+	RULE("C-15");
+	a = meet_connect(meet, 7174, 17);
+	memcpy(addr, back.route.source, 16);
+	memcpy(back.route.source, back.route.dest, 16);
+	memcpy(back.route.dest, addr, 16);
+	cr_assert_eq(cm_connect(meet->end[MEET_B].cm, &back, meet->now_ns, &b), 0);
+	meet_run(meet);
+	for (int i = 0; i < 2; i++) {
+		cr_expect_eq(meet_last(meet, (enum meet_name)i)->event, CM_EVENT_REJECTED);
+		cr_expect_eq(meet_last(meet, (enum meet_name)i)->message.reason, CM_REJ_INVALID_SERVICE_ID);
+	}
+	cm_forget(meet->end[MEET_A].cm, a, meet->now_ns);
+	cm_forget(meet->end[MEET_B].cm, b, meet->now_ns);
+	meet_settle(meet, meet->now_ns + 60 * S);
 	meet_close(meet);
 }

@@ -1,0 +1,56 @@
+/* ud.h - unreliable datagrams: queue pairs without a connection (U-4) */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A datagram is one packet, at most the device's path MTU, to whoever has the queue pair's number and Q_Key, which
+ * uroce_cm_resolve_datagrams() or the application's own means tell. It may be lost, and nobody is told.
+ */
+#ifndef UROCE_UD_H
+#define UROCE_UD_H
+
+#include <uroce/qp.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define UROCE_GRH_BYTES 40 /* in front of what is received: the IPv6 header, or 20 zeros and the IPv4 header */
+#define UROCE_CM_UD_QKEY 0x01234567u /* rdma_cm's */
+
+struct uroce_ud_init_attr {
+	struct uroce_cq *send_cq, *recv_cq;
+	uint64_t qp_context;
+	uint32_t max_recv_wr;  /* 1 ... 32768; rounded up to a power of two */
+	uint32_t max_recv_sge; /* 1 ... 16 */
+	uint32_t qkey;         /* 0: UROCE_CM_UD_QKEY */
+	uint32_t lcore;        /* 0: the engine chooses; n: the lcore of index n - 1 */
+};
+
+/* Where a datagram goes. */
+struct uroce_ud_addr {
+	struct uroce_path path; /* source: one of the device's addresses */
+	uint32_t qp_num, qkey;
+};
+
+/* 0; -EINVAL: uroce_refusal() says what; -ENOMEM; -ENOSPC: 64 of an engine are in use, or no number is left. */
+UROCE_API int uroce_ud_create(struct uroce_pd *pd, const struct uroce_ud_init_attr *init, struct uroce_ud **ud);
+/* Nothing is received any more when it returns; receives that are posted have no completion. 0; -ETIMEDOUT. */
+UROCE_API int uroce_ud_destroy(struct uroce_ud *ud);
+UROCE_API uint32_t uroce_ud_num(const struct uroce_ud *ud);
+UROCE_API uint32_t uroce_ud_qkey(const struct uroce_ud *ud);
+
+/*
+ * Receives complete as those of a QP: byte_len with the 40 bytes of UROCE_GRH_BYTES in front, src_qp, wc_flags with
+ * UROCE_WC_GRH. 0; -ENOMEM: the queue is full; -EINVAL. One thread at a time.
+ */
+UROCE_API int uroce_ud_post_recv(struct uroce_ud *ud, const struct uroce_recv_wr *wr);
+/*
+ * Sends at once: UROCE_WR_SEND or UROCE_WR_SEND_WITH_IMM, with the flags of a QP's; the data may be reused when it
+ * returns. 0, and a completion with UROCE_SEND_SIGNALED; -EINVAL: uroce_refusal() says what; -EACCES: an lkey;
+ * -EAGAIN: the peer's MAC is being asked for, or the port has no room; try again.
+ */
+UROCE_API int uroce_ud_send(struct uroce_ud *ud, const struct uroce_ud_addr *to, const struct uroce_send_wr *wr);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,168 @@
+/* ud.c - queue pairs for datagrams: checks arguments, travels to the owner */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <string.h>
+
+#include "engine/log.h"
+#include "engine/mailbox.h"
+#include "engine/place.h"
+#include "engine/steer.h"
+#include "engine/ud.h"
+
+static uint32_t round_up_to_power_of_two(uint32_t n)
+{
+	return n <= 1 ? 1 : 1u << (32 - __builtin_clz(n - 1));
+}
+
+static int check_init(const struct uroce_pd *pd, const struct uroce_ud_init_attr *init)
+{
+	if (init->send_cq == NULL || init->send_cq->device != pd->device)
+		return engine_refuse("send_cq: a CQ of the PD's device");
+	if (init->recv_cq == NULL || init->recv_cq->device != pd->device)
+		return engine_refuse("recv_cq: a CQ of the PD's device");
+	if (init->max_recv_wr < 1 || init->max_recv_wr > LIMIT_QUEUE_DEPTH)
+		return engine_refuse("max_recv_wr %u: 1 ... %u", init->max_recv_wr, LIMIT_QUEUE_DEPTH);
+	if (init->max_recv_sge < 1 || init->max_recv_sge > LIMIT_SGE)
+		return engine_refuse("max_recv_sge %u: 1 ... %u", init->max_recv_sge, LIMIT_SGE);
+	return 0;
+}
+
+static uint64_t bytes_of(const struct uroce_ud *ud)
+{
+	return sizeof(*ud) + (uint64_t)(ud->receives.mask + 1) * ud->receives.slot_bytes;
+}
+
+/* A number, and a place where packets find it. */
+static int enter(struct uroce_engine *engine, struct uroce_ud *ud, uint32_t lcore)
+{
+	int error = 0;
+
+	pthread_mutex_lock(&engine->lock);
+	ud->owner = engine_pick_lcore(ud->device, lcore);
+	if (ud->owner == NULL)
+		error = engine_refuse("lcore %u: 0, or 1 and the index of one that serves the device", lcore);
+	for (ud->place = 0; error == 0 && ud->place < ENGINE_UDS && engine->uds[ud->place]; ud->place++)
+		;
+	if (error == 0 && ud->place == ENGINE_UDS)
+		error = -ENOSPC;
+	if (error == 0)
+		error = engine_steer_reserve(engine, ud->owner->index, &ud->index, &ud->qpn);
+	if (error == 0) {
+		/* U1: the queue pair is complete; pairs with the load in find() of lib/engine/ud.c */
+		atomic_store_explicit(&engine->uds[ud->place], ud, memory_order_release);
+		atomic_fetch_add(&engine->ud_count, 1);
+	}
+	pthread_mutex_unlock(&engine->lock);
+	return error;
+}
+
+int uroce_ud_create(struct uroce_pd *pd, const struct uroce_ud_init_attr *init, struct uroce_ud **result)
+{
+	int error = check_init(pd, init);
+	uint32_t depth = round_up_to_power_of_two(init->max_recv_wr), slot_bytes;
+	struct uroce_ud *ud;
+
+	if (error)
+		return error;
+	slot_bytes = rc_recvq_slot_bytes(init->max_recv_sge);
+	ud = engine_place_alloc(sizeof(*ud) + (uint64_t)depth * slot_bytes, pd->device->numa_node);
+	if (ud == NULL)
+		return -ENOMEM;
+	ud->device = pd->device;
+	ud->pd = pd;
+	ud->send_cq = init->send_cq;
+	ud->recv_cq = init->recv_cq;
+	ud->context = init->qp_context;
+	ud->qkey = init->qkey ? init->qkey : UROCE_CM_UD_QKEY;
+	ud->receives.slots = (uint8_t *)(ud + 1);
+	ud->receives.slot_bytes = slot_bytes;
+	ud->receives.mask = depth - 1;
+	ud->receives.depth = depth;
+	ud->receives.sge_limit = init->max_recv_sge;
+	error = enter(pd->device->engine, ud, init->lcore);
+	if (error) {
+		engine_place_free(ud, bytes_of(ud));
+		return error;
+	}
+	atomic_fetch_add(&pd->users, 1);
+	atomic_fetch_add(&ud->send_cq->users, 1);
+	atomic_fetch_add(&ud->recv_cq->users, 1);
+	*result = ud;
+	return 0;
+}
+
+/* No packet finds it any more, and the owner is at none of its packets just now. */
+static int leave_on_owner(void *argument)
+{
+	struct uroce_ud *ud = argument;
+	struct uroce_engine *engine = ud->device->engine;
+
+	atomic_store(&engine->uds[ud->place], NULL);
+	atomic_fetch_sub(&engine->ud_count, 1);
+	engine_steer_release(engine, ud->index, ud->qpn, TIME_WAIT_MIN_NS);
+	return 0;
+}
+
+int uroce_ud_destroy(struct uroce_ud *ud)
+{
+	struct uroce_engine *engine = ud->device->engine;
+	int error = engine_mailbox_call(ud->owner, leave_on_owner, ud);
+
+	if (error)
+		return error;
+	engine_wait_for_lcores(engine); /* others may be handing a packet over to it */
+	atomic_fetch_sub(&ud->pd->users, 1);
+	atomic_fetch_sub(&ud->send_cq->users, 1);
+	atomic_fetch_sub(&ud->recv_cq->users, 1);
+	engine_place_free(ud, bytes_of(ud));
+	return 0;
+}
+
+uint32_t uroce_ud_num(const struct uroce_ud *ud)
+{
+	return ud->qpn;
+}
+
+uint32_t uroce_ud_qkey(const struct uroce_ud *ud)
+{
+	return ud->qkey;
+}
+
+int uroce_ud_post_recv(struct uroce_ud *ud, const struct uroce_recv_wr *wr)
+{
+	return rc_recvq_post(&ud->receives, wr);
+}
+
+struct sending {
+	struct uroce_ud *ud;
+	const struct uroce_ud_addr *to;
+	const struct uroce_send_wr *wr;
+};
+
+static int send_on_owner(void *argument)
+{
+	const struct sending *sending = argument;
+
+	return engine_ud_send(sending->ud, sending->to, sending->wr);
+}
+
+int uroce_ud_send(struct uroce_ud *ud, const struct uroce_ud_addr *to, const struct uroce_send_wr *wr)
+{
+	struct sending sending = { ud, to, wr };
+	uint64_t bytes = 0;
+
+	if (wr->opcode != UROCE_WR_SEND && wr->opcode != UROCE_WR_SEND_WITH_IMM)
+		return engine_refuse("opcode %u: SEND or SEND_WITH_IMM", (unsigned)wr->opcode);
+	if (wr->num_sge > LIMIT_SGE || (wr->num_sge && wr->sg_list == NULL))
+		return engine_refuse("num_sge %u: 0 ... %u, of a list that is there", wr->num_sge, LIMIT_SGE);
+	for (uint32_t i = 0; i < wr->num_sge; i++)
+		bytes += wr->sg_list[i].length;
+	if (bytes > ud->device->config.mtu_bytes)
+		return engine_refuse("%lu bytes: at most %u, the device's path MTU", bytes,
+				     ud->device->config.mtu_bytes);
+	if (to->qp_num < 1 || to->qp_num > PSN_MASK)
+		return engine_refuse("qp_num %u: 1 ... %u", to->qp_num, PSN_MASK);
+	if (!engine_device_has(ud->device, to->path.source.bytes))
+		return engine_refuse("path.source: one of the device's addresses");
+	return engine_mailbox_call(ud->owner, send_on_owner, &sending);
+}

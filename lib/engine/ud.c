@@ -1,0 +1,241 @@
+/* ud.c - datagrams: judged, copied to a receive; gathered and sent */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <string.h>
+
+#include "engine/deliver.h"
+#include "engine/discover.h"
+#include "engine/port.h"
+#include "engine/steer.h"
+#include "engine/ud.h"
+#include "rc/path.h"
+
+#define IPV4_BYTES 20u
+#define PKEY_DEFAULT 0xFFFFu
+
+/* ---- in ---- */
+
+static struct uroce_ud *find(const struct uroce_engine *engine, uint32_t qpn)
+{
+	for (unsigned i = 0; i < ENGINE_UDS; i++) {
+		struct uroce_ud *ud = atomic_load_explicit(&engine->uds[i], memory_order_acquire);
+
+		if (ud && ud->qpn == qpn)
+			return ud;
+	}
+	return NULL;
+}
+
+/* In the order of W-5: the ICRC is the dearest. CNT_COUNTERS: nothing is wrong. */
+static enum rc_counter judge(const struct uroce_ud *ud, const struct wire_packet *packet,
+			     const struct rc_origin *origin)
+{
+	const struct rc_recv_wqe *wqe = recvq_peek((struct rc_recvq *)(uintptr_t)&ud->receives);
+
+	if (!engine_device_has(ud->device, origin->dest))
+		return CNT_PORT_ADDRESS;
+	if ((packet->pkey & 0x7FFF) != (PKEY_DEFAULT & 0x7FFF))
+		return CNT_PORT_PKEY;
+	if (packet->qkey != ud->qkey)
+		return CNT_PORT_UD_QKEY;
+	if (wqe == NULL || wqe->total_bytes < UROCE_GRH_BYTES + packet->payload_bytes)
+		return CNT_PORT_UD_RECEIVE;
+	return origin_icrc_is_right(origin, packet) ? CNT_COUNTERS : CNT_PORT_RX_ICRC;
+}
+
+/* A walk over the pieces of a list: bytes are copied to it, or from it. */
+struct walk {
+	const struct uroce_ud *ud;
+	const struct uroce_sge *sges;
+	uint32_t count, at, offset;
+	uint32_t access;
+};
+
+/* Where the next bytes lie, and how many of them there; NULL: the key does not allow it. */
+static uint8_t *walk_next(struct walk *walk, uint32_t wanted, uint32_t *bytes)
+{
+	const struct uroce_sge *sge;
+	uint8_t *host;
+
+	while (walk->at < walk->count && walk->offset == walk->sges[walk->at].length) {
+		walk->at++;
+		walk->offset = 0;
+	}
+	if (walk->at == walk->count)
+		return NULL;
+	sge = &walk->sges[walk->at];
+	*bytes = sge->length - walk->offset < wanted ? sge->length - walk->offset : wanted;
+	if (rc_mr_check(&walk->ud->device->mrs, sge->lkey, walk->ud->pd->id, walk->ud->qpn, sge->addr + walk->offset,
+			*bytes, walk->access, &host) != MR_OK)
+		return NULL;
+	walk->offset += *bytes;
+	return host;
+}
+
+static bool put(struct walk *walk, const uint8_t *data, uint32_t bytes)
+{
+	while (bytes) {
+		uint32_t piece = 0;
+		uint8_t *host = walk_next(walk, bytes, &piece);
+
+		if (host == NULL)
+			return false;
+		memcpy(host, data, piece);
+		data += piece;
+		bytes -= piece;
+	}
+	return true;
+}
+
+static void set_grh(uint8_t grh[UROCE_GRH_BYTES], const struct rc_origin *origin)
+{
+	memset(grh, 0, UROCE_GRH_BYTES);
+	if (origin->ip == NULL)
+		return;
+	if (origin->ip[0] >> 4 == 6)
+		memcpy(grh, origin->ip, UROCE_GRH_BYTES);
+	else
+		memcpy(grh + UROCE_GRH_BYTES - IPV4_BYTES, origin->ip, IPV4_BYTES);
+}
+
+static void take(struct uroce_lcore *lcore, struct uroce_ud *ud, const struct wire_packet *packet,
+		 const struct rc_origin *origin)
+{
+	const struct rc_recv_wqe *wqe = recvq_peek(&ud->receives);
+	struct walk walk = { .ud = ud, .sges = wqe->sges, .count = wqe->sge_count, .access = UROCE_ACCESS_LOCAL_WRITE };
+	uint8_t grh[UROCE_GRH_BYTES];
+	struct uroce_wc *wc;
+	bool right;
+
+	set_grh(grh, origin);
+	right = put(&walk, grh, sizeof(grh)) && put(&walk, packet->payload, packet->payload_bytes);
+	if (!outbox_has_completion_room(&lcore->out))
+		deliver_all(lcore);
+	wc = outbox_add_completion(&lcore->out, ud->recv_cq);
+	*wc = (struct uroce_wc){
+		.wr_id = wqe->wr_id,
+		.status = right ? UROCE_WC_SUCCESS : UROCE_WC_LOC_PROT_ERR,
+		.opcode = UROCE_WC_RECV,
+		.wc_flags = (uint16_t)(UROCE_WC_GRH | (packet->flags & WIRE_SOLICITED ? UROCE_WC_SOLICITED : 0) |
+				       (packet->opcode == OP_UD_SEND_ONLY_IMM ? UROCE_WC_WITH_IMM : 0)),
+		.vendor_err = right ? UROCE_CAUSE_NONE : UROCE_CAUSE_LOCAL_KEY,
+		.byte_len = UROCE_GRH_BYTES + packet->payload_bytes,
+		.imm = packet->opcode == OP_UD_SEND_ONLY_IMM ? packet->imm : 0,
+		.qp_num = ud->qpn,
+		.src_qp = packet->source_qpn,
+		.qp_context = ud->context,
+	};
+	recvq_pop(&ud->receives);
+}
+
+bool engine_ud_receive(struct uroce_lcore *lcore, struct engine_port *port, struct rte_mbuf *mbuf,
+		       const struct wire_packet *packet, const struct rc_origin *origin)
+{
+	struct uroce_engine *engine = lcore->engine;
+	struct uroce_ud *ud = find(engine, packet->dest_qpn);
+	struct rc_origin addressed = *origin;
+	uint8_t source[16], dest[16];
+	enum rc_counter drop;
+
+	if (ud == NULL || ud->device != port->device) {
+		port->counters[CNT_PORT_UNKNOWN_QPN]++;
+		return false;
+	}
+	if (ud->owner != lcore) {
+		mbuf->port = port->device->port_id; /* not every driver sets it */
+		if (rte_ring_enqueue(ud->owner->handover, mbuf) == 0)
+			return true;
+		port->counters[CNT_PORT_HANDOVER_FULL]++;
+		return false;
+	}
+	addressed.source = source;
+	addressed.dest = dest;
+	origin_addresses(origin, source, dest);
+	drop = judge(ud, packet, &addressed);
+	if (drop != CNT_COUNTERS)
+		port->counters[drop]++;
+	else
+		take(lcore, ud, packet, origin);
+	return false;
+}
+
+/* ---- out ---- */
+
+/* All of the list in one piece; -EACCES: a key. */
+static int gather(const struct uroce_ud *ud, const struct uroce_send_wr *wr, uint8_t *data, uint32_t bytes)
+{
+	struct walk walk = { .ud = ud, .sges = wr->sg_list, .count = wr->num_sge, .access = MR_ACCESS_LOCAL };
+
+	while (bytes) {
+		uint32_t piece = 0;
+		const uint8_t *host = walk_next(&walk, bytes, &piece);
+
+		if (host == NULL)
+			return -EACCES;
+		memcpy(data, host, piece);
+		data += piece;
+		bytes -= piece;
+	}
+	return 0;
+}
+
+static void complete_send(struct uroce_ud *ud, const struct uroce_send_wr *wr)
+{
+	struct uroce_lcore *lcore = ud->owner;
+
+	if (!(wr->send_flags & UROCE_SEND_SIGNALED))
+		return;
+	*outbox_add_completion(&lcore->out, ud->send_cq) = (struct uroce_wc){
+		.wr_id = wr->wr_id,
+		.opcode = UROCE_WC_SEND,
+		.qp_num = ud->qpn,
+		.qp_context = ud->context,
+	};
+	deliver_all(lcore);
+}
+
+int engine_ud_send(struct uroce_ud *ud, const struct uroce_ud_addr *to, const struct uroce_send_wr *wr)
+{
+	struct uroce_lcore *lcore = ud->owner;
+	struct engine_port *port = engine_find_port(lcore, ud->device);
+	struct uroce_path path = to->path;
+	struct wire_frame_template template;
+	struct uroce_mac mac;
+	uint8_t data[LIMIT_MTU_BYTES];
+	uint32_t bytes = 0;
+	int error;
+	struct wire_packet packet = {
+		.opcode = wr->opcode == UROCE_WR_SEND ? OP_UD_SEND_ONLY : OP_UD_SEND_ONLY_IMM,
+		.flags = wr->send_flags & UROCE_SEND_SOLICITED ? WIRE_SOLICITED : 0,
+		.psn = ud->psn & PSN_MASK,
+		.dest_qpn = to->qp_num,
+		.pkey = PKEY_DEFAULT,
+		.span_count = 1,
+		.qkey = to->qkey,
+		.source_qpn = ud->qpn,
+		.imm = wr->imm,
+		.payload = data,
+	};
+	struct rte_mbuf *mbuf;
+
+	for (uint32_t i = 0; i < wr->num_sge; i++)
+		bytes += wr->sg_list[i].length;
+	path.device = ud->device;
+	if (!engine_discover_find(lcore, &path, &mac) || port_room(port) == 0) {
+		port_flush(port); /* the question leaves */
+		return -EAGAIN;
+	}
+	error = gather(ud, wr, data, bytes);
+	if (error)
+		return error;
+	packet.payload_bytes = bytes;
+	packet.pad_bytes = packet_pad_bytes(bytes);
+	engine_mbuf_template(&template, &path, &ud->device->mac, &mac, ud->qpn, to->qp_num);
+	mbuf = port_take_spare(port);
+	mbuf_fill(mbuf, &template, &packet);
+	port_send(port, mbuf);
+	port_flush(port);
+	ud->psn++;
+	complete_send(ud, wr);
+	return 0;
+}

@@ -1,0 +1,30 @@
+/* ud.h - datagrams that come in for queue pairs without a connection, and leave from them (U-4) */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef ENGINE_UD_H
+#define ENGINE_UD_H
+
+#include <uroce/ud.h>
+
+#include "engine/engine.h"
+#include "rc/recvq.h"
+
+struct uroce_ud {
+	struct uroce_device *device;
+	struct uroce_pd *pd;
+	struct uroce_cq *send_cq, *recv_cq;
+	struct uroce_lcore *owner;
+	uint64_t context;
+	uint32_t qpn, index, qkey;
+	uint32_t place; /* among the engine's */
+	uint32_t psn;   /* lcore only: of the next one */
+	struct rc_recvq receives;
+};
+
+/* A datagram to a number that no RC queue pair has. true: the mbuf went to another lcore. */
+bool engine_ud_receive(struct uroce_lcore *lcore, struct engine_port *port, struct rte_mbuf *mbuf,
+		       const struct wire_packet *packet, const struct rc_origin *origin);
+
+/* On the owner. As uroce_ud_send(). */
+int engine_ud_send(struct uroce_ud *ud, const struct uroce_ud_addr *to, const struct uroce_send_wr *wr);
+
+#endif

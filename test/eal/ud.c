@@ -1,0 +1,225 @@
+/* ud.c - datagrams over loop ports */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <string.h>
+
+#include "engine/engine.h"
+#include "network.h"
+#include "rule.h"
+#include "start.h"
+
+#define GRH UROCE_GRH_BYTES
+
+TestSuite(ud, .init = test_eal_start, .timeout = 60);
+
+struct datagrams {
+	struct network network;
+	struct uroce_ud *uds[2];
+};
+
+static void open_uds(struct datagrams *all, unsigned lcores, const uint32_t lcore_of[2])
+{
+	network_open(&all->network, lcores);
+	for (int i = 0; i < 2; i++) {
+		struct end *end = &all->network.ends[i];
+		struct uroce_ud_init_attr init = { .max_recv_wr = 4,
+						   .max_recv_sge = 2,
+						   .qp_context = 70u + (uint32_t)i,
+						   .lcore = lcore_of ? lcore_of[i] : 0 };
+
+		cr_assert_eq(uroce_cq_create(end->device, 64, &end->cq), 0);
+		init.send_cq = init.recv_cq = end->cq;
+		cr_assert_eq(uroce_ud_create(end->pd, &init, &all->uds[i]), 0);
+	}
+}
+
+static void close_uds(struct datagrams *all)
+{
+	for (int i = 0; i < 2; i++)
+		cr_assert_eq(uroce_ud_destroy(all->uds[i]), 0);
+	network_close(&all->network);
+}
+
+static struct uroce_ud_addr address_of(const struct datagrams *all, int end, bool ipv6)
+{
+	return (struct uroce_ud_addr){
+		.path = { .source = network_address(ipv6 ? "fe80::1" : "10.0.0.1"),
+			  .dest = network_address(ipv6 ? "fe80::2" : "10.0.0.2") },
+		.qp_num = uroce_ud_num(all->uds[end]),
+		.qkey = uroce_ud_qkey(all->uds[end]),
+	};
+}
+
+static void post_recv(struct datagrams *all, uint32_t bytes)
+{
+	struct end *end = &all->network.ends[1];
+	struct uroce_sge sges[2] = { { (uintptr_t)end->buffer, GRH, uroce_mr_lkey(end->mr) },
+				     { (uintptr_t)end->buffer + 100, bytes, uroce_mr_lkey(end->mr) } };
+	struct uroce_recv_wr wr = { .wr_id = 9, .sg_list = sges, .num_sge = 2 };
+
+	cr_assert_eq(uroce_ud_post_recv(all->uds[1], &wr), 0);
+}
+
+static int send(struct datagrams *all, const struct uroce_ud_addr *to, enum uroce_wr_opcode opcode, uint32_t bytes)
+{
+	struct end *end = &all->network.ends[0];
+	struct uroce_sge sge = { (uintptr_t)end->buffer, bytes, uroce_mr_lkey(end->mr) };
+	struct uroce_send_wr wr = { .wr_id = 8,
+				    .sg_list = &sge,
+				    .num_sge = 1,
+				    .opcode = opcode,
+				    .imm = 0x12345678,
+				    .send_flags = UROCE_SEND_SIGNALED };
+	int error = -EAGAIN;
+
+	for (int i = 0; i < 10000 && error == -EAGAIN; i++) { /* until the MAC is known */
+		error = uroce_ud_send(all->uds[0], to, &wr);
+		network_turn(&all->network);
+	}
+	return error;
+}
+
+/* U-4: what was sent arrives behind 40 bytes of GRH, with who sent it. */
+Test(ud, a_datagram_arrives_behind_its_grh)
+{
+	static struct datagrams all;
+	static const uint32_t sizes[] = { 0, 1, 3, 256, 4096 };
+
+	RULE("U-4");
+	open_uds(&all, 1, NULL);
+	for (int row = 0; row < 20; row++) {
+		bool ipv6 = row % 2, imm = row / 2 % 2;
+		uint32_t bytes = sizes[row / 4];
+		struct uroce_ud_addr to = address_of(&all, 1, ipv6);
+		uint8_t *sent = all.network.ends[0].buffer, *got = all.network.ends[1].buffer;
+		struct uroce_wc wc;
+
+		memset(got, 0xEE, 5000);
+		for (uint32_t i = 0; i < bytes; i++)
+			sent[i] = (uint8_t)(i * 7 + (uint32_t)row);
+		post_recv(&all, 4096);
+		cr_assert_eq(send(&all, &to, imm ? UROCE_WR_SEND_WITH_IMM : UROCE_WR_SEND, bytes), 0);
+		wc = network_wait(&all.network, 0);
+		cr_assert(wc.opcode == UROCE_WC_SEND && wc.status == UROCE_WC_SUCCESS && wc.wr_id == 8);
+		wc = network_wait(&all.network, 1);
+		cr_assert(wc.opcode == UROCE_WC_RECV && wc.status == UROCE_WC_SUCCESS && wc.wr_id == 9);
+		cr_expect_eq(wc.byte_len, GRH + bytes);
+		cr_expect_eq(wc.src_qp, uroce_ud_num(all.uds[0]));
+		cr_expect_eq(wc.qp_num, uroce_ud_num(all.uds[1]));
+		cr_expect_eq(wc.qp_context, 71);
+		cr_expect_eq(wc.wc_flags, UROCE_WC_GRH | (imm ? UROCE_WC_WITH_IMM : 0));
+		cr_expect_eq(wc.imm, imm ? 0x12345678 : 0);
+		cr_expect_arr_eq(got + 100, sent, bytes);
+		cr_expect_eq(got[100 + bytes], 0xEE, "behind it nothing is written");
+		if (ipv6) {
+			cr_expect_eq(got[0] >> 4, 6);
+			cr_expect_arr_eq(got + 8, to.path.source.bytes, 16);
+		} else {
+			cr_expect_eq(got[20], 0x45, "the last 20 bytes are the IPv4 header");
+			cr_expect_arr_eq(got + 20 + 12, to.path.source.bytes + 12, 4);
+			cr_expect_eq(got[19], 0);
+		}
+	}
+	close_uds(&all);
+}
+
+/* Nothing of it is executed, and each has a counter of its own. */
+Test(ud, what_does_not_fit_is_dropped_and_counted)
+{
+	static struct datagrams all;
+	struct uroce_ud_addr to, wrong;
+	struct uroce_wc wc;
+
+	RULE("U-4");
+	open_uds(&all, 1, NULL);
+	to = wrong = address_of(&all, 1, false);
+	cr_assert_eq(send(&all, &to, UROCE_WR_SEND, 8), 0);
+	network_wait(&all.network, 0);
+	cr_expect_eq(network_counter(&all.network, 1, "drop_ud_receive"), 1, "without a receive");
+	post_recv(&all, 7);
+	cr_assert_eq(send(&all, &to, UROCE_WR_SEND, 8), 0);
+	network_wait(&all.network, 0);
+	cr_expect_eq(network_counter(&all.network, 1, "drop_ud_receive"), 2, "with one that is too short");
+	wrong.qkey++;
+	cr_assert_eq(send(&all, &wrong, UROCE_WR_SEND, 7), 0);
+	network_wait(&all.network, 0);
+	cr_expect_eq(network_counter(&all.network, 1, "drop_ud_qkey"), 1);
+	wrong = to;
+	wrong.qp_num ^= 0x800000;
+	cr_assert_eq(send(&all, &wrong, UROCE_WR_SEND, 7), 0);
+	network_wait(&all.network, 0);
+	cr_expect_eq(network_counter(&all.network, 1, "drop_unknown_qpn"), 1);
+	cr_assert_eq(uroce_cq_poll(all.network.ends[1].cq, 1, &wc), 0);
+	cr_assert_eq(send(&all, &to, UROCE_WR_SEND, 7), 0);
+	network_wait(&all.network, 0);
+	cr_expect_eq(network_wait(&all.network, 1).byte_len, GRH + 7, "the receive is still there");
+	close_uds(&all);
+}
+
+Test(ud, what_cannot_be_sent_is_refused)
+{
+	static struct datagrams all;
+	struct uroce_ud_addr to, stranger;
+	struct uroce_sge sge = { 0, 8, 0 };
+	struct uroce_send_wr wr = { .sg_list = &sge, .num_sge = 1, .opcode = UROCE_WR_SEND };
+
+	open_uds(&all, 1, NULL);
+	to = stranger = address_of(&all, 1, false);
+	cr_assert_eq(send(&all, &to, UROCE_WR_SEND, 1), 0);
+	cr_expect_eq(send(&all, &to, UROCE_WR_SEND, 4097), -EINVAL);
+	cr_expect_str_neq(uroce_refusal(), "");
+	cr_expect_eq(send(&all, &to, UROCE_WR_RDMA_WRITE, 8), -EINVAL);
+	stranger.path.source = network_address("10.9.9.9");
+	cr_expect_eq(send(&all, &stranger, UROCE_WR_SEND, 8), -EINVAL);
+	cr_expect_eq(uroce_ud_send(all.uds[0], &to, &wr), -EACCES, "no such key");
+	close_uds(&all);
+}
+
+/* Wherever it comes in, the lcore of the queue pair gets it. */
+Test(ud, a_datagram_reaches_the_lcore_of_its_queue_pair)
+{
+	static struct datagrams all;
+	static const uint32_t lcore_of[2] = { 1, 2 };
+	struct uroce_ud_addr to;
+
+	open_uds(&all, 2, lcore_of);
+	to = address_of(&all, 1, false);
+	for (int i = 0; i < 8; i++) {
+		post_recv(&all, 64);
+		cr_assert_eq(send(&all, &to, UROCE_WR_SEND, 64), 0);
+		cr_expect_eq(network_wait(&all.network, 1).byte_len, GRH + 64);
+		network_wait(&all.network, 0);
+	}
+	close_uds(&all);
+}
+
+/* C-18: a service is found by its port, and one that there is not is told so. */
+Test(ud, a_service_of_datagrams_is_found_by_address_and_port)
+{
+	static struct datagrams all;
+	struct uroce_addr dest = network_address("10.0.0.2");
+	struct uroce_cm_channel *channel;
+	struct uroce_cm_id *listener, *id;
+	struct uroce_cm_event event;
+
+	RULE("C-18");
+	open_uds(&all, 1, NULL);
+	cr_assert_eq(uroce_cm_channel_create(all.network.engine, &channel), 0);
+	for (int served = 0; served < 2; served++) {
+		if (served)
+			cr_assert_eq(uroce_cm_listen_datagrams(channel, &dest, 7, all.uds[1], &listener), 0);
+		cr_assert_eq(uroce_cm_id_create(channel, 5, &id), 0);
+		cr_assert_eq(uroce_cm_resolve_datagrams(id, all.network.ends[0].device, NULL, &dest, 7), 0);
+		cr_expect_eq(uroce_cm_resolve_datagrams(id, all.network.ends[0].device, NULL, &dest, 7), -EISCONN);
+		cr_assert_eq(uroce_cm_wait(channel, 5000, &event), 0);
+		cr_assert_eq(event.type, UROCE_CM_RESOLVED);
+		cr_expect_eq(event.status, served ? 0 : -ECONNREFUSED);
+		cr_expect_eq(event.peer_qp_num, served ? uroce_ud_num(all.uds[1]) : 0);
+		cr_expect_eq(event.peer_qkey, served ? UROCE_CM_UD_QKEY : 0);
+		cr_assert_eq(uroce_cm_id_destroy(id), 0);
+	}
+	cr_assert_eq(uroce_cm_id_destroy(listener), 0);
+	cr_assert_eq(uroce_cm_channel_destroy(channel), 0);
+	close_uds(&all);
+}

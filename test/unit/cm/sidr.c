@@ -1,0 +1,191 @@
+/* sidr.c - services of datagrams: asked for, answered, refused, and nobody answers */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <string.h>
+
+#include "meet.h"
+#include "rule.h"
+
+#define S 1000000000ull
+#define SPACE_UDP 0x0000000001110000ull
+#define PORT 7175
+
+static void expect(struct meet *meet, const char *line)
+{
+	const char *notes = meet_notes(meet);
+
+	cr_assert_str_eq(notes, line, "\n  is:     %s\n  should: %s", notes, line);
+}
+
+static uint32_t resolve(struct meet *meet)
+{
+	struct cm_connect connect = meet_request(PORT, 0);
+	uint32_t connection = CM_NONE;
+
+	connect.service_id = SPACE_UDP | PORT;
+	cr_assert_eq(cm_resolve_service(meet->end[MEET_A].cm, &connect, meet->now_ns, &connection), 0);
+	meet_run(meet);
+	return connection;
+}
+
+static void serve(struct meet *meet)
+{
+	struct cm_listener *listener = meet_listen(meet, MEET_B, PORT, 1);
+
+	listener->service_id = SPACE_UDP | PORT;
+	listener->datagram_qpn = 4711;
+	listener->datagram_qkey = 0x01234567;
+}
+
+static void expect_nothing_left(struct meet *meet)
+{
+	struct cm_usage usage;
+
+	for (int i = 0; i < 2; i++) {
+		cm_usage(meet->end[i].cm, &usage);
+		cr_expect_eq(usage.connections, 0);
+		cr_expect_eq(usage.timers, 0);
+	}
+}
+
+static int lose_first(struct meet *meet, enum meet_name from, const struct cm_message *message)
+{
+	(void)from;
+	(void)message;
+	return meet->sent > 1;
+}
+
+Test(sidr, a_service_is_found_and_again_when_the_first_question_is_lost)
+{
+	for (int lost = 0; lost < 2; lost++) {
+		struct meet *meet = meet_open(NULL);
+		const struct meet_event *event;
+		uint32_t a;
+
+		RULE("C-18");
+		serve(meet);
+		meet->fate = lost ? lose_first : NULL;
+		a = resolve(meet);
+		meet_settle(meet, meet->now_ns + 3 * S);
+		expect(meet, lost ? "A SIDR_REQ, A SIDR_REQ, B SIDR_REP, A event RESOLVED" :
+				    "A SIDR_REQ, B SIDR_REP, A event RESOLVED");
+		event = meet_last(meet, MEET_A);
+		cr_expect_eq(event->status, 0);
+		cr_expect_eq(event->message.qpn, 4711);
+		cr_expect_eq(event->message.qkey, 0x01234567);
+		cm_forget(meet->end[MEET_A].cm, a, meet->now_ns);
+		meet_run(meet);
+		expect(meet, "");
+		expect_nothing_left(meet);
+		meet_close(meet);
+	}
+}
+
+Test(sidr, a_service_that_there_is_not_is_told_so)
+{
+	struct meet *meet = meet_open(NULL);
+
+	RULE("C-18");
+	resolve(meet);
+	expect(meet, "A SIDR_REQ, B SIDR_REP, A event RESOLVED -111");
+	cr_expect_eq(meet_last(meet, MEET_A)->message.status, 1);
+	meet_close(meet);
+}
+
+/* A service of connections is none of datagrams. */
+Test(sidr, a_listener_for_connections_serves_no_datagrams)
+{
+	struct meet *meet = meet_open(NULL);
+	struct cm_listener *listener = meet_listen(meet, MEET_B, PORT, 1);
+
+	listener->service_id = SPACE_UDP | PORT;
+	resolve(meet);
+	cr_expect_eq(meet_last(meet, MEET_A)->message.status, 1);
+	meet_close(meet);
+}
+
+static int lose_all(struct meet *meet, enum meet_name from, const struct cm_message *message)
+{
+	(void)meet;
+	(void)from;
+	(void)message;
+	return 0;
+}
+
+Test(sidr, nobody_answers)
+{
+	struct meet *meet = meet_open(NULL);
+	uint32_t a;
+
+	meet->fate = lose_all;
+	a = resolve(meet);
+	meet_settle(meet, meet->now_ns + 60 * S);
+	cr_assert_eq(meet->sent, 16);
+	cr_assert_eq(meet_last(meet, MEET_A)->event, CM_EVENT_UNREACHABLE);
+	cr_assert_eq(meet_last(meet, MEET_A)->status, -ETIMEDOUT);
+	cm_forget(meet->end[MEET_A].cm, a, meet->now_ns);
+	expect_nothing_left(meet);
+	meet_close(meet);
+}
+
+/* Whoever stops asking sends nothing more. */
+Test(sidr, a_question_may_be_forgotten)
+{
+	struct meet *meet = meet_open(NULL);
+	uint32_t a;
+
+	meet->fate = lose_all;
+	a = resolve(meet);
+	meet_forget_notes(meet);
+	cm_forget(meet->end[MEET_A].cm, a, meet->now_ns);
+	meet_settle(meet, meet->now_ns + 60 * S);
+	expect(meet, "");
+	expect_nothing_left(meet);
+	meet_close(meet);
+}
+
+static struct cm_message asked; /* the last SIDR_REQ that was sent */
+
+static int note_question(struct meet *meet, enum meet_name from, const struct cm_message *message)
+{
+	(void)meet;
+	(void)from;
+	asked = *message;
+	return 0;
+}
+
+/* An answer to another question, or from elsewhere, is none. */
+Test(sidr, an_answer_has_to_be_of_the_question)
+{
+	static const struct {
+		uint32_t id, transaction, address, vlan;
+		enum cm_counter counter;
+	} rows[] = {
+		{ 1, 0, 0, 0, CM_CNT_DROP_UNKNOWN },
+		{ 0, 1, 0, 0, CM_CNT_DROP_STRANGER },
+		{ 0, 0, 1, 0, CM_CNT_DROP_STRANGER },
+		{ 0, 0, 0, 1, CM_CNT_DROP_STRANGER },
+	};
+
+	RULE("C-23");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct meet *meet = meet_open(NULL);
+		struct cm_message answer = { .kind = CM_SIDR_REP, .qpn = 9 };
+		struct cm_route route = meet_request(PORT, 0).route;
+		uint8_t mad[CM_MAD_BYTES];
+
+		meet->fate = note_question;
+		resolve(meet);
+		answer.local_id = asked.local_id + rows[i].id;
+		answer.transaction_id = asked.transaction_id + rows[i].transaction;
+		route.dest[15] += (uint8_t)rows[i].address;
+		route.vlan_id = (uint16_t)rows[i].vlan;
+		cm_mad_build(&answer, mad);
+		cm_receive(meet->end[MEET_A].cm, &route, mad, sizeof(mad), meet->now_ns);
+		meet_drain(meet, MEET_A);
+		cr_expect_eq(cm_count(meet->end[MEET_A].cm, rows[i].counter), 1, "row %zu", i);
+		cr_expect_null(meet_last(meet, MEET_A), "row %zu", i);
+		meet_close(meet);
+	}
+}
