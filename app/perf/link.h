@@ -1,4 +1,4 @@
-/* link.h - messages between two uroce-perf: JSON over TCP or a connection by address, while the lcore goes on turning */
+/* link.h - messages between two uroce-perf: JSON over TCP or by address, while the lcore goes on turning */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A message is a JSON object behind its length (32 bits, big-endian). Nothing here ever blocks for long: ARP and

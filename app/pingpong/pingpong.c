@@ -441,7 +441,7 @@ static const char help_text[] =
 	"  -d, --device DEV   port: a virtual device (net_af_packet0,iface=eth0), a PCI address, or one given to EAL\n"
 	"                     (default: the first that was given to EAL)\n"
 	"  -p, --port N       TCP port of the side channel, 1 ... 65535 (default 18515)\n"
-	"  -R, --rdma_cm      no TCP: between two uroce-pingpong, over a connection by address; HOST is the server's --ip\n"
+	"  -R, --rdma_cm      no TCP: two uroce-pingpong, over a connection by address; HOST is the server's --ip\n"
 	"  -s, --size N       bytes a message, 1 ... 1073741824 (default 4096)\n"
 	"  -m, --mtu N        path MTU: 256, 512, 1024, 2048, 4096 (default 1024)\n"
 	"  -r, --rx-depth N   receives posted at a time, 1 ... 32768 (default 500)\n"
