@@ -37,7 +37,8 @@ class Ends:
         return program
 
     def client(self, tag, *options):
-        return self.start(tag, "-d", port(self.directory, "client"), "--ip", f"{CLIENT}/24", "-c", "-a", SERVER, *options)
+        return self.start(tag, "-d", port(self.directory, "client"), "--ip", f"{CLIENT}/24", "-c", "-a", SERVER,
+                          *options)
 
     def __enter__(self):
         return self
