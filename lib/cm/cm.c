@@ -188,8 +188,18 @@ uint64_t cm_code_ns(uint8_t code)
 	return 4096ull << (code & 31);
 }
 
+/* What a peer may ask us to wait, at most: code 31 would be hours, and nothing waits so long for a stranger. */
+#define RESPONSE_TIMEOUT_MAX 23u /* 34 s */
+#define SERVICE_TIMEOUT_MAX 24u  /* 69 s */
+
+static uint8_t at_most(uint8_t code, uint8_t limit)
+{
+	return code < limit ? code : limit;
+}
+
 uint64_t cm_wait_ns(const struct cm *cm, uint8_t response_timeout)
 {
+	response_timeout = at_most(response_timeout, RESPONSE_TIMEOUT_MAX);
 	return cm_code_ns(response_timeout) + 2 * cm_code_ns(cm->config.packet_life);
 }
 
@@ -297,8 +307,14 @@ static bool is_about_what_waits(const struct cm_conn *conn, const struct cm_mess
 
 static void take_mra(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 {
-	uint64_t until = now_ns + cm_code_ns(cm->in.service_timeout) + cm_wait_ns(cm, conn->response_timeout);
+	uint8_t code = at_most(cm->in.service_timeout, SERVICE_TIMEOUT_MAX);
+	uint64_t until = now_ns + cm_code_ns(code) + cm_wait_ns(cm, conn->response_timeout);
 
+	if (conn->tries_left == 0) { /* each costs one, or it could be said for ever */
+		cm->counters[CM_CNT_DROP_STATE]++;
+		return;
+	}
+	conn->tries_left--;
 	cm_table_set_timer(&cm->table, conn, until);
 }
 

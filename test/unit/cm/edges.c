@@ -422,3 +422,47 @@ Test(edges, the_least_room_to_rest_and_the_longest_patience)
 	cr_expect_eq(mra.service_timeout, 31);
 	meet_close(meet);
 }
+
+static int lose_all(struct meet *meet, enum meet_name from, const struct cm_message *message)
+{
+	(void)meet;
+	(void)from;
+	(void)message;
+	return 0;
+}
+
+/* C-10, C-12: whatever a peer asks for, we do not wait for hours; and not for ever, however often it asks. */
+Test(edges, a_peer_cannot_make_us_wait_without_a_bound)
+{
+	struct meet *meet = meet_open(NULL);
+	struct cm_route route, back;
+	struct cm_connect connect = meet_request(7174, 17);
+	struct cm_message req, mra;
+	uint64_t began;
+	uint32_t b, said = 0;
+
+	RULE("C-10");
+	RULE("C-12");
+	req = request(meet, &connect, &route);
+	req.local_response_timeout = 31;
+	give(meet, MEET_B, &req, &route);
+	b = meet_last(meet, MEET_B)->connection;
+	cr_assert_eq(meet_accept(meet, b, 18), 0);
+	mra = take(meet, MEET_B, &back);
+	meet->fate = lose_all;
+	mra = (struct cm_message){ .kind = CM_MRA,
+				   .transaction_id = req.transaction_id,
+				   .local_id = req.local_id,
+				   .remote_id = mra.local_id,
+				   .answered = CM_ANSWERED_REP,
+				   .service_timeout = 31 };
+	cr_expect_lt(cm_deadline(meet->end[MEET_B].cm), meet->now_ns + 40 * S);
+	began = meet->now_ns;
+	while (meet_last(meet, MEET_B)->event != CM_EVENT_UNREACHABLE) {
+		if (said++ < 100)
+			give(meet, MEET_B, &mra, &route);
+		cr_assert(meet_wait(meet, began + 3600 * S), "it waits after %u MRAs", said);
+	}
+	cr_expect_lt(meet->now_ns - began, 1800 * S);
+	meet_close(meet);
+}
