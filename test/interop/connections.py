@@ -187,4 +187,5 @@ def matrix(eal, full):
             yield Mate(eal, role, 64, 10, 100, loss)
         yield Posts(eal, role, 10, 100)
     yield from refusals(eal)
-    yield from deaths(eal)
+    if full:  # the emulated guest is too slow to kill at a moment that is always the same
+        yield from deaths(eal)
