@@ -224,6 +224,30 @@ const char *meet_notes(struct meet *meet)
 	return notes;
 }
 
+struct cm_message meet_take(struct meet *meet, enum meet_name from, struct cm_route *route)
+{
+	struct meet_end *end = &meet->end[from];
+	struct meet_datagram *datagram = &end->wire[end->head % MEET_WIRE];
+	struct cm_message message;
+
+	assert(end->head != end->tail);
+	end->head++;
+	assert(cm_mad_parse(datagram->mad, CM_MAD_BYTES, &message) == CM_MAD_OK);
+	*route = datagram->route;
+	memcpy(route->source, datagram->route.dest, 16);
+	memcpy(route->dest, datagram->route.source, 16);
+	return message;
+}
+
+void meet_give(struct meet *meet, enum meet_name to, const struct cm_message *message, const struct cm_route *route)
+{
+	uint8_t mad[CM_MAD_BYTES];
+
+	cm_mad_build(message, mad);
+	cm_receive(meet->end[to].cm, route, mad, sizeof(mad), meet->now_ns);
+	meet_drain(meet, to);
+}
+
 void meet_forget_notes(struct meet *meet)
 {
 	meet->notes[0] = '\0';

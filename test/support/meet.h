@@ -65,6 +65,10 @@ void meet_restart(struct meet *meet, enum meet_name name, const struct cm_config
 void meet_drain(struct meet *meet, enum meet_name name);
 /* Delivers the oldest datagram of an end. false: there is none. */
 bool meet_carry(struct meet *meet, enum meet_name from);
+/* The oldest datagram of an end, taken off the wire; and its route as its receiver has it. */
+struct cm_message meet_take(struct meet *meet, enum meet_name from, struct cm_route *route);
+/* A message that comes to an end over a route as it has it. */
+void meet_give(struct meet *meet, enum meet_name to, const struct cm_message *message, const struct cm_route *route);
 /* Carries until nothing is on its way. */
 void meet_run(struct meet *meet);
 /* Time goes on to the next deadline, which is dealt with; then as meet_run(). false: there is none before until_ns. */
@@ -75,6 +79,12 @@ void meet_settle(struct meet *meet, uint64_t until_ns);
 /* What was noted since the last call. */
 const char *meet_notes(struct meet *meet);
 void meet_forget_notes(struct meet *meet);
+/* In a test of Criterion: just this was noted since the last call. */
+#define meet_expect(meet, line)                                                                                     \
+	do {                                                                                                        \
+		const char *meet_noted_ = meet_notes(meet), *meet_line_ = (line);                                   \
+		cr_assert_str_eq(meet_noted_, meet_line_, "\n  is:     %s\n  should: %s", meet_noted_, meet_line_); \
+	} while (0)
 
 struct cm_listener *meet_listen(struct meet *meet, enum meet_name name, uint16_t port, uint32_t backlog);
 /* A asks B's port; the id of the connection. Defaults that fit; qpn is its QP. */

@@ -10,36 +10,6 @@
 
 #define S 1000000000ull
 
-static void give(struct meet *meet, enum meet_name to, const struct cm_message *message, const struct cm_route *route)
-{
-	uint8_t mad[CM_MAD_BYTES];
-
-	cm_mad_build(message, mad);
-	cm_receive(meet->end[to].cm, route, mad, sizeof(mad), meet->now_ns);
-	meet_drain(meet, to);
-}
-
-static struct cm_message take(struct meet *meet, enum meet_name from, struct cm_route *route)
-{
-	struct meet_end *end = &meet->end[from];
-	struct meet_datagram *datagram = &end->wire[end->head++ % MEET_WIRE];
-	struct cm_message message;
-
-	cr_assert_neq(end->head - 1, end->tail);
-	cr_assert_eq(cm_mad_parse(datagram->mad, CM_MAD_BYTES, &message), CM_MAD_OK);
-	*route = datagram->route;
-	memcpy(route->source, datagram->route.dest, 16);
-	memcpy(route->dest, datagram->route.source, 16);
-	return message;
-}
-
-static void expect(struct meet *meet, const char *line)
-{
-	const char *notes = meet_notes(meet);
-
-	cr_assert_str_eq(notes, line, "\n  is:     %s\n  should: %s", notes, line);
-}
-
 /* A REQ as A makes it, taken off the wire; B listens. */
 static struct cm_message request(struct meet *meet, const struct cm_connect *connect, struct cm_route *route)
 {
@@ -49,7 +19,7 @@ static struct cm_message request(struct meet *meet, const struct cm_connect *con
 	cr_assert_eq(cm_connect(meet->end[MEET_A].cm, connect, meet->now_ns, &a), 0);
 	meet_drain(meet, MEET_A);
 	meet_forget_notes(meet);
-	return take(meet, MEET_A, route);
+	return meet_take(meet, MEET_A, route);
 }
 
 /* C-5: sixteen bytes of each address. */
@@ -71,8 +41,8 @@ Test(edges, addresses_of_ipv6_are_told_and_compared)
 		cr_expect_arr_eq(ip.dest, connect.route.dest, 16);
 		if (row)
 			req.private_data[row == 1 ? 4 : 20]++; /* the first byte of one of them */
-		give(meet, MEET_B, &req, &route);
-		expect(meet, row ? "B REJ 12" : "B event REQUEST");
+		meet_give(meet, MEET_B, &req, &route);
+		meet_expect(meet, row ? "B REJ 12" : "B event REQUEST");
 		meet_close(meet);
 	}
 }
@@ -99,7 +69,7 @@ Test(edges, private_data_has_its_place_and_its_bound)
 	cr_expect_eq(req.max_cm_retries, 3);
 	connect.user.bytes++;
 	cr_expect_eq(cm_connect(meet->end[MEET_A].cm, &connect, meet->now_ns, &a), -EINVAL);
-	give(meet, MEET_B, &req, &route);
+	meet_give(meet, MEET_B, &req, &route);
 	b = meet_last(meet, MEET_B)->connection;
 	accept.user = (struct cm_private){ bytes, 197 };
 	cr_expect_eq(cm_accept(meet->end[MEET_B].cm, b, &accept, meet->now_ns), -EINVAL);
@@ -126,14 +96,14 @@ Test(edges, a_reply_needs_an_id_and_a_qp)
 	meet_connect(meet, 7174, 17);
 	meet_run(meet);
 	meet_accept(meet, meet_last(meet, MEET_B)->connection, 18);
-	rep = take(meet, MEET_B, &route);
+	rep = meet_take(meet, MEET_B, &route);
 	meet_forget_notes(meet);
 	rep.qpn = CM_QPN;
-	give(meet, MEET_A, &rep, &route);
+	meet_give(meet, MEET_A, &rep, &route);
 	rep.qpn = 18;
 	rep.local_id = 0;
-	give(meet, MEET_A, &rep, &route);
-	expect(meet, "");
+	meet_give(meet, MEET_A, &rep, &route);
+	meet_expect(meet, "");
 	cr_expect_eq(cm_count(meet->end[MEET_A].cm, CM_CNT_DROP_STRANGER), 2);
 	meet_close(meet);
 }
@@ -170,14 +140,14 @@ Test(edges, a_refusal_for_the_mtu_has_to_name_a_smaller_one)
 					   .reason = rows[i].reason,
 					   .info_bytes = rows[i].bytes,
 					   .info = { rows[i].mtu } };
-		give(meet, MEET_A, &rej, &to_a);
-		expect(meet, "");
+		meet_give(meet, MEET_A, &rej, &to_a);
+		meet_expect(meet, "");
 		cr_expect_eq(cm_count(meet->end[MEET_A].cm, CM_CNT_DROP_STRANGER), 1, "of another REQ");
 		rej.transaction_id--;
-		give(meet, MEET_A, &rej, &to_a);
-		expect(meet, rows[i].line);
+		meet_give(meet, MEET_A, &rej, &to_a);
+		meet_expect(meet, rows[i].line);
 		if (rows[i].line[2] == 'R') {
-			req = take(meet, MEET_A, &to_b);
+			req = meet_take(meet, MEET_A, &to_b);
 			cr_expect_eq(req.path_mtu, rows[i].mtu);
 			cr_expect_neq(req.transaction_id, rej.transaction_id);
 		}
@@ -217,7 +187,7 @@ Test(edges, calls_about_what_is_not_there_do_nothing)
 	cm_qp_moved(cm, a, CM_MOVE_RTS, 0, meet->now_ns);
 	cm_qp_moved(cm, a, CM_MOVE_ALTERNATE, 0, meet->now_ns);
 	meet_drain(meet, MEET_A);
-	expect(meet, "");
+	meet_expect(meet, "");
 	meet_close(meet);
 }
 
@@ -234,9 +204,9 @@ Test(edges, one_that_is_forgotten_twice_tells_it_once)
 	cm_forget(meet->end[MEET_A].cm, a, meet->now_ns);
 	cm_forget(meet->end[MEET_A].cm, a, meet->now_ns);
 	meet_drain(meet, MEET_A);
-	expect(meet, "A QP to ERR, A DREQ");
+	meet_expect(meet, "A QP to ERR, A DREQ");
 	meet_run(meet);
-	expect(meet, "B DREP, B QP to ERR, B event DISCONNECTED");
+	meet_expect(meet, "B DREP, B QP to ERR, B event DISCONNECTED");
 	meet_close(meet);
 }
 
@@ -286,7 +256,7 @@ Test(edges, a_peer_that_timed_out_has_to_name_itself)
 	struct cm_message req = request(meet, &connect, &route), rej;
 
 	RULE("C-14");
-	give(meet, MEET_B, &req, &route);
+	meet_give(meet, MEET_B, &req, &route);
 	meet_forget_notes(meet);
 	rej = (struct cm_message){ .kind = CM_REJ,
 				   .local_id = req.local_id,
@@ -294,21 +264,21 @@ Test(edges, a_peer_that_timed_out_has_to_name_itself)
 				   .answered = CM_ANSWERED_NONE,
 				   .info_bytes = 8,
 				   .info = { 0, 0, 0, 0, 0, 0, 1, 1 } };
-	give(meet, MEET_B, &rej, &route); /* another GUID */
+	meet_give(meet, MEET_B, &rej, &route); /* another GUID */
 	rej.info[7] = 0;
 	rej.info_bytes = 7;
-	give(meet, MEET_B, &rej, &route);
+	meet_give(meet, MEET_B, &rej, &route);
 	rej.info_bytes = 8;
 	rej.reason = CM_REJ_STALE;
-	give(meet, MEET_B, &rej, &route);
+	meet_give(meet, MEET_B, &rej, &route);
 	rej.reason = CM_REJ_TIMEOUT;
 	rej.kind = CM_RTU;
-	give(meet, MEET_B, &rej, &route);
-	expect(meet, "");
+	meet_give(meet, MEET_B, &rej, &route);
+	meet_expect(meet, "");
 	cr_expect_eq(cm_count(meet->end[MEET_B].cm, CM_CNT_DROP_UNKNOWN), 4);
 	rej.kind = CM_REJ;
-	give(meet, MEET_B, &rej, &route);
-	expect(meet, "B QP to ERR, B event REJECTED -111");
+	meet_give(meet, MEET_B, &rej, &route);
+	meet_expect(meet, "B QP to ERR, B event REJECTED -111");
 	meet_close(meet);
 }
 
@@ -326,17 +296,17 @@ Test(edges, another_class_version_is_refused)
 	mad[2] = 1;
 	cm_receive(meet->end[MEET_B].cm, &route, mad, sizeof(mad), meet->now_ns);
 	meet_drain(meet, MEET_B);
-	expect(meet, "B REJ 31");
-	rej = take(meet, MEET_B, &back);
+	meet_expect(meet, "B REJ 31");
+	rej = meet_take(meet, MEET_B, &back);
 	cr_expect_eq(rej.remote_id, req.local_id);
 	cr_expect_eq(rej.transaction_id, req.transaction_id);
 	mad[17] = CM_DREQ;
 	cm_receive(meet->end[MEET_B].cm, &route, mad, sizeof(mad), meet->now_ns);
 	cm_receive(meet->end[MEET_B].cm, &route, mad, sizeof(mad) - 1, meet->now_ns);
 	meet_drain(meet, MEET_B);
-	expect(meet, "");
+	meet_expect(meet, "");
 	cr_expect_eq(cm_count(meet->end[MEET_B].cm, CM_CNT_DROP_MALFORMED), 3);
-	give(meet, MEET_B, &(struct cm_message){ .kind = CM_SIDR_REP, .remote_id = 1 }, &route);
+	meet_give(meet, MEET_B, &(struct cm_message){ .kind = CM_SIDR_REP, .remote_id = 1 }, &route);
 	cr_expect_eq(cm_count(meet->end[MEET_B].cm, CM_CNT_DROP_UNKNOWN), 1);
 	meet_close(meet);
 }
@@ -354,11 +324,11 @@ Test(edges, a_peer_on_another_device_is_another_one)
 	meet_establish(meet, &a, &b);
 	cm_disconnect(meet->end[MEET_A].cm, a, NULL, meet->now_ns);
 	meet_drain(meet, MEET_A);
-	dreq = take(meet, MEET_A, &route);
+	dreq = meet_take(meet, MEET_A, &route);
 	meet_forget_notes(meet);
 	route.device = meet;
-	give(meet, MEET_B, &dreq, &route);
-	expect(meet, "");
+	meet_give(meet, MEET_B, &dreq, &route);
+	meet_expect(meet, "");
 	cr_expect_eq(cm_count(meet->end[MEET_B].cm, CM_CNT_DROP_STRANGER), 1);
 	meet_close(meet);
 }
@@ -385,7 +355,7 @@ Test(edges, a_listener_has_an_address_and_an_mtu)
 	own->context = 4;
 	cr_assert_eq(cm_connect(meet->end[MEET_A].cm, &connect, meet->now_ns, &a), 0);
 	meet_run(meet);
-	expect(meet, "A REQ, B REJ 26, A REQ, B event REQUEST");
+	meet_expect(meet, "A REQ, B REJ 26, A REQ, B event REQUEST");
 	cr_expect_eq(meet_last(meet, MEET_B)->message.path_mtu, 2);
 	cr_expect_eq(meet_last(meet, MEET_B)->context, 4);
 	meet_close(meet);
@@ -417,7 +387,7 @@ Test(edges, the_least_room_to_rest_and_the_longest_patience)
 	cr_expect_eq(meet->end[MEET_B].head, meet->end[MEET_B].tail, "its time has not come");
 	cm_timeout(meet->end[MEET_B].cm, cm_deadline(meet->end[MEET_B].cm));
 	meet_drain(meet, MEET_B);
-	mra = take(meet, MEET_B, &route);
+	mra = meet_take(meet, MEET_B, &route);
 	cr_expect_eq(mra.kind, CM_MRA);
 	cr_expect_eq(mra.service_timeout, 31);
 	meet_close(meet);
@@ -445,10 +415,10 @@ Test(edges, a_peer_cannot_make_us_wait_without_a_bound)
 	RULE("C-12");
 	req = request(meet, &connect, &route);
 	req.local_response_timeout = 31;
-	give(meet, MEET_B, &req, &route);
+	meet_give(meet, MEET_B, &req, &route);
 	b = meet_last(meet, MEET_B)->connection;
 	cr_assert_eq(meet_accept(meet, b, 18), 0);
-	mra = take(meet, MEET_B, &back);
+	mra = meet_take(meet, MEET_B, &back);
 	meet->fate = lose_all;
 	mra = (struct cm_message){ .kind = CM_MRA,
 				   .transaction_id = req.transaction_id,
@@ -460,7 +430,7 @@ Test(edges, a_peer_cannot_make_us_wait_without_a_bound)
 	began = meet->now_ns;
 	while (meet_last(meet, MEET_B)->event != CM_EVENT_UNREACHABLE) {
 		if (said++ < 100)
-			give(meet, MEET_B, &mra, &route);
+			meet_give(meet, MEET_B, &mra, &route);
 		cr_assert(meet_wait(meet, began + 3600 * S), "it waits after %u MRAs", said);
 	}
 	cr_expect_lt(meet->now_ns - began, 1800 * S);

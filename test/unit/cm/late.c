@@ -10,37 +10,6 @@
 
 #define S 1000000000ull
 
-static void give(struct meet *meet, enum meet_name to, const struct cm_message *message, const struct cm_route *route)
-{
-	uint8_t mad[CM_MAD_BYTES];
-
-	cm_mad_build(message, mad);
-	cm_receive(meet->end[to].cm, route, mad, sizeof(mad), meet->now_ns);
-	meet_drain(meet, to);
-}
-
-/* The oldest datagram of an end, taken off the wire; and the route as its receiver has it. */
-static struct cm_message take(struct meet *meet, enum meet_name from, struct cm_route *route)
-{
-	struct meet_end *end = &meet->end[from];
-	struct meet_datagram *datagram = &end->wire[end->head++ % MEET_WIRE];
-	struct cm_message message;
-
-	cr_assert_neq(end->head - 1, end->tail);
-	cr_assert_eq(cm_mad_parse(datagram->mad, CM_MAD_BYTES, &message), CM_MAD_OK);
-	*route = datagram->route;
-	memcpy(route->source, datagram->route.dest, 16);
-	memcpy(route->dest, datagram->route.source, 16);
-	return message;
-}
-
-static void expect(struct meet *meet, const char *line)
-{
-	const char *notes = meet_notes(meet);
-
-	cr_assert_str_eq(notes, line, "\n  is:     %s\n  should: %s", notes, line);
-}
-
 /*
  * Two copies of a REQ: nobody listens when the first one comes, somebody does when the second one comes. The refusal of
  * the first one is overtaken by all that follows, and is of no connection that there is.
@@ -54,25 +23,25 @@ Test(late, a_refusal_that_was_overtaken_ends_no_connection)
 
 	RULE("C-23");
 	a = meet_connect(meet, 7174, 17);
-	req = take(meet, MEET_A, &to_b);
-	give(meet, MEET_B, &req, &to_b);
-	rej = take(meet, MEET_B, &to_a);
+	req = meet_take(meet, MEET_A, &to_b);
+	meet_give(meet, MEET_B, &req, &to_b);
+	rej = meet_take(meet, MEET_B, &to_a);
 	cr_assert_eq(rej.kind, CM_REJ);
 	meet_listen(meet, MEET_B, 7174, 8);
-	give(meet, MEET_B, &req, &to_b);
+	meet_give(meet, MEET_B, &req, &to_b);
 	meet_accept(meet, meet_last(meet, MEET_B)->connection, 18);
-	rep = take(meet, MEET_B, &route);
-	give(meet, MEET_A, &rep, &to_a);
-	rtu = take(meet, MEET_A, &route);
-	give(meet, MEET_B, &rtu, &to_b);
+	rep = meet_take(meet, MEET_B, &route);
+	meet_give(meet, MEET_A, &rep, &to_a);
+	rtu = meet_take(meet, MEET_A, &route);
+	meet_give(meet, MEET_B, &rtu, &to_b);
 	meet_forget_notes(meet);
-	give(meet, MEET_A, &rej, &to_a);
-	expect(meet, "");
+	meet_give(meet, MEET_A, &rej, &to_a);
+	meet_expect(meet, "");
 	cr_assert_eq(cm_count(meet->end[MEET_A].cm, CM_CNT_DROP_STRANGER), 1);
 	/* one that knows both ids does */
 	rej.local_id = rep.local_id;
-	give(meet, MEET_A, &rej, &to_a);
-	expect(meet, "A QP to ERR, A DREQ, A event DISCONNECTED -104");
+	meet_give(meet, MEET_A, &rej, &to_a);
+	meet_expect(meet, "A QP to ERR, A DREQ, A event DISCONNECTED -104");
 	cm_forget(meet->end[MEET_A].cm, a, meet->now_ns);
 	meet_close(meet);
 }
@@ -88,13 +57,13 @@ Test(late, a_request_of_a_peer_that_gave_up_is_not_answered)
 	RULE("C-11");
 	meet_listen(meet, MEET_B, 7174, 8);
 	a = meet_connect(meet, 7174, 17);
-	req = take(meet, MEET_A, &to_b);
-	give(meet, MEET_B, &req, &to_b);
+	req = meet_take(meet, MEET_A, &to_b);
+	meet_give(meet, MEET_B, &req, &to_b);
 	cm_forget(meet->end[MEET_A].cm, a, meet->now_ns);
 	meet_run(meet);
-	expect(meet, "A REQ, B event REQUEST, A REJ 4, B QP to ERR, B event REJECTED -111");
-	give(meet, MEET_B, &req, &to_b);
-	expect(meet, "");
+	meet_expect(meet, "A REQ, B event REQUEST, A REJ 4, B QP to ERR, B event REJECTED -111");
+	meet_give(meet, MEET_B, &req, &to_b);
+	meet_expect(meet, "");
 	cr_assert_eq(cm_count(meet->end[MEET_B].cm, CM_CNT_DUPLICATE_REQ), 1);
 	meet_close(meet);
 }
@@ -114,14 +83,14 @@ Test(late, a_first_alternate_way_may_have_any_transaction_id)
 	meet_forget_notes(meet);
 	cr_assert_eq(cm_load_alternate(meet->end[MEET_A].cm, a, &way, meet->now_ns), 0);
 	meet_drain(meet, MEET_A);
-	lap = take(meet, MEET_A, &to_b);
+	lap = meet_take(meet, MEET_A, &to_b);
 	lap.transaction_id = 0;
-	give(meet, MEET_B, &lap, &to_b);
-	expect(meet, "A LAP, B QP to ALTERNATE, B APR, B event ALTERNATE");
-	apr = take(meet, MEET_B, &to_a);
+	meet_give(meet, MEET_B, &lap, &to_b);
+	meet_expect(meet, "A LAP, B QP to ALTERNATE, B APR, B event ALTERNATE");
+	apr = meet_take(meet, MEET_B, &to_a);
 	cr_assert_eq(apr.transaction_id, 0);
-	give(meet, MEET_B, &lap, &to_b);
-	expect(meet, "B APR");
+	meet_give(meet, MEET_B, &lap, &to_b);
+	meet_expect(meet, "B APR");
 	meet_close(meet);
 }
 
@@ -141,7 +110,7 @@ Test(late, a_reply_with_the_guid_of_another_host_ends_nothing_of_that)
 	other.route.dest[15] = 9;
 	cr_assert_eq(cm_connect(meet->end[MEET_A].cm, &other, meet->now_ns, &c), 0);
 	meet_drain(meet, MEET_A);
-	req = take(meet, MEET_A, &to_c);
+	req = meet_take(meet, MEET_A, &to_c);
 	to_a = to_c;
 	memcpy(to_a.source, to_c.dest, 16);
 	memcpy(to_a.dest, to_c.source, 16);
@@ -154,8 +123,8 @@ Test(late, a_reply_with_the_guid_of_another_host_ends_nothing_of_that)
 		.ca_guid = 0x101,
 	};
 	meet_forget_notes(meet);
-	give(meet, MEET_A, &rep, &to_a);
-	expect(meet, "A QP to RTS, A RTU, A event ESTABLISHED");
+	meet_give(meet, MEET_A, &rep, &to_a);
+	meet_expect(meet, "A QP to RTS, A RTU, A event ESTABLISHED");
 	cr_assert_eq(cm_disconnect(meet->end[MEET_A].cm, a, NULL, meet->now_ns), 0, "it goes on");
 	meet_close(meet);
 }
@@ -183,7 +152,7 @@ Test(late, a_request_whose_reply_was_lost_hears_that_all_is_over)
 	cr_assert_eq(cm_disconnect(meet->end[MEET_B].cm, b, NULL, meet->now_ns), 0);
 	meet_run(meet);
 	meet_settle(meet, meet->now_ns + 3 * S);
-	expect(meet, "A REQ, B event REQUEST, B REP, B QP to ERR, B DREQ, A REQ, B REJ 28, A event REJECTED -111, "
-		     "B DREQ, A DREP, B event DISCONNECTED");
+	meet_expect(meet, "A REQ, B event REQUEST, B REP, B QP to ERR, B DREQ, A REQ, B REJ 28, A event REJECTED -111, "
+			  "B DREQ, A DREP, B event DISCONNECTED");
 	meet_close(meet);
 }

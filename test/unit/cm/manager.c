@@ -10,13 +10,6 @@
 
 #define S 1000000000ull
 
-static void expect(struct meet *meet, const char *line)
-{
-	const char *notes = meet_notes(meet);
-
-	cr_assert_str_eq(notes, line, "\n  is:     %s\n  should: %s", notes, line);
-}
-
 /* All is as it was before. */
 static void expect_nothing_left(struct meet *meet)
 {
@@ -48,7 +41,7 @@ Test(manager, a_connection_from_beginning_to_end)
 	RULE("C-16");
 	RULE("C-29");
 	meet_run(meet);
-	expect(meet, "A REQ, B event REQUEST");
+	meet_expect(meet, "A REQ, B event REQUEST");
 	event = meet_last(meet, MEET_B);
 	b = event->connection;
 	cr_assert_eq(event->context, 8174);
@@ -57,7 +50,7 @@ Test(manager, a_connection_from_beginning_to_end)
 	cr_assert_eq(meet_accept(meet, b, 18), 0);
 	cr_assert_eq(listener->pending, 0);
 	meet_run(meet);
-	expect(meet, "B REP, A QP to RTS, A RTU, A event ESTABLISHED, B QP to RTS, B event ESTABLISHED");
+	meet_expect(meet, "B REP, A QP to RTS, A RTU, A event ESTABLISHED, B QP to RTS, B event ESTABLISHED");
 	cr_assert(meet->now_ns == began && meet->sent == 3, "C-29: three messages and no time");
 	cr_assert_eq(cm_peer(meet->end[MEET_A].cm, a)->qpn, 18);
 	cr_assert_eq(cm_peer(meet->end[MEET_A].cm, a)->psn, 99);
@@ -66,11 +59,11 @@ Test(manager, a_connection_from_beginning_to_end)
 	cr_assert_eq(cm_own(meet->end[MEET_B].cm, b)->initiator_depth, 4, "C-6");
 	cr_assert_eq(cm_disconnect(meet->end[MEET_A].cm, a, NULL, meet->now_ns), 0);
 	meet_run(meet);
-	expect(meet, "A QP to ERR, A DREQ, B DREP, B QP to ERR, B event DISCONNECTED, A event DISCONNECTED");
+	meet_expect(meet, "A QP to ERR, A DREQ, B DREP, B QP to ERR, B event DISCONNECTED, A event DISCONNECTED");
 	cm_forget(meet->end[MEET_A].cm, a, meet->now_ns);
 	cm_forget(meet->end[MEET_B].cm, b, meet->now_ns);
 	meet_run(meet);
-	expect(meet, "");
+	meet_expect(meet, "");
 	expect_nothing_left(meet);
 	meet_close(meet);
 }
@@ -132,7 +125,7 @@ Test(manager, who_does_not_listen_says_so)
 
 	RULE("C-14");
 	meet_run(meet);
-	expect(meet, "A REQ, B REJ 8, A event REJECTED -111");
+	meet_expect(meet, "A REQ, B REJ 8, A event REJECTED -111");
 	cr_assert_eq(meet_last(meet, MEET_A)->message.reason, CM_REJ_INVALID_SERVICE_ID);
 	cm_forget(meet->end[MEET_A].cm, a, meet->now_ns);
 	expect_nothing_left(meet);
@@ -160,7 +153,7 @@ Test(manager, the_user_refuses_and_is_heard_even_when_the_first_refusal_is_lost)
 	cm_forget(meet->end[MEET_B].cm, b, meet->now_ns);
 	meet_run(meet);
 	cr_assert(meet_wait(meet, meet->now_ns + 2 * S));
-	expect(meet, "A REQ, B event REQUEST, B REJ 28, A REQ, B REJ 28, A event REJECTED -111");
+	meet_expect(meet, "A REQ, B event REQUEST, B REJ 28, A REQ, B REJ 28, A event REJECTED -111");
 	cr_assert_arr_eq(meet_last(meet, MEET_A)->message.private_data, words, sizeof(words));
 	cm_forget(meet->end[MEET_A].cm, a, meet->now_ns);
 	expect_nothing_left(meet);
@@ -209,13 +202,13 @@ Test(manager, a_user_who_thinks_is_waited_for)
 	meet_run(meet);
 	b = meet_last(meet, MEET_B)->connection;
 	meet_settle(meet, meet->now_ns + 50 * S);
-	expect(meet, "A REQ, B event REQUEST, B MRA");
+	meet_expect(meet, "A REQ, B event REQUEST, B MRA");
 	meet_accept(meet, b, 18);
 	meet_run(meet);
-	expect(meet, "B REP, A QP to RTS, A RTU, A event ESTABLISHED, B QP to RTS, B event ESTABLISHED");
+	meet_expect(meet, "B REP, A QP to RTS, A RTU, A event ESTABLISHED, B QP to RTS, B event ESTABLISHED");
 	cm_forget(meet->end[MEET_A].cm, a, meet->now_ns);
 	meet_run(meet);
-	expect(meet, "A QP to ERR, A DREQ, B DREP, B QP to ERR, B event DISCONNECTED");
+	meet_expect(meet, "A QP to ERR, A DREQ, B DREP, B QP to ERR, B event DISCONNECTED");
 	cm_forget(meet->end[MEET_B].cm, b, meet->now_ns);
 	expect_nothing_left(meet);
 	meet_close(meet);
@@ -232,7 +225,7 @@ Test(manager, a_user_who_never_answers_is_given_up)
 	meet_run(meet);
 	b = meet_last(meet, MEET_B)->connection;
 	meet_settle(meet, meet->now_ns + 61 * S);
-	expect(meet, "A REQ, B event REQUEST, B MRA, B REJ 4, B event UNREACHABLE -110, A event REJECTED -111");
+	meet_expect(meet, "A REQ, B event REQUEST, B MRA, B REJ 4, B event UNREACHABLE -110, A event REJECTED -111");
 	cr_assert_eq(meet_accept(meet, b, 18), -ENOTCONN);
 	cm_forget(meet->end[MEET_A].cm, a, meet->now_ns);
 	cm_forget(meet->end[MEET_B].cm, b, meet->now_ns);
@@ -255,10 +248,10 @@ Test(manager, a_packet_tells_what_a_lost_rtu_did_not)
 	meet_forget_notes(meet);
 	cm_packet_came(meet->end[MEET_B].cm, b, meet->now_ns);
 	meet_run(meet);
-	expect(meet, "B QP to RTS, B event ESTABLISHED");
+	meet_expect(meet, "B QP to RTS, B event ESTABLISHED");
 	cm_packet_came(meet->end[MEET_B].cm, b, meet->now_ns);
 	meet_run(meet);
-	expect(meet, "");
+	meet_expect(meet, "");
 	meet_close(meet);
 }
 
@@ -279,11 +272,12 @@ Test(manager, a_peer_that_began_anew_is_noticed)
 	meet_forget_notes(meet);
 	a = meet_connect(meet, 7174, 17);
 	meet_run(meet);
-	expect(meet, "A REQ, B QP to ERR, B DREQ, B event DISCONNECTED -104, B REJ 10, A DREP, A event REJECTED -111");
+	meet_expect(meet,
+		    "A REQ, B QP to ERR, B DREQ, B event DISCONNECTED -104, B REJ 10, A DREP, A event REJECTED -111");
 	cm_forget(meet->end[MEET_A].cm, a, meet->now_ns);
 	a = meet_connect(meet, 7174, 17);
 	meet_run(meet);
-	expect(meet, "A REQ, B event REQUEST");
+	meet_expect(meet, "A REQ, B event REQUEST");
 	meet_close(meet);
 }
 
@@ -297,7 +291,7 @@ Test(manager, a_path_mtu_that_is_too_large_is_asked_for_smaller)
 	meet_listen(meet, MEET_B, 7174, 8);
 	a = meet_connect(meet, 7174, 17);
 	meet_run(meet);
-	expect(meet, "A REQ, B REJ 26, A REQ, B event REQUEST");
+	meet_expect(meet, "A REQ, B REJ 26, A REQ, B event REQUEST");
 	b = meet_last(meet, MEET_B)->connection;
 	meet_accept(meet, b, 18);
 	meet_run(meet);
@@ -321,15 +315,15 @@ Test(manager, an_alternate_way_is_loaded_on_both_sides)
 	cr_assert_eq(cm_load_alternate(meet->end[MEET_A].cm, a, &way, meet->now_ns), 0);
 	cr_assert_eq(cm_load_alternate(meet->end[MEET_A].cm, a, &way, meet->now_ns), -EALREADY);
 	meet_run(meet);
-	expect(meet, "A LAP, B QP to ALTERNATE, B APR, B event ALTERNATE, A QP to ALTERNATE, A event ALTERNATE");
+	meet_expect(meet, "A LAP, B QP to ALTERNATE, B APR, B event ALTERNATE, A QP to ALTERNATE, A event ALTERNATE");
 	/* the answer is lost: it is not loaded twice */
 	meet->user = &kind;
 	meet->fate = lose_kind;
 	cm_load_alternate(meet->end[MEET_B].cm, b, &way, meet->now_ns);
 	kind = CM_APR;
 	meet_settle(meet, meet->now_ns + 3 * S);
-	expect(meet, "B LAP, A QP to ALTERNATE, A APR, A event ALTERNATE, B LAP, A APR, B QP to ALTERNATE, "
-		     "B event ALTERNATE");
+	meet_expect(meet, "B LAP, A QP to ALTERNATE, A APR, A event ALTERNATE, B LAP, A APR, B QP to ALTERNATE, "
+			  "B event ALTERNATE");
 	meet_close(meet);
 }
 

@@ -11,13 +11,6 @@
 #define SPACE_UDP 0x0000000001110000ull
 #define PORT 7175
 
-static void expect(struct meet *meet, const char *line)
-{
-	const char *notes = meet_notes(meet);
-
-	cr_assert_str_eq(notes, line, "\n  is:     %s\n  should: %s", notes, line);
-}
-
 static uint32_t resolve(struct meet *meet)
 {
 	struct cm_connect connect = meet_request(PORT, 0);
@@ -68,15 +61,15 @@ Test(sidr, a_service_is_found_and_again_when_the_first_question_is_lost)
 		meet->fate = lost ? lose_first : NULL;
 		a = resolve(meet);
 		meet_settle(meet, meet->now_ns + 3 * S);
-		expect(meet, lost ? "A SIDR_REQ, A SIDR_REQ, B SIDR_REP, A event RESOLVED" :
-				    "A SIDR_REQ, B SIDR_REP, A event RESOLVED");
+		meet_expect(meet, lost ? "A SIDR_REQ, A SIDR_REQ, B SIDR_REP, A event RESOLVED" :
+					 "A SIDR_REQ, B SIDR_REP, A event RESOLVED");
 		event = meet_last(meet, MEET_A);
 		cr_expect_eq(event->status, 0);
 		cr_expect_eq(event->message.qpn, 4711);
 		cr_expect_eq(event->message.qkey, 0x01234567);
 		cm_forget(meet->end[MEET_A].cm, a, meet->now_ns);
 		meet_run(meet);
-		expect(meet, "");
+		meet_expect(meet, "");
 		expect_nothing_left(meet);
 		meet_close(meet);
 	}
@@ -88,7 +81,7 @@ Test(sidr, a_service_that_there_is_not_is_told_so)
 
 	RULE("C-18");
 	resolve(meet);
-	expect(meet, "A SIDR_REQ, B SIDR_REP, A event RESOLVED -111");
+	meet_expect(meet, "A SIDR_REQ, B SIDR_REP, A event RESOLVED -111");
 	cr_expect_eq(meet_last(meet, MEET_A)->message.status, 1);
 	meet_close(meet);
 }
@@ -140,7 +133,7 @@ Test(sidr, a_question_may_be_forgotten)
 	meet_forget_notes(meet);
 	cm_forget(meet->end[MEET_A].cm, a, meet->now_ns);
 	meet_settle(meet, meet->now_ns + 60 * S);
-	expect(meet, "");
+	meet_expect(meet, "");
 	expect_nothing_left(meet);
 	meet_close(meet);
 }

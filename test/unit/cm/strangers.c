@@ -13,44 +13,13 @@
 /* A message of A, as it lies on the wire, is changed and given to B; what B makes of it is noted. */
 typedef void change(struct cm_message *message, struct cm_route *route);
 
-static void give(struct meet *meet, enum meet_name to, const struct cm_message *message, const struct cm_route *route)
-{
-	uint8_t mad[CM_MAD_BYTES];
-
-	cm_mad_build(message, mad);
-	cm_receive(meet->end[to].cm, route, mad, sizeof(mad), meet->now_ns);
-	meet_drain(meet, to);
-}
-
-/* The oldest datagram of an end, taken off the wire; and the route as its receiver has it. */
-static struct cm_message take(struct meet *meet, enum meet_name from, struct cm_route *route)
-{
-	struct meet_end *end = &meet->end[from];
-	struct meet_datagram *datagram = &end->wire[end->head++ % MEET_WIRE];
-	struct cm_message message;
-
-	cr_assert_neq(end->head - 1, end->tail);
-	cr_assert_eq(cm_mad_parse(datagram->mad, CM_MAD_BYTES, &message), CM_MAD_OK);
-	*route = datagram->route;
-	memcpy(route->source, datagram->route.dest, 16);
-	memcpy(route->dest, datagram->route.source, 16);
-	return message;
-}
-
 /* A REQ of A that nobody has got, B listens. */
 static struct cm_message request(struct meet *meet, struct cm_route *route)
 {
 	meet_listen(meet, MEET_B, 7174, 64);
 	meet_connect(meet, 7174, 17);
 	meet_forget_notes(meet);
-	return take(meet, MEET_A, route);
-}
-
-static void expect(struct meet *meet, const char *line)
-{
-	const char *notes = meet_notes(meet);
-
-	cr_assert_str_eq(notes, line, "\n  is:     %s\n  should: %s", notes, line);
+	return meet_take(meet, MEET_A, route);
 }
 
 Test(strangers, a_request_says_all_that_a_connection_needs)
@@ -166,13 +135,13 @@ Test(strangers, a_request_that_does_not_fit_is_refused_for_its_reason)
 		struct cm_usage usage;
 
 		spoil(&req, i);
-		give(meet, MEET_B, &req, &route);
+		meet_give(meet, MEET_B, &req, &route);
 		cm_usage(meet->end[MEET_B].cm, &usage);
 		cr_expect_eq(usage.connections, wrongs[i].reason == 0, "%s", wrongs[i].what);
 		if (wrongs[i].reason == 0) {
-			expect(meet, "B event REQUEST");
+			meet_expect(meet, "B event REQUEST");
 		} else {
-			answer = take(meet, MEET_B, &back);
+			answer = meet_take(meet, MEET_B, &back);
 			cr_expect_eq(answer.kind, CM_REJ, "%s", wrongs[i].what);
 			cr_expect_eq(answer.reason, wrongs[i].reason, "%s: %u", wrongs[i].what, answer.reason);
 			cr_expect_eq(answer.transaction_id, req.transaction_id);
@@ -197,12 +166,12 @@ static void expect_no_change(const char *what, enum cm_kind kind, change *spoile
 	meet_establish(meet, &a, &b);
 	cm_disconnect(meet->end[MEET_A].cm, a, NULL, meet->now_ns);
 	meet_drain(meet, MEET_A);
-	message = take(meet, MEET_A, &route);
+	message = meet_take(meet, MEET_A, &route);
 	meet_forget_notes(meet);
 	message.kind = (uint8_t)kind;
 	spoiler(&message, &route);
 	before = cm_count(meet->end[MEET_B].cm, counter);
-	give(meet, MEET_B, &message, &route);
+	meet_give(meet, MEET_B, &message, &route);
 	last = meet_last(meet, MEET_B);
 	cr_expect_eq(last->event, CM_EVENT_ESTABLISHED, "%s ended it", what);
 	cr_expect_eq(cm_count(meet->end[MEET_B].cm, counter), before + 1, "%s is not counted", what);
@@ -280,15 +249,15 @@ Test(strangers, a_reply_has_to_be_of_the_request_that_waits)
 	meet_connect(meet, 7174, 17);
 	meet_run(meet);
 	meet_accept(meet, meet_last(meet, MEET_B)->connection, 18);
-	rep = take(meet, MEET_B, &route);
+	rep = meet_take(meet, MEET_B, &route);
 	meet_forget_notes(meet);
 	rep.transaction_id++;
-	give(meet, MEET_A, &rep, &route);
-	expect(meet, "");
+	meet_give(meet, MEET_A, &rep, &route);
+	meet_expect(meet, "");
 	cr_assert_eq(cm_count(meet->end[MEET_A].cm, CM_CNT_DROP_STRANGER), 1);
 	rep.transaction_id--;
-	give(meet, MEET_A, &rep, &route);
-	expect(meet, "A QP to RTS, A RTU, A event ESTABLISHED");
+	meet_give(meet, MEET_A, &rep, &route);
+	meet_expect(meet, "A QP to RTS, A RTU, A event ESTABLISHED");
 	meet_close(meet);
 }
 
@@ -305,7 +274,7 @@ Test(strangers, ids_cannot_be_foretold)
 		struct cm_route route;
 
 		meet_connect(meet, 7174, 100 + i);
-		ids[i] = take(meet, MEET_A, &route).local_id;
+		ids[i] = meet_take(meet, MEET_A, &route).local_id;
 		cr_assert_neq(ids[i], 0);
 		rising += i && ids[i] > ids[i - 1];
 		for (uint32_t k = 0; k < i; k++) {
@@ -339,15 +308,15 @@ Test(strangers, options_of_another_vendor_mean_nothing)
 		meet_listen(meet, MEET_B, 7174, 8);
 		cr_assert_eq(cm_connect(meet->end[MEET_A].cm, &connect, meet->now_ns, &a), 0);
 		meet_drain(meet, MEET_A);
-		message = take(meet, MEET_A, &route);
+		message = meet_take(meet, MEET_A, &route);
 		cr_expect_eq(message.vendor_id, 0, "who offers nothing names nobody");
 		message.vendor_id = rows[i].vendor_id;
 		message.ece_options = rows[i].options;
-		give(meet, MEET_B, &message, &route);
+		meet_give(meet, MEET_B, &message, &route);
 		b = meet_last(meet, MEET_B)->connection;
 		cr_assert_eq(cm_accept(meet->end[MEET_B].cm, b, &accept, meet->now_ns), 0);
 		meet_drain(meet, MEET_B);
-		message = take(meet, MEET_B, &route);
+		message = meet_take(meet, MEET_B, &route);
 		cr_expect_eq(message.ece_options, rows[i].agreed, "row %zu: %u", i, message.ece_options);
 		cr_expect_eq(message.vendor_id, rows[i].agreed ? CM_VENDOR_ID : 0, "row %zu", i);
 		/* as the active side */
@@ -355,18 +324,18 @@ Test(strangers, options_of_another_vendor_mean_nothing)
 		connect.end.qpn = 19;
 		cr_assert_eq(cm_connect(meet->end[MEET_A].cm, &connect, meet->now_ns, &a), 0);
 		meet_drain(meet, MEET_A);
-		give(meet, MEET_B, &(struct cm_message){ 0 }, &route); /* junk between is nobody's */
-		message = take(meet, MEET_A, &route);
+		meet_give(meet, MEET_B, &(struct cm_message){ 0 }, &route); /* junk between is nobody's */
+		message = meet_take(meet, MEET_A, &route);
 		cr_expect_eq(message.vendor_id, CM_VENDOR_ID);
-		give(meet, MEET_B, &message, &route);
+		meet_give(meet, MEET_B, &message, &route);
 		b = meet_last(meet, MEET_B)->connection;
 		accept.end.qpn = 20;
 		cm_accept(meet->end[MEET_B].cm, b, &accept, meet->now_ns);
 		meet_drain(meet, MEET_B);
-		message = take(meet, MEET_B, &route);
+		message = meet_take(meet, MEET_B, &route);
 		message.vendor_id = rows[i].vendor_id;
 		message.ece_options = rows[i].options;
-		give(meet, MEET_A, &message, &route);
+		meet_give(meet, MEET_A, &message, &route);
 		cr_expect_eq(cm_peer(meet->end[MEET_A].cm, a)->ece, rows[i].agreed, "row %zu", i);
 		meet_close(meet);
 	}
@@ -383,7 +352,7 @@ Test(strangers, ids_rest_when_a_connection_has_ended)
 
 	RULE("C-16");
 	req = request(meet, &route);
-	give(meet, MEET_B, &req, &route);
+	meet_give(meet, MEET_B, &req, &route);
 	b = meet_last(meet, MEET_B)->connection;
 	meet_accept(meet, b, 18);
 	cm_forget(meet->end[MEET_B].cm, b, meet->now_ns);
@@ -396,15 +365,15 @@ Test(strangers, ids_rest_when_a_connection_has_ended)
 	cr_assert_eq(usage.connections, 0);
 	cr_assert_eq(usage.rests, 1, "%u", usage.rests);
 	meet->end[MEET_B].head = meet->end[MEET_B].tail;
-	give(meet, MEET_B, &req, &route);
-	answer = take(meet, MEET_B, &back);
+	meet_give(meet, MEET_B, &req, &route);
+	answer = meet_take(meet, MEET_B, &back);
 	cr_expect_eq(answer.kind, CM_REJ);
 	cr_expect_eq(answer.reason, CM_REJ_STALE);
 	cr_expect_eq(cm_count(meet->end[MEET_B].cm, CM_CNT_DROP_RESTING), 1);
 	meet->now_ns += S;
 	meet_forget_notes(meet);
-	give(meet, MEET_B, &req, &route);
-	expect(meet, "B event REQUEST");
+	meet_give(meet, MEET_B, &req, &route);
+	meet_expect(meet, "B event REQUEST");
 	meet_close(meet);
 }
 
