@@ -178,6 +178,7 @@ static bool is_paid(uint64_t *spent_ns, uint64_t cost_ns, uint64_t now_ns)
 	return true;
 }
 
+/* U-5: beside data they get the time that junk would take; each lcore counts by itself, without a lock. */
 static bool is_in_budget(const struct uroce_lcore *lcore, const uint8_t *mad)
 {
 	struct engine_connect *connect = lcore->connect;

@@ -13,6 +13,7 @@
 /* uroce-sim --connections --seed N repeats one that has failed. */
 Test(stories, whatever_happens_both_sides_are_established_or_have_ended)
 {
+	RULE("C-31");
 	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
 		struct sim_connections run = { .seed = seed };
 
