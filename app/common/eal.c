@@ -110,21 +110,25 @@ static const char *value_at(const struct app_args *args, int i, const char *opti
 	return option[1] == '-' ? NULL : word + bytes;
 }
 
-bool app_eal_first_device(const struct app_args *args, char *out, unsigned out_bytes)
+int app_eal_choose_device(const struct app_args *args, const char **device)
 {
+	static char first[64];
+
 	static const char *const options[] = { "--vdev", "-a", "--allow" };
 
-	for (int i = 1; i < args->eal_count; i++) {
-		for (unsigned o = 0; o < sizeof(options) / sizeof(options[0]); o++) {
+	for (int i = 1; i < args->eal_count && *device == NULL; i++) {
+		for (unsigned o = 0; o < sizeof(options) / sizeof(options[0]) && *device == NULL; o++) {
 			const char *value = value_at(args, i, options[o]);
 
 			if (value) {
-				snprintf(out, out_bytes, "%.*s", (int)strcspn(value, ","), value);
-				return true;
+				snprintf(first, sizeof(first), "%.*s", (int)strcspn(value, ","), value);
+				*device = first;
 			}
 		}
 	}
-	return false;
+	if (*device)
+		return APP_EXIT_OK;
+	return app_complain(APP_EXIT_USAGE, "no port: name one with -d, such as net_af_packet0,iface=eth0");
 }
 
 int app_exit_of(int error)

@@ -42,8 +42,11 @@ int app_exit_of(int error);
 /* The EAL lcore id of a worker, from 0. */
 unsigned app_eal_worker(unsigned index);
 
-/* The first --vdev or -a among EAL's arguments: name without its arguments, in out. false: there is none. */
-bool app_eal_first_device(const struct app_args *args, char *out, unsigned out_bytes);
+/*
+ * The port of a program that has one: *device, and where that is NULL the first --vdev or -a among EAL's arguments,
+ * without the arguments of its own. APP_EXIT_OK, or APP_EXIT_USAGE with a complaint: there is none.
+ */
+int app_eal_choose_device(const struct app_args *args, const char **device);
 
 /*
  * From now on SIGINT and SIGTERM end the program at once, whatever it or a driver is at: "interrupted", exit 130.

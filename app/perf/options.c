@@ -9,6 +9,7 @@
 #include <uroce/types.h>
 
 #include "common/eal.h"
+#include "common/number.h"
 #include "perf/options.h"
 #include "perf/pair.h"
 
@@ -200,39 +201,6 @@ static const struct option long_options[] = {
 	{ NULL, 0, NULL, 0 },
 };
 
-static bool parse_number(const char *text, uint64_t *value)
-{
-	char *end;
-
-	if (text[0] < '0' || text[0] > '9')
-		return false;
-	errno = 0;
-	*value = strtoull(text, &end, 0);
-	return errno == 0 && *end == '\0';
-}
-
-static int take_number(const char *option, const char *text, uint64_t low, uint64_t high, uint32_t *out)
-{
-	uint64_t value;
-
-	if (!parse_number(text, &value) || value < low || value > high)
-		return app_complain(APP_EXIT_USAGE, "%s %s: use a number from %lu to %lu", option, text,
-				    (unsigned long)low, (unsigned long)high);
-	*out = (uint32_t)value;
-	return APP_EXIT_OK;
-}
-
-static int take_big_number(const char *option, const char *text, uint64_t low, uint64_t high, uint64_t *out)
-{
-	uint64_t value;
-
-	if (!parse_number(text, &value) || value < low || value > high)
-		return app_complain(APP_EXIT_USAGE, "%s %s: use a number from %lu to %lu", option, text,
-				    (unsigned long)low, (unsigned long)high);
-	*out = value;
-	return APP_EXIT_OK;
-}
-
 static int take_real(const char *option, const char *text, double low, double high, double *out)
 {
 	char *end;
@@ -249,7 +217,7 @@ static int take_mtu(const char *text, uint32_t *mtu_bytes)
 {
 	uint64_t value;
 
-	if (!parse_number(text, &value) || value < 256 || value > 4096 || (value & (value - 1)) != 0)
+	if (!app_number_parse(text, 256, 4096, &value) || (value & (value - 1)) != 0)
 		return app_complain(APP_EXIT_USAGE, "-m %s: use 256, 512, 1024, 2048 or 4096", text);
 	*mtu_bytes = (uint32_t)value;
 	return APP_EXIT_OK;
@@ -265,7 +233,7 @@ static int take_sizes(const char *text, struct perf_options *options)
 		if (options->size_count == PERF_SIZES_MAX)
 			code = app_complain(APP_EXIT_USAGE, "-s: at most %d sizes", PERF_SIZES_MAX);
 		else
-			code = take_number("-s", word, 1, PERF_SIZE_MAX, &options->sizes[options->size_count++]);
+			code = app_number_take32("-s", word, 1, PERF_SIZE_MAX, &options->sizes[options->size_count++]);
 	}
 	free(copy);
 	return code;
@@ -351,25 +319,25 @@ static int take_what(int letter, const char *text, struct perf_options *options)
 	case 'm':
 		return take_mtu(text, &options->mtu_bytes);
 	case 'q':
-		return take_number("-q", text, 1, QPS_MAX, &options->qps);
+		return app_number_take32("-q", text, 1, QPS_MAX, &options->qps);
 	case OPT_IDLE:
-		return take_number("--idle", text, 0, QPS_MAX, &options->idle);
+		return app_number_take32("--idle", text, 0, QPS_MAX, &options->idle);
 	case 't':
-		return take_number("-t", text, 1, 32768, &options->depth);
+		return app_number_take32("-t", text, 1, 32768, &options->depth);
 	case 'r':
-		return take_number("-r", text, 1, 32768, &options->rx_depth);
+		return app_number_take32("-r", text, 1, 32768, &options->rx_depth);
 	case 'o':
-		return take_number("-o", text, 1, 128, &options->outs);
+		return app_number_take32("-o", text, 1, 128, &options->outs);
 	case 'Q':
-		return take_number("-Q", text, 1, 32768, &options->cq_mod);
+		return app_number_take32("-Q", text, 1, 32768, &options->cq_mod);
 	case 'I':
-		return take_number("-I", text, 0, 512, &options->inline_bytes);
+		return app_number_take32("-I", text, 0, 512, &options->inline_bytes);
 	case 'u':
-		return take_number("-u", text, 0, 31, &options->timeout);
+		return app_number_take32("-u", text, 0, 31, &options->timeout);
 	case OPT_RETRIES:
-		return take_number("--retry-cnt", text, 0, 7, &options->retries);
+		return app_number_take32("--retry-cnt", text, 0, 7, &options->retries);
 	case OPT_RNR_TIMER:
-		return take_number("--rnr-timer", text, 0, 31, &options->rnr_timer);
+		return app_number_take32("--rnr-timer", text, 0, 31, &options->rnr_timer);
 	case OPT_FLOW_CONTROL:
 		options->flow_control = true;
 		return APP_EXIT_OK;
@@ -377,11 +345,11 @@ static int take_what(int letter, const char *text, struct perf_options *options)
 		options->ack_each = true;
 		return APP_EXIT_OK;
 	case OPT_RX_RATE:
-		return take_number("--rx-rate", text, 1, 1000000000, &options->rx_rate);
+		return app_number_take32("--rx-rate", text, 1, 1000000000, &options->rx_rate);
 	case 'D':
 		return take_real("-D", text, 0.01, 86400, &options->seconds);
 	case 'n':
-		return take_big_number("-n", text, 1, 1000000000000, &options->iterations);
+		return app_number_take("-n", text, 1, 1000000000000, &options->iterations);
 	case 'b':
 		options->both_ways = true;
 		return APP_EXIT_OK;
@@ -391,7 +359,7 @@ static int take_what(int letter, const char *text, struct perf_options *options)
 		options->limit = true;
 		return APP_EXIT_OK;
 	case OPT_LOSE:
-		return take_number("--lose", text, 1, PERF_SIZE_MAX, &options->lose);
+		return app_number_take32("--lose", text, 1, PERF_SIZE_MAX, &options->lose);
 	case OPT_JUNK:
 		return take_junk(text, options);
 	case OPT_VERIFY:
@@ -408,9 +376,9 @@ static int take_option(int letter, const char *text, struct perf_options *option
 {
 	switch (letter) {
 	case OPT_CORES:
-		return take_number("--nb-cores", text, 1, 2, &options->core_count);
+		return app_number_take32("--nb-cores", text, 1, 2, &options->core_count);
 	case OPT_LCORES:
-		return take_number("--lcores", text, 2, PERF_LCORES_MAX, &options->lcores);
+		return app_number_take32("--lcores", text, 2, PERF_LCORES_MAX, &options->lcores);
 	case OPT_SERVER:
 		options->server = true;
 		return APP_EXIT_OK;
@@ -422,7 +390,7 @@ static int take_option(int letter, const char *text, struct perf_options *option
 	case OPT_VLAN:
 		return app_vlan_parse("--vlan", text, &options->vlan);
 	case 'p':
-		return take_number("-p", text, 1, 65535, &options->tcp_port);
+		return app_number_take32("-p", text, 1, 65535, &options->tcp_port);
 	case 'R':
 		options->by_address = true;
 		return APP_EXIT_OK;
@@ -432,7 +400,7 @@ static int take_option(int letter, const char *text, struct perf_options *option
 	case OPT_FAILOVER:
 		return take_real("--failover", text, 0.001, 86400, &options->failover_s);
 	case OPT_CONNECTIONS:
-		return take_number("--connections", text, 1, 65536, &options->connections);
+		return app_number_take32("--connections", text, 1, 65536, &options->connections);
 	case OPT_LOSS:
 		return take_real("--loss", text, 0, 1, &options->loss);
 	case OPT_DUP:
@@ -442,7 +410,7 @@ static int take_option(int letter, const char *text, struct perf_options *option
 	case OPT_CORRUPT:
 		return take_real("--corrupt", text, 0, 1, &options->corrupt);
 	case OPT_SEED:
-		return take_big_number("--seed", text, 0, UINT64_MAX, &options->seed);
+		return app_number_take("--seed", text, 0, UINT64_MAX, &options->seed);
 	case OPT_JSON:
 		options->json_path = text;
 		return APP_EXIT_OK;

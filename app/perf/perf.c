@@ -279,8 +279,6 @@ static int open_and_measure(struct perf *perf)
 /* Fills in what depends on where the ends are. */
 static int choose_device(struct perf_options *options, const struct app_args *args)
 {
-	static char device[64];
-
 	if (options_are_local(options)) {
 		options->device = options->device ? options->device : "loop";
 		options->mtu_bytes = options->mtu_bytes ? options->mtu_bytes : LOOP_MTU_BYTES;
@@ -289,12 +287,7 @@ static int choose_device(struct perf_options *options, const struct app_args *ar
 	/* A server takes what the client says, as far as its port allows. */
 	if (options->mtu_bytes == 0 && !options->server)
 		options->mtu_bytes = WIRE_MTU_BYTES;
-	if (options->device)
-		return APP_EXIT_OK;
-	if (!app_eal_first_device(args, device, sizeof(device)))
-		return app_complain(APP_EXIT_USAGE, "no port: name one with -d, such as net_af_packet0,iface=eth0");
-	options->device = device;
-	return APP_EXIT_OK;
+	return app_eal_choose_device(args, &options->device);
 }
 
 static int start(struct perf *perf, const struct app_args *args)

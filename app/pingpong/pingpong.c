@@ -19,6 +19,7 @@
 #include <uroce/uroce.h>
 
 #include "common/eal.h"
+#include "common/number.h"
 #include "common/pipe.h"
 #include "common/ports.h"
 #include "pingpong/side.h"
@@ -454,22 +455,6 @@ static const char help_text[] =
 	"A line a second tells how far it is.\n"
 	"Exit: 0 every byte right, 1 failed, 2 usage, 3 environment (also: nobody listens), 130 interrupted.\n";
 
-/* A number in [low, high], or a complaint and false. */
-static bool parse_number(const char *option, const char *text, uint64_t low, uint64_t high, uint32_t *value)
-{
-	char *end;
-	unsigned long long number;
-
-	errno = 0;
-	number = strtoull(text, &end, 0);
-	if (errno || end == text || *end || text[0] == '-' || number < low || number > high) {
-		app_complain(APP_EXIT_USAGE, "%s \"%s\": must be a number from %lu to %lu", option, text, low, high);
-		return false;
-	}
-	*value = (uint32_t)number;
-	return true;
-}
-
 static bool take_option(struct options *options, int letter, const char *text)
 {
 	switch (letter) {
@@ -480,18 +465,18 @@ static bool take_option(struct options *options, int letter, const char *text)
 		options->device = text;
 		return true;
 	case 'p':
-		return parse_number("--port", text, 1, 65535, &options->port);
+		return app_number_take32("--port", text, 1, 65535, &options->port) == APP_EXIT_OK;
 	case 's':
-		return parse_number("--size", text, 1, 1u << 30, &options->size);
+		return app_number_take32("--size", text, 1, 1u << 30, &options->size) == APP_EXIT_OK;
 	case 'm':
-		if (!parse_number("--mtu", text, 256, 4096, &options->mtu))
+		if (app_number_take32("--mtu", text, 256, 4096, &options->mtu) != APP_EXIT_OK)
 			return false;
 		if ((options->mtu & (options->mtu - 1)) == 0)
 			return true;
 		app_complain(APP_EXIT_USAGE, "--mtu %s: must be 256, 512, 1024, 2048 or 4096", text);
 		return false;
 	case 'r':
-		return parse_number("--rx-depth", text, 1, 32768, &options->rx_depth);
+		return app_number_take32("--rx-depth", text, 1, 32768, &options->rx_depth) == APP_EXIT_OK;
 	case 'g':
 		options->gateway = text;
 		return true;
@@ -500,7 +485,7 @@ static bool take_option(struct options *options, int letter, const char *text)
 	case 'v':
 		return app_vlan_parse("--vlan", text, &options->vlan) == APP_EXIT_OK;
 	case 'n':
-		return parse_number("--iters", text, 1, 1000000000, &options->iterations);
+		return app_number_take32("--iters", text, 1, 1000000000, &options->iterations) == APP_EXIT_OK;
 	}
 	return false; /* getopt has complained */
 }
@@ -565,7 +550,6 @@ static int open_and_run(struct pingpong *pp)
 int main(int argc, char **argv)
 {
 	static struct pingpong pp;
-	static char device[64];
 	struct app_args args;
 	struct uroce_eal_config config = { .main_is_busy = true };
 	int exit_code;
@@ -576,13 +560,10 @@ int main(int argc, char **argv)
 	exit_code = parse_options(&pp.options, args.own_count, args.own);
 	if (exit_code)
 		return exit_code - 1;
-	if (pp.options.device)
-		config.devices[0] = pp.options.device;
-	else if (app_eal_first_device(&args, device, sizeof(device)))
-		pp.options.device = device;
-	else
-		return app_complain(APP_EXIT_USAGE,
-				    "no port: name one with --device, such as net_af_packet0,iface=eth0");
+	exit_code = app_eal_choose_device(&args, &pp.options.device);
+	if (exit_code)
+		return exit_code;
+	config.devices[0] = pp.options.device;
 	config.last_core = pp.options.host != NULL; /* so that a server and a client share a machine well */
 	app_end_when_interrupted();
 	exit_code = app_eal_start(&args, &config);

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "common/eal.h"
+#include "common/number.h"
 #include "common/ports.h"
 #include "rping/end.h"
 
@@ -331,13 +332,14 @@ static int open_and_run(struct rping *rping)
 /* ---- options ---- */
 
 static const struct option long_options[] = {
-	{ "ip", required_argument, NULL, 'I' },    { "device", required_argument, NULL, 'd' },
-	{ "server", no_argument, NULL, 's' },      { "client", no_argument, NULL, 'c' },
-	{ "addr", required_argument, NULL, 'a' },  { "port", required_argument, NULL, 'p' },
-	{ "count", required_argument, NULL, 'C' }, { "size", required_argument, NULL, 'S' },
-	{ "verify", no_argument, NULL, 'V' },      { "verbose", no_argument, NULL, 'v' },
-	{ "persistent", no_argument, NULL, 'P' },  { "help", no_argument, NULL, 'h' },
-	{ "version", no_argument, NULL, 'X' },     { NULL, 0, NULL, 0 },
+	{ "ip", required_argument, NULL, 'I' },      { "device", required_argument, NULL, 'd' },
+	{ "server", no_argument, NULL, 's' },        { "client", no_argument, NULL, 'c' },
+	{ "addr", required_argument, NULL, 'a' },    { "port", required_argument, NULL, 'p' },
+	{ "count", required_argument, NULL, 'C' },   { "size", required_argument, NULL, 'S' },
+	{ "gateway", required_argument, NULL, 'g' }, { "vlan", required_argument, NULL, 'L' },
+	{ "verify", no_argument, NULL, 'V' },        { "verbose", no_argument, NULL, 'v' },
+	{ "persistent", no_argument, NULL, 'P' },    { "help", no_argument, NULL, 'h' },
+	{ "version", no_argument, NULL, 'X' },       { NULL, 0, NULL, 0 },
 };
 
 static const char help_text[] =
@@ -364,26 +366,8 @@ static const char help_text[] =
 	"Exit: 0 all iterations were right, 1 failed, 2 usage, 3 environment (also: nobody listens),\n"
 	"130 interrupted.\n";
 
-static bool parse_number(const char *option, const char *text, uint64_t low, uint64_t high, uint64_t *value)
-{
-	char *end;
-	unsigned long long number;
-
-	errno = 0;
-	number = strtoull(text, &end, 0);
-	if (errno || end == text || *end || text[0] == '-' || number < low || number > high) {
-		app_complain(APP_EXIT_USAGE, "%s \"%s\": must be a number from %lu to %lu", option, text, low, high);
-		return false;
-	}
-	*value = number;
-	return true;
-}
-
 static bool take_option(struct rping_options *options, bool *client, int letter, const char *text)
 {
-	uint64_t value = 0;
-	bool right = true;
-
 	switch (letter) {
 	case 'I':
 		options->ip = text;
@@ -404,15 +388,11 @@ static bool take_option(struct rping_options *options, bool *client, int letter,
 		options->peer = text;
 		return true;
 	case 'p':
-		right = parse_number("--port", text, 1, 65535, &value);
-		options->port = (unsigned)value;
-		return right;
+		return app_number_take32("--port", text, 1, 65535, &options->port) == APP_EXIT_OK;
 	case 'C':
-		return parse_number("--count", text, 1, 1000000000, &options->count);
+		return app_number_take("--count", text, 1, 1000000000, &options->count) == APP_EXIT_OK;
 	case 'S':
-		right = parse_number("--size", text, SIZE_MIN, SIZE_MAX_BYTES, &value);
-		options->size = (uint32_t)value;
-		return right;
+		return app_number_take32("--size", text, SIZE_MIN, SIZE_MAX_BYTES, &options->size) == APP_EXIT_OK;
 	case 'V':
 		return options->verify = true;
 	case 'v':
@@ -455,7 +435,6 @@ static int parse_options(struct rping_options *options, int argc, char **argv)
 int main(int argc, char **argv)
 {
 	static struct rping rping;
-	static char device[64];
 	struct app_args args;
 	struct uroce_eal_config config = { .main_is_busy = true };
 	int exit_code;
@@ -466,13 +445,10 @@ int main(int argc, char **argv)
 	exit_code = parse_options(&rping.options, args.own_count, args.own);
 	if (exit_code)
 		return exit_code - 1;
-	if (rping.options.device)
-		config.devices[0] = rping.options.device;
-	else if (app_eal_first_device(&args, device, sizeof(device)))
-		rping.options.device = device;
-	else
-		return app_complain(APP_EXIT_USAGE,
-				    "no port: name one with --device, such as net_af_packet0,iface=eth0");
+	exit_code = app_eal_choose_device(&args, &rping.options.device);
+	if (exit_code)
+		return exit_code;
+	config.devices[0] = rping.options.device;
 	config.last_core = !rping.options.server; /* so that a server and a client share a machine well */
 	app_end_when_interrupted();
 	exit_code = app_eal_start(&args, &config);

@@ -9,6 +9,7 @@
 
 #include <rte_cfgfile.h>
 
+#include "common/number.h"
 #include "testpmd/settings.h"
 
 enum kind { NUMBER, FLAG, TEXT, IDLE };
@@ -103,8 +104,8 @@ static int set_value(struct settings *settings, const struct row *row, const cha
 {
 	void *place = (char *)settings + row->offset;
 	const char *name = name_at(row, where);
-	char range[64], *end;
-	unsigned long long number;
+	char range[64];
+	uint64_t number;
 
 	switch (row->kind) {
 	case TEXT:
@@ -122,10 +123,8 @@ static int set_value(struct settings *settings, const struct row *row, const cha
 		return refuse(where, name, text, "poll, yield or sleep");
 	case FLAG:
 	case NUMBER:
-		errno = 0;
-		number = strtoull(text, &end, 0);
 		snprintf(range, sizeof(range), "a number from %lu to %lu", row->low, row->high);
-		if (errno || end == text || *end || text[0] == '-' || number < row->low || number > row->high)
+		if (!app_number_parse(text, row->low, row->high, &number))
 			return refuse(where, name, text, range);
 		*(uint32_t *)place = (uint32_t)number;
 		return 0;

@@ -94,13 +94,29 @@ def counter(text, name):
     return int(found[-1]) if found else 0
 
 
+PROGRAMS = ("perf", "pingpong", "rping", "testpmd", "decode")
+
+
 @case
 def every_program_tells_its_options_and_version_without_a_port(_):
-    for name in ("perf", "pingpong", "testpmd", "decode"):
+    for name in PROGRAMS:
         code, out, err = run(name, "--help")
         want(code == 0 and "uroce-" + name in out, name, "--help", code, out, err)
         code, out, err = run(name, "--version")
         want(code == 0 and re.search(r"\d+\.\d+\.\d+", out), name, "--version", code, out, err)
+
+
+@case
+def every_option_that_help_names_is_known(_):
+    """With --no-such-option behind it, as its value and again, nothing begins; a program that does not know the first one names that."""
+    for name in PROGRAMS:
+        _, text, _ = run(name, "--help")
+        options = {word for line in text.splitlines() if re.match(r" +-", line)
+                   for word in re.findall(r"(?<![\w-])(--?\w[\w-]*)", line[:line.find("   ", 12) + 1 or None])}
+        want(len(options) >= 5, name, text)
+        for option in sorted(options):
+            _, _, err = run(name, option, *["--no-such-option"] * 2)
+            want(f"'{option}'" not in err and f"option -- '{option[1:]}'" not in err, name, "does not know", option, err)
 
 
 @case

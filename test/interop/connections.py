@@ -169,8 +169,8 @@ def deaths(eal):
     wait = "until grep -q ESTABLISHED /tmp/first; do sleep 0.1; done"
     yield Told(eal, "Linux's process is killed in the middle and comes back", "server",
                ["serve", str(PORT), "2", "0", "64"],
-               f"{hold} > /tmp/first & {wait}; kill -9 $!; wait; {hold}", ("2 connections, 0 messages each way, all done",),
-               ("RDMA_CM_EVENT_DISCONNECTED",))
+               f"{hold} > /tmp/first & {wait}; kill -9 $!; wait; {hold}",
+               ("2 connections, 0 messages each way, all done",), ("RDMA_CM_EVENT_DISCONNECTED",))
 
 
 def matrix(eal, full):

@@ -18,6 +18,7 @@
 
 #include "common/eal.h"
 #include "common/ports.h"
+#include "start.h"
 
 #define MATES_MAX 256u
 #define LIMIT_S 150
@@ -358,20 +359,5 @@ static int open_and_run(const char *device, char **words)
 
 int main(int argc, char **argv)
 {
-	char device[64];
-	struct app_args args;
-	struct uroce_eal_config config = { .main_is_busy = true };
-	int exit_code;
-
-	setvbuf(stdout, NULL, _IOLBF, 0);
-	if (app_eal_split(argc, argv, &args) != 0)
-		return APP_EXIT_INTERNAL;
-	if (args.own_count < 5 || !app_eal_first_device(&args, device, sizeof(device)))
-		return app_complain(APP_EXIT_USAGE, "usage: see the head of test/interop/mate.c");
-	exit_code = app_eal_start(&args, &config);
-	if (exit_code != APP_EXIT_OK)
-		return exit_code;
-	exit_code = open_and_run(device, args.own + 1);
-	uroce_eal_stop();
-	return exit_code;
+	return start(argc, argv, 4, "see the head of test/interop/mate.c", open_and_run);
 }

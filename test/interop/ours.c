@@ -10,6 +10,7 @@
 
 #include "common/eal.h"
 #include "common/ports.h"
+#include "start.h"
 #include "pingpong/side.h"
 #include "script.h"
 
@@ -335,19 +336,5 @@ static int open_and_run(const char *device, char **words)
 
 int main(int argc, char **argv)
 {
-	char device[64];
-	struct app_args args;
-	struct uroce_eal_config config = { .main_is_busy = true };
-	int exit_code;
-
-	if (app_eal_split(argc, argv, &args) != 0)
-		return APP_EXIT_INTERNAL;
-	if (args.own_count != 5 || !app_eal_first_device(&args, device, sizeof(device)))
-		return app_complain(APP_EXIT_USAGE, "usage: interop-ours EAL-OPTIONS -- IPV4/LEN IPV6/LEN PORT FILE");
-	exit_code = app_eal_start(&args, &config);
-	if (exit_code != APP_EXIT_OK)
-		return exit_code;
-	exit_code = open_and_run(device, args.own + 1);
-	uroce_eal_stop();
-	return exit_code;
+	return start(argc, argv, 4, "interop-ours EAL-OPTIONS -- IPV4/LEN IPV6/LEN PORT FILE", open_and_run);
 }

@@ -1,0 +1,42 @@
+/* number.c - numbers among arguments and settings: decimal, or 0x in front */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "common/number.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "common/eal.h"
+
+bool app_number_parse(const char *text, uint64_t low, uint64_t high, uint64_t *value)
+{
+	unsigned long long number;
+	char *end;
+
+	if (text[0] < '0' || text[0] > '9') /* strtoull() would take a space or a sign */
+		return false;
+	errno = 0;
+	number = strtoull(text, &end, 0);
+	if (errno || *end || number < low || number > high)
+		return false;
+	*value = number;
+	return true;
+}
+
+int app_number_take(const char *option, const char *text, uint64_t low, uint64_t high, uint64_t *value)
+{
+	if (app_number_parse(text, low, high, value))
+		return APP_EXIT_OK;
+	return app_complain(APP_EXIT_USAGE, "%s %s: use a number from %" PRIu64 " to %" PRIu64, option, text, low,
+			    high);
+}
+
+int app_number_take32(const char *option, const char *text, uint32_t low, uint32_t high, uint32_t *value)
+{
+	uint64_t number = 0;
+	int code = app_number_take(option, text, low, high, &number);
+
+	if (code == APP_EXIT_OK)
+		*value = (uint32_t)number;
+	return code;
+}

@@ -1,0 +1,16 @@
+/* number.h - numbers among arguments and settings: decimal, or 0x in front */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef APP_COMMON_NUMBER_H
+#define APP_COMMON_NUMBER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* false: the text is no number from low to high, and *value is as it was. */
+bool app_number_parse(const char *text, uint64_t low, uint64_t high, uint64_t *value);
+
+/* The same with a complaint that names the option and the range. APP_EXIT_OK or APP_EXIT_USAGE. */
+int app_number_take(const char *option, const char *text, uint64_t low, uint64_t high, uint64_t *value);
+int app_number_take32(const char *option, const char *text, uint32_t low, uint32_t high, uint32_t *value);
+
+#endif
