@@ -164,13 +164,13 @@ struct count {
 static int count_on_owner(void *argument)
 {
 	const struct count *count = argument;
-	const struct cm *cm = count->lcore->connect->cm;
+	struct cm *cm = count->lcore->connect->cm;
 	struct cm_usage usage;
 
 	for (unsigned i = 0; count->values && i < CM_COUNTERS; i++)
 		count->values[i] += cm_count(cm, (enum cm_counter)i);
 	if (count->usage) {
-		cm_usage(cm, &usage);
+		cm_usage(cm, &usage, engine_now_ns());
 		count->usage->connections += usage.connections;
 		count->usage->half_open += usage.half_open;
 		count->usage->resting_ids += usage.rests;

@@ -547,8 +547,9 @@ uint64_t cm_count_rejects(const struct cm *cm, uint16_t reason)
 	return cm->rejects[reason % 64];
 }
 
-void cm_usage(const struct cm *cm, struct cm_usage *usage)
+void cm_usage(struct cm *cm, struct cm_usage *usage, uint64_t now_ns)
 {
+	cm_table_wake(&cm->table, now_ns);
 	*usage = (struct cm_usage){
 		.connections = cm->table.used,
 		.half_open = cm->half_open,

@@ -250,6 +250,7 @@ struct cm_usage {
 	uint32_t connections, half_open, rests, timers;
 };
 
-void cm_usage(const struct cm *cm, struct cm_usage *usage);
+/* Ids whose rest is over by now do not count. */
+void cm_usage(struct cm *cm, struct cm_usage *usage, uint64_t now_ns);
 
 #endif

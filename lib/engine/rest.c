@@ -27,9 +27,10 @@ void engine_rest_free(struct engine_rest *rest)
 	rest->entries = NULL;
 }
 
-static bool grow(struct engine_rest *rest)
+/* false: no memory, and all is as it was. */
+static bool resize(struct engine_rest *rest, uint32_t room)
 {
-	struct engine_rest_entry *entries = malloc(2ull * rest->room * sizeof(*entries));
+	struct engine_rest_entry *entries = malloc(room * sizeof(*entries));
 
 	if (entries == NULL)
 		return false;
@@ -38,7 +39,7 @@ static bool grow(struct engine_rest *rest)
 	free(rest->entries);
 	rest->entries = entries;
 	rest->head = 0;
-	rest->room *= 2;
+	rest->room = room;
 	return true;
 }
 
@@ -46,7 +47,7 @@ void engine_rest_begin(struct engine_rest *rest, uint32_t qpn, uint64_t until_ns
 {
 	rte_spinlock_lock(&rest->lock);
 	rest->bits[qpn / WORD_BITS] |= 1ull << (qpn % WORD_BITS);
-	if (rest->count < rest->room || grow(rest)) {
+	if (rest->count < rest->room || resize(rest, 2 * rest->room)) {
 		struct engine_rest_entry *entry = &rest->entries[(rest->head + rest->count++) & (rest->room - 1)];
 
 		entry->qpn = qpn;
@@ -65,6 +66,8 @@ void engine_rest_wake(struct engine_rest *rest, uint64_t now_ns)
 		rest->head = (rest->head + 1) & (rest->room - 1);
 		rest->count--;
 	}
+	if (rest->count == 0 && rest->room > FIRST_ROOM)
+		resize(rest, FIRST_ROOM);
 	rte_spinlock_unlock(&rest->lock);
 }
 

@@ -28,7 +28,7 @@ int engine_rest_init(struct engine_rest *rest);
 void engine_rest_free(struct engine_rest *rest);
 /* Without memory to remember when it may wake it rests for ever. */
 void engine_rest_begin(struct engine_rest *rest, uint32_t qpn, uint64_t until_ns);
-/* Those whose time is over wake. Then: does this one rest? */
+/* Those whose time is over wake; when none is left, so is the memory that many needed. Then: does this one rest? */
 void engine_rest_wake(struct engine_rest *rest, uint64_t now_ns);
 bool engine_rest_has(const struct engine_rest *rest, uint32_t qpn);
 /* How many rest. */

@@ -6,6 +6,7 @@
 
 #include "engine/engine.h"
 #include "flows.h"
+#include "held.h"
 #include "rule.h"
 #include "start.h"
 
@@ -14,48 +15,6 @@
 #define MANY 16384u /* numbers that rest are not given out: more than there will be QPs */
 
 TestSuite(churn, .init = test_eal_start, .timeout = 60);
-
-/* What QPs, CQs and regions hold of an engine with one lcore. */
-struct held {
-	uint32_t qps, timers, active, pd_users[2], device_users[2];
-};
-
-static uint32_t count_active(const struct engine_active *active)
-{
-	uint32_t count = 0;
-
-	for (uint32_t at = active->head; at != active->tail; at++)
-		count += active->qps[at & active->mask] != NULL;
-	return count;
-}
-
-static struct held count_held(const struct network *network)
-{
-	const struct uroce_lcore *lcore = uroce_engine_lcore(network->engine, 0);
-	struct held held = { .timers = lcore->wheel.armed };
-
-	for (uint32_t i = 0; i < network->engine->index_count; i++)
-		held.qps += atomic_load(&network->engine->qps[i].qp) != NULL;
-	held.active = count_active(&lcore->active);
-	for (unsigned i = 0; i < lcore->port_count; i++)
-		held.active += count_active(&lcore->ports[i]->active);
-	for (int i = 0; i < 2; i++) {
-		held.pd_users[i] = atomic_load(&network->ends[i].pd->users);
-		held.device_users[i] = atomic_load(&network->ends[i].device->users);
-	}
-	return held;
-}
-
-static void expect_same(const struct held *a, const struct held *b, const char *when)
-{
-	cr_assert_eq(a->qps, b->qps, "%s: %u QPs, not %u", when, b->qps, a->qps);
-	cr_assert_eq(a->timers, b->timers, "%s: %u timers, not %u", when, b->timers, a->timers);
-	cr_assert_eq(a->active, b->active, "%s: %u active QPs, not %u", when, b->active, a->active);
-	for (int i = 0; i < 2; i++) {
-		cr_assert_eq(a->pd_users[i], b->pd_users[i], "%s: PD %d", when, i);
-		cr_assert_eq(a->device_users[i], b->device_users[i], "%s: device %d", when, i);
-	}
-}
 
 /* TC-F-9: a thousand at a time; each third is destroyed with its work half done. */
 Test(churn, ten_thousand_connections_leave_nothing_behind)
@@ -69,7 +28,7 @@ Test(churn, ten_thousand_connections_leave_nothing_behind)
 	RULE("P-7");
 	network_max_qps = MANY;
 	network_open(&network, 1);
-	before = count_held(&network);
+	before = held_count(&network);
 	cr_assert_eq(before.qps, 0);
 	for (uint32_t round = 0; round < ROUNDS; round++) {
 		struct held after;
@@ -83,8 +42,8 @@ Test(churn, ten_thousand_connections_leave_nothing_behind)
 				flow_drain(&network, &flows[i]);
 			flow_close(&flows[i]);
 		}
-		after = count_held(&network);
-		expect_same(&before, &after, "after a round");
+		after = held_count(&network);
+		held_expect_same(&before, &after, "after a round");
 	}
 	cr_assert_eq(network_counter(&network, 0, "req_cqe_error"), 0);
 	network_close(&network); /* counts mbufs */
@@ -108,7 +67,7 @@ Test(churn, what_is_used_up_is_refused_and_comes_back)
 	network_max_qps = 32;
 	network_open(&network, 1);
 	flow_open(&network, &victim, &work);
-	before = count_held(&network);
+	before = held_count(&network);
 	init.send_cq = init.recv_cq = victim.cqs[0];
 	for (int round = 0; round < 2; round++) {
 		int error = 0;
@@ -134,10 +93,10 @@ Test(churn, what_is_used_up_is_refused_and_comes_back)
 	cr_assert_gt(victim.completed, room[0]);
 	while (count > 0)
 		cr_assert_eq(uroce_qp_destroy(qps[--count]), 0);
-	after = count_held(&network);
+	after = held_count(&network);
 	before.timers = after.timers; /* the victim's come and go */
 	before.active = after.active;
-	expect_same(&before, &after, "at the end");
+	held_expect_same(&before, &after, "at the end");
 	flow_close(&victim);
 	network_close(&network);
 }

@@ -27,7 +27,7 @@ struct crowd_party *crowd_connect(struct crowd *crowd, uint32_t index, uint32_t 
 	connect.end.psn = party->psn;
 	party->active = true;
 	party->stage = CROWD_WAITING;
-	cm_usage(host->cm, &usage);
+	cm_usage(host->cm, &usage, crowd->now_ns);
 	error = cm_connect(host->cm, &connect, crowd->now_ns, &party->connection);
 	crowd_say(crowd, "party %u of host %u connects to %u: %d", crowd_number(crowd, party), index, to, error);
 	if (error != (usage.connections < host->config.connections ? 0 : -ENOBUFS))
@@ -227,7 +227,7 @@ void crowd_check_nothing_left(struct crowd *crowd)
 		if (host->cm == NULL)
 			continue;
 		cm_timeout(host->cm, crowd->now_ns);
-		cm_usage(host->cm, &usage);
+		cm_usage(host->cm, &usage, crowd->now_ns);
 		if (usage.connections || usage.half_open || usage.rests || usage.timers)
 			crowd_fail(crowd, "host %u is left with %u connections, %u half open, %u rests, %u timers", i,
 				   usage.connections, usage.half_open, usage.rests, usage.timers);

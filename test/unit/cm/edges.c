@@ -374,7 +374,7 @@ Test(edges, the_least_room_to_rest_and_the_longest_patience)
 	for (uint32_t i = 0; i < 3; i++) {
 		cm_forget(meet->end[MEET_A].cm, meet_connect(meet, 7174, 17 + i), meet->now_ns);
 		meet_drain(meet, MEET_A);
-		cm_usage(meet->end[MEET_A].cm, &usage);
+		cm_usage(meet->end[MEET_A].cm, &usage, meet->now_ns);
 		cr_expect_eq(usage.rests, 1);
 		cr_expect_eq(usage.connections, 0);
 	}

@@ -17,7 +17,7 @@ static void expect_nothing_left(struct meet *meet)
 	for (int i = 0; i < 2; i++) {
 		struct cm_usage usage;
 
-		cm_usage(meet->end[i].cm, &usage);
+		cm_usage(meet->end[i].cm, &usage, meet->now_ns);
 		cr_expect_eq(usage.connections, 0, "%c has %u connections", "AB"[i], usage.connections);
 		cr_expect_eq(usage.half_open, 0);
 		cr_expect_eq(usage.timers, 0);

@@ -36,7 +36,7 @@ static void expect_nothing_left(struct meet *meet)
 	struct cm_usage usage;
 
 	for (int i = 0; i < 2; i++) {
-		cm_usage(meet->end[i].cm, &usage);
+		cm_usage(meet->end[i].cm, &usage, meet->now_ns);
 		cr_expect_eq(usage.connections, 0);
 		cr_expect_eq(usage.timers, 0);
 	}

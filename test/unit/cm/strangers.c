@@ -136,7 +136,7 @@ Test(strangers, a_request_that_does_not_fit_is_refused_for_its_reason)
 
 		spoil(&req, i);
 		meet_give(meet, MEET_B, &req, &route);
-		cm_usage(meet->end[MEET_B].cm, &usage);
+		cm_usage(meet->end[MEET_B].cm, &usage, meet->now_ns);
 		cr_expect_eq(usage.connections, wrongs[i].reason == 0, "%s", wrongs[i].what);
 		if (wrongs[i].reason == 0) {
 			meet_expect(meet, "B event REQUEST");
@@ -361,7 +361,7 @@ Test(strangers, ids_rest_when_a_connection_has_ended)
 	meet->end[MEET_B].head = meet->end[MEET_B].tail;
 	while (meet_wait(meet, meet->now_ns + 60 * S))
 		; /* the DREQ is answered, for A has long given up */
-	cm_usage(meet->end[MEET_B].cm, &usage);
+	cm_usage(meet->end[MEET_B].cm, &usage, meet->now_ns);
 	cr_assert_eq(usage.connections, 0);
 	cr_assert_eq(usage.rests, 1, "%u", usage.rests);
 	meet->end[MEET_B].head = meet->end[MEET_B].tail;

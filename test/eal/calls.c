@@ -1,0 +1,122 @@
+/* calls.c - both ends of connections by address over a network of loop ports */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "calls.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "engine/engine.h"
+
+struct uroce_qp_init_attr calls_qp_init(const struct network *network, int end)
+{
+	return (struct uroce_qp_init_attr){
+		.send_cq = network->ends[end].cq,
+		.recv_cq = network->ends[end].cq,
+		.max_send_wr = 16,
+		.max_recv_wr = 16,
+		.max_send_sge = 1,
+		.max_recv_sge = 1,
+		.max_dest_rd_atomic = 8,
+	};
+}
+
+void calls_open(struct network *network, unsigned lcores, struct uroce_cm_channel **channel)
+{
+	network_open(network, lcores);
+	for (int i = 0; i < 2; i++)
+		cr_assert_eq(uroce_cq_create(network->ends[i].device, 65536, &network->ends[i].cq), 0);
+	cr_assert_eq(uroce_cm_channel_create(network->engine, channel), 0);
+}
+
+static void expect_nothing_left(struct network *network)
+{
+	struct uroce_cm_usage usage = { 1, 1, 1, 1 };
+
+	cr_assert_eq(uroce_cm_usage(network->engine, &usage), 0);
+	cr_expect_eq(usage.connections, 0, "%u connections are left", usage.connections);
+	cr_expect_eq(usage.half_open, 0);
+	cr_expect_eq(usage.timers, 0);
+}
+
+struct uroce_cm_event calls_wait(struct uroce_cm_channel *channel, enum uroce_cm_event_type type)
+{
+	struct uroce_cm_event event;
+	int error = uroce_cm_wait(channel, CALLS_PATIENCE_MS, &event);
+
+	cr_assert_eq(error, 0, "%s does not come: %s", uroce_cm_event_name(type), strerror(-error));
+	cr_assert_eq(event.type, type, "%s came, and not %s: %s", uroce_cm_event_name(event.type),
+		     uroce_cm_event_name(type), strerror(-event.status));
+	return event;
+}
+
+struct uroce_cm_id *calls_dial(struct network *network, struct uroce_cm_channel *channel, const char *dest,
+			       const struct uroce_cm_options *options)
+{
+	struct uroce_qp_init_attr init = calls_qp_init(network, 0);
+	struct uroce_addr addr = network_address(dest);
+	struct uroce_cm_id *id;
+	struct uroce_qp *qp;
+
+	cr_assert_eq(uroce_cm_id_create(channel, 1, &id), 0);
+	cr_assert_eq(uroce_cm_qp_create(id, network->ends[0].pd, &init, UROCE_ACCESS_REMOTE_WRITE, &qp), 0);
+	cr_assert_eq(uroce_cm_connect(id, NULL, &addr, CALLS_PORT, options), 0);
+	return id;
+}
+
+void calls_answer(struct network *network, struct uroce_cm_id *id, const struct uroce_cm_options *options)
+{
+	struct uroce_qp_init_attr init = calls_qp_init(network, 1);
+	struct uroce_qp *qp;
+
+	cr_assert_eq(uroce_cm_qp_create(id, network->ends[1].pd, &init, UROCE_ACCESS_REMOTE_WRITE, &qp), 0);
+	cr_assert_eq(uroce_cm_accept(id, options), 0);
+}
+
+void calls_hang_up(struct uroce_cm_id *id)
+{
+	struct uroce_qp *qp = uroce_cm_qp(id);
+
+	cr_assert_eq(uroce_cm_id_destroy(id), 0);
+	if (qp)
+		cr_assert_eq(uroce_qp_destroy(qp), 0);
+}
+
+void calls_close(struct network *network, struct uroce_cm_channel *channel, struct uroce_cm_id *listener)
+{
+	uint64_t began = engine_now_ns();
+	struct uroce_cm_usage usage;
+
+	/* What is ending ends; a refusal waits for whether it has to be repeated. */
+	while (uroce_cm_usage(network->engine, &usage) == 0 && usage.connections &&
+	       engine_now_ns() - began < 5000000000ull)
+		network_turn(network);
+	expect_nothing_left(network);
+	if (listener)
+		cr_assert_eq(uroce_cm_id_destroy(listener), 0);
+	cr_assert_eq(uroce_cm_channel_destroy(channel), 0);
+	network_close(network);
+}
+
+void calls_take_event(struct network *network, const struct uroce_cm_event *event, uint32_t *established,
+		      uint32_t *ended)
+{
+	switch (event->type) {
+	case UROCE_CM_REQUEST:
+		calls_answer(network, event->id, NULL);
+		break;
+	case UROCE_CM_ESTABLISHED:
+		++*established;
+		break;
+	case UROCE_CM_DISCONNECTED:
+		++*ended;
+		calls_hang_up(event->id);
+		break;
+	case UROCE_CM_REJECTED:
+	case UROCE_CM_UNREACHABLE:
+	case UROCE_CM_ALTERNATE:
+	case UROCE_CM_RESOLVED:
+	case UROCE_CM_EVENT_TYPES:
+		cr_assert(false, "%s: %s, reason %u", uroce_cm_event_name(event->type), strerror(-event->status),
+			  event->reason);
+	}
+}

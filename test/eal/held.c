@@ -1,0 +1,94 @@
+/* held.c - what QPs, CQs, regions and connections hold of an engine with one lcore: to be as it was when they are gone */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "held.h"
+
+#include <criterion/criterion.h>
+#include <malloc.h>
+
+#include <rte_malloc.h>
+
+#include "engine/engine.h"
+
+static uint32_t count_active(const struct engine_active *active)
+{
+	uint32_t count = 0;
+
+	for (uint32_t at = active->head; at != active->tail; at++)
+		count += active->qps[at & active->mask] != NULL;
+	return count;
+}
+
+static uint64_t eal_bytes(void)
+{
+	uint64_t bytes = 0;
+
+	for (int socket = 0; socket < RTE_MAX_NUMA_NODES; socket++) {
+		struct rte_malloc_socket_stats stats;
+
+		if (rte_malloc_get_socket_stats(socket, &stats) == 0)
+			bytes += stats.heap_allocsz_bytes;
+	}
+	return bytes;
+}
+
+struct held held_count(const struct network *network)
+{
+	const struct uroce_lcore *lcore = uroce_engine_lcore(network->engine, 0);
+	struct mallinfo2 heap = mallinfo2();
+	struct held held = {
+		.timers = lcore->wheel.armed,
+		.mbufs = rte_mempool_in_use_count(network->loop.pool),
+		.heap_bytes = heap.uordblks + heap.hblkhd,
+		.eal_bytes = eal_bytes(),
+	};
+	struct uroce_cm_usage usage;
+
+	for (uint32_t i = 0; i < network->engine->index_count; i++)
+		held.qps += atomic_load(&network->engine->qps[i].qp) != NULL;
+	held.active = count_active(&lcore->active);
+	for (unsigned i = 0; i < lcore->port_count; i++)
+		held.active += count_active(&lcore->ports[i]->active);
+	for (int i = 0; i < 2; i++) {
+		held.pd_users[i] = atomic_load(&network->ends[i].pd->users);
+		held.device_users[i] = atomic_load(&network->ends[i].device->users);
+	}
+	if (uroce_cm_usage(network->engine, &usage) == 0) {
+		held.connections = usage.connections;
+		held.half_open = usage.half_open;
+		held.resting_ids = usage.resting_ids;
+		held.timers += usage.timers;
+	}
+	return held;
+}
+
+void held_expect_same(const struct held *before, const struct held *after, const char *when)
+{
+	const struct {
+		const char *what;
+		uint32_t before, after;
+	} rows[] = {
+		{ "QPs", before->qps, after->qps },
+		{ "timers", before->timers, after->timers },
+		{ "active QPs", before->active, after->active },
+		{ "users of the first PD", before->pd_users[0], after->pd_users[0] },
+		{ "users of the second PD", before->pd_users[1], after->pd_users[1] },
+		{ "users of the first device", before->device_users[0], after->device_users[0] },
+		{ "users of the second device", before->device_users[1], after->device_users[1] },
+		{ "connections", before->connections, after->connections },
+		{ "half open connections", before->half_open, after->half_open },
+		{ "resting ids", before->resting_ids, after->resting_ids },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		cr_assert_eq(rows[i].before, rows[i].after, "%s: %u %s, not %u", when, rows[i].after, rows[i].what,
+			     rows[i].before);
+}
+
+void held_expect_same_memory(const struct held *before, const struct held *after, const char *when)
+{
+	cr_assert_eq(before->mbufs, after->mbufs, "%s: %u mbufs, not %u", when, after->mbufs, before->mbufs);
+	cr_assert_eq(before->heap_bytes, after->heap_bytes, "%s: %lu bytes of malloc(), not %lu", when,
+		     after->heap_bytes, before->heap_bytes);
+	cr_assert_eq(before->eal_bytes, after->eal_bytes, "%s: %lu bytes of rte_malloc(), not %lu", when,
+		     after->eal_bytes, before->eal_bytes);
+}
