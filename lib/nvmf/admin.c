@@ -1,0 +1,156 @@
+/* admin.c - commands of the admin queue: features, events, keep alive, abort */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "nvmf/bytes.h"
+#include "nvmf/row.h"
+
+#define HOST_BEHAVIOUR_BYTES 512u
+#define HOST_ID_BYTES 16u
+#define NOT_ABORTED 1u
+#define SAVE 0x80000000u
+
+static bool is_discovery(const struct nvmf_command *command)
+{
+	return command->queue->controller->subsystem == NULL;
+}
+
+/* ---- features ---- */
+
+static uint8_t feature_of(const struct nvmf_command *command)
+{
+	return command->sqe[SQE_DW10];
+}
+
+static uint32_t events_possible(const struct nvmf_command *command)
+{
+	return is_discovery(command) ? NVME_EVENT_DISCOVERY : NVME_EVENT_NAMESPACE;
+}
+
+static uint64_t queues_there(const struct nvmf_command *command)
+{
+	uint32_t last = command->queue->target->config.io_queues - 1;
+
+	return last | last << 16;
+}
+
+static uint16_t judge_set_features(struct nvmf_command *command)
+{
+	struct nvmf_controller *controller = command->queue->controller;
+	uint32_t value = get_le32(command->sqe + SQE_DW11);
+
+	if (get_le32(command->sqe + SQE_DW10) & SAVE)
+		return NVME_NOT_SAVEABLE | NVME_DNR;
+	switch (feature_of(command)) {
+	case NVME_FEATURE_ASYNC_EVENT:
+		controller->events_wanted = value & events_possible(command);
+		command->result = controller->events_wanted;
+		return NVME_OK;
+	case NVME_FEATURE_KEEP_ALIVE:
+		controller->keep_alive_ms = value;
+		return NVME_OK;
+	default:
+		break;
+	}
+	if (is_discovery(command))
+		return NVME_INVALID_FIELD | NVME_DNR;
+	switch (feature_of(command)) {
+	case NVME_FEATURE_QUEUES:
+		if ((value & 0xFFFF) == 0xFFFF || value >> 16 == 0xFFFF)
+			return NVME_INVALID_FIELD | NVME_DNR;
+		command->result = queues_there(command);
+		return NVME_OK;
+	case NVME_FEATURE_WRITE_CACHE:
+		controller->write_cache = value & 1;
+		return NVME_OK;
+	case NVME_FEATURE_HOST_BEHAVIOUR: /* nothing of it changes what we do */
+		command->data_bytes = HOST_BEHAVIOUR_BYTES;
+		return NVME_OK;
+	default:
+		return NVME_INVALID_FIELD | NVME_DNR;
+	}
+}
+
+static uint16_t judge_get_features(struct nvmf_command *command)
+{
+	const struct nvmf_controller *controller = command->queue->controller;
+
+	if ((command->sqe[SQE_DW10 + 1] & 7) > 1) /* saved, or what can be changed: only current and default */
+		return NVME_INVALID_FIELD | NVME_DNR;
+	switch (feature_of(command)) {
+	case NVME_FEATURE_ASYNC_EVENT:
+		command->result = controller->events_wanted;
+		return NVME_OK;
+	case NVME_FEATURE_KEEP_ALIVE:
+		command->result = controller->keep_alive_ms;
+		return NVME_OK;
+	case NVME_FEATURE_HOST_ID:
+		command->data_bytes = HOST_ID_BYTES;
+		return command->sqe[SQE_DW11] & 1 ? NVME_OK : NVME_INVALID_FIELD | NVME_DNR;
+	default:
+		break;
+	}
+	if (is_discovery(command))
+		return NVME_INVALID_FIELD | NVME_DNR;
+	switch (feature_of(command)) {
+	case NVME_FEATURE_QUEUES:
+		command->result = queues_there(command);
+		return NVME_OK;
+	case NVME_FEATURE_WRITE_CACHE:
+		command->result = controller->write_cache;
+		return NVME_OK;
+	case NVME_FEATURE_HOST_BEHAVIOUR:
+		command->data_bytes = HOST_BEHAVIOUR_BYTES;
+		return NVME_OK;
+	default:
+		return NVME_INVALID_FIELD | NVME_DNR;
+	}
+}
+
+static void give_features(struct nvmf_command *command, uint8_t *data)
+{
+	if (feature_of(command) == NVME_FEATURE_HOST_ID)
+		memcpy(data, command->queue->controller->host_id, HOST_ID_BYTES);
+}
+
+/* ---- the others ---- */
+
+static uint16_t judge_async_event(struct nvmf_command *command)
+{
+	struct nvmf_controller *controller = command->queue->controller;
+
+	if (controller->held_count == NVMF_HELD_MAX)
+		return NVME_ASYNC_LIMIT | NVME_DNR;
+	controller->held[controller->held_count++] = command;
+	return NVME_OK;
+}
+
+static uint16_t judge_keep_alive(struct nvmf_command *command)
+{
+	(void)command;
+	return NVME_OK;
+}
+
+/* What is under way is soon done; nothing is ever taken back. */
+static uint16_t judge_abort(struct nvmf_command *command)
+{
+	command->result = NOT_ABORTED;
+	return NVME_OK;
+}
+
+const struct nvmf_row *nvmf_admin_row(uint8_t opcode)
+{
+	static const struct nvmf_row rows[] = {
+		{ NVME_GET_LOG_PAGE, "Get Log Page", NVMF_TO_HOST, nvmf_log_judge, .give = nvmf_log_give },
+		{ NVME_IDENTIFY, "Identify", NVMF_TO_HOST, nvmf_identify_judge, .give = nvmf_identify_give },
+		{ NVME_ABORT, "Abort", NVMF_NO_DATA, judge_abort },
+		{ NVME_SET_FEATURES, "Set Features", NVMF_FROM_HOST, judge_set_features },
+		{ NVME_GET_FEATURES, "Get Features", NVMF_TO_HOST, judge_get_features, .give = give_features },
+		{ NVME_ASYNC_EVENT, "Asynchronous Event Request", NVMF_NO_DATA, judge_async_event, .held = true },
+		{ NVME_KEEP_ALIVE, "Keep Alive", NVMF_NO_DATA, judge_keep_alive },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (rows[i].opcode == opcode)
+			return &rows[i];
+	}
+	return NULL;
+}

@@ -1,0 +1,226 @@
+/* command.c - a command from its capsule to its answer */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "nvmf/command.h"
+
+#include "nvmf/bytes.h"
+#include "nvmf/row.h"
+
+static uint16_t take_sgl(struct nvmf_command *command, uint32_t capsule_bytes)
+{
+	const uint8_t *at = command->sqe + SQE_SGL;
+	struct nvmf_sgl *sgl = &command->sgl;
+	uint8_t type = command->sqe[SQE_SGL_TYPE];
+
+	sgl->addr = get_le64(at);
+	if (type == NVME_SGL_KEYED || type == NVME_SGL_KEYED_INVALIDATE) {
+		sgl->bytes = get_le24(at + 8);
+		sgl->key = get_le32(at + 11);
+		sgl->invalidate = type == NVME_SGL_KEYED_INVALIDATE;
+		return NVME_OK;
+	}
+	if (type != NVME_SGL_IN_CAPSULE)
+		return NVME_SGL_TYPE | NVME_DNR;
+	sgl->in_capsule = true;
+	sgl->bytes = get_le32(at + 8);
+	if (sgl->addr > capsule_bytes - NVME_SQE_BYTES)
+		return NVME_SGL_OFFSET | NVME_DNR;
+	return sgl->bytes <= capsule_bytes - NVME_SQE_BYTES - sgl->addr ? NVME_OK : NVME_SGL_LENGTH | NVME_DNR;
+}
+
+static const struct nvmf_row *row_of(const struct nvmf_command *command)
+{
+	uint8_t type = command->sqe[SQE_FABRICS_TYPE];
+	bool admin = command->queue->qid == 0;
+
+	if (command->opcode == NVME_FABRICS)
+		return admin || type == NVME_CONNECT ? nvmf_fabrics_row(type) : NULL;
+	return admin ? nvmf_admin_row(command->opcode) : nvmf_io_row(command->opcode);
+}
+
+/* May a queue in this state have such a command? The first one is a Connect, and there is no second one. */
+static uint16_t judge_state(const struct nvmf_command *command, const struct nvmf_row *row)
+{
+	const struct nvmf_queue *queue = command->queue;
+	bool connect = command->opcode == NVME_FABRICS && command->sqe[SQE_FABRICS_TYPE] == NVME_CONNECT;
+
+	if (connect == (queue->controller != NULL))
+		return NVME_COMMAND_SEQUENCE | NVME_DNR;
+	if (row == NULL)
+		return NVME_INVALID_OPCODE | NVME_DNR;
+	if (!row->early && !nvmf_controller_is_ready(queue->controller))
+		return NVME_COMMAND_SEQUENCE | NVME_DNR;
+	return NVME_OK;
+}
+
+/* The length that a command has is the one that its descriptor names. */
+static uint16_t judge_data(const struct nvmf_command *command, const struct nvmf_row *row)
+{
+	if (command->data_bytes == 0)
+		return NVME_OK;
+	if (command->sgl.bytes != command->data_bytes)
+		return NVME_SGL_LENGTH | NVME_DNR;
+	return command->sgl.in_capsule && row->direction != NVMF_FROM_HOST ? NVME_SGL_TYPE | NVME_DNR : NVME_OK;
+}
+
+static enum nvmf_step answer(struct nvmf_command *command, uint16_t status)
+{
+	command->status = status;
+	return NVMF_ANSWER;
+}
+
+/* From here on the namespace is there, even if its subsystem has it no more. */
+static void hold_on(struct nvmf_command *command)
+{
+	command->block.namespace->under_way++;
+	command->uses_namespace = true;
+}
+
+static void let_go(struct nvmf_command *command)
+{
+	if (command->uses_namespace)
+		command->block.namespace->under_way--;
+	command->uses_namespace = false;
+}
+
+static uint16_t judge(struct nvmf_command *command, const struct nvmf_row *row, uint32_t capsule_bytes)
+{
+	uint8_t flags = command->sqe[SQE_FLAGS];
+	uint16_t status = judge_state(command, row);
+
+	if (status == NVME_OK)
+		status = take_sgl(command, capsule_bytes);
+	if (status == NVME_OK && ((flags & NVME_FLAGS_FUSED) || (flags & NVME_FLAGS_PSDT) != NVME_FLAGS_PSDT_SGL))
+		status = NVME_INVALID_FIELD | NVME_DNR;
+	if (status == NVME_OK)
+		status = row->judge(command);
+	return status == NVME_OK ? judge_data(command, row) : status;
+}
+
+enum nvmf_step nvmf_command_begin(struct nvmf_command *command, struct nvmf_queue *queue, const uint8_t *capsule,
+				  uint32_t bytes, uint64_t now_ns)
+{
+	const struct nvmf_row *row;
+	uint16_t status;
+
+	memset(command, 0, sizeof(*command));
+	command->sqe = capsule;
+	command->queue = queue;
+	if (!queue->no_flow_control)
+		queue->sq_head = (uint16_t)((queue->sq_head + 1u) % queue->size);
+	if (bytes < NVME_SQE_BYTES)
+		return NVMF_DROP;
+	command->opcode = capsule[SQE_OPCODE];
+	command->cid = get_le16(capsule + SQE_CID);
+	command->nsid = get_le32(capsule + SQE_NSID);
+	row = row_of(command);
+	status = judge(command, row, bytes);
+	if (status != NVME_OK)
+		return answer(command, status);
+	/* Set Features may have changed the time. */
+	if (queue->qid == 0 && (command->opcode == NVME_KEEP_ALIVE || command->opcode == NVME_SET_FEATURES))
+		nvmf_controller_hear(queue->controller, now_ns);
+	if (row->held)
+		return NVMF_HOLD;
+	if (row->blocks)
+		hold_on(command);
+	if (row->direction == NVMF_FROM_HOST && command->data_bytes)
+		return NVMF_FETCH;
+	if (row->blocks)
+		return NVMF_BLOCK;
+	return row->direction == NVMF_TO_HOST && command->data_bytes ? NVMF_GIVE : NVMF_ANSWER;
+}
+
+enum nvmf_step nvmf_command_fetched(struct nvmf_command *command, const uint8_t *data, uint64_t now_ns)
+{
+	const struct nvmf_row *row = row_of(command);
+	uint16_t status = row->take ? row->take(command, data, now_ns) : NVME_OK;
+
+	if (status != NVME_OK) {
+		let_go(command);
+		return answer(command, status);
+	}
+	return row->blocks ? NVMF_BLOCK : NVMF_ANSWER;
+}
+
+void nvmf_command_give(struct nvmf_command *command, uint8_t *data)
+{
+	memset(data, 0, command->data_bytes);
+	row_of(command)->give(command, data);
+}
+
+void nvmf_command_done(struct nvmf_command *command, uint16_t status)
+{
+	struct nvmf_namespace *namespace = command->block.namespace;
+
+	command->status = status;
+	if (status == NVME_OK && command->block.op == NVMF_BLOCK_READ) {
+		namespace->reads++;
+		namespace->read_bytes += command->block.bytes;
+	} else if (status == NVME_OK && command->block.op == NVMF_BLOCK_WRITE) {
+		namespace->writes++;
+		namespace->written_bytes += command->block.bytes;
+	}
+	let_go(command);
+}
+
+void nvmf_command_fail(struct nvmf_command *command, uint16_t status)
+{
+	command->status = status;
+	let_go(command);
+}
+
+void nvmf_command_forget(struct nvmf_command *command)
+{
+	let_go(command);
+}
+
+void nvmf_command_answer(struct nvmf_command *command, uint8_t cqe[NVME_CQE_BYTES])
+{
+	const struct nvmf_queue *queue = command->queue;
+
+	put_le64(cqe, command->result);
+	put_le16(cqe + 8, queue->no_flow_control ? NVME_ANY_SQ_HEAD : queue->sq_head);
+	put_le16(cqe + 10, queue->qid);
+	put_le16(cqe + 12, command->cid);
+	put_le16(cqe + 14, (uint16_t)(command->status << 1));
+}
+
+static const struct {
+	uint16_t status;
+	const char *text;
+} texts[] = {
+	{ NVME_OK, "success" },
+	{ NVME_INVALID_OPCODE, "invalid opcode" },
+	{ NVME_INVALID_FIELD, "invalid field" },
+	{ NVME_DATA_TRANSFER_ERROR, "data transfer error" },
+	{ NVME_INTERNAL_ERROR, "internal error" },
+	{ NVME_ABORTED, "aborted" },
+	{ NVME_INVALID_NAMESPACE, "invalid namespace" },
+	{ NVME_COMMAND_SEQUENCE, "command sequence error" },
+	{ NVME_SGL_LENGTH, "invalid length of the SGL" },
+	{ NVME_SGL_TYPE, "invalid type of SGL descriptor" },
+	{ NVME_SGL_OFFSET, "invalid offset of the SGL" },
+	{ NVME_WRITE_PROTECTED, "namespace is write protected" },
+	{ NVME_LBA_RANGE, "LBA out of range" },
+	{ NVME_CAPACITY_EXCEEDED, "capacity exceeded" },
+	{ NVME_NAMESPACE_NOT_READY, "namespace not ready" },
+	{ NVME_ASYNC_LIMIT, "too many asynchronous event requests" },
+	{ NVME_INVALID_LOG_PAGE, "invalid log page" },
+	{ NVME_NOT_SAVEABLE, "feature cannot be saved" },
+	{ NVME_CONNECT_FORMAT, "incompatible format of Connect" },
+	{ NVME_CONNECT_BUSY, "controller busy" },
+	{ NVME_CONNECT_INVALID, "invalid parameter of Connect" },
+	{ NVME_CONNECT_HOST, "host not allowed" },
+	{ NVME_WRITE_FAULT, "write fault" },
+	{ NVME_READ_ERROR, "unrecovered read error" },
+	{ NVME_COMPARE_FAILURE, "compare failure" },
+};
+
+const char *nvmf_status_text(uint16_t status)
+{
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		if (texts[i].status == (status & ~NVME_DNR))
+			return texts[i].text;
+	}
+	return "unknown status";
+}

@@ -1,0 +1,157 @@
+/* controller.c - what a host sees of a subsystem: its properties, its queues, what it is told of */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "nvmf/controller.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "nvmf/command.h"
+
+#define CAP_CONTIGUOUS (1ull << 16)
+#define CAP_TIMEOUT (15ull << 24) /* 7.5 s */
+#define CAP_NVM (1ull << 37)
+#define KEEP_ALIVE_UNIT_MS 1000u
+#define DISCOVERY_MS 120000u /* of a host that named none, so that it cannot stay for ever */
+#define NOTICE 2u            /* type of an event */
+
+void nvmf_queue_open(struct nvmf_queue *queue, struct nvmf_target *target, const struct nvmf_hello *hello)
+{
+	void *context = queue->context;
+
+	memset(queue, 0, sizeof(*queue));
+	queue->target = target;
+	queue->qid = hello->qid;
+	queue->room = queue->size = hello->commands;
+	queue->context = context;
+}
+
+struct nvmf_controller *nvmf_controller_create(struct nvmf_target *target, const struct nvmf_subsystem *subsystem)
+{
+	struct nvmf_controller *controller = NULL;
+
+	/* The next number, so that what a host still says to the controller that it had does not reach this one. */
+	for (uint32_t i = 0; i < NVMF_CONTROLLERS_MAX && controller == NULL; i++) {
+		uint16_t cntlid = (uint16_t)(target->last_cntlid % NVMF_CONTROLLERS_MAX + 1);
+
+		target->last_cntlid = cntlid;
+		if (target->controllers[cntlid - 1])
+			continue;
+		controller = calloc(1, sizeof(*controller));
+		if (controller == NULL)
+			return NULL;
+		controller->cntlid = cntlid;
+		target->controllers[cntlid - 1] = controller;
+	}
+	if (controller == NULL)
+		return NULL;
+	controller->target = target;
+	controller->subsystem = subsystem;
+	controller->deadline_ns = NVMF_FOREVER;
+	controller->write_cache = true;
+	return controller;
+}
+
+void nvmf_controller_attach(struct nvmf_controller *controller, struct nvmf_queue *queue)
+{
+	controller->queues[queue->qid] = queue;
+	controller->queue_count++;
+	queue->controller = controller;
+}
+
+void nvmf_queue_close(struct nvmf_queue *queue)
+{
+	struct nvmf_controller *controller = queue->controller;
+
+	if (controller == NULL)
+		return;
+	queue->controller = NULL;
+	controller->queues[queue->qid] = NULL;
+	controller->queue_count--;
+	if (queue->qid == 0) {
+		controller->csts = controller->cc = 0;
+		controller->held_count = 0;
+		controller->deadline_ns = NVMF_FOREVER;
+	}
+	if (controller->queue_count == 0) {
+		controller->target->controllers[controller->cntlid - 1] = NULL;
+		free(controller);
+	}
+}
+
+struct nvmf_queue *nvmf_controller_queue(const struct nvmf_controller *controller)
+{
+	for (uint32_t i = 0; i < NVMF_QUEUES_MAX; i++) {
+		if (controller->queues[i])
+			return controller->queues[i];
+	}
+	return NULL;
+}
+
+bool nvmf_controller_is_ready(const struct nvmf_controller *controller)
+{
+	return controller->csts & NVME_CSTS_READY;
+}
+
+/* The time that a host names, in whole units. */
+void nvmf_controller_hear(struct nvmf_controller *controller, uint64_t now_ns)
+{
+	uint64_t ms = controller->keep_alive_ms;
+
+	if (ms == 0 && controller->subsystem == NULL)
+		ms = DISCOVERY_MS;
+	ms = (ms + KEEP_ALIVE_UNIT_MS - 1) / KEEP_ALIVE_UNIT_MS * KEEP_ALIVE_UNIT_MS;
+	controller->deadline_ns = ms ? now_ns + ms * 1000000 : NVMF_FOREVER;
+}
+
+uint64_t nvmf_controller_cap(const struct nvmf_controller *controller)
+{
+	return (controller->target->config.queue_depth - 1) | CAP_CONTIGUOUS | CAP_TIMEOUT | CAP_NVM;
+}
+
+static bool fits(uint32_t cc)
+{
+	return (cc & NVME_CC_CSS_AMS_MPS) == 0 && (cc & NVME_CC_ENTRIES) == NVME_CC_ENTRIES_USUAL;
+}
+
+void nvmf_controller_set_cc(struct nvmf_controller *controller, uint32_t cc)
+{
+	uint32_t began = cc & ~controller->cc, ended = controller->cc & ~cc;
+
+	controller->cc = cc;
+	if (ended & NVME_CC_ENABLE) {
+		controller->csts = 0;
+		controller->events_wanted = controller->events_told = controller->events_due = 0;
+	}
+	if (began & NVME_CC_ENABLE)
+		controller->csts = fits(cc) ? NVME_CSTS_READY : NVME_CSTS_FATAL;
+	if (began & NVME_CC_SHUTDOWN)
+		controller->csts = (controller->csts & ~(uint32_t)NVME_CSTS_READY) | NVME_CSTS_SHUTDOWN_DONE;
+}
+
+void nvmf_controller_raise(struct nvmf_controller *controller, uint32_t event)
+{
+	controller->events_due |= event & controller->events_wanted & ~controller->events_told;
+}
+
+void nvmf_controller_read(struct nvmf_controller *controller, uint32_t event)
+{
+	controller->events_told &= ~event;
+}
+
+struct nvmf_command *nvmf_controller_next_event(struct nvmf_controller *controller)
+{
+	struct nvmf_command *command;
+	uint32_t event;
+
+	if (controller->held_count == 0 || controller->events_due == 0)
+		return NULL;
+	event = controller->events_due & NVME_EVENT_NAMESPACE ? NVME_EVENT_NAMESPACE : NVME_EVENT_DISCOVERY;
+	controller->events_due &= ~event;
+	controller->events_told |= event;
+	command = controller->held[0];
+	controller->held_count--;
+	memmove(controller->held, controller->held + 1, controller->held_count * sizeof(controller->held[0]));
+	command->result = event == NVME_EVENT_NAMESPACE ? NOTICE | (uint64_t)NVME_LOG_CHANGED << 16 :
+							  NOTICE | 0xF0ull << 8 | (uint64_t)NVME_LOG_DISCOVERY << 16;
+	return command;
+}

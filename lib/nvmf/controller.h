@@ -1,0 +1,66 @@
+/* controller.h - what a host sees of a subsystem: its properties, its queues, what it is told of */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef NVMF_CONTROLLER_H
+#define NVMF_CONTROLLER_H
+
+#include "nvmf/hello.h"
+#include "nvmf/target.h"
+
+#define NVMF_FOREVER UINT64_MAX
+
+struct nvmf_command;
+
+/* A queue pair of a host: the first command has to be a Connect. */
+struct nvmf_queue {
+	struct nvmf_target *target;
+	struct nvmf_controller *controller; /* NULL before Connect */
+	uint16_t qid;
+	uint16_t sq_head;
+	uint32_t room; /* commands that the host may have under way: of the connection */
+	uint32_t size; /* of Connect; the same before */
+	bool no_flow_control;
+	void *context; /* the host's */
+};
+
+struct nvmf_controller {
+	struct nvmf_target *target;
+	const struct nvmf_subsystem *subsystem; /* NULL: discovery */
+	char host_nqn[NVME_NQN_BYTES];
+	uint8_t host_id[16];
+	uint16_t cntlid;
+	uint32_t cc, csts;
+	uint32_t keep_alive_ms;
+	uint64_t deadline_ns; /* NVMF_FOREVER: none */
+	bool write_cache;     /* the host may flush; else each write lasts when it is done */
+	uint32_t events_wanted, events_told, events_due;
+	struct nvmf_command *held[NVMF_HELD_MAX];
+	uint32_t held_count;
+	uint32_t changed[NVMF_NAMESPACES_MAX / 32]; /* bits of nsid - 1 */
+	struct nvmf_queue *queues[NVMF_QUEUES_MAX];
+	uint32_t queue_count;
+};
+
+void nvmf_queue_open(struct nvmf_queue *queue, struct nvmf_target *target, const struct nvmf_hello *hello);
+/*
+ * Its connection has gone. With the admin queue goes the controller: its other queues are to be closed then, see
+ * nvmf_controller_queue(). It is let go of with the last one. Commands that are held are forgotten.
+ */
+void nvmf_queue_close(struct nvmf_queue *queue);
+/* Any queue that is still open; NULL: none. */
+struct nvmf_queue *nvmf_controller_queue(const struct nvmf_controller *controller);
+
+/* Of a new controller; NULL: no room or no memory. */
+struct nvmf_controller *nvmf_controller_create(struct nvmf_target *target, const struct nvmf_subsystem *subsystem);
+void nvmf_controller_attach(struct nvmf_controller *controller, struct nvmf_queue *queue);
+bool nvmf_controller_is_ready(const struct nvmf_controller *controller);
+void nvmf_controller_hear(struct nvmf_controller *controller, uint64_t now_ns);
+uint64_t nvmf_controller_cap(const struct nvmf_controller *controller);
+void nvmf_controller_set_cc(struct nvmf_controller *controller, uint32_t cc);
+/* Something has happened that this bit of feature 0Bh is about. */
+void nvmf_controller_raise(struct nvmf_controller *controller, uint32_t event);
+/* The host has read the page of the event, and is told anew. */
+void nvmf_controller_read(struct nvmf_controller *controller, uint32_t event);
+/* A held command whose event has come, complete but for nvmf_command_answer(). NULL: none. */
+struct nvmf_command *nvmf_controller_next_event(struct nvmf_controller *controller);
+
+#endif

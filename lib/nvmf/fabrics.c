@@ -1,0 +1,161 @@
+/* fabrics.c - commands of fabrics: Connect and properties */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <string.h>
+
+#include "nvmf/bytes.h"
+#include "nvmf/row.h"
+
+/* Places in a Connect's entry, and in its data. */
+enum { SQE_FORMAT = 40, SQE_QID = 42, SQE_SIZE = 44, SQE_ATTRIBUTES = 46, SQE_KEEP_ALIVE = 48 };
+enum { DATA_HOST_ID = 0, DATA_CNTLID = 16, DATA_SUBSYSTEM = 256, DATA_HOST = 512 };
+enum { NO_FLOW_CONTROL = 1 << 2, IN_DATA = 1 << 16 };
+
+static uint16_t invalid(struct nvmf_command *command, uint32_t place)
+{
+	command->result = place;
+	return NVME_CONNECT_INVALID | NVME_DNR;
+}
+
+static uint16_t judge_connect(struct nvmf_command *command)
+{
+	const struct nvmf_queue *queue = command->queue;
+	uint32_t size = get_le16(command->sqe + SQE_SIZE) + 1u;
+
+	if (get_le16(command->sqe + SQE_FORMAT) != 0)
+		return NVME_CONNECT_FORMAT | NVME_DNR;
+	if (get_le16(command->sqe + SQE_QID) != queue->qid)
+		return invalid(command, SQE_QID);
+	if (size < 2 || size > queue->room)
+		return invalid(command, SQE_SIZE);
+	command->data_bytes = NVME_CONNECT_BYTES;
+	return NVME_OK;
+}
+
+static bool is_text(const uint8_t *text)
+{
+	size_t length = strnlen((const char *)text, NVME_NQN_BYTES);
+
+	return length > 0 && length <= NVME_NQN_MAX;
+}
+
+static uint16_t connect_admin(struct nvmf_command *command, const uint8_t *data, uint64_t now_ns)
+{
+	struct nvmf_queue *queue = command->queue;
+	const char *nqn = (const char *)data + DATA_SUBSYSTEM, *host = (const char *)data + DATA_HOST;
+	const struct nvmf_subsystem *subsystem = nvmf_target_find(queue->target, nqn);
+	struct nvmf_controller *controller;
+
+	if (get_le16(data + DATA_CNTLID) != NVME_CNTLID_ANY)
+		return invalid(command, DATA_CNTLID | IN_DATA);
+	if (subsystem == NULL && strcmp(nqn, NVME_DISCOVERY_NQN) != 0)
+		return invalid(command, DATA_SUBSYSTEM | IN_DATA);
+	if (subsystem && !nvmf_subsystem_admits(subsystem, host))
+		return NVME_CONNECT_HOST | NVME_DNR;
+	controller = nvmf_controller_create(queue->target, subsystem);
+	if (controller == NULL)
+		return NVME_CONNECT_BUSY;
+	strcpy(controller->host_nqn, host);
+	memcpy(controller->host_id, data + DATA_HOST_ID, sizeof(controller->host_id));
+	controller->keep_alive_ms = get_le32(command->sqe + SQE_KEEP_ALIVE);
+	nvmf_controller_hear(controller, now_ns);
+	nvmf_controller_attach(controller, queue);
+	return NVME_OK;
+}
+
+/* A queue joins the controller that the same host has made, of the same subsystem. */
+static uint16_t connect_io(struct nvmf_command *command, const uint8_t *data)
+{
+	struct nvmf_queue *queue = command->queue;
+	uint16_t cntlid = get_le16(data + DATA_CNTLID);
+	struct nvmf_controller *controller = NULL;
+
+	if (cntlid >= 1 && cntlid <= NVMF_CONTROLLERS_MAX)
+		controller = queue->target->controllers[cntlid - 1];
+	if (controller == NULL || controller->subsystem == NULL ||
+	    strcmp(controller->host_nqn, (const char *)data + DATA_HOST) != 0 ||
+	    memcmp(controller->host_id, data + DATA_HOST_ID, sizeof(controller->host_id)) != 0)
+		return invalid(command, DATA_CNTLID | IN_DATA);
+	if (strcmp(controller->subsystem->nqn, (const char *)data + DATA_SUBSYSTEM) != 0)
+		return invalid(command, DATA_SUBSYSTEM | IN_DATA);
+	if (queue->qid > queue->target->config.io_queues)
+		return invalid(command, SQE_QID);
+	if (!nvmf_controller_is_ready(controller) || controller->queues[queue->qid])
+		return NVME_COMMAND_SEQUENCE | NVME_DNR;
+	nvmf_controller_attach(controller, queue);
+	return NVME_OK;
+}
+
+static uint16_t take_connect(struct nvmf_command *command, const uint8_t *data, uint64_t now_ns)
+{
+	struct nvmf_queue *queue = command->queue;
+	uint16_t status;
+
+	if (queue->controller) /* the host did not wait for the answer to its first Connect */
+		return NVME_COMMAND_SEQUENCE | NVME_DNR;
+	if (!is_text(data + DATA_SUBSYSTEM))
+		return invalid(command, DATA_SUBSYSTEM | IN_DATA);
+	if (!is_text(data + DATA_HOST))
+		return invalid(command, DATA_HOST | IN_DATA);
+	status = queue->qid == 0 ? connect_admin(command, data, now_ns) : connect_io(command, data);
+	if (status != NVME_OK)
+		return status;
+	queue->size = get_le16(command->sqe + SQE_SIZE) + 1u;
+	queue->sq_head = 1;
+	queue->no_flow_control = command->sqe[SQE_ATTRIBUTES] & NO_FLOW_CONTROL;
+	command->result = queue->controller->cntlid;
+	return NVME_OK;
+}
+
+static uint16_t judge_get(struct nvmf_command *command)
+{
+	const struct nvmf_controller *controller = command->queue->controller;
+	bool wide = command->sqe[SQE_DW10] & 1;
+
+	switch (get_le32(command->sqe + SQE_DW11)) {
+	case NVME_CAP:
+		command->result = nvmf_controller_cap(controller);
+		return wide ? NVME_OK : NVME_INVALID_FIELD | NVME_DNR;
+	case NVME_VS:
+		command->result = NVME_VERSION;
+		break;
+	case NVME_CC:
+		command->result = controller->cc;
+		break;
+	case NVME_CSTS:
+		command->result = controller->csts;
+		break;
+	default:
+		return NVME_INVALID_FIELD | NVME_DNR;
+	}
+	if (wide)
+		command->result = 0;
+	return wide ? NVME_INVALID_FIELD | NVME_DNR : NVME_OK;
+}
+
+static uint16_t judge_set(struct nvmf_command *command)
+{
+	if ((command->sqe[SQE_DW10] & 1) || get_le32(command->sqe + SQE_DW11) != NVME_CC)
+		return NVME_INVALID_FIELD | NVME_DNR;
+	nvmf_controller_set_cc(command->queue->controller, get_le32(command->sqe + SQE_DW12));
+	return NVME_OK;
+}
+
+const struct nvmf_row *nvmf_fabrics_row(uint8_t type)
+{
+	static const struct nvmf_row rows[] = {
+		{ .opcode = NVME_CONNECT,
+		  .name = "Connect",
+		  .direction = NVMF_FROM_HOST,
+		  .judge = judge_connect,
+		  .take = take_connect,
+		  .early = true },
+		{ .opcode = NVME_PROPERTY_GET, .name = "Property Get", .judge = judge_get, .early = true },
+		{ .opcode = NVME_PROPERTY_SET, .name = "Property Set", .judge = judge_set, .early = true },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (rows[i].opcode == type)
+			return &rows[i];
+	}
+	return NULL;
+}

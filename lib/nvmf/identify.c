@@ -1,0 +1,184 @@
+/* identify.c - pages that tell what a controller and a namespace are */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "nvmf/bytes.h"
+#include "nvmf/row.h"
+
+#define FIRMWARE "uroce"
+#define KEEP_ALIVE_UNIT 10u     /* 100 ms each */
+#define SGLS 0x00100005u        /* SGLs, keyed ones, data in capsules */
+#define ENTRY_SIZES_SQ 0x66u    /* 64 bytes, neither more nor less */
+#define ENTRY_SIZES_CQ 0x44u    /* 16 */
+#define MULTIPATH 0x03u         /* several addresses, several controllers */
+#define SHARED 0x01u            /* a namespace that several controllers have */
+#define LOGS 0x06u              /* effects, offsets of log pages */
+#define COMMANDS_OPTIONAL 0x0Du /* compare, dataset management, write zeroes */
+#define HOST_ID_128 0x01u
+#define FIRMWARE_SLOT 0x03u /* one, which cannot be written */
+
+enum controller_type { TYPE_IO = 1, TYPE_DISCOVERY = 2 };
+enum descriptor { DESCRIPTOR_NGUID = 2, DESCRIPTOR_UUID = 3, DESCRIPTOR_COMMAND_SET = 4 };
+
+static uint8_t cns_of(const struct nvmf_command *command)
+{
+	return command->sqe[SQE_DW10];
+}
+
+static const struct nvmf_subsystem *subsystem_of(const struct nvmf_command *command)
+{
+	return command->queue->controller->subsystem;
+}
+
+static uint8_t power_of_two(uint32_t value)
+{
+	return (uint8_t)__builtin_ctz(value);
+}
+
+static void put_io_controller(const struct nvmf_subsystem *subsystem, const struct nvmf_config *config, uint8_t *page)
+{
+	bool cache = false;
+
+	for (uint32_t i = 0; i < NVMF_NAMESPACES_MAX; i++)
+		cache |= subsystem->namespaces[i] && subsystem->namespaces[i]->volatile_cache;
+	put_text(page + 4, 20, subsystem->serial, ' ');
+	put_text(page + 24, 40, subsystem->model, ' ');
+	page[76] = MULTIPATH;
+	page[77] = power_of_two(config->max_data_bytes / NVME_PAGE_BYTES);
+	put_le32(page + 92, NVME_EVENT_NAMESPACE);
+	page[111] = TYPE_IO;
+	put_le16(page + 320, KEEP_ALIVE_UNIT);
+	page[512] = ENTRY_SIZES_SQ;
+	page[513] = ENTRY_SIZES_CQ;
+	put_le32(page + 516, NVMF_NAMESPACES_MAX);
+	put_le16(page + 520, COMMANDS_OPTIONAL);
+	page[525] = cache;
+	put_text(page + 768, NVME_NQN_BYTES, subsystem->nqn, '\0');
+	put_le32(page + 1792, (NVME_SQE_BYTES + config->in_capsule_bytes) / 16);
+	put_le32(page + 1796, NVME_CQE_BYTES / 16);
+	page[1803] = 1; /* descriptors in an SGL */
+	put_le16(page + 2048, 2500);
+}
+
+static void put_discovery_controller(uint8_t *page)
+{
+	put_text(page + 4, 20, "0", ' ');
+	put_text(page + 24, 40, "uroce", ' ');
+	put_le32(page + 92, NVME_EVENT_DISCOVERY);
+	page[111] = TYPE_DISCOVERY;
+	put_text(page + 768, NVME_NQN_BYTES, NVME_DISCOVERY_NQN, '\0');
+}
+
+static void put_controller(const struct nvmf_controller *controller, uint8_t *page)
+{
+	const struct nvmf_config *config = &controller->target->config;
+
+	put_text(page + 64, 8, FIRMWARE, ' ');
+	put_le16(page + 78, controller->cntlid);
+	put_le32(page + 80, NVME_VERSION);
+	put_le32(page + 96, HOST_ID_128);
+	page[258] = NVMF_HELD_MAX - 1; /* aborts, events at a time, less one */
+	page[259] = NVMF_HELD_MAX - 1;
+	page[260] = FIRMWARE_SLOT;
+	page[261] = LOGS;
+	put_le16(page + 514, (uint16_t)config->queue_depth);
+	put_le32(page + 536, SGLS);
+	if (controller->subsystem)
+		put_io_controller(controller->subsystem, config, page);
+	else
+		put_discovery_controller(page);
+}
+
+static void put_namespace(const struct nvmf_namespace *namespace, uint8_t *page)
+{
+	for (int i = 0; i < 3; i++) /* size, capacity, use */
+		put_le64(page + 8 * i, namespace->blocks);
+	page[30] = SHARED;
+	page[99] = namespace->read_only;
+	memcpy(page + 104, namespace->nguid, 16);
+	page[130] = power_of_two(namespace->block_bytes);
+}
+
+static void put_active(const struct nvmf_subsystem *subsystem, uint32_t above, uint8_t *page)
+{
+	for (uint32_t i = 0; i < NVMF_NAMESPACES_MAX; i++) {
+		if (subsystem->namespaces[i] && i + 1 > above) {
+			put_le32(page, i + 1);
+			page += 4;
+		}
+	}
+}
+
+static uint8_t *put_descriptor(uint8_t *at, enum descriptor type, const void *value, uint8_t bytes)
+{
+	at[0] = (uint8_t)type;
+	at[1] = bytes;
+	memcpy(at + 4, value, bytes);
+	return at + 4 + bytes;
+}
+
+static void put_descriptors(const struct nvmf_namespace *namespace, uint8_t *page)
+{
+	static const uint8_t none[16];
+	uint8_t nvm = 0;
+
+	page = put_descriptor(page, DESCRIPTOR_UUID, namespace->uuid, sizeof(namespace->uuid));
+	if (memcmp(namespace->nguid, none, sizeof(none)) != 0)
+		page = put_descriptor(page, DESCRIPTOR_NGUID, namespace->nguid, sizeof(namespace->nguid));
+	put_descriptor(page, DESCRIPTOR_COMMAND_SET, &nvm, sizeof(nvm));
+}
+
+uint16_t nvmf_identify_judge(struct nvmf_command *command)
+{
+	const struct nvmf_subsystem *subsystem = subsystem_of(command);
+	uint8_t cns = cns_of(command), set = command->sqe[SQE_DW11 + 3];
+
+	command->data_bytes = NVME_PAGE_BYTES;
+	if (cns == NVME_CNS_CONTROLLER)
+		return NVME_OK;
+	if (subsystem == NULL)
+		return NVME_INVALID_FIELD | NVME_DNR;
+	switch (cns) {
+	case NVME_CNS_NAMESPACE:
+	case NVME_CNS_INDEPENDENT:
+		return command->nsid >= 1 && command->nsid <= NVMF_NAMESPACES_MAX ? NVME_OK :
+										    NVME_INVALID_NAMESPACE | NVME_DNR;
+	case NVME_CNS_ACTIVE:
+		return command->nsid < NVME_NSID_ALL - 1 ? NVME_OK : NVME_INVALID_NAMESPACE | NVME_DNR;
+	case NVME_CNS_DESCRIPTORS:
+		return nvmf_subsystem_find(subsystem, command->nsid) ? NVME_OK : NVME_INVALID_NAMESPACE | NVME_DNR;
+	case NVME_CNS_SET_NAMESPACE:
+	case NVME_CNS_SET_CONTROLLER: /* of the NVM command set there is nothing to be told */
+		return set == 0 ? NVME_OK : NVME_INVALID_FIELD | NVME_DNR;
+	default:
+		return NVME_INVALID_FIELD | NVME_DNR;
+	}
+}
+
+void nvmf_identify_give(struct nvmf_command *command, uint8_t *data)
+{
+	const struct nvmf_controller *controller = command->queue->controller;
+	const struct nvmf_namespace *namespace =
+		controller->subsystem ? nvmf_subsystem_find(controller->subsystem, command->nsid) : NULL;
+
+	switch (cns_of(command)) {
+	case NVME_CNS_CONTROLLER:
+		put_controller(controller, data);
+		break;
+	case NVME_CNS_NAMESPACE: /* zeros: it is not active */
+		if (namespace)
+			put_namespace(namespace, data);
+		break;
+	case NVME_CNS_ACTIVE:
+		put_active(controller->subsystem, command->nsid, data);
+		break;
+	case NVME_CNS_DESCRIPTORS:
+		if (namespace)
+			put_descriptors(namespace, data);
+		break;
+	case NVME_CNS_INDEPENDENT:
+		data[1] = namespace ? SHARED : 0;
+		data[14] = namespace != NULL; /* ready */
+		break;
+	default:
+		break;
+	}
+}

@@ -1,0 +1,223 @@
+/* log.c - log pages: errors, health, firmware, effects, namespaces that have changed, discovery */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "nvmf/bytes.h"
+#include "nvmf/row.h"
+
+#define RETAIN 0x80u
+#define ENTRY_BYTES 1024u /* of discovery; the header has as many */
+#define ERROR_BYTES 64u
+#define SMART_BYTES 512u
+#define SMART_UNIT_BYTES 512000u
+#define KELVIN 300u
+#define SPARE_PERCENT 100u
+#define EFFECT_SUPPORTED 0x1u
+#define EFFECT_DATA 0x2u
+
+static uint8_t log_of(const struct nvmf_command *command)
+{
+	return command->sqe[SQE_DW10];
+}
+
+static uint64_t offset_of(const struct nvmf_command *command)
+{
+	return get_le64(command->sqe + SQE_DW12);
+}
+
+/* ---- discovery: an entry for each address of each subsystem that the host may see ---- */
+
+static uint32_t entry_count(const struct nvmf_controller *controller)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < controller->target->subsystem_count; i++)
+		count += nvmf_subsystem_admits(controller->target->subsystems[i], controller->host_nqn);
+	return count * controller->target->address_count;
+}
+
+static void put_header(const struct nvmf_controller *controller, uint8_t *block)
+{
+	put_le64(block, controller->target->discovery_generation);
+	put_le64(block + 8, entry_count(controller));
+}
+
+static void put_entry(const struct nvmf_subsystem *subsystem, const struct nvmf_address *address, uint8_t *block)
+{
+	block[0] = NVME_TRANSPORT_RDMA;
+	block[1] = (uint8_t)address->family;
+	block[2] = 2; /* an NVM subsystem */
+	block[3] = 4; /* flow control of the submission queue can be off */
+	put_le16(block + 4, address->port_id);
+	put_le16(block + 6, NVME_CNTLID_ANY);
+	put_le16(block + 8, NVME_ADMIN_DEPTH);
+	put_text(block + 32, 32, address->service, '\0');
+	put_text(block + 256, 256, subsystem->nqn, '\0');
+	put_text(block + 512, 256, address->address, '\0');
+	block[768] = 1; /* connected */
+	block[769] = 4; /* RoCEv2 */
+	block[770] = 1; /* by rdma_cm */
+}
+
+/* Header or entry that has this number. */
+static void put_block(const struct nvmf_controller *controller, uint64_t number, uint8_t block[ENTRY_BYTES])
+{
+	const struct nvmf_target *target = controller->target;
+	uint64_t entry = number - 1;
+
+	memset(block, 0, ENTRY_BYTES);
+	if (number == 0) {
+		put_header(controller, block);
+		return;
+	}
+	for (uint32_t i = 0; i < target->subsystem_count; i++) {
+		if (!nvmf_subsystem_admits(target->subsystems[i], controller->host_nqn))
+			continue;
+		if (entry < target->address_count) {
+			put_entry(target->subsystems[i], &target->addresses[entry], block);
+			return;
+		}
+		entry -= target->address_count;
+	}
+}
+
+static void give_discovery(const struct nvmf_controller *controller, uint64_t offset, uint32_t bytes, uint8_t *data)
+{
+	uint8_t block[ENTRY_BYTES];
+
+	while (bytes > 0) {
+		uint32_t within = (uint32_t)(offset % ENTRY_BYTES);
+		uint32_t count = bytes < ENTRY_BYTES - within ? bytes : ENTRY_BYTES - within;
+
+		put_block(controller, offset / ENTRY_BYTES, block);
+		memcpy(data, block + within, count);
+		data += count;
+		offset += count;
+		bytes -= count;
+	}
+}
+
+/* ---- the others fit a page ---- */
+
+static void put_smart(const struct nvmf_subsystem *subsystem, uint8_t *page)
+{
+	uint64_t reads = 0, writes = 0, read_bytes = 0, written_bytes = 0;
+
+	for (uint32_t i = 0; i < NVMF_NAMESPACES_MAX; i++) {
+		const struct nvmf_namespace *namespace = subsystem->namespaces[i];
+
+		if (namespace == NULL)
+			continue;
+		reads += namespace->reads;
+		writes += namespace->writes;
+		read_bytes += namespace->read_bytes;
+		written_bytes += namespace->written_bytes;
+	}
+	put_le16(page + 1, KELVIN);
+	page[3] = SPARE_PERCENT;
+	put_le64(page + 32, (read_bytes + SMART_UNIT_BYTES - 1) / SMART_UNIT_BYTES);
+	put_le64(page + 48, (written_bytes + SMART_UNIT_BYTES - 1) / SMART_UNIT_BYTES);
+	put_le64(page + 64, reads);
+	put_le64(page + 80, writes);
+}
+
+static void put_changed(struct nvmf_controller *controller, uint8_t *page)
+{
+	for (uint32_t i = 0; i < NVMF_NAMESPACES_MAX; i++) {
+		if (controller->changed[i / 32] >> (i % 32) & 1) {
+			put_le32(page, i + 1);
+			page += 4;
+		}
+	}
+}
+
+static void put_effects(uint8_t *page)
+{
+	static const uint8_t changing[] = { NVME_WRITE, NVME_WRITE_ZEROES, NVME_DATASET_MANAGEMENT };
+
+	for (uint32_t opcode = 0; opcode < 256; opcode++) {
+		if (nvmf_admin_row((uint8_t)opcode))
+			put_le32(page + 4 * opcode, EFFECT_SUPPORTED);
+		if (nvmf_io_row((uint8_t)opcode))
+			put_le32(page + 1024 + 4 * opcode, EFFECT_SUPPORTED);
+	}
+	for (size_t i = 0; i < sizeof(changing); i++)
+		put_le32(page + 1024 + 4 * changing[i], EFFECT_SUPPORTED | EFFECT_DATA);
+}
+
+static void put_firmware(uint8_t *page)
+{
+	page[0] = 1; /* the active slot */
+	put_text(page + 8, 8, "uroce", ' ');
+}
+
+static uint32_t page_bytes(uint8_t log)
+{
+	switch (log) {
+	case NVME_LOG_ERROR:
+		return ERROR_BYTES;
+	case NVME_LOG_SMART:
+	case NVME_LOG_FIRMWARE:
+		return SMART_BYTES;
+	case NVME_LOG_CHANGED:
+	case NVME_LOG_EFFECTS:
+		return NVME_PAGE_BYTES;
+	default:
+		return 0;
+	}
+}
+
+/* Any offset and length, multiples of four, that lie in the page; of discovery what lies behind it are zeros. */
+uint16_t nvmf_log_judge(struct nvmf_command *command)
+{
+	const struct nvmf_controller *controller = command->queue->controller;
+	uint64_t dwords =
+		(get_le16(command->sqe + SQE_DW10 + 2) | (uint64_t)get_le16(command->sqe + SQE_DW11) << 16) + 1;
+	uint32_t there = page_bytes(log_of(command));
+	bool discovery = log_of(command) == NVME_LOG_DISCOVERY;
+
+	if (discovery != (controller->subsystem == NULL) || (!discovery && there == 0))
+		return NVME_INVALID_LOG_PAGE | NVME_DNR;
+	if (offset_of(command) % 4 || 4 * dwords > controller->target->config.max_data_bytes ||
+	    offset_of(command) > UINT64_MAX / 2)
+		return NVME_INVALID_FIELD | NVME_DNR;
+	if (!discovery && offset_of(command) >= there)
+		return NVME_INVALID_FIELD | NVME_DNR;
+	command->data_bytes = (uint32_t)(4 * dwords);
+	return NVME_OK;
+}
+
+void nvmf_log_give(struct nvmf_command *command, uint8_t *data)
+{
+	struct nvmf_controller *controller = command->queue->controller;
+	uint8_t page[NVME_PAGE_BYTES] = { 0 };
+	uint64_t offset = offset_of(command);
+	uint32_t left;
+	bool read = (command->sqe[SQE_DW10 + 1] & RETAIN) == 0;
+
+	switch (log_of(command)) {
+	case NVME_LOG_DISCOVERY:
+		give_discovery(controller, offset, command->data_bytes, data);
+		if (read)
+			nvmf_controller_read(controller, NVME_EVENT_DISCOVERY);
+		return;
+	case NVME_LOG_SMART:
+		put_smart(controller->subsystem, page);
+		break;
+	case NVME_LOG_FIRMWARE:
+		put_firmware(page);
+		break;
+	case NVME_LOG_CHANGED:
+		put_changed(controller, page);
+		if (read) {
+			memset(controller->changed, 0, sizeof(controller->changed));
+			nvmf_controller_read(controller, NVME_EVENT_NAMESPACE);
+		}
+		break;
+	case NVME_LOG_EFFECTS:
+		put_effects(page);
+		break;
+	default:
+		break;
+	}
+	left = page_bytes(log_of(command)) - (uint32_t)offset;
+	memcpy(data, page + offset, left < command->data_bytes ? left : command->data_bytes);
+}

@@ -1,0 +1,36 @@
+/* row.h - what becomes of each command: a row an opcode, of the admin queue and of the others */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef NVMF_ROW_H
+#define NVMF_ROW_H
+
+#include "nvmf/command.h"
+
+enum nvmf_direction { NVMF_NO_DATA, NVMF_FROM_HOST, NVMF_TO_HOST };
+
+struct nvmf_row {
+	uint8_t opcode;
+	const char *name;
+	enum nvmf_direction direction;
+	/* Returns a status, and sets data_bytes, result or block. */
+	uint16_t (*judge)(struct nvmf_command *command);
+	/* FROM_HOST: what the data says. NULL: it is for the store. */
+	uint16_t (*take)(struct nvmf_command *command, const uint8_t *data, uint64_t now_ns);
+	/* TO_HOST: fills data_bytes, which are zeros. NULL: they come from the store. */
+	void (*give)(struct nvmf_command *command, uint8_t *data);
+	bool blocks; /* the store has work to do */
+	bool held;   /* is not answered now */
+	bool early;  /* allowed before the controller is enabled */
+};
+
+/* NULL: no such opcode. fabrics: by the type of fabrics. */
+const struct nvmf_row *nvmf_fabrics_row(uint8_t type);
+const struct nvmf_row *nvmf_admin_row(uint8_t opcode);
+const struct nvmf_row *nvmf_io_row(uint8_t opcode);
+
+/* Of Identify and Get Log Page. */
+uint16_t nvmf_identify_judge(struct nvmf_command *command);
+void nvmf_identify_give(struct nvmf_command *command, uint8_t *data);
+uint16_t nvmf_log_judge(struct nvmf_command *command);
+void nvmf_log_give(struct nvmf_command *command, uint8_t *data);
+
+#endif

@@ -1,0 +1,157 @@
+/* target.c - subsystems, their namespaces, the hosts that may see them, and where they are reached */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "nvmf/target.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "nvmf/controller.h"
+
+#define DEPTH_DEFAULT 128u
+#define DEPTH_MAX 1024u
+#define IN_CAPSULE_MAX 16384u
+#define DATA_MAX (1u << 20)
+
+int nvmf_target_init(struct nvmf_target *target, const struct nvmf_config *config)
+{
+	struct nvmf_config *own = &target->config;
+
+	memset(target, 0, sizeof(*target));
+	*own = *config;
+	own->queue_depth = own->queue_depth ? own->queue_depth : DEPTH_DEFAULT;
+	own->io_queues = own->io_queues ? own->io_queues : NVMF_QUEUES_MAX - 1;
+	own->max_data_bytes = own->max_data_bytes ? own->max_data_bytes : DATA_MAX;
+	target->discovery_generation = 1;
+	if (own->queue_depth < 2 || own->queue_depth > DEPTH_MAX || own->io_queues > NVMF_QUEUES_MAX - 1 ||
+	    own->in_capsule_bytes % 16 || own->in_capsule_bytes > IN_CAPSULE_MAX ||
+	    own->max_data_bytes < NVME_PAGE_BYTES || own->max_data_bytes > DATA_MAX ||
+	    (own->max_data_bytes & (own->max_data_bytes - 1)))
+		return -EINVAL;
+	return 0;
+}
+
+void nvmf_target_free(struct nvmf_target *target)
+{
+	memset(target, 0, sizeof(*target));
+}
+
+bool nvmf_nqn_is_valid(const char *nqn)
+{
+	size_t length = strnlen(nqn, NVME_NQN_BYTES);
+
+	/* "nqn.", year and month, a domain turned round */
+	if (length > NVME_NQN_MAX || length < sizeof("nqn.2014-08.a") - 1 || strncmp(nqn, "nqn.", 4) != 0)
+		return false;
+	for (size_t i = 4; i < 11; i++) {
+		if (i == 8 ? nqn[i] != '-' : nqn[i] < '0' || nqn[i] > '9')
+			return false;
+	}
+	for (size_t i = 11; i < length; i++) {
+		if ((unsigned char)nqn[i] <= ' ' || nqn[i] == 0x7F)
+			return false;
+	}
+	return nqn[11] == '.';
+}
+
+static void tell_discovery(struct nvmf_target *target)
+{
+	target->discovery_generation++;
+	for (uint32_t i = 0; i < NVMF_CONTROLLERS_MAX; i++) {
+		if (target->controllers[i] && target->controllers[i]->subsystem == NULL)
+			nvmf_controller_raise(target->controllers[i], NVME_EVENT_DISCOVERY);
+	}
+}
+
+int nvmf_target_add_subsystem(struct nvmf_target *target, struct nvmf_subsystem *subsystem)
+{
+	if (!nvmf_nqn_is_valid(subsystem->nqn) || strcmp(subsystem->nqn, NVME_DISCOVERY_NQN) == 0)
+		return -EINVAL;
+	if (nvmf_target_find(target, subsystem->nqn))
+		return -EEXIST;
+	if (target->subsystem_count == NVMF_SUBSYSTEMS_MAX)
+		return -ENOSPC;
+	target->subsystems[target->subsystem_count++] = subsystem;
+	tell_discovery(target);
+	return 0;
+}
+
+int nvmf_target_add_address(struct nvmf_target *target, const struct nvmf_address *address)
+{
+	if (target->address_count == NVMF_ADDRESSES_MAX)
+		return -ENOSPC;
+	target->addresses[target->address_count++] = *address;
+	tell_discovery(target);
+	return 0;
+}
+
+struct nvmf_subsystem *nvmf_target_find(const struct nvmf_target *target, const char *nqn)
+{
+	for (uint32_t i = 0; i < target->subsystem_count; i++) {
+		if (strcmp(target->subsystems[i]->nqn, nqn) == 0)
+			return target->subsystems[i];
+	}
+	return NULL;
+}
+
+void nvmf_subsystem_changed(struct nvmf_target *target, const struct nvmf_subsystem *subsystem, uint32_t nsid)
+{
+	for (uint32_t i = 0; i < NVMF_CONTROLLERS_MAX; i++) {
+		struct nvmf_controller *controller = target->controllers[i];
+
+		if (controller == NULL || controller->subsystem != subsystem)
+			continue;
+		controller->changed[(nsid - 1) / 32] |= 1u << ((nsid - 1) % 32);
+		nvmf_controller_raise(controller, NVME_EVENT_NAMESPACE);
+	}
+}
+
+int nvmf_subsystem_add(struct nvmf_target *target, struct nvmf_subsystem *subsystem, struct nvmf_namespace *namespace)
+{
+	uint32_t nsid = namespace->nsid;
+
+	for (uint32_t i = 0; nsid == 0 && i < NVMF_NAMESPACES_MAX; i++)
+		nsid = subsystem->namespaces[i] == NULL ? i + 1 : 0;
+	if (nsid == 0)
+		return -ENOSPC;
+	if (nsid > NVMF_NAMESPACES_MAX || namespace->blocks == 0 ||
+	    (namespace->block_bytes != 512 && namespace->block_bytes != 4096))
+		return -EINVAL;
+	if (subsystem->namespaces[nsid - 1])
+		return -EEXIST;
+	namespace->nsid = nsid;
+	subsystem->namespaces[nsid - 1] = namespace;
+	nvmf_subsystem_changed(target, subsystem, nsid);
+	return 0;
+}
+
+int nvmf_subsystem_remove(struct nvmf_target *target, struct nvmf_subsystem *subsystem, uint32_t nsid)
+{
+	if (nvmf_subsystem_find(subsystem, nsid) == NULL)
+		return -ENOENT;
+	subsystem->namespaces[nsid - 1] = NULL;
+	nvmf_subsystem_changed(target, subsystem, nsid);
+	return 0;
+}
+
+struct nvmf_namespace *nvmf_subsystem_find(const struct nvmf_subsystem *subsystem, uint32_t nsid)
+{
+	return nsid >= 1 && nsid <= NVMF_NAMESPACES_MAX ? subsystem->namespaces[nsid - 1] : NULL;
+}
+
+bool nvmf_subsystem_admits(const struct nvmf_subsystem *subsystem, const char *host_nqn)
+{
+	for (uint32_t i = 0; i < subsystem->host_count; i++) {
+		if (strcmp(subsystem->hosts[i], host_nqn) == 0)
+			return true;
+	}
+	return subsystem->host_count == 0;
+}
+
+struct nvmf_controller *nvmf_target_expired(const struct nvmf_target *target, uint64_t now_ns)
+{
+	for (uint32_t i = 0; i < NVMF_CONTROLLERS_MAX; i++) {
+		if (target->controllers[i] && target->controllers[i]->deadline_ns <= now_ns)
+			return target->controllers[i];
+	}
+	return NULL;
+}

@@ -1,0 +1,103 @@
+/* target.h - subsystems, their namespaces, the hosts that may see them, and where they are reached */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * An NVMe over fabrics target without I/O, clock or transport. Its host:
+ *   1. nvmf_target_init(), nvmf_target_add_subsystem(), nvmf_subsystem_add(): what there is
+ *   2. for each connection of a queue nvmf_hello_parse() (hello.h), nvmf_queue_open() (controller.h)
+ *   3. for each capsule nvmf_command_begin() (command.h), which says what is to be done next
+ *   4. nvmf_target_expired() now and then; nvmf_target_next_event() after a change
+ * One thread. What a namespace keeps its blocks in is the host's.
+ */
+#ifndef NVMF_TARGET_H
+#define NVMF_TARGET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "nvmf/nvme.h"
+
+#define NVMF_SUBSYSTEMS_MAX 32u
+#define NVMF_NAMESPACES_MAX 128u /* of a subsystem: nsid 1 ... */
+#define NVMF_HOSTS_MAX 32u
+#define NVMF_ADDRESSES_MAX 16u
+#define NVMF_CONTROLLERS_MAX 256u
+#define NVMF_QUEUES_MAX 129u /* of a controller, with its admin queue */
+#define NVMF_HELD_MAX 4u     /* Async Event Requests that wait */
+#define NVMF_TEXT_BYTES 64u
+
+struct nvmf_controller;
+
+struct nvmf_namespace {
+	uint32_t nsid;
+	uint32_t block_bytes; /* 512 or 4096 */
+	uint64_t blocks;
+	uint8_t uuid[16], nguid[16];
+	bool read_only;
+	bool volatile_cache; /* what was written lasts after a flush only */
+	void *store;         /* the host's */
+	uint32_t under_way;  /* commands that use it; one that was removed is let go of when they are done */
+	uint64_t reads, writes, read_bytes, written_bytes;
+};
+
+struct nvmf_subsystem {
+	char nqn[NVME_NQN_BYTES];
+	char serial[21], model[41];
+	struct nvmf_namespace *namespaces[NVMF_NAMESPACES_MAX]; /* that of nsid 1 first; NULL: there is none */
+	char hosts[NVMF_HOSTS_MAX][NVME_NQN_BYTES];
+	uint32_t host_count; /* 0: any host may come */
+};
+
+/* Where the target is reached, as discovery tells it. */
+struct nvmf_address {
+	enum nvme_family family;
+	char address[NVMF_TEXT_BYTES], service[32];
+	uint16_t port_id;
+};
+
+struct nvmf_config {
+	uint32_t queue_depth;      /* 2 ... 1024: commands of an I/O queue; 0: 128 */
+	uint32_t io_queues;        /* 1 ... 128 a controller; 0: 128 */
+	uint32_t in_capsule_bytes; /* a multiple of 16 up to 16384 */
+	uint32_t max_data_bytes;   /* of a command: 4096 x 2^n, up to 1 MiB; 0: 1 MiB */
+};
+
+struct nvmf_target {
+	struct nvmf_config config;
+	struct nvmf_subsystem *subsystems[NVMF_SUBSYSTEMS_MAX];
+	uint32_t subsystem_count;
+	struct nvmf_address addresses[NVMF_ADDRESSES_MAX];
+	uint32_t address_count;
+	uint64_t discovery_generation;
+	struct nvmf_controller *controllers[NVMF_CONTROLLERS_MAX];
+	uint16_t last_cntlid;
+};
+
+/* 0; -EINVAL: a value out of range. */
+int nvmf_target_init(struct nvmf_target *target, const struct nvmf_config *config);
+/* All queues have been closed. */
+void nvmf_target_free(struct nvmf_target *target);
+
+/* The target keeps the pointer. 0; -EINVAL: no NQN; -EEXIST; -ENOSPC. */
+int nvmf_target_add_subsystem(struct nvmf_target *target, struct nvmf_subsystem *subsystem);
+int nvmf_target_add_address(struct nvmf_target *target, const struct nvmf_address *address);
+struct nvmf_subsystem *nvmf_target_find(const struct nvmf_target *target, const char *nqn);
+
+/*
+ * Hosts are told of each of these. The subsystem keeps the pointer until nvmf_subsystem_remove(); the namespace may go
+ * when none of its commands is under way. nsid 0: the first that is free. 0; -EINVAL: a value; -EEXIST; -ENOSPC.
+ */
+int nvmf_subsystem_add(struct nvmf_target *target, struct nvmf_subsystem *subsystem, struct nvmf_namespace *namespace);
+int nvmf_subsystem_remove(struct nvmf_target *target, struct nvmf_subsystem *subsystem, uint32_t nsid);
+/* Its size has changed. */
+void nvmf_subsystem_changed(struct nvmf_target *target, const struct nvmf_subsystem *subsystem, uint32_t nsid);
+/* NULL: there is none. */
+struct nvmf_namespace *nvmf_subsystem_find(const struct nvmf_subsystem *subsystem, uint32_t nsid);
+bool nvmf_subsystem_admits(const struct nvmf_subsystem *subsystem, const char *host_nqn);
+
+/* "nqn.2016-06.org.example:disk1": as the base specification wants them. */
+bool nvmf_nqn_is_valid(const char *nqn);
+
+/* A controller whose host has not been heard for its keep-alive time; its queues are to be closed. NULL: none. */
+struct nvmf_controller *nvmf_target_expired(const struct nvmf_target *target, uint64_t now_ns);
+
+#endif
