@@ -1,0 +1,336 @@
+/* file.c - a store in a file or on a block device, by io_uring */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <fcntl.h>
+#include <liburing.h>
+#include <linux/falloc.h>
+#include <linux/fs.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "nvmet/store.h"
+
+#define ALIGNED 4096u
+#define ZEROS_BYTES (1u << 20)
+#define TRIES_MAX 1000u
+
+/* Ways to make a range read as zeros, the best one first. */
+enum way { WAY_PUNCH, WAY_ZERO_RANGE, WAY_WRITE };
+
+static void proceed(struct store_request *request);
+
+static void finish(struct store_request *request, uint16_t status)
+{
+	free(request->second);
+	request->second = NULL;
+	request->store->under_way--;
+	request->done(request, status);
+}
+
+static const uint8_t *zeros(void)
+{
+	static uint8_t *memory;
+
+	if (memory == NULL && (memory = aligned_alloc(ALIGNED, ZEROS_BYTES)) != NULL)
+		memset(memory, 0, ZEROS_BYTES);
+	return memory;
+}
+
+/* ---- what is left to be done ---- */
+
+static bool clears(const struct store_request *request)
+{
+	return request->block->op == NVMF_BLOCK_ZERO || request->block->op == NVMF_BLOCK_DEALLOCATE;
+}
+
+static void range_at_hand(const struct store_request *request, uint64_t *offset, uint64_t *bytes)
+{
+	if (request->block->op == NVMF_BLOCK_DEALLOCATE) {
+		nvmf_command_range(request->command, request->data, request->range, offset, bytes);
+	} else {
+		*offset = request->block->offset;
+		*bytes = request->block->bytes;
+	}
+}
+
+static uint32_t range_count(const struct store_request *request)
+{
+	return request->block->op == NVMF_BLOCK_DEALLOCATE ? request->block->range_count : 1;
+}
+
+/* Ranges of nothing need nothing. */
+static void skip_empty_ranges(struct store_request *request)
+{
+	uint64_t offset, bytes = 0;
+
+	while (request->range < range_count(request)) {
+		range_at_hand(request, &offset, &bytes);
+		if (bytes > 0)
+			return;
+		request->range++;
+	}
+}
+
+static void fill_clear(struct io_uring_sqe *sqe, const struct store_request *request)
+{
+	const struct store *store = request->store;
+	uint64_t offset, bytes, left;
+
+	range_at_hand(request, &offset, &bytes);
+	left = bytes - request->moved;
+	switch ((enum way)request->way) {
+	case WAY_PUNCH:
+		io_uring_prep_fallocate(sqe, store->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset,
+					(off_t)bytes);
+		break;
+	case WAY_ZERO_RANGE:
+		io_uring_prep_fallocate(sqe, store->fd, FALLOC_FL_ZERO_RANGE | FALLOC_FL_KEEP_SIZE, (off_t)offset,
+					(off_t)bytes);
+		break;
+	case WAY_WRITE:
+		io_uring_prep_write(sqe, store->fd, zeros(), (unsigned)(left < ZEROS_BYTES ? left : ZEROS_BYTES),
+				    offset + request->moved);
+		break;
+	}
+}
+
+static void fill(struct io_uring_sqe *sqe, const struct store_request *request)
+{
+	const struct store *store = request->store;
+	const struct nvmf_block *block = request->block;
+	unsigned left = (unsigned)(block->bytes - request->moved);
+	uint64_t at = block->offset + request->moved;
+
+	if (request->syncs || block->op == NVMF_BLOCK_FLUSH) {
+		io_uring_prep_fsync(sqe, store->fd, IORING_FSYNC_DATASYNC);
+		return;
+	}
+	switch (block->op) {
+	case NVMF_BLOCK_READ:
+		if (ring_has_fixed_memory(store->ring))
+			io_uring_prep_read_fixed(sqe, store->fd, request->data + request->moved, left, at, 0);
+		else
+			io_uring_prep_read(sqe, store->fd, request->data + request->moved, left, at);
+		break;
+	case NVMF_BLOCK_WRITE:
+		if (ring_has_fixed_memory(store->ring))
+			io_uring_prep_write_fixed(sqe, store->fd, request->data + request->moved, left, at, 0);
+		else
+			io_uring_prep_write(sqe, store->fd, request->data + request->moved, left, at);
+		sqe->rw_flags = block->lasting ? RWF_DSYNC : 0;
+		break;
+	case NVMF_BLOCK_COMPARE:
+		io_uring_prep_read(sqe, store->fd, request->second + request->moved, left, at);
+		break;
+	case NVMF_BLOCK_ZERO:
+	case NVMF_BLOCK_DEALLOCATE:
+		fill_clear(sqe, request);
+		break;
+	case NVMF_BLOCK_FLUSH:
+		break;
+	}
+}
+
+/* ---- what has been done ---- */
+
+static void end(struct store_request *request)
+{
+	const struct nvmf_block *block = request->block;
+	uint16_t status = NVME_OK;
+
+	if (block->op == NVMF_BLOCK_COMPARE && memcmp(request->data, request->second, block->bytes) != 0)
+		status = NVME_COMPARE_FAILURE | NVME_DNR;
+	if (clears(request) && block->lasting && !request->syncs) {
+		request->syncs = true;
+		proceed(request);
+		return;
+	}
+	finish(request, status);
+}
+
+/* A range has been cleared, or part of it has been written. */
+static void cleared(struct store_request *request, uint32_t written)
+{
+	uint64_t offset, bytes;
+
+	range_at_hand(request, &offset, &bytes);
+	request->moved += request->way == WAY_WRITE ? written : bytes;
+	if (request->moved >= bytes) {
+		request->moved = 0;
+		request->range++;
+	}
+	skip_empty_ranges(request);
+	if (request->range < range_count(request))
+		proceed(request);
+	else
+		end(request);
+}
+
+static bool is_unsupported(int error)
+{
+	return error == EOPNOTSUPP || error == ENOTTY || error == ENODEV || error == ENOSYS;
+}
+
+static void fail(struct store_request *request, int error)
+{
+	if ((error == EAGAIN || error == EINTR) && ++request->tries < TRIES_MAX) {
+		proceed(request);
+	} else if (!request->syncs && clears(request) && request->way < WAY_WRITE && is_unsupported(error)) {
+		request->way++;
+		proceed(request);
+	} else {
+		finish(request, store_status(error, request->block->op));
+	}
+}
+
+static void complete(struct ring_entry *entry, int result)
+{
+	struct store_request *request =
+		(struct store_request *)(void *)((char *)entry - offsetof(struct store_request, entry));
+
+	if (result < 0) {
+		fail(request, -result);
+	} else if (request->syncs || request->block->op == NVMF_BLOCK_FLUSH) {
+		finish(request, NVME_OK);
+	} else if (clears(request)) {
+		if (request->way == WAY_WRITE && result == 0)
+			fail(request, EIO);
+		else
+			cleared(request, (uint32_t)result);
+	} else if (result == 0) { /* the file has become shorter */
+		fail(request, EIO);
+	} else {
+		request->moved += (uint32_t)result;
+		if (request->moved < request->block->bytes)
+			proceed(request);
+		else
+			end(request);
+	}
+}
+
+static void proceed(struct store_request *request)
+{
+	struct io_uring_sqe *sqe = ring_entry(request->store->ring, &request->entry);
+
+	if (sqe == NULL) {
+		finish(request, store_status(EAGAIN, request->block->op));
+		return;
+	}
+	fill(sqe, request);
+	io_uring_sqe_set_data(sqe, &request->entry);
+}
+
+static void submit(struct store *store, struct store_request *request)
+{
+	const struct nvmf_block *block = request->block;
+
+	store->under_way++;
+	request->entry.complete = complete;
+	request->second = NULL;
+	request->moved = 0;
+	request->range = request->tries = 0;
+	request->syncs = false;
+	request->way = block->op == NVMF_BLOCK_ZERO && !block->may_deallocate ? WAY_ZERO_RANGE : WAY_PUNCH;
+	if (block->op == NVMF_BLOCK_COMPARE) {
+		request->second = aligned_alloc(ALIGNED, (block->bytes + ALIGNED - 1) / ALIGNED * ALIGNED);
+		if (request->second == NULL) {
+			finish(request, store_status(ENOMEM, block->op));
+			return;
+		}
+	}
+	if (clears(request) && zeros() == NULL) {
+		finish(request, store_status(ENOMEM, block->op));
+		return;
+	}
+	if (clears(request))
+		skip_empty_ranges(request);
+	if (clears(request) && request->range == range_count(request))
+		end(request);
+	else
+		proceed(request);
+}
+
+/* ---- opening ---- */
+
+static void close_file(struct store *store)
+{
+	close(store->fd);
+}
+
+static int complain(char error[STORE_ERROR_BYTES], const struct store *store, const char *what)
+{
+	snprintf(error, STORE_ERROR_BYTES, "%s: %s", store->config.path, what);
+	return -1;
+}
+
+static int find_size(struct store *store, char error[STORE_ERROR_BYTES])
+{
+	struct stat status;
+	uint64_t bytes;
+
+	if (fstat(store->fd, &status) != 0)
+		return complain(error, store, strerror(errno));
+	if (S_ISBLK(status.st_mode)) {
+		if (ioctl(store->fd, BLKGETSIZE64, &bytes) != 0)
+			return complain(error, store, strerror(errno));
+	} else if (S_ISREG(status.st_mode)) {
+		bytes = (uint64_t)status.st_size;
+	} else {
+		return complain(error, store, "is neither a file nor a block device");
+	}
+	if (bytes == 0 && store->config.bytes && S_ISREG(status.st_mode) && !store->config.read_only) {
+		if (ftruncate(store->fd, (off_t)store->config.bytes) != 0)
+			return complain(error, store, strerror(errno));
+		bytes = store->config.bytes;
+	}
+	store->bytes = bytes / store->config.block_bytes * store->config.block_bytes;
+	if (store->bytes == 0)
+		return complain(error, store, "has not one block; give the size that it is to have");
+	return 0;
+}
+
+/* Devices with blocks of 4096 bytes refuse smaller ones in O_DIRECT. */
+static int try_block(struct store *store, char error[STORE_ERROR_BYTES])
+{
+	uint8_t *block = aligned_alloc(ALIGNED, ALIGNED);
+	ssize_t got = block ? pread(store->fd, block, store->config.block_bytes, 0) : -1;
+	int reason = errno;
+
+	free(block);
+	if (got == (ssize_t)store->config.block_bytes)
+		return 0;
+	if (got < 0 && reason == EINVAL && store->config.block_bytes == 512)
+		return complain(error, store, "does not take blocks of 512 bytes directly; use blocks of 4096");
+	return complain(error, store, got < 0 ? strerror(reason) : "cannot be read");
+}
+
+int store_open_file(struct store *store, char error[STORE_ERROR_BYTES])
+{
+	static const struct store_ops ops = { submit, close_file };
+	const struct store_config *config = &store->config;
+	int flags = (config->read_only ? O_RDONLY : O_RDWR) | O_CLOEXEC | (config->buffered ? 0 : O_DIRECT);
+
+	if (store->ring == NULL)
+		return complain(error, store, "files need io_uring, which cannot be used here");
+	if (config->bytes && !config->read_only)
+		flags |= O_CREAT;
+	store->fd = open(config->path, flags, 0600);
+	if (store->fd < 0)
+		return complain(error, store,
+				errno == EINVAL ? "its file system does not take O_DIRECT; add buffered" :
+						  strerror(errno));
+	store->ops = &ops;
+	store->volatile_cache = true;
+	if (flock(store->fd, (config->read_only ? LOCK_SH : LOCK_EX) | LOCK_NB) != 0)
+		complain(error, store, "is in use by another process");
+	else if (find_size(store, error) == 0 && try_block(store, error) == 0)
+		return 0;
+	close(store->fd);
+	return -1;
+}

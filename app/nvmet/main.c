@@ -1,0 +1,212 @@
+/* main.c - uroce-nvmet: an NVMe over RDMA target */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "nvmet/disk.h"
+
+#define END_SECONDS 5u
+#define IDLE_TURNS 1000u /* without work, before the core is given to others for a moment */
+#define IDLE_NS 20000
+
+static volatile sig_atomic_t stopping;
+
+static struct {
+	struct settings settings;
+	struct server server;
+	struct nvmf_subsystem *subsystems[NVMF_SUBSYSTEMS_MAX];
+	uint32_t subsystem_count;
+	struct disk *disks;
+} all;
+
+static void stop(int number)
+{
+	(void)number;
+	stopping = 1;
+}
+
+static void prepare(struct server_config *config)
+{
+	const struct settings *settings = &all.settings;
+
+	*config = (struct server_config){
+		.nvmf = { .queue_depth = settings->queue_depth,
+			  .io_queues = settings->io_queues,
+			  .in_capsule_bytes = settings->in_capsule_bytes,
+			  .max_data_bytes = settings->max_data_bytes },
+		.port_count = settings->port_count,
+		.service = (uint16_t)settings->service,
+		.pool_bytes = settings->pool_bytes / POOL_MOST_BYTES * POOL_MOST_BYTES,
+	};
+	for (uint32_t i = 0; i < settings->port_count; i++) {
+		config->devices[i] = settings->ports[i].device;
+		config->addresses[i] = settings->ports[i].ip;
+		config->gateways[i] = settings->ports[i].gateway[0] ? settings->ports[i].gateway : NULL;
+	}
+}
+
+static int add_subsystems(void)
+{
+	for (uint32_t i = 0; i < all.settings.subsystem_count; i++) {
+		const struct settings_subsystem *settings = &all.settings.subsystems[i];
+
+		if (settings->nqn[0] == '\0')
+			return app_complain(APP_EXIT_USAGE, "a subsystem has no nqn");
+		all.subsystems[i] = disk_make_subsystem(settings);
+		if (all.subsystems[i] == NULL)
+			return app_complain(APP_EXIT_ENVIRONMENT, "no memory");
+		all.subsystem_count = i + 1;
+		if (nvmf_target_add_subsystem(&all.server.target, all.subsystems[i]) != 0)
+			return app_complain(APP_EXIT_USAGE, "subsystem %s is there twice, or is not to be served",
+					    settings->nqn);
+	}
+	return APP_EXIT_OK;
+}
+
+static int add_disks(void)
+{
+	for (uint32_t i = 0; i < all.settings.disk_count; i++) {
+		const struct settings_disk *settings = &all.settings.disks[i];
+		struct nvmf_subsystem *subsystem = all.subsystems[0];
+		struct disk *disk;
+		int code;
+
+		if (settings->subsystem[0])
+			subsystem = nvmf_target_find(&all.server.target, settings->subsystem);
+		if (subsystem == NULL || (settings->subsystem[0] == '\0' && all.subsystem_count != 1))
+			return app_complain(APP_EXIT_USAGE,
+					    "namespace %u: its subsystem \"%s\" is none of those there are", i,
+					    settings->subsystem);
+		code = disk_open(&all.server, subsystem, settings, &disk);
+		if (code)
+			return code;
+		disk->next = all.disks;
+		all.disks = disk;
+		printf("namespace %u of %s: %s%s%s, %lu blocks of %u bytes%s\n", disk->namespace.nsid, subsystem->nqn,
+		       store_kind_name(settings->kind), settings->kind == STORE_FILE ? " " : "",
+		       settings->kind == STORE_FILE ? settings->path : "", disk->namespace.blocks,
+		       disk->namespace.block_bytes, settings->read_only ? ", read only" : "");
+	}
+	return APP_EXIT_OK;
+}
+
+/* What to type on a Linux host. */
+static void print_lines(void)
+{
+	const struct nvmf_target *target = &all.server.target;
+
+	printf("On a Linux host with an RDMA device (an RNIC, or: rdma link add rxe0 type rxe netdev eth0):\n"
+	       "  modprobe nvme-rdma\n");
+	for (uint32_t i = 0; i < target->address_count; i++) {
+		const struct nvmf_address *address = &target->addresses[i];
+
+		printf("  nvme discover -t rdma -a %s -s %s\n", address->address, address->service);
+		for (uint32_t k = 0; k < target->subsystem_count; k++)
+			printf("  nvme connect -t rdma -a %s -s %s -n %s\n", address->address, address->service,
+			       target->subsystems[k]->nqn);
+	}
+	fflush(stdout);
+}
+
+static void run(void)
+{
+	const struct timespec moment = { .tv_nsec = IDLE_NS };
+	unsigned idle = 0;
+
+	while (!stopping) {
+		idle = server_turn(&all.server) ? 0 : idle + 1;
+		if (idle > IDLE_TURNS)
+			nanosleep(&moment, NULL);
+	}
+	printf("ending: %u queues are told\n", all.server.queue_count);
+	server_end(&all.server, END_SECONDS);
+	printf("%lu commands, %lu of them answered with an error\n", all.server.counts.commands,
+	       all.server.counts.errors);
+}
+
+static int serve(void)
+{
+	struct server_config config;
+	int code;
+
+	prepare(&config);
+	code = server_open(&all.server, &config);
+	if (code)
+		return code;
+	code = add_subsystems();
+	if (code == APP_EXIT_OK)
+		code = add_disks();
+	if (code == APP_EXIT_OK)
+		code = server_listen(&all.server);
+	if (code == APP_EXIT_OK) {
+		print_lines();
+		run();
+	}
+	while (all.disks) {
+		struct disk *disk = all.disks;
+
+		all.disks = disk->next;
+		disk_close(&all.server, disk);
+	}
+	server_close(&all.server);
+	for (uint32_t i = 0; i < all.subsystem_count; i++)
+		free(all.subsystems[i]);
+	return code;
+}
+
+/* What would be served; neither EAL nor a port is needed. */
+static int print_plan(void)
+{
+	const struct settings *settings = &all.settings;
+
+	for (uint32_t i = 0; i < settings->port_count; i++)
+		printf("port %s, address %s, service %u\n", settings->ports[i].device, settings->ports[i].ip,
+		       settings->service);
+	for (uint32_t i = 0; i < settings->subsystem_count; i++)
+		printf("subsystem %s, %u hosts%s\n", settings->subsystems[i].nqn, settings->subsystems[i].host_count,
+		       settings->subsystems[i].host_count ? "" : " (any may connect)");
+	for (uint32_t i = 0; i < settings->disk_count; i++)
+		printf("namespace of %s: %s %s %lu bytes in blocks of %u\n",
+		       settings->disks[i].subsystem[0] ? settings->disks[i].subsystem : settings->subsystems[0].nqn,
+		       store_kind_name(settings->disks[i].kind), settings->disks[i].path, settings->disks[i].bytes,
+		       settings->disks[i].block_bytes);
+	return APP_EXIT_OK;
+}
+
+int main(int argc, char **argv)
+{
+	struct sigaction action = { .sa_handler = stop };
+	struct uroce_eal_config config = { .main_is_busy = true };
+	struct app_args args;
+	const char *device = NULL;
+	int code;
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (app_eal_split(argc, argv, &args) != 0)
+		return APP_EXIT_INTERNAL;
+	code = settings_read(&all.settings, args.own_count, args.own);
+	if (code)
+		return code - 1;
+	for (uint32_t i = 0; i < all.settings.port_count; i++) {
+		if (all.settings.ports[i].device[0] == '\0') {
+			code = app_eal_choose_device(&args, &device);
+			if (code)
+				return code;
+			snprintf(all.settings.ports[i].device, SETTINGS_TEXT_BYTES, "%s", device);
+		}
+		config.devices[i] = all.settings.ports[i].device;
+	}
+	if (all.settings.dry_run)
+		return print_plan();
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	code = app_eal_start(&args, &config);
+	if (code != APP_EXIT_OK)
+		return code;
+	code = serve();
+	uroce_eal_stop();
+	return code;
+}

@@ -1,0 +1,130 @@
+/* pool.c - buffers for what is on its way between hosts and stores: powers of two, halves of one region */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "nvmet/pool.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define NONE UINT32_MAX
+#define USED 0x80u /* a state: the order of the block that begins here, and whether it is in use */
+#define INSIDE 0xFFu
+
+static uint32_t order_of(uint32_t bytes)
+{
+	uint32_t order = 0;
+
+	while (bytes > POOL_LEAST_BYTES << order)
+		order++;
+	return order;
+}
+
+static void push(struct pool *pool, uint32_t block, uint32_t order)
+{
+	uint32_t first = pool->free_lists[order];
+
+	pool->states[block] = (uint8_t)order;
+	pool->next[block] = first;
+	pool->before[block] = NONE;
+	if (first != NONE)
+		pool->before[first] = block;
+	pool->free_lists[order] = block;
+}
+
+static void take_out(struct pool *pool, uint32_t block, uint32_t order)
+{
+	uint32_t before = pool->before[block], next = pool->next[block];
+
+	if (before == NONE)
+		pool->free_lists[order] = next;
+	else
+		pool->next[before] = next;
+	if (next != NONE)
+		pool->before[next] = before;
+}
+
+int pool_open(struct pool *pool, uint64_t bytes)
+{
+	uint32_t blocks = (uint32_t)(bytes / POOL_LEAST_BYTES);
+
+	memset(pool, 0, sizeof(*pool));
+	pool->bytes = bytes;
+	pool->base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (pool->base == MAP_FAILED)
+		pool->base = NULL;
+	pool->states = malloc(blocks);
+	pool->next = malloc(blocks * sizeof(*pool->next));
+	pool->before = malloc(blocks * sizeof(*pool->before));
+	if (pool->base == NULL || pool->states == NULL || pool->next == NULL || pool->before == NULL) {
+		pool_close(pool);
+		return -ENOMEM;
+	}
+	madvise(pool->base, bytes, MADV_HUGEPAGE);
+	memset(pool->states, INSIDE, blocks);
+	for (uint32_t i = 0; i < POOL_ORDERS; i++)
+		pool->free_lists[i] = NONE;
+	for (uint32_t i = blocks; i > 0; i -= POOL_MOST_BYTES / POOL_LEAST_BYTES)
+		push(pool, i - POOL_MOST_BYTES / POOL_LEAST_BYTES, POOL_ORDERS - 1);
+	return 0;
+}
+
+void pool_close(struct pool *pool)
+{
+	if (pool->base)
+		munmap(pool->base, pool->bytes);
+	free(pool->states);
+	free(pool->next);
+	free(pool->before);
+	memset(pool, 0, sizeof(*pool));
+}
+
+bool pool_has(const struct pool *pool, uint32_t bytes)
+{
+	for (uint32_t order = order_of(bytes); order < POOL_ORDERS; order++) {
+		if (pool->free_lists[order] != NONE)
+			return true;
+	}
+	return false;
+}
+
+void *pool_take(struct pool *pool, uint32_t bytes)
+{
+	uint32_t wanted = order_of(bytes), order = wanted, block;
+
+	while (order < POOL_ORDERS && pool->free_lists[order] == NONE)
+		order++;
+	if (order >= POOL_ORDERS) {
+		pool->refusals++;
+		return NULL;
+	}
+	block = pool->free_lists[order];
+	take_out(pool, block, order);
+	while (order > wanted) {
+		order--;
+		push(pool, block + (1u << order), order);
+	}
+	pool->states[block] = (uint8_t)(order | USED);
+	pool->used_bytes += POOL_LEAST_BYTES << order;
+	return pool->base + (uint64_t)block * POOL_LEAST_BYTES;
+}
+
+/* Two halves that are free become the whole again. */
+void pool_give_back(struct pool *pool, void *buffer, uint32_t bytes)
+{
+	uint32_t order = order_of(bytes);
+	uint32_t block = (uint32_t)(((uint8_t *)buffer - pool->base) / POOL_LEAST_BYTES);
+
+	pool->used_bytes -= POOL_LEAST_BYTES << order;
+	while (order < POOL_ORDERS - 1) {
+		uint32_t other = block ^ (1u << order);
+
+		if (pool->states[other] != order)
+			break;
+		take_out(pool, other, order);
+		pool->states[block > other ? block : other] = INSIDE;
+		block &= ~(1u << order);
+		order++;
+	}
+	push(pool, block, order);
+}

@@ -1,0 +1,552 @@
+/* queue.c - a host's queue: a QP, its receives, and commands on their way between host and store */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "nvmet/queue.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define READS_MAX 16u /* outstanding of ours */
+#define CAPSULE_ALIGNED 64u
+
+/* What a completion is of: low bits of wr_id, above them the slot. */
+enum work { WORK_RECEIVE, WORK_FETCH, WORK_GIVE, WORK_ANSWER };
+#define WORK_BITS 2
+
+static void go_on(struct slot *slot, enum nvmf_step step);
+
+static uint64_t wr_id_of(const struct slot *slot, enum work work)
+{
+	return (uint64_t)(slot - slot->queue->slots) << WORK_BITS | work;
+}
+
+/* ---- memory ---- */
+
+static void give_back_data(struct slot *slot)
+{
+	struct server *server = slot->queue->server;
+
+	if (slot->pool_bytes)
+		pool_give_back(&server->pool, slot->data, slot->pool_bytes);
+	slot->pool_bytes = 0;
+	slot->data = NULL;
+}
+
+static bool take_data(struct slot *slot)
+{
+	struct queue *queue = slot->queue;
+
+	slot->data = pool_take(&queue->server->pool, slot->command.data_bytes);
+	if (slot->data == NULL)
+		return false;
+	slot->pool_bytes = slot->command.data_bytes;
+	slot->data_lkey = queue->server->pool_region->lkeys[queue->port_index];
+	return true;
+}
+
+static void wait_for_memory(struct slot *slot)
+{
+	struct queue *queue = slot->queue;
+	struct server *server = queue->server;
+
+	slot->next = NULL;
+	if (queue->waiting_first)
+		queue->waiting_last->next = slot;
+	else
+		queue->waiting_first = slot;
+	queue->waiting_last = slot;
+	server->counts.waits_for_memory++;
+	if (queue->in_waiting)
+		return;
+	queue->in_waiting = true;
+	queue->next_waiting = NULL;
+	if (server->waiting_first)
+		server->waiting_last->next_waiting = queue;
+	else
+		server->waiting_first = queue;
+	server->waiting_last = queue;
+}
+
+/* ---- posting ---- */
+
+static void post_receive(struct slot *slot)
+{
+	struct queue *queue = slot->queue;
+	struct uroce_sge sge = { (uintptr_t)slot->capsule, queue->capsule_room, queue->lkey };
+	struct uroce_recv_wr wr = { .wr_id = wr_id_of(slot, WORK_RECEIVE), .sg_list = &sge, .num_sge = 1 };
+
+	if (!queue->ending && uroce_qp_post_recv(queue->qp, &wr, NULL) == 0)
+		queue->receives++;
+}
+
+static void post(struct queue *queue, const struct uroce_send_wr *wr, uint32_t count)
+{
+	if (queue->ending || uroce_qp_post_send(queue->qp, wr, NULL) != 0)
+		queue_end(queue); /* there is room for all that can be posted: the QP is in ERR */
+	else
+		queue->sends += count;
+}
+
+static void fetch(struct slot *slot)
+{
+	const struct nvmf_sgl *sgl = &slot->command.sgl;
+	struct uroce_sge sge = { (uintptr_t)slot->data, slot->command.data_bytes, slot->data_lkey };
+	struct uroce_send_wr wr = {
+		.wr_id = wr_id_of(slot, WORK_FETCH),
+		.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = UROCE_WR_RDMA_READ,
+		.send_flags = UROCE_SEND_SIGNALED,
+		.remote_addr = sgl->addr,
+		.rkey = sgl->key,
+	};
+
+	post(slot->queue, &wr, 1);
+}
+
+/* The answer behind the data, if there are some: the order of a QP suffices. */
+static void answer(struct slot *slot, bool with_data)
+{
+	struct nvmf_command *command = &slot->command;
+	uint8_t cqe[NVME_CQE_BYTES];
+	struct uroce_sge sges[2] = { { (uintptr_t)slot->data, command->data_bytes, slot->data_lkey },
+				     { (uintptr_t)cqe, sizeof(cqe), 0 } };
+	struct uroce_send_wr send = {
+		.wr_id = wr_id_of(slot, WORK_ANSWER),
+		.sg_list = &sges[1],
+		.num_sge = 1,
+		.opcode = command->sgl.invalidate ? UROCE_WR_SEND_WITH_INV : UROCE_WR_SEND,
+		.send_flags = UROCE_SEND_SIGNALED | UROCE_SEND_INLINE,
+		.rkey = command->sgl.key,
+	};
+	struct uroce_send_wr write = {
+		.next = &send,
+		.wr_id = wr_id_of(slot, WORK_GIVE),
+		.sg_list = &sges[0],
+		.num_sge = 1,
+		.opcode = UROCE_WR_RDMA_WRITE,
+		.remote_addr = command->sgl.addr,
+		.rkey = command->sgl.key,
+	};
+
+	nvmf_command_answer(command, cqe);
+	slot->queue->server->counts.errors += command->status != NVME_OK;
+	slot->queue->commands -= slot->counted;
+	slot->counted = false;
+	post(slot->queue, with_data ? &write : &send, 1);
+}
+
+/* ---- the store ---- */
+
+static void block_done(struct store_request *request, uint16_t status)
+{
+	struct slot *slot = (struct slot *)(void *)((char *)request - offsetof(struct slot, request));
+	struct queue *queue = slot->queue;
+
+	queue->store_requests--;
+	nvmf_command_done(&slot->command, status);
+	if (!queue->ending)
+		answer(slot, slot->command.block.op == NVMF_BLOCK_READ && status == NVME_OK);
+}
+
+static void carry_out(struct slot *slot)
+{
+	struct store_request *request = &slot->request;
+
+	request->store = slot->command.block.namespace->store;
+	request->block = &slot->command.block;
+	request->command = &slot->command;
+	request->data = slot->data;
+	request->done = block_done;
+	slot->queue->store_requests++;
+	store_submit(request);
+}
+
+/* A namespace in memory is read from and written to where it is. */
+static bool lies_in_store(struct slot *slot)
+{
+	const struct nvmf_command *command = &slot->command;
+	const struct store *store = command->uses_namespace ? command->block.namespace->store : NULL;
+
+	if (store == NULL || store->memory == NULL ||
+	    (command->block.op != NVMF_BLOCK_READ && command->block.op != NVMF_BLOCK_WRITE))
+		return false;
+	slot->data = store->memory + command->block.offset;
+	slot->data_lkey = store->region->lkeys[slot->queue->port_index];
+	return true;
+}
+
+/* Stores of files move what is in the pool. */
+static bool stays_in_capsule(const struct slot *slot)
+{
+	const struct nvmf_command *command = &slot->command;
+	const struct store *store = command->uses_namespace ? command->block.namespace->store : NULL;
+
+	return store == NULL || command->block.op != NVMF_BLOCK_WRITE || store->fd < 0;
+}
+
+static uint8_t *in_capsule(const struct slot *slot)
+{
+	return slot->capsule + NVME_SQE_BYTES + slot->command.sgl.addr;
+}
+
+/* ---- steps ---- */
+
+static void fetched(struct slot *slot)
+{
+	go_on(slot, nvmf_command_fetched(&slot->command, slot->data, slot->queue->server->now_ns));
+}
+
+static void begin_fetch(struct slot *slot)
+{
+	const struct nvmf_command *command = &slot->command;
+
+	if (command->sgl.in_capsule && stays_in_capsule(slot)) {
+		slot->data = in_capsule(slot);
+		fetched(slot);
+	} else if (!command->sgl.in_capsule && lies_in_store(slot)) {
+		fetch(slot);
+	} else if (!take_data(slot)) {
+		wait_for_memory(slot);
+	} else if (command->sgl.in_capsule) {
+		memcpy(slot->data, in_capsule(slot), command->data_bytes);
+		fetched(slot);
+	} else {
+		fetch(slot);
+	}
+}
+
+static void begin_block(struct slot *slot)
+{
+	if (slot->data == NULL && slot->command.data_bytes && !lies_in_store(slot) && !take_data(slot))
+		wait_for_memory(slot);
+	else
+		carry_out(slot);
+}
+
+static void begin_give(struct slot *slot)
+{
+	if (!take_data(slot)) {
+		wait_for_memory(slot);
+		return;
+	}
+	nvmf_command_give(&slot->command, slot->data);
+	answer(slot, true);
+}
+
+static void go_on(struct slot *slot, enum nvmf_step step)
+{
+	slot->step = step;
+	switch (step) {
+	case NVMF_ANSWER:
+		answer(slot, false);
+		break;
+	case NVMF_FETCH:
+		begin_fetch(slot);
+		break;
+	case NVMF_GIVE:
+		begin_give(slot);
+		break;
+	case NVMF_BLOCK:
+		begin_block(slot);
+		break;
+	case NVMF_HOLD:
+		break;
+	case NVMF_DROP:
+		slot->queue->server->counts.broken_queues++;
+		queue_end(slot->queue);
+		break;
+	}
+}
+
+/* false: its first command has to go on waiting. */
+static bool serve_waiting(struct queue *queue)
+{
+	while (queue->waiting_first) {
+		struct slot *slot = queue->waiting_first;
+
+		if (!pool_has(&queue->server->pool, slot->command.data_bytes))
+			return false;
+		queue->waiting_first = slot->next;
+		go_on(slot, slot->step);
+	}
+	return true;
+}
+
+void queue_try_again(struct server *server)
+{
+	struct queue **link = &server->waiting_first, *last = NULL;
+	bool goes_on = true;
+
+	while (*link) {
+		struct queue *queue = *link;
+
+		goes_on = goes_on && (queue->ending || serve_waiting(queue));
+		if (queue->ending || queue->waiting_first == NULL) {
+			queue->in_waiting = false;
+			queue->waiting_first = NULL;
+			*link = queue->next_waiting;
+		} else {
+			last = queue;
+			link = &queue->next_waiting;
+		}
+	}
+	server->waiting_last = last;
+}
+
+void queue_tell_events(struct server *server)
+{
+	for (uint32_t i = 0; i < NVMF_CONTROLLERS_MAX; i++) {
+		struct nvmf_command *command;
+
+		while (server->target.controllers[i] &&
+		       (command = nvmf_controller_next_event(server->target.controllers[i])) != NULL)
+			answer((struct slot *)(void *)((char *)command - offsetof(struct slot, command)), false);
+	}
+}
+
+/* ---- completions ---- */
+
+/* A host that has more commands under way than it said breaks the rules, and could take all memory. */
+static void take_capsule(struct slot *slot, uint32_t bytes)
+{
+	struct queue *queue = slot->queue;
+
+	if (queue->commands == queue->nvmf.room) {
+		queue->server->counts.broken_queues++;
+		queue_end(queue);
+		return;
+	}
+	queue->commands++;
+	slot->counted = true;
+	queue->server->counts.commands++;
+	go_on(slot, nvmf_command_begin(&slot->command, &queue->nvmf, slot->capsule, bytes, queue->server->now_ns));
+}
+
+void queue_take_completion(struct queue *queue, const struct uroce_wc *wc)
+{
+	struct slot *slot = &queue->slots[wc->wr_id >> WORK_BITS];
+	enum work work = wc->wr_id & ((1u << WORK_BITS) - 1);
+	bool good = wc->status == UROCE_WC_SUCCESS;
+
+	queue->receives -= work == WORK_RECEIVE;
+	queue->sends -= work == WORK_FETCH || work == WORK_ANSWER;
+	if (!good)
+		queue_end(queue);
+	if (queue->ending)
+		return;
+	switch (work) {
+	case WORK_RECEIVE:
+		take_capsule(slot, wc->byte_len);
+		break;
+	case WORK_FETCH:
+		fetched(slot);
+		break;
+	case WORK_ANSWER:
+		give_back_data(slot);
+		post_receive(slot);
+		break;
+	case WORK_GIVE:
+		break;
+	}
+}
+
+/* ---- coming and going ---- */
+
+static void refuse(struct server *server, const struct uroce_cm_event *event, enum nvmf_refusal refusal)
+{
+	uint8_t data[NVMF_REFUSAL_BYTES];
+
+	server->counts.refused_queues++;
+	nvmf_hello_refuse(refusal, data);
+	uroce_cm_reject(event->id, data, sizeof(data));
+	uroce_cm_id_destroy(event->id);
+}
+
+static void free_queue(struct queue *queue)
+{
+	if (queue->qp)
+		uroce_qp_destroy(queue->qp);
+	if (queue->mr)
+		uroce_mr_dereg(queue->mr);
+	if (queue->capsules)
+		munmap(queue->capsules, (size_t)queue->slot_count * queue->capsule_room);
+	free(queue->slots);
+	free(queue);
+}
+
+static int make_slots(struct queue *queue)
+{
+	size_t bytes = (size_t)queue->slot_count * queue->capsule_room;
+
+	queue->slots = calloc(queue->slot_count, sizeof(*queue->slots));
+	queue->capsules = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (queue->capsules == MAP_FAILED)
+		queue->capsules = NULL;
+	if (queue->slots == NULL || queue->capsules == NULL)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < queue->slot_count; i++) {
+		queue->slots[i].queue = queue;
+		queue->slots[i].capsule = queue->capsules + (size_t)i * queue->capsule_room;
+	}
+	return uroce_mr_reg(queue->port->pd, queue->capsules, bytes, UROCE_ACCESS_LOCAL_WRITE, &queue->mr);
+}
+
+static int make_qp(struct queue *queue)
+{
+	struct uroce_qp_init_attr init = {
+		.send_cq = queue->port->cq,
+		.recv_cq = queue->port->cq,
+		.qp_context = (uintptr_t)queue,
+		.max_send_wr = 2 * queue->slot_count,
+		.max_recv_wr = queue->slot_count,
+		.max_send_sge = 1,
+		.max_recv_sge = 1,
+		.max_inline_data = NVME_CQE_BYTES,
+	};
+
+	return uroce_cm_qp_create(queue->id, queue->port->pd, &init, 0, &queue->qp);
+}
+
+static void link_in(struct queue *queue)
+{
+	struct server *server = queue->server;
+
+	queue->next = server->queues;
+	if (server->queues)
+		server->queues->before = queue;
+	server->queues = queue;
+	server->queue_count++;
+	server->counts.queues++;
+}
+
+static struct server_port *port_of(struct server *server, const struct uroce_cm_event *event)
+{
+	for (uint32_t i = 0; i < server->port_count; i++) {
+		if (server->ports[i].port->device == uroce_cm_device(event->id))
+			return &server->ports[i];
+	}
+	return NULL;
+}
+
+static struct queue *make_queue(struct server *server, const struct uroce_cm_event *event,
+				const struct nvmf_hello *hello)
+{
+	struct queue *queue = calloc(1, sizeof(*queue));
+
+	if (queue == NULL)
+		return NULL;
+	queue->server = server;
+	queue->port = port_of(server, event);
+	queue->port_index = (uint32_t)(queue->port - server->ports);
+	queue->id = event->id;
+	queue->peer = event->peer;
+	queue->slot_count = hello->commands + hello->commands / 4 + 4;
+	queue->capsule_room = NVME_SQE_BYTES + (hello->qid ? server->target.config.in_capsule_bytes : 0);
+	queue->capsule_room = (queue->capsule_room + CAPSULE_ALIGNED - 1) / CAPSULE_ALIGNED * CAPSULE_ALIGNED;
+	nvmf_queue_open(&queue->nvmf, &server->target, hello);
+	queue->nvmf.context = queue;
+	if (make_slots(queue) == 0 && make_qp(queue) == 0) {
+		queue->lkey = uroce_mr_lkey(queue->mr);
+		return queue;
+	}
+	free_queue(queue);
+	return NULL;
+}
+
+static uint32_t completions_of(const struct nvmf_hello *hello)
+{
+	return 3 * (hello->commands + hello->commands / 4 + 4);
+}
+
+static enum nvmf_refusal judge(const struct server *server, const struct uroce_cm_event *event,
+			       struct nvmf_hello *hello)
+{
+	enum nvmf_refusal refusal = nvmf_hello_parse(event->private_data, event->private_bytes, hello);
+
+	if (refusal != NVMF_REFUSAL_NONE)
+		return refusal;
+	if (hello->qid > server->target.config.io_queues)
+		return NVMF_REFUSAL_QID;
+	if (hello->commands > server->target.config.queue_depth)
+		return NVMF_REFUSAL_SEND_SIZE;
+	if (event->peer_responder == 0)
+		return NVMF_REFUSAL_READS;
+	return server->ending ? NVMF_REFUSAL_RESOURCES : NVMF_REFUSAL_NONE;
+}
+
+void queue_open(struct server *server, const struct uroce_cm_event *event)
+{
+	uint8_t words[NVMF_HELLO_BYTES];
+	struct uroce_cm_options options = { .private_data = words,
+					    .private_bytes = sizeof(words),
+					    .max_rd_atomic = READS_MAX };
+	struct server_port *port = port_of(server, event);
+	struct nvmf_hello hello;
+	enum nvmf_refusal refusal = judge(server, event, &hello);
+	struct queue *queue = NULL;
+
+	if (refusal == NVMF_REFUSAL_NONE && port->completions + completions_of(&hello) <= SERVER_COMPLETIONS)
+		queue = make_queue(server, event, &hello);
+	if (queue == NULL) {
+		refuse(server, event, refusal ? refusal : NVMF_REFUSAL_RESOURCES);
+		return;
+	}
+	port->completions += completions_of(&hello);
+	queue->completions = completions_of(&hello);
+	uroce_cm_set_context(queue->id, (uintptr_t)queue);
+	link_in(queue);
+	for (uint32_t i = 0; i < queue->slot_count; i++)
+		post_receive(&queue->slots[i]);
+	nvmf_hello_accept(hello.commands, words);
+	if (uroce_cm_accept(queue->id, &options) != 0)
+		queue_end(queue);
+}
+
+/* What it has of the target goes at once, so that its host can come again; what it has of the port comes back. */
+void queue_end(struct queue *queue)
+{
+	struct nvmf_controller *controller = queue->nvmf.controller;
+
+	if (queue->ending)
+		return;
+	queue->ending = true;
+	queue->ending_since_ns = queue->server->now_ns;
+	if (uroce_cm_disconnect(queue->id) != 0) {
+		struct uroce_qp_attr attr = { .qp_state = UROCE_QPS_ERR };
+
+		uroce_qp_modify(queue->qp, &attr, UROCE_QP_STATE, NULL);
+	}
+	for (uint32_t i = 0; queue->nvmf.qid == 0 && controller && i < NVMF_QUEUES_MAX; i++) {
+		if (controller->queues[i] && controller->queues[i] != &queue->nvmf)
+			queue_end(controller->queues[i]->context);
+	}
+	nvmf_queue_close(&queue->nvmf);
+}
+
+bool queue_is_done(const struct queue *queue)
+{
+	return queue->ending && queue->receives == 0 && queue->sends == 0 && queue->store_requests == 0 &&
+	       !queue->in_waiting;
+}
+
+void queue_close(struct queue *queue)
+{
+	struct server *server = queue->server;
+
+	if (queue->next)
+		queue->next->before = queue->before;
+	if (queue->before)
+		queue->before->next = queue->next;
+	else
+		server->queues = queue->next;
+	server->queue_count--;
+	queue->port->completions -= queue->completions;
+	for (uint32_t i = 0; i < queue->slot_count; i++) {
+		nvmf_command_forget(&queue->slots[i].command);
+		give_back_data(&queue->slots[i]);
+	}
+	uroce_cm_id_destroy(queue->id);
+	free_queue(queue);
+}

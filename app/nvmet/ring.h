@@ -1,0 +1,27 @@
+/* ring.h - the io_uring of a target: submitted to once a turn, reaped in the turn */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef NVMET_RING_H
+#define NVMET_RING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct ring;
+struct io_uring_sqe;
+
+/* What a submission completes with: the number of bytes or a negative errno. */
+struct ring_entry {
+	void (*complete)(struct ring_entry *entry, int result);
+};
+
+/* memory: what reads and writes move, registered with the kernel if it takes it. NULL: error says why. */
+struct ring *ring_open(void *memory, size_t bytes, char *error, size_t error_bytes);
+void ring_close(struct ring *ring);
+/* An entry to be filled, that leaves with the next ring_poll(). NULL: too many are under way; then ask again later. */
+struct io_uring_sqe *ring_entry(struct ring *ring, struct ring_entry *entry);
+bool ring_has_fixed_memory(const struct ring *ring);
+/* Returns how many completed. */
+unsigned ring_poll(struct ring *ring);
+
+#endif

@@ -1,0 +1,492 @@
+/* settings.c - what the target serves, and where: from the command line or an INI file */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "nvmet/settings.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_cfgfile.h>
+
+#include "common/number.h"
+
+#define SERVICE 4420u
+#define POOL_BYTES (64ull << 20)
+#define IN_CAPSULE_BYTES 4096u
+#define DEFAULT_NQN "nqn.2026-01.uroce:disk"
+#define SECTIONS_MAX (SERVER_PORTS_MAX + NVMF_SUBSYSTEMS_MAX + SETTINGS_DISKS_MAX + 1u)
+#define ENTRIES_MAX 64
+
+/* ---- values ---- */
+
+bool settings_size(const char *text, uint64_t *bytes)
+{
+	static const char units[] = "kMGT";
+	char number[32];
+	const char *unit;
+	size_t digits = strspn(text, "0123456789");
+	unsigned shift = 0;
+	uint64_t value;
+
+	if (digits == 0 || digits >= sizeof(number))
+		return false;
+	memcpy(number, text, digits);
+	number[digits] = '\0';
+	if (text[digits]) {
+		unit = text[digits] == 'K' ? units : strchr(units, text[digits]);
+		if (unit == NULL || text[digits + 1])
+			return false;
+		shift = 10 * ((unsigned)(unit - units) + 1);
+	}
+	if (!app_number_parse(number, 0, UINT64_MAX >> shift, &value))
+		return false;
+	*bytes = value << shift;
+	return true;
+}
+
+static int take_size(const char *where, const char *text, uint64_t low, uint64_t high, uint64_t *bytes)
+{
+	if (settings_size(text, bytes) && *bytes >= low && *bytes <= high)
+		return APP_EXIT_OK;
+	return app_complain(APP_EXIT_USAGE, "%s %s: use a size such as 512, 64k, 16M or 1G, from %lu to %lu", where,
+			    text, low, high);
+}
+
+static int take_size32(const char *where, const char *text, uint32_t low, uint32_t high, uint32_t *bytes)
+{
+	uint64_t value = 0;
+	int code = take_size(where, text, low, high, &value);
+
+	*bytes = (uint32_t)value;
+	return code;
+}
+
+static int take_text(const char *where, const char *text, char *out, size_t bytes)
+{
+	if (strlen(text) >= bytes)
+		return app_complain(APP_EXIT_USAGE, "%s %s: at most %zu characters", where, text, bytes - 1);
+	strcpy(out, text);
+	return APP_EXIT_OK;
+}
+
+static int take_flag(const char *where, const char *text, bool *flag)
+{
+	uint32_t value = 0;
+	int code = app_number_take32(where, text, 0, 1, &value);
+
+	*flag = value;
+	return code;
+}
+
+static int take_block(const char *where, const char *text, uint32_t *bytes)
+{
+	uint64_t value;
+
+	if (!settings_size(text, &value) || (value != 512 && value != 4096))
+		return app_complain(APP_EXIT_USAGE, "%s %s: use 512 or 4096", where, text);
+	*bytes = (uint32_t)value;
+	return APP_EXIT_OK;
+}
+
+static int take_nqn(const char *where, const char *text, char out[SETTINGS_TEXT_BYTES])
+{
+	if (strlen(text) >= SETTINGS_TEXT_BYTES || !nvmf_nqn_is_valid(text))
+		return app_complain(APP_EXIT_USAGE,
+				    "%s %s: use a name such as nqn.2026-01.org.example:disk1, at most %u characters",
+				    where, text, NVME_NQN_MAX);
+	strcpy(out, text);
+	return APP_EXIT_OK;
+}
+
+int settings_disk_parse(const char *option, const char *text, struct settings_disk *disk)
+{
+	const char *colon = strrchr(text, ':');
+	char size[SETTINGS_TEXT_BYTES] = "";
+
+	*disk = (struct settings_disk){ .kind = STORE_FILE, .block_bytes = 512 };
+	if (strlen(text) >= SETTINGS_TEXT_BYTES)
+		return app_complain(APP_EXIT_USAGE, "%s %s: at most %u characters", option, text,
+				    SETTINGS_TEXT_BYTES - 1);
+	if (colon)
+		strcpy(size, colon + 1);
+	if (colon && settings_size(size, &disk->bytes))
+		memcpy(disk->path, text, (size_t)(colon - text));
+	else
+		strcpy(disk->path, text);
+	if (strcmp(disk->path, "memory") == 0 || strcmp(disk->path, "null") == 0) {
+		disk->kind = disk->path[0] == 'm' ? STORE_MEMORY : STORE_NULL;
+		if (disk->bytes == 0)
+			return app_complain(APP_EXIT_USAGE, "%s %s: say how large, such as %s:1G", option, text,
+					    disk->path);
+	} else if (strchr(disk->path, '/') == NULL) {
+		return app_complain(
+			APP_EXIT_USAGE,
+			"%s %s: use memory:SIZE, null:SIZE, or a path with a / in it, such as ./disk.img:1G", option,
+			text);
+	}
+	return APP_EXIT_OK;
+}
+
+/* ---- the file ---- */
+
+static int take_hosts(const char *where, const char *text, struct settings_subsystem *subsystem)
+{
+	char copy[1024], *rest = copy, *word;
+	int code = take_text(where, text, copy, sizeof(copy));
+
+	while (code == APP_EXIT_OK && (word = strsep(&rest, " ,")) != NULL) {
+		if (*word == '\0')
+			continue;
+		if (subsystem->host_count == NVMF_HOSTS_MAX)
+			return app_complain(APP_EXIT_USAGE, "%s: at most %u hosts", where, NVMF_HOSTS_MAX);
+		code = take_nqn(where, word, subsystem->hosts[subsystem->host_count++]);
+	}
+	return code;
+}
+
+static int read_target(struct settings *settings, const char *where, const char *key, const char *value)
+{
+	if (strcmp(key, "service") == 0)
+		return app_number_take32(where, value, 1, 65535, &settings->service);
+	if (strcmp(key, "queue-depth") == 0)
+		return app_number_take32(where, value, 2, 1024, &settings->queue_depth);
+	if (strcmp(key, "io-queues") == 0)
+		return app_number_take32(where, value, 1, 128, &settings->io_queues);
+	if (strcmp(key, "in-capsule") == 0)
+		return take_size32(where, value, 0, 16384, &settings->in_capsule_bytes);
+	if (strcmp(key, "max-data") == 0)
+		return take_size32(where, value, 4096, 1 << 20, &settings->max_data_bytes);
+	if (strcmp(key, "pool") == 0)
+		return take_size(where, value, 4 << 20, 1ull << 40, &settings->pool_bytes);
+	return app_complain(APP_EXIT_USAGE,
+			    "%s: no such key; service, queue-depth, io-queues, in-capsule, max-data and pool are",
+			    where);
+}
+
+static int read_port(struct settings_port *port, const char *where, const char *key, const char *value)
+{
+	if (strcmp(key, "device") == 0)
+		return take_text(where, value, port->device, sizeof(port->device));
+	if (strcmp(key, "ip") == 0)
+		return take_text(where, value, port->ip, sizeof(port->ip));
+	if (strcmp(key, "gateway") == 0)
+		return take_text(where, value, port->gateway, sizeof(port->gateway));
+	return app_complain(APP_EXIT_USAGE, "%s: no such key; device, ip and gateway are", where);
+}
+
+static int read_subsystem(struct settings_subsystem *subsystem, const char *where, const char *key, const char *value)
+{
+	if (strcmp(key, "nqn") == 0)
+		return take_nqn(where, value, subsystem->nqn);
+	if (strcmp(key, "serial") == 0)
+		return take_text(where, value, subsystem->serial, sizeof(subsystem->serial));
+	if (strcmp(key, "model") == 0)
+		return take_text(where, value, subsystem->model, sizeof(subsystem->model));
+	if (strcmp(key, "hosts") == 0)
+		return take_hosts(where, value, subsystem);
+	return app_complain(APP_EXIT_USAGE, "%s: no such key; nqn, serial, model and hosts are", where);
+}
+
+static int read_store(struct settings_disk *disk, const char *where, const char *value)
+{
+	struct settings_disk read;
+	int code = settings_disk_parse(where, value, &read);
+
+	disk->kind = read.kind;
+	disk->bytes = read.bytes;
+	memcpy(disk->path, read.path, sizeof(disk->path));
+	return code;
+}
+
+static int read_disk(struct settings_disk *disk, const char *where, const char *key, const char *value)
+{
+	if (strcmp(key, "subsystem") == 0)
+		return take_nqn(where, value, disk->subsystem);
+	if (strcmp(key, "nsid") == 0)
+		return app_number_take32(where, value, 1, NVMF_NAMESPACES_MAX, &disk->nsid);
+	if (strcmp(key, "store") == 0)
+		return read_store(disk, where, value);
+	if (strcmp(key, "block") == 0)
+		return take_block(where, value, &disk->block_bytes);
+	if (strcmp(key, "uuid") == 0)
+		return take_text(where, value, disk->uuid, sizeof(disk->uuid));
+	if (strcmp(key, "buffered") == 0)
+		return take_flag(where, value, &disk->buffered);
+	if (strcmp(key, "read-only") == 0)
+		return take_flag(where, value, &disk->read_only);
+	return app_complain(APP_EXIT_USAGE,
+			    "%s: no such key; subsystem, nsid, store, block, uuid, buffered and read-only are", where);
+}
+
+static int read_entry(struct settings *settings, const char *section, const struct rte_cfgfile_entry *entry)
+{
+	char where[SETTINGS_TEXT_BYTES + 160];
+
+	snprintf(where, sizeof(where), "%s: [%s] %s", settings->config, section, entry->name);
+	if (strcmp(section, "target") == 0)
+		return read_target(settings, where, entry->name, entry->value);
+	if (strncmp(section, "port.", 5) == 0)
+		return read_port(&settings->ports[settings->port_count - 1], where, entry->name, entry->value);
+	if (strncmp(section, "subsystem.", 10) == 0)
+		return read_subsystem(&settings->subsystems[settings->subsystem_count - 1], where, entry->name,
+				      entry->value);
+	return read_disk(&settings->disks[settings->disk_count - 1], where, entry->name, entry->value);
+}
+
+/* Room for what a section is about. */
+static int begin_section(struct settings *settings, const char *section)
+{
+	const struct {
+		const char *prefix;
+		uint32_t *count, most;
+	} kinds[] = {
+		{ "port.", &settings->port_count, SERVER_PORTS_MAX },
+		{ "subsystem.", &settings->subsystem_count, NVMF_SUBSYSTEMS_MAX },
+		{ "namespace.", &settings->disk_count, SETTINGS_DISKS_MAX },
+	};
+
+	if (strcmp(section, "target") == 0)
+		return APP_EXIT_OK;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if (strncmp(section, kinds[i].prefix, strlen(kinds[i].prefix)) != 0)
+			continue;
+		if (*kinds[i].count == kinds[i].most)
+			return app_complain(APP_EXIT_USAGE, "%s: [%s]: at most %u of them", settings->config, section,
+					    kinds[i].most);
+		if (i == 2)
+			settings->disks[*kinds[i].count].block_bytes = 512;
+		++*kinds[i].count;
+		return APP_EXIT_OK;
+	}
+	return app_complain(APP_EXIT_USAGE,
+			    "%s: [%s]: no such section; [target], [port.N], [subsystem.N] and [namespace.N] are",
+			    settings->config, section);
+}
+
+static int read_section(struct settings *settings, struct rte_cfgfile *file, const char *section)
+{
+	static struct rte_cfgfile_entry entries[ENTRIES_MAX];
+	int count = rte_cfgfile_section_entries(file, section, entries, ENTRIES_MAX);
+	int code = begin_section(settings, section);
+
+	for (int i = 0; i < count && code == APP_EXIT_OK; i++)
+		code = read_entry(settings, section, &entries[i]);
+	return code;
+}
+
+static int read_file(struct settings *settings)
+{
+	static char names[SECTIONS_MAX][CFG_NAME_LEN];
+	char *sections[SECTIONS_MAX];
+	struct rte_cfgfile *file;
+	int count, code = APP_EXIT_OK;
+
+	if (!app_is_readable(settings->config))
+		return app_complain(APP_EXIT_ENVIRONMENT, "--config %s: %s", settings->config, strerror(errno));
+	file = rte_cfgfile_load(settings->config, 0);
+	if (file == NULL)
+		return app_complain(APP_EXIT_USAGE, "--config %s: not an INI file: [section], then key=value lines",
+				    settings->config);
+	for (uint32_t i = 0; i < SECTIONS_MAX; i++)
+		sections[i] = names[i];
+	count = rte_cfgfile_sections(file, sections, (int)SECTIONS_MAX);
+	for (int i = 0; i < count && code == APP_EXIT_OK; i++)
+		code = read_section(settings, file, sections[i]);
+	rte_cfgfile_close(file);
+	return code;
+}
+
+/* ---- the command line ---- */
+
+enum option_letter { IP = 256, GATEWAY, FILE_PATH, MEMORY, NQN, BLOCK, BUFFERED, READ_ONLY, HOST_NQN, CONFIG, DRY_RUN };
+
+static const struct option long_options[] = {
+	{ "config", required_argument, NULL, CONFIG },
+	{ "device", required_argument, NULL, 'd' },
+	{ "ip", required_argument, NULL, IP },
+	{ "gateway", required_argument, NULL, GATEWAY },
+	{ "file", required_argument, NULL, FILE_PATH },
+	{ "memory", required_argument, NULL, MEMORY },
+	{ "store", required_argument, NULL, 's' },
+	{ "nqn", required_argument, NULL, NQN },
+	{ "host-nqn", required_argument, NULL, HOST_NQN },
+	{ "block", required_argument, NULL, BLOCK },
+	{ "buffered", no_argument, NULL, BUFFERED },
+	{ "read-only", no_argument, NULL, READ_ONLY },
+	{ "port", required_argument, NULL, 'p' },
+	{ "dry-run", no_argument, NULL, DRY_RUN },
+	{ "help", no_argument, NULL, 'h' },
+	{ "version", no_argument, NULL, 'V' },
+	{ NULL, 0, NULL, 0 },
+};
+
+static const char help_text[] =
+	"uroce-nvmet [EAL options] -- [options]\n"
+	"An NVMe over RDMA target: hosts that speak NVMe over RoCEv2, Linux among them, mount what it serves.\n"
+	"\n"
+	"  -d, --device DEV   port: eth1 or net_af_packet0,iface=eth1, net_memif0,..., a PCI address, or one given to\n"
+	"                     EAL; once for each port (default: the first that was given to EAL)\n"
+	"  --ip ADDR/LEN      our address on the last --device, IPv4 or IPv6\n"
+	"  --gateway ADDR     router of that address for hosts outside of LEN (default none)\n"
+	"  -p, --port N       where hosts connect, 1 ... 65535 (default 4420)\n"
+	"  --file PATH[:SIZE] a namespace in a file or on a block device; SIZE makes a file that is empty or not there\n"
+	"  --memory SIZE      a namespace in memory: 512, 64k, 16M, 1G\n"
+	"  -s, --store WHERE  a namespace: memory:SIZE, null:SIZE (keeps nothing), PATH[:SIZE]\n"
+	"                     each one is another namespace of the same subsystem\n"
+	"  --block N          bytes of a block of the namespaces: 512, 4096 (default 512)\n"
+	"  --buffered         files go through the page cache; default: O_DIRECT\n"
+	"  --read-only        nothing is written\n"
+	"  --nqn NQN          name of the subsystem (default " DEFAULT_NQN ")\n"
+	"  --host-nqn NQN     a host that may connect; several times for several (default: any)\n"
+	"  --config FILE      all that, and several subsystems, in an INI file: [target], [port.N], [subsystem.N],\n"
+	"                     [namespace.N]\n"
+	"  --dry-run          print what would be served, and end\n"
+	"  -h, --help  -V, --version\n"
+	"\n"
+	"It prints the lines to type on a Linux host. SIGTERM and ctrl-C tell the hosts and end it.\n"
+	"Exit: 0 ended, 2 usage, 3 environment (no port, no file, no memory), 4 internal.\n";
+
+static int add_disk(struct settings *settings, const char *option, const char *text)
+{
+	if (settings->disk_count == SETTINGS_DISKS_MAX)
+		return app_complain(APP_EXIT_USAGE, "%s %s: at most %u namespaces", option, text, SETTINGS_DISKS_MAX);
+	return settings_disk_parse(option, text, &settings->disks[settings->disk_count++]);
+}
+
+static int add_memory(struct settings *settings, const char *text)
+{
+	char store[64];
+
+	snprintf(store, sizeof(store), "memory:%s", text);
+	return add_disk(settings, "--memory", store);
+}
+
+/* An address or a gateway is of the last device; without one, of the first that EAL was given. */
+static struct settings_port *last_port(struct settings *settings)
+{
+	if (settings->port_count == 0)
+		settings->port_count = 1;
+	return &settings->ports[settings->port_count - 1];
+}
+
+static int take_device(struct settings *settings, const char *text)
+{
+	if (settings->port_count == SERVER_PORTS_MAX)
+		return app_complain(APP_EXIT_USAGE, "--device %s: at most %u ports", text, SERVER_PORTS_MAX);
+	settings->port_count++;
+	return take_text("--device", text, last_port(settings)->device, SETTINGS_TEXT_BYTES);
+}
+
+struct line {
+	struct settings_disk disk; /* what is said of all */
+};
+
+static int take_option(struct settings *settings, struct line *line, int letter, const char *text)
+{
+	struct settings_subsystem *subsystem = &settings->subsystems[0];
+
+	switch (letter) {
+	case CONFIG:
+		return take_text("--config", text, settings->config, sizeof(settings->config));
+	case 'd':
+		return take_device(settings, text);
+	case IP:
+		return take_text("--ip", text, last_port(settings)->ip, SETTINGS_TEXT_BYTES);
+	case GATEWAY:
+		return take_text("--gateway", text, last_port(settings)->gateway, SETTINGS_TEXT_BYTES);
+	case 'p':
+		return app_number_take32("--port", text, 1, 65535, &settings->service);
+	case FILE_PATH:
+		return add_disk(settings, "--file", text);
+	case MEMORY:
+		return add_memory(settings, text);
+	case 's':
+		return add_disk(settings, "--store", text);
+	case BLOCK:
+		return take_block("--block", text, &line->disk.block_bytes);
+	case BUFFERED:
+		line->disk.buffered = true;
+		return APP_EXIT_OK;
+	case READ_ONLY:
+		line->disk.read_only = true;
+		return APP_EXIT_OK;
+	case NQN:
+		return take_nqn("--nqn", text, subsystem->nqn);
+	case HOST_NQN:
+		return take_hosts("--host-nqn", text, subsystem);
+	case DRY_RUN:
+		settings->dry_run = true;
+		return APP_EXIT_OK;
+	default:
+		return APP_EXIT_USAGE; /* getopt has complained */
+	}
+}
+
+static int check(const struct settings *settings)
+{
+	if (settings->disk_count == 0)
+		return app_complain(APP_EXIT_USAGE,
+				    "nothing to serve: add --memory SIZE, --file PATH, or --config FILE");
+	if (settings->port_count == 0)
+		return app_complain(APP_EXIT_USAGE, "--ip ADDR/LEN is missing: our own address on the port");
+	for (uint32_t i = 0; i < settings->port_count; i++) {
+		if (settings->ports[i].ip[0] == '\0')
+			return app_complain(APP_EXIT_USAGE, "port %s: its address is missing: --ip ADDR/LEN",
+					    settings->ports[i].device);
+	}
+	return APP_EXIT_OK;
+}
+
+static int complete(struct settings *settings, const struct line *line)
+{
+	for (uint32_t i = 0; i < settings->disk_count; i++) {
+		settings->disks[i].block_bytes = line->disk.block_bytes;
+		settings->disks[i].buffered = line->disk.buffered;
+		settings->disks[i].read_only = line->disk.read_only;
+	}
+	if (settings->config[0]) {
+		if (settings->disk_count || settings->subsystems[0].nqn[0])
+			return app_complain(APP_EXIT_USAGE,
+					    "--config %s: what is served is said there: leave out --file, --memory, "
+					    "--store and --nqn",
+					    settings->config);
+		return read_file(settings);
+	}
+	settings->subsystem_count = 1;
+	if (settings->subsystems[0].nqn[0] == '\0')
+		strcpy(settings->subsystems[0].nqn, DEFAULT_NQN);
+	return APP_EXIT_OK;
+}
+
+int settings_read(struct settings *settings, int argc, char **argv)
+{
+	struct line line = { .disk = { .block_bytes = 512 } };
+	int letter, code;
+
+	memset(settings, 0, sizeof(*settings));
+	settings->service = SERVICE;
+	settings->in_capsule_bytes = IN_CAPSULE_BYTES;
+	settings->pool_bytes = POOL_BYTES;
+	while ((letter = getopt_long(argc, argv, "d:p:s:hV", long_options, NULL)) != -1) {
+		if (letter == 'h') {
+			fputs(help_text, stdout);
+			return 1 + APP_EXIT_OK;
+		}
+		if (letter == 'V') {
+			printf("uroce-nvmet %s\n", uroce_version());
+			return 1 + APP_EXIT_OK;
+		}
+		code = take_option(settings, &line, letter, optarg);
+		if (code)
+			return 1 + code;
+	}
+	if (optind < argc)
+		return 1 + app_complain(APP_EXIT_USAGE, "\"%s\": every word is an option here", argv[optind]);
+	code = complete(settings, &line);
+	if (code == APP_EXIT_OK)
+		code = check(settings);
+	return code ? 1 + code : 0;
+}

@@ -1,0 +1,52 @@
+/* settings.h - what the target serves, and where: from the command line or an INI file */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef NVMET_SETTINGS_H
+#define NVMET_SETTINGS_H
+
+#include "common/eal.h"
+#include "nvmet/server.h"
+
+#define SETTINGS_TEXT_BYTES 256u
+#define SETTINGS_DISKS_MAX 256u
+
+struct settings_port {
+	char device[SETTINGS_TEXT_BYTES], ip[SETTINGS_TEXT_BYTES], gateway[SETTINGS_TEXT_BYTES];
+};
+
+struct settings_subsystem {
+	char nqn[SETTINGS_TEXT_BYTES], serial[21], model[41];
+	char hosts[NVMF_HOSTS_MAX][SETTINGS_TEXT_BYTES];
+	uint32_t host_count;
+};
+
+struct settings_disk {
+	char subsystem[SETTINGS_TEXT_BYTES]; /* its NQN; empty: the only one */
+	uint32_t nsid;                       /* 0: the first that is free */
+	enum store_kind kind;
+	char path[SETTINGS_TEXT_BYTES];
+	uint64_t bytes;
+	uint32_t block_bytes;
+	bool buffered, read_only;
+	char uuid[SETTINGS_TEXT_BYTES]; /* empty: made of the NQN and the nsid, so always the same */
+};
+
+struct settings {
+	char config[SETTINGS_TEXT_BYTES];
+	struct settings_port ports[SERVER_PORTS_MAX];
+	struct settings_subsystem subsystems[NVMF_SUBSYSTEMS_MAX];
+	struct settings_disk disks[SETTINGS_DISKS_MAX];
+	uint32_t port_count, subsystem_count, disk_count;
+	uint32_t service, queue_depth, io_queues, in_capsule_bytes, max_data_bytes;
+	uint64_t pool_bytes;
+	bool dry_run;
+};
+
+/* 0 to go on, or 1 + what to exit with. */
+int settings_read(struct settings *settings, int argc, char **argv);
+
+/* "512", "4k", "16M", "1G", "2T". false: it is none. */
+bool settings_size(const char *text, uint64_t *bytes);
+/* "memory:SIZE", "null:SIZE", "/path", "/path:SIZE" into kind, path and bytes. APP_EXIT_OK, or a complaint. */
+int settings_disk_parse(const char *option, const char *text, struct settings_disk *disk);
+
+#endif

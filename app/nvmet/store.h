@@ -1,0 +1,81 @@
+/* store.h - where the blocks of a namespace are: memory, a file or device, or nowhere */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ *   1. store_open()
+ *   2. store_submit() of requests, as many as one likes; each is done when its done() is called, perhaps at once
+ *   3. ring_poll() (ring.h) in each turn: what was submitted to files begins, what has been carried out is told
+ *   4. store_close() when none is under way
+ * One thread.
+ */
+#ifndef NVMET_STORE_H
+#define NVMET_STORE_H
+
+#include "nvmet/ring.h"
+#include "nvmf/command.h"
+
+#define STORE_ERROR_BYTES 512u
+
+struct region;
+struct store;
+
+enum store_kind { STORE_NULL, STORE_MEMORY, STORE_FILE };
+
+struct store_config {
+	enum store_kind kind;
+	const char *path;     /* FILE: a file or a block device */
+	uint64_t bytes;       /* MEMORY, NULL; FILE: a file that is not there is made so large; 0: as it is */
+	uint32_t block_bytes; /* 512 or 4096 */
+	bool buffered;        /* FILE: through the page cache, not O_DIRECT */
+	bool read_only;
+};
+
+struct store_request {
+	struct store *store;
+	const struct nvmf_block *block;
+	const struct nvmf_command *command; /* for the ranges of a DEALLOCATE */
+	uint8_t *data;                      /* READ: filled; WRITE, COMPARE, DEALLOCATE: what came */
+	void (*done)(struct store_request *request, uint16_t status);
+	/* the store's */
+	struct ring_entry entry;
+	uint8_t *second; /* COMPARE: what is there */
+	uint64_t moved;  /* bytes of the range at hand */
+	uint32_t range, way, tries;
+	bool syncs; /* all is done but for what makes it last */
+};
+
+struct store_ops {
+	void (*submit)(struct store *store, struct store_request *request);
+	void (*close)(struct store *store);
+};
+
+struct store {
+	const struct store_ops *ops;
+	struct store_config config;
+	uint64_t bytes;
+	bool volatile_cache;
+	uint8_t *memory;       /* MEMORY: the blocks themselves, which hosts may be served from */
+	struct region *region; /* of the memory, for ports; the server's */
+	struct ring *ring;     /* FILE */
+	int fd;
+	uint32_t under_way;
+};
+
+/* NULL: error says why. ring: where stores of files do their work; see ring.h. */
+struct store *store_open(const struct store_config *config, struct ring *ring, char error[STORE_ERROR_BYTES]);
+void store_close(struct store *store);
+
+static inline void store_submit(struct store_request *request)
+{
+	request->store->ops->submit(request->store, request);
+}
+
+/* "memory", "null", "file". */
+const char *store_kind_name(enum store_kind kind);
+
+/* The status of a request that failed with this errno. */
+uint16_t store_status(int error, enum nvmf_block_op op);
+
+/* file.c */
+int store_open_file(struct store *store, char error[STORE_ERROR_BYTES]);
+
+#endif
