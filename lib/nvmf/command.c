@@ -52,12 +52,12 @@ static uint16_t judge_state(const struct nvmf_command *command, const struct nvm
 	return NVME_OK;
 }
 
-/* The length that a command has is the one that its descriptor names. */
+/* The length that a command has is the one that its descriptor names, or less where hosts do that. */
 static uint16_t judge_data(const struct nvmf_command *command, const struct nvmf_row *row)
 {
 	if (command->data_bytes == 0)
 		return NVME_OK;
-	if (command->sgl.bytes != command->data_bytes)
+	if (command->sgl.bytes < command->data_bytes || (command->sgl.bytes > command->data_bytes && !row->longer))
 		return NVME_SGL_LENGTH | NVME_DNR;
 	return command->sgl.in_capsule && row->direction != NVMF_FROM_HOST ? NVME_SGL_TYPE | NVME_DNR : NVME_OK;
 }

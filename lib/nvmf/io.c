@@ -130,7 +130,7 @@ const struct nvmf_row *nvmf_io_row(uint8_t opcode)
 		{ NVME_COMPARE, "Compare", NVMF_FROM_HOST, judge_compare, .blocks = true },
 		{ NVME_WRITE_ZEROES, "Write Zeroes", NVMF_NO_DATA, judge_zeroes, .blocks = true },
 		{ NVME_DATASET_MANAGEMENT, "Dataset Management", NVMF_FROM_HOST, judge_dataset, take_ranges,
-		  .blocks = true },
+		  .blocks = true, .longer = true },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

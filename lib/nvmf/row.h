@@ -20,6 +20,7 @@ struct nvmf_row {
 	bool blocks; /* the store has work to do */
 	bool held;   /* is not answered now */
 	bool early;  /* allowed before the controller is enabled */
+	bool longer; /* the descriptor may name more than is needed: Linux names a page for a few ranges */
 };
 
 /* NULL: no such opcode. fabrics: by the type of fabrics. */
