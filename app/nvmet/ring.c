@@ -27,7 +27,7 @@ struct ring *ring_open(void *memory, size_t bytes, char *error, size_t error_byt
 		snprintf(
 			error, error_bytes, "io_uring: %s%s", strerror(-code),
 			code == -ENOSYS || code == -EPERM ?
-				"; it is switched off here (kernel.io_uring_disabled, or the container's seccomp profile)" :
+				"; it is switched off here (kernel.io_uring_disabled, or seccomp)" :
 				"");
 		free(ring);
 		return NULL;

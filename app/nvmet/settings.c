@@ -332,7 +332,7 @@ static const char help_text[] =
 	"  --ip ADDR/LEN      our address on the last --device, IPv4 or IPv6\n"
 	"  --gateway ADDR     router of that address for hosts outside of LEN (default none)\n"
 	"  -p, --port N       where hosts connect, 1 ... 65535 (default 4420)\n"
-	"  --file PATH[:SIZE] a namespace in a file or on a block device; SIZE makes a file that is empty or not there\n"
+	"  --file PATH[:SIZE] a namespace in a file or on a block device; SIZE makes one that is empty or not there\n"
 	"  --memory SIZE      a namespace in memory: 512, 64k, 16M, 1G\n"
 	"  -s, --store WHERE  a namespace: memory:SIZE, null:SIZE (keeps nothing), PATH[:SIZE]\n"
 	"                     each one is another namespace of the same subsystem\n"

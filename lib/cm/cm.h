@@ -2,8 +2,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * As pure as lib/rc: no I/O, no clock, no randomness but a key that it is given, so that a simulator can be its host as
- * well as an lcore (C-31). A host gives it datagrams, calls and time; what is to be done comes out as actions, in order,
- * which the host carries out after each call:
+ * well as an lcore (C-31). A host gives it datagrams, calls and time; what is to be done comes out as actions, in
+ * order, which the host carries out after each call:
  *   1. cm_bytes(), cm_init()
  *   2. cm_receive(), cm_timeout() when cm_deadline() has passed, and the calls of the user
  *   3. after each of these: while (cm_take(cm, &action)) carry it out; an action that moves a QP is answered by

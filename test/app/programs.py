@@ -94,7 +94,7 @@ def counter(text, name):
     return int(found[-1]) if found else 0
 
 
-PROGRAMS = ("perf", "pingpong", "rping", "testpmd", "decode")
+PROGRAMS = ("perf", "pingpong", "rping", "nvmet", "testpmd", "decode")
 
 
 @case
@@ -111,12 +111,14 @@ def every_option_that_help_names_is_known(_):
     """With --no-such-option behind it, as its value and again, nothing begins; a program that does not know the first one names that."""
     for name in PROGRAMS:
         _, text, _ = run(name, "--help")
-        options = {word for line in text.splitlines() if re.match(r" +-", line)
-                   for word in re.findall(r"(?<![\w-])(--?\w[\w-]*)", line[:line.find("   ", 12) + 1 or None])}
+        lines = [line for line in text.splitlines() if re.match(r" +-", line)]
+        heads = [line[:line.find("   ", 12) + 1 or None] for line in lines]
+        options = {word for head in heads for word in re.findall(r"(?<![\w-])(--?\w[\w-]*)", head)}
         want(len(options) >= 5, name, text)
         for option in sorted(options):
             _, _, err = run(name, option, *["--no-such-option"] * 2)
-            want(f"'{option}'" not in err and f"option -- '{option[1:]}'" not in err, name, "does not know", option, err)
+            known = f"'{option}'" not in err and f"option -- '{option[1:]}'" not in err
+            want(known, name, "does not know", option, err)
 
 
 @case

@@ -1,4 +1,4 @@
-/* held.h - what QPs, CQs, regions and connections hold of an engine with one lcore: to be as it was when they are gone */
+/* held.h - what QPs, CQs, regions and connections hold of an engine: as before when they are gone */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef TEST_EAL_HELD_H
 #define TEST_EAL_HELD_H

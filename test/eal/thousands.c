@@ -1,4 +1,4 @@
-/* thousands.c - connections by the thousand, at once and one after the other: made, used, taken down, and all as before */
+/* thousands.c - connections by the thousand, at once and in a row: made, used, taken down, all as before */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
 
