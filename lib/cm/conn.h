@@ -36,7 +36,6 @@ struct cm_conn {
 	uint16_t source; /* of a half-open one: which counter counts it */
 	bool passive, known_to_user, half_open, counted_by_listener;
 	bool in_peers, in_ends;
-	bool mra_sent; /* of the message that waits for our user, or for us */
 	uint8_t tries_left;
 	uint8_t response_timeout, max_retries; /* code, and count: for what we send */
 	uint8_t peer_timeout;                  /* code: how long the peer waits for us */

@@ -237,7 +237,6 @@ void cm_passive_send_mra(struct cm *cm, struct cm_conn *conn)
 {
 	struct cm_message *out = cm_begin(cm, conn, CM_MRA);
 
-	conn->mra_sent = true;
 	out->answered = CM_ANSWERED_REQ;
 	out->service_timeout = code_of(cm->config.patience_ns);
 	cm_send_out(cm, &conn->route, NULL);
