@@ -275,7 +275,7 @@ static struct cm_conn *find_timed_out(struct cm *cm, const struct cm_route *rout
 	for (size_t i = 0; i < sizeof(guid); i++)
 		guid = guid << 8 | in->info[i];
 	while ((conn = cm_table_by_peer(&cm->table, route->dest, in->local_id, conn)) != NULL) {
-		if (conn->passive && conn->peer_guid == guid)
+		if (conn->peer_guid == guid)
 			return conn;
 	}
 	return NULL;
