@@ -88,9 +88,7 @@ static struct cm_message asked(struct meet *meet, struct cm_route *to_a, uint32_
 
 	*a = meet_connect(meet, 7174, 17);
 	req = meet_take(meet, MEET_A, &to_b);
-	*to_a = to_b;
-	memcpy(to_a->source, to_b.dest, 16);
-	memcpy(to_a->dest, to_b.source, 16);
+	*to_a = meet_back(&to_b);
 	meet_forget_notes(meet);
 	return req;
 }
