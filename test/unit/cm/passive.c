@@ -182,3 +182,72 @@ Test(passive, a_service_that_is_not_of_ip_needs_no_addresses)
 	meet_expect(meet, "B event REQUEST");
 	meet_close(meet);
 }
+
+/* C-2: an RTU with the right ids, but of another REQ. */
+Test(passive, an_rtu_has_to_be_of_the_request_that_was_answered)
+{
+	struct meet *meet = meet_open(NULL);
+	struct cm_message rtu;
+	struct cm_route to_b;
+
+	RULE("C-2");
+	RULE("C-23");
+	meet_listen(meet, MEET_B, 7174, 8);
+	meet_connect(meet, 7174, 17);
+	meet_run(meet);
+	meet_accept(meet, meet_last(meet, MEET_B)->connection, 18);
+	cr_assert(meet_carry(meet, MEET_B));
+	rtu = meet_take(meet, MEET_A, &to_b);
+	meet_forget_notes(meet);
+	rtu.transaction_id++;
+	meet_give(meet, MEET_B, &rtu, &to_b);
+	meet_expect(meet, "");
+	cr_expect_eq(cm_count(meet->end[MEET_B].cm, CM_CNT_DROP_STRANGER), 1);
+	rtu.transaction_id--;
+	meet_give(meet, MEET_B, &rtu, &to_b);
+	meet_expect(meet, "B QP to RTS, B event ESTABLISHED");
+	meet_close(meet);
+}
+
+/* C-14: no room for one more connection of any kind. */
+Test(passive, a_request_for_which_there_is_no_room_is_refused)
+{
+	struct meet *meet = meet_open(&(struct cm_config){ .connections = 1 });
+	struct cm_route to_b;
+	struct cm_message req = request(meet, &to_b), rej;
+
+	RULE("C-14");
+	meet_give(meet, MEET_B, &req, &to_b);
+	meet_forget_notes(meet);
+	req.local_id++;
+	req.qpn++;
+	meet_give(meet, MEET_B, &req, &to_b);
+	meet_expect(meet, "B REJ 3");
+	rej = meet_take(meet, MEET_B, &to_b);
+	cr_expect_eq(rej.remote_id, req.local_id);
+	cr_expect_eq(cm_count(meet->end[MEET_B].cm, CM_CNT_DROP_FULL), 1);
+	meet_close(meet);
+}
+
+/* C-22: what one address has half open is no other's business. */
+Test(passive, each_address_has_a_bound_of_its_own)
+{
+	struct meet *meet = meet_open(&(struct cm_config){ .of_one_peer = 1 });
+	struct cm_route to_b;
+	struct cm_message req = request(meet, &to_b);
+
+	RULE("C-22");
+	for (uint32_t i = 0; i < 8; i++) {
+		meet_give(meet, MEET_B, &req, &to_b);
+		meet_expect(meet, "B event REQUEST");
+		req.local_id++;
+		req.qpn++;
+		meet_give(meet, MEET_B, &req, &to_b);
+		meet_expect(meet, "");
+		cr_expect_eq(cm_count(meet->end[MEET_B].cm, CM_CNT_DROP_OF_ONE_PEER), i + 1);
+		to_b.dest[15]++;
+		req.primary.local_gid[15]++;
+		req.private_data[19]++; /* the address of IP that it tells */
+	}
+	meet_close(meet);
+}

@@ -108,7 +108,7 @@ static void take(uint64_t *seed)
 {
 	struct cm_conn *conn = cm_table_take(&table, 7, 5);
 
-	cr_assert_eq(conn == NULL, live_count == MANY);
+	cr_assert_eq(conn == NULL, live_count == table.conn_count);
 	if (conn == NULL)
 		return;
 	cr_assert_eq(conn->local_id & 7, 5);
@@ -198,12 +198,12 @@ static void expect_peers_and_ends(void)
 	}
 }
 
-Test(table, whatever_is_taken_and_given_back_the_right_ones_are_found)
+static void expect_the_right_ones(uint32_t connections, uint32_t steps)
 {
-	uint64_t seed = draw_start(1);
+	uint64_t seed = draw_start(connections);
 
-	open_table(MANY, 1);
-	for (uint32_t i = 0; i < 20000; i++) {
+	open_table(connections, 1);
+	for (uint32_t i = 0; i < steps; i++) {
 		step(&seed);
 		expect_ids_and_timers();
 		expect_peers_and_ends();
@@ -213,6 +213,17 @@ Test(table, whatever_is_taken_and_given_back_the_right_ones_are_found)
 	expect_ids_and_timers();
 	cr_expect_eq(table.timer_count, 0);
 	cr_expect_null(cm_table_due(&table, CM_NEVER));
+}
+
+Test(table, whatever_is_taken_and_given_back_the_right_ones_are_found)
+{
+	expect_the_right_ones(MANY, 20000);
+}
+
+/* Four heads for six peers and six ends: most have to share one. */
+Test(table, those_that_share_a_chain_are_told_apart)
+{
+	expect_the_right_ones(4, 20000);
 }
 
 /* ---- ids ---- */
