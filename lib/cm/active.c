@@ -27,7 +27,6 @@ static void set_ip(struct cm_message *message, const struct cm_route *route, uin
 	memcpy(ip.source + skip, route->source + skip, 16 - skip);
 	memcpy(ip.dest + skip, route->dest + skip, 16 - skip);
 	cm_ip_build(&ip, message->private_data);
-	message->private_bytes = CM_IP_BYTES;
 }
 
 static void set_way(struct cm_message *message, const struct cm_conn *conn, uint16_t source_port)
@@ -157,19 +156,16 @@ void cm_active_take_rep(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 
 void cm_active_moved(struct cm *cm, struct cm_conn *conn, int error, uint64_t now_ns)
 {
-	const struct cm_message *rep = cm->moving;
-
-	cm->moving = NULL;
 	if (error) {
 		cm_close_send_rej(cm, conn, CM_REJ_NO_RESOURCES, CM_ANSWERED_REP, NULL);
 		cm_raise(cm, conn, CM_EVENT_UNREACHABLE, error, NULL);
-		cm_close_end(cm, conn, true, now_ns);
+		cm_close_end(cm, conn, now_ns);
 		return;
 	}
 	conn->state = CM_ESTABLISHED;
 	cm_begin(cm, conn, CM_RTU);
 	cm_send_out(cm, &conn->route, conn->mad);
-	cm_raise(cm, conn, CM_EVENT_ESTABLISHED, 0, rep);
+	cm_raise(cm, conn, CM_EVENT_ESTABLISHED, 0, cm->moving);
 }
 
 /* REJ 26 tells which path MTU the peer can do; the next REQ asks for that (C-6). */
@@ -183,8 +179,7 @@ static bool try_other_mtu(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 		return false;
 	conn->own.path_mtu = mtu;
 	conn->transaction_id = cm_table_draw(&cm->table);
-	if (cm_mad_parse(conn->mad, CM_MAD_BYTES, &cm->out) != CM_MAD_OK)
-		return false;
+	cm_mad_parse(conn->mad, CM_MAD_BYTES, &cm->out); /* the REQ that we have built */
 	cm->out.path_mtu = mtu;
 	cm->out.transaction_id = conn->transaction_id;
 	cm_send_out(cm, &conn->route, conn->mad);
@@ -201,5 +196,5 @@ void cm_active_take_rej(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 	if (try_other_mtu(cm, conn, now_ns))
 		return;
 	cm_raise(cm, conn, CM_EVENT_REJECTED, -ECONNREFUSED, &cm->in);
-	cm_close_end(cm, conn, true, now_ns);
+	cm_close_end(cm, conn, now_ns);
 }

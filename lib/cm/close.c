@@ -17,15 +17,14 @@ static void give_back(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 	cm_table_give_back(&cm->table, conn);
 }
 
-void cm_close_end(struct cm *cm, struct cm_conn *conn, bool rest, uint64_t now_ns)
+void cm_close_end(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 {
 	cm_no_more_half_open(cm, conn);
 	cm_no_more_pending(conn);
 	cm_table_remove_end(&cm->table, conn);
 	cm_table_set_timer(&cm->table, conn, CM_NEVER);
-	conn->lap_sent = false;
 	conn->state = CM_CLOSED;
-	if (rest && conn->rests_until_ns == 0)
+	if (conn->rests_until_ns == 0)
 		conn->rests_until_ns = now_ns + rest_ns(cm, conn);
 	if (!conn->known_to_user)
 		give_back(cm, conn, now_ns);
@@ -106,13 +105,13 @@ void cm_close_take_dreq(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 	if (conn->state != CM_DREQ_SENT)
 		cm_move(cm, conn, CM_MOVE_ERROR);
 	raise_end(cm, conn, 0, &cm->in);
-	cm_close_end(cm, conn, true, now_ns);
+	cm_close_end(cm, conn, now_ns);
 }
 
 void cm_close_take_drep(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 {
 	raise_end(cm, conn, 0, &cm->in);
-	cm_close_end(cm, conn, true, now_ns);
+	cm_close_end(cm, conn, now_ns);
 }
 
 /* ---- without the peer's consent ---- */
@@ -123,7 +122,7 @@ void cm_close_stale(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 	cm_move(cm, conn, CM_MOVE_ERROR);
 	send_dreq(cm, conn, NULL); /* once: what is left of the peer may hear it */
 	raise_end(cm, conn, -ECONNRESET, NULL);
-	cm_close_end(cm, conn, true, now_ns);
+	cm_close_end(cm, conn, now_ns);
 }
 
 void cm_close_give_up(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
@@ -138,7 +137,7 @@ void cm_close_give_up(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 	} else {
 		raise_end(cm, conn, -ETIMEDOUT, NULL);
 	}
-	cm_close_end(cm, conn, true, now_ns);
+	cm_close_end(cm, conn, now_ns);
 }
 
 void cm_qp_died(struct cm *cm, uint32_t connection, uint64_t now_ns)
@@ -155,7 +154,7 @@ void cm_qp_died(struct cm *cm, uint32_t connection, uint64_t now_ns)
 static void linger(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 {
 	conn->known_to_user = true;
-	cm_close_end(cm, conn, true, now_ns);
+	cm_close_end(cm, conn, now_ns);
 	conn->known_to_user = false;
 	cm_table_set_timer(&cm->table, conn, now_ns + 2 * cm_wait_ns(cm, conn->peer_timeout));
 }
@@ -195,10 +194,10 @@ void cm_forget(struct cm *cm, uint32_t connection, uint64_t now_ns)
 		linger(cm, conn, now_ns);
 		return;
 	}
-	cm_close_end(cm, conn, true, now_ns);
+	cm_close_end(cm, conn, now_ns);
 }
 
 void cm_close_lingered(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 {
-	cm_close_end(cm, conn, true, now_ns);
+	cm_close_end(cm, conn, now_ns);
 }

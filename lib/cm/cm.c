@@ -97,7 +97,6 @@ struct cm_action *cm_add_action(struct cm *cm, enum cm_action_kind kind, const s
 	action->kind = kind;
 	action->connection = conn ? cm_table_index(&cm->table, conn) : CM_NONE;
 	action->context = conn ? conn->context : 0;
-	action->message = NULL;
 	return action;
 }
 
@@ -276,7 +275,7 @@ static struct cm_conn *find_timed_out(struct cm *cm, const struct cm_route *rout
 	for (size_t i = 0; i < sizeof(guid); i++)
 		guid = guid << 8 | in->info[i];
 	while ((conn = cm_table_by_peer(&cm->table, route->dest, in->local_id, conn)) != NULL) {
-		if (conn->passive && conn->peer_guid == guid)
+		if (conn->peer_guid == guid)
 			return conn;
 	}
 	return NULL;
@@ -515,11 +514,6 @@ const struct cm_route *cm_route_of(const struct cm *cm, uint32_t connection)
 const struct cm_way *cm_alternate(const struct cm *cm, uint32_t connection)
 {
 	return &cm->table.conns[connection].alternate;
-}
-
-uint64_t cm_context(const struct cm *cm, uint32_t connection)
-{
-	return cm->table.conns[connection].context;
 }
 
 void cm_set_context(struct cm *cm, uint32_t connection, uint64_t context)

@@ -139,7 +139,7 @@ struct cm_action {
 	uint8_t mad[CM_MAD_BYTES];
 	enum cm_event event;
 	int status;                       /* of an event; 0 or negative errno; ALTERNATE: status of the APR */
-	const struct cm_message *message; /* until the next cm_receive() */
+	const struct cm_message *message; /* of an event, or NULL; until the next cm_receive() */
 	enum cm_move move;
 };
 
@@ -223,7 +223,6 @@ const struct cm_end *cm_own(const struct cm *cm, uint32_t connection);
 const struct cm_route *cm_route_of(const struct cm *cm, uint32_t connection);
 /* The alternate way of a REQ or LAP, as its sender sees it. */
 const struct cm_way *cm_alternate(const struct cm *cm, uint32_t connection);
-uint64_t cm_context(const struct cm *cm, uint32_t connection);
 /* Actions that have come out already keep the old one. */
 void cm_set_context(struct cm *cm, uint32_t connection, uint64_t context);
 

@@ -36,7 +36,6 @@ struct cm_conn {
 	uint16_t source; /* of a half-open one: which counter counts it */
 	bool passive, known_to_user, half_open, counted_by_listener;
 	bool in_peers, in_ends;
-	bool mra_sent; /* of the message that waits for our user, or for us */
 	uint8_t tries_left;
 	uint8_t response_timeout, max_retries; /* code, and count: for what we send */
 	uint8_t peer_timeout;                  /* code: how long the peer waits for us */
@@ -49,7 +48,7 @@ struct cm_conn {
 	uint64_t lap_transaction_id;
 	uint64_t peer_guid;
 	uint64_t context;
-	struct cm_listener *listener;
+	struct cm_listener *listener; /* there as long as counted_by_listener */
 	struct cm_route route;
 	struct cm_end own, peer;
 	struct cm_way alternate;
@@ -84,7 +83,7 @@ struct cm {
 	struct cm_action actions[CM_ACTIONS];
 	uint32_t action_head, action_tail;
 	struct cm_message in;            /* what came */
-	const struct cm_message *moving; /* the message that moves a QP just now; NULL: none does */
+	const struct cm_message *moving; /* the message that moves a QP just now; NULL: a packet does */
 	struct cm_message out;           /* what is being put together */
 	uint64_t counters[CM_COUNTERS];
 	uint64_t sent[CM_KIND_LAST - CM_KIND_FIRST + 1], received[CM_KIND_LAST - CM_KIND_FIRST + 1];
@@ -109,7 +108,7 @@ uint32_t cm_table_index(const struct cm_table *table, const struct cm_conn *conn
 struct cm_conn *cm_table_at(const struct cm_table *table, uint32_t index);
 struct cm_conn *cm_table_by_id(const struct cm_table *table, uint32_t local_id);
 
-/* By the peer's address and id: the REQ that came again. after: the one found before, or NULL. */
+/* Passive ones, by the peer's address and id: the REQ that came again. after: the one found before, or NULL. */
 void cm_table_add_peer(struct cm_table *table, struct cm_conn *conn);
 struct cm_conn *cm_table_by_peer(const struct cm_table *table, const uint8_t addr[16], uint32_t remote_id,
 				 const struct cm_conn *after);
@@ -180,8 +179,8 @@ void cm_close_take_drep(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
 void cm_close_answer_dreq(struct cm *cm, const struct cm_route *route);
 /* The peer has begun anew: ends what was (C-13). */
 void cm_close_stale(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
-/* No message is to be expected any more; with rest the ids rest. */
-void cm_close_end(struct cm *cm, struct cm_conn *conn, bool rest, uint64_t now_ns);
+/* No message is to be expected any more, and the ids rest. */
+void cm_close_end(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
 /* One that was refused and forgotten has waited long enough for its REQ to come again. */
 void cm_close_lingered(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
 /* All tries were in vain. */

@@ -47,7 +47,7 @@ static struct cm_conn *find_again(const struct cm *cm, const struct cm_route *ro
 	struct cm_conn *conn = NULL;
 
 	while ((conn = cm_table_by_peer(&cm->table, route->dest, cm->in.local_id, conn)) != NULL) {
-		if (conn->passive && conn->peer.qpn == cm->in.qpn && cm_is_from_peer(conn, route))
+		if (conn->peer.qpn == cm->in.qpn && cm_is_from_peer(conn, route))
 			return conn;
 	}
 	return NULL;
@@ -237,7 +237,6 @@ void cm_passive_send_mra(struct cm *cm, struct cm_conn *conn)
 {
 	struct cm_message *out = cm_begin(cm, conn, CM_MRA);
 
-	conn->mra_sent = true;
 	out->answered = CM_ANSWERED_REQ;
 	out->service_timeout = code_of(cm->config.patience_ns);
 	cm_send_out(cm, &conn->route, NULL);
@@ -253,7 +252,7 @@ void cm_passive_user_is_late(struct cm *cm, struct cm_conn *conn, uint64_t now_n
 	cm->counters[CM_CNT_TIMEOUTS]++;
 	cm_close_send_rej(cm, conn, CM_REJ_TIMEOUT, CM_ANSWERED_REQ, NULL);
 	cm_raise(cm, conn, CM_EVENT_UNREACHABLE, -ETIMEDOUT, NULL);
-	cm_close_end(cm, conn, true, now_ns);
+	cm_close_end(cm, conn, now_ns);
 }
 
 /* Who asks waits for an answer of the user. NULL: not any more. */
@@ -284,10 +283,8 @@ void cm_forget_listener(struct cm *cm, const struct cm_listener *listener)
 	for (uint32_t i = 0; i < cm->table.conn_count; i++) {
 		struct cm_conn *conn = cm_table_at(&cm->table, i);
 
-		if (conn && conn->listener == listener) {
+		if (conn && conn->listener == listener)
 			cm_no_more_pending(conn);
-			conn->listener = NULL;
-		}
 	}
 }
 
@@ -335,7 +332,7 @@ int cm_reject(struct cm *cm, uint32_t connection, uint16_t reason, const struct 
 		return -EINVAL;
 	conn->refused = true;
 	cm_close_send_rej(cm, conn, reason, CM_ANSWERED_REQ, user);
-	cm_close_end(cm, conn, true, now_ns);
+	cm_close_end(cm, conn, now_ns);
 	return 0;
 }
 
@@ -356,13 +353,10 @@ void cm_passive_take_rtu(struct cm *cm, struct cm_conn *conn, const struct cm_me
 
 void cm_passive_moved(struct cm *cm, struct cm_conn *conn, int error, uint64_t now_ns)
 {
-	const struct cm_message *rtu = cm->moving;
-
-	cm->moving = NULL;
 	cm_no_more_half_open(cm, conn);
 	conn->state = CM_ESTABLISHED;
 	if (error == 0) {
-		cm_raise(cm, conn, CM_EVENT_ESTABLISHED, 0, rtu);
+		cm_raise(cm, conn, CM_EVENT_ESTABLISHED, 0, cm->moving);
 		return;
 	}
 	cm_raise(cm, conn, CM_EVENT_UNREACHABLE, error, NULL);
@@ -374,5 +368,5 @@ void cm_passive_take_rej(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 {
 	cm_move(cm, conn, CM_MOVE_ERROR);
 	cm_raise(cm, conn, CM_EVENT_REJECTED, -ECONNREFUSED, &cm->in);
-	cm_close_end(cm, conn, true, now_ns);
+	cm_close_end(cm, conn, now_ns);
 }

@@ -62,6 +62,6 @@ void cm_sidr_take_reply(struct cm *cm, const struct cm_route *route, uint64_t no
 		cm->counters[CM_CNT_DROP_STATE]++;
 	} else {
 		cm_raise(cm, conn, CM_EVENT_RESOLVED, in->status == SIDR_VALID ? 0 : -ECONNREFUSED, in);
-		cm_close_end(cm, conn, true, now_ns);
+		cm_close_end(cm, conn, now_ns);
 	}
 }

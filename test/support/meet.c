@@ -166,6 +166,15 @@ void meet_drain(struct meet *meet, enum meet_name name)
 	}
 }
 
+struct cm_route meet_back(const struct cm_route *route)
+{
+	struct cm_route back = *route;
+
+	memcpy(back.source, route->dest, 16);
+	memcpy(back.dest, route->source, 16);
+	return back;
+}
+
 bool meet_carry(struct meet *meet, enum meet_name from)
 {
 	struct meet_end *end = &meet->end[from];
@@ -175,9 +184,7 @@ bool meet_carry(struct meet *meet, enum meet_name from)
 	if (end->head == end->tail)
 		return false;
 	datagram = &end->wire[end->head++ % MEET_WIRE];
-	back = datagram->route;
-	memcpy(back.source, datagram->route.dest, 16);
-	memcpy(back.dest, datagram->route.source, 16);
+	back = meet_back(&datagram->route);
 	cm_receive(meet->end[!from].cm, &back, datagram->mad, CM_MAD_BYTES, meet->now_ns);
 	meet_drain(meet, !from);
 	return true;
@@ -233,9 +240,7 @@ struct cm_message meet_take(struct meet *meet, enum meet_name from, struct cm_ro
 	assert(end->head != end->tail);
 	end->head++;
 	assert(cm_mad_parse(datagram->mad, CM_MAD_BYTES, &message) == CM_MAD_OK);
-	*route = datagram->route;
-	memcpy(route->source, datagram->route.dest, 16);
-	memcpy(route->dest, datagram->route.source, 16);
+	*route = meet_back(&datagram->route);
 	return message;
 }
 

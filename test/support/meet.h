@@ -67,6 +67,8 @@ void meet_drain(struct meet *meet, enum meet_name name);
 bool meet_carry(struct meet *meet, enum meet_name from);
 /* The oldest datagram of an end, taken off the wire; and its route as its receiver has it. */
 struct cm_message meet_take(struct meet *meet, enum meet_name from, struct cm_route *route);
+/* The same way, as its other end has it. */
+struct cm_route meet_back(const struct cm_route *route);
 /* A message that comes to an end over a route as it has it. */
 void meet_give(struct meet *meet, enum meet_name to, const struct cm_message *message, const struct cm_route *route);
 /* Carries until nothing is on its way. */

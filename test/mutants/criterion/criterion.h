@@ -68,6 +68,7 @@ __attribute__((noreturn)) void run_fail(const char *what, const char *file, int 
 #define cr_expect_lt cr_assert_lt
 #define cr_expect_leq cr_assert_leq
 #define cr_expect_gt cr_assert_gt
+#define cr_expect_geq cr_assert_geq
 #define cr_expect_str_eq cr_assert_str_eq
 #define cr_expect_str_neq cr_assert_str_neq
 

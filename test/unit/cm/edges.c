@@ -131,9 +131,7 @@ Test(edges, a_refusal_for_the_mtu_has_to_name_a_smaller_one)
 		struct cm_route to_b, to_a;
 		struct cm_message req = request(meet, &connect, &to_b), rej;
 
-		to_a = to_b;
-		memcpy(to_a.source, to_b.dest, 16);
-		memcpy(to_a.dest, to_b.source, 16);
+		to_a = meet_back(&to_b);
 		rej = (struct cm_message){ .kind = CM_REJ,
 					   .transaction_id = req.transaction_id + 1,
 					   .remote_id = req.local_id,

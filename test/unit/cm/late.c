@@ -111,9 +111,7 @@ Test(late, a_reply_with_the_guid_of_another_host_ends_nothing_of_that)
 	cr_assert_eq(cm_connect(meet->end[MEET_A].cm, &other, meet->now_ns, &c), 0);
 	meet_drain(meet, MEET_A);
 	req = meet_take(meet, MEET_A, &to_c);
-	to_a = to_c;
-	memcpy(to_a.source, to_c.dest, 16);
-	memcpy(to_a.dest, to_c.source, 16);
+	to_a = meet_back(&to_c);
 	rep = (struct cm_message){
 		.kind = CM_REP,
 		.transaction_id = req.transaction_id,

@@ -182,3 +182,95 @@ Test(sidr, an_answer_has_to_be_of_the_question)
 		meet_close(meet);
 	}
 }
+
+/* A question of A for B's service, taken off the wire. */
+static struct cm_message question(struct meet *meet, struct cm_route *to_b)
+{
+	struct cm_connect connect = meet_request(PORT, 0);
+	uint32_t a;
+
+	connect.service_id = SPACE_UDP | PORT;
+	cr_assert_eq(cm_resolve_service(meet->end[MEET_A].cm, &connect, meet->now_ns, &a), 0);
+	meet_drain(meet, MEET_A);
+	return meet_take(meet, MEET_A, to_b);
+}
+
+Test(sidr, a_question_says_what_is_asked_for_and_its_answer_repeats_it)
+{
+	struct meet *meet = meet_open(NULL);
+	struct cm_message asks, answer;
+	struct cm_route to_b, to_a;
+	struct cm_ip ip;
+
+	RULE("C-5");
+	RULE("C-18");
+	serve(meet);
+	asks = question(meet, &to_b);
+	cr_expect_eq(asks.kind, CM_SIDR_REQ);
+	cr_expect_neq(asks.local_id, 0);
+	cr_expect_eq(asks.pkey, 0xFFFF);
+	cr_expect_eq(asks.service_id, SPACE_UDP | PORT);
+	cr_expect(cm_mad_ip(&asks, &ip));
+	cr_expect_eq(ip.source_port, 4000);
+	meet_give(meet, MEET_B, &asks, &to_b);
+	answer = meet_take(meet, MEET_B, &to_a);
+	cr_expect_eq(answer.local_id, asks.local_id);
+	cr_expect_eq(answer.transaction_id, asks.transaction_id);
+	cr_expect_eq(answer.service_id, asks.service_id);
+	meet_close(meet);
+}
+
+/* U-3: the addresses that it tells have to be those that it came from and to. */
+Test(sidr, a_question_with_the_addresses_of_others_is_rejected)
+{
+	struct meet *meet = meet_open(NULL);
+	struct cm_message asks, answer;
+	struct cm_route to_b, to_a;
+
+	RULE("U-3");
+	RULE("C-18");
+	serve(meet);
+	asks = question(meet, &to_b);
+	asks.private_data[19]++;
+	meet_give(meet, MEET_B, &asks, &to_b);
+	answer = meet_take(meet, MEET_B, &to_a);
+	cr_expect_eq(answer.status, 2);
+	cr_expect_eq(answer.qpn, 0);
+	meet_close(meet);
+}
+
+Test(sidr, there_are_so_many_questions_at_a_time_and_so_long_ones)
+{
+	static const uint8_t words[CM_USER_PRIVATE_BYTES + 1];
+	struct meet *meet = meet_open(&(struct cm_config){ .connections = 1 });
+	struct cm_connect connect = meet_request(PORT, 0);
+	struct cm *cm = meet->end[MEET_A].cm;
+	uint32_t a;
+
+	RULE("C-18");
+	connect.user = (struct cm_private){ words, CM_USER_PRIVATE_BYTES + 1 };
+	cr_expect_eq(cm_resolve_service(cm, &connect, meet->now_ns, &a), -EINVAL);
+	connect.user.bytes--;
+	cr_expect_eq(cm_resolve_service(cm, &connect, meet->now_ns, &a), 0);
+	cr_expect_eq(cm_resolve_service(cm, &connect, meet->now_ns, &a), -ENOBUFS);
+	meet_close(meet);
+}
+
+/* It has the ids of a REQ that waits, and answers none. */
+Test(sidr, an_answer_to_what_was_no_question_is_dropped)
+{
+	struct meet *meet = meet_open(NULL);
+	struct cm_message answer = { .kind = CM_SIDR_REP, .qpn = 9 }, req;
+	struct cm_route route = meet_request(PORT, 0).route, to_b;
+
+	RULE("C-23");
+	meet_connect(meet, PORT, 17);
+	req = meet_take(meet, MEET_A, &to_b);
+	meet_forget_notes(meet);
+	answer.local_id = req.local_id;
+	answer.transaction_id = req.transaction_id;
+	meet_give(meet, MEET_A, &answer, &route);
+	meet_expect(meet, "");
+	cr_expect_eq(cm_count(meet->end[MEET_A].cm, CM_CNT_DROP_STATE), 1);
+	meet_close(meet);
+}

@@ -1,0 +1,113 @@
+/* alternate.c - LAP and APR: what they say, and what is made of those that do not fit */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <string.h>
+
+#include "meet.h"
+#include "rule.h"
+
+#define S 1000000000ull
+
+static const struct cm_way way = { .local_gid = { 1 }, .remote_gid = { 2 }, .ack_timeout = 14, .hop_limit = 64 };
+
+/* A established connection, and the LAP that A has sent about it. */
+static struct cm_message lap_of(struct meet *meet, uint32_t *a, uint32_t *b, struct cm_route *to_b)
+{
+	meet_listen(meet, MEET_B, 7174, 8);
+	meet_establish(meet, a, b);
+	cr_assert_eq(cm_load_alternate(meet->end[MEET_A].cm, *a, &way, meet->now_ns), 0);
+	meet_drain(meet, MEET_A);
+	meet_forget_notes(meet);
+	return meet_take(meet, MEET_A, to_b);
+}
+
+Test(alternate, a_lap_says_which_connection_and_which_way)
+{
+	struct meet *meet = meet_open(NULL);
+	struct cm_route to_b;
+	struct cm_message lap;
+	uint32_t a, b;
+
+	RULE("C-20");
+	lap = lap_of(meet, &a, &b, &to_b);
+	cr_expect_eq(lap.kind, CM_LAP);
+	cr_expect_eq(lap.qpn, cm_own(meet->end[MEET_B].cm, b)->qpn);
+	cr_expect_eq(lap.remote_response_timeout, 18);
+	cr_expect_eq(lap.alternate.local_gid[0], 1);
+	cr_expect_eq(lap.alternate.remote_gid[0], 2);
+	cr_expect_eq(lap.alternate.hop_limit, 64);
+	meet_give(meet, MEET_B, &lap, &to_b);
+	cr_expect_eq(cm_alternate(meet->end[MEET_A].cm, a)->remote_gid[0], 2);
+	cr_expect_eq(cm_alternate(meet->end[MEET_B].cm, b)->remote_gid[0], 2);
+	meet_close(meet);
+}
+
+/* C-2: an answer is known by it. */
+Test(alternate, each_lap_has_a_transaction_id_of_its_own)
+{
+	struct meet *meet = meet_open(NULL);
+	struct cm_message lap, apr, next;
+	struct cm_route to_b, to_a;
+	uint32_t a, b;
+
+	RULE("C-2");
+	RULE("C-23");
+	lap = lap_of(meet, &a, &b, &to_b);
+	meet_give(meet, MEET_B, &lap, &to_b);
+	apr = meet_take(meet, MEET_B, &to_a);
+	meet_give(meet, MEET_A, &apr, &to_a);
+	cm_load_alternate(meet->end[MEET_A].cm, a, &way, meet->now_ns);
+	meet_drain(meet, MEET_A);
+	next = meet_take(meet, MEET_A, &to_b);
+	cr_expect_neq(next.transaction_id, lap.transaction_id);
+	meet_forget_notes(meet);
+	meet_give(meet, MEET_A, &apr, &to_a); /* the answer of before, again */
+	meet_expect(meet, "");
+	cr_expect_eq(cm_count(meet->end[MEET_A].cm, CM_CNT_DROP_STATE), 1);
+	meet_close(meet);
+}
+
+Test(alternate, a_way_that_cannot_be_loaded_is_told)
+{
+	struct meet *meet = meet_open(NULL);
+	struct cm_message lap, apr;
+	struct cm_route to_b, to_a;
+	uint32_t a, b;
+
+	RULE("C-20");
+	lap = lap_of(meet, &a, &b, &to_b);
+	meet->end[MEET_B].move_error = -EINVAL;
+	meet_give(meet, MEET_B, &lap, &to_b);
+	meet_expect(meet, "B QP to ALTERNATE -22, B APR");
+	apr = meet_take(meet, MEET_B, &to_a);
+	cr_expect_eq(apr.status, 2);
+	meet_give(meet, MEET_A, &apr, &to_a);
+	meet_expect(meet, "A event ALTERNATE 2");
+	cr_expect(meet_last(meet, MEET_A)->has_message);
+	cr_expect_eq(cm_load_alternate(meet->end[MEET_A].cm, a, &way, meet->now_ns), 0, "it may try again");
+	meet_close(meet);
+}
+
+static int lose_laps(struct meet *meet, enum meet_name from, const struct cm_message *message)
+{
+	(void)meet;
+	(void)from;
+	return message->kind != CM_LAP;
+}
+
+Test(alternate, one_that_was_not_answered_may_be_loaded_again)
+{
+	struct meet *meet = meet_open(NULL);
+	struct cm_route to_b;
+	uint32_t a, b;
+
+	RULE("C-21");
+	lap_of(meet, &a, &b, &to_b);
+	meet->fate = lose_laps;
+	meet_settle(meet, meet->now_ns + 60 * S);
+	cr_assert_eq(meet_last(meet, MEET_A)->status, -ETIMEDOUT);
+	cr_expect_eq(cm_deadline(meet->end[MEET_A].cm), UINT64_MAX);
+	cr_expect_eq(cm_load_alternate(meet->end[MEET_A].cm, a, &way, meet->now_ns), 0);
+	meet_close(meet);
+}

@@ -1,0 +1,317 @@
+/* table.c - connections by id, peer and end, timers and resting ids, each beside a plain list */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cm/conn.h"
+#include "draw.h"
+#include "rule.h"
+
+#define MANY 37u
+
+static struct cm_table table;
+static void *memory;
+static struct cm_conn *live[MANY];
+static uint32_t live_count;
+
+static void open_table(uint32_t connections, uint32_t rests)
+{
+	struct cm_config config = { .connections = connections, .rests = rests };
+
+	for (uint8_t i = 0; i < sizeof(config.key); i++)
+		config.key[i] = i;
+	memory = aligned_alloc(64, cm_table_bytes(&config));
+	memset(memory, 0, cm_table_bytes(&config));
+	memset(&table, 0, sizeof(table));
+	live_count = 0;
+	cm_table_init(&table, memory, &config);
+}
+
+static void close_table(void)
+{
+	free(memory);
+}
+
+TestSuite(table, .fini = close_table);
+
+/* Of the key and the bytes 0, 1, 2 ...: the shortest and the last one as published, all as another program has them. */
+Test(table, hashes_are_those_of_siphash)
+{
+	static const struct {
+		size_t bytes;
+		uint64_t hash;
+	} rows[] = {
+		{ 0, 0xABAC0158050FC4DC },  { 1, 0xC9F49BF37D57CA93 },  { 7, 0xD3927D989BB11140 },
+		{ 8, 0x369095118D299A8E },  { 15, 0xD320D86D2A519956 }, { 16, 0xCC4FDD1A7D908B66 },
+		{ 20, 0xC0DC2F46A6CCE040 },
+	};
+	uint8_t text[20];
+
+	RULE("C-2");
+	open_table(1, 1);
+	for (uint8_t i = 0; i < sizeof(text); i++)
+		text[i] = i;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		cr_expect_eq(cm_table_hash(table.key, text, rows[i].bytes), rows[i].hash, "%zu bytes", rows[i].bytes);
+	table.drawn = 0x0706050403020100 - 1;
+	cr_expect_eq(cm_table_draw(&table), 0x93F5F5799A932462, "SipHash-2-4 of eight bytes");
+	cr_expect_eq(table.drawn, 0x0706050403020100);
+}
+
+/* As many heads of chains as connections, in powers of two. */
+Test(table, there_is_a_head_for_each_connection)
+{
+	static const uint32_t rows[][2] = { { 1, 0 }, { 2, 1 }, { 3, 3 }, { 33, 63 }, { 64, 63 }, { 65, 127 } };
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		open_table(rows[i][0], rows[i][0]);
+		cr_expect_eq(table.head_mask, rows[i][1], "%u: %u", rows[i][0], table.head_mask);
+		cr_expect_eq((char *)table.rests_by_peer - (char *)table.rests_by_id,
+			     (rows[i][1] * sizeof(uint32_t) + 64) & ~63ull, "%u", rows[i][0]);
+		if (i + 1 < sizeof(rows) / sizeof(rows[0]))
+			close_table();
+	}
+}
+
+static uint32_t heads_in_use(const uint32_t *heads)
+{
+	uint32_t used = 0;
+
+	for (uint32_t i = 0; i < 64; i++)
+		used += heads[i] != CM_NONE;
+	return used;
+}
+
+/* Of 64 heads 64 drawn at random meet about 40. */
+Test(table, chains_are_short)
+{
+	open_table(64, 64);
+	for (uint32_t i = 0; i < 64; i++) {
+		struct cm_conn *conn = cm_table_take(&table, 0, 0);
+
+		conn->remote_id = conn->peer.qpn = i;
+		cm_table_add_peer(&table, conn);
+		cm_table_add_end(&table, conn);
+		cm_table_rest(&table, conn, 1);
+	}
+	cr_expect_gt(heads_in_use(table.by_id), 30);
+	cr_expect_gt(heads_in_use(table.by_peer), 30);
+	cr_expect_gt(heads_in_use(table.by_end), 30);
+	cr_expect_gt(heads_in_use(table.rests_by_id), 30);
+	cr_expect_gt(heads_in_use(table.rests_by_peer), 30);
+}
+
+/* ---- all beside a list ---- */
+
+static void take(uint64_t *seed)
+{
+	struct cm_conn *conn = cm_table_take(&table, 7, 5);
+
+	cr_assert_eq(conn == NULL, live_count == table.conn_count);
+	if (conn == NULL)
+		return;
+	cr_assert_eq(conn->local_id & 7, 5);
+	conn->state = CM_ESTABLISHED;
+	conn->remote_id = draw_below(seed, 3);
+	conn->route.dest[15] = (uint8_t)draw_below(seed, 2);
+	conn->peer_guid = draw_below(seed, 3);
+	conn->peer.qpn = draw_below(seed, 2);
+	if (draw_chance(seed, 700))
+		cm_table_add_peer(&table, conn);
+	if (draw_chance(seed, 700))
+		cm_table_add_end(&table, conn);
+	live[live_count++] = conn;
+}
+
+static void give_back(uint32_t which)
+{
+	uint32_t id = live[which]->local_id, index = cm_table_index(&table, live[which]);
+
+	cm_table_give_back(&table, live[which]);
+	live[which] = live[--live_count];
+	cr_assert_null(cm_table_by_id(&table, id));
+	cr_assert_null(cm_table_at(&table, index));
+}
+
+static void step(uint64_t *seed)
+{
+	uint32_t which = live_count ? draw_below(seed, live_count) : 0;
+
+	switch (live_count ? draw_below(seed, 6) : 0) {
+	case 0:
+	case 1:
+		take(seed);
+		break;
+	case 2:
+		give_back(which);
+		break;
+	case 3:
+		cm_table_remove_end(&table, live[which]);
+		break;
+	case 4:
+		cm_table_set_timer(&table, live[which], draw_below(seed, 1000));
+		break;
+	case 5:
+		cm_table_set_timer(&table, live[which], CM_NEVER);
+		break;
+	}
+}
+
+static void expect_ids_and_timers(void)
+{
+	uint64_t nearest = CM_NEVER;
+
+	for (uint32_t i = 0; i < live_count; i++) {
+		cr_assert_eq(cm_table_by_id(&table, live[i]->local_id), live[i]);
+		cr_assert_eq(cm_table_at(&table, cm_table_index(&table, live[i])), live[i]);
+		nearest = live[i]->deadline_ns < nearest ? live[i]->deadline_ns : nearest;
+	}
+	cr_assert_eq(table.used, live_count);
+	cr_assert_eq(cm_table_deadline(&table), nearest);
+	if (nearest == CM_NEVER)
+		return;
+	cr_assert(nearest == 0 || cm_table_due(&table, nearest - 1) == NULL);
+	cr_assert_eq(cm_table_due(&table, nearest)->deadline_ns, nearest);
+}
+
+static void expect_peers_and_ends(void)
+{
+	for (uint8_t i = 0; i < 6; i++) {
+		uint8_t addr[16] = { [15] = i % 2 };
+		uint32_t value = i / 2, qpn = i % 2, wanted = 0, found = 0;
+		struct cm_conn *conn = NULL;
+
+		for (uint32_t k = 0; k < live_count; k++) {
+			wanted += live[k]->in_peers && live[k]->remote_id == value && live[k]->route.dest[15] == i % 2;
+			wanted += live[k]->in_ends && live[k]->peer_guid == value && live[k]->peer.qpn == qpn;
+		}
+		while ((conn = cm_table_by_peer(&table, addr, value, conn)) != NULL) {
+			cr_assert(conn->in_peers && conn->remote_id == value && conn->route.dest[15] == i % 2);
+			found++;
+		}
+		while ((conn = cm_table_by_end(&table, value, qpn, conn)) != NULL) {
+			cr_assert(conn->in_ends && conn->peer_guid == value && conn->peer.qpn == qpn);
+			found++;
+		}
+		cr_assert_eq(found, wanted);
+	}
+}
+
+static void expect_the_right_ones(uint32_t connections, uint32_t steps)
+{
+	uint64_t seed = draw_start(connections);
+
+	open_table(connections, 1);
+	for (uint32_t i = 0; i < steps; i++) {
+		step(&seed);
+		expect_ids_and_timers();
+		expect_peers_and_ends();
+	}
+	while (live_count)
+		give_back(0);
+	expect_ids_and_timers();
+	cr_expect_eq(table.timer_count, 0);
+	cr_expect_null(cm_table_due(&table, CM_NEVER));
+}
+
+Test(table, whatever_is_taken_and_given_back_the_right_ones_are_found)
+{
+	expect_the_right_ones(MANY, 20000);
+}
+
+/* Four heads for six peers and six ends: most have to share one. */
+Test(table, those_that_share_a_chain_are_told_apart)
+{
+	expect_the_right_ones(4, 20000);
+}
+
+/* ---- ids ---- */
+
+Test(table, an_id_is_not_given_out_while_it_is_used_or_rests)
+{
+	struct cm_conn *first, *second;
+	uint32_t id;
+
+	RULE("C-2");
+	RULE("C-16");
+	open_table(4, 4);
+	first = cm_table_take(&table, 0, 0);
+	id = first->local_id;
+	table.drawn = 0; /* the same is drawn again */
+	second = cm_table_take(&table, 0, 0);
+	cr_expect_neq(second->local_id, id);
+	cm_table_give_back(&table, second);
+	cm_table_rest(&table, first, 10);
+	cm_table_give_back(&table, first);
+	table.drawn = 0;
+	second = cm_table_take(&table, 0, 0);
+	cr_expect_neq(second->local_id, id);
+	cm_table_give_back(&table, second);
+	cm_table_wake(&table, 10);
+	table.drawn = 0;
+	cr_expect_eq(cm_table_take(&table, 0, 0)->local_id, id);
+}
+
+/* All but the lowest bit are the manager's here, and are 0. */
+Test(table, no_id_is_zero)
+{
+	open_table(1, 1);
+	for (uint32_t i = 0; i < 100; i++) {
+		struct cm_conn *conn = cm_table_take(&table, UINT32_MAX - 1, 0);
+
+		cr_assert_eq(conn->local_id, 1);
+		cm_table_give_back(&table, conn);
+	}
+}
+
+/* ---- rest ---- */
+
+struct resting {
+	uint8_t addr;
+	uint32_t remote_id;
+	uint64_t until_ns;
+};
+
+static void expect_resting(const struct resting *from, const struct resting *to)
+{
+	cr_assert_eq(table.rest_used, to - from);
+	for (uint8_t i = 0; i < 8; i++) {
+		uint8_t addr[16] = { [15] = i % 2 };
+		bool rests = false;
+
+		for (const struct resting *one = from; one < to; one++)
+			rests |= one->addr == i % 2 && one->remote_id == i / 2u;
+		cr_assert_eq(cm_table_rests(&table, addr, i / 2u), rests);
+	}
+}
+
+Test(table, ids_rest_until_their_time_has_come_or_there_is_no_room)
+{
+	enum { STEPS = 5000, ROOM = 5 };
+	static struct resting all[STEPS];
+	struct resting *from = all, *to = all;
+	struct cm_conn conn = { 0 };
+	uint64_t seed = draw_start(2), now_ns = 0;
+
+	RULE("C-16");
+	open_table(1, ROOM);
+	for (uint32_t i = 0; i < STEPS; i++) {
+		now_ns += draw_below(&seed, 3);
+		cm_table_wake(&table, now_ns);
+		while (from < to && from->until_ns <= now_ns)
+			from++;
+		expect_resting(from, to);
+		if (draw_chance(&seed, 400))
+			continue;
+		*to = (struct resting){ (uint8_t)draw_below(&seed, 2), draw_below(&seed, 4), now_ns + 7 };
+		conn.local_id++;
+		conn.route.dest[15] = to->addr;
+		conn.remote_id = to->remote_id;
+		cm_table_rest(&table, &conn, to->until_ns);
+		to++;
+		if (to - from > ROOM)
+			from++;
+		expect_resting(from, to);
+	}
+}
