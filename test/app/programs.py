@@ -108,7 +108,7 @@ def every_program_tells_its_options_and_version_without_a_port(_):
 
 @case
 def every_option_that_help_names_is_known(_):
-    """With --no-such-option behind it, as its value and again, nothing begins; a program that does not know the first one names that."""
+    """With --no-such-option behind it, as its value and again, nothing begins; which option is not known is told."""
     for name in PROGRAMS:
         _, text, _ = run(name, "--help")
         lines = [line for line in text.splitlines() if re.match(r" +-", line)]
