@@ -245,3 +245,18 @@ Test(cm, what_was_never_given_as_a_reason_is_not_counted)
 	}
 	meet_close(meet);
 }
+
+Test(cm, ids_whose_rest_is_over_are_not_in_use)
+{
+	struct meet *meet = meet_open(NULL);
+	struct cm *cm = meet->end[MEET_A].cm;
+	struct cm_usage usage;
+
+	RULE("C-16");
+	cm_forget(cm, meet_connect(meet, 7174, 17), meet->now_ns);
+	cm_usage(cm, &usage, meet->now_ns);
+	cr_expect_eq(usage.rests, 1);
+	cm_usage(cm, &usage, meet->now_ns + 10 * S);
+	cr_expect_eq(usage.rests, 0);
+	meet_close(meet);
+}
