@@ -70,11 +70,17 @@ static void wait_for_memory(struct slot *slot)
 
 /* ---- posting ---- */
 
-static void post_receive(struct slot *slot)
+static uint8_t *capsule_at(const struct queue *queue, uint32_t capsule)
 {
-	struct queue *queue = slot->queue;
-	struct uroce_sge sge = { (uintptr_t)slot->capsule, queue->capsule_room, queue->lkey };
-	struct uroce_recv_wr wr = { .wr_id = wr_id_of(slot, WORK_RECEIVE), .sg_list = &sge, .num_sge = 1 };
+	return queue->capsules + (size_t)capsule * queue->capsule_room;
+}
+
+static void post_receive(struct queue *queue, uint32_t capsule)
+{
+	struct uroce_sge sge = { (uintptr_t)capsule_at(queue, capsule), queue->capsule_room, queue->lkey };
+	struct uroce_recv_wr wr = { .wr_id = (uint64_t)capsule << WORK_BITS | WORK_RECEIVE,
+				    .sg_list = &sge,
+				    .num_sge = 1 };
 
 	if (!queue->ending && uroce_qp_post_recv(queue->qp, &wr, NULL) == 0)
 		queue->receives++;
@@ -134,6 +140,7 @@ static void answer(struct slot *slot, bool with_data)
 	slot->queue->server->counts.errors += command->status != NVME_OK;
 	slot->queue->commands -= slot->counted;
 	slot->counted = false;
+	post_receive(slot->queue, slot->capsule);
 	post(slot->queue, with_data ? &write : &send, 1);
 }
 
@@ -188,7 +195,7 @@ static bool stays_in_capsule(const struct slot *slot)
 
 static uint8_t *in_capsule(const struct slot *slot)
 {
-	return slot->capsule + NVME_SQE_BYTES + slot->command.sgl.addr;
+	return capsule_at(slot->queue, slot->capsule) + NVME_SQE_BYTES + slot->command.sgl.addr;
 }
 
 /* ---- steps ---- */
@@ -308,44 +315,67 @@ void queue_tell_events(struct server *server)
 
 /* ---- completions ---- */
 
-/* A host that has more commands under way than it said breaks the rules, and could take all memory. */
-static void take_capsule(struct slot *slot, uint32_t bytes)
+static void take_capsule(struct queue *queue, uint32_t capsule, uint32_t bytes)
 {
-	struct queue *queue = slot->queue;
+	struct slot *slot = queue->free_slots;
 
-	if (queue->commands == queue->nvmf.room) {
-		queue->server->counts.broken_queues++;
-		queue_end(queue);
+	queue->free_slots = slot->next;
+	slot->capsule = capsule;
+	slot->data = NULL;
+	slot->counted = true;
+	queue->commands++;
+	queue->server->counts.commands++;
+	go_on(slot, nvmf_command_begin(&slot->command, &queue->nvmf, capsule_at(queue, capsule), bytes,
+				       queue->server->now_ns));
+}
+
+/* There are as many capsules as the host may have commands under way: one more finds no receive. */
+static void take_or_keep(struct queue *queue, uint32_t capsule, uint32_t bytes)
+{
+	struct pending *pending;
+
+	if (queue->free_slots) {
+		take_capsule(queue, capsule, bytes);
 		return;
 	}
-	queue->commands++;
-	slot->counted = true;
-	queue->server->counts.commands++;
-	go_on(slot, nvmf_command_begin(&slot->command, &queue->nvmf, slot->capsule, bytes, queue->server->now_ns));
+	pending = &queue->pending[(queue->pending_head + queue->pending_count++) % queue->capsule_count];
+	*pending = (struct pending){ capsule, bytes };
+}
+
+static void free_slot(struct queue *queue, struct slot *slot)
+{
+	give_back_data(slot);
+	slot->next = queue->free_slots;
+	queue->free_slots = slot;
+	if (queue->pending_count) {
+		struct pending pending = queue->pending[queue->pending_head];
+
+		queue->pending_head = (queue->pending_head + 1) % queue->capsule_count;
+		queue->pending_count--;
+		take_capsule(queue, pending.capsule, pending.bytes);
+	}
 }
 
 void queue_take_completion(struct queue *queue, const struct uroce_wc *wc)
 {
-	struct slot *slot = &queue->slots[wc->wr_id >> WORK_BITS];
 	enum work work = wc->wr_id & ((1u << WORK_BITS) - 1);
-	bool good = wc->status == UROCE_WC_SUCCESS;
+	uint32_t number = (uint32_t)(wc->wr_id >> WORK_BITS);
 
 	queue->receives -= work == WORK_RECEIVE;
 	queue->sends -= work == WORK_FETCH || work == WORK_ANSWER;
-	if (!good)
+	if (wc->status != UROCE_WC_SUCCESS)
 		queue_end(queue);
 	if (queue->ending)
 		return;
 	switch (work) {
 	case WORK_RECEIVE:
-		take_capsule(slot, wc->byte_len);
+		take_or_keep(queue, number, wc->byte_len);
 		break;
 	case WORK_FETCH:
-		fetched(slot);
+		fetched(&queue->slots[number]);
 		break;
 	case WORK_ANSWER:
-		give_back_data(slot);
-		post_receive(slot);
+		free_slot(queue, &queue->slots[number]);
 		break;
 	case WORK_GIVE:
 		break;
@@ -371,24 +401,27 @@ static void free_queue(struct queue *queue)
 	if (queue->mr)
 		uroce_mr_dereg(queue->mr);
 	if (queue->capsules)
-		munmap(queue->capsules, (size_t)queue->slot_count * queue->capsule_room);
+		munmap(queue->capsules, (size_t)queue->capsule_count * queue->capsule_room);
 	free(queue->slots);
+	free(queue->pending);
 	free(queue);
 }
 
 static int make_slots(struct queue *queue)
 {
-	size_t bytes = (size_t)queue->slot_count * queue->capsule_room;
+	size_t bytes = (size_t)queue->capsule_count * queue->capsule_room;
 
 	queue->slots = calloc(queue->slot_count, sizeof(*queue->slots));
 	queue->capsules = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (queue->capsules == MAP_FAILED)
 		queue->capsules = NULL;
-	if (queue->slots == NULL || queue->capsules == NULL)
+	queue->pending = calloc(queue->capsule_count, sizeof(*queue->pending));
+	if (queue->slots == NULL || queue->capsules == NULL || queue->pending == NULL)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < queue->slot_count; i++) {
 		queue->slots[i].queue = queue;
-		queue->slots[i].capsule = queue->capsules + (size_t)i * queue->capsule_room;
+		queue->slots[i].next = queue->free_slots;
+		queue->free_slots = &queue->slots[i];
 	}
 	return uroce_mr_reg(queue->port->pd, queue->capsules, bytes, UROCE_ACCESS_LOCAL_WRITE, &queue->mr);
 }
@@ -400,7 +433,7 @@ static int make_qp(struct queue *queue)
 		.recv_cq = queue->port->cq,
 		.qp_context = (uintptr_t)queue,
 		.max_send_wr = 2 * queue->slot_count,
-		.max_recv_wr = queue->slot_count,
+		.max_recv_wr = queue->capsule_count,
 		.max_send_sge = 1,
 		.max_recv_sge = 1,
 		.max_inline_data = NVME_CQE_BYTES,
@@ -430,6 +463,17 @@ static struct server_port *port_of(struct server *server, const struct uroce_cm_
 	return NULL;
 }
 
+/* While each command has its answer, as many answers may wait for their ACKs. */
+static uint32_t slots_of(const struct nvmf_hello *hello)
+{
+	return 2 * hello->commands;
+}
+
+static uint32_t completions_of(const struct nvmf_hello *hello)
+{
+	return hello->commands + 2 * slots_of(hello);
+}
+
 static struct queue *make_queue(struct server *server, const struct uroce_cm_event *event,
 				const struct nvmf_hello *hello)
 {
@@ -442,7 +486,8 @@ static struct queue *make_queue(struct server *server, const struct uroce_cm_eve
 	queue->port_index = (uint32_t)(queue->port - server->ports);
 	queue->id = event->id;
 	queue->peer = event->peer;
-	queue->slot_count = hello->commands + hello->commands / 4 + 4;
+	queue->capsule_count = hello->commands;
+	queue->slot_count = slots_of(hello);
 	queue->capsule_room = NVME_SQE_BYTES + (hello->qid ? server->target.config.in_capsule_bytes : 0);
 	queue->capsule_room = (queue->capsule_room + CAPSULE_ALIGNED - 1) / CAPSULE_ALIGNED * CAPSULE_ALIGNED;
 	nvmf_queue_open(&queue->nvmf, &server->target, hello);
@@ -453,11 +498,6 @@ static struct queue *make_queue(struct server *server, const struct uroce_cm_eve
 	}
 	free_queue(queue);
 	return NULL;
-}
-
-static uint32_t completions_of(const struct nvmf_hello *hello)
-{
-	return 3 * (hello->commands + hello->commands / 4 + 4);
 }
 
 static enum nvmf_refusal judge(const struct server *server, const struct uroce_cm_event *event,
@@ -497,8 +537,8 @@ void queue_open(struct server *server, const struct uroce_cm_event *event)
 	queue->completions = completions_of(&hello);
 	uroce_cm_set_context(queue->id, (uintptr_t)queue);
 	link_in(queue);
-	for (uint32_t i = 0; i < queue->slot_count; i++)
-		post_receive(&queue->slots[i]);
+	for (uint32_t i = 0; i < queue->capsule_count; i++)
+		post_receive(queue, i);
 	nvmf_hello_accept(hello.commands, words);
 	if (uroce_cm_accept(queue->id, &options) != 0)
 		queue_end(queue);
@@ -512,7 +552,8 @@ void queue_end(struct queue *queue)
 	if (queue->ending)
 		return;
 	queue->ending = true;
-	queue->ending_since_ns = queue->server->now_ns;
+	queue->next_ending = queue->server->ending_queues;
+	queue->server->ending_queues = queue;
 	if (uroce_cm_disconnect(queue->id) != 0) {
 		struct uroce_qp_attr attr = { .qp_state = UROCE_QPS_ERR };
 
@@ -525,10 +566,25 @@ void queue_end(struct queue *queue)
 	nvmf_queue_close(&queue->nvmf);
 }
 
-bool queue_is_done(const struct queue *queue)
+static bool is_done(const struct queue *queue)
 {
-	return queue->ending && queue->receives == 0 && queue->sends == 0 && queue->store_requests == 0 &&
-	       !queue->in_waiting;
+	return queue->receives == 0 && queue->sends == 0 && queue->store_requests == 0 && !queue->in_waiting;
+}
+
+void queue_close_done(struct server *server)
+{
+	struct queue **link = &server->ending_queues;
+
+	while (*link) {
+		struct queue *queue = *link;
+
+		if (is_done(queue)) {
+			*link = queue->next_ending;
+			queue_close(queue);
+		} else {
+			link = &queue->next_ending;
+		}
+	}
 }
 
 void queue_close(struct queue *queue)

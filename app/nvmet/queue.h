@@ -7,20 +7,25 @@
 #include "nvmf/command.h"
 
 /*
- * A slot holds a capsule, which the QP receives into, and then its command until the host has the answer: so many more
- * slots than commands that the receive of the next command is there while answers wait for their ACKs.
+ * A command from its capsule until the host has acknowledged the answer. The capsule is received into again just before
+ * the answer leaves, so that there is always a receive for each command that the host may send; answers that wait for
+ * their ACKs only need slots.
  */
 struct slot {
 	struct nvmf_command command;
 	struct store_request request;
 	struct queue *queue;
-	struct slot *next; /* waiting for memory */
-	uint8_t *capsule;
-	uint8_t *data; /* of the command, wherever it is; NULL: nowhere yet */
+	struct slot *next; /* free, or waiting for memory */
+	uint32_t capsule;  /* its number */
+	uint8_t *data;     /* of the command, wherever it is; NULL: nowhere yet */
 	uint32_t data_lkey;
 	uint32_t pool_bytes; /* data is of the pool, if not 0 */
 	bool counted;        /* among the commands of the queue */
 	enum nvmf_step step; /* the last one that began */
+};
+
+struct pending {
+	uint32_t capsule, bytes;
 };
 
 struct queue {
@@ -30,8 +35,10 @@ struct queue {
 	uint32_t port_index;
 	struct uroce_cm_id *id;
 	struct uroce_qp *qp;
-	struct slot *slots;
-	uint32_t slot_count, capsule_room;
+	struct slot *slots, *free_slots;
+	uint32_t slot_count, capsule_count, capsule_room;
+	struct pending *pending; /* capsules that wait for a slot, a ring as large as there are capsules */
+	uint32_t pending_head, pending_count;
 	uint32_t completions; /* in the CQ, at most */
 	uint8_t *capsules;
 	struct uroce_mr *mr;
@@ -43,8 +50,7 @@ struct queue {
 	bool in_waiting; /* among the server's that wait */
 	struct queue *next_waiting;
 	bool ending; /* the connection is over, or is to be */
-	uint64_t ending_since_ns;
-	struct queue *next, *before;
+	struct queue *next, *before, *next_ending;
 	struct uroce_addr peer;
 };
 
@@ -52,8 +58,9 @@ struct queue {
 void queue_open(struct server *server, const struct uroce_cm_event *event);
 /* No more commands are taken; the host is told. */
 void queue_end(struct queue *queue);
-/* Everything has come back: it can go. */
-bool queue_is_done(const struct queue *queue);
+/* Those that are ending and have everything back go. */
+void queue_close_done(struct server *server);
+/* It goes, whatever it has. */
 void queue_close(struct queue *queue);
 void queue_take_completion(struct queue *queue, const struct uroce_wc *wc);
 /* Memory has come free. */

@@ -24,11 +24,10 @@ struct ring *ring_open(void *memory, size_t bytes, char *error, size_t error_byt
 	int code = ring ? io_uring_queue_init(ENTRIES, &ring->uring, 0) : -ENOMEM;
 
 	if (code) {
-		snprintf(
-			error, error_bytes, "io_uring: %s%s", strerror(-code),
-			code == -ENOSYS || code == -EPERM ?
-				"; it is switched off here (kernel.io_uring_disabled, or seccomp)" :
-				"");
+		snprintf(error, error_bytes, "io_uring: %s%s", strerror(-code),
+			 code == -ENOSYS || code == -EPERM ?
+				 "; it is switched off here (kernel.io_uring_disabled, or seccomp)" :
+				 "");
 		free(ring);
 		return NULL;
 	}

@@ -189,18 +189,12 @@ static unsigned take_completions(struct server *server)
 static void look_around(struct server *server)
 {
 	struct nvmf_controller *controller;
-	struct queue *next;
 
 	server->looked_ns = server->now_ns;
 	queue_tell_events(server);
 	while ((controller = nvmf_target_expired(&server->target, server->now_ns)) != NULL) {
 		server->counts.expired++;
 		queue_end(nvmf_controller_queue(controller)->context);
-	}
-	for (struct queue *queue = server->queues; queue; queue = next) {
-		next = queue->next;
-		if (queue_is_done(queue))
-			queue_close(queue);
 	}
 }
 
@@ -220,7 +214,9 @@ bool server_turn(struct server *server)
 		work += ring_poll(server->ring);
 	if (server->waiting_first)
 		queue_try_again(server);
-	if (server->now_ns - server->looked_ns >= LOOK_NS || server->ending)
+	if (server->ending_queues)
+		queue_close_done(server);
+	if (server->now_ns - server->looked_ns >= LOOK_NS)
 		look_around(server);
 	return work > 0;
 }

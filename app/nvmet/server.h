@@ -45,8 +45,9 @@ struct server {
 	uint32_t port_count;
 	struct pool pool;
 	struct region *pool_region;
-	struct ring *ring;    /* NULL: io_uring cannot be used */
-	struct queue *queues; /* all there are, in a list */
+	struct ring *ring;           /* NULL: io_uring cannot be used */
+	struct queue *queues;        /* all there are, in a list */
+	struct queue *ending_queues; /* those of which not everything has come back */
 	uint32_t queue_count;
 	struct queue *waiting_first,
 		*waiting_last; /* with commands that wait for memory, in the order of their coming */

@@ -1,0 +1,537 @@
+/* host.c - a host of an NVMe over RDMA target: a controller with its queues, for measuring and for tests */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "nvmeperf/host.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "common/eal.h"
+#include "nvmf/bytes.h"
+#include "nvmf/command.h"
+#include "nvmf/hello.h"
+
+#define PATIENCE_NS 20000000000ull
+#define HOST_READS 16u
+#define CC_ENABLED (NVME_CC_ENTRIES_USUAL | NVME_CC_ENABLE)
+#define CC_SHUTDOWN (CC_ENABLED | 1u << 14)
+#define PROPERTY_WIDE 1u
+
+/* A command and where its data are. */
+struct command {
+	uint8_t *sqe; /* with room for data behind it */
+	uint8_t *data;
+	uint64_t tag;
+	bool busy;
+};
+
+struct link {
+	struct host *host;
+	struct uroce_cm_id *id;
+	struct uroce_qp *qp;
+	uint16_t qid;
+	uint32_t depth, next, under_way;
+	struct command *commands;
+	uint8_t *responses; /* depth of them, each 16 bytes */
+	bool established, over;
+};
+
+struct host {
+	struct host_config config;
+	struct uroce_pd *pd;
+	struct uroce_cq *cq;
+	struct uroce_mr *mr;
+	uint8_t *memory, *free;
+	size_t memory_bytes;
+	uint32_t capsule_bytes;
+	struct link *links; /* admin first */
+	uint32_t link_count;
+	uint16_t cntlid;
+	uint32_t block_bytes;
+	uint64_t kept_ns;
+	/* of the admin command that is waited for */
+	uint16_t admin_status;
+	uint64_t admin_result;
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
+}
+
+static void *cut(struct host *host, size_t bytes)
+{
+	void *at = host->free;
+
+	host->free += bytes;
+	return at;
+}
+
+/* ---- connections ---- */
+
+static void take_event(struct host *host, const struct uroce_cm_event *event)
+{
+	struct link *link = (struct link *)(uintptr_t)event->context;
+
+	(void)host;
+	if (link == NULL)
+		return;
+	if (event->type == UROCE_CM_ESTABLISHED) {
+		link->established = true;
+		return;
+	}
+	link->over = true;
+	if (event->type == UROCE_CM_REJECTED)
+		app_complain(APP_EXIT_FAILURE, "queue %u is refused: %s, %s", link->qid,
+			     uroce_cm_reason_name(event->reason), nvmf_refusal_text(get_le16(event->private_data + 2)));
+	else if (event->type != UROCE_CM_DISCONNECTED || event->status)
+		app_complain(APP_EXIT_FAILURE, "queue %u: %s: %s", link->qid, uroce_cm_event_name(event->type),
+			     strerror(-event->status));
+}
+
+static void post_receive(struct link *link, uint32_t slot)
+{
+	struct host *host = link->host;
+	struct uroce_sge sge = { (uintptr_t)link->responses + slot * NVME_CQE_BYTES, NVME_CQE_BYTES,
+				 uroce_mr_lkey(host->mr) };
+	struct uroce_recv_wr wr = { .wr_id = slot, .sg_list = &sge, .num_sge = 1 };
+
+	uroce_qp_post_recv(link->qp, &wr, NULL);
+}
+
+static bool wait_for(struct host *host, const struct link *link, const bool *what)
+{
+	uint64_t until_ns = now_ns() + PATIENCE_NS;
+	struct host_done done[16];
+
+	while (!*what && !link->over && now_ns() < until_ns) {
+		host->config.turn(host->config.argument);
+		if (host_poll(host, done, 16) < 0)
+			break;
+	}
+	return *what;
+}
+
+static int connect_link(struct host *host, struct link *link)
+{
+	uint8_t words[NVMF_HELLO_BYTES];
+	struct nvmf_hello hello = { .qid = link->qid, .commands = link->depth, .responses = link->depth };
+	struct uroce_cm_options options = { .private_data = words, .private_bytes = sizeof(words) };
+	struct uroce_qp_init_attr init = {
+		.send_cq = host->cq,
+		.recv_cq = host->cq,
+		.qp_context = (uintptr_t)link,
+		.max_send_wr = link->depth,
+		.max_recv_wr = link->depth,
+		.max_send_sge = 1,
+		.max_recv_sge = 1,
+		.max_dest_rd_atomic = HOST_READS,
+	};
+	int error;
+
+	nvmf_hello_build(&hello, words);
+	error = uroce_cm_id_create(host->config.channel, (uintptr_t)link, &link->id);
+	if (error == 0)
+		error = uroce_cm_qp_create(link->id, host->pd, &init,
+					   UROCE_ACCESS_REMOTE_READ | UROCE_ACCESS_REMOTE_WRITE, &link->qp);
+	for (uint32_t i = 0; i < link->depth && error == 0; i++)
+		post_receive(link, i);
+	if (error == 0)
+		error = uroce_cm_connect(link->id, NULL, &host->config.target, host->config.service, &options);
+	if (error)
+		return app_complain(APP_EXIT_ENVIRONMENT, "queue %u: %s", link->qid, strerror(-error));
+	if (!wait_for(host, link, &link->established))
+		return link->over ? APP_EXIT_ENVIRONMENT :
+				    app_complain(APP_EXIT_ENVIRONMENT, "queue %u: nobody answers", link->qid);
+	return APP_EXIT_OK;
+}
+
+/* ---- commands ---- */
+
+static void put_sgl(struct host *host, uint8_t *sqe, const uint8_t *data, uint32_t bytes, bool in_capsule)
+{
+	memset(sqe + SQE_SGL, 0, 16);
+	sqe[SQE_FLAGS] = NVME_FLAGS_PSDT_SGL;
+	if (in_capsule) {
+		put_le32(sqe + SQE_SGL + 8, bytes);
+		sqe[SQE_SGL_TYPE] = NVME_SGL_IN_CAPSULE;
+		return;
+	}
+	sqe[SQE_SGL_TYPE] = NVME_SGL_KEYED;
+	if (bytes == 0)
+		return;
+	put_le64(sqe + SQE_SGL, (uintptr_t)data);
+	sqe[SQE_SGL + 8] = (uint8_t)bytes;
+	sqe[SQE_SGL + 9] = (uint8_t)(bytes >> 8);
+	sqe[SQE_SGL + 10] = (uint8_t)(bytes >> 16);
+	put_le32(sqe + SQE_SGL + 11, uroce_mr_rkey(host->mr));
+}
+
+static int send_command(struct link *link, struct command *command, uint32_t capsule_bytes)
+{
+	struct uroce_sge sge = { (uintptr_t)command->sqe, capsule_bytes, uroce_mr_lkey(link->host->mr) };
+	struct uroce_send_wr wr = { .sg_list = &sge,
+				    .num_sge = 1,
+				    .opcode = UROCE_WR_SEND,
+				    .send_flags = UROCE_SEND_SIGNALED,
+				    .wr_id = UINT64_MAX };
+
+	if (link->over || uroce_qp_post_send(link->qp, &wr, NULL) != 0)
+		return -ENOTCONN;
+	command->busy = true;
+	link->under_way++;
+	return 0;
+}
+
+static struct command *free_command(struct link *link)
+{
+	struct command *command = &link->commands[link->next];
+
+	/* One place stays free: a queue of so many entries is full with one less. */
+	if (link->under_way + 1 >= link->depth)
+		return NULL;
+	while (command->busy) {
+		link->next = (link->next + 1) % link->depth;
+		command = &link->commands[link->next];
+	}
+	return command;
+}
+
+static uint16_t admin_on(struct host *host, struct link *link, uint8_t sqe[NVME_SQE_BYTES], uint8_t *data,
+			 uint32_t bytes, uint64_t *result)
+{
+	struct command *command = free_command(link);
+	uint64_t until_ns = now_ns() + PATIENCE_NS;
+	struct host_done done[16];
+
+	if (command == NULL)
+		return NVME_INTERNAL_ERROR;
+	memcpy(command->sqe, sqe, NVME_SQE_BYTES);
+	if (data)
+		memcpy(command->data, data, bytes);
+	put_le16(command->sqe + SQE_CID, (uint16_t)(command - link->commands));
+	put_sgl(host, command->sqe, command->data, data ? bytes : 0, false);
+	if (send_command(link, command, NVME_SQE_BYTES) != 0)
+		return NVME_ABORTED;
+	while (command->busy && !link->over && now_ns() < until_ns) {
+		host->config.turn(host->config.argument);
+		if (host_poll(host, done, 16) < 0)
+			break;
+	}
+	if (command->busy)
+		return NVME_ABORTED;
+	if (data)
+		memcpy(data, command->data, bytes);
+	if (result)
+		*result = host->admin_result;
+	return host->admin_status;
+}
+
+uint16_t host_admin(struct host *host, uint8_t sqe[NVME_SQE_BYTES], uint8_t *data, uint32_t bytes, uint64_t *result)
+{
+	return admin_on(host, &host->links[0], sqe, data, bytes, result);
+}
+
+static uint16_t fabrics_connect(struct host *host, struct link *link)
+{
+	uint8_t sqe[NVME_SQE_BYTES] = { NVME_FABRICS }, data[NVME_CONNECT_BYTES] = { 0 };
+	uint64_t result = 0;
+	uint16_t status;
+
+	sqe[SQE_FABRICS_TYPE] = NVME_CONNECT;
+	put_le16(sqe + 42, link->qid);
+	put_le16(sqe + 44, (uint16_t)(link->depth - 1));
+	put_le32(sqe + 48, link->qid ? 0 : host->config.keep_alive_ms);
+	data[0] = 1; /* the host's id */
+	put_le16(data + 16, link->qid ? host->cntlid : NVME_CNTLID_ANY);
+	put_text(data + 256, NVME_NQN_BYTES, host->config.nqn, '\0');
+	put_text(data + 512, NVME_NQN_BYTES, host->config.host_nqn, '\0');
+	status = admin_on(host, link, sqe, data, sizeof(data), &result);
+	if (status == NVME_OK && link->qid == 0)
+		host->cntlid = (uint16_t)result;
+	return status;
+}
+
+static uint16_t set_property(struct host *host, uint32_t cc)
+{
+	uint8_t sqe[NVME_SQE_BYTES] = { NVME_FABRICS };
+
+	sqe[SQE_FABRICS_TYPE] = NVME_PROPERTY_SET;
+	put_le32(sqe + SQE_DW11, NVME_CC);
+	put_le32(sqe + SQE_DW12, cc);
+	return host_admin(host, sqe, NULL, 0, NULL);
+}
+
+static uint16_t identify(struct host *host, uint8_t cns, uint32_t nsid, uint8_t page[NVME_PAGE_BYTES])
+{
+	uint8_t sqe[NVME_SQE_BYTES] = { NVME_IDENTIFY };
+
+	put_le32(sqe + SQE_NSID, nsid);
+	sqe[SQE_DW10] = cns;
+	return host_admin(host, sqe, page, NVME_PAGE_BYTES, NULL);
+}
+
+static uint16_t set_queues(struct host *host)
+{
+	uint8_t sqe[NVME_SQE_BYTES] = { NVME_SET_FEATURES };
+	uint32_t last = host->config.queues - 1;
+	uint64_t result = 0;
+	uint16_t status;
+
+	sqe[SQE_DW10] = NVME_FEATURE_QUEUES;
+	put_le32(sqe + SQE_DW11, last | last << 16);
+	status = host_admin(host, sqe, NULL, 0, &result);
+	if (status == NVME_OK && (result & 0xFFFF) < last)
+		app_complain(APP_EXIT_ENVIRONMENT, "the target has %lu I/O queues, and not %u", (result & 0xFFFF) + 1,
+			     host->config.queues);
+	return status == NVME_OK && (result & 0xFFFF) < last ? NVME_INVALID_FIELD : status;
+}
+
+void host_keep_alive(struct host *host)
+{
+	uint8_t sqe[NVME_SQE_BYTES] = { NVME_KEEP_ALIVE };
+	struct link *link = &host->links[0];
+	struct command *command;
+
+	if (host->config.keep_alive_ms == 0 || now_ns() - host->kept_ns < host->config.keep_alive_ms * 500000ull)
+		return;
+	host->kept_ns = now_ns();
+	command = free_command(link);
+	if (command == NULL)
+		return;
+	memcpy(command->sqe, sqe, sizeof(sqe));
+	put_le16(command->sqe + SQE_CID, (uint16_t)(command - link->commands));
+	put_sgl(host, command->sqe, NULL, 0, false);
+	send_command(link, command, NVME_SQE_BYTES);
+}
+
+uint8_t *host_buffer(struct host *host, uint16_t queue)
+{
+	struct command *command = free_command(&host->links[queue + 1]);
+
+	return command ? command->data : NULL;
+}
+
+int host_submit(struct host *host, uint16_t queue, enum nvme_io_opcode opcode, uint64_t first, uint32_t count,
+		uint64_t tag)
+{
+	struct link *link = &host->links[queue + 1];
+	struct command *command = free_command(link);
+	uint32_t bytes = count * host->block_bytes;
+	bool inside = opcode == NVME_WRITE && bytes <= host->config.in_capsule_bytes;
+	uint8_t *sqe;
+
+	if (command == NULL)
+		return -EAGAIN;
+	sqe = command->sqe;
+	memset(sqe, 0, NVME_SQE_BYTES);
+	sqe[SQE_OPCODE] = (uint8_t)opcode;
+	put_le16(sqe + SQE_CID, (uint16_t)(command - link->commands));
+	put_le32(sqe + SQE_NSID, host->config.nsid);
+	put_le64(sqe + SQE_DW10, first);
+	put_le32(sqe + SQE_DW12, count - 1);
+	put_sgl(host, sqe, command->data, opcode == NVME_FLUSH ? 0 : bytes, inside);
+	if (inside)
+		memcpy(sqe + NVME_SQE_BYTES, command->data, bytes);
+	command->tag = tag;
+	return send_command(link, command, NVME_SQE_BYTES + (inside ? bytes : 0));
+}
+
+/* Returns whether it was a command that the caller knows of. */
+static bool take_response(struct link *link, uint32_t slot, struct host_done *done)
+{
+	struct host *host = link->host;
+	const uint8_t *cqe = link->responses + slot * NVME_CQE_BYTES;
+	uint16_t cid = get_le16(cqe + 12);
+	struct command *command = &link->commands[cid % link->depth];
+
+	if (cid >= link->depth || !command->busy) {
+		app_complain(APP_EXIT_FAILURE, "queue %u: an answer to a command that is not under way", link->qid);
+		link->over = true;
+		return false;
+	}
+	command->busy = false;
+	link->under_way--;
+	host->admin_status = get_le16(cqe + 14) >> 1;
+	host->admin_result = get_le64(cqe);
+	*done = (struct host_done){ command->tag, (uint16_t)(link->qid - 1), host->admin_status, command->data };
+	post_receive(link, slot);
+	return link->qid > 0;
+}
+
+int host_poll(struct host *host, struct host_done *done, int count)
+{
+	struct uroce_cm_event event;
+	struct uroce_wc wc[32];
+	char line[UROCE_EXPLAIN_BYTES];
+	int taken, told = 0;
+
+	while (uroce_cm_next(host->config.channel, &event) == 0)
+		take_event(host, &event);
+	taken = uroce_cq_poll(host->cq, count < 32 ? count : 32, wc);
+	for (int i = 0; i < taken; i++) {
+		struct link *link = (struct link *)(uintptr_t)wc[i].qp_context;
+
+		if (wc[i].status != UROCE_WC_SUCCESS) {
+			if (!link->over && wc[i].status != UROCE_WC_WR_FLUSH_ERR)
+				app_complain(APP_EXIT_FAILURE, "queue %u: %s", link->qid,
+					     uroce_wc_explain(&wc[i], line, sizeof(line)));
+			link->over = true;
+		} else if (wc[i].opcode == UROCE_WC_RECV) {
+			told += take_response(link, (uint32_t)wc[i].wr_id, &done[told]);
+		}
+	}
+	for (uint32_t i = 0; i < host->link_count; i++) {
+		if (host->links[i].over)
+			return -1;
+	}
+	return told;
+}
+
+uint32_t host_under_way(const struct host *host)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 1; i < host->link_count; i++)
+		count += host->links[i].under_way;
+	return count;
+}
+
+/* ---- opening and closing ---- */
+
+static uint32_t depth_of(const struct host *host, uint32_t index)
+{
+	return index ? host->config.depth : NVME_ADMIN_DEPTH;
+}
+
+static uint32_t room_of(const struct host *host, uint32_t index)
+{
+	return index && host->config.data_bytes > NVME_PAGE_BYTES ? host->config.data_bytes : NVME_PAGE_BYTES;
+}
+
+static int make_memory(struct host *host)
+{
+	for (uint32_t i = 0; i < host->link_count; i++)
+		host->memory_bytes +=
+			(size_t)depth_of(host, i) * (room_of(host, i) + host->capsule_bytes + NVME_CQE_BYTES);
+	host->memory = mmap(NULL, host->memory_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (host->memory == MAP_FAILED)
+		host->memory = NULL;
+	host->links = calloc(host->link_count, sizeof(*host->links));
+	if (host->memory == NULL || host->links == NULL)
+		return -ENOMEM;
+	host->free = host->memory;
+	for (uint32_t i = 0; i < host->link_count; i++) {
+		struct link *link = &host->links[i];
+
+		link->host = host;
+		link->qid = (uint16_t)i;
+		link->depth = depth_of(host, i);
+		link->commands = calloc(link->depth, sizeof(*link->commands));
+		if (link->commands == NULL)
+			return -ENOMEM;
+		for (uint32_t k = 0; k < link->depth; k++)
+			link->commands[k].data = cut(host, room_of(host, i));
+	}
+	for (uint32_t i = 0; i < host->link_count; i++) {
+		for (uint32_t k = 0; k < host->links[i].depth; k++)
+			host->links[i].commands[k].sqe = cut(host, host->capsule_bytes);
+		host->links[i].responses = cut(host, host->links[i].depth * NVME_CQE_BYTES);
+	}
+	return uroce_mr_reg(host->pd, host->memory, host->memory_bytes,
+			    UROCE_ACCESS_LOCAL_WRITE | UROCE_ACCESS_REMOTE_READ | UROCE_ACCESS_REMOTE_WRITE, &host->mr);
+}
+
+static int complain(const char *what, uint16_t status)
+{
+	return app_complain(APP_EXIT_FAILURE, "%s: %s (%03Xh)", what, nvmf_status_text(status), status);
+}
+
+static int take_controller(struct host *host, struct host_namespace *namespace)
+{
+	uint8_t page[NVME_PAGE_BYTES];
+	uint16_t status = fabrics_connect(host, &host->links[0]);
+	int code = APP_EXIT_OK;
+
+	if (status != NVME_OK)
+		return complain("Connect", status);
+	status = set_property(host, CC_ENABLED);
+	if (status == NVME_OK)
+		status = identify(host, NVME_CNS_CONTROLLER, 0, page);
+	if (status == NVME_OK)
+		status = set_queues(host);
+	if (status != NVME_OK)
+		return complain("controller", status);
+	for (uint32_t i = 1; i < host->link_count && code == APP_EXIT_OK; i++) {
+		code = connect_link(host, &host->links[i]);
+		if (code)
+			return code;
+		status = fabrics_connect(host, &host->links[i]);
+		if (status != NVME_OK)
+			return complain("Connect of an I/O queue", status);
+	}
+	memset(page, 0, sizeof(page));
+	status = identify(host, NVME_CNS_NAMESPACE, host->config.nsid, page);
+	if (status != NVME_OK || get_le64(page) == 0)
+		return complain("namespace", status == NVME_OK ? NVME_INVALID_NAMESPACE : status);
+	namespace->blocks = get_le64(page);
+	namespace->block_bytes = host->block_bytes = 1u << page[130];
+	return code;
+}
+
+int host_open(const struct host_config *config, struct host **out, struct host_namespace *namespace)
+{
+	struct host *host = calloc(1, sizeof(*host));
+	uint32_t entries = 2 * (NVME_ADMIN_DEPTH + config->queues * config->depth);
+	int code;
+
+	*out = NULL;
+	if (host == NULL)
+		return app_complain(APP_EXIT_ENVIRONMENT, "no memory for a host");
+	host->config = *config;
+	host->link_count = config->queues + 1;
+	host->capsule_bytes = NVME_SQE_BYTES + config->in_capsule_bytes;
+	if (uroce_pd_alloc(config->device, &host->pd) != 0 ||
+	    uroce_cq_create(config->device, entries, &host->cq) != 0 || make_memory(host) != 0)
+		code = app_complain(APP_EXIT_ENVIRONMENT, "no memory for the queues of a host");
+	else
+		code = connect_link(host, &host->links[0]);
+	if (code == APP_EXIT_OK)
+		code = take_controller(host, namespace);
+	if (code)
+		host_close(host, false);
+	else
+		*out = host;
+	return code;
+}
+
+/* Those that it has of the device; the target is told by what happens to its ids. */
+void host_close(struct host *host, bool in_order)
+{
+	if (in_order)
+		set_property(host, CC_SHUTDOWN);
+	for (uint32_t i = host->link_count; host->links && i-- > 0;) {
+		struct link *link = &host->links[i];
+
+		if (link->id)
+			uroce_cm_id_destroy(link->id);
+		if (link->qp)
+			uroce_qp_destroy(link->qp);
+		free(link->commands);
+	}
+	free(host->links);
+	if (host->mr)
+		uroce_mr_dereg(host->mr);
+	if (host->memory)
+		munmap(host->memory, host->memory_bytes);
+	if (host->cq)
+		uroce_cq_destroy(host->cq);
+	if (host->pd)
+		uroce_pd_dealloc(host->pd);
+	free(host);
+}
