@@ -79,7 +79,7 @@ class Answer:
 
 
 class Guest:
-    def __init__(self, network, kernel, image, memory_mib=512):
+    def __init__(self, network, kernel, image, memory_mib=1024):
         self.scratch = tempfile.mkdtemp(prefix="uroce-guest-")
         self.answers, self.ids = {}, itertools.count(1)
         control = self.scratch + "/control"

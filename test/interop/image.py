@@ -15,7 +15,10 @@ INIT = os.path.join(HERE, "guest-init.sh")
 MODULES = ["crc32_generic", "crc32_pclmul", "virtio_pci", "virtio_net", "8021q", "ib_uverbs", "rdma_rxe", "rdma_ucm"]
 # For a bad link: in the guest, since the kernel of the machine may lack them.
 MODULES += ["sch_netem", "ifb", "sch_ingress", "cls_u32", "act_mirred"]
-TOOLS = ["flock", "ibv_rc_pingpong", "ibv_devinfo", "rping", "ucmatose", "udaddy", "rdma", "ip", "tc"]
+# A host of an NVMe target (storage.py).
+MODULES += ["nvme_rdma", "ext4"]
+TOOLS = ["flock", "ibv_rc_pingpong", "ibv_devinfo", "rping", "ucmatose", "udaddy", "rdma", "ip", "tc", "nvme",
+         "mkfs.ext4", "fio"]
 # The guest's side of the scripts (errors.py); built here, so that the tests need no libibverbs.
 SCRIPT_SOURCES = [os.path.join(HERE, name) for name in
                   ("verbs.c", "script.c", "steps.c", "pump.c", "script.h", "steps.h", "pump.h")]
@@ -121,7 +124,7 @@ def fill_root(root, kernel):
 def recipe(package):
     """A short hash of all that decides what the image holds."""
     versions = text_of("dpkg-query", "-W", "ibverbs-utils", "ibverbs-providers", "libibverbs-dev", "rdmacm-utils",
-                       "busybox-static", "iproute2")
+                       "busybox-static", "iproute2", "nvme-cli", "e2fsprogs", "fio")
     digest = hashlib.sha256()
     for name in (INIT, os.path.realpath(__file__), *SCRIPT_SOURCES, MEET_SOURCE):
         with open(name, "rb") as file:

@@ -1,0 +1,132 @@
+# storage.py - Linux's nvme-rdma, nvme-cli, mkfs.ext4 and fio with uroce-nvmet
+# SPDX-License-Identifier: BSD-3-Clause
+"""The guest is the host: it discovers, connects, makes a file system, verifies, and is not told when the target is
+killed. What it prints is compared with what it has to say; uroce-nvmet has to end in order with status 0."""
+import os
+import signal
+import tempfile
+import time
+
+from scripts import Batch
+
+TC, IP = "/tools/tc", "/tools/ip"
+OWN, SERVICE, NQN = "10.9.0.9", 4420, "nqn.2026-01.org.example:interop"
+WHERE = f"-t rdma -a {OWN} -s {SERVICE}"
+# One CPU makes one queue of the usual kind; these are another two.
+CONNECT = f"nvme connect {WHERE} -n {NQN} -W 1 -P 1"
+DISK = "/dev/nvme0n1"
+WAIT = f"until test -b {DISK}; do sleep 0.1; done"
+DISCONNECT = f"nvme disconnect -n {NQN} | grep -o 'disconnected 1'"
+FIO = f"fio --name=v --filename={DISK} --direct=1 --ioengine=libaio --verify=crc32c --verify_fatal=1 --output=/tmp/fio"
+
+
+def lose_all(percent):
+    """Of all that comes and goes."""
+    limit = "limit 10000"
+    prepare = (f"{IP} link set ifb0 up", f"{TC} qdisc add dev ifb0 root netem loss {percent}% {limit}",
+               f"{TC} qdisc add dev eth0 ingress",
+               f"{TC} filter add dev eth0 parent ffff: u32 match u32 0 0 action mirred egress redirect dev ifb0",
+               f"{TC} qdisc add dev eth0 root netem loss {percent}% {limit}")
+    repair = (f"{TC} qdisc del dev eth0 ingress", f"{TC} qdisc del dev eth0 root", f"{TC} qdisc del dev ifb0 root")
+    return Batch((), prepare, repair)
+
+
+class Target:
+    """steps: commands of the guest, one after the other; the first that fails ends them. says: what it has to print.
+    after: seconds until our target is killed, and started anew with the same arguments."""
+    program, guest_program, role = "app/uroce-nvmet", "fio", "server"
+    lasting = True  # our side goes on until it is told to end
+    batch = Batch(())
+
+    def __init__(self, eal, name, steps, says=(), options=("--memory", "64M"), seconds=60, loss=0, killed_after=None):
+        self.eal, self.title, self.steps, self.says, self.options = eal, name, steps, says, options
+        self.limit, self.killed_after = seconds, killed_after
+        if loss:
+            self.batch = lose_all(loss)
+
+    def name(self):
+        return f"NVMe: {self.title}"
+
+    def seconds(self):
+        return self.limit
+
+    def own_listens(self, said):
+        return "On a Linux host" in said
+
+    def guest_command(self):
+        return " && ".join(self.steps) + " && echo all done; s=$?; nvme disconnect-all >/dev/null 2>&1; exit $s"
+
+    def own_command(self, program):
+        return [program, *self.eal, "--", "--ip", OWN + "/24", "--nqn", NQN, *self.options]
+
+    def disturb(self, own, start):
+        """What happens to our side while the guest works: what runs then."""
+        if self.killed_after is None:
+            return own
+        time.sleep(self.killed_after)
+        os.killpg(own.pid, signal.SIGKILL)
+        own.wait()
+        return start()
+
+    def outcomes(self, reasons, own_text, guest_text):
+        missing = [f'Linux does not say "{words}"' for words in (*self.says, "all done") if words not in guest_text]
+        yield self.name(), reasons + missing, []
+
+
+def commands(eal):
+    """What nvme-cli asks, and one that there is not."""
+    steps = [f"nvme discover {WHERE}", CONNECT, WAIT, "nvme list-subsys", "nvme id-ctrl /dev/nvme0", f"nvme id-ns {DISK}",
+             f"nvme ns-descs {DISK}", "nvme list-ns /dev/nvme0", "nvme smart-log /dev/nvme0", "nvme fw-log /dev/nvme0",
+             "nvme error-log /dev/nvme0", "nvme get-feature /dev/nvme0 -f 7", "nvme get-feature /dev/nvme0 -f 0xb",
+             f"nvme flush {DISK}", f"nvme write-zeroes {DISK} -s 0 -c 7", f"nvme dsm {DISK} -s 100 -b 8 -d",
+             f"nvme compare {DISK} -s 0 -c 7 -z 4096 -d /dev/zero", f"! nvme resv-report {DISK} 2>&1", DISCONNECT]
+    says = ("subnqn:  " + NQN, "rdma_prtype: roce-v2", f"traddr={OWN},trsvcid={SERVICE} live", "oncs      : 0xd",
+            "nsze    : 0x20000", "uuid    : ", "[   0]:0x1", "available_spare				: 100%", "frs1 : ",
+            "Current value:0x007f007f", "NVMe Flush: success", "NVME Write Zeroes Success", "NVMe DSM: success",
+            "compare: Success", "Invalid Command Opcode", "disconnected 1")
+    return Target(eal, "what nvme-cli asks is answered", steps, says)
+
+
+def file_system(eal, folder):
+    tree = ("for i in $(seq 20); do mkdir /mnt/$i && dd if=/dev/urandom of=/mnt/$i/file bs=64k count=8 2>/dev/null "
+            "|| exit 1; done")
+    sums = "(cd /mnt && find . -type f | sort | xargs md5sum)"
+    steps = [CONNECT, WAIT, f"mkfs.ext4 -q {DISK}", "mkdir -p /mnt", f"mount {DISK} /mnt", tree, f"{sums} > /tmp/before",
+             "umount /mnt", DISCONNECT, CONNECT, WAIT, f"mount {DISK} /mnt", f"{sums} > /tmp/after", "umount /mnt",
+             "cmp /tmp/before /tmp/after", "test $(wc -l < /tmp/after) = 20", "! dmesg | grep -i 'I/O error'"]
+    return Target(eal, "a file system in a file is there when it is mounted again", steps,
+                  options=("--file", folder + "/disk.img:128M"), seconds=90)
+
+
+def invalidates(eal):
+    """A host that is answered by a plain SEND invalidates its key itself, in this function."""
+    trace = "/sys/kernel/tracing"
+    steps = [f"mount -t tracefs tracefs {trace} 2>/dev/null || true",
+             f"echo 'p:own_inv nvme_rdma_inv_rkey_done' > {trace}/kprobe_events",
+             f"echo 1 > {trace}/events/kprobes/own_inv/enable", CONNECT, WAIT,
+             f"{FIO} --rw=randrw --bs=8k --iodepth=16 --size=4m", f"echo counted $(grep -c own_inv: {trace}/trace)",
+             f"echo 0 > {trace}/events/kprobes/own_inv/enable", f"echo > {trace}/kprobe_events"]
+    return Target(eal, "each key is invalidated by its answer", steps, ("counted 0",))
+
+
+def matrix(eal, full):
+    """Short: some megabytes each; long: as much as ten minutes take."""
+    folder = tempfile.mkdtemp(prefix="uroce-storage-", dir="/var/tmp")
+    size, cycles = ("256m", 200) if full else ("16m", 20)
+    verify = f"{FIO} --rw=randrw --bsrange=4k-1m --iodepth=128 --size={size}"
+    yield commands(eal)
+    yield file_system(eal, folder)
+    for store, options in (("memory", ("--memory", "512M")), ("a file", ("--file", folder + "/fio.img:512M"))):
+        yield Target(eal, f"fio verifies 4k to 1M at depth 128, {store}", [CONNECT, WAIT, verify], options=options,
+                     seconds=900 if full else 90)
+    yield Target(eal, "fio verifies while 1 % of the frames are lost both ways",
+                 [CONNECT, WAIT, f"{FIO} --rw=randrw --bsrange=4k-64k --iodepth=32 --size={'64m' if full else '4m'}"],
+                 loss=1, seconds=900 if full else 120)
+    yield Target(eal, "fio verifies on while the target is killed and started again",
+                 [CONNECT + " -c 2", WAIT, f"{FIO} --rw=randrw --bsrange=4k-64k --iodepth=16 --size=32m --time_based "
+                  "--runtime=14", "dmesg | grep -o 'Successfully reconnected'"], ("Successfully reconnected",),
+                 ("--file", folder + "/killed.img:64M"), seconds=120, killed_after=5)
+    yield Target(eal, f"{cycles} times connected and disconnected",
+                 [f"for i in $(seq {cycles}); do {CONNECT} >/dev/null && {WAIT} && {DISCONNECT} >/dev/null || exit 1; "
+                  "done"], seconds=30 + cycles * 2)
+    yield invalidates(eal)
