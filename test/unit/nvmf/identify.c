@@ -103,6 +103,35 @@ Test(identify, an_io_controller_has_each_field_at_its_place)
 	host_close(host);
 }
 
+Test(identify, a_discovery_controller_says_what_it_is_and_no_more)
+{
+	static const struct field fields[] = {
+		{ "serial", 4, 20, 0, "0", ' ' },
+		{ "model", 24, 40, 0, "uroce", ' ' },
+		{ "firmware", 64, 8, 0, "uroce", ' ' },
+		{ "MDTS: 64 KiB", 77, 1, 4 },
+		{ "cntlid", 78, 2, 1 },
+		{ "VER", 80, 4, 0x00010300 },
+		{ "OAES: discovery", 92, 4, 0x80000000 },
+		{ "CTRATT", 96, 4, 1 },
+		{ "type", 111, 1, 2 },
+		{ "ACL", 258, 1, 3 },
+		{ "AERL", 259, 1, 3 },
+		{ "FRMW", 260, 1, 3 },
+		{ "LPA: offsets, and no effects", 261, 1, 4 },
+		{ "MAXCMD", 514, 2, 128 },
+		{ "SGLS", 536, 4, 0x00100005 },
+		{ "SUBNQN", 768, 256, 0, NVME_DISCOVERY_NQN, 0 },
+		{ NULL },
+	};
+	struct nvmf_config config = { .max_data_bytes = 1 << 16 };
+	struct nvmf_host *host = host_open(&config);
+
+	host_login(host, NVME_DISCOVERY_NQN);
+	expect_page(identify(host, 1, 0), fields);
+	host_close(host);
+}
+
 Test(identify, what_a_controller_says_follows_its_target)
 {
 	struct nvmf_config config = { .max_data_bytes = 4096 };
@@ -225,6 +254,55 @@ Test(identify, all_namespaces_fit_the_active_list)
 	for (uint32_t i = 0; i < NVMF_NAMESPACES_MAX; i++)
 		cr_expect_eq(host_get(page + 4 * i, 4), i + 1);
 	cr_expect_eq(host_get(page + 4 * NVMF_NAMESPACES_MAX, 4), 0);
+	host_close(host);
+}
+
+Test(identify, descriptors_name_a_namespace_by_what_it_has)
+{
+	static const uint8_t command_set[8] = { 4, 1, 0, 0, 0, 0, 0, 0 };
+	static const struct {
+		const char *what;
+		bool uuid, nguid;
+	} rows[] = { { "UUID", true, false }, { "NGUID", false, true }, { "both", true, true } };
+	struct nvmf_host *host = host_open(NULL);
+	struct nvmf_namespace *space = &host->space[0];
+
+	host_login(host, HOST_DISK);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		uint8_t wanted[PAGE] = { 0 }, *at = wanted;
+		const uint8_t *page;
+
+		memset(space->uuid, rows[i].uuid ? 0x55 : 0, 16);
+		memset(space->nguid, rows[i].nguid ? 0x66 : 0, 16);
+		if (rows[i].uuid) {
+			memcpy(at, (uint8_t[]){ 3, 16, 0, 0 }, 4);
+			memset(at + 4, 0x55, 16);
+			at += 20;
+		}
+		if (rows[i].nguid) {
+			memcpy(at, (uint8_t[]){ 2, 16, 0, 0 }, 4);
+			memset(at + 4, 0x66, 16);
+			at += 20;
+		}
+		memcpy(at, command_set, sizeof(command_set));
+		page = identify(host, 3, 1);
+		cr_expect(memcmp(page, wanted, PAGE) == 0, "%s: %02x %02x at first", rows[i].what, page[0], page[1]);
+	}
+	host_close(host);
+}
+
+Test(identify, what_is_independent_of_command_sets_is_told)
+{
+	struct field fields[] = {
+		{ "NMIC: shared", 1, 1, 1 }, { "NSATTR", 8, 1, 0 }, { "NSTAT: ready", 14, 1, 1 }, { NULL }
+	};
+	struct nvmf_host *host = host_open(NULL);
+
+	host_login(host, HOST_DISK);
+	expect_page(identify(host, 8, 1), fields);
+	host->space[0].read_only = true;
+	fields[1].value = 1;
+	expect_page(identify(host, 8, 1), fields);
 	host_close(host);
 }
 
