@@ -212,6 +212,21 @@ Test(fabrics, an_io_connect_is_refused_for_its_reason)
 	host_close(host);
 }
 
+Test(fabrics, an_io_queue_has_no_more_than_mqes_commands)
+{
+	struct nvmf_config config = { .queue_depth = 16 };
+	struct nvmf_host *host = host_open(&config);
+	struct nvmf_controller *controller = host_login(host, HOST_DISK);
+	struct nvmf_reply reply;
+
+	host_dial(host, &host->io, 1, 1024);
+	host_connect_data(host, HOST_DISK, controller->cntlid);
+	reply = host_expect(host, &host->io, sqe_connect(1, 17), FINAL(NVME_CONNECT_INVALID), "17");
+	cr_expect_eq(reply.result, 44);
+	host_expect(host, &host->io, sqe_connect(1, 16), NVME_OK, "16");
+	host_close(host);
+}
+
 Test(fabrics, there_are_as_many_io_queues_as_were_configured)
 {
 	struct nvmf_config config = { .io_queues = 2 };
@@ -285,6 +300,31 @@ Test(fabrics, of_two_connects_under_way_on_a_queue_one_counts)
 
 /* ---- properties ---- */
 
+Test(fabrics, properties_are_read_at_their_offset_and_size)
+{
+	struct nvmf_host *host = host_open(NULL);
+
+	host_login(host, HOST_DISK);
+	for (uint32_t offset = 0; offset < 0x60; offset += 2) {
+		for (uint32_t size = 0; size < 8; size++) {
+			bool there = (offset == 0 && size == 1) ||
+				     ((offset == 8 || offset == 0x14 || offset == 0x1C) && size == 0);
+			struct nvmf_capsule capsule = sqe_property_get(offset, false);
+			struct nvmf_reply reply;
+			char what[40];
+
+			capsule.sqe[40] = (uint8_t)size;
+			snprintf(what, sizeof(what), "offset %x size %u", offset, size);
+			reply = host_expect(host, &host->admin, capsule, there ? NVME_OK : FINAL(NVME_INVALID_FIELD),
+					    what);
+			if (!there)
+				cr_expect_eq(reply.result, 0, "%s: %lx", what, reply.result);
+		}
+	}
+	host_expect(host, &host->admin, sqe_property_get(0x80000000, false), FINAL(NVME_INVALID_FIELD), "far");
+	host_close(host);
+}
+
 Test(fabrics, versions_and_states_are_told)
 {
 	struct nvmf_host *host = host_open(NULL);
@@ -293,5 +333,28 @@ Test(fabrics, versions_and_states_are_told)
 	cr_expect_eq(host_run(host, &host->admin, sqe_property_get(0x08, false)).result, 0x00010300);
 	cr_expect_eq(host_run(host, &host->admin, sqe_property_get(0x14, false)).result, 0x00460001);
 	cr_expect_eq(host_run(host, &host->admin, sqe_property_get(0x1C, false)).result, 1);
+	host_close(host);
+}
+
+Test(fabrics, only_cc_is_written)
+{
+	struct nvmf_host *host = host_open(NULL);
+
+	host_login(host, HOST_DISK);
+	for (uint32_t offset = 0; offset < 0x60; offset += 2) {
+		for (uint32_t size = 0; size < 8; size++) {
+			struct nvmf_capsule capsule = sqe_property_set(offset, 0x00460001);
+			bool there = offset == 0x14 && size == 0;
+			char what[40];
+
+			capsule.sqe[40] = (uint8_t)size;
+			snprintf(what, sizeof(what), "offset %x size %u", offset, size);
+			cr_expect_eq(host_expect(host, &host->admin, capsule,
+						 there ? NVME_OK : FINAL(NVME_INVALID_FIELD), what)
+					     .result,
+				     0);
+		}
+	}
+	cr_expect_eq(host_csts(host, &host->admin), 1);
 	host_close(host);
 }
