@@ -168,6 +168,24 @@ Test(admin, features_that_are_not_there_are_refused)
 	}
 }
 
+Test(admin, nothing_is_saved_and_only_what_is_now_is_told)
+{
+	struct nvmf_host *host = host_open(NULL);
+	struct nvmf_capsule capsule = sqe_set_feature(WRITE_CACHE, 0);
+
+	host_login(host, HOST_DISK);
+	sqe_put(&capsule, 40, 4, 0x80000000 | WRITE_CACHE);
+	host_expect(host, &host->admin, capsule, FINAL(NVME_NOT_SAVEABLE), "save");
+	cr_expect_eq(get(host, WRITE_CACHE, NVME_OK), 1, "nor was it set");
+	/* ONCS bit 4 is clear: neither defaults nor saved values nor what can be changed. */
+	for (uint32_t select = 1; select < 8; select++) {
+		capsule = sqe_get_feature(WRITE_CACHE, 0);
+		sqe_put(&capsule, 41, 1, select);
+		host_expect(host, &host->admin, capsule, FINAL(NVME_INVALID_FIELD), "select");
+	}
+	host_close(host);
+}
+
 Test(admin, keep_alive_is_answered_by_both_kinds_of_controller)
 {
 	static const char *const names[] = { HOST_DISK, NVME_DISCOVERY_NQN };

@@ -89,6 +89,23 @@ Test(controller, what_does_not_fit_in_cc_is_fatal_until_a_reset)
 	host_close(host);
 }
 
+Test(controller, a_reset_brings_back_what_features_are_at_first)
+{
+	struct nvmf_host *host = host_open(NULL);
+	struct nvmf_controller *controller = host_login(host, HOST_DISK);
+
+	host_expect(host, &host->admin, sqe_set_feature(0x06, 0), NVME_OK, "write cache");
+	host_expect(host, &host->admin, sqe_set_feature(0x0B, 0x100), NVME_OK, "events");
+	nvmf_subsystem_changed(&host->target, &host->disk, 1);
+	set_cc(host, USUAL);
+	host_enable(host, &host->admin);
+	cr_expect_eq(host_run(host, &host->admin, sqe_get_feature(0x06, 0)).result, 1);
+	cr_expect_eq(host_run(host, &host->admin, sqe_get_feature(0x0B, 0)).result, 0);
+	nvmf_subsystem_changed(&host->target, &host->disk, 1);
+	cr_expect_eq(controller->events_due, 0);
+	host_close(host);
+}
+
 Test(controller, ids_are_not_used_again_at_once)
 {
 	struct nvmf_host *host = host_open(NULL);
@@ -249,6 +266,32 @@ Test(controller, a_host_not_heard_for_its_time_has_expired)
 	}
 }
 
+Test(controller, only_keep_alive_and_its_feature_begin_the_time_anew)
+{
+	struct nvmf_host *host = host_open(NULL);
+	struct nvmf_controller *controller = host_login(host, HOST_DISK);
+	uint64_t deadline = host->now_ns + 5 * HOST_S;
+
+	host_join(host);
+	host->now_ns += 3 * HOST_S;
+	host_expect(host, &host->io, sqe_blocks(NVME_READ, 1, 0, 1, 512), NVME_OK, "Read");
+	host_expect(host, &host->admin, sqe_identify(1, 0), NVME_OK, "Identify");
+	host_expect(host, &host->admin, sqe_get_feature(0x0F, 0), NVME_OK, "Get Features");
+	host_expect(host, &host->admin, sqe_set_feature(0x0B, 0), NVME_OK, "Set Features of another");
+	cr_expect_null(nvmf_target_expired(&host->target, deadline - 1));
+	cr_expect_eq(nvmf_target_expired(&host->target, deadline), controller, "traffic does not count");
+	host_expect(host, &host->admin, sqe_make(NVME_KEEP_ALIVE, 0, 0), NVME_OK, "Keep Alive");
+	cr_expect_null(nvmf_target_expired(&host->target, deadline + 3 * HOST_S - 1));
+	cr_expect_eq(nvmf_target_expired(&host->target, deadline + 3 * HOST_S), controller);
+	host_expect(host, &host->admin, sqe_set_feature(0x0F, 7000), NVME_OK, "another time");
+	cr_expect_eq(host_run(host, &host->admin, sqe_get_feature(0x0F, 0)).result, 7000);
+	cr_expect_null(nvmf_target_expired(&host->target, host->now_ns + 7 * HOST_S - 1));
+	cr_expect_eq(nvmf_target_expired(&host->target, host->now_ns + 7 * HOST_S), controller);
+	host_expect(host, &host->admin, sqe_set_feature(0x0F, 0), NVME_OK, "none");
+	cr_expect_null(nvmf_target_expired(&host->target, UINT64_MAX / 2));
+	host_close(host);
+}
+
 Test(controller, one_without_its_admin_queue_does_not_expire_again)
 {
 	struct nvmf_host *host = host_open(NULL);
@@ -309,6 +352,33 @@ Test(controller, an_event_is_told_once_until_its_page_is_read)
 	cr_expect_null(nvmf_controller_next_event(controller), "it has been read");
 	nvmf_subsystem_changed(&host->target, &host->disk, 1);
 	expect_told(controller, 1, 0x040002, "the second");
+	host_close(host);
+}
+
+Test(controller, an_event_waits_for_a_request_unless_it_is_read_or_masked_before)
+{
+	struct nvmf_host *host = host_open(NULL);
+	struct nvmf_controller *controller = host_login(host, HOST_DISK);
+
+	nvmf_subsystem_changed(&host->target, &host->disk, 1);
+	host_expect(host, &host->admin, sqe_set_feature(0x0B, 0x100), NVME_OK, "events");
+	cr_assert_eq(ask(host, 0), NVMF_HOLD);
+	cr_expect_null(nvmf_controller_next_event(controller), "it was masked when it came");
+	nvmf_subsystem_changed(&host->target, &host->disk, 1);
+	expect_told(controller, 0, 0x040002, "told");
+	host_expect(host, &host->admin, sqe_log(NVME_LOG_CHANGED, 0, 4096), NVME_OK, "read");
+	nvmf_subsystem_changed(&host->target, &host->disk, 1);
+	cr_expect_null(nvmf_controller_next_event(controller), "nobody asks");
+	cr_assert_eq(ask(host, 1), NVMF_HOLD);
+	expect_told(controller, 1, 0x040002, "waited");
+	host_expect(host, &host->admin, sqe_log(NVME_LOG_CHANGED, 0, 4096), NVME_OK, "read");
+	nvmf_subsystem_changed(&host->target, &host->disk, 1);
+	host_expect(host, &host->admin, sqe_log(NVME_LOG_CHANGED, 0, 4096), NVME_OK, "read before it was told");
+	cr_assert_eq(ask(host, 2), NVMF_HOLD);
+	cr_expect_null(nvmf_controller_next_event(controller), "there is nothing that the host does not know");
+	nvmf_subsystem_changed(&host->target, &host->disk, 1);
+	host_expect(host, &host->admin, sqe_set_feature(0x0B, 0), NVME_OK, "masked before it was told");
+	cr_expect_null(nvmf_controller_next_event(controller), "masked");
 	host_close(host);
 }
 
