@@ -167,6 +167,40 @@ Test(target, a_namespace_takes_its_number_or_the_first_that_is_free)
 	host_close(host);
 }
 
+Test(target, a_namespace_has_blocks_that_can_be_counted_in_bytes)
+{
+	static const struct {
+		const char *what;
+		uint32_t nsid, block_bytes;
+		uint64_t blocks;
+		int error;
+	} rows[] = {
+		{ "no blocks", 10, 512, 0, -EINVAL },
+		{ "blocks of none", 10, 0, 1, -EINVAL },
+		{ "blocks of 520", 10, 520, 1, -EINVAL },
+		{ "blocks of 1024", 10, 1024, 1, -EINVAL },
+		{ "blocks of 8192", 10, 8192, 1, -EINVAL },
+		{ "nsid 129", 129, 512, 1, -EINVAL },
+		{ "nsid of all", NVME_NSID_ALL, 512, 1, -EINVAL },
+		{ "2^64 bytes by 512", 10, 512, 1ull << 55, -EINVAL },
+		{ "2^64 bytes by 4096", 10, 4096, 1ull << 52, -EINVAL },
+		{ "all that can be counted", 10, 512, (1ull << 55) - 1, 0 },
+		{ "the same by 4096", 11, 4096, (1ull << 52) - 1, 0 },
+		{ "nsid 128", 128, 512, 1, 0 },
+	};
+	struct nvmf_host *host = host_open(NULL);
+	struct nvmf_namespace space[sizeof(rows) / sizeof(rows[0])];
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		space[i] = (struct nvmf_namespace){ .nsid = rows[i].nsid,
+						    .block_bytes = rows[i].block_bytes,
+						    .blocks = rows[i].blocks };
+		cr_expect_eq(nvmf_subsystem_add(&host->target, &host->disk, &space[i]), rows[i].error, "%s",
+			     rows[i].what);
+	}
+	host_close(host);
+}
+
 Test(target, a_subsystem_admits_its_hosts_or_all)
 {
 	struct nvmf_host *host = host_open(NULL);
