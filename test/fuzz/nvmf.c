@@ -21,6 +21,9 @@ static void open_queue(uint8_t choice)
 		return;
 	hello.qid = choice >> 3 & 3;
 	hello.commands = 2 + (choice >> 5);
+	slot->host = choice >> 5 & 1;
+	slot->subsystem = choice >> 6 & 1;
+	slot->cntlid = 1 + (choice >> 7);
 	play_open(&play, slot, &hello);
 }
 

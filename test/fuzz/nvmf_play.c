@@ -199,7 +199,7 @@ static void take(struct nvmf_play *play, struct play_command *command, enum nvmf
 static void put_connect_data(struct nvmf_play *play, const struct play_queue *slot, uint8_t choice, uint8_t *data)
 {
 	memset(data, 0, NVME_CONNECT_BYTES);
-	data[0] = slot->host;
+	data[0] = 1; /* of both: the name has to tell them apart */
 	put(data + 16, 2, slot->queue.qid == 0 ? NVME_CNTLID_ANY : slot->cntlid);
 	strcpy((char *)data + 256, subsystems[slot->subsystem]);
 	strcpy((char *)data + 512, hosts[slot->host]);

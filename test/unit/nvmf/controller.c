@@ -275,6 +275,8 @@ Test(controller, only_keep_alive_and_its_feature_begin_the_time_anew)
 	host_join(host);
 	host->now_ns += 3 * HOST_S;
 	host_expect(host, &host->io, sqe_blocks(NVME_READ, 1, 0, 1, 512), NVME_OK, "Read");
+	memset(host->data, 0, 256);
+	host_expect(host, &host->io, sqe_ranges(1, 16, true), NVME_OK, "what looks like the feature there");
 	host_expect(host, &host->admin, sqe_identify(1, 0), NVME_OK, "Identify");
 	host_expect(host, &host->admin, sqe_get_feature(0x0F, 0), NVME_OK, "Get Features");
 	host_expect(host, &host->admin, sqe_set_feature(0x0B, 0), NVME_OK, "Set Features of another");
