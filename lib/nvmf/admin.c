@@ -7,6 +7,7 @@
 #define HOST_ID_BYTES 16u
 #define NOT_ABORTED 1u
 #define SAVE 0x80000000u
+#define SELECT 7u
 
 static bool is_discovery(const struct nvmf_command *command)
 {
@@ -42,6 +43,7 @@ static uint16_t judge_set_features(struct nvmf_command *command)
 	switch (feature_of(command)) {
 	case NVME_FEATURE_ASYNC_EVENT:
 		controller->events_wanted = value & events_possible(command);
+		controller->events_due &= controller->events_wanted;
 		command->result = controller->events_wanted;
 		return NVME_OK;
 	case NVME_FEATURE_KEEP_ALIVE:
@@ -73,7 +75,7 @@ static uint16_t judge_get_features(struct nvmf_command *command)
 {
 	const struct nvmf_controller *controller = command->queue->controller;
 
-	if ((command->sqe[SQE_DW10 + 1] & 7) > 1) /* saved, or what can be changed: only current and default */
+	if (command->sqe[SQE_DW10 + 1] & SELECT) /* of all but the current value ONCS says that there is none */
 		return NVME_INVALID_FIELD | NVME_DNR;
 	switch (feature_of(command)) {
 	case NVME_FEATURE_ASYNC_EVENT:

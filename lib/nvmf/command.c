@@ -96,6 +96,13 @@ static uint16_t judge(struct nvmf_command *command, const struct nvmf_row *row, 
 	return status == NVME_OK ? judge_data(command, row) : status;
 }
 
+static bool begins_time_anew(const struct nvmf_command *command)
+{
+	bool set = command->opcode == NVME_SET_FEATURES && command->sqe[SQE_DW10] == NVME_FEATURE_KEEP_ALIVE;
+
+	return command->queue->qid == 0 && (command->opcode == NVME_KEEP_ALIVE || set);
+}
+
 enum nvmf_step nvmf_command_begin(struct nvmf_command *command, struct nvmf_queue *queue, const uint8_t *capsule,
 				  uint32_t bytes, uint64_t now_ns)
 {
@@ -116,8 +123,7 @@ enum nvmf_step nvmf_command_begin(struct nvmf_command *command, struct nvmf_queu
 	status = judge(command, row, bytes);
 	if (status != NVME_OK)
 		return answer(command, status);
-	/* Set Features may have changed the time. */
-	if (queue->qid == 0 && (command->opcode == NVME_KEEP_ALIVE || command->opcode == NVME_SET_FEATURES))
+	if (begins_time_anew(command))
 		nvmf_controller_hear(queue->controller, now_ns);
 	if (row->held)
 		return NVMF_HOLD;

@@ -6,7 +6,7 @@
  *   2. NVMF_FETCH: data_bytes come from the sgl, RDMA READ or capsule; then nvmf_command_fetched() says what is next
  *      NVMF_GIVE: nvmf_command_give() fills data_bytes, which go to the sgl by RDMA WRITE; then ANSWER
  *      NVMF_BLOCK: block is carried out; of a READ data_bytes go to the sgl; nvmf_command_done(); then ANSWER
- *      NVMF_HOLD: nothing, until nvmf_controller_next_event() or nvmf_command_abort() names it
+ *      NVMF_HOLD: nothing, until nvmf_controller_next_event() names it, which may be at once
  *      NVMF_DROP: it is no command; its queue is to be closed
  *      NVMF_ANSWER: nvmf_command_answer() writes the entry of the completion queue, which goes as a SEND, with
  *      invalidate of sgl.key if sgl.invalidate

@@ -121,6 +121,7 @@ void nvmf_controller_set_cc(struct nvmf_controller *controller, uint32_t cc)
 	if (ended & NVME_CC_ENABLE) {
 		controller->csts = 0;
 		controller->events_wanted = controller->events_told = controller->events_due = 0;
+		controller->write_cache = true;
 	}
 	if (began & NVME_CC_ENABLE)
 		controller->csts = fits(cc) ? NVME_CSTS_READY : NVME_CSTS_FATAL;
@@ -136,6 +137,7 @@ void nvmf_controller_raise(struct nvmf_controller *controller, uint32_t event)
 void nvmf_controller_read(struct nvmf_controller *controller, uint32_t event)
 {
 	controller->events_told &= ~event;
+	controller->events_due &= ~event;
 }
 
 struct nvmf_command *nvmf_controller_next_event(struct nvmf_controller *controller)

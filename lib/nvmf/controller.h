@@ -58,7 +58,7 @@ uint64_t nvmf_controller_cap(const struct nvmf_controller *controller);
 void nvmf_controller_set_cc(struct nvmf_controller *controller, uint32_t cc);
 /* Something has happened that this bit of feature 0Bh is about. */
 void nvmf_controller_raise(struct nvmf_controller *controller, uint32_t event);
-/* The host has read the page of the event, and is told anew. */
+/* The host has read the page of the event, and is told of what comes later. */
 void nvmf_controller_read(struct nvmf_controller *controller, uint32_t event);
 /* A held command whose event has come, complete but for nvmf_command_answer(). NULL: none. */
 struct nvmf_command *nvmf_controller_next_event(struct nvmf_controller *controller);

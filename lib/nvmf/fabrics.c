@@ -8,6 +8,8 @@
 /* Places in a Connect's entry, and in its data. */
 enum { SQE_FORMAT = 40, SQE_QID = 42, SQE_SIZE = 44, SQE_ATTRIBUTES = 46, SQE_KEEP_ALIVE = 48 };
 enum { DATA_HOST_ID = 0, DATA_CNTLID = 16, DATA_SUBSYSTEM = 256, DATA_HOST = 512 };
+/* Sizes of a property: 4 and 8 bytes. */
+enum { NARROW = 0, WIDE = 1 };
 enum { NO_FLOW_CONTROL = 1 << 2, IN_DATA = 1 << 16 };
 
 static uint16_t invalid(struct nvmf_command *command, uint32_t place)
@@ -20,12 +22,13 @@ static uint16_t judge_connect(struct nvmf_command *command)
 {
 	const struct nvmf_queue *queue = command->queue;
 	uint32_t size = get_le16(command->sqe + SQE_SIZE) + 1u;
+	uint32_t most = queue->qid == 0 ? NVME_ADMIN_DEPTH : queue->target->config.queue_depth;
 
 	if (get_le16(command->sqe + SQE_FORMAT) != 0)
 		return NVME_CONNECT_FORMAT | NVME_DNR;
 	if (get_le16(command->sqe + SQE_QID) != queue->qid)
 		return invalid(command, SQE_QID);
-	if (size < 2 || size > queue->room)
+	if (size < 2 || size > queue->room || size > most)
 		return invalid(command, SQE_SIZE);
 	command->data_bytes = NVME_CONNECT_BYTES;
 	return NVME_OK;
@@ -106,35 +109,39 @@ static uint16_t take_connect(struct nvmf_command *command, const uint8_t *data, 
 	return NVME_OK;
 }
 
+static uint8_t size_of(const struct nvmf_command *command)
+{
+	return command->sqe[SQE_DW10] & 7;
+}
+
 static uint16_t judge_get(struct nvmf_command *command)
 {
 	const struct nvmf_controller *controller = command->queue->controller;
-	bool wide = command->sqe[SQE_DW10] & 1;
+	uint32_t offset = get_le32(command->sqe + SQE_DW11);
 
-	switch (get_le32(command->sqe + SQE_DW11)) {
+	if (size_of(command) != (offset == NVME_CAP ? WIDE : NARROW))
+		return NVME_INVALID_FIELD | NVME_DNR;
+	switch (offset) {
 	case NVME_CAP:
 		command->result = nvmf_controller_cap(controller);
-		return wide ? NVME_OK : NVME_INVALID_FIELD | NVME_DNR;
+		return NVME_OK;
 	case NVME_VS:
 		command->result = NVME_VERSION;
-		break;
+		return NVME_OK;
 	case NVME_CC:
 		command->result = controller->cc;
-		break;
+		return NVME_OK;
 	case NVME_CSTS:
 		command->result = controller->csts;
-		break;
+		return NVME_OK;
 	default:
 		return NVME_INVALID_FIELD | NVME_DNR;
 	}
-	if (wide)
-		command->result = 0;
-	return wide ? NVME_INVALID_FIELD | NVME_DNR : NVME_OK;
 }
 
 static uint16_t judge_set(struct nvmf_command *command)
 {
-	if ((command->sqe[SQE_DW10] & 1) || get_le32(command->sqe + SQE_DW11) != NVME_CC)
+	if (size_of(command) != NARROW || get_le32(command->sqe + SQE_DW11) != NVME_CC)
 		return NVME_INVALID_FIELD | NVME_DNR;
 	nvmf_controller_set_cc(command->queue->controller, get_le32(command->sqe + SQE_DW12));
 	return NVME_OK;

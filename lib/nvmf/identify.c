@@ -4,13 +4,14 @@
 #include "nvmf/row.h"
 
 #define FIRMWARE "uroce"
-#define KEEP_ALIVE_UNIT 10u     /* 100 ms each */
-#define SGLS 0x00100005u        /* SGLs, keyed ones, data in capsules */
-#define ENTRY_SIZES_SQ 0x66u    /* 64 bytes, neither more nor less */
-#define ENTRY_SIZES_CQ 0x44u    /* 16 */
-#define MULTIPATH 0x03u         /* several addresses, several controllers */
-#define SHARED 0x01u            /* a namespace that several controllers have */
-#define LOGS 0x06u              /* effects, offsets of log pages */
+#define KEEP_ALIVE_UNIT 10u  /* 100 ms each */
+#define SGLS 0x00100005u     /* SGLs, keyed ones, data in capsules */
+#define ENTRY_SIZES_SQ 0x66u /* 64 bytes, neither more nor less */
+#define ENTRY_SIZES_CQ 0x44u /* 16 */
+#define MULTIPATH 0x03u      /* several addresses, several controllers */
+#define SHARED 0x01u         /* a namespace that several controllers have */
+#define LOG_EFFECTS 0x02u
+#define LOG_OFFSETS 0x04u
 #define COMMANDS_OPTIONAL 0x0Du /* compare, dataset management, write zeroes */
 #define HOST_ID_128 0x01u
 #define FIRMWARE_SLOT 0x03u /* one, which cannot be written */
@@ -42,9 +43,9 @@ static void put_io_controller(const struct nvmf_subsystem *subsystem, const stru
 	put_text(page + 4, 20, subsystem->serial, ' ');
 	put_text(page + 24, 40, subsystem->model, ' ');
 	page[76] = MULTIPATH;
-	page[77] = power_of_two(config->max_data_bytes / NVME_PAGE_BYTES);
 	put_le32(page + 92, NVME_EVENT_NAMESPACE);
 	page[111] = TYPE_IO;
+	page[261] |= LOG_EFFECTS;
 	put_le16(page + 320, KEEP_ALIVE_UNIT);
 	page[512] = ENTRY_SIZES_SQ;
 	page[513] = ENTRY_SIZES_CQ;
@@ -72,13 +73,14 @@ static void put_controller(const struct nvmf_controller *controller, uint8_t *pa
 	const struct nvmf_config *config = &controller->target->config;
 
 	put_text(page + 64, 8, FIRMWARE, ' ');
+	page[77] = power_of_two(config->max_data_bytes / NVME_PAGE_BYTES);
 	put_le16(page + 78, controller->cntlid);
 	put_le32(page + 80, NVME_VERSION);
 	put_le32(page + 96, HOST_ID_128);
 	page[258] = NVMF_HELD_MAX - 1; /* aborts, events at a time, less one */
 	page[259] = NVMF_HELD_MAX - 1;
 	page[260] = FIRMWARE_SLOT;
-	page[261] = LOGS;
+	page[261] = LOG_OFFSETS;
 	put_le16(page + 514, (uint16_t)config->queue_depth);
 	put_le32(page + 536, SGLS);
 	if (controller->subsystem)
@@ -97,6 +99,13 @@ static void put_namespace(const struct nvmf_namespace *namespace, uint8_t *page)
 	page[130] = power_of_two(namespace->block_bytes);
 }
 
+static void put_independent(const struct nvmf_namespace *namespace, uint8_t *page)
+{
+	page[1] = SHARED;
+	page[8] = namespace->read_only;
+	page[14] = 1; /* ready */
+}
+
 static void put_active(const struct nvmf_subsystem *subsystem, uint32_t above, uint8_t *page)
 {
 	for (uint32_t i = 0; i < NVMF_NAMESPACES_MAX; i++) {
@@ -105,6 +114,13 @@ static void put_active(const struct nvmf_subsystem *subsystem, uint32_t above, u
 			page += 4;
 		}
 	}
+}
+
+static bool is_zero(const uint8_t id[16])
+{
+	static const uint8_t none[16];
+
+	return memcmp(id, none, sizeof(none)) == 0;
 }
 
 static uint8_t *put_descriptor(uint8_t *at, enum descriptor type, const void *value, uint8_t bytes)
@@ -117,11 +133,11 @@ static uint8_t *put_descriptor(uint8_t *at, enum descriptor type, const void *va
 
 static void put_descriptors(const struct nvmf_namespace *namespace, uint8_t *page)
 {
-	static const uint8_t none[16];
 	uint8_t nvm = 0;
 
-	page = put_descriptor(page, DESCRIPTOR_UUID, namespace->uuid, sizeof(namespace->uuid));
-	if (memcmp(namespace->nguid, none, sizeof(none)) != 0)
+	if (!is_zero(namespace->uuid))
+		page = put_descriptor(page, DESCRIPTOR_UUID, namespace->uuid, sizeof(namespace->uuid));
+	if (!is_zero(namespace->nguid))
 		page = put_descriptor(page, DESCRIPTOR_NGUID, namespace->nguid, sizeof(namespace->nguid));
 	put_descriptor(page, DESCRIPTOR_COMMAND_SET, &nvm, sizeof(nvm));
 }
@@ -175,8 +191,8 @@ void nvmf_identify_give(struct nvmf_command *command, uint8_t *data)
 			put_descriptors(namespace, data);
 		break;
 	case NVME_CNS_INDEPENDENT:
-		data[1] = namespace ? SHARED : 0;
-		data[14] = namespace != NULL; /* ready */
+		if (namespace)
+			put_independent(namespace, data);
 		break;
 	default:
 		break;

@@ -113,8 +113,9 @@ int nvmf_subsystem_add(struct nvmf_target *target, struct nvmf_subsystem *subsys
 		nsid = subsystem->namespaces[i] == NULL ? i + 1 : 0;
 	if (nsid == 0)
 		return -ENOSPC;
-	if (nsid > NVMF_NAMESPACES_MAX || namespace->blocks == 0 ||
-	    (namespace->block_bytes != 512 && namespace->block_bytes != 4096))
+	if (nsid > NVMF_NAMESPACES_MAX || (namespace->block_bytes != 512 && namespace->block_bytes != 4096))
+		return -EINVAL;
+	if (namespace->blocks == 0 || namespace->blocks > UINT64_MAX / namespace->block_bytes)
 		return -EINVAL;
 	if (subsystem->namespaces[nsid - 1])
 		return -EEXIST;

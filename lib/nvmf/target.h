@@ -5,7 +5,7 @@
  *   1. nvmf_target_init(), nvmf_target_add_subsystem(), nvmf_subsystem_add(): what there is
  *   2. for each connection of a queue nvmf_hello_parse() (hello.h), nvmf_queue_open() (controller.h)
  *   3. for each capsule nvmf_command_begin() (command.h), which says what is to be done next
- *   4. nvmf_target_expired() now and then; nvmf_target_next_event() after a change
+ *   4. nvmf_target_expired() now and then; nvmf_controller_next_event() after a change
  * One thread. What a namespace keeps its blocks in is the host's.
  */
 #ifndef NVMF_TARGET_H

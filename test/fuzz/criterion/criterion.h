@@ -17,6 +17,9 @@
 #define cr_assert_eq(a, b, ...) cr_assert((a) == (b))
 #define cr_assert_neq(a, b, ...) cr_assert((a) != (b))
 #define cr_assert_lt(a, b, ...) cr_assert((a) < (b))
+#define cr_assert_leq(a, b, ...) cr_assert((a) <= (b))
 #define cr_assert_str_eq(a, b, ...) cr_assert(strcmp(a, b) == 0)
+#define cr_expect(condition, ...) cr_assert(condition)
+#define cr_expect_eq(a, b, ...) cr_assert((a) == (b))
 
 #endif

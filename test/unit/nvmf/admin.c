@@ -1,0 +1,217 @@
+/* admin.c - features, keep alive, abort: what is set, what is told, what is not there */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "nvmf/controller.h"
+#include "nvmf_host.h"
+
+enum { WRITE_CACHE = 0x06, QUEUES = 0x07, EVENTS = 0x0B, KEEP_ALIVE = 0x0F, BEHAVIOUR = 0x16, HOST_ID = 0x81 };
+
+static uint64_t set(struct nvmf_host *host, uint8_t feature, uint32_t value, uint16_t status)
+{
+	char what[40];
+
+	snprintf(what, sizeof(what), "set %02x to %x", feature, value);
+	return host_expect(host, &host->admin, sqe_set_feature(feature, value), status, what).result;
+}
+
+static uint64_t get(struct nvmf_host *host, uint8_t feature, uint16_t status)
+{
+	char what[40];
+
+	snprintf(what, sizeof(what), "get %02x", feature);
+	return host_expect(host, &host->admin, sqe_get_feature(feature, 0), status, what).result;
+}
+
+Test(admin, as_many_queues_are_told_as_there_are)
+{
+	static const struct {
+		uint32_t configured, told;
+	} rows[] = { { 0, 127 }, { 1, 0 }, { 2, 1 }, { 128, 127 } };
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct nvmf_config config = { .io_queues = rows[i].configured };
+		struct nvmf_host *host = host_open(&config);
+		uint32_t both = rows[i].told | rows[i].told << 16;
+
+		host_login(host, HOST_DISK);
+		cr_expect_eq(set(host, QUEUES, 0, NVME_OK), both, "one was asked for");
+		cr_expect_eq(set(host, QUEUES, 0x01FF01FF, NVME_OK), both);
+		cr_expect_eq(set(host, QUEUES, 0xFFFEFFFE, NVME_OK), both);
+		cr_expect_eq(get(host, QUEUES, NVME_OK), both);
+		host_close(host);
+	}
+}
+
+Test(admin, so_many_queues_cannot_be_asked_for)
+{
+	struct nvmf_host *host = host_open(NULL);
+
+	host_login(host, HOST_DISK);
+	set(host, QUEUES, 0x0000FFFF, FINAL(NVME_INVALID_FIELD));
+	set(host, QUEUES, 0xFFFF0000, FINAL(NVME_INVALID_FIELD));
+	set(host, QUEUES, 0xFFFFFFFF, FINAL(NVME_INVALID_FIELD));
+	host_close(host);
+}
+
+Test(admin, the_write_cache_is_on_until_it_is_turned_off)
+{
+	struct nvmf_host *host = host_open(NULL);
+
+	host_login(host, HOST_DISK);
+	cr_expect_eq(get(host, WRITE_CACHE, NVME_OK), 1);
+	set(host, WRITE_CACHE, 0, NVME_OK);
+	cr_expect_eq(get(host, WRITE_CACHE, NVME_OK), 0);
+	set(host, WRITE_CACHE, 0xFFFFFFFE, NVME_OK);
+	cr_expect_eq(get(host, WRITE_CACHE, NVME_OK), 0, "the others are reserved");
+	set(host, WRITE_CACHE, 1, NVME_OK);
+	cr_expect_eq(get(host, WRITE_CACHE, NVME_OK), 1);
+	host_close(host);
+}
+
+Test(admin, events_are_those_that_the_controller_has)
+{
+	static const struct {
+		const char *subsystem;
+		uint32_t asked, told;
+	} rows[] = {
+		{ HOST_DISK, 0x100, 0x100 },
+		{ HOST_DISK, 0x900, 0x100 },
+		{ HOST_DISK, 0x80000000, 0 },
+		{ HOST_DISK, 0xFFFFFFFF, 0x100 },
+		{ HOST_DISK, 0, 0 },
+		{ NVME_DISCOVERY_NQN, 0x80000000, 0x80000000 },
+		{ NVME_DISCOVERY_NQN, 0x100, 0 },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct nvmf_host *host = host_open(NULL);
+
+		host_login(host, rows[i].subsystem);
+		cr_expect_eq(get(host, EVENTS, NVME_OK), 0, "none at first");
+		cr_expect_eq(set(host, EVENTS, rows[i].asked, NVME_OK), rows[i].told, "%x", rows[i].asked);
+		cr_expect_eq(get(host, EVENTS, NVME_OK), rows[i].told, "%x", rows[i].asked);
+		host_close(host);
+	}
+}
+
+Test(admin, the_keep_alive_time_is_the_one_of_connect_until_it_is_set)
+{
+	struct nvmf_host *host = host_open(NULL);
+
+	host_login(host, HOST_DISK);
+	cr_expect_eq(get(host, KEEP_ALIVE, NVME_OK), HOST_KEEP_ALIVE_MS);
+	set(host, KEEP_ALIVE, 12345, NVME_OK);
+	cr_expect_eq(get(host, KEEP_ALIVE, NVME_OK), 12345);
+	host_close(host);
+}
+
+Test(admin, the_host_id_is_the_one_of_connect_in_128_bits)
+{
+	struct nvmf_host *host = host_open(NULL);
+	struct nvmf_capsule capsule = sqe_get_feature(HOST_ID, 16);
+	uint8_t id[17];
+
+	memset(id, 0xAB, 16);
+	id[16] = 0xEE;
+	host_login(host, HOST_DISK);
+	memset(host->data, 0xEE, 64);
+	host_expect(host, &host->admin, capsule, FINAL(NVME_INVALID_FIELD), "64 bits");
+	sqe_put(&capsule, 44, 4, 1);
+	cr_expect_eq(host_expect(host, &host->admin, capsule, NVME_OK, "128 bits").step, NVMF_GIVE);
+	cr_expect_arr_eq(host->data, id, 17);
+	set(host, HOST_ID, 0, FINAL(NVME_INVALID_FIELD));
+	host_close(host);
+}
+
+Test(admin, behaviour_is_taken_and_zeros)
+{
+	struct nvmf_host *host = host_open(NULL);
+	struct nvmf_capsule capsule = sqe_make(0x09, 0, 512);
+	struct nvmf_reply reply;
+
+	host_login(host, HOST_DISK);
+	capsule.sqe[40] = BEHAVIOUR;
+	memset(host->data, 1, 512);
+	reply = host_expect(host, &host->admin, capsule, NVME_OK, "set");
+	cr_expect_eq(reply.step, NVMF_FETCH);
+	cr_expect_eq(reply.command.data_bytes, 512);
+	host->data[512] = 0xEE;
+	host_expect(host, &host->admin, sqe_get_feature(BEHAVIOUR, 512), NVME_OK, "get");
+	for (int i = 0; i < 512; i++)
+		cr_assert_eq(host->data[i], 0);
+	cr_expect_eq(host->data[512], 0xEE);
+	host_close(host);
+}
+
+Test(admin, features_that_are_not_there_are_refused)
+{
+	static const uint8_t io[] = { WRITE_CACHE, QUEUES, EVENTS, KEEP_ALIVE, BEHAVIOUR };
+	static const uint8_t discovery[] = { EVENTS, KEEP_ALIVE };
+
+	for (int kind = 0; kind < 2; kind++) {
+		struct nvmf_host *host = host_open(NULL);
+
+		host_login(host, kind ? NVME_DISCOVERY_NQN : HOST_DISK);
+		for (int feature = 0; feature < 256; feature++) {
+			bool there = kind ? memchr(discovery, feature, sizeof(discovery)) != NULL :
+					    memchr(io, feature, sizeof(io)) != NULL;
+
+			if (there)
+				continue;
+			set(host, (uint8_t)feature, 0, FINAL(NVME_INVALID_FIELD));
+			get(host, (uint8_t)feature, FINAL(NVME_INVALID_FIELD));
+		}
+		host_close(host);
+	}
+}
+
+Test(admin, nothing_is_saved_and_only_what_is_now_is_told)
+{
+	struct nvmf_host *host = host_open(NULL);
+	struct nvmf_capsule capsule = sqe_set_feature(WRITE_CACHE, 0);
+
+	host_login(host, HOST_DISK);
+	sqe_put(&capsule, 40, 4, 0x80000000 | WRITE_CACHE);
+	host_expect(host, &host->admin, capsule, FINAL(NVME_NOT_SAVEABLE), "save");
+	cr_expect_eq(get(host, WRITE_CACHE, NVME_OK), 1, "nor was it set");
+	/* ONCS bit 4 is clear: neither defaults nor saved values nor what can be changed. */
+	for (uint32_t select = 1; select < 8; select++) {
+		capsule = sqe_get_feature(WRITE_CACHE, 0);
+		sqe_put(&capsule, 41, 1, select);
+		host_expect(host, &host->admin, capsule, FINAL(NVME_INVALID_FIELD), "select");
+	}
+	host_close(host);
+}
+
+Test(admin, keep_alive_is_answered_by_both_kinds_of_controller)
+{
+	static const char *const names[] = { HOST_DISK, NVME_DISCOVERY_NQN };
+
+	for (int i = 0; i < 2; i++) {
+		struct nvmf_host *host = host_open(NULL);
+		struct nvmf_reply reply;
+
+		host_login(host, names[i]);
+		reply = host_expect(host, &host->admin, sqe_make(NVME_KEEP_ALIVE, 0, 0), NVME_OK, names[i]);
+		cr_expect_eq(reply.step, NVMF_ANSWER);
+		cr_expect_eq(reply.result, 0);
+		host_close(host);
+	}
+}
+
+Test(admin, abort_takes_nothing_back)
+{
+	struct nvmf_host *host = host_open(NULL);
+	struct nvmf_capsule capsule = sqe_make(NVME_ABORT, 0, 0), request = sqe_make(NVME_ASYNC_EVENT, 0, 0);
+	struct nvmf_command command;
+
+	host_login(host, HOST_DISK);
+	cr_assert_eq(nvmf_command_begin(&command, &host->admin, request.sqe, 64, 0), NVMF_HOLD);
+	sqe_put(&capsule, 40, 4, 0);
+	cr_expect_eq(host_expect(host, &host->admin, capsule, NVME_OK, "Abort").result, 1);
+	cr_expect_eq(host->admin.controller->held_count, 1);
+	host_close(host);
+}

@@ -1,0 +1,429 @@
+/* controller.c - properties, ids, queues that come and go, keep alive in virtual time, events */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "nvmf/controller.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nvmf_host.h"
+
+#define USUAL 0x00460000u
+#define READY 1u
+#define FATAL 2u
+#define SHUT 8u
+
+static uint32_t set_cc(struct nvmf_host *host, uint32_t cc)
+{
+	host_expect(host, &host->admin, sqe_property_set(0x14, cc), NVME_OK, "CC");
+	cr_expect_eq(host_run(host, &host->admin, sqe_property_get(0x14, false)).result, cc, "CC %08x", cc);
+	return host_csts(host, &host->admin);
+}
+
+Test(controller, what_it_can_stands_in_cap)
+{
+	static const uint32_t depths[] = { 2, 128, 1024 };
+
+	for (size_t i = 0; i < sizeof(depths) / sizeof(depths[0]); i++) {
+		struct nvmf_config config = { .queue_depth = depths[i] };
+		struct nvmf_host *host = host_open(&config);
+		uint64_t cap;
+
+		cr_assert_eq(host_connect(host, &host->admin, HOST_DISK, 0, 0xFFFF), NVME_OK);
+		cap = host_run(host, &host->admin, sqe_property_get(0, true)).result;
+		cr_expect_eq(cap & 0xFFFF, depths[i] - 1, "MQES");
+		cr_expect_eq(cap >> 16 & 1, 1, "queues are contiguous");
+		cr_expect_eq(cap >> 17 & 3, 0, "AMS: round robin only");
+		cr_expect_gt(cap >> 24 & 0xFF, 0, "TO");
+		cr_expect_eq(cap >> 32 & 0xF, 0, "DSTRD");
+		cr_expect_eq(cap >> 37 & 0xFF, 1, "CSS: NVM, and bit 43 is not set");
+		cr_expect_eq(cap >> 48, 0, "MPSMIN and MPSMAX 4 KiB; no CRTO, no command set independent CNS");
+		host_close(host);
+	}
+}
+
+Test(controller, it_is_enabled_disabled_and_shut_down)
+{
+	struct nvmf_host *host = host_open(NULL);
+
+	cr_assert_eq(host_connect(host, &host->admin, HOST_DISK, 0, 0xFFFF), NVME_OK);
+	cr_expect_eq(host_csts(host, &host->admin), 0);
+	cr_expect_not(nvmf_controller_is_ready(host->admin.controller));
+	cr_expect_eq(set_cc(host, USUAL), 0);
+	cr_expect_eq(set_cc(host, USUAL | 1), READY);
+	cr_expect(nvmf_controller_is_ready(host->admin.controller));
+	cr_expect_eq(set_cc(host, USUAL | 1), READY, "said again");
+	cr_expect_eq(set_cc(host, USUAL), 0);
+	cr_expect_eq(set_cc(host, USUAL | 1), READY);
+	cr_expect_eq(set_cc(host, USUAL | 0x4001), SHUT, "normal");
+	cr_expect_not(nvmf_controller_is_ready(host->admin.controller));
+	cr_expect_eq(set_cc(host, USUAL | 0x4001), SHUT);
+	cr_expect_eq(set_cc(host, USUAL), 0, "a reset ends it");
+	cr_expect_eq(set_cc(host, USUAL | 1), READY);
+	cr_expect_eq(set_cc(host, USUAL | 0x8001), SHUT, "abrupt");
+	host_close(host);
+}
+
+Test(controller, what_does_not_fit_in_cc_is_fatal_until_a_reset)
+{
+	static const struct {
+		const char *what;
+		uint32_t cc;
+	} rows[] = {
+		{ "CSS 1", USUAL | 1 << 4 },  { "CSS 6", USUAL | 6 << 4 }, { "CSS 7", USUAL | 7 << 4 },
+		{ "MPS 1", USUAL | 1 << 7 },  { "MPS 8", USUAL | 8 << 7 }, { "AMS 1", USUAL | 1 << 11 },
+		{ "AMS 7", USUAL | 7 << 11 }, { "IOSQES 0", 0x00400000 },  { "IOSQES 5", 0x00450000 },
+		{ "IOSQES 7", 0x00470000 },   { "IOCQES 0", 0x00060000 },  { "IOCQES 6", 0x00660000 },
+	};
+	struct nvmf_host *host = host_open(NULL);
+
+	cr_assert_eq(host_connect(host, &host->admin, HOST_DISK, 0, 0xFFFF), NVME_OK);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		cr_expect_eq(set_cc(host, rows[i].cc), 0, "%s: not enabled", rows[i].what);
+		cr_expect_eq(set_cc(host, rows[i].cc | 1), FATAL, "%s", rows[i].what);
+		host_expect(host, &host->admin, sqe_identify(1, 0), FINAL(NVME_COMMAND_SEQUENCE), rows[i].what);
+		cr_expect_eq(set_cc(host, USUAL), 0, "%s: reset", rows[i].what);
+		cr_expect_eq(set_cc(host, USUAL | 1), READY, "%s: and well", rows[i].what);
+		set_cc(host, USUAL);
+	}
+	host_close(host);
+}
+
+Test(controller, a_reset_brings_back_what_features_are_at_first)
+{
+	struct nvmf_host *host = host_open(NULL);
+	struct nvmf_controller *controller = host_login(host, HOST_DISK);
+
+	host_expect(host, &host->admin, sqe_set_feature(0x06, 0), NVME_OK, "write cache");
+	host_expect(host, &host->admin, sqe_set_feature(0x0B, 0x100), NVME_OK, "events");
+	nvmf_subsystem_changed(&host->target, &host->disk, 1);
+	set_cc(host, USUAL);
+	host_enable(host, &host->admin);
+	cr_expect_eq(host_run(host, &host->admin, sqe_get_feature(0x06, 0)).result, 1);
+	cr_expect_eq(host_run(host, &host->admin, sqe_get_feature(0x0B, 0)).result, 0);
+	nvmf_subsystem_changed(&host->target, &host->disk, 1);
+	cr_expect_eq(controller->events_due, 0);
+	host_close(host);
+}
+
+Test(controller, ids_are_not_used_again_at_once)
+{
+	struct nvmf_host *host = host_open(NULL);
+	static bool seen[NVMF_CONTROLLERS_MAX + 1];
+
+	for (uint32_t i = 0; i < NVMF_CONTROLLERS_MAX; i++) {
+		uint16_t cntlid;
+
+		cr_assert_eq(host_connect(host, &host->admin, HOST_DISK, 0, 0xFFFF), NVME_OK);
+		cntlid = host->admin.controller->cntlid;
+		cr_assert(cntlid >= 1 && cntlid <= NVMF_CONTROLLERS_MAX, "%u", cntlid);
+		cr_expect_not(seen[cntlid], "%u after %u others", cntlid, i);
+		seen[cntlid] = true;
+		nvmf_queue_close(&host->admin);
+		cr_assert_eq(host_controllers(host), 0);
+	}
+	host_close(host);
+}
+
+Test(controller, when_all_ids_are_taken_there_is_no_room_and_the_one_let_go_is_given)
+{
+	struct nvmf_host *host = host_open(NULL);
+	static struct nvmf_queue queues[NVMF_CONTROLLERS_MAX];
+	uint16_t gone;
+
+	for (uint32_t i = 0; i < NVMF_CONTROLLERS_MAX; i++) {
+		cr_assert_eq(host_connect(host, &queues[i], HOST_DISK, 0, 0xFFFF), NVME_OK);
+		for (uint32_t j = 0; j < i; j++)
+			cr_assert_neq(queues[i].controller->cntlid, queues[j].controller->cntlid);
+	}
+	/* Later there may be room: trying again would help. */
+	cr_expect_eq(host_connect(host, &host->admin, HOST_DISK, 0, 0xFFFF), NVME_CONNECT_BUSY);
+	cr_expect_null(host->admin.controller);
+	cr_expect_null(nvmf_controller_create(&host->target, &host->disk));
+	gone = queues[100].controller->cntlid;
+	nvmf_queue_close(&queues[100]);
+	cr_expect_eq(host_connect(host, &host->admin, HOST_DISK, 0, 0xFFFF), NVME_OK);
+	cr_expect_eq(host->admin.controller->cntlid, gone);
+	for (uint32_t i = 0; i < NVMF_CONTROLLERS_MAX; i++)
+		nvmf_queue_close(&queues[i]);
+	host_close(host);
+}
+
+Test(controller, queues_close_in_any_order_and_with_the_last_one_it_is_gone)
+{
+	static const int orders[][3] = { { 0, 1, 2 }, { 0, 2, 1 }, { 1, 0, 2 }, { 1, 2, 0 }, { 2, 0, 1 }, { 2, 1, 0 } };
+
+	for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++) {
+		struct nvmf_host *host = host_open(NULL);
+		struct nvmf_queue second = { 0 }, *queues[3] = { &host->admin, &host->io, &second };
+		struct nvmf_controller *controller = host_login(host, HOST_DISK);
+		bool admin_gone = false;
+
+		host_join(host);
+		cr_assert_eq(host_connect(host, &second, HOST_DISK, 2, controller->cntlid), NVME_OK);
+		for (int n = 0; n < 3; n++) {
+			struct nvmf_queue *queue = queues[orders[i][n]];
+
+			cr_assert_eq(host_controllers(host), 1);
+			nvmf_queue_close(queue);
+			cr_expect_null(queue->controller);
+			admin_gone |= queue == &host->admin;
+			for (int m = n + 1; m < 3 && admin_gone; m++)
+				host_expect(host, queues[orders[i][m]], sqe_blocks(NVME_READ, 1, 0, 1, 512),
+					    FINAL(NVME_COMMAND_SEQUENCE), "its controller is going");
+			if (n < 2)
+				cr_expect_not_null(nvmf_controller_queue(controller));
+		}
+		cr_expect_eq(host_controllers(host), 0, "order %zu", i);
+		host_close(host);
+	}
+}
+
+Test(controller, its_queues_are_named_until_none_is_open)
+{
+	struct nvmf_host *host = host_open(NULL);
+	struct nvmf_controller *controller = host_login(host, HOST_DISK);
+	struct nvmf_queue many[5] = { 0 }, *queue;
+	uint32_t count = 0;
+
+	for (uint16_t i = 0; i < 5; i++)
+		cr_assert_eq(host_connect(host, &many[i], HOST_DISK, i < 4 ? i + 1 : 128, controller->cntlid), NVME_OK);
+	for (;;) {
+		queue = nvmf_controller_queue(controller);
+		cr_assert_not_null(queue);
+		nvmf_queue_close(queue);
+		if (++count == 6)
+			break;
+	}
+	cr_expect_eq(host_controllers(host), 0);
+	cr_expect_null(host->admin.controller);
+	nvmf_queue_close(&many[0]); /* had none any more: nothing happens */
+	host_close(host);
+}
+
+Test(controller, a_queue_that_is_opened_keeps_what_its_host_has_written)
+{
+	struct nvmf_host *host = host_open(NULL);
+	struct nvmf_hello hello = { .qid = 3, .commands = 7, .responses = 9 };
+	struct nvmf_queue queue;
+	int context;
+
+	memset(&queue, 0xEE, sizeof(queue));
+	queue.context = &context;
+	nvmf_queue_open(&queue, &host->target, &hello);
+	cr_expect_eq(queue.context, &context);
+	cr_expect_eq(queue.target, &host->target);
+	cr_expect_eq(queue.qid, 3);
+	cr_expect_eq(queue.room, 7);
+	cr_expect_eq(queue.sq_head, 0);
+	cr_expect_null(queue.controller);
+	cr_expect_not(queue.no_flow_control);
+	nvmf_queue_close(&queue); /* there was no Connect */
+	host_close(host);
+}
+
+/* ---- keep alive ---- */
+
+static void connect_with(struct nvmf_host *host, const char *subsystem, uint32_t keep_alive_ms)
+{
+	struct nvmf_capsule capsule = sqe_connect(0, 32);
+
+	host_dial(host, &host->admin, 0, 32);
+	host_connect_data(host, subsystem, 0xFFFF);
+	sqe_put(&capsule, 48, 4, keep_alive_ms);
+	host_expect(host, &host->admin, capsule, NVME_OK, "Connect");
+}
+
+Test(controller, a_host_not_heard_for_its_time_has_expired)
+{
+	static const struct {
+		const char *subsystem;
+		uint32_t ms;
+		uint64_t expires; /* 0: never */
+	} rows[] = {
+		{ HOST_DISK, 5000, 5 * HOST_S },
+		{ HOST_DISK, 1, HOST_S },
+		{ HOST_DISK, 1000, HOST_S },
+		{ HOST_DISK, 1001, 2 * HOST_S },
+		{ HOST_DISK, 4999, 5 * HOST_S },
+		{ HOST_DISK, UINT32_MAX, 4294968 * HOST_S },
+		{ HOST_DISK, 0, 0 },
+		{ NVME_DISCOVERY_NQN, 0, 120 * HOST_S },
+		{ NVME_DISCOVERY_NQN, 30000, 30 * HOST_S },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct nvmf_host *host = host_open(NULL);
+		uint64_t last = host->now_ns + (rows[i].expires ? rows[i].expires - 1 : 1ull << 62);
+
+		cr_expect_null(nvmf_target_expired(&host->target, UINT64_MAX / 2));
+		connect_with(host, rows[i].subsystem, rows[i].ms);
+		cr_expect_null(nvmf_target_expired(&host->target, last), "%s %u ms", rows[i].subsystem, rows[i].ms);
+		if (rows[i].expires)
+			cr_expect_eq(nvmf_target_expired(&host->target, last + 1), host->admin.controller, "%s %u ms",
+				     rows[i].subsystem, rows[i].ms);
+		host_close(host);
+	}
+}
+
+Test(controller, only_keep_alive_and_its_feature_begin_the_time_anew)
+{
+	struct nvmf_host *host = host_open(NULL);
+	struct nvmf_controller *controller = host_login(host, HOST_DISK);
+	uint64_t deadline = host->now_ns + 5 * HOST_S;
+
+	host_join(host);
+	host->now_ns += 3 * HOST_S;
+	host_expect(host, &host->io, sqe_blocks(NVME_READ, 1, 0, 1, 512), NVME_OK, "Read");
+	memset(host->data, 0, 256);
+	host_expect(host, &host->io, sqe_ranges(1, 16, true), NVME_OK, "what looks like the feature there");
+	host_expect(host, &host->admin, sqe_identify(1, 0), NVME_OK, "Identify");
+	host_expect(host, &host->admin, sqe_get_feature(0x0F, 0), NVME_OK, "Get Features");
+	host_expect(host, &host->admin, sqe_set_feature(0x0B, 0), NVME_OK, "Set Features of another");
+	cr_expect_null(nvmf_target_expired(&host->target, deadline - 1));
+	cr_expect_eq(nvmf_target_expired(&host->target, deadline), controller, "traffic does not count");
+	host_expect(host, &host->admin, sqe_make(NVME_KEEP_ALIVE, 0, 0), NVME_OK, "Keep Alive");
+	cr_expect_null(nvmf_target_expired(&host->target, deadline + 3 * HOST_S - 1));
+	cr_expect_eq(nvmf_target_expired(&host->target, deadline + 3 * HOST_S), controller);
+	host_expect(host, &host->admin, sqe_set_feature(0x0F, 7000), NVME_OK, "another time");
+	cr_expect_eq(host_run(host, &host->admin, sqe_get_feature(0x0F, 0)).result, 7000);
+	cr_expect_null(nvmf_target_expired(&host->target, host->now_ns + 7 * HOST_S - 1));
+	cr_expect_eq(nvmf_target_expired(&host->target, host->now_ns + 7 * HOST_S), controller);
+	host_expect(host, &host->admin, sqe_set_feature(0x0F, 0), NVME_OK, "none");
+	cr_expect_null(nvmf_target_expired(&host->target, UINT64_MAX / 2));
+	host_close(host);
+}
+
+Test(controller, one_without_its_admin_queue_does_not_expire_again)
+{
+	struct nvmf_host *host = host_open(NULL);
+
+	host_login(host, HOST_DISK);
+	host_join(host);
+	cr_assert_not_null(nvmf_target_expired(&host->target, host->now_ns + 5 * HOST_S));
+	nvmf_queue_close(&host->admin);
+	cr_expect_null(nvmf_target_expired(&host->target, UINT64_MAX / 2));
+	host_close(host);
+}
+
+/* ---- events ---- */
+
+static struct nvmf_capsule waiting[NVMF_HELD_MAX + 1];
+static struct nvmf_command requests[NVMF_HELD_MAX + 1];
+
+static enum nvmf_step ask(struct nvmf_host *host, int which)
+{
+	waiting[which] = sqe_make(NVME_ASYNC_EVENT, 0, 0);
+	sqe_put(&waiting[which], 2, 2, 0x1F + which);
+	return nvmf_command_begin(&requests[which], &host->admin, waiting[which].sqe, 64, host->now_ns);
+}
+
+static void expect_told(struct nvmf_controller *controller, int which, uint64_t result, const char *what)
+{
+	struct nvmf_command *command = nvmf_controller_next_event(controller);
+	struct nvmf_reply reply;
+
+	cr_assert_eq(command, &requests[which], "%s", what);
+	reply = host_reply(command, NVMF_HOLD);
+	cr_expect_eq(reply.status, NVME_OK, "%s", what);
+	cr_expect_eq(reply.cid, 0x1F + which, "%s", what);
+	cr_expect_eq(reply.result, result, "%s: %lx", what, reply.result);
+	cr_expect_null(nvmf_controller_next_event(controller), "%s: and no more", what);
+}
+
+Test(controller, an_event_is_told_once_until_its_page_is_read)
+{
+	struct nvmf_host *host = host_open(NULL);
+	struct nvmf_controller *controller = host_login(host, HOST_DISK);
+	struct nvmf_capsule peek = sqe_log(NVME_LOG_CHANGED, 0, 4096);
+
+	peek.sqe[41] |= 0x80;
+	host_expect(host, &host->admin, sqe_set_feature(0x0B, 0x100), NVME_OK, "events");
+	for (int i = 0; i < 4; i++)
+		cr_assert_eq(ask(host, i), NVMF_HOLD);
+	cr_expect_null(nvmf_controller_next_event(controller));
+	nvmf_subsystem_changed(&host->target, &host->disk, 1);
+	nvmf_subsystem_changed(&host->target, &host->disk, 2);
+	expect_told(controller, 0, 0x040002, "the first");
+	nvmf_subsystem_changed(&host->target, &host->disk, 1);
+	cr_expect_null(nvmf_controller_next_event(controller), "not read yet");
+	host_expect(host, &host->admin, peek, NVME_OK, "retained");
+	nvmf_subsystem_changed(&host->target, &host->disk, 1);
+	cr_expect_null(nvmf_controller_next_event(controller), "retained is not read");
+	host_expect(host, &host->admin, sqe_log(NVME_LOG_CHANGED, 0, 4096), NVME_OK, "read");
+	cr_expect_null(nvmf_controller_next_event(controller), "it has been read");
+	nvmf_subsystem_changed(&host->target, &host->disk, 1);
+	expect_told(controller, 1, 0x040002, "the second");
+	host_close(host);
+}
+
+Test(controller, an_event_waits_for_a_request_unless_it_is_read_or_masked_before)
+{
+	struct nvmf_host *host = host_open(NULL);
+	struct nvmf_controller *controller = host_login(host, HOST_DISK);
+
+	nvmf_subsystem_changed(&host->target, &host->disk, 1);
+	host_expect(host, &host->admin, sqe_set_feature(0x0B, 0x100), NVME_OK, "events");
+	cr_assert_eq(ask(host, 0), NVMF_HOLD);
+	cr_expect_null(nvmf_controller_next_event(controller), "it was masked when it came");
+	nvmf_subsystem_changed(&host->target, &host->disk, 1);
+	expect_told(controller, 0, 0x040002, "told");
+	host_expect(host, &host->admin, sqe_log(NVME_LOG_CHANGED, 0, 4096), NVME_OK, "read");
+	nvmf_subsystem_changed(&host->target, &host->disk, 1);
+	cr_expect_null(nvmf_controller_next_event(controller), "nobody asks");
+	cr_assert_eq(ask(host, 1), NVMF_HOLD);
+	expect_told(controller, 1, 0x040002, "waited");
+	host_expect(host, &host->admin, sqe_log(NVME_LOG_CHANGED, 0, 4096), NVME_OK, "read");
+	nvmf_subsystem_changed(&host->target, &host->disk, 1);
+	host_expect(host, &host->admin, sqe_log(NVME_LOG_CHANGED, 0, 4096), NVME_OK, "read before it was told");
+	cr_assert_eq(ask(host, 2), NVMF_HOLD);
+	cr_expect_null(nvmf_controller_next_event(controller), "there is nothing that the host does not know");
+	nvmf_subsystem_changed(&host->target, &host->disk, 1);
+	host_expect(host, &host->admin, sqe_set_feature(0x0B, 0), NVME_OK, "masked before it was told");
+	cr_expect_null(nvmf_controller_next_event(controller), "masked");
+	host_close(host);
+}
+
+Test(controller, discovery_has_an_event_of_its_own)
+{
+	struct nvmf_host *host = host_open(NULL);
+	struct nvmf_controller *controller = host_login(host, NVME_DISCOVERY_NQN);
+	struct nvmf_address address = { NVME_FAMILY_IPV4, "10.9.0.3", "4420", 1 };
+
+	host_expect(host, &host->admin, sqe_set_feature(0x0B, 0x80000000), NVME_OK, "events");
+	cr_assert_eq(ask(host, 0), NVMF_HOLD);
+	cr_assert_eq(ask(host, 1), NVMF_HOLD);
+	nvmf_subsystem_changed(&host->target, &host->disk, 1);
+	cr_expect_null(nvmf_controller_next_event(controller));
+	nvmf_target_add_address(&host->target, &address);
+	expect_told(controller, 0, 0x70F002, "an address");
+	nvmf_target_add_address(&host->target, &address);
+	cr_expect_null(nvmf_controller_next_event(controller), "told once");
+	host_expect(host, &host->admin, sqe_log(NVME_LOG_DISCOVERY, 0, 1024), NVME_OK, "read");
+	nvmf_target_add_address(&host->target, &address);
+	expect_told(controller, 1, 0x70F002, "another");
+	host_close(host);
+}
+
+Test(controller, so_many_requests_are_held_and_forgotten_with_the_queue)
+{
+	struct nvmf_host *host = host_open(NULL);
+	struct nvmf_controller *controller = host_login(host, HOST_DISK);
+	struct nvmf_reply reply;
+
+	host_join(host);
+	host_expect(host, &host->admin, sqe_set_feature(0x0B, 0x100), NVME_OK, "events");
+	for (int i = 0; i < 4; i++)
+		cr_assert_eq(ask(host, i), NVMF_HOLD, "%d", i);
+	cr_expect_eq(ask(host, 4), NVMF_ANSWER);
+	reply = host_reply(&requests[4], NVMF_ANSWER);
+	cr_expect_eq(reply.status, FINAL(NVME_ASYNC_LIMIT), "%04x", reply.status);
+	nvmf_subsystem_changed(&host->target, &host->disk, 1);
+	expect_told(controller, 0, 0x040002, "the oldest");
+	cr_expect_eq(ask(host, 4), NVMF_HOLD, "there is room again");
+	host_expect(host, &host->admin, sqe_log(NVME_LOG_CHANGED, 0, 4096), NVME_OK, "read");
+	nvmf_subsystem_changed(&host->target, &host->disk, 1);
+	nvmf_queue_close(&host->admin);
+	cr_expect_null(nvmf_controller_next_event(controller));
+	host_close(host);
+}
