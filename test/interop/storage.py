@@ -54,7 +54,8 @@ class Target:
         return "On a Linux host" in said
 
     def guest_command(self):
-        return " && ".join(self.steps) + " && echo all done; s=$?; nvme disconnect-all >/dev/null 2>&1; exit $s"
+        end = "nvme disconnect-all >/dev/null 2>&1"
+        return f"{end}; {' && '.join(self.steps)} && echo all done; s=$?; {end}; exit $s"
 
     def own_command(self, program):
         return [program, *self.eal, "--", "--ip", OWN + "/24", "--nqn", NQN, *self.options]
@@ -110,7 +111,9 @@ def invalidates(eal):
 
 
 def matrix(eal, full):
-    """Short: some megabytes each; long: as much as ten minutes take."""
+    """Short: some megabytes each; long: as much as ten minutes take. Where frames are lost the host registers no keys
+    of its own: the rdma_rxe of 6.1 does not go on with the SENDs behind one that was lost, if keys were registered
+    between them, until its commands run into their time limit of 30 s; against its own target, too."""
     folder = tempfile.mkdtemp(prefix="uroce-storage-", dir="/var/tmp")
     size, cycles = ("256m", 200) if full else ("16m", 20)
     verify = f"{FIO} --rw=randrw --bsrange=4k-1m --iodepth=128 --size={size}"
@@ -120,7 +123,10 @@ def matrix(eal, full):
         yield Target(eal, f"fio verifies 4k to 1M at depth 128, {store}", [CONNECT, WAIT, verify], options=options,
                      seconds=900 if full else 90)
     yield Target(eal, "fio verifies while 1 % of the frames are lost both ways",
-                 [CONNECT, WAIT, f"{FIO} --rw=randrw --bsrange=4k-64k --iodepth=32 --size={'64m' if full else '4m'}"],
+                 ["rmmod nvme_rdma", "insmod /modules/nvme-rdma.ko register_always=0", CONNECT, WAIT,
+                  f"{FIO} --rw=randrw --bs=4k --iodepth=32 --size={'64m' if full else '4m'}",
+                  "! dmesg | grep -E 'nvme0: I/O .* timeout'", DISCONNECT, "rmmod nvme_rdma",
+                  "insmod /modules/nvme-rdma.ko register_always=1"],
                  loss=1, seconds=900 if full else 120)
     yield Target(eal, "fio verifies on while the target is killed and started again",
                  [CONNECT + " -c 2", WAIT, f"{FIO} --rw=randrw --bsrange=4k-64k --iodepth=16 --size=32m --time_based "

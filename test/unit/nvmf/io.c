@@ -348,18 +348,19 @@ Test(io, other_hints_than_deallocate_touch_nothing)
 	host_close(host);
 }
 
-Test(io, the_length_of_ranges_is_their_number)
+/* Linux names a page for however few there are. */
+Test(io, the_length_of_ranges_is_at_least_their_number)
 {
 	struct nvmf_host *host = host_ready(NULL);
 	struct nvmf_capsule capsule = sqe_ranges(1, 2, true);
 
 	sqe_put(&capsule, 32, 3, 16);
 	host_expect(host, &host->io, capsule, FINAL(NVME_SGL_LENGTH), "one");
-	sqe_put(&capsule, 32, 3, 48);
-	host_expect(host, &host->io, capsule, FINAL(NVME_SGL_LENGTH), "three");
-	sqe_in_capsule(&capsule, 0, 32);
 	host_put_range(host, 0, 0, 1);
 	host_put_range(host, 1, 1, 1);
+	sqe_put(&capsule, 32, 3, 4096);
+	host_expect(host, &host->io, capsule, NVME_OK, "a page");
+	sqe_in_capsule(&capsule, 0, 32);
 	host_expect(host, &host->io, capsule, NVME_OK, "in capsule");
 	host_close(host);
 }
