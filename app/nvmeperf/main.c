@@ -42,6 +42,7 @@ static struct {
 	struct options options;
 	struct server server;
 	struct nvmf_subsystem *subsystem;
+	struct disks disks;
 	struct disk *disk;
 	struct uroce_engine *engine;
 	struct uroce_port *port;
@@ -417,6 +418,7 @@ static int open_target(void)
 	};
 	struct settings_subsystem subsystem = { .nqn = OWN_NQN };
 	struct settings_disk disk;
+	char error[STORE_ERROR_BYTES];
 	int code = settings_disk_parse("--store", all.options.store, &disk);
 
 	disk.block_bytes = all.options.block_bytes;
@@ -428,9 +430,10 @@ static int open_target(void)
 	if (all.subsystem == NULL)
 		return app_complain(APP_EXIT_ENVIRONMENT, "no memory");
 	nvmf_target_add_subsystem(&all.server.target, all.subsystem);
-	code = disk_open(&all.server, all.subsystem, &disk, &all.disk);
 	all.engine = all.server.engine;
-	return code ? code : server_listen(&all.server);
+	all.disks.server = &all.server;
+	all.disk = disks_add(&all.disks, all.subsystem, &disk, error);
+	return all.disk ? server_listen(&all.server) : app_complain(APP_EXIT_ENVIRONMENT, "%s", error);
 }
 
 static int open_port(void)
@@ -464,8 +467,7 @@ static void close_everything(void)
 		uroce_port_close(all.port);
 	if (!all.local && all.engine)
 		uroce_engine_destroy(all.engine);
-	if (all.disk)
-		disk_close(&all.server, all.disk);
+	disks_close(&all.disks);
 	if (all.local && all.server.engine)
 		server_close(&all.server);
 	free(all.subsystem);

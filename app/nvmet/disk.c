@@ -1,4 +1,4 @@
-/* disk.c - a namespace with its store, as hosts have it */
+/* disk.c - the namespaces that a target serves, with their stores: they come, change and go while hosts use them */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "nvmet/disk.h"
 
@@ -38,29 +38,59 @@ struct nvmf_subsystem *disk_make_subsystem(const struct settings_subsystem *sett
 	return subsystem;
 }
 
-static int identify(struct disk *disk, const struct settings_disk *settings)
+bool disk_settings_parse(const char *text, struct settings_disk *disk, char error[STORE_ERROR_BYTES])
+{
+	const char *colon = strrchr(text, ':');
+	size_t length = strlen(text);
+
+	*disk = (struct settings_disk){ .kind = STORE_FILE, .block_bytes = 512 };
+	error[0] = '\0';
+	if (colon && settings_size(colon + 1, &disk->bytes))
+		length = (size_t)(colon - text);
+	if (length >= sizeof(disk->path)) {
+		snprintf(error, STORE_ERROR_BYTES, "%s: at most %zu characters", text, sizeof(disk->path) - 1);
+		return false;
+	}
+	memcpy(disk->path, text, length);
+	if (strcmp(disk->path, "memory") == 0 || strcmp(disk->path, "null") == 0) {
+		disk->kind = disk->path[0] == 'm' ? STORE_MEMORY : STORE_NULL;
+		if (disk->bytes == 0)
+			snprintf(error, STORE_ERROR_BYTES, "%s: say how large, such as %s:1G", text, disk->path);
+	} else if (strchr(disk->path, '/') == NULL) {
+		snprintf(error, STORE_ERROR_BYTES,
+			 "%s: use memory:SIZE, null:SIZE, or a path with a / in it, such as ./disk.img:1G", text);
+	}
+	return error[0] == '\0';
+}
+
+static bool identify(struct disk *disk, const char *uuid, char error[STORE_ERROR_BYTES])
 {
 	struct nvmf_namespace *namespace = &disk->namespace;
 	char name[NVME_NQN_BYTES + 16];
 
 	snprintf(name, sizeof(name), "%s#%u", disk->subsystem->nqn, namespace->nsid);
 	uuid_of_name(name, namespace->uuid);
-	if (settings->uuid[0] && uuid_parse(settings->uuid, namespace->uuid) != 0)
-		return app_complain(APP_EXIT_USAGE, "uuid %s: use one such as 3f1b5f9c-8b5d-4b86-a2ea-3c0c7e1f6d55",
-				    settings->uuid);
+	if (uuid[0] && uuid_parse(uuid, namespace->uuid) != 0) {
+		snprintf(error, STORE_ERROR_BYTES, "uuid %s: use one such as 3f1b5f9c-8b5d-4b86-a2ea-3c0c7e1f6d55",
+			 uuid);
+		return false;
+	}
 	memcpy(namespace->nguid, namespace->uuid, sizeof(namespace->nguid));
-	return APP_EXIT_OK;
+	return true;
 }
 
-static int serve(struct server *server, struct disk *disk, const struct settings_disk *settings)
+static bool serve(struct server *server, struct disk *disk, const struct settings_disk *settings,
+		  char error[STORE_ERROR_BYTES])
 {
 	struct nvmf_namespace *namespace = &disk->namespace;
-	int error;
+	int code;
 
 	if (disk->store->memory) {
 		disk->store->region = server_register(server, disk->store->memory, disk->store->bytes);
-		if (disk->store->region == NULL)
-			return app_complain(APP_EXIT_ENVIRONMENT, "no memory for a region");
+		if (disk->store->region == NULL) {
+			snprintf(error, STORE_ERROR_BYTES, "no memory for a region");
+			return false;
+		}
 	}
 	*namespace = (struct nvmf_namespace){
 		.nsid = settings->nsid,
@@ -70,49 +100,19 @@ static int serve(struct server *server, struct disk *disk, const struct settings
 		.volatile_cache = disk->store->volatile_cache,
 		.store = disk->store,
 	};
-	error = nvmf_subsystem_add(&server->target, disk->subsystem, namespace);
-	if (error == -EEXIST)
-		return app_complain(APP_EXIT_USAGE, "namespace %u of %s is there twice", settings->nsid,
-				    disk->subsystem->nqn);
-	if (error)
-		return app_complain(APP_EXIT_USAGE, "%s: at most %u namespaces", disk->subsystem->nqn,
-				    NVMF_NAMESPACES_MAX);
-	return identify(disk, settings);
-}
-
-int disk_open(struct server *server, struct nvmf_subsystem *subsystem, const struct settings_disk *settings,
-	      struct disk **disk)
-{
-	struct store_config config = {
-		.kind = settings->kind,
-		.path = settings->path,
-		.bytes = settings->bytes,
-		.block_bytes = settings->block_bytes,
-		.buffered = settings->buffered,
-		.read_only = settings->read_only,
-	};
-	char error[STORE_ERROR_BYTES];
-	struct disk *made = calloc(1, sizeof(*made));
-	int code;
-
-	*disk = NULL;
-	if (made == NULL)
-		return app_complain(APP_EXIT_ENVIRONMENT, "no memory");
-	made->subsystem = subsystem;
-	made->store = store_open(&config, server->ring, error);
-	if (made->store == NULL) {
-		free(made);
-		return app_complain(APP_EXIT_ENVIRONMENT, "%s", error);
-	}
-	code = serve(server, made, settings);
-	if (code)
-		disk_close(server, made);
+	code = nvmf_subsystem_add(&server->target, disk->subsystem, namespace);
+	if (code == 0)
+		return identify(disk, settings->uuid, error);
+	if (code == -EEXIST)
+		snprintf(error, STORE_ERROR_BYTES, "namespace %u of %s is there already", settings->nsid,
+			 disk->subsystem->nqn);
 	else
-		*disk = made;
-	return code;
+		snprintf(error, STORE_ERROR_BYTES, "%s: at most %u namespaces", disk->subsystem->nqn,
+			 NVMF_NAMESPACES_MAX);
+	return false;
 }
 
-void disk_close(struct server *server, struct disk *disk)
+static void let_go(struct server *server, struct disk *disk)
 {
 	if (nvmf_subsystem_find(disk->subsystem, disk->namespace.nsid) == &disk->namespace)
 		nvmf_subsystem_remove(&server->target, disk->subsystem, disk->namespace.nsid);
@@ -120,4 +120,87 @@ void disk_close(struct server *server, struct disk *disk)
 		server_deregister(server, disk->store->region);
 	store_close(disk->store);
 	free(disk);
+}
+
+struct disk *disks_add(struct disks *disks, struct nvmf_subsystem *subsystem, const struct settings_disk *settings,
+		       char error[STORE_ERROR_BYTES])
+{
+	struct store_config config = {
+		.kind = settings->kind,
+		.bytes = settings->bytes,
+		.block_bytes = settings->block_bytes,
+		.buffered = settings->buffered,
+		.read_only = settings->read_only,
+	};
+	struct disk *disk = calloc(1, sizeof(*disk));
+
+	if (disk == NULL) {
+		snprintf(error, STORE_ERROR_BYTES, "no memory");
+		return NULL;
+	}
+	strcpy(disk->path, settings->path);
+	config.path = disk->path;
+	disk->subsystem = subsystem;
+	disk->store = store_open(&config, disks->server->ring, error);
+	if (disk->store == NULL) {
+		free(disk);
+		return NULL;
+	}
+	if (!serve(disks->server, disk, settings, error)) {
+		let_go(disks->server, disk);
+		return NULL;
+	}
+	disk->next = disks->first;
+	disks->first = disk;
+	return disk;
+}
+
+void disks_remove(struct disks *disks, struct disk *disk)
+{
+	nvmf_subsystem_remove(&disks->server->target, disk->subsystem, disk->namespace.nsid);
+	disk->leaving = true;
+}
+
+int disks_resize(struct disks *disks, struct disk *disk, uint64_t bytes, char error[STORE_ERROR_BYTES])
+{
+	if (store_resize(disk->store, bytes, error) != 0)
+		return -1;
+	disk->namespace.blocks = disk->store->bytes / disk->namespace.block_bytes;
+	nvmf_subsystem_changed(&disks->server->target, disk->subsystem, disk->namespace.nsid);
+	return 0;
+}
+
+struct disk *disks_find(const struct disks *disks, const struct nvmf_subsystem *subsystem, uint32_t nsid)
+{
+	for (struct disk *disk = disks->first; disk; disk = disk->next) {
+		if (disk->subsystem == subsystem && disk->namespace.nsid == nsid && !disk->leaving)
+			return disk;
+	}
+	return NULL;
+}
+
+void disks_poll(struct disks *disks)
+{
+	struct disk **link = &disks->first;
+
+	while (*link) {
+		struct disk *disk = *link;
+
+		if (disk->leaving && disk->namespace.under_way == 0 && disk->store->users == 0) {
+			*link = disk->next;
+			let_go(disks->server, disk);
+		} else {
+			link = &disk->next;
+		}
+	}
+}
+
+void disks_close(struct disks *disks)
+{
+	while (disks->first) {
+		struct disk *disk = disks->first;
+
+		disks->first = disk->next;
+		let_go(disks->server, disk);
+	}
 }

@@ -1,4 +1,4 @@
-/* disk.h - a namespace with its store, as hosts have it */
+/* disk.h - the namespaces that a target serves, with their stores: they come, change and go while hosts use them */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef NVMET_DISK_H
 #define NVMET_DISK_H
@@ -9,14 +9,30 @@ struct disk {
 	struct nvmf_namespace namespace;
 	struct nvmf_subsystem *subsystem;
 	struct store *store;
+	char path[SETTINGS_TEXT_BYTES];
+	bool leaving; /* hosts do not see it any more; it goes when nothing of it is under way */
 	struct disk *next;
 };
 
-/* APP_EXIT_OK and the disk is served, or what to exit with; the reason has been printed. */
-int disk_open(struct server *server, struct nvmf_subsystem *subsystem, const struct settings_disk *settings,
-	      struct disk **disk);
+struct disks {
+	struct server *server;
+	struct disk *first;
+};
+
+/* Hosts are told of each of these. NULL, or -1: error says why, and nothing has changed. */
+struct disk *disks_add(struct disks *disks, struct nvmf_subsystem *subsystem, const struct settings_disk *settings,
+		       char error[STORE_ERROR_BYTES]);
+void disks_remove(struct disks *disks, struct disk *disk);
+int disks_resize(struct disks *disks, struct disk *disk, uint64_t bytes, char error[STORE_ERROR_BYTES]);
+/* NULL: there is none, or it is leaving. */
+struct disk *disks_find(const struct disks *disks, const struct nvmf_subsystem *subsystem, uint32_t nsid);
+/* Now and then: those that have left are let go of. */
+void disks_poll(struct disks *disks);
 /* No queue is left. */
-void disk_close(struct server *server, struct disk *disk);
+void disks_close(struct disks *disks);
+
+/* "memory:1G", "null:1G", "/path", "/path:1G". false: error says why. */
+bool disk_settings_parse(const char *text, struct settings_disk *disk, char error[STORE_ERROR_BYTES]);
 
 /* A subsystem as the settings say; its serial number is made of its name unless they say one. NULL: no memory. */
 struct nvmf_subsystem *disk_make_subsystem(const struct settings_subsystem *settings);

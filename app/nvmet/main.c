@@ -6,11 +6,12 @@
 #include <string.h>
 #include <time.h>
 
-#include "nvmet/disk.h"
+#include "nvmet/control.h"
 
 #define END_SECONDS 5u
 #define IDLE_TURNS 1000u /* without work, before the core is given to others for a moment */
 #define IDLE_NS 20000
+#define LOOK_NS 20000000ull /* between two looks at who controls */
 
 static volatile sig_atomic_t stopping;
 
@@ -19,7 +20,8 @@ static struct {
 	struct server server;
 	struct nvmf_subsystem *subsystems[NVMF_SUBSYSTEMS_MAX];
 	uint32_t subsystem_count;
-	struct disk *disks;
+	struct disks disks;
+	struct control *control;
 } all;
 
 static void stop(int number)
@@ -71,8 +73,8 @@ static int add_disks(void)
 	for (uint32_t i = 0; i < all.settings.disk_count; i++) {
 		const struct settings_disk *settings = &all.settings.disks[i];
 		struct nvmf_subsystem *subsystem = all.subsystems[0];
-		struct disk *disk;
-		int code;
+		char error[STORE_ERROR_BYTES];
+		const struct disk *disk;
 
 		if (settings->subsystem[0])
 			subsystem = nvmf_target_find(&all.server.target, settings->subsystem);
@@ -80,11 +82,9 @@ static int add_disks(void)
 			return app_complain(APP_EXIT_USAGE,
 					    "namespace %u: its subsystem \"%s\" is none of those there are", i,
 					    settings->subsystem);
-		code = disk_open(&all.server, subsystem, settings, &disk);
-		if (code)
-			return code;
-		disk->next = all.disks;
-		all.disks = disk;
+		disk = disks_add(&all.disks, subsystem, settings, error);
+		if (disk == NULL)
+			return app_complain(APP_EXIT_ENVIRONMENT, "%s", error);
 		printf("namespace %u of %s: %s%s%s, %lu blocks of %u bytes%s\n", disk->namespace.nsid, subsystem->nqn,
 		       store_kind_name(settings->kind), settings->kind == STORE_FILE ? " " : "",
 		       settings->kind == STORE_FILE ? settings->path : "", disk->namespace.blocks,
@@ -114,10 +114,17 @@ static void print_lines(void)
 static void run(void)
 {
 	const struct timespec moment = { .tv_nsec = IDLE_NS };
+	uint64_t looked_ns = 0;
 	unsigned idle = 0;
 
 	while (!stopping) {
 		idle = server_turn(&all.server) ? 0 : idle + 1;
+		if (all.server.now_ns - looked_ns >= LOOK_NS) {
+			looked_ns = all.server.now_ns;
+			disks_poll(&all.disks);
+			if (all.control)
+				control_poll(all.control);
+		}
 		if (idle > IDLE_TURNS)
 			nanosleep(&moment, NULL);
 	}
@@ -125,6 +132,14 @@ static void run(void)
 	server_end(&all.server, END_SECONDS);
 	printf("%lu commands, %lu of them answered with an error\n", all.server.counts.commands,
 	       all.server.counts.errors);
+}
+
+static int listen_to_control(void)
+{
+	char error[STORE_ERROR_BYTES];
+
+	all.control = control_open(all.settings.control, &all.server, &all.disks, error);
+	return all.control ? APP_EXIT_OK : app_complain(APP_EXIT_ENVIRONMENT, "--control %s", error);
 }
 
 static int serve(void)
@@ -136,21 +151,21 @@ static int serve(void)
 	code = server_open(&all.server, &config);
 	if (code)
 		return code;
+	all.disks.server = &all.server;
 	code = add_subsystems();
 	if (code == APP_EXIT_OK)
 		code = add_disks();
 	if (code == APP_EXIT_OK)
 		code = server_listen(&all.server);
+	if (code == APP_EXIT_OK && all.settings.control[0])
+		code = listen_to_control();
 	if (code == APP_EXIT_OK) {
 		print_lines();
 		run();
 	}
-	while (all.disks) {
-		struct disk *disk = all.disks;
-
-		all.disks = disk->next;
-		disk_close(&all.server, disk);
-	}
+	if (all.control)
+		control_close(all.control);
+	disks_close(&all.disks);
 	server_close(&all.server);
 	for (uint32_t i = 0; i < all.subsystem_count; i++)
 		free(all.subsystems[i]);

@@ -29,6 +29,9 @@ static void give_back_data(struct slot *slot)
 
 	if (slot->pool_bytes)
 		pool_give_back(&server->pool, slot->data, slot->pool_bytes);
+	if (slot->store)
+		slot->store->users--;
+	slot->store = NULL;
 	slot->pool_bytes = 0;
 	slot->data = NULL;
 }
@@ -138,6 +141,7 @@ static void answer(struct slot *slot, bool with_data)
 
 	nvmf_command_answer(command, cqe);
 	slot->queue->server->counts.errors += command->status != NVME_OK;
+	slot->queue->errors += command->status != NVME_OK;
 	slot->queue->commands -= slot->counted;
 	slot->counted = false;
 	post_receive(slot->queue, slot->capsule);
@@ -161,7 +165,7 @@ static void carry_out(struct slot *slot)
 {
 	struct store_request *request = &slot->request;
 
-	request->store = slot->command.block.namespace->store;
+	request->store = slot->store;
 	request->block = &slot->command.block;
 	request->command = &slot->command;
 	request->data = slot->data;
@@ -174,7 +178,7 @@ static void carry_out(struct slot *slot)
 static bool lies_in_store(struct slot *slot)
 {
 	const struct nvmf_command *command = &slot->command;
-	const struct store *store = command->uses_namespace ? command->block.namespace->store : NULL;
+	const struct store *store = slot->store;
 
 	if (store == NULL || store->memory == NULL ||
 	    (command->block.op != NVMF_BLOCK_READ && command->block.op != NVMF_BLOCK_WRITE))
@@ -188,7 +192,7 @@ static bool lies_in_store(struct slot *slot)
 static bool stays_in_capsule(const struct slot *slot)
 {
 	const struct nvmf_command *command = &slot->command;
-	const struct store *store = command->uses_namespace ? command->block.namespace->store : NULL;
+	const struct store *store = slot->store;
 
 	return store == NULL || command->block.op != NVMF_BLOCK_WRITE || store->fd < 0;
 }
@@ -318,15 +322,22 @@ void queue_tell_events(struct server *server)
 static void take_capsule(struct queue *queue, uint32_t capsule, uint32_t bytes)
 {
 	struct slot *slot = queue->free_slots;
+	enum nvmf_step step;
 
 	queue->free_slots = slot->next;
 	slot->capsule = capsule;
 	slot->data = NULL;
 	slot->counted = true;
+	slot->began_ns = queue->server->now_ns;
 	queue->commands++;
+	queue->taken++;
 	queue->server->counts.commands++;
-	go_on(slot, nvmf_command_begin(&slot->command, &queue->nvmf, capsule_at(queue, capsule), bytes,
-				       queue->server->now_ns));
+	step = nvmf_command_begin(&slot->command, &queue->nvmf, capsule_at(queue, capsule), bytes,
+				  queue->server->now_ns);
+	slot->store = slot->command.uses_namespace ? slot->command.block.namespace->store : NULL;
+	if (slot->store)
+		slot->store->users++;
+	go_on(slot, step);
 }
 
 /* There are as many capsules as the host may have commands under way: one more finds no receive. */
@@ -342,8 +353,18 @@ static void take_or_keep(struct queue *queue, uint32_t capsule, uint32_t bytes)
 	*pending = (struct pending){ capsule, bytes };
 }
 
+static void note_time(const struct slot *slot)
+{
+	struct store *store = slot->store;
+
+	if (store && slot->command.status == NVME_OK && slot->command.block.op <= NVMF_BLOCK_WRITE)
+		perf_histogram_record(&store->times[slot->command.block.op == NVMF_BLOCK_WRITE],
+				      slot->queue->server->now_ns - slot->began_ns);
+}
+
 static void free_slot(struct queue *queue, struct slot *slot)
 {
+	note_time(slot);
 	give_back_data(slot);
 	slot->next = queue->free_slots;
 	queue->free_slots = slot;

@@ -21,6 +21,8 @@ struct slot {
 	uint32_t data_lkey;
 	uint32_t pool_bytes; /* data is of the pool, if not 0 */
 	bool counted;        /* among the commands of the queue */
+	struct store *store; /* of its namespace, which may be gone by the end */
+	uint64_t began_ns;
 	enum nvmf_step step; /* the last one that began */
 };
 
@@ -44,7 +46,8 @@ struct queue {
 	struct uroce_mr *mr;
 	uint32_t lkey;
 	uint32_t receives, sends; /* under way: all come back, if only as flushed */
-	uint32_t commands;        /* begun and not answered */
+	uint64_t taken, errors;
+	uint32_t commands; /* begun and not answered */
 	uint32_t store_requests;
 	struct slot *waiting_first, *waiting_last;
 	bool in_waiting; /* among the server's that wait */

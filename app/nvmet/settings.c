@@ -12,6 +12,7 @@
 #include <rte_cfgfile.h>
 
 #include "common/number.h"
+#include "nvmet/disk.h"
 
 #define SERVICE 4420u
 #define POOL_BYTES (64ull << 20)
@@ -103,31 +104,11 @@ static int take_nqn(const char *where, const char *text, char out[SETTINGS_TEXT_
 
 int settings_disk_parse(const char *option, const char *text, struct settings_disk *disk)
 {
-	const char *colon = strrchr(text, ':');
-	char size[SETTINGS_TEXT_BYTES] = "";
+	char error[STORE_ERROR_BYTES];
 
-	*disk = (struct settings_disk){ .kind = STORE_FILE, .block_bytes = 512 };
-	if (strlen(text) >= SETTINGS_TEXT_BYTES)
-		return app_complain(APP_EXIT_USAGE, "%s %s: at most %u characters", option, text,
-				    SETTINGS_TEXT_BYTES - 1);
-	if (colon)
-		strcpy(size, colon + 1);
-	if (colon && settings_size(size, &disk->bytes))
-		memcpy(disk->path, text, (size_t)(colon - text));
-	else
-		strcpy(disk->path, text);
-	if (strcmp(disk->path, "memory") == 0 || strcmp(disk->path, "null") == 0) {
-		disk->kind = disk->path[0] == 'm' ? STORE_MEMORY : STORE_NULL;
-		if (disk->bytes == 0)
-			return app_complain(APP_EXIT_USAGE, "%s %s: say how large, such as %s:1G", option, text,
-					    disk->path);
-	} else if (strchr(disk->path, '/') == NULL) {
-		return app_complain(
-			APP_EXIT_USAGE,
-			"%s %s: use memory:SIZE, null:SIZE, or a path with a / in it, such as ./disk.img:1G", option,
-			text);
-	}
-	return APP_EXIT_OK;
+	if (disk_settings_parse(text, disk, error))
+		return APP_EXIT_OK;
+	return app_complain(APP_EXIT_USAGE, "%s %s", option, error);
 }
 
 /* ---- the file ---- */
@@ -301,7 +282,20 @@ static int read_file(struct settings *settings)
 
 /* ---- the command line ---- */
 
-enum option_letter { IP = 256, GATEWAY, FILE_PATH, MEMORY, NQN, BLOCK, BUFFERED, READ_ONLY, HOST_NQN, CONFIG, DRY_RUN };
+enum option_letter {
+	IP = 256,
+	GATEWAY,
+	FILE_PATH,
+	MEMORY,
+	NQN,
+	BLOCK,
+	BUFFERED,
+	READ_ONLY,
+	HOST_NQN,
+	CONFIG,
+	DRY_RUN,
+	CONTROL
+};
 
 static const struct option long_options[] = {
 	{ "config", required_argument, NULL, CONFIG },
@@ -318,6 +312,7 @@ static const struct option long_options[] = {
 	{ "read-only", no_argument, NULL, READ_ONLY },
 	{ "port", required_argument, NULL, 'p' },
 	{ "dry-run", no_argument, NULL, DRY_RUN },
+	{ "control", required_argument, NULL, CONTROL },
 	{ "help", no_argument, NULL, 'h' },
 	{ "version", no_argument, NULL, 'V' },
 	{ NULL, 0, NULL, 0 },
@@ -343,6 +338,7 @@ static const char help_text[] =
 	"  --host-nqn NQN     a host that may connect; several times for several (default: any)\n"
 	"  --config FILE      all that, and several subsystems, in an INI file: [target], [port.N], [subsystem.N],\n"
 	"                     [namespace.N]\n"
+	"  --control PATH     socket for uroce-nvmetcli, which asks and tells the target while it runs (default none)\n"
 	"  --dry-run          print what would be served, and end\n"
 	"  -h, --help  -V, --version\n"
 	"\n"
@@ -417,6 +413,8 @@ static int take_option(struct settings *settings, struct line *line, int letter,
 		return take_nqn("--nqn", text, subsystem->nqn);
 	case HOST_NQN:
 		return take_hosts("--host-nqn", text, subsystem);
+	case CONTROL:
+		return take_text("--control", text, settings->control, sizeof(settings->control));
 	case DRY_RUN:
 		settings->dry_run = true;
 		return APP_EXIT_OK;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 const char *store_kind_name(enum store_kind kind)
 {
@@ -157,6 +158,22 @@ struct store *store_open(const struct store_config *config, struct ring *ring, c
 		return store;
 	free(store);
 	return NULL;
+}
+
+int store_resize(struct store *store, uint64_t bytes, char error[STORE_ERROR_BYTES])
+{
+	bytes = bytes / store->config.block_bytes * store->config.block_bytes;
+	if (bytes == 0)
+		snprintf(error, STORE_ERROR_BYTES, "at least one block of %u bytes", store->config.block_bytes);
+	else if (store->config.kind == STORE_MEMORY)
+		snprintf(error, STORE_ERROR_BYTES, "memory keeps its size; add another namespace, and remove this one");
+	else if (store->config.kind == STORE_FILE && ftruncate(store->fd, (off_t)bytes) != 0)
+		snprintf(error, STORE_ERROR_BYTES, "%s: %s", store->config.path, strerror(errno));
+	else {
+		store->bytes = bytes;
+		return 0;
+	}
+	return -1;
 }
 
 void store_close(struct store *store)

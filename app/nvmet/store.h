@@ -12,6 +12,7 @@
 
 #include "nvmet/ring.h"
 #include "nvmf/command.h"
+#include "perf/histogram.h"
 
 #define STORE_ERROR_BYTES 512u
 
@@ -58,11 +59,15 @@ struct store {
 	struct ring *ring;     /* FILE */
 	int fd;
 	uint32_t under_way;
+	uint32_t users;                 /* commands that are under way, or whose host has not got all yet */
+	struct perf_histogram times[2]; /* of reads and writes: from capsule to the ACK of the answer, ns */
 };
 
 /* NULL: error says why. ring: where stores of files do their work; see ring.h. */
 struct store *store_open(const struct store_config *config, struct ring *ring, char error[STORE_ERROR_BYTES]);
 void store_close(struct store *store);
+/* 0; -1: error says why. What is cut off is lost; commands beyond it that are under way fail. */
+int store_resize(struct store *store, uint64_t bytes, char error[STORE_ERROR_BYTES]);
 
 static inline void store_submit(struct store_request *request)
 {

@@ -4,6 +4,7 @@
 killed. What it prints is compared with what it has to say; uroce-nvmet has to end in order with status 0."""
 import os
 import signal
+import subprocess
 import tempfile
 import time
 
@@ -33,14 +34,16 @@ def lose_all(percent):
 
 class Target:
     """steps: commands of the guest, one after the other; the first that fails ends them. says: what it has to print.
-    after: seconds until our target is killed, and started anew with the same arguments."""
+    killed_after: seconds until our target is killed, and started anew with the same arguments. told: what
+    uroce-nvmetcli says to it, two seconds after each other."""
     program, guest_program, role = "app/uroce-nvmet", "fio", "server"
     lasting = True  # our side goes on until it is told to end
     batch = Batch(())
 
-    def __init__(self, eal, name, steps, says=(), options=("--memory", "64M"), seconds=60, loss=0, killed_after=None):
+    def __init__(self, eal, name, steps, says=(), options=("--memory", "64M"), seconds=60, loss=0, killed_after=None,
+                 told=()):
         self.eal, self.title, self.steps, self.says, self.options = eal, name, steps, says, options
-        self.limit, self.killed_after = seconds, killed_after
+        self.limit, self.killed_after, self.told = seconds, killed_after, told
         if loss:
             self.batch = lose_all(loss)
 
@@ -58,10 +61,14 @@ class Target:
         return f"{end}; {' && '.join(self.steps)} && echo all done; s=$?; {end}; exit $s"
 
     def own_command(self, program):
+        self.client = os.path.join(os.path.dirname(program), "uroce-nvmetcli")
         return [program, *self.eal, "--", "--ip", OWN + "/24", "--nqn", NQN, *self.options]
 
     def disturb(self, own, start):
         """What happens to our side while the guest works: what runs then."""
+        for words in self.told:
+            time.sleep(2)
+            subprocess.run([self.client, "-s", self.options[-1], *words], check=True, stdout=subprocess.DEVNULL)
         if self.killed_after is None:
             return own
         time.sleep(self.killed_after)
@@ -110,6 +117,17 @@ def invalidates(eal):
     return Target(eal, "each key is invalidated by its answer", steps, ("counted 0",))
 
 
+def changes(eal, folder):
+    """The host hears of each change by an asynchronous event."""
+    other = "/dev/nvme0n2"
+    steps = [CONNECT, WAIT, f"until test -b {other}; do sleep 0.1; done",
+             "until test $(cat /sys/block/nvme0n2/size) = 262144; do sleep 0.1; done", "echo it has grown",
+             f"until ! test -e {other}; do sleep 0.1; done", "echo it has gone"]
+    told = (("show",), ("add", NQN, "null:64M", "nsid=2"), ("resize", NQN, "2", "128M"), ("remove", NQN, "2"))
+    return Target(eal, "a namespace comes, grows and goes under a connected host", steps,
+                  ("it has grown", "it has gone"), ("--memory", "64M", "--control", folder + "/control"), told=told)
+
+
 def matrix(eal, full):
     """Short: some megabytes each; long: as much as ten minutes take. Where frames are lost the host registers no keys
     of its own: the rdma_rxe of 6.1 does not go on with the SENDs behind one that was lost, if keys were registered
@@ -136,3 +154,4 @@ def matrix(eal, full):
                  [f"for i in $(seq {cycles}); do {CONNECT} >/dev/null && {WAIT} && {DISCONNECT} >/dev/null || exit 1; "
                   "done"], seconds=30 + cycles * 2)
     yield invalidates(eal)
+    yield changes(eal, folder)

@@ -1,0 +1,404 @@
+/* control.c - what a running target is asked and told over a socket: a line of words, lines back */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "nvmet/control.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "common/number.h"
+#include "nvmet/queue.h"
+
+#define WORDS_MAX 16
+#define PATIENCE_LOOKS 50u /* so often somebody is looked at who has not said a whole line */
+
+struct control {
+	struct server *server;
+	struct disks *disks;
+	char path[108];
+	int listener, peer;
+	char line[CONTROL_LINE_BYTES];
+	size_t bytes;
+	unsigned looks;
+	FILE *out;
+};
+
+/* ---- words ---- */
+
+static void refuse(struct control *control, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void refuse(struct control *control, const char *format, ...)
+{
+	va_list arguments;
+
+	fputs("error: ", control->out);
+	va_start(arguments, format);
+	vfprintf(control->out, format, arguments);
+	va_end(arguments);
+	fputc('\n', control->out);
+}
+
+static struct nvmf_subsystem *find_subsystem(struct control *control, const char *nqn)
+{
+	struct nvmf_subsystem *subsystem = nvmf_target_find(&control->server->target, nqn);
+
+	if (subsystem == NULL)
+		refuse(control, "%s: no such subsystem; \"show\" lists them", nqn);
+	return subsystem;
+}
+
+static struct disk *find_disk(struct control *control, const char *nqn, const char *nsid)
+{
+	struct nvmf_subsystem *subsystem = find_subsystem(control, nqn);
+	struct disk *disk;
+	uint64_t number = 0;
+
+	if (subsystem == NULL)
+		return NULL;
+	app_number_parse(nsid, 1, NVMF_NAMESPACES_MAX, &number);
+	disk = disks_find(control->disks, subsystem, (uint32_t)number);
+	if (disk == NULL)
+		refuse(control, "%s: %s has no such namespace; \"show\" lists them", nsid, nqn);
+	return disk;
+}
+
+/* ---- what can be asked ---- */
+
+static void show_times(struct control *control, const char *what, const struct perf_histogram *times)
+{
+	if (times->count)
+		fprintf(control->out, " %s us p50=%.1f p99=%.1f p99.9=%.1f max=%.1f", what,
+			(double)perf_histogram_percentile(times, 0.5) / 1e3,
+			(double)perf_histogram_percentile(times, 0.99) / 1e3,
+			(double)perf_histogram_percentile(times, 0.999) / 1e3, (double)times->max / 1e3);
+}
+
+static void show(struct control *control, char **words)
+{
+	const struct nvmf_target *target = &control->server->target;
+
+	(void)words;
+	for (uint32_t i = 0; i < target->address_count; i++)
+		fprintf(control->out, "address %s service %s\n", target->addresses[i].address,
+			target->addresses[i].service);
+	for (uint32_t i = 0; i < target->subsystem_count; i++) {
+		const struct nvmf_subsystem *subsystem = target->subsystems[i];
+
+		fprintf(control->out, "subsystem %s serial=%s hosts=%s\n", subsystem->nqn, subsystem->serial,
+			subsystem->host_count ? "" : "any");
+		for (uint32_t k = 0; k < subsystem->host_count; k++)
+			fprintf(control->out, "  host %s\n", subsystem->hosts[k]);
+	}
+	for (const struct disk *disk = control->disks->first; disk; disk = disk->next)
+		fprintf(control->out, "namespace %u of %s: %s%s%s, %lu blocks of %u bytes%s%s\n", disk->namespace.nsid,
+			disk->subsystem->nqn, store_kind_name(disk->store->config.kind),
+			disk->store->config.kind == STORE_FILE ? " " : "",
+			disk->store->config.kind == STORE_FILE ? disk->path : "", disk->namespace.blocks,
+			disk->namespace.block_bytes, disk->namespace.read_only ? ", read only" : "",
+			disk->leaving ? ", being removed" : "");
+}
+
+static void stats(struct control *control, char **words)
+{
+	const struct server *server = control->server;
+	const struct server_counts *counts = &server->counts;
+
+	(void)words;
+	fprintf(control->out,
+		"target queues=%u commands=%lu errors=%lu queues_made=%lu queues_refused=%lu queues_broken=%lu "
+		"keep_alive_expired=%lu waits_for_memory=%lu buffers_in_use=%lu\n",
+		server->queue_count, counts->commands, counts->errors, counts->queues, counts->refused_queues,
+		counts->broken_queues, counts->expired, counts->waits_for_memory, server->pool.used_bytes);
+	for (const struct disk *disk = control->disks->first; disk; disk = disk->next) {
+		const struct nvmf_namespace *namespace = &disk->namespace;
+
+		fprintf(control->out,
+			"namespace %u of %s: reads=%lu read_bytes=%lu writes=%lu written_bytes=%lu under_way=%u",
+			namespace->nsid, disk->subsystem->nqn, namespace->reads, namespace->read_bytes,
+			namespace->writes, namespace->written_bytes, namespace->under_way);
+		show_times(control, "read", &disk->store->times[0]);
+		show_times(control, "write", &disk->store->times[1]);
+		fputc('\n', control->out);
+	}
+	for (const struct queue *queue = server->queues; queue; queue = queue->next)
+		fprintf(control->out, "queue %u of controller %u: commands=%lu errors=%lu under_way=%u waiting=%u\n",
+			queue->nvmf.qid, queue->nvmf.controller ? queue->nvmf.controller->cntlid : 0, queue->taken,
+			queue->errors, queue->commands, queue->pending_count);
+}
+
+static void controllers(struct control *control, char **words)
+{
+	const struct nvmf_target *target = &control->server->target;
+
+	(void)words;
+	for (uint32_t i = 0; i < NVMF_CONTROLLERS_MAX; i++) {
+		const struct nvmf_controller *controller = target->controllers[i];
+		const struct nvmf_queue *queue = controller ? nvmf_controller_queue(controller) : NULL;
+		char peer[64];
+
+		if (queue == NULL)
+			continue;
+		fprintf(control->out, "controller %u of %s: host %s at %s, %u queues, keep alive %u ms%s\n",
+			controller->cntlid, controller->subsystem ? controller->subsystem->nqn : "discovery",
+			controller->host_nqn,
+			uroce_addr_format(&((const struct queue *)queue->context)->peer, peer, sizeof(peer)),
+			controller->queue_count, controller->keep_alive_ms,
+			nvmf_controller_is_ready(controller) ? "" : ", not ready");
+	}
+}
+
+/* ---- what can be told ---- */
+
+static void add(struct control *control, char **words)
+{
+	struct nvmf_subsystem *subsystem = find_subsystem(control, words[1]);
+	struct settings_disk settings;
+	char error[STORE_ERROR_BYTES];
+	struct disk *disk;
+
+	if (subsystem == NULL)
+		return;
+	if (!disk_settings_parse(words[2], &settings, error)) {
+		refuse(control, "%s", error);
+		return;
+	}
+	for (char **word = words + 3; *word; word++) {
+		uint64_t value = 0;
+
+		if (strcmp(*word, "read-only") == 0)
+			settings.read_only = true;
+		else if (strcmp(*word, "buffered") == 0)
+			settings.buffered = true;
+		else if (sscanf(*word, "nsid=%lu", &value) == 1 && value >= 1 && value <= NVMF_NAMESPACES_MAX)
+			settings.nsid = (uint32_t)value;
+		else if (sscanf(*word, "block=%lu", &value) == 1 && (value == 512 || value == 4096))
+			settings.block_bytes = (uint32_t)value;
+		else {
+			refuse(control, "%s: use nsid=1 ... nsid=%u, block=512, block=4096, read-only or buffered",
+			       *word, NVMF_NAMESPACES_MAX);
+			return;
+		}
+	}
+	disk = disks_add(control->disks, subsystem, &settings, error);
+	if (disk)
+		fprintf(control->out, "namespace %u of %s\n", disk->namespace.nsid, subsystem->nqn);
+	else
+		refuse(control, "%s", error);
+}
+
+static void remove_disk(struct control *control, char **words)
+{
+	struct disk *disk = find_disk(control, words[1], words[2]);
+
+	if (disk)
+		disks_remove(control->disks, disk);
+}
+
+static void resize(struct control *control, char **words)
+{
+	struct disk *disk = find_disk(control, words[1], words[2]);
+	char error[STORE_ERROR_BYTES];
+	uint64_t bytes;
+
+	if (disk == NULL)
+		return;
+	if (!settings_size(words[3], &bytes))
+		refuse(control, "%s: use a size such as 64M or 1G", words[3]);
+	else if (disks_resize(control->disks, disk, bytes, error) != 0)
+		refuse(control, "%s", error);
+}
+
+/* A controller by its number, or all of a host. */
+static void disconnect(struct control *control, char **words)
+{
+	const struct nvmf_target *target = &control->server->target;
+	uint64_t cntlid = 0;
+	uint32_t count = 0;
+
+	app_number_parse(words[1], 1, NVMF_CONTROLLERS_MAX, &cntlid);
+	for (uint32_t i = 0; i < NVMF_CONTROLLERS_MAX; i++) {
+		struct nvmf_controller *controller = target->controllers[i];
+
+		if (controller && controller->queues[0] &&
+		    (controller->cntlid == cntlid || strcmp(controller->host_nqn, words[1]) == 0)) {
+			queue_end(controller->queues[0]->context);
+			count++;
+		}
+	}
+	if (count == 0)
+		refuse(control, "%s: no such controller, and no host with that name; \"controllers\" lists them",
+		       words[1]);
+	else
+		fprintf(control->out, "%u controllers disconnected\n", count);
+}
+
+static void help(struct control *control, char **words);
+
+static const struct verb {
+	const char *name, *arguments, *what;
+	int least, most;
+	void (*run)(struct control *control, char **words);
+} verbs[] = {
+	{ "show", "", "addresses, subsystems, their hosts and namespaces", 0, 0, show },
+	{ "controllers", "", "the hosts that are connected", 0, 0, controllers },
+	{ "stats", "", "counts and latencies of the target, its namespaces and queues", 0, 0, stats },
+	{ "add", "NQN STORE [nsid=N] [block=N] [read-only] [buffered]",
+	  "another namespace: memory:SIZE, null:SIZE, PATH[:SIZE]; hosts are told", 2, 6, add },
+	{ "remove", "NQN NSID", "takes a namespace away; hosts are told", 2, 2, remove_disk },
+	{ "resize", "NQN NSID SIZE", "of a namespace in a file or nowhere; hosts are told", 3, 3, resize },
+	{ "disconnect", "CNTLID|HOST-NQN", "ends a controller, or all of a host, which may come again", 1, 1,
+	  disconnect },
+	{ "help", "", "this", 0, 0, help },
+};
+
+static void help(struct control *control, char **words)
+{
+	(void)words;
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
+		fprintf(control->out, "%s %s\n    %s\n", verbs[i].name, verbs[i].arguments, verbs[i].what);
+}
+
+static bool run(struct control *control, char **words, int count)
+{
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
+		if (strcmp(verbs[i].name, words[0]) != 0)
+			continue;
+		if (count - 1 < verbs[i].least || count - 1 > verbs[i].most)
+			refuse(control, "%s: use %s %s", words[0], verbs[i].name, verbs[i].arguments);
+		else
+			verbs[i].run(control, words);
+		return true;
+	}
+	return false;
+}
+
+static void answer(struct control *control)
+{
+	char *words[WORDS_MAX + 1] = { NULL }, *rest = control->line, *word, *text = NULL;
+	size_t bytes = 0;
+	int count = 0;
+
+	while (count < WORDS_MAX && (word = strsep(&rest, " ")) != NULL) {
+		if (*word)
+			words[count++] = word;
+	}
+	control->out = open_memstream(&text, &bytes);
+	if (control->out == NULL)
+		return;
+	if (count == 0 || !run(control, words, count))
+		refuse(control, "%s: no such command; \"help\" lists them", count ? words[0] : "");
+	fflush(control->out);
+	if (strstr(text, "error: ") == NULL)
+		fputs("ok\n", control->out);
+	fclose(control->out);
+	/* It is on this machine and reads, or it is hung up on. */
+	for (size_t sent = 0; sent < bytes;) {
+		ssize_t part = send(control->peer, text + sent, bytes - sent, MSG_NOSIGNAL);
+
+		if (part <= 0)
+			break;
+		sent += (size_t)part;
+	}
+	free(text);
+}
+
+/* ---- the socket ---- */
+
+static void hang_up(struct control *control)
+{
+	close(control->peer);
+	control->peer = -1;
+}
+
+static void take_line(struct control *control)
+{
+	ssize_t got = recv(control->peer, control->line + control->bytes, sizeof(control->line) - 1 - control->bytes,
+			   MSG_DONTWAIT);
+	char *end;
+
+	if (got > 0)
+		control->bytes += (size_t)got;
+	control->line[control->bytes] = '\0';
+	end = strchr(control->line, '\n');
+	if (end) {
+		*end = '\0';
+		answer(control);
+		hang_up(control);
+	} else if (got == 0 || (got < 0 && errno != EAGAIN) || ++control->looks > PATIENCE_LOOKS ||
+		   control->bytes == sizeof(control->line) - 1) {
+		hang_up(control);
+	}
+}
+
+void control_poll(struct control *control)
+{
+	if (control->peer < 0) {
+		const struct timeval patience = { .tv_usec = 100000 };
+
+		control->peer = accept4(control->listener, NULL, NULL, SOCK_CLOEXEC);
+		control->bytes = control->looks = 0;
+		if (control->peer >= 0)
+			setsockopt(control->peer, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+	}
+	if (control->peer >= 0)
+		take_line(control);
+}
+
+/* A file that a target has left behind when it was killed answers nobody. */
+static bool is_deserted(const struct sockaddr_un *address)
+{
+	int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	bool deserted =
+		connect(probe, (const struct sockaddr *)address, sizeof(*address)) != 0 && errno == ECONNREFUSED;
+
+	close(probe);
+	return deserted;
+}
+
+struct control *control_open(const char *path, struct server *server, struct disks *disks,
+			     char error[STORE_ERROR_BYTES])
+{
+	struct control *control = calloc(1, sizeof(*control));
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	mode_t mask;
+	int code;
+
+	if (control == NULL || strlen(path) >= sizeof(address.sun_path)) {
+		snprintf(error, STORE_ERROR_BYTES, "%s: %s", path, control ? "is too long for a socket" : "no memory");
+		free(control);
+		return NULL;
+	}
+	strcpy(address.sun_path, path);
+	strcpy(control->path, path);
+	control->server = server;
+	control->disks = disks;
+	control->peer = -1;
+	control->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (is_deserted(&address))
+		unlink(path);
+	mask = umask(0077); /* whoever can connect can take disks away */
+	code = bind(control->listener, (const struct sockaddr *)&address, sizeof(address));
+	umask(mask);
+	if (code == 0 && listen(control->listener, 8) == 0)
+		return control;
+	snprintf(error, STORE_ERROR_BYTES, "%s: %s", path,
+		 errno == EADDRINUSE ? "another target listens there" : strerror(errno));
+	close(control->listener);
+	free(control);
+	return NULL;
+}
+
+void control_close(struct control *control)
+{
+	if (control->peer >= 0)
+		hang_up(control);
+	close(control->listener);
+	unlink(control->path);
+	free(control);
+}
