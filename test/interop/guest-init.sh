@@ -20,6 +20,10 @@ vlan=eth0.$(sed -n 's/.*vlan=\([0-9]*\).*/\1/p' /proc/cmdline)
 /tools/ip addr add 10.9.100.2/24 dev "$vlan"
 /tools/ip addr add fd00:9::2/64 dev "$vlan" nodad
 /tools/rdma link add rxe0 type rxe netdev eth0
+# A second way to the host.
+/tools/ip link set eth1 mtu 4200 up
+/tools/ip addr add 10.9.1.2/24 dev eth1
+/tools/rdma link add rxe1 type rxe netdev eth1
 stty -F /dev/ttyS1 raw -echo
 
 serve() {

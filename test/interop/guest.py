@@ -14,7 +14,7 @@ import threading
 import time
 
 NAMESPACE_PREFIX = "uroce-interop-"
-TAP = "guest0"
+TAP, OTHER_TAP = "guest0", "guest1"  # eth0 and eth1 of the guest
 MTU = 4200
 HOST_IP = "10.9.0.1"
 GUEST_IP = "10.9.0.2"
@@ -36,8 +36,9 @@ class Network:
         self._ip("netns", "add", self.name)
         atexit.register(self.close)
         # The kernel's own IPv6 would answer for link-local addresses on the tap.
-        for step in (f"ip tuntap add {TAP} mode tap", f"echo 1 > /proc/sys/net/ipv6/conf/{TAP}/disable_ipv6",
-                     f"ip link set {TAP} mtu {MTU} up", f"ip addr add {HOST_IP}/24 dev {TAP}", "ip link set lo up"):
+        steps = [f"ip tuntap add {tap} mode tap && echo 1 > /proc/sys/net/ipv6/conf/{tap}/disable_ipv6 && "
+                 f"ip link set {tap} mtu {MTU} up" for tap in (TAP, OTHER_TAP)]
+        for step in (*steps, f"ip addr add {HOST_IP}/24 dev {TAP}", "ip link set lo up"):
             subprocess.run(self.inside("sh", "-ec", step), check=True)
 
     @staticmethod
@@ -89,6 +90,8 @@ class Guest:
             "-append", f"console=ttyS0 panic=-1 quiet guest_ip={GUEST_IP}/24 vlan={VLAN}",
             "-netdev", f"tap,id=net,ifname={TAP},script=no,downscript=no",
             "-device", f"virtio-net-pci,netdev=net,mac=52:54:00:00:00:02,host_mtu={MTU},romfile=",
+            "-netdev", f"tap,id=other,ifname={OTHER_TAP},script=no,downscript=no",
+            "-device", f"virtio-net-pci,netdev=other,mac=52:54:00:00:00:03,host_mtu={MTU},romfile=",
             "-serial", f"file:{self.scratch}/console", "-serial", f"unix:{control},server=on,wait=off")
         with open(self.scratch + "/qemu", "w") as log:
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,

@@ -8,10 +8,11 @@ import subprocess
 import tempfile
 import time
 
+from guest import OTHER_TAP, TAP
 from scripts import Batch
 
 TC, IP = "/tools/tc", "/tools/ip"
-OWN, SERVICE, NQN = "10.9.0.9", 4420, "nqn.2026-01.org.example:interop"
+OWN, OTHER, SERVICE, NQN = "10.9.0.9", "10.9.1.9", 4420, "nqn.2026-01.org.example:interop"
 WHERE = f"-t rdma -a {OWN} -s {SERVICE}"
 # One CPU makes one queue of the usual kind; these are another two.
 CONNECT = f"nvme connect {WHERE} -n {NQN} -W 1 -P 1"
@@ -38,6 +39,7 @@ class Target:
     uroce-nvmetcli says to it, two seconds after each other."""
     program, guest_program, role = "app/uroce-nvmet", "fio", "server"
     lasting = True  # our side goes on until it is told to end
+    ends = ("--ip", OWN + "/24")
     batch = Batch(())
 
     def __init__(self, eal, name, steps, says=(), options=("--memory", "64M"), seconds=60, loss=0, killed_after=None,
@@ -62,7 +64,7 @@ class Target:
 
     def own_command(self, program):
         self.client = os.path.join(os.path.dirname(program), "uroce-nvmetcli")
-        return [program, *self.eal, "--", "--ip", OWN + "/24", "--nqn", NQN, *self.options]
+        return [program, *self.eal, "--", *self.ends, "--nqn", NQN, *self.options]
 
     def disturb(self, own, start):
         """What happens to our side while the guest works: what runs then."""
@@ -128,6 +130,20 @@ def changes(eal, folder):
                   ("it has grown", "it has gone"), ("--memory", "64M", "--control", folder + "/control"), told=told)
 
 
+def two_paths(eal):
+    """Two controllers of one subsystem at two addresses; what the host sends to one is lost from some moment on."""
+    steps = [CONNECT, CONNECT.replace(OWN, OTHER), WAIT, "nvme list-subsys",
+             f"({FIO} --rw=randrw --bsrange=4k-64k --iodepth=16 --size=32m --time_based --runtime=20; "
+             "echo $? > /tmp/fio.status) & sleep 4", f"{TC} qdisc add dev eth1 root netem loss 100%", "wait",
+             "test $(cat /tmp/fio.status) = 0", "dmesg | grep -o 'nvme1: Reconnecting' | head -1"]
+    target = Target([*eal, eal[-1].replace("net_af_packet0", "net_af_packet1").replace(TAP, OTHER_TAP)],
+                    "fio verifies on while one of two paths is cut", steps,
+                    (f"traddr={OWN}", f"traddr={OTHER}", "Reconnecting"), seconds=120)
+    target.ends = ("-d", "net_af_packet0", "--ip", OWN + "/24", "-d", "net_af_packet1", "--ip", OTHER + "/24")
+    target.batch = Batch((), (), (f"{TC} qdisc del dev eth1 root",))
+    return target
+
+
 def matrix(eal, full):
     """Short: some megabytes each; long: as much as ten minutes take. Where frames are lost the host registers no keys
     of its own: the rdma_rxe of 6.1 does not go on with the SENDs behind one that was lost, if keys were registered
@@ -155,3 +171,4 @@ def matrix(eal, full):
                   "done"], seconds=30 + cycles * 2)
     yield invalidates(eal)
     yield changes(eal, folder)
+    yield two_paths(eal)
