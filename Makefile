@@ -72,7 +72,7 @@ format:
 	git ls-files -z '*.c' '*.h' | xargs -0 -r clang-format -i
 
 bench: packages-build $(BUILD)/build.ninja
-	@ninja -C $(BUILD) --quiet app/uroce-perf
+	@ninja -C $(BUILD) --quiet programs
 	@test/perf/bench --build $(BUILD) $(ARGS)
 
 bench-peers: packages-build $(BUILD)/build.ninja

@@ -316,8 +316,6 @@ int store_open_file(struct store *store, char error[STORE_ERROR_BYTES])
 	const struct store_config *config = &store->config;
 	int flags = (config->read_only ? O_RDONLY : O_RDWR) | O_CLOEXEC | (config->buffered ? 0 : O_DIRECT);
 
-	if (store->ring == NULL)
-		return complain(error, store, "files need io_uring, which cannot be used here");
 	if (config->bytes && !config->read_only)
 		flags |= O_CREAT;
 	store->fd = open(config->path, flags, 0600);

@@ -41,6 +41,7 @@ static void prepare(struct server_config *config)
 			  .max_data_bytes = settings->max_data_bytes },
 		.port_count = settings->port_count,
 		.service = (uint16_t)settings->service,
+		.threads = settings->threads,
 		.pool_bytes = settings->pool_bytes / POOL_MOST_BYTES * POOL_MOST_BYTES,
 	};
 	for (uint32_t i = 0; i < settings->port_count; i++) {

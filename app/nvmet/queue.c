@@ -1,4 +1,4 @@
-/* queue.c - a host's queue: a QP, its receives, and commands on their way between host and store */
+/* queue.c - a host's queue: a QP, its receives, and where its commands begin and end */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "nvmet/queue.h"
 
@@ -7,314 +7,33 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "nvmet/slot.h"
+
 #define READS_MAX 16u /* outstanding of ours */
 #define CAPSULE_ALIGNED 64u
 
-/* What a completion is of: low bits of wr_id, above them the slot. */
-enum work { WORK_RECEIVE, WORK_FETCH, WORK_GIVE, WORK_ANSWER };
-#define WORK_BITS 2
-
-static void go_on(struct slot *slot, enum nvmf_step step);
-
-static uint64_t wr_id_of(const struct slot *slot, enum work work)
-{
-	return (uint64_t)(slot - slot->queue->slots) << WORK_BITS | work;
-}
-
-/* ---- memory ---- */
-
-static void give_back_data(struct slot *slot)
-{
-	struct server *server = slot->queue->server;
-
-	if (slot->pool_bytes)
-		pool_give_back(&server->pool, slot->data, slot->pool_bytes);
-	if (slot->store)
-		slot->store->users--;
-	slot->store = NULL;
-	slot->pool_bytes = 0;
-	slot->data = NULL;
-}
-
-static bool take_data(struct slot *slot)
-{
-	struct queue *queue = slot->queue;
-
-	slot->data = pool_take(&queue->server->pool, slot->command.data_bytes);
-	if (slot->data == NULL)
-		return false;
-	slot->pool_bytes = slot->command.data_bytes;
-	slot->data_lkey = queue->server->pool_region->lkeys[queue->port_index];
-	return true;
-}
-
-static void wait_for_memory(struct slot *slot)
-{
-	struct queue *queue = slot->queue;
-	struct server *server = queue->server;
-
-	slot->next = NULL;
-	if (queue->waiting_first)
-		queue->waiting_last->next = slot;
-	else
-		queue->waiting_first = slot;
-	queue->waiting_last = slot;
-	server->counts.waits_for_memory++;
-	if (queue->in_waiting)
-		return;
-	queue->in_waiting = true;
-	queue->next_waiting = NULL;
-	if (server->waiting_first)
-		server->waiting_last->next_waiting = queue;
-	else
-		server->waiting_first = queue;
-	server->waiting_last = queue;
-}
-
 /* ---- posting ---- */
 
-static uint8_t *capsule_at(const struct queue *queue, uint32_t capsule)
+uint8_t *queue_capsule(const struct queue *queue, uint32_t capsule)
 {
 	return queue->capsules + (size_t)capsule * queue->capsule_room;
 }
 
-static void post_receive(struct queue *queue, uint32_t capsule)
+void queue_post_receive(struct queue *queue, uint32_t capsule)
 {
-	struct uroce_sge sge = { (uintptr_t)capsule_at(queue, capsule), queue->capsule_room, queue->lkey };
-	struct uroce_recv_wr wr = { .wr_id = (uint64_t)capsule << WORK_BITS | WORK_RECEIVE,
-				    .sg_list = &sge,
-				    .num_sge = 1 };
+	struct uroce_sge sge = { (uintptr_t)queue_capsule(queue, capsule), queue->capsule_room, queue->lkey };
+	struct uroce_recv_wr wr = { .wr_id = slot_wr_id(capsule, WORK_RECEIVE), .sg_list = &sge, .num_sge = 1 };
 
 	if (!queue->ending && uroce_qp_post_recv(queue->qp, &wr, NULL) == 0)
 		queue->receives++;
 }
 
-static void post(struct queue *queue, const struct uroce_send_wr *wr, uint32_t count)
+void queue_post(struct queue *queue, const struct uroce_send_wr *wr, uint32_t count)
 {
 	if (queue->ending || uroce_qp_post_send(queue->qp, wr, NULL) != 0)
 		queue_end(queue); /* there is room for all that can be posted: the QP is in ERR */
 	else
 		queue->sends += count;
-}
-
-static void fetch(struct slot *slot)
-{
-	const struct nvmf_sgl *sgl = &slot->command.sgl;
-	struct uroce_sge sge = { (uintptr_t)slot->data, slot->command.data_bytes, slot->data_lkey };
-	struct uroce_send_wr wr = {
-		.wr_id = wr_id_of(slot, WORK_FETCH),
-		.sg_list = &sge,
-		.num_sge = 1,
-		.opcode = UROCE_WR_RDMA_READ,
-		.send_flags = UROCE_SEND_SIGNALED,
-		.remote_addr = sgl->addr,
-		.rkey = sgl->key,
-	};
-
-	post(slot->queue, &wr, 1);
-}
-
-/* The answer behind the data, if there are some: the order of a QP suffices. */
-static void answer(struct slot *slot, bool with_data)
-{
-	struct nvmf_command *command = &slot->command;
-	uint8_t cqe[NVME_CQE_BYTES];
-	struct uroce_sge sges[2] = { { (uintptr_t)slot->data, command->data_bytes, slot->data_lkey },
-				     { (uintptr_t)cqe, sizeof(cqe), 0 } };
-	struct uroce_send_wr send = {
-		.wr_id = wr_id_of(slot, WORK_ANSWER),
-		.sg_list = &sges[1],
-		.num_sge = 1,
-		.opcode = command->sgl.invalidate ? UROCE_WR_SEND_WITH_INV : UROCE_WR_SEND,
-		.send_flags = UROCE_SEND_SIGNALED | UROCE_SEND_INLINE,
-		.rkey = command->sgl.key,
-	};
-	struct uroce_send_wr write = {
-		.next = &send,
-		.wr_id = wr_id_of(slot, WORK_GIVE),
-		.sg_list = &sges[0],
-		.num_sge = 1,
-		.opcode = UROCE_WR_RDMA_WRITE,
-		.remote_addr = command->sgl.addr,
-		.rkey = command->sgl.key,
-	};
-
-	nvmf_command_answer(command, cqe);
-	slot->queue->server->counts.errors += command->status != NVME_OK;
-	slot->queue->errors += command->status != NVME_OK;
-	slot->queue->commands -= slot->counted;
-	slot->counted = false;
-	post_receive(slot->queue, slot->capsule);
-	post(slot->queue, with_data ? &write : &send, 1);
-}
-
-/* ---- the store ---- */
-
-static void block_done(struct store_request *request, uint16_t status)
-{
-	struct slot *slot = (struct slot *)(void *)((char *)request - offsetof(struct slot, request));
-	struct queue *queue = slot->queue;
-
-	queue->store_requests--;
-	nvmf_command_done(&slot->command, status);
-	if (!queue->ending)
-		answer(slot, slot->command.block.op == NVMF_BLOCK_READ && status == NVME_OK);
-}
-
-static void carry_out(struct slot *slot)
-{
-	struct store_request *request = &slot->request;
-
-	request->store = slot->store;
-	request->block = &slot->command.block;
-	request->command = &slot->command;
-	request->data = slot->data;
-	request->done = block_done;
-	slot->queue->store_requests++;
-	store_submit(request);
-}
-
-/* A namespace in memory is read from and written to where it is. */
-static bool lies_in_store(struct slot *slot)
-{
-	const struct nvmf_command *command = &slot->command;
-	const struct store *store = slot->store;
-
-	if (store == NULL || store->memory == NULL ||
-	    (command->block.op != NVMF_BLOCK_READ && command->block.op != NVMF_BLOCK_WRITE))
-		return false;
-	slot->data = store->memory + command->block.offset;
-	slot->data_lkey = store->region->lkeys[slot->queue->port_index];
-	return true;
-}
-
-/* Stores of files move what is in the pool. */
-static bool stays_in_capsule(const struct slot *slot)
-{
-	const struct nvmf_command *command = &slot->command;
-	const struct store *store = slot->store;
-
-	return store == NULL || command->block.op != NVMF_BLOCK_WRITE || store->fd < 0;
-}
-
-static uint8_t *in_capsule(const struct slot *slot)
-{
-	return capsule_at(slot->queue, slot->capsule) + NVME_SQE_BYTES + slot->command.sgl.addr;
-}
-
-/* ---- steps ---- */
-
-static void fetched(struct slot *slot)
-{
-	go_on(slot, nvmf_command_fetched(&slot->command, slot->data, slot->queue->server->now_ns));
-}
-
-static void begin_fetch(struct slot *slot)
-{
-	const struct nvmf_command *command = &slot->command;
-
-	if (command->sgl.in_capsule && stays_in_capsule(slot)) {
-		slot->data = in_capsule(slot);
-		fetched(slot);
-	} else if (!command->sgl.in_capsule && lies_in_store(slot)) {
-		fetch(slot);
-	} else if (!take_data(slot)) {
-		wait_for_memory(slot);
-	} else if (command->sgl.in_capsule) {
-		memcpy(slot->data, in_capsule(slot), command->data_bytes);
-		fetched(slot);
-	} else {
-		fetch(slot);
-	}
-}
-
-static void begin_block(struct slot *slot)
-{
-	if (slot->data == NULL && slot->command.data_bytes && !lies_in_store(slot) && !take_data(slot))
-		wait_for_memory(slot);
-	else
-		carry_out(slot);
-}
-
-static void begin_give(struct slot *slot)
-{
-	if (!take_data(slot)) {
-		wait_for_memory(slot);
-		return;
-	}
-	nvmf_command_give(&slot->command, slot->data);
-	answer(slot, true);
-}
-
-static void go_on(struct slot *slot, enum nvmf_step step)
-{
-	slot->step = step;
-	switch (step) {
-	case NVMF_ANSWER:
-		answer(slot, false);
-		break;
-	case NVMF_FETCH:
-		begin_fetch(slot);
-		break;
-	case NVMF_GIVE:
-		begin_give(slot);
-		break;
-	case NVMF_BLOCK:
-		begin_block(slot);
-		break;
-	case NVMF_HOLD:
-		break;
-	case NVMF_DROP:
-		slot->queue->server->counts.broken_queues++;
-		queue_end(slot->queue);
-		break;
-	}
-}
-
-/* false: its first command has to go on waiting. */
-static bool serve_waiting(struct queue *queue)
-{
-	while (queue->waiting_first) {
-		struct slot *slot = queue->waiting_first;
-
-		if (!pool_has(&queue->server->pool, slot->command.data_bytes))
-			return false;
-		queue->waiting_first = slot->next;
-		go_on(slot, slot->step);
-	}
-	return true;
-}
-
-void queue_try_again(struct server *server)
-{
-	struct queue **link = &server->waiting_first, *last = NULL;
-	bool goes_on = true;
-
-	while (*link) {
-		struct queue *queue = *link;
-
-		goes_on = goes_on && (queue->ending || serve_waiting(queue));
-		if (queue->ending || queue->waiting_first == NULL) {
-			queue->in_waiting = false;
-			queue->waiting_first = NULL;
-			*link = queue->next_waiting;
-		} else {
-			last = queue;
-			link = &queue->next_waiting;
-		}
-	}
-	server->waiting_last = last;
-}
-
-void queue_tell_events(struct server *server)
-{
-	for (uint32_t i = 0; i < NVMF_CONTROLLERS_MAX; i++) {
-		struct nvmf_command *command;
-
-		while (server->target.controllers[i] &&
-		       (command = nvmf_controller_next_event(server->target.controllers[i])) != NULL)
-			answer((struct slot *)(void *)((char *)command - offsetof(struct slot, command)), false);
-	}
 }
 
 /* ---- completions ---- */
@@ -332,12 +51,12 @@ static void take_capsule(struct queue *queue, uint32_t capsule, uint32_t bytes)
 	queue->commands++;
 	queue->taken++;
 	queue->server->counts.commands++;
-	step = nvmf_command_begin(&slot->command, &queue->nvmf, capsule_at(queue, capsule), bytes,
+	step = nvmf_command_begin(&slot->command, &queue->nvmf, queue_capsule(queue, capsule), bytes,
 				  queue->server->now_ns);
 	slot->store = slot->command.uses_namespace ? slot->command.block.namespace->store : NULL;
 	if (slot->store)
 		slot->store->users++;
-	go_on(slot, step);
+	slot_go_on(slot, step);
 }
 
 /* There are as many capsules as the host may have commands under way: one more finds no receive. */
@@ -365,7 +84,7 @@ static void note_time(const struct slot *slot)
 static void free_slot(struct queue *queue, struct slot *slot)
 {
 	note_time(slot);
-	give_back_data(slot);
+	slot_give_back_data(slot);
 	slot->next = queue->free_slots;
 	queue->free_slots = slot;
 	if (queue->pending_count) {
@@ -379,8 +98,8 @@ static void free_slot(struct queue *queue, struct slot *slot)
 
 void queue_take_completion(struct queue *queue, const struct uroce_wc *wc)
 {
-	enum work work = wc->wr_id & ((1u << WORK_BITS) - 1);
-	uint32_t number = (uint32_t)(wc->wr_id >> WORK_BITS);
+	enum slot_work work = wc->wr_id & ((1u << SLOT_WORK_BITS) - 1);
+	uint32_t number = (uint32_t)(wc->wr_id >> SLOT_WORK_BITS);
 
 	queue->receives -= work == WORK_RECEIVE;
 	queue->sends -= work == WORK_FETCH || work == WORK_ANSWER;
@@ -393,7 +112,7 @@ void queue_take_completion(struct queue *queue, const struct uroce_wc *wc)
 		take_or_keep(queue, number, wc->byte_len);
 		break;
 	case WORK_FETCH:
-		fetched(&queue->slots[number]);
+		slot_fetched(&queue->slots[number]);
 		break;
 	case WORK_ANSWER:
 		free_slot(queue, &queue->slots[number]);
@@ -559,7 +278,7 @@ void queue_open(struct server *server, const struct uroce_cm_event *event)
 	uroce_cm_set_context(queue->id, (uintptr_t)queue);
 	link_in(queue);
 	for (uint32_t i = 0; i < queue->capsule_count; i++)
-		post_receive(queue, i);
+		queue_post_receive(queue, i);
 	nvmf_hello_accept(hello.commands, words);
 	if (uroce_cm_accept(queue->id, &options) != 0)
 		queue_end(queue);
@@ -622,7 +341,7 @@ void queue_close(struct queue *queue)
 	queue->port->completions -= queue->completions;
 	for (uint32_t i = 0; i < queue->slot_count; i++) {
 		nvmf_command_forget(&queue->slots[i].command);
-		give_back_data(&queue->slots[i]);
+		slot_give_back_data(&queue->slots[i]);
 	}
 	uroce_cm_id_destroy(queue->id);
 	free_queue(queue);

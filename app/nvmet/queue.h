@@ -1,4 +1,4 @@
-/* queue.h - a host's queue: a QP, its receives, and commands on their way between host and store */
+/* queue.h - a host's queue: a QP, its receives, and where its commands begin and end */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef NVMET_QUEUE_H
 #define NVMET_QUEUE_H
@@ -6,25 +6,7 @@
 #include "nvmet/server.h"
 #include "nvmf/command.h"
 
-/*
- * A command from its capsule until the host has acknowledged the answer. The capsule is received into again just before
- * the answer leaves, so that there is always a receive for each command that the host may send; answers that wait for
- * their ACKs only need slots.
- */
-struct slot {
-	struct nvmf_command command;
-	struct store_request request;
-	struct queue *queue;
-	struct slot *next; /* free, or waiting for memory */
-	uint32_t capsule;  /* its number */
-	uint8_t *data;     /* of the command, wherever it is; NULL: nowhere yet */
-	uint32_t data_lkey;
-	uint32_t pool_bytes; /* data is of the pool, if not 0 */
-	bool counted;        /* among the commands of the queue */
-	struct store *store; /* of its namespace, which may be gone by the end */
-	uint64_t began_ns;
-	enum nvmf_step step; /* the last one that began */
-};
+struct slot;
 
 struct pending {
 	uint32_t capsule, bytes;
@@ -66,9 +48,10 @@ void queue_close_done(struct server *server);
 /* It goes, whatever it has. */
 void queue_close(struct queue *queue);
 void queue_take_completion(struct queue *queue, const struct uroce_wc *wc);
-/* Memory has come free. */
-void queue_try_again(struct server *server);
-/* Answers the commands whose events have come. */
-void queue_tell_events(struct server *server);
+
+/* For slot.c. What a capsule is received into; a receive into it; WRs, of which so many are signaled. */
+uint8_t *queue_capsule(const struct queue *queue, uint32_t capsule);
+void queue_post_receive(struct queue *queue, uint32_t capsule);
+void queue_post(struct queue *queue, const struct uroce_send_wr *wr, uint32_t count);
 
 #endif

@@ -1,4 +1,4 @@
-/* ring.c - the io_uring of a target: submitted to once a turn, reaped in the turn */
+/* ring.c - how a target reads and writes files: an io_uring that is submitted to once a turn and reaped in the turn */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "nvmet/ring.h"
 
@@ -8,44 +8,63 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nvmet/workers.h"
+
 #define ENTRIES 2048u
 #define REAP 64u
 
 struct ring {
 	struct io_uring uring;
+	struct workers *workers; /* NULL: io_uring */
 	bool fixed;
 	unsigned under_way;
 };
 
-struct ring *ring_open(void *memory, size_t bytes, char *error, size_t error_bytes)
+static bool use_io_uring(struct ring *ring, void *memory, size_t bytes, char *reason, size_t reason_bytes)
 {
 	struct iovec iov = { memory, bytes };
-	struct ring *ring = calloc(1, sizeof(*ring));
-	int code = ring ? io_uring_queue_init(ENTRIES, &ring->uring, 0) : -ENOMEM;
+	int code = io_uring_queue_init(ENTRIES, &ring->uring, 0);
 
 	if (code) {
-		snprintf(error, error_bytes, "io_uring: %s%s", strerror(-code),
-			 code == -ENOSYS || code == -EPERM ?
-				 "; it is switched off here (kernel.io_uring_disabled, or seccomp)" :
-				 "");
-		free(ring);
-		return NULL;
+		snprintf(reason, reason_bytes, "no io_uring: %s%s", strerror(-code),
+			 code == -ENOSYS || code == -EPERM ? " (kernel.io_uring_disabled, or seccomp)" : "");
+		return false;
 	}
 	/* Pinned memory counts against RLIMIT_MEMLOCK: without it all works, a little slower. */
 	ring->fixed = io_uring_register_buffers(&ring->uring, &iov, 1) == 0;
-	return ring;
+	return true;
+}
+
+struct ring *ring_open(void *memory, size_t bytes, bool threads, char *reason, size_t reason_bytes)
+{
+	struct ring *ring = calloc(1, sizeof(*ring));
+
+	*reason = '\0';
+	if (ring == NULL || (!threads && use_io_uring(ring, memory, bytes, reason, reason_bytes)))
+		return ring;
+	ring->workers = workers_open();
+	if (ring->workers)
+		return ring;
+	free(ring);
+	return NULL;
 }
 
 void ring_close(struct ring *ring)
 {
-	io_uring_queue_exit(&ring->uring);
+	if (ring->workers)
+		workers_close(ring->workers);
+	else
+		io_uring_queue_exit(&ring->uring);
 	free(ring);
 }
 
 struct io_uring_sqe *ring_entry(struct ring *ring, struct ring_entry *entry)
 {
-	struct io_uring_sqe *sqe = io_uring_get_sqe(&ring->uring);
+	struct io_uring_sqe *sqe;
 
+	if (ring->workers)
+		return workers_entry(ring->workers, entry);
+	sqe = io_uring_get_sqe(&ring->uring);
 	if (sqe == NULL) {
 		io_uring_submit(&ring->uring);
 		sqe = io_uring_get_sqe(&ring->uring);
@@ -68,6 +87,8 @@ unsigned ring_poll(struct ring *ring)
 	struct io_uring_cqe *cqes[REAP];
 	unsigned count;
 
+	if (ring->workers)
+		return workers_poll(ring->workers);
 	if (io_uring_sq_ready(&ring->uring))
 		io_uring_submit(&ring->uring);
 	if (ring->under_way == 0)

@@ -1,4 +1,4 @@
-/* ring.h - the io_uring of a target: submitted to once a turn, reaped in the turn */
+/* ring.h - how a target reads and writes files: an io_uring that is submitted to once a turn and reaped in the turn */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef NVMET_RING_H
 #define NVMET_RING_H
@@ -15,8 +15,11 @@ struct ring_entry {
 	void (*complete)(struct ring_entry *entry, int result);
 };
 
-/* memory: what reads and writes move, registered with the kernel if it takes it. NULL: error says why. */
-struct ring *ring_open(void *memory, size_t bytes, char *error, size_t error_bytes);
+/*
+ * memory: what reads and writes move, registered with the kernel if it takes it. Where io_uring cannot be used, or with
+ * `threads`, threads do its work. NULL: no memory. reason, of reason_bytes, says why there is no io_uring, or is empty.
+ */
+struct ring *ring_open(void *memory, size_t bytes, bool threads, char *reason, size_t reason_bytes);
 void ring_close(struct ring *ring);
 /* An entry to be filled, that leaves with the next ring_poll(). NULL: too many are under way; then ask again later. */
 struct io_uring_sqe *ring_entry(struct ring *ring, struct ring_entry *entry);

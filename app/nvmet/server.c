@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "common/eal.h"
-#include "nvmet/queue.h"
+#include "nvmet/slot.h"
 
 #define BURST 64
 #define BACKLOG 1024u
@@ -96,7 +96,7 @@ static int open_port(struct server *server, const struct server_config *config, 
 static int open_all(struct server *server, const struct server_config *config)
 {
 	struct uroce_engine_config engine_config = { .max_qps = QPS, .max_mrs = MRS };
-	char error[STORE_ERROR_BYTES];
+	char reason[STORE_ERROR_BYTES];
 	int code = nvmf_target_init(&server->target, &config->nvmf);
 
 	if (code)
@@ -117,9 +117,11 @@ static int open_all(struct server *server, const struct server_config *config)
 	server->pool_region = server_register(server, server->pool.base, server->pool.bytes);
 	if (server->pool_region == NULL)
 		return app_complain(APP_EXIT_ENVIRONMENT, "no memory for regions");
-	server->ring = ring_open(server->pool.base, server->pool.bytes, error, sizeof(error));
+	server->ring = ring_open(server->pool.base, server->pool.bytes, config->threads, reason, sizeof(reason));
 	if (server->ring == NULL)
-		fprintf(stderr, "note: %s; namespaces in files cannot be served\n", error);
+		return app_complain(APP_EXIT_ENVIRONMENT, "no memory for the work on files");
+	if (reason[0])
+		fprintf(stderr, "note: %s; threads read and write files\n", reason);
 	return APP_EXIT_OK;
 }
 
@@ -191,7 +193,7 @@ static void look_around(struct server *server)
 	struct nvmf_controller *controller;
 
 	server->looked_ns = server->now_ns;
-	queue_tell_events(server);
+	slot_tell_events(server);
 	while ((controller = nvmf_target_expired(&server->target, server->now_ns)) != NULL) {
 		server->counts.expired++;
 		queue_end(nvmf_controller_queue(controller)->context);
@@ -213,7 +215,7 @@ bool server_turn(struct server *server)
 	if (server->ring)
 		work += ring_poll(server->ring);
 	if (server->waiting_first)
-		queue_try_again(server);
+		slot_try_again(server);
 	if (server->ending_queues)
 		queue_close_done(server);
 	if (server->now_ns - server->looked_ns >= LOOK_NS)

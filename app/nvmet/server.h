@@ -64,6 +64,7 @@ struct server_config {
 	uint32_t port_count;
 	uint16_t service;
 	uint64_t pool_bytes;
+	bool threads; /* read and write files; not io_uring */
 };
 
 /* APP_EXIT_OK, or what to exit with; the reason has been printed. */

@@ -294,7 +294,8 @@ enum option_letter {
 	HOST_NQN,
 	CONFIG,
 	DRY_RUN,
-	CONTROL
+	CONTROL,
+	THREADS
 };
 
 static const struct option long_options[] = {
@@ -313,6 +314,7 @@ static const struct option long_options[] = {
 	{ "port", required_argument, NULL, 'p' },
 	{ "dry-run", no_argument, NULL, DRY_RUN },
 	{ "control", required_argument, NULL, CONTROL },
+	{ "threads", no_argument, NULL, THREADS },
 	{ "help", no_argument, NULL, 'h' },
 	{ "version", no_argument, NULL, 'V' },
 	{ NULL, 0, NULL, 0 },
@@ -333,6 +335,7 @@ static const char help_text[] =
 	"                     each one is another namespace of the same subsystem\n"
 	"  --block N          bytes of a block of the namespaces: 512, 4096 (default 512)\n"
 	"  --buffered         files go through the page cache; default: O_DIRECT\n"
+	"  --threads          threads read and write files, not io_uring\n"
 	"  --read-only        nothing is written\n"
 	"  --nqn NQN          name of the subsystem (default " DEFAULT_NQN ")\n"
 	"  --host-nqn NQN     a host that may connect; several times for several (default: any)\n"
@@ -415,6 +418,9 @@ static int take_option(struct settings *settings, struct line *line, int letter,
 		return take_hosts("--host-nqn", text, subsystem);
 	case CONTROL:
 		return take_text("--control", text, settings->control, sizeof(settings->control));
+	case THREADS:
+		settings->threads = true;
+		return APP_EXIT_OK;
 	case DRY_RUN:
 		settings->dry_run = true;
 		return APP_EXIT_OK;

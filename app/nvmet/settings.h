@@ -38,7 +38,7 @@ struct settings {
 	uint32_t port_count, subsystem_count, disk_count;
 	uint32_t service, queue_depth, io_queues, in_capsule_bytes, max_data_bytes;
 	uint64_t pool_bytes;
-	bool dry_run;
+	bool dry_run, threads;
 };
 
 /* 0 to go on, or 1 + what to exit with. */

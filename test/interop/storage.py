@@ -85,14 +85,16 @@ class Target:
 
 def commands(eal):
     """What nvme-cli asks, and one that there is not."""
-    steps = [f"nvme discover {WHERE}", CONNECT, WAIT, "nvme list-subsys", "nvme id-ctrl /dev/nvme0", f"nvme id-ns {DISK}",
-             f"nvme ns-descs {DISK}", "nvme list-ns /dev/nvme0", "nvme smart-log /dev/nvme0", "nvme fw-log /dev/nvme0",
+    steps = [f"nvme discover {WHERE}", CONNECT, WAIT, "nvme list-subsys", "nvme id-ctrl /dev/nvme0",
+             f"nvme id-ns {DISK}", f"nvme ns-descs {DISK}", "nvme list-ns /dev/nvme0", "nvme smart-log /dev/nvme0",
+             "nvme fw-log /dev/nvme0",
              "nvme error-log /dev/nvme0", "nvme get-feature /dev/nvme0 -f 7", "nvme get-feature /dev/nvme0 -f 0xb",
              f"nvme flush {DISK}", f"nvme write-zeroes {DISK} -s 0 -c 7", f"nvme dsm {DISK} -s 100 -b 8 -d",
              f"nvme compare {DISK} -s 0 -c 7 -z 4096 -d /dev/zero", f"! nvme resv-report {DISK} 2>&1", DISCONNECT]
     says = ("subnqn:  " + NQN, "rdma_prtype: roce-v2", f"traddr={OWN},trsvcid={SERVICE} live", "oncs      : 0xd",
-            "nsze    : 0x20000", "uuid    : ", "[   0]:0x1", "available_spare				: 100%", "frs1 : ",
-            "Current value:0x007f007f", "NVMe Flush: success", "NVME Write Zeroes Success", "NVMe DSM: success",
+            "nsze    : 0x20000", "uuid    : ", "[   0]:0x1", "available_spare				: 100%",
+            "frs1 : ", "Current value:0x007f007f", "NVMe Flush: success", "NVME Write Zeroes Success",
+            "NVMe DSM: success",
             "compare: Success", "Invalid Command Opcode", "disconnected 1")
     return Target(eal, "what nvme-cli asks is answered", steps, says)
 
@@ -101,8 +103,9 @@ def file_system(eal, folder):
     tree = ("for i in $(seq 20); do mkdir /mnt/$i && dd if=/dev/urandom of=/mnt/$i/file bs=64k count=8 2>/dev/null "
             "|| exit 1; done")
     sums = "(cd /mnt && find . -type f | sort | xargs md5sum)"
-    steps = [CONNECT, WAIT, f"mkfs.ext4 -q {DISK}", "mkdir -p /mnt", f"mount {DISK} /mnt", tree, f"{sums} > /tmp/before",
-             "umount /mnt", DISCONNECT, CONNECT, WAIT, f"mount {DISK} /mnt", f"{sums} > /tmp/after", "umount /mnt",
+    steps = [CONNECT, WAIT, f"mkfs.ext4 -q {DISK}", "mkdir -p /mnt", f"mount {DISK} /mnt", tree,
+             f"{sums} > /tmp/before", "umount /mnt", DISCONNECT, CONNECT, WAIT, f"mount {DISK} /mnt", f"{sums} > /tmp/after",
+             "umount /mnt",
              "cmp /tmp/before /tmp/after", "test $(wc -l < /tmp/after) = 20", "! dmesg | grep -i 'I/O error'"]
     return Target(eal, "a file system in a file is there when it is mounted again", steps,
                   options=("--file", folder + "/disk.img:128M"), seconds=90)
@@ -153,7 +156,8 @@ def matrix(eal, full):
     verify = f"{FIO} --rw=randrw --bsrange=4k-1m --iodepth=128 --size={size}"
     yield commands(eal)
     yield file_system(eal, folder)
-    for store, options in (("memory", ("--memory", "512M")), ("a file", ("--file", folder + "/fio.img:512M"))):
+    for store, options in (("memory", ("--memory", "512M")), ("a file", ("--file", folder + "/fio.img:512M")),
+                           ("a file by threads", ("--file", folder + "/threads.img:512M", "--threads"))):
         yield Target(eal, f"fio verifies 4k to 1M at depth 128, {store}", [CONNECT, WAIT, verify], options=options,
                      seconds=900 if full else 90)
     yield Target(eal, "fio verifies while 1 % of the frames are lost both ways",

@@ -1,0 +1,18 @@
+/* workers.h - threads that do what io_uring would, where it cannot be used */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef NVMET_WORKERS_H
+#define NVMET_WORKERS_H
+
+#include "nvmet/ring.h"
+
+struct workers;
+
+/* NULL: no memory, or no threads. */
+struct workers *workers_open(void);
+/* Nothing is under way. */
+void workers_close(struct workers *workers);
+/* As ring_entry() and ring_poll(). */
+struct io_uring_sqe *workers_entry(struct workers *workers, struct ring_entry *entry);
+unsigned workers_poll(struct workers *workers);
+
+#endif
