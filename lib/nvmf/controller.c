@@ -69,7 +69,7 @@ void nvmf_queue_close(struct nvmf_queue *queue)
 	controller->queue_count--;
 	if (queue->qid == 0) {
 		controller->csts = controller->cc = 0;
-		controller->held_count = 0;
+		controller->held_count = controller->aborted_count = 0;
 		controller->deadline_ns = NVMF_FOREVER;
 	}
 	if (controller->queue_count == 0) {
@@ -122,6 +122,7 @@ void nvmf_controller_set_cc(struct nvmf_controller *controller, uint32_t cc)
 		controller->csts = 0;
 		controller->events_wanted = controller->events_told = controller->events_due = 0;
 		controller->write_cache = true;
+		controller->aborted_count = controller->held_count;
 	}
 	if (began & NVME_CC_ENABLE)
 		controller->csts = fits(cc) ? NVME_CSTS_READY : NVME_CSTS_FATAL;
@@ -140,19 +141,32 @@ void nvmf_controller_read(struct nvmf_controller *controller, uint32_t event)
 	controller->events_due &= ~event;
 }
 
+static struct nvmf_command *take_oldest(struct nvmf_controller *controller)
+{
+	struct nvmf_command *command = controller->held[0];
+
+	controller->held_count--;
+	memmove(controller->held, controller->held + 1, controller->held_count * sizeof(controller->held[0]));
+	return command;
+}
+
 struct nvmf_command *nvmf_controller_next_event(struct nvmf_controller *controller)
 {
 	struct nvmf_command *command;
 	uint32_t event;
 
+	if (controller->aborted_count) {
+		controller->aborted_count--;
+		command = take_oldest(controller);
+		command->status = NVME_ABORTED;
+		return command;
+	}
 	if (controller->held_count == 0 || controller->events_due == 0)
 		return NULL;
 	event = controller->events_due & NVME_EVENT_NAMESPACE ? NVME_EVENT_NAMESPACE : NVME_EVENT_DISCOVERY;
 	controller->events_due &= ~event;
 	controller->events_told |= event;
-	command = controller->held[0];
-	controller->held_count--;
-	memmove(controller->held, controller->held + 1, controller->held_count * sizeof(controller->held[0]));
+	command = take_oldest(controller);
 	command->result = event == NVME_EVENT_NAMESPACE ? NOTICE | (uint64_t)NVME_LOG_CHANGED << 16 :
 							  NOTICE | 0xF0ull << 8 | (uint64_t)NVME_LOG_DISCOVERY << 16;
 	return command;

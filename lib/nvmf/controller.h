@@ -35,6 +35,7 @@ struct nvmf_controller {
 	uint32_t events_wanted, events_told, events_due;
 	struct nvmf_command *held[NVMF_HELD_MAX];
 	uint32_t held_count;
+	uint32_t aborted_count;                     /* of the oldest held ones, that a reset has aborted */
 	uint32_t changed[NVMF_NAMESPACES_MAX / 32]; /* bits of nsid - 1 */
 	struct nvmf_queue *queues[NVMF_QUEUES_MAX];
 	uint32_t queue_count;
@@ -60,7 +61,7 @@ void nvmf_controller_set_cc(struct nvmf_controller *controller, uint32_t cc);
 void nvmf_controller_raise(struct nvmf_controller *controller, uint32_t event);
 /* The host has read the page of the event, and is told of what comes later. */
 void nvmf_controller_read(struct nvmf_controller *controller, uint32_t event);
-/* A held command whose event has come, complete but for nvmf_command_answer(). NULL: none. */
+/* A held command whose event has come or that a reset has aborted, complete but for nvmf_command_answer(). NULL: none. */
 struct nvmf_command *nvmf_controller_next_event(struct nvmf_controller *controller);
 
 #endif

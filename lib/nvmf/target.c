@@ -95,6 +95,8 @@ struct nvmf_subsystem *nvmf_target_find(const struct nvmf_target *target, const 
 
 void nvmf_subsystem_changed(struct nvmf_target *target, const struct nvmf_subsystem *subsystem, uint32_t nsid)
 {
+	if (nsid < 1 || nsid > NVMF_NAMESPACES_MAX)
+		return;
 	for (uint32_t i = 0; i < NVMF_CONTROLLERS_MAX; i++) {
 		struct nvmf_controller *controller = target->controllers[i];
 

@@ -104,7 +104,8 @@ def file_system(eal, folder):
             "|| exit 1; done")
     sums = "(cd /mnt && find . -type f | sort | xargs md5sum)"
     steps = [CONNECT, WAIT, f"mkfs.ext4 -q {DISK}", "mkdir -p /mnt", f"mount {DISK} /mnt", tree,
-             f"{sums} > /tmp/before", "umount /mnt", DISCONNECT, CONNECT, WAIT, f"mount {DISK} /mnt", f"{sums} > /tmp/after",
+             f"{sums} > /tmp/before", "umount /mnt", DISCONNECT, CONNECT, WAIT, f"mount {DISK} /mnt",
+             f"{sums} > /tmp/after",
              "umount /mnt",
              "cmp /tmp/before /tmp/after", "test $(wc -l < /tmp/after) = 20", "! dmesg | grep -i 'I/O error'"]
     return Target(eal, "a file system in a file is there when it is mounted again", steps,

@@ -427,3 +427,24 @@ Test(controller, so_many_requests_are_held_and_forgotten_with_the_queue)
 	cr_expect_null(nvmf_controller_next_event(controller));
 	host_close(host);
 }
+
+/* The host's next controller begins with none under way, and those of the old one are answered. */
+Test(controller, a_reset_aborts_what_is_held)
+{
+	struct nvmf_host *host = host_open(NULL);
+	struct nvmf_controller *controller = host_login(host, HOST_DISK);
+
+	for (int i = 0; i < 2; i++)
+		cr_assert_eq(ask(host, i), NVMF_HOLD, "%d", i);
+	set_cc(host, USUAL);
+	set_cc(host, USUAL | 1);
+	cr_assert_eq(ask(host, 2), NVMF_HOLD, "of the new one");
+	for (int i = 0; i < 2; i++) {
+		struct nvmf_command *command = nvmf_controller_next_event(controller);
+
+		cr_assert_eq(command, &requests[i], "%d", i);
+		cr_expect_eq(command->status, NVME_ABORTED);
+	}
+	cr_expect_null(nvmf_controller_next_event(controller));
+	host_close(host);
+}
