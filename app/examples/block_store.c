@@ -92,7 +92,7 @@ static void take_event(const struct uroce_cm_event *event)
 	printf("%s: %s: %s, %u of %u slots are free\n", uroce_addr_format(&event->peer, peer, sizeof(peer)),
 	       uroce_cm_event_name(event->type), strerror(-event->status), receives.count, SLOTS);
 	if (event->type != UROCE_CM_ESTABLISHED)
-		destroy(event->id);
+		uroce_cm_close(event->id);
 }
 
 /* One request, and its answer. */

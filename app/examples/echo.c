@@ -76,7 +76,7 @@ static void take_event(const struct uroce_cm_event *event)
 	must(words != NULL, "the server has gone", strerror(-event->status));
 	take_completions(); /* its QP is in ERR: what it had of the slots has come back */
 	if (event->type != UROCE_CM_ESTABLISHED)
-		destroy(event->id);
+		uroce_cm_close(event->id);
 }
 
 /* What comes between the last look and the call of uroce_cq_arm() wakes nobody, so there is another look. */

@@ -82,16 +82,6 @@ static inline void connect_to(struct uroce_cm_id *id, const char *server, uint16
 	exit_code = FAILED;
 }
 
-/* What there is of a connection, in any state: the peer is told. */
-static inline void destroy(struct uroce_cm_id *id)
-{
-	struct uroce_qp *qp = uroce_cm_qp(id);
-
-	uroce_cm_id_destroy(id);
-	if (qp)
-		uroce_qp_destroy(qp);
-}
-
 /* Ends a connection, and waits until the peer knows. 0, or the program ends. */
 static inline int hang_up(struct uroce_cm_id *id)
 {
@@ -100,7 +90,7 @@ static inline int hang_up(struct uroce_cm_id *id)
 	must(uroce_cm_disconnect(id), "disconnect", NULL);
 	must(uroce_cm_wait(channel, 20000, &event), "disconnect", NULL);
 	must(event.status, "disconnect", NULL);
-	destroy(id);
+	uroce_cm_close(id);
 	return 0;
 }
 

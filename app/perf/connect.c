@@ -72,15 +72,6 @@ static int begin_one(struct run *run)
 	return 0;
 }
 
-static void end_one(struct uroce_cm_id *id)
-{
-	struct uroce_qp *qp = uroce_cm_qp(id);
-
-	uroce_cm_id_destroy(id);
-	if (qp)
-		uroce_qp_destroy(qp);
-}
-
 static void note_time(struct run *run, uint64_t began_ns)
 {
 	uint64_t took_ns = run->now_ns - began_ns;
@@ -102,7 +93,7 @@ static int take_event(struct run *run, const struct uroce_cm_event *event)
 			return APP_EXIT_FAILURE;
 		if (uroce_cm_accept(event->id, NULL) != 0) { /* the client has given up */
 			run->failed++;
-			end_one(event->id);
+			uroce_cm_close(event->id);
 		}
 		return 0;
 	case UROCE_CM_ESTABLISHED:
@@ -117,7 +108,7 @@ static int take_event(struct run *run, const struct uroce_cm_event *event)
 		run->failed++;
 		/* fall through */
 	case UROCE_CM_DISCONNECTED:
-		end_one(event->id);
+		uroce_cm_close(event->id);
 		run->ended += client;
 		run->under_way -= client;
 		return client && !run->stopping ? begin_one(run) : 0;

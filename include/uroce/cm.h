@@ -7,7 +7,7 @@
  *   3. uroce_cm_qp_create() on that id; post receives; uroce_cm_accept(), or uroce_cm_reject()
  *   4. uroce_cm_wait(): ESTABLISHED; post and poll
  *   5. DISCONNECTED, or uroce_cm_disconnect(): the QP is in ERR, what is posted completes as flushed
- *   6. uroce_cm_id_destroy(), then uroce_qp_destroy()
+ *   6. uroce_cm_close()
  * The client: uroce_cm_id_create(), uroce_cm_qp_create(), post receives, uroce_cm_connect(), uroce_cm_wait() for
  * ESTABLISHED; then as the server from 5 on.
  *
@@ -123,6 +123,8 @@ UROCE_API int uroce_cm_id_create(struct uroce_cm_channel *channel, uint64_t cont
  * if it was connected. 0; -ETIMEDOUT: its lcore did not listen, and the id is still there.
  */
 UROCE_API int uroce_cm_id_destroy(struct uroce_cm_id *id);
+/* The same, and destroys its QP, if it has one. Errors as uroce_cm_id_destroy(). */
+UROCE_API int uroce_cm_close(struct uroce_cm_id *id);
 
 /*
  * The QP of a connection, in INIT, so that receives can be posted. Of a REQUEST's id pd has to be of the device that

@@ -80,6 +80,14 @@ int uroce_cm_id_destroy(struct uroce_cm_id *id)
 	return 0;
 }
 
+int uroce_cm_close(struct uroce_cm_id *id)
+{
+	struct uroce_qp *qp = id->qp;
+	int error = uroce_cm_id_destroy(id);
+
+	return error || qp == NULL ? error : uroce_qp_destroy(qp);
+}
+
 /* ---- QPs ---- */
 
 static int adopt_on_owner(void *argument)

@@ -74,11 +74,7 @@ void calls_answer(struct network *network, struct uroce_cm_id *id, const struct 
 
 void calls_hang_up(struct uroce_cm_id *id)
 {
-	struct uroce_qp *qp = uroce_cm_qp(id);
-
-	cr_assert_eq(uroce_cm_id_destroy(id), 0);
-	if (qp)
-		cr_assert_eq(uroce_qp_destroy(qp), 0);
+	cr_assert_eq(uroce_cm_close(id), 0);
 }
 
 void calls_close(struct network *network, struct uroce_cm_channel *channel, struct uroce_cm_id *listener)
