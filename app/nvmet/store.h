@@ -57,6 +57,7 @@ struct store {
 	struct region *region; /* of the memory, for ports; the server's */
 	struct ring *ring;     /* FILE */
 	int fd;
+	bool sync_failed; /* FILE: what was said to last once may be lost */
 	uint32_t under_way;
 };
 

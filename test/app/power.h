@@ -39,6 +39,7 @@ struct disk_block {
 	uint32_t count;   /* the last one is what is read */
 	uint32_t lasting; /* what a power cut leaves at least; it may leave any later version, too */
 	uint32_t told;    /* the last one whose work was told to be done */
+	uint32_t lost;    /* versions before this one were forgotten by a sync that failed: no later sync writes them */
 };
 
 /* Chances per thousand. */
@@ -84,6 +85,7 @@ struct power_task {
 };
 
 struct power {
+	char path[32];
 	struct ring disk;
 	struct nvmf_host *host;
 	struct store *store;

@@ -56,7 +56,8 @@ static uint16_t serve(struct power *power, struct nvmf_capsule capsule)
 
 static void force(struct power *power, uint32_t count, const int *results)
 {
-	memcpy(power->disk.forced, results, count * sizeof(*results));
+	if (count)
+		memcpy(power->disk.forced, results, count * sizeof(*results));
 	power->disk.forced_count = count;
 	power->disk.forced_next = power->disk.history_count = 0;
 }
@@ -231,7 +232,7 @@ Test(power_cases, without_a_write_cache_all_that_changes_lasts)
 	expect_lasting(power, 0, 2);
 	cr_expect_eq(serve(power, blocks(NVME_WRITE_ZEROES, 2, 2, 0)), NVME_OK);
 	expect_lasting(power, 2, 2);
-	host_put(power->task[0].data, 16, 0);
+	host_put(power->task[0].data, 4, 0);
 	host_put(power->task[0].data + 4, 4, 2);
 	host_put(power->task[0].data + 8, 8, 4);
 	cr_expect_eq(serve(power, sqe_ranges(1, 1, true)), NVME_OK);
@@ -334,16 +335,74 @@ Test(power_cases, a_sync_that_fails_is_no_success)
 
 	cr_expect_eq(serve(power, blocks(NVME_WRITE, 0, 1, 0)), NVME_OK);
 	force(power, 1, (int[]){ -EIO });
-	cr_expect_neq(serve(power, sqe_make(NVME_FLUSH, 1, 0)), NVME_OK);
+	cr_expect_eq(serve(power, sqe_make(NVME_FLUSH, 1, 0)), FINAL(NVME_WRITE_FAULT));
 	cr_expect_eq(power->disk.history_count, 1);
 	power_close(power);
 	power = power_open(SEED);
+	force(power, 1, (int[]){ -ENOSPC });
+	cr_expect_eq(serve(power, sqe_make(NVME_FLUSH, 1, 0)), FINAL(NVME_CAPACITY_EXCEEDED));
+	power_close(power);
+	power = power_open(SEED);
 	force(power, 1, (int[]){ -EIO });
-	cr_expect_neq(serve(power, blocks(NVME_WRITE, 0, 1, FUA)), NVME_OK);
+	cr_expect_eq(serve(power, blocks(NVME_WRITE, 0, 1, FUA)), NVME_WRITE_FAULT);
 	power_close(power);
 	power = power_open(SEED);
 	force(power, 2, (int[]){ POWER_FINE, -EIO });
-	cr_expect_neq(serve(power, blocks(NVME_WRITE_ZEROES, 0, 1, FUA)), NVME_OK);
+	cr_expect_eq(serve(power, blocks(NVME_WRITE_ZEROES, 0, 1, FUA)), FINAL(NVME_WRITE_FAULT));
 	cr_expect_eq(power->disk.history_count, 2);
+	power_close(power);
+}
+
+/* What one of them could not write, the next one does not try: it says that all is well. */
+Test(power_cases, behind_a_sync_that_failed_none_is_believed)
+{
+	static const struct {
+		const char *what;
+		uint8_t opcode;
+		uint32_t dw12, count;
+		int results[2];
+		bool believed;
+	} rows[] = {
+		{ "a flush", NVME_FLUSH, 0, 1, { -EIO }, false },
+		{ "a flush without space", NVME_FLUSH, 0, 1, { -ENOSPC }, false },
+		{ "a flush without memory", NVME_FLUSH, 0, 1, { -ENOMEM }, false },
+		{ "a write with FUA", NVME_WRITE, FUA, 1, { -EIO }, false },
+		{ "zeroes with FUA", NVME_WRITE_ZEROES, FUA, 2, { POWER_FINE, -EIO }, false },
+		{ "a write", NVME_WRITE, 0, 1, { -EIO }, true },
+		{ "a write with FUA without space", NVME_WRITE, FUA, 1, { -ENOSPC }, true },
+		{ "zeroes with FUA that are not even made", NVME_WRITE_ZEROES, FUA, 1, { -EIO }, true },
+		{ "a read", NVME_READ, FUA, 1, { -EIO }, true },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		uint16_t status = rows[i].believed ? NVME_OK : FINAL(NVME_WRITE_FAULT);
+		struct power *power = power_open(SEED);
+
+		force(power, rows[i].count, rows[i].results);
+		cr_expect_neq(serve(power, rows[i].opcode == NVME_FLUSH ? sqe_make(NVME_FLUSH, 1, 0) :
+									  blocks(rows[i].opcode, 0, 1, rows[i].dw12)),
+			      NVME_OK, "%s", rows[i].what);
+		cr_expect_eq(serve(power, sqe_make(NVME_FLUSH, 1, 0)), status, "%s: flush", rows[i].what);
+		cr_expect_eq(serve(power, sqe_make(NVME_FLUSH, 1, 0)), status, "%s: flush again", rows[i].what);
+		cr_expect_eq(serve(power, blocks(NVME_WRITE_ZEROES, 0, 1, FUA)), status, "%s: zeroes", rows[i].what);
+		cr_expect_eq(serve(power, blocks(NVME_WRITE, 0, 1, 0)), NVME_OK, "%s: write", rows[i].what);
+		cr_expect_eq(serve(power, blocks(NVME_WRITE, 0, 1, FUA)), NVME_OK, "%s: FUA", rows[i].what);
+		cr_expect_eq(serve(power, blocks(NVME_READ, 0, 1, 0)), NVME_OK, "%s: read", rows[i].what);
+		power_close(power);
+	}
+}
+
+Test(power_cases, of_two_flushes_beside_each_other_none_succeeds_behind_a_failed_one)
+{
+	struct power *power = power_open(SEED);
+
+	cr_expect_eq(serve(power, blocks(NVME_WRITE, 0, 1, 0)), NVME_OK);
+	force(power, 2, (int[]){ -EIO, POWER_FINE });
+	power_begin(&power->task[1], sqe_make(NVME_FLUSH, 1, 0));
+	power_begin(&power->task[2], sqe_make(NVME_FLUSH, 1, 0));
+	work(power, &power->task[1]);
+	work(power, &power->task[2]);
+	cr_expect_eq(power->task[1].status, FINAL(NVME_WRITE_FAULT));
+	cr_expect_eq(power->task[2].status, FINAL(NVME_WRITE_FAULT));
 	power_close(power);
 }

@@ -42,9 +42,23 @@ static void make_lasting(struct ring *disk, uint32_t number, uint32_t version)
 static void make_all_lasting(struct ring *disk, const struct disk_op *op)
 {
 	for (uint32_t i = 0; i < POWER_BLOCKS; i++) {
-		uint32_t from = op->seen[i];
+		const struct disk_block *block = &disk->block[i];
+		uint32_t from = op->seen[i] > block->lost ? op->seen[i] : block->lost;
 
-		make_lasting(disk, i, from + draw_below(&disk->random, disk->block[i].count - from));
+		if (from < block->count)
+			make_lasting(disk, i, from + draw_below(&disk->random, block->count - from));
+	}
+}
+
+/*
+ * As the page cache does it: what could not be written is clean from now on, stays readable, and is not tried again.
+ * The error is told once, to whoever syncs first, whosever data it was.
+ */
+static void forget_some(struct ring *disk)
+{
+	for (uint32_t i = 0; i < POWER_BLOCKS; i++) {
+		if (draw_chance(&disk->random, 700))
+			disk->block[i].lost = disk->block[i].count;
 	}
 }
 
@@ -140,6 +154,8 @@ static int move(struct ring *disk, struct disk_op *op)
 	if (result < 0) {
 		if (result != -EAGAIN && result != -EINTR)
 			write_some(disk, op, sqe->off, data, whole_blocks(disk, sqe->len));
+		if (result == -EIO && syncs(sqe))
+			forget_some(disk);
 		return result;
 	}
 	write_some(disk, op, sqe->off, data, bytes);
@@ -156,6 +172,8 @@ static int sync_all(struct ring *disk, struct disk_op *op)
 
 	cr_assert(op->sqe.off == 0 && op->sqe.len == 0, "the whole file is to be synced");
 	cr_assert_eq(op->sqe.fsync_flags & ~IORING_FSYNC_DATASYNC, 0);
+	if (result == -EIO)
+		forget_some(disk);
 	if (result < 0)
 		return result;
 	make_all_lasting(disk, op);
@@ -242,6 +260,7 @@ bool ring_has_fixed_memory(const struct ring *ring)
 	return ring->fixed;
 }
 
+/* A sync that fails is told at once, before any that finds nothing wrong any more. */
 unsigned ring_poll(struct ring *ring)
 {
 	uint32_t first = draw_below(&ring->random, POWER_OPS);
@@ -254,10 +273,11 @@ unsigned ring_poll(struct ring *ring)
 			continue;
 		if (!op->carried_out) {
 			carry_out(ring, op);
-		} else {
-			tell(ring, op);
-			count++;
+			if (op->result >= 0 || !syncs(&op->sqe))
+				continue;
 		}
+		tell(ring, op);
+		count++;
 	}
 	return count;
 }

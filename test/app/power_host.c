@@ -37,22 +37,25 @@ static void open_disk(struct ring *disk, uint64_t seed)
 }
 
 /* The file is there to be opened only: what is read and written is the disk's. */
-static struct store *open_store(struct ring *disk)
+static struct store *open_store(struct power *power)
 {
-	char path[] = "/tmp/uroce-power-XXXXXX", error[STORE_ERROR_BYTES] = "";
-	struct store_config config = {
-		.kind = STORE_FILE, .path = path, .bytes = POWER_BYTES, .block_bytes = POWER_BLOCK, .buffered = true
-	};
+	char error[STORE_ERROR_BYTES] = "";
+	struct store_config config = { .kind = STORE_FILE,
+				       .path = power->path,
+				       .bytes = POWER_BYTES,
+				       .block_bytes = POWER_BLOCK,
+				       .buffered = true };
 	struct store *store;
-	int fd = mkstemp(path);
+	int fd;
 
+	strcpy(power->path, "/tmp/uroce-power-XXXXXX");
+	fd = mkstemp(power->path);
 	cr_assert_geq(fd, 0);
 	close(fd);
-	store = store_open(&config, disk, error);
-	unlink(path);
+	store = store_open(&config, &power->disk, error);
+	unlink(power->path);
 	cr_assert(store, "%s", error);
 	cr_assert(store->volatile_cache);
-	store->config.path = NULL;
 	return store;
 }
 
@@ -62,7 +65,7 @@ struct power *power_open(uint64_t seed)
 
 	cr_assert(power);
 	open_disk(&power->disk, seed);
-	power->store = open_store(&power->disk);
+	power->store = open_store(power);
 	power->host = host_open(NULL);
 	power->host->space[0].blocks = POWER_BLOCKS;
 	power->host->space[0].volatile_cache = true;
