@@ -49,6 +49,11 @@ static bool clears(const struct store_request *request)
 	return request->block->op == NVMF_BLOCK_ZERO || request->block->op == NVMF_BLOCK_DEALLOCATE;
 }
 
+static bool is_sync(const struct store_request *request)
+{
+	return request->syncs || request->block->op == NVMF_BLOCK_FLUSH;
+}
+
 static void range_at_hand(const struct store_request *request, uint64_t *offset, uint64_t *bytes)
 {
 	if (request->block->op == NVMF_BLOCK_DEALLOCATE) {
@@ -107,7 +112,7 @@ static void fill(struct io_uring_sqe *sqe, const struct store_request *request)
 	unsigned left = (unsigned)(block->bytes - request->moved);
 	uint64_t at = block->offset + request->moved;
 
-	if (request->syncs || block->op == NVMF_BLOCK_FLUSH) {
+	if (is_sync(request)) {
 		io_uring_prep_fsync(sqe, store->fd, IORING_FSYNC_DATASYNC);
 		return;
 	}
@@ -177,6 +182,30 @@ static bool is_unsupported(int error)
 	return error == EOPNOTSUPP || error == ENOTTY || error == ENODEV || error == ENOSYS;
 }
 
+/* A write with RWF_DSYNC that found no space has not come to its sync. */
+static bool may_be_of_sync(const struct store_request *request, int error)
+{
+	const struct nvmf_block *block = request->block;
+
+	if (error == EAGAIN || error == EINTR)
+		return false;
+	return is_sync(request) ||
+	       (block->op == NVMF_BLOCK_WRITE && block->lasting && store_status(error, block->op) == NVME_WRITE_FAULT);
+}
+
+/*
+ * Linux tells of data that it could not write to whoever syncs first, whosever data it was, and takes it for written
+ * from then on. So no later sync vouches for what came before it, and a host that tries again must not hear that all
+ * is well. A write with RWF_DSYNC still vouches for its own data.
+ */
+static void distrust_syncs(struct store *store, int error)
+{
+	if (!store->sync_failed)
+		fprintf(stderr, "warning: %s: a sync failed: %s; no flush succeeds until it is opened anew\n",
+			store->config.path, strerror(error));
+	store->sync_failed = true;
+}
+
 static void fail(struct store_request *request, int error)
 {
 	if ((error == EAGAIN || error == EINTR) && ++request->tries < TRIES_MAX) {
@@ -185,7 +214,13 @@ static void fail(struct store_request *request, int error)
 		request->way++;
 		proceed(request);
 	} else {
-		finish(request, store_status(error, request->block->op));
+		uint16_t status = store_status(error, request->block->op);
+
+		if (may_be_of_sync(request, error)) {
+			distrust_syncs(request->store, error);
+			status |= is_sync(request) ? NVME_DNR : 0;
+		}
+		finish(request, status);
 	}
 }
 
@@ -196,8 +231,8 @@ static void complete(struct ring_entry *entry, int result)
 
 	if (result < 0) {
 		fail(request, -result);
-	} else if (request->syncs || request->block->op == NVMF_BLOCK_FLUSH) {
-		finish(request, NVME_OK);
+	} else if (is_sync(request)) {
+		finish(request, request->store->sync_failed ? NVME_WRITE_FAULT | NVME_DNR : NVME_OK);
 	} else if (clears(request)) {
 		if (request->way == WAY_WRITE && result == 0)
 			fail(request, EIO);

@@ -90,6 +90,7 @@ static uint16_t judge_dataset(struct nvmf_command *command)
 	if (command->block.namespace->read_only)
 		return NVME_WRITE_PROTECTED | NVME_DNR;
 	command->block.op = NVMF_BLOCK_DEALLOCATE;
+	command->block.lasting = !command->queue->controller->write_cache;
 	command->block.range_count = command->sqe[SQE_DW10] + 1u;
 	command->data_bytes = command->block.range_count * NVMF_RANGE_BYTES;
 	return NVME_OK;

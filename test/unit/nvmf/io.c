@@ -208,6 +208,21 @@ Test(io, a_write_lasts_when_it_is_told_to_or_the_cache_is_off)
 	host_close(host);
 }
 
+Test(io, a_deallocate_lasts_when_the_cache_is_off)
+{
+	struct nvmf_host *host = host_ready(NULL);
+
+	for (uint32_t cache = 0; cache < 2; cache++) {
+		struct nvmf_reply reply;
+
+		host_expect(host, &host->admin, sqe_set_feature(0x06, cache), NVME_OK, "the cache");
+		host_put_range(host, 0, 0, 1);
+		reply = host_expect(host, &host->io, sqe_ranges(1, 1, true), NVME_OK, "Deallocate");
+		cr_expect_eq(reply.command.block.lasting, !cache);
+	}
+	host_close(host);
+}
+
 Test(io, protection_information_is_not_there)
 {
 	struct nvmf_host *host = host_ready(NULL);
