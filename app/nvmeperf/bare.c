@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "common/clock.h"
 #include "common/eal.h"
 #include "perf/histogram.h"
 
@@ -29,14 +29,6 @@ struct bare {
 	uint64_t done;
 	int failed;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
-}
 
 static uint8_t *slot_at(const struct bare *bare, int side, uint64_t slot)
 {
@@ -207,12 +199,12 @@ int bare_exchanges(const struct bare_config *config, double *per_second)
 		post_receive(&bare, 1, i);
 	for (uint32_t i = 0; i < config->depth; i++)
 		ask(&bare, i);
-	began_ns = now = now_ns();
+	began_ns = now = app_now_ns();
 	warm_ns = began_ns + (uint64_t)(config->seconds * 2e8);
 	while (now < warm_ns + (uint64_t)(config->seconds * 1e9) && !bare.failed) {
 		for (uint32_t i = 0; i < CLOCK_EACH; i++)
 			turn(&bare);
-		now = now_ns();
+		now = app_now_ns();
 		if (now < warm_ns) {
 			began = bare.done;
 			began_ns = now;
@@ -232,7 +224,7 @@ int bare_reads(const struct bare_config *config, double *ns)
 	if (open_all(&bare, config))
 		return APP_EXIT_ENVIRONMENT;
 	memset(&times, 0, sizeof(times));
-	now = now_ns();
+	now = app_now_ns();
 	end_ns = now + (uint64_t)(config->seconds * 1e9);
 	while (now < end_ns && !bare.failed) {
 		struct uroce_sge sge = { (uintptr_t)slot_at(&bare, 0, 0), config->bytes,
@@ -250,7 +242,7 @@ int bare_reads(const struct bare_config *config, double *ns)
 		while (uroce_cq_poll(bare.sides[0].cq, 1, &wc) == 0 && !bare.failed)
 			uroce_lcore_poll(bare.lcore);
 		bare.failed |= wc.status != UROCE_WC_SUCCESS;
-		now = now_ns();
+		now = app_now_ns();
 		perf_histogram_record(&times, now - began);
 	}
 	*ns = (double)perf_histogram_percentile(&times, 0.5);

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 
+#include "common/clock.h"
 #include "common/eal.h"
 #include "nvmf/bytes.h"
 #include "nvmf/command.h"
@@ -56,14 +56,6 @@ struct host {
 	uint64_t admin_result;
 };
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
-}
-
 static void *cut(struct host *host, size_t bytes)
 {
 	void *at = host->free;
@@ -106,10 +98,10 @@ static void post_receive(struct link *link, uint32_t slot)
 
 static bool wait_for(struct host *host, const struct link *link, const bool *what)
 {
-	uint64_t until_ns = now_ns() + PATIENCE_NS;
+	uint64_t until_ns = app_now_ns() + PATIENCE_NS;
 	struct host_done done[16];
 
-	while (!*what && !link->over && now_ns() < until_ns) {
+	while (!*what && !link->over && app_now_ns() < until_ns) {
 		host->config.turn(host->config.argument);
 		if (host_poll(host, done, 16) < 0)
 			break;
@@ -206,7 +198,7 @@ static uint16_t admin_on(struct host *host, struct link *link, uint8_t sqe[NVME_
 			 uint32_t bytes, uint64_t *result)
 {
 	struct command *command = free_command(link);
-	uint64_t until_ns = now_ns() + PATIENCE_NS;
+	uint64_t until_ns = app_now_ns() + PATIENCE_NS;
 	struct host_done done[16];
 
 	if (command == NULL)
@@ -218,7 +210,7 @@ static uint16_t admin_on(struct host *host, struct link *link, uint8_t sqe[NVME_
 	put_sgl(host, command->sqe, command->data, data ? bytes : 0, false);
 	if (send_command(link, command, NVME_SQE_BYTES) != 0)
 		return NVME_ABORTED;
-	while (command->busy && !link->over && now_ns() < until_ns) {
+	while (command->busy && !link->over && app_now_ns() < until_ns) {
 		host->config.turn(host->config.argument);
 		if (host_poll(host, done, 16) < 0)
 			break;
@@ -298,9 +290,9 @@ void host_keep_alive(struct host *host)
 	struct link *link = &host->links[0];
 	struct command *command;
 
-	if (host->config.keep_alive_ms == 0 || now_ns() - host->kept_ns < host->config.keep_alive_ms * 500000ull)
+	if (host->config.keep_alive_ms == 0 || app_now_ns() - host->kept_ns < host->config.keep_alive_ms * 500000ull)
 		return;
-	host->kept_ns = now_ns();
+	host->kept_ns = app_now_ns();
 	command = free_command(link);
 	if (command == NULL)
 		return;

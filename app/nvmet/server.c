@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "common/clock.h"
 #include "common/eal.h"
 #include "nvmet/slot.h"
 
@@ -16,14 +16,6 @@
 #define LOOK_NS 100000000ull
 #define QPS 8192u
 #define MRS 16384u
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
-}
 
 /* ---- memory that ports may move ---- */
 
@@ -205,7 +197,7 @@ bool server_turn(struct server *server)
 	struct uroce_cm_event event;
 	unsigned work;
 
-	server->now_ns = now_ns();
+	server->now_ns = app_now_ns();
 	work = uroce_lcore_poll(server->lcore);
 	while (uroce_cm_next(server->channel, &event) == 0) {
 		take_event(server, &event);
@@ -225,7 +217,7 @@ bool server_turn(struct server *server)
 
 void server_end(struct server *server, unsigned seconds)
 {
-	uint64_t until_ns = now_ns() + seconds * 1000000000ull;
+	uint64_t until_ns = app_now_ns() + seconds * 1000000000ull;
 
 	server->ending = true;
 	for (struct queue *queue = server->queues; queue; queue = queue->next)
@@ -233,7 +225,7 @@ void server_end(struct server *server, unsigned seconds)
 	while (server->queues && server->now_ns < until_ns)
 		server_turn(server);
 	/* What the hosts still ask is answered. */
-	for (until_ns = now_ns() + 200000000; server->now_ns < until_ns;)
+	for (until_ns = app_now_ns() + 200000000; server->now_ns < until_ns;)
 		server_turn(server);
 }
 

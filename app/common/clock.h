@@ -1,0 +1,17 @@
+/* clock.h - time for programs that measure or wait: nanoseconds that only go forward */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef APP_COMMON_CLOCK_H
+#define APP_COMMON_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+static inline uint64_t app_now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
+}
+
+#endif

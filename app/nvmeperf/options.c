@@ -1,0 +1,257 @@
+/* options.c - the command line of uroce-nvme-perf */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "nvmeperf/options.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/eal.h"
+#include "common/number.h"
+#include "nvmet/settings.h"
+
+#define SERVICE 4420u
+
+const char *const options_rw_names[OPTIONS_RWS] = { "read", "write", "randread", "randwrite", "rw", "randrw" };
+
+enum option_letter {
+	CONNECT = 256,
+	NQN,
+	IP,
+	GATEWAY,
+	RW,
+	MIX,
+	QUEUES,
+	VERIFY,
+	RUNTIME,
+	JSON,
+	BARE,
+	IN_CAPSULE,
+	BLOCK,
+	NSID,
+	CYCLES
+};
+
+static const struct option long_options[] = {
+	{ "connect", required_argument, NULL, CONNECT },
+	{ "nqn", required_argument, NULL, NQN },
+	{ "device", required_argument, NULL, 'd' },
+	{ "ip", required_argument, NULL, IP },
+	{ "gateway", required_argument, NULL, GATEWAY },
+	{ "port", required_argument, NULL, 'p' },
+	{ "nsid", required_argument, NULL, NSID },
+	{ "rw", required_argument, NULL, RW },
+	{ "bs", required_argument, NULL, 'b' },
+	{ "iodepth", required_argument, NULL, 'q' },
+	{ "queues", required_argument, NULL, QUEUES },
+	{ "rwmixread", required_argument, NULL, MIX },
+	{ "verify", no_argument, NULL, VERIFY },
+	{ "runtime", required_argument, NULL, RUNTIME },
+	{ "store", required_argument, NULL, 's' },
+	{ "block", required_argument, NULL, BLOCK },
+	{ "in-capsule", required_argument, NULL, IN_CAPSULE },
+	{ "bare", no_argument, NULL, BARE },
+	{ "cycles", required_argument, NULL, CYCLES },
+	{ "json", required_argument, NULL, JSON },
+	{ "help", no_argument, NULL, 'h' },
+	{ "version", no_argument, NULL, 'V' },
+	{ NULL, 0, NULL, 0 },
+};
+
+static const char help_text[] =
+	"uroce-nvme-perf [EAL options] -- [options]\n"
+	"An NVMe over RDMA host that measures and verifies, in fio's words. Without --connect it has a target of its\n"
+	"own in the same process, over loop ports: both ends on one core.\n"
+	"\n"
+	"  --connect ADDR     a target, uroce-nvmet or any other\n"
+	"  --nqn NQN          its subsystem\n"
+	"  -d, --device DEV   with --connect: our port: eth1, net_memif0,..., a PCI address, or one given to EAL\n"
+	"  --ip ADDR/LEN      with --connect: our address on it\n"
+	"  --gateway ADDR     router for a target outside of LEN (default none)\n"
+	"  -p, --port N       where the target listens, 1 ... 65535 (default 4420)\n"
+	"  --nsid N           namespace, 1 ... 128 (default 1)\n"
+	"  --rw WHAT[,...]    read, write, randread, randwrite, rw, randrw (default randread)\n"
+	"  -b, --bs N[,...]   bytes a command: 512 ... 1M (default 4k)\n"
+	"  -q, --iodepth N[,...]  commands under way in each queue, 1 ... 1023 (default 32)\n"
+	"  --queues N         I/O queues, 1 ... 128 (default 1)\n"
+	"  --rwmixread N      of rw and randrw: percent of reads, 0 ... 100 (default 50)\n"
+	"  --verify           what is read is compared with what was written\n"
+	"  --runtime S        seconds a case, 0.01 ... 86400 (default 1)\n"
+	"  -s, --store WHERE  of our own target: memory:SIZE, null:SIZE, PATH[:SIZE] (default memory:16M)\n"
+	"  --block N          its blocks: 512, 4096 (default 512)\n"
+	"  --in-capsule N     writes up to so many bytes travel with their command: 0 ... 16384 (default 4096)\n"
+	"  --bare             without --connect: the same messages without NVMe beside each case: SEND, WRITE, SEND;\n"
+	"                     with depth 1 one READ\n"
+	"  --cycles N         instead: connect and disconnect all queues so often, 1 ... 10^9\n"
+	"  --json FILE        writes the results there, too\n"
+	"  -h, --help  -V, --version\n"
+	"\n"
+	"Exit: 0 all was right, 1 failed, 2 usage, 3 environment, 130 interrupted.\n";
+
+static int take_list(const char *option, const char *text, uint32_t low, uint32_t high, uint32_t *list, uint32_t *count)
+{
+	char copy[256], *rest = copy, *word;
+
+	if (strlen(text) >= sizeof(copy))
+		return app_complain(APP_EXIT_USAGE, "%s %s: too long", option, text);
+	strcpy(copy, text);
+	*count = 0;
+	while ((word = strsep(&rest, ",")) != NULL) {
+		uint64_t value;
+
+		if (!settings_size(word, &value) || value < low || value > high)
+			return app_complain(APP_EXIT_USAGE, "%s %s: use numbers from %u to %u", option, word, low,
+					    high);
+		if (*count == OPTIONS_LIST_MAX)
+			return app_complain(APP_EXIT_USAGE, "%s %s: at most %u of them", option, text,
+					    OPTIONS_LIST_MAX);
+		list[(*count)++] = (uint32_t)value;
+	}
+	return APP_EXIT_OK;
+}
+
+static int take_rw(struct options *options, const char *text)
+{
+	char copy[256], *rest = copy, *word;
+
+	if (strlen(text) >= sizeof(copy))
+		return app_complain(APP_EXIT_USAGE, "--rw %s: too long", text);
+	strcpy(copy, text);
+	memset(options->rws, 0, sizeof(options->rws));
+	while ((word = strsep(&rest, ",")) != NULL) {
+		uint32_t i = 0;
+
+		while (i < OPTIONS_RWS && strcmp(options_rw_names[i], word) != 0)
+			i++;
+		if (i == OPTIONS_RWS)
+			return app_complain(APP_EXIT_USAGE,
+					    "--rw %s: use read, write, randread, randwrite, rw or randrw", word);
+		options->rws[i] = true;
+	}
+	return APP_EXIT_OK;
+}
+
+static int take_seconds(const char *text, double *seconds)
+{
+	char *end;
+
+	*seconds = strtod(text, &end);
+	if (end == text || *end || !(*seconds >= 0.01 && *seconds <= 86400))
+		return app_complain(APP_EXIT_USAGE, "--runtime %s: use seconds from 0.01 to 86400", text);
+	return APP_EXIT_OK;
+}
+
+static int take_option(struct options *options, int letter, const char *text)
+{
+	switch (letter) {
+	case CONNECT:
+		options->connect = text;
+		return APP_EXIT_OK;
+	case NQN:
+		options->nqn = text;
+		return APP_EXIT_OK;
+	case 'd':
+		options->device = text;
+		return APP_EXIT_OK;
+	case IP:
+		options->ip = text;
+		return APP_EXIT_OK;
+	case GATEWAY:
+		options->gateway = text;
+		return APP_EXIT_OK;
+	case 'p':
+		return app_number_take32("--port", text, 1, 65535, &options->service);
+	case NSID:
+		return app_number_take32("--nsid", text, 1, NVMF_NAMESPACES_MAX, &options->nsid);
+	case RW:
+		return take_rw(options, text);
+	case 'b':
+		return take_list("--bs", text, 512, 1 << 20, options->sizes, &options->size_count);
+	case 'q':
+		return take_list("--iodepth", text, 1, 1023, options->depths, &options->depth_count);
+	case QUEUES:
+		return app_number_take32("--queues", text, 1, 128, &options->queues);
+	case MIX:
+		return app_number_take32("--rwmixread", text, 0, 100, &options->read_percent);
+	case VERIFY:
+		options->verify = true;
+		return APP_EXIT_OK;
+	case RUNTIME:
+		return take_seconds(text, &options->seconds);
+	case 's':
+		options->store = text;
+		return APP_EXIT_OK;
+	case BLOCK:
+		return app_number_take32("--block", text, 512, 4096, &options->block_bytes);
+	case IN_CAPSULE:
+		return app_number_take32("--in-capsule", text, 0, 16384, &options->in_capsule_bytes);
+	case BARE:
+		options->bare = true;
+		return APP_EXIT_OK;
+	case CYCLES:
+		return app_number_take("--cycles", text, 1, 1000000000, &options->cycles);
+	case JSON:
+		options->json = text;
+		return APP_EXIT_OK;
+	default:
+		return APP_EXIT_USAGE; /* getopt has complained */
+	}
+}
+
+static int check(struct options *options)
+{
+	struct uroce_addr addr;
+
+	if (options->connect && uroce_addr_parse(options->connect, &addr, NULL) != 0)
+		return app_complain(APP_EXIT_USAGE, "--connect %s: use an address such as 10.0.0.1", options->connect);
+	if (options->connect && (options->nqn == NULL || options->ip == NULL))
+		return app_complain(APP_EXIT_USAGE,
+				    "--connect %s: add --nqn NQN, the target's, and --ip ADDR/LEN, ours",
+				    options->connect);
+	if (options->connect == NULL && (options->device || options->ip || options->nqn))
+		return app_complain(APP_EXIT_USAGE, "--device, --ip and --nqn are about a target: add --connect ADDR");
+	if (options->connect && options->bare)
+		return app_complain(APP_EXIT_USAGE, "--bare: both ends are in this process: leave out --connect");
+	if (options->block_bytes != 512 && options->block_bytes != 4096)
+		return app_complain(APP_EXIT_USAGE, "--block %u: use 512 or 4096", options->block_bytes);
+	if (options->in_capsule_bytes % 16)
+		return app_complain(APP_EXIT_USAGE, "--in-capsule %u: use a multiple of 16", options->in_capsule_bytes);
+	return APP_EXIT_OK;
+}
+
+int options_parse(struct options *options, int argc, char **argv)
+{
+	int letter, code;
+
+	*options = (struct options){ .service = SERVICE,
+				     .nsid = 1,
+				     .queues = 1,
+				     .read_percent = 50,
+				     .block_bytes = 512,
+				     .sizes = { 4096 },
+				     .size_count = 1,
+				     .depths = { 32 },
+				     .depth_count = 1,
+				     .rws = { [2] = true },
+				     .store = "memory:16M",
+				     .in_capsule_bytes = 4096,
+				     .seconds = 1 };
+	while ((letter = getopt_long(argc, argv, "d:p:b:q:s:hV", long_options, NULL)) != -1) {
+		if (letter == 'h') {
+			fputs(help_text, stdout);
+			return 1 + APP_EXIT_OK;
+		}
+		if (letter == 'V') {
+			printf("uroce-nvme-perf %s\n", uroce_version());
+			return 1 + APP_EXIT_OK;
+		}
+		code = take_option(options, letter, optarg);
+		if (code)
+			return 1 + code;
+	}
+	if (optind < argc)
+		return 1 + app_complain(APP_EXIT_USAGE, "\"%s\": every word is an option here", argv[optind]);
+	code = check(options);
+	return code ? 1 + code : 0;
+}

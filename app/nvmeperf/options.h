@@ -1,0 +1,28 @@
+/* options.h - the command line of uroce-nvme-perf */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef NVMEPERF_OPTIONS_H
+#define NVMEPERF_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define OPTIONS_LIST_MAX 16u
+#define OPTIONS_RWS 6u
+
+extern const char *const options_rw_names[OPTIONS_RWS];
+
+struct options {
+	const char *connect, *nqn, *device, *ip, *gateway, *store, *json;
+	uint32_t service, nsid, queues, read_percent, block_bytes;
+	uint32_t sizes[OPTIONS_LIST_MAX], size_count, depths[OPTIONS_LIST_MAX], depth_count;
+	bool rws[OPTIONS_RWS];
+	bool verify, bare;
+	uint32_t in_capsule_bytes;
+	uint64_t cycles;
+	double seconds;
+};
+
+/* 0 to go on, or 1 + what to exit with. */
+int options_parse(struct options *options, int argc, char **argv);
+
+#endif

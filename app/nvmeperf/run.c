@@ -1,0 +1,333 @@
+/* run.c - one case of a measurement: a host that reads, writes or both for some time, and compares what it reads */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "nvmeperf/run.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/eal.h"
+#include "perf/histogram.h"
+
+#define PATIENCE_NS 20000000000ull /* with a target that answers nothing */
+#define SEED 88172645463325252ull
+
+/* With --verify all places are written before a case that only reads, and read after one that writes. */
+enum phase { PHASE_FILL, PHASE_MEASURE, PHASE_READ_BACK, PHASE_DRAIN };
+
+/* A place is where a command reads or writes: as many blocks as it has, one behind the other. */
+struct run {
+	const struct options *options;
+	struct run_case which;
+	struct host *host;
+	struct host_namespace namespace;
+	void (*turn)(void *argument);
+	enum phase phase;
+	bool counts;    /* what is done is of the measurement */
+	uint32_t count; /* blocks of a command */
+	uint64_t places, next, seed, done, verified, wrong, failed;
+	uint32_t tags;
+	uint64_t *begun_ns; /* of each command under way */
+	uint32_t *free_tags, free_count;
+	uint64_t *place_of; /* and where */
+	uint32_t *versions; /* of each place: what was written last; 0: nothing */
+	bool *busy;         /* of each place, with verify */
+	bool *is_read;
+	struct perf_histogram times;
+	uint64_t now_ns;
+};
+
+/* ---- what is written ---- */
+
+static uint64_t first_word(uint64_t place, uint32_t version)
+{
+	return place * 0x9E3779B97F4A7C15ull ^ (uint64_t)version << 32;
+}
+
+/* Each 8 bytes of a block tell where they belong and which writing it was. */
+static void fill(uint8_t *data, uint32_t bytes, uint64_t place, uint32_t version)
+{
+	uint64_t word = first_word(place, version);
+
+	for (uint32_t i = 0; i < bytes; i += 8) {
+		word += 0x9E3779B97F4A7C15ull;
+		memcpy(data + i, &word, 8);
+	}
+}
+
+static bool is_right(const uint8_t *data, uint32_t bytes, uint64_t place, uint32_t version)
+{
+	uint64_t word = first_word(place, version);
+
+	for (uint32_t i = 0; i < bytes; i += 8) {
+		word += 0x9E3779B97F4A7C15ull;
+		if (memcmp(data + i, &word, 8) != 0)
+			return false;
+	}
+	return true;
+}
+
+/* ---- what is next ---- */
+
+/* xorshift: the same places each time. */
+static uint64_t draw(struct run *run)
+{
+	run->seed ^= run->seed << 13;
+	run->seed ^= run->seed >> 7;
+	run->seed ^= run->seed << 17;
+	return run->seed;
+}
+
+static bool reads_now(struct run *run)
+{
+	if (strstr(run->which.rw, "rw"))
+		return draw(run) % 100 < run->options->read_percent;
+	return strstr(run->which.rw, "read") != NULL;
+}
+
+static void choose_measured(struct run *run, uint64_t *place, bool *read)
+{
+	*read = reads_now(run);
+	*place = strncmp(run->which.rw, "rand", 4) == 0 ? draw(run) % run->places : run->next++ % run->places;
+	while (run->options->verify && run->busy[*place]) /* two at one place may come in any order */
+		*place = (*place + 1) % run->places;
+}
+
+/* false: nothing is left to be done in this phase. */
+static bool choose(struct run *run, uint64_t *place, bool *read)
+{
+	if (run->phase == PHASE_DRAIN)
+		return false;
+	if (run->phase == PHASE_MEASURE) {
+		choose_measured(run, place, read);
+		return true;
+	}
+	*read = run->phase == PHASE_READ_BACK;
+	while (*read && run->next < run->places && run->versions[run->next] == 0)
+		run->next++;
+	*place = run->next++;
+	return *place < run->places;
+}
+
+/* ---- commands ---- */
+
+/* 0; -EAGAIN: the queue is full; -ENOENT: nothing is left to be done. */
+static int submit_one(struct run *run, uint16_t queue)
+{
+	uint8_t *data = host_buffer(run->host, queue);
+	uint64_t place;
+	uint32_t tag;
+	bool read;
+	int error;
+
+	if (data == NULL || run->free_count == 0)
+		return -EAGAIN;
+	if (!choose(run, &place, &read))
+		return -ENOENT;
+	tag = run->free_tags[run->free_count - 1];
+	if (run->options->verify && !read)
+		fill(data, run->which.bytes, place, ++run->versions[place]);
+	error = host_submit(run->host, queue, read ? NVME_READ : NVME_WRITE, place * run->count, run->count, tag);
+	if (error)
+		return error;
+	run->free_count--;
+	run->begun_ns[tag] = run->now_ns;
+	run->place_of[tag] = place;
+	run->is_read[tag] = read;
+	if (run->options->verify)
+		run->busy[place] = true;
+	return 0;
+}
+
+/* Returns whether there may be more. */
+static bool submit_all(struct run *run)
+{
+	int error = 0;
+
+	for (uint16_t queue = 0; queue < run->options->queues && error != -ENOENT; queue++) {
+		do
+			error = submit_one(run, queue);
+		while (error == 0);
+	}
+	return error != -ENOENT;
+}
+
+static void take_done(struct run *run, const struct host_done *done)
+{
+	uint64_t place = run->place_of[done->tag];
+	bool ok = done->status == NVME_OK;
+
+	run->free_tags[run->free_count++] = (uint32_t)done->tag;
+	run->failed += !ok;
+	if (run->counts) {
+		run->done++;
+		perf_histogram_record(&run->times, run->now_ns - run->begun_ns[done->tag]);
+	}
+	if (!run->options->verify)
+		return;
+	run->busy[place] = false;
+	if (!ok || !run->is_read[done->tag] || run->versions[place] == 0)
+		return;
+	if (is_right(done->data, run->which.bytes, place, run->versions[place]))
+		run->verified++;
+	else
+		run->wrong++;
+}
+
+/* Until the time is over, or nothing is left to be done and under way. */
+static int work(struct run *run, enum phase phase, uint64_t ns)
+{
+	uint64_t heard_ns = run->now_ns = app_now_ns(), until_ns = heard_ns + ns;
+	struct host_done done[32];
+
+	run->phase = phase;
+	run->next = 0;
+	while (ns == 0 || run->now_ns < until_ns) {
+		bool more = submit_all(run);
+		int count;
+
+		if (!more && host_under_way(run->host) == 0)
+			break;
+		run->turn(NULL);
+		run->now_ns = app_now_ns();
+		count = host_poll(run->host, done, 32);
+		if (count < 0)
+			return APP_EXIT_FAILURE;
+		for (int i = 0; i < count; i++)
+			take_done(run, &done[i]);
+		if (count)
+			heard_ns = run->now_ns;
+		if (run->now_ns - heard_ns > PATIENCE_NS)
+			return app_complain(APP_EXIT_FAILURE, "the target has answered nothing for %llu s",
+					    PATIENCE_NS / 1000000000);
+		host_keep_alive(run->host);
+	}
+	return APP_EXIT_OK;
+}
+
+/* ---- the case ---- */
+
+static int make(struct run *run)
+{
+	const struct run_case *which = &run->which;
+	uint32_t tags = run->tags = run->options->queues * (which->depth + 1);
+
+	run->count = which->bytes / run->namespace.block_bytes;
+	if (run->count == 0 || which->bytes % run->namespace.block_bytes || run->count > run->namespace.blocks)
+		return app_complain(APP_EXIT_USAGE, "--bs %u: use a multiple of the %u bytes of a block, at most %lu",
+				    which->bytes, run->namespace.block_bytes,
+				    run->namespace.blocks * run->namespace.block_bytes);
+	run->places = run->namespace.blocks / run->count;
+	if (run->options->verify && run->places < 2 * tags)
+		return app_complain(APP_EXIT_USAGE,
+				    "--verify: the namespace has room for %lu commands of %u bytes, and %u at a time "
+				    "need %u: use a larger one, or a smaller --iodepth or --bs",
+				    run->places, which->bytes, tags, 2 * tags);
+	run->begun_ns = calloc(tags, sizeof(*run->begun_ns));
+	run->place_of = calloc(tags, sizeof(*run->place_of));
+	run->is_read = calloc(tags, sizeof(*run->is_read));
+	run->free_tags = calloc(tags, sizeof(*run->free_tags));
+	if (run->options->verify) {
+		run->versions = calloc(run->places, sizeof(*run->versions));
+		run->busy = calloc(run->places, sizeof(*run->busy));
+	}
+	if (!run->begun_ns || !run->place_of || !run->is_read || !run->free_tags ||
+	    (run->options->verify && (!run->versions || !run->busy)))
+		return app_complain(APP_EXIT_ENVIRONMENT, "no memory for %u commands", tags);
+	for (uint32_t i = 0; i < tags; i++)
+		run->free_tags[run->free_count++] = i;
+	return APP_EXIT_OK;
+}
+
+static void clear(struct run *run)
+{
+	free(run->begun_ns);
+	free(run->place_of);
+	free(run->is_read);
+	free(run->free_tags);
+	free(run->versions);
+	free(run->busy);
+}
+
+static void report(const struct run *run, double rate, json_t *results)
+{
+	const double fractions[] = { 0.5, 0.9, 0.99, 0.999 };
+	const struct run_case *which = &run->which;
+	double us[4], mean_us = perf_histogram_mean(&run->times) / 1e3, mb = rate * which->bytes / 1e6;
+	uint32_t queues = run->options->queues;
+
+	for (int i = 0; i < 4; i++)
+		us[i] = (double)perf_histogram_percentile(&run->times, fractions[i]) / 1e3;
+	printf("%-9s %8u %6u %6u %10.0f %9.1f %8.1f %8.1f %8.1f %8.1f %8.1f", which->rw, which->bytes, queues,
+	       which->depth, rate, mb, mean_us, us[0], us[1], us[2], us[3]);
+	if (run->wrong || run->failed)
+		printf("  WRONG: %lu failed, %lu differ", run->failed, run->wrong);
+	else if (run->options->verify)
+		printf("  %lu verified", run->verified);
+	printf("\n");
+	json_array_append_new(results,
+			      json_pack("{s:s, s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:I}",
+					"rw", which->rw, "bs", (int)which->bytes, "queues", (int)queues, "iodepth",
+					(int)which->depth, "iops", rate, "mb_per_s", mb, "lat_mean_us", mean_us,
+					"lat_p50_us", us[0], "lat_p90_us", us[1], "lat_p99_us", us[2], "lat_p999_us",
+					us[3], "ios", (json_int_t)run->done, "verified", (json_int_t)run->verified,
+					"failed", (json_int_t)run->failed, "wrong", (json_int_t)run->wrong));
+}
+
+/* What can be filled in so much time is what is read. */
+static int fill_places(struct run *run, uint64_t ns)
+{
+	int code = work(run, PHASE_FILL, ns);
+
+	if (code == APP_EXIT_OK && run->next < run->places && run->next >= 2 * run->tags)
+		run->places = run->next;
+	return code ? code : work(run, PHASE_DRAIN, 0);
+}
+
+static int measure(struct run *run, json_t *results)
+{
+	uint64_t ns = (uint64_t)(run->options->seconds * 1e9), began_ns, done;
+	bool only_reads = strstr(run->which.rw, "read") != NULL;
+	int code = run->options->verify && only_reads ? fill_places(run, ns) : APP_EXIT_OK;
+	double rate;
+
+	if (code)
+		return code;
+	run->counts = true;
+	began_ns = app_now_ns();
+	code = work(run, PHASE_MEASURE, ns);
+	rate = (double)run->done * 1e9 / (double)(app_now_ns() - began_ns);
+	done = run->done;
+	if (code == APP_EXIT_OK)
+		code = work(run, PHASE_DRAIN, 0);
+	run->counts = false;
+	run->done = done;
+	if (code == APP_EXIT_OK && run->options->verify && !only_reads)
+		code = work(run, PHASE_READ_BACK, 0);
+	if (code == APP_EXIT_OK)
+		report(run, rate, results);
+	return code ? code : run->wrong || run->failed ? APP_EXIT_FAILURE : APP_EXIT_OK;
+}
+
+int run_measure(const struct options *options, const struct host_config *host, const struct run_case *which,
+		json_t *results)
+{
+	static struct run run;
+	struct host_config config = *host;
+	int code;
+
+	run = (struct run){ .options = options, .which = *which, .turn = host->turn, .seed = SEED };
+	config.depth = which->depth + 1; /* of so many entries one is always free */
+	config.data_bytes = which->bytes;
+	code = host_open(&config, &run.host, &run.namespace);
+	if (code)
+		return code;
+	code = make(&run);
+	if (code == APP_EXIT_OK)
+		code = measure(&run, results);
+	host_close(run.host, code == APP_EXIT_OK);
+	clear(&run);
+	return code;
+}
