@@ -158,13 +158,13 @@ static void controllers(struct control *control, char **words)
 static void add(struct control *control, char **words)
 {
 	struct nvmf_subsystem *subsystem = find_subsystem(control, words[1]);
-	struct settings_disk settings;
+	struct settings_disk settings = { .block_bytes = 512 };
 	char error[STORE_ERROR_BYTES];
 	struct disk *disk;
 
 	if (subsystem == NULL)
 		return;
-	if (!disk_settings_parse(words[2], &settings, error)) {
+	if (!settings_disk_text(words[2], &settings, error)) {
 		refuse(control, "%s", error);
 		return;
 	}

@@ -38,31 +38,6 @@ struct nvmf_subsystem *disk_make_subsystem(const struct settings_subsystem *sett
 	return subsystem;
 }
 
-bool disk_settings_parse(const char *text, struct settings_disk *disk, char error[STORE_ERROR_BYTES])
-{
-	const char *colon = strrchr(text, ':');
-	size_t length = strlen(text);
-
-	*disk = (struct settings_disk){ .kind = STORE_FILE, .block_bytes = 512 };
-	error[0] = '\0';
-	if (colon && settings_size(colon + 1, &disk->bytes))
-		length = (size_t)(colon - text);
-	if (length >= sizeof(disk->path)) {
-		snprintf(error, STORE_ERROR_BYTES, "%s: at most %zu characters", text, sizeof(disk->path) - 1);
-		return false;
-	}
-	memcpy(disk->path, text, length);
-	if (strcmp(disk->path, "memory") == 0 || strcmp(disk->path, "null") == 0) {
-		disk->kind = disk->path[0] == 'm' ? STORE_MEMORY : STORE_NULL;
-		if (disk->bytes == 0)
-			snprintf(error, STORE_ERROR_BYTES, "%s: say how large, such as %s:1G", text, disk->path);
-	} else if (strchr(disk->path, '/') == NULL) {
-		snprintf(error, STORE_ERROR_BYTES,
-			 "%s: use memory:SIZE, null:SIZE, or a path with a / in it, such as ./disk.img:1G", text);
-	}
-	return error[0] == '\0';
-}
-
 static bool identify(struct disk *disk, const char *uuid, char error[STORE_ERROR_BYTES])
 {
 	struct nvmf_namespace *namespace = &disk->namespace;

@@ -31,9 +31,6 @@ void disks_poll(struct disks *disks);
 /* No queue is left. */
 void disks_close(struct disks *disks);
 
-/* "memory:1G", "null:1G", "/path", "/path:1G". false: error says why. */
-bool disk_settings_parse(const char *text, struct settings_disk *disk, char error[STORE_ERROR_BYTES]);
-
 /* A subsystem as the settings say; its serial number is made of its name unless they say one. NULL: no memory. */
 struct nvmf_subsystem *disk_make_subsystem(const struct settings_subsystem *settings);
 

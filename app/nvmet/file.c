@@ -304,30 +304,24 @@ static int complain(char error[STORE_ERROR_BYTES], const struct store *store, co
 	return -1;
 }
 
-static int find_size(struct store *store, char error[STORE_ERROR_BYTES])
+static int find_size(struct store *store, const struct stat *status, char error[STORE_ERROR_BYTES])
 {
-	struct stat status;
-	uint64_t bytes;
+	uint64_t bytes = (uint64_t)status->st_size;
+	char what[128];
 
-	if (fstat(store->fd, &status) != 0)
+	if (S_ISBLK(status->st_mode) && ioctl(store->fd, BLKGETSIZE64, &bytes) != 0)
 		return complain(error, store, strerror(errno));
-	if (S_ISBLK(status.st_mode)) {
-		if (ioctl(store->fd, BLKGETSIZE64, &bytes) != 0)
-			return complain(error, store, strerror(errno));
-	} else if (S_ISREG(status.st_mode)) {
-		bytes = (uint64_t)status.st_size;
-	} else {
-		return complain(error, store, "is neither a file nor a block device");
-	}
-	if (bytes == 0 && store->config.bytes && S_ISREG(status.st_mode) && !store->config.read_only) {
+	if (bytes == 0 && store->config.bytes && S_ISREG(status->st_mode) && !store->config.read_only) {
 		if (ftruncate(store->fd, (off_t)store->config.bytes) != 0)
 			return complain(error, store, strerror(errno));
 		bytes = store->config.bytes;
 	}
 	store->bytes = bytes / store->config.block_bytes * store->config.block_bytes;
-	if (store->bytes == 0)
-		return complain(error, store, "has not one block; give the size that it is to have");
-	return 0;
+	if (store->bytes)
+		return 0;
+	snprintf(what, sizeof(what), "has %lu bytes, less than a block of %u; %s", bytes, store->config.block_bytes,
+		 bytes ? "use another" : "say how large it is to be, PATH:SIZE");
+	return complain(error, store, what);
 }
 
 /* Devices with blocks of 4096 bytes refuse smaller ones in O_DIRECT. */
@@ -345,25 +339,59 @@ static int try_block(struct store *store, char error[STORE_ERROR_BYTES])
 	return complain(error, store, got < 0 ? strerror(reason) : "cannot be read");
 }
 
+/* Before it is opened, which takes long or has effects on what is neither. -1: an error, or it is not there. */
+static int look(const struct store *store, struct stat *status, char error[STORE_ERROR_BYTES])
+{
+	const struct store_config *config = &store->config;
+
+	if (stat(config->path, status) == 0)
+		return S_ISREG(status->st_mode) || S_ISBLK(status->st_mode) ?
+			       0 :
+			       complain(error, store, "is neither a file nor a block device");
+	if (errno != ENOENT || config->read_only)
+		return complain(error, store, strerror(errno));
+	if (config->bytes == 0)
+		return complain(error, store, "is not there; say how large it is to be made, PATH:SIZE");
+	memset(status, 0, sizeof(*status));
+	return 0;
+}
+
+static int open_path(struct store *store, int flags, char error[STORE_ERROR_BYTES])
+{
+	const struct store_config *config = &store->config;
+
+	store->fd = open(config->path, flags | O_CLOEXEC | (config->buffered ? 0 : O_DIRECT), 0600);
+	if (store->fd >= 0)
+		return 0;
+	complain(error, store,
+		 errno == EINVAL ? "its file system does not take O_DIRECT; add buffered" : strerror(errno));
+	if (errno == EINVAL && flags & O_CREAT) /* it has been made even so */
+		unlink(config->path);
+	return -1;
+}
+
 int store_open_file(struct store *store, char error[STORE_ERROR_BYTES])
 {
 	static const struct store_ops ops = { submit, close_file };
 	const struct store_config *config = &store->config;
-	int flags = (config->read_only ? O_RDONLY : O_RDWR) | O_CLOEXEC | (config->buffered ? 0 : O_DIRECT);
+	struct stat status;
+	bool made;
 
-	if (config->bytes && !config->read_only)
-		flags |= O_CREAT;
-	store->fd = open(config->path, flags, 0600);
-	if (store->fd < 0)
-		return complain(error, store,
-				errno == EINVAL ? "its file system does not take O_DIRECT; add buffered" :
-						  strerror(errno));
+	if (look(store, &status, error) != 0)
+		return -1;
+	made = status.st_mode == 0;
+	if (open_path(store, (config->read_only ? O_RDONLY : O_RDWR) | (made ? O_CREAT | O_EXCL : 0), error) != 0)
+		return -1;
 	store->ops = &ops;
 	store->volatile_cache = true;
 	if (flock(store->fd, (config->read_only ? LOCK_SH : LOCK_EX) | LOCK_NB) != 0)
-		complain(error, store, "is in use by another process");
-	else if (find_size(store, error) == 0 && try_block(store, error) == 0)
+		complain(error, store, "is in use, by another process or another namespace");
+	else if (fstat(store->fd, &status) != 0)
+		complain(error, store, strerror(errno));
+	else if (find_size(store, &status, error) == 0 && try_block(store, error) == 0)
 		return 0;
+	if (made)
+		unlink(config->path);
 	close(store->fd);
 	return -1;
 }

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "nvmet/control.h"
+#include "nvmet/plan.h"
 
 #define END_SECONDS 5u
 #define IDLE_TURNS 1000u /* without work, before the core is given to others for a moment */
@@ -56,15 +57,12 @@ static int add_subsystems(void)
 	for (uint32_t i = 0; i < all.settings.subsystem_count; i++) {
 		const struct settings_subsystem *settings = &all.settings.subsystems[i];
 
-		if (settings->nqn[0] == '\0')
-			return app_complain(APP_EXIT_USAGE, "a subsystem has no nqn");
 		all.subsystems[i] = disk_make_subsystem(settings);
 		if (all.subsystems[i] == NULL)
 			return app_complain(APP_EXIT_ENVIRONMENT, "no memory");
 		all.subsystem_count = i + 1;
 		if (nvmf_target_add_subsystem(&all.server.target, all.subsystems[i]) != 0)
-			return app_complain(APP_EXIT_USAGE, "subsystem %s is there twice, or is not to be served",
-					    settings->nqn);
+			return app_complain(APP_EXIT_INTERNAL, "subsystem %s is not taken", settings->nqn);
 	}
 	return APP_EXIT_OK;
 }
@@ -73,17 +71,10 @@ static int add_disks(void)
 {
 	for (uint32_t i = 0; i < all.settings.disk_count; i++) {
 		const struct settings_disk *settings = &all.settings.disks[i];
-		struct nvmf_subsystem *subsystem = all.subsystems[0];
+		struct nvmf_subsystem *subsystem = nvmf_target_find(&all.server.target, settings->subsystem);
 		char error[STORE_ERROR_BYTES];
-		const struct disk *disk;
+		const struct disk *disk = disks_add(&all.disks, subsystem, settings, error);
 
-		if (settings->subsystem[0])
-			subsystem = nvmf_target_find(&all.server.target, settings->subsystem);
-		if (subsystem == NULL || (settings->subsystem[0] == '\0' && all.subsystem_count != 1))
-			return app_complain(APP_EXIT_USAGE,
-					    "namespace %u: its subsystem \"%s\" is none of those there are", i,
-					    settings->subsystem);
-		disk = disks_add(&all.disks, subsystem, settings, error);
 		if (disk == NULL)
 			return app_complain(APP_EXIT_ENVIRONMENT, "%s", error);
 		printf("namespace %u of %s: %s%s%s, %lu blocks of %u bytes%s\n", disk->namespace.nsid, subsystem->nqn,
@@ -166,30 +157,12 @@ static int serve(void)
 	}
 	if (all.control)
 		control_close(all.control);
+	server_close_queues(&all.server);
 	disks_close(&all.disks);
 	server_close(&all.server);
 	for (uint32_t i = 0; i < all.subsystem_count; i++)
 		free(all.subsystems[i]);
 	return code;
-}
-
-/* What would be served; neither EAL nor a port is needed. */
-static int print_plan(void)
-{
-	const struct settings *settings = &all.settings;
-
-	for (uint32_t i = 0; i < settings->port_count; i++)
-		printf("port %s, address %s, service %u\n", settings->ports[i].device, settings->ports[i].ip,
-		       settings->service);
-	for (uint32_t i = 0; i < settings->subsystem_count; i++)
-		printf("subsystem %s, %u hosts%s\n", settings->subsystems[i].nqn, settings->subsystems[i].host_count,
-		       settings->subsystems[i].host_count ? "" : " (any may connect)");
-	for (uint32_t i = 0; i < settings->disk_count; i++)
-		printf("namespace of %s: %s %s %lu bytes in blocks of %u\n",
-		       settings->disks[i].subsystem[0] ? settings->disks[i].subsystem : settings->subsystems[0].nqn,
-		       store_kind_name(settings->disks[i].kind), settings->disks[i].path, settings->disks[i].bytes,
-		       settings->disks[i].block_bytes);
-	return APP_EXIT_OK;
 }
 
 int main(int argc, char **argv)
@@ -215,8 +188,10 @@ int main(int argc, char **argv)
 		}
 		config.devices[i] = all.settings.ports[i].device;
 	}
-	if (all.settings.dry_run)
-		return print_plan();
+	if (all.settings.dry_run) {
+		plan_print(&all.settings);
+		return APP_EXIT_OK;
+	}
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	code = app_eal_start(&args, &config);

@@ -135,8 +135,10 @@ int server_listen(struct server *server)
 					    &server->listeners[i]);
 
 		if (error)
-			return app_complain(APP_EXIT_ENVIRONMENT, "listen at %s port %u: %s", server->ports[i].address,
-					    server->service, strerror(-error));
+			return app_complain(APP_EXIT_ENVIRONMENT,
+					    "listen at %s port %u: %s; choose another --port, or an address of its own "
+					    "for each port",
+					    server->ports[i].address, server->service, strerror(-error));
 	}
 	return APP_EXIT_OK;
 }
@@ -229,10 +231,16 @@ void server_end(struct server *server, unsigned seconds)
 		server_turn(server);
 }
 
-void server_close(struct server *server)
+void server_close_queues(struct server *server)
 {
 	while (server->queues)
 		queue_close(server->queues);
+	server->ending_queues = server->waiting_first = server->waiting_last = NULL;
+}
+
+void server_close(struct server *server)
+{
+	server_close_queues(server);
 	for (uint32_t i = 0; i < SERVER_PORTS_MAX; i++) {
 		if (server->listeners[i])
 			uroce_cm_id_destroy(server->listeners[i]);
@@ -254,4 +262,5 @@ void server_close(struct server *server)
 	if (server->engine)
 		uroce_engine_destroy(server->engine);
 	nvmf_target_free(&server->target);
+	memset(server, 0, sizeof(*server));
 }

@@ -75,6 +75,8 @@ int server_listen(struct server *server);
 bool server_turn(struct server *server);
 /* Hosts are told, and what is under way ends; at most so long. */
 void server_end(struct server *server, unsigned seconds);
+/* All that are left, whatever they have: before their namespaces go. */
+void server_close_queues(struct server *server);
 void server_close(struct server *server);
 
 /* NULL: no memory, or no room in a port's table. */

@@ -2,24 +2,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "nvmet/settings.h"
 
-#include <errno.h>
 #include <getopt.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <rte_cfgfile.h>
+#include <unistd.h>
+#include <uuid/uuid.h>
 
 #include "common/number.h"
-#include "nvmet/disk.h"
+#include "nvmet/ini.h"
+#include "nvmet/plan.h"
 
 #define SERVICE 4420u
 #define POOL_BYTES (64ull << 20)
 #define IN_CAPSULE_BYTES 4096u
 #define DEFAULT_NQN "nqn.2026-01.uroce:disk"
-#define SECTIONS_MAX (SERVER_PORTS_MAX + NVMF_SUBSYSTEMS_MAX + SETTINGS_DISKS_MAX + 1u)
-#define ENTRIES_MAX 64
+#define STORE_BYTES_MAX ((uint64_t)INT64_MAX)
 
 /* ---- values ---- */
 
@@ -56,13 +54,25 @@ static int take_size(const char *where, const char *text, uint64_t low, uint64_t
 			    text, low, high);
 }
 
-static int take_size32(const char *where, const char *text, uint32_t low, uint32_t high, uint32_t *bytes)
+static int take_in_capsule(const char *where, const char *text, uint32_t *bytes)
 {
-	uint64_t value = 0;
-	int code = take_size(where, text, low, high, &value);
+	uint64_t value;
 
+	if (!settings_size(text, &value) || value > 16384 || value % 16)
+		return app_complain(APP_EXIT_USAGE, "%s %s: use a multiple of 16 from 0 to 16384", where, text);
 	*bytes = (uint32_t)value;
-	return code;
+	return APP_EXIT_OK;
+}
+
+static int take_max_data(const char *where, const char *text, uint32_t *bytes)
+{
+	uint64_t value;
+
+	if (!settings_size(text, &value) || value < 4096 || value > 1 << 20 || (value & (value - 1)))
+		return app_complain(APP_EXIT_USAGE, "%s %s: use 4k, 8k, 16k, 32k, 64k, 128k, 256k, 512k or 1M", where,
+				    text);
+	*bytes = (uint32_t)value;
+	return APP_EXIT_OK;
 }
 
 static int take_text(const char *where, const char *text, char *out, size_t bytes)
@@ -82,7 +92,7 @@ static int take_flag(const char *where, const char *text, bool *flag)
 	return code;
 }
 
-static int take_block(const char *where, const char *text, uint32_t *bytes)
+int settings_block_parse(const char *where, const char *text, uint32_t *bytes)
 {
 	uint64_t value;
 
@@ -102,13 +112,63 @@ static int take_nqn(const char *where, const char *text, char out[SETTINGS_TEXT_
 	return APP_EXIT_OK;
 }
 
+static int take_uuid(const char *where, const char *text, char out[SETTINGS_TEXT_BYTES])
+{
+	uuid_t uuid;
+
+	if (uuid_parse(text, uuid) != 0)
+		return app_complain(APP_EXIT_USAGE, "%s %s: use one such as 3f1b5f9c-8b5d-4b86-a2ea-3c0c7e1f6d55",
+				    where, text);
+	strcpy(out, text);
+	return APP_EXIT_OK;
+}
+
+bool settings_disk_text(const char *text, struct settings_disk *disk, char error[STORE_ERROR_BYTES])
+{
+	const char *colon = strrchr(text, ':');
+	bool sized = colon && settings_size(colon + 1, &disk->bytes);
+
+	error[0] = '\0';
+	if (!sized)
+		disk->bytes = 0;
+	disk->kind = STORE_FILE;
+	snprintf(disk->path, sizeof(disk->path), "%.*s", (int)(sized ? (size_t)(colon - text) : strlen(text)), text);
+	if (strcmp(disk->path, "memory") == 0 || strcmp(disk->path, "null") == 0)
+		disk->kind = disk->path[0] == 'm' ? STORE_MEMORY : STORE_NULL;
+	if (strlen(text) >= sizeof(disk->path))
+		snprintf(error, STORE_ERROR_BYTES, "%.64s...: at most %zu characters", text, sizeof(disk->path) - 1);
+	else if (sized && (disk->bytes == 0 || disk->bytes > STORE_BYTES_MAX))
+		snprintf(error, STORE_ERROR_BYTES, "%s: use a size such as 64k, 16M or 1G, from 512 to %lu", text,
+			 STORE_BYTES_MAX);
+	else if (disk->kind != STORE_FILE && disk->bytes == 0)
+		snprintf(error, STORE_ERROR_BYTES, "%s: say how large, such as %s:1G", text, disk->path);
+	else if (disk->kind == STORE_FILE && strchr(disk->path, '/') == NULL)
+		snprintf(error, STORE_ERROR_BYTES,
+			 "%s: use memory:SIZE, null:SIZE, or a path with a / in it, such as ./disk.img:1G", text);
+	return error[0] == '\0';
+}
+
 int settings_disk_parse(const char *option, const char *text, struct settings_disk *disk)
 {
 	char error[STORE_ERROR_BYTES];
 
-	if (disk_settings_parse(text, disk, error))
+	if (settings_disk_text(text, disk, error))
 		return APP_EXIT_OK;
 	return app_complain(APP_EXIT_USAGE, "%s %s", option, error);
+}
+
+int settings_disk_check(const char *where, const struct settings_disk *disk)
+{
+	uint64_t there = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+
+	if (disk->bytes && disk->bytes < disk->block_bytes)
+		return app_complain(APP_EXIT_USAGE, "%s: %lu bytes are less than a block of %u: use a larger size",
+				    where, disk->bytes, disk->block_bytes);
+	if (disk->kind == STORE_MEMORY && disk->bytes > there)
+		return app_complain(APP_EXIT_ENVIRONMENT,
+				    "%s: %lu bytes of memory are more than the %lu that there are: use less, or a file",
+				    where, disk->bytes, there);
+	return APP_EXIT_OK;
 }
 
 /* ---- the file ---- */
@@ -137,9 +197,9 @@ static int read_target(struct settings *settings, const char *where, const char 
 	if (strcmp(key, "io-queues") == 0)
 		return app_number_take32(where, value, 1, 128, &settings->io_queues);
 	if (strcmp(key, "in-capsule") == 0)
-		return take_size32(where, value, 0, 16384, &settings->in_capsule_bytes);
+		return take_in_capsule(where, value, &settings->in_capsule_bytes);
 	if (strcmp(key, "max-data") == 0)
-		return take_size32(where, value, 4096, 1 << 20, &settings->max_data_bytes);
+		return take_max_data(where, value, &settings->max_data_bytes);
 	if (strcmp(key, "pool") == 0)
 		return take_size(where, value, 4 << 20, 1ull << 40, &settings->pool_bytes);
 	return app_complain(APP_EXIT_USAGE,
@@ -171,17 +231,6 @@ static int read_subsystem(struct settings_subsystem *subsystem, const char *wher
 	return app_complain(APP_EXIT_USAGE, "%s: no such key; nqn, serial, model and hosts are", where);
 }
 
-static int read_store(struct settings_disk *disk, const char *where, const char *value)
-{
-	struct settings_disk read;
-	int code = settings_disk_parse(where, value, &read);
-
-	disk->kind = read.kind;
-	disk->bytes = read.bytes;
-	memcpy(disk->path, read.path, sizeof(disk->path));
-	return code;
-}
-
 static int read_disk(struct settings_disk *disk, const char *where, const char *key, const char *value)
 {
 	if (strcmp(key, "subsystem") == 0)
@@ -189,11 +238,11 @@ static int read_disk(struct settings_disk *disk, const char *where, const char *
 	if (strcmp(key, "nsid") == 0)
 		return app_number_take32(where, value, 1, NVMF_NAMESPACES_MAX, &disk->nsid);
 	if (strcmp(key, "store") == 0)
-		return read_store(disk, where, value);
+		return settings_disk_parse(where, value, disk);
 	if (strcmp(key, "block") == 0)
-		return take_block(where, value, &disk->block_bytes);
+		return settings_block_parse(where, value, &disk->block_bytes);
 	if (strcmp(key, "uuid") == 0)
-		return take_text(where, value, disk->uuid, sizeof(disk->uuid));
+		return take_uuid(where, value, disk->uuid);
 	if (strcmp(key, "buffered") == 0)
 		return take_flag(where, value, &disk->buffered);
 	if (strcmp(key, "read-only") == 0)
@@ -202,24 +251,33 @@ static int read_disk(struct settings_disk *disk, const char *where, const char *
 			    "%s: no such key; subsystem, nsid, store, block, uuid, buffered and read-only are", where);
 }
 
-static int read_entry(struct settings *settings, const char *section, const struct rte_cfgfile_entry *entry)
-{
-	char where[SETTINGS_TEXT_BYTES + 160];
+/* What the file says, but for what the command line has said. */
+struct file {
+	struct settings *settings;
+	bool has_ports, has_service;
+};
 
-	snprintf(where, sizeof(where), "%s: [%s] %s", settings->config, section, entry->name);
+static int read_key(void *argument, const char *where, const char *section, const char *key, const char *value)
+{
+	struct file *file = argument;
+	struct settings *settings = file->settings;
+
+	if (strcmp(section, "target") == 0 && strcmp(key, "service") == 0 && file->has_service)
+		return APP_EXIT_OK;
 	if (strcmp(section, "target") == 0)
-		return read_target(settings, where, entry->name, entry->value);
+		return read_target(settings, where, key, value);
 	if (strncmp(section, "port.", 5) == 0)
-		return read_port(&settings->ports[settings->port_count - 1], where, entry->name, entry->value);
+		return read_port(&settings->ports[settings->port_count - 1], where, key, value);
 	if (strncmp(section, "subsystem.", 10) == 0)
-		return read_subsystem(&settings->subsystems[settings->subsystem_count - 1], where, entry->name,
-				      entry->value);
-	return read_disk(&settings->disks[settings->disk_count - 1], where, entry->name, entry->value);
+		return read_subsystem(&settings->subsystems[settings->subsystem_count - 1], where, key, value);
+	return read_disk(&settings->disks[settings->disk_count - 1], where, key, value);
 }
 
 /* Room for what a section is about. */
-static int begin_section(struct settings *settings, const char *section)
+static int begin_section(void *argument, const char *where, const char *section)
 {
+	struct file *file = argument;
+	struct settings *settings = file->settings;
 	const struct {
 		const char *prefix;
 		uint32_t *count, most;
@@ -228,56 +286,29 @@ static int begin_section(struct settings *settings, const char *section)
 		{ "subsystem.", &settings->subsystem_count, NVMF_SUBSYSTEMS_MAX },
 		{ "namespace.", &settings->disk_count, SETTINGS_DISKS_MAX },
 	};
+	size_t kind = 0;
 
 	if (strcmp(section, "target") == 0)
 		return APP_EXIT_OK;
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		if (strncmp(section, kinds[i].prefix, strlen(kinds[i].prefix)) != 0)
-			continue;
-		if (*kinds[i].count == kinds[i].most)
-			return app_complain(APP_EXIT_USAGE, "%s: [%s]: at most %u of them", settings->config, section,
-					    kinds[i].most);
-		if (i == 2)
-			settings->disks[*kinds[i].count].block_bytes = 512;
-		++*kinds[i].count;
-		return APP_EXIT_OK;
-	}
-	return app_complain(APP_EXIT_USAGE,
-			    "%s: [%s]: no such section; [target], [port.N], [subsystem.N] and [namespace.N] are",
-			    settings->config, section);
-}
-
-static int read_section(struct settings *settings, struct rte_cfgfile *file, const char *section)
-{
-	static struct rte_cfgfile_entry entries[ENTRIES_MAX];
-	int count = rte_cfgfile_section_entries(file, section, entries, ENTRIES_MAX);
-	int code = begin_section(settings, section);
-
-	for (int i = 0; i < count && code == APP_EXIT_OK; i++)
-		code = read_entry(settings, section, &entries[i]);
-	return code;
-}
-
-static int read_file(struct settings *settings)
-{
-	static char names[SECTIONS_MAX][CFG_NAME_LEN];
-	char *sections[SECTIONS_MAX];
-	struct rte_cfgfile *file;
-	int count, code = APP_EXIT_OK;
-
-	if (!app_is_readable(settings->config))
-		return app_complain(APP_EXIT_ENVIRONMENT, "--config %s: %s", settings->config, strerror(errno));
-	file = rte_cfgfile_load(settings->config, 0);
-	if (file == NULL)
-		return app_complain(APP_EXIT_USAGE, "--config %s: not an INI file: [section], then key=value lines",
-				    settings->config);
-	for (uint32_t i = 0; i < SECTIONS_MAX; i++)
-		sections[i] = names[i];
-	count = rte_cfgfile_sections(file, sections, (int)SECTIONS_MAX);
-	for (int i = 0; i < count && code == APP_EXIT_OK; i++)
-		code = read_section(settings, file, sections[i]);
-	rte_cfgfile_close(file);
-	return code;
+	while (kind < 3 && strncmp(section, kinds[kind].prefix, strlen(kinds[kind].prefix)) != 0)
+		kind++;
+	if (kind == 3)
+		return app_complain(APP_EXIT_USAGE,
+				    "%s: no such section; [target], [port.N], [subsystem.N] and [namespace.N] are",
+				    where);
+	if (kind == 0 && file->has_ports)
+		return app_complain(APP_EXIT_USAGE,
+				    "%s: the command line has ports, too: leave out the one or the other", where);
+	if (*kinds[kind].count == kinds[kind].most)
+		return app_complain(APP_EXIT_USAGE, "%s: at most %u of them", where, kinds[kind].most);
+	++*kinds[kind].count;
+	if (kind == 0)
+		return take_text(where, where, settings->ports[settings->port_count - 1].where, SETTINGS_WHERE_BYTES);
+	if (kind == 1)
+		return take_text(where, where, settings->subsystems[settings->subsystem_count - 1].where,
+				 SETTINGS_WHERE_BYTES);
+	settings->disks[settings->disk_count - 1].block_bytes = 512;
+	return take_text(where, where, settings->disks[settings->disk_count - 1].where, SETTINGS_WHERE_BYTES);
 }
 
 /* ---- the command line ---- */
@@ -350,20 +381,19 @@ static const char help_text[] =
 
 static int add_disk(struct settings *settings, const char *option, const char *text)
 {
+	struct settings_disk *disk = &settings->disks[settings->disk_count];
+
 	if (settings->disk_count == SETTINGS_DISKS_MAX)
 		return app_complain(APP_EXIT_USAGE, "%s %s: at most %u namespaces", option, text, SETTINGS_DISKS_MAX);
-	return settings_disk_parse(option, text, &settings->disks[settings->disk_count++]);
+	settings->disk_count++;
+	snprintf(disk->where, sizeof(disk->where), "%s %.*s", option, (int)SETTINGS_TEXT_BYTES, text);
+	if (strcmp(option, "--memory") != 0)
+		return settings_disk_parse(option, text, disk);
+	disk->kind = STORE_MEMORY;
+	return take_size(option, text, 512, STORE_BYTES_MAX, &disk->bytes);
 }
 
-static int add_memory(struct settings *settings, const char *text)
-{
-	char store[64];
-
-	snprintf(store, sizeof(store), "memory:%s", text);
-	return add_disk(settings, "--memory", store);
-}
-
-/* An address or a gateway is of the last device; without one, of the first that EAL was given. */
+/* An address or a gateway is of the last device; without one, of the next, or the first that EAL was given. */
 static struct settings_port *last_port(struct settings *settings)
 {
 	if (settings->port_count == 0)
@@ -375,47 +405,78 @@ static int take_device(struct settings *settings, const char *text)
 {
 	if (settings->port_count == SERVER_PORTS_MAX)
 		return app_complain(APP_EXIT_USAGE, "--device %s: at most %u ports", text, SERVER_PORTS_MAX);
-	settings->port_count++;
+	if (settings->port_count != 1 || settings->ports[0].device[0])
+		settings->port_count++;
 	return take_text("--device", text, last_port(settings)->device, SETTINGS_TEXT_BYTES);
+}
+
+static int take_ip(struct settings *settings, const char *text)
+{
+	struct settings_port *port = last_port(settings);
+
+	if (port->ip[0])
+		return app_complain(APP_EXIT_USAGE, "--ip %s: port %s has %s: name the next port before, with --device",
+				    text, port->device, port->ip);
+	return take_text("--ip", text, port->ip, SETTINGS_TEXT_BYTES);
 }
 
 struct line {
 	struct settings_disk disk; /* what is said of all */
+	const char *no_config;     /* an option that --config does not go with */
+	bool has_service;
 };
 
-static int take_option(struct settings *settings, struct line *line, int letter, const char *text)
+/* What is served. */
+static int take_disk_option(struct settings *settings, struct line *line, int letter, const char *text)
 {
 	struct settings_subsystem *subsystem = &settings->subsystems[0];
 
+	switch (letter) {
+	case FILE_PATH:
+		line->no_config = "--file";
+		return add_disk(settings, "--file", text);
+	case MEMORY:
+		line->no_config = "--memory";
+		return add_disk(settings, "--memory", text);
+	case 's':
+		line->no_config = "--store";
+		return add_disk(settings, "--store", text);
+	case BLOCK:
+		line->no_config = "--block";
+		return settings_block_parse("--block", text, &line->disk.block_bytes);
+	case BUFFERED:
+		line->no_config = "--buffered";
+		line->disk.buffered = true;
+		return APP_EXIT_OK;
+	case READ_ONLY:
+		line->no_config = "--read-only";
+		line->disk.read_only = true;
+		return APP_EXIT_OK;
+	case NQN:
+		line->no_config = "--nqn";
+		return take_nqn("--nqn", text, subsystem->nqn);
+	case HOST_NQN:
+		line->no_config = "--host-nqn";
+		return take_hosts("--host-nqn", text, subsystem);
+	default:
+		return APP_EXIT_USAGE; /* getopt has complained */
+	}
+}
+
+static int take_option(struct settings *settings, struct line *line, int letter, const char *text)
+{
 	switch (letter) {
 	case CONFIG:
 		return take_text("--config", text, settings->config, sizeof(settings->config));
 	case 'd':
 		return take_device(settings, text);
 	case IP:
-		return take_text("--ip", text, last_port(settings)->ip, SETTINGS_TEXT_BYTES);
+		return take_ip(settings, text);
 	case GATEWAY:
 		return take_text("--gateway", text, last_port(settings)->gateway, SETTINGS_TEXT_BYTES);
 	case 'p':
+		line->has_service = true;
 		return app_number_take32("--port", text, 1, 65535, &settings->service);
-	case FILE_PATH:
-		return add_disk(settings, "--file", text);
-	case MEMORY:
-		return add_memory(settings, text);
-	case 's':
-		return add_disk(settings, "--store", text);
-	case BLOCK:
-		return take_block("--block", text, &line->disk.block_bytes);
-	case BUFFERED:
-		line->disk.buffered = true;
-		return APP_EXIT_OK;
-	case READ_ONLY:
-		line->disk.read_only = true;
-		return APP_EXIT_OK;
-	case NQN:
-		return take_nqn("--nqn", text, subsystem->nqn);
-	case HOST_NQN:
-		return take_hosts("--host-nqn", text, subsystem);
 	case CONTROL:
 		return take_text("--control", text, settings->control, sizeof(settings->control));
 	case THREADS:
@@ -425,44 +486,32 @@ static int take_option(struct settings *settings, struct line *line, int letter,
 		settings->dry_run = true;
 		return APP_EXIT_OK;
 	default:
-		return APP_EXIT_USAGE; /* getopt has complained */
+		return take_disk_option(settings, line, letter, text);
 	}
-}
-
-static int check(const struct settings *settings)
-{
-	if (settings->disk_count == 0)
-		return app_complain(APP_EXIT_USAGE,
-				    "nothing to serve: add --memory SIZE, --file PATH, or --config FILE");
-	if (settings->port_count == 0)
-		return app_complain(APP_EXIT_USAGE, "--ip ADDR/LEN is missing: our own address on the port");
-	for (uint32_t i = 0; i < settings->port_count; i++) {
-		if (settings->ports[i].ip[0] == '\0')
-			return app_complain(APP_EXIT_USAGE, "port %s: its address is missing: --ip ADDR/LEN",
-					    settings->ports[i].device);
-	}
-	return APP_EXIT_OK;
 }
 
 static int complete(struct settings *settings, const struct line *line)
 {
+	struct file file = { settings, settings->port_count > 0, line->has_service };
+	const struct ini_reader reader = { begin_section, read_key, &file };
+	int code = APP_EXIT_OK;
+
+	if (settings->config[0] && line->no_config)
+		return app_complain(APP_EXIT_USAGE, "--config %s: what is served is said there: leave out %s",
+				    settings->config, line->no_config);
 	for (uint32_t i = 0; i < settings->disk_count; i++) {
 		settings->disks[i].block_bytes = line->disk.block_bytes;
 		settings->disks[i].buffered = line->disk.buffered;
 		settings->disks[i].read_only = line->disk.read_only;
 	}
-	if (settings->config[0]) {
-		if (settings->disk_count || settings->subsystems[0].nqn[0])
-			return app_complain(APP_EXIT_USAGE,
-					    "--config %s: what is served is said there: leave out --file, --memory, "
-					    "--store and --nqn",
-					    settings->config);
-		return read_file(settings);
+	if (settings->config[0])
+		code = ini_read(settings->config, &reader);
+	if (settings->subsystem_count == 0) {
+		settings->subsystem_count = 1;
+		if (settings->subsystems[0].nqn[0] == '\0')
+			strcpy(settings->subsystems[0].nqn, DEFAULT_NQN);
 	}
-	settings->subsystem_count = 1;
-	if (settings->subsystems[0].nqn[0] == '\0')
-		strcpy(settings->subsystems[0].nqn, DEFAULT_NQN);
-	return APP_EXIT_OK;
+	return code;
 }
 
 int settings_read(struct settings *settings, int argc, char **argv)
@@ -491,6 +540,6 @@ int settings_read(struct settings *settings, int argc, char **argv)
 		return 1 + app_complain(APP_EXIT_USAGE, "\"%s\": every word is an option here", argv[optind]);
 	code = complete(settings, &line);
 	if (code == APP_EXIT_OK)
-		code = check(settings);
+		code = plan_check(settings);
 	return code ? 1 + code : 0;
 }

@@ -7,21 +7,25 @@
 #include "nvmet/server.h"
 
 #define SETTINGS_TEXT_BYTES 256u
+#define SETTINGS_WHERE_BYTES 512u
 #define SETTINGS_DISKS_MAX 256u
 
 struct settings_port {
+	char where[SETTINGS_WHERE_BYTES]; /* "FILE: [section]", or the option; empty: several options */
 	char device[SETTINGS_TEXT_BYTES], ip[SETTINGS_TEXT_BYTES], gateway[SETTINGS_TEXT_BYTES];
 };
 
 struct settings_subsystem {
+	char where[SETTINGS_WHERE_BYTES];
 	char nqn[SETTINGS_TEXT_BYTES], serial[21], model[41];
 	char hosts[NVMF_HOSTS_MAX][SETTINGS_TEXT_BYTES];
 	uint32_t host_count;
 };
 
 struct settings_disk {
-	char subsystem[SETTINGS_TEXT_BYTES]; /* its NQN; empty: the only one */
-	uint32_t nsid;                       /* 0: the first that is free */
+	char where[SETTINGS_WHERE_BYTES];
+	char subsystem[SETTINGS_TEXT_BYTES]; /* its NQN */
+	uint32_t nsid;
 	enum store_kind kind;
 	char path[SETTINGS_TEXT_BYTES];
 	uint64_t bytes;
@@ -46,7 +50,13 @@ int settings_read(struct settings *settings, int argc, char **argv);
 
 /* "512", "4k", "16M", "1G", "2T". false: it is none. */
 bool settings_size(const char *text, uint64_t *bytes);
+/* 512 or 4096. APP_EXIT_OK, or a complaint. */
+int settings_block_parse(const char *where, const char *text, uint32_t *bytes);
 /* "memory:SIZE", "null:SIZE", "/path", "/path:SIZE" into kind, path and bytes. APP_EXIT_OK, or a complaint. */
 int settings_disk_parse(const char *option, const char *text, struct settings_disk *disk);
+/* The same, and error says why. */
+bool settings_disk_text(const char *text, struct settings_disk *disk, char error[STORE_ERROR_BYTES]);
+/* Do size and block go together, and is there so much memory? */
+int settings_disk_check(const char *where, const struct settings_disk *disk);
 
 #endif

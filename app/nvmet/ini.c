@@ -1,0 +1,150 @@
+/* ini.c - an INI file: sections in brackets, key=value lines, comments behind ; or # */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "nvmet/ini.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/eal.h"
+
+#define WHERE_BYTES 1024u
+#define BLANKS " \t\r\n"
+
+/* A key of a section, or a section with no key. */
+struct name {
+	struct name *next;
+	char *section, *key;
+};
+
+struct ini {
+	const char *path;
+	const struct ini_reader *reader;
+	unsigned line;
+	char *section; /* NULL: none has begun */
+	struct name *names;
+};
+
+/* false: it is there twice, or there is no memory. */
+static bool remember(struct ini *ini, const char *section, const char *key)
+{
+	struct name *name = ini->names;
+
+	while (name && (strcmp(name->section, section) != 0 || strcmp(name->key, key) != 0))
+		name = name->next;
+	if (name || (name = calloc(1, sizeof(*name))) == NULL)
+		return false;
+	name->next = ini->names;
+	ini->names = name;
+	name->section = strdup(section);
+	name->key = strdup(key);
+	return name->section && name->key;
+}
+
+static void forget(struct ini *ini)
+{
+	while (ini->names) {
+		struct name *name = ini->names;
+
+		ini->names = name->next;
+		free(name->section);
+		free(name->key);
+		free(name);
+	}
+	free(ini->section);
+}
+
+/* Without blanks around it. */
+static char *strip(char *text)
+{
+	size_t length;
+
+	text += strspn(text, BLANKS);
+	length = strlen(text);
+	while (length && strchr(BLANKS, text[length - 1]))
+		length--;
+	text[length] = '\0';
+	return text;
+}
+
+/* A comment begins a line, or stands behind a blank. */
+static void cut_comment(char *line)
+{
+	for (char *c = line; *c; c++) {
+		if ((*c == ';' || *c == '#') && (c == line || strchr(BLANKS, c[-1]))) {
+			*c = '\0';
+			return;
+		}
+	}
+}
+
+static int begin_section(struct ini *ini, char *line)
+{
+	size_t length = strlen(line);
+	char where[WHERE_BYTES];
+
+	if (line[length - 1] != ']')
+		return app_complain(APP_EXIT_USAGE, "%s, line %u: \"%s\": a ] is missing", ini->path, ini->line, line);
+	line[length - 1] = '\0';
+	line = strip(line + 1);
+	snprintf(where, sizeof(where), "%s: [%s]", ini->path, line);
+	if (!remember(ini, line, ""))
+		return app_complain(APP_EXIT_USAGE, "%s is there twice, line %u: put its keys together", where,
+				    ini->line);
+	free(ini->section);
+	ini->section = strdup(line);
+	if (ini->section == NULL)
+		return app_complain(APP_EXIT_ENVIRONMENT, "no memory");
+	return ini->reader->section(ini->reader->argument, where, line);
+}
+
+static int take_key(struct ini *ini, char *line)
+{
+	char *value = strchr(line, '='), *key;
+	char where[WHERE_BYTES];
+
+	if (value == NULL || value == line || ini->section == NULL)
+		return app_complain(APP_EXIT_USAGE,
+				    "%s, line %u: \"%s\": not an INI file: [section], then key=value lines", ini->path,
+				    ini->line, line);
+	*value++ = '\0';
+	key = strip(line);
+	value = strip(value);
+	snprintf(where, sizeof(where), "%s: [%s] %s", ini->path, ini->section, key);
+	if (!remember(ini, ini->section, key))
+		return app_complain(APP_EXIT_USAGE, "%s is there twice, line %u: remove one", where, ini->line);
+	return ini->reader->key(ini->reader->argument, where, ini->section, key, value);
+}
+
+int ini_read(const char *path, const struct ini_reader *reader)
+{
+	struct ini ini = { .path = path, .reader = reader };
+	int code = APP_EXIT_OK;
+	char *line = NULL;
+	size_t room = 0;
+	ssize_t length;
+	FILE *file;
+
+	if (!app_is_readable(path) || (file = fopen(path, "r")) == NULL)
+		return app_complain(APP_EXIT_ENVIRONMENT, "--config %s: %s", path, strerror(errno));
+	while (code == APP_EXIT_OK && (length = getline(&line, &room, file)) >= 0) {
+		char *text;
+
+		ini.line++;
+		if (strlen(line) != (size_t)length) {
+			code = app_complain(APP_EXIT_USAGE, "%s, line %u: a byte of 0: not an INI file", path,
+					    ini.line);
+			break;
+		}
+		cut_comment(line);
+		text = strip(line);
+		if (*text)
+			code = *text == '[' ? begin_section(&ini, text) : take_key(&ini, text);
+	}
+	free(line);
+	fclose(file);
+	forget(&ini);
+	return code;
+}

@@ -1,0 +1,169 @@
+/* plan.c - do the settings fit together, and what they say in full */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "nvmet/plan.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+/* ---- does it fit ---- */
+
+static int check_ports(const struct settings *settings)
+{
+	struct uroce_addr addr;
+
+	if (settings->port_count == 0)
+		return app_complain(APP_EXIT_USAGE, "--ip ADDR/LEN is missing: our own address on the port");
+	for (uint32_t i = 0; i < settings->port_count; i++) {
+		const struct settings_port *port = &settings->ports[i];
+
+		if (port->ip[0] == '\0' && port->where[0])
+			return app_complain(APP_EXIT_USAGE, "%s: ip is missing: our own address, ADDR/LEN",
+					    port->where);
+		if (port->ip[0] == '\0')
+			return app_complain(APP_EXIT_USAGE, "port %s: its address is missing: --ip ADDR/LEN",
+					    port->device);
+		if (uroce_addr_parse(port->ip, &addr, NULL) != 0)
+			return app_complain(APP_EXIT_USAGE, "%s %s: use an address such as 10.0.0.1/24 or fe80::1/64",
+					    port->where[0] ? port->where : "--ip", port->ip);
+	}
+	return APP_EXIT_OK;
+}
+
+static int check_subsystems(const struct settings *settings)
+{
+	for (uint32_t i = 0; i < settings->subsystem_count; i++) {
+		const struct settings_subsystem *subsystem = &settings->subsystems[i];
+
+		if (subsystem->nqn[0] == '\0')
+			return app_complain(APP_EXIT_USAGE, "%s: nqn is missing, its name", subsystem->where);
+		if (strcmp(subsystem->nqn, NVME_DISCOVERY_NQN) == 0)
+			return app_complain(
+				APP_EXIT_USAGE,
+				"%s %s: this name is kept for discovery, which there always is: use another",
+				subsystem->where[0] ? subsystem->where : "--nqn", subsystem->nqn);
+		for (uint32_t k = 0; k < i; k++) {
+			if (strcmp(settings->subsystems[k].nqn, subsystem->nqn) == 0)
+				return app_complain(APP_EXIT_USAGE, "%s: nqn %s is that of another: use another name",
+						    subsystem->where, subsystem->nqn);
+		}
+	}
+	return APP_EXIT_OK;
+}
+
+static int find_subsystem(const struct settings *settings, struct settings_disk *disk)
+{
+	uint32_t i = 0;
+
+	if (disk->subsystem[0] == '\0' && settings->subsystem_count != 1)
+		return app_complain(APP_EXIT_USAGE, "%s: subsystem is missing: the nqn of one of the %u there are",
+				    disk->where, settings->subsystem_count);
+	if (disk->subsystem[0] == '\0')
+		strcpy(disk->subsystem, settings->subsystems[0].nqn);
+	while (i < settings->subsystem_count && strcmp(settings->subsystems[i].nqn, disk->subsystem) != 0)
+		i++;
+	if (i == settings->subsystem_count)
+		return app_complain(APP_EXIT_USAGE, "%s: subsystem %s: use the nqn of one there is, such as %s",
+				    disk->where, disk->subsystem, settings->subsystems[0].nqn);
+	return APP_EXIT_OK;
+}
+
+/* Another namespace of this subsystem that has this number, or NULL. */
+static const struct settings_disk *find_nsid(const struct settings *settings, const struct settings_disk *disk,
+					     uint32_t nsid)
+{
+	for (uint32_t i = 0; i < settings->disk_count; i++) {
+		const struct settings_disk *other = &settings->disks[i];
+
+		if (other != disk && other->nsid == nsid && strcmp(other->subsystem, disk->subsystem) == 0)
+			return other;
+	}
+	return NULL;
+}
+
+static int check_names(const struct settings *settings, const struct settings_disk *disk)
+{
+	const struct settings_disk *twin = disk->nsid ? find_nsid(settings, disk, disk->nsid) : NULL;
+
+	if (twin && twin < disk)
+		return app_complain(APP_EXIT_USAGE, "%s: nsid %u is that of another namespace of %s: use another",
+				    disk->where, disk->nsid, disk->subsystem);
+	for (const struct settings_disk *other = settings->disks; disk->uuid[0] && other < disk; other++) {
+		if (strcasecmp(other->uuid, disk->uuid) == 0)
+			return app_complain(APP_EXIT_USAGE, "%s: uuid %s is that of another namespace: use another",
+					    disk->where, disk->uuid);
+	}
+	return APP_EXIT_OK;
+}
+
+/* Those that have no number take what the others leave. */
+static int number(const struct settings *settings, struct settings_disk *disk)
+{
+	uint32_t nsid = 1;
+
+	while (disk->nsid == 0 && nsid <= NVMF_NAMESPACES_MAX && find_nsid(settings, disk, nsid))
+		nsid++;
+	if (nsid > NVMF_NAMESPACES_MAX)
+		return app_complain(APP_EXIT_USAGE, "%s: %s has %u namespaces, and no more are possible", disk->where,
+				    disk->subsystem, NVMF_NAMESPACES_MAX);
+	disk->nsid = disk->nsid ? disk->nsid : nsid;
+	return APP_EXIT_OK;
+}
+
+static int check_disks(struct settings *settings)
+{
+	int code = APP_EXIT_OK;
+
+	if (settings->disk_count == 0 && settings->config[0])
+		return app_complain(APP_EXIT_USAGE,
+				    "%s: nothing to serve: add a [namespace.0] with store=", settings->config);
+	if (settings->disk_count == 0)
+		return app_complain(APP_EXIT_USAGE,
+				    "nothing to serve: add --memory SIZE, --file PATH, or --config FILE");
+	for (uint32_t i = 0; i < settings->disk_count && code == APP_EXIT_OK; i++) {
+		struct settings_disk *disk = &settings->disks[i];
+
+		if (disk->kind == STORE_NULL && disk->bytes == 0)
+			return app_complain(APP_EXIT_USAGE, "%s: store is missing: memory:SIZE, null:SIZE, or a path",
+					    disk->where);
+		code = settings_disk_check(disk->where, disk);
+		if (code == APP_EXIT_OK)
+			code = find_subsystem(settings, disk);
+	}
+	for (uint32_t i = 0; i < settings->disk_count && code == APP_EXIT_OK; i++)
+		code = check_names(settings, &settings->disks[i]);
+	for (uint32_t i = 0; i < settings->disk_count && code == APP_EXIT_OK; i++)
+		code = number(settings, &settings->disks[i]);
+	return code;
+}
+
+int plan_check(struct settings *settings)
+{
+	int code = check_subsystems(settings);
+
+	if (code == APP_EXIT_OK)
+		code = check_disks(settings);
+	return code ? code : check_ports(settings);
+}
+
+/* ---- what it says ---- */
+
+void plan_print(const struct settings *settings)
+{
+	for (uint32_t i = 0; i < settings->port_count; i++)
+		printf("port %s, address %s, service %u\n", settings->ports[i].device, settings->ports[i].ip,
+		       settings->service);
+	for (uint32_t i = 0; i < settings->subsystem_count; i++)
+		printf("subsystem %s, %u hosts%s\n", settings->subsystems[i].nqn, settings->subsystems[i].host_count,
+		       settings->subsystems[i].host_count ? "" : " (any may connect)");
+	for (uint32_t i = 0; i < settings->disk_count; i++) {
+		const struct settings_disk *disk = &settings->disks[i];
+
+		printf("namespace %u of %s: %s", disk->nsid, disk->subsystem, store_kind_name(disk->kind));
+		if (disk->kind == STORE_FILE)
+			printf(" %s", disk->path);
+		if (disk->bytes)
+			printf(", %lu bytes", disk->bytes);
+		printf(" in blocks of %u%s\n", disk->block_bytes, disk->read_only ? ", read only" : "");
+	}
+}
