@@ -3,6 +3,7 @@
 #include "nvmeperf/host.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -15,6 +16,8 @@
 
 #define PATIENCE_NS 20000000000ull
 #define HOST_READS 16u
+#define NOBODY_LISTENS 8u /* reasons of a refusal */
+#define CONSUMER_REJECTS 28u
 #define CC_ENABLED (NVME_CC_ENTRIES_USUAL | NVME_CC_ENABLE)
 #define CC_SHUTDOWN (CC_ENABLED | 1u << 14)
 #define PROPERTY_WIDE 1u
@@ -51,6 +54,7 @@ struct host {
 	uint16_t cntlid;
 	uint32_t block_bytes;
 	uint64_t kept_ns;
+	bool told; /* what was wrong */
 	/* of the admin command that is waited for */
 	uint16_t admin_status;
 	uint64_t admin_result;
@@ -66,11 +70,33 @@ static void *cut(struct host *host, size_t bytes)
 
 /* ---- connections ---- */
 
+/* The first thing that goes wrong is told, and not what comes of it. */
+static void tell(struct host *host, const struct link *link, const char *what, const char *more)
+{
+	char address[64];
+
+	if (host->told)
+		return;
+	host->told = true;
+	uroce_addr_format(&host->config.target, address, sizeof(address));
+	app_complain(APP_EXIT_FAILURE, "%s port %u, queue %u: %s%s%s", address, host->config.service, link->qid, what,
+		     *more ? ": " : "", more);
+}
+
+static void tell_refusal(struct host *host, const struct link *link, const struct uroce_cm_event *event)
+{
+	if (event->reason == NOBODY_LISTENS)
+		tell(host, link, "connection refused", "nobody listens");
+	else if (event->reason == CONSUMER_REJECTS)
+		tell(host, link, "refused", nvmf_refusal_text(get_le16(event->private_data + 2)));
+	else
+		tell(host, link, "refused", uroce_cm_reason_name(event->reason));
+}
+
 static void take_event(struct host *host, const struct uroce_cm_event *event)
 {
 	struct link *link = (struct link *)(uintptr_t)event->context;
 
-	(void)host;
 	if (link == NULL)
 		return;
 	if (event->type == UROCE_CM_ESTABLISHED) {
@@ -79,11 +105,11 @@ static void take_event(struct host *host, const struct uroce_cm_event *event)
 	}
 	link->over = true;
 	if (event->type == UROCE_CM_REJECTED)
-		app_complain(APP_EXIT_FAILURE, "queue %u is refused: %s, %s", link->qid,
-			     uroce_cm_reason_name(event->reason), nvmf_refusal_text(get_le16(event->private_data + 2)));
-	else if (event->type != UROCE_CM_DISCONNECTED || event->status)
-		app_complain(APP_EXIT_FAILURE, "queue %u: %s: %s", link->qid, uroce_cm_event_name(event->type),
-			     strerror(-event->status));
+		tell_refusal(host, link, event);
+	else if (event->type == UROCE_CM_DISCONNECTED && event->status == 0)
+		tell(host, link, "the target has ended the connection", "");
+	else
+		tell(host, link, uroce_cm_event_name(event->type), strerror(-event->status));
 }
 
 static void post_receive(struct link *link, uint32_t slot)
@@ -136,11 +162,10 @@ static int connect_link(struct host *host, struct link *link)
 	if (error == 0)
 		error = uroce_cm_connect(link->id, NULL, &host->config.target, host->config.service, &options);
 	if (error)
-		return app_complain(APP_EXIT_ENVIRONMENT, "queue %u: %s", link->qid, strerror(-error));
-	if (!wait_for(host, link, &link->established))
-		return link->over ? APP_EXIT_ENVIRONMENT :
-				    app_complain(APP_EXIT_ENVIRONMENT, "queue %u: nobody answers", link->qid);
-	return APP_EXIT_OK;
+		tell(host, link, "cannot be connected to", strerror(-error));
+	else if (!wait_for(host, link, &link->established) && !link->over)
+		tell(host, link, "nobody answers", "");
+	return link->established ? APP_EXIT_OK : APP_EXIT_ENVIRONMENT;
 }
 
 /* ---- commands ---- */
@@ -278,10 +303,12 @@ static uint16_t set_queues(struct host *host)
 	sqe[SQE_DW10] = NVME_FEATURE_QUEUES;
 	put_le32(sqe + SQE_DW11, last | last << 16);
 	status = host_admin(host, sqe, NULL, 0, &result);
-	if (status == NVME_OK && (result & 0xFFFF) < last)
-		app_complain(APP_EXIT_ENVIRONMENT, "the target has %lu I/O queues, and not %u", (result & 0xFFFF) + 1,
-			     host->config.queues);
-	return status == NVME_OK && (result & 0xFFFF) < last ? NVME_INVALID_FIELD : status;
+	if (status != NVME_OK || (result & 0xFFFF) >= last)
+		return status;
+	host->told = true;
+	app_complain(APP_EXIT_ENVIRONMENT, "--queues %u: the target has %lu I/O queues", host->config.queues,
+		     (result & 0xFFFF) + 1);
+	return NVME_INVALID_FIELD;
 }
 
 void host_keep_alive(struct host *host)
@@ -343,7 +370,7 @@ static bool take_response(struct link *link, uint32_t slot, struct host_done *do
 	struct command *command = &link->commands[cid % link->depth];
 
 	if (cid >= link->depth || !command->busy) {
-		app_complain(APP_EXIT_FAILURE, "queue %u: an answer to a command that is not under way", link->qid);
+		tell(host, link, "an answer to a command that is not under way", "");
 		link->over = true;
 		return false;
 	}
@@ -371,8 +398,7 @@ int host_poll(struct host *host, struct host_done *done, int count)
 
 		if (wc[i].status != UROCE_WC_SUCCESS) {
 			if (!link->over && wc[i].status != UROCE_WC_WR_FLUSH_ERR)
-				app_complain(APP_EXIT_FAILURE, "queue %u: %s", link->qid,
-					     uroce_wc_explain(&wc[i], line, sizeof(line)));
+				tell(host, link, uroce_wc_explain(&wc[i], line, sizeof(line)), "");
 			link->over = true;
 		} else if (wc[i].opcode == UROCE_WC_RECV) {
 			told += take_response(link, (uint32_t)wc[i].wr_id, &done[told]);
@@ -439,9 +465,38 @@ static int make_memory(struct host *host)
 			    UROCE_ACCESS_LOCAL_WRITE | UROCE_ACCESS_REMOTE_READ | UROCE_ACCESS_REMOTE_WRITE, &host->mr);
 }
 
-static int complain(const char *what, uint16_t status)
+/* Nothing more when the connection is over. */
+static int complain(const struct host *host, const char *what, uint16_t status)
 {
+	if (host->told)
+		return APP_EXIT_FAILURE;
 	return app_complain(APP_EXIT_FAILURE, "%s: %s (%03Xh)", what, nvmf_status_text(status), status);
+}
+
+static int complain_of_connect(const struct host *host, const char *queue, uint16_t status)
+{
+	char what[1024];
+
+	snprintf(what, sizeof(what), "Connect%s to %s as %s", queue, host->config.nqn, host->config.host_nqn);
+	return complain(host, what, status);
+}
+
+static int complain_of_namespace(const struct host *host, uint16_t status)
+{
+	char what[32];
+
+	snprintf(what, sizeof(what), "namespace %u", host->config.nsid);
+	return complain(host, what, status == NVME_OK ? NVME_INVALID_NAMESPACE : status);
+}
+
+/* What the target takes behind a command. */
+static void limit_capsules(struct host *host, const uint8_t page[NVME_PAGE_BYTES])
+{
+	uint32_t bytes = get_le32(page + 1792) * 16, offset = get_le16(page + 1800);
+	uint32_t most = bytes > NVME_SQE_BYTES && offset == 0 ? bytes - NVME_SQE_BYTES : 0;
+
+	if (host->config.in_capsule_bytes > most)
+		host->config.in_capsule_bytes = most;
 }
 
 static int take_controller(struct host *host, struct host_namespace *namespace)
@@ -451,26 +506,28 @@ static int take_controller(struct host *host, struct host_namespace *namespace)
 	int code = APP_EXIT_OK;
 
 	if (status != NVME_OK)
-		return complain("Connect", status);
+		return complain_of_connect(host, "", status);
 	status = set_property(host, CC_ENABLED);
 	if (status == NVME_OK)
 		status = identify(host, NVME_CNS_CONTROLLER, 0, page);
-	if (status == NVME_OK)
+	if (status == NVME_OK) {
+		limit_capsules(host, page);
 		status = set_queues(host);
+	}
 	if (status != NVME_OK)
-		return complain("controller", status);
+		return complain(host, "controller", status);
 	for (uint32_t i = 1; i < host->link_count && code == APP_EXIT_OK; i++) {
 		code = connect_link(host, &host->links[i]);
 		if (code)
 			return code;
 		status = fabrics_connect(host, &host->links[i]);
 		if (status != NVME_OK)
-			return complain("Connect of an I/O queue", status);
+			return complain_of_connect(host, " of an I/O queue", status);
 	}
 	memset(page, 0, sizeof(page));
 	status = identify(host, NVME_CNS_NAMESPACE, host->config.nsid, page);
 	if (status != NVME_OK || get_le64(page) == 0)
-		return complain("namespace", status == NVME_OK ? NVME_INVALID_NAMESPACE : status);
+		return complain_of_namespace(host, status);
 	namespace->blocks = get_le64(page);
 	namespace->block_bytes = host->block_bytes = 1u << page[130];
 	return code;

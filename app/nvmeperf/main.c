@@ -93,8 +93,6 @@ static int measure_all(void)
 	const struct host_config host = host_config();
 	int code = APP_EXIT_OK;
 
-	printf("%-9s %8s %6s %6s %10s %9s %8s %8s %8s %8s %8s\n", "rw", "bs", "queues", "depth", "IOPS", "MB/s",
-	       "mean us", "p50", "p90", "p99", "p99.9");
 	for (uint32_t rw = 0; rw < OPTIONS_RWS; rw++) {
 		for (uint32_t s = 0; options->rws[rw] && s < options->size_count; s++) {
 			for (uint32_t d = 0; d < options->depth_count && code == APP_EXIT_OK; d++) {
@@ -163,13 +161,9 @@ static int open_target(void)
 		.pool_bytes = POOL_BYTES,
 	};
 	struct settings_subsystem subsystem = { .nqn = OWN_NQN };
-	struct settings_disk disk;
 	char error[STORE_ERROR_BYTES];
-	int code = settings_disk_parse("--store", all.options.store, &disk);
+	int code = server_open(&all.server, &config);
 
-	disk.block_bytes = all.options.block_bytes;
-	if (code == APP_EXIT_OK)
-		code = server_open(&all.server, &config);
 	if (code)
 		return code;
 	all.subsystem = disk_make_subsystem(&subsystem);
@@ -178,7 +172,7 @@ static int open_target(void)
 	nvmf_target_add_subsystem(&all.server.target, all.subsystem);
 	all.engine = all.server.engine;
 	all.disks.server = &all.server;
-	all.disk = disks_add(&all.disks, all.subsystem, &disk, error);
+	all.disk = disks_add(&all.disks, all.subsystem, &all.options.disk, error);
 	return all.disk ? server_listen(&all.server) : app_complain(APP_EXIT_ENVIRONMENT, "%s", error);
 }
 
@@ -213,18 +207,30 @@ static void close_everything(void)
 		uroce_port_close(all.port);
 	if (!all.local && all.engine)
 		uroce_engine_destroy(all.engine);
+	if (all.local)
+		server_close_queues(&all.server);
 	disks_close(&all.disks);
 	if (all.local && all.server.engine)
 		server_close(&all.server);
 	free(all.subsystem);
 }
 
-static int write_json(int code)
+/* Before anything is measured: it would be a pity to lose it. */
+static int open_json(FILE **file)
 {
-	json_t *root = json_pack("{s:s, s:o}", "store", all.local ? all.options.store : "of the target", "results",
-				 all.results);
+	*file = NULL;
+	if (all.options.json && (*file = fopen(all.options.json, "w")) == NULL)
+		return app_complain(APP_EXIT_ENVIRONMENT, "--json %s: %s", all.options.json, strerror(errno));
+	return APP_EXIT_OK;
+}
 
-	if (all.options.json && json_dump_file(root, all.options.json, JSON_INDENT(1)) != 0)
+static int write_json(FILE *file, int code)
+{
+	json_t *root = json_pack("{s:s, s:O}", "store", all.local ? all.options.store : "of the target", "results",
+				 all.results);
+	bool written = root && json_dumpf(root, file, JSON_INDENT(1)) == 0 && fputc('\n', file) != EOF;
+
+	if (fclose(file) != 0 || !written)
 		code = app_complain(APP_EXIT_ENVIRONMENT, "--json %s: %s", all.options.json, strerror(errno));
 	json_decref(root);
 	return code;
@@ -232,15 +238,20 @@ static int write_json(int code)
 
 static int run_all(void)
 {
-	int code = all.local ? open_target() : APP_EXIT_OK;
+	FILE *json;
+	int code = open_json(&json);
 
+	if (code == APP_EXIT_OK && all.local)
+		code = open_target();
 	if (code == APP_EXIT_OK)
 		code = open_port();
 	if (code == APP_EXIT_OK)
 		code = all.options.cycles ? cycle() : measure_all();
 	if (code == APP_EXIT_OK && all.local)
 		code = count_left();
-	code = write_json(code);
+	if (json)
+		code = write_json(json, code);
+	json_decref(all.results);
 	close_everything();
 	return code;
 }

@@ -76,7 +76,8 @@ static const char help_text[] =
 	"  -q, --iodepth N[,...]  commands under way in each queue, 1 ... 1023 (default 32)\n"
 	"  --queues N         I/O queues, 1 ... 128 (default 1)\n"
 	"  --rwmixread N      of rw and randrw: percent of reads, 0 ... 100 (default 50)\n"
-	"  --verify           what is read is compared with what was written\n"
+	"  --verify           what is read is compared with what was written; a case that only reads writes first, one\n"
+	"                     that only writes reads at the end\n"
 	"  --runtime S        seconds a case, 0.01 ... 86400 (default 1)\n"
 	"  -s, --store WHERE  of our own target: memory:SIZE, null:SIZE, PATH[:SIZE] (default memory:16M)\n"
 	"  --block N          its blocks: 512, 4096 (default 512)\n"
@@ -183,7 +184,7 @@ static int take_option(struct options *options, int letter, const char *text)
 		options->store = text;
 		return APP_EXIT_OK;
 	case BLOCK:
-		return app_number_take32("--block", text, 512, 4096, &options->block_bytes);
+		return settings_block_parse("--block", text, &options->block_bytes);
 	case IN_CAPSULE:
 		return app_number_take32("--in-capsule", text, 0, 16384, &options->in_capsule_bytes);
 	case BARE:
@@ -199,25 +200,69 @@ static int take_option(struct options *options, int letter, const char *text)
 	}
 }
 
-static int check(struct options *options)
+/* What is about a target elsewhere, and what about our own. */
+static int check_ends(const struct options *options)
 {
 	struct uroce_addr addr;
 
-	if (options->connect && uroce_addr_parse(options->connect, &addr, NULL) != 0)
+	if (options->connect == NULL) {
+		if (options->device || options->ip || options->gateway || options->nqn)
+			return app_complain(APP_EXIT_USAGE,
+					    "--device, --ip, --gateway and --nqn are about a target: add --connect "
+					    "ADDR");
+		return APP_EXIT_OK;
+	}
+	if (uroce_addr_parse(options->connect, &addr, NULL) != 0)
 		return app_complain(APP_EXIT_USAGE, "--connect %s: use an address such as 10.0.0.1", options->connect);
-	if (options->connect && (options->nqn == NULL || options->ip == NULL))
+	if (options->nqn == NULL || options->ip == NULL)
 		return app_complain(APP_EXIT_USAGE,
 				    "--connect %s: add --nqn NQN, the target's, and --ip ADDR/LEN, ours",
 				    options->connect);
-	if (options->connect == NULL && (options->device || options->ip || options->nqn))
-		return app_complain(APP_EXIT_USAGE, "--device, --ip and --nqn are about a target: add --connect ADDR");
-	if (options->connect && options->bare)
+	if (!nvmf_nqn_is_valid(options->nqn))
+		return app_complain(APP_EXIT_USAGE,
+				    "--nqn %s: use a name such as nqn.2026-01.org.example:disk1, at most %u characters",
+				    options->nqn, NVME_NQN_MAX);
+	if (options->bare)
 		return app_complain(APP_EXIT_USAGE, "--bare: both ends are in this process: leave out --connect");
-	if (options->block_bytes != 512 && options->block_bytes != 4096)
-		return app_complain(APP_EXIT_USAGE, "--block %u: use 512 or 4096", options->block_bytes);
+	if (options->store || options->block_bytes)
+		return app_complain(APP_EXIT_USAGE,
+				    "--store and --block are about our own target: leave out --connect %s",
+				    options->connect);
+	return APP_EXIT_OK;
+}
+
+/* Our own target's disk: what fits it is known before it is opened. */
+static int check_disk(struct options *options)
+{
+	struct settings_disk *disk = &options->disk;
+	int code;
+
+	options->store = options->store ? options->store : "memory:16M";
+	code = settings_disk_parse("--store", options->store, disk);
+	if (code)
+		return code;
+	disk->block_bytes = options->block_bytes ? options->block_bytes : 512;
+	code = settings_disk_check("--store", disk);
+	for (uint32_t i = 0; i < options->size_count && code == APP_EXIT_OK; i++) {
+		if (options->sizes[i] % disk->block_bytes)
+			code = app_complain(APP_EXIT_USAGE, "--bs %u: use a multiple of the %u bytes of a block",
+					    options->sizes[i], disk->block_bytes);
+	}
+	if (code == APP_EXIT_OK && options->verify && disk->kind == STORE_NULL)
+		code = app_complain(APP_EXIT_USAGE, "--verify: %s keeps nothing: use memory:SIZE or a file",
+				    options->store);
+	return code;
+}
+
+static int check(struct options *options)
+{
+	int code = check_ends(options);
+
+	if (code)
+		return code;
 	if (options->in_capsule_bytes % 16)
 		return app_complain(APP_EXIT_USAGE, "--in-capsule %u: use a multiple of 16", options->in_capsule_bytes);
-	return APP_EXIT_OK;
+	return options->connect ? APP_EXIT_OK : check_disk(options);
 }
 
 int options_parse(struct options *options, int argc, char **argv)
@@ -228,13 +273,11 @@ int options_parse(struct options *options, int argc, char **argv)
 				     .nsid = 1,
 				     .queues = 1,
 				     .read_percent = 50,
-				     .block_bytes = 512,
 				     .sizes = { 4096 },
 				     .size_count = 1,
 				     .depths = { 32 },
 				     .depth_count = 1,
 				     .rws = { [2] = true },
-				     .store = "memory:16M",
 				     .in_capsule_bytes = 4096,
 				     .seconds = 1 };
 	while ((letter = getopt_long(argc, argv, "d:p:b:q:s:hV", long_options, NULL)) != -1) {

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "nvmet/settings.h"
+
 #define OPTIONS_LIST_MAX 16u
 #define OPTIONS_RWS 6u
 
@@ -20,6 +22,7 @@ struct options {
 	uint32_t in_capsule_bytes;
 	uint64_t cycles;
 	double seconds;
+	struct settings_disk disk; /* without connect */
 };
 
 /* 0 to go on, or 1 + what to exit with. */

@@ -260,6 +260,9 @@ static void report(const struct run *run, double rate, json_t *results)
 
 	for (int i = 0; i < 4; i++)
 		us[i] = (double)perf_histogram_percentile(&run->times, fractions[i]) / 1e3;
+	if (json_array_size(results) == 0)
+		printf("%-9s %8s %6s %6s %10s %9s %8s %8s %8s %8s %8s\n", "rw", "bs", "queues", "depth", "IOPS", "MB/s",
+		       "mean us", "p50", "p90", "p99", "p99.9");
 	printf("%-9s %8u %6u %6u %10.0f %9.1f %8.1f %8.1f %8.1f %8.1f %8.1f", which->rw, which->bytes, queues,
 	       which->depth, rate, mb, mean_us, us[0], us[1], us[2], us[3]);
 	if (run->wrong || run->failed)

@@ -141,7 +141,8 @@ bool settings_disk_text(const char *text, struct settings_disk *disk, char error
 		snprintf(error, STORE_ERROR_BYTES, "%s: use a size such as 64k, 16M or 1G, from 512 to %lu", text,
 			 STORE_BYTES_MAX);
 	else if (disk->kind != STORE_FILE && disk->bytes == 0)
-		snprintf(error, STORE_ERROR_BYTES, "%s: say how large, such as %s:1G", text, disk->path);
+		snprintf(error, STORE_ERROR_BYTES, "%s: say how large, such as %s:1G", text,
+			 disk->kind == STORE_NULL ? "null" : "memory");
 	else if (disk->kind == STORE_FILE && strchr(disk->path, '/') == NULL)
 		snprintf(error, STORE_ERROR_BYTES,
 			 "%s: use memory:SIZE, null:SIZE, or a path with a / in it, such as ./disk.img:1G", text);
