@@ -94,7 +94,7 @@ def counter(text, name):
     return int(found[-1]) if found else 0
 
 
-PROGRAMS = ("perf", "pingpong", "rping", "nvmet", "testpmd", "decode")
+PROGRAMS = ("perf", "pingpong", "rping", "nvmet", "nvme-perf", "testpmd", "decode")
 
 
 @case

@@ -1,0 +1,420 @@
+#!/usr/bin/env python3
+# nvmet.py - uroce-nvmet and uroce-nvme-perf as users run them: what they serve, measure, verify and refuse
+# SPDX-License-Identifier: BSD-3-Clause
+"""nvmet.py BUILD: prints TAP.
+
+No root, hugepages or NIC needed.
+"""
+import fcntl
+import json
+import os
+import re
+import signal
+import sys
+import tempfile
+import time
+
+from programs import BUILD, Running, again_if_memif_crashes, main, one_line, run, run_unprivileged, want
+
+CASES = []
+TARGET, HOST = "10.0.0.1", "10.0.0.2"
+DISK, OTHER, OWN_HOST = "nqn.2026-01.uroce:disk", "nqn.2026-01.uroce:other", "nqn.2026-01.uroce:nvme-perf"
+LEFT = "left at the target: 0 queues, 0 controllers, 0 bytes of buffers, 0 commands"
+RWS = ("read", "write", "randread", "randwrite", "rw", "randrw")
+LOOP = ("-d", "loop", "--ip", "10.0.0.1/24")
+
+
+def case(function):
+    CASES.append(function)
+    return function
+
+
+def measure(*options, rows=1):
+    """Runs uroce-nvme-perf by itself. Its rows, as words."""
+    code, out, err = run("nvme-perf", *options)
+    found = [line.split() for line in out.splitlines() if re.match(r"(rand)?(read|write|rw) +\d|bare", line)]
+    want(code == 0 and not err and LEFT in out and len(found) == rows, options, code, out, err)
+    return found
+
+
+def verify(*options, rows=1):
+    for words in measure("--verify", "--runtime", "0.02", *options, rows=rows):
+        want(words[-1] == "verified" and int(words[-2]) > 0, options, words)
+
+
+def port(directory, role):
+    return f"net_memif0,role={role},socket={directory}/memif.sock,socket-abstract=no"
+
+
+class Ends:
+    """A target, and hosts at the other end of its memif, one at a time."""
+
+    def __init__(self, directory, *options):
+        self.directory, self.running = directory, []
+        self.target = self.serve("target", *options)
+
+    def serve(self, tag, *options):
+        target = self.start(tag, "nvmet", *options, "-d", port(self.directory, "server"), "--ip", f"{TARGET}/24")
+        target.wait_for("nvme connect")
+        return target
+
+    def start(self, tag, *arguments):
+        program = Running(self.directory, tag, *arguments)
+        self.running.append(program)
+        return program
+
+    def host(self, tag, *options, nqn=DISK):
+        return self.start(tag, "nvme-perf", "-d", port(self.directory, "client"), "--ip", f"{HOST}/24", "--connect",
+                          TARGET, "--nqn", nqn, "--runtime", "0.2", *options)
+
+    def works(self, tag, *options, nqn=DISK):
+        host = self.host(tag, "--rw", "randrw", "--verify", *options, nqn=nqn)
+        want(host.finish() == 0 and re.search(r" [1-9]\d* verified", host.text()), host.text(), self.target.text())
+
+    def fails(self, tag, status, *words, nqn=DISK, options=()):
+        host = self.host(tag, *options, nqn=nqn)
+        code, lines = host.finish(), complaints(host)
+        want(code == status and len(lines) == 1 and all(word in lines[0] for word in words), code, host.text())
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for program in self.running:
+            program.kill()
+        socket = self.directory + "/memif.sock"
+        if os.path.exists(socket):  # of a target that was killed
+            os.unlink(socket)
+
+
+def complaints(program):
+    return [line for line in program.text().splitlines() if line.startswith(("uroce-", "/"))]
+
+
+# ---- one process ----
+
+
+@case
+def every_rw_verifies_with_both_blocks_and_sizes_to_1M(_):
+    verify("--rw", ",".join(RWS), "--bs", "512,4k,128k,1M", "--iodepth", "4", "--store", "memory:32M", rows=24)
+    verify("--rw", ",".join(RWS), "--bs", "4k,1M", "--iodepth", "4", "--block", "4096", "--store", "memory:32M",
+           rows=12)
+
+
+@case
+def several_queues_and_depths_verify(_):
+    verify("--rw", "randrw", "--queues", "5", "--iodepth", "1,2,31", rows=3)
+    verify("--rw", "randrw", "--queues", "2", "--iodepth", "1023", "--bs", "512")
+
+
+@case
+def a_file_verifies_and_has_the_size_that_was_said(_):
+    with tempfile.TemporaryDirectory(dir=BUILD) as folder:
+        path = folder + "/disk"
+        verify("--rw", ",".join(RWS), "--bs", "512,64k", "--iodepth", "4", "--store", path + ":8M", rows=12)
+        want(os.path.getsize(path) == 8 << 20, os.path.getsize(path))
+        verify("--rw", "randrw", "--bs", "4k", "--block", "4096", "--store", path)
+
+
+@case
+def null_is_measured_and_not_verified(_):
+    measure("--store", "null:1G", "--rw", "randread,randwrite", "--runtime", "0.05", rows=2)
+    one_line("null", run("nvme-perf", "--store", "null:1G", "--verify"), 2, "null:1G", "memory:SIZE")
+
+
+@case
+def data_in_capsules_and_not_verify(_):
+    for number in ("0", "512", "16384"):
+        verify("--in-capsule", number, "--rw", "write,randrw", "--bs", "512,16k,32k", "--iodepth", "8", rows=6)
+
+
+@case
+def bare_exchanges_stand_beside_each_case(_):
+    rows = measure("--bare", "--iodepth", "1,8", "--runtime", "0.05", rows=4)
+    want([row[0] for row in rows] == ["randread", "bare", "randread", "bare"] and rows[1][1] == "READ", rows)
+
+
+@case
+def json_has_the_numbers_that_are_printed(directory):
+    path = directory + "/out.json"
+    rows = measure("--json", path, "--rw", "read,randrw", "--verify", "--runtime", "0.05", rows=2)
+    results = json.load(open(path))["results"]
+    keys = ("rw", "bs", "queues", "iodepth", "iops", "mb_per_s", "lat_mean_us", "lat_p50_us", "lat_p90_us",
+            "lat_p99_us", "lat_p999_us", "verified")
+    want(len(results) == 2, results)
+    for row, result in zip(rows, results):
+        for word, key in zip(row, keys):
+            same = word == result[key] if key == "rw" else abs(float(word) - result[key]) <= 0.51
+            want(same, key, row, result)
+        want(result["failed"] == result["wrong"] == 0 and result["ios"] > 0, result)
+
+
+@case
+def cycles_leave_nothing(_):
+    code, out, err = run("nvme-perf", "--cycles", "50", "--queues", "16")
+    want(code == 0 and not err and "50 times 17 queues" in out and LEFT in out, code, out, err)
+
+
+# ---- two processes ----
+
+
+INI = f"""; what a comment says is not read: [port.9]
+[target]
+in-capsule = 0      # hosts have 4096 by themselves
+[subsystem.0]
+nqn = {DISK}
+serial=SERIAL
+[subsystem.1]
+nqn = {OTHER}
+hosts = nqn.2026-01.uroce:somebody, %s
+[namespace.0]
+subsystem = {DISK}
+store = memory:16M
+[namespace.1]
+subsystem = {OTHER}
+store = %s/disk:16M
+nsid = 7
+block = 4096
+uuid = 3f1b5f9c-8b5d-4b86-a2ea-3c0c7e1f6d55
+"""
+
+
+def write_ini(directory, text):
+    path = os.path.join(directory, "nvmet.ini")
+    open(path, "w").write(text)
+    return path
+
+
+@case
+def memory_and_a_file_are_served_over_memif(directory):
+    with tempfile.TemporaryDirectory(dir=BUILD) as folder:
+        with Ends(directory, "--memory", "16M", "--file", folder + "/disk:16M") as ends:
+            ends.works("memory", "--queues", "3", "--bs", "512,4k,64k")
+            ends.works("file", "--nsid", "2", "--bs", "4k,64k")
+            ends.fails("no-namespace", 1, "namespace 3", "invalid namespace", options=("--nsid", "3"))
+            ends.fails("no-subsystem", 1, "Connect", OTHER, nqn=OTHER)
+            ends.fails("nobody", 3, "4421", "10.0.0.1", "nobody listens", options=("--port", "4421"))
+            ends.fails("too-deep", 3, "queue 1: refused", "size", options=("--iodepth", "500"))
+            ends.works("after")
+            want(ends.target.interrupt() == 0 and not complaints(ends.target), ends.target.text())
+
+
+@case
+def what_differs_or_fails_is_wrong(directory):
+    with Ends(directory, "--store", "null:16M") as ends:
+        host = ends.host("differs", "--verify", "--rw", "write")
+        want(host.finish() == 1 and re.search(r"WRONG: 0 failed, [1-9]\d* differ", host.text()), host.text())
+    with Ends(directory, "--memory", "16M", "--read-only") as ends:
+        host = ends.host("fails", "--rw", "write")
+        want(host.finish() == 1 and re.search(r"WRONG: [1-9]\d* failed, 0 differ", host.text()), host.text())
+        want(ends.target.interrupt() == 0 and "answered with an error" in ends.target.text(), ends.target.text())
+
+
+@case
+def an_ini_file_has_two_subsystems_and_their_hosts(directory):
+    with tempfile.TemporaryDirectory(dir=BUILD) as folder:
+        with Ends(directory, "--config", write_ini(directory, INI % (OWN_HOST, folder))) as ends:
+            ends.works("first")
+            ends.works("second", "--nsid", "7", nqn=OTHER)
+            want(ends.target.interrupt() == 0, ends.target.text())
+        with Ends(directory, "--config", write_ini(directory, INI % ("nqn.2026-01.uroce:else", folder))) as ends:
+            ends.works("any")
+            ends.fails("not-allowed", 1, "Connect", OTHER, "host", nqn=OTHER)
+
+
+@case
+@again_if_memif_crashes
+def a_target_that_is_told_to_end_tells_its_hosts(directory):
+    with Ends(directory, "--memory", "16M") as ends:
+        host = ends.host("host", "--runtime", "30", "--queues", "4")
+        time.sleep(1)
+        ends.target.process.send_signal(signal.SIGTERM)
+        want(ends.target.finish(15) == 0 and not complaints(ends.target), ends.target.text())
+        want("ending: 5 queues are told" in ends.target.text(), ends.target.text())
+        want(host.finish(15) == 1 and len(complaints(host)) == 1 and "has ended the connection" in host.text(), host.text())
+
+
+@case
+@again_if_memif_crashes
+def a_host_that_is_killed_leaves_a_target_that_serves(directory):
+    with Ends(directory, "--memory", "16M") as ends:
+        for number in range(5):
+            host = ends.host(f"killed{number}", "--runtime", "30", "--queues", "4", "--rw", "randrw")
+            time.sleep(0.1 + 0.2 * number)
+            host.kill()
+        ends.works("last", "--queues", "4")
+        want(ends.target.interrupt() == 0 and not complaints(ends.target), ends.target.text())
+
+
+@case
+@again_if_memif_crashes
+def a_host_ends_when_its_target_is_killed(directory):
+    with Ends(directory, "--memory", "16M") as ends:
+        host = ends.host("host", "--runtime", "60", "--queues", "4", "--rw", "randrw")
+        time.sleep(1)
+        ends.target.kill()
+        began = time.monotonic()
+        want(host.finish(30) == 1 and len(complaints(host)) == 1, host.text())
+        want(time.monotonic() - began < 25, time.monotonic() - began)
+
+
+# ---- what is refused ----
+
+
+@case
+def who_asks_needs_no_right_and_no_port(directory):
+    for name in ("nvmet", "nvme-perf"):
+        for option, text in (("--help", "uroce-" + name), ("--version", "uroce-" + name + " ")):
+            code, out, err = run_unprivileged(directory, name, option)
+            want(code == 0 and text in out and not err, name, option, code, out, err)
+    code, out, err = run_unprivileged(directory, "nvmet", "--dry-run", "--memory", "1M", "-s", "null:1G", "--file",
+                                      "/no/disk:1G", "--ip", "10.0.0.1/24", "-d", "eth7")
+    want(code == 0 and not err, code, out, err)
+    for text in ("port eth7, address 10.0.0.1/24, service 4420", f"subsystem {DISK}, 0 hosts",
+                 f"namespace 1 of {DISK}: memory, 1048576 bytes", f"namespace 2 of {DISK}: null, 1073741824 bytes",
+                 f"namespace 3 of {DISK}: file /no/disk, 1073741824 bytes"):
+        want(text in out, text, out)
+
+
+@case
+def wrong_options_of_the_target_are_one_line(_):
+    memory, long_path = (*LOOP, "--memory", "1M"), "/" + "x" * 300
+    for words, *told in (
+            (LOOP, "--memory", "--file", "--config"), ((*LOOP, "--memory", "0"), "--memory 0", "512"),
+            ((*LOOP, "--memory", "100"), "--memory 100", "512"), ((*LOOP, "--memory", "1X"), "--memory 1X", "16M"),
+            ((*LOOP, "--memory", "0" * 70 + "1M"), "--memory"), ((*LOOP, "-s", "memory"), "memory:1G"),
+            ((*LOOP, "-s", "disk:1G"), "--store disk:1G", "./disk.img"), ((*LOOP, "-s", "null:0"), "null:0", "512"),
+            ((*LOOP, "-s", "memory:-5"), "memory:-5"), ((*LOOP, "--file", "./x:0"), "./x:0", "512"),
+            ((*LOOP, "--file", "./x:9999999T"), "./x:9999999T"), ((*LOOP, "--file", long_path), "255"),
+            ((*LOOP, "-s", "memory:512", "--block", "4096"), "4096"), ((*memory, "--block", "1024"), "512 or 4096"),
+            ((*memory, "--port", "0"), "--port 0", "65535"), ((*memory, "-p", "65536"), "--port 65536", "65535"),
+            ((*memory, "--nqn", "disk"), "--nqn disk", "nqn."),
+            ((*memory, "--host-nqn", "me"), "--host-nqn me", "nqn."),
+            ((*memory, "--nqn", "nqn.2026-01.a:" + "x" * 220), "223"),
+            ((*memory, "--nqn", "nqn.2014-08.org.nvmexpress.discovery"), "discovery"),
+            (("--memory", "1M", "-d", "loop"), "--ip"), (("--memory", "1M"), "--ip"),
+            (("--memory", "1M", "-d", "loop", "--ip", "here"), "--ip here", "10.0.0.1/24"),
+            (("--memory", "1M", "--ip", "10.0.0.1/24"), "-d"),
+            ((*memory, "--ip", "10.0.0.9/24"), "10.0.0.9/24", "--device"),
+            ((*memory, "--gateway", "10.9.9.9"), "gateway is another address of the same network"),
+            ((*memory, "stray"), "stray"),
+            ((*memory, "--fly"), "--fly"), ((*memory, "--config", "a.ini"), "a.ini", "--memory"),
+            ((*LOOP, "--config", "a.ini", "--block", "512"), "a.ini", "--block")):
+        one_line(words, run("nvmet", *words), 2, *told)
+
+
+@case
+def a_target_without_its_files_or_memory_is_one_line_and_status_3(directory):
+    small, fifo, held = (os.path.join(directory, name) for name in ("small", "fifo", "held"))
+    open(small, "w").write("100 bytes")
+    os.mkfifo(fifo)
+    for words, *told in (
+            (("--file", directory), directory, "neither a file"), (("--file", fifo, "--read-only"), "neither a file"),
+            (("--file", "/dev/null"), "neither a file"), (("--file", directory + "/none"), "/none", "PATH:SIZE"),
+            (("--file", directory + "/no/disk:1M"), "/no/disk", "No such file"),
+            (("--file", small + ":1M"), "9 bytes", "512"), (("--file", directory + "/huge:1000000T"), "/huge"),
+            (("--memory", "100T"), "--memory 100T", "109951162777600"), (("--config", "/no/file"), "/no/file"),
+            (("--config", directory), directory, "directory"),
+            (("--memory", "1M", "-d", "loop", "--ip", "10.0.0.1/24"), "10.0.0.1", "4420", "--port")):
+        code, out, err = run("nvmet", *LOOP, *words)
+        one_line(words, (code, "", err), 3, *told)
+    with open(held, "wb") as file:
+        file.write(bytes(1 << 20))
+        file.flush()
+        fcntl.flock(file, fcntl.LOCK_EX)
+        one_line("held", run("nvmet", *LOOP, "--file", held), 3, held, "in use")
+    want(sorted(os.listdir(directory)) == ["fifo", "held", "small"], os.listdir(directory))
+
+
+@case
+def a_file_on_tmpfs_is_served_or_leaves_nothing(_):
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        code, out, err = run("nvme-perf", "--runtime", "0.02", "--store", folder + "/disk:1M")
+        if code:
+            one_line("tmpfs", (code, out, err), 3, folder, "buffered")
+            want(os.listdir(folder) == [], os.listdir(folder))
+
+
+BASE = "[port.0]\ndevice=loop\nip=10.0.0.1/24\n"
+ONE = BASE + f"[subsystem.0]\nnqn={DISK}\n"
+FULL = ONE + "[namespace.0]\nstore=memory:1M\n"
+
+
+@case
+def a_wrong_ini_file_is_one_line_in_its_own_words(directory):
+    names = "".join(f"[subsystem.{i}]\nnqn={DISK}{i}\n" for i in range(33))
+    for text, *told in (
+            ("", "[namespace.0]"), ("hello\n", "line 1", "hello", "[section]"), ("[target\n", "line 1", "]"),
+            ("[target]\nservice\n", "line 2", "service", "key=value"), ("[target]\n=1\n", "line 2"),
+            ("a=1\n[target]\n", "line 1"), ("[target]\nservice=\0 1\n", "line 2"),
+            ("[disk.0]\n", "[disk.0]", "[namespace.N]"), ("[target]\nspeed=1\n", "[target] speed", "service"),
+            ("[target]\nservice=0\n", "[target] service 0", "65535"), ("[target]\nqueue-depth=1\n", "1024"),
+            ("[target]\nio-queues=129\n", "129", "128"), ("[target]\nin-capsule=17\n", "17", "16384"),
+            ("[target]\nmax-data=5000\n", "5000", "4k"), ("[target]\npool=1\n", "pool 1", "4194304"),
+            ("[target]\npool=8M\npool=9M\n", "[target] pool is there twice", "line 3"),
+            ("[target]\n[port.0]\n[target]\n", "[target] is there twice", "line 3"),
+            (FULL + BASE, "[port.0] is there twice"), (FULL + "[subsystem.0]\n", "[subsystem.0] is there twice"),
+            ("[port.0]\nnic=1\n", "[port.0] nic", "device"),
+            ("[port.0]\nip=here\n" + FULL[len(BASE):], "[port.0]", "here"),
+            ("[port.0]\ndevice=loop\n" + FULL[len(BASE):], "[port.0]: ip is missing"), (FULL[len(BASE):], "--ip"),
+            (BASE + "[subsystem.0]\nserial=1\n[namespace.0]\nstore=memory:1M\n", "[subsystem.0]: nqn is missing"),
+            (BASE + "[subsystem.0]\nnqn=disk\n", "[subsystem.0] nqn disk"), (names, "[subsystem.32]", "32"),
+            (BASE + "[subsystem.0]\nserial=" + "1" * 21 + "\n", "20 characters"),
+            (BASE + "[subsystem.0]\nhosts=me\n", "[subsystem.0] hosts me"),
+            (FULL + f"[subsystem.1]\nnqn={DISK}\n", "[subsystem.1]: nqn", DISK, "another"),
+            (FULL + f"[subsystem.1]\nnqn={OTHER}\n", "[namespace.0]: subsystem is missing"),
+            (FULL + f"subsystem={OTHER}\n", "[namespace.0]", OTHER, DISK),
+            (ONE + "[namespace.0]\nnsid=1\n", "[namespace.0]: store is missing"),
+            (FULL + "nsid=1\n[namespace.1]\nnsid=1\nstore=null:1M\n", "[namespace.1]: nsid 1", "another"),
+            (FULL + "nsid=129\n", "129", "128"), (FULL + "block=600\n", "block 600", "4096"),
+            (FULL + "read-only=yes\n", "read-only yes", "0 to 1"), (FULL + "uuid=1-2\n", "uuid 1-2", "3f1b5f9c"),
+            (ONE + "[namespace.0]\nstore=memory:511\n", "[namespace.0]: 511 bytes", "512"),
+            (ONE + "[namespace.0]\nstore=/" + "x" * 300 + ":1M\n", "[namespace.0] store", "255"),
+            (ONE + "".join(f"[namespace.{i}]\nstore=null:1M\n" for i in range(129)), "[namespace.128]", "128")):
+        path = write_ini(directory, text)
+        one_line(text[-200:], run("nvmet", "--config", path), 2, path, *told) if told != ["--ip"] else \
+            one_line(text, run("nvmet", "--config", path), 2, "--ip")
+    path = write_ini(directory, FULL)
+    one_line("ports", run("nvmet", "--config", path, *LOOP), 2, path, "[port.0]", "command line")
+
+
+@case
+def the_command_line_wins_over_the_file_and_numbers_are_filled_in(directory):
+    path = write_ini(directory, "[target]\nservice=4000\n" + FULL + "[namespace.1]\nnsid=1\nstore=null:1M\n")
+    code, out, err = run("nvmet", "--config", path, "--dry-run", "--port", "4001")
+    want(code == 0 and "service 4001" in out, code, out, err)
+    want("namespace 2 of " + DISK + ": memory" in out and "namespace 1 of " + DISK + ": null" in out, out)
+
+
+@case
+def wrong_options_of_the_host_are_one_line(directory):
+    there = ("--connect", "10.0.0.9", "--nqn", DISK, "--ip", "10.0.0.1/24", "-d", "loop")
+    for words, *told in (
+            (("--rw", "fly"), "--rw fly", "randrw"), (("--rw", ","), "--rw", "randrw"),
+            (("--bs", "100"), "--bs 100", "512"), (("--bs", "2M"), "1048576"), (("--bs", "513"), "--bs 513", "512"),
+            (("--bs", "512", "--block", "4096"), "4096"), (("--bs", ",".join(["512"] * 17)), "16"),
+            (("--iodepth", "0"), "1023"), (("--iodepth", "1,x"), "--iodepth x"),
+            (("--queues", "129"), "128"), (("--block", "1024"), "512 or 4096"), (("--in-capsule", "17"), "16"),
+            (("--in-capsule", "16400"), "16384"), (("--rwmixread", "101"), "100"), (("--runtime", "0"), "86400"),
+            (("--cycles", "0"), "--cycles 0"), (("--nsid", "0"), "128"), (("--port", "0"), "65535"),
+            (("--store", "disk"), "./disk.img"), (("--store", "memory:100"), "512"), (("stray",), "stray"),
+            (("--ip", "10.0.0.1/24"), "--connect"), (("--gateway", "10.0.0.1"), "--connect"),
+            (("--connect", "there"), "--connect there", "10.0.0.1"), (("--connect", "10.0.0.9"), "--nqn", "--ip"),
+            ((*there, "--nqn", "disk"), "--nqn disk", "nqn."), ((*there, "--bare"), "--connect"),
+            ((*there, "--store", "null:1M"), "--store", "--connect"), (there[:-2], "-d"),
+            ((*there, "--ip", "here"), "here", "10.0.0.1/24")):
+        one_line(words, run("nvme-perf", "--runtime", "0.02", *words), 2, *told)
+    for words, *told in ((("--store", directory), directory), (("--store", directory + "/none"), "PATH:SIZE"),
+                         (("--store", "memory:100T"), "109951162777600"), (("--json", directory), directory),
+                         (("--json", directory + "/no/file"), "/no/file"), (there, "10.0.0.9", "4420")):
+        one_line(words, run("nvme-perf", "--runtime", "0.02", *words), 3, *told)
+    for words, status, *told in ((("--nsid", "2"), 1, "namespace 2"),
+                                 (("--bs", "4k", "--store", "memory:2048"), 2, "2048"),
+                                 (("--verify", "--store", "memory:64k"), 2, "--iodepth"),
+                                 (("--queues", "128", "--iodepth", "1023"), 3, "no room")):
+        one_line(words, run("nvme-perf", "--runtime", "0.02", *words), status, *told)
+    want(os.listdir(directory) == [], os.listdir(directory))
+
+
+if __name__ == "__main__":
+    sys.exit(main("nvmet", CASES))
