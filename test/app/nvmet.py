@@ -231,7 +231,8 @@ def a_target_that_is_told_to_end_tells_its_hosts(directory):
         ends.target.process.send_signal(signal.SIGTERM)
         want(ends.target.finish(15) == 0 and not complaints(ends.target), ends.target.text())
         want("ending: 5 queues are told" in ends.target.text(), ends.target.text())
-        want(host.finish(15) == 1 and len(complaints(host)) == 1 and "has ended the connection" in host.text(), host.text())
+        code, lines = host.finish(15), complaints(host)
+        want(code == 1 and len(lines) == 1 and "has ended the connection" in lines[0], code, host.text())
 
 
 @case
