@@ -489,14 +489,15 @@ static int complain_of_namespace(const struct host *host, uint16_t status)
 	return complain(host, what, status == NVME_OK ? NVME_INVALID_NAMESPACE : status);
 }
 
-/* What the target takes behind a command. */
-static void limit_capsules(struct host *host, const uint8_t page[NVME_PAGE_BYTES])
+/* What the target takes behind a command, and at the end of one. */
+static void take_limits(struct host *host, struct host_namespace *namespace, const uint8_t page[NVME_PAGE_BYTES])
 {
-	uint32_t bytes = get_le32(page + 1792) * 16, offset = get_le16(page + 1800);
+	uint32_t bytes = get_le32(page + 1792) * 16, offset = get_le16(page + 1800), mdts = page[77];
 	uint32_t most = bytes > NVME_SQE_BYTES && offset == 0 ? bytes - NVME_SQE_BYTES : 0;
 
 	if (host->config.in_capsule_bytes > most)
 		host->config.in_capsule_bytes = most;
+	namespace->most_bytes = mdts && mdts < 32 ? (uint64_t)NVME_PAGE_BYTES << mdts : UINT64_MAX;
 }
 
 static int take_controller(struct host *host, struct host_namespace *namespace)
@@ -511,7 +512,7 @@ static int take_controller(struct host *host, struct host_namespace *namespace)
 	if (status == NVME_OK)
 		status = identify(host, NVME_CNS_CONTROLLER, 0, page);
 	if (status == NVME_OK) {
-		limit_capsules(host, page);
+		take_limits(host, namespace, page);
 		status = set_queues(host);
 	}
 	if (status != NVME_OK)

@@ -33,6 +33,7 @@ struct host_config {
 struct host_namespace {
 	uint64_t blocks;
 	uint32_t block_bytes;
+	uint64_t most_bytes; /* of a command */
 };
 
 /* One that is done. */

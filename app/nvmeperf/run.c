@@ -9,6 +9,7 @@
 
 #include "common/clock.h"
 #include "common/eal.h"
+#include "nvmf/command.h"
 #include "perf/histogram.h"
 
 #define PATIENCE_NS 20000000000ull /* with a target that answers nothing */
@@ -35,6 +36,7 @@ struct run {
 	uint32_t *versions; /* of each place: what was written last; 0: nothing */
 	bool *busy;         /* of each place, with verify */
 	bool *is_read;
+	uint16_t status; /* of the first that failed */
 	struct perf_histogram times;
 	uint64_t now_ns;
 };
@@ -160,7 +162,8 @@ static void take_done(struct run *run, const struct host_done *done)
 	bool ok = done->status == NVME_OK;
 
 	run->free_tags[run->free_count++] = (uint32_t)done->tag;
-	run->failed += !ok;
+	if (!ok && run->failed++ == 0)
+		run->status = done->status;
 	if (run->counts) {
 		run->done++;
 		perf_histogram_record(&run->times, run->now_ns - run->begun_ns[done->tag]);
@@ -219,6 +222,9 @@ static int make(struct run *run)
 		return app_complain(APP_EXIT_USAGE, "--bs %u: use a multiple of the %u bytes of a block, at most %lu",
 				    which->bytes, run->namespace.block_bytes,
 				    run->namespace.blocks * run->namespace.block_bytes);
+	if (which->bytes > run->namespace.most_bytes)
+		return app_complain(APP_EXIT_USAGE, "--bs %u: the target takes at most %lu bytes a command",
+				    which->bytes, run->namespace.most_bytes);
 	run->places = run->namespace.blocks / run->count;
 	if (run->options->verify && run->places < 2 * tags)
 		return app_complain(APP_EXIT_USAGE,
@@ -266,7 +272,7 @@ static void report(const struct run *run, double rate, json_t *results)
 	printf("%-9s %8u %6u %6u %10.0f %9.1f %8.1f %8.1f %8.1f %8.1f %8.1f", which->rw, which->bytes, queues,
 	       which->depth, rate, mb, mean_us, us[0], us[1], us[2], us[3]);
 	if (run->wrong || run->failed)
-		printf("  WRONG: %lu failed, %lu differ", run->failed, run->wrong);
+		printf("  WRONG: %lu failed (%s), %lu differ", run->failed, nvmf_status_text(run->status), run->wrong);
 	else if (run->options->verify)
 		printf("  %lu verified", run->verified);
 	printf("\n");

@@ -105,7 +105,8 @@ static int open_all(struct server *server, const struct server_config *config)
 	if (uroce_cm_channel_create(server->engine, &server->channel) != 0)
 		return app_complain(APP_EXIT_ENVIRONMENT, "no memory for connections");
 	if (pool_open(&server->pool, config->pool_bytes) != 0)
-		return app_complain(APP_EXIT_ENVIRONMENT, "no memory for %lu bytes of buffers", config->pool_bytes);
+		return app_complain(APP_EXIT_ENVIRONMENT, "no memory for %lu bytes of buffers: use a smaller pool",
+				    config->pool_bytes);
 	server->pool_region = server_register(server, server->pool.base, server->pool.bytes);
 	if (server->pool_region == NULL)
 		return app_complain(APP_EXIT_ENVIRONMENT, "no memory for regions");
