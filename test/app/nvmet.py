@@ -6,6 +6,7 @@
 No root, hugepages or NIC needed.
 """
 import fcntl
+import functools
 import json
 import os
 import re
@@ -14,7 +15,7 @@ import sys
 import tempfile
 import time
 
-from programs import BUILD, Running, again_if_memif_crashes, main, one_line, run, run_unprivileged, want
+from programs import BUILD, Running, Skipped, again_if_memif_crashes, main, one_line, run, run_unprivileged, want
 
 CASES = []
 TARGET, HOST = "10.0.0.1", "10.0.0.2"
@@ -29,11 +30,22 @@ def case(function):
     return function
 
 
+def with_files(function):
+    """For cases that serve a file: some kernels and containers have no io_uring."""
+    @functools.wraps(function)
+    def tried(directory):
+        _, _, err = run("nvme-perf", "--runtime", "0.01")
+        if "io_uring" in err:
+            raise Skipped(err.strip())
+        function(directory)
+    return tried
+
+
 def measure(*options, rows=1):
     """Runs uroce-nvme-perf by itself. Its rows, as words."""
     code, out, err = run("nvme-perf", *options)
     found = [line.split() for line in out.splitlines() if re.match(r"(rand)?(read|write|rw) +\d|bare", line)]
-    want(code == 0 and not err and LEFT in out and len(found) == rows, options, code, out, err)
+    want(code == 0 and LEFT in out and len(found) == rows, options, code, out, err)
     return found
 
 
@@ -108,6 +120,7 @@ def several_queues_and_depths_verify(_):
 
 
 @case
+@with_files
 def a_file_verifies_and_has_the_size_that_was_said(_):
     with tempfile.TemporaryDirectory(dir=BUILD) as folder:
         path = folder + "/disk"
@@ -160,6 +173,7 @@ def cycles_leave_nothing(_):
 
 INI = f"""; what a comment says is not read: [port.9]
 [target]
+max-data = 64k
 in-capsule = 0      # hosts have 4096 by themselves
 [subsystem.0]
 nqn = {DISK}
@@ -186,6 +200,7 @@ def write_ini(directory, text):
 
 
 @case
+@with_files
 def memory_and_a_file_are_served_over_memif(directory):
     with tempfile.TemporaryDirectory(dir=BUILD) as folder:
         with Ends(directory, "--memory", "16M", "--file", folder + "/disk:16M") as ends:
@@ -203,14 +218,16 @@ def memory_and_a_file_are_served_over_memif(directory):
 def what_differs_or_fails_is_wrong(directory):
     with Ends(directory, "--store", "null:16M") as ends:
         host = ends.host("differs", "--verify", "--rw", "write")
-        want(host.finish() == 1 and re.search(r"WRONG: 0 failed, [1-9]\d* differ", host.text()), host.text())
+        want(host.finish() == 1 and re.search(r"WRONG: 0 failed .*, [1-9]\d* differ", host.text()), host.text())
     with Ends(directory, "--memory", "16M", "--read-only") as ends:
         host = ends.host("fails", "--rw", "write")
-        want(host.finish() == 1 and re.search(r"WRONG: [1-9]\d* failed, 0 differ", host.text()), host.text())
+        want(host.finish() == 1, host.text())
+        want(re.search(r"WRONG: [1-9]\d* failed \(.*write protected.*\), 0 differ", host.text()), host.text())
         want(ends.target.interrupt() == 0 and "answered with an error" in ends.target.text(), ends.target.text())
 
 
 @case
+@with_files
 def an_ini_file_has_two_subsystems_and_their_hosts(directory):
     with tempfile.TemporaryDirectory(dir=BUILD) as folder:
         with Ends(directory, "--config", write_ini(directory, INI % (OWN_HOST, folder))) as ends:
@@ -219,6 +236,7 @@ def an_ini_file_has_two_subsystems_and_their_hosts(directory):
             want(ends.target.interrupt() == 0, ends.target.text())
         with Ends(directory, "--config", write_ini(directory, INI % ("nqn.2026-01.uroce:else", folder))) as ends:
             ends.works("any")
+            ends.fails("too-large", 2, "--bs 131072", "65536 bytes", options=("--bs", "128k"))
             ends.fails("not-allowed", 1, "Connect", OTHER, "host", nqn=OTHER)
 
 
@@ -305,6 +323,7 @@ def wrong_options_of_the_target_are_one_line(_):
 
 
 @case
+@with_files
 def a_target_without_its_files_or_memory_is_one_line_and_status_3(directory):
     small, fifo, held = (os.path.join(directory, name) for name in ("small", "fifo", "held"))
     open(small, "w").write("100 bytes")
@@ -328,6 +347,7 @@ def a_target_without_its_files_or_memory_is_one_line_and_status_3(directory):
 
 
 @case
+@with_files
 def a_file_on_tmpfs_is_served_or_leaves_nothing(_):
     with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
         code, out, err = run("nvme-perf", "--runtime", "0.02", "--store", folder + "/disk:1M")
