@@ -61,7 +61,7 @@ void nvmf_controller_set_cc(struct nvmf_controller *controller, uint32_t cc);
 void nvmf_controller_raise(struct nvmf_controller *controller, uint32_t event);
 /* The host has read the page of the event, and is told of what comes later. */
 void nvmf_controller_read(struct nvmf_controller *controller, uint32_t event);
-/* A held command whose event has come or that a reset has aborted, complete but for nvmf_command_answer(). NULL: none. */
+/* A held command whose event has come, or that a reset has aborted: nvmf_command_answer() is next. NULL: none. */
 struct nvmf_command *nvmf_controller_next_event(struct nvmf_controller *controller);
 
 #endif

@@ -193,7 +193,7 @@ def every_shipped_settings_file_is_understood(_):
     names = [name for name in os.listdir(config) if name.endswith(".ini")]
     want(len(names) >= 4, names)
     for name in names:
-        program, words = ("nvmet", "namespace of") if name == "nvmet.ini" else ("testpmd", "(file)")
+        program, words = ("nvmet", "namespace 1 of") if name == "nvmet.ini" else ("testpmd", "(file)")
         code, out, err = run(program, "--config", os.path.join(config, name), "--dry-run")
         want(code == 0 and words in out, name, code, out, err)
 

@@ -86,11 +86,12 @@ report $? client_of_README_builds_with_pkg_config_static "$root/log"
 nm "$(find "$root" -name liburoce.a)" | awk '$NF ~ /^nvmf_/' >"$root/log"
 [ ! -s "$root/log" ]
 report $? liburoce_has_nothing_of_nvmf "$root/log"
-mkdir -p "$root/target/common" "$root/target/nvmf"
+mkdir -p "$root/target/common" "$root/target/nvmf" "$root/target/perf"
 cp -r "$here/../../app/nvmet" "$root/target/"
 cp "$here/../../app/common"/eal.[ch] "$here/../../app/common"/number.[ch] "$here/../../app/common/clock.h" \
 	"$root/target/common/"
 cp "$here/../../lib/nvmf"/* "$root/target/nvmf/"
+cp "$here/../../app/perf"/histogram.[ch] "$root/target/perf/"
 # shellcheck disable=SC2046
 cc -D_GNU_SOURCE -Wall -Wextra -Wno-missing-field-initializers -Werror -I"$root/target" -o "$root/nvmet" \
 	"$root/target"/*/*.c $(pkg-config $flags --cflags --static --libs uroce) \

@@ -1,4 +1,4 @@
-/* cli.c - uroce-nvmetcli: asks and tells a running uroce-nvmet */
+/* main.c - uroce-nvmetcli: asks and tells a running uroce-nvmet */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <getopt.h>
