@@ -20,7 +20,7 @@ help:
 	@echo 'make test        every test but the long ones (ONLY=REGEX for some of them)'
 	@echo 'make tidy        check the rules of the house: layers, lengths, format, words'
 	@echo 'make compliance  write docs/compliance.md anew: rules, the code that cites them, their tests'
-	@echo 'make coverage    the branches of lib/cm, lib/rc and lib/wire that tests take (ARGS=--missing: the others)'
+	@echo 'make coverage    the branches of the pure cores that tests take (ARGS=--missing: the others)'
 	@echo 'make format      format the C files as .clang-format says'
 	@echo 'make bench       every case worth watching, in tables and as JSON (ARGS="--only limit --only qps")'
 	@echo 'make bench-peers UCX, libfabric, iperf3 and qperf beside uroce-perf, with the same sizes'

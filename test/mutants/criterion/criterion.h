@@ -57,11 +57,13 @@ __attribute__((noreturn)) void run_fail(const char *what, const char *file, int 
 #define cr_assert_geq(a, b, ...) cr_assert((a) >= (b))
 #define cr_assert_str_eq(a, b, ...) cr_assert(strcmp(a, b) == 0)
 #define cr_assert_str_neq(a, b, ...) cr_assert(strcmp(a, b) != 0)
+#define cr_assert_str_not_empty(a, ...) cr_assert((a)[0] != 0)
 #define cr_assert_arr_eq(a, b, bytes, ...) cr_assert(memcmp(a, b, bytes) == 0)
 
 #define cr_expect cr_assert
 #define cr_expect_not cr_assert_not
 #define cr_expect_null cr_assert_null
+#define cr_expect_not_null cr_assert_not_null
 #define cr_expect_eq cr_assert_eq
 #define cr_expect_arr_eq cr_assert_arr_eq
 #define cr_expect_neq cr_assert_neq
@@ -71,5 +73,6 @@ __attribute__((noreturn)) void run_fail(const char *what, const char *file, int 
 #define cr_expect_geq cr_assert_geq
 #define cr_expect_str_eq cr_assert_str_eq
 #define cr_expect_str_neq cr_assert_str_neq
+#define cr_expect_str_not_empty cr_assert_str_not_empty
 
 #endif
