@@ -139,12 +139,13 @@ def two_paths(eal):
     steps = [CONNECT, CONNECT.replace(OWN, OTHER), WAIT, "nvme list-subsys",
              f"({FIO} --rw=randrw --bsrange=4k-64k --iodepth=16 --size=32m --time_based --runtime=20; "
              "echo $? > /tmp/fio.status) & sleep 4", f"{TC} qdisc add dev eth1 root netem loss 100%", "wait",
-             "test $(cat /tmp/fio.status) = 0", "dmesg | grep -o 'nvme1: Reconnecting' | head -1"]
+             "test $(cat /tmp/fio.status) = 0", "dmesg | grep -o 'nvme1: Reconnecting' | head -1",
+             f"{TC} qdisc del dev eth1 root"]  # else to disconnect takes as long as the host goes on trying
     target = Target([*eal, eal[-1].replace("net_af_packet0", "net_af_packet1").replace(TAP, OTHER_TAP)],
                     "fio verifies on while one of two paths is cut", steps,
                     (f"traddr={OWN}", f"traddr={OTHER}", "Reconnecting"), seconds=120)
     target.ends = ("-d", "net_af_packet0", "--ip", OWN + "/24", "-d", "net_af_packet1", "--ip", OTHER + "/24")
-    target.batch = Batch((), (), (f"{TC} qdisc del dev eth1 root",))
+    target.batch = Batch((), (), (f"{TC} qdisc del dev eth1 root 2>/dev/null",))
     return target
 
 
