@@ -86,8 +86,9 @@ int uroce_cm_next(struct uroce_cm_channel *channel, struct uroce_cm_event *event
 		}
 		error = 0;
 	}
-	if (channel->first == NULL && read(channel->fd, &count, sizeof(count)) < 0)
-		count = 0; /* nobody had written: it is empty as it should be */
+	/* Who polls in vain pays no system call. A write that is still to come is read by the next call. */
+	if (channel->first == NULL && channel->woken && read(channel->fd, &count, sizeof(count)) == sizeof(count))
+		channel->woken = false;
 	rte_spinlock_unlock(&channel->lock);
 	return error;
 }

@@ -44,6 +44,7 @@ void engine_connect_raise(struct uroce_cm_id *id, const struct uroce_cm_event *e
 		id->queued = true;
 		id->next = NULL;
 		wake = channel->first == NULL;
+		channel->woken |= wake;
 		if (channel->last)
 			channel->last->next = id;
 		else

@@ -20,6 +20,7 @@ struct uroce_cm_channel {
 	struct uroce_engine *engine;
 	rte_spinlock_t lock; /* the list of ids that have events */
 	struct uroce_cm_id *first, *last;
+	bool woken; /* the descriptor is written, or is about to be */
 	int fd;
 	_Atomic uint32_t ids;
 };
