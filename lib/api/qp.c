@@ -441,13 +441,19 @@ int uroce_mw_bind(struct uroce_qp *qp, struct uroce_mw *mw, const struct uroce_m
 	return error;
 }
 
+static int post_one(struct uroce_qp *qp, const struct uroce_send_wr *wr)
+{
+	return wr->opcode == UROCE_WR_BIND_MW ? post_bind(qp, wr, UROCE_MW_TYPE_2) : rc_qp_post_send(qp_core(qp), wr);
+}
+
 int uroce_qp_post_send(struct uroce_qp *qp, const struct uroce_send_wr *wr, const struct uroce_send_wr **bad_wr)
 {
 	int error = 0;
 
 	for (; wr; wr = wr->next) {
-		error = wr->opcode == UROCE_WR_BIND_MW ? post_bind(qp, wr, UROCE_MW_TYPE_2) :
-							 rc_qp_post_send(qp_core(qp), wr);
+		error = post_one(qp, wr);
+		if (error == -EINVAL && engine_connect_catch_up(qp))
+			error = post_one(qp, wr);
 		if (error) {
 			if (bad_wr)
 				*bad_wr = wr;

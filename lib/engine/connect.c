@@ -9,6 +9,7 @@
 
 #include "engine/connect.h"
 #include "engine/discover.h"
+#include "engine/mailbox.h"
 #include "engine/mbuf.h"
 #include "engine/place.h"
 #include "engine/port.h"
@@ -284,6 +285,24 @@ static void add_news(struct uroce_lcore *lcore, struct uroce_cm_id *id, enum con
 		lcore->connect->news = id;
 	}
 	id->news |= news;
+}
+
+static int catch_up_on_owner(void *argument)
+{
+	struct uroce_qp *qp = argument;
+	struct uroce_lcore *lcore = qp->owner;
+	const struct rc_qp *core = qp_core(qp);
+
+	if (qp->cm_id == NULL || qp->cm_id->connection == CM_NONE || core->state != UROCE_QPS_RTR || !core->established)
+		return -EINVAL;
+	cm_packet_came(lcore->connect->cm, qp->cm_id->connection, engine_now_ns());
+	engine_connect_run(lcore);
+	return core->state == UROCE_QPS_RTS ? 0 : -EINVAL;
+}
+
+bool engine_connect_catch_up(struct uroce_qp *qp)
+{
+	return qp->cm_id && engine_mailbox_call(qp->owner, catch_up_on_owner, qp) == 0;
 }
 
 /* In the middle of a burst nothing may happen to a QP but its packets: the end of the turn is early enough. */

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <rte_ethdev.h>
+
 #include "calls.h"
 #include "engine/connect.h"
 #include "engine/engine.h"
@@ -321,6 +323,58 @@ Test(connect, either_end_may_load_the_alternate_path)
 	for (int i = 0; i < 2; i++)
 		cr_assert_eq(uroce_device_destroy(devices[i]), 0);
 	cr_assert_eq(drivers_loop_close(&loop), 0);
+	calls_close(&network, channel, listener);
+}
+
+/* An RTU is lost: frames to QP 1 whose message has its attribute. */
+static uint16_t lose_rtu(uint16_t port, uint16_t queue, struct rte_mbuf **frames, uint16_t count, uint16_t room,
+			 void *nothing)
+{
+	uint16_t kept = 0;
+
+	(void)port, (void)queue, (void)room, (void)nothing;
+	for (uint16_t i = 0; i < count; i++) {
+		const uint8_t *frame = rte_pktmbuf_mtod(frames[i], const uint8_t *);
+
+		if (frames[i]->pkt_len > 80 && frame[42] == OP_UD_SEND_ONLY && frame[62 + 17] == 0x14)
+			rte_pktmbuf_free(frames[i]);
+		else
+			frames[kept++] = frames[i];
+	}
+	return kept;
+}
+
+/* C-9: the first packet is as good as the RTU, and who has it can answer at once. */
+Test(connect, a_packet_that_overtakes_the_rtu_can_be_answered_at_once)
+{
+	static struct network network;
+	const struct rte_eth_rxtx_callback *callback;
+	struct uroce_cm_channel *channel;
+	struct uroce_cm_id *listener, *client, *server;
+	struct uroce_send_wr send = { .opcode = UROCE_WR_SEND };
+	struct uroce_recv_wr receive = { 0 };
+	struct uroce_wc wc;
+
+	RULE("C-9");
+	calls_open(&network, 1, &channel);
+	callback = rte_eth_add_rx_callback(network.loop.ports[1].port_id, 0, lose_rtu, NULL);
+	cr_assert_eq(uroce_cm_listen(channel, NULL, CALLS_PORT, 1, 0, &listener), 0);
+	client = calls_dial(&network, channel, "10.0.0.2", NULL);
+	server = calls_wait(channel, UROCE_CM_REQUEST).id;
+	calls_answer(&network, server, NULL);
+	cr_assert_eq(uroce_qp_post_recv(uroce_cm_qp(server), &receive, NULL), 0);
+	cr_assert_eq(calls_wait(channel, UROCE_CM_ESTABLISHED).id, client);
+	cr_assert_eq(uroce_qp_post_send(uroce_cm_qp(server), &send, NULL), -EINVAL, "nothing has come yet");
+	cr_assert_eq(uroce_qp_post_send(uroce_cm_qp(client), &send, NULL), 0);
+	while (uroce_cq_poll(network.ends[1].cq, 1, &wc) == 0)
+		network_turn(&network);
+	cr_assert_eq(wc.opcode, UROCE_WC_RECV);
+	cr_assert_eq(uroce_qp_post_send(uroce_cm_qp(server), &send, NULL), 0);
+	cr_assert_eq(calls_wait(channel, UROCE_CM_ESTABLISHED).id, server);
+	cr_assert_eq(rte_eth_remove_rx_callback(network.loop.ports[1].port_id, 0, callback), 0);
+	calls_hang_up(client);
+	calls_wait(channel, UROCE_CM_DISCONNECTED);
+	calls_hang_up(server);
 	calls_close(&network, channel, listener);
 }
 
