@@ -88,12 +88,12 @@ bool engine_connect_receive(struct uroce_lcore *lcore, struct engine_port *port,
 void engine_connect_turn(struct uroce_lcore *lcore);
 /* Carries out what a call of the manager has caused. */
 void engine_connect_run(struct uroce_lcore *lcore);
-/* An event of a QP that has an id. */
 /*
  * The user answers a packet that overtook the RTU before the lcore has taken notice of it (C-9): then it does so now.
  * true: the QP can send.
  */
 bool engine_connect_catch_up(struct uroce_qp *qp);
+/* An event of a QP that has an id. */
 void engine_connect_tell(struct uroce_qp *qp, enum uroce_event_type type);
 /* The QP goes. */
 void engine_connect_forget_qp(struct uroce_qp *qp);
