@@ -112,9 +112,10 @@ static void stats(struct control *control, char **words)
 	(void)words;
 	fprintf(control->out,
 		"target queues=%u commands=%lu errors=%lu queues_made=%lu queues_refused=%lu queues_broken=%lu "
-		"keep_alive_expired=%lu waits_for_memory=%lu buffers_in_use=%lu\n",
+		"queues_stuck=%lu queues_mute=%lu keep_alive_expired=%lu waits_for_memory=%lu buffers_in_use=%lu\n",
 		server->queue_count, counts->commands, counts->errors, counts->queues, counts->refused_queues,
-		counts->broken_queues, counts->expired, counts->waits_for_memory, server->pool.used_bytes);
+		counts->broken_queues, counts->stuck_queues, counts->mute_queues, counts->expired,
+		counts->waits_for_memory, server->pool.used_bytes);
 	for (const struct disk *disk = control->disks->first; disk; disk = disk->next) {
 		const struct nvmf_namespace *namespace = &disk->namespace;
 
@@ -147,7 +148,7 @@ static void controllers(struct control *control, char **words)
 		fprintf(control->out, "controller %u of %s: host %s at %s, %u queues, keep alive %u ms%s\n",
 			controller->cntlid, controller->subsystem ? controller->subsystem->nqn : "discovery",
 			controller->host_nqn,
-			uroce_addr_format(&((const struct queue *)queue->context)->peer, peer, sizeof(peer)),
+			uroce_addr_format(&((const struct queue *)queue->context)->peer->addr, peer, sizeof(peer)),
 			controller->queue_count, controller->keep_alive_ms,
 			nvmf_controller_is_ready(controller) ? "" : ", not ready");
 	}

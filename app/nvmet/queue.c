@@ -11,6 +11,7 @@
 
 #define READS_MAX 16u /* outstanding of ours */
 #define CAPSULE_ALIGNED 64u
+#define PATIENCE_NS 10000000000ull /* with a host that takes no answers, or does not say who it is */
 
 /* ---- posting ---- */
 
@@ -32,8 +33,8 @@ void queue_post(struct queue *queue, const struct uroce_send_wr *wr, uint32_t co
 {
 	if (queue->ending || uroce_qp_post_send(queue->qp, wr, NULL) != 0)
 		queue_end(queue); /* there is room for all that can be posted: the QP is in ERR */
-	else
-		queue->sends += count;
+	else if ((queue->sends += count) == count)
+		queue->moved_ns = queue->server->now_ns;
 }
 
 /* ---- completions ---- */
@@ -102,7 +103,10 @@ void queue_take_completion(struct queue *queue, const struct uroce_wc *wc)
 	uint32_t number = (uint32_t)(wc->wr_id >> SLOT_WORK_BITS);
 
 	queue->receives -= work == WORK_RECEIVE;
-	queue->sends -= work == WORK_FETCH || work == WORK_ANSWER;
+	if (work == WORK_FETCH || work == WORK_ANSWER) {
+		queue->sends--;
+		queue->moved_ns = queue->server->now_ns;
+	}
 	if (wc->status != UROCE_WC_SUCCESS)
 		queue_end(queue);
 	if (queue->ending)
@@ -136,6 +140,8 @@ static void refuse(struct server *server, const struct uroce_cm_event *event, en
 
 static void free_queue(struct queue *queue)
 {
+	if (queue->peer)
+		peer_leave(&queue->server->peers, queue->peer);
 	if (queue->qp)
 		uroce_qp_destroy(queue->qp);
 	if (queue->mr)
@@ -225,14 +231,15 @@ static struct queue *make_queue(struct server *server, const struct uroce_cm_eve
 	queue->port = port_of(server, event);
 	queue->port_index = (uint32_t)(queue->port - server->ports);
 	queue->id = event->id;
-	queue->peer = event->peer;
+	queue->opened_ns = server->now_ns;
+	queue->peer = peer_enter(&server->peers, &event->peer);
 	queue->capsule_count = hello->commands;
 	queue->slot_count = slots_of(hello);
 	queue->capsule_room = NVME_SQE_BYTES + (hello->qid ? server->target.config.in_capsule_bytes : 0);
 	queue->capsule_room = (queue->capsule_room + CAPSULE_ALIGNED - 1) / CAPSULE_ALIGNED * CAPSULE_ALIGNED;
 	nvmf_queue_open(&queue->nvmf, &server->target, hello);
 	queue->nvmf.context = queue;
-	if (make_slots(queue) == 0 && make_qp(queue) == 0) {
+	if (queue->peer && make_slots(queue) == 0 && make_qp(queue) == 0) {
 		queue->lkey = uroce_mr_lkey(queue->mr);
 		return queue;
 	}
@@ -304,6 +311,20 @@ void queue_end(struct queue *queue)
 			queue_end(controller->queues[i]->context);
 	}
 	nvmf_queue_close(&queue->nvmf);
+}
+
+void queue_look(struct server *server)
+{
+	for (struct queue *queue = server->queues; queue; queue = queue->next) {
+		bool mute = queue->nvmf.controller == NULL && server->now_ns - queue->opened_ns > PATIENCE_NS;
+		bool stuck = queue->sends && server->now_ns - queue->moved_ns > PATIENCE_NS;
+
+		if (queue->ending || (!mute && !stuck))
+			continue;
+		server->counts.mute_queues += mute;
+		server->counts.stuck_queues += !mute;
+		queue_end(queue);
+	}
 }
 
 static bool is_done(const struct queue *queue)

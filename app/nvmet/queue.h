@@ -3,6 +3,7 @@
 #ifndef NVMET_QUEUE_H
 #define NVMET_QUEUE_H
 
+#include "nvmet/peer.h"
 #include "nvmet/server.h"
 #include "nvmf/command.h"
 
@@ -36,13 +37,16 @@ struct queue {
 	struct queue *next_waiting;
 	bool ending; /* the connection is over, or is to be */
 	struct queue *next, *before, *next_ending;
-	struct uroce_addr peer;
+	struct peer *peer;
+	uint64_t opened_ns, moved_ns; /* moved: when something of ours last came to its end */
 };
 
 /* A REQUEST: the queue is made and the connection accepted, or refused. */
 void queue_open(struct server *server, const struct uroce_cm_event *event);
 /* No more commands are taken; the host is told. */
 void queue_end(struct queue *queue);
+/* Now and then: those whose hosts let them wait for ever end. */
+void queue_look(struct server *server);
 /* Those that are ending and have everything back go. */
 void queue_close_done(struct server *server);
 /* It goes, whatever it has. */

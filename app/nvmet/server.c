@@ -189,6 +189,7 @@ static void look_around(struct server *server)
 
 	server->looked_ns = server->now_ns;
 	slot_tell_events(server);
+	queue_look(server);
 	while ((controller = nvmf_target_expired(&server->target, server->now_ns)) != NULL) {
 		server->counts.expired++;
 		queue_end(nvmf_controller_queue(controller)->context);

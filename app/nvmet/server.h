@@ -31,6 +31,7 @@ struct server_port {
 
 struct server_counts {
 	uint64_t hosts, queues, refused_queues, commands, errors, waits_for_memory, broken_queues, expired;
+	uint64_t stuck_queues, mute_queues; /* whose hosts did not take answers, did not connect to a controller */
 };
 
 struct queue;
@@ -48,6 +49,7 @@ struct server {
 	struct ring *ring;           /* NULL: io_uring cannot be used */
 	struct queue *queues;        /* all there are, in a list */
 	struct queue *ending_queues; /* those of which not everything has come back */
+	struct peer *peers;
 	uint32_t queue_count;
 	struct queue *waiting_first,
 		*waiting_last; /* with commands that wait for memory, in the order of their coming */

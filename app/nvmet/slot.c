@@ -15,8 +15,12 @@ void slot_give_back_data(struct slot *slot)
 {
 	struct server *server = slot->queue->server;
 
-	if (slot->pool_bytes)
+	if (slot->pool_bytes) {
+		uint64_t used_bytes = server->pool.used_bytes;
+
 		pool_give_back(&server->pool, slot->data, slot->pool_bytes);
+		slot->queue->peer->held_bytes -= used_bytes - server->pool.used_bytes;
+	}
 	if (slot->store)
 		slot->store->users--;
 	slot->store = NULL;
@@ -24,13 +28,25 @@ void slot_give_back_data(struct slot *slot)
 	slot->data = NULL;
 }
 
+/* Nobody has more than is left for others: hosts that do not take their answers cannot have all of it. */
+static bool has_share(const struct slot *slot)
+{
+	const struct pool *pool = &slot->queue->server->pool;
+	uint64_t held_bytes = slot->queue->peer->held_bytes;
+
+	return held_bytes == 0 || held_bytes + slot->command.data_bytes <= pool->bytes - pool->used_bytes;
+}
+
 static bool take_data(struct slot *slot)
 {
 	struct queue *queue = slot->queue;
+	struct pool *pool = &queue->server->pool;
+	uint64_t used_bytes = pool->used_bytes;
 
-	slot->data = pool_take(&queue->server->pool, slot->command.data_bytes);
+	slot->data = has_share(slot) ? pool_take(pool, slot->command.data_bytes) : NULL;
 	if (slot->data == NULL)
 		return false;
+	queue->peer->held_bytes += pool->used_bytes - used_bytes;
 	slot->pool_bytes = slot->command.data_bytes;
 	slot->data_lkey = queue->server->pool_region->lkeys[queue->port_index];
 	return true;
@@ -235,10 +251,10 @@ void slot_go_on(struct slot *slot, enum nvmf_step step)
 	}
 }
 
-/* false: its first command has to go on waiting. */
+/* false: its first command, and those of other queues behind it, have to go on waiting. */
 static bool serve_waiting(struct queue *queue)
 {
-	while (queue->waiting_first) {
+	while (queue->waiting_first && has_share(queue->waiting_first)) {
 		struct slot *slot = queue->waiting_first;
 
 		if (!pool_has(&queue->server->pool, slot->command.data_bytes))

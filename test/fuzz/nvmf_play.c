@@ -42,6 +42,7 @@ void play_check(const struct nvmf_play *play)
 		MUST(controller->subsystem != &play->subsystems[0] || strcmp(controller->host_nqn, hosts[0]) == 0);
 		queues += controller->queue_count;
 		held += controller->held_count;
+		MUST(controller->aborted_count <= controller->held_count);
 	}
 	for (uint32_t i = 0; i < PLAY_QUEUES; i++) {
 		const struct nvmf_queue *queue = &play->queues[i].queue;
@@ -302,11 +303,16 @@ void play_tell(struct nvmf_play *play)
 		struct nvmf_controller *controller = play->target.controllers[i];
 		struct nvmf_command *own;
 
-		while (controller && (own = nvmf_controller_next_event(controller)) != NULL) {
-			struct play_command *command = (struct play_command *)own;
+		while (controller) {
+			uint16_t status = controller->aborted_count ? NVME_ABORTED : NVME_OK;
+			struct play_command *command;
 
+			own = nvmf_controller_next_event(controller);
+			if (own == NULL)
+				break;
+			command = (struct play_command *)own;
 			MUST(command->stage == PLAY_HELD && command->slot->queue.controller == controller);
-			MUST((own->result & 7) == 2 && own->status == NVME_OK);
+			MUST(own->status == status && (status != NVME_OK || (own->result & 7) == 2));
 			answer(play, command);
 		}
 	}

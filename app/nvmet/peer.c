@@ -1,0 +1,34 @@
+/* peer.c - the hosts at an address: how much of the buffers they have together */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "nvmet/peer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct peer *peer_enter(struct peer **list, const struct uroce_addr *addr)
+{
+	struct peer *peer = *list;
+
+	while (peer && memcmp(&peer->addr, addr, sizeof(*addr)) != 0)
+		peer = peer->next;
+	if (peer == NULL) {
+		peer = calloc(1, sizeof(*peer));
+		if (peer == NULL)
+			return NULL;
+		peer->addr = *addr;
+		peer->next = *list;
+		*list = peer;
+	}
+	peer->queues++;
+	return peer;
+}
+
+void peer_leave(struct peer **list, struct peer *peer)
+{
+	if (--peer->queues > 0)
+		return;
+	while (*list != peer)
+		list = &(*list)->next;
+	*list = peer->next;
+	free(peer);
+}

@@ -1,0 +1,250 @@
+/* bad_hosts.c - hosts that flood, that are deaf, that vanish, that ask for what is not theirs: the others go on */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bad_host.h"
+#include "common/clock.h"
+#include "draw.h"
+#include "nvmf/bytes.h"
+#include "start.h"
+
+#define FOREIGN_BYTE 0xA5
+#define BLOCKS_OF_MIB 2048u
+#define SLOW_MS 1500.0 /* a good host's I/O, on a machine that others are at work on */
+
+TestSuite(bad_hosts, .init = test_eal_start, .timeout = 100);
+
+/* Those of the namespace that no bad host may see. */
+static void expect_foreign(struct site *site)
+{
+	const uint8_t *memory = site->other->store->memory;
+
+	for (uint64_t i = 0; i < site->other->store->bytes; i++)
+		cr_assert_eq(memory[i], FOREIGN_BYTE, "byte %lu of another host's namespace", i);
+}
+
+static struct site *open_site(void)
+{
+	struct site *site = site_open();
+
+	memset(site->other->store->memory, FOREIGN_BYTE, site->other->store->bytes);
+	return site;
+}
+
+static void expect_over(struct bad_queue *queue, unsigned seconds)
+{
+	for (unsigned i = 0; i < seconds * 1000 && !queue->over; i++)
+		site_turn_for(queue->site, 1);
+	cr_expect(queue->over, "the target keeps a bad host");
+}
+
+/* Its answers find no receive, and the data before them keep buffers: all that it can get, and only for a time. */
+Test(bad_hosts, who_takes_no_answers_leaves_room_for_others_and_is_sent_away)
+{
+	struct site *site = open_site();
+	struct bad_queue *deaf = bad_join(site, 64, true);
+	uint8_t sqe[NVME_SQE_BYTES];
+
+	bad_fill(site, sqe, NVME_READ, 0, BLOCKS_OF_MIB, BAD_DATA_BYTES);
+	for (int i = 0; i < 60; i++)
+		cr_assert(bad_send(deaf, sqe, NVME_SQE_BYTES));
+	site_turn_for(site, 300);
+	cr_expect(!deaf->over);
+	cr_expect_gt(site->server.pool.used_bytes, 0);
+	cr_expect_lt(site_good_work(site, GOOD_NQN, 300), SLOW_MS);
+	expect_over(deaf, 15);
+	cr_expect_lt(site_good_work(site, GOOD_NQN, 100), SLOW_MS);
+	cr_expect_eq(site->server.counts.stuck_queues, 1);
+	site_close(site);
+}
+
+Test(bad_hosts, several_that_take_no_answers_leave_room_for_others)
+{
+	struct site *site = open_site();
+	uint8_t sqe[NVME_SQE_BYTES];
+
+	bad_fill(site, sqe, NVME_READ, 0, 8, 4096);
+	for (site->address = 0; site->address < BAD_ADDRESSES; site->address++) {
+		struct bad_queue *deaf = bad_join(site, 1024, true);
+
+		for (int i = 0; i < 1000; i++)
+			cr_assert(bad_send(deaf, sqe, NVME_SQE_BYTES));
+	}
+	site_turn_for(site, 300);
+	cr_expect_lt(site_good_work(site, GOOD_NQN, 300), SLOW_MS);
+	site_close(site);
+}
+
+/* Its writes are fetched from a host that is not there any more. */
+Test(bad_hosts, who_vanishes_in_the_middle_of_a_read_is_noticed)
+{
+	struct site *site = open_site();
+	struct bad_queue *gone = bad_join(site, 64, false);
+	uint8_t sqe[NVME_SQE_BYTES];
+
+	bad_fill(site, sqe, NVME_WRITE, 0, BLOCKS_OF_MIB, BAD_DATA_BYTES);
+	for (int i = 0; i < 60; i++)
+		cr_assert(bad_send(gone, sqe, NVME_SQE_BYTES));
+	while (gone->answers < 3)
+		site_turn(site);
+	bad_vanish(gone);
+	bad_vanish(gone - 1);
+	cr_expect_gt(site->server.pool.used_bytes, 0);
+	cr_expect_lt(site_good_work(site, GOOD_NQN, 300), SLOW_MS);
+	for (unsigned i = 0; i < 15000 && site->server.pool.used_bytes; i++)
+		site_turn_for(site, 1);
+	cr_expect_eq(site->server.pool.used_bytes, 0);
+	site_close(site);
+}
+
+/* More commands than its queue has places, without waiting for answers: they wait in its own queue. */
+Test(bad_hosts, a_flood_is_answered_and_slows_others_little)
+{
+	struct site *site = open_site();
+	struct bad_queue *flood = bad_join(site, 8, false);
+	uint8_t sqe[NVME_SQE_BYTES];
+	uint32_t sent;
+
+	bad_fill(site, sqe, NVME_READ, 0, 8, 4096);
+	for (int round = 0; round < 20; round++) {
+		while (flood->sent - flood->answers < 3000 && bad_send(flood, sqe, NVME_SQE_BYTES))
+			;
+		site_turn(site);
+	}
+	cr_expect(!flood->over);
+	cr_expect_lt(site_good_work(site, GOOD_NQN, 300), SLOW_MS);
+	sent = flood->sent;
+	for (unsigned i = 0; i < 20000 && flood->answers < sent && !flood->over; i++)
+		site_turn_for(site, 1);
+	cr_expect_eq(flood->answers, sent);
+	site_close(site);
+}
+
+/* Queues without a controller cost memory: they have to say who they are. */
+Test(bad_hosts, who_never_says_who_it_is_is_sent_away)
+{
+	struct site *site = open_site();
+	struct bad_queue *mute = bad_connect(site, 0, NVME_ADMIN_DEPTH, NVME_ADMIN_DEPTH);
+
+	site_turn_for(site, 1000);
+	cr_expect(!mute->over);
+	expect_over(mute, 15);
+	cr_expect_eq(site->server.counts.mute_queues, 1);
+	site_close(site);
+}
+
+Test(bad_hosts, what_belongs_to_others_is_not_reached)
+{
+	struct site *site = open_site();
+	struct bad_queue *admin = bad_connect(site, 0, NVME_ADMIN_DEPTH, NVME_ADMIN_DEPTH), *queue;
+	uint8_t sqe[NVME_SQE_BYTES];
+	uint16_t cntlid;
+
+	cr_expect_eq(bad_login(admin, 0, NVME_CNTLID_ANY, OTHER_NQN, BAD_HOST_NQN), NVME_DNR | NVME_CONNECT_HOST);
+	cr_expect_eq(bad_login(admin, 0, NVME_CNTLID_ANY, OTHER_NQN, GOOD_HOST_NQN), NVME_OK, "names are not proven");
+	cntlid = site->cntlid;
+	queue = bad_connect(site, 1, 16, 16);
+	cr_expect_eq(bad_login(queue, 1, cntlid, GOOD_NQN, BAD_HOST_NQN), NVME_DNR | NVME_CONNECT_INVALID);
+	cr_expect_eq(bad_login(queue, 1, cntlid, OTHER_NQN, BAD_HOST_NQN), NVME_DNR | NVME_CONNECT_INVALID);
+	queue = bad_join(site, 16, false);
+	bad_fill(site, sqe, NVME_WRITE, 0, 1, 512);
+	put_le32(sqe + SQE_NSID, 2);
+	cr_expect_eq(bad_ask(queue, sqe), NVME_DNR | NVME_INVALID_NAMESPACE);
+	bad_fill(site, sqe, NVME_WRITE, 16u << 20 >> 9, 1, 512);
+	cr_expect_eq(bad_ask(queue, sqe), NVME_DNR | NVME_LBA_RANGE);
+	bad_fill(site, sqe, NVME_WRITE, UINT64_MAX, 2, 1024);
+	cr_expect_eq(bad_ask(queue, sqe), NVME_DNR | NVME_LBA_RANGE);
+	expect_foreign(site);
+	site_close(site);
+}
+
+/* The target's memory, with whatever key: the host asks, RDMA by itself. */
+Test(bad_hosts, the_memory_of_the_target_is_not_open)
+{
+	struct site *site = open_site();
+	const uint64_t places[] = { (uintptr_t)site->other->store->memory, (uintptr_t)site->server.pool.base, 0 };
+	const uint32_t keys[] = { site->other->store->region->lkeys[0], site->server.pool_region->lkeys[0], 0 };
+
+	for (int i = 0; i < 6; i++) {
+		struct bad_queue *queue = bad_connect(site, 0, NVME_ADMIN_DEPTH, NVME_ADMIN_DEPTH);
+		struct uroce_sge sge = { (uintptr_t)site->memory, 8, uroce_mr_lkey(site->mr) };
+		struct uroce_send_wr wr = {
+			.sg_list = &sge,
+			.num_sge = 1,
+			.opcode = i < 3 ? UROCE_WR_RDMA_WRITE : UROCE_WR_RDMA_WRITE_WITH_IMM,
+			.send_flags = UROCE_SEND_SIGNALED,
+			.remote_addr = places[i % 3],
+			.rkey = keys[i % 3],
+		};
+		struct uroce_qp_attr attr;
+
+		cr_assert_eq(uroce_qp_query(queue->qp, &attr), 0);
+		cr_expect_eq(attr.max_rd_atomic, 0, "the target answers READs");
+		cr_assert_eq(uroce_qp_post_send(queue->qp, &wr, NULL), 0);
+		expect_over(queue, 5);
+		cr_expect(queue->failed == UROCE_WC_REM_ACCESS_ERR || queue->failed == UROCE_WC_REM_INV_REQ_ERR, "%s",
+			  uroce_wc_status_name(queue->failed));
+		bad_close(queue);
+	}
+	expect_foreign(site);
+	cr_expect_lt(site_good_work(site, GOOD_NQN, 100), SLOW_MS);
+	site_close(site);
+}
+
+/* A capsule that is too short or too long, a key that is none: the queue is over, and nothing else. */
+Test(bad_hosts, what_cannot_be_a_capsule_ends_its_queue_alone)
+{
+	static const uint32_t sizes[] = { 0, 1, 63, 64 + 4096 + 64 };
+	struct site *site = open_site();
+	uint8_t capsule[8192] = { 0 };
+
+	for (size_t i = 0; i <= sizeof(sizes) / sizeof(sizes[0]); i++) {
+		struct bad_queue *queue = bad_join(site, 16, false), *admin = queue - 1;
+
+		bad_fill(site, capsule, NVME_WRITE, 0, 8, 4096);
+		put_le32(capsule + SQE_SGL + 11, uroce_mr_rkey(site->mr) + 1);
+		cr_assert(bad_send(queue, capsule, i < 4 ? sizes[i] : NVME_SQE_BYTES));
+		expect_over(queue, 5);
+		bad_close(queue);
+		bad_close(admin);
+		cr_expect_lt(site_good_work(site, GOOD_NQN, 20), SLOW_MS);
+	}
+	expect_foreign(site);
+	site_close(site);
+}
+
+/* Fields, descriptors and lengths by chance, from admin and I/O queues: each is answered or ends its queue. */
+Test(bad_hosts, capsules_by_chance_reach_nothing_and_stop_nobody)
+{
+	const uint64_t seed = app_now_ns();
+	uint64_t random = draw_start(seed);
+	struct site *site = open_site();
+	struct bad_queue *queue = NULL;
+	uint8_t capsule[NVME_SQE_BYTES + 4096];
+	uint64_t until_ns = app_now_ns() + 1500000000ull;
+
+	cr_log_info("seed %lu", seed);
+	while (app_now_ns() < until_ns) {
+		uint32_t bytes = draw_below(&random, 4) ? NVME_SQE_BYTES : NVME_SQE_BYTES + draw_below(&random, 4097);
+		struct bad_queue *which;
+
+		if (queue == NULL || queue->over || queue[-1].over) {
+			for (int i = 0; queue && i < 2; i++)
+				bad_close(queue - i);
+			queue = bad_join(site, 64, false);
+		}
+		which = draw_below(&random, 3) ? queue : queue - 1;
+		bad_fill(site, capsule, (uint8_t)draw_below(&random, draw_below(&random, 2) ? 16 : 256),
+			 draw_below(&random, 40000), 1 + draw_below(&random, 64), draw_below(&random, 65536));
+		for (uint32_t i = draw_below(&random, 4); i > 0; i--)
+			capsule[draw_below(&random, NVME_SQE_BYTES)] = (uint8_t)draw_below(&random, 256);
+		put_le16(capsule + SQE_CID, (uint16_t)which->sent);
+		bad_send(which, capsule, which == queue ? bytes : NVME_SQE_BYTES);
+		site_turn_for(site, 0);
+	}
+	expect_foreign(site);
+	cr_expect_lt(site_good_work(site, GOOD_NQN, 100), SLOW_MS);
+	site_close(site);
+}
