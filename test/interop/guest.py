@@ -15,9 +15,11 @@ import time
 
 NAMESPACE_PREFIX = "uroce-interop-"
 TAP, OTHER_TAP = "guest0", "guest1"  # eth0 and eth1 of the guest
+SECOND_TAP = "guest2"  # eth0 of a second guest
 MTU = 4200
 HOST_IP = "10.9.0.1"
 GUEST_IP = "10.9.0.2"
+SECOND_IP = "10.9.2.2"
 VLAN = 100
 BOOT_SECONDS = 180
 PR_SET_PDEATHSIG = 1
@@ -37,7 +39,7 @@ class Network:
         atexit.register(self.close)
         # The kernel's own IPv6 would answer for link-local addresses on the tap.
         steps = [f"ip tuntap add {tap} mode tap && echo 1 > /proc/sys/net/ipv6/conf/{tap}/disable_ipv6 && "
-                 f"ip link set {tap} mtu {MTU} up" for tap in (TAP, OTHER_TAP)]
+                 f"ip link set {tap} mtu {MTU} up" for tap in (TAP, OTHER_TAP, SECOND_TAP)]
         for step in (*steps, f"ip addr add {HOST_IP}/24 dev {TAP}", "ip link set lo up"):
             subprocess.run(self.inside("sh", "-ec", step), check=True)
 
@@ -80,19 +82,19 @@ class Answer:
 
 
 class Guest:
-    def __init__(self, network, kernel, image, memory_mib=1024):
+    def __init__(self, network, kernel, image, memory_mib=1024, address=GUEST_IP, taps=(TAP, OTHER_TAP)):
         self.scratch = tempfile.mkdtemp(prefix="uroce-guest-")
         self.answers, self.ids = {}, itertools.count(1)
         control = self.scratch + "/control"
+        ports = []
+        for tap in taps:
+            ports += ["-netdev", f"tap,id={tap},ifname={tap},script=no,downscript=no", "-device",
+                      f"virtio-net-pci,netdev={tap},mac=52:54:00:00:00:0{2 + int(tap[-1])},host_mtu={MTU},romfile="]
         command = network.inside(
             "qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "1", "-m", str(memory_mib),
             "-nographic", "-no-reboot", "-nodefaults", "-kernel", kernel, "-initrd", image,
-            "-append", f"console=ttyS0 panic=-1 quiet guest_ip={GUEST_IP}/24 vlan={VLAN}",
-            "-netdev", f"tap,id=net,ifname={TAP},script=no,downscript=no",
-            "-device", f"virtio-net-pci,netdev=net,mac=52:54:00:00:00:02,host_mtu={MTU},romfile=",
-            "-netdev", f"tap,id=other,ifname={OTHER_TAP},script=no,downscript=no",
-            "-device", f"virtio-net-pci,netdev=other,mac=52:54:00:00:00:03,host_mtu={MTU},romfile=",
-            "-serial", f"file:{self.scratch}/console", "-serial", f"unix:{control},server=on,wait=off")
+            "-append", f"console=ttyS0 panic=-1 quiet guest_ip={address}/24 vlan={VLAN}",
+            *ports, "-serial", f"file:{self.scratch}/console", "-serial", f"unix:{control},server=on,wait=off")
         with open(self.scratch + "/qemu", "w") as log:
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                             start_new_session=True, preexec_fn=die_with_parent)

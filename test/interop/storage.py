@@ -8,11 +8,11 @@ import subprocess
 import tempfile
 import time
 
-from guest import OTHER_TAP, TAP
+from guest import OTHER_TAP, SECOND_IP, SECOND_TAP, TAP, Guest
 from scripts import Batch
 
 TC, IP = "/tools/tc", "/tools/ip"
-OWN, OTHER, SERVICE, NQN = "10.9.0.9", "10.9.1.9", 4420, "nqn.2026-01.org.example:interop"
+OWN, OTHER, SECOND, SERVICE, NQN = "10.9.0.9", "10.9.1.9", "10.9.2.9", 4420, "nqn.2026-01.org.example:interop"
 WHERE = f"-t rdma -a {OWN} -s {SERVICE}"
 # One CPU makes one queue of the usual kind; these are another two.
 CONNECT = f"nvme connect {WHERE} -n {NQN} -W 1 -P 1"
@@ -66,7 +66,7 @@ class Target:
         self.client = os.path.join(os.path.dirname(program), "uroce-nvmetcli")
         return [program, *self.eal, "--", *self.ends, "--nqn", NQN, *self.options]
 
-    def disturb(self, own, start):
+    def disturb(self, own, start, _harness):
         """What happens to our side while the guest works: what runs then."""
         for words in self.told:
             time.sleep(2)
@@ -149,6 +149,38 @@ def two_paths(eal):
     return target
 
 
+class TwoGuests(Target):
+    """A second guest comes while the first one verifies: each has a namespace, and sees both. Without a UUID in their
+    BIOS both would call themselves by the same name."""
+
+    def __init__(self, eal):
+        fio = f"{FIO} --rw=randrw --bsrange=4k-64k --iodepth=16 --size=32m --time_based --runtime="
+        steps = [self.connect(OWN, "first"), WAIT, f"{fio}40", "nvme list-subsys"]
+        self.second_steps = [self.connect(SECOND, "second"), WAIT.replace("n1", "n2"),
+                             f"{fio}10".replace(DISK, DISK.replace("n1", "n2")), f"nvme list-ns /dev/nvme0", DISCONNECT]
+        super().__init__([*eal, eal[-1].replace("net_af_packet0", "net_af_packet1").replace(TAP, SECOND_TAP)],
+                         "fio verifies in two guests at once", steps, (f"traddr={OWN}",), ("--memory", "64M") * 2, 120)
+        self.ends = ("-d", "net_af_packet0", "--ip", OWN + "/24", "-d", "net_af_packet1", "--ip", SECOND + "/24")
+        self.wrong = []
+
+    @staticmethod
+    def connect(address, name):
+        number = {"first": 1, "second": 2}[name]
+        return (f"{CONNECT.replace(OWN, address)} -q nqn.2026-01.org.example:{name} "
+                f"-I 00000000-0000-4000-8000-00000000000{number}")
+
+    def disturb(self, own, start, harness):
+        guest = Guest(harness.network, *harness.files, address=SECOND_IP, taps=(SECOND_TAP,))
+        status, output = guest.run(" && ".join(self.second_steps), 60)
+        guest.close()
+        if status != 0 or "disconnected 1" not in output or "0x2" not in output:
+            self.wrong = [f"the second guest ended with {status}:", *output.splitlines()]
+        return own
+
+    def outcomes(self, reasons, own_text, guest_text):
+        yield from super().outcomes(reasons + self.wrong, own_text, guest_text)
+
+
 def matrix(eal, full):
     """Short: some megabytes each; long: as much as ten minutes take. Where frames are lost the host registers no keys
     of its own: the rdma_rxe of 6.1 does not go on with the SENDs behind one that was lost, if keys were registered
@@ -178,3 +210,4 @@ def matrix(eal, full):
     yield invalidates(eal)
     yield changes(eal, folder)
     yield two_paths(eal)
+    yield TwoGuests(eal)
