@@ -27,7 +27,8 @@ struct command {
 	uint8_t *sqe; /* with room for data behind it */
 	uint8_t *data;
 	uint64_t tag;
-	bool busy;
+	bool busy;    /* not answered yet */
+	bool leaving; /* its SEND may have to be sent again: the answer can come before the ACK */
 };
 
 struct link {
@@ -38,7 +39,7 @@ struct link {
 	uint32_t depth, next, under_way;
 	struct command *commands;
 	uint8_t *responses; /* depth of them, each 16 bytes */
-	bool established, over;
+	bool established, has_alternate, over;
 };
 
 struct host {
@@ -103,6 +104,10 @@ static void take_event(struct host *host, const struct uroce_cm_event *event)
 		link->established = true;
 		return;
 	}
+	if (event->type == UROCE_CM_ALTERNATE && event->status == 0) {
+		link->has_alternate = true;
+		return;
+	}
 	link->over = true;
 	if (event->type == UROCE_CM_REJECTED)
 		tell_refusal(host, link, event);
@@ -139,7 +144,9 @@ static int connect_link(struct host *host, struct link *link)
 {
 	uint8_t words[NVMF_HELLO_BYTES];
 	struct nvmf_hello hello = { .qid = link->qid, .commands = link->depth, .responses = link->depth };
-	struct uroce_cm_options options = { .private_data = words, .private_bytes = sizeof(words) };
+	struct uroce_cm_options options = { .private_data = words,
+					    .private_bytes = sizeof(words),
+					    .alternate = host->config.alternate };
 	struct uroce_qp_init_attr init = {
 		.send_cq = host->cq,
 		.recv_cq = host->cq,
@@ -165,7 +172,9 @@ static int connect_link(struct host *host, struct link *link)
 		tell(host, link, "cannot be connected to", strerror(-error));
 	else if (!wait_for(host, link, &link->established) && !link->over)
 		tell(host, link, "nobody answers", "");
-	return link->established ? APP_EXIT_OK : APP_EXIT_ENVIRONMENT;
+	else if (options.alternate && !wait_for(host, link, &link->has_alternate) && !link->over)
+		tell(host, link, "its second path is not taken", "");
+	return link->established && !host->told ? APP_EXIT_OK : APP_EXIT_ENVIRONMENT;
 }
 
 /* ---- commands ---- */
@@ -196,27 +205,28 @@ static int send_command(struct link *link, struct command *command, uint32_t cap
 				    .num_sge = 1,
 				    .opcode = UROCE_WR_SEND,
 				    .send_flags = UROCE_SEND_SIGNALED,
-				    .wr_id = UINT64_MAX };
+				    .wr_id = (uint64_t)(command - link->commands) };
 
 	if (link->over || uroce_qp_post_send(link->qp, &wr, NULL) != 0)
 		return -ENOTCONN;
-	command->busy = true;
+	command->busy = command->leaving = true;
 	link->under_way++;
 	return 0;
 }
 
 static struct command *free_command(struct link *link)
 {
-	struct command *command = &link->commands[link->next];
-
 	/* One place stays free: a queue of so many entries is full with one less. */
 	if (link->under_way + 1 >= link->depth)
 		return NULL;
-	while (command->busy) {
+	for (uint32_t i = 0; i < link->depth; i++) {
+		struct command *command = &link->commands[link->next];
+
+		if (!command->busy && !command->leaving)
+			return command;
 		link->next = (link->next + 1) % link->depth;
-		command = &link->commands[link->next];
 	}
-	return command;
+	return NULL;
 }
 
 static uint16_t admin_on(struct host *host, struct link *link, uint8_t sqe[NVME_SQE_BYTES], uint8_t *data,
@@ -402,6 +412,8 @@ int host_poll(struct host *host, struct host_done *done, int count)
 			link->over = true;
 		} else if (wc[i].opcode == UROCE_WC_RECV) {
 			told += take_response(link, (uint32_t)wc[i].wr_id, &done[told]);
+		} else {
+			link->commands[wc[i].wr_id].leaving = false;
 		}
 	}
 	for (uint32_t i = 0; i < host->link_count; i++) {

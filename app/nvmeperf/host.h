@@ -25,7 +25,8 @@ struct host_config {
 	uint32_t nsid, queues, depth; /* I/O queues, commands of each */
 	uint32_t data_bytes;          /* of a command, at most */
 	uint32_t keep_alive_ms;
-	uint32_t in_capsule_bytes; /* writes up to here travel with their command; 0: none */
+	uint32_t in_capsule_bytes;          /* writes up to here travel with their command; 0: none */
+	const struct uroce_path *alternate; /* of each queue; NULL: none */
 	void (*turn)(void *argument);
 	void *argument;
 };

@@ -29,6 +29,7 @@ static struct {
 	struct uroce_cm_channel *channel;
 	struct uroce_addr addr, target;
 	json_t *results;
+	struct failover failover;
 	bool local;
 } all;
 
@@ -55,6 +56,7 @@ static struct host_config host_config(void)
 		.queues = all.options.queues,
 		.keep_alive_ms = KEEP_ALIVE_MS,
 		.in_capsule_bytes = all.options.in_capsule_bytes,
+		.alternate = all.options.failover_s > 0 ? &all.failover.path : NULL,
 		.turn = turn,
 	};
 }
@@ -99,7 +101,8 @@ static int measure_all(void)
 				const struct run_case which = { options_rw_names[rw], options->sizes[s],
 								options->depths[d] };
 
-				code = run_measure(options, &host, &which, all.results);
+				code = run_measure(options, &host, &which,
+						   options->failover_s > 0 ? &all.failover : NULL, all.results);
 				if (code == APP_EXIT_OK && options->bare)
 					code = measure_bare(options->sizes[s], options->depths[d]);
 			}
@@ -199,16 +202,24 @@ static int open_port(void)
 	return APP_EXIT_OK;
 }
 
+static int open_failover(void)
+{
+	struct uroce_port *const first[2] = { all.port, all.server.ports[0].port };
+
+	return failover_open(&all.failover, all.engine, first, all.options.failover_s);
+}
+
 static void close_everything(void)
 {
 	if (all.channel)
 		uroce_cm_channel_destroy(all.channel);
+	if (all.local)
+		server_close_queues(&all.server);
+	failover_close(&all.failover);
 	if (all.port)
 		uroce_port_close(all.port);
 	if (!all.local && all.engine)
 		uroce_engine_destroy(all.engine);
-	if (all.local)
-		server_close_queues(&all.server);
 	disks_close(&all.disks);
 	if (all.local && all.server.engine)
 		server_close(&all.server);
@@ -245,6 +256,8 @@ static int run_all(void)
 		code = open_target();
 	if (code == APP_EXIT_OK)
 		code = open_port();
+	if (code == APP_EXIT_OK && all.options.failover_s > 0)
+		code = open_failover();
 	if (code == APP_EXIT_OK)
 		code = all.options.cycles ? cycle() : measure_all();
 	if (code == APP_EXIT_OK && all.local)

@@ -30,7 +30,8 @@ enum option_letter {
 	IN_CAPSULE,
 	BLOCK,
 	NSID,
-	CYCLES
+	CYCLES,
+	FAILOVER
 };
 
 static const struct option long_options[] = {
@@ -52,6 +53,7 @@ static const struct option long_options[] = {
 	{ "block", required_argument, NULL, BLOCK },
 	{ "in-capsule", required_argument, NULL, IN_CAPSULE },
 	{ "bare", no_argument, NULL, BARE },
+	{ "failover", required_argument, NULL, FAILOVER },
 	{ "cycles", required_argument, NULL, CYCLES },
 	{ "json", required_argument, NULL, JSON },
 	{ "help", no_argument, NULL, 'h' },
@@ -84,6 +86,8 @@ static const char help_text[] =
 	"  --in-capsule N     writes up to so many bytes travel with their command: 0 ... 16384 (default 4096)\n"
 	"  --bare             without --connect: the same messages without NVMe beside each case: SEND, WRITE, SEND;\n"
 	"                     with depth 1 one READ\n"
+	"  --failover S       without --connect: a second link is the alternate path of each queue, and S seconds into\n"
+	"                     a case the first one is cut\n"
 	"  --cycles N         instead: connect and disconnect all queues so often, 1 ... 10^9\n"
 	"  --json FILE        writes the results there, too\n"
 	"  -h, --help  -V, --version\n"
@@ -133,13 +137,13 @@ static int take_rw(struct options *options, const char *text)
 	return APP_EXIT_OK;
 }
 
-static int take_seconds(const char *text, double *seconds)
+static int take_seconds(const char *option, const char *text, double *seconds)
 {
 	char *end;
 
 	*seconds = strtod(text, &end);
 	if (end == text || *end || !(*seconds >= 0.01 && *seconds <= 86400))
-		return app_complain(APP_EXIT_USAGE, "--runtime %s: use seconds from 0.01 to 86400", text);
+		return app_complain(APP_EXIT_USAGE, "%s %s: use seconds from 0.01 to 86400", option, text);
 	return APP_EXIT_OK;
 }
 
@@ -179,7 +183,7 @@ static int take_option(struct options *options, int letter, const char *text)
 		options->verify = true;
 		return APP_EXIT_OK;
 	case RUNTIME:
-		return take_seconds(text, &options->seconds);
+		return take_seconds("--runtime", text, &options->seconds);
 	case 's':
 		options->store = text;
 		return APP_EXIT_OK;
@@ -190,6 +194,8 @@ static int take_option(struct options *options, int letter, const char *text)
 	case BARE:
 		options->bare = true;
 		return APP_EXIT_OK;
+	case FAILOVER:
+		return take_seconds("--failover", text, &options->failover_s);
 	case CYCLES:
 		return app_number_take("--cycles", text, 1, 1000000000, &options->cycles);
 	case JSON:
@@ -224,6 +230,8 @@ static int check_ends(const struct options *options)
 				    options->nqn, NVME_NQN_MAX);
 	if (options->bare)
 		return app_complain(APP_EXIT_USAGE, "--bare: both ends are in this process: leave out --connect");
+	if (options->failover_s > 0)
+		return app_complain(APP_EXIT_USAGE, "--failover: both ends are in this process: leave out --connect");
 	if (options->store || options->block_bytes)
 		return app_complain(APP_EXIT_USAGE,
 				    "--store and --block are about our own target: leave out --connect %s",
@@ -262,6 +270,9 @@ static int check(struct options *options)
 		return code;
 	if (options->in_capsule_bytes % 16)
 		return app_complain(APP_EXIT_USAGE, "--in-capsule %u: use a multiple of 16", options->in_capsule_bytes);
+	if (options->failover_s >= options->seconds)
+		return app_complain(APP_EXIT_USAGE, "--failover %g: use less than --runtime, which is %g s",
+				    options->failover_s, options->seconds);
 	return options->connect ? APP_EXIT_OK : check_disk(options);
 }
 

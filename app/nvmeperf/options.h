@@ -21,8 +21,8 @@ struct options {
 	bool verify, bare;
 	uint32_t in_capsule_bytes;
 	uint64_t cycles;
-	double seconds;
-	struct settings_disk disk; /* without connect */
+	double seconds, failover_s; /* failover_s: 0: the link is not cut */
+	struct settings_disk disk;  /* without connect */
 };
 
 /* 0 to go on, or 1 + what to exit with. */

@@ -25,6 +25,7 @@ struct run {
 	struct host *host;
 	struct host_namespace namespace;
 	void (*turn)(void *argument);
+	struct failover *failover; /* NULL: the link is not cut */
 	enum phase phase;
 	bool counts;    /* what is done is of the measurement */
 	uint32_t count; /* blocks of a command */
@@ -132,8 +133,11 @@ static int submit_one(struct run *run, uint16_t queue)
 	if (run->options->verify && !read)
 		fill(data, run->which.bytes, place, ++run->versions[place]);
 	error = host_submit(run->host, queue, read ? NVME_READ : NVME_WRITE, place * run->count, run->count, tag);
-	if (error)
+	if (error) {
+		if (run->options->verify && !read)
+			run->versions[place]--; /* it is not written */
 		return error;
+	}
 	run->free_count--;
 	run->begun_ns[tag] = run->now_ns;
 	run->place_of[tag] = place;
@@ -202,6 +206,8 @@ static int work(struct run *run, enum phase phase, uint64_t ns)
 			take_done(run, &done[i]);
 		if (count)
 			heard_ns = run->now_ns;
+		if (run->counts && run->failover)
+			failover_turn(run->failover, run->now_ns, count > 0);
 		if (run->now_ns - heard_ns > PATIENCE_NS)
 			return app_complain(APP_EXIT_FAILURE, "the target has answered nothing for %llu s",
 					    PATIENCE_NS / 1000000000);
@@ -275,6 +281,9 @@ static void report(const struct run *run, double rate, json_t *results)
 		printf("  WRONG: %lu failed (%s), %lu differ", run->failed, nvmf_status_text(run->status), run->wrong);
 	else if (run->options->verify)
 		printf("  %lu verified", run->verified);
+	if (run->failover)
+		printf("  %u queues migrated, went on %.1f ms after the cut", run->failover->migrations,
+		       (double)(run->failover->resumed_ns - run->failover->cut_ns) / 1e6);
 	printf("\n");
 	json_array_append_new(results,
 			      json_pack("{s:s, s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:I}",
@@ -315,21 +324,28 @@ static int measure(struct run *run, json_t *results)
 	run->done = done;
 	if (code == APP_EXIT_OK && run->options->verify && !only_reads)
 		code = work(run, PHASE_READ_BACK, 0);
+	if (code == APP_EXIT_OK && run->failover && run->failover->resumed_ns == 0)
+		code = app_complain(APP_EXIT_FAILURE,
+				    "nothing has ended since the link was cut: use a longer --runtime");
 	if (code == APP_EXIT_OK)
 		report(run, rate, results);
 	return code ? code : run->wrong || run->failed ? APP_EXIT_FAILURE : APP_EXIT_OK;
 }
 
 int run_measure(const struct options *options, const struct host_config *host, const struct run_case *which,
-		json_t *results)
+		struct failover *failover, json_t *results)
 {
 	static struct run run;
 	struct host_config config = *host;
 	int code;
 
-	run = (struct run){ .options = options, .which = *which, .turn = host->turn, .seed = SEED };
+	run = (struct run){
+		.options = options, .which = *which, .turn = host->turn, .failover = failover, .seed = SEED
+	};
 	config.depth = which->depth + 1; /* of so many entries one is always free */
 	config.data_bytes = which->bytes;
+	if (failover)
+		failover_begin(failover);
 	code = host_open(&config, &run.host, &run.namespace);
 	if (code)
 		return code;

@@ -5,6 +5,7 @@
 
 #include <jansson.h>
 
+#include "nvmeperf/failover.h"
 #include "nvmeperf/host.h"
 #include "nvmeperf/options.h"
 
@@ -13,8 +14,9 @@ struct run_case {
 	uint32_t bytes, depth;
 };
 
-/* host: how to connect; depth and data_bytes are of the case. A line is printed, and results has one more. */
+/* host: how to connect; depth and data_bytes are of the case. failover: NULL: none. A line is printed, and results has
+ * one more. */
 int run_measure(const struct options *options, const struct host_config *host, const struct run_case *which,
-		json_t *results);
+		struct failover *failover, json_t *results);
 
 #endif

@@ -148,6 +148,14 @@ def bare_exchanges_stand_beside_each_case(_):
 
 
 @case
+def a_link_that_is_cut_costs_time_alone(_):
+    for row in measure("--failover", "0.1", "--runtime", "1", "--rw", "randrw,randread", "--iodepth", "1,32",
+                       "--queues", "3", "--verify", rows=4):
+        text = " ".join(row)
+        want(re.search(r" [1-9]\d* verified 3 queues migrated, went on \d+\.\d ms after the cut$", text), text)
+
+
+@case
 def json_has_the_numbers_that_are_printed(directory):
     path = directory + "/out.json"
     rows = measure("--json", path, "--rw", "read,randrw", "--verify", "--runtime", "0.05", rows=2)
@@ -417,7 +425,8 @@ def wrong_options_of_the_host_are_one_line(directory):
             (("--iodepth", "0"), "1023"), (("--iodepth", "1,x"), "--iodepth x"),
             (("--queues", "129"), "128"), (("--block", "1024"), "512 or 4096"), (("--in-capsule", "17"), "16"),
             (("--in-capsule", "16400"), "16384"), (("--rwmixread", "101"), "100"), (("--runtime", "0"), "86400"),
-            (("--cycles", "0"), "--cycles 0"), (("--nsid", "0"), "128"), (("--port", "0"), "65535"),
+            (("--cycles", "0"), "--cycles 0"), (("--failover", "x"), "--failover x", "0.01"),
+            (("--failover", "2"), "--failover 2", "--runtime"), ((*there, "--failover", "0.01"), "--connect"), (("--nsid", "0"), "128"), (("--port", "0"), "65535"),
             (("--store", "disk"), "./disk.img"), (("--store", "memory:100"), "512"), (("stray",), "stray"),
             (("--ip", "10.0.0.1/24"), "--connect"), (("--gateway", "10.0.0.1"), "--connect"),
             (("--connect", "there"), "--connect there", "10.0.0.1"), (("--connect", "10.0.0.9"), "--nqn", "--ip"),

@@ -188,6 +188,7 @@ def matrix(eal, full):
     folder = tempfile.mkdtemp(prefix="uroce-storage-", dir="/var/tmp")
     size, cycles = ("256m", 200) if full else ("16m", 20)
     verify = f"{FIO} --rw=randrw --bsrange=4k-1m --iodepth=128 --size={size}"
+    verify += " --time_based --runtime=600" if full else ""
     yield commands(eal)
     yield file_system(eal, folder)
     for store, options in (("memory", ("--memory", "512M")), ("a file", ("--file", folder + "/fio.img:512M")),
