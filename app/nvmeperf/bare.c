@@ -2,8 +2,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "nvmeperf/bare.h"
 
-#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "common/clock.h"
 #include "common/eal.h"
@@ -11,6 +11,7 @@
 
 #define ASK_BYTES 64u
 #define ANSWER_BYTES 16u
+#define SEED 88172645463325252ull
 #define CLOCK_EACH 64u /* exchanges between two looks at the clock */
 
 struct side {
@@ -18,7 +19,8 @@ struct side {
 	struct uroce_cq *cq;
 	struct uroce_mr *mr;
 	struct uroce_qp *qp;
-	uint8_t *memory; /* of each slot: data, then what is received */
+	size_t bytes;
+	uint8_t *memory; /* of each slot: data, then what is received; behind all slots of the target the disk */
 };
 
 struct bare {
@@ -26,13 +28,25 @@ struct bare {
 	struct uroce_lcore *lcore;
 	struct side sides[2];
 	uint32_t slot_bytes;
-	uint64_t done;
+	size_t slots_bytes; /* of all slots of a side */
+	uint64_t seed, done;
 	int failed;
 };
 
 static uint8_t *slot_at(const struct bare *bare, int side, uint64_t slot)
 {
 	return bare->sides[side].memory + slot * bare->slot_bytes;
+}
+
+/* As random as a host's reads, and as far apart. */
+static uint8_t *draw_place(struct bare *bare)
+{
+	uint64_t places = bare->config->disk_bytes / bare->config->bytes;
+
+	bare->seed ^= bare->seed << 13;
+	bare->seed ^= bare->seed >> 7;
+	bare->seed ^= bare->seed << 17;
+	return bare->sides[1].memory + bare->slots_bytes + bare->seed % places * bare->config->bytes;
 }
 
 static void post_receive(struct bare *bare, int index, uint64_t slot)
@@ -59,8 +73,7 @@ static void ask(struct bare *bare, uint64_t slot)
 static void answer(struct bare *bare, uint64_t slot)
 {
 	struct side *side = &bare->sides[1];
-	struct uroce_sge sges[2] = { { (uintptr_t)slot_at(bare, 1, slot), bare->config->bytes,
-				       uroce_mr_lkey(side->mr) },
+	struct uroce_sge sges[2] = { { (uintptr_t)draw_place(bare), bare->config->bytes, uroce_mr_lkey(side->mr) },
 				     { (uintptr_t)slot_at(bare, 1, slot), ANSWER_BYTES, 0 } };
 	struct uroce_send_wr send = { .wr_id = slot,
 				      .sg_list = &sges[1],
@@ -111,6 +124,7 @@ static int open_side(struct bare *bare, int index)
 	struct side *side = &bare->sides[index];
 	/* An answer's slot is free when it has been acknowledged: so the one who is asked has twice as many. */
 	uint32_t slots = 2 * config->depth;
+	size_t bytes;
 	struct uroce_qp_init_attr init = {
 		.max_send_wr = 2 * slots,
 		.max_recv_wr = slots,
@@ -120,10 +134,19 @@ static int open_side(struct bare *bare, int index)
 		.max_dest_rd_atomic = 16,
 	};
 
-	side->memory = calloc(slots, bare->slot_bytes);
+	bare->slots_bytes = ((size_t)slots * bare->slot_bytes + 4095) / 4096 * 4096;
+	bytes = bare->slots_bytes + (index ? config->disk_bytes : 0);
+	side->memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (side->memory == MAP_FAILED)
+		side->memory = NULL;
+	else
+		madvise(side->memory, bytes, MADV_HUGEPAGE);
+	if (side->memory)
+		memset(side->memory, 1, bytes); /* pages of its own, not that of zeros */
+	side->bytes = bytes;
 	if (side->memory == NULL || uroce_pd_alloc(config->devices[index], &side->pd) != 0 ||
 	    uroce_cq_create(config->devices[index], 8 * slots, &side->cq) != 0 ||
-	    uroce_mr_reg(side->pd, side->memory, (size_t)slots * bare->slot_bytes,
+	    uroce_mr_reg(side->pd, side->memory, bytes,
 			 UROCE_ACCESS_LOCAL_WRITE | UROCE_ACCESS_REMOTE_WRITE | UROCE_ACCESS_REMOTE_READ,
 			 &side->mr) != 0)
 		return -1;
@@ -170,13 +193,15 @@ static void close_all(struct bare *bare)
 			uroce_cq_destroy(side->cq);
 		if (side->pd)
 			uroce_pd_dealloc(side->pd);
-		free(side->memory);
+		if (side->memory)
+			munmap(side->memory, side->bytes);
 	}
 }
 
 static int open_all(struct bare *bare, const struct bare_config *config)
 {
 	bare->config = config;
+	bare->seed = SEED;
 	bare->lcore = uroce_engine_lcore(config->engine, 0);
 	bare->slot_bytes = config->bytes + ASK_BYTES;
 	if (open_side(bare, 0) == 0 && open_side(bare, 1) == 0 && connect_sides(bare) == 0)
@@ -233,7 +258,7 @@ int bare_reads(const struct bare_config *config, double *ns)
 					    .num_sge = 1,
 					    .opcode = UROCE_WR_RDMA_READ,
 					    .send_flags = UROCE_SEND_SIGNALED,
-					    .remote_addr = (uintptr_t)slot_at(&bare, 1, 0),
+					    .remote_addr = (uintptr_t)draw_place(&bare),
 					    .rkey = uroce_mr_rkey(bare.sides[1].mr) };
 		struct uroce_wc wc;
 		uint64_t began = now;

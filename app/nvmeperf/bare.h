@@ -10,6 +10,7 @@ struct bare_config {
 	struct uroce_device *devices[2]; /* host, target */
 	struct uroce_addr addrs[2];
 	uint32_t depth, bytes;
+	uint64_t disk_bytes; /* the target's data lie somewhere in so much memory, as in a namespace of that size */
 	double seconds;
 };
 

@@ -7,7 +7,7 @@
 #include "drivers/fault/fault.h"
 
 struct failover {
-	struct app_port ports[2];       /* of the second link: the host's end first */
+	struct app_port ports[2];        /* of the second link: the host's end first */
 	struct drivers_fault *faults[2]; /* of the first one */
 	struct uroce_path path;          /* the alternate one of the host's queues */
 	struct uroce_device *device;     /* the host's */

@@ -71,6 +71,7 @@ static int measure_bare(uint32_t bytes, uint32_t depth)
 		.addrs = { all.addr, all.target },
 		.depth = depth,
 		.bytes = bytes,
+		.disk_bytes = all.disk->store->bytes,
 		.seconds = all.options.seconds,
 	};
 	double value = 0;

@@ -93,13 +93,27 @@ static void close_memory(struct store *store)
 	munmap(store->memory, store->bytes);
 }
 
+/* All of it is there before the first host comes: none waits for a page later, and memory that there is not fails now. */
+static int populate(struct store *store)
+{
+	madvise(store->memory, store->bytes, MADV_HUGEPAGE);
+	if (madvise(store->memory, store->bytes, MADV_POPULATE_WRITE) == 0)
+		return 0;
+	if (errno != EINVAL)
+		return -1;
+	memset(store->memory, 0, store->bytes); /* Linux before 5.14 */
+	return 0;
+}
+
 static int open_memory(struct store *store, char error[STORE_ERROR_BYTES])
 {
 	static const struct store_ops ops = { submit_memory, close_memory };
 
 	store->memory = mmap(NULL, store->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (store->memory == MAP_FAILED) {
+	if (store->memory == MAP_FAILED || populate(store) != 0) {
 		snprintf(error, STORE_ERROR_BYTES, "%lu bytes of memory: %s", store->bytes, strerror(errno));
+		if (store->memory != MAP_FAILED)
+			munmap(store->memory, store->bytes);
 		return -1;
 	}
 	store->ops = &ops;
