@@ -93,7 +93,7 @@ static void close_memory(struct store *store)
 	munmap(store->memory, store->bytes);
 }
 
-/* All of it is there before the first host comes: none waits for a page later, and memory that there is not fails now. */
+/* All of it is there before the first host comes: none waits for a page later, and what there is not fails now. */
 static int populate(struct store *store)
 {
 	madvise(store->memory, store->bytes, MADV_HUGEPAGE);

@@ -108,6 +108,15 @@ static bool driver_is(const struct drivers_ethdev *port, const char *driver)
 	return strcmp(port->driver, driver) == 0;
 }
 
+static const char *why_not_started(const struct drivers_ethdev *port, int result)
+{
+	if (driver_is(port, "net_memif"))
+		return "start the memif server first";
+	if (result == -EPERM)
+		return "it takes root, or the capabilities NET_RAW and NET_ADMIN";
+	return "is its device or interface up and free?";
+}
+
 /* net_af_packet fans flows out over all its queue pairs: one that is not set up swallows its share. */
 static int choose_queues(const struct drivers_ethdev_config *config, const struct rte_eth_dev_info *info,
 			 struct drivers_ethdev *port, struct uroce_error *error)
@@ -271,9 +280,7 @@ static int set_up(const struct drivers_ethdev_config *config, const struct rte_e
 	result = rte_eth_dev_start(port->port_id);
 	if (result)
 		return drivers_error_set(error, result, "port %s does not start (%s): %s", port->name,
-					 rte_strerror(-result),
-					 driver_is(port, "net_memif") ? "start the memif server first" :
-									"is its device or interface up and free?");
+					 rte_strerror(-result), why_not_started(port, result));
 	open_filters(config, port);
 	if (driver_is(port, "net_af_packet"))
 		set_up_af_packet(info);

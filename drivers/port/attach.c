@@ -153,6 +153,12 @@ static int refuse(const struct drivers_attachment *attachment, const char *compl
 
 	if (explain_absence(attachment, why, sizeof(why)))
 		return drivers_error_set(error, -ENODEV, "there is no port %s: %s", attachment->name, why);
+	/* What a packet socket shares with the kernel is locked. */
+	if (strstr(complaints, "mmap failed on AF_PACKET"))
+		return drivers_error_set(error, -ENODEV,
+					 "there is no port %s: the kernel does not lock its memory; raise the limit "
+					 "(ulimit -l unlimited, LimitMEMLOCK=infinity), or run it as root",
+					 attachment->name);
 	return drivers_error_set(error, -ENODEV, "there is no port %s: its driver refused it (%s)", attachment->name,
 				 *complaints           ? complaints :
 				 drivers_log_is_left() ? "DPDK's messages may tell why" :

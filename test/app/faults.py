@@ -459,6 +459,27 @@ def junk_of_every_kind_beside_good_traffic_is_counted_and_harms_nothing(director
             want(0 < counts[kind] <= most[kind], kind, sent, counts, pair.texts())
 
 
+# ---- what a container lacks ----
+
+def refused(rights, *limits):
+    """What the target says that has only these capabilities: one line, status 3."""
+    program = os.path.join(BUILD, "app", "uroce-nvmet")
+    words = [*limits, "setpriv", f"--bounding-set=-all,{rights}", f"--inh-caps=-all,{rights}",
+             program, "--", "-d", "ua", "--ip", "10.0.0.1/24", "--memory", "1M"]
+    done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          timeout=LIMIT_S, check=False)
+    want(done.returncode == 3 and len(done.stdout.splitlines()) == 1, done.returncode, done.stdout)
+    return done.stdout
+
+
+@case(Veth)
+def a_packet_socket_without_its_rights_says_which_it_takes(_directory, _wire):
+    text = refused("+net_raw")
+    want("NET_RAW and NET_ADMIN" in text, text)
+    text = refused("+net_raw,+net_admin", "prlimit", "--memlock=65536:65536")
+    want("ulimit -l unlimited" in text, text)
+
+
 def main():
     print(f"1..{len(CASES)}", flush=True)
     if os.environ.get("UROCE_FAULTS_SKIP"):

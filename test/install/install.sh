@@ -26,10 +26,18 @@ export PKG_CONFIG_PATH="$(dirname "$pc")"
 flags="--define-variable=prefix=$root$prefix"
 
 for file in doc/uroce/LICENSE doc/uroce/README.md doc/uroce/CHANGELOG.md doc/uroce/docs/architecture.md \
-	doc/uroce/docs/rules.txt uroce/afpacket.ini uroce/loop.ini uroce/memif.ini uroce/nic.ini; do
+	doc/uroce/docs/rules.txt uroce/afpacket.ini uroce/loop.ini uroce/memif.ini uroce/nic.ini uroce/nvmet.ini \
+	uroce/uroce-nvmet.service; do
 	[ -s "$root$prefix/share/$file" ]
 	report $? "installs_share/$file"
 done
+# What systemd does not understand, it only remarks upon.
+if command -v systemd-analyze >/dev/null; then
+	sed "s|^ExecStart=[^ ]*|ExecStart=$root$prefix/bin/uroce-nvmet|" \
+		"$root$prefix/share/uroce/uroce-nvmet.service" >"$root/uroce-nvmet.service"
+	systemd-analyze verify --man=no "$root/uroce-nvmet.service" >"$root/log" 2>&1 && [ ! -s "$root/log" ]
+	report $? systemd_understands_the_unit "$root/log"
+fi
 # Every id that a public header cites stands in the list that it names.
 for id in $(grep -ohE '\([A-Z]+-[0-9]+\)' "$root$prefix"/include/uroce/*.h | tr -d '()' | sort -u); do
 	grep -q "^$id	" "$root$prefix/share/doc/uroce/docs/rules.txt" 2>"$root/log" || echo "$id" >>"$root/log"
