@@ -16,7 +16,8 @@
 #include "nvmet/queue.h"
 
 #define WORDS_MAX 16
-#define PATIENCE_LOOKS 50u /* so often somebody is looked at who has not said a whole line */
+#define PATIENCE_LOOKS \
+	50u /* so often somebody is looked at who has not said a whole line, or does not read his answer */
 
 struct control {
 	struct server *server;
@@ -27,6 +28,8 @@ struct control {
 	size_t bytes;
 	unsigned looks;
 	FILE *out;
+	char *text; /* the answer; NULL: he has not said a whole line yet */
+	size_t text_bytes, sent;
 };
 
 /* ---- words ---- */
@@ -281,32 +284,23 @@ static bool run(struct control *control, char **words, int count)
 
 static void answer(struct control *control)
 {
-	char *words[WORDS_MAX + 1] = { NULL }, *rest = control->line, *word, *text = NULL;
-	size_t bytes = 0;
+	char *words[WORDS_MAX + 1] = { NULL }, *rest = control->line, *word;
 	int count = 0;
 
 	while (count < WORDS_MAX && (word = strsep(&rest, " ")) != NULL) {
 		if (*word)
 			words[count++] = word;
 	}
-	control->out = open_memstream(&text, &bytes);
+	control->out = open_memstream(&control->text, &control->text_bytes);
 	if (control->out == NULL)
 		return;
 	if (count == 0 || !run(control, words, count))
 		refuse(control, "%s: no such command; \"help\" lists them", count ? words[0] : "");
 	fflush(control->out);
-	if (strstr(text, "error: ") == NULL)
+	if (strstr(control->text, "error: ") == NULL)
 		fputs("ok\n", control->out);
 	fclose(control->out);
-	/* It is on this machine and reads, or it is hung up on. */
-	for (size_t sent = 0; sent < bytes;) {
-		ssize_t part = send(control->peer, text + sent, bytes - sent, MSG_NOSIGNAL);
-
-		if (part <= 0)
-			break;
-		sent += (size_t)part;
-	}
-	free(text);
+	control->sent = control->looks = 0;
 }
 
 /* ---- the socket ---- */
@@ -314,7 +308,23 @@ static void answer(struct control *control)
 static void hang_up(struct control *control)
 {
 	close(control->peer);
+	free(control->text);
+	control->text = NULL;
 	control->peer = -1;
+}
+
+/* As much as the socket takes: hosts do not wait for who reads slowly. */
+static void send_answer(struct control *control)
+{
+	ssize_t part = send(control->peer, control->text + control->sent, control->text_bytes - control->sent,
+			    MSG_NOSIGNAL | MSG_DONTWAIT);
+
+	if (part > 0) {
+		control->sent += (size_t)part;
+		control->looks = 0;
+	}
+	if (control->sent == control->text_bytes || (part < 0 && errno != EAGAIN) || ++control->looks > PATIENCE_LOOKS)
+		hang_up(control);
 }
 
 static void take_line(struct control *control)
@@ -330,7 +340,8 @@ static void take_line(struct control *control)
 	if (end) {
 		*end = '\0';
 		answer(control);
-		hang_up(control);
+		if (control->text == NULL)
+			hang_up(control);
 	} else if (got == 0 || (got < 0 && errno != EAGAIN) || ++control->looks > PATIENCE_LOOKS ||
 		   control->bytes == sizeof(control->line) - 1) {
 		hang_up(control);
@@ -340,15 +351,13 @@ static void take_line(struct control *control)
 void control_poll(struct control *control)
 {
 	if (control->peer < 0) {
-		const struct timeval patience = { .tv_usec = 100000 };
-
 		control->peer = accept4(control->listener, NULL, NULL, SOCK_CLOEXEC);
 		control->bytes = control->looks = 0;
-		if (control->peer >= 0)
-			setsockopt(control->peer, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 	}
-	if (control->peer >= 0)
+	if (control->peer >= 0 && control->text == NULL)
 		take_line(control);
+	if (control->peer >= 0 && control->text)
+		send_answer(control);
 }
 
 /* A file that a target has left behind when it was killed answers nobody. */

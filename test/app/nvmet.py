@@ -11,6 +11,7 @@ import json
 import os
 import re
 import signal
+import socket
 import sys
 import tempfile
 import time
@@ -283,6 +284,60 @@ def a_host_ends_when_its_target_is_killed(directory):
         began = time.monotonic()
         want(host.finish(30) == 1 and len(complaints(host)) == 1, host.text())
         want(time.monotonic() - began < 25, time.monotonic() - began)
+
+
+# ---- while it runs ----
+
+
+@case
+@again_if_memif_crashes
+def a_target_is_asked_and_told_while_it_runs(directory):
+    path = directory + "/control"
+
+    def tell(*words, status=0):
+        code, out, err = run("nvmetcli", "-s", path, *words)
+        want(code == status and (status == 0) == (err == ""), words, code, out, err)
+        return out if status == 0 else err
+
+    with Ends(directory, "--memory", "16M", "--control", path) as ends:
+        want(f"namespace 1 of {DISK}: memory, 32768 blocks of 512 bytes" in tell("show"), tell("show"))
+        want(tell("controllers") == "" and "queues=0 commands=0" in tell("stats"), tell("stats"))
+        want(tell("add", DISK, "null:1M", "nsid=7", "block=4096") == f"namespace 7 of {DISK}\n", tell("show"))
+        want("no such namespace" in tell("resize", DISK, "8", "2M", status=1), path)
+        want("use a size such as 64M" in tell("resize", DISK, "7", "x", status=1), path)
+        tell("resize", DISK, "7", "2M")
+        want("namespace 7 of " + DISK + ": null, 512 blocks of 4096 bytes" in tell("show"), tell("show"))
+        ends.works("first")
+        host = ends.host("stays", "--runtime", "30", "--nsid", "7", "--rw", "read")
+        while "queue 1 of controller" not in tell("stats"):
+            time.sleep(0.05)
+        want(OWN_HOST in tell("controllers") and "at 10.0.0.2, 2 queues" in tell("controllers"), tell("controllers"))
+        want(re.search(r"namespace 1 of .* reads=[1-9].* read us p50=[\d.]+ p99=", tell("stats")), tell("stats"))
+        tell("remove", DISK, "7")
+        want("namespace 7" not in tell("show") or "being removed" in tell("show"), tell("show"))
+        want("1 controllers disconnected" in tell("disconnect", OWN_HOST), tell("controllers"))
+        want(host.finish(15) == 1, host.text())
+        want("no such controller" in tell("disconnect", "200", status=1), path)
+        want("fly: no such command" in tell("fly", status=1) and "add NQN" in tell("add", status=1), path)
+        ends.works("last")
+        want(ends.target.interrupt() == 0 and not os.path.exists(path), ends.target.text())
+        want("no target listens there" in tell("show", status=3), path)
+
+
+@case
+@again_if_memif_crashes
+def who_reads_no_answer_holds_up_nobody(directory):
+    path = directory + "/control"
+    with Ends(directory, "--memory", "1M", "--control", path) as ends:
+        peer = socket.socket(socket.AF_UNIX)
+        peer.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
+        peer.connect(path)
+        ends.works("beside")
+        peer.sendall(b"stats\n" + b"x" * 1500)
+        ends.works("unread")
+        peer.close()
+        want(run("nvmetcli", "-s", path, "show")[0] == 0, ends.target.text())
+        want(ends.target.interrupt() == 0 and not complaints(ends.target), ends.target.text())
 
 
 # ---- what is refused ----
