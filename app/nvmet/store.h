@@ -58,6 +58,7 @@ struct store {
 	struct region *region; /* of the memory, for ports; the server's */
 	struct ring *ring;     /* FILE */
 	int fd;
+	bool at_once;     /* FILE: its blocks are in memory, and are read and written in the turn */
 	bool sync_failed; /* FILE: what was said to last once may be lost */
 	uint32_t under_way;
 	uint32_t users;                 /* commands that are under way, or whose host has not got all yet */

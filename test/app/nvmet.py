@@ -309,13 +309,16 @@ def a_target_is_asked_and_told_while_it_runs(directory):
         want("namespace 7 of " + DISK + ": null, 512 blocks of 4096 bytes" in tell("show"), tell("show"))
         ends.works("first")
         host = ends.host("stays", "--runtime", "30", "--nsid", "7", "--rw", "read")
-        while "queue 1 of controller" not in tell("stats"):
+        while not re.search(r"namespace 7 of .* reads=[1-9]", tell("stats")):
+            time.sleep(0.05)
+        while len(tell("controllers").splitlines()) != 1:  # of the first one
             time.sleep(0.05)
         want(OWN_HOST in tell("controllers") and "at 10.0.0.2, 2 queues" in tell("controllers"), tell("controllers"))
         want(re.search(r"namespace 1 of .* reads=[1-9].* read us p50=[\d.]+ p99=", tell("stats")), tell("stats"))
         tell("remove", DISK, "7")
         want("namespace 7" not in tell("show") or "being removed" in tell("show"), tell("show"))
-        want("1 controllers disconnected" in tell("disconnect", OWN_HOST), tell("controllers"))
+        told = tell("disconnect", OWN_HOST)
+        want("1 controllers disconnected" in told, told, host.text())
         want(host.finish(15) == 1, host.text())
         want("no such controller" in tell("disconnect", "200", status=1), path)
         want("fly: no such command" in tell("fly", status=1) and "add NQN" in tell("add", status=1), path)
@@ -413,7 +416,8 @@ def a_target_without_its_files_or_memory_is_one_line_and_status_3(directory):
 @with_files
 def a_file_on_tmpfs_is_served_or_leaves_nothing(_):
     with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
-        code, out, err = run("nvme-perf", "--runtime", "0.02", "--store", folder + "/disk:1M")
+        code, out, err = run("nvme-perf", "--runtime", "0.02", "--store", folder + "/disk:16M", "--verify", "--rw",
+                             "randread,randrw", "--bs", "512,64k")
         if code:
             one_line("tmpfs", (code, out, err), 3, folder, "buffered")
             want(os.listdir(folder) == [], os.listdir(folder))

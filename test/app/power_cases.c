@@ -4,9 +4,12 @@
 
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/falloc.h>
 #include <linux/fs.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #define FUA (1u << 30)
 #define DEALLOCATES (1u << 25)
@@ -404,5 +407,51 @@ Test(power_cases, of_two_flushes_beside_each_other_none_succeeds_behind_a_failed
 	work(power, &power->task[2]);
 	cr_expect_eq(power->task[1].status, FINAL(NVME_WRITE_FAULT));
 	cr_expect_eq(power->task[2].status, FINAL(NVME_WRITE_FAULT));
+	power_close(power);
+}
+
+/* The file is one in memory, in which nothing of the disk has a part. */
+static void use_memory(struct power *power)
+{
+	close(power->store->fd);
+	power->store->fd = memfd_create("disk", MFD_ALLOW_SEALING);
+	cr_assert_geq(power->store->fd, 0);
+	cr_assert_eq(ftruncate(power->store->fd, POWER_BYTES), 0);
+	power->store->at_once = true;
+}
+
+Test(power_cases, a_file_in_memory_is_read_and_written_at_once)
+{
+	struct power *power = power_open(SEED);
+	struct power_task *task = &power->task[0];
+
+	use_memory(power);
+	fill(task, 0xA5, 4);
+	power_begin(task, blocks(NVME_WRITE, 3, 4, 0));
+	cr_expect(!task->busy && task->status == NVME_OK);
+	power_begin(task, blocks(NVME_WRITE, 9, 1, FUA));
+	cr_expect(!task->busy && task->status == NVME_OK);
+	memset(task->data, 0, POWER_BYTES);
+	power_begin(task, blocks(NVME_READ, 2, 6, 0));
+	cr_expect(!task->busy && task->status == NVME_OK);
+	for (uint32_t i = 0; i < 6 * POWER_BLOCK; i += 8)
+		cr_assert_eq(host_get(task->data + i, 8), i >= POWER_BLOCK && i < 5 * POWER_BLOCK ? 0xA5 : 0, "byte %u",
+			     i);
+	cr_expect_eq(power->disk.history_count, 0);
+	power_close(power);
+}
+
+Test(power_cases, the_errors_of_a_file_in_memory_have_their_statuses)
+{
+	struct power *power = power_open(SEED);
+
+	use_memory(power);
+	cr_assert_eq(ftruncate(power->store->fd, 3 * POWER_BLOCK), 0);
+	cr_expect_eq(serve(power, blocks(NVME_READ, 1, 2, 0)), NVME_OK);
+	cr_expect_eq(serve(power, blocks(NVME_READ, 1, 4, 0)), NVME_READ_ERROR, "half of it is there");
+	cr_expect_eq(serve(power, blocks(NVME_READ, 8, 1, 0)), NVME_READ_ERROR);
+	cr_assert_eq(fcntl(power->store->fd, F_ADD_SEALS, F_SEAL_WRITE), 0);
+	cr_expect_eq(serve(power, blocks(NVME_WRITE, 0, 1, 0)), FINAL(NVME_WRITE_PROTECTED));
+	cr_expect_eq(serve(power, sqe_make(NVME_FLUSH, 1, 0)), NVME_OK, "a write that failed is no sync that failed");
 	power_close(power);
 }

@@ -56,6 +56,7 @@ static struct store *open_store(struct power *power)
 	unlink(power->path);
 	cr_assert(store, "%s", error);
 	cr_assert(store->volatile_cache);
+	store->at_once = false; /* wherever the file is */
 	return store;
 }
 
