@@ -23,7 +23,7 @@ help:
 	@echo 'make coverage    the branches of the pure cores that tests take (ARGS=--missing: the others)'
 	@echo 'make format      format the C files as .clang-format says'
 	@echo 'make bench       every case worth watching, in tables and as JSON (ARGS="--only limit --only qps")'
-	@echo 'make bench-peers UCX, libfabric, iperf3 and qperf beside uroce-perf, with the same sizes'
+	@echo 'make bench-peers UCX, libfabric, iperf3 and qperf beside uroce-perf; tgt and nbdkit beside uroce-nvmet'
 	@echo 'make plots       draws the last results of make bench into docs/plots'
 	@echo 'make interop     talk to the RDMA stack of Linux in a QEMU guest (FULL=1: the whole matrix)'
 	@echo 'make install     install under PREFIX=$(PREFIX), below DESTDIR if given'
@@ -77,8 +77,9 @@ bench: packages-build $(BUILD)/build.ninja
 
 bench-peers: packages-build $(BUILD)/build.ninja
 	@$(install_packages) peers
-	@ninja -C $(BUILD) --quiet app/uroce-perf
+	@ninja -C $(BUILD) --quiet programs
 	@test/perf/peers --build $(BUILD) $(ARGS)
+	@test/perf/disks --build $(BUILD)
 
 plots:
 	@$(install_packages) plots

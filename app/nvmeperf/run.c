@@ -27,8 +27,9 @@ struct run {
 	void (*turn)(void *argument);
 	struct failover *failover; /* NULL: the link is not cut */
 	enum phase phase;
-	bool counts;    /* what is done is of the measurement */
-	uint32_t count; /* blocks of a command */
+	bool mixed, reads, random; /* what the case is called */
+	bool counts;               /* what is done is of the measurement */
+	uint32_t count;            /* blocks of a command */
 	uint64_t places, next, seed, done, verified, wrong, failed;
 	uint32_t tags;
 	uint64_t *begun_ns; /* of each command under way */
@@ -85,15 +86,13 @@ static uint64_t draw(struct run *run)
 
 static bool reads_now(struct run *run)
 {
-	if (strstr(run->which.rw, "rw"))
-		return draw(run) % 100 < run->options->read_percent;
-	return strstr(run->which.rw, "read") != NULL;
+	return run->mixed ? draw(run) % 100 < run->options->read_percent : run->reads;
 }
 
 static void choose_measured(struct run *run, uint64_t *place, bool *read)
 {
 	*read = reads_now(run);
-	*place = strncmp(run->which.rw, "rand", 4) == 0 ? draw(run) % run->places : run->next++ % run->places;
+	*place = run->random ? draw(run) % run->places : run->next++ % run->places;
 	while (run->options->verify && run->busy[*place]) /* two at one place may come in any order */
 		*place = (*place + 1) % run->places;
 }
@@ -307,8 +306,7 @@ static int fill_places(struct run *run, uint64_t ns)
 static int measure(struct run *run, json_t *results)
 {
 	uint64_t ns = (uint64_t)(run->options->seconds * 1e9), began_ns, done;
-	bool only_reads = strstr(run->which.rw, "read") != NULL;
-	int code = run->options->verify && only_reads ? fill_places(run, ns) : APP_EXIT_OK;
+	int code = run->options->verify && run->reads ? fill_places(run, ns) : APP_EXIT_OK;
 	double rate;
 
 	if (code)
@@ -322,7 +320,7 @@ static int measure(struct run *run, json_t *results)
 		code = work(run, PHASE_DRAIN, 0);
 	run->counts = false;
 	run->done = done;
-	if (code == APP_EXIT_OK && run->options->verify && !only_reads)
+	if (code == APP_EXIT_OK && run->options->verify && !run->reads)
 		code = work(run, PHASE_READ_BACK, 0);
 	if (code == APP_EXIT_OK && run->failover && run->failover->resumed_ns == 0)
 		code = app_complain(APP_EXIT_FAILURE,
@@ -342,6 +340,9 @@ int run_measure(const struct options *options, const struct host_config *host, c
 	run = (struct run){
 		.options = options, .which = *which, .turn = host->turn, .failover = failover, .seed = SEED
 	};
+	run.mixed = strstr(which->rw, "rw") != NULL;
+	run.reads = strstr(which->rw, "read") != NULL;
+	run.random = strncmp(which->rw, "rand", 4) == 0;
 	config.depth = which->depth + 1; /* of so many entries one is always free */
 	config.data_bytes = which->bytes;
 	if (failover)
