@@ -18,7 +18,7 @@ MODULES += ["sch_netem", "ifb", "sch_ingress", "cls_u32", "act_mirred"]
 # A host of an NVMe target (storage.py).
 MODULES += ["nvme_rdma", "ext4"]
 TOOLS = ["flock", "ibv_rc_pingpong", "ibv_devinfo", "rping", "ucmatose", "udaddy", "rdma", "ip", "tc", "nvme",
-         "mkfs.ext4", "fio"]
+         "mkfs.ext4", "fio", "tcpdump"]
 # The guest's side of the scripts (errors.py); built here, so that the tests need no libibverbs.
 SCRIPT_SOURCES = [os.path.join(HERE, name) for name in
                   ("verbs.c", "script.c", "steps.c", "pump.c", "script.h", "steps.h", "pump.h")]
@@ -117,6 +117,9 @@ def fill_root(root, kernel):
     provider, = glob.glob("/usr/lib/*/libibverbs/librxe-rdmav*.so")
     put_with_libraries(root, provider, provider)
     put(root, "/etc/libibverbs.d/rxe.driver", "/etc/libibverbs.d/rxe.driver")
+    # tcpdump wants to be somebody by name.
+    with open(root + "/etc/passwd", "w") as users:
+        users.write("root:x:0:0:root:/:/bin/sh\n")
     put(root, INIT, "/init")
     os.chmod(root + "/init", 0o755)
 
@@ -124,7 +127,7 @@ def fill_root(root, kernel):
 def recipe(package):
     """A short hash of all that decides what the image holds."""
     versions = text_of("dpkg-query", "-W", "ibverbs-utils", "ibverbs-providers", "libibverbs-dev", "rdmacm-utils",
-                       "busybox-static", "iproute2", "nvme-cli", "e2fsprogs", "fio")
+                       "busybox-static", "iproute2", "nvme-cli", "e2fsprogs", "fio", "tcpdump")
     digest = hashlib.sha256()
     for name in (INIT, os.path.realpath(__file__), *SCRIPT_SOURCES, MEET_SOURCE):
         with open(name, "rb") as file:

@@ -2,13 +2,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The guest is the host: it discovers, connects, makes a file system, verifies, and is not told when the target is
 killed. What it prints is compared with what it has to say; uroce-nvmet has to end in order with status 0."""
+import base64
+import gzip
 import os
+import re
 import signal
+import socket
 import subprocess
 import tempfile
 import time
 
-from guest import OTHER_TAP, SECOND_IP, SECOND_TAP, TAP, Guest
+import invalidated
+from guest import GUEST_IP, OTHER_TAP, SECOND_IP, SECOND_TAP, TAP, Guest
 from scripts import Batch
 
 TC, IP = "/tools/tc", "/tools/ip"
@@ -123,6 +128,31 @@ def invalidates(eal):
     return Target(eal, "each key is invalidated by its answer", steps, ("counted 0",))
 
 
+class Captured(Target):
+    """The guest keeps what comes and goes (who listens on the tap does not see what our port sends): each key that a
+    command offers must be invalidated by its own answer."""
+
+    def __init__(self, eal):
+        sends = "udp port 4791 and (udp[8] = 0x00 or udp[8] = 0x04 or udp[8] = 0x17)"
+        keep = f"tcpdump -Z root -i eth0 -B 8192 -s 128 -U -w /tmp/keys '{sends}' 2>/tmp/said"
+        steps = [f"({keep} & echo $! > /tmp/pid); sleep 1", CONNECT, WAIT,
+                 f"{FIO} --rw=randrw --bsrange=4k-128k --iodepth=16 --size=32m", DISCONNECT, "sleep 1",
+                 "kill $(cat /tmp/pid) || cat /tmp/said", "gzip -c /tmp/keys | base64"]
+        super().__init__(eal, "in a capture each key is invalidated by its own answer", steps)
+
+    def outcomes(self, reasons, own_text, guest_text):
+        count, wrong = 0, []
+        packed = "".join(line for line in guest_text.splitlines() if re.fullmatch(r"[A-Za-z0-9+/=]{20,}", line))
+        try:
+            count, wrong = invalidated.judge(gzip.decompress(base64.b64decode(packed)), socket.inet_aton(GUEST_IP))
+        except (ValueError, OSError, EOFError) as error:
+            wrong = [f"the capture is not whole: {error}"]
+        if count < 100:
+            wrong.append(f"only {count} keys were offered")
+        for name, reasons, _ in super().outcomes(reasons + wrong, own_text, guest_text[-1000:]):
+            yield name, reasons, [f"{count} keys"]
+
+
 def changes(eal, folder):
     """The host hears of each change by an asynchronous event."""
     other = "/dev/nvme0n2"
@@ -209,6 +239,7 @@ def matrix(eal, full):
                  [f"for i in $(seq {cycles}); do {CONNECT} >/dev/null && {WAIT} && {DISCONNECT} >/dev/null || exit 1; "
                   "done"], seconds=30 + cycles * 2)
     yield invalidates(eal)
+    yield Captured(eal)
     yield changes(eal, folder)
     yield two_paths(eal)
     yield TwoGuests(eal)
