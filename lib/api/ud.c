@@ -64,7 +64,7 @@ int uroce_ud_create(struct uroce_pd *pd, const struct uroce_ud_init_attr *init, 
 
 	if (error)
 		return error;
-	slot_bytes = rc_recvq_slot_bytes(init->max_recv_sge);
+	slot_bytes = recv_wqe_slot_bytes(init->max_recv_sge);
 	ud = engine_place_alloc(sizeof(*ud) + (uint64_t)depth * slot_bytes, pd->device->numa_node);
 	if (ud == NULL)
 		return -ENOMEM;

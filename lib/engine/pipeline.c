@@ -12,6 +12,8 @@
 #include "engine/port.h"
 #include "engine/receive.h"
 #include "engine/steer.h"
+#include "rc/fail.h"
+#include "rc/prefetch.h"
 
 #define DOORBELLS_PER_TURN 256u
 #define PREFETCH_AHEAD 6u
@@ -66,7 +68,7 @@ static void look_at(struct uroce_qp *qp)
 	if (rc->state == UROCE_QPS_RESET || rc->state == UROCE_QPS_ERR)
 		return;
 	if (engine_pipeline_cq_failed(qp))
-		rc_qp_enter_error(rc, UROCE_EVENT_QP_FATAL);
+		rc_fail_enter_error(rc, UROCE_EVENT_QP_FATAL);
 	else if (rc->path.device == NULL || !atomic_load(&rc->path.device->link_down) || alternate->device == NULL ||
 		 atomic_load(&alternate->device->link_down) || !rc_qp_port_failed(rc)) /* */
 		return;

@@ -6,6 +6,7 @@
 #include "engine/engine.h"
 #include "engine/mbuf.h"
 #include "engine/port.h"
+#include "rc/ack.h"
 #include "rc/qp.h"
 
 /* One turn: doorbells, transmit, receive, timers, transmit, control calls. Returns the work done. */

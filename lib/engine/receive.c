@@ -13,6 +13,8 @@
 #include "engine/receive.h"
 #include "engine/steer.h"
 #include "engine/ud.h"
+#include "rc/ack.h"
+#include "rc/prefetch.h"
 #include "wire/bytes.h"
 #include "wire/frame.h"
 

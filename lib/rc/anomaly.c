@@ -1,8 +1,8 @@
 /* anomaly.c - counting what no honest peer sends */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <uroce/event.h>
+#include "rc/anomaly.h"
 
-#include "rc/qp.h"
+#include <uroce/event.h>
 
 void rc_anomaly_note(struct rc_qp *qp, uint64_t now_ns)
 {

@@ -12,14 +12,7 @@
 #include <stdint.h>
 
 #include "config/limits.h"
-#include "rc/psn.h"
-
-struct rc_qp;
-
-struct rc_anomaly {
-	uint64_t since_ns; /* the second at hand began */
-	uint32_t count;    /* of such packets since then */
-};
+#include "rc/qp_state.h"
 
 /* One more; the event comes with the ANOMALY_PACKETS'th of a second. */
 void rc_anomaly_note(struct rc_qp *qp, uint64_t now_ns);

@@ -1,10 +1,14 @@
 /* answer.c - the responder's packets: READ responses, atomic answers, ACKs and NAKs, in request order (S-14) */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "rc/responder.h"
+
 #include "rc/codes.h"
+#include "rc/credit.h"
 #include "rc/duplicate.h"
+#include "rc/fail.h"
 #include "rc/flush.h"
 #include "rc/outbox.h"
-#include "rc/qp.h"
+#include "rc/report.h"
 #include "rc/verdict.h"
 
 /* A packet without extension headers and payload. */
@@ -125,7 +129,7 @@ static void abandon_answer(struct rc_qp *qp, struct rc_replay_entry *entry, enum
 	qp->counters[row->counter]++;
 	if (qp->state != UROCE_QPS_ERR) {
 		rc_report_responder_failed(qp, row->receive_status, rc_codes_remote_cause(why), psn);
-		rc_qp_enter_error(qp, row->event);
+		rc_fail_enter_error(qp, row->event);
 	}
 }
 

@@ -8,7 +8,7 @@
 #ifndef RC_ASKING_H
 #define RC_ASKING_H
 
-#include "rc/qp.h"
+#include "rc/qp_state.h"
 
 #define PACKETS_PER_QUESTION (WINDOW_PACKETS / 2) /* the most that lie between two packets that ask */
 #define PACKETS_BEFORE_STALL 32u                  /* and so many if the window ends behind them */

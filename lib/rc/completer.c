@@ -1,8 +1,17 @@
 /* completer.c - responses: acknowledge, place, notice what is missing, fail */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "rc/completer.h"
+
+#include "rc/ack.h"
+#include "rc/anomaly.h"
 #include "rc/codes.h"
+#include "rc/credit.h"
+#include "rc/fail.h"
+#include "rc/keepalive.h"
+#include "rc/outbox.h"
 #include "rc/place.h"
-#include "rc/qp.h"
+#include "rc/report.h"
+#include "rc/retry.h"
 
 /* What a final NAK does to the request that it names (K-REQ). */
 struct nak_row {
@@ -70,7 +79,7 @@ static void receive_nak(struct rc_qp *qp, psn_t psn, uint8_t syndrome, uint64_t 
 		rc_retry_sequence_nak_arrived(qp, now_ns);
 	} else {
 		qp->counters[nak_rows[code].counter]++;
-		rc_qp_fail_send(qp, nak_rows[code].status, UROCE_CAUSE_REMOTE_NAK);
+		rc_fail_send(qp, nak_rows[code].status, UROCE_CAUSE_REMOTE_NAK);
 	}
 }
 
@@ -182,7 +191,7 @@ static void receive_answer(struct rc_qp *qp, const struct wire_packet *packet, u
 	}
 	wqe = sendwin_slot(&qp->win, qp->win.acked);
 	if (!answer_fits(qp, wqe, packet)) {
-		rc_qp_fail_send(qp, UROCE_WC_BAD_RESP_ERR, UROCE_CAUSE_BAD_RESPONSE);
+		rc_fail_send(qp, UROCE_WC_BAD_RESP_ERR, UROCE_CAUSE_BAD_RESPONSE);
 		return;
 	}
 	if (wqe->opcode == UROCE_WR_RDMA_READ)
@@ -191,7 +200,7 @@ static void receive_answer(struct rc_qp *qp, const struct wire_packet *packet, u
 	else if (op->kind == WIRE_KIND_ATOMIC_ACKNOWLEDGE)
 		cause = scatter(qp, wqe, 0, (const uint8_t *)&original, sizeof(original));
 	if (cause != UROCE_CAUSE_NONE)
-		rc_qp_fail_send(qp, UROCE_WC_LOC_PROT_ERR, cause);
+		rc_fail_send(qp, UROCE_WC_LOC_PROT_ERR, cause);
 	else
 		answer_placed(qp, wqe, now_ns);
 }

@@ -6,7 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct rc_qp;
+#include "rc/qp_state.h"
+
 struct rc_origin;
 struct rc_outbox;
 struct wire_ack;

@@ -1,7 +1,8 @@
 /* credit.c - end-to-end credits */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "rc/credit.h"
+
 #include "rc/codes.h"
-#include "rc/qp.h"
 
 #define PROBE_NS 100000000ull /* for a QP without an ACK timer */
 

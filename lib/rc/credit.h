@@ -13,24 +13,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct rc_qp;
+#include "rc/qp_state.h"
+
 struct rc_send_wqe;
-
-struct rc_credit {
-	/* requester */
-	bool known;               /* an AETH has come */
-	bool probe;               /* one message may go without a credit */
-	uint32_t msn;             /* of the newest AETH taken, 24 bits */
-	uint32_t allowed;         /* what it said */
-	uint32_t receives_at_msn; /* messages up to that MSN that needed an entry */
-	uint32_t receives;        /* messages started that need one */
-	uint32_t messages;        /* messages started */
-	uint64_t probe_deadline_ns;
-
-	/* responder */
-	bool said;         /* any AETH has left */
-	uint8_t last_code; /* what the last one said */
-};
 
 void rc_credit_reset(struct rc_credit *credit);
 

@@ -1,9 +1,8 @@
 /* duplicate.c - requests that come again: answered or acknowledged, never executed (S-8 to S-10) */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <string.h>
-
 #include "rc/duplicate.h"
-#include "rc/qp.h"
+
+#include <string.h>
 
 /* S-9: the whole of a cached READ or the rest of it from a packet on, and not beyond its end. */
 static bool read_matches(const struct rc_qp *qp, const struct rc_replay_entry *entry, const struct wire_packet *packet)

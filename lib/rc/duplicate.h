@@ -7,10 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "rc/psn.h"
 #include "wire/packet.h"
-
-struct rc_qp;
+#include "rc/qp_state.h"
 
 /*
  * A request from the half window behind ePSN. Never draws a NAK, never disturbs a message in progress. true: the replay

@@ -1,10 +1,8 @@
 /* flush.c - writing cache lines back */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <stdatomic.h>
-
-#include "rc/codes.h"
 #include "rc/flush.h"
-#include "rc/qp.h"
+
+#include <stdatomic.h>
 
 #define FLUSH_SLICE_BYTES 16384u
 #define LINE_BYTES 64u

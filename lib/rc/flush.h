@@ -5,9 +5,8 @@
 
 #include <stdbool.h>
 
-#include "rc/mr.h"
+#include "rc/qp_state.h"
 
-struct rc_qp;
 struct rc_replay_entry;
 
 /*

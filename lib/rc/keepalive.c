@@ -1,7 +1,11 @@
 /* keepalive.c - the empty WRITE of an idle connection, and what its silence means */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "rc/keepalive.h"
+
+#include "rc/fail.h"
 #include "rc/outbox.h"
-#include "rc/qp.h"
+#include "rc/report.h"
+#include "rc/retry.h"
 
 #define NS_PER_MS 1000000ull
 
@@ -65,11 +69,11 @@ bool rc_keepalive_is_asking(const struct rc_qp *qp)
 static void give_up(struct rc_qp *qp, uint64_t now_ns)
 {
 	if (rc_qp_has_requests(qp)) {
-		rc_qp_fail_send(qp, UROCE_WC_RETRY_EXC_ERR, UROCE_CAUSE_KEEPALIVE);
+		rc_fail_send(qp, UROCE_WC_RETRY_EXC_ERR, UROCE_CAUSE_KEEPALIVE);
 		return;
 	}
 	rc_report_idle_failed(qp, UROCE_WC_RETRY_EXC_ERR, UROCE_CAUSE_KEEPALIVE, now_ns);
-	rc_qp_enter_error(qp, UROCE_EVENT_QP_FATAL);
+	rc_fail_enter_error(qp, UROCE_EVENT_QP_FATAL);
 }
 
 void rc_keepalive_unanswered(struct rc_qp *qp, uint64_t now_ns)
@@ -83,7 +87,7 @@ void rc_keepalive_unanswered(struct rc_qp *qp, uint64_t now_ns)
 		return;
 	}
 	if (retry->retries_left == 0)
-		rc_migration_start(qp); /* */
+		rc_retry_migrate(qp); /* */
 	else
 		retry->retries_left--;
 	qp->probe.due = true;

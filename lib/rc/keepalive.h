@@ -12,14 +12,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct rc_qp;
-struct rc_outbox;
+#include "rc/qp_state.h"
 
-struct rc_keepalive {
-	uint64_t interval_ns; /* 0: off */
-	uint64_t deadline_ns; /* when to look again; RC_NEVER: off */
-	bool waiting;         /* for an answer: if nothing is in flight the ACK timer is for this */
-};
+struct rc_outbox;
 
 /* 0: off. */
 void rc_keepalive_set(struct rc_qp *qp, uint32_t interval_ms);

@@ -1,9 +1,10 @@
 /* migration.c - automatic path migration */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "rc/migration.h"
+
 #include <uroce/event.h>
 
-#include "rc/codes.h"
-#include "rc/qp.h"
+#include "rc/anomaly.h"
 
 static void set_state(struct rc_migration *migration, enum uroce_path_mig_state state)
 {
@@ -18,18 +19,21 @@ void rc_migration_reset(struct rc_migration *migration)
 	set_state(migration, UROCE_PATH_MIGRATED);
 }
 
-void rc_migration_modify(struct rc_qp *qp, enum uroce_path_mig_state state)
+bool rc_migration_modify(struct rc_qp *qp, enum uroce_path_mig_state state)
 {
 	struct rc_migration *migration = &qp->migration;
 
-	if (state == UROCE_PATH_MIGRATED && migration->state == UROCE_PATH_ARMED)
-		rc_migration_start(qp); /* */
+	bool switches = state == UROCE_PATH_MIGRATED && migration->state == UROCE_PATH_ARMED; /* */
+
+	if (switches)
+		rc_migration_switch(qp);
 	else if (state != (enum uroce_path_mig_state)migration->state)
 		set_state(migration, state);
 	migration->refused = false; /* once per arming */
+	return switches;
 }
 
-void rc_migration_start(struct rc_qp *qp)
+void rc_migration_switch(struct rc_qp *qp)
 {
 	struct rc_migration *migration = &qp->migration;
 
@@ -44,7 +48,6 @@ void rc_migration_start(struct rc_qp *qp)
 	set_state(migration, UROCE_PATH_MIGRATED);
 	qp->report.events |= 1u << UROCE_EVENT_PATH_MIG;
 	qp->counters[CNT_PATH_MIGRATIONS]++;
-	rc_retry_path_changed(qp, rc_codes_timeout_ns(migration->timeout)); /* */
 }
 
 bool rc_migration_may_rearm(const struct rc_qp *qp)
@@ -69,29 +72,30 @@ static bool fits_a_migration(const struct rc_qp *qp, const struct wire_packet *p
 	       (qp->replay.used && rc_replay_find_owner(&qp->replay, psn) != NULL);
 }
 
-bool rc_migration_packet_arrived(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin)
+enum rc_migration_outcome rc_migration_packet_arrived(struct rc_qp *qp, const struct wire_packet *packet,
+						      const struct rc_origin *origin)
 {
 	struct rc_migration *migration = &qp->migration;
 
 	if (!(packet->flags & WIRE_MIGREQ)) {
 		if (migration->state == UROCE_PATH_REARM)
 			set_state(migration, UROCE_PATH_ARMED); /* */
-		return true;
+		return MIGRATION_NONE;
 	}
 	if (migration->state == UROCE_PATH_REARM)
-		return true; /* the peer has not armed itself yet: an ordinary packet */
+		return MIGRATION_NONE; /* the peer has not armed itself yet: an ordinary packet */
 	if (path_matches(&migration->path, origin) && pkey_matches(migration->pkey, packet->pkey)) {
 		if (!fits_a_migration(qp, packet)) {
 			qp->counters[CNT_MIGRATION_REFUSED]++;
-			return false;
+			return MIGRATION_DROP;
 		}
-		rc_migration_start(qp); /* */
+		rc_migration_switch(qp); /* */
 		migration->heard = true;
-		return true;
+		return MIGRATION_DONE;
 	}
 	if (!migration->refused)
 		qp->report.events |= 1u << UROCE_EVENT_PATH_MIG_ERR;
 	migration->refused = true;
 	qp->counters[CNT_MIGRATION_REFUSED]++;
-	return false;
+	return MIGRATION_DROP;
 }

@@ -1,9 +1,14 @@
 /* modify.c - the state table of a QP and its attributes */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "rc/qp.h"
+
 #include <errno.h>
 
 #include "rc/codes.h"
-#include "rc/qp.h"
+#include "rc/fail.h"
+#include "rc/keepalive.h"
+#include "rc/migration.h"
+#include "rc/retry.h"
 #include "wire/encap.h"
 
 /* One legal transition. Attributes that are neither required nor optional are refused. */
@@ -169,8 +174,8 @@ static void apply_values(struct rc_qp *qp, const struct uroce_qp_attr *attr, uin
 		qp->migration.timeout = attr->alt_timeout;
 		qp->migration.loaded = true;
 	}
-	if (mask & UROCE_QP_PATH_MIG_STATE)
-		rc_migration_modify(qp, attr->path_mig_state);
+	if ((mask & UROCE_QP_PATH_MIG_STATE) && rc_migration_modify(qp, attr->path_mig_state))
+		rc_retry_path_changed(qp);
 }
 
 /* What entering a state does beyond its attributes. */
@@ -190,7 +195,7 @@ static void enter_state(struct rc_qp *qp, enum uroce_qp_state from, enum uroce_q
 	} else if (from == UROCE_QPS_RTS && to == UROCE_QPS_SQD) {
 		qp->report.drained = false;
 	} else if (to == UROCE_QPS_ERR) {
-		rc_qp_stop_requests(qp);
+		rc_fail_stop_requests(qp);
 		rc_replay_reset(&qp->replay, qp->max_dest_rd_atomic);
 		qp->responder.ack_due = qp->responder.repeat_ack_due = qp->responder.nak_due = false;
 	}

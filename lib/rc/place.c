@@ -1,9 +1,9 @@
 /* place.c - finding places, and copying to them */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "rc/place.h"
+
 #include <string.h>
 
-#include "rc/place.h"
-#include "rc/qp.h"
 #include "wire/bytes.h"
 #include "wire/icrc.h"
 #include "wire/kernel.h"

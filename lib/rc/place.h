@@ -9,9 +9,8 @@
 #include <uroce/wr.h>
 
 #include "config/limits.h"
-#include "rc/mr.h"
+#include "rc/qp_state.h"
 
-struct rc_qp;
 struct rc_origin;
 struct wire_packet;
 

@@ -1,10 +1,13 @@
 /* plain.c - the short way of the requester: plain requests, whole bursts of them */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rc/plain.h"
+
 #include "rc/asking.h"
+#include "rc/credit.h"
 #include "rc/message.h"
 #include "rc/outbox.h"
-#include "rc/qp.h"
+#include "rc/retry.h"
+#include "rc/work.h"
 
 /* Where the bytes are, or NULL: the judge shall say why not. A request without bytes has them anywhere. */
 static inline const uint8_t *find_bytes(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint64_t offset,

@@ -27,9 +27,6 @@
 
 #define PROBE_SHORTEST_NS 50000ull /* a busy peer takes so long to come round */
 
-struct rc_qp;
-struct rc_outbox;
-
 struct rc_probe {
 	bool enabled;
 	bool due;             /* it leaves with the next transmit, in front of what is new */
@@ -37,9 +34,6 @@ struct rc_probe {
 	uint8_t tries;        /* each waits twice as long as the one before, until a round trip has been measured */
 	uint64_t deadline_ns; /* UINT64_MAX: not running */
 };
-
-/* The probe that is due leaves, if there is room and nothing else makes it unnecessary. false: there was no room. */
-bool rc_probe_send(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out);
 
 static inline void probe_reset(struct rc_probe *probe)
 {

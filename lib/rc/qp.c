@@ -1,13 +1,21 @@
 /* qp.c - wires the parts of a QP together: creation, packets in, packets out, errors */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "rc/qp.h"
+
 #include <errno.h>
 
 #include "rc/codes.h"
+#include "rc/credit.h"
+#include "rc/fail.h"
+#include "rc/keepalive.h"
+#include "rc/migration.h"
 #include "rc/outbox.h"
 #include "rc/plain.h"
 #include "rc/power.h"
-#include "rc/qp.h"
+#include "rc/requester.h"
+#include "rc/retry.h"
 #include "rc/srq.h"
+#include "rc/work.h"
 
 static uint64_t round_up_to_line(uint64_t bytes)
 {
@@ -33,7 +41,7 @@ static uint32_t recv_sge_limit(const struct rc_qp_config *config)
 
 static uint64_t recv_ring_bytes(const struct rc_qp_config *config)
 {
-	return (uint64_t)power_of_two(recv_depth(config)) * rc_recvq_slot_bytes(recv_sge_limit(config));
+	return (uint64_t)power_of_two(recv_depth(config)) * recv_wqe_slot_bytes(recv_sge_limit(config));
 }
 
 uint64_t rc_qp_bytes(const struct rc_qp_config *config)
@@ -56,7 +64,7 @@ static void place_rings(struct rc_qp *qp, const struct rc_qp_config *config)
 	qp->win.signal_all = config->sq_sig_all;
 	at += round_up_to_line(send_ring_bytes(config));
 	qp->recvq.slots = at;
-	qp->recvq.slot_bytes = rc_recvq_slot_bytes(recv_sge_limit(config));
+	qp->recvq.slot_bytes = recv_wqe_slot_bytes(recv_sge_limit(config));
 	qp->recvq.mask = power_of_two(recv_depth(config)) - 1;
 	qp->recvq.depth = recv_depth(config);
 	qp->recvq.sge_limit = recv_sge_limit(config);
@@ -127,31 +135,6 @@ void rc_qp_forget(struct rc_qp *qp)
 	qp->established = false;
 }
 
-void rc_qp_stop_requests(struct rc_qp *qp)
-{
-	atomic_store_explicit(&qp->win.no_answers, false, memory_order_relaxed); /* whatever is posted is flushed */
-	qp->retry.ack_deadline_ns = RC_NEVER;
-	qp->retry.rnr_deadline_ns = RC_NEVER;
-	qp->credit.probe_deadline_ns = RC_NEVER;
-	qp->keepalive.deadline_ns = RC_NEVER;
-	probe_stop(&qp->probe);
-}
-
-void rc_qp_enter_error(struct rc_qp *qp, uint8_t event)
-{
-	qp->state = UROCE_QPS_ERR;
-	rc_qp_stop_requests(qp);
-	/* E-7: posts see it before any completion does */
-	atomic_store_explicit(&qp->win.post_state, UROCE_QPS_ERR, memory_order_release);
-	qp->report.events |= 1u << event;
-}
-
-void rc_qp_fail_send(struct rc_qp *qp, uint8_t status, uint8_t cause)
-{
-	rc_report_send_failed(qp, status, cause);
-	rc_qp_enter_error(qp, UROCE_EVENT_QP_FATAL);
-}
-
 /* */
 static bool state_takes_sends(uint8_t state)
 {
@@ -200,8 +183,14 @@ enum rc_counter rc_qp_admit(const struct rc_qp *qp, const struct wire_packet *pa
 /* What a packet does besides its own business, in RTR and while paths change. false: it is dropped. */
 static bool take_notice(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin)
 {
-	if (qp->migration.state != UROCE_PATH_MIGRATED && !rc_migration_packet_arrived(qp, packet, origin))
+	enum rc_migration_outcome outcome = MIGRATION_NONE;
+
+	if (qp->migration.state != UROCE_PATH_MIGRATED)
+		outcome = rc_migration_packet_arrived(qp, packet, origin);
+	if (outcome == MIGRATION_DROP)
 		return false;
+	if (outcome == MIGRATION_DONE)
+		rc_retry_path_changed(qp);
 	if (qp->state == UROCE_QPS_RTR && !qp->established) {
 		qp->established = true;
 		qp->report.events |= 1u << UROCE_EVENT_COMM_EST;
@@ -259,20 +248,14 @@ bool rc_qp_port_failed(struct rc_qp *qp)
 
 	if (!running || qp->migration.state != UROCE_PATH_ARMED)
 		return false;
-	rc_migration_start(qp);
+	rc_retry_migrate(qp);
 	return true;
-}
-
-bool rc_qp_has_requests(struct rc_qp *qp)
-{
-	sendwin_take_posted(&qp->win);
-	return (qp->state == UROCE_QPS_RTS || qp->state == UROCE_QPS_SQD) && qp->win.acked != qp->win.tail;
 }
 
 void rc_qp_unreachable(struct rc_qp *qp)
 {
 	if (rc_qp_has_requests(qp) && !rc_qp_port_failed(qp))
-		rc_qp_fail_send(qp, UROCE_WC_RETRY_EXC_ERR, UROCE_CAUSE_UNRESOLVED);
+		rc_fail_send(qp, UROCE_WC_RETRY_EXC_ERR, UROCE_CAUSE_UNRESOLVED);
 }
 
 void rc_qp_renew_psn(struct rc_qp *qp, uint32_t start_psn)

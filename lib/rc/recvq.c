@@ -1,15 +1,8 @@
 /* recvq.c - the receive queue */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
-#include <stddef.h>
 
 #include "rc/recvq.h"
-#include "rc/srq.h"
-
-uint32_t rc_recvq_slot_bytes(uint32_t sge_limit)
-{
-	return (uint32_t)(sizeof(struct rc_recv_wqe) + sizeof(struct uroce_sge) * sge_limit);
-}
 
 static bool is_full(struct rc_recvq *queue)
 {
@@ -26,7 +19,7 @@ int rc_recvq_post(struct rc_recvq *queue, const struct uroce_recv_wr *wr)
 		return -EINVAL;
 	if (is_full(queue))
 		return -ENOMEM;
-	if (!recvq_fill(recvq_slot(queue, queue->posting), wr, queue->sge_limit))
+	if (!recv_wqe_fill(recvq_slot(queue, queue->posting), wr, queue->sge_limit))
 		return -EINVAL;
 	/* Q1: publishes the slot */
 	atomic_store_explicit(&queue->posted, ++queue->posting, memory_order_release);

@@ -11,15 +11,7 @@
 #include <uroce/wr.h>
 
 #include "config/limits.h"
-
-struct rc_srq;
-
-struct rc_recv_wqe {
-	uint64_t wr_id;
-	uint32_t total_bytes; /* of all pieces, at most 2^32 - 1 counts */
-	uint32_t sge_count;
-	struct uroce_sge sges[];
-};
+#include "rc/srq.h"
 
 struct rc_recvq {
 	uint8_t *slots;
@@ -40,8 +32,6 @@ struct rc_recvq {
 	uint32_t posting;
 	uint32_t free_up_to; /* `freed` as the application last saw it */
 };
-
-uint32_t rc_recvq_slot_bytes(uint32_t sge_limit);
 
 /* Application side. 0; -ENOMEM: full; -EINVAL: sge count. */
 int rc_recvq_post(struct rc_recvq *queue, const struct uroce_recv_wr *wr);
@@ -75,24 +65,6 @@ static inline void recvq_pop(struct rc_recvq *queue)
 	queue->head++;
 	/* Q2: gives the slot back */
 	atomic_store_explicit(&queue->freed, queue->head, memory_order_release);
-}
-
-/* Copies wr, each field read once (M-6). false: too many pieces, or a count without a list. */
-static inline bool recvq_fill(struct rc_recv_wqe *wqe, const struct uroce_recv_wr *wr, uint32_t sge_limit)
-{
-	uint32_t count = wr->num_sge;
-	uint64_t total = 0;
-
-	if (count > sge_limit || (count > 0 && wr->sg_list == NULL))
-		return false;
-	wqe->wr_id = wr->wr_id;
-	wqe->sge_count = count;
-	for (uint32_t i = 0; i < count; i++) {
-		wqe->sges[i] = wr->sg_list[i];
-		total += wqe->sges[i].length;
-	}
-	wqe->total_bytes = total > UINT32_MAX ? UINT32_MAX : (uint32_t)total;
-	return true;
 }
 
 #endif

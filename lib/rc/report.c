@@ -1,7 +1,8 @@
 /* report.c - completions and events, in the order that the application may rely on (Q-6, E-1) */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "rc/report.h"
+
 #include "rc/outbox.h"
-#include "rc/qp.h"
 #include "rc/srq.h"
 
 static const uint8_t send_opcodes[UROCE_WR_OPCODES] = {

@@ -8,27 +8,11 @@
 
 #include <uroce/qp.h>
 
-#include "rc/psn.h"
+#include "rc/qp_state.h"
 
-struct rc_qp;
 struct rc_outbox;
 struct rc_recv_wqe;
 struct wire_packet;
-
-/* Errors that wait for their place in the order of completions, and events that wait for theirs. */
-struct rc_report {
-	bool send_failed; /* the request at `acked` failed; the rest of SQ flushes */
-	bool recv_failed; /* the oldest receive was in use when the QP failed */
-	bool drained;     /* SQ_DRAINED was raised since entering SQD */
-	bool last_taken;  /* QP_LAST_WQE_REACHED was raised since entering ERR */
-	uint32_t events;  /* bit n: enum uroce_event_type n is to be raised */
-};
-
-/* And why (E-4). */
-struct rc_failures {
-	struct uroce_qp_error send, recv; /* of those two; status 0: none */
-	struct uroce_qp_error first;      /* what failed first since RESET */
-};
 
 /* Why the request at `acked` failed; and why the peer's request at psn did. The caller moves the QP to ERR. */
 void rc_report_send_failed(struct rc_qp *qp, uint8_t status, uint8_t cause);

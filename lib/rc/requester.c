@@ -1,11 +1,16 @@
 /* requester.c - turns posted requests into packets: plan from the window, then commit */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "rc/requester.h"
+
 #include "rc/asking.h"
 #include "rc/codes.h"
+#include "rc/credit.h"
+#include "rc/fail.h"
+#include "rc/keepalive.h"
 #include "rc/message.h"
 #include "rc/outbox.h"
 #include "rc/plain.h"
-#include "rc/qp.h"
+#include "rc/retry.h"
 
 /* What planning a packet came to. */
 enum plan { PLAN_SEND, PLAN_DONE, PLAN_WAIT, PLAN_FAULT };
@@ -190,12 +195,6 @@ static inline __attribute__((always_inline)) enum uroce_cause plan_packet(struct
 	return check_answer_buffers(qp, wqe);
 }
 
-enum uroce_cause rc_requester_plan(struct rc_qp *qp, uint32_t slot, psn_t psn, uint32_t read_packets,
-				   struct wire_packet *packet, struct rc_outbox *out)
-{
-	return plan_packet(qp, slot, sendwin_slot(&qp->win, slot), psn, read_packets, packet, out);
-}
-
 /* The packet at `next`, which was planned in the outbox's slot, may have to ask because a pause follows. */
 static inline bool pause_wants_ack(const struct rc_qp *qp, const struct rc_outbox *out)
 {
@@ -265,7 +264,7 @@ static enum plan report_fault(struct rc_qp *qp, enum uroce_wc_status status, enu
 {
 	if (qp->win.acked != qp->win.cursor && !qp->imprecise_errors)
 		return PLAN_WAIT;
-	rc_qp_fail_send(qp, status, cause);
+	rc_fail_send(qp, status, cause);
 	return PLAN_FAULT;
 }
 
@@ -379,6 +378,94 @@ static bool send(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 	return false;
 }
 
+/* ---- probes ---- */
+
+/* The newest packet that has left, and has left again if the window was rewound. */
+static psn_t newest_psn(const struct rc_sendwin *win)
+{
+	return psn_previous(psn_equal(win->next, win->una) ? win->limit : win->next);
+}
+
+static bool is_long_read(const struct rc_send_wqe *wqe)
+{
+	return wqe->opcode == UROCE_WR_RDMA_READ && wqe->psn_count > 1;
+}
+
+/* Puts the packet at psn into the outbox. false: no room, or its memory is no longer ours: that is told in its turn. */
+static bool add_probe(struct rc_qp *qp, psn_t psn, struct rc_outbox *out)
+{
+	struct wire_packet *packet = outbox_packet_slot(out);
+	uint32_t slot = rc_sendwin_owner(&qp->win, psn);
+
+	if (!outbox_has_packet_room(out) ||
+	    plan_packet(qp, slot, sendwin_slot(&qp->win, slot), psn, 1, packet, out) != UROCE_CAUSE_NONE)
+		return false;
+	packet->flags |= WIRE_ACKREQ;
+	outbox_take_packet(out);
+	qp->counters[CNT_EARLY_PROBES]++;
+	return true;
+}
+
+/* Payload that a packet at psn carries. */
+static uint32_t payload_bytes(const struct rc_qp *qp, psn_t psn)
+{
+	const struct rc_send_wqe *wqe = sendwin_slot(&qp->win, rc_sendwin_owner(&qp->win, psn));
+	uint64_t left = wqe->length_bytes - ((uint64_t)psn_distance(psn, wqe->first_psn) << qp->mtu_shift);
+
+	if (wqe_needs_answer(wqe))
+		return 0;
+	return left < qp->mtu_bytes ? (uint32_t)left : qp->mtu_bytes;
+}
+
+/*
+ * An empty WRITE in the place of the packet before the oldest: a duplicate, which changes nothing, but the peer answers
+ * it with an ACK when all that it owes before has left.
+ */
+static void add_empty_write(struct rc_qp *qp, const struct rc_send_wqe *oldest, struct rc_outbox *out)
+{
+	qp->probe.behind_una = true;
+	*outbox_packet_slot(out) = (struct wire_packet){
+		.opcode = OP_WRITE_ONLY,
+		.psn = psn_previous(qp->win.una).v,
+		.flags = qp->migration.request_flag | WIRE_ACKREQ,
+		.dest_qpn = qp->dest_qpn,
+		.pkey = qp->pkey,
+		.va = oldest->remote_va,
+		.rkey = oldest->rkey,
+	};
+	outbox_take_packet(out);
+	qp->counters[CNT_EARLY_PROBES]++;
+}
+
+/* The probe that is due leaves, if there is room and nothing else makes it unnecessary. false: there was no room. */
+static bool send_probe(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
+{
+	const struct rc_send_wqe *wqe = sendwin_slot(&qp->win, qp->win.acked);
+	psn_t oldest = qp->win.una, newest = newest_psn(&qp->win);
+	struct rc_probe *probe = &qp->probe;
+	bool sent = false, small;
+
+	if (!outbox_has_packet_room(out))
+		return false;
+	if (psn_equal(qp->win.una, qp->win.limit)) {
+		rc_keepalive_send(qp, now_ns, out);
+		return true;
+	}
+	if (wqe_needs_answer(wqe) || is_long_read(sendwin_slot(&qp->win, rc_sendwin_owner(&qp->win, newest))))
+		newest = oldest;
+	small = psn_equal(oldest, newest) || payload_bytes(qp, oldest) + payload_bytes(qp, newest) <= qp->mtu_bytes;
+	if (small && !is_long_read(wqe))
+		sent = add_probe(qp, oldest, out);
+	if (!psn_equal(oldest, newest))
+		sent |= add_probe(qp, newest, out);
+	if ((!small || !sent) && outbox_has_packet_room(out))
+		add_empty_write(qp, wqe, out);
+	probe->tries++;
+	round_trip_forget(&qp->round_trip);
+	probe_start(probe, &qp->round_trip, qp->retry.timeout_ns, now_ns);
+	return true;
+}
+
 /*
  * The probe that is due leaves in front of what is new. What is sent again asks as well; but where that has to wait for
  * the answer to a part of a READ, and no packet has left, the probe does. true: it had no room.
@@ -387,7 +474,7 @@ static bool probe(struct rc_qp *qp, bool sent, uint64_t now_ns, struct rc_outbox
 {
 	if (qp->retry.resending != !sent)
 		return false;
-	return !rc_probe_send(qp, now_ns, out);
+	return !send_probe(qp, now_ns, out);
 }
 
 bool rc_requester_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)

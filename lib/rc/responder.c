@@ -1,13 +1,18 @@
 /* responder.c - judge a request in the order of S-1, then execute it */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "rc/responder.h"
+
 #include <string.h>
 
+#include "rc/anomaly.h"
 #include "rc/codes.h"
+#include "rc/credit.h"
 #include "rc/duplicate.h"
+#include "rc/fail.h"
 #include "rc/flush.h"
 #include "rc/outbox.h"
 #include "rc/place.h"
-#include "rc/qp.h"
+#include "rc/report.h"
 #include "rc/verdict.h"
 #include "wire/bytes.h"
 
@@ -322,7 +327,7 @@ static void refuse(struct rc_qp *qp, const struct wire_packet *packet, enum verd
 	send_nak(&qp->responder, row->syndrome);
 	rc_report_responder_failed(qp, row->receive_status, cause_of(verdict, why), qp->responder.epsn);
 	qp->report.recv_failed = in_use;
-	rc_qp_enter_error(qp, in_use ? UROCE_EVENT_QP_FATAL : row->event);
+	rc_fail_enter_error(qp, in_use ? UROCE_EVENT_QP_FATAL : row->event);
 }
 
 /*

@@ -1,8 +1,11 @@
 /* retry.c - retransmission: budgets, timers, and which triggers are one and the same loss */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "rc/retry.h"
+
 #include "rc/asking.h"
 #include "rc/codes.h"
-#include "rc/qp.h"
+#include "rc/fail.h"
+#include "rc/migration.h"
 
 #define RNR_WITHOUT_LIMIT 7
 
@@ -102,11 +105,11 @@ static void rewind_to_una(struct rc_qp *qp, psn_t heard)
 	retry->resending = rc_sendwin_rewind(&qp->win);
 }
 
-void rc_retry_path_changed(struct rc_qp *qp, uint64_t timeout_ns)
+void rc_retry_path_changed(struct rc_qp *qp)
 {
 	struct rc_retry *retry = &qp->retry;
 
-	retry->timeout_ns = timeout_ns;
+	retry->timeout_ns = rc_codes_timeout_ns(qp->timeout);
 	retry->retries_left = retry->retry_cnt;
 	rc_round_trip_reset(&qp->round_trip);
 	burst_reset(&qp->requester.burst);
@@ -118,17 +121,23 @@ void rc_retry_path_changed(struct rc_qp *qp, uint64_t timeout_ns)
 		rewind_to_una(qp, qp->win.una);
 }
 
+void rc_retry_migrate(struct rc_qp *qp)
+{
+	rc_migration_switch(qp);
+	rc_retry_path_changed(qp);
+}
+
 /* heard: everything before it has reached the peer. */
 static void transport_failed(struct rc_qp *qp, enum uroce_cause cause, psn_t heard)
 {
 	struct rc_retry *retry = &qp->retry;
 
 	if (retry->retries_left == 0 && qp->migration.state == UROCE_PATH_ARMED) {
-		rc_migration_start(qp); /* */
+		rc_retry_migrate(qp); /* */
 		return;
 	}
 	if (retry->retries_left == 0) { /* T-4 */
-		rc_qp_fail_send(qp, UROCE_WC_RETRY_EXC_ERR, cause);
+		rc_fail_send(qp, UROCE_WC_RETRY_EXC_ERR, cause);
 		return;
 	}
 	retry->retries_left--;
@@ -271,7 +280,7 @@ void rc_retry_rnr_nak_arrived(struct rc_qp *qp, psn_t psn, uint32_t code, uint64
 	}
 	qp->counters[CNT_RNR_NAK_RETRY_ERR]++;
 	if (retry->rnr_left == 0) { /* */
-		rc_qp_fail_send(qp, UROCE_WC_RNR_RETRY_EXC_ERR, UROCE_CAUSE_RNR);
+		rc_fail_send(qp, UROCE_WC_RNR_RETRY_EXC_ERR, UROCE_CAUSE_RNR);
 		return;
 	}
 	if (retry->rnr_retry != RNR_WITHOUT_LIMIT)

@@ -16,33 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "rc/psn.h"
-
-#define RC_NEVER UINT64_MAX
-#define RETRY_AT_ONCE 0u /* a deadline: the ACK timer starts when the clock is next seen */
-
-struct rc_qp;
-
-struct rc_retry {
-	uint64_t ack_deadline_ns; /* RC_NEVER: not running */
-	uint64_t rnr_deadline_ns; /* RC_NEVER: not waiting */
-	uint64_t timeout_ns;      /* 0: no ACK timer */
-	uint64_t since_ns;        /* when una was first sent, or became una (E-4) */
-	uint8_t retry_cnt, retries_left;
-	uint8_t rnr_retry, rnr_left;
-
-	/* the last rewind, and whether its packet has left again */
-	bool rewound; /* una has not moved since: `resent` counts */
-	bool resent;
-	bool resending; /* what lies from win.next on has not gone out again yet; a probe is no resend */
-
-	/* only looked at after a loss, and so on a line of their own */
-	uint64_t resent_ns;
-	psn_t rewind_psn;
-	psn_t rnr_psn;      /* what the receiver is not ready for */
-	psn_t rewind_limit; /* first PSN never sent when the window was rewound */
-	psn_t heard;        /* the peer had taken everything before it when the window was rewound, or shows it since */
-};
+#include "rc/qp_state.h"
 
 void rc_retry_reset(struct rc_retry *retry);
 
@@ -53,7 +27,10 @@ void rc_retry_packet_sent(struct rc_qp *qp, psn_t psn, bool first, bool answered
 void rc_retry_progress_made(struct rc_qp *qp, uint64_t now_ns);
 
 /* The QP has another path: full budget, its timeout, and everything unanswered goes out again. */
-void rc_retry_path_changed(struct rc_qp *qp, uint64_t timeout_ns);
+void rc_retry_path_changed(struct rc_qp *qp);
+
+/* The alternate path becomes the path, and everything unanswered goes out again over it. Only in ARMED. */
+void rc_retry_migrate(struct rc_qp *qp);
 
 /* The ACK timer expired. */
 void rc_retry_timer_expired(struct rc_qp *qp);

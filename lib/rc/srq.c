@@ -1,7 +1,9 @@
 /* srq.c - the shared receive queue */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <assert.h>
 #include <errno.h>
 
+#include "config/limits.h"
 #include "rc/power.h"
 #include "rc/srq.h"
 
@@ -14,7 +16,7 @@ static uint64_t header_bytes(void)
 
 uint64_t rc_srq_bytes(uint32_t depth, uint32_t sge_limit)
 {
-	return header_bytes() + (uint64_t)power_of_two(depth) * rc_recvq_slot_bytes(sge_limit);
+	return header_bytes() + (uint64_t)power_of_two(depth) * recv_wqe_slot_bytes(sge_limit);
 }
 
 struct rc_srq *rc_srq_init(void *memory, uint32_t depth, uint32_t sge_limit, void *handle)
@@ -22,7 +24,7 @@ struct rc_srq *rc_srq_init(void *memory, uint32_t depth, uint32_t sge_limit, voi
 	struct rc_srq *srq = memory;
 
 	srq->slots = (uint8_t *)memory + header_bytes();
-	srq->slot_bytes = rc_recvq_slot_bytes(sge_limit);
+	srq->slot_bytes = recv_wqe_slot_bytes(sge_limit);
 	srq->mask = power_of_two(depth) - 1;
 	srq->depth = depth;
 	srq->sge_limit = sge_limit;
@@ -51,7 +53,7 @@ int rc_srq_post(struct rc_srq *srq, const struct uroce_recv_wr *wr)
 	struct rc_recv_wqe *wqe = (struct rc_recv_wqe *)(void *)room;
 	uint32_t posted = atomic_load_explicit(&srq->posted, memory_order_relaxed);
 
-	if (!recvq_fill(wqe, wr, srq->sge_limit))
+	if (!recv_wqe_fill(wqe, wr, srq->sge_limit))
 		return -EINVAL;
 	/* pairs with R2 in rc_srq_take: the taker has finished with the slot */
 	if (posted - atomic_load_explicit(&srq->taken, memory_order_acquire) >= srq->depth)

@@ -12,10 +12,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "rc/recvq.h"
+#include "rc/recv_wqe.h"
 
 struct rc_srq {
-	uint8_t *slots; /* of rc_recvq_slot_bytes(sge_limit), mask + 1 of them */
+	uint8_t *slots; /* of recv_wqe_slot_bytes(sge_limit), mask + 1 of them */
 	uint32_t slot_bytes;
 	uint32_t mask;
 	uint32_t depth;

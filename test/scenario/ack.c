@@ -6,6 +6,7 @@
 #include <criterion/criterion.h>
 
 #include "packets.h"
+#include "rc/ack.h"
 #include "rc/outbox.h"
 #include "rule.h"
 

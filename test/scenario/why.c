@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "packets.h"
+#include "rc/fail.h"
 #include "rule.h"
 
 #define REMOTE_ALL (UROCE_ACCESS_REMOTE_WRITE | UROCE_ACCESS_REMOTE_READ | UROCE_ACCESS_REMOTE_ATOMIC)
@@ -447,7 +448,7 @@ Test(why, the_time_of_a_later_failure_is_not_that_of_the_first)
 	pair_transmit(pair, A);
 	pair->now_ns += 5000000;
 	rc_report_responder_failed(qp, UROCE_WC_REM_ACCESS_ERR, UROCE_CAUSE_REMOTE_KEY, psn_make(3));
-	rc_qp_fail_send(qp, UROCE_WC_REM_ACCESS_ERR, UROCE_CAUSE_REMOTE_NAK);
+	rc_fail_send(qp, UROCE_WC_REM_ACCESS_ERR, UROCE_CAUSE_REMOTE_NAK);
 	pair_transmit(pair, A);
 	expect_completes(pair, A, "wr=1 WRITE REM_ACCESS_ERR");
 	cr_assert_eq(pair->side[A].wcs[0].elapsed_us, 5000);

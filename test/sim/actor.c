@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "rc/codes.h"
+#include "rc/migration.h"
 #include "sim/actor.h"
 #include "sim/app.h"
 #include "sim/end.h"

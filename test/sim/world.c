@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rc/ack.h"
 #include "sim/app.h"
 #include "sim/end.h"
 #include "sim/model.h"

@@ -3,6 +3,7 @@
 #ifndef TEST_ADMITTED_H
 #define TEST_ADMITTED_H
 
+#include "rc/ack.h"
 #include "rc/qp.h"
 
 /* An ACK the short way when it can. As rc_qp_receive(); the packet was parsed, its BTH lies before its payload. */

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "pair.h"
+#include "rc/migration.h"
 
 struct ways {
 	bool by_port;

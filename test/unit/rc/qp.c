@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "config/limits.h"
+#include "rc/ack.h"
 #include "rc/outbox.h"
 #include "rc/qp.h"
 #include "rule.h"

@@ -12,7 +12,7 @@ static struct rc_recvq queue;
 /* Depth 3 in a ring of 4. */
 static void set_up(void)
 {
-	queue = (struct rc_recvq){ .slot_bytes = rc_recvq_slot_bytes(2), .mask = 3, .depth = 3, .sge_limit = 2 };
+	queue = (struct rc_recvq){ .slot_bytes = recv_wqe_slot_bytes(2), .mask = 3, .depth = 3, .sge_limit = 2 };
 	queue.slots = calloc(4, queue.slot_bytes);
 }
 

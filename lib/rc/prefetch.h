@@ -1,0 +1,62 @@
+/* prefetch.h - fetches the cache lines of a QP that what comes or goes next will touch */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef RC_PREFETCH_H
+#define RC_PREFETCH_H
+
+#include "rc/qp_state.h"
+
+#define PREFETCH_REQUESTS 8u
+
+static inline void qp_prefetch(const void *line)
+{
+	__builtin_prefetch(line);
+}
+
+/* Fetches the lines that a packet touches which comes in. */
+static inline void rc_qp_prefetch_in(const struct rc_qp *qp, bool response)
+{
+	qp_prefetch(qp);
+	qp_prefetch(&qp->known_keys);
+	if (response) {
+		qp_prefetch(&qp->win);
+		qp_prefetch(&qp->win.posted);
+		qp_prefetch(&qp->requester);
+		qp_prefetch(&qp->retry);
+	} else {
+		qp_prefetch(&qp->responder);
+		qp_prefetch(&qp->counters[CNT_RX_WRITE_REQUESTS]);
+	}
+}
+
+/* And what goes out: answers; */
+static inline void rc_qp_prefetch_answers(const struct rc_qp *qp)
+{
+	qp_prefetch(qp);
+	qp_prefetch(&qp->responder);
+}
+
+/* requests. */
+static inline void rc_qp_prefetch_window(const struct rc_qp *qp)
+{
+	qp_prefetch(&qp->known_keys);
+	qp_prefetch(&qp->win);
+	qp_prefetch(&qp->win.posted);
+	qp_prefetch(&qp->requester);
+	qp_prefetch(&qp->retry);
+}
+
+/* The requests that go out next, as far as that is worth it: when the lines of the window have come. */
+static inline void rc_qp_prefetch_requests(const struct rc_qp *qp)
+{
+	const struct rc_sendwin *win = &qp->win;
+	uint32_t count = atomic_load_explicit(&win->posted, memory_order_relaxed) - win->cursor;
+
+	for (uint32_t i = 0; i < count && i < PREFETCH_REQUESTS; i++) {
+		const char *slot = (const char *)sendwin_slot(win, win->cursor + i);
+
+		qp_prefetch(slot);
+		qp_prefetch(slot + 63);
+	}
+}
+
+#endif

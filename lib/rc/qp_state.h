@@ -1,0 +1,284 @@
+/* qp_state.h - what a QP is: its parts, each written by the file of its name, and where its memory leads */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef RC_QP_STATE_H
+#define RC_QP_STATE_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+
+#include <uroce/qp.h>
+
+#include "config/limits.h"
+#include "rc/burst.h"
+#include "rc/codes.h"
+#include "rc/counters.h"
+#include "rc/mr.h"
+#include "rc/path.h"
+#include "rc/probe.h"
+#include "rc/psn.h"
+#include "rc/read_quota.h"
+#include "rc/recvq.h"
+#include "rc/replay.h"
+#include "rc/round_trip.h"
+#include "rc/sendwin.h"
+
+#define RC_NEVER UINT64_MAX
+#define RETRY_AT_ONCE 0u /* a deadline: the ACK timer starts when the clock is next seen */
+
+struct rc_migration {
+	uint8_t state;        /* enum uroce_path_mig_state */
+	uint8_t request_flag; /* what goes into each packet: WIRE_MIGREQ or 0 */
+	uint8_t timeout;      /* of the alternate path, as its P_Key */
+	bool loaded;          /* there is an alternate path */
+	bool refused;         /* PATH_MIG_ERR was raised since arming */
+	bool heard;           /* the peer, since the last migration, over the path that it led to */
+	uint16_t pkey;
+	uint32_t count;          /* migrations so far: tells the host that the path has changed */
+	uint32_t count_at_reset; /* errors say how many of them this connection has seen (E-4) */
+	struct uroce_path path;
+	psn_t epsn, una; /* at the last migration: when they have moved, the peer has been heard */
+};
+
+struct rc_responder {
+	psn_t epsn;
+	psn_t newest_request; /* epsn, or the READ or atomic that was the last request: an ACK stays before it */
+	uint32_t msn;         /* 24 bits */
+	uint8_t in_progress;  /* enum wire_kind of the message under way: SEND, WRITE, or RESERVED for none */
+	bool silenced;        /* a NAK is out; drop new requests until ePSN comes (K-SEQ, R-3) */
+	bool ack_due;         /* an ACK of epsn - 1 is owed */
+	bool repeat_ack_due;  /* an ACK is owed to the duplicate repeat_psn, the newest of them (S-8) */
+	bool nak_due;
+	uint8_t nak_syndrome;
+	uint8_t min_rnr_timer;
+	psn_t nak_psn;
+	psn_t repeat_psn;
+
+	/* the message under way */
+	uint32_t message_bytes; /* SEND and WRITE: received so far */
+	uint64_t write_va;      /* WRITE: where the next byte goes */
+	uint32_t write_left;    /* WRITE: bytes of DMALen still to come */
+	uint32_t write_rkey;
+};
+
+struct rc_credit {
+	/* requester */
+	bool known;               /* an AETH has come */
+	bool probe;               /* one message may go without a credit */
+	uint32_t msn;             /* of the newest AETH taken, 24 bits */
+	uint32_t allowed;         /* what it said */
+	uint32_t receives_at_msn; /* messages up to that MSN that needed an entry */
+	uint32_t receives;        /* messages started that need one */
+	uint32_t messages;        /* messages started */
+	uint64_t probe_deadline_ns;
+
+	/* responder */
+	bool said;         /* any AETH has left */
+	uint8_t last_code; /* what the last one said */
+};
+
+/* Errors that wait for their place in the order of completions, and events that wait for theirs. */
+struct rc_report {
+	bool send_failed; /* the request at `acked` failed; the rest of SQ flushes */
+	bool recv_failed; /* the oldest receive was in use when the QP failed */
+	bool drained;     /* SQ_DRAINED was raised since entering SQD */
+	bool last_taken;  /* QP_LAST_WQE_REACHED was raised since entering ERR */
+	uint32_t events;  /* bit n: enum uroce_event_type n is to be raised */
+};
+
+/* And why (E-4). */
+struct rc_failures {
+	struct uroce_qp_error send, recv; /* of those two; status 0: none */
+	struct uroce_qp_error first;      /* what failed first since RESET */
+};
+
+struct rc_requester {
+	uint32_t answers_due;  /* READs and atomics started and not answered */
+	uint32_t since_ackreq; /* packets sent since the last one that asked for an ACK */
+	struct rc_burst burst;
+	uint8_t max_rd_atomic;
+	bool asking;            /* the packet at `next` asks for an ACK: nothing behind it can */
+	bool read_restarted;    /* the next one counts */
+	uint16_t window;        /* packets of SENDs and WRITEs that may be in flight; less than usual after losses */
+	psn_t read_restart_end; /* READs were asked for again, in parts perhaps, up to here */
+};
+
+struct rc_retry {
+	uint64_t ack_deadline_ns; /* RC_NEVER: not running */
+	uint64_t rnr_deadline_ns; /* RC_NEVER: not waiting */
+	uint64_t timeout_ns;      /* 0: no ACK timer */
+	uint64_t since_ns;        /* when una was first sent, or became una (E-4) */
+	uint8_t retry_cnt, retries_left;
+	uint8_t rnr_retry, rnr_left;
+
+	/* the last rewind, and whether its packet has left again */
+	bool rewound; /* una has not moved since: `resent` counts */
+	bool resent;
+	bool resending; /* what lies from win.next on has not gone out again yet; a probe is no resend */
+
+	/* only looked at after a loss, and so on a line of their own */
+	uint64_t resent_ns;
+	psn_t rewind_psn;
+	psn_t rnr_psn;      /* what the receiver is not ready for */
+	psn_t rewind_limit; /* first PSN never sent when the window was rewound */
+	psn_t heard;        /* the peer had taken everything before it when the window was rewound, or shows it since */
+};
+
+struct rc_anomaly {
+	uint64_t since_ns; /* the second at hand began */
+	uint32_t count;    /* of such packets since then */
+};
+
+struct rc_keepalive {
+	uint64_t interval_ns; /* 0: off */
+	uint64_t deadline_ns; /* when to look again; RC_NEVER: off */
+	bool waiting;         /* for an answer: if nothing is in flight the ACK timer is for this */
+};
+
+#define QP_KNOWN_KEYS 4u /* a power of two */
+
+/* Where a key leads. Only a short cut: whether it is valid is looked up each time. */
+struct rc_known_key {
+	uint32_t key;
+	uint32_t place; /* index of its slot, and one; 0: none, the key leads nowhere */
+};
+
+/*
+ * By cache lines, for with many QPs it is those that cost: what every packet touches; what requests and their answers
+ * do at the responder; keys and reports; what sending and its answers touch. rc_qp_prefetch_...() fetch just those. The
+ * rest is needed seldom.
+ */
+struct rc_qp {
+	uint8_t state; /* enum uroce_qp_state */
+	uint8_t mtu_shift;
+	uint16_t pkey;
+	uint32_t mtu_bytes;
+	uint32_t qpn, dest_qpn;
+	uint32_t pd;
+	uint32_t access;       /* enum uroce_access: what the peer may do */
+	bool established;      /* COMM_EST was raised */
+	bool imprecise_errors; /* E-3 */
+	bool flow_control;     /* end-to-end credits were agreed upon (F-1) */
+	bool shares_receives;  /* with a shared receive queue: recvq.srq */
+	bool slow_timers;      /* has timers that few have: credits or keep-alive */
+	bool long_way;         /* a test wants no short ways: they only ever do what the long ones do */
+	/* the path in use, as usual packets are compared with it: its port, and path_ipv4() when it is of no VLAN */
+	const struct uroce_device *device;
+	uint64_t ipv4;
+	struct rc_migration migration; /* its first 16 bytes; then come the paths */
+	struct uroce_path path;        /* written by qp_take_path() only */
+
+	_Alignas(64) struct rc_responder responder;
+	struct rc_replay replay; /* its first 16 bytes */
+	struct rc_credit credit;
+	struct rc_burst answers; /* READ responses that go out at a time */
+
+	_Alignas(64) struct rc_known_key known_keys[QP_KNOWN_KEYS];
+	struct rc_mr_table *mrs;
+	struct rc_report report;
+	void *recv_cq;
+	uint64_t context;
+
+	struct rc_sendwin win;
+
+	_Alignas(64) struct rc_requester requester;
+	uint32_t last_aeth;
+	void *send_cq;
+	struct rc_probe probe;
+	struct rc_round_trip round_trip;
+	struct rc_retry retry; /* its first 40 bytes; the rest after a loss */
+	struct rc_read_quota quota;
+
+	uint64_t counters[CNT_QP_COUNTERS];
+	struct rc_recvq recvq;
+	struct rc_failures failures;
+	struct rc_anomaly anomaly;
+	struct rc_keepalive keepalive;
+	uint32_t max_mtu_bytes;
+	psn_t sq_psn, rq_psn; /* as set by modify */
+	uint8_t timeout, max_dest_rd_atomic;
+};
+
+static_assert(offsetof(struct rc_qp, migration) + offsetof(struct rc_migration, path) == 64 &&
+		      offsetof(struct rc_qp, responder) % 64 == 0 &&
+		      offsetof(struct rc_qp, replay) + offsetof(struct rc_replay, bucket_mask) <=
+			      offsetof(struct rc_qp, responder) + 64 &&
+		      offsetof(struct rc_qp, win) == offsetof(struct rc_qp, known_keys) + 64 &&
+		      offsetof(struct rc_qp, requester) % 64 == 0 &&
+		      offsetof(struct rc_qp, retry) + offsetof(struct rc_retry, resent_ns) <=
+			      offsetof(struct rc_qp, requester) + 128,
+	      "lines of their own");
+
+/* Keep-alive has been switched on or off. */
+static inline void qp_note_slow_timers(struct rc_qp *qp)
+{
+	qp->slow_timers = qp->flow_control || qp->keepalive.interval_ns;
+}
+
+static inline void qp_set_flow_control(struct rc_qp *qp, bool on)
+{
+	qp->flow_control = on;
+	qp_note_slow_timers(qp);
+}
+
+/* The path in use is this one from now on. */
+static inline void qp_take_path(struct rc_qp *qp, const struct uroce_path *path)
+{
+	qp->path = *path;
+	qp->ipv4 = path->vlan_id ? 0 : path_ipv4(path);
+	qp->device = path->device;
+}
+
+/* rc_mr_check() on behalf of the QP, which remembers where the few keys that it uses lead. */
+static inline enum rc_mr_verdict qp_check_memory(struct rc_qp *qp, uint32_t key, uint64_t va, uint64_t bytes,
+						 uint32_t access, uint8_t **host)
+{
+	struct rc_known_key *known = &qp->known_keys[key >> 8 & (QP_KNOWN_KEYS - 1)];
+
+	if (__builtin_expect(known->key != key, 0)) {
+		const struct rc_mr_entry *slot = rc_mr_slot(qp->mrs, key);
+
+		known->key = key;
+		known->place = slot ? (uint32_t)(slot - qp->mrs->entries) + 1 : 0;
+	}
+	return rc_mr_check_slot(known->place ? &qp->mrs->entries[known->place - 1] : NULL, key, qp->pd, qp->qpn, va,
+				bytes, access, host);
+}
+
+/* Does una lie in what was asked for again? */
+static inline bool qp_una_was_restarted(const struct rc_qp *qp)
+{
+	return qp->requester.read_restarted &&
+	       psn_distance(qp->requester.read_restart_end, qp->win.una) - 1 < sendwin_outstanding(&qp->win);
+}
+
+/* READs were asked for again up to `end`, in parts perhaps. */
+static inline void qp_note_read_restart(struct rc_qp *qp, psn_t end)
+{
+	struct rc_requester *req = &qp->requester;
+
+	if (!qp_una_was_restarted(qp) ||
+	    psn_distance(end, qp->win.una) > psn_distance(req->read_restart_end, qp->win.una))
+		req->read_restart_end = end;
+	req->read_restarted = true;
+}
+
+/* The quota has changed: so has what may be in flight of SENDs and WRITEs. */
+static inline void qp_set_window(struct rc_qp *qp)
+{
+	qp->requester.window = qp->quota.packets < WINDOW_PACKETS ? (uint16_t)qp->quota.packets : WINDOW_PACKETS;
+}
+
+/* Packets that so many bytes take, and PSNs that a READ of them owns: at least one (P-3). */
+static inline uint32_t qp_packets(const struct rc_qp *qp, uint64_t bytes)
+{
+	return bytes == 0 ? 1 : (uint32_t)((bytes + qp->mtu_bytes - 1) >> qp->mtu_shift);
+}
+
+/* Is there anything to send or to be answered? */
+static inline bool rc_qp_has_requests(struct rc_qp *qp)
+{
+	sendwin_take_posted(&qp->win);
+	return (qp->state == UROCE_QPS_RTS || qp->state == UROCE_QPS_SQD) && qp->win.acked != qp->win.tail;
+}
+
+#endif
