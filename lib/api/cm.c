@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "api/cm_id.h"
+#include "engine/clock.h"
+#include "engine/device.h"
 #include "engine/log.h"
 #include "engine/mailbox.h"
 #include "engine/route.h"

@@ -7,6 +7,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "engine/clock.h"
 #include "engine/connect.h"
 #include "engine/mailbox.h"
 

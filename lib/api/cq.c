@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "engine/engine.h"
+#include "engine/ring.h"
 
 int uroce_cq_create(struct uroce_device *device, uint32_t depth, struct uroce_cq **result)
 {

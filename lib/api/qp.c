@@ -6,7 +6,9 @@
 #include <sys/random.h>
 
 #include "engine/active.h"
+#include "engine/clock.h"
 #include "engine/connect.h"
+#include "engine/device.h"
 #include "engine/discover.h"
 #include "engine/engine.h"
 #include "engine/mailbox.h"

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "engine/engine.h"
+#include "engine/events.h"
 #include "engine/place.h"
 
 int uroce_srq_create(struct uroce_pd *pd, const struct uroce_srq_attr *attr, struct uroce_srq **result)

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "engine/device.h"
 #include "engine/log.h"
 #include "engine/mailbox.h"
 #include "engine/place.h"

@@ -1,6 +1,7 @@
 /* alarm.c - watching the counters of what a stranger has to guess (Y-3, C-24) */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "engine/alarm.h"
+#include "engine/events.h"
 
 void engine_alarm_look(struct engine_port *port, uint64_t now_ns)
 {

@@ -7,7 +7,9 @@
 
 #include <rte_ethdev.h>
 
+#include "engine/clock.h"
 #include "engine/connect.h"
+#include "engine/device.h"
 #include "engine/discover.h"
 #include "engine/mailbox.h"
 #include "engine/mbuf.h"

@@ -6,6 +6,7 @@
 
 #include "engine/connect.h"
 #include "engine/deliver.h"
+#include "engine/events.h"
 #include "engine/steer.h"
 
 /* A completion was lost for want of room: the CQ says so once, and every lcore looks for QPs that use it (E-5). */

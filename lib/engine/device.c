@@ -9,11 +9,13 @@
 #include <rte_ethdev.h>
 
 #include "engine/active.h"
+#include "engine/device.h"
 #include "engine/engine.h"
 #include "engine/link.h"
 #include "engine/mailbox.h"
 #include "engine/place.h"
 #include "engine/port.h"
+#include "engine/ring.h"
 #include "engine/route.h"
 #include "rc/codes.h"
 
@@ -339,46 +341,15 @@ bool engine_device_has(const struct uroce_device *device, const uint8_t addr[16]
 	return false;
 }
 
-static enum uroce_log_level level_of(const struct uroce_event *event)
+struct uroce_lcore *engine_pick_lcore(struct uroce_device *device, uint32_t wish)
 {
-	switch ((enum uroce_event_type)event->type) {
-	case UROCE_EVENT_CQ_ERR:
-	case UROCE_EVENT_SRQ_ERR:
-		return UROCE_LOG_ERROR;
-	case UROCE_EVENT_PATH_MIG_ERR:
-	case UROCE_EVENT_QP_FATAL:
-	case UROCE_EVENT_QP_REQ_ERR:
-	case UROCE_EVENT_QP_ACCESS_ERR:
-	case UROCE_EVENT_PORT_ERR:
-	case UROCE_EVENT_ANOMALY:
-		return UROCE_LOG_WARNING;
-	case UROCE_EVENT_COMM_EST:
-	case UROCE_EVENT_SQ_DRAINED:
-	case UROCE_EVENT_PATH_MIG:
-	case UROCE_EVENT_QP_LAST_WQE_REACHED:
-	case UROCE_EVENT_SRQ_LIMIT_REACHED:
-	case UROCE_EVENT_PORT_ACTIVE:
-	case UROCE_EVENT_TYPES:
-		break;
-	}
-	return UROCE_LOG_INFO;
-}
+	struct uroce_engine *engine = device->engine;
+	unsigned queue = wish == 0 ? device->next_queue++ % device->config.queue_count : 0;
+	unsigned index = (device->config.first_lcore + queue) % engine->lcore_count;
 
-void engine_device_raise(struct uroce_device *device, const struct uroce_event *event)
-{
-	uint64_t one = 1;
-	int fd;
-
-	engine_log(level_of(event), "port %u, QP %u: %s", device->port_id, event->qp_num,
-		   uroce_event_name(event->type));
-	if (rte_ring_enqueue_elem(device->events, (void *)(uintptr_t)event, sizeof(*event)) != 0) {
-		if (atomic_fetch_add(&device->events_lost, 1) == 0)
-			engine_log(UROCE_LOG_ERROR, "port %u: events are lost, for nobody takes them", device->port_id);
-		return;
-	}
-	/* pairs with N2 in uroce_event_fd: the event is in the ring before we look for a reader */
-	atomic_thread_fence(memory_order_seq_cst);
-	fd = atomic_load_explicit(&device->event_fd, memory_order_relaxed);
-	if (fd >= 0 && write(fd, &one, sizeof(one)) < 0)
-		return; /* the counter is full: it is readable anyway */
+	if (wish > 0)
+		index = wish - 1;
+	if (index >= engine->lcore_count || engine_find_port(engine->lcores[index], device) == NULL)
+		return NULL;
+	return engine->lcores[index];
 }

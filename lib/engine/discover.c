@@ -5,8 +5,9 @@
 #include <rte_mbuf.h>
 
 #include "engine/active.h"
+#include "engine/clock.h"
+#include "engine/device.h"
 #include "engine/discover.h"
-#include "engine/pipeline.h"
 #include "engine/port.h"
 #include "engine/route.h"
 #include "wire/neighbour.h"

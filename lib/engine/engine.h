@@ -240,33 +240,14 @@ struct uroce_device {
 	char name[32];
 };
 
-/* Nanoseconds of a clock that only goes forward. */
-uint64_t engine_now_ns(void);
-
-/* The clock went back by so much since `made_up`, which is what engine_made_up_ns() said before: makes up for it. */
-uint64_t engine_made_up_ns(void);
-void engine_make_up(uint64_t made_up, uint64_t ns);
-
-/* Which lcore serves QPs of device, given a wish (n: lcore n - 1; 0: spread). NULL: none such. */
-struct uroce_lcore *engine_pick_lcore(struct uroce_device *device, uint32_t wish);
-
 /* The port structure of device on lcore, or NULL. */
-struct engine_port *engine_find_port(const struct uroce_lcore *lcore, const struct uroce_device *device);
-
-/*
- * A ring outside the EAL heap for at least count elements of so many pieces (a power of two), which are what rte_ring
- * counts; NULL: no memory.
- */
-struct rte_ring *engine_ring_create(uint32_t count, uint32_t pieces, uint32_t piece_bytes, unsigned flags, int node);
-void engine_ring_free(struct rte_ring *ring, uint32_t piece_bytes);
-
-/* Returns when each lcore has begun a turn since, or turns none: what they look up without a lock may go. */
-void engine_wait_for_lcores(const struct uroce_engine *engine);
-
-/* Is it one of the device's addresses? */
-bool engine_device_has(const struct uroce_device *device, const uint8_t addr[16]);
-
-/* Queues an event for the application; counts it when nobody has read the ones before. */
-void engine_device_raise(struct uroce_device *device, const struct uroce_event *event);
+static inline struct engine_port *engine_find_port(const struct uroce_lcore *lcore, const struct uroce_device *device)
+{
+	for (unsigned i = 0; i < lcore->port_count; i++) {
+		if (lcore->ports[i]->device == device)
+			return lcore->ports[i];
+	}
+	return NULL;
+}
 
 #endif

@@ -6,6 +6,7 @@
 #include <sys/random.h>
 
 #include "engine/connect.h"
+#include "engine/device.h"
 #include "engine/discover.h"
 #include "engine/mbuf.h"
 #include "engine/place.h"

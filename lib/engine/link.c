@@ -11,6 +11,7 @@
 #include <rte_ethdev.h>
 
 #include "engine/alarm.h"
+#include "engine/events.h"
 #include "engine/link.h"
 #include "engine/port.h"
 

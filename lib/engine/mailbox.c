@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "engine/clock.h"
 #include "engine/engine.h"
 #include "engine/mailbox.h"
 
@@ -91,4 +92,13 @@ static __rte_noinline unsigned serve_all(struct uroce_lcore *lcore)
 unsigned engine_mailbox_serve(struct uroce_lcore *lcore)
 {
 	return rte_ring_empty(lcore->mailbox) ? 0 : serve_all(lcore);
+}
+
+void engine_wait_for_lcores(const struct uroce_engine *engine)
+{
+	uint64_t token = rte_rcu_qsbr_start(engine->qsbr);
+	const struct timespec pause = { .tv_nsec = 20000 };
+
+	while (rte_rcu_qsbr_check(engine->qsbr, token, false) != 1)
+		nanosleep(&pause, NULL);
 }

@@ -3,6 +3,7 @@
 #ifndef ENGINE_MAILBOX_H
 #define ENGINE_MAILBOX_H
 
+struct uroce_engine;
 struct uroce_lcore;
 
 /* Runs on the owner; argument is the caller's. Returns 0 or negative errno. */
@@ -17,5 +18,8 @@ int engine_mailbox_call(struct uroce_lcore *lcore, engine_call_function *functio
 
 /* Owner: runs what has arrived. Returns how many. */
 unsigned engine_mailbox_serve(struct uroce_lcore *lcore);
+
+/* Returns when each lcore has begun a turn since, or turns none: what they look up without a lock may go. */
+void engine_wait_for_lcores(const struct uroce_engine *engine);
 
 #endif

@@ -3,6 +3,7 @@
 #include <rte_prefetch.h>
 
 #include "engine/active.h"
+#include "engine/clock.h"
 #include "engine/connect.h"
 #include "engine/deliver.h"
 #include "engine/discover.h"
@@ -11,6 +12,7 @@
 #include "engine/pipeline.h"
 #include "engine/port.h"
 #include "engine/receive.h"
+#include "engine/service.h"
 #include "engine/steer.h"
 #include "rc/fail.h"
 #include "rc/prefetch.h"

@@ -4,10 +4,6 @@
 #define ENGINE_PIPELINE_H
 
 #include "engine/engine.h"
-#include "engine/mbuf.h"
-#include "engine/port.h"
-#include "rc/ack.h"
-#include "rc/qp.h"
 
 /* One turn: doorbells, transmit, receive, timers, transmit, control calls. Returns the work done. */
 unsigned engine_pipeline_turn(struct uroce_lcore *lcore);
@@ -17,31 +13,5 @@ void engine_pipeline_forget(struct uroce_lcore *lcore, struct uroce_qp *qp);
 
 /* One of its CQs has lost a completion. */
 bool engine_pipeline_cq_failed(const struct uroce_qp *qp);
-
-/* The wheel only has to know when the deadline came nearer; when it moved away, the node fires and looks. */
-static inline void qp_update_timer(struct uroce_lcore *lcore, struct uroce_qp *qp)
-{
-	uint64_t deadline = rc_qp_deadline(qp_core(qp));
-
-	if (deadline == RC_NEVER)
-		return;
-	if (!wheel_node_is_armed(&qp->timer) || wheel_tick_of(deadline) < qp->timer.tick)
-		engine_wheel_arm(&lcore->wheel, &qp->timer, deadline);
-}
-
-/* An ACK, if that is all that the QP has for its port, which has room. false: it is not. */
-static inline bool pipeline_send_ack(struct uroce_lcore *lcore, struct engine_port *port, struct uroce_qp *qp)
-{
-	struct rte_mbuf *mbuf;
-	struct wire_ack ack;
-
-	if (!qp_take_ack(qp_core(qp), &ack))
-		return false;
-	mbuf = port_take_spare(port);
-	mbuf_fill_ack(mbuf, &qp->template, &ack);
-	port_send(port, mbuf);
-	lcore->work++;
-	return true;
-}
 
 #endif

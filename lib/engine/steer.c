@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
+#include "engine/clock.h"
 #include "engine/place.h"
 #include "engine/steer.h"
 

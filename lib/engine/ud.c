@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "engine/deliver.h"
+#include "engine/device.h"
 #include "engine/discover.h"
 #include "engine/port.h"
 #include "engine/steer.h"

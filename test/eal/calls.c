@@ -5,6 +5,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "engine/clock.h"
 #include "engine/engine.h"
 
 struct uroce_qp_init_attr calls_qp_init(const struct network *network, int end)

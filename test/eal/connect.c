@@ -9,6 +9,7 @@
 #include <rte_ethdev.h>
 
 #include "calls.h"
+#include "engine/clock.h"
 #include "engine/connect.h"
 #include "engine/engine.h"
 #include "rule.h"

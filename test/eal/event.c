@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include "engine/clock.h"
 #include "engine/engine.h"
 #include "network.h"
 #include "rule.h"

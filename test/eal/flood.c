@@ -6,6 +6,7 @@
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 
+#include "engine/clock.h"
 #include "engine/steer.h"
 #include "flows.h"
 #include "rule.h"

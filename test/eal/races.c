@@ -7,6 +7,7 @@
 #include <rte_cycles.h>
 #include <rte_eal.h>
 
+#include "engine/clock.h"
 #include "engine/engine.h"
 #include "flows.h"
 #include "rule.h"

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "engine/clock.h"
 #include "engine/steer.h"
 #include "network.h"
 #include "rule.h"

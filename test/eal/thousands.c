@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 
 #include "calls.h"
+#include "engine/clock.h"
 #include "engine/engine.h"
 #include "held.h"
 #include "rule.h"

@@ -1,4 +1,4 @@
-/* engine.c - starting and stopping: lcores, who serves which queue */
+/* lcore.c - starting and stopping: lcores, who serves which queue */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <sched.h>
@@ -12,62 +12,18 @@
 #include <rte_lcore.h>
 
 #include "engine/active.h"
+#include "engine/clock.h"
 #include "engine/connect.h"
 #include "engine/engine.h"
 #include "engine/mailbox.h"
 #include "engine/pipeline.h"
 #include "engine/place.h"
 #include "engine/port.h"
+#include "engine/ring.h"
 #include "engine/steer.h"
 
 #define IDLE_TURNS 256u /* before an lcore is kind to others */
 #define SLEEP_NS 50000
-
-/* For jumps of the TSC back, as when a virtual machine goes on elsewhere. */
-static _Atomic uint64_t made_up_ns;
-
-uint64_t engine_made_up_ns(void)
-{
-	return atomic_load_explicit(&made_up_ns, memory_order_relaxed);
-}
-
-/* Of lcores that have seen the same jump one makes up for it. */
-void engine_make_up(uint64_t made_up, uint64_t ns)
-{
-	atomic_compare_exchange_strong(&made_up_ns, &made_up, made_up + ns);
-}
-
-uint64_t engine_now_ns(void)
-{
-	static _Atomic uint64_t ns_per_cycle_32; /* fixed point, 32 bits of fraction */
-	uint64_t factor = atomic_load_explicit(&ns_per_cycle_32, memory_order_relaxed);
-
-	if (factor == 0) {
-		factor = (uint64_t)(((unsigned __int128)1000000000u << 32) / rte_get_tsc_hz());
-		atomic_store_explicit(&ns_per_cycle_32, factor, memory_order_relaxed);
-	}
-	return (uint64_t)((unsigned __int128)rte_rdtsc() * factor >> 32) + engine_made_up_ns();
-}
-
-struct rte_ring *engine_ring_create(uint32_t count, uint32_t pieces, uint32_t piece_bytes, unsigned flags, int node)
-{
-	uint32_t places = count < 2 ? 2 : rte_align32pow2(count + 1);
-	ssize_t bytes = rte_ring_get_memsize_elem(piece_bytes, places * pieces);
-	struct rte_ring *ring = bytes > 0 ? engine_place_alloc((uint64_t)bytes, node) : NULL;
-
-	/* The exact size, so that there is always room for whole elements. */
-	if (ring && rte_ring_init(ring, "uroce", (places - 1) * pieces, flags | RING_F_EXACT_SZ) != 0) {
-		engine_place_free(ring, (uint64_t)bytes);
-		return NULL;
-	}
-	return ring;
-}
-
-void engine_ring_free(struct rte_ring *ring, uint32_t piece_bytes)
-{
-	if (ring)
-		engine_place_free(ring, (uint64_t)rte_ring_get_memsize_elem(piece_bytes, ring->size));
-}
 
 static void free_lcore(struct uroce_lcore *lcore)
 {
@@ -272,15 +228,6 @@ void uroce_engine_stop(struct uroce_engine *engine)
 		stop_lcores(engine, engine->lcore_count);
 }
 
-void engine_wait_for_lcores(const struct uroce_engine *engine)
-{
-	uint64_t token = rte_rcu_qsbr_start(engine->qsbr);
-	const struct timespec pause = { .tv_nsec = 20000 };
-
-	while (rte_rcu_qsbr_check(engine->qsbr, token, false) != 1)
-		nanosleep(&pause, NULL);
-}
-
 int uroce_engine_destroy(struct uroce_engine *engine)
 {
 	for (unsigned i = 0; i < ENGINE_DEVICES; i++) {
@@ -303,26 +250,4 @@ unsigned uroce_engine_lcore_count(const struct uroce_engine *engine)
 struct uroce_lcore *uroce_engine_lcore(struct uroce_engine *engine, unsigned index)
 {
 	return index < engine->lcore_count ? engine->lcores[index] : NULL;
-}
-
-struct engine_port *engine_find_port(const struct uroce_lcore *lcore, const struct uroce_device *device)
-{
-	for (unsigned i = 0; i < lcore->port_count; i++) {
-		if (lcore->ports[i]->device == device)
-			return lcore->ports[i];
-	}
-	return NULL;
-}
-
-struct uroce_lcore *engine_pick_lcore(struct uroce_device *device, uint32_t wish)
-{
-	struct uroce_engine *engine = device->engine;
-	unsigned queue = wish == 0 ? device->next_queue++ % device->config.queue_count : 0;
-	unsigned index = (device->config.first_lcore + queue) % engine->lcore_count;
-
-	if (wish > 0)
-		index = wish - 1;
-	if (index >= engine->lcore_count || engine_find_port(engine->lcores[index], device) == NULL)
-		return NULL;
-	return engine->lcores[index];
 }

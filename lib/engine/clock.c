@@ -1,0 +1,33 @@
+/* clock.c - the time of all lcores: the TSC, and what it has gone back */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "engine/clock.h"
+
+#include <stdatomic.h>
+
+#include <rte_cycles.h>
+
+/* For jumps of the TSC back, as when a virtual machine goes on elsewhere. */
+static _Atomic uint64_t made_up_ns;
+
+uint64_t engine_made_up_ns(void)
+{
+	return atomic_load_explicit(&made_up_ns, memory_order_relaxed);
+}
+
+/* Of lcores that have seen the same jump one makes up for it. */
+void engine_make_up(uint64_t made_up, uint64_t ns)
+{
+	atomic_compare_exchange_strong(&made_up_ns, &made_up, made_up + ns);
+}
+
+uint64_t engine_now_ns(void)
+{
+	static _Atomic uint64_t ns_per_cycle_32; /* fixed point, 32 bits of fraction */
+	uint64_t factor = atomic_load_explicit(&ns_per_cycle_32, memory_order_relaxed);
+
+	if (factor == 0) {
+		factor = (uint64_t)(((unsigned __int128)1000000000u << 32) / rte_get_tsc_hz());
+		atomic_store_explicit(&ns_per_cycle_32, factor, memory_order_relaxed);
+	}
+	return (uint64_t)((unsigned __int128)rte_rdtsc() * factor >> 32) + engine_made_up_ns();
+}
