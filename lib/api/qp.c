@@ -478,7 +478,7 @@ int uroce_qp_post_recv(struct uroce_qp *qp, const struct uroce_recv_wr *wr, cons
 			break;
 		}
 	}
-	/* pairs with C1 in rc_credit_news_due */
+	/* pairs with C1 in rc_credit_unsolicited_due */
 	atomic_thread_fence(memory_order_seq_cst);
 	/* A running QP needs no bell for a receive, but its peer may wait for one; a QP in ERR has to flush it. */
 	if (atomic_load_explicit(&qp_core(qp)->win.post_wakes, memory_order_relaxed) ||

@@ -107,7 +107,7 @@ static int create_tables(struct uroce_device *device)
 {
 	uint32_t mrs = mr_limit(device->engine);
 	struct rc_mr_entry *entries;
-	struct rc_keyspace space;
+	struct rc_permute24 space;
 
 	if (getrandom(&space, sizeof(space), 0) != sizeof(space))
 		return -EIO;

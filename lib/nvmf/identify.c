@@ -29,7 +29,7 @@ static const struct nvmf_subsystem *subsystem_of(const struct nvmf_command *comm
 	return command->queue->controller->subsystem;
 }
 
-static uint8_t power_of_two(uint32_t value)
+static uint8_t ring_size_at_least(uint32_t value)
 {
 	return (uint8_t)__builtin_ctz(value);
 }
@@ -73,7 +73,7 @@ static void put_controller(const struct nvmf_controller *controller, uint8_t *pa
 	const struct nvmf_config *config = &controller->target->config;
 
 	put_text(page + 64, 8, FIRMWARE, ' ');
-	page[77] = power_of_two(config->max_data_bytes / NVME_PAGE_BYTES);
+	page[77] = ring_size_at_least(config->max_data_bytes / NVME_PAGE_BYTES);
 	put_le16(page + 78, controller->cntlid);
 	put_le32(page + 80, NVME_VERSION);
 	put_le32(page + 96, HOST_ID_128);
@@ -96,7 +96,7 @@ static void put_namespace(const struct nvmf_namespace *namespace, uint8_t *page)
 	page[30] = SHARED;
 	page[99] = namespace->read_only;
 	memcpy(page + 104, namespace->nguid, 16);
-	page[130] = power_of_two(namespace->block_bytes);
+	page[130] = ring_size_at_least(namespace->block_bytes);
 }
 
 static void put_independent(const struct nvmf_namespace *namespace, uint8_t *page)

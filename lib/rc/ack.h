@@ -9,17 +9,17 @@
 /* Does an ACK speak of what is in flight, with nothing special about either? Then rc_completer_take_ack() takes it. */
 static inline bool qp_ack_is_plain(const struct rc_qp *qp, const struct wire_ack *ack)
 {
-	return !qp->flow_control && !qp->long_way && qp->requester.answers_due == 0 &&
+	return !qp->flow_control && !qp->long_way && qp->requester.rd_atomic_outstanding == 0 &&
 	       syndrome_class((uint8_t)(ack_aeth(ack) >> 24)) == SYNDROME_ACK &&
-	       psn_distance(psn_make(ack_psn(ack)), qp->win.una) < sendwin_outstanding(&qp->win);
+	       psn_distance(psn_make(ack_psn(ack)), qp->win.snd_una) < sendwin_outstanding(&qp->win);
 }
 
 /* Such an ACK behind another one that has not been taken yet: does it say all that the other one does, and more? */
 static inline bool qp_ack_goes_on(const struct rc_qp *qp, const struct wire_ack *ack, const struct wire_ack *before)
 {
-	psn_t una = qp->win.una;
+	psn_t snd_una = qp->win.snd_una;
 
-	return psn_distance(psn_make(ack_psn(ack)), una) > psn_distance(psn_make(ack_psn(before)), una) &&
+	return psn_distance(psn_make(ack_psn(ack)), snd_una) > psn_distance(psn_make(ack_psn(before)), snd_una) &&
 	       qp_ack_is_plain(qp, ack);
 }
 

@@ -175,18 +175,18 @@ static bool answer_all(struct rc_qp *qp, struct rc_outbox *out)
 /* The same; after a loss less at a time: what goes out behind a lost response is sent in vain. */
 static bool answer_queue(struct rc_qp *qp, struct rc_outbox *out)
 {
-	uint32_t held = outbox_hold_back(out, qp->answers.packets), before = out->packet_count;
+	uint32_t held = outbox_hold_back(out, qp->response_quota.packets), before = out->packet_count;
 	bool empty = answer_all(qp, out);
 
 	out->packet_room += held;
-	burst_grow(&qp->answers, out->packet_count - before);
+	loss_quota_grow(&qp->response_quota, out->packet_count - before);
 	return empty;
 }
 
 /* F-4: the newest ACK once more, for its credits; before the first request it is the one before the start. */
 static bool tell_news(struct rc_qp *qp, struct rc_outbox *out)
 {
-	if (qp->state == UROCE_QPS_ERR || !rc_credit_news_due(qp))
+	if (qp->state == UROCE_QPS_ERR || !rc_credit_unsolicited_due(qp))
 		return false;
 	if (!outbox_has_packet_room(out))
 		return true;

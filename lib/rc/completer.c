@@ -9,7 +9,7 @@
 #include "rc/fail.h"
 #include "rc/keepalive.h"
 #include "rc/outbox.h"
-#include "rc/place.h"
+#include "rc/scatter.h"
 #include "rc/report.h"
 #include "rc/retry.h"
 
@@ -42,21 +42,21 @@ static inline bool covers_all(const struct rc_qp *qp, psn_t end)
 {
 	const struct rc_sendwin *win = &qp->win;
 
-	return psn_equal(end, win->limit) && win->cursor == win->started && qp->requester.answers_due == 0 &&
-	       !qp->long_way;
+	return psn_equal(end, win->snd_max) && win->cursor == win->started &&
+	       qp->requester.rd_atomic_outstanding == 0 && !qp->long_way;
 }
 
 /* Everything before `end` is acknowledged, as far as no answer is missing in between. */
 static bool cover(struct rc_qp *qp, psn_t end, uint64_t now_ns)
 {
-	psn_t una = qp->win.una;
+	psn_t snd_una = qp->win.snd_una;
 	bool complete = true;
 
 	if (covers_all(qp, end))
-		sendwin_cover_all(&qp->win);
+		sendwin_ack_all(&qp->win);
 	else
-		complete = rc_sendwin_cover(&qp->win, end);
-	if (!psn_equal(una, qp->win.una))
+		complete = rc_sendwin_ack_through(&qp->win, end);
+	if (!psn_equal(snd_una, qp->win.snd_una))
 		rc_retry_progress_made(qp, now_ns);
 	return complete;
 }
@@ -90,7 +90,7 @@ static void receive_acknowledge(struct rc_qp *qp, const struct wire_packet *pack
 	if (syndrome_is_reserved(packet->syndrome)) { /* */
 		qp->counters[CNT_RESERVED_SYNDROME]++;
 		/* a sign of life all the same */
-		probe_heard(&qp->probe, &qp->round_trip, qp->retry.timeout_ns, now_ns);
+		probe_heard(&qp->probe, &qp->rtt, qp->retry.timeout_ns, now_ns);
 		return;
 	}
 	if (syndrome_class(packet->syndrome) == SYNDROME_ACK) {
@@ -107,13 +107,13 @@ static void receive_acknowledge(struct rc_qp *qp, const struct wire_packet *pack
 static enum uroce_cause scatter(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint64_t offset, const uint8_t *data,
 				uint32_t bytes)
 {
-	struct rc_placement place;
+	struct rc_scatter place;
 
 	place.why = MR_OK;
 	place.count = 0;
-	if (!rc_place_find(qp, wqe->sges, wqe->sge_count, offset, bytes, &place))
+	if (!rc_scatter_find(qp, wqe->sges, wqe->sge_count, offset, bytes, &place))
 		return rc_codes_local_cause(place.why);
-	rc_place_copy(&place, data);
+	rc_scatter_copy(&place, data);
 	return UROCE_CAUSE_NONE;
 }
 
@@ -170,7 +170,7 @@ static inline void answer_placed(struct rc_qp *qp, const struct rc_send_wqe *wqe
 
 	sendwin_answer(&qp->win, wqe);
 	if (qp->win.acked != acked) {
-		qp->requester.answers_due--;
+		qp->requester.rd_atomic_outstanding--;
 		if (qp->requester.read_restarted)
 			qp->requester.read_restarted = qp_una_was_restarted(qp);
 	}
@@ -226,7 +226,7 @@ static void receive_outside_window(struct rc_qp *qp, const struct wire_packet *p
 	psn_t psn = psn_make(packet->psn);
 	bool acknowledge = wire_opcode(packet->opcode)->kind == WIRE_KIND_ACKNOWLEDGE;
 	bool repeated = sendwin_was_acked(&qp->win, psn);
-	bool asked = acknowledge && qp->keepalive.waiting && psn_equal(psn_next(psn), qp->win.una);
+	bool asked = acknowledge && qp->keepalive.waiting && psn_equal(psn_next(psn), qp->win.snd_una);
 	bool first_credits = acknowledge && psn_equal(psn_next(psn), qp->sq_psn) && packet->msn == 0;
 
 	if (first_credits || (acknowledge && repeated))
@@ -236,11 +236,11 @@ static void receive_outside_window(struct rc_qp *qp, const struct wire_packet *p
 		return;
 	}
 	qp->counters[repeated ? CNT_STALE_RESPONSE : CNT_GHOST_RESPONSE]++;
-	if (acknowledge && qp->probe.behind_una && psn_equal(psn_next(psn), qp->win.una))
+	if (acknowledge && qp->probe.behind_una && psn_equal(psn_next(psn), qp->win.snd_una))
 		rc_retry_probe_answered(qp, now_ns);
 	else if (repeated)
-		probe_heard(&qp->probe, &qp->round_trip, qp->retry.timeout_ns, now_ns);
-	if (repeated ? anomaly_is_far(psn, qp->win.una) : !first_credits)
+		probe_heard(&qp->probe, &qp->rtt, qp->retry.timeout_ns, now_ns);
+	if (repeated ? anomaly_is_far(psn, qp->win.snd_una) : !first_credits)
 		rc_anomaly_note(qp, now_ns);
 }
 
@@ -262,13 +262,13 @@ static inline enum early place_plainly(struct rc_qp *qp, const struct uroce_sge 
 static enum early place_in_pieces(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint64_t offset,
 				  const struct wire_packet *packet, const struct rc_origin *origin)
 {
-	struct rc_placement place;
+	struct rc_scatter place;
 
 	place.why = MR_OK;
 	place.count = 0;
-	if (!rc_place_find(qp, wqe->sges, wqe->sge_count, offset, packet->payload_bytes, &place))
+	if (!rc_scatter_find(qp, wqe->sges, wqe->sge_count, offset, packet->payload_bytes, &place))
 		return EARLY_NOT;
-	return rc_place_copy_checking(&place, packet, origin) ? EARLY_DONE : EARLY_WRONG;
+	return rc_scatter_copy_checking(&place, packet, origin) ? EARLY_DONE : EARLY_WRONG;
 }
 
 /* What answer_fits() says of nearly all responses of a long READ. */
@@ -292,7 +292,7 @@ static enum early place_early(struct rc_qp *qp, const struct wire_packet *packet
 	uint32_t index;
 	uint64_t offset;
 
-	if (packet->payload_bytes == 0 || !psn_equal(psn, qp->win.una) || psn_equal(psn, qp->win.limit))
+	if (packet->payload_bytes == 0 || !psn_equal(psn, qp->win.snd_una) || psn_equal(psn, qp->win.snd_max))
 		return EARLY_NOT;
 	wqe = sendwin_slot(&qp->win, qp->win.acked);
 	index = psn_distance(psn, wqe->first_psn);
@@ -323,7 +323,7 @@ bool rc_completer_receive(struct rc_qp *qp, const struct wire_packet *packet, co
 	}
 	if (!origin_icrc_is_right(origin, packet))
 		return false;
-	if (psn_distance(psn, qp->win.una) >= sendwin_outstanding(&qp->win)) { /* P-5 */
+	if (psn_distance(psn, qp->win.snd_una) >= sendwin_outstanding(&qp->win)) { /* P-5 */
 		receive_outside_window(qp, packet, now_ns);
 		return true;
 	}

@@ -112,7 +112,7 @@ uint8_t rc_credit_say(struct rc_qp *qp)
 	return credit->last_code;
 }
 
-bool rc_credit_news_due(struct rc_qp *qp)
+bool rc_credit_unsolicited_due(struct rc_qp *qp)
 {
 	const struct rc_credit *credit = &qp->credit;
 	bool waits = !credit->said || credit->last_code == 0;

@@ -35,6 +35,6 @@ bool rc_credit_is_used_up(const struct rc_qp *qp);
 uint8_t rc_credit_say(struct rc_qp *qp);
 
 /* With credits: the peer was told "none", or nothing yet, and now there are entries: an unasked ACK is due (F-4). */
-bool rc_credit_news_due(struct rc_qp *qp);
+bool rc_credit_unsolicited_due(struct rc_qp *qp);
 
 #endif

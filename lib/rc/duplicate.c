@@ -59,7 +59,7 @@ static void answer_read_again(struct rc_qp *qp, struct rc_replay_entry *entry, c
 		count = psn_distance(entry->end_psn, psn);
 		end_bytes = entry->end_bytes;
 	}
-	burst_notice_loss(&qp->answers);
+	loss_quota_notice_loss(&qp->response_quota);
 	rc_replay_queue(&qp->replay, entry, psn, count, end_bytes);
 }
 

@@ -11,7 +11,7 @@
 
 static bool is_idle(const struct rc_qp *qp)
 {
-	return psn_equal(qp->win.una, qp->win.limit);
+	return psn_equal(qp->win.snd_una, qp->win.snd_max);
 }
 
 void rc_keepalive_set(struct rc_qp *qp, uint32_t interval_ms)
@@ -51,7 +51,7 @@ void rc_keepalive_send(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 	qp->retry.ack_deadline_ns = now_ns + timeout_ns;
 	*outbox_packet_slot(out) = (struct wire_packet){
 		.opcode = OP_WRITE_ONLY,
-		.psn = psn_previous(qp->win.una).v,
+		.psn = psn_previous(qp->win.snd_una).v,
 		.flags = qp->migration.request_flag | WIRE_ACKREQ,
 		.dest_qpn = qp->dest_qpn,
 		.pkey = qp->pkey,

@@ -44,7 +44,7 @@ void rc_migration_switch(struct rc_qp *qp)
 	migration->count++;
 	migration->heard = false;
 	migration->epsn = qp->responder.epsn;
-	migration->una = qp->win.una;
+	migration->snd_una = qp->win.snd_una;
 	set_state(migration, UROCE_PATH_MIGRATED);
 	qp->report.events |= 1u << UROCE_EVENT_PATH_MIG;
 	qp->counters[CNT_PATH_MIGRATIONS]++;
@@ -55,7 +55,7 @@ bool rc_migration_may_rearm(const struct rc_qp *qp)
 	const struct rc_migration *migration = &qp->migration;
 
 	return migration->count == migration->count_at_reset || migration->heard ||
-	       !psn_equal(migration->epsn, qp->responder.epsn) || !psn_equal(migration->una, qp->win.una);
+	       !psn_equal(migration->epsn, qp->responder.epsn) || !psn_equal(migration->snd_una, qp->win.snd_una);
 }
 
 /*
@@ -67,7 +67,7 @@ static bool fits_a_migration(const struct rc_qp *qp, const struct wire_packet *p
 	psn_t psn = psn_make(packet->psn);
 
 	if (wire_opcode(packet->opcode)->response)
-		return psn_distance(psn, qp->win.una) < sendwin_outstanding(&qp->win);
+		return psn_distance(psn, qp->win.snd_una) < sendwin_outstanding(&qp->win);
 	return !anomaly_is_far(psn, qp->responder.epsn) ||
 	       (qp->replay.used && rc_replay_find_owner(&qp->replay, psn) != NULL);
 }

@@ -15,7 +15,7 @@
 #define MR_CLOSED UINT32_MAX /* entry->windows: the region is being removed, no more may bind */
 
 void rc_mr_table_init(struct rc_mr_table *table, struct rc_mr_entry *entries, uint32_t count,
-		      const struct rc_keyspace *space)
+		      const struct rc_permute24 *space)
 {
 	table->entries = entries;
 	table->count = count;
@@ -69,12 +69,12 @@ static struct rc_mr_entry *find_free(struct rc_mr_table *table)
  */
 static uint32_t next_key(const struct rc_mr_table *table, struct rc_mr_entry *entry)
 {
-	uint32_t use_bits = KEYSPACE_BITS - table->index_bits, key;
+	uint32_t use_bits = PERMUTE24_BITS - table->index_bits, key;
 
 	do {
 		uint32_t index = (uint32_t)(entry - table->entries) | entry->uses << table->index_bits;
 
-		key = keyspace_name(&table->space, index & ((1u << KEYSPACE_BITS) - 1)) << 8;
+		key = permute24_forward(&table->space, index & ((1u << PERMUTE24_BITS) - 1)) << 8;
 		key |= (entry->uses + (entry->uses >> use_bits)) & 0xFF;
 		entry->uses++;
 	} while (key == 0);

@@ -19,7 +19,7 @@
 
 #include <uroce/mr.h>
 
-#include "rc/keyspace.h"
+#include "rc/permute24.h"
 
 enum rc_mr_verdict { MR_OK, MR_BAD_KEY, MR_BAD_DOMAIN, MR_BAD_RIGHTS, MR_BAD_RANGE, MR_VERDICTS };
 
@@ -52,12 +52,12 @@ struct rc_mr_table {
 	uint32_t used;
 	uint32_t hand; /* where the next search for a free slot begins */
 	uint32_t index_bits;
-	struct rc_keyspace space;
+	struct rc_permute24 space;
 };
 
 /* entries: zeroed memory for count slots, 1 ... LIMIT_MRS. space: secret, from a cryptographic source. */
 void rc_mr_table_init(struct rc_mr_table *table, struct rc_mr_entry *entries, uint32_t count,
-		      const struct rc_keyspace *space);
+		      const struct rc_permute24 *space);
 
 /*
  * Adds a region. Returns its key, never 0; or 0 with *error: -EINVAL (no bytes, wrap, unknown or contradictory
@@ -100,7 +100,7 @@ enum rc_mr_verdict rc_mr_extent(const struct rc_mr_table *table, uint32_t key, u
 /* The slot that a key is about, valid or not; NULL: no slot can have it. Always the same while the table lives. */
 static inline struct rc_mr_entry *rc_mr_slot(const struct rc_mr_table *table, uint32_t key)
 {
-	uint32_t index = keyspace_index(&table->space, key >> 8) & ((1u << table->index_bits) - 1);
+	uint32_t index = permute24_back(&table->space, key >> 8) & ((1u << table->index_bits) - 1);
 
 	return __builtin_expect(key == 0 || index >= table->count, 0) ? NULL : &table->entries[index];
 }

@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rc/plain.h"
 
-#include "rc/asking.h"
+#include "rc/ackreq.h"
 #include "rc/credit.h"
 #include "rc/message.h"
 #include "rc/outbox.h"
@@ -26,13 +26,13 @@ static inline const uint8_t *find_bytes(struct rc_qp *qp, const struct rc_send_w
 /* Would rc_retry_packet_sent() learn anything from a new packet: does it start the ACK timer, */
 static inline bool starts_clock(const struct rc_qp *qp, psn_t psn)
 {
-	return qp->retry.ack_deadline_ns == RC_NEVER || psn_equal(psn, qp->win.una);
+	return qp->retry.ack_deadline_ns == RC_NEVER || psn_equal(psn, qp->win.snd_una);
 }
 
 /* is it timed, or, if it asks, the first that has an answer to come? */
 static inline bool is_noted(const struct rc_qp *qp, bool asks)
 {
-	return round_trip_wants(&qp->round_trip, asks) || (asks && qp->probe.deadline_ns == RC_NEVER);
+	return rtt_wants(&qp->rtt, asks) || (asks && qp->probe.deadline_ns == RC_NEVER);
 }
 
 /* What all packets of the QP have. */
@@ -57,14 +57,14 @@ static inline void add_packets(struct rc_qp *qp, const struct rc_send_wqe *wqe, 
 	struct wire_packet *packet = outbox_packet_slot(out);
 	bool reports = (wqe->flags & UROCE_SEND_SIGNALED) || qp->win.cursor + 1 == qp->win.tail;
 	uint32_t since_ackreq = qp->requester.since_ackreq;
-	psn_t psn = qp->win.next;
+	psn_t psn = qp->win.snd_nxt;
 
 	out->packet_count += count;
 	out->packet_room -= count;
 	for (; count > 0; count--, packet++, payload += qp->mtu_bytes) {
 		bool last = index + 1 == wqe->psn_count;
-		bool asks = (last && reports) || since_ackreq + 1 >= PACKETS_PER_QUESTION ||
-			    (resent && psn_equal(psn_next(psn), qp->win.limit));
+		bool asks = (last && reports) || since_ackreq + 1 >= ACKREQ_INTERVAL ||
+			    (resent && psn_equal(psn_next(psn), qp->win.snd_max));
 
 		packet->opcode = last ? opcodes->last : opcodes->middle;
 		begin_packet(qp, psn, asks, packet);
@@ -87,8 +87,8 @@ static inline void add_packets(struct rc_qp *qp, const struct rc_send_wqe *wqe, 
 static inline void advance_again(struct rc_qp *qp, uint32_t count)
 {
 	qp->counters[CNT_RETRANSMITTED_PACKETS] += count;
-	rc_sendwin_advance(&qp->win, psn_add(qp->win.next, count));
-	if (psn_equal(qp->win.next, qp->win.limit))
+	rc_sendwin_advance(&qp->win, psn_add(qp->win.snd_nxt, count));
+	if (psn_equal(qp->win.snd_nxt, qp->win.snd_max))
 		retry_caught_up(&qp->retry);
 }
 
@@ -121,7 +121,7 @@ static inline uint32_t send_only_packets(struct rc_qp *qp, uint32_t most, uint64
 	struct wire_packet *packet = outbox_packet_slot(out);
 	struct rc_sendwin *win = &qp->win;
 	uint32_t since_ackreq = qp->requester.since_ackreq, left = most, tail = win->tail, cursor = win->cursor;
-	psn_t psn = win->limit;
+	psn_t psn = win->snd_max;
 
 	for (; left > 0 && cursor != tail; left--, packet++) {
 		struct rc_send_wqe *wqe = sendwin_slot(win, cursor);
@@ -135,7 +135,7 @@ static inline uint32_t send_only_packets(struct rc_qp *qp, uint32_t most, uint64
 			break;
 		cursor++;
 		since_ackreq++;
-		asks = (wqe->flags & UROCE_SEND_SIGNALED) || cursor == tail || since_ackreq >= PACKETS_PER_QUESTION;
+		asks = (wqe->flags & UROCE_SEND_SIGNALED) || cursor == tail || since_ackreq >= ACKREQ_INTERVAL;
 		make_only_packet(qp, wqe, psn, asks, payload, packet);
 		if (asks)
 			since_ackreq = 0;
@@ -145,7 +145,7 @@ static inline uint32_t send_only_packets(struct rc_qp *qp, uint32_t most, uint64
 	}
 	qp->requester.since_ackreq = since_ackreq;
 	win->cursor = win->started = cursor;
-	win->next = win->limit = psn;
+	win->snd_nxt = win->snd_max = psn;
 	out->packet_count += most - left;
 	out->packet_room -= most - left;
 	return most - left;
@@ -161,8 +161,8 @@ static inline void send_messages(struct rc_qp *qp, uint64_t now_ns, struct rc_ou
 
 	while (win->cursor != win->tail && out->packet_room > 0) {
 		struct rc_send_wqe *wqe = sendwin_slot(win, win->cursor);
-		bool resent = !psn_equal(win->next, win->limit);
-		uint32_t window = qp->requester.window - psn_distance(win->next, win->una);
+		bool resent = !psn_equal(win->snd_nxt, win->snd_max);
+		uint32_t window = qp->requester.window - psn_distance(win->snd_nxt, win->snd_una);
 		uint32_t count = out->packet_room < window ? out->packet_room : window;
 		bool starts = win->cursor == win->started;
 		uint32_t psn_count, index;
@@ -171,15 +171,15 @@ static inline void send_messages(struct rc_qp *qp, uint64_t now_ns, struct rc_ou
 
 		if (wqe->shape != SHAPE_PLAIN || (int32_t)window <= 0)
 			return;
-		if (resent && count > psn_distance(win->limit, win->next))
-			count = psn_distance(win->limit, win->next);
+		if (resent && count > psn_distance(win->snd_max, win->snd_nxt))
+			count = psn_distance(win->snd_max, win->snd_nxt);
 		if (starts && wqe->length_bytes <= qp->mtu_bytes) {
 			if (send_only_packets(qp, count, now_ns, out) == 0)
 				return;
 			continue;
 		}
 		psn_count = starts ? qp_packets(qp, wqe->length_bytes) : wqe->psn_count;
-		index = starts ? 0 : psn_distance(win->next, wqe->first_psn);
+		index = starts ? 0 : psn_distance(win->snd_nxt, wqe->first_psn);
 		offset = (uint64_t)index << qp->mtu_shift;
 		bytes = wqe->length_bytes - offset;
 		if (psn_count - index > count)
@@ -202,25 +202,25 @@ static inline void send_messages(struct rc_qp *qp, uint64_t now_ns, struct rc_ou
 /* The newest packet is the last of the outbox: it asks if a pause follows that it ought to ask before. */
 static inline void ask_before_pause(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 {
-	uint32_t since_ackreq = qp->requester.since_ackreq, in_flight = psn_distance(qp->win.next, qp->win.una);
-	bool first = psn_equal(qp->win.next, qp->win.limit);
+	uint32_t since_ackreq = qp->requester.since_ackreq, in_flight = psn_distance(qp->win.snd_nxt, qp->win.snd_una);
+	bool first = psn_equal(qp->win.snd_nxt, qp->win.snd_max);
 
 	if (since_ackreq == 0)
 		return;
-	if (!asking_is_due(out->packet_room == 0, in_flight >= qp->requester.window, since_ackreq - 1, in_flight - 1,
+	if (!ackreq_is_due(out->packet_room == 0, in_flight >= qp->requester.window, since_ackreq - 1, in_flight - 1,
 			   qp->requester.window))
 		return;
 	out->packets[out->packet_count - 1].flags |= WIRE_ACKREQ;
 	qp->requester.since_ackreq = 0;
 	if (is_noted(qp, true))
-		rc_retry_packet_sent(qp, psn_previous(qp->win.next), first, true, now_ns);
+		rc_retry_packet_sent(qp, psn_previous(qp->win.snd_nxt), first, true, now_ns);
 }
 
 void rc_plain_send(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 {
 	uint32_t before = out->packet_count;
 
-	if (qp->state != UROCE_QPS_RTS || qp->flow_control || qp->requester.asking || qp->long_way ||
+	if (qp->state != UROCE_QPS_RTS || qp->flow_control || qp->requester.resend_for_ack || qp->long_way ||
 	    !outbox_has_packet_room(out))
 		return;
 	send_messages(qp, now_ns, out);
@@ -248,7 +248,7 @@ bool rc_plain_send_one(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 	uint32_t tail = atomic_load_explicit(&win->posted, memory_order_acquire);
 	struct rc_send_wqe *wqe = sendwin_slot(win, win->cursor);
 	const uint8_t *payload;
-	psn_t psn = win->limit;
+	psn_t psn = win->snd_max;
 
 	if (!has_one_request(qp, tail) || !outbox_has_packet_room(out) || !is_only_packet(qp, wqe))
 		return false;
@@ -261,8 +261,8 @@ bool rc_plain_send_one(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 	if (is_noted(qp, true))
 		rc_retry_packet_sent(qp, psn, true, true, now_ns);
 	win->tail = win->cursor = win->started = tail;
-	win->next = win->limit = psn_next(psn);
+	win->snd_nxt = win->snd_max = psn_next(psn);
 	outbox_take_packet(out);
-	burst_grow(&qp->requester.burst, 1);
+	loss_quota_grow(&qp->requester.loss_quota, 1);
 	return true;
 }

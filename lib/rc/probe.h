@@ -23,14 +23,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "rc/round_trip.h"
+#include "rc/rtt.h"
 
 #define PROBE_SHORTEST_NS 50000ull /* a busy peer takes so long to come round */
 
 struct rc_probe {
 	bool enabled;
 	bool due;             /* it leaves with the next transmit, in front of what is new */
-	bool behind_una;      /* an ACK of the packet before una answers an empty WRITE of ours */
+	bool behind_una;      /* an ACK of the packet before snd_una answers an empty WRITE of ours */
 	uint8_t tries;        /* each waits twice as long as the one before, until a round trip has been measured */
 	uint64_t deadline_ns; /* UINT64_MAX: not running */
 };
@@ -41,10 +41,9 @@ static inline void probe_reset(struct rc_probe *probe)
 }
 
 /* How long nothing may come before it is suspicious. While no round trip is known, half of the timeout (T-6). */
-static inline uint64_t probe_patience_ns(const struct rc_probe *probe, const struct rc_round_trip *trip,
-					 uint64_t timeout_ns)
+static inline uint64_t probe_pto_ns(const struct rc_probe *probe, const struct rc_rtt *trip, uint64_t timeout_ns)
 {
-	uint64_t patience = trip->mean_ns ? 2 * trip->mean_ns + 4 * trip->deviation_ns : timeout_ns / 2;
+	uint64_t patience = trip->srtt_ns ? 2 * trip->srtt_ns + 4 * trip->rttvar_ns : timeout_ns / 2;
 
 	return (patience < PROBE_SHORTEST_NS ? PROBE_SHORTEST_NS : patience) << probe->tries;
 }
@@ -53,18 +52,16 @@ static inline uint64_t probe_patience_ns(const struct rc_probe *probe, const str
  * An answer is owed, and the peer was heard of, or was asked just now. Unless the ACK timer (timeout_ns) comes
  * first: nothing is won by asking then. It also bounds the number of tries.
  */
-static inline void probe_start(struct rc_probe *probe, const struct rc_round_trip *trip, uint64_t timeout_ns,
-			       uint64_t now_ns)
+static inline void probe_start(struct rc_probe *probe, const struct rc_rtt *trip, uint64_t timeout_ns, uint64_t now_ns)
 {
-	uint64_t patience = probe_patience_ns(probe, trip, timeout_ns);
+	uint64_t patience = probe_pto_ns(probe, trip, timeout_ns);
 
 	probe->due = false;
 	probe->deadline_ns = probe->enabled && patience < timeout_ns ? now_ns + patience : UINT64_MAX;
 }
 
 /* Something came, be it old or out of order: a sign of life. A wait that runs begins anew (T-6). */
-static inline void probe_heard(struct rc_probe *probe, const struct rc_round_trip *trip, uint64_t timeout_ns,
-			       uint64_t now_ns)
+static inline void probe_heard(struct rc_probe *probe, const struct rc_rtt *trip, uint64_t timeout_ns, uint64_t now_ns)
 {
 	if (probe->due || probe->deadline_ns != UINT64_MAX)
 		probe_start(probe, trip, timeout_ns, now_ns);

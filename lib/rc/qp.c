@@ -11,7 +11,7 @@
 #include "rc/migration.h"
 #include "rc/outbox.h"
 #include "rc/plain.h"
-#include "rc/power.h"
+#include "rc/ring_size.h"
 #include "rc/requester.h"
 #include "rc/retry.h"
 #include "rc/srq.h"
@@ -24,7 +24,7 @@ static uint64_t round_up_to_line(uint64_t bytes)
 
 static uint64_t send_ring_bytes(const struct rc_qp_config *config)
 {
-	return rc_sendwin_ring_bytes(power_of_two(config->max_send_wr),
+	return rc_sendwin_ring_bytes(ring_size_at_least(config->max_send_wr),
 				     rc_sendwin_slot_bytes(config->max_send_sge, config->max_inline_data));
 }
 
@@ -41,7 +41,7 @@ static uint32_t recv_sge_limit(const struct rc_qp_config *config)
 
 static uint64_t recv_ring_bytes(const struct rc_qp_config *config)
 {
-	return (uint64_t)power_of_two(recv_depth(config)) * recv_wqe_slot_bytes(recv_sge_limit(config));
+	return (uint64_t)ring_size_at_least(recv_depth(config)) * recv_wqe_slot_bytes(recv_sge_limit(config));
 }
 
 uint64_t rc_qp_bytes(const struct rc_qp_config *config)
@@ -57,7 +57,7 @@ static void place_rings(struct rc_qp *qp, const struct rc_qp_config *config)
 
 	qp->win.slots = at;
 	qp->win.slot_bytes = rc_sendwin_slot_bytes(config->max_send_sge, config->max_inline_data);
-	qp->win.mask = power_of_two(config->max_send_wr) - 1;
+	qp->win.mask = ring_size_at_least(config->max_send_wr) - 1;
 	qp->win.depth = config->max_send_wr;
 	qp->win.sge_limit = config->max_send_sge;
 	qp->win.inline_limit = config->max_inline_data;
@@ -65,7 +65,7 @@ static void place_rings(struct rc_qp *qp, const struct rc_qp_config *config)
 	at += round_up_to_line(send_ring_bytes(config));
 	qp->recvq.slots = at;
 	qp->recvq.slot_bytes = recv_wqe_slot_bytes(recv_sge_limit(config));
-	qp->recvq.mask = power_of_two(recv_depth(config)) - 1;
+	qp->recvq.mask = ring_size_at_least(recv_depth(config)) - 1;
 	qp->recvq.depth = recv_depth(config);
 	qp->recvq.sge_limit = recv_sge_limit(config);
 	qp->recvq.srq = config->srq;
@@ -110,18 +110,18 @@ void rc_qp_forget(struct rc_qp *qp)
 	rc_recvq_reset(&qp->recvq);
 	rc_retry_reset(&qp->retry);
 	probe_reset(&qp->probe);
-	rc_round_trip_reset(&qp->round_trip);
+	rc_rtt_reset(&qp->rtt);
 	rc_replay_reset(&qp->replay, qp->max_dest_rd_atomic);
 	rc_credit_reset(&qp->credit);
 	rc_migration_reset(&qp->migration);
-	burst_reset(&qp->requester.burst);
-	burst_reset(&qp->answers);
+	loss_quota_reset(&qp->requester.loss_quota);
+	loss_quota_reset(&qp->response_quota);
 	read_quota_reset(&qp->quota, qp->sq_psn);
 	qp_set_window(qp);
 	qp->requester.read_restarted = false;
-	qp->requester.answers_due = 0;
+	qp->requester.rd_atomic_outstanding = 0;
 	qp->requester.since_ackreq = 0;
-	qp->requester.asking = false;
+	qp->requester.resend_for_ack = false;
 	qp->responder = (struct rc_responder){
 		.epsn = qp->rq_psn,
 		.newest_request = qp->rq_psn,

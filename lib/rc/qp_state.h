@@ -9,7 +9,7 @@
 #include <uroce/qp.h>
 
 #include "config/limits.h"
-#include "rc/burst.h"
+#include "rc/loss_quota.h"
 #include "rc/codes.h"
 #include "rc/counters.h"
 #include "rc/mr.h"
@@ -19,7 +19,7 @@
 #include "rc/read_quota.h"
 #include "rc/recvq.h"
 #include "rc/replay.h"
-#include "rc/round_trip.h"
+#include "rc/rtt.h"
 #include "rc/sendwin.h"
 
 #define RC_NEVER UINT64_MAX
@@ -36,7 +36,7 @@ struct rc_migration {
 	uint32_t count;          /* migrations so far: tells the host that the path has changed */
 	uint32_t count_at_reset; /* errors say how many of them this connection has seen (E-4) */
 	struct uroce_path path;
-	psn_t epsn, una; /* at the last migration: when they have moved, the peer has been heard */
+	psn_t epsn, snd_una; /* at the last migration: when they have moved, the peer has been heard */
 };
 
 struct rc_responder {
@@ -44,7 +44,7 @@ struct rc_responder {
 	psn_t newest_request; /* epsn, or the READ or atomic that was the last request: an ACK stays before it */
 	uint32_t msn;         /* 24 bits */
 	uint8_t in_progress;  /* enum wire_kind of the message under way: SEND, WRITE, or RESERVED for none */
-	bool silenced;        /* a NAK is out; drop new requests until ePSN comes (K-SEQ, R-3) */
+	bool nak_outstanding; /* a NAK is out; drop new requests until ePSN comes (K-SEQ, R-3) */
 	bool ack_due;         /* an ACK of epsn - 1 is owed */
 	bool repeat_ack_due;  /* an ACK is owed to the duplicate repeat_psn, the newest of them (S-8) */
 	bool nak_due;
@@ -92,11 +92,11 @@ struct rc_failures {
 };
 
 struct rc_requester {
-	uint32_t answers_due;  /* READs and atomics started and not answered */
-	uint32_t since_ackreq; /* packets sent since the last one that asked for an ACK */
-	struct rc_burst burst;
+	uint32_t rd_atomic_outstanding; /* READs and atomics started and not answered */
+	uint32_t since_ackreq;          /* packets sent since the last one that asked for an ACK */
+	struct rc_loss_quota loss_quota;
 	uint8_t max_rd_atomic;
-	bool asking;            /* the packet at `next` asks for an ACK: nothing behind it can */
+	bool resend_for_ack;    /* the packet at `snd_nxt` asks for an ACK: nothing behind it can */
 	bool read_restarted;    /* the next one counts */
 	uint16_t window;        /* packets of SENDs and WRITEs that may be in flight; less than usual after losses */
 	psn_t read_restart_end; /* READs were asked for again, in parts perhaps, up to here */
@@ -106,14 +106,14 @@ struct rc_retry {
 	uint64_t ack_deadline_ns; /* RC_NEVER: not running */
 	uint64_t rnr_deadline_ns; /* RC_NEVER: not waiting */
 	uint64_t timeout_ns;      /* 0: no ACK timer */
-	uint64_t since_ns;        /* when una was first sent, or became una (E-4) */
+	uint64_t since_ns;        /* when snd_una was first sent, or became snd_una (E-4) */
 	uint8_t retry_cnt, retries_left;
 	uint8_t rnr_retry, rnr_left;
 
 	/* the last rewind, and whether its packet has left again */
-	bool rewound; /* una has not moved since: `resent` counts */
+	bool rewound; /* snd_una has not moved since: `resent` counts */
 	bool resent;
-	bool resending; /* what lies from win.next on has not gone out again yet; a probe is no resend */
+	bool resending; /* what lies from win.snd_nxt on has not gone out again yet; a probe is no resend */
 
 	/* only looked at after a loss, and so on a line of their own */
 	uint64_t resent_ns;
@@ -170,7 +170,7 @@ struct rc_qp {
 	_Alignas(64) struct rc_responder responder;
 	struct rc_replay replay; /* its first 16 bytes */
 	struct rc_credit credit;
-	struct rc_burst answers; /* READ responses that go out at a time */
+	struct rc_loss_quota response_quota; /* READ responses that go out at a time */
 
 	_Alignas(64) struct rc_known_key known_keys[QP_KNOWN_KEYS];
 	struct rc_mr_table *mrs;
@@ -184,7 +184,7 @@ struct rc_qp {
 	uint32_t last_aeth;
 	void *send_cq;
 	struct rc_probe probe;
-	struct rc_round_trip round_trip;
+	struct rc_rtt rtt;
 	struct rc_retry retry; /* its first 40 bytes; the rest after a loss */
 	struct rc_read_quota quota;
 
@@ -244,11 +244,11 @@ static inline enum rc_mr_verdict qp_check_memory(struct rc_qp *qp, uint32_t key,
 				bytes, access, host);
 }
 
-/* Does una lie in what was asked for again? */
+/* Does snd_una lie in what was asked for again? */
 static inline bool qp_una_was_restarted(const struct rc_qp *qp)
 {
 	return qp->requester.read_restarted &&
-	       psn_distance(qp->requester.read_restart_end, qp->win.una) - 1 < sendwin_outstanding(&qp->win);
+	       psn_distance(qp->requester.read_restart_end, qp->win.snd_una) - 1 < sendwin_outstanding(&qp->win);
 }
 
 /* READs were asked for again up to `end`, in parts perhaps. */
@@ -257,7 +257,7 @@ static inline void qp_note_read_restart(struct rc_qp *qp, psn_t end)
 	struct rc_requester *req = &qp->requester;
 
 	if (!qp_una_was_restarted(qp) ||
-	    psn_distance(end, qp->win.una) > psn_distance(req->read_restart_end, qp->win.una))
+	    psn_distance(end, qp->win.snd_una) > psn_distance(req->read_restart_end, qp->win.snd_una))
 		req->read_restart_end = end;
 	req->read_restarted = true;
 }

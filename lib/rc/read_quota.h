@@ -21,13 +21,13 @@
 
 struct rc_read_quota {
 	uint32_t packets; /* PSNs that may be in flight */
-	psn_t restart;    /* una when something was lost last */
-	psn_t grown;      /* una when the quota last changed */
+	psn_t restart;    /* snd_una when something was lost last */
+	psn_t grown;      /* snd_una when the quota last changed */
 };
 
-static inline void read_quota_reset(struct rc_read_quota *quota, psn_t una)
+static inline void read_quota_reset(struct rc_read_quota *quota, psn_t snd_una)
 {
-	*quota = (struct rc_read_quota){ .packets = READ_QUOTA_FULL, .restart = una, .grown = una };
+	*quota = (struct rc_read_quota){ .packets = READ_QUOTA_FULL, .restart = snd_una, .grown = snd_una };
 }
 
 static inline bool read_quota_is_full(const struct rc_read_quota *quota)
@@ -35,10 +35,10 @@ static inline bool read_quota_is_full(const struct rc_read_quota *quota)
 	return quota->packets >= READ_QUOTA_FULL;
 }
 
-/* Something was lost: what is missing is asked for again from una on. */
-static inline void read_quota_notice_loss(struct rc_read_quota *quota, psn_t una)
+/* Something was lost: what is missing is asked for again from snd_una on. */
+static inline void read_quota_notice_loss(struct rc_read_quota *quota, psn_t snd_una)
 {
-	uint32_t got = psn_distance(una, quota->restart);
+	uint32_t got = psn_distance(snd_una, quota->restart);
 	uint32_t half = quota->packets / 2 < READ_QUOTA_FIRST ? quota->packets / 2 : READ_QUOTA_FIRST;
 
 	quota->packets = 2 * got > half ? 2 * got : half;
@@ -46,15 +46,15 @@ static inline void read_quota_notice_loss(struct rc_read_quota *quota, psn_t una
 		quota->packets = READ_QUOTA_LEAST;
 	if (quota->packets > READ_QUOTA_FULL)
 		quota->packets = READ_QUOTA_FULL;
-	quota->restart = quota->grown = una;
+	quota->restart = quota->grown = snd_una;
 }
 
 /* A whole quota may have come since it last changed. */
-static inline void read_quota_grow(struct rc_read_quota *quota, psn_t una)
+static inline void read_quota_grow(struct rc_read_quota *quota, psn_t snd_una)
 {
-	if (read_quota_is_full(quota) || psn_distance(una, quota->grown) < quota->packets)
+	if (read_quota_is_full(quota) || psn_distance(snd_una, quota->grown) < quota->packets)
 		return;
-	quota->grown = una;
+	quota->grown = snd_una;
 	quota->packets *= 2;
 }
 

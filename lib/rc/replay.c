@@ -4,12 +4,12 @@
 #include <string.h>
 
 #include "config/limits.h"
-#include "rc/power.h"
+#include "rc/ring_size.h"
 #include "rc/replay.h"
 
 uint64_t rc_replay_bytes(uint32_t limit)
 {
-	uint64_t bytes = limit * sizeof(struct rc_replay_entry) + power_of_two(limit) * sizeof(uint16_t);
+	uint64_t bytes = limit * sizeof(struct rc_replay_entry) + ring_size_at_least(limit) * sizeof(uint16_t);
 
 	return (bytes + 15) & ~15ull;
 }
@@ -19,7 +19,7 @@ void rc_replay_place(struct rc_replay *replay, void *memory, uint32_t limit)
 	replay->entries = memory;
 	replay->limit = (uint16_t)limit;
 	replay->buckets = (uint16_t *)(void *)(replay->entries + limit);
-	replay->bucket_mask = power_of_two(limit) - 1;
+	replay->bucket_mask = ring_size_at_least(limit) - 1;
 	rc_replay_reset(replay, 0);
 }
 

@@ -39,7 +39,7 @@ void rc_report_send_failed(struct rc_qp *qp, uint8_t status, uint8_t cause)
 	const struct rc_retry *retry = &qp->retry;
 	struct uroce_qp_error *error = &qp->failures.send;
 
-	*error = make_error(qp, status, cause, qp->win.una);
+	*error = make_error(qp, status, cause, qp->win.snd_una);
 	error->retries = cause == UROCE_CAUSE_RNR ? (uint32_t)(retry->rnr_retry - retry->rnr_left) :
 						    (uint32_t)(retry->retry_cnt - retry->retries_left);
 	qp->report.send_failed = true;
@@ -54,7 +54,7 @@ void rc_report_idle_failed(struct rc_qp *qp, uint8_t status, uint8_t cause, uint
 
 	if (error->status != UROCE_WC_SUCCESS)
 		return;
-	*error = make_error(qp, status, cause, psn_previous(qp->win.una));
+	*error = make_error(qp, status, cause, psn_previous(qp->win.snd_una));
 	error->retries = (uint32_t)(retry->retry_cnt - retry->retries_left);
 	error->elapsed_us = retry->since_ns ? (uint32_t)((now_ns - retry->since_ns) / 1000) : 0;
 }
@@ -231,7 +231,7 @@ static void notice_drained(struct rc_qp *qp)
 {
 	struct rc_sendwin *win = &qp->win;
 
-	if (qp->report.drained || win->started != win->acked || !psn_equal(win->una, win->limit))
+	if (qp->report.drained || win->started != win->acked || !psn_equal(win->snd_una, win->snd_max))
 		return;
 	qp->report.drained = true;
 	qp->report.events |= 1u << UROCE_EVENT_SQ_DRAINED;

@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rc/requester.h"
 
-#include "rc/asking.h"
+#include "rc/ackreq.h"
 #include "rc/codes.h"
 #include "rc/credit.h"
 #include "rc/fail.h"
@@ -18,8 +18,9 @@ enum plan { PLAN_SEND, PLAN_DONE, PLAN_WAIT, PLAN_FAULT };
 /* Another READ only while its answer is not likely to be dropped behind the next loss; a single one always. */
 static __attribute__((noinline)) bool fits_quota(struct rc_qp *qp, uint32_t psn_count)
 {
-	read_quota_grow(&qp->quota, qp->win.una);
-	return qp->requester.answers_due == 0 || sendwin_outstanding(&qp->win) + psn_count <= qp->quota.packets;
+	read_quota_grow(&qp->quota, qp->win.snd_una);
+	return qp->requester.rd_atomic_outstanding == 0 ||
+	       sendwin_outstanding(&qp->win) + psn_count <= qp->quota.packets;
 }
 
 /* May the request at `started` begin? */
@@ -28,9 +29,9 @@ static bool may_start(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint32_t 
 	const struct rc_requester *req = &qp->requester;
 	uint32_t needed = wqe->opcode == UROCE_WR_RDMA_READ ? psn_count : 1;
 
-	if ((wqe->flags & UROCE_SEND_FENCE) && req->answers_due > 0)
+	if ((wqe->flags & UROCE_SEND_FENCE) && req->rd_atomic_outstanding > 0)
 		return false; /* */
-	if (wqe_needs_answer(wqe) && req->answers_due >= req->max_rd_atomic)
+	if (wqe_needs_answer(wqe) && req->rd_atomic_outstanding >= req->max_rd_atomic)
 		return false; /* */
 	if (sendwin_outstanding(&qp->win) + needed > PSN_WINDOW)
 		return false; /* P-4 */
@@ -195,13 +196,13 @@ static inline __attribute__((always_inline)) enum uroce_cause plan_packet(struct
 	return check_answer_buffers(qp, wqe);
 }
 
-/* The packet at `next`, which was planned in the outbox's slot, may have to ask because a pause follows. */
+/* The packet at `snd_nxt`, which was planned in the outbox's slot, may have to ask because a pause follows. */
 static inline bool pause_wants_ack(const struct rc_qp *qp, const struct rc_outbox *out)
 {
 	const struct rc_sendwin *win = &qp->win;
-	uint32_t in_flight = psn_distance(win->next, win->una), window = qp->requester.window;
+	uint32_t in_flight = psn_distance(win->snd_nxt, win->snd_una), window = qp->requester.window;
 
-	return asking_is_due(outbox_is_last(out, &out->packets[out->packet_count]), in_flight + 1 >= window,
+	return ackreq_is_due(outbox_is_last(out, &out->packets[out->packet_count]), in_flight + 1 >= window,
 			     qp->requester.since_ackreq, in_flight, window);
 }
 
@@ -213,20 +214,20 @@ static bool wants_ack(const struct rc_qp *qp, const struct rc_send_wqe *wqe, psn
 {
 	const struct rc_sendwin *win = &qp->win;
 	bool message_ends = psn_equal(end, psn_next(sendwin_last_psn(wqe)));
-	bool resent = !psn_equal(win->next, win->limit);
+	bool resent = !psn_equal(win->snd_nxt, win->snd_max);
 
-	if (wqe_needs_answer(wqe) || qp->requester.asking)
+	if (wqe_needs_answer(wqe) || qp->requester.resend_for_ack)
 		return true;
 	if (message_ends && ((wqe->flags & UROCE_SEND_SIGNALED) || win->cursor + 1 == win->tail))
 		return true;
 	if (message_ends && rc_credit_is_used_up(qp))
 		return true;
-	if (resent && psn_equal(end, win->limit))
+	if (resent && psn_equal(end, win->snd_max))
 		return true;
-	return pause_wants_ack(qp, out) || qp->requester.since_ackreq + 1 >= PACKETS_PER_QUESTION;
+	return pause_wants_ack(qp, out) || qp->requester.since_ackreq + 1 >= ACKREQ_INTERVAL;
 }
 
-/* PSNs that the packet at `next` takes: a READ's are those of the answer that it asks for. */
+/* PSNs that the packet at `snd_nxt` takes: a READ's are those of the answer that it asks for. */
 static inline uint32_t psns_of(const struct rc_qp *qp, const struct rc_send_wqe *wqe, const struct wire_packet *packet,
 			       bool first)
 {
@@ -238,8 +239,8 @@ static inline uint32_t psns_of(const struct rc_qp *qp, const struct rc_send_wqe 
 static void commit_packet(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint64_t now_ns, struct rc_outbox *out)
 {
 	struct wire_packet *packet = outbox_packet_slot(out);
-	psn_t psn = qp->win.next;
-	bool first = psn_equal(psn, qp->win.limit);
+	psn_t psn = qp->win.snd_nxt;
+	bool first = psn_equal(psn, qp->win.snd_max);
 	psn_t end = psn_add(psn, psns_of(qp, wqe, packet, first));
 	bool answered = wants_ack(qp, wqe, end, out);
 
@@ -247,10 +248,10 @@ static void commit_packet(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint6
 		packet->flags |= WIRE_ACKREQ;
 	qp->requester.since_ackreq = answered ? 0 : qp->requester.since_ackreq + 1;
 	if (!first) /* what goes out once more because something behind it has to wait only asks */
-		qp->counters[qp->requester.asking ? CNT_EARLY_PROBES : CNT_RETRANSMITTED_PACKETS]++;
+		qp->counters[qp->requester.resend_for_ack ? CNT_EARLY_PROBES : CNT_RETRANSMITTED_PACKETS]++;
 	if (!first && wqe->opcode == UROCE_WR_RDMA_READ)
 		qp_note_read_restart(qp, end);
-	qp->requester.asking = false;
+	qp->requester.resend_for_ack = false;
 	outbox_take_packet(out);
 	rc_sendwin_advance(&qp->win, end);
 	rc_retry_packet_sent(qp, psn, first, answered, now_ns);
@@ -286,7 +287,7 @@ static enum plan do_locally(struct rc_qp *qp, struct rc_send_wqe *wqe)
 }
 
 /*
- * How much of a READ's answer to ask for again at `next`; 0: not now. All of it when nothing shows that the peer has
+ * How much of a READ's answer to ask for again at `snd_nxt`; 0: not now. All of it when nothing shows that the peer has
  * the request: a part of it would be taken for a request of its own. Otherwise it goes by the quota, part by part: a
  * part of a READ that is under way is not overtaken by the next one, for the peer gives it up then (S-9).
  */
@@ -294,18 +295,18 @@ static __attribute__((noinline)) uint32_t restart_packets(struct rc_qp *qp, cons
 {
 	const struct rc_sendwin *win = &qp->win;
 	struct rc_read_quota *quota = &qp->quota;
-	uint32_t rest, owed = psn_distance(win->next, win->una);
+	uint32_t rest, owed = psn_distance(win->snd_nxt, win->snd_una);
 
-	read_quota_grow(quota, win->una);
-	rest = wqe->psn_count - psn_distance(win->next, wqe->first_psn);
+	read_quota_grow(quota, win->snd_una);
+	rest = wqe->psn_count - psn_distance(win->snd_nxt, wqe->first_psn);
 	if (read_quota_is_full(quota) || !rc_retry_peer_has(qp, wqe->first_psn))
 		return rest;
-	if (owed > 0 && (!psn_equal(win->next, wqe->first_psn) || owed + rest > quota->packets))
+	if (owed > 0 && (!psn_equal(win->snd_nxt, wqe->first_psn) || owed + rest > quota->packets))
 		return 0;
 	return rest < quota->packets ? rest : quota->packets;
 }
 
-/* The packet at `next`, in the outbox's slot; the request at `started` starts if it is its turn. */
+/* The packet at `snd_nxt`, in the outbox's slot; the request at `started` starts if it is its turn. */
 static enum plan plan_next(struct rc_qp *qp, struct rc_send_wqe *wqe, uint64_t now_ns, struct rc_outbox *out)
 {
 	struct rc_sendwin *win = &qp->win;
@@ -315,7 +316,7 @@ static enum plan plan_next(struct rc_qp *qp, struct rc_send_wqe *wqe, uint64_t n
 
 	if (starts && wqe_is_local(wqe))
 		return do_locally(qp, wqe);
-	if (psn_distance(win->next, win->una) >= qp->requester.window && !wqe_needs_answer(wqe))
+	if (psn_distance(win->snd_nxt, win->snd_una) >= qp->requester.window && !wqe_needs_answer(wqe))
 		return PLAN_WAIT;
 	if (starts) {
 		uint32_t psn_count = wqe->opcode > UROCE_WR_RDMA_READ ? 1 : qp_packets(qp, wqe->length_bytes);
@@ -330,14 +331,14 @@ static enum plan plan_next(struct rc_qp *qp, struct rc_send_wqe *wqe, uint64_t n
 			return PLAN_WAIT;
 		sendwin_start(win, psn_count);
 		rc_credit_message_started(qp, wqe);
-		qp->requester.answers_due += wqe_needs_answer(wqe);
+		qp->requester.rd_atomic_outstanding += wqe_needs_answer(wqe);
 	}
-	if (wqe->opcode == UROCE_WR_RDMA_READ && !psn_equal(win->next, win->limit)) {
+	if (wqe->opcode == UROCE_WR_RDMA_READ && !psn_equal(win->snd_nxt, win->snd_max)) {
 		packets = restart_packets(qp, wqe);
 		if (packets == 0)
 			return PLAN_WAIT;
 	}
-	cause = plan_packet(qp, win->cursor, wqe, win->next, packets, outbox_packet_slot(out), out);
+	cause = plan_packet(qp, win->cursor, wqe, win->snd_nxt, packets, outbox_packet_slot(out), out);
 	return cause == UROCE_CAUSE_NONE ? PLAN_SEND : report_fault(qp, UROCE_WC_LOC_PROT_ERR, cause);
 }
 
@@ -348,9 +349,9 @@ static enum plan plan_next(struct rc_qp *qp, struct rc_send_wqe *wqe, uint64_t n
  */
 static bool must_ask(const struct rc_qp *qp)
 {
-	uint32_t before = psn_distance(qp->win.next, qp->win.una);
+	uint32_t before = psn_distance(qp->win.snd_nxt, qp->win.snd_una);
 
-	return before > 0 && !asking_answer_is_due(qp, before);
+	return before > 0 && !ackreq_answer_is_due(qp, before);
 }
 
 /* As much as the room allows. true: there is more. */
@@ -372,7 +373,7 @@ static bool send(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 			if (plan == PLAN_FAULT || !must_ask(qp))
 				return false;
 			rc_sendwin_repeat(win);
-			qp->requester.asking = true;
+			qp->requester.resend_for_ack = true;
 		}
 	}
 	return false;
@@ -383,7 +384,7 @@ static bool send(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 /* The newest packet that has left, and has left again if the window was rewound. */
 static psn_t newest_psn(const struct rc_sendwin *win)
 {
-	return psn_previous(psn_equal(win->next, win->una) ? win->limit : win->next);
+	return psn_previous(psn_equal(win->snd_nxt, win->snd_una) ? win->snd_max : win->snd_nxt);
 }
 
 static bool is_long_read(const struct rc_send_wqe *wqe)
@@ -426,7 +427,7 @@ static void add_empty_write(struct rc_qp *qp, const struct rc_send_wqe *oldest, 
 	qp->probe.behind_una = true;
 	*outbox_packet_slot(out) = (struct wire_packet){
 		.opcode = OP_WRITE_ONLY,
-		.psn = psn_previous(qp->win.una).v,
+		.psn = psn_previous(qp->win.snd_una).v,
 		.flags = qp->migration.request_flag | WIRE_ACKREQ,
 		.dest_qpn = qp->dest_qpn,
 		.pkey = qp->pkey,
@@ -441,13 +442,13 @@ static void add_empty_write(struct rc_qp *qp, const struct rc_send_wqe *oldest, 
 static bool send_probe(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 {
 	const struct rc_send_wqe *wqe = sendwin_slot(&qp->win, qp->win.acked);
-	psn_t oldest = qp->win.una, newest = newest_psn(&qp->win);
+	psn_t oldest = qp->win.snd_una, newest = newest_psn(&qp->win);
 	struct rc_probe *probe = &qp->probe;
 	bool sent = false, small;
 
 	if (!outbox_has_packet_room(out))
 		return false;
-	if (psn_equal(qp->win.una, qp->win.limit)) {
+	if (psn_equal(qp->win.snd_una, qp->win.snd_max)) {
 		rc_keepalive_send(qp, now_ns, out);
 		return true;
 	}
@@ -461,8 +462,8 @@ static bool send_probe(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 	if ((!small || !sent) && outbox_has_packet_room(out))
 		add_empty_write(qp, wqe, out);
 	probe->tries++;
-	round_trip_forget(&qp->round_trip);
-	probe_start(probe, &qp->round_trip, qp->retry.timeout_ns, now_ns);
+	rtt_forget(&qp->rtt);
+	probe_start(probe, &qp->rtt, qp->retry.timeout_ns, now_ns);
 	return true;
 }
 
@@ -479,7 +480,7 @@ static bool probe(struct rc_qp *qp, bool sent, uint64_t now_ns, struct rc_outbox
 
 bool rc_requester_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 {
-	struct rc_burst *burst = &qp->requester.burst;
+	struct rc_loss_quota *burst = &qp->requester.loss_quota;
 	uint32_t held, before;
 	bool more;
 
@@ -491,6 +492,6 @@ bool rc_requester_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *
 	held = outbox_hold_back(out, burst->packets);
 	more |= send(qp, now_ns, out);
 	out->packet_room += held;
-	burst_grow(burst, out->packet_count - before);
+	loss_quota_grow(burst, out->packet_count - before);
 	return (qp->probe.due && out->packet_count == before && probe(qp, false, now_ns, out)) || more;
 }

@@ -11,7 +11,7 @@
 #include "rc/fail.h"
 #include "rc/flush.h"
 #include "rc/outbox.h"
-#include "rc/place.h"
+#include "rc/scatter.h"
 #include "rc/report.h"
 #include "rc/verdict.h"
 #include "wire/bytes.h"
@@ -109,7 +109,7 @@ static bool takes_receive_now(const struct wire_opcode_row *op)
 }
 
 static enum verdict judge_send(struct rc_qp *qp, const struct wire_opcode_row *op, const struct wire_packet *packet,
-			       struct rc_placement *place)
+			       struct rc_scatter *place)
 {
 	const struct rc_recv_wqe *wqe = recvq_peek(&qp->recvq);
 	uint64_t offset = op->first ? 0 : qp->responder.message_bytes;
@@ -120,14 +120,14 @@ static enum verdict judge_send(struct rc_qp *qp, const struct wire_opcode_row *o
 		place->why = MR_BAD_KEY;
 		return VERDICT_ACCESS;
 	}
-	return rc_place_find(qp, wqe->sges, wqe->sge_count, offset, packet->payload_bytes, place) ?
+	return rc_scatter_find(qp, wqe->sges, wqe->sge_count, offset, packet->payload_bytes, place) ?
 		       VERDICT_ACCEPT :
 		       VERDICT_RECEIVE_UNUSABLE;
 }
 
 /* S-5, S-4: the whole DMALen at the first packet, and this packet's part of it at each. */
 static enum verdict judge_write(struct rc_qp *qp, const struct wire_opcode_row *op, const struct wire_packet *packet,
-				struct rc_placement *place)
+				struct rc_scatter *place)
 {
 	const struct rc_responder *resp = &qp->responder;
 	uint64_t va = op->first ? packet->va : resp->write_va;
@@ -159,7 +159,7 @@ static uint32_t rights_for(const struct wire_opcode_row *op, const struct wire_p
 }
 
 static enum verdict judge_answered(struct rc_qp *qp, const struct wire_opcode_row *op, const struct wire_packet *packet,
-				   struct rc_placement *place)
+				   struct rc_scatter *place)
 {
 	uint32_t bytes = op->kind == WIRE_KIND_ATOMIC ? 8 : packet->dma_length;
 	uint32_t rights = rights_for(op, packet);
@@ -180,7 +180,7 @@ static enum verdict judge_answered(struct rc_qp *qp, const struct wire_opcode_ro
 }
 
 /* The whole order of S-1 behind the PSN. Changes nothing. */
-static enum verdict judge(struct rc_qp *qp, const struct wire_packet *packet, struct rc_placement *place)
+static enum verdict judge(struct rc_qp *qp, const struct wire_packet *packet, struct rc_scatter *place)
 {
 	const struct wire_opcode_row *op = wire_opcode(packet->opcode);
 	enum verdict verdict;
@@ -250,7 +250,7 @@ static uint64_t perform_atomic(const struct wire_packet *packet, uint8_t *host)
 
 /* What the replay entry keeps of a request, and its effect; a READ's and a FLUSH's comes with the answer. */
 static void execute_kind(struct rc_qp *qp, const struct wire_opcode_row *op, const struct wire_packet *packet,
-			 const struct rc_placement *place, struct rc_replay_entry *entry)
+			 const struct rc_scatter *place, struct rc_replay_entry *entry)
 {
 	if (op->kind == WIRE_KIND_READ_REQUEST) {
 		entry->length_bytes = packet->dma_length;
@@ -272,7 +272,7 @@ static void execute_kind(struct rc_qp *qp, const struct wire_opcode_row *op, con
 }
 
 static void execute_answered(struct rc_qp *qp, const struct wire_opcode_row *op, const struct wire_packet *packet,
-			     const struct rc_placement *place)
+			     const struct rc_scatter *place)
 {
 	struct rc_responder *resp = &qp->responder;
 	uint32_t count = op->kind == WIRE_KIND_READ_REQUEST ? qp_packets(qp, packet->dma_length) : 1;
@@ -295,7 +295,7 @@ static void send_nak(struct rc_responder *resp, uint8_t syndrome)
 	resp->nak_due = true;
 	resp->nak_syndrome = syndrome;
 	resp->nak_psn = resp->epsn;
-	resp->silenced = true;
+	resp->nak_outstanding = true;
 }
 
 /* Was a receive entry in use when the request failed? (K-RESP) */
@@ -348,7 +348,7 @@ static bool receive_new(struct rc_qp *qp, const struct wire_packet *packet, cons
 {
 	const struct wire_opcode_row *op = wire_opcode(packet->opcode);
 	struct rc_responder *resp = &qp->responder;
-	struct rc_placement place;
+	struct rc_scatter place;
 	enum verdict verdict;
 	bool placed = false;
 
@@ -359,13 +359,13 @@ static bool receive_new(struct rc_qp *qp, const struct wire_packet *packet, cons
 		return false;
 	verdict = judge(qp, packet, &place);
 	if (verdict == VERDICT_ACCEPT && origin->ip && may_place_early(op, packet)) {
-		if (!rc_place_copy_checking(&place, packet, origin))
+		if (!rc_scatter_copy_checking(&place, packet, origin))
 			return false;
 		placed = true;
 	} else if (!origin_icrc_is_right(origin, packet)) {
 		return false;
 	}
-	resp->silenced = false;
+	resp->nak_outstanding = false;
 	resp->nak_due = false; /* a NAK that has not left yet asked for just this packet */
 	if (verdict != VERDICT_ACCEPT) {
 		refuse(qp, packet, verdict, place.why);
@@ -374,7 +374,7 @@ static bool receive_new(struct rc_qp *qp, const struct wire_packet *packet, cons
 		rc_replay_expire(&qp->replay, resp->epsn);
 	} else {
 		if (!placed)
-			rc_place_copy(&place, packet->payload);
+			rc_scatter_copy(&place, packet->payload);
 		execute_message(qp, op, packet, out);
 	}
 	return true;
@@ -440,7 +440,7 @@ static enum plain receive_only_write(struct rc_qp *qp, const struct wire_packet 
 	uint32_t bytes = packet->payload_bytes;
 	uint8_t *host;
 
-	if (resp->silenced || qp->long_way || resp->in_progress != WIRE_KIND_RESERVED ||
+	if (resp->nak_outstanding || qp->long_way || resp->in_progress != WIRE_KIND_RESERVED ||
 	    !(qp->access & UROCE_ACCESS_REMOTE_WRITE) || bytes != packet->dma_length || bytes - 1 >= qp->mtu_bytes ||
 	    packet->pad_bytes != packet_pad_bytes(bytes) ||
 	    qp_check_memory(qp, packet->rkey, packet->va, bytes, UROCE_ACCESS_REMOTE_WRITE, &host) != MR_OK)
@@ -468,7 +468,7 @@ static enum plain receive_plainly(struct rc_qp *qp, const struct wire_packet *pa
 	bool write = op->kind == WIRE_KIND_WRITE;
 	uint8_t *host;
 
-	if (qp->responder.silenced || qp->long_way || !(write || op->kind == WIRE_KIND_SEND) ||
+	if (qp->responder.nak_outstanding || qp->long_way || !(write || op->kind == WIRE_KIND_SEND) ||
 	    !fits_plainly(qp, op, packet))
 		return PLAIN_NOT;
 	host = write ? find_write(qp, op, packet) : find_send(qp, op, packet);
@@ -501,7 +501,7 @@ static __attribute__((noinline)) bool receive_any(struct rc_qp *qp, const struct
 		return false;
 	if (psn_before(psn, resp->epsn)) {
 		known = rc_duplicate_receive(qp, packet);
-	} else if (resp->silenced) {
+	} else if (resp->nak_outstanding) {
 		qp->counters[CNT_SILENCED_REQUEST]++;
 	} else { /* K-SEQ */
 		qp->counters[CNT_OUT_OF_SEQUENCE]++;

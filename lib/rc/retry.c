@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rc/retry.h"
 
-#include "rc/asking.h"
+#include "rc/ackreq.h"
 #include "rc/codes.h"
 #include "rc/fail.h"
 #include "rc/migration.h"
@@ -29,36 +29,36 @@ void rc_retry_packet_sent(struct rc_qp *qp, psn_t psn, bool first, bool answered
 	if (retry->ack_deadline_ns == RC_NEVER && retry->timeout_ns)
 		retry->ack_deadline_ns = now_ns + retry->timeout_ns;
 	if (answered && qp->probe.deadline_ns == RC_NEVER)
-		probe_start(&qp->probe, &qp->round_trip, retry->timeout_ns, now_ns);
-	if (first && psn_equal(psn, qp->win.una))
+		probe_start(&qp->probe, &qp->rtt, retry->timeout_ns, now_ns);
+	if (first && psn_equal(psn, qp->win.snd_una))
 		retry->since_ns = now_ns;
 	if (retry->rewound && !retry->resent && psn_equal(psn, retry->rewind_psn)) {
 		retry->resent = true;
 		retry->resent_ns = now_ns;
 	}
-	if (psn_equal(qp->win.next, qp->win.limit))
+	if (psn_equal(qp->win.snd_nxt, qp->win.snd_max))
 		retry_caught_up(retry);
-	if (first && !retry->rewound && round_trip_wants(&qp->round_trip, answered))
-		round_trip_begin(&qp->round_trip, psn, now_ns);
+	if (first && !retry->rewound && rtt_wants(&qp->rtt, answered))
+		rtt_begin(&qp->rtt, psn, now_ns);
 }
 
-/* Does una still lie at or before the packet that the receiver was not ready for? */
+/* Does snd_una still lie at or before the packet that the receiver was not ready for? */
 static bool is_before_rnr(const struct rc_qp *qp)
 {
-	return psn_distance(qp->retry.rnr_psn, qp->win.una) < sendwin_outstanding(&qp->win);
+	return psn_distance(qp->retry.rnr_psn, qp->win.snd_una) < sendwin_outstanding(&qp->win);
 }
 
 void rc_retry_progress_made(struct rc_qp *qp, uint64_t now_ns)
 {
 	struct rc_retry *retry = &qp->retry;
-	uint32_t in_flight = psn_distance(qp->win.next, qp->win.una);
+	uint32_t in_flight = psn_distance(qp->win.snd_nxt, qp->win.snd_una);
 
 	/* Packets are being lost: that we had to ask tells nothing about the peer. */
-	if (round_trip_answered(&qp->round_trip, qp->win.una, retry->timeout_ns, now_ns) ||
-	    !burst_is_full(&qp->requester.burst))
+	if (rtt_answered(&qp->rtt, qp->win.snd_una, retry->timeout_ns, now_ns) ||
+	    !loss_quota_is_full(&qp->requester.loss_quota))
 		qp->probe.tries = 0;
 	if (qp->requester.window < WINDOW_PACKETS) {
-		read_quota_grow(&qp->quota, qp->win.una);
+		read_quota_grow(&qp->quota, qp->win.snd_una);
 		qp_set_window(qp);
 	}
 	retry->retries_left = retry->retry_cnt;
@@ -71,8 +71,8 @@ void rc_retry_progress_made(struct rc_qp *qp, uint64_t now_ns)
 	retry->rnr_deadline_ns = RC_NEVER;
 	/* Nothing in flight (all done, or all of it waits to be sent again): the next packet starts the timer. */
 	retry->ack_deadline_ns = in_flight && retry->timeout_ns ? now_ns + retry->timeout_ns : RC_NEVER;
-	if (asking_answer_is_due(qp, in_flight))
-		probe_start(&qp->probe, &qp->round_trip, retry->timeout_ns, now_ns);
+	if (ackreq_answer_is_due(qp, in_flight))
+		probe_start(&qp->probe, &qp->rtt, retry->timeout_ns, now_ns);
 	else
 		probe_stop(&qp->probe);
 }
@@ -83,7 +83,7 @@ void rc_retry_set_timeout(struct rc_qp *qp, uint64_t timeout_ns)
 
 	retry->timeout_ns = timeout_ns;
 	probe_stop(&qp->probe);
-	if (timeout_ns == 0 || psn_equal(qp->win.next, qp->win.una))
+	if (timeout_ns == 0 || psn_equal(qp->win.snd_nxt, qp->win.snd_una))
 		retry->ack_deadline_ns = RC_NEVER;
 	else
 		retry->ack_deadline_ns = RETRY_AT_ONCE;
@@ -96,10 +96,10 @@ static void rewind_to_una(struct rc_qp *qp, psn_t heard)
 
 	retry->rewound = true;
 	retry->resent = false;
-	retry->rewind_psn = qp->win.una;
-	retry->rewind_limit = qp->win.limit;
+	retry->rewind_psn = qp->win.snd_una;
+	retry->rewind_limit = qp->win.snd_max;
 	retry->heard = heard;
-	round_trip_forget(&qp->round_trip);
+	rtt_forget(&qp->rtt);
 	retry->ack_deadline_ns = RC_NEVER;
 	probe_stop(&qp->probe);
 	retry->resending = rc_sendwin_rewind(&qp->win);
@@ -111,14 +111,14 @@ void rc_retry_path_changed(struct rc_qp *qp)
 
 	retry->timeout_ns = rc_codes_timeout_ns(qp->timeout);
 	retry->retries_left = retry->retry_cnt;
-	rc_round_trip_reset(&qp->round_trip);
-	burst_reset(&qp->requester.burst);
-	read_quota_reset(&qp->quota, qp->win.una);
+	rc_rtt_reset(&qp->rtt);
+	loss_quota_reset(&qp->requester.loss_quota);
+	read_quota_reset(&qp->quota, qp->win.snd_una);
 	qp_set_window(qp);
 	qp->probe.tries = 0;
 	/* In an RNR wait the window is rewound already. */
-	if (!psn_equal(qp->win.una, qp->win.limit) && !retry_waits_for_receiver(retry))
-		rewind_to_una(qp, qp->win.una);
+	if (!psn_equal(qp->win.snd_una, qp->win.snd_max) && !retry_waits_for_receiver(retry))
+		rewind_to_una(qp, qp->win.snd_una);
 }
 
 void rc_retry_migrate(struct rc_qp *qp)
@@ -141,8 +141,8 @@ static void transport_failed(struct rc_qp *qp, enum uroce_cause cause, psn_t hea
 		return;
 	}
 	retry->retries_left--;
-	burst_notice_loss(&qp->requester.burst);
-	read_quota_notice_loss(&qp->quota, qp->win.una);
+	loss_quota_notice_loss(&qp->requester.loss_quota);
+	read_quota_notice_loss(&qp->quota, qp->win.snd_una);
 	qp_set_window(qp);
 	rewind_to_una(qp, heard);
 }
@@ -150,21 +150,21 @@ static void transport_failed(struct rc_qp *qp, enum uroce_cause cause, psn_t hea
 void rc_retry_timer_expired(struct rc_qp *qp)
 {
 	qp->counters[CNT_LOCAL_ACK_TIMEOUT_ERR]++;
-	transport_failed(qp, UROCE_CAUSE_TIMEOUT, qp->win.una);
+	transport_failed(qp, UROCE_CAUSE_TIMEOUT, qp->win.snd_una);
 }
 
 /*
- * Can what has come not be an answer to what was last sent for una (T-5)? Then it is an echo of an earlier flight: the
- * packet is on its way, or about to leave.
+ * Can what has come not be an answer to what was last sent for snd_una (T-5)? Then it is an echo of an earlier flight:
+ * the packet is on its way, or about to leave.
  */
 static bool is_echo(const struct rc_qp *qp, uint64_t now_ns)
 {
 	const struct rc_retry *retry = &qp->retry;
 	uint32_t spent =
-		(uint32_t)(retry->retry_cnt - retry->retries_left); /* at una; a wait for receives costs none */
-	uint64_t wait_ns = round_trip_bound_ns(&qp->round_trip, retry->timeout_ns) << (spent > 1 ? spent - 1 : 0);
+		(uint32_t)(retry->retry_cnt - retry->retries_left); /* at snd_una; a wait for receives costs none */
+	uint64_t wait_ns = rtt_bound_ns(&qp->rtt, retry->timeout_ns) << (spent > 1 ? spent - 1 : 0);
 
-	if (retry->resending && psn_equal(qp->win.next, qp->win.una))
+	if (retry->resending && psn_equal(qp->win.snd_nxt, qp->win.snd_una))
 		return true;
 	if (!retry->rewound)
 		return false;
@@ -173,44 +173,44 @@ static bool is_echo(const struct rc_qp *qp, uint64_t now_ns)
 
 void rc_retry_sequence_nak_arrived(struct rc_qp *qp, uint64_t now_ns)
 {
-	probe_heard(&qp->probe, &qp->round_trip, qp->retry.timeout_ns, now_ns);
+	probe_heard(&qp->probe, &qp->rtt, qp->retry.timeout_ns, now_ns);
 	if (retry_waits_for_receiver(&qp->retry) || is_echo(qp, now_ns)) {
 		qp->counters[CNT_REPEATED_NAK]++;
 		return;
 	}
 	qp->counters[CNT_PACKET_SEQ_ERR]++;
-	transport_failed(qp, UROCE_CAUSE_SEQUENCE_NAK, qp->win.una);
+	transport_failed(qp, UROCE_CAUSE_SEQUENCE_NAK, qp->win.snd_una);
 }
 
 bool rc_retry_peer_has(const struct rc_qp *qp, psn_t psn)
 {
-	uint32_t heard = psn_distance(qp->retry.heard, qp->win.una), outstanding = sendwin_outstanding(&qp->win);
+	uint32_t heard = psn_distance(qp->retry.heard, qp->win.snd_una), outstanding = sendwin_outstanding(&qp->win);
 
-	/* before una: the peer has answered some of a READ */
-	return psn_distance(psn, qp->win.una) >= outstanding ||
-	       (heard <= outstanding && psn_distance(psn, qp->win.una) < heard);
+	/* before snd_una: the peer has answered some of a READ */
+	return psn_distance(psn, qp->win.snd_una) >= outstanding ||
+	       (heard <= outstanding && psn_distance(psn, qp->win.snd_una) < heard);
 }
 
 /*
  * Is this response of the flight before the last rewind, whatever progress that has made meanwhile (Q-9)? Of what is
- * being sent again, one at or behind `next` can be of no other. And a flight goes forward: one that is newer than all
- * that came since then goes on with the old flight, up to its end; the new one begins again at una.
+ * being sent again, one at or behind `snd_nxt` can be of no other. And a flight goes forward: one that is newer than
+ * all that came since then goes on with the old flight, up to its end; the new one begins again at snd_una.
  */
 static bool goes_on_with_old_flight(struct rc_qp *qp, psn_t psn)
 {
 	const struct rc_sendwin *win = &qp->win;
 	struct rc_retry *retry = &qp->retry;
-	uint32_t ahead = psn_distance(psn, win->una), heard = psn_distance(retry->heard, win->una);
+	uint32_t ahead = psn_distance(psn, win->snd_una), heard = psn_distance(retry->heard, win->snd_una);
 	bool newer = heard > sendwin_outstanding(win) || ahead >= heard;
 
 	if (newer)
 		retry->heard = psn_next(psn);
-	if (retry->resending && ahead >= psn_distance(win->next, win->una))
+	if (retry->resending && ahead >= psn_distance(win->snd_nxt, win->snd_una))
 		return true;
-	return retry->rewound && newer && ahead < psn_distance(retry->rewind_limit, win->una);
+	return retry->rewound && newer && ahead < psn_distance(retry->rewind_limit, win->snd_una);
 }
 
-/* The answer at una was lost, if this is no echo. heard: everything before it has reached the peer. */
+/* The answer at snd_una was lost, if this is no echo. heard: everything before it has reached the peer. */
 static void answer_was_lost(struct rc_qp *qp, psn_t heard, uint64_t now_ns)
 {
 	if (retry_waits_for_receiver(&qp->retry) || is_echo(qp, now_ns))
@@ -238,7 +238,7 @@ static bool is_for_the_timer(const struct rc_qp *qp, psn_t psn)
 	const struct rc_retry *retry = &qp->retry;
 
 	return retry->rewound && retry->retries_left == 0 && retry->timeout_ns &&
-	       psn_distance(psn, qp->win.una) < psn_distance(retry->rewind_limit, qp->win.una);
+	       psn_distance(psn, qp->win.snd_una) < psn_distance(retry->rewind_limit, qp->win.snd_una);
 }
 
 void rc_retry_answer_missing(struct rc_qp *qp, psn_t trigger, uint64_t now_ns)
@@ -246,7 +246,7 @@ void rc_retry_answer_missing(struct rc_qp *qp, psn_t trigger, uint64_t now_ns)
 	psn_t heard = qp->retry.heard;
 	bool old = goes_on_with_old_flight(qp, trigger);
 
-	probe_heard(&qp->probe, &qp->round_trip, qp->retry.timeout_ns, now_ns);
+	probe_heard(&qp->probe, &qp->rtt, qp->retry.timeout_ns, now_ns);
 	if (old && !psn_equal(qp->retry.heard, heard))
 		put_off_timer(&qp->retry, now_ns);
 	if (!old && !is_for_the_timer(qp, trigger))
@@ -258,7 +258,7 @@ void rc_retry_ack_skipped_answer(struct rc_qp *qp, psn_t trigger, uint64_t now_n
 	bool old = goes_on_with_old_flight(qp, trigger), probed = qp->probe.behind_una;
 
 	qp->probe.behind_una = false;
-	probe_heard(&qp->probe, &qp->round_trip, qp->retry.timeout_ns, now_ns);
+	probe_heard(&qp->probe, &qp->rtt, qp->retry.timeout_ns, now_ns);
 	if (!old || probed)
 		answer_was_lost(qp, psn_next(trigger), now_ns);
 }
@@ -266,8 +266,8 @@ void rc_retry_ack_skipped_answer(struct rc_qp *qp, psn_t trigger, uint64_t now_n
 void rc_retry_probe_answered(struct rc_qp *qp, uint64_t now_ns)
 {
 	qp->probe.behind_una = false;
-	probe_heard(&qp->probe, &qp->round_trip, qp->retry.timeout_ns, now_ns);
-	answer_was_lost(qp, qp->win.una, now_ns);
+	probe_heard(&qp->probe, &qp->rtt, qp->retry.timeout_ns, now_ns);
+	answer_was_lost(qp, qp->win.snd_una, now_ns);
 }
 
 void rc_retry_rnr_nak_arrived(struct rc_qp *qp, psn_t psn, uint32_t code, uint64_t now_ns)
@@ -285,7 +285,7 @@ void rc_retry_rnr_nak_arrived(struct rc_qp *qp, psn_t psn, uint32_t code, uint64
 	}
 	if (retry->rnr_retry != RNR_WITHOUT_LIMIT)
 		retry->rnr_left--;
-	rewind_to_una(qp, qp->win.una);
+	rewind_to_una(qp, qp->win.snd_una);
 	retry->rnr_psn = psn;
 	retry->rnr_deadline_ns = now_ns + rc_codes_rnr_ns(code);
 }

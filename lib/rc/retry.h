@@ -2,8 +2,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Two timers that never run together: the ACK timer (T-1) and the RNR wait (R-4). Two budgets that never pay
- * for each other: retry_cnt (T-3) and rnr_retry (R-5). A failure either rewinds the send window to una or
- * fails the request that owns una.
+ * for each other: retry_cnt (T-3) and rnr_retry (R-5). A failure either rewinds the send window to snd_una or
+ * fails the request that owns snd_una.
  *
  * One loss shows many times: the rest of the flight is still on its way, and a slow peer answers it for long. The first
  * restart at a PSN is at once. Another one is not before what comes can be an answer to what was sent again: a round
@@ -23,7 +23,7 @@ void rc_retry_reset(struct rc_retry *retry);
 /* A packet went out, for the first time or again. answered: the peer owes an answer to it, which can be timed. */
 void rc_retry_packet_sent(struct rc_qp *qp, psn_t psn, bool first, bool answered, uint64_t now_ns);
 
-/* una moved forward: budgets are full again (T-3, R-5), the timer starts anew (T-1). */
+/* snd_una moved forward: budgets are full again (T-3, R-5), the timer starts anew (T-1). */
 void rc_retry_progress_made(struct rc_qp *qp, uint64_t now_ns);
 
 /* The QP has another path: full budget, its timeout, and everything unanswered goes out again. */
@@ -35,10 +35,10 @@ void rc_retry_migrate(struct rc_qp *qp);
 /* The ACK timer expired. */
 void rc_retry_timer_expired(struct rc_qp *qp);
 
-/* A sequence NAK for una arrived (K-SEQ-REQ). */
+/* A sequence NAK for snd_una arrived (K-SEQ-REQ). */
 void rc_retry_sequence_nak_arrived(struct rc_qp *qp, uint64_t now_ns);
 
-/* A response at `trigger` showed that the answer at una was lost. */
+/* A response at `trigger` showed that the answer at snd_una was lost. */
 void rc_retry_answer_missing(struct rc_qp *qp, psn_t trigger, uint64_t now_ns);
 
 /* The same of an ACK of `trigger`, or a NAK of the next one, which may be what the probe of a READ draws. */
@@ -50,7 +50,7 @@ void rc_retry_set_timeout(struct rc_qp *qp, uint64_t timeout_ns);
 /* Has the peer taken the packet at psn, which is unanswered? Known of what it has answered something behind. */
 bool rc_retry_peer_has(const struct rc_qp *qp, psn_t psn);
 
-/* An ACK of the packet before una arrived that answers the probe of a READ: what una waits for was lost. */
+/* An ACK of the packet before snd_una answers the probe of a READ: what snd_una waits for was lost. */
 void rc_retry_probe_answered(struct rc_qp *qp, uint64_t now_ns);
 
 /* An RNR NAK for psn arrived, of the oldest request, whatever kind that is, with this timer code. */

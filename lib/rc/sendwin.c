@@ -257,7 +257,7 @@ void rc_sendwin_reset(struct rc_sendwin *win, psn_t first)
 	sendwin_take_posted(win);
 	win->head = win->acked = win->started = win->cursor = win->tail;
 	atomic_store_explicit(&win->freed, win->tail, memory_order_release);
-	win->una = win->next = win->limit = first;
+	win->snd_una = win->snd_nxt = win->snd_max = first;
 	win->behind = 0;
 }
 
@@ -279,18 +279,18 @@ uint32_t rc_sendwin_owner(const struct rc_sendwin *win, psn_t psn)
 
 void rc_sendwin_repeat(struct rc_sendwin *win)
 {
-	/* The slot at the cursor may own `next` or begin with it; beyond the last that started nothing does. */
-	if (win->cursor == win->started || psn_equal(sendwin_slot(win, win->cursor)->first_psn, win->next))
+	/* The slot at the cursor may own `snd_nxt` or begin with it; beyond the last that started nothing does. */
+	if (win->cursor == win->started || psn_equal(sendwin_slot(win, win->cursor)->first_psn, win->snd_nxt))
 		win->cursor--;
-	win->next = psn_previous(win->next);
+	win->snd_nxt = psn_previous(win->snd_nxt);
 }
 
-bool rc_sendwin_cover(struct rc_sendwin *win, psn_t end)
+bool rc_sendwin_ack_through(struct rc_sendwin *win, psn_t end)
 {
-	uint32_t left = psn_distance(end, win->una);
+	uint32_t left = psn_distance(end, win->snd_una);
 	while (left > 0) {
 		const struct rc_send_wqe *wqe = sendwin_slot(win, win->acked);
-		uint32_t owned = wqe->psn_count - psn_distance(win->una, wqe->first_psn);
+		uint32_t owned = wqe->psn_count - psn_distance(win->snd_una, wqe->first_psn);
 
 		if (wqe_needs_answer(wqe))
 			break;
@@ -309,19 +309,19 @@ bool rc_sendwin_cover(struct rc_sendwin *win, psn_t end)
 
 bool rc_sendwin_rewind(struct rc_sendwin *win)
 {
-	win->next = win->una;
+	win->snd_nxt = win->snd_una;
 	win->cursor = win->acked;
-	return !psn_equal(win->next, win->limit);
+	return !psn_equal(win->snd_nxt, win->snd_max);
 }
 
 void rc_sendwin_advance(struct rc_sendwin *win, psn_t end)
 {
 	const struct rc_send_wqe *wqe = sendwin_slot(win, win->cursor);
 
-	/* measured from una: a whole window may lie between, which the half-window order cannot tell */
-	if (psn_distance(end, win->una) > psn_distance(win->limit, win->una))
-		win->limit = end;
-	win->next = end;
+	/* measured from snd_una: a whole window may lie between, which the half-window order cannot tell */
+	if (psn_distance(end, win->snd_una) > psn_distance(win->snd_max, win->snd_una))
+		win->snd_max = end;
+	win->snd_nxt = end;
 	if (psn_equal(end, psn_next(sendwin_last_psn(wqe))))
 		win->cursor++;
 }

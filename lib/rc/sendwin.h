@@ -4,9 +4,9 @@
  * A ring of slots. Four indexes walk it, each behind the next (local operations own no PSN and are never in between):
  *   head <= acked <= started <= tail
  *   [head, acked)    answered, waiting to be reported
- *   [acked, started) own PSNs; una lies in slot `acked`
+ *   [acked, started) own PSNs; snd_una lies in slot `acked`
  *   [started, tail)  posted, without PSNs
- * and three PSNs: una (oldest not acknowledged), next (what goes out next), limit (first never sent).
+ * and three PSNs: snd_una (oldest not acknowledged), next (what goes out next), limit (first never sent).
  * After a rewind next < limit: what lies between is sent again. The only place that maps PSN to request.
  */
 #ifndef RC_SENDWIN_H
@@ -61,9 +61,9 @@ struct rc_sendwin {
 
 	/* lcore only */
 	uint32_t head, acked, started, tail;
-	uint32_t cursor; /* slot that owns `next`; == started when next == limit */
-	psn_t una, next, limit;
-	uint32_t behind; /* PSNs from the first one to una, at most PSN_WINDOW */
+	uint32_t cursor; /* slot that owns `snd_nxt`; == started when snd_nxt == snd_max */
+	psn_t snd_una, snd_nxt, snd_max;
+	uint32_t behind; /* PSNs from the first one to snd_una, at most PSN_WINDOW */
 
 	/* lcore writes, application reads, but only when its queue looks full */
 	_Atomic uint32_t freed;
@@ -106,16 +106,16 @@ void rc_sendwin_finish_local(struct rc_sendwin *win);
 /* The slot that owns a PSN in flight. */
 uint32_t rc_sendwin_owner(const struct rc_sendwin *win, psn_t psn);
 
-/* The packet before `next` goes out once more. Only while it is not acknowledged. */
+/* The packet before `snd_nxt` goes out once more. Only while it is not acknowledged. */
 void rc_sendwin_repeat(struct rc_sendwin *win);
 
 /*
  * Acknowledges everything before `end`. Stops in front of a request that needs an answer of its own (READ,
  * atomic), for silence about it means that the answer was lost (Q-8). true: got as far as `end`.
  */
-bool rc_sendwin_cover(struct rc_sendwin *win, psn_t end);
+bool rc_sendwin_ack_through(struct rc_sendwin *win, psn_t end);
 
-/* The next packet to go out is the one of una. Returns whether anything is to be sent again. */
+/* The next packet to go out is the one of snd_una. Returns whether anything is to be sent again. */
 bool rc_sendwin_rewind(struct rc_sendwin *win);
 
 /* The packet(s) up to, not including, `end` went out. */
@@ -134,12 +134,12 @@ static inline struct rc_atomic_operands *sendwin_operands(const struct rc_sendwi
 	return (struct rc_atomic_operands *)(void *)operands + (index & win->mask);
 }
 
-/* Takes the next posted request into the window: it owns psn_count PSNs from `limit` on. */
+/* Takes the next posted request into the window: it owns psn_count PSNs from `snd_max` on. */
 static inline void sendwin_start(struct rc_sendwin *win, uint32_t psn_count)
 {
 	struct rc_send_wqe *wqe = sendwin_slot(win, win->started);
 
-	wqe->first_psn = win->limit;
+	wqe->first_psn = win->snd_max;
 	wqe->psn_count = psn_count;
 	win->started++;
 }
@@ -147,20 +147,20 @@ static inline void sendwin_start(struct rc_sendwin *win, uint32_t psn_count)
 /* rc_sendwin_advance() by so many that were never sent before; complete: with the last of their request. */
 static inline void sendwin_go_on(struct rc_sendwin *win, uint32_t count, bool complete)
 {
-	win->next = win->limit = psn_add(win->limit, count);
+	win->snd_nxt = win->snd_max = psn_add(win->snd_max, count);
 	win->cursor += complete;
 }
 
 /* PSNs sent and not acknowledged. */
 static inline uint32_t sendwin_outstanding(const struct rc_sendwin *win)
 {
-	return psn_distance(win->limit, win->una);
+	return psn_distance(win->snd_max, win->snd_una);
 }
 
-/* Behind una, within the window that ends at the newest sent, and not before the first PSN of all (P-5). */
+/* Behind snd_una, within the window that ends at the newest sent, and not before the first PSN of all (P-5). */
 static inline bool sendwin_was_acked(const struct rc_sendwin *win, psn_t psn)
 {
-	return psn_distance(win->una, psn) - 1 < win->behind && psn_distance(win->limit, psn) <= PSN_WINDOW;
+	return psn_distance(win->snd_una, psn) - 1 < win->behind && psn_distance(win->snd_max, psn) <= PSN_WINDOW;
 }
 
 static inline psn_t sendwin_last_psn(const struct rc_send_wqe *wqe)
@@ -170,31 +170,31 @@ static inline psn_t sendwin_last_psn(const struct rc_send_wqe *wqe)
 
 static inline void sendwin_move_una(struct rc_sendwin *win, uint32_t count)
 {
-	win->una = psn_add(win->una, count);
+	win->snd_una = psn_add(win->snd_una, count);
 	win->behind = win->behind + count < PSN_WINDOW ? win->behind + count : PSN_WINDOW;
 }
 
-/* una has moved; what goes out next is never behind it. */
+/* snd_una has moved; what goes out next is never behind it. */
 static inline void sendwin_keep_next_ahead(struct rc_sendwin *win)
 {
-	if (psn_distance(win->limit, win->next) > psn_distance(win->limit, win->una)) {
-		win->next = win->una;
+	if (psn_distance(win->snd_max, win->snd_nxt) > psn_distance(win->snd_max, win->snd_una)) {
+		win->snd_nxt = win->snd_una;
 		win->cursor = win->acked;
 	}
 }
 
 /* Acknowledges everything that was sent, of which no request is half sent nor needs an answer of its own. */
-static inline void sendwin_cover_all(struct rc_sendwin *win)
+static inline void sendwin_ack_all(struct rc_sendwin *win)
 {
 	sendwin_move_una(win, sendwin_outstanding(win));
 	win->acked = win->cursor = win->started;
-	win->next = win->limit;
+	win->snd_nxt = win->snd_max;
 }
 
 /* One PSN of the request at `acked`, which is wqe, was answered; with its last PSN the request is. */
 static inline void sendwin_answer(struct rc_sendwin *win, const struct rc_send_wqe *wqe)
 {
-	if (psn_equal(win->una, sendwin_last_psn(wqe)))
+	if (psn_equal(win->snd_una, sendwin_last_psn(wqe)))
 		win->acked++;
 	sendwin_move_una(win, 1);
 	sendwin_keep_next_ahead(win);

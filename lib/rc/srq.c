@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "config/limits.h"
-#include "rc/power.h"
+#include "rc/ring_size.h"
 #include "rc/srq.h"
 
 static_assert(sizeof(struct rc_recv_wqe) % 8 == 0 && sizeof(struct uroce_sge) % 8 == 0, "entries are copied by words");
@@ -16,7 +16,7 @@ static uint64_t header_bytes(void)
 
 uint64_t rc_srq_bytes(uint32_t depth, uint32_t sge_limit)
 {
-	return header_bytes() + (uint64_t)power_of_two(depth) * recv_wqe_slot_bytes(sge_limit);
+	return header_bytes() + (uint64_t)ring_size_at_least(depth) * recv_wqe_slot_bytes(sge_limit);
 }
 
 struct rc_srq *rc_srq_init(void *memory, uint32_t depth, uint32_t sge_limit, void *handle)
@@ -25,7 +25,7 @@ struct rc_srq *rc_srq_init(void *memory, uint32_t depth, uint32_t sge_limit, voi
 
 	srq->slots = (uint8_t *)memory + header_bytes();
 	srq->slot_bytes = recv_wqe_slot_bytes(sge_limit);
-	srq->mask = power_of_two(depth) - 1;
+	srq->mask = ring_size_at_least(depth) - 1;
 	srq->depth = depth;
 	srq->sge_limit = sge_limit;
 	srq->handle = handle;

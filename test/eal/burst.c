@@ -305,7 +305,7 @@ static void open_unanswered(struct unanswered *all)
 
 	open_connected(&all->network);
 	all->template = peer->qp->template;
-	all->first = qp_core(all->network.ends[0].qp)->win.next;
+	all->first = qp_core(all->network.ends[0].qp)->win.snd_nxt;
 	cr_assert_eq(uroce_qp_destroy(peer->qp), 0);
 	peer->qp = NULL;
 	for (uint32_t i = 0; i < FRAMES; i++)

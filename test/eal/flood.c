@@ -152,7 +152,7 @@ static struct rte_mbuf *create_frame(struct network *network, const struct junk 
 	struct wire_packet packet = {
 		.opcode = OP_WRITE_ONLY,
 		.flags = WIRE_ACKREQ,
-		.psn = qp_core(qp)->win.limit.v,
+		.psn = qp_core(qp)->win.snd_max.v,
 		.dest_qpn = uroce_qp_num(network->ends[1].qp),
 		.pkey = 0xFFFF,
 		.span_count = 1,

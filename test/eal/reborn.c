@@ -80,7 +80,7 @@ Test(reborn, requests_to_its_earlier_life_are_never_executed)
 		cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, 8), 0);
 		cr_assert_eq(network_wait(&network, 0).status, UROCE_WC_SUCCESS);
 		survivor = network.ends[0].qp;
-		psn = qp_core(survivor)->win.limit.v;
+		psn = qp_core(survivor)->win.snd_max.v;
 		for (int i = 0; i < 4; i++)
 			cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, BYTES), 0);
 		qpn = uroce_qp_num(network.ends[1].qp);

@@ -102,10 +102,10 @@ static void check_completions(struct state *state)
 		state->completed++;
 	}
 	MUST(win->acked - win->head <= win->started - win->head && win->started - win->head <= win->tail - win->head);
-	MUST(psn_distance(win->next, win->una) <= psn_distance(win->limit, win->una));
+	MUST(psn_distance(win->snd_nxt, win->snd_una) <= psn_distance(win->snd_max, win->snd_una));
 }
 
-/* Made-up data, then what the core made of it; una never moves back (I2). */
+/* Made-up data, then what the core made of it; snd_una never moves back (I2). */
 static void give_response(struct state *state, struct input *input)
 {
 	static const uint8_t opcodes[] = { OP_ACKNOWLEDGE,          OP_READ_RESPONSE_FIRST, OP_READ_RESPONSE_MIDDLE,
@@ -115,10 +115,10 @@ static void give_response(struct state *state, struct input *input)
 	uint8_t shape = input_byte(input), near = input_byte(input), data[512];
 	struct wire_packet packet = { .opcode = opcodes[shape & 7], .span_count = 1, .payload = data };
 	const struct wire_opcode_row *op = wire_opcode(packet.opcode);
-	psn_t una = state->side->qp->win.una;
+	psn_t snd_una = state->side->qp->win.snd_una;
 	uint32_t distance;
 
-	packet.psn = near < 128 ? una.v : near < 248 ? una.v + (near - 188u) : input_bytes(input, 3);
+	packet.psn = near < 128 ? snd_una.v : near < 248 ? snd_una.v + (near - 188u) : input_bytes(input, 3);
 	packet.psn &= PSN_MASK;
 	if (op->aeth) {
 		packet.syndrome =
@@ -140,7 +140,7 @@ static void give_response(struct state *state, struct input *input)
 			state->covered = covers;
 	}
 	pair_inject(state->pair, A, packet);
-	MUST(psn_distance(state->side->qp->win.una, una) < 1u << 23);
+	MUST(psn_distance(state->side->qp->win.snd_una, snd_una) < 1u << 23);
 }
 
 static int lose(struct pair *pair, enum side_name from, uint32_t number, const struct wire_packet *packet)

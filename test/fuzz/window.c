@@ -19,7 +19,7 @@ struct window {
 	struct rc_sendwin win;
 	struct request requests[4096];
 	uint32_t posted, started, acked;
-	uint64_t una, next, limit;
+	uint64_t snd_una, next, limit;
 };
 
 static psn_t psn_of(uint64_t place)
@@ -33,9 +33,9 @@ static void check_window(const struct window *w)
 	uint32_t owner = w->acked;
 
 	MUST(win->acked == w->acked && win->started == w->started);
-	MUST(psn_equal(win->una, psn_of(w->una)) && psn_equal(win->next, psn_of(w->next)));
-	MUST(psn_equal(win->limit, psn_of(w->limit)));
-	MUST(sendwin_outstanding(win) == w->limit - w->una);
+	MUST(psn_equal(win->snd_una, psn_of(w->snd_una)) && psn_equal(win->snd_nxt, psn_of(w->next)));
+	MUST(psn_equal(win->snd_max, psn_of(w->limit)));
+	MUST(sendwin_outstanding(win) == w->limit - w->snd_una);
 	/* The cursor is at the request that owns what goes out next, or at the first that never went out. */
 	while (owner < w->started && w->requests[owner].first + w->requests[owner].count <= w->next)
 		owner++;
@@ -86,26 +86,26 @@ static void send_next(struct window *w)
 		w->limit = end;
 }
 
-static void move_una(struct window *w, uint64_t una)
+static void move_una(struct window *w, uint64_t snd_una)
 {
-	w->una = una;
-	while (w->acked < w->started && w->requests[w->acked].first + w->requests[w->acked].count <= una)
+	w->snd_una = snd_una;
+	while (w->acked < w->started && w->requests[w->acked].first + w->requests[w->acked].count <= snd_una)
 		w->acked++;
-	if (w->next < una)
-		w->next = una;
+	if (w->next < snd_una)
+		w->next = snd_una;
 }
 
 static void cover(struct window *w, uint64_t end)
 {
-	uint64_t una = w->una;
+	uint64_t snd_una = w->snd_una;
 
-	for (uint32_t i = w->acked; i < w->started && una < end && !w->requests[i].needs_answer; i++) {
+	for (uint32_t i = w->acked; i < w->started && snd_una < end && !w->requests[i].needs_answer; i++) {
 		uint64_t last = w->requests[i].first + w->requests[i].count;
 
-		una = last < end ? last : end;
+		snd_una = last < end ? last : end;
 	}
-	MUST(rc_sendwin_cover(&w->win, psn_of(end)) == (una == end));
-	move_una(w, una);
+	MUST(rc_sendwin_ack_through(&w->win, psn_of(end)) == (snd_una == end));
+	move_una(w, snd_una);
 }
 
 static void report_one(struct window *w)
@@ -127,7 +127,7 @@ static void run_window(struct input *input)
 	w.win.slot_bytes = rc_sendwin_slot_bytes(1, 0);
 	MUST(w.win.slot_bytes * DEPTH <= sizeof(slots));
 	rc_sendwin_reset(&w.win, psn_of(start));
-	w.una = w.next = w.limit = start;
+	w.snd_una = w.next = w.limit = start;
 	while (!input_is_over(input)) {
 		uint8_t what = input_byte(input);
 
@@ -136,16 +136,16 @@ static void run_window(struct input *input)
 		} else if (what < 144) {
 			send_next(&w);
 		} else if (what < 192) {
-			if (w.limit > w.una)
-				cover(&w, w.una + 1 + input_byte(input) % (w.limit - w.una));
+			if (w.limit > w.snd_una)
+				cover(&w, w.snd_una + 1 + input_byte(input) % (w.limit - w.snd_una));
 		} else if (what < 224) {
-			if (w.limit > w.una && w.requests[w.acked].needs_answer) {
+			if (w.limit > w.snd_una && w.requests[w.acked].needs_answer) {
 				sendwin_answer(&w.win, sendwin_slot(&w.win, w.win.acked));
-				move_una(&w, w.una + 1);
+				move_una(&w, w.snd_una + 1);
 			}
 		} else if (what < 240) {
-			MUST(rc_sendwin_rewind(&w.win) == (w.limit > w.una));
-			w.next = w.una;
+			MUST(rc_sendwin_rewind(&w.win) == (w.limit > w.snd_una));
+			w.next = w.snd_una;
 		} else {
 			report_one(&w);
 		}

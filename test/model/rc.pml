@@ -11,12 +11,12 @@
  * deadlock; and every run ends with everything completed (LTL `live`): no livelock.
  *
  * Where the model is not the code:
- * - Places count without wrapping inside each side (una, nxt ...); what crosses the wire is the PSN, and each side works
+ * - Places count without wrapping inside each side (snd_una, nxt ...); what crosses the wire is the PSN, and each side works
  *   out the place from the PSN and its window alone, as the code does.
  * - The space is so small that a packet five PSNs old counts as one ahead (P-8). In the code that takes 2^23 PSNs.
  * - There are no retry budgets: faults are bounded, so the code's budgets of at least FAULTS would not be used up.
  * - AckReq is set on every packet, ACKs are not coalesced, credits, probes, migration and errors do not exist.
- * - T-5 is left out: each sequence NAK for una starts again at una, and so does each answer that shows one missing.
+ * - T-5 is left out: each sequence NAK for snd_una starts again at snd_una, and so does each answer that shows one missing.
  * - The RNR wait ends at any time after it began.
  * - The ACK timer fires when nothing else can happen, besides early ones.
  * - A packet has no length; the opcodes within a message are not told apart.
@@ -45,7 +45,7 @@
 #ifdef DEPTH_IGNORED
 #define MAY_START(place) true
 #else
-#define MAY_START(place) (DEPTH > 1 || !IS_ATOMIC(place) || una >= 3)
+#define MAY_START(place) (DEPTH > 1 || !IS_ATOMIC(place) || snd_una >= 3)
 #endif
 #define END_OF(place) (IS_READ(place) -> 3 : (place) + 1)
 
@@ -69,9 +69,9 @@ inline fault()
 
 /* ---- requester ---- */
 
-byte una, nxt, limit; /* places: oldest unanswered, next to go out, first never sent */
+byte snd_una, nxt, limit; /* places: oldest unanswered, next to go out, first never sent */
 bool rnr_wait;
-bool told; /* a NAK or a missing answer has told of a loss at una, and nothing was sent again yet */
+bool told; /* a NAK or a missing answer has told of a loss at snd_una, and nothing was sent again yet */
 
 inline complete(place)
 {
@@ -81,10 +81,10 @@ inline complete(place)
 /* I3: what goes out next is the oldest. */
 inline rewind()
 {
-	nxt = una;
+	nxt = snd_una;
 #ifdef SKIP_OLDEST
 	if
-	:: una + 1 < limit -> nxt = una + 1
+	:: snd_una + 1 < limit -> nxt = snd_una + 1
 	:: else
 	fi;
 #endif
@@ -95,25 +95,25 @@ inline rewind()
 inline cover(end)
 {
 	do
-	:: una < end && (!NEEDS_ANSWER(una)
+	:: snd_una < end && (!NEEDS_ANSWER(snd_una)
 #ifdef ACK_COVERS_READ
 			 || true
 #endif
 			 ) ->
-		complete(una);
+		complete(snd_una);
 #ifdef ACK_COVERS_READ
-		assert(!NEEDS_ANSWER(una));
+		assert(!NEEDS_ANSWER(snd_una));
 #endif
-		una++
+		snd_una++
 	:: else -> break
 	od;
 	if
-	:: nxt < una -> nxt = una
+	:: nxt < snd_una -> nxt = snd_una
 	:: else
 	fi
 }
 
-/* An answer at una is missing, although something behind it has come. */
+/* An answer at snd_una is missing, although something behind it has come. */
 inline answer_missing()
 {
 	told = true;
@@ -128,7 +128,7 @@ active proctype requester()
 	byte psn, data, place;
 
 	do
-	:: atomic { nxt < COUNT && !rnr_wait && MAY_START(nxt) && END_OF(nxt) - una <= WINDOW && nfull(requests) ->
+	:: atomic { nxt < COUNT && !rnr_wait && MAY_START(nxt) && END_OF(nxt) - snd_una <= WINDOW && nfull(requests) ->
 		if
 		:: IS_READ(nxt) ->
 #ifdef READ_FROM_START
@@ -146,19 +146,19 @@ active proctype requester()
 		fi }
 	:: atomic { responses?kind(psn, data) ->
 		if
-		:: DISTANCE(psn, PSN(una)) < limit - una ->
-			place = una + DISTANCE(psn, PSN(una));
+		:: DISTANCE(psn, PSN(snd_una)) < limit - snd_una ->
+			place = snd_una + DISTANCE(psn, PSN(snd_una));
 			if
 			:: kind == ACK ->
 				cover(place + 1);
 				if
-				:: una < place + 1 -> answer_missing()
+				:: snd_una < place + 1 -> answer_missing()
 				:: else
 				fi
 			:: kind == NAK || kind == RNR ->
 				cover(place);
 				if
-				:: una < place -> answer_missing()
+				:: snd_una < place -> answer_missing()
 				:: else ->
 					if
 					:: kind == NAK ->
@@ -174,31 +174,31 @@ active proctype requester()
 			:: kind == DATA || kind == RESULT ->
 				cover(place);
 				if
-				:: una < place -> answer_missing()
+				:: snd_una < place -> answer_missing()
 				:: else ->
 					assert(NEEDS_ANSWER(place));
 					assert(kind == RESULT || data == place); /* its own data */
 					assert(kind == DATA || data == 0);	 /* the first result */
 					complete(place);
-					una++;
+					snd_una++;
 					told = false;
 					if
-					:: nxt < una -> nxt = una
+					:: nxt < snd_una -> nxt = snd_una
 					:: else
 					fi
 				fi
 			fi
 		:: else /* a ghost, or stale (P-5) */
 		fi;
-		finished = (una == COUNT) }
+		finished = (snd_una == COUNT) }
 	:: atomic { rnr_wait -> rnr_wait = false }
 #ifndef NO_TIMER
-	:: atomic { timeout && una < limit && !rnr_wait ->
+	:: atomic { timeout && snd_una < limit && !rnr_wait ->
 		assert(!told); /* who was told waits for no timer */
 		rewind() }
 #endif
-	:: atomic { una < limit && nxt == limit && !rnr_wait && faults > 0 -> fault(); rewind() } /* too early */
-	:: atomic { una == COUNT && empty(responses) -> break }
+	:: atomic { snd_una < limit && nxt == limit && !rnr_wait && faults > 0 -> fault(); rewind() } /* too early */
+	:: atomic { snd_una == COUNT && empty(responses) -> break }
 	od;
 end:	do /* what still comes is stale */
 	:: responses?kind(psn, data)
@@ -209,7 +209,7 @@ end:	do /* what still comes is stale */
 
 byte epsn = START;
 byte eplace;	  /* the same as a place, for the checks only */
-bool silenced;	  /* a NAK is out */
+bool nak_outstanding;	  /* a NAK is out */
 byte naks;	  /* since ePSN moved */
 
 /* The replay cache: first PSN, packets, result; oldest first. */

@@ -305,11 +305,11 @@ Test(ack, a_resend_reads_the_payload_again)
 
 #define IN_FLIGHT 4u
 
-static struct wire_ack ack_of(psn_t una, uint32_t number)
+static struct wire_ack ack_of(psn_t snd_una, uint32_t number)
 {
 	return (struct wire_ack){
 		.begin = packet_bth_of(OP_ACKNOWLEDGE, WIRE_MIGREQ, 0xFFFF, 7),
-		.rest = __builtin_bswap32(psn_add(una, number).v) |
+		.rest = __builtin_bswap32(psn_add(snd_una, number).v) |
 			(uint64_t)__builtin_bswap32((uint32_t)SYNDROME_PLAIN_ACK << 24 | number) << 32,
 	};
 }
@@ -317,11 +317,11 @@ static struct wire_ack ack_of(psn_t una, uint32_t number)
 /* Of the ACKs of all that is in flight those whose bit is set, one after the other. */
 static void take_acks(struct rc_qp *qp, uint32_t bits, struct rc_outbox *out)
 {
-	const psn_t una = qp->win.una;
+	const psn_t snd_una = qp->win.snd_una;
 
 	outbox_reset(out, 0);
 	for (uint32_t i = 0; i < IN_FLIGHT; i++) {
-		const struct wire_ack ack = ack_of(una, i);
+		const struct wire_ack ack = ack_of(snd_una, i);
 
 		if (!(bits & 1u << i))
 			continue;
@@ -342,8 +342,8 @@ Test(ack, acknowledges_in_a_row_are_worth_the_last_of_them)
 	qp->long_way = false;
 	before = *qp;
 	for (uint32_t i = 0; i < IN_FLIGHT * IN_FLIGHT; i++) {
-		const struct wire_ack first = ack_of(qp->win.una, i / IN_FLIGHT);
-		const struct wire_ack second = ack_of(qp->win.una, i % IN_FLIGHT);
+		const struct wire_ack first = ack_of(qp->win.snd_una, i / IN_FLIGHT);
+		const struct wire_ack second = ack_of(qp->win.snd_una, i % IN_FLIGHT);
 
 		cr_assert_eq(qp_ack_goes_on(qp, &second, &first), i % IN_FLIGHT > i / IN_FLIGHT, "%u", i);
 	}

@@ -65,24 +65,24 @@ Test(burst, bursts_are_short_after_a_loss_and_grow_again)
 	struct pair *pair = pair_open(&(struct pair_options){ .mtu = 256 });
 	const struct rc_requester *req = &pair->side[A].qp->requester;
 
-	cr_assert_eq(req->burst.packets, OUTBOX_PACKETS);
+	cr_assert_eq(req->loss_quota.packets, OUTBOX_PACKETS);
 	lose_one(pair, 1); /* its resend is the first of them */
-	cr_assert_eq(req->burst.packets, 8);
+	cr_assert_eq(req->loss_quota.packets, 8);
 	pair_write(pair, 2, 253 * 256);
 	pair_forget(pair);
 	pair_transmit_some(pair, A, OUTBOX_PACKETS);
 	expect_sent_count(pair, A, 8);
 	pair_run(pair);
-	cr_assert_eq(req->burst.packets, 8);
+	cr_assert_eq(req->loss_quota.packets, 8);
 	pair->side[A].done_count = 2;
 	lose_one(pair, 3); /* the 255th; its resend is the first of the next ones */
-	cr_assert_eq(req->burst.packets, 8);
+	cr_assert_eq(req->loss_quota.packets, 8);
 	pair_write(pair, 4, 254 * 256);
 	pair_run(pair);
-	cr_assert_eq(req->burst.packets, 8);
+	cr_assert_eq(req->loss_quota.packets, 8);
 	pair_write(pair, 5, 8);
 	pair_run(pair);
-	cr_assert_eq(req->burst.packets, 16);
+	cr_assert_eq(req->loss_quota.packets, 16);
 	pair_close(pair);
 }
 
@@ -96,7 +96,7 @@ Test(burst, answers_do_not_make_bursts_longer)
 	RULE("T-2");
 	lose_one(pair, 1); /* its resend is the first of 256 */
 	for (uint32_t sent = 1; sent < 256; sent++) {
-		cr_assert_eq(req->burst.packets, 8, "after %u packets", sent);
+		cr_assert_eq(req->loss_quota.packets, 8, "after %u packets", sent);
 		cr_assert_eq(pair_post(pair, B, wr, 0, 8), 0);
 		pair_transmit(pair, B);
 		pair_deliver(pair, A);
@@ -106,7 +106,7 @@ Test(burst, answers_do_not_make_bursts_longer)
 		expect_sent_count(pair, A, 2); /* an ACK and the WRITE behind it */
 		pair_run(pair);
 	}
-	cr_assert_eq(req->burst.packets, 16);
+	cr_assert_eq(req->loss_quota.packets, 16);
 	pair_close(pair);
 }
 
@@ -169,12 +169,12 @@ Test(burst, responses_leave_room_for_the_acknowledge_behind_them)
 /* Nothing has to be counted while nothing is lost. */
 Test(burst, what_is_full_stays_as_it_is)
 {
-	struct rc_burst burst;
+	struct rc_loss_quota loss_quota;
 
 	RULE("T-2");
-	burst_reset(&burst);
-	burst_grow(&burst, 100000);
-	cr_assert(burst_is_full(&burst));
-	cr_assert_eq(burst.packets, OUTBOX_PACKETS);
-	cr_assert_eq(burst.since_loss, 0);
+	loss_quota_reset(&loss_quota);
+	loss_quota_grow(&loss_quota, 100000);
+	cr_assert(loss_quota_is_full(&loss_quota));
+	cr_assert_eq(loss_quota.packets, OUTBOX_PACKETS);
+	cr_assert_eq(loss_quota.since_loss, 0);
 }

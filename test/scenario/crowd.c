@@ -62,7 +62,7 @@ static struct rc_qp *make_qp(struct crowd *crowd, uint32_t side, uint32_t number
 
 static struct crowd *open_crowd(uint32_t depth)
 {
-	const struct rc_keyspace space = { .secret = { 1, 2, 3, 4 } };
+	const struct rc_permute24 space = { .secret = { 1, 2, 3, 4 } };
 	struct crowd *crowd = calloc(1, sizeof(*crowd));
 	void *memory = memset(aligned_alloc(64, rc_srq_bytes(depth, 1)), 0, rc_srq_bytes(depth, 1));
 

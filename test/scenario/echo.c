@@ -19,7 +19,7 @@ static struct pair *open_measured(void)
 	pair_deliver(pair, B);
 	pair_transmit(pair, B);
 	pair_deliver(pair, A);
-	cr_assert_eq(pair->side[A].qp->round_trip.mean_ns, ROUND_TRIP_NS);
+	cr_assert_eq(pair->side[A].qp->rtt.srtt_ns, ROUND_TRIP_NS);
 	pair_forget(pair);
 	return pair;
 }
@@ -114,7 +114,7 @@ Test(echo, waits_for_the_receiver_make_nobody_deaf)
 	for (uint32_t implied = 0; implied < 2; implied++) {
 		struct pair *pair = open_measured();
 		struct rc_qp *qp = pair->side[A].qp;
-		uint64_t bound_ns = qp->round_trip.mean_ns + 4 * qp->round_trip.deviation_ns;
+		uint64_t bound_ns = qp->rtt.srtt_ns + 4 * qp->rtt.rttvar_ns;
 
 		pair_cut(pair);
 		pair_fetch_add(pair, 1, 1);

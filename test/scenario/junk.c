@@ -47,7 +47,7 @@ static uint32_t draw_length(void)
 static struct wire_packet draw_packet(const struct pair *pair, enum side_name to, uint32_t region_key, uint8_t *payload)
 {
 	const struct side *side = &pair->side[to];
-	uint32_t near = draw(2) ? side->qp->responder.epsn.v : side->qp->win.una.v;
+	uint32_t near = draw(2) ? side->qp->responder.epsn.v : side->qp->win.snd_una.v;
 	struct wire_packet packet = {
 		.opcode = (uint8_t)draw(32),
 		.flags = draw(1 << 24) & WIRE_FLAGS,

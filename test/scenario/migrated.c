@@ -62,11 +62,11 @@ Test(migrated, a_new_path_is_timed_from_its_first_packet_on)
 	RULE("T-5");
 	ways_arm(pair);
 	ways_migrate(pair, A);
-	cr_assert_eq(qp->round_trip.mean_ns, 0, "that of the old path is forgotten");
+	cr_assert_eq(qp->rtt.srtt_ns, 0, "that of the old path is forgotten");
 	pair_write(pair, 1, 8);
 	pair_run(pair);
 	expect_completes(pair, A, "wr=1 WRITE SUCCESS");
-	cr_assert_neq(qp->round_trip.mean_ns, 0);
+	cr_assert_neq(qp->rtt.srtt_ns, 0);
 	expect_counts(pair, A, CNT_RETRANSMITTED_PACKETS, 0);
 	pair_close(pair);
 }

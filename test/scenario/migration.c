@@ -173,7 +173,7 @@ Test(migration, the_old_round_trip_says_nothing_of_the_new_path)
 	RULE("A-4");
 	RULE("T-5");
 	ways_arm(pair);
-	cr_assert_lt(round_trip_bound_ns(&qp->round_trip, qp->retry.timeout_ns), 1000000);
+	cr_assert_lt(rtt_bound_ns(&qp->rtt, qp->retry.timeout_ns), 1000000);
 	ways.dead[A][1] = true;
 	ways_migrate(pair, A);
 	pair_write(pair, 1, 8);
@@ -203,13 +203,13 @@ Test(migration, the_new_path_is_asked_and_filled_as_if_it_were_the_first)
 	RULE("A-4");
 	qp->probe.enabled = true;
 	ways_arm(pair);
-	cr_assert_neq(qp->round_trip.mean_ns, 0);
+	cr_assert_neq(qp->rtt.srtt_ns, 0);
 	ways.dead[A][0] = true;
 	pair_write(pair, 1, 100 * 256);
 	pair_run(pair);
 	while (qp->retry.retries_left > 0)
 		cr_assert(pair_fire(pair));
-	cr_assert_lt(qp->requester.burst.packets, OUTBOX_PACKETS);
+	cr_assert_lt(qp->requester.loss_quota.packets, OUTBOX_PACKETS);
 	while (qp->probe.tries < 2)
 		cr_assert(pair_fire(pair));
 	ways_expect(pair, A, UROCE_PATH_ARMED, 0);

@@ -18,14 +18,14 @@ Test(overtaken, an_old_ack_grants_what_it_granted_then)
 	for (uint64_t i = 0; i < 10; i++)
 		pair_send(pair, i, 8);
 	pair_transmit(pair, A);
-	cr_assert_eq(qp->win.limit.v, 6);
+	cr_assert_eq(qp->win.snd_max.v, 6);
 	pair_respond(pair, ack_packet(4, SYNDROME_SEQUENCE, 4));
 	expect_done_count(pair, A, 4);
 	pair_forget(pair);
 	pair_respond(pair, ack_packet(0, 4, 1)); /* MSN 1, and four credits: up to the fifth message */
-	cr_assert_eq(qp->win.limit.v, 6, "%u", qp->win.limit.v);
+	cr_assert_eq(qp->win.snd_max.v, 6, "%u", qp->win.snd_max.v);
 	pair_respond(pair, ack_packet(5, 4, 6));
-	cr_assert_eq(qp->win.limit.v, 10, "news of now count");
+	cr_assert_eq(qp->win.snd_max.v, 10, "news of now count");
 	pair_close(pair);
 }
 
@@ -43,10 +43,10 @@ Test(overtaken, news_of_what_is_not_reported_yet_are_exact)
 	for (uint64_t i = 1; i < 8; i++)
 		pair_send(pair, i, 8);
 	pair_transmit(pair, A);
-	cr_assert_eq(qp->win.limit.v, 4, "a WRITE needs none");
+	cr_assert_eq(qp->win.snd_max.v, 4, "a WRITE needs none");
 	pair_respond(pair, ack_packet(1, 2, 2)); /* the WRITE and a SEND are done; two more */
-	cr_assert_eq(qp->win.limit.v, 4);
+	cr_assert_eq(qp->win.snd_max.v, 4);
 	pair_respond(pair, ack_packet(2, 2, 3));
-	cr_assert_eq(qp->win.limit.v, 5);
+	cr_assert_eq(qp->win.snd_max.v, 5);
 	pair_close(pair);
 }

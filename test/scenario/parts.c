@@ -21,7 +21,7 @@ static struct pair *open_measured(void)
 	pair_deliver(pair, B);
 	pair_transmit(pair, B);
 	pair_deliver(pair, A);
-	cr_assert_eq(pair->side[A].qp->round_trip.mean_ns, ROUND_TRIP_NS);
+	cr_assert_eq(pair->side[A].qp->rtt.srtt_ns, ROUND_TRIP_NS);
 	pair_forget(pair);
 	return pair;
 }
@@ -56,7 +56,7 @@ Test(parts, the_answer_to_a_part_begins_and_ends_in_each_peers_way)
 		uint32_t psn = 4;
 
 		for (uint32_t left = 37; left > 0;) {
-			uint32_t part = pair->side[A].qp->win.next.v - psn;
+			uint32_t part = pair->side[A].qp->win.snd_nxt.v - psn;
 
 			cr_assert(part > 0 && part <= left);
 			for (uint32_t i = 0; i < part; i++) {
@@ -71,7 +71,7 @@ Test(parts, the_answer_to_a_part_begins_and_ends_in_each_peers_way)
 			}
 			left -= part;
 			snprintf(line, sizeof(line), "READ_REQUEST psn=%u ackreq va=%#x len=%u", psn, (psn - 1) * MTU,
-				 (pair->side[A].qp->win.next.v - psn) * MTU);
+				 (pair->side[A].qp->win.snd_nxt.v - psn) * MTU);
 			if (left > 0)
 				expect_leaves(pair, A, line);
 		}

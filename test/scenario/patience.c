@@ -126,14 +126,14 @@ Test(patience, after_a_question_waits_stay_long_until_a_round_trip_is_timed)
 
 	RULE("T-5");
 	exchange(pair, USUAL_NS);
-	first = probe_patience_ns(&qp->probe, &qp->round_trip, qp->retry.timeout_ns);
+	first = probe_pto_ns(&qp->probe, &qp->rtt, qp->retry.timeout_ns);
 	cr_assert_eq(exchange(pair, 4 * first), 2);
 	pair_write(pair, 1, 8);
 	pair_transmit(pair, A);
 	cr_assert_eq(qp->probe.deadline_ns - pair->now_ns, 4 * first);
 	pair->now_ns += USUAL_NS;
 	answer(pair, ++psn);
-	cr_assert_leq(probe_patience_ns(&qp->probe, &qp->round_trip, qp->retry.timeout_ns), first);
+	cr_assert_leq(probe_pto_ns(&qp->probe, &qp->rtt, qp->retry.timeout_ns), first);
 	pair_close(pair);
 }
 
@@ -146,8 +146,8 @@ Test(patience, who_has_seen_a_loss_asks_soon_again)
 
 	RULE("T-5");
 	exchange(pair, USUAL_NS);
-	first = probe_patience_ns(&qp->probe, &qp->round_trip, qp->retry.timeout_ns);
-	burst_notice_loss(&qp->requester.burst);
+	first = probe_pto_ns(&qp->probe, &qp->rtt, qp->retry.timeout_ns);
+	loss_quota_notice_loss(&qp->requester.loss_quota);
 	exchange(pair, 4 * first);
 	pair_write(pair, 1, 8);
 	pair_transmit(pair, A);

@@ -60,7 +60,7 @@ Test(probe, a_packet_that_was_asked_for_is_not_timed)
 {
 	struct pair *pair = open_asking(0);
 	const struct rc_qp *qp = pair->side[A].qp;
-	uint64_t round_trip = qp->round_trip.mean_ns;
+	uint64_t round_trip = qp->rtt.srtt_ns;
 
 	RULE("T-5");
 	cr_assert_gt(round_trip, 0);
@@ -69,7 +69,7 @@ Test(probe, a_packet_that_was_asked_for_is_not_timed)
 	settle(pair);
 	expect_completes(pair, A, "wr=1 WRITE SUCCESS");
 	expect_counts(pair, A, CNT_EARLY_PROBES, 1);
-	cr_assert_eq(qp->round_trip.mean_ns, round_trip);
+	cr_assert_eq(qp->rtt.srtt_ns, round_trip);
 	pair_close(pair);
 }
 
@@ -397,7 +397,7 @@ Test(probe, progress_starts_a_new_wait)
 	pair->now_ns += 1000;
 	pair_respond(pair, ack_packet(1, SYNDROME_PLAIN_ACK, 1)); /* the first of its three packets */
 	cr_assert_eq(asks_in(pair), first << 3, "Karn: whether that was the answer nobody knows");
-	burst_notice_loss(&qp->requester.burst);
+	loss_quota_notice_loss(&qp->requester.loss_quota);
 	pair->now_ns += 1000;
 	pair_respond(pair, ack_packet(2, SYNDROME_PLAIN_ACK, 1));
 	cr_assert_eq(asks_in(pair), first);

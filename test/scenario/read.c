@@ -201,7 +201,7 @@ Test(read, an_answer_begins_again_only_where_its_own_request_did)
 	respond(pair, OP_READ_RESPONSE_LAST, 2, 952);
 	pair_respond(pair, ack_packet(3, SYNDROME_PLAIN_ACK, 2));
 	expect_completes(pair, A, "wr=1 READ SUCCESS len=3000", "wr=2 WRITE SUCCESS");
-	win->una = win->next = win->limit = psn_make(0); /* all other PSNs have been used meanwhile */
+	win->snd_una = win->snd_nxt = win->snd_max = psn_make(0); /* all other PSNs have been used meanwhile */
 	pair_read(pair, 3, 3000);
 	pair_transmit(pair, A);
 	expect_leaves(pair, A, "READ_REQUEST psn=0 ackreq va=0x0 len=3000");

@@ -292,7 +292,7 @@ Test(retry, a_resend_measures_no_round_trip)
 	pair_transmit(pair, A);
 	pair_fire(pair);
 	pair_respond(pair, ack_packet(0, SYNDROME_PLAIN_ACK, 1));
-	cr_assert_eq(pair->side[A].qp->round_trip.mean_ns, 0);
+	cr_assert_eq(pair->side[A].qp->rtt.srtt_ns, 0);
 	pair_close(pair);
 }
 
@@ -399,10 +399,10 @@ Test(retry, a_round_trip_ends_with_the_answer_to_what_asked)
 	pair_transmit(pair, A);
 	pair->now_ns += 1000;
 	pair_respond(pair, ack_packet(1, SYNDROME_PLAIN_ACK, 0));
-	cr_assert_eq(pair->side[A].qp->round_trip.mean_ns, 8000);
+	cr_assert_eq(pair->side[A].qp->rtt.srtt_ns, 8000);
 	pair->now_ns += 50000;
 	pair_respond(pair, ack_packet(3, SYNDROME_PLAIN_ACK, 2));
-	cr_assert_eq(pair->side[A].qp->round_trip.mean_ns, (7 * 8000 + pair->now_ns - sent_ns) / 8);
+	cr_assert_eq(pair->side[A].qp->rtt.srtt_ns, (7 * 8000 + pair->now_ns - sent_ns) / 8);
 	pair_close(pair);
 }
 
@@ -410,7 +410,7 @@ Test(retry, a_round_trip_ends_with_the_answer_to_what_asked)
 Test(retry, the_mean_and_its_deviation_bound_the_time_of_repetitions)
 {
 	struct pair *pair = open_cut(&(struct pair_options){ .retry_cnt = 7 });
-	struct rc_round_trip *trip = &pair->side[A].qp->round_trip;
+	struct rc_rtt *trip = &pair->side[A].qp->rtt;
 	uint64_t bound_ns;
 
 	RULE("T-5");
@@ -420,7 +420,7 @@ Test(retry, the_mean_and_its_deviation_bound_the_time_of_repetitions)
 		pair->now_ns += 10000 + 1000 * i;
 		pair_respond(pair, ack_packet(i, SYNDROME_PLAIN_ACK, i + 1));
 	}
-	bound_ns = trip->mean_ns + 4 * trip->deviation_ns;
+	bound_ns = trip->srtt_ns + 4 * trip->rttvar_ns;
 	pair_write(pair, 3, 8);
 	pair_transmit(pair, A);
 	pair->now_ns += 100000;
@@ -442,22 +442,22 @@ Test(retry, the_mean_and_its_deviation_bound_the_time_of_repetitions)
 Test(retry, a_round_trip_begins_with_the_first_packet_that_asks)
 {
 	struct pair *pair = open_cut(&(struct pair_options){ 0 });
-	const struct rc_round_trip *trip = &pair->side[A].qp->round_trip;
+	const struct rc_rtt *trip = &pair->side[A].qp->rtt;
 
 	RULE("T-5");
 	pair_write(pair, 1, 8);
 	pair_transmit(pair, A);
 	pair->now_ns += 8000;
 	pair_respond(pair, ack_packet(0, SYNDROME_PLAIN_ACK, 1));
-	cr_assert_eq(trip->mean_ns, 8000);
+	cr_assert_eq(trip->srtt_ns, 8000);
 	pair_write(pair, 2, 3000);
 	pair_transmit(pair, A);
 	pair->now_ns += 1000;
 	pair_respond(pair, ack_packet(1, SYNDROME_PLAIN_ACK, 1)); /* it did not ask, nor the one behind it */
-	cr_assert_eq(trip->mean_ns, 8000);
+	cr_assert_eq(trip->srtt_ns, 8000);
 	pair->now_ns += 15000;
 	pair_respond(pair, ack_packet(3, SYNDROME_PLAIN_ACK, 2));
-	cr_assert_eq(trip->mean_ns, 9000);
+	cr_assert_eq(trip->srtt_ns, 9000);
 	pair_write(pair, 3, 8);
 	pair_transmit(pair, A);
 	pair->now_ns += 1000;
@@ -465,10 +465,10 @@ Test(retry, a_round_trip_begins_with_the_first_packet_that_asks)
 	pair_transmit(pair, A);
 	pair->now_ns += 16000;
 	pair_respond(pair, ack_packet(4, SYNDROME_PLAIN_ACK, 3));
-	cr_assert_eq(trip->mean_ns, 10000);
+	cr_assert_eq(trip->srtt_ns, 10000);
 	pair_fire(pair);
 	pair->now_ns += 100;
 	pair_respond(pair, ack_packet(5, SYNDROME_PLAIN_ACK, 4)); /* whether of the resend nobody knows */
-	cr_assert_eq(trip->mean_ns, 10000);
+	cr_assert_eq(trip->srtt_ns, 10000);
 	pair_close(pair);
 }

@@ -327,7 +327,7 @@ Test(rnr, answers_to_what_came_before_do_not_end_the_wait)
 
 		pair_respond(pair, answer);
 	}
-	cr_assert_eq(qp->win.una.v, 2);
+	cr_assert_eq(qp->win.snd_una.v, 2);
 	cr_assert_eq(qp->retry.rnr_deadline_ns, until);
 	expect_leaves(pair, A);
 	pair_respond(pair, send_packet(OP_READ_RESPONSE_MIDDLE, 2, 1024)); /* it was ready after all */

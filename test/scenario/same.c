@@ -64,21 +64,21 @@ static const char *difference(const struct rc_qp *a, const struct rc_qp *b)
 	SAME(win.head);
 	SAME(win.acked);
 	SAME(win.tail);
-	SAME(win.una);
-	SAME(win.next);
-	SAME(win.limit);
+	SAME(win.snd_una);
+	SAME(win.snd_nxt);
+	SAME(win.snd_max);
 	SAME(win.cursor);
 	SAME(win.started);
 	SAME(requester.since_ackreq);
-	SAME(requester.asking);
-	SAME(requester.burst);
+	SAME(requester.resend_for_ack);
+	SAME(requester.loss_quota);
 	SAME(probe.due);
 	SAME(probe.behind_una);
 	SAME(probe.deadline_ns);
 	SAME(probe.tries);
-	SAME(round_trip.mean_ns);
-	SAME(round_trip.timing);
-	SAME(round_trip.deviation_ns);
+	SAME(rtt.srtt_ns);
+	SAME(rtt.timing);
+	SAME(rtt.rttvar_ns);
 	SAME(retry.ack_deadline_ns);
 	SAME(retry.rnr_deadline_ns);
 	SAME(retry.since_ns);
@@ -90,10 +90,10 @@ static const char *difference(const struct rc_qp *a, const struct rc_qp *b)
 	SAME(quota);
 	SAME(responder.epsn);
 	SAME(responder.msn);
-	SAME(answers);
+	SAME(response_quota);
 	SAME(counters);
 #undef SAME
-	return a->round_trip.timing && a->round_trip.sent_ns != b->round_trip.sent_ns ? "round_trip.sent_ns" : NULL;
+	return a->rtt.timing && a->rtt.sent_ns != b->rtt.sent_ns ? "rtt.sent_ns" : NULL;
 }
 
 static void compare(const struct story *story, uint32_t step)

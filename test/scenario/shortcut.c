@@ -132,7 +132,7 @@ Test(shortcut, a_damaged_response_is_as_if_it_had_never_come)
 	pair_transmit(pair, A);
 	inject_damaged(pair, A, response_packet(OP_READ_RESPONSE_FIRST, 0, 1024));
 	cr_assert(is_filled(pair, A, EMPTY, 1024, 8192 - 1024), "outside the packet's place");
-	cr_assert_eq(pair->side[A].qp->win.una.v, 0);
+	cr_assert_eq(pair->side[A].qp->win.snd_una.v, 0);
 	pair_respond(pair, response_packet(OP_READ_RESPONSE_FIRST, 0, 1024));
 	inject_damaged(pair, A, response_packet(OP_READ_RESPONSE_LAST, 1, 976));
 	pair_transmit(pair, A);

@@ -27,7 +27,7 @@ static struct pair *open_measured(bool asks_early)
 	pair_deliver(pair, B);
 	pair_transmit(pair, B);
 	pair_deliver(pair, A);
-	cr_assert_eq(pair->side[A].qp->round_trip.mean_ns, ROUND_TRIP_NS);
+	cr_assert_eq(pair->side[A].qp->rtt.srtt_ns, ROUND_TRIP_NS);
 	pair_forget(pair);
 	return pair;
 }
@@ -194,7 +194,7 @@ Test(slow_peer, a_nak_for_each_packet_of_the_old_flight_is_an_echo)
 	pair_transmit(pair, A);
 	pair->now_ns += ROUND_TRIP_NS;
 	pair_respond(pair, ack_packet(1, SYNDROME_SEQUENCE, 1));
-	bound_ns = qp->round_trip.mean_ns + 4 * qp->round_trip.deviation_ns;
+	bound_ns = qp->rtt.srtt_ns + 4 * qp->rtt.rttvar_ns;
 	pair_forget(pair);
 	for (uint32_t i = 0; i < 31; i++) {
 		pair->now_ns += bound_ns / 32;

@@ -3,19 +3,19 @@
 #include "rc/codes.h"
 #include "sim/model.h"
 
-static void move_una(struct sim_world *world, struct sim_end *end, uint64_t una)
+static void move_una(struct sim_world *world, struct sim_end *end, uint64_t snd_una)
 {
 	struct sim_model *model = &end->model;
 	const struct sim_message *message = &end->messages[model->una_message];
 
-	model->una = una;
+	model->snd_una = snd_una;
 	model->rnr_until_ns = 0;
 	model->rnr_naks = 0;
-	model->attempts = una < model->limit;
+	model->attempts = snd_una < model->limit;
 	model->timer_ns = world_clock(world, end);
 	end->troubles = 0;
 	end->last_progress_ns = world->now_ns;
-	if (una == message->first + message->packets)
+	if (snd_una == message->first + message->packets)
 		model->una_message++;
 }
 
@@ -24,7 +24,7 @@ static bool cover(struct sim_world *world, struct sim_end *end, uint64_t until)
 {
 	struct sim_model *model = &end->model;
 
-	while (model->una < until) {
+	while (model->snd_una < until) {
 		const struct sim_message *message = &end->messages[model->una_message];
 		uint64_t ends = message->first + message->packets;
 
@@ -86,12 +86,13 @@ void sim_model_response_arrived(struct sim_world *world, struct sim_end *end, co
 				struct sim_verdict *verdict)
 {
 	struct sim_model *model = &end->model;
-	uint32_t ahead = (uint32_t)(packet->psn - end->start_psn - model->una) & PSN_MASK;
+	uint32_t ahead = (uint32_t)(packet->psn - end->start_psn - model->snd_una) & PSN_MASK;
 	uint32_t behind = (uint32_t)-ahead & PSN_MASK;
-	uint64_t psn = model->una + ahead;
+	uint64_t psn = model->snd_una + ahead;
 
-	if (ahead >= model->limit - model->una) {
-		bool stale = behind > 0 && behind <= model->una && behind + (model->limit - model->una) <= PSN_WINDOW;
+	if (ahead >= model->limit - model->snd_una) {
+		bool stale = behind > 0 && behind <= model->snd_una &&
+			     behind + (model->limit - model->snd_una) <= PSN_WINDOW;
 
 		model->counts[stale ? CNT_STALE_RESPONSE : CNT_GHOST_RESPONSE]++;
 	} else if (packet->opcode != OP_ACKNOWLEDGE) {

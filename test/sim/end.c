@@ -55,11 +55,11 @@ bool sim_end_prepare_node(struct sim_world *world, uint32_t index)
 	struct sim_node *node = &world->nodes[index];
 	struct sim_random random = random_stream(world->options->seed, STREAM_HOST, index);
 	uint32_t entries = world->config.connections * 2 * 8;
-	struct rc_keyspace space;
+	struct rc_permute24 space;
 	uint64_t bytes;
 	void *memory;
 
-	for (uint32_t i = 0; i < KEYSPACE_ROUNDS; i++)
+	for (uint32_t i = 0; i < PERMUTE24_ROUNDS; i++)
 		space.secret[i] = random_next(&random);
 	rc_mr_table_init(&node->mrs, calloc(entries, sizeof(struct rc_mr_entry)), entries, &space);
 	node->clock_ns = random_below(&random, 1000000000);

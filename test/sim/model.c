@@ -264,7 +264,7 @@ static bool is_still_needed(const struct sim_world *world, const struct sim_end 
 
 	if (wire_opcode(packet->opcode)->payload && packet->opcode != OP_ATOMIC_WRITE)
 		return false;
-	if (behind > end->model.epsn || psn < peer->model.una || index >= peer->posted || peer->qp == NULL)
+	if (behind > end->model.epsn || psn < peer->model.snd_una || index >= peer->posted || peer->qp == NULL)
 		return false;
 	message = &peer->messages[index];
 	return psn >= message->first && psn < message->first + message->packets && message_needs_answer(message);
@@ -375,11 +375,11 @@ static void arrive_request(struct sim_world *world, struct sim_end *end, const s
 static bool fits_a_migration(const struct sim_world *world, const struct sim_end *end, const struct wire_packet *packet)
 {
 	const struct sim_model *model = &end->model;
-	uint32_t ahead = (uint32_t)(packet->psn - end->start_psn - model->una) & PSN_MASK;
+	uint32_t ahead = (uint32_t)(packet->psn - end->start_psn - model->snd_una) & PSN_MASK;
 	uint32_t near = (uint32_t)(packet->psn - world_peer(world, end)->start_psn - model->epsn + ANOMALY_DISTANCE);
 
 	if (wire_opcode(packet->opcode)->response)
-		return ahead < model->limit - model->una;
+		return ahead < model->limit - model->snd_una;
 	return (near & PSN_MASK) <= 2 * ANOMALY_DISTANCE ||
 	       rc_replay_find_owner(&end->qp->replay, psn_make(packet->psn)) != NULL;
 }
@@ -431,8 +431,8 @@ static void accept_early(struct sim_world *world, struct sim_end *end)
 		sim_memory_accept(world->memory, &end->own.items[end->own.taken % SIM_RECEIVES_MAX].buffer, 0,
 				  world->config.mtu);
 	}
-	if (waited && waited->opcode == UROCE_WR_RDMA_READ && end->landing.key && model->una < model->limit)
-		sim_memory_accept(world->memory, &waited->buffer, (model->una - waited->first) * world->config.mtu,
+	if (waited && waited->opcode == UROCE_WR_RDMA_READ && end->landing.key && model->snd_una < model->limit)
+		sim_memory_accept(world->memory, &waited->buffer, (model->snd_una - waited->first) * world->config.mtu,
 				  world->config.mtu);
 }
 
@@ -441,7 +441,7 @@ static void check_positions(struct sim_world *world, const struct sim_end *end, 
 	const struct rc_qp *qp = end->qp;
 	const struct sim_model *model = &end->model;
 	uint32_t epsn = (uint32_t)(world_peer(world, end)->start_psn + model->epsn) & PSN_MASK;
-	uint32_t una = (uint32_t)(end->start_psn + model->una) & PSN_MASK;
+	uint32_t snd_una = (uint32_t)(end->start_psn + model->snd_una) & PSN_MASK;
 
 	if (verdict->request && verdict->fatal != (qp->state == UROCE_QPS_ERR) && !verdict->had_failed)
 		sim_world_fail(world, "QP %u: a request was %s that had to be %s", end->index,
@@ -452,8 +452,8 @@ static void check_positions(struct sim_world *world, const struct sim_end *end, 
 		return;
 	if (qp->responder.epsn.v != epsn)
 		sim_world_fail(world, "QP %u: ePSN is %u, not %u", end->index, qp->responder.epsn.v, epsn);
-	if (qp->state != UROCE_QPS_RTR && qp->win.una.v != una)
-		sim_world_fail(world, "QP %u: the oldest PSN is %u, not %u", end->index, qp->win.una.v, una);
+	if (qp->state != UROCE_QPS_RTR && qp->win.snd_una.v != snd_una)
+		sim_world_fail(world, "QP %u: the oldest PSN is %u, not %u", end->index, qp->win.snd_una.v, snd_una);
 	if (verdict->unknown_duplicate &&
 	    qp->counters[CNT_REPLAY_MISS] + qp->counters[CNT_REPLAY_MISMATCH] != verdict->misses)
 		sim_world_fail(world, "QP %u: the answer that the peer waits for is not in the replay cache",
@@ -512,7 +512,7 @@ void sim_model_turn(struct sim_world *world, struct sim_end *end)
 	if (world_connection(world, end)->tainted || model->migrations == end->qp->migration.count)
 		return;
 	model->migrations = end->qp->migration.count;
-	model->resend_due = model->una < model->limit && model->rnr_until_ns == 0;
+	model->resend_due = model->snd_una < model->limit && model->rnr_until_ns == 0;
 }
 
 /* T-1: never before its time. */

@@ -8,7 +8,7 @@
  *               READs answered from it (S5); an ACK never goes beyond what is executed, nor past an answer that has
  *               not left; one NAK at a time, and only with a reason (K-RULE)
  *   requester   packets as posted, in order, within 2^23 (P-4), fences (Q-4) and depth (Q-3) kept, nothing while a
- *               receiver asks to wait (R-4); una as the responses say (P-5, Q-7, Q-8)
+ *               receiver asks to wait (R-4); snd_una as the responses say (P-5, Q-7, Q-8)
  * From the moment that a forged packet is believed, nothing of this is asked of that connection any more (P-8): a
  * forger who knows addresses, QPNs, PSN and key may acknowledge, write or refuse what he likes. What is still asked:
  * no byte outside the connection's own memory, each request completed once and in order, an end in time, no leak.

@@ -124,7 +124,7 @@ static void check_success(struct sim_world *world, struct sim_end *end, uint32_t
 	world->bytes_done += message->bytes;
 	if (tainted || message->local)
 		return;
-	if (end->model.una < message->first + message->packets)
+	if (end->model.snd_una < message->first + message->packets)
 		sim_world_fail(world, "QP %u: request %u completes before it was answered", end->index, index);
 	if (message->landing != SIM_NONE &&
 	    sim_memory_compare_part(world->memory, &message->buffer, 0, message->bytes) != UINT64_MAX)
@@ -165,7 +165,7 @@ static void complete_request(struct sim_world *world, struct sim_end *end, const
 
 		if (message->signaled)
 			sim_world_fail(world, "QP %u: request %u completes before %u", end->index, index, i);
-		else if (!tainted && !message->local && end->model.una < message->first + message->packets)
+		else if (!tainted && !message->local && end->model.snd_una < message->first + message->packets)
 			sim_world_fail(world, "QP %u: request %u has vanished", end->index, i);
 	}
 	if (wc->status == UROCE_WC_SUCCESS)
@@ -277,7 +277,8 @@ void sim_oracle_event(struct sim_world *world, struct sim_end *end, const struct
 			sim_world_fail(world, "QP %u: a second event of its failure, or without one", end->index);
 		end->fatal_event = true;
 	} else if (event->type == UROCE_EVENT_SQ_DRAINED) {
-		if (!end->drain_asked || (!world_connection(world, end)->tainted && end->model.una != end->model.limit))
+		if (!end->drain_asked ||
+		    (!world_connection(world, end)->tainted && end->model.snd_una != end->model.limit))
 			sim_world_fail(world, "QP %u: SQ_DRAINED with requests under way", end->index);
 		end->drained = true;
 		sim_world_wake_app(world, end, world->config.app_ns);

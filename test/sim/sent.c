@@ -118,7 +118,7 @@ static void check_answer(struct sim_world *world, struct sim_end *end, const str
 	else if (index >= message->answers_sent)
 		sim_world_fail(world, "QP %u: the answer of PSN %ld is out of order", end->index, psn);
 	/* Later its memory may have changed: then a replayed READ is answered with what is there now (S-9). */
-	if (peer->model.una < message->first + message->packets && peer->qp &&
+	if (peer->model.snd_una < message->first + message->packets && peer->qp &&
 	    (!answer_is_right(world, message, packet, index) || packet->msn != (message->msn & PSN_MASK)))
 		sim_world_fail(world, "QP %u: the answer of PSN %ld is wrong", end->index, psn);
 }
@@ -256,14 +256,14 @@ static bool is_empty_probe(const struct wire_packet *packet, uint64_t ahead)
 void sim_model_request_sent(struct sim_world *world, struct sim_end *end, const struct wire_packet *packet)
 {
 	struct sim_model *model = &end->model;
-	uint64_t psn = model->una + ((uint32_t)(packet->psn - end->start_psn - model->una) & PSN_MASK);
+	uint64_t psn = model->snd_una + ((uint32_t)(packet->psn - end->start_psn - model->snd_una) & PSN_MASK);
 	const struct sim_message *message = NULL;
 	const char *reason;
 	uint64_t end_psn;
 	uint32_t at;
 
 	model_skip_local(end, &model->una_message);
-	if (is_empty_probe(packet, psn - model->una)) {
+	if (is_empty_probe(packet, psn - model->snd_una)) {
 		model->counts[CNT_RETRANSMITTED_PACKETS]++;
 		return;
 	}
@@ -283,17 +283,17 @@ void sim_model_request_sent(struct sim_world *world, struct sim_end *end, const 
 	reason = psn == model->limit && psn == message->first ? why_not_yet(world, end, at) : NULL;
 	if (reason)
 		sim_world_fail(world, "QP %u: request %u begins %s", end->index, at, reason);
-	if (model->resend_due && psn != model->una && model->una < model->limit)
+	if (model->resend_due && psn != model->snd_una && model->snd_una < model->limit)
 		sim_world_fail(world, "QP %u: sends PSN %lu after a migration, and not what is unanswered", end->index,
 			       psn);
 	model->resend_due = false;
-	model->attempts += psn == model->una;
+	model->attempts += psn == model->snd_una;
 	if (model->rnr_until_ns > world_clock(world, end))
 		sim_world_fail(world, "QP %u: sends PSN %lu although the receiver is not ready yet", end->index, psn);
 	model->counts[CNT_RETRANSMITTED_PACKETS] += psn != model->limit;
 	end_psn = message->opcode == UROCE_WR_RDMA_READ ? message->first + message->packets : psn + 1;
 	if (end_psn > model->limit)
 		model->limit = end_psn;
-	if (model->limit - model->una > PSN_WINDOW)
-		sim_world_fail(world, "QP %u: %lu PSNs are outstanding", end->index, model->limit - model->una);
+	if (model->limit - model->snd_una > PSN_WINDOW)
+		sim_world_fail(world, "QP %u: %lu PSNs are outstanding", end->index, model->limit - model->snd_una);
 }

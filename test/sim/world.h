@@ -76,13 +76,13 @@ struct sim_receives {
 
 /* The model of one end: what it should know and do. Requester and responder. */
 struct sim_model {
-	uint64_t una, limit;  /* PSNs of our requests since the start of the life */
-	uint32_t una_message; /* the request that owns una */
+	uint64_t snd_una, limit; /* PSNs of our requests since the start of the life */
+	uint32_t una_message;    /* the request that owns snd_una */
 	uint64_t rnr_until_ns;
-	uint32_t rnr_naks;   /* since una moved */
-	uint32_t attempts;   /* times that the packet of una has been sent */
+	uint32_t rnr_naks;   /* since snd_una moved */
+	uint32_t attempts;   /* times that the packet of snd_una has been sent */
 	uint32_t migrations; /* seen so far */
-	bool resend_due;     /* it has migrated: what is unanswered goes out again, from una on */
+	bool resend_due;     /* it has migrated: what is unanswered goes out again, from snd_una on */
 	uint64_t timer_ns;   /* by the node's clock: from then on the ACK timer may have been running */
 	uint32_t nak_code;   /* of the last other NAK that named the oldest request */
 
@@ -139,7 +139,7 @@ struct sim_end {
 	uint64_t rest_until_ns;
 	struct sim_frame *held, *held_last; /* requests that a serial node has not looked at yet */
 	uint32_t troubles,
-		all_troubles; /* faults that befell the connection since una moved; and since it was set up */
+		all_troubles; /* faults that befell the connection since snd_una moved; and since it was set up */
 
 	/* its way to the peer */
 	uint64_t frames_sent; /* in all lives: the number of a frame */

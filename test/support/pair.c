@@ -61,7 +61,7 @@ static void place_memory(struct side *side, enum side_name name, uint32_t bytes)
 
 static void open_side(struct side *side, enum side_name name, const struct pair_options *options)
 {
-	struct rc_keyspace space = { .secret = { 0x1234567 + name, 0x89ABCDEF, 0x5555, 0x777 } };
+	struct rc_permute24 space = { .secret = { 0x1234567 + name, 0x89ABCDEF, 0x5555, 0x777 } };
 	struct rc_qp_config config = {
 		.qpn = name == A ? 0x11 : 0x12,
 		.pd = 1,

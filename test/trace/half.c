@@ -112,12 +112,12 @@ void half_begin_at(struct trace_half *half, int64_t place)
 	half->responder.expected = half->responder.said = half->responder.answered = place;
 	half->responder.gap = true; /* by what has come already */
 	half->responder.gap_told = false;
-	half->requester.una = half->requester.steps[0].una = place;
+	half->requester.snd_una = half->requester.steps[0].snd_una = place;
 	for (uint32_t i = 0; i < half->request_count; i++)
 		half->requests[i].messages = -1;
 }
 
-void half_step(struct trace_half *half, int64_t una, uint64_t ns)
+void half_step(struct trace_half *half, int64_t snd_una, uint64_t ns)
 {
 	struct half_requester *requester = &half->requester;
 
@@ -127,8 +127,8 @@ void half_step(struct trace_half *half, int64_t una, uint64_t ns)
 		if (!requester->steps)
 			abort();
 	}
-	requester->steps[requester->step_count++] = (struct half_step){ .ns = ns, .una = una };
-	requester->una = una;
+	requester->steps[requester->step_count++] = (struct half_step){ .ns = ns, .snd_una = snd_una };
+	requester->snd_una = snd_una;
 }
 
 int64_t half_known_una(struct trace_half *half, uint64_t now_ns, uint64_t grace_ns)
@@ -138,7 +138,7 @@ int64_t half_known_una(struct trace_half *half, uint64_t now_ns, uint64_t grace_
 	while (requester->known + 1 < requester->step_count &&
 	       requester->steps[requester->known + 1].ns + grace_ns < now_ns)
 		requester->known++;
-	return requester->steps[requester->known].una;
+	return requester->steps[requester->known].snd_una;
 }
 
 int64_t half_cover(const struct trace_half *half, int64_t from, int64_t end)

@@ -40,15 +40,15 @@ enum half_cause { CAUSE_NONE, CAUSE_NAK, CAUSE_ANSWER, CAUSE_RNR, CAUSE_SILENCE,
 
 struct half_step {
 	uint64_t ns;
-	int64_t una;
+	int64_t snd_una;
 };
 
 /* What the requester has shown, and what it has seen. */
 struct half_requester {
 	int64_t next;            /* first place never seen */
-	int64_t una;             /* everything before it is acknowledged */
-	int64_t cursor;          /* where a resend goes on; `next` when there is none */
-	struct half_step *steps; /* of una */
+	int64_t snd_una;         /* everything before it is acknowledged */
+	int64_t cursor;          /* where a resend goes on; `snd_nxt` when there is none */
+	struct half_step *steps; /* of snd_una */
 	uint32_t step_count, step_room;
 	uint32_t known; /* the newest of them that the requester must have seen */
 	/*
@@ -59,7 +59,7 @@ struct half_requester {
 	bool causes[HALF_CAUSES];
 	uint64_t answer_lost_ns; /* when the cause of that name arose */
 	int64_t answer_at;       /* and the response that showed it, which had to be dropped */
-	uint64_t answer_came_ns; /* when una had passed that; who had decided to start again may still do so */
+	uint64_t answer_came_ns; /* when snd_una had passed that; who had decided to start again may still do so */
 	int64_t rnr_at;          /* place that waits, or NOWHERE */
 	uint64_t rnr_from_ns, rnr_until_ns;
 	uint64_t fatal_ns; /* a NAK that ends it came; 0: none */
@@ -103,8 +103,8 @@ struct trace_half {
 };
 
 /* half.c */
-void half_step(struct trace_half *half, int64_t una, uint64_t ns);
-/* una as the requester must know it by now. */
+void half_step(struct trace_half *half, int64_t snd_una, uint64_t ns);
+/* snd_una as the requester must know it by now. */
 int64_t half_known_una(struct trace_half *half, uint64_t now_ns, uint64_t grace_ns);
 int64_t half_place(const struct trace_half *half, uint32_t psn);
 struct half_request *half_find(const struct trace_half *half, int64_t place);

@@ -128,9 +128,9 @@ static void arrive(struct trace_half *half, int64_t place, const struct half_req
 
 static void check_window(struct trace *trace, struct trace_half *half, const struct trace_packet *packet, int64_t end)
 {
-	if (end - half->requester.una > WINDOW)
+	if (end - half->requester.snd_una > WINDOW)
 		half_say(trace, half, packet, TRACE_WINDOW_EXCEEDED, "%lld PSNs from psn=%u on",
-			 (long long)(end - half->requester.una), half_psn(half->requester.una));
+			 (long long)(end - half->requester.snd_una), half_psn(half->requester.snd_una));
 }
 
 /* Never seen before: at its own place in the order, or in a hole. */
@@ -228,7 +228,7 @@ void half_judge_request(struct trace *trace, struct trace_half *half, const stru
 	arrive(half, place, request);
 	half->responder.gap |= earlier && requester->next > half->responder.expected; /* that has come already */
 	if (request && request->first + request->count > requester->next) {
-		if (requester->una == requester->next)
+		if (requester->snd_una == requester->next)
 			requester->timer_ns = requester->resent_ns = packet->time_ns;
 		if (requester->cursor == requester->next)
 			requester->cursor = request->first + request->count;

@@ -114,16 +114,17 @@ static void judge_place(struct trace *trace, struct trace_half *half, const stru
 	bool read = wire_opcode(packet->packet.opcode)->kind == WIRE_KIND_READ_REQUEST;
 	/* What was sent last goes out once more to ask for an ACK, when what follows has to wait: no restart. */
 	bool asks = !read && place + 1 == requester->cursor && (packet->packet.flags & WIRE_ACKREQ);
-	int64_t una = half_known_una(half, packet->time_ns, trace_options(trace)->grace_ns);
+	int64_t snd_una = half_known_una(half, packet->time_ns, trace_options(trace)->grace_ns);
 
 	if (!asks && (place < requester->cursor || requester->cursor == requester->next))
 		judge_restart(trace, half, packet);
 	requester->cursor = read ? place + half_psns(half, &packet->packet) : place + 1;
-	if (place < una)
+	if (place < snd_una)
 		half_say(trace, half, packet, TRACE_RESEND_NEEDLESS, "psn=%u and all before it are acknowledged",
-			 half_psn(una - 1));
-	else if (read && place > requester->una && requester->una > request->first)
-		half_say(trace, half, packet, TRACE_READ_LEAVES_OUT, "psn=%u has not come", half_psn(requester->una));
+			 half_psn(snd_una - 1));
+	else if (read && place > requester->snd_una && requester->snd_una > request->first)
+		half_say(trace, half, packet, TRACE_READ_LEAVES_OUT, "psn=%u has not come",
+			 half_psn(requester->snd_una));
 }
 
 void half_judge_resend(struct trace *trace, struct trace_half *half, const struct trace_packet *packet, int64_t place)

@@ -3,18 +3,18 @@
 #include "half.h"
 #include "rc/codes.h"
 
-static void progress(struct trace_half *half, int64_t una, uint64_t now_ns)
+static void progress(struct trace_half *half, int64_t snd_una, uint64_t now_ns)
 {
 	struct half_requester *requester = &half->requester;
 
-	if (una <= requester->una)
+	if (snd_una <= requester->snd_una)
 		return;
-	half_step(half, una, now_ns);
-	if (una > requester->answer_at && requester->answer_came_ns == 0)
+	half_step(half, snd_una, now_ns);
+	if (snd_una > requester->answer_at && requester->answer_came_ns == 0)
 		requester->answer_came_ns = now_ns;
-	if (requester->cursor < una)
-		requester->cursor = una;
-	if (requester->rnr_at != NOWHERE && requester->rnr_at < una)
+	if (requester->cursor < snd_una)
+		requester->cursor = snd_una;
+	if (requester->rnr_at != NOWHERE && requester->rnr_at < snd_una)
 		requester->rnr_at = NOWHERE;
 }
 
@@ -22,10 +22,10 @@ static void progress(struct trace_half *half, int64_t una, uint64_t now_ns)
 static bool cover(struct trace_half *half, int64_t place, int64_t end, uint64_t now_ns)
 {
 	struct half_requester *requester = &half->requester;
-	int64_t una = half_cover(half, requester->una, end);
+	int64_t snd_una = half_cover(half, requester->snd_una, end);
 
-	progress(half, una, now_ns);
-	if (una >= end)
+	progress(half, snd_una, now_ns);
+	if (snd_una >= end)
 		return true;
 	half->not_at_responder |= place < requester->cursor;
 	/* What was sent before the resend that is under way shows nothing new. */
@@ -43,7 +43,7 @@ static void take_nak(struct trace_half *half, const struct trace_packet *packet,
 	struct half_requester *requester = &half->requester;
 	uint8_t syndrome = packet->packet.syndrome;
 
-	if (!cover(half, place - 1, place, packet->time_ns) || requester->una != place)
+	if (!cover(half, place - 1, place, packet->time_ns) || requester->snd_una != place)
 		return;
 	if (syndrome_class(syndrome) == SYNDROME_RNR_NAK) {
 		requester->causes[CAUSE_RNR] = true;
@@ -70,7 +70,7 @@ static void take_response(struct trace_half *half, const struct trace_packet *pa
 			take_nak(half, packet, place);
 		return;
 	}
-	if (place >= requester->una && cover(half, place, place, packet->time_ns) && requester->una == place)
+	if (place >= requester->snd_una && cover(half, place, place, packet->time_ns) && requester->snd_una == place)
 		progress(half, place + 1, packet->time_ns);
 }
 

@@ -47,7 +47,7 @@ static void set_up(void)
 	sigaction(SIGSEGV, &action, NULL);
 	memory = mmap(NULL, PAGES * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	cr_assert(memory != MAP_FAILED);
-	rc_mr_table_init(&table, entries, 4, &(struct rc_keyspace){ .secret = { 1, 2, 3, 4 } });
+	rc_mr_table_init(&table, entries, 4, &(struct rc_permute24){ .secret = { 1, 2, 3, 4 } });
 	qp = aligned_alloc(64, (sizeof(*qp) + 63) & ~63ull);
 	*qp = (struct rc_qp){ .mrs = &table, .pd = 1 };
 }

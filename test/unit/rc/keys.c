@@ -38,13 +38,13 @@ static void open_table(uint32_t slots)
 {
 	const char *given = getenv("UROCE_KEYS_SEED");
 	uint64_t state;
-	struct rc_keyspace space;
+	struct rc_permute24 space;
 
 	seed = given ? strtoull(given, NULL, 0) : 0;
 	if (given == NULL)
 		cr_assert_eq(getrandom(&seed, sizeof(seed), 0), (ssize_t)sizeof(seed));
 	state = draw_start(seed);
-	for (int i = 0; i < KEYSPACE_ROUNDS; i++)
+	for (int i = 0; i < PERMUTE24_ROUNDS; i++)
 		space.secret[i] = draw_next(&state);
 	rc_mr_table_init(&table, calloc(slots, sizeof(struct rc_mr_entry)), slots, &space);
 	cr_assert_not_null(table.entries);

@@ -50,8 +50,8 @@ static uint64_t time_lookups(const uint32_t *tried, uint32_t count)
  */
 Test(lookup, a_wrong_key_is_refused_as_fast_for_a_slot_in_use_as_for_a_free_one)
 {
-	const struct rc_keyspace space = { .secret = { 0x9E3779B97F4A7C15, 0xD1B54A32D192ED03, 0x8CB92BA72F3D8DD7,
-						       0x2545F4914F6CDD1D } };
+	const struct rc_permute24 space = { .secret = { 0x9E3779B97F4A7C15, 0xD1B54A32D192ED03, 0x8CB92BA72F3D8DD7,
+							0x2545F4914F6CDD1D } };
 	static uint32_t used[SLOTS / 2], free_ones[SLOTS / 2];
 	uint64_t shortest[2] = { UINT64_MAX, UINT64_MAX };
 

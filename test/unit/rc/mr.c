@@ -17,7 +17,7 @@ static struct rc_mr_table table;
 
 static void set_up(void)
 {
-	const struct rc_keyspace space = { .secret = { 11, 22, 33, 44 } };
+	const struct rc_permute24 space = { .secret = { 11, 22, 33, 44 } };
 
 	memset(entries, 0, sizeof(entries));
 	rc_mr_table_init(&table, entries, SLOTS, &space);
@@ -573,7 +573,7 @@ Test(mr, a_window_that_is_being_changed_opens_nothing)
 
 Test(mr, a_table_begins_empty)
 {
-	const struct rc_keyspace space = { .secret = { 5, 6, 7, 8 } };
+	const struct rc_permute24 space = { .secret = { 5, 6, 7, 8 } };
 
 	RULE("M-1");
 	for (uint32_t round = 0; round < 2; round++) {

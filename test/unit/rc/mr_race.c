@@ -78,7 +78,7 @@ static int report(int number, const char *what, uint32_t wrong)
 /* With an argument it only shows that it can start. */
 int main(int argc, char **argv)
 {
-	const struct rc_keyspace space = { .secret = { 1, 2, 3, 4 } };
+	const struct rc_permute24 space = { .secret = { 1, 2, 3, 4 } };
 	struct looker lookers[LOOKERS] = { 0 };
 	pthread_t binders[2];
 	uint32_t wrong = 0, window;

@@ -14,13 +14,13 @@ static struct rc_qp *create(void)
 
 	*qp = (struct rc_qp){ .retry = { .timeout_ns = TIMEOUT_NS }, .probe = { .enabled = true, .tries = 3 } };
 	probe_reset(&qp->probe);
-	rc_round_trip_reset(&qp->round_trip);
+	rc_rtt_reset(&qp->rtt);
 	return qp;
 }
 
 static uint64_t patience(struct rc_qp *qp)
 {
-	probe_start(&qp->probe, &qp->round_trip, qp->retry.timeout_ns, 5000);
+	probe_start(&qp->probe, &qp->rtt, qp->retry.timeout_ns, 5000);
 	return qp->probe.deadline_ns == RC_NEVER ? RC_NEVER : qp->probe.deadline_ns - 5000;
 }
 
@@ -30,14 +30,14 @@ Test(probe, whatever_comes_begins_the_wait_anew)
 	struct rc_qp *qp = create();
 
 	RULE("T-6");
-	probe_heard(&qp->probe, &qp->round_trip, TIMEOUT_NS, 7000);
+	probe_heard(&qp->probe, &qp->rtt, TIMEOUT_NS, 7000);
 	cr_assert_eq(qp->probe.deadline_ns, RC_NEVER);
 	patience(qp);
-	probe_heard(&qp->probe, &qp->round_trip, TIMEOUT_NS, 7000);
+	probe_heard(&qp->probe, &qp->rtt, TIMEOUT_NS, 7000);
 	cr_assert_eq(qp->probe.deadline_ns, 7000 + TIMEOUT_NS / 2);
 	qp->probe.deadline_ns = RC_NEVER;
 	qp->probe.due = true;
-	probe_heard(&qp->probe, &qp->round_trip, TIMEOUT_NS, 8000);
+	probe_heard(&qp->probe, &qp->rtt, TIMEOUT_NS, 8000);
 	cr_assert_eq(qp->probe.deadline_ns, 8000 + TIMEOUT_NS / 2);
 	cr_assert_not(qp->probe.due, "it has come in time");
 	free(qp);
@@ -50,8 +50,8 @@ Test(probe, patience_follows_the_round_trip)
 
 	RULE("T-6");
 	cr_assert_eq(patience(qp), TIMEOUT_NS / 2);
-	qp->round_trip.mean_ns = 100000;
-	qp->round_trip.deviation_ns = 50000;
+	qp->rtt.srtt_ns = 100000;
+	qp->rtt.rttvar_ns = 50000;
 	cr_assert_eq(patience(qp), 2 * 100000 + 4 * 50000);
 	free(qp);
 }
@@ -62,7 +62,7 @@ Test(probe, patience_has_a_floor_doubles_and_ends_at_the_timeout)
 	struct rc_qp *qp = create();
 
 	RULE("T-1");
-	qp->round_trip.mean_ns = 1000;
+	qp->rtt.srtt_ns = 1000;
 	cr_assert_eq(patience(qp), 50000);
 	qp->probe.tries = 2;
 	cr_assert_eq(patience(qp), 200000);

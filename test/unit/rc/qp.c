@@ -58,7 +58,7 @@ static const struct rc_qp_config usual_config = {
 static struct rc_qp *open_qp(enum uroce_qp_state state)
 {
 	const struct rc_qp_config config = usual_config;
-	const struct rc_keyspace space = { .secret = { 1, 2, 3, 4 } };
+	const struct rc_permute24 space = { .secret = { 1, 2, 3, 4 } };
 	uint64_t bytes = rc_qp_bytes(&config);
 	struct rc_qp *qp = rc_qp_init(memset(aligned_alloc(64, bytes), 0, bytes), &config);
 

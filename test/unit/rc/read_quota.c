@@ -7,9 +7,9 @@
 
 static struct rc_read_quota quota;
 
-static void begin(uint32_t una)
+static void begin(uint32_t snd_una)
 {
-	read_quota_reset(&quota, psn_make(una));
+	read_quota_reset(&quota, psn_make(snd_una));
 	cr_assert(read_quota_is_full(&quota));
 }
 
@@ -43,9 +43,9 @@ Test(read_quota, a_quota_without_a_loss_doubles_it)
 	cr_assert_eq(quota.packets, 2 * READ_QUOTA_FIRST);
 	read_quota_grow(&quota, psn_make(15 + READ_QUOTA_FIRST + 1));
 	cr_assert_eq(quota.packets, 2 * READ_QUOTA_FIRST);
-	for (uint32_t una = 15 + READ_QUOTA_FIRST, i = 0; i < 20; i++) {
-		una += quota.packets;
-		read_quota_grow(&quota, psn_make(una));
+	for (uint32_t snd_una = 15 + READ_QUOTA_FIRST, i = 0; i < 20; i++) {
+		snd_una += quota.packets;
+		read_quota_grow(&quota, psn_make(snd_una));
 	}
 	cr_assert(read_quota_is_full(&quota), "%u", quota.packets);
 }

@@ -43,7 +43,7 @@ static void send_one(uint64_t wr_id, enum uroce_wr_opcode opcode, uint32_t count
 	cr_assert_eq(post(wr_id, opcode), 0);
 	sendwin_take_posted(win);
 	sendwin_start(win, count);
-	rc_sendwin_advance(win, psn_add(win->limit, count));
+	rc_sendwin_advance(win, psn_add(win->snd_max, count));
 }
 
 static void expect_indexes(uint32_t acked, uint32_t started, uint32_t cursor)
@@ -69,8 +69,8 @@ Test(sendwin, each_request_owns_its_psns)
 	cr_assert_eq(sendwin_last_psn(wqe).v, 1);
 	cr_assert_eq(sendwin_slot(win, win->head + 2)->first_psn.v, 2);
 	cr_assert_eq(sendwin_outstanding(win), 6);
-	cr_assert_eq(win->limit.v, 4);
-	cr_assert_eq(win->next.v, 4);
+	cr_assert_eq(win->snd_max.v, 4);
+	cr_assert_eq(win->snd_nxt.v, 4);
 	expect_indexes(0, 3, 3);
 }
 
@@ -80,11 +80,11 @@ Test(sendwin, ack_in_the_middle_completes_earlier_messages)
 	send_one(1, UROCE_WR_SEND, 1);
 	send_one(2, UROCE_WR_RDMA_WRITE, 3);
 	send_one(3, UROCE_WR_SEND, 1);
-	cr_assert(rc_sendwin_cover(win, psn_make(0)));
+	cr_assert(rc_sendwin_ack_through(win, psn_make(0)));
 	expect_indexes(1, 3, 3);
-	cr_assert_eq(win->una.v, 0);
-	cr_assert(rc_sendwin_cover(win, psn_make(0)), "nothing new");
-	cr_assert(rc_sendwin_cover(win, psn_make(3)));
+	cr_assert_eq(win->snd_una.v, 0);
+	cr_assert(rc_sendwin_ack_through(win, psn_make(0)), "nothing new");
+	cr_assert(rc_sendwin_ack_through(win, psn_make(3)));
 	expect_indexes(3, 3, 3);
 	cr_assert_eq(sendwin_outstanding(win), 0);
 }
@@ -96,17 +96,17 @@ Test(sendwin, ack_stops_before_what_needs_an_answer)
 	send_one(2, UROCE_WR_RDMA_READ, 2);
 	send_one(3, UROCE_WR_ATOMIC_FETCH_AND_ADD, 1);
 	send_one(4, UROCE_WR_SEND, 1);
-	cr_assert_not(rc_sendwin_cover(win, psn_make(3)));
-	cr_assert_eq(win->una.v, 0xFFFFFF);
+	cr_assert_not(rc_sendwin_ack_through(win, psn_make(3)));
+	cr_assert_eq(win->snd_una.v, 0xFFFFFF);
 	expect_indexes(1, 4, 4);
 	sendwin_answer(win, sendwin_slot(win, win->acked));
-	cr_assert_eq(win->una.v, 0);
+	cr_assert_eq(win->snd_una.v, 0);
 	expect_indexes(1, 4, 4);
 	sendwin_answer(win, sendwin_slot(win, win->acked));
 	expect_indexes(2, 4, 4);
-	cr_assert_not(rc_sendwin_cover(win, psn_make(3)));
+	cr_assert_not(rc_sendwin_ack_through(win, psn_make(3)));
 	sendwin_answer(win, sendwin_slot(win, win->acked));
-	cr_assert(rc_sendwin_cover(win, psn_make(3)));
+	cr_assert(rc_sendwin_ack_through(win, psn_make(3)));
 	expect_indexes(4, 4, 4);
 }
 
@@ -115,20 +115,20 @@ Test(sendwin, rewinding_sends_again_from_the_oldest_and_an_ack_overtakes_it)
 	RULE("T-2");
 	send_one(1, UROCE_WR_RDMA_WRITE, 3);
 	send_one(2, UROCE_WR_RDMA_WRITE, 3);
-	cr_assert(rc_sendwin_cover(win, psn_make(0xFFFFFF)));
+	cr_assert(rc_sendwin_ack_through(win, psn_make(0xFFFFFF)));
 	cr_assert(rc_sendwin_rewind(win));
-	cr_assert_eq(win->next.v, 0xFFFFFF);
-	cr_assert_eq(win->limit.v, 4);
+	cr_assert_eq(win->snd_nxt.v, 0xFFFFFF);
+	cr_assert_eq(win->snd_max.v, 4);
 	expect_indexes(0, 2, 0);
 	rc_sendwin_advance(win, psn_make(0));
 	expect_indexes(0, 2, 0);
 	rc_sendwin_advance(win, psn_make(1));
 	expect_indexes(0, 2, 1);
-	cr_assert_eq(win->limit.v, 4, "what was sent once stays the limit");
-	cr_assert(rc_sendwin_cover(win, psn_make(3)));
-	cr_assert_eq(win->next.v, 3, "nothing acknowledged goes out again");
+	cr_assert_eq(win->snd_max.v, 4, "what was sent once stays the limit");
+	cr_assert(rc_sendwin_ack_through(win, psn_make(3)));
+	cr_assert_eq(win->snd_nxt.v, 3, "nothing acknowledged goes out again");
 	expect_indexes(1, 2, 1);
-	cr_assert(rc_sendwin_cover(win, psn_make(4)));
+	cr_assert(rc_sendwin_ack_through(win, psn_make(4)));
 	cr_assert_not(rc_sendwin_rewind(win), "nothing is left to send");
 	expect_indexes(2, 2, 2);
 }
@@ -141,28 +141,28 @@ Test(sendwin, an_answer_overtakes_the_rewind)
 	send_one(2, UROCE_WR_SEND, 1);
 	cr_assert(rc_sendwin_rewind(win));
 	sendwin_answer(win, sendwin_slot(win, win->acked));
-	cr_assert_eq(win->next.v, 0xFFFFFF);
+	cr_assert_eq(win->snd_nxt.v, 0xFFFFFF);
 	expect_indexes(0, 2, 0);
 	sendwin_answer(win, sendwin_slot(win, win->acked));
-	cr_assert_eq(win->next.v, 0);
+	cr_assert_eq(win->snd_nxt.v, 0);
 	expect_indexes(1, 2, 1);
 }
 
-/* P-5: what lies behind una and was once ours. */
+/* P-5: what lies behind snd_una and was once ours. */
 Test(sendwin, remembers_how_far_back_it_has_sent)
 {
 	RULE("P-5");
 	cr_assert_not(sendwin_was_acked(win, psn_make(0xFFFFFE)));
 	send_one(1, UROCE_WR_RDMA_WRITE, 4);
-	rc_sendwin_cover(win, psn_make(1));
+	rc_sendwin_ack_through(win, psn_make(1));
 	cr_assert(sendwin_was_acked(win, psn_make(0)));
 	cr_assert(sendwin_was_acked(win, psn_make(0xFFFFFE)));
 	cr_assert_not(sendwin_was_acked(win, psn_make(0xFFFFFD)));
 	cr_assert_not(sendwin_was_acked(win, psn_make(1)));
-	rc_sendwin_cover(win, psn_make(2));
+	rc_sendwin_ack_through(win, psn_make(2));
 	/* Half of all PSNs later the window ends 2^23 behind the newest sent. */
 	send_one(2, UROCE_WR_RDMA_WRITE, 1u << 23);
-	rc_sendwin_cover(win, psn_make(2 + (1u << 23)));
+	rc_sendwin_ack_through(win, psn_make(2 + (1u << 23)));
 	cr_assert(sendwin_was_acked(win, psn_make(2)));
 	cr_assert_not(sendwin_was_acked(win, psn_make(1)));
 	send_one(3, UROCE_WR_SEND, 1);
@@ -255,7 +255,8 @@ Test(sendwin, the_owner_of_a_psn_is_found)
 			sendwin_start(win, 2);
 		}
 		for (uint32_t i = 0; i < 5; i++)
-			cr_assert_eq(sendwin_slot(win, rc_sendwin_owner(win, psn_add(win->una, i)))->wr_id, owners[i]);
+			cr_assert_eq(sendwin_slot(win, rc_sendwin_owner(win, psn_add(win->snd_una, i)))->wr_id,
+				     owners[i]);
 		rc_sendwin_reset(win, psn_make(0xFFFFFE));
 	}
 }
@@ -277,10 +278,10 @@ Test(sendwin, a_repeat_leads_to_the_packet_before)
 		}
 		for (uint32_t i = 0; i < 5; i++) {
 			rc_sendwin_repeat(win);
-			cr_assert_eq(psn_distance(win->limit, win->next), i + 1);
+			cr_assert_eq(psn_distance(win->snd_max, win->snd_nxt), i + 1);
 			cr_assert_eq(sendwin_slot(win, win->cursor)->wr_id, owners[i], "%u, %u unsent", i, unsent);
 		}
-		cr_assert_eq(win->next.v, win->una.v);
+		cr_assert_eq(win->snd_nxt.v, win->snd_una.v);
 		rc_sendwin_reset(win, psn_make(0xFFFFFE));
 	}
 }

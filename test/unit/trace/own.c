@@ -164,7 +164,7 @@ static uint64_t run_storm(uint64_t seed, uint32_t worst)
 
 		storm.traces[i] = trace_open(&options);
 		trace_begins(storm.traces[i], (uint8_t[16]){ [15] = 1 }, (uint8_t[16]){ [15] = 2 },
-			     pair->side[A].qp->dest_qpn, pair->side[A].qp->win.una.v);
+			     pair->side[A].qp->dest_qpn, pair->side[A].qp->win.snd_una.v);
 		storm.captures[i] = open_capture(seed, "AB"[i]);
 		pair->side[i].qp->probe.enabled = seed & 1;
 	}

@@ -1,4 +1,4 @@
-/* asking.c - the newest packet once more, when nothing in flight has asked for an ACK and what is next must wait */
+/* ackreq.c - the newest packet once more, when nothing in flight has asked for an ACK and what is next must wait */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A packet does not ask when more is to follow and something before it has asked; then what follows cannot, and the
@@ -40,7 +40,7 @@ static void check_cost(struct pair *pair, uint64_t start_ns, uint32_t duplicates
 }
 
 /* More was posted, of which SQD lets nothing start. */
-Test(asking, sqd_drains_silent_requests_without_a_timeout)
+Test(ackreq, sqd_drains_silent_requests_without_a_timeout)
 {
 	struct pair *pair = open_pair();
 	uint64_t start_ns = pair->now_ns;
@@ -72,7 +72,7 @@ Test(asking, sqd_drains_silent_requests_without_a_timeout)
 }
 
 /* In mid-message SQD has to finish it first, and its last packet asks by itself or is repeated. */
-Test(asking, sqd_in_mid_message_ends_with_one_question)
+Test(ackreq, sqd_in_mid_message_ends_with_one_question)
 {
 	struct pair *pair = open_pair();
 	uint64_t start_ns = pair->now_ns;
@@ -91,7 +91,7 @@ Test(asking, sqd_in_mid_message_ends_with_one_question)
 }
 
 /* E-2: the fault has to wait for requests that nobody has asked about. */
-Test(asking, a_local_fault_behind_silent_requests_needs_no_timeout)
+Test(ackreq, a_local_fault_behind_silent_requests_needs_no_timeout)
 {
 	RULE("E-2");
 	RULE("Q-5");
@@ -125,7 +125,7 @@ Test(asking, a_local_fault_behind_silent_requests_needs_no_timeout)
 }
 
 /* The fault lies behind the first packet of its message: that one is the newest. */
-Test(asking, a_fault_in_mid_message_asks_with_the_packet_before_it)
+Test(ackreq, a_fault_in_mid_message_asks_with_the_packet_before_it)
 {
 	struct pair *pair = open_pair();
 	struct uroce_sge sges[2] = {
@@ -149,7 +149,7 @@ Test(asking, a_fault_in_mid_message_asks_with_the_packet_before_it)
 }
 
 /* a fence waits for READs, which are answered without a question; the READ depth as well. Nobody repeats. */
-Test(asking, behind_a_read_there_is_nothing_to_ask)
+Test(ackreq, behind_a_read_there_is_nothing_to_ask)
 {
 	RULE("Q-4");
 	RULE("Q-3");
@@ -176,7 +176,7 @@ Test(asking, behind_a_read_there_is_nothing_to_ask)
 }
 
 /* What has asked is not asked again, and one question is enough, however often the host looks. */
-Test(asking, one_question_at_a_time)
+Test(ackreq, one_question_at_a_time)
 {
 	struct pair *pair = open_pair();
 
@@ -209,7 +209,7 @@ Test(asking, one_question_at_a_time)
  * All of it was on its way once and is sent again, up to a packet whose source is not registered any more. What is
  * before that does not ask, for more was to follow; with seven retries they were all spent like that.
  */
-Test(asking, a_key_that_goes_before_a_resend_does_not_silence_it)
+Test(ackreq, a_key_that_goes_before_a_resend_does_not_silence_it)
 {
 	RULE("E-2");
 	RULE("Q-5");
@@ -240,7 +240,7 @@ Test(asking, a_key_that_goes_before_a_resend_does_not_silence_it)
 }
 
 /* No room for it now, then a key that has gone: it is not sent, the one before it asks, and the ACK still counts. */
-Test(asking, a_question_that_cannot_leave_does_no_harm)
+Test(ackreq, a_question_that_cannot_leave_does_no_harm)
 {
 	struct pair *pair = open_pair();
 	uint32_t key = pair_region(pair, A, 1, 0, 4096, UROCE_ACCESS_LOCAL_WRITE);
@@ -274,7 +274,7 @@ Test(asking, a_question_that_cannot_leave_does_no_harm)
 }
 
 /* What follows is not the packet that had to ask. */
-Test(asking, what_is_sent_after_a_question_does_not_ask)
+Test(ackreq, what_is_sent_after_a_question_does_not_ask)
 {
 	struct pair *pair = open_pair();
 

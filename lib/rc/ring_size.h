@@ -1,12 +1,12 @@
-/* power.h - ring sizes */
+/* ring_size.h - ring sizes */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef RC_POWER_H
-#define RC_POWER_H
+#ifndef RC_RING_SIZE_H
+#define RC_RING_SIZE_H
 
 #include <stdint.h>
 
 /* The smallest power of two that is at least n; 1 for 0. */
-static inline uint32_t power_of_two(uint32_t n)
+static inline uint32_t ring_size_at_least(uint32_t n)
 {
 	uint32_t power = 1;
 

@@ -1,6 +1,6 @@
-/* place.c - finding places, and copying to them */
+/* scatter.c - finding the places of a receive or a response, and copying to them */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "rc/place.h"
+#include "rc/scatter.h"
 
 #include <string.h>
 
@@ -8,8 +8,8 @@
 #include "wire/icrc.h"
 #include "wire/kernel.h"
 
-bool rc_place_find(struct rc_qp *qp, const struct uroce_sge *sges, uint32_t count, uint64_t offset, uint32_t bytes,
-		   struct rc_placement *place)
+bool rc_scatter_find(struct rc_qp *qp, const struct uroce_sge *sges, uint32_t count, uint64_t offset, uint32_t bytes,
+		     struct rc_scatter *place)
 {
 	for (uint32_t i = 0; i < count && bytes > 0; i++) {
 		const struct uroce_sge *sge = &sges[i];
@@ -31,7 +31,7 @@ bool rc_place_find(struct rc_qp *qp, const struct uroce_sge *sges, uint32_t coun
 	return true;
 }
 
-void rc_place_copy(const struct rc_placement *place, const uint8_t *data)
+void rc_scatter_copy(const struct rc_scatter *place, const uint8_t *data)
 {
 	for (uint32_t i = 0; i < place->count; i++) {
 		memcpy(place->places[i], data, place->lengths[i]);
@@ -39,8 +39,8 @@ void rc_place_copy(const struct rc_placement *place, const uint8_t *data)
 	}
 }
 
-bool rc_place_copy_checking(const struct rc_placement *place, const struct wire_packet *packet,
-			    const struct rc_origin *origin)
+bool rc_scatter_copy_checking(const struct rc_scatter *place, const struct wire_packet *packet,
+			      const struct rc_origin *origin)
 {
 	const uint8_t *data = packet->payload;
 	uint32_t crc =

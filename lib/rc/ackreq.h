@@ -1,0 +1,36 @@
+/* ackreq.h - when a packet asks for an ACK because a pause follows, and whether an answer is owed */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A packet that more is to follow need not ask. But what follows may have to wait: for room at the port, for other QPs,
+ * for the window. Until then nothing would come back, and a peer that is only silent because nobody asked it looks like
+ * one that has lost something.
+ */
+#ifndef RC_ACKREQ_H
+#define RC_ACKREQ_H
+
+#include "rc/qp_state.h"
+
+#define ACKREQ_INTERVAL (WINDOW_PACKETS / 2) /* the most that lie between two packets that ask */
+#define ACKREQ_BEFORE_STALL 32u              /* and so many if the window ends behind them */
+
+static_assert(ACKREQ_BEFORE_STALL < ACKREQ_INTERVAL, "or the end of the window makes no difference");
+
+/* Does the peer owe an answer to any of the in_flight PSNs from snd_una to next? A READ or atomic has always asked. */
+static inline bool ackreq_answer_is_due(const struct rc_qp *qp, uint32_t in_flight)
+{
+	return in_flight > qp->requester.since_ackreq;
+}
+
+/*
+ * The packet ends what can be sent now, though there may be more: for want of room, or of window. since_ackreq packets
+ * in front of it have not asked; in_flight of them wait for an answer.
+ */
+static inline bool ackreq_is_due(bool room_ends, bool window_ends, uint32_t since_ackreq, uint32_t in_flight,
+				 uint32_t window)
+{
+	uint32_t most = window / 2 < ACKREQ_BEFORE_STALL ? window / 2 : ACKREQ_BEFORE_STALL;
+
+	return (room_ends && since_ackreq >= in_flight) || (window_ends && since_ackreq + 1 >= most);
+}
+
+#endif
