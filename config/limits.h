@@ -33,7 +33,7 @@
 #define ANOMALY_NS 1000000000ull
 #define ANOMALY_PACKETS 500u
 #define ANOMALY_DISTANCE (1u << 16)
-#define ANOMALY_STRANGERS 10000u
+#define ANOMALY_UNKNOWN_SENDERS 10000u
 
 /* The outbox of a turn. */
 #define OUTBOX_PACKETS 32u
@@ -48,7 +48,7 @@
  * Frames that come from a port in a turn, at most, and after which no QP begins to send to it but ACKs and NAKs: what
  * is on its way stays in the caches.
  */
-#define TURN_FRAMES (4 * BURST)
+#define POLL_FRAMES (4 * BURST)
 #define LIMIT_LCORES 64u
 #define LIMIT_PORT_ADDRS 8u
 

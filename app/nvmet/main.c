@@ -10,7 +10,7 @@
 #include "nvmet/plan.h"
 
 #define END_SECONDS 5u
-#define IDLE_TURNS 1000u /* without work, before the core is given to others for a moment */
+#define IDLE_POLLS 1000u /* without work, before the core is given to others for a moment */
 #define IDLE_NS 20000
 #define LOOK_NS 20000000ull /* between two looks at who controls */
 
@@ -117,7 +117,7 @@ static void run(void)
 			if (all.control)
 				control_poll(all.control);
 		}
-		if (idle > IDLE_TURNS)
+		if (idle > IDLE_POLLS)
 			nanosleep(&moment, NULL);
 	}
 	printf("ending: %u queues are told\n", all.server.queue_count);

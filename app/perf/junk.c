@@ -14,7 +14,7 @@
 #include "perf/window.h"
 
 #define BURST 32u
-#define TURN_FRAMES 128u /* what an lcore takes from a port in a turn */
+#define POLL_FRAMES 128u /* what an lcore takes from a port in a turn */
 #define STRANGERS 1024u
 #define DRAIN_TURNS 1000u
 #define QPN_AT 5u      /* in the BTH */
@@ -210,7 +210,7 @@ static uint64_t send_beside(void *argument)
 	uint64_t all = frames_received(junk) - junk->base_frames, bad = junk->sent - junk->base_sent;
 
 	if (all > 2 * bad)
-		send_junk(junk, RTE_MIN(all - 2 * bad, (uint64_t)TURN_FRAMES));
+		send_junk(junk, RTE_MIN(all - 2 * bad, (uint64_t)POLL_FRAMES));
 	return rte_rdtsc() - began;
 }
 
@@ -227,7 +227,7 @@ static double run_alone(struct junk *junk, uint64_t cycles)
 	uint64_t first = rte_rdtsc(), before = junk->sent, spent = 0, began;
 
 	do {
-		send_junk(junk, TURN_FRAMES);
+		send_junk(junk, POLL_FRAMES);
 		began = rte_rdtsc();
 		uroce_lcore_poll(junk->to->lcore);
 		spent += rte_rdtsc() - began;

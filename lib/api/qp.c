@@ -5,15 +5,15 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "engine/active.h"
 #include "engine/clock.h"
 #include "engine/connect.h"
 #include "engine/device.h"
-#include "engine/discover.h"
 #include "engine/engine.h"
 #include "engine/mailbox.h"
 #include "engine/pipeline.h"
+#include "engine/resolve.h"
 #include "engine/route.h"
+#include "engine/run_queue.h"
 #include "engine/steer.h"
 #include "rc/codes.h"
 
@@ -79,7 +79,7 @@ static int name_and_publish(struct uroce_qp *qp, struct rc_qp_config *config, ui
 		return error;
 	config->qpn = qp->qpn;
 	rc_qp_init(qp_core(qp), config);
-	qp->turns = &qp->owner->active;
+	qp->run_queue = &qp->owner->run_queue;
 	engine_steer_publish(engine, qp);
 	return 0;
 }
@@ -272,10 +272,10 @@ static int modify_on_owner(void *argument)
 	hold_devices(qp, (struct uroce_device *)rc->path.device, (struct uroce_device *)rc->migration.path.device);
 	/* Also when it has migrated just now: the port of before is not held any more. */
 	if ((modification->mask & UROCE_QP_PATH) || qp->migrations != rc->migration.count)
-		engine_discover_start(qp->owner, qp);
+		engine_resolve_start(qp->owner, qp);
 	if (modification->mask & UROCE_QP_ALT_PATH)
-		engine_discover_prepare(qp->owner, &rc->migration.path);
-	active_add(qp);
+		engine_resolve_prepare(qp->owner, &rc->migration.path);
+	run_queue_add(qp);
 	return error;
 }
 
@@ -399,7 +399,7 @@ static void ring_doorbell(struct uroce_qp *qp)
 
 	if (atomic_load_explicit(&lcore->owned, memory_order_acquire) &&
 	    pthread_equal(atomic_load_explicit(&lcore->owner, memory_order_relaxed), pthread_self())) {
-		active_add(qp);
+		run_queue_add(qp);
 		return;
 	}
 	/* pairs with D1 in take_doorbells: what was posted before is seen, or the bell rings again */

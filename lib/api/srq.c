@@ -5,7 +5,7 @@
 
 #include "engine/engine.h"
 #include "engine/events.h"
-#include "engine/place.h"
+#include "engine/numa_alloc.h"
 
 int uroce_srq_create(struct uroce_pd *pd, const struct uroce_srq_attr *attr, struct uroce_srq **result)
 {
@@ -19,7 +19,7 @@ int uroce_srq_create(struct uroce_pd *pd, const struct uroce_srq_attr *attr, str
 	if (srq == NULL)
 		return -ENOMEM;
 	srq->rc_bytes = rc_srq_bytes(attr->max_wr, attr->max_sge);
-	memory = engine_place_alloc(srq->rc_bytes, pd->device->numa_node);
+	memory = engine_numa_alloc(srq->rc_bytes, pd->device->numa_node);
 	if (memory == NULL) {
 		free(srq);
 		return -ENOMEM;
@@ -36,7 +36,7 @@ int uroce_srq_destroy(struct uroce_srq *srq)
 	if (atomic_load(&srq->users) > 0)
 		return -EBUSY;
 	atomic_fetch_sub(&srq->pd->users, 1);
-	engine_place_free(srq->rc, srq->rc_bytes);
+	engine_numa_free(srq->rc, srq->rc_bytes);
 	free(srq);
 	return 0;
 }

@@ -6,7 +6,7 @@
 #include "engine/device.h"
 #include "engine/log.h"
 #include "engine/mailbox.h"
-#include "engine/place.h"
+#include "engine/numa_alloc.h"
 #include "engine/steer.h"
 #include "engine/ud.h"
 
@@ -66,7 +66,7 @@ int uroce_ud_create(struct uroce_pd *pd, const struct uroce_ud_init_attr *init, 
 	if (error)
 		return error;
 	slot_bytes = recv_wqe_slot_bytes(init->max_recv_sge);
-	ud = engine_place_alloc(sizeof(*ud) + (uint64_t)depth * slot_bytes, pd->device->numa_node);
+	ud = engine_numa_alloc(sizeof(*ud) + (uint64_t)depth * slot_bytes, pd->device->numa_node);
 	if (ud == NULL)
 		return -ENOMEM;
 	ud->device = pd->device;
@@ -82,7 +82,7 @@ int uroce_ud_create(struct uroce_pd *pd, const struct uroce_ud_init_attr *init, 
 	ud->receives.sge_limit = init->max_recv_sge;
 	error = enter(pd->device->engine, ud, init->lcore);
 	if (error) {
-		engine_place_free(ud, bytes_of(ud));
+		engine_numa_free(ud, bytes_of(ud));
 		return error;
 	}
 	atomic_fetch_add(&pd->users, 1);
@@ -115,7 +115,7 @@ int uroce_ud_destroy(struct uroce_ud *ud)
 	atomic_fetch_sub(&ud->pd->users, 1);
 	atomic_fetch_sub(&ud->send_cq->users, 1);
 	atomic_fetch_sub(&ud->recv_cq->users, 1);
-	engine_place_free(ud, bytes_of(ud));
+	engine_numa_free(ud, bytes_of(ud));
 	return 0;
 }
 

@@ -7,17 +7,17 @@
 #include <rte_cycles.h>
 
 /* For jumps of the TSC back, as when a virtual machine goes on elsewhere. */
-static _Atomic uint64_t made_up_ns;
+static _Atomic uint64_t clock_offset_ns;
 
-uint64_t engine_made_up_ns(void)
+uint64_t engine_clock_offset_ns(void)
 {
-	return atomic_load_explicit(&made_up_ns, memory_order_relaxed);
+	return atomic_load_explicit(&clock_offset_ns, memory_order_relaxed);
 }
 
 /* Of lcores that have seen the same jump one makes up for it. */
-void engine_make_up(uint64_t made_up, uint64_t ns)
+void engine_clock_add_offset(uint64_t made_up, uint64_t ns)
 {
-	atomic_compare_exchange_strong(&made_up_ns, &made_up, made_up + ns);
+	atomic_compare_exchange_strong(&clock_offset_ns, &made_up, made_up + ns);
 }
 
 uint64_t engine_now_ns(void)
@@ -29,5 +29,5 @@ uint64_t engine_now_ns(void)
 		factor = (uint64_t)(((unsigned __int128)1000000000u << 32) / rte_get_tsc_hz());
 		atomic_store_explicit(&ns_per_cycle_32, factor, memory_order_relaxed);
 	}
-	return (uint64_t)((unsigned __int128)rte_rdtsc() * factor >> 32) + engine_made_up_ns();
+	return (uint64_t)((unsigned __int128)rte_rdtsc() * factor >> 32) + engine_clock_offset_ns();
 }

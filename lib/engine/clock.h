@@ -8,8 +8,11 @@
 /* Nanoseconds of a clock that only goes forward. */
 uint64_t engine_now_ns(void);
 
-/* The clock went back by so much since `made_up`, which is what engine_made_up_ns() said before: makes up for it. */
-uint64_t engine_made_up_ns(void);
-void engine_make_up(uint64_t made_up, uint64_t ns);
+/*
+ * What is added to the TSC since it has gone back. Who saw it go back by ns, when `offset` was added, adds that, too;
+ * of those who see the same jump one does.
+ */
+uint64_t engine_clock_offset_ns(void);
+void engine_clock_add_offset(uint64_t offset_ns, uint64_t ns);
 
 #endif

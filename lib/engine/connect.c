@@ -10,11 +10,11 @@
 #include "engine/clock.h"
 #include "engine/connect.h"
 #include "engine/device.h"
-#include "engine/discover.h"
 #include "engine/mailbox.h"
 #include "engine/mbuf.h"
-#include "engine/place.h"
+#include "engine/numa_alloc.h"
 #include "engine/port.h"
+#include "engine/resolve.h"
 #include "rc/path.h"
 
 #define RESOLVE_NS 3000000000ull /* so long a peer is asked for */
@@ -358,7 +358,7 @@ void engine_connect_begin(struct uroce_cm_id *id)
 	struct uroce_path path = connect_path(&id->request.route);
 	struct uroce_mac mac;
 
-	if (engine_discover_find(lcore, &path, &mac)) {
+	if (engine_resolve_find(lcore, &path, &mac)) {
 		send_req(lcore, id);
 		return;
 	}
@@ -379,7 +379,7 @@ static void look_at_resolving(struct uroce_lcore *lcore)
 		struct uroce_cm_id *next = id->next_resolving;
 		struct uroce_path path = connect_path(&id->request.route);
 		struct uroce_mac mac;
-		bool found = engine_discover_find(lcore, &path, &mac);
+		bool found = engine_resolve_find(lcore, &path, &mac);
 
 		id->resolving = !found && lcore->now_ns < id->resolve_until_ns;
 		if (id->resolving) {
@@ -445,7 +445,7 @@ static void take_news(struct uroce_lcore *lcore)
 	}
 }
 
-void engine_connect_turn(struct uroce_lcore *lcore)
+void engine_connect_poll(struct uroce_lcore *lcore)
 {
 	struct engine_connect *connect = lcore->connect;
 

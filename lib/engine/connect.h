@@ -85,7 +85,7 @@ void engine_connect_close(struct uroce_engine *engine);
 bool engine_connect_receive(struct uroce_lcore *lcore, struct engine_port *port, struct rte_mbuf *mbuf,
 			    const struct wire_packet *packet, const struct rc_origin *origin);
 /* Timers, paths that are being resolved, what QPs have told. */
-void engine_connect_turn(struct uroce_lcore *lcore);
+void engine_connect_poll(struct uroce_lcore *lcore);
 /* Carries out what a call of the manager has caused. */
 void engine_connect_run(struct uroce_lcore *lcore);
 /*

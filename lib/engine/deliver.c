@@ -17,7 +17,7 @@ static void overflow_cq(struct uroce_lcore *lcore, struct uroce_cq *cq)
 	if (atomic_exchange(&cq->overflowed, true))
 		return;
 	engine_device_raise(cq->device, &event);
-	atomic_fetch_add(&lcore->engine->news, 1);
+	atomic_fetch_add(&lcore->engine->broadcast_epoch, 1);
 }
 
 static bool wakes(const struct uroce_wc *wc, uint32_t count, uint32_t armed)

@@ -8,15 +8,15 @@
 
 #include <rte_ethdev.h>
 
-#include "engine/active.h"
 #include "engine/device.h"
 #include "engine/engine.h"
 #include "engine/link.h"
 #include "engine/mailbox.h"
-#include "engine/place.h"
+#include "engine/numa_alloc.h"
 #include "engine/port.h"
 #include "engine/ring.h"
 #include "engine/route.h"
+#include "engine/run_queue.h"
 #include "rc/codes.h"
 
 #define MRS_DEFAULT 4096u
@@ -112,7 +112,7 @@ static int create_tables(struct uroce_device *device)
 	if (getrandom(&space, sizeof(space), 0) != sizeof(space))
 		return -EIO;
 	device->mrs_bytes = (uint64_t)mrs * sizeof(*entries);
-	entries = engine_place_alloc(device->mrs_bytes, device->numa_node);
+	entries = engine_numa_alloc(device->mrs_bytes, device->numa_node);
 	if (entries == NULL)
 		return -ENOMEM;
 	rc_mr_table_init(&device->mrs, entries, mrs, &space);
@@ -123,7 +123,7 @@ static int create_tables(struct uroce_device *device)
 
 static void free_device(struct uroce_device *device)
 {
-	engine_place_free(device->mrs.entries, device->mrs_bytes);
+	engine_numa_free(device->mrs.entries, device->mrs_bytes);
 	engine_ring_free(device->events, sizeof(struct uroce_event));
 	if (atomic_load(&device->event_fd) >= 0)
 		close(atomic_load(&device->event_fd));
@@ -159,19 +159,19 @@ static struct uroce_lcore *lcore_of_queue(const struct uroce_device *device, uns
 
 static void free_port(struct engine_port *port)
 {
-	engine_active_free(&port->active);
-	engine_place_free(port, sizeof(*port));
+	engine_run_queue_free(&port->run_queue);
+	engine_numa_free(port, sizeof(*port));
 }
 
 static struct engine_port *create_port(struct uroce_device *device, uint16_t queue)
 {
-	struct engine_port *port = engine_place_alloc(sizeof(*port), device->numa_node);
+	struct engine_port *port = engine_numa_alloc(sizeof(*port), device->numa_node);
 
 	if (port == NULL)
 		return NULL;
 	port->device = device;
 	port->queue = queue;
-	if (engine_active_init(&port->active, device->engine, device->numa_node) == 0)
+	if (engine_run_queue_init(&port->run_queue, device->engine, device->numa_node) == 0)
 		return port;
 	free_port(port);
 	return NULL;

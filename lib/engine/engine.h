@@ -85,15 +85,15 @@ struct uroce_qp {
 	struct uroce_lcore *owner; /* constant */
 
 	/* lcore only */
-	struct engine_active
-		*turns;      /* of the QPs that have something to do: the port's, or the lcore's while there is none */
-	uint32_t active_at;  /* where in it */
-	bool active;         /* stands there */
+	struct engine_run_queue
+		*run_queue;  /* of the QPs that have something to do: the port's, or the lcore's while there is none */
+	uint32_t queued_at;  /* where in it */
+	bool queued;         /* stands there */
 	bool answers_only;   /* there for nothing but requests that have come */
 	bool resolved;       /* the peer's MAC is known, the template complete */
 	bool waiting;        /* stands among those that are not */
 	uint32_t migrations; /* of the core, as the template knows them */
-	uint32_t sent_turn;  /* the lcore's turn in which it last sent much */
+	uint32_t sent_poll;  /* the lcore's turn in which it last sent much */
 	struct engine_port *port; /* of the path in use; valid while resolved */
 	struct engine_wheel_node timer;
 	struct wire_frame_template template; /* by lines: see prefetch_active() */
@@ -131,8 +131,8 @@ struct engine_spare {
 	struct rte_mbuf *mbufs[SPARE_MBUFS];
 };
 
-/* QPs that have something to do: see active.h. */
-struct engine_active {
+/* QPs that have something to do: see run_queue.h. */
+struct engine_run_queue {
 	struct uroce_qp **qps;
 	uint32_t mask, head, tail;
 	uint32_t looks; /* at QPs that there was no room for */
@@ -141,16 +141,16 @@ struct engine_active {
 /* What an lcore has to do with one device. */
 struct engine_port {
 	struct uroce_device *device;
-	struct engine_active active; /* QPs that send from here */
-	struct engine_spare *spare;  /* of the lcore */
+	struct engine_run_queue run_queue; /* QPs that send from here */
+	struct engine_spare *spare;        /* of the lcore */
 	uint16_t queue;
 	uint16_t pending_count; /* frames that the port did not take yet, oldest first */
 	struct rte_mbuf *pending[TX_PENDING];
-	uint64_t turn_ends_at; /* port_frames_out() with all that may leave in this turn */
+	uint64_t poll_ends_at; /* port_frames_out() with all that may leave in this turn */
 	uint64_t goal_frames;  /* tx_frames when all that waited at goal_ns has left */
 	uint64_t goal_ns;
-	uint64_t alarm_since_ns; /* the second at hand began; and how many strangers there had been */
-	uint64_t alarm_strangers;
+	uint64_t unknown_since_ns; /* the second at hand began; and how many strangers there had been */
+	uint64_t unknown_counted;
 	bool alarmed;                    /* in this second */
 	uint64_t counters[CNT_COUNTERS]; /* lcore only, as all below */
 	uint64_t rx_frames, tx_frames, rx_bytes, tx_bytes;
@@ -166,17 +166,17 @@ struct uroce_lcore {
 
 	struct rc_outbox out;
 	struct engine_wheel wheel;
-	struct engine_active active; /* QPs without a port */
-	struct uroce_qp *waiting;    /* those whose peer's MAC is not known */
-	uint64_t resolve_ns;         /* when they are looked at again */
+	struct engine_run_queue run_queue; /* QPs without a port */
+	struct uroce_qp *waiting;          /* those whose peer's MAC is not known */
+	uint64_t resolve_ns;               /* when they are looked at again */
 	struct engine_port *ports[ENGINE_DEVICES];
 	unsigned port_count;
 	struct engine_spare spares[ENGINE_DEVICES];
 	uint64_t now_ns, before_ns;             /* when this turn began, and the one before it */
-	uint32_t turn;                          /* counts them */
+	uint32_t polls;                         /* counts them */
 	uint32_t work;                          /* of this turn */
 	uint64_t link_ns;                       /* when the links are looked at again */
-	uint32_t news;                          /* of the engine, as far as this lcore has looked */
+	uint32_t broadcast_epoch;               /* of the engine, as far as this lcore has looked */
 	uint8_t *scratch;                       /* a frame in pieces is laid out here */
 	struct engine_connect *_Atomic connect; /* while somebody has a channel of connections; NULL: nobody */
 
@@ -193,8 +193,8 @@ struct uroce_engine {
 	pthread_mutex_t lock; /* tables of the engine and its devices; never held while a call waits for an lcore */
 	bool running;
 	_Atomic bool stop;
-	struct rte_rcu_qsbr *qsbr; /* one reader an lcore */
-	_Atomic uint32_t news;     /* counts what concerns QPs of every lcore: a CQ overflowed, a link changed */
+	struct rte_rcu_qsbr *qsbr;        /* one reader an lcore */
+	_Atomic uint32_t broadcast_epoch; /* counts what concerns QPs of every lcore: a CQ overflowed, a link changed */
 
 	/* QP table: index -> QP; the low digits of an index are its lcore, and those of a QPN its index */
 	uint32_t index_count; /* a power of two */

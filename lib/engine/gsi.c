@@ -7,10 +7,10 @@
 
 #include "engine/connect.h"
 #include "engine/device.h"
-#include "engine/discover.h"
 #include "engine/mbuf.h"
-#include "engine/place.h"
+#include "engine/numa_alloc.h"
 #include "engine/port.h"
+#include "engine/resolve.h"
 #include "rc/path.h"
 
 #define HALF_OPEN_MAX 4096u
@@ -34,13 +34,13 @@ static int open_lcore(struct uroce_lcore *lcore, const struct cm_config *config)
 	if (connect == NULL)
 		return -ENOMEM;
 	connect->bytes = cm_bytes(config);
-	connect->cm = engine_place_alloc(connect->bytes, -1);
+	connect->cm = engine_numa_alloc(connect->bytes, -1);
 	if (connect->cm == NULL) {
 		free(connect);
 		return -ENOMEM;
 	}
 	cm_init(connect->cm, config);
-	/* G1: the manager is complete; pairs with the load in engine_connect_turn and of who receives */
+	/* G1: the manager is complete; pairs with the load in engine_connect_poll and of who receives */
 	atomic_store_explicit(&lcore->connect, connect, memory_order_release);
 	return 0;
 }
@@ -87,7 +87,7 @@ void engine_connect_close(struct uroce_engine *engine)
 		if (connect == NULL)
 			continue;
 		atomic_store(&engine->lcores[i]->connect, NULL);
-		engine_place_free(connect->cm, connect->bytes);
+		engine_numa_free(connect->cm, connect->bytes);
 		free(connect);
 	}
 }
@@ -115,7 +115,7 @@ void engine_connect_send(struct uroce_lcore *lcore, const struct cm_route *route
 	};
 	struct rte_mbuf *mbuf;
 
-	if (port == NULL || !engine_discover_find(lcore, &path, &mac) || port_room(port) == 0) {
+	if (port == NULL || !engine_resolve_find(lcore, &path, &mac) || port_room(port) == 0) {
 		connect->unresolved++;
 		return;
 	}

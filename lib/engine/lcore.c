@@ -11,30 +11,30 @@
 #include <rte_launch.h>
 #include <rte_lcore.h>
 
-#include "engine/active.h"
 #include "engine/clock.h"
 #include "engine/connect.h"
 #include "engine/engine.h"
 #include "engine/mailbox.h"
+#include "engine/numa_alloc.h"
 #include "engine/pipeline.h"
-#include "engine/place.h"
 #include "engine/port.h"
 #include "engine/ring.h"
+#include "engine/run_queue.h"
 #include "engine/steer.h"
 
-#define IDLE_TURNS 256u /* before an lcore is kind to others */
+#define IDLE_POLLS 256u /* before an lcore is kind to others */
 #define SLEEP_NS 50000
 
 static void free_lcore(struct uroce_lcore *lcore)
 {
 	if (lcore == NULL)
 		return;
-	engine_active_free(&lcore->active);
+	engine_run_queue_free(&lcore->run_queue);
 	engine_ring_free(lcore->doorbells, sizeof(void *));
 	engine_ring_free(lcore->mailbox, sizeof(void *));
 	engine_ring_free(lcore->handover, sizeof(void *));
 	free(lcore->scratch);
-	engine_place_free(lcore, sizeof(*lcore));
+	engine_numa_free(lcore, sizeof(*lcore));
 }
 
 static struct uroce_lcore *create_lcore(struct uroce_engine *engine, unsigned index)
@@ -42,7 +42,7 @@ static struct uroce_lcore *create_lcore(struct uroce_engine *engine, unsigned in
 	const struct uroce_engine_config *config = &engine->config;
 	unsigned lcore_id = config->lcore_ids ? config->lcore_ids[index] : LCORE_ID_ANY;
 	int node = lcore_id == LCORE_ID_ANY ? -1 : (int)rte_lcore_to_socket_id(lcore_id);
-	struct uroce_lcore *lcore = engine_place_alloc(sizeof(*lcore), node);
+	struct uroce_lcore *lcore = engine_numa_alloc(sizeof(*lcore), node);
 
 	if (lcore == NULL)
 		return NULL;
@@ -54,7 +54,7 @@ static struct uroce_lcore *create_lcore(struct uroce_engine *engine, unsigned in
 	lcore->mailbox = engine_ring_create(MAILBOX_CALLS, 1, sizeof(void *), RING_F_SC_DEQ, node);
 	lcore->handover = engine_ring_create(HANDOVER_FRAMES, 1, sizeof(void *), RING_F_SC_DEQ, node);
 	lcore->scratch = malloc(PORT_FRAME_MAX_BYTES);
-	if (engine_active_init(&lcore->active, engine, node) != 0 || !lcore->doorbells || !lcore->mailbox ||
+	if (engine_run_queue_init(&lcore->run_queue, engine, node) != 0 || !lcore->doorbells || !lcore->mailbox ||
 	    !lcore->handover || !lcore->scratch) {
 		free_lcore(lcore);
 		return NULL;
@@ -138,7 +138,7 @@ int uroce_engine_create(const struct uroce_engine_config *config, struct uroce_e
 	return 0;
 }
 
-static void rest(const struct uroce_lcore *lcore)
+static void be_idle(const struct uroce_lcore *lcore)
 {
 	const struct timespec pause = { .tv_nsec = SLEEP_NS };
 
@@ -155,7 +155,7 @@ static void rest(const struct uroce_lcore *lcore)
 	}
 }
 
-static void own(struct uroce_lcore *lcore)
+static void claim(struct uroce_lcore *lcore)
 {
 	atomic_store_explicit(&lcore->owner, pthread_self(), memory_order_relaxed);
 	/* pairs with the acquire in the mailbox and doorbells: owner is valid */
@@ -167,11 +167,11 @@ static int run_lcore(void *argument)
 	struct uroce_lcore *lcore = argument;
 	uint32_t idle = 0;
 
-	own(lcore);
+	claim(lcore);
 	while (!atomic_load_explicit(&lcore->engine->stop, memory_order_relaxed)) {
-		idle = engine_pipeline_turn(lcore) ? 0 : idle + 1;
-		if (idle > IDLE_TURNS)
-			rest(lcore);
+		idle = engine_pipeline_poll(lcore) ? 0 : idle + 1;
+		if (idle > IDLE_POLLS)
+			be_idle(lcore);
 	}
 	engine_mailbox_serve(lcore);
 	atomic_store_explicit(&lcore->owned, false, memory_order_release);
@@ -183,8 +183,8 @@ unsigned uroce_lcore_poll(struct uroce_lcore *lcore)
 {
 	if (!atomic_load_explicit(&lcore->owned, memory_order_relaxed) ||
 	    !pthread_equal(atomic_load_explicit(&lcore->owner, memory_order_relaxed), pthread_self()))
-		own(lcore);
-	return engine_pipeline_turn(lcore);
+		claim(lcore);
+	return engine_pipeline_poll(lcore);
 }
 
 static void stop_lcores(struct uroce_engine *engine, unsigned count)

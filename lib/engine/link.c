@@ -10,10 +10,10 @@
 #include <rte_cycles.h>
 #include <rte_ethdev.h>
 
-#include "engine/alarm.h"
 #include "engine/events.h"
 #include "engine/link.h"
 #include "engine/port.h"
+#include "engine/unknown_senders.h"
 
 #define LOOK_NS 1000000ull
 #define TX_PATIENCE_NS 500000000ull /* half of what a request may fail later than its retries say */
@@ -32,7 +32,7 @@ static void look(struct uroce_device *device)
 		if (atomic_exchange(&device->link_down, down) != down) {
 			event = (struct uroce_event){ .type = down ? UROCE_EVENT_PORT_ERR : UROCE_EVENT_PORT_ACTIVE };
 			engine_device_raise(device, &event);
-			atomic_fetch_add(&device->engine->news, 1);
+			atomic_fetch_add(&device->engine->broadcast_epoch, 1);
 		}
 	}
 	rte_spinlock_unlock(&device->link_lock);
@@ -100,7 +100,7 @@ static void look_at_waiting(struct engine_port *port, const struct uroce_lcore *
 	port->goal_frames = port->tx_frames + 1;
 }
 
-void engine_link_turn(struct uroce_lcore *lcore)
+void engine_link_poll(struct uroce_lcore *lcore)
 {
 	if (lcore->now_ns < lcore->link_ns)
 		return;
@@ -111,6 +111,6 @@ void engine_link_turn(struct uroce_lcore *lcore)
 		if (port->queue == 0 && port->device->link_is_noted)
 			look(port->device);
 		look_at_waiting(port, lcore);
-		engine_alarm_look(port, lcore->now_ns);
+		engine_unknown_senders_look(port, lcore->now_ns);
 	}
 }

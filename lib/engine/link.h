@@ -10,6 +10,6 @@ void engine_link_watch(struct uroce_device *device);
 void engine_link_forget(struct uroce_device *device);
 
 /* Looks at the links of the lcore's ports when it is time. */
-void engine_link_turn(struct uroce_lcore *lcore);
+void engine_link_poll(struct uroce_lcore *lcore);
 
 #endif

@@ -2,16 +2,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <rte_prefetch.h>
 
-#include "engine/active.h"
 #include "engine/clock.h"
 #include "engine/connect.h"
 #include "engine/deliver.h"
-#include "engine/discover.h"
 #include "engine/link.h"
 #include "engine/mailbox.h"
 #include "engine/pipeline.h"
 #include "engine/port.h"
 #include "engine/receive.h"
+#include "engine/resolve.h"
+#include "engine/run_queue.h"
 #include "engine/service.h"
 #include "engine/steer.h"
 #include "rc/fail.h"
@@ -30,8 +30,8 @@
 void engine_pipeline_forget(struct uroce_lcore *lcore, struct uroce_qp *qp)
 {
 	engine_wheel_disarm(&lcore->wheel, &qp->timer);
-	engine_discover_forget(lcore, qp);
-	active_remove(qp);
+	engine_resolve_forget(lcore, qp);
+	run_queue_remove(qp);
 }
 
 /*
@@ -49,7 +49,7 @@ static void fire_timers(struct uroce_lcore *lcore)
 
 		if (rc_qp_deadline(qp_core(qp)) <= lcore->before_ns) {
 			rc_qp_timeout(qp_core(qp), lcore->before_ns);
-			active_add(qp);
+			run_queue_add(qp);
 			lcore->work++;
 		}
 		qp_update_timer(lcore, qp);
@@ -74,18 +74,18 @@ static void look_at(struct uroce_qp *qp)
 	else if (rc->path.device == NULL || !atomic_load(&rc->path.device->link_down) || alternate->device == NULL ||
 		 atomic_load(&alternate->device->link_down) || !rc_qp_port_failed(rc)) /* */
 		return;
-	active_add(qp);
+	run_queue_add(qp);
 }
 
 /* Something happened that concerns QPs of all lcores: rare, so all of them are looked at. */
 static void take_news(struct uroce_lcore *lcore)
 {
 	const struct uroce_engine *engine = lcore->engine;
-	uint32_t news = atomic_load_explicit(&engine->news, memory_order_acquire);
+	uint32_t news = atomic_load_explicit(&engine->broadcast_epoch, memory_order_acquire);
 
-	if (news == lcore->news)
+	if (news == lcore->broadcast_epoch)
 		return;
-	lcore->news = news;
+	lcore->broadcast_epoch = news;
 	for (uint32_t i = lcore->index; i < engine->index_count; i += engine->lcore_mask + 1) {
 		struct uroce_qp *qp = steer_find(engine, i);
 
@@ -106,7 +106,7 @@ static __rte_noinline void take_doorbells(struct uroce_lcore *lcore)
 			continue; /* destroyed since */
 		/* D1: cleared before the queue is looked at, so that a later post rings again */
 		atomic_store(&qp->rung, false);
-		active_add(qp);
+		run_queue_add(qp);
 	}
 	lcore->work += count;
 }
@@ -140,7 +140,7 @@ static bool transmit_qp(struct uroce_lcore *lcore, struct uroce_qp *qp, uint32_t
 	uint64_t bytes;
 	bool more;
 
-	if (qp->sent_turn == lcore->turn)
+	if (qp->sent_poll == lcore->polls)
 		return true;
 	outbox_next_packets(out, room);
 	if (qp->answers_only) {
@@ -152,7 +152,7 @@ static bool transmit_qp(struct uroce_lcore *lcore, struct uroce_qp *qp, uint32_t
 		qp_update_timer(lcore, qp);
 	}
 	if (bytes >= TURN_BYTES)
-		qp->sent_turn = lcore->turn;
+		qp->sent_poll = lcore->polls;
 	lcore->work += out->packet_count;
 	/* Without a MAC there is nothing to try again before it is found; that activates the QP. */
 	more = more && (qp->resolved || !outbox_has_completion_room(out));
@@ -165,15 +165,15 @@ static bool transmit_qp(struct uroce_lcore *lcore, struct uroce_qp *qp, uint32_t
  * While a QP has its turn, those that come next are fetched: first themselves, then what their frames are made from,
  * and of those that may send requests their windows, then the requests.
  */
-static void prefetch_active(const struct engine_active *active)
+static void prefetch_active(const struct engine_run_queue *active)
 {
-	const struct uroce_qp *qp = active_look(active, PREFETCH_AHEAD);
+	const struct uroce_qp *qp = run_queue_look(active, PREFETCH_AHEAD);
 
 	if (qp) {
 		rte_prefetch0(qp);
 		rc_qp_prefetch_answers(qp_core(qp));
 	}
-	qp = active_look(active, PREFETCH_WINDOW_AHEAD);
+	qp = run_queue_look(active, PREFETCH_WINDOW_AHEAD);
 	if (qp && qp->answers_only) {
 		rte_prefetch0(qp->template.ack);
 	} else if (qp) {
@@ -182,7 +182,7 @@ static void prefetch_active(const struct engine_active *active)
 			rte_prefetch0(RTE_PTR_ADD(qp, at));
 		rc_qp_prefetch_window(qp_core(qp));
 	}
-	qp = active_look(active, PREFETCH_REQUEST_AHEAD);
+	qp = run_queue_look(active, PREFETCH_REQUEST_AHEAD);
 	if (qp && !qp->answers_only)
 		rc_qp_prefetch_requests(qp_core(qp));
 }
@@ -190,21 +190,21 @@ static void prefetch_active(const struct engine_active *active)
 /* Its path has changed: it has its turn where it sends from now. */
 static void take_new_path(struct uroce_lcore *lcore, struct uroce_qp *qp)
 {
-	engine_discover_start(lcore, qp);
-	active_add(qp);
+	engine_resolve_start(lcore, qp);
+	run_queue_add(qp);
 }
 
 /*
  * While a port has no room, one of its QPs is looked at all the same, another one each time: for some what is to be
  * done needs no port, and there may never be room again. Those that wait for room keep their places.
  */
-static void look_in_vain(struct uroce_lcore *lcore, struct engine_active *turns)
+static void service_without_room(struct uroce_lcore *lcore, struct engine_run_queue *turns)
 {
-	struct uroce_qp *qp = active_look(turns, turns->looks++ % active_count(turns));
+	struct uroce_qp *qp = run_queue_look(turns, turns->looks++ % run_queue_count(turns));
 
 	if (qp == NULL || (qp->migrations == qp_core(qp)->migration.count && transmit_qp(lcore, qp, 0)))
 		return;
-	active_remove(qp);
+	run_queue_remove(qp);
 	if (qp->migrations != qp_core(qp)->migration.count)
 		take_new_path(lcore, qp);
 }
@@ -214,13 +214,13 @@ static void look_in_vain(struct uroce_lcore *lcore, struct engine_active *turns)
  * sends, or it could be the same one each time who is cut short. ACKs and NAKs, of which a QP has few at a time, are
  * not held up (S-18); nor is anything by who has gone.
  */
-static inline bool next_may_send(const struct engine_port *port, const struct engine_active *turns)
+static inline bool next_may_send(const struct engine_port *port, const struct engine_run_queue *turns)
 {
 	const struct uroce_qp *next;
 
-	if (port_frames_out(port) < port->turn_ends_at)
+	if (port_frames_out(port) < port->poll_ends_at)
 		return true;
-	next = active_look(turns, 0);
+	next = run_queue_look(turns, 0);
 	return !next || (next->answers_only && qp_core(next)->replay.queue_head == REPLAY_NONE);
 }
 
@@ -229,10 +229,10 @@ static inline bool next_may_send(const struct engine_port *port, const struct en
  * QPs and frames a turn, not all. Who has more to send goes to the end. The others keep their order, so that each has
  * its turn (L3).
  */
-static void transmit(struct uroce_lcore *lcore, struct engine_active *turns, struct engine_port *port)
+static void transmit(struct uroce_lcore *lcore, struct engine_run_queue *turns, struct engine_port *port)
 {
 	struct uroce_qp *served[TRANSMIT_VISITS];
-	uint32_t visits = active_count(turns), count = 0;
+	uint32_t visits = run_queue_count(turns), count = 0;
 
 	if (visits > TRANSMIT_VISITS)
 		visits = TRANSMIT_VISITS;
@@ -243,13 +243,13 @@ static void transmit(struct uroce_lcore *lcore, struct engine_active *turns, str
 		if (port) {
 			room = port_room(port);
 			if (room == 0 && i == 0)
-				look_in_vain(lcore, turns);
+				service_without_room(lcore, turns);
 			if (room == 0 || !next_may_send(port, turns))
 				break;
 		}
-		if (active_count(turns) > PREFETCH_REQUEST_AHEAD)
+		if (run_queue_count(turns) > PREFETCH_REQUEST_AHEAD)
 			prefetch_active(turns);
-		qp = active_take(turns);
+		qp = run_queue_take(turns);
 		if (qp == NULL)
 			continue;
 		if (qp->migrations != qp_core(qp)->migration.count)
@@ -260,18 +260,18 @@ static void transmit(struct uroce_lcore *lcore, struct engine_active *turns, str
 			served[count++] = qp;
 	}
 	for (uint32_t i = 0; i < count; i++)
-		active_add(served[i]);
+		run_queue_add(served[i]);
 }
 
 /* What active QPs have for the ports and CQs. */
 static void send_all(struct uroce_lcore *lcore)
 {
 	for (unsigned i = 0; i < lcore->port_count; i++) {
-		if (active_count(&lcore->ports[i]->active))
-			transmit(lcore, &lcore->ports[i]->active, lcore->ports[i]);
+		if (run_queue_count(&lcore->ports[i]->run_queue))
+			transmit(lcore, &lcore->ports[i]->run_queue, lcore->ports[i]);
 	}
-	if (active_count(&lcore->active))
-		transmit(lcore, &lcore->active, NULL);
+	if (run_queue_count(&lcore->run_queue))
+		transmit(lcore, &lcore->run_queue, NULL);
 	deliver_all(lcore);
 	/* not before: a QP whose path has changed may ask for a MAC at any port */
 	for (unsigned i = 0; i < lcore->port_count; i++)
@@ -284,39 +284,39 @@ static void send_all(struct uroce_lcore *lcore)
  */
 static uint64_t read_clock(const struct uroce_lcore *lcore)
 {
-	uint64_t made_up = engine_made_up_ns(), now = engine_now_ns();
+	uint64_t made_up = engine_clock_offset_ns(), now = engine_now_ns();
 
 	if (__builtin_expect(now >= lcore->now_ns, 1))
 		return now;
 	if (lcore->now_ns - now > CLOCK_JUMP_NS)
-		engine_make_up(made_up, lcore->now_ns - now);
+		engine_clock_add_offset(made_up, lcore->now_ns - now);
 	return lcore->now_ns;
 }
 
-unsigned engine_pipeline_turn(struct uroce_lcore *lcore)
+unsigned engine_pipeline_poll(struct uroce_lcore *lcore)
 {
 	struct rte_rcu_qsbr *qsbr = lcore->engine->qsbr;
 
 	lcore->before_ns = lcore->now_ns;
 	lcore->now_ns = read_clock(lcore);
-	lcore->turn++;
+	lcore->polls++;
 	lcore->work = 0;
 	/* Regions are only looked up between these two: uroce_mr_dereg() waits for the second. */
 	rte_rcu_qsbr_thread_online(qsbr, lcore->index);
 	if (!rte_ring_empty(lcore->doorbells))
 		take_doorbells(lcore);
 	for (unsigned i = 0; i < lcore->port_count; i++)
-		lcore->ports[i]->turn_ends_at = port_frames_out(lcore->ports[i]) + TURN_FRAMES;
+		lcore->ports[i]->poll_ends_at = port_frames_out(lcore->ports[i]) + POLL_FRAMES;
 	send_all(lcore);
 	for (unsigned i = 0; i < lcore->port_count; i++)
 		engine_receive_port(lcore, lcore->ports[i]);
 	engine_receive_handed_over(lcore);
-	engine_link_turn(lcore);
+	engine_link_poll(lcore);
 	take_news(lcore);
 	fire_timers(lcore);
-	engine_discover_turn(lcore);
+	engine_resolve_poll(lcore);
 	if (lcore->connect)
-		engine_connect_turn(lcore);
+		engine_connect_poll(lcore);
 	send_all(lcore);
 	rte_rcu_qsbr_thread_offline(qsbr, lcore->index);
 	lcore->work += engine_mailbox_serve(lcore);

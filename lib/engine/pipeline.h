@@ -6,7 +6,7 @@
 #include "engine/engine.h"
 
 /* One turn: doorbells, transmit, receive, timers, transmit, control calls. Returns the work done. */
-unsigned engine_pipeline_turn(struct uroce_lcore *lcore);
+unsigned engine_pipeline_poll(struct uroce_lcore *lcore);
 
 /* Owner: no list and no timer knows the QP any more. */
 void engine_pipeline_forget(struct uroce_lcore *lcore, struct uroce_qp *qp);

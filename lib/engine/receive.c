@@ -4,12 +4,12 @@
 #include <rte_mbuf.h>
 #include <rte_prefetch.h>
 
-#include "engine/active.h"
 #include "engine/connect.h"
 #include "engine/deliver.h"
-#include "engine/discover.h"
 #include "engine/port.h"
 #include "engine/receive.h"
+#include "engine/resolve.h"
+#include "engine/run_queue.h"
 #include "engine/service.h"
 #include "engine/steer.h"
 #include "engine/ud.h"
@@ -41,14 +41,14 @@ static __rte_always_inline void notice_work(struct uroce_lcore *lcore, struct ur
 	bool answers;
 
 	/* Its turn is to come, in which a request changes nothing; and nothing that is not done in one for all. */
-	if (qp->active && (!response || !qp->answers_only))
+	if (qp->queued && (!response || !qp->answers_only))
 		return;
 	if (rc_qp_has_work(rc, response, &answers)) {
-		qp->answers_only = answers && (!qp->active || qp->answers_only);
+		qp->answers_only = answers && (!qp->queued || qp->answers_only);
 		if (qp->answers_only && rc->replay.queue_head == REPLAY_NONE)
-			active_add_first(qp);
+			run_queue_add_first(qp);
 		else
-			active_add_last(qp);
+			run_queue_add_last(qp);
 	}
 	if (response && answers)
 		qp_update_timer(lcore, qp);
@@ -171,7 +171,7 @@ static bool receive_other(struct uroce_lcore *lcore, struct engine_port *port, s
 	if (kind == WIRE_FRAME_ROCE)
 		return receive_roce(lcore, port, mbuf, frame, &encap);
 	if (kind == WIRE_FRAME_ARP || kind == WIRE_FRAME_ICMP || kind == WIRE_FRAME_ICMP6)
-		engine_discover_receive(lcore, port, frame, bytes);
+		engine_resolve_receive(lcore, port, frame, bytes);
 	else
 		port->counters[rc_counters_of_frame(kind)]++;
 	return false;
@@ -402,7 +402,7 @@ void engine_receive_port(struct uroce_lcore *lcore, struct engine_port *port)
 {
 	struct rte_mbuf *burst[BURST];
 
-	for (unsigned i = 0; i < TURN_FRAMES / BURST; i++) {
+	for (unsigned i = 0; i < POLL_FRAMES / BURST; i++) {
 		uint16_t count = rte_eth_rx_burst(port->device->port_id, port->queue, burst, BURST);
 
 		if (count)

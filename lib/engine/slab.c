@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "engine/place.h"
+#include "engine/numa_alloc.h"
 #include "engine/slab.h"
 
 #define CHUNK_BYTES (2ull << 20)
@@ -126,7 +126,7 @@ void *engine_slab_take(struct engine_slab *slab, uint64_t bytes)
 
 	bytes = round_up(bytes);
 	if (bytes >= LARGE_BYTES)
-		return engine_place_alloc(bytes, slab->node);
+		return engine_numa_alloc(bytes, slab->node);
 	pthread_mutex_lock(&slab->lock);
 	block = take_block(slab, bytes);
 	pthread_mutex_unlock(&slab->lock);
@@ -140,7 +140,7 @@ void engine_slab_give_back(struct engine_slab *slab, void *block, uint64_t bytes
 
 	bytes = round_up(bytes);
 	if (bytes >= LARGE_BYTES) {
-		engine_place_free(block, bytes);
+		engine_numa_free(block, bytes);
 		return;
 	}
 	pthread_mutex_lock(&slab->lock);

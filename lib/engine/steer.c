@@ -5,7 +5,7 @@
 #include <sys/random.h>
 
 #include "engine/clock.h"
-#include "engine/place.h"
+#include "engine/numa_alloc.h"
 #include "engine/steer.h"
 
 #define DRAWS 16u /* for a number that does not rest */
@@ -24,13 +24,13 @@ int engine_steer_init(struct uroce_engine *engine, uint32_t max_qps)
 
 	engine->lcore_mask = lcores - 1;
 	engine->index_count = per_lcore * lcores;
-	engine->qps = engine_place_alloc(engine->index_count * sizeof(*engine->qps), -1);
+	engine->qps = engine_numa_alloc(engine->index_count * sizeof(*engine->qps), -1);
 	return engine->qps ? engine_rest_init(&engine->rest) : -ENOMEM;
 }
 
 void engine_steer_free(struct uroce_engine *engine)
 {
-	engine_place_free(engine->qps, engine->index_count * sizeof(*engine->qps));
+	engine_numa_free(engine->qps, engine->index_count * sizeof(*engine->qps));
 	engine->qps = NULL;
 	engine_rest_free(&engine->rest);
 }

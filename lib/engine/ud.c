@@ -5,8 +5,8 @@
 
 #include "engine/deliver.h"
 #include "engine/device.h"
-#include "engine/discover.h"
 #include "engine/port.h"
+#include "engine/resolve.h"
 #include "engine/steer.h"
 #include "engine/ud.h"
 #include "rc/path.h"
@@ -222,7 +222,7 @@ int engine_ud_send(struct uroce_ud *ud, const struct uroce_ud_addr *to, const st
 	for (uint32_t i = 0; i < wr->num_sge; i++)
 		bytes += wr->sg_list[i].length;
 	path.device = ud->device;
-	if (!engine_discover_find(lcore, &path, &mac) || port_room(port) == 0) {
+	if (!engine_resolve_find(lcore, &path, &mac) || port_room(port) == 0) {
 		port_flush(port); /* the question leaves */
 		return -EAGAIN;
 	}

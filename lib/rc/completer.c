@@ -9,9 +9,9 @@
 #include "rc/fail.h"
 #include "rc/keepalive.h"
 #include "rc/outbox.h"
-#include "rc/scatter.h"
 #include "rc/report.h"
 #include "rc/retry.h"
+#include "rc/scatter.h"
 
 /* What a final NAK does to the request that it names (K-REQ). */
 struct nak_row {

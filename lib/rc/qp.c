@@ -11,9 +11,9 @@
 #include "rc/migration.h"
 #include "rc/outbox.h"
 #include "rc/plain.h"
-#include "rc/ring_size.h"
 #include "rc/requester.h"
 #include "rc/retry.h"
+#include "rc/ring_size.h"
 #include "rc/srq.h"
 #include "rc/work.h"
 

@@ -9,9 +9,9 @@
 #include <uroce/qp.h>
 
 #include "config/limits.h"
-#include "rc/loss_quota.h"
 #include "rc/codes.h"
 #include "rc/counters.h"
+#include "rc/loss_quota.h"
 #include "rc/mr.h"
 #include "rc/path.h"
 #include "rc/probe.h"

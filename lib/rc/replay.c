@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "config/limits.h"
-#include "rc/ring_size.h"
 #include "rc/replay.h"
+#include "rc/ring_size.h"
 
 uint64_t rc_replay_bytes(uint32_t limit)
 {

@@ -11,8 +11,8 @@
 #include "rc/fail.h"
 #include "rc/flush.h"
 #include "rc/outbox.h"
-#include "rc/scatter.h"
 #include "rc/report.h"
+#include "rc/scatter.h"
 #include "rc/verdict.h"
 #include "wire/bytes.h"
 

@@ -353,9 +353,9 @@ Test(flood, blind_guesses_of_qpns_are_told_and_would_take_years)
 	cr_assert_eq(hits, 2);
 	years = (double)(1ull << 48) / rate / (365.25 * 86400);
 	cr_assert_gt(years, 5, "a sweep of QPNs and PSNs takes %.1f years", years);
-	sent = flood_until_event(&network, &junk[0], ANOMALY_STRANGERS - FRAMES, &event);
+	sent = flood_until_event(&network, &junk[0], ANOMALY_UNKNOWN_SENDERS - FRAMES, &event);
 	cr_assert_eq(event.type, UROCE_EVENT_TYPES, "%s after %u", uroce_event_name(event.type), sent);
-	sent += flood_until_event(&network, &junk[0], 4 * ANOMALY_STRANGERS, &event);
+	sent += flood_until_event(&network, &junk[0], 4 * ANOMALY_UNKNOWN_SENDERS, &event);
 	cr_assert_eq(event.type, UROCE_EVENT_ANOMALY);
 	cr_assert_eq(event.qp_num, 0);
 	cr_assert_lt(sent, rate, "a second at that rate");

@@ -9,7 +9,7 @@
 
 #include "engine/engine.h"
 
-static uint32_t count_active(const struct engine_active *active)
+static uint32_t count_active(const struct engine_run_queue *active)
 {
 	uint32_t count = 0;
 
@@ -45,9 +45,9 @@ struct held held_count(const struct network *network)
 
 	for (uint32_t i = 0; i < network->engine->index_count; i++)
 		held.qps += atomic_load(&network->engine->qps[i].qp) != NULL;
-	held.active = count_active(&lcore->active);
+	held.active = count_active(&lcore->run_queue);
 	for (unsigned i = 0; i < lcore->port_count; i++)
-		held.active += count_active(&lcore->ports[i]->active);
+		held.active += count_active(&lcore->ports[i]->run_queue);
 	for (int i = 0; i < 2; i++) {
 		held.pd_users[i] = atomic_load(&network->ends[i].pd->users);
 		held.device_users[i] = atomic_load(&network->ends[i].device->users);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/place.h"
+#include "engine/numa_alloc.h"
 #include "engine/slab.h"
 
 #define BLOCKS 1000u
@@ -12,14 +12,14 @@
 /* The parts of place.c that need DPDK and libnuma, as far as the slab sees them. */
 static int placed;
 
-void *engine_place_alloc(uint64_t bytes, int node)
+void *engine_numa_alloc(uint64_t bytes, int node)
 {
 	(void)node;
 	placed++;
 	return calloc(1, bytes);
 }
 
-void engine_place_free(void *memory, uint64_t bytes)
+void engine_numa_free(void *memory, uint64_t bytes)
 {
 	(void)bytes;
 	placed -= memory != NULL;

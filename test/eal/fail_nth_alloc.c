@@ -1,4 +1,4 @@
-/* nth.c - a fixed exchange in which the N-th tx burst, mbuf or allocation fails, for each N: nothing is lost */
+/* fail_nth_alloc.c - the n-th allocation fails, the n-th mbuf, the n-th frame: nothing is lost or left behind */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include "rule.h"
 #include "start.h"
 
-TestSuite(nth, .init = test_eal_start, .timeout = 60);
+TestSuite(fail_nth_alloc, .init = test_eal_start, .timeout = 60);
 
 /* 17 s: a machine that stops this thread for a while is not taken for a lost frame. */
 #define NO_TIMEOUT 22
@@ -199,7 +199,7 @@ static void for_each_n(struct network *network)
 	failing = 0;
 }
 
-Test(nth, a_port_that_takes_nothing_once_loses_nothing)
+Test(fail_nth_alloc, a_port_that_takes_nothing_once_loses_nothing)
 {
 	static struct network network;
 
@@ -233,7 +233,7 @@ static void free_pools(struct rte_mempool *const pools[2])
 	}
 }
 
-Test(nth, a_pool_that_is_empty_once_loses_nothing)
+Test(fail_nth_alloc, a_pool_that_is_empty_once_loses_nothing)
 {
 	static struct network network;
 	struct rte_mempool *pools[2];
@@ -273,7 +273,7 @@ static void check_none_for_a_while(struct network *network, const char *counter)
 }
 
 /* TC-E-25 */
-Test(nth, no_room_for_a_long_time_costs_the_time_and_no_retry)
+Test(fail_nth_alloc, no_room_for_a_long_time_costs_the_time_and_no_retry)
 {
 	static struct network network;
 	struct rte_mempool *pools[2];
@@ -361,7 +361,7 @@ static void take_apart(struct made *made)
 		cr_assert_eq(uroce_engine_destroy(made->engine), 0);
 }
 
-Test(nth, an_allocation_that_fails_is_told_and_leaves_nothing_behind)
+Test(fail_nth_alloc, an_allocation_that_fails_is_told_and_leaves_nothing_behind)
 {
 	static uint8_t memory[4096];
 	struct drivers_loop_config config = { .mbuf_count = 2047, .ring_entries = 256 };

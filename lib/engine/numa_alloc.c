@@ -1,11 +1,11 @@
-/* place.c - NUMA placement with libnuma */
+/* numa_alloc.c - NUMA placement with libnuma */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <numa.h>
 #include <sys/mman.h>
 
 #include <rte_ethdev.h>
 
-#include "engine/place.h"
+#include "engine/numa_alloc.h"
 
 #define HUGE_BYTES (2ull << 20)
 
@@ -16,7 +16,7 @@ void engine_place_prefer(void *memory, uint64_t bytes, int node)
 		numa_tonode_memory(memory, bytes, node);
 }
 
-void *engine_place_alloc(uint64_t bytes, int node)
+void *engine_numa_alloc(uint64_t bytes, int node)
 {
 	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
@@ -28,7 +28,7 @@ void *engine_place_alloc(uint64_t bytes, int node)
 	return memory;
 }
 
-void engine_place_free(void *memory, uint64_t bytes)
+void engine_numa_free(void *memory, uint64_t bytes)
 {
 	if (memory)
 		munmap(memory, bytes);

@@ -1,4 +1,4 @@
-/* patience.c - an early question is for a peer that owes an answer, and who answers slowly is given more time */
+/* probe_backoff.c - an early question is for a peer that owes an answer, and who answers slowly is given more time */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A question too many costs two packets, and with every packet of a window the peer's time as well: a peer that is only
@@ -58,7 +58,7 @@ static uint64_t exchange(struct pair *pair, uint64_t round_trip_ns)
 }
 
 /* More is to follow, and what has asked is answered: of the rest nobody expects to hear. */
-Test(patience, nobody_waits_for_an_answer_that_nobody_owes)
+Test(probe_backoff, nobody_waits_for_an_answer_that_nobody_owes)
 {
 	struct pair *pair = open_cut();
 	struct rc_qp *qp = pair->side[A].qp;
@@ -89,7 +89,7 @@ Test(patience, nobody_waits_for_an_answer_that_nobody_owes)
  * Each question is put before the answer to the one before it comes, so that no round trip is ever timed (T-5). From
  * any round trip to any other, exact or drawn: in the end nobody is asked any more.
  */
-Test(patience, a_peer_that_has_become_slower_is_given_more_time)
+Test(probe_backoff, a_peer_that_has_become_slower_is_given_more_time)
 {
 	static const uint64_t usual_us[] = { 1, 5, 20, 50, 100, 500 };
 
@@ -118,7 +118,7 @@ Test(patience, a_peer_that_has_become_slower_is_given_more_time)
 }
 
 /* Karn's rule: progress alone does not make the wait short again, for whether it answers the question nobody knows. */
-Test(patience, after_a_question_waits_stay_long_until_a_round_trip_is_timed)
+Test(probe_backoff, after_a_question_waits_stay_long_until_a_round_trip_is_timed)
 {
 	struct pair *pair = open_cut();
 	struct rc_qp *qp = pair->side[A].qp;
@@ -138,7 +138,7 @@ Test(patience, after_a_question_waits_stay_long_until_a_round_trip_is_timed)
 }
 
 /* Where packets are lost it was right to ask, and is the next time. */
-Test(patience, who_has_seen_a_loss_asks_soon_again)
+Test(probe_backoff, who_has_seen_a_loss_asks_soon_again)
 {
 	struct pair *pair = open_cut();
 	struct rc_qp *qp = pair->side[A].qp;
@@ -156,7 +156,7 @@ Test(patience, who_has_seen_a_loss_asks_soon_again)
 }
 
 /* The thread was away for a second while a round trip was timed: it goes on asking within the timeout. */
-Test(patience, who_was_away_does_not_give_up_asking)
+Test(probe_backoff, who_was_away_does_not_give_up_asking)
 {
 	struct pair *pair = open_cut();
 	struct rc_qp *qp = pair->side[A].qp;
@@ -175,7 +175,7 @@ Test(patience, who_was_away_does_not_give_up_asking)
 }
 
 /* The very first packet is lost: what its second copy takes is no measure, as long as there is no other. */
-Test(patience, a_lost_first_packet_does_not_make_impatient)
+Test(probe_backoff, a_lost_first_packet_does_not_make_impatient)
 {
 	struct pair *pair = open_cut();
 	struct rc_qp *qp = pair->side[A].qp;
@@ -198,7 +198,7 @@ Test(patience, a_lost_first_packet_does_not_make_impatient)
 }
 
 /* No room for the question, and something is answered: a sign of life, so nothing goes. */
-Test(patience, a_question_that_had_no_room_does_not_become_a_restart)
+Test(probe_backoff, a_question_that_had_no_room_does_not_become_a_restart)
 {
 	struct pair *pair = open_cut();
 	struct rc_qp *qp = pair->side[A].qp;
@@ -228,7 +228,7 @@ Test(patience, a_question_that_had_no_room_does_not_become_a_restart)
 }
 
 /* Progress between the deadline and the next chance to send: there is nothing to ask any more. */
-Test(patience, progress_takes_back_a_question_that_was_due)
+Test(probe_backoff, progress_takes_back_a_question_that_was_due)
 {
 	struct pair *pair = open_cut();
 	struct rc_qp *qp = pair->side[A].qp;
@@ -252,7 +252,7 @@ Test(patience, progress_takes_back_a_question_that_was_due)
 }
 
 /* Turned off while a question waits for room: nothing goes out again, and on the way it was nothing changes. */
-Test(patience, a_question_that_had_no_room_is_forgotten_when_it_is_turned_off)
+Test(probe_backoff, a_question_that_had_no_room_is_forgotten_when_it_is_turned_off)
 {
 	struct pair *pair = open_cut();
 	struct rc_qp *qp = pair->side[A].qp;

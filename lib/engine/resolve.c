@@ -1,15 +1,15 @@
-/* discover.c - who has an address: asking, answering, waiting */
+/* resolve.c - who has an address: asking, answering, waiting */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <string.h>
 
 #include <rte_mbuf.h>
 
-#include "engine/active.h"
 #include "engine/clock.h"
 #include "engine/device.h"
-#include "engine/discover.h"
 #include "engine/port.h"
+#include "engine/resolve.h"
 #include "engine/route.h"
+#include "engine/run_queue.h"
 #include "wire/neighbour.h"
 
 #define LOOK_AGAIN_NS 1000000ull
@@ -66,7 +66,7 @@ static void answer_echo(struct engine_port *port, const uint8_t *frame, uint32_t
 	send_frame(port, reply, bytes);
 }
 
-void engine_discover_receive(struct uroce_lcore *lcore, struct engine_port *port, const uint8_t *frame, uint32_t bytes)
+void engine_resolve_receive(struct uroce_lcore *lcore, struct engine_port *port, const uint8_t *frame, uint32_t bytes)
 {
 	struct wire_neighbour neighbour;
 	struct uroce_addr told;
@@ -116,7 +116,7 @@ static void ask_for(struct engine_port *port, const struct uroce_path *path, con
 	send_frame(port, request, bytes);
 }
 
-bool engine_discover_find(struct uroce_lcore *lcore, const struct uroce_path *path, struct uroce_mac *mac)
+bool engine_resolve_find(struct uroce_lcore *lcore, const struct uroce_path *path, struct uroce_mac *mac)
 {
 	struct uroce_device *device = path->device;
 	const struct uroce_addr *hop;
@@ -141,29 +141,29 @@ static bool try_to_resolve(struct uroce_lcore *lcore, struct uroce_qp *qp)
 	const struct uroce_path *path = &qp_core(qp)->path;
 	struct uroce_mac mac;
 
-	if (!engine_discover_find(lcore, path, &mac))
+	if (!engine_resolve_find(lcore, path, &mac))
 		return false;
 	engine_mbuf_template(&qp->template, path, &path->device->mac, &mac, qp->qpn, qp_core(qp)->dest_qpn);
 	qp->port = engine_find_port(lcore, path->device);
 	qp->resolved = true;
-	active_move(qp, &qp->port->active);
-	active_add(qp);
+	run_queue_move(qp, &qp->port->run_queue);
+	run_queue_add(qp);
 	return true;
 }
 
-void engine_discover_prepare(struct uroce_lcore *lcore, const struct uroce_path *path)
+void engine_resolve_prepare(struct uroce_lcore *lcore, const struct uroce_path *path)
 {
 	struct uroce_mac mac;
 
-	engine_discover_find(lcore, path, &mac);
+	engine_resolve_find(lcore, path, &mac);
 }
 
-void engine_discover_start(struct uroce_lcore *lcore, struct uroce_qp *qp)
+void engine_resolve_start(struct uroce_lcore *lcore, struct uroce_qp *qp)
 {
-	engine_discover_forget(lcore, qp);
+	engine_resolve_forget(lcore, qp);
 	qp->resolved = false;
 	qp->migrations = qp_core(qp)->migration.count;
-	active_move(qp, &lcore->active);
+	run_queue_move(qp, &lcore->run_queue);
 	if (try_to_resolve(lcore, qp))
 		return;
 	qp->waiting = true;
@@ -172,7 +172,7 @@ void engine_discover_start(struct uroce_lcore *lcore, struct uroce_qp *qp)
 	lcore->waiting = qp;
 }
 
-void engine_discover_forget(struct uroce_lcore *lcore, struct uroce_qp *qp)
+void engine_resolve_forget(struct uroce_lcore *lcore, struct uroce_qp *qp)
 {
 	struct uroce_qp **link = &lcore->waiting;
 
@@ -192,7 +192,7 @@ static void check_patience(struct uroce_lcore *lcore, struct uroce_qp *qp)
 	} else if (lcore->now_ns - qp->waiting_since_ns >= UNRESOLVED_NS) {
 		qp->waiting_since_ns = lcore->now_ns;
 		rc_qp_unreachable(qp_core(qp));
-		active_add(qp);
+		run_queue_add(qp);
 	}
 }
 
@@ -214,7 +214,7 @@ static __rte_noinline void look_at_waiting(struct uroce_lcore *lcore)
 	}
 }
 
-void engine_discover_turn(struct uroce_lcore *lcore)
+void engine_resolve_poll(struct uroce_lcore *lcore)
 {
 	if (lcore->waiting && lcore->now_ns >= lcore->resolve_ns)
 		look_at_waiting(lcore);

@@ -1,33 +1,33 @@
-/* active.c - memory of the ring of active QPs, and its holes */
+/* run_queue.c - memory of the ring of active QPs, and its holes */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 
-#include "engine/active.h"
-#include "engine/place.h"
+#include "engine/numa_alloc.h"
+#include "engine/run_queue.h"
 
-static uint64_t ring_bytes(const struct engine_active *active)
+static uint64_t ring_bytes(const struct engine_run_queue *active)
 {
 	return (active->mask + 1ull) * sizeof(struct uroce_qp *);
 }
 
-int engine_active_init(struct engine_active *active, const struct uroce_engine *engine, int node)
+int engine_run_queue_init(struct engine_run_queue *active, const struct uroce_engine *engine, int node)
 {
 	/* Each QP of an lcore at most once, and as many that have gone before the ring is tidied up. */
 	active->mask = 2 * (engine->index_count / (engine->lcore_mask + 1)) - 1;
 	active->head = active->tail = active->looks = 0;
-	active->qps = engine_place_alloc(ring_bytes(active), node);
+	active->qps = engine_numa_alloc(ring_bytes(active), node);
 	return active->qps ? 0 : -ENOMEM;
 }
 
-void engine_active_free(struct engine_active *active)
+void engine_run_queue_free(struct engine_run_queue *active)
 {
 	if (active->qps)
-		engine_place_free(active->qps, ring_bytes(active));
+		engine_numa_free(active->qps, ring_bytes(active));
 	active->qps = NULL;
 }
 
 /* They would add up with a QP that is made and destroyed again and again. */
-void engine_active_tidy(struct engine_active *active)
+void engine_run_queue_tidy(struct engine_run_queue *active)
 {
 	uint32_t to = active->head;
 
@@ -36,7 +36,7 @@ void engine_active_tidy(struct engine_active *active)
 
 		if (qp == NULL)
 			continue;
-		qp->active_at = to;
+		qp->queued_at = to;
 		active->qps[to++ & active->mask] = qp;
 	}
 	active->tail = to;

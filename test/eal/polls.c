@@ -1,4 +1,4 @@
-/* turns.c - what happens within one turn of an lcore, in which order, and what has to wait for the next one */
+/* polls.c - what happens within one turn of an lcore, in which order, and what has to wait for the next one */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
 #include <string.h>
@@ -6,8 +6,8 @@
 #include <rte_ethdev.h>
 #include <rte_ring.h>
 
-#include "engine/active.h"
 #include "engine/deliver.h"
+#include "engine/run_queue.h"
 #include "flows.h"
 #include "rule.h"
 #include "start.h"
@@ -21,7 +21,7 @@
 #define FEW 20u /* each with more requests than two turns send of it */
 #define STARVING 990u
 
-TestSuite(turns, .init = test_eal_start, .timeout = 60);
+TestSuite(polls, .init = test_eal_start, .timeout = 60);
 
 static struct network network;
 
@@ -97,7 +97,7 @@ static void post_from(int end, enum uroce_wr_opcode opcode)
 }
 
 /* One end's port is looked at before the other's, so both have their turn as the requester. */
-Test(turns, a_request_its_packet_and_the_answer_leave_in_one_turn)
+Test(polls, a_request_its_packet_and_the_answer_leave_in_one_turn)
 {
 	static const enum uroce_wr_opcode opcodes[] = { UROCE_WR_RDMA_WRITE, UROCE_WR_RDMA_READ };
 
@@ -125,7 +125,7 @@ Test(turns, a_request_its_packet_and_the_answer_leave_in_one_turn)
 	network_close(&network);
 }
 
-Test(turns, who_has_sent_little_is_served_twice_a_turn)
+Test(polls, who_has_sent_little_is_served_twice_a_turn)
 {
 	uint64_t before;
 
@@ -139,7 +139,7 @@ Test(turns, who_has_sent_little_is_served_twice_a_turn)
 	network_close(&network);
 }
 
-Test(turns, who_has_sent_16_kib_waits_for_the_next_turn)
+Test(polls, who_has_sent_16_kib_waits_for_the_next_turn)
 {
 	uint64_t before;
 
@@ -156,7 +156,7 @@ Test(turns, who_has_sent_16_kib_waits_for_the_next_turn)
 }
 
 /* The answer begins behind the reception; from then on it is what a turn begins with. */
-Test(turns, the_answer_of_a_read_has_one_turn_a_turn_too)
+Test(polls, the_answer_of_a_read_has_one_turn_a_turn_too)
 {
 	uint64_t before;
 
@@ -172,7 +172,7 @@ Test(turns, the_answer_of_a_read_has_one_turn_a_turn_too)
 }
 
 /* All of them come in one burst. */
-Test(turns, a_burst_has_one_ack_or_with_ack_each_one_for_each_message)
+Test(polls, a_burst_has_one_ack_or_with_ack_each_one_for_each_message)
 {
 	RULE("S-14");
 	for (int each = 0; each < 2; each++) {
@@ -216,11 +216,11 @@ static void post_receives(struct uroce_qp *qp)
 }
 
 /* SENDs from both ends in one turn, more than the outbox has room for before it is to be emptied. */
-Test(turns, who_acks_each_message_delivers_completions_all_the_same)
+Test(polls, who_acks_each_message_delivers_completions_all_the_same)
 {
 	const struct flow_work work = { .opcode = UROCE_WR_SEND, .depth = FLOW_DEPTH };
-	struct flow flows[TURN_FRAMES / OUTBOX_PACKETS];
-	const uint32_t count = TURN_FRAMES / OUTBOX_PACKETS;
+	struct flow flows[POLL_FRAMES / OUTBOX_PACKETS];
+	const uint32_t count = POLL_FRAMES / OUTBOX_PACKETS;
 
 	network_acks_each = true;
 	open_connected();
@@ -245,7 +245,7 @@ Test(turns, who_acks_each_message_delivers_completions_all_the_same)
 }
 
 /* The response of a READ comes to a QP that owes an ACK, for its port had no room, and holds a request back. */
-Test(turns, who_acks_each_message_goes_on_with_requests_all_the_same)
+Test(polls, who_acks_each_message_goes_on_with_requests_all_the_same)
 {
 	struct uroce_wc wc[2];
 	int done = 0;
@@ -295,7 +295,7 @@ static void close_few(struct flow *flows)
 }
 
 /* But for the rest of a visit. So much that is on its way stays in the caches; an answer does not wait behind it. */
-Test(turns, a_turn_sends_no_more_than_it_receives_but_for_answers)
+Test(polls, a_turn_sends_no_more_than_it_receives_but_for_answers)
 {
 	struct flow flows[FEW];
 	uint64_t before;
@@ -305,20 +305,20 @@ Test(turns, a_turn_sends_no_more_than_it_receives_but_for_answers)
 	post_all(flows, FEW);
 	before = frames_of(0);
 	network_turn(&network);
-	cr_assert_eq(frames_of(0) - before, TURN_FRAMES);
+	cr_assert_eq(frames_of(0) - before, POLL_FRAMES);
 	cr_assert_eq(under_way_to(1), 0, "all of it was received in the same turn");
 	before = frames_of(0);
 	post_from(1, UROCE_WR_RDMA_WRITE);
 	network_turn(&network);
-	cr_assert_geq(frames_of(0) - before, TURN_FRAMES, "it was no turn in full");
-	cr_assert_leq(frames_of(0) - before, TURN_FRAMES + OUTBOX_PACKETS);
+	cr_assert_geq(frames_of(0) - before, POLL_FRAMES, "it was no turn in full");
+	cr_assert_leq(frames_of(0) - before, POLL_FRAMES + OUTBOX_PACKETS);
 	cr_assert_not(qp_core(network.ends[0].qp)->responder.ack_due);
 	finish_from(1);
 	close_few(flows);
 }
 
 /* The duplicate lies before a READ, the new request behind it: one ACK cannot answer both (S-8). */
-Test(turns, nor_do_two_answers_wait_behind_requests)
+Test(polls, nor_do_two_answers_wait_behind_requests)
 {
 	struct flow flows[FEW];
 	struct rc_responder *resp;
@@ -337,16 +337,16 @@ Test(turns, nor_do_two_answers_wait_behind_requests)
 	post_from(1, UROCE_WR_RDMA_WRITE);
 	before = frames_of(0);
 	network_turn(&network);
-	cr_assert_eq(frames_of(0) - before, TURN_FRAMES + 2, "and two ACKs, %lu", frames_of(0) - before);
+	cr_assert_eq(frames_of(0) - before, POLL_FRAMES + 2, "and two ACKs, %lu", frames_of(0) - before);
 	finish_from(1);
 	close_few(flows);
 }
 
-#define STEADY (TURN_FRAMES / OUTBOX_PACKETS) /* flows that always have more to send: their visits fill a turn */
+#define STEADY (POLL_FRAMES / OUTBOX_PACKETS) /* flows that always have more to send: their visits fill a turn */
 #define SHORT 4u                              /* others, one of which posts a little less than a visit each turn */
 
 /* What is left of a turn is not enough for the last of four; it would be the same one in each turn. */
-Test(turns, whose_visit_is_cut_short_is_not_always_the_same)
+Test(polls, whose_visit_is_cut_short_is_not_always_the_same)
 {
 	struct flow flows[STEADY + SHORT];
 	uint64_t least = UINT64_MAX, most = 0;
@@ -395,7 +395,7 @@ static uint16_t add_held(uint16_t port, uint16_t queue, struct rte_mbuf **frames
 }
 
 /* Behind the request comes an ACK, which leaves nothing to do. */
-Test(turns, nor_does_an_answer_whose_qp_has_got_an_ack_as_well)
+Test(polls, nor_does_an_answer_whose_qp_has_got_an_ack_as_well)
 {
 	struct flow flows[FEW];
 	uint64_t before;
@@ -411,7 +411,7 @@ Test(turns, nor_does_an_answer_whose_qp_has_got_an_ack_as_well)
 	before = frames_of(0);
 	network_turn(&network);
 	cr_assert_null(held);
-	cr_assert_geq(frames_of(0) - before, TURN_FRAMES, "it was no turn in full");
+	cr_assert_geq(frames_of(0) - before, POLL_FRAMES, "it was no turn in full");
 	cr_assert_not(qp_core(network.ends[0].qp)->responder.ack_due);
 	finish(1);
 	finish_from(1);
@@ -460,21 +460,21 @@ static void close_crowd(struct flow *flows, uint32_t count)
 	network_max_qps = 0;
 }
 
-Test(turns, without_room_few_of_a_thousand_are_looked_at_and_with_room_all_of_them_send)
+Test(polls, without_room_few_of_a_thousand_are_looked_at_and_with_room_all_of_them_send)
 {
 	static struct flow flows[CROWD];
-	struct engine_active *active;
+	struct engine_run_queue *active;
 	uint32_t turns = 0;
 
 	RULE("S-15");
 	open_crowd(flows, CROWD, 1);
-	active = &engine_find_port(the_lcore(), network.ends[0].device)->active;
+	active = &engine_find_port(the_lcore(), network.ends[0].device)->run_queue;
 	places = 0;
 	for (uint32_t i = 0; i < CROWD; i++)
 		flow_turn(&network, &flows[i]);
 	for (uint32_t i = 0; i < 20; i++)
 		network_turn(&network); /* doorbells, and frames that wait */
-	cr_assert_geq(active_count(active), CROWD - TX_PENDING);
+	cr_assert_geq(run_queue_count(active), CROWD - TX_PENDING);
 	for (uint32_t i = 0; i < 100; i++) {
 		uint32_t before = active->looks, first = active->head;
 
@@ -500,7 +500,7 @@ Test(turns, without_room_few_of_a_thousand_are_looked_at_and_with_room_all_of_th
  * All of them have more to send than the port takes, and it takes the same each turn, one QP's share: if those who find
  * no room lost their places, it could be the same ones round after round.
  */
-Test(turns, who_finds_no_room_is_not_always_the_same)
+Test(polls, who_finds_no_room_is_not_always_the_same)
 {
 	static struct flow flows[STARVING];
 
@@ -519,14 +519,14 @@ Test(turns, who_finds_no_room_is_not_always_the_same)
 }
 
 /* Each turn the port takes what one QP sends a visit, and one is taken from the ring: nobody is passed over. */
-Test(turns, who_finds_no_room_keeps_his_place)
+Test(polls, who_finds_no_room_keeps_his_place)
 {
 	static struct flow flows[CROWD];
-	const struct engine_active *active;
+	const struct engine_run_queue *active;
 
 	RULE("S-15");
 	open_crowd(flows, 100, FLOW_DEPTH);
-	active = &engine_find_port(the_lcore(), network.ends[0].device)->active;
+	active = &engine_find_port(the_lcore(), network.ends[0].device)->run_queue;
 	places = 0;
 	for (uint32_t i = 0; i < 100; i++)
 		flow_turn(&network, &flows[i]);

@@ -1,0 +1,147 @@
+/* run_queue.c - the ring of active QPs: in turn, answers first, holes closed */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+#include "engine/numa_alloc.h"
+#include "engine/run_queue.h"
+#include "rule.h"
+
+#define QPS 8u
+
+/* The parts of place.c that need DPDK and libnuma, as far as the ring sees them. */
+void *engine_numa_alloc(uint64_t bytes, int node)
+{
+	(void)node;
+	return calloc(1, bytes);
+}
+
+void engine_numa_free(void *memory, uint64_t bytes)
+{
+	(void)bytes;
+	free(memory);
+}
+
+static struct engine_run_queue ring;
+static struct uroce_qp qps[QPS];
+
+/* Room for QPS on each of two lcores. */
+static const struct uroce_engine engine = { .index_count = 2 * QPS, .lcore_mask = 1 };
+
+static void start(void)
+{
+	cr_assert_eq(engine_run_queue_init(&ring, &engine, -1), 0);
+	for (uint32_t i = 0; i < QPS; i++)
+		qps[i].run_queue = &ring;
+}
+
+static void stop(void)
+{
+	engine_run_queue_free(&ring);
+}
+
+TestSuite(run_queue, .init = start, .fini = stop);
+
+static void expect_next(uint32_t number)
+{
+	cr_assert_eq(run_queue_take(&ring), &qps[number], "%u", number);
+	cr_assert_not(qps[number].queued);
+}
+
+Test(run_queue, turns_are_taken_in_order_and_who_answers_goes_first)
+{
+	RULE("S-18");
+	run_queue_add(&qps[0]);
+	run_queue_add(&qps[1]);
+	run_queue_add_first(&qps[2]);
+	run_queue_add(&qps[0]);
+	run_queue_add_first(&qps[1]);
+	cr_assert_eq(run_queue_count(&ring), 3, "who has a place keeps it, and has one only");
+	cr_assert_eq(run_queue_look(&ring, 0), &qps[2]);
+	cr_assert_eq(run_queue_look(&ring, 2), &qps[1]);
+	cr_assert_null(run_queue_look(&ring, 3));
+	expect_next(2);
+	run_queue_add(&qps[2]);
+	expect_next(0);
+	expect_next(1);
+	expect_next(2);
+	cr_assert_eq(run_queue_count(&ring), 0);
+}
+
+Test(run_queue, whatever_else_happens_to_a_qp_that_answers_is_not_forgotten)
+{
+	qps[0].answers_only = true;
+	run_queue_add_first(&qps[0]);
+	cr_assert(qps[0].answers_only);
+	run_queue_add(&qps[0]);
+	cr_assert_not(qps[0].answers_only);
+}
+
+Test(run_queue, one_that_has_gone_leaves_a_hole)
+{
+	for (uint32_t i = 0; i < 3; i++)
+		run_queue_add(&qps[i]);
+	run_queue_remove(&qps[1]);
+	run_queue_remove(&qps[3]); /* was never there */
+	expect_next(0);
+	cr_assert_null(run_queue_take(&ring));
+	expect_next(2);
+}
+
+/* A QP that is made and destroyed again and again, while two others wait. */
+Test(run_queue, holes_never_fill_the_ring)
+{
+	run_queue_add(&qps[0]);
+	for (uint32_t i = 0; i < 10 * QPS; i++) {
+		run_queue_add(&qps[1 + i % 2]);
+		run_queue_remove(&qps[1 + i % 2]);
+		cr_assert_leq(run_queue_count(&ring), 2 * QPS);
+		if (i == QPS / 2)
+			run_queue_add(&qps[QPS - 1]);
+	}
+	for (uint32_t i = 1; i < QPS; i++)
+		run_queue_add(&qps[i]);
+	for (uint32_t turn = 0; turn < QPS;) {
+		const struct uroce_qp *qp = run_queue_take(&ring);
+		uint32_t expected = turn < 2 ? turn * (QPS - 1) : turn - 1;
+
+		cr_assert(qp == NULL || qp == &qps[expected], "turn %u", turn);
+		turn += qp != NULL;
+	}
+}
+
+/* Places are counted without end: around zero, and around the largest. */
+Test(run_queue, counting_goes_round)
+{
+	ring.head = ring.tail = 1;
+	for (uint32_t i = 0; i < 4; i++)
+		run_queue_add_first(&qps[i]);
+	for (uint32_t i = 4; i > 0; i--)
+		expect_next(i - 1);
+	ring.head = ring.tail = UINT32_MAX;
+	for (uint32_t i = 0; i < 4; i++)
+		run_queue_add(&qps[i]);
+	for (uint32_t i = 0; i < 4; i++)
+		expect_next(i);
+}
+
+/* Only who stood in the old ring stands in the new one, behind those who are there. */
+Test(run_queue, who_gets_another_port_waits_there)
+{
+	struct engine_run_queue other;
+
+	cr_assert_eq(engine_run_queue_init(&other, &engine, -1), 0);
+	qps[2].run_queue = &other;
+	run_queue_add(&qps[2]);
+	run_queue_add(&qps[0]);
+	run_queue_move(&qps[0], &other);
+	run_queue_move(&qps[1], &other);
+	cr_assert_null(run_queue_take(&ring), "a hole");
+	cr_assert_eq(run_queue_count(&ring), 0);
+	cr_assert_eq(run_queue_take(&other), &qps[2]);
+	cr_assert_eq(run_queue_take(&other), &qps[0]);
+	cr_assert_eq(run_queue_count(&other), 0, "who had nothing to do has nothing to do there");
+	run_queue_add(&qps[1]);
+	cr_assert_eq(run_queue_take(&other), &qps[1]);
+	engine_run_queue_free(&other);
+}
