@@ -61,7 +61,7 @@ struct perf_failover_result {
 };
 
 /* With --limit: the stack against the least that any must do (limit.h), of pairs of windows. */
-struct perf_limit_result {
+struct perf_baseline_result {
 	bool measured;
 	double gbit_per_s, messages_per_s;           /* of the limit step, medians */
 	double fraction, fraction_p10, fraction_p90; /* the stack's goodput over it, pair by pair */
@@ -69,7 +69,7 @@ struct perf_limit_result {
 };
 
 /* The same in lat mode: round trips of the stack against those of bare frames (bare.h). */
-struct perf_bare_result {
+struct perf_raw_pingpong_result {
 	bool measured;
 	double rtt_us;                      /* of bare frames, median */
 	double ratio, ratio_p10, ratio_p90; /* the stack's over it, pair by pair */
@@ -95,8 +95,8 @@ struct perf_scaling_result {
 
 struct perf_result {
 	struct perf_case test;
-	struct perf_limit_result limit;
-	struct perf_bare_result bare;
+	struct perf_baseline_result limit;
+	struct perf_raw_pingpong_result bare;
 	struct perf_junk_result junk;
 	struct perf_scaling_result scaling;
 	double hand_over_ns; /* of a cache line between lcores (placement.h); 0: there is one, or it is not known */

@@ -7,7 +7,7 @@
 
 #include "common/eal.h"
 #include "perf/environment.h"
-#include "perf/limit.h"
+#include "perf/baseline.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define BUILD "sanitized"
@@ -55,7 +55,7 @@ void perf_environment_collect(const struct perf_options *options, struct app_por
 	environment->lcores = options_lcore_count(options);
 	environment->hugepages = eal.hugepages;
 	environment->kernel = uroce_kernel();
-	environment->kernel_ratio = options->limit ? perf_limit_kernel() : 0;
+	environment->kernel_ratio = options->limit ? perf_baseline_kernel() : 0;
 	environment->port_count = port_count;
 	find_cpu(environment->cpu, sizeof(environment->cpu));
 	for (uint32_t i = 0; i < port_count; i++) {

@@ -10,7 +10,7 @@
 #include <rte_random.h>
 
 #include "perf/junk.h"
-#include "perf/shape.h"
+#include "perf/raw_frame.h"
 #include "perf/window.h"
 
 #define BURST 32u
@@ -28,7 +28,7 @@ enum { SERVED_PORT = 7, UNSERVED_PORT = 9 };
 
 struct junk {
 	struct perf_end *ends, *from, *to;
-	struct perf_shape shape;
+	struct perf_raw_frame shape;
 	const char *counter;
 	uint32_t qpns[STRANGERS];
 	uint8_t mad[MAD_BYTES];
@@ -147,7 +147,7 @@ static void make_shape(struct junk *junk)
 	memcpy(encap.source, junk->from->port->addr.bytes, sizeof(encap.source));
 	memcpy(encap.dest, junk->to->port->addr.bytes, sizeof(encap.dest));
 	encap.ipv6 = !encap_addr_is_ipv4(encap.dest);
-	perf_shape_make(is_request(junk) ? &request : &packet, &encap, &junk->shape);
+	perf_raw_frame_make(is_request(junk) ? &request : &packet, &encap, &junk->shape);
 	make_mad(junk);
 }
 

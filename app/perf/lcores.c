@@ -9,7 +9,7 @@
 #include "common/eal.h"
 #include "perf/lcores.h"
 #include "perf/local.h"
-#include "perf/placement.h"
+#include "perf/core_latency.h"
 #include "perf/turn.h"
 #include "perf/window.h"
 
@@ -126,7 +126,7 @@ static double hand_over_ns(const struct perf_lcores *lcores)
 	double most = 0;
 
 	for (uint32_t i = 0; i < lcores->count; i++) {
-		double ns = perf_placement_ns(i);
+		double ns = perf_core_latency_ns(i);
 
 		most = ns > most ? ns : most;
 	}

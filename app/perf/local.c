@@ -9,11 +9,11 @@
 #include <rte_launch.h>
 
 #include "common/eal.h"
-#include "perf/bare.h"
+#include "perf/raw_pingpong.h"
 #include "perf/junk.h"
-#include "perf/limit.h"
+#include "perf/baseline.h"
 #include "perf/local.h"
-#include "perf/placement.h"
+#include "perf/core_latency.h"
 #include "perf/report.h"
 #include "perf/stream.h"
 #include "perf/turn.h"
@@ -193,8 +193,8 @@ static int run_in_windows(const struct perf_local *local, struct perf_result *re
 	perf_local_begin_windows(ends);
 	error = local->lcores->count   ? perf_lcores_run(local->lcores, ends, result) :
 		test->junk             ? perf_junk_run(ends, &result->junk) :
-		test->mode == PERF_LAT ? perf_bare_run(ends, &result->bare) :
-					 perf_limit_run(ends, &result->limit);
+		test->mode == PERF_LAT ? perf_raw_pingpong_run(ends, &result->bare) :
+					 perf_baseline_run(ends, &result->limit);
 	ends[0].phase = PHASE_DONE;
 	if (error == -EIO)
 		perf_end_fail(&ends[0], test->junk ? "not every junk frame was refused for what is wrong with it" :
@@ -215,7 +215,7 @@ int perf_local_run(const struct perf_local *local, const struct perf_case *test,
 	perf_result_begin(result, test, in_windows ? 1 + local->lcores->count : local->core_count);
 	error = perf_local_connect(ends, test);
 	if (error == 0 && local->core_count == 2)
-		result->hand_over_ns = perf_placement_ns(0);
+		result->hand_over_ns = perf_core_latency_ns(0);
 	if (error == 0)
 		error = in_windows ? run_in_windows(local, result) : run(ends, local->core_count, local->failover);
 	if (error == 0) {

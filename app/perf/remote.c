@@ -39,8 +39,8 @@ static void answer_check(struct perf_remote *remote, const json_t *message)
 		return;
 	}
 	bad = perf_stream_check_target(end, (uint32_t)flow, (uint64_t)first, (uint64_t)count);
-	perf_link_send(&remote->link, json_pack("{s:s, s:I, s:I, s:I}", "type", "checked", "flow", flow, "count", count,
-						"bad", (json_int_t)bad));
+	perf_control_send(&remote->link, json_pack("{s:s, s:I, s:I, s:I}", "type", "checked", "flow", flow, "count",
+						   count, "bad", (json_int_t)bad));
 }
 
 static void take_check(struct perf_remote *remote, const json_t *message)
@@ -83,10 +83,10 @@ static uint32_t ask_checks(struct perf_remote *remote, bool all)
 			continue;
 		if (!flow->asked && (all || flow->completed == flow->limit)) {
 			flow->asked = true;
-			perf_link_send(&remote->link,
-				       json_pack("{s:s, s:I, s:I, s:I}", "type", "check", "flow", (json_int_t)i,
-						 "first", (json_int_t)flow->checked, "count",
-						 (json_int_t)(flow->completed - flow->checked)));
+			perf_control_send(&remote->link,
+					  json_pack("{s:s, s:I, s:I, s:I}", "type", "check", "flow", (json_int_t)i,
+						    "first", (json_int_t)flow->checked, "count",
+						    (json_int_t)(flow->completed - flow->checked)));
 		}
 		waiting += flow->asked;
 	}
@@ -98,7 +98,7 @@ static uint32_t ask_checks(struct perf_remote *remote, bool all)
 /* A message that is not about checks, which are handled here; NULL: none so far. */
 static json_t *next_message(struct perf_remote *remote)
 {
-	json_t *message = perf_link_poll(&remote->link);
+	json_t *message = perf_control_poll(&remote->link);
 
 	while (message && (perf_message_is(message, "check") || perf_message_is(message, "checked"))) {
 		if (perf_message_is(message, "check"))
@@ -106,7 +106,7 @@ static json_t *next_message(struct perf_remote *remote)
 		else
 			take_check(remote, message);
 		json_decref(message);
-		message = perf_link_poll(&remote->link);
+		message = perf_control_poll(&remote->link);
 	}
 	return message;
 }
@@ -165,8 +165,8 @@ static int expect_only(struct perf_remote *remote, const char *type, double seco
 
 static int send_hello(struct perf_remote *remote)
 {
-	return perf_link_send(&remote->link, json_pack("{s:s, s:i, s:s}", "type", "hello", "protocol",
-						       PERF_MESSAGE_PROTOCOL, "version", uroce_version()));
+	return perf_control_send(&remote->link, json_pack("{s:s, s:i, s:s}", "type", "hello", "protocol",
+							  PERF_MESSAGE_PROTOCOL, "version", uroce_version()));
 }
 
 static int take_hello(struct perf_remote *remote)
@@ -198,7 +198,7 @@ static int open_pipe(struct perf_remote *remote, struct uroce_engine *engine, co
 		.patience_s = PIPE_PATIENCE_S,
 	};
 
-	return perf_link_open_pipe(&remote->link, remote->end->lcore, &config);
+	return perf_control_open_pipe(&remote->link, remote->end->lcore, &config);
 }
 
 int perf_remote_open(struct perf_remote *remote, struct uroce_engine *engine, struct perf_end *end,
@@ -212,9 +212,9 @@ int perf_remote_open(struct perf_remote *remote, struct uroce_engine *engine, st
 	if (options->by_address)
 		code = open_pipe(remote, engine, options);
 	else if (options->server)
-		code = perf_link_accept(&remote->link, end->lcore, options->tcp_port);
+		code = perf_control_accept(&remote->link, end->lcore, options->tcp_port);
 	else
-		code = perf_link_connect(&remote->link, end->lcore, options->host, options->tcp_port);
+		code = perf_control_connect(&remote->link, end->lcore, options->host, options->tcp_port);
 	if (code)
 		return code < 0 ? APP_EXIT_ENVIRONMENT : code;
 	if (send_hello(remote) || take_hello(remote))
@@ -230,17 +230,17 @@ void perf_remote_part(struct perf_remote *remote)
 	if (!remote->open || remote->link.closed)
 		return;
 	remote->open = false;
-	if (perf_link_send(&remote->link, json_pack("{s:s}", "type", "bye")) != 0)
+	if (perf_control_send(&remote->link, json_pack("{s:s}", "type", "bye")) != 0)
 		return;
 	if (server)
-		perf_link_wait_closed(&remote->link, PART_S);
+		perf_control_wait_closed(&remote->link, PART_S);
 	else
 		expect_only(remote, "bye", PART_S);
 }
 
 void perf_remote_close(struct perf_remote *remote)
 {
-	perf_link_close(&remote->link);
+	perf_control_close(&remote->link);
 }
 
 /* ---- a case ---- */
@@ -295,7 +295,7 @@ static int set_up_client(struct perf_remote *remote, const struct perf_case *tes
 
 	if (error || perf_end_prepare(remote->end, test, &memory->own) != 0)
 		return -1;
-	if (perf_link_send(&remote->link, perf_message_of_case(test, &memory->own)) != 0)
+	if (perf_control_send(&remote->link, perf_message_of_case(test, &memory->own)) != 0)
 		return -1;
 	message = expect(remote, "ready", ANSWER_S);
 	if (message == NULL)
@@ -309,7 +309,7 @@ static int set_up_client(struct perf_remote *remote, const struct perf_case *tes
 	perf_report_connection(test, &memory->own, &memory->peer);
 	if (perf_end_connect(remote->end, &memory->peer) != 0)
 		return -1;
-	if (perf_link_send(&remote->link, json_pack("{s:s}", "type", "go")) != 0)
+	if (perf_control_send(&remote->link, json_pack("{s:s}", "type", "go")) != 0)
 		return -1;
 	return expect_only(remote, "going", ANSWER_S);
 }
@@ -337,7 +337,7 @@ static int stop_client(struct perf_remote *remote, struct case_memory *memory, s
 	json_t *message;
 	int error;
 
-	if (perf_link_send(&remote->link, perf_message_of_stop("stop", end)) != 0)
+	if (perf_control_send(&remote->link, perf_message_of_stop("stop", end)) != 0)
 		return -1;
 	message = expect(remote, "stopped", ANSWER_S);
 	if (message == NULL)
@@ -373,7 +373,7 @@ int perf_remote_run(struct perf_remote *remote, const struct perf_case *test, st
 
 static int refuse(struct perf_remote *remote, const char *reason)
 {
-	perf_link_send(&remote->link, json_pack("{s:s, s:s}", "type", "refused", "reason", reason));
+	perf_control_send(&remote->link, json_pack("{s:s, s:s}", "type", "refused", "reason", reason));
 	return app_complain(-1, "refused a case of the client: %s", reason);
 }
 
@@ -395,7 +395,7 @@ static int set_up_server(struct perf_remote *remote, const json_t *message, stru
 	perf_report_connection(&test, &memory->own, &memory->peer);
 	if (perf_end_connect(remote->end, &memory->peer) != 0)
 		return refuse(remote, "the server's QPs do not connect");
-	if (perf_link_send(&remote->link, perf_message_of_peer("ready", &memory->own, test.qps)) != 0)
+	if (perf_control_send(&remote->link, perf_message_of_peer("ready", &memory->own, test.qps)) != 0)
 		return -1;
 	return expect_only(remote, "go", ANSWER_S);
 }
@@ -408,7 +408,7 @@ static int run_server(struct perf_remote *remote, struct case_memory *memory)
 	int error;
 
 	perf_end_begin(end);
-	if (perf_link_send(&remote->link, json_pack("{s:s}", "type", "going")) != 0)
+	if (perf_control_send(&remote->link, json_pack("{s:s}", "type", "going")) != 0)
 		return -1;
 	stop = expect(remote, "stop", 0);
 	if (stop == NULL)
@@ -423,7 +423,7 @@ static int run_server(struct perf_remote *remote, struct case_memory *memory)
 	check_rest(remote);
 	check_final(remote, &other, memory->completed);
 	perf_end_sum_up(end);
-	return perf_link_send(&remote->link, perf_message_of_stop("stopped", end));
+	return perf_control_send(&remote->link, perf_message_of_stop("stopped", end));
 }
 
 static int serve_case(struct perf_remote *remote, const json_t *message, uint64_t *failures)

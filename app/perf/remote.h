@@ -13,10 +13,10 @@
 #define APP_PERF_REMOTE_H
 
 #include "perf/end.h"
-#include "perf/link.h"
+#include "perf/control.h"
 
 struct perf_remote {
-	struct perf_link link;
+	struct perf_control link;
 	struct perf_end *end;
 	uint64_t next_look; /* at the socket, TSC */
 	bool open;          /* both have said hello, none has said bye */

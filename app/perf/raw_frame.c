@@ -1,6 +1,6 @@
-/* shape.c - what the frames look like */
+/* raw_frame.c - what the frames look like */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "perf/shape.h"
+#include "perf/raw_frame.h"
 #include "wire/encap.h"
 #include "wire/packet.h"
 
@@ -17,7 +17,7 @@ static uint8_t opcode_of(enum perf_op op, uint32_t payload_bytes, bool only)
 	return only ? OP_WRITE_ONLY : OP_WRITE_MIDDLE;
 }
 
-void perf_shape_make(const struct wire_packet *packet, const struct wire_encap *encap, struct perf_shape *shape)
+void perf_raw_frame_make(const struct wire_packet *packet, const struct wire_encap *encap, struct perf_raw_frame *shape)
 {
 	struct wire_encap built = *encap;
 	uint32_t bth_bytes;
@@ -37,7 +37,7 @@ void perf_shape_make(const struct wire_packet *packet, const struct wire_encap *
 	shape->bth_offset = built.bth_offset;
 }
 
-void perf_shape_of(enum perf_op op, uint32_t payload_bytes, bool only, struct perf_shape *shape)
+void perf_raw_frame_of(enum perf_op op, uint32_t payload_bytes, bool only, struct perf_raw_frame *shape)
 {
 	const struct wire_packet packet = {
 		.opcode = opcode_of(op, payload_bytes, only),
@@ -57,10 +57,10 @@ void perf_shape_of(enum perf_op op, uint32_t payload_bytes, bool only, struct pe
 		.dest = { [10] = 0xFF, [11] = 0xFF, [12] = 10, [15] = 2 },
 	};
 
-	perf_shape_make(&packet, &encap, shape);
+	perf_raw_frame_make(&packet, &encap, shape);
 }
 
-bool perf_shape_is_real(const struct perf_shape *shape, struct rte_mempool *pool, const uint8_t *payload)
+bool perf_raw_frame_is_real(const struct perf_raw_frame *shape, struct rte_mempool *pool, const uint8_t *payload)
 {
 	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(pool);
 	struct wire_packet packet;

@@ -1,4 +1,4 @@
-/* link.c - messages between two uroce-perf: JSON over TCP or a connection by address */
+/* control.c - messages between two uroce-perf: JSON over TCP or a connection by address */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -17,7 +17,7 @@
 
 #include "common/eal.h"
 #include "common/pipe.h"
-#include "perf/link.h"
+#include "perf/control.h"
 #include "perf/report.h"
 
 #define CONNECT_S 10.0
@@ -43,7 +43,7 @@ static bool turn_until(struct uroce_lcore *lcore, int fd, short events)
 	return poll(&waiting, 1, work ? 0 : IDLE_MS) > 0;
 }
 
-static int begin(struct perf_link *link, struct uroce_lcore *lcore, int fd)
+static int begin(struct perf_control *link, struct uroce_lcore *lcore, int fd)
 {
 	int yes = 1;
 
@@ -77,7 +77,7 @@ static int listen_on(unsigned tcp_port)
 	return -1;
 }
 
-int perf_link_accept(struct perf_link *link, struct uroce_lcore *lcore, unsigned tcp_port)
+int perf_control_accept(struct perf_control *link, struct uroce_lcore *lcore, unsigned tcp_port)
 {
 	int listener = listen_on(tcp_port), fd;
 
@@ -126,7 +126,7 @@ static int dial(struct uroce_lcore *lcore, const struct addrinfo *at, double end
 	return -1;
 }
 
-int perf_link_connect(struct perf_link *link, struct uroce_lcore *lcore, const char *host, unsigned tcp_port)
+int perf_control_connect(struct perf_control *link, struct uroce_lcore *lcore, const char *host, unsigned tcp_port)
 {
 	struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM }, *list, *at;
 	double end = seconds_now() + CONNECT_S;
@@ -153,7 +153,7 @@ int perf_link_connect(struct perf_link *link, struct uroce_lcore *lcore, const c
 	return begin(link, lcore, fd);
 }
 
-int perf_link_open_pipe(struct perf_link *link, struct uroce_lcore *lcore, const struct app_pipe_config *config)
+int perf_control_open_pipe(struct perf_control *link, struct uroce_lcore *lcore, const struct app_pipe_config *config)
 {
 	int code;
 
@@ -164,7 +164,7 @@ int perf_link_open_pipe(struct perf_link *link, struct uroce_lcore *lcore, const
 	return code;
 }
 
-static json_t *fail(struct perf_link *link, const char *reason)
+static json_t *fail(struct perf_control *link, const char *reason)
 {
 	if (!link->closed)
 		app_complain(APP_EXIT_FAILURE, "the other side %s", reason);
@@ -172,7 +172,7 @@ static json_t *fail(struct perf_link *link, const char *reason)
 	return NULL;
 }
 
-static int send_all(struct perf_link *link, const char *data, size_t bytes)
+static int send_all(struct perf_control *link, const char *data, size_t bytes)
 {
 	double end = seconds_now() + SEND_S;
 
@@ -196,7 +196,7 @@ static int send_all(struct perf_link *link, const char *data, size_t bytes)
 	return 0;
 }
 
-int perf_link_send(struct perf_link *link, json_t *message)
+int perf_control_send(struct perf_control *link, json_t *message)
 {
 	char *text = message ? json_dumps(message, JSON_COMPACT) : NULL;
 	uint32_t length;
@@ -214,7 +214,7 @@ int perf_link_send(struct perf_link *link, json_t *message)
 }
 
 /* Reads what is there. false: the connection is over. */
-static bool read_more(struct perf_link *link)
+static bool read_more(struct perf_control *link)
 {
 	ssize_t got;
 
@@ -235,7 +235,7 @@ static bool read_more(struct perf_link *link)
 	return got > 0 || (got < 0 && (link->pipe || errno == EAGAIN || errno == EINTR));
 }
 
-json_t *perf_link_poll(struct perf_link *link)
+json_t *perf_control_poll(struct perf_control *link)
 {
 	bool open = !link->closed && read_more(link);
 	uint32_t length = 0;
@@ -245,7 +245,7 @@ json_t *perf_link_poll(struct perf_link *link)
 	if (link->filled >= LENGTH_BYTES) {
 		memcpy(&length, link->buffer, LENGTH_BYTES);
 		length = ntohl(length);
-		if (length > PERF_LINK_MESSAGE_MAX)
+		if (length > PERF_CONTROL_MESSAGE_MAX)
 			return fail(link, "does not speak uroce-perf: its message is too long");
 	}
 	if (link->filled < LENGTH_BYTES || link->filled - LENGTH_BYTES < length)
@@ -260,7 +260,7 @@ json_t *perf_link_poll(struct perf_link *link)
 	return message;
 }
 
-void perf_link_wait_closed(struct perf_link *link, double seconds)
+void perf_control_wait_closed(struct perf_control *link, double seconds)
 {
 	double end = seconds_now() + seconds;
 	char byte;
@@ -279,7 +279,7 @@ void perf_link_wait_closed(struct perf_link *link, double seconds)
 	link->closed = true;
 }
 
-void perf_link_close(struct perf_link *link)
+void perf_control_close(struct perf_control *link)
 {
 	if (link->fd >= 0)
 		close(link->fd);

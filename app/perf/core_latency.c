@@ -1,4 +1,4 @@
-/* placement.c - a cache line that two lcores write in turn */
+/* core_latency.c - a cache line that two lcores write in turn */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stdatomic.h>
 
@@ -7,7 +7,7 @@
 #include <rte_pause.h>
 
 #include "common/eal.h"
-#include "perf/placement.h"
+#include "perf/core_latency.h"
 #include "perf/window.h"
 
 #define SAMPLES 301u
@@ -32,7 +32,7 @@ static int play_back(void *argument)
 	return 0;
 }
 
-double perf_placement_ns(unsigned worker)
+double perf_core_latency_ns(unsigned worker)
 {
 	double samples[SAMPLES];
 	uint64_t end = rte_rdtsc() + (uint64_t)(MOST_S * (double)rte_get_tsc_hz());

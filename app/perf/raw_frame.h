@@ -1,12 +1,12 @@
-/* shape.h - frames that look like the stack's without it: made once, then stored and compared */
+/* raw_frame.h - frames that look like the stack's without it: made once, then stored and compared */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- *   1. perf_shape_of() for frames with the payload of an operation, or perf_shape_make() for any packet
+ *   1. perf_raw_frame_of() for frames with the payload of an operation, or perf_raw_frame_make() for any packet
  *   2. shape_fill() into an mbuf for each frame; shape_take(), or only shape_is(), with what was received
  * Frames are built by the stack's own frame builder and ICRC kernel: what is judged beside them is the rest.
  */
-#ifndef APP_PERF_SHAPE_H
-#define APP_PERF_SHAPE_H
+#ifndef APP_PERF_RAW_FRAME_H
+#define APP_PERF_RAW_FRAME_H
 
 #include <string.h>
 
@@ -22,7 +22,7 @@
 #define SHAPE_PSN_AT 9u /* in the BTH */
 
 /* One shape of frame: its headers as they are stored, but for the PSN. */
-struct perf_shape {
+struct perf_raw_frame {
 	struct wire_frame_template template;
 	struct wire_packet packet;
 	uint8_t headers[SHAPE_HEADERS_MAX_BYTES];
@@ -30,16 +30,17 @@ struct perf_shape {
 };
 
 /* packet and encap are what its frames have in common; payload_bytes of packet counts, its payload does not. */
-void perf_shape_make(const struct wire_packet *packet, const struct wire_encap *encap, struct perf_shape *shape);
+void perf_raw_frame_make(const struct wire_packet *packet, const struct wire_encap *encap,
+			 struct perf_raw_frame *shape);
 
 /* A frame with payload of op (no atomic), the only one of a message or a middle one; a READ's without: its request. */
-void perf_shape_of(enum perf_op op, uint32_t payload_bytes, bool only, struct perf_shape *shape);
+void perf_raw_frame_of(enum perf_op op, uint32_t payload_bytes, bool only, struct perf_raw_frame *shape);
 
 /* What the stack would read of a frame from pool is what was meant, and its ICRC is right. */
-bool perf_shape_is_real(const struct perf_shape *shape, struct rte_mempool *pool, const uint8_t *payload);
+bool perf_raw_frame_is_real(const struct perf_raw_frame *shape, struct rte_mempool *pool, const uint8_t *payload);
 
 /* Is icrc, and pad, asked for? A constant, so that loops are made without a branch for it. */
-static inline __attribute__((always_inline)) void shape_fill(const struct perf_shape *shape, struct rte_mbuf *mbuf,
+static inline __attribute__((always_inline)) void shape_fill(const struct perf_raw_frame *shape, struct rte_mbuf *mbuf,
 							     uint32_t psn, const uint8_t *payload, bool icrc)
 {
 	uint8_t *frame = rte_pktmbuf_mtod(mbuf, uint8_t *);
@@ -60,14 +61,14 @@ static inline __attribute__((always_inline)) void shape_fill(const struct perf_s
 }
 
 /* By opcode, QPN and PSN. */
-static inline bool shape_is(const struct perf_shape *shape, const struct rte_mbuf *mbuf, uint32_t psn)
+static inline bool shape_is(const struct perf_raw_frame *shape, const struct rte_mbuf *mbuf, uint32_t psn)
 {
 	const uint8_t *bth = rte_pktmbuf_mtod_offset(mbuf, const uint8_t *, shape->bth_offset);
 
 	return load_be64(bth) == load_be64(shape->headers + shape->bth_offset) && load_be24(bth + SHAPE_PSN_AT) == psn;
 }
 
-static inline __attribute__((always_inline)) bool shape_take(const struct perf_shape *shape,
+static inline __attribute__((always_inline)) bool shape_take(const struct perf_raw_frame *shape,
 							     const struct rte_mbuf *mbuf, uint32_t psn, uint8_t *target,
 							     bool icrc)
 {

@@ -1,4 +1,4 @@
-/* bare.c - bare frames back and forth, and windows of them that alternate with windows of the stack */
+/* raw_pingpong.c - bare frames back and forth, and windows of them that alternate with windows of the stack */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <stdlib.h>
@@ -8,9 +8,9 @@
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 
-#include "perf/bare.h"
+#include "perf/raw_pingpong.h"
 #include "perf/recovery.h"
-#include "perf/shape.h"
+#include "perf/raw_frame.h"
 #include "perf/window.h"
 
 #define BURST 32u
@@ -19,9 +19,9 @@
 
 struct bare {
 	struct perf_end *ends;
-	struct perf_shape shapes[2]; /* there, and back */
-	struct perf_histogram trips; /* TRIPS of them, together */
-	struct perf_histogram all;   /* of the stack */
+	struct perf_raw_frame shapes[2]; /* there, and back */
+	struct perf_histogram trips;     /* TRIPS of them, together */
+	struct perf_histogram all;       /* of the stack */
 	uint32_t psn;
 	bool lost;
 };
@@ -91,12 +91,12 @@ static struct bare *create(struct perf_end *ends)
 	if (bare == NULL)
 		return NULL;
 	bare->ends = ends;
-	perf_shape_of(test->op, perf_ops[test->op].fetches ? 0 : bytes, true, &bare->shapes[0]);
-	perf_shape_of(test->op, bytes, true, &bare->shapes[1]);
+	perf_raw_frame_of(test->op, perf_ops[test->op].fetches ? 0 : bytes, true, &bare->shapes[0]);
+	perf_raw_frame_of(test->op, bytes, true, &bare->shapes[1]);
 	return bare;
 }
 
-static void measure(struct bare *bare, struct perf_bare_result *result)
+static void measure(struct bare *bare, struct perf_raw_pingpong_result *result)
 {
 	double trips[WINDOW_PAIRS], ratios[WINDOW_PAIRS], recoveries[WINDOW_PAIRS];
 	struct perf_end *ends = bare->ends;
@@ -118,7 +118,7 @@ static void measure(struct bare *bare, struct perf_bare_result *result)
 		return;
 	ratio = perf_window_spread(ratios, WINDOW_PAIRS);
 	recovery = perf_window_spread(recoveries, WINDOW_PAIRS);
-	*result = (struct perf_bare_result){
+	*result = (struct perf_raw_pingpong_result){
 		.measured = true,
 		.rtt_us = perf_window_spread(trips, WINDOW_PAIRS).median * 1e6 / (double)rte_get_tsc_hz(),
 		.ratio = ratio.median,
@@ -131,7 +131,7 @@ static void measure(struct bare *bare, struct perf_bare_result *result)
 	};
 }
 
-int perf_bare_run(struct perf_end *ends, struct perf_bare_result *result)
+int perf_raw_pingpong_run(struct perf_end *ends, struct perf_raw_pingpong_result *result)
 {
 	struct bare *bare = create(ends);
 	int error = bare ? 0 : -ENOMEM;

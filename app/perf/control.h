@@ -1,23 +1,23 @@
-/* link.h - messages between two uroce-perf: JSON over TCP or by address, while the lcore goes on turning */
+/* control.h - messages between two uroce-perf: JSON over TCP or by address, while the lcore goes on turning */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A message is a JSON object behind its length (32 bits, big-endian). Nothing here ever blocks for long: ARP and
  * neighbour discovery have to be answered meanwhile, and the peer's requests too. All failures are complained about.
  */
-#ifndef APP_PERF_LINK_H
-#define APP_PERF_LINK_H
+#ifndef APP_PERF_CONTROL_H
+#define APP_PERF_CONTROL_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
 #include <jansson.h>
 
-#define PERF_LINK_MESSAGE_MAX (8u << 20)
+#define PERF_CONTROL_MESSAGE_MAX (8u << 20)
 
 struct uroce_lcore;
 struct app_pipe_config;
 
-struct perf_link {
+struct perf_control {
 	int fd;
 	struct app_pipe *pipe; /* instead of fd; NULL: TCP */
 	bool closed;           /* by the peer, or by an error */
@@ -27,23 +27,23 @@ struct perf_link {
 };
 
 /* Waits for a client without a limit. 0 or -1. */
-int perf_link_accept(struct perf_link *link, struct uroce_lcore *lcore, unsigned tcp_port);
+int perf_control_accept(struct perf_control *link, struct uroce_lcore *lcore, unsigned tcp_port);
 
 /* Tries for ten seconds: the server may come up a little later. 0 or -1. */
-int perf_link_connect(struct perf_link *link, struct uroce_lcore *lcore, const char *host, unsigned tcp_port);
+int perf_control_connect(struct perf_control *link, struct uroce_lcore *lcore, const char *host, unsigned tcp_port);
 
 /* Either of both, over a connection by address. APP_EXIT_OK or what to exit with. */
-int perf_link_open_pipe(struct perf_link *link, struct uroce_lcore *lcore, const struct app_pipe_config *config);
+int perf_control_open_pipe(struct perf_control *link, struct uroce_lcore *lcore, const struct app_pipe_config *config);
 
 /* Sends message and gives up the reference. 0 or -1. */
-int perf_link_send(struct perf_link *link, json_t *message);
+int perf_control_send(struct perf_control *link, json_t *message);
 
 /* A message that has arrived, or NULL; does not wait. */
-json_t *perf_link_poll(struct perf_link *link);
+json_t *perf_control_poll(struct perf_control *link);
 
 /* Waits until the peer has closed the connection; over TCP without turning the lcore. */
-void perf_link_wait_closed(struct perf_link *link, double seconds);
+void perf_control_wait_closed(struct perf_control *link, double seconds);
 
-void perf_link_close(struct perf_link *link);
+void perf_control_close(struct perf_control *link);
 
 #endif

@@ -1,4 +1,4 @@
-/* limit.c - the limit step, and windows of it that alternate with windows of the stack */
+/* baseline.c - the limit step, and windows of it that alternate with windows of the stack */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <string.h>
@@ -7,8 +7,8 @@
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 
-#include "perf/limit.h"
-#include "perf/shape.h"
+#include "perf/baseline.h"
+#include "perf/raw_frame.h"
 #include "perf/window.h"
 
 #define BURST 32u
@@ -20,9 +20,9 @@
 
 struct step {
 	struct perf_end *from, *to;
-	struct perf_shape full, last; /* frames of a message: all but the last, and the last */
-	uint32_t frames;              /* a message */
-	uint32_t at;                  /* of this message, the next frame to send; and to receive */
+	struct perf_raw_frame full, last; /* frames of a message: all but the last, and the last */
+	uint32_t frames;                  /* a message */
+	uint32_t at;                      /* of this message, the next frame to send; and to receive */
 	uint32_t came;
 	uint64_t sent, received; /* messages */
 	uint32_t psn, epsn;
@@ -38,9 +38,9 @@ static void make_step(struct perf_end *ends, struct step *step)
 	step->from = &ends[fetches];
 	step->to = &ends[!fetches];
 	step->frames = (test->size_bytes + test->mtu_bytes - 1) / test->mtu_bytes;
-	perf_shape_of(test->op, test->mtu_bytes, false, &step->full);
-	perf_shape_of(test->op, test->size_bytes - (step->frames - 1) * test->mtu_bytes, step->frames == 1,
-		      &step->last);
+	perf_raw_frame_of(test->op, test->mtu_bytes, false, &step->full);
+	perf_raw_frame_of(test->op, test->size_bytes - (step->frames - 1) * test->mtu_bytes, step->frames == 1,
+			  &step->last);
 }
 
 /* Where a message lies at either end: the areas that the stack's messages use, too. */
@@ -122,12 +122,12 @@ static double run_copy(struct step *step, uint64_t cycles)
 	return run_step(step, cycles, false);
 }
 
-static bool frame_is_real(const struct step *step, const struct perf_shape *shape)
+static bool frame_is_real(const struct step *step, const struct perf_raw_frame *shape)
 {
-	return perf_shape_is_real(shape, step->from->port->ethdev->pool, source_of(step, 0));
+	return perf_raw_frame_is_real(shape, step->from->port->ethdev->pool, source_of(step, 0));
 }
 
-int perf_limit_run(struct perf_end *ends, struct perf_limit_result *result)
+int perf_baseline_run(struct perf_end *ends, struct perf_baseline_result *result)
 {
 	double limits[WINDOW_PAIRS], fractions[WINDOW_PAIRS], copies[WINDOW_PAIRS];
 	uint64_t cycles = perf_window_cycles(ends[0].test.seconds);
@@ -152,7 +152,7 @@ int perf_limit_run(struct perf_end *ends, struct perf_limit_result *result)
 	if (window_failed(ends))
 		return 0;
 	fraction = perf_window_spread(fractions, WINDOW_PAIRS);
-	*result = (struct perf_limit_result){
+	*result = (struct perf_baseline_result){
 		.measured = true,
 		.messages_per_s = perf_window_spread(limits, WINDOW_PAIRS).median,
 		.over_copy = perf_window_spread(copies, WINDOW_PAIRS).median,
@@ -166,7 +166,7 @@ int perf_limit_run(struct perf_end *ends, struct perf_limit_result *result)
 
 /* ---- the kernel alone ---- */
 
-double perf_limit_kernel(void)
+double perf_baseline_kernel(void)
 {
 	static uint8_t from[KERNEL_BUFFERS][KERNEL_BYTES] __attribute__((aligned(64)));
 	static uint8_t to[KERNEL_BUFFERS][KERNEL_BYTES] __attribute__((aligned(64)));
