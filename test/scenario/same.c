@@ -12,6 +12,7 @@
 #include "draw.h"
 #include "pair.h"
 #include "rule.h"
+#include "same.h"
 
 #define RUNS 150u
 #define STEPS 150u
@@ -51,68 +52,6 @@ static struct pair *open_one(struct story *story, bool long_way)
 		pair->side[i].qp->probe.enabled = true;
 	}
 	return pair;
-}
-
-static const char *difference(const struct rc_qp *a, const struct rc_qp *b)
-{
-#define SAME(field)                                                 \
-	do {                                                        \
-		if (memcmp(&a->field, &b->field, sizeof(a->field))) \
-			return #field;                              \
-	} while (0)
-	SAME(state);
-	SAME(win.head);
-	SAME(win.acked);
-	SAME(win.tail);
-	SAME(win.snd_una);
-	SAME(win.snd_nxt);
-	SAME(win.snd_max);
-	SAME(win.cursor);
-	SAME(win.started);
-	SAME(requester.since_ackreq);
-	SAME(requester.resend_for_ack);
-	SAME(requester.loss_quota);
-	SAME(probe.due);
-	SAME(probe.behind_una);
-	SAME(probe.deadline_ns);
-	SAME(probe.tries);
-	SAME(rtt.srtt_ns);
-	SAME(rtt.timing);
-	SAME(rtt.rttvar_ns);
-	SAME(retry.ack_deadline_ns);
-	SAME(retry.rnr_deadline_ns);
-	SAME(retry.since_ns);
-	SAME(retry.retries_left);
-	SAME(retry.rnr_left);
-	SAME(retry.rewound);
-	SAME(retry.resent);
-	SAME(retry.resending);
-	SAME(quota);
-	SAME(responder.epsn);
-	SAME(responder.msn);
-	SAME(response_quota);
-	SAME(counters);
-#undef SAME
-	return a->rtt.timing && a->rtt.sent_ns != b->rtt.sent_ns ? "rtt.sent_ns" : NULL;
-}
-
-static void compare(const struct story *story, uint32_t step)
-{
-	for (int i = 0; i < 2; i++) {
-		struct side *one = &story->pairs[0]->side[i], *other = &story->pairs[1]->side[i];
-		const char *what = difference(one->qp, other->qp);
-
-		for (uint32_t line = 0; line < one->sent_count && line < other->sent_count; line++)
-			cr_assert_str_eq(one->sent[line], other->sent[line], "seed %lu, step %u, side %c", story->seed,
-					 step, "AB"[i]);
-		cr_assert_eq(one->sent_count, other->sent_count, "seed %lu, step %u, side %c: %u and %u packets",
-			     story->seed, step, "AB"[i], one -> sent_count, other -> sent_count);
-		cr_assert_null(what, "seed %lu, step %u, side %c: %s", story->seed, step, "AB"[i], what);
-		cr_assert_eq(one->done_count, other->done_count, "seed %lu, step %u", story->seed, step);
-		for (uint32_t line = 0; line < one->done_count; line++)
-			cr_assert_str_eq(one->done[line], other->done[line], "seed %lu, step %u", story->seed, step);
-		one->sent_count = other->sent_count = one->done_count = other->done_count = 0;
-	}
 }
 
 static void post(struct story *story)
@@ -193,7 +132,7 @@ static void run(uint64_t seed)
 		story.pairs[i] = open_one(&story, i);
 	while (at++ < STEPS && story.pairs[0]->side[A].qp->state < UROCE_QPS_ERR) {
 		step(&story);
-		compare(&story, at);
+		same_compare(story.pairs, seed, at);
 	}
 	for (int i = 0; i < 2; i++)
 		pair_close(story.pairs[i]);

@@ -240,6 +240,7 @@ int pair_recv(struct pair *pair, enum side_name name, uint64_t wr_id, uint64_t o
 static uint8_t *new_frame(struct flight *flight, uint32_t length)
 {
 	flight->length = length;
+	flight->damaged = false;
 	flight->frame = malloc(HEADERS_BYTES + length);
 	flight->bytes = flight->frame + HEADERS_BYTES;
 	return flight->bytes;
@@ -409,6 +410,10 @@ static void hand_over(struct pair *pair, enum side_name to, const struct flight 
 	struct wire_packet packet;
 	enum rc_counter drop;
 
+	if (flight->damaged && origin.ip == NULL) {
+		free(frame);
+		return;
+	}
 	cr_assert_eq(wire_packet_parse(frame + HEADERS_BYTES, flight->length, &packet), WIRE_PACKET_OK);
 	if (pair->tap)
 		pair->tap(pair, to, !to, &packet);
@@ -476,7 +481,7 @@ void pair_deliver(struct pair *pair, enum side_name to)
 	while (from->wire_head != from->wire_tail) {
 		struct flight *flight = &from->wire[from->wire_head++ % PAIR_IN_FLIGHT];
 
-		hand_over(pair, to, flight, &flight->path, false);
+		hand_over(pair, to, flight, &flight->path, flight->damaged);
 	}
 }
 

@@ -58,6 +58,7 @@ struct flight {
 	uint8_t *frame;         /* malloced to its exact length */
 	uint8_t *bytes;         /* in it, from the BTH on */
 	uint32_t length;        /* of those */
+	bool damaged;           /* its ICRC will be wrong; who does not check ICRCs never sees it */
 };
 
 struct side {

@@ -1,0 +1,82 @@
+/* same.h - are two pairs that live through the same story the same, field by field? */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef TEST_SAME_H
+#define TEST_SAME_H
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "pair.h"
+
+/* The first field in which they differ, or NULL. */
+static inline const char *same_difference(const struct rc_qp *a, const struct rc_qp *b)
+{
+#define SAME(field)                                                 \
+	do {                                                        \
+		if (memcmp(&a->field, &b->field, sizeof(a->field))) \
+			return #field;                              \
+	} while (0)
+	SAME(state);
+	SAME(win.head);
+	SAME(win.acked);
+	SAME(win.tail);
+	SAME(win.snd_una);
+	SAME(win.snd_nxt);
+	SAME(win.snd_max);
+	SAME(win.cursor);
+	SAME(win.started);
+	SAME(requester.since_ackreq);
+	SAME(requester.resend_for_ack);
+	SAME(requester.loss_quota);
+	SAME(probe.due);
+	SAME(probe.behind_una);
+	SAME(probe.deadline_ns);
+	SAME(probe.tries);
+	SAME(rtt.srtt_ns);
+	SAME(rtt.timing);
+	SAME(rtt.rttvar_ns);
+	SAME(retry.ack_deadline_ns);
+	SAME(retry.rnr_deadline_ns);
+	SAME(retry.since_ns);
+	SAME(retry.retries_left);
+	SAME(retry.rnr_left);
+	SAME(retry.rewound);
+	SAME(retry.resent);
+	SAME(retry.resending);
+	SAME(quota);
+	SAME(responder.epsn);
+	SAME(responder.msn);
+	SAME(response_quota);
+	SAME(counters);
+#undef SAME
+	return a->rtt.timing && a->rtt.sent_ns != b->rtt.sent_ns ? "rtt.sent_ns" : NULL;
+}
+
+/* Packets, state and completions since the last time, which are forgotten then. */
+static inline void same_compare(struct pair *const pairs[2], uint64_t seed, uint32_t step)
+{
+	for (int i = 0; i < 2; i++) {
+		struct side *one = &pairs[0]->side[i], *other = &pairs[1]->side[i];
+		const char *what = same_difference(one->qp, other->qp);
+
+		for (uint32_t line = 0; line < one->sent_count && line < other->sent_count; line++)
+			cr_assert_str_eq(one->sent[line], other->sent[line], "seed %lu, step %u, side %c", seed, step,
+					 "AB"[i]);
+		cr_assert_eq(one->sent_count, other->sent_count, "seed %lu, step %u, side %c: %u and %u packets", seed,
+			     step, "AB"[i], one -> sent_count, other -> sent_count);
+		cr_assert_null(what, "seed %lu, step %u, side %c: %s", seed, step, "AB"[i], what);
+		cr_assert_eq(one->done_count, other->done_count, "seed %lu, step %u", seed, step);
+		for (uint32_t line = 0; line < one->done_count; line++) {
+			cr_assert_str_eq(one->done[line], other->done[line], "seed %lu, step %u", seed, step);
+			cr_assert_arr_eq(&one->wcs[line], &other->wcs[line], sizeof(one->wcs[line]),
+					 "seed %lu, step %u: %s", seed, step, one->done[line]);
+		}
+		cr_assert_eq(one->event_count, other->event_count, "seed %lu, step %u", seed, step);
+		for (uint32_t line = 0; line < one->event_count; line++)
+			cr_assert_str_eq(one->events[line], other->events[line], "seed %lu, step %u", seed, step);
+		one->sent_count = other->sent_count = one->done_count = other->done_count = 0;
+		one->event_count = other->event_count = 0;
+	}
+}
+
+#endif
