@@ -96,7 +96,7 @@ struct uroce_qp {
 	uint32_t sent_poll;  /* the lcore's turn in which it last sent much */
 	struct engine_port *port; /* of the path in use; valid while resolved */
 	struct engine_wheel_node timer;
-	struct wire_frame_template template; /* by lines: see prefetch_active() */
+	struct wire_frame_template template; /* by lines: see prefetch_queued() */
 	struct uroce_qp *next_waiting;
 	uint64_t waiting_since_ns;
 	uint64_t quiet_until_ns;      /* after RESET: no new connection before (P-7) */
@@ -121,7 +121,7 @@ static inline struct rc_qp *qp_core(const struct uroce_qp *qp)
 	return (struct rc_qp *)(uintptr_t)(qp + 1);
 }
 
-static_assert(offsetof(struct uroce_qp, template) == 64, "a line for each: what every visit needs, ACKs, frames");
+static_assert(offsetof(struct uroce_qp, template) == 64, "a line for each: what every service needs, ACKs, frames");
 
 /* Empty mbufs of a pool that an lcore has at hand, the one used last on top: what is planned can be sent. */
 struct engine_spare {

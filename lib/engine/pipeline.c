@@ -17,12 +17,12 @@
 #include "rc/fail.h"
 #include "rc/prefetch.h"
 
-#define DOORBELLS_PER_TURN 256u
+#define DOORBELLS_PER_POLL 256u
 #define PREFETCH_AHEAD 6u
 #define PREFETCH_WINDOW_AHEAD 4u
 #define PREFETCH_REQUEST_AHEAD 2u
-#define TRANSMIT_VISITS (4 * BURST)
-#define TURN_BYTES 16384u /* of frames: the QP that has sent them has had its turn */
+#define SERVICES_PER_POLL (4 * BURST)
+#define MUCH_BYTES 16384u /* of frames: the QP that has sent them has had its turn */
 #define CLOCK_JUMP_NS 1000000u
 
 /* ---- timers ---- */
@@ -78,14 +78,14 @@ static void look_at(struct uroce_qp *qp)
 }
 
 /* Something happened that concerns QPs of all lcores: rare, so all of them are looked at. */
-static void take_news(struct uroce_lcore *lcore)
+static void take_broadcast(struct uroce_lcore *lcore)
 {
 	const struct uroce_engine *engine = lcore->engine;
-	uint32_t news = atomic_load_explicit(&engine->broadcast_epoch, memory_order_acquire);
+	uint32_t epoch = atomic_load_explicit(&engine->broadcast_epoch, memory_order_acquire);
 
-	if (news == lcore->broadcast_epoch)
+	if (epoch == lcore->broadcast_epoch)
 		return;
-	lcore->broadcast_epoch = news;
+	lcore->broadcast_epoch = epoch;
 	for (uint32_t i = lcore->index; i < engine->index_count; i += engine->lcore_mask + 1) {
 		struct uroce_qp *qp = steer_find(engine, i);
 
@@ -96,8 +96,8 @@ static void take_news(struct uroce_lcore *lcore)
 
 static __rte_noinline void take_doorbells(struct uroce_lcore *lcore)
 {
-	void *entries[DOORBELLS_PER_TURN];
-	unsigned count = rte_ring_dequeue_burst(lcore->doorbells, entries, DOORBELLS_PER_TURN, NULL);
+	void *entries[DOORBELLS_PER_POLL];
+	unsigned count = rte_ring_dequeue_burst(lcore->doorbells, entries, DOORBELLS_PER_POLL, NULL);
 
 	for (unsigned i = 0; i < count; i++) {
 		struct uroce_qp *qp = steer_find(lcore->engine, (uint32_t)(uintptr_t)entries[i]);
@@ -131,8 +131,8 @@ static uint64_t send_packets(struct engine_port *port, const struct uroce_qp *qp
 }
 
 /*
- * So many frames, and what else the QP has. true: it has more. Who has sent much at the beginning of the turn waits for
- * the next one: what has come back meanwhile decides what goes out then.
+ * The QP fills so many frames at most, and completes what it has to. true: it has more. A QP that has sent MUCH_BYTES
+ * at the beginning of a poll waits for the next poll: what the peer answers meanwhile decides what goes out then.
  */
 static bool transmit_qp(struct uroce_lcore *lcore, struct uroce_qp *qp, uint32_t room)
 {
@@ -151,7 +151,7 @@ static bool transmit_qp(struct uroce_lcore *lcore, struct uroce_qp *qp, uint32_t
 		bytes = send_packets(qp->port, qp, out);
 		qp_update_timer(lcore, qp);
 	}
-	if (bytes >= TURN_BYTES)
+	if (bytes >= MUCH_BYTES)
 		qp->sent_poll = lcore->polls;
 	lcore->work += out->packet_count;
 	/* Without a MAC there is nothing to try again before it is found; that activates the QP. */
@@ -162,18 +162,18 @@ static bool transmit_qp(struct uroce_lcore *lcore, struct uroce_qp *qp, uint32_t
 }
 
 /*
- * While a QP has its turn, those that come next are fetched: first themselves, then what their frames are made from,
+ * While one QP is served, those that come next are fetched: first themselves, then what their frames are made from,
  * and of those that may send requests their windows, then the requests.
  */
-static void prefetch_active(const struct engine_run_queue *active)
+static void prefetch_queued(const struct engine_run_queue *queue)
 {
-	const struct uroce_qp *qp = run_queue_look(active, PREFETCH_AHEAD);
+	const struct uroce_qp *qp = run_queue_look(queue, PREFETCH_AHEAD);
 
 	if (qp) {
 		rte_prefetch0(qp);
 		rc_qp_prefetch_answers(qp_core(qp));
 	}
-	qp = run_queue_look(active, PREFETCH_WINDOW_AHEAD);
+	qp = run_queue_look(queue, PREFETCH_WINDOW_AHEAD);
 	if (qp && qp->answers_only) {
 		rte_prefetch0(qp->template.ack);
 	} else if (qp) {
@@ -182,12 +182,12 @@ static void prefetch_active(const struct engine_run_queue *active)
 			rte_prefetch0(RTE_PTR_ADD(qp, at));
 		rc_qp_prefetch_window(qp_core(qp));
 	}
-	qp = run_queue_look(active, PREFETCH_REQUEST_AHEAD);
+	qp = run_queue_look(queue, PREFETCH_REQUEST_AHEAD);
 	if (qp && !qp->answers_only)
 		rc_qp_prefetch_requests(qp_core(qp));
 }
 
-/* Its path has changed: it has its turn where it sends from now. */
+/* The path of the QP has changed: it moves to the run queue of the port that it sends from now. */
 static void take_new_path(struct uroce_lcore *lcore, struct uroce_qp *qp)
 {
 	engine_resolve_start(lcore, qp);
@@ -195,12 +195,12 @@ static void take_new_path(struct uroce_lcore *lcore, struct uroce_qp *qp)
 }
 
 /*
- * While a port has no room, one of its QPs is looked at all the same, another one each time: for some what is to be
- * done needs no port, and there may never be room again. Those that wait for room keep their places.
+ * While a port has no room, one of its QPs is served all the same, another one in each poll: what a QP has to do may
+ * need no port, and the port may never have room again. QPs that wait for room keep their places.
  */
-static void service_without_room(struct uroce_lcore *lcore, struct engine_run_queue *turns)
+static void service_without_room(struct uroce_lcore *lcore, struct engine_run_queue *queue)
 {
-	struct uroce_qp *qp = run_queue_look(turns, turns->looks++ % run_queue_count(turns));
+	struct uroce_qp *qp = run_queue_look(queue, queue->looks++ % run_queue_count(queue));
 
 	if (qp == NULL || (qp->migrations == qp_core(qp)->migration.count && transmit_qp(lcore, qp, 0)))
 		return;
@@ -210,46 +210,46 @@ static void service_without_room(struct uroce_lcore *lcore, struct engine_run_qu
 }
 
 /*
- * May the next QP send, or is the turn of the port over? Whoever comes before that is over may send all that a visit
- * sends, or it could be the same one each time who is cut short. ACKs and NAKs, of which a QP has few at a time, are
- * not held up (S-18); nor is anything by who has gone.
+ * May the next QP send, or has the port had its POLL_FRAMES? A QP that begins before those are spent may send all that
+ * one service sends: otherwise the same QP could be cut short in every poll. A QP with nothing but ACKs and NAKs, of
+ * which it has few at a time, is not held up (S-18). A place whose QP has gone is passed over.
  */
-static inline bool next_may_send(const struct engine_port *port, const struct engine_run_queue *turns)
+static inline bool next_may_send(const struct engine_port *port, const struct engine_run_queue *queue)
 {
 	const struct uroce_qp *next;
 
 	if (port_frames_out(port) < port->poll_ends_at)
 		return true;
-	next = run_queue_look(turns, 0);
+	next = run_queue_look(queue, 0);
 	return !next || (next->answers_only && qp_core(next)->replay.queue_head == REPLAY_NONE);
 }
 
 /*
- * The active QPs of a port in turn, or those without one, at most one outbox each, as long as there is room; so many
- * QPs and frames a turn, not all. Who has more to send goes to the end. The others keep their order, so that each has
- * its turn (L3).
+ * Serves the queued QPs of a port, or those without one, in their order: at most one outbox each, while the port has
+ * room, and so many QPs and frames a poll. A QP that has more to send goes to the end; the others keep their order, so
+ * that each is served (L3).
  */
-static void transmit(struct uroce_lcore *lcore, struct engine_run_queue *turns, struct engine_port *port)
+static void transmit(struct uroce_lcore *lcore, struct engine_run_queue *queue, struct engine_port *port)
 {
-	struct uroce_qp *served[TRANSMIT_VISITS];
-	uint32_t visits = run_queue_count(turns), count = 0;
+	struct uroce_qp *served[SERVICES_PER_POLL];
+	uint32_t services = run_queue_count(queue), count = 0;
 
-	if (visits > TRANSMIT_VISITS)
-		visits = TRANSMIT_VISITS;
-	for (uint32_t i = 0; i < visits; i++) {
+	if (services > SERVICES_PER_POLL)
+		services = SERVICES_PER_POLL;
+	for (uint32_t i = 0; i < services; i++) {
 		struct uroce_qp *qp;
 		uint32_t room = 0;
 
 		if (port) {
 			room = port_room(port);
 			if (room == 0 && i == 0)
-				service_without_room(lcore, turns);
-			if (room == 0 || !next_may_send(port, turns))
+				service_without_room(lcore, queue);
+			if (room == 0 || !next_may_send(port, queue))
 				break;
 		}
-		if (run_queue_count(turns) > PREFETCH_REQUEST_AHEAD)
-			prefetch_active(turns);
-		qp = run_queue_take(turns);
+		if (run_queue_count(queue) > PREFETCH_REQUEST_AHEAD)
+			prefetch_queued(queue);
+		qp = run_queue_take(queue);
 		if (qp == NULL)
 			continue;
 		if (qp->migrations != qp_core(qp)->migration.count)
@@ -263,7 +263,7 @@ static void transmit(struct uroce_lcore *lcore, struct engine_run_queue *turns, 
 		run_queue_add(served[i]);
 }
 
-/* What active QPs have for the ports and CQs. */
+/* What queued QPs have for the ports and CQs. */
 static void send_all(struct uroce_lcore *lcore)
 {
 	for (unsigned i = 0; i < lcore->port_count; i++) {
@@ -279,17 +279,17 @@ static void send_all(struct uroce_lcore *lcore)
 }
 
 /*
- * Time of a turn. It never goes back: timers would stand still for as long. A little less than before is what cores
- * differ by when the thread has moved, and is waited for.
+ * The time of a poll. It never goes back: timers would stand still for as long. A clock that shows a little less than
+ * before is that of another core, to which the thread has moved; its time is waited for.
  */
 static uint64_t read_clock(const struct uroce_lcore *lcore)
 {
-	uint64_t made_up = engine_clock_offset_ns(), now = engine_now_ns();
+	uint64_t offset = engine_clock_offset_ns(), now = engine_now_ns();
 
 	if (__builtin_expect(now >= lcore->now_ns, 1))
 		return now;
 	if (lcore->now_ns - now > CLOCK_JUMP_NS)
-		engine_clock_add_offset(made_up, lcore->now_ns - now);
+		engine_clock_add_offset(offset, lcore->now_ns - now);
 	return lcore->now_ns;
 }
 
@@ -312,7 +312,7 @@ unsigned engine_pipeline_poll(struct uroce_lcore *lcore)
 		engine_receive_port(lcore, lcore->ports[i]);
 	engine_receive_handed_over(lcore);
 	engine_link_poll(lcore);
-	take_news(lcore);
+	take_broadcast(lcore);
 	fire_timers(lcore);
 	engine_resolve_poll(lcore);
 	if (lcore->connect)

@@ -40,7 +40,7 @@ static inline uint32_t port_room(struct engine_port *port)
 {
 	uint32_t places;
 
-	/* not at every visit: most send one frame */
+	/* not at every service: most QPs send one frame */
 	if (port->spare->count < OUTBOX_PACKETS / 2)
 		engine_port_fetch(port);
 	if (port->pending_count > OUTBOX_PACKETS)

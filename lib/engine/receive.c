@@ -31,16 +31,16 @@ static bool hand_over(struct uroce_lcore *lcore, struct engine_port *port, uint3
 }
 
 /*
- * A QP has taken a packet. ACKs and NAKs leave before all else, so a response that leaves nothing to do takes no QP
- * from among those that only answer; the answer of a READ, which may be long, has its turn as requests have, or who is
- * asked for the most would get the whole port (L3).
+ * The QP has taken a packet: it is queued if that has left it something to do. A QP with ACKs and NAKs alone goes to
+ * the front, for they leave before all else (S-18). The responses of a READ may be many, so they wait in the queue as
+ * requests do: otherwise the QP that is asked for the most would get the whole port (L3).
  */
 static __rte_always_inline void notice_work(struct uroce_lcore *lcore, struct uroce_qp *qp, bool response)
 {
 	const struct rc_qp *rc = qp_core(qp);
 	bool answers;
 
-	/* Its turn is to come, in which a request changes nothing; and nothing that is not done in one for all. */
+	/* A QP that is queued will be served anyway; only a response may show that it has more to do than to answer. */
 	if (qp->queued && (!response || !qp->answers_only))
 		return;
 	if (rc_qp_has_work(rc, response, &answers)) {
