@@ -88,6 +88,7 @@ void bad_close(struct bad_queue *queue)
 	struct site *site = queue->site;
 
 	cr_assert_eq(uroce_cm_close(queue->id), 0);
+	queue->deaf = true; /* the QP is no more, but its last completions are to come */
 	site_turn_for(site, 1);
 	memset(queue, 0, sizeof(*queue));
 }

@@ -1,6 +1,7 @@
 /* bad_hosts.c - hosts that flood, that are deaf, that vanish, that ask for what is not theirs: the others go on */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -218,14 +219,16 @@ Test(bad_hosts, what_cannot_be_a_capsule_ends_its_queue_alone)
 /* Fields, descriptors and lengths by chance, from admin and I/O queues: each is answered or ends its queue. */
 Test(bad_hosts, capsules_by_chance_reach_nothing_and_stop_nobody)
 {
-	const uint64_t seed = app_now_ns();
+	const char *asked = getenv("UROCE_SEED");
+	const uint64_t seed = asked ? strtoull(asked, NULL, 0) : app_now_ns();
 	uint64_t random = draw_start(seed);
 	struct site *site = open_site();
 	struct bad_queue *queue = NULL;
 	uint8_t capsule[NVME_SQE_BYTES + 4096];
 	uint64_t until_ns = app_now_ns() + 1500000000ull;
 
-	cr_log_info("seed %lu", seed);
+	printf("# seed %lu (UROCE_SEED repeats it)\n", seed);
+	fflush(stdout);
 	while (app_now_ns() < until_ns) {
 		uint32_t bytes = draw_below(&random, 4) ? NVME_SQE_BYTES : NVME_SQE_BYTES + draw_below(&random, 4097);
 		struct bad_queue *which;
