@@ -246,7 +246,7 @@ inline advance(count)
 {
 	epsn = (epsn + count) % 8;
 	eplace = eplace + count;
-	silenced = false;
+	nak_outstanding = false;
 	naks = 0
 }
 
@@ -289,7 +289,7 @@ end:	do
 #ifdef RNR_EXECUTES
 				executed[eplace]++;
 #endif
-				silenced = true }
+				nak_outstanding = true }
 				responses!RNR(psn, 0)
 			:: kind == SEND ->
 				atomic { execute(); advance(1) }
@@ -350,12 +350,12 @@ end:	do
 			fi
 		:: else -> /* a gap (K-SEQ) */
 			if
-			:: !silenced ->
+			:: !nak_outstanding ->
 				atomic {
 					naks++;
 					assert(naks == 1);
 #ifndef NAK_EACH
-					silenced = true
+					nak_outstanding = true
 #endif
 				}
 				responses!NAK(epsn, 0)
