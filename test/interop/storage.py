@@ -64,7 +64,8 @@ class Target:
 
     def guest_command(self):
         end = "nvme disconnect-all >/dev/null 2>&1"
-        return f"{end}; {' && '.join(self.steps)} && echo all done; s=$?; {end}; exit $s"
+        return f"{end}; {' && '.join(self.steps)} && echo all done; s=$?; " \
+               f"test $s = 0 || dmesg | tail -n 25; {end}; exit $s"
 
     def own_command(self, program):
         self.client = os.path.join(os.path.dirname(program), "uroce-nvmetcli")
