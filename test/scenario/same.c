@@ -138,16 +138,9 @@ static void run(uint64_t seed)
 		pair_close(story.pairs[i]);
 }
 
-static uint64_t asked_for(const char *name, uint64_t otherwise)
-{
-	const char *text = getenv(name);
-
-	return text ? strtoull(text, NULL, 0) : otherwise;
-}
-
 Test(same, a_random_story_goes_the_same_without_short_ways)
 {
-	uint64_t first = asked_for("UROCE_SAME_SEED", 1), runs = asked_for("UROCE_SAME_RUNS", RUNS);
+	uint64_t first = same_asked_for("UROCE_SAME_SEED", 1), runs = same_asked_for("UROCE_SAME_RUNS", RUNS);
 
 	RULE("Q-5");
 	RULE("T-1");

@@ -4,9 +4,18 @@
 #define TEST_SAME_H
 
 #include <criterion/criterion.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "pair.h"
+
+/* A number from the environment. */
+static inline uint64_t same_asked_for(const char *name, uint64_t otherwise)
+{
+	const char *text = getenv(name);
+
+	return text ? strtoull(text, NULL, 0) : otherwise;
+}
 
 /* The first field in which they differ, or NULL. */
 static inline const char *same_difference(const struct rc_qp *a, const struct rc_qp *b)
