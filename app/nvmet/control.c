@@ -16,8 +16,8 @@
 #include "nvmet/queue.h"
 
 #define WORDS_MAX 16
-#define PATIENCE_LOOKS \
-	50u /* so often somebody is looked at who has not said a whole line, or does not read his answer */
+/* So often somebody is looked at who has not said a whole line, or does not read his answer. */
+#define PATIENCE_LOOKS 50u
 
 struct control {
 	struct server *server;
