@@ -82,14 +82,9 @@ struct site *site_open(void)
 	return site;
 }
 
-/* What it had posted is told of before its place is used again. */
 void bad_close(struct bad_queue *queue)
 {
-	struct site *site = queue->site;
-
 	cr_assert_eq(uroce_cm_close(queue->id), 0);
-	queue->deaf = true; /* the QP is no more, but its last completions are to come */
-	site_turn_for(site, 1);
 	memset(queue, 0, sizeof(*queue));
 }
 
@@ -140,8 +135,11 @@ static void post_receive(struct bad_queue *queue, uint32_t which)
 	uroce_qp_post_recv(queue->qp, &wr, NULL);
 }
 
+/* Of the last completions of a QP that is closed some come when its place has another. */
 static void take_completion(struct bad_queue *queue, const struct uroce_wc *wc)
 {
+	if (queue->qp == NULL || wc->qp_num != uroce_qp_num(queue->qp))
+		return;
 	if (wc->status != UROCE_WC_SUCCESS) {
 		if (!queue->over)
 			queue->failed = wc->status;
