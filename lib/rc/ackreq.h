@@ -22,15 +22,15 @@ static inline bool ackreq_answer_is_due(const struct rc_qp *qp, uint32_t in_flig
 }
 
 /*
- * The packet ends what can be sent now, though there may be more: for want of room, or of window. since_ackreq packets
- * in front of it have not asked; in_flight of them wait for an answer.
+ * Has the newest packet to ask, because a pause follows? If nothing that is in flight has asked. And if the window is
+ * full, unless a packet shortly before it has.
  */
-static inline bool ackreq_is_due(bool room_ends, bool window_ends, uint32_t since_ackreq, uint32_t in_flight,
-				 uint32_t window)
+static inline bool ackreq_is_due(const struct rc_qp *qp)
 {
+	uint32_t in_flight = psn_distance(qp->win.snd_nxt, qp->win.snd_una), window = qp->requester.window;
 	uint32_t most = window / 2 < ACKREQ_BEFORE_STALL ? window / 2 : ACKREQ_BEFORE_STALL;
 
-	return (room_ends && since_ackreq >= in_flight) || (window_ends && since_ackreq + 1 >= most);
+	return !ackreq_answer_is_due(qp, in_flight) || (in_flight >= window && qp->requester.since_ackreq >= most);
 }
 
 #endif

@@ -50,14 +50,6 @@ static inline bool outbox_has_packet_room(const struct rc_outbox *out)
 	return out->packet_room > 0 && out->span_count + LIMIT_SGE <= OUTBOX_SPANS;
 }
 
-/* Will there be no room behind this packet, which has its pieces? */
-static inline bool outbox_is_last(const struct rc_outbox *out, const struct wire_packet *packet)
-{
-	uint32_t spans = packet->span_count > 1 ? packet->span_count : 0;
-
-	return out->packet_room == 1 || out->span_count + spans + LIMIT_SGE > OUTBOX_SPANS;
-}
-
 /* From now on room for so many packets at most. Returns how much that takes away, to be added to packet_room again. */
 static inline uint32_t outbox_hold_back(struct rc_outbox *out, uint32_t packets)
 {
@@ -67,19 +59,21 @@ static inline uint32_t outbox_hold_back(struct rc_outbox *out, uint32_t packets)
 	return held;
 }
 
-/* The slot of the next packet; it counts when outbox_take_packet() follows. */
+/* The slots of the next packets; they count when outbox_take_packets() follows. */
 static inline struct wire_packet *outbox_packet_slot(struct rc_outbox *out)
 {
 	return &out->packets[out->packet_count];
 }
 
+static inline void outbox_take_packets(struct rc_outbox *out, uint32_t count)
+{
+	out->packet_count += count;
+	out->packet_room -= count;
+}
+
 static inline void outbox_take_packet(struct rc_outbox *out)
 {
-	struct wire_packet *packet = &out->packets[out->packet_count++];
-
-	out->packet_room--;
-	if (packet->span_count > 1)
-		out->span_count += packet->span_count;
+	outbox_take_packets(out, 1);
 }
 
 static inline bool outbox_has_completion_room(const struct rc_outbox *out)

@@ -10,7 +10,6 @@
 #include "rc/keepalive.h"
 #include "rc/migration.h"
 #include "rc/outbox.h"
-#include "rc/plain.h"
 #include "rc/requester.h"
 #include "rc/retry.h"
 #include "rc/ring_size.h"
@@ -98,7 +97,8 @@ static void set_defaults(struct rc_qp *qp)
 {
 	qp->pkey = 0xFFFF;
 	qp->probe.enabled = true;
-	qp->flow_control = qp->imprecise_errors = false;
+	qp->imprecise_errors = false;
+	qp_set_flow_control(qp, false);
 	rc_keepalive_set(qp, 0);
 	qp->responder.min_rnr_timer = RNR_TIMER_DEFAULT;
 }
@@ -216,7 +216,7 @@ enum rc_counter rc_qp_receive(struct rc_qp *qp, const struct wire_packet *packet
 }
 
 /* answers from RTR on, requests in RTS, and their rest in SQD. */
-static __attribute__((noinline)) bool transmit_all(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
+bool rc_qp_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 {
 	bool more = false;
 
@@ -230,11 +230,6 @@ static __attribute__((noinline)) bool transmit_all(struct rc_qp *qp, uint64_t no
 	if (qp_has_reports(qp))
 		more |= rc_report_run(qp, now_ns, out);
 	return more;
-}
-
-bool rc_qp_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
-{
-	return !rc_plain_send_one(qp, now_ns, out) && transmit_all(qp, now_ns, out);
 }
 
 bool rc_qp_answer(struct rc_qp *qp, struct rc_outbox *out)

@@ -96,6 +96,7 @@ struct rc_requester {
 	uint32_t since_ackreq;          /* packets sent since the last one that asked for an ACK */
 	struct rc_loss_quota loss_quota;
 	uint8_t max_rd_atomic;
+	uint8_t scarce;         /* enum rc_send_needs: a request that needs any of it is looked into before it begins */
 	bool resend_for_ack;    /* the packet at `snd_nxt` asks for an ACK: nothing behind it can */
 	bool read_restarted;    /* the next one counts */
 	uint16_t window;        /* packets of SENDs and WRITEs that may be in flight; less than usual after losses */
@@ -217,6 +218,7 @@ static inline void qp_note_slow_timers(struct rc_qp *qp)
 static inline void qp_set_flow_control(struct rc_qp *qp, bool on)
 {
 	qp->flow_control = on;
+	qp->requester.scarce = on ? NEEDS_ALL : NEEDS_ALL & ~NEEDS_RECEIVE;
 	qp_note_slow_timers(qp);
 }
 
@@ -272,6 +274,14 @@ static inline void qp_set_window(struct rc_qp *qp)
 static inline uint32_t qp_packets(const struct rc_qp *qp, uint64_t bytes)
 {
 	return bytes == 0 ? 1 : (uint32_t)((bytes + qp->mtu_bytes - 1) >> qp->mtu_shift);
+}
+
+/* And how many PSNs a request owns. */
+static inline uint32_t qp_psns(const struct rc_qp *qp, const struct rc_send_wqe *wqe)
+{
+	if (wqe->length_bytes <= qp->mtu_bytes || wqe->opcode > UROCE_WR_RDMA_READ)
+		return 1;
+	return qp_packets(qp, wqe->length_bytes);
 }
 
 /* Is there anything to send or to be answered? */

@@ -22,13 +22,13 @@ void rc_retry_reset(struct rc_retry *retry)
 	};
 }
 
-void rc_retry_packet_sent(struct rc_qp *qp, psn_t psn, bool first, bool answered, uint64_t now_ns)
+void rc_retry_packets_sent(struct rc_qp *qp, psn_t psn, uint32_t packets, bool first, bool asks, uint64_t now_ns)
 {
 	struct rc_retry *retry = &qp->retry;
 
 	if (retry->ack_deadline_ns == RC_NEVER && retry->timeout_ns)
 		retry->ack_deadline_ns = now_ns + retry->timeout_ns;
-	if (answered && qp->probe.deadline_ns == RC_NEVER)
+	if (asks && qp->probe.deadline_ns == RC_NEVER)
 		probe_start(&qp->probe, &qp->rtt, retry->timeout_ns, now_ns);
 	if (first && psn_equal(psn, qp->win.snd_una))
 		retry->since_ns = now_ns;
@@ -38,8 +38,8 @@ void rc_retry_packet_sent(struct rc_qp *qp, psn_t psn, bool first, bool answered
 	}
 	if (psn_equal(qp->win.snd_nxt, qp->win.snd_max))
 		retry_caught_up(retry);
-	if (first && !retry->rewound && rtt_wants(&qp->rtt, answered))
-		rtt_begin(&qp->rtt, psn, now_ns);
+	if (first && !retry->rewound && rtt_wants(&qp->rtt, asks))
+		rtt_begin(&qp->rtt, qp->rtt.srtt_ns ? psn_add(psn, packets - 1) : psn, now_ns);
 }
 
 /* Does snd_una still lie at or before the packet that the receiver was not ready for? */

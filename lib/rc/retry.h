@@ -20,8 +20,18 @@
 
 void rc_retry_reset(struct rc_retry *retry);
 
-/* A packet went out, for the first time or again. answered: the peer owes an answer to it, which can be timed. */
-void rc_retry_packet_sent(struct rc_qp *qp, psn_t psn, bool first, bool answered, uint64_t now_ns);
+/* So many packets from psn on went out, for the first time or again. asks: the peer owes an answer to the last. */
+void rc_retry_packets_sent(struct rc_qp *qp, psn_t psn, uint32_t packets, bool first, bool asks, uint64_t now_ns);
+
+/*
+ * Would that learn anything of packets from psn on? If they start the ACK timer, which the oldest in flight does, if
+ * one of them is to be timed, or if the last is the first that has an answer to come.
+ */
+static inline bool retry_wants_to_know(const struct rc_qp *qp, psn_t psn, bool asks)
+{
+	return psn_equal(psn, qp->win.snd_una) || rtt_wants(&qp->rtt, asks) ||
+	       (asks && qp->probe.deadline_ns == RC_NEVER);
+}
 
 /* snd_una moved forward: budgets are full again (T-3, R-5), the timer starts anew (T-1). */
 void rc_retry_progress_made(struct rc_qp *qp, uint64_t now_ns);

@@ -111,14 +111,24 @@ static uint8_t send_flags(const struct rc_sendwin *win, const struct uroce_send_
 	return (uint8_t)(wr->send_flags | (win->signal_all ? UROCE_SEND_SIGNALED : 0));
 }
 
-static inline enum rc_send_shape shape_of(uint32_t opcode, uint32_t flags, uint32_t num_sge, uint64_t total)
+static inline uint8_t needs_of(uint32_t opcode, uint32_t flags, uint64_t total)
 {
-	if (total > LIMIT_MESSAGE_BYTES)
-		return SHAPE_TOO_LONG;
-	return opcode <= UROCE_WR_RDMA_WRITE_WITH_IMM && (num_sge == 1 || (flags & UROCE_SEND_INLINE)) &&
-			       !(flags & UROCE_SEND_FENCE) ?
-		       SHAPE_PLAIN :
-		       SHAPE_OTHER;
+	static const uint8_t needs[UROCE_WR_OPCODES] = {
+		[UROCE_WR_SEND] = NEEDS_RECEIVE,
+		[UROCE_WR_SEND_WITH_IMM] = NEEDS_RECEIVE,
+		[UROCE_WR_SEND_WITH_INV] = NEEDS_RECEIVE,
+		[UROCE_WR_RDMA_WRITE_WITH_IMM] = NEEDS_RECEIVE,
+		[UROCE_WR_RDMA_READ] = NEEDS_ANSWER,
+		[UROCE_WR_ATOMIC_CMP_AND_SWP] = NEEDS_ANSWER,
+		[UROCE_WR_ATOMIC_FETCH_AND_ADD] = NEEDS_ANSWER,
+		[UROCE_WR_ATOMIC_WRITE] = NEEDS_ANSWER,
+		[UROCE_WR_FLUSH] = NEEDS_ANSWER,
+		[UROCE_WR_LOCAL_INV] = NEEDS_NO_PACKET,
+		[UROCE_WR_BIND_MW] = NEEDS_NO_PACKET,
+	};
+
+	return (uint8_t)(needs[opcode] | (flags & UROCE_SEND_FENCE ? NEEDS_FENCE : 0) |
+			 (total > LIMIT_MESSAGE_BYTES ? NEEDS_TOO_MUCH : 0));
 }
 
 static void fill_slot(const struct rc_sendwin *win, const struct uroce_send_wr *wr, uint64_t total)
@@ -133,7 +143,7 @@ static void fill_slot(const struct rc_sendwin *win, const struct uroce_send_wr *
 	wqe->remote_va = wr->remote_addr;
 	wqe->rkey = wr->rkey;
 	wqe->length_bytes = (uint32_t)total;
-	wqe->shape = shape_of(wr->opcode, wr->send_flags, wr->num_sge, total);
+	wqe->needs = needs_of(wr->opcode, wr->send_flags, total);
 	if (wr->send_flags & UROCE_SEND_INLINE) {
 		copy_inline(wqe, wr);
 	} else {
@@ -198,7 +208,7 @@ static inline bool post_plainly(struct rc_sendwin *win, const struct uroce_send_
 	wqe->remote_va = wr->remote_addr;
 	wqe->rkey = wr->rkey;
 	wqe->length_bytes = piece.length;
-	wqe->shape = shape_of(opcode, flags, 1, piece.length);
+	wqe->needs = needs_of(opcode, flags, piece.length);
 	publish(win);
 	return true;
 }
@@ -244,7 +254,7 @@ int rc_sendwin_post_bind(struct rc_sendwin *win, const struct uroce_send_wr *wr,
 		.wr_id = once.wr_id,
 		.opcode = UROCE_WR_BIND_MW,
 		.flags = send_flags(win, &once),
-		.shape = SHAPE_OTHER,
+		.needs = NEEDS_NO_PACKET,
 	};
 	wqe_set_bind(wqe, bind);
 	publish(win);

@@ -22,11 +22,14 @@
 #include "rc/mr.h"
 #include "rc/psn.h"
 
-/* How much of a request has to be looked at when its turn comes. */
-enum rc_send_shape {
-	SHAPE_PLAIN,   /* a SEND or WRITE of one piece or of inline bytes, without fence */
-	SHAPE_OTHER,   /* anything else */
-	SHAPE_TOO_LONG /* more than a message may have: a local fault */
+/* What a request needs to begin that is not always there: nothing, as a rule. Only then it is looked into. */
+enum rc_send_needs {
+	NEEDS_RECEIVE = 1,   /* an entry at the peer: a credit, where those are counted (F-3) */
+	NEEDS_FENCE = 2,     /* nothing before it that waits for an answer */
+	NEEDS_ANSWER = 4,    /* one of the peer's slots for READs and the like */
+	NEEDS_NO_PACKET = 8, /* done here, when all before it is */
+	NEEDS_TOO_MUCH = 16, /* is longer than a message may be: a local fault */
+	NEEDS_ALL = 31
 };
 
 /* A posted request. Written by the application until it is published, by the lcore afterwards. */
@@ -35,7 +38,7 @@ struct rc_send_wqe {
 	uint8_t opcode;    /* enum uroce_wr_opcode */
 	uint8_t flags;     /* enum uroce_send_flags */
 	uint8_t sge_count; /* 0 with inline data */
-	uint8_t shape;     /* enum rc_send_shape */
+	uint8_t needs;     /* enum rc_send_needs */
 	uint32_t imm;      /* FLUSH: enum uroce_flush */
 	uint64_t remote_va;
 	uint32_t rkey;           /* or the key to invalidate */
@@ -134,20 +137,17 @@ static inline struct rc_atomic_operands *sendwin_operands(const struct rc_sendwi
 	return (struct rc_atomic_operands *)(void *)operands + (index & win->mask);
 }
 
-/* Takes the next posted request into the window: it owns psn_count PSNs from `snd_max` on. */
-static inline void sendwin_start(struct rc_sendwin *win, uint32_t psn_count)
+/* The next posted request will own psn_count PSNs from `snd_max` on. */
+static inline void sendwin_number(const struct rc_sendwin *win, struct rc_send_wqe *wqe, uint32_t psn_count)
 {
-	struct rc_send_wqe *wqe = sendwin_slot(win, win->started);
-
 	wqe->first_psn = win->snd_max;
 	wqe->psn_count = psn_count;
-	win->started++;
 }
 
-/* rc_sendwin_advance() by so many that were never sent before; complete: with the last of their request. */
-static inline void sendwin_go_on(struct rc_sendwin *win, uint32_t count, bool complete)
+/* rc_sendwin_advance() for what was never sent before; complete: up to the end of its request. */
+static inline void sendwin_go_on(struct rc_sendwin *win, psn_t end, bool complete)
 {
-	win->snd_nxt = win->snd_max = psn_add(win->snd_max, count);
+	win->snd_nxt = win->snd_max = end;
 	win->cursor += complete;
 }
 

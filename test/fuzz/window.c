@@ -75,7 +75,8 @@ static void send_next(struct window *w)
 		if (w->started == w->posted)
 			return;
 		w->requests[owner].first = w->limit;
-		sendwin_start(&w->win, (uint32_t)w->requests[owner].count);
+		sendwin_number(&w->win, sendwin_slot(&w->win, w->win.started), (uint32_t)w->requests[owner].count);
+		w->win.started++;
 		w->started++;
 	}
 	request = &w->requests[owner];

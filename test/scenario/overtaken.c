@@ -12,7 +12,7 @@ Test(overtaken, an_old_ack_grants_what_it_granted_then)
 	struct rc_qp *qp = pair->side[A].qp;
 
 	RULE("F-3");
-	qp->flow_control = true;
+	qp_set_flow_control(qp, true);
 	pair_cut(pair);
 	pair_respond(pair, ack_packet(0xFFFFFF, 5, 0)); /* six credits, to begin with */
 	for (uint64_t i = 0; i < 10; i++)
@@ -36,7 +36,7 @@ Test(overtaken, news_of_what_is_not_reported_yet_are_exact)
 	struct rc_qp *qp = pair->side[A].qp;
 
 	RULE("F-3");
-	qp->flow_control = true;
+	qp_set_flow_control(qp, true);
 	pair_cut(pair);
 	pair_respond(pair, ack_packet(0xFFFFFF, 3, 0)); /* three credits */
 	pair_write(pair, 0, 8);

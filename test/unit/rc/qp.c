@@ -558,7 +558,7 @@ Test(qp, an_ack_taken_in_few_words_is_the_answer)
 		qp->responder.nak_psn = psn_make(77);
 		qp->responder.nak_syndrome = 0x60;
 		qp->responder.repeat_ack_due = bits & 4;
-		qp->flow_control = bits & 8;
+		qp_set_flow_control(qp, bits & 8);
 		qp->shares_receives = bits & 16;
 		qp->long_way = bits & 32;
 		qp->report.events = bits & 64 ? 1u << UROCE_EVENT_COMM_EST : 0;

@@ -1,0 +1,97 @@
+/* tail_probe.c - the packets of a probe */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "rc/tail_probe.h"
+
+#include "rc/keepalive.h"
+#include "rc/request.h"
+
+/* The newest packet that has left, and has left again if the window was rewound. */
+static psn_t newest_psn(const struct rc_sendwin *win)
+{
+	return psn_previous(psn_equal(win->snd_nxt, win->snd_una) ? win->snd_max : win->snd_nxt);
+}
+
+static bool is_long_read(const struct rc_send_wqe *wqe)
+{
+	return wqe->opcode == UROCE_WR_RDMA_READ && wqe->psn_count > 1;
+}
+
+/* Puts the packet at psn into the outbox. false: no room, or its memory is no longer ours: that is told in its turn. */
+static bool add_probe(struct rc_qp *qp, psn_t psn, struct rc_outbox *out)
+{
+	struct wire_packet *packet = outbox_packet_slot(out);
+	uint32_t slot = rc_sendwin_owner(&qp->win, psn), index;
+	const struct rc_send_wqe *wqe = sendwin_slot(&qp->win, slot);
+	enum uroce_cause cause;
+
+	if (!outbox_has_packet_room(out))
+		return false;
+	index = psn_distance(psn, wqe->first_psn);
+	cause = wqe_needs_answer(wqe) ? rc_request_plan_answered(qp, slot, index, 1, packet) :
+					request_plan_message(qp, wqe, index, 1, wqe->psn_count, packet, out);
+	if (cause != UROCE_CAUSE_NONE)
+		return false;
+	packet->flags |= WIRE_ACKREQ;
+	outbox_take_packet(out);
+	qp->counters[CNT_EARLY_PROBES]++;
+	return true;
+}
+
+/* Payload that a packet at psn carries. */
+static uint32_t payload_bytes(const struct rc_qp *qp, psn_t psn)
+{
+	const struct rc_send_wqe *wqe = sendwin_slot(&qp->win, rc_sendwin_owner(&qp->win, psn));
+	uint64_t left = wqe->length_bytes - ((uint64_t)psn_distance(psn, wqe->first_psn) << qp->mtu_shift);
+
+	if (wqe_needs_answer(wqe))
+		return 0;
+	return left < qp->mtu_bytes ? (uint32_t)left : qp->mtu_bytes;
+}
+
+/*
+ * An empty WRITE in the place of the packet before the oldest: a duplicate, which changes nothing, but the peer answers
+ * it with an ACK when all that it owes before has left.
+ */
+static void add_empty_write(struct rc_qp *qp, const struct rc_send_wqe *oldest, struct rc_outbox *out)
+{
+	qp->probe.behind_una = true;
+	*outbox_packet_slot(out) = (struct wire_packet){
+		.opcode = OP_WRITE_ONLY,
+		.psn = psn_previous(qp->win.snd_una).v,
+		.flags = qp->migration.request_flag | WIRE_ACKREQ,
+		.dest_qpn = qp->dest_qpn,
+		.pkey = qp->pkey,
+		.va = oldest->remote_va,
+		.rkey = oldest->rkey,
+	};
+	outbox_take_packet(out);
+	qp->counters[CNT_EARLY_PROBES]++;
+}
+
+bool rc_tail_probe_send(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
+{
+	const struct rc_send_wqe *wqe = sendwin_slot(&qp->win, qp->win.acked);
+	psn_t oldest = qp->win.snd_una, newest = newest_psn(&qp->win);
+	struct rc_probe *probe = &qp->probe;
+	bool sent = false, small;
+
+	if (!outbox_has_packet_room(out))
+		return false;
+	if (psn_equal(qp->win.snd_una, qp->win.snd_max)) {
+		rc_keepalive_send(qp, now_ns, out);
+		return true;
+	}
+	if (wqe_needs_answer(wqe) || is_long_read(sendwin_slot(&qp->win, rc_sendwin_owner(&qp->win, newest))))
+		newest = oldest;
+	small = psn_equal(oldest, newest) || payload_bytes(qp, oldest) + payload_bytes(qp, newest) <= qp->mtu_bytes;
+	if (small && !is_long_read(wqe))
+		sent = add_probe(qp, oldest, out);
+	if (!psn_equal(oldest, newest))
+		sent |= add_probe(qp, newest, out);
+	if ((!small || !sent) && outbox_has_packet_room(out))
+		add_empty_write(qp, wqe, out);
+	probe->tries++;
+	rtt_forget(&qp->rtt);
+	probe_start(probe, &qp->rtt, qp->retry.timeout_ns, now_ns);
+	return true;
+}
