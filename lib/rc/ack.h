@@ -9,7 +9,7 @@
 /* Does an ACK speak of what is in flight, with nothing special about either? Then rc_completer_take_ack() takes it. */
 static inline bool qp_ack_is_plain(const struct rc_qp *qp, const struct wire_ack *ack)
 {
-	return !qp->flow_control && !qp->long_way && qp->requester.rd_atomic_outstanding == 0 &&
+	return !qp->flow_control && qp->requester.rd_atomic_outstanding == 0 &&
 	       syndrome_class((uint8_t)(ack_aeth(ack) >> 24)) == SYNDROME_ACK &&
 	       psn_distance(psn_make(ack_psn(ack)), qp->win.snd_una) < sendwin_outstanding(&qp->win);
 }

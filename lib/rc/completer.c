@@ -42,8 +42,7 @@ static inline bool covers_all(const struct rc_qp *qp, psn_t end)
 {
 	const struct rc_sendwin *win = &qp->win;
 
-	return psn_equal(end, win->snd_max) && win->cursor == win->started &&
-	       qp->requester.rd_atomic_outstanding == 0 && !qp->long_way;
+	return psn_equal(end, win->snd_max) && win->cursor == win->started && qp->requester.rd_atomic_outstanding == 0;
 }
 
 /* Everything before `end` is acknowledged, as far as no answer is missing in between. */
@@ -109,16 +108,21 @@ static enum uroce_cause scatter(struct rc_qp *qp, const struct rc_send_wqe *wqe,
 {
 	struct rc_scatter place;
 
-	place.why = MR_OK;
-	place.count = 0;
-	if (!rc_scatter_find(qp, wqe->sges, wqe->sge_count, offset, bytes, &place))
+	if (!scatter_find(qp, wqe->sges, wqe->sge_count, offset, bytes, &place))
 		return rc_codes_local_cause(place.why);
-	rc_scatter_copy(&place, data);
+	scatter_copy(&place, data);
 	return UROCE_CAUSE_NONE;
 }
 
+/* Only what an answer may be told with. */
+static inline bool aeth_fits(const struct wire_opcode_row *op, const struct wire_packet *packet)
+{
+	return !op->aeth || syndrome_class(packet->syndrome) == SYNDROME_ACK;
+}
+
 /* Is the opcode right for this place in the stream, and the length? */
-static bool read_response_fits(const struct rc_qp *qp, const struct rc_send_wqe *wqe, const struct wire_packet *packet)
+static inline bool read_response_fits(const struct rc_qp *qp, const struct rc_send_wqe *wqe,
+				      const struct wire_packet *packet)
 {
 	const struct wire_opcode_row *op = wire_opcode(packet->opcode);
 	psn_t psn = psn_make(packet->psn);
@@ -140,7 +144,7 @@ static bool answer_fits(const struct rc_qp *qp, const struct rc_send_wqe *wqe, c
 {
 	const struct wire_opcode_row *op = wire_opcode(packet->opcode);
 
-	if (op->aeth && syndrome_class(packet->syndrome) != SYNDROME_ACK)
+	if (!aeth_fits(op, packet))
 		return false;
 	switch ((enum uroce_wr_opcode)wqe->opcode) {
 	case UROCE_WR_RDMA_READ:
@@ -247,38 +251,6 @@ static void receive_outside_window(struct rc_qp *qp, const struct wire_packet *p
 /* What became of a response that may be placed while it is checked. */
 enum early { EARLY_NOT, EARLY_DONE, EARLY_WRONG };
 
-/* Into a buffer of one piece, as nearly all are, without a list of places. */
-static inline enum early place_plainly(struct rc_qp *qp, const struct uroce_sge *sge, uint64_t offset,
-				       const struct wire_packet *packet, const struct rc_origin *origin)
-{
-	uint8_t *host;
-
-	if (qp_check_memory(qp, sge->lkey, sge->addr + offset, packet->payload_bytes, UROCE_ACCESS_LOCAL_WRITE,
-			    &host) != MR_OK)
-		return EARLY_NOT;
-	return origin_copy_checking(origin, packet, host) ? EARLY_DONE : EARLY_WRONG;
-}
-
-static enum early place_in_pieces(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint64_t offset,
-				  const struct wire_packet *packet, const struct rc_origin *origin)
-{
-	struct rc_scatter place;
-
-	place.why = MR_OK;
-	place.count = 0;
-	if (!rc_scatter_find(qp, wqe->sges, wqe->sge_count, offset, packet->payload_bytes, &place))
-		return EARLY_NOT;
-	return rc_scatter_copy_checking(&place, packet, origin) ? EARLY_DONE : EARLY_WRONG;
-}
-
-/* What answer_fits() says of nearly all responses of a long READ. */
-static inline bool is_in_the_middle(const struct rc_qp *qp, const struct rc_send_wqe *wqe, uint32_t index,
-				    const struct wire_packet *packet)
-{
-	return packet->opcode == OP_READ_RESPONSE_MIDDLE && index + 1 < wqe->psn_count &&
-	       packet->payload_bytes == qp->mtu_bytes && packet->pad_bytes == 0 && !qp->long_way;
-}
-
 /*
  * The next response of the oldest READ: its buffer is undefined until the READ completes (docs/decisions/0004). This
  * only accepts; what it does not take is checked first.
@@ -288,25 +260,23 @@ static enum early place_early(struct rc_qp *qp, const struct wire_packet *packet
 {
 	psn_t psn = psn_make(packet->psn);
 	const struct rc_send_wqe *wqe;
-	enum early early;
-	uint32_t index;
+	struct rc_scatter place;
 	uint64_t offset;
 
 	if (packet->payload_bytes == 0 || !psn_equal(psn, qp->win.snd_una) || psn_equal(psn, qp->win.snd_max))
 		return EARLY_NOT;
 	wqe = sendwin_slot(&qp->win, qp->win.acked);
-	index = psn_distance(psn, wqe->first_psn);
-	if (wqe->opcode != UROCE_WR_RDMA_READ ||
-	    !(is_in_the_middle(qp, wqe, index, packet) || answer_fits(qp, wqe, packet)))
+	if (wqe->opcode != UROCE_WR_RDMA_READ || !aeth_fits(wire_opcode(packet->opcode), packet) ||
+	    !read_response_fits(qp, wqe, packet))
 		return EARLY_NOT;
-	offset = (uint64_t)index << qp->mtu_shift;
-	early = wqe->sge_count == 1 && !qp->long_way ? place_plainly(qp, wqe->sges, offset, packet, origin) :
-						       place_in_pieces(qp, wqe, offset, packet, origin);
-	if (early == EARLY_DONE) {
-		take_aeth(qp, packet);
-		answer_placed(qp, wqe, now_ns);
-	}
-	return early;
+	offset = (uint64_t)psn_distance(psn, wqe->first_psn) << qp->mtu_shift;
+	if (!scatter_find(qp, wqe->sges, wqe->sge_count, offset, packet->payload_bytes, &place))
+		return EARLY_NOT;
+	if (!scatter_copy_checking(&place, packet, origin))
+		return EARLY_WRONG;
+	take_aeth(qp, packet);
+	answer_placed(qp, wqe, now_ns);
+	return EARLY_DONE;
 }
 
 bool rc_completer_receive(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin,

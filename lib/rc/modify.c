@@ -8,6 +8,7 @@
 #include "rc/fail.h"
 #include "rc/keepalive.h"
 #include "rc/migration.h"
+#include "rc/responder.h"
 #include "rc/retry.h"
 #include "wire/encap.h"
 
@@ -231,6 +232,7 @@ int rc_qp_modify(struct rc_qp *qp, const struct uroce_qp_attr *attr, uint32_t ma
 		return -EAGAIN;
 	}
 	apply_values(qp, attr, given);
+	rc_responder_enable(qp);
 	if (to != from)
 		enter_state(qp, from, to);
 	return 0;

@@ -123,7 +123,7 @@ static inline enum rc_mr_verdict rc_mr_check_slot(const struct rc_mr_entry *entr
 						  uint8_t **host)
 {
 	/* pairs with M1 in rc_mr_insert: the fields behind the key are visible */
-	if (__builtin_expect(!entry || atomic_load_explicit(&entry->key, memory_order_acquire) != key, 0))
+	if (__builtin_expect(atomic_load_explicit(&entry->key, memory_order_acquire) != key, 0))
 		return MR_BAD_KEY;
 	if (__builtin_expect(__atomic_load_n(&entry->kind, __ATOMIC_RELAXED) != MR_REGION, 0))
 		return mr_check_window(entry, key, pd, qpn, va, bytes, access, host);
@@ -145,7 +145,9 @@ static inline enum rc_mr_verdict rc_mr_check_slot(const struct rc_mr_entry *entr
 static inline enum rc_mr_verdict rc_mr_check(const struct rc_mr_table *table, uint32_t key, uint32_t pd, uint32_t qpn,
 					     uint64_t va, uint64_t bytes, uint32_t access, uint8_t **host)
 {
-	return rc_mr_check_slot(rc_mr_slot(table, key), key, pd, qpn, va, bytes, access, host);
+	const struct rc_mr_entry *slot = rc_mr_slot(table, key);
+
+	return slot ? rc_mr_check_slot(slot, key, pd, qpn, va, bytes, access, host) : MR_BAD_KEY;
 }
 
 #endif

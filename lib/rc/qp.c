@@ -86,6 +86,7 @@ struct rc_qp *rc_qp_init(void *memory, const struct rc_qp_config *config)
 	qp->shares_receives = config->srq != NULL;
 	qp->max_mtu_bytes = config->max_mtu_bytes;
 	qp->sq_psn = psn_make(config->start_psn);
+	qp->known_keys[0].key = 1u << 8; /* which never stands there: key 0 leads nowhere */
 	atomic_init(&qp->win.no_answers, true);
 	place_rings(qp, config);
 	rc_qp_forget(qp);

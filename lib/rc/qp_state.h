@@ -140,7 +140,7 @@ struct rc_keepalive {
 /* Where a key leads. Only a short cut: whether it is valid is looked up each time. */
 struct rc_known_key {
 	uint32_t key;
-	uint32_t place; /* index of its slot, and one; 0: none, the key leads nowhere */
+	uint32_t place; /* index of its slot */
 };
 
 /*
@@ -155,13 +155,12 @@ struct rc_qp {
 	uint32_t mtu_bytes;
 	uint32_t qpn, dest_qpn;
 	uint32_t pd;
-	uint32_t access;       /* enum uroce_access: what the peer may do */
+	uint32_t enabled;      /* bit n: the peer may send requests of opcode n; written by the responder */
 	bool established;      /* COMM_EST was raised */
 	bool imprecise_errors; /* E-3 */
 	bool flow_control;     /* end-to-end credits were agreed upon (F-1) */
 	bool shares_receives;  /* with a shared receive queue: recvq.srq */
 	bool slow_timers;      /* has timers that few have: credits or keep-alive */
-	bool long_way;         /* a test wants no short ways: they only ever do what the long ones do */
 	/* the path in use, as usual packets are compared with it: its port, and path_ipv4() when it is of no VLAN */
 	const struct uroce_device *device;
 	uint64_t ipv4;
@@ -194,6 +193,7 @@ struct rc_qp {
 	struct rc_failures failures;
 	struct rc_anomaly anomaly;
 	struct rc_keepalive keepalive;
+	uint32_t access; /* enum uroce_access: what the peer may do */
 	uint32_t max_mtu_bytes;
 	psn_t sq_psn, rq_psn; /* as set by modify */
 	uint8_t timeout, max_dest_rd_atomic;
@@ -239,11 +239,12 @@ static inline enum rc_mr_verdict qp_check_memory(struct rc_qp *qp, uint32_t key,
 	if (__builtin_expect(known->key != key, 0)) {
 		const struct rc_mr_entry *slot = rc_mr_slot(qp->mrs, key);
 
+		if (slot == NULL)
+			return MR_BAD_KEY;
 		known->key = key;
-		known->place = slot ? (uint32_t)(slot - qp->mrs->entries) + 1 : 0;
+		known->place = (uint32_t)(slot - qp->mrs->entries);
 	}
-	return rc_mr_check_slot(known->place ? &qp->mrs->entries[known->place - 1] : NULL, key, qp->pd, qp->qpn, va,
-				bytes, access, host);
+	return rc_mr_check_slot(&qp->mrs->entries[known->place], key, qp->pd, qp->qpn, va, bytes, access, host);
 }
 
 /* Does snd_una lie in what was asked for again? */

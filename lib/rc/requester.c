@@ -153,8 +153,8 @@ static __attribute__((noinline)) void note_resent(struct rc_qp *qp, const struct
 
 /*
  * So many packets of the request at the cursor, which own the PSNs from `snd_nxt` up to `end`, have been planned and
- * leave; ends: its last one, too; answered: an ACK is not enough. The request begins with its first. The timers learn of the first packet and of the
- * last, if they are to learn anything.
+ * leave; ends: its last one, too; answered: an ACK is not enough. The request begins with its first. The timers learn
+ * of the first packet and of the last, if they are to learn anything.
  */
 static inline __attribute__((always_inline)) void commit(struct rc_qp *qp, struct rc_send_wqe *wqe, psn_t end,
 							 uint32_t packets, bool ends, bool answered, uint64_t now_ns,

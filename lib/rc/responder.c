@@ -2,8 +2,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rc/responder.h"
 
-#include <string.h>
-
 #include "rc/anomaly.h"
 #include "rc/codes.h"
 #include "rc/credit.h"
@@ -16,18 +14,70 @@
 #include "rc/verdict.h"
 #include "wire/bytes.h"
 
-static bool needs_receive(const struct wire_opcode_row *op)
-{
-	return op->kind == WIRE_KIND_SEND || (op->kind == WIRE_KIND_WRITE && op->immdt);
-}
+/* ---- the judge ---- */
 
-/* Answered one by one, and kept for duplicates (S-11). */
-static bool is_answered(const struct wire_opcode_row *op)
-{
-	const uint32_t answered = 1u << WIRE_KIND_READ_REQUEST | 1u << WIRE_KIND_ATOMIC | 1u << WIRE_KIND_ATOMIC_WRITE |
-				  1u << WIRE_KIND_FLUSH;
+/* What a request's packet is to the responder, by its opcode. */
+enum rule {
+	SEND = 1,     /* of a SEND; neither of SEND and ANSWERED: of a WRITE */
+	ANSWERED = 2, /* answered by itself, and kept for duplicates (S-11) */
+	STARTS = 4,   /* the first of its message */
+	ENDS = 8,     /* the last */
+	TAKES = 16,   /* needs a receive entry now: a SEND when it starts, a WRITE with its immediate */
+	REPORTS = 32, /* completes that entry */
+	EARLY = 64,   /* may be placed before its ICRC is known: see may_place_early() */
+	INVALIDATES = 128
+};
 
-	return 1u << op->kind & answered;
+#define ONLY (STARTS | ENDS)
+
+static const uint8_t rules[OPCODES_OF_RC] = {
+	[OP_SEND_FIRST] = SEND | STARTS | TAKES | EARLY,
+	[OP_SEND_MIDDLE] = SEND | EARLY,
+	[OP_SEND_LAST] = SEND | ENDS | REPORTS | EARLY,
+	[OP_SEND_LAST_IMM] = SEND | ENDS | REPORTS | EARLY,
+	[OP_SEND_LAST_INV] = SEND | ENDS | REPORTS | EARLY | INVALIDATES,
+	[OP_SEND_ONLY] = SEND | ONLY | TAKES | REPORTS | EARLY,
+	[OP_SEND_ONLY_IMM] = SEND | ONLY | TAKES | REPORTS | EARLY,
+	[OP_SEND_ONLY_INV] = SEND | ONLY | TAKES | REPORTS | EARLY | INVALIDATES,
+	[OP_WRITE_FIRST] = STARTS,
+	[OP_WRITE_MIDDLE] = EARLY,
+	[OP_WRITE_LAST] = ENDS,
+	[OP_WRITE_LAST_IMM] = ENDS | TAKES | REPORTS,
+	[OP_WRITE_ONLY] = ONLY,
+	[OP_WRITE_ONLY_IMM] = ONLY | TAKES | REPORTS,
+	[OP_READ_REQUEST] = ANSWERED | ONLY,
+	[OP_COMPARE_SWAP] = ANSWERED | ONLY,
+	[OP_FETCH_ADD] = ANSWERED | ONLY,
+	[OP_FLUSH] = ANSWERED | ONLY,
+	[OP_ATOMIC_WRITE] = ANSWERED | ONLY,
+};
+
+#define SET(opcode) (1u << (opcode))
+#define STARTS_OF_SEND (SET(OP_SEND_FIRST) | SET(OP_SEND_ONLY) | SET(OP_SEND_ONLY_IMM) | SET(OP_SEND_ONLY_INV))
+#define REST_OF_SEND (SET(OP_SEND_MIDDLE) | SET(OP_SEND_LAST) | SET(OP_SEND_LAST_IMM) | SET(OP_SEND_LAST_INV))
+#define STARTS_OF_WRITE (SET(OP_WRITE_FIRST) | SET(OP_WRITE_ONLY) | SET(OP_WRITE_ONLY_IMM))
+#define REST_OF_WRITE (SET(OP_WRITE_MIDDLE) | SET(OP_WRITE_LAST) | SET(OP_WRITE_LAST_IMM))
+#define ATOMICS (SET(OP_COMPARE_SWAP) | SET(OP_FETCH_ADD))
+#define READS_AND_ATOMICS (SET(OP_READ_REQUEST) | ATOMICS | SET(OP_ATOMIC_WRITE))
+
+/* Opcodes that may follow, by the kind of the message under way (S-3). */
+static const uint32_t in_sequence[] = {
+	[WIRE_KIND_RESERVED] = STARTS_OF_SEND | STARTS_OF_WRITE | READS_AND_ATOMICS,
+	[WIRE_KIND_SEND] = REST_OF_SEND,
+	[WIRE_KIND_WRITE] = REST_OF_WRITE,
+};
+
+void rc_responder_enable(struct rc_qp *qp)
+{
+	uint32_t enabled = STARTS_OF_SEND | REST_OF_SEND;
+
+	if (qp->access & UROCE_ACCESS_REMOTE_WRITE)
+		enabled |= STARTS_OF_WRITE | REST_OF_WRITE | SET(OP_ATOMIC_WRITE);
+	if (qp->access & UROCE_ACCESS_REMOTE_READ)
+		enabled |= SET(OP_READ_REQUEST);
+	if (qp->access & UROCE_ACCESS_REMOTE_ATOMIC)
+		enabled |= ATOMICS;
+	qp->enabled = qp->replay.depth ? enabled : enabled & ~READS_AND_ATOMICS;
 }
 
 static enum verdict check_sequence(const struct rc_responder *resp, const struct wire_opcode_row *op)
@@ -41,132 +91,114 @@ static enum verdict check_sequence(const struct rc_responder *resp, const struct
 	return resp->in_progress ? VERDICT_BAD_SEQUENCE : VERDICT_ACCEPT;
 }
 
-static enum verdict check_enabled(const struct rc_qp *qp, const struct wire_opcode_row *op,
-				  const struct wire_packet *packet)
+static uint32_t rights_for(const struct wire_opcode_row *op, const struct wire_packet *packet)
 {
-	uint32_t needed = 0;
-
 	switch ((enum wire_kind)op->kind) {
-	case WIRE_KIND_SEND:
-		return VERDICT_ACCEPT;
 	case WIRE_KIND_WRITE:
 	case WIRE_KIND_ATOMIC_WRITE:
-		needed = UROCE_ACCESS_REMOTE_WRITE;
-		break;
+		return UROCE_ACCESS_REMOTE_WRITE;
 	case WIRE_KIND_READ_REQUEST:
-		needed = UROCE_ACCESS_REMOTE_READ;
-		break;
+		return UROCE_ACCESS_REMOTE_READ;
 	case WIRE_KIND_ATOMIC:
-		needed = UROCE_ACCESS_REMOTE_ATOMIC;
-		break;
+		return UROCE_ACCESS_REMOTE_ATOMIC;
 	case WIRE_KIND_FLUSH:
-		needed = rc_flush_rights(packet->feth);
-		if (needed == 0 || (packet->feth & FETH_SELECTIVITY) > FETH_WHOLE_REGION)
-			return VERDICT_UNSUPPORTED;
-		break;
+		return (packet->feth & FETH_SELECTIVITY) > FETH_WHOLE_REGION ? 0 : rc_flush_rights(packet->feth);
 	case WIRE_KIND_RESERVED:
+	case WIRE_KIND_SEND:
 	case WIRE_KIND_READ_RESPONSE:
 	case WIRE_KIND_ACKNOWLEDGE:
 	case WIRE_KIND_ATOMIC_ACKNOWLEDGE:
 	case WIRE_KIND_UD_SEND:
 	case WIRE_KIND_CNP:
-		return VERDICT_UNSUPPORTED;
+		break;
 	}
+	return 0;
+}
+
+/*
+ * What is said of an opcode that is in neither set, the first that applies. A FLUSH is in none, for what it needs is
+ * said in the packet: it may be accepted here.
+ */
+static __attribute__((noinline)) enum verdict explain_opcode(const struct rc_qp *qp, const struct wire_opcode_row *op,
+							     const struct wire_packet *packet)
+{
+	enum verdict verdict = check_sequence(&qp->responder, op);
+	uint32_t needed = rights_for(op, packet);
+
+	if (verdict != VERDICT_ACCEPT)
+		return verdict;
+	if (needed == 0)
+		return VERDICT_UNSUPPORTED;
 	if ((qp->access & needed) != needed)
 		return VERDICT_NOT_ENABLED;
-	if (is_answered(op) && qp->replay.depth == 0)
-		return VERDICT_UNSUPPORTED;
-	return VERDICT_ACCEPT;
+	return qp->replay.depth == 0 ? VERDICT_UNSUPPORTED : VERDICT_ACCEPT;
 }
 
-/* W-6: pad and payload length by position, and atomic alignment. */
-static enum verdict check_length(const struct rc_qp *qp, const struct wire_opcode_row *op,
-				 const struct wire_packet *packet)
+/* W-6: payload length by position, and its pad. What is ANSWERED says itself how long it is. */
+static inline bool length_fits(const struct rc_qp *qp, uint32_t rule, const struct wire_packet *packet)
 {
-	bool aligned = ((packet->payload_bytes + packet->pad_bytes) & 3) == 0;
+	uint32_t bytes = packet->payload_bytes;
 
-	if (op->kind == WIRE_KIND_ATOMIC_WRITE) { /* S-20 */
-		if (packet->payload_bytes != 8 || packet->pad_bytes != 0 || packet->dma_length != 8)
-			return VERDICT_BAD_LENGTH;
-		return packet->va & 7 ? VERDICT_UNALIGNED : VERDICT_ACCEPT;
-	}
-	if (!op->payload)
-		return packet->payload_bytes == 0 && packet->pad_bytes == 0 ?
-			       (op->kind == WIRE_KIND_ATOMIC && (packet->va & 7) ? VERDICT_UNALIGNED : VERDICT_ACCEPT) :
-			       VERDICT_BAD_LENGTH;
-	if (!op->last)
-		return packet->payload_bytes == qp->mtu_bytes && packet->pad_bytes == 0 ? VERDICT_ACCEPT :
-											  VERDICT_BAD_LENGTH;
-	if (!aligned || packet->payload_bytes > qp->mtu_bytes || (!op->first && packet->payload_bytes == 0))
-		return VERDICT_BAD_LENGTH;
-	return VERDICT_ACCEPT;
+	if (packet->pad_bytes != packet_pad_bytes(bytes))
+		return false;
+	return rule & ENDS ? bytes <= qp->mtu_bytes && (bytes > 0 || (rule & STARTS)) : bytes == qp->mtu_bytes;
 }
 
-/* a SEND at its first packet, a WRITE at the one that carries the immediate. */
-static bool takes_receive_now(const struct wire_opcode_row *op)
-{
-	return needs_receive(op) && (op->kind == WIRE_KIND_WRITE || op->first);
-}
-
-static enum verdict judge_send(struct rc_qp *qp, const struct wire_opcode_row *op, const struct wire_packet *packet,
-			       struct rc_scatter *place)
+static inline enum verdict judge_send(struct rc_qp *qp, uint32_t rule, const struct wire_packet *packet,
+				      struct rc_scatter *place)
 {
 	const struct rc_recv_wqe *wqe = recvq_peek(&qp->recvq);
-	uint64_t offset = op->first ? 0 : qp->responder.message_bytes;
+	uint64_t offset = rule & STARTS ? 0 : qp->responder.message_bytes;
 
 	if (offset + packet->payload_bytes > wqe->total_bytes)
 		return VERDICT_SEND_TOO_LONG;
-	if (op->ieth && !rc_mr_may_invalidate(qp->mrs, packet->invalidate_key, qp->pd, qp->qpn)) {
+	if ((rule & INVALIDATES) && !rc_mr_may_invalidate(qp->mrs, packet->invalidate_key, qp->pd, qp->qpn)) {
 		place->why = MR_BAD_KEY;
 		return VERDICT_ACCESS;
 	}
-	return rc_scatter_find(qp, wqe->sges, wqe->sge_count, offset, packet->payload_bytes, place) ?
+	return scatter_find(qp, wqe->sges, wqe->sge_count, offset, packet->payload_bytes, place) ?
 		       VERDICT_ACCEPT :
 		       VERDICT_RECEIVE_UNUSABLE;
 }
 
 /* S-5, S-4: the whole DMALen at the first packet, and this packet's part of it at each. */
-static enum verdict judge_write(struct rc_qp *qp, const struct wire_opcode_row *op, const struct wire_packet *packet,
-				struct rc_scatter *place)
+static inline enum verdict judge_write(struct rc_qp *qp, uint32_t rule, const struct wire_packet *packet,
+				       struct rc_scatter *place)
 {
 	const struct rc_responder *resp = &qp->responder;
-	uint64_t va = op->first ? packet->va : resp->write_va;
-	uint32_t left = op->first ? packet->dma_length : resp->write_left;
-	uint32_t rkey = op->first ? packet->rkey : resp->write_rkey;
-	uint32_t checked = op->first ? left : packet->payload_bytes;
+	bool starts = rule & STARTS;
+	uint64_t va = starts ? packet->va : resp->write_va;
+	uint32_t left = starts ? packet->dma_length : resp->write_left;
+	uint32_t rkey = starts ? packet->rkey : resp->write_rkey;
+	uint32_t checked = starts ? left : packet->payload_bytes;
 
-	if (op->first && left > LIMIT_MESSAGE_BYTES)
-		return VERDICT_DMA_LENGTH;
-	if (op->last ? packet->payload_bytes != left : packet->payload_bytes >= left)
+	if (left > LIMIT_MESSAGE_BYTES || (rule & ENDS ? packet->payload_bytes != left : packet->payload_bytes >= left))
 		return VERDICT_DMA_LENGTH;
 	if (checked == 0)
 		return VERDICT_ACCEPT;
-	place->why = qp_check_memory(qp, rkey, va, checked, UROCE_ACCESS_REMOTE_WRITE, &place->places[0]);
-	if (place->why != MR_OK)
-		return VERDICT_ACCESS;
-	place->lengths[0] = packet->payload_bytes;
 	place->count = 1;
-	return VERDICT_ACCEPT;
+	place->lengths[0] = packet->payload_bytes;
+	place->why = qp_check_memory(qp, rkey, va, checked, UROCE_ACCESS_REMOTE_WRITE, &place->places[0]);
+	return place->why == MR_OK ? VERDICT_ACCEPT : VERDICT_ACCESS;
 }
 
-static uint32_t rights_for(const struct wire_opcode_row *op, const struct wire_packet *packet)
+static __attribute__((noinline)) enum verdict judge_answered(struct rc_qp *qp, const struct wire_opcode_row *op,
+							     const struct wire_packet *packet, struct rc_scatter *place)
 {
-	if (op->kind == WIRE_KIND_ATOMIC)
-		return UROCE_ACCESS_REMOTE_ATOMIC;
-	if (op->kind == WIRE_KIND_ATOMIC_WRITE)
-		return UROCE_ACCESS_REMOTE_WRITE;
-	return op->kind == WIRE_KIND_FLUSH ? rc_flush_rights(packet->feth) : UROCE_ACCESS_REMOTE_READ;
-}
-
-static enum verdict judge_answered(struct rc_qp *qp, const struct wire_opcode_row *op, const struct wire_packet *packet,
-				   struct rc_scatter *place)
-{
+	bool atomic_write = op->kind == WIRE_KIND_ATOMIC_WRITE;
 	uint32_t bytes = op->kind == WIRE_KIND_ATOMIC ? 8 : packet->dma_length;
 	uint32_t rights = rights_for(op, packet);
 	uint64_t va = packet->va, whole;
 
+	if (packet->payload_bytes != (atomic_write ? 8 : 0) || (atomic_write && packet->dma_length != 8)) /* S-20 */
+		return VERDICT_BAD_LENGTH;
+	if ((atomic_write || op->kind == WIRE_KIND_ATOMIC) && (va & 7))
+		return VERDICT_UNALIGNED;
+	if (qp->replay.unfinished >= qp->replay.depth)
+		return VERDICT_TOO_DEEP;
 	if (bytes > LIMIT_MESSAGE_BYTES)
 		return VERDICT_DMA_LENGTH;
+	place->why = MR_OK;
 	if (op->kind == WIRE_KIND_FLUSH && (packet->feth & FETH_WHOLE_REGION))
 		place->why = rc_mr_extent(qp->mrs, packet->rkey, qp->pd, qp->qpn, rights, &va, &whole);
 	else if (bytes > 0)
@@ -174,66 +206,63 @@ static enum verdict judge_answered(struct rc_qp *qp, const struct wire_opcode_ro
 	if (place->why != MR_OK)
 		return VERDICT_ACCESS;
 	/* A region without atomic rights may lie at a host address that is not aligned like its VA. */
-	if (op->kind == WIRE_KIND_ATOMIC_WRITE && ((uintptr_t)place->places[0] & 7))
+	if (atomic_write && ((uintptr_t)place->places[0] & 7))
 		return VERDICT_UNALIGNED;
 	return VERDICT_ACCEPT;
 }
 
-/* The whole order of S-1 behind the PSN. Changes nothing. */
-static enum verdict judge(struct rc_qp *qp, const struct wire_packet *packet, struct rc_scatter *place)
+/*
+ * The whole order of S-1 behind the PSN. Changes nothing. What is accepted is so by one bit of two sets, its length, a
+ * place for its payload, and its key; only a refusal asks which check it was.
+ */
+static inline enum verdict judge(struct rc_qp *qp, uint32_t rule, const struct wire_packet *packet,
+				 struct rc_scatter *place)
 {
-	const struct wire_opcode_row *op = wire_opcode(packet->opcode);
-	enum verdict verdict;
+	if (!(in_sequence[qp->responder.in_progress] & qp->enabled & SET(packet->opcode))) {
+		enum verdict verdict = explain_opcode(qp, wire_opcode(packet->opcode), packet);
 
-	verdict = check_sequence(&qp->responder, op);
-	if (verdict != VERDICT_ACCEPT)
-		return verdict;
-	verdict = check_enabled(qp, op, packet);
-	if (verdict != VERDICT_ACCEPT)
-		return verdict;
-	verdict = check_length(qp, op, packet);
-	if (verdict != VERDICT_ACCEPT)
-		return verdict;
-	if (is_answered(op) && qp->replay.unfinished >= qp->replay.depth)
-		return VERDICT_TOO_DEEP;
-	if (takes_receive_now(op) && rc_recvq_need(&qp->recvq) == NULL)
+		if (verdict != VERDICT_ACCEPT)
+			return verdict;
+	}
+	if (!length_fits(qp, rule, packet))
+		return VERDICT_BAD_LENGTH;
+	if ((rule & TAKES) && rc_recvq_need(&qp->recvq) == NULL)
 		return VERDICT_NO_RECEIVE;
-	if (op->kind == WIRE_KIND_SEND)
-		return judge_send(qp, op, packet, place);
-	if (op->kind == WIRE_KIND_WRITE)
-		return judge_write(qp, op, packet, place);
-	return judge_answered(qp, op, packet, place);
+	if (rule & SEND)
+		return judge_send(qp, rule, packet, place);
+	return rule & ANSWERED ? judge_answered(qp, wire_opcode(packet->opcode), packet, place) :
+				 judge_write(qp, rule, packet, place);
 }
 
+/* ---- what an accepted request does ---- */
+
 /* A packet of a SEND or WRITE whose payload is in its place. */
-static inline void execute_message(struct rc_qp *qp, const struct wire_opcode_row *op, const struct wire_packet *packet,
+static inline void execute_message(struct rc_qp *qp, uint32_t rule, const struct wire_packet *packet,
 				   struct rc_outbox *out)
 {
 	struct rc_responder *resp = &qp->responder;
+	bool starts = rule & STARTS;
+	uint32_t bytes = packet->payload_bytes + (starts ? 0 : resp->message_bytes);
 
 	resp->epsn = resp->newest_request = psn_next(resp->epsn);
 	if (qp->replay.used)
 		rc_replay_expire(&qp->replay, resp->epsn);
-	if (packet->flags & WIRE_ACKREQ)
-		resp->ack_due = true;
-	if (op->first) {
-		resp->message_bytes = 0;
-		resp->write_va = packet->va;
-		resp->write_left = packet->dma_length;
-		resp->write_rkey = packet->rkey;
-	}
-	resp->message_bytes += packet->payload_bytes;
-	resp->write_va += packet->payload_bytes;
-	resp->write_left -= packet->payload_bytes;
-	resp->in_progress = op->last ? WIRE_KIND_RESERVED : op->kind;
-	if (!op->last)
+	resp->ack_due |= (packet->flags & WIRE_ACKREQ) != 0;
+	if (!(rule & ENDS)) {
+		resp->in_progress = rule & SEND ? WIRE_KIND_SEND : WIRE_KIND_WRITE;
+		resp->write_va = (starts ? packet->va : resp->write_va) + packet->payload_bytes;
+		resp->write_left = (starts ? packet->dma_length : resp->write_left) - packet->payload_bytes;
+		resp->write_rkey = starts ? packet->rkey : resp->write_rkey;
+		resp->message_bytes = bytes;
 		return;
+	}
+	resp->in_progress = WIRE_KIND_RESERVED;
 	resp->msn = (resp->msn + 1) & PSN_MASK;
-	qp->counters[op->kind == WIRE_KIND_SEND ? CNT_RX_SEND_REQUESTS : CNT_RX_WRITE_REQUESTS]++;
-	if (op->ieth)
+	qp->counters[rule & SEND ? CNT_RX_SEND_REQUESTS : CNT_RX_WRITE_REQUESTS]++;
+	if (rule & INVALIDATES)
 		rc_mr_invalidate(qp->mrs, packet->invalidate_key, qp->pd, qp->qpn);
-	if (needs_receive(op))
-		rc_report_receive(qp, recvq_peek(&qp->recvq), packet, resp->message_bytes, out);
+	if (rule & REPORTS)
+		rc_report_receive(qp, recvq_peek(&qp->recvq), packet, bytes, out);
 }
 
 /* S-7: one hardware atomic on host-order memory. */
@@ -271,9 +300,10 @@ static void execute_kind(struct rc_qp *qp, const struct wire_opcode_row *op, con
 	}
 }
 
-static void execute_answered(struct rc_qp *qp, const struct wire_opcode_row *op, const struct wire_packet *packet,
-			     const struct rc_scatter *place)
+static __attribute__((noinline)) void execute_answered(struct rc_qp *qp, const struct wire_packet *packet,
+						       const struct rc_scatter *place)
 {
+	const struct wire_opcode_row *op = wire_opcode(packet->opcode);
 	struct rc_responder *resp = &qp->responder;
 	uint32_t count = op->kind == WIRE_KIND_READ_REQUEST ? qp_packets(qp, packet->dma_length) : 1;
 	struct rc_replay_entry *entry = rc_replay_insert(&qp->replay, psn_make(packet->psn), count);
@@ -288,6 +318,7 @@ static void execute_answered(struct rc_qp *qp, const struct wire_opcode_row *op,
 	resp->newest_request = resp->epsn;
 	resp->epsn = psn_add(resp->epsn, count);
 	resp->ack_due = false; /* its answer acknowledges everything before it */
+	rc_replay_expire(&qp->replay, resp->epsn);
 }
 
 static void send_nak(struct rc_responder *resp, uint8_t syndrome)
@@ -299,11 +330,11 @@ static void send_nak(struct rc_responder *resp, uint8_t syndrome)
 }
 
 /* Was a receive entry in use when the request failed? (K-RESP) */
-static bool receive_in_use(const struct rc_qp *qp, const struct wire_opcode_row *op, enum verdict verdict)
+static bool receive_in_use(const struct rc_qp *qp, uint32_t rule, enum verdict verdict)
 {
 	if (qp->responder.in_progress == WIRE_KIND_SEND)
 		return true;
-	return takes_receive_now(op) && verdict > VERDICT_NO_RECEIVE;
+	return (rule & TAKES) && verdict > VERDICT_NO_RECEIVE;
 }
 
 /* Why, as a person would ask: a key check tells which (E-4). */
@@ -314,10 +345,11 @@ static enum uroce_cause cause_of(enum verdict verdict, enum rc_mr_verdict why)
 	return verdict == VERDICT_RECEIVE_UNUSABLE ? rc_codes_local_cause(why) : rc_verdicts[verdict].cause;
 }
 
-static void refuse(struct rc_qp *qp, const struct wire_packet *packet, enum verdict verdict, enum rc_mr_verdict why)
+static __attribute__((noinline)) void refuse(struct rc_qp *qp, const struct wire_packet *packet, enum verdict verdict,
+					     enum rc_mr_verdict why)
 {
 	const struct verdict_row *row = &rc_verdicts[verdict];
-	bool in_use = receive_in_use(qp, wire_opcode(packet->opcode), verdict);
+	bool in_use = receive_in_use(qp, rules[packet->opcode], verdict);
 
 	qp->counters[row->counter]++;
 	if (row->retry) {
@@ -334,169 +366,19 @@ static void refuse(struct rc_qp *qp, const struct wire_packet *packet, enum verd
  * What may be placed before its ICRC is known: SENDs, whose buffer is undefined until the receive completes, and the
  * middle of WRITEs, whose address is our own and which the peer sends again (docs/decisions/0004).
  */
-static bool may_place_early(const struct wire_opcode_row *op, const struct wire_packet *packet)
+static inline bool may_place_early(uint32_t rule, const struct rc_scatter *place, const struct rc_origin *origin)
 {
-	return packet->payload_bytes > 0 && (op->kind == WIRE_KIND_SEND || (op->kind == WIRE_KIND_WRITE && op->middle));
+	return (rule & EARLY) && origin->ip && place->count > 0;
 }
 
-/*
- * Judged as it comes: early or late after an RNR NAK (R-7, R-8), and takes effect before the next one (S-17). false:
- * its ICRC is wrong, so nothing has happened but to memory that nobody may look at yet.
- */
-static bool receive_new(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin,
-			struct rc_outbox *out)
-{
-	const struct wire_opcode_row *op = wire_opcode(packet->opcode);
-	struct rc_responder *resp = &qp->responder;
-	struct rc_scatter place;
-	enum verdict verdict;
-	bool placed = false;
-
-	place.why = MR_OK;
-	place.count = 0; /* not all of it: this runs for every packet */
-	/* Judging may take an entry from a shared queue, which no stranger shall bring about. */
-	if (qp->recvq.srq && takes_receive_now(op) && !origin_icrc_is_right(origin, packet))
-		return false;
-	verdict = judge(qp, packet, &place);
-	if (verdict == VERDICT_ACCEPT && origin->ip && may_place_early(op, packet)) {
-		if (!rc_scatter_copy_checking(&place, packet, origin))
-			return false;
-		placed = true;
-	} else if (!origin_icrc_is_right(origin, packet)) {
-		return false;
-	}
-	resp->nak_outstanding = false;
-	resp->nak_due = false; /* a NAK that has not left yet asked for just this packet */
-	if (verdict != VERDICT_ACCEPT) {
-		refuse(qp, packet, verdict, place.why);
-	} else if (is_answered(op)) {
-		execute_answered(qp, op, packet, &place);
-		rc_replay_expire(&qp->replay, resp->epsn);
-	} else {
-		if (!placed)
-			rc_scatter_copy(&place, packet->payload);
-		execute_message(qp, op, packet, out);
-	}
-	return true;
-}
-
-/* Position and length of a packet in its message, as check_sequence() and check_length() want them. */
-static inline bool fits_plainly(const struct rc_qp *qp, const struct wire_opcode_row *op,
-				const struct wire_packet *packet)
-{
-	const struct rc_responder *resp = &qp->responder;
-
-	if (resp->in_progress != (op->first ? WIRE_KIND_RESERVED : op->kind))
-		return false;
-	if (!op->last)
-		return packet->payload_bytes == qp->mtu_bytes && packet->pad_bytes == 0;
-	return packet->payload_bytes - 1 < qp->mtu_bytes &&
-	       packet->pad_bytes == packet_pad_bytes(packet->payload_bytes);
-}
-
-/* Where the payload of a WRITE goes, or NULL: the judge shall say why not (judge_write()). */
-static inline uint8_t *find_write(struct rc_qp *qp, const struct wire_opcode_row *op, const struct wire_packet *packet)
-{
-	const struct rc_responder *resp = &qp->responder;
-	uint64_t va = op->first ? packet->va : resp->write_va;
-	uint32_t left = op->first ? packet->dma_length : resp->write_left;
-	uint32_t rkey = op->first ? packet->rkey : resp->write_rkey;
-	uint8_t *host;
-
-	if (op->immdt || !(qp->access & UROCE_ACCESS_REMOTE_WRITE) || left > LIMIT_MESSAGE_BYTES ||
-	    (op->last ? packet->payload_bytes != left : packet->payload_bytes >= left))
-		return NULL;
-	return qp_check_memory(qp, rkey, va, op->first ? left : packet->payload_bytes, UROCE_ACCESS_REMOTE_WRITE,
-			       &host) == MR_OK ?
-		       host :
-		       NULL;
-}
-
-/* The same for a SEND into a receive of one piece. */
-static inline uint8_t *find_send(struct rc_qp *qp, const struct wire_opcode_row *op, const struct wire_packet *packet)
-{
-	uint64_t offset = op->first ? 0 : qp->responder.message_bytes;
-	const struct rc_recv_wqe *wqe;
-	uint8_t *host;
-
-	if (op->ieth || qp->recvq.srq)
-		return NULL;
-	wqe = recvq_peek(&qp->recvq);
-	if (wqe == NULL || wqe->sge_count != 1 || offset + packet->payload_bytes > wqe->total_bytes)
-		return NULL;
-	return qp_check_memory(qp, wqe->sges[0].lkey, wqe->sges[0].addr + offset, packet->payload_bytes,
-			       UROCE_ACCESS_LOCAL_WRITE, &host) == MR_OK ?
-		       host :
-		       NULL;
-}
-
-/* What became of a packet on a short way, which only accepts: NOT: nothing; WRONG: its ICRC is. */
-enum plain { PLAIN_NOT, PLAIN_DONE, PLAIN_WRONG };
-
-/* receive_plainly() for a WRITE of one packet: with all that is known of it there is less to look at. */
-static enum plain receive_only_write(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin)
-{
-	struct rc_responder *resp = &qp->responder;
-	uint32_t bytes = packet->payload_bytes;
-	uint8_t *host;
-
-	if (resp->nak_outstanding || qp->long_way || resp->in_progress != WIRE_KIND_RESERVED ||
-	    !(qp->access & UROCE_ACCESS_REMOTE_WRITE) || bytes != packet->dma_length || bytes - 1 >= qp->mtu_bytes ||
-	    packet->pad_bytes != packet_pad_bytes(bytes) ||
-	    qp_check_memory(qp, packet->rkey, packet->va, bytes, UROCE_ACCESS_REMOTE_WRITE, &host) != MR_OK)
-		return PLAIN_NOT;
-	if (!origin_icrc_is_right(origin, packet))
-		return PLAIN_WRONG;
-	memcpy(host, packet->payload, bytes);
-	resp->epsn = resp->newest_request = psn_next(resp->epsn);
-	if (qp->replay.used)
-		rc_replay_expire(&qp->replay, resp->epsn);
-	resp->ack_due |= (packet->flags & WIRE_ACKREQ) != 0;
-	resp->msn = (resp->msn + 1) & PSN_MASK;
-	qp->counters[CNT_RX_WRITE_REQUESTS]++;
-	return PLAIN_DONE;
-}
-
-/*
- * The short way of what nearly always comes: the next packet of a SEND or WRITE with a place for its payload. As
- * receive_new() would; it only accepts, and what it does not take goes there.
- */
-static enum plain receive_plainly(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin,
-				  struct rc_outbox *out)
-{
-	const struct wire_opcode_row *op = wire_opcode(packet->opcode);
-	bool write = op->kind == WIRE_KIND_WRITE;
-	uint8_t *host;
-
-	if (qp->responder.nak_outstanding || qp->long_way || !(write || op->kind == WIRE_KIND_SEND) ||
-	    !fits_plainly(qp, op, packet))
-		return PLAIN_NOT;
-	host = write ? find_write(qp, op, packet) : find_send(qp, op, packet);
-	if (host == NULL)
-		return PLAIN_NOT;
-	/* What may be placed early: see may_place_early(). */
-	if (write && !op->middle ? !origin_icrc_is_right(origin, packet) : !origin_copy_checking(origin, packet, host))
-		return PLAIN_WRONG;
-	if (write && !op->middle)
-		memcpy(host, packet->payload, packet->payload_bytes);
-	execute_message(qp, op, packet, out);
-	return PLAIN_DONE;
-}
-
-/* ePSN executes, the half window behind it is a duplicate, the other half a gap (S-2, P-6). */
-static __attribute__((noinline)) bool receive_any(struct rc_qp *qp, const struct wire_packet *packet,
-						  const struct rc_origin *origin, uint64_t now_ns,
-						  struct rc_outbox *out)
+/* The half window behind ePSN is a duplicate, the other half a gap (S-2, P-6). */
+static __attribute__((noinline)) bool receive_out_of_order(struct rc_qp *qp, const struct wire_packet *packet,
+							   const struct rc_origin *origin, uint64_t now_ns)
 {
 	struct rc_responder *resp = &qp->responder;
 	psn_t psn = psn_make(packet->psn);
 	bool known = false;
 
-	if (psn_equal(psn, resp->epsn)) {
-		enum plain plain = origin->ip ? receive_plainly(qp, packet, origin, out) : PLAIN_NOT;
-
-		return plain == PLAIN_NOT ? receive_new(qp, packet, origin, out) : plain == PLAIN_DONE;
-	}
 	if (!origin_icrc_is_right(origin, packet))
 		return false;
 	if (psn_before(psn, resp->epsn)) {
@@ -512,14 +394,39 @@ static __attribute__((noinline)) bool receive_any(struct rc_qp *qp, const struct
 	return true;
 }
 
+/*
+ * The next request is judged as it comes: early or late after an RNR NAK (R-7, R-8), and takes effect before the next
+ * one (S-17). While its ICRC is not known nothing happens but to memory that nobody may look at yet.
+ */
 bool rc_responder_receive(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin,
 			  uint64_t now_ns, struct rc_outbox *out)
 {
-	if (packet->opcode == OP_WRITE_ONLY && packet->psn == qp->responder.epsn.v && origin->ip) {
-		enum plain plain = receive_only_write(qp, packet, origin);
+	const uint32_t rule = rules[packet->opcode];
+	struct rc_responder *resp = &qp->responder;
+	struct rc_scatter place;
+	enum verdict verdict;
+	bool placed;
 
-		if (plain != PLAIN_NOT)
-			return plain == PLAIN_DONE;
+	if (packet->psn != resp->epsn.v)
+		return receive_out_of_order(qp, packet, origin, now_ns);
+	/* Judging may take an entry from a shared queue, which no stranger shall bring about. */
+	if (qp->shares_receives && (rule & TAKES) && !origin_icrc_is_right(origin, packet))
+		return false;
+	place.count = 0; /* not all of it: this runs for every packet */
+	verdict = judge(qp, rule, packet, &place);
+	placed = verdict == VERDICT_ACCEPT && may_place_early(rule, &place, origin);
+	if (!(placed ? scatter_copy_checking(&place, packet, origin) : origin_icrc_is_right(origin, packet)))
+		return false;
+	resp->nak_outstanding = false;
+	resp->nak_due = false; /* a NAK that has not left yet asked for just this packet */
+	if (__builtin_expect(verdict != VERDICT_ACCEPT, 0)) {
+		refuse(qp, packet, verdict, place.why);
+	} else if (rule & ANSWERED) {
+		execute_answered(qp, packet, &place);
+	} else {
+		if (!placed)
+			scatter_copy(&place, packet->payload);
+		execute_message(qp, rule, packet, out);
 	}
-	return receive_any(qp, packet, origin, now_ns, out);
+	return true;
 }

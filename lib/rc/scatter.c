@@ -2,8 +2,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rc/scatter.h"
 
-#include <string.h>
-
 #include "wire/bytes.h"
 #include "wire/icrc.h"
 #include "wire/kernel.h"
@@ -11,6 +9,8 @@
 bool rc_scatter_find(struct rc_qp *qp, const struct uroce_sge *sges, uint32_t count, uint64_t offset, uint32_t bytes,
 		     struct rc_scatter *place)
 {
+	place->why = MR_OK;
+	place->count = 0;
 	for (uint32_t i = 0; i < count && bytes > 0; i++) {
 		const struct uroce_sge *sge = &sges[i];
 		uint32_t piece;
@@ -29,14 +29,6 @@ bool rc_scatter_find(struct rc_qp *qp, const struct uroce_sge *sges, uint32_t co
 		offset = 0;
 	}
 	return true;
-}
-
-void rc_scatter_copy(const struct rc_scatter *place, const uint8_t *data)
-{
-	for (uint32_t i = 0; i < place->count; i++) {
-		memcpy(place->places[i], data, place->lengths[i]);
-		data += place->lengths[i];
-	}
 }
 
 bool rc_scatter_copy_checking(const struct rc_scatter *place, const struct wire_packet *packet,

@@ -5,14 +5,12 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <uroce/wr.h>
 
 #include "config/limits.h"
 #include "rc/qp_state.h"
-
-struct rc_origin;
-struct wire_packet;
 
 struct rc_scatter {
 	enum rc_mr_verdict why; /* of the check that failed, MR_OK if none did */
@@ -21,21 +19,50 @@ struct rc_scatter {
 	uint32_t lengths[LIMIT_SGE];
 };
 
-/*
- * Adds [offset, offset + bytes) of what the pieces describe: all of it must be ours to write, or nothing may be
- * written (Q-11). false: place->why says why not.
- */
+/* scatter_find() and scatter_copy_checking() for any number of pieces. */
 bool rc_scatter_find(struct rc_qp *qp, const struct uroce_sge *sges, uint32_t count, uint64_t offset, uint32_t bytes,
 		     struct rc_scatter *place);
-
-/* Copies data to its places. */
-void rc_scatter_copy(const struct rc_scatter *place, const uint8_t *data);
-
-/*
- * The same for the payload of a packet whose ICRC nobody has looked at, computing it on the way. false: it is wrong,
- * and what the places hold is undefined: only for memory that nobody may look at yet.
- */
 bool rc_scatter_copy_checking(const struct rc_scatter *place, const struct wire_packet *packet,
 			      const struct rc_origin *origin);
+
+/*
+ * Finds [offset, offset + bytes) of what the pieces describe, which has so many: all of it must be ours to write, or
+ * nothing may be written (Q-11). false: place->why says why not.
+ */
+static inline bool scatter_find(struct rc_qp *qp, const struct uroce_sge *sges, uint32_t count, uint64_t offset,
+				uint32_t bytes, struct rc_scatter *place)
+{
+	if (__builtin_expect(count != 1 || bytes == 0, 0))
+		return rc_scatter_find(qp, sges, count, offset, bytes, place);
+	place->count = 1;
+	place->lengths[0] = bytes;
+	place->why = qp_check_memory(qp, sges->lkey, sges->addr + offset, bytes, UROCE_ACCESS_LOCAL_WRITE,
+				     &place->places[0]);
+	return place->why == MR_OK;
+}
+
+/* Copies data to its places. */
+static inline void scatter_copy(const struct rc_scatter *place, const uint8_t *data)
+{
+	uint32_t i = 0;
+
+	while (__builtin_expect(i + 1 < place->count, 0)) {
+		memcpy(place->places[i], data, place->lengths[i]);
+		data += place->lengths[i++];
+	}
+	if (i < place->count)
+		memcpy(place->places[i], data, place->lengths[i]);
+}
+
+/*
+ * The same for the payload of a packet whose ICRC nobody has looked at, computing it on the way; there is some. false:
+ * it is wrong, and what the places hold is undefined: only for memory that nobody may look at yet.
+ */
+static inline bool scatter_copy_checking(const struct rc_scatter *place, const struct wire_packet *packet,
+					 const struct rc_origin *origin)
+{
+	return place->count == 1 ? origin_copy_checking(origin, packet, place->places[0]) :
+				   rc_scatter_copy_checking(place, packet, origin);
+}
 
 #endif

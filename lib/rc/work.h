@@ -7,15 +7,15 @@
 #include "rc/retry.h"
 
 /*
- * What rc_qp_transmit() has to do, if anything: answers, requests (X-3: in RTS, and their rest in SQD), reports. A QP
- * that takes the long way is always looked into. In an order that touches few lines.
+ * What rc_qp_transmit() has to do, if anything: answers, requests (X-3: in RTS, and their rest in SQD), reports. In an
+ * order that touches few lines.
  */
 static inline bool qp_owes_answers(const struct rc_qp *qp)
 {
 	const struct rc_responder *resp = &qp->responder;
 
 	return resp->ack_due | resp->nak_due | resp->repeat_ack_due | (qp->replay.queue_head != REPLAY_NONE) |
-	       qp->flow_control | qp->long_way;
+	       qp->flow_control;
 }
 
 static inline bool qp_may_send(const struct rc_qp *qp)
@@ -23,14 +23,13 @@ static inline bool qp_may_send(const struct rc_qp *qp)
 	const struct rc_sendwin *win = &qp->win;
 
 	return (qp->state == UROCE_QPS_RTS || qp->state == UROCE_QPS_SQD) &&
-	       (win->cursor != atomic_load_explicit(&win->posted, memory_order_relaxed) || qp->probe.due ||
-		qp->long_way);
+	       (win->cursor != atomic_load_explicit(&win->posted, memory_order_relaxed) || qp->probe.due);
 }
 
 /* Reports, apart from completions of requests: also that it has failed or migrated. */
 static inline bool qp_has_news(const struct rc_qp *qp)
 {
-	return qp->report.events || qp->state >= UROCE_QPS_SQD || qp->shares_receives || qp->long_way;
+	return qp->report.events || qp->state >= UROCE_QPS_SQD || qp->shares_receives;
 }
 
 static inline bool qp_has_reports(const struct rc_qp *qp)

@@ -56,6 +56,8 @@ enum wire_kind {
 /* Class: bits 7:5 of the opcode. */
 enum wire_class { WIRE_CLASS_RC = 0, WIRE_CLASS_UD = 3, WIRE_CLASS_CNP = 4 };
 
+#define OPCODES_OF_RC 32 /* the first ones */
+
 struct wire_opcode_row {
 	const char *name;         /* "SEND_FIRST"; "RESERVED" for a reserved one */
 	uint8_t kind;             /* enum wire_kind */

@@ -339,7 +339,6 @@ Test(ack, acknowledges_in_a_row_are_worth_the_last_of_them)
 	static struct rc_outbox out;
 
 	RULE("Q-7");
-	qp->long_way = false;
 	before = *qp;
 	for (uint32_t i = 0; i < IN_FLIGHT * IN_FLIGHT; i++) {
 		const struct wire_ack first = ack_of(qp->win.snd_una, i / IN_FLIGHT);

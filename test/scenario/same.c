@@ -1,8 +1,8 @@
-/* same.c - the short ways do what the long ones do: the same packets, the same state, whatever is lost */
+/* same.c - placing while checking does what checking first does: the same packets and state, whatever is lost */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Two pairs live through the same random story, one of them without any short way. The seed is printed;
- * UROCE_SAME_SEED repeats it, UROCE_SAME_RUNS asks for more.
+ * Two pairs live through the same random story, one of them checks each ICRC before it places a byte. The seed is
+ * printed; UROCE_SAME_SEED repeats it, UROCE_SAME_RUNS asks for more.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -34,7 +34,7 @@ static int fate(struct pair *pair, enum side_name from, uint32_t number, const s
 	return !draw_chance(&random, story->loss);
 }
 
-static struct pair *open_one(struct story *story, bool long_way)
+static struct pair *open_one(struct story *story, bool checked)
 {
 	const struct pair_options options = {
 		.mtu = story->seed & 1 ? 256 : 1024,
@@ -48,7 +48,7 @@ static struct pair *open_one(struct story *story, bool long_way)
 	pair->user = story;
 	pair->copies = fate;
 	for (int i = 0; i < 2; i++) {
-		pair->side[i].qp->long_way = long_way;
+		pair->side[i].checked = checked;
 		pair->side[i].qp->probe.enabled = true;
 	}
 	return pair;
@@ -138,7 +138,7 @@ static void run(uint64_t seed)
 		pair_close(story.pairs[i]);
 }
 
-Test(same, a_random_story_goes_the_same_without_short_ways)
+Test(same, a_random_story_goes_the_same_when_checked_first)
 {
 	uint64_t first = same_asked_for("UROCE_SAME_SEED", 1), runs = same_asked_for("UROCE_SAME_RUNS", RUNS);
 

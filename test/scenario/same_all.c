@@ -1,4 +1,4 @@
-/* same_all.c - all that both sides can ask for goes the same with and without short ways, whatever is done to it */
+/* same_all.c - all that both sides can ask for goes the same when it is checked before it is placed */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * As same.c, but both sides post, all opcodes in pieces, with keys that are wrong now and then, windows, a shared
@@ -81,7 +81,7 @@ static void open_one(int which)
 
 	story.pairs[which] = pair;
 	for (int i = 0; i < 2; i++) {
-		pair->side[i].qp->long_way = which;
+		pair->side[i].checked = which;
 		pair->side[i].qp->probe.enabled = true;
 	}
 	if (story.armed)
@@ -372,13 +372,13 @@ static void run(uint64_t seed)
 	}
 }
 
-Test(same_all, whatever_both_sides_ask_for_goes_the_same_without_short_ways, .timeout = 1200)
+Test(same_all, whatever_both_sides_ask_for_goes_the_same_when_checked_first, .timeout = 1200)
 {
 	uint64_t first = same_asked_for("UROCE_SAME_SEED", 1), runs = same_asked_for("UROCE_SAME_RUNS", RUNS);
 
 	RULE("Q-5");
 	RULE("S-1");
-	unsetenv("UROCE_PAIR_CHECKED"); /* or there would be no short way */
+	unsetenv("UROCE_PAIR_CHECKED"); /* or both would check first */
 	printf("# seeds %lu ... %lu\n", first, first + runs - 1);
 	for (uint64_t seed = first; seed < first + runs; seed++)
 		run(seed);

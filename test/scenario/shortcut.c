@@ -1,8 +1,8 @@
 /* shortcut.c - placing while checking: what is damaged leaves nothing behind but bytes that nobody may look at yet */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * All scenarios hand over packets whose ICRC nobody has looked at; with UROCE_PAIR_CHECKED in the environment they take
- * the long way only, for requests that go out, too, and have to come out the same.
+ * All scenarios hand over packets whose ICRC nobody has looked at; with UROCE_PAIR_CHECKED in the environment it is
+ * known to be right, as with check_icrc_first, and they have to come out the same.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>

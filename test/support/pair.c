@@ -85,7 +85,7 @@ static void open_side(struct side *side, enum side_name name, const struct pair_
 	side->qp = aligned_alloc(64, rc_qp_bytes(&config));
 	memset(side->qp, 0, rc_qp_bytes(&config));
 	rc_qp_init(side->qp, &config);
-	side->qp->long_way = getenv("UROCE_PAIR_CHECKED") != NULL;
+	side->checked = getenv("UROCE_PAIR_CHECKED") != NULL;
 	side->qp->probe.enabled = false; /* the ACK timer alone; probe.c turns it on */
 }
 
@@ -404,7 +404,7 @@ static void hand_over(struct pair *pair, enum side_name to, const struct flight 
 		.dest = path->dest.bytes,
 		.device = path->device,
 		.vlan_id = path->vlan_id,
-		.ip = qp->long_way ? NULL : frame, /* the long way only */
+		.ip = pair->side[to].checked ? NULL : frame,
 		.ip_bytes = HEADERS_BYTES + flight->length - WIRE_ICRC_BYTES,
 	};
 	struct wire_packet packet;

@@ -63,6 +63,7 @@ struct flight {
 
 struct side {
 	struct rc_qp *qp;
+	bool checked; /* the ICRC of what comes is known to be right, as with check_icrc_first */
 	struct rc_mr_table mrs;
 	struct rc_mr_entry entries[16];
 	uint8_t *memory; /* registered as `key` */
