@@ -30,45 +30,91 @@ static bool hand_over(struct uroce_lcore *lcore, struct engine_port *port, uint3
 	return false;
 }
 
+/* The last plain frame of a burst, whose headers the next one nearly always repeats, and the run that it belongs to. */
+struct flow {
+	const uint8_t *frame; /* NULL: none */
+	uint32_t bytes;
+	struct wire_packet packet;
+	struct rc_origin origin;
+	bool goes_on; /* what repeats its BTH as well, up to the QPN, may reach the QP as it did */
+
+	/* packets in a row for one QP; what they leave it to do is looked at when another one's come */
+	struct uroce_qp *qp; /* NULL: none */
+	bool responses;      /* there was one among them */
+	bool ack_waits;      /* an ACK that is not taken yet: if the next one goes on where it ends, that one will do */
+	struct wire_ack ack;
+};
+
+/* An ACK leaves without a service, if it is all that packets have left to do. */
+static bool ack_at_once(struct uroce_lcore *lcore, struct uroce_qp *qp)
+{
+	return !qp->queued && qp->resolved && qp->migrations == qp_core(qp)->migration.count &&
+	       port_room(qp->port) > 0 && pipeline_send_ack(lcore, qp->port, qp);
+}
+
 /*
- * The QP has taken a packet: it is queued if that has left it something to do. A QP with ACKs and NAKs alone goes to
- * the front, for they leave before all else (S-18). The responses of a READ may be many, so they wait in the queue as
- * requests do: otherwise the QP that is asked for the most would get the whole port (L3).
+ * The QP has taken packets: it is queued if that has left it something to do. A QP with ACKs and NAKs alone goes to the
+ * front, for they leave before all else (S-18); at once, when nothing more comes for now that could save one. The
+ * responses of a READ may be many, so they wait in the queue as requests do: otherwise the QP that is asked for the
+ * most would get the whole port (L3).
  */
-static __rte_always_inline void notice_work(struct uroce_lcore *lcore, struct uroce_qp *qp, bool response)
+static __rte_always_inline void notice_work(struct uroce_lcore *lcore, struct uroce_qp *qp, bool responses, bool pauses)
 {
 	const struct rc_qp *rc = qp_core(qp);
 	bool answers;
 
 	/* A QP that is queued will be served anyway; only a response may show that it has more to do than to answer. */
-	if (qp->queued && (!response || !qp->answers_only))
+	if (qp->queued && (!responses || !qp->answers_only))
 		return;
-	if (rc_qp_has_work(rc, response, &answers)) {
+	if (rc_qp_has_work(rc, responses, &answers) && !(answers && pauses && ack_at_once(lcore, qp))) {
 		qp->answers_only = answers && (!qp->queued || qp->answers_only);
 		if (qp->answers_only && rc->replay.queue_head == REPLAY_NONE)
 			run_queue_add_first(qp);
 		else
 			run_queue_add_last(qp);
 	}
-	if (response && answers)
+	if (responses && answers)
 		qp_update_timer(lcore, qp);
 }
 
-/*
- * With ack_each: the ACK of a request that has been taken leaves before the next packet is looked at. true: the request
- * has brought nothing else to do.
- */
-static bool ack_at_once(struct uroce_lcore *lcore, struct uroce_qp *qp)
+/* The ACK that waits is taken. */
+static __rte_always_inline void take_ack(struct uroce_lcore *lcore, struct flow *flow)
 {
-	return qp->resolved && qp->migrations == qp_core(qp)->migration.count && port_room(qp->port) > 0 &&
-	       pipeline_send_ack(lcore, qp->port, qp);
+	if (!flow->ack_waits)
+		return;
+	flow->ack_waits = false;
+	rc_completer_take_ack(qp_core(flow->qp), &flow->ack, lcore->now_ns, &lcore->out);
+	if (lcore->out.completion_count >= COMPLETIONS_DRAIN)
+		deliver_all(lcore);
 }
 
-/* A packet that may reach its QP, which is one of this lcore. */
-static __rte_always_inline void give_to_qp(struct uroce_lcore *lcore, struct engine_port *port, struct uroce_qp *qp,
-					   const struct wire_packet *packet, struct rc_origin *origin)
+/* No more packets of the run will come. pauses: nor any others for now. */
+static __rte_always_inline void end_run(struct uroce_lcore *lcore, struct flow *flow, bool pauses)
 {
-	bool response = wire_opcode(packet->opcode)->response;
+	struct uroce_qp *qp = flow->qp;
+
+	if (qp == NULL)
+		return;
+	take_ack(lcore, flow);
+	notice_work(lcore, qp, flow->responses, pauses);
+	flow->qp = NULL;
+}
+
+static __rte_always_inline void join_run(struct uroce_lcore *lcore, struct flow *flow, struct uroce_qp *qp)
+{
+	if (flow->qp == qp)
+		return;
+	end_run(lcore, flow, false);
+	flow->qp = qp;
+	flow->responses = false;
+}
+
+/* A packet that may reach the QP of the run, which is one of this lcore. */
+static __rte_always_inline void give_to_qp(struct uroce_lcore *lcore, struct engine_port *port,
+					   const struct wire_packet *packet, struct rc_origin *origin,
+					   struct flow *flow)
+{
+	struct rc_qp *rc = qp_core(flow->qp);
 	enum rc_counter drop = CNT_COUNTERS;
 
 	if (lcore->engine->config.check_icrc_first) {
@@ -77,13 +123,13 @@ static __rte_always_inline void give_to_qp(struct uroce_lcore *lcore, struct eng
 		origin->ip = NULL;
 	}
 	if (drop == CNT_COUNTERS)
-		drop = qp_receive(qp_core(qp), packet, origin, lcore->now_ns, &lcore->out);
-	if (drop != CNT_COUNTERS) {
+		drop = qp_receive(rc, packet, origin, lcore->now_ns, &lcore->out);
+	if (drop != CNT_COUNTERS)
 		port->counters[drop]++;
-		return;
-	}
-	if (response || !lcore->engine->config.ack_each || !ack_at_once(lcore, qp))
-		notice_work(lcore, qp, response);
+	if (wire_opcode(packet->opcode)->response)
+		flow->responses = true;
+	else if (lcore->engine->config.ack_each)
+		ack_at_once(lcore, flow->qp);
 	if (lcore->out.completion_count >= COMPLETIONS_DRAIN)
 		deliver_all(lcore);
 }
@@ -91,16 +137,15 @@ static __rte_always_inline void give_to_qp(struct uroce_lcore *lcore, struct eng
 /*
  * A RoCE packet, in the order of W-5: whatever it is, it is counted and at most answered by the QP it is for (Y-1). The
  * costly check of the ICRC comes last, so that a stranger has to know addresses, QPN and P_Key to make us do it (Y-2,
- * Y-3). true: the mbuf went to another lcore. *admitted: the QP that it could reach, whatever it made of it, or NULL.
+ * Y-3). true: the mbuf went to another lcore.
  */
 static __rte_always_inline bool receive_packet(struct uroce_lcore *lcore, struct engine_port *port,
 					       struct rte_mbuf *mbuf, const struct wire_packet *packet,
-					       struct rc_origin *origin, struct uroce_qp **admitted)
+					       struct rc_origin *origin, struct flow *flow)
 {
 	struct uroce_qp *qp = steer_lookup(lcore->engine, packet->dest_qpn);
 	enum rc_counter drop;
 
-	*admitted = NULL;
 	if (qp == NULL) { /* before the hand-over: a stranger's junk stays here */
 		if (packet->dest_qpn == CM_QPN)
 			return engine_connect_receive(lcore, port, mbuf, packet, origin);
@@ -116,14 +161,15 @@ static __rte_always_inline bool receive_packet(struct uroce_lcore *lcore, struct
 		port->counters[drop]++;
 		return false;
 	}
-	*admitted = qp;
-	give_to_qp(lcore, port, qp, packet, origin);
+	flow->goes_on = qp_core(qp)->migration.state == UROCE_PATH_MIGRATED;
+	join_run(lcore, flow, qp);
+	give_to_qp(lcore, port, packet, origin, flow);
 	return false;
 }
 
-/* The long way in of a RoCE frame. */
+/* A RoCE frame of any shape. */
 static bool receive_roce(struct uroce_lcore *lcore, struct engine_port *port, struct rte_mbuf *mbuf,
-			 const uint8_t *frame, const struct wire_encap *encap)
+			 const uint8_t *frame, const struct wire_encap *encap, struct flow *flow)
 {
 	struct rc_origin origin = {
 		.source = encap->source,
@@ -134,11 +180,10 @@ static bool receive_roce(struct uroce_lcore *lcore, struct engine_port *port, st
 		.ip_bytes = (uint32_t)(encap->bth_offset - encap->ip_offset) + encap->bth_bytes - WIRE_ICRC_BYTES,
 	};
 	struct wire_packet packet;
-	struct uroce_qp *admitted;
 
 	switch (wire_packet_parse(frame + encap->bth_offset, encap->bth_bytes, &packet)) {
 	case WIRE_PACKET_OK:
-		return receive_packet(lcore, port, mbuf, &packet, &origin, &admitted);
+		return receive_packet(lcore, port, mbuf, &packet, &origin, flow);
 	case WIRE_PACKET_TRUNCATED:
 		port->counters[CNT_PORT_TRUNCATED]++;
 		return false;
@@ -163,13 +208,13 @@ static enum rc_counter marked_bad(const struct engine_port *port, const struct r
 
 /* What is no plain RoCE frame, or may be none. true: the mbuf went to another lcore. */
 static bool receive_other(struct uroce_lcore *lcore, struct engine_port *port, struct rte_mbuf *mbuf,
-			  const uint8_t *frame, uint32_t bytes)
+			  const uint8_t *frame, uint32_t bytes, struct flow *flow)
 {
 	struct wire_encap encap;
 	enum wire_frame kind = wire_encap_parse(frame, bytes, !port->device->config.rx_checksums_done, &encap);
 
 	if (kind == WIRE_FRAME_ROCE)
-		return receive_roce(lcore, port, mbuf, frame, &encap);
+		return receive_roce(lcore, port, mbuf, frame, &encap, flow);
 	if (kind == WIRE_FRAME_ARP || kind == WIRE_FRAME_ICMP || kind == WIRE_FRAME_ICMP6)
 		engine_resolve_receive(lcore, port, frame, bytes);
 	else
@@ -177,35 +222,17 @@ static bool receive_other(struct uroce_lcore *lcore, struct engine_port *port, s
 	return false;
 }
 
-/* The last plain frame of a burst, whose headers the next one nearly always repeats. */
-struct flow {
-	const uint8_t *frame; /* NULL: none */
-	uint32_t bytes;
-	struct wire_packet packet;
-	struct rc_origin origin;
-	struct uroce_qp *qp;     /* that it could reach, while the path was not about to change; NULL: none */
-	struct uroce_qp *ack_qp; /* that it was a plain ACK of; NULL: it was none */
-	struct wire_ack ack;     /* which waits to be taken: if the next one goes on where it ends, that one will do */
-};
-
 static inline void begin_flow(struct flow *flow, const struct engine_port *port)
 {
 	flow->frame = NULL;
-	flow->ack_qp = NULL;
+	flow->qp = NULL;
+	flow->ack_waits = false;
 	flow->origin.device = port->device;
 }
 
-/*
- * Within a burst nothing but its packets happens to a QP. So what repeats the BTH as well, up to the QPN, is admitted
- * like the one before it, as long as the QP runs.
- */
-static __rte_always_inline bool goes_on(const struct flow *flow, const uint8_t *before, const uint8_t *frame)
-{
-	return flow->qp && frame_repeats_bth(frame, before) && qp_core(flow->qp)->state == UROCE_QPS_RTS;
-}
-
 /* A frame in pieces, or that its port says is bad, or not plain. true: the mbuf went to another lcore. */
-static __rte_noinline bool receive_slowly(struct uroce_lcore *lcore, struct engine_port *port, struct rte_mbuf *mbuf)
+static __rte_noinline bool receive_slowly(struct uroce_lcore *lcore, struct engine_port *port, struct rte_mbuf *mbuf,
+					  struct flow *flow)
 {
 	uint32_t bytes = rte_pktmbuf_pkt_len(mbuf);
 	enum rc_counter bad = bytes > PORT_FRAME_MAX_BYTES ? CNT_PORT_NOT_ROCE : marked_bad(port, mbuf);
@@ -215,7 +242,7 @@ static __rte_noinline bool receive_slowly(struct uroce_lcore *lcore, struct engi
 		return false;
 	}
 	/* laid out in scratch memory when in pieces */
-	return receive_other(lcore, port, mbuf, rte_pktmbuf_read(mbuf, 0, bytes, lcore->scratch), bytes);
+	return receive_other(lcore, port, mbuf, rte_pktmbuf_read(mbuf, 0, bytes, lcore->scratch), bytes, flow);
 }
 
 /* Parses the headers of a frame that does not repeat those of the one before. false: it is not plain. */
@@ -244,10 +271,7 @@ static __rte_always_inline struct uroce_qp *find_ack_qp(const struct uroce_lcore
 		       NULL;
 }
 
-/*
- * The short way of an ACK: it waits for what comes next, for ACKs of a QP in a row are worth the last of them. false:
- * nothing has happened.
- */
+/* A plain ACK waits for what comes next, for those of a QP in a row are worth the last of them. false: it is none. */
 static __rte_always_inline bool receive_ack(struct uroce_lcore *lcore, struct engine_port *port, const uint8_t *frame,
 					    struct flow *flow)
 {
@@ -258,10 +282,12 @@ static __rte_always_inline bool receive_ack(struct uroce_lcore *lcore, struct en
 	qp = find_ack_qp(lcore, &flow->ack, &flow->origin);
 	if (qp == NULL || !qp_ack_is_plain(qp_core(qp), &flow->ack))
 		return false;
-	if (origin_ack_icrc_is_right(&flow->origin))
-		flow->ack_qp = qp;
-	else
+	if (!origin_ack_icrc_is_right(&flow->origin)) {
 		port->counters[CNT_PORT_RX_ICRC]++;
+		return true;
+	}
+	join_run(lcore, flow, qp);
+	flow->responses = flow->ack_waits = true;
 	return true;
 }
 
@@ -271,67 +297,56 @@ static __rte_always_inline bool goes_on_acking(struct flow *flow, const uint8_t 
 	struct wire_ack ack;
 
 	if (!frame_repeats_bth(frame, before) || !frame_parse_ack(frame, flow->origin.ip_bytes, &ack) ||
-	    !qp_ack_goes_on(qp_core(flow->ack_qp), &ack, &flow->ack) || !wire_frame_ack_follows(frame, before))
+	    !qp_ack_goes_on(qp_core(flow->qp), &ack, &flow->ack) || !wire_frame_ack_follows(frame, before))
 		return false;
 	flow->ack = ack;
 	return true;
 }
 
-/* The last of the ACKs in a row is taken. */
-static __rte_always_inline void finish_acks(struct uroce_lcore *lcore, struct flow *flow)
-{
-	struct uroce_qp *qp = flow->ack_qp;
-
-	if (qp == NULL)
-		return;
-	flow->ack_qp = NULL;
-	rc_completer_take_ack(qp_core(qp), &flow->ack, lcore->now_ns, &lcore->out);
-	notice_work(lcore, qp, true);
-	if (lcore->out.completion_count >= COMPLETIONS_DRAIN)
-		deliver_all(lcore);
-}
-
-/* true: the mbuf went to another lcore; false: it can be freed, when the burst is done. */
+/*
+ * true: the mbuf went to another lcore; false: it can be freed, when the burst is done. Within a burst nothing but its
+ * packets happens to a QP. So what repeats headers and BTH of the frame before it is admitted like that, as long as the
+ * QP runs.
+ */
 static __rte_always_inline bool receive_frame(struct uroce_lcore *lcore, struct engine_port *port,
 					      struct rte_mbuf *mbuf, bool port_checks, struct flow *flow)
 {
 	const uint8_t *frame = rte_pktmbuf_mtod(mbuf, const uint8_t *), *before = flow->frame;
 	uint32_t bytes = rte_pktmbuf_data_len(mbuf);
-	struct uroce_qp *admitted;
-	bool repeats;
+	bool repeats, goes_on = flow->goes_on;
 
 	flow->frame = NULL;
 	if (mbuf->nb_segs > 1 || bytes > PORT_FRAME_MAX_BYTES ||
 	    (port_checks && marked_bad(port, mbuf) != CNT_COUNTERS)) {
-		finish_acks(lcore, flow);
-		return receive_slowly(lcore, port, mbuf);
+		take_ack(lcore, flow);
+		return receive_slowly(lcore, port, mbuf, flow);
 	}
 	repeats = before && bytes == flow->bytes && frame_repeats_headers(frame, before);
-	if (flow->ack_qp && repeats && goes_on_acking(flow, before, frame)) {
+	if (flow->ack_waits && repeats && goes_on_acking(flow, before, frame)) {
 		flow->frame = frame;
 		return false;
 	}
-	finish_acks(lcore, flow);
+	take_ack(lcore, flow);
+	flow->goes_on = false;
 	if (!repeats && !parse_headers(flow, frame, bytes, !port_checks))
-		return receive_slowly(lcore, port, mbuf);
+		return receive_slowly(lcore, port, mbuf, flow);
 	flow->origin.ip = frame + FRAME_IP_AT;
-	if (repeats && goes_on(flow, before, frame)) {
+	if (repeats && goes_on && frame_repeats_bth(frame, before) && qp_core(flow->qp)->state == UROCE_QPS_RTS) {
 		frame_parse_next(frame, before, &flow->packet);
 		flow->frame = frame;
-		give_to_qp(lcore, port, flow->qp, &flow->packet, &flow->origin);
+		flow->goes_on = true;
+		give_to_qp(lcore, port, &flow->packet, &flow->origin, flow);
 		return false;
 	}
 	if (receive_ack(lcore, port, frame, flow)) {
 		flow->frame = frame;
-		flow->qp = NULL; /* only the headers before its BTH are known */
 		return false;
 	}
 	if (!frame_parse_packet(frame, flow->origin.ip_bytes, &flow->packet))
-		return receive_slowly(lcore, port, mbuf);
-	if (receive_packet(lcore, port, mbuf, &flow->packet, &flow->origin, &admitted))
+		return receive_slowly(lcore, port, mbuf, flow);
+	if (receive_packet(lcore, port, mbuf, &flow->packet, &flow->origin, flow))
 		return true;
 	flow->frame = frame;
-	flow->qp = admitted && qp_core(admitted)->migration.state == UROCE_PATH_MIGRATED ? admitted : NULL;
 	return false;
 }
 
@@ -375,7 +390,9 @@ static void prefetch_burst(const struct uroce_lcore *lcore, struct rte_mbuf *con
 	}
 }
 
-static void receive_burst(struct uroce_lcore *lcore, struct engine_port *port, struct rte_mbuf **burst, uint16_t count)
+/* pauses: there is nothing behind it for now. */
+static void receive_burst(struct uroce_lcore *lcore, struct engine_port *port, struct rte_mbuf **burst, uint16_t count,
+			  bool pauses)
 {
 	bool port_checks = port->device->config.rx_checksums_done;
 	uint64_t bytes = 0;
@@ -390,14 +407,14 @@ static void receive_burst(struct uroce_lcore *lcore, struct engine_port *port, s
 		if (!receive_frame(lcore, port, burst[i], port_checks, &flow))
 			burst[done++] = burst[i];
 	}
-	finish_acks(lcore, &flow);
-	engine_port_recycle(port, burst, done);
+	engine_port_recycle(port, burst, done); /* before what answers it leaves, in the same mbufs */
+	end_run(lcore, &flow, pauses);
 	port->rx_frames += count;
 	port->rx_bytes += bytes;
 	lcore->work += count;
 }
 
-/* As much as is sent a turn. */
+/* As much as is sent a poll. */
 void engine_receive_port(struct uroce_lcore *lcore, struct engine_port *port)
 {
 	struct rte_mbuf *burst[BURST];
@@ -406,7 +423,7 @@ void engine_receive_port(struct uroce_lcore *lcore, struct engine_port *port)
 		uint16_t count = rte_eth_rx_burst(port->device->port_id, port->queue, burst, BURST);
 
 		if (count)
-			receive_burst(lcore, port, burst, count);
+			receive_burst(lcore, port, burst, count, count < BURST);
 		if (count < BURST)
 			return;
 	}
@@ -431,11 +448,12 @@ void engine_receive_handed_over(struct uroce_lcore *lcore)
 		/* A device without a queue here has no QP here either. */
 		if (port) {
 			begin_flow(&flow, port); /* the next one may be of another port */
-			if (receive_frame(lcore, port, burst[i], port->device->config.rx_checksums_done, &flow))
-				continue;
-			finish_acks(lcore, &flow);
+			if (!receive_frame(lcore, port, burst[i], port->device->config.rx_checksums_done, &flow))
+				burst[done++] = burst[i];
+			end_run(lcore, &flow, false);
+		} else {
+			burst[done++] = burst[i];
 		}
-		burst[done++] = burst[i];
 	}
 	rte_pktmbuf_free_bulk(burst, done);
 	lcore->work += count;
