@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "rc/ackreq.h"
 #include "rc/codes.h"
 #include "rc/fail.h"
 #include "rc/keepalive.h"
@@ -235,6 +236,8 @@ int rc_qp_modify(struct rc_qp *qp, const struct uroce_qp_attr *attr, uint32_t ma
 	rc_responder_enable(qp);
 	if (to != from)
 		enter_state(qp, from, to);
+	if (to == UROCE_QPS_RTS || to == UROCE_QPS_SQD)
+		ackreq_hurry(qp); /* one who drains waits, and a timer that was to ask may have been stopped */
 	return 0;
 }
 

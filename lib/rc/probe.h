@@ -26,10 +26,12 @@
 #include "rc/rtt.h"
 
 #define PROBE_SHORTEST_NS 50000ull /* a busy peer takes so long to come round */
+#define DEFER_SHORTEST_NS 10000ull /* more requests are likely to come within that */
 
 struct rc_probe {
 	bool enabled;
 	bool due;             /* it leaves with the next transmit, in front of what is new */
+	bool deferred;        /* what is due, or will be, is an ask that was put off: nothing is missing */
 	bool behind_una;      /* an ACK of the packet before snd_una answers an empty WRITE of ours */
 	uint8_t tries;        /* each waits twice as long as the one before, until a round trip has been measured */
 	uint64_t deadline_ns; /* UINT64_MAX: not running */
@@ -56,14 +58,29 @@ static inline void probe_start(struct rc_probe *probe, const struct rc_rtt *trip
 {
 	uint64_t patience = probe_pto_ns(probe, trip, timeout_ns);
 
-	probe->due = false;
+	probe->due = probe->deferred = false;
 	probe->deadline_ns = probe->enabled && patience < timeout_ns ? now_ns + patience : UINT64_MAX;
+}
+
+/*
+ * Nothing in flight has asked for an ACK, and nobody waits for one: the ask is put off, for a round trip at least, so
+ * that a slow peer is not asked more often, and so that the ACK timer has time left.
+ */
+static inline void probe_defer(struct rc_probe *probe, const struct rc_rtt *trip, uint64_t timeout_ns, uint64_t now_ns)
+{
+	uint64_t delay_ns = trip->srtt_ns > DEFER_SHORTEST_NS ? trip->srtt_ns : DEFER_SHORTEST_NS;
+
+	if (timeout_ns && delay_ns > timeout_ns / 4)
+		delay_ns = timeout_ns / 4;
+	probe->due = false;
+	probe->deferred = true;
+	probe->deadline_ns = now_ns + delay_ns;
 }
 
 /* Something came, be it old or out of order: a sign of life. A wait that runs begins anew (T-6). */
 static inline void probe_heard(struct rc_probe *probe, const struct rc_rtt *trip, uint64_t timeout_ns, uint64_t now_ns)
 {
-	if (probe->due || probe->deadline_ns != UINT64_MAX)
+	if (!probe->deferred && (probe->due || probe->deadline_ns != UINT64_MAX))
 		probe_start(probe, trip, timeout_ns, now_ns);
 }
 
@@ -71,7 +88,7 @@ static inline void probe_heard(struct rc_probe *probe, const struct rc_rtt *trip
 static inline void probe_stop(struct rc_probe *probe)
 {
 	probe->deadline_ns = UINT64_MAX;
-	probe->due = probe->behind_una = false;
+	probe->due = probe->deferred = probe->behind_una = false;
 }
 
 #endif

@@ -122,7 +122,6 @@ void rc_qp_forget(struct rc_qp *qp)
 	qp->requester.read_restarted = false;
 	qp->requester.rd_atomic_outstanding = 0;
 	qp->requester.since_ackreq = 0;
-	qp->requester.resend_for_ack = false;
 	qp->responder = (struct rc_responder){
 		.epsn = qp->rq_psn,
 		.newest_request = qp->rq_psn,

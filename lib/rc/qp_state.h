@@ -97,7 +97,6 @@ struct rc_requester {
 	struct rc_loss_quota loss_quota;
 	uint8_t max_rd_atomic;
 	uint8_t scarce;         /* enum rc_send_needs: a request that needs any of it is looked into before it begins */
-	bool resend_for_ack;    /* the packet at `snd_nxt` asks for an ACK: nothing behind it can */
 	bool read_restarted;    /* the next one counts */
 	uint16_t window;        /* packets of SENDs and WRITEs that may be in flight; less than usual after losses */
 	psn_t read_restart_end; /* READs were asked for again, in parts perhaps, up to here */

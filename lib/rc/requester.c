@@ -112,7 +112,7 @@ static inline uint32_t run_length(const struct rc_qp *qp, const struct rc_send_w
 	uint32_t resent = psn_distance(win->snd_max, win->snd_nxt),
 		 count = ACKREQ_INTERVAL - qp->requester.since_ackreq;
 
-	if (wqe->sge_count > 1 || qp->requester.resend_for_ack)
+	if (wqe->sge_count > 1)
 		return 1;
 	if (count > left)
 		count = left;
@@ -134,21 +134,19 @@ static inline bool wants_ack(const struct rc_qp *qp, const struct rc_send_wqe *w
 	const struct rc_requester *req = &qp->requester;
 
 	return (ends && (wqe->flags & UROCE_SEND_SIGNALED)) || req->since_ackreq >= ACKREQ_INTERVAL ||
-	       (resent && (req->resend_for_ack || psn_equal(end, qp->win.snd_max))) ||
-	       (ends && qp->flow_control && rc_credit_is_used_up(qp));
+	       (resent && psn_equal(end, qp->win.snd_max)) || (ends && qp->flow_control && rc_credit_is_used_up(qp));
 }
 
-/* Packets have gone out once more. What does so because something behind it has to wait only asks. */
+/* Packets have gone out once more. */
 static __attribute__((noinline)) void note_resent(struct rc_qp *qp, const struct rc_send_wqe *wqe, psn_t end,
 						  uint32_t packets)
 {
-	qp->counters[qp->requester.resend_for_ack ? CNT_EARLY_PROBES : CNT_RETRANSMITTED_PACKETS] += packets;
+	qp->counters[CNT_RETRANSMITTED_PACKETS] += packets;
 	if (wqe->opcode == UROCE_WR_RDMA_READ)
 		qp_note_read_restart(qp, end);
 	rc_sendwin_advance(&qp->win, end);
 	if (psn_equal(end, qp->win.snd_max))
 		retry_caught_up(&qp->retry);
-	qp->requester.resend_for_ack = false;
 }
 
 /*
@@ -251,23 +249,19 @@ static inline enum plan send_some(struct rc_qp *qp, uint64_t now_ns, struct rc_o
 }
 
 /*
- * What comes next has to wait, and of what is in flight before it nothing asked for an ACK, because more was to follow:
- * nothing would ever end the wait but the ACK timer. The packet before it goes out once more and asks (Q-5). Where what
- * was sent before is sent again, that is in the middle of the window: the source of a packet has gone meanwhile.
+ * The newest packet is still in the outbox, and a pause follows it: it asks if that is due (Q-5). drained: nothing else
+ * is posted.
  */
-static bool must_ask_again(const struct rc_qp *qp)
-{
-	uint32_t before = psn_distance(qp->win.snd_nxt, qp->win.snd_una);
-
-	return before > 0 && !ackreq_answer_is_due(qp, before);
-}
-
-/* The newest packet is still in the outbox. A pause follows it: it asks if that is due. */
 static __attribute__((noinline)) void ask_before_pause(struct rc_qp *qp, bool drained, uint64_t now_ns,
 						       struct rc_outbox *out)
 {
 	bool first = psn_equal(qp->win.snd_nxt, qp->win.snd_max);
 
+	if (drained && ackreq_may_wait(qp)) {
+		if (qp->probe.deadline_ns == RC_NEVER)
+			probe_defer(&qp->probe, &qp->rtt, qp->retry.timeout_ns, now_ns);
+		return;
+	}
 	if (!drained && !ackreq_is_due(qp))
 		return;
 	out->packets[out->packet_count - 1].flags |= WIRE_ACKREQ;
@@ -275,7 +269,10 @@ static __attribute__((noinline)) void ask_before_pause(struct rc_qp *qp, bool dr
 	rc_retry_packets_sent(qp, psn_previous(qp->win.snd_nxt), 1, first, true, now_ns);
 }
 
-/* As much as the room allows. true: there is more. */
+/*
+ * As much as the room allows. true: there is more. Where what comes next has to wait, and nothing that left before this
+ * call has asked for an ACK, because more was to follow, nothing would ever end the wait but the ACK timer.
+ */
 static bool send(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 {
 	struct rc_sendwin *win = &qp->win;
@@ -293,10 +290,9 @@ static bool send(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 			continue;
 		if (plan == PLAN_FAULT)
 			return false;
-		if (out->packet_count != before || !must_ask_again(qp))
-			break;
-		rc_sendwin_repeat(win);
-		qp->requester.resend_for_ack = true;
+		if (out->packet_count == before)
+			ackreq_hurry(qp);
+		break;
 	}
 	if (qp->requester.since_ackreq && out->packet_count != before)
 		ask_before_pause(qp, win->cursor == win->tail, now_ns, out);
@@ -305,13 +301,16 @@ static bool send(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 
 /*
  * The probe that is due leaves in front of what is new. What is sent again asks as well; but where that has to wait for
- * the answer to a part of a READ, and no packet has left, the probe does. true: it had no room.
+ * the answer to a part of a READ, and no packet has left, the probe does. An ask that was put off leaves behind what is
+ * new, if none of that asks. true: it had no room.
  */
 static bool probe(struct rc_qp *qp, bool sent, uint64_t now_ns, struct rc_outbox *out)
 {
-	if (qp->retry.resending != !sent)
+	if (!qp->probe.due)
 		return false;
-	return !rc_tail_probe_send(qp, now_ns, out);
+	if (qp->probe.deferred)
+		return sent && !rc_tail_probe_ask(qp, now_ns, out);
+	return qp->retry.resending == sent && !rc_tail_probe_send(qp, now_ns, out);
 }
 
 bool rc_requester_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
@@ -323,11 +322,12 @@ bool rc_requester_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *
 	if (retry_waits_for_receiver(&qp->retry))
 		return false;
 	sendwin_take_posted(&qp->win);
-	more = qp->probe.due && probe(qp, true, now_ns, out);
+	more = probe(qp, false, now_ns, out);
 	before = out->packet_count;
 	held = outbox_hold_back(out, burst->packets);
 	more |= send(qp, now_ns, out);
 	out->packet_room += held;
 	loss_quota_grow(burst, out->packet_count - before);
-	return (qp->probe.due && out->packet_count == before && probe(qp, false, now_ns, out)) || more;
+	return (qp->probe.due && (qp->probe.deferred || out->packet_count == before) && probe(qp, true, now_ns, out)) ||
+	       more;
 }

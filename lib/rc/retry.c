@@ -28,7 +28,7 @@ void rc_retry_packets_sent(struct rc_qp *qp, psn_t psn, uint32_t packets, bool f
 
 	if (retry->ack_deadline_ns == RC_NEVER && retry->timeout_ns)
 		retry->ack_deadline_ns = now_ns + retry->timeout_ns;
-	if (asks && qp->probe.deadline_ns == RC_NEVER)
+	if (asks && (qp->probe.deadline_ns == RC_NEVER || qp->probe.deferred))
 		probe_start(&qp->probe, &qp->rtt, retry->timeout_ns, now_ns);
 	if (first && psn_equal(psn, qp->win.snd_una))
 		retry->since_ns = now_ns;
@@ -73,6 +73,8 @@ void rc_retry_progress_made(struct rc_qp *qp, uint64_t now_ns)
 	retry->ack_deadline_ns = in_flight && retry->timeout_ns ? now_ns + retry->timeout_ns : RC_NEVER;
 	if (ackreq_answer_is_due(qp, in_flight))
 		probe_start(&qp->probe, &qp->rtt, retry->timeout_ns, now_ns);
+	else if (in_flight && qp->probe.enabled)
+		probe_defer(&qp->probe, &qp->rtt, retry->timeout_ns, now_ns);
 	else
 		probe_stop(&qp->probe);
 }

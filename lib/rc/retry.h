@@ -30,7 +30,7 @@ void rc_retry_packets_sent(struct rc_qp *qp, psn_t psn, uint32_t packets, bool f
 static inline bool retry_wants_to_know(const struct rc_qp *qp, psn_t psn, bool asks)
 {
 	return psn_equal(psn, qp->win.snd_una) || rtt_wants(&qp->rtt, asks) ||
-	       (asks && qp->probe.deadline_ns == RC_NEVER);
+	       (asks && (qp->probe.deadline_ns == RC_NEVER || qp->probe.deferred));
 }
 
 /* snd_una moved forward: budgets are full again (T-3, R-5), the timer starts anew (T-1). */

@@ -287,14 +287,6 @@ uint32_t rc_sendwin_owner(const struct rc_sendwin *win, psn_t psn)
 	return index;
 }
 
-void rc_sendwin_repeat(struct rc_sendwin *win)
-{
-	/* The slot at the cursor may own `snd_nxt` or begin with it; beyond the last that started nothing does. */
-	if (win->cursor == win->started || psn_equal(sendwin_slot(win, win->cursor)->first_psn, win->snd_nxt))
-		win->cursor--;
-	win->snd_nxt = psn_previous(win->snd_nxt);
-}
-
 bool rc_sendwin_ack_through(struct rc_sendwin *win, psn_t end)
 {
 	uint32_t left = psn_distance(end, win->snd_una);

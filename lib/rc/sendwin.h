@@ -109,9 +109,6 @@ void rc_sendwin_finish_local(struct rc_sendwin *win);
 /* The slot that owns a PSN in flight. */
 uint32_t rc_sendwin_owner(const struct rc_sendwin *win, psn_t psn);
 
-/* The packet before `snd_nxt` goes out once more. Only while it is not acknowledged. */
-void rc_sendwin_repeat(struct rc_sendwin *win);
-
 /*
  * Acknowledges everything before `end`. Stops in front of a request that needs an answer of its own (READ,
  * atomic), for silence about it means that the answer was lost (Q-8). true: got as far as `end`.

@@ -52,8 +52,10 @@ static uint32_t payload_bytes(const struct rc_qp *qp, psn_t psn)
  * An empty WRITE in the place of the packet before the oldest: a duplicate, which changes nothing, but the peer answers
  * it with an ACK when all that it owes before has left.
  */
-static void add_empty_write(struct rc_qp *qp, const struct rc_send_wqe *oldest, struct rc_outbox *out)
+static void add_empty_write(struct rc_qp *qp, enum rc_counter counter, struct rc_outbox *out)
 {
+	const struct rc_send_wqe *oldest = sendwin_slot(&qp->win, qp->win.acked);
+
 	qp->probe.behind_una = true;
 	*outbox_packet_slot(out) = (struct wire_packet){
 		.opcode = OP_WRITE_ONLY,
@@ -65,7 +67,17 @@ static void add_empty_write(struct rc_qp *qp, const struct rc_send_wqe *oldest, 
 		.rkey = oldest->rkey,
 	};
 	outbox_take_packet(out);
-	qp->counters[CNT_EARLY_PROBES]++;
+	qp->counters[counter]++;
+}
+
+bool rc_tail_probe_ask(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
+{
+	if (!outbox_has_packet_room(out))
+		return false;
+	add_empty_write(qp, CNT_DEFERRED_ACKREQS, out);
+	qp->requester.since_ackreq = 0;
+	probe_start(&qp->probe, &qp->rtt, qp->retry.timeout_ns, now_ns);
+	return true;
 }
 
 bool rc_tail_probe_send(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
@@ -89,7 +101,7 @@ bool rc_tail_probe_send(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out
 	if (!psn_equal(oldest, newest))
 		sent |= add_probe(qp, newest, out);
 	if ((!small || !sent) && outbox_has_packet_room(out))
-		add_empty_write(qp, wqe, out);
+		add_empty_write(qp, CNT_EARLY_PROBES, out);
 	probe->tries++;
 	rtt_forget(&qp->rtt);
 	probe_start(probe, &qp->rtt, qp->retry.timeout_ns, now_ns);

@@ -13,4 +13,7 @@ struct rc_outbox;
 /* The probe that is due leaves, or, with nothing in flight, the keep-alive's question. false: there was no room. */
 bool rc_tail_probe_send(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out);
 
+/* Asks for an ACK of all that is in flight and has not asked. false: there was no room. */
+bool rc_tail_probe_ask(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out);
+
 #endif

@@ -439,7 +439,7 @@ Test(probe, what_is_sent_after_a_probe_does_not_ask)
 	pair_post(pair, A, silent, 0, 2000);
 	pair_transmit(pair, A);
 	expect_leaves(pair, A, "WRITE_ONLY psn=2 va=0x0 len=8 bytes=8", "WRITE_FIRST psn=3 va=0x0 len=2000 bytes=1024",
-		      "WRITE_LAST psn=4 ackreq bytes=976");
+		      "WRITE_LAST psn=4 bytes=976");
 	pair_close(pair);
 }
 

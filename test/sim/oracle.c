@@ -387,7 +387,8 @@ static void compare_counters(struct sim_world *world, const struct sim_end *end)
 		CNT_RESERVED_SYNDROME,
 	};
 
-	if (end->qp->counters[CNT_RETRANSMITTED_PACKETS] + end->qp->counters[CNT_EARLY_PROBES] !=
+	if (end->qp->counters[CNT_RETRANSMITTED_PACKETS] + end->qp->counters[CNT_EARLY_PROBES] +
+		    end->qp->counters[CNT_DEFERRED_ACKREQS] !=
 	    end->model.counts[CNT_RETRANSMITTED_PACKETS])
 		sim_world_fail(world, "QP %u: %lu packets sent again and %lu probes are counted, the trace says %lu",
 			       end->index, end->qp->counters[CNT_RETRANSMITTED_PACKETS],

@@ -35,7 +35,6 @@ static inline const char *same_difference(const struct rc_qp *a, const struct rc
 	SAME(win.cursor);
 	SAME(win.started);
 	SAME(requester.since_ackreq);
-	SAME(requester.resend_for_ack);
 	SAME(requester.loss_quota);
 	SAME(probe.due);
 	SAME(probe.behind_una);

@@ -268,31 +268,6 @@ Test(sendwin, the_owner_of_a_psn_is_found)
 	}
 }
 
-/* From anywhere in the window to its start, a packet at a time. */
-Test(sendwin, a_repeat_leads_to_the_packet_before)
-{
-	static const uint64_t owners[] = { 3, 2, 2, 2, 1 };
-
-	RULE("Q-5");
-	for (uint32_t unsent = 0; unsent < 2; unsent++) {
-		send_one(1, UROCE_WR_RDMA_WRITE, 1);
-		send_one(2, UROCE_WR_RDMA_WRITE, 3);
-		send_one(3, UROCE_WR_RDMA_WRITE, 1);
-		if (unsent) {
-			cr_assert_eq(post(4, UROCE_WR_RDMA_WRITE), 0);
-			sendwin_take_posted(win);
-			start(2);
-		}
-		for (uint32_t i = 0; i < 5; i++) {
-			rc_sendwin_repeat(win);
-			cr_assert_eq(psn_distance(win->snd_max, win->snd_nxt), i + 1);
-			cr_assert_eq(sendwin_slot(win, win->cursor)->wr_id, owners[i], "%u, %u unsent", i, unsent);
-		}
-		cr_assert_eq(win->snd_nxt.v, win->snd_una.v);
-		rc_sendwin_reset(win, psn_make(0xFFFFFE));
-	}
-}
-
 /* TC-E-22: all of them report, whatever each asked for. */
 Test(sendwin, a_queue_may_signal_all)
 {
