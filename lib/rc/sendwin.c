@@ -5,6 +5,7 @@
 
 #include "config/limits.h"
 #include "rc/sendwin.h"
+#include "wire/hints.h"
 
 static_assert(UROCE_WR_RDMA_WRITE_WITH_IMM + 1 == UROCE_WR_RDMA_READ && UROCE_WR_FLUSH + 1 == UROCE_WR_LOCAL_INV,
 	      "wqe_needs_answer compares opcodes");
@@ -22,137 +23,117 @@ uint64_t rc_sendwin_ring_bytes(uint32_t slots, uint32_t slot_bytes)
 	return (uint64_t)slots * (slot_bytes + sizeof(struct rc_atomic_operands));
 }
 
-static bool is_atomic(uint32_t opcode)
-{
-	return opcode == UROCE_WR_ATOMIC_CMP_AND_SWP || opcode == UROCE_WR_ATOMIC_FETCH_AND_ADD;
-}
-
-static bool flush_is_valid(const struct uroce_send_wr *wr)
+static bool flush_is_valid(uint32_t flush)
 {
 	const uint32_t reach = UROCE_FLUSH_GLOBAL | UROCE_FLUSH_PERSISTENT;
 
-	return (wr->flush & reach) && !(wr->flush & ~(reach | UROCE_FLUSH_WHOLE_REGION)) && wr->num_sge == 0;
+	return (flush & reach) && !(flush & ~(reach | UROCE_FLUSH_WHOLE_REGION));
 }
 
-/* The operations, and what data each takes. */
-static bool data_is_valid(const struct uroce_send_wr *wr)
-{
-	bool inline_data = wr->send_flags & UROCE_SEND_INLINE;
+/* What a request may be made of, and what it needs to begin. */
+enum post_pieces { PIECES_ANY, PIECES_NONE, PIECES_EIGHT_BYTES };
 
-	switch (wr->opcode) {
-	case UROCE_WR_SEND:
-	case UROCE_WR_SEND_WITH_IMM:
-	case UROCE_WR_SEND_WITH_INV:
-	case UROCE_WR_RDMA_WRITE:
-	case UROCE_WR_RDMA_WRITE_WITH_IMM:
-		return true;
-	case UROCE_WR_RDMA_READ:
-		return !inline_data;
-	case UROCE_WR_ATOMIC_CMP_AND_SWP:
-	case UROCE_WR_ATOMIC_FETCH_AND_ADD:
-		return !inline_data && wr->num_sge == 1 && wr->sg_list[0].length == 8;
-	case UROCE_WR_ATOMIC_WRITE:
-		return wr->num_sge == 1 && wr->sg_list[0].length == 8;
-	case UROCE_WR_FLUSH:
-		return !inline_data && flush_is_valid(wr);
-	case UROCE_WR_LOCAL_INV:
-	case UROCE_WR_BIND_MW:
-		return !inline_data && wr->num_sge == 0;
-	case UROCE_WR_OPCODES:
-		break;
+struct post_rule {
+	uint8_t flags;  /* enum uroce_send_flags that it may have */
+	uint8_t pieces; /* enum post_pieces */
+	uint8_t needs;  /* enum rc_send_needs */
+};
+
+#define NOT_INLINE (UROCE_SEND_SIGNALED | UROCE_SEND_SOLICITED | UROCE_SEND_FENCE)
+#define ALL_FLAGS (NOT_INLINE | UROCE_SEND_INLINE)
+
+/* The operations. */
+static const struct post_rule post_rules[UROCE_WR_OPCODES] = {
+	[UROCE_WR_SEND] = { ALL_FLAGS, PIECES_ANY, NEEDS_RECEIVE },
+	[UROCE_WR_SEND_WITH_IMM] = { ALL_FLAGS, PIECES_ANY, NEEDS_RECEIVE },
+	[UROCE_WR_SEND_WITH_INV] = { ALL_FLAGS, PIECES_ANY, NEEDS_RECEIVE },
+	[UROCE_WR_RDMA_WRITE] = { ALL_FLAGS, PIECES_ANY, 0 },
+	[UROCE_WR_RDMA_WRITE_WITH_IMM] = { ALL_FLAGS, PIECES_ANY, NEEDS_RECEIVE },
+	[UROCE_WR_RDMA_READ] = { NOT_INLINE, PIECES_ANY, NEEDS_ANSWER },
+	[UROCE_WR_ATOMIC_CMP_AND_SWP] = { NOT_INLINE, PIECES_EIGHT_BYTES, NEEDS_ANSWER },
+	[UROCE_WR_ATOMIC_FETCH_AND_ADD] = { NOT_INLINE, PIECES_EIGHT_BYTES, NEEDS_ANSWER },
+	[UROCE_WR_ATOMIC_WRITE] = { ALL_FLAGS, PIECES_EIGHT_BYTES, NEEDS_ANSWER },
+	[UROCE_WR_FLUSH] = { NOT_INLINE, PIECES_NONE, NEEDS_ANSWER },
+	[UROCE_WR_LOCAL_INV] = { NOT_INLINE, PIECES_NONE, NEEDS_NO_PACKET },
+	[UROCE_WR_BIND_MW] = { NOT_INLINE, PIECES_NONE, NEEDS_NO_PACKET },
+};
+
+/* A posted request, each field read once: what the application can still write is not looked at again (M-6). */
+struct taken {
+	uint32_t opcode, flags, count, imm;
+	uint64_t bytes;
+	struct uroce_sge *pieces; /* a copy, too */
+};
+
+/* false: it is none, or none that the window has room for in a slot. */
+static inline bool take(const struct rc_sendwin *win, const struct uroce_send_wr *wr, struct uroce_sge *copies,
+			struct taken *taken)
+{
+	const struct uroce_sge *pieces = __atomic_load_n(&wr->sg_list, __ATOMIC_RELAXED);
+	const struct post_rule *rule;
+
+	taken->opcode = __atomic_load_n(&wr->opcode, __ATOMIC_RELAXED);
+	taken->flags = __atomic_load_n(&wr->send_flags, __ATOMIC_RELAXED);
+	taken->count = __atomic_load_n(&wr->num_sge, __ATOMIC_RELAXED);
+	taken->imm = __atomic_load_n(taken->opcode == UROCE_WR_FLUSH ? &wr->flush : &wr->imm, __ATOMIC_RELAXED);
+	taken->bytes = 0;
+	taken->pieces = copies;
+	if (taken->opcode >= UROCE_WR_OPCODES || taken->count > win->sge_limit || (taken->count > 0 && pieces == NULL))
+		return false;
+	for (uint32_t i = 0; i < taken->count; i++) {
+		copies[i] = pieces[i];
+		taken->bytes += copies[i].length;
 	}
-	return false; /* no opcode */
+	rule = &post_rules[taken->opcode];
+	if ((taken->flags & ~(uint32_t)rule->flags) ||
+	    ((taken->flags & UROCE_SEND_INLINE) && taken->bytes > win->inline_limit) ||
+	    ((rule->needs & NEEDS_ANSWER) && atomic_load_explicit(&win->no_answers, memory_order_relaxed)))
+		return false;
+	if (rule->pieces == PIECES_EIGHT_BYTES)
+		return taken->count == 1 && taken->bytes == 8;
+	if (rule->pieces == PIECES_ANY)
+		return true;
+	if (taken->opcode == UROCE_WR_FLUSH)
+		taken->bytes = wr->flush_bytes;
+	return taken->count == 0 && (taken->opcode != UROCE_WR_FLUSH || flush_is_valid(taken->imm));
 }
 
-static bool wr_is_valid(const struct uroce_send_wr *wr)
-{
-	uint32_t known = UROCE_SEND_SIGNALED | UROCE_SEND_SOLICITED | UROCE_SEND_INLINE | UROCE_SEND_FENCE;
-
-	return !(wr->send_flags & ~known) && data_is_valid(wr);
-}
-
-static uint64_t total_length(const struct uroce_send_wr *wr)
-{
-	uint64_t total = wr->opcode == UROCE_WR_FLUSH ? wr->flush_bytes : 0;
-
-	for (uint32_t i = 0; i < wr->num_sge; i++)
-		total += wr->sg_list[i].length;
-	return total;
-}
-
-/* the source may be reused when the post returns. */
-static void copy_inline(struct rc_send_wqe *wqe, const struct uroce_send_wr *wr)
+/* Several pieces, or inline bytes, whose source may be reused when the post returns. */
+COLD void copy_pieces(struct rc_send_wqe *wqe, const struct taken *taken)
 {
 	uint8_t *at = (uint8_t *)wqe->sges;
 
-	for (uint32_t i = 0; i < wr->num_sge; i++) {
-		if (wr->sg_list[i].length > 0) /* or the address may be NULL */
-			memcpy(at, (const void *)(uintptr_t)wr->sg_list[i].addr, wr->sg_list[i].length);
-		at += wr->sg_list[i].length;
+	for (uint32_t i = 0; i < taken->count; i++) {
+		const struct uroce_sge *piece = &taken->pieces[i];
+
+		if (wqe->sge_count > 0)
+			wqe->sges[i] = *piece;
+		else if (piece->length > 0) /* or the address may be NULL */
+			memcpy(at, (const void *)(uintptr_t)piece->addr, piece->length);
+		at += piece->length;
 	}
-	wqe->sge_count = 0;
 }
 
-/* M-6: what the application can still write is read once; what follows sees only the copy. */
-static bool take_request(const struct rc_sendwin *win, const struct uroce_send_wr *wr, struct uroce_send_wr *once,
-			 struct uroce_sge pieces[LIMIT_SGE])
-{
-	*once = *wr;
-	if (once->num_sge > win->sge_limit || (once->num_sge > 0 && once->sg_list == NULL))
-		return false;
-	for (uint32_t i = 0; i < once->num_sge; i++)
-		pieces[i] = once->sg_list[i];
-	once->sg_list = pieces;
-	return true;
-}
-
-static uint8_t send_flags(const struct rc_sendwin *win, const struct uroce_send_wr *wr)
-{
-	return (uint8_t)(wr->send_flags | (win->signal_all ? UROCE_SEND_SIGNALED : 0));
-}
-
-static inline uint8_t needs_of(uint32_t opcode, uint32_t flags, uint64_t total)
-{
-	static const uint8_t needs[UROCE_WR_OPCODES] = {
-		[UROCE_WR_SEND] = NEEDS_RECEIVE,
-		[UROCE_WR_SEND_WITH_IMM] = NEEDS_RECEIVE,
-		[UROCE_WR_SEND_WITH_INV] = NEEDS_RECEIVE,
-		[UROCE_WR_RDMA_WRITE_WITH_IMM] = NEEDS_RECEIVE,
-		[UROCE_WR_RDMA_READ] = NEEDS_ANSWER,
-		[UROCE_WR_ATOMIC_CMP_AND_SWP] = NEEDS_ANSWER,
-		[UROCE_WR_ATOMIC_FETCH_AND_ADD] = NEEDS_ANSWER,
-		[UROCE_WR_ATOMIC_WRITE] = NEEDS_ANSWER,
-		[UROCE_WR_FLUSH] = NEEDS_ANSWER,
-		[UROCE_WR_LOCAL_INV] = NEEDS_NO_PACKET,
-		[UROCE_WR_BIND_MW] = NEEDS_NO_PACKET,
-	};
-
-	return (uint8_t)(needs[opcode] | (flags & UROCE_SEND_FENCE ? NEEDS_FENCE : 0) |
-			 (total > LIMIT_MESSAGE_BYTES ? NEEDS_TOO_MUCH : 0));
-}
-
-static void fill_slot(const struct rc_sendwin *win, const struct uroce_send_wr *wr, uint64_t total)
+static inline struct rc_send_wqe *fill_slot(const struct rc_sendwin *win, const struct uroce_send_wr *wr,
+					    const struct taken *taken)
 {
 	struct rc_send_wqe *wqe = sendwin_slot(win, win->posting);
 
 	wqe->wr_id = wr->wr_id;
-	wqe->opcode = (uint8_t)wr->opcode;
-	wqe->flags = send_flags(win, wr);
-	wqe->sge_count = (uint8_t)wr->num_sge;
-	wqe->imm = wr->opcode == UROCE_WR_FLUSH ? wr->flush : wr->imm;
+	wqe->opcode = (uint8_t)taken->opcode;
+	wqe->flags = (uint8_t)(taken->flags | (win->signal_all ? UROCE_SEND_SIGNALED : 0));
+	wqe->needs = (uint8_t)(post_rules[taken->opcode].needs | (taken->flags & UROCE_SEND_FENCE) |
+			       (taken->bytes > LIMIT_MESSAGE_BYTES ? NEEDS_TOO_MUCH : 0));
+	wqe->imm = taken->imm;
 	wqe->remote_va = wr->remote_addr;
 	wqe->rkey = wr->rkey;
-	wqe->length_bytes = (uint32_t)total;
-	wqe->needs = needs_of(wr->opcode, wr->send_flags, total);
-	if (wr->send_flags & UROCE_SEND_INLINE) {
-		copy_inline(wqe, wr);
-	} else {
-		for (uint32_t i = 0; i < wr->num_sge; i++)
-			wqe->sges[i] = wr->sg_list[i];
-	}
-	if (is_atomic(wr->opcode))
-		*sendwin_operands(win, win->posting) =
-			(struct rc_atomic_operands){ .compare_add = wr->compare_add, .swap = wr->swap };
+	wqe->length_bytes = (uint32_t)taken->bytes;
+	wqe->sge_count = taken->flags & UROCE_SEND_INLINE ? 0 : (uint8_t)taken->count;
+	if (__builtin_expect(wqe->sge_count == 1, 1))
+		wqe->sges[0] = taken->pieces[0];
+	else
+		copy_pieces(wqe, taken);
+	return wqe;
 }
 
 static inline bool is_full(struct rc_sendwin *win)
@@ -170,68 +151,19 @@ static void publish(struct rc_sendwin *win)
 	atomic_store_explicit(&win->posted, ++win->posting, memory_order_release);
 }
 
-/* What is posted most: a SEND or WRITE of one piece, perhaps inline, or a READ into one. */
-static inline bool is_plain(uint32_t opcode, uint32_t flags, uint32_t num_sge)
-{
-	uint32_t known = UROCE_SEND_SIGNALED | UROCE_SEND_SOLICITED | UROCE_SEND_FENCE |
-			 (opcode == UROCE_WR_RDMA_READ ? 0 : UROCE_SEND_INLINE);
-
-	return opcode <= UROCE_WR_RDMA_READ && num_sge == 1 && !(flags & ~known);
-}
-
-/* As rc_sendwin_post(), each field read once straight into the slot. false: not posted, the long way judges. */
-static inline bool post_plainly(struct rc_sendwin *win, const struct uroce_send_wr *wr)
-{
-	uint32_t opcode = __atomic_load_n(&wr->opcode, __ATOMIC_RELAXED);
-	uint32_t flags = __atomic_load_n(&wr->send_flags, __ATOMIC_RELAXED);
-	const struct uroce_sge *sges = wr->sg_list;
-	struct rc_send_wqe *wqe = sendwin_slot(win, win->posting);
-	struct uroce_sge piece;
-
-	if (!is_plain(opcode, flags, __atomic_load_n(&wr->num_sge, __ATOMIC_RELAXED)) || sges == NULL || is_full(win) ||
-	    (opcode == UROCE_WR_RDMA_READ && atomic_load_explicit(&win->no_answers, memory_order_relaxed)))
-		return false;
-	piece.addr = sges->addr;
-	piece.lkey = sges->lkey;
-	piece.length = __atomic_load_n(&sges->length, __ATOMIC_RELAXED);
-	wqe->sge_count = !(flags & UROCE_SEND_INLINE);
-	if (wqe->sge_count == 1)
-		wqe->sges[0] = piece;
-	else if (piece.length > win->inline_limit || piece.length == 0)
-		return false;
-	else
-		memcpy(wqe->sges, (const void *)(uintptr_t)piece.addr, piece.length);
-	wqe->wr_id = wr->wr_id;
-	wqe->opcode = (uint8_t)opcode;
-	wqe->flags = (uint8_t)(flags | (win->signal_all ? UROCE_SEND_SIGNALED : 0));
-	wqe->imm = wr->imm;
-	wqe->remote_va = wr->remote_addr;
-	wqe->rkey = wr->rkey;
-	wqe->length_bytes = piece.length;
-	wqe->needs = needs_of(opcode, flags, piece.length);
-	publish(win);
-	return true;
-}
-
 int rc_sendwin_post(struct rc_sendwin *win, const struct uroce_send_wr *wr)
 {
-	struct uroce_sge pieces[LIMIT_SGE];
-	struct uroce_send_wr once;
-	uint64_t total;
+	struct uroce_sge copies[LIMIT_SGE];
+	struct taken taken;
 
-	if (post_plainly(win, wr))
-		return 0;
-
-	if (!take_request(win, wr, &once, pieces) || !wr_is_valid(&once) || once.opcode == UROCE_WR_BIND_MW)
-		return -EINVAL;
-	if (opcode_needs_answer(once.opcode) && atomic_load_explicit(&win->no_answers, memory_order_relaxed))
-		return -EINVAL;
-	total = total_length(&once);
-	if ((once.send_flags & UROCE_SEND_INLINE) && total > win->inline_limit)
+	if (!take(win, wr, copies, &taken) || taken.opcode == UROCE_WR_BIND_MW)
 		return -EINVAL;
 	if (is_full(win))
 		return -ENOMEM;
-	fill_slot(win, &once, total);
+	fill_slot(win, wr, &taken);
+	if (taken.opcode == UROCE_WR_ATOMIC_CMP_AND_SWP || taken.opcode == UROCE_WR_ATOMIC_FETCH_AND_ADD)
+		*sendwin_operands(win, win->posting) =
+			(struct rc_atomic_operands){ .compare_add = wr->compare_add, .swap = wr->swap };
 	publish(win);
 	return 0;
 }
@@ -243,20 +175,13 @@ int rc_sendwin_post_bind(struct rc_sendwin *win, const struct uroce_send_wr *wr,
 		.opcode = UROCE_WR_BIND_MW,
 		.send_flags = wr->send_flags,
 	};
+	struct taken taken;
 
-	struct rc_send_wqe *wqe = sendwin_slot(win, win->posting);
-
-	if (!wr_is_valid(&once))
+	if (!take(win, &once, NULL, &taken))
 		return -EINVAL;
 	if (is_full(win))
 		return -ENOMEM;
-	*wqe = (struct rc_send_wqe){
-		.wr_id = once.wr_id,
-		.opcode = UROCE_WR_BIND_MW,
-		.flags = send_flags(win, &once),
-		.needs = NEEDS_NO_PACKET,
-	};
-	wqe_set_bind(wqe, bind);
+	wqe_set_bind(fill_slot(win, &once, &taken), bind);
 	publish(win);
 	return 0;
 }

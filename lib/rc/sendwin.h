@@ -24,11 +24,11 @@
 
 /* What a request needs to begin that is not always there: nothing, as a rule. Only then it is looked into. */
 enum rc_send_needs {
-	NEEDS_RECEIVE = 1,   /* an entry at the peer: a credit, where those are counted (F-3) */
-	NEEDS_FENCE = 2,     /* nothing before it that waits for an answer */
-	NEEDS_ANSWER = 4,    /* one of the peer's slots for READs and the like */
-	NEEDS_NO_PACKET = 8, /* done here, when all before it is */
-	NEEDS_TOO_MUCH = 16, /* is longer than a message may be: a local fault */
+	NEEDS_RECEIVE = 1,              /* an entry at the peer: a credit, where those are counted (F-3) */
+	NEEDS_ANSWER = 2,               /* one of the peer's slots for READs and the like */
+	NEEDS_NO_PACKET = 4,            /* done here, when all before it is */
+	NEEDS_FENCE = UROCE_SEND_FENCE, /* 8: nothing before it that waits for an answer */
+	NEEDS_TOO_MUCH = 16,            /* is longer than a message may be: a local fault */
 	NEEDS_ALL = 31
 };
 

@@ -17,6 +17,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "wire/hints.h"
+
 #define FOLD_128_LOW 0x1751997d0
 #define FOLD_128_HIGH 0x0ccaa009e
 #define FOLD_256_LOW 0x0f1da05aa
@@ -35,7 +37,6 @@
 #define TARGET_128 __attribute__((target("pclmul,sse4.1")))
 #define TARGET_256 __attribute__((target("avx2,vpclmulqdq,pclmul,sse4.1")))
 #define TARGET_512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,vpclmulqdq,pclmul,sse4.1")))
-#define INLINE static inline __attribute__((always_inline))
 
 /* Keeps the compiler from unrolling a loop and from computing anew what it has counted: most frames take it once. */
 #define COUNT_ALONG(bytes) __asm__("" : "+r"(bytes))
