@@ -143,14 +143,10 @@ static bool transmit_qp(struct uroce_lcore *lcore, struct uroce_qp *qp, uint32_t
 	if (qp->sent_poll == lcore->polls)
 		return true;
 	outbox_next_packets(out, room);
-	if (qp->answers_only) {
-		more = rc_qp_answer(qp_core(qp), out);
-		bytes = send_packets(qp->port, qp, out);
-	} else {
-		more = rc_qp_transmit(qp_core(qp), lcore->now_ns, out);
-		bytes = send_packets(qp->port, qp, out);
+	more = qp->answers_only ? rc_qp_answer(qp_core(qp), out) : rc_qp_transmit(qp_core(qp), lcore->now_ns, out);
+	bytes = send_packets(qp->port, qp, out);
+	if (!qp->answers_only)
 		qp_update_timer(lcore, qp);
-	}
 	if (bytes >= MUCH_BYTES)
 		qp->sent_poll = lcore->polls;
 	lcore->work += out->packet_count;
@@ -231,8 +227,7 @@ static inline bool next_may_send(const struct engine_port *port, const struct en
  */
 static void transmit(struct uroce_lcore *lcore, struct engine_run_queue *queue, struct engine_port *port)
 {
-	struct uroce_qp *served[SERVICES_PER_POLL];
-	uint32_t services = run_queue_count(queue), count = 0;
+	uint32_t services = run_queue_count(queue);
 
 	if (services > SERVICES_PER_POLL)
 		services = SERVICES_PER_POLL;
@@ -254,13 +249,11 @@ static void transmit(struct uroce_lcore *lcore, struct engine_run_queue *queue, 
 			continue;
 		if (qp->migrations != qp_core(qp)->migration.count)
 			take_new_path(lcore, qp);
-		else if (port && qp->answers_only && pipeline_send_ack(lcore, port, qp))
-			continue;
+		else if (port && qp->answers_only && work_is_an_ack(qp_work(qp_core(qp), WORK_ANSWERS | WORK_EVENT)))
+			send_ack(lcore, port, qp);
 		else if (transmit_qp(lcore, qp, room))
-			served[count++] = qp;
+			run_queue_add(qp); /* behind those that are served now */
 	}
-	for (uint32_t i = 0; i < count; i++)
-		run_queue_add(served[i]);
 }
 
 /* What queued QPs have for the ports and CQs. */

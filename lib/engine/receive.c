@@ -45,11 +45,10 @@ struct flow {
 	struct wire_ack ack;
 };
 
-/* An ACK leaves without a service, if it is all that packets have left to do. */
-static bool ack_at_once(struct uroce_lcore *lcore, struct uroce_qp *qp)
+/* May a frame of the QP leave without a service? Not in front of others, nor over another path than it has now. */
+static inline bool may_send_at_once(const struct uroce_qp *qp)
 {
-	return !qp->queued && qp->resolved && qp->migrations == qp_core(qp)->migration.count &&
-	       port_room(qp->port) > 0 && pipeline_send_ack(lcore, qp->port, qp);
+	return !qp->queued && qp->resolved && qp->migrations == qp_core(qp)->migration.count && port_room(qp->port) > 0;
 }
 
 /*
@@ -60,21 +59,27 @@ static bool ack_at_once(struct uroce_lcore *lcore, struct uroce_qp *qp)
  */
 static __rte_always_inline void notice_work(struct uroce_lcore *lcore, struct uroce_qp *qp, bool responses, bool pauses)
 {
-	const struct rc_qp *rc = qp_core(qp);
+	uint32_t work;
 	bool answers;
 
 	/* A QP that is queued will be served anyway; only a response may show that it has more to do than to answer. */
 	if (qp->queued && (!responses || !qp->answers_only))
 		return;
-	if (rc_qp_has_work(rc, responses, &answers) && !(answers && pauses && ack_at_once(lcore, qp))) {
-		qp->answers_only = answers && (!qp->queued || qp->answers_only);
-		if (qp->answers_only && rc->replay.queue_head == REPLAY_NONE)
-			run_queue_add_first(qp);
-		else
-			run_queue_add_last(qp);
-	}
+	work = qp_work(qp_core(qp), responses ? WORK_ALL : WORK_ANSWERS | WORK_EVENT);
+	answers = !(work & ~(uint32_t)WORK_ANSWERS);
 	if (responses && answers)
 		qp_update_timer(lcore, qp);
+	if (work == 0)
+		return;
+	if (pauses && work_is_an_ack(work) && may_send_at_once(qp)) {
+		send_ack(lcore, qp->port, qp);
+		return;
+	}
+	qp->answers_only = answers && (!qp->queued || qp->answers_only);
+	if (qp->answers_only && !(work & WORK_RESPONSE))
+		run_queue_add_first(qp);
+	else
+		run_queue_add_last(qp);
 }
 
 /* The ACK that waits is taken. */
@@ -129,7 +134,7 @@ static __rte_always_inline void give_to_qp(struct uroce_lcore *lcore, struct eng
 	if (wire_opcode(packet->opcode)->response)
 		flow->responses = true;
 	else if (lcore->engine->config.ack_each)
-		ack_at_once(lcore, flow->qp);
+		notice_work(lcore, flow->qp, false, true);
 	if (lcore->out.completion_count >= COMPLETIONS_DRAIN)
 		deliver_all(lcore);
 }

@@ -20,19 +20,15 @@ static inline void qp_update_timer(struct uroce_lcore *lcore, struct uroce_qp *q
 		engine_wheel_arm(&lcore->wheel, &qp->timer, deadline);
 }
 
-/* An ACK, if that is all that the QP has for its port, which has room. false: it is not. */
-static inline bool pipeline_send_ack(struct uroce_lcore *lcore, struct engine_port *port, struct uroce_qp *qp)
+/* An ACK or NAK, which is all that the QP has to do, leaves through its port, which has room. */
+static inline void send_ack(struct uroce_lcore *lcore, struct engine_port *port, struct uroce_qp *qp)
 {
-	struct rte_mbuf *mbuf;
-	struct wire_ack ack;
+	const struct wire_ack ack = qp_take_ack(qp_core(qp));
+	struct rte_mbuf *mbuf = port_take_spare(port);
 
-	if (!qp_take_ack(qp_core(qp), &ack))
-		return false;
-	mbuf = port_take_spare(port);
 	mbuf_fill_ack(mbuf, &qp->template, &ack);
 	port_send(port, mbuf);
 	lcore->work++;
-	return true;
 }
 
 #endif

@@ -23,24 +23,25 @@ static inline bool qp_ack_goes_on(const struct rc_qp *qp, const struct wire_ack 
 	       qp_ack_is_plain(qp, ack);
 }
 
-/* The short way of rc_qp_answer(): true when one ACK or NAK is all that the QP has to send or to tell. */
-static inline bool qp_take_ack(struct rc_qp *qp, struct wire_ack *ack)
+/* Is one ACK or NAK all of it? Then qp_take_ack() has it, and rc_qp_transmit() need not be called. */
+static inline bool work_is_an_ack(uint32_t work)
+{
+	return work && !(work & ~(uint32_t)(WORK_ACK | WORK_NAK));
+}
+
+/* A NAK acknowledges everything before its PSN, so an ACK need not go along. */
+static inline struct wire_ack qp_take_ack(struct rc_qp *qp)
 {
 	struct rc_responder *resp = &qp->responder;
-	psn_t psn = psn_previous(resp->epsn);
-	uint8_t syndrome = syndrome_make(SYNDROME_ACK, CREDIT_UNLIMITED);
+	bool nak = resp->due & WORK_NAK;
+	psn_t psn = nak ? resp->nak_psn : psn_previous(resp->epsn);
+	uint32_t syndrome = nak ? resp->nak_syndrome : syndrome_make(SYNDROME_ACK, CREDIT_UNLIMITED);
 
-	if (!(resp->ack_due | resp->nak_due) || resp->repeat_ack_due || qp->replay.queue_head != REPLAY_NONE ||
-	    qp->flow_control || qp_has_news(qp))
-		return false;
-	if (resp->nak_due) {
-		psn = resp->nak_psn;
-		syndrome = resp->nak_syndrome;
-	}
-	resp->nak_due = resp->ack_due = false;
-	ack->begin = packet_bth_of(OP_ACKNOWLEDGE, qp->migration.request_flag, qp->pkey, qp->dest_qpn);
-	ack->rest = __builtin_bswap32(psn.v) | (uint64_t)__builtin_bswap32((uint32_t)syndrome << 24 | resp->msn) << 32;
-	return true;
+	resp->due = 0;
+	return (struct wire_ack){
+		.begin = packet_bth_of(OP_ACKNOWLEDGE, qp->migration.request_flag, qp->pkey, qp->dest_qpn),
+		.rest = __builtin_bswap32(psn.v) | (uint64_t)__builtin_bswap32(syndrome << 24 | resp->msn) << 32,
+	};
 }
 
 #endif

@@ -122,8 +122,7 @@ static void abandon_answer(struct rc_qp *qp, struct rc_replay_entry *entry, enum
 		return;
 	}
 	rc_replay_reset(&qp->replay, qp->replay.depth); /* nothing behind it is answered any more */
-	qp->responder.ack_due = qp->responder.repeat_ack_due = false;
-	qp->responder.nak_due = true;
+	qp->responder.due = WORK_NAK;
 	qp->responder.nak_syndrome = row->syndrome;
 	qp->responder.nak_psn = psn;
 	qp->counters[row->counter]++;
@@ -200,12 +199,12 @@ static bool repeat_ack(struct rc_qp *qp, struct rc_outbox *out)
 {
 	struct rc_responder *resp = &qp->responder;
 
-	if (!resp->ack_due || !psn_equal(rc_duplicate_acknowledged(qp), psn_previous(resp->epsn))) {
+	if (!(resp->due & WORK_ACK) || !psn_equal(rc_duplicate_acknowledged(qp), psn_previous(resp->epsn))) {
 		if (!outbox_has_packet_room(out))
 			return false;
 		add_acknowledge(qp, rc_duplicate_acknowledged(qp), syndrome_make(SYNDROME_ACK, rc_credit_say(qp)), out);
 	}
-	resp->repeat_ack_due = false;
+	resp->due &= (uint8_t)~WORK_REPEAT_ACK;
 	return true;
 }
 
@@ -215,15 +214,15 @@ bool rc_responder_transmit(struct rc_qp *qp, struct rc_outbox *out)
 
 	if (qp->replay.queue_head != REPLAY_NONE && !answer_queue(qp, out))
 		return true;
-	if (resp->repeat_ack_due && !repeat_ack(qp, out))
+	if ((resp->due & WORK_REPEAT_ACK) && !repeat_ack(qp, out))
 		return true;
-	if ((resp->nak_due || resp->ack_due) && !outbox_has_packet_room(out))
+	if (resp->due && !outbox_has_packet_room(out))
 		return true;
 	/* A NAK acknowledges everything before its PSN, so the ACK need not go along. */
-	if (resp->nak_due)
+	if (resp->due & WORK_NAK)
 		add_acknowledge(qp, resp->nak_psn, resp->nak_syndrome, out);
-	else if (resp->ack_due)
+	else if (resp->due & WORK_ACK)
 		add_acknowledge(qp, psn_previous(resp->epsn), syndrome_make(SYNDROME_ACK, rc_credit_say(qp)), out);
-	resp->nak_due = resp->ack_due = false;
+	resp->due = 0;
 	return qp->flow_control && tell_news(qp, out);
 }

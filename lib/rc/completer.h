@@ -21,7 +21,7 @@ bool rc_completer_receive(struct rc_qp *qp, const struct wire_packet *packet, co
 			  uint64_t now_ns);
 
 /*
- * The short way of an ACK that qp_ack_is_plain() says yes to and whose ICRC is right, and of its completions; the same
+ * Takes an ACK that qp_ack_is_plain() says yes to and whose ICRC is right, and adds its completions; the same
  * as rc_qp_receive() with such a packet. It was admitted, by a path that is not about to change.
  */
 void rc_completer_take_ack(struct rc_qp *qp, const struct wire_ack *ack, uint64_t now_ns, struct rc_outbox *out);

@@ -92,9 +92,9 @@ static void receive_duplicate_message(struct rc_qp *qp, psn_t psn)
 {
 	struct rc_responder *resp = &qp->responder;
 
-	if (resp->repeat_ack_due && psn_before(psn, resp->repeat_psn))
+	if ((resp->due & WORK_REPEAT_ACK) && psn_before(psn, resp->repeat_psn))
 		return;
-	resp->repeat_ack_due = true;
+	resp->due |= WORK_REPEAT_ACK;
 	resp->repeat_psn = psn;
 }
 

@@ -199,7 +199,7 @@ static void enter_state(struct rc_qp *qp, enum uroce_qp_state from, enum uroce_q
 	} else if (to == UROCE_QPS_ERR) {
 		rc_fail_stop_requests(qp);
 		rc_replay_reset(&qp->replay, qp->max_dest_rd_atomic);
-		qp->responder.ack_due = qp->responder.repeat_ack_due = qp->responder.nak_due = false;
+		qp->responder.due = 0;
 	}
 	qp->state = (uint8_t)to;
 	atomic_store_explicit(&qp->win.post_state, (uint8_t)to, memory_order_release);

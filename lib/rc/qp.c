@@ -223,18 +223,18 @@ bool rc_qp_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 	if (qp->state == UROCE_QPS_RESET || qp->state == UROCE_QPS_INIT)
 		return false;
 	/* In ERR too: what was executed before is answered, and the NAK that says why still leaves (K-0). */
-	if (qp_owes_answers(qp))
+	if (qp_work(qp, WORK_ANSWERS))
 		more |= rc_responder_transmit(qp, out);
-	if (qp_may_send(qp))
+	if (qp_work(qp, WORK_REQUESTS))
 		more |= rc_requester_transmit(qp, now_ns, out);
-	if (qp_has_reports(qp))
+	if (qp_work(qp, WORK_REPORTS))
 		more |= rc_report_run(qp, now_ns, out);
 	return more;
 }
 
 bool rc_qp_answer(struct rc_qp *qp, struct rc_outbox *out)
 {
-	return rc_responder_transmit(qp, out) || qp_has_news(qp);
+	return rc_responder_transmit(qp, out) || qp_work(qp, WORK_EVENT);
 }
 
 bool rc_qp_port_failed(struct rc_qp *qp)

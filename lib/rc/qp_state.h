@@ -39,15 +39,30 @@ struct rc_migration {
 	psn_t epsn, snd_una; /* at the last migration: when they have moved, the peer has been heard */
 };
 
+/* What a QP has to do: see qp_work(). */
+enum rc_work {
+	WORK_ACK = 1,
+	WORK_NAK = 2,
+	WORK_REPEAT_ACK = 4, /* to a duplicate */
+	WORK_RESPONSE = 8,   /* to READs and the like */
+	WORK_CREDIT = 16,    /* perhaps: credits are counted, and the peer may have to hear of some */
+	WORK_SEND = 32,
+	WORK_PROBE = 64,
+	WORK_COMPLETION = 128,
+	WORK_EVENT = 256, /* perhaps: the state or a shared queue may have something to tell */
+	WORK_ANSWERS = WORK_ACK | WORK_NAK | WORK_REPEAT_ACK | WORK_RESPONSE | WORK_CREDIT,
+	WORK_REQUESTS = WORK_SEND | WORK_PROBE,
+	WORK_REPORTS = WORK_COMPLETION | WORK_EVENT,
+	WORK_ALL = WORK_ANSWERS | WORK_REQUESTS | WORK_REPORTS
+};
+
 struct rc_responder {
 	psn_t epsn;
 	psn_t newest_request; /* epsn, or the READ or atomic that was the last request: an ACK stays before it */
 	uint32_t msn;         /* 24 bits */
 	uint8_t in_progress;  /* enum wire_kind of the message under way: SEND, WRITE, or RESERVED for none */
 	bool nak_outstanding; /* a NAK is out; drop new requests until ePSN comes (K-SEQ, R-3) */
-	bool ack_due;         /* an ACK of epsn - 1 is owed */
-	bool repeat_ack_due;  /* an ACK is owed to the duplicate repeat_psn, the newest of them (S-8) */
-	bool nak_due;
+	uint8_t due;          /* WORK_ACK: of epsn - 1; WORK_NAK; WORK_REPEAT_ACK: to repeat_psn, the newest (S-8) */
 	uint8_t nak_syndrome;
 	uint8_t min_rnr_timer;
 	psn_t nak_psn;

@@ -10,6 +10,7 @@
 #include "rc/request.h"
 #include "rc/retry.h"
 #include "rc/tail_probe.h"
+#include "wire/hints.h"
 
 /* ---- what may go out ---- */
 
@@ -20,8 +21,7 @@ enum plan { PLAN_BEGIN, PLAN_DONE, PLAN_WAIT, PLAN_FAULT };
  * A local fault is reported when everything before it has completed; until then nothing behind it starts (E-2). A QP
  * that wants it at once gets it on the oldest request instead (E-3).
  */
-static __attribute__((noinline)) enum plan report_fault(struct rc_qp *qp, enum uroce_wc_status status,
-							enum uroce_cause cause)
+COLD enum plan report_fault(struct rc_qp *qp, enum uroce_wc_status status, enum uroce_cause cause)
 {
 	if (qp->win.acked != qp->win.cursor && !qp->imprecise_errors)
 		return PLAN_WAIT;
@@ -30,7 +30,7 @@ static __attribute__((noinline)) enum plan report_fault(struct rc_qp *qp, enum u
 }
 
 /* Another READ only while its answer is not likely to be dropped behind the next loss; a single one always. */
-static __attribute__((noinline)) bool fits_quota(struct rc_qp *qp, uint32_t psn_count)
+COLD bool fits_quota(struct rc_qp *qp, uint32_t psn_count)
 {
 	read_quota_grow(&qp->quota, qp->win.snd_una);
 	return qp->requester.rd_atomic_outstanding == 0 ||
@@ -55,7 +55,7 @@ static enum plan do_locally(struct rc_qp *qp, struct rc_send_wqe *wqe)
 }
 
 /* May the request at `started` begin, which needs something that is not always there? */
-static __attribute__((noinline)) enum plan look_into(struct rc_qp *qp, struct rc_send_wqe *wqe, uint64_t now_ns)
+COLD enum plan look_into(struct rc_qp *qp, struct rc_send_wqe *wqe, uint64_t now_ns)
 {
 	const struct rc_requester *req = &qp->requester;
 	bool is_read = wqe->opcode == UROCE_WR_RDMA_READ;
@@ -85,7 +85,7 @@ static __attribute__((noinline)) enum plan look_into(struct rc_qp *qp, struct rc
  * the request: a part of it would be taken for a request of its own. Otherwise it goes by the quota, part by part: a
  * part of a READ that is under way is not overtaken by the next one, for the peer gives it up then (S-9).
  */
-static __attribute__((noinline)) uint32_t restart_packets(struct rc_qp *qp, const struct rc_send_wqe *wqe)
+COLD uint32_t restart_packets(struct rc_qp *qp, const struct rc_send_wqe *wqe)
 {
 	const struct rc_sendwin *win = &qp->win;
 	struct rc_read_quota *quota = &qp->quota;
@@ -138,8 +138,7 @@ static inline bool wants_ack(const struct rc_qp *qp, const struct rc_send_wqe *w
 }
 
 /* Packets have gone out once more. */
-static __attribute__((noinline)) void note_resent(struct rc_qp *qp, const struct rc_send_wqe *wqe, psn_t end,
-						  uint32_t packets)
+COLD void note_resent(struct rc_qp *qp, const struct rc_send_wqe *wqe, psn_t end, uint32_t packets)
 {
 	qp->counters[CNT_RETRANSMITTED_PACKETS] += packets;
 	if (wqe->opcode == UROCE_WR_RDMA_READ)
@@ -154,9 +153,8 @@ static __attribute__((noinline)) void note_resent(struct rc_qp *qp, const struct
  * leave; ends: its last one, too; answered: an ACK is not enough. The request begins with its first. The timers learn
  * of the first packet and of the last, if they are to learn anything.
  */
-static inline __attribute__((always_inline)) void commit(struct rc_qp *qp, struct rc_send_wqe *wqe, psn_t end,
-							 uint32_t packets, bool ends, bool answered, uint64_t now_ns,
-							 struct rc_outbox *out)
+INLINE void commit(struct rc_qp *qp, struct rc_send_wqe *wqe, psn_t end, uint32_t packets, bool ends, bool answered,
+		   uint64_t now_ns, struct rc_outbox *out)
 {
 	struct rc_sendwin *win = &qp->win;
 	psn_t psn = win->snd_nxt;
@@ -184,8 +182,8 @@ static inline __attribute__((always_inline)) void commit(struct rc_qp *qp, struc
 }
 
 /* The next packets of a SEND or WRITE at the cursor. only: it has one, which the compiler makes less of. */
-static inline __attribute__((always_inline)) enum plan send_message(struct rc_qp *qp, struct rc_send_wqe *wqe,
-								    bool only, uint64_t now_ns, struct rc_outbox *out)
+INLINE enum plan send_message(struct rc_qp *qp, struct rc_send_wqe *wqe, bool only, uint64_t now_ns,
+			      struct rc_outbox *out)
 {
 	struct rc_sendwin *win = &qp->win;
 	uint32_t psn_count = only ? 1 : wqe->psn_count;
@@ -202,15 +200,13 @@ static inline __attribute__((always_inline)) enum plan send_message(struct rc_qp
 	return PLAN_DONE;
 }
 
-static __attribute__((noinline)) enum plan send_long_message(struct rc_qp *qp, struct rc_send_wqe *wqe, uint64_t now_ns,
-							     struct rc_outbox *out)
+COLD enum plan send_long_message(struct rc_qp *qp, struct rc_send_wqe *wqe, uint64_t now_ns, struct rc_outbox *out)
 {
 	return send_message(qp, wqe, false, now_ns, out);
 }
 
 /* The packet of a request at the cursor that is answered by itself. */
-static __attribute__((noinline)) enum plan send_answered(struct rc_qp *qp, struct rc_send_wqe *wqe, uint64_t now_ns,
-							 struct rc_outbox *out)
+COLD enum plan send_answered(struct rc_qp *qp, struct rc_send_wqe *wqe, uint64_t now_ns, struct rc_outbox *out)
 {
 	struct rc_sendwin *win = &qp->win;
 	bool resent = !psn_equal(win->snd_nxt, win->snd_max);
@@ -252,8 +248,7 @@ static inline enum plan send_some(struct rc_qp *qp, uint64_t now_ns, struct rc_o
  * The newest packet is still in the outbox, and a pause follows it: it asks if that is due (Q-5). drained: nothing else
  * is posted.
  */
-static __attribute__((noinline)) void ask_before_pause(struct rc_qp *qp, bool drained, uint64_t now_ns,
-						       struct rc_outbox *out)
+COLD void ask_before_pause(struct rc_qp *qp, bool drained, uint64_t now_ns, struct rc_outbox *out)
 {
 	bool first = psn_equal(qp->win.snd_nxt, qp->win.snd_max);
 

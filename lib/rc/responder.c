@@ -12,7 +12,7 @@
 #include "rc/report.h"
 #include "rc/scatter.h"
 #include "rc/verdict.h"
-#include "wire/bytes.h"
+#include "wire/hints.h"
 
 /* ---- the judge ---- */
 
@@ -119,8 +119,8 @@ static uint32_t rights_for(const struct wire_opcode_row *op, const struct wire_p
  * What is said of an opcode that is in neither set, the first that applies. A FLUSH is in none, for what it needs is
  * said in the packet: it may be accepted here.
  */
-static __attribute__((noinline)) enum verdict explain_opcode(const struct rc_qp *qp, const struct wire_opcode_row *op,
-							     const struct wire_packet *packet)
+COLD enum verdict explain_opcode(const struct rc_qp *qp, const struct wire_opcode_row *op,
+				 const struct wire_packet *packet)
 {
 	enum verdict verdict = check_sequence(&qp->responder, op);
 	uint32_t needed = rights_for(op, packet);
@@ -182,8 +182,8 @@ static inline enum verdict judge_write(struct rc_qp *qp, uint32_t rule, const st
 	return place->why == MR_OK ? VERDICT_ACCEPT : VERDICT_ACCESS;
 }
 
-static __attribute__((noinline)) enum verdict judge_answered(struct rc_qp *qp, const struct wire_opcode_row *op,
-							     const struct wire_packet *packet, struct rc_scatter *place)
+COLD enum verdict judge_answered(struct rc_qp *qp, const struct wire_opcode_row *op, const struct wire_packet *packet,
+				 struct rc_scatter *place)
 {
 	bool atomic_write = op->kind == WIRE_KIND_ATOMIC_WRITE;
 	uint32_t bytes = op->kind == WIRE_KIND_ATOMIC ? 8 : packet->dma_length;
@@ -247,7 +247,8 @@ static inline void execute_message(struct rc_qp *qp, uint32_t rule, const struct
 	resp->epsn = resp->newest_request = psn_next(resp->epsn);
 	if (qp->replay.used)
 		rc_replay_expire(&qp->replay, resp->epsn);
-	resp->ack_due |= (packet->flags & WIRE_ACKREQ) != 0;
+	if (packet->flags & WIRE_ACKREQ)
+		resp->due |= WORK_ACK;
 	if (!(rule & ENDS)) {
 		resp->in_progress = rule & SEND ? WIRE_KIND_SEND : WIRE_KIND_WRITE;
 		resp->write_va = (starts ? packet->va : resp->write_va) + packet->payload_bytes;
@@ -300,8 +301,7 @@ static void execute_kind(struct rc_qp *qp, const struct wire_opcode_row *op, con
 	}
 }
 
-static __attribute__((noinline)) void execute_answered(struct rc_qp *qp, const struct wire_packet *packet,
-						       const struct rc_scatter *place)
+COLD void execute_answered(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_scatter *place)
 {
 	const struct wire_opcode_row *op = wire_opcode(packet->opcode);
 	struct rc_responder *resp = &qp->responder;
@@ -317,13 +317,13 @@ static __attribute__((noinline)) void execute_answered(struct rc_qp *qp, const s
 	rc_replay_queue(&qp->replay, entry, entry->first_psn, count, entry->length_bytes);
 	resp->newest_request = resp->epsn;
 	resp->epsn = psn_add(resp->epsn, count);
-	resp->ack_due = false; /* its answer acknowledges everything before it */
+	resp->due &= (uint8_t)~WORK_ACK; /* its answer acknowledges everything before it */
 	rc_replay_expire(&qp->replay, resp->epsn);
 }
 
 static void send_nak(struct rc_responder *resp, uint8_t syndrome)
 {
-	resp->nak_due = true;
+	resp->due |= WORK_NAK;
 	resp->nak_syndrome = syndrome;
 	resp->nak_psn = resp->epsn;
 	resp->nak_outstanding = true;
@@ -345,8 +345,7 @@ static enum uroce_cause cause_of(enum verdict verdict, enum rc_mr_verdict why)
 	return verdict == VERDICT_RECEIVE_UNUSABLE ? rc_codes_local_cause(why) : rc_verdicts[verdict].cause;
 }
 
-static __attribute__((noinline)) void refuse(struct rc_qp *qp, const struct wire_packet *packet, enum verdict verdict,
-					     enum rc_mr_verdict why)
+COLD void refuse(struct rc_qp *qp, const struct wire_packet *packet, enum verdict verdict, enum rc_mr_verdict why)
 {
 	const struct verdict_row *row = &rc_verdicts[verdict];
 	bool in_use = receive_in_use(qp, rules[packet->opcode], verdict);
@@ -372,8 +371,8 @@ static inline bool may_place_early(uint32_t rule, const struct rc_scatter *place
 }
 
 /* The half window behind ePSN is a duplicate, the other half a gap (S-2, P-6). */
-static __attribute__((noinline)) bool receive_out_of_order(struct rc_qp *qp, const struct wire_packet *packet,
-							   const struct rc_origin *origin, uint64_t now_ns)
+COLD bool receive_out_of_order(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin,
+			       uint64_t now_ns)
 {
 	struct rc_responder *resp = &qp->responder;
 	psn_t psn = psn_make(packet->psn);
@@ -418,7 +417,7 @@ bool rc_responder_receive(struct rc_qp *qp, const struct wire_packet *packet, co
 	if (!(placed ? scatter_copy_checking(&place, packet, origin) : origin_icrc_is_right(origin, packet)))
 		return false;
 	resp->nak_outstanding = false;
-	resp->nak_due = false; /* a NAK that has not left yet asked for just this packet */
+	resp->due &= (uint8_t)~WORK_NAK; /* a NAK that has not left yet asked for just this packet */
 	if (__builtin_expect(verdict != VERDICT_ACCEPT, 0)) {
 		refuse(qp, packet, verdict, place.why);
 	} else if (rule & ANSWERED) {

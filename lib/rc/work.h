@@ -1,4 +1,4 @@
-/* work.h - has a QP something to do, and when? */
+/* work.h - what a QP has to do, and when */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef RC_WORK_H
 #define RC_WORK_H
@@ -7,44 +7,25 @@
 #include "rc/retry.h"
 
 /*
- * What rc_qp_transmit() has to do, if anything: answers, requests (X-3: in RTS, and their rest in SQD), reports. In an
- * order that touches few lines.
+ * What rc_qp_transmit() has to do, of what is asked for: who has only received requests need not look at the lines of
+ * the requester. X-3: requests leave in RTS, and their rest in SQD.
  */
-static inline bool qp_owes_answers(const struct rc_qp *qp)
-{
-	const struct rc_responder *resp = &qp->responder;
-
-	return resp->ack_due | resp->nak_due | resp->repeat_ack_due | (qp->replay.queue_head != REPLAY_NONE) |
-	       qp->flow_control;
-}
-
-static inline bool qp_may_send(const struct rc_qp *qp)
+static inline uint32_t qp_work(const struct rc_qp *qp, uint32_t asked)
 {
 	const struct rc_sendwin *win = &qp->win;
+	uint32_t work = 0;
 
-	return (qp->state == UROCE_QPS_RTS || qp->state == UROCE_QPS_SQD) &&
-	       (win->cursor != atomic_load_explicit(&win->posted, memory_order_relaxed) || qp->probe.due);
-}
-
-/* Reports, apart from completions of requests: also that it has failed or migrated. */
-static inline bool qp_has_news(const struct rc_qp *qp)
-{
-	return qp->report.events || qp->state >= UROCE_QPS_SQD || qp->shares_receives;
-}
-
-static inline bool qp_has_reports(const struct rc_qp *qp)
-{
-	return qp_has_news(qp) || qp->win.head != qp->win.acked;
-}
-
-/*
- * Does the packet just received, a response or a request, want rc_qp_transmit() called? *answers: it brought nothing to
- * send but answers, and nothing to tell, so that rc_qp_answer() will do if there was nothing before.
- */
-static inline bool rc_qp_has_work(const struct rc_qp *qp, bool response, bool *answers)
-{
-	*answers = !response || !(qp_may_send(qp) || qp_has_reports(qp));
-	return !*answers || qp_owes_answers(qp) || (!response && qp_has_news(qp));
+	if (asked & WORK_ANSWERS)
+		work |= qp->responder.due | (qp->replay.queue_head != REPLAY_NONE ? WORK_RESPONSE : 0) |
+			(qp->flow_control ? WORK_CREDIT : 0);
+	if ((asked & WORK_REQUESTS) && (qp->state == UROCE_QPS_RTS || qp->state == UROCE_QPS_SQD))
+		work |= (win->cursor != atomic_load_explicit(&win->posted, memory_order_relaxed) ? WORK_SEND : 0) |
+			(qp->probe.due ? WORK_PROBE : 0);
+	if ((asked & WORK_COMPLETION) && win->head != win->acked)
+		work |= WORK_COMPLETION;
+	if ((asked & WORK_EVENT) && (qp->report.events || qp->state >= UROCE_QPS_SQD || qp->shares_receives))
+		work |= WORK_EVENT;
+	return work;
 }
 
 /* When rc_qp_timeout() is wanted; RC_NEVER for not at all. */

@@ -65,8 +65,8 @@ struct wire_frame_origin {
 };
 
 /*
- * The short way in for what nearly always comes: an untagged IPv4 frame of RoCE without options and UDP checksum. It
- * only accepts: false says nothing about the frame, which wire_encap_parse() and wire_packet_parse() are to judge;
+ * What nearly always comes: an untagged IPv4 frame of RoCE without options and UDP checksum, accepted by masks. false
+ * says nothing about the frame, which wire_encap_parse() and wire_packet_parse() are to judge;
  * true, that both accept it and give the same values. check_checksums as in wire_encap_parse(). First the headers
  * before the BTH:
  */
@@ -102,13 +102,6 @@ static inline bool frame_parse_packet(const uint8_t *frame, uint32_t ip_bytes, s
 	uint32_t bytes = ip_bytes + WIRE_ICRC_BYTES - FRAME_IPV4_BYTES - FRAME_UDP_BYTES;
 
 	return packet_parse(frame + FRAME_BTH_AT, bytes, packet) == WIRE_PACKET_OK;
-}
-
-static inline bool frame_parse(const uint8_t *frame, uint32_t bytes, bool check_checksums,
-			       struct wire_frame_origin *origin, struct wire_packet *packet)
-{
-	return frame_parse_headers(frame, bytes, check_checksums, origin) &&
-	       frame_parse_packet(frame, origin->ip_bytes, packet);
 }
 
 /*

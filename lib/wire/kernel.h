@@ -34,9 +34,9 @@ const char *wire_kernel_name(enum wire_kernel kernel);
 typedef uint32_t wire_kernel_frame_function(const uint8_t *ip, uint32_t headers_bytes, uint8_t *target,
 					    const uint8_t *source, uint64_t bytes);
 
-#define KERNEL_HEADERS_MAX_BYTES 60u /* that the short ways know */
+#define KERNEL_HEADERS_MAX_BYTES 60u /* that the functions below know */
 
-/* For the next two functions alone: the kernel in use, and its short ways of wire_kernel_frame() with IPv4. */
+/* For the next two functions alone: the kernel in use, and its parts of wire_kernel_frame() for IPv4. */
 extern enum wire_kernel wire_kernel_current;
 extern wire_kernel_frame_function *wire_kernel_place, *wire_kernel_check;
 

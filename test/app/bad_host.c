@@ -141,7 +141,7 @@ static void take_completion(struct bad_queue *queue, const struct uroce_wc *wc)
 	if (queue->qp == NULL || wc->qp_num != uroce_qp_num(queue->qp))
 		return;
 	if (wc->status != UROCE_WC_SUCCESS) {
-		if (!queue->over)
+		if (queue->failed == UROCE_WC_SUCCESS) /* an event may have told before that it is over */
 			queue->failed = wc->status;
 		queue->over = true;
 	} else if (wc->opcode == UROCE_WC_RECV) {

@@ -184,7 +184,7 @@ Test(pacing, the_last_packet_that_there_is_room_for_asks_if_nothing_in_flight_ha
 		};
 		struct uroce_send_wr wr = { .opcode = UROCE_WR_RDMA_WRITE, .sg_list = halves, .num_sge = 2 };
 
-		/* of one packet each; all of one message; of two pieces, which goes the long way */
+		/* of one packet each; all of one message; of two pieces, which is gathered */
 		for (uint32_t i = 0; i < 12 && row == 0; i++)
 			post(pair, i, UROCE_WR_RDMA_WRITE, 0, 8);
 		for (uint32_t i = 0; i < 12 && row == 2; i++)

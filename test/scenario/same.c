@@ -146,7 +146,7 @@ Test(same, a_random_story_goes_the_same_when_checked_first)
 	RULE("T-1");
 	RULE("T-2");
 	RULE("X-2");
-	unsetenv("UROCE_PAIR_CHECKED"); /* or there would be no short way */
+	unsetenv("UROCE_PAIR_CHECKED"); /* or both would check first */
 	printf("# seeds %lu ... %lu\n", first, first + runs - 1);
 	for (uint64_t seed = first; seed < first + runs; seed++)
 		run(seed);

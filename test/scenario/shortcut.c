@@ -14,12 +14,12 @@
 
 #define EMPTY 0x33
 
-static void take_the_short_way(void)
+static void place_while_checking(void)
 {
 	unsetenv("UROCE_PAIR_CHECKED");
 }
 
-TestSuite(shortcut, .init = take_the_short_way);
+TestSuite(shortcut, .init = place_while_checking);
 
 static bool is_filled(const struct pair *pair, enum side_name side, uint8_t value, uint64_t offset, uint32_t bytes)
 {
@@ -66,7 +66,7 @@ Test(shortcut, a_damaged_request_is_as_if_it_had_never_come)
 	}
 }
 
-/* Into a receive of several pieces it is placed by the long way, and checked on the way, too. */
+/* Into a receive of several pieces it is placed piece by piece, and checked on the way, too. */
 Test(shortcut, a_damaged_send_into_several_pieces_is_as_if_it_had_never_come)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
@@ -146,7 +146,7 @@ Test(shortcut, a_damaged_response_is_as_if_it_had_never_come)
 	pair_close(pair);
 }
 
-/* A damaged packet ahead of a gap, or refused if it were right, draws no answer: the long way checks first. */
+/* A damaged packet ahead of a gap, or refused if it were right, draws no answer: it is checked first. */
 Test(shortcut, what_is_damaged_is_never_refused)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .receives = 1 });

@@ -80,11 +80,11 @@ void sim_world_wake(struct sim_world *world, struct sim_end *end, uint64_t delay
 
 void sim_world_wake_after(struct sim_world *world, struct sim_end *end, bool response)
 {
-	bool answers;
+	uint32_t work = qp_work(end->qp, response ? WORK_ALL : WORK_ANSWERS | WORK_EVENT); /* as lib/engine/receive.c */
 
-	if (!rc_qp_has_work(end->qp, response, &answers))
+	if (work == 0)
 		return;
-	end->answers_only = answers && (!end->turn_due || end->answers_only);
+	end->answers_only = !(work & ~(uint32_t)WORK_ANSWERS) && (!end->turn_due || end->answers_only);
 	give_turn(world, end, world->config.turn_ns);
 }
 
@@ -165,7 +165,8 @@ static void turn(struct sim_world *world, struct sim_end *end)
 	end->turn_state = end->qp->state;
 	sim_model_turn(world, end);
 	outbox_reset(out, room);
-	if (end->answers_only && room && qp_take_ack(end->qp, &ack)) { /* as lib/engine/pipeline.c does */
+	if (end->answers_only && room && work_is_an_ack(qp_work(end->qp, WORK_ANSWERS | WORK_EVENT))) {
+		ack = qp_take_ack(end->qp); /* as lib/engine/pipeline.c does */
 		packet_of_ack(&ack, outbox_packet_slot(out));
 		outbox_take_packet(out);
 		more = false;

@@ -6,7 +6,7 @@
 #include "rc/ack.h"
 #include "rc/qp.h"
 
-/* An ACK the short way when it can. As rc_qp_receive(); the packet was parsed, its BTH lies before its payload. */
+/* An ACK as two words when it can. As rc_qp_receive(); the packet was parsed, its BTH lies before its payload. */
 static inline enum rc_counter receive_admitted(struct rc_qp *qp, const struct wire_packet *packet,
 					       const struct rc_origin *origin, uint64_t now_ns, struct rc_outbox *out)
 {

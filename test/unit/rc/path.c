@@ -41,7 +41,7 @@ Test(path, only_what_is_of_its_vlan_comes_along_it)
 	}
 }
 
-/* What the short way in has taken has no tag, and nobody says which VLAN that is. */
+/* What frame_parse_headers() has taken has no tag, and nobody says which VLAN that is. */
 Test(path, a_plain_frame_is_of_no_vlan)
 {
 	RULE("W-1");
