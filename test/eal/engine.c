@@ -7,6 +7,8 @@
 #include <uroce/uroce.h>
 
 #include "drivers/fault/fault.h"
+#include "engine/clock.h"
+#include "engine/engine.h"
 #include "network.h"
 #include "rule.h"
 #include "start.h"
@@ -79,6 +81,42 @@ Test(engine, receiver_not_ready_is_waited_for)
 }
 
 /* TC-F-6 */
+/* The wheel fires: all is acknowledged without a completion, and nothing was sent again. */
+Test(engine, who_posts_nothing_more_asks_later_about_unsignaled_requests)
+{
+	static struct network setup;
+	uint64_t end_ns;
+
+	RULE("Q-5");
+	network_open(&setup, 1);
+	network_create_qp(&setup, 0, 64, -1);
+	network_create_qp(&setup, 1, 64, -1);
+	network_connect(&setup, false);
+	cr_assert_eq(network_post(&setup, UROCE_WR_RDMA_WRITE, 64), 0); /* a round trip is measured */
+	cr_assert_eq(network_wait(&setup, 0).status, UROCE_WC_SUCCESS);
+	for (int i = 0; i < 3; i++) {
+		struct uroce_sge sge = { (uintptr_t)setup.ends[0].buffer, 64, uroce_mr_lkey(setup.ends[0].mr) };
+		struct uroce_send_wr wr = { .opcode = UROCE_WR_RDMA_WRITE,
+					    .sg_list = &sge,
+					    .num_sge = 1,
+					    .remote_addr = (uintptr_t)setup.ends[1].buffer,
+					    .rkey = uroce_mr_rkey(setup.ends[1].mr) };
+
+		cr_assert_eq(uroce_qp_post_send(setup.ends[0].qp, &wr, NULL), 0);
+		network_turn(&setup);
+	}
+	end_ns = engine_now_ns() + 1000000000ull;
+	while (network_counter(&setup, 1, "duplicate_request") == 0 && engine_now_ns() < end_ns)
+		network_turn(&setup);
+	for (int i = 0; i < 3; i++)
+		network_turn(&setup);
+	cr_assert_geq(network_counter(&setup, 0, "deferred_ackreqs"), 1);
+	cr_assert_eq(network_counter(&setup, 1, "rx_write_requests"), 4);
+	cr_assert_eq(network_counter(&setup, 0, "retransmitted_packets"), 0);
+	cr_assert_eq(qp_core(setup.ends[0].qp)->win.snd_una.v, qp_core(setup.ends[0].qp)->win.snd_max.v);
+	network_close(&setup);
+}
+
 Test(engine, a_dead_peer_ends_in_retry_exceeded_with_its_cause)
 {
 	static struct network setup;
