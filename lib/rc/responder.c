@@ -397,20 +397,18 @@ COLD bool receive_out_of_order(struct rc_qp *qp, const struct wire_packet *packe
  * The next request is judged as it comes: early or late after an RNR NAK (R-7, R-8), and takes effect before the next
  * one (S-17). While its ICRC is not known nothing happens but to memory that nobody may look at yet.
  */
-bool rc_responder_receive(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin,
-			  uint64_t now_ns, struct rc_outbox *out)
+INLINE bool receive_next(struct rc_qp *qp, uint32_t rule, const struct wire_packet *packet,
+			 const struct rc_origin *origin, struct rc_outbox *out)
 {
-	const uint32_t rule = rules[packet->opcode];
 	struct rc_responder *resp = &qp->responder;
 	struct rc_scatter place;
 	enum verdict verdict;
 	bool placed;
 
-	if (packet->psn != resp->epsn.v)
-		return receive_out_of_order(qp, packet, origin, now_ns);
 	/* Judging may take an entry from a shared queue, which no stranger shall bring about. */
 	if (qp->shares_receives && (rule & TAKES) && !origin_icrc_is_right(origin, packet))
 		return false;
+	place.why = MR_OK;
 	place.count = 0; /* not all of it: this runs for every packet */
 	verdict = judge(qp, rule, packet, &place);
 	placed = verdict == VERDICT_ACCEPT && may_place_early(rule, &place, origin);
@@ -428,4 +426,14 @@ bool rc_responder_receive(struct rc_qp *qp, const struct wire_packet *packet, co
 		execute_message(qp, rule, packet, out);
 	}
 	return true;
+}
+
+/* Of the most frequent of them the compiler knows the rule. */
+bool rc_responder_receive(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin,
+			  uint64_t now_ns, struct rc_outbox *out)
+{
+	if (packet->psn != qp->responder.epsn.v)
+		return receive_out_of_order(qp, packet, origin, now_ns);
+	return packet->opcode == OP_WRITE_ONLY ? receive_next(qp, ONLY, packet, origin, out) :
+						 receive_next(qp, rules[packet->opcode], packet, origin, out);
 }

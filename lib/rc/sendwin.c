@@ -66,15 +66,15 @@ struct taken {
 };
 
 /* false: it is none, or none that the window has room for in a slot. */
-static inline bool take(const struct rc_sendwin *win, const struct uroce_send_wr *wr, struct uroce_sge *copies,
-			struct taken *taken)
+INLINE bool take(const struct rc_sendwin *win, const struct uroce_send_wr *wr, uint32_t flags, uint32_t count,
+		 struct uroce_sge *copies, struct taken *taken)
 {
 	const struct uroce_sge *pieces = __atomic_load_n(&wr->sg_list, __ATOMIC_RELAXED);
 	const struct post_rule *rule;
 
 	taken->opcode = __atomic_load_n(&wr->opcode, __ATOMIC_RELAXED);
-	taken->flags = __atomic_load_n(&wr->send_flags, __ATOMIC_RELAXED);
-	taken->count = __atomic_load_n(&wr->num_sge, __ATOMIC_RELAXED);
+	taken->flags = flags;
+	taken->count = count;
 	taken->imm = __atomic_load_n(taken->opcode == UROCE_WR_FLUSH ? &wr->flush : &wr->imm, __ATOMIC_RELAXED);
 	taken->bytes = 0;
 	taken->pieces = copies;
@@ -99,12 +99,12 @@ static inline bool take(const struct rc_sendwin *win, const struct uroce_send_wr
 }
 
 /* Several pieces, or inline bytes, whose source may be reused when the post returns. */
-COLD void copy_pieces(struct rc_send_wqe *wqe, const struct taken *taken)
+COLD void copy_pieces(struct rc_send_wqe *wqe, const struct uroce_sge *pieces, uint32_t count)
 {
 	uint8_t *at = (uint8_t *)wqe->sges;
 
-	for (uint32_t i = 0; i < taken->count; i++) {
-		const struct uroce_sge *piece = &taken->pieces[i];
+	for (uint32_t i = 0; i < count; i++) {
+		const struct uroce_sge *piece = &pieces[i];
 
 		if (wqe->sge_count > 0)
 			wqe->sges[i] = *piece;
@@ -114,8 +114,8 @@ COLD void copy_pieces(struct rc_send_wqe *wqe, const struct taken *taken)
 	}
 }
 
-static inline struct rc_send_wqe *fill_slot(const struct rc_sendwin *win, const struct uroce_send_wr *wr,
-					    const struct taken *taken)
+INLINE struct rc_send_wqe *fill_slot(const struct rc_sendwin *win, const struct uroce_send_wr *wr,
+				     const struct taken *taken)
 {
 	struct rc_send_wqe *wqe = sendwin_slot(win, win->posting);
 
@@ -129,10 +129,10 @@ static inline struct rc_send_wqe *fill_slot(const struct rc_sendwin *win, const 
 	wqe->rkey = wr->rkey;
 	wqe->length_bytes = (uint32_t)taken->bytes;
 	wqe->sge_count = taken->flags & UROCE_SEND_INLINE ? 0 : (uint8_t)taken->count;
-	if (__builtin_expect(wqe->sge_count == 1, 1))
+	if (taken->count == 1 && !(taken->flags & UROCE_SEND_INLINE))
 		wqe->sges[0] = taken->pieces[0];
 	else
-		copy_pieces(wqe, taken);
+		copy_pieces(wqe, taken->pieces, taken->count);
 	return wqe;
 }
 
@@ -151,12 +151,13 @@ static void publish(struct rc_sendwin *win)
 	atomic_store_explicit(&win->posted, ++win->posting, memory_order_release);
 }
 
-int rc_sendwin_post(struct rc_sendwin *win, const struct uroce_send_wr *wr)
+/* Flags and count are wr's, read once, of which the compiler may know something. */
+INLINE int post(struct rc_sendwin *win, const struct uroce_send_wr *wr, uint32_t flags, uint32_t count)
 {
 	struct uroce_sge copies[LIMIT_SGE];
 	struct taken taken;
 
-	if (!take(win, wr, copies, &taken) || taken.opcode == UROCE_WR_BIND_MW)
+	if (!take(win, wr, flags, count, copies, &taken) || taken.opcode == UROCE_WR_BIND_MW)
 		return -EINVAL;
 	if (is_full(win))
 		return -ENOMEM;
@@ -168,6 +169,20 @@ int rc_sendwin_post(struct rc_sendwin *win, const struct uroce_send_wr *wr)
 	return 0;
 }
 
+COLD int post_any(struct rc_sendwin *win, const struct uroce_send_wr *wr, uint32_t flags, uint32_t count)
+{
+	return post(win, wr, flags, count);
+}
+
+int rc_sendwin_post(struct rc_sendwin *win, const struct uroce_send_wr *wr)
+{
+	uint32_t flags = __atomic_load_n(&wr->send_flags, __ATOMIC_RELAXED);
+	uint32_t count = __atomic_load_n(&wr->num_sge, __ATOMIC_RELAXED);
+
+	return count == 1 && !(flags & UROCE_SEND_INLINE) ? post(win, wr, flags & ~(uint32_t)UROCE_SEND_INLINE, 1) :
+							    post_any(win, wr, flags, count);
+}
+
 int rc_sendwin_post_bind(struct rc_sendwin *win, const struct uroce_send_wr *wr, const struct rc_mr_bind *bind)
 {
 	const struct uroce_send_wr once = {
@@ -177,7 +192,7 @@ int rc_sendwin_post_bind(struct rc_sendwin *win, const struct uroce_send_wr *wr,
 	};
 	struct taken taken;
 
-	if (!take(win, &once, NULL, &taken))
+	if (!take(win, &once, once.send_flags, 0, NULL, &taken))
 		return -EINVAL;
 	if (is_full(win))
 		return -ENOMEM;
