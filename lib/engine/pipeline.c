@@ -227,7 +227,8 @@ static inline bool next_may_send(const struct engine_port *port, const struct en
  */
 static void transmit(struct uroce_lcore *lcore, struct engine_run_queue *queue, struct engine_port *port)
 {
-	uint32_t services = run_queue_count(queue);
+	struct uroce_qp *served[SERVICES_PER_POLL];
+	uint32_t services = run_queue_count(queue), count = 0;
 
 	if (services > SERVICES_PER_POLL)
 		services = SERVICES_PER_POLL;
@@ -252,8 +253,11 @@ static void transmit(struct uroce_lcore *lcore, struct engine_run_queue *queue, 
 		else if (port && qp->answers_only && work_is_an_ack(qp_work(qp_core(qp), WORK_ANSWERS | WORK_EVENT)))
 			send_ack(lcore, port, qp);
 		else if (transmit_qp(lcore, qp, room))
-			run_queue_add(qp); /* behind those that are served now */
+			served[count++] = qp;
 	}
+	/* Not before: adding to a ring that is full closes its holes, and there would be fewer than were counted. */
+	for (uint32_t i = 0; i < count; i++)
+		run_queue_add(served[i]);
 }
 
 /* What queued QPs have for the ports and CQs. */

@@ -49,10 +49,7 @@ static uint32_t feth_of(const struct rc_send_wqe *wqe)
 	return reach | (wqe->imm & UROCE_FLUSH_WHOLE_REGION ? FETH_WHOLE_REGION : 0);
 }
 
-/*
- * The packet of a request that is answered by itself. A READ asks for its responses from number `index` on, which is
- * the first one missing (Q-10), and for so many.
- */
+/* The fields of rc_request_plan_answered()'s packet. */
 static void put_answered(const struct rc_qp *qp, uint32_t slot, uint32_t index, uint32_t responses,
 			 struct wire_packet *packet)
 {
@@ -107,7 +104,6 @@ static enum uroce_cause check_answer_buffers(struct rc_qp *qp, const struct rc_s
 	return UROCE_CAUSE_NONE;
 }
 
-/* The same for a request that is answered by itself, which has one packet. */
 enum uroce_cause rc_request_plan_answered(struct rc_qp *qp, uint32_t slot, uint32_t index, uint32_t responses,
 					  struct wire_packet *packet)
 {

@@ -1,4 +1,4 @@
-/* hints.h - what the compiler cannot know of a function: that it is hardly ever called, or always worth its copies */
+/* hints.h - what the compiler cannot know of a function: that it is better apart, or always worth its copies */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef WIRE_HINTS_H
 #define WIRE_HINTS_H
