@@ -357,3 +357,30 @@ Test(access, a_refusal_takes_the_place_of_a_repeated_acknowledge)
 	cr_assert(strncmp(pair->side[B].sent[0], "NAK_REMOTE_ACCESS psn=2 ", 24) == 0, "%s", pair->side[B].sent[0]);
 	pair_close(pair);
 }
+
+/* A slot whose region has gone has key 0, and all else of it: who says 0 must not be led there. */
+Test(access, key_zero_leads_nowhere_also_where_a_region_was)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ 0 });
+	struct side *target = &pair->side[B];
+	struct uroce_sge sge = { (uintptr_t)pair->side[A].memory, 8, pair->side[A].key };
+	struct uroce_send_wr wr = {
+		.wr_id = 1,
+		.opcode = UROCE_WR_RDMA_WRITE,
+		.send_flags = UROCE_SEND_SIGNALED,
+		.sg_list = &sge,
+		.num_sge = 1,
+		.remote_addr = (uintptr_t)target->memory,
+	};
+
+	RULE("S-4");
+	cr_assert_eq(rc_mr_slot(&target->mrs, target->key), &target->entries[0]);
+	cr_assert_eq(rc_mr_remove(&target->mrs, target->key), 0);
+	memset(pair->side[A].memory, 0x11, 8);
+	memset(target->memory, 0x22, 8);
+	cr_assert_eq(rc_qp_post_send(pair->side[A].qp, &wr), 0);
+	pair_run(pair);
+	expect_completes(pair, A, "wr=1 WRITE REM_ACCESS_ERR");
+	cr_assert_eq(target->memory[0], 0x22);
+	pair_close(pair);
+}
