@@ -37,7 +37,6 @@
 
 /* The outbox of a turn. */
 #define OUTBOX_PACKETS 32u
-#define OUTBOX_SPANS 64u
 #define OUTBOX_COMPLETIONS 256u
 #define OUTBOX_EVENTS 16u
 #define OUTBOX_RECEIVE_COMPLETIONS 2u /* the most that receiving one packet must be able to add */
@@ -52,7 +51,6 @@
 #define LIMIT_LCORES 64u
 #define LIMIT_PORT_ADDRS 8u
 
-static_assert(OUTBOX_SPANS >= 2 * LIMIT_SGE, "a packet gathered from a full list must fit, and one more");
 static_assert(OUTBOX_PACKETS >= BURST, "one outbox fills one tx burst");
 static_assert(WINDOW_PACKETS < PSN_WINDOW, "the practical window lies inside the protocol's");
 static_assert(OUTBOX_COMPLETIONS >= BURST * OUTBOX_RECEIVE_COMPLETIONS, "a burst of receives fits without a drain");

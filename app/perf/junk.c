@@ -29,6 +29,7 @@ enum { SERVED_PORT = 7, UNSERVED_PORT = 9 };
 struct junk {
 	struct perf_end *ends, *from, *to;
 	struct perf_raw_frame shape;
+	struct wire_packet request; /* of those with a MAD */
 	const char *counter;
 	uint32_t qpns[STRANGERS];
 	uint8_t mad[MAD_BYTES];
@@ -127,13 +128,6 @@ static void make_shape(struct junk *junk)
 {
 	struct uroce_device_info from, to;
 	struct wire_encap encap = { .hop_limit = 64, .source_port = 0xC000, .dest_port = WIRE_UDP_PORT };
-	const struct wire_packet request = { .opcode = OP_UD_SEND_ONLY,
-					     .pkey = 0xFFFF,
-					     .dest_qpn = 1,
-					     .qkey = QKEY,
-					     .source_qpn = 1,
-					     .span_count = 1,
-					     .payload_bytes = MAD_BYTES };
 	const struct wire_packet packet = {
 		.opcode = OP_SEND_ONLY,
 		.pkey = 0xFFFF,
@@ -147,7 +141,16 @@ static void make_shape(struct junk *junk)
 	memcpy(encap.source, junk->from->port->addr.bytes, sizeof(encap.source));
 	memcpy(encap.dest, junk->to->port->addr.bytes, sizeof(encap.dest));
 	encap.ipv6 = !encap_addr_is_ipv4(encap.dest);
-	perf_raw_frame_make(is_request(junk) ? &request : &packet, &encap, &junk->shape);
+	junk->request = (struct wire_packet){
+		.opcode = OP_UD_SEND_ONLY,
+		.pkey = 0xFFFF,
+		.dest_qpn = 1,
+		.qkey = QKEY,
+		.source_qpn = 1,
+		.payload = junk->mad,
+		.payload_bytes = MAD_BYTES,
+	};
+	perf_raw_frame_make(&packet, &encap, &junk->shape);
 	make_mad(junk);
 }
 
@@ -160,7 +163,9 @@ static void fill(struct junk *junk, struct rte_mbuf *mbuf, uint64_t number)
 		store_be64(junk->mad + TRANSACTION_AT, number + 1);
 		store_be32(junk->mad + LOCAL_ID_AT, (uint32_t)number + 1);
 		store_be24(junk->mad + QPN_AT_MAD, (uint32_t)(number % 0xFFFFF0) + 2);
-		shape_fill(&junk->shape, mbuf, psn, junk->mad, true);
+		junk->request.psn = psn;
+		mbuf->data_len = (uint16_t)wire_frame_build(&junk->shape.template, &junk->request, frame);
+		mbuf->pkt_len = mbuf->data_len;
 	} else if (junk->ends->test.junk == PERF_JUNK_ICRC) {
 		shape_fill(&junk->shape, mbuf, psn, NULL, true);
 		store_le32(icrc, ~load_le32(icrc));
@@ -168,7 +173,7 @@ static void fill(struct junk *junk, struct rte_mbuf *mbuf, uint64_t number)
 		shape_fill(&junk->shape, mbuf, psn, frame, false);
 		store_be24(frame + junk->shape.bth_offset + QPN_AT, junk->qpns[number % STRANGERS]);
 	}
-	if (junk->shape.frame_bytes < JUNK_BYTES)
+	if (mbuf->pkt_len < JUNK_BYTES)
 		mbuf->pkt_len = mbuf->data_len = JUNK_BYTES;
 }
 

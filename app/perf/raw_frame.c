@@ -19,19 +19,25 @@ static uint8_t opcode_of(enum perf_op op, uint32_t payload_bytes, bool only)
 
 void perf_raw_frame_make(const struct wire_packet *packet, const struct wire_encap *encap, struct perf_raw_frame *shape)
 {
+	const struct wire_opcode_row *row = wire_opcode(packet->opcode);
+	struct wire_packet padded = *packet;
 	struct wire_encap built = *encap;
 	uint32_t bth_bytes;
 
 	memset(shape, 0, sizeof(*shape));
-	shape->packet = *packet;
-	shape->packet.pad_bytes = packet_pad_bytes(packet->payload_bytes);
 	shape->payload_bytes = packet->payload_bytes;
-	shape->pad_bytes = shape->packet.pad_bytes;
+	shape->pad_bytes = packet_pad_bytes(packet->payload_bytes);
+	padded.pad_bytes = (uint8_t)shape->pad_bytes;
+	shape->fields = (struct wire_headers){
+		.begin = packet_bth_of(packet->opcode, 0, packet->pkey, packet->dest_qpn),
+		.va = __builtin_bswap64(packet->va),
+		.key_and_length = packet_reth_end(packet->rkey, packet->dma_length),
+		.extensions = (row->reth ? FRAME_RETH : 0) | (row->aeth ? FRAME_BRIEF : 0),
+	};
 	wire_frame_prepare(&shape->template, encap);
-	bth_bytes = WIRE_BTH_BYTES + wire_opcode(packet->opcode)->extension_bytes + shape->payload_bytes +
-		    shape->pad_bytes + WIRE_ICRC_BYTES;
+	bth_bytes = WIRE_BTH_BYTES + row->extension_bytes + shape->payload_bytes + shape->pad_bytes + WIRE_ICRC_BYTES;
 	shape->headers_bytes = wire_encap_build(&built, bth_bytes, shape->headers);
-	shape->headers_bytes += wire_packet_build(&shape->packet, shape->headers + shape->headers_bytes);
+	shape->headers_bytes += wire_packet_build(&padded, shape->headers + shape->headers_bytes);
 	shape->frame_bytes = built.bth_offset + bth_bytes;
 	shape->ip_offset = built.ip_offset;
 	shape->bth_offset = built.bth_offset;
@@ -43,7 +49,6 @@ void perf_raw_frame_of(enum perf_op op, uint32_t payload_bytes, bool only, struc
 		.opcode = opcode_of(op, payload_bytes, only),
 		.dest_qpn = 0xFEDCBA,
 		.pkey = 0xFFFF,
-		.span_count = 1,
 		.dma_length = payload_bytes,
 		.payload_bytes = payload_bytes,
 	};

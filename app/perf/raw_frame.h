@@ -3,7 +3,7 @@
 /*
  *   1. perf_raw_frame_of() for frames with the payload of an operation, or perf_raw_frame_make() for any packet
  *   2. shape_fill() into an mbuf for each frame; shape_take(), or only shape_is(), with what was received
- * Frames are built by the stack's own frame builder and ICRC kernel: what is judged beside them is the rest.
+ * Frames are built by the stack's own frame writer and ICRC kernel: what is judged beside them is the rest.
  */
 #ifndef APP_PERF_RAW_FRAME_H
 #define APP_PERF_RAW_FRAME_H
@@ -24,12 +24,15 @@
 /* One shape of frame: its headers as they are stored, but for the PSN. */
 struct perf_raw_frame {
 	struct wire_frame_template template;
-	struct wire_packet packet;
+	struct wire_headers fields; /* the same, as the stack's frame writer takes them */
 	uint8_t headers[SHAPE_HEADERS_MAX_BYTES];
 	uint32_t ip_offset, bth_offset, headers_bytes, payload_bytes, pad_bytes, frame_bytes;
 };
 
-/* packet and encap are what its frames have in common; payload_bytes of packet counts, its payload does not. */
+/*
+ * packet and encap are what its frames have in common; payload_bytes of packet counts, its payload does not, nor its
+ * flags. It has no extension headers but a RETH and an AETH.
+ */
 void perf_raw_frame_make(const struct wire_packet *packet, const struct wire_encap *encap,
 			 struct perf_raw_frame *shape);
 
@@ -46,11 +49,10 @@ static inline __attribute__((always_inline)) void shape_fill(const struct perf_r
 	uint8_t *frame = rte_pktmbuf_mtod(mbuf, uint8_t *);
 
 	if (icrc) {
-		struct wire_packet packet = shape->packet;
+		struct wire_headers fields = shape->fields;
 
-		packet.psn = psn;
-		packet.payload = payload;
-		wire_frame_build(&shape->template, &packet, frame);
+		fields.rest = packet_bth_end_of(psn, false); /* and an AETH of zeros */
+		frame_write(&shape->template, &fields, payload, shape->payload_bytes, frame);
 	} else {
 		memcpy(frame, shape->headers, SHAPE_HEADERS_MAX_BYTES);
 		store_be24(frame + shape->bth_offset + SHAPE_PSN_AT, psn);

@@ -129,6 +129,7 @@ struct engine_spare {
 	uint32_t users;           /* ports of the lcore that send from it */
 	uint32_t count;
 	struct rte_mbuf *mbufs[SPARE_MBUFS];
+	uint8_t *places[SPARE_MBUFS]; /* where the frame of each begins */
 };
 
 /* QPs that have something to do: see run_queue.h. */

@@ -107,7 +107,6 @@ void engine_connect_send(struct uroce_lcore *lcore, const struct cm_route *route
 		.psn = connect->psn++ & PSN_MASK,
 		.dest_qpn = CM_QPN,
 		.pkey = PKEY_DEFAULT,
-		.span_count = 1,
 		.qkey = CM_QKEY,
 		.source_qpn = CM_QPN,
 		.payload_bytes = CM_MAD_BYTES,

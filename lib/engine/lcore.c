@@ -61,7 +61,7 @@ static struct uroce_lcore *create_lcore(struct uroce_engine *engine, unsigned in
 	}
 	lcore->now_ns = engine_now_ns();
 	engine_wheel_init(&lcore->wheel, lcore->now_ns);
-	outbox_reset(&lcore->out, 0);
+	outbox_reset(&lcore->out);
 	return lcore;
 }
 

@@ -1,4 +1,4 @@
-/* mbuf.c - builds frames from a path's template and a packet value */
+/* mbuf.c - the template of a path between two MACs */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* mbuf.h - packet value <-> rte_mbuf */
+/* mbuf.h - frames in mbufs */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef ENGINE_MBUF_H
 #define ENGINE_MBUF_H

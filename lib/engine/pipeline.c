@@ -113,8 +113,8 @@ static __rte_noinline void take_doorbells(struct uroce_lcore *lcore)
 
 /* ---- sending ---- */
 
-/* Returns the bytes of the frames. Who has none may have no port either. */
-static uint64_t send_packets(struct engine_port *port, const struct uroce_qp *qp, const struct rc_outbox *out)
+/* The frames lie in the mbufs on top. Returns their bytes. Who has none may have no port either. */
+static uint64_t send_frames(struct engine_port *port, const struct rc_outbox *out)
 {
 	uint64_t before;
 
@@ -124,7 +124,7 @@ static uint64_t send_packets(struct engine_port *port, const struct uroce_qp *qp
 	for (uint32_t i = 0; i < out->packet_count; i++) {
 		struct rte_mbuf *mbuf = port_take_spare(port);
 
-		mbuf_fill(mbuf, &qp->template, &out->packets[i]);
+		mbuf_set_bytes(mbuf, out->frame_bytes[i]);
 		port_send(port, mbuf);
 	}
 	return port->tx_bytes - before;
@@ -142,9 +142,9 @@ static bool transmit_qp(struct uroce_lcore *lcore, struct uroce_qp *qp, uint32_t
 
 	if (qp->sent_poll == lcore->polls)
 		return true;
-	outbox_next_packets(out, room);
+	outbox_next_packets(out, &qp->template, room ? &qp->port->spare->places[qp->port->spare->count] : NULL, room);
 	more = qp->answers_only ? rc_qp_answer(qp_core(qp), out) : rc_qp_transmit(qp_core(qp), lcore->now_ns, out);
-	bytes = send_packets(qp->port, qp, out);
+	bytes = send_frames(qp->port, out);
 	if (!qp->answers_only)
 		qp_update_timer(lcore, qp);
 	if (bytes >= MUCH_BYTES)

@@ -15,6 +15,7 @@ static inline void add_spare(struct engine_spare *spare, struct rte_mbuf *mbuf)
 {
 	mbuf->data_off = RTE_PKTMBUF_HEADROOM; /* the device has checked that frames have room behind it */
 	mbuf->ol_flags &= RTE_MBUF_F_EXTERNAL; /* true of the mbufs of some pools for ever */
+	spare->places[spare->count] = rte_pktmbuf_mtod(mbuf, uint8_t *);
 	spare->mbufs[spare->count++] = mbuf;
 }
 

@@ -211,7 +211,6 @@ int engine_ud_send(struct uroce_ud *ud, const struct uroce_ud_addr *to, const st
 		.psn = ud->psn & PSN_MASK,
 		.dest_qpn = to->qp_num,
 		.pkey = PKEY_DEFAULT,
-		.span_count = 1,
 		.qkey = to->qkey,
 		.source_qpn = ud->qpn,
 		.imm = wr->imm,

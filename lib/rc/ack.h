@@ -29,19 +29,24 @@ static inline bool work_is_an_ack(uint32_t work)
 	return work && !(work & ~(uint32_t)(WORK_ACK | WORK_NAK));
 }
 
+static inline struct wire_ack qp_ack_of(const struct rc_qp *qp, psn_t psn, uint32_t syndrome)
+{
+	return (struct wire_ack){
+		.begin = qp->bth | OP_ACKNOWLEDGE,
+		.rest = __builtin_bswap32(psn.v) | (uint64_t)__builtin_bswap32(syndrome << 24 | qp->responder.msn)
+							   << 32,
+	};
+}
+
 /* A NAK acknowledges everything before its PSN, so an ACK need not go along. */
 static inline struct wire_ack qp_take_ack(struct rc_qp *qp)
 {
 	struct rc_responder *resp = &qp->responder;
 	bool nak = resp->due & WORK_NAK;
-	psn_t psn = nak ? resp->nak_psn : psn_previous(resp->epsn);
-	uint32_t syndrome = nak ? resp->nak_syndrome : syndrome_make(SYNDROME_ACK, CREDIT_UNLIMITED);
 
 	resp->due = 0;
-	return (struct wire_ack){
-		.begin = packet_bth_of(OP_ACKNOWLEDGE, qp->migration.request_flag, qp->pkey, qp->dest_qpn),
-		.rest = __builtin_bswap32(psn.v) | (uint64_t)__builtin_bswap32(syndrome << 24 | resp->msn) << 32,
-	};
+	return nak ? qp_ack_of(qp, resp->nak_psn, resp->nak_syndrome) :
+		     qp_ack_of(qp, psn_previous(resp->epsn), syndrome_make(SYNDROME_ACK, CREDIT_UNLIMITED));
 }
 
 #endif

@@ -36,15 +36,20 @@ static inline bool ackreq_is_due(const struct rc_qp *qp)
 }
 
 /*
- * The queue has run empty: may the ask be put off? Not before it is known for how long, nor for a QP without probes,
- * nor while anyone may wait for an ACK: one who drains the queue, or has little of it left.
+ * The queue has run empty behind a request that nobody waits for: true when the ask is put off. Not before it is known
+ * for how long, nor for a QP without probes, nor while anyone may wait for an ACK: one who drains the queue, or has
+ * little of it left.
  */
-static inline bool ackreq_may_wait(const struct rc_qp *qp)
+static inline bool ackreq_defer(struct rc_qp *qp, uint64_t now_ns)
 {
 	const struct rc_sendwin *win = &qp->win;
 
-	return qp->requester.since_ackreq < ACKREQ_DEFERRED && qp->probe.enabled && !qp->probe.due && qp->rtt.srtt_ns &&
-	       qp->state == UROCE_QPS_RTS && (win->tail - win->head) * 2 <= win->depth;
+	if (qp->requester.since_ackreq >= ACKREQ_DEFERRED || !qp->probe.enabled || qp->probe.due || !qp->rtt.srtt_ns ||
+	    qp->state != UROCE_QPS_RTS || (win->tail - win->head) * 2 > win->depth)
+		return false;
+	if (qp->probe.deadline_ns == RC_NEVER)
+		probe_defer(&qp->probe, &qp->rtt, qp->retry.timeout_ns, now_ns);
+	return true;
 }
 
 /* Someone waits for an ACK of what is in flight: if nothing of it has asked, a probe does at once. */

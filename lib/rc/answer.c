@@ -2,49 +2,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rc/responder.h"
 
+#include "rc/ack.h"
 #include "rc/codes.h"
 #include "rc/credit.h"
 #include "rc/duplicate.h"
+#include "rc/emit.h"
 #include "rc/fail.h"
 #include "rc/flush.h"
-#include "rc/outbox.h"
 #include "rc/report.h"
 #include "rc/verdict.h"
 
-/* A packet without extension headers and payload. */
-static inline struct wire_packet *begin_packet(struct rc_qp *qp, uint8_t opcode, psn_t psn, struct rc_outbox *out)
-{
-	struct wire_packet *packet = outbox_packet_slot(out);
-
-	packet->opcode = opcode;
-	packet->flags = qp->migration.request_flag;
-	packet->pad_bytes = 0;
-	packet->psn = psn.v;
-	packet->dest_qpn = qp->dest_qpn;
-	packet->pkey = qp->pkey;
-	packet->span_count = 0;
-	packet->payload_bytes = 0;
-	packet->payload = NULL;
-	return packet;
-}
-
 static void add_acknowledge(struct rc_qp *qp, psn_t psn, uint8_t syndrome, struct rc_outbox *out)
 {
-	struct wire_packet *packet = begin_packet(qp, OP_ACKNOWLEDGE, psn, out);
+	const struct wire_ack ack = qp_ack_of(qp, psn, syndrome);
 
-	packet->syndrome = syndrome;
-	packet->msn = qp->responder.msn;
-	outbox_take_packet(out);
+	outbox_take_frame(out, wire_frame_build_ack(out->template, &ack, outbox_place(out)));
 }
 
 static void add_atomic_answer(struct rc_qp *qp, const struct rc_replay_entry *entry, struct rc_outbox *out)
 {
-	struct wire_packet *packet = begin_packet(qp, OP_ATOMIC_ACKNOWLEDGE, entry->first_psn, out);
+	struct wire_packet packet = {
+		.opcode = OP_ATOMIC_ACKNOWLEDGE,
+		.syndrome = syndrome_make(SYNDROME_ACK, rc_credit_say(qp)),
+		.msn = entry->msn,
+		.original = entry->original,
+	};
 
-	packet->syndrome = syndrome_make(SYNDROME_ACK, rc_credit_say(qp));
-	packet->msn = entry->msn;
-	packet->original = entry->original;
-	outbox_take_packet(out);
+	emit_packet(qp, &packet, entry->first_psn, out);
 }
 
 static uint8_t read_opcode(bool first, bool last)
@@ -66,8 +50,8 @@ static enum rc_mr_verdict add_read_responses(struct rc_qp *qp, struct rc_replay_
 	uint8_t syndrome = syndrome_make(SYNDROME_ACK, rc_credit_say(qp)), *host = NULL;
 	enum rc_mr_verdict why;
 
-	if (count > out->packet_room)
-		count = out->packet_room;
+	if (count > outbox_packet_room(out))
+		count = outbox_packet_room(out);
 	if (left > 0) {
 		why = qp_check_memory(qp, entry->rkey, entry->va + offset, left, UROCE_ACCESS_REMOTE_READ, &host);
 		if (why != MR_OK)
@@ -77,15 +61,11 @@ static enum rc_mr_verdict add_read_responses(struct rc_qp *qp, struct rc_replay_
 		bool first = psn_equal(entry->send_psn, entry->begin_psn);
 		bool last = psn_equal(psn_next(entry->send_psn), entry->end_psn);
 		uint32_t bytes = left < qp->mtu_bytes ? (uint32_t)left : qp->mtu_bytes;
-		struct wire_packet *packet = begin_packet(qp, read_opcode(first, last), entry->send_psn, out);
+		struct wire_headers headers = emit_bth(qp, read_opcode(first, last), 0, entry->send_psn, false);
 
-		packet->syndrome = syndrome;
-		packet->msn = entry->msn;
-		packet->payload = host;
-		packet->payload_bytes = bytes;
-		packet->pad_bytes = packet_pad_bytes(bytes);
-		packet->span_count = bytes > 0;
-		outbox_take_packet(out);
+		if (first || last)
+			emit_add_aeth(&headers, syndrome, entry->msn);
+		emit(&headers, host, bytes, out);
 		if (psn_equal(entry->unsent_psn, entry->send_psn))
 			entry->unsent_psn = psn_next(entry->unsent_psn);
 		entry->send_psn = psn_next(entry->send_psn);
@@ -99,11 +79,10 @@ static enum rc_mr_verdict add_read_responses(struct rc_qp *qp, struct rc_replay_
 /* FLUSH and ATOMIC WRITE: an empty READ response (S-20). */
 static void add_empty_answer(struct rc_qp *qp, const struct rc_replay_entry *entry, struct rc_outbox *out)
 {
-	struct wire_packet *packet = begin_packet(qp, OP_READ_RESPONSE_ONLY, entry->first_psn, out);
+	struct wire_headers headers = emit_bth(qp, OP_READ_RESPONSE_ONLY, 0, entry->first_psn, false);
 
-	packet->syndrome = syndrome_make(SYNDROME_ACK, rc_credit_say(qp));
-	packet->msn = entry->msn;
-	outbox_take_packet(out);
+	emit_add_aeth(&headers, syndrome_make(SYNDROME_ACK, rc_credit_say(qp)), entry->msn);
+	emit(&headers, NULL, 0, out);
 }
 
 /*
@@ -174,10 +153,10 @@ static bool answer_all(struct rc_qp *qp, struct rc_outbox *out)
 /* The same; after a loss less at a time: what goes out behind a lost response is sent in vain. */
 static bool answer_queue(struct rc_qp *qp, struct rc_outbox *out)
 {
-	uint32_t held = outbox_hold_back(out, qp->response_quota.packets), before = out->packet_count;
+	uint32_t limit = outbox_hold_back(out, qp->response_quota.packets), before = out->packet_count;
 	bool empty = answer_all(qp, out);
 
-	out->packet_room += held;
+	out->packet_limit = limit;
 	loss_quota_grow(&qp->response_quota, out->packet_count - before);
 	return empty;
 }

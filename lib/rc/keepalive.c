@@ -2,8 +2,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rc/keepalive.h"
 
+#include "rc/emit.h"
 #include "rc/fail.h"
-#include "rc/outbox.h"
 #include "rc/report.h"
 #include "rc/retry.h"
 
@@ -49,14 +49,7 @@ void rc_keepalive_send(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 	qp->probe.due = false;
 	qp->keepalive.waiting = true;
 	qp->retry.ack_deadline_ns = now_ns + timeout_ns;
-	*outbox_packet_slot(out) = (struct wire_packet){
-		.opcode = OP_WRITE_ONLY,
-		.psn = psn_previous(qp->win.snd_una).v,
-		.flags = qp->migration.request_flag | WIRE_ACKREQ,
-		.dest_qpn = qp->dest_qpn,
-		.pkey = qp->pkey,
-	};
-	outbox_take_packet(out);
+	emit_empty_write(qp, 0, 0, out);
 	qp->counters[CNT_KEEPALIVES]++;
 }
 

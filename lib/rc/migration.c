@@ -6,17 +6,19 @@
 
 #include "rc/anomaly.h"
 
-static void set_state(struct rc_migration *migration, enum uroce_path_mig_state state)
+static void set_state(struct rc_qp *qp, enum uroce_path_mig_state state)
 {
-	migration->state = (uint8_t)state;
-	migration->request_flag = state == UROCE_PATH_MIGRATED ? WIRE_MIGREQ : 0; /* */
+	qp->migration.state = (uint8_t)state;
+	qp_note_bth(qp);
 }
 
-void rc_migration_reset(struct rc_migration *migration)
+void rc_migration_reset(struct rc_qp *qp)
 {
+	struct rc_migration *migration = &qp->migration;
+
 	/* The count goes on: the host compares it. */
 	*migration = (struct rc_migration){ .count = migration->count, .count_at_reset = migration->count };
-	set_state(migration, UROCE_PATH_MIGRATED);
+	set_state(qp, UROCE_PATH_MIGRATED);
 }
 
 bool rc_migration_modify(struct rc_qp *qp, enum uroce_path_mig_state state)
@@ -28,7 +30,7 @@ bool rc_migration_modify(struct rc_qp *qp, enum uroce_path_mig_state state)
 	if (switches)
 		rc_migration_switch(qp);
 	else if (state != (enum uroce_path_mig_state)migration->state)
-		set_state(migration, state);
+		set_state(qp, state);
 	migration->refused = false; /* once per arming */
 	return switches;
 }
@@ -45,7 +47,7 @@ void rc_migration_switch(struct rc_qp *qp)
 	migration->heard = false;
 	migration->epsn = qp->responder.epsn;
 	migration->snd_una = qp->win.snd_una;
-	set_state(migration, UROCE_PATH_MIGRATED);
+	set_state(qp, UROCE_PATH_MIGRATED);
 	qp->report.events |= 1u << UROCE_EVENT_PATH_MIG;
 	qp->counters[CNT_PATH_MIGRATIONS]++;
 }
@@ -79,7 +81,7 @@ enum rc_migration_outcome rc_migration_packet_arrived(struct rc_qp *qp, const st
 
 	if (!(packet->flags & WIRE_MIGREQ)) {
 		if (migration->state == UROCE_PATH_REARM)
-			set_state(migration, UROCE_PATH_ARMED); /* */
+			set_state(qp, UROCE_PATH_ARMED); /* */
 		return MIGRATION_NONE;
 	}
 	if (migration->state == UROCE_PATH_REARM)

@@ -22,7 +22,7 @@ struct wire_packet;
 enum rc_migration_outcome { MIGRATION_NONE, MIGRATION_DROP, MIGRATION_DONE };
 
 /* RESET: no alternate path, MIGRATED. */
-void rc_migration_reset(struct rc_migration *migration);
+void rc_migration_reset(struct rc_qp *qp);
 
 /* Software sets REARM, or MIGRATED, which migrates at once when armed. true: as after rc_migration_switch(). */
 bool rc_migration_modify(struct rc_qp *qp, enum uroce_path_mig_state state);

@@ -176,6 +176,7 @@ static void apply_values(struct rc_qp *qp, const struct uroce_qp_attr *attr, uin
 		qp->migration.timeout = attr->alt_timeout;
 		qp->migration.loaded = true;
 	}
+	qp_note_bth(qp);
 	if ((mask & UROCE_QP_PATH_MIG_STATE) && rc_migration_modify(qp, attr->path_mig_state))
 		rc_retry_path_changed(qp);
 }

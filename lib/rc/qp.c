@@ -114,7 +114,7 @@ void rc_qp_forget(struct rc_qp *qp)
 	rc_rtt_reset(&qp->rtt);
 	rc_replay_reset(&qp->replay, qp->max_dest_rd_atomic);
 	rc_credit_reset(&qp->credit);
-	rc_migration_reset(&qp->migration);
+	rc_migration_reset(qp);
 	loss_quota_reset(&qp->requester.loss_quota);
 	loss_quota_reset(&qp->response_quota);
 	read_quota_reset(&qp->quota, qp->sq_psn);

@@ -26,12 +26,11 @@
 #define RETRY_AT_ONCE 0u /* a deadline: the ACK timer starts when the clock is next seen */
 
 struct rc_migration {
-	uint8_t state;        /* enum uroce_path_mig_state */
-	uint8_t request_flag; /* what goes into each packet: WIRE_MIGREQ or 0 */
-	uint8_t timeout;      /* of the alternate path, as its P_Key */
-	bool loaded;          /* there is an alternate path */
-	bool refused;         /* PATH_MIG_ERR was raised since arming */
-	bool heard;           /* the peer, since the last migration, over the path that it led to */
+	uint8_t state;   /* enum uroce_path_mig_state */
+	uint8_t timeout; /* of the alternate path, as its P_Key */
+	bool loaded;     /* there is an alternate path */
+	bool refused;    /* PATH_MIG_ERR was raised since arming */
+	bool heard;      /* the peer, since the last migration, over the path that it led to */
 	uint16_t pkey;
 	uint32_t count;          /* migrations so far: tells the host that the path has changed */
 	uint32_t count_at_reset; /* errors say how many of them this connection has seen (E-4) */
@@ -166,15 +165,16 @@ struct rc_qp {
 	uint8_t state; /* enum uroce_qp_state */
 	uint8_t mtu_shift;
 	uint16_t pkey;
-	uint32_t mtu_bytes;
-	uint32_t qpn, dest_qpn;
-	uint32_t pd;
-	uint32_t enabled;      /* bit n: the peer may send requests of opcode n; written by the responder */
+	uint16_t mtu_bytes;
 	bool established;      /* COMM_EST was raised */
 	bool imprecise_errors; /* E-3 */
 	bool flow_control;     /* end-to-end credits were agreed upon (F-1) */
 	bool shares_receives;  /* with a shared receive queue: recvq.srq */
 	bool slow_timers;      /* has timers that few have: credits or keep-alive */
+	uint32_t qpn;
+	uint32_t pd;
+	uint32_t enabled; /* bit n: the peer may send requests of opcode n; written by the responder */
+	uint64_t bth;     /* the first 8 bytes of all packets but for opcode and pad; written by qp_note_bth() */
 	/* the path in use, as usual packets are compared with it: its port, and path_ipv4() when it is of no VLAN */
 	const struct uroce_device *device;
 	uint64_t ipv4;
@@ -209,6 +209,7 @@ struct rc_qp {
 	struct rc_keepalive keepalive;
 	uint32_t access; /* enum uroce_access: what the peer may do */
 	uint32_t max_mtu_bytes;
+	uint32_t dest_qpn;
 	psn_t sq_psn, rq_psn; /* as set by modify */
 	uint8_t timeout, max_dest_rd_atomic;
 };
@@ -234,6 +235,14 @@ static inline void qp_set_flow_control(struct rc_qp *qp, bool on)
 	qp->flow_control = on;
 	qp->requester.scarce = on ? NEEDS_ALL : NEEDS_ALL & ~NEEDS_RECEIVE;
 	qp_note_slow_timers(qp);
+}
+
+/* P_Key, destination or the state of migration has changed: MigReq stands in all packets while none is ready. */
+static inline void qp_note_bth(struct rc_qp *qp)
+{
+	uint32_t flags = qp->migration.state == UROCE_PATH_MIGRATED ? WIRE_MIGREQ : 0;
+
+	qp->bth = packet_bth_of(0, flags, qp->pkey, qp->dest_qpn);
 }
 
 /* The path in use is this one from now on. */

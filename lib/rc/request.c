@@ -4,41 +4,44 @@
 
 #include "rc/codes.h"
 
-enum uroce_cause rc_request_gather(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint64_t offset, uint32_t bytes,
-				   struct wire_packet *packet, struct rc_outbox *out)
+/* [offset, offset + bytes) of several pieces. */
+static enum uroce_cause gather(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint64_t offset, uint32_t bytes,
+			       struct request_pieces *pieces)
 {
-	struct wire_span *spans = &out->spans[out->span_count];
-	uint32_t count = 0;
-
-	packet->payload_bytes = bytes;
 	for (const struct uroce_sge *sge = wqe->sges; bytes > 0; sge++) {
-		uint32_t piece;
-		uint8_t *host;
+		struct wire_span *span = &pieces->pieces[pieces->count];
 		enum rc_mr_verdict verdict;
+		uint8_t *host;
 
 		if (offset >= sge->length) {
 			offset -= sge->length;
 			continue;
 		}
-		piece = sge->length - (uint32_t)offset;
-		if (piece > bytes)
-			piece = bytes;
-		verdict = qp_check_memory(qp, sge->lkey, sge->addr + offset, piece, MR_ACCESS_LOCAL, &host);
+		span->bytes = sge->length - offset < bytes ? sge->length - offset : bytes;
+		verdict = qp_check_memory(qp, sge->lkey, sge->addr + offset, span->bytes, MR_ACCESS_LOCAL, &host);
 		if (verdict != MR_OK)
 			return rc_codes_local_cause(verdict);
-		spans[count].base = host;
-		spans[count].bytes = piece;
-		count++;
-		bytes -= piece;
+		span->base = host;
+		pieces->count++;
+		bytes -= (uint32_t)span->bytes;
 		offset = 0;
 	}
-	out->span_count += count;
-	packet->span_count = (uint8_t)count;
-	if (count == 1)
-		packet->payload = spans[0].base;
-	else
-		packet->spans = spans;
 	return UROCE_CAUSE_NONE;
+}
+
+enum uroce_cause rc_request_find_pieces(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint32_t index,
+					struct request_pieces *pieces)
+{
+	uint32_t bytes = request_packet_bytes(qp, wqe, index, wqe->psn_count);
+	enum uroce_cause cause = UROCE_CAUSE_NONE;
+
+	pieces->count = 0;
+	if (wqe->sge_count > 1 && bytes > 0)
+		return gather(qp, wqe, (uint64_t)index << qp->mtu_shift, bytes, pieces);
+	pieces->pieces[0].base = request_find_payload(qp, wqe, index, 1, wqe->psn_count, &cause);
+	pieces->pieces[0].bytes = bytes;
+	pieces->count = 1;
+	return cause;
 }
 
 /* FETH (wire): placement type in bits 3:0, selectivity in bits 5:4. */
@@ -47,44 +50,6 @@ static uint32_t feth_of(const struct rc_send_wqe *wqe)
 	uint32_t reach = wqe->imm & (UROCE_FLUSH_GLOBAL | UROCE_FLUSH_PERSISTENT);
 
 	return reach | (wqe->imm & UROCE_FLUSH_WHOLE_REGION ? FETH_WHOLE_REGION : 0);
-}
-
-/* The fields of rc_request_plan_answered()'s packet. */
-static void put_answered(const struct rc_qp *qp, uint32_t slot, uint32_t index, uint32_t responses,
-			 struct wire_packet *packet)
-{
-	const struct rc_send_wqe *wqe = sendwin_slot(&qp->win, slot);
-	const struct rc_atomic_operands *operands = sendwin_operands(&qp->win, slot);
-	uint64_t done = (uint64_t)index << qp->mtu_shift, part = (uint64_t)responses << qp->mtu_shift;
-
-	request_put_common(qp, psn_add(wqe->first_psn, index), 0, packet);
-	packet->span_count = 0;
-	packet->payload_bytes = 0;
-	packet->va = wqe->remote_va + done;
-	packet->rkey = wqe->rkey;
-	packet->dma_length = wqe->length_bytes - done < part ? (uint32_t)(wqe->length_bytes - done) : (uint32_t)part;
-	switch (wqe->opcode) {
-	case UROCE_WR_RDMA_READ:
-		packet->opcode = OP_READ_REQUEST;
-		break;
-	case UROCE_WR_FLUSH:
-		packet->opcode = OP_FLUSH;
-		packet->dma_length = wqe->length_bytes; /* which may be more than a packet has */
-		packet->feth = feth_of(wqe);
-		break;
-	case UROCE_WR_ATOMIC_WRITE:
-		packet->opcode = OP_ATOMIC_WRITE;
-		break;
-	case UROCE_WR_ATOMIC_CMP_AND_SWP:
-		packet->opcode = OP_COMPARE_SWAP;
-		packet->swap_add = operands->swap;
-		packet->compare = operands->compare_add;
-		break;
-	default:
-		packet->opcode = OP_FETCH_ADD;
-		packet->swap_add = operands->compare_add;
-		packet->compare = 0;
-	}
 }
 
 /* Where the answer of a READ or atomic will go must be ours to write, before we ask. */
@@ -104,16 +69,56 @@ static enum uroce_cause check_answer_buffers(struct rc_qp *qp, const struct rc_s
 	return UROCE_CAUSE_NONE;
 }
 
-enum uroce_cause rc_request_plan_answered(struct rc_qp *qp, uint32_t slot, uint32_t index, uint32_t responses,
-					  struct wire_packet *packet)
+enum uroce_cause rc_request_check_answered(struct rc_qp *qp, const struct rc_send_wqe *wqe)
 {
-	const struct rc_send_wqe *wqe = sendwin_slot(&qp->win, slot);
 	enum uroce_cause cause = UROCE_CAUSE_NONE;
 
-	put_answered(qp, slot, index, responses, packet);
 	if (wqe->opcode != UROCE_WR_ATOMIC_WRITE)
 		return check_answer_buffers(qp, wqe);
-	packet->payload_bytes = wqe->length_bytes;
-	packet->payload = request_find_bytes(qp, wqe, 0, wqe->length_bytes, &cause);
+	request_find_bytes(qp, wqe, 0, wqe->length_bytes, &cause);
 	return cause;
+}
+
+/* A FLUSH or atomic: extension headers of their own. */
+static void write_packet(const struct rc_qp *qp, uint32_t slot, struct rc_outbox *out)
+{
+	const struct rc_send_wqe *wqe = sendwin_slot(&qp->win, slot);
+	const struct rc_atomic_operands *operands = sendwin_operands(&qp->win, slot);
+	struct wire_packet packet = { .flags = WIRE_ACKREQ, .va = wqe->remote_va, .rkey = wqe->rkey };
+
+	if (wqe->opcode == UROCE_WR_FLUSH) {
+		packet.opcode = OP_FLUSH;
+		packet.dma_length = wqe->length_bytes; /* which may be more than a packet has */
+		packet.feth = feth_of(wqe);
+	} else if (wqe->opcode == UROCE_WR_ATOMIC_CMP_AND_SWP) {
+		packet.opcode = OP_COMPARE_SWAP;
+		packet.swap_add = operands->swap;
+		packet.compare = operands->compare_add;
+	} else {
+		packet.opcode = OP_FETCH_ADD;
+		packet.swap_add = operands->compare_add;
+	}
+	emit_packet(qp, &packet, wqe->first_psn, out);
+}
+
+void rc_request_write_answered(struct rc_qp *qp, uint32_t slot, uint32_t index, uint32_t responses,
+			       struct rc_outbox *out)
+{
+	const struct rc_send_wqe *wqe = sendwin_slot(&qp->win, slot);
+	uint64_t done = (uint64_t)index << qp->mtu_shift, part = (uint64_t)responses << qp->mtu_shift;
+	uint64_t left = wqe->length_bytes - done;
+	enum uroce_cause cause = UROCE_CAUSE_NONE;
+	struct wire_headers headers;
+
+	if (wqe->opcode == UROCE_WR_RDMA_READ) {
+		headers = emit_bth(qp, OP_READ_REQUEST, 0, psn_add(wqe->first_psn, index), true);
+		emit_add_reth(&headers, wqe->remote_va + done, wqe->rkey, (uint32_t)(left < part ? left : part));
+		emit(&headers, NULL, 0, out);
+	} else if (wqe->opcode == UROCE_WR_ATOMIC_WRITE) {
+		headers = emit_bth(qp, OP_ATOMIC_WRITE, 0, wqe->first_psn, true);
+		emit_add_reth(&headers, wqe->remote_va, wqe->rkey, wqe->length_bytes);
+		emit(&headers, request_find_bytes(qp, wqe, 0, wqe->length_bytes, &cause), wqe->length_bytes, out);
+	} else {
+		write_packet(qp, slot, out);
+	}
 }

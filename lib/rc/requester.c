@@ -5,8 +5,8 @@
 #include "rc/ackreq.h"
 #include "rc/codes.h"
 #include "rc/credit.h"
+#include "rc/emit.h"
 #include "rc/fail.h"
-#include "rc/outbox.h"
 #include "rc/request.h"
 #include "rc/retry.h"
 #include "rc/tail_probe.h"
@@ -104,37 +104,40 @@ COLD uint32_t restart_packets(struct rc_qp *qp, const struct rc_send_wqe *wqe)
  * How many packets of a SEND or WRITE go out now in one run, of `left` that are still to go; the window has room. A run
  * ends where one of its packets has to ask for an ACK (Q-5), so that none but its last does.
  */
-static inline uint32_t run_length(const struct rc_qp *qp, const struct rc_send_wqe *wqe, uint32_t left,
-				  const struct rc_outbox *out)
+static inline uint32_t run_length(const struct rc_qp *qp, uint32_t left, const struct rc_outbox *out)
 {
 	const struct rc_sendwin *win = &qp->win;
 	uint32_t window = qp->requester.window - psn_distance(win->snd_nxt, win->snd_una);
 	uint32_t resent = psn_distance(win->snd_max, win->snd_nxt),
 		 count = ACKREQ_INTERVAL - qp->requester.since_ackreq;
 
-	if (wqe->sge_count > 1)
-		return 1;
 	if (count > left)
 		count = left;
-	if (count > out->packet_room)
-		count = out->packet_room;
+	if (count > outbox_packet_room(out))
+		count = outbox_packet_room(out);
 	if (count > window)
 		count = window;
 	return resent && count > resent ? resent : count;
 }
 
-/* ---- what has gone out ---- */
+/* ---- what goes out ---- */
 
 /*
- * Q-5, of the last packet of a run. A READ or atomic is always answered; the flag is set all the same, as Linux does.
- * Otherwise: at the end of a message that reports, where a resend has caught up, and twice a window.
+ * Q-5: has the last packet of a run to ask for an ACK? At the end of a message that reports, where a resend has caught
+ * up, and twice a window; and where a pause follows: nothing else is posted, there is no more room, or the window is
+ * full. The run counts as sent already.
  */
-static inline bool wants_ack(const struct rc_qp *qp, const struct rc_send_wqe *wqe, psn_t end, bool ends, bool resent)
+static inline bool wants_ack(struct rc_qp *qp, const struct rc_send_wqe *wqe, bool ends, bool resent, bool last_room,
+			     uint64_t now_ns)
 {
-	const struct rc_requester *req = &qp->requester;
+	const struct rc_sendwin *win = &qp->win;
 
-	return (ends && (wqe->flags & UROCE_SEND_SIGNALED)) || req->since_ackreq >= ACKREQ_INTERVAL ||
-	       (resent && psn_equal(end, qp->win.snd_max)) || (ends && qp->flow_control && rc_credit_is_used_up(qp));
+	if ((ends && (wqe->flags & UROCE_SEND_SIGNALED)) || qp->requester.since_ackreq >= ACKREQ_INTERVAL ||
+	    (resent && psn_equal(win->snd_nxt, win->snd_max)) || (qp->flow_control && ends && rc_credit_is_used_up(qp)))
+		return true;
+	if (win->cursor == win->tail)
+		return !ackreq_defer(qp, now_ns);
+	return (last_room || psn_distance(win->snd_nxt, win->snd_una) >= qp->requester.window) && ackreq_is_due(qp);
 }
 
 /* Packets have gone out once more. */
@@ -149,12 +152,12 @@ COLD void note_resent(struct rc_qp *qp, const struct rc_send_wqe *wqe, psn_t end
 }
 
 /*
- * So many packets of the request at the cursor, which own the PSNs from `snd_nxt` up to `end`, have been planned and
- * leave; ends: its last one, too; answered: an ACK is not enough. The request begins with its first. The timers learn
- * of the first packet and of the last, if they are to learn anything.
+ * So many packets of the request at the cursor, which own the PSNs from `snd_nxt` up to `end`, leave: they are written
+ * next. ends: its last one, too; answered: an ACK is not enough. The request begins with its first. The timers learn of
+ * the first packet and of the last, if they are to learn anything. Returns whether the last one asks for an ACK.
  */
-INLINE void commit(struct rc_qp *qp, struct rc_send_wqe *wqe, psn_t end, uint32_t packets, bool ends, bool answered,
-		   uint64_t now_ns, struct rc_outbox *out)
+INLINE bool commit(struct rc_qp *qp, struct rc_send_wqe *wqe, psn_t end, uint32_t packets, bool ends, bool answered,
+		   uint64_t now_ns, const struct rc_outbox *out)
 {
 	struct rc_sendwin *win = &qp->win;
 	psn_t psn = win->snd_nxt;
@@ -167,18 +170,16 @@ INLINE void commit(struct rc_qp *qp, struct rc_send_wqe *wqe, psn_t end, uint32_
 			rc_credit_message_started(qp, wqe);
 	}
 	qp->requester.since_ackreq += packets;
-	asks = answered || wants_ack(qp, wqe, end, ends, resent);
-	if (asks) {
-		out->packets[out->packet_count + packets - 1].flags |= WIRE_ACKREQ;
-		qp->requester.since_ackreq = 0;
-	}
-	outbox_take_packets(out, packets);
 	if (__builtin_expect(resent, 0))
 		note_resent(qp, wqe, end, packets);
 	else
 		sendwin_go_on(win, end, ends);
+	asks = answered || wants_ack(qp, wqe, ends, resent, packets == outbox_packet_room(out), now_ns);
+	if (asks)
+		qp->requester.since_ackreq = 0;
 	if (retry_wants_to_know(qp, psn, asks))
 		rc_retry_packets_sent(qp, psn, packets, !resent, asks, now_ns);
+	return asks;
 }
 
 /* The next packets of a SEND or WRITE at the cursor. only: it has one, which the compiler makes less of. */
@@ -188,15 +189,18 @@ INLINE enum plan send_message(struct rc_qp *qp, struct rc_send_wqe *wqe, bool on
 	struct rc_sendwin *win = &qp->win;
 	uint32_t psn_count = only ? 1 : wqe->psn_count;
 	uint32_t index = only ? 0 : psn_distance(win->snd_nxt, wqe->first_psn), count;
-	enum uroce_cause cause;
+	enum uroce_cause cause = UROCE_CAUSE_NONE;
+	const uint8_t *payload;
+	bool asks;
 
 	if (psn_distance(win->snd_nxt, win->snd_una) >= qp->requester.window)
 		return PLAN_WAIT;
-	count = only ? 1 : run_length(qp, wqe, psn_count - index, out);
-	cause = request_plan_message(qp, wqe, index, count, psn_count, outbox_packet_slot(out), out);
-	if (__builtin_expect(cause != UROCE_CAUSE_NONE, 0))
+	count = only ? 1 : run_length(qp, psn_count - index, out);
+	payload = request_find_payload(qp, wqe, index, count, psn_count, &cause);
+	if (__builtin_expect(payload == NULL, 0))
 		return report_fault(qp, UROCE_WC_LOC_PROT_ERR, cause);
-	commit(qp, wqe, psn_add(win->snd_nxt, count), count, index + count == psn_count, false, now_ns, out);
+	asks = commit(qp, wqe, psn_add(win->snd_nxt, count), count, index + count == psn_count, false, now_ns, out);
+	request_write_message(qp, wqe, index, count, psn_count, asks, payload, out);
 	return PLAN_DONE;
 }
 
@@ -205,22 +209,42 @@ COLD enum plan send_long_message(struct rc_qp *qp, struct rc_send_wqe *wqe, uint
 	return send_message(qp, wqe, false, now_ns, out);
 }
 
+/* The next packet of one whose payload lies in several pieces. */
+COLD enum plan send_pieces(struct rc_qp *qp, struct rc_send_wqe *wqe, uint64_t now_ns, struct rc_outbox *out)
+{
+	struct rc_sendwin *win = &qp->win;
+	uint32_t index = psn_distance(win->snd_nxt, wqe->first_psn);
+	struct request_pieces pieces;
+	enum uroce_cause cause;
+	bool asks;
+
+	if (psn_distance(win->snd_nxt, win->snd_una) >= qp->requester.window)
+		return PLAN_WAIT;
+	cause = rc_request_find_pieces(qp, wqe, index, &pieces);
+	if (cause != UROCE_CAUSE_NONE)
+		return report_fault(qp, UROCE_WC_LOC_PROT_ERR, cause);
+	asks = commit(qp, wqe, psn_next(win->snd_nxt), 1, index + 1 == wqe->psn_count, false, now_ns, out);
+	request_write_pieces(qp, wqe, index, asks, &pieces, out);
+	return PLAN_DONE;
+}
+
 /* The packet of a request at the cursor that is answered by itself. */
 COLD enum plan send_answered(struct rc_qp *qp, struct rc_send_wqe *wqe, uint64_t now_ns, struct rc_outbox *out)
 {
 	struct rc_sendwin *win = &qp->win;
 	bool resent = !psn_equal(win->snd_nxt, win->snd_max);
-	uint32_t index = psn_distance(win->snd_nxt, wqe->first_psn), responses = wqe->psn_count;
+	uint32_t index = psn_distance(win->snd_nxt, wqe->first_psn), responses = wqe->psn_count, slot = win->cursor;
 	enum uroce_cause cause;
 
 	if (resent && wqe->opcode == UROCE_WR_RDMA_READ)
 		responses = restart_packets(qp, wqe);
 	if (responses == 0)
 		return PLAN_WAIT;
-	cause = rc_request_plan_answered(qp, win->cursor, index, responses, outbox_packet_slot(out));
+	cause = rc_request_check_answered(qp, wqe);
 	if (cause != UROCE_CAUSE_NONE)
 		return report_fault(qp, UROCE_WC_LOC_PROT_ERR, cause);
 	commit(qp, wqe, psn_add(win->snd_nxt, responses), 1, index + responses == wqe->psn_count, true, now_ns, out);
+	rc_request_write_answered(qp, slot, index, responses, out);
 	return PLAN_DONE;
 }
 
@@ -241,57 +265,28 @@ static inline enum plan send_some(struct rc_qp *qp, uint64_t now_ns, struct rc_o
 	}
 	if (wqe->needs & NEEDS_ANSWER)
 		return send_answered(qp, wqe, now_ns, out);
+	if (wqe->sge_count > 1)
+		return send_pieces(qp, wqe, now_ns, out);
 	return wqe->psn_count == 1 ? send_message(qp, wqe, true, now_ns, out) : send_long_message(qp, wqe, now_ns, out);
 }
 
 /*
- * The newest packet is still in the outbox, and a pause follows it: it asks if that is due (Q-5). drained: nothing else
- * is posted.
- */
-COLD void ask_before_pause(struct rc_qp *qp, bool drained, uint64_t now_ns, struct rc_outbox *out)
-{
-	bool first = psn_equal(qp->win.snd_nxt, qp->win.snd_max);
-
-	if (drained && ackreq_may_wait(qp)) {
-		if (qp->probe.deadline_ns == RC_NEVER)
-			probe_defer(&qp->probe, &qp->rtt, qp->retry.timeout_ns, now_ns);
-		return;
-	}
-	if (!drained && !ackreq_is_due(qp))
-		return;
-	out->packets[out->packet_count - 1].flags |= WIRE_ACKREQ;
-	qp->requester.since_ackreq = 0;
-	rc_retry_packets_sent(qp, psn_previous(qp->win.snd_nxt), 1, first, true, now_ns);
-}
-
-/*
- * As much as the room allows. true: there is more. Where what comes next has to wait, and nothing that left before this
- * call has asked for an ACK, because more was to follow, nothing would ever end the wait but the ACK timer.
+ * As much as the room allows. true: there is more. Where what comes next has to wait, and nothing in flight has asked
+ * for an ACK, because more was to follow, nothing would ever end the wait but the ACK timer.
  */
 static bool send(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 {
 	struct rc_sendwin *win = &qp->win;
-	uint32_t before = out->packet_count;
-	bool more = false;
+	enum plan plan = PLAN_DONE;
 
-	while (win->cursor != win->tail) {
-		enum plan plan;
-
-		more = !outbox_has_packet_room(out);
-		if (more)
-			break;
+	while (win->cursor != win->tail && plan == PLAN_DONE) {
+		if (!outbox_has_packet_room(out))
+			return true;
 		plan = send_some(qp, now_ns, out);
-		if (plan == PLAN_DONE)
-			continue;
-		if (plan == PLAN_FAULT)
-			return false;
-		if (out->packet_count == before)
-			ackreq_hurry(qp);
-		break;
 	}
-	if (qp->requester.since_ackreq && out->packet_count != before)
-		ask_before_pause(qp, win->cursor == win->tail, now_ns, out);
-	return more;
+	if (plan == PLAN_WAIT)
+		ackreq_hurry(qp);
+	return false;
 }
 
 /*
@@ -311,7 +306,7 @@ static bool probe(struct rc_qp *qp, bool sent, uint64_t now_ns, struct rc_outbox
 bool rc_requester_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 {
 	struct rc_loss_quota *burst = &qp->requester.loss_quota;
-	uint32_t held, before;
+	uint32_t limit, before;
 	bool more;
 
 	if (retry_waits_for_receiver(&qp->retry))
@@ -319,9 +314,9 @@ bool rc_requester_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *
 	sendwin_take_posted(&qp->win);
 	more = probe(qp, false, now_ns, out);
 	before = out->packet_count;
-	held = outbox_hold_back(out, burst->packets);
+	limit = outbox_hold_back(out, burst->packets);
 	more |= send(qp, now_ns, out);
-	out->packet_room += held;
+	out->packet_limit = limit;
 	loss_quota_grow(burst, out->packet_count - before);
 	return (qp->probe.due && (qp->probe.deferred || out->packet_count == before) && probe(qp, true, now_ns, out)) ||
 	       more;

@@ -19,20 +19,25 @@ static bool is_long_read(const struct rc_send_wqe *wqe)
 /* Puts the packet at psn into the outbox. false: no room, or its memory is no longer ours: that is told in its turn. */
 static bool add_probe(struct rc_qp *qp, psn_t psn, struct rc_outbox *out)
 {
-	struct wire_packet *packet = outbox_packet_slot(out);
-	uint32_t slot = rc_sendwin_owner(&qp->win, psn), index;
+	uint32_t slot = rc_sendwin_owner(&qp->win, psn);
 	const struct rc_send_wqe *wqe = sendwin_slot(&qp->win, slot);
-	enum uroce_cause cause;
+	uint32_t index = psn_distance(psn, wqe->first_psn);
+	enum uroce_cause cause = UROCE_CAUSE_NONE;
+	struct request_pieces pieces;
 
 	if (!outbox_has_packet_room(out))
 		return false;
-	index = psn_distance(psn, wqe->first_psn);
-	cause = wqe_needs_answer(wqe) ? rc_request_plan_answered(qp, slot, index, 1, packet) :
-					request_plan_message(qp, wqe, index, 1, wqe->psn_count, packet, out);
+	if (wqe_needs_answer(wqe)) {
+		cause = rc_request_check_answered(qp, wqe);
+		if (cause == UROCE_CAUSE_NONE)
+			rc_request_write_answered(qp, slot, index, 1, out);
+	} else {
+		cause = rc_request_find_pieces(qp, wqe, index, &pieces);
+		if (cause == UROCE_CAUSE_NONE)
+			request_write_pieces(qp, wqe, index, true, &pieces, out);
+	}
 	if (cause != UROCE_CAUSE_NONE)
 		return false;
-	packet->flags |= WIRE_ACKREQ;
-	outbox_take_packet(out);
 	qp->counters[CNT_EARLY_PROBES]++;
 	return true;
 }
@@ -48,25 +53,12 @@ static uint32_t payload_bytes(const struct rc_qp *qp, psn_t psn)
 	return left < qp->mtu_bytes ? (uint32_t)left : qp->mtu_bytes;
 }
 
-/*
- * An empty WRITE in the place of the packet before the oldest: a duplicate, which changes nothing, but the peer answers
- * it with an ACK when all that it owes before has left.
- */
 static void add_empty_write(struct rc_qp *qp, enum rc_counter counter, struct rc_outbox *out)
 {
 	const struct rc_send_wqe *oldest = sendwin_slot(&qp->win, qp->win.acked);
 
 	qp->probe.behind_una = true;
-	*outbox_packet_slot(out) = (struct wire_packet){
-		.opcode = OP_WRITE_ONLY,
-		.psn = psn_previous(qp->win.snd_una).v,
-		.flags = qp->migration.request_flag | WIRE_ACKREQ,
-		.dest_qpn = qp->dest_qpn,
-		.pkey = qp->pkey,
-		.va = oldest->remote_va,
-		.rkey = oldest->rkey,
-	};
-	outbox_take_packet(out);
+	emit_empty_write(qp, oldest->remote_va, oldest->rkey, out);
 	qp->counters[counter]++;
 }
 

@@ -1,13 +1,15 @@
-/* frame.c - the usual frames fast: parsed in one go, and built from a path's template and a packet value */
+/* frame.c - whole frames, written from a path's template and the headers of a packet */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "wire/frame.h"
 
 #include <string.h>
 
 #include "wire/bytes.h"
+#include "wire/hints.h"
 #include "wire/icrc.h"
 #include "wire/kernel.h"
 
+#define BRIEF_BYTES 4u
 #define IPV6_LENGTH_OFFSET 4
 #define IPV4_LENGTH_OFFSET 2
 #define IPV4_CHECKSUM_OFFSET 10
@@ -73,36 +75,96 @@ static void store_lengths(const struct wire_frame_template *frame, uint32_t bth_
 	}
 }
 
-/* The pad behind the payload, then the ICRC. */
-static inline void end_frame(uint8_t *at, const struct wire_packet *packet, uint32_t crc)
+COLD uint32_t pad_frame(uint8_t *out, uint32_t bytes, uint32_t pad_bytes, uint32_t crc)
 {
-	if (packet->pad_bytes) {
-		memset(at, 0, 3);
-		crc = wire_icrc_continue(crc, at, packet->pad_bytes);
-		at += packet->pad_bytes;
-	}
-	store_le32(at, crc);
+	memset(out + bytes, 0, 3);
+	store_le32(out + bytes + pad_bytes, wire_icrc_continue(crc, out + bytes, pad_bytes));
+	return bytes + pad_bytes + WIRE_ICRC_BYTES;
 }
 
-static uint32_t build_any(const struct wire_frame_template *frame, const struct wire_packet *packet, uint8_t *out)
+/* The pad behind the first bytes of a frame, then the ICRC. Returns the frame's bytes. */
+static inline uint32_t end_frame(uint8_t *out, uint32_t bytes, uint32_t pad_bytes, uint32_t crc)
 {
-	const struct wire_span one = { .base = packet->payload, .bytes = packet->payload_bytes };
-	const struct wire_span *spans = packet->span_count > 1 ? packet->spans : &one;
-	uint32_t count = packet->span_count > 1 ? packet->span_count : 1, crc;
-	uint8_t *ip = out + frame->ip_offset, *at = out + frame->bth_offset;
+	if (pad_bytes)
+		return pad_frame(out, bytes, pad_bytes, crc);
+	store_le32(out + bytes, crc);
+	return bytes + WIRE_ICRC_BYTES;
+}
+
+static uint32_t write_pieces(const struct wire_frame_template *frame, const void *headers, uint32_t headers_bytes,
+			     const struct wire_span *pieces, uint32_t count, uint32_t bytes, uint32_t pad_bytes,
+			     uint8_t *out)
+{
+	uint8_t *ip = out + frame->ip_offset, *bth = out + frame->bth_offset, *at = bth + headers_bytes;
+	uint32_t crc;
 
 	memcpy(out, frame->bytes, sizeof(frame->bytes));
-	store_lengths(frame, packet_bytes(packet), out);
-	at += wire_packet_build(packet, at);
-	crc = wire_kernel_frame(ip, (uint32_t)(at - ip), at, spans[0].base, spans[0].bytes);
-	at += spans[0].bytes;
+	store_lengths(frame, headers_bytes + bytes + pad_bytes + WIRE_ICRC_BYTES, out);
+	memcpy(bth, headers, headers_bytes);
+	bth[1] |= (uint8_t)(pad_bytes << (BTH_PAD_AT - 8));
+	crc = wire_kernel_frame(ip, (uint32_t)(at - ip), at, pieces[0].base, pieces[0].bytes);
+	at += pieces[0].bytes;
 	for (uint32_t i = 1; i < count; i++) {
-		crc = wire_kernel_copy(crc, at, spans[i].base, spans[i].bytes);
-		at += spans[i].bytes;
+		crc = wire_kernel_copy(crc, at, pieces[i].base, pieces[i].bytes);
+		at += pieces[i].bytes;
 	}
-	end_frame(at, packet, crc);
-	return frame_bytes(frame, packet);
+	return end_frame(out, (uint32_t)(at - out), pad_bytes, crc);
 }
+
+uint32_t wire_frame_write_pieces(const struct wire_frame_template *frame, const struct wire_headers *headers,
+				 const struct wire_span *pieces, uint32_t count, uint8_t *out)
+{
+	uint8_t stored[WIRE_BTH_BYTES + WIRE_RETH_BYTES + BRIEF_BYTES];
+	uint32_t brief = (uint32_t)(headers->rest >> 32), headers_bytes = WIRE_BTH_BYTES, bytes = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		bytes += (uint32_t)pieces[i].bytes;
+	memcpy(stored, &headers->begin, 8);
+	memcpy(stored + 8, &headers->rest, 4);
+	if (headers->extensions & FRAME_RETH) {
+		memcpy(stored + headers_bytes, &headers->va, 8);
+		memcpy(stored + headers_bytes + 8, &headers->key_and_length, 8);
+		headers_bytes += WIRE_RETH_BYTES;
+	}
+	if (headers->extensions & FRAME_BRIEF) {
+		memcpy(stored + headers_bytes, &brief, BRIEF_BYTES);
+		headers_bytes += BRIEF_BYTES;
+	}
+	return write_pieces(frame, stored, headers_bytes, pieces, count, bytes, packet_pad_bytes(bytes), out);
+}
+
+uint32_t wire_frame_build(const struct wire_frame_template *frame, const struct wire_packet *packet, uint8_t *out)
+{
+	const struct wire_span one = { .base = packet->payload, .bytes = packet->payload_bytes };
+	uint8_t headers[WIRE_HEADERS_MAX_BYTES];
+	uint32_t headers_bytes = wire_packet_build(packet, headers);
+
+	return write_pieces(frame, headers, headers_bytes, &one, 1, packet->payload_bytes, packet->pad_bytes, out);
+}
+
+COLD uint32_t write_any(const struct wire_frame_template *frame, uint64_t begin, uint64_t rest, const uint8_t *payload,
+			uint32_t bytes, uint8_t *out, uint64_t va, uint64_t key_and_length, uint32_t extensions)
+{
+	const struct wire_span one = { .base = payload, .bytes = bytes };
+	const struct wire_headers headers = { begin, rest, va, key_and_length, extensions };
+
+	return wire_frame_write_pieces(frame, &headers, &one, 1, out);
+}
+
+/* The writer of frames with these extension headers, out of one that writes them all. */
+#define WRITER(instructions, name, extensions)                                                                    \
+	instructions static uint32_t name##_##extensions(const struct wire_frame_template *frame, uint64_t begin, \
+							 uint64_t rest, const uint8_t *payload, uint32_t bytes,   \
+							 uint8_t *out, uint64_t va, uint64_t key_and_length)      \
+	{                                                                                                         \
+		return write_##name(frame, begin, rest, payload, bytes, out, va, key_and_length, extensions);     \
+	}
+
+#define WRITERS(instructions, name) \
+	WRITER(instructions, name, 0) WRITER(instructions, name, 1) WRITER(instructions, name, 2)
+
+WRITERS(, any)
+WRITER(, any, 3)
 
 /* ---- out: ACKs ---- */
 
@@ -140,12 +202,9 @@ bool wire_frame_ack_follows(const uint8_t *frame, const uint8_t *before)
 static uint32_t build_new_ack(struct wire_frame_template *frame, const struct wire_ack *ack, uint8_t *out)
 {
 	const uint64_t none = 0;
-	struct wire_packet packet;
-	uint32_t frame_bytes;
+	uint32_t frame_bytes = any_1(frame, ack->begin, ack->rest, NULL, 0, out, 0, 0);
 	uint8_t *icrc;
 
-	packet_of_ack(ack, &packet);
-	frame_bytes = wire_frame_build(frame, &packet, out);
 	if (!frame->has_image)
 		return frame_bytes;
 	memcpy(frame->ack, out, FRAME_ACK_BYTES);
@@ -180,23 +239,16 @@ struct varying {
 	uint64_t words[8];
 };
 
-/* The extension header of 4 bytes, as it is stored. */
-INLINE uint32_t short_extension(const struct wire_opcode_row *row, const struct wire_packet *packet)
-{
-	uint32_t value = row->aeth ? (uint32_t)packet->syndrome << 24 | packet->msn : packet->imm;
-
-	return __builtin_bswap32(value);
-}
-
 /* Writes the headers, and leaves in *varying what is not in the template. extension_bytes is known when compiled. */
-INLINE void store_headers(const struct wire_frame_template *frame, const struct wire_packet *packet,
-			  uint32_t extension_bytes, uint8_t *out, struct varying *varying)
+INLINE void store_headers(const struct wire_frame_template *frame, uint64_t begin, uint64_t rest, uint64_t va,
+			  uint64_t key_and_length, uint32_t extension_bytes, uint32_t bytes, uint8_t *out,
+			  struct varying *varying)
 {
-	uint32_t udp_bytes = FRAME_UDP_BYTES + WIRE_BTH_BYTES + extension_bytes + packet->payload_bytes +
-			     packet->pad_bytes + WIRE_ICRC_BYTES;
-	uint32_t ip_bytes = udp_bytes + FRAME_IPV4_BYTES, bth8 = packet_bth_end(packet);
+	uint32_t pad_bytes = packet_pad_bytes(bytes);
+	uint32_t udp_bytes = FRAME_UDP_BYTES + WIRE_BTH_BYTES + extension_bytes + bytes + pad_bytes + WIRE_ICRC_BYTES;
+	uint32_t ip_bytes = udp_bytes + FRAME_IPV4_BYTES;
 	uint64_t ip_length = __builtin_bswap16((uint16_t)ip_bytes);
-	uint64_t udp_length = __builtin_bswap16((uint16_t)udp_bytes), bth = packet_bth_begin(packet);
+	uint64_t udp_length = __builtin_bswap16((uint16_t)udp_bytes), bth = begin | (uint64_t)pad_bytes << BTH_PAD_AT;
 	uint64_t seen = bth | 0xFFull << 32; /* BTH byte 4 */
 	uint8_t *at = out + FRAME_BTH_AT;
 
@@ -205,131 +257,86 @@ INLINE void store_headers(const struct wire_frame_template *frame, const struct 
 	store_be16(out + FRAME_IP_AT + IPV4_CHECKSUM_OFFSET, ipv4_checksum(frame, ip_bytes));
 	store_be16(out + FRAME_UDP_AT + UDP_LENGTH_OFFSET, (uint16_t)udp_bytes);
 	memcpy(at, &bth, 8);
-	memcpy(at + 8, &bth8, 4);
+	memcpy(at + 8, &rest, extension_bytes == 4 ? 8 : 4);
 	if (extension_bytes == 0) { /* IP begins at byte 24 of the image */
 		*varying = (struct varying){ { 0, 0, 0, ip_length << 16, 0, 0, udp_length | seen << 32,
-					       seen >> 32 | (uint64_t)bth8 << 32 } };
+					       seen >> 32 | rest << 32 } };
 	} else if (extension_bytes == 4) { /* at 20 */
-		uint32_t extension = short_extension(wire_opcode(packet->opcode), packet);
-
-		memcpy(at + 12, &extension, 4);
-		*varying = (struct varying){ { 0, 0, ip_length << 48, 0, 0, udp_length << 32, seen,
-					       bth8 | (uint64_t)extension << 32 } };
+		*varying = (struct varying){ { 0, 0, ip_length << 48, 0, 0, udp_length << 32, seen, rest } };
 	} else { /* at 8 */
-		uint64_t va = __builtin_bswap64(packet->va);
-		uint64_t rest = __builtin_bswap64((uint64_t)packet->rkey << 32 | packet->dma_length);
-
 		memcpy(at + 12, &va, 8);
-		memcpy(at + 20, &rest, 8);
+		memcpy(at + 20, &key_and_length, 8);
 		*varying = (struct varying){ { 0, ip_length << 16, 0, 0, udp_length | seen << 32,
-					       seen >> 32 | (uint64_t)bth8 << 32, va, rest } };
+					       seen >> 32 | rest << 32, va, key_and_length } };
 	}
 }
 
-TARGET_128 INLINE uint32_t build_128(const struct wire_frame_template *frame, const struct wire_packet *packet,
-				     uint32_t extension_bytes, uint8_t *out)
-{
-	const uint8_t *image = frame->image + extension_bytes;
-	uint8_t *at = out + FRAME_BTH_AT + WIRE_BTH_BYTES + extension_bytes;
-	struct varying v;
+/* For a CPU with these instructions; which extension headers there are is known when it is compiled. */
+#define WRITE(instructions, name, icrc)                                                                                \
+	instructions INLINE uint32_t write_##name(const struct wire_frame_template *frame, uint64_t begin,             \
+						  uint64_t rest, const uint8_t *payload, uint32_t bytes, uint8_t *out, \
+						  uint64_t va, uint64_t key_and_length, uint32_t extensions)           \
+	{                                                                                                              \
+		uint32_t extension_bytes = extensions == FRAME_RETH ? WIRE_RETH_BYTES : extensions * BRIEF_BYTES;      \
+		uint8_t *at = out + FRAME_BTH_AT + WIRE_BTH_BYTES + extension_bytes;                                   \
+		struct varying v;                                                                                      \
+		if (__builtin_expect(!frame->has_image, 0))                                                            \
+			return write_any(frame, begin, rest, payload, bytes, out, va, key_and_length, extensions);     \
+		store_headers(frame, begin, rest, va, key_and_length, extension_bytes, bytes, out, &v);                \
+		return end_frame(out, (uint32_t)(at - out) + bytes, packet_pad_bytes(bytes),                           \
+				 icrc(frame->image + extension_bytes, &v, at, payload, bytes));                        \
+	}                                                                                                              \
+	WRITERS(instructions, name)
 
-	store_headers(frame, packet, extension_bytes, out, &v);
+TARGET_128 INLINE uint32_t icrc_128(const uint8_t *image, const struct varying *v, uint8_t *at, const uint8_t *payload,
+				    uint32_t bytes)
+{
 #define LANE(i)                                  \
 	_mm_xor_si128(load_16(image + 16 * (i)), \
-		      _mm_set_epi64x((int64_t)v.words[2 * (i) + 1], (int64_t)v.words[2 * (i)]))
-	return go_on_128(LANE(0), LANE(1), LANE(2), LANE(3), at, packet->payload, packet->payload_bytes, true);
+		      _mm_set_epi64x((int64_t)v->words[2 * (i) + 1], (int64_t)v->words[2 * (i)]))
+	return go_on_128(LANE(0), LANE(1), LANE(2), LANE(3), at, payload, bytes, true);
 #undef LANE
 }
 
-/* How many bytes of extension headers one of those has; any other frame goes the other way. */
-INLINE uint32_t image_extension(const struct wire_frame_template *frame, const struct wire_packet *packet)
+WRITE(TARGET_128, pclmul, icrc_128)
+
+TARGET_256 INLINE uint32_t icrc_256(const uint8_t *image, const struct varying *v, uint8_t *at, const uint8_t *payload,
+				    uint32_t bytes)
 {
-	const struct wire_opcode_row *row = wire_opcode(packet->opcode);
-
-	if (!frame->has_image || packet->span_count > 1 || (row->extension_bytes == 16 && !row->reth))
-		return UINT32_MAX;
-	return row->extension_bytes;
-}
-
-/* Pad and ICRC; crc covers what is before them. Returns the frame's bytes. */
-INLINE uint32_t end_image(const struct wire_packet *packet, uint32_t extension_bytes, uint32_t crc, uint8_t *out)
-{
-	uint32_t bytes = FRAME_BTH_AT + WIRE_BTH_BYTES + extension_bytes + packet->payload_bytes;
-
-	end_frame(out + bytes, packet, crc);
-	return bytes + packet->pad_bytes + WIRE_ICRC_BYTES;
-}
-
-/* For a CPU with these instructions; how many bytes of extension headers there are is known when it is compiled. */
-#define BUILD(instructions, name, build)                                                                             \
-	instructions static uint32_t name(const struct wire_frame_template *frame, const struct wire_packet *packet, \
-					  uint8_t *out)                                                              \
-	{                                                                                                            \
-		switch (image_extension(frame, packet)) {                                                            \
-		case 0:                                                                                              \
-			return end_image(packet, 0, build(frame, packet, 0, out), out);                              \
-		case 4:                                                                                              \
-			return end_image(packet, 4, build(frame, packet, 4, out), out);                              \
-		case 16:                                                                                             \
-			return end_image(packet, 16, build(frame, packet, 16, out), out);                            \
-		}                                                                                                    \
-		return build_any(frame, packet, out);                                                                \
-	}
-
-BUILD(TARGET_128, build_pclmul, build_128)
-
-TARGET_256 INLINE uint32_t build_256(const struct wire_frame_template *frame, const struct wire_packet *packet,
-				     uint32_t extension_bytes, uint8_t *out)
-{
-	const uint8_t *image = frame->image + extension_bytes;
-	uint8_t *at = out + FRAME_BTH_AT + WIRE_BTH_BYTES + extension_bytes;
-	struct varying v;
-
-	store_headers(frame, packet, extension_bytes, out, &v);
-#define HALF(i)                                                                                          \
-	_mm256_xor_si256(load_32(image + 32 * (i)),                                                      \
-			 _mm256_set_epi64x((int64_t)v.words[4 * (i) + 3], (int64_t)v.words[4 * (i) + 2], \
-					   (int64_t)v.words[4 * (i) + 1], (int64_t)v.words[4 * (i)]))
-	return go_on_256(HALF(0), HALF(1), at, packet->payload, packet->payload_bytes, true);
+#define HALF(i)                                                                                            \
+	_mm256_xor_si256(load_32(image + 32 * (i)),                                                        \
+			 _mm256_set_epi64x((int64_t)v->words[4 * (i) + 3], (int64_t)v->words[4 * (i) + 2], \
+					   (int64_t)v->words[4 * (i) + 1], (int64_t)v->words[4 * (i)]))
+	return go_on_256(HALF(0), HALF(1), at, payload, bytes, true);
 #undef HALF
 }
 
-BUILD(TARGET_256, build_vpclmul256, build_256)
+WRITE(TARGET_256, vpclmul256, icrc_256)
 
-TARGET_512 INLINE uint32_t build_512(const struct wire_frame_template *frame, const struct wire_packet *packet,
-				     uint32_t extension_bytes, uint8_t *out)
+TARGET_512 INLINE uint32_t icrc_512(const uint8_t *image, const struct varying *v, uint8_t *at, const uint8_t *payload,
+				    uint32_t bytes)
 {
-	uint8_t *at = out + FRAME_BTH_AT + WIRE_BTH_BYTES + extension_bytes;
-	struct varying v;
-	__m512i image;
+	const uint64_t *words = v->words;
+	__m512i x = _mm512_set_epi64((int64_t)words[7], (int64_t)words[6], (int64_t)words[5], (int64_t)words[4],
+				     (int64_t)words[3], (int64_t)words[2], (int64_t)words[1], (int64_t)words[0]);
 
-	store_headers(frame, packet, extension_bytes, out, &v);
-	image = _mm512_set_epi64((int64_t)v.words[7], (int64_t)v.words[6], (int64_t)v.words[5], (int64_t)v.words[4],
-				 (int64_t)v.words[3], (int64_t)v.words[2], (int64_t)v.words[1], (int64_t)v.words[0]);
-	image = _mm512_xor_si512(image, _mm512_loadu_si512(frame->image + extension_bytes));
-	return go_on_512(image, at, packet->payload, packet->payload_bytes, true);
+	return go_on_512(_mm512_xor_si512(x, _mm512_loadu_si512(image)), at, payload, bytes, true);
 }
 
-BUILD(TARGET_512, build_vpclmul, build_512)
-
-uint32_t wire_frame_build(const struct wire_frame_template *frame, const struct wire_packet *packet, uint8_t *out)
-{
-	static uint32_t (*const builds[WIRE_KERNELS])(const struct wire_frame_template *, const struct wire_packet *,
-						      uint8_t *) = {
-		[WIRE_KERNEL_ISAL] = build_any,
-		[WIRE_KERNEL_PCLMUL] = build_pclmul,
-		[WIRE_KERNEL_VPCLMUL256] = build_vpclmul256,
-		[WIRE_KERNEL_VPCLMUL] = build_vpclmul,
-	};
-
-	return builds[wire_kernel_chosen()](frame, packet, out);
-}
-
-#else
-
-uint32_t wire_frame_build(const struct wire_frame_template *frame, const struct wire_packet *packet, uint8_t *out)
-{
-	return build_any(frame, packet, out);
-}
+WRITE(TARGET_512, vpclmul, icrc_512)
 
 #endif
+
+#define ROW(name)                                   \
+	{                                           \
+		name##_0, name##_1, name##_2, any_3 \
+	}
+
+wire_frame_writer *const wire_frame_writers[WIRE_KERNELS][FRAME_EXTENSIONS] = {
+	[WIRE_KERNEL_ISAL] = ROW(any),
+#ifdef __x86_64__
+	[WIRE_KERNEL_PCLMUL] = ROW(pclmul),
+	[WIRE_KERNEL_VPCLMUL256] = ROW(vpclmul256),
+	[WIRE_KERNEL_VPCLMUL] = ROW(vpclmul),
+#endif
+};

@@ -1,9 +1,9 @@
-/* frame.h - whole frames, the usual ones fast: parsed in one go, and built from the template of a path */
+/* frame.h - whole frames, the usual ones fast: parsed in one go, and written with the template of a path */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Out:
  *   1. wire_frame_prepare() once a path, from everything that its frames have in common
- *   2. wire_frame_build() for each packet
+ *   2. frame_write() for each packet
  */
 #ifndef WIRE_FRAME_H
 #define WIRE_FRAME_H
@@ -14,6 +14,7 @@
 
 #include "wire/bytes.h"
 #include "wire/encap.h"
+#include "wire/kernel.h"
 #include "wire/packet.h"
 
 #define FRAME_UDP_BYTES 8u
@@ -178,15 +179,50 @@ struct wire_frame_template {
 void wire_frame_prepare(struct wire_frame_template *frame, const struct wire_encap *encap);
 
 /*
- * Writes the whole frame of packet to out: headers, payload from where it lies, pad, ICRC. Returns its bytes; out has
- * room for them, and for at least 128. Each byte of payload is read once.
+ * The headers of a packet as they stand in its frame, from packet_bth_of(), packet_bth_end_of() and packet_reth_end():
+ * all but the pad in the BTH, and those with more than a RETH and an extension header of 4 bytes.
  */
-uint32_t wire_frame_build(const struct wire_frame_template *frame, const struct wire_packet *packet, uint8_t *out);
+struct wire_headers {
+	uint64_t begin;          /* BTH bytes 0 to 7 */
+	uint64_t rest;           /* 8 to 11, and above them an AETH, ImmDt or IETH, or 0 */
+	uint64_t va;             /* RETH bytes 0 to 7 */
+	uint64_t key_and_length; /* 8 to 15 */
+	uint32_t extensions;     /* enum frame_extensions: which there are */
+};
+
+enum frame_extensions { FRAME_BRIEF = 1, FRAME_RETH = 2, FRAME_EXTENSIONS = 4 };
+
+/* A piece of memory. */
+struct wire_span {
+	const uint8_t *base;
+	uint64_t bytes;
+};
+
+/* For frame_write() alone: how each kernel writes frames with each set of extension headers. */
+typedef uint32_t wire_frame_writer(const struct wire_frame_template *frame, uint64_t begin, uint64_t rest,
+				   const uint8_t *payload, uint32_t bytes, uint8_t *out, uint64_t va,
+				   uint64_t key_and_length);
+extern wire_frame_writer *const wire_frame_writers[WIRE_KERNELS][FRAME_EXTENSIONS];
 
 /*
- * The same for an ACK or NAK, but quickly when it differs from the last one by nothing but its PSN and AETH. out has
- * room for 128 bytes.
+ * Writes a whole frame to out: headers, payload from where it lies, pad, ICRC. Returns its bytes; out has room for
+ * them, and for at least 128. Each byte of payload is read once.
  */
+static inline uint32_t frame_write(const struct wire_frame_template *frame, const struct wire_headers *headers,
+				   const uint8_t *payload, uint32_t bytes, uint8_t *out)
+{
+	return wire_frame_writers[wire_kernel_chosen()][headers->extensions](
+		frame, headers->begin, headers->rest, payload, bytes, out, headers->va, headers->key_and_length);
+}
+
+/* The same with a payload of so many pieces, at least one. */
+uint32_t wire_frame_write_pieces(const struct wire_frame_template *frame, const struct wire_headers *headers,
+				 const struct wire_span *pieces, uint32_t count, uint8_t *out);
+
+/* The frame of a packet value, which says itself how much pad it has. */
+uint32_t wire_frame_build(const struct wire_frame_template *frame, const struct wire_packet *packet, uint8_t *out);
+
+/* An ACK or NAK, quickly when it differs from the last one by nothing but its PSN and AETH. */
 uint32_t wire_frame_build_ack(struct wire_frame_template *frame, const struct wire_ack *ack, uint8_t *out);
 
 /* How many bytes that will be. */

@@ -38,21 +38,13 @@ enum wire_packet_flags {
 	WIRE_FLAGS = WIRE_SOLICITED | WIRE_MIGREQ | WIRE_FECN | WIRE_BECN | WIRE_ACKREQ | WIRE_RESERVED
 };
 
-/* A piece of memory. */
-struct wire_span {
-	const uint8_t *base;
-	uint64_t bytes;
-};
-
 /* One cache line. Which members of the union count is told by the opcode's row. All in host byte order. */
 struct wire_packet {
 	uint32_t opcode : 8, flags : 24; /* enum wire_packet_flags, no other bits */
 	uint32_t psn;                    /* 24 bits */
 	uint32_t dest_qpn;               /* 24 bits */
 	uint16_t pkey;
-	uint8_t pad_bytes;  /* 0..3, as in the BTH; building uses it as it is */
-	uint8_t span_count; /* 0 or 1: payload is the data; more: payload is an array of struct wire_span. The parser
-			     * writes 1 */
+	uint8_t pad_bytes; /* 0..3, as in the BTH; building uses it as it is */
 	union {
 		struct { /* RETH, AtomicETH, FETH */
 			uint64_t va;
@@ -79,10 +71,7 @@ struct wire_packet {
 		uint32_t invalidate_key; /* IETH */
 	};
 	uint32_t payload_bytes; /* without pad */
-	union {
-		const void *payload;
-		const struct wire_span *spans;
-	};
+	const void *payload;
 };
 
 static_assert(sizeof(struct wire_packet) == 64, "one cache line: the outbox and the parser move whole lines");
@@ -141,11 +130,22 @@ static inline uint64_t packet_bth_begin(const struct wire_packet *packet)
 	       (uint64_t)((bits >> 16 & 0xFF) | __builtin_bswap32(packet->dest_qpn)) << 32;
 }
 
-/* The same of a packet without pad and other flags than MigReq, for which flag is WIRE_MIGREQ, or 0. */
-static inline uint64_t packet_bth_of(uint8_t opcode, uint8_t flag, uint16_t pkey, uint32_t dest_qpn)
+/* The same of a packet without pad; flags: WIRE_MIGREQ and WIRE_SOLICITED. */
+static inline uint64_t packet_bth_of(uint8_t opcode, uint32_t flags, uint16_t pkey, uint32_t dest_qpn)
 {
-	return opcode | (uint64_t)flag << 8 | (uint64_t)__builtin_bswap16(pkey) << 16 |
+	return opcode | (uint64_t)flags << 8 | (uint64_t)__builtin_bswap16(pkey) << 16 |
 	       (uint64_t)__builtin_bswap32(dest_qpn) << 32;
+}
+
+static inline uint32_t packet_bth_end_of(uint32_t psn, bool ackreq)
+{
+	return __builtin_bswap32(psn) | (ackreq ? WIRE_ACKREQ >> 16 : 0);
+}
+
+/* Bytes 8 to 15 of a RETH. */
+static inline uint64_t packet_reth_end(uint32_t rkey, uint32_t dma_length)
+{
+	return __builtin_bswap64((uint64_t)rkey << 32 | dma_length);
 }
 
 static inline uint32_t packet_bth_end(const struct wire_packet *packet)
@@ -177,7 +177,6 @@ static inline void packet_parse_bth(const uint8_t *bth, struct wire_packet *pack
 	packet->pad_bytes = begin >> BTH_PAD_AT & 3;
 	packet->dest_qpn = __builtin_bswap32((uint32_t)(begin >> 32)) & 0xFFFFFF;
 	packet->pkey = __builtin_bswap16((uint16_t)(begin >> 16));
-	packet->span_count = 1;
 	packet_parse_bth_end(end, packet);
 }
 

@@ -126,7 +126,6 @@ static struct rte_mbuf *create_frame(struct network *network, uint32_t number, u
 		.psn = psn_add(qp_core(to)->responder.epsn, number).v,
 		.dest_qpn = to->qpn,
 		.pkey = 0xFFFF,
-		.span_count = 1,
 		.va = (uintptr_t)network->ends[1].buffer + number * PIECE_BYTES,
 		.rkey = rkey,
 		.dma_length = bytes,

@@ -28,7 +28,6 @@ static void give_datagram(struct network *network, struct engine_port *port, con
 		.opcode = OP_UD_SEND_ONLY,
 		.dest_qpn = CM_QPN,
 		.pkey = 0xFFFF,
-		.span_count = 1,
 		.qkey = CM_QKEY,
 		.source_qpn = CM_QPN,
 		.payload_bytes = CM_MAD_BYTES,

@@ -155,7 +155,6 @@ static struct rte_mbuf *create_frame(struct network *network, const struct junk 
 		.psn = qp_core(qp)->win.snd_max.v,
 		.dest_qpn = uroce_qp_num(network->ends[1].qp),
 		.pkey = 0xFFFF,
-		.span_count = 1,
 		.va = (uintptr_t)network->ends[1].buffer,
 		.rkey = 0xBAD,
 		.dma_length = sizeof(data),

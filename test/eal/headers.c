@@ -227,7 +227,6 @@ static struct changed create_frame(struct network *network, uint8_t value, bool 
 		.dest_qpn = uroce_qp_num(to),
 		.pkey = 0xFFFF,
 		.pad_bytes = packet_pad_bytes(BYTES),
-		.span_count = 1,
 		.va = (uintptr_t)network->ends[1].buffer,
 		.rkey = uroce_mr_rkey(network->ends[1].mr),
 		.dma_length = BYTES,

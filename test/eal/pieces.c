@@ -26,7 +26,6 @@ static struct rte_mbuf *create_frame(struct network *network, uint32_t number)
 		.psn = qp_core(to)->responder.epsn.v,
 		.dest_qpn = uroce_qp_num(to),
 		.pkey = 0xFFFF,
-		.span_count = 1,
 		.va = (uintptr_t)network->ends[1].buffer,
 		.rkey = uroce_mr_rkey(network->ends[1].mr),
 		.dma_length = BYTES,

@@ -113,7 +113,7 @@ static void give_response(struct state *state, struct input *input)
 					   OP_READ_RESPONSE_MIDDLE, OP_ACKNOWLEDGE };
 	static const uint8_t syndromes[] = { 0x1F, 0x1F, 0x60, 0x21, 0x61, 0x62, 0x63, 0x40 };
 	uint8_t shape = input_byte(input), near = input_byte(input), data[512];
-	struct wire_packet packet = { .opcode = opcodes[shape & 7], .span_count = 1, .payload = data };
+	struct wire_packet packet = { .opcode = opcodes[shape & 7], .payload = data };
 	const struct wire_opcode_row *op = wire_opcode(packet.opcode);
 	psn_t snd_una = state->side->qp->win.snd_una;
 	uint32_t distance;

@@ -319,7 +319,7 @@ static void take_acks(struct rc_qp *qp, uint32_t bits, struct rc_outbox *out)
 {
 	const psn_t snd_una = qp->win.snd_una;
 
-	outbox_reset(out, 0);
+	outbox_reset(out);
 	for (uint32_t i = 0; i < IN_FLIGHT; i++) {
 		const struct wire_ack ack = ack_of(snd_una, i);
 

@@ -5,6 +5,7 @@
 
 #include "packets.h"
 #include "rc/codes.h"
+#include "places.h"
 #include "rule.h"
 
 static struct pair *open_with_credits(uint32_t receives)
@@ -532,7 +533,8 @@ Test(credit, news_finds_the_message_before_a_local_operation_that_is_done)
 	RULE("F-3");
 	pair_respond(pair, ack_packet(0, 1, 0));
 	post_bind(pair, UROCE_SEND_SIGNALED);
-	outbox_reset(&pair->out, OUTBOX_PACKETS);
+	outbox_reset(&pair->out);
+	places_give(&pair->out, OUTBOX_PACKETS);
 	pair->out.completion_count = OUTBOX_COMPLETIONS;
 	cr_assert(rc_qp_transmit(pair->side[A].qp, pair->now_ns, &pair->out), "there was room to tell of it");
 	pair_send(pair, 2, 8);

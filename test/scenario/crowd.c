@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "pair.h"
+#include "places.h"
 #include "rule.h"
 
 #define CROWD 64u
@@ -87,11 +88,15 @@ static void move(struct crowd *crowd, uint32_t from, uint32_t number)
 	static struct rc_outbox answers;
 	const struct rc_origin origin = { .source = (const uint8_t[16]){ 0 }, .dest = (const uint8_t[16]){ 0 } };
 
-	outbox_reset(&crowd->out, OUTBOX_PACKETS);
+	outbox_reset(&crowd->out);
+	places_give(&crowd->out, OUTBOX_PACKETS);
 	rc_qp_transmit(crowd->qps[from][number], crowd->now_ns, &crowd->out);
-	outbox_reset(&answers, 0);
-	for (uint32_t i = 0; i < crowd->out.packet_count; i++)
-		rc_qp_receive(crowd->qps[!from][number], &crowd->out.packets[i], &origin, crowd->now_ns, &answers);
+	outbox_reset(&answers);
+	for (uint32_t i = 0; i < crowd->out.packet_count; i++) {
+		const struct wire_packet packet = places_packet(&crowd->out, i);
+
+		rc_qp_receive(crowd->qps[!from][number], &packet, &origin, crowd->now_ns, &answers);
+	}
 	for (uint32_t i = 0; i < crowd->out.completion_count + answers.completion_count; i++) {
 		const struct uroce_wc *wc = i < crowd->out.completion_count ?
 						    &crowd->out.completions[i] :

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "packets.h"
+#include "places.h"
 #include "rule.h"
 
 #define MTU 256u
@@ -49,7 +50,8 @@ static uint32_t drain(struct pair *pair)
 
 	while (rc_qp_transmit(pair->side[B].qp, pair->now_ns, &pair->out) || pair->out.packet_count) {
 		count += pair->out.packet_count;
-		outbox_reset(&pair->out, OUTBOX_PACKETS);
+		outbox_reset(&pair->out);
+		places_give(&pair->out, OUTBOX_PACKETS);
 	}
 	return count;
 }
@@ -67,12 +69,14 @@ Test(long_read, what_is_still_being_answered_is_not_thrown_away)
 	request(pair, half, LONGEST / 2, LONGEST / 2);
 	request(pair, 2 * half, 0, 16 * MTU);
 	cr_assert_eq(pair->side[B].qp->replay.unfinished, 3);
-	outbox_reset(&pair->out, OUTBOX_PACKETS);
+	outbox_reset(&pair->out);
+	places_give(&pair->out, OUTBOX_PACKETS);
 	cr_assert_eq(drain(pair), 2 * half + 16);
 	/* and each can be asked for again, the last response of the first one, too */
 	request(pair, half - 1, LONGEST / 2 - MTU, MTU);
 	cr_assert_eq(pair->side[B].qp->counters[CNT_REPLAY_MISS], 0);
-	outbox_reset(&pair->out, OUTBOX_PACKETS);
+	outbox_reset(&pair->out);
+	places_give(&pair->out, OUTBOX_PACKETS);
 	cr_assert_eq(drain(pair), 1);
 	close_large(pair);
 }
@@ -87,7 +91,8 @@ Test(long_read, the_last_response_of_the_longest_is_still_there_after_a_send)
 	RULE("P-6");
 	RULE("S-8");
 	request(pair, 0, 0, LONGEST);
-	outbox_reset(&pair->out, OUTBOX_PACKETS);
+	outbox_reset(&pair->out);
+	places_give(&pair->out, OUTBOX_PACKETS);
 	cr_assert_eq(drain(pair), packets);
 	pair_inject(pair, B, send_packet(OP_SEND_ONLY, packets, 8));
 	request(pair, packets - 1, LONGEST - MTU, MTU);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "packets.h"
+#include "places.h"
 #include "rule.h"
 
 static void modify(struct pair *pair, enum side_name side, const struct uroce_qp_attr *attr, uint32_t mask)
@@ -92,7 +93,8 @@ Test(reset, no_answer_is_owed)
 	pair_inject(pair, B, write_packet(pair, OP_WRITE_ONLY, 0, 0, 8, 8));
 	pair_inject(pair, B, read_packet(pair, 1, 0, 8));
 	begin_anew(pair, B, UROCE_QPS_RESET);
-	outbox_reset(&pair->out, OUTBOX_PACKETS);
+	outbox_reset(&pair->out);
+	places_give(&pair->out, OUTBOX_PACKETS);
 	rc_qp_answer(pair->side[B].qp, &pair->out);
 	cr_assert_eq(pair->out.packet_count, 0);
 	pair_close(pair);

@@ -428,7 +428,7 @@ Test(shared, an_event_that_finds_no_room_comes_later)
 	rc_srq_arm(srq, 10);
 	modify(pair, B, UROCE_QPS_ERR);
 	for (uint32_t room = 0; room < 2; room++) {
-		outbox_reset(out, 0);
+		outbox_reset(out);
 		out->event_count = OUTBOX_EVENTS - room;
 		cr_assert(rc_qp_transmit(pair->side[B].qp, pair->now_ns, out), "room for %u of two", room);
 		cr_assert_eq(out->event_count, OUTBOX_EVENTS);

@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 
 #include "packets.h"
+#include "places.h"
 #include "rule.h"
 
 #define WORD_AT 65536u
@@ -158,7 +159,8 @@ Test(slots, an_event_that_finds_no_room_says_so)
 
 	RULE("V-1");
 	pair_inject(pair, B, send_packet(OP_SEND_LAST, 0, 8)); /* fatal */
-	outbox_reset(&pair->out, OUTBOX_PACKETS);
+	outbox_reset(&pair->out);
+	places_give(&pair->out, OUTBOX_PACKETS);
 	pair->out.event_count = OUTBOX_EVENTS;
 	cr_assert(rc_qp_transmit(qp, pair->now_ns, &pair->out));
 	cr_assert_eq(pair->out.event_count, OUTBOX_EVENTS);

@@ -303,7 +303,7 @@ Test(states, a_reset_qp_starts_again_from_nothing)
 	cr_assert_eq(change(pair, B, UROCE_QPS_INIT, UROCE_QP_ACCESS_FLAGS, &bad), 0);
 	cr_assert_eq(change(pair, B, UROCE_QPS_RTR, TO_RTR, &bad), 0);
 	pair->side[B].qp->path = path;
-	pair->side[B].qp->dest_qpn = pair->side[A].qp->qpn;
+	pair_aim(pair, B);
 	pair_request(pair, read_packet(pair, 0x1234, 0, 8));
 	expect_leaves(pair, B, "READ_RESPONSE_ONLY psn=4660 credit=31 msn=1 bytes=8");
 	pair_request(pair, fetch_add_packet(pair, 101, 0, 1)); /* of the earlier life: unknown */
@@ -332,7 +332,7 @@ Test(states, a_reset_qp_owes_nothing_of_its_earlier_life)
 		cr_assert_eq(change(pair, B, UROCE_QPS_INIT, UROCE_QP_ACCESS_FLAGS, &bad), 0);
 		cr_assert_eq(change(pair, B, UROCE_QPS_RTR, TO_RTR, &bad), 0);
 		qp->path = path;
-		qp->dest_qpn = pair->side[A].qp->qpn;
+		pair_aim(pair, B);
 		pair_transmit(pair, B);
 		expect_leaves(pair, B);
 		expect_completes(pair, B);
@@ -369,7 +369,7 @@ Test(states, what_comes_late_from_an_earlier_life_does_nothing)
 	cr_assert_eq(change(pair, A, UROCE_QPS_RTR, TO_RTR, &bad), 0);
 	cr_assert_eq(change(pair, A, UROCE_QPS_RTS, TO_RTS | UROCE_QP_SQ_PSN, &bad), 0);
 	qp->path = path;
-	qp->dest_qpn = pair->side[B].qp->qpn;
+	pair_aim(pair, A);
 	pair_forget(pair);
 	cr_assert_eq(rc_qp_deadline(qp), RC_NEVER);
 	pair->now_ns = deadline + 1;
@@ -391,7 +391,6 @@ Test(states, what_comes_late_from_an_earlier_life_does_nothing)
 	pair_inject(pair, A,
 		    (struct wire_packet){ .opcode = OP_WRITE_ONLY,
 					  .psn = 7,
-					  .span_count = 1,
 					  .va = (uintptr_t)pair->side[A].memory,
 					  .rkey = pair->side[A].key,
 					  .dma_length = 8,
@@ -418,7 +417,7 @@ Test(states, a_reset_requester_counts_its_reads_anew)
 	cr_assert_eq(change(pair, A, UROCE_QPS_INIT, UROCE_QP_ACCESS_FLAGS, &bad), 0);
 	cr_assert_eq(change(pair, A, UROCE_QPS_RTR, TO_RTR, &bad), 0);
 	cr_assert_eq(change(pair, A, UROCE_QPS_RTS, TO_RTS | UROCE_QP_SQ_PSN, &bad), 0);
-	pair->side[A].qp->dest_qpn = pair->side[B].qp->qpn;
+	pair_aim(pair, A);
 	pair_forget(pair);
 	pair_post(pair, A, wr, 0, 8);
 	pair_read(pair, 10, 8);

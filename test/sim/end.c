@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "places.h"
 #include "rc/codes.h"
 #include "sim/app.h"
 #include "sim/end.h"
@@ -273,11 +274,15 @@ void sim_end_settle(struct sim_world *world, struct sim_end *end)
 
 	end->turn_state = end->qp->state;
 	for (uint32_t i = 0; more && i < 1000 && !world->failed; i++) {
-		outbox_reset(&world->out, OUTBOX_PACKETS);
+		outbox_reset(&world->out);
+		places_give(&world->out, OUTBOX_PACKETS);
 		more = rc_qp_transmit(end->qp, world_clock(world, end), &world->out);
 		/* They go nowhere, and are judged all the same. */
-		for (uint32_t k = 0; k < world->out.packet_count; k++)
-			sim_model_sent(world, end, &world->out.packets[k]);
+		for (uint32_t k = 0; k < world->out.packet_count; k++) {
+			const struct wire_packet packet = places_packet(&world->out, k);
+
+			sim_model_sent(world, end, &packet);
+		}
 		sim_world_take_outbox(world, end);
 	}
 	if (more)

@@ -49,15 +49,8 @@ struct uroce_addr sim_network_address(const struct sim_world *world, uint32_t no
 
 static void put_payload(uint8_t *at, const struct wire_packet *packet)
 {
-	const struct wire_span one = { .base = packet->payload, .bytes = packet->payload_bytes };
-	const struct wire_span *spans = packet->span_count > 1 ? packet->spans : &one;
-
-	if (packet->payload_bytes == 0)
-		return;
-	for (uint32_t i = 0; i < (packet->span_count > 1 ? packet->span_count : 1u); i++) {
-		memcpy(at, spans[i].base, spans[i].bytes);
-		at += spans[i].bytes;
-	}
+	if (packet->payload_bytes > 0)
+		memcpy(at, packet->payload, packet->payload_bytes);
 }
 
 static void put_icrc(uint8_t *bytes, uint32_t length, uint32_t ip_offset)
@@ -314,7 +307,7 @@ static void receive(struct sim_world *world, struct sim_end *end, const struct s
 			origin->ip = NULL;
 		}
 		sim_model_arrive(world, end, packet, origin, &verdict);
-		outbox_reset(&world->out, 0);
+		outbox_reset(&world->out);
 		if (drop == CNT_COUNTERS)
 			drop = receive_admitted(end->qp, packet, origin, world_clock(world, end), &world->out);
 		sim_model_arrived(world, end, packet, &verdict, drop);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "places.h"
 #include "rc/ack.h"
 #include "sim/app.h"
 #include "sim/end.h"
@@ -164,19 +165,21 @@ static void turn(struct sim_world *world, struct sim_end *end)
 	end->turn_due = false;
 	end->turn_state = end->qp->state;
 	sim_model_turn(world, end);
-	outbox_reset(out, room);
+	outbox_reset(out);
+	places_give(out, room);
 	if (end->answers_only && room && work_is_an_ack(qp_work(end->qp, WORK_ANSWERS | WORK_EVENT))) {
 		ack = qp_take_ack(end->qp); /* as lib/engine/pipeline.c does */
-		packet_of_ack(&ack, outbox_packet_slot(out));
-		outbox_take_packet(out);
+		outbox_take_frame(out, wire_frame_build_ack(out->template, &ack, outbox_place(out)));
 		more = false;
 	} else {
 		more = end->answers_only ? rc_qp_answer(end->qp, out) :
 					   rc_qp_transmit(end->qp, world_clock(world, end), out);
 	}
 	for (uint32_t i = 0; i < out->packet_count; i++) {
-		sim_model_sent(world, end, &out->packets[i]);
-		sim_network_send(world, end, &out->packets[i]);
+		const struct wire_packet packet = places_packet(out, i);
+
+		sim_model_sent(world, end, &packet);
+		sim_network_send(world, end, &packet);
 	}
 	sim_world_take_outbox(world, end);
 	sim_world_arm(world, end);

@@ -32,7 +32,6 @@ static inline struct wire_packet send_packet(uint8_t opcode, uint32_t psn, uint3
 		.flags = WIRE_ACKREQ,
 		.psn = psn & 0xFFFFFF,
 		.pad_bytes = packet_pad_bytes(bytes),
-		.span_count = 1,
 		.payload_bytes = bytes,
 		.payload = packets_data(),
 	};
@@ -85,7 +84,6 @@ static inline struct wire_packet ack_packet(uint32_t psn, uint8_t syndrome, uint
 	return (struct wire_packet){
 		.opcode = OP_ACKNOWLEDGE,
 		.psn = psn & 0xFFFFFF,
-		.span_count = 1,
 		.syndrome = syndrome,
 		.msn = msn,
 	};

@@ -103,6 +103,9 @@ struct pair *pair_open(const struct pair_options *options);
 const uint8_t *pair_pattern(enum side_name side);
 void pair_close(struct pair *pair);
 
+/* A side whose QP was changed sends to the other one again. */
+void pair_aim(struct pair *pair, enum side_name side);
+
 /* Posts on A; data from A's memory at 0, remote address B's memory at 0. Returns the post's result. */
 int pair_post(struct pair *pair, enum side_name side, struct uroce_send_wr wr, uint64_t offset, uint32_t bytes);
 int pair_send(struct pair *pair, uint64_t wr_id, uint32_t bytes);

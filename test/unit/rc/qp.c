@@ -9,6 +9,7 @@
 #include "rc/ack.h"
 #include "rc/outbox.h"
 #include "rc/qp.h"
+#include "places.h"
 #include "rule.h"
 
 static const struct uroce_device *const port = (const void *)0x1000, *const other_port = (const void *)0x2000;
@@ -176,7 +177,8 @@ static void post(struct rc_qp *qp, uint64_t wr_id)
 
 static void transmit(struct rc_qp *qp)
 {
-	outbox_reset(&out, OUTBOX_PACKETS);
+	outbox_reset(&out);
+	places_give(&out, OUTBOX_PACKETS);
 	rc_qp_transmit(qp, 1000, &out);
 }
 
@@ -241,7 +243,7 @@ static enum rc_counter receive_ack(struct rc_qp *qp, uint8_t flags)
 	const struct rc_origin origin = { .source = there.bytes, .dest = here.bytes, .device = port };
 	const struct wire_packet packet = { .opcode = OP_ACKNOWLEDGE, .flags = flags, .pkey = 0x9234, .psn = 0xFFFFFF };
 
-	outbox_reset(&out, 0);
+	outbox_reset(&out);
 	return rc_qp_receive(qp, &packet, &origin, 0, &out);
 }
 
@@ -397,7 +399,7 @@ Test(qp, a_packet_that_is_taken_is_no_drop)
 	for (uint32_t opcode = 0; opcode < 32; opcode++) {
 		const struct wire_packet packet = { .opcode = (uint8_t)opcode, .pkey = 0x9234, .psn = 0x123456 };
 
-		outbox_reset(&out, 0);
+		outbox_reset(&out);
 		cr_assert_eq(rc_qp_receive(qp, &packet, &origin, 0, &out), CNT_COUNTERS, "opcode %#x", opcode);
 	}
 	free(qp);
@@ -456,7 +458,7 @@ Test(qp, a_renewed_psn_is_that_of_the_next_connection)
 	post(qp, 1);
 	transmit(qp);
 	cr_assert_eq(out.packet_count, 1);
-	cr_assert_eq(out.packets[0].psn, 0xABCDEF);
+	cr_assert_eq(places_packet(&out, 0).psn, 0xABCDEF);
 	free(qp);
 }
 
@@ -477,7 +479,7 @@ Test(qp, one_that_signals_all_completes_every_request)
 		post(qp, 1);
 		post(qp, 2);
 		transmit(qp);
-		outbox_reset(&out, 0);
+		outbox_reset(&out);
 		rc_qp_receive(qp, &ack, &origin, 2000, &out);
 		cr_assert_eq(out.completion_count, all ? 2 : 0, "all: %u", all);
 		free(qp);
@@ -505,11 +507,12 @@ Test(qp, answers_alone_say_whether_there_is_more)
 	const struct wire_packet gap = { .opcode = OP_SEND_ONLY, .pkey = 0x9234, .psn = 1 };
 
 	RULE("S-15");
-	outbox_reset(&out, 0);
+	outbox_reset(&out);
 	rc_qp_receive(qp, &gap, &origin, 0, &out);
 	cr_assert(rc_qp_answer(qp, &out), "there was no room");
 	cr_assert_eq(out.packet_count, 0);
-	outbox_reset(&out, OUTBOX_PACKETS);
+	outbox_reset(&out);
+	places_give(&out, OUTBOX_PACKETS);
 	cr_assert_not(rc_qp_answer(qp, &out), "that was all");
 	cr_assert_eq(out.packet_count, 1);
 	qp->report.events = 1u << UROCE_EVENT_COMM_EST;
@@ -527,7 +530,7 @@ Test(qp, a_single_request_waits_for_room_and_hides_no_news)
 
 	RULE("S-15");
 	cr_assert_eq(rc_qp_post_send(qp, &wr), 0);
-	outbox_reset(&out, 0);
+	outbox_reset(&out);
 	cr_assert(rc_qp_transmit(qp, 1000, &out), "there was no room");
 	cr_assert_eq(out.packet_count, 0);
 	qp->report.events = 1u << UROCE_EVENT_COMM_EST;
@@ -547,7 +550,7 @@ Test(qp, an_ack_taken_in_few_words_is_the_answer)
 
 	RULE("S-14");
 	for (uint32_t bits = 0; bits < 1u << 7; bits++) {
-		struct wire_packet packet;
+		struct wire_packet packet, sent;
 		struct wire_ack ack;
 		bool more;
 
@@ -559,25 +562,29 @@ Test(qp, an_ack_taken_in_few_words_is_the_answer)
 		qp_set_flow_control(qp, bits & 8);
 		qp->shares_receives = bits & 16;
 		qp->report.events = bits & 32 ? 1u << UROCE_EVENT_COMM_EST : 0;
-		qp->migration.request_flag = bits & 64 ? WIRE_MIGREQ : 0;
+		qp->migration.state = bits & 64 ? UROCE_PATH_MIGRATED : UROCE_PATH_ARMED;
+		qp_note_bth(qp);
 		memcpy(copy, qp, bytes);
 		if (!work_is_an_ack(qp_work(qp, WORK_ANSWERS | WORK_EVENT)))
 			continue;
 		ack = qp_take_ack(qp);
 		taken++;
-		outbox_reset(&out, OUTBOX_PACKETS);
+		outbox_reset(&out);
+		places_give(&out, OUTBOX_PACKETS);
 		more = rc_qp_answer(copy, &out);
 		cr_assert_not(more, "%#x", bits);
 		cr_assert_arr_eq(copy, qp, bytes, "%#x", bits);
 		cr_assert_eq(out.packet_count, 1, "%#x", bits);
 		packet_of_ack(&ack, &packet);
+		sent = places_packet(&out, 0);
 		cr_assert_eq(packet.opcode, OP_ACKNOWLEDGE);
-		cr_assert_eq(packet.psn, out.packets[0].psn, "%#x", bits);
-		cr_assert_eq(packet.flags, out.packets[0].flags, "%#x", bits);
-		cr_assert_eq(packet.pkey, out.packets[0].pkey);
-		cr_assert_eq(packet.dest_qpn, out.packets[0].dest_qpn);
-		cr_assert_eq(packet.syndrome, out.packets[0].syndrome, "%#x", bits);
-		cr_assert_eq(packet.msn, out.packets[0].msn, "%#x", bits);
+		cr_assert_eq(sent.opcode, OP_ACKNOWLEDGE);
+		cr_assert_eq(packet.psn, sent.psn, "%#x", bits);
+		cr_assert_eq(packet.flags, sent.flags, "%#x", bits);
+		cr_assert_eq(packet.pkey, sent.pkey);
+		cr_assert_eq(packet.dest_qpn, sent.dest_qpn);
+		cr_assert_eq(packet.syndrome, sent.syndrome, "%#x", bits);
+		cr_assert_eq(packet.msn, sent.msn, "%#x", bits);
 	}
 	cr_assert_eq(taken, 6, "an ACK, a NAK, both; with MigReq and without");
 	free(copy);

@@ -131,7 +131,7 @@ static void fill_request(struct wire_packet *packet, const struct word *word, st
 
 static struct wire_packet make_packet(const struct word *word, struct said *said)
 {
-	struct wire_packet packet = { .psn = word->psn, .dest_qpn = 2, .pkey = 0xFFFF, .span_count = 1 };
+	struct wire_packet packet = { .psn = word->psn, .dest_qpn = 2, .pkey = 0xFFFF };
 	const struct wire_opcode_row *op;
 	uint32_t i = 0;
 
@@ -190,7 +190,7 @@ static const struct {
 /* A word that begins with > or <. */
 static void add_message(struct trace *trace, const char *text, struct said *said)
 {
-	struct trace_packet packet = { .packet = { .opcode = OP_UD_SEND_ONLY, .dest_qpn = CM_QPN, .span_count = 1 } };
+	struct trace_packet packet = { .packet = { .opcode = OP_UD_SEND_ONLY, .dest_qpn = CM_QPN } };
 	bool back = text[0] == '<';
 	uint8_t mad[CM_MAD_BYTES];
 	struct cm_message message;

@@ -44,7 +44,6 @@ struct wire_packet test_packet(uint8_t opcode, uint32_t payload_bytes)
 		.psn = 0xFEDCBA,
 		.dest_qpn = 0x123456,
 		.pkey = 0xFFFF,
-		.span_count = 1,
 		.payload_bytes = payload_bytes,
 	};
 

@@ -1,0 +1,67 @@
+/* places.h - room for the frames of an outbox, and the packets that they are */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ *   outbox_reset(&out);
+ *   places_give(&out, OUTBOX_PACKETS);
+ *   rc_qp_transmit(qp, now_ns, &out);
+ *   packet = places_packet(&out, 0);
+ * All outboxes of a thread have the same places: frames are there until the next that is given room.
+ */
+#ifndef TEST_PLACES_H
+#define TEST_PLACES_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rc/outbox.h"
+#include "wire/bytes.h"
+#include "wire/icrc.h"
+
+#define PLACE_BYTES (FRAME_FRONT_BYTES + WIRE_HEADERS_MAX_BYTES + LIMIT_MTU_BYTES + 8)
+
+/* What lies there from before is of no use. */
+static inline void places_give(struct rc_outbox *out, uint32_t room)
+{
+	static __thread uint8_t frames[OUTBOX_PACKETS][PLACE_BYTES];
+	static __thread uint8_t *places[OUTBOX_PACKETS];
+	static __thread struct wire_frame_template template;
+	const struct wire_encap encap = {
+		.hop_limit = 64,
+		.source_port = 0xC000,
+		.dest_port = WIRE_UDP_PORT,
+		.source = { [10] = 0xFF, [11] = 0xFF, [12] = 10, [15] = 1 },
+		.dest = { [10] = 0xFF, [11] = 0xFF, [12] = 10, [15] = 2 },
+	};
+
+	if (places[0] == NULL)
+		wire_frame_prepare(&template, &encap);
+	for (uint32_t i = 0; i < OUTBOX_PACKETS; i++) {
+		places[i] = frames[i];
+		memset(frames[i], 0xA5, FRAME_FRONT_BYTES + WIRE_HEADERS_MAX_BYTES);
+	}
+	outbox_next_packets(out, &template, places + OUTBOX_PACKETS, room);
+}
+
+/* Packet number i, whose payload lies in the frame; which is as it has to be, its ICRC, too. */
+static inline struct wire_packet places_packet(const struct rc_outbox *out, uint32_t i)
+{
+	const uint8_t *frame = out->places[-1 - (int)i];
+	uint32_t bytes = out->frame_bytes[i];
+	struct wire_packet packet;
+	struct wire_encap encap;
+
+	memset(&packet, 0, sizeof(packet));
+	if (i >= out->packet_count || wire_encap_parse(frame, bytes, true, &encap) != WIRE_FRAME_ROCE ||
+	    encap.bth_offset + encap.bth_bytes != bytes ||
+	    wire_packet_parse(frame + encap.bth_offset, encap.bth_bytes, &packet) != WIRE_PACKET_OK ||
+	    wire_icrc_frame(frame + encap.ip_offset, bytes - encap.ip_offset - WIRE_ICRC_BYTES) !=
+		    load_le32(frame + bytes - WIRE_ICRC_BYTES)) {
+		fprintf(stderr, "frame %u of %u, of %u bytes, is none, or its ICRC is wrong\n", i, out->packet_count,
+			bytes);
+		abort();
+	}
+	return packet;
+}
+
+#endif
