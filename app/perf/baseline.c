@@ -164,9 +164,9 @@ int perf_baseline_run(struct perf_end *ends, struct perf_baseline_result *result
 	return 0;
 }
 
-/* ---- the kernel alone ---- */
+/* ---- copying with the ICRC alone ---- */
 
-double perf_baseline_kernel(void)
+double perf_baseline_icrc(void)
 {
 	static uint8_t from[KERNEL_BUFFERS][KERNEL_BYTES] __attribute__((aligned(64)));
 	static uint8_t to[KERNEL_BUFFERS][KERNEL_BYTES] __attribute__((aligned(64)));
@@ -178,7 +178,7 @@ double perf_baseline_kernel(void)
 		uint64_t began = rte_rdtsc(), middle;
 
 		for (uint32_t i = 0; i < KERNEL_ROUNDS * KERNEL_BUFFERS; i++)
-			crc = wire_kernel_copy(crc, to[i % KERNEL_BUFFERS], from[i % KERNEL_BUFFERS], KERNEL_BYTES);
+			crc = wire_icrc_copy(crc, to[i % KERNEL_BUFFERS], from[i % KERNEL_BUFFERS], KERNEL_BYTES);
 		middle = rte_rdtsc();
 		for (uint32_t i = 0; i < KERNEL_ROUNDS * KERNEL_BUFFERS; i++) {
 			memcpy(to[i % KERNEL_BUFFERS], from[i % KERNEL_BUFFERS], KERNEL_BYTES);

@@ -54,8 +54,8 @@ void perf_environment_collect(const struct perf_options *options, struct app_por
 	environment->build = BUILD;
 	environment->lcores = options_lcore_count(options);
 	environment->hugepages = eal.hugepages;
-	environment->kernel = uroce_kernel();
-	environment->kernel_ratio = options->limit ? perf_baseline_kernel() : 0;
+	environment->icrc = uroce_icrc();
+	environment->icrc_ratio = options->limit ? perf_baseline_icrc() : 0;
 	environment->port_count = port_count;
 	find_cpu(environment->cpu, sizeof(environment->cpu));
 	for (uint32_t i = 0; i < port_count; i++) {

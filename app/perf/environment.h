@@ -16,8 +16,8 @@ struct perf_environment {
 	char cpu[128];
 	uint32_t lcores;
 	bool hugepages;
-	const char *kernel;  /* that copies payloads with their ICRC */
-	double kernel_ratio; /* K of limit.h; 0: not measured */
+	const char *icrc;  /* what copies payloads with their ICRC */
+	double icrc_ratio; /* K of limit.h; 0: not measured */
 	uint32_t port_count;
 	struct {
 		char name[64], driver[64], address[64], mac[24];

@@ -55,10 +55,10 @@ void perf_json_environment(struct perf_json *json, const struct perf_environment
 	json_object_set_new(json->root, "environment",
 			    json_pack("{s:s, s:i, s:s, s:o, s:b, s:s, s:s, s:o, s:o}", "cpu", environment->cpu,
 				      "lcores", (int)environment->lcores, "dpdk", environment->dpdk, "ports", ports,
-				      "hugepages", (int)environment->hugepages, "build", environment->build, "kernel",
-				      environment->kernel, "kernel_over_memcpy",
-				      number_or_null(environment->kernel_ratio, environment->kernel_ratio > 0),
-				      "warnings", warnings));
+				      "hugepages", (int)environment->hugepages, "build", environment->build, "icrc",
+				      environment->icrc, "icrc_over_memcpy",
+				      number_or_null(environment->icrc_ratio, environment->icrc_ratio > 0), "warnings",
+				      warnings));
 }
 
 static json_t *latency_of(const struct perf_result *result)

@@ -86,7 +86,7 @@ static const char help_text[] =
 	"                       is wrong (icrc), and what the case keeps beside them; windows as with --limit;\n"
 	"                       req-unserved, req-open, req-bad: requests to connect that nobody answers for, that\n"
 	"                       nobody accepts, or that are none\n"
-	"  --kernel NAME        what copies payloads with their ICRC: vpclmul, vpclmul256, pclmul or isal\n"
+	"  --icrc NAME        what copies payloads with their ICRC: vpclmul, vpclmul256, pclmul or isal\n"
 	"                       (default: the best)\n"
 	"\n"
 	"Where\n"
@@ -146,7 +146,7 @@ enum {
 	OPT_LOSE,
 	OPT_JUNK,
 	OPT_IDLE,
-	OPT_KERNEL,
+	OPT_ICRC,
 	OPT_JSON,
 	OPT_GBITS
 };
@@ -189,7 +189,7 @@ static const struct option long_options[] = {
 	{ "reorder", required_argument, NULL, OPT_REORDER },
 	{ "corrupt", required_argument, NULL, OPT_CORRUPT },
 	{ "seed", required_argument, NULL, OPT_SEED },
-	{ "kernel", required_argument, NULL, OPT_KERNEL },
+	{ "icrc", required_argument, NULL, OPT_ICRC },
 	{ "idle", required_argument, NULL, OPT_IDLE },
 	{ "limit", no_argument, NULL, OPT_LIMIT },
 	{ "lose", required_argument, NULL, OPT_LOSE },
@@ -291,15 +291,15 @@ static int take_address(const char *text, struct perf_options *options)
 	return APP_EXIT_OK;
 }
 
-static int take_kernel(const char *text)
+static int take_icrc(const char *text)
 {
-	int error = uroce_kernel_choose(text);
+	int error = uroce_icrc_choose(text);
 
 	if (error == -ENOTSUP)
-		return app_complain(APP_EXIT_ENVIRONMENT, "--kernel %s: this CPU has not the instructions: use %s",
-				    text, uroce_kernel());
+		return app_complain(APP_EXIT_ENVIRONMENT, "--icrc %s: this CPU has not the instructions: use %s", text,
+				    uroce_icrc());
 	if (error)
-		return app_complain(APP_EXIT_USAGE, "--kernel %s: use vpclmul, vpclmul256, pclmul or isal", text);
+		return app_complain(APP_EXIT_USAGE, "--icrc %s: use vpclmul, vpclmul256, pclmul or isal", text);
 	return APP_EXIT_OK;
 }
 
@@ -353,8 +353,8 @@ static int take_what(int letter, const char *text, struct perf_options *options)
 	case 'b':
 		options->both_ways = true;
 		return APP_EXIT_OK;
-	case OPT_KERNEL:
-		return take_kernel(text);
+	case OPT_ICRC:
+		return take_icrc(text);
 	case OPT_LIMIT:
 		options->limit = true;
 		return APP_EXIT_OK;

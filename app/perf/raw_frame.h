@@ -3,7 +3,7 @@
 /*
  *   1. perf_raw_frame_of() for frames with the payload of an operation, or perf_raw_frame_make() for any packet
  *   2. shape_fill() into an mbuf for each frame; shape_take(), or only shape_is(), with what was received
- * Frames are built by the stack's own frame writer and ICRC kernel: what is judged beside them is the rest.
+ * Frames are built by the stack's own frame writer and ICRC code: what is judged beside them is the rest.
  */
 #ifndef APP_PERF_RAW_FRAME_H
 #define APP_PERF_RAW_FRAME_H
@@ -16,7 +16,7 @@
 #include "wire/bytes.h"
 #include "wire/frame.h"
 #include "wire/icrc.h"
-#include "wire/kernel.h"
+#include "wire/icrc_copy.h"
 
 #define SHAPE_HEADERS_MAX_BYTES 96u
 #define SHAPE_PSN_AT 9u /* in the BTH */
@@ -83,8 +83,8 @@ static inline __attribute__((always_inline)) bool shape_take(const struct perf_r
 		memcpy(target, at, shape->payload_bytes);
 		return true;
 	}
-	crc = kernel_frame(frame + shape->ip_offset, shape->headers_bytes - shape->ip_offset, target, at,
-			   shape->payload_bytes);
+	crc = icrc_copy_frame(frame + shape->ip_offset, shape->headers_bytes - shape->ip_offset, target, at,
+			      shape->payload_bytes);
 	if (shape->pad_bytes)
 		crc = wire_icrc_continue(crc, at + shape->payload_bytes, shape->pad_bytes);
 	return crc == load_le32(at + shape->payload_bytes + shape->pad_bytes);

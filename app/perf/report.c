@@ -27,9 +27,9 @@ void perf_report_environment(const struct perf_environment *environment, const s
 			environment->ports[i].address);
 	fprintf(out, " lcores: %u, hugepages: %s, build: %s\n", environment->lcores,
 		environment->hugepages ? "yes" : "no", environment->build);
-	if (environment->kernel_ratio > 0)
-		fprintf(out, " ICRC kernel: %s, copies with the ICRC %.3f times as fast as memcpy (K, 4096 bytes)\n",
-			environment->kernel, environment->kernel_ratio);
+	if (environment->icrc_ratio > 0)
+		fprintf(out, " ICRC code: %s, copies with the ICRC %.3f times as fast as memcpy (K, 4096 bytes)\n",
+			environment->icrc, environment->icrc_ratio);
 	if (options_have_faults(options))
 		fprintf(out, " link: loss %g, dup %g, reorder %g, corrupt %g, seed %lu\n", options->loss,
 			options->duplicate, options->reorder, options->corrupt, (unsigned long)options->seed);

@@ -20,7 +20,7 @@ extern "C" {
 
 struct rte_mempool;
 
-/* What an lcore does in a turn that found nothing to do. */
+/* What an lcore does after a poll that found nothing to do. */
 enum uroce_idle {
 	UROCE_IDLE_POLL,  /* turns on: for dedicated cores */
 	UROCE_IDLE_YIELD, /* gives the core to others after a while: for shared cores */
@@ -94,9 +94,9 @@ UROCE_API int uroce_engine_destroy(struct uroce_engine *engine);
 UROCE_API unsigned uroce_engine_lcore_count(const struct uroce_engine *engine);
 UROCE_API struct uroce_lcore *uroce_engine_lcore(struct uroce_engine *engine, unsigned index);
 /*
- * Runs one turn of a pipeline on the calling thread: the owner of all its QPs from then on. Control calls
+ * Runs one poll of a pipeline on the calling thread: the owner of all its QPs from then on. Control calls
  * made by that thread act at once. Returns the number of frames received and sent plus completions written;
- * 0 means there was nothing to do. A timer fires in the turn after the one that began when its time was over: what
+ * 0 means there was nothing to do. A timer fires in the poll after the one that began when its time was over: what
  * came while nobody turned the lcore counts first.
  */
 UROCE_API unsigned uroce_lcore_poll(struct uroce_lcore *lcore);

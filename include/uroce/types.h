@@ -59,9 +59,9 @@ UROCE_API const char *uroce_version(void);
  * VPCLMULQDQ), "pclmul" or "isal". The best that the CPU has is taken when the program starts; all give the same
  * result.
  */
-UROCE_API const char *uroce_kernel(void);
+UROCE_API const char *uroce_icrc(void);
 /* Takes another, before the first engine is created. 0; -EINVAL: no such name; -ENOTSUP: not on this CPU. */
-UROCE_API int uroce_kernel_choose(const char *name);
+UROCE_API int uroce_icrc_choose(const char *name);
 
 /*
  * Reads "10.0.0.1", "fe80::1" or either with "/LEN" behind it. LEN goes to *prefix_bits when that is not

@@ -52,7 +52,7 @@ int uroce_cq_fd(struct uroce_cq *cq)
 		fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 		fd = fd < 0 ? -errno : fd;
 		atomic_store(&cq->fd, fd < 0 ? -1 : fd);
-		/* A lcore in the middle of a turn may have found no reader: it has finished the turn when we return. */
+		/* A lcore in the middle of a poll may have found no reader: it has finished the poll when we return. */
 		rte_rcu_qsbr_synchronize(engine->qsbr, RTE_QSBR_THRID_INVALID);
 	}
 	pthread_mutex_unlock(&engine->lock);

@@ -1,4 +1,4 @@
-/* types.c - version, ICRC kernel, addresses as text */
+/* types.c - version, ICRC code, addresses as text */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -7,7 +7,7 @@
 
 #include <uroce/types.h>
 
-#include "wire/kernel.h"
+#include "wire/icrc_copy.h"
 
 static const uint8_t ipv4_prefix[12] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff };
 
@@ -16,16 +16,16 @@ const char *uroce_version(void)
 	return UROCE_VERSION;
 }
 
-const char *uroce_kernel(void)
+const char *uroce_icrc(void)
 {
-	return wire_kernel_name(wire_kernel_chosen());
+	return wire_icrc_impl_name(wire_icrc_chosen());
 }
 
-int uroce_kernel_choose(const char *name)
+int uroce_icrc_choose(const char *name)
 {
-	for (int kernel = 0; kernel < WIRE_KERNELS; kernel++) {
-		if (strcmp(name, wire_kernel_name((enum wire_kernel)kernel)) == 0)
-			return wire_kernel_choose((enum wire_kernel)kernel) ? 0 : -ENOTSUP;
+	for (int impl = 0; impl < WIRE_ICRC_IMPLS; impl++) {
+		if (strcmp(name, wire_icrc_impl_name((enum wire_icrc_impl)impl)) == 0)
+			return wire_icrc_choose((enum wire_icrc_impl)impl) ? 0 : -ENOTSUP;
 	}
 	return -EINVAL;
 }

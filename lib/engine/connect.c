@@ -307,7 +307,7 @@ bool engine_connect_catch_up(struct uroce_qp *qp)
 	return qp->cm_id && engine_mailbox_call(qp->owner, catch_up_on_owner, qp) == 0;
 }
 
-/* In the middle of a burst nothing may happen to a QP but its packets: the end of the turn is early enough. */
+/* In the middle of a burst nothing may happen to a QP but its packets: the end of the poll is early enough. */
 void engine_connect_tell(struct uroce_qp *qp, enum uroce_event_type type)
 {
 	if (type == UROCE_EVENT_COMM_EST)
@@ -422,7 +422,7 @@ void engine_connect_forget(struct uroce_cm_id *id)
 		id->qp->cm_id = NULL;
 }
 
-/* ---- the turn ---- */
+/* ---- the poll ---- */
 
 static void take_news(struct uroce_lcore *lcore)
 {

@@ -89,11 +89,11 @@ struct uroce_qp {
 		*run_queue;  /* of the QPs that have something to do: the port's, or the lcore's while there is none */
 	uint32_t queued_at;  /* where in it */
 	bool queued;         /* stands there */
-	bool answers_only;   /* there for nothing but requests that have come */
+	bool responder_only; /* there for nothing but requests that have come */
 	bool resolved;       /* the peer's MAC is known, the template complete */
 	bool waiting;        /* stands among those that are not */
 	uint32_t migrations; /* of the core, as the template knows them */
-	uint32_t sent_poll;  /* the lcore's turn in which it last sent much */
+	uint32_t sent_poll;  /* the lcore's poll in which it last sent much */
 	struct engine_port *port; /* of the path in use; valid while resolved */
 	struct engine_wheel_node timer;
 	struct wire_frame_template template; /* by lines: see prefetch_queued() */
@@ -147,7 +147,7 @@ struct engine_port {
 	uint16_t queue;
 	uint16_t pending_count; /* frames that the port did not take yet, oldest first */
 	struct rte_mbuf *pending[TX_PENDING];
-	uint64_t poll_ends_at; /* port_frames_out() with all that may leave in this turn */
+	uint64_t poll_ends_at; /* port_frames_out() with all that may leave in this poll */
 	uint64_t goal_frames;  /* tx_frames when all that waited at goal_ns has left */
 	uint64_t goal_ns;
 	uint64_t unknown_since_ns; /* the second at hand began; and how many strangers there had been */
@@ -173,9 +173,9 @@ struct uroce_lcore {
 	struct engine_port *ports[ENGINE_DEVICES];
 	unsigned port_count;
 	struct engine_spare spares[ENGINE_DEVICES];
-	uint64_t now_ns, before_ns;             /* when this turn began, and the one before it */
+	uint64_t now_ns, before_ns;             /* when this poll began, and the one before it */
 	uint32_t polls;                         /* counts them */
-	uint32_t work;                          /* of this turn */
+	uint32_t work;                          /* of this poll */
 	uint64_t link_ns;                       /* when the links are looked at again */
 	uint32_t broadcast_epoch;               /* of the engine, as far as this lcore has looked */
 	uint8_t *scratch;                       /* a frame in pieces is laid out here */

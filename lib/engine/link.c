@@ -74,7 +74,7 @@ void engine_link_forget(struct uroce_device *device)
  * whose peer has gone takes nothing for ever. Nor for longer than TX_PATIENCE_NS with one, for a driver may not know
  * its link. What waited is lost then, and all that comes until the port takes a frame again: QPs go on or fail in their
  * time (T-4). Asking for the link is dear for some drivers, so only a port that is behind is asked. As with timers, the
- * port has had the whole of this turn to do better: a thread may have been away.
+ * port has had the whole of this poll to do better: a thread may have been away.
  */
 static void look_at_waiting(struct engine_port *port, const struct uroce_lcore *lcore)
 {

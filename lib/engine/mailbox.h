@@ -11,7 +11,7 @@ typedef int engine_call_function(void *argument);
 
 /*
  * Runs function on the lcore's owner and returns what it returned. Acts at once when the caller is the owner or
- * nobody turns the lcore. -ETIMEDOUT: the owner took no turn for 10 s (an application that stopped polling): the
+ * nobody turns the lcore. -ETIMEDOUT: the owner did not poll for 10 s: the
  * call was withdrawn and will not happen; -EAGAIN: the mailbox is full.
  */
 int engine_mailbox_call(struct uroce_lcore *lcore, engine_call_function *function, void *argument);

@@ -1,4 +1,4 @@
-/* pipeline.c - the turn of an lcore: doorbells, tx, rx, judge, timers, tx, control */
+/* pipeline.c - the poll of an lcore: doorbells, tx, rx, judge, timers, tx, control */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <rte_prefetch.h>
 
@@ -22,7 +22,7 @@
 #define PREFETCH_WINDOW_AHEAD 4u
 #define PREFETCH_REQUEST_AHEAD 2u
 #define SERVICES_PER_POLL (4 * BURST)
-#define MUCH_BYTES 16384u /* of frames: the QP that has sent them has had its turn */
+#define MUCH_BYTES 16384u /* of frames: the QP that has sent them waits for the next poll */
 #define CLOCK_JUMP_NS 1000000u
 
 /* ---- timers ---- */
@@ -35,8 +35,8 @@ void engine_pipeline_forget(struct uroce_lcore *lcore, struct uroce_qp *qp)
 }
 
 /*
- * What was due when the turn before this one began. A thread that had no core for a while finds deadlines that passed
- * meanwhile; before they count, what came in that time has been taken, and so has what others did with it in a turn.
+ * What was due when the poll before this one began. A thread that had no core for a while finds deadlines that passed
+ * meanwhile; before they count, what came in that time has been taken, and so has what others did with it in a poll.
  */
 static void fire_timers(struct uroce_lcore *lcore)
 {
@@ -143,9 +143,9 @@ static bool transmit_qp(struct uroce_lcore *lcore, struct uroce_qp *qp, uint32_t
 	if (qp->sent_poll == lcore->polls)
 		return true;
 	outbox_next_packets(out, &qp->template, room ? &qp->port->spare->places[qp->port->spare->count] : NULL, room);
-	more = qp->answers_only ? rc_qp_answer(qp_core(qp), out) : rc_qp_transmit(qp_core(qp), lcore->now_ns, out);
+	more = qp->responder_only ? rc_qp_respond(qp_core(qp), out) : rc_qp_transmit(qp_core(qp), lcore->now_ns, out);
 	bytes = send_frames(qp->port, out);
-	if (!qp->answers_only)
+	if (!qp->responder_only)
 		qp_update_timer(lcore, qp);
 	if (bytes >= MUCH_BYTES)
 		qp->sent_poll = lcore->polls;
@@ -167,10 +167,10 @@ static void prefetch_queued(const struct engine_run_queue *queue)
 
 	if (qp) {
 		rte_prefetch0(qp);
-		rc_qp_prefetch_answers(qp_core(qp));
+		rc_qp_prefetch_responder(qp_core(qp));
 	}
 	qp = run_queue_look(queue, PREFETCH_WINDOW_AHEAD);
-	if (qp && qp->answers_only) {
+	if (qp && qp->responder_only) {
 		rte_prefetch0(qp->template.ack);
 	} else if (qp) {
 		for (uint32_t at = offsetof(struct uroce_qp, template.bytes);
@@ -179,7 +179,7 @@ static void prefetch_queued(const struct engine_run_queue *queue)
 		rc_qp_prefetch_window(qp_core(qp));
 	}
 	qp = run_queue_look(queue, PREFETCH_REQUEST_AHEAD);
-	if (qp && !qp->answers_only)
+	if (qp && !qp->responder_only)
 		rc_qp_prefetch_requests(qp_core(qp));
 }
 
@@ -217,7 +217,7 @@ static inline bool next_may_send(const struct engine_port *port, const struct en
 	if (port_frames_out(port) < port->poll_ends_at)
 		return true;
 	next = run_queue_look(queue, 0);
-	return !next || (next->answers_only && qp_core(next)->replay.queue_head == REPLAY_NONE);
+	return !next || (next->responder_only && qp_core(next)->replay.queue_head == REPLAY_NONE);
 }
 
 /*
@@ -250,7 +250,8 @@ static void transmit(struct uroce_lcore *lcore, struct engine_run_queue *queue, 
 			continue;
 		if (qp->migrations != qp_core(qp)->migration.count)
 			take_new_path(lcore, qp);
-		else if (port && qp->answers_only && work_is_an_ack(qp_work(qp_core(qp), WORK_ANSWERS | WORK_EVENT)))
+		else if (port && qp->responder_only &&
+			 work_is_an_ack(qp_work(qp_core(qp), WORK_RESPONDER | WORK_EVENT)))
 			send_ack(lcore, port, qp);
 		else if (transmit_qp(lcore, qp, room))
 			served[count++] = qp;

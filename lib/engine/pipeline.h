@@ -1,4 +1,4 @@
-/* pipeline.h - the turn of an lcore */
+/* pipeline.h - the poll of an lcore */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef ENGINE_PIPELINE_H
 #define ENGINE_PIPELINE_H

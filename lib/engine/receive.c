@@ -63,10 +63,10 @@ static __rte_always_inline void notice_work(struct uroce_lcore *lcore, struct ur
 	bool answers;
 
 	/* A QP that is queued will be served anyway; only a response may show that it has more to do than to answer. */
-	if (qp->queued && (!responses || !qp->answers_only))
+	if (qp->queued && (!responses || !qp->responder_only))
 		return;
-	work = qp_work(qp_core(qp), responses ? WORK_ALL : WORK_ANSWERS | WORK_EVENT);
-	answers = !(work & ~(uint32_t)WORK_ANSWERS);
+	work = qp_work(qp_core(qp), responses ? WORK_ALL : WORK_RESPONDER | WORK_EVENT);
+	answers = !(work & ~(uint32_t)WORK_RESPONDER);
 	if (responses && answers)
 		qp_update_timer(lcore, qp);
 	if (work == 0)
@@ -75,8 +75,8 @@ static __rte_always_inline void notice_work(struct uroce_lcore *lcore, struct ur
 		send_ack(lcore, qp->port, qp);
 		return;
 	}
-	qp->answers_only = answers && (!qp->queued || qp->answers_only);
-	if (qp->answers_only && !(work & WORK_RESPONSE))
+	qp->responder_only = answers && (!qp->queued || qp->responder_only);
+	if (qp->responder_only && !(work & WORK_RESPONSE))
 		run_queue_add_first(qp);
 	else
 		run_queue_add_last(qp);

@@ -45,7 +45,7 @@ static inline void run_queue_add_last(struct uroce_qp *qp)
 /* Something has happened to the QP, whatever it is. */
 static inline void run_queue_add(struct uroce_qp *qp)
 {
-	qp->answers_only = false;
+	qp->responder_only = false;
 	run_queue_add_last(qp);
 }
 
@@ -65,13 +65,13 @@ static inline void run_queue_remove(struct uroce_qp *qp)
 	qp->queued = false;
 }
 
-/* From now on the QP has its turns in another ring, at once if it stood in the old one. */
-static inline void run_queue_move(struct uroce_qp *qp, struct engine_run_queue *turns)
+/* From now on the QP is served from another ring, at once if it stood in the old one. */
+static inline void run_queue_move(struct uroce_qp *qp, struct engine_run_queue *queue)
 {
 	bool active = qp->queued;
 
 	run_queue_remove(qp);
-	qp->run_queue = turns;
+	qp->run_queue = queue;
 	if (active)
 		run_queue_add(qp);
 }

@@ -3,7 +3,7 @@
 /*
  * Four levels of 256 slots; a tick is 8.192 us. A node fires at the first tick that is not before its deadline:
  * never early, and less than two ticks late in wheel time. A deadline that moves back needs no call: when the node
- * fires, its owner looks and arms it again. A turn with nothing due costs a comparison.
+ * fires, its owner looks and arms it again. A poll with nothing due costs a comparison.
  */
 #ifndef ENGINE_WHEEL_H
 #define ENGINE_WHEEL_H

@@ -18,7 +18,7 @@
 static_assert(ACKREQ_BEFORE_STALL < ACKREQ_INTERVAL, "or the end of the window makes no difference");
 
 /* Does the peer owe an answer to any of the in_flight PSNs from snd_una to next? A READ or atomic has always asked. */
-static inline bool ackreq_answer_is_due(const struct rc_qp *qp, uint32_t in_flight)
+static inline bool ackreq_ack_is_due(const struct rc_qp *qp, uint32_t in_flight)
 {
 	return in_flight > qp->requester.since_ackreq;
 }
@@ -32,7 +32,7 @@ static inline bool ackreq_is_due(const struct rc_qp *qp)
 	uint32_t in_flight = psn_distance(qp->win.snd_nxt, qp->win.snd_una), window = qp->requester.window;
 	uint32_t most = window / 2 < ACKREQ_BEFORE_STALL ? window / 2 : ACKREQ_BEFORE_STALL;
 
-	return !ackreq_answer_is_due(qp, in_flight) || (in_flight >= window && qp->requester.since_ackreq >= most);
+	return !ackreq_ack_is_due(qp, in_flight) || (in_flight >= window && qp->requester.since_ackreq >= most);
 }
 
 /*
@@ -57,7 +57,7 @@ static inline void ackreq_hurry(struct rc_qp *qp)
 {
 	uint32_t in_flight = psn_distance(qp->win.snd_nxt, qp->win.snd_una);
 
-	if (in_flight > 0 && !ackreq_answer_is_due(qp, in_flight))
+	if (in_flight > 0 && !ackreq_ack_is_due(qp, in_flight))
 		qp->probe.due = qp->probe.deferred = true;
 }
 

@@ -94,11 +94,11 @@ static void receive_acknowledge(struct rc_qp *qp, const struct wire_packet *pack
 	}
 	if (syndrome_class(packet->syndrome) == SYNDROME_ACK) {
 		if (!cover(qp, psn_next(psn), now_ns))
-			rc_retry_ack_skipped_answer(qp, psn, now_ns);
+			rc_retry_ack_skipped_response(qp, psn, now_ns);
 	} else if (cover(qp, psn, now_ns) || oldest_owns(qp, psn)) { /* a NAK acknowledges what is before it */
 		receive_nak(qp, psn, packet->syndrome, now_ns);
 	} else {
-		rc_retry_ack_skipped_answer(qp, psn_previous(psn), now_ns);
+		rc_retry_ack_skipped_response(qp, psn_previous(psn), now_ns);
 	}
 }
 
@@ -172,7 +172,7 @@ static inline void answer_placed(struct rc_qp *qp, const struct rc_send_wqe *wqe
 {
 	uint32_t acked = qp->win.acked;
 
-	sendwin_answer(&qp->win, wqe);
+	sendwin_take_response(&qp->win, wqe);
 	if (qp->win.acked != acked) {
 		qp->requester.rd_atomic_outstanding--;
 		if (qp->requester.read_restarted)
@@ -190,7 +190,7 @@ static void receive_answer(struct rc_qp *qp, const struct wire_packet *packet, u
 	uint64_t original = packet->original;
 
 	if (!cover(qp, psn, now_ns)) {
-		rc_retry_answer_missing(qp, psn, now_ns); /* */
+		rc_retry_response_missing(qp, psn, now_ns); /* */
 		return;
 	}
 	wqe = sendwin_slot(&qp->win, qp->win.acked);

@@ -63,7 +63,7 @@ static void answer_read_again(struct rc_qp *qp, struct rc_replay_entry *entry, c
 	rc_replay_queue(&qp->replay, entry, psn, count, end_bytes);
 }
 
-static bool receive_duplicate_answer(struct rc_qp *qp, const struct wire_packet *packet)
+static bool receive_duplicate_response(struct rc_qp *qp, const struct wire_packet *packet)
 {
 	psn_t psn = psn_make(packet->psn);
 	struct rc_replay_entry *entry = rc_replay_find(&qp->replay, psn);
@@ -141,7 +141,7 @@ bool rc_duplicate_receive(struct rc_qp *qp, const struct wire_packet *packet)
 	case WIRE_KIND_ATOMIC:
 	case WIRE_KIND_ATOMIC_WRITE:
 	case WIRE_KIND_FLUSH:
-		return receive_duplicate_answer(qp, packet);
+		return receive_duplicate_response(qp, packet);
 	case WIRE_KIND_RESERVED:
 	case WIRE_KIND_READ_RESPONSE:
 	case WIRE_KIND_ACKNOWLEDGE:

@@ -8,7 +8,7 @@
 
 void rc_fail_stop_requests(struct rc_qp *qp)
 {
-	atomic_store_explicit(&qp->win.no_answers, false, memory_order_relaxed); /* whatever is posted is flushed */
+	atomic_store_explicit(&qp->win.no_rd_atomic, false, memory_order_relaxed); /* whatever is posted is flushed */
 	qp->retry.ack_deadline_ns = RC_NEVER;
 	qp->retry.rnr_deadline_ns = RC_NEVER;
 	qp->credit.probe_deadline_ns = RC_NEVER;

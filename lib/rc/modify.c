@@ -142,7 +142,7 @@ static void apply_values(struct rc_qp *qp, const struct uroce_qp_attr *attr, uin
 		qp->sq_psn = psn_make(attr->sq_psn);
 	if (mask & UROCE_QP_MAX_RD_ATOMIC) {
 		qp->requester.max_rd_atomic = attr->max_rd_atomic;
-		atomic_store_explicit(&qp->win.no_answers, attr->max_rd_atomic == 0, memory_order_relaxed);
+		atomic_store_explicit(&qp->win.no_rd_atomic, attr->max_rd_atomic == 0, memory_order_relaxed);
 	}
 	if (mask & UROCE_QP_MAX_DEST_RD_ATOMIC) {
 		qp->max_dest_rd_atomic = attr->max_dest_rd_atomic;

@@ -3,7 +3,7 @@
 /*
  * The host owns one per lcore and hands it to each call of the core:
  *   1. outbox_reset(), then outbox_next_packets() for each QP: how many frames its port can take now, and where they go
- *   2. rc_qp_receive() adds completions and events; rc_qp_transmit() and rc_qp_answer() frames as well
+ *   2. rc_qp_receive() adds completions and events; rc_qp_transmit() and rc_qp_respond() frames as well
  *   3. send the frames; deliver completions[] and events[]
  * Everything is bounded: what does not fit stays in the QP, which says that it wants another call.
  */

@@ -11,7 +11,7 @@
 #include "wire/bytes.h"
 #include "wire/encap.h"
 #include "wire/icrc.h"
-#include "wire/kernel.h"
+#include "wire/icrc_copy.h"
 #include "wire/packet.h"
 
 /* Where a packet came from and in. */
@@ -32,7 +32,7 @@ static inline bool origin_icrc_is_right(const struct rc_origin *origin, const st
 	if (origin->ip == NULL)
 		return true;
 	headers_bytes = (uint32_t)((const uint8_t *)packet->payload - origin->ip);
-	return kernel_frame(origin->ip, headers_bytes, NULL, packet->payload, origin->ip_bytes - headers_bytes) ==
+	return icrc_copy_frame(origin->ip, headers_bytes, NULL, packet->payload, origin->ip_bytes - headers_bytes) ==
 	       load_le32(origin->ip + origin->ip_bytes);
 }
 
@@ -41,7 +41,7 @@ static inline bool origin_ack_icrc_is_right(const struct rc_origin *origin)
 {
 	const uint8_t *end = origin->ip + origin->ip_bytes;
 
-	return kernel_frame(origin->ip, origin->ip_bytes, NULL, end, 0) == load_le32(end);
+	return icrc_copy_frame(origin->ip, origin->ip_bytes, NULL, end, 0) == load_le32(end);
 }
 
 /*
@@ -51,7 +51,7 @@ static inline bool origin_ack_icrc_is_right(const struct rc_origin *origin)
 static inline bool origin_copy_checking(const struct rc_origin *origin, const struct wire_packet *packet, uint8_t *host)
 {
 	const uint8_t *payload = packet->payload, *ip = origin->ip;
-	uint32_t crc = kernel_frame(ip, (uint32_t)(payload - ip), host, payload, packet->payload_bytes);
+	uint32_t crc = icrc_copy_frame(ip, (uint32_t)(payload - ip), host, payload, packet->payload_bytes);
 
 	if (packet->pad_bytes)
 		crc = wire_icrc_continue(crc, payload + packet->payload_bytes, packet->pad_bytes);

@@ -29,7 +29,7 @@ static inline void rc_qp_prefetch_in(const struct rc_qp *qp, bool response)
 }
 
 /* And what goes out: answers; */
-static inline void rc_qp_prefetch_answers(const struct rc_qp *qp)
+static inline void rc_qp_prefetch_responder(const struct rc_qp *qp)
 {
 	qp_prefetch(qp);
 	qp_prefetch(&qp->responder);

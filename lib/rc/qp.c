@@ -87,7 +87,7 @@ struct rc_qp *rc_qp_init(void *memory, const struct rc_qp_config *config)
 	qp->max_mtu_bytes = config->max_mtu_bytes;
 	qp->sq_psn = psn_make(config->start_psn);
 	qp->known_keys[0].key = 1u << 8; /* which never stands there: key 0 leads nowhere */
-	atomic_init(&qp->win.no_answers, true);
+	atomic_init(&qp->win.no_rd_atomic, true);
 	place_rings(qp, config);
 	rc_qp_forget(qp);
 	return qp;
@@ -223,16 +223,16 @@ bool rc_qp_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 	if (qp->state == UROCE_QPS_RESET || qp->state == UROCE_QPS_INIT)
 		return false;
 	/* In ERR too: what was executed before is answered, and the NAK that says why still leaves (K-0). */
-	if (qp_work(qp, WORK_ANSWERS))
+	if (qp_work(qp, WORK_RESPONDER))
 		more |= rc_responder_transmit(qp, out);
-	if (qp_work(qp, WORK_REQUESTS))
+	if (qp_work(qp, WORK_REQUESTER))
 		more |= rc_requester_transmit(qp, now_ns, out);
 	if (qp_work(qp, WORK_REPORTS))
 		more |= rc_report_run(qp, now_ns, out);
 	return more;
 }
 
-bool rc_qp_answer(struct rc_qp *qp, struct rc_outbox *out)
+bool rc_qp_respond(struct rc_qp *qp, struct rc_outbox *out)
 {
 	return rc_responder_transmit(qp, out) || qp_work(qp, WORK_EVENT);
 }

@@ -124,7 +124,7 @@ bool rc_qp_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out);
  * The same for a QP to which nothing has happened since the last time but that requests came: answers alone. It saves a
  * responder from looking at its send queue. true also when there is news: rc_qp_transmit() is to be called.
  */
-bool rc_qp_answer(struct rc_qp *qp, struct rc_outbox *out);
+bool rc_qp_respond(struct rc_qp *qp, struct rc_outbox *out);
 
 /* A deadline has passed: call rc_qp_transmit() next. Harmless when called early. */
 void rc_qp_timeout(struct rc_qp *qp, uint64_t now_ns);

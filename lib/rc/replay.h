@@ -87,7 +87,7 @@ struct rc_replay_entry *rc_replay_find_after(const struct rc_replay *replay, psn
 void rc_replay_queue(struct rc_replay *replay, struct rc_replay_entry *entry, psn_t begin, uint32_t count,
 		     uint32_t end_bytes);
 
-/* The entry whose turn it is, or NULL. */
+/* The entry that is responded to next, or NULL. */
 struct rc_replay_entry *rc_replay_head(const struct rc_replay *replay);
 
 /* The head's answer has left, or is given up. */

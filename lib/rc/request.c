@@ -53,7 +53,7 @@ static uint32_t feth_of(const struct rc_send_wqe *wqe)
 }
 
 /* Where the answer of a READ or atomic will go must be ours to write, before we ask. */
-static enum uroce_cause check_answer_buffers(struct rc_qp *qp, const struct rc_send_wqe *wqe)
+static enum uroce_cause check_response_buffers(struct rc_qp *qp, const struct rc_send_wqe *wqe)
 {
 	for (uint32_t i = 0; i < wqe->sge_count; i++) {
 		const struct uroce_sge *sge = &wqe->sges[i];
@@ -69,12 +69,12 @@ static enum uroce_cause check_answer_buffers(struct rc_qp *qp, const struct rc_s
 	return UROCE_CAUSE_NONE;
 }
 
-enum uroce_cause rc_request_check_answered(struct rc_qp *qp, const struct rc_send_wqe *wqe)
+enum uroce_cause rc_request_check_rd_atomic(struct rc_qp *qp, const struct rc_send_wqe *wqe)
 {
 	enum uroce_cause cause = UROCE_CAUSE_NONE;
 
 	if (wqe->opcode != UROCE_WR_ATOMIC_WRITE)
-		return check_answer_buffers(qp, wqe);
+		return check_response_buffers(qp, wqe);
 	request_find_bytes(qp, wqe, 0, wqe->length_bytes, &cause);
 	return cause;
 }
@@ -101,8 +101,8 @@ static void write_packet(const struct rc_qp *qp, uint32_t slot, struct rc_outbox
 	emit_packet(qp, &packet, wqe->first_psn, out);
 }
 
-void rc_request_write_answered(struct rc_qp *qp, uint32_t slot, uint32_t index, uint32_t responses,
-			       struct rc_outbox *out)
+void rc_request_write_rd_atomic(struct rc_qp *qp, uint32_t slot, uint32_t index, uint32_t responses,
+				struct rc_outbox *out)
 {
 	const struct rc_send_wqe *wqe = sendwin_slot(&qp->win, slot);
 	uint64_t done = (uint64_t)index << qp->mtu_shift, part = (uint64_t)responses << qp->mtu_shift;

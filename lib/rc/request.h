@@ -27,14 +27,14 @@ enum uroce_cause rc_request_find_pieces(struct rc_qp *qp, const struct rc_send_w
 					struct request_pieces *pieces);
 
 /* May the memory of a request that is answered by itself be used, for its answer or its payload? */
-enum uroce_cause rc_request_check_answered(struct rc_qp *qp, const struct rc_send_wqe *wqe);
+enum uroce_cause rc_request_check_rd_atomic(struct rc_qp *qp, const struct rc_send_wqe *wqe);
 
 /*
  * Writes the packet of the request in `slot`, which is answered by itself. A READ asks for its responses from number
  * `index` on, which is the first one missing (Q-10), and for so many.
  */
-void rc_request_write_answered(struct rc_qp *qp, uint32_t slot, uint32_t index, uint32_t responses,
-			       struct rc_outbox *out);
+void rc_request_write_rd_atomic(struct rc_qp *qp, uint32_t slot, uint32_t index, uint32_t responses,
+				struct rc_outbox *out);
 
 /* Opcodes of a message that is cut into packets, and what its packets have besides. */
 struct message_opcodes {

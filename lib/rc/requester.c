@@ -21,7 +21,7 @@ enum plan { PLAN_BEGIN, PLAN_DONE, PLAN_WAIT, PLAN_FAULT };
  * A local fault is reported when everything before it has completed; until then nothing behind it starts (E-2). A QP
  * that wants it at once gets it on the oldest request instead (E-3).
  */
-COLD enum plan report_fault(struct rc_qp *qp, enum uroce_wc_status status, enum uroce_cause cause)
+NOINLINE enum plan report_fault(struct rc_qp *qp, enum uroce_wc_status status, enum uroce_cause cause)
 {
 	if (qp->win.acked != qp->win.cursor && !qp->imprecise_errors)
 		return PLAN_WAIT;
@@ -30,7 +30,7 @@ COLD enum plan report_fault(struct rc_qp *qp, enum uroce_wc_status status, enum 
 }
 
 /* Another READ only while its answer is not likely to be dropped behind the next loss; a single one always. */
-COLD bool fits_quota(struct rc_qp *qp, uint32_t psn_count)
+NOINLINE bool fits_quota(struct rc_qp *qp, uint32_t psn_count)
 {
 	read_quota_grow(&qp->quota, qp->win.snd_una);
 	return qp->requester.rd_atomic_outstanding == 0 ||
@@ -55,7 +55,7 @@ static enum plan do_locally(struct rc_qp *qp, struct rc_send_wqe *wqe)
 }
 
 /* May the request at `started` begin, which needs something that is not always there? */
-COLD enum plan look_into(struct rc_qp *qp, struct rc_send_wqe *wqe, uint64_t now_ns)
+NOINLINE enum plan look_into(struct rc_qp *qp, struct rc_send_wqe *wqe, uint64_t now_ns)
 {
 	const struct rc_requester *req = &qp->requester;
 	bool is_read = wqe->opcode == UROCE_WR_RDMA_READ;
@@ -67,11 +67,11 @@ COLD enum plan look_into(struct rc_qp *qp, struct rc_send_wqe *wqe, uint64_t now
 		return do_locally(qp, wqe);
 	if (wqe->needs & NEEDS_TOO_MUCH)
 		return report_fault(qp, UROCE_WC_LOC_LEN_ERR, UROCE_CAUSE_LENGTH);
-	if ((wqe->needs & NEEDS_ANSWER) && req->max_rd_atomic == 0) /* since it was posted */
+	if ((wqe->needs & NEEDS_RESPONSE) && req->max_rd_atomic == 0) /* since it was posted */
 		return report_fault(qp, UROCE_WC_LOC_QP_OP_ERR, UROCE_CAUSE_DEPTH);
 	if ((wqe->needs & NEEDS_FENCE) && req->rd_atomic_outstanding > 0)
 		return PLAN_WAIT; /* */
-	if ((wqe->needs & NEEDS_ANSWER) && req->rd_atomic_outstanding >= req->max_rd_atomic)
+	if ((wqe->needs & NEEDS_RESPONSE) && req->rd_atomic_outstanding >= req->max_rd_atomic)
 		return PLAN_WAIT; /* */
 	if (sendwin_outstanding(&qp->win) + psn_count > PSN_WINDOW)
 		return PLAN_WAIT; /* P-4 */
@@ -85,7 +85,7 @@ COLD enum plan look_into(struct rc_qp *qp, struct rc_send_wqe *wqe, uint64_t now
  * the request: a part of it would be taken for a request of its own. Otherwise it goes by the quota, part by part: a
  * part of a READ that is under way is not overtaken by the next one, for the peer gives it up then (S-9).
  */
-COLD uint32_t restart_packets(struct rc_qp *qp, const struct rc_send_wqe *wqe)
+NOINLINE uint32_t restart_packets(struct rc_qp *qp, const struct rc_send_wqe *wqe)
 {
 	const struct rc_sendwin *win = &qp->win;
 	struct rc_read_quota *quota = &qp->quota;
@@ -141,7 +141,7 @@ static inline bool wants_ack(struct rc_qp *qp, const struct rc_send_wqe *wqe, bo
 }
 
 /* Packets have gone out once more. */
-COLD void note_resent(struct rc_qp *qp, const struct rc_send_wqe *wqe, psn_t end, uint32_t packets)
+NOINLINE void note_resent(struct rc_qp *qp, const struct rc_send_wqe *wqe, psn_t end, uint32_t packets)
 {
 	qp->counters[CNT_RETRANSMITTED_PACKETS] += packets;
 	if (wqe->opcode == UROCE_WR_RDMA_READ)
@@ -204,13 +204,13 @@ INLINE enum plan send_message(struct rc_qp *qp, struct rc_send_wqe *wqe, bool on
 	return PLAN_DONE;
 }
 
-COLD enum plan send_long_message(struct rc_qp *qp, struct rc_send_wqe *wqe, uint64_t now_ns, struct rc_outbox *out)
+NOINLINE enum plan send_long_message(struct rc_qp *qp, struct rc_send_wqe *wqe, uint64_t now_ns, struct rc_outbox *out)
 {
 	return send_message(qp, wqe, false, now_ns, out);
 }
 
 /* The next packet of one whose payload lies in several pieces. */
-COLD enum plan send_pieces(struct rc_qp *qp, struct rc_send_wqe *wqe, uint64_t now_ns, struct rc_outbox *out)
+NOINLINE enum plan send_pieces(struct rc_qp *qp, struct rc_send_wqe *wqe, uint64_t now_ns, struct rc_outbox *out)
 {
 	struct rc_sendwin *win = &qp->win;
 	uint32_t index = psn_distance(win->snd_nxt, wqe->first_psn);
@@ -229,7 +229,7 @@ COLD enum plan send_pieces(struct rc_qp *qp, struct rc_send_wqe *wqe, uint64_t n
 }
 
 /* The packet of a request at the cursor that is answered by itself. */
-COLD enum plan send_answered(struct rc_qp *qp, struct rc_send_wqe *wqe, uint64_t now_ns, struct rc_outbox *out)
+NOINLINE enum plan send_rd_atomic(struct rc_qp *qp, struct rc_send_wqe *wqe, uint64_t now_ns, struct rc_outbox *out)
 {
 	struct rc_sendwin *win = &qp->win;
 	bool resent = !psn_equal(win->snd_nxt, win->snd_max);
@@ -240,11 +240,11 @@ COLD enum plan send_answered(struct rc_qp *qp, struct rc_send_wqe *wqe, uint64_t
 		responses = restart_packets(qp, wqe);
 	if (responses == 0)
 		return PLAN_WAIT;
-	cause = rc_request_check_answered(qp, wqe);
+	cause = rc_request_check_rd_atomic(qp, wqe);
 	if (cause != UROCE_CAUSE_NONE)
 		return report_fault(qp, UROCE_WC_LOC_PROT_ERR, cause);
 	commit(qp, wqe, psn_add(win->snd_nxt, responses), 1, index + responses == wqe->psn_count, true, now_ns, out);
-	rc_request_write_answered(qp, slot, index, responses, out);
+	rc_request_write_rd_atomic(qp, slot, index, responses, out);
 	return PLAN_DONE;
 }
 
@@ -263,8 +263,8 @@ static inline enum plan send_some(struct rc_qp *qp, uint64_t now_ns, struct rc_o
 		}
 		sendwin_number(win, wqe, qp_psns(qp, wqe));
 	}
-	if (wqe->needs & NEEDS_ANSWER)
-		return send_answered(qp, wqe, now_ns, out);
+	if (wqe->needs & NEEDS_RESPONSE)
+		return send_rd_atomic(qp, wqe, now_ns, out);
 	if (wqe->sge_count > 1)
 		return send_pieces(qp, wqe, now_ns, out);
 	return wqe->psn_count == 1 ? send_message(qp, wqe, true, now_ns, out) : send_long_message(qp, wqe, now_ns, out);

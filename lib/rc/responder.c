@@ -119,8 +119,8 @@ static uint32_t rights_for(const struct wire_opcode_row *op, const struct wire_p
  * What is said of an opcode that is in neither set, the first that applies. A FLUSH is in none, for what it needs is
  * said in the packet: it may be accepted here.
  */
-COLD enum verdict explain_opcode(const struct rc_qp *qp, const struct wire_opcode_row *op,
-				 const struct wire_packet *packet)
+NOINLINE enum verdict explain_opcode(const struct rc_qp *qp, const struct wire_opcode_row *op,
+				     const struct wire_packet *packet)
 {
 	enum verdict verdict = check_sequence(&qp->responder, op);
 	uint32_t needed = rights_for(op, packet);
@@ -182,8 +182,8 @@ static inline enum verdict judge_write(struct rc_qp *qp, uint32_t rule, const st
 	return place->why == MR_OK ? VERDICT_ACCEPT : VERDICT_ACCESS;
 }
 
-COLD enum verdict judge_answered(struct rc_qp *qp, const struct wire_opcode_row *op, const struct wire_packet *packet,
-				 struct rc_scatter *place)
+NOINLINE enum verdict judge_answered(struct rc_qp *qp, const struct wire_opcode_row *op,
+				     const struct wire_packet *packet, struct rc_scatter *place)
 {
 	bool atomic_write = op->kind == WIRE_KIND_ATOMIC_WRITE;
 	uint32_t bytes = op->kind == WIRE_KIND_ATOMIC ? 8 : packet->dma_length;
@@ -301,7 +301,7 @@ static void execute_kind(struct rc_qp *qp, const struct wire_opcode_row *op, con
 	}
 }
 
-COLD void execute_answered(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_scatter *place)
+NOINLINE void execute_rd_atomic(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_scatter *place)
 {
 	const struct wire_opcode_row *op = wire_opcode(packet->opcode);
 	struct rc_responder *resp = &qp->responder;
@@ -345,7 +345,7 @@ static enum uroce_cause cause_of(enum verdict verdict, enum rc_mr_verdict why)
 	return verdict == VERDICT_RECEIVE_UNUSABLE ? rc_codes_local_cause(why) : rc_verdicts[verdict].cause;
 }
 
-COLD void refuse(struct rc_qp *qp, const struct wire_packet *packet, enum verdict verdict, enum rc_mr_verdict why)
+NOINLINE void refuse(struct rc_qp *qp, const struct wire_packet *packet, enum verdict verdict, enum rc_mr_verdict why)
 {
 	const struct verdict_row *row = &rc_verdicts[verdict];
 	bool in_use = receive_in_use(qp, rules[packet->opcode], verdict);
@@ -371,8 +371,8 @@ static inline bool may_place_early(uint32_t rule, const struct rc_scatter *place
 }
 
 /* The half window behind ePSN is a duplicate, the other half a gap (S-2, P-6). */
-COLD bool receive_out_of_order(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin,
-			       uint64_t now_ns)
+NOINLINE bool receive_out_of_order(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin,
+				   uint64_t now_ns)
 {
 	struct rc_responder *resp = &qp->responder;
 	psn_t psn = psn_make(packet->psn);
@@ -419,7 +419,7 @@ INLINE bool receive_next(struct rc_qp *qp, uint32_t rule, const struct wire_pack
 	if (__builtin_expect(verdict != VERDICT_ACCEPT, 0)) {
 		refuse(qp, packet, verdict, place.why);
 	} else if (rule & ANSWERED) {
-		execute_answered(qp, packet, &place);
+		execute_rd_atomic(qp, packet, &place);
 	} else {
 		if (!placed)
 			scatter_copy(&place, packet->payload);

@@ -71,7 +71,7 @@ void rc_retry_progress_made(struct rc_qp *qp, uint64_t now_ns)
 	retry->rnr_deadline_ns = RC_NEVER;
 	/* Nothing in flight (all done, or all of it waits to be sent again): the next packet starts the timer. */
 	retry->ack_deadline_ns = in_flight && retry->timeout_ns ? now_ns + retry->timeout_ns : RC_NEVER;
-	if (ackreq_answer_is_due(qp, in_flight))
+	if (ackreq_ack_is_due(qp, in_flight))
 		probe_start(&qp->probe, &qp->rtt, retry->timeout_ns, now_ns);
 	else if (in_flight && qp->probe.enabled)
 		probe_defer(&qp->probe, &qp->rtt, retry->timeout_ns, now_ns);
@@ -213,7 +213,7 @@ static bool goes_on_with_old_flight(struct rc_qp *qp, psn_t psn)
 }
 
 /* The answer at snd_una was lost, if this is no echo. heard: everything before it has reached the peer. */
-static void answer_was_lost(struct rc_qp *qp, psn_t heard, uint64_t now_ns)
+static void response_was_lost(struct rc_qp *qp, psn_t heard, uint64_t now_ns)
 {
 	if (retry_waits_for_receiver(&qp->retry) || is_echo(qp, now_ns))
 		return;
@@ -243,7 +243,7 @@ static bool is_for_the_timer(const struct rc_qp *qp, psn_t psn)
 	       psn_distance(psn, qp->win.snd_una) < psn_distance(retry->rewind_limit, qp->win.snd_una);
 }
 
-void rc_retry_answer_missing(struct rc_qp *qp, psn_t trigger, uint64_t now_ns)
+void rc_retry_response_missing(struct rc_qp *qp, psn_t trigger, uint64_t now_ns)
 {
 	psn_t heard = qp->retry.heard;
 	bool old = goes_on_with_old_flight(qp, trigger);
@@ -252,24 +252,24 @@ void rc_retry_answer_missing(struct rc_qp *qp, psn_t trigger, uint64_t now_ns)
 	if (old && !psn_equal(qp->retry.heard, heard))
 		put_off_timer(&qp->retry, now_ns);
 	if (!old && !is_for_the_timer(qp, trigger))
-		answer_was_lost(qp, psn_next(trigger), now_ns);
+		response_was_lost(qp, psn_next(trigger), now_ns);
 }
 
-void rc_retry_ack_skipped_answer(struct rc_qp *qp, psn_t trigger, uint64_t now_ns)
+void rc_retry_ack_skipped_response(struct rc_qp *qp, psn_t trigger, uint64_t now_ns)
 {
 	bool old = goes_on_with_old_flight(qp, trigger), probed = qp->probe.behind_una;
 
 	qp->probe.behind_una = false;
 	probe_heard(&qp->probe, &qp->rtt, qp->retry.timeout_ns, now_ns);
 	if (!old || probed)
-		answer_was_lost(qp, psn_next(trigger), now_ns);
+		response_was_lost(qp, psn_next(trigger), now_ns);
 }
 
 void rc_retry_probe_answered(struct rc_qp *qp, uint64_t now_ns)
 {
 	qp->probe.behind_una = false;
 	probe_heard(&qp->probe, &qp->rtt, qp->retry.timeout_ns, now_ns);
-	answer_was_lost(qp, qp->win.snd_una, now_ns);
+	response_was_lost(qp, qp->win.snd_una, now_ns);
 }
 
 void rc_retry_rnr_nak_arrived(struct rc_qp *qp, psn_t psn, uint32_t code, uint64_t now_ns)

@@ -49,10 +49,10 @@ void rc_retry_timer_expired(struct rc_qp *qp);
 void rc_retry_sequence_nak_arrived(struct rc_qp *qp, uint64_t now_ns);
 
 /* A response at `trigger` showed that the answer at snd_una was lost. */
-void rc_retry_answer_missing(struct rc_qp *qp, psn_t trigger, uint64_t now_ns);
+void rc_retry_response_missing(struct rc_qp *qp, psn_t trigger, uint64_t now_ns);
 
 /* The same of an ACK of `trigger`, or a NAK of the next one, which may be what the probe of a READ draws. */
-void rc_retry_ack_skipped_answer(struct rc_qp *qp, psn_t trigger, uint64_t now_ns);
+void rc_retry_ack_skipped_response(struct rc_qp *qp, psn_t trigger, uint64_t now_ns);
 
 /* Software sets another ACK timeout, 0: none. What is in flight is timed by it from now on. */
 void rc_retry_set_timeout(struct rc_qp *qp, uint64_t timeout_ns);

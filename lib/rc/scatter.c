@@ -4,7 +4,7 @@
 
 #include "wire/bytes.h"
 #include "wire/icrc.h"
-#include "wire/kernel.h"
+#include "wire/icrc_copy.h"
 
 bool rc_scatter_find(struct rc_qp *qp, const struct uroce_sge *sges, uint32_t count, uint64_t offset, uint32_t bytes,
 		     struct rc_scatter *place)
@@ -36,11 +36,11 @@ bool rc_scatter_copy_checking(const struct rc_scatter *place, const struct wire_
 {
 	const uint8_t *data = packet->payload;
 	uint32_t crc =
-		kernel_frame(origin->ip, (uint32_t)(data - origin->ip), place->places[0], data, place->lengths[0]);
+		icrc_copy_frame(origin->ip, (uint32_t)(data - origin->ip), place->places[0], data, place->lengths[0]);
 
 	data += place->lengths[0];
 	for (uint32_t i = 1; i < place->count; i++) {
-		crc = wire_kernel_copy(crc, place->places[i], data, place->lengths[i]);
+		crc = wire_icrc_copy(crc, place->places[i], data, place->lengths[i]);
 		data += place->lengths[i];
 	}
 	if (packet->pad_bytes)

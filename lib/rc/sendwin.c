@@ -8,7 +8,7 @@
 #include "wire/hints.h"
 
 static_assert(UROCE_WR_RDMA_WRITE_WITH_IMM + 1 == UROCE_WR_RDMA_READ && UROCE_WR_FLUSH + 1 == UROCE_WR_LOCAL_INV,
-	      "wqe_needs_answer compares opcodes");
+	      "wqe_needs_response compares opcodes");
 
 uint32_t rc_sendwin_slot_bytes(uint32_t sge_limit, uint32_t inline_limit)
 {
@@ -49,11 +49,11 @@ static const struct post_rule post_rules[UROCE_WR_OPCODES] = {
 	[UROCE_WR_SEND_WITH_INV] = { ALL_FLAGS, PIECES_ANY, NEEDS_RECEIVE },
 	[UROCE_WR_RDMA_WRITE] = { ALL_FLAGS, PIECES_ANY, 0 },
 	[UROCE_WR_RDMA_WRITE_WITH_IMM] = { ALL_FLAGS, PIECES_ANY, NEEDS_RECEIVE },
-	[UROCE_WR_RDMA_READ] = { NOT_INLINE, PIECES_ANY, NEEDS_ANSWER },
-	[UROCE_WR_ATOMIC_CMP_AND_SWP] = { NOT_INLINE, PIECES_EIGHT_BYTES, NEEDS_ANSWER },
-	[UROCE_WR_ATOMIC_FETCH_AND_ADD] = { NOT_INLINE, PIECES_EIGHT_BYTES, NEEDS_ANSWER },
-	[UROCE_WR_ATOMIC_WRITE] = { ALL_FLAGS, PIECES_EIGHT_BYTES, NEEDS_ANSWER },
-	[UROCE_WR_FLUSH] = { NOT_INLINE, PIECES_NONE, NEEDS_ANSWER },
+	[UROCE_WR_RDMA_READ] = { NOT_INLINE, PIECES_ANY, NEEDS_RESPONSE },
+	[UROCE_WR_ATOMIC_CMP_AND_SWP] = { NOT_INLINE, PIECES_EIGHT_BYTES, NEEDS_RESPONSE },
+	[UROCE_WR_ATOMIC_FETCH_AND_ADD] = { NOT_INLINE, PIECES_EIGHT_BYTES, NEEDS_RESPONSE },
+	[UROCE_WR_ATOMIC_WRITE] = { ALL_FLAGS, PIECES_EIGHT_BYTES, NEEDS_RESPONSE },
+	[UROCE_WR_FLUSH] = { NOT_INLINE, PIECES_NONE, NEEDS_RESPONSE },
 	[UROCE_WR_LOCAL_INV] = { NOT_INLINE, PIECES_NONE, NEEDS_NO_PACKET },
 	[UROCE_WR_BIND_MW] = { NOT_INLINE, PIECES_NONE, NEEDS_NO_PACKET },
 };
@@ -87,7 +87,7 @@ INLINE bool take(const struct rc_sendwin *win, const struct uroce_send_wr *wr, u
 	rule = &post_rules[taken->opcode];
 	if ((taken->flags & ~(uint32_t)rule->flags) ||
 	    ((taken->flags & UROCE_SEND_INLINE) && taken->bytes > win->inline_limit) ||
-	    ((rule->needs & NEEDS_ANSWER) && atomic_load_explicit(&win->no_answers, memory_order_relaxed)))
+	    ((rule->needs & NEEDS_RESPONSE) && atomic_load_explicit(&win->no_rd_atomic, memory_order_relaxed)))
 		return false;
 	if (rule->pieces == PIECES_EIGHT_BYTES)
 		return taken->count == 1 && taken->bytes == 8;
@@ -99,7 +99,7 @@ INLINE bool take(const struct rc_sendwin *win, const struct uroce_send_wr *wr, u
 }
 
 /* Several pieces, or inline bytes, whose source may be reused when the post returns. */
-COLD void copy_pieces(struct rc_send_wqe *wqe, const struct uroce_sge *pieces, uint32_t count)
+NOINLINE void copy_pieces(struct rc_send_wqe *wqe, const struct uroce_sge *pieces, uint32_t count)
 {
 	uint8_t *at = (uint8_t *)wqe->sges;
 
@@ -169,7 +169,7 @@ INLINE int post(struct rc_sendwin *win, const struct uroce_send_wr *wr, uint32_t
 	return 0;
 }
 
-COLD int post_any(struct rc_sendwin *win, const struct uroce_send_wr *wr, uint32_t flags, uint32_t count)
+NOINLINE int post_any(struct rc_sendwin *win, const struct uroce_send_wr *wr, uint32_t flags, uint32_t count)
 {
 	return post(win, wr, flags, count);
 }
@@ -234,7 +234,7 @@ bool rc_sendwin_ack_through(struct rc_sendwin *win, psn_t end)
 		const struct rc_send_wqe *wqe = sendwin_slot(win, win->acked);
 		uint32_t owned = wqe->psn_count - psn_distance(win->snd_una, wqe->first_psn);
 
-		if (wqe_needs_answer(wqe))
+		if (wqe_needs_response(wqe))
 			break;
 		if (left < owned) {
 			sendwin_move_una(win, left);

@@ -25,7 +25,7 @@
 /* What a request needs to begin that is not always there: nothing, as a rule. Only then it is looked into. */
 enum rc_send_needs {
 	NEEDS_RECEIVE = 1,              /* an entry at the peer: a credit, where those are counted (F-3) */
-	NEEDS_ANSWER = 2,               /* one of the peer's slots for READs and the like */
+	NEEDS_RESPONSE = 2,             /* one of the peer's slots for READs and the like */
 	NEEDS_NO_PACKET = 4,            /* done here, when all before it is */
 	NEEDS_FENCE = UROCE_SEND_FENCE, /* 8: nothing before it that waits for an answer */
 	NEEDS_TOO_MUCH = 16,            /* is longer than a message may be: a local fault */
@@ -82,7 +82,7 @@ struct rc_sendwin {
 	bool signal_all;
 
 	/* lcore writes, but rarely; application reads */
-	_Atomic bool no_answers;    /* max_rd_atomic is 0: a READ or the like is refused */
+	_Atomic bool no_rd_atomic;  /* max_rd_atomic is 0: a READ or the like is refused */
 	_Atomic uint8_t post_state; /* enum uroce_qp_state of the QP, as posts judge it */
 	_Atomic bool post_wakes;    /* the peer waits to hear of receive entries: their posts wake the lcore (F-4) */
 };
@@ -189,7 +189,7 @@ static inline void sendwin_ack_all(struct rc_sendwin *win)
 }
 
 /* One PSN of the request at `acked`, which is wqe, was answered; with its last PSN the request is. */
-static inline void sendwin_answer(struct rc_sendwin *win, const struct rc_send_wqe *wqe)
+static inline void sendwin_take_response(struct rc_sendwin *win, const struct rc_send_wqe *wqe)
 {
 	if (psn_equal(win->snd_una, sendwin_last_psn(wqe)))
 		win->acked++;
@@ -198,14 +198,14 @@ static inline void sendwin_answer(struct rc_sendwin *win, const struct rc_send_w
 }
 
 /* READs, atomics, ATOMIC WRITEs and FLUSHes are answered one by one; an ACK is not enough. */
-static inline bool opcode_needs_answer(uint32_t opcode)
+static inline bool opcode_needs_response(uint32_t opcode)
 {
 	return opcode >= UROCE_WR_RDMA_READ && opcode <= UROCE_WR_FLUSH;
 }
 
-static inline bool wqe_needs_answer(const struct rc_send_wqe *wqe)
+static inline bool wqe_needs_response(const struct rc_send_wqe *wqe)
 {
-	return opcode_needs_answer(wqe->opcode);
+	return opcode_needs_response(wqe->opcode);
 }
 
 /* Done here, without a packet. */

@@ -27,10 +27,10 @@ static bool add_probe(struct rc_qp *qp, psn_t psn, struct rc_outbox *out)
 
 	if (!outbox_has_packet_room(out))
 		return false;
-	if (wqe_needs_answer(wqe)) {
-		cause = rc_request_check_answered(qp, wqe);
+	if (wqe_needs_response(wqe)) {
+		cause = rc_request_check_rd_atomic(qp, wqe);
 		if (cause == UROCE_CAUSE_NONE)
-			rc_request_write_answered(qp, slot, index, 1, out);
+			rc_request_write_rd_atomic(qp, slot, index, 1, out);
 	} else {
 		cause = rc_request_find_pieces(qp, wqe, index, &pieces);
 		if (cause == UROCE_CAUSE_NONE)
@@ -48,7 +48,7 @@ static uint32_t payload_bytes(const struct rc_qp *qp, psn_t psn)
 	const struct rc_send_wqe *wqe = sendwin_slot(&qp->win, rc_sendwin_owner(&qp->win, psn));
 	uint64_t left = wqe->length_bytes - ((uint64_t)psn_distance(psn, wqe->first_psn) << qp->mtu_shift);
 
-	if (wqe_needs_answer(wqe))
+	if (wqe_needs_response(wqe))
 		return 0;
 	return left < qp->mtu_bytes ? (uint32_t)left : qp->mtu_bytes;
 }
@@ -85,7 +85,7 @@ bool rc_tail_probe_send(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out
 		rc_keepalive_send(qp, now_ns, out);
 		return true;
 	}
-	if (wqe_needs_answer(wqe) || is_long_read(sendwin_slot(&qp->win, rc_sendwin_owner(&qp->win, newest))))
+	if (wqe_needs_response(wqe) || is_long_read(sendwin_slot(&qp->win, rc_sendwin_owner(&qp->win, newest))))
 		newest = oldest;
 	small = psn_equal(oldest, newest) || payload_bytes(qp, oldest) + payload_bytes(qp, newest) <= qp->mtu_bytes;
 	if (small && !is_long_read(wqe))

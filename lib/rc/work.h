@@ -15,10 +15,10 @@ static inline uint32_t qp_work(const struct rc_qp *qp, uint32_t asked)
 	const struct rc_sendwin *win = &qp->win;
 	uint32_t work = 0;
 
-	if (asked & WORK_ANSWERS)
+	if (asked & WORK_RESPONDER)
 		work |= qp->responder.due | (qp->replay.queue_head != REPLAY_NONE ? WORK_RESPONSE : 0) |
 			(qp->flow_control ? WORK_CREDIT : 0);
-	if ((asked & WORK_REQUESTS) && (qp->state == UROCE_QPS_RTS || qp->state == UROCE_QPS_SQD))
+	if ((asked & WORK_REQUESTER) && (qp->state == UROCE_QPS_RTS || qp->state == UROCE_QPS_SQD))
 		work |= (win->cursor != atomic_load_explicit(&win->posted, memory_order_relaxed) ? WORK_SEND : 0) |
 			(qp->probe.due ? WORK_PROBE : 0);
 	if ((asked & WORK_COMPLETION) && win->head != win->acked)

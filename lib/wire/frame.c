@@ -7,21 +7,21 @@
 #include "wire/bytes.h"
 #include "wire/hints.h"
 #include "wire/icrc.h"
-#include "wire/kernel.h"
+#include "wire/icrc_copy.h"
 
 #define BRIEF_BYTES 4u
 #define IPV6_LENGTH_OFFSET 4
 #define IPV4_LENGTH_OFFSET 2
 #define IPV4_CHECKSUM_OFFSET 10
 #define UDP_LENGTH_OFFSET 4
-#define IMAGE_IP_AT 24u /* in the template's image; four bytes of ones in front */
+#define PSEUDO_IP_AT 24u /* in the template's pseudo header; four bytes of ones in front */
 
 /* ---- out: templates ---- */
 
 /* Ones for what routers change: see icrc.h. */
-static void prepare_image(struct wire_frame_template *frame)
+static void prepare_pseudo(struct wire_frame_template *frame)
 {
-	uint8_t *ip = frame->image + IMAGE_IP_AT, *udp = ip + FRAME_IPV4_BYTES;
+	uint8_t *ip = frame->pseudo + PSEUDO_IP_AT, *udp = ip + FRAME_IPV4_BYTES;
 
 	memset(ip - 4, 0xFF, 4);
 	memcpy(ip, frame->bytes + frame->ip_offset, FRAME_IPV4_BYTES + FRAME_UDP_BYTES);
@@ -48,8 +48,8 @@ void wire_frame_prepare(struct wire_frame_template *frame, const struct wire_enc
 	store_be16(ip + IPV4_LENGTH_OFFSET, 0);
 	store_be16(ip + IPV4_CHECKSUM_OFFSET, 0);
 	frame->ip_sum = wire_encap_sum(0, ip, FRAME_IPV4_BYTES);
-	frame->has_image = frame->bth_offset == FRAME_BTH_AT;
-	prepare_image(frame);
+	frame->has_pseudo = frame->bth_offset == FRAME_BTH_AT;
+	prepare_pseudo(frame);
 }
 
 /* ---- out: any frame ---- */
@@ -75,7 +75,7 @@ static void store_lengths(const struct wire_frame_template *frame, uint32_t bth_
 	}
 }
 
-COLD uint32_t pad_frame(uint8_t *out, uint32_t bytes, uint32_t pad_bytes, uint32_t crc)
+NOINLINE uint32_t pad_frame(uint8_t *out, uint32_t bytes, uint32_t pad_bytes, uint32_t crc)
 {
 	memset(out + bytes, 0, 3);
 	store_le32(out + bytes + pad_bytes, wire_icrc_continue(crc, out + bytes, pad_bytes));
@@ -102,10 +102,10 @@ static uint32_t write_pieces(const struct wire_frame_template *frame, const void
 	store_lengths(frame, headers_bytes + bytes + pad_bytes + WIRE_ICRC_BYTES, out);
 	memcpy(bth, headers, headers_bytes);
 	bth[1] |= (uint8_t)(pad_bytes << (BTH_PAD_AT - 8));
-	crc = wire_kernel_frame(ip, (uint32_t)(at - ip), at, pieces[0].base, pieces[0].bytes);
+	crc = wire_icrc_copy_frame(ip, (uint32_t)(at - ip), at, pieces[0].base, pieces[0].bytes);
 	at += pieces[0].bytes;
 	for (uint32_t i = 1; i < count; i++) {
-		crc = wire_kernel_copy(crc, at, pieces[i].base, pieces[i].bytes);
+		crc = wire_icrc_copy(crc, at, pieces[i].base, pieces[i].bytes);
 		at += pieces[i].bytes;
 	}
 	return end_frame(out, (uint32_t)(at - out), pad_bytes, crc);
@@ -142,8 +142,9 @@ uint32_t wire_frame_build(const struct wire_frame_template *frame, const struct 
 	return write_pieces(frame, headers, headers_bytes, &one, 1, packet->payload_bytes, packet->pad_bytes, out);
 }
 
-COLD uint32_t write_any(const struct wire_frame_template *frame, uint64_t begin, uint64_t rest, const uint8_t *payload,
-			uint32_t bytes, uint8_t *out, uint64_t va, uint64_t key_and_length, uint32_t extensions)
+NOINLINE uint32_t write_any(const struct wire_frame_template *frame, uint64_t begin, uint64_t rest,
+			    const uint8_t *payload, uint32_t bytes, uint8_t *out, uint64_t va, uint64_t key_and_length,
+			    uint32_t extensions)
 {
 	const struct wire_span one = { .base = payload, .bytes = bytes };
 	const struct wire_headers headers = { begin, rest, va, key_and_length, extensions };
@@ -170,7 +171,7 @@ WRITER(, any, 3)
 
 #ifdef __x86_64__
 
-#include "wire/fold.h"
+#include "wire/crc32_clmul.h"
 
 TARGET_128 static uint32_t crc_of_8_128(uint64_t data)
 {
@@ -183,7 +184,7 @@ TARGET_128 static uint32_t crc_of_8_128(uint64_t data)
 static inline uint32_t crc_of_8(uint64_t data)
 {
 #ifdef __x86_64__
-	if (wire_kernel_chosen() != WIRE_KERNEL_ISAL)
+	if (wire_icrc_chosen() != WIRE_ICRC_ISAL)
 		return crc_of_8_128(data);
 #endif
 	return ~wire_icrc_continue(UINT32_MAX, &data, sizeof(data));
@@ -205,7 +206,7 @@ static uint32_t build_new_ack(struct wire_frame_template *frame, const struct wi
 	uint32_t frame_bytes = any_1(frame, ack->begin, ack->rest, NULL, 0, out, 0, 0);
 	uint8_t *icrc;
 
-	if (!frame->has_image)
+	if (!frame->has_pseudo)
 		return frame_bytes;
 	memcpy(frame->ack, out, FRAME_ACK_BYTES);
 	memcpy(frame->ack + FRAME_BTH_AT + sizeof(ack->begin), &none, sizeof(none));
@@ -232,8 +233,8 @@ uint32_t wire_frame_build_ack(struct wire_frame_template *frame, const struct wi
 
 /*
  * A CRC that loads headers that have just been stored, some bytes at a time, waits for the stores. So what differs
- * between the frames of a path is kept in registers, stored into the frame, and added to the path's image of 64 bytes
- * for the CRC. words[i] are bytes 8 i to 8 i + 7 of the image.
+ * between the frames of a path is kept in registers, stored into the frame, and added to the path's pseudo header of 64
+ * bytes for the CRC. words[i] are bytes 8 i to 8 i + 7 of the pseudo header.
  */
 struct varying {
 	uint64_t words[8];
@@ -258,7 +259,7 @@ INLINE void store_headers(const struct wire_frame_template *frame, uint64_t begi
 	store_be16(out + FRAME_UDP_AT + UDP_LENGTH_OFFSET, (uint16_t)udp_bytes);
 	memcpy(at, &bth, 8);
 	memcpy(at + 8, &rest, extension_bytes == 4 ? 8 : 4);
-	if (extension_bytes == 0) { /* IP begins at byte 24 of the image */
+	if (extension_bytes == 0) { /* IP begins at byte 24 of the pseudo header */
 		*varying = (struct varying){ { 0, 0, 0, ip_length << 16, 0, 0, udp_length | seen << 32,
 					       seen >> 32 | rest << 32 } };
 	} else if (extension_bytes == 4) { /* at 20 */
@@ -280,19 +281,19 @@ INLINE void store_headers(const struct wire_frame_template *frame, uint64_t begi
 		uint32_t extension_bytes = extensions == FRAME_RETH ? WIRE_RETH_BYTES : extensions * BRIEF_BYTES;      \
 		uint8_t *at = out + FRAME_BTH_AT + WIRE_BTH_BYTES + extension_bytes;                                   \
 		struct varying v;                                                                                      \
-		if (__builtin_expect(!frame->has_image, 0))                                                            \
+		if (__builtin_expect(!frame->has_pseudo, 0))                                                           \
 			return write_any(frame, begin, rest, payload, bytes, out, va, key_and_length, extensions);     \
 		store_headers(frame, begin, rest, va, key_and_length, extension_bytes, bytes, out, &v);                \
 		return end_frame(out, (uint32_t)(at - out) + bytes, packet_pad_bytes(bytes),                           \
-				 icrc(frame->image + extension_bytes, &v, at, payload, bytes));                        \
+				 icrc(frame->pseudo + extension_bytes, &v, at, payload, bytes));                       \
 	}                                                                                                              \
 	WRITERS(instructions, name)
 
-TARGET_128 INLINE uint32_t icrc_128(const uint8_t *image, const struct varying *v, uint8_t *at, const uint8_t *payload,
+TARGET_128 INLINE uint32_t icrc_128(const uint8_t *pseudo, const struct varying *v, uint8_t *at, const uint8_t *payload,
 				    uint32_t bytes)
 {
-#define LANE(i)                                  \
-	_mm_xor_si128(load_16(image + 16 * (i)), \
+#define LANE(i)                                   \
+	_mm_xor_si128(load_16(pseudo + 16 * (i)), \
 		      _mm_set_epi64x((int64_t)v->words[2 * (i) + 1], (int64_t)v->words[2 * (i)]))
 	return go_on_128(LANE(0), LANE(1), LANE(2), LANE(3), at, payload, bytes, true);
 #undef LANE
@@ -300,11 +301,11 @@ TARGET_128 INLINE uint32_t icrc_128(const uint8_t *image, const struct varying *
 
 WRITE(TARGET_128, pclmul, icrc_128)
 
-TARGET_256 INLINE uint32_t icrc_256(const uint8_t *image, const struct varying *v, uint8_t *at, const uint8_t *payload,
+TARGET_256 INLINE uint32_t icrc_256(const uint8_t *pseudo, const struct varying *v, uint8_t *at, const uint8_t *payload,
 				    uint32_t bytes)
 {
 #define HALF(i)                                                                                            \
-	_mm256_xor_si256(load_32(image + 32 * (i)),                                                        \
+	_mm256_xor_si256(load_32(pseudo + 32 * (i)),                                                       \
 			 _mm256_set_epi64x((int64_t)v->words[4 * (i) + 3], (int64_t)v->words[4 * (i) + 2], \
 					   (int64_t)v->words[4 * (i) + 1], (int64_t)v->words[4 * (i)]))
 	return go_on_256(HALF(0), HALF(1), at, payload, bytes, true);
@@ -313,14 +314,14 @@ TARGET_256 INLINE uint32_t icrc_256(const uint8_t *image, const struct varying *
 
 WRITE(TARGET_256, vpclmul256, icrc_256)
 
-TARGET_512 INLINE uint32_t icrc_512(const uint8_t *image, const struct varying *v, uint8_t *at, const uint8_t *payload,
+TARGET_512 INLINE uint32_t icrc_512(const uint8_t *pseudo, const struct varying *v, uint8_t *at, const uint8_t *payload,
 				    uint32_t bytes)
 {
 	const uint64_t *words = v->words;
 	__m512i x = _mm512_set_epi64((int64_t)words[7], (int64_t)words[6], (int64_t)words[5], (int64_t)words[4],
 				     (int64_t)words[3], (int64_t)words[2], (int64_t)words[1], (int64_t)words[0]);
 
-	return go_on_512(_mm512_xor_si512(x, _mm512_loadu_si512(image)), at, payload, bytes, true);
+	return go_on_512(_mm512_xor_si512(x, _mm512_loadu_si512(pseudo)), at, payload, bytes, true);
 }
 
 WRITE(TARGET_512, vpclmul, icrc_512)
@@ -332,11 +333,11 @@ WRITE(TARGET_512, vpclmul, icrc_512)
 		name##_0, name##_1, name##_2, any_3 \
 	}
 
-wire_frame_writer *const wire_frame_writers[WIRE_KERNELS][FRAME_EXTENSIONS] = {
-	[WIRE_KERNEL_ISAL] = ROW(any),
+wire_frame_writer *const wire_frame_writers[WIRE_ICRC_IMPLS][FRAME_EXTENSIONS] = {
+	[WIRE_ICRC_ISAL] = ROW(any),
 #ifdef __x86_64__
-	[WIRE_KERNEL_PCLMUL] = ROW(pclmul),
-	[WIRE_KERNEL_VPCLMUL256] = ROW(vpclmul256),
-	[WIRE_KERNEL_VPCLMUL] = ROW(vpclmul),
+	[WIRE_ICRC_PCLMUL] = ROW(pclmul),
+	[WIRE_ICRC_VPCLMUL256] = ROW(vpclmul256),
+	[WIRE_ICRC_VPCLMUL] = ROW(vpclmul),
 #endif
 };

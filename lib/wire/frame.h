@@ -14,7 +14,7 @@
 
 #include "wire/bytes.h"
 #include "wire/encap.h"
-#include "wire/kernel.h"
+#include "wire/icrc_copy.h"
 #include "wire/packet.h"
 
 #define FRAME_UDP_BYTES 8u
@@ -152,8 +152,8 @@ static inline bool frame_parse_ack(const uint8_t *frame, uint32_t ip_bytes, stru
 bool wire_frame_ack_follows(const uint8_t *frame, const uint8_t *before);
 
 #define FRAME_FRONT_BYTES 68u /* IPv6 with a tag has 66 */
-#define FRAME_IMAGE_BYTES 64u
-#define FRAME_EXTENSION_MAX_BYTES 16u /* that an image has room for */
+#define FRAME_PSEUDO_BYTES 64u
+#define FRAME_EXTENSION_MAX_BYTES 16u /* that an pseudo header has room for */
 #define FRAME_ACK_ROOM_BYTES 64u
 
 /* Written by wire_frame_prepare() only, but for `ack`. */
@@ -163,18 +163,18 @@ struct wire_frame_template {
 	uint8_t bytes[FRAME_FRONT_BYTES]; /* what is in front of the BTH, as it is stored; lengths are 0 */
 	uint8_t ip_offset, bth_offset;
 	bool ipv6;
-	bool has_image;
+	bool has_pseudo;
 	uint16_t ip_sum; /* IPv4: sum of the header with a length of 0 */
 	/*
-	 * IPv4: how the ICRC sees it (kernel.c: images), with zeros for lengths, BTH and extension headers: from byte n
-	 * on the image of a frame with n bytes of extension headers.
+	 * IPv4: how the ICRC sees it (icrc_copy.c), with zeros for lengths, BTH and extension headers: from byte n
+	 * on the pseudo header of a frame with n bytes of extension headers.
 	 */
-	uint8_t image[FRAME_IMAGE_BYTES + FRAME_EXTENSION_MAX_BYTES];
+	uint8_t pseudo[FRAME_PSEUDO_BYTES + FRAME_EXTENSION_MAX_BYTES];
 };
 
 /*
- * encap is what the frames have in common; bth_bytes and offsets are not looked at. With a VLAN tag there is no image:
- * such frames go the longer way.
+ * encap is what the frames have in common; bth_bytes and offsets are not looked at. With a VLAN tag there is no pseudo
+ * header: such frames are written piece by piece.
  */
 void wire_frame_prepare(struct wire_frame_template *frame, const struct wire_encap *encap);
 
@@ -198,11 +198,11 @@ struct wire_span {
 	uint64_t bytes;
 };
 
-/* For frame_write() alone: how each kernel writes frames with each set of extension headers. */
+/* For frame_write() alone: how each ICRC implementation writes frames with each set of extension headers. */
 typedef uint32_t wire_frame_writer(const struct wire_frame_template *frame, uint64_t begin, uint64_t rest,
 				   const uint8_t *payload, uint32_t bytes, uint8_t *out, uint64_t va,
 				   uint64_t key_and_length);
-extern wire_frame_writer *const wire_frame_writers[WIRE_KERNELS][FRAME_EXTENSIONS];
+extern wire_frame_writer *const wire_frame_writers[WIRE_ICRC_IMPLS][FRAME_EXTENSIONS];
 
 /*
  * Writes a whole frame to out: headers, payload from where it lies, pad, ICRC. Returns its bytes; out has room for
@@ -211,7 +211,7 @@ extern wire_frame_writer *const wire_frame_writers[WIRE_KERNELS][FRAME_EXTENSION
 static inline uint32_t frame_write(const struct wire_frame_template *frame, const struct wire_headers *headers,
 				   const uint8_t *payload, uint32_t bytes, uint8_t *out)
 {
-	return wire_frame_writers[wire_kernel_chosen()][headers->extensions](
+	return wire_frame_writers[wire_icrc_chosen()][headers->extensions](
 		frame, headers->begin, headers->rest, payload, bytes, out, headers->va, headers->key_and_length);
 }
 

@@ -1,4 +1,4 @@
-/* icrc.c - the invariant CRC of RoCEv2 (W-3), by ISA-L: what the kernels are compared with */
+/* icrc.c - the invariant CRC of RoCEv2 (W-3), by ISA-L: what icrc_copy.c is compared with */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "wire/icrc.h"
 

@@ -141,7 +141,7 @@ static void run_window(struct input *input)
 				cover(&w, w.snd_una + 1 + input_byte(input) % (w.limit - w.snd_una));
 		} else if (what < 224) {
 			if (w.limit > w.snd_una && w.requests[w.acked].needs_answer) {
-				sendwin_answer(&w.win, sendwin_slot(&w.win, w.win.acked));
+				sendwin_take_response(&w.win, sendwin_slot(&w.win, w.win.acked));
 				move_una(&w, w.snd_una + 1);
 			}
 		} else if (what < 240) {

@@ -40,7 +40,7 @@
 /* Place by place: 0 SEND, 1 and 2 READ, 3 fetch-and-add, 4 SEND. */
 #define IS_READ(place) ((place) == 1 || (place) == 2)
 #define IS_ATOMIC(place) ((place) == 3)
-#define NEEDS_ANSWER(place) (IS_READ(place) || IS_ATOMIC(place))
+#define NEEDS_RESPONSE(place) (IS_READ(place) || IS_ATOMIC(place))
 /* Q-3: with one slot the atomic waits for the READ. */
 #ifdef DEPTH_IGNORED
 #define MAY_START(place) true
@@ -95,14 +95,14 @@ inline rewind()
 inline cover(end)
 {
 	do
-	:: snd_una < end && (!NEEDS_ANSWER(snd_una)
+	:: snd_una < end && (!NEEDS_RESPONSE(snd_una)
 #ifdef ACK_COVERS_READ
 			 || true
 #endif
 			 ) ->
 		complete(snd_una);
 #ifdef ACK_COVERS_READ
-		assert(!NEEDS_ANSWER(snd_una));
+		assert(!NEEDS_RESPONSE(snd_una));
 #endif
 		snd_una++
 	:: else -> break
@@ -176,7 +176,7 @@ active proctype requester()
 				if
 				:: snd_una < place -> answer_missing()
 				:: else ->
-					assert(NEEDS_ANSWER(place));
+					assert(NEEDS_RESPONSE(place));
 					assert(kind == RESULT || data == place); /* its own data */
 					assert(kind == DATA || data == 0);	 /* the first result */
 					complete(place);

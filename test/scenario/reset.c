@@ -95,7 +95,7 @@ Test(reset, no_answer_is_owed)
 	begin_anew(pair, B, UROCE_QPS_RESET);
 	outbox_reset(&pair->out);
 	places_give(&pair->out, OUTBOX_PACKETS);
-	rc_qp_answer(pair->side[B].qp, &pair->out);
+	rc_qp_respond(pair->side[B].qp, &pair->out);
 	cr_assert_eq(pair->out.packet_count, 0);
 	pair_close(pair);
 }

@@ -14,7 +14,7 @@
 #include "sim/shrink.h"
 #include "sim/sweep.h"
 #include "sim/world.h"
-#include "wire/kernel.h"
+#include "wire/icrc_copy.h"
 
 #ifndef SIM_COMMIT
 #define SIM_COMMIT "unknown"
@@ -41,7 +41,7 @@ static const char help_text[] =
 	"                   the same of a request posted\n"
 	"  --off A[,B...]   these never happen: names as above\n"
 	"  --only X[,X...]  only these faults happen, as a failed run prints them; none: no fault at all\n"
-	"  --kernel NAME    what copies payloads with their ICRC: isal, pclmul, vpclmul256 or vpclmul\n"
+	"  --icrc NAME    what copies payloads with their ICRC: isal, pclmul, vpclmul256 or vpclmul\n"
 	"                   (default: the best)\n"
 	"  --hours H        runs of H virtual hours, 1 ... 10000: mixed work with rests, 0.1 % loss\n"
 	"  --sweep          goodput and failed requests by rate of loss, instead (--messages a row, default 100000)\n"
@@ -64,7 +64,7 @@ enum {
 	OPT_QPS,
 	OPT_OFF,
 	OPT_ONLY,
-	OPT_KERNEL,
+	OPT_ICRC,
 	OPT_HOURS,
 	OPT_SWEEP,
 	OPT_PEERS,
@@ -144,14 +144,14 @@ static int take_off(const char *text, uint32_t *off)
 	return 0;
 }
 
-static int take_kernel(const char *text)
+static int take_icrc(const char *text)
 {
-	for (int kernel = 0; kernel < WIRE_KERNELS; kernel++) {
-		if (strcmp(text, wire_kernel_name((enum wire_kernel)kernel)) == 0 &&
-		    wire_kernel_choose((enum wire_kernel)kernel))
+	for (int impl = 0; impl < WIRE_ICRC_IMPLS; impl++) {
+		if (strcmp(text, wire_icrc_impl_name((enum wire_icrc_impl)impl)) == 0 &&
+		    wire_icrc_choose((enum wire_icrc_impl)impl))
 			return 0;
 	}
-	return complain("kernel", text, "isal, pclmul, vpclmul256 or vpclmul, or not on this CPU");
+	return complain("icrc", text, "isal, pclmul, vpclmul256 or vpclmul, or not on this CPU");
 }
 
 static int take_only(const char *text, struct sim_options *options)
@@ -195,8 +195,8 @@ static int take_option(int letter, const char *text, struct settings *settings)
 		return take_count("qps", text, 256, &options->connections);
 	case OPT_OFF:
 		return take_off(text, &options->off);
-	case OPT_KERNEL:
-		return take_kernel(text);
+	case OPT_ICRC:
+		return take_icrc(text);
 	case OPT_ONLY:
 		return take_only(text, options);
 	case OPT_HOURS:
@@ -241,7 +241,7 @@ static int take_options(int argc, char **argv, struct settings *settings)
 		{ "messages", required_argument, NULL, OPT_MESSAGES },
 		{ "qps", required_argument, NULL, OPT_QPS },
 		{ "off", required_argument, NULL, OPT_OFF },
-		{ "kernel", required_argument, NULL, OPT_KERNEL },
+		{ "icrc", required_argument, NULL, OPT_ICRC },
 		{ "only", required_argument, NULL, OPT_ONLY },
 		{ "hours", required_argument, NULL, OPT_HOURS },
 		{ "sweep", no_argument, NULL, OPT_SWEEP },

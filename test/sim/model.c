@@ -161,8 +161,8 @@ static void execute_atomic(struct sim_world *world, struct sim_end *end, struct 
 }
 
 /* A READ, an atomic, an ATOMIC WRITE, a FLUSH: answered one by one. */
-static void execute_answered(struct sim_world *world, struct sim_end *end, struct sim_message *message,
-			     struct sim_verdict *verdict)
+static void execute_rd_atomic(struct sim_world *world, struct sim_end *end, struct sim_message *message,
+			      struct sim_verdict *verdict)
 {
 	struct sim_model *model = &end->model;
 	struct sim_buffer place = one_piece(message->remote_at, 8);
@@ -242,7 +242,7 @@ static void arrive_expected(struct sim_world *world, struct sim_end *end, const 
 	model->executed = model->message + 1;
 	message->executed = true;
 	if (message_needs_answer(message)) {
-		execute_answered(world, end, message, verdict);
+		execute_rd_atomic(world, end, message, verdict);
 		model->ack_owed = false; /* its answer is worth an ACK */
 	} else {
 		model->ack_owed |= packet->flags & WIRE_ACKREQ;

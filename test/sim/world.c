@@ -75,17 +75,18 @@ static void give_turn(struct sim_world *world, struct sim_end *end, uint64_t del
 
 void sim_world_wake(struct sim_world *world, struct sim_end *end, uint64_t delay_ns)
 {
-	end->answers_only = false;
+	end->responder_only = false;
 	give_turn(world, end, delay_ns);
 }
 
 void sim_world_wake_after(struct sim_world *world, struct sim_end *end, bool response)
 {
-	uint32_t work = qp_work(end->qp, response ? WORK_ALL : WORK_ANSWERS | WORK_EVENT); /* as lib/engine/receive.c */
+	uint32_t work =
+		qp_work(end->qp, response ? WORK_ALL : WORK_RESPONDER | WORK_EVENT); /* as lib/engine/receive.c */
 
 	if (work == 0)
 		return;
-	end->answers_only = !(work & ~(uint32_t)WORK_ANSWERS) && (!end->turn_due || end->answers_only);
+	end->responder_only = !(work & ~(uint32_t)WORK_RESPONDER) && (!end->turn_due || end->responder_only);
 	give_turn(world, end, world->config.turn_ns);
 }
 
@@ -167,13 +168,13 @@ static void turn(struct sim_world *world, struct sim_end *end)
 	sim_model_turn(world, end);
 	outbox_reset(out);
 	places_give(out, room);
-	if (end->answers_only && room && work_is_an_ack(qp_work(end->qp, WORK_ANSWERS | WORK_EVENT))) {
+	if (end->responder_only && room && work_is_an_ack(qp_work(end->qp, WORK_RESPONDER | WORK_EVENT))) {
 		ack = qp_take_ack(end->qp); /* as lib/engine/pipeline.c does */
 		outbox_take_frame(out, wire_frame_build_ack(out->template, &ack, outbox_place(out)));
 		more = false;
 	} else {
-		more = end->answers_only ? rc_qp_answer(end->qp, out) :
-					   rc_qp_transmit(end->qp, world_clock(world, end), out);
+		more = end->responder_only ? rc_qp_respond(end->qp, out) :
+					     rc_qp_transmit(end->qp, world_clock(world, end), out);
 	}
 	for (uint32_t i = 0; i < out->packet_count; i++) {
 		const struct wire_packet packet = places_packet(out, i);

@@ -130,10 +130,10 @@ struct sim_end {
 	uint32_t receives_done; /* of the own queue, in this life */
 	bool send_failed, recv_failed, failed, drain_asked, drained, fatal_event, established;
 	bool app_due, turn_due;
-	bool answers_only;  /* the turn is due for nothing but requests that have come */
-	bool over;          /* this life: the QP is destroyed or reset */
-	uint8_t turn_state; /* of the QP when its turn began: it may fail in the middle of it */
-	uint64_t timer_ns;  /* world time of the timer that stands in the agenda */
+	bool responder_only; /* the turn is due for nothing but requests that have come */
+	bool over;           /* this life: the QP is destroyed or reset */
+	uint8_t turn_state;  /* of the QP when its turn began: it may fail in the middle of it */
+	uint64_t timer_ns;   /* world time of the timer that stands in the agenda */
 	uint64_t last_progress_ns;
 	uint64_t post_ns; /* of the newest post */
 	uint64_t rest_until_ns;

@@ -13,7 +13,7 @@
 #include "places.h"
 #include "wire/bytes.h"
 #include "wire/icrc.h"
-#include "wire/kernel.h"
+#include "wire/icrc_copy.h"
 
 #define HEADERS_BYTES 28u /* IPv4 and UDP */
 #define PATTERN_BYTES 65536u
@@ -368,18 +368,18 @@ void pair_transmit(struct pair *pair, enum side_name name)
 		;
 }
 
-/* UROCE_PAIR_KERNEL=isal: all scenarios with another way to compute ICRCs than the best of this CPU. */
+/* UROCE_PAIR_ICRC=isal: all scenarios with another way to compute ICRCs than the best of this CPU. */
 __attribute__((constructor)) static void choose_kernel(void)
 {
-	const char *name = getenv("UROCE_PAIR_KERNEL");
+	const char *name = getenv("UROCE_PAIR_ICRC");
 
-	for (int kernel = 0; name && kernel < WIRE_KERNELS; kernel++) {
-		if (strcmp(name, wire_kernel_name((enum wire_kernel)kernel)) == 0 &&
-		    wire_kernel_choose((enum wire_kernel)kernel))
+	for (int kernel = 0; name && kernel < WIRE_ICRC_IMPLS; kernel++) {
+		if (strcmp(name, wire_icrc_impl_name((enum wire_icrc_impl)kernel)) == 0 &&
+		    wire_icrc_choose((enum wire_icrc_impl)kernel))
 			return;
 	}
 	if (name) {
-		fprintf(stderr, "UROCE_PAIR_KERNEL=%s: not isal, pclmul, vpclmul256 or vpclmul, or not on this CPU\n",
+		fprintf(stderr, "UROCE_PAIR_ICRC=%s: not isal, pclmul, vpclmul256 or vpclmul, or not on this CPU\n",
 			name);
 		exit(2);
 	}

@@ -70,11 +70,11 @@ Test(run_queue, turns_are_taken_in_order_and_who_answers_goes_first)
 
 Test(run_queue, whatever_else_happens_to_a_qp_that_answers_is_not_forgotten)
 {
-	qps[0].answers_only = true;
+	qps[0].responder_only = true;
 	run_queue_add_first(&qps[0]);
-	cr_assert(qps[0].answers_only);
+	cr_assert(qps[0].responder_only);
 	run_queue_add(&qps[0]);
-	cr_assert_not(qps[0].answers_only);
+	cr_assert_not(qps[0].responder_only);
 }
 
 Test(run_queue, one_that_has_gone_leaves_a_hole)

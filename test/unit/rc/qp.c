@@ -509,14 +509,14 @@ Test(qp, answers_alone_say_whether_there_is_more)
 	RULE("S-15");
 	outbox_reset(&out);
 	rc_qp_receive(qp, &gap, &origin, 0, &out);
-	cr_assert(rc_qp_answer(qp, &out), "there was no room");
+	cr_assert(rc_qp_respond(qp, &out), "there was no room");
 	cr_assert_eq(out.packet_count, 0);
 	outbox_reset(&out);
 	places_give(&out, OUTBOX_PACKETS);
-	cr_assert_not(rc_qp_answer(qp, &out), "that was all");
+	cr_assert_not(rc_qp_respond(qp, &out), "that was all");
 	cr_assert_eq(out.packet_count, 1);
 	qp->report.events = 1u << UROCE_EVENT_COMM_EST;
-	cr_assert(rc_qp_answer(qp, &out), "an event is to be told");
+	cr_assert(rc_qp_respond(qp, &out), "an event is to be told");
 	cr_assert_eq(out.event_count, 0);
 	free(qp);
 }
@@ -540,7 +540,7 @@ Test(qp, a_single_request_waits_for_room_and_hides_no_news)
 	free(qp);
 }
 
-/* Whatever a QP owes: an ACK or NAK in few words is what rc_qp_answer() would have sent, and leaves the QP as that. */
+/* Whatever a QP owes: an ACK or NAK in few words is what rc_qp_respond() would have sent, and leaves the QP as that. */
 Test(qp, an_ack_taken_in_few_words_is_the_answer)
 {
 	struct rc_qp *qp = open_qp(UROCE_QPS_RTS);
@@ -565,13 +565,13 @@ Test(qp, an_ack_taken_in_few_words_is_the_answer)
 		qp->migration.state = bits & 64 ? UROCE_PATH_MIGRATED : UROCE_PATH_ARMED;
 		qp_note_bth(qp);
 		memcpy(copy, qp, bytes);
-		if (!work_is_an_ack(qp_work(qp, WORK_ANSWERS | WORK_EVENT)))
+		if (!work_is_an_ack(qp_work(qp, WORK_RESPONDER | WORK_EVENT)))
 			continue;
 		ack = qp_take_ack(qp);
 		taken++;
 		outbox_reset(&out);
 		places_give(&out, OUTBOX_PACKETS);
-		more = rc_qp_answer(copy, &out);
+		more = rc_qp_respond(copy, &out);
 		cr_assert_not(more, "%#x", bits);
 		cr_assert_arr_eq(copy, qp, bytes, "%#x", bits);
 		cr_assert_eq(out.packet_count, 1, "%#x", bits);

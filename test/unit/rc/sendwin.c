@@ -106,13 +106,13 @@ Test(sendwin, ack_stops_before_what_needs_an_answer)
 	cr_assert_not(rc_sendwin_ack_through(win, psn_make(3)));
 	cr_assert_eq(win->snd_una.v, 0xFFFFFF);
 	expect_indexes(1, 4, 4);
-	sendwin_answer(win, sendwin_slot(win, win->acked));
+	sendwin_take_response(win, sendwin_slot(win, win->acked));
 	cr_assert_eq(win->snd_una.v, 0);
 	expect_indexes(1, 4, 4);
-	sendwin_answer(win, sendwin_slot(win, win->acked));
+	sendwin_take_response(win, sendwin_slot(win, win->acked));
 	expect_indexes(2, 4, 4);
 	cr_assert_not(rc_sendwin_ack_through(win, psn_make(3)));
-	sendwin_answer(win, sendwin_slot(win, win->acked));
+	sendwin_take_response(win, sendwin_slot(win, win->acked));
 	cr_assert(rc_sendwin_ack_through(win, psn_make(3)));
 	expect_indexes(4, 4, 4);
 }
@@ -147,10 +147,10 @@ Test(sendwin, an_answer_overtakes_the_rewind)
 	send_one(1, UROCE_WR_RDMA_READ, 2);
 	send_one(2, UROCE_WR_SEND, 1);
 	cr_assert(rc_sendwin_rewind(win));
-	sendwin_answer(win, sendwin_slot(win, win->acked));
+	sendwin_take_response(win, sendwin_slot(win, win->acked));
 	cr_assert_eq(win->snd_nxt.v, 0xFFFFFF);
 	expect_indexes(0, 2, 0);
-	sendwin_answer(win, sendwin_slot(win, win->acked));
+	sendwin_take_response(win, sendwin_slot(win, win->acked));
 	cr_assert_eq(win->snd_nxt.v, 0);
 	expect_indexes(1, 2, 1);
 }

@@ -10,7 +10,7 @@
 #include "wire/bytes.h"
 #include "wire/frame.h"
 #include "wire/icrc.h"
-#include "wire/kernel.h"
+#include "wire/icrc_copy.h"
 
 #define ROOM 5000u
 #define PAYLOAD_MAX 4096u
@@ -148,7 +148,7 @@ static bool has_only_usual_headers(const struct wire_opcode_row *row)
 
 enum way { WAY_PACKET, WAY_HEADERS, WAY_PIECES, WAYS };
 
-static void check_build(enum wire_kernel kernel, uint8_t opcode, bool ipv6, uint32_t bytes)
+static void check_build(enum wire_icrc_impl impl, uint8_t opcode, bool ipv6, uint32_t bytes)
 {
 	static uint8_t data[PAYLOAD_MAX], plain[ROOM], fast[ROOM];
 	struct wire_frame_template template;
@@ -181,18 +181,18 @@ static void check_build(enum wire_kernel kernel, uint8_t opcode, bool ipv6, uint
 		cr_assert_eq(built, right, "%s, way %u", wire_opcode(opcode)->name, way);
 		for (uint32_t i = 0; i < right; i++)
 			cr_assert_eq(fast[i], plain[i], "%s, %s, IPv%d, %u bytes, way %u: byte %u of %u",
-				     wire_kernel_name(kernel), wire_opcode(opcode)->name, ipv6 ? 6 : 4, bytes, way, i,
+				     wire_icrc_impl_name(impl), wire_opcode(opcode)->name, ipv6 ? 6 : 4, bytes, way, i,
 				     right);
 		for (uint32_t i = right < 128 ? 128 : right; i < ROOM; i++)
 			cr_assert_eq(fast[i], GUARD, "wrote behind the frame");
 	}
 }
 
-/* Runs with each kernel that this CPU has, and leaves the one that was chosen. */
-#define FOR_EACH_KERNEL(kernel)                                                                           \
-	for (enum wire_kernel best = wire_kernel_chosen(), kernel = WIRE_KERNEL_ISAL;                     \
-	     kernel < WIRE_KERNELS || !wire_kernel_choose(best); kernel = (enum wire_kernel)(kernel + 1)) \
-		if (wire_kernel_choose(kernel))
+/* Runs with each implementation that this CPU has, and leaves the one that was chosen. */
+#define FOR_EACH_IMPL(impl)                                                                             \
+	for (enum wire_icrc_impl best = wire_icrc_chosen(), impl = WIRE_ICRC_ISAL;                      \
+	     impl < WIRE_ICRC_IMPLS || !wire_icrc_choose(best); impl = (enum wire_icrc_impl)(impl + 1)) \
+		if (wire_icrc_choose(impl))
 
 Test(frame, what_is_built_from_a_template_is_what_is_built_header_by_header)
 {
@@ -204,14 +204,14 @@ Test(frame, what_is_built_from_a_template_is_what_is_built_header_by_header)
 	RULE("W-2");
 	RULE("W-3");
 	start();
-	FOR_EACH_KERNEL(kernel)
+	FOR_EACH_IMPL(impl)
 	{
 		for (uint32_t opcode = 0; opcode < 32; opcode++) {
 			if (wire_opcode((uint8_t)opcode)->kind == WIRE_KIND_RESERVED)
 				continue;
 			for (uint32_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
-				check_build(kernel, (uint8_t)opcode, false, lengths[i]);
-				check_build(kernel, (uint8_t)opcode, true, lengths[i]);
+				check_build(impl, (uint8_t)opcode, false, lengths[i]);
+				check_build(impl, (uint8_t)opcode, true, lengths[i]);
 			}
 		}
 	}
@@ -229,7 +229,7 @@ static struct wire_ack draw_ack(uint32_t dest_qpn, uint8_t flag)
 }
 
 /* Of a path, one after the other: most are like the one before but for PSN and AETH, some are not. */
-static void check_acks(enum wire_kernel kernel, bool ipv6)
+static void check_acks(enum wire_icrc_impl impl, bool ipv6)
 {
 	static uint8_t plain[ROOM], fast[ROOM];
 	struct wire_frame_template template;
@@ -254,7 +254,7 @@ static void check_acks(enum wire_kernel kernel, bool ipv6)
 		right = build_plainly(&encap, &packet, plain, plain);
 		memset(fast, GUARD, sizeof(fast));
 		cr_assert_eq(wire_frame_build_ack(&template, &ack, fast), right);
-		cr_assert_arr_eq(fast, plain, right, "%s, IPv%d, ACK %d", wire_kernel_name(kernel), ipv6 ? 6 : 4, i);
+		cr_assert_arr_eq(fast, plain, right, "%s, IPv%d, ACK %d", wire_icrc_impl_name(impl), ipv6 ? 6 : 4, i);
 		for (uint32_t at = 128; at < ROOM; at++)
 			cr_assert_eq(fast[at], GUARD, "wrote behind the frame");
 	}
@@ -264,11 +264,11 @@ Test(frame, an_ack_that_repeats_the_last_one_is_built_as_if_it_were_the_first)
 {
 	RULE("W-3");
 	start();
-	FOR_EACH_KERNEL(kernel)
+	FOR_EACH_IMPL(impl)
 	{
 		for (int i = 0; i < 20; i++) {
-			check_acks(kernel, false);
-			check_acks(kernel, true);
+			check_acks(impl, false);
+			check_acks(impl, true);
 		}
 	}
 }
@@ -307,7 +307,7 @@ Test(frame, the_icrc_of_an_ack_follows_from_that_of_the_one_before_it)
 {
 	RULE("W-3");
 	start();
-	FOR_EACH_KERNEL(kernel)
+	FOR_EACH_IMPL(impl)
 	{
 		uint32_t count[2] = { 0 };
 

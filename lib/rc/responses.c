@@ -1,4 +1,4 @@
-/* answer.c - the responder's packets: READ responses, atomic answers, ACKs and NAKs, in request order (S-14) */
+/* responses.c - the responder's packets: READ responses, atomic answers, ACKs and NAKs, in request order (S-14) */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rc/responder.h"
 
@@ -19,7 +19,7 @@ static void add_acknowledge(struct rc_qp *qp, psn_t psn, uint8_t syndrome, struc
 	outbox_take_frame(out, wire_frame_build_ack(out->template, &ack, outbox_place(out)));
 }
 
-static void add_atomic_answer(struct rc_qp *qp, const struct rc_replay_entry *entry, struct rc_outbox *out)
+static void add_atomic_response(struct rc_qp *qp, const struct rc_replay_entry *entry, struct rc_outbox *out)
 {
 	struct wire_packet packet = {
 		.opcode = OP_ATOMIC_ACKNOWLEDGE,
@@ -40,7 +40,7 @@ static uint8_t read_opcode(bool first, bool last)
 
 /*
  * The next packets of a READ's answer, unless its memory may no longer be read (S-4). It is looked up once for all that
- * go out now, for a region stays for the length of a turn; and it has an end that does not move.
+ * go out now, for a region stays for the length of a poll; and it has an end that does not move.
  */
 static enum rc_mr_verdict add_read_responses(struct rc_qp *qp, struct rc_replay_entry *entry, struct rc_outbox *out)
 {
@@ -77,7 +77,7 @@ static enum rc_mr_verdict add_read_responses(struct rc_qp *qp, struct rc_replay_
 }
 
 /* FLUSH and ATOMIC WRITE: an empty READ response (S-20). */
-static void add_empty_answer(struct rc_qp *qp, const struct rc_replay_entry *entry, struct rc_outbox *out)
+static void add_empty_response(struct rc_qp *qp, const struct rc_replay_entry *entry, struct rc_outbox *out)
 {
 	struct wire_headers headers = emit_bth(qp, OP_READ_RESPONSE_ONLY, 0, entry->first_psn, false);
 
@@ -89,7 +89,7 @@ static void add_empty_answer(struct rc_qp *qp, const struct rc_replay_entry *ent
  * A READ or FLUSH that may not go on: a NAK in place of the first response not sent; silence for a duplicate
  * (K-RULE).
  */
-static void abandon_answer(struct rc_qp *qp, struct rc_replay_entry *entry, enum rc_mr_verdict why)
+static void abandon_response(struct rc_qp *qp, struct rc_replay_entry *entry, enum rc_mr_verdict why)
 {
 	const struct verdict_row *row = &rc_verdicts[VERDICT_ACCESS];
 	bool repeated = entry->repeated;
@@ -112,7 +112,7 @@ static void abandon_answer(struct rc_qp *qp, struct rc_replay_entry *entry, enum
 }
 
 /* One answer, or as much of it as there is room for. false: more of it is to come, but not now. */
-static bool add_answer(struct rc_qp *qp, struct rc_replay_entry *entry, struct rc_outbox *out)
+static bool add_response(struct rc_qp *qp, struct rc_replay_entry *entry, struct rc_outbox *out)
 {
 	enum rc_mr_verdict why = MR_OK;
 	bool done = true;
@@ -125,36 +125,36 @@ static bool add_answer(struct rc_qp *qp, struct rc_replay_entry *entry, struct r
 		if (!done)
 			return false;
 		if (why == MR_OK)
-			add_empty_answer(qp, entry, out);
+			add_empty_response(qp, entry, out);
 	} else if (entry->opcode == OP_ATOMIC_WRITE) {
-		add_empty_answer(qp, entry, out);
+		add_empty_response(qp, entry, out);
 	} else {
-		add_atomic_answer(qp, entry, out);
+		add_atomic_response(qp, entry, out);
 	}
 	if (why != MR_OK)
-		abandon_answer(qp, entry, why);
+		abandon_response(qp, entry, why);
 	else if (done)
 		rc_replay_pop(&qp->replay);
 	return true;
 }
 
 /* true: the queue is empty; false: no room, or no time for more of a FLUSH. */
-static bool answer_all(struct rc_qp *qp, struct rc_outbox *out)
+static bool respond_all(struct rc_qp *qp, struct rc_outbox *out)
 {
 	struct rc_replay_entry *entry;
 
 	while ((entry = rc_replay_head(&qp->replay)) != NULL) {
-		if (!outbox_has_packet_room(out) || !add_answer(qp, entry, out))
+		if (!outbox_has_packet_room(out) || !add_response(qp, entry, out))
 			return false;
 	}
 	return true;
 }
 
 /* The same; after a loss less at a time: what goes out behind a lost response is sent in vain. */
-static bool answer_queue(struct rc_qp *qp, struct rc_outbox *out)
+static bool respond_queue(struct rc_qp *qp, struct rc_outbox *out)
 {
 	uint32_t limit = outbox_hold_back(out, qp->response_quota.packets), before = out->packet_count;
-	bool empty = answer_all(qp, out);
+	bool empty = respond_all(qp, out);
 
 	out->packet_limit = limit;
 	loss_quota_grow(&qp->response_quota, out->packet_count - before);
@@ -191,7 +191,7 @@ bool rc_responder_transmit(struct rc_qp *qp, struct rc_outbox *out)
 {
 	struct rc_responder *resp = &qp->responder;
 
-	if (qp->replay.queue_head != REPLAY_NONE && !answer_queue(qp, out))
+	if (qp->replay.queue_head != REPLAY_NONE && !respond_queue(qp, out))
 		return true;
 	if ((resp->due & WORK_REPEAT_ACK) && !repeat_ack(qp, out))
 		return true;

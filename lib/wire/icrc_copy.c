@@ -1,37 +1,37 @@
-/* kernel.c - copying and the ICRC in one pass, by carry-less multiplication */
+/* icrc_copy.c - copying and the ICRC in one pass, by carry-less multiplication */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "wire/icrc.h"
-#include "wire/kernel.h"
+#include "wire/icrc_copy.h"
 
 #include <isa-l/crc.h>
 #include <string.h>
 
 #define ONCE_BYTES 512u
-#define IMAGE_BYTES 64u
+#define PSEUDO_BYTES 64u
 
 typedef uint32_t copy_function(uint32_t crc, uint8_t *target, const uint8_t *source, uint64_t bytes);
 
 /* What a CPU can do. */
-struct kernel {
-	copy_function *copy;               /* wire_kernel_copy() */
-	wire_kernel_frame_function *place; /* wire_kernel_frame() of short IPv4 headers */
-	wire_kernel_frame_function *check; /* the same, only reading */
+struct icrc_impl {
+	copy_function *copy;             /* wire_icrc_copy() */
+	wire_icrc_frame_function *place; /* wire_icrc_copy_frame() of short IPv4 headers */
+	wire_icrc_frame_function *check; /* the same, only reading */
 };
 
 /*
  * The ICRC begins with 8 bytes of ones and the headers, with ones for what routers change. Four of those bytes and a
  * start value of ones cancel out, and bytes of 0 in front of a message do not change a CRC that starts at 0: so the
- * beginning of every IPv4 frame is an image of 64 bytes that ends where the payload begins, and goes into the CRC like
- * 64 bytes of payload. A row for each length of the extension headers.
+ * beginning of every IPv4 frame is an ICRC pseudo header of 64 bytes that ends where the payload begins, and goes into
+ * the CRC like 64 bytes of payload. A row for each length of the extension headers.
  */
-struct image_row {
-	uint64_t keep;             /* bit i: byte i of the image is the frame's */
-	uint8_t ones[IMAGE_BYTES]; /* what is set besides */
+struct pseudo_row {
+	uint64_t keep;              /* bit i: byte i of the pseudo header is the frame's */
+	uint8_t ones[PSEUDO_BYTES]; /* what is set besides */
 };
 
 #define HEADERS_MIN_BYTES 40u /* IPv4, UDP, BTH */
 /* at: where the IP header begins. TOS, TTL, checksums of IP and UDP, BTH byte 4. */
-#define IMAGE_ROW(at)                                \
+#define PSEUDO_ROW(at)                               \
 	{                                            \
 		.keep = ~0ull << (at), .ones = {     \
 			[(at)-4 ...(at) - 1] = 0xFF, \
@@ -45,13 +45,13 @@ struct image_row {
 		}                                    \
 	}
 
-static const struct image_row image_rows[] = {
-	IMAGE_ROW(24), IMAGE_ROW(20), IMAGE_ROW(16), IMAGE_ROW(12), IMAGE_ROW(8), IMAGE_ROW(4),
+static const struct pseudo_row pseudo_rows[] = {
+	PSEUDO_ROW(24), PSEUDO_ROW(20), PSEUDO_ROW(16), PSEUDO_ROW(12), PSEUDO_ROW(8), PSEUDO_ROW(4),
 };
 
-static inline const struct image_row *row_of(uint32_t headers_bytes)
+static inline const struct pseudo_row *row_of(uint32_t headers_bytes)
 {
-	return &image_rows[(headers_bytes - HEADERS_MIN_BYTES) / 4];
+	return &pseudo_rows[(headers_bytes - HEADERS_MIN_BYTES) / 4];
 }
 
 /* ---- everywhere ---- */
@@ -78,23 +78,23 @@ static uint32_t copy_isal(uint32_t crc, uint8_t *target, const uint8_t *source, 
 	return crc;
 }
 
-/* 40 to 60 bytes, to the end of image; its other bytes are garbage. */
-static inline void store_headers(uint8_t image[IMAGE_BYTES], const uint8_t *ip, uint32_t headers_bytes)
+/* 40 to 60 bytes, to the end of pseudo header; its other bytes are garbage. */
+static inline void store_headers(uint8_t pseudo[PSEUDO_BYTES], const uint8_t *ip, uint32_t headers_bytes)
 {
-	memcpy(image + IMAGE_BYTES - headers_bytes, ip, 32);
-	memcpy(image + IMAGE_BYTES - 32, ip + headers_bytes - 32, 32);
+	memcpy(pseudo + PSEUDO_BYTES - headers_bytes, ip, 32);
+	memcpy(pseudo + PSEUDO_BYTES - 32, ip + headers_bytes - 32, 32);
 }
 
 static uint32_t begin_isal(const uint8_t *ip, uint32_t headers_bytes)
 {
-	const struct image_row *row = row_of(headers_bytes);
-	uint8_t image[IMAGE_BYTES];
+	const struct pseudo_row *row = row_of(headers_bytes);
+	uint8_t pseudo[PSEUDO_BYTES];
 
-	memset(image, 0, sizeof(image));
-	store_headers(image, ip, headers_bytes);
-	for (uint32_t i = 0; i < IMAGE_BYTES; i++)
-		image[i] |= row->ones[i];
-	return crc32_gzip_refl(UINT32_MAX, image, sizeof(image)); /* a start value of 0, as ISA-L says it */
+	memset(pseudo, 0, sizeof(pseudo));
+	store_headers(pseudo, ip, headers_bytes);
+	for (uint32_t i = 0; i < PSEUDO_BYTES; i++)
+		pseudo[i] |= row->ones[i];
+	return crc32_gzip_refl(UINT32_MAX, pseudo, sizeof(pseudo)); /* a start value of 0, as ISA-L says it */
 }
 
 static uint32_t place_isal(const uint8_t *ip, uint32_t headers_bytes, uint8_t *target, const uint8_t *source,
@@ -112,7 +112,7 @@ static uint32_t check_isal(const uint8_t *ip, uint32_t headers_bytes, uint8_t *t
 
 #ifdef __x86_64__
 
-#include "wire/fold.h"
+#include "wire/crc32_clmul.h"
 
 /* For a CPU with these instructions: the functions that copy and that only read, of one that does either. */
 #define PLACE_AND_CHECK(instructions, name, frame)                                                            \
@@ -145,15 +145,15 @@ TARGET_128 static uint32_t copy_pclmul(uint32_t crc, uint8_t *target, const uint
 TARGET_128 INLINE uint32_t frame_128(const uint8_t *ip, uint32_t headers_bytes, uint8_t *target, const uint8_t *source,
 				     uint64_t bytes, bool moves)
 {
-	const struct image_row *row = row_of(headers_bytes);
-	uint8_t image[IMAGE_BYTES];
+	const struct pseudo_row *row = row_of(headers_bytes);
+	uint8_t pseudo[PSEUDO_BYTES];
 
-	memset(image, 0, IMAGE_BYTES - HEADERS_MIN_BYTES);
-	store_headers(image, ip, headers_bytes);
-	return go_on_128(_mm_or_si128(load_16(image), load_16(row->ones)),
-			 _mm_or_si128(load_16(image + 16), load_16(row->ones + 16)),
-			 _mm_or_si128(load_16(image + 32), load_16(row->ones + 32)),
-			 _mm_or_si128(load_16(image + 48), load_16(row->ones + 48)), target, source, bytes, moves);
+	memset(pseudo, 0, PSEUDO_BYTES - HEADERS_MIN_BYTES);
+	store_headers(pseudo, ip, headers_bytes);
+	return go_on_128(_mm_or_si128(load_16(pseudo), load_16(row->ones)),
+			 _mm_or_si128(load_16(pseudo + 16), load_16(row->ones + 16)),
+			 _mm_or_si128(load_16(pseudo + 32), load_16(row->ones + 32)),
+			 _mm_or_si128(load_16(pseudo + 48), load_16(row->ones + 48)), target, source, bytes, moves);
 }
 
 PLACE_AND_CHECK(TARGET_128, pclmul, frame_128)
@@ -170,21 +170,21 @@ TARGET_256 static uint32_t copy_vpclmul256(uint32_t crc, uint8_t *target, const 
 			 take_32(target + 32, source + 32, true), target + 64, source + 64, bytes - 64, true);
 }
 
-/* What lies in front of the headers, in the first half of the image, is not read, nor anywhere below. */
+/* What lies in front of the headers, in the first half of the pseudo header, is not read, nor anywhere below. */
 TARGET_256 INLINE __m256i load_half(const uint8_t *ip, uint32_t headers_bytes)
 {
 	static const int32_t keep[16] = { 0, 0, 0, 0, 0, 0, 0, 0, -1, -1, -1, -1, -1, -1, -1, -1 };
-	uint32_t words = (headers_bytes - IMAGE_BYTES / 2) / 4;
+	uint32_t words = (headers_bytes - PSEUDO_BYTES / 2) / 4;
 
-	return _mm256_maskload_epi32((const int *)(const void *)(ip + headers_bytes - IMAGE_BYTES),
+	return _mm256_maskload_epi32((const int *)(const void *)(ip + headers_bytes - PSEUDO_BYTES),
 				     load_32((const uint8_t *)(keep + words)));
 }
 
 TARGET_256 INLINE uint32_t frame_256(const uint8_t *ip, uint32_t headers_bytes, uint8_t *target, const uint8_t *source,
 				     uint64_t bytes, bool moves)
 {
-	const struct image_row *row = row_of(headers_bytes);
-	__m256i x = load_half(ip, headers_bytes), x1 = load_32(ip + headers_bytes - IMAGE_BYTES / 2);
+	const struct pseudo_row *row = row_of(headers_bytes);
+	__m256i x = load_half(ip, headers_bytes), x1 = load_32(ip + headers_bytes - PSEUDO_BYTES / 2);
 
 	return go_on_256(_mm256_or_si256(x, load_32(row->ones)), _mm256_or_si256(x1, load_32(row->ones + 32)), target,
 			 source, bytes, moves);
@@ -205,101 +205,102 @@ TARGET_512 static uint32_t copy_vpclmul(uint32_t crc, uint8_t *target, const uin
 }
 
 /* What lies in front of the headers is not read: such bytes of a masked load cannot fault. */
-TARGET_512 INLINE __m512i load_image(const uint8_t *ip, uint32_t headers_bytes)
+TARGET_512 INLINE __m512i load_pseudo(const uint8_t *ip, uint32_t headers_bytes)
 {
-	const struct image_row *row = row_of(headers_bytes);
+	const struct pseudo_row *row = row_of(headers_bytes);
 
-	return _mm512_or_si512(_mm512_maskz_loadu_epi8(row->keep, ip + headers_bytes - IMAGE_BYTES),
+	return _mm512_or_si512(_mm512_maskz_loadu_epi8(row->keep, ip + headers_bytes - PSEUDO_BYTES),
 			       _mm512_loadu_si512(row->ones));
 }
 
 TARGET_512 INLINE uint32_t frame_512(const uint8_t *ip, uint32_t headers_bytes, uint8_t *target, const uint8_t *source,
 				     uint64_t bytes, bool moves)
 {
-	return go_on_512(load_image(ip, headers_bytes), target, source, bytes, moves);
+	return go_on_512(load_pseudo(ip, headers_bytes), target, source, bytes, moves);
 }
 
 PLACE_AND_CHECK(TARGET_512, vpclmul, frame_512)
 
-static bool cpu_has(enum wire_kernel kernel)
+static bool cpu_has(enum wire_icrc_impl impl)
 {
-	switch (kernel) {
-	case WIRE_KERNEL_ISAL:
+	switch (impl) {
+	case WIRE_ICRC_ISAL:
 		return true;
-	case WIRE_KERNEL_PCLMUL:
+	case WIRE_ICRC_PCLMUL:
 		return __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("sse4.1");
-	case WIRE_KERNEL_VPCLMUL256:
-		return cpu_has(WIRE_KERNEL_PCLMUL) && __builtin_cpu_supports("avx2") &&
+	case WIRE_ICRC_VPCLMUL256:
+		return cpu_has(WIRE_ICRC_PCLMUL) && __builtin_cpu_supports("avx2") &&
 		       __builtin_cpu_supports("vpclmulqdq");
-	case WIRE_KERNEL_VPCLMUL:
-		return cpu_has(WIRE_KERNEL_PCLMUL) && __builtin_cpu_supports("avx512f") &&
+	case WIRE_ICRC_VPCLMUL:
+		return cpu_has(WIRE_ICRC_PCLMUL) && __builtin_cpu_supports("avx512f") &&
 		       __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
 		       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("vpclmulqdq");
-	case WIRE_KERNELS:
+	case WIRE_ICRC_IMPLS:
 		break;
 	}
 	return false;
 }
 
-static const struct kernel kernels[WIRE_KERNELS] = {
-	[WIRE_KERNEL_ISAL] = { copy_isal, place_isal, check_isal },
-	[WIRE_KERNEL_PCLMUL] = { copy_pclmul, place_pclmul, check_pclmul },
-	[WIRE_KERNEL_VPCLMUL256] = { copy_vpclmul256, place_vpclmul256, check_vpclmul256 },
-	[WIRE_KERNEL_VPCLMUL] = { copy_vpclmul, place_vpclmul, check_vpclmul },
+static const struct icrc_impl impls[WIRE_ICRC_IMPLS] = {
+	[WIRE_ICRC_ISAL] = { copy_isal, place_isal, check_isal },
+	[WIRE_ICRC_PCLMUL] = { copy_pclmul, place_pclmul, check_pclmul },
+	[WIRE_ICRC_VPCLMUL256] = { copy_vpclmul256, place_vpclmul256, check_vpclmul256 },
+	[WIRE_ICRC_VPCLMUL] = { copy_vpclmul, place_vpclmul, check_vpclmul },
 };
 
 #else
 
-static bool cpu_has(enum wire_kernel kernel)
+static bool cpu_has(enum wire_icrc_impl impl)
 {
-	return kernel == WIRE_KERNEL_ISAL;
+	return impl == WIRE_ICRC_ISAL;
 }
 
-static const struct kernel kernels[WIRE_KERNELS] = { [WIRE_KERNEL_ISAL] = { copy_isal, place_isal, check_isal } };
+static const struct icrc_impl impls[WIRE_ICRC_IMPLS] = { [WIRE_ICRC_ISAL] = { copy_isal, place_isal, check_isal } };
 
 #endif
 
-enum wire_kernel wire_kernel_current = WIRE_KERNEL_ISAL;
-wire_kernel_frame_function *wire_kernel_place = place_isal, *wire_kernel_check = check_isal;
+enum wire_icrc_impl wire_icrc_current = WIRE_ICRC_ISAL;
+wire_icrc_frame_function *wire_icrc_place = place_isal, *wire_icrc_check = check_isal;
 static copy_function *copy_chosen = copy_isal;
 
 __attribute__((constructor)) static void choose_best(void)
 {
-	for (int kernel = WIRE_KERNELS - 1; kernel > WIRE_KERNEL_ISAL; kernel--) {
-		if (wire_kernel_choose((enum wire_kernel)kernel))
+	for (int impl = WIRE_ICRC_IMPLS - 1; impl > WIRE_ICRC_ISAL; impl--) {
+		if (wire_icrc_choose((enum wire_icrc_impl)impl))
 			return;
 	}
 }
 
-uint32_t wire_kernel_copy(uint32_t crc, void *target, const void *source, uint64_t bytes)
+uint32_t wire_icrc_copy(uint32_t crc, void *target, const void *source, uint64_t bytes)
 {
 	return copy_chosen(crc, target, source, bytes);
 }
 
-uint32_t wire_kernel_frame(const uint8_t *ip, uint32_t headers_bytes, void *target, const void *source, uint64_t bytes)
+uint32_t wire_icrc_copy_frame(const uint8_t *ip, uint32_t headers_bytes, void *target, const void *source,
+			      uint64_t bytes)
 {
 	uint32_t crc;
 
-	if (ip[0] >> 4 == 4 && headers_bytes <= KERNEL_HEADERS_MAX_BYTES)
-		return kernel_frame(ip, headers_bytes, target, source, bytes);
+	if (ip[0] >> 4 == 4 && headers_bytes <= ICRC_HEADERS_MAX_BYTES)
+		return icrc_copy_frame(ip, headers_bytes, target, source, bytes);
 	crc = wire_icrc_headers(ip, headers_bytes);
 	return target ? copy_chosen(crc, target, source, bytes) : wire_icrc_continue(crc, source, bytes);
 }
 
-const char *wire_kernel_name(enum wire_kernel kernel)
+const char *wire_icrc_impl_name(enum wire_icrc_impl impl)
 {
-	static const char *const names[WIRE_KERNELS] = { "isal", "pclmul", "vpclmul256", "vpclmul" };
+	static const char *const names[WIRE_ICRC_IMPLS] = { "isal", "pclmul", "vpclmul256", "vpclmul" };
 
-	return kernel < WIRE_KERNELS ? names[kernel] : "unknown";
+	return impl < WIRE_ICRC_IMPLS ? names[impl] : "unknown";
 }
 
-bool wire_kernel_choose(enum wire_kernel kernel)
+bool wire_icrc_choose(enum wire_icrc_impl impl)
 {
-	if (!cpu_has(kernel))
+	if (!cpu_has(impl))
 		return false;
-	wire_kernel_current = kernel;
-	wire_kernel_place = kernels[kernel].place;
-	wire_kernel_check = kernels[kernel].check;
-	copy_chosen = kernels[kernel].copy;
+	wire_icrc_current = impl;
+	wire_icrc_place = impls[impl].place;
+	wire_icrc_check = impls[impl].check;
+	copy_chosen = impls[impl].copy;
 	return true;
 }

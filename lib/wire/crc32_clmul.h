@@ -1,4 +1,4 @@
-/* fold.h - the CRC of the ICRC by carry-less multiplication, with or without copying: for the files of this folder */
+/* crc32_clmul.h - the CRC of the ICRC by carry-less multiplication, copying or not: for the files of this folder */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The CRC of a long message is that of a short one that is congruent to it: a block is multiplied by the remainder of
@@ -9,8 +9,8 @@
  * Everything is inlined into functions that are compiled for a CPU that has the instructions (TARGET_128, TARGET_256,
  * TARGET_512).
  */
-#ifndef WIRE_FOLD_H
-#define WIRE_FOLD_H
+#ifndef WIRE_CRC32_CLMUL_H
+#define WIRE_CRC32_CLMUL_H
 
 #include <immintrin.h>
 #include <stdbool.h>
