@@ -17,6 +17,7 @@
 #include <rte_log.h>
 
 #include "drivers/eal/log.h"
+#include "drivers/eal/runtime.h"
 #include "drivers/ethdev/ethdev.h"
 
 #define ARGUMENTS_MAX 64
@@ -142,6 +143,8 @@ static void choose_memory(const struct uroce_eal_config *config, struct command_
 	state.may_leave_files = user_gave(config, memory_options);
 	if (state.may_leave_files)
 		return;
+	add(line, "--file-prefix");
+	add(line, RUNTIME_PREFIX "%d", getpid()); /* each has a telemetry socket of its own */
 	if (hugepages_suffice(memory_mib)) {
 		add(line, "--in-memory");
 		return;
@@ -358,6 +361,8 @@ int uroce_eal_start(const struct uroce_eal_config *config, struct uroce_error *e
 	if (!config->main_is_busy)
 		sched_setaffinity(0, sizeof(allowed), &allowed);
 	collect_info(config);
+	if (!state.may_leave_files)
+		drivers_runtime_sweep();
 	return 0;
 }
 
@@ -389,5 +394,7 @@ void uroce_eal_stop(void)
 {
 	if (state.started && state.may_leave_files)
 		rte_eal_cleanup();
+	else if (state.started)
+		drivers_runtime_remove();
 	state.started = false;
 }

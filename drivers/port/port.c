@@ -16,6 +16,7 @@
 #include "drivers/eal/log.h"
 #include "drivers/loop/loop.h"
 #include "drivers/port/attach.h"
+#include "drivers/telemetry/telemetry.h"
 
 #define MTU_MAX 4096u
 #define MTU_MIN 256u
@@ -33,7 +34,8 @@ struct open_port {
 	struct uroce_port public; /* the user's pointer: first */
 	struct drivers_ethdev ethdev;
 	struct drivers_attachment attachment;
-	struct wire *wire; /* NULL: no loop */
+	struct wire *wire;           /* NULL: no loop */
+	struct uroce_engine *engine; /* NULL: no device was made of it */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -137,6 +139,9 @@ static int finish(const struct uroce_port_config *config, struct open_port *port
 
 	if (code == 0 && config->engine)
 		code = create_device(config, port, error);
+	if (code == 0 && config->engine)
+		drivers_telemetry_begin(config->engine);
+	port->engine = config->engine;
 	public->name = ethdev->name;
 	public->driver = ethdev->driver;
 	public->port_id = ethdev->port_id;
@@ -303,6 +308,8 @@ int uroce_port_close(struct uroce_port *public)
 
 	if (code)
 		return code;
+	if (port->engine)
+		drivers_telemetry_end(port->engine);
 	pthread_mutex_lock(&lock);
 	missing = close_below(port);
 	pthread_mutex_unlock(&lock);

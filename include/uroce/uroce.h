@@ -11,12 +11,14 @@
 #include <uroce/cq.h>
 #include <uroce/device.h>
 #include <uroce/event.h>
+#include <uroce/inspect.h>
 #include <uroce/log.h>
 #include <uroce/mr.h>
 #include <uroce/port.h>
 #include <uroce/qp.h>
 #include <uroce/srq.h>
 #include <uroce/stats.h>
+#include <uroce/telemetry.h>
 #include <uroce/types.h>
 #include <uroce/ud.h>
 #include <uroce/wr.h>

@@ -111,23 +111,56 @@ static void add_history(struct text *text, const struct uroce_wc *wc)
 	add_aeth(text, wc->aeth);
 }
 
-char *uroce_wc_explain(const struct uroce_wc *wc, char *out, size_t out_bytes)
+/* Status, cause, what happened and what to do. */
+static void add_failure(struct text *text, const struct uroce_wc *wc)
 {
-	struct text text = { .at = out, .left = out_bytes };
 	const char *advice = wc->vendor_err < UROCE_CAUSES ? advices[wc->vendor_err] : NULL;
 
-	add(&text, "%s wr_id %" PRIu64 " on QP 0x%06x: %s", uroce_wc_opcode_name(wc->opcode), wc->wr_id, wc->qp_num,
-	    uroce_wc_status_name(wc->status));
+	add(text, "%s", uroce_wc_status_name(wc->status));
 	if (wc->status == UROCE_WC_SUCCESS)
-		return out;
-	add(&text, ": %s", uroce_cause_text(wc->vendor_err));
+		return;
+	add(text, ": %s", uroce_cause_text(wc->vendor_err));
 	if (wc->vendor_err != UROCE_CAUSE_FLUSHED)
-		add_history(&text, wc);
+		add_history(text, wc);
 	if (wc->vendor_err == UROCE_CAUSE_TIMEOUT && is_newer_operation(wc->opcode))
 		advice = "does the peer know this operation? Linux 6.1 drops ATOMIC WRITE and FLUSH without an answer";
 	if (wc->vendor_err == UROCE_CAUSE_REMOTE_NAK)
 		advice = nak_advice(wc->aeth >> 24 & 31);
 	if (advice)
-		add(&text, ". Look: %s", advice);
+		add(text, ". Look: %s", advice);
+}
+
+char *uroce_wc_explain(const struct uroce_wc *wc, char *out, size_t out_bytes)
+{
+	struct text text = { .at = out, .left = out_bytes };
+
+	add(&text, "%s wr_id %" PRIu64 " on QP 0x%06x: ", uroce_wc_opcode_name(wc->opcode), wc->wr_id, wc->qp_num);
+	add_failure(&text, wc);
+	return out;
+}
+
+char *uroce_qp_explain(const struct uroce_qp_view *view, char *out, size_t out_bytes)
+{
+	const struct uroce_qp_error *error = &view->error;
+	const struct uroce_wc wc = {
+		.status = error->status,
+		.opcode = error->responder ? UROCE_WC_RECV : UROCE_WC_SEND,
+		.vendor_err = error->cause,
+		.psn = error->psn,
+		.aeth = error->aeth,
+		.retries = error->retries,
+		.elapsed_us = error->elapsed_us,
+		.path = error->path_index,
+	};
+	struct text text = { .at = out, .left = out_bytes };
+
+	add(&text, "QP 0x%06x in %s: ", view->qp_num, uroce_qp_state_name(view->attr.qp_state));
+	if (error->status == UROCE_WC_SUCCESS)
+		add(&text,
+		    view->attr.qp_state == UROCE_QPS_ERR ? "its application has moved it there" : "nothing has failed");
+	else if (error->responder)
+		add(&text, "a request of the peer failed: ");
+	if (error->status != UROCE_WC_SUCCESS)
+		add_failure(&text, &wc);
 	return out;
 }

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "engine/engine.h"
+#include "api/stats.h"
 #include "engine/mailbox.h"
 #include "engine/steer.h"
 
@@ -44,28 +44,38 @@ struct collection {
 	struct uroce_stats *stats;
 };
 
-/* On the owner: what this lcore has counted for the device, and its QPs. */
-static int collect(void *argument)
+uint32_t stats_collect(const struct uroce_lcore *lcore, const struct uroce_device *device, struct uroce_stats *stats)
 {
-	const struct collection *collection = argument;
-	const struct uroce_engine *engine = collection->lcore->engine;
-	const struct engine_port *port = engine_find_port(collection->lcore, collection->device);
-	uint64_t *values = collection->stats->values;
+	const struct uroce_engine *engine = lcore->engine;
+	const struct engine_port *port = engine_find_port(lcore, device);
+	uint64_t *values = stats->values;
+	uint32_t qps = 0;
 
 	if (port) {
 		for (uint32_t i = 0; i < CNT_COUNTERS; i++)
 			values[i] += i < CNT_QP_COUNTERS ? port->retired[i] : port->counters[i];
-		collection->stats->rx_frames += port->rx_frames;
-		collection->stats->tx_frames += port->tx_frames;
-		collection->stats->rx_bytes += port->rx_bytes;
-		collection->stats->tx_bytes += port->tx_bytes;
+		stats->rx_frames += port->rx_frames;
+		stats->tx_frames += port->tx_frames;
+		stats->rx_bytes += port->rx_bytes;
+		stats->tx_bytes += port->tx_bytes;
 	}
-	for (uint32_t i = collection->lcore->index; i < engine->index_count; i += engine->lcore_mask + 1) {
+	for (uint32_t i = lcore->index; i < engine->index_count; i += engine->lcore_mask + 1) {
 		const struct uroce_qp *qp = steer_find(engine, i);
 
-		for (uint32_t c = 0; qp && qp->device == collection->device && c < CNT_QP_COUNTERS; c++)
+		if (qp == NULL || qp->device != device)
+			continue;
+		qps++;
+		for (uint32_t c = 0; c < CNT_QP_COUNTERS; c++)
 			values[c] += qp_core(qp)->counters[c];
 	}
+	return qps;
+}
+
+static int collect(void *argument)
+{
+	const struct collection *collection = argument;
+
+	stats_collect(collection->lcore, collection->device, collection->stats);
 	return 0;
 }
 

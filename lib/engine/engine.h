@@ -174,6 +174,7 @@ struct uroce_lcore {
 	unsigned port_count;
 	struct engine_spare spares[ENGINE_DEVICES];
 	uint64_t now_ns, before_ns;             /* when this poll began, and the one before it */
+	uint64_t made_ns, busy_ns;              /* since when it is there; in polls that found something to do */
 	uint32_t polls;                         /* counts them */
 	uint32_t work;                          /* of this poll */
 	uint64_t link_ns;                       /* when the links are looked at again */

@@ -31,6 +31,8 @@ static void free_lcore(struct uroce_lcore *lcore)
 		return;
 	engine_run_queue_free(&lcore->run_queue);
 	engine_ring_free(lcore->doorbells, sizeof(void *));
+	if (lcore->mailbox)
+		engine_mailbox_serve(lcore); /* what was withdrawn is freed */
 	engine_ring_free(lcore->mailbox, sizeof(void *));
 	engine_ring_free(lcore->handover, sizeof(void *));
 	free(lcore->scratch);
@@ -59,7 +61,7 @@ static struct uroce_lcore *create_lcore(struct uroce_engine *engine, unsigned in
 		free_lcore(lcore);
 		return NULL;
 	}
-	lcore->now_ns = engine_now_ns();
+	lcore->now_ns = lcore->made_ns = engine_now_ns();
 	engine_wheel_init(&lcore->wheel, lcore->now_ns);
 	outbox_reset(&lcore->out);
 	return lcore;

@@ -9,6 +9,7 @@
 #include "engine/mailbox.h"
 
 #define CALL_LIMIT_NS 10000000000ull
+#define LOOK_LIMIT_NS 1000000000ull
 
 enum call_state { CALL_WAITING, CALL_RUNNING, CALL_DONE, CALL_WITHDRAWN };
 
@@ -19,18 +20,22 @@ struct engine_call {
 	_Atomic int state;
 };
 
-static bool caller_may_act(struct uroce_lcore *lcore)
+static bool is_owned(struct uroce_lcore *lcore)
 {
-	if (!atomic_load_explicit(&lcore->owned, memory_order_acquire))
-		return true;
-	return pthread_equal(atomic_load_explicit(&lcore->owner, memory_order_relaxed), pthread_self());
+	return atomic_load_explicit(&lcore->owned, memory_order_acquire);
+}
+
+static bool caller_owns(struct uroce_lcore *lcore)
+{
+	return is_owned(lcore) &&
+	       pthread_equal(atomic_load_explicit(&lcore->owner, memory_order_relaxed), pthread_self());
 }
 
 /* Waits until the owner has run the call. A withdrawn call is freed by the owner, who still finds it in the ring. */
-static int wait_for(struct engine_call *call)
+static int wait_for(struct engine_call *call, uint64_t limit_ns)
 {
 	const struct timespec pause = { .tv_nsec = 20000 };
-	uint64_t end = engine_now_ns() + CALL_LIMIT_NS;
+	uint64_t end = engine_now_ns() + limit_ns;
 	int result;
 
 	/* pairs with B1 in serve_one: the result is visible */
@@ -46,13 +51,10 @@ static int wait_for(struct engine_call *call)
 	return result;
 }
 
-int engine_mailbox_call(struct uroce_lcore *lcore, engine_call_function *function, void *argument)
+static int send(struct uroce_lcore *lcore, engine_call_function *function, void *argument, uint64_t limit_ns)
 {
-	struct engine_call *call;
+	struct engine_call *call = calloc(1, sizeof(*call));
 
-	if (caller_may_act(lcore))
-		return function(argument);
-	call = calloc(1, sizeof(*call));
 	if (call == NULL)
 		return -ENOMEM;
 	call->function = function;
@@ -61,7 +63,18 @@ int engine_mailbox_call(struct uroce_lcore *lcore, engine_call_function *functio
 		free(call);
 		return -EAGAIN;
 	}
-	return wait_for(call);
+	return wait_for(call, limit_ns);
+}
+
+int engine_mailbox_call(struct uroce_lcore *lcore, engine_call_function *function, void *argument)
+{
+	return !is_owned(lcore) || caller_owns(lcore) ? function(argument) :
+							send(lcore, function, argument, CALL_LIMIT_NS);
+}
+
+int engine_mailbox_look(struct uroce_lcore *lcore, engine_call_function *function, void *argument)
+{
+	return caller_owns(lcore) ? function(argument) : send(lcore, function, argument, LOOK_LIMIT_NS);
 }
 
 static void serve_one(struct engine_call *call)

@@ -16,6 +16,12 @@ typedef int engine_call_function(void *argument);
  */
 int engine_mailbox_call(struct uroce_lcore *lcore, engine_call_function *function, void *argument);
 
+/*
+ * The same for a thread that only looks, and may come at any time: while nobody turns the lcore another thread may be
+ * at work on its QPs, so it does not act itself. -ETIMEDOUT after 1 s.
+ */
+int engine_mailbox_look(struct uroce_lcore *lcore, engine_call_function *function, void *argument);
+
 /* Owner: runs what has arrived. Returns how many. */
 unsigned engine_mailbox_serve(struct uroce_lcore *lcore);
 

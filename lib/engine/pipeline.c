@@ -297,6 +297,8 @@ unsigned engine_pipeline_poll(struct uroce_lcore *lcore)
 
 	lcore->before_ns = lcore->now_ns;
 	lcore->now_ns = read_clock(lcore);
+	if (lcore->work)
+		lcore->busy_ns += lcore->now_ns - lcore->before_ns;
 	lcore->polls++;
 	lcore->work = 0;
 	/* Regions are only looked up between these two: uroce_mr_dereg() waits for the second. */

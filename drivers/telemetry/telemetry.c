@@ -1,0 +1,402 @@
+/* telemetry.c - views of an engine as answers to commands on DPDK's telemetry socket */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "drivers/telemetry/telemetry.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rte_telemetry.h>
+
+#include <uroce/cm.h>
+#include <uroce/inspect.h>
+#include <uroce/wr.h>
+
+#define PAGE_QPS 256u /* of numbers in one answer */
+#define PORTS_MAX 16u
+#define TEXT_BYTES 64u
+
+/* Commands come from threads of DPDK's, one a client. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct uroce_engine *shown;
+static unsigned ports; /* of the engine, because of which it is shown; 0: it was asked for */
+
+/* What a command does with the engine there is and the number that was asked for; 0 or negative errno. */
+typedef int answer_function(struct uroce_engine *engine, uint32_t number, struct rte_tel_data *answer);
+
+/* ---- pieces of answers ---- */
+
+static void add_text(struct rte_tel_data *dict, const char *name, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static void add_text(struct rte_tel_data *dict, const char *name, const char *format, ...)
+{
+	char text[RTE_TEL_MAX_STRING_LEN];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(text, sizeof(text), format, arguments);
+	va_end(arguments);
+	rte_tel_data_add_dict_string(dict, name, text);
+}
+
+static void add_address(struct rte_tel_data *dict, const char *name, const struct uroce_addr *address)
+{
+	char text[TEXT_BYTES];
+
+	rte_tel_data_add_dict_string(dict, name, uroce_addr_format(address, text, sizeof(text)));
+}
+
+static void add_counters(struct rte_tel_data *dict, const struct uroce_stats *stats)
+{
+	for (uint32_t i = 0; i < stats->count; i++)
+		rte_tel_data_add_dict_u64(dict, uroce_counter_name(i), stats->values[i]);
+}
+
+/* ---- the engine ---- */
+
+static int tell_info(struct uroce_engine *engine, uint32_t number, struct rte_tel_data *answer)
+{
+	uint32_t qp_nums[PAGE_QPS], place = 0, qps = 0, found;
+	uint16_t port_ids[PORTS_MAX];
+
+	(void)number;
+	do {
+		found = uroce_inspect_qps(engine, &place, qp_nums, PAGE_QPS);
+		qps += found;
+	} while (found == PAGE_QPS);
+	rte_tel_data_start_dict(answer);
+	rte_tel_data_add_dict_string(answer, "version", uroce_version());
+	rte_tel_data_add_dict_string(answer, "program", program_invocation_short_name);
+	rte_tel_data_add_dict_u64(answer, "pid", (uint64_t)getpid());
+	rte_tel_data_add_dict_string(answer, "icrc", uroce_icrc());
+	rte_tel_data_add_dict_u64(answer, "lcores", uroce_engine_lcore_count(engine));
+	rte_tel_data_add_dict_u64(answer, "ports", uroce_inspect_ports(engine, port_ids, PORTS_MAX));
+	rte_tel_data_add_dict_u64(answer, "qps", qps);
+	return 0;
+}
+
+static int tell_lcore(struct uroce_engine *engine, uint32_t number, struct rte_tel_data *answer)
+{
+	struct uroce_lcore_view view;
+	int error = uroce_inspect_lcore(engine, number, &view);
+
+	if (error)
+		return error;
+	rte_tel_data_start_dict(answer);
+	rte_tel_data_add_dict_u64(answer, "lcore", number);
+	if (view.lcore_id != UINT32_MAX)
+		rte_tel_data_add_dict_u64(answer, "lcore_id", view.lcore_id);
+	rte_tel_data_add_dict_u64(answer, "since_ns", view.since_ns);
+	rte_tel_data_add_dict_u64(answer, "busy_ns", view.busy_ns);
+	rte_tel_data_add_dict_u64(answer, "qps", view.qps);
+	return 0;
+}
+
+static int tell_connections(struct uroce_engine *engine, uint32_t number, struct rte_tel_data *answer)
+{
+	uint64_t *values = calloc(uroce_cm_counter_count(), sizeof(*values));
+	struct uroce_cm_usage usage;
+	int error = values ? uroce_cm_usage(engine, &usage) : -ENOMEM;
+
+	(void)number;
+	if (error == 0)
+		error = uroce_cm_counters(engine, values);
+	if (error == 0) {
+		rte_tel_data_start_dict(answer);
+		rte_tel_data_add_dict_u64(answer, "connections", usage.connections);
+		rte_tel_data_add_dict_u64(answer, "half_open", usage.half_open);
+		for (unsigned i = 0; i < uroce_cm_counter_count(); i++)
+			rte_tel_data_add_dict_u64(answer, uroce_cm_counter_name(i), values[i]);
+	}
+	free(values);
+	return error;
+}
+
+/* ---- ports ---- */
+
+static int tell_ports(struct uroce_engine *engine, uint32_t number, struct rte_tel_data *answer)
+{
+	uint16_t port_ids[PORTS_MAX];
+	uint32_t count = uroce_inspect_ports(engine, port_ids, PORTS_MAX);
+
+	(void)number;
+	rte_tel_data_start_array(answer, RTE_TEL_U64_VAL);
+	for (uint32_t i = 0; i < count; i++)
+		rte_tel_data_add_array_u64(answer, port_ids[i]);
+	return 0;
+}
+
+/* "10.0.0.1/24 gateway 10.0.0.254 vlan 100" */
+static void add_addresses(struct rte_tel_data *answer, const struct uroce_device_info *info)
+{
+	static const struct uroce_addr none;
+	struct rte_tel_data *list = rte_tel_data_alloc();
+
+	if (list == NULL)
+		return;
+	rte_tel_data_start_array(list, RTE_TEL_STRING_VAL);
+	for (uint32_t i = 0; i < info->addr_count; i++) {
+		char text[RTE_TEL_MAX_STRING_LEN], own[TEXT_BYTES], gateway[TEXT_BYTES];
+		int at = snprintf(text, sizeof(text), "%s/%u", uroce_addr_format(&info->addrs[i], own, sizeof(own)),
+				  info->prefix_bits[i]);
+
+		if (memcmp(&info->gateways[i], &none, sizeof(none)) != 0)
+			at += snprintf(text + at, sizeof(text) - (size_t)at, " gateway %s",
+				       uroce_addr_format(&info->gateways[i], gateway, sizeof(gateway)));
+		if (info->vlans[i].id)
+			snprintf(text + at, sizeof(text) - (size_t)at, " vlan %u", info->vlans[i].id);
+		rte_tel_data_add_array_string(list, text);
+	}
+	rte_tel_data_add_dict_container(answer, "addresses", list, 0);
+}
+
+static int tell_port(struct uroce_engine *engine, uint32_t number, struct rte_tel_data *answer)
+{
+	struct uroce_port_view view;
+	const struct uroce_device_info *info = &view.info;
+	const uint8_t *mac = info->mac.bytes;
+	int error = number > UINT16_MAX ? -ENOENT : uroce_inspect_port(engine, (uint16_t)number, &view);
+
+	if (error)
+		return error;
+	rte_tel_data_start_dict(answer);
+	rte_tel_data_add_dict_u64(answer, "port", number);
+	rte_tel_data_add_dict_string(answer, "name", view.name);
+	rte_tel_data_add_dict_string(answer, "link", view.link_up ? "up" : "down");
+	add_text(answer, "mac", "%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2], mac[3], mac[4], mac[5]);
+	add_addresses(answer, info);
+	rte_tel_data_add_dict_u64(answer, "max_path_mtu", info->mtu_bytes);
+	rte_tel_data_add_dict_u64(answer, "queues", view.queue_count);
+	rte_tel_data_add_dict_u64(answer, "first_lcore", view.first_lcore);
+	rte_tel_data_add_dict_u64(answer, "qps", view.qps);
+	rte_tel_data_add_dict_u64(answer, "max_qps", info->max_qps);
+	rte_tel_data_add_dict_u64(answer, "regions", view.regions);
+	rte_tel_data_add_dict_u64(answer, "max_regions", info->max_mrs);
+	rte_tel_data_add_dict_u64(answer, "max_sge", info->max_sge);
+	rte_tel_data_add_dict_u64(answer, "max_inline_bytes", info->max_inline_bytes);
+	rte_tel_data_add_dict_u64(answer, "max_rd_atomic", info->max_rd_atomic);
+	rte_tel_data_add_dict_u64(answer, "max_queue_depth", info->max_queue_depth);
+	rte_tel_data_add_dict_u64(answer, "max_cq_depth", info->max_cq_depth);
+	return 0;
+}
+
+static int tell_port_counters(struct uroce_engine *engine, uint32_t number, struct rte_tel_data *answer)
+{
+	struct uroce_port_view view;
+	int error = number > UINT16_MAX ? -ENOENT : uroce_inspect_port(engine, (uint16_t)number, &view);
+
+	if (error)
+		return error;
+	rte_tel_data_start_dict(answer);
+	rte_tel_data_add_dict_u64(answer, "rx_frames", view.stats.rx_frames);
+	rte_tel_data_add_dict_u64(answer, "tx_frames", view.stats.tx_frames);
+	rte_tel_data_add_dict_u64(answer, "rx_bytes", view.stats.rx_bytes);
+	rte_tel_data_add_dict_u64(answer, "tx_bytes", view.stats.tx_bytes);
+	add_counters(answer, &view.stats);
+	return 0;
+}
+
+/* ---- queue pairs ---- */
+
+/* A page of them; "next" is what to ask for to get the one behind it, 0 for none. */
+static int tell_qps(struct uroce_engine *engine, uint32_t number, struct rte_tel_data *answer)
+{
+	uint32_t qp_nums[PAGE_QPS], place = number, found = uroce_inspect_qps(engine, &place, qp_nums, PAGE_QPS);
+	struct rte_tel_data *list = rte_tel_data_alloc();
+
+	if (list == NULL)
+		return -ENOMEM;
+	rte_tel_data_start_array(list, RTE_TEL_U64_VAL);
+	for (uint32_t i = 0; i < found; i++)
+		rte_tel_data_add_array_u64(list, qp_nums[i]);
+	rte_tel_data_start_dict(answer);
+	rte_tel_data_add_dict_container(answer, "qps", list, 0);
+	rte_tel_data_add_dict_u64(answer, "next", found == PAGE_QPS ? place : 0);
+	return 0;
+}
+
+static const char *migration_name(enum uroce_path_mig_state state)
+{
+	static const char *const names[] = {
+		[UROCE_PATH_MIGRATED] = "migrated",
+		[UROCE_PATH_REARM] = "rearm",
+		[UROCE_PATH_ARMED] = "armed",
+	};
+
+	return (unsigned)state < sizeof(names) / sizeof(names[0]) && names[state] ? names[state] : "unknown";
+}
+
+static int tell_qp(struct uroce_engine *engine, uint32_t number, struct rte_tel_data *answer)
+{
+	struct uroce_qp_view view;
+	const struct uroce_qp_attr *attr = &view.attr;
+	int error = uroce_inspect_qp(engine, number, &view);
+
+	if (error)
+		return error;
+	rte_tel_data_start_dict(answer);
+	rte_tel_data_add_dict_u64(answer, "qpn", view.qp_num);
+	rte_tel_data_add_dict_string(answer, "state", uroce_qp_state_name(attr->qp_state));
+	rte_tel_data_add_dict_u64(answer, "lcore", view.lcore);
+	rte_tel_data_add_dict_u64(answer, "port", view.port_id);
+	rte_tel_data_add_dict_u64(answer, "peer_qpn", attr->dest_qp_num);
+	add_address(answer, "source", &attr->path.source);
+	add_address(answer, "dest", &attr->path.dest);
+	rte_tel_data_add_dict_string(answer, "path_state", migration_name(attr->path_mig_state));
+	rte_tel_data_add_dict_u64(answer, "mtu", attr->path_mtu);
+	rte_tel_data_add_dict_u64(answer, "sends", view.sends);
+	rte_tel_data_add_dict_u64(answer, "receives", view.receives);
+	rte_tel_data_add_dict_u64(answer, "acked_psn", view.acked_psn);
+	rte_tel_data_add_dict_u64(answer, "sent_psn", view.sent_psn);
+	rte_tel_data_add_dict_u64(answer, "expected_psn", view.expected_psn);
+	rte_tel_data_add_dict_u64(answer, "round_trip_ns", view.round_trip_ns);
+	rte_tel_data_add_dict_u64(answer, "timeout", attr->timeout);
+	rte_tel_data_add_dict_u64(answer, "retry_cnt", attr->retry_cnt);
+	rte_tel_data_add_dict_u64(answer, "rnr_retry", attr->rnr_retry);
+	rte_tel_data_add_dict_u64(answer, "max_rd_atomic", attr->max_rd_atomic);
+	rte_tel_data_add_dict_string(answer, "error", uroce_wc_status_name(view.error.status));
+	return 0;
+}
+
+static int tell_qp_counters(struct uroce_engine *engine, uint32_t number, struct rte_tel_data *answer)
+{
+	struct uroce_qp_view view;
+	int error = uroce_inspect_qp(engine, number, &view);
+
+	if (error)
+		return error;
+	rte_tel_data_start_dict(answer);
+	add_counters(answer, &view.stats);
+	return 0;
+}
+
+static int tell_why(struct uroce_engine *engine, uint32_t number, struct rte_tel_data *answer)
+{
+	struct uroce_qp_view view;
+	char text[UROCE_EXPLAIN_BYTES];
+	int error = uroce_inspect_qp(engine, number, &view);
+
+	if (error)
+		return error;
+	return rte_tel_data_string(answer, uroce_qp_explain(&view, text, sizeof(text)));
+}
+
+/* ---- commands ---- */
+
+static const struct command {
+	const char *name, *help;
+	answer_function *function;
+	bool takes_number, needs_number;
+} commands[] = {
+	{ "/uroce/info", "The engine: version, lcores, ports, queue pairs. No parameters", tell_info, false, false },
+	{ "/uroce/lcore/info", "How busy an lcore is. Parameters: lcore of the engine, from 0", tell_lcore, true,
+	  true },
+	{ "/uroce/port/list", "Ports with a device. No parameters", tell_ports, false, false },
+	{ "/uroce/port/info", "A port: addresses, limits, link. Parameters: port", tell_port, true, true },
+	{ "/uroce/counters", "Frames and counters of a port. Parameters: port", tell_port_counters, true, true },
+	{ "/uroce/qp/list", "Queue pairs, a page. Parameters: `next` of the page before; none for the first", tell_qps,
+	  true, false },
+	{ "/uroce/qp/info", "A queue pair: state, path, window. Parameters: QPN", tell_qp, true, true },
+	{ "/uroce/qp/stats", "Counters of a queue pair. Parameters: QPN", tell_qp_counters, true, true },
+	{ "/uroce/qp/why", "Why a queue pair is in ERR. Parameters: QPN", tell_why, true, true },
+	{ "/uroce/cm", "Connections by address, and what has been counted. No parameters", tell_connections, false,
+	  false },
+};
+
+#define COMMANDS (sizeof(commands) / sizeof(commands[0]))
+
+/* false: it is no number, or too large a one, or one that is not wanted. */
+static bool take_number(const struct command *command, const char *text, uint32_t *number)
+{
+	char *end = NULL;
+	unsigned long value;
+
+	*number = 0;
+	if (text == NULL || *text == '\0')
+		return !command->needs_number;
+	if (!command->takes_number || *text == '-')
+		return false;
+	errno = 0;
+	value = strtoul(text, &end, 0);
+	*number = (uint32_t)value;
+	return errno == 0 && *end == '\0' && value <= UINT32_MAX;
+}
+
+/* An answer in any case: without one the client would see null, and nothing else. */
+static int serve(const char *name, const char *parameters, struct rte_tel_data *answer)
+{
+	const struct command *command = commands;
+	char text[160];
+	uint32_t number;
+	int error;
+
+	while (strcmp(command->name, name) != 0)
+		command++;
+	if (!take_number(command, parameters, &number)) {
+		snprintf(text, sizeof(text), "%s,%s: %s", name, parameters ? parameters : "", command->help);
+		return rte_tel_data_string(answer, text);
+	}
+	pthread_mutex_lock(&lock);
+	error = shown ? command->function(shown, number, answer) : -ENODEV;
+	pthread_mutex_unlock(&lock);
+	if (error == 0)
+		return 0;
+	snprintf(text, sizeof(text), "%s,%s: %s", name, parameters ? parameters : "",
+		 error == -ENODEV    ? "there is no engine" :
+		 error == -ENOENT    ? "there is none of this number" :
+		 error == -ETIMEDOUT ? "its lcore does not poll" :
+				       strerror(-error));
+	return rte_tel_data_string(answer, text);
+}
+
+static int register_commands(void)
+{
+	static bool registered;
+	int error = 0;
+
+	for (size_t i = 0; !registered && error == 0 && i < COMMANDS; i++)
+		error = rte_telemetry_register_cmd(commands[i].name, serve, commands[i].help);
+	registered |= error == 0;
+	return error;
+}
+
+int uroce_telemetry_show(struct uroce_engine *engine)
+{
+	int error = 0;
+
+	pthread_mutex_lock(&lock);
+	if (engine && shown && shown != engine)
+		error = -EBUSY;
+	else if (engine)
+		error = register_commands();
+	if (error == 0) {
+		shown = engine;
+		ports = 0;
+	}
+	pthread_mutex_unlock(&lock);
+	return error;
+}
+
+void drivers_telemetry_begin(struct uroce_engine *engine)
+{
+	pthread_mutex_lock(&lock);
+	if ((shown == NULL && register_commands() == 0) || (shown == engine && ports)) {
+		shown = engine;
+		ports++;
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+void drivers_telemetry_end(const struct uroce_engine *engine)
+{
+	pthread_mutex_lock(&lock);
+	if (shown == engine && ports && --ports == 0)
+		shown = NULL;
+	pthread_mutex_unlock(&lock);
+}

@@ -1,0 +1,26 @@
+/* telemetry.h - an engine on DPDK's telemetry socket, in the archive of port.h */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The socket is EAL's: RUNTIME_DIR/FILE_PREFIX/dpdk_telemetry.v2, where dpdk-telemetry.py and uroce-top find it. "/"
+ * there lists the commands; these begin with /uroce/. uroce_port_open() shows the engine of its ports by itself.
+ */
+#ifndef UROCE_TELEMETRY_H
+#define UROCE_TELEMETRY_H
+
+#include <uroce/device.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * From now on the commands speak of this engine; of none with NULL, which waits for those under way: to be called
+ * before the engine is destroyed. 0; -EBUSY: they speak of another one; or what DPDK says, when it takes no commands.
+ * It has no means to take a command back, so they stay, and say that there is no engine.
+ */
+UROCE_API int uroce_telemetry_show(struct uroce_engine *engine);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

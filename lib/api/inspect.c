@@ -1,0 +1,185 @@
+/* inspect.c - views of QPs, ports and lcores, each made where what it is of cannot go away: on its owner */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <string.h>
+
+#include <rte_ethdev.h>
+
+#include <uroce/inspect.h>
+
+#include "api/stats.h"
+#include "engine/clock.h"
+#include "engine/mailbox.h"
+#include "engine/steer.h"
+
+/* ---- queue pairs ---- */
+
+uint32_t uroce_inspect_qps(const struct uroce_engine *engine, uint32_t *place, uint32_t *qp_nums, uint32_t count)
+{
+	uint32_t found = 0;
+
+	for (; *place < engine->index_count && found < count; (*place)++) {
+		if (steer_find(engine, *place))
+			qp_nums[found++] = atomic_load_explicit(&engine->qps[*place].qpn, memory_order_relaxed);
+	}
+	return found;
+}
+
+struct qp_call {
+	const struct uroce_engine *engine;
+	uint32_t qp_num;
+	struct uroce_qp_view *view;
+};
+
+static int view_qp(void *argument)
+{
+	const struct qp_call *call = argument;
+	const struct uroce_qp *qp = steer_lookup(call->engine, call->qp_num);
+	struct uroce_qp_view *view = call->view;
+	const struct rc_qp *rc;
+
+	if (qp == NULL)
+		return -ENOENT;
+	rc = qp_core(qp);
+	*view = (struct uroce_qp_view){
+		.qp_num = qp->qpn,
+		.lcore = qp->owner->index,
+		.port_id = qp->device->port_id,
+		.sends = atomic_load_explicit(&rc->win.posted, memory_order_relaxed) - rc->win.head,
+		.receives =
+			qp->srq ? 0 : atomic_load_explicit(&rc->recvq.posted, memory_order_relaxed) - rc->recvq.head,
+		.acked_psn = rc->win.snd_una.v,
+		.sent_psn = rc->win.snd_max.v,
+		.expected_psn = rc->responder.epsn.v,
+		.round_trip_ns = rc->rtt.srtt_ns,
+		.stats = { .count = CNT_QP_COUNTERS },
+	};
+	rc_qp_query(rc, &view->attr);
+	rc_qp_last_error(rc, &view->error);
+	memcpy(view->stats.values, rc->counters, sizeof(rc->counters));
+	return 0;
+}
+
+int uroce_inspect_qp(struct uroce_engine *engine, uint32_t qp_num, struct uroce_qp_view *view)
+{
+	struct qp_call call = { .engine = engine, .qp_num = qp_num, .view = view };
+	uint32_t owner = steer_lcore(engine, qp_num);
+
+	if (owner >= engine->lcore_count)
+		return -ENOENT;
+	return engine_mailbox_look(engine->lcores[owner], view_qp, &call);
+}
+
+/* ---- ports ---- */
+
+struct port_call {
+	struct uroce_lcore *lcore;
+	uint16_t *ids; /* as far as there is room */
+	uint32_t room, count;
+	uint16_t port_id;
+	struct uroce_port_view *view;
+	bool found;
+};
+
+static int list_ports(void *argument)
+{
+	struct port_call *call = argument;
+
+	for (unsigned i = 0; i < call->lcore->port_count; i++) {
+		uint16_t id = call->lcore->ports[i]->device->port_id;
+		uint32_t known = 0;
+
+		while (known < call->count && call->ids[known] != id)
+			known++;
+		if (known == call->count && call->count < call->room)
+			call->ids[call->count++] = id;
+	}
+	return 0;
+}
+
+uint32_t uroce_inspect_ports(struct uroce_engine *engine, uint16_t *port_ids, uint32_t count)
+{
+	struct port_call call = { .ids = port_ids, .room = count };
+
+	for (unsigned i = 0; i < engine->lcore_count; i++) {
+		call.lcore = engine->lcores[i];
+		if (engine_mailbox_look(call.lcore, list_ports, &call) == -ETIMEDOUT)
+			break;
+	}
+	return call.count;
+}
+
+static void describe_port(const struct uroce_device *device, struct uroce_port_view *view)
+{
+	rte_eth_dev_get_name_by_port(device->port_id, view->name);
+	view->link_up = !atomic_load(&device->link_down);
+	view->queue_count = device->config.queue_count;
+	view->first_lcore = device->config.first_lcore;
+	view->regions = device->mrs.used;
+	uroce_device_query(device, &view->info);
+}
+
+static int view_port(void *argument)
+{
+	struct port_call *call = argument;
+
+	for (unsigned i = 0; i < call->lcore->port_count; i++) {
+		struct uroce_device *device = call->lcore->ports[i]->device;
+
+		if (device->port_id != call->port_id)
+			continue;
+		if (!call->found)
+			describe_port(device, call->view);
+		call->found = true;
+		call->view->qps += stats_collect(call->lcore, device, &call->view->stats);
+	}
+	return 0;
+}
+
+int uroce_inspect_port(struct uroce_engine *engine, uint16_t port_id, struct uroce_port_view *view)
+{
+	struct port_call call = { .port_id = port_id, .view = view };
+
+	*view = (struct uroce_port_view){ .stats = { .count = CNT_COUNTERS } };
+	for (unsigned i = 0; i < engine->lcore_count; i++) {
+		int error;
+
+		call.lcore = engine->lcores[i];
+		error = engine_mailbox_look(call.lcore, view_port, &call);
+		if (error)
+			return error;
+	}
+	return call.found ? 0 : -ENOENT;
+}
+
+/* ---- lcores ---- */
+
+struct lcore_call {
+	const struct uroce_lcore *lcore;
+	struct uroce_lcore_view *view;
+};
+
+static int view_lcore(void *argument)
+{
+	const struct lcore_call *call = argument;
+	const struct uroce_engine *engine = call->lcore->engine;
+
+	*call->view = (struct uroce_lcore_view){
+		.lcore_id = call->lcore->lcore_id,
+		.since_ns = engine_now_ns() - call->lcore->made_ns,
+		.busy_ns = call->lcore->busy_ns,
+	};
+	for (uint32_t i = call->lcore->index; i < engine->index_count; i += engine->lcore_mask + 1)
+		call->view->qps += steer_find(engine, i) != NULL;
+	return 0;
+}
+
+int uroce_inspect_lcore(struct uroce_engine *engine, unsigned lcore, struct uroce_lcore_view *view)
+{
+	struct lcore_call call = { .view = view };
+
+	if (lcore >= engine->lcore_count)
+		return -ENOENT;
+	call.lcore = engine->lcores[lcore];
+	return engine_mailbox_look(engine->lcores[lcore], view_lcore, &call);
+}

@@ -1,0 +1,285 @@
+#!/usr/bin/env python3
+# monitor.py - running programs seen from outside: the telemetry socket, uroce-top, uroce-devinfo, uroce-exporter
+# SPDX-License-Identifier: BSD-3-Clause
+"""monitor.py BUILD: prints TAP. Prometheus, if there is one, scrapes the exporter and is asked what the dashboard
+asks."""
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+
+from programs import BUILD, Running, main, program, run, want
+
+sys.path.insert(0, os.path.join(BUILD, "app"))
+import uroce_telemetry  # noqa: E402
+
+ROOT = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..")
+CASES = []
+
+
+def case(function):
+    CASES.append(function)
+    return function
+
+
+class Pmd:
+    """uroce-testpmd between loop ports, and its telemetry."""
+
+    def __init__(self, directory, *options, tag="pmd"):
+        self.running = Running(directory, tag, "testpmd", "--idle", "yield", *options)
+        self.prefix = f"uroce-{self.running.process.pid}"
+
+    def __enter__(self):
+        self.running.wait_for("outstanding each", 20)
+        found = uroce_telemetry.instances(self.prefix)
+        want(len(found) == 1, "it does not show", self.running.text())
+        self.instance = found[0]
+        return self
+
+    def __exit__(self, *_):
+        self.instance.close()
+        self.running.kill()
+
+    def folder(self):
+        return [path for path in (os.path.join(one, self.prefix) for one in uroce_telemetry.folders())
+                if os.path.isdir(path)]
+
+
+@case
+def a_process_has_a_socket_of_its_own_and_leaves_none_behind(directory):
+    with Pmd(directory) as one, Pmd(directory, tag="other") as other:
+        for pmd in (one, other):
+            info = pmd.instance.ask("/uroce/info")
+            want(info["pid"] == pmd.running.process.pid and info["program"] == "uroce-testpmd", info)
+            want(info["ports"] == 2 and info["lcores"] == 1 and info["qps"] == 8, info)
+            want(re.fullmatch(r"\d+\.\d+\.\d+", info["version"]), info)
+        want(one.running.interrupt() == 0 and one.folder() == [], one.folder(), one.running.text())
+        other.running.process.kill()
+        other.running.process.wait()
+        want(len(other.folder()) == 1, "a process that is killed cannot clear up")
+        with Pmd(directory, tag="next"):
+            want(other.folder() == [], "the next one does", other.folder())
+
+
+@case
+def every_command_answers(directory):
+    with Pmd(directory) as pmd:
+        ask = pmd.instance.ask
+        want(pmd.instance.ports() == [0, 1], pmd.instance.ports())
+        for number, address in ((0, "10.0.0.1/24"), (1, "10.0.0.2/24")):
+            port = ask("/uroce/port/info", number)
+            want(port["link"] == "up" and port["addresses"] == [address] and port["qps"] == 4, port)
+            want(port["regions"] >= 1 and port["max_path_mtu"] in (1024, 4096), port)
+            first = ask("/uroce/counters", number)
+            time.sleep(0.3)
+            second = ask("/uroce/counters", number)
+            want(second["rx_frames"] > first["rx_frames"] and second["tx_bytes"] > first["tx_bytes"], first, second)
+            want(all(second[name] >= first[name] for name in first), first, second)
+        lcore = ask("/uroce/lcore/info", 0)
+        want(lcore["qps"] == 8 and 0 < lcore["busy_ns"] <= lcore["since_ns"], lcore)
+        qps = pmd.instance.qps()
+        want(len(qps) == 8 == len(set(qps)), qps)
+        for qpn in qps:
+            qp = ask("/uroce/qp/info", qpn)
+            peer = ask("/uroce/qp/info", f"{qp['peer_qpn']:#x}")
+            want(qp["qpn"] == qpn and qp["state"] == "RTS" and qp["error"] == "SUCCESS", qp)
+            want(peer["peer_qpn"] == qpn and peer["dest"] == qp["source"] and peer["mtu"] == qp["mtu"], qp, peer)
+            want("nothing has failed" in ask("/uroce/qp/why", qpn), ask("/uroce/qp/why", qpn))
+        served = [ask("/uroce/qp/stats", qpn) for qpn in qps]
+        want(sum(stats["rx_write_requests"] for stats in served) > 0, served)
+        want(ask("/uroce/cm")["connections"] == 0, ask("/uroce/cm"))
+
+
+@case
+def what_cannot_be_answered_is_a_sentence(directory):
+    with Pmd(directory) as pmd:
+        unused = next(number for number in range(2, 100) if number not in pmd.instance.qps())
+        for command in ("/uroce/qp/info", "/uroce/qp/stats", "/uroce/qp/why", "/uroce/port/info", "/uroce/counters",
+                        "/uroce/lcore/info"):
+            missing = {"port": 7, "counters": 65536, "lcore": 1}.get(command.split("/")[2], unused)
+            answer = pmd.instance.ask(command, missing)
+            want("there is none of this number" in answer, command, answer)
+            for wrong in (None, "x", "-1", "1x", "4294967296", "99999999999999999999"):
+                answer = pmd.instance.ask(command, wrong)
+                want(isinstance(answer, str) and "Parameters:" in answer, command, wrong, answer)
+        want("No parameters" in pmd.instance.ask("/uroce/info", 1), pmd.instance.ask("/uroce/info", 1))
+        want(pmd.running.process.poll() is None, pmd.running.text())
+
+
+@case
+def many_queue_pairs_come_page_by_page(directory):
+    with Pmd(directory, "--qps", "300") as pmd:
+        qps = pmd.instance.qps()
+        want(len(qps) == 600 == len(set(qps)), len(qps))
+        page = pmd.instance.ask("/uroce/qp/list")
+        want(len(page["qps"]) == 256 and page["next"] > 0, page)
+
+
+@case
+def top_shows_ports_lcores_and_the_busiest_queue_pairs(directory):
+    with Pmd(directory) as pmd:
+        code, out, err = run("top", "--once", "--file-prefix", pmd.prefix, "--interval", "0.5")
+        want(code == 0 and err == "", code, out, err)
+        want(len(re.findall(r"^net_ring_\S+ +up +\d\S* +\d+\.\d\d ", out, re.M)) == 2, out)
+        want(re.search(r"^0 +\d+% +8$", out, re.M), out)
+        rates = [float(sent.rstrip("kM")) for sent in re.findall(r"^0x\w{6} +RTS +0x\w{6} +\S+ +(\S+)", out, re.M)]
+        want(len(rates) == 8 and max(rates) > 0, out)
+        _, out, _ = run("top", "--once", "--file-prefix", pmd.prefix, "--interval", "0.1", "--qps", "3")
+        want(len(re.findall(r"^0x", out, re.M)) == 3 and "8 queue pairs in all" in out, out)
+
+
+@case
+def devinfo_tells_what_a_port_is(directory):
+    with Pmd(directory) as pmd:
+        code, out, err = run("devinfo", "--file-prefix", pmd.prefix)
+        want(code == 0 and err == "" and out.count("device:") == 2, code, out, err)
+        want("0000:0000:0000:0000:0000:ffff:0a00:0001, RoCE v2, 10.0.0.1/24" in out, out)
+        code, out, err = run("devinfo", "--file-prefix", pmd.prefix, "--json")
+        ports = json.loads(out)
+        want(code == 0 and [port["port"] for port in ports] == [0, 1] and ports[0]["qps"] == 4, ports)
+
+
+@case
+def where_nobody_runs_it_is_said_so(_):
+    for name in ("top", "devinfo"):
+        code, out, err = run(name, *(["--once"] if name == "top" else []), "--file-prefix", "no-such")
+        want(code == 3 and out == "" and err.count("\n") == 1 and "no-such" in err, name, code, out, err)
+    want(run("exporter", "--once", "--file-prefix", "no-such")[0] == 0, "a page without metrics is one")
+    for words in (["--listen", "127.0.0.1"], ["--listen", "127.0.0.1:x"], ["--listen", "127.0.0.1:65536"],
+                  ["--nothing"]):
+        code, _, err = run("exporter", *words)
+        want(code == 2 and words[-1] in err, words, code, err)
+    want(run("top", "--interval", "0")[0] == 2, "an interval of nothing")
+
+
+@case
+def one_that_is_stopped_holds_nobody_up(directory):
+    with Pmd(directory) as pmd:
+        pmd.running.process.send_signal(signal.SIGSTOP)
+        began = time.monotonic()
+        code, _, err = run("top", "--once", "--file-prefix", pmd.prefix)
+        took = time.monotonic() - began
+        pmd.running.process.send_signal(signal.SIGCONT)
+        want(code == 3 and took < 12, code, err, took)
+
+
+# ---- the exporter ----
+
+class Exporter:
+    """uroce-exporter on a free port."""
+
+    def __init__(self, directory, prefix, port):
+        self.url = f"http://127.0.0.1:{port}/metrics"
+        self.running = Running(directory, "exporter", "exporter", "--listen", f"127.0.0.1:{port}",
+                               "--file-prefix", prefix)
+
+    def __enter__(self):
+        self.running.wait_for("metrics")
+        return self
+
+    def __exit__(self, *_):
+        self.running.kill()
+
+
+def get(url):
+    with urllib.request.urlopen(url, timeout=10) as answer:
+        return answer.read().decode(), answer.headers["Content-Type"]
+
+
+def metrics(text):
+    """Values by name and labels; the form is checked: a type before the values, names together, nothing twice."""
+    found, types, last = {}, {}, None
+    for line in text.splitlines():
+        if line.startswith("# TYPE "):
+            _, _, name, kind = line.split(" ")
+            want(name not in types and kind in ("counter", "gauge"), line)
+            types[name], last = kind, name
+        elif not line.startswith("# HELP "):
+            name, labels, value = re.fullmatch(r'(\w+)\{((?:\w+="[^"\\\n]*",?)*)\} (\S+)', line).groups()
+            want(name == last and (name.endswith("_total") == (types[name] == "counter")), line)
+            want((name, labels) not in found, "twice", line)
+            found[name, labels] = float(value)
+    return found
+
+
+@case
+def the_exporter_serves_counters_that_grow(directory):
+    with Pmd(directory) as pmd, Exporter(directory, pmd.prefix, 19879) as exporter:
+        text, kind = get(exporter.url)
+        first = metrics(text)
+        want("version=0.0.4" in kind, kind)
+        time.sleep(0.5)
+        second = metrics(get(exporter.url)[0])
+        want(first.keys() == second.keys() and len(first) > 100, len(first), len(second))
+        for (name, labels), value in first.items():
+            want(not name.endswith("_total") or second[name, labels] >= value, name, labels)
+        for name in ("rdma_rx_frames_total", "rdma_tx_bytes_total", "rdma_lcore_seconds_total"):
+            sums = [sum(value for key, value in page.items() if key[0] == name) for page in (first, second)]
+            want(sums[1] > sums[0], name, sums)
+        states = {labels: value for (name, labels), value in second.items() if name == "rdma_qp_state"}
+        want(sum(states.values()) == 8, states)
+        try:
+            get(exporter.url + "x")
+            want(False, "another page is served")
+        except urllib.error.HTTPError as error:
+            want(error.code == 404, error)
+        pmd.running.interrupt()
+        want(metrics(get(exporter.url)[0]) == {}, "one that has ended is no more")
+
+
+def ask_prometheus(query):
+    text, _ = get("http://127.0.0.1:19090/api/v1/query?" + urllib.parse.urlencode({"query": query}))
+    return json.loads(text)
+
+
+def wait_for_answer(query, prometheus):
+    end = time.monotonic() + 40
+    while True:
+        try:
+            answer = ask_prometheus(query)
+            if answer["data"]["result"]:
+                return answer["data"]["result"]
+        except urllib.error.HTTPError as error:
+            want(False, query, error.read().decode())
+        except OSError:
+            pass  # it has not begun to serve
+        want(time.monotonic() < end and prometheus.poll() is None, "no answer to", query)
+        time.sleep(0.5)
+
+
+@case
+def prometheus_scrapes_it_and_answers_what_the_dashboard_asks(directory):
+    if shutil.which("prometheus") is None:
+        want(os.environ.get("CI") != "true", "prometheus is missing: test/support/install-packages monitor")
+        print("# prometheus is missing: its queries were not asked", flush=True)
+        return
+    dashboard = json.load(open(os.path.join(ROOT, "config", "grafana-uroce.json")))
+    config = os.path.join(directory, "prometheus.yml")
+    with open(config, "w") as file:
+        file.write("global: {scrape_interval: 1s}\nscrape_configs:\n- job_name: uroce\n  static_configs:\n"
+                   "  - targets: ['127.0.0.1:19880']\n")
+    command = ["prometheus", "--config.file", config, "--storage.tsdb.path", os.path.join(directory, "tsdb"),
+               "--web.listen-address", "127.0.0.1:19090"]
+    with Pmd(directory) as pmd, Exporter(directory, pmd.prefix, 19880), \
+            open(os.path.join(directory, "log"), "w") as log:
+        prometheus = subprocess.Popen(command, stdout=log, stderr=log)
+        try:
+            want(wait_for_answer("up", prometheus)[0]["value"][1] == "1", open(log.name).read()[-2000:])
+            queries = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
+            want(len(queries) > 10, queries)
+            for query in queries:
+                wait_for_answer(query.replace("[1m]", "[10s]"), prometheus)
+        finally:
+            prometheus.kill()
+            prometheus.wait()
+
+
+if __name__ == "__main__":
+    sys.exit(main("monitor", CASES))

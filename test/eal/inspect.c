@@ -1,0 +1,248 @@
+/* inspect.c - an engine looked at from beside, while others work on it, and when nobody does */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <time.h>
+
+#include <uroce/inspect.h>
+
+#include "network.h"
+#include "rule.h"
+#include "start.h"
+
+TestSuite(inspect, .init = test_eal_start, .timeout = 60);
+
+static double seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static void open_connected(struct network *network)
+{
+	network_open(network, 1);
+	network_create_qp(network, 0, 64, -1);
+	network_create_qp(network, 1, 64, -1);
+	network_connect(network, false);
+}
+
+static void write_some(struct network *network, uint32_t count)
+{
+	struct uroce_send_wr wr = { .opcode = UROCE_WR_SEND, .send_flags = UROCE_SEND_SIGNALED };
+	struct uroce_recv_wr receive = { 0 };
+
+	for (uint32_t i = 0; i < count; i++) {
+		cr_assert_eq(uroce_qp_post_recv(network->ends[1].qp, &receive, NULL), 0);
+		cr_assert_eq(uroce_qp_post_send(network->ends[0].qp, &wr, NULL), 0);
+	}
+	for (int i = 0; i < 2000; i++)
+		network_turn(network);
+}
+
+/* By the thread that turns the lcore, to which it is at once. */
+Test(inspect, a_view_is_what_the_qp_is)
+{
+	struct network network;
+	struct uroce_qp_view view;
+	uint32_t place = 0, qp_nums[4];
+
+	RULE("O-1");
+	open_connected(&network);
+	network_turn(&network);
+	cr_assert_eq(uroce_inspect_qps(network.engine, &place, qp_nums, 1), 1);
+	cr_assert_eq(uroce_inspect_qps(network.engine, &place, qp_nums + 1, 3), 1);
+	for (uint32_t i = 0; i < 2; i++) {
+		struct uroce_qp *qp = network.ends[i].qp;
+		uint32_t number = uroce_qp_num(qp);
+
+		cr_assert(number == qp_nums[0] || number == qp_nums[1]);
+		cr_assert_eq(uroce_inspect_qp(network.engine, number, &view), 0);
+		cr_assert_eq(view.qp_num, number);
+		cr_assert_eq(view.attr.qp_state, UROCE_QPS_RTS);
+		cr_assert_eq(view.attr.dest_qp_num, uroce_qp_num(network.ends[!i].qp));
+		cr_assert_eq(view.error.status, UROCE_WC_SUCCESS);
+		cr_assert_eq(view.acked_psn, view.sent_psn);
+	}
+	cr_assert_eq(uroce_inspect_qp(network.engine, qp_nums[0] ^ 0x800000, &view), -ENOENT);
+	cr_assert_eq(uroce_inspect_qp(network.engine, UINT32_MAX, &view), -ENOENT);
+	network_close(&network);
+}
+
+Test(inspect, what_is_posted_sent_and_taken_shows)
+{
+	struct network network;
+	struct uroce_qp_view before, after, peer;
+	struct uroce_recv_wr receive = { 0 };
+	uint32_t number, peer_number;
+
+	RULE("O-1");
+	open_connected(&network);
+	number = uroce_qp_num(network.ends[0].qp);
+	peer_number = uroce_qp_num(network.ends[1].qp);
+	network_turn(&network);
+	cr_assert_eq(uroce_inspect_qp(network.engine, number, &before), 0);
+	write_some(&network, 10);
+	cr_assert_eq(uroce_qp_post_recv(network.ends[1].qp, &receive, NULL), 0);
+	cr_assert_eq(uroce_inspect_qp(network.engine, number, &after), 0);
+	cr_assert_eq(uroce_inspect_qp(network.engine, peer_number, &peer), 0);
+	cr_assert_eq((after.acked_psn - before.acked_psn) & 0xFFFFFF, 10);
+	cr_assert_eq(after.sent_psn, after.acked_psn);
+	cr_assert_eq(peer.expected_psn, after.sent_psn);
+	cr_assert_eq(after.sends, 0);
+	cr_assert_eq(peer.receives, 1);
+	cr_assert_eq(peer.stats.values[uroce_counter_find("rx_send_requests")], 10);
+	cr_assert_gt(after.round_trip_ns, 0);
+	network_close(&network);
+}
+
+Test(inspect, a_port_and_an_lcore_say_what_they_have)
+{
+	struct network network;
+	struct uroce_port_view port;
+	struct uroce_lcore_view lcore;
+	uint16_t ids[4];
+	uint32_t qps = 0;
+
+	RULE("O-1");
+	open_connected(&network);
+	write_some(&network, 10);
+	cr_assert_eq(uroce_inspect_ports(network.engine, ids, 4), 2);
+	cr_assert_neq(ids[0], ids[1]);
+	for (uint32_t i = 0; i < 2; i++) {
+		cr_assert_eq(uroce_inspect_port(network.engine, ids[i], &port), 0);
+		cr_assert_gt(strlen(port.name), 0);
+		cr_assert(port.link_up);
+		cr_assert_geq(port.info.addr_count, 1);
+		cr_assert_eq(port.regions, 1);
+		cr_assert_gt(port.stats.rx_frames, 0);
+		qps += port.qps;
+	}
+	cr_assert_eq(qps, 2);
+	cr_assert_eq(uroce_inspect_port(network.engine, 31, &port), -ENOENT);
+	cr_assert_eq(uroce_inspect_lcore(network.engine, 0, &lcore), 0);
+	cr_assert_eq(lcore.qps, 2);
+	cr_assert_gt(lcore.busy_ns, 0);
+	cr_assert_leq(lcore.busy_ns, lcore.since_ns);
+	cr_assert_eq(uroce_inspect_lcore(network.engine, 1, &lcore), -ENOENT);
+	network_close(&network);
+}
+
+/* Why a QP is in ERR, of the requester and of the responder, and of one that was moved there. */
+Test(inspect, why_is_a_sentence)
+{
+	struct network network;
+	struct uroce_send_wr wr = { .opcode = UROCE_WR_RDMA_WRITE, .rkey = 1, .remote_addr = 8 };
+	struct uroce_sge sge;
+	struct uroce_qp_view view;
+	char text[UROCE_EXPLAIN_BYTES];
+
+	RULE("E-4");
+	open_connected(&network);
+	sge = (struct uroce_sge){ .addr = (uintptr_t)network.ends[0].buffer,
+				  .length = 8,
+				  .lkey = uroce_mr_lkey(network.ends[0].mr) };
+	wr.sg_list = &sge;
+	wr.num_sge = 1;
+	cr_assert_eq(uroce_qp_post_send(network.ends[0].qp, &wr, NULL), 0);
+	for (int i = 0; i < 2000; i++)
+		network_turn(&network);
+	cr_assert_eq(uroce_inspect_qp(network.engine, uroce_qp_num(network.ends[0].qp), &view), 0);
+	uroce_qp_explain(&view, text, sizeof(text));
+	cr_assert(strstr(text, "in ERR") && strstr(text, "REM_ACCESS_ERR"), "%s", text);
+	cr_assert_eq(uroce_inspect_qp(network.engine, uroce_qp_num(network.ends[1].qp), &view), 0);
+	uroce_qp_explain(&view, text, sizeof(text));
+	cr_assert(strstr(text, "a request of the peer failed"), "%s", text);
+	cr_assert_eq(strlen(uroce_qp_explain(&view, text, 8)), 7);
+	network_close(&network);
+}
+
+static void *look(void *argument)
+{
+	struct network *network = argument;
+	struct uroce_lcore_view lcore;
+	struct uroce_qp_view view;
+	double began = seconds();
+	int error = uroce_inspect_lcore(network->engine, 0, &lcore);
+
+	cr_assert_eq(error, -ETIMEDOUT, "%d", error);
+	cr_assert_eq(uroce_inspect_qp(network->engine, uroce_qp_num(network->ends[0].qp), &view), -ETIMEDOUT);
+	cr_assert_lt(seconds() - began, 5);
+	return NULL;
+}
+
+/* Nobody else acts on an lcore's QPs, even when it stands still: there may be somebody at work on them. */
+Test(inspect, an_lcore_that_does_not_poll_says_nothing)
+{
+	struct network network;
+	pthread_t other;
+
+	RULE("O-1");
+	open_connected(&network);
+	network_turn(&network);
+	cr_assert_eq(pthread_create(&other, NULL, look, &network), 0);
+	pthread_join(other, NULL);
+	network_close(&network);
+}
+
+static _Atomic bool done;
+
+static void *look_again_and_again(void *argument)
+{
+	struct uroce_engine *engine = argument;
+	uint32_t views = 0;
+
+	while (!atomic_load(&done)) {
+		uint32_t place = 0, qp_nums[64], count = uroce_inspect_qps(engine, &place, qp_nums, 64);
+		struct uroce_qp_view view;
+
+		for (uint32_t i = 0; i < count && !atomic_load(&done); i++) {
+			int error = uroce_inspect_qp(engine, qp_nums[i], &view);
+
+			cr_assert(error == 0 || error == -ENOENT || (error == -ETIMEDOUT && atomic_load(&done)), "%d",
+				  error);
+			cr_assert(error != 0 || view.qp_num == qp_nums[i]);
+			views += error == 0;
+		}
+	}
+	cr_assert_gt(views, 0);
+	return NULL;
+}
+
+/* QPs come and go under its eyes. */
+Test(inspect, what_goes_meanwhile_is_not_there)
+{
+	struct network network;
+	pthread_t other;
+	double end = seconds() + 1;
+
+	RULE("X-4");
+	open_connected(&network);
+	network_turn(&network);
+	cr_assert_eq(pthread_create(&other, NULL, look_again_and_again, network.engine), 0);
+	while (seconds() < end) {
+		struct uroce_qp_init_attr init = {
+			.send_cq = network.ends[0].cq,
+			.recv_cq = network.ends[0].cq,
+			.max_send_wr = 4,
+			.max_recv_wr = 4,
+			.max_send_sge = 1,
+			.max_recv_sge = 1,
+		};
+		struct uroce_qp *qp;
+
+		cr_assert_eq(uroce_qp_create(network.ends[0].pd, &init, &qp), 0, "%s", uroce_refusal());
+		for (int i = 0; i < 50; i++)
+			network_turn(&network);
+		cr_assert_eq(uroce_qp_destroy(qp), 0);
+	}
+	atomic_store(&done, true);
+	for (int i = 0; i < 1000; i++)
+		network_turn(&network);
+	pthread_join(other, NULL);
+	network_close(&network);
+}
