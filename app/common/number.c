@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/eal.h"
 
@@ -39,4 +40,19 @@ int app_number_take32(const char *option, const char *text, uint32_t low, uint32
 	if (code == APP_EXIT_OK)
 		*value = (uint32_t)number;
 	return code;
+}
+
+bool app_probability_parse(const char *text, double *value)
+{
+	char *end;
+	double number = strtod(text, &end);
+	bool per_cent = strcmp(end, "%") == 0;
+
+	if (text[0] < '0' || text[0] > '9' || (*end && !per_cent))
+		return false;
+	number /= per_cent ? 100 : 1;
+	if (!(number >= 0 && number <= 1)) /* written so that a NaN is refused */
+		return false;
+	*value = number;
+	return true;
 }

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "testpmd/inject.h"
 #include "testpmd/meet.h"
 #include "testpmd/prompt.h"
 #include "testpmd/show.h"
@@ -150,6 +151,39 @@ static int meet_target(void)
 
 /* ---- running ---- */
 
+/* What there is, who turns it, and what it will do. */
+static void print_banner(void)
+{
+	struct uroce_eal_info eal;
+
+	uroce_eal_query(&eal);
+	printf("uroce-testpmd %s, process %d, %s\n", uroce_version(), (int)getpid(),
+	       eal.hugepages ? "hugepages" : "no hugepages");
+	show_port_info(&traffic, stdout);
+	for (unsigned i = 0; i < traffic.worker_count; i++) {
+		printf("lcore %u:", i);
+		for (unsigned p = 0; p < traffic.port_count; p++) {
+			const struct traffic_port *port = &traffic.ports[p];
+
+			if (i >= port->first_worker && i < port->first_worker + port->worker_count)
+				printf(" port %u queue %u", p, i - port->first_worker);
+		}
+		printf("\n");
+	}
+	if (settings.target)
+		printf("serving peers that dial TCP port %u, one at a time", settings.tcp_port);
+	else if (settings.peer[0])
+		printf("%u queue pairs to %s: %s, %u bytes, %u outstanding each", settings.qps, settings.peer,
+		       settings.mix, settings.size, settings.depth);
+	else if (traffic.port_count == 2)
+		printf("%u queue pairs from port 0 to port 1: %s, %u bytes, %u outstanding each", settings.qps,
+		       settings.mix, settings.size, settings.depth);
+	else
+		printf("no queue pairs yet: \"connect\" or \"listen\"");
+	printf(settings.interactive ? "; \"help\" lists the commands\n" : "; until Ctrl-C\n");
+	fflush(stdout);
+}
+
 static void wait_for_end(void)
 {
 	while (!atomic_load(&ending))
@@ -158,10 +192,14 @@ static void wait_for_end(void)
 
 static int run_commands(void)
 {
+	int code = APP_EXIT_OK;
+
 	if (settings.auto_start || (!settings.interactive && !settings.cmdline_file[0]))
 		traffic_start(&traffic);
-	if (settings.cmdline_file[0] && prompt_run_file(&traffic, settings.cmdline_file) != 0)
-		return APP_EXIT_ENVIRONMENT;
+	if (settings.cmdline_file[0])
+		code = prompt_run_file(&traffic, settings.cmdline_file);
+	if (code != APP_EXIT_OK)
+		return code;
 	if (prompt_quit_wanted())
 		return APP_EXIT_OK;
 	if (settings.interactive)
@@ -189,6 +227,7 @@ static int run_traffic(void)
 		return APP_EXIT_ENVIRONMENT;
 	if (pthread_create(&house, NULL, keep_house, &listener) != 0)
 		return APP_EXIT_INTERNAL;
+	print_banner();
 	code = run_commands();
 	atomic_store(&ending, true);
 	pthread_join(house, NULL);
@@ -212,10 +251,13 @@ static int run_ports(void)
 
 	if (code == APP_EXIT_OK && settings.port_count == 2)
 		code = open_second_port();
+	if (code == APP_EXIT_OK)
+		code = inject_open(&traffic);
 	if (code == APP_EXIT_OK) {
 		code = run_traffic();
 		traffic_close(&traffic);
 	}
+	inject_close();
 	app_port_close(&ports[1]);
 	app_port_close(&ports[0]);
 	return code;

@@ -1,7 +1,8 @@
 /* prompt.c - commands: what dpdk-testpmd's users expect, for RC traffic */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
-#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -12,9 +13,12 @@
 #include <cmdline_rdline.h>
 #include <cmdline_socket.h>
 
+#include "testpmd/inject.h"
 #include "testpmd/meet.h"
 #include "testpmd/prompt.h"
 #include "testpmd/show.h"
+
+#define COMMAND_BYTES 512 /* of a line in a file */
 
 static struct traffic *the_traffic; /* rte_cmdline gives commands no context but the terminal */
 static bool quit_wanted;
@@ -22,6 +26,7 @@ static bool quit_wanted;
 struct words {
 	cmdline_fixed_string_t first, second, third, fourth;
 	uint16_t port; /* 0: that of the settings */
+	uint32_t qp_num;
 };
 
 /* The commands' output goes to the standard output, like everything else that the program prints. */
@@ -52,8 +57,10 @@ static void show_port_command(void *parsed, struct cmdline *terminal, void *data
 	(void)data;
 	if (strcmp(words->third, "info") == 0)
 		show_port_info(the_traffic, stdout);
-	else
+	else if (strcmp(words->third, "stats") == 0)
 		show_port_stats(the_traffic, stdout);
+	else
+		show_port_xstats(the_traffic, stdout);
 }
 
 static void show_command(void *parsed, struct cmdline *terminal, void *data)
@@ -66,6 +73,10 @@ static void show_command(void *parsed, struct cmdline *terminal, void *data)
 		show_qps(the_traffic, stdout);
 	else if (strcmp(words->second, "cm") == 0)
 		show_cm(the_traffic, stdout);
+	else if (strcmp(words->second, "lcore") == 0)
+		show_lcores(the_traffic, stdout);
+	else if (strcmp(words->second, "inject") == 0)
+		inject_show(stdout);
 	else
 		settings_print(the_traffic->settings, stdout);
 }
@@ -118,23 +129,102 @@ static void quit_command(void *parsed, struct cmdline *terminal, void *data)
 	cmdline_quit(terminal);
 }
 
-static void help_command(void *parsed, struct cmdline *terminal, void *data)
+static void show_qp_command(void *parsed, struct cmdline *terminal, void *data)
+{
+	const struct words *words = parsed;
+
+	(void)terminal;
+	(void)data;
+	show_qp(the_traffic, words->qp_num, stdout);
+}
+
+static void why_command(void *parsed, struct cmdline *terminal, void *data)
+{
+	const struct words *words = parsed;
+
+	(void)terminal;
+	(void)data;
+	show_why(the_traffic, words->qp_num, stdout);
+}
+
+/* "inject loss 1%", "inject cut", and both with "port 1" behind; data: a port is named. */
+static void inject_command(void *parsed, struct cmdline *terminal, void *data)
+{
+	const struct words *words = parsed;
+	uint16_t port = data ? words->port : INJECT_ALL;
+
+	(void)terminal;
+	if (inject_set(port, words->second, words->third) == 0)
+		inject_show(stdout);
+}
+
+static void cut_command(void *parsed, struct cmdline *terminal, void *data)
+{
+	const struct words *words = parsed;
+
+	(void)terminal;
+	if (inject_cut(data ? words->port : INJECT_ALL, strcmp(words->second, "cut") == 0) == 0)
+		inject_show(stdout);
+}
+
+static void inject_off_command(void *parsed, struct cmdline *terminal, void *data)
 {
 	(void)parsed;
 	(void)terminal;
 	(void)data;
-	printf("start                       post requests\n"
-	       "stop                        post no more, wait for what is outstanding, print statistics\n"
-	       "show port info|stats all    the ports; their counters since the last clear\n"
-	       "show qp                     the queue pairs\n"
-	       "show cm                     connections by address, now and in all\n"
-	       "listen [PORT]               serve peers that connect by address, one at a time\n"
-	       "connect ADDRESS [PORT]      queue pairs to a peer that listens; then start\n"
-	       "disconnect                  stop, and leave the peer, or serve none any more\n"
-	       "show config                 all settings and where they come from\n"
-	       "clear port stats all        count from here\n"
-	       "help                        this text\n"
-	       "quit                        end, with final statistics\n");
+	inject_none();
+	inject_show(stdout);
+}
+
+static void load_command(void *parsed, struct cmdline *terminal, void *data)
+{
+	const struct words *words = parsed;
+
+	(void)terminal;
+	(void)data;
+	prompt_run_file(the_traffic, words->second);
+}
+
+static const struct section {
+	const char *name, *lines;
+} sections[] = {
+	{ "traffic", "start                       post requests\n"
+		     "stop                        post no more, wait for what is outstanding, print statistics\n"
+		     "clear port stats all        count from here\n" },
+	{ "show", "show port info|stats|xstats all\n"
+		  "                            the ports; counters since the last clear that are not 0; all there are\n"
+		  "show qp [QPN]               the queue pairs; one in full\n"
+		  "show lcore                  how busy lcores have been since the last time\n"
+		  "show cm                     connections by address, now and in all\n"
+		  "show config                 all settings and where they come from\n"
+		  "why QPN                     why a queue pair is in ERR, and what to look at\n" },
+	{ "faults",
+	  "inject loss|dup|reorder|corrupt P [port N]\n"
+	  "                            frames that a port receives vanish, come twice, late or with a flipped\n"
+	  "                            bit; P: 0 ... 1, or 0% ... 100%; without a port: of all\n"
+	  "inject cut|mend [port N]    none arrive any more, as by a pulled cable; and again they do\n"
+	  "inject off                  no faults of any kind\n"
+	  "show inject                 what is set, and what has happened\n" },
+	{ "peers", "listen [PORT]               serve peers that connect by address, one at a time (default 18516)\n"
+		   "connect ADDRESS [PORT]      queue pairs to a peer that listens; then start\n"
+		   "disconnect                  stop, and leave the peer, or serve none any more\n" },
+	{ "prompt", "load FILE                   the commands in a file; # begins a comment\n"
+		    "help [SECTION]              all commands, or those of traffic, show, faults, peers or prompt\n"
+		    "quit                        end, with final statistics\n" },
+};
+
+#define SECTIONS (sizeof(sections) / sizeof(sections[0]))
+
+/* data: a section is named. */
+static void help_command(void *parsed, struct cmdline *terminal, void *data)
+{
+	const struct words *words = parsed;
+
+	(void)terminal;
+	for (size_t i = 0; i < SECTIONS; i++) {
+		if (!data || strcmp(words->second, sections[i].name) == 0)
+			printf("%s", sections[i].lines);
+	}
 }
 
 static cmdline_parse_token_string_t start_word = TOKEN_STRING_INITIALIZER(struct words, first, "start");
@@ -143,9 +233,10 @@ static cmdline_parse_token_string_t quit_word = TOKEN_STRING_INITIALIZER(struct 
 static cmdline_parse_token_string_t help_word = TOKEN_STRING_INITIALIZER(struct words, first, "help");
 static cmdline_parse_token_string_t show_word = TOKEN_STRING_INITIALIZER(struct words, first, "show");
 static cmdline_parse_token_string_t clear_word = TOKEN_STRING_INITIALIZER(struct words, first, "clear");
-static cmdline_parse_token_string_t shown_word = TOKEN_STRING_INITIALIZER(struct words, second, "qp#cm#config");
+static cmdline_parse_token_string_t shown_word =
+	TOKEN_STRING_INITIALIZER(struct words, second, "qp#lcore#cm#inject#config");
 static cmdline_parse_token_string_t port_word = TOKEN_STRING_INITIALIZER(struct words, second, "port");
-static cmdline_parse_token_string_t what_word = TOKEN_STRING_INITIALIZER(struct words, third, "info#stats");
+static cmdline_parse_token_string_t what_word = TOKEN_STRING_INITIALIZER(struct words, third, "info#stats#xstats");
 static cmdline_parse_token_string_t stats_word = TOKEN_STRING_INITIALIZER(struct words, third, "stats");
 static cmdline_parse_token_string_t all_word = TOKEN_STRING_INITIALIZER(struct words, fourth, "all");
 
@@ -155,19 +246,38 @@ static cmdline_parse_token_string_t disconnect_word = TOKEN_STRING_INITIALIZER(s
 static cmdline_parse_token_string_t address_word = TOKEN_STRING_INITIALIZER(struct words, second, NULL);
 static cmdline_parse_token_num_t port_number = TOKEN_NUM_INITIALIZER(struct words, port, RTE_UINT16);
 
-#define COMMAND(name, function, help_text, ...)  \
-	static cmdline_parse_inst_t name = {     \
-		.f = function,                   \
-		.help_str = help_text,           \
-		.tokens = { __VA_ARGS__, NULL }, \
+static cmdline_parse_token_string_t qp_word = TOKEN_STRING_INITIALIZER(struct words, second, "qp");
+static cmdline_parse_token_num_t qp_number = TOKEN_NUM_INITIALIZER(struct words, qp_num, RTE_UINT32);
+static cmdline_parse_token_string_t why_word = TOKEN_STRING_INITIALIZER(struct words, first, "why");
+static cmdline_parse_token_string_t inject_word = TOKEN_STRING_INITIALIZER(struct words, first, "inject");
+static cmdline_parse_token_string_t fault_word =
+	TOKEN_STRING_INITIALIZER(struct words, second, "loss#dup#reorder#corrupt");
+static cmdline_parse_token_string_t cut_word = TOKEN_STRING_INITIALIZER(struct words, second, "cut#mend");
+static cmdline_parse_token_string_t off_word = TOKEN_STRING_INITIALIZER(struct words, second, "off");
+static cmdline_parse_token_string_t probability_word = TOKEN_STRING_INITIALIZER(struct words, third, NULL);
+static cmdline_parse_token_string_t of_port_word = TOKEN_STRING_INITIALIZER(struct words, fourth, "port");
+static cmdline_parse_token_string_t load_word = TOKEN_STRING_INITIALIZER(struct words, first, "load");
+static cmdline_parse_token_string_t file_word = TOKEN_STRING_INITIALIZER(struct words, second, NULL);
+static cmdline_parse_token_string_t section_word =
+	TOKEN_STRING_INITIALIZER(struct words, second, "traffic#show#faults#peers#prompt");
+
+#define COMMAND(name, function, help_text, ...) COMMAND_WITH(name, function, NULL, help_text, __VA_ARGS__)
+#define NAMED ((void *)(uintptr_t)1) /* data of a command: what may be named is */
+#define COMMAND_WITH(name, function, what, help_text, ...) \
+	static cmdline_parse_inst_t name = {               \
+		.f = function,                             \
+		.data = what,                              \
+		.help_str = help_text,                     \
+		.tokens = { __VA_ARGS__, NULL },           \
 	}
 
 COMMAND(start, start_command, "start", (void *)&start_word);
 COMMAND(stop, stop_command, "stop", (void *)&stop_word);
 COMMAND(quit, quit_command, "quit", (void *)&quit_word);
 COMMAND(help, help_command, "help", (void *)&help_word);
-COMMAND(show, show_command, "show qp|cm|config", (void *)&show_word, (void *)&shown_word);
-COMMAND(show_port, show_port_command, "show port info|stats all", (void *)&show_word, (void *)&port_word,
+COMMAND_WITH(help_section, help_command, NAMED, "help SECTION", (void *)&help_word, (void *)&section_word);
+COMMAND(show, show_command, "show qp|lcore|cm|inject|config", (void *)&show_word, (void *)&shown_word);
+COMMAND(show_port, show_port_command, "show port info|stats|xstats all", (void *)&show_word, (void *)&port_word,
 	(void *)&what_word, (void *)&all_word);
 COMMAND(clear, clear_command, "clear port stats all", (void *)&clear_word, (void *)&port_word, (void *)&stats_word,
 	(void *)&all_word);
@@ -179,12 +289,33 @@ COMMAND(connect_port, connect_command, "connect ADDRESS PORT", (void *)&connect_
 COMMAND(connect_address, connect_command, "connect ADDRESS", (void *)&connect_word, (void *)&address_word);
 COMMAND(disconnect, disconnect_command, "disconnect", (void *)&disconnect_word);
 
+COMMAND(show_one, show_qp_command, "show qp QPN", (void *)&show_word, (void *)&qp_word, (void *)&qp_number);
+COMMAND(why, why_command, "why QPN", (void *)&why_word, (void *)&qp_number);
+COMMAND(inject_fault, inject_command, "inject loss|dup|reorder|corrupt P", (void *)&inject_word, (void *)&fault_word,
+	(void *)&probability_word);
+COMMAND_WITH(inject_fault_port, inject_command, NAMED, "inject loss|dup|reorder|corrupt P port N", (void *)&inject_word,
+	     (void *)&fault_word, (void *)&probability_word, (void *)&of_port_word, (void *)&port_number);
+COMMAND(inject_cable, cut_command, "inject cut|mend", (void *)&inject_word, (void *)&cut_word);
+COMMAND_WITH(inject_cable_port, cut_command, NAMED, "inject cut|mend port N", (void *)&inject_word, (void *)&cut_word,
+	     (void *)&of_port_word, (void *)&port_number);
+COMMAND(inject_off, inject_off_command, "inject off", (void *)&inject_word, (void *)&off_word);
+COMMAND(load, load_command, "load FILE", (void *)&load_word, (void *)&file_word);
+
 static cmdline_parse_ctx_t commands[] = {
 	(cmdline_parse_inst_t *)&start,
 	(cmdline_parse_inst_t *)&stop,
 	(cmdline_parse_inst_t *)&quit,
 	(cmdline_parse_inst_t *)&help,
+	(cmdline_parse_inst_t *)&help_section,
 	(cmdline_parse_inst_t *)&show,
+	(cmdline_parse_inst_t *)&show_one,
+	(cmdline_parse_inst_t *)&why,
+	(cmdline_parse_inst_t *)&inject_fault,
+	(cmdline_parse_inst_t *)&inject_fault_port,
+	(cmdline_parse_inst_t *)&inject_cable,
+	(cmdline_parse_inst_t *)&inject_cable_port,
+	(cmdline_parse_inst_t *)&inject_off,
+	(cmdline_parse_inst_t *)&load,
 	(cmdline_parse_inst_t *)&show_port,
 	(cmdline_parse_inst_t *)&clear,
 	(cmdline_parse_inst_t *)&listen_here,
@@ -200,25 +331,73 @@ bool prompt_quit_wanted(void)
 	return quit_wanted;
 }
 
+static const char *parse_error(int code)
+{
+	return code == CMDLINE_PARSE_AMBIGUOUS ? "may be several commands" :
+	       code == CMDLINE_PARSE_BAD_ARGS  ? "wrong arguments; \"help\" tells them" :
+						 "no such command; \"help\" lists them";
+}
+
+/* As much of a line as a complaint may show: it tells a terminal nothing. */
+static const char *shown(const char *line)
+{
+	static char text[48];
+	size_t at = 0;
+
+	for (; at + 1 < sizeof(text) && line[at] && line[at] != '\n'; at++)
+		text[at] = line[at] < ' ' || line[at] > '~' ? '?' : line[at];
+	text[at] = '\0';
+	return text;
+}
+
+/* 0 or more; or an error of cmdline_parse(), which wants a line of text with its end. */
+static int run_line(struct cmdline *terminal, char *line, size_t bytes)
+{
+	char command[COMMAND_BYTES];
+
+	if (memchr(line, '\0', bytes) || bytes + 2 > sizeof(command))
+		return CMDLINE_PARSE_NOMATCH;
+	line[strcspn(line, "\n")] = '\0';
+	snprintf(command, sizeof(command), "%s\n", line);
+	return cmdline_parse(terminal, command);
+}
+
+/* Line by line, so that a wrong one can be named. Nothing behind it is done. */
+static int run_lines(struct cmdline *terminal, FILE *file, const char *path)
+{
+	char *line = NULL;
+	size_t room = 0;
+	ssize_t bytes;
+	unsigned number = 0;
+	int code = 0;
+
+	while (code >= 0 && !quit_wanted && (bytes = getline(&line, &room, file)) >= 0) {
+		number++;
+		code = run_line(terminal, line, (size_t)bytes);
+		if (code < 0)
+			app_complain(APP_EXIT_USAGE, "%s:%u: \"%s\": %s", path, number, shown(line), parse_error(code));
+	}
+	free(line);
+	return code < 0 ? APP_EXIT_USAGE : APP_EXIT_OK;
+}
+
 int prompt_run_file(struct traffic *traffic, const char *path)
 {
-	int fd = app_is_readable(path) ? open(path, O_RDONLY) : -1;
+	FILE *file = app_is_readable(path) ? fopen(path, "r") : NULL;
 	struct cmdline *terminal;
+	int code = APP_EXIT_INTERNAL;
 
-	if (fd < 0) {
-		app_complain(APP_EXIT_ENVIRONMENT, "--cmdline-file %s: %s", path, strerror(errno));
-		return -1;
-	}
+	if (file == NULL)
+		return app_complain(APP_EXIT_ENVIRONMENT, "%s: %s", path, strerror(errno));
 	the_traffic = traffic;
-	fflush(stdout);
-	terminal = cmdline_new(commands, "", fd, STDOUT_FILENO);
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	terminal = cmdline_new(commands, "", STDIN_FILENO, STDOUT_FILENO);
 	if (terminal) {
-		setvbuf(stdout, NULL, _IOLBF, 0);
-		cmdline_interact(terminal);
+		code = run_lines(terminal, file, path);
 		cmdline_free(terminal);
 	}
-	close(fd);
-	return terminal ? 0 : -1;
+	fclose(file);
+	return code;
 }
 
 void prompt_interact(struct traffic *traffic)

@@ -5,7 +5,10 @@
 
 #include "testpmd/traffic.h"
 
-/* Runs the commands of a file. 0; or -1 after a complaint: it cannot be read. */
+/*
+ * Runs the commands of a file, up to the first that is wrong. APP_EXIT_OK, or what to exit with after a complaint that
+ * names the line.
+ */
 int prompt_run_file(struct traffic *traffic, const char *path);
 
 /* Reads commands from the terminal until quit, end of input or a signal. */

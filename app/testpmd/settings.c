@@ -12,7 +12,7 @@
 #include "common/number.h"
 #include "testpmd/settings.h"
 
-enum kind { NUMBER, FLAG, TEXT, IDLE };
+enum kind { NUMBER, FLAG, TEXT, IDLE, PROBABILITY };
 enum origin { FROM_DEFAULT, FROM_FILE, FROM_LINE };
 
 static const char *const origin_names[] = { "default", "file", "command line" };
@@ -46,7 +46,7 @@ static const struct row rows[] = {
 	{ "auto-start", 'a', NULL, NULL, FLAG, 0, 1, AT(auto_start), "start the traffic at once, with -i too" },
 	{ "cmdline-file", 256, NULL, NULL, TEXT, 0, 0, AT(cmdline_file), "commands to run first" },
 	{ "config", 257, NULL, NULL, TEXT, 0, 0, AT(config),
-	  "INI file: [port.N], [lcores], [limits], [traffic], [eal]" },
+	  "INI file: [port.N], [lcores], [limits], [traffic], [faults], [eal]" },
 	{ "stats-period", 258, "traffic", "stats-period", NUMBER, 0, 86400, AT(stats_period),
 	  "seconds between statistics" },
 	{ "nb-cores", 259, "lcores", "count", NUMBER, 1, 16, AT(nb_cores), "lcores that turn" },
@@ -59,6 +59,11 @@ static const struct row rows[] = {
 	{ "peer", 262, "traffic", "peer", TEXT, 0, 0, AT(peer), "HOST where a target listens: send it the traffic" },
 	{ "target", 263, "traffic", "target", FLAG, 0, 1, AT(target), "serve the traffic of a peer" },
 	{ "tcp-port", 'p', "traffic", "tcp-port", NUMBER, 1, 65535, AT(tcp_port), "where a target listens" },
+	{ "loss", 268, "faults", "loss", PROBABILITY, 0, 0, AT(faults[0]), "frames lost: 0.01 or 1%" },
+	{ "dup", 269, "faults", "dup", PROBABILITY, 0, 0, AT(faults[1]), "frames that come twice" },
+	{ "reorder", 270, "faults", "reorder", PROBABILITY, 0, 0, AT(faults[2]), "frames that others overtake" },
+	{ "corrupt", 271, "faults", "corrupt", PROBABILITY, 0, 0, AT(faults[3]), "frames with a flipped bit" },
+	{ "seed", 272, "faults", "seed", NUMBER, 0, UINT32_MAX, AT(seed), "which frames those are" },
 	{ "limit-qps", 264, "limits", "qps", NUMBER, 1, 1 << 20, AT(limit_qps), "queue pairs that may exist" },
 	{ "limit-mrs", 265, "limits", "mrs", NUMBER, 1, 1 << 20, AT(limit_mrs), "memory regions that may exist" },
 	{ "eal-args", 266, "eal", "args", TEXT, 0, 0, AT(eal_args), "EAL options, when none stand before \"--\"" },
@@ -121,6 +126,8 @@ static int set_value(struct settings *settings, const struct row *row, const cha
 			}
 		}
 		return refuse(where, name, text, "poll, yield or sleep");
+	case PROBABILITY:
+		return app_probability_parse(text, place) ? 0 : refuse(where, name, text, "0 ... 1, or 0% ... 100%");
 	case FLAG:
 	case NUMBER:
 		snprintf(range, sizeof(range), "a number from %lu to %lu", row->low, row->high);
@@ -430,7 +437,10 @@ void settings_print(const struct settings *settings, FILE *out)
 		char number[24];
 		const char *value = rows[i].kind == TEXT ? place : number;
 
-		snprintf(number, sizeof(number), "%u", rows[i].kind == TEXT ? 0 : *(const uint32_t *)place);
+		if (rows[i].kind == PROBABILITY)
+			snprintf(number, sizeof(number), "%g", *(const double *)place);
+		else
+			snprintf(number, sizeof(number), "%u", rows[i].kind == TEXT ? 0 : *(const uint32_t *)place);
 		if (rows[i].kind == IDLE)
 			value = idle_names[*(const uint32_t *)place];
 		fprintf(out, "  %-16s %-28s (%s)\n", rows[i].option, value, origin_names[origins[i]]);

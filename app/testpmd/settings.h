@@ -28,6 +28,8 @@ struct settings {
 	uint32_t nb_cores, idle, limit_qps, limit_mrs;
 	uint32_t size, qps, depth, mtu, tcp_port;
 	uint32_t stats_period;
+	double faults[4]; /* probabilities of loss, dup, reorder and corrupt */
+	uint32_t seed;
 	uint32_t interactive, auto_start, target, dry_run; /* 0 or 1 */
 	char mix[SETTINGS_TEXT_BYTES];
 	char peer[SETTINGS_TEXT_BYTES];

@@ -1,8 +1,11 @@
 /* show.c - tables for people */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#include <rte_ethdev.h>
 
 #include "testpmd/show.h"
 
@@ -54,6 +57,35 @@ void show_port_stats(const struct traffic *traffic, FILE *out)
 	}
 }
 
+/* What the driver counts, by its own names. */
+static void show_driver_xstats(uint16_t port_id, FILE *out)
+{
+	int count = rte_eth_xstats_get(port_id, NULL, 0);
+	struct rte_eth_xstat_name *names = calloc((size_t)RTE_MAX(count, 1), sizeof(*names));
+	struct rte_eth_xstat *values = calloc((size_t)RTE_MAX(count, 1), sizeof(*values));
+
+	if (names && values && count > 0 && rte_eth_xstats_get_names(port_id, names, (unsigned)count) == count &&
+	    rte_eth_xstats_get(port_id, values, (unsigned)count) == count) {
+		for (int i = 0; i < count; i++)
+			fprintf(out, "  %-32s %12lu\n", names[values[i].id].name, values[i].value);
+	}
+	free(names);
+	free(values);
+}
+
+void show_port_xstats(const struct traffic *traffic, FILE *out)
+{
+	for (unsigned i = 0; i < traffic->port_count; i++) {
+		struct uroce_stats now;
+
+		uroce_device_stats(traffic->ports[i].port->device, &now);
+		fprintf(out, "port %u:\n", i);
+		for (uint32_t c = 0; c < now.count; c++)
+			fprintf(out, "  %-32s %12lu\n", uroce_counter_name(c), now.values[c] - cleared[i].values[c]);
+		show_driver_xstats(traffic->ports[i].port->ethdev->port_id, out);
+	}
+}
+
 void show_clear(const struct traffic *traffic)
 {
 	for (unsigned i = 0; i < traffic->port_count; i++)
@@ -78,6 +110,67 @@ void show_qps(struct traffic *traffic, FILE *out)
 	}
 	if (count == 0)
 		fprintf(out, "none\n");
+}
+
+static bool look_at_qp(struct traffic *traffic, uint32_t qp_num, struct uroce_qp_view *view, FILE *out)
+{
+	int error = uroce_inspect_qp(traffic->engine, qp_num, view);
+
+	if (error)
+		fprintf(out, "QP 0x%06x: %s\n", qp_num,
+			error == -ENOENT ? "there is none; \"show qp\" lists them" : "its lcore does not poll");
+	return error == 0;
+}
+
+void show_qp(struct traffic *traffic, uint32_t qp_num, FILE *out)
+{
+	struct uroce_qp_view view;
+	char source[64], dest[64];
+
+	if (!look_at_qp(traffic, qp_num, &view, out))
+		return;
+	fprintf(out, "QP 0x%06x: %s, lcore %u, port %u\n", view.qp_num, uroce_qp_state_name(view.attr.qp_state),
+		view.lcore, view.port_id);
+	fprintf(out, "  peer QP 0x%06x at %s, from %s, path MTU %u\n", view.attr.dest_qp_num,
+		uroce_addr_format(&view.attr.path.dest, dest, sizeof(dest)),
+		uroce_addr_format(&view.attr.path.source, source, sizeof(source)), view.attr.path_mtu);
+	fprintf(out, "  %u requests and %u receives posted; PSN acked %u, sent %u, expected %u\n", view.sends,
+		view.receives, view.acked_psn, view.sent_psn, view.expected_psn);
+	fprintf(out, "  timeout %u, retry_cnt %u, rnr_retry %u, round trip %.1f us\n", view.attr.timeout,
+		view.attr.retry_cnt, view.attr.rnr_retry, (double)view.round_trip_ns / 1e3);
+	for (uint32_t i = 0; i < view.stats.count; i++) {
+		if (view.stats.values[i])
+			fprintf(out, "  %-32s %12lu  %s\n", uroce_counter_name(i), view.stats.values[i],
+				uroce_counter_text(i));
+	}
+}
+
+void show_why(struct traffic *traffic, uint32_t qp_num, FILE *out)
+{
+	struct uroce_qp_view view;
+	char text[UROCE_EXPLAIN_BYTES];
+
+	if (look_at_qp(traffic, qp_num, &view, out))
+		fprintf(out, "%s\n", uroce_qp_explain(&view, text, sizeof(text)));
+}
+
+void show_lcores(const struct traffic *traffic, FILE *out)
+{
+	static struct uroce_lcore_view before[TRAFFIC_WORKERS];
+
+	for (unsigned i = 0; i < traffic->worker_count; i++) {
+		struct uroce_lcore_view now;
+		uint64_t span;
+
+		if (uroce_inspect_lcore(traffic->engine, i, &now) != 0) {
+			fprintf(out, "lcore %u does not poll\n", i);
+			continue;
+		}
+		span = now.since_ns - before[i].since_ns;
+		fprintf(out, "lcore %u: %.1f %% busy, %u queue pairs\n", i,
+			span ? 100 * (double)(now.busy_ns - before[i].busy_ns) / (double)span : 0, now.qps);
+		before[i] = now;
+	}
 }
 
 void show_cm(const struct traffic *traffic, FILE *out)

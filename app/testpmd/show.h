@@ -10,10 +10,17 @@
 void show_port_info(const struct traffic *traffic, FILE *out);
 /* Counters since the last clear; only those that are not 0, each with its sentence. */
 void show_port_stats(const struct traffic *traffic, FILE *out);
+/* All of them, those of the driver, too. */
+void show_port_xstats(const struct traffic *traffic, FILE *out);
 void show_clear(const struct traffic *traffic);
 /* Connections by address: what there is now, and what has been counted. */
 void show_cm(const struct traffic *traffic, FILE *out);
 void show_qps(struct traffic *traffic, FILE *out);
+/* One of them in full; why it is in ERR; either says so when there is none. */
+void show_qp(struct traffic *traffic, uint32_t qp_num, FILE *out);
+void show_why(struct traffic *traffic, uint32_t qp_num, FILE *out);
+/* How busy each has been since the last call. */
+void show_lcores(const struct traffic *traffic, FILE *out);
 /* One line: rate since the last call. */
 void show_rate(const struct traffic *traffic, FILE *out);
 

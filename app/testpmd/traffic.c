@@ -464,19 +464,23 @@ void traffic_stop(struct traffic *traffic)
 
 uint32_t traffic_tell_deaths(struct traffic *traffic)
 {
+	uint32_t dead = 0, asking = 0, asking_dead = 0, count = atomic_load(&traffic->flow_count);
 	char line[UROCE_EXPLAIN_BYTES];
-	uint32_t dead = 0;
+	bool news = false;
 
-	for (uint32_t i = 0; i < atomic_load(&traffic->flow_count); i++) {
+	for (uint32_t i = 0; i < count; i++) {
 		struct flow *flow = &traffic->flows[i];
+		bool is_dead = atomic_load_explicit(&flow->dead, memory_order_acquire);
 
-		if (!atomic_load_explicit(&flow->dead, memory_order_acquire))
+		dead += is_dead;
+		asking += flow->asks;
+		asking_dead += flow->asks && is_dead;
+		if (!is_dead || flow->told)
 			continue;
-		dead++;
-		if (flow->told)
-			continue;
-		flow->told = true;
+		flow->told = news = true;
 		fprintf(stderr, "%s\n", uroce_wc_explain(&flow->error, line, sizeof(line)));
 	}
+	if (news && asking && asking_dead == asking)
+		fprintf(stderr, "all %u queue pairs that send are in ERR: there is no traffic any more\n", asking);
 	return dead;
 }

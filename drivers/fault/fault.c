@@ -48,9 +48,10 @@ struct drivers_fault {
 	uint16_t queue_count;
 	struct rte_mempool *pool;
 	_Atomic bool cut;
-	bool by_chance;                             /* a probability is not 0 */
-	bool does_more;                             /* than losing frames */
-	uint64_t loss, duplicate, reorder, corrupt; /* thresholds of a 64-bit draw */
+	/* written by any thread; one frame may be judged by the old ones and the new ones */
+	_Atomic bool by_chance;                             /* a probability is not 0 */
+	_Atomic bool does_more;                             /* than losing frames */
+	_Atomic uint64_t loss, duplicate, reorder, corrupt; /* thresholds of a 64-bit draw */
 	struct fault_queue queues[];
 };
 
@@ -88,6 +89,16 @@ static uint64_t threshold(double probability)
 static bool hits(uint64_t random, enum fault_draw which, uint64_t limit)
 {
 	return limit && (limit == UINT64_MAX || draw(random, which) < limit);
+}
+
+static uint64_t now(const _Atomic uint64_t *limit)
+{
+	return atomic_load_explicit(limit, memory_order_relaxed);
+}
+
+static bool now_bool(const _Atomic bool *flag)
+{
+	return atomic_load_explicit(flag, memory_order_relaxed);
 }
 
 static uint32_t ready_count(const struct fault_queue *queue)
@@ -200,21 +211,21 @@ static bool is_lost(struct fault_queue *queue, const struct rte_mbuf *mbuf, bool
 	queue->counts.frames++;
 	if (is_the_nth(queue, mbuf))
 		return true;
-	if (!fault->by_chance && !cut)
+	if (!now_bool(&fault->by_chance) && !cut)
 		return false;
 	*random = begin_draws(queue);
-	return cut || hits(*random, DRAW_LOSS, fault->loss);
+	return cut || hits(*random, DRAW_LOSS, now(&fault->loss));
 }
 
 /* A frame that is not lost, from a port that does more than lose some. */
 static void judge(struct fault_queue *queue, struct rte_mbuf *mbuf, uint64_t random)
 {
 	const struct drivers_fault *fault = queue->fault;
-	bool doubled = hits(random, DRAW_COPY, fault->duplicate);
+	bool doubled = hits(random, DRAW_COPY, now(&fault->duplicate));
 
-	if (hits(random, DRAW_DAMAGE, fault->corrupt))
+	if (hits(random, DRAW_DAMAGE, now(&fault->corrupt)))
 		mbuf = damage(queue, mbuf, draw(random, DRAW_DETAIL) >> 8);
-	if (hits(random, DRAW_DELAY, fault->reorder) && queue->held_count < HELD_MAX) {
+	if (hits(random, DRAW_DELAY, now(&fault->reorder)) && queue->held_count < HELD_MAX) {
 		if (doubled)
 			duplicate(queue, mbuf);
 		queue->held[queue->held_count++] = (struct held_frame){
@@ -257,7 +268,7 @@ static uint16_t on_receive(uint16_t port_id, uint16_t queue_index, struct rte_mb
 
 	RTE_SET_USED(port_id);
 	RTE_SET_USED(queue_index);
-	if (!queue->fault->does_more)
+	if (!now_bool(&queue->fault->does_more) && queue->held_count == 0 && ready_count(queue) == 0)
 		return lose_some(queue, frames, count, cut);
 	for (uint16_t i = 0; i < count; i++) {
 		if (is_lost(queue, frames[i], cut, &random))
@@ -296,6 +307,22 @@ static int check(const struct drivers_fault_config *config, struct uroce_error *
 	return 0;
 }
 
+int drivers_fault_set(struct drivers_fault *fault, const struct drivers_fault_config *config, struct uroce_error *error)
+{
+	bool more = config->duplicate > 0 || config->reorder > 0 || config->corrupt > 0;
+	int code = check(config, error);
+
+	if (code)
+		return code;
+	atomic_store(&fault->loss, threshold(config->loss));
+	atomic_store(&fault->duplicate, threshold(config->duplicate));
+	atomic_store(&fault->reorder, threshold(config->reorder));
+	atomic_store(&fault->corrupt, threshold(config->corrupt));
+	atomic_store(&fault->does_more, more);
+	atomic_store(&fault->by_chance, more || config->loss > 0);
+	return 0;
+}
+
 int drivers_fault_attach(const struct drivers_ethdev *port, const struct drivers_fault_config *config,
 			 struct drivers_fault **result, struct uroce_error *error)
 {
@@ -312,12 +339,7 @@ int drivers_fault_attach(const struct drivers_ethdev *port, const struct drivers
 	fault->port_id = port->port_id;
 	fault->queue_count = port->queue_count;
 	fault->pool = config->pool ? config->pool : port->pool;
-	fault->loss = threshold(config->loss);
-	fault->duplicate = threshold(config->duplicate);
-	fault->reorder = threshold(config->reorder);
-	fault->corrupt = threshold(config->corrupt);
-	fault->does_more = fault->duplicate || fault->reorder || fault->corrupt;
-	fault->by_chance = fault->loss || fault->does_more;
+	drivers_fault_set(fault, config, error);
 	for (uint16_t i = 0; i < fault->queue_count; i++) {
 		struct fault_queue *queue = &fault->queues[i];
 

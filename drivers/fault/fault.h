@@ -35,6 +35,13 @@ struct drivers_fault;
 int drivers_fault_attach(const struct drivers_ethdev *port, const struct drivers_fault_config *config,
 			 struct drivers_fault **fault, struct uroce_error *error);
 
+/*
+ * From now on these probabilities count, and no others; seed and pool stay. Any thread, at any time. 0, or -EINVAL and
+ * nothing has changed.
+ */
+int drivers_fault_set(struct drivers_fault *fault, const struct drivers_fault_config *config,
+		      struct uroce_error *error);
+
 /* From now on every frame is lost, as by a pulled cable; or passes again by chance. Any thread, at any time. */
 void drivers_fault_cut(struct drivers_fault *fault, bool cut);
 

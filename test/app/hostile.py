@@ -82,13 +82,17 @@ def no_settings_file_is_no_file(directory):
 @case
 def commands_of_any_content_do_nothing_but_what_they_name(directory):
     path = os.path.join(directory, "commands")
-    lines = [b"", b"\0\0\0", NOISE.replace(b"\n", b""), WORD.encode(), b"start; rm -rf /", b"show port info",
-             b"show port info all all", b"%n%n%n%s", b"start" * 1000, b"\x1b[A\x1b[B\x7f\x08" * 500, b"\xff" * 300,
-             b"quit quit", b"show config\r", b"\t\t\t?"]
-    open(path, "wb").write(b"\n".join(lines) + b"\nquit\n")
-    code, out, err = run("testpmd", "--cmdline-file", path)
-    want(code == 0 and "final statistics" in out, code, out[-2000:], err)
-    want("started" not in out and "stopped" not in out, "none of them is a command that starts or stops", out[-2000:])
+    harmless = [b"", b"show config\r", b"# start"]
+    wrong = [WORD.encode(), b"\0\0\0", b"start; rm -rf /", b"show port info", b"show port info all all", b"%n%n%n%s",
+             b"start" * 1000,
+             b"\x1b[A\x1b[B\x7f\x08" * 500, b"\xff" * 300, b"quit quit", b"\t\t\t?", b"a" + NOISE.replace(b"\n", b"")]
+    for line in (None, *wrong):
+        lines = harmless + ([line] if line is not None else [])
+        open(path, "wb").write(b"\n".join(lines) + b"\nquit\n")
+        code, out, err = run("testpmd", "--cmdline-file", path)
+        want(code == (0 if line is None else 2) and "final statistics" in out, line, code, out[-2000:], err)
+        want("started" not in out and "stopped" not in out, "none of them starts or stops", out[-2000:])
+        want(line is None or (f"{path}:{len(lines)}: " in err and len(err) < 300 and err[:-1].isprintable()), line, err)
     code, out, err = run("testpmd", "--cmdline-file", directory)
     want(ended(code), code, out[-2000:], err)
 

@@ -188,6 +188,81 @@ def testpmd_takes_commands_from_a_file_and_settings_from_an_ini_file(directory):
 
 
 @case
+def testpmd_says_at_the_start_what_it_does(directory):
+    pmd = Running(directory, "pmd", "testpmd", "--qps", "3")
+    try:
+        pmd.wait_for("until Ctrl-C")
+        text = pmd.text()
+        want("lcore 0: port 0 queue 0 port 1 queue 0" in text, text)
+        want("3 queue pairs from port 0 to port 1: write:1,read:1,send:1,fadd:1, 4096 bytes" in text, text)
+        want(pmd.interrupt() == 0, pmd.text())
+    finally:
+        pmd.kill()
+
+
+@case
+def testpmd_names_the_line_of_a_file_that_is_wrong(directory):
+    path = os.path.join(directory, "commands")
+    typo = "show lcore # behind it\n\n# alone\nshow prot stats all\nquit\n"
+    for lines, number, reason in ((typo, 4, "wrong arguments"),
+                                  ("nothing\n", 1, "no such command"), ("show port info all\nst\n", 2, "")):
+        open(path, "w").write(lines)
+        code, out, err = run("testpmd", "--cmdline-file", path)
+        want(code == 2 and f"{path}:{number}: " in err and reason in err, lines, code, out, err)
+    open(path, "w").write("load " + path + "2\nshow lcore\nquit\n")
+    open(path + "2", "w").write("# another\nshow inject\n")
+    code, out, err = run("testpmd", "--cmdline-file", path)
+    want(code == 0 and "port 1: loss 0" in out and "lcore 0:" in out, code, out, err)
+
+
+@case
+def testpmd_injects_faults_while_it_runs_and_says_why_queue_pairs_died(directory):
+    """Through a pipe: what is typed comes when something has happened."""
+    pmd = subprocess.Popen([program("testpmd"), "-i", "-a", "--qps", "2", "--mix", "write:1", "--loss", "1%"],
+                           stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                           errors="replace")
+    told = []
+
+    def ask(command, pattern):
+        if command:
+            pmd.stdin.write(command + "\n")
+            pmd.stdin.flush()
+        while True:
+            line = pmd.stdout.readline()
+            want(line, "it has ended", command, pattern, *told[-20:])
+            told.append(line)
+            if re.search(pattern, line):
+                return line
+    try:
+        ask("", "2 queue pairs from port 0")
+        ask("show inject", r"port 0: loss 0.01 dup 0")
+        end, lost = time.monotonic() + 20, 0
+        while lost == 0:
+            want(time.monotonic() < end, "nothing is lost", *told[-20:])
+            time.sleep(0.1)
+            ask("show inject", r"port 1: loss 0.01")
+            lost = int(re.search(r"(\d+) were lost", ask("", "were lost"))[1])
+        ask("inject off", "port 1: loss 0 dup 0 reorder 0 corrupt 0$")
+        ask("inject dup 0.5 port 1", "port 1: loss 0 dup 0.5")
+        for wrong in ("inject loss 2", "inject loss x", "inject loss -1", "inject loss 101%", "inject loss 0.1 port 2"):
+            ask(wrong, "use 0 ... 1|ports 0 to 1")
+        ask("why 0x1", "there is none")
+        ask("inject cut", "port 1: .*, cut$")
+        dead = re.search(r"QP (0x\w+): RETRY_EXC_ERR", ask("", "RETRY_EXC_ERR"))[1]
+        ask("", "all 2 queue pairs that send are in ERR")
+        ask("why " + dead, rf"QP {dead} in ERR: RETRY_EXC_ERR: .*Look: ")
+        ask("show qp " + dead, rf"QP {dead}: ERR, lcore 0, port 0")
+        ask("", "local_ack_timeout_err +[1-9]")
+        ask("help faults", "inject loss")
+        ask("quit", "final statistics")
+        pmd.communicate(timeout=20)
+        want(pmd.returncode == 1, pmd.returncode)
+    finally:
+        pmd.kill()
+        pmd.wait()
+
+
+@case
 def every_shipped_settings_file_is_understood(_):
     config = os.path.join(DATA, "..", "..", "config")
     names = [name for name in os.listdir(config) if name.endswith(".ini")]

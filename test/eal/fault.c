@@ -198,6 +198,44 @@ Test(fault, the_nth_large_frame_is_lost_and_no_other)
 	cr_expect_eq(drivers_loop_close(&loop), 0, "an mbuf was lost");
 }
 
+/* What was late when that was ended comes all the same. */
+Test(fault, what_is_set_meanwhile_counts_from_then_on)
+{
+	static const uint32_t bytes[8] = { 100, 100, 100, 100, 100, 100, 100, 100 };
+	struct drivers_fault_config config = { .seed = 9 };
+	struct drivers_loop_config wires = { 0 };
+	struct drivers_fault *fault;
+	struct uroce_error error;
+	struct drivers_loop loop;
+	struct rte_mbuf *frame;
+	uint16_t late = 0;
+
+	cr_assert_eq(drivers_loop_open(&wires, &loop, &error), 0, "%s", error.text);
+	cr_assert_eq(drivers_fault_attach(&loop.ports[1], &config, &fault, &error), 0, "%s", error.text);
+	cr_expect_eq(pass_eight(&loop, bytes), 0xFF);
+	config.loss = 1;
+	cr_expect_eq(drivers_fault_set(fault, &config, &error), 0);
+	cr_expect_eq(pass_eight(&loop, bytes), 0);
+	config.corrupt = -0.5;
+	cr_expect_eq(drivers_fault_set(fault, &config, &error), -EINVAL);
+	cr_expect_not_null(strstr(error.text, "-0.5"), "%s", error.text);
+	cr_expect_eq(pass_eight(&loop, bytes), 0, "nothing has changed");
+	config = (struct drivers_fault_config){ .reorder = 1 };
+	cr_expect_eq(drivers_fault_set(fault, &config, &error), 0);
+	frame = test_frame_create(loop.pool, 1, 64);
+	cr_assert_eq(rte_eth_tx_burst(loop.ports[0].port_id, 0, &frame, 1), 1);
+	cr_expect_eq(rte_eth_rx_burst(loop.ports[1].port_id, 0, &frame, 1), 0);
+	config.reorder = 0;
+	cr_expect_eq(drivers_fault_set(fault, &config, &error), 0);
+	for (uint32_t i = 0; late == 0 && i < IDLE_POLLS; i++)
+		late = rte_eth_rx_burst(loop.ports[1].port_id, 0, &frame, 1);
+	cr_assert_eq(late, 1);
+	rte_pktmbuf_free(frame);
+	cr_expect_eq(pass_eight(&loop, bytes), 0xFF);
+	drivers_fault_detach(fault);
+	cr_expect_eq(drivers_loop_close(&loop), 0, "an mbuf was lost");
+}
+
 Test(fault, what_is_held_is_freed_and_bad_values_are_refused)
 {
 	struct drivers_fault_config config = { .reorder = 1, .seed = 8 };
