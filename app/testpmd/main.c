@@ -62,6 +62,32 @@ static void look_after_peer(int listener, int *connection)
 	}
 }
 
+static void tell_rate(FILE *out)
+{
+	show_rate(&traffic, out);
+}
+
+static void tell_deaths(FILE *out)
+{
+	traffic_tell_deaths(&traffic, out);
+}
+
+/* What there is to tell goes to the stream at once, and not into the line that is being typed. */
+static void tell(void (*write)(FILE *), FILE *where)
+{
+	char *text = NULL;
+	size_t bytes = 0;
+	FILE *out = open_memstream(&text, &bytes);
+
+	if (out == NULL)
+		return;
+	write(out);
+	fclose(out);
+	if (bytes > 0)
+		prompt_notice(text, where);
+	free(text);
+}
+
 /* Runs beside the prompt until the end: statistics, deaths, peers. */
 static void *keep_house(void *argument)
 {
@@ -72,8 +98,8 @@ static void *keep_house(void *argument)
 		usleep(TICK_MS * 1000);
 		ticks++;
 		if (settings.stats_period && ticks % (settings.stats_period * 1000 / TICK_MS) == 0)
-			show_rate(&traffic, stdout);
-		traffic_tell_deaths(&traffic);
+			tell(tell_rate, stdout);
+		tell(tell_deaths, stderr);
 		if (listener >= 0)
 			look_after_peer(listener, &connection);
 	}
@@ -232,7 +258,7 @@ static int run_traffic(void)
 	atomic_store(&ending, true);
 	pthread_join(house, NULL);
 	traffic_stop(&traffic);
-	dead = traffic_tell_deaths(&traffic);
+	dead = traffic_tell_deaths(&traffic, stderr);
 	printf("\nfinal statistics\n");
 	show_qps(&traffic, stdout);
 	show_port_stats(&traffic, stdout);

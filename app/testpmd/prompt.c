@@ -1,6 +1,7 @@
 /* prompt.c - commands: what dpdk-testpmd's users expect, for RC traffic */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,10 @@
 
 static struct traffic *the_traffic; /* rte_cmdline gives commands no context but the terminal */
 static bool quit_wanted;
+
+/* Input and notices take turns at the terminal. */
+static pthread_mutex_t terminal_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct cmdline *typed_at; /* NULL: nobody types at a terminal */
 
 struct words {
 	cmdline_fixed_string_t first, second, third, fourth;
@@ -400,6 +405,32 @@ int prompt_run_file(struct traffic *traffic, const char *path)
 	return code;
 }
 
+void prompt_notice(const char *text, FILE *where)
+{
+	pthread_mutex_lock(&terminal_lock);
+	if (typed_at)
+		fputs("\r\33[K", where);
+	fputs(text, where);
+	fflush(where);
+	if (typed_at)
+		cmdline_in(typed_at, "\f", 1); /* what Ctrl-L does: the line is shown again */
+	pthread_mutex_unlock(&terminal_lock);
+}
+
+/* What was typed, byte by byte; commands run in here. false: that was the end. */
+static bool take_input(struct cmdline *terminal)
+{
+	char byte;
+	bool more;
+
+	if (read(STDIN_FILENO, &byte, 1) <= 0)
+		return false;
+	pthread_mutex_lock(&terminal_lock);
+	more = cmdline_in(terminal, &byte, 1) >= 0;
+	pthread_mutex_unlock(&terminal_lock);
+	return more && !quit_wanted;
+}
+
 void prompt_interact(struct traffic *traffic)
 {
 	struct cmdline *terminal;
@@ -409,6 +440,11 @@ void prompt_interact(struct traffic *traffic)
 	terminal = cmdline_stdin_new(commands, "uroce> ");
 	if (terminal == NULL)
 		return;
-	cmdline_interact(terminal);
+	typed_at = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) ? terminal : NULL;
+	while (take_input(terminal))
+		;
+	pthread_mutex_lock(&terminal_lock);
+	typed_at = NULL;
+	pthread_mutex_unlock(&terminal_lock);
 	cmdline_stdin_exit(terminal);
 }

@@ -14,6 +14,12 @@ int prompt_run_file(struct traffic *traffic, const char *path);
 /* Reads commands from the terminal until quit, end of input or a signal. */
 void prompt_interact(struct traffic *traffic);
 
+/*
+ * Any thread: prints text, whole lines, to the stream. Where a line is being typed, it stands behind the text
+ * afterwards.
+ */
+void prompt_notice(const char *text, FILE *where);
+
 /* "quit" was among the commands. */
 bool prompt_quit_wanted(void);
 

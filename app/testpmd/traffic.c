@@ -462,7 +462,7 @@ void traffic_stop(struct traffic *traffic)
 	}
 }
 
-uint32_t traffic_tell_deaths(struct traffic *traffic)
+uint32_t traffic_tell_deaths(struct traffic *traffic, FILE *out)
 {
 	uint32_t dead = 0, asking = 0, asking_dead = 0, count = atomic_load(&traffic->flow_count);
 	char line[UROCE_EXPLAIN_BYTES];
@@ -478,9 +478,9 @@ uint32_t traffic_tell_deaths(struct traffic *traffic)
 		if (!is_dead || flow->told)
 			continue;
 		flow->told = news = true;
-		fprintf(stderr, "%s\n", uroce_wc_explain(&flow->error, line, sizeof(line)));
+		fprintf(out, "%s\n", uroce_wc_explain(&flow->error, line, sizeof(line)));
 	}
 	if (news && asking && asking_dead == asking)
-		fprintf(stderr, "all %u queue pairs that send are in ERR: there is no traffic any more\n", asking);
+		fprintf(out, "all %u queue pairs that send are in ERR: there is no traffic any more\n", asking);
 	return dead;
 }

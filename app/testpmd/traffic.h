@@ -82,6 +82,6 @@ void traffic_start(struct traffic *traffic);
 void traffic_stop(struct traffic *traffic);
 
 /* Prints the queue pairs that have died since the last call. Returns how many are dead in all. */
-uint32_t traffic_tell_deaths(struct traffic *traffic);
+uint32_t traffic_tell_deaths(struct traffic *traffic, FILE *out);
 
 #endif
