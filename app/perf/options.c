@@ -12,6 +12,7 @@
 #include "common/number.h"
 #include "perf/options.h"
 #include "perf/pair.h"
+#include "perf/perftest.h"
 
 #define QPS_MAX 131072
 #define WINDOWS_SECONDS 1.55 /* 31 windows of 50 ms */
@@ -86,7 +87,7 @@ static const char help_text[] =
 	"                       is wrong (icrc), and what the case keeps beside them; windows as with --limit;\n"
 	"                       req-unserved, req-open, req-bad: requests to connect that nobody answers for, that\n"
 	"                       nobody accepts, or that are none\n"
-	"  --icrc NAME        what copies payloads with their ICRC: vpclmul, vpclmul256, pclmul or isal\n"
+	"  --icrc NAME          what copies payloads with their ICRC: vpclmul, vpclmul256, pclmul or isal\n"
 	"                       (default: the best)\n"
 	"\n"
 	"Where\n"
@@ -114,6 +115,9 @@ static const char help_text[] =
 	"\n"
 	"  --json FILE          writes the results there, too; - is standard output\n"
 	"  -h, --help  -V, --version\n"
+	"\n"
+	"Of perftest, with its meaning: -A TYPE, -c RC, -F, -N, --run_infinitely, --report_gbits,\n"
+	"--out_json_file FILE; its other options say what to do instead.\n"
 	"\n"
 	"What takes longer than a second prints a line each second.\n"
 	"Exit: 0 all went well, 1 a completion failed or a byte was wrong, 2 usage, 3 environment (also: nobody\n"
@@ -147,8 +151,7 @@ enum {
 	OPT_JUNK,
 	OPT_IDLE,
 	OPT_ICRC,
-	OPT_JSON,
-	OPT_GBITS
+	OPT_JSON
 };
 
 static const struct option long_options[] = {
@@ -195,7 +198,7 @@ static const struct option long_options[] = {
 	{ "lose", required_argument, NULL, OPT_LOSE },
 	{ "junk", required_argument, NULL, OPT_JUNK },
 	{ "json", required_argument, NULL, OPT_JSON },
-	{ "report_gbits", no_argument, NULL, OPT_GBITS },
+	PERFTEST_LONG_OPTIONS,
 	{ "help", no_argument, NULL, 'h' },
 	{ "version", no_argument, NULL, 'V' },
 	{ NULL, 0, NULL, 0 },
@@ -365,10 +368,8 @@ static int take_what(int letter, const char *text, struct perf_options *options)
 	case OPT_VERIFY:
 		options->verify = true;
 		return APP_EXIT_OK;
-	case OPT_GBITS:
-		return APP_EXIT_OK; /* it is what is printed anyway */
 	}
-	return APP_EXIT_USAGE; /* getopt has complained */
+	return perf_perftest_take(letter, text, options);
 }
 
 /* Options that choose where, and on what link. */
@@ -543,8 +544,10 @@ int perf_options_parse(int argc, char **argv, struct perf_options *options, bool
 		.tcp_port = 18515,
 	};
 	*done = false;
+	opterr = 0; /* what it would say is said by perftest.c */
 	while (code == APP_EXIT_OK &&
-	       (letter = getopt_long(argc, argv, "s:am:q:t:r:o:Q:I:u:D:n:bp:Rd:hV", long_options, NULL)) != -1) {
+	       (letter = getopt_long(argc, argv, ":s:am:q:t:r:o:Q:I:u:D:n:bp:Rd:hV" PERFTEST_LETTERS, long_options,
+				     NULL)) != -1) {
 		if (letter == 'h' || letter == 'V') {
 			if (letter == 'h')
 				fputs(help_text, stdout);
@@ -553,8 +556,10 @@ int perf_options_parse(int argc, char **argv, struct perf_options *options, bool
 			*done = true;
 			return APP_EXIT_OK;
 		}
-		code = take_option(letter, optarg, options);
+		code = letter == '?' || letter == ':' ? perf_perftest_refuse(argv, letter) :
+							take_option(letter, optarg, options);
 	}
+	opterr = 1; /* EAL asks getopt, too */
 	if (code == APP_EXIT_OK && optind < argc)
 		options->host = argv[optind++];
 	if (code == APP_EXIT_OK && optind < argc)

@@ -6,8 +6,11 @@
 No root, hugepages or NIC needed.
 """
 import functools
+import json
 import os
+import pty
 import re
+import select
 import shutil
 import signal
 import subprocess
@@ -136,6 +139,27 @@ def wrong_options_are_refused_in_one_line_with_status_2(_):
 
 
 @case
+def perf_takes_the_words_of_perftest_or_says_what_to_do_instead(directory):
+    json_path = os.path.join(directory, "out.json")
+    few = ["--mode", "bw", "-n", "200", "-s", "8"]
+    for words in (["-F", "-N", "--report_gbits", "-c", "RC", "--op", "write"], ["-A", "FETCH_AND_ADD"],
+                  ["-A", "CMP_AND_SWAP"], ["--out_json_file", json_path, "--op", "write"]):
+        code, out, err = run("perf", *few, *words)
+        want(code == 0 and err == "", words, code, out, err)
+        want("-A" not in words or ("FETCH" in words[1]) == ("fetch-and-add" in out.lower()), words, out)
+    want(json.load(open(json_path))["results"][0]["op"] == "write", "the results are there")
+    for words, sentence in ((["-x", "3"], "-x: there is one GID"), (["-e"], "-e: completions are polled"),
+                            (["-S", "1"], "--vlan"), (["-l", "8"], "-l: "), (["-U"], "p99.99"), (["-H"], "--json"),
+                            (["-w", "1"], "-w: "), (["--use-srq"], "block_store.c"), (["--tos=3"], "traffic_class"),
+                            (["--rate_limit", "3"], "--rx-rate"), (["-c", "UD"], "-c UD: connections are RC"),
+                            (["-A", "ADD"], "FETCH_AND_ADD"), (["--out_json"], "--json FILE"),
+                            (["--nothing"], "'--nothing'"), (["-Z"], "option -- 'Z'"), (["-s"], "requires an argument"),
+                            (["--size"], "'--size' requires an argument"), (["--all=3"], "takes no argument")):
+        code, out, err = run("perf", *words)
+        want(code == 2 and sentence in err and err.count("\n") == 1, words, code, out, err)
+
+
+@case
 def a_missing_port_is_told_with_status_3(_):
     for name, *arguments in (
             ("testpmd", "--device", "net_af_packet0,iface=no-such", "--ip", "10.0.0.1/24", "--target"),
@@ -260,6 +284,37 @@ def testpmd_injects_faults_while_it_runs_and_says_why_queue_pairs_died(directory
     finally:
         pmd.kill()
         pmd.wait()
+
+
+@case
+def what_is_typed_at_a_terminal_is_not_overwritten(_):
+    """A line is begun; a second later statistics come; then the line stands behind them again, and can be ended."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execv(program("testpmd"), ["uroce-testpmd", "-i", "-a", "--qps", "1", "--stats-period", "1"])
+    told = b""
+
+    def read_until(pattern, seconds=20):
+        nonlocal told
+        end = time.monotonic() + seconds
+        while not re.search(pattern, told, re.S):
+            want(time.monotonic() < end, "never", pattern, told[-2000:])
+            if select.select([terminal], [], [], 0.2)[0]:
+                told += os.read(terminal, 65536)
+    try:
+        read_until(rb"uroce> ")
+        os.write(terminal, b"show lc")
+        told = b""
+        read_until(rb"\r\x1b\[K[^\n]*messages/s[^\n]*\n[^\n]*uroce> show lc")
+        told = b""
+        os.write(terminal, b"ore\n")
+        read_until(rb"lcore 0: .* busy")
+        os.write(terminal, b"quit\n")
+        read_until(rb"final statistics")
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        os.close(terminal)
+        os.waitpid(pid, 0)
 
 
 @case

@@ -1,0 +1,114 @@
+/* perftest.c - a row for each option of perftest that is not ours: the sentence that is told instead */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "perf/perftest.h"
+
+#include <getopt.h>
+#include <string.h>
+
+#include "common/eal.h"
+
+#define A_DAY_S 86400
+
+static const struct {
+	char letter; /* 0: it has none */
+	const char *name, *why;
+} rows[] = {
+	{ 'x', "gid-index", "there is one GID an address: that of --ip is used" },
+	{ 'i', "ib-port", "a device has one port: -d names it" },
+	{ 'e', "events", "completions are polled for; who sleeps on them is shown by examples/echo.c" },
+	{ 'S', "sl", "service levels are InfiniBand's; RoCE has the priority of a VLAN tag: --vlan ID:PRIO" },
+	{ 'l', "post_list", "a request is posted at a time: that costs no doorbell here" },
+	{ 'U', "report-unsorted", "no single results are kept: --json FILE has percentiles to p99.99" },
+	{ 'H', "report-histogram", "--json FILE has the percentiles from min to p99.99 and max" },
+	{ 'C', "report-cycles", "--json FILE has cycles_per_packet; latency is in microseconds" },
+	{ 'w', "limit_bw", "compare bw_average or --json yourself; only a wrong byte or a failure is an error" },
+	{ 'y', "limit_msgrate", "compare the rate or --json yourself; only a wrong byte or a failure is an error" },
+	{ 'z', "com_rdma_cm", "connections by address are -R" },
+	{ 'T', "tos", "the traffic class of a path is uroce_path.traffic_class; this program leaves it 0" },
+	{ 'B', NULL, "source and destination are --ip and HOST" },
+	{ 'g', "mcg", "there is no multicast" },
+	{ 0, "tclass", "the traffic class of a path is uroce_path.traffic_class; this program leaves it 0" },
+	{ 0, "use-srq", "each queue pair has receives of its own; shared ones are shown by examples/block_store.c" },
+	{ 0, "rate_limit", "there is no pacing; --rx-rate N makes a slow receiver" },
+	{ 0, "rate_units", "there is no pacing; --rx-rate N makes a slow receiver" },
+	{ 0, "burst_size", "there is no pacing; --rx-rate N makes a slow receiver" },
+	{ 0, "output", "--json FILE has all of it" },
+	{ 0, "ipv6", "the address of --ip says which it is" },
+	{ 0, "ipv6-addr", "the address of --ip says which it is" },
+	{ 0, "bind_source_ip", "source and destination are --ip and HOST" },
+	{ 0, "perform_warm_up", "each case has a warm-up that does not count" },
+	{ 0, "cpu_util", "an lcore polls: it is always busy; uroce-top says how much of that was work" },
+	{ 0, "use_hugepages", "hugepages are used when enough are free" },
+	{ 0, "mmap", "memory is the process's own" },
+	{ 0, "use_cuda", "memory is the host's" },
+	{ 0, "odp", "nothing is pinned, so there is nothing to page on demand" },
+	{ 0, "retry_count", "--retry-cnt N" },
+	{ 0, "dont_xchg_versions", "both ends have to be uroce-perf of one version" },
+};
+
+#define ROWS (sizeof(rows) / sizeof(rows[0]))
+
+static int take_atomic(const char *text, struct perf_options *options)
+{
+	if (strcmp(text, "CMP_AND_SWAP") != 0 && strcmp(text, "FETCH_AND_ADD") != 0)
+		return app_complain(APP_EXIT_USAGE, "-A %s: use CMP_AND_SWAP or FETCH_AND_ADD", text);
+	options->ops[text[0] == 'C' ? PERF_CSWAP : PERF_FADD] = true;
+	return APP_EXIT_OK;
+}
+
+int perf_perftest_take(int letter, const char *text, struct perf_options *options)
+{
+	switch (letter) {
+	case 'A':
+		return take_atomic(text, options);
+	case 'c':
+		return strcmp(text, "RC") == 0 ? APP_EXIT_OK :
+						 app_complain(APP_EXIT_USAGE, "-c %s: connections are RC", text);
+	case 'F': /* the CPU's frequency is not looked at anyway */
+	case 'N': /* nor is there a peak: medians and percentiles of windows tell more */
+	case PERFTEST_GBITS:
+		return APP_EXIT_OK; /* it is what is printed anyway */
+	case PERFTEST_ENDLESS:
+		options->seconds = A_DAY_S;
+		return APP_EXIT_OK;
+	case PERFTEST_JSON: /* not by itself: it would be taken for the one below */
+		return app_complain(APP_EXIT_USAGE, "--out_json: --json FILE, or --json - for the standard output");
+	case PERFTEST_JSON_FILE:
+		options->json_path = text;
+		return APP_EXIT_OK;
+	}
+	return -1;
+}
+
+/* The sentence for a letter or a long option without its dashes, which may have "=value" behind it. */
+static const char *find_why(char letter, const char *name)
+{
+	for (size_t i = 0; i < ROWS; i++) {
+		size_t bytes = rows[i].name ? strlen(rows[i].name) : 0;
+
+		if ((letter && rows[i].letter == letter) || (name && bytes && strncmp(name, rows[i].name, bytes) == 0 &&
+							     (name[bytes] == '\0' || name[bytes] == '=')))
+			return rows[i].why;
+	}
+	return NULL;
+}
+
+int perf_perftest_refuse(char *const *argv, int letter)
+{
+	const char *word = argv[optind - 1];
+	bool is_long = strncmp(word, "--", 2) == 0 && (optopt == 0 || letter == ':');
+	const char *why;
+
+	if (letter == ':')
+		return is_long ? app_complain(APP_EXIT_USAGE, "option '%s' requires an argument", word) :
+				 app_complain(APP_EXIT_USAGE, "option requires an argument -- '%c'", optopt);
+	if (!is_long && strncmp(word, "--", 2) == 0 && strchr(word, '='))
+		return app_complain(APP_EXIT_USAGE, "option '%s' takes no argument", word);
+	is_long = optopt == 0;
+	why = find_why(is_long ? '\0' : (char)optopt, is_long ? word + 2 : NULL);
+	if (why)
+		return is_long ? app_complain(APP_EXIT_USAGE, "%s: %s", word, why) :
+				 app_complain(APP_EXIT_USAGE, "-%c: %s", optopt, why);
+	return is_long ? app_complain(APP_EXIT_USAGE, "unrecognized option '%s'; --help lists them", word) :
+			 app_complain(APP_EXIT_USAGE, "invalid option -- '%c'; --help lists them", optopt);
+}

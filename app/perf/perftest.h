@@ -1,0 +1,27 @@
+/* perftest.h - words that users of perftest have in their fingers: what they mean here, or why they mean nothing */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef APP_PERF_PERFTEST_H
+#define APP_PERF_PERFTEST_H
+
+#include "perf/options.h"
+
+/* Letters with perftest's meaning, besides those that are ours, too; and the long options that stand for them. */
+#define PERFTEST_LETTERS "A:c:FN"
+enum { PERFTEST_ENDLESS = 1000, PERFTEST_GBITS, PERFTEST_JSON, PERFTEST_JSON_FILE };
+#define PERFTEST_LONG_OPTIONS                                                                            \
+	{ "atomic_type", required_argument, NULL, 'A' }, { "connection", required_argument, NULL, 'c' }, \
+		{ "CPU-freq", no_argument, NULL, 'F' }, { "noPeak", no_argument, NULL, 'N' },            \
+		{ "run_infinitely", no_argument, NULL, PERFTEST_ENDLESS },                               \
+		{ "report_gbits", no_argument, NULL, PERFTEST_GBITS },                                   \
+		{ "out_json", no_argument, NULL, PERFTEST_JSON },                                        \
+	{                                                                                                \
+		"out_json_file", required_argument, NULL, PERFTEST_JSON_FILE                             \
+	}
+
+/* Takes one of them. APP_EXIT_OK or APP_EXIT_USAGE; -1: it is none. */
+int perf_perftest_take(int letter, const char *text, struct perf_options *options);
+
+/* Complains of an option that getopt_long() refused, the last it looked at in argv. Returns what to exit with. */
+int perf_perftest_refuse(char *const *argv, int letter);
+
+#endif
