@@ -83,12 +83,12 @@ done
 "$root/two_paths" >"$root/log" 2>&1
 report $? example_two_paths_runs "$root/log"
 
-# The client of README.md.
-sed '1,/^```c$/d' "$root$prefix/share/doc/uroce/README.md" | sed '/^```$/,$d' >"$root/readme.c"
+# The client of the guide.
+sed '1,/^```c$/d' "$root$prefix/share/doc/uroce/docs/guide/programming.md" | sed '/^```$/,$d' >"$root/guide.c"
 # shellcheck disable=SC2046
-cc -Wall -Wextra -Werror -o "$root/readme" "$root/readme.c" $(pkg-config $flags --cflags --static --libs uroce) \
+cc -Wall -Wextra -Werror -o "$root/readme" "$root/guide.c" $(pkg-config $flags --cflags --static --libs uroce) \
 	>"$root/log" 2>&1
-report $? client_of_README_builds_with_pkg_config_static "$root/log"
+report $? client_of_the_guide_builds_with_pkg_config_static "$root/log"
 
 # The target, as a project of its own that has no more of us than its sources and what is installed.
 nm "$(find "$root" -name liburoce.a)" | awk '$NF ~ /^nvmf_/' >"$root/log"
