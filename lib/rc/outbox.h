@@ -29,7 +29,7 @@ struct rc_outbox {
 	struct uroce_event events[OUTBOX_EVENTS];
 };
 
-/* The frames before are sent: `room` places for those of another QP, each of PLACE_BYTES for its MTU. */
+/* The frames before are sent: `room` places for those of another QP, each with room for its longest frame. */
 static inline void outbox_next_packets(struct rc_outbox *out, struct wire_frame_template *template,
 				       uint8_t *const *places, uint32_t room)
 {
