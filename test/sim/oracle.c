@@ -173,7 +173,7 @@ static void complete_request(struct sim_world *world, struct sim_end *end, const
 	else
 		check_failure(world, end, index, wc);
 	end->completed = index + 1;
-	end->last_progress_ns = world->now_ns;
+	end->last_progress_ns = world->completed_ns = world->now_ns;
 }
 
 /* What arrived, as the completion tells it (S-16). */

@@ -199,6 +199,7 @@ struct sim_world {
 	uint32_t old_count;
 	struct rc_outbox out;
 	uint64_t now_ns, stopped_ns;
+	uint64_t completed_ns; /* when a request last completed, of any QP */
 	uint64_t events, hash;
 	uint32_t posted, frames_alive;
 	uint64_t frames, bytes_done, errors, flushes, successes;
