@@ -67,6 +67,7 @@ static int open_port(struct server *server, const struct server_config *config, 
 		.addresses = { config->addresses[index] },
 		.gateways = { config->gateways[index] },
 		.vlans = { config->vlans[index] },
+		.record_path = config->record_path,
 	};
 	struct server_port *port = &server->ports[index];
 	struct uroce_error error;

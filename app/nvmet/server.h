@@ -66,6 +66,7 @@ struct server_config {
 	uint32_t port_count;
 	uint16_t service;
 	uint64_t pool_bytes;
+	const char *record_path; /* where connections that fail leave their last frames; NULL: nowhere */
 	bool threads; /* read and write files; not io_uring */
 };
 

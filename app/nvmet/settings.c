@@ -203,9 +203,11 @@ static int read_target(struct settings *settings, const char *where, const char 
 		return take_max_data(where, value, &settings->max_data_bytes);
 	if (strcmp(key, "pool") == 0)
 		return take_size(where, value, 4 << 20, 1ull << 40, &settings->pool_bytes);
-	return app_complain(APP_EXIT_USAGE,
-			    "%s: no such key; service, queue-depth, io-queues, in-capsule, max-data and pool are",
-			    where);
+	if (strcmp(key, "record") == 0)
+		return take_text(where, value, settings->record, sizeof(settings->record));
+	return app_complain(
+		APP_EXIT_USAGE,
+		"%s: no such key; service, queue-depth, io-queues, in-capsule, max-data, pool and record are", where);
 }
 
 static int read_port(struct settings_port *port, const char *where, const char *key, const char *value)
@@ -327,6 +329,7 @@ enum option_letter {
 	CONFIG,
 	DRY_RUN,
 	CONTROL,
+	RECORD,
 	THREADS
 };
 
@@ -346,6 +349,7 @@ static const struct option long_options[] = {
 	{ "port", required_argument, NULL, 'p' },
 	{ "dry-run", no_argument, NULL, DRY_RUN },
 	{ "control", required_argument, NULL, CONTROL },
+	{ "record", required_argument, NULL, RECORD },
 	{ "threads", no_argument, NULL, THREADS },
 	{ "help", no_argument, NULL, 'h' },
 	{ "version", no_argument, NULL, 'V' },
@@ -374,6 +378,7 @@ static const char help_text[] =
 	"  --config FILE      all that, and several subsystems, in an INI file: [target], [port.N], [subsystem.N],\n"
 	"                     [namespace.N]\n"
 	"  --control PATH     socket for uroce-nvmetcli, which asks and tells the target while it runs (default none)\n"
+	"  --record DIR       a connection that fails leaves its last frames there, and why (default none)\n"
 	"  --dry-run          print what would be served, and end\n"
 	"  -h, --help  -V, --version\n"
 	"\n"
@@ -480,6 +485,8 @@ static int take_option(struct settings *settings, struct line *line, int letter,
 		return app_number_take32("--port", text, 1, 65535, &settings->service);
 	case CONTROL:
 		return take_text("--control", text, settings->control, sizeof(settings->control));
+	case RECORD:
+		return take_text("--record", text, settings->record, sizeof(settings->record));
 	case THREADS:
 		settings->threads = true;
 		return APP_EXIT_OK;

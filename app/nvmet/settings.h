@@ -35,7 +35,7 @@ struct settings_disk {
 };
 
 struct settings {
-	char config[SETTINGS_TEXT_BYTES], control[SETTINGS_TEXT_BYTES];
+	char config[SETTINGS_TEXT_BYTES], control[SETTINGS_TEXT_BYTES], record[SETTINGS_TEXT_BYTES];
 	struct settings_port ports[SERVER_PORTS_MAX];
 	struct settings_subsystem subsystems[NVMF_SUBSYSTEMS_MAX];
 	struct settings_disk disks[SETTINGS_DISKS_MAX];

@@ -113,6 +113,7 @@ static const char help_text[] =
 	"  --loss P --dup P --reorder P --corrupt P   probabilities 0 ... 1 of a frame\n"
 	"  --seed N             repeats their sequence (default 1)\n"
 	"\n"
+	"  --record DIR         a queue pair that fails leaves its last frames there, and why\n"
 	"  --json FILE          writes the results there, too; - is standard output\n"
 	"  -h, --help  -V, --version\n"
 	"\n"
@@ -151,7 +152,8 @@ enum {
 	OPT_JUNK,
 	OPT_IDLE,
 	OPT_ICRC,
-	OPT_JSON
+	OPT_JSON,
+	OPT_RECORD
 };
 
 static const struct option long_options[] = {
@@ -198,6 +200,7 @@ static const struct option long_options[] = {
 	{ "lose", required_argument, NULL, OPT_LOSE },
 	{ "junk", required_argument, NULL, OPT_JUNK },
 	{ "json", required_argument, NULL, OPT_JSON },
+	{ "record", required_argument, NULL, OPT_RECORD },
 	PERFTEST_LONG_OPTIONS,
 	{ "help", no_argument, NULL, 'h' },
 	{ "version", no_argument, NULL, 'V' },
@@ -412,6 +415,9 @@ static int take_option(int letter, const char *text, struct perf_options *option
 		return take_real("--corrupt", text, 0, 1, &options->corrupt);
 	case OPT_SEED:
 		return app_number_take("--seed", text, 0, UINT64_MAX, &options->seed);
+	case OPT_RECORD:
+		options->record_path = text;
+		return APP_EXIT_OK;
 	case OPT_JSON:
 		options->json_path = text;
 		return APP_EXIT_OK;

@@ -74,6 +74,7 @@ struct perf_options {
 	uint32_t tcp_port;
 	bool by_address; /* no TCP: the other process is reached over the ports */
 	const char *json_path;
+	const char *record_path; /* NULL: queue pairs that fail leave nothing */
 };
 
 /* APP_EXIT_OK: go on. Otherwise *done tells whether that was --help or --version, and the code what to exit with. */

@@ -73,6 +73,7 @@ static int open_ports(struct perf *perf)
 			.mtu_bytes = options->mtu_bytes,
 			.gateways = { options_are_local(options) ? NULL : options->gateway },
 			.vlans = { options->vlan },
+			.record_path = options->record_path,
 		},
 	};
 	int code;

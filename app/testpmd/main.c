@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "testpmd/capture.h"
 #include "testpmd/inject.h"
 #include "testpmd/meet.h"
 #include "testpmd/prompt.h"
@@ -116,7 +117,9 @@ static int open_ports(void)
 	uint16_t queues = (uint16_t)(looped && settings.nb_cores > 1 ? settings.nb_cores / 2 :
 				     settings.port_count == 2        ? 1 :
 								       settings.nb_cores);
-	struct app_port_config config = { .port = { .engine = traffic.engine, .queue_count = queues } };
+	struct app_port_config config = { .port = { .engine = traffic.engine,
+						    .queue_count = queues,
+						    .record_path = settings.record[0] ? settings.record : NULL } };
 	int code;
 
 	if (looped) {
@@ -151,6 +154,7 @@ static int open_second_port(void)
 			.queue_count = 1,
 			.first_lcore = first,
 			.mtu_bytes = settings.ports[1].mtu,
+			.record_path = settings.record[0] ? settings.record : NULL,
 		},
 	};
 	int code;
@@ -283,6 +287,7 @@ static int run_ports(void)
 		code = run_traffic();
 		traffic_close(&traffic);
 	}
+	capture_end(false);
 	inject_close();
 	app_port_close(&ports[1]);
 	app_port_close(&ports[0]);

@@ -14,6 +14,7 @@
 #include <cmdline_rdline.h>
 #include <cmdline_socket.h>
 
+#include "testpmd/capture.h"
 #include "testpmd/inject.h"
 #include "testpmd/meet.h"
 #include "testpmd/prompt.h"
@@ -30,7 +31,8 @@ static struct cmdline *typed_at; /* NULL: nobody types at a terminal */
 
 struct words {
 	cmdline_fixed_string_t first, second, third, fourth;
-	uint16_t port; /* 0: that of the settings */
+	uint16_t port;  /* 0: that of the settings */
+	uint16_t bytes; /* of a frame */
 	uint32_t qp_num;
 };
 
@@ -181,6 +183,18 @@ static void inject_off_command(void *parsed, struct cmdline *terminal, void *dat
 	inject_show(stdout);
 }
 
+/* "capture stop", "capture FILE", or with "bytes N" behind; data: they are named. */
+static void capture_command(void *parsed, struct cmdline *terminal, void *data)
+{
+	const struct words *words = parsed;
+
+	(void)terminal;
+	if (!data && strcmp(words->second, "stop") == 0)
+		capture_end(true);
+	else
+		capture_begin(the_traffic, words->second, data ? words->bytes : 0);
+}
+
 static void load_command(void *parsed, struct cmdline *terminal, void *data)
 {
 	const struct words *words = parsed;
@@ -210,11 +224,14 @@ static const struct section {
 	  "inject cut|mend [port N]    none arrive any more, as by a pulled cable; and again they do\n"
 	  "inject off                  no faults of any kind\n"
 	  "show inject                 what is set, and what has happened\n" },
+	{ "capture", "capture FILE [bytes N]      the frames of all ports, of each N bytes at most, as pcapng\n"
+		     "capture stop                end that, and say how many there are\n" },
 	{ "peers", "listen [PORT]               serve peers that connect by address, one at a time (default 18516)\n"
 		   "connect ADDRESS [PORT]      queue pairs to a peer that listens; then start\n"
 		   "disconnect                  stop, and leave the peer, or serve none any more\n" },
 	{ "prompt", "load FILE                   the commands in a file; # begins a comment\n"
-		    "help [SECTION]              all commands, or those of traffic, show, faults, peers or prompt\n"
+		    "help [SECTION]              all commands, or those of traffic, show, faults, capture, peers,\n"
+		    "                            or prompt\n"
 		    "quit                        end, with final statistics\n" },
 };
 
@@ -261,10 +278,13 @@ static cmdline_parse_token_string_t cut_word = TOKEN_STRING_INITIALIZER(struct w
 static cmdline_parse_token_string_t off_word = TOKEN_STRING_INITIALIZER(struct words, second, "off");
 static cmdline_parse_token_string_t probability_word = TOKEN_STRING_INITIALIZER(struct words, third, NULL);
 static cmdline_parse_token_string_t of_port_word = TOKEN_STRING_INITIALIZER(struct words, fourth, "port");
+static cmdline_parse_token_string_t capture_word = TOKEN_STRING_INITIALIZER(struct words, first, "capture");
+static cmdline_parse_token_string_t bytes_word = TOKEN_STRING_INITIALIZER(struct words, third, "bytes");
+static cmdline_parse_token_num_t bytes_number = TOKEN_NUM_INITIALIZER(struct words, bytes, RTE_UINT16);
 static cmdline_parse_token_string_t load_word = TOKEN_STRING_INITIALIZER(struct words, first, "load");
 static cmdline_parse_token_string_t file_word = TOKEN_STRING_INITIALIZER(struct words, second, NULL);
 static cmdline_parse_token_string_t section_word =
-	TOKEN_STRING_INITIALIZER(struct words, second, "traffic#show#faults#peers#prompt");
+	TOKEN_STRING_INITIALIZER(struct words, second, "traffic#show#faults#capture#peers#prompt");
 
 #define COMMAND(name, function, help_text, ...) COMMAND_WITH(name, function, NULL, help_text, __VA_ARGS__)
 #define NAMED ((void *)(uintptr_t)1) /* data of a command: what may be named is */
@@ -304,6 +324,9 @@ COMMAND(inject_cable, cut_command, "inject cut|mend", (void *)&inject_word, (voi
 COMMAND_WITH(inject_cable_port, cut_command, NAMED, "inject cut|mend port N", (void *)&inject_word, (void *)&cut_word,
 	     (void *)&of_port_word, (void *)&port_number);
 COMMAND(inject_off, inject_off_command, "inject off", (void *)&inject_word, (void *)&off_word);
+COMMAND(capture_file, capture_command, "capture FILE|stop", (void *)&capture_word, (void *)&file_word);
+COMMAND_WITH(capture_file_bytes, capture_command, NAMED, "capture FILE bytes N", (void *)&capture_word,
+	     (void *)&file_word, (void *)&bytes_word, (void *)&bytes_number);
 COMMAND(load, load_command, "load FILE", (void *)&load_word, (void *)&file_word);
 
 static cmdline_parse_ctx_t commands[] = {
@@ -320,6 +343,8 @@ static cmdline_parse_ctx_t commands[] = {
 	(cmdline_parse_inst_t *)&inject_cable,
 	(cmdline_parse_inst_t *)&inject_cable_port,
 	(cmdline_parse_inst_t *)&inject_off,
+	(cmdline_parse_inst_t *)&capture_file,
+	(cmdline_parse_inst_t *)&capture_file_bytes,
 	(cmdline_parse_inst_t *)&load,
 	(cmdline_parse_inst_t *)&show_port,
 	(cmdline_parse_inst_t *)&clear,
@@ -427,6 +452,7 @@ static bool take_input(struct cmdline *terminal)
 		return false;
 	pthread_mutex_lock(&terminal_lock);
 	more = cmdline_in(terminal, &byte, 1) >= 0;
+	fflush(stdout); /* a program that drives this one waits for the answer */
 	pthread_mutex_unlock(&terminal_lock);
 	return more && !quit_wanted;
 }

@@ -64,6 +64,8 @@ static const struct row rows[] = {
 	{ "reorder", 270, "faults", "reorder", PROBABILITY, 0, 0, AT(faults[2]), "frames that others overtake" },
 	{ "corrupt", 271, "faults", "corrupt", PROBABILITY, 0, 0, AT(faults[3]), "frames with a flipped bit" },
 	{ "seed", 272, "faults", "seed", NUMBER, 0, UINT32_MAX, AT(seed), "which frames those are" },
+	{ "record", 273, NULL, NULL, TEXT, 0, 0, AT(record),
+	  "DIRECTORY where queue pairs that fail leave their last frames" },
 	{ "limit-qps", 264, "limits", "qps", NUMBER, 1, 1 << 20, AT(limit_qps), "queue pairs that may exist" },
 	{ "limit-mrs", 265, "limits", "mrs", NUMBER, 1, 1 << 20, AT(limit_mrs), "memory regions that may exist" },
 	{ "eal-args", 266, "eal", "args", TEXT, 0, 0, AT(eal_args), "EAL options, when none stand before \"--\"" },

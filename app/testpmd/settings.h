@@ -35,6 +35,7 @@ struct settings {
 	char peer[SETTINGS_TEXT_BYTES];
 	char cmdline_file[SETTINGS_TEXT_BYTES];
 	char config[SETTINGS_TEXT_BYTES];
+	char record[SETTINGS_TEXT_BYTES]; /* empty: nothing is recorded */
 	char eal_args[SETTINGS_TEXT_BYTES];
 	uint32_t weights[SETTINGS_OPS]; /* from mix */
 };

@@ -479,6 +479,9 @@ uint32_t traffic_tell_deaths(struct traffic *traffic, FILE *out)
 			continue;
 		flow->told = news = true;
 		fprintf(out, "%s\n", uroce_wc_explain(&flow->error, line, sizeof(line)));
+		if (traffic->settings->record[0])
+			fprintf(out, "its last frames: %s/uroce-%d-qp%06x.txt and .pcapng\n", traffic->settings->record,
+				(int)getpid(), uroce_qp_num(flow->qp));
 	}
 	if (news && asking && asking_dead == asking)
 		fprintf(out, "all %u queue pairs that send are in ERR: there is no traffic any more\n", asking);

@@ -345,7 +345,8 @@ int drivers_fault_attach(const struct drivers_ethdev *port, const struct drivers
 
 		queue->fault = fault;
 		queue->random = draw(config->seed + i, 1); /* neighbours must not be shifted copies of each other */
-		queue->callback = rte_eth_add_rx_callback(fault->port_id, i, on_receive, queue);
+		/* Before all others: what they see is what came over the bad link. */
+		queue->callback = rte_eth_add_first_rx_callback(fault->port_id, i, on_receive, queue);
 		if (queue->callback == NULL) {
 			code = -rte_errno;
 			drivers_fault_detach(fault);

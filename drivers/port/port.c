@@ -12,6 +12,8 @@
 
 #include <uroce/log.h>
 
+#include "drivers/capture/recorder.h"
+#include "drivers/capture/tap.h"
 #include "drivers/eal/eal.h"
 #include "drivers/eal/log.h"
 #include "drivers/loop/loop.h"
@@ -36,6 +38,9 @@ struct open_port {
 	struct drivers_attachment attachment;
 	struct wire *wire;           /* NULL: no loop */
 	struct uroce_engine *engine; /* NULL: no device was made of it */
+	struct drivers_tap *tap;     /* NULL: nobody has wanted to see frames */
+	bool captured;               /* somebody has the tap */
+	bool recorded;               /* QPs that fail leave their last frames */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -49,6 +54,55 @@ static struct open_port *open_port(const struct uroce_port *port)
 const struct drivers_ethdev *drivers_port_ethdev(const struct uroce_port *port)
 {
 	return &open_port(port)->ethdev;
+}
+
+/* ---- its frames seen ---- */
+
+static int make_tap(struct open_port *port, struct uroce_error *error)
+{
+	return port->tap ? 0 : drivers_tap_attach(&port->ethdev, &port->tap, error);
+}
+
+int drivers_port_take_tap(struct uroce_port *public, struct drivers_tap **tap, struct uroce_error *error)
+{
+	struct open_port *port = open_port(public);
+	int code;
+
+	pthread_mutex_lock(&lock);
+	if (port->captured)
+		code = drivers_error_set(error, -EBUSY, "port %s is being captured: stop that first", public->name);
+	else
+		code = make_tap(port, error);
+	if (code == 0)
+		port->captured = true;
+	*tap = port->tap;
+	pthread_mutex_unlock(&lock);
+	return code;
+}
+
+void drivers_port_release_tap(struct uroce_port *public)
+{
+	pthread_mutex_lock(&lock);
+	open_port(public)->captured = false;
+	pthread_mutex_unlock(&lock);
+}
+
+/* QPs of this port that fail leave their last frames in a directory. */
+static int begin_record(const struct uroce_port_config *config, struct open_port *port, struct uroce_error *error)
+{
+	int code = make_tap(port, error);
+
+	if (code == 0)
+		code = drivers_recorder_begin(config->engine, &port->ethdev, port->tap, config->record_path, error);
+	port->recorded = code == 0;
+	return code;
+}
+
+static void end_sight(struct open_port *port)
+{
+	if (port->recorded)
+		drivers_recorder_end(port->tap);
+	drivers_tap_detach(port->tap);
 }
 
 /* ---- a device of it ---- */
@@ -139,6 +193,10 @@ static int finish(const struct uroce_port_config *config, struct open_port *port
 
 	if (code == 0 && config->engine)
 		code = create_device(config, port, error);
+	if (code == 0 && config->engine && config->record_path)
+		code = begin_record(config, port, error);
+	if (code && port->public.device)
+		uroce_device_destroy(port->public.device);
 	if (code == 0 && config->engine)
 		drivers_telemetry_begin(config->engine);
 	port->engine = config->engine;
@@ -287,8 +345,10 @@ int uroce_port_open(const char *name, const struct uroce_port_config *config, st
 	code = strcmp(name, "loop") == 0 ? open_end(config, port, error) : open_named(name, config, port, error);
 	if (code == 0) {
 		code = finish(config, port, error);
-		if (code)
+		if (code) {
+			end_sight(port);
 			close_below(port);
+		}
 	}
 	drivers_log_end();
 	pthread_mutex_unlock(&lock);
@@ -304,10 +364,11 @@ int uroce_port_close(struct uroce_port *public)
 {
 	struct open_port *port = open_port(public);
 	unsigned missing;
-	int code = public->device ? uroce_device_destroy(public->device) : 0;
+	int code = port->captured ? -EBUSY : public->device ? uroce_device_destroy(public->device) : 0;
 
 	if (code)
 		return code;
+	end_sight(port);
 	if (port->engine)
 		drivers_telemetry_end(port->engine);
 	pthread_mutex_lock(&lock);

@@ -59,6 +59,16 @@ UROCE_API uint32_t uroce_inspect_qps(const struct uroce_engine *engine, uint32_t
 /* 0; -ENOENT: there is none of this number; -ETIMEDOUT: its lcore does not poll. */
 UROCE_API int uroce_inspect_qp(struct uroce_engine *engine, uint32_t qp_num, struct uroce_qp_view *view);
 
+/* So many of the queue pairs of an lcore that failed are kept in mind. */
+#define UROCE_INSPECT_FAILED_MAX 16
+/*
+ * The queue pairs of an lcore that went to ERR by themselves, as they were then, one a call and the oldest first; they
+ * may be gone. *place says where to go on: 0 to begin with. true: *view is the next one. Who comes late finds the last
+ * UROCE_INSPECT_FAILED_MAX.
+ */
+UROCE_API bool uroce_inspect_failed(const struct uroce_engine *engine, unsigned lcore, uint32_t *place,
+				    struct uroce_qp_view *view);
+
 /*
  * Why a queue pair is in ERR, or that nothing has failed, in a sentence as uroce_wc_explain() says it. Returns out,
  * cut to fit.

@@ -67,6 +67,11 @@ struct uroce_port_config {
 	uint16_t rx_desc, tx_desc;                /* ring sizes, adjusted to the port's limits; 0: 1024 */
 	uint32_t mbuf_count;                      /* of the port's pool; 0: enough for the rings and the engine */
 	uint32_t mbuf_bytes;                      /* longest frame in one mbuf; 0: that of a path MTU of 4096 */
+	/*
+	 * A directory: a queue pair of the device that fails leaves there its last frames, each way 64 headers, as a
+	 * pcapng file that says what is wrong with which frame, and its story as text. NULL: it leaves nothing.
+	 */
+	const char *record_path;
 };
 
 /* An open port; to be read only. */
@@ -96,8 +101,8 @@ UROCE_API int uroce_port_open(const char *name, const struct uroce_port_config *
 			      struct uroce_error *error);
 /*
  * Destroys the device, closes the port and frees its pool; both ends of a loop have one, freed with the second.
- * Returns 0; -EBUSY while the device has a PD or CQ, and nothing has changed; or how many mbufs somebody still holds,
- * and the pool is kept.
+ * Returns 0; -EBUSY while the device has a PD or CQ, or the port is captured, and nothing has changed; or how many
+ * mbufs somebody still holds, and the pool is kept.
  */
 UROCE_API int uroce_port_close(struct uroce_port *port);
 

@@ -7,10 +7,12 @@
 #ifndef UROCE_H
 #define UROCE_H
 
+#include <uroce/capture.h>
 #include <uroce/cm.h>
 #include <uroce/cq.h>
 #include <uroce/device.h>
 #include <uroce/event.h>
+#include <uroce/frame.h>
 #include <uroce/inspect.h>
 #include <uroce/log.h>
 #include <uroce/mr.h>

@@ -11,6 +11,7 @@
 #include "engine/clock.h"
 #include "engine/mailbox.h"
 #include "engine/steer.h"
+#include "engine/view.h"
 
 /* ---- queue pairs ---- */
 
@@ -35,28 +36,10 @@ static int view_qp(void *argument)
 {
 	const struct qp_call *call = argument;
 	const struct uroce_qp *qp = steer_lookup(call->engine, call->qp_num);
-	struct uroce_qp_view *view = call->view;
-	const struct rc_qp *rc;
 
 	if (qp == NULL)
 		return -ENOENT;
-	rc = qp_core(qp);
-	*view = (struct uroce_qp_view){
-		.qp_num = qp->qpn,
-		.lcore = qp->owner->index,
-		.port_id = qp->device->port_id,
-		.sends = atomic_load_explicit(&rc->win.posted, memory_order_relaxed) - rc->win.head,
-		.receives =
-			qp->srq ? 0 : atomic_load_explicit(&rc->recvq.posted, memory_order_relaxed) - rc->recvq.head,
-		.acked_psn = rc->win.snd_una.v,
-		.sent_psn = rc->win.snd_max.v,
-		.expected_psn = rc->responder.epsn.v,
-		.round_trip_ns = rc->rtt.srtt_ns,
-		.stats = { .count = CNT_QP_COUNTERS },
-	};
-	rc_qp_query(rc, &view->attr);
-	rc_qp_last_error(rc, &view->error);
-	memcpy(view->stats.values, rc->counters, sizeof(rc->counters));
+	engine_view_qp(qp, call->view);
 	return 0;
 }
 
@@ -68,6 +51,12 @@ int uroce_inspect_qp(struct uroce_engine *engine, uint32_t qp_num, struct uroce_
 	if (owner >= engine->lcore_count)
 		return -ENOENT;
 	return engine_mailbox_look(engine->lcores[owner], view_qp, &call);
+}
+
+bool uroce_inspect_failed(const struct uroce_engine *engine, unsigned lcore, uint32_t *place,
+			  struct uroce_qp_view *view)
+{
+	return lcore < engine->lcore_count && engine_view_take_failed(engine->lcores[lcore]->failed, place, view);
 }
 
 /* ---- ports ---- */

@@ -180,6 +180,7 @@ struct uroce_lcore {
 	uint64_t link_ns;                       /* when the links are looked at again */
 	uint32_t broadcast_epoch;               /* of the engine, as far as this lcore has looked */
 	uint8_t *scratch;                       /* a frame in pieces is laid out here */
+	struct engine_failed *failed;           /* its QPs that failed last */
 	struct engine_connect *_Atomic connect; /* while somebody has a channel of connections; NULL: nobody */
 
 	struct rte_ring *doorbells; /* of QP indexes */

@@ -21,6 +21,7 @@
 #include "engine/ring.h"
 #include "engine/run_queue.h"
 #include "engine/steer.h"
+#include "engine/view.h"
 
 #define IDLE_POLLS 256u /* before an lcore is kind to others */
 #define SLEEP_NS 50000
@@ -36,6 +37,7 @@ static void free_lcore(struct uroce_lcore *lcore)
 	engine_ring_free(lcore->mailbox, sizeof(void *));
 	engine_ring_free(lcore->handover, sizeof(void *));
 	free(lcore->scratch);
+	free(lcore->failed);
 	engine_numa_free(lcore, sizeof(*lcore));
 }
 
@@ -56,8 +58,9 @@ static struct uroce_lcore *create_lcore(struct uroce_engine *engine, unsigned in
 	lcore->mailbox = engine_ring_create(MAILBOX_CALLS, 1, sizeof(void *), RING_F_SC_DEQ, node);
 	lcore->handover = engine_ring_create(HANDOVER_FRAMES, 1, sizeof(void *), RING_F_SC_DEQ, node);
 	lcore->scratch = malloc(PORT_FRAME_MAX_BYTES);
+	lcore->failed = calloc(1, sizeof(*lcore->failed));
 	if (engine_run_queue_init(&lcore->run_queue, engine, node) != 0 || !lcore->doorbells || !lcore->mailbox ||
-	    !lcore->handover || !lcore->scratch) {
+	    !lcore->handover || !lcore->scratch || !lcore->failed) {
 		free_lcore(lcore);
 		return NULL;
 	}

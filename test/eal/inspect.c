@@ -161,6 +161,53 @@ Test(inspect, why_is_a_sentence)
 	network_close(&network);
 }
 
+/* A QP that failed is known as it was, also when it is gone; of many the last ones are. */
+Test(inspect, who_failed_is_kept_in_mind)
+{
+	struct network network;
+	struct uroce_send_wr wr = { .opcode = UROCE_WR_RDMA_WRITE, .rkey = 1, .remote_addr = 8 };
+	struct uroce_qp_view view;
+	uint32_t place = 0, number, found = 0;
+
+	RULE("O-1");
+	open_connected(&network);
+	cr_assert(!uroce_inspect_failed(network.engine, 0, &place, &view));
+	cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, 64), 0);
+	network_wait(&network, 0);
+	cr_assert_eq(uroce_qp_post_send(network.ends[0].qp, &wr, NULL), 0); /* no data: no key is looked at */
+	for (int i = 0; i < 2000; i++)
+		network_turn(&network);
+	cr_assert(!uroce_inspect_failed(network.engine, 0, &place, &view), "nothing has failed");
+	for (uint32_t round = 0; round < UROCE_INSPECT_FAILED_MAX; round++) {
+		struct uroce_sge sge = { .addr = (uintptr_t)network.ends[0].buffer,
+					 .length = 8,
+					 .lkey = uroce_mr_lkey(network.ends[0].mr) };
+
+		wr.sg_list = &sge;
+		wr.num_sge = 1;
+		cr_assert_eq(uroce_qp_post_send(network.ends[0].qp, &wr, NULL), 0);
+		cr_assert_eq(network_wait(&network, 0).status, UROCE_WC_REM_ACCESS_ERR);
+		number = uroce_qp_num(network.ends[0].qp);
+		for (int i = 0; i < 2; i++) {
+			cr_assert_eq(uroce_qp_destroy(network.ends[i].qp), 0);
+			network_create_qp(&network, i, 64, -1);
+		}
+		network_connect(&network, false);
+	}
+	/* Each time the responder failed first, then the requester: so many are kept. */
+	while (uroce_inspect_failed(network.engine, 0, &place, &view)) {
+		cr_assert_eq(view.attr.qp_state, UROCE_QPS_ERR);
+		cr_assert_neq(view.error.status, UROCE_WC_SUCCESS);
+		found++;
+	}
+	cr_assert_eq(found, UROCE_INSPECT_FAILED_MAX);
+	cr_assert_eq(view.qp_num, number);
+	cr_assert_eq(view.error.status, UROCE_WC_REM_ACCESS_ERR);
+	cr_assert_eq(place, 2 * UROCE_INSPECT_FAILED_MAX);
+	cr_assert(!uroce_inspect_failed(network.engine, 1, &place, &view), "there is no such lcore");
+	network_close(&network);
+}
+
 static void *look(void *argument)
 {
 	struct network *network = argument;

@@ -1,0 +1,46 @@
+/* capture.c - one capture of all ports at a time */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "testpmd/capture.h"
+
+#include <stdio.h>
+
+#include <uroce/capture.h>
+
+static struct uroce_capture *running;
+static char running_path[SETTINGS_TEXT_BYTES];
+
+void capture_begin(const struct traffic *traffic, const char *path, uint16_t frame_bytes)
+{
+	struct uroce_port *ports[SETTINGS_PORTS];
+	struct uroce_error error;
+
+	if (running) {
+		app_complain(APP_EXIT_USAGE, "a capture is being written to %s: \"capture stop\" first", running_path);
+		return;
+	}
+	for (unsigned i = 0; i < traffic->port_count; i++)
+		ports[i] = traffic->ports[i].port->port;
+	if (uroce_capture_start(ports, traffic->port_count, path, frame_bytes, &running, &error) != 0) {
+		app_complain(APP_EXIT_ENVIRONMENT, "%s", error.text);
+		return;
+	}
+	snprintf(running_path, sizeof(running_path), "%s", path);
+	printf("frames of %u ports go to %s until \"capture stop\"\n", traffic->port_count, path);
+}
+
+void capture_end(bool loud)
+{
+	struct uroce_capture_counts counts;
+	struct uroce_error error;
+
+	if (running == NULL) {
+		if (loud)
+			printf("nothing is being captured\n");
+		return;
+	}
+	if (uroce_capture_stop(running, &counts, &error) != 0)
+		app_complain(APP_EXIT_ENVIRONMENT, "%s: %s", running_path, error.text);
+	printf("%s has %lu frames, %lu bytes; %lu frames were lost, for the file could not keep up\n", running_path,
+	       counts.frames, counts.bytes, counts.lost);
+	running = NULL;
+}

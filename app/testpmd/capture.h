@@ -1,0 +1,13 @@
+/* capture.h - the frames of uroce-testpmd's ports into a file, while it runs */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef APP_TESTPMD_CAPTURE_H
+#define APP_TESTPMD_CAPTURE_H
+
+#include "testpmd/traffic.h"
+
+/* All ports, of each frame at most so many bytes (0: all). Says what it does, or complains. One file at a time. */
+void capture_begin(const struct traffic *traffic, const char *path, uint16_t frame_bytes);
+/* Says what is in the file; that there is none, when loud. */
+void capture_end(bool loud);
+
+#endif

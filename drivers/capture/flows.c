@@ -1,0 +1,178 @@
+/* flows.c - a table of flows, four to a set, and a ring of beginnings of frames for each */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "drivers/capture/flows.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/wire/bytes.h"
+
+#define WAYS 4u
+#define COPY_TRIES 100u
+
+/* An address by a number that another one hardly has, and the QPN. */
+struct key {
+	uint64_t address;
+	uint32_t qp_num; /* above it a bit that tells it from no key */
+};
+
+struct flow {
+	_Atomic uint32_t version; /* odd while it is written */
+	struct key key;
+	uint32_t count;  /* frames noted since the key is here */
+	uint64_t cycles; /* when the last one was */
+	struct drivers_flow_frame frames[FLOWS_FRAMES];
+};
+
+struct drivers_flows {
+	uint32_t set_count;
+	struct flow flows[];
+};
+
+#define HAS_KEY (1u << 31)
+
+static struct key make_key(uint32_t qp_num, const uint8_t *address, uint32_t address_bytes)
+{
+	struct key key = { .qp_num = qp_num | HAS_KEY };
+	uint64_t half[2] = { 0, 0 };
+
+	/* An IPv4 address is its own last four bytes, whether mapped or as it stands in a frame. */
+	memcpy((uint8_t *)half + sizeof(half) - address_bytes, address, address_bytes);
+	key.address = half[0] * 0x9E3779B97F4A7C15ull ^ half[1];
+	return key;
+}
+
+static bool keys_are_equal(struct key a, struct key b)
+{
+	return a.qp_num == b.qp_num && a.address == b.address;
+}
+
+static const uint8_t mapped[12] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff };
+
+/* Where a frame goes: false when it is no RoCE, or not all of it is where it is looked for. */
+static bool read_key(const uint8_t *frame, uint32_t bytes, struct key *key)
+{
+	uint32_t at = 14, address_at, address_bytes, udp_at;
+	uint16_t type;
+
+	if (bytes < 14 + 4 + 20 + 8 + 12)
+		return false;
+	type = load_be16(frame + 12);
+	if (type == 0x8100) {
+		type = load_be16(frame + 16);
+		at += 4;
+	}
+	if (type == 0x0800) {
+		if (frame[at] != 0x45 || frame[at + 9] != 17)
+			return false;
+		address_at = at + 16;
+		address_bytes = 4;
+		udp_at = at + 20;
+	} else {
+		if (type != 0x86DD || frame[at + 6] != 17)
+			return false;
+		address_at = at + 24;
+		address_bytes = 16;
+		udp_at = at + 40;
+	}
+	if (bytes < udp_at + 8 + 12 || load_be16(frame + udp_at + 2) != 4791)
+		return false;
+	*key = make_key(load_be32(frame + udp_at + 8 + 4) & 0xFFFFFF, frame + address_at, address_bytes);
+	return true;
+}
+
+static uint32_t set_of(const struct drivers_flows *flows, struct key key)
+{
+	uint64_t mixed = (key.address ^ key.qp_num) * 0x9E3779B97F4A7C15ull;
+
+	return (uint32_t)(mixed >> 40) & (flows->set_count - 1);
+}
+
+struct drivers_flows *drivers_flows_create(uint32_t count)
+{
+	/* Far larger than what is touched: the system gives a page when it is. */
+	struct drivers_flows *flows = calloc(1, sizeof(*flows) + count * sizeof(flows->flows[0]));
+
+	if (flows)
+		flows->set_count = count / WAYS;
+	return flows;
+}
+
+void drivers_flows_destroy(struct drivers_flows *flows)
+{
+	free(flows);
+}
+
+/* The flow of this key; or the one of its set that makes room for it, and has none of its frames. */
+static struct flow *find_or_replace(struct drivers_flows *flows, struct key key)
+{
+	struct flow *set = &flows->flows[set_of(flows, key) * WAYS], *oldest = set;
+
+	for (uint32_t i = 0; i < WAYS; i++) {
+		if (keys_are_equal(set[i].key, key))
+			return &set[i];
+		if (set[i].cycles < oldest->cycles)
+			oldest = &set[i];
+	}
+	return oldest;
+}
+
+void drivers_flows_note(struct drivers_flows *flows, const struct rte_mbuf *mbuf, uint64_t cycles, bool outbound)
+{
+	const uint8_t *data = rte_pktmbuf_mtod(mbuf, const uint8_t *);
+	uint32_t kept = RTE_MIN((uint32_t)rte_pktmbuf_data_len(mbuf), FLOWS_KEPT_BYTES), version;
+	struct drivers_flow_frame *frame;
+	struct flow *flow;
+	struct key key;
+
+	if (!read_key(data, kept, &key))
+		return;
+	flow = find_or_replace(flows, key);
+	version = atomic_load_explicit(&flow->version, memory_order_relaxed);
+	atomic_store_explicit(&flow->version, version + 1, memory_order_relaxed);
+	/* pairs with V1: whoever sees a part of what follows finds the version changed */
+	atomic_thread_fence(memory_order_release);
+	if (!keys_are_equal(flow->key, key)) {
+		flow->key = key;
+		flow->count = 0;
+	}
+	frame = &flow->frames[flow->count++ % FLOWS_FRAMES];
+	frame->cycles = flow->cycles = cycles;
+	frame->frame_bytes = rte_pktmbuf_pkt_len(mbuf);
+	frame->kept_bytes = (uint16_t)kept;
+	frame->outbound = outbound;
+	memcpy(frame->data, data, kept);
+	atomic_store_explicit(&flow->version, version + 2, memory_order_release);
+}
+
+/* In the order in which they were noted. */
+static uint32_t copy_flow(const struct flow *flow, struct drivers_flow_frame *frames)
+{
+	uint32_t noted = flow->count, count = RTE_MIN(noted, FLOWS_FRAMES);
+
+	for (uint32_t i = 0; i < count; i++)
+		frames[i] = flow->frames[(noted - count + i) % FLOWS_FRAMES];
+	return count;
+}
+
+uint32_t drivers_flows_copy(const struct drivers_flows *flows, uint32_t qp_num, const uint8_t address[16],
+			    struct drivers_flow_frame *frames)
+{
+	bool ipv4 = memcmp(address, mapped, sizeof(mapped)) == 0;
+	struct key key = make_key(qp_num, address + (ipv4 ? 12 : 0), ipv4 ? 4 : 16);
+	const struct flow *set = &flows->flows[set_of(flows, key) * WAYS];
+
+	for (uint32_t tries = 0; tries < COPY_TRIES * WAYS; tries++) {
+		const struct flow *flow = &set[tries % WAYS];
+		uint32_t version = atomic_load_explicit(&flow->version, memory_order_acquire), count;
+
+		if (version & 1 || !keys_are_equal(flow->key, key))
+			continue;
+		count = copy_flow(flow, frames);
+		atomic_thread_fence(memory_order_acquire); /* V1 */
+		if (atomic_load_explicit(&flow->version, memory_order_relaxed) == version)
+			return count;
+	}
+	return 0;
+}

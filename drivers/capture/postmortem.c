@@ -1,0 +1,232 @@
+/* postmortem.c - gathers the last frames of a QP, says what each means, and writes a pcapng file and a text */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "drivers/capture/postmortem.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <uroce/frame.h>
+#include <uroce/stats.h>
+
+#include "drivers/capture/clock.h"
+#include "drivers/capture/pcapng.h"
+
+#define PATHS 2u /* of a QP: its own, and the alternate one */
+#define PATH_BYTES 600u
+#define PSN_MASK 0xFFFFFFu
+#define PSN_HALF 0x800000u
+#define SILENCE_NS 10000000 /* is worth a line */
+
+/* The frames of a QP in the order of their time, and what has been seen of them so far. */
+struct story {
+	const struct uroce_qp_view *view;
+	struct capture_clock clock; /* read when the failure was noticed */
+	struct drivers_flow_frame *frames;
+	const struct drivers_flow_frame **order;
+	uint32_t count;
+	struct seen {
+		bool any;
+		uint32_t next_psn; /* behind the newest request */
+	} seen[2];                 /* requests that came, and those that went */
+};
+
+/* ---- frames ---- */
+
+/* Those of one burst have one time, and lie in the order in which they were noted. */
+static int by_time(const void *a, const void *b)
+{
+	const struct drivers_flow_frame *x = *(const struct drivers_flow_frame *const *)a;
+	const struct drivers_flow_frame *y = *(const struct drivers_flow_frame *const *)b;
+
+	if (x->cycles != y->cycles)
+		return x->cycles < y->cycles ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+static void gather(struct story *story, const struct drivers_tap *tap)
+{
+	const struct uroce_qp_attr *attr = &story->view->attr;
+	const struct uroce_path *paths[PATHS] = { &attr->path, &attr->alt_path };
+
+	for (uint32_t i = 0; i < PATHS; i++) {
+		if (i > 0 && memcmp(&paths[i]->dest, &paths[0]->dest, sizeof(paths[0]->dest)) == 0)
+			continue;
+		story->count += drivers_tap_copy(tap, true, attr->dest_qp_num, paths[i]->dest.bytes,
+						 story->frames + story->count);
+		story->count += drivers_tap_copy(tap, false, story->view->qp_num, paths[i]->source.bytes,
+						 story->frames + story->count);
+	}
+	for (uint32_t i = 0; i < story->count; i++)
+		story->order[i] = &story->frames[i];
+	qsort(story->order, story->count, sizeof(story->order[0]), by_time);
+}
+
+static bool is_behind(uint32_t psn, uint32_t next)
+{
+	return ((psn - next) & PSN_MASK) >= PSN_HALF;
+}
+
+/* What is to be said of a frame besides what it is; NULL: nothing. */
+static const char *remark(struct story *story, const struct drivers_flow_frame *frame,
+			  const struct uroce_frame_view *view)
+{
+	struct seen *seen = &story->seen[frame->outbound];
+
+	switch ((enum uroce_frame_kind)view->kind) {
+	case UROCE_FRAME_REQUEST:
+		if (seen->any && is_behind(view->psn, seen->next_psn))
+			return frame->outbound ? "sent again" : "the peer sends it again";
+		seen->any = true;
+		seen->next_psn = (view->psn + 1) & PSN_MASK;
+		return NULL;
+	case UROCE_FRAME_SEQUENCE_NAK:
+		return frame->outbound ? "we miss this request" : "the peer misses this request";
+	case UROCE_FRAME_NAK:
+		return frame->outbound ? "we refuse it" : "the peer refuses it";
+	case UROCE_FRAME_RNR_NAK:
+		return frame->outbound ? "we have no receive for it" : "the peer has no receive for it";
+	case UROCE_FRAME_CONGESTION:
+		return frame->outbound ? "we ask for a lower rate" : "the peer asks for a lower rate";
+	case UROCE_FRAME_RESPONSE:
+	case UROCE_FRAME_DATAGRAM:
+		break;
+	}
+	return NULL;
+}
+
+/* ---- the text ---- */
+
+static void write_path(const char *what, const struct uroce_path *path, FILE *out)
+{
+	char source[64], dest[64];
+
+	fprintf(out, "%s %s -> %s", what, uroce_addr_format(&path->source, source, sizeof(source)),
+		uroce_addr_format(&path->dest, dest, sizeof(dest)));
+}
+
+static void write_head(const struct story *story, const char *port_name, const char *why, FILE *out)
+{
+	const struct uroce_qp_view *view = story->view;
+	time_t seconds = (time_t)(story->clock.time_ns / 1000000000);
+	struct tm when;
+	char text[64];
+
+	gmtime_r(&seconds, &when);
+	strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &when);
+	fprintf(out, "QP 0x%06x of port %s failed, %s.%03u UTC\n\n%s\n\n", view->qp_num, port_name, text,
+		(unsigned)(story->clock.time_ns / 1000000 % 1000), why);
+	write_path("path", &view->attr.path, out);
+	fprintf(out, ", peer's QP 0x%06x, path MTU %u, lcore %u\n", view->attr.dest_qp_num, view->attr.path_mtu,
+		view->lcore);
+	fprintf(out, "timeout %u, retry_cnt %u, rnr_retry %u, round trip %.1f us\n", view->attr.timeout,
+		view->attr.retry_cnt, view->attr.rnr_retry, (double)view->round_trip_ns / 1e3);
+	fprintf(out, "acknowledged up to PSN %u, sent up to %u; the peer's next request is PSN %u\n", view->acked_psn,
+		view->sent_psn, view->expected_psn);
+	fprintf(out, "\ncounters of this QP that are not 0\n");
+	for (uint32_t i = 0; i < view->stats.count; i++) {
+		if (view->stats.values[i])
+			fprintf(out, "  %-32s %12" PRIu64 "  %s\n", uroce_counter_name(i), view->stats.values[i],
+				uroce_counter_text(i));
+	}
+}
+
+static void write_silence(int64_t ns, FILE *out)
+{
+	if (ns >= SILENCE_NS)
+		fprintf(out, "%14s    ... nothing for %.1f ms ...\n", "", (double)ns / 1e6);
+}
+
+/* When it was, against the failure, and what it is. */
+static void write_frame(const struct story *story, const struct drivers_flow_frame *frame, const char *text,
+			const char *note, FILE *out)
+{
+	fprintf(out, "%11.3f ms %s %s%s%s\n",
+		(double)capture_clock_between(&story->clock, story->clock.cycles, frame->cycles) / 1e6,
+		frame->outbound ? "->" : "<-", text, note ? "   # " : "", note ? note : "");
+}
+
+/* ---- both files ---- */
+
+static FILE *open_text(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	return fd < 0 ? NULL : fdopen(fd, "w");
+}
+
+static void write_frames(struct story *story, struct drivers_pcapng *file, FILE *text)
+{
+	uint64_t before = story->count ? story->order[0]->cycles : story->clock.cycles;
+
+	fprintf(text, "\nits last %u frames, sent -> and received <-, by their time before the failure was noticed\n",
+		story->count);
+	for (uint32_t i = 0; i < story->count; i++) {
+		const struct drivers_flow_frame *frame = story->order[i];
+		struct uroce_frame_view view;
+		struct drivers_pcapng_frame out = {
+			.time_ns = capture_clock_time(&story->clock, frame->cycles),
+			.data = frame->data,
+			.kept_bytes = frame->kept_bytes,
+			.frame_bytes = frame->frame_bytes,
+			.outbound = frame->outbound,
+		};
+
+		write_silence(capture_clock_between(&story->clock, before, frame->cycles), text);
+		before = frame->cycles;
+		if (uroce_frame_look(frame->data, frame->kept_bytes, frame->frame_bytes, &view) == 0) {
+			out.comment = remark(story, frame, &view);
+			write_frame(story, frame, view.text, out.comment, text);
+		} else {
+			out.comment = "no frame that a receiver would take";
+			write_frame(story, frame, out.comment, NULL, text);
+		}
+		drivers_pcapng_add(file, &out);
+	}
+	write_silence(capture_clock_between(&story->clock, before, story->clock.cycles), text);
+	fprintf(text, "%11.3f ms    the QP is in ERR\n", 0.0);
+}
+
+static void write_files(struct story *story, const struct postmortem *what)
+{
+	char path[PATH_BYTES], why[UROCE_EXPLAIN_BYTES];
+	int at =
+		snprintf(path, sizeof(path), "%s/uroce-%d-qp%06x", what->directory, (int)getpid(), story->view->qp_num);
+	struct drivers_pcapng *file;
+	FILE *text;
+
+	uroce_qp_explain(story->view, why, sizeof(why));
+	snprintf(path + at, sizeof(path) - (size_t)at, ".pcapng");
+	file = drivers_pcapng_open(path, &what->port_name, 1, FLOWS_KEPT_BYTES, why, NULL);
+	snprintf(path + at, sizeof(path) - (size_t)at, ".txt");
+	text = open_text(path);
+	if (file && text) {
+		write_head(story, what->port_name, why, text);
+		write_frames(story, file, text);
+	}
+	if (file)
+		drivers_pcapng_close(file);
+	if (text)
+		fclose(text);
+}
+
+void postmortem_write(const struct postmortem *what)
+{
+	size_t room = (size_t)drivers_tap_queues(what->tap) * FLOWS_FRAMES * 2 * PATHS;
+	struct story story = {
+		.view = what->view,
+		.clock = capture_clock_read(),
+		.frames = malloc(room * sizeof(*story.frames)),
+		.order = malloc(room * sizeof(const struct drivers_flow_frame *)),
+	};
+
+	if (story.frames && story.order) {
+		gather(&story, what->tap);
+		write_files(&story, what);
+	}
+	free(story.frames);
+	free((void *)(uintptr_t)story.order);
+}

@@ -1,0 +1,20 @@
+/* postmortem.h - the files of one failure */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef DRIVERS_POSTMORTEM_H
+#define DRIVERS_POSTMORTEM_H
+
+#include <uroce/inspect.h>
+
+#include "drivers/capture/tap.h"
+
+struct postmortem {
+	const struct uroce_qp_view *view; /* of the QP when it failed */
+	const struct drivers_tap *tap;    /* of its port */
+	const char *port_name;
+	const char *directory;
+};
+
+/* A frame that cannot be had is left out; a file that cannot be written, too. */
+void postmortem_write(const struct postmortem *what);
+
+#endif

@@ -1,0 +1,157 @@
+/* recorder.c - a thread that looks for QPs that have failed, and the ports it does that for */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "drivers/capture/recorder.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <uroce/device.h>
+#include <uroce/inspect.h>
+
+#include "drivers/capture/postmortem.h"
+
+#define PORTS_MAX 32u
+#define LOOK_US 10000u
+#define FAILURES_MAX 256u
+#define DIRECTORY_BYTES 512u
+
+struct recorded_port {
+	struct uroce_engine *engine; /* NULL: this place is free */
+	struct drivers_tap *tap;
+	uint16_t port_id;
+	char name[DRIVERS_ETHDEV_NAME_BYTES];
+	char directory[DIRECTORY_BYTES];
+	uint32_t places[UROCE_LCORES_MAX]; /* how far the failures of each lcore have been looked at */
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct recorded_port ports[PORTS_MAX];
+static unsigned port_count;
+static uint32_t failures;
+static pthread_t thread;
+static _Atomic bool ending;
+
+static void record(const struct recorded_port *port, const struct uroce_qp_view *view)
+{
+	struct postmortem what = {
+		.view = view,
+		.tap = port->tap,
+		.port_name = port->name,
+		.directory = port->directory,
+	};
+
+	if (failures == FAILURES_MAX)
+		return;
+	failures++;
+	postmortem_write(&what);
+}
+
+/* Looks at the failures since the last time; writes those of the port's QPs, when they are wanted. */
+static void look(struct recorded_port *port, bool wanted)
+{
+	struct uroce_qp_view view;
+
+	for (unsigned i = 0; i < uroce_engine_lcore_count(port->engine); i++) {
+		while (uroce_inspect_failed(port->engine, i, &port->places[i], &view)) {
+			if (wanted && view.port_id == port->port_id)
+				record(port, &view);
+		}
+	}
+}
+
+static void *watch(void *argument)
+{
+	while (!atomic_load(&ending)) {
+		usleep(LOOK_US);
+		pthread_mutex_lock(&lock);
+		for (unsigned i = 0; i < PORTS_MAX; i++) {
+			if (ports[i].engine)
+				look(&ports[i], true);
+		}
+		pthread_mutex_unlock(&lock);
+	}
+	return argument;
+}
+
+static int check_directory(const char *directory, struct uroce_error *error)
+{
+	if (strlen(directory) >= DIRECTORY_BYTES)
+		return drivers_error_set(error, -ENAMETOOLONG,
+					 "the directory for records has %zu characters: use %u at most",
+					 strlen(directory), DIRECTORY_BYTES - 1);
+	if ((mkdir(directory, 0700) == 0 || errno == EEXIST) && access(directory, W_OK | X_OK) == 0)
+		return 0;
+	return drivers_error_set(error, -errno,
+				 "records cannot be written to %.200s: %s: name a directory that is yours", directory,
+				 strerror(errno));
+}
+
+static struct recorded_port *free_place(void)
+{
+	for (unsigned i = 0; i < PORTS_MAX; i++) {
+		if (ports[i].engine == NULL)
+			return &ports[i];
+	}
+	return NULL;
+}
+
+/* Under the lock. */
+static int add_port(struct uroce_engine *engine, const struct drivers_ethdev *ethdev, struct drivers_tap *tap,
+		    const char *directory, struct uroce_error *error)
+{
+	struct recorded_port *port = free_place();
+
+	if (port == NULL)
+		return drivers_error_set(error, -ENOSPC, "%u ports are recorded: open the others without", PORTS_MAX);
+	if (port_count == 0) {
+		atomic_store(&ending, false);
+		if (pthread_create(&thread, NULL, watch, NULL) != 0)
+			return drivers_error_set(error, -EAGAIN,
+						 "no thread for the recorder: end others, or raise ulimit -u");
+	}
+	*port = (struct recorded_port){ .engine = engine, .tap = tap, .port_id = ethdev->port_id };
+	strcpy(port->name, ethdev->name);
+	strcpy(port->directory, directory);
+	look(port, false); /* a port of before may have had the same id */
+	port_count++;
+	return 0;
+}
+
+int drivers_recorder_begin(struct uroce_engine *engine, const struct drivers_ethdev *ethdev, struct drivers_tap *tap,
+			   const char *directory, struct uroce_error *error)
+{
+	int code = check_directory(directory, error);
+
+	if (code)
+		return code;
+	if (drivers_tap_record(tap) != 0)
+		return drivers_error_set(error, -ENOMEM, "no memory for the records of port %s", ethdev->name);
+	pthread_mutex_lock(&lock);
+	code = add_port(engine, ethdev, tap, directory, error);
+	pthread_mutex_unlock(&lock);
+	return code;
+}
+
+void drivers_recorder_end(const struct drivers_tap *tap)
+{
+	bool last = false;
+
+	pthread_mutex_lock(&lock);
+	for (unsigned i = 0; i < PORTS_MAX; i++) {
+		if (ports[i].engine == NULL || ports[i].tap != tap)
+			continue;
+		look(&ports[i], true);
+		ports[i].engine = NULL;
+		last = --port_count == 0;
+	}
+	pthread_mutex_unlock(&lock);
+	if (!last)
+		return;
+	atomic_store(&ending, true);
+	pthread_join(thread, NULL);
+}

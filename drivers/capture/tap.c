@@ -1,0 +1,210 @@
+/* tap.c - callbacks on the queues of a port */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "drivers/capture/tap.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <rte_cycles.h>
+#include <rte_errno.h>
+#include <rte_ethdev.h>
+#include <rte_malloc.h>
+#include <rte_mbuf_dyn.h>
+
+#define RECORD_FLOWS 1024u /* of a queue in a direction */
+#define WAIT_US 1000u
+#define WAITS 1000u
+
+enum direction { INBOUND, OUTBOUND, DIRECTIONS };
+
+/* What is done with the frames of a queue in a direction; by the one lcore that has it. */
+struct tap_queue {
+	struct drivers_flows *_Atomic flows;   /* NULL: nothing is recorded */
+	struct drivers_stream *_Atomic stream; /* NULL: nothing is streamed */
+	_Atomic bool busy;                     /* with the stream */
+	const struct rte_eth_rxtx_callback *callback;
+} __rte_cache_aligned;
+
+struct drivers_tap {
+	uint16_t port_id;
+	uint16_t queue_count;
+	uint64_t seen; /* a flag of mbufs that leave: the port was offered this one before */
+	struct tap_queue queues[][DIRECTIONS];
+};
+
+static void copy_to_stream(struct drivers_stream *stream, const struct rte_mbuf *mbuf,
+			   const struct drivers_stream_frame *frame)
+{
+	struct rte_mbuf *copy = rte_pktmbuf_copy(mbuf, stream->pool, 0, stream->kept_bytes);
+
+	if (copy) {
+		*(struct drivers_stream_frame *)rte_mbuf_to_priv(copy) = *frame;
+		if (rte_ring_enqueue(stream->ring, copy) == 0)
+			return;
+		rte_pktmbuf_free(copy);
+	}
+	atomic_fetch_add_explicit(&stream->lost, 1, memory_order_relaxed);
+}
+
+/* The stream stays while busy is set: who takes it away waits for that. */
+static void note_burst(struct tap_queue *queue, uint16_t port_id, struct rte_mbuf **mbufs, uint16_t count,
+		       uint64_t seen, bool outbound)
+{
+	struct drivers_flows *flows = atomic_load_explicit(&queue->flows, memory_order_acquire);
+	struct drivers_stream *stream = atomic_load_explicit(&queue->stream, memory_order_relaxed);
+	struct drivers_stream_frame frame = { .port_id = port_id, .outbound = outbound };
+
+	if (count == 0 || (flows == NULL && stream == NULL))
+		return;
+	frame.cycles = rte_get_tsc_cycles();
+	if (stream) {
+		atomic_store(&queue->busy, true);
+		stream = atomic_load(&queue->stream);
+	}
+	for (uint16_t i = 0; i < count; i++) {
+		if (outbound && mbufs[i]->ol_flags & seen)
+			continue;
+		if (outbound)
+			mbufs[i]->ol_flags |= seen;
+		if (flows)
+			drivers_flows_note(flows, mbufs[i], frame.cycles, outbound);
+		frame.frame_bytes = rte_pktmbuf_pkt_len(mbufs[i]);
+		if (stream)
+			copy_to_stream(stream, mbufs[i], &frame);
+	}
+	atomic_store_explicit(&queue->busy, false, memory_order_release);
+}
+
+static uint16_t on_receive(uint16_t port_id, uint16_t queue, struct rte_mbuf **mbufs, uint16_t count, uint16_t room,
+			   void *context)
+{
+	struct drivers_tap *tap = context;
+
+	(void)room;
+	note_burst(&tap->queues[queue][INBOUND], port_id, mbufs, count, 0, false);
+	return count;
+}
+
+static uint16_t on_send(uint16_t port_id, uint16_t queue, struct rte_mbuf **mbufs, uint16_t count, void *context)
+{
+	struct drivers_tap *tap = context;
+
+	note_burst(&tap->queues[queue][OUTBOUND], port_id, mbufs, count, tap->seen, true);
+	return count;
+}
+
+static bool add_callbacks(struct drivers_tap *tap)
+{
+	for (uint16_t i = 0; i < tap->queue_count; i++) {
+		struct tap_queue *queue = tap->queues[i];
+
+		queue[INBOUND].callback = rte_eth_add_rx_callback(tap->port_id, i, on_receive, tap);
+		queue[OUTBOUND].callback = rte_eth_add_tx_callback(tap->port_id, i, on_send, tap);
+		if (queue[INBOUND].callback == NULL || queue[OUTBOUND].callback == NULL)
+			return false;
+	}
+	return true;
+}
+
+int drivers_tap_attach(const struct drivers_ethdev *port, struct drivers_tap **result, struct uroce_error *error)
+{
+	static const struct rte_mbuf_dynflag flag = { .name = "uroce_tap_seen" };
+	int bit = rte_mbuf_dynflag_register(&flag);
+	struct drivers_tap *tap;
+
+	if (bit < 0)
+		return drivers_error_set(error, -ENOTSUP, "no bit of mbufs is left for the capture of port %s",
+					 port->name);
+	tap = rte_zmalloc("drivers_tap", sizeof(*tap) + port->queue_count * sizeof(tap->queues[0]),
+			  RTE_CACHE_LINE_SIZE);
+	if (tap == NULL)
+		return drivers_error_set(error, -ENOMEM, "no memory for the capture of port %s: give EAL more with -m",
+					 port->name);
+	tap->port_id = port->port_id;
+	tap->queue_count = port->queue_count;
+	tap->seen = 1ull << bit;
+	if (!add_callbacks(tap)) {
+		drivers_tap_detach(tap);
+		return drivers_error_set(error, -ENOTSUP,
+					 "port %s takes no callbacks (%s): DPDK was built without them", port->name,
+					 rte_strerror(rte_errno));
+	}
+	*result = tap;
+	return 0;
+}
+
+void drivers_tap_detach(struct drivers_tap *tap)
+{
+	if (tap == NULL)
+		return;
+	for (uint16_t i = 0; i < tap->queue_count; i++) {
+		struct tap_queue *in = &tap->queues[i][INBOUND], *out = &tap->queues[i][OUTBOUND];
+
+		if (in->callback && rte_eth_remove_rx_callback(tap->port_id, i, in->callback) == 0)
+			rte_free((void *)(uintptr_t)in->callback);
+		if (out->callback && rte_eth_remove_tx_callback(tap->port_id, i, out->callback) == 0)
+			rte_free((void *)(uintptr_t)out->callback);
+		drivers_flows_destroy(atomic_load(&in->flows));
+		drivers_flows_destroy(atomic_load(&out->flows));
+	}
+	rte_free(tap);
+}
+
+int drivers_tap_record(struct drivers_tap *tap)
+{
+	for (uint16_t i = 0; i < tap->queue_count; i++) {
+		for (int d = 0; d < DIRECTIONS; d++) {
+			struct drivers_flows *flows = drivers_flows_create(RECORD_FLOWS);
+
+			if (flows == NULL)
+				return -ENOMEM;
+			atomic_store(&tap->queues[i][d].flows, flows);
+		}
+	}
+	return 0;
+}
+
+uint32_t drivers_tap_queues(const struct drivers_tap *tap)
+{
+	return tap->queue_count;
+}
+
+uint32_t drivers_tap_copy(const struct drivers_tap *tap, bool outbound, uint32_t qp_num, const uint8_t address[16],
+			  struct drivers_flow_frame *frames)
+{
+	uint32_t count = 0;
+
+	for (uint16_t i = 0; i < tap->queue_count; i++) {
+		const struct drivers_flows *flows = atomic_load(&tap->queues[i][outbound].flows);
+
+		if (flows)
+			count += drivers_flows_copy(flows, qp_num, address, frames + count);
+	}
+	return count;
+}
+
+static bool wait_until_idle(const struct tap_queue *queue)
+{
+	for (uint32_t i = 0; i < WAITS; i++) {
+		if (!atomic_load(&queue->busy))
+			return true;
+		usleep(WAIT_US);
+	}
+	return false;
+}
+
+bool drivers_tap_stream(struct drivers_tap *tap, struct drivers_stream *stream)
+{
+	bool idle = true;
+
+	for (uint16_t i = 0; i < tap->queue_count; i++) {
+		for (int d = 0; d < DIRECTIONS; d++) {
+			atomic_store(&tap->queues[i][d].stream, stream);
+			if (stream == NULL)
+				idle &= wait_until_idle(&tap->queues[i][d]);
+		}
+	}
+	return idle;
+}

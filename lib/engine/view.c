@@ -1,0 +1,61 @@
+/* view.c - a QP as those see it who ask from beside; and as it was when it failed, for who asks later */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "engine/view.h"
+
+#include <string.h>
+
+#include "engine/steer.h"
+
+void engine_view_qp(const struct uroce_qp *qp, struct uroce_qp_view *view)
+{
+	const struct rc_qp *rc = qp_core(qp);
+
+	*view = (struct uroce_qp_view){
+		.qp_num = qp->qpn,
+		.lcore = qp->owner->index,
+		.port_id = qp->device->port_id,
+		.sends = atomic_load_explicit(&rc->win.posted, memory_order_relaxed) - rc->win.head,
+		.receives =
+			qp->srq ? 0 : atomic_load_explicit(&rc->recvq.posted, memory_order_relaxed) - rc->recvq.head,
+		.acked_psn = rc->win.snd_una.v,
+		.sent_psn = rc->win.snd_max.v,
+		.expected_psn = rc->responder.epsn.v,
+		.round_trip_ns = rc->rtt.srtt_ns,
+		.stats = { .count = CNT_QP_COUNTERS },
+	};
+	rc_qp_query(rc, &view->attr);
+	rc_qp_last_error(rc, &view->error);
+	memcpy(view->stats.values, rc->counters, sizeof(rc->counters));
+}
+
+void engine_view_keep_failed(struct uroce_lcore *lcore, const struct uroce_qp *qp)
+{
+	struct engine_failed *failed = lcore->failed;
+	uint32_t count = atomic_load_explicit(&failed->count, memory_order_relaxed);
+	struct engine_failed_slot *slot = &failed->slots[count % UROCE_INSPECT_FAILED_MAX];
+
+	atomic_store_explicit(&slot->turn, 0, memory_order_relaxed);
+	/* pairs with F1: whoever sees a part of the new view finds the turn changed */
+	atomic_thread_fence(memory_order_release);
+	engine_view_qp(qp, &slot->view);
+	atomic_store_explicit(&slot->turn, count + 1, memory_order_release);
+	atomic_store_explicit(&failed->count, count + 1, memory_order_release);
+}
+
+bool engine_view_take_failed(const struct engine_failed *failed, uint32_t *place, struct uroce_qp_view *view)
+{
+	for (;;) {
+		uint32_t count = atomic_load_explicit(&failed->count, memory_order_acquire);
+		const struct engine_failed_slot *slot;
+
+		if (count - *place > UROCE_INSPECT_FAILED_MAX)
+			*place = count - UROCE_INSPECT_FAILED_MAX;
+		if (*place == count)
+			return false;
+		slot = &failed->slots[*place % UROCE_INSPECT_FAILED_MAX];
+		memcpy(view, &slot->view, sizeof(*view));
+		atomic_thread_fence(memory_order_acquire); /* F1 */
+		if (atomic_load_explicit(&slot->turn, memory_order_relaxed) == ++*place)
+			return true;
+	}
+}
