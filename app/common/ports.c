@@ -69,6 +69,7 @@ int app_port_open(const struct app_port_config *config, struct app_port *port)
 int app_loop_open(const struct app_port_config *config, uint16_t second_lcore_offset, struct app_port ports[2])
 {
 	static const char *const defaults[] = { "10.0.0.1/24", "10.0.0.2/24" };
+	static const char *const seconds[] = { "10.0.1.1/24", "10.0.1.2/24" };
 	int code = APP_EXIT_OK;
 
 	for (unsigned side = 0; side < 2 && code == APP_EXIT_OK; side++) {
@@ -77,7 +78,7 @@ int app_loop_open(const struct app_port_config *config, uint16_t second_lcore_of
 		one.device = "loop";
 		one.port.first_lcore = (uint16_t)(config->port.first_lcore + (side ? second_lcore_offset : 0));
 		one.port.addresses[0] = config->port.addresses[0] ? config->port.addresses[side] : defaults[side];
-		one.port.addresses[1] = NULL;
+		one.port.addresses[1] = config->two_addresses ? seconds[side] : NULL;
 		code = app_port_open(&one, &ports[side]);
 		if (code && side == 1)
 			app_port_close(&ports[0]);

@@ -10,6 +10,7 @@
 struct app_port_config {
 	const char *device; /* as uroce_port_open() takes it */
 	struct uroce_port_config port;
+	bool two_addresses; /* of each end of a loop: 10.0.1.1/24 and 10.0.1.2/24 besides */
 };
 
 struct app_port {

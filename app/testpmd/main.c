@@ -10,6 +10,7 @@
 
 #include "testpmd/capture.h"
 #include "testpmd/inject.h"
+#include "testpmd/json.h"
 #include "testpmd/meet.h"
 #include "testpmd/prompt.h"
 #include "testpmd/show.h"
@@ -111,19 +112,41 @@ static void *keep_house(void *argument)
 
 /* ---- setting up ---- */
 
+/* What the settings say of any port. */
+static struct uroce_port_config port_config(uint16_t queues, uint16_t first_lcore)
+{
+	return (struct uroce_port_config){
+		.engine = traffic.engine,
+		.queue_count = queues,
+		.first_lcore = first_lcore,
+		.rx_desc = (uint16_t)settings.rxd,
+		.tx_desc = (uint16_t)settings.txd,
+		.mbuf_bytes = settings.mbuf_size,
+		.mbuf_count = settings.mbufs,
+		.record_path = settings.record[0] ? settings.record : NULL,
+	};
+}
+
 static int open_ports(void)
 {
 	bool looped = settings.port_count == 0;
 	uint16_t queues = (uint16_t)(looped && settings.nb_cores > 1 ? settings.nb_cores / 2 :
 				     settings.port_count == 2        ? 1 :
 								       settings.nb_cores);
-	struct app_port_config config = { .port = { .engine = traffic.engine,
-						    .queue_count = queues,
-						    .record_path = settings.record[0] ? settings.record : NULL } };
+	struct app_port_config config = { .port = port_config(queues, 0) };
 	int code;
 
+	if (settings.rxq || settings.txq) {
+		uint16_t wanted = (uint16_t)(settings.rxq ? settings.rxq : settings.txq);
+
+		if (wanted > queues)
+			return app_complain(APP_EXIT_USAGE, "%u queues a port: %u lcores serve %u: raise --nb-cores",
+					    wanted, settings.nb_cores, queues);
+		config.port.queue_count = queues = wanted;
+	}
 	if (looped) {
 		config.port.mtu_bytes = settings.mtu;
+		config.two_addresses = true;
 		code = app_loop_open(&config, settings.nb_cores > 1 ? queues : 0, ports);
 		traffic.ports[0].port = &ports[0];
 		traffic.ports[1].port = &ports[1];
@@ -147,18 +170,10 @@ static int open_ports(void)
 static int open_second_port(void)
 {
 	uint16_t first = settings.nb_cores > 1 ? 1 : 0;
-	struct app_port_config config = {
-		.device = settings.ports[1].device,
-		.port = {
-			.engine = traffic.engine,
-			.queue_count = 1,
-			.first_lcore = first,
-			.mtu_bytes = settings.ports[1].mtu,
-			.record_path = settings.record[0] ? settings.record : NULL,
-		},
-	};
+	struct app_port_config config = { .device = settings.ports[1].device, .port = port_config(1, first) };
 	int code;
 
+	config.port.mtu_bytes = settings.ports[1].mtu;
 	for (uint32_t i = 0; i < settings.ports[1].address_count; i++)
 		config.port.addresses[i] = settings.ports[1].addresses[i];
 	code = app_port_open(&config, &ports[1]);
@@ -266,6 +281,8 @@ static int run_traffic(void)
 	printf("\nfinal statistics\n");
 	show_qps(&traffic, stdout);
 	show_port_stats(&traffic, stdout);
+	if (settings.json[0] && json_write(&traffic, settings.json) != 0 && code == APP_EXIT_OK)
+		code = APP_EXIT_ENVIRONMENT;
 	dead = settings.target || meet_serves() ? 0 : dead; /* peers may die */
 	meet_end();
 	if (connection >= 0)
@@ -329,6 +346,8 @@ int main(int argc, char **argv)
 		settings_print(&settings, stdout);
 		return APP_EXIT_OK;
 	}
+	if (settings.json[0] && json_check(settings.json) != 0)
+		return APP_EXIT_ENVIRONMENT;
 	take_eal_args(&args);
 	eal.worker_count = settings.nb_cores;
 	eal.last_core = settings.peer[0] != 0; /* so that a target and its peer share a machine well */

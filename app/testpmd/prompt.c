@@ -17,6 +17,8 @@
 #include "testpmd/capture.h"
 #include "testpmd/inject.h"
 #include "testpmd/meet.h"
+#include "testpmd/objects.h"
+#include "testpmd/paths.h"
 #include "testpmd/prompt.h"
 #include "testpmd/show.h"
 
@@ -84,6 +86,14 @@ static void show_command(void *parsed, struct cmdline *terminal, void *data)
 		show_lcores(the_traffic, stdout);
 	else if (strcmp(words->second, "inject") == 0)
 		inject_show(stdout);
+	else if (strcmp(words->second, "cq") == 0)
+		objects_show_cqs(the_traffic, stdout);
+	else if (strcmp(words->second, "mr") == 0)
+		objects_show_mrs(the_traffic, stdout);
+	else if (strcmp(words->second, "srq") == 0)
+		objects_show_srqs(the_traffic, stdout);
+	else if (strcmp(words->second, "path") == 0)
+		paths_show(the_traffic, stdout);
 	else
 		settings_print(the_traffic->settings, stdout);
 }
@@ -154,6 +164,37 @@ static void why_command(void *parsed, struct cmdline *terminal, void *data)
 	show_why(the_traffic, words->qp_num, stdout);
 }
 
+static void migrate_command(void *parsed, struct cmdline *terminal, void *data)
+{
+	const struct words *words = parsed;
+
+	(void)terminal;
+	(void)data;
+	paths_migrate(the_traffic, words->qp_num);
+}
+
+/* A depth has to fit the queues that were made. */
+static void set_command(void *parsed, struct cmdline *terminal, void *data)
+{
+	const struct words *words = parsed;
+	struct settings changed = *the_traffic->settings;
+
+	(void)terminal;
+	(void)data;
+	if (settings_change(&changed, words->second, words->third) != 0)
+		return;
+	if (changed.depth > the_traffic->depth) {
+		app_complain(APP_EXIT_USAGE,
+			     "depth %u: the queues have room for 1 to %u: start with a larger --tx-depth",
+			     changed.depth, the_traffic->depth);
+		return;
+	}
+	if (strcmp(words->second, "size") == 0 && traffic_resize(the_traffic, changed.size) != 0)
+		return;
+	*the_traffic->settings = changed;
+	printf("%s is %s\n", words->second, words->third);
+}
+
 /* "inject loss 1%", "inject cut", and both with "port 1" behind; data: a port is named. */
 static void inject_command(void *parsed, struct cmdline *terminal, void *data)
 {
@@ -207,16 +248,24 @@ static void load_command(void *parsed, struct cmdline *terminal, void *data)
 static const struct section {
 	const char *name, *lines;
 } sections[] = {
-	{ "traffic", "start                       post requests\n"
-		     "stop                        post no more, wait for what is outstanding, print statistics\n"
-		     "clear port stats all        count from here\n" },
-	{ "show", "show port info|stats|xstats all\n"
-		  "                            the ports; counters since the last clear that are not 0; all there are\n"
-		  "show qp [QPN]               the queue pairs; one in full\n"
-		  "show lcore                  how busy lcores have been since the last time\n"
-		  "show cm                     connections by address, now and in all\n"
-		  "show config                 all settings and where they come from\n"
-		  "why QPN                     why a queue pair is in ERR, and what to look at\n" },
+	{ "traffic",
+	  "start                       post requests\n"
+	  "stop                        post no more, wait for what is outstanding, print statistics\n"
+	  "set size|depth|burst|mix|stats-period VALUE\n"
+	  "                            bytes a message, requests outstanding, requests posted in turn, operations,\n"
+	  "                            seconds between statistics; size and depth up to what it began with\n"
+	  "migrate QPN                 over to the other path, the second addresses of the ports\n"
+	  "clear port stats all        count from here\n" },
+	{ "show",
+	  "show port info|stats|xstats all\n"
+	  "                            the ports; counters since the last clear that are not 0; all there are\n"
+	  "show qp [QPN]               the queue pairs; one in full\n"
+	  "show cq|mr|srq|path         completion queues, memory regions, shared receive queues; where queue pairs\n"
+	  "                            send, and their alternate paths\n"
+	  "show lcore                  how busy lcores have been since the last time\n"
+	  "show cm                     connections by address, now and in all\n"
+	  "show config                 all settings and where they come from\n"
+	  "why QPN                     why a queue pair is in ERR, and what to look at\n" },
 	{ "faults",
 	  "inject loss|dup|reorder|corrupt P [port N]\n"
 	  "                            frames that a port receives vanish, come twice, late or with a flipped\n"
@@ -256,7 +305,7 @@ static cmdline_parse_token_string_t help_word = TOKEN_STRING_INITIALIZER(struct 
 static cmdline_parse_token_string_t show_word = TOKEN_STRING_INITIALIZER(struct words, first, "show");
 static cmdline_parse_token_string_t clear_word = TOKEN_STRING_INITIALIZER(struct words, first, "clear");
 static cmdline_parse_token_string_t shown_word =
-	TOKEN_STRING_INITIALIZER(struct words, second, "qp#lcore#cm#inject#config");
+	TOKEN_STRING_INITIALIZER(struct words, second, "qp#cq#mr#srq#path#lcore#cm#inject#config");
 static cmdline_parse_token_string_t port_word = TOKEN_STRING_INITIALIZER(struct words, second, "port");
 static cmdline_parse_token_string_t what_word = TOKEN_STRING_INITIALIZER(struct words, third, "info#stats#xstats");
 static cmdline_parse_token_string_t stats_word = TOKEN_STRING_INITIALIZER(struct words, third, "stats");
@@ -271,6 +320,11 @@ static cmdline_parse_token_num_t port_number = TOKEN_NUM_INITIALIZER(struct word
 static cmdline_parse_token_string_t qp_word = TOKEN_STRING_INITIALIZER(struct words, second, "qp");
 static cmdline_parse_token_num_t qp_number = TOKEN_NUM_INITIALIZER(struct words, qp_num, RTE_UINT32);
 static cmdline_parse_token_string_t why_word = TOKEN_STRING_INITIALIZER(struct words, first, "why");
+static cmdline_parse_token_string_t migrate_word = TOKEN_STRING_INITIALIZER(struct words, first, "migrate");
+static cmdline_parse_token_string_t set_word = TOKEN_STRING_INITIALIZER(struct words, first, "set");
+static cmdline_parse_token_string_t setting_word =
+	TOKEN_STRING_INITIALIZER(struct words, second, "size#depth#burst#mix#stats-period");
+static cmdline_parse_token_string_t value_word = TOKEN_STRING_INITIALIZER(struct words, third, NULL);
 static cmdline_parse_token_string_t inject_word = TOKEN_STRING_INITIALIZER(struct words, first, "inject");
 static cmdline_parse_token_string_t fault_word =
 	TOKEN_STRING_INITIALIZER(struct words, second, "loss#dup#reorder#corrupt");
@@ -301,7 +355,7 @@ COMMAND(stop, stop_command, "stop", (void *)&stop_word);
 COMMAND(quit, quit_command, "quit", (void *)&quit_word);
 COMMAND(help, help_command, "help", (void *)&help_word);
 COMMAND_WITH(help_section, help_command, NAMED, "help SECTION", (void *)&help_word, (void *)&section_word);
-COMMAND(show, show_command, "show qp|lcore|cm|inject|config", (void *)&show_word, (void *)&shown_word);
+COMMAND(show, show_command, "show qp|cq|mr|srq|path|lcore|cm|inject|config", (void *)&show_word, (void *)&shown_word);
 COMMAND(show_port, show_port_command, "show port info|stats|xstats all", (void *)&show_word, (void *)&port_word,
 	(void *)&what_word, (void *)&all_word);
 COMMAND(clear, clear_command, "clear port stats all", (void *)&clear_word, (void *)&port_word, (void *)&stats_word,
@@ -316,6 +370,9 @@ COMMAND(disconnect, disconnect_command, "disconnect", (void *)&disconnect_word);
 
 COMMAND(show_one, show_qp_command, "show qp QPN", (void *)&show_word, (void *)&qp_word, (void *)&qp_number);
 COMMAND(why, why_command, "why QPN", (void *)&why_word, (void *)&qp_number);
+COMMAND(migrate, migrate_command, "migrate QPN", (void *)&migrate_word, (void *)&qp_number);
+COMMAND(set, set_command, "set size|depth|burst|mix|stats-period VALUE", (void *)&set_word, (void *)&setting_word,
+	(void *)&value_word);
 COMMAND(inject_fault, inject_command, "inject loss|dup|reorder|corrupt P", (void *)&inject_word, (void *)&fault_word,
 	(void *)&probability_word);
 COMMAND_WITH(inject_fault_port, inject_command, NAMED, "inject loss|dup|reorder|corrupt P port N", (void *)&inject_word,
@@ -338,6 +395,8 @@ static cmdline_parse_ctx_t commands[] = {
 	(cmdline_parse_inst_t *)&show,
 	(cmdline_parse_inst_t *)&show_one,
 	(cmdline_parse_inst_t *)&why,
+	(cmdline_parse_inst_t *)&migrate,
+	(cmdline_parse_inst_t *)&set,
 	(cmdline_parse_inst_t *)&inject_fault,
 	(cmdline_parse_inst_t *)&inject_fault_port,
 	(cmdline_parse_inst_t *)&inject_cable,

@@ -13,9 +13,9 @@
 #include "testpmd/settings.h"
 
 enum kind { NUMBER, FLAG, TEXT, IDLE, PROBABILITY };
-enum origin { FROM_DEFAULT, FROM_FILE, FROM_LINE };
+enum origin { FROM_DEFAULT, FROM_FILE, FROM_LINE, FROM_PROMPT };
 
-static const char *const origin_names[] = { "default", "file", "command line" };
+static const char *const origin_names[] = { "default", "file", "command line", "prompt" };
 static const char *const idle_names[] = { "poll", "yield", "sleep" };
 
 /* Those that a mix can have; the others are NULL. */
@@ -50,11 +50,22 @@ static const struct row rows[] = {
 	{ "stats-period", 258, "traffic", "stats-period", NUMBER, 0, 86400, AT(stats_period),
 	  "seconds between statistics" },
 	{ "nb-cores", 259, "lcores", "count", NUMBER, 1, 16, AT(nb_cores), "lcores that turn" },
+	{ "rxq", 274, "lcores", "rxq", NUMBER, 0, 16, AT(rxq), "receive queues a port; 0: one an lcore" },
+	{ "txq", 275, "lcores", "txq", NUMBER, 0, 16, AT(txq), "send queues a port: as many" },
+	{ "rxd", 276, "lcores", "rxd", NUMBER, 0, 32768, AT(rxd), "descriptors a receive queue; 0: 1024" },
+	{ "txd", 277, "lcores", "txd", NUMBER, 0, 32768, AT(txd), "descriptors a send queue; 0: 1024" },
+	{ "mbuf-size", 278, "lcores", "mbuf-size", NUMBER, 0, 16384, AT(mbuf_size),
+	  "bytes of a frame in one mbuf; 0: those of path MTU 4096" },
+	{ "total-num-mbufs", 279, "lcores", "mbufs", NUMBER, 0, 1 << 24, AT(mbufs), "of each port; 0: enough" },
 	{ "idle", 260, "lcores", "idle", IDLE, 0, 0, AT(idle), "what an idle lcore does: poll, yield, sleep" },
 	{ "mix", 261, "traffic", "mix", TEXT, 0, 0, AT(mix), "operations and weights: write:50,read:30,send:20" },
 	{ "size", 's', "traffic", "size", NUMBER, 1, 1 << 20, AT(size), "bytes a message; atomics always 8" },
 	{ "qps", 'q', "traffic", "qps", NUMBER, 1, 1024, AT(qps), "queue pairs" },
 	{ "tx-depth", 't', "traffic", "depth", NUMBER, 1, 4096, AT(depth), "requests outstanding a queue pair" },
+	{ "burst", 280, "traffic", "burst", NUMBER, 1, 4096, AT(burst),
+	  "requests a queue pair posts before the next one has its turn" },
+	{ "both", 281, "traffic", "both", FLAG, 0, 1, AT(both), "each end sends requests, not only the first" },
+	{ "srq", 282, "traffic", "srq", FLAG, 0, 1, AT(srq), "who serves takes receives from a queue that all share" },
 	{ "mtu", 'm', "traffic", "mtu", NUMBER, 256, 4096, AT(mtu), "path MTU: 256, 512, 1024, 2048, 4096" },
 	{ "peer", 262, "traffic", "peer", TEXT, 0, 0, AT(peer), "HOST where a target listens: send it the traffic" },
 	{ "target", 263, "traffic", "target", FLAG, 0, 1, AT(target), "serve the traffic of a peer" },
@@ -64,6 +75,7 @@ static const struct row rows[] = {
 	{ "reorder", 270, "faults", "reorder", PROBABILITY, 0, 0, AT(faults[2]), "frames that others overtake" },
 	{ "corrupt", 271, "faults", "corrupt", PROBABILITY, 0, 0, AT(faults[3]), "frames with a flipped bit" },
 	{ "seed", 272, "faults", "seed", NUMBER, 0, UINT32_MAX, AT(seed), "which frames those are" },
+	{ "json", 283, NULL, NULL, TEXT, 0, 0, AT(json), "FILE for the final statistics, as JSON" },
 	{ "record", 273, NULL, NULL, TEXT, 0, 0, AT(record),
 	  "DIRECTORY where queue pairs that fail leave their last frames" },
 	{ "limit-qps", 264, "limits", "qps", NUMBER, 1, 1 << 20, AT(limit_qps), "queue pairs that may exist" },
@@ -293,6 +305,10 @@ static int check_together(const struct settings *settings)
 	if (settings->mtu & (settings->mtu - 1))
 		return app_complain(APP_EXIT_USAGE, "%s %u: must be 256, 512, 1024, 2048 or 4096",
 				    name_of(settings, AT(mtu)), settings->mtu);
+	if (settings->rxq != settings->txq && settings->rxq && settings->txq)
+		return app_complain(APP_EXIT_USAGE, "%s %u and %s %u: an lcore serves one of each: give both the same",
+				    name_of(settings, AT(rxq)), settings->rxq, name_of(settings, AT(txq)),
+				    settings->txq);
 	if (settings->target && settings->peer[0])
 		return app_complain(APP_EXIT_USAGE, "%s and %s: one process is one of them",
 				    name_of(settings, AT(target)), name_of(settings, AT(peer)));
@@ -398,6 +414,7 @@ int settings_read(struct settings *settings, int argc, char **argv)
 		.size = 4096,
 		.qps = 4,
 		.depth = 32,
+		.burst = 4096,
 		.mtu = 1024,
 		.tcp_port = 18516,
 		.mix = "write:1,read:1,send:1,fadd:1",
@@ -422,6 +439,24 @@ int settings_read(struct settings *settings, int argc, char **argv)
 	if (error == 0)
 		error = check_together(settings);
 	return error ? 1 + error : 0;
+}
+
+int settings_change(struct settings *settings, const char *name, const char *value)
+{
+	struct settings changed = *settings;
+	size_t i = 0;
+	int error;
+
+	while (strcmp(rows[i].option, name) != 0 && (rows[i].key == NULL || strcmp(rows[i].key, name) != 0))
+		i++;
+	error = set_value(&changed, &rows[i], value, "");
+	if (error == 0 && rows[i].offset == AT(mix))
+		error = read_mix(&changed);
+	if (error)
+		return error;
+	origins[i] = FROM_PROMPT;
+	*settings = changed;
+	return 0;
 }
 
 void settings_print(const struct settings *settings, FILE *out)

@@ -26,15 +26,17 @@ struct settings {
 	struct settings_port ports[SETTINGS_PORTS];
 	uint32_t port_count; /* 0: two loop ports */
 	uint32_t nb_cores, idle, limit_qps, limit_mrs;
-	uint32_t size, qps, depth, mtu, tcp_port;
+	uint32_t size, qps, depth, burst, mtu, tcp_port;
+	uint32_t rxq, txq, rxd, txd, mbuf_size, mbufs; /* 0: as the ports like */
 	uint32_t stats_period;
 	double faults[4]; /* probabilities of loss, dup, reorder and corrupt */
 	uint32_t seed;
-	uint32_t interactive, auto_start, target, dry_run; /* 0 or 1 */
+	uint32_t interactive, auto_start, target, both, srq, dry_run; /* 0 or 1 */
 	char mix[SETTINGS_TEXT_BYTES];
 	char peer[SETTINGS_TEXT_BYTES];
 	char cmdline_file[SETTINGS_TEXT_BYTES];
 	char config[SETTINGS_TEXT_BYTES];
+	char json[SETTINGS_TEXT_BYTES];   /* empty: none is written */
 	char record[SETTINGS_TEXT_BYTES]; /* empty: nothing is recorded */
 	char eal_args[SETTINGS_TEXT_BYTES];
 	uint32_t weights[SETTINGS_OPS]; /* from mix */
@@ -45,6 +47,9 @@ extern const char *const settings_op_names[SETTINGS_OPS];
 
 /* Reads argv and the file that --config names. 0 to go on, or 1 + what to exit with (said already). */
 int settings_read(struct settings *settings, int argc, char **argv);
+
+/* Changes one of size, depth, burst, mix and stats-period while it runs. 0, or what a complaint is worth. */
+int settings_change(struct settings *settings, const char *name, const char *value);
 
 /* A line a setting: name, value, where it came from. */
 void settings_print(const struct settings *settings, FILE *out);

@@ -10,6 +10,8 @@
 #include "testpmd/show.h"
 
 static struct uroce_stats cleared[SETTINGS_PORTS]; /* what the last clear saw */
+static struct uroce_stats shown[SETTINGS_PORTS];   /* what the last show of statistics saw, and when */
+static double shown_at;
 static uint64_t last_messages, last_bytes;
 static double last_seconds;
 
@@ -39,22 +41,52 @@ void show_port_info(const struct traffic *traffic, FILE *out)
 	}
 }
 
+/* Frames that a port received and dropped, whatever for. */
+static uint64_t dropped(const struct uroce_stats *stats)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < stats->count; i++) {
+		if (strncmp(uroce_counter_name(i), "drop_", 5) == 0)
+			sum += stats->values[i];
+	}
+	return sum;
+}
+
+/* Frames and bits a second since the statistics were last shown; nothing the first time. */
+static void show_throughput(const struct uroce_stats *now, const struct uroce_stats *before, double seconds, FILE *out)
+{
+	if (before->count == 0 || seconds <= 0)
+		return;
+	fprintf(out,
+		"  since the last show, %.1f s: received %.0f frames/s %.3f Gbit/s, sent %.0f frames/s %.3f Gbit/s\n",
+		seconds, (double)(now->rx_frames - before->rx_frames) / seconds,
+		(double)(now->rx_bytes - before->rx_bytes) * 8e-9 / seconds,
+		(double)(now->tx_frames - before->tx_frames) / seconds,
+		(double)(now->tx_bytes - before->tx_bytes) * 8e-9 / seconds);
+}
+
 void show_port_stats(const struct traffic *traffic, FILE *out)
 {
+	double seconds = seconds_now() - shown_at;
+
 	for (unsigned i = 0; i < traffic->port_count; i++) {
 		const struct uroce_stats *base = &cleared[i];
 		struct uroce_stats now;
 
 		uroce_device_stats(traffic->ports[i].port->device, &now);
-		fprintf(out, "port %u: received %lu frames %lu bytes, sent %lu frames %lu bytes\n", i,
-			now.rx_frames - base->rx_frames, now.rx_bytes - base->rx_bytes, now.tx_frames - base->tx_frames,
-			now.tx_bytes - base->tx_bytes);
+		fprintf(out, "port %u: received %lu frames %lu bytes, sent %lu frames %lu bytes, dropped %lu frames\n",
+			i, now.rx_frames - base->rx_frames, now.rx_bytes - base->rx_bytes,
+			now.tx_frames - base->tx_frames, now.tx_bytes - base->tx_bytes, dropped(&now) - dropped(base));
+		show_throughput(&now, &shown[i], seconds, out);
+		shown[i] = now;
 		for (uint32_t c = 0; c < now.count; c++) {
 			if (now.values[c] != base->values[c])
 				fprintf(out, "  %-32s %12lu  %s\n", uroce_counter_name(c),
 					now.values[c] - base->values[c], uroce_counter_text(c));
 		}
 	}
+	shown_at += seconds;
 }
 
 /* What the driver counts, by its own names. */
@@ -105,8 +137,11 @@ void show_qps(struct traffic *traffic, FILE *out)
 		if (uroce_qp_query(flow->qp, &attr) != 0)
 			continue;
 		fprintf(out, "0x%06x   %-5u %-6s %-6s 0x%06x   %14lu %16lu\n", uroce_qp_num(flow->qp), flow->port,
-			flow->asks ? "asks" : "serves", uroce_qp_state_name(attr.qp_state), attr.dest_qp_num,
-			atomic_load(&flow->messages), atomic_load(&flow->bytes));
+			flow->asks && flow->serves ? "both" :
+			flow->asks                 ? "asks" :
+						     "serves",
+			uroce_qp_state_name(attr.qp_state), attr.dest_qp_num, atomic_load(&flow->messages),
+			atomic_load(&flow->bytes));
 	}
 	if (count == 0)
 		fprintf(out, "none\n");

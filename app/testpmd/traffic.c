@@ -13,6 +13,7 @@
 #define POLL_BATCH 32
 #define AREA_ALIGN 64u
 #define STOP_PATIENCE_MS 2000
+#define SRQ_MAX 32768u
 
 /* Each queue pair has its own piece of memory on both sides: the message, then a counter for atomics. */
 static uint64_t area_bytes(uint32_t message_bytes)
@@ -20,11 +21,12 @@ static uint64_t area_bytes(uint32_t message_bytes)
 	return ((uint64_t)message_bytes + AREA_ALIGN - 1) / AREA_ALIGN * AREA_ALIGN + AREA_ALIGN;
 }
 
-static uint64_t memory_bytes(const struct traffic *traffic)
+/* Enough for the queue pairs of the settings, and for some of a peer's. */
+static uint64_t memory_wanted(const struct settings *settings)
 {
-	return area_bytes(1u << 20) * 64 > area_bytes(traffic->settings->size) * traffic->settings->qps ?
-		       area_bytes(1u << 20) * 64 :
-		       area_bytes(traffic->settings->size) * traffic->settings->qps;
+	uint64_t peers = area_bytes(1u << 20) * 64, ours = area_bytes(settings->size) * settings->qps;
+
+	return peers > ours ? peers : ours;
 }
 
 /* ---- the worker ---- */
@@ -57,7 +59,13 @@ static uint64_t area_of(const struct traffic *traffic, const struct flow *flow)
 {
 	uint64_t number = (uint64_t)(flow - traffic->flows) / (traffic->port_count == 2 ? 2 : 1);
 
-	return number * area_bytes(traffic->message_bytes);
+	return number * area_bytes(traffic->area_message_bytes);
+}
+
+/* The flow, and in the lowest bit whether it is a receive. */
+static uint64_t name_request(const struct traffic *traffic, const struct flow *flow, bool receive)
+{
+	return (uint64_t)(flow - traffic->flows) * 2 + receive;
 }
 
 static bool post_request(struct traffic *traffic, struct flow *flow)
@@ -65,15 +73,15 @@ static bool post_request(struct traffic *traffic, struct flow *flow)
 	const struct traffic_port *port = &traffic->ports[flow->port];
 	enum uroce_wr_opcode op = pick_operation(traffic->settings, flow);
 	bool atomic = op == UROCE_WR_ATOMIC_CMP_AND_SWP || op == UROCE_WR_ATOMIC_FETCH_AND_ADD;
-	uint64_t counter = area_bytes(traffic->message_bytes) - AREA_ALIGN;
+	uint64_t counter = area_bytes(traffic->area_message_bytes) - AREA_ALIGN;
 	uint64_t area = area_of(traffic, flow);
 	struct uroce_sge sge = {
 		.addr = (uintptr_t)port->memory + area + (atomic ? counter : 0),
-		.length = atomic ? 8 : traffic->message_bytes,
+		.length = atomic ? 8 : atomic_load_explicit(&traffic->message_bytes, memory_order_relaxed),
 		.lkey = uroce_mr_lkey(port->mr),
 	};
 	struct uroce_send_wr wr = {
-		.wr_id = (uint64_t)(flow - traffic->flows),
+		.wr_id = name_request(traffic, flow, false),
 		.sg_list = &sge,
 		.num_sge = 1,
 		.opcode = op,
@@ -87,41 +95,69 @@ static bool post_request(struct traffic *traffic, struct flow *flow)
 	return uroce_qp_post_send(flow->qp, &wr, NULL) == 0;
 }
 
+/* Into the port's shared queue when it has one. */
 static bool post_receive(struct traffic *traffic, struct flow *flow)
 {
 	const struct traffic_port *port = &traffic->ports[flow->port];
 	struct uroce_sge sge = {
 		.addr = (uintptr_t)port->memory + area_of(traffic, flow),
-		.length = traffic->message_bytes,
+		.length = traffic->area_message_bytes,
 		.lkey = uroce_mr_lkey(port->mr),
 	};
-	struct uroce_recv_wr wr = { .wr_id = (uint64_t)(flow - traffic->flows), .sg_list = &sge, .num_sge = 1 };
+	struct uroce_recv_wr wr = { .wr_id = name_request(traffic, flow, true), .sg_list = &sge, .num_sge = 1 };
 
-	return uroce_qp_post_recv(flow->qp, &wr, NULL) == 0;
+	return (port->srq ? uroce_srq_post_recv(port->srq, &wr, NULL) : uroce_qp_post_recv(flow->qp, &wr, NULL)) == 0;
+}
+
+/* The shared queue of a port is filled by the worker of its first queue: one thread at a time. */
+static void fill_shared(struct traffic *traffic, struct flow *flow)
+{
+	struct traffic_port *port = &traffic->ports[flow->port];
+	struct uroce_srq_attr attr;
+
+	if (flow->worker != port->first_worker)
+		return;
+	uroce_srq_query(port->srq, &attr);
+	for (; attr.count < attr.max_wr && post_receive(traffic, flow); attr.count++)
+		;
 }
 
 static void feed(struct traffic *traffic, struct flow *flow)
 {
-	uint32_t depth = traffic->settings->depth;
+	uint32_t depth = traffic->settings->depth, burst = traffic->settings->burst;
 
 	if (atomic_load_explicit(&flow->dead, memory_order_relaxed))
 		return;
-	if (!flow->asks) {
-		while (flow->outstanding < 2 * depth && post_receive(traffic, flow))
-			flow->outstanding++;
+	if (flow->serves && traffic->ports[flow->port].srq)
+		fill_shared(traffic, flow);
+	else if (flow->serves)
+		while (flow->receives < flow->room && post_receive(traffic, flow))
+			flow->receives++;
+	if (!flow->asks || !atomic_load_explicit(&traffic->running, memory_order_relaxed))
 		return;
-	}
-	if (!atomic_load_explicit(&traffic->running, memory_order_relaxed))
-		return;
-	while (flow->outstanding < depth && post_request(traffic, flow))
-		flow->outstanding++;
+	while (flow->requests < depth && burst-- > 0 && post_request(traffic, flow))
+		flow->requests++;
+}
+
+/* The flow whose completion it is; a receive of a shared queue is taken by whom it says. */
+static struct flow *flow_of(struct traffic *traffic, const struct uroce_wc *wc)
+{
+	struct flow *flow = &traffic->flows[wc->wr_id / 2];
+
+	if (flow->qp && uroce_qp_num(flow->qp) == wc->qp_num)
+		return flow;
+	flow = traffic_find(traffic, wc->qp_num);
+	return flow ? flow : &traffic->flows[wc->wr_id / 2];
 }
 
 static void take_completion(struct traffic *traffic, const struct uroce_wc *wc)
 {
-	struct flow *flow = &traffic->flows[wc->wr_id];
+	struct flow *flow = flow_of(traffic, wc);
 
-	flow->outstanding--;
+	if (wc->wr_id & 1)
+		flow->receives -= traffic->ports[flow->port].srq == NULL;
+	else
+		flow->requests--;
 	if (wc->status == UROCE_WC_SUCCESS) {
 		atomic_fetch_add_explicit(&flow->messages, 1, memory_order_relaxed);
 		atomic_fetch_add_explicit(&flow->bytes, wc->byte_len, memory_order_relaxed);
@@ -183,23 +219,32 @@ static int complain(const char *what, int error)
 	return error ? -1 : 0;
 }
 
+static int create_shared(const struct traffic *traffic, struct traffic_port *port)
+{
+	uint32_t wanted = 2 * traffic->settings->depth * traffic->settings->qps;
+	struct uroce_srq_attr attr = { .max_wr = wanted < SRQ_MAX ? wanted : SRQ_MAX, .max_sge = 1 };
+
+	return traffic->settings->srq ? uroce_srq_create(port->pd, &attr, &port->srq) : 0;
+}
+
 static int open_port(struct traffic *traffic, unsigned index)
 {
 	struct traffic_port *port = &traffic->ports[index];
 	uint32_t access = UROCE_ACCESS_LOCAL_WRITE | UROCE_ACCESS_REMOTE_READ | UROCE_ACCESS_REMOTE_WRITE |
 			  UROCE_ACCESS_REMOTE_ATOMIC;
-	uint32_t cq_depth = traffic->settings->qps * 4 * traffic->settings->depth + 64;
 
-	port->memory = calloc(1, memory_bytes(traffic));
+	port->memory = calloc(1, traffic->memory_bytes);
 	if (port->memory == NULL)
 		return complain("memory for messages", -ENOMEM);
 	if (complain("protection domain", uroce_pd_alloc(port->port->device, &port->pd)) ||
-	    complain("memory region", uroce_mr_reg(port->pd, port->memory, memory_bytes(traffic), access, &port->mr)))
+	    complain("memory region", uroce_mr_reg(port->pd, port->memory, traffic->memory_bytes, access, &port->mr)) ||
+	    complain("shared receive queue", create_shared(traffic, port)))
 		return -1;
 	for (unsigned i = 0; i < port->worker_count; i++) {
 		struct worker *worker = &traffic->workers[port->first_worker + i];
 
-		if (complain("completion queue", uroce_cq_create(port->port->device, cq_depth, &worker->cqs[index])))
+		if (complain("completion queue",
+			     uroce_cq_create(port->port->device, traffic->cq_depth, &worker->cqs[index])))
 			return -1;
 	}
 	return 0;
@@ -207,7 +252,11 @@ static int open_port(struct traffic *traffic, unsigned index)
 
 int traffic_open(struct traffic *traffic)
 {
-	traffic->message_bytes = traffic->settings->size;
+	traffic->memory_bytes = memory_wanted(traffic->settings);
+	traffic->depth = traffic->settings->depth;
+	traffic->cq_depth = traffic->settings->qps * 8 * traffic->settings->depth + 64;
+	traffic->area_message_bytes = traffic->settings->size;
+	atomic_store(&traffic->message_bytes, traffic->settings->size);
 	for (unsigned i = 0; i < traffic->worker_count; i++) {
 		traffic->workers[i].traffic = traffic;
 		traffic->workers[i].index = i;
@@ -252,6 +301,8 @@ void traffic_close(struct traffic *traffic)
 		}
 	}
 	for (unsigned i = 0; i < traffic->port_count; i++) {
+		if (traffic->ports[i].srq)
+			uroce_srq_destroy(traffic->ports[i].srq);
 		if (traffic->ports[i].mr)
 			uroce_mr_dereg(traffic->ports[i].mr);
 		if (traffic->ports[i].pd)
@@ -266,10 +317,11 @@ static int create_flow(struct traffic *traffic, unsigned port_index, uint32_t nu
 {
 	const struct traffic_port *port = &traffic->ports[port_index];
 	struct flow *flow = &traffic->flows[atomic_load(&traffic->flow_count)];
-	uint32_t depth = traffic->settings->depth;
+	uint32_t depth = traffic->depth;
 	struct uroce_qp_init_attr init = {
-		.max_send_wr = asks ? depth : 1,
-		.max_recv_wr = 2 * depth,
+		.max_send_wr = asks || traffic->settings->both ? depth : 1,
+		.max_recv_wr = port->srq ? 0 : 2 * depth,
+		.srq = port->srq,
 		.max_send_sge = 1,
 		.max_recv_sge = 1,
 		.max_dest_rd_atomic = 16,
@@ -278,7 +330,9 @@ static int create_flow(struct traffic *traffic, unsigned port_index, uint32_t nu
 	memset(flow, 0, sizeof(*flow));
 	flow->port = port_index;
 	flow->worker = port->first_worker + number % port->worker_count;
-	flow->asks = asks;
+	flow->asks = asks || traffic->settings->both;
+	flow->serves = !asks || traffic->settings->both;
+	flow->room = 2 * depth;
 	flow->random = 0x9E3779B97F4A7C15ull * (number + 1);
 	init.lcore = flow->worker + 1;
 	init.send_cq = init.recv_cq = traffic->workers[flow->worker].cqs[port_index];
@@ -363,13 +417,14 @@ int traffic_offer(struct traffic *traffic, uint32_t qps, uint32_t size, uint32_t
 {
 	int error = 0;
 
-	if (area_bytes(size) * qps > memory_bytes(traffic)) {
+	if (area_bytes(size) * qps > traffic->memory_bytes) {
 		app_complain(APP_EXIT_FAILURE, "%u queue pairs of %u bytes do not fit in %lu bytes of memory", qps,
-			     size, memory_bytes(traffic));
+			     size, traffic->memory_bytes);
 		return -1;
 	}
 	set_pause(traffic, true);
-	traffic->message_bytes = size;
+	traffic->area_message_bytes = size;
+	atomic_store(&traffic->message_bytes, size);
 	describe_port(traffic, 0, ours);
 	ours->qps = qps;
 	ours->size = size;
@@ -440,6 +495,24 @@ void traffic_drop_flows(struct traffic *traffic)
 	set_pause(traffic, false);
 }
 
+struct flow *traffic_find(struct traffic *traffic, uint32_t qp_num)
+{
+	for (uint32_t i = 0; i < atomic_load(&traffic->flow_count); i++) {
+		if (uroce_qp_num(traffic->flows[i].qp) == qp_num)
+			return &traffic->flows[i];
+	}
+	return NULL;
+}
+
+int traffic_resize(struct traffic *traffic, uint32_t bytes)
+{
+	if (bytes > traffic->area_message_bytes)
+		return app_complain(-1, "size %u: there is room for messages of 1 to %u: start with a larger --size",
+				    bytes, traffic->area_message_bytes);
+	atomic_store(&traffic->message_bytes, bytes);
+	return 0;
+}
+
 void traffic_start(struct traffic *traffic)
 {
 	atomic_store(&traffic->running, true);
@@ -454,7 +527,7 @@ void traffic_stop(struct traffic *traffic)
 		for (uint32_t i = 0; i < atomic_load(&traffic->flow_count); i++) {
 			const volatile struct flow *flow = &traffic->flows[i];
 
-			busy += flow->asks && flow->outstanding > 0;
+			busy += flow->asks && flow->requests > 0;
 		}
 		if (busy == 0)
 			return;

@@ -19,8 +19,9 @@
 struct flow {
 	struct uroce_qp *qp;
 	unsigned port, worker;
-	bool asks;            /* posts requests; otherwise it serves: receives only */
-	uint32_t outstanding; /* requests or receives posted */
+	bool asks, serves;           /* posts requests; posts receives */
+	uint32_t requests, receives; /* posted */
+	uint32_t room;               /* receives that may be */
 	uint64_t random;
 	uint64_t remote_va;
 	uint32_t remote_rkey;
@@ -43,20 +44,24 @@ struct traffic_port {
 	struct app_port *port;
 	struct uroce_pd *pd;
 	struct uroce_mr *mr;
+	struct uroce_srq *srq; /* NULL: each queue pair has receives of its own */
 	uint8_t *memory;
 	unsigned first_worker, worker_count;
 };
 
 struct traffic {
-	const struct settings *settings;
+	struct settings *settings;
 	struct uroce_engine *engine;
 	struct traffic_port ports[SETTINGS_PORTS];
 	unsigned port_count;
+	uint64_t memory_bytes;    /* of each port */
+	uint32_t cq_depth, depth; /* of the queues that are made */
 	struct worker workers[TRAFFIC_WORKERS];
 	unsigned worker_count;
 	struct flow flows[2 * EXCHANGE_QPS_MAX];
 	_Atomic uint32_t flow_count;
-	uint32_t message_bytes; /* the target takes the initiator's */
+	uint32_t area_message_bytes;    /* what a message may have; the target takes the initiator's */
+	_Atomic uint32_t message_bytes; /* what it has */
 	_Atomic bool running, pause, quit;
 };
 
@@ -76,6 +81,12 @@ bool traffic_serve(struct traffic *traffic, const struct exchange_line *line);
 int traffic_meet(struct traffic *traffic, const struct exchange_line *line);
 /* Destroys all queue pairs. */
 void traffic_drop_flows(struct traffic *traffic);
+
+/* A flow by its number; NULL: there is none. */
+struct flow *traffic_find(struct traffic *traffic, uint32_t qp_num);
+
+/* Messages have so many bytes from now on. 0, or -1 after a complaint: more than they began with. */
+int traffic_resize(struct traffic *traffic, uint32_t bytes);
 
 void traffic_start(struct traffic *traffic);
 /* Posts no more and waits, at most 2 s, until what is outstanding has completed. */

@@ -15,7 +15,7 @@
 #include "drivers/capture/clock.h"
 #include "drivers/capture/pcapng.h"
 
-#define PATHS 2u /* of a QP: its own, and the alternate one */
+#define PEERS_MAX 8u /* addresses of the peer: of its path, of the alternate one, of paths that it had before */
 #define PATH_BYTES 600u
 #define PSN_MASK 0xFFFFFFu
 #define PSN_HALF 0x800000u
@@ -47,19 +47,49 @@ static int by_time(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static void gather(struct story *story, const struct drivers_tap *tap)
-{
-	const struct uroce_qp_attr *attr = &story->view->attr;
-	const struct uroce_path *paths[PATHS] = { &attr->path, &attr->alt_path };
+struct peers {
+	struct uroce_addr addresses[PEERS_MAX];
+	uint32_t count;
+};
 
-	for (uint32_t i = 0; i < PATHS; i++) {
-		if (i > 0 && memcmp(&paths[i]->dest, &paths[0]->dest, sizeof(paths[0]->dest)) == 0)
-			continue;
-		story->count += drivers_tap_copy(tap, true, attr->dest_qp_num, paths[i]->dest.bytes,
-						 story->frames + story->count);
-		story->count += drivers_tap_copy(tap, false, story->view->qp_num, paths[i]->source.bytes,
-						 story->frames + story->count);
+static void add_peer(struct peers *peers, const struct uroce_addr *address)
+{
+	for (uint32_t i = 0; i < peers->count; i++) {
+		if (memcmp(&peers->addresses[i], address, sizeof(*address)) == 0)
+			return;
 	}
+	if (peers->count < PEERS_MAX)
+		peers->addresses[peers->count++] = *address;
+}
+
+/* A QP that has migrated does not know the path of before: what came tells where the peer was. */
+static struct peers find_peers(const struct story *story)
+{
+	struct peers peers = { .count = 0 };
+
+	add_peer(&peers, &story->view->attr.path.dest);
+	add_peer(&peers, &story->view->attr.alt_path.dest);
+	for (uint32_t i = 0; i < story->count; i++) {
+		const struct drivers_flow_frame *frame = &story->frames[i];
+		struct uroce_frame_view view;
+
+		if (uroce_frame_look(frame->data, frame->kept_bytes, frame->frame_bytes, &view) == 0)
+			add_peer(&peers, &view.source);
+	}
+	return peers;
+}
+
+static void gather(struct story *story, const struct postmortem *what)
+{
+	struct peers peers;
+
+	for (uint32_t i = 0; i < what->address_count; i++)
+		story->count += drivers_tap_copy(what->tap, false, story->view->qp_num, what->addresses[i].bytes,
+						 story->frames + story->count);
+	peers = find_peers(story);
+	for (uint32_t i = 0; i < peers.count; i++)
+		story->count += drivers_tap_copy(what->tap, true, story->view->attr.dest_qp_num,
+						 peers.addresses[i].bytes, story->frames + story->count);
 	for (uint32_t i = 0; i < story->count; i++)
 		story->order[i] = &story->frames[i];
 	qsort(story->order, story->count, sizeof(story->order[0]), by_time);
@@ -215,7 +245,7 @@ static void write_files(struct story *story, const struct postmortem *what)
 
 void postmortem_write(const struct postmortem *what)
 {
-	size_t room = (size_t)drivers_tap_queues(what->tap) * FLOWS_FRAMES * 2 * PATHS;
+	size_t room = (size_t)drivers_tap_queues(what->tap) * FLOWS_FRAMES * (UROCE_ADDRS_MAX + PEERS_MAX);
 	struct story story = {
 		.view = what->view,
 		.clock = capture_clock_read(),
@@ -224,7 +254,7 @@ void postmortem_write(const struct postmortem *what)
 	};
 
 	if (story.frames && story.order) {
-		gather(&story, what->tap);
+		gather(&story, what);
 		write_files(&story, what);
 	}
 	free(story.frames);

@@ -8,8 +8,10 @@
 #include "drivers/capture/tap.h"
 
 struct postmortem {
-	const struct uroce_qp_view *view; /* of the QP when it failed */
-	const struct drivers_tap *tap;    /* of its port */
+	const struct uroce_qp_view *view;   /* of the QP when it failed */
+	const struct drivers_tap *tap;      /* of its port */
+	const struct uroce_addr *addresses; /* of the port */
+	uint32_t address_count;
 	const char *port_name;
 	const char *directory;
 };

@@ -24,6 +24,7 @@ struct recorded_port {
 	struct uroce_engine *engine; /* NULL: this place is free */
 	struct drivers_tap *tap;
 	uint16_t port_id;
+	struct uroce_device_info device; /* its addresses, at which its QPs are known */
 	char name[DRIVERS_ETHDEV_NAME_BYTES];
 	char directory[DIRECTORY_BYTES];
 	uint32_t places[UROCE_LCORES_MAX]; /* how far the failures of each lcore have been looked at */
@@ -41,6 +42,8 @@ static void record(const struct recorded_port *port, const struct uroce_qp_view 
 	struct postmortem what = {
 		.view = view,
 		.tap = port->tap,
+		.addresses = port->device.addrs,
+		.address_count = port->device.addr_count,
 		.port_name = port->name,
 		.directory = port->directory,
 	};
@@ -101,8 +104,8 @@ static struct recorded_port *free_place(void)
 }
 
 /* Under the lock. */
-static int add_port(struct uroce_engine *engine, const struct drivers_ethdev *ethdev, struct drivers_tap *tap,
-		    const char *directory, struct uroce_error *error)
+static int add_port(struct uroce_engine *engine, struct uroce_device *device, const struct drivers_ethdev *ethdev,
+		    struct drivers_tap *tap, const char *directory, struct uroce_error *error)
 {
 	struct recorded_port *port = free_place();
 
@@ -115,6 +118,7 @@ static int add_port(struct uroce_engine *engine, const struct drivers_ethdev *et
 						 "no thread for the recorder: end others, or raise ulimit -u");
 	}
 	*port = (struct recorded_port){ .engine = engine, .tap = tap, .port_id = ethdev->port_id };
+	uroce_device_query(device, &port->device);
 	strcpy(port->name, ethdev->name);
 	strcpy(port->directory, directory);
 	look(port, false); /* a port of before may have had the same id */
@@ -122,8 +126,9 @@ static int add_port(struct uroce_engine *engine, const struct drivers_ethdev *et
 	return 0;
 }
 
-int drivers_recorder_begin(struct uroce_engine *engine, const struct drivers_ethdev *ethdev, struct drivers_tap *tap,
-			   const char *directory, struct uroce_error *error)
+int drivers_recorder_begin(struct uroce_engine *engine, struct uroce_device *device,
+			   const struct drivers_ethdev *ethdev, struct drivers_tap *tap, const char *directory,
+			   struct uroce_error *error)
 {
 	int code = check_directory(directory, error);
 
@@ -132,7 +137,7 @@ int drivers_recorder_begin(struct uroce_engine *engine, const struct drivers_eth
 	if (drivers_tap_record(tap) != 0)
 		return drivers_error_set(error, -ENOMEM, "no memory for the records of port %s", ethdev->name);
 	pthread_mutex_lock(&lock);
-	code = add_port(engine, ethdev, tap, directory, error);
+	code = add_port(engine, device, ethdev, tap, directory, error);
 	pthread_mutex_unlock(&lock);
 	return code;
 }

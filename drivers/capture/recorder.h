@@ -13,8 +13,8 @@
  * From now on the failures of the port's QPs are recorded by a thread, some 10 ms after them. Makes the directory if
  * there is none. 0; why it cannot be written; -ENOMEM; -EAGAIN: no thread; -ENOSPC: of too many ports.
  */
-int drivers_recorder_begin(struct uroce_engine *engine, const struct drivers_ethdev *port, struct drivers_tap *tap,
-			   const char *directory, struct uroce_error *error);
+int drivers_recorder_begin(struct uroce_engine *engine, struct uroce_device *device, const struct drivers_ethdev *port,
+			   struct drivers_tap *tap, const char *directory, struct uroce_error *error);
 /* What failed until now is written. The engine is there, and the tap. */
 void drivers_recorder_end(const struct drivers_tap *tap);
 

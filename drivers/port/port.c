@@ -93,7 +93,8 @@ static int begin_record(const struct uroce_port_config *config, struct open_port
 	int code = make_tap(port, error);
 
 	if (code == 0)
-		code = drivers_recorder_begin(config->engine, &port->ethdev, port->tap, config->record_path, error);
+		code = drivers_recorder_begin(config->engine, port->public.device, &port->ethdev, port->tap,
+					      config->record_path, error);
 	port->recorded = code == 0;
 	return code;
 }

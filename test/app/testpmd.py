@@ -2,6 +2,7 @@
 # testpmd.py - sessions at the prompt of uroce-testpmd: every command, and what it leaves behind
 # SPDX-License-Identifier: BSD-3-Clause
 """testpmd.py BUILD: prints TAP. What is captured is read by tshark, if there is one, and by uroce-decode."""
+import json
 import os
 import re
 import shutil
@@ -72,6 +73,118 @@ def tshark(path, *arguments):
                           timeout=60)
     want(done.returncode == 0, path, done.stderr)
     return done.stdout.splitlines()
+
+
+# What is typed, what the answer has, and what comes behind it. {qpn}: a queue pair that asks; {d}: a folder.
+SESSION = (
+    ("show config", r"size +300 +\(command line\)"),
+    ("show port info all", r"port 0: net_ring.* path MTU up to 1024"),
+    ("start", "started"),
+    ("set size 200", "size is 200"),
+    ("set size 301", "there is room for messages of 1 to 300"),
+    ("set depth 4", "depth is 4"),
+    ("set depth 9", "the queues have room for 1 to 8"),
+    ("set burst 2", "burst is 2"),
+    ("set burst 0", "a number from 1 to 4096"),
+    ("set mix write:1,read:1", "mix is write:1,read:1"),
+    ("set mix fly:1", "NAME:WEIGHT of send"),
+    ("set stats-period 1", "stats-period is 1", r"messages/s +\d+\.\d+ Gbit/s"),
+    ("set stats-period 0", "stats-period is 0"),
+    ("show config", r"size +200 +\(prompt\)"),
+    ("show port stats all", "port 0: received [1-9]"),
+    ("show port stats all", r"since the last show, \d+.\d s: received [1-9]\d+ frames/s [0-9.]+ Gbit/s, sent [1-9]"),
+    ("show port xstats all", "rx_good_packets +[1-9]"),
+    ("clear port stats all", "cleared"),
+    ("show cq", r"port  lcore", r"^0 +0 +2 +\d+$"),
+    ("show mr", "port  address", r"^1 +0x\w+ +\d+ +0x\w{8} +read, write, atomics"),
+    ("show srq", "port  receives", r"^1 +[1-9]\d* +32$"),
+    ("show qp {qpn}", "QP {qpn}: RTS, lcore 0, port 0"),
+    ("why {qpn}", "nothing has failed"),
+    ("show path", "QPN", "^{qpn} +0 +10.0.0.1 +10.0.0.2 +1024 +0 +migrated +none"),
+    ("migrate {qpn}", "{qpn} goes from 10.0.1.1 to 10.0.1.2 now"),
+    ("show path", "QPN", "^{qpn} +0 +10.0.1.1 +10.0.1.2 "),
+    ("migrate {qpn}", "{qpn} goes from 10.0.0.1 to 10.0.0.2 now"),
+    ("migrate 0x1", "there is none"),
+    ("show lcore", r"lcore 0: \d+\.\d % busy, 4 queue pairs"),
+    ("show cm", "0 connections"),
+    ("inject dup 1% port 0", "port 0: loss 0 dup 0.01"),
+    ("inject cut port 1", ", cut$"),
+    ("inject mend", "port 1: loss 0 dup 0 reorder 0 corrupt 0$"),
+    ("inject loss 0.1%", "port 1: loss 0.001"),
+    ("inject reorder 0.1%", "port 1: .* reorder 0.001"),
+    ("inject corrupt 0.1%", "port 1: .* corrupt 0.001"),
+    ("inject off", "port 1: loss 0 dup 0 reorder 0 corrupt 0$"),
+    ("show inject", "port 0: loss 0 dup 0 reorder 0 corrupt 0$"),
+    ("capture {d}/x bytes 100", "frames of 2 ports"),
+    ("load {d}/more", "port 1: loss 0"),
+    ("capture stop", "has [1-9]"),
+    ("listen", "the queue pairs are connected already"),
+    ("connect 10.0.0.9", "the queue pairs are connected already"),
+    ("disconnect", "there is no peer by address"),
+    ("help show", "^show port info"),
+    ("stop", "stopped"),
+    ("help", "^start ", "^quit  "),
+)
+
+
+def commands_of(help_text):
+    """Each way to begin a line that help shows: ("show", "cq"), ("start", "")."""
+    for line in help_text.splitlines():
+        words = re.split("  +", line)[0].split()
+        if not words or words[0].startswith("uroce>"):
+            continue
+        for second in (words[1].strip("[]").split("|") if len(words) > 1 else [""]):
+            yield words[0], second if second.islower() else ""
+
+
+@case
+def every_command_does_what_help_says(directory):
+    open(os.path.join(directory, "more"), "w").write("# more\nshow inject\n")
+    with Prompt("--qps", "2", "--mix", "write:1,send:1,read:1", "--size", "300", "--tx-depth", "8", "--srq") as pmd:
+        pmd.ask("show qp", "QPN")
+        qpn = pmd.wait_for(r"^(0x\w+) +0 +asks +RTS +0x\w+")[1]
+        for command, *patterns in SESSION:
+            if command.startswith("load"):
+                time.sleep(0.5)  # so that there is something to capture
+            pmd.ask(command.replace("{qpn}", qpn).replace("{d}", directory), patterns[0].replace("{qpn}", qpn))
+            for pattern in patterns[1:]:
+                pmd.wait_for(pattern.replace("{qpn}", qpn))
+        text = "".join(pmd.told)
+        pmd.quit()
+    used = [command for command, *_ in SESSION] + ["show qp", "quit"]
+    named = set(commands_of(text[text.rindex("\nstart ") + 1:]))
+    want(len(named) > 30, named)
+    for first, second in sorted(named):
+        want(any(one.split()[0] == first and second in one for one in used), "no test uses", first, second)
+
+
+@case
+def both_ends_send_when_asked_to_and_the_end_is_told_as_json(directory):
+    path = os.path.join(directory, "final.json")
+    with Prompt("--both", "--qps", "2", "--mix", "write:1,read:1,send:1,fadd:1", "--json", path, "--rxd", "256",
+                "--total-num-mbufs", "4095", "--mbuf-size", "4300", "--rxq", "1", "--txq", "1", "-a") as pmd:
+        pmd.ask("show qp", "QPN")
+        pmd.wait_for(r"^0x\w+ +1 +both +RTS")
+        time.sleep(0.3)
+        pmd.ask("stop", "stopped")
+        _, code = pmd.quit()
+        want(code == 0, *pmd.told)
+    told = json.load(open(path))
+    want(len(told["ports"]) == 2 and len(told["qps"]) == 4, told)
+    want(all(qp["state"] == "RTS" and qp["messages"] > 100 and qp["asks"] and qp["serves"] for qp in told["qps"]), told)
+    for port in told["ports"]:
+        want(port["rx_frames"] > 400 and port["counters"]["rx_write_requests"] > 10, port)
+        want(port["counters"]["retransmitted_packets"] == 0, "nothing is lost", port)
+
+
+@case
+def what_ports_cannot_be_is_said_at_once(directory):
+    for options, code, words in (
+            (("--rxq", "2"), 2, "raise --nb-cores"), (("--rxq", "1", "--txq", "2"), 2, "give both the same"),
+            (("--json", directory + "/none/x"), 3, "No such file"), (("--rxd", "100"), 2, "power of two"),
+            (("--record", "/proc/none"), 3, "/proc/none"), (("--burst", "0"), 2, "from 1 to 4096")):
+        status, out, err = run("testpmd", *options, "--cmdline-file", "/dev/null")
+        want(status == code and words in err, options, status, out, err)
 
 
 @case

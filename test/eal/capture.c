@@ -361,8 +361,8 @@ static void open_recorded(struct recorded *recorded, uint8_t timeout)
 		const struct drivers_ethdev *port = &recorded->network.loop.ports[i];
 
 		cr_assert_eq(drivers_tap_attach(port, &recorded->taps[i], &error), 0, "%s", error.text);
-		cr_assert_eq(drivers_recorder_begin(recorded->network.engine, port, recorded->taps[i], recorded->folder,
-						    &error),
+		cr_assert_eq(drivers_recorder_begin(recorded->network.engine, recorded->network.ends[i].device, port,
+						    recorded->taps[i], recorded->folder, &error),
 			     0, "%s", error.text);
 		network_create_qp(&recorded->network, i, 64, -1);
 	}
@@ -512,8 +512,8 @@ Test(capture, a_new_recorder_does_not_tell_of_old_failures)
 	end_record(&recorded);
 	write_with_a_wrong_key(&recorded);
 	cr_assert_eq(drivers_tap_attach(&recorded.network.loop.ports[0], &tap, &error), 0);
-	cr_assert_eq(drivers_recorder_begin(recorded.network.engine, &recorded.network.loop.ports[0], tap,
-					    recorded.folder, &error),
+	cr_assert_eq(drivers_recorder_begin(recorded.network.engine, recorded.network.ends[0].device,
+					    &recorded.network.loop.ports[0], tap, recorded.folder, &error),
 		     0);
 	drivers_recorder_end(tap);
 	drivers_tap_detach(tap);

@@ -1,0 +1,71 @@
+/* json.c - the final statistics of uroce-testpmd for programs */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "testpmd/json.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <string.h>
+#include <unistd.h>
+
+static int complain(const char *path, const char *why)
+{
+	return app_complain(APP_EXIT_ENVIRONMENT, "--json %s: %s: name a file in a directory that is yours", path, why);
+}
+
+int json_check(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+
+	if (fd < 0)
+		return complain(path, strerror(errno));
+	close(fd);
+	return APP_EXIT_OK;
+}
+
+static json_t *describe_port(const struct traffic_port *port)
+{
+	struct uroce_stats stats;
+	json_t *counters = json_object();
+
+	uroce_device_stats(port->port->device, &stats);
+	for (uint32_t i = 0; i < stats.count; i++)
+		json_object_set_new(counters, uroce_counter_name(i), json_integer((json_int_t)stats.values[i]));
+	return json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:o}", "name", port->port->ethdev->name, "driver",
+			 port->port->ethdev->driver, "rx_frames", (json_int_t)stats.rx_frames, "rx_bytes",
+			 (json_int_t)stats.rx_bytes, "tx_frames", (json_int_t)stats.tx_frames, "tx_bytes",
+			 (json_int_t)stats.tx_bytes, "counters", counters);
+}
+
+static json_t *describe_flow(struct flow *flow)
+{
+	struct uroce_qp_attr attr;
+	char why[UROCE_EXPLAIN_BYTES];
+	bool dead = atomic_load(&flow->dead);
+
+	if (uroce_qp_query(flow->qp, &attr) != 0)
+		return NULL;
+	return json_pack("{s:i, s:i, s:s, s:i, s:b, s:b, s:I, s:I, s:s*}", "qp_num", (int)uroce_qp_num(flow->qp),
+			 "port", (int)flow->port, "state", uroce_qp_state_name(attr.qp_state), "peer",
+			 (int)attr.dest_qp_num, "asks", (int)flow->asks, "serves", (int)flow->serves, "messages",
+			 (json_int_t)atomic_load(&flow->messages), "bytes", (json_int_t)atomic_load(&flow->bytes),
+			 "error", dead ? uroce_wc_explain(&flow->error, why, sizeof(why)) : NULL);
+}
+
+int json_write(const struct traffic *traffic, const char *path)
+{
+	json_t *ports = json_array(), *qps = json_array(), *root;
+	int failed;
+
+	for (unsigned i = 0; i < traffic->port_count; i++)
+		json_array_append_new(ports, describe_port(&traffic->ports[i]));
+	for (uint32_t i = 0; i < atomic_load(&traffic->flow_count); i++) {
+		struct flow *flow = (struct flow *)(uintptr_t)&traffic->flows[i];
+
+		json_array_append_new(qps, describe_flow(flow));
+	}
+	root = json_pack("{s:s, s:o, s:o}", "version", uroce_version(), "ports", ports, "qps", qps);
+	failed = root == NULL || json_dump_file(root, path, JSON_INDENT(1)) != 0;
+	json_decref(root);
+	return failed ? complain(path, strerror(errno)) : APP_EXIT_OK;
+}
