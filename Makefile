@@ -11,7 +11,7 @@ install_packages = test/support/install-packages
 
 .DEFAULT_GOAL := build
 .PHONY: help build run test tidy compliance coverage format bench bench-peers plots interop sim fuzz model analyze
-.PHONY: mutants soak docs install clean
+.PHONY: mutants soak docs install deb deb-test clean
 .PHONY: packages-build packages-test
 
 help:
@@ -27,6 +27,8 @@ help:
 	@echo 'make plots       draws the last results of make bench into docs/plots'
 	@echo 'make interop     talk to the RDMA stack of Linux in a QEMU guest (FULL=1: the whole matrix)'
 	@echo 'make install     install under PREFIX=$(PREFIX), below DESTDIR if given'
+	@echo 'make deb         Debian packages of the library, the programs, the target and the documents, in $(BUILD)-deb/'
+	@echo 'make deb-test    builds them twice, installs, uses and purges them on a bare Debian, as root'
 	@echo 'make sim         the simulator with 10000 seeds, the loss sweep, storms (RUNS=2000 seeds of those)'
 	@echo 'make soak        real time: a process that works on and on, cases over a bad link beside it (SECONDS=600)'
 	@echo 'make fuzz        libFuzzer on what peers send and on two ends at work (ARGS="--only wire --seconds 60")'
@@ -96,6 +98,14 @@ install: packages-build
 	meson configure $(BUILD)-install --prefix=$(abspath $(PREFIX))
 	DESTDIR=$(DESTDIR) meson install -C $(BUILD)-install
 
+deb:
+	@$(install_packages) build deb
+	@test/support/make-deb $(BUILD)-deb
+
+deb-test:
+	@$(install_packages) build deb deb-test
+	@test/deb/deb $(BUILD)-deb-test $(ARGS)
+
 # More seeds than make test takes; each prints itself when it fails.
 sim: packages-test $(BUILD)/build.ninja
 	@ninja -C $(BUILD) --quiet
@@ -128,4 +138,4 @@ docs:
 	@echo 'read $(BUILD)/docs/html/index.html'
 
 clean:
-	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-clang $(BUILD)-install $(BUILD)-coverage
+	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-clang $(BUILD)-install $(BUILD)-coverage $(BUILD)-deb $(BUILD)-deb-test
