@@ -11,7 +11,7 @@ install_packages = test/support/install-packages
 
 .DEFAULT_GOAL := build
 .PHONY: help build run test tidy compliance coverage format bench bench-peers plots interop sim fuzz model analyze
-.PHONY: mutants soak docs install deb deb-test clean
+.PHONY: mutants soak docs install abi deb deb-test clean
 .PHONY: packages-build packages-test
 
 help:
@@ -27,6 +27,7 @@ help:
 	@echo 'make plots       draws the last results of make bench into docs/plots'
 	@echo 'make interop     talk to the RDMA stack of Linux in a QEMU guest (FULL=1: the whole matrix)'
 	@echo 'make install     install under PREFIX=$(PREFIX), below DESTDIR if given'
+	@echo 'make abi         does the library still fit programs compiled before? (ARGS=--renew: a new baseline)'
 	@echo 'make deb         Debian packages of the library, the programs, the target and the documents, in $(BUILD)-deb/'
 	@echo 'make deb-test    builds them twice, installs, uses and purges them on a bare Debian, as root'
 	@echo 'make sim         the simulator with 10000 seeds, the loss sweep, storms (RUNS=2000 seeds of those)'
@@ -97,6 +98,11 @@ install: packages-build
 	@[ -f $(BUILD)-install/build.ninja ] || meson setup $(BUILD)-install --buildtype=release -Dtests=false
 	meson configure $(BUILD)-install --prefix=$(abspath $(PREFIX))
 	DESTDIR=$(DESTDIR) meson install -C $(BUILD)-install
+
+abi: packages-build $(BUILD)/build.ninja
+	@$(install_packages) abi
+	@ninja -C $(BUILD) --quiet lib/liburoce.a drivers/liburoce_ports.a
+	@test/abi/abi --build $(BUILD) $(ARGS)
 
 deb:
 	@$(install_packages) build deb
