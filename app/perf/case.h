@@ -5,6 +5,7 @@
 
 #include "perf/histogram.h"
 #include "perf/options.h"
+#include "perf/series.h"
 
 /* What both ends must agree about. */
 struct perf_case {
@@ -108,6 +109,8 @@ struct perf_result {
 	double cycles_per_packet;       /* per frame received or sent; 0: not known */
 	struct perf_histogram *latency; /* in TSC cycles; NULL in bw mode */
 	double latency_scale_us;        /* microseconds a cycle; half of it where a round trip is two messages */
+	const struct perf_series *series; /* of the end that started; NULL in lat mode */
+	double cycle_s;
 };
 
 /* The cases of the options in their order: fills *test and returns true, or false behind the last. */

@@ -233,6 +233,7 @@ static void reset_run(struct perf_end *end)
 	end->ping_began = end->phase_began = end->rx_began = end->rx_posted = 0;
 	end->turns = end->unchecked_flows = 0;
 	end->stopped = false;
+	memset(&end->series, 0, sizeof(end->series));
 	if (end->latency)
 		memset(end->latency, 0, sizeof(*end->latency));
 }

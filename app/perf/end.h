@@ -14,6 +14,7 @@
 
 #include "common/ports.h"
 #include "perf/case.h"
+#include "perf/series.h"
 
 /* What the other end has to know. */
 struct perf_peer {
@@ -98,6 +99,8 @@ struct perf_end {
 	uint32_t turns;
 	uint32_t unchecked_flows; /* flows at their limit */
 	bool stopped;             /* the peer, or an error, wants no more */
+
+	struct perf_series series; /* bw, unless windows alternate with others; last, for it is large and seldom used */
 };
 
 /* 0 or negative errno. */

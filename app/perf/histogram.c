@@ -17,7 +17,7 @@ static uint32_t bucket_of(uint64_t value)
 	return (shift << HISTOGRAM_SUB_BITS) + (uint32_t)(value >> shift);
 }
 
-static uint64_t highest_of(uint32_t bucket)
+uint64_t perf_histogram_end_of(uint32_t bucket)
 {
 	uint32_t shift;
 
@@ -59,7 +59,7 @@ uint64_t perf_histogram_percentile(const struct perf_histogram *histogram, doubl
 	for (uint32_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
 		seen += histogram->buckets[i];
 		if (seen >= wanted && seen > 0) {
-			uint64_t value = highest_of(i);
+			uint64_t value = perf_histogram_end_of(i);
 
 			if (value < histogram->min)
 				return histogram->min;

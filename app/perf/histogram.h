@@ -26,6 +26,9 @@ void perf_histogram_add(struct perf_histogram *sum, const struct perf_histogram 
 /* The value that a fraction (0 ... 1) of all values does not exceed; never outside min ... max. 0 when empty. */
 uint64_t perf_histogram_percentile(const struct perf_histogram *histogram, double fraction);
 
+/* The highest value that a bucket counts. */
+uint64_t perf_histogram_end_of(uint32_t bucket);
+
 double perf_histogram_mean(const struct perf_histogram *histogram);
 double perf_histogram_deviation(const struct perf_histogram *histogram);
 

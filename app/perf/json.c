@@ -5,34 +5,62 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "common/eal.h"
 #include "perf/json.h"
+#include "perf/page.h"
 
 #define REAL_DIGITS 12
+#define BUCKETS_TOGETHER 4u /* of a histogram, which makes 32 steps of each power of two */
 
 struct perf_json {
 	const char *path;
 	FILE *file;
+	struct perf_page *page;
 	json_t *root, *results;
 };
 
-struct perf_json *perf_json_open(const char *path)
+struct perf_json *perf_json_open(const char *path, const char *page_path)
 {
 	struct perf_json *json = calloc(1, sizeof(*json));
 
 	if (json == NULL)
 		return NULL;
 	json->path = path;
-	json->file = strcmp(path, "-") == 0 ? stdout : fopen(path, "w");
-	if (json->file == NULL) {
-		app_complain(APP_EXIT_ENVIRONMENT, "--json %s: %s", path, strerror(errno));
+	/* The page first: what it complains about costs no file of before. */
+	if (page_path)
+		json->page = perf_page_open(page_path);
+	if (path && (json->page || page_path == NULL)) {
+		json->file = strcmp(path, "-") == 0 ? stdout : fopen(path, "w");
+		if (json->file == NULL)
+			app_complain(APP_EXIT_ENVIRONMENT, "--json %s: %s", path, strerror(errno));
+	}
+	if ((page_path && json->page == NULL) || (path && json->file == NULL)) {
+		perf_page_close(json->page, NULL);
 		free(json);
 		return NULL;
 	}
 	json->root = json_object();
 	json->results = json_array();
 	return json;
+}
+
+void perf_json_start(struct perf_json *json, int argc, char *const *argv)
+{
+	json_t *words = json_array();
+	time_t now = time(NULL);
+	struct tm utc;
+	char text[32];
+
+	strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+	/* What is no UTF-8 cannot stand in JSON. */
+	for (int i = 0; i < argc; i++) {
+		if (json_array_append_new(words, json_string(argv[i])) != 0)
+			json_array_append_new(words, json_string("?"));
+	}
+	json_object_set_new(json->root, "started", json_string(text));
+	json_object_set_new(json->root, "command", words);
 }
 
 static json_t *number_or_null(double value, bool applies)
@@ -84,6 +112,43 @@ static json_t *latency_of(const struct perf_result *result)
 	return object;
 }
 
+/* [highest value in us, how many]: as fine as a plot wants it. */
+static json_t *latency_counts_of(const struct perf_result *result)
+{
+	const struct perf_histogram *latency = result->latency;
+	json_t *array;
+	uint64_t sum = 0;
+
+	if (latency == NULL || latency->count == 0)
+		return json_null();
+	array = json_array();
+	for (uint32_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
+		sum += latency->buckets[i];
+		if (sum == 0 || (i + 1) % BUCKETS_TOGETHER)
+			continue;
+		json_array_append_new(array,
+				      json_pack("[f,I]", (double)perf_histogram_end_of(i) * result->latency_scale_us,
+						(json_int_t)sum));
+		sum = 0;
+	}
+	return array;
+}
+
+/* [seconds, messages that had completed]: of the end that started. */
+static json_t *series_of(const struct perf_result *result)
+{
+	const struct perf_series *series = result->series;
+	json_t *array;
+
+	if (series == NULL || series->count == 0)
+		return json_null();
+	array = json_array();
+	for (uint32_t i = 0; i < series->count; i++)
+		json_array_append_new(array, json_pack("[f,I]", (double)series->points[i].cycles * result->cycle_s,
+						       (json_int_t)series->points[i].messages));
+	return array;
+}
+
 static json_t *failover_of(const struct perf_failover_result *failover)
 {
 	if (!failover->cut)
@@ -94,37 +159,11 @@ static json_t *failover_of(const struct perf_failover_result *failover)
 			 number_or_null(failover->resumed_ms, failover->resumed_ms > 0));
 }
 
-void perf_json_result(struct perf_json *json, const struct perf_result *result)
+/* Beside what the case was measured, where it was. */
+static void put_comparisons(json_t *object, const struct perf_result *result)
 {
 	const struct perf_case *test = &result->test;
-	const struct perf_tally *tally = &result->tally;
-	bool bw = test->mode == PERF_BW;
-	struct perf_layout layout;
-	json_t *object;
 
-	perf_case_lay_out(test, &layout);
-	object = json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:b}", "op", perf_ops[test->op].name, "mode",
-			   perf_mode_names[test->mode], "size_bytes", (json_int_t)test->size_bytes, "mtu_bytes",
-			   (json_int_t)test->mtu_bytes, "qps", (json_int_t)test->qps, "depth",
-			   (json_int_t)(bw ? layout.depth : 1), "lcores", (json_int_t)result->lcores, "both_ways",
-			   (int)test->both_ways);
-	json_object_set_new(object, "seconds", json_real(tally->seconds));
-	json_object_set_new(object, "messages", json_integer((json_int_t)tally->messages));
-	json_object_set_new(object, "errors", json_integer((json_int_t)tally->errors));
-	json_object_set_new(object, "bad_bytes", json_integer((json_int_t)tally->bad_bytes));
-	json_object_set_new(object, "checked_messages", json_integer((json_int_t)tally->checked));
-	json_object_set_new(object, "gbit_per_s", number_or_null(result->gbit_per_s, bw));
-	json_object_set_new(object, "peak_gbit_per_s", number_or_null(result->peak_gbit_per_s, bw));
-	json_object_set_new(object, "messages_per_s", json_real(result->messages_per_s));
-	json_object_set_new(object, "cycles_per_packet",
-			    number_or_null(result->cycles_per_packet, result->cycles_per_packet > 0));
-	json_object_set_new(object, "retransmits", json_integer((json_int_t)tally->retransmits));
-	json_object_set_new(object, "probes", json_integer((json_int_t)tally->probes));
-	json_object_set_new(object, "rnr_naks", json_integer((json_int_t)tally->rnr_naks));
-	json_object_set_new(object, "flow_control", json_boolean(test->flow_control));
-	json_object_set_new(object, "ack_each", json_boolean(test->ack_each));
-	json_object_set_new(object, "failover", failover_of(&result->failover));
-	json_object_set_new(object, "interruptions", json_integer((json_int_t)result->interruptions));
 	json_object_set_new(object, "limit_gbit_per_s",
 			    number_or_null(result->limit.gbit_per_s, result->limit.measured));
 	json_object_set_new(object, "limit_messages_per_s",
@@ -161,8 +200,56 @@ void perf_json_result(struct perf_json *json, const struct perf_result *result)
 			    number_or_null(result->scaling.hand_over_p10, result->scaling.measured));
 	json_object_set_new(object, "hand_over_ns_p90",
 			    number_or_null(result->scaling.hand_over_p90, result->scaling.measured));
+}
+
+void perf_json_result(struct perf_json *json, const struct perf_result *result)
+{
+	const struct perf_case *test = &result->test;
+	const struct perf_tally *tally = &result->tally;
+	bool bw = test->mode == PERF_BW;
+	struct perf_layout layout;
+	json_t *object;
+
+	perf_case_lay_out(test, &layout);
+	object = json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:b}", "op", perf_ops[test->op].name, "mode",
+			   perf_mode_names[test->mode], "size_bytes", (json_int_t)test->size_bytes, "mtu_bytes",
+			   (json_int_t)test->mtu_bytes, "qps", (json_int_t)test->qps, "depth",
+			   (json_int_t)(bw ? layout.depth : 1), "lcores", (json_int_t)result->lcores, "both_ways",
+			   (int)test->both_ways);
+	json_object_set_new(object, "seconds", json_real(tally->seconds));
+	json_object_set_new(object, "messages", json_integer((json_int_t)tally->messages));
+	json_object_set_new(object, "errors", json_integer((json_int_t)tally->errors));
+	json_object_set_new(object, "bad_bytes", json_integer((json_int_t)tally->bad_bytes));
+	json_object_set_new(object, "checked_messages", json_integer((json_int_t)tally->checked));
+	json_object_set_new(object, "gbit_per_s", number_or_null(result->gbit_per_s, bw));
+	json_object_set_new(object, "peak_gbit_per_s", number_or_null(result->peak_gbit_per_s, bw));
+	json_object_set_new(object, "messages_per_s", json_real(result->messages_per_s));
+	json_object_set_new(object, "cycles_per_packet",
+			    number_or_null(result->cycles_per_packet, result->cycles_per_packet > 0));
+	json_object_set_new(object, "retransmits", json_integer((json_int_t)tally->retransmits));
+	json_object_set_new(object, "probes", json_integer((json_int_t)tally->probes));
+	json_object_set_new(object, "rnr_naks", json_integer((json_int_t)tally->rnr_naks));
+	json_object_set_new(object, "flow_control", json_boolean(test->flow_control));
+	json_object_set_new(object, "ack_each", json_boolean(test->ack_each));
+	json_object_set_new(object, "failover", failover_of(&result->failover));
+	json_object_set_new(object, "interruptions", json_integer((json_int_t)result->interruptions));
+	put_comparisons(object, result);
 	json_object_set_new(object, "latency_us", latency_of(result));
+	json_object_set_new(object, "latency_counts", latency_counts_of(result));
+	json_object_set_new(object, "over_time", series_of(result));
 	json_array_append_new(json->results, object);
+}
+
+static int write_file(struct perf_json *json)
+{
+	int error = json_dumpf(json->root, json->file, JSON_INDENT(2) | JSON_REAL_PRECISION(REAL_DIGITS));
+
+	if (error == 0)
+		error = fputc('\n', json->file) == EOF;
+	error |= json->file == stdout ? fflush(json->file) : fclose(json->file);
+	if (error)
+		app_complain(APP_EXIT_ENVIRONMENT, "--json %s is not complete: %s", json->path, strerror(errno));
+	return error;
 }
 
 int perf_json_close(struct perf_json *json)
@@ -170,12 +257,8 @@ int perf_json_close(struct perf_json *json)
 	int error;
 
 	json_object_set(json->root, "results", json->results);
-	error = json_dumpf(json->root, json->file, JSON_INDENT(2) | JSON_REAL_PRECISION(REAL_DIGITS));
-	if (error == 0)
-		error = fputc('\n', json->file) == EOF;
-	error |= json->file == stdout ? fflush(json->file) : fclose(json->file);
-	if (error)
-		app_complain(APP_EXIT_ENVIRONMENT, "--json %s is not complete: %s", json->path, strerror(errno));
+	error = json->file ? write_file(json) : 0;
+	error |= perf_page_close(json->page, json->root);
 	json_decref(json->results);
 	json_decref(json->root);
 	free(json);

@@ -120,9 +120,12 @@ void perf_result_close(struct perf_result *result, const struct perf_end *clock,
 		frames *= 2;
 	if (frames > 0 && result->test.mode == PERF_BW)
 		result->cycles_per_packet = (double)result->tally.cycles * result->lcores / frames;
+	result->cycle_s = 1.0 / (double)rte_get_tsc_hz();
+	if (result->test.mode == PERF_BW)
+		result->series = &clock->series;
 	if (result->test.mode == PERF_LAT) {
 		result->latency = clock->latency;
-		result->latency_scale_us = 1e6 / (double)rte_get_tsc_hz();
+		result->latency_scale_us = 1e6 * result->cycle_s;
 		if (!perf_ops[result->test.op].fetches)
 			result->latency_scale_us /= 2;
 	}

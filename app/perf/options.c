@@ -115,6 +115,7 @@ static const char help_text[] =
 	"\n"
 	"  --record DIR         a queue pair that fails leaves its last frames there, and why\n"
 	"  --json FILE          writes the results there, too; - is standard output\n"
+	"  --report FILE.html   writes a page with tables, plots and what they mean there, too; it needs nothing else\n"
 	"  -h, --help  -V, --version\n"
 	"\n"
 	"Of perftest, with its meaning: -A TYPE, -c RC, -F, -N, --run_infinitely, --report_gbits,\n"
@@ -153,7 +154,8 @@ enum {
 	OPT_IDLE,
 	OPT_ICRC,
 	OPT_JSON,
-	OPT_RECORD
+	OPT_RECORD,
+	OPT_REPORT
 };
 
 static const struct option long_options[] = {
@@ -201,6 +203,7 @@ static const struct option long_options[] = {
 	{ "junk", required_argument, NULL, OPT_JUNK },
 	{ "json", required_argument, NULL, OPT_JSON },
 	{ "record", required_argument, NULL, OPT_RECORD },
+	{ "report", required_argument, NULL, OPT_REPORT },
 	PERFTEST_LONG_OPTIONS,
 	{ "help", no_argument, NULL, 'h' },
 	{ "version", no_argument, NULL, 'V' },
@@ -421,6 +424,9 @@ static int take_option(int letter, const char *text, struct perf_options *option
 	case OPT_JSON:
 		options->json_path = text;
 		return APP_EXIT_OK;
+	case OPT_REPORT:
+		options->page_path = text;
+		return APP_EXIT_OK;
 	}
 	return take_what(letter, text, options);
 }
@@ -458,8 +464,14 @@ static int check_ends(const struct perf_options *options)
 		return app_complain(APP_EXIT_USAGE,
 				    "--failover %g: the links are cut in this process: leave out --server and HOST",
 				    options->failover_s);
-	if (options->server && options->json_path)
-		return app_complain(APP_EXIT_USAGE, "--json %s: the results are the client's", options->json_path);
+	if (options->server && (options->json_path || options->page_path))
+		return app_complain(APP_EXIT_USAGE, "%s: the results are the client's",
+				    options->json_path ? "--json" : "--report");
+	if (options->page_path && options->connections)
+		return app_complain(APP_EXIT_USAGE, "--report: --connections has one number, and no page of them");
+	if (options->page_path && (strcmp(options->page_path, "-") == 0 ||
+				   (options->json_path && strcmp(options->page_path, options->json_path) == 0)))
+		return app_complain(APP_EXIT_USAGE, "--report %s: give it a file of its own", options->page_path);
 	if (!local && options->core_count > 1)
 		return app_complain(APP_EXIT_USAGE, "--nb-cores %u: with --server or HOST each process has one core",
 				    options->core_count);

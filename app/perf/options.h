@@ -73,7 +73,7 @@ struct perf_options {
 	const char *gateway;
 	uint32_t tcp_port;
 	bool by_address; /* no TCP: the other process is reached over the ports */
-	const char *json_path;
+	const char *json_path, *page_path;
 	const char *record_path; /* NULL: queue pairs that fail leave nothing */
 };
 

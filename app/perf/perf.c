@@ -305,8 +305,8 @@ static int start(struct perf *perf, const struct app_args *args)
 		return code;
 	config.devices[0] = options->device;
 	perf_report_open(options->json_path && strcmp(options->json_path, "-") == 0);
-	if (options->json_path) {
-		perf->json = perf_json_open(options->json_path);
+	if (options->json_path || options->page_path) {
+		perf->json = perf_json_open(options->json_path, options->page_path);
 		if (perf->json == NULL)
 			return APP_EXIT_ENVIRONMENT;
 	}
@@ -327,6 +327,8 @@ int main(int argc, char **argv)
 	if (code || done)
 		return code;
 	code = start(&perf, &args);
+	if (perf.json)
+		perf_json_start(perf.json, argc, argv);
 	if (code == APP_EXIT_OK)
 		code = open_and_measure(&perf);
 	if (perf.json && perf_json_close(perf.json) != 0 && code == APP_EXIT_OK)

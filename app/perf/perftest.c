@@ -19,7 +19,7 @@ static const struct {
 	{ 'S', "sl", "service levels are InfiniBand's; RoCE has the priority of a VLAN tag: --vlan ID:PRIO" },
 	{ 'l', "post_list", "a request is posted at a time: that costs no doorbell here" },
 	{ 'U', "report-unsorted", "no single results are kept: --json FILE has percentiles to p99.99" },
-	{ 'H', "report-histogram", "--json FILE has the percentiles from min to p99.99 and max" },
+	{ 'H', "report-histogram", "--report FILE draws it; --json FILE has percentiles and counts" },
 	{ 'C', "report-cycles", "--json FILE has cycles_per_packet; latency is in microseconds" },
 	{ 'w', "limit_bw", "compare bw_average or --json yourself; only a wrong byte or a failure is an error" },
 	{ 'y', "limit_msgrate", "compare the rate or --json yourself; only a wrong byte or a failure is an error" },

@@ -77,6 +77,7 @@ static void look_at_window(struct perf_end *end)
 	per_s = (double)(end->completed - end->window_completed) * (double)rte_get_tsc_hz() / (double)cycles;
 	if (per_s > end->tally.peak_per_s)
 		end->tally.peak_per_s = per_s;
+	perf_series_add(&end->series, end->now - end->measure_began, end->completed - end->base_completed);
 	end->window_began = end->now;
 	end->window_completed = end->completed;
 }

@@ -1,0 +1,22 @@
+/* series.h - how many messages had completed when: as many points of a case as a plot wants, however long it takes */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef APP_PERF_SERIES_H
+#define APP_PERF_SERIES_H
+
+#include <stdint.h>
+
+#define SERIES_POINTS 128
+
+/* A zeroed struct is an empty series; the point at 0 is not among them. */
+struct perf_series {
+	uint32_t count, skipped;
+	uint32_t spacing; /* of so many points that are offered one is taken; 0: all */
+	struct {
+		uint64_t cycles, messages; /* since the clock was started */
+	} points[SERIES_POINTS];
+};
+
+/* Offered in equal steps of time. When there is no more room every other point goes, and half of the new ones. */
+void perf_series_add(struct perf_series *series, uint64_t cycles, uint64_t messages);
+
+#endif
