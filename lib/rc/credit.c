@@ -73,7 +73,7 @@ bool rc_credit_allows(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint64_t 
 	return false;
 }
 
-void rc_credit_message_started(struct rc_qp *qp, struct rc_send_wqe *wqe)
+void rc_credit_message_started(struct rc_qp *qp, const struct rc_send_wqe *wqe)
 {
 	struct rc_credit *credit = &qp->credit;
 
@@ -81,7 +81,6 @@ void rc_credit_message_started(struct rc_qp *qp, struct rc_send_wqe *wqe)
 		return;
 	credit->messages++;
 	credit->receives += needs_receive(wqe);
-	wqe->receives = credit->receives;
 	if (needs_receive(wqe)) {
 		credit->probe = false;
 		credit->probe_deadline_ns = RC_NEVER;

@@ -26,7 +26,7 @@ void rc_credit_arrived(struct rc_qp *qp, uint32_t msn, uint32_t code);
 bool rc_credit_allows(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint64_t now_ns);
 
 /* The message starts. */
-void rc_credit_message_started(struct rc_qp *qp, struct rc_send_wqe *wqe);
+void rc_credit_message_started(struct rc_qp *qp, const struct rc_send_wqe *wqe);
 
 /* No further message that needs an entry may start: ask for an ACK with this one. */
 bool rc_credit_is_used_up(const struct rc_qp *qp);

@@ -4,7 +4,7 @@
 
 #include "rc/codes.h"
 
-/* [offset, offset + bytes) of several pieces. */
+/* [offset, offset + bytes) of one piece or several; there are some bytes. */
 static enum uroce_cause gather(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint64_t offset, uint32_t bytes,
 			       struct request_pieces *pieces)
 {
@@ -33,15 +33,14 @@ enum uroce_cause rc_request_find_pieces(struct rc_qp *qp, const struct rc_send_w
 					struct request_pieces *pieces)
 {
 	uint32_t bytes = request_packet_bytes(qp, wqe, index, wqe->psn_count);
-	enum uroce_cause cause = UROCE_CAUSE_NONE;
+	uint64_t offset = (uint64_t)index << qp->mtu_shift;
 
 	pieces->count = 0;
-	if (wqe->sge_count > 1 && bytes > 0)
-		return gather(qp, wqe, (uint64_t)index << qp->mtu_shift, bytes, pieces);
-	pieces->pieces[0].base = request_find_payload(qp, wqe, index, 1, wqe->psn_count, &cause);
-	pieces->pieces[0].bytes = bytes;
+	if (bytes > 0 && !(wqe->flags & UROCE_SEND_INLINE))
+		return gather(qp, wqe, offset, bytes, pieces);
+	pieces->pieces[0] = (struct wire_span){ .base = (const uint8_t *)wqe->sges + offset, .bytes = bytes };
 	pieces->count = 1;
-	return cause;
+	return UROCE_CAUSE_NONE;
 }
 
 /* FETH (wire): placement type in bits 3:0, selectivity in bits 5:4. */

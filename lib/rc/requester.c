@@ -38,7 +38,7 @@ NOINLINE bool fits_quota(struct rc_qp *qp, uint32_t psn_count)
 }
 
 /* Invalidate or bind: when all earlier requests have been answered. */
-static enum plan do_locally(struct rc_qp *qp, struct rc_send_wqe *wqe)
+static enum plan do_locally(struct rc_qp *qp, const struct rc_send_wqe *wqe)
 {
 	const struct rc_mr_bind bind = wqe_bind(wqe);
 	bool invalidates = wqe->opcode == UROCE_WR_LOCAL_INV;
@@ -49,13 +49,12 @@ static enum plan do_locally(struct rc_qp *qp, struct rc_send_wqe *wqe)
 			    rc_mr_bind(qp->mrs, qp->pd, qp->qpn, &bind)))
 		return report_fault(qp, invalidates ? UROCE_WC_LOC_QP_OP_ERR : UROCE_WC_MW_BIND_ERR,
 				    UROCE_CAUSE_WINDOW);
-	wqe->receives = qp->credit.receives;
 	rc_sendwin_finish_local(&qp->win);
 	return PLAN_DONE;
 }
 
 /* May the request at `started` begin, which needs something that is not always there? */
-NOINLINE enum plan look_into(struct rc_qp *qp, struct rc_send_wqe *wqe, uint64_t now_ns)
+NOINLINE enum plan look_into(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint64_t now_ns)
 {
 	const struct rc_requester *req = &qp->requester;
 	bool is_read = wqe->opcode == UROCE_WR_RDMA_READ;
@@ -147,8 +146,6 @@ NOINLINE void note_resent(struct rc_qp *qp, const struct rc_send_wqe *wqe, psn_t
 	if (wqe->opcode == UROCE_WR_RDMA_READ)
 		qp_note_read_restart(qp, end);
 	rc_sendwin_advance(&qp->win, end);
-	if (psn_equal(end, qp->win.snd_max))
-		retry_caught_up(&qp->retry);
 }
 
 /*
@@ -156,8 +153,8 @@ NOINLINE void note_resent(struct rc_qp *qp, const struct rc_send_wqe *wqe, psn_t
  * next. ends: its last one, too; answered: an ACK is not enough. The request begins with its first. The timers learn of
  * the first packet and of the last, if they are to learn anything. Returns whether the last one asks for an ACK.
  */
-INLINE bool commit(struct rc_qp *qp, struct rc_send_wqe *wqe, psn_t end, uint32_t packets, bool ends, bool answered,
-		   uint64_t now_ns, const struct rc_outbox *out)
+INLINE bool commit(struct rc_qp *qp, const struct rc_send_wqe *wqe, psn_t end, uint32_t packets, bool ends,
+		   bool answered, uint64_t now_ns, const struct rc_outbox *out)
 {
 	struct rc_sendwin *win = &qp->win;
 	psn_t psn = win->snd_nxt;
@@ -194,7 +191,7 @@ INLINE enum plan send_message(struct rc_qp *qp, struct rc_send_wqe *wqe, bool on
 	bool asks;
 
 	if (psn_distance(win->snd_nxt, win->snd_una) >= qp->requester.window)
-		return PLAN_WAIT;
+		return PLAN_WAIT; /* P-4: something in a full window has asked */
 	count = only ? 1 : run_length(qp, psn_count - index, out);
 	payload = request_find_payload(qp, wqe, index, count, psn_count, &cause);
 	if (__builtin_expect(payload == NULL, 0))
@@ -219,7 +216,7 @@ NOINLINE enum plan send_pieces(struct rc_qp *qp, struct rc_send_wqe *wqe, uint64
 	bool asks;
 
 	if (psn_distance(win->snd_nxt, win->snd_una) >= qp->requester.window)
-		return PLAN_WAIT;
+		return PLAN_WAIT; /* P-4: something in a full window has asked */
 	cause = rc_request_find_pieces(qp, wqe, index, &pieces);
 	if (cause != UROCE_CAUSE_NONE)
 		return report_fault(qp, UROCE_WC_LOC_PROT_ERR, cause);

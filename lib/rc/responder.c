@@ -84,8 +84,6 @@ static enum verdict check_sequence(const struct rc_responder *resp, const struct
 {
 	bool message = op->kind == WIRE_KIND_SEND || op->kind == WIRE_KIND_WRITE;
 
-	if (op->kind == WIRE_KIND_RESERVED)
-		return resp->in_progress ? VERDICT_BAD_SEQUENCE : VERDICT_UNSUPPORTED;
 	if (message && !op->first)
 		return resp->in_progress == op->kind ? VERDICT_ACCEPT : VERDICT_BAD_SEQUENCE;
 	return resp->in_progress ? VERDICT_BAD_SEQUENCE : VERDICT_ACCEPT;
@@ -198,7 +196,6 @@ NOINLINE enum verdict judge_answered(struct rc_qp *qp, const struct wire_opcode_
 		return VERDICT_TOO_DEEP;
 	if (bytes > LIMIT_MESSAGE_BYTES)
 		return VERDICT_DMA_LENGTH;
-	place->why = MR_OK;
 	if (op->kind == WIRE_KIND_FLUSH && (packet->feth & FETH_WHOLE_REGION))
 		place->why = rc_mr_extent(qp->mrs, packet->rkey, qp->pd, qp->qpn, rights, &va, &whole);
 	else if (bytes > 0)

@@ -173,18 +173,14 @@ static bool tell_news(struct rc_qp *qp, struct rc_outbox *out)
 	return false;
 }
 
-/* The ACK for duplicates, unless the one that follows says as much. false: no room. */
-static bool repeat_ack(struct rc_qp *qp, struct rc_outbox *out)
+/* The ACK for duplicates, for which there is room, unless the one that follows says as much. */
+static void repeat_ack(struct rc_qp *qp, struct rc_outbox *out)
 {
 	struct rc_responder *resp = &qp->responder;
 
-	if (!(resp->due & WORK_ACK) || !psn_equal(rc_duplicate_acknowledged(qp), psn_previous(resp->epsn))) {
-		if (!outbox_has_packet_room(out))
-			return false;
+	if (!(resp->due & WORK_ACK) || !psn_equal(rc_duplicate_acknowledged(qp), psn_previous(resp->epsn)))
 		add_acknowledge(qp, rc_duplicate_acknowledged(qp), syndrome_make(SYNDROME_ACK, rc_credit_say(qp)), out);
-	}
 	resp->due &= (uint8_t)~WORK_REPEAT_ACK;
-	return true;
 }
 
 bool rc_responder_transmit(struct rc_qp *qp, struct rc_outbox *out)
@@ -193,8 +189,8 @@ bool rc_responder_transmit(struct rc_qp *qp, struct rc_outbox *out)
 
 	if (qp->replay.queue_head != REPLAY_NONE && !respond_queue(qp, out))
 		return true;
-	if ((resp->due & WORK_REPEAT_ACK) && !repeat_ack(qp, out))
-		return true;
+	if ((resp->due & WORK_REPEAT_ACK) && outbox_has_packet_room(out))
+		repeat_ack(qp, out);
 	if (resp->due && !outbox_has_packet_room(out))
 		return true;
 	/* A NAK acknowledges everything before its PSN, so the ACK need not go along. */

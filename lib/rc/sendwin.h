@@ -41,12 +41,11 @@ struct rc_send_wqe {
 	uint8_t needs;     /* enum rc_send_needs */
 	uint32_t imm;      /* FLUSH: enum uroce_flush */
 	uint64_t remote_va;
-	uint32_t rkey;           /* or the key to invalidate */
-	uint32_t length_bytes;   /* of the whole message */
-	psn_t first_psn;         /* once started */
-	uint32_t psn_count;      /* once started: PSNs it owns, at least 1 */
-	uint32_t receives;       /* once started: messages up to and with this one that need a receive entry */
-	struct uroce_sge sges[]; /* or inline bytes */
+	uint32_t rkey;                        /* or the key to invalidate */
+	uint32_t length_bytes;                /* of the whole message */
+	psn_t first_psn;                      /* once started */
+	uint32_t psn_count;                   /* once started: PSNs it owns, at least 1 */
+	_Alignas(16) struct uroce_sge sges[]; /* or inline bytes */
 };
 
 static_assert(offsetof(struct rc_send_wqe, sges) + sizeof(struct uroce_sge) == 64, "one piece: one cache line");

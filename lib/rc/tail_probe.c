@@ -16,7 +16,7 @@ static bool is_long_read(const struct rc_send_wqe *wqe)
 	return wqe->opcode == UROCE_WR_RDMA_READ && wqe->psn_count > 1;
 }
 
-/* Puts the packet at psn into the outbox. false: no room, or its memory is no longer ours: that is told in its turn. */
+/* Puts the packet at psn into the outbox; there is room. false: its memory is no longer ours: told in its turn. */
 static bool add_probe(struct rc_qp *qp, psn_t psn, struct rc_outbox *out)
 {
 	uint32_t slot = rc_sendwin_owner(&qp->win, psn);
@@ -25,8 +25,6 @@ static bool add_probe(struct rc_qp *qp, psn_t psn, struct rc_outbox *out)
 	enum uroce_cause cause = UROCE_CAUSE_NONE;
 	struct request_pieces pieces;
 
-	if (!outbox_has_packet_room(out))
-		return false;
 	if (wqe_needs_response(wqe)) {
 		cause = rc_request_check_rd_atomic(qp, wqe);
 		if (cause == UROCE_CAUSE_NONE)
@@ -90,7 +88,7 @@ bool rc_tail_probe_send(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out
 	small = psn_equal(oldest, newest) || payload_bytes(qp, oldest) + payload_bytes(qp, newest) <= qp->mtu_bytes;
 	if (small && !is_long_read(wqe))
 		sent = add_probe(qp, oldest, out);
-	if (!psn_equal(oldest, newest))
+	if (!psn_equal(oldest, newest) && outbox_has_packet_room(out))
 		sent |= add_probe(qp, newest, out);
 	if ((!small || !sent) && outbox_has_packet_room(out))
 		add_empty_write(qp, CNT_EARLY_PROBES, out);
