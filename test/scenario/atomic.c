@@ -142,3 +142,20 @@ Test(atomic, another_answer_than_an_atomic_acknowledge_without_data_breaks_the_p
 		}
 	}
 }
+
+/* One PSN further and no duplicate of it can come any more: its place in the order would be wrong for what follows. */
+Test(atomic, what_is_out_of_reach_behind_one_is_forgotten)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .rd_atomic = 4 });
+	struct rc_qp *b = pair->side[B].qp;
+
+	RULE("P-6");
+	pair_request(pair, fetch_add_packet(pair, 0, 0, 1));
+	b->responder.epsn = psn_make(PSN_WINDOW - 1); /* after as many others */
+	pair_request(pair, fetch_add_packet(pair, PSN_WINDOW - 1, 0, 1));
+	cr_assert_eq(b->replay.used, 2);
+	pair_request(pair, fetch_add_packet(pair, PSN_WINDOW, 0, 1));
+	cr_assert_eq(b->replay.used, 2);
+	cr_assert_null(rc_replay_find(&b->replay, psn_make(0)));
+	pair_close(pair);
+}

@@ -1,8 +1,11 @@
 /* burst.c - after a loss less goes out at a time, for what follows a lost packet is sent in vain */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
+#include <stdlib.h>
 
 #include "packets.h"
+#include "places.h"
+#include "rc/retry.h"
 #include "rule.h"
 
 /* How many packets one call sends when there is room for all. */
@@ -166,6 +169,28 @@ Test(burst, responses_leave_room_for_the_acknowledge_behind_them)
 	pair_close(pair);
 }
 
+/* Responses count, and what lies in the outbox before them does not. */
+Test(burst, the_quota_of_responses_grows_by_responses)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .mtu = 256 });
+	struct rc_qp *qp = pair->side[B].qp;
+	struct rc_outbox *out = malloc(sizeof(*out));
+
+	RULE("S-9");
+	loss_quota_notice_loss(&qp->response_quota);
+	outbox_reset(out);
+	places_give(out, 8);
+	pair_inject(pair, B, write_packet(pair, OP_WRITE_ONLY, 0, 0, 8, 8));
+	rc_qp_transmit(qp, pair->now_ns, out);
+	cr_assert_eq(out->packet_count, 1);
+	pair_inject(pair, B, read_packet(pair, 1, 0, 2 * 256));
+	rc_qp_transmit(qp, pair->now_ns, out);
+	cr_assert_eq(out->packet_count, 3);
+	cr_assert_eq(qp->response_quota.since_loss, 2);
+	free(out);
+	pair_close(pair);
+}
+
 /* Nothing has to be counted while nothing is lost. */
 Test(burst, what_is_full_stays_as_it_is)
 {
@@ -177,4 +202,47 @@ Test(burst, what_is_full_stays_as_it_is)
 	cr_assert(loss_quota_is_full(&loss_quota));
 	cr_assert_eq(loss_quota.packets, OUTBOX_PACKETS);
 	cr_assert_eq(loss_quota.since_loss, 0);
+}
+
+/* A long WRITE is lost from its first packet on, and once more: what may be in flight is halved. */
+static struct pair *lose_twice(void)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .mtu = 256 });
+
+	pair_cut(pair);
+	pair_write(pair, 1, 1 << 20);
+	for (uint32_t i = 0; i < 2; i++) {
+		pair_transmit(pair, A);
+		pair->now_ns += 100000000; /* no echo of the other one */
+		pair_inject(pair, A, ack_packet(0, SYNDROME_SEQUENCE, 0));
+	}
+	expect_counts(pair, A, CNT_PACKET_SEQ_ERR, 2);
+	pair_forget(pair);
+	return pair;
+}
+
+Test(burst, after_losses_less_is_in_flight_and_more_again_as_it_is_acknowledged)
+{
+	struct pair *pair = lose_twice();
+
+	RULE("P-4");
+	pair_transmit(pair, A);
+	expect_sent_count(pair, A, WINDOW_PACKETS / 2);
+	pair_forget(pair);
+	pair_inject(pair, A, ack_packet(WINDOW_PACKETS / 2 - 1, SYNDROME_PLAIN_ACK, 0));
+	pair_transmit(pair, A);
+	expect_sent_count(pair, A, WINDOW_PACKETS);
+	pair_close(pair);
+}
+
+/* Nothing is known of what another path loses. */
+Test(burst, another_path_has_the_whole_window)
+{
+	struct pair *pair = lose_twice();
+
+	RULE("A-4");
+	rc_retry_path_changed(pair->side[A].qp);
+	pair_transmit(pair, A);
+	expect_sent_count(pair, A, WINDOW_PACKETS);
+	pair_close(pair);
 }

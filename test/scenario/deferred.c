@@ -242,3 +242,20 @@ Test(deferred, another_timeout_asks_at_once)
 	expect_leaves(pair, A, asks);
 	pair_close(pair);
 }
+
+Test(deferred, an_ask_for_which_there_is_no_room_leaves_later)
+{
+	struct pair *pair = open_measured(1000);
+	struct rc_qp *qp = pair->side[A].qp;
+
+	RULE("Q-5");
+	post(pair, UROCE_WR_RDMA_WRITE, 0);
+	pair->now_ns = rc_qp_deadline(qp);
+	rc_qp_timeout(qp, pair->now_ns);
+	pair_forget(pair);
+	cr_assert(pair_transmit_some(pair, A, 0), "no room, and yet nothing more to do");
+	expect_leaves(pair, A);
+	cr_assert_not(pair_transmit_some(pair, A, 1));
+	expect_leaves(pair, A, asks);
+	pair_close(pair);
+}

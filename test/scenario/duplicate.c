@@ -510,6 +510,7 @@ Test(duplicate, a_repeated_acknowledge_that_finds_no_room_leaves_later)
 	pair_forget(pair);
 	pair_inject(pair, B, send_packet(OP_SEND_ONLY, 0, 8));
 	cr_assert(pair_transmit_some(pair, B, 0));
+	cr_assert_not(pair_transmit_some(pair, B, 1));
 	pair_transmit(pair, B);
 	expect_leaves(pair, B, "ACK psn=0 credit=31 msn=1");
 	pair_close(pair);

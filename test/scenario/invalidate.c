@@ -186,6 +186,7 @@ Test(invalidate, a_key_that_cannot_be_invalidated_is_refused_and_stays_valid)
 		expect_completes(pair, B, "wr=1000 RECV REM_ACCESS_ERR", "wr=1001 RECV WR_FLUSH_ERR");
 		expect_events(pair, B, "QP_FATAL");
 		expect_counts(pair, B, CNT_RESP_REMOTE_ACCESS_ERRORS, 1);
+		cr_assert_eq(pair->side[B].wcs[0].vendor_err, UROCE_CAUSE_REMOTE_KEY, "%s", names[i]);
 		cr_assert_eq(is_open(pair, owner, key), i != 2 && i != 4, "%s", names[i]);
 		pair_close(pair);
 	}

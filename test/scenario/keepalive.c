@@ -256,3 +256,20 @@ Test(keepalive, an_armed_path_is_taken_when_the_first_one_is_dead)
 	cr_expect_not(qp->keepalive.waiting, "the new path has answered");
 	pair_close(pair);
 }
+
+Test(keepalive, when_it_has_left_there_is_nothing_more_to_do)
+{
+	struct pair *pair = open_idle(&(struct pair_options){ 0 });
+	struct rc_qp *qp = pair->side[A].qp;
+
+	pair_cut(pair);
+	while (!qp->probe.due) {
+		pair->now_ns = rc_qp_deadline(qp);
+		rc_qp_timeout(qp, pair->now_ns);
+	}
+	cr_assert(pair_transmit_some(pair, A, 0), "no room, and yet nothing more to do");
+	expect_asked(pair, 0);
+	cr_assert_not(pair_transmit_some(pair, A, 1));
+	expect_asked(pair, 1);
+	pair_close(pair);
+}

@@ -268,6 +268,48 @@ Test(pacing, a_single_packet_waits_for_the_window_too)
 	pair_close(pair);
 }
 
+/* Also one whose payload lies in several pieces. */
+Test(pacing, a_packet_of_pieces_waits_for_the_window_too)
+{
+	struct pair *pair = open_cut(&(struct pair_options){ .mtu = 256 });
+	struct uroce_sge halves[2] = {
+		{ .addr = (uintptr_t)pair->side[A].memory, .length = 4, .lkey = pair->side[A].key },
+		{ .addr = (uintptr_t)pair->side[A].memory, .length = 4, .lkey = pair->side[A].key }
+	};
+	struct uroce_send_wr wr = { .opcode = UROCE_WR_RDMA_WRITE, .sg_list = halves, .num_sge = 2 };
+
+	RULE("P-4");
+	pair_write(pair, 1, (WINDOW_PACKETS - 1) * 256);
+	cr_assert_eq(pair_post(pair, A, wr, 0, 0), 0);
+	cr_assert_eq(pair_post(pair, A, wr, 0, 0), 0);
+	pair_transmit(pair, A);
+	expect_sent_count(pair, A, WINDOW_PACKETS);
+	pair_forget(pair);
+	pair_respond(pair, ack_packet(0, SYNDROME_PLAIN_ACK, 0));
+	expect_leaves(pair, A, "WRITE_ONLY psn=256 ackreq va=0x0 len=8 bytes=8");
+	pair_close(pair);
+}
+
+/*
+ * Wherever the rooms of the outbox end: half a window behind one that asks another does, though its outbox has room for
+ * more, and so does the one that the window ends with.
+ */
+Test(pacing, a_long_message_asks_where_it_has_to_and_not_where_an_outbox_ends)
+{
+	struct pair *pair = open_cut(&(struct pair_options){ .mtu = 256 });
+
+	RULE("Q-5");
+	pair_write(pair, 1, 1 << 20);
+	pair_transmit_some(pair, A, 20);
+	pair_transmit_some(pair, A, 10);
+	pair_transmit(pair, A);
+	expect_sent_count(pair, A, WINDOW_PACKETS);
+	for (uint32_t i = 0; i < WINDOW_PACKETS; i++)
+		cr_assert_eq(asks(pair, i), i == 19 || i == 19 + WINDOW_PACKETS / 2 || i == WINDOW_PACKETS - 1,
+			     "packet %u", i);
+	pair_close(pair);
+}
+
 /* P-4 as practised: a window of packets, at least two AckReqs in it, and on with the ACKs. */
 Test(pacing, a_long_message_stalls_at_the_window_and_goes_on)
 {
@@ -386,4 +428,97 @@ Test(pacing, a_message_of_two_gibibytes_starts)
 		pair_close(pair);
 	}
 	munmap(huge, bytes);
+}
+
+/* The window ends so many packets behind one that asks: with less than an eighth of it in between nobody asks again. */
+Test(pacing, the_end_of_the_window_asks_unless_a_packet_shortly_before_it_has)
+{
+	RULE("Q-5");
+	for (uint32_t between = 31; between < 33; between++) {
+		struct pair *pair = open_cut(&(struct pair_options){ .mtu = 256 });
+
+		post(pair, 1, UROCE_WR_RDMA_WRITE, UROCE_SEND_SIGNALED, (WINDOW_PACKETS - between) * 256);
+		post(pair, 2, UROCE_WR_RDMA_WRITE, UROCE_SEND_SIGNALED, 1 << 20);
+		pair_transmit(pair, A);
+		expect_sent_count(pair, A, WINDOW_PACKETS);
+		cr_assert(asks(pair, WINDOW_PACKETS - between - 1));
+		cr_assert_eq(asks(pair, WINDOW_PACKETS - 1), between == 32, "%u behind one that asks", between);
+		pair_close(pair);
+	}
+}
+
+/* After losses only as many PSNs of READs are in flight as the quota says. */
+Test(pacing, after_losses_another_read_waits_for_room_in_the_quota)
+{
+	RULE("Q-10");
+	for (uint32_t more = 0; more < 2; more++) {
+		struct pair *pair = open_cut(&(struct pair_options){ .mtu = 256, .rd_atomic = 8 });
+
+		pair->side[A].qp->quota.packets = 10;
+		pair_read(pair, 1, 8 * 256);
+		pair_read(pair, 2, (2 + more) * 256);
+		pair_transmit(pair, A);
+		if (more)
+			expect_leaves(pair, A, "READ_REQUEST psn=0 ackreq va=0x0 len=2048");
+		else
+			expect_leaves(pair, A, "READ_REQUEST psn=0 ackreq va=0x0 len=2048",
+				      "READ_REQUEST psn=8 ackreq va=0x0 len=512");
+		pair_close(pair);
+	}
+}
+
+/* The quota is for READs, and holds one at least. */
+Test(pacing, a_read_longer_than_the_quota_goes_alone_and_an_atomic_behind_it)
+{
+	struct pair *pair = open_cut(&(struct pair_options){ .mtu = 256, .rd_atomic = 8 });
+
+	RULE("Q-10");
+	pair->side[A].qp->quota.packets = 10;
+	pair_read(pair, 1, 12 * 256);
+	pair_fetch_add(pair, 2, 1);
+	pair_read(pair, 3, 8);
+	pair_transmit(pair, A);
+	expect_leaves(pair, A, "READ_REQUEST psn=0 ackreq va=0x0 len=3072", "FETCH_ADD psn=12 ackreq va=0x0 add=0x1");
+	pair_close(pair);
+}
+
+/* Nothing was lost while a whole quota was answered: the next READ finds twice as much. */
+Test(pacing, the_quota_of_reads_grows_while_nothing_is_lost)
+{
+	struct pair *pair = open_cut(&(struct pair_options){ .mtu = 256, .rd_atomic = 8 });
+
+	RULE("Q-10");
+	pair->side[A].qp->quota.packets = 8;
+	pair_read(pair, 1, 8 * 256);
+	pair_transmit(pair, A);
+	for (uint32_t psn = 0; psn < 8; psn++)
+		pair_respond(pair, response_packet(psn == 0 ? OP_READ_RESPONSE_FIRST :
+						   psn < 7  ? OP_READ_RESPONSE_MIDDLE :
+							      OP_READ_RESPONSE_LAST,
+						   psn, 256));
+	expect_completes(pair, A, "wr=1 READ SUCCESS len=2048");
+	pair_forget(pair);
+	pair_read(pair, 2, 10 * 256);
+	pair_read(pair, 3, 6 * 256);
+	pair_read(pair, 4, 8);
+	pair_transmit(pair, A);
+	expect_leaves(pair, A, "READ_REQUEST psn=8 ackreq va=0x0 len=2560",
+		      "READ_REQUEST psn=18 ackreq va=0x0 len=1536");
+	pair_close(pair);
+}
+
+/* The memory of all that goes out together is judged before any of it does. */
+Test(pacing, of_a_message_whose_end_may_not_be_read_nothing_leaves)
+{
+	struct pair *pair = open_cut(&(struct pair_options){ .mtu = 256 });
+	struct uroce_sge sge = { .addr = (uintptr_t)pair->side[A].memory, .length = 5 * 256 };
+	struct uroce_send_wr wr = { .wr_id = 1, .opcode = UROCE_WR_RDMA_WRITE, .sg_list = &sge, .num_sge = 1 };
+
+	RULE("Q-13");
+	sge.lkey = pair_region(pair, A, 1, 0, 5 * 256 - 1, UROCE_ACCESS_LOCAL_WRITE);
+	cr_assert_eq(pair_post(pair, A, wr, 0, 0), 0);
+	pair_transmit(pair, A);
+	expect_leaves(pair, A);
+	expect_completes(pair, A, "wr=1 WRITE LOC_PROT_ERR");
+	pair_close(pair);
 }

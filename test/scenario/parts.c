@@ -210,3 +210,88 @@ Test(parts, what_has_answered_the_newest_has_all)
 		pair_close(pair);
 	}
 }
+
+/* What is asked for again fits the quota to the last packet: the second READ does not wait for the first one. */
+Test(parts, a_quota_holds_as_much_as_it_says)
+{
+	RULE("Q-10");
+	for (uint32_t more = 0; more < 2; more++) {
+		struct pair *pair = open_measured();
+
+		pair_cut(pair);
+		pair_read(pair, 1, 4 * MTU);
+		pair_read(pair, 2, (6 + more) * MTU);
+		pair_transmit(pair, A);
+		pair->side[A].qp->quota.packets = 20; /* of which a loss leaves half */
+		pair_forget(pair);
+		pair_respond(pair, response_packet(OP_READ_RESPONSE_MIDDLE, 7, MTU));
+		if (more)
+			expect_leaves(pair, A, "READ_REQUEST psn=1 ackreq va=0x0 len=1024");
+		else
+			expect_leaves(pair, A, "READ_REQUEST psn=1 ackreq va=0x0 len=1024",
+				      "READ_REQUEST psn=5 ackreq va=0x0 len=1536");
+		pair_close(pair);
+	}
+}
+
+/* Sent again behind the first READ, the WRITE does not ask, for the second READ was to follow; but that has to wait. */
+Test(parts, what_waits_for_a_part_asks_about_what_is_before_it)
+{
+	struct pair *pair = open_measured();
+	struct uroce_send_wr wr = { .wr_id = 2, .opcode = UROCE_WR_RDMA_WRITE };
+
+	RULE("Q-5");
+	pair_cut(pair);
+	pair_read(pair, 1, 2 * MTU);
+	pair_post(pair, A, wr, 0, 8);
+	pair_read(pair, 3, 40 * MTU);
+	pair_transmit(pair, A);
+	pair->side[A].qp->quota.packets = 16;
+	pair_forget(pair);
+	pair_respond(pair, response_packet(OP_READ_RESPONSE_MIDDLE, 6, MTU));
+	expect_leaves(pair, A, "READ_REQUEST psn=1 ackreq va=0x0 len=512", "WRITE_ONLY psn=3 va=0x0 len=8 bytes=8");
+	pair_respond(pair, response_packet(OP_READ_RESPONSE_FIRST, 1, MTU));
+	expect_leaves(pair, A);
+	pair_respond(pair, response_packet(OP_READ_RESPONSE_LAST, 2, MTU));
+	expect_leaves(pair, A, "WRITE_ONLY psn=2 ackreq va=0x0 len=0 bytes=0");
+	pair_close(pair);
+}
+
+/* The rest of a READ waits for a part of it, of which nothing comes: that is asked about, resend or not. */
+Test(parts, a_part_that_is_not_answered_is_asked_about)
+{
+	struct pair *pair = open_with_part();
+	struct rc_qp *qp = pair->side[A].qp;
+
+	RULE("T-6");
+	qp->probe.enabled = true;
+	pair_respond(pair, response_packet(OP_READ_RESPONSE_FIRST, 4, MTU));
+	pair_write(pair, 2, 8);
+	pair_transmit(pair, A);
+	expect_leaves(pair, A);
+	pair->now_ns = qp->probe.deadline_ns;
+	rc_qp_timeout(qp, pair->now_ns);
+	pair_transmit(pair, A);
+	expect_leaves(pair, A, "WRITE_ONLY psn=4 ackreq va=0x0 len=0 bytes=0");
+	pair_close(pair);
+}
+
+/* What goes on with the old flight puts the ACK timer off, for the new answer comes behind it; nothing else does. */
+Test(parts, the_timer_waits_for_the_rest_of_the_old_answer)
+{
+	struct pair *pair = open_with_part();
+	const struct rc_retry *retry = &pair->side[A].qp->retry;
+	uint64_t deadline_ns;
+
+	RULE("T-1");
+	pair->now_ns += ROUND_TRIP_NS;
+	pair_respond(pair, response_packet(OP_READ_RESPONSE_MIDDLE, 20, MTU));
+	deadline_ns = retry->ack_deadline_ns;
+	cr_assert_eq(deadline_ns, pair->now_ns + retry->timeout_ns);
+	pair->now_ns += ROUND_TRIP_NS;
+	pair_respond(pair, response_packet(OP_READ_RESPONSE_MIDDLE, 20, MTU));
+	cr_assert_eq(retry->ack_deadline_ns, deadline_ns);
+	pair_respond(pair, response_packet(OP_READ_RESPONSE_MIDDLE, 21, MTU));
+	cr_assert_eq(retry->ack_deadline_ns, deadline_ns + ROUND_TRIP_NS);
+	pair_close(pair);
+}

@@ -538,3 +538,32 @@ Test(post, completions_that_find_no_room_say_so_and_come_before_events)
 	expect_events(pair, A, "PATH_MIG");
 	pair_close(pair);
 }
+
+/* Wherever it stands, also where a packet ends: nothing is read there, so nobody asks whether that may be done. */
+Test(post, a_piece_of_no_bytes_needs_no_key_to_be_sent)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ 0 });
+	uint8_t *memory = pair->side[A].memory;
+	struct uroce_sge sges[5] = {
+		{ .addr = 1, .length = 0, .lkey = 0xBAD },
+		{ .addr = (uintptr_t)memory, .length = 1024, .lkey = pair->side[A].key },
+		{ .addr = 1, .length = 0, .lkey = 0xBAD },
+		{ .addr = (uintptr_t)memory + 1024, .length = 476, .lkey = pair->side[A].key },
+		{ .addr = 1, .length = 0, .lkey = 0xBAD },
+	};
+	struct uroce_send_wr wr = {
+		.wr_id = 1,
+		.opcode = UROCE_WR_RDMA_WRITE,
+		.send_flags = UROCE_SEND_SIGNALED,
+		.sg_list = sges,
+		.num_sge = 5,
+	};
+
+	RULE("Q-2");
+	RULE("Q-13");
+	cr_assert_eq(pair_post(pair, A, wr, 0, 0), 0);
+	pair_run(pair);
+	expect_completes(pair, A, "wr=1 WRITE SUCCESS");
+	cr_assert_arr_eq(pair->side[B].memory, memory, 1500);
+	pair_close(pair);
+}

@@ -469,3 +469,124 @@ Test(probe, asking_early_begins_with_the_next_question_when_it_is_turned_on)
 		pair_close(pair);
 	}
 }
+
+static void fire_probe(struct pair *pair)
+{
+	struct rc_qp *qp = pair->side[A].qp;
+
+	pair->now_ns = qp->probe.deadline_ns;
+	rc_qp_timeout(qp, pair->now_ns);
+}
+
+/* What is new asks nothing about what is missing. Nor does it when all has been sent again and is missing once more. */
+Test(probe, what_is_new_goes_behind_it)
+{
+	RULE("T-6");
+	for (uint32_t again = 0; again < 2; again++) {
+		struct pair *pair = open_asking(0);
+
+		pair_cut(pair);
+		pair_write(pair, 1, 8);
+		pair_transmit(pair, A);
+		if (again)
+			pair_respond(pair, ack_packet(1, SYNDROME_SEQUENCE, 1));
+		pair_forget(pair);
+		fire_probe(pair);
+		pair_write(pair, 2, 8);
+		pair_transmit(pair, A);
+		expect_leaves(pair, A, "WRITE_ONLY psn=1 ackreq va=0x0 len=8 bytes=8",
+			      "WRITE_ONLY psn=2 ackreq va=0x0 len=8 bytes=8");
+		pair_close(pair);
+	}
+}
+
+/* It has two packets, and there is room for one: the oldest goes. */
+Test(probe, where_there_is_room_for_one_packet_the_oldest_goes)
+{
+	struct pair *pair = open_asking(0);
+
+	RULE("T-6");
+	pair_cut(pair);
+	pair_write(pair, 1, 8);
+	pair_write(pair, 2, 8);
+	pair_transmit(pair, A);
+	pair_forget(pair);
+	fire_probe(pair);
+	pair_transmit_some(pair, A, 1);
+	expect_leaves(pair, A, "WRITE_ONLY psn=1 ackreq va=0x0 len=8 bytes=8");
+	expect_counts(pair, A, CNT_EARLY_PROBES, 1);
+	pair_close(pair);
+}
+
+/* The buffer of its answer may not be written any more: an empty WRITE asks in its stead. */
+Test(probe, an_atomic_whose_key_has_gone_is_not_repeated)
+{
+	struct pair *pair = open_asking(0);
+	uint32_t key = pair_region(pair, A, 1, 0, 4096, UROCE_ACCESS_LOCAL_WRITE);
+	struct uroce_sge sge = { .addr = (uintptr_t)pair->side[A].memory, .length = 8, .lkey = key };
+	struct uroce_send_wr wr = {
+		.wr_id = 1, .opcode = UROCE_WR_ATOMIC_FETCH_AND_ADD, .compare_add = 1, .sg_list = &sge, .num_sge = 1
+	};
+
+	RULE("Q-13");
+	RULE("T-6");
+	pair_cut(pair);
+	pair_post(pair, A, wr, 0, 0);
+	pair_transmit(pair, A);
+	expect_leaves(pair, A, "FETCH_ADD psn=1 ackreq va=0x0 add=0x1");
+	cr_assert_eq(rc_mr_remove(&pair->side[A].mrs, key), 0);
+	fire_probe(pair);
+	pair_transmit(pair, A);
+	expect_leaves(pair, A, "WRITE_ONLY psn=0 ackreq va=0x0 len=0 bytes=0");
+	expect_counts(pair, A, CNT_EARLY_PROBES, 1);
+	pair_close(pair);
+}
+
+/* Its bytes lie in the request itself, and there is no key. */
+Test(probe, an_inline_message_is_repeated_with_its_bytes)
+{
+	static const char bytes[] = "inline by itself";
+	struct pair *pair = open_asking(0);
+	struct uroce_sge sge = { .addr = (uintptr_t)bytes, .length = 16 };
+	struct uroce_send_wr wr = {
+		.wr_id = 1,
+		.opcode = UROCE_WR_RDMA_WRITE,
+		.send_flags = UROCE_SEND_INLINE | UROCE_SEND_SIGNALED,
+		.sg_list = &sge,
+		.num_sge = 1,
+	};
+
+	RULE("T-6");
+	lose(pair, A, 0, 1);
+	cr_assert_eq(pair_post(pair, A, wr, 0, 0), 0);
+	pair_run(pair);
+	settle(pair);
+	expect_leaves(pair, A, "WRITE_ONLY psn=1 ackreq va=0x0 len=16 bytes=16",
+		      "WRITE_ONLY psn=1 ackreq va=0x0 len=16 bytes=16");
+	expect_completes(pair, A, "wr=1 WRITE SUCCESS");
+	cr_assert_arr_eq(pair->side[B].memory, bytes, 16);
+	pair_close(pair);
+}
+
+Test(probe, an_empty_message_is_repeated_empty)
+{
+	struct pair *pair = open_asking(0);
+	struct uroce_sge none[2] = { { .lkey = 0xBAD }, { .lkey = 0xBAD } };
+	struct uroce_send_wr wr = {
+		.wr_id = 1,
+		.opcode = UROCE_WR_RDMA_WRITE,
+		.send_flags = UROCE_SEND_SIGNALED,
+		.sg_list = none,
+		.num_sge = 2,
+	};
+
+	RULE("T-6");
+	pair_cut(pair);
+	pair_post(pair, A, wr, 0, 0);
+	pair_transmit(pair, A);
+	pair_forget(pair);
+	fire_probe(pair);
+	pair_transmit(pair, A);
+	expect_leaves(pair, A, "WRITE_ONLY psn=1 ackreq va=0x0 len=0 bytes=0");
+	pair_close(pair);
+}

@@ -338,3 +338,20 @@ Test(sequence, the_acknowledge_of_a_duplicate_does_not_go_behind_what_came_after
 	cr_expect_str_eq(pair->side[B].sent[3], "NAK_SEQUENCE psn=3 msn=3");
 	pair_close(pair);
 }
+
+/* Though it would fit exactly behind what that has written. */
+Test(sequence, the_rest_of_a_write_that_is_over_is_refused)
+{
+	for (uint32_t last = 0; last < 2; last++) {
+		struct pair *pair = pair_open(&(struct pair_options){ .mtu = 256 });
+
+		RULE("S-3");
+		pair_request(pair, write_packet(pair, OP_WRITE_FIRST, 0, 0, 512 - last, 256));
+		pair_request(pair, write_packet(pair, OP_WRITE_LAST, 1, 0, 0, 256 - last));
+		pair_forget(pair);
+		pair_request(pair, write_packet(pair, last ? OP_WRITE_LAST : OP_WRITE_MIDDLE, 2, 0, 0, 256 - last));
+		expect_leaves(pair, B, "NAK_INVALID_REQUEST psn=2 msn=1");
+		cr_assert_arr_eq(pair->side[B].memory + 512, pair_pattern(B) + 512, 256);
+		pair_close(pair);
+	}
+}

@@ -198,3 +198,21 @@ Test(shortcut, a_damaged_packet_tells_nothing_of_the_peer)
 	expect_events(pair, B, "PATH_MIG");
 	pair_close(pair);
 }
+
+/* Nobody knows whose packet that was: the entry stays for the one who comes next. */
+Test(shortcut, a_damaged_send_takes_no_entry_of_a_shared_queue)
+{
+	void *memory = aligned_alloc(64, rc_srq_bytes(4, 2));
+	struct rc_srq *srq = rc_srq_init(memset(memory, 0, rc_srq_bytes(4, 2)), 4, 2, memory);
+	struct pair *pair = pair_open(&(struct pair_options){ .srq_b = srq });
+	struct uroce_sge sge = { .addr = (uintptr_t)pair->side[B].memory, .length = 64, .lkey = pair->side[B].key };
+
+	RULE("W-3");
+	cr_assert_eq(rc_srq_post(srq, &(struct uroce_recv_wr){ .wr_id = 5, .sg_list = &sge, .num_sge = 1 }), 0);
+	inject_damaged(pair, B, send_packet(OP_SEND_ONLY, 0, 64));
+	cr_assert_eq(srq_count(srq), 1);
+	pair_request(pair, send_packet(OP_SEND_ONLY, 0, 64));
+	expect_completes(pair, B, "wr=5 RECV SUCCESS len=64");
+	pair_close(pair);
+	free(memory);
+}

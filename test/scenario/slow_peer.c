@@ -397,6 +397,26 @@ Test(slow_peer, the_answer_to_a_question_starts_the_wait_anew)
 	pair_close(pair);
 }
 
+/* So does a NAK that comes once more while what it asks for is on its way. */
+Test(slow_peer, an_echo_of_a_nak_starts_the_wait_anew)
+{
+	struct pair *pair = open_measured(true);
+	const struct rc_qp *qp = pair->side[A].qp;
+	uint64_t deadline_ns;
+
+	RULE("T-6");
+	pair_cut(pair);
+	pair_write(pair, 1, 8);
+	pair_transmit(pair, A);
+	pair_respond(pair, ack_packet(1, SYNDROME_SEQUENCE, 1));
+	deadline_ns = qp->probe.deadline_ns;
+	pair->now_ns += 1000;
+	pair_respond(pair, ack_packet(1, SYNDROME_SEQUENCE, 1));
+	expect_counts(pair, A, CNT_REPEATED_NAK, 1);
+	cr_assert_eq(qp->probe.deadline_ns, deadline_ns + 1000);
+	pair_close(pair);
+}
+
 /* Nothing was ever sent before: the empty WRITE stands in the place of a packet that there never was. */
 Test(slow_peer, the_first_request_of_all_can_be_asked_about)
 {
