@@ -179,12 +179,14 @@ static inline void sendwin_keep_next_ahead(struct rc_sendwin *win)
 	}
 }
 
-/* Acknowledges everything that was sent, of which no request is half sent nor needs an answer of its own. */
+/*
+ * Acknowledges everything that was sent, of which no request needs an answer of its own, and none is half sent, nor to
+ * be sent again: the cursor is at `started`.
+ */
 static inline void sendwin_ack_all(struct rc_sendwin *win)
 {
 	sendwin_move_una(win, sendwin_outstanding(win));
-	win->acked = win->cursor = win->started;
-	win->snd_nxt = win->snd_max;
+	win->acked = win->started;
 }
 
 /* One PSN of the request at `acked`, which is wqe, was answered; with its last PSN the request is. */
