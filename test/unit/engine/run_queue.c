@@ -110,6 +110,43 @@ Test(run_queue, holes_never_fill_the_ring)
 	}
 }
 
+/* All places are taken, most of them by holes: two QPs stand at the end. */
+static void fill_with_holes(void)
+{
+	while (run_queue_count(&ring) < 2 * QPS - 2) {
+		run_queue_add(&qps[2]);
+		run_queue_remove(&qps[2]);
+	}
+	run_queue_add(&qps[0]);
+	run_queue_add(&qps[1]);
+	cr_assert_eq(run_queue_count(&ring), 2 * QPS);
+}
+
+/*
+ * Whoever counts the places and then takes as many may put back, meanwhile, whom it has taken: there is a place for it,
+ * and no hole is closed. Not so anybody else: then there are fewer than were counted.
+ */
+Test(run_queue, the_place_of_one_that_was_taken_is_there_for_it)
+{
+	fill_with_holes();
+	for (uint32_t left = run_queue_count(&ring); left > 0; left--) {
+		struct uroce_qp *qp = run_queue_take(&ring);
+
+		if (qp)
+			run_queue_add(qp);
+		cr_assert_geq(run_queue_count(&ring), left - 1);
+	}
+	cr_assert_eq(run_queue_count(&ring), 2);
+	expect_next(0);
+	expect_next(1);
+	fill_with_holes();
+	run_queue_add(&qps[3]);
+	cr_assert_eq(run_queue_count(&ring), 3);
+	expect_next(0);
+	expect_next(1);
+	expect_next(3);
+}
+
 /* Places are counted without end: around zero, and around the largest. */
 Test(run_queue, counting_goes_round)
 {
