@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pair.h"
+#include "packets.h"
 #include "rule.h"
 
 static struct flight *nth_on_wire(struct side *side, uint32_t n)
@@ -164,5 +164,25 @@ Test(flight, progress_by_an_old_answer_does_not_make_the_others_new)
 	pair_run(pair);
 	expect_done_count(pair, A, 3);
 	cr_assert_arr_eq(pair->side[A].memory + 8, pair->side[B].memory + 8, 2040); /* before it are the words */
+	pair_close(pair);
+}
+
+/* Restarted is what goes out first: what is behind it has no part in when an answer can have come (T-5). */
+Test(flight, a_restart_is_as_old_as_its_first_packet)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ 0 });
+	uint64_t began_ns;
+
+	RULE("T-5");
+	pair_cut(pair);
+	for (uint64_t i = 0; i < 4; i++)
+		pair_write(pair, i, 8);
+	pair_transmit(pair, A);
+	pair_inject(pair, A, ack_packet(0, SYNDROME_SEQUENCE, 0));
+	began_ns = pair->now_ns;
+	pair_transmit_some(pair, A, 1);
+	pair->now_ns += 5000;
+	pair_transmit(pair, A);
+	cr_assert_eq(pair->side[A].qp->retry.resent_ns, began_ns);
 	pair_close(pair);
 }

@@ -257,19 +257,111 @@ Test(keepalive, an_armed_path_is_taken_when_the_first_one_is_dead)
 	pair_close(pair);
 }
 
-Test(keepalive, when_it_has_left_there_is_nothing_more_to_do)
+static void wait_until_due(struct pair *pair)
 {
-	struct pair *pair = open_idle(&(struct pair_options){ 0 });
 	struct rc_qp *qp = pair->side[A].qp;
 
-	pair_cut(pair);
 	while (!qp->probe.due) {
 		pair->now_ns = rc_qp_deadline(qp);
 		rc_qp_timeout(qp, pair->now_ns);
 	}
+}
+
+Test(keepalive, when_it_has_left_there_is_nothing_more_to_do)
+{
+	struct pair *pair = open_idle(&(struct pair_options){ 0 });
+
+	pair_cut(pair);
+	wait_until_due(pair);
 	cr_assert(pair_transmit_some(pair, A, 0), "no room, and yet nothing more to do");
 	expect_asked(pair, 0);
 	cr_assert_not(pair_transmit_some(pair, A, 1));
 	expect_asked(pair, 1);
+	pair_close(pair);
+}
+
+/* The timer is the keep-alive's while it asks, and nobody else's. */
+Test(keepalive, switched_off_it_takes_its_timer_along_and_no_other)
+{
+	struct pair *pair = open_idle(&(struct pair_options){ 0 });
+	struct rc_qp *qp = pair->side[A].qp;
+	uint64_t deadline_ns;
+
+	pair_cut(pair);
+	wait_until_due(pair);
+	pair_transmit(pair, A);
+	cr_assert_eq(rc_qp_deadline(qp), pair->now_ns + TIMEOUT_NS);
+	set_interval(pair, A, 0);
+	cr_assert_eq(rc_qp_deadline(qp), RC_NEVER);
+	pair_write(pair, 2, 8);
+	pair_transmit(pair, A);
+	deadline_ns = rc_qp_deadline(qp);
+	cr_assert_eq(deadline_ns, pair->now_ns + TIMEOUT_NS);
+	set_interval(pair, A, INTERVAL_MS);
+	set_interval(pair, A, 0);
+	cr_assert_eq(rc_qp_deadline(qp), deadline_ns);
+	pair_close(pair);
+}
+
+/* However long nothing had been said before. */
+Test(keepalive, it_asks_an_interval_after_it_was_switched_on)
+{
+	struct pair *pair = open_idle(&(struct pair_options){ 0 });
+
+	set_interval(pair, A, 0);
+	pair->now_ns += 10 * INTERVAL_NS;
+	set_interval(pair, A, INTERVAL_MS);
+	run_until(pair, pair->now_ns + INTERVAL_NS - STEPS_NS);
+	expect_asked(pair, 0);
+	run_until(pair, pair->now_ns + 2 * STEPS_NS);
+	expect_asked(pair, 1);
+	pair_close(pair);
+}
+
+Test(keepalive, in_sqd_nobody_is_asked)
+{
+	struct pair *pair = open_idle(&(struct pair_options){ 0 });
+	const struct uroce_qp_attr attr = { .qp_state = UROCE_QPS_SQD };
+
+	cr_assert_eq(rc_qp_modify(pair->side[A].qp, &attr, UROCE_QP_STATE, NULL), 0);
+	run_until(pair, pair->now_ns + 4 * INTERVAL_NS);
+	expect_asked(pair, 0);
+	pair_close(pair);
+}
+
+/* It has not left yet, so there is no other that the failure could be told with. */
+Test(keepalive, a_request_that_was_posted_tells_that_the_peer_is_dead)
+{
+	struct pair *pair = open_idle(&(struct pair_options){ .retry_cnt = 255 });
+	struct rc_qp *qp = pair->side[A].qp;
+
+	RULE("E-1");
+	pair_cut(pair);
+	wait_until_due(pair);
+	pair_transmit(pair, A);
+	pair_write(pair, 2, 8);
+	pair_write(pair, 3, 8);
+	pair->now_ns = rc_qp_deadline(qp);
+	rc_qp_timeout(qp, pair->now_ns);
+	pair_transmit(pair, A);
+	expect_completes(pair, A, "wr=2 WRITE RETRY_EXC_ERR", "wr=3 WRITE WR_FLUSH_ERR");
+	cr_assert_eq(pair->side[A].wcs[0].vendor_err, UROCE_CAUSE_KEEPALIVE);
+	pair_close(pair);
+}
+
+/* It answers what asked before the request left, which may be lost. */
+Test(keepalive, its_answer_does_not_stop_the_timer_of_a_request)
+{
+	struct pair *pair = open_idle(&(struct pair_options){ 0 });
+	const struct rc_retry *retry = &pair->side[A].qp->retry;
+
+	RULE("T-1");
+	pair_cut(pair);
+	wait_until_due(pair);
+	pair_transmit(pair, A);
+	pair_write(pair, 2, 8);
+	pair_transmit(pair, A);
+	pair_respond(pair, ack_packet(0, SYNDROME_PLAIN_ACK, 1));
+	cr_assert_eq(retry->ack_deadline_ns, pair->now_ns + TIMEOUT_NS);
 	pair_close(pair);
 }

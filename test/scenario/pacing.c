@@ -507,6 +507,26 @@ Test(pacing, the_quota_of_reads_grows_while_nothing_is_lost)
 	pair_close(pair);
 }
 
+/* Of its last packets no more is asked of the region than they have bytes, whatever goes out with them. */
+Test(pacing, a_message_may_end_where_its_region_does)
+{
+	RULE("Q-13");
+	for (uint32_t first = 0; first < 3; first++) {
+		struct pair *pair = open_cut(&(struct pair_options){ .mtu = 256 });
+		struct uroce_sge sge = { .addr = (uintptr_t)pair->side[A].memory + 100, .length = 1000 };
+		struct uroce_send_wr wr = { .wr_id = 1, .opcode = UROCE_WR_RDMA_WRITE, .sg_list = &sge, .num_sge = 1 };
+
+		sge.lkey = pair_region(pair, A, 1, 100, 1000, UROCE_ACCESS_LOCAL_WRITE);
+		cr_assert_eq(pair_post(pair, A, wr, 0, 0), 0);
+		for (uint32_t i = 0; i < first; i++)
+			pair_transmit_some(pair, A, 1);
+		pair_transmit(pair, A);
+		expect_sent_count(pair, A, 4);
+		expect_completes(pair, A);
+		pair_close(pair);
+	}
+}
+
 /* The memory of all that goes out together is judged before any of it does. */
 Test(pacing, of_a_message_whose_end_may_not_be_read_nothing_leaves)
 {

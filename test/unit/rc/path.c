@@ -64,3 +64,17 @@ Test(path, a_tag_has_the_priority_above_the_vlan)
 	path.vlan_id = 0xABC;
 	cr_assert_eq(path_vlan_tci(&path), 0xAABC);
 }
+
+Test(path, its_addresses_are_those_of_an_ipv4_header)
+{
+	const struct uroce_addr one = { { [10] = 0xFF, [11] = 0xFF, [12] = 192, 0, 2, 1 } };
+	const struct uroce_addr other = { { [10] = 0xFF, [11] = 0xFF, [12] = 192, 0, 2, 9 } };
+	const struct uroce_addr ipv6 = { { 0xFD, [15] = 1 } };
+	const uint8_t expected[8] = { 192, 0, 2, 9, 192, 0, 2, 1 };
+	uint64_t both = path_ipv4(&(struct uroce_path){ .source = one, .dest = other });
+
+	RULE("W-5");
+	cr_assert_arr_eq(&both, expected, sizeof(expected));
+	cr_assert_eq(path_ipv4(&(struct uroce_path){ .source = one, .dest = ipv6 }), 0);
+	cr_assert_eq(path_ipv4(&(struct uroce_path){ .source = ipv6, .dest = other }), 0);
+}

@@ -89,3 +89,16 @@ Test(probe, stop_and_reset_leave_nothing_running)
 	cr_assert(qp->probe.enabled && qp->probe.tries == 0);
 	free(qp);
 }
+
+/* What was due, and found no room, is put off with the rest. */
+Test(probe, one_that_is_put_off_is_not_due)
+{
+	struct rc_qp *qp = create();
+
+	RULE("Q-5");
+	qp->probe.due = true;
+	probe_defer(&qp->probe, &qp->rtt, TIMEOUT_NS, 5000);
+	cr_assert_not(qp->probe.due);
+	cr_assert(qp->probe.deferred);
+	free(qp);
+}

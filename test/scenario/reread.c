@@ -1,0 +1,44 @@
+/* reread.c - a READ that comes again while its answer is under way (S-9) */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+
+#include "packets.h"
+#include "rule.h"
+
+/* Of a READ whose answer is under way: from where that has come it begins again, and from further on it does not. */
+Test(reread, what_has_never_left_is_not_left_out)
+{
+	RULE("S-9");
+	for (uint32_t from = 3; from < 5; from++) {
+		struct pair *pair = pair_open(&(struct pair_options){ .mtu = 256 });
+
+		pair_inject(pair, B, read_packet(pair, 0, 0, 6 * 256));
+		pair_transmit_some(pair, B, 3);
+		pair_forget(pair);
+		pair_inject(pair, B, read_packet(pair, from, from * 256, (6 - from) * 256));
+		pair_transmit(pair, B);
+		expect_leaves(pair, B,
+			      from == 3 ? "READ_RESPONSE_FIRST psn=3 credit=31 msn=1 bytes=256" :
+					  "READ_RESPONSE_MIDDLE psn=3 bytes=256",
+			      "READ_RESPONSE_MIDDLE psn=4 bytes=256",
+			      "READ_RESPONSE_LAST psn=5 credit=31 msn=1 bytes=256");
+		pair_close(pair);
+	}
+}
+
+/* All of it has left once: what is asked for now is what leaves now. */
+Test(reread, a_part_takes_the_place_of_a_repeated_answer)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .mtu = 256 });
+
+	RULE("S-9");
+	pair_request(pair, read_packet(pair, 0, 0, 6 * 256));
+	pair_inject(pair, B, read_packet(pair, 0, 0, 6 * 256));
+	pair_transmit_some(pair, B, 2);
+	pair_forget(pair);
+	pair_inject(pair, B, read_packet(pair, 1, 256, 2 * 256));
+	pair_transmit(pair, B);
+	expect_leaves(pair, B, "READ_RESPONSE_FIRST psn=1 credit=31 msn=1 bytes=256",
+		      "READ_RESPONSE_LAST psn=2 credit=31 msn=1 bytes=256");
+	pair_close(pair);
+}
