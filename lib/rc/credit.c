@@ -77,14 +77,10 @@ void rc_credit_message_started(struct rc_qp *qp, const struct rc_send_wqe *wqe)
 {
 	struct rc_credit *credit = &qp->credit;
 
-	if (!qp->flow_control)
-		return;
 	credit->messages++;
 	credit->receives += needs_receive(wqe);
-	if (needs_receive(wqe)) {
+	if (needs_receive(wqe))
 		credit->probe = false;
-		credit->probe_deadline_ns = RC_NEVER;
-	}
 }
 
 bool rc_credit_is_used_up(const struct rc_qp *qp)

@@ -25,7 +25,7 @@ void rc_credit_arrived(struct rc_qp *qp, uint32_t msn, uint32_t code);
 /* May the next message start? If not, the probe's timer runs from now. */
 bool rc_credit_allows(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint64_t now_ns);
 
-/* The message starts. */
+/* The message starts, of a QP that counts credits. */
 void rc_credit_message_started(struct rc_qp *qp, const struct rc_send_wqe *wqe);
 
 /* No further message that needs an entry may start: ask for an ACK with this one. */

@@ -9,7 +9,6 @@
 bool rc_scatter_find(struct rc_qp *qp, const struct uroce_sge *sges, uint32_t count, uint64_t offset, uint32_t bytes,
 		     struct rc_scatter *place)
 {
-	place->why = MR_OK;
 	place->count = 0;
 	for (uint32_t i = 0; i < count && bytes > 0; i++) {
 		const struct uroce_sge *sge = &sges[i];
