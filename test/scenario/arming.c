@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "packets.h"
+#include "rc/migration.h"
 #include "rule.h"
 #include "ways.h"
 
@@ -472,6 +473,52 @@ Test(arming, a_forged_migration_needs_a_psn_that_fits)
 		pair_inject(pair, at, packet);
 		ways_expect(pair, at, rows[i].fits ? UROCE_PATH_MIGRATED : UROCE_PATH_ARMED, rows[i].fits);
 		expect_counts(pair, at, CNT_MIGRATION_REFUSED, !rows[i].fits);
+		if (!rows[i].fits)
+			cr_assert_eq(pair->side[at].qp->responder.due, 0, "row %zu: it is dropped", i);
 		pair_close(pair);
 	}
+}
+
+/* Far behind ePSN, but in the replay cache: a READ that was not answered is what a peer begins with. */
+Test(arming, a_migration_may_begin_with_a_long_read)
+{
+	RULE("Y-3");
+	RULE("A-6");
+	for (uint32_t again = 0; again < 2; again++) {
+		struct ways ways = { 0 };
+		struct pair *pair = ways_open(&ways, &(struct pair_options){ 0 });
+		struct uroce_path path = ways_path(&ways, A, 1);
+		struct wire_packet packet = read_packet(pair, 1, 0, 8);
+
+		ways_arm(pair);
+		pair_request(pair, packet);
+		pair->side[B].qp->responder.epsn = psn_make(2 * ANOMALY_DISTANCE);
+		packet.psn += !again;
+		packet.flags |= WIRE_MIGREQ;
+		pair->inject_path = &path;
+		pair_inject(pair, B, packet);
+		ways_expect(pair, B, again ? UROCE_PATH_MIGRATED : UROCE_PATH_ARMED, again);
+		pair_close(pair);
+	}
+}
+
+/* Who has been led by a packet of the peer need not wait for another; who has gone by itself has to, each time. */
+Test(arming, who_follows_may_rearm_and_who_leads_waits)
+{
+	struct ways ways = { 0 };
+	struct pair *pair = ways_open(&ways, &(struct pair_options){ 0 });
+	struct uroce_path path = ways_path(&ways, A, 1);
+	struct wire_packet packet = write_packet(pair, OP_WRITE_ONLY, 0, 0, 8, 8);
+	struct rc_qp *b = pair->side[B].qp;
+
+	RULE("A-8");
+	ways_arm(pair);
+	packet.flags |= WIRE_MIGREQ;
+	pair->inject_path = &path;
+	pair_inject(pair, B, packet); /* once more: nothing moves */
+	ways_expect(pair, B, UROCE_PATH_MIGRATED, 1);
+	cr_assert(rc_migration_may_rearm(b));
+	rc_migration_switch(b);
+	cr_assert_not(rc_migration_may_rearm(b));
+	pair_close(pair);
 }

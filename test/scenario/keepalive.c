@@ -349,6 +349,25 @@ Test(keepalive, a_request_that_was_posted_tells_that_the_peer_is_dead)
 	pair_close(pair);
 }
 
+/* No answer to it: it is asked again, when there is room, and not counted again before. */
+Test(keepalive, a_retry_that_finds_no_room_is_one_retry)
+{
+	struct pair *pair = open_idle(&(struct pair_options){ 0 });
+	struct rc_qp *qp = pair->side[A].qp;
+
+	RULE("T-3");
+	pair_cut(pair);
+	wait_until_due(pair);
+	pair_transmit(pair, A);
+	for (uint32_t i = 0; i < 3; i++) {
+		pair->now_ns += TIMEOUT_NS;
+		rc_qp_timeout(qp, pair->now_ns);
+		cr_assert(pair_transmit_some(pair, A, 0));
+	}
+	cr_assert_eq(qp->retry.retries_left, RETRIES - 1);
+	pair_close(pair);
+}
+
 /* It answers what asked before the request left, which may be lost. */
 Test(keepalive, its_answer_does_not_stop_the_timer_of_a_request)
 {

@@ -274,3 +274,32 @@ Test(reset, attributes_that_need_not_be_set_have_their_defaults_again)
 	cr_assert(!attr.imprecise_errors && !attr.no_probe && !attr.flow_control);
 	pair_close(pair);
 }
+
+/* How little may be in flight after losses, and how long the peer is waited for before it is asked. */
+Test(reset, nothing_is_remembered_of_losses)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .mtu = 256 });
+	struct rc_qp *qp = pair->side[A].qp;
+
+	RULE("X-1");
+	RULE("T-6");
+	pair_cut(pair);
+	qp->probe.enabled = true;
+	pair_write(pair, 1, 1 << 20);
+	for (uint32_t i = 0; i < 2; i++) {
+		pair_transmit(pair, A);
+		pair->now_ns = qp->probe.deadline_ns;
+		rc_qp_timeout(qp, pair->now_ns);
+		pair_transmit(pair, A);
+		pair->now_ns += 100000000; /* no echo of the other one */
+		pair_inject(pair, A, ack_packet(0, SYNDROME_SEQUENCE, 0));
+	}
+	cr_assert_lt(qp->requester.window, WINDOW_PACKETS);
+	cr_assert_gt(qp->probe.tries, 0);
+	begin_anew(pair, A, UROCE_QPS_RTS);
+	cr_assert_eq(qp->probe.tries, 0);
+	pair_write(pair, 1, 1 << 20);
+	pair_transmit(pair, A);
+	expect_sent_count(pair, A, WINDOW_PACKETS);
+	pair_close(pair);
+}

@@ -273,6 +273,32 @@ Test(frame, an_ack_that_repeats_the_last_one_is_built_as_if_it_were_the_first)
 	}
 }
 
+/* The address stands where an IPv4 frame has its BTH, and looks like that of the ACK. */
+Test(frame, an_address_that_looks_like_an_ack_is_none)
+{
+	static uint8_t plain[ROOM], fast[ROOM];
+	struct wire_frame_template template;
+	struct wire_encap encap;
+
+	RULE("W-3");
+	start();
+	draw_encap(&encap, true);
+	for (int i = 0; i < 2; i++) {
+		struct wire_ack ack = draw_ack(0x123456, 0);
+		struct wire_packet packet;
+		uint32_t right;
+
+		if (i == 0) {
+			memcpy(encap.dest + FRAME_BTH_AT - FRAME_IP_AT - 24, &ack.begin, sizeof(ack.begin));
+			wire_frame_prepare(&template, &encap);
+		}
+		packet_of_ack(&ack, &packet);
+		right = build_plainly(&encap, &packet, plain, plain);
+		cr_assert_eq(wire_frame_build_ack(&template, &ack, fast), right);
+		cr_assert_arr_eq(fast, plain, right, "ACK %d", i);
+	}
+}
+
 /* ---- in ---- */
 
 /* Two ACKs in a row, the second with a bit wrong or not, when it still repeats the headers of the first. */
