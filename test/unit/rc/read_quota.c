@@ -49,3 +49,11 @@ Test(read_quota, a_quota_without_a_loss_doubles_it)
 	}
 	cr_assert(read_quota_is_full(&quota), "%u", quota.packets);
 }
+
+Test(read_quota, what_was_got_before_a_loss_is_no_more_than_all)
+{
+	RULE("Q-10");
+	read_quota_reset(&quota, psn_make(0));
+	read_quota_notice_loss(&quota, psn_make(PSN_WINDOW - 1));
+	cr_assert_eq(quota.packets, READ_QUOTA_FULL);
+}
