@@ -11,7 +11,7 @@ install_packages = test/support/install-packages
 
 .DEFAULT_GOAL := build
 .PHONY: help build run test tidy compliance coverage format bench bench-peers plots interop sim fuzz model analyze
-.PHONY: mutants soak docs install abi deb deb-test clean
+.PHONY: mutants soak docs pages site install abi deb deb-test clean
 .PHONY: packages-build packages-test
 
 help:
@@ -36,6 +36,8 @@ help:
 	@echo 'make model       SPIN on a model of RC: safety and no livelock; finds planted errors (ARGS="--faults 3")'
 	@echo 'make analyze     clang'\''s static analyzer and cppcheck over lib/ and drivers/'
 	@echo 'make mutants     break the core in one place at a time; does a test notice? (ARGS="--only retry.c")'
+	@echo 'make site        the pages of README and docs/ as one static site, in $(BUILD)/site'
+	@echo 'make pages       write the pages anew that are made of what the programs say: reference, session'
 	@echo 'make docs        the reference of the public headers, in $(BUILD)/docs/html'
 	@echo 'make clean       remove what was built'
 	@echo 'On a fresh Debian 12, as root, each one first installs what it needs and says so.'
@@ -136,6 +138,16 @@ model:
 
 mutants: packages-test
 	@test/mutants/mutants $(ARGS)
+
+pages: packages-build $(BUILD)/build.ninja
+	@$(install_packages) monitor
+	@ninja -C $(BUILD) --quiet programs
+	docs/generate $(BUILD) reference session
+
+site:
+	@$(install_packages) site
+	@docs/site $(BUILD)/site
+	@echo 'read $(BUILD)/site/index.html'
 
 docs:
 	@$(install_packages) docs

@@ -87,6 +87,7 @@ static const struct row rows[] = {
 #define ROWS (sizeof(rows) / sizeof(rows[0]))
 #define LETTER_DEVICE 300
 #define LETTER_IP 301
+#define LETTER_KEYS 302
 
 static enum origin origins[ROWS];
 
@@ -348,9 +349,28 @@ static void print_help(void)
 			snprintf(letter, sizeof(letter), "-%c, ", rows[i].letter);
 		printf("  %s--%-16s %s\n", letter, rows[i].option, rows[i].help);
 	}
-	printf("  -h, --help             this text\n  -V, --version\n\n"
+	printf("      --help-settings    the keys that a file of --config may have\n"
+	       "  -h, --help             this text\n  -V, --version\n\n"
 	       "Ctrl-C stops the traffic, prints final statistics and ends as \"quit\" does.\n"
 	       "Exit: 0 ok, 1 traffic failed, 2 usage, 3 environment (also: nobody listens at --peer), 4 internal.\n");
+}
+
+/* The rows that a file may have, each with what it may be: "[traffic] size: 1 ... 1048576: bytes a message". */
+static void print_keys(void)
+{
+	printf("[port.N] device: text: a port, as --device\n"
+	       "[port.N] ip: text: an address of it; several keys for several\n"
+	       "[port.N] mtu: 256 ... 4096: its largest path MTU\n");
+	for (size_t i = 0; i < ROWS; i++) {
+		if (rows[i].section == NULL)
+			continue;
+		printf("[%s] %s: ", rows[i].section, rows[i].key);
+		if (rows[i].kind == NUMBER || rows[i].kind == FLAG)
+			printf("%lu ... %lu", rows[i].low, rows[i].high);
+		else
+			printf(rows[i].kind == PROBABILITY ? "0 ... 1" : "text");
+		printf(": %s\n", rows[i].help);
+	}
 }
 
 static int take_letter(struct settings *settings, int letter, const char *text)
@@ -395,6 +415,7 @@ static void make_options(struct option *options, char *letters)
 	strcpy(letters, "hV");
 	options[n++] = (struct option){ "device", required_argument, NULL, LETTER_DEVICE };
 	options[n++] = (struct option){ "ip", required_argument, NULL, LETTER_IP };
+	options[n++] = (struct option){ "help-settings", no_argument, NULL, LETTER_KEYS };
 	options[n++] = (struct option){ "help", no_argument, NULL, 'h' };
 	options[n++] = (struct option){ "version", no_argument, NULL, 'V' };
 	options[n] = (struct option){ NULL, 0, NULL, 0 };
@@ -402,7 +423,7 @@ static void make_options(struct option *options, char *letters)
 
 int settings_read(struct settings *settings, int argc, char **argv)
 {
-	struct option options[ROWS + 5];
+	struct option options[ROWS + 6];
 	char letters[3 * ROWS];
 	int letter, error = 0;
 
@@ -421,9 +442,11 @@ int settings_read(struct settings *settings, int argc, char **argv)
 	};
 	make_options(options, letters);
 	while (error == 0 && (letter = getopt_long(argc, argv, letters, options, NULL)) != -1) {
-		if (letter == 'h' || letter == 'V') {
+		if (letter == 'h' || letter == 'V' || letter == LETTER_KEYS) {
 			if (letter == 'h')
 				print_help();
+			else if (letter == LETTER_KEYS)
+				print_keys();
 			else
 				printf("uroce-testpmd %s\n", uroce_version());
 			return 1 + APP_EXIT_OK;
