@@ -15,9 +15,11 @@
 
 #include <uroce/cm.h>
 #include <uroce/inspect.h>
+#include <uroce/mr.h>
 #include <uroce/wr.h>
 
 #define PAGE_QPS 256u /* of numbers in one answer */
+#define PAGE_MRS 64   /* of regions in one answer */
 #define PORTS_MAX 16u
 #define TEXT_BYTES 64u
 
@@ -202,6 +204,47 @@ static int tell_port_counters(struct uroce_engine *engine, uint32_t number, stru
 	return 0;
 }
 
+static void tell_mr(const struct uroce_mr_view *view, struct rte_tel_data *list)
+{
+	char text[160];
+
+	snprintf(text, sizeof(text), "%s 0x%" PRIx64 " bytes %" PRIu64 " domain %u%s%s%s%s%s",
+		 view->is_window ? "window" : "region", view->addr, view->bytes, view->domain,
+		 view->access & UROCE_ACCESS_LOCAL_WRITE ? " local_write" : "",
+		 view->access & UROCE_ACCESS_REMOTE_READ ? " remote_read" : "",
+		 view->access & UROCE_ACCESS_REMOTE_WRITE ? " remote_write" : "",
+		 view->access & UROCE_ACCESS_REMOTE_ATOMIC ? " remote_atomic" : "", view->windows ? " windows" : "");
+	rte_tel_data_add_array_string(list, text);
+}
+
+/* The first page of them, and how many there are of all. */
+static int tell_mrs(struct uroce_engine *engine, uint32_t number, struct rte_tel_data *answer)
+{
+	struct uroce_mr_view views[PAGE_MRS];
+	uint32_t place = 0, all = 0;
+	struct rte_tel_data *list = rte_tel_data_alloc();
+	int found;
+
+	if (list == NULL)
+		return -ENOMEM;
+	rte_tel_data_start_array(list, RTE_TEL_STRING_VAL);
+	do {
+		found = number > UINT16_MAX ? -ENOENT :
+					      uroce_inspect_mrs(engine, (uint16_t)number, &place, views, PAGE_MRS);
+		if (found < 0) {
+			rte_tel_data_free(list);
+			return found;
+		}
+		for (int i = 0; all == 0 && i < found; i++)
+			tell_mr(&views[i], list);
+		all += (uint32_t)found;
+	} while (found == PAGE_MRS);
+	rte_tel_data_start_dict(answer);
+	rte_tel_data_add_dict_container(answer, "regions", list, 0);
+	rte_tel_data_add_dict_u64(answer, "all", all);
+	return 0;
+}
+
 /* ---- queue pairs ---- */
 
 /* A page of them; "next" is what to ask for to get the one behind it, 0 for none. */
@@ -300,6 +343,7 @@ static const struct command {
 	{ "/uroce/port/list", "Ports with a device. No parameters", tell_ports, false, false },
 	{ "/uroce/port/info", "A port: addresses, limits, link. Parameters: port", tell_port, true, true },
 	{ "/uroce/counters", "Frames and counters of a port. Parameters: port", tell_port_counters, true, true },
+	{ "/uroce/mr/list", "Memory regions and bound windows of a port. Parameters: port", tell_mrs, true, true },
 	{ "/uroce/qp/list", "Queue pairs, a page. Parameters: `next` of the page before; none for the first", tell_qps,
 	  true, false },
 	{ "/uroce/qp/info", "A queue pair: state, path, window. Parameters: QPN", tell_qp, true, true },

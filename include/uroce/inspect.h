@@ -42,6 +42,15 @@ struct uroce_port_view {
 	struct uroce_stats stats;
 };
 
+/* A memory region, or a bound window. Its key is not told: who knows it may use it. */
+struct uroce_mr_view {
+	uint64_t addr, bytes; /* as peers say them: from 0 where the region is zero-based */
+	uint32_t access;      /* enum uroce_access */
+	uint32_t domain;      /* regions and queue pairs of one number belong together */
+	uint32_t windows;     /* bound to this region */
+	bool is_window;
+};
+
 /* How busy an lcore is. */
 struct uroce_lcore_view {
 	unsigned lcore_id; /* EAL's; UINT_MAX when the application turns it */
@@ -79,6 +88,13 @@ UROCE_API char *uroce_qp_explain(const struct uroce_qp_view *view, char *out, si
 UROCE_API uint32_t uroce_inspect_ports(struct uroce_engine *engine, uint16_t *port_ids, uint32_t count);
 /* 0; -ENOENT: this port has no device of the engine; -ETIMEDOUT: an lcore does not poll. */
 UROCE_API int uroce_inspect_port(struct uroce_engine *engine, uint16_t port_id, struct uroce_port_view *view);
+
+/*
+ * Memory regions and bound windows of a port's device, at most `count` of them, into views. *place says where to go on:
+ * 0 to begin with. Returns how many; fewer than count: those were the last; or -ENOENT, -ETIMEDOUT as above.
+ */
+UROCE_API int uroce_inspect_mrs(struct uroce_engine *engine, uint16_t port_id, uint32_t *place,
+				struct uroce_mr_view *views, uint32_t count);
 
 /* 0; -ENOENT: the engine has fewer lcores; -ETIMEDOUT: it does not poll. */
 UROCE_API int uroce_inspect_lcore(struct uroce_engine *engine, unsigned lcore, struct uroce_lcore_view *view);

@@ -141,6 +141,72 @@ int uroce_inspect_port(struct uroce_engine *engine, uint16_t port_id, struct uro
 	return call.found ? 0 : -ENOENT;
 }
 
+/* ---- memory regions ---- */
+
+struct mr_call {
+	const struct uroce_lcore *lcore;
+	struct uroce_mr_view *views;
+	uint32_t *place;
+	uint32_t room, count;
+	uint16_t port_id;
+	bool found;
+};
+
+/* False: it is not valid, or was changed while it was read. */
+static bool view_mr(const struct rc_mr_entry *entry, struct uroce_mr_view *view)
+{
+	uint32_t key = atomic_load_explicit(&entry->key, memory_order_acquire);
+	uint32_t version = atomic_load_explicit(&entry->version, memory_order_acquire), windows;
+
+	if (key == 0 || version & 1)
+		return false;
+	windows = atomic_load_explicit(&entry->windows, memory_order_relaxed);
+	*view = (struct uroce_mr_view){
+		.addr = entry->va,
+		.bytes = entry->bytes,
+		.access = entry->access & ~MR_ACCESS_LOCAL,
+		.domain = entry->pd,
+		.windows = entry->kind == MR_REGION ? windows : 0,
+		.is_window = entry->kind != MR_REGION,
+	};
+	/* pairs with the release of who changes it: what was read belongs together if neither is another now */
+	atomic_thread_fence(memory_order_acquire);
+	return atomic_load_explicit(&entry->key, memory_order_relaxed) == key &&
+	       atomic_load_explicit(&entry->version, memory_order_relaxed) == version;
+}
+
+static int view_mrs(void *argument)
+{
+	struct mr_call *call = argument;
+
+	for (unsigned i = 0; i < call->lcore->port_count; i++) {
+		const struct uroce_device *device = call->lcore->ports[i]->device;
+
+		if (device->port_id != call->port_id)
+			continue;
+		call->found = true;
+		for (; *call->place < device->mrs.count && call->count < call->room; ++*call->place)
+			call->count += view_mr(&device->mrs.entries[*call->place], &call->views[call->count]);
+	}
+	return 0;
+}
+
+int uroce_inspect_mrs(struct uroce_engine *engine, uint16_t port_id, uint32_t *place, struct uroce_mr_view *views,
+		      uint32_t count)
+{
+	struct mr_call call = { .views = views, .place = place, .room = count, .port_id = port_id };
+
+	for (unsigned i = 0; i < engine->lcore_count && !call.found; i++) {
+		int error;
+
+		call.lcore = engine->lcores[i];
+		error = engine_mailbox_look(engine->lcores[i], view_mrs, &call);
+		if (error)
+			return error;
+	}
+	return call.found ? (int)call.count : -ENOENT;
+}
+
 /* ---- lcores ---- */
 
 struct lcore_call {

@@ -75,13 +75,17 @@ def every_command_answers(directory):
         want(pmd.instance.ports() == [0, 1], pmd.instance.ports())
         for number, address in ((0, "10.0.0.1/24"), (1, "10.0.0.2/24")):
             port = ask("/uroce/port/info", number)
-            want(port["link"] == "up" and port["addresses"] == [address] and port["qps"] == 4, port)
+            want(port["link"] == "up" and port["addresses"][0] == address and port["qps"] == 4, port)
             want(port["regions"] >= 1 and port["max_path_mtu"] in (1024, 4096), port)
             first = ask("/uroce/counters", number)
             time.sleep(0.3)
             second = ask("/uroce/counters", number)
             want(second["rx_frames"] > first["rx_frames"] and second["tx_bytes"] > first["tx_bytes"], first, second)
             want(all(second[name] >= first[name] for name in first), first, second)
+        regions = ask("/uroce/mr/list", 1)
+        want(regions["all"] == 1 == len(regions["regions"]), regions)
+        want(re.fullmatch(r"region 0x\w+ bytes \d+ domain \d+ local_write remote_read remote_write remote_atomic",
+                          regions["regions"][0]), regions)
         lcore = ask("/uroce/lcore/info", 0)
         want(lcore["qps"] == 8 and 0 < lcore["busy_ns"] <= lcore["since_ns"], lcore)
         qps = pmd.instance.qps()
@@ -102,7 +106,7 @@ def what_cannot_be_answered_is_a_sentence(directory):
     with Pmd(directory) as pmd:
         unused = next(number for number in range(2, 100) if number not in pmd.instance.qps())
         for command in ("/uroce/qp/info", "/uroce/qp/stats", "/uroce/qp/why", "/uroce/port/info", "/uroce/counters",
-                        "/uroce/lcore/info"):
+                        "/uroce/lcore/info", "/uroce/mr/list"):
             missing = {"port": 7, "counters": 65536, "lcore": 1}.get(command.split("/")[2], unused)
             answer = pmd.instance.ask(command, missing)
             want("there is none of this number" in answer, command, answer)

@@ -161,6 +161,58 @@ Test(inspect, why_is_a_sentence)
 	network_close(&network);
 }
 
+static uint32_t count_mrs(struct network *network, uint32_t *windows)
+{
+	struct uroce_mr_view views[3];
+	uint16_t ids[4];
+	uint32_t place = 0, all = 0;
+	int found;
+
+	cr_assert_eq(uroce_inspect_ports(network->engine, ids, 4), 2);
+	*windows = 0;
+	do {
+		found = uroce_inspect_mrs(network->engine, ids[0], &place, views, 3);
+		cr_assert_geq(found, 0);
+		for (int i = 0; i < found; i++)
+			*windows += views[i].is_window;
+		all += (uint32_t)found;
+	} while (found == 3);
+	return all;
+}
+
+/* In pages; a region that is gone is not there, and no window that is not bound. */
+Test(inspect, regions_are_what_was_registered)
+{
+	struct network network;
+	struct uroce_mr_view view;
+	struct uroce_mr *mrs[7];
+	uint32_t windows, place = 0;
+	uint16_t ids[4];
+	static uint8_t memory[4096];
+
+	RULE("O-1");
+	open_connected(&network);
+	network_turn(&network);
+	cr_assert_eq(uroce_inspect_ports(network.engine, ids, 4), 2);
+	cr_assert_eq(uroce_inspect_mrs(network.engine, ids[0], &place, &view, 1), 1);
+	cr_assert_eq(view.bytes, NETWORK_BUFFER_BYTES);
+	cr_assert_eq(view.addr, (uintptr_t)network.ends[ids[0] > ids[1]].buffer);
+	cr_assert(view.access & UROCE_ACCESS_REMOTE_READ && view.access & UROCE_ACCESS_REMOTE_ATOMIC);
+	cr_assert_eq(view.access >> 31, 0, "only what the user knows of");
+	for (uint32_t i = 0; i < 7; i++)
+		cr_assert_eq(uroce_mr_reg(network.ends[ids[0] > ids[1]].pd, memory, 100 + i, UROCE_ACCESS_LOCAL_WRITE,
+					  &mrs[i]),
+			     0);
+	cr_assert_eq(count_mrs(&network, &windows), 8);
+	cr_assert_eq(windows, 0);
+	for (uint32_t i = 0; i < 7; i++)
+		cr_assert_eq(uroce_mr_dereg(mrs[i]), 0);
+	cr_assert_eq(count_mrs(&network, &windows), 1);
+	place = 0;
+	cr_assert_eq(uroce_inspect_mrs(network.engine, 31, &place, &view, 1), -ENOENT);
+	network_close(&network);
+}
+
 /* A QP that failed is known as it was, also when it is gone; of many the last ones are. */
 Test(inspect, who_failed_is_kept_in_mind)
 {
