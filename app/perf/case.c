@@ -62,6 +62,7 @@ static void fill_case(const struct perf_options *options, enum perf_op op, enum 
 		.retries = options->retries,
 		.rnr_timer = options->rnr_timer,
 		.rx_rate = options->rx_rate,
+		.traffic_class = options->traffic_class,
 		.flow_control = options->flow_control,
 		.ack_each = options->ack_each,
 		.seconds = options->seconds,

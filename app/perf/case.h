@@ -13,7 +13,7 @@ struct perf_case {
 	enum perf_mode mode;
 	uint32_t size_bytes, mtu_bytes;
 	uint32_t idle; /* of this end; the other process has its own */
-	uint32_t qps, depth, rx_depth, outs, cq_mod, inline_bytes, timeout, retries, rnr_timer, rx_rate;
+	uint32_t qps, depth, rx_depth, outs, cq_mod, inline_bytes, timeout, retries, rnr_timer, rx_rate, traffic_class;
 	double seconds;
 	uint64_t iterations;
 	uint32_t lose; /* with limit, lat: frames of a message up to the one that is lost; 0: none is */
@@ -106,9 +106,9 @@ struct perf_result {
 	uint32_t lcores;
 	uint64_t interruptions; /* times that the measuring thread lost its core to another */
 	double gbit_per_s, peak_gbit_per_s, messages_per_s;
-	double cycles_per_packet;       /* per frame received or sent; 0: not known */
-	struct perf_histogram *latency; /* in TSC cycles; NULL in bw mode */
-	double latency_scale_us;        /* microseconds a cycle; half of it where a round trip is two messages */
+	double cycles_per_packet;         /* per frame received or sent; 0: not known */
+	struct perf_histogram *latency;   /* in TSC cycles; NULL in bw mode */
+	double latency_scale_us;          /* microseconds a cycle; half of it where a round trip is two messages */
 	const struct perf_series *series; /* of the end that started; NULL in lat mode */
 	double cycle_s;
 };

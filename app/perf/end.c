@@ -277,7 +277,8 @@ static int arm_flow(struct perf_end *end, uint32_t index, uint32_t *bad)
 	struct uroce_qp_attr attr = {
 		.alt_path = { .source = end->alternate->addr,
 			      .dest = end->peer.alternate,
-			      .device = end->alternate->device },
+			      .device = end->alternate->device,
+			      .traffic_class = (uint8_t)end->test.traffic_class },
 		.alt_pkey = 0xFFFF,
 		.alt_timeout = (uint8_t)end->test.timeout,
 		.path_mig_state = UROCE_PATH_REARM,
@@ -300,7 +301,9 @@ static struct uroce_qp_attr connection(const struct perf_end *end, uint32_t inde
 		.retry_cnt = (uint8_t)end->test.retries,
 		.rnr_retry = RNR_RETRIES,
 		.flow_control = end->test.flow_control,
-		.path = { .source = end->port->addr, .dest = end->peer.addr },
+		.path = { .source = end->port->addr,
+			  .dest = end->peer.addr,
+			  .traffic_class = (uint8_t)end->test.traffic_class },
 	};
 }
 

@@ -24,6 +24,7 @@ static const struct {
 	{ "retries", offsetof(struct perf_case, retries), 0, 7 },
 	{ "rnr_timer", offsetof(struct perf_case, rnr_timer), 0, 31 },
 	{ "rx_rate", offsetof(struct perf_case, rx_rate), 0, 1000000000 },
+	{ "traffic_class", offsetof(struct perf_case, traffic_class), 0, 255 },
 };
 
 #define CASE_NUMBERS (sizeof(case_numbers) / sizeof(case_numbers[0]))

@@ -118,7 +118,7 @@ static const char help_text[] =
 	"  --report FILE.html   writes a page with tables, plots and what they mean there, too; it needs nothing else\n"
 	"  -h, --help  -V, --version\n"
 	"\n"
-	"Of perftest, with its meaning: -A TYPE, -c RC, -F, -N, --run_infinitely, --report_gbits,\n"
+	"Of perftest, with its meaning: -A TYPE, -c RC, -F, -N, -T TOS, --run_infinitely, --report_gbits,\n"
 	"--out_json_file FILE; its other options say what to do instead.\n"
 	"\n"
 	"What takes longer than a second prints a line each second.\n"

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/eal.h"
+#include "common/number.h"
 
 #define A_DAY_S 86400
 
@@ -24,10 +25,8 @@ static const struct {
 	{ 'w', "limit_bw", "compare bw_average or --json yourself; only a wrong byte or a failure is an error" },
 	{ 'y', "limit_msgrate", "compare the rate or --json yourself; only a wrong byte or a failure is an error" },
 	{ 'z', "com_rdma_cm", "connections by address are -R" },
-	{ 'T', "tos", "the traffic class of a path is uroce_path.traffic_class; this program leaves it 0" },
 	{ 'B', NULL, "source and destination are --ip and HOST" },
 	{ 'g', "mcg", "there is no multicast" },
-	{ 0, "tclass", "the traffic class of a path is uroce_path.traffic_class; this program leaves it 0" },
 	{ 0, "use-srq", "each queue pair has receives of its own; shared ones are shown by examples/block_store.c" },
 	{ 0, "rate_limit", "there is no pacing; --rx-rate N makes a slow receiver" },
 	{ 0, "rate_units", "there is no pacing; --rx-rate N makes a slow receiver" },
@@ -61,6 +60,8 @@ int perf_perftest_take(int letter, const char *text, struct perf_options *option
 	switch (letter) {
 	case 'A':
 		return take_atomic(text, options);
+	case 'T':
+		return app_number_take32("-T", text, 0, 255, &options->traffic_class);
 	case 'c':
 		return strcmp(text, "RC") == 0 ? APP_EXIT_OK :
 						 app_complain(APP_EXIT_USAGE, "-c %s: connections are RC", text);

@@ -6,10 +6,11 @@
 #include "perf/options.h"
 
 /* Letters with perftest's meaning, besides those that are ours, too; and the long options that stand for them. */
-#define PERFTEST_LETTERS "A:c:FN"
+#define PERFTEST_LETTERS "A:c:FNT:"
 enum { PERFTEST_ENDLESS = 1000, PERFTEST_GBITS, PERFTEST_JSON, PERFTEST_JSON_FILE };
 #define PERFTEST_LONG_OPTIONS                                                                            \
 	{ "atomic_type", required_argument, NULL, 'A' }, { "connection", required_argument, NULL, 'c' }, \
+		{ "tos", required_argument, NULL, 'T' }, { "tclass", required_argument, NULL, 'T' },     \
 		{ "CPU-freq", no_argument, NULL, 'F' }, { "noPeak", no_argument, NULL, 'N' },            \
 		{ "run_infinitely", no_argument, NULL, PERFTEST_ENDLESS },                               \
 		{ "report_gbits", no_argument, NULL, PERFTEST_GBITS },                                   \

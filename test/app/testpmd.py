@@ -213,6 +213,19 @@ def a_queue_pair_that_dies_leaves_its_last_frames_and_their_story(directory):
 
 
 @case
+def perf_marks_its_frames_with_the_traffic_class_it_is_told(directory):
+    """As seen in the records of a queue pair that dies of losses."""
+    code, out, err = run("perf", "--op", "write", "--mode", "bw", "-T", "106", "-s", "64", "-u", "6", "--retry-cnt",
+                         "1", "--loss", "0.7", "--record", directory)
+    want(code == 1 and "RETRY_EXC_ERR" in out + err, code, out, err)
+    frames = open([os.path.join(directory, name) for name in os.listdir(directory) if name.endswith("pcapng")][0],
+                  "rb").read()
+    want(frames.count(b"\x08\x00\x45\x6a") > 5 and b"\x08\x00\x45\x00" not in frames, frames[:400])
+    code, out, err = run("perf", "--tos", "256")
+    want(code == 2 and "0 to 255" in err, code, err)
+
+
+@case
 def all_frames_go_to_a_file_until_told_otherwise(directory):
     path = os.path.join(directory, "all.pcapng")
     with Prompt("--qps", "1", "--mix", "write:1,send:1,read:1,fadd:1", "--tx-depth", "1", "--size", "300") as pmd:
