@@ -18,12 +18,15 @@
 #include "drivers/capture/clock.h"
 #include "drivers/capture/pcapng.h"
 #include "drivers/capture/tap.h"
+#include "drivers/capture/thread.h"
 #include "drivers/port/port.h"
 
 #define FRAMES 4096u /* that wait to be written, at most; a power of two */
 #define BURST 64u
 #define FRAME_MAX_BYTES 4352u /* a path MTU of 4096 with all headers; longer ones take several mbufs */
 #define FRAME_MIN_BYTES 64u
+#define KEPT_MAX_BYTES (UINT16_MAX + 1u) /* of a frame in several mbufs */
+#define CLOCK_NS 1000000000              /* between two looks at how fast the cycles are */
 #define IDLE_US 500u
 
 struct uroce_capture {
@@ -32,7 +35,8 @@ struct uroce_capture {
 	unsigned port_count;
 	struct drivers_stream stream;
 	struct drivers_pcapng *file;
-	struct capture_clock clock;
+	struct capture_clock clock; /* when it began */
+	uint64_t clock_set_ns;      /* so long after that its rate was set last */
 	struct uroce_capture_counts counts;
 	uint8_t *scratch; /* a frame in several pieces is laid out here */
 	_Atomic bool ending;
@@ -62,9 +66,24 @@ static void write_frame(struct uroce_capture *capture, struct rte_mbuf *mbuf)
 		.outbound = seen->outbound,
 	};
 
-	drivers_pcapng_add(capture->file, &frame);
+	if (!drivers_pcapng_add(capture->file, &frame)) {
+		atomic_fetch_add(&capture->stream.lost, 1);
+		return;
+	}
 	capture->counts.frames++;
 	capture->counts.bytes += pcapng_bytes(frame.kept_bytes);
+}
+
+/* DPDK knows the rate of the cycles to some thousandths only: it is measured from the beginning on. */
+static void set_clock(struct uroce_capture *capture)
+{
+	struct capture_clock now = capture_clock_read();
+	uint64_t span_ns = now.time_ns - capture->clock.time_ns;
+
+	if ((int64_t)span_ns < CLOCK_NS || span_ns < capture->clock_set_ns + CLOCK_NS)
+		return;
+	capture->clock_set_ns = span_ns;
+	capture->clock.hz = (uint64_t)((__int128)(now.cycles - capture->clock.cycles) * 1000000000 / span_ns);
 }
 
 static void *write_frames(void *argument)
@@ -82,6 +101,7 @@ static void *write_frames(void *argument)
 			rte_pktmbuf_free_bulk((struct rte_mbuf **)mbufs, count);
 		}
 		drivers_pcapng_flush(capture->file);
+		set_clock(capture);
 		if (!last)
 			usleep(IDLE_US);
 	} while (!last);
@@ -109,11 +129,11 @@ static int make_stream(struct uroce_capture *capture, uint32_t frame_bytes, stru
 	char name[RTE_MEMZONE_NAMESIZE];
 
 	snprintf(name, sizeof(name), "uroce_cap%u", atomic_fetch_add(&number, 1));
-	stream->kept_bytes = frame_bytes ? frame_bytes : UINT32_MAX;
+	stream->kept_bytes = frame_bytes ? RTE_MIN(frame_bytes, KEPT_MAX_BYTES) : KEPT_MAX_BYTES;
 	stream->pool = rte_pktmbuf_pool_create(name, FRAMES, 0, RTE_ALIGN(sizeof(struct drivers_stream_frame), 8),
 					       (uint16_t)(RTE_PKTMBUF_HEADROOM + piece), SOCKET_ID_ANY);
 	stream->ring = rte_ring_create(name, FRAMES * 2, SOCKET_ID_ANY, RING_F_SC_DEQ);
-	capture->scratch = malloc(UINT16_MAX + 1);
+	capture->scratch = malloc(KEPT_MAX_BYTES);
 	if (stream->pool && stream->ring && capture->scratch)
 		return 0;
 	return drivers_error_set(error, -ENOMEM,
@@ -164,7 +184,7 @@ int uroce_capture_start(struct uroce_port *const *ports, unsigned port_count, co
 		code = open_file(capture, path, frame_bytes, error);
 	if (code == 0) {
 		capture->clock = capture_clock_read();
-		if (pthread_create(&capture->thread, NULL, write_frames, capture) != 0) {
+		if (capture_thread_create(&capture->thread, write_frames, capture) != 0) {
 			drivers_pcapng_close(capture->file);
 			code = drivers_error_set(error, -EAGAIN,
 						 "no thread for the capture: end others, or raise "
@@ -195,8 +215,12 @@ int uroce_capture_stop(struct uroce_capture *capture, struct uroce_capture_count
 		*counts = capture->counts;
 	if (!drivers_pcapng_close(capture->file))
 		code = drivers_error_set(error, -errno, "the capture is not complete: %s", strerror(errno));
-	/* An lcore that stands still with a frame in its hands would come back to freed memory: it is left to it. */
-	if (idle)
+	if (idle) {
 		free_capture(capture);
-	return code;
+		return code;
+	}
+	/* It would come back to freed memory: the capture is left to it. */
+	return drivers_error_set(error, -ETIMEDOUT,
+				 "an lcore stands still with a frame in its hands: the ports stay "
+				 "captured, and cannot be closed");
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "drivers/ethdev/ethdev.h"
@@ -35,7 +36,9 @@ struct drivers_pcapng {
 /* The file is in the byte order of the machine, as the format wants it. */
 static void put(struct drivers_pcapng *file, const void *bytes, size_t count)
 {
-	if (fwrite(bytes, 1, count, file->stream) != count && file->error == 0)
+	if (file->error)
+		return; /* what would come behind a gap is no block */
+	if (fwrite(bytes, 1, count, file->stream) != count)
 		file->error = errno ? errno : EIO;
 }
 
@@ -111,20 +114,44 @@ static void put_interface(struct drivers_pcapng *file, const char *name, uint32_
 	put32(file, bytes);
 }
 
-struct drivers_pcapng *drivers_pcapng_open(const char *path, const char *const *names, unsigned count,
-					   uint32_t snap_bytes, const char *comment, struct uroce_error *error)
+/* A pipe without a reader is not waited for. */
+static int open_old(const char *path)
 {
-	struct drivers_pcapng *file = calloc(1, sizeof(*file));
-	int fd = file ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600) : -1;
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0600);
+	struct stat status;
 
-	if (fd >= 0)
+	if (fd < 0 || fcntl(fd, F_SETFL, 0) != 0 || fstat(fd, &status) != 0 ||
+	    (S_ISREG(status.st_mode) && fchmod(fd, 0600) != 0)) {
+		if (fd >= 0)
+			close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+int drivers_pcapng_new_file(const char *path)
+{
+	unlink(path);
+	return open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+}
+
+/* NULL and a sentence when fd is none. */
+static struct drivers_pcapng *begin(int fd, const char *path, const char *const *names, unsigned count,
+				    uint32_t snap_bytes, const char *comment, struct uroce_error *error)
+{
+	struct drivers_pcapng *file = fd < 0 ? NULL : calloc(1, sizeof(*file));
+
+	if (file)
 		file->stream = fdopen(fd, "w");
 	if (file == NULL || file->stream == NULL) {
-		drivers_error_set(error, -errno, "%s cannot be written: %s: name a file in a directory that is yours",
-				  path, strerror(errno));
+		int why = errno;
+
+		drivers_error_set(error, -why, "%s cannot be written: %s: name a file in a directory that is yours",
+				  path, strerror(why));
 		if (fd >= 0)
 			close(fd);
 		free(file);
+		errno = why;
 		return NULL;
 	}
 	put_section(file, comment);
@@ -133,7 +160,19 @@ struct drivers_pcapng *drivers_pcapng_open(const char *path, const char *const *
 	return file;
 }
 
-void drivers_pcapng_add(struct drivers_pcapng *file, const struct drivers_pcapng_frame *frame)
+struct drivers_pcapng *drivers_pcapng_open(const char *path, const char *const *names, unsigned count,
+					   uint32_t snap_bytes, const char *comment, struct uroce_error *error)
+{
+	return begin(open_old(path), path, names, count, snap_bytes, comment, error);
+}
+
+struct drivers_pcapng *drivers_pcapng_open_new(const char *path, const char *const *names, unsigned count,
+					       uint32_t snap_bytes, const char *comment, struct uroce_error *error)
+{
+	return begin(drivers_pcapng_new_file(path), path, names, count, snap_bytes, comment, error);
+}
+
+bool drivers_pcapng_add(struct drivers_pcapng *file, const struct drivers_pcapng_frame *frame)
 {
 	uint32_t flags = frame->outbound ? FLAG_OUTBOUND : FLAG_INBOUND;
 	uint32_t bytes = pcapng_bytes(frame->kept_bytes) + option_bytes(text_bytes(frame->comment));
@@ -150,6 +189,7 @@ void drivers_pcapng_add(struct drivers_pcapng *file, const struct drivers_pcapng
 	put_option(file, OPTION_FLAGS, &flags, sizeof(flags));
 	put32(file, OPTION_END);
 	put32(file, bytes);
+	return file->error == 0;
 }
 
 bool drivers_pcapng_flush(struct drivers_pcapng *file)

@@ -29,12 +29,19 @@ static inline uint32_t pcapng_bytes(uint32_t kept_bytes)
 }
 
 /*
- * A new file, readable by its owner only, or an old one overwritten. names: of the interfaces. snap_bytes: no frame
+ * A file that is readable by its owner only, opened by drivers_pcapng_open() or drivers_pcapng_open_new(): the one
+ * overwrites an old file, and may be given a pipe that somebody reads; the other removes what has the name, so that it
+ * follows no link of anybody. names: of the interfaces. snap_bytes: no frame
  * has more kept. comment: of the file, NULL: none. NULL when it cannot be written; *error tells.
  */
 struct drivers_pcapng *drivers_pcapng_open(const char *path, const char *const *names, unsigned count,
 					   uint32_t snap_bytes, const char *comment, struct uroce_error *error);
-void drivers_pcapng_add(struct drivers_pcapng *file, const struct drivers_pcapng_frame *frame);
+struct drivers_pcapng *drivers_pcapng_open_new(const char *path, const char *const *names, unsigned count,
+					       uint32_t snap_bytes, const char *comment, struct uroce_error *error);
+/* The descriptor of such a new file, to be written; -1: errno says why not. */
+int drivers_pcapng_new_file(const char *path);
+/* False: writing has failed, and this one is not in the file. */
+bool drivers_pcapng_add(struct drivers_pcapng *file, const struct drivers_pcapng_frame *frame);
 /* All is in the file that has been added. False: writing has failed, and errno says why. */
 bool drivers_pcapng_flush(struct drivers_pcapng *file);
 /* The same, and the file is closed. */

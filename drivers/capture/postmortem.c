@@ -2,7 +2,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "drivers/capture/postmortem.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -183,7 +182,7 @@ static void write_frame(const struct story *story, const struct drivers_flow_fra
 
 static FILE *open_text(const char *path)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	int fd = drivers_pcapng_new_file(path);
 
 	return fd < 0 ? NULL : fdopen(fd, "w");
 }
@@ -230,7 +229,7 @@ static void write_files(struct story *story, const struct postmortem *what)
 
 	uroce_qp_explain(story->view, why, sizeof(why));
 	snprintf(path + at, sizeof(path) - (size_t)at, ".pcapng");
-	file = drivers_pcapng_open(path, &what->port_name, 1, FLOWS_KEPT_BYTES, why, NULL);
+	file = drivers_pcapng_open_new(path, &what->port_name, 1, FLOWS_KEPT_BYTES, why, NULL);
 	snprintf(path + at, sizeof(path) - (size_t)at, ".txt");
 	text = open_text(path);
 	if (file && text) {

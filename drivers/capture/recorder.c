@@ -14,6 +14,7 @@
 #include <uroce/inspect.h>
 
 #include "drivers/capture/postmortem.h"
+#include "drivers/capture/thread.h"
 
 #define PORTS_MAX 32u
 #define LOOK_US 10000u
@@ -30,6 +31,8 @@ struct recorded_port {
 	uint32_t places[UROCE_LCORES_MAX]; /* how far the failures of each lcore have been looked at */
 };
 
+/* Begins and ends take turns, a thread that ends included; who has it may take the other one, of the ports. */
+static pthread_mutex_t life = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct recorded_port ports[PORTS_MAX];
 static unsigned port_count;
@@ -113,7 +116,7 @@ static int add_port(struct uroce_engine *engine, struct uroce_device *device, co
 		return drivers_error_set(error, -ENOSPC, "%u ports are recorded: open the others without", PORTS_MAX);
 	if (port_count == 0) {
 		atomic_store(&ending, false);
-		if (pthread_create(&thread, NULL, watch, NULL) != 0)
+		if (capture_thread_create(&thread, watch, NULL) != 0)
 			return drivers_error_set(error, -EAGAIN,
 						 "no thread for the recorder: end others, or raise ulimit -u");
 	}
@@ -136,9 +139,11 @@ int drivers_recorder_begin(struct uroce_engine *engine, struct uroce_device *dev
 		return code;
 	if (drivers_tap_record(tap) != 0)
 		return drivers_error_set(error, -ENOMEM, "no memory for the records of port %s", ethdev->name);
+	pthread_mutex_lock(&life);
 	pthread_mutex_lock(&lock);
 	code = add_port(engine, device, ethdev, tap, directory, error);
 	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&life);
 	return code;
 }
 
@@ -146,6 +151,7 @@ void drivers_recorder_end(const struct drivers_tap *tap)
 {
 	bool last = false;
 
+	pthread_mutex_lock(&life);
 	pthread_mutex_lock(&lock);
 	for (unsigned i = 0; i < PORTS_MAX; i++) {
 		if (ports[i].engine == NULL || ports[i].tap != tap)
@@ -155,8 +161,9 @@ void drivers_recorder_end(const struct drivers_tap *tap)
 		last = --port_count == 0;
 	}
 	pthread_mutex_unlock(&lock);
-	if (!last)
-		return;
-	atomic_store(&ending, true);
-	pthread_join(thread, NULL);
+	if (last) {
+		atomic_store(&ending, true);
+		pthread_join(thread, NULL);
+	}
+	pthread_mutex_unlock(&life);
 }

@@ -108,6 +108,18 @@ static bool add_callbacks(struct drivers_tap *tap)
 	return true;
 }
 
+static void remove_callbacks(const struct drivers_tap *tap)
+{
+	for (uint16_t i = 0; i < tap->queue_count; i++) {
+		const struct tap_queue *in = &tap->queues[i][INBOUND], *out = &tap->queues[i][OUTBOUND];
+
+		if (in->callback)
+			rte_eth_remove_rx_callback(tap->port_id, i, in->callback);
+		if (out->callback)
+			rte_eth_remove_tx_callback(tap->port_id, i, out->callback);
+	}
+}
+
 int drivers_tap_attach(const struct drivers_ethdev *port, struct drivers_tap **result, struct uroce_error *error)
 {
 	static const struct rte_mbuf_dynflag flag = { .name = "uroce_tap_seen" };
@@ -126,7 +138,8 @@ int drivers_tap_attach(const struct drivers_ethdev *port, struct drivers_tap **r
 	tap->queue_count = port->queue_count;
 	tap->seen = 1ull << bit;
 	if (!add_callbacks(tap)) {
-		drivers_tap_detach(tap);
+		/* Lcores may be in those that were added: they are taken away, and their memory is left to them. */
+		remove_callbacks(tap);
 		return drivers_error_set(error, -ENOTSUP,
 					 "port %s takes no callbacks (%s): DPDK was built without them", port->name,
 					 rte_strerror(rte_errno));
@@ -139,13 +152,12 @@ void drivers_tap_detach(struct drivers_tap *tap)
 {
 	if (tap == NULL)
 		return;
+	remove_callbacks(tap);
 	for (uint16_t i = 0; i < tap->queue_count; i++) {
 		struct tap_queue *in = &tap->queues[i][INBOUND], *out = &tap->queues[i][OUTBOUND];
 
-		if (in->callback && rte_eth_remove_rx_callback(tap->port_id, i, in->callback) == 0)
-			rte_free((void *)(uintptr_t)in->callback);
-		if (out->callback && rte_eth_remove_tx_callback(tap->port_id, i, out->callback) == 0)
-			rte_free((void *)(uintptr_t)out->callback);
+		rte_free((void *)(uintptr_t)in->callback);
+		rte_free((void *)(uintptr_t)out->callback);
 		drivers_flows_destroy(atomic_load(&in->flows));
 		drivers_flows_destroy(atomic_load(&out->flows));
 	}

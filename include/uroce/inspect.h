@@ -69,7 +69,7 @@ UROCE_API uint32_t uroce_inspect_qps(const struct uroce_engine *engine, uint32_t
 UROCE_API int uroce_inspect_qp(struct uroce_engine *engine, uint32_t qp_num, struct uroce_qp_view *view);
 
 /* So many of the queue pairs of an lcore that failed are kept in mind. */
-#define UROCE_INSPECT_FAILED_MAX 16
+#define UROCE_INSPECT_FAILED_MAX 256
 /*
  * The queue pairs of an lcore that went to ERR by themselves, as they were then, one a call and the oldest first; they
  * may be gone. *place says where to go on: 0 to begin with. true: *view is the next one. Who comes late finds the last
