@@ -3,7 +3,7 @@
 /*
  *   two_paths
  * Both ends are in this process, at two links. The client migrates because it is told to; it would by itself when the
- * first link was cut and its retries over that were spent. It rearms by loading another path in the same way.
+ * first link was cut and its retries over that were spent. To come back it would load another path in the same way.
  */
 #include "start.h"
 

@@ -28,19 +28,21 @@ void capture_begin(const struct traffic *traffic, const char *path, uint16_t fra
 	printf("frames of %u ports go to %s until \"capture stop\"\n", traffic->port_count, path);
 }
 
-void capture_end(bool loud)
+int capture_end(bool loud)
 {
 	struct uroce_capture_counts counts;
 	struct uroce_error error;
+	int code = APP_EXIT_OK;
 
 	if (running == NULL) {
 		if (loud)
 			printf("nothing is being captured\n");
-		return;
+		return code;
 	}
 	if (uroce_capture_stop(running, &counts, &error) != 0)
-		app_complain(APP_EXIT_ENVIRONMENT, "%s: %s", running_path, error.text);
+		code = app_complain(APP_EXIT_ENVIRONMENT, "%s: %s", running_path, error.text);
 	printf("%s has %lu frames, %lu bytes; %lu frames were lost, for the file could not keep up\n", running_path,
 	       counts.frames, counts.bytes, counts.lost);
 	running = NULL;
+	return code;
 }

@@ -7,7 +7,7 @@
 
 /* All ports, of each frame at most so many bytes (0: all). Says what it does, or complains. One file at a time. */
 void capture_begin(const struct traffic *traffic, const char *path, uint16_t frame_bytes);
-/* Says what is in the file; that there is none, when loud. */
-void capture_end(bool loud);
+/* Says what is in the file; that there is none, when loud. 0, or what to exit with: it is not complete. */
+int capture_end(bool loud);
 
 #endif

@@ -52,20 +52,20 @@ static json_t *describe_flow(struct flow *flow)
 			 "error", dead ? uroce_wc_explain(&flow->error, why, sizeof(why)) : NULL);
 }
 
-int json_write(const struct traffic *traffic, const char *path)
+int json_write(struct traffic *traffic, const char *path)
 {
 	json_t *ports = json_array(), *qps = json_array(), *root;
 	int failed;
 
 	for (unsigned i = 0; i < traffic->port_count; i++)
 		json_array_append_new(ports, describe_port(&traffic->ports[i]));
-	for (uint32_t i = 0; i < atomic_load(&traffic->flow_count); i++) {
-		struct flow *flow = (struct flow *)(uintptr_t)&traffic->flows[i];
-
-		json_array_append_new(qps, describe_flow(flow));
-	}
+	pthread_mutex_lock(&traffic->flows_lock);
+	for (uint32_t i = 0; i < atomic_load(&traffic->flow_count); i++)
+		json_array_append_new(qps, describe_flow(&traffic->flows[i]));
+	pthread_mutex_unlock(&traffic->flows_lock);
+	errno = 0;
 	root = json_pack("{s:s, s:o, s:o}", "version", uroce_version(), "ports", ports, "qps", qps);
 	failed = root == NULL || json_dump_file(root, path, JSON_INDENT(1)) != 0;
 	json_decref(root);
-	return failed ? complain(path, strerror(errno)) : APP_EXIT_OK;
+	return failed ? complain(path, errno ? strerror(errno) : "no memory") : APP_EXIT_OK;
 }

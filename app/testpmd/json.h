@@ -8,6 +8,6 @@
 /* Can it be written? So that nobody waits for what is then lost. 0, or what to exit with, said. */
 int json_check(const char *path);
 /* The same, after it is written. */
-int json_write(const struct traffic *traffic, const char *path);
+int json_write(struct traffic *traffic, const char *path);
 
 #endif

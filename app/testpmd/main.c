@@ -94,12 +94,13 @@ static void tell(void (*write)(FILE *), FILE *where)
 static void *keep_house(void *argument)
 {
 	int listener = *(int *)argument, connection = -1;
-	uint32_t ticks = 0;
+	uint32_t ticks = 0, period;
 
 	while (!atomic_load(&ending)) {
 		usleep(TICK_MS * 1000);
 		ticks++;
-		if (settings.stats_period && ticks % (settings.stats_period * 1000 / TICK_MS) == 0)
+		period = __atomic_load_n(&settings.stats_period, __ATOMIC_RELAXED);
+		if (period && ticks % (period * 1000 / TICK_MS) == 0)
 			tell(tell_rate, stdout);
 		tell(tell_deaths, stderr);
 		if (listener >= 0)
@@ -304,7 +305,8 @@ static int run_ports(void)
 		code = run_traffic();
 		traffic_close(&traffic);
 	}
-	capture_end(false);
+	if (capture_end(false) != APP_EXIT_OK && code == APP_EXIT_OK)
+		code = APP_EXIT_ENVIRONMENT;
 	inject_close();
 	app_port_close(&ports[1]);
 	app_port_close(&ports[0]);

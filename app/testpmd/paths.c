@@ -71,7 +71,7 @@ static bool wait_until_armed(const struct traffic *traffic, const struct flow *f
 	return false;
 }
 
-void paths_migrate(struct traffic *traffic, uint32_t qp_num)
+static void migrate(struct traffic *traffic, uint32_t qp_num)
 {
 	const struct uroce_qp_attr migrate = { .path_mig_state = UROCE_PATH_MIGRATED };
 	const struct flow *flow = traffic_find(traffic, qp_num);
@@ -100,10 +100,19 @@ void paths_migrate(struct traffic *traffic, uint32_t qp_num)
 		       uroce_addr_format(&attr.path.dest, dest, sizeof(dest)));
 }
 
+void paths_migrate(struct traffic *traffic, uint32_t qp_num)
+{
+	pthread_mutex_lock(&traffic->flows_lock);
+	migrate(traffic, qp_num);
+	pthread_mutex_unlock(&traffic->flows_lock);
+}
+
 void paths_show(struct traffic *traffic, FILE *out)
 {
-	uint32_t count = atomic_load(&traffic->flow_count);
+	uint32_t count;
 
+	pthread_mutex_lock(&traffic->flows_lock);
+	count = atomic_load(&traffic->flow_count);
 	fprintf(out, "%-10s %-5s %-16s %-16s %-5s %-6s %-9s %s\n", "QPN", "port", "from", "to", "MTU", "class",
 		"migration", "alternate");
 	for (uint32_t i = 0; i < count; i++) {
@@ -123,6 +132,7 @@ void paths_show(struct traffic *traffic, FILE *out)
 			fprintf(out, "%s -> %s\n", uroce_addr_format(&attr.alt_path.source, source, sizeof(source)),
 				uroce_addr_format(&attr.alt_path.dest, dest, sizeof(dest)));
 	}
+	pthread_mutex_unlock(&traffic->flows_lock);
 	if (count == 0)
 		fprintf(out, "none\n");
 }

@@ -23,9 +23,11 @@
 #include "testpmd/show.h"
 
 #define COMMAND_BYTES 512 /* of a line in a file */
+#define LOADS_MAX 8u
 
 static struct traffic *the_traffic; /* rte_cmdline gives commands no context but the terminal */
 static bool quit_wanted;
+static bool load_failed; /* a file that another one loads ended at a wrong line */
 
 /* Input and notices take turns at the terminal. */
 static pthread_mutex_t terminal_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -192,6 +194,7 @@ static void set_command(void *parsed, struct cmdline *terminal, void *data)
 	if (strcmp(words->second, "size") == 0 && traffic_resize(the_traffic, changed.size) != 0)
 		return;
 	*the_traffic->settings = changed;
+	settings_came_from_prompt(words->second);
 	printf("%s is %s\n", words->second, words->third);
 }
 
@@ -232,6 +235,8 @@ static void capture_command(void *parsed, struct cmdline *terminal, void *data)
 	(void)terminal;
 	if (!data && strcmp(words->second, "stop") == 0)
 		capture_end(true);
+	else if (data && words->bytes == 0)
+		app_complain(APP_EXIT_USAGE, "bytes 0: use 1 to 65535, or leave it out for all of each frame");
 	else
 		capture_begin(the_traffic, words->second, data ? words->bytes : 0);
 }
@@ -242,7 +247,7 @@ static void load_command(void *parsed, struct cmdline *terminal, void *data)
 
 	(void)terminal;
 	(void)data;
-	prompt_run_file(the_traffic, words->second);
+	load_failed |= prompt_run_file(the_traffic, words->second) != APP_EXIT_OK;
 }
 
 static const struct section {
@@ -462,8 +467,11 @@ static int run_lines(struct cmdline *terminal, FILE *file, const char *path)
 
 	while (code >= 0 && !quit_wanted && (bytes = getline(&line, &room, file)) >= 0) {
 		number++;
+		load_failed = false;
 		code = run_line(terminal, line, (size_t)bytes);
-		if (code < 0)
+		if (code >= 0 && load_failed)
+			code = -1;
+		else if (code < 0)
 			app_complain(APP_EXIT_USAGE, "%s:%u: \"%s\": %s", path, number, shown(line), parse_error(code));
 	}
 	free(line);
@@ -472,17 +480,24 @@ static int run_lines(struct cmdline *terminal, FILE *file, const char *path)
 
 int prompt_run_file(struct traffic *traffic, const char *path)
 {
+	static unsigned loading; /* files that load each other */
 	FILE *file = app_is_readable(path) ? fopen(path, "r") : NULL;
 	struct cmdline *terminal;
 	int code = APP_EXIT_INTERNAL;
 
+	if (file && loading == LOADS_MAX) {
+		fclose(file);
+		return app_complain(APP_EXIT_USAGE, "%s: files load each other more than %u deep", path, LOADS_MAX);
+	}
 	if (file == NULL)
 		return app_complain(APP_EXIT_ENVIRONMENT, "%s: %s", path, strerror(errno));
 	the_traffic = traffic;
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	terminal = cmdline_new(commands, "", STDIN_FILENO, STDOUT_FILENO);
 	if (terminal) {
+		loading++;
 		code = run_lines(terminal, file, path);
+		loading--;
 		cmdline_free(terminal);
 	}
 	fclose(file);

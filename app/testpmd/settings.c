@@ -284,18 +284,21 @@ static int read_mix(struct settings *settings)
 	strcpy(copy, settings->mix);
 	memset(settings->weights, 0, sizeof(settings->weights));
 	while ((part = strsep(&rest, ",")) != NULL) {
-		char name[32];
-		unsigned weight = 1;
+		char *name = part, *number;
+		char shown[SETTINGS_TEXT_BYTES];
+		uint64_t weight = 1;
 		uint32_t op = 0;
 
-		if (sscanf(part, "%31[a-z_]:%u", name, &weight) < 1)
-			name[0] = '\0';
+		strcpy(shown, part);
+		number = strchr(part, ':');
+		if (number)
+			*number++ = '\0';
 		while (op < SETTINGS_OPS && (settings_op_names[op] == NULL || strcmp(settings_op_names[op], name) != 0))
 			op++;
-		if (op == SETTINGS_OPS || weight > 1000000)
-			return refuse("", name_of(settings, AT(mix)), part,
+		if (op == SETTINGS_OPS || (number && !app_number_parse(number, 0, 1000000, &weight)))
+			return refuse("", name_of(settings, AT(mix)), shown,
 				      "NAME:WEIGHT of send, send_imm, write, write_imm, read, fadd, cswap");
-		settings->weights[op] += weight;
+		settings->weights[op] += (uint32_t)weight;
 		sum += weight;
 	}
 	return sum ? 0 : refuse("", name_of(settings, AT(mix)), settings->mix, "something with a weight above 0");
@@ -464,20 +467,32 @@ int settings_read(struct settings *settings, int argc, char **argv)
 	return error ? 1 + error : 0;
 }
 
-int settings_change(struct settings *settings, const char *name, const char *value)
+/* By the name of the option or of the key. */
+static size_t find_row(const char *name)
 {
-	struct settings changed = *settings;
 	size_t i = 0;
-	int error;
 
 	while (strcmp(rows[i].option, name) != 0 && (rows[i].key == NULL || strcmp(rows[i].key, name) != 0))
 		i++;
+	return i;
+}
+
+void settings_came_from_prompt(const char *name)
+{
+	origins[find_row(name)] = FROM_PROMPT;
+}
+
+int settings_change(struct settings *settings, const char *name, const char *value)
+{
+	struct settings changed = *settings;
+	size_t i = find_row(name);
+	int error;
+
 	error = set_value(&changed, &rows[i], value, "");
 	if (error == 0 && rows[i].offset == AT(mix))
 		error = read_mix(&changed);
 	if (error)
 		return error;
-	origins[i] = FROM_PROMPT;
 	*settings = changed;
 	return 0;
 }

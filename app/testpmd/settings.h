@@ -51,6 +51,9 @@ int settings_read(struct settings *settings, int argc, char **argv);
 /* Changes one of size, depth, burst, mix and stats-period while it runs. 0, or what a complaint is worth. */
 int settings_change(struct settings *settings, const char *name, const char *value);
 
+/* What was changed so is taken. */
+void settings_came_from_prompt(const char *name);
+
 /* A line a setting: name, value, where it came from. */
 void settings_print(const struct settings *settings, FILE *out);
 

@@ -126,8 +126,10 @@ void show_clear(const struct traffic *traffic)
 
 void show_qps(struct traffic *traffic, FILE *out)
 {
-	uint32_t count = atomic_load(&traffic->flow_count);
+	uint32_t count;
 
+	pthread_mutex_lock(&traffic->flows_lock);
+	count = atomic_load(&traffic->flow_count);
 	fprintf(out, "%-10s %-5s %-6s %-6s %-10s %14s %16s\n", "QPN", "port", "role", "state", "peer", "messages",
 		"bytes");
 	for (uint32_t i = 0; i < count; i++) {
@@ -143,6 +145,7 @@ void show_qps(struct traffic *traffic, FILE *out)
 			uroce_qp_state_name(attr.qp_state), attr.dest_qp_num, atomic_load(&flow->messages),
 			atomic_load(&flow->bytes));
 	}
+	pthread_mutex_unlock(&traffic->flows_lock);
 	if (count == 0)
 		fprintf(out, "none\n");
 }

@@ -13,6 +13,7 @@
 #define POLL_BATCH 32
 #define AREA_ALIGN 64u
 #define STOP_PATIENCE_MS 2000
+#define RECORD_PATIENCE_MS 200
 #define SRQ_MAX 32768u
 
 /* Each queue pair has its own piece of memory on both sides: the message, then a counter for atomics. */
@@ -41,17 +42,20 @@ static uint64_t next_random(struct flow *flow)
 	return flow->random = x;
 }
 
+/* The weights may be changed meanwhile: what they are is read once. */
 static enum uroce_wr_opcode pick_operation(const struct settings *settings, struct flow *flow)
 {
-	uint64_t sum = 0, ticket;
+	uint64_t weights[SETTINGS_OPS], sum = 0, ticket;
 	uint32_t op = 0;
 
-	for (uint32_t i = 0; i < SETTINGS_OPS; i++)
-		sum += settings->weights[i];
-	ticket = (next_random(flow) >> 11) % sum;
-	while (ticket >= settings->weights[op])
-		ticket -= settings->weights[op++];
-	return (enum uroce_wr_opcode)op;
+	for (uint32_t i = 0; i < SETTINGS_OPS; i++) {
+		weights[i] = __atomic_load_n(&settings->weights[i], __ATOMIC_RELAXED);
+		sum += weights[i];
+	}
+	ticket = (next_random(flow) >> 11) % (sum ? sum : 1);
+	while (op + 1 < SETTINGS_OPS && ticket >= weights[op])
+		ticket -= weights[op++];
+	return settings_op_names[op] ? (enum uroce_wr_opcode)op : UROCE_WR_RDMA_WRITE;
 }
 
 /* Which piece of memory a flow has: flows of a port are numbered in their own order. */
@@ -252,6 +256,7 @@ static int open_port(struct traffic *traffic, unsigned index)
 
 int traffic_open(struct traffic *traffic)
 {
+	pthread_mutex_init(&traffic->flows_lock, NULL);
 	traffic->memory_bytes = memory_wanted(traffic->settings);
 	traffic->depth = traffic->settings->depth;
 	traffic->cq_depth = traffic->settings->qps * 8 * traffic->settings->depth + 64;
@@ -484,9 +489,13 @@ void traffic_drop_flows(struct traffic *traffic)
 	struct uroce_wc wc[POLL_BATCH];
 
 	set_pause(traffic, true);
-	for (uint32_t i = 0; i < atomic_load(&traffic->flow_count); i++)
+	pthread_mutex_lock(&traffic->flows_lock);
+	for (uint32_t i = 0; i < atomic_load(&traffic->flow_count); i++) {
 		uroce_qp_destroy(traffic->flows[i].qp);
+		traffic->flows[i].qp = NULL; /* a receive that the flow has left in a shared queue names it */
+	}
 	atomic_store(&traffic->flow_count, 0);
+	pthread_mutex_unlock(&traffic->flows_lock);
 	/* What they still had in their CQs speaks of flows that are gone. */
 	for (unsigned w = 0; w < traffic->worker_count; w++) {
 		while (traffic->workers[w].cqs[0] && uroce_cq_poll(traffic->workers[w].cqs[0], POLL_BATCH, wc) > 0)
@@ -535,13 +544,28 @@ void traffic_stop(struct traffic *traffic)
 	}
 }
 
+/* The recorder has some 10 ms of delay, and writes those of many that die at once one after the other. */
+static void tell_record(const char *folder, uint32_t qp_num, FILE *out)
+{
+	char path[SETTINGS_TEXT_BYTES + 64];
+
+	snprintf(path, sizeof(path), "%s/uroce-%d-qp%06x.txt", folder, (int)getpid(), qp_num);
+	for (int ms = 0; ms < RECORD_PATIENCE_MS && access(path, R_OK) != 0; ms++)
+		usleep(1000);
+	if (access(path, R_OK) == 0)
+		fprintf(out, "its last frames: %s and .pcapng\n", path);
+	else
+		fprintf(out, "its last frames are not in %s: is it full, or have 256 failed before?\n", folder);
+}
+
 uint32_t traffic_tell_deaths(struct traffic *traffic, FILE *out)
 {
-	uint32_t dead = 0, asking = 0, asking_dead = 0, count = atomic_load(&traffic->flow_count);
+	uint32_t dead = 0, asking = 0, asking_dead = 0;
 	char line[UROCE_EXPLAIN_BYTES];
 	bool news = false;
 
-	for (uint32_t i = 0; i < count; i++) {
+	pthread_mutex_lock(&traffic->flows_lock);
+	for (uint32_t i = 0; i < atomic_load(&traffic->flow_count); i++) {
 		struct flow *flow = &traffic->flows[i];
 		bool is_dead = atomic_load_explicit(&flow->dead, memory_order_acquire);
 
@@ -553,9 +577,9 @@ uint32_t traffic_tell_deaths(struct traffic *traffic, FILE *out)
 		flow->told = news = true;
 		fprintf(out, "%s\n", uroce_wc_explain(&flow->error, line, sizeof(line)));
 		if (traffic->settings->record[0])
-			fprintf(out, "its last frames: %s/uroce-%d-qp%06x.txt and .pcapng\n", traffic->settings->record,
-				(int)getpid(), uroce_qp_num(flow->qp));
+			tell_record(traffic->settings->record, uroce_qp_num(flow->qp), out);
 	}
+	pthread_mutex_unlock(&traffic->flows_lock);
 	if (news && asking && asking_dead == asking)
 		fprintf(out, "all %u queue pairs that send are in ERR: there is no traffic any more\n", asking);
 	return dead;

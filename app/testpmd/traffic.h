@@ -7,6 +7,7 @@
 #ifndef APP_TESTPMD_TRAFFIC_H
 #define APP_TESTPMD_TRAFFIC_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 #include "common/ports.h"
@@ -63,6 +64,7 @@ struct traffic {
 	uint32_t area_message_bytes;    /* what a message may have; the target takes the initiator's */
 	_Atomic uint32_t message_bytes; /* what it has */
 	_Atomic bool running, pause, quit;
+	pthread_mutex_t flows_lock; /* flows go, or are looked at by another thread than their workers */
 };
 
 /* 0, or -1 after a complaint. Ports are open; the EAL lcores 1 ... worker_count are free. */
@@ -82,7 +84,7 @@ int traffic_meet(struct traffic *traffic, const struct exchange_line *line);
 /* Destroys all queue pairs. */
 void traffic_drop_flows(struct traffic *traffic);
 
-/* A flow by its number; NULL: there is none. */
+/* A flow by its number, under flows_lock; NULL: there is none. */
 struct flow *traffic_find(struct traffic *traffic, uint32_t qp_num);
 
 /* Messages have so many bytes from now on. 0, or -1 after a complaint: more than they began with. */

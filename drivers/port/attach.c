@@ -116,7 +116,7 @@ static bool explain_absence(const struct drivers_attachment *attachment, char *o
 	if (begins_with(name, "net_af_packet") && !have_capability(CAP_NET_RAW)) {
 		snprintf(out, out_bytes,
 			 "packet sockets are for root or who has CAP_NET_RAW: run it as root, or give the "
-			 "program the right (setcap cap_net_raw+ep PROGRAM)");
+			 "program the right (setcap cap_net_raw,cap_net_admin+ep PROGRAM)");
 	} else if (begins_with(name, "net_tap") && !have_capability(CAP_NET_ADMIN)) {
 		snprintf(out, out_bytes,
 			 "tap interfaces are for root or who has CAP_NET_ADMIN: run it as root, or give the "

@@ -25,15 +25,15 @@ struct uroce_capture_counts {
 };
 
 /*
- * Writes the frames of these ports to path from now on, of each at most frame_bytes (0: all of it), until it is ended or
- * the disk is full. The file is readable by its owner only: it has what your peers send. Lcores may poll. 0; -EBUSY: a port is being captured;
- * -EINVAL: no port, or too many; -ENOMEM; -ENOTSUP; or why the file cannot be written.
+ * Writes the frames of these ports to path from now on, of each at most frame_bytes (0: all of it), until it is ended
+ * or the disk is full. The file is readable by its owner only: it has what your peers send. Lcores may poll. 0; -EBUSY:
+ * a port is being captured; -EINVAL: no port, or too many; -ENOMEM; -ENOTSUP; or why the file cannot be written.
  */
 UROCE_API int uroce_capture_start(struct uroce_port *const *ports, unsigned port_count, const char *path,
 				  uint32_t frame_bytes, struct uroce_capture **capture, struct uroce_error *error);
 /*
- * Ends it, before a port of it is closed, when what was kept has been written. counts may be NULL. 0; why the file is not
- * complete: the disk is full; or -ETIMEDOUT: an lcore has stood still for a second, and the ports stay captured.
+ * Ends it, before a port of it is closed, when what was kept has been written. counts may be NULL. 0; why the file is
+ * not complete: the disk is full; or -ETIMEDOUT: an lcore has stood still for a second, and the ports stay captured.
  */
 UROCE_API int uroce_capture_stop(struct uroce_capture *capture, struct uroce_capture_counts *counts,
 				 struct uroce_error *error);

@@ -24,7 +24,7 @@ struct rte_mempool;
 enum uroce_idle {
 	UROCE_IDLE_POLL,  /* turns on: for dedicated cores */
 	UROCE_IDLE_YIELD, /* gives the core to others after a while: for shared cores */
-	UROCE_IDLE_SLEEP  /* sleeps up to 50 us after a while */
+	UROCE_IDLE_SLEEP  /* sleeps for 50 us and more after a while */
 };
 
 /* A zeroed configuration is valid: one lcore, turned by the application. */
@@ -35,7 +35,7 @@ struct uroce_engine_config {
 	enum uroce_idle idle;
 	uint32_t max_qps;      /* per engine; 0 means 4096 */
 	uint32_t max_mrs;      /* per device; 0 means 4096 */
-	bool check_icrc_first; /* never place a byte before its ICRC is known, at a fifth of the throughput */
+	bool check_icrc_first; /* never place a byte before its ICRC is known: costs a fifth of the throughput */
 	bool ack_each;         /* ACK a message when it has come, not all of a burst at once: sooner, and dearer */
 };
 

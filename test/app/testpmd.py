@@ -88,6 +88,11 @@ SESSION = (
     ("set burst 0", "a number from 1 to 4096"),
     ("set mix write:1,read:1", "mix is write:1,read:1"),
     ("set mix fly:1", "NAME:WEIGHT of send"),
+    ("set mix write:4294967297", "NAME:WEIGHT of send"),
+    ("set mix write:1x", "NAME:WEIGHT of send"),
+    ("show config", r"tx-depth +4 +\(prompt\)"),
+    ("load {d}/itself", "load each other more than 8 deep"),
+    ("capture {d}/y bytes 0", "use 1 to 65535"),
     ("set stats-period 1", "stats-period is 1", r"messages/s +\d+\.\d+ Gbit/s"),
     ("set stats-period 0", "stats-period is 0"),
     ("show config", r"size +200 +\(prompt\)"),
@@ -139,6 +144,7 @@ def commands_of(help_text):
 
 @case
 def every_command_does_what_help_says(directory):
+    open(os.path.join(directory, "itself"), "w").write(f"load {directory}/itself\n")
     open(os.path.join(directory, "more"), "w").write("# more\nshow inject\n")
     with Prompt("--qps", "2", "--mix", "write:1,send:1,read:1", "--size", "300", "--tx-depth", "8", "--srq") as pmd:
         pmd.ask("show qp", "QPN")
@@ -210,6 +216,39 @@ def a_queue_pair_that_dies_leaves_its_last_frames_and_their_story(directory):
     want(sum("sent again" in line for line in seen) == text.count("# sent again"), seen)
     code, out, err = run("decode", path + ".pcapng")
     want(code == 0 and len(re.findall(r" psn=\d+", out)) == len(frames), code, out, err)
+
+
+@case
+def each_of_many_that_die_at_once_leaves_its_story(directory):
+    """While operations are changed again and again, too."""
+    records = os.path.join(directory, "records")
+    os.mkdir(records, 0o700)
+    with Prompt("--record", records, "--qps", "64", "--mix", "write:1", "--tx-depth", "4", "-a") as pmd:
+        for _ in range(500):
+            pmd.process.stdin.write("set mix write:1000000\nset mix read:1\n")
+        pmd.ask("inject cut port 1", ", cut$")
+        pmd.wait_for("all 64 queue pairs that send are in ERR")
+        _, code = pmd.quit()
+        want(code == 1, code)
+    want(len(os.listdir(records)) == 128, len(os.listdir(records)), *pmd.told[-70:])
+
+
+@case
+def records_follow_no_link_and_wait_for_no_pipe(directory):
+    records, victim = os.path.join(directory, "records"), os.path.join(directory, "victim")
+    os.mkdir(records)
+    open(victim, "w").write("mine")
+    with Prompt("--record", records, "--qps", "1", "--mix", "write:1", "-a") as pmd:
+        pmd.ask("show qp", "QPN")
+        qpn = pmd.wait_for(r"^0x(\w+) .*asks")[1]
+        name = os.path.join(records, f"uroce-{pmd.process.pid}-qp{qpn}")
+        os.symlink(victim, name + ".txt")
+        os.mkfifo(name + ".pcapng")
+        pmd.ask("inject cut port 1", ", cut$")
+        pmd.wait_for("its last frames: ")
+        pmd.quit()
+    want(open(victim).read() == "mine", open(victim).read()[:200])
+    want(os.path.isfile(name + ".pcapng") and not os.path.islink(name + ".txt"), os.listdir(records))
 
 
 @case

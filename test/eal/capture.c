@@ -260,13 +260,21 @@ Test(capture, every_frame_is_there_once_each_way)
 	unlink(path);
 }
 
+/* Also a file that was there, and readable by others. */
+static void expect_owner_only(const char *path)
+{
+	struct stat status;
+
+	cr_assert_eq(stat(path, &status), 0);
+	cr_assert_eq(status.st_mode & 0777, 0600);
+}
+
 Test(capture, frames_are_cut_where_asked_and_the_file_is_the_owners)
 {
 	struct uroce_port *ports[2];
 	struct uroce_capture *capture;
 	struct uroce_error error = { "" };
 	struct frames_of_file found;
-	struct stat status;
 	char path[64];
 
 	RULE("O-1");
@@ -281,8 +289,40 @@ Test(capture, frames_are_cut_where_asked_and_the_file_is_the_owners)
 	cr_assert_eq(found.count, 20, "only what this port received");
 	cr_assert_eq(found.bytes, 10 * 100 + 10 * 60);
 	cr_assert_eq(found.original_bytes, 10 * 300 + 10 * 60);
-	cr_assert_eq(stat(path, &status), 0);
-	cr_assert_eq(status.st_mode & 0777, 0600);
+	expect_owner_only(path);
+	close_loop(ports);
+	unlink(path);
+}
+
+/* Longer than any frame of ours, in pieces: what does not fit is cut. */
+Test(capture, a_frame_in_many_pieces_is_cut_and_no_more)
+{
+	struct uroce_port *ports[2];
+	struct uroce_capture *capture;
+	struct uroce_error error = { "" };
+	struct frames_of_file found;
+	struct rte_mbuf *frame, *received;
+	char path[64];
+
+	RULE("O-1");
+	make_path(path);
+	cr_assert_eq(chmod(path, 0644), 0);
+	open_loop(ports, 64);
+	cr_assert_eq(uroce_capture_start(ports, 1, path, 0, &capture, &error), 0, "%s", error.text);
+	for (uint32_t pieces = 1; pieces <= 60; pieces += 59) {
+		frame = test_frame_create(ports[0]->pool, 0, 4000);
+		for (uint32_t i = 1; i < pieces; i++)
+			cr_assert_eq(rte_pktmbuf_chain(frame, test_frame_create(ports[0]->pool, i, 4000)), 0);
+		cr_assert_eq(rte_eth_tx_burst(ports[0]->port_id, 0, &frame, 1), 1);
+		cr_assert_eq(rte_eth_rx_burst(ports[1]->port_id, 0, &received, 1), 1);
+		rte_pktmbuf_free(received);
+	}
+	cr_assert_eq(uroce_capture_stop(capture, NULL, &error), 0, "%s", error.text);
+	found = read_file(path);
+	cr_assert_eq(found.count, 2);
+	cr_assert_eq(found.bytes, 4000 + 65536);
+	cr_assert_eq(found.original_bytes, 61 * 4000);
+	expect_owner_only(path);
 	close_loop(ports);
 	unlink(path);
 }
