@@ -142,7 +142,7 @@ def wrong_options_are_refused_in_one_line_with_status_2(_):
 def perf_takes_the_words_of_perftest_or_says_what_to_do_instead(directory):
     json_path = os.path.join(directory, "out.json")
     few = ["--mode", "bw", "-n", "200", "-s", "8"]
-    for words in (["-F", "-N", "--report_gbits", "-c", "RC", "--op", "write"], ["-A", "FETCH_AND_ADD"],
+    for words in (["-F", "-N", "-T", "8", "--report_gbits", "-c", "RC", "--op", "write"], ["-A", "FETCH_AND_ADD"],
                   ["-A", "CMP_AND_SWAP"], ["--out_json_file", json_path, "--op", "write"]):
         code, out, err = run("perf", *few, *words)
         want(code == 0 and err == "", words, code, out, err)
@@ -150,7 +150,7 @@ def perf_takes_the_words_of_perftest_or_says_what_to_do_instead(directory):
     want(json.load(open(json_path))["results"][0]["op"] == "write", "the results are there")
     for words, sentence in ((["-x", "3"], "-x: there is one GID"), (["-e"], "-e: completions are polled"),
                             (["-S", "1"], "--vlan"), (["-l", "8"], "-l: "), (["-U"], "p99.99"), (["-H"], "--json"),
-                            (["-w", "1"], "-w: "), (["--use-srq"], "block_store.c"), (["--tos=3"], "traffic_class"),
+                            (["-w", "1"], "-w: "), (["--use-srq"], "block_store.c"), (["--tos=300"], "0 to 255"),
                             (["--rate_limit", "3"], "--rx-rate"), (["-c", "UD"], "-c UD: connections are RC"),
                             (["-A", "ADD"], "FETCH_AND_ADD"), (["--out_json"], "--json FILE"),
                             (["--nothing"], "'--nothing'"), (["-Z"], "option -- 'Z'"), (["-s"], "requires an argument"),
