@@ -15,6 +15,7 @@
 #include <rte_errno.h>
 #include <rte_lcore.h>
 #include <rte_log.h>
+#include <rte_pdump.h>
 
 #include "drivers/eal/log.h"
 #include "drivers/eal/runtime.h"
@@ -334,6 +335,16 @@ static void collect_info(const struct uroce_eal_config *config)
 	}
 }
 
+/*
+ * A process that shares its configuration can be asked by another one, dpdk-dumpcap, for copies of its frames. Where
+ * the user's options let nobody in, EAL refuses this, and there is nobody to ask.
+ */
+static void serve_dumpcap(void)
+{
+	if (rte_eal_process_type() == RTE_PROC_PRIMARY && rte_pdump_init() != 0)
+		RTE_LOG(DEBUG, EAL, "no frames for dpdk-dumpcap (%s)\n", rte_strerror(rte_errno));
+}
+
 int uroce_eal_start(const struct uroce_eal_config *config, struct uroce_error *error)
 {
 	static struct command_line line;
@@ -361,7 +372,9 @@ int uroce_eal_start(const struct uroce_eal_config *config, struct uroce_error *e
 	if (!config->main_is_busy)
 		sched_setaffinity(0, sizeof(allowed), &allowed);
 	collect_info(config);
-	if (!state.may_leave_files)
+	if (state.may_leave_files)
+		serve_dumpcap();
+	else
 		drivers_runtime_sweep();
 	return 0;
 }

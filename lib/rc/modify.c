@@ -188,13 +188,10 @@ static void enter_state(struct rc_qp *qp, enum uroce_qp_state from, enum uroce_q
 		rc_qp_forget(qp);
 	} else if (from == UROCE_QPS_INIT && to == UROCE_QPS_RTR) {
 		qp->responder.epsn = qp->responder.newest_request = qp->rq_psn;
-		rc_replay_reset(&qp->replay, qp->max_dest_rd_atomic);
 	} else if (from == UROCE_QPS_RTR && to == UROCE_QPS_RTS) {
 		rc_sendwin_reset(&qp->win, qp->sq_psn);
 		read_quota_reset(&qp->quota, qp->sq_psn);
 		qp_set_window(qp);
-		rc_retry_reset(&qp->retry);
-		probe_reset(&qp->probe);
 	} else if (from == UROCE_QPS_RTS && to == UROCE_QPS_SQD) {
 		qp->report.drained = false;
 	} else if (to == UROCE_QPS_ERR) {

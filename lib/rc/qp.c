@@ -117,8 +117,6 @@ void rc_qp_forget(struct rc_qp *qp)
 	rc_migration_reset(qp);
 	loss_quota_reset(&qp->requester.loss_quota);
 	loss_quota_reset(&qp->response_quota);
-	read_quota_reset(&qp->quota, qp->sq_psn);
-	qp_set_window(qp);
 	qp->requester.read_restarted = false;
 	qp->requester.rd_atomic_outstanding = 0;
 	qp->requester.since_ackreq = 0;

@@ -102,6 +102,25 @@ def every_command_answers(directory):
 
 
 @case
+def frames_may_be_asked_for_where_the_configuration_is_shared(directory):
+    """By dpdk-dumpcap: its counters lie in memory that DPDK shares. Who lets nobody in has none."""
+    def serves_dumpcap(prefix, pmd):
+        pmd.wait_for("outstanding each", 20)
+        instance = uroce_telemetry.instances(prefix)[0]
+        zones = [instance.ask("/eal/memzone_info", zone)["Name"] for zone in instance.ask("/eal/memzone_list")]
+        instance.close()
+        pmd.kill()
+        return "rte_pdump_stats" in zones
+
+    prefix = f"uroce-shared{os.getpid()}"
+    shares = Running(directory, "shares", "testpmd", "--no-huge", "--no-pci", "-m", "192", "--file-prefix", prefix, "--",
+                     "--idle", "yield")
+    want(serves_dumpcap(prefix, shares), shares.text())
+    alone = Running(directory, "alone", "testpmd", "--idle", "yield")
+    want(not serves_dumpcap(f"uroce-{alone.process.pid}", alone), alone.text())
+
+
+@case
 def what_cannot_be_answered_is_a_sentence(directory):
     with Pmd(directory) as pmd:
         unused = next(number for number in range(2, 100) if number not in pmd.instance.qps())

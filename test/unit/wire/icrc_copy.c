@@ -147,11 +147,16 @@ Test(icrc_copy, the_one_that_is_chosen_is_the_one_in_use)
 
 	RULE("W-3");
 	for (uint32_t impl = WIRE_ICRC_ISAL; impl < WIRE_ICRC_IMPLS; impl++) {
+		wire_icrc_frame_function *placed = wire_icrc_place, *checked = wire_icrc_check;
 		enum wire_icrc_impl used = wire_icrc_chosen();
 		bool possible = wire_icrc_choose((enum wire_icrc_impl)impl);
 
 		cr_assert_eq(wire_icrc_chosen(), possible ? impl : used);
+		cr_assert_eq(wire_icrc_place != placed, possible && impl != used);
+		cr_assert_eq(wire_icrc_check != checked, possible && impl != used);
 	}
+	/* A process begins with the best one. */
+	cr_assert_eq(wire_icrc_chosen(), before);
 	cr_assert(wire_icrc_choose(before));
 	cr_assert_eq(wire_icrc_chosen(), before);
 }
