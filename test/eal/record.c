@@ -1,0 +1,197 @@
+/* record.c - what a queue pair leaves that fails: its last frames and its story */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "captured.h"
+#include "drivers/capture/recorder.h"
+#include "drivers/fault/fault.h"
+#include "network.h"
+#include "rule.h"
+#include "start.h"
+
+#define TEXT_BYTES 65536
+
+TestSuite(record, .init = test_eal_start, .timeout = 120);
+
+struct recorded {
+	struct network network;
+	struct drivers_tap *taps[2];
+	char folder[32];
+};
+
+static void open_recorded(struct recorded *recorded, uint8_t timeout)
+{
+	struct uroce_error error = { "" };
+
+	strcpy(recorded->folder, "/tmp/uroce-record-XXXXXX");
+	cr_assert_not_null(mkdtemp(recorded->folder));
+	network_open(&recorded->network, 1);
+	for (int i = 0; i < 2; i++) {
+		const struct drivers_ethdev *port = &recorded->network.loop.ports[i];
+
+		cr_assert_eq(drivers_tap_attach(port, &recorded->taps[i], &error), 0, "%s", error.text);
+		cr_assert_eq(drivers_recorder_begin(recorded->network.engine, recorded->network.ends[i].device, port,
+						    recorded->taps[i], recorded->folder, &error),
+			     0, "%s", error.text);
+		network_create_qp(&recorded->network, i, 64, -1);
+	}
+	recorded->network.timeout = timeout;
+	network_connect(&recorded->network, false);
+}
+
+/* Its recorder looks once more when it ends. */
+static void end_record(struct recorded *recorded)
+{
+	for (int i = 0; i < 2; i++) {
+		drivers_recorder_end(recorded->taps[i]);
+		drivers_tap_detach(recorded->taps[i]);
+	}
+}
+
+static void read_text(const struct recorded *recorded, int end, char *text, char path[128])
+{
+	FILE *file;
+	size_t bytes;
+	int at = snprintf(path, 128, "%s/uroce-%d-qp%06x", recorded->folder, (int)getpid(),
+			  uroce_qp_num(recorded->network.ends[end].qp));
+
+	strcpy(path + at, ".txt");
+	file = fopen(path, "r");
+	cr_assert_not_null(file, "%s: %s", path, strerror(errno));
+	bytes = fread(text, 1, TEXT_BYTES - 1, file);
+	text[bytes] = '\0';
+	fclose(file);
+	strcpy(path + at, ".pcapng");
+}
+
+static unsigned count_files(const char *folder, bool remove)
+{
+	DIR *directory = opendir(folder);
+	const struct dirent *entry;
+	unsigned count = 0;
+
+	while ((entry = readdir(directory)) != NULL) {
+		char path[512];
+
+		if (entry->d_name[0] == '.')
+			continue;
+		count++;
+		snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
+		if (remove)
+			unlink(path);
+	}
+	closedir(directory);
+	return count;
+}
+
+static void close_recorded(struct recorded *recorded)
+{
+	network_close(&recorded->network);
+	count_files(recorded->folder, true);
+	cr_assert_eq(rmdir(recorded->folder), 0);
+}
+
+static uint32_t lines_with(const char *text, const char *words)
+{
+	uint32_t count = 0;
+
+	while ((text = strstr(text, words)) != NULL) {
+		count++;
+		text += strlen(words);
+	}
+	return count;
+}
+
+static void write_with_a_wrong_key(struct recorded *recorded)
+{
+	struct end *end = &recorded->network.ends[0];
+	struct uroce_sge sge = { .addr = (uintptr_t)end->buffer, .length = 8, .lkey = uroce_mr_lkey(end->mr) };
+	struct uroce_send_wr wr = {
+		.opcode = UROCE_WR_RDMA_WRITE, .rkey = 1, .remote_addr = 8, .sg_list = &sge, .num_sge = 1
+	};
+
+	cr_assert_eq(uroce_qp_post_send(end->qp, &wr, NULL), 0);
+	cr_assert_eq(network_wait(&recorded->network, 0).status, UROCE_WC_REM_ACCESS_ERR);
+}
+
+/* A key that the peer does not know: both QPs fail, and both tell their side of it. */
+Test(record, both_ends_tell_why_they_failed)
+{
+	struct recorded recorded;
+	char *text = malloc(TEXT_BYTES), path[128];
+
+	RULE("E-4");
+	open_recorded(&recorded, 8);
+	cr_assert_eq(network_post(&recorded.network, UROCE_WR_RDMA_READ, 3000), 0);
+	network_wait(&recorded.network, 0);
+	write_with_a_wrong_key(&recorded);
+	end_record(&recorded);
+	read_text(&recorded, 0, text, path);
+	cr_assert(strstr(text, "REM_ACCESS_ERR") && strstr(text, "10.0.0.1 -> 10.0.0.2"), "%s", text);
+	cr_assert_eq(lines_with(text, " -> READ_REQUEST"), 1, "%s", text);
+	cr_assert_eq(lines_with(text, " <- READ_RESPONSE"), 1, "%s", text);
+	cr_assert_eq(lines_with(text, " -> WRITE_ONLY"), 1, "%s", text);
+	cr_assert(strstr(text, "NAK_REMOTE_ACCESS") && strstr(text, "# the peer refuses it"), "%s", text);
+	cr_assert_eq(captured_read(path).count, 4);
+	read_text(&recorded, 1, text, path);
+	cr_assert(strstr(text, "a request of the peer failed") && strstr(text, "# we refuse it"), "%s", text);
+	cr_assert_eq(lines_with(text, " <- WRITE_ONLY"), 1, "%s", text);
+	cr_assert_eq(captured_read(path).count, 4);
+	close_recorded(&recorded);
+	free(text);
+}
+
+/* The peer is gone: what was sent again and again is there, and that nothing came. */
+Test(record, a_silent_peer_is_seen)
+{
+	struct recorded recorded;
+	struct drivers_fault_config faults = { .loss = 1 };
+	struct drivers_fault *fault;
+	struct uroce_error error = { "" };
+	char *text = malloc(TEXT_BYTES), path[128];
+
+	RULE("E-4");
+	open_recorded(&recorded, 12); /* 16.8 ms */
+	cr_assert_eq(network_post(&recorded.network, UROCE_WR_RDMA_WRITE, 64), 0);
+	network_wait(&recorded.network, 0);
+	cr_assert_eq(drivers_fault_attach(&recorded.network.loop.ports[1], &faults, &fault, &error), 0);
+	cr_assert_eq(network_post(&recorded.network, UROCE_WR_RDMA_WRITE, 64), 0);
+	cr_assert_eq(network_wait(&recorded.network, 0).status, UROCE_WC_RETRY_EXC_ERR);
+	end_record(&recorded);
+	read_text(&recorded, 0, text, path);
+	cr_assert_not_null(strstr(text, "RETRY_EXC_ERR"), "%s", text);
+	cr_assert_geq(lines_with(text, "# sent again"), 3, "%s", text);
+	cr_assert_geq(lines_with(text, "... nothing for "), 1, "%s", text);
+	cr_assert_eq(lines_with(text, " <- "), 1, "one ACK: %s", text);
+	cr_assert_eq(count_files(recorded.folder, false), 2, "the other QP has not failed");
+	drivers_fault_detach(fault);
+	close_recorded(&recorded);
+	free(text);
+}
+
+/* A port may come with the number of one that has gone, whose failures are not its own. */
+Test(record, a_new_recorder_does_not_tell_of_old_failures)
+{
+	struct recorded recorded;
+	struct drivers_tap *tap;
+	struct uroce_error error = { "" };
+
+	RULE("E-4");
+	open_recorded(&recorded, 8);
+	end_record(&recorded);
+	write_with_a_wrong_key(&recorded);
+	cr_assert_eq(drivers_tap_attach(&recorded.network.loop.ports[0], &tap, &error), 0);
+	cr_assert_eq(drivers_recorder_begin(recorded.network.engine, recorded.network.ends[0].device,
+					    &recorded.network.loop.ports[0], tap, recorded.folder, &error),
+		     0);
+	drivers_recorder_end(tap);
+	drivers_tap_detach(tap);
+	cr_assert_eq(count_files(recorded.folder, false), 0);
+	close_recorded(&recorded);
+}
