@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lib/wire/bytes.h"
+#include "lib/wire/encap.h"
 
 #define WAYS 4u
 #define COPY_TRIES 100u
@@ -47,8 +48,6 @@ static bool keys_are_equal(struct key a, struct key b)
 {
 	return a.qp_num == b.qp_num && a.address == b.address;
 }
-
-static const uint8_t mapped[12] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff };
 
 /* Where a frame goes: false when it is no RoCE, or not all of it is where it is looked for. */
 static bool read_key(const uint8_t *frame, uint32_t bytes, struct key *key)
@@ -159,7 +158,7 @@ static uint32_t copy_flow(const struct flow *flow, struct drivers_flow_frame *fr
 uint32_t drivers_flows_copy(const struct drivers_flows *flows, uint32_t qp_num, const uint8_t address[16],
 			    struct drivers_flow_frame *frames)
 {
-	bool ipv4 = memcmp(address, mapped, sizeof(mapped)) == 0;
+	bool ipv4 = encap_addr_is_ipv4(address);
 	struct key key = make_key(qp_num, address + (ipv4 ? 12 : 0), ipv4 ? 4 : 16);
 	const struct flow *set = &flows->flows[set_of(flows, key) * WAYS];
 
