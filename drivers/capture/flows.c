@@ -2,15 +2,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "drivers/capture/flows.h"
 
-#include <stdatomic.h>
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/limits.h"
 #include "lib/wire/bytes.h"
 #include "lib/wire/encap.h"
 
 #define WAYS 4u
 #define COPY_TRIES 100u
+
+/* A poll may bring that much before the QP's refusal leaves and it fails; the first of it may be what was refused. */
+static_assert(POLL_FRAMES + FLOWS_HELD_FRAMES <= FLOWS_FRAMES, "what was refused is there when the flow stands still");
 
 /* An address by a number that another one hardly has, and the QPN. */
 struct key {
@@ -21,8 +25,10 @@ struct key {
 struct flow {
 	_Atomic uint32_t version; /* odd while it is written */
 	struct key key;
-	uint32_t count;  /* frames noted since the key is here */
-	uint64_t cycles; /* when the last one was */
+	uint32_t count;                  /* frames noted since the key is here */
+	uint64_t cycles;                 /* when the last one was there, noted or not */
+	const _Atomic uint32_t *records; /* NULL: not held; else until this has come to held_number */
+	uint32_t held_number, held_room;
 	struct drivers_flow_frame frames[FLOWS_FRAMES];
 };
 
@@ -42,6 +48,13 @@ static struct key make_key(uint32_t qp_num, const uint8_t *address, uint32_t add
 	memcpy((uint8_t *)half + sizeof(half) - address_bytes, address, address_bytes);
 	key.address = half[0] * 0x9E3779B97F4A7C15ull ^ half[1];
 	return key;
+}
+
+static struct key key_of(uint32_t qp_num, const uint8_t address[16])
+{
+	bool ipv4 = encap_addr_is_ipv4(address);
+
+	return make_key(qp_num, address + (ipv4 ? 12 : 0), ipv4 ? 4 : 16);
 }
 
 static bool keys_are_equal(struct key a, struct key b)
@@ -117,6 +130,35 @@ static struct flow *find_or_replace(struct drivers_flows *flows, struct key key)
 	return oldest;
 }
 
+void drivers_flows_hold(struct drivers_flows *flows, uint32_t qp_num, const uint8_t address[16],
+			const _Atomic uint32_t *records, uint32_t number)
+{
+	struct key key = key_of(qp_num, address);
+	struct flow *flow = find_or_replace(flows, key);
+
+	if (!keys_are_equal(flow->key, key))
+		return;
+	flow->records = records;
+	flow->held_number = number;
+	flow->held_room = FLOWS_HELD_FRAMES;
+}
+
+/* Is there no room in a flow that is held? */
+static bool stands_still(struct flow *flow)
+{
+	if (flow->records == NULL)
+		return false;
+	/* pairs with H1: the record has been made of what is overwritten now */
+	if ((int32_t)(atomic_load_explicit(flow->records, memory_order_acquire) - flow->held_number) >= 0) {
+		flow->records = NULL;
+		return false;
+	}
+	if (flow->held_room == 0)
+		return true;
+	flow->held_room--;
+	return false;
+}
+
 void drivers_flows_note(struct drivers_flows *flows, const struct rte_mbuf *mbuf, uint64_t cycles, bool outbound)
 {
 	const uint8_t *data = rte_pktmbuf_mtod(mbuf, const uint8_t *);
@@ -124,20 +166,26 @@ void drivers_flows_note(struct drivers_flows *flows, const struct rte_mbuf *mbuf
 	struct drivers_flow_frame *frame;
 	struct flow *flow;
 	struct key key;
+	bool known;
 
 	if (!read_key(data, kept, &key))
 		return;
 	flow = find_or_replace(flows, key);
+	flow->cycles = cycles;
+	known = keys_are_equal(flow->key, key);
+	if (known && stands_still(flow))
+		return;
 	version = atomic_load_explicit(&flow->version, memory_order_relaxed);
 	atomic_store_explicit(&flow->version, version + 1, memory_order_relaxed);
 	/* pairs with V1: whoever sees a part of what follows finds the version changed */
 	atomic_thread_fence(memory_order_release);
-	if (!keys_are_equal(flow->key, key)) {
+	if (!known) {
 		flow->key = key;
 		flow->count = 0;
+		flow->records = NULL;
 	}
 	frame = &flow->frames[flow->count++ % FLOWS_FRAMES];
-	frame->cycles = flow->cycles = cycles;
+	frame->cycles = cycles;
 	frame->frame_bytes = rte_pktmbuf_pkt_len(mbuf);
 	frame->kept_bytes = (uint16_t)kept;
 	frame->outbound = outbound;
@@ -158,8 +206,7 @@ static uint32_t copy_flow(const struct flow *flow, struct drivers_flow_frame *fr
 uint32_t drivers_flows_copy(const struct drivers_flows *flows, uint32_t qp_num, const uint8_t address[16],
 			    struct drivers_flow_frame *frames)
 {
-	bool ipv4 = encap_addr_is_ipv4(address);
-	struct key key = make_key(qp_num, address + (ipv4 ? 12 : 0), ipv4 ? 4 : 16);
+	struct key key = key_of(qp_num, address);
 	const struct flow *set = &flows->flows[set_of(flows, key) * WAYS];
 
 	for (uint32_t tries = 0; tries < COPY_TRIES * WAYS; tries++) {

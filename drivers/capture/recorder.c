@@ -66,6 +66,7 @@ static void look(struct recorded_port *port, bool wanted)
 		while (uroce_inspect_failed(port->engine, i, &port->places[i], &view)) {
 			if (wanted && view.port_id == port->port_id)
 				record(port, &view);
+			drivers_tap_recorded(port->tap, i, port->places[i]);
 		}
 	}
 }
@@ -137,7 +138,7 @@ int drivers_recorder_begin(struct uroce_engine *engine, struct uroce_device *dev
 
 	if (code)
 		return code;
-	if (drivers_tap_record(tap) != 0)
+	if (drivers_tap_record(tap, engine) != 0)
 		return drivers_error_set(error, -ENOMEM, "no memory for the records of port %s", ethdev->name);
 	pthread_mutex_lock(&life);
 	pthread_mutex_lock(&lock);

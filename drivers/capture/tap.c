@@ -13,6 +13,8 @@
 #include <rte_malloc.h>
 #include <rte_mbuf_dyn.h>
 
+#include <uroce/inspect.h>
+
 #define RECORD_FLOWS 1024u /* of a queue in a direction */
 #define WAIT_US 1000u
 #define WAITS 1000u
@@ -25,12 +27,15 @@ struct tap_queue {
 	struct drivers_stream *_Atomic stream; /* NULL: nothing is streamed */
 	_Atomic bool busy;                     /* with the stream */
 	const struct rte_eth_rxtx_callback *callback;
+	uint32_t places[UROCE_LCORES_MAX]; /* how far the failures of each lcore have been looked at */
 } __rte_cache_aligned;
 
 struct drivers_tap {
 	uint16_t port_id;
 	uint16_t queue_count;
-	uint64_t seen; /* a flag of mbufs that leave: the port was offered this one before */
+	uint64_t seen;                     /* a flag of mbufs that leave: the port was offered this one before */
+	const struct uroce_engine *engine; /* whose failures are recorded */
+	_Atomic uint32_t recorded[UROCE_LCORES_MAX]; /* so many of those of each lcore */
 	struct tap_queue queues[][DIRECTIONS];
 };
 
@@ -48,26 +53,51 @@ static void copy_to_stream(struct drivers_stream *stream, const struct rte_mbuf 
 	atomic_fetch_add_explicit(&stream->lost, 1, memory_order_relaxed);
 }
 
-/* The stream stays while busy is set: who takes it away waits for that. */
-static void note_burst(struct tap_queue *queue, uint16_t port_id, struct rte_mbuf **mbufs, uint16_t count,
-		       uint64_t seen, bool outbound)
+static void hold_path(struct drivers_tap *tap, struct drivers_flows *flows, const struct uroce_qp_view *view,
+		      const struct uroce_path *path, bool outbound, uint32_t number)
 {
+	drivers_flows_hold(flows, outbound ? view->attr.dest_qp_num : view->qp_num,
+			   outbound ? path->dest.bytes : path->source.bytes, &tap->recorded[view->lcore], number);
+}
+
+/* What came for a QP that has failed since the last burst, or what it sent, is kept until that is recorded. */
+static void hold_failed(struct drivers_tap *tap, struct tap_queue *queue, struct drivers_flows *flows, bool outbound)
+{
+	struct uroce_qp_view view;
+
+	for (unsigned i = 0; i < uroce_engine_lcore_count(tap->engine); i++) {
+		while (uroce_inspect_failed(tap->engine, i, &queue->places[i], &view)) {
+			if (view.port_id != tap->port_id)
+				continue;
+			hold_path(tap, flows, &view, &view.attr.path, outbound, queue->places[i]);
+			hold_path(tap, flows, &view, &view.attr.alt_path, outbound, queue->places[i]);
+		}
+	}
+}
+
+/* The stream stays while busy is set: who takes it away waits for that. */
+static void note_burst(struct drivers_tap *tap, uint16_t queue_index, struct rte_mbuf **mbufs, uint16_t count,
+		       bool outbound)
+{
+	struct tap_queue *queue = &tap->queues[queue_index][outbound ? OUTBOUND : INBOUND];
 	struct drivers_flows *flows = atomic_load_explicit(&queue->flows, memory_order_acquire);
 	struct drivers_stream *stream = atomic_load_explicit(&queue->stream, memory_order_relaxed);
-	struct drivers_stream_frame frame = { .port_id = port_id, .outbound = outbound };
+	struct drivers_stream_frame frame = { .port_id = tap->port_id, .outbound = outbound };
 
 	if (count == 0 || (flows == NULL && stream == NULL))
 		return;
 	frame.cycles = rte_get_tsc_cycles();
+	if (flows)
+		hold_failed(tap, queue, flows, outbound);
 	if (stream) {
 		atomic_store(&queue->busy, true);
 		stream = atomic_load(&queue->stream);
 	}
 	for (uint16_t i = 0; i < count; i++) {
-		if (outbound && mbufs[i]->ol_flags & seen)
+		if (outbound && mbufs[i]->ol_flags & tap->seen)
 			continue;
 		if (outbound)
-			mbufs[i]->ol_flags |= seen;
+			mbufs[i]->ol_flags |= tap->seen;
 		if (flows)
 			drivers_flows_note(flows, mbufs[i], frame.cycles, outbound);
 		frame.frame_bytes = rte_pktmbuf_pkt_len(mbufs[i]);
@@ -80,18 +110,16 @@ static void note_burst(struct tap_queue *queue, uint16_t port_id, struct rte_mbu
 static uint16_t on_receive(uint16_t port_id, uint16_t queue, struct rte_mbuf **mbufs, uint16_t count, uint16_t room,
 			   void *context)
 {
-	struct drivers_tap *tap = context;
-
+	(void)port_id;
 	(void)room;
-	note_burst(&tap->queues[queue][INBOUND], port_id, mbufs, count, 0, false);
+	note_burst(context, queue, mbufs, count, false);
 	return count;
 }
 
 static uint16_t on_send(uint16_t port_id, uint16_t queue, struct rte_mbuf **mbufs, uint16_t count, void *context)
 {
-	struct drivers_tap *tap = context;
-
-	note_burst(&tap->queues[queue][OUTBOUND], port_id, mbufs, count, tap->seen, true);
+	(void)port_id;
+	note_burst(context, queue, mbufs, count, true);
 	return count;
 }
 
@@ -164,8 +192,9 @@ void drivers_tap_detach(struct drivers_tap *tap)
 	rte_free(tap);
 }
 
-int drivers_tap_record(struct drivers_tap *tap)
+int drivers_tap_record(struct drivers_tap *tap, const struct uroce_engine *engine)
 {
+	tap->engine = engine;
 	for (uint16_t i = 0; i < tap->queue_count; i++) {
 		for (int d = 0; d < DIRECTIONS; d++) {
 			struct drivers_flows *flows = drivers_flows_create(RECORD_FLOWS);
@@ -176,6 +205,11 @@ int drivers_tap_record(struct drivers_tap *tap)
 		}
 	}
 	return 0;
+}
+
+void drivers_tap_recorded(struct drivers_tap *tap, unsigned lcore, uint32_t place)
+{
+	atomic_store_explicit(&tap->recorded[lcore], place, memory_order_release); /* H1 */
 }
 
 uint32_t drivers_tap_queues(const struct drivers_tap *tap)

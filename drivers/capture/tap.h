@@ -35,8 +35,13 @@ int drivers_tap_attach(const struct drivers_ethdev *port, struct drivers_tap **t
 /* NULL is fine. */
 void drivers_tap_detach(struct drivers_tap *tap);
 
-/* From now on the last frames of each flow are kept. 0 or -ENOMEM. */
-int drivers_tap_record(struct drivers_tap *tap);
+/*
+ * From now on the last frames of each flow are kept, and those of the engine's QPs that fail are held until they are
+ * recorded. 0 or -ENOMEM.
+ */
+int drivers_tap_record(struct drivers_tap *tap, const struct uroce_engine *engine);
+/* The failures of an lcore are recorded up to this place, as uroce_inspect_failed() counts them. */
+void drivers_tap_recorded(struct drivers_tap *tap, unsigned lcore, uint32_t place);
 /* As drivers_flows_copy(), of all queues: frames must have room for FLOWS_FRAMES of each queue. */
 uint32_t drivers_tap_copy(const struct drivers_tap *tap, bool outbound, uint32_t qp_num, const uint8_t address[16],
 			  struct drivers_flow_frame *frames);

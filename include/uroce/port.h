@@ -68,7 +68,7 @@ struct uroce_port_config {
 	uint32_t mbuf_count;                      /* of the port's pool; 0: enough for the rings and the engine */
 	uint32_t mbuf_bytes;                      /* longest frame in one mbuf; 0: that of a path MTU of 4096 */
 	/*
-	 * A directory: a queue pair of the device that fails leaves there its last frames, each way 64 headers, as a
+	 * A directory: a queue pair of the device that fails leaves there its last frames, each way 160 headers, as a
 	 * pcapng file that says what is wrong with which frame, and its story as text. NULL: it leaves nothing.
 	 */
 	const char *record_path;

@@ -4,9 +4,8 @@
 #include <string.h>
 
 #include "drivers/capture/flows.h"
+#include "network.h"
 #include "rule.h"
-
-#include <uroce/types.h>
 
 /* A frame to a QPN at 10.0.0.`host`, or at fe80::`host` behind a tag, with psn in its BTH. */
 struct made_frame {
@@ -52,12 +51,10 @@ static void note(struct drivers_flows *flows, uint32_t qp_num, uint8_t host, boo
 static uint32_t copy(const struct drivers_flows *flows, uint32_t qp_num, uint8_t host, bool ipv6,
 		     struct drivers_flow_frame *frames)
 {
-	struct uroce_addr addr;
 	char text[32];
 
 	snprintf(text, sizeof(text), ipv6 ? "fe80::%x" : "10.0.0.%u", host);
-	cr_assert_eq(uroce_addr_parse(text, &addr, NULL), 0);
-	return drivers_flows_copy(flows, qp_num, addr.bytes, frames);
+	return drivers_flows_copy(flows, qp_num, network_address(text).bytes, frames);
 }
 
 Test(captured_flows, a_flow_keeps_its_last_frames_in_order)
@@ -119,6 +116,36 @@ Test(captured_flows, who_has_been_silent_longest_makes_room)
 	cr_assert_eq(copy(flows, 2, 1, false, frames), 0);
 	cr_assert_eq(copy(flows, 3, 1, false, frames), 1);
 	cr_assert_eq(copy(flows, 9, 1, false, frames), 1, "and has none of the frames of before");
+	drivers_flows_destroy(flows);
+}
+
+Test(captured_flows, what_comes_behind_a_failure_does_not_push_out_what_it_is_about)
+{
+	struct drivers_flows *flows = drivers_flows_create(4);
+	struct drivers_flow_frame frames[FLOWS_FRAMES];
+	_Atomic uint32_t records = 6;
+
+	RULE("O-1");
+	for (int ipv6 = 0; ipv6 < 2; ipv6++) {
+		drivers_flows_hold(flows, 7, network_address(ipv6 ? "fe80::1" : "10.0.0.1").bytes, &records, 8);
+		for (uint32_t psn = 0; psn < 200; psn++)
+			note(flows, 7, 1, ipv6, psn);
+		drivers_flows_hold(flows, 7, network_address(ipv6 ? "fe80::1" : "10.0.0.1").bytes, &records, 8);
+		for (uint32_t psn = 200; psn < 400; psn++) {
+			note(flows, 7, 1, ipv6, psn);
+			note(flows, 8, 1, ipv6, psn);
+			records = psn == 300 ? 7 : records;
+		}
+		cr_assert_eq(copy(flows, 7, 1, ipv6, frames), FLOWS_FRAMES);
+		cr_assert_eq(frames[FLOWS_FRAMES - 1].frame_bytes, 1000 + 199 + FLOWS_HELD_FRAMES);
+		cr_assert_eq(copy(flows, 8, 1, ipv6, frames), FLOWS_FRAMES);
+		cr_assert_eq(frames[FLOWS_FRAMES - 1].frame_bytes, 1000 + 399, "others go on");
+		records = 9;
+		note(flows, 7, 1, ipv6, 400);
+		cr_assert_eq(copy(flows, 7, 1, ipv6, frames), FLOWS_FRAMES);
+		cr_assert_eq(frames[FLOWS_FRAMES - 1].frame_bytes, 1400, "and it, when it is recorded");
+		records = 6;
+	}
 	drivers_flows_destroy(flows);
 }
 

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <rte_ethdev.h>
+
 #include "captured.h"
 #include "drivers/capture/recorder.h"
 #include "drivers/fault/fault.h"
@@ -108,7 +110,7 @@ static uint32_t lines_with(const char *text, const char *words)
 	return count;
 }
 
-static void write_with_a_wrong_key(struct recorded *recorded)
+static void post_with_a_wrong_key(struct recorded *recorded)
 {
 	struct end *end = &recorded->network.ends[0];
 	struct uroce_sge sge = { .addr = (uintptr_t)end->buffer, .length = 8, .lkey = uroce_mr_lkey(end->mr) };
@@ -117,6 +119,11 @@ static void write_with_a_wrong_key(struct recorded *recorded)
 	};
 
 	cr_assert_eq(uroce_qp_post_send(end->qp, &wr, NULL), 0);
+}
+
+static void write_with_a_wrong_key(struct recorded *recorded)
+{
+	post_with_a_wrong_key(recorded);
 	cr_assert_eq(network_wait(&recorded->network, 0).status, UROCE_WC_REM_ACCESS_ERR);
 }
 
@@ -171,6 +178,66 @@ Test(record, a_silent_peer_is_seen)
 	cr_assert_eq(lines_with(text, " <- "), 1, "one ACK: %s", text);
 	cr_assert_eq(count_files(recorded.folder, false), 2, "the other QP has not failed");
 	drivers_fault_detach(fault);
+	close_recorded(&recorded);
+	free(text);
+}
+
+/* Frames to the QP of end 1, as the wire brings them. */
+static void send_behind(struct recorded *recorded, uint32_t count)
+{
+	struct network *network = &recorded->network;
+	uint32_t qp_num = uroce_qp_num(network->ends[1].qp);
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct rte_mbuf *mbuf = test_frame_create(network->loop.ports[0].pool, i, 100);
+		uint8_t *data = rte_pktmbuf_mtod(mbuf, uint8_t *);
+
+		memset(data, 0, 100);
+		memcpy(data + 12, "\x08\x00\x45", 3);
+		data[23] = 17;
+		memcpy(data + 30, network_address("10.0.0.2").bytes + 12, 4);
+		memcpy(data + 36, "\x12\xB7", 2);
+		for (int at = 0; at < 3; at++)
+			data[47 + at] = (uint8_t)(qp_num >> (16 - 8 * at));
+		cr_assert_eq(rte_eth_tx_burst(network->loop.ports[0].port_id, 0, &mbuf, 1), 1);
+		network_turn(network);
+	}
+}
+
+/* A peer that does not hear the NAK at once goes on sending. */
+Test(record, the_request_that_was_refused_is_there_whatever_comes_behind_it)
+{
+	struct recorded recorded;
+	char *text = malloc(TEXT_BYTES), path[128];
+
+	RULE("E-4");
+	open_recorded(&recorded, 8);
+	write_with_a_wrong_key(&recorded);
+	send_behind(&recorded, 200);
+	end_record(&recorded);
+	read_text(&recorded, 1, text, path);
+	cr_assert_eq(lines_with(text, " <- WRITE_ONLY"), 1, "%s", text);
+	cr_assert(strstr(text, "NAK_REMOTE_ACCESS") && strstr(text, "# we refuse it"), "%s", text);
+	cr_assert_leq(captured_read(path).count, 2 + 16);
+	close_recorded(&recorded);
+	free(text);
+}
+
+/* It is the first of as many frames as an lcore receives in a poll. */
+Test(record, the_request_that_was_refused_is_there_when_much_comes_with_it)
+{
+	struct recorded recorded;
+	char *text = malloc(TEXT_BYTES), path[128];
+
+	RULE("E-4");
+	open_recorded(&recorded, 8);
+	post_with_a_wrong_key(&recorded);
+	cr_assert_eq(network_post(&recorded.network, UROCE_WR_RDMA_WRITE, 200 * 4096), 0);
+	cr_assert_eq(network_wait(&recorded.network, 0).status, UROCE_WC_REM_ACCESS_ERR);
+	end_record(&recorded);
+	read_text(&recorded, 1, text, path);
+	cr_assert_eq(lines_with(text, " <- WRITE_ONLY"), 1, "%s", text);
+	cr_assert_geq(lines_with(text, " <- WRITE_MIDDLE"), 16, "%s", text);
 	close_recorded(&recorded);
 	free(text);
 }
