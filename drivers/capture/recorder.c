@@ -3,9 +3,11 @@
 #include "drivers/capture/recorder.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -85,17 +87,19 @@ static void *watch(void *argument)
 	return argument;
 }
 
-static int check_directory(const char *directory, struct uroce_error *error)
+/* Makes it if there is none; `resolved` is its absolute name, for the program may go to another directory. */
+static int check_directory(const char *directory, char resolved[PATH_MAX], struct uroce_error *error)
 {
-	if (strlen(directory) >= DIRECTORY_BYTES)
+	if ((mkdir(directory, 0700) != 0 && errno != EEXIST) || realpath(directory, resolved) == NULL ||
+	    access(resolved, W_OK | X_OK) != 0)
+		return drivers_error_set(error, -errno,
+					 "records cannot be written to %.200s: %s: name a directory that is yours",
+					 directory, strerror(errno));
+	if (strlen(resolved) >= DIRECTORY_BYTES)
 		return drivers_error_set(error, -ENAMETOOLONG,
-					 "the directory for records has %zu characters: use %u at most",
-					 strlen(directory), DIRECTORY_BYTES - 1);
-	if ((mkdir(directory, 0700) == 0 || errno == EEXIST) && access(directory, W_OK | X_OK) == 0)
-		return 0;
-	return drivers_error_set(error, -errno,
-				 "records cannot be written to %.200s: %s: name a directory that is yours", directory,
-				 strerror(errno));
+					 "the directory of records has a name of %zu bytes: use %u at most",
+					 strlen(resolved), DIRECTORY_BYTES - 1);
+	return 0;
 }
 
 static struct recorded_port *free_place(void)
@@ -134,7 +138,8 @@ int drivers_recorder_begin(struct uroce_engine *engine, struct uroce_device *dev
 			   const struct drivers_ethdev *ethdev, struct drivers_tap *tap, const char *directory,
 			   struct uroce_error *error)
 {
-	int code = check_directory(directory, error);
+	char resolved[PATH_MAX];
+	int code = check_directory(directory, resolved, error);
 
 	if (code)
 		return code;
@@ -142,7 +147,7 @@ int drivers_recorder_begin(struct uroce_engine *engine, struct uroce_device *dev
 		return drivers_error_set(error, -ENOMEM, "no memory for the records of port %s", ethdev->name);
 	pthread_mutex_lock(&life);
 	pthread_mutex_lock(&lock);
-	code = add_port(engine, device, ethdev, tap, directory, error);
+	code = add_port(engine, device, ethdev, tap, resolved, error);
 	pthread_mutex_unlock(&lock);
 	pthread_mutex_unlock(&life);
 	return code;

@@ -27,22 +27,28 @@ struct recorded {
 	char folder[32];
 };
 
-static void open_recorded(struct recorded *recorded, uint8_t timeout)
+static void begin_record(struct recorded *recorded, const char *directory)
 {
 	struct uroce_error error = { "" };
 
-	strcpy(recorded->folder, "/tmp/uroce-record-XXXXXX");
-	cr_assert_not_null(mkdtemp(recorded->folder));
-	network_open(&recorded->network, 1);
 	for (int i = 0; i < 2; i++) {
 		const struct drivers_ethdev *port = &recorded->network.loop.ports[i];
 
 		cr_assert_eq(drivers_tap_attach(port, &recorded->taps[i], &error), 0, "%s", error.text);
 		cr_assert_eq(drivers_recorder_begin(recorded->network.engine, recorded->network.ends[i].device, port,
-						    recorded->taps[i], recorded->folder, &error),
+						    recorded->taps[i], directory, &error),
 			     0, "%s", error.text);
-		network_create_qp(&recorded->network, i, 64, -1);
 	}
+}
+
+static void open_recorded(struct recorded *recorded, uint8_t timeout)
+{
+	strcpy(recorded->folder, "/tmp/uroce-record-XXXXXX");
+	cr_assert_not_null(mkdtemp(recorded->folder));
+	network_open(&recorded->network, 1);
+	begin_record(recorded, recorded->folder);
+	for (int i = 0; i < 2; i++)
+		network_create_qp(&recorded->network, i, 64, -1);
 	recorded->network.timeout = timeout;
 	network_connect(&recorded->network, false);
 }
@@ -152,6 +158,24 @@ Test(record, both_ends_tell_why_they_failed)
 	cr_assert_eq(captured_read(path).count, 4);
 	close_recorded(&recorded);
 	free(text);
+}
+
+/* As a daemon does when it has begun. */
+Test(record, a_directory_stays_where_it_was_when_the_program_goes_elsewhere)
+{
+	struct recorded recorded;
+	char text[TEXT_BYTES], path[128];
+
+	RULE("E-4");
+	open_recorded(&recorded, 8);
+	end_record(&recorded);
+	cr_assert_eq(chdir(recorded.folder), 0);
+	begin_record(&recorded, ".");
+	cr_assert_eq(chdir("/"), 0);
+	write_with_a_wrong_key(&recorded);
+	end_record(&recorded);
+	read_text(&recorded, 0, text, path);
+	close_recorded(&recorded);
 }
 
 /* The peer is gone: what was sent again and again is there, and that nothing came. */
