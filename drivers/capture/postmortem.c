@@ -219,27 +219,55 @@ static void write_frames(struct story *story, struct drivers_pcapng *file, FILE 
 	fprintf(text, "%11.3f ms    the QP is in ERR\n", 0.0);
 }
 
+/* The name of a file, and the one that it has while it is written: a reader finds it whole. */
+struct names {
+	char of_file[PATH_BYTES], of_part[PATH_BYTES];
+};
+
+static void name_file(struct names *names, const struct postmortem *what, const char *suffix)
+{
+	snprintf(names->of_file, sizeof(names->of_file), "%s/uroce-%d-qp%06x.%s", what->directory, (int)getpid(),
+		 what->view->qp_num, suffix);
+	snprintf(names->of_part, sizeof(names->of_part), "%s/uroce-%d-qp%06x.%s.part", what->directory, (int)getpid(),
+		 what->view->qp_num, suffix);
+}
+
+/* Both are there whole, or none is. */
+static void publish(const struct names *frames, const struct names *story, bool whole)
+{
+	if (whole && rename(frames->of_part, frames->of_file) == 0) {
+		if (rename(story->of_part, story->of_file) == 0)
+			return;
+		unlink(frames->of_file);
+	}
+	unlink(frames->of_part);
+	unlink(story->of_part);
+}
+
 static void write_files(struct story *story, const struct postmortem *what)
 {
-	char path[PATH_BYTES], why[UROCE_EXPLAIN_BYTES];
-	int at =
-		snprintf(path, sizeof(path), "%s/uroce-%d-qp%06x", what->directory, (int)getpid(), story->view->qp_num);
+	char why[UROCE_EXPLAIN_BYTES];
+	struct names frames_names, text_names;
 	struct drivers_pcapng *file;
+	bool whole;
 	FILE *text;
 
+	name_file(&frames_names, what, "pcapng");
+	name_file(&text_names, what, "txt");
 	uroce_qp_explain(story->view, why, sizeof(why));
-	snprintf(path + at, sizeof(path) - (size_t)at, ".pcapng");
-	file = drivers_pcapng_open_new(path, &what->port_name, 1, FLOWS_KEPT_BYTES, why, NULL);
-	snprintf(path + at, sizeof(path) - (size_t)at, ".txt");
-	text = open_text(path);
-	if (file && text) {
+	file = drivers_pcapng_open_new(frames_names.of_part, &what->port_name, 1, FLOWS_KEPT_BYTES, why, NULL);
+	text = open_text(text_names.of_part);
+	whole = file && text;
+	if (whole) {
 		write_head(story, what->port_name, why, text);
 		write_frames(story, file, text);
+		whole = !ferror(text);
 	}
 	if (file)
-		drivers_pcapng_close(file);
+		whole &= drivers_pcapng_close(file);
 	if (text)
-		fclose(text);
+		whole &= fclose(text) == 0;
+	publish(&frames_names, &text_names, whole);
 }
 
 void postmortem_write(const struct postmortem *what)

@@ -16,7 +16,7 @@ struct postmortem {
 	const char *directory;
 };
 
-/* A frame that cannot be had is left out; a file that cannot be written, too. */
+/* A frame that cannot be had is left out. When a file cannot be written whole there is neither. */
 void postmortem_write(const struct postmortem *what);
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <rte_ethdev.h>
@@ -156,8 +157,32 @@ Test(record, both_ends_tell_why_they_failed)
 	cr_assert(strstr(text, "a request of the peer failed") && strstr(text, "# we refuse it"), "%s", text);
 	cr_assert_eq(lines_with(text, " <- WRITE_ONLY"), 1, "%s", text);
 	cr_assert_eq(captured_read(path).count, 4);
+	cr_assert_eq(count_files(recorded.folder, false), 4);
 	close_recorded(&recorded);
 	free(text);
+}
+
+/* The story of end 0 cannot have its name, or cannot be written. */
+Test(record, of_two_files_there_are_both_or_none)
+{
+	static const char *const taken[] = { "txt", "txt.part", "pcapng", "pcapng.part" };
+	struct recorded recorded;
+	char text[TEXT_BYTES], path[128], inside[160];
+
+	RULE("E-4");
+	for (size_t i = 0; i < RTE_DIM(taken); i++) {
+		open_recorded(&recorded, 8);
+		snprintf(path, sizeof(path), "%s/uroce-%d-qp%06x.%s", recorded.folder, (int)getpid(),
+			 uroce_qp_num(recorded.network.ends[0].qp), taken[i]);
+		snprintf(inside, sizeof(inside), "%s/inside", path);
+		cr_assert(mkdir(path, 0700) == 0 && mkdir(inside, 0700) == 0);
+		write_with_a_wrong_key(&recorded);
+		end_record(&recorded);
+		cr_assert_eq(count_files(recorded.folder, false), 3, "%s: what was there, and two of end 1", taken[i]);
+		cr_assert(rmdir(inside) == 0 && rmdir(path) == 0);
+		read_text(&recorded, 1, text, path);
+		close_recorded(&recorded);
+	}
 }
 
 /* As a daemon does when it has begun. */
