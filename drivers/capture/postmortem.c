@@ -261,6 +261,9 @@ static void write_files(struct story *story, const struct postmortem *what)
 	if (whole) {
 		write_head(story, what->port_name, why, text);
 		write_frames(story, file, text);
+		if (what->is_last)
+			fprintf(text, "\nThis process has recorded as many failures as it may: the next ones leave "
+				      "nothing.\n");
 		whole = !ferror(text);
 	}
 	if (file)

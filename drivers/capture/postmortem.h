@@ -14,6 +14,7 @@ struct postmortem {
 	uint32_t address_count;
 	const char *port_name;
 	const char *directory;
+	bool is_last; /* nothing will be written of the failures behind it, and this one says so */
 };
 
 /* A frame that cannot be had is left out. When a file cannot be written whole there is neither. */

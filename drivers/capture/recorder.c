@@ -55,7 +55,7 @@ static void record(const struct recorded_port *port, const struct uroce_qp_view 
 
 	if (failures == FAILURES_MAX)
 		return;
-	failures++;
+	what.is_last = ++failures == FAILURES_MAX;
 	postmortem_write(&what);
 }
 

@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Files of QP 0x000102 of process 77: DIRECTORY/uroce-77-qp000102.pcapng and .txt, the newest failure of it. A process
- * writes those of 256 failures and no more, so that a disk is not filled.
+ * writes those of 256 failures and no more, so that a disk is not filled; the last story says so.
  */
 #ifndef DRIVERS_RECORDER_H
 #define DRIVERS_RECORDER_H

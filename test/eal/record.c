@@ -291,6 +291,30 @@ Test(record, the_request_that_was_refused_is_there_when_much_comes_with_it)
 	free(text);
 }
 
+/* So that a disk is not filled; and who misses a record is told why. */
+Test(record, the_last_story_says_that_it_is_the_last)
+{
+	static const char *const words = "recorded as many failures as it may";
+	struct recorded recorded;
+	char text[TEXT_BYTES], path[128];
+	uint32_t told = 0;
+
+	RULE("E-4");
+	for (uint32_t failures = 0; failures <= 256; failures += 2) {
+		open_recorded(&recorded, 8);
+		write_with_a_wrong_key(&recorded);
+		end_record(&recorded);
+		cr_assert_eq(count_files(recorded.folder, false), failures < 256 ? 2 * 2 : 0);
+		for (int i = 0; i < 2 && failures < 256; i++) {
+			read_text(&recorded, i, text, path);
+			told += lines_with(text, words);
+		}
+		cr_assert(told == 0 || failures >= 254, "after %u", failures);
+		close_recorded(&recorded);
+	}
+	cr_assert_eq(told, 1);
+}
+
 /* A port may come with the number of one that has gone, whose failures are not its own. */
 Test(record, a_new_recorder_does_not_tell_of_old_failures)
 {
