@@ -1,6 +1,8 @@
 /* captured_flows.c - of each flow its last frames are kept, in bounded memory */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
+#include <pthread.h>
+#include <sched.h>
 #include <string.h>
 
 #include "drivers/capture/flows.h"
@@ -169,4 +171,52 @@ Test(captured_flows, what_is_no_roce_is_not_noted)
 	cr_assert_eq(copy(flows, 7, 1, false, frames), 0);
 	cr_assert_eq(copy(flows, 7, 1, true, frames), 0);
 	drivers_flows_destroy(flows);
+}
+
+/* Frames of which all bytes behind the headers, the length and the time say the same number. */
+struct writer {
+	struct drivers_flows *flows;
+	_Atomic bool ending;
+};
+
+static void *note_on_and_on(void *argument)
+{
+	struct writer *writer = argument;
+	struct made_frame frame;
+
+	make_frame(&frame, 7, 1, false, 0);
+	for (uint32_t number = 0; !writer->ending; number++) {
+		frame.mbuf.pkt_len = number;
+		memset(frame.data + 60, (uint8_t)number, FLOWS_KEPT_BYTES - 60);
+		drivers_flows_note(writer->flows, &frame.mbuf, number, number & 1);
+		for (uint32_t i = 0; number % 512 == 0 && i < 20; i++)
+			sched_yield(); /* a copy is made between two frames, or is given up */
+	}
+	return NULL;
+}
+
+Test(captured_flows, a_copy_that_is_overtaken_is_made_again, .timeout = 60)
+{
+	struct writer writer = { .flows = drivers_flows_create(4) };
+	struct drivers_flow_frame frames[FLOWS_FRAMES];
+	uint32_t copies = 0;
+	pthread_t thread;
+
+	RULE("O-1");
+	cr_assert_eq(pthread_create(&thread, NULL, note_on_and_on, &writer), 0);
+	while (copies < 200) {
+		uint32_t count = copy(writer.flows, 7, 1, false, frames);
+
+		copies += count == FLOWS_FRAMES;
+		for (uint32_t i = 0; i < count; i++) {
+			cr_assert_eq(frames[i].cycles, frames[0].cycles + i);
+			cr_assert_eq(frames[i].frame_bytes, frames[i].cycles);
+			cr_assert_eq(frames[i].outbound, frames[i].cycles & 1);
+			for (uint32_t at = 60; at < FLOWS_KEPT_BYTES; at++)
+				cr_assert_eq(frames[i].data[at], (uint8_t)frames[i].cycles);
+		}
+	}
+	writer.ending = true;
+	pthread_join(thread, NULL);
+	drivers_flows_destroy(writer.flows);
 }

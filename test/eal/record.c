@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 #include <dirent.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -289,6 +290,51 @@ Test(record, the_request_that_was_refused_is_there_when_much_comes_with_it)
 	cr_assert_geq(lines_with(text, " <- WRITE_MIDDLE"), 16, "%s", text);
 	close_recorded(&recorded);
 	free(text);
+}
+
+struct port_of_two {
+	struct recorded *recorded;
+	int end;
+};
+
+static void *begin_and_end(void *argument)
+{
+	const struct port_of_two *own = argument;
+	struct recorded *recorded = own->recorded;
+
+	for (int i = 0; i < 50; i++) {
+		cr_assert_eq(drivers_recorder_begin(recorded->network.engine, recorded->network.ends[own->end].device,
+						    &recorded->network.loop.ports[own->end], recorded->taps[own->end],
+						    recorded->folder, NULL),
+			     0);
+		drivers_recorder_end(recorded->taps[own->end]);
+	}
+	return NULL;
+}
+
+/* The thread of the recorder comes with the first port and goes with the last one. */
+Test(record, two_threads_may_begin_and_end_at_once)
+{
+	struct recorded recorded;
+	struct port_of_two own[2] = { { &recorded, 0 }, { &recorded, 1 } };
+	pthread_t threads[2];
+	char text[TEXT_BYTES], path[128];
+
+	RULE("E-4");
+	open_recorded(&recorded, 8);
+	for (int i = 0; i < 2; i++)
+		drivers_recorder_end(recorded.taps[i]);
+	for (int i = 0; i < 2; i++)
+		cr_assert_eq(pthread_create(&threads[i], NULL, begin_and_end, &own[i]), 0);
+	for (int i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+	for (int i = 0; i < 2; i++)
+		drivers_tap_detach(recorded.taps[i]);
+	begin_record(&recorded, recorded.folder);
+	write_with_a_wrong_key(&recorded);
+	end_record(&recorded);
+	read_text(&recorded, 0, text, path);
+	close_recorded(&recorded);
 }
 
 /* So that a disk is not filled; and who misses a record is told why. */
