@@ -256,7 +256,7 @@ static void transmit(struct uroce_lcore *lcore, struct engine_run_queue *queue, 
 		else if (transmit_qp(lcore, qp, room))
 			served[count++] = qp;
 	}
-	/* Not before: adding to a ring that is full closes its holes, and there would be fewer than were counted. */
+	/* Not before: others may come meanwhile and make the ring full, which closes holes that were counted. */
 	for (uint32_t i = 0; i < count; i++)
 		run_queue_add(served[i]);
 }
