@@ -42,6 +42,18 @@ int app_number_take32(const char *option, const char *text, uint32_t low, uint32
 	return code;
 }
 
+int app_number_take_real(const char *option, const char *text, double low, double high, double *value)
+{
+	char *end;
+	double number = strtod(text, &end);
+
+	/* Written so that a NaN is refused. */
+	if (end == text || *end || !(number >= low && number <= high))
+		return app_complain(APP_EXIT_USAGE, "%s %s: use a number from %g to %g", option, text, low, high);
+	*value = number;
+	return APP_EXIT_OK;
+}
+
 bool app_probability_parse(const char *text, double *value)
 {
 	char *end;

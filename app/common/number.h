@@ -12,6 +12,7 @@ bool app_number_parse(const char *text, uint64_t low, uint64_t high, uint64_t *v
 /* The same with a complaint that names the option and the range. APP_EXIT_OK or APP_EXIT_USAGE. */
 int app_number_take(const char *option, const char *text, uint64_t low, uint64_t high, uint64_t *value);
 int app_number_take32(const char *option, const char *text, uint32_t low, uint32_t high, uint32_t *value);
+int app_number_take_real(const char *option, const char *text, double low, double high, double *value);
 
 /* "0.01" or "1%", from 0 to 1. false: it is neither, and *value is as it was. */
 bool app_probability_parse(const char *text, double *value);

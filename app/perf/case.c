@@ -11,6 +11,9 @@
 #define LAT_DEPTH 32u
 #define CQ_MOD 16u
 #define RX_DEPTH_MAX 512u
+#define SRQ_DEPTH_MAX 32768u
+#define BURST_S 0.01
+#define BURST_MAX (1u << 20)
 #define HOT_BYTES 65536u           /* slots of small messages are cycled through within this */
 #define VERIFY_BYTES (64ull << 20) /* all slots of an area, when each message has its own */
 
@@ -39,6 +42,36 @@ static uint32_t size_at(const struct perf_options *options, enum perf_op op, enu
 	return mode == PERF_BW ? BW_BYTES : LAT_BYTES;
 }
 
+/* What perftest's units make of a rate, in messages. */
+static double message_rate(const struct perf_options *options, uint32_t size_bytes)
+{
+	switch (options->rate_units) {
+	case 'g':
+		return options->rate_limit * 1e9 / 8 / size_bytes;
+	case 'M':
+		return options->rate_limit * 1048576 / size_bytes;
+	}
+	return options->rate_limit;
+}
+
+/* Short bursts keep to the rate over short times; longer ones make up for a core that was lost for a moment. */
+static uint32_t burst_of(const struct perf_options *options, double rate)
+{
+	double messages = rate * BURST_S;
+
+	if (options->burst)
+		return options->burst;
+	return messages < 1 ? 1 : messages < BURST_MAX ? (uint32_t)messages : BURST_MAX;
+}
+
+static void set_rate(const struct perf_options *options, struct perf_case *test)
+{
+	if (options->rate_limit == 0)
+		return;
+	test->rate = message_rate(options, test->size_bytes);
+	test->burst = burst_of(options, test->rate);
+}
+
 static void fill_case(const struct perf_options *options, enum perf_op op, enum perf_mode mode, uint32_t size_index,
 		      struct perf_case *test)
 {
@@ -64,6 +97,7 @@ static void fill_case(const struct perf_options *options, enum perf_op op, enum 
 		.rx_rate = options->rx_rate,
 		.traffic_class = options->traffic_class,
 		.flow_control = options->flow_control,
+		.use_srq = options->use_srq && perf_ops[op].receives,
 		.ack_each = options->ack_each,
 		.seconds = options->seconds,
 		.iterations = options->iterations,
@@ -73,6 +107,7 @@ static void fill_case(const struct perf_options *options, enum perf_op op, enum 
 		.lose = options->lose,
 		.junk = options->junk,
 	};
+	set_rate(options, test);
 	if (!perf_ops[op].fetches && test->size_bytes <= inline_bytes)
 		test->inline_bytes = inline_bytes;
 }
@@ -131,6 +166,16 @@ static void lay_out_atomics(struct perf_layout *layout)
 	layout->inbox_slots = 0;
 }
 
+/* As many receives as the flows would have had of their own, unless it is said. */
+static uint32_t rx_depth_of(const struct perf_case *test)
+{
+	uint32_t own = at_most(2 * test->depth, RX_DEPTH_MAX);
+
+	if (test->rx_depth)
+		return test->rx_depth;
+	return test->use_srq && test->qps > SRQ_DEPTH_MAX / own ? SRQ_DEPTH_MAX : test->use_srq ? own * test->qps : own;
+}
+
 void perf_case_lay_out(const struct perf_case *test, struct perf_layout *layout)
 {
 	const struct perf_op_info *op = &perf_ops[test->op];
@@ -138,8 +183,10 @@ void perf_case_lay_out(const struct perf_case *test, struct perf_layout *layout)
 
 	memset(layout, 0, sizeof(*layout));
 	layout->interval = test->cq_mod ? test->cq_mod : at_least(at_most(CQ_MOD, test->depth / 4), 1);
+	if (test->rate > 0) /* requests are posted in whole intervals */
+		layout->interval = at_most(layout->interval, test->burst);
 	layout->depth = test->depth / layout->interval * layout->interval;
-	layout->rx_depth = test->rx_depth ? test->rx_depth : at_most(2 * test->depth, RX_DEPTH_MAX);
+	layout->rx_depth = rx_depth_of(test);
 	layout->slot_bytes = (test->size_bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
 	if (op->atomic)
 		lay_out_atomics(layout);
@@ -152,14 +199,14 @@ void perf_case_lay_out(const struct perf_case *test, struct perf_layout *layout)
 	if (own_memory) {
 		layout->source_stride = (uint64_t)layout->source_slots * layout->slot_bytes;
 		layout->target_stride = (uint64_t)layout->target_slots * layout->slot_bytes;
-		layout->inbox_stride = (uint64_t)layout->inbox_slots * layout->slot_bytes;
+		layout->inbox_stride = test->use_srq ? 0 : (uint64_t)layout->inbox_slots * layout->slot_bytes;
 	}
 	layout->target_at = (uint64_t)layout->source_slots * layout->slot_bytes * (own_memory ? test->qps : 1);
 	layout->target_at = (layout->target_at + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
 	layout->inbox_at =
 		layout->target_at + (uint64_t)layout->target_slots * layout->slot_bytes * (own_memory ? test->qps : 1);
-	layout->total_bytes =
-		layout->inbox_at + (uint64_t)layout->inbox_slots * layout->slot_bytes * (own_memory ? test->qps : 1);
+	layout->total_bytes = layout->inbox_at + (uint64_t)layout->inbox_slots * layout->slot_bytes *
+							 (layout->inbox_stride ? test->qps : 1);
 }
 
 void perf_case_add(struct perf_tally *sum, const struct perf_tally *one)

@@ -14,11 +14,13 @@ struct perf_case {
 	uint32_t size_bytes, mtu_bytes;
 	uint32_t idle; /* of this end; the other process has its own */
 	uint32_t qps, depth, rx_depth, outs, cq_mod, inline_bytes, timeout, retries, rnr_timer, rx_rate, traffic_class;
+	double rate;    /* messages a second that an end may post; 0: as fast as it can */
+	uint32_t burst; /* of them at once */
 	double seconds;
 	uint64_t iterations;
 	uint32_t lose; /* with limit, lat: frames of a message up to the one that is lost; 0: none is */
 	enum perf_junk junk;
-	bool both_ways, verify, flow_control, ack_each, limit;
+	bool both_ways, verify, flow_control, use_srq, ack_each, limit;
 };
 
 /*
@@ -29,7 +31,7 @@ struct perf_case {
 struct perf_layout {
 	uint32_t depth;    /* a multiple of interval */
 	uint32_t interval; /* requests between two completions */
-	uint32_t rx_depth;
+	uint32_t rx_depth; /* of a flow, or of the queue that all flows share */
 	uint32_t slot_bytes;
 	uint32_t source_slots, target_slots, inbox_slots;
 	uint64_t source_stride, target_stride, inbox_stride;

@@ -51,9 +51,9 @@ void perf_end_fail(struct perf_end *end, const char *format, ...)
 	end->stopped = true;
 }
 
-static uint32_t cq_depth(const struct perf_end *end, uint32_t entries)
+static uint32_t cq_depth(uint64_t entries)
 {
-	uint64_t wanted = (uint64_t)entries * end->test.qps + 64;
+	uint64_t wanted = entries + 64;
 
 	return wanted > CQ_DEPTH_MAX ? CQ_DEPTH_MAX : (uint32_t)wanted;
 }
@@ -136,7 +136,8 @@ static int create_qp(struct perf_end *end, uint32_t index)
 		.recv_cq = end->recv_cq,
 		.qp_context = index,
 		.max_send_wr = end->layout.depth,
-		.max_recv_wr = end->layout.rx_depth,
+		.max_recv_wr = end->srq ? 0 : end->layout.rx_depth,
+		.srq = end->srq,
 		.max_send_sge = 1,
 		.max_recv_sge = 1,
 		.max_inline_data = end->test.inline_bytes,
@@ -206,6 +207,22 @@ static void write_requests(struct perf_end *end)
 	}
 }
 
+static int create_queues(struct perf_end *end)
+{
+	const struct perf_layout *layout = &end->layout;
+	struct uroce_srq_attr shared = { .max_wr = layout->rx_depth, .max_sge = 1 };
+	bool shares = end->test.use_srq && end->responds;
+	uint64_t receives = shares ? layout->rx_depth : (uint64_t)layout->rx_depth * end->test.qps;
+	int error =
+		uroce_cq_create(end->port->device, cq_depth((uint64_t)layout->depth * end->test.qps), &end->send_cq);
+
+	if (error == 0)
+		error = uroce_cq_create(end->port->device, cq_depth(receives), &end->recv_cq);
+	if (error == 0 && shares)
+		error = uroce_srq_create(end->pd, &shared, &end->srq);
+	return error;
+}
+
 static void describe(const struct perf_end *end, struct perf_peer *own)
 {
 	struct uroce_qp_attr attr;
@@ -231,7 +248,8 @@ static void reset_run(struct perf_end *end)
 	memset(&end->tally, 0, sizeof(end->tally));
 	end->completed = end->posted = end->replies = end->seen_completed = 0;
 	end->ping_began = end->phase_began = end->rx_began = end->rx_posted = 0;
-	end->turns = end->unchecked_flows = 0;
+	end->turns = end->unchecked_flows = end->taken_count = end->next_flow = 0;
+	end->taken = NULL;
 	end->stopped = false;
 	memset(&end->series, 0, sizeof(end->series));
 	if (end->latency)
@@ -251,9 +269,7 @@ int perf_end_prepare(struct perf_end *end, const struct perf_case *test, struct 
 	if (error == 0)
 		error = create_memory(end);
 	if (error == 0)
-		error = uroce_cq_create(end->port->device, cq_depth(end, end->layout.depth), &end->send_cq);
-	if (error == 0)
-		error = uroce_cq_create(end->port->device, cq_depth(end, end->layout.rx_depth), &end->recv_cq);
+		error = create_queues(end);
 	for (uint32_t i = 0; i < test->qps && error == 0; i++)
 		error = create_qp(end, i);
 	for (uint32_t i = 0; i < test->idle && error == 0; i++)
@@ -366,6 +382,8 @@ void perf_end_finish(struct perf_end *end)
 		if (end->idle[i])
 			uroce_qp_destroy(end->idle[i]);
 	}
+	if (end->srq)
+		uroce_srq_destroy(end->srq);
 	if (end->send_cq)
 		uroce_cq_destroy(end->send_cq);
 	if (end->recv_cq)
@@ -387,6 +405,7 @@ void perf_end_finish(struct perf_end *end)
 	end->recv_wrs = NULL;
 	end->recv_sges = NULL;
 	end->send_cq = end->recv_cq = NULL;
+	end->srq = NULL;
 	end->mr = NULL;
 	end->memory = NULL;
 }

@@ -74,6 +74,7 @@ struct perf_end {
 	uint8_t *memory;
 	struct uroce_mr *mr;
 	struct uroce_cq *send_cq, *recv_cq;
+	struct uroce_srq *srq; /* NULL: each flow has receives of its own */
 	struct perf_flow *flows;
 	struct uroce_qp **idle;         /* test.idle of them, as far as they exist */
 	struct uroce_send_wr *send_wrs; /* depth of them, in a ring, shared by the flows */
@@ -92,6 +93,11 @@ struct perf_end {
 	uint64_t now, phase_began, progressed; /* TSC */
 	uint64_t measure_began, base_completed, base_frames, base_retransmits, base_probes, base_rnr_naks;
 	uint64_t rx_began, rx_posted; /* a slow receiver: since when it posts, and how many in all */
+	struct uroce_recv_wr *taken;  /* of a shared queue: to be posted again, linked */
+	uint32_t taken_count;
+	double tokens;      /* with a rate: requests that may be posted */
+	uint64_t filled;    /* when they were last counted, TSC */
+	uint32_t next_flow; /* whose turn it is to post */
 	uint64_t window_began, window_completed;
 	uint64_t told, told_completed; /* when the last line of progress was printed */
 	uint64_t ping_began;

@@ -25,6 +25,7 @@ static const struct {
 	{ "rnr_timer", offsetof(struct perf_case, rnr_timer), 0, 31 },
 	{ "rx_rate", offsetof(struct perf_case, rx_rate), 0, 1000000000 },
 	{ "traffic_class", offsetof(struct perf_case, traffic_class), 0, 255 },
+	{ "burst", offsetof(struct perf_case, burst), 0, 1u << 20 },
 };
 
 #define CASE_NUMBERS (sizeof(case_numbers) / sizeof(case_numbers[0]))
@@ -90,6 +91,8 @@ json_t *perf_message_of_case(const struct perf_case *test, const struct perf_pee
 	json_object_set_new(message, "both_ways", json_boolean(test->both_ways));
 	json_object_set_new(message, "verify", json_boolean(test->verify));
 	json_object_set_new(message, "flow_control", json_boolean(test->flow_control));
+	json_object_set_new(message, "use_srq", json_boolean(test->use_srq));
+	json_object_set_new(message, "rate", json_real(test->rate));
 	return message;
 }
 
@@ -117,6 +120,12 @@ static const char *find_conflict(const struct perf_case *test)
 		return "size";
 	if (test->mode == PERF_LAT && test->qps != 1)
 		return "qps";
+	if (test->use_srq && (!perf_ops[test->op].receives || test->flow_control))
+		return "use_srq";
+	if (!(test->rate >= 0 && test->rate <= 1e15) || (test->rate > 0 && test->mode == PERF_LAT))
+		return "rate";
+	if ((test->rate > 0) != (test->burst > 0))
+		return "burst";
 	if (!(test->seconds > 0 && test->seconds <= 86400))
 		return "seconds";
 	return test->iterations > 1000000000000 ? "iterations" : NULL;
@@ -155,6 +164,8 @@ int perf_message_to_case(const json_t *message, struct perf_case *test, const ch
 	test->both_ways = json_is_true(json_object_get(message, "both_ways")) && test->mode == PERF_BW;
 	test->verify = json_is_true(json_object_get(message, "verify"));
 	test->flow_control = json_is_true(json_object_get(message, "flow_control"));
+	test->use_srq = json_is_true(json_object_get(message, "use_srq"));
+	test->rate = json_number_value(json_object_get(message, "rate"));
 	*why = find_conflict(test);
 	return *why ? -EINVAL : 0;
 }

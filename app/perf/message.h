@@ -8,7 +8,7 @@
 #include "perf/end.h"
 
 /* Changes whenever two versions could misunderstand each other. */
-#define PERF_MESSAGE_PROTOCOL 1
+#define PERF_MESSAGE_PROTOCOL 2
 
 json_t *perf_message_of_case(const struct perf_case *test, const struct perf_peer *own);
 json_t *perf_message_of_peer(const char *type, const struct perf_peer *own, uint32_t qps);

@@ -74,10 +74,18 @@ static const char help_text[] =
 	"  --flow-control       end-to-end credits: SENDs wait for receives instead of being refused (RNR)\n"
 	"  --ack-each           this side ACKs each message that asks for it, not all of a burst at once\n"
 	"  --rx-rate N          a slow receiver: it posts at most N receives a second, 1 ... 1000000000\n"
+	"  --use-srq            the queue pairs of an end share one queue of receives; -r is its size, at most 32768\n"
+	"                       (default: what they would have had of their own)\n"
+	"  --rate_limit X       bw: an end posts at most X Gbit/s of payload, on all queue pairs together\n"
+	"  --rate_units U       of X: g (Gbit/s, default), M (MiB/s) or p (messages a second)\n"
+	"  --burst_size N       messages that may leave at once, 1 ... 1048576 (default: those of 10 ms)\n"
 	"  -D, --duration S     seconds a case, 0.01 ... 86400 (default 0.6)\n"
 	"  -n, --iters N        messages a QP instead, 1 ... 1000000000000\n"
 	"  -b, --bidirectional  both ends send (bw)\n"
 	"  --verify             fill and check every payload byte and every counter\n"
+	"  -w, --limit_bw X     bw: a case with less than X Gbit/s has failed\n"
+	"  -y, --limit_msgrate X  bw: a case with less than X million messages a second has failed\n"
+	"  -H, --report-histogram  lat: prints how many messages took how long, too\n"
 	"  --limit              on loop: measures beside it the least that any such stack must do, in 31 pairs of\n"
 	"                       windows that add up to -D each (default 1.55 s). bw: mbuf, headers, copy with\n"
 	"                       ICRC, tx, rx, copy with ICRC; lat: bare frames, back and forth\n"
@@ -118,12 +126,13 @@ static const char help_text[] =
 	"  --report FILE.html   writes a page with tables, plots and what they mean there, too; it needs nothing else\n"
 	"  -h, --help  -V, --version\n"
 	"\n"
-	"Of perftest, with its meaning: -A TYPE, -c RC, -F, -N, -T TOS, --run_infinitely, --report_gbits,\n"
+	"Also of perftest, with its meaning: -A TYPE, -c RC, -F, -N, -T TOS, --run_infinitely, --report_gbits,\n"
 	"--out_json_file FILE; its other options say what to do instead.\n"
 	"\n"
 	"What takes longer than a second prints a line each second.\n"
-	"Exit: 0 all went well, 1 a completion failed or a byte was wrong, 2 usage, 3 environment (also: nobody\n"
-	"listens at HOST), 4 internal, 130 interrupted (ctrl-C; the results so far have been printed).\n";
+	"Exit: 0 all went well, 1 a completion failed, a byte was wrong, or -w or -y was not reached, 2 usage,\n"
+	"3 environment (also: nobody listens at HOST), 4 internal, 130 interrupted (ctrl-C; the results so far have\n"
+	"been printed).\n";
 
 /* Options without a letter. */
 enum {
@@ -209,18 +218,6 @@ static const struct option long_options[] = {
 	{ "version", no_argument, NULL, 'V' },
 	{ NULL, 0, NULL, 0 },
 };
-
-static int take_real(const char *option, const char *text, double low, double high, double *out)
-{
-	char *end;
-	double value = strtod(text, &end);
-
-	/* Written so that a NaN is refused. */
-	if (end == text || *end || !(value >= low && value <= high))
-		return app_complain(APP_EXIT_USAGE, "%s %s: use a number from %g to %g", option, text, low, high);
-	*out = value;
-	return APP_EXIT_OK;
-}
 
 static int take_mtu(const char *text, uint32_t *mtu_bytes)
 {
@@ -356,7 +353,7 @@ static int take_what(int letter, const char *text, struct perf_options *options)
 	case OPT_RX_RATE:
 		return app_number_take32("--rx-rate", text, 1, 1000000000, &options->rx_rate);
 	case 'D':
-		return take_real("-D", text, 0.01, 86400, &options->seconds);
+		return app_number_take_real("-D", text, 0.01, 86400, &options->seconds);
 	case 'n':
 		return app_number_take("-n", text, 1, 1000000000000, &options->iterations);
 	case 'b':
@@ -405,17 +402,17 @@ static int take_option(int letter, const char *text, struct perf_options *option
 		options->device = text;
 		return APP_EXIT_OK;
 	case OPT_FAILOVER:
-		return take_real("--failover", text, 0.001, 86400, &options->failover_s);
+		return app_number_take_real("--failover", text, 0.001, 86400, &options->failover_s);
 	case OPT_CONNECTIONS:
 		return app_number_take32("--connections", text, 1, 65536, &options->connections);
 	case OPT_LOSS:
-		return take_real("--loss", text, 0, 1, &options->loss);
+		return app_number_take_real("--loss", text, 0, 1, &options->loss);
 	case OPT_DUP:
-		return take_real("--dup", text, 0, 1, &options->duplicate);
+		return app_number_take_real("--dup", text, 0, 1, &options->duplicate);
 	case OPT_REORDER:
-		return take_real("--reorder", text, 0, 1, &options->reorder);
+		return app_number_take_real("--reorder", text, 0, 1, &options->reorder);
 	case OPT_CORRUPT:
-		return take_real("--corrupt", text, 0, 1, &options->corrupt);
+		return app_number_take_real("--corrupt", text, 0, 1, &options->corrupt);
 	case OPT_SEED:
 		return app_number_take("--seed", text, 0, UINT64_MAX, &options->seed);
 	case OPT_RECORD:
@@ -513,6 +510,8 @@ static int check(struct perf_options *options)
 	bool any_op = false, any_mode = false;
 	int code = options_take_turns(options) ? check_windows(options) : APP_EXIT_OK;
 
+	if (code == APP_EXIT_OK)
+		code = perf_perftest_check(options);
 	if (code)
 		return code;
 	if (options->lose && !options->limit)
@@ -559,6 +558,7 @@ int perf_options_parse(int argc, char **argv, struct perf_options *options, bool
 		.rnr_timer = 12,
 		.seed = 1,
 		.core_count = 1,
+		.rate_units = 'g',
 		.tcp_port = 18515,
 	};
 	*done = false;

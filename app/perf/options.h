@@ -48,11 +48,18 @@ struct perf_options {
 	uint32_t connections; /* kept under way while they are made and taken down; 0: nothing of the kind */
 	uint32_t idle;        /* connected QPs besides, with nothing to do */
 	uint32_t qps, depth, rx_depth, outs, cq_mod, inline_bytes;
-	uint32_t timeout;       /* ACK timer code */
-	uint32_t retries;       /* retry_cnt */
-	uint32_t rnr_timer;     /* code */
-	uint32_t rx_rate;       /* receives posted again a second, of all QPs; 0: as they complete */
-	bool flow_control;      /* end-to-end credits */
+	uint32_t timeout;   /* ACK timer code */
+	uint32_t retries;   /* retry_cnt */
+	uint32_t rnr_timer; /* code */
+	uint32_t rx_rate;   /* receives posted again a second, of all QPs; 0: as they complete */
+	bool flow_control;  /* end-to-end credits */
+	bool use_srq;       /* the queue pairs of an end share their receives */
+	double rate_limit;  /* of what an end posts, in rate_units: g, M or p; 0: none */
+	char rate_units;
+	uint32_t burst; /* messages at once; 0: those of 10 ms */
+	double least_gbit,
+		least_mpps;     /* less bandwidth, fewer millions of messages a second are a failure; 0: any will do */
+	bool histogram;         /* of latencies, printed */
 	uint32_t traffic_class; /* DSCP and ECN of the frames of both ends */
 	bool ack_each;          /* no ACK for more than one message */
 	double failover_s;      /* both ends here: so long into a case the first link is cut; 0: no second link */

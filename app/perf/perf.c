@@ -155,11 +155,32 @@ static uint64_t count_interruptions(void)
 	return getrusage(RUSAGE_THREAD, &usage) == 0 ? (uint64_t)usage.ru_nivcsw : 0;
 }
 
+/* What the user asked for at least. */
+static bool misses_the_least(const struct perf_options *options, const struct perf_result *result)
+{
+	const char *op = perf_ops[result->test.op].name;
+	double mpps = result->messages_per_s / 1e6;
+	bool slow = result->gbit_per_s < options->least_gbit, few = mpps < options->least_mpps;
+
+	if (result->test.mode != PERF_BW)
+		return false;
+	if (slow)
+		app_complain(APP_EXIT_FAILURE, "%s %u bytes: %.3f Gbit/s is less than -w %g", op,
+			     result->test.size_bytes, result->gbit_per_s, options->least_gbit);
+	if (few)
+		app_complain(APP_EXIT_FAILURE, "%s %u bytes: %.6f M messages/s is less than -y %g", op,
+			     result->test.size_bytes, mpps, options->least_mpps);
+	return slow || few;
+}
+
 static void take_result(struct perf *perf, struct perf_result *result, uint64_t interruptions_before)
 {
 	result->interruptions = count_interruptions() - interruptions_before;
 	perf->failures += result->tally.errors + result->tally.bad_bytes;
 	perf_report_result(result);
+	if (perf->options.histogram && result->latency)
+		perf_report_histogram(result);
+	perf->failures += misses_the_least(&perf->options, result);
 	if (perf->json)
 		perf_json_result(perf->json, result);
 }

@@ -18,19 +18,13 @@ static const struct {
 	{ 'i', "ib-port", "a device has one port: -d names it" },
 	{ 'e', "events", "completions are polled for; who sleeps on them is shown by examples/echo.c" },
 	{ 'S', "sl", "service levels are InfiniBand's; RoCE has the priority of a VLAN tag: --vlan ID:PRIO" },
-	{ 'l', "post_list", "a request is posted at a time: that costs no doorbell here" },
-	{ 'U', "report-unsorted", "no single results are kept: --json FILE has percentiles to p99.99" },
-	{ 'H', "report-histogram", "--report FILE draws it; --json FILE has percentiles and counts" },
+	{ 'l', "post_list", "requests are posted in lists already: none is shorter than -Q says" },
+	{ 'U', "report-unsorted", "single results are not kept: -H prints how many took how long" },
 	{ 'C', "report-cycles", "--json FILE has cycles_per_packet; latency is in microseconds" },
-	{ 'w', "limit_bw", "compare bw_average or --json yourself; only a wrong byte or a failure is an error" },
-	{ 'y', "limit_msgrate", "compare the rate or --json yourself; only a wrong byte or a failure is an error" },
 	{ 'z', "com_rdma_cm", "connections by address are -R" },
 	{ 'B', NULL, "source and destination are --ip and HOST" },
 	{ 'g', "mcg", "there is no multicast" },
-	{ 0, "use-srq", "each queue pair has receives of its own; shared ones are shown by examples/block_store.c" },
-	{ 0, "rate_limit", "there is no pacing; --rx-rate N makes a slow receiver" },
-	{ 0, "rate_units", "there is no pacing; --rx-rate N makes a slow receiver" },
-	{ 0, "burst_size", "there is no pacing; --rx-rate N makes a slow receiver" },
+	{ 0, "rate_limit_type", "the program keeps to the rate by its own clock, as with SW" },
 	{ 0, "output", "--json FILE has all of it" },
 	{ 0, "ipv6", "the address of --ip says which it is" },
 	{ 0, "ipv6-addr", "the address of --ip says which it is" },
@@ -55,6 +49,33 @@ static int take_atomic(const char *text, struct perf_options *options)
 	return APP_EXIT_OK;
 }
 
+static int take_units(const char *text, char *units)
+{
+	if (text[0] == '\0' || text[1] != '\0' || strchr("gMp", text[0]) == NULL)
+		return app_complain(APP_EXIT_USAGE, "--rate_units %s: use g (Gbit/s), M (MiB/s) or p (messages/s)",
+				    text);
+	*units = text[0];
+	return APP_EXIT_OK;
+}
+
+/* Those about what an end may post, and what the results have to be. -1: it is none of them. */
+static int take_rate(int letter, const char *text, struct perf_options *options)
+{
+	switch (letter) {
+	case PERFTEST_RATE:
+		return app_number_take_real("--rate_limit", text, 1e-6, 1e9, &options->rate_limit);
+	case PERFTEST_UNITS:
+		return take_units(text, &options->rate_units);
+	case PERFTEST_BURST:
+		return app_number_take32("--burst_size", text, 1, 1u << 20, &options->burst);
+	case 'w':
+		return app_number_take_real("-w", text, 1e-6, 1e6, &options->least_gbit);
+	case 'y':
+		return app_number_take_real("-y", text, 1e-6, 1e6, &options->least_mpps);
+	}
+	return -1;
+}
+
 int perf_perftest_take(int letter, const char *text, struct perf_options *options)
 {
 	switch (letter) {
@@ -77,8 +98,68 @@ int perf_perftest_take(int letter, const char *text, struct perf_options *option
 	case PERFTEST_JSON_FILE:
 		options->json_path = text;
 		return APP_EXIT_OK;
+	case PERFTEST_SRQ:
+		options->use_srq = true;
+		return APP_EXIT_OK;
+	case 'H':
+		options->histogram = true;
+		return APP_EXIT_OK;
 	}
-	return -1;
+	return take_rate(letter, text, options);
+}
+
+/* Does one of the operations take receives? All of them are meant when none is named. */
+static bool receives(const struct perf_options *options)
+{
+	bool any = false;
+
+	for (unsigned i = 0; i < PERF_OPS; i++) {
+		any |= options->ops[i];
+		if (options->ops[i] && perf_ops[i].receives)
+			return true;
+	}
+	return !any;
+}
+
+/* A rate alone means bandwidth. */
+static int check_rate(struct perf_options *options)
+{
+	bool windows = options_take_turns(options);
+
+	if (options->rate_limit == 0)
+		return options->burst ?
+			       app_complain(APP_EXIT_USAGE, "--burst_size %u: is about --rate_limit", options->burst) :
+			       APP_EXIT_OK;
+	if (options->modes[PERF_LAT] || windows || options->connections)
+		return app_complain(APP_EXIT_USAGE, "--rate_limit %g: bandwidth only: leave out %s",
+				    options->rate_limit,
+				    windows              ? "--limit, --junk and --lcores" :
+				    options->connections ? "--connections" :
+							   "--mode lat");
+	options->modes[PERF_BW] = true;
+	return APP_EXIT_OK;
+}
+
+int perf_perftest_check(struct perf_options *options)
+{
+	bool least = options->least_gbit > 0 || options->least_mpps > 0;
+	bool bw = options->modes[PERF_BW] || !options->modes[PERF_LAT];
+
+	if (options->use_srq && !receives(options))
+		return app_complain(APP_EXIT_USAGE,
+				    "--use-srq: is about receives: use --op send, send_imm or write_imm");
+	if (options->use_srq && options->flow_control)
+		return app_complain(APP_EXIT_USAGE, "--use-srq: a shared queue gives no credits: leave out "
+						    "--flow-control");
+	if (least && (!bw || options->server || options->connections))
+		return app_complain(APP_EXIT_USAGE, "%s: is about bandwidth that this process prints: not with %s",
+				    options->least_gbit > 0 ? "-w" : "-y",
+				    options->server      ? "--server" :
+				    options->connections ? "--connections" :
+							   "--mode lat");
+	if (options->histogram && options->modes[PERF_BW] && !options->modes[PERF_LAT])
+		return app_complain(APP_EXIT_USAGE, "-H: is about latency: use --mode lat");
+	return check_rate(options);
 }
 
 /* The sentence for a letter or a long option without its dashes, which may have "=value" behind it. */

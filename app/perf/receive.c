@@ -33,15 +33,48 @@ static int post_list(struct perf_end *end, uint32_t index, uint32_t count)
 	return error;
 }
 
-int perf_receive_post(struct perf_end *end, uint32_t index)
+/* A shared queue is not taken from in the order of one flow: which of its entries are free is kept as a list. */
+static void put_back(struct perf_end *end, uint64_t entry)
 {
-	return post_list(end, index, end->layout.rx_depth);
+	struct uroce_recv_wr *wr = &end->recv_wrs[entry];
+
+	wr->next = end->taken;
+	end->taken = wr;
+	end->taken_count++;
 }
 
-static void check_bytes(struct perf_end *end, uint32_t index, uint64_t message)
+/* Posts so many of those that were put back. */
+static int post_shared(struct perf_end *end, uint32_t count)
 {
-	const uint8_t *data =
-		end->layout.inbox_slots ? end_inbox(end, index, message) : end_target(end, index, message);
+	struct uroce_recv_wr *first = end->taken, *last = first;
+	int error;
+
+	for (uint32_t i = 1; i < count; i++)
+		last = last->next;
+	end->taken = last->next;
+	end->taken_count -= count;
+	last->next = NULL;
+	error = uroce_srq_post_recv(end->srq, first, NULL);
+	if (error)
+		perf_end_fail(end, "posting %u receives that are shared: %s", count, strerror(-error));
+	return error;
+}
+
+int perf_receive_post(struct perf_end *end, uint32_t index)
+{
+	if (end->srq == NULL)
+		return post_list(end, index, end->layout.rx_depth);
+	if (index != 0)
+		return 0;
+	for (uint32_t i = end->layout.rx_depth; i-- > 0;)
+		put_back(end, i);
+	return post_shared(end, end->layout.rx_depth);
+}
+
+/* entry: which receive the message took; they have as many places in the inbox as it needs. */
+static void check_bytes(struct perf_end *end, uint32_t index, uint64_t message, uint64_t entry)
+{
+	const uint8_t *data = end->layout.inbox_slots ? end_inbox(end, index, entry) : end_target(end, index, message);
 	uint64_t key = pattern_key(!end->way, index, message);
 	uint64_t bad = perf_pattern_count_bad(data, end->test.size_bytes, key);
 
@@ -73,7 +106,19 @@ static void take(struct perf_end *end, const struct uroce_wc *wc)
 	if (op->imm && (!(wc->wc_flags & UROCE_WC_WITH_IMM) || wc->imm != (uint32_t)message))
 		perf_end_fail(end, "message %lu came with immediate %u", (unsigned long)message, wc->imm);
 	if (end->test.verify)
-		check_bytes(end, index, message);
+		check_bytes(end, index, message, end->srq ? wc->wr_id : message);
+	if (end->srq)
+		put_back(end, wc->wr_id);
+}
+
+/* One more, if it is free. */
+static bool post_one(struct perf_end *end, uint32_t index)
+{
+	const struct perf_flow *flow = &end->flows[index];
+
+	if (end->srq)
+		return end->taken_count > 0 && post_shared(end, 1) == 0;
+	return flow->receives_posted - flow->received < end->layout.rx_depth && post_list(end, index, 1) == 0;
 }
 
 /*
@@ -95,11 +140,8 @@ static void post_slowly(struct perf_end *end)
 	while (posted && end->tally.errors == 0) {
 		posted = false;
 		for (uint32_t i = 0; i < end->test.qps && end->rx_posted < allowed; i++) {
-			const struct perf_flow *flow = &end->flows[i];
-
-			if (flow->receives_posted - flow->received >= end->layout.rx_depth)
+			if (!post_one(end, i))
 				continue;
-			post_list(end, i, 1);
 			end->rx_posted++;
 			posted = true;
 		}
@@ -109,7 +151,19 @@ static void post_slowly(struct perf_end *end)
 		end->rx_posted = allowed;
 }
 
-/* One batch of completions; what they took is posted again in chunks. */
+/* What completions of a flow took is posted again in chunks. */
+static void post_again(struct perf_end *end, uint32_t index, uint32_t chunk)
+{
+	const struct perf_flow *flow = &end->flows[index];
+
+	if (end->tally.errors)
+		return;
+	if (end->srq && end->taken_count >= chunk)
+		post_shared(end, end->taken_count);
+	else if (end->srq == NULL && flow->receives_posted - flow->received + chunk <= end->layout.rx_depth)
+		post_list(end, index, chunk);
+}
+
 static int take_batch(struct perf_end *end)
 {
 	uint32_t rx_depth = end->layout.rx_depth;
@@ -118,14 +172,9 @@ static int take_batch(struct perf_end *end)
 	int count = uroce_cq_poll(end->recv_cq, POLL_BATCH, wc);
 
 	for (int i = 0; i < count; i++) {
-		uint32_t index = (uint32_t)wc[i].qp_context;
-		struct perf_flow *flow = &end->flows[index];
-
 		take(end, &wc[i]);
-		if (end->test.rx_rate)
-			continue;
-		if (flow->receives_posted - flow->received + chunk <= rx_depth && end->tally.errors == 0)
-			post_list(end, index, chunk);
+		if (end->test.rx_rate == 0)
+			post_again(end, (uint32_t)wc[i].qp_context, chunk);
 	}
 	return count;
 }

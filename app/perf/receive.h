@@ -5,7 +5,7 @@
 
 #include "perf/end.h"
 
-/* Posts all receives of a flow. 0 or negative errno. */
+/* Posts all receives of a flow; for the first one those that all share, if they do. 0 or negative errno. */
 int perf_receive_post(struct perf_end *end, uint32_t index);
 
 /* Takes completions of receives. */

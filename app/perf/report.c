@@ -57,7 +57,8 @@ static void print_bw_head(const struct perf_case *test)
 	fprintf(out, " TX depth: %u, CQ moderation: %u", layout.depth, layout.interval);
 	if (perf_ops[test->op].fetches)
 		fprintf(out, ", outstanding: %u", test->outs);
-	fprintf(out, "%s%s%s%s\n", test->both_ways ? ", both directions" : "", test->flow_control ? ", credits" : "",
+	fprintf(out, "%s%s%s%s%s%s\n", test->rate > 0 ? ", paced" : "", test->use_srq ? ", shared receives" : "",
+		test->both_ways ? ", both directions" : "", test->flow_control ? ", credits" : "",
 		test->ack_each ? ", an ACK each" : "", test->verify ? ", every byte checked" : "");
 }
 
@@ -74,7 +75,8 @@ void perf_report_connection(const struct perf_case *test, const struct perf_peer
 	if (test->mode == PERF_BW)
 		print_bw_head(test);
 	else
-		fprintf(out, " Inline up to: %u[B]%s%s\n", test->inline_bytes,
+		fprintf(out, " Inline up to: %u[B]%s%s%s\n", test->inline_bytes,
+			test->use_srq ? ", shared receives" : "",
 			perf_ops[test->op].fetches ? ", time of a round trip" : ", half of a round trip",
 			test->verify ? ", every byte checked" : "");
 	print_side(" local", test, local);
@@ -100,6 +102,23 @@ static void print_latency(const struct perf_result *result)
 		(double)perf_histogram_percentile(latency, 0.99) * scale,
 		(double)perf_histogram_percentile(latency, 0.999) * scale,
 		(double)perf_histogram_percentile(latency, 0.9999) * scale);
+}
+
+void perf_report_histogram(const struct perf_result *result)
+{
+	const struct perf_histogram *latency = result->latency;
+	uint64_t seen = 0;
+
+	fprintf(out, "            %-12s %-12s %s\n", "up to [usec]", "#messages", "of all");
+	for (uint32_t i = 0; i < HISTOGRAM_BUCKETS && seen < latency->count; i++) {
+		if (latency->buckets[i] == 0)
+			continue;
+		seen += latency->buckets[i];
+		fprintf(out, "            %-12.3f %-12lu %.4f %%\n",
+			(double)perf_histogram_end_of(i) * result->latency_scale_us, (unsigned long)latency->buckets[i],
+			100 * (double)seen / (double)latency->count);
+	}
+	fflush(out);
 }
 
 void perf_report_progress(const struct perf_case *test, uint64_t messages, double seconds)

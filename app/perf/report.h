@@ -23,6 +23,9 @@ void perf_report_progress(const struct perf_case *test, uint64_t messages, doubl
 /* A row of it, and what else there is to know. */
 void perf_report_result(const struct perf_result *result);
 
+/* lat: how many took how long, a row for each bucket that has any. */
+void perf_report_histogram(const struct perf_result *result);
+
 /* At the end: what the device dropped, and why. */
 void perf_report_drops(const struct app_port *port);
 

@@ -4,12 +4,14 @@
 #include <string.h>
 
 #include <rte_common.h>
+#include <rte_cycles.h>
 #include <rte_prefetch.h>
 
 #include "perf/pattern.h"
 #include "perf/stream.h"
 
 #define POLL_BATCH 32
+#define PACED_FLOWS 64u /* that are asked in a turn */
 
 void perf_stream_fail(struct perf_end *end, const struct uroce_wc *wc)
 {
@@ -105,7 +107,22 @@ static int post_list(struct perf_end *end, uint32_t index, uint32_t count)
 	}
 	perf_stream_posted(end, flow, count);
 	end->posted += count;
+	end->tokens -= count;
 	return 0;
+}
+
+/* Requests that the rate allows now: a bucket that the clock fills and a burst empties. */
+static uint64_t allowed_now(struct perf_end *end)
+{
+	uint64_t now;
+
+	if (end->test.rate == 0)
+		return UINT64_MAX;
+	now = rte_rdtsc();
+	end->tokens += (double)(now - end->filled) * end->test.rate / (double)rte_get_tsc_hz();
+	end->tokens = RTE_MIN(end->tokens, (double)end->test.burst);
+	end->filled = now;
+	return (uint64_t)end->tokens;
 }
 
 void perf_stream_post(struct perf_end *end, uint32_t index)
@@ -117,7 +134,7 @@ void perf_stream_post(struct perf_end *end, uint32_t index)
 		uint64_t room = layout->depth - (flow->posted - flow->completed);
 		uint64_t left = RTE_MIN(flow->goal, flow->limit) - flow->posted;
 		uint64_t to_end = layout->depth - flow->slot;
-		uint64_t count = RTE_MIN(room, to_end);
+		uint64_t count = RTE_MIN(RTE_MIN(room, to_end), allowed_now(end));
 
 		/* Whole groups, so that the last request posted is always one that completes. */
 		if (count >= left)
@@ -220,6 +237,17 @@ static void post_again(struct perf_end *end, const struct uroce_wc *wc, int coun
 	}
 }
 
+/* With a rate it is the clock that makes room, not a completion: the flows are asked in turn. */
+static void post_paced(struct perf_end *end)
+{
+	uint32_t count = RTE_MIN(end->test.qps, PACED_FLOWS);
+
+	for (uint32_t i = 0; i < count && allowed_now(end) > 0; i++) {
+		perf_stream_post(end, end->next_flow);
+		end->next_flow = end->next_flow + 1 == end->test.qps ? 0 : end->next_flow + 1;
+	}
+}
+
 void perf_stream_turn(struct perf_end *end)
 {
 	struct uroce_wc wc[POLL_BATCH];
@@ -231,9 +259,11 @@ void perf_stream_turn(struct perf_end *end)
 			rte_prefetch0(&end->flows[wc[i].qp_context]);
 		for (int i = 0; i < count; i++)
 			take(end, &wc[i]);
-		if (end->phase < PHASE_DRAIN)
+		if (end->phase < PHASE_DRAIN && end->test.rate == 0)
 			post_again(end, wc, count);
 	} while (count == POLL_BATCH);
+	if (end->test.rate > 0 && end->phase != PHASE_READY && end->phase < PHASE_DRAIN)
+		post_paced(end);
 }
 
 void perf_stream_check_final(struct perf_end *end, const uint64_t *peer_completed)

@@ -62,6 +62,8 @@ void perf_end_begin(struct perf_end *end)
 	}
 	if (end->test.iterations)
 		start_measuring(end);
+	end->tokens = end->layout.interval;
+	end->filled = rte_rdtsc();
 	for (uint32_t i = 0; i < end->test.qps; i++)
 		perf_stream_post(end, i);
 }
@@ -109,9 +111,12 @@ static double stall_seconds(const struct perf_end *end)
 	return STALL_S + ACK_TRIES * timeout_s;
 }
 
+/* When a rate forbids to post, nothing that completes is no stall. */
 static void watch_progress(struct perf_end *end)
 {
-	if (end->completed != end->seen_completed)
+	bool paced = end->test.rate > 0 && end->completed == end->posted;
+
+	if (end->completed != end->seen_completed || paced)
 		end->progressed = end->now;
 	else if (end->now - end->progressed > cycles_of(stall_seconds(end)))
 		perf_end_fail(end, "nothing completed for %.0f s, %lu messages are outstanding", stall_seconds(end),

@@ -32,6 +32,36 @@ Test(perf_case, every_operation_in_both_modes_by_default)
 		cr_expect(seen[op][PERF_BW] == 1 && seen[op][PERF_LAT] == 1, "%s", perf_ops[op].name);
 }
 
+/* perftest's units: Gbit/s, MiB/s, messages a second. */
+Test(perf_case, a_rate_is_in_messages_whatever_its_unit)
+{
+	static const struct {
+		char units;
+		double limit, messages;
+		uint32_t burst, wanted;
+	} rows[] = { { 'g', 8, 250000, 0, 2500 },
+		     { 'M', 1, 262.144, 0, 2 },
+		     { 'p', 7, 7, 0, 1 },
+		     { 'p', 1e9, 1e9, 0, 1u << 20 },
+		     { 'g', 8, 250000, 17, 17 } };
+	struct perf_options options = default_options();
+	struct perf_case test;
+
+	cr_assert(perf_case_at(&options, 0, &test));
+	cr_expect(test.rate == 0 && test.burst == 0);
+	options.size_count = 1;
+	options.sizes[0] = 4000;
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		options.rate_limit = rows[i].limit;
+		options.rate_units = rows[i].units;
+		options.burst = rows[i].burst;
+		cr_assert(perf_case_at(&options, 0, &test));
+		cr_expect(test.rate > 0.999999 * rows[i].messages && test.rate < 1.000001 * rows[i].messages, "row %u",
+			  i);
+		cr_expect_eq(test.burst, rows[i].wanted, "row %u: %u", i, test.burst);
+	}
+}
+
 Test(perf_case, sizes_multiply_all_but_atomics)
 {
 	struct perf_options options = default_options();
@@ -68,11 +98,22 @@ static bool next_case(struct perf_case *test, uint32_t *index)
 	i /= 2;
 	made.mode = i % 2 ? PERF_LAT : PERF_BW;
 	i /= 2;
+	made.rate = i % 2 ? 1e6 : 0;
+	made.burst = i % 2 ? 5 : 0;
+	i /= 2;
 	made.op = (enum perf_op)(i % PERF_OPS);
+	i /= PERF_OPS;
+	made.use_srq = perf_ops[made.op].receives && i % 2;
 	if (perf_ops[made.op].atomic)
 		made.size_bytes = PERF_ATOMIC_BYTES;
 	*test = made;
-	return i < PERF_OPS;
+	return i < 2;
+}
+
+/* A paced end posts whole intervals: one that is longer than a burst would never be. */
+static bool made_in_bursts(const struct perf_case *test, const struct perf_layout *layout)
+{
+	return test->rate == 0 || layout->interval <= test->burst;
 }
 
 Test(perf_case, areas_lie_behind_each_other_and_hold_all_slots)
@@ -89,13 +130,16 @@ Test(perf_case, areas_lie_behind_each_other_and_hold_all_slots)
 		cr_assert_geq(layout.depth, 1, "case %u", index);
 		cr_assert_eq(layout.depth % layout.interval, 0, "case %u", index);
 		cr_assert_geq(layout.rx_depth, 1, "case %u", index);
+		cr_assert_leq(layout.rx_depth, 32768, "case %u", index);
+		cr_assert(made_in_bursts(&test, &layout), "case %u", index);
 		cr_assert_geq(layout.slot_bytes, test.size_bytes, "case %u", index);
 		cr_assert_geq(layout.target_at, flows * layout.source_slots * layout.slot_bytes, "case %u", index);
 		cr_assert_eq(layout.target_at % 64, 0, "case %u", index);
 		cr_assert_geq(layout.inbox_at - layout.target_at, flows * layout.target_slots * layout.slot_bytes,
 			      "case %u", index);
-		cr_assert_geq(layout.total_bytes - layout.inbox_at, flows * layout.inbox_slots * layout.slot_bytes,
-			      "case %u", index);
+		flows = test.use_srq ? 1 : flows;
+		cr_assert_eq(layout.total_bytes - layout.inbox_at, flows * layout.inbox_slots * layout.slot_bytes,
+			     "case %u", index);
 	}
 	cr_expect_gt(index, 1000);
 }

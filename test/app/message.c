@@ -20,6 +20,9 @@ static const struct perf_case good = {
 	.timeout = 14,
 	.seconds = 0.25,
 	.iterations = 1000000000000,
+	.rate = 12345.5,
+	.burst = 32,
+	.use_srq = true,
 	.both_ways = true,
 	.verify = true,
 };
@@ -68,7 +71,9 @@ static const struct {
 	{ "cq_mod", "129" },    { "inline", "513" },
 	{ "timeout", "32" },    { "seconds", "0" },
 	{ "seconds", "1e9" },   { "seconds", "\"1\"" },
-	{ "iterations", "-1" },
+	{ "iterations", "-1" }, { "rate", "-1" },
+	{ "rate", "1e16" },     { "burst", "0" },
+	{ "burst", "1048577" },
 };
 
 Test(perf_message, a_case_with_one_bad_value_is_refused_by_its_name)
@@ -105,6 +110,18 @@ Test(perf_message, too_much_in_all_is_refused_although_each_value_is_fine)
 	json_object_set_new(message, "mode", json_string("lat"));
 	cr_expect_eq(perf_message_to_case(message, &test, &why), -EINVAL);
 	cr_expect_str_eq(why, "qps");
+	json_object_set_new(message, "qps", json_integer(1));
+	cr_expect_eq(perf_message_to_case(message, &test, &why), -EINVAL);
+	cr_expect_str_eq(why, "rate");
+	json_decref(message);
+	message = good_message();
+	json_object_set_new(message, "flow_control", json_true());
+	cr_expect_eq(perf_message_to_case(message, &test, &why), -EINVAL);
+	cr_expect_str_eq(why, "use_srq");
+	json_object_set_new(message, "flow_control", json_false());
+	json_object_set_new(message, "op", json_string("write"));
+	cr_expect_eq(perf_message_to_case(message, &test, &why), -EINVAL);
+	cr_expect_str_eq(why, "use_srq");
 	json_decref(message);
 }
 

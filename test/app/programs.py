@@ -144,16 +144,19 @@ def perf_takes_the_words_of_perftest_or_says_what_to_do_instead(directory):
     json_path = os.path.join(directory, "out.json")
     few = ["--mode", "bw", "-n", "200", "-s", "8"]
     for words in (["-F", "-N", "-T", "8", "--report_gbits", "-c", "RC", "--op", "write"], ["-A", "FETCH_AND_ADD"],
-                  ["-A", "CMP_AND_SWAP"], ["--out_json_file", json_path, "--op", "write"]):
+                  ["-A", "CMP_AND_SWAP"], ["--out_json_file", json_path, "--op", "write"],
+                  ["--use-srq", "--rate_limit=2.5", "--rate_units=M", "--burst_size=8", "--limit_bw=1e-6",
+                   "--limit_msgrate=1e-6", "--op", "send"]):
         code, out, err = run("perf", *few, *words)
         want(code == 0 and err == "", words, code, out, err)
         want("-A" not in words or ("FETCH" in words[1]) == ("fetch-and-add" in out.lower()), words, out)
     want(json.load(open(json_path))["results"][0]["op"] == "write", "the results are there")
     for words, sentence in ((["-x", "3"], "-x: there is one GID"), (["-e"], "-e: completions are polled"),
-                            (["-S", "1"], "--vlan"), (["-l", "8"], "-l: "), (["-U"], "p99.99"), (["-H"], "--json"),
-                            (["-w", "1"], "-w: "), (["--use-srq"], "block_store.c"), (["--tos=300"], "0 to 255"),
-                            (["--rate_limit", "3"], "--rx-rate"), (["-c", "UD"], "-c UD: connections are RC"),
-                            (["-A", "ADD"], "FETCH_AND_ADD"), (["--out_json"], "--json FILE"),
+                            (["-S", "1"], "--vlan"), (["-l", "8"], "-l: "), (["-U"], "-H prints"),
+                            (["--tos=300"], "0 to 255"),
+                            (["--rate_limit_type=HW"], "as with SW"), (["-c", "UD"], "-c UD: connections are RC"),
+                            (["-A", "ADD"], "FETCH_AND_ADD"), (["-C"], "cycles_per_packet"),
+                            (["--out_json"], "--json FILE"),
                             (["--nothing"], "'--nothing'"), (["-Z"], "option -- 'Z'"), (["-s"], "requires an argument"),
                             (["--size"], "'--size' requires an argument"), (["--all=3"], "takes no argument")):
         code, out, err = run("perf", *words)
