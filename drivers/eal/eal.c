@@ -16,6 +16,7 @@
 #include <rte_lcore.h>
 #include <rte_log.h>
 #include <rte_pdump.h>
+#include <rte_trace.h>
 
 #include "drivers/eal/log.h"
 #include "drivers/eal/runtime.h"
@@ -406,7 +407,9 @@ bool drivers_eal_is_pci(const char *device)
 void uroce_eal_stop(void)
 {
 	if (state.started && state.may_leave_files)
-		rte_eal_cleanup();
+		rte_eal_cleanup(); /* it saves the trace, too */
+	else if (state.started)
+		rte_trace_save(); /* nothing without --trace */
 	else if (state.started)
 		drivers_runtime_remove();
 	state.started = false;

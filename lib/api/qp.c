@@ -15,6 +15,7 @@
 #include "engine/route.h"
 #include "engine/run_queue.h"
 #include "engine/steer.h"
+#include "engine/trace_points.h"
 #include "rc/codes.h"
 
 static int check_cq(const char *name, const struct uroce_pd *pd, const struct uroce_cq *cq)
@@ -267,6 +268,9 @@ static int modify_on_owner(void *argument)
 	error = rc_qp_modify(rc, &modification->attr, modification->mask, &modification->bad_mask);
 	if (error)
 		return error;
+	if (rc->state != before)
+		engine_trace_qp_state(qp->device->port_id, qp->qpn, uroce_qp_state_name(before),
+				      uroce_qp_state_name(rc->state));
 	if (rc->state == UROCE_QPS_RESET && before >= UROCE_QPS_RTR)
 		error = forget_connection(qp, rest_ns);
 	hold_devices(qp, (struct uroce_device *)rc->path.device, (struct uroce_device *)rc->migration.path.device);

@@ -9,6 +9,7 @@
 
 #include "engine/clock.h"
 #include "engine/connect.h"
+#include "engine/trace_points.h"
 #include "engine/device.h"
 #include "engine/mailbox.h"
 #include "engine/mbuf.h"
@@ -39,6 +40,7 @@ void engine_connect_raise(struct uroce_cm_id *id, const struct uroce_cm_event *e
 	uint64_t one = 1;
 	bool wake = false;
 
+	engine_trace_cm_event(uroce_cm_event_name(event->type), event->reason);
 	rte_spinlock_lock(&channel->lock);
 	slot = take_slot(id);
 	*slot = *event;

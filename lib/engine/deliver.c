@@ -8,6 +8,7 @@
 #include "engine/deliver.h"
 #include "engine/events.h"
 #include "engine/steer.h"
+#include "engine/trace_points.h"
 #include "engine/view.h"
 
 /* A completion was lost for want of room: the CQ says so once, and every lcore looks for QPs that use it (E-5). */
@@ -76,6 +77,15 @@ static bool is_failure(uint32_t type)
 	return type == UROCE_EVENT_QP_FATAL || type == UROCE_EVENT_QP_REQ_ERR || type == UROCE_EVENT_QP_ACCESS_ERR;
 }
 
+static void trace_failure(const struct uroce_qp *qp)
+{
+	struct uroce_qp_error error;
+
+	rc_qp_last_error(qp_core(qp), &error);
+	engine_trace_qp_failed(qp->device->port_id, qp->qpn, uroce_wc_status_name(error.status), error.cause,
+			       error.responder, error.psn, error.retries);
+}
+
 void engine_deliver_events(struct uroce_lcore *lcore)
 {
 	struct rc_outbox *out = &lcore->out;
@@ -87,8 +97,10 @@ void engine_deliver_events(struct uroce_lcore *lcore)
 			continue;
 		if (out->events[i].type == UROCE_EVENT_SRQ_LIMIT_REACHED)
 			out->events[i].qp_num = 0; /* it served to find the device */
-		if (is_failure(out->events[i].type))
+		if (is_failure(out->events[i].type)) {
 			engine_view_keep_failed(lcore, qp);
+			trace_failure(qp);
+		}
 		if (qp->cm_id)
 			engine_connect_tell(qp, (enum uroce_event_type)out->events[i].type);
 		engine_device_raise(qp->device, &out->events[i]);

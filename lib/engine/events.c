@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "engine/engine.h"
+#include "engine/trace_points.h"
 
 static enum uroce_log_level level_of(const struct uroce_event *event)
 {
@@ -36,6 +37,7 @@ void engine_device_raise(struct uroce_device *device, const struct uroce_event *
 	uint64_t one = 1;
 	int fd;
 
+	engine_trace_event(device->port_id, event->qp_num, uroce_event_name(event->type));
 	engine_log(level_of(event), "port %u, QP %u: %s", device->port_id, event->qp_num,
 		   uroce_event_name(event->type));
 	if (rte_ring_enqueue_elem(device->events, (void *)(uintptr_t)event, sizeof(*event)) != 0) {

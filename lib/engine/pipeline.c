@@ -14,6 +14,7 @@
 #include "engine/run_queue.h"
 #include "engine/service.h"
 #include "engine/steer.h"
+#include "engine/trace_points.h"
 #include "rc/fail.h"
 #include "rc/prefetch.h"
 
@@ -34,6 +35,17 @@ void engine_pipeline_forget(struct uroce_lcore *lcore, struct uroce_qp *qp)
 	run_queue_remove(qp);
 }
 
+/* A timer of the QP has expired; of the ACK timer the trace tells. */
+static void time_out(struct uroce_qp *qp, uint64_t now_ns)
+{
+	struct rc_qp *rc = qp_core(qp);
+	uint64_t before = rc->counters[CNT_LOCAL_ACK_TIMEOUT_ERR];
+
+	rc_qp_timeout(rc, now_ns);
+	if (rc->counters[CNT_LOCAL_ACK_TIMEOUT_ERR] != before)
+		engine_trace_qp_timeout(qp->device->port_id, qp->qpn, rc->win.snd_una.v, rc->retry.retries_left);
+}
+
 /*
  * What was due when the poll before this one began. A thread that had no core for a while finds deadlines that passed
  * meanwhile; before they count, what came in that time has been taken, and so has what others did with it in a poll.
@@ -48,7 +60,7 @@ static void fire_timers(struct uroce_lcore *lcore)
 		struct uroce_qp *qp = RTE_PTR_SUB(node, offsetof(struct uroce_qp, timer));
 
 		if (rc_qp_deadline(qp_core(qp)) <= lcore->before_ns) {
-			rc_qp_timeout(qp_core(qp), lcore->before_ns);
+			time_out(qp, lcore->before_ns);
 			run_queue_add(qp);
 			lcore->work++;
 		}

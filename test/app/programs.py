@@ -164,6 +164,30 @@ def perf_takes_the_words_of_perftest_or_says_what_to_do_instead(directory):
 
 
 @case
+def a_trace_tells_what_queue_pairs_went_through(directory):
+    if shutil.which("babeltrace2") is None:
+        print("# babeltrace2 is not installed")
+        return
+    words = ["--op", "write", "--mode", "bw", "-n", "20000", "-u", "6", "--retry-cnt", "1", "--loss", "0.5"]
+    code, out, err = run("perf", "--trace=uroce.*", "--trace-dir=" + directory, "--", *words)
+    want(code == 1, code, out, err)
+    told = subprocess.run(["babeltrace2", directory], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    want(told.returncode == 0, told.stdout)
+    qp = r".*port_id = 0x[0-9A-F]+, qp_num = 0x[0-9A-F]+, "
+    for pattern in (r"uroce\.qp\.state:" + qp + 'before = "INIT", after = "RTR"',
+                    r"uroce\.qp\.timeout:" + qp + r"psn = 0x[0-9A-F]+, retries_left = 0x[01] ",
+                    r"uroce\.qp\.failed:" + qp +
+                    r'status = "RETRY_EXC_ERR", cause = 0x[0-9A-F]+, responder = 0x0, psn = 0x[0-9A-F]+',
+                    r"uroce\.event:" + qp + 'what = "QP_FATAL"'):
+        want(re.search(pattern, told.stdout), pattern, told.stdout[:3000])
+    quiet = os.path.join(directory, "quiet")
+    os.mkdir(quiet)
+    run("perf", "--trace-dir=" + quiet, "--", "--op", "write", "--mode", "bw", "-n", "10")
+    left = [name for _, _, names in os.walk(quiet) for name in names]
+    want("metadata" not in left, "without --trace there is none", left)
+
+
+@case
 def a_missing_port_is_told_with_status_3(_):
     for name, *arguments in (
             ("testpmd", "--device", "net_af_packet0,iface=no-such", "--ip", "10.0.0.1/24", "--target"),
