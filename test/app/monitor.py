@@ -113,8 +113,8 @@ def frames_may_be_asked_for_where_the_configuration_is_shared(directory):
         return "rte_pdump_stats" in zones
 
     prefix = f"uroce-shared{os.getpid()}"
-    shares = Running(directory, "shares", "testpmd", "--no-huge", "--no-pci", "-m", "192", "--file-prefix", prefix, "--",
-                     "--idle", "yield")
+    shares = Running(directory, "shares", "testpmd", "--no-huge", "--no-pci", "-m", "192", "--file-prefix", prefix,
+                     "--", "--idle", "yield")
     want(serves_dumpcap(prefix, shares), shares.text())
     alone = Running(directory, "alone", "testpmd", "--idle", "yield")
     want(not serves_dumpcap(f"uroce-{alone.process.pid}", alone), alone.text())

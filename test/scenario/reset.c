@@ -66,6 +66,18 @@ Test(reset, what_was_posted_is_not_flushed_in_the_next_life)
 	pair_close(pair);
 }
 
+/* The next peer may be farther away. */
+Test(reset, what_it_knew_of_the_round_trip_ends_with_the_connection)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ 0 });
+
+	RULE("X-1");
+	pair->side[A].qp->rtt.srtt_ns = 1000;
+	begin_anew(pair, A, UROCE_QPS_INIT);
+	cr_assert_eq(pair->side[A].qp->rtt.srtt_ns, 0);
+	pair_close(pair);
+}
+
 /* Neither of the timers, also that of a QP that asks early. */
 Test(reset, no_timer_outlives_its_connection)
 {

@@ -462,18 +462,6 @@ Test(qp, a_renewed_psn_is_that_of_the_next_connection)
 	free(qp);
 }
 
-/* the next peer may be farther away. */
-Test(qp, what_it_knew_of_the_round_trip_ends_with_the_connection)
-{
-	struct rc_qp *qp = open_qp(UROCE_QPS_RTS);
-
-	RULE("X-1");
-	qp->rtt.srtt_ns = 1000;
-	modify(qp, UROCE_QPS_RESET, 0);
-	cr_assert_eq(qp->rtt.srtt_ns, 0);
-	free(qp);
-}
-
 /* of a QP that signals all, a request that asks for no completion has one. */
 Test(qp, one_that_signals_all_completes_every_request)
 {
