@@ -11,7 +11,7 @@ install_packages = test/support/install-packages
 
 .DEFAULT_GOAL := build
 .PHONY: help build run test tidy compliance coverage format bench bench-peers plots interop sim fuzz model analyze
-.PHONY: mutants soak docs pages site install abi deb deb-test clean
+.PHONY: mutants soak docs pages site install abi deb deb-test image-test clean
 .PHONY: packages-build packages-test
 
 help:
@@ -30,6 +30,7 @@ help:
 	@echo 'make abi         does the library still fit programs compiled before? (ARGS=--renew: a new baseline)'
 	@echo 'make deb         Debian packages of the library, the programs, the target and the documents, in $(BUILD)-deb/'
 	@echo 'make deb-test    builds them twice, installs, uses and purges them on a bare Debian, as root'
+	@echo 'make image-test  makes the images of config/ without an engine for containers, and runs them, as root'
 	@echo 'make sim         the simulator with 10000 seeds, the loss sweep, storms (RUNS=2000 seeds of those)'
 	@echo 'make soak        real time: a process that works on and on, cases over a bad link beside it (SECONDS=600)'
 	@echo 'make fuzz        libFuzzer on what peers send and on two ends at work (ARGS="--only wire --seconds 60")'
@@ -114,6 +115,10 @@ deb-test:
 	@$(install_packages) build deb deb-test
 	@test/deb/deb $(BUILD)-deb-test $(ARGS)
 
+image-test:
+	@$(install_packages) image-test
+	@test/containers/containers $(BUILD)-image-test
+
 # More seeds than make test takes; each prints itself when it fails.
 sim: packages-test $(BUILD)/build.ninja
 	@ninja -C $(BUILD) --quiet
@@ -156,4 +161,5 @@ docs:
 	@echo 'read $(BUILD)/docs/html/index.html'
 
 clean:
-	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-clang $(BUILD)-install $(BUILD)-coverage $(BUILD)-deb $(BUILD)-deb-test
+	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-clang $(BUILD)-install $(BUILD)-coverage $(BUILD)-deb $(BUILD)-deb-test \
+		$(BUILD)-image-test

@@ -2,12 +2,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "testpmd/capture.h"
 
+#include <limits.h>
 #include <stdio.h>
+#include <unistd.h>
+
+#include <rte_eal.h>
+#include <rte_errno.h>
+#include <rte_pdump.h>
 
 #include <uroce/capture.h>
 
 static struct uroce_capture *running;
 static char running_path[SETTINGS_TEXT_BYTES];
+
+void capture_serve_others(void)
+{
+	char socket[PATH_MAX];
+
+	/* EAL's channel to other processes: it is there when the configuration is shared, else there is nobody to serve. */
+	if (snprintf(socket, sizeof(socket), "%s/mp_socket", rte_eal_get_runtime_dir()) < (int)sizeof(socket) &&
+	    access(socket, F_OK) == 0 && rte_pdump_init() != 0)
+		app_complain(APP_EXIT_ENVIRONMENT, "dpdk-dumpcap gets no frames: %s", rte_strerror(rte_errno));
+}
 
 void capture_begin(const struct traffic *traffic, const char *path, uint16_t frame_bytes)
 {

@@ -359,6 +359,7 @@ int main(int argc, char **argv)
 	code = app_eal_start(&args, &eal);
 	if (code != APP_EXIT_OK)
 		return code;
+	capture_serve_others();
 	engine.lcore_count = settings.nb_cores;
 	engine.max_qps = settings.limit_qps;
 	engine.max_mrs = settings.limit_mrs;

@@ -8,12 +8,6 @@
 
 #define PATIENCE_MS 1000
 
-static const char *const states[] = {
-	[UROCE_PATH_MIGRATED] = "migrated",
-	[UROCE_PATH_REARM] = "rearm",
-	[UROCE_PATH_ARMED] = "armed",
-};
-
 /* The address of a port that is not this one; false: it has no other. */
 static bool other_address(const struct traffic *traffic, unsigned port, const struct uroce_addr * not,
 			  struct uroce_addr *other)
@@ -125,7 +119,7 @@ void paths_show(struct traffic *traffic, FILE *out)
 		fprintf(out, "0x%06x   %-5u %-16s %-16s %-5u %-6u %-9s ", uroce_qp_num(flow->qp), flow->port,
 			uroce_addr_format(&attr.path.source, source, sizeof(source)),
 			uroce_addr_format(&attr.path.dest, dest, sizeof(dest)), attr.path_mtu, attr.path.traffic_class,
-			states[attr.path_mig_state]);
+			uroce_path_mig_state_name(attr.path_mig_state));
 		if (attr.path_mig_state == UROCE_PATH_MIGRATED)
 			fprintf(out, "none\n");
 		else

@@ -15,7 +15,6 @@
 #include <rte_errno.h>
 #include <rte_lcore.h>
 #include <rte_log.h>
-#include <rte_pdump.h>
 #include <rte_trace.h>
 
 #include "drivers/eal/log.h"
@@ -336,16 +335,6 @@ static void collect_info(const struct uroce_eal_config *config)
 	}
 }
 
-/*
- * A process that shares its configuration can be asked by another one, dpdk-dumpcap, for copies of its frames. Where
- * the user's options let nobody in, EAL refuses this, and there is nobody to ask.
- */
-static void serve_dumpcap(void)
-{
-	if (rte_eal_process_type() == RTE_PROC_PRIMARY && rte_pdump_init() != 0)
-		RTE_LOG(DEBUG, EAL, "no frames for dpdk-dumpcap (%s)\n", rte_strerror(rte_errno));
-}
-
 int uroce_eal_start(const struct uroce_eal_config *config, struct uroce_error *error)
 {
 	static struct command_line line;
@@ -373,9 +362,7 @@ int uroce_eal_start(const struct uroce_eal_config *config, struct uroce_error *e
 	if (!config->main_is_busy)
 		sched_setaffinity(0, sizeof(allowed), &allowed);
 	collect_info(config);
-	if (state.may_leave_files)
-		serve_dumpcap();
-	else
+	if (!state.may_leave_files)
 		drivers_runtime_sweep();
 	return 0;
 }
@@ -406,11 +393,13 @@ bool drivers_eal_is_pci(const char *device)
  */
 void uroce_eal_stop(void)
 {
-	if (state.started && state.may_leave_files)
-		rte_eal_cleanup(); /* it saves the trace, too */
-	else if (state.started)
-		rte_trace_save(); /* nothing without --trace */
-	else if (state.started)
-		drivers_runtime_remove();
+	if (!state.started)
+		return;
 	state.started = false;
+	if (state.may_leave_files) {
+		rte_eal_cleanup(); /* it saves the trace, too */
+	} else {
+		rte_trace_save(); /* nothing without --trace */
+		drivers_runtime_remove();
+	}
 }

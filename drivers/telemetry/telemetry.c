@@ -264,17 +264,6 @@ static int tell_qps(struct uroce_engine *engine, uint32_t number, struct rte_tel
 	return 0;
 }
 
-static const char *migration_name(enum uroce_path_mig_state state)
-{
-	static const char *const names[] = {
-		[UROCE_PATH_MIGRATED] = "migrated",
-		[UROCE_PATH_REARM] = "rearm",
-		[UROCE_PATH_ARMED] = "armed",
-	};
-
-	return (unsigned)state < sizeof(names) / sizeof(names[0]) && names[state] ? names[state] : "unknown";
-}
-
 static int tell_qp(struct uroce_engine *engine, uint32_t number, struct rte_tel_data *answer)
 {
 	struct uroce_qp_view view;
@@ -291,7 +280,7 @@ static int tell_qp(struct uroce_engine *engine, uint32_t number, struct rte_tel_
 	rte_tel_data_add_dict_u64(answer, "peer_qpn", attr->dest_qp_num);
 	add_address(answer, "source", &attr->path.source);
 	add_address(answer, "dest", &attr->path.dest);
-	rte_tel_data_add_dict_string(answer, "path_state", migration_name(attr->path_mig_state));
+	rte_tel_data_add_dict_string(answer, "path_state", uroce_path_mig_state_name(attr->path_mig_state));
 	rte_tel_data_add_dict_u64(answer, "mtu", attr->path_mtu);
 	rte_tel_data_add_dict_u64(answer, "sends", view.sends);
 	rte_tel_data_add_dict_u64(answer, "receives", view.receives);

@@ -206,6 +206,7 @@ UROCE_API int uroce_qp_last_error(struct uroce_qp *qp, struct uroce_qp_error *er
 /* "PATH_MTU" for UROCE_QP_PATH_MTU; never NULL. */
 UROCE_API const char *uroce_qp_attr_name(uint32_t mask_bit);
 UROCE_API const char *uroce_qp_state_name(enum uroce_qp_state state);
+UROCE_API const char *uroce_path_mig_state_name(enum uroce_path_mig_state state);
 
 /*
  * The usual way to RTS in one call: RESET to INIT, RTR, RTS with the attributes of attr (qp_state is ignored;

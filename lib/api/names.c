@@ -118,6 +118,17 @@ const char *uroce_qp_state_name(enum uroce_qp_state state)
 	return NAME_OF(names, (uint32_t)state);
 }
 
+const char *uroce_path_mig_state_name(enum uroce_path_mig_state state)
+{
+	static const char *const names[] = {
+		[UROCE_PATH_MIGRATED] = "MIGRATED",
+		[UROCE_PATH_REARM] = "REARM",
+		[UROCE_PATH_ARMED] = "ARMED",
+	};
+
+	return NAME_OF(names, (uint32_t)state);
+}
+
 const char *uroce_qp_attr_name(uint32_t mask_bit)
 {
 	static const char *const names[] = { "STATE",

@@ -2,8 +2,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Of rare events only: a trace point that is off costs a load and a branch. Names and fields are what a reader of the
- * trace sees; texts are cut at 32 bytes. A field must not be
- * called by a word of the trace's own language, such as event.
+ * trace sees; texts are cut at 32 bytes. A field must not be called by a word of the trace's own language, such as
+ * event.
  */
 #ifndef ENGINE_TRACE_POINTS_H
 #define ENGINE_TRACE_POINTS_H

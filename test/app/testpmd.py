@@ -105,7 +105,7 @@ SESSION = (
     ("show srq", "port  receives", r"^1 +[1-9]\d* +32$"),
     ("show qp {qpn}", "QP {qpn}: RTS, lcore 0, port 0"),
     ("why {qpn}", "nothing has failed"),
-    ("show path", "QPN", "^{qpn} +0 +10.0.0.1 +10.0.0.2 +1024 +0 +migrated +none"),
+    ("show path", "QPN", "^{qpn} +0 +10.0.0.1 +10.0.0.2 +1024 +0 +MIGRATED +none"),
     ("migrate {qpn}", "{qpn} goes from 10.0.1.1 to 10.0.1.2 now"),
     ("show path", "QPN", "^{qpn} +0 +10.0.1.1 +10.0.1.2 "),
     ("migrate {qpn}", "{qpn} goes from 10.0.0.1 to 10.0.0.2 now"),
