@@ -147,6 +147,10 @@ class Guest:
         answer = self.start(command, seconds)
         return answer.wait(seconds + 10), answer.output.strip()
 
+    def nic_stalls(self):
+        """How often its kernel said that the NIC sends nothing: QEMU without KVM, once in some twenty runs."""
+        return self._log("console").count("NETDEV WATCHDOG")
+
     def close(self):
         atexit.unregister(self.close)
         if self.process.poll() is None:
