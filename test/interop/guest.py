@@ -87,9 +87,10 @@ class Guest:
         self.answers, self.ids = {}, itertools.count(1)
         control = self.scratch + "/control"
         ports = []
-        for tap in taps:
+        for tap in taps:  # without event_idx a kick that QEMU has missed is made good by the next frame, else never
             ports += ["-netdev", f"tap,id={tap},ifname={tap},script=no,downscript=no", "-device",
-                      f"virtio-net-pci,netdev={tap},mac=52:54:00:00:00:0{2 + int(tap[-1])},host_mtu={MTU},romfile="]
+                      f"virtio-net-pci,netdev={tap},mac=52:54:00:00:00:0{2 + int(tap[-1])},host_mtu={MTU},romfile=,"
+                      "event_idx=off"]
         command = network.inside(
             "qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "1", "-m", str(memory_mib),
             "-nographic", "-no-reboot", "-nodefaults", "-kernel", kernel, "-initrd", image,

@@ -204,6 +204,7 @@ class TwoGuests(Target):
         guest = Guest(harness.network, *harness.files, address=SECOND_IP, taps=(SECOND_TAP,))
         status, output = guest.run(" && ".join(self.second_steps), 60)
         guest.close()
+        self.wrong = []  # of an earlier try
         if status != 0 or "disconnected 1" not in output or "0x2" not in output:
             self.wrong = [f"the second guest ended with {status}:", *output.splitlines()]
         return own
