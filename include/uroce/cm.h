@@ -81,7 +81,7 @@ struct uroce_cm_options {
 	uint8_t max_dest_rd_atomic; /* answered at a time; 0: as many as the QP was created for */
 	uint8_t traffic_class;      /* connect: DSCP and ECN bits; an accepted connection has the client's */
 	bool flow_control;          /* end-to-end credits, if both want them */
-	uint8_t cm_timeout;         /* connect: code; how long a message waits for its answer; 0: 18, 1.07 s */
+	uint8_t cm_timeout;         /* connect: code; how long a message waits for its response; 0: 18, 1.07 s */
 	uint8_t cm_retries;         /* connect: 1 ... 15; 0: 15 */
 	uint32_t keepalive_ms;      /* our end asks an idle peer so often, so that one that died is told; 0: never */
 	const struct uroce_path *alternate; /* connect: a second path, loaded when it is established: ALTERNATE tells */

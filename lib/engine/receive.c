@@ -60,14 +60,14 @@ static inline bool may_send_at_once(const struct uroce_qp *qp)
 static __rte_always_inline void notice_work(struct uroce_lcore *lcore, struct uroce_qp *qp, bool responses, bool pauses)
 {
 	uint32_t work;
-	bool answers;
+	bool only_responds;
 
-	/* A QP that is queued will be served anyway; only a response may show that it has more to do than to answer. */
+	/* A QP that is queued will be served anyway; only a response may show more to do than to respond. */
 	if (qp->queued && (!responses || !qp->responder_only))
 		return;
 	work = qp_work(qp_core(qp), responses ? WORK_ALL : WORK_RESPONDER | WORK_EVENT);
-	answers = !(work & ~(uint32_t)WORK_RESPONDER);
-	if (responses && answers)
+	only_responds = !(work & ~(uint32_t)WORK_RESPONDER);
+	if (responses && only_responds)
 		qp_update_timer(lcore, qp);
 	if (work == 0)
 		return;
@@ -75,7 +75,7 @@ static __rte_always_inline void notice_work(struct uroce_lcore *lcore, struct ur
 		send_ack(lcore, qp->port, qp);
 		return;
 	}
-	qp->responder_only = answers && (!qp->queued || qp->responder_only);
+	qp->responder_only = only_responds && (!qp->queued || qp->responder_only);
 	if (qp->responder_only && !(work & WORK_RESPONSE))
 		run_queue_add_first(qp);
 	else

@@ -49,7 +49,7 @@ static inline void run_queue_add(struct uroce_qp *qp)
 	run_queue_add_last(qp);
 }
 
-/* Before all others: a peer waits for the answer (S-18). */
+/* Before all others: a peer waits for the response (S-18). */
 static inline void run_queue_add_first(struct uroce_qp *qp)
 {
 	if (!run_queue_claim(qp))

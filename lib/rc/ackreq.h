@@ -1,4 +1,4 @@
-/* ackreq.h - when a packet asks for an ACK because a pause follows, and whether an answer is owed */
+/* ackreq.h - when a packet asks for an ACK because a pause follows, and whether a response is owed */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A packet that more is to follow need not ask. But what follows may have to wait: for room at the port, for other QPs,
@@ -17,7 +17,7 @@
 
 static_assert(ACKREQ_BEFORE_STALL < ACKREQ_INTERVAL, "or the end of the window makes no difference");
 
-/* Does the peer owe an answer to any of the in_flight PSNs from snd_una to next? A READ or atomic has always asked. */
+/* Does the peer owe a response to any of the in_flight PSNs from snd_una to next? A READ or atomic has always asked. */
 static inline bool ackreq_ack_is_due(const struct rc_qp *qp, uint32_t in_flight)
 {
 	return in_flight > qp->requester.since_ackreq;

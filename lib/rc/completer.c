@@ -45,7 +45,7 @@ static inline bool covers_all(const struct rc_qp *qp, psn_t end)
 	return psn_equal(end, win->snd_max) && win->cursor == win->started && qp->requester.rd_atomic_outstanding == 0;
 }
 
-/* Everything before `end` is acknowledged, as far as no answer is missing in between. */
+/* Everything before `end` is acknowledged, as far as no response is missing in between. */
 static bool cover(struct rc_qp *qp, psn_t end, uint64_t now_ns)
 {
 	psn_t snd_una = qp->win.snd_una;
@@ -60,7 +60,7 @@ static bool cover(struct rc_qp *qp, psn_t end, uint64_t now_ns)
 	return complete;
 }
 
-/* Does the oldest request own psn? Of a READ that is refused part-way the answer before psn may be missing as well. */
+/* Does the oldest request own psn? Of a READ that is refused part-way a response before psn may be missing too. */
 static bool oldest_owns(const struct rc_qp *qp, psn_t psn)
 {
 	const struct rc_send_wqe *wqe = sendwin_slot(&qp->win, qp->win.acked);
@@ -102,7 +102,7 @@ static void receive_acknowledge(struct rc_qp *qp, const struct wire_packet *pack
 	}
 }
 
-/* Copies an answer into the request's buffers at offset. Nothing is written unless all of it may be. */
+/* Copies a response into the request's buffers at offset. Nothing is written unless all of it may be. */
 static enum uroce_cause scatter(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint64_t offset, const uint8_t *data,
 				uint32_t bytes)
 {
@@ -114,7 +114,7 @@ static enum uroce_cause scatter(struct rc_qp *qp, const struct rc_send_wqe *wqe,
 	return UROCE_CAUSE_NONE;
 }
 
-/* Only what an answer may be told with. */
+/* Only what a response may be told with. */
 static inline bool aeth_fits(const struct wire_opcode_row *op, const struct wire_packet *packet)
 {
 	return !op->aeth || syndrome_class(packet->syndrome) == SYNDROME_ACK;
@@ -130,7 +130,7 @@ static inline bool read_response_fits(const struct rc_qp *qp, const struct rc_se
 	uint64_t left = wqe->length_bytes - ((uint64_t)index << qp->mtu_shift);
 	bool last = index + 1 == wqe->psn_count;
 
-	/* The answer to a part that was asked for again begins and ends where the part does. */
+	/* The response to a part that was asked for again begins and ends where the part does. */
 	if (op->last != last && (last || !qp_una_was_restarted(qp)))
 		return false;
 	if (op->first && index > 0 && !qp_una_was_restarted(qp))
@@ -140,7 +140,7 @@ static inline bool read_response_fits(const struct rc_qp *qp, const struct rc_se
 }
 
 /* Is it what the request waits for? READs, FLUSHes and ATOMIC WRITEs have a READ response, the latter an empty one. */
-static bool answer_fits(const struct rc_qp *qp, const struct rc_send_wqe *wqe, const struct wire_packet *packet)
+static bool response_fits(const struct rc_qp *qp, const struct rc_send_wqe *wqe, const struct wire_packet *packet)
 {
 	const struct wire_opcode_row *op = wire_opcode(packet->opcode);
 
@@ -168,7 +168,7 @@ static bool answer_fits(const struct rc_qp *qp, const struct rc_send_wqe *wqe, c
 	return false;
 }
 
-static inline void answer_placed(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint64_t now_ns)
+static inline void response_placed(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint64_t now_ns)
 {
 	uint32_t acked = qp->win.acked;
 
@@ -181,7 +181,7 @@ static inline void answer_placed(struct rc_qp *qp, const struct rc_send_wqe *wqe
 	rc_retry_progress_made(qp, now_ns);
 }
 
-static void receive_answer(struct rc_qp *qp, const struct wire_packet *packet, uint64_t now_ns)
+static void receive_response(struct rc_qp *qp, const struct wire_packet *packet, uint64_t now_ns)
 {
 	const struct wire_opcode_row *op = wire_opcode(packet->opcode);
 	psn_t psn = psn_make(packet->psn);
@@ -194,7 +194,7 @@ static void receive_answer(struct rc_qp *qp, const struct wire_packet *packet, u
 		return;
 	}
 	wqe = sendwin_slot(&qp->win, qp->win.acked);
-	if (!answer_fits(qp, wqe, packet)) {
+	if (!response_fits(qp, wqe, packet)) {
 		rc_fail_send(qp, UROCE_WC_BAD_RESP_ERR, UROCE_CAUSE_BAD_RESPONSE);
 		return;
 	}
@@ -206,7 +206,7 @@ static void receive_answer(struct rc_qp *qp, const struct wire_packet *packet, u
 	if (cause != UROCE_CAUSE_NONE)
 		rc_fail_send(qp, UROCE_WC_LOC_PROT_ERR, cause);
 	else
-		answer_placed(qp, wqe, now_ns);
+		response_placed(qp, wqe, now_ns);
 }
 
 static void take_credits(struct rc_qp *qp, const struct wire_packet *packet)
@@ -275,7 +275,7 @@ static enum early place_early(struct rc_qp *qp, const struct wire_packet *packet
 	if (!scatter_copy_checking(&place, packet, origin))
 		return EARLY_WRONG;
 	take_aeth(qp, packet);
-	answer_placed(qp, wqe, now_ns);
+	response_placed(qp, wqe, now_ns);
 	return EARLY_DONE;
 }
 
@@ -301,7 +301,7 @@ bool rc_completer_receive(struct rc_qp *qp, const struct wire_packet *packet, co
 	if (op->kind == WIRE_KIND_ACKNOWLEDGE)
 		receive_acknowledge(qp, packet, now_ns);
 	else
-		receive_answer(qp, packet, now_ns);
+		receive_response(qp, packet, now_ns);
 	return true;
 }
 

@@ -47,7 +47,7 @@ static bool duplicate_matches(const struct rc_qp *qp, const struct rc_replay_ent
  * The whole rest of a READ, or a part of it, is answered anew, and what is being sent of it is given up (S-9). But what
  * has never left still has to, in its order: it is not given up for a part, and one that begins behind it comes anyway.
  */
-static void answer_read_again(struct rc_qp *qp, struct rc_replay_entry *entry, const struct wire_packet *packet)
+static void respond_to_read_again(struct rc_qp *qp, struct rc_replay_entry *entry, const struct wire_packet *packet)
 {
 	psn_t psn = psn_make(packet->psn);
 	uint32_t count = qp_packets(qp, packet->dma_length);
@@ -80,7 +80,7 @@ static bool receive_duplicate_response(struct rc_qp *qp, const struct wire_packe
 	else
 		known = true;
 	if (known && read) {
-		answer_read_again(qp, entry, packet);
+		respond_to_read_again(qp, entry, packet);
 	} else if (known) {
 		rc_replay_queue(&qp->replay, entry, psn, 1, 0);
 	}

@@ -28,7 +28,7 @@ static inline void rc_qp_prefetch_in(const struct rc_qp *qp, bool response)
 	}
 }
 
-/* And what goes out: answers; */
+/* And what goes out: responses; */
 static inline void rc_qp_prefetch_responder(const struct rc_qp *qp)
 {
 	qp_prefetch(qp);

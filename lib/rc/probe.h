@@ -1,7 +1,7 @@
 /* probe.h - asking early when progress stops, so that a lost NAK, ACK or tail does not cost a timeout */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Every loss in the middle of a flight shows by a NAK or an answer that is missing. What shows by nothing: the last
+ * Every loss in the middle of a flight shows by a NAK or a response that is missing. What shows by nothing: the last
  * packet lost, the ACK lost, the NAK lost, the first resent packet lost. All of them look the same: nothing comes any
  * more. Some round trips after the last sign of life one packet goes out beside the window, whose state it does not
  * touch. No retry is spent and the ACK timer runs on: a peer that is dead is found by that alone.
@@ -10,11 +10,11 @@
  * packet and the newest go, if together they are not larger than one packet: whoever has them acknowledges everything,
  * whoever misses the oldest takes it, and NAKs what is missing behind it. Otherwise the newest goes, if it is no READ,
  * which is not asked for again, and behind it a duplicate of what is already acknowledged, an empty WRITE: it draws an
- * ACK that tells how far the peer has come, and never overtakes a response (S-8). When it comes and the answer to the
+ * ACK that tells how far the peer has come, and never overtakes a response (S-8). When it comes and the response to the
  * oldest packet has not, that or the packet was lost.
  *
  * Which of two packets was answered nobody knows (T-5), so a peer that has become slower would be asked before each of
- * its answers, and never be timed. Hence Karn's rule: progress alone does not make waits short again, a measure does;
+ * its responses, and never be timed. Hence Karn's rule: progress alone does not make waits short again, a measure does;
  * or the sight of a loss, for then it is likely that asking was right.
  */
 #ifndef RC_PROBE_H
@@ -51,7 +51,7 @@ static inline uint64_t probe_pto_ns(const struct rc_probe *probe, const struct r
 }
 
 /*
- * An answer is owed, and the peer was heard of, or was asked just now. Unless the ACK timer (timeout_ns) comes
+ * A response is owed, and the peer was heard of, or was asked just now. Unless the ACK timer (timeout_ns) comes
  * first: nothing is won by asking then. It also bounds the number of tries.
  */
 static inline void probe_start(struct rc_probe *probe, const struct rc_rtt *trip, uint64_t timeout_ns, uint64_t now_ns)
@@ -84,7 +84,7 @@ static inline void probe_heard(struct rc_probe *probe, const struct rc_rtt *trip
 		probe_start(probe, trip, timeout_ns, now_ns);
 }
 
-/* Nobody owes an answer, nothing is in flight, or something else decides when to send. */
+/* Nobody owes a response, nothing is in flight, or something else decides when to send. */
 static inline void probe_stop(struct rc_probe *probe)
 {
 	probe->deadline_ns = UINT64_MAX;

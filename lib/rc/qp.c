@@ -213,7 +213,7 @@ enum rc_counter rc_qp_receive(struct rc_qp *qp, const struct wire_packet *packet
 	return qp_take_packet(qp, packet, origin, now_ns, out);
 }
 
-/* answers from RTR on, requests in RTS, and their rest in SQD. */
+/* responses from RTR on, requests in RTS, and their rest in SQD. */
 bool rc_qp_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 {
 	bool more = false;

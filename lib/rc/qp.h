@@ -121,8 +121,8 @@ static inline enum rc_counter qp_receive(struct rc_qp *qp, const struct wire_pac
 bool rc_qp_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out);
 
 /*
- * The same for a QP to which nothing has happened since the last time but that requests came: answers alone. It saves a
- * responder from looking at its send queue. true also when there is news: rc_qp_transmit() is to be called.
+ * The same for a QP to which nothing has happened since the last time but that requests came: responses alone. It saves
+ * a responder from looking at its send queue. true also when there is news: rc_qp_transmit() is to be called.
  */
 bool rc_qp_respond(struct rc_qp *qp, struct rc_outbox *out);
 

@@ -145,7 +145,7 @@ struct rc_anomaly {
 struct rc_keepalive {
 	uint64_t interval_ns; /* 0: off */
 	uint64_t deadline_ns; /* when to look again; RC_NEVER: off */
-	bool waiting;         /* for an answer: if nothing is in flight the ACK timer is for this */
+	bool waiting;         /* for a response: if nothing is in flight the ACK timer is for this */
 };
 
 #define QP_KNOWN_KEYS 4u /* a power of two */
@@ -157,9 +157,9 @@ struct rc_known_key {
 };
 
 /*
- * By cache lines, for with many QPs it is those that cost: what every packet touches; what requests and their answers
- * do at the responder; keys and reports; what sending and its answers touch. rc_qp_prefetch_...() fetch just those. The
- * rest is needed seldom.
+ * By cache lines, for with many QPs it is those that cost: what every packet touches; what requests and their responses
+ * do at the responder; keys and reports; what sending and its responses touch. rc_qp_prefetch_...() fetch just those.
+ * The rest is needed seldom.
  */
 struct rc_qp {
 	uint8_t state; /* enum uroce_qp_state */

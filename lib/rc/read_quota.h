@@ -1,8 +1,8 @@
-/* read_quota.h - how much may be in flight after losses: packets sent, and answers to READs */
+/* read_quota.h - how much may be in flight after losses: packets sent, and responses to READs */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What goes out behind a lost packet is sent in vain, and so is the answer to what is asked for behind a lost
- * response. A peer that is slow, or that finishes each answer before it looks at the next request, is busy with that
+ * What goes out behind a lost packet is sent in vain, and so is the response to what is asked for behind a lost
+ * response. A peer that is slow, or that finishes each response before it looks at the next request, is busy with that
  * for long, and where packets overtake each other each NAK would send a whole window again. So after a loss about as
  * much may be in flight as was got between the last two, and twice as much whenever a quota has come without one.
  */

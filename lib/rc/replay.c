@@ -1,4 +1,4 @@
-/* replay.c - the replay cache and the queue of answers */
+/* replay.c - the replay cache and the queue of responses */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <assert.h>
 #include <string.h>
@@ -187,7 +187,7 @@ struct rc_replay_entry *rc_replay_find_after(const struct rc_replay *replay, psn
 	return count < replay->used ? nth(replay, count) : NULL;
 }
 
-/* The link that an entry goes behind: answers leave in request order, also before one that is under way (S-14). */
+/* The link that an entry goes behind: responses leave in request order, also before one that is under way (S-14). */
 static uint16_t *place_in_queue(struct rc_replay *replay, psn_t psn)
 {
 	uint16_t *link = &replay->queue_head;

@@ -5,7 +5,7 @@
  * in constant time, a binary search by the range that it owns finds a READ from within. Order is by the distance from
  * ePSN: a READ may own half of all PSNs, and its first one then lies farther behind than the half window reaches.
  * Entries to be answered stand in a queue through the entries themselves, in request order (S-14) and each at most
- * once: a duplicate of one that stands there restarts it in its place, one of an earlier request goes before an answer
+ * once: a duplicate of one that stands there restarts it in its place, one of an earlier request goes before a response
  * that is under way.
  */
 #ifndef RC_REPLAY_H
@@ -26,13 +26,13 @@ struct rc_replay_entry {
 	uint32_t length_bytes;
 	uint8_t opcode; /* of the request: enum wire_opcode */
 	bool queued;    /* stands in the queue */
-	bool repeated;  /* answered once before: this answer is for a duplicate */
+	bool repeated;  /* answered once before: this response is for a duplicate */
 	uint8_t flush;  /* FLUSH: selectivity and type, as FETH has them */
 	uint16_t queue_next;
 	uint16_t hash_next;
-	psn_t begin_psn;            /* where this answer begins */
+	psn_t begin_psn;            /* where this response begins */
 	psn_t send_psn;             /* what goes out next */
-	psn_t end_psn;              /* where this answer stops: a duplicate may ask for less */
+	psn_t end_psn;              /* where this response stops: a duplicate may ask for less */
 	uint32_t end_bytes;         /* READ: the same in bytes from va */
 	uint32_t msn;               /* as it was when accepted (S-13) */
 	psn_t unsent_psn;           /* the first response that has never left (K-ACC) */
@@ -90,7 +90,7 @@ void rc_replay_queue(struct rc_replay *replay, struct rc_replay_entry *entry, ps
 /* The entry that is responded to next, or NULL. */
 struct rc_replay_entry *rc_replay_head(const struct rc_replay *replay);
 
-/* The head's answer has left, or is given up. */
+/* The head's response has left, or is given up. */
 void rc_replay_pop(struct rc_replay *replay);
 
 #endif

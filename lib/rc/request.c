@@ -51,7 +51,7 @@ static uint32_t feth_of(const struct rc_send_wqe *wqe)
 	return reach | (wqe->imm & UROCE_FLUSH_WHOLE_REGION ? FETH_WHOLE_REGION : 0);
 }
 
-/* Where the answer of a READ or atomic will go must be ours to write, before we ask. */
+/* Where the response of a READ or atomic will go must be ours to write, before we ask. */
 static enum uroce_cause check_response_buffers(struct rc_qp *qp, const struct rc_send_wqe *wqe)
 {
 	for (uint32_t i = 0; i < wqe->sge_count; i++) {

@@ -26,7 +26,7 @@ struct request_pieces {
 enum uroce_cause rc_request_find_pieces(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint32_t index,
 					struct request_pieces *pieces);
 
-/* May the memory of a request that is answered by itself be used, for its answer or its payload? */
+/* May the memory of a request that is answered by itself be used, for its response or its payload? */
 enum uroce_cause rc_request_check_rd_atomic(struct rc_qp *qp, const struct rc_send_wqe *wqe);
 
 /*

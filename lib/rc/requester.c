@@ -29,7 +29,7 @@ NOINLINE enum plan report_fault(struct rc_qp *qp, enum uroce_wc_status status, e
 	return PLAN_FAULT;
 }
 
-/* Another READ only while its answer is not likely to be dropped behind the next loss; a single one always. */
+/* Another READ only while its response is not likely to be dropped behind the next loss; a single one always. */
 NOINLINE bool fits_quota(struct rc_qp *qp, uint32_t psn_count)
 {
 	read_quota_grow(&qp->quota, qp->win.snd_una);
@@ -80,9 +80,9 @@ NOINLINE enum plan look_into(struct rc_qp *qp, const struct rc_send_wqe *wqe, ui
 }
 
 /*
- * How much of a READ's answer to ask for again at `snd_nxt`; 0: not now. All of it when nothing shows that the peer has
- * the request: a part of it would be taken for a request of its own. Otherwise it goes by the quota, part by part: a
- * part of a READ that is under way is not overtaken by the next one, for the peer gives it up then (S-9).
+ * How much of a READ's response to ask for again at `snd_nxt`; 0: not now. All of it when nothing shows that the
+ * peer has the request: a part of it would be taken for a request of its own. Otherwise it goes by the quota, part
+ * by part: a part of a READ that is under way is not overtaken by the next one, for the peer gives it up then (S-9).
  */
 NOINLINE uint32_t restart_packets(struct rc_qp *qp, const struct rc_send_wqe *wqe)
 {
@@ -288,8 +288,8 @@ static bool send(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 
 /*
  * The probe that is due leaves in front of what is new. What is sent again asks as well; but where that has to wait for
- * the answer to a part of a READ, and no packet has left, the probe does. An ask that was put off leaves behind what is
- * new, if none of that asks. true: it had no room.
+ * the response to a part of a READ, and no packet has left, the probe does. An ask that was put off leaves behind what
+ * is new, if none of that asks. true: it had no room.
  */
 static bool probe(struct rc_qp *qp, bool sent, uint64_t now_ns, struct rc_outbox *out)
 {

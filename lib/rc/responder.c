@@ -275,7 +275,7 @@ static uint64_t perform_atomic(const struct wire_packet *packet, uint8_t *host)
 	return original;
 }
 
-/* What the replay entry keeps of a request, and its effect; a READ's and a FLUSH's comes with the answer. */
+/* What the replay entry keeps of a request, and its effect; a READ's and a FLUSH's comes with the response. */
 static void execute_kind(struct rc_qp *qp, const struct wire_opcode_row *op, const struct wire_packet *packet,
 			 const struct rc_scatter *place, struct rc_replay_entry *entry)
 {
@@ -314,7 +314,7 @@ NOINLINE void execute_rd_atomic(struct rc_qp *qp, const struct wire_packet *pack
 	rc_replay_queue(&qp->replay, entry, entry->first_psn, count, entry->length_bytes);
 	resp->newest_request = resp->epsn;
 	resp->epsn = psn_add(resp->epsn, count);
-	resp->due &= (uint8_t)~WORK_ACK; /* its answer acknowledges everything before it */
+	resp->due &= (uint8_t)~WORK_ACK; /* its response acknowledges everything before it */
 	rc_replay_expire(&qp->replay, resp->epsn);
 }
 

@@ -19,10 +19,10 @@ struct wire_packet;
 bool rc_responder_receive(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin,
 			  uint64_t now_ns, struct rc_outbox *out);
 
-/* The rights of the peer have changed, or how many READs and atomics may wait for their answers. */
+/* The rights of the peer have changed, or how many READs and atomics may wait for their responses. */
 void rc_responder_enable(struct rc_qp *qp);
 
-/* Adds READ responses, atomic answers, ACKs and NAKs, in request order. true: more to send than room. */
+/* Adds READ responses, atomic responses, ACKs and NAKs, in request order. true: more to send than room. */
 bool rc_responder_transmit(struct rc_qp *qp, struct rc_outbox *out);
 
 #endif

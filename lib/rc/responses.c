@@ -1,4 +1,4 @@
-/* responses.c - the responder's packets: READ responses, atomic answers, ACKs and NAKs, in request order (S-14) */
+/* responses.c - the responder's packets: READ responses, atomic responses, ACKs and NAKs, in request order (S-14) */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rc/responder.h"
 
@@ -39,8 +39,8 @@ static uint8_t read_opcode(bool first, bool last)
 }
 
 /*
- * The next packets of a READ's answer, unless its memory may no longer be read (S-4). It is looked up once for all that
- * go out now, for a region stays for the length of a poll; and it has an end that does not move.
+ * The next packets of a READ's response, unless its memory may no longer be read (S-4). It is looked up once for all
+ * that go out now, for a region stays for the length of a poll; and it has an end that does not move.
  */
 static enum rc_mr_verdict add_read_responses(struct rc_qp *qp, struct rc_replay_entry *entry, struct rc_outbox *out)
 {
@@ -111,7 +111,7 @@ static void abandon_response(struct rc_qp *qp, struct rc_replay_entry *entry, en
 	}
 }
 
-/* One answer, or as much of it as there is room for. false: more of it is to come, but not now. */
+/* One response, or as much of it as there is room for. false: more of it is to come, but not now. */
 static bool add_response(struct rc_qp *qp, struct rc_replay_entry *entry, struct rc_outbox *out)
 {
 	enum rc_mr_verdict why = MR_OK;

@@ -67,7 +67,7 @@ void rc_retry_progress_made(struct rc_qp *qp, uint64_t now_ns)
 	retry->since_ns = now_ns;
 	qp->probe.behind_una = false;
 	if (retry_waits_for_receiver(retry) && is_before_rnr(qp))
-		return; /* answers to what came before it do not end the wait */
+		return; /* responses to what came before it do not end the wait */
 	retry->rnr_deadline_ns = RC_NEVER;
 	/* Nothing in flight (all done, or all of it waits to be sent again): the next packet starts the timer. */
 	retry->ack_deadline_ns = in_flight && retry->timeout_ns ? now_ns + retry->timeout_ns : RC_NEVER;
@@ -156,7 +156,7 @@ void rc_retry_timer_expired(struct rc_qp *qp)
 }
 
 /*
- * Can what has come not be an answer to what was last sent for snd_una (T-5)? Then it is an echo of an earlier flight:
+ * Can what has come not be a response to what was last sent for snd_una (T-5)? Then it is an echo of an earlier flight:
  * the packet is on its way, or about to leave.
  */
 static bool is_echo(const struct rc_qp *qp, uint64_t now_ns)
@@ -212,7 +212,7 @@ static bool goes_on_with_old_flight(struct rc_qp *qp, psn_t psn)
 	return retry->rewound && newer && ahead < psn_distance(retry->rewind_limit, win->snd_una);
 }
 
-/* The answer at snd_una was lost, if this is no echo. heard: everything before it has reached the peer. */
+/* The response at snd_una was lost, if this is no echo. heard: everything before it has reached the peer. */
 static void response_was_lost(struct rc_qp *qp, psn_t heard, uint64_t now_ns)
 {
 	if (retry_waits_for_receiver(&qp->retry) || is_echo(qp, now_ns))
@@ -222,7 +222,7 @@ static void response_was_lost(struct rc_qp *qp, psn_t heard, uint64_t now_ns)
 }
 
 /*
- * A long answer to what was asked before the rewind is still coming: the peer is alive, and the answer to what was
+ * A long response to what was asked before the rewind is still coming: the peer is alive, and the response to what was
  * asked again comes behind it. It goes forward and has an end, so the timer is put off for so long and no longer.
  */
 static void put_off_timer(struct rc_retry *retry, uint64_t now_ns)

@@ -6,9 +6,9 @@
  * fails the request that owns snd_una.
  *
  * One loss shows many times: the rest of the flight is still on its way, and a slow peer answers it for long. The first
- * restart at a PSN is at once. Another one is not before what comes can be an answer to what was sent again: a round
+ * restart at a PSN is at once. Another one is not before what comes can be a response to what was sent again: a round
  * trip and its deviation later (T-5), and after each further restart twice as long. So the budget is spent by time-outs
- * and by answers to what was last sent, never by echoes.
+ * and by responses to what was last sent, never by echoes.
  */
 #ifndef RC_RETRY_H
 #define RC_RETRY_H
@@ -20,12 +20,12 @@
 
 void rc_retry_reset(struct rc_retry *retry);
 
-/* So many packets from psn on went out, for the first time or again. asks: the peer owes an answer to the last. */
+/* So many packets from psn on went out, for the first time or again. asks: the peer owes a response to the last. */
 void rc_retry_packets_sent(struct rc_qp *qp, psn_t psn, uint32_t packets, bool first, bool asks, uint64_t now_ns);
 
 /*
  * Would that learn anything of packets from psn on? If they start the ACK timer, which the oldest in flight does, if
- * one of them is to be timed, or if the last is the first that has an answer to come.
+ * one of them is to be timed, or if the last is the first that has a response to come.
  */
 static inline bool retry_wants_to_know(const struct rc_qp *qp, psn_t psn, bool asks)
 {
@@ -48,7 +48,7 @@ void rc_retry_timer_expired(struct rc_qp *qp);
 /* A sequence NAK for snd_una arrived (K-SEQ-REQ). */
 void rc_retry_sequence_nak_arrived(struct rc_qp *qp, uint64_t now_ns);
 
-/* A response at `trigger` showed that the answer at snd_una was lost. */
+/* A response at `trigger` showed that the response at snd_una was lost. */
 void rc_retry_response_missing(struct rc_qp *qp, psn_t trigger, uint64_t now_ns);
 
 /* The same of an ACK of `trigger`, or a NAK of the next one, which may be what the probe of a READ draws. */

@@ -32,8 +32,8 @@ void rc_rtt_reset(struct rc_rtt *trip);
 void rc_rtt_end(struct rc_rtt *trip, uint64_t timeout_ns, uint64_t now_ns);
 
 /*
- * After so long what comes can be an answer to what was sent then, and not only to what was sent before (T-5): the mean
- * and four times the deviation, as RFC 6298 has it; while none has been timed, the ACK timeout.
+ * After so long what comes can be a response to what was sent then, and not only to what was sent before (T-5): the
+ * mean and four times the deviation, as RFC 6298 has it; while none has been timed, the ACK timeout.
  */
 static inline uint64_t rtt_bound_ns(const struct rc_rtt *trip, uint64_t timeout_ns)
 {

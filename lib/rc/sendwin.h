@@ -27,7 +27,7 @@ enum rc_send_needs {
 	NEEDS_RECEIVE = 1,              /* an entry at the peer: a credit, where those are counted (F-3) */
 	NEEDS_RESPONSE = 2,             /* one of the peer's slots for READs and the like */
 	NEEDS_NO_PACKET = 4,            /* done here, when all before it is */
-	NEEDS_FENCE = UROCE_SEND_FENCE, /* 8: nothing before it that waits for an answer */
+	NEEDS_FENCE = UROCE_SEND_FENCE, /* 8: nothing before it that waits for a response */
 	NEEDS_TOO_MUCH = 16,            /* is longer than a message may be: a local fault */
 	NEEDS_ALL = 31
 };
@@ -109,8 +109,8 @@ void rc_sendwin_finish_local(struct rc_sendwin *win);
 uint32_t rc_sendwin_owner(const struct rc_sendwin *win, psn_t psn);
 
 /*
- * Acknowledges everything before `end`. Stops in front of a request that needs an answer of its own (READ,
- * atomic), for silence about it means that the answer was lost (Q-8). true: got as far as `end`.
+ * Acknowledges everything before `end`. Stops in front of a request that needs a response of its own (READ,
+ * atomic), for silence about it means that the response was lost (Q-8). true: got as far as `end`.
  */
 bool rc_sendwin_ack_through(struct rc_sendwin *win, psn_t end);
 
@@ -180,7 +180,7 @@ static inline void sendwin_keep_next_ahead(struct rc_sendwin *win)
 }
 
 /*
- * Acknowledges everything that was sent, of which no request needs an answer of its own, and none is half sent, nor to
+ * Acknowledges everything that was sent, of which no request needs a response of its own, and none is half sent, nor to
  * be sent again: the cursor is at `started`.
  */
 static inline void sendwin_ack_all(struct rc_sendwin *win)
