@@ -232,3 +232,33 @@ Test(packet, the_pad_fills_up_to_four_bytes)
 	cr_expect_eq(packet_pad_bytes(3), 1);
 	cr_expect_eq(packet_pad_bytes(4096), 0);
 }
+
+/* What it has of an ACK as nearly all are, MigReq or not, and of nothing else, whichever bit is another. */
+Test(packet, an_ack_in_few_words_is_one_that_has_nothing_else)
+{
+	RULE("W-4");
+	RULE("W-6");
+	for (uint32_t bytes = WIRE_ACK_BYTES - 4; bytes <= WIRE_ACK_BYTES + 8; bytes++) {
+		for (uint32_t bit = 0; bit < 16 * 8; bit++) {
+			uint8_t data[WIRE_ACK_BYTES + 8] = { OP_ACKNOWLEDGE };
+			bool usual = bit / 8 >= 8 || bit / 8 == 2 || bit / 8 == 3 || (bit / 8 > 4 && bit / 8 < 8) ||
+				     (bit / 8 == 1 && bit % 8 == 6);
+			struct wire_packet packet, again;
+			struct wire_ack ack;
+
+			data[bit / 8] ^= (uint8_t)(1u << bit % 8);
+			cr_assert_eq(packet_parse_ack(data, bytes, &ack), usual && bytes == WIRE_ACK_BYTES,
+				     "bit %u of %u bytes", bit, bytes);
+			if (!usual || bytes != WIRE_ACK_BYTES)
+				continue;
+			cr_assert_eq(wire_packet_parse(data, bytes, &packet), WIRE_PACKET_OK);
+			packet_of_ack(&ack, &again);
+			expect_same(&packet, &again);
+			cr_assert_null(again.payload);
+			cr_assert_eq(ack_pkey(&ack), packet.pkey);
+			cr_assert_eq(ack_dest_qpn(&ack), packet.dest_qpn);
+			cr_assert_eq(ack_psn(&ack), packet.psn);
+			cr_assert_eq(ack_aeth(&ack), (uint32_t)packet.syndrome << 24 | packet.msn);
+		}
+	}
+}
