@@ -11,6 +11,7 @@
 #define CAP_TIMEOUT (15ull << 24) /* 7.5 s */
 #define CAP_NVM (1ull << 37)
 #define KEEP_ALIVE_UNIT_MS 1000u
+#define CONNECTING_MS 30000u /* for its other queues: Linux waits 4.3 s for each message of CM that was lost */
 #define DISCOVERY_MS 120000u /* of a host that named none, so that it cannot stay for ever */
 #define NOTICE 2u            /* type of an event */
 
@@ -92,15 +93,31 @@ bool nvmf_controller_is_ready(const struct nvmf_controller *controller)
 	return controller->csts & NVME_CSTS_READY;
 }
 
-/* The time that a host names, in whole units. */
-void nvmf_controller_hear(struct nvmf_controller *controller, uint64_t now_ns)
+/* The time that a host names, in whole units; 0: none. */
+static uint64_t keep_alive_ms(const struct nvmf_controller *controller)
 {
 	uint64_t ms = controller->keep_alive_ms;
 
 	if (ms == 0 && controller->subsystem == NULL)
 		ms = DISCOVERY_MS;
-	ms = (ms + KEEP_ALIVE_UNIT_MS - 1) / KEEP_ALIVE_UNIT_MS * KEEP_ALIVE_UNIT_MS;
+	return (ms + KEEP_ALIVE_UNIT_MS - 1) / KEEP_ALIVE_UNIT_MS * KEEP_ALIVE_UNIT_MS;
+}
+
+static void wait_for_host(struct nvmf_controller *controller, uint64_t ms, uint64_t now_ns)
+{
 	controller->deadline_ns = ms ? now_ns + ms * 1000000 : NVMF_FOREVER;
+}
+
+void nvmf_controller_greet(struct nvmf_controller *controller, uint64_t now_ns)
+{
+	uint64_t ms = keep_alive_ms(controller);
+
+	wait_for_host(controller, ms && ms < CONNECTING_MS ? CONNECTING_MS : ms, now_ns);
+}
+
+void nvmf_controller_hear(struct nvmf_controller *controller, uint64_t now_ns)
+{
+	wait_for_host(controller, keep_alive_ms(controller), now_ns);
 }
 
 uint64_t nvmf_controller_cap(const struct nvmf_controller *controller)

@@ -54,6 +54,9 @@ struct nvmf_queue *nvmf_controller_queue(const struct nvmf_controller *controlle
 struct nvmf_controller *nvmf_controller_create(struct nvmf_target *target, const struct nvmf_subsystem *subsystem);
 void nvmf_controller_attach(struct nvmf_controller *controller, struct nvmf_queue *queue);
 bool nvmf_controller_is_ready(const struct nvmf_controller *controller);
+/* Of Connect. A host sends its first Keep Alive when all its queues are there, which takes as long as it takes. */
+void nvmf_controller_greet(struct nvmf_controller *controller, uint64_t now_ns);
+/* Of Keep Alive: from now on the host has the time that it named. */
 void nvmf_controller_hear(struct nvmf_controller *controller, uint64_t now_ns);
 uint64_t nvmf_controller_cap(const struct nvmf_controller *controller);
 void nvmf_controller_set_cc(struct nvmf_controller *controller, uint32_t cc);

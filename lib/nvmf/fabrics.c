@@ -60,7 +60,7 @@ static uint16_t connect_admin(struct nvmf_command *command, const uint8_t *data,
 	strcpy(controller->host_nqn, host);
 	memcpy(controller->host_id, data + DATA_HOST_ID, sizeof(controller->host_id));
 	controller->keep_alive_ms = get_le32(command->sqe + SQE_KEEP_ALIVE);
-	nvmf_controller_hear(controller, now_ns);
+	nvmf_controller_greet(controller, now_ns);
 	nvmf_controller_attach(controller, queue);
 	return NVME_OK;
 }

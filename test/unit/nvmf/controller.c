@@ -254,9 +254,41 @@ Test(controller, a_host_not_heard_for_its_time_has_expired)
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct nvmf_host *host = host_open(NULL);
-		uint64_t last = host->now_ns + (rows[i].expires ? rows[i].expires - 1 : 1ull << 62);
+		uint64_t last;
 
 		cr_expect_null(nvmf_target_expired(&host->target, UINT64_MAX / 2));
+		connect_with(host, rows[i].subsystem, rows[i].ms);
+		host->now_ns += HOST_S / 2;
+		host_enable(host, &host->admin);
+		host_expect(host, &host->admin, sqe_make(NVME_KEEP_ALIVE, 0, 0), NVME_OK, "Keep Alive");
+		last = host->now_ns + (rows[i].expires ? rows[i].expires - 1 : 1ull << 62);
+		cr_expect_null(nvmf_target_expired(&host->target, last), "%s %u ms", rows[i].subsystem, rows[i].ms);
+		if (rows[i].expires)
+			cr_expect_eq(nvmf_target_expired(&host->target, last + 1), host->admin.controller, "%s %u ms",
+				     rows[i].subsystem, rows[i].ms);
+		host_close(host);
+	}
+}
+
+/* Linux sends its first Keep Alive when its last queue is connected, and waits 4.3 s for each message that is lost. */
+Test(controller, a_host_has_half_a_minute_to_connect_its_queues)
+{
+	static const struct {
+		const char *subsystem;
+		uint32_t ms;
+		uint64_t expires; /* 0: never */
+	} rows[] = {
+		{ HOST_DISK, 5000, 30 * HOST_S },
+		{ HOST_DISK, 1, 30 * HOST_S },
+		{ HOST_DISK, 30001, 31 * HOST_S },
+		{ HOST_DISK, 0, 0 },
+		{ NVME_DISCOVERY_NQN, 0, 120 * HOST_S },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct nvmf_host *host = host_open(NULL);
+		uint64_t last = host->now_ns + (rows[i].expires ? rows[i].expires - 1 : 1ull << 62);
+
 		connect_with(host, rows[i].subsystem, rows[i].ms);
 		cr_expect_null(nvmf_target_expired(&host->target, last), "%s %u ms", rows[i].subsystem, rows[i].ms);
 		if (rows[i].expires)
@@ -273,6 +305,7 @@ Test(controller, only_keep_alive_and_its_feature_begin_the_time_anew)
 	uint64_t deadline = host->now_ns + 5 * HOST_S;
 
 	host_join(host);
+	host_expect(host, &host->admin, sqe_make(NVME_KEEP_ALIVE, 0, 0), NVME_OK, "the first Keep Alive");
 	host->now_ns += 3 * HOST_S;
 	host_expect(host, &host->io, sqe_blocks(NVME_READ, 1, 0, 1, 512), NVME_OK, "Read");
 	memset(host->data, 0, 256);
@@ -300,7 +333,7 @@ Test(controller, one_without_its_admin_queue_does_not_expire_again)
 
 	host_login(host, HOST_DISK);
 	host_join(host);
-	cr_assert_not_null(nvmf_target_expired(&host->target, host->now_ns + 5 * HOST_S));
+	cr_assert_not_null(nvmf_target_expired(&host->target, host->now_ns + 30 * HOST_S));
 	nvmf_queue_close(&host->admin);
 	cr_expect_null(nvmf_target_expired(&host->target, UINT64_MAX / 2));
 	host_close(host);
