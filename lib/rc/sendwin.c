@@ -30,13 +30,13 @@ static bool flush_is_valid(uint32_t flush)
 	return (flush & reach) && !(flush & ~(reach | UROCE_FLUSH_WHOLE_REGION));
 }
 
-/* What a request may be made of, and what it needs to begin. */
-enum post_pieces { PIECES_ANY, PIECES_NONE, PIECES_EIGHT_BYTES };
+/* What a request may be made of. PIECES_BIND: of keys, which only rc_sendwin_post_bind() has. */
+enum post_pieces { PIECES_ANY, PIECES_NONE, PIECES_EIGHT_BYTES, PIECES_BIND };
 
 struct post_rule {
 	uint8_t flags;  /* enum uroce_send_flags that it may have */
 	uint8_t pieces; /* enum post_pieces */
-	uint8_t needs;  /* enum rc_send_needs */
+	uint8_t needs;  /* enum rc_send_needs: to begin */
 };
 
 #define NOT_INLINE (UROCE_SEND_SIGNALED | UROCE_SEND_SOLICITED | UROCE_SEND_FENCE)
@@ -55,47 +55,49 @@ static const struct post_rule post_rules[UROCE_WR_OPCODES] = {
 	[UROCE_WR_ATOMIC_WRITE] = { ALL_FLAGS, PIECES_EIGHT_BYTES, NEEDS_RESPONSE },
 	[UROCE_WR_FLUSH] = { NOT_INLINE, PIECES_NONE, NEEDS_RESPONSE },
 	[UROCE_WR_LOCAL_INV] = { NOT_INLINE, PIECES_NONE, NEEDS_NO_PACKET },
-	[UROCE_WR_BIND_MW] = { NOT_INLINE, PIECES_NONE, NEEDS_NO_PACKET },
+	[UROCE_WR_BIND_MW] = { NOT_INLINE, PIECES_BIND, NEEDS_NO_PACKET },
 };
 
 /* A posted request, each field read once: what the application can still write is not looked at again (M-6). */
 struct taken {
 	uint32_t opcode, flags, count, imm;
 	uint64_t bytes;
-	struct uroce_sge *pieces; /* a copy, too */
+	const struct post_rule *rule;
 };
 
-/* false: it is none, or none that the window has room for in a slot. */
-INLINE bool take(const struct rc_sendwin *win, const struct uroce_send_wr *wr, uint32_t flags, uint32_t count,
-		 struct uroce_sge *copies, struct taken *taken)
+/*
+ * Fills the rest of *taken, which has flags and count, and copies the pieces. false: wr is no request, or none that a
+ * slot has room for.
+ */
+INLINE bool take(const struct rc_sendwin *win, const struct uroce_send_wr *wr, struct uroce_sge *copies,
+		 struct taken *taken)
 {
 	const struct uroce_sge *pieces = __atomic_load_n(&wr->sg_list, __ATOMIC_RELAXED);
 	const struct post_rule *rule;
 
 	taken->opcode = __atomic_load_n(&wr->opcode, __ATOMIC_RELAXED);
-	taken->flags = flags;
-	taken->count = count;
-	taken->imm = __atomic_load_n(taken->opcode == UROCE_WR_FLUSH ? &wr->flush : &wr->imm, __ATOMIC_RELAXED);
-	taken->bytes = 0;
-	taken->pieces = copies;
 	if (taken->opcode >= UROCE_WR_OPCODES || taken->count > win->sge_limit || (taken->count > 0 && pieces == NULL))
 		return false;
 	for (uint32_t i = 0; i < taken->count; i++) {
 		copies[i] = pieces[i];
 		taken->bytes += copies[i].length;
 	}
-	rule = &post_rules[taken->opcode];
+	taken->rule = rule = &post_rules[taken->opcode];
+	taken->imm = wr->imm;
 	if ((taken->flags & ~(uint32_t)rule->flags) ||
 	    ((taken->flags & UROCE_SEND_INLINE) && taken->bytes > win->inline_limit) ||
 	    ((rule->needs & NEEDS_RESPONSE) && atomic_load_explicit(&win->no_rd_atomic, memory_order_relaxed)))
 		return false;
-	if (rule->pieces == PIECES_EIGHT_BYTES)
-		return taken->count == 1 && taken->bytes == 8;
 	if (rule->pieces == PIECES_ANY)
 		return true;
-	if (taken->opcode == UROCE_WR_FLUSH)
+	if (rule->pieces == PIECES_EIGHT_BYTES)
+		return taken->count == 1 && taken->bytes == 8;
+	if (taken->opcode == UROCE_WR_FLUSH) {
 		taken->bytes = wr->flush_bytes;
-	return taken->count == 0 && (taken->opcode != UROCE_WR_FLUSH || flush_is_valid(taken->imm));
+		taken->imm = __atomic_load_n(&wr->flush, __ATOMIC_RELAXED);
+		return taken->count == 0 && flush_is_valid(taken->imm);
+	}
+	return taken->count == 0 && rule->pieces == PIECES_NONE;
 }
 
 /* Several pieces, or inline bytes, whose source may be reused when the post returns. */
@@ -114,6 +116,7 @@ NOINLINE void copy_pieces(struct rc_send_wqe *wqe, const struct uroce_sge *piece
 	}
 }
 
+/* All but the pieces. */
 INLINE struct rc_send_wqe *fill_slot(const struct rc_sendwin *win, const struct uroce_send_wr *wr,
 				     const struct taken *taken)
 {
@@ -122,17 +125,13 @@ INLINE struct rc_send_wqe *fill_slot(const struct rc_sendwin *win, const struct 
 	wqe->wr_id = wr->wr_id;
 	wqe->opcode = (uint8_t)taken->opcode;
 	wqe->flags = (uint8_t)(taken->flags | (win->signal_all ? UROCE_SEND_SIGNALED : 0));
-	wqe->needs = (uint8_t)(post_rules[taken->opcode].needs | (taken->flags & UROCE_SEND_FENCE) |
+	wqe->needs = (uint8_t)(taken->rule->needs | (taken->flags & UROCE_SEND_FENCE) |
 			       (taken->bytes > LIMIT_MESSAGE_BYTES ? NEEDS_TOO_MUCH : 0));
 	wqe->imm = taken->imm;
 	wqe->remote_va = wr->remote_addr;
 	wqe->rkey = wr->rkey;
 	wqe->length_bytes = (uint32_t)taken->bytes;
 	wqe->sge_count = taken->flags & UROCE_SEND_INLINE ? 0 : (uint8_t)taken->count;
-	if (taken->count == 1 && !(taken->flags & UROCE_SEND_INLINE))
-		wqe->sges[0] = taken->pieces[0];
-	else
-		copy_pieces(wqe, taken->pieces, taken->count);
 	return wqe;
 }
 
@@ -151,52 +150,60 @@ static void publish(struct rc_sendwin *win)
 	atomic_store_explicit(&win->posted, ++win->posting, memory_order_release);
 }
 
-/* Flags and count are wr's, read once, of which the compiler may know something. */
-INLINE int post(struct rc_sendwin *win, const struct uroce_send_wr *wr, uint32_t flags, uint32_t count)
+/* wr has these flags, and so many pieces; one: a single piece, not inline, as nearly always. */
+INLINE int post(struct rc_sendwin *win, const struct uroce_send_wr *wr, uint32_t flags, uint32_t count, bool one,
+		struct uroce_sge *copies)
 {
-	struct uroce_sge copies[LIMIT_SGE];
-	struct taken taken;
+	struct taken taken = { .flags = flags, .count = count };
+	struct rc_send_wqe *wqe;
 
-	if (!take(win, wr, flags, count, copies, &taken) || taken.opcode == UROCE_WR_BIND_MW)
+	if (!take(win, wr, copies, &taken))
 		return -EINVAL;
 	if (is_full(win))
 		return -ENOMEM;
-	fill_slot(win, wr, &taken);
-	if (taken.opcode == UROCE_WR_ATOMIC_CMP_AND_SWP || taken.opcode == UROCE_WR_ATOMIC_FETCH_AND_ADD)
+	if (taken.rule->pieces == PIECES_EIGHT_BYTES)
 		*sendwin_operands(win, win->posting) =
 			(struct rc_atomic_operands){ .compare_add = wr->compare_add, .swap = wr->swap };
+	wqe = fill_slot(win, wr, &taken);
+	if (one)
+		wqe->sges[0] = copies[0];
+	else
+		copy_pieces(wqe, copies, count);
 	publish(win);
 	return 0;
 }
 
 NOINLINE int post_any(struct rc_sendwin *win, const struct uroce_send_wr *wr, uint32_t flags, uint32_t count)
 {
-	return post(win, wr, flags, count);
+	struct uroce_sge copies[LIMIT_SGE];
+
+	return post(win, wr, flags, count, false, copies);
 }
 
 int rc_sendwin_post(struct rc_sendwin *win, const struct uroce_send_wr *wr)
 {
 	uint32_t flags = __atomic_load_n(&wr->send_flags, __ATOMIC_RELAXED);
 	uint32_t count = __atomic_load_n(&wr->num_sge, __ATOMIC_RELAXED);
+	struct uroce_sge copy;
 
-	return count == 1 && !(flags & UROCE_SEND_INLINE) ? post(win, wr, flags & ~(uint32_t)UROCE_SEND_INLINE, 1) :
-							    post_any(win, wr, flags, count);
+	if (count != 1 || (flags & UROCE_SEND_INLINE))
+		return post_any(win, wr, flags, count);
+	return post(win, wr, flags & ~(uint32_t)UROCE_SEND_INLINE, 1, true, &copy);
 }
 
 int rc_sendwin_post_bind(struct rc_sendwin *win, const struct uroce_send_wr *wr, const struct rc_mr_bind *bind)
 {
-	const struct uroce_send_wr once = {
-		.wr_id = wr->wr_id,
+	const struct taken taken = {
 		.opcode = UROCE_WR_BIND_MW,
-		.send_flags = wr->send_flags,
+		.flags = __atomic_load_n(&wr->send_flags, __ATOMIC_RELAXED),
+		.rule = &post_rules[UROCE_WR_BIND_MW],
 	};
-	struct taken taken;
 
-	if (!take(win, &once, once.send_flags, 0, NULL, &taken))
+	if (taken.flags & ~(uint32_t)taken.rule->flags)
 		return -EINVAL;
 	if (is_full(win))
 		return -ENOMEM;
-	wqe_set_bind(fill_slot(win, &once, &taken), bind);
+	wqe_set_bind(fill_slot(win, wr, &taken), bind);
 	publish(win);
 	return 0;
 }
