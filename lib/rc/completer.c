@@ -102,18 +102,6 @@ static void receive_acknowledge(struct rc_qp *qp, const struct wire_packet *pack
 	}
 }
 
-/* Copies a response into the request's buffers at offset. Nothing is written unless all of it may be. */
-static enum uroce_cause scatter(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint64_t offset, const uint8_t *data,
-				uint32_t bytes)
-{
-	struct rc_scatter place;
-
-	if (!scatter_find(qp, wqe->sges, wqe->sge_count, offset, bytes, &place))
-		return rc_codes_local_cause(place.why);
-	scatter_copy(&place, data);
-	return UROCE_CAUSE_NONE;
-}
-
 /* Only what a response may be told with. */
 static inline bool aeth_fits(const struct wire_opcode_row *op, const struct wire_packet *packet)
 {
@@ -168,10 +156,40 @@ static bool response_fits(const struct rc_qp *qp, const struct rc_send_wqe *wqe,
 	return false;
 }
 
-static inline void response_placed(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint64_t now_ns)
+/*
+ * Judges the response at snd_una by what the oldest request, wqe, waits for, and finds the places of its payload. Changes
+ * nothing. UROCE_CAUSE_NONE, or why the request fails: nothing is written unless all of it may be (Q-11).
+ */
+static inline enum uroce_cause judge_response(struct rc_qp *qp, const struct rc_send_wqe *wqe,
+					      const struct wire_packet *packet, struct rc_scatter *place)
 {
+	bool read = wqe->opcode == UROCE_WR_RDMA_READ;
+	uint64_t offset = read ? (uint64_t)psn_distance(qp->win.snd_una, wqe->first_psn) << qp->mtu_shift : 0;
+	uint32_t bytes = packet->payload_bytes;
+
+	if (!response_fits(qp, wqe, packet))
+		return UROCE_CAUSE_BAD_RESPONSE;
+	if (!read)
+		bytes = packet->opcode == OP_ATOMIC_ACKNOWLEDGE ? sizeof(packet->original) : 0;
+	return scatter_find(qp, wqe->sges, wqe->sge_count, offset, bytes, place) ? UROCE_CAUSE_NONE :
+										   rc_codes_local_cause(place->why);
+}
+
+/* The response that was judged so: its payload goes to its places, unless it is there already. */
+static inline void take_response(struct rc_qp *qp, const struct rc_send_wqe *wqe, const struct wire_packet *packet,
+				 enum uroce_cause cause, const struct rc_scatter *place, bool placed, uint64_t now_ns)
+{
+	uint64_t original = packet->original;
 	uint32_t acked = qp->win.acked;
 
+	if (cause != UROCE_CAUSE_NONE) {
+		rc_fail_send(qp, cause == UROCE_CAUSE_BAD_RESPONSE ? UROCE_WC_BAD_RESP_ERR : UROCE_WC_LOC_PROT_ERR,
+			     cause);
+		return;
+	}
+	if (!placed)
+		scatter_copy(place,
+			     packet->opcode == OP_ATOMIC_ACKNOWLEDGE ? (const uint8_t *)&original : packet->payload);
 	sendwin_take_response(&qp->win, wqe);
 	if (qp->win.acked != acked) {
 		qp->requester.rd_atomic_outstanding--;
@@ -181,32 +199,19 @@ static inline void response_placed(struct rc_qp *qp, const struct rc_send_wqe *w
 	rc_retry_progress_made(qp, now_ns);
 }
 
-static void receive_response(struct rc_qp *qp, const struct wire_packet *packet, uint64_t now_ns)
+/* A response behind snd_una: it acknowledges what is before it, or shows that a response is missing there. */
+static void receive_later_response(struct rc_qp *qp, const struct wire_packet *packet, uint64_t now_ns)
 {
-	const struct wire_opcode_row *op = wire_opcode(packet->opcode);
 	psn_t psn = psn_make(packet->psn);
 	const struct rc_send_wqe *wqe;
-	enum uroce_cause cause = UROCE_CAUSE_NONE;
-	uint64_t original = packet->original;
+	struct rc_scatter place;
 
 	if (!cover(qp, psn, now_ns)) {
-		rc_retry_response_missing(qp, psn, now_ns); /* */
+		rc_retry_response_missing(qp, psn, now_ns);
 		return;
 	}
 	wqe = sendwin_slot(&qp->win, qp->win.acked);
-	if (!response_fits(qp, wqe, packet)) {
-		rc_fail_send(qp, UROCE_WC_BAD_RESP_ERR, UROCE_CAUSE_BAD_RESPONSE);
-		return;
-	}
-	if (wqe->opcode == UROCE_WR_RDMA_READ)
-		cause = scatter(qp, wqe, (uint64_t)psn_distance(psn, wqe->first_psn) << qp->mtu_shift, packet->payload,
-				packet->payload_bytes);
-	else if (op->kind == WIRE_KIND_ATOMIC_ACKNOWLEDGE)
-		cause = scatter(qp, wqe, 0, (const uint8_t *)&original, sizeof(original));
-	if (cause != UROCE_CAUSE_NONE)
-		rc_fail_send(qp, UROCE_WC_LOC_PROT_ERR, cause);
-	else
-		response_placed(qp, wqe, now_ns);
+	take_response(qp, wqe, packet, judge_response(qp, wqe, packet, &place), &place, false, now_ns);
 }
 
 static void take_credits(struct rc_qp *qp, const struct wire_packet *packet)
@@ -248,60 +253,37 @@ static void receive_outside_window(struct rc_qp *qp, const struct wire_packet *p
 		rc_anomaly_note(qp, now_ns);
 }
 
-/* What became of a response that may be placed while it is checked. */
-enum early { EARLY_NOT, EARLY_DONE, EARLY_WRONG };
-
 /*
- * The next response of the oldest READ: its buffer is undefined until the READ completes (docs/decisions/0004). This
- * only accepts; what it does not take is checked first.
+ * The response at snd_una is judged before its ICRC is known, for a READ's buffer is undefined until the READ completes:
+ * its payload is copied there while the ICRC is computed (docs/decisions/0004).
  */
-static enum early place_early(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin,
-			      uint64_t now_ns)
-{
-	psn_t psn = psn_make(packet->psn);
-	const struct rc_send_wqe *wqe;
-	struct rc_scatter place;
-	uint64_t offset;
-
-	if (packet->payload_bytes == 0 || !psn_equal(psn, qp->win.snd_una) || psn_equal(psn, qp->win.snd_max))
-		return EARLY_NOT;
-	wqe = sendwin_slot(&qp->win, qp->win.acked);
-	if (wqe->opcode != UROCE_WR_RDMA_READ || !aeth_fits(wire_opcode(packet->opcode), packet) ||
-	    !read_response_fits(qp, wqe, packet))
-		return EARLY_NOT;
-	offset = (uint64_t)psn_distance(psn, wqe->first_psn) << qp->mtu_shift;
-	if (!scatter_find(qp, wqe->sges, wqe->sge_count, offset, packet->payload_bytes, &place))
-		return EARLY_NOT;
-	if (!scatter_copy_checking(&place, packet, origin))
-		return EARLY_WRONG;
-	take_aeth(qp, packet);
-	response_placed(qp, wqe, now_ns);
-	return EARLY_DONE;
-}
-
 bool rc_completer_receive(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin,
 			  uint64_t now_ns)
 {
-	const struct wire_opcode_row *op = wire_opcode(packet->opcode);
+	bool acknowledge = packet->opcode == OP_ACKNOWLEDGE, placed = false;
+	const struct rc_send_wqe *wqe = NULL;
+	enum uroce_cause cause = UROCE_CAUSE_NONE;
 	psn_t psn = psn_make(packet->psn);
+	struct rc_scatter place;
 
-	if (origin->ip && op->kind == WIRE_KIND_READ_RESPONSE) {
-		enum early early = place_early(qp, packet, origin, now_ns);
-
-		if (early != EARLY_NOT)
-			return early == EARLY_DONE;
+	if (!acknowledge && psn_equal(psn, qp->win.snd_una) && !psn_equal(psn, qp->win.snd_max)) {
+		wqe = sendwin_slot(&qp->win, qp->win.acked);
+		cause = judge_response(qp, wqe, packet, &place);
+		placed = cause == UROCE_CAUSE_NONE && packet->payload_bytes > 0 && origin->ip;
 	}
-	if (!origin_icrc_is_right(origin, packet))
+	if (!(placed ? scatter_copy_checking(&place, packet, origin) : origin_icrc_is_right(origin, packet)))
 		return false;
 	if (psn_distance(psn, qp->win.snd_una) >= sendwin_outstanding(&qp->win)) { /* P-5 */
 		receive_outside_window(qp, packet, now_ns);
 		return true;
 	}
 	take_aeth(qp, packet);
-	if (op->kind == WIRE_KIND_ACKNOWLEDGE)
+	if (acknowledge)
 		receive_acknowledge(qp, packet, now_ns);
+	else if (wqe)
+		take_response(qp, wqe, packet, cause, &place, placed, now_ns);
 	else
-		receive_response(qp, packet, now_ns);
+		receive_later_response(qp, packet, now_ns);
 	return true;
 }
 
