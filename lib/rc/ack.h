@@ -3,10 +3,11 @@
 #ifndef RC_ACK_H
 #define RC_ACK_H
 
+#include "rc/credit.h"
 #include "rc/work.h"
 #include "wire/packet.h"
 
-/* Does an ACK speak of what is in flight, with nothing special about either? Then rc_completer_take_ack() takes it. */
+/* May rc_completer_take_ack() take this ACK? It must be an ordinary ACK of a packet in flight, and no READ outstanding. */
 static inline bool qp_ack_is_plain(const struct rc_qp *qp, const struct wire_ack *ack)
 {
 	return !qp->flow_control && qp->requester.rd_atomic_outstanding == 0 &&
@@ -14,7 +15,7 @@ static inline bool qp_ack_is_plain(const struct rc_qp *qp, const struct wire_ack
 	       psn_distance(psn_make(ack_psn(ack)), qp->win.snd_una) < sendwin_outstanding(&qp->win);
 }
 
-/* Such an ACK behind another one that has not been taken yet: does it say all that the other one does, and more? */
+/* Does this ACK, which is plain as well, acknowledge more than the one before it, which has not been taken yet? */
 static inline bool qp_ack_goes_on(const struct rc_qp *qp, const struct wire_ack *ack, const struct wire_ack *before)
 {
 	psn_t snd_una = qp->win.snd_una;
@@ -23,7 +24,7 @@ static inline bool qp_ack_goes_on(const struct rc_qp *qp, const struct wire_ack 
 	       qp_ack_is_plain(qp, ack);
 }
 
-/* Is one ACK or NAK all of it? Then qp_take_ack() has it, and rc_qp_transmit() need not be called. */
+/* Is an ACK or NAK all the work? Then qp_take_ack() does it, and rc_qp_transmit() need not be called. */
 static inline bool work_is_an_ack(uint32_t work)
 {
 	return work && !(work & ~(uint32_t)(WORK_ACK | WORK_NAK));
@@ -38,7 +39,13 @@ static inline struct wire_ack qp_ack_of(const struct rc_qp *qp, psn_t psn, uint3
 	};
 }
 
-/* A NAK acknowledges everything before its PSN, so an ACK need not go along. */
+/* The syndrome of an ACK, which tells the peer how many receives there are where those are counted (F-2). */
+static inline uint8_t qp_ack_syndrome(struct rc_qp *qp)
+{
+	return syndrome_make(SYNDROME_ACK, qp->flow_control ? rc_credit_say(qp) : CREDIT_UNLIMITED);
+}
+
+/* The ACK or NAK that is due. A NAK acknowledges everything before its PSN, so an ACK need not go along. */
 static inline struct wire_ack qp_take_ack(struct rc_qp *qp)
 {
 	struct rc_responder *resp = &qp->responder;
@@ -46,7 +53,7 @@ static inline struct wire_ack qp_take_ack(struct rc_qp *qp)
 
 	resp->due = 0;
 	return nak ? qp_ack_of(qp, resp->nak_psn, resp->nak_syndrome) :
-		     qp_ack_of(qp, psn_previous(resp->epsn), syndrome_make(SYNDROME_ACK, CREDIT_UNLIMITED));
+		     qp_ack_of(qp, psn_previous(resp->epsn), qp_ack_syndrome(qp));
 }
 
 #endif

@@ -18,7 +18,7 @@ void rc_fail_stop_requests(struct rc_qp *qp)
 
 void rc_fail_enter_error(struct rc_qp *qp, uint8_t event)
 {
-	qp->state = UROCE_QPS_ERR;
+	qp_set_state(qp, UROCE_QPS_ERR);
 	rc_fail_stop_requests(qp);
 	/* E-7: posts see it before any completion does */
 	atomic_store_explicit(&qp->win.post_state, UROCE_QPS_ERR, memory_order_release);

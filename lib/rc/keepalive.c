@@ -24,7 +24,7 @@ void rc_keepalive_set(struct rc_qp *qp, uint32_t interval_ms)
 		.interval_ns = interval_ms * NS_PER_MS,
 		.deadline_ns = interval_ms ? RETRY_AT_ONCE : RC_NEVER, /* from when the clock is next seen */
 	};
-	qp_note_slow_timers(qp);
+	qp_note_attributes(qp);
 }
 
 void rc_keepalive_expired(struct rc_qp *qp, uint64_t now_ns)

@@ -22,33 +22,33 @@ struct rc_loss_quota {
 };
 
 /* Nothing was lost lately. */
-static inline void loss_quota_reset(struct rc_loss_quota *burst)
+static inline void loss_quota_reset(struct rc_loss_quota *quota)
 {
-	*burst = (struct rc_loss_quota){ .packets = OUTBOX_PACKETS };
+	*quota = (struct rc_loss_quota){ .packets = OUTBOX_PACKETS };
 }
 
 /* Something was lost, the window has been rewound. */
-static inline void loss_quota_notice_loss(struct rc_loss_quota *burst)
+static inline void loss_quota_notice_loss(struct rc_loss_quota *quota)
 {
-	*burst = (struct rc_loss_quota){ .packets = QUOTA_AFTER_LOSS };
+	*quota = (struct rc_loss_quota){ .packets = QUOTA_AFTER_LOSS };
 }
 
 /* As many as an outbox holds: nothing is held back. */
-static inline bool loss_quota_is_full(const struct rc_loss_quota *burst)
+static inline bool loss_quota_is_full(const struct rc_loss_quota *quota)
 {
-	return burst->packets >= OUTBOX_PACKETS;
+	return quota->packets >= OUTBOX_PACKETS;
 }
 
 /* So many packets have been sent. */
-static inline void loss_quota_grow(struct rc_loss_quota *burst, uint32_t sent)
+static inline void loss_quota_grow(struct rc_loss_quota *quota, uint32_t sent)
 {
-	if (loss_quota_is_full(burst))
+	if (loss_quota_is_full(quota))
 		return;
-	burst->since_loss = (uint16_t)(burst->since_loss + sent);
-	if (burst->since_loss < PACKETS_BEFORE_GROWTH)
+	quota->since_loss = (uint16_t)(quota->since_loss + sent);
+	if (quota->since_loss < PACKETS_BEFORE_GROWTH)
 		return;
-	burst->since_loss = 0;
-	burst->packets = (uint16_t)(burst->packets + QUOTA_AFTER_LOSS);
+	quota->since_loss = 0;
+	quota->packets = (uint16_t)(quota->packets + QUOTA_AFTER_LOSS);
 }
 
 #endif

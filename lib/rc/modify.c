@@ -199,7 +199,7 @@ static void enter_state(struct rc_qp *qp, enum uroce_qp_state from, enum uroce_q
 		rc_replay_reset(&qp->replay, qp->max_dest_rd_atomic);
 		qp->responder.due = 0;
 	}
-	qp->state = (uint8_t)to;
+	qp_set_state(qp, to);
 	atomic_store_explicit(&qp->win.post_state, (uint8_t)to, memory_order_release);
 }
 

@@ -310,12 +310,7 @@ enum rc_mr_verdict rc_mr_check_window(const struct rc_mr_entry *entry, uint32_t 
 		return MR_BAD_KEY;
 	if (entry->pd != pd || (window.kind == MR_WINDOW_2 && window.qpn != qpn))
 		return MR_BAD_DOMAIN;
-	if ((window.access & access) != access)
-		return MR_BAD_RIGHTS;
-	if (va - window.va > window.bytes || bytes > window.bytes - (va - window.va))
-		return MR_BAD_RANGE;
-	*host = window.host + (va - window.va);
-	return MR_OK;
+	return mr_check_range(&window, va, bytes, access, host);
 }
 
 enum rc_mr_verdict rc_mr_extent(const struct rc_mr_table *table, uint32_t key, uint32_t pd, uint32_t qpn,

@@ -89,7 +89,7 @@ bool rc_mr_bind(struct rc_mr_table *table, uint32_t pd, uint32_t qpn, const stru
 bool rc_mr_may_invalidate(const struct rc_mr_table *table, uint32_t key, uint32_t pd, uint32_t qpn);
 bool rc_mr_invalidate(struct rc_mr_table *table, uint32_t key, uint32_t pd, uint32_t qpn);
 
-/* For rc_mr_check(): the same for a window, whose fields may change meanwhile. */
+/* For rc_mr_check(): judges a window, whose fields may change meanwhile. */
 enum rc_mr_verdict rc_mr_check_window(const struct rc_mr_entry *entry, uint32_t key, uint32_t pd, uint32_t qpn,
 				      uint64_t va, uint64_t bytes, uint32_t access, uint8_t **host);
 
@@ -105,7 +105,20 @@ static inline struct rc_mr_entry *rc_mr_slot(const struct rc_mr_table *table, ui
 	return __builtin_expect(key == 0 || index >= table->count, 0) ? NULL : &table->entries[index];
 }
 
-/* So that *host need not be in memory where this is inlined. */
+/* Judges rights and range, of a region or of a window whose fields do not change meanwhile. */
+static inline enum rc_mr_verdict mr_check_range(const struct rc_mr_entry *entry, uint64_t va, uint64_t bytes,
+						uint32_t access, uint8_t **host)
+{
+	if (__builtin_expect((entry->access & access) != access, 0))
+		return MR_BAD_RIGHTS;
+	/* va before the region makes the offset huge: one comparison finds it. No sum that could wrap. */
+	if (__builtin_expect(va - entry->va > entry->bytes || bytes > entry->bytes - (va - entry->va), 0))
+		return MR_BAD_RANGE;
+	*host = entry->host + (va - entry->va);
+	return MR_OK;
+}
+
+/* A variable of its own, so that callers of rc_mr_check_slot() can keep *host in a register. */
 static inline enum rc_mr_verdict mr_check_window(const struct rc_mr_entry *entry, uint32_t key, uint32_t pd,
 						 uint32_t qpn, uint64_t va, uint64_t bytes, uint32_t access,
 						 uint8_t **host)
@@ -117,7 +130,7 @@ static inline enum rc_mr_verdict mr_check_window(const struct rc_mr_entry *entry
 	return verdict;
 }
 
-/* rc_mr_check() for who has looked up the slot. */
+/* rc_mr_check() for a caller that has looked up the slot. */
 static inline enum rc_mr_verdict rc_mr_check_slot(const struct rc_mr_entry *entry, uint32_t key, uint32_t pd,
 						  uint32_t qpn, uint64_t va, uint64_t bytes, uint32_t access,
 						  uint8_t **host)
@@ -129,13 +142,7 @@ static inline enum rc_mr_verdict rc_mr_check_slot(const struct rc_mr_entry *entr
 		return mr_check_window(entry, key, pd, qpn, va, bytes, access, host);
 	if (__builtin_expect(entry->pd != pd, 0))
 		return MR_BAD_DOMAIN;
-	if (__builtin_expect((entry->access & access) != access, 0))
-		return MR_BAD_RIGHTS;
-	/* va before the region makes the offset huge: one comparison finds it. No sum that could wrap. */
-	if (__builtin_expect(va - entry->va > entry->bytes || bytes > entry->bytes - (va - entry->va), 0))
-		return MR_BAD_RANGE;
-	*host = entry->host + (va - entry->va);
-	return MR_OK;
+	return mr_check_range(entry, va, bytes, access, host);
 }
 
 /*

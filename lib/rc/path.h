@@ -24,7 +24,7 @@ struct rc_origin {
 	uint16_t vlan_id;                  /* 0: none; not looked at when ipv4 says it */
 };
 
-/* Is the ICRC of this packet right, looked at now if need be? Its payload lies behind its headers. */
+/* Is the ICRC of this packet right? It is computed now unless somebody has. The payload lies behind the headers. */
 static inline bool origin_icrc_is_right(const struct rc_origin *origin, const struct wire_packet *packet)
 {
 	uint32_t headers_bytes;
@@ -36,7 +36,7 @@ static inline bool origin_icrc_is_right(const struct rc_origin *origin, const st
 	       load_le32(origin->ip + origin->ip_bytes);
 }
 
-/* The same of an ACK that nobody has looked at. */
+/* Is the ICRC of an ACK right, which nobody has looked at? */
 static inline bool origin_ack_icrc_is_right(const struct rc_origin *origin)
 {
 	const uint8_t *end = origin->ip + origin->ip_bytes;
@@ -45,8 +45,8 @@ static inline bool origin_ack_icrc_is_right(const struct rc_origin *origin)
 }
 
 /*
- * The same of a packet that nobody has looked at, while its payload is copied to host: only for memory that nobody may
- * look at yet, for when it is wrong what lies there is undefined (docs/decisions/0004).
+ * Copies the payload of a packet to host and computes the ICRC, which nobody has looked at, on the way. false: it is
+ * wrong, and what lies at host is undefined: only for memory that no application may look at yet (docs/decisions/0004).
  */
 static inline bool origin_copy_checking(const struct rc_origin *origin, const struct wire_packet *packet, uint8_t *host)
 {
@@ -70,7 +70,7 @@ static inline uint64_t path_ipv4(const struct uroce_path *path)
 	return both;
 }
 
-/* Where a packet came from and went to, in full. */
+/* The addresses of a packet in full, whichever way the origin holds them. */
 static inline void origin_addresses(const struct rc_origin *origin, uint8_t source[16], uint8_t dest[16])
 {
 	static const uint8_t mapped[12] = { [10] = 0xFF, [11] = 0xFF };
@@ -101,7 +101,7 @@ static inline bool path_addresses_match(const struct uroce_path *path, const str
 	return memcmp(path->dest.bytes, origin->source, 16) == 0 && memcmp(path->source.bytes, origin->dest, 16) == 0;
 }
 
-/* A priority is nobody's business: switches set it. */
+/* The priority of a VLAN tag is not compared: switches set it. */
 static inline bool path_matches(const struct uroce_path *path, const struct rc_origin *origin)
 {
 	return path_addresses_match(path, origin) && path->vlan_id == (origin->ipv4 ? 0 : origin->vlan_id);

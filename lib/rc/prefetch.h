@@ -12,7 +12,7 @@ static inline void qp_prefetch(const void *line)
 	__builtin_prefetch(line);
 }
 
-/* Fetches the lines that a packet touches which comes in. */
+/* Fetches the lines that a received packet touches. */
 static inline void rc_qp_prefetch_in(const struct rc_qp *qp, bool response)
 {
 	qp_prefetch(qp);
@@ -28,14 +28,14 @@ static inline void rc_qp_prefetch_in(const struct rc_qp *qp, bool response)
 	}
 }
 
-/* And what goes out: responses; */
+/* Fetches the lines that sending responses touches. */
 static inline void rc_qp_prefetch_responder(const struct rc_qp *qp)
 {
 	qp_prefetch(qp);
 	qp_prefetch(&qp->responder);
 }
 
-/* requests. */
+/* Fetches the lines that sending requests touches. */
 static inline void rc_qp_prefetch_window(const struct rc_qp *qp)
 {
 	qp_prefetch(&qp->known_keys);
@@ -45,7 +45,7 @@ static inline void rc_qp_prefetch_window(const struct rc_qp *qp)
 	qp_prefetch(&qp->retry);
 }
 
-/* The requests that go out next, as far as that is worth it: when the lines of the window have come. */
+/* Fetches the requests that go out next, once the lines of the window have come. */
 static inline void rc_qp_prefetch_requests(const struct rc_qp *qp)
 {
 	const struct rc_sendwin *win = &qp->win;

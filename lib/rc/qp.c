@@ -218,7 +218,7 @@ bool rc_qp_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 {
 	bool more = false;
 
-	if (qp->state == UROCE_QPS_RESET || qp->state == UROCE_QPS_INIT)
+	if (qp->state < UROCE_QPS_RTR)
 		return false;
 	/* In ERR too: what was executed before is answered, and the NAK that says why still leaves (K-0). */
 	if (qp_work(qp, WORK_RESPONDER))

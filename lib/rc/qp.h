@@ -50,7 +50,7 @@ static inline bool qp_admits_plainly(const struct rc_qp *qp, const struct rc_ori
 	       origin->ipv4 == qp->ipv4 && origin->device == qp->device && pkey_matches(qp->pkey, pkey);
 }
 
-/* The same; most are admitted here. */
+/* rc_qp_admit(); most packets are admitted here. */
 static inline enum rc_counter qp_admit(const struct rc_qp *qp, const struct wire_packet *packet,
 				       const struct rc_origin *origin)
 {
@@ -94,7 +94,7 @@ void rc_qp_last_error(const struct rc_qp *qp, struct uroce_qp_error *error);
 enum rc_counter rc_qp_receive(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin,
 			      uint64_t now_ns, struct rc_outbox *out);
 
-/* To the part that it is for. */
+/* Hands a packet to the part that it is for. */
 static inline enum rc_counter qp_take_packet(struct rc_qp *qp, const struct wire_packet *packet,
 					     const struct rc_origin *origin, uint64_t now_ns, struct rc_outbox *out)
 {

@@ -45,10 +45,10 @@ enum rc_work {
 	WORK_REPEAT_ACK = 4, /* to a duplicate */
 	WORK_RESPONSE = 8,   /* to READs and the like */
 	WORK_CREDIT = 16,    /* perhaps: credits are counted, and the peer may have to hear of some */
-	WORK_SEND = 32,
-	WORK_PROBE = 64,
-	WORK_COMPLETION = 128,
-	WORK_EVENT = 256, /* perhaps: the state or a shared queue may have something to tell */
+	WORK_EVENT = 32,     /* perhaps: the state or a shared queue may have something to tell */
+	WORK_SEND = 64,
+	WORK_PROBE = 128,
+	WORK_COMPLETION = 256,
 	WORK_RESPONDER = WORK_ACK | WORK_NAK | WORK_REPEAT_ACK | WORK_RESPONSE | WORK_CREDIT,
 	WORK_REQUESTER = WORK_SEND | WORK_PROBE,
 	WORK_REPORTS = WORK_COMPLETION | WORK_EVENT,
@@ -171,6 +171,7 @@ struct rc_qp {
 	bool flow_control;     /* end-to-end credits were agreed upon (F-1) */
 	bool shares_receives;  /* with a shared receive queue: recvq.srq */
 	bool slow_timers;      /* has timers that few have: credits or keep-alive */
+	uint8_t standing_work; /* WORK_CREDIT, WORK_EVENT, as state and attributes have it: see qp_note_attributes() */
 	uint32_t qpn;
 	uint32_t pd;
 	uint32_t enabled; /* bit n: the peer may send requests of opcode n; written by the responder */
@@ -224,17 +225,26 @@ static_assert(offsetof(struct rc_qp, migration) + offsetof(struct rc_migration, 
 			      offsetof(struct rc_qp, requester) + 128,
 	      "lines of their own");
 
-/* Keep-alive has been switched on or off. */
-static inline void qp_note_slow_timers(struct rc_qp *qp)
+/* The state, keep-alive or the use of credits has changed: so has what each packet need not look at. */
+static inline void qp_note_attributes(struct rc_qp *qp)
 {
+	bool watches_events = qp->state >= UROCE_QPS_SQD || qp->shares_receives;
+
 	qp->slow_timers = qp->flow_control || qp->keepalive.interval_ns;
+	qp->requester.scarce = qp->flow_control ? NEEDS_ALL : NEEDS_ALL & ~NEEDS_RECEIVE;
+	qp->standing_work = (uint8_t)((qp->flow_control ? WORK_CREDIT : 0) | (watches_events ? WORK_EVENT : 0));
+}
+
+static inline void qp_set_state(struct rc_qp *qp, enum uroce_qp_state state)
+{
+	qp->state = (uint8_t)state;
+	qp_note_attributes(qp);
 }
 
 static inline void qp_set_flow_control(struct rc_qp *qp, bool on)
 {
 	qp->flow_control = on;
-	qp->requester.scarce = on ? NEEDS_ALL : NEEDS_ALL & ~NEEDS_RECEIVE;
-	qp_note_slow_timers(qp);
+	qp_note_attributes(qp);
 }
 
 /* P_Key, destination or the state of migration has changed: MigReq stands in all packets while none is ready. */

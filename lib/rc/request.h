@@ -54,7 +54,7 @@ static const struct message_opcodes message_opcodes[] = {
 					   FRAME_RETH, FRAME_BRIEF },
 };
 
-/* The headers of packet number `index` of a SEND or WRITE that has begun; a RETH that is not there may be filled. */
+/* The headers of packet number `index` of a SEND or WRITE. The fields of a RETH are filled even where there is none. */
 static inline struct wire_headers request_headers(const struct rc_qp *qp, const struct rc_send_wqe *wqe, uint32_t index,
 						  uint32_t psn_count, bool ackreq)
 {
@@ -76,7 +76,7 @@ static inline struct wire_headers request_headers(const struct rc_qp *qp, const 
 	return headers;
 }
 
-/* Where those bytes are, of one piece or inline; a request without bytes has them anywhere. NULL: *cause says why. */
+/* Finds bytes of a message that lies in one piece, or inline; of none the address does not matter. NULL: *cause says why. */
 static inline const uint8_t *request_find_bytes(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint64_t offset,
 						uint64_t bytes, enum uroce_cause *cause)
 {
@@ -92,14 +92,14 @@ static inline const uint8_t *request_find_bytes(struct rc_qp *qp, const struct r
 	return NULL;
 }
 
-/* Payload of packet number `index`. */
+/* Bytes of payload that packet number `index` carries. */
 static inline uint32_t request_packet_bytes(const struct rc_qp *qp, const struct rc_send_wqe *wqe, uint32_t index,
 					    uint32_t psn_count)
 {
 	return index + 1 < psn_count ? qp->mtu_bytes : wqe->length_bytes - (index << qp->mtu_shift);
 }
 
-/* And of `count` packets from there on; where that lies, as request_find_bytes(). */
+/* Finds the payload of `count` packets from number `index` on, as request_find_bytes() does. */
 static inline const uint8_t *request_find_payload(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint32_t index,
 						  uint32_t count, uint32_t psn_count, enum uroce_cause *cause)
 {
@@ -124,7 +124,7 @@ static inline void request_write_message(const struct rc_qp *qp, const struct rc
 	}
 }
 
-/* The same of one packet, whose payload lies in several, perhaps. */
+/* Writes one packet of a SEND or WRITE, whose payload lies in the pieces found by rc_request_find_pieces(). */
 static inline void request_write_pieces(const struct rc_qp *qp, const struct rc_send_wqe *wqe, uint32_t index,
 					bool ackreq, const struct request_pieces *pieces, struct rc_outbox *out)
 {

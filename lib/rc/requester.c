@@ -14,7 +14,7 @@
 
 /* ---- what may go out ---- */
 
-/* What trying to send the next packets came to. DONE: what was next is done, without a packet perhaps. */
+/* How an attempt to send the next packets ended. DONE: the request went on, perhaps without a packet. */
 enum plan { PLAN_BEGIN, PLAN_DONE, PLAN_WAIT, PLAN_FAULT };
 
 /*
@@ -29,7 +29,7 @@ NOINLINE enum plan report_fault(struct rc_qp *qp, enum uroce_wc_status status, e
 	return PLAN_FAULT;
 }
 
-/* Another READ only while its response is not likely to be dropped behind the next loss; a single one always. */
+/* May another READ go out? Only while the next loss is not likely to make its response useless; a single one always may. */
 NOINLINE bool fits_quota(struct rc_qp *qp, uint32_t psn_count)
 {
 	read_quota_grow(&qp->quota, qp->win.snd_una);
@@ -287,9 +287,10 @@ static bool send(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 }
 
 /*
- * The probe that is due leaves in front of what is new. What is sent again asks as well; but where that has to wait for
- * the response to a part of a READ, and no packet has left, the probe does. An ask that was put off leaves behind what
- * is new, if none of that asks. true: it had no room.
+ * Sends the probe that is due; `sent` tells whether the packets of this call have left already. A probe leaves before
+ * new packets. Packets that are sent again ask for an ACK themselves, so beside those the probe leaves only when they
+ * had to wait for the response to a part of a READ. A deferred ask leaves after new packets, if none of them has asked.
+ * true: there was no room for it.
  */
 static bool probe(struct rc_qp *qp, bool sent, uint64_t now_ns, struct rc_outbox *out)
 {
@@ -302,19 +303,22 @@ static bool probe(struct rc_qp *qp, bool sent, uint64_t now_ns, struct rc_outbox
 
 bool rc_requester_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 {
-	struct rc_loss_quota *burst = &qp->requester.loss_quota;
-	uint32_t limit, before;
-	bool more;
+	struct rc_loss_quota *quota = &qp->requester.loss_quota;
+	bool holds_back = !loss_quota_is_full(quota), more;
+	uint32_t limit = 0, before;
 
 	if (retry_waits_for_receiver(&qp->retry))
 		return false;
 	sendwin_take_posted(&qp->win);
 	more = probe(qp, false, now_ns, out);
 	before = out->packet_count;
-	limit = outbox_hold_back(out, burst->packets);
+	if (__builtin_expect(holds_back, 0))
+		limit = outbox_hold_back(out, quota->packets);
 	more |= send(qp, now_ns, out);
-	out->packet_limit = limit;
-	loss_quota_grow(burst, out->packet_count - before);
+	if (__builtin_expect(holds_back, 0)) {
+		out->packet_limit = limit;
+		loss_quota_grow(quota, out->packet_count - before);
+	}
 	return (qp->probe.due && (qp->probe.deferred || out->packet_count == before) && probe(qp, true, now_ns, out)) ||
 	       more;
 }

@@ -12,10 +12,8 @@
 #include "rc/report.h"
 #include "rc/verdict.h"
 
-static void add_acknowledge(struct rc_qp *qp, psn_t psn, uint8_t syndrome, struct rc_outbox *out)
+static void add_ack(struct wire_ack ack, struct rc_outbox *out)
 {
-	const struct wire_ack ack = qp_ack_of(qp, psn, syndrome);
-
 	outbox_take_frame(out, wire_frame_build_ack(out->template, &ack, outbox_place(out)));
 }
 
@@ -23,7 +21,7 @@ static void add_atomic_response(struct rc_qp *qp, const struct rc_replay_entry *
 {
 	struct wire_packet packet = {
 		.opcode = OP_ATOMIC_ACKNOWLEDGE,
-		.syndrome = syndrome_make(SYNDROME_ACK, rc_credit_say(qp)),
+		.syndrome = qp_ack_syndrome(qp),
 		.msn = entry->msn,
 		.original = entry->original,
 	};
@@ -47,7 +45,7 @@ static enum rc_mr_verdict add_read_responses(struct rc_qp *qp, struct rc_replay_
 	uint64_t offset = (uint64_t)psn_distance(entry->send_psn, entry->first_psn) << qp->mtu_shift;
 	uint64_t left = entry->end_bytes - offset;
 	uint32_t count = psn_distance(entry->end_psn, entry->send_psn);
-	uint8_t syndrome = syndrome_make(SYNDROME_ACK, rc_credit_say(qp)), *host = NULL;
+	uint8_t syndrome = qp_ack_syndrome(qp), *host = NULL;
 	enum rc_mr_verdict why;
 
 	if (count > outbox_packet_room(out))
@@ -81,7 +79,7 @@ static void add_empty_response(struct rc_qp *qp, const struct rc_replay_entry *e
 {
 	struct wire_headers headers = emit_bth(qp, OP_READ_RESPONSE_ONLY, 0, entry->first_psn, false);
 
-	emit_add_aeth(&headers, syndrome_make(SYNDROME_ACK, rc_credit_say(qp)), entry->msn);
+	emit_add_aeth(&headers, qp_ack_syndrome(qp), entry->msn);
 	emit(&headers, NULL, 0, out);
 }
 
@@ -168,8 +166,7 @@ static bool tell_news(struct rc_qp *qp, struct rc_outbox *out)
 		return false;
 	if (!outbox_has_packet_room(out))
 		return true;
-	add_acknowledge(qp, psn_previous(qp->responder.newest_request), syndrome_make(SYNDROME_ACK, rc_credit_say(qp)),
-			out);
+	add_ack(qp_ack_of(qp, psn_previous(qp->responder.newest_request), qp_ack_syndrome(qp)), out);
 	return false;
 }
 
@@ -179,7 +176,7 @@ static void repeat_ack(struct rc_qp *qp, struct rc_outbox *out)
 	struct rc_responder *resp = &qp->responder;
 
 	if (!(resp->due & WORK_ACK) || !psn_equal(rc_duplicate_acknowledged(qp), psn_previous(resp->epsn)))
-		add_acknowledge(qp, rc_duplicate_acknowledged(qp), syndrome_make(SYNDROME_ACK, rc_credit_say(qp)), out);
+		add_ack(qp_ack_of(qp, rc_duplicate_acknowledged(qp), qp_ack_syndrome(qp)), out);
 	resp->due &= (uint8_t)~WORK_REPEAT_ACK;
 }
 
@@ -193,11 +190,7 @@ bool rc_responder_transmit(struct rc_qp *qp, struct rc_outbox *out)
 		repeat_ack(qp, out);
 	if (resp->due && !outbox_has_packet_room(out))
 		return true;
-	/* A NAK acknowledges everything before its PSN, so the ACK need not go along. */
-	if (resp->due & WORK_NAK)
-		add_acknowledge(qp, resp->nak_psn, resp->nak_syndrome, out);
-	else if (resp->due & WORK_ACK)
-		add_acknowledge(qp, psn_previous(resp->epsn), syndrome_make(SYNDROME_ACK, rc_credit_say(qp)), out);
-	resp->due = 0;
+	if (resp->due)
+		add_ack(qp_take_ack(qp), out);
 	return qp->flow_control && tell_news(qp, out);
 }

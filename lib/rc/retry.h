@@ -24,8 +24,8 @@ void rc_retry_reset(struct rc_retry *retry);
 void rc_retry_packets_sent(struct rc_qp *qp, psn_t psn, uint32_t packets, bool first, bool asks, uint64_t now_ns);
 
 /*
- * Would that learn anything of packets from psn on? If they start the ACK timer, which the oldest in flight does, if
- * one of them is to be timed, or if the last is the first that has a response to come.
+ * Does rc_retry_packets_sent() want to hear of packets from psn on? Only when the oldest in flight is among them, which
+ * starts the ACK timer, when one of them is to be timed, or when the last one is the first to be owed a response.
  */
 static inline bool retry_wants_to_know(const struct rc_qp *qp, psn_t psn, bool asks)
 {
@@ -51,7 +51,7 @@ void rc_retry_sequence_nak_arrived(struct rc_qp *qp, uint64_t now_ns);
 /* A response at `trigger` showed that the response at snd_una was lost. */
 void rc_retry_response_missing(struct rc_qp *qp, psn_t trigger, uint64_t now_ns);
 
-/* The same of an ACK of `trigger`, or a NAK of the next one, which may be what the probe of a READ draws. */
+/* An ACK of `trigger`, or a NAK of the PSN behind it, showed the same; it may be the answer to the probe of a READ. */
 void rc_retry_ack_skipped_response(struct rc_qp *qp, psn_t trigger, uint64_t now_ns);
 
 /* Software sets another ACK timeout, 0: none. What is in flight is timed by it from now on. */

@@ -19,7 +19,7 @@ struct rc_scatter {
 	uint32_t lengths[LIMIT_SGE];
 };
 
-/* scatter_find() and scatter_copy_checking() for any number of pieces. */
+/* For scatter_find() and scatter_copy_checking(): any number of pieces. */
 bool rc_scatter_find(struct rc_qp *qp, const struct uroce_sge *sges, uint32_t count, uint64_t offset, uint32_t bytes,
 		     struct rc_scatter *place);
 bool rc_scatter_copy_checking(const struct rc_scatter *place, const struct wire_packet *packet,
@@ -54,10 +54,7 @@ static inline void scatter_copy(const struct rc_scatter *place, const uint8_t *d
 		memcpy(place->places[i], data, place->lengths[i]);
 }
 
-/*
- * The same for the payload of a packet whose ICRC nobody has looked at, computing it on the way; there is some. false:
- * it is wrong, and what the places hold is undefined: only for memory that nobody may look at yet.
- */
+/* Copies the payload of a packet, of at least a byte, to its places, as origin_copy_checking() does. */
 static inline bool scatter_copy_checking(const struct rc_scatter *place, const struct wire_packet *packet,
 					 const struct rc_origin *origin)
 {

@@ -7,28 +7,28 @@
 #include "rc/retry.h"
 
 /*
- * What rc_qp_transmit() has to do, of what is asked for: who has only received requests need not look at the lines of
- * the requester. X-3: requests leave in RTS, and their rest in SQD.
+ * The work that rc_qp_transmit() would find, of the kinds asked for. A caller that has received nothing but requests
+ * does not ask for the requester's work, and so does not touch its lines. X-3: requests leave in RTS, and their rest in
+ * SQD.
  */
 static inline uint32_t qp_work(const struct rc_qp *qp, uint32_t asked)
 {
 	const struct rc_sendwin *win = &qp->win;
-	uint32_t work = 0;
+	uint32_t work = qp->standing_work & asked & (WORK_CREDIT | WORK_EVENT);
 
 	if (asked & WORK_RESPONDER)
-		work |= qp->responder.due | (qp->replay.queue_head != REPLAY_NONE ? WORK_RESPONSE : 0) |
-			(qp->flow_control ? WORK_CREDIT : 0);
+		work |= qp->responder.due | (qp->replay.queue_head != REPLAY_NONE ? WORK_RESPONSE : 0);
 	if ((asked & WORK_REQUESTER) && (qp->state == UROCE_QPS_RTS || qp->state == UROCE_QPS_SQD))
 		work |= (win->cursor != atomic_load_explicit(&win->posted, memory_order_relaxed) ? WORK_SEND : 0) |
 			(qp->probe.due ? WORK_PROBE : 0);
 	if ((asked & WORK_COMPLETION) && win->head != win->acked)
 		work |= WORK_COMPLETION;
-	if ((asked & WORK_EVENT) && (qp->report.events || qp->state >= UROCE_QPS_SQD || qp->shares_receives))
+	if ((asked & WORK_EVENT) && qp->report.events)
 		work |= WORK_EVENT;
 	return work;
 }
 
-/* When rc_qp_timeout() is wanted; RC_NEVER for not at all. */
+/* When rc_qp_timeout() is to be called; RC_NEVER: not at all. */
 static inline uint64_t rc_qp_deadline(const struct rc_qp *qp)
 {
 	uint64_t retry = retry_deadline(&qp->retry);

@@ -58,7 +58,7 @@ static inline bool frame_ipv4_sum_is_right(const uint8_t *ip)
 	return (sum & 0xFFFF) + (sum >> 16) == 0xFFFF;
 }
 
-/* Where the packet of a frame came from, as far as whoever judges it has to know. */
+/* Where the packet of a frame came from, as far as its judge has to know. */
 struct wire_frame_origin {
 	const uint8_t *ip;
 	uint32_t ip_bytes; /* from there to the end of the pad; the ICRC follows */
@@ -97,7 +97,7 @@ static inline bool frame_parse_headers(const uint8_t *frame, uint32_t bytes, boo
 	return true;
 }
 
-/* Then the packet, of a frame whose headers were accepted, and whose IP packet without the ICRC has ip_bytes. */
+/* Parses the packet of a frame that frame_parse_headers() accepted; ip_bytes as it told. */
 static inline bool frame_parse_packet(const uint8_t *frame, uint32_t ip_bytes, struct wire_packet *packet)
 {
 	uint32_t bytes = ip_bytes + WIRE_ICRC_BYTES - FRAME_IPV4_BYTES - FRAME_UDP_BYTES;
@@ -106,9 +106,9 @@ static inline bool frame_parse_packet(const uint8_t *frame, uint32_t ip_bytes, s
 }
 
 /*
- * What bursts are made of: a frame whose headers before the BTH, from the Ethertype on and whatever the source port,
- * repeat those of one before it, of the same length and accepted by frame_parse_headers(). All that was found out about
- * those is true of these. Both have BTHs in full.
+ * Does a frame repeat the headers of one before it, from the Ethertype to the BTH and whatever its source port? That one
+ * has the same length and was accepted by frame_parse_headers(), and all that was found out about it is true of this
+ * one. Most frames of a burst do. Both have their BTHs in full.
  */
 static inline bool frame_repeats_headers(const uint8_t *frame, const uint8_t *before)
 {
@@ -120,13 +120,13 @@ static inline bool frame_repeats_headers(const uint8_t *frame, const uint8_t *be
 	return !(type | middle | addresses | ports >> 16);
 }
 
-/* Behind such headers the BTH, too, up to the QPN. */
+/* Does it repeat the BTH as well, up to the QPN? */
 static inline bool frame_repeats_bth(const uint8_t *frame, const uint8_t *before)
 {
 	return frame_load(frame + FRAME_BTH_AT) == frame_load(before + FRAME_BTH_AT);
 }
 
-/* The rest then: *packet, which is that of `before`, becomes that of frame. */
+/* Parses a frame that repeats headers and BTH of the one before it: *packet is the packet of that one until now. */
 static inline void frame_parse_next(const uint8_t *frame, const uint8_t *before, struct wire_packet *packet)
 {
 	const uint8_t *bth = frame + FRAME_BTH_AT;
@@ -138,7 +138,7 @@ static inline void frame_parse_next(const uint8_t *frame, const uint8_t *before,
 	packet_parse_extensions(wire_opcode(packet->opcode), bth + WIRE_BTH_BYTES, packet);
 }
 
-/* The same of an ACK in the few words that it has: see packet_parse_ack(). */
+/* Parses an ACK of such a frame as two words: see packet_parse_ack(). */
 static inline bool frame_parse_ack(const uint8_t *frame, uint32_t ip_bytes, struct wire_ack *ack)
 {
 	return ip_bytes == FRAME_ACK_BYTES - FRAME_IP_AT - WIRE_ICRC_BYTES &&
@@ -146,8 +146,8 @@ static inline bool frame_parse_ack(const uint8_t *frame, uint32_t ip_bytes, stru
 }
 
 /*
- * A frame accepted by frame_parse_ack() repeats another one before it, headers and BTH up to the QPN, whose ICRC is
- * right: is its own right, too? false: that is to be found out.
+ * Is the ICRC of an ACK right that repeats headers and BTH of one before it, whose ICRC is right? It follows from what
+ * differs. false: it is to be computed.
  */
 bool wire_frame_ack_follows(const uint8_t *frame, const uint8_t *before);
 
@@ -215,7 +215,7 @@ static inline uint32_t frame_write(const struct wire_frame_template *frame, cons
 		frame, headers->begin, headers->rest, payload, bytes, out, headers->va, headers->key_and_length);
 }
 
-/* The same with a payload of so many pieces, at least one. */
+/* Writes a whole frame whose payload lies in `count` pieces, at least one. */
 uint32_t wire_frame_write_pieces(const struct wire_frame_template *frame, const struct wire_headers *headers,
 				 const struct wire_span *pieces, uint32_t count, uint8_t *out);
 
@@ -225,7 +225,7 @@ uint32_t wire_frame_build(const struct wire_frame_template *frame, const struct 
 /* An ACK or NAK, quickly when it differs from the last one by nothing but its PSN and AETH. */
 uint32_t wire_frame_build_ack(struct wire_frame_template *frame, const struct wire_ack *ack, uint8_t *out);
 
-/* How many bytes that will be. */
+/* How many bytes wire_frame_build() writes. */
 static inline uint32_t frame_bytes(const struct wire_frame_template *frame, const struct wire_packet *packet)
 {
 	return frame->bth_offset + packet_bytes(packet);

@@ -263,16 +263,6 @@ static inline bool packet_parse_ack(const uint8_t *bth, uint32_t bytes, struct w
 	return (ack->begin & ACK_BEGIN_MASK) == OP_ACKNOWLEDGE;
 }
 
-/* The packet that it is. */
-static inline void packet_of_ack(const struct wire_ack *ack, struct wire_packet *packet)
-{
-	uint8_t bytes[WIRE_ACK_BYTES] = { 0 };
-
-	memcpy(bytes, ack, sizeof(*ack));
-	packet_parse(bytes, sizeof(bytes), packet);
-	packet->payload = NULL;
-}
-
 /* The pad that a payload needs (W-6). */
 static inline uint8_t packet_pad_bytes(uint32_t payload_bytes)
 {

@@ -9,6 +9,7 @@
 #include "rc/ack.h"
 #include "rc/outbox.h"
 #include "rc/qp.h"
+#include "ack_packet.h"
 #include "places.h"
 #include "rule.h"
 
@@ -559,8 +560,8 @@ Test(qp, an_ack_taken_in_few_words_is_the_answer)
 		qp->responder.due = (uint8_t)(bits & (WORK_ACK | WORK_NAK | WORK_REPEAT_ACK));
 		qp->responder.nak_psn = psn_make(77);
 		qp->responder.nak_syndrome = 0x60;
-		qp_set_flow_control(qp, bits & 8);
 		qp->shares_receives = bits & 16;
+		qp_set_flow_control(qp, bits & 8);
 		qp->report.events = bits & 32 ? 1u << UROCE_EVENT_COMM_EST : 0;
 		qp->migration.state = bits & 64 ? UROCE_PATH_MIGRATED : UROCE_PATH_ARMED;
 		qp_note_bth(qp);

@@ -16,3 +16,24 @@ Test(work, what_is_not_asked_for_is_none)
 	cr_assert_eq(qp_work(&qp, WORK_ALL), WORK_COMPLETION);
 	cr_assert_eq(qp_work(&qp, WORK_RESPONDER | WORK_EVENT), 0);
 }
+
+/* What state and attributes make possible stands in every answer, until they change. */
+Test(work, a_state_and_attributes_leave_something_to_look_at)
+{
+	static struct rc_qp qp = { .replay.queue_head = REPLAY_NONE };
+
+	qp_set_state(&qp, UROCE_QPS_RTS);
+	cr_assert_eq(qp_work(&qp, WORK_ALL), 0);
+	qp_set_flow_control(&qp, true);
+	cr_assert_eq(qp_work(&qp, WORK_ALL), WORK_CREDIT);
+	cr_assert_eq(qp_work(&qp, WORK_REPORTS), 0);
+	qp_set_flow_control(&qp, false);
+	qp_set_state(&qp, UROCE_QPS_SQD);
+	cr_assert_eq(qp_work(&qp, WORK_ALL), WORK_EVENT);
+	cr_assert_eq(qp_work(&qp, WORK_RESPONDER), 0);
+	qp_set_state(&qp, UROCE_QPS_RTS);
+	cr_assert_eq(qp_work(&qp, WORK_ALL), 0);
+	qp.shares_receives = true;
+	qp_set_state(&qp, UROCE_QPS_RTS);
+	cr_assert_eq(qp_work(&qp, WORK_ALL), WORK_EVENT);
+}

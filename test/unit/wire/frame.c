@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "ack_packet.h"
 #include "rule.h"
 #include "wire/bytes.h"
 #include "wire/frame.h"

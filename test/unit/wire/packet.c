@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ack_packet.h"
 #include "frames.h"
 #include "rule.h"
 
