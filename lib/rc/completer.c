@@ -12,6 +12,7 @@
 #include "rc/report.h"
 #include "rc/retry.h"
 #include "rc/scatter.h"
+#include "wire/hints.h"
 
 /* What a final NAK does to the request that it names (K-REQ). */
 struct nak_row {
@@ -127,33 +128,13 @@ static inline bool read_response_fits(const struct rc_qp *qp, const struct rc_se
 	       packet->pad_bytes == packet_pad_bytes(packet->payload_bytes);
 }
 
-/* Is it what the request waits for? READs, FLUSHes and ATOMIC WRITEs have a READ response, the latter an empty one. */
-static bool response_fits(const struct rc_qp *qp, const struct rc_send_wqe *wqe, const struct wire_packet *packet)
+/* Is it what a request waits for that is no READ? FLUSHes and ATOMIC WRITEs wait for an empty READ response. */
+NOINLINE bool other_response_fits(const struct rc_send_wqe *wqe, const struct wire_packet *packet)
 {
-	const struct wire_opcode_row *op = wire_opcode(packet->opcode);
+	bool atomic = wqe->opcode == UROCE_WR_ATOMIC_CMP_AND_SWP || wqe->opcode == UROCE_WR_ATOMIC_FETCH_AND_ADD;
 
-	if (!aeth_fits(op, packet))
-		return false;
-	switch ((enum uroce_wr_opcode)wqe->opcode) {
-	case UROCE_WR_RDMA_READ:
-		return op->kind == WIRE_KIND_READ_RESPONSE && read_response_fits(qp, wqe, packet);
-	case UROCE_WR_ATOMIC_WRITE:
-	case UROCE_WR_FLUSH:
-		return packet->opcode == OP_READ_RESPONSE_ONLY && packet->payload_bytes + packet->pad_bytes == 0;
-	case UROCE_WR_ATOMIC_CMP_AND_SWP:
-	case UROCE_WR_ATOMIC_FETCH_AND_ADD:
-		return op->kind == WIRE_KIND_ATOMIC_ACKNOWLEDGE && packet->payload_bytes + packet->pad_bytes == 0;
-	case UROCE_WR_SEND:
-	case UROCE_WR_SEND_WITH_IMM:
-	case UROCE_WR_SEND_WITH_INV:
-	case UROCE_WR_RDMA_WRITE:
-	case UROCE_WR_RDMA_WRITE_WITH_IMM:
-	case UROCE_WR_LOCAL_INV:
-	case UROCE_WR_BIND_MW:
-	case UROCE_WR_OPCODES:
-		break;
-	}
-	return false;
+	return packet->opcode == (atomic ? OP_ATOMIC_ACKNOWLEDGE : OP_READ_RESPONSE_ONLY) && wqe_needs_response(wqe) &&
+	       packet->payload_bytes + packet->pad_bytes == 0;
 }
 
 /*
@@ -163,16 +144,22 @@ static bool response_fits(const struct rc_qp *qp, const struct rc_send_wqe *wqe,
 static inline enum uroce_cause judge_response(struct rc_qp *qp, const struct rc_send_wqe *wqe,
 					      const struct wire_packet *packet, struct rc_scatter *place)
 {
+	const struct wire_opcode_row *op = wire_opcode(packet->opcode);
 	bool read = wqe->opcode == UROCE_WR_RDMA_READ;
-	uint64_t offset = read ? (uint64_t)psn_distance(qp->win.snd_una, wqe->first_psn) << qp->mtu_shift : 0;
 	uint32_t bytes = packet->payload_bytes;
+	uint64_t offset = 0;
 
-	if (!response_fits(qp, wqe, packet))
+	if (!aeth_fits(op, packet) ||
+	    !(read ? op->kind == WIRE_KIND_READ_RESPONSE && read_response_fits(qp, wqe, packet) :
+		     other_response_fits(wqe, packet)))
 		return UROCE_CAUSE_BAD_RESPONSE;
-	if (!read)
-		bytes = packet->opcode == OP_ATOMIC_ACKNOWLEDGE ? sizeof(packet->original) : 0;
-	return scatter_find(qp, wqe->sges, wqe->sge_count, offset, bytes, place) ? UROCE_CAUSE_NONE :
-										   rc_codes_local_cause(place->why);
+	if (read)
+		offset = (uint64_t)psn_distance(qp->win.snd_una, wqe->first_psn) << qp->mtu_shift;
+	else if (packet->opcode == OP_ATOMIC_ACKNOWLEDGE)
+		bytes = sizeof(packet->original);
+	if (scatter_find(qp, wqe->sges, wqe->sge_count, offset, bytes, place))
+		return UROCE_CAUSE_NONE;
+	return rc_codes_local_cause(place->why);
 }
 
 /* The response that was judged so: its payload goes to its places, unless it is there already. */
@@ -273,15 +260,15 @@ bool rc_completer_receive(struct rc_qp *qp, const struct wire_packet *packet, co
 	}
 	if (!(placed ? scatter_copy_checking(&place, packet, origin) : origin_icrc_is_right(origin, packet)))
 		return false;
-	if (psn_distance(psn, qp->win.snd_una) >= sendwin_outstanding(&qp->win)) { /* P-5 */
+	if (wqe == NULL && psn_distance(psn, qp->win.snd_una) >= sendwin_outstanding(&qp->win)) { /* P-5 */
 		receive_outside_window(qp, packet, now_ns);
 		return true;
 	}
 	take_aeth(qp, packet);
-	if (acknowledge)
-		receive_acknowledge(qp, packet, now_ns);
-	else if (wqe)
+	if (wqe)
 		take_response(qp, wqe, packet, cause, &place, placed, now_ns);
+	else if (acknowledge)
+		receive_acknowledge(qp, packet, now_ns);
 	else
 		receive_later_response(qp, packet, now_ns);
 	return true;

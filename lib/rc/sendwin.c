@@ -100,15 +100,15 @@ INLINE bool take(const struct rc_sendwin *win, const struct uroce_send_wr *wr, s
 	return taken->count == 0 && rule->pieces == PIECES_NONE;
 }
 
-/* Several pieces, or inline bytes, whose source may be reused when the post returns. */
-NOINLINE void copy_pieces(struct rc_send_wqe *wqe, const struct uroce_sge *pieces, uint32_t count)
+/* The pieces, or the bytes of inline ones, whose source may be reused when the post returns. */
+INLINE void copy_pieces(struct rc_send_wqe *wqe, const struct uroce_sge *pieces, uint32_t flags, uint32_t count)
 {
 	uint8_t *at = (uint8_t *)wqe->sges;
 
 	for (uint32_t i = 0; i < count; i++) {
 		const struct uroce_sge *piece = &pieces[i];
 
-		if (wqe->sge_count > 0)
+		if (!(flags & UROCE_SEND_INLINE))
 			wqe->sges[i] = *piece;
 		else if (piece->length > 0) /* or the address may be NULL */
 			memcpy(at, (const void *)(uintptr_t)piece->addr, piece->length);
@@ -150,8 +150,8 @@ static void publish(struct rc_sendwin *win)
 	atomic_store_explicit(&win->posted, ++win->posting, memory_order_release);
 }
 
-/* wr has these flags, and so many pieces; one: a single piece, not inline, as nearly always. */
-INLINE int post(struct rc_sendwin *win, const struct uroce_send_wr *wr, uint32_t flags, uint32_t count, bool one,
+/* wr has these flags, and so many pieces, for which there is room in copies; the compiler may know some of it. */
+INLINE int post(struct rc_sendwin *win, const struct uroce_send_wr *wr, uint32_t flags, uint32_t count,
 		struct uroce_sge *copies)
 {
 	struct taken taken = { .flags = flags, .count = count };
@@ -165,10 +165,7 @@ INLINE int post(struct rc_sendwin *win, const struct uroce_send_wr *wr, uint32_t
 		*sendwin_operands(win, win->posting) =
 			(struct rc_atomic_operands){ .compare_add = wr->compare_add, .swap = wr->swap };
 	wqe = fill_slot(win, wr, &taken);
-	if (one)
-		wqe->sges[0] = copies[0];
-	else
-		copy_pieces(wqe, copies, count);
+	copy_pieces(wqe, copies, flags, count);
 	publish(win);
 	return 0;
 }
@@ -177,7 +174,14 @@ NOINLINE int post_any(struct rc_sendwin *win, const struct uroce_send_wr *wr, ui
 {
 	struct uroce_sge copies[LIMIT_SGE];
 
-	return post(win, wr, flags, count, false, copies);
+	return post(win, wr, flags, count, copies);
+}
+
+NOINLINE int post_inline(struct rc_sendwin *win, const struct uroce_send_wr *wr, uint32_t flags)
+{
+	struct uroce_sge copy;
+
+	return post(win, wr, flags | UROCE_SEND_INLINE, 1, &copy);
 }
 
 int rc_sendwin_post(struct rc_sendwin *win, const struct uroce_send_wr *wr)
@@ -186,9 +190,10 @@ int rc_sendwin_post(struct rc_sendwin *win, const struct uroce_send_wr *wr)
 	uint32_t count = __atomic_load_n(&wr->num_sge, __ATOMIC_RELAXED);
 	struct uroce_sge copy;
 
-	if (count != 1 || (flags & UROCE_SEND_INLINE))
+	if (count != 1)
 		return post_any(win, wr, flags, count);
-	return post(win, wr, flags & ~(uint32_t)UROCE_SEND_INLINE, 1, true, &copy);
+	return flags & UROCE_SEND_INLINE ? post_inline(win, wr, flags) :
+					   post(win, wr, flags & ~(uint32_t)UROCE_SEND_INLINE, 1, &copy);
 }
 
 int rc_sendwin_post_bind(struct rc_sendwin *win, const struct uroce_send_wr *wr, const struct rc_mr_bind *bind)
