@@ -73,7 +73,7 @@ static int name_and_publish(struct uroce_qp *qp, struct rc_qp_config *config, ui
 		return -EIO;
 	pthread_mutex_lock(&engine->lock);
 	qp->owner = engine_pick_lcore(qp->device, lcore);
-	error = qp->owner ? engine_steer_name(engine, qp) :
+	error = qp->owner ? engine_steer_reserve(engine, qp->owner->index, &qp->index, &qp->qpn) :
 			    engine_refuse("lcore %u: 0, or 1 and the index of one that serves the device", lcore);
 	pthread_mutex_unlock(&engine->lock);
 	if (error)
@@ -154,7 +154,7 @@ static int destroy_on_owner(void *argument)
 	if (qp->cm_id)
 		engine_connect_forget_qp(qp);
 	engine_pipeline_forget(qp->owner, qp);
-	engine_steer_remove(qp->device->engine, qp, time_wait_ns(qp));
+	engine_steer_release(qp->device->engine, qp->index, qp->qpn, time_wait_ns(qp));
 	hold_devices(qp, NULL, NULL);
 	for (uint32_t i = 0; i < CNT_QP_COUNTERS; i++)
 		port->retired[i] += qp_core(qp)->counters[i];

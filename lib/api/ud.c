@@ -10,11 +10,6 @@
 #include "engine/steer.h"
 #include "engine/ud.h"
 
-static uint32_t round_up_to_power_of_two(uint32_t n)
-{
-	return n <= 1 ? 1 : 1u << (32 - __builtin_clz(n - 1));
-}
-
 static int check_init(const struct uroce_pd *pd, const struct uroce_ud_init_attr *init)
 {
 	if (init->send_cq == NULL || init->send_cq->device != pd->device)
@@ -60,7 +55,7 @@ static int enter(struct uroce_engine *engine, struct uroce_ud *ud, uint32_t lcor
 int uroce_ud_create(struct uroce_pd *pd, const struct uroce_ud_init_attr *init, struct uroce_ud **result)
 {
 	int error = check_init(pd, init);
-	uint32_t depth = round_up_to_power_of_two(init->max_recv_wr), slot_bytes;
+	uint32_t depth = rte_align32pow2(init->max_recv_wr), slot_bytes;
 	struct uroce_ud *ud;
 
 	if (error)

@@ -218,7 +218,7 @@ struct uroce_engine {
 struct engine_qp_slot {
 	_Atomic(struct uroce_qp *) qp;
 	_Atomic uint32_t qpn; /* the whole of it; of the QP, or of the last one that was here */
-	_Atomic bool taken;   /* from engine_steer_name() on */
+	_Atomic bool taken;   /* from engine_steer_reserve() on */
 };
 
 struct uroce_device {

@@ -27,7 +27,7 @@ void engine_rest_free(struct engine_rest *rest)
 	rest->entries = NULL;
 }
 
-/* false: no memory, and all is as it was. */
+/* false: there is no memory, and nothing has changed. */
 static bool resize(struct engine_rest *rest, uint32_t room)
 {
 	struct engine_rest_entry *entries = malloc(room * sizeof(*entries));
@@ -74,14 +74,4 @@ void engine_rest_wake(struct engine_rest *rest, uint64_t now_ns)
 bool engine_rest_has(const struct engine_rest *rest, uint32_t qpn)
 {
 	return rest->bits[qpn / WORD_BITS] >> (qpn % WORD_BITS) & 1;
-}
-
-uint32_t engine_rest_count(struct engine_rest *rest)
-{
-	uint32_t count;
-
-	rte_spinlock_lock(&rest->lock);
-	count = rest->count;
-	rte_spinlock_unlock(&rest->lock);
-	return count;
 }

@@ -15,7 +15,7 @@ struct engine_rest_entry {
 	uint32_t qpn;
 };
 
-/* A bit a number; and the order in which they went to rest, in which they wake: one may so rest longer than it must. */
+/* A bit a number. They wake in the order in which they went to rest, so one may rest longer than it must. */
 struct engine_rest {
 	rte_spinlock_t lock; /* lcores that destroy QPs, threads that create them */
 	uint64_t *bits;
@@ -26,12 +26,11 @@ struct engine_rest {
 /* 0 or -ENOMEM. */
 int engine_rest_init(struct engine_rest *rest);
 void engine_rest_free(struct engine_rest *rest);
-/* Without memory to remember when it may wake it rests for ever. */
+/* The number rests until then; for ever when there is no memory to remember that. */
 void engine_rest_begin(struct engine_rest *rest, uint32_t qpn, uint64_t until_ns);
-/* Those whose time is over wake; when none is left, so is the memory that many needed. Then: does this one rest? */
+/* Wakes the numbers whose time is over; once none rests, memory beyond the first goes back. */
 void engine_rest_wake(struct engine_rest *rest, uint64_t now_ns);
+/* Did the number rest when engine_rest_wake() returned? */
 bool engine_rest_has(const struct engine_rest *rest, uint32_t qpn);
-/* How many rest. */
-uint32_t engine_rest_count(struct engine_rest *rest);
 
 #endif

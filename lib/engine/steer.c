@@ -11,16 +11,11 @@
 #define DRAWS 16u /* for a number that does not rest */
 #define STEP 0x9E3779B1u
 
-static uint32_t round_up_to_power_of_two(uint32_t n)
-{
-	return n <= 1 ? 1 : 1u << (32 - __builtin_clz(n - 1));
-}
-
 int engine_steer_init(struct uroce_engine *engine, uint32_t max_qps)
 {
-	uint32_t lcores = round_up_to_power_of_two(engine->lcore_count);
-	/* Half of it stays free, so that a place is found soon. */
-	uint32_t per_lcore = round_up_to_power_of_two((max_qps * 2 + lcores - 1) / lcores);
+	uint32_t lcores = rte_align32pow2(engine->lcore_count);
+	/* Half of the table stays free, so that the search for a free place is short. */
+	uint32_t per_lcore = rte_align32pow2((max_qps * 2 + lcores - 1) / lcores);
 
 	engine->lcore_mask = lcores - 1;
 	engine->index_count = per_lcore * lcores;
@@ -35,15 +30,15 @@ void engine_steer_free(struct uroce_engine *engine)
 	engine_rest_free(&engine->rest);
 }
 
-/* 0 and 1 are special QPs, the last is multicast. */
+/* 0 and 1 are QPs of management, the last one is that of multicast. */
 static bool qpn_is_reserved(uint32_t qpn)
 {
 	return qpn < 2 || qpn == 0xFFFFFF;
 }
 
 /*
- * A number for the place of this index, from random digits above it; when that one rests, others some steps away. 0:
- * none that may be given out.
+ * A QPN whose low digits are the index, the others drawn at random; when it rests, those some steps away are tried. 0:
+ * none of them may be given out.
  */
 static uint32_t choose_number(const struct uroce_engine *engine, uint32_t index, uint32_t drawn)
 {
@@ -60,8 +55,8 @@ static uint32_t choose_number(const struct uroce_engine *engine, uint32_t index,
 	return 0;
 }
 
-/* A place at random, or the next one behind it that is free; above its index, random digits make up a QPN (P-7). */
-int engine_steer_reserve(struct uroce_engine *engine, unsigned owner, uint32_t *place, uint32_t *number)
+/* The search begins at a random place of the owner's (P-7). */
+int engine_steer_reserve(struct uroce_engine *engine, unsigned owner, uint32_t *index, uint32_t *qpn)
 {
 	uint32_t lcores = engine->lcore_mask + 1, mask = engine->index_count - 1, drawn;
 
@@ -69,26 +64,20 @@ int engine_steer_reserve(struct uroce_engine *engine, unsigned owner, uint32_t *
 		return -EIO;
 	engine_rest_wake(&engine->rest, engine_now_ns());
 	for (uint32_t i = 0; i < engine->index_count; i += lcores) {
-		uint32_t index = ((drawn & ~engine->lcore_mask) + i + owner) & mask, qpn;
-		struct engine_qp_slot *slot = &engine->qps[index];
+		uint32_t at = ((drawn & ~engine->lcore_mask) + i + owner) & mask;
+		struct engine_qp_slot *slot = &engine->qps[at];
 
 		if (atomic_load_explicit(&slot->taken, memory_order_relaxed))
 			continue;
-		qpn = choose_number(engine, index, drawn);
-		if (qpn == 0)
+		*qpn = choose_number(engine, at, drawn);
+		if (*qpn == 0)
 			continue;
-		*place = index;
-		*number = qpn;
+		*index = at;
 		atomic_store_explicit(&slot->taken, true, memory_order_relaxed);
-		atomic_store_explicit(&slot->qpn, qpn, memory_order_relaxed);
+		atomic_store_explicit(&slot->qpn, *qpn, memory_order_relaxed);
 		return 0;
 	}
 	return -ENOSPC;
-}
-
-int engine_steer_name(struct uroce_engine *engine, struct uroce_qp *qp)
-{
-	return engine_steer_reserve(engine, qp->owner->index, &qp->index, &qp->qpn);
 }
 
 void engine_steer_publish(struct uroce_engine *engine, struct uroce_qp *qp)
@@ -104,9 +93,4 @@ void engine_steer_release(struct uroce_engine *engine, uint32_t index, uint32_t 
 	atomic_store_explicit(&slot->qp, NULL, memory_order_release);
 	engine_rest_begin(&engine->rest, qpn, engine_now_ns() + time_wait_ns);
 	atomic_store_explicit(&slot->taken, false, memory_order_release);
-}
-
-void engine_steer_remove(struct uroce_engine *engine, struct uroce_qp *qp, uint64_t time_wait_ns)
-{
-	engine_steer_release(engine, qp->index, qp->qpn, time_wait_ns);
 }

@@ -8,33 +8,28 @@
 #define TIME_WAIT_MIN_NS 1000000000ull
 #define TIME_WAIT_MAX_NS 60000000000ull
 
-/* Sets up the table for so many QPs. 0 or -ENOMEM. */
+/* Makes the table for so many QPs. 0 or -ENOMEM. */
 int engine_steer_init(struct uroce_engine *engine, uint32_t max_qps);
 void engine_steer_free(struct uroce_engine *engine);
 
 /*
- * Gives qp, which has its owner, an index and a QPN that were not in use lately (P-7). 0; -ENOSPC: all are in use
- * or rest; -EIO: the system has no random numbers. The engine's lock is held; the QP is not reachable before
- * engine_steer_publish().
+ * Gives a QP of the lcore an index in the table and a QPN that were not in use lately (P-7). 0; -ENOSPC: all are in
+ * use or rest; -EIO: the system has no random numbers. The caller holds the engine's lock. Packets find an RC QP once
+ * it is published; those to any other QPN are looked at by engine_ud_receive().
  */
-int engine_steer_name(struct uroce_engine *engine, struct uroce_qp *qp);
-/* The same for what is no uroce_qp: packets to this number are for none, and for engine_ud_receive() to look at. */
-int engine_steer_reserve(struct uroce_engine *engine, unsigned owner, uint32_t *place, uint32_t *number);
-void engine_steer_release(struct uroce_engine *engine, uint32_t index, uint32_t qpn, uint64_t time_wait_ns);
+int engine_steer_reserve(struct uroce_engine *engine, unsigned owner, uint32_t *index, uint32_t *qpn);
 void engine_steer_publish(struct uroce_engine *engine, struct uroce_qp *qp);
 
-/* Owner: no packet finds the QP any more; its number rests for time_wait_ns. */
-void engine_steer_remove(struct uroce_engine *engine, struct uroce_qp *qp, uint64_t time_wait_ns);
+/* The owner calls it: no packet finds the QP any more, and its number rests for time_wait_ns. */
+void engine_steer_release(struct uroce_engine *engine, uint32_t index, uint32_t qpn, uint64_t time_wait_ns);
 
 /* How long a QPN rests, given four times its ACK timeout (P-7). */
 static inline uint64_t steer_time_wait(uint64_t wanted_ns)
 {
-	if (wanted_ns < TIME_WAIT_MIN_NS)
-		return TIME_WAIT_MIN_NS;
-	return wanted_ns > TIME_WAIT_MAX_NS ? TIME_WAIT_MAX_NS : wanted_ns;
+	return RTE_MIN(RTE_MAX(wanted_ns, TIME_WAIT_MIN_NS), TIME_WAIT_MAX_NS);
 }
 
-/* Which lcore owns the QPs of a QPN, whether there is one or not. */
+/* The index of the lcore that owns the QP of a QPN, whether there is such a QP or not. */
 static inline uint32_t steer_lcore(const struct uroce_engine *engine, uint32_t qpn)
 {
 	return qpn & engine->lcore_mask;
@@ -55,7 +50,7 @@ static inline const struct engine_qp_slot *steer_slot(const struct uroce_engine 
 	return &engine->qps[qpn & (engine->index_count - 1)];
 }
 
-/* The QP of a QPN, or NULL. What others read of a slot while it changes hands the owner looks up again. */
+/* The QP of a QPN, or NULL. An lcore that is not the owner may read a slot that changes; the owner looks it up again. */
 static inline struct uroce_qp *steer_lookup(const struct uroce_engine *engine, uint32_t qpn)
 {
 	uint32_t index = qpn & (engine->index_count - 1);

@@ -21,9 +21,9 @@ Test(rest, a_number_rests_until_its_time_is_over)
 	engine_rest_wake(&rest, 100);
 	cr_expect_not(engine_rest_has(&rest, 17));
 	cr_expect(engine_rest_has(&rest, REST_NUMBERS - 1));
-	cr_expect_eq(engine_rest_count(&rest), 1);
+	cr_expect_eq(rest.count, 1);
 	engine_rest_wake(&rest, 200);
-	cr_expect_eq(engine_rest_count(&rest), 0);
+	cr_expect_eq(rest.count, 0);
 	engine_rest_free(&rest);
 }
 
