@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "engine/engine.h"
-#include "engine/ring.h"
+#include "engine/numa_alloc.h"
 
 int uroce_cq_create(struct uroce_device *device, uint32_t depth, struct uroce_cq **result)
 {
@@ -17,7 +17,7 @@ int uroce_cq_create(struct uroce_device *device, uint32_t depth, struct uroce_cq
 	cq = calloc(1, sizeof(*cq));
 	if (cq == NULL)
 		return -ENOMEM;
-	cq->ring = engine_ring_create(depth, CQ_PIECES, CQ_PIECE_BYTES, RING_F_SC_DEQ, device->numa_node);
+	cq->ring = engine_numa_create_ring(depth, CQ_PIECES, CQ_PIECE_BYTES, device->numa_node);
 	if (cq->ring == NULL) {
 		free(cq);
 		return -ENOMEM;
@@ -34,7 +34,7 @@ int uroce_cq_destroy(struct uroce_cq *cq)
 	if (atomic_load(&cq->users) > 0)
 		return -EBUSY;
 	atomic_fetch_sub(&cq->device->users, 1);
-	engine_ring_free(cq->ring, CQ_PIECE_BYTES);
+	engine_numa_free_ring(cq->ring, CQ_PIECE_BYTES);
 	if (atomic_load(&cq->fd) >= 0)
 		close(atomic_load(&cq->fd));
 	free(cq);

@@ -14,7 +14,6 @@
 #include "engine/mailbox.h"
 #include "engine/numa_alloc.h"
 #include "engine/port.h"
-#include "engine/ring.h"
 #include "engine/route.h"
 #include "engine/run_queue.h"
 #include "rc/codes.h"
@@ -117,14 +116,14 @@ static int create_tables(struct uroce_device *device)
 		return -ENOMEM;
 	rc_mr_table_init(&device->mrs, entries, mrs, &space);
 	device->events =
-		engine_ring_create(EVENT_RING, 1, sizeof(struct uroce_event), RING_F_SC_DEQ, device->numa_node);
+		engine_numa_create_ring(EVENT_RING, 1, sizeof(struct uroce_event), device->numa_node);
 	return device->events ? 0 : -ENOMEM;
 }
 
 static void free_device(struct uroce_device *device)
 {
 	engine_numa_free(device->mrs.entries, device->mrs_bytes);
-	engine_ring_free(device->events, sizeof(struct uroce_event));
+	engine_numa_free_ring(device->events, sizeof(struct uroce_event));
 	if (atomic_load(&device->event_fd) >= 0)
 		close(atomic_load(&device->event_fd));
 	engine_slab_free(&device->slab);
@@ -270,7 +269,7 @@ int uroce_device_create(struct uroce_engine *engine, const struct uroce_device_c
 	device->config.queue_count = config->queue_count ? config->queue_count : 1;
 	device->config.mtu_bytes = config->mtu_bytes ? config->mtu_bytes : LIMIT_MTU_BYTES;
 	device->port_id = config->port_id;
-	device->numa_node = engine_place_of_port(config->port_id);
+	device->numa_node = rte_eth_dev_socket_id(config->port_id);
 	device->next_pd = 1;
 	atomic_init(&device->event_fd, -1);
 	engine_neigh_init(&device->neigh);

@@ -18,7 +18,6 @@
 #include "engine/numa_alloc.h"
 #include "engine/pipeline.h"
 #include "engine/port.h"
-#include "engine/ring.h"
 #include "engine/run_queue.h"
 #include "engine/steer.h"
 #include "engine/view.h"
@@ -31,11 +30,11 @@ static void free_lcore(struct uroce_lcore *lcore)
 	if (lcore == NULL)
 		return;
 	engine_run_queue_free(&lcore->run_queue);
-	engine_ring_free(lcore->doorbells, sizeof(void *));
+	engine_numa_free_ring(lcore->doorbells, sizeof(void *));
 	if (lcore->mailbox)
 		engine_mailbox_serve(lcore); /* what was withdrawn is freed */
-	engine_ring_free(lcore->mailbox, sizeof(void *));
-	engine_ring_free(lcore->handover, sizeof(void *));
+	engine_numa_free_ring(lcore->mailbox, sizeof(void *));
+	engine_numa_free_ring(lcore->handover, sizeof(void *));
 	free(lcore->scratch);
 	free(lcore->failed);
 	engine_numa_free(lcore, sizeof(*lcore));
@@ -54,9 +53,9 @@ static struct uroce_lcore *create_lcore(struct uroce_engine *engine, unsigned in
 	lcore->index = index;
 	lcore->lcore_id = lcore_id;
 	/* A QP stands in the doorbell ring at most once, so the ring never overflows. */
-	lcore->doorbells = engine_ring_create(engine->index_count, 1, sizeof(void *), RING_F_SC_DEQ, node);
-	lcore->mailbox = engine_ring_create(MAILBOX_CALLS, 1, sizeof(void *), RING_F_SC_DEQ, node);
-	lcore->handover = engine_ring_create(HANDOVER_FRAMES, 1, sizeof(void *), RING_F_SC_DEQ, node);
+	lcore->doorbells = engine_numa_create_ring(engine->index_count, 1, sizeof(void *), node);
+	lcore->mailbox = engine_numa_create_ring(MAILBOX_CALLS, 1, sizeof(void *), node);
+	lcore->handover = engine_numa_create_ring(HANDOVER_FRAMES, 1, sizeof(void *), node);
 	lcore->scratch = malloc(PORT_FRAME_MAX_BYTES);
 	lcore->failed = calloc(1, sizeof(*lcore->failed));
 	if (engine_run_queue_init(&lcore->run_queue, engine, node) != 0 || !lcore->doorbells || !lcore->mailbox ||

@@ -1,17 +1,17 @@
-/* numa_alloc.c - NUMA placement with libnuma */
+/* numa_alloc.c - NUMA placement with libnuma; rings outside the EAL heap */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "engine/numa_alloc.h"
+
 #include <numa.h>
 #include <sys/mman.h>
+#include <sys/types.h>
 
-#include <rte_ethdev.h>
-
-#include "engine/numa_alloc.h"
+#include <rte_ring_elem.h>
 
 #define HUGE_BYTES (2ull << 20)
 
-void engine_place_prefer(void *memory, uint64_t bytes, int node)
+void engine_numa_prefer(void *memory, uint64_t bytes, int node)
 {
-	/* Not a demand: a full node works, too. */
 	if (node >= 0 && numa_available() == 0 && node <= numa_max_node())
 		numa_tonode_memory(memory, bytes, node);
 }
@@ -24,7 +24,7 @@ void *engine_numa_alloc(uint64_t bytes, int node)
 		return NULL;
 	if (bytes >= HUGE_BYTES)
 		madvise(memory, bytes, MADV_HUGEPAGE);
-	engine_place_prefer(memory, bytes, node);
+	engine_numa_prefer(memory, bytes, node);
 	return memory;
 }
 
@@ -34,7 +34,22 @@ void engine_numa_free(void *memory, uint64_t bytes)
 		munmap(memory, bytes);
 }
 
-int engine_place_of_port(uint16_t port_id)
+struct rte_ring *engine_numa_create_ring(uint32_t count, uint32_t pieces, uint32_t piece_bytes, int node)
 {
-	return rte_eth_dev_socket_id(port_id);
+	uint32_t places = count < 2 ? 2 : rte_align32pow2(count + 1);
+	ssize_t bytes = rte_ring_get_memsize_elem(piece_bytes, places * pieces);
+	struct rte_ring *ring = bytes > 0 ? engine_numa_alloc((uint64_t)bytes, node) : NULL;
+
+	/* The exact size, so that there is always room for whole elements. */
+	if (ring && rte_ring_init(ring, "uroce", (places - 1) * pieces, RING_F_SC_DEQ | RING_F_EXACT_SZ) != 0) {
+		engine_numa_free(ring, (uint64_t)bytes);
+		return NULL;
+	}
+	return ring;
+}
+
+void engine_numa_free_ring(struct rte_ring *ring, uint32_t piece_bytes)
+{
+	if (ring)
+		engine_numa_free(ring, (uint64_t)rte_ring_get_memsize_elem(piece_bytes, ring->size));
 }

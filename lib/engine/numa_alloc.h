@@ -1,21 +1,27 @@
-/* numa_alloc.h - memory on the NUMA node that uses it */
+/* numa_alloc.h - memory, and rings in it, on the NUMA node that uses them */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef ENGINE_NUMA_ALLOC_H
 #define ENGINE_NUMA_ALLOC_H
 
 #include <stdint.h>
 
+struct rte_ring;
+
 /*
- * Zeroed memory, page-aligned, on a NUMA node (-1: wherever). NULL when there is none. Not from the EAL heap: that
- * one is small and fixed without hugepages, and QPs come and go. Large areas ask for huge pages.
+ * Zeroed memory, page-aligned, on a NUMA node (-1: any). NULL: there is none. It is not from the EAL heap, which is
+ * small and fixed without hugepages, while QPs come and go. Large areas ask for huge pages.
  */
 void *engine_numa_alloc(uint64_t bytes, int node);
-/* Has memory that nobody has touched yet come from a node. A preference: a machine without NUMA still works. */
-void engine_place_prefer(void *memory, uint64_t bytes, int node);
-
 void engine_numa_free(void *memory, uint64_t bytes);
 
-/* The node that a port hangs on, or -1. */
-int engine_place_of_port(uint16_t port_id);
+/* Memory that nobody has touched yet comes from the node, if it has some: a machine without NUMA works, too. */
+void engine_numa_prefer(void *memory, uint64_t bytes, int node);
+
+/*
+ * A ring of many writers and one reader for at least `count` elements of so many pieces (a power of two); rte_ring
+ * counts pieces. NULL: no memory.
+ */
+struct rte_ring *engine_numa_create_ring(uint32_t count, uint32_t pieces, uint32_t piece_bytes, int node);
+void engine_numa_free_ring(struct rte_ring *ring, uint32_t piece_bytes);
 
 #endif

@@ -81,7 +81,7 @@ static bool add_chunk(struct engine_slab *slab)
 		return false;
 	}
 	madvise(chunk->memory, CHUNK_BYTES, MADV_HUGEPAGE);
-	engine_place_prefer(chunk->memory, CHUNK_BYTES, slab->node);
+	engine_numa_prefer(chunk->memory, CHUNK_BYTES, slab->node);
 	chunk->next = slab->chunks;
 	slab->chunks = chunk;
 	slab->next = chunk->memory;

@@ -9,7 +9,7 @@
 
 #define QPS 8u
 
-/* The parts of place.c that need DPDK and libnuma, as far as the ring sees them. */
+/* The parts of numa_alloc.c that need DPDK and libnuma, as far as the ring sees them. */
 void *engine_numa_alloc(uint64_t bytes, int node)
 {
 	(void)node;

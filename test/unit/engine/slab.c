@@ -9,7 +9,7 @@
 
 #define BLOCKS 1000u
 
-/* The parts of place.c that need DPDK and libnuma, as far as the slab sees them. */
+/* The parts of numa_alloc.c that need DPDK and libnuma, as far as the slab sees them. */
 static int placed;
 
 void *engine_numa_alloc(uint64_t bytes, int node)
@@ -26,7 +26,7 @@ void engine_numa_free(void *memory, uint64_t bytes)
 	free(memory);
 }
 
-void engine_place_prefer(void *memory, uint64_t bytes, int node)
+void engine_numa_prefer(void *memory, uint64_t bytes, int node)
 {
 	(void)memory;
 	(void)bytes;
