@@ -255,6 +255,7 @@ static int modify_on_owner(void *argument)
 	struct rc_qp *rc = qp_core(qp);
 	uint64_t rest_ns = time_wait_ns(qp); /* RESET forgets the timeouts */
 	uint8_t before = rc->state;
+	struct uroce_mac mac;
 	int error = check_paths(qp, modification);
 
 	if (error)
@@ -277,8 +278,9 @@ static int modify_on_owner(void *argument)
 	/* Also when it has migrated just now: the port of before is not held any more. */
 	if ((modification->mask & UROCE_QP_PATH) || qp->migrations != rc->migration.count)
 		engine_resolve_start(qp->owner, qp);
-	if (modification->mask & UROCE_QP_ALT_PATH)
-		engine_resolve_prepare(qp->owner, &rc->migration.path);
+	if (modification->mask &
+	    UROCE_QP_ALT_PATH) /* its MAC is asked for now, so that it is known when it is needed */
+		engine_resolve_find(qp->owner, &rc->migration.path, &mac);
 	run_queue_add(qp);
 	return error;
 }

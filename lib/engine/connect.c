@@ -12,7 +12,6 @@
 #include "engine/trace_points.h"
 #include "engine/device.h"
 #include "engine/mailbox.h"
-#include "engine/mbuf.h"
 #include "engine/numa_alloc.h"
 #include "engine/port.h"
 #include "engine/resolve.h"
@@ -20,7 +19,6 @@
 
 #define RESOLVE_NS 3000000000ull /* so long a peer is asked for */
 #define LOOK_NS 1000000ull
-#define PKEY_DEFAULT 0xFFFFu
 #define DUE_PER_TURN 64u
 
 /* ---- events ---- */

@@ -115,8 +115,7 @@ static int create_tables(struct uroce_device *device)
 	if (entries == NULL)
 		return -ENOMEM;
 	rc_mr_table_init(&device->mrs, entries, mrs, &space);
-	device->events =
-		engine_numa_create_ring(EVENT_RING, 1, sizeof(struct uroce_event), device->numa_node);
+	device->events = engine_numa_create_ring(EVENT_RING, 1, sizeof(struct uroce_event), device->numa_node);
 	return device->events ? 0 : -ENOMEM;
 }
 
@@ -130,27 +129,6 @@ static void free_device(struct uroce_device *device)
 	free(device);
 }
 
-struct attachment {
-	struct uroce_lcore *lcore;
-	struct engine_port *port;
-};
-
-static int attach_port(void *argument)
-{
-	struct attachment *attachment = argument;
-
-	engine_port_attach(attachment->port, attachment->lcore);
-	return 0;
-}
-
-static int detach_port(void *argument)
-{
-	struct attachment *attachment = argument;
-
-	engine_port_detach(attachment->port, attachment->lcore);
-	return 0;
-}
-
 static struct uroce_lcore *lcore_of_queue(const struct uroce_device *device, unsigned queue)
 {
 	return device->engine->lcores[(device->config.first_lcore + queue) % device->engine->lcore_count];
@@ -158,6 +136,8 @@ static struct uroce_lcore *lcore_of_queue(const struct uroce_device *device, uns
 
 static void free_port(struct engine_port *port)
 {
+	if (port == NULL)
+		return;
 	engine_run_queue_free(&port->run_queue);
 	engine_numa_free(port, sizeof(*port));
 }
@@ -169,6 +149,7 @@ static struct engine_port *create_port(struct uroce_device *device, uint16_t que
 	if (port == NULL)
 		return NULL;
 	port->device = device;
+	port->lcore = lcore_of_queue(device, queue);
 	port->queue = queue;
 	if (engine_run_queue_init(&port->run_queue, device->engine, device->numa_node) == 0)
 		return port;
@@ -179,16 +160,15 @@ static struct engine_port *create_port(struct uroce_device *device, uint16_t que
 static int detach_queues(struct uroce_device *device, unsigned count)
 {
 	for (unsigned queue = 0; queue < count; queue++) {
-		struct attachment attachment = { .lcore = lcore_of_queue(device, queue) };
+		struct engine_port *port = engine_find_port(lcore_of_queue(device, queue), device);
 		int error;
 
-		attachment.port = engine_find_port(attachment.lcore, device);
-		if (attachment.port == NULL)
+		if (port == NULL)
 			continue; /* detached by an earlier call that did not get to the end */
-		error = engine_mailbox_call(attachment.lcore, detach_port, &attachment);
+		error = engine_mailbox_call(port->lcore, engine_port_detach, port);
 		if (error)
 			return error; /* the lcore still has it: nothing may be freed */
-		free_port(attachment.port);
+		free_port(port);
 	}
 	return 0;
 }
@@ -196,17 +176,11 @@ static int detach_queues(struct uroce_device *device, unsigned count)
 static int attach_queues(struct uroce_device *device)
 {
 	for (uint16_t queue = 0; queue < device->config.queue_count; queue++) {
-		struct attachment attachment = { .lcore = lcore_of_queue(device, queue) };
-		int error;
+		struct engine_port *port = create_port(device, queue);
+		int error = port ? engine_mailbox_call(port->lcore, engine_port_attach, port) : -ENOMEM;
 
-		attachment.port = create_port(device, queue);
-		if (attachment.port == NULL) {
-			detach_queues(device, queue);
-			return -ENOMEM;
-		}
-		error = engine_mailbox_call(attachment.lcore, attach_port, &attachment);
 		if (error) {
-			free_port(attachment.port);
+			free_port(port);
 			detach_queues(device, queue);
 			return error;
 		}

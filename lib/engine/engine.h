@@ -19,7 +19,6 @@
 #include <uroce/uroce.h>
 
 #include "engine/log.h"
-#include "engine/mbuf.h"
 #include "engine/neigh.h"
 #include "engine/rest.h"
 #include "engine/slab.h"
@@ -29,10 +28,12 @@
 #include "rc/qp.h"
 #include "cm/cm.h"
 #include "rc/srq.h"
+#include "wire/frame.h"
 
 #define ENGINE_DEVICES 16u
 #define ENGINE_UDS 64u
 #define QPS_DEFAULT 4096u
+#define PKEY_DEFAULT 0xFFFFu
 #define TX_PENDING (2 * OUTBOX_PACKETS) /* frames that wait for the port, at most */
 #define SPARE_MBUFS (2 * OUTBOX_PACKETS)
 #define HANDOVER_FRAMES 2048u
@@ -142,6 +143,7 @@ struct engine_run_queue {
 /* What an lcore has to do with one device. */
 struct engine_port {
 	struct uroce_device *device;
+	struct uroce_lcore *lcore;
 	struct engine_run_queue run_queue; /* QPs that send from here */
 	struct engine_spare *spare;        /* of the lcore */
 	uint16_t queue;

@@ -7,7 +7,6 @@
 
 #include "engine/connect.h"
 #include "engine/device.h"
-#include "engine/mbuf.h"
 #include "engine/numa_alloc.h"
 #include "engine/port.h"
 #include "engine/resolve.h"
@@ -16,7 +15,6 @@
 #define HALF_OPEN_MAX 4096u
 #define OF_ONE_PEER_MAX 2048u
 #define RESTS_PER_CONNECTION 4u
-#define PKEY_DEFAULT 0xFFFFu
 #define GUID_LOCAL 0x0200000000000000ull
 #define GUID_GROUP 0x0100000000000000ull /* the bit of groups */
 
@@ -99,10 +97,7 @@ void engine_connect_send(struct uroce_lcore *lcore, const struct cm_route *route
 {
 	struct engine_connect *connect = lcore->connect;
 	struct uroce_path path = connect_path(route);
-	struct engine_port *port = engine_find_port(lcore, path.device);
-	struct wire_frame_template template;
-	struct uroce_mac mac;
-	struct wire_packet packet = {
+	const struct wire_packet packet = {
 		.opcode = OP_UD_SEND_ONLY,
 		.psn = connect->psn++ & PSN_MASK,
 		.dest_qpn = CM_QPN,
@@ -112,16 +107,11 @@ void engine_connect_send(struct uroce_lcore *lcore, const struct cm_route *route
 		.payload_bytes = CM_MAD_BYTES,
 		.payload = mad,
 	};
-	struct rte_mbuf *mbuf;
 
-	if (port == NULL || !engine_resolve_find(lcore, &path, &mac) || port_room(port) == 0) {
+	if (!engine_resolve_send(lcore, &path, &packet)) {
 		connect->unresolved++;
 		return;
 	}
-	engine_mbuf_template(&template, &path, &path.device->mac, &mac, CM_QPN, CM_QPN);
-	mbuf = port_take_spare(port);
-	mbuf_fill(mbuf, &template, &packet);
-	port_send(port, mbuf);
 	connect->sent++;
 	lcore->work++;
 }
@@ -260,13 +250,8 @@ bool engine_connect_receive(struct uroce_lcore *lcore, struct engine_port *port,
 	owner = cm_owner(engine->cm_key, engine->lcore_mask, source, packet->payload);
 	if (!owns(engine, owner, port->device))
 		owner = lcore->index;
-	if (owner != lcore->index) {
-		mbuf->port = port->device->port_id;
-		if (rte_ring_enqueue(engine->lcores[owner]->handover, mbuf) == 0)
-			return true;
-		port->counters[CNT_PORT_HANDOVER_FULL]++;
-		return false;
-	}
+	if (owner != lcore->index)
+		return engine_port_hand_over(port, engine->lcores[owner], mbuf);
 	port->counters[CNT_PORT_GSI]++;
 	give_to_manager(lcore, port, mbuf, packet, &addressed);
 	return false;

@@ -12,7 +12,6 @@
 #include "engine/receive.h"
 #include "engine/resolve.h"
 #include "engine/run_queue.h"
-#include "engine/service.h"
 #include "engine/steer.h"
 #include "engine/trace_points.h"
 #include "rc/fail.h"
@@ -125,20 +124,16 @@ static __rte_noinline void take_doorbells(struct uroce_lcore *lcore)
 
 /* ---- sending ---- */
 
-/* The frames lie in the mbufs on top. Returns their bytes. Who has none may have no port either. */
+/* Sends the frames that a QP has written into the spare mbufs of its port. Returns their bytes. */
 static uint64_t send_frames(struct engine_port *port, const struct rc_outbox *out)
 {
 	uint64_t before;
 
 	if (out->packet_count == 0)
-		return 0;
+		return 0; /* such a QP may have no port */
 	before = port->tx_bytes;
-	for (uint32_t i = 0; i < out->packet_count; i++) {
-		struct rte_mbuf *mbuf = port_take_spare(port);
-
-		mbuf_set_bytes(mbuf, out->frame_bytes[i]);
-		port_send(port, mbuf);
-	}
+	for (uint32_t i = 0; i < out->packet_count; i++)
+		port_send(port, out->frame_bytes[i]);
 	return port->tx_bytes - before;
 }
 
@@ -264,7 +259,7 @@ static void transmit(struct uroce_lcore *lcore, struct engine_run_queue *queue, 
 			take_new_path(lcore, qp);
 		else if (port && qp->responder_only &&
 			 work_is_an_ack(qp_work(qp_core(qp), WORK_RESPONDER | WORK_EVENT)))
-			send_ack(lcore, port, qp);
+			port_send_ack(lcore, qp);
 		else if (transmit_qp(lcore, qp, room))
 			served[count++] = qp;
 	}

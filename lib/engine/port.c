@@ -8,13 +8,13 @@
 #include "engine/port.h"
 
 /*
- * An mbuf as it lies in its pool, in one piece and with one user, becomes one to be filled, which sets its lengths. No
- * driver looks at what no flag speaks of; so its second cache line stays untouched.
+ * Keeps an mbuf at hand that is as in its pool: in one piece and with one user. Sending sets its lengths; other fields
+ * no driver reads without a flag, so the second cache line of the mbuf stays untouched.
  */
 static inline void add_spare(struct engine_spare *spare, struct rte_mbuf *mbuf)
 {
-	mbuf->data_off = RTE_PKTMBUF_HEADROOM; /* the device has checked that frames have room behind it */
-	mbuf->ol_flags &= RTE_MBUF_F_EXTERNAL; /* true of the mbufs of some pools for ever */
+	mbuf->data_off = RTE_PKTMBUF_HEADROOM; /* pool_fits() in device.c: a frame has room behind it */
+	mbuf->ol_flags &= RTE_MBUF_F_EXTERNAL; /* mbufs of some pools always have it */
 	spare->places[spare->count] = rte_pktmbuf_mtod(mbuf, uint8_t *);
 	spare->mbufs[spare->count++] = mbuf;
 }
@@ -25,7 +25,7 @@ void engine_port_fetch(struct engine_port *port)
 	unsigned wanted = OUTBOX_PACKETS - spare->count;
 	void *mbufs[OUTBOX_PACKETS];
 
-	/* When there are not so many: as many as there are. */
+	/* When the pool has fewer, it gives all that it has. */
 	if (rte_mempool_get_bulk(spare->pool, mbufs, wanted) != 0) {
 		unsigned most = wanted;
 
@@ -66,7 +66,7 @@ void engine_port_recycle(struct engine_port *port, struct rte_mbuf **mbufs, unsi
 			add_spare(spare, mbuf);
 		}
 	}
-	if (left) /* as they are: taking one from its pool sets all that a frame needs */
+	if (left) /* without a reset: add_spare() sets all that a frame needs */
 		rte_mempool_put_bulk(spare->pool, (void **)mbufs, left);
 }
 
@@ -93,7 +93,7 @@ void engine_port_drop(struct engine_port *port, enum rc_counter reason)
 	port->pending_count = 0;
 }
 
-/* Where the lcore has mbufs of the pool at hand; a place of its own when there is none yet. */
+/* The spare mbufs of the lcore that are of the pool; an unused list when there are none yet. */
 static struct engine_spare *find_spare(struct uroce_lcore *lcore, const struct rte_mempool *pool)
 {
 	struct engine_spare *unused = NULL;
@@ -104,19 +104,34 @@ static struct engine_spare *find_spare(struct uroce_lcore *lcore, const struct r
 		if (lcore->spares[i].pool == NULL && unused == NULL)
 			unused = &lcore->spares[i];
 	}
-	return unused; /* there are as many as ports */
+	return unused; /* there are as many lists as ports */
 }
 
-void engine_port_attach(struct engine_port *port, struct uroce_lcore *lcore)
+bool engine_port_hand_over(struct engine_port *port, const struct uroce_lcore *owner, struct rte_mbuf *mbuf)
 {
+	mbuf->port = port->device->port_id; /* not every driver sets it */
+	if (rte_ring_enqueue(owner->handover, mbuf) == 0)
+		return true;
+	port->counters[CNT_PORT_HANDOVER_FULL]++;
+	return false;
+}
+
+int engine_port_attach(void *argument)
+{
+	struct engine_port *port = argument;
+	struct uroce_lcore *lcore = port->lcore;
+
 	port->spare = find_spare(lcore, port->device->config.pool);
 	port->spare->pool = port->device->config.pool;
 	port->spare->users++;
 	lcore->ports[lcore->port_count++] = port;
+	return 0;
 }
 
-void engine_port_detach(struct engine_port *port, struct uroce_lcore *lcore)
+int engine_port_detach(void *argument)
 {
+	struct engine_port *port = argument;
+	struct uroce_lcore *lcore = port->lcore;
 	struct engine_spare *spare = port->spare;
 
 	for (unsigned i = 0; i < lcore->port_count; i++) {
@@ -125,8 +140,9 @@ void engine_port_detach(struct engine_port *port, struct uroce_lcore *lcore)
 	}
 	rte_pktmbuf_free_bulk(port->pending, port->pending_count);
 	if (--spare->users > 0)
-		return;
+		return 0;
 	rte_pktmbuf_free_bulk(spare->mbufs, spare->count);
 	spare->count = 0;
 	spare->pool = NULL;
+	return 0;
 }

@@ -6,29 +6,33 @@
 #include <rte_mbuf.h>
 
 #include "engine/engine.h"
+#include "rc/ack.h"
 
 #define PORT_FRAME_MAX_BYTES 16384u
 
-/* Offers the port what waits; what it does not take stays, in order (S-15). */
+/* Offers the port the frames that wait; those that it does not take stay, in order (S-15). */
 void engine_port_flush(struct engine_port *port);
 
 /* Fetches empty mbufs until OUTBOX_PACKETS are at hand, or as many as there are; counts an empty pool. */
 void engine_port_fetch(struct engine_port *port);
 
 /*
- * What was received is done with. Some of it stays at hand to be sent next, for it is in the caches; the rest goes back
- * to its pool. The array is overwritten.
+ * Nobody reads the received frames any more. Some of the mbufs stay at hand to be sent next, for they are in the caches;
+ * the others go back to their pool. The array is overwritten.
  */
 void engine_port_recycle(struct engine_port *port, struct rte_mbuf **mbufs, unsigned count);
 
-/* What waits is lost, as on a cable that is not plugged in: the port may never take it. It is counted as reason. */
+/* The frames that wait are lost, as on a cable that is not plugged in, and counted as reason. */
 void engine_port_drop(struct engine_port *port, enum rc_counter reason);
 
-/* On the lcore: the port is one of its ports from now on; or no more, and all its mbufs go back. */
-void engine_port_attach(struct engine_port *port, struct uroce_lcore *lcore);
-void engine_port_detach(struct engine_port *port, struct uroce_lcore *lcore);
+/* Gives a received frame to the lcore that owns its QP. true: that lcore has it; false: its ring is full. */
+bool engine_port_hand_over(struct engine_port *port, const struct uroce_lcore *owner, struct rte_mbuf *mbuf);
 
-/* Most of the time nothing does. */
+/* Calls for the lcore of a port, a struct engine_port: it serves the port; no more, and all its mbufs go back. */
+int engine_port_attach(void *port);
+int engine_port_detach(void *port);
+
+/* Most of the time no frame waits. */
 static inline void port_flush(struct engine_port *port)
 {
 	if (port->pending_count)
@@ -40,7 +44,7 @@ static inline uint32_t port_room(struct engine_port *port)
 {
 	uint32_t places;
 
-	/* not at every service: most QPs send one frame */
+	/* Not at every service, for most QPs send one frame. */
 	if (port->spare->count < OUTBOX_PACKETS / 2)
 		engine_port_fetch(port);
 	if (port->pending_count > OUTBOX_PACKETS)
@@ -49,23 +53,36 @@ static inline uint32_t port_room(struct engine_port *port)
 	return places < port->spare->count ? places : port->spare->count;
 }
 
-/* So many were sent, or wait for the port, since it is there. */
+/* Frames that the port has taken or that wait for it, since it is there. */
 static inline uint64_t port_frames_out(const struct engine_port *port)
 {
 	return port->tx_frames + port->pending_count;
 }
 
-/* An mbuf to be filled, whose lengths are those of a frame before; only as many as port_room() said. */
-static inline struct rte_mbuf *port_take_spare(struct engine_port *port)
+/* Where the next frame is written: in the spare mbuf on top, if port_room() has said that there is room. */
+static inline uint8_t *port_frame(const struct engine_port *port)
 {
-	return port->spare->mbufs[--port->spare->count];
+	return port->spare->places[port->spare->count - 1];
 }
 
-/* Sends mbuf after all that wait. */
-static inline void port_send(struct engine_port *port, struct rte_mbuf *mbuf)
+/* The frame that was written there, of so many bytes, waits behind the others. */
+static inline void port_send(struct engine_port *port, uint32_t bytes)
 {
-	port->tx_bytes += rte_pktmbuf_pkt_len(mbuf);
+	struct rte_mbuf *mbuf = port->spare->mbufs[--port->spare->count];
+
+	mbuf->data_len = (uint16_t)bytes;
+	mbuf->pkt_len = bytes;
+	port->tx_bytes += bytes;
 	port->pending[port->pending_count++] = mbuf;
+}
+
+/* Sends the ACK or NAK that is all that a resolved QP has to send; its port has room. */
+static inline void port_send_ack(struct uroce_lcore *lcore, struct uroce_qp *qp)
+{
+	const struct wire_ack ack = qp_take_ack(qp_core(qp));
+
+	port_send(qp->port, wire_frame_build_ack(&qp->template, &ack, port_frame(qp->port)));
+	lcore->work++;
 }
 
 #endif

@@ -10,7 +10,6 @@
 #include "engine/receive.h"
 #include "engine/resolve.h"
 #include "engine/run_queue.h"
-#include "engine/service.h"
 #include "engine/steer.h"
 #include "engine/ud.h"
 #include "rc/ack.h"
@@ -19,16 +18,6 @@
 #include "wire/frame.h"
 
 #define BURST_WORTH_FETCHING 2u /* no more than these: what is fetched for one comes too late for the other */
-
-/* Gives the frame to the lcore that owns its QP. true: it has it. */
-static bool hand_over(struct uroce_lcore *lcore, struct engine_port *port, uint32_t owner, struct rte_mbuf *mbuf)
-{
-	mbuf->port = port->device->port_id; /* not every driver sets it */
-	if (rte_ring_enqueue(lcore->engine->lcores[owner]->handover, mbuf) == 0)
-		return true;
-	port->counters[CNT_PORT_HANDOVER_FULL]++;
-	return false;
-}
 
 /* The last plain frame of a burst, whose headers the next one nearly always repeats, and the run that it belongs to. */
 struct flow {
@@ -72,7 +61,7 @@ static __rte_always_inline void notice_work(struct uroce_lcore *lcore, struct ur
 	if (work == 0)
 		return;
 	if (pauses && work_is_an_ack(work) && may_send_at_once(qp)) {
-		send_ack(lcore, qp->port, qp);
+		port_send_ack(lcore, qp);
 		return;
 	}
 	qp->responder_only = only_responds && (!qp->queued || qp->responder_only);
@@ -160,7 +149,8 @@ static __rte_always_inline bool receive_packet(struct uroce_lcore *lcore, struct
 		return false;
 	}
 	if (steer_lcore(lcore->engine, packet->dest_qpn) != lcore->index)
-		return hand_over(lcore, port, steer_lcore(lcore->engine, packet->dest_qpn), mbuf);
+		return engine_port_hand_over(port, lcore->engine->lcores[steer_lcore(lcore->engine, packet->dest_qpn)],
+					     mbuf);
 	drop = qp_admit(qp_core(qp), packet, origin);
 	if (drop != CNT_COUNTERS) {
 		port->counters[drop]++;

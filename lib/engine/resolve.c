@@ -2,8 +2,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <string.h>
 
-#include <rte_mbuf.h>
-
 #include "engine/clock.h"
 #include "engine/device.h"
 #include "engine/port.h"
@@ -12,25 +10,18 @@
 #include "engine/run_queue.h"
 #include "wire/neighbour.h"
 
+#define HOP_LIMIT_DEFAULT 64
 #define LOOK_AGAIN_NS 1000000ull
 #define UNRESOLVED_NS 3000000000ull /* so long a request waits for its peer's MAC: about 30 questions */
 
+/* A frame that finds no room is lost: its receiver asks again. */
 static void send_frame(struct engine_port *port, const uint8_t *frame, uint32_t bytes)
 {
-	struct rte_mbuf *mbuf;
-	char *room;
-
-	if (port_room(port) == 0)
-		return; /* the asker asks again */
-	mbuf = port_take_spare(port);
-	mbuf_set_bytes(mbuf, 0);
-	room = rte_pktmbuf_append(mbuf, (uint16_t)bytes);
-	if (room == NULL) {
-		rte_pktmbuf_free(mbuf);
+	if (port_room(port) == 0 ||
+	    bytes + RTE_PKTMBUF_HEADROOM > rte_pktmbuf_data_room_size(port->device->config.pool))
 		return;
-	}
-	memcpy(room, frame, bytes);
-	port_send(port, mbuf);
+	memcpy(port_frame(port), frame, bytes);
+	port_send(port, bytes);
 }
 
 static void answer_request(struct uroce_lcore *lcore, struct engine_port *port, const uint8_t *frame,
@@ -135,6 +126,40 @@ bool engine_resolve_find(struct uroce_lcore *lcore, const struct uroce_path *pat
 	return false;
 }
 
+static void prepare_template(struct wire_frame_template *template, const struct uroce_path *path,
+			     const struct uroce_mac *dest_mac, uint32_t qpn, uint32_t dest_qpn)
+{
+	struct wire_encap encap = {
+		.ipv6 = !encap_addr_is_ipv4(path->dest.bytes),
+		.traffic_class = path->traffic_class,
+		.hop_limit = path->hop_limit ? path->hop_limit : HOP_LIMIT_DEFAULT,
+		.vlan = path_vlan_tci(path) != 0,
+		.vlan_tci = path_vlan_tci(path),
+		.flow_label = path->flow_label,
+		.source_port = path_source_port(qpn, dest_qpn),
+		.dest_port = WIRE_UDP_PORT,
+	};
+
+	memcpy(encap.dest_mac, dest_mac->bytes, sizeof(encap.dest_mac));
+	memcpy(encap.source_mac, path->device->mac.bytes, sizeof(encap.source_mac));
+	memcpy(encap.source, path->source.bytes, sizeof(encap.source));
+	memcpy(encap.dest, path->dest.bytes, sizeof(encap.dest));
+	wire_frame_prepare(template, &encap);
+}
+
+bool engine_resolve_send(struct uroce_lcore *lcore, const struct uroce_path *path, const struct wire_packet *packet)
+{
+	struct engine_port *port = engine_find_port(lcore, path->device);
+	struct wire_frame_template template;
+	struct uroce_mac mac;
+
+	if (port == NULL || !engine_resolve_find(lcore, path, &mac) || port_room(port) == 0)
+		return false;
+	prepare_template(&template, path, &mac, packet->source_qpn, packet->dest_qpn);
+	port_send(port, wire_frame_build(&template, packet, port_frame(port)));
+	return true;
+}
+
 /* true: the template is complete. */
 static bool try_to_resolve(struct uroce_lcore *lcore, struct uroce_qp *qp)
 {
@@ -143,19 +168,12 @@ static bool try_to_resolve(struct uroce_lcore *lcore, struct uroce_qp *qp)
 
 	if (!engine_resolve_find(lcore, path, &mac))
 		return false;
-	engine_mbuf_template(&qp->template, path, &path->device->mac, &mac, qp->qpn, qp_core(qp)->dest_qpn);
+	prepare_template(&qp->template, path, &mac, qp->qpn, qp_core(qp)->dest_qpn);
 	qp->port = engine_find_port(lcore, path->device);
 	qp->resolved = true;
 	run_queue_move(qp, &qp->port->run_queue);
 	run_queue_add(qp);
 	return true;
-}
-
-void engine_resolve_prepare(struct uroce_lcore *lcore, const struct uroce_path *path)
-{
-	struct uroce_mac mac;
-
-	engine_resolve_find(lcore, path, &mac);
 }
 
 void engine_resolve_start(struct uroce_lcore *lcore, struct uroce_qp *qp)

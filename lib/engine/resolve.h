@@ -10,11 +10,12 @@ void engine_resolve_receive(struct uroce_lcore *lcore, struct engine_port *port,
 
 /* The QP's path is new: completes its template at once, or when the peer's MAC is known. */
 void engine_resolve_start(struct uroce_lcore *lcore, struct uroce_qp *qp);
-/* The MAC of a path's next hop, asked for when it is not known. true: *mac is it. */
-bool engine_resolve_find(struct uroce_lcore *lcore, const struct uroce_path *path, struct uroce_mac *mac);
-/* An alternate path was loaded: asks for its MAC now, so that it is known when it is needed. */
-void engine_resolve_prepare(struct uroce_lcore *lcore, const struct uroce_path *path);
 void engine_resolve_forget(struct uroce_lcore *lcore, struct uroce_qp *qp);
+
+/* true: *mac is the MAC of the path's next hop; false: it was asked for. */
+bool engine_resolve_find(struct uroce_lcore *lcore, const struct uroce_path *path, struct uroce_mac *mac);
+/* Sends a datagram along a path. false: its MAC is not known yet, or the port has no room. */
+bool engine_resolve_send(struct uroce_lcore *lcore, const struct uroce_path *path, const struct wire_packet *packet);
 
 /* Looks at the waiting QPs again when it is time. */
 void engine_resolve_poll(struct uroce_lcore *lcore);

@@ -1,43 +1,43 @@
-/* run_queue.c - memory of the ring of active QPs, and its holes */
+/* run_queue.c - the memory of a run queue, and its holes */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 
 #include "engine/numa_alloc.h"
 #include "engine/run_queue.h"
 
-static uint64_t ring_bytes(const struct engine_run_queue *active)
+static uint64_t ring_bytes(const struct engine_run_queue *queue)
 {
-	return (active->mask + 1ull) * sizeof(struct uroce_qp *);
+	return (queue->mask + 1ull) * sizeof(struct uroce_qp *);
 }
 
-int engine_run_queue_init(struct engine_run_queue *active, const struct uroce_engine *engine, int node)
+int engine_run_queue_init(struct engine_run_queue *queue, const struct uroce_engine *engine, int node)
 {
-	/* Each QP of an lcore at most once, and as many that have gone before the ring is tidied up. */
-	active->mask = 2 * (engine->index_count / (engine->lcore_mask + 1)) - 1;
-	active->head = active->tail = active->looks = 0;
-	active->qps = engine_numa_alloc(ring_bytes(active), node);
-	return active->qps ? 0 : -ENOMEM;
+	/* Every QP of an lcore, and as many holes before they are closed. */
+	queue->mask = 2 * (engine->index_count / (engine->lcore_mask + 1)) - 1;
+	queue->head = queue->tail = queue->looks = 0;
+	queue->qps = engine_numa_alloc(ring_bytes(queue), node);
+	return queue->qps ? 0 : -ENOMEM;
 }
 
-void engine_run_queue_free(struct engine_run_queue *active)
+void engine_run_queue_free(struct engine_run_queue *queue)
 {
-	if (active->qps)
-		engine_numa_free(active->qps, ring_bytes(active));
-	active->qps = NULL;
+	if (queue->qps)
+		engine_numa_free(queue->qps, ring_bytes(queue));
+	queue->qps = NULL;
 }
 
-/* They would add up with a QP that is made and destroyed again and again. */
-void engine_run_queue_tidy(struct engine_run_queue *active)
+/* Otherwise a QP that is made and destroyed again and again would fill the queue with holes. */
+void engine_run_queue_tidy(struct engine_run_queue *queue)
 {
-	uint32_t to = active->head;
+	uint32_t to = queue->head;
 
-	for (uint32_t from = active->head; from != active->tail; from++) {
-		struct uroce_qp *qp = active->qps[from & active->mask];
+	for (uint32_t from = queue->head; from != queue->tail; from++) {
+		struct uroce_qp *qp = queue->qps[from & queue->mask];
 
 		if (qp == NULL)
 			continue;
 		qp->queued_at = to;
-		active->qps[to++ & active->mask] = qp;
+		queue->qps[to++ & queue->mask] = qp;
 	}
-	active->tail = to;
+	queue->tail = to;
 }

@@ -1,10 +1,10 @@
-/* run_queue.h - QPs that have something to do, in turn */
+/* run_queue.h - when a QP is served: in its turn, when it has something to do, and when its deadline has passed */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A ring rather than a list, so that the next ones can be fetched into the cache ahead. An lcore has one for each of
- * its ports, so that nobody is looked at in vain while a port has no room, and nobody waits behind another port's QPs;
- * and one for QPs without a port. Each has a place for every QP that the lcore can have. Places are counted without
- * end; NULL: the one that stood there has gone.
+ * A run queue is a ring rather than a list, so that the QPs that come next can be fetched into the cache ahead. An lcore
+ * has one for each of its ports, so that no QP is looked at in vain while its port has no room, and none waits behind
+ * those of another port; and one for QPs without a port. Each has a place for every QP that the lcore can have. head and
+ * tail count on without end. A QP that has left the queue has NULL in its place.
  */
 #ifndef ENGINE_RUN_QUEUE_H
 #define ENGINE_RUN_QUEUE_H
@@ -12,18 +12,18 @@
 #include "engine/engine.h"
 
 /* Room for the QPs that an lcore of the engine can have. 0 or -ENOMEM. */
-int engine_run_queue_init(struct engine_run_queue *active, const struct uroce_engine *engine, int node);
-void engine_run_queue_free(struct engine_run_queue *active);
+int engine_run_queue_init(struct engine_run_queue *queue, const struct uroce_engine *engine, int node);
+void engine_run_queue_free(struct engine_run_queue *queue);
 
-/* Those that have gone leave holes, which this closes. For run_queue_claim() alone. */
-void engine_run_queue_tidy(struct engine_run_queue *active);
+/* Closes the holes that QPs have left. For run_queue_claim() alone. */
+void engine_run_queue_tidy(struct engine_run_queue *queue);
 
-static inline uint32_t run_queue_count(const struct engine_run_queue *active)
+static inline uint32_t run_queue_count(const struct engine_run_queue *queue)
 {
-	return active->tail - active->head;
+	return queue->tail - queue->head;
 }
 
-/* true: the QP gets a place in its ring. Who has one keeps it. */
+/* true: the QP is to be given a place in its queue; false: it has one and keeps it. */
 static inline bool run_queue_claim(struct uroce_qp *qp)
 {
 	if (qp->queued)
@@ -49,7 +49,7 @@ static inline void run_queue_add(struct uroce_qp *qp)
 	run_queue_add_last(qp);
 }
 
-/* Before all others: a peer waits for the response (S-18). */
+/* The QP goes before all others, for a peer waits for its response (S-18). */
 static inline void run_queue_add_first(struct uroce_qp *qp)
 {
 	if (!run_queue_claim(qp))
@@ -65,31 +65,42 @@ static inline void run_queue_remove(struct uroce_qp *qp)
 	qp->queued = false;
 }
 
-/* From now on the QP is served from another ring, at once if it stood in the old one. */
+/* The QP is served from another queue from now on; it has a place there if it had one in the old queue. */
 static inline void run_queue_move(struct uroce_qp *qp, struct engine_run_queue *queue)
 {
-	bool active = qp->queued;
+	bool queued = qp->queued;
 
 	run_queue_remove(qp);
 	qp->run_queue = queue;
-	if (active)
+	if (queued)
 		run_queue_add(qp);
 }
 
-/* The next one, which has no place any more; NULL when what stood there has gone. Not of an empty ring. */
-static inline struct uroce_qp *run_queue_take(struct engine_run_queue *active)
+/* Takes the next QP out of a queue that is not empty; NULL: that QP has left. */
+static inline struct uroce_qp *run_queue_take(struct engine_run_queue *queue)
 {
-	struct uroce_qp *qp = active->qps[active->head++ & active->mask];
+	struct uroce_qp *qp = queue->qps[queue->head++ & queue->mask];
 
 	if (qp)
 		qp->queued = false;
 	return qp;
 }
 
-/* The n-th behind the next one, or NULL. */
-static inline struct uroce_qp *run_queue_look(const struct engine_run_queue *active, uint32_t n)
+/* The n-th QP behind the next one, or NULL. */
+static inline struct uroce_qp *run_queue_look(const struct engine_run_queue *queue, uint32_t n)
 {
-	return run_queue_count(active) > n ? active->qps[(active->head + n) & active->mask] : NULL;
+	return run_queue_count(queue) > n ? queue->qps[(queue->head + n) & queue->mask] : NULL;
+}
+
+/* Arms the timer of the QP for a nearer deadline; with one that has moved away the timer expires early and is armed anew. */
+static inline void qp_update_timer(struct uroce_lcore *lcore, struct uroce_qp *qp)
+{
+	uint64_t deadline = rc_qp_deadline(qp_core(qp));
+
+	if (deadline == RC_NEVER)
+		return;
+	if (!wheel_node_is_armed(&qp->timer) || wheel_tick_of(deadline) < qp->timer.tick)
+		engine_wheel_arm(&lcore->wheel, &qp->timer, deadline);
 }
 
 #endif

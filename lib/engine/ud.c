@@ -12,7 +12,6 @@
 #include "rc/path.h"
 
 #define IPV4_BYTES 20u
-#define PKEY_DEFAULT 0xFFFFu
 
 /* ---- in ---- */
 
@@ -44,15 +43,15 @@ static enum rc_counter judge(const struct uroce_ud *ud, const struct wire_packet
 	return origin_icrc_is_right(origin, packet) ? CNT_COUNTERS : CNT_PORT_RX_ICRC;
 }
 
-/* A walk over the pieces of a list: bytes are copied to it, or from it. */
+/* A walk over the pieces of a list. */
 struct walk {
 	const struct uroce_ud *ud;
 	const struct uroce_sge *sges;
 	uint32_t count, at, offset;
-	uint32_t access;
+	uint32_t access; /* UROCE_ACCESS_LOCAL_WRITE: bytes are copied to the pieces; MR_ACCESS_LOCAL: from them */
 };
 
-/* Where the next bytes lie, and how many of them there; NULL: the key does not allow it. */
+/* Where the next bytes lie in the list, and how many of those wanted; NULL: the list ends, or its key does not allow it. */
 static uint8_t *walk_next(struct walk *walk, uint32_t wanted, uint32_t *bytes)
 {
 	const struct uroce_sge *sge;
@@ -73,15 +72,18 @@ static uint8_t *walk_next(struct walk *walk, uint32_t wanted, uint32_t *bytes)
 	return host;
 }
 
-static bool put(struct walk *walk, const uint8_t *data, uint32_t bytes)
+/* Copies data to a list that may be written, or the list to data. false: a key does not allow it. */
+static bool copy(struct walk *walk, uint8_t *data, uint32_t bytes)
 {
+	bool in = walk->access == UROCE_ACCESS_LOCAL_WRITE;
+
 	while (bytes) {
 		uint32_t piece = 0;
 		uint8_t *host = walk_next(walk, bytes, &piece);
 
 		if (host == NULL)
 			return false;
-		memcpy(host, data, piece);
+		memcpy(in ? host : data, in ? data : host, piece);
 		data += piece;
 		bytes -= piece;
 	}
@@ -109,7 +111,8 @@ static void take(struct uroce_lcore *lcore, struct uroce_ud *ud, const struct wi
 	bool right;
 
 	set_grh(grh, origin);
-	right = put(&walk, grh, sizeof(grh)) && put(&walk, packet->payload, packet->payload_bytes);
+	right = copy(&walk, grh, sizeof(grh)) &&
+		copy(&walk, (uint8_t *)(uintptr_t)packet->payload, packet->payload_bytes);
 	if (!outbox_has_completion_room(&lcore->out))
 		deliver_all(lcore);
 	wc = outbox_add_completion(&lcore->out, ud->recv_cq);
@@ -142,13 +145,8 @@ bool engine_ud_receive(struct uroce_lcore *lcore, struct engine_port *port, stru
 		port->counters[CNT_PORT_UNKNOWN_QPN]++;
 		return false;
 	}
-	if (ud->owner != lcore) {
-		mbuf->port = port->device->port_id; /* not every driver sets it */
-		if (rte_ring_enqueue(ud->owner->handover, mbuf) == 0)
-			return true;
-		port->counters[CNT_PORT_HANDOVER_FULL]++;
-		return false;
-	}
+	if (ud->owner != lcore)
+		return engine_port_hand_over(port, ud->owner, mbuf);
 	addressed.source = source;
 	addressed.dest = dest;
 	origin_addresses(origin, source, dest);
@@ -161,24 +159,6 @@ bool engine_ud_receive(struct uroce_lcore *lcore, struct engine_port *port, stru
 }
 
 /* ---- out ---- */
-
-/* All of the list in one piece; -EACCES: a key. */
-static int gather(const struct uroce_ud *ud, const struct uroce_send_wr *wr, uint8_t *data, uint32_t bytes)
-{
-	struct walk walk = { .ud = ud, .sges = wr->sg_list, .count = wr->num_sge, .access = MR_ACCESS_LOCAL };
-
-	while (bytes) {
-		uint32_t piece = 0;
-		const uint8_t *host = walk_next(&walk, bytes, &piece);
-
-		if (host == NULL)
-			return -EACCES;
-		memcpy(data, host, piece);
-		data += piece;
-		bytes -= piece;
-	}
-	return 0;
-}
 
 static void complete_send(struct uroce_ud *ud, const struct uroce_send_wr *wr)
 {
@@ -198,13 +178,11 @@ static void complete_send(struct uroce_ud *ud, const struct uroce_send_wr *wr)
 int engine_ud_send(struct uroce_ud *ud, const struct uroce_ud_addr *to, const struct uroce_send_wr *wr)
 {
 	struct uroce_lcore *lcore = ud->owner;
-	struct engine_port *port = engine_find_port(lcore, ud->device);
 	struct uroce_path path = to->path;
-	struct wire_frame_template template;
-	struct uroce_mac mac;
 	uint8_t data[LIMIT_MTU_BYTES];
 	uint32_t bytes = 0;
-	int error;
+	struct walk walk = { .ud = ud, .sges = wr->sg_list, .count = wr->num_sge, .access = MR_ACCESS_LOCAL };
+	bool sent;
 	struct wire_packet packet = {
 		.opcode = wr->opcode == UROCE_WR_SEND ? OP_UD_SEND_ONLY : OP_UD_SEND_ONLY_IMM,
 		.flags = wr->send_flags & UROCE_SEND_SOLICITED ? WIRE_SOLICITED : 0,
@@ -216,25 +194,18 @@ int engine_ud_send(struct uroce_ud *ud, const struct uroce_ud_addr *to, const st
 		.imm = wr->imm,
 		.payload = data,
 	};
-	struct rte_mbuf *mbuf;
 
 	for (uint32_t i = 0; i < wr->num_sge; i++)
 		bytes += wr->sg_list[i].length;
+	if (!copy(&walk, data, bytes))
+		return -EACCES;
 	path.device = ud->device;
-	if (!engine_resolve_find(lcore, &path, &mac) || port_room(port) == 0) {
-		port_flush(port); /* the question leaves */
-		return -EAGAIN;
-	}
-	error = gather(ud, wr, data, bytes);
-	if (error)
-		return error;
 	packet.payload_bytes = bytes;
 	packet.pad_bytes = packet_pad_bytes(bytes);
-	engine_mbuf_template(&template, &path, &ud->device->mac, &mac, ud->qpn, to->qp_num);
-	mbuf = port_take_spare(port);
-	mbuf_fill(mbuf, &template, &packet);
-	port_send(port, mbuf);
-	port_flush(port);
+	sent = engine_resolve_send(lcore, &path, &packet);
+	port_flush(engine_find_port(lcore, ud->device)); /* the datagram leaves, or the question for its MAC */
+	if (!sent)
+		return -EAGAIN;
 	ud->psn++;
 	complete_send(ud, wr);
 	return 0;

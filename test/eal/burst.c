@@ -7,7 +7,6 @@
 #include <rte_mbuf.h>
 
 #include "engine/engine.h"
-#include "engine/mbuf.h"
 #include "network.h"
 #include "rule.h"
 #include "start.h"
@@ -135,7 +134,7 @@ static struct rte_mbuf *create_frame(struct network *network, uint32_t number, u
 
 	cr_assert_not_null(mbuf);
 	memset(data, (int)(number + 1), sizeof(data));
-	mbuf_fill(mbuf, &from->template, &packet);
+	network_fill_frame(mbuf, &from->template, &packet);
 	return mbuf;
 }
 
@@ -333,7 +332,7 @@ static struct rte_mbuf *create_answer(struct unanswered *all, uint32_t number, u
 	};
 
 	cr_assert_not_null(mbuf);
-	mbuf_fill(mbuf, &all->template, &packet);
+	network_fill_frame(mbuf, &all->template, &packet);
 	return mbuf;
 }
 

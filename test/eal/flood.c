@@ -165,7 +165,7 @@ static struct rte_mbuf *create_frame(struct network *network, const struct junk 
 	uint8_t *frame;
 
 	cr_assert_not_null(mbuf);
-	mbuf_fill(mbuf, &qp->template, &packet);
+	network_fill_frame(mbuf, &qp->template, &packet);
 	frame = rte_pktmbuf_mtod(mbuf, uint8_t *);
 	kind->spoil(frame, mbuf->data_len, number);
 	if (!kind->keeps_icrc)

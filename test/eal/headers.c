@@ -236,7 +236,7 @@ static struct changed create_frame(struct network *network, uint8_t value, bool 
 
 	cr_assert_not_null(frame.mbuf);
 	memset(data, value, sizeof(data));
-	mbuf_fill(frame.mbuf, &from->template, &packet);
+	network_fill_frame(frame.mbuf, &from->template, &packet);
 	frame.ip = rte_pktmbuf_mtod_offset(frame.mbuf, uint8_t *, IP_AT);
 	frame.udp = frame.ip + (ipv6 ? 40 : 20);
 	frame.bth = frame.udp + 8;

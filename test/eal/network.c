@@ -5,15 +5,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <rte_mempool.h>
+#include <rte_mbuf.h>
 
 #include "network.h"
+#include "wire/frame.h"
 
 #define TURNS_MAX 2000000u
 #define REMOTE_ACCESS                                                                        \
 	(UROCE_ACCESS_REMOTE_READ | UROCE_ACCESS_REMOTE_WRITE | UROCE_ACCESS_REMOTE_ATOMIC | \
 	 UROCE_ACCESS_FLUSH_GLOBAL | UROCE_ACCESS_FLUSH_PERSISTENT)
 #define ALL_ACCESS (REMOTE_ACCESS | UROCE_ACCESS_LOCAL_WRITE | UROCE_ACCESS_MW_BIND)
+
+void network_fill_frame(struct rte_mbuf *mbuf, const struct wire_frame_template *template,
+			const struct wire_packet *packet)
+{
+	mbuf->data_len = (uint16_t)wire_frame_build(template, packet, rte_pktmbuf_mtod(mbuf, uint8_t *));
+	mbuf->pkt_len = mbuf->data_len;
+}
 
 struct uroce_addr network_address(const char *text)
 {

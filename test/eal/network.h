@@ -34,6 +34,13 @@ struct network {
 	uint8_t timeout; /* ACK timeout of the next network_connect(), 4.096 us << it; 8 when opened: 1.05 ms */
 };
 
+struct rte_mbuf;
+struct wire_frame_template;
+struct wire_packet;
+
+/* An empty mbuf becomes the frame of a packet, as it leaves with the template: payload copied, ICRC right. */
+void network_fill_frame(struct rte_mbuf *mbuf, const struct wire_frame_template *template,
+			const struct wire_packet *packet);
 struct uroce_addr network_address(const char *text);
 /* As many queues as lcores; every right on both buffers. */
 void network_open(struct network *network, unsigned lcores);

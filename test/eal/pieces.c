@@ -35,7 +35,7 @@ static struct rte_mbuf *create_frame(struct network *network, uint32_t number)
 
 	cr_assert_not_null(mbuf);
 	memset(data, (int)(number % 251 + 1), sizeof(data));
-	mbuf_fill(mbuf, &from->template, &packet);
+	network_fill_frame(mbuf, &from->template, &packet);
 	return mbuf;
 }
 
