@@ -49,20 +49,10 @@ static int forget_on_owner(void *argument)
 static void leave_channel(struct uroce_cm_id *id)
 {
 	struct uroce_cm_channel *channel = id->channel;
-	struct uroce_cm_id *before = NULL;
 
 	rte_spinlock_lock(&channel->lock);
-	for (struct uroce_cm_id *at = channel->first; at && id->queued; before = at, at = at->next) {
-		if (at != id)
-			continue;
-		if (before)
-			before->next = id->next;
-		else
-			channel->first = id->next;
-		if (channel->last == id)
-			channel->last = before;
-		id->queued = false;
-	}
+	if (id->queued)
+		TAILQ_REMOVE(&channel->queue, id, in_queue);
 	rte_spinlock_unlock(&channel->lock);
 	atomic_fetch_sub(&channel->ids, 1);
 }

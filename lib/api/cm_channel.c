@@ -24,6 +24,7 @@ int uroce_cm_channel_create(struct uroce_engine *engine, struct uroce_cm_channel
 		return -ENOMEM;
 	channel->engine = engine;
 	rte_spinlock_init(&channel->lock);
+	TAILQ_INIT(&channel->queue);
 	channel->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	if (channel->fd < 0) {
 		error = -errno;
@@ -70,25 +71,17 @@ int uroce_cm_next(struct uroce_cm_channel *channel, struct uroce_cm_event *event
 	int error = -EAGAIN;
 
 	rte_spinlock_lock(&channel->lock);
-	id = channel->first;
+	id = TAILQ_FIRST(&channel->queue);
 	if (id) {
 		*event = id->events[id->event_head++ % CONNECT_EVENTS];
-		channel->first = id->next;
-		if (channel->first == NULL)
-			channel->last = NULL;
+		TAILQ_REMOVE(&channel->queue, id, in_queue);
 		id->queued = id->event_head != id->event_tail;
-		if (id->queued) { /* its next one has its turn behind those of others */
-			id->next = NULL;
-			if (channel->last)
-				channel->last->next = id;
-			else
-				channel->first = id;
-			channel->last = id;
-		}
+		if (id->queued) /* its next one has its turn behind those of others */
+			TAILQ_INSERT_TAIL(&channel->queue, id, in_queue);
 		error = 0;
 	}
 	/* Who polls in vain pays no system call. A write that is still to come is read by the next call. */
-	if (channel->first == NULL && channel->woken && read(channel->fd, &count, sizeof(count)) == sizeof(count))
+	if (TAILQ_EMPTY(&channel->queue) && channel->woken && read(channel->fd, &count, sizeof(count)) == sizeof(count))
 		channel->woken = false;
 	rte_spinlock_unlock(&channel->lock);
 	return error;

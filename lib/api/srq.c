@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "engine/deliver.h"
 #include "engine/engine.h"
-#include "engine/events.h"
 #include "engine/numa_alloc.h"
 
 int uroce_srq_create(struct uroce_pd *pd, const struct uroce_srq_attr *attr, struct uroce_srq **result)
@@ -63,7 +63,7 @@ int uroce_srq_arm(struct uroce_srq *srq, uint32_t limit)
 		return -EINVAL;
 	rc_srq_arm(srq->rc, limit);
 	if (rc_srq_limit_reached(srq->rc)) /* no receive will be taken before the application posts some */
-		engine_device_raise(srq->pd->device, &event);
+		engine_deliver_event(srq->pd->device, &event);
 	return 0;
 }
 

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/eventfd.h>
 
 #include <rte_ethdev.h>
 
@@ -35,7 +35,6 @@ void engine_connect_raise(struct uroce_cm_id *id, const struct uroce_cm_event *e
 {
 	struct uroce_cm_channel *channel = id->channel;
 	struct uroce_cm_event *slot;
-	uint64_t one = 1;
 	bool wake = false;
 
 	engine_trace_cm_event(uroce_cm_event_name(event->type), event->reason);
@@ -45,18 +44,13 @@ void engine_connect_raise(struct uroce_cm_id *id, const struct uroce_cm_event *e
 	slot->id = id;
 	if (!id->queued) {
 		id->queued = true;
-		id->next = NULL;
-		wake = channel->first == NULL;
+		wake = TAILQ_EMPTY(&channel->queue);
 		channel->woken |= wake;
-		if (channel->last)
-			channel->last->next = id;
-		else
-			channel->first = id;
-		channel->last = id;
+		TAILQ_INSERT_TAIL(&channel->queue, id, in_queue);
 	}
 	rte_spinlock_unlock(&channel->lock);
-	if (wake && write(channel->fd, &one, sizeof(one)) < 0)
-		return; /* the counter is full: it is readable anyway */
+	if (wake)
+		eventfd_write(channel->fd, 1); /* when its counter is full, it is readable anyway */
 }
 
 static void set_addresses(struct uroce_cm_event *event, const struct cm_route *route)
@@ -280,15 +274,6 @@ void engine_connect_run(struct uroce_lcore *lcore)
 	}
 }
 
-static void add_news(struct uroce_lcore *lcore, struct uroce_cm_id *id, enum connect_news news)
-{
-	if (id->news == 0) {
-		id->next_news = lcore->connect->news;
-		lcore->connect->news = id;
-	}
-	id->news |= news;
-}
-
 static int catch_up_on_owner(void *argument)
 {
 	struct uroce_qp *qp = argument;
@@ -307,13 +292,16 @@ bool engine_connect_catch_up(struct uroce_qp *qp)
 	return qp->cm_id && engine_mailbox_call(qp->owner, catch_up_on_owner, qp) == 0;
 }
 
-/* In the middle of a burst nothing may happen to a QP but its packets: the end of the poll is early enough. */
-void engine_connect_tell(struct uroce_qp *qp, enum uroce_event_type type)
+/* Within a burst nothing but its packets may happen to a QP, so the news waits for the end of the poll. */
+void engine_connect_tell(struct uroce_qp *qp, enum connect_news news)
 {
-	if (type == UROCE_EVENT_COMM_EST)
-		add_news(qp->owner, qp->cm_id, CONNECT_PACKET_CAME);
-	else if (type == UROCE_EVENT_QP_FATAL || type == UROCE_EVENT_QP_REQ_ERR || type == UROCE_EVENT_QP_ACCESS_ERR)
-		add_news(qp->owner, qp->cm_id, CONNECT_QP_DIED);
+	struct uroce_cm_id *id = qp->cm_id;
+
+	if (id == NULL)
+		return;
+	if (id->news == 0)
+		LIST_INSERT_HEAD(&qp->owner->connect->news, id, with_news);
+	id->news |= news;
 }
 
 void engine_connect_forget_qp(struct uroce_qp *qp)
@@ -364,42 +352,30 @@ void engine_connect_begin(struct uroce_cm_id *id)
 	}
 	id->resolving = true;
 	id->resolve_until_ns = engine_now_ns() + RESOLVE_NS;
-	id->next_resolving = lcore->connect->resolving;
-	lcore->connect->resolving = id;
+	TAILQ_INSERT_TAIL(&lcore->connect->resolving, id, with_resolving);
 }
 
 static void look_at_resolving(struct uroce_lcore *lcore)
 {
 	struct engine_connect *connect = lcore->connect;
-	struct uroce_cm_id *id = connect->resolving;
+	struct uroce_cm_id *next;
 
 	connect->resolve_ns = lcore->now_ns + LOOK_NS;
-	connect->resolving = NULL;
-	while (id) {
-		struct uroce_cm_id *next = id->next_resolving;
+	for (struct uroce_cm_id *id = TAILQ_FIRST(&connect->resolving); id; id = next) {
 		struct uroce_path path = connect_path(&id->request.route);
 		struct uroce_mac mac;
 		bool found = engine_resolve_find(lcore, &path, &mac);
 
-		id->resolving = !found && lcore->now_ns < id->resolve_until_ns;
-		if (id->resolving) {
-			id->next_resolving = connect->resolving;
-			connect->resolving = id;
-		} else if (found) {
+		next = TAILQ_NEXT(id, with_resolving);
+		if (!found && lcore->now_ns < id->resolve_until_ns)
+			continue;
+		TAILQ_REMOVE(&connect->resolving, id, with_resolving);
+		id->resolving = false;
+		if (found)
 			send_req(lcore, id);
-		} else {
+		else
 			raise_unreachable(id, -EHOSTUNREACH);
-		}
-		id = next;
 	}
-}
-
-static void unlink_id(struct uroce_cm_id **link, struct uroce_cm_id *id, size_t next_at)
-{
-	while (*link && *link != id)
-		link = RTE_PTR_ADD(*link, next_at);
-	if (*link)
-		*link = *(struct uroce_cm_id **)RTE_PTR_ADD(id, next_at);
 }
 
 void engine_connect_forget(struct uroce_cm_id *id)
@@ -408,9 +384,9 @@ void engine_connect_forget(struct uroce_cm_id *id)
 	struct engine_connect *connect = lcore->connect;
 
 	if (id->resolving)
-		unlink_id(&connect->resolving, id, offsetof(struct uroce_cm_id, next_resolving));
+		TAILQ_REMOVE(&connect->resolving, id, with_resolving);
 	if (id->news)
-		unlink_id(&connect->news, id, offsetof(struct uroce_cm_id, next_news));
+		LIST_REMOVE(id, with_news);
 	id->resolving = false;
 	id->news = 0;
 	if (id->connection != CM_NONE) {
@@ -429,10 +405,10 @@ static void take_news(struct uroce_lcore *lcore)
 	struct engine_connect *connect = lcore->connect;
 	struct uroce_cm_id *id;
 
-	while ((id = connect->news) != NULL) {
+	while ((id = LIST_FIRST(&connect->news)) != NULL) {
 		uint32_t news = id->news;
 
-		connect->news = id->next_news;
+		LIST_REMOVE(id, with_news);
 		id->news = 0;
 		if (id->connection == CM_NONE)
 			continue;
@@ -449,9 +425,8 @@ void engine_connect_poll(struct uroce_lcore *lcore)
 {
 	struct engine_connect *connect = lcore->connect;
 
-	if (connect->news)
-		take_news(lcore);
-	if (connect->resolving && (lcore->now_ns >= connect->resolve_ns || lcore->resolve_ns == 0))
+	take_news(lcore);
+	if (!TAILQ_EMPTY(&connect->resolving) && (lcore->now_ns >= connect->resolve_ns || lcore->resolve_ns == 0))
 		look_at_resolving(lcore);
 	for (uint32_t i = 0; i < DUE_PER_TURN && cm_deadline(connect->cm) <= lcore->before_ns; i++) {
 		cm_timeout(connect->cm, lcore->before_ns);

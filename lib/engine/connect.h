@@ -8,6 +8,7 @@
 #define ENGINE_CONNECT_H
 
 #include <string.h>
+#include <sys/queue.h>
 
 #include <uroce/cm.h>
 
@@ -18,8 +19,8 @@
 
 struct uroce_cm_channel {
 	struct uroce_engine *engine;
-	rte_spinlock_t lock; /* the list of ids that have events */
-	struct uroce_cm_id *first, *last;
+	rte_spinlock_t lock; /* the queue of ids that have events */
+	TAILQ_HEAD(, uroce_cm_id) queue;
 	bool woken; /* the descriptor is written, or is about to be */
 	int fd;
 	_Atomic uint32_t ids;
@@ -44,9 +45,9 @@ struct uroce_cm_id {
 	uint32_t connection; /* CM_NONE: none */
 	bool resolving;
 	uint64_t resolve_until_ns;
-	struct uroce_cm_id *next_resolving;
-	uint32_t news; /* enum connect_news */
-	struct uroce_cm_id *next_news;
+	TAILQ_ENTRY(uroce_cm_id) with_resolving;
+	uint32_t news; /* enum connect_news; 0: none */
+	LIST_ENTRY(uroce_cm_id) with_news;
 	bool asks_for_datagrams;   /* for a service, not for a connection */
 	struct cm_connect request; /* while resolving */
 	uint8_t request_private[CM_USER_PRIVATE_BYTES];
@@ -56,7 +57,7 @@ struct uroce_cm_id {
 
 	/* under the channel's lock */
 	bool queued;
-	struct uroce_cm_id *next;
+	TAILQ_ENTRY(uroce_cm_id) in_queue;
 	uint32_t event_head, event_tail;
 	struct uroce_cm_event events[CONNECT_EVENTS];
 };
@@ -65,8 +66,9 @@ struct uroce_cm_id {
 struct engine_connect {
 	struct cm *cm;
 	uint64_t bytes;
-	uint32_t psn; /* of QP 1 */
-	struct uroce_cm_id *resolving, *news;
+	uint32_t psn;                        /* of QP 1 */
+	TAILQ_HEAD(, uroce_cm_id) resolving; /* in the order of their calls, in which their REQs leave */
+	LIST_HEAD(, uroce_cm_id) news;
 	uint64_t resolve_ns;
 	uint64_t sent;                   /* datagrams */
 	uint64_t looked_ns, data_frames; /* when it was looked whether data flows, and what had by then */
@@ -93,8 +95,8 @@ void engine_connect_run(struct uroce_lcore *lcore);
  * true: the QP can send.
  */
 bool engine_connect_catch_up(struct uroce_qp *qp);
-/* An event of a QP that has an id. */
-void engine_connect_tell(struct uroce_qp *qp, enum uroce_event_type type);
+/* Something has happened to a QP; it is nothing to QPs without an id. */
+void engine_connect_tell(struct uroce_qp *qp, enum connect_news news);
 /* The QP goes. */
 void engine_connect_forget_qp(struct uroce_qp *qp);
 /* Resolves the way to the peer, then sends the REQ: at once if it is known (C-29). */

@@ -1,24 +1,65 @@
 /* deliver.c - completions to their CQs, events to their devices */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <unistd.h>
-
-#include <rte_ring.h>
+#include <sys/eventfd.h>
 
 #include "engine/connect.h"
 #include "engine/deliver.h"
-#include "engine/events.h"
 #include "engine/steer.h"
 #include "engine/trace_points.h"
 #include "engine/view.h"
 
-/* A completion was lost for want of room: the CQ says so once, and every lcore looks for QPs that use it (E-5). */
+static enum uroce_log_level level_of(const struct uroce_event *event)
+{
+	switch ((enum uroce_event_type)event->type) {
+	case UROCE_EVENT_CQ_ERR:
+	case UROCE_EVENT_SRQ_ERR:
+		return UROCE_LOG_ERROR;
+	case UROCE_EVENT_PATH_MIG_ERR:
+	case UROCE_EVENT_QP_FATAL:
+	case UROCE_EVENT_QP_REQ_ERR:
+	case UROCE_EVENT_QP_ACCESS_ERR:
+	case UROCE_EVENT_PORT_ERR:
+	case UROCE_EVENT_ANOMALY:
+		return UROCE_LOG_WARNING;
+	case UROCE_EVENT_COMM_EST:
+	case UROCE_EVENT_SQ_DRAINED:
+	case UROCE_EVENT_PATH_MIG:
+	case UROCE_EVENT_QP_LAST_WQE_REACHED:
+	case UROCE_EVENT_SRQ_LIMIT_REACHED:
+	case UROCE_EVENT_PORT_ACTIVE:
+	case UROCE_EVENT_TYPES:
+		break;
+	}
+	return UROCE_LOG_INFO;
+}
+
+void engine_deliver_event(struct uroce_device *device, const struct uroce_event *event)
+{
+	int fd;
+
+	engine_trace_event(device->port_id, event->qp_num, uroce_event_name(event->type));
+	engine_log(level_of(event), "port %u, QP %u: %s", device->port_id, event->qp_num,
+		   uroce_event_name(event->type));
+	if (rte_ring_enqueue_elem(device->events, (void *)(uintptr_t)event, sizeof(*event)) != 0) {
+		if (atomic_fetch_add(&device->events_lost, 1) == 0)
+			engine_log(UROCE_LOG_ERROR, "port %u: events are lost, for nobody takes them", device->port_id);
+		return;
+	}
+	/* pairs with N2 in uroce_event_fd: the event is in the ring before we look for a reader */
+	atomic_thread_fence(memory_order_seq_cst);
+	fd = atomic_load_explicit(&device->event_fd, memory_order_relaxed);
+	if (fd >= 0)
+		eventfd_write(fd, 1); /* when its counter is full, it is readable anyway */
+}
+
+/* The CQ had no room for a completion: it says so once, and every lcore looks for QPs that use it (E-5). */
 static void overflow_cq(struct uroce_lcore *lcore, struct uroce_cq *cq)
 {
 	struct uroce_event event = { .type = UROCE_EVENT_CQ_ERR, .cq = cq };
 
 	if (atomic_exchange(&cq->overflowed, true))
 		return;
-	engine_device_raise(cq->device, &event);
+	engine_deliver_event(cq->device, &event);
 	atomic_fetch_add(&lcore->engine->broadcast_epoch, 1);
 }
 
@@ -31,11 +72,10 @@ static bool wakes(const struct uroce_wc *wc, uint32_t count, uint32_t armed)
 	return false;
 }
 
-/* Completions have come: who sleeps on the CQ is woken, once (M-5). */
+/* Wakes the reader that sleeps on the CQ, once, now that completions have come (M-5). */
 static void wake_reader(struct uroce_cq *cq, const struct uroce_wc *wc, uint32_t count)
 {
 	int fd = atomic_load_explicit(&cq->fd, memory_order_relaxed);
-	uint64_t one = 1;
 	uint32_t armed;
 
 	if (fd < 0)
@@ -45,11 +85,12 @@ static void wake_reader(struct uroce_cq *cq, const struct uroce_wc *wc, uint32_t
 	armed = atomic_load_explicit(&cq->armed, memory_order_relaxed);
 	if (armed == CQ_NOT_ARMED || !wakes(wc, count, armed))
 		return;
-	if (atomic_compare_exchange_strong(&cq->armed, &armed, CQ_NOT_ARMED) && write(fd, &one, sizeof(one)) < 0)
-		return; /* the counter is full: it is readable anyway */
+	if (atomic_compare_exchange_strong(&cq->armed, &armed, CQ_NOT_ARMED))
+		eventfd_write(fd, 1); /* when its counter is full, it is readable anyway */
 }
 
-void engine_deliver_completions(struct uroce_lcore *lcore)
+/* In runs of completions for the same CQ. */
+static void deliver_completions(struct uroce_lcore *lcore)
 {
 	struct rc_outbox *out = &lcore->out;
 	uint32_t begin = 0;
@@ -86,24 +127,32 @@ static void trace_failure(const struct uroce_qp *qp)
 			       error.responder, error.psn, error.retries);
 }
 
-void engine_deliver_events(struct uroce_lcore *lcore)
+static void deliver_events(struct uroce_lcore *lcore)
 {
 	struct rc_outbox *out = &lcore->out;
 
 	for (uint32_t i = 0; i < out->event_count; i++) {
-		struct uroce_qp *qp = steer_lookup(lcore->engine, out->events[i].qp_num);
+		struct uroce_event *event = &out->events[i];
+		struct uroce_qp *qp = steer_lookup(lcore->engine, event->qp_num);
 
 		if (qp == NULL)
 			continue;
-		if (out->events[i].type == UROCE_EVENT_SRQ_LIMIT_REACHED)
-			out->events[i].qp_num = 0; /* it served to find the device */
-		if (is_failure(out->events[i].type)) {
+		if (event->type == UROCE_EVENT_SRQ_LIMIT_REACHED)
+			event->qp_num = 0; /* it served to find the device */
+		if (is_failure(event->type)) {
 			engine_view_keep_failed(lcore, qp);
 			trace_failure(qp);
+			engine_connect_tell(qp, CONNECT_QP_DIED);
+		} else if (event->type == UROCE_EVENT_COMM_EST) {
+			engine_connect_tell(qp, CONNECT_PACKET_CAME);
 		}
-		if (qp->cm_id)
-			engine_connect_tell(qp, (enum uroce_event_type)out->events[i].type);
-		engine_device_raise(qp->device, &out->events[i]);
+		engine_deliver_event(qp->device, event);
 	}
 	out->event_count = 0;
+}
+
+void engine_deliver_outbox(struct uroce_lcore *lcore)
+{
+	deliver_completions(lcore);
+	deliver_events(lcore);
 }

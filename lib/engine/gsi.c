@@ -38,6 +38,7 @@ static int open_lcore(struct uroce_lcore *lcore, const struct cm_config *config)
 		return -ENOMEM;
 	}
 	cm_init(connect->cm, config);
+	TAILQ_INIT(&connect->resolving);
 	/* G1: the manager is complete; pairs with the load in engine_connect_poll and of who receives */
 	atomic_store_explicit(&lcore->connect, connect, memory_order_release);
 	return 0;

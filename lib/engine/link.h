@@ -1,15 +1,15 @@
-/* link.h - notices that the link of a port went down or came back */
+/* link.h - whether a port works: its link, frames that it does not take, strangers that it brings */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef ENGINE_LINK_H
 #define ENGINE_LINK_H
 
 #include "engine/engine.h"
 
-/* The device's events PORT_ERR and PORT_ACTIVE come from now on; and no more. */
+/* The device raises its events PORT_ERR and PORT_ACTIVE from now on; no more. */
 void engine_link_watch(struct uroce_device *device);
 void engine_link_forget(struct uroce_device *device);
 
-/* Looks at the links of the lcore's ports when it is time. */
+/* Looks at the lcore's ports when it is time. */
 void engine_link_poll(struct uroce_lcore *lcore);
 
 #endif
