@@ -1,12 +1,16 @@
 /* device.c - a port with addresses: its queues on lcores, its tables */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
 
+#include <rte_dev.h>
 #include <rte_ethdev.h>
+#include <rte_ether.h>
+#include <rte_kvargs.h>
 
 #include "engine/device.h"
 #include "engine/engine.h"
@@ -18,20 +22,81 @@
 #include "engine/run_queue.h"
 #include "rc/codes.h"
 
-#define MRS_DEFAULT 4096u
+#define FRAME_HEADERS_BYTES (WIRE_ENCAP_MAX_BYTES + WIRE_HEADERS_MAX_BYTES + 3 + WIRE_ICRC_BYTES) /* pad included */
+#define AF_PACKET_FRAME_BYTES 2048u /* its framesz, unless told otherwise */
+#define MEMIF_FRAME_BYTES 2048u     /* its bsize, unless told otherwise */
+#define ETHERNET_BYTES (RTE_ETHER_HDR_LEN + RTE_VLAN_HLEN)
+#define AF_PACKET_HEADER_BYTES (66u + ETHERNET_BYTES) /* the kernel's own in each of its frames, too */
 
-/* A frame of the largest path MTU fits into one mbuf, so that building a frame cannot fail later. */
-static bool pool_fits(struct rte_mempool *pool, uint32_t mtu_bytes)
+/* The MTU of a kernel interface; UINT16_MAX when it does not say. */
+static uint32_t interface_mtu(const char *interface)
 {
-	uint32_t frame = WIRE_ENCAP_MAX_BYTES + WIRE_HEADERS_MAX_BYTES + mtu_bytes + 3 + WIRE_ICRC_BYTES;
+	unsigned mtu_bytes = UINT16_MAX;
+	char path[128];
+	FILE *file;
 
-	return pool && rte_pktmbuf_data_room_size(pool) >= RTE_PKTMBUF_HEADROOM + frame;
+	snprintf(path, sizeof(path), "/sys/class/net/%s/mtu", interface);
+	file = fopen(path, "r");
+	if (file == NULL)
+		return UINT16_MAX;
+	if (fscanf(file, "%u", &mtu_bytes) != 1)
+		mtu_bytes = UINT16_MAX;
+	fclose(file);
+	return mtu_bytes;
 }
 
+/* The longest IP packet that fits one of the driver's buffers, and the interface below if there is one. */
+static uint32_t buffer_mtu(struct rte_kvargs *arguments, const char *key, uint32_t usual_bytes, uint32_t overhead_bytes)
+{
+	const char *given = rte_kvargs_get(arguments, key), *interface = rte_kvargs_get(arguments, "iface");
+	uint32_t bytes = given ? (uint32_t)strtoul(given, NULL, 0) : usual_bytes;
+	uint32_t interface_bytes = interface ? interface_mtu(interface) : UINT16_MAX;
+
+	bytes = bytes > overhead_bytes ? bytes - overhead_bytes : 1; /* 0 is no limit */
+	return RTE_MIN(bytes, interface_bytes);
+}
+
+/*
+ * Virtual drivers report an MTU that says nothing. net_af_packet cuts frames that do not fit its ring without a word,
+ * and its interface refuses to send longer ones. net_memif divides a frame over buffers, and then (22.11) loses
+ * frames or crashes: one buffer has to do.
+ */
+uint32_t uroce_port_mtu(uint16_t port_id)
+{
+	struct rte_eth_dev_info info;
+	const struct rte_devargs *devargs;
+	struct rte_kvargs *arguments;
+	const char *driver;
+	uint32_t mtu_bytes = 0;
+	uint16_t told_bytes = 0;
+
+	if (rte_eth_dev_info_get(port_id, &info) != 0)
+		return 0;
+	driver = info.driver_name ? info.driver_name : "";
+	devargs = info.device ? rte_dev_devargs(info.device) : NULL;
+	arguments = rte_kvargs_parse(devargs && devargs->args ? devargs->args : "", NULL);
+	if (strcmp(driver, "net_memif") == 0) {
+		mtu_bytes = buffer_mtu(arguments, "bsize", MEMIF_FRAME_BYTES, ETHERNET_BYTES);
+	} else if (strcmp(driver, "net_af_packet") == 0) {
+		mtu_bytes = buffer_mtu(arguments, "framesz", AF_PACKET_FRAME_BYTES, AF_PACKET_HEADER_BYTES);
+	} else if (strcmp(driver, "net_ring") != 0 && strcmp(driver, "net_null") != 0 &&
+		   strcmp(driver, "net_pcap") != 0) {
+		rte_eth_dev_get_mtu(port_id, &told_bytes);
+		mtu_bytes = told_bytes;
+	}
+	rte_kvargs_free(arguments);
+	return mtu_bytes;
+}
+
+/* A frame of the largest path MTU fits into one mbuf of the pool, so no frame fails later for want of room. */
+static bool pool_fits(struct rte_mempool *pool, uint32_t mtu_bytes)
+{
+	return pool && rte_pktmbuf_data_room_size(pool) >= RTE_PKTMBUF_HEADROOM + FRAME_HEADERS_BYTES + mtu_bytes;
+}
+
+/* Its defaults are filled in. */
 static int check_config(const struct uroce_engine *engine, const struct uroce_device_config *config)
 {
-	uint32_t mtu_bytes = config->mtu_bytes ? config->mtu_bytes : LIMIT_MTU_BYTES;
-
 	if (engine_check_range("addr_count", config->addr_count, 1, LIMIT_PORT_ADDRS) ||
 	    engine_check_range("queue_count", config->queue_count, 0, engine->lcore_count) ||
 	    engine_check_range("first_lcore", config->first_lcore, 0, engine->lcore_count - 1))
@@ -39,16 +104,16 @@ static int check_config(const struct uroce_engine *engine, const struct uroce_de
 	if (!engine_route_config_is_valid(config))
 		return engine_refuse("gateways, vlans: a gateway is another address of the same network, or of "
 				     "fe80::/10; a VLAN is 1 ... 4094 or 0, its priority 0 ... 7");
-	if (!mtu_is_valid(mtu_bytes))
-		return engine_refuse("mtu_bytes %u: 256, 512, 1024, 2048 or 4096", mtu_bytes);
-	if (!pool_fits(config->pool, mtu_bytes))
+	if (!mtu_is_valid(config->mtu_bytes))
+		return engine_refuse("mtu_bytes %u: 256, 512, 1024, 2048 or 4096", config->mtu_bytes);
+	if (!pool_fits(config->pool, config->mtu_bytes))
 		return engine_refuse("pool %s: mbufs with room for the MTU of %u and %u bytes of headers",
-				     config->pool ? config->pool->name : "NULL", mtu_bytes,
-				     WIRE_ENCAP_MAX_BYTES + WIRE_HEADERS_MAX_BYTES + 3 + WIRE_ICRC_BYTES);
+				     config->pool ? config->pool->name : "NULL", config->mtu_bytes,
+				     FRAME_HEADERS_BYTES);
 	return 0;
 }
 
-/* Whoever polls a port that is not started calls what stands there for ports that do not exist. */
+/* ethdev gives a port that is not started the receive function of ports that do not exist. */
 static bool port_is_started(uint16_t port_id)
 {
 	for (uint16_t other = 0; other < RTE_MAX_ETHPORTS; other++) {
@@ -58,11 +123,9 @@ static bool port_is_started(uint16_t port_id)
 	return true; /* with so many nobody can tell */
 }
 
-/* Has the port been set up for what we are to do with it? 0 or a negative errno, as uroce_device_create(). */
+/* Is the port set up for the device? 0 or a negative errno, as uroce_device_create(). */
 static int check_port(const struct uroce_device_config *config)
 {
-	uint16_t queue_count = config->queue_count ? config->queue_count : 1;
-	uint32_t mtu_bytes = config->mtu_bytes ? config->mtu_bytes : LIMIT_MTU_BYTES;
 	uint32_t port_mtu_bytes = uroce_port_mtu(config->port_id);
 	struct rte_eth_dev_info info;
 
@@ -70,15 +133,15 @@ static int check_port(const struct uroce_device_config *config)
 		return -ENODEV;
 	if (!port_is_started(config->port_id))
 		return -ENETDOWN;
-	if (info.nb_rx_queues < queue_count || info.nb_tx_queues < queue_count)
-		return engine_refuse("queue_count %u: the port has set up %u to receive and %u to send", queue_count,
-				     info.nb_rx_queues, info.nb_tx_queues);
+	if (info.nb_rx_queues < config->queue_count || info.nb_tx_queues < config->queue_count)
+		return engine_refuse("queue_count %u: the port has set up %u to receive and %u to send",
+				     config->queue_count, info.nb_rx_queues, info.nb_tx_queues);
 	if (rte_eth_dev_get_vlan_offload(config->port_id) & RTE_ETH_VLAN_STRIP_OFFLOAD)
 		return engine_refuse("port_id %u: the port takes VLAN tags off; configure it without", config->port_id);
-	return port_mtu_bytes && mtu_bytes + UROCE_PACKET_BYTES > port_mtu_bytes ? -EMSGSIZE : 0;
+	return port_mtu_bytes && config->mtu_bytes + UROCE_PACKET_BYTES > port_mtu_bytes ? -EMSGSIZE : 0;
 }
 
-/* The configured one, the port's, or a random locally administered one (net_ring ports have none). */
+/* The MAC is the configured one, the port's, or, as for net_ring ports, a random locally administered one. */
 static int choose_mac(struct uroce_device *device)
 {
 	static const struct uroce_mac none;
@@ -97,14 +160,9 @@ static int choose_mac(struct uroce_device *device)
 	return 0;
 }
 
-static uint32_t mr_limit(const struct uroce_engine *engine)
-{
-	return engine->config.max_mrs ? engine->config.max_mrs : MRS_DEFAULT;
-}
-
 static int create_tables(struct uroce_device *device)
 {
-	uint32_t mrs = mr_limit(device->engine);
+	uint32_t mrs = device->engine->config.max_mrs;
 	struct rc_mr_entry *entries;
 	struct rc_permute24 space;
 
@@ -220,30 +278,31 @@ static int enter_device(struct uroce_engine *engine, struct uroce_device *device
 	return error;
 }
 
-int uroce_device_create(struct uroce_engine *engine, const struct uroce_device_config *config,
+int uroce_device_create(struct uroce_engine *engine, const struct uroce_device_config *given,
 			struct uroce_device **result)
 {
+	struct uroce_device_config config = *given;
 	char name[RTE_ETH_NAME_MAX_LEN] = "";
 	struct uroce_device *device;
 	int error;
 
-	error = check_config(engine, config);
+	config.queue_count = given->queue_count ? given->queue_count : 1;
+	config.mtu_bytes = given->mtu_bytes ? given->mtu_bytes : LIMIT_MTU_BYTES;
+	error = check_config(engine, &config);
 	if (error)
 		return error;
-	if (!rte_eth_dev_is_valid_port(config->port_id))
+	if (!rte_eth_dev_is_valid_port(config.port_id))
 		return -ENODEV;
-	error = check_port(config);
+	error = check_port(&config);
 	if (error)
 		return error;
 	device = calloc(1, sizeof(*device));
 	if (device == NULL)
 		return -ENOMEM;
 	device->engine = engine;
-	device->config = *config;
-	device->config.queue_count = config->queue_count ? config->queue_count : 1;
-	device->config.mtu_bytes = config->mtu_bytes ? config->mtu_bytes : LIMIT_MTU_BYTES;
-	device->port_id = config->port_id;
-	device->numa_node = rte_eth_dev_socket_id(config->port_id);
+	device->config = config;
+	device->port_id = config.port_id;
+	device->numa_node = rte_eth_dev_socket_id(config.port_id);
 	device->next_pd = 1;
 	atomic_init(&device->event_fd, -1);
 	engine_neigh_init(&device->neigh);
@@ -296,8 +355,8 @@ void uroce_device_query(const struct uroce_device *device, struct uroce_device_i
 		.max_rd_atomic = LIMIT_RD_ATOMIC,
 		.max_queue_depth = LIMIT_QUEUE_DEPTH,
 		.max_cq_depth = LIMIT_CQ_DEPTH,
-		.max_qps = device->engine->config.max_qps ? device->engine->config.max_qps : QPS_DEFAULT,
-		.max_mrs = mr_limit(device->engine),
+		.max_qps = device->engine->config.max_qps,
+		.max_mrs = device->engine->config.max_mrs,
 	};
 	memcpy(info->addrs, device->config.addrs, sizeof(info->addrs));
 	memcpy(info->prefix_bits, device->config.prefix_bits, sizeof(info->prefix_bits));

@@ -32,7 +32,6 @@
 
 #define ENGINE_DEVICES 16u
 #define ENGINE_UDS 64u
-#define QPS_DEFAULT 4096u
 #define PKEY_DEFAULT 0xFFFFu
 #define TX_PENDING (2 * OUTBOX_PACKETS) /* frames that wait for the port, at most */
 #define SPARE_MBUFS (2 * OUTBOX_PACKETS)
@@ -191,7 +190,7 @@ struct uroce_lcore {
 };
 
 struct uroce_engine {
-	struct uroce_engine_config config;
+	struct uroce_engine_config config; /* with the defaults for what was 0 */
 	unsigned lcore_count;
 	struct uroce_lcore *lcores[LIMIT_LCORES];
 	struct uroce_device *devices[ENGINE_DEVICES];

@@ -22,6 +22,8 @@
 #include "engine/steer.h"
 #include "engine/view.h"
 
+#define QPS_DEFAULT 4096u
+#define MRS_DEFAULT 4096u
 #define IDLE_POLLS 256u /* before an lcore is kind to others */
 #define SLEEP_NS 50000
 
@@ -107,26 +109,28 @@ static bool lcore_ids_are_valid(const struct uroce_engine_config *config)
 	return true;
 }
 
-int uroce_engine_create(const struct uroce_engine_config *config, struct uroce_engine **result)
+int uroce_engine_create(const struct uroce_engine_config *given, struct uroce_engine **result)
 {
+	struct uroce_engine_config config = *given;
 	struct uroce_engine *engine;
-	uint32_t max_qps = config->max_qps ? config->max_qps : QPS_DEFAULT;
 	int error;
 
-	if (engine_check_range("lcore_count", config->lcore_count, config->lcore_ids != NULL, LIMIT_LCORES) ||
-	    engine_check_range("max_qps", max_qps, 1, LIMIT_QPS) ||
-	    engine_check_range("max_mrs", config->max_mrs, 0, LIMIT_MRS) ||
-	    engine_check_range("idle", (uint32_t)config->idle, 0, UROCE_IDLE_SLEEP))
+	config.max_qps = given->max_qps ? given->max_qps : QPS_DEFAULT;
+	config.max_mrs = given->max_mrs ? given->max_mrs : MRS_DEFAULT;
+	if (engine_check_range("lcore_count", config.lcore_count, config.lcore_ids != NULL, LIMIT_LCORES) ||
+	    engine_check_range("max_qps", config.max_qps, 1, LIMIT_QPS) ||
+	    engine_check_range("max_mrs", config.max_mrs, 0, LIMIT_MRS) ||
+	    engine_check_range("idle", (uint32_t)config.idle, 0, UROCE_IDLE_SLEEP))
 		return -EINVAL;
-	if (!lcore_ids_are_valid(config))
+	if (!lcore_ids_are_valid(&config))
 		return engine_refuse("lcore_ids: EAL workers, each once");
 	engine = calloc(1, sizeof(*engine));
 	if (engine == NULL)
 		return -ENOMEM;
-	engine->config = *config;
-	engine->lcore_count = config->lcore_count ? config->lcore_count : 1;
+	engine->config = config;
+	engine->lcore_count = config.lcore_count ? config.lcore_count : 1;
 	pthread_mutex_init(&engine->lock, NULL);
-	error = engine_steer_init(engine, max_qps);
+	error = engine_steer_init(engine, config.max_qps);
 	if (error == 0)
 		error = create_qsbr(engine);
 	for (unsigned i = 0; i < engine->lcore_count && error == 0; i++) {
