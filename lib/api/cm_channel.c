@@ -95,7 +95,7 @@ static bool turn_lcores(const struct uroce_engine *engine)
 	for (unsigned i = 0; i < engine->lcore_count; i++) {
 		struct uroce_lcore *lcore = engine->lcores[i];
 
-		if (atomic_load(&lcore->owned) && !pthread_equal(atomic_load(&lcore->owner), pthread_self()))
+		if (lcore_is_owned(lcore) && !lcore_is_ours(lcore))
 			continue;
 		uroce_lcore_poll(lcore);
 		turned = true;

@@ -142,7 +142,7 @@ int api_cm_stop_listening(struct uroce_cm_id *id)
 	if (atomic_load(&engine->listeners.slots[id->slot]) == &id->listener)
 		atomic_store(&engine->listeners.slots[id->slot], NULL);
 	pthread_mutex_unlock(&engine->lock);
-	engine_wait_for_lcores(engine);
+	rte_rcu_qsbr_synchronize(engine->qsbr, RTE_QSBR_THRID_INVALID);
 	for (unsigned i = 0; i < engine->lcore_count; i++) {
 		struct farewell what = { engine->lcores[i], &id->listener };
 		int error = engine_mailbox_call(engine->lcores[i], forget_listener_on_owner, &what);

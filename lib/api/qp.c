@@ -10,7 +10,6 @@
 #include "engine/device.h"
 #include "engine/engine.h"
 #include "engine/mailbox.h"
-#include "engine/pipeline.h"
 #include "engine/resolve.h"
 #include "engine/route.h"
 #include "engine/run_queue.h"
@@ -153,7 +152,9 @@ static int destroy_on_owner(void *argument)
 
 	if (qp->cm_id)
 		engine_connect_forget_qp(qp);
-	engine_pipeline_forget(qp->owner, qp);
+	engine_wheel_disarm(&qp->owner->wheel, &qp->timer);
+	engine_resolve_forget(qp);
+	run_queue_remove(qp);
 	engine_steer_release(qp->device->engine, qp->index, qp->qpn, time_wait_ns(qp));
 	hold_devices(qp, NULL, NULL);
 	for (uint32_t i = 0; i < CNT_QP_COUNTERS; i++)
@@ -262,9 +263,9 @@ static int modify_on_owner(void *argument)
 		return error;
 	if (must_rest(qp, modification))
 		return -EAGAIN; /* with the same attributes it will do later */
-	if (before == UROCE_QPS_RESET && engine_pipeline_cq_failed(qp)) {
+	if (before == UROCE_QPS_RESET && qp_cq_has_failed(qp)) {
 		modification->bad_mask = UROCE_QP_STATE;
-		return -EINVAL; /* its CQ has lost a completion: it serves nobody any more (E-5) */
+		return -EINVAL;
 	}
 	error = rc_qp_modify(rc, &modification->attr, modification->mask, &modification->bad_mask);
 	if (error)
@@ -401,16 +402,13 @@ int uroce_qp_connect(struct uroce_qp *qp, const struct uroce_qp_attr *given, uin
 /* Tells the owner that there is work; at most one entry a QP stands in the ring. */
 static void ring_doorbell(struct uroce_qp *qp)
 {
-	struct uroce_lcore *lcore = qp->owner;
-
-	if (atomic_load_explicit(&lcore->owned, memory_order_acquire) &&
-	    pthread_equal(atomic_load_explicit(&lcore->owner, memory_order_relaxed), pthread_self())) {
+	if (lcore_is_ours(qp->owner)) {
 		run_queue_add(qp);
 		return;
 	}
 	/* pairs with D1 in take_doorbells: what was posted before is seen, or the bell rings again */
 	if (!atomic_exchange(&qp->rung, true))
-		rte_ring_enqueue(lcore->doorbells, (void *)(uintptr_t)qp->index);
+		rte_ring_enqueue(qp->owner->doorbells, (void *)(uintptr_t)qp->index);
 }
 
 /* A bind in the core's terms: keys, no handles. */

@@ -106,7 +106,8 @@ int uroce_ud_destroy(struct uroce_ud *ud)
 
 	if (error)
 		return error;
-	engine_wait_for_lcores(engine); /* others may be handing a packet over to it */
+	/* Other lcores may be handing a packet over to it. */
+	rte_rcu_qsbr_synchronize(engine->qsbr, RTE_QSBR_THRID_INVALID);
 	atomic_fetch_sub(&ud->pd->users, 1);
 	atomic_fetch_sub(&ud->send_cq->users, 1);
 	atomic_fetch_sub(&ud->recv_cq->users, 1);

@@ -9,6 +9,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/queue.h>
 
 #include <rte_mbuf.h>
 #include <rte_rcu_qsbr.h>
@@ -91,17 +92,16 @@ struct uroce_qp {
 	bool queued;         /* stands there */
 	bool responder_only; /* there for nothing but requests that have come */
 	bool resolved;       /* the peer's MAC is known, the template complete */
-	bool waiting;        /* stands among those that are not */
 	uint32_t migrations; /* of the core, as the template knows them */
 	uint32_t sent_poll;  /* the lcore's poll in which it last sent much */
 	struct engine_port *port; /* of the path in use; valid while resolved */
 	struct engine_wheel_node timer;
-	struct wire_frame_template template; /* by lines: see prefetch_queued() */
-	struct uroce_qp *next_waiting;
-	uint64_t waiting_since_ns;
-	uint64_t quiet_until_ns;      /* after RESET: no new connection before (P-7) */
-	struct uroce_device *held[2]; /* ports of its paths: they stay while it is there */
-	struct uroce_cm_id *cm_id;    /* of the connection that it belongs to; NULL: none */
+	struct wire_frame_template template;  /* by lines: see prefetch_queued() */
+	LIST_ENTRY(uroce_qp) with_unresolved; /* le_prev NULL: not among those */
+	uint64_t waiting_since_ns;            /* for the peer's MAC */
+	uint64_t quiet_until_ns;              /* after RESET: no new connection before (P-7) */
+	struct uroce_device *held[2];         /* ports of its paths: they stay while it is there */
+	struct uroce_cm_id *cm_id;            /* of the connection that it belongs to; NULL: none */
 
 	/* constant */
 	struct uroce_device *device;
@@ -169,7 +169,7 @@ struct uroce_lcore {
 	struct rc_outbox out;
 	struct engine_wheel wheel;
 	struct engine_run_queue run_queue; /* QPs without a port */
-	struct uroce_qp *waiting;          /* those whose peer's MAC is not known */
+	LIST_HEAD(, uroce_qp) unresolved;  /* QPs whose peer's MAC is not known */
 	uint64_t resolve_ns;               /* when they are looked at again */
 	struct engine_port *ports[ENGINE_DEVICES];
 	unsigned port_count;
@@ -243,6 +243,26 @@ struct uroce_device {
 	_Atomic uint64_t events_lost;
 	char name[32];
 };
+
+/* Does a thread turn the lcore? */
+static inline bool lcore_is_owned(const struct uroce_lcore *lcore)
+{
+	/* pairs with the release in claim(): owner is valid */
+	return atomic_load_explicit(&lcore->owned, memory_order_acquire);
+}
+
+/* Does the calling thread? */
+static inline bool lcore_is_ours(const struct uroce_lcore *lcore)
+{
+	return lcore_is_owned(lcore) &&
+	       pthread_equal(atomic_load_explicit(&lcore->owner, memory_order_relaxed), pthread_self());
+}
+
+/* One of the QP's CQs has lost a completion, so the QP serves nobody any more (E-5). */
+static inline bool qp_cq_has_failed(const struct uroce_qp *qp)
+{
+	return atomic_load(&qp->send_cq->overflowed) || atomic_load(&qp->recv_cq->overflowed);
+}
 
 /* The port structure of device on lcore, or NULL. */
 static inline struct engine_port *engine_find_port(const struct uroce_lcore *lcore, const struct uroce_device *device)

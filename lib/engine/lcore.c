@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <rte_cycles.h>
 #include <rte_launch.h>
@@ -24,8 +23,8 @@
 
 #define QPS_DEFAULT 4096u
 #define MRS_DEFAULT 4096u
-#define IDLE_POLLS 256u /* before an lcore is kind to others */
-#define SLEEP_NS 50000
+#define IDLE_POLLS 256u /* before an lcore leaves the core to others */
+#define SLEEP_US 50u
 
 static void free_lcore(struct uroce_lcore *lcore)
 {
@@ -34,7 +33,7 @@ static void free_lcore(struct uroce_lcore *lcore)
 	engine_run_queue_free(&lcore->run_queue);
 	engine_numa_free_ring(lcore->doorbells, sizeof(void *));
 	if (lcore->mailbox)
-		engine_mailbox_serve(lcore); /* what was withdrawn is freed */
+		engine_mailbox_serve(lcore); /* frees calls that were withdrawn */
 	engine_numa_free_ring(lcore->mailbox, sizeof(void *));
 	engine_numa_free_ring(lcore->handover, sizeof(void *));
 	free(lcore->scratch);
@@ -148,8 +147,6 @@ int uroce_engine_create(const struct uroce_engine_config *given, struct uroce_en
 
 static void be_idle(const struct uroce_lcore *lcore)
 {
-	const struct timespec pause = { .tv_nsec = SLEEP_NS };
-
 	switch (lcore->engine->config.idle) {
 	case UROCE_IDLE_POLL:
 		rte_pause();
@@ -158,7 +155,7 @@ static void be_idle(const struct uroce_lcore *lcore)
 		sched_yield();
 		break;
 	case UROCE_IDLE_SLEEP:
-		nanosleep(&pause, NULL);
+		rte_delay_us_sleep(SLEEP_US);
 		break;
 	}
 }
@@ -166,7 +163,7 @@ static void be_idle(const struct uroce_lcore *lcore)
 static void claim(struct uroce_lcore *lcore)
 {
 	atomic_store_explicit(&lcore->owner, pthread_self(), memory_order_relaxed);
-	/* pairs with the acquire in the mailbox and doorbells: owner is valid */
+	/* pairs with the acquire in lcore_is_owned(): owner is valid */
 	atomic_store_explicit(&lcore->owned, true, memory_order_release);
 }
 
@@ -183,14 +180,13 @@ static int run_lcore(void *argument)
 	}
 	engine_mailbox_serve(lcore);
 	atomic_store_explicit(&lcore->owned, false, memory_order_release);
-	engine_mailbox_serve(lcore); /* calls that came too late for the loop are not left waiting */
+	engine_mailbox_serve(lcore); /* no call that came in between is left waiting */
 	return 0;
 }
 
 unsigned uroce_lcore_poll(struct uroce_lcore *lcore)
 {
-	if (!atomic_load_explicit(&lcore->owned, memory_order_relaxed) ||
-	    !pthread_equal(atomic_load_explicit(&lcore->owner, memory_order_relaxed), pthread_self()))
+	if (!lcore_is_ours(lcore))
 		claim(lcore);
 	return engine_pipeline_poll(lcore);
 }
@@ -203,10 +199,10 @@ static void stop_lcores(struct uroce_engine *engine, unsigned count)
 	engine->running = false;
 }
 
-/* Until it owns its state, a control call would act at once and meet it half-way. */
+/* Before the thread owns the lcore, a control call would act at once, while the thread begins. */
 static void wait_until_owned(const struct uroce_lcore *lcore)
 {
-	while (!atomic_load_explicit(&lcore->owned, memory_order_acquire))
+	while (!lcore_is_owned(lcore))
 		rte_delay_us_sleep(10);
 }
 

@@ -2,7 +2,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
+
+#include <rte_cycles.h>
 
 #include "engine/clock.h"
 #include "engine/engine.h"
@@ -10,6 +11,7 @@
 
 #define CALL_LIMIT_NS 10000000000ull
 #define LOOK_LIMIT_NS 1000000000ull
+#define PAUSE_US 20u
 
 enum call_state { CALL_WAITING, CALL_RUNNING, CALL_DONE, CALL_WITHDRAWN };
 
@@ -20,21 +22,9 @@ struct engine_call {
 	_Atomic int state;
 };
 
-static bool is_owned(struct uroce_lcore *lcore)
-{
-	return atomic_load_explicit(&lcore->owned, memory_order_acquire);
-}
-
-static bool caller_owns(struct uroce_lcore *lcore)
-{
-	return is_owned(lcore) &&
-	       pthread_equal(atomic_load_explicit(&lcore->owner, memory_order_relaxed), pthread_self());
-}
-
-/* Waits until the owner has run the call. A withdrawn call is freed by the owner, who still finds it in the ring. */
+/* Waits until the owner has run the call. The owner finds a withdrawn call in the ring, too, and frees it. */
 static int wait_for(struct engine_call *call, uint64_t limit_ns)
 {
-	const struct timespec pause = { .tv_nsec = 20000 };
 	uint64_t end = engine_now_ns() + limit_ns;
 	int result;
 
@@ -44,7 +34,7 @@ static int wait_for(struct engine_call *call, uint64_t limit_ns)
 
 		if (engine_now_ns() > end && atomic_compare_exchange_strong(&call->state, &waiting, CALL_WITHDRAWN))
 			return -ETIMEDOUT;
-		nanosleep(&pause, NULL);
+		rte_delay_us_sleep(PAUSE_US);
 	}
 	result = call->result;
 	free(call);
@@ -68,13 +58,13 @@ static int send(struct uroce_lcore *lcore, engine_call_function *function, void 
 
 int engine_mailbox_call(struct uroce_lcore *lcore, engine_call_function *function, void *argument)
 {
-	return !is_owned(lcore) || caller_owns(lcore) ? function(argument) :
-							send(lcore, function, argument, CALL_LIMIT_NS);
+	return !lcore_is_owned(lcore) || lcore_is_ours(lcore) ? function(argument) :
+								send(lcore, function, argument, CALL_LIMIT_NS);
 }
 
 int engine_mailbox_look(struct uroce_lcore *lcore, engine_call_function *function, void *argument)
 {
-	return caller_owns(lcore) ? function(argument) : send(lcore, function, argument, LOOK_LIMIT_NS);
+	return lcore_is_ours(lcore) ? function(argument) : send(lcore, function, argument, LOOK_LIMIT_NS);
 }
 
 static void serve_one(struct engine_call *call)
@@ -105,13 +95,4 @@ static __rte_noinline unsigned serve_all(struct uroce_lcore *lcore)
 unsigned engine_mailbox_serve(struct uroce_lcore *lcore)
 {
 	return rte_ring_empty(lcore->mailbox) ? 0 : serve_all(lcore);
-}
-
-void engine_wait_for_lcores(const struct uroce_engine *engine)
-{
-	uint64_t token = rte_rcu_qsbr_start(engine->qsbr);
-	const struct timespec pause = { .tv_nsec = 20000 };
-
-	while (rte_rcu_qsbr_check(engine->qsbr, token, false) != 1)
-		nanosleep(&pause, NULL);
 }

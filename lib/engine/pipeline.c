@@ -27,13 +27,6 @@
 
 /* ---- timers ---- */
 
-void engine_pipeline_forget(struct uroce_lcore *lcore, struct uroce_qp *qp)
-{
-	engine_wheel_disarm(&lcore->wheel, &qp->timer);
-	engine_resolve_forget(lcore, qp);
-	run_queue_remove(qp);
-}
-
 /* A timer of the QP has expired; of the ACK timer the trace tells. */
 static void time_out(struct uroce_qp *qp, uint64_t now_ns)
 {
@@ -67,11 +60,6 @@ static void fire_timers(struct uroce_lcore *lcore)
 	}
 }
 
-bool engine_pipeline_cq_failed(const struct uroce_qp *qp)
-{
-	return atomic_load(&qp->send_cq->overflowed) || atomic_load(&qp->recv_cq->overflowed);
-}
-
 /* What has happened to the CQs and the path of one QP. */
 static void look_at(struct uroce_qp *qp)
 {
@@ -80,7 +68,7 @@ static void look_at(struct uroce_qp *qp)
 
 	if (rc->state == UROCE_QPS_RESET || rc->state == UROCE_QPS_ERR)
 		return;
-	if (engine_pipeline_cq_failed(qp))
+	if (qp_cq_has_failed(qp))
 		rc_fail_enter_error(rc, UROCE_EVENT_QP_FATAL);
 	else if (rc->path.device == NULL || !atomic_load(&rc->path.device->link_down) || alternate->device == NULL ||
 		 atomic_load(&alternate->device->link_down) || !rc_qp_port_failed(rc)) /* */
@@ -181,7 +169,7 @@ static void prefetch_queued(const struct engine_run_queue *queue)
 		rte_prefetch0(qp->template.ack);
 	} else if (qp) {
 		for (uint32_t at = offsetof(struct uroce_qp, template.bytes);
-		     at < offsetof(struct uroce_qp, next_waiting); at += RTE_CACHE_LINE_SIZE)
+		     at < offsetof(struct uroce_qp, with_unresolved); at += RTE_CACHE_LINE_SIZE)
 			rte_prefetch0(RTE_PTR_ADD(qp, at));
 		rc_qp_prefetch_window(qp_core(qp));
 	}
@@ -315,9 +303,7 @@ unsigned engine_pipeline_poll(struct uroce_lcore *lcore)
 	for (unsigned i = 0; i < lcore->port_count; i++)
 		lcore->ports[i]->poll_ends_at = port_frames_out(lcore->ports[i]) + POLL_FRAMES;
 	send_all(lcore);
-	for (unsigned i = 0; i < lcore->port_count; i++)
-		engine_receive_port(lcore, lcore->ports[i]);
-	engine_receive_handed_over(lcore);
+	engine_receive_poll(lcore);
 	engine_link_poll(lcore);
 	take_broadcast(lcore);
 	fire_timers(lcore);

@@ -409,8 +409,8 @@ static void receive_burst(struct uroce_lcore *lcore, struct engine_port *port, s
 	lcore->work += count;
 }
 
-/* As much as is sent a poll. */
-void engine_receive_port(struct uroce_lcore *lcore, struct engine_port *port)
+/* As many frames as are sent in a poll. */
+static void receive_port(struct uroce_lcore *lcore, struct engine_port *port)
 {
 	struct rte_mbuf *burst[BURST];
 
@@ -424,13 +424,11 @@ void engine_receive_port(struct uroce_lcore *lcore, struct engine_port *port)
 	}
 }
 
-void engine_receive_handed_over(struct uroce_lcore *lcore)
+static __rte_noinline void receive_handed_over(struct uroce_lcore *lcore)
 {
 	struct rte_mbuf *burst[BURST];
 	unsigned count, done = 0;
 
-	if (rte_ring_empty(lcore->handover))
-		return;
 	count = rte_ring_dequeue_burst(lcore->handover, (void **)burst, BURST, NULL);
 	for (unsigned i = 0; i < count; i++) {
 		struct engine_port *port = NULL;
@@ -452,4 +450,12 @@ void engine_receive_handed_over(struct uroce_lcore *lcore)
 	}
 	rte_pktmbuf_free_bulk(burst, done);
 	lcore->work += count;
+}
+
+void engine_receive_poll(struct uroce_lcore *lcore)
+{
+	for (unsigned i = 0; i < lcore->port_count; i++)
+		receive_port(lcore, lcore->ports[i]);
+	if (!rte_ring_empty(lcore->handover))
+		receive_handed_over(lcore);
 }

@@ -5,8 +5,7 @@
 
 #include "engine/engine.h"
 
-/* What has come to a port, some bursts of it, and what other lcores have handed over. */
-void engine_receive_port(struct uroce_lcore *lcore, struct engine_port *port);
-void engine_receive_handed_over(struct uroce_lcore *lcore);
+/* Takes some bursts of frames from each port, then those that other lcores have handed over. */
+void engine_receive_poll(struct uroce_lcore *lcore);
 
 #endif

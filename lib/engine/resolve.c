@@ -178,31 +178,25 @@ static bool try_to_resolve(struct uroce_lcore *lcore, struct uroce_qp *qp)
 
 void engine_resolve_start(struct uroce_lcore *lcore, struct uroce_qp *qp)
 {
-	engine_resolve_forget(lcore, qp);
+	engine_resolve_forget(qp);
 	qp->resolved = false;
 	qp->migrations = qp_core(qp)->migration.count;
 	run_queue_move(qp, &lcore->run_queue);
 	if (try_to_resolve(lcore, qp))
 		return;
-	qp->waiting = true;
 	qp->waiting_since_ns = engine_now_ns(); /* the lcore may never have turned */
-	qp->next_waiting = lcore->waiting;
-	lcore->waiting = qp;
+	LIST_INSERT_HEAD(&lcore->unresolved, qp, with_unresolved);
 }
 
-void engine_resolve_forget(struct uroce_lcore *lcore, struct uroce_qp *qp)
+void engine_resolve_forget(struct uroce_qp *qp)
 {
-	struct uroce_qp **link = &lcore->waiting;
-
-	if (!qp->waiting)
+	if (qp->with_unresolved.le_prev == NULL)
 		return;
-	while (*link != qp)
-		link = &(*link)->next_waiting;
-	*link = qp->next_waiting;
-	qp->waiting = false;
+	LIST_REMOVE(qp, with_unresolved);
+	qp->with_unresolved.le_prev = NULL;
 }
 
-/* A request has waited for its peer's MAC for too long. */
+/* Fails the requests of a QP that have waited for its peer's MAC for too long. */
 static void check_patience(struct uroce_lcore *lcore, struct uroce_qp *qp)
 {
 	if (!rc_qp_has_requests(qp_core(qp))) {
@@ -214,26 +208,22 @@ static void check_patience(struct uroce_lcore *lcore, struct uroce_qp *qp)
 	}
 }
 
-static __rte_noinline void look_at_waiting(struct uroce_lcore *lcore)
+static __rte_noinline void look_at_unresolved(struct uroce_lcore *lcore)
 {
-	struct uroce_qp **link = &lcore->waiting;
+	struct uroce_qp *next;
 
 	lcore->resolve_ns = lcore->now_ns + LOOK_AGAIN_NS;
-	while (*link) {
-		struct uroce_qp *qp = *link;
-
-		if (try_to_resolve(lcore, qp)) {
-			*link = qp->next_waiting;
-			qp->waiting = false;
-		} else {
+	for (struct uroce_qp *qp = LIST_FIRST(&lcore->unresolved); qp; qp = next) {
+		next = LIST_NEXT(qp, with_unresolved);
+		if (try_to_resolve(lcore, qp))
+			engine_resolve_forget(qp);
+		else
 			check_patience(lcore, qp);
-			link = &qp->next_waiting;
-		}
 	}
 }
 
 void engine_resolve_poll(struct uroce_lcore *lcore)
 {
-	if (lcore->waiting && lcore->now_ns >= lcore->resolve_ns)
-		look_at_waiting(lcore);
+	if (!LIST_EMPTY(&lcore->unresolved) && lcore->now_ns >= lcore->resolve_ns)
+		look_at_unresolved(lcore);
 }

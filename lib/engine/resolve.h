@@ -10,7 +10,7 @@ void engine_resolve_receive(struct uroce_lcore *lcore, struct engine_port *port,
 
 /* The QP's path is new: completes its template at once, or when the peer's MAC is known. */
 void engine_resolve_start(struct uroce_lcore *lcore, struct uroce_qp *qp);
-void engine_resolve_forget(struct uroce_lcore *lcore, struct uroce_qp *qp);
+void engine_resolve_forget(struct uroce_qp *qp);
 
 /* true: *mac is the MAC of the path's next hop; false: it was asked for. */
 bool engine_resolve_find(struct uroce_lcore *lcore, const struct uroce_path *path, struct uroce_mac *mac);
