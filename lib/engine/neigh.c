@@ -4,7 +4,7 @@
 
 #include "engine/neigh.h"
 
-#define PROBES 8u /* places that an address may stand in */
+#define PROBES 8u /* entries that an address may have */
 
 void engine_neigh_init(struct engine_neigh *neigh)
 {
@@ -22,22 +22,9 @@ static uint32_t hash(const struct uroce_addr *addr, uint16_t vlan_id)
 	return (uint32_t)(((high ^ low * 0x9E3779B97F4A7C15ull) * 0xD6E8FEB86659FD93ull) >> 40);
 }
 
-static struct engine_neigh_entry *find(struct engine_neigh *neigh, const struct uroce_addr *addr, uint16_t vlan_id)
-{
-	uint32_t start = hash(addr, vlan_id);
-
-	for (uint32_t i = 0; i < PROBES; i++) {
-		struct engine_neigh_entry *entry = &neigh->entries[(start + i) & (NEIGH_ENTRIES - 1)];
-
-		if (entry->used && entry->vlan_id == vlan_id && memcmp(&entry->addr, addr, sizeof(*addr)) == 0)
-			return entry;
-	}
-	return NULL;
-}
-
-/* A free place, or the one that has been quiet for longest. */
-static struct engine_neigh_entry *take_place(struct engine_neigh *neigh, const struct uroce_addr *addr,
-					     uint16_t vlan_id)
+/* The entry of the address. When it has none: with `make` an unused one or the one that was quiet for longest; or NULL. */
+static struct engine_neigh_entry *find(struct engine_neigh *neigh, const struct uroce_addr *addr, uint16_t vlan_id,
+				       bool make)
 {
 	uint32_t start = hash(addr, vlan_id);
 	struct engine_neigh_entry *oldest = NULL;
@@ -45,14 +32,14 @@ static struct engine_neigh_entry *take_place(struct engine_neigh *neigh, const s
 	for (uint32_t i = 0; i < PROBES; i++) {
 		struct engine_neigh_entry *entry = &neigh->entries[(start + i) & (NEIGH_ENTRIES - 1)];
 
-		if (!entry->used) {
-			oldest = entry;
-			break;
-		}
+		if (entry->touched_ns && entry->vlan_id == vlan_id && memcmp(&entry->addr, addr, sizeof(*addr)) == 0)
+			return entry;
 		if (oldest == NULL || entry->touched_ns < oldest->touched_ns)
 			oldest = entry;
 	}
-	*oldest = (struct engine_neigh_entry){ .used = true, .vlan_id = vlan_id, .addr = *addr };
+	if (!make)
+		return NULL;
+	*oldest = (struct engine_neigh_entry){ .vlan_id = vlan_id, .addr = *addr };
 	return oldest;
 }
 
@@ -63,9 +50,7 @@ bool engine_neigh_resolve(struct engine_neigh *neigh, const struct uroce_addr *a
 	bool known;
 
 	rte_spinlock_lock(&neigh->lock);
-	entry = find(neigh, addr, vlan_id);
-	if (entry == NULL)
-		entry = take_place(neigh, addr, vlan_id);
+	entry = find(neigh, addr, vlan_id, true);
 	entry->touched_ns = now_ns;
 	known = entry->known;
 	*mac = entry->mac;
@@ -82,9 +67,7 @@ void engine_neigh_learn(struct engine_neigh *neigh, const struct uroce_addr *add
 	struct engine_neigh_entry *entry;
 
 	rte_spinlock_lock(&neigh->lock);
-	entry = find(neigh, addr, vlan_id);
-	if (entry == NULL && wanted)
-		entry = take_place(neigh, addr, vlan_id);
+	entry = find(neigh, addr, vlan_id, wanted);
 	if (entry) {
 		entry->known = true;
 		entry->mac = *mac;

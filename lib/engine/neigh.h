@@ -15,12 +15,12 @@
 #define NEIGH_ASK_INTERVAL_NS 100000000ull /* how often an unanswered question is repeated */
 
 struct engine_neigh_entry {
-	bool used, known;
+	bool known;
 	uint16_t vlan_id;
 	struct uroce_addr addr; /* in that VLAN: another one may have it, too */
 	struct uroce_mac mac;
-	uint64_t asked_ns; /* 0: never */
-	uint64_t touched_ns;
+	uint64_t asked_ns;   /* 0: never */
+	uint64_t touched_ns; /* 0: it is not used */
 };
 
 struct engine_neigh {
@@ -30,13 +30,13 @@ struct engine_neigh {
 
 void engine_neigh_init(struct engine_neigh *neigh);
 
-/* true: *mac is known. false, and *ask: nobody has asked lately, so the caller does. VLAN 0: none. */
+/* true: *mac is the MAC. false, and *ask: nobody has asked for it lately, so the caller does. VLAN 0: none. */
 bool engine_neigh_resolve(struct engine_neigh *neigh, const struct uroce_addr *addr, uint16_t vlan_id, uint64_t now_ns,
 			  struct uroce_mac *mac, bool *ask);
 
 /*
- * addr was seen to have mac. New addresses are taken in only when wanted says so (they spoke to us), so that
- * strangers cannot fill the table.
+ * addr was seen to have mac. An address that is not in the table yet is added only if it is wanted, for it spoke to us:
+ * so strangers cannot fill the table.
  */
 void engine_neigh_learn(struct engine_neigh *neigh, const struct uroce_addr *addr, uint16_t vlan_id,
 			const struct uroce_mac *mac, bool wanted, uint64_t now_ns);
