@@ -11,9 +11,9 @@
 #define LARGE_BYTES (CHUNK_BYTES / 8) /* from here on a block has memory of its own: little is lost by its last page */
 #define LINE_BYTES 64u
 
+/* The first line of a chunk. */
 struct engine_slab_chunk {
 	struct engine_slab_chunk *next;
-	void *memory;
 };
 
 /* The first bytes of a free block. */
@@ -41,7 +41,6 @@ void engine_slab_free(struct engine_slab *slab)
 
 	while ((chunk = slab->chunks) != NULL) {
 		slab->chunks = chunk->next;
-		free(chunk->memory);
 		free(chunk);
 	}
 	while ((class = slab->classes) != NULL) {
@@ -71,21 +70,16 @@ static struct engine_slab_class *find_class(struct engine_slab *slab, uint64_t b
 
 static bool add_chunk(struct engine_slab *slab)
 {
-	struct engine_slab_chunk *chunk = calloc(1, sizeof(*chunk));
+	struct engine_slab_chunk *chunk = aligned_alloc(CHUNK_BYTES, CHUNK_BYTES);
 
 	if (chunk == NULL)
 		return false;
-	chunk->memory = aligned_alloc(CHUNK_BYTES, CHUNK_BYTES);
-	if (chunk->memory == NULL) {
-		free(chunk);
-		return false;
-	}
-	madvise(chunk->memory, CHUNK_BYTES, MADV_HUGEPAGE);
-	engine_numa_prefer(chunk->memory, CHUNK_BYTES, slab->node);
+	madvise(chunk, CHUNK_BYTES, MADV_HUGEPAGE);
+	engine_numa_prefer(chunk, CHUNK_BYTES, slab->node);
 	chunk->next = slab->chunks;
 	slab->chunks = chunk;
-	slab->next = chunk->memory;
-	slab->left = CHUNK_BYTES;
+	slab->next = (uint8_t *)chunk + LINE_BYTES;
+	slab->left = CHUNK_BYTES - LINE_BYTES;
 	return true;
 }
 
