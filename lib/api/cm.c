@@ -345,7 +345,7 @@ int uroce_cm_resolve_datagrams(struct uroce_cm_id *id, struct uroce_device *devi
 	if (engine_route_next_hop(&device->config, &path) == NULL)
 		return -ENETUNREACH;
 	pthread_mutex_lock(&device->engine->lock);
-	id->lcore = engine_pick_lcore(device, 0);
+	id->lcore = engine_device_pick_lcore(device, 0);
 	pthread_mutex_unlock(&device->engine->lock);
 	id->device = device;
 	id->asks_for_datagrams = true;
@@ -387,7 +387,6 @@ static int accept_on_owner(void *argument)
 	accept.failover = 1; /* LAP loads one (C-20) */
 	cm_propose(cm, id->connection, &accept.end);
 	set_attr(id, answer->options, cm_route_of(cm, id->connection), accept.end.ack_timeout);
-	engine_connect_complete(id);
 	error = engine_connect_to_rtr(id);
 	if (error)
 		return error;

@@ -71,7 +71,7 @@ static int name_and_publish(struct uroce_qp *qp, struct rc_qp_config *config, ui
 	if (getrandom(&config->start_psn, sizeof(config->start_psn), 0) != sizeof(config->start_psn))
 		return -EIO;
 	pthread_mutex_lock(&engine->lock);
-	qp->owner = engine_pick_lcore(qp->device, lcore);
+	qp->owner = engine_device_pick_lcore(qp->device, lcore);
 	error = qp->owner ? engine_steer_reserve(engine, qp->owner->index, &qp->index, &qp->qpn) :
 			    engine_refuse("lcore %u: 0, or 1 and the index of one that serves the device", lcore);
 	pthread_mutex_unlock(&engine->lock);

@@ -7,6 +7,7 @@
 #include "engine/log.h"
 #include "engine/mailbox.h"
 #include "engine/numa_alloc.h"
+#include "engine/route.h"
 #include "engine/steer.h"
 #include "engine/ud.h"
 
@@ -34,7 +35,7 @@ static int enter(struct uroce_engine *engine, struct uroce_ud *ud, uint32_t lcor
 	int error = 0;
 
 	pthread_mutex_lock(&engine->lock);
-	ud->owner = engine_pick_lcore(ud->device, lcore);
+	ud->owner = engine_device_pick_lcore(ud->device, lcore);
 	if (ud->owner == NULL)
 		error = engine_refuse("lcore %u: 0, or 1 and the index of one that serves the device", lcore);
 	for (ud->place = 0; error == 0 && ud->place < ENGINE_UDS && engine->uds[ud->place]; ud->place++)
@@ -159,7 +160,7 @@ int uroce_ud_send(struct uroce_ud *ud, const struct uroce_ud_addr *to, const str
 				     ud->device->config.mtu_bytes);
 	if (to->qp_num < 1 || to->qp_num > PSN_MASK)
 		return engine_refuse("qp_num %u: 1 ... %u", to->qp_num, PSN_MASK);
-	if (!engine_device_has(ud->device, to->path.source.bytes))
+	if (engine_route_find(&ud->device->config, to->path.source.bytes) < 0)
 		return engine_refuse("path.source: one of the device's addresses");
 	return engine_mailbox_call(ud->owner, send_on_owner, &sending);
 }

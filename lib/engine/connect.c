@@ -10,11 +10,11 @@
 #include "engine/clock.h"
 #include "engine/connect.h"
 #include "engine/trace_points.h"
-#include "engine/device.h"
 #include "engine/mailbox.h"
 #include "engine/numa_alloc.h"
 #include "engine/port.h"
 #include "engine/resolve.h"
+#include "engine/route.h"
 #include "rc/path.h"
 
 #define RESOLVE_NS 3000000000ull /* so long a peer is asked for */
@@ -31,7 +31,7 @@ static struct uroce_cm_event *take_slot(struct uroce_cm_id *id)
 	return &id->events[id->event_tail++ % CONNECT_EVENTS];
 }
 
-void engine_connect_raise(struct uroce_cm_id *id, const struct uroce_cm_event *event)
+static void raise_event(struct uroce_cm_id *id, const struct uroce_cm_event *event)
 {
 	struct uroce_cm_channel *channel = id->channel;
 	struct uroce_cm_event *slot;
@@ -151,7 +151,7 @@ static void carry_out_event(struct uroce_lcore *lcore, const struct cm_action *a
 	if (action->event == CM_EVENT_ALTERNATE)
 		id->alternate_is_ours = false; /* the next one may be the peer's */
 	event.context = id->context;
-	engine_connect_raise(id, &event);
+	raise_event(id, &event);
 	/* What the REQ has named is loaded by both when they know each other (C-20). */
 	if (action->event == CM_EVENT_ESTABLISHED && id->request.alternate) {
 		id->alternate_is_ours = true;
@@ -162,12 +162,14 @@ static void carry_out_event(struct uroce_lcore *lcore, const struct cm_action *a
 /* ---- QPs ---- */
 
 /* What the peer has said completes what our user asked for. */
-static void complete_attr(const struct cm *cm, uint32_t connection, struct uroce_qp_attr *attr)
+static void complete_attr(struct uroce_cm_id *id)
 {
-	const struct cm_end *peer = cm_peer(cm, connection), *own = cm_own(cm, connection);
+	const struct cm *cm = id->lcore->connect->cm;
+	const struct cm_end *peer = cm_peer(cm, id->connection), *own = cm_own(cm, id->connection);
+	struct uroce_qp_attr *attr = &id->attr;
 
 	attr->dest_qp_num = peer->qpn;
-	attr->rq_psn = own->psn; /* who tells a starting PSN tells where he wants the other to begin (C-7) */
+	attr->rq_psn = own->psn; /* each end tells the other where to begin (C-7) */
 	attr->sq_psn = peer->psn;
 	attr->path_mtu = 128u << own->path_mtu;
 	attr->max_rd_atomic = own->initiator_depth;
@@ -177,11 +179,6 @@ static void complete_attr(const struct cm *cm, uint32_t connection, struct uroce
 	attr->flow_control = own->flow_control && peer->flow_control && !own->srq && !peer->srq;
 }
 
-void engine_connect_complete(struct uroce_cm_id *id)
-{
-	complete_attr(id->lcore->connect->cm, id->connection, &id->attr);
-}
-
 #define TO_RTR                                                                                      \
 	(UROCE_QP_STATE | UROCE_QP_PATH | UROCE_QP_PATH_MTU | UROCE_QP_DEST_QPN | UROCE_QP_RQ_PSN | \
 	 UROCE_QP_MAX_DEST_RD_ATOMIC | UROCE_QP_MIN_RNR_TIMER | UROCE_QP_FLOW_CONTROL)
@@ -189,20 +186,18 @@ void engine_connect_complete(struct uroce_cm_id *id)
 	(UROCE_QP_STATE | UROCE_QP_TIMEOUT | UROCE_QP_RETRY_CNT | UROCE_QP_RNR_RETRY | UROCE_QP_MAX_RD_ATOMIC | \
 	 UROCE_QP_SQ_PSN | UROCE_QP_KEEPALIVE)
 
-int engine_connect_to_rtr(struct uroce_cm_id *id)
+static int move_qp(struct uroce_cm_id *id, enum uroce_qp_state state, uint32_t mask)
 {
 	struct uroce_qp_attr attr = id->attr;
 
-	attr.qp_state = UROCE_QPS_RTR;
-	return uroce_qp_modify(id->qp, &attr, TO_RTR, NULL);
+	attr.qp_state = state;
+	return uroce_qp_modify(id->qp, &attr, mask, NULL);
 }
 
-static int to_rts(struct uroce_cm_id *id)
+int engine_connect_to_rtr(struct uroce_cm_id *id)
 {
-	struct uroce_qp_attr attr = id->attr;
-
-	attr.qp_state = UROCE_QPS_RTS;
-	return uroce_qp_modify(id->qp, &attr, TO_RTS, NULL);
+	complete_attr(id);
+	return move_qp(id, UROCE_QPS_RTR, TO_RTR);
 }
 
 static int load_alternate(struct uroce_cm_id *id, const struct cm_way *way)
@@ -229,25 +224,22 @@ static int load_alternate(struct uroce_cm_id *id, const struct cm_way *way)
 
 static int carry_out_move(struct uroce_lcore *lcore, struct uroce_cm_id *id, const struct cm_action *action)
 {
-	struct uroce_qp_attr error = { .qp_state = UROCE_QPS_ERR };
-	const struct cm *cm = lcore->connect->cm;
-	int result;
+	int error = 0;
 
 	if (id->qp == NULL)
 		return -ENOTCONN; /* destroyed by its user */
 	switch (action->move) {
 	case CM_MOVE_RTS:
-		if (qp_core(id->qp)->state == UROCE_QPS_RTR) /* passive */
-			return to_rts(id);
-		complete_attr(cm, action->connection, &id->attr);
-		result = engine_connect_to_rtr(id);
-		return result ? result : to_rts(id);
+		if (qp_core(id->qp)->state !=
+		    UROCE_QPS_RTR) /* the active side's; the passive one was moved before the REP */
+			error = engine_connect_to_rtr(id);
+		return error ? error : move_qp(id, UROCE_QPS_RTS, TO_RTS);
 	case CM_MOVE_ERROR:
 		if (qp_core(id->qp)->state != UROCE_QPS_RESET)
-			uroce_qp_modify(id->qp, &error, UROCE_QP_STATE, NULL);
+			move_qp(id, UROCE_QPS_ERR, UROCE_QP_STATE);
 		return 0;
 	case CM_MOVE_ALTERNATE:
-		return load_alternate(id, cm_alternate(cm, action->connection));
+		return load_alternate(id, cm_alternate(lcore->connect->cm, action->connection));
 	}
 	return 0;
 }
@@ -323,7 +315,7 @@ static void raise_unreachable(struct uroce_cm_id *id, int status)
 	struct uroce_cm_event event = { .type = UROCE_CM_UNREACHABLE, .status = status, .context = id->context };
 
 	set_addresses(&event, &id->request.route);
-	engine_connect_raise(id, &event);
+	raise_event(id, &event);
 }
 
 /* The peer's MAC is known. */
@@ -434,10 +426,10 @@ void engine_connect_poll(struct uroce_lcore *lcore)
 	}
 }
 
-struct uroce_device *engine_connect_device_of(struct uroce_engine *engine, const struct uroce_addr *addr)
+struct uroce_device *engine_connect_device_of(const struct uroce_engine *engine, const struct uroce_addr *addr)
 {
 	for (unsigned i = 0; i < ENGINE_DEVICES; i++) {
-		if (engine->devices[i] && engine_device_has(engine->devices[i], addr->bytes))
+		if (engine->devices[i] && engine_route_find(&engine->devices[i]->config, addr->bytes) >= 0)
 			return engine->devices[i];
 	}
 	return NULL;

@@ -64,8 +64,8 @@ struct uroce_cm_id {
 
 /* Of an lcore, while its engine has channels. */
 struct engine_connect {
-	struct cm *cm;
-	uint64_t bytes;
+	_Alignas(64) struct cm *cm;          /* lies behind it */
+	uint64_t bytes;                      /* of both */
 	uint32_t psn;                        /* of QP 1 */
 	TAILQ_HEAD(, uroce_cm_id) resolving; /* in the order of their calls, in which their REQs leave */
 	LIST_HEAD(, uroce_cm_id) news;
@@ -83,7 +83,7 @@ void engine_connect_send(struct uroce_lcore *lcore, const struct cm_route *route
 int engine_connect_open(struct uroce_engine *engine);
 void engine_connect_close(struct uroce_engine *engine);
 
-/* A packet to QP 1. true: the mbuf went to another lcore. */
+/* A packet to QP 1; origin has the addresses in full. true: the mbuf went to another lcore. */
 bool engine_connect_receive(struct uroce_lcore *lcore, struct engine_port *port, struct rte_mbuf *mbuf,
 			    const struct wire_packet *packet, const struct rc_origin *origin);
 /* Timers, paths that are being resolved, what QPs have told. */
@@ -103,13 +103,10 @@ void engine_connect_forget_qp(struct uroce_qp *qp);
 void engine_connect_begin(struct uroce_cm_id *id);
 /* The id goes: no event of it comes any more. */
 void engine_connect_forget(struct uroce_cm_id *id);
-/* The QP of an id to RTR with id->attr. 0 or negative errno. */
+/* Completes id->attr with what the peer has said, and moves the QP to RTR with it. 0 or negative errno. */
 int engine_connect_to_rtr(struct uroce_cm_id *id);
-/* Which device has an address, or NULL. */
-struct uroce_device *engine_connect_device_of(struct uroce_engine *engine, const struct uroce_addr *addr);
-/* What the peer has said completes id->attr. */
-void engine_connect_complete(struct uroce_cm_id *id);
-void engine_connect_raise(struct uroce_cm_id *id, const struct uroce_cm_event *event);
+/* Which device of the engine has an address, or NULL. */
+struct uroce_device *engine_connect_device_of(const struct uroce_engine *engine, const struct uroce_addr *addr);
 
 /* The way of datagrams as that of packets. */
 static inline struct uroce_path connect_path(const struct cm_route *route)

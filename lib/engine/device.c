@@ -364,24 +364,13 @@ void uroce_device_query(const struct uroce_device *device, struct uroce_device_i
 	memcpy(info->vlans, device->config.vlans, sizeof(info->vlans));
 }
 
-bool engine_device_has(const struct uroce_device *device, const uint8_t addr[16])
+struct uroce_lcore *engine_device_pick_lcore(struct uroce_device *device, uint32_t wish)
 {
-	for (uint32_t i = 0; i < device->config.addr_count; i++) {
-		if (memcmp(device->config.addrs[i].bytes, addr, 16) == 0)
-			return true;
-	}
-	return false;
-}
+	struct uroce_lcore *lcore = NULL;
 
-struct uroce_lcore *engine_pick_lcore(struct uroce_device *device, uint32_t wish)
-{
-	struct uroce_engine *engine = device->engine;
-	unsigned queue = wish == 0 ? device->next_queue++ % device->config.queue_count : 0;
-	unsigned index = (device->config.first_lcore + queue) % engine->lcore_count;
-
-	if (wish > 0)
-		index = wish - 1;
-	if (index >= engine->lcore_count || engine_find_port(engine->lcores[index], device) == NULL)
-		return NULL;
-	return engine->lcores[index];
+	if (wish == 0)
+		lcore = lcore_of_queue(device, device->next_queue++ % device->config.queue_count);
+	else if (wish <= device->engine->lcore_count)
+		lcore = device->engine->lcores[wish - 1];
+	return lcore && engine_find_port(lcore, device) ? lcore : NULL;
 }

@@ -3,16 +3,12 @@
 #ifndef ENGINE_DEVICE_H
 #define ENGINE_DEVICE_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 struct uroce_device;
 struct uroce_lcore;
 
 /* Which lcore serves QPs of device, given a wish (n: lcore n - 1; 0: spread). NULL: none such. */
-struct uroce_lcore *engine_pick_lcore(struct uroce_device *device, uint32_t wish);
-
-/* Is it one of the device's addresses? */
-bool engine_device_has(const struct uroce_device *device, const uint8_t addr[16]);
+struct uroce_lcore *engine_device_pick_lcore(struct uroce_device *device, uint32_t wish);
 
 #endif

@@ -1,15 +1,14 @@
 /* gsi.c - QP 1 of an lcore: datagrams of connection management, judged and sent */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
 #include "engine/connect.h"
-#include "engine/device.h"
 #include "engine/numa_alloc.h"
 #include "engine/port.h"
 #include "engine/resolve.h"
+#include "engine/route.h"
 #include "rc/path.h"
 
 #define HALF_OPEN_MAX 4096u
@@ -27,19 +26,15 @@ static uint8_t mtu_code(uint32_t mtu_bytes)
 
 static int open_lcore(struct uroce_lcore *lcore, const struct cm_config *config)
 {
-	struct engine_connect *connect = calloc(1, sizeof(*connect));
+	uint64_t bytes = sizeof(struct engine_connect) + cm_bytes(config);
+	struct engine_connect *connect = engine_numa_alloc(bytes, -1);
 
 	if (connect == NULL)
 		return -ENOMEM;
-	connect->bytes = cm_bytes(config);
-	connect->cm = engine_numa_alloc(connect->bytes, -1);
-	if (connect->cm == NULL) {
-		free(connect);
-		return -ENOMEM;
-	}
-	cm_init(connect->cm, config);
+	connect->cm = cm_init(connect + 1, config);
+	connect->bytes = bytes;
 	TAILQ_INIT(&connect->resolving);
-	/* G1: the manager is complete; pairs with the load in engine_connect_poll and of who receives */
+	/* G1: the manager is complete; pairs with the load in engine_connect_receive */
 	atomic_store_explicit(&lcore->connect, connect, memory_order_release);
 	return 0;
 }
@@ -86,8 +81,7 @@ void engine_connect_close(struct uroce_engine *engine)
 		if (connect == NULL)
 			continue;
 		atomic_store(&engine->lcores[i]->connect, NULL);
-		engine_numa_free(connect->cm, connect->bytes);
-		free(connect);
+		engine_numa_free(connect, connect->bytes);
 	}
 }
 
@@ -187,7 +181,7 @@ static enum rc_counter judge(const struct uroce_lcore *lcore, const struct engin
 {
 	if (packet->opcode != OP_UD_SEND_ONLY)
 		return CNT_PORT_OTHER_CLASS;
-	if (!engine_device_has(port->device, origin->dest))
+	if (engine_route_find(&port->device->config, origin->dest) < 0)
 		return CNT_PORT_ADDRESS;
 	if (packet->qkey != CM_QKEY)
 		return CNT_PORT_GSI_QKEY;
@@ -230,8 +224,6 @@ bool engine_connect_receive(struct uroce_lcore *lcore, struct engine_port *port,
 			    const struct wire_packet *packet, const struct rc_origin *origin)
 {
 	struct uroce_engine *engine = lcore->engine;
-	struct rc_origin addressed = *origin;
-	uint8_t source[16], dest[16];
 	enum rc_counter drop;
 	uint32_t owner;
 
@@ -239,21 +231,17 @@ bool engine_connect_receive(struct uroce_lcore *lcore, struct engine_port *port,
 		port->counters[CNT_PORT_UNKNOWN_QPN]++;
 		return false;
 	}
-	addressed.source = source;
-	addressed.dest = dest;
-	addressed.vlan_id = origin->ipv4 ? 0 : origin->vlan_id;
-	origin_addresses(origin, source, dest);
-	drop = judge(lcore, port, packet, &addressed);
+	drop = judge(lcore, port, packet, origin);
 	if (drop != CNT_COUNTERS) {
 		port->counters[drop]++;
 		return false;
 	}
-	owner = cm_owner(engine->cm_key, engine->lcore_mask, source, packet->payload);
+	owner = cm_owner(engine->cm_key, engine->lcore_mask, origin->source, packet->payload);
 	if (!owns(engine, owner, port->device))
 		owner = lcore->index;
 	if (owner != lcore->index)
 		return engine_port_hand_over(port, engine->lcores[owner], mbuf);
 	port->counters[CNT_PORT_GSI]++;
-	give_to_manager(lcore, port, mbuf, packet, &addressed);
+	give_to_manager(lcore, port, mbuf, packet, origin);
 	return false;
 }

@@ -129,6 +129,28 @@ static __rte_always_inline void give_to_qp(struct uroce_lcore *lcore, struct eng
 }
 
 /*
+ * A packet to a QPN that no RC queue pair has: for connection management, for a UD queue pair, or a stranger's, whose
+ * junk goes to no other lcore. true: the mbuf did.
+ */
+static __rte_noinline bool receive_datagram(struct uroce_lcore *lcore, struct engine_port *port, struct rte_mbuf *mbuf,
+					    const struct wire_packet *packet, const struct rc_origin *origin)
+{
+	struct rc_origin full = *origin;
+	uint8_t source[16], dest[16];
+
+	if (packet->dest_qpn != CM_QPN && (!wire_opcode(packet->opcode)->deth || !lcore->engine->ud_count)) {
+		port->counters[CNT_PORT_UNKNOWN_QPN]++;
+		return false;
+	}
+	origin_addresses(origin, source, dest);
+	full.source = source;
+	full.dest = dest;
+	full.vlan_id = origin->ipv4 ? 0 : origin->vlan_id;
+	return packet->dest_qpn == CM_QPN ? engine_connect_receive(lcore, port, mbuf, packet, &full) :
+					    engine_ud_receive(lcore, port, mbuf, packet, &full);
+}
+
+/*
  * A RoCE packet, in the order of W-5: whatever it is, it is counted and at most answered by the QP it is for (Y-1). The
  * costly check of the ICRC comes last, so that a stranger has to know addresses, QPN and P_Key to make us do it (Y-2,
  * Y-3). true: the mbuf went to another lcore.
@@ -140,14 +162,8 @@ static __rte_always_inline bool receive_packet(struct uroce_lcore *lcore, struct
 	struct uroce_qp *qp = steer_lookup(lcore->engine, packet->dest_qpn);
 	enum rc_counter drop;
 
-	if (qp == NULL) { /* before the hand-over: a stranger's junk stays here */
-		if (packet->dest_qpn == CM_QPN)
-			return engine_connect_receive(lcore, port, mbuf, packet, origin);
-		if (wire_opcode(packet->opcode)->deth && lcore->engine->ud_count)
-			return engine_ud_receive(lcore, port, mbuf, packet, origin);
-		port->counters[CNT_PORT_UNKNOWN_QPN]++;
-		return false;
-	}
+	if (qp == NULL)
+		return receive_datagram(lcore, port, mbuf, packet, origin);
 	if (steer_lcore(lcore->engine, packet->dest_qpn) != lcore->index)
 		return engine_port_hand_over(port, lcore->engine->lcores[steer_lcore(lcore->engine, packet->dest_qpn)],
 					     mbuf);

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "engine/clock.h"
-#include "engine/device.h"
 #include "engine/port.h"
 #include "engine/resolve.h"
 #include "engine/route.h"
@@ -24,25 +23,26 @@ static void send_frame(struct engine_port *port, const uint8_t *frame, uint32_t 
 	port_send(port, bytes);
 }
 
-static void answer_request(struct uroce_lcore *lcore, struct engine_port *port, const uint8_t *frame,
-			   const struct wire_neighbour *request)
+/* The address has the MAC, and QPs may wait for it. wanted: it is kept even if it is a new one. */
+static void learn(struct uroce_lcore *lcore, struct engine_port *port, const struct wire_neighbour *told,
+		  const uint8_t addr[16], const struct uroce_mac *mac, bool wanted)
 {
-	struct uroce_device *device = port->device;
+	struct uroce_addr known;
+
+	memcpy(known.bytes, addr, sizeof(known.bytes));
+	engine_neigh_learn(&port->device->neigh, &known, told->vlan_tci & WIRE_VLAN_ID, mac, wanted, lcore->now_ns);
+	lcore->resolve_ns = 0;
+}
+
+static void answer_request(struct uroce_lcore *lcore, struct engine_port *port, const struct wire_neighbour *request,
+			   const struct uroce_mac *mac)
+{
 	uint8_t reply[WIRE_NEIGHBOUR_MAX_BYTES];
-	struct uroce_mac mac;
 	uint32_t bytes;
 
-	/* The Ethernet source stands in for a link-layer option that was left out. */
-	memcpy(mac.bytes, request->has_sender_mac ? request->sender_mac : frame + 6, sizeof(mac.bytes));
-	if (!request->probe) {
-		struct uroce_addr sender;
-
-		memcpy(sender.bytes, request->sender, sizeof(sender.bytes));
-		engine_neigh_learn(&device->neigh, &sender, request->vlan_tci & WIRE_VLAN_ID, &mac, true,
-				   lcore->now_ns);
-		lcore->resolve_ns = 0;
-	}
-	bytes = wire_neighbour_reply(device->mac.bytes, request->target, request, mac.bytes, reply);
+	if (!request->probe)
+		learn(lcore, port, request, request->sender, mac, true);
+	bytes = wire_neighbour_reply(port->device->mac.bytes, request->target, request, mac->bytes, reply);
 	send_frame(port, reply, bytes);
 }
 
@@ -60,7 +60,6 @@ static void answer_echo(struct engine_port *port, const uint8_t *frame, uint32_t
 void engine_resolve_receive(struct uroce_lcore *lcore, struct engine_port *port, const uint8_t *frame, uint32_t bytes)
 {
 	struct wire_neighbour neighbour;
-	struct uroce_addr told;
 	struct uroce_mac mac;
 
 	if (!wire_neighbour_parse(frame, bytes, &neighbour)) {
@@ -68,20 +67,18 @@ void engine_resolve_receive(struct uroce_lcore *lcore, struct engine_port *port,
 		return;
 	}
 	port->counters[CNT_PORT_NEIGHBOURS]++;
+	/* The Ethernet source stands in for a link-layer option that was left out. */
+	memcpy(mac.bytes, neighbour.has_sender_mac ? neighbour.sender_mac : frame + 6, sizeof(mac.bytes));
 	switch ((enum wire_neighbour_kind)neighbour.kind) {
 	case WIRE_NEIGHBOUR_REQUEST:
-		if (engine_device_has(port->device, neighbour.target))
-			answer_request(lcore, port, frame, &neighbour);
+		if (engine_route_find(&port->device->config, neighbour.target) >= 0)
+			answer_request(lcore, port, &neighbour, &mac);
 		break;
 	case WIRE_NEIGHBOUR_REPLY:
-		memcpy(told.bytes, neighbour.target, sizeof(told.bytes));
-		memcpy(mac.bytes, neighbour.has_sender_mac ? neighbour.sender_mac : frame + 6, sizeof(mac.bytes));
-		engine_neigh_learn(&port->device->neigh, &told, neighbour.vlan_tci & WIRE_VLAN_ID, &mac, false,
-				   lcore->now_ns);
-		lcore->resolve_ns = 0;
+		learn(lcore, port, &neighbour, neighbour.target, &mac, false);
 		break;
 	case WIRE_NEIGHBOUR_ECHO:
-		if (engine_device_has(port->device, neighbour.target))
+		if (engine_route_find(&port->device->config, neighbour.target) >= 0)
 			answer_echo(port, frame, bytes);
 		break;
 	case WIRE_NEIGHBOUR_NONE:

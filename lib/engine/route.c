@@ -9,11 +9,10 @@
 #define VLAN_RESERVED 0xFFFu
 #define VLAN_PRIORITY_MAX 7u
 
-/* Which of the port's addresses it is, or -1. */
-static int find_addr(const struct uroce_device_config *config, const struct uroce_addr *addr)
+int engine_route_find(const struct uroce_device_config *config, const uint8_t addr[16])
 {
 	for (uint32_t i = 0; i < config->addr_count; i++) {
-		if (memcmp(&config->addrs[i], addr, sizeof(*addr)) == 0)
+		if (memcmp(config->addrs[i].bytes, addr, sizeof(config->addrs[i].bytes)) == 0)
 			return (int)i;
 	}
 	return -1;
@@ -66,8 +65,8 @@ bool engine_route_config_is_valid(const struct uroce_device_config *config)
 	for (uint32_t i = 0; i < config->addr_count; i++) {
 		if (!vlan_exists(config->vlans[i].id, config->vlans[i].priority))
 			return false;
-		if (is_set(&config->gateways[i]) &&
-		    (!is_neighbour(config, i, &config->gateways[i]) || find_addr(config, &config->gateways[i]) >= 0))
+		if (is_set(&config->gateways[i]) && (!is_neighbour(config, i, &config->gateways[i]) ||
+						     engine_route_find(config, config->gateways[i].bytes) >= 0))
 			return false;
 	}
 	return true;
@@ -75,7 +74,7 @@ bool engine_route_config_is_valid(const struct uroce_device_config *config)
 
 void engine_route_complete(const struct uroce_device_config *config, struct uroce_path *path)
 {
-	int index = find_addr(config, &path->source);
+	int index = engine_route_find(config, path->source.bytes);
 
 	if (index < 0 || path->vlan_id || path->vlan_priority)
 		return;
@@ -85,14 +84,14 @@ void engine_route_complete(const struct uroce_device_config *config, struct uroc
 
 bool engine_route_begins_here(const struct uroce_device_config *config, const struct uroce_path *path)
 {
-	return find_addr(config, &path->source) >= 0 &&
+	return engine_route_find(config, path->source.bytes) >= 0 &&
 	       encap_addr_is_ipv4(path->source.bytes) == encap_addr_is_ipv4(path->dest.bytes) &&
 	       vlan_exists(path->vlan_id, path->vlan_priority);
 }
 
 const struct uroce_addr *engine_route_next_hop(const struct uroce_device_config *config, const struct uroce_path *path)
 {
-	int index = find_addr(config, &path->source);
+	int index = engine_route_find(config, path->source.bytes);
 
 	if (index >= 0 && is_neighbour(config, (uint32_t)index, &path->dest))
 		return &path->dest;

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "engine/deliver.h"
-#include "engine/device.h"
 #include "engine/port.h"
 #include "engine/resolve.h"
+#include "engine/route.h"
 #include "engine/steer.h"
 #include "engine/ud.h"
 #include "rc/path.h"
@@ -32,7 +32,7 @@ static enum rc_counter judge(const struct uroce_ud *ud, const struct wire_packet
 {
 	const struct rc_recv_wqe *wqe = recvq_peek((struct rc_recvq *)(uintptr_t)&ud->receives);
 
-	if (!engine_device_has(ud->device, origin->dest))
+	if (engine_route_find(&ud->device->config, origin->dest) < 0)
 		return CNT_PORT_ADDRESS;
 	if ((packet->pkey & 0x7FFF) != (PKEY_DEFAULT & 0x7FFF))
 		return CNT_PORT_PKEY;
@@ -137,8 +137,6 @@ bool engine_ud_receive(struct uroce_lcore *lcore, struct engine_port *port, stru
 {
 	struct uroce_engine *engine = lcore->engine;
 	struct uroce_ud *ud = find(engine, packet->dest_qpn);
-	struct rc_origin addressed = *origin;
-	uint8_t source[16], dest[16];
 	enum rc_counter drop;
 
 	if (ud == NULL || ud->device != port->device) {
@@ -147,10 +145,7 @@ bool engine_ud_receive(struct uroce_lcore *lcore, struct engine_port *port, stru
 	}
 	if (ud->owner != lcore)
 		return engine_port_hand_over(port, ud->owner, mbuf);
-	addressed.source = source;
-	addressed.dest = dest;
-	origin_addresses(origin, source, dest);
-	drop = judge(ud, packet, &addressed);
+	drop = judge(ud, packet, origin);
 	if (drop != CNT_COUNTERS)
 		port->counters[drop]++;
 	else

@@ -20,11 +20,11 @@ struct uroce_ud {
 	struct rc_recvq receives;
 };
 
-/* A datagram to a number that no RC queue pair has. true: the mbuf went to another lcore. */
+/* A datagram to a QPN that no RC queue pair has; origin has the addresses in full. true: the mbuf went to another lcore. */
 bool engine_ud_receive(struct uroce_lcore *lcore, struct engine_port *port, struct rte_mbuf *mbuf,
 		       const struct wire_packet *packet, const struct rc_origin *origin);
 
-/* On the owner. As uroce_ud_send(). */
+/* The owner calls it, as uroce_ud_send(). */
 int engine_ud_send(struct uroce_ud *ud, const struct uroce_ud_addr *to, const struct uroce_send_wr *wr);
 
 #endif
