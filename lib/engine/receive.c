@@ -17,41 +17,41 @@
 #include "wire/bytes.h"
 #include "wire/frame.h"
 
-#define BURST_WORTH_FETCHING 2u /* no more than these: what is fetched for one comes too late for the other */
+#define BURST_WORTH_FETCHING 2u /* in a burst of fewer, what is fetched for a packet comes too late */
 
-/* The last plain frame of a burst, whose headers the next one nearly always repeats, and the run that it belongs to. */
+/* The usual frame before this one, whose headers this one nearly always repeats, and the run of packets it is part of. */
 struct flow {
 	const uint8_t *frame; /* NULL: none */
 	uint32_t bytes;
 	struct wire_packet packet;
 	struct rc_origin origin;
-	bool goes_on; /* what repeats its BTH as well, up to the QPN, may reach the QP as it did */
+	bool goes_on; /* a packet that repeats its BTH, too, up to the QPN, is admitted to the QP as it was */
 
-	/* packets in a row for one QP; what they leave it to do is looked at when another one's come */
+	/* a run: packets in a row for one QP, which is asked once, behind them, what they leave it to do */
 	struct uroce_qp *qp; /* NULL: none */
 	bool responses;      /* there was one among them */
-	bool ack_waits;      /* an ACK that is not taken yet: if the next one goes on where it ends, that one will do */
+	bool ack_waits; /* that of `frame` is not taken yet: the next frame may be an ACK that says as much and more */
 	struct wire_ack ack;
 };
 
-/* May a frame of the QP leave without a service? Not in front of others, nor over another path than it has now. */
+/* May an ACK of the QP leave without a service: before no other frame of the QP, and over the path it has now? */
 static inline bool may_send_at_once(const struct uroce_qp *qp)
 {
 	return !qp->queued && qp->resolved && qp->migrations == qp_core(qp)->migration.count && port_room(qp->port) > 0;
 }
 
 /*
- * The QP has taken packets: it is queued if that has left it something to do. A QP with ACKs and NAKs alone goes to the
- * front, for they leave before all else (S-18); at once, when nothing more comes for now that could save one. The
- * responses of a READ may be many, so they wait in the queue as requests do: otherwise the QP that is asked for the
- * most would get the whole port (L3).
+ * Queues a QP that has taken packets, if they have left it something to do. A QP with nothing but ACKs and NAKs goes to
+ * the front, for they leave before all else (S-18); an ACK leaves at once when no other packet comes for now that it
+ * could answer, too. The responses of a READ may be many, so they wait in the queue as requests do: otherwise the QP
+ * that is asked for the most would get the whole port (L3).
  */
 static __rte_always_inline void notice_work(struct uroce_lcore *lcore, struct uroce_qp *qp, bool responses, bool pauses)
 {
 	uint32_t work;
 	bool only_responds;
 
-	/* A QP that is queued will be served anyway; only a response may show more to do than to respond. */
+	/* A queued QP is served anyway; but one that is queued to respond only may have more to do after a response. */
 	if (qp->queued && (!responses || !qp->responder_only))
 		return;
 	work = qp_work(qp_core(qp), responses ? WORK_ALL : WORK_RESPONDER | WORK_EVENT);
@@ -71,7 +71,7 @@ static __rte_always_inline void notice_work(struct uroce_lcore *lcore, struct ur
 		run_queue_add_last(qp);
 }
 
-/* The ACK that waits is taken. */
+/* Gives the QP the ACK that waits, if one does. */
 static __rte_always_inline void take_ack(struct uroce_lcore *lcore, struct flow *flow)
 {
 	if (!flow->ack_waits)
@@ -82,7 +82,7 @@ static __rte_always_inline void take_ack(struct uroce_lcore *lcore, struct flow 
 		deliver_all(lcore);
 }
 
-/* No more packets of the run will come. pauses: nor any others for now. */
+/* The run has ended. pauses: no other packet comes for now. */
 static __rte_always_inline void end_run(struct uroce_lcore *lcore, struct flow *flow, bool pauses)
 {
 	struct uroce_qp *qp = flow->qp;
@@ -103,7 +103,7 @@ static __rte_always_inline void join_run(struct uroce_lcore *lcore, struct flow 
 	flow->responses = false;
 }
 
-/* A packet that may reach the QP of the run, which is one of this lcore. */
+/* Gives the QP of the run a packet that it has admitted. */
 static __rte_always_inline void give_to_qp(struct uroce_lcore *lcore, struct engine_port *port,
 					   const struct wire_packet *packet, struct rc_origin *origin,
 					   struct flow *flow)
@@ -151,22 +151,22 @@ static __rte_noinline bool receive_datagram(struct uroce_lcore *lcore, struct en
 }
 
 /*
- * A RoCE packet, in the order of W-5: whatever it is, it is counted and at most answered by the QP it is for (Y-1). The
- * costly check of the ICRC comes last, so that a stranger has to know addresses, QPN and P_Key to make us do it (Y-2,
- * Y-3). true: the mbuf went to another lcore.
+ * Takes a RoCE packet in the order of W-5: whatever it is, it is counted and at most answered by the QP it is for (Y-1).
+ * The costly check of the ICRC comes last, so that a stranger has to know addresses, QPN and P_Key to make us do it
+ * (Y-2, Y-3). true: the mbuf went to another lcore.
  */
 static __rte_always_inline bool receive_packet(struct uroce_lcore *lcore, struct engine_port *port,
 					       struct rte_mbuf *mbuf, const struct wire_packet *packet,
 					       struct rc_origin *origin, struct flow *flow)
 {
 	struct uroce_qp *qp = steer_lookup(lcore->engine, packet->dest_qpn);
+	uint32_t owner = steer_lcore(lcore->engine, packet->dest_qpn);
 	enum rc_counter drop;
 
 	if (qp == NULL)
 		return receive_datagram(lcore, port, mbuf, packet, origin);
-	if (steer_lcore(lcore->engine, packet->dest_qpn) != lcore->index)
-		return engine_port_hand_over(port, lcore->engine->lcores[steer_lcore(lcore->engine, packet->dest_qpn)],
-					     mbuf);
+	if (owner != lcore->index)
+		return engine_port_hand_over(port, lcore->engine->lcores[owner], mbuf);
 	drop = qp_admit(qp_core(qp), packet, origin);
 	if (drop != CNT_COUNTERS) {
 		port->counters[drop]++;
@@ -178,7 +178,7 @@ static __rte_always_inline bool receive_packet(struct uroce_lcore *lcore, struct
 	return false;
 }
 
-/* A RoCE frame of any shape. */
+/* true: the mbuf went to another lcore. */
 static bool receive_roce(struct uroce_lcore *lcore, struct engine_port *port, struct rte_mbuf *mbuf,
 			 const uint8_t *frame, const struct wire_encap *encap, struct flow *flow)
 {
@@ -205,7 +205,7 @@ static bool receive_roce(struct uroce_lcore *lcore, struct engine_port *port, st
 	return false;
 }
 
-/* What a port that checks checksums says of a frame; CNT_COUNTERS: nothing bad. */
+/* What a port that checks checksums has found wrong with a frame; CNT_COUNTERS: nothing. */
 static enum rc_counter marked_bad(const struct engine_port *port, const struct rte_mbuf *mbuf)
 {
 	if (!port->device->config.rx_checksums_done)
@@ -217,13 +217,32 @@ static enum rc_counter marked_bad(const struct engine_port *port, const struct r
 	return CNT_COUNTERS;
 }
 
-/* What is no plain RoCE frame, or may be none. true: the mbuf went to another lcore. */
-static bool receive_other(struct uroce_lcore *lcore, struct engine_port *port, struct rte_mbuf *mbuf,
-			  const uint8_t *frame, uint32_t bytes, struct flow *flow)
+static void begin_flow(struct flow *flow, const struct engine_port *port)
 {
-	struct wire_encap encap;
-	enum wire_frame kind = wire_encap_parse(frame, bytes, !port->device->config.rx_checksums_done, &encap);
+	flow->frame = NULL;
+	flow->qp = NULL;
+	flow->ack_waits = false;
+	flow->origin.device = port->device;
+}
 
+/* Takes in any frame, whatever its shape. true: the mbuf went to another lcore. */
+static __rte_noinline bool receive_any(struct uroce_lcore *lcore, struct engine_port *port, struct rte_mbuf *mbuf,
+				       struct flow *flow)
+{
+	uint32_t bytes = rte_pktmbuf_pkt_len(mbuf);
+	enum rc_counter bad = bytes > PORT_FRAME_MAX_BYTES ? CNT_PORT_NOT_ROCE : marked_bad(port, mbuf);
+	const uint8_t *frame;
+	struct wire_encap encap;
+	enum wire_frame kind;
+
+	take_ack(lcore, flow);
+	flow->frame = NULL;
+	if (bad != CNT_COUNTERS) {
+		port->counters[bad]++;
+		return false;
+	}
+	frame = rte_pktmbuf_read(mbuf, 0, bytes, lcore->scratch); /* pieces are laid out in scratch memory */
+	kind = wire_encap_parse(frame, bytes, !port->device->config.rx_checksums_done, &encap);
 	if (kind == WIRE_FRAME_ROCE)
 		return receive_roce(lcore, port, mbuf, frame, &encap, flow);
 	if (kind == WIRE_FRAME_ARP || kind == WIRE_FRAME_ICMP || kind == WIRE_FRAME_ICMP6)
@@ -233,30 +252,7 @@ static bool receive_other(struct uroce_lcore *lcore, struct engine_port *port, s
 	return false;
 }
 
-static inline void begin_flow(struct flow *flow, const struct engine_port *port)
-{
-	flow->frame = NULL;
-	flow->qp = NULL;
-	flow->ack_waits = false;
-	flow->origin.device = port->device;
-}
-
-/* A frame in pieces, or that its port says is bad, or not plain. true: the mbuf went to another lcore. */
-static __rte_noinline bool receive_slowly(struct uroce_lcore *lcore, struct engine_port *port, struct rte_mbuf *mbuf,
-					  struct flow *flow)
-{
-	uint32_t bytes = rte_pktmbuf_pkt_len(mbuf);
-	enum rc_counter bad = bytes > PORT_FRAME_MAX_BYTES ? CNT_PORT_NOT_ROCE : marked_bad(port, mbuf);
-
-	if (bad != CNT_COUNTERS) {
-		port->counters[bad]++;
-		return false;
-	}
-	/* laid out in scratch memory when in pieces */
-	return receive_other(lcore, port, mbuf, rte_pktmbuf_read(mbuf, 0, bytes, lcore->scratch), bytes, flow);
-}
-
-/* Parses the headers of a frame that does not repeat those of the one before. false: it is not plain. */
+/* Parses the headers of a frame that does not repeat those of the one before it. false: it is not the usual frame. */
 static __rte_always_inline bool parse_headers(struct flow *flow, const uint8_t *frame, uint32_t bytes,
 					      bool check_checksums)
 {
@@ -270,28 +266,30 @@ static __rte_always_inline bool parse_headers(struct flow *flow, const uint8_t *
 	return true;
 }
 
-/* The QP of an ACK that may reach it and that nothing is special about, or NULL. */
-static __rte_always_inline struct uroce_qp *find_ack_qp(const struct uroce_lcore *lcore, const struct wire_ack *ack,
-							const struct rc_origin *origin)
-{
-	struct uroce_qp *qp = steer_lookup(lcore->engine, ack_dest_qpn(ack));
-
-	return qp && steer_lcore(lcore->engine, ack_dest_qpn(ack)) == lcore->index &&
-			       qp_admits_plainly(qp_core(qp), origin, ack_pkey(ack)) ?
-		       qp :
-		       NULL;
-}
-
-/* A plain ACK waits for what comes next, for those of a QP in a row are worth the last of them. false: it is none. */
+/*
+ * Takes in an ACK that nothing is special about. It waits for the frame behind it, for of such ACKs in a row only the
+ * last one has to be taken: flow->ack then is the one that waits. before: the frame before this one, if this one repeats
+ * its headers. false: it is no such ACK, and none waits any more.
+ */
 static __rte_always_inline bool receive_ack(struct uroce_lcore *lcore, struct engine_port *port, const uint8_t *frame,
-					    struct flow *flow)
+					    const uint8_t *before, struct flow *flow)
 {
 	struct uroce_qp *qp;
+	struct wire_ack ack;
 
-	if (!frame_parse_ack(frame, flow->origin.ip_bytes, &flow->ack))
+	if (!frame_parse_ack(frame, flow->origin.ip_bytes, &ack)) {
+		take_ack(lcore, flow);
 		return false;
-	qp = find_ack_qp(lcore, &flow->ack, &flow->origin);
-	if (qp == NULL || !qp_ack_is_plain(qp_core(qp), &flow->ack))
+	}
+	if (flow->ack_waits && before && frame_repeats_bth(frame, before) &&
+	    qp_ack_goes_on(qp_core(flow->qp), &ack, &flow->ack) && wire_frame_ack_follows(frame, before)) {
+		flow->ack = ack;
+		return true;
+	}
+	take_ack(lcore, flow);
+	qp = steer_lookup(lcore->engine, ack_dest_qpn(&ack));
+	if (qp == NULL || steer_lcore(lcore->engine, ack_dest_qpn(&ack)) != lcore->index ||
+	    !qp_admits_plainly(qp_core(qp), &flow->origin, ack_pkey(&ack)) || !qp_ack_is_plain(qp_core(qp), &ack))
 		return false;
 	if (!origin_ack_icrc_is_right(&flow->origin)) {
 		port->counters[CNT_PORT_RX_ICRC]++;
@@ -299,72 +297,50 @@ static __rte_always_inline bool receive_ack(struct uroce_lcore *lcore, struct en
 	}
 	join_run(lcore, flow, qp);
 	flow->responses = flow->ack_waits = true;
-	return true;
-}
-
-/* Is a frame with the headers of the one before it, which was an ACK, such an ACK again? Then only this one counts. */
-static __rte_always_inline bool goes_on_acking(struct flow *flow, const uint8_t *before, const uint8_t *frame)
-{
-	struct wire_ack ack;
-
-	if (!frame_repeats_bth(frame, before) || !frame_parse_ack(frame, flow->origin.ip_bytes, &ack) ||
-	    !qp_ack_goes_on(qp_core(flow->qp), &ack, &flow->ack) || !wire_frame_ack_follows(frame, before))
-		return false;
 	flow->ack = ack;
 	return true;
 }
 
 /*
- * true: the mbuf went to another lcore; false: it can be freed, when the burst is done. Within a burst nothing but its
- * packets happens to a QP. So what repeats headers and BTH of the frame before it is admitted like that, as long as the
- * QP runs.
+ * Takes in the usual frame, or leaves it to receive_any(). Within a burst nothing but its packets happens to a QP, so a
+ * packet that repeats the headers and the BTH of the one before it is admitted like that one, as long as the QP runs.
+ * true: the mbuf went to another lcore; false: it can be freed when the burst is done.
  */
 static __rte_always_inline bool receive_frame(struct uroce_lcore *lcore, struct engine_port *port,
 					      struct rte_mbuf *mbuf, bool port_checks, struct flow *flow)
 {
 	const uint8_t *frame = rte_pktmbuf_mtod(mbuf, const uint8_t *), *before = flow->frame;
 	uint32_t bytes = rte_pktmbuf_data_len(mbuf);
-	bool repeats, goes_on = flow->goes_on;
+	bool repeats;
 
-	flow->frame = NULL;
 	if (mbuf->nb_segs > 1 || bytes > PORT_FRAME_MAX_BYTES ||
-	    (port_checks && marked_bad(port, mbuf) != CNT_COUNTERS)) {
-		take_ack(lcore, flow);
-		return receive_slowly(lcore, port, mbuf, flow);
-	}
+	    (port_checks && marked_bad(port, mbuf) != CNT_COUNTERS))
+		return receive_any(lcore, port, mbuf, flow);
 	repeats = before && bytes == flow->bytes && frame_repeats_headers(frame, before);
-	if (flow->ack_waits && repeats && goes_on_acking(flow, before, frame)) {
-		flow->frame = frame;
-		return false;
-	}
-	take_ack(lcore, flow);
-	flow->goes_on = false;
 	if (!repeats && !parse_headers(flow, frame, bytes, !port_checks))
-		return receive_slowly(lcore, port, mbuf, flow);
+		return receive_any(lcore, port, mbuf, flow);
 	flow->origin.ip = frame + FRAME_IP_AT;
-	if (repeats && goes_on && frame_repeats_bth(frame, before) && qp_core(flow->qp)->state == UROCE_QPS_RTS) {
+	flow->frame = frame;
+	if (repeats && flow->goes_on && frame_repeats_bth(frame, before) && qp_core(flow->qp)->state == UROCE_QPS_RTS) {
 		frame_parse_next(frame, before, &flow->packet);
-		flow->frame = frame;
-		flow->goes_on = true;
 		give_to_qp(lcore, port, &flow->packet, &flow->origin, flow);
 		return false;
 	}
-	if (receive_ack(lcore, port, frame, flow)) {
-		flow->frame = frame;
+	flow->goes_on = false;
+	if (receive_ack(lcore, port, frame, repeats ? before : NULL, flow))
 		return false;
-	}
 	if (!frame_parse_packet(frame, flow->origin.ip_bytes, &flow->packet))
-		return receive_slowly(lcore, port, mbuf, flow);
-	if (receive_packet(lcore, port, mbuf, &flow->packet, &flow->origin, flow))
-		return true;
-	flow->frame = frame;
-	return false;
+		return receive_any(lcore, port, mbuf, flow);
+	if (!receive_packet(lcore, port, mbuf, &flow->packet, &flow->origin, flow))
+		return false;
+	flow->frame = NULL; /* the frame is another lcore's */
+	return true;
 }
 
 /*
- * What the packets of a burst will touch is fetched for all of them, a step at a time: frame, place in the QP table,
- * QP; of packets in a row for the same QP once. Opcode and QPN are read where a plain frame has them; of another frame
- * something useless is fetched.
+ * Fetches into the cache what the packets of a burst will touch, a step at a time for all of them: frames, places in the
+ * QP table, QPs; for packets in a row for the same QP once. Opcode and QPN are read where the usual frame has them; for
+ * other frames something useless is fetched.
  */
 static void prefetch_burst(const struct uroce_lcore *lcore, struct rte_mbuf *const *burst, uint16_t count)
 {
@@ -401,7 +377,7 @@ static void prefetch_burst(const struct uroce_lcore *lcore, struct rte_mbuf *con
 	}
 }
 
-/* pauses: there is nothing behind it for now. */
+/* pauses: no other burst comes for now. */
 static void receive_burst(struct uroce_lcore *lcore, struct engine_port *port, struct rte_mbuf **burst, uint16_t count,
 			  bool pauses)
 {
@@ -418,7 +394,7 @@ static void receive_burst(struct uroce_lcore *lcore, struct engine_port *port, s
 		if (!receive_frame(lcore, port, burst[i], port_checks, &flow))
 			burst[done++] = burst[i];
 	}
-	engine_port_recycle(port, burst, done); /* before what answers it leaves, in the same mbufs */
+	engine_port_recycle(port, burst, done); /* before the answers are written, into the same mbufs */
 	end_run(lcore, &flow, pauses);
 	port->rx_frames += count;
 	port->rx_bytes += bytes;
