@@ -6,7 +6,6 @@
 
 #include <rte_cycles.h>
 
-/* For jumps of the TSC back, as when a virtual machine goes on elsewhere. */
 static _Atomic uint64_t clock_offset_ns;
 
 uint64_t engine_clock_offset_ns(void)
@@ -14,7 +13,6 @@ uint64_t engine_clock_offset_ns(void)
 	return atomic_load_explicit(&clock_offset_ns, memory_order_relaxed);
 }
 
-/* Of lcores that have seen the same jump one makes up for it. */
 void engine_clock_add_offset(uint64_t made_up, uint64_t ns)
 {
 	atomic_compare_exchange_strong(&clock_offset_ns, &made_up, made_up + ns);

@@ -9,8 +9,8 @@
 uint64_t engine_now_ns(void);
 
 /*
- * What is added to the TSC since it has gone back. Who saw it go back by ns, when `offset` was added, adds that, too;
- * of those who see the same jump one does.
+ * What is added to the TSC, which goes back when a virtual machine moves. An lcore that sees the time go back by ns
+ * adds them to the offset that it had read before; of several lcores that see the same jump only one does.
  */
 uint64_t engine_clock_offset_ns(void);
 void engine_clock_add_offset(uint64_t offset_ns, uint64_t ns);

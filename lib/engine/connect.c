@@ -23,7 +23,10 @@
 
 /* ---- events ---- */
 
-/* For a reader that is far behind: of several alternates the newest counts, and behind an end nothing comes. */
+/*
+ * Room for an event. When the reader is so far behind that there is none, the newest event gives way: it is of an
+ * alternate, of which only the newest counts, for behind an end nothing comes.
+ */
 static struct uroce_cm_event *take_slot(struct uroce_cm_id *id)
 {
 	if (id->event_tail - id->event_head == CONNECT_EVENTS)
@@ -59,7 +62,7 @@ static void set_addresses(struct uroce_cm_event *event, const struct cm_route *r
 	memcpy(event->peer.bytes, route->dest, sizeof(event->peer.bytes));
 }
 
-/* What its message carried; a REQ's private data begin behind those of IP addressing. */
+/* Sets what the message carried; the private data of a REQ begin behind those of IP addressing. */
 static void set_message(struct uroce_cm_event *event, const struct cm_message *message)
 {
 	uint32_t skip = message->kind == CM_REQ ? CM_IP_BYTES : 0;
@@ -161,7 +164,7 @@ static void carry_out_event(struct uroce_lcore *lcore, const struct cm_action *a
 
 /* ---- QPs ---- */
 
-/* What the peer has said completes what our user asked for. */
+/* Completes what our user asked for with what the peer has said. */
 static void complete_attr(struct uroce_cm_id *id)
 {
 	const struct cm *cm = id->lcore->connect->cm;
@@ -318,7 +321,7 @@ static void raise_unreachable(struct uroce_cm_id *id, int status)
 	raise_event(id, &event);
 }
 
-/* The peer's MAC is known. */
+/* Sends the REQ: the peer's MAC is known. */
 static void send_req(struct uroce_lcore *lcore, struct uroce_cm_id *id)
 {
 	struct cm *cm = lcore->connect->cm;

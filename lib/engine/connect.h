@@ -15,7 +15,7 @@
 #include "cm/cm.h"
 #include "engine/engine.h"
 
-#define CONNECT_EVENTS 4u /* of an id that nobody has taken yet: a beginning, an end, and alternates between them */
+#define CONNECT_EVENTS 4u /* that wait in an id: a beginning, an end, and alternates between them */
 
 struct uroce_cm_channel {
 	struct uroce_engine *engine;
@@ -33,7 +33,7 @@ struct uroce_cm_id {
 	uint64_t context;
 	struct uroce_qp *qp;
 	struct uroce_device *device; /* of a REQUEST, then of the QP */
-	struct uroce_lcore *lcore;   /* NULL: nothing is there yet */
+	struct uroce_lcore *lcore;   /* NULL: it has neither a QP nor a connection yet */
 
 	/* a listener's */
 	bool listens;
@@ -71,7 +71,7 @@ struct engine_connect {
 	LIST_HEAD(, uroce_cm_id) news;
 	uint64_t resolve_ns;
 	uint64_t sent;                   /* datagrams */
-	uint64_t looked_ns, data_frames; /* when it was looked whether data flows, and what had by then */
+	uint64_t looked_ns, data_frames; /* when data was looked for, and how many frames there had been */
 	bool data_flows;
 	uint64_t spent_ns, req_spent_ns; /* what datagrams have cost, and REQs among them: see is_paid() */
 	uint64_t unresolved;             /* datagrams that were not sent for want of a MAC or of room */
@@ -86,22 +86,22 @@ void engine_connect_close(struct uroce_engine *engine);
 /* A packet to QP 1; origin has the addresses in full. true: the mbuf went to another lcore. */
 bool engine_connect_receive(struct uroce_lcore *lcore, struct engine_port *port, struct rte_mbuf *mbuf,
 			    const struct wire_packet *packet, const struct rc_origin *origin);
-/* Timers, paths that are being resolved, what QPs have told. */
+/* Runs timeouts, looks at the paths that are being resolved, and takes the news of QPs. */
 void engine_connect_poll(struct uroce_lcore *lcore);
 /* Carries out what a call of the manager has caused. */
 void engine_connect_run(struct uroce_lcore *lcore);
 /*
- * The user answers a packet that overtook the RTU before the lcore has taken notice of it (C-9): then it does so now.
- * true: the QP can send.
+ * A packet has overtaken the RTU, and the user answers it before the lcore has taken notice (C-9): the lcore does so
+ * now. true: the QP can send.
  */
 bool engine_connect_catch_up(struct uroce_qp *qp);
 /* Something has happened to a QP; it is nothing to QPs without an id. */
 void engine_connect_tell(struct uroce_qp *qp, enum connect_news news);
-/* The QP goes. */
+/* The QP is destroyed: its connection ends. */
 void engine_connect_forget_qp(struct uroce_qp *qp);
 /* Resolves the way to the peer, then sends the REQ: at once if it is known (C-29). */
 void engine_connect_begin(struct uroce_cm_id *id);
-/* The id goes: no event of it comes any more. */
+/* The id is destroyed: its connection ends, and no event of it comes any more. */
 void engine_connect_forget(struct uroce_cm_id *id);
 /* Completes id->attr with what the peer has said, and moves the QP to RTR with it. 0 or negative errno. */
 int engine_connect_to_rtr(struct uroce_cm_id *id);

@@ -86,15 +86,14 @@ struct uroce_qp {
 	struct uroce_lcore *owner; /* constant */
 
 	/* lcore only */
-	struct engine_run_queue
-		*run_queue;  /* of the QPs that have something to do: the port's, or the lcore's while there is none */
-	uint32_t queued_at;  /* where in it */
-	bool queued;         /* stands there */
-	bool responder_only; /* there for nothing but requests that have come */
-	bool resolved;       /* the peer's MAC is known, the template complete */
-	uint32_t migrations; /* of the core, as the template knows them */
-	uint32_t sent_poll;  /* the lcore's poll in which it last sent much */
-	struct engine_port *port; /* of the path in use; valid while resolved */
+	struct engine_run_queue *run_queue; /* its port's, or the lcore's while it has none */
+	uint32_t queued_at;                 /* its place there */
+	bool queued;                        /* has a place there */
+	bool responder_only;                /* has only to respond to requests */
+	bool resolved;                      /* the peer's MAC is known, the template complete */
+	uint32_t migrations;                /* the core's count of them when the template was made */
+	uint32_t sent_poll;                 /* the lcore's poll in which it last sent much */
+	struct engine_port *port;           /* of the path in use; valid while resolved */
 	struct engine_wheel_node timer;
 	struct wire_frame_template template;  /* by lines: see prefetch_queued() */
 	LIST_ENTRY(uroce_qp) with_unresolved; /* le_prev NULL: not among those */
@@ -115,15 +114,18 @@ struct uroce_qp {
 	_Alignas(64) _Atomic bool rung;
 };
 
-/* Its core lies behind it. */
+/* The core of a QP lies behind it, in the same block. */
 static inline struct rc_qp *qp_core(const struct uroce_qp *qp)
 {
 	return (struct rc_qp *)(uintptr_t)(qp + 1);
 }
 
-static_assert(offsetof(struct uroce_qp, template) == 64, "a line for each: what every service needs, ACKs, frames");
+static_assert(offsetof(struct uroce_qp, template) == 64, "what every service needs, ACKs and frames begin a line each");
 
-/* Empty mbufs of a pool that an lcore has at hand, the one used last on top: what is planned can be sent. */
+/*
+ * Empty mbufs of a pool, which an lcore has at hand so that a frame that is begun can be sent. The last used is on
+ * top.
+ */
 struct engine_spare {
 	struct rte_mempool *pool; /* NULL: none */
 	uint32_t users;           /* ports of the lcore that send from it */
@@ -136,7 +138,7 @@ struct engine_spare {
 struct engine_run_queue {
 	struct uroce_qp **qps;
 	uint32_t mask, head, tail;
-	uint32_t looks; /* at QPs that there was no room for */
+	uint32_t looks; /* at QPs, while the port had no room */
 };
 
 /* What an lcore has to do with one device. */
@@ -148,12 +150,12 @@ struct engine_port {
 	uint16_t queue;
 	uint16_t pending_count; /* frames that the port did not take yet, oldest first */
 	struct rte_mbuf *pending[TX_PENDING];
-	uint64_t poll_ends_at; /* port_frames_out() with all that may leave in this poll */
+	uint64_t poll_ends_at; /* how far port_frames_out() may go in this poll */
 	uint64_t goal_frames;  /* tx_frames when all that waited at goal_ns has left */
 	uint64_t goal_ns;
-	uint64_t unknown_since_ns; /* the second at hand began; and how many strangers there had been */
-	uint64_t unknown_counted;
-	bool alarmed;                    /* in this second */
+	uint64_t unknown_since_ns;       /* when the second began in which strangers are counted */
+	uint64_t unknown_counted;        /* strangers until then */
+	bool alarmed;                    /* the event of this second was raised */
 	uint64_t counters[CNT_COUNTERS]; /* lcore only, as all below */
 	uint64_t rx_frames, tx_frames, rx_bytes, tx_bytes;
 	uint64_t retired[CNT_QP_COUNTERS]; /* counters of the device's destroyed QPs that lived here */
@@ -175,7 +177,7 @@ struct uroce_lcore {
 	unsigned port_count;
 	struct engine_spare spares[ENGINE_DEVICES];
 	uint64_t now_ns, before_ns;             /* when this poll began, and the one before it */
-	uint64_t made_ns, busy_ns;              /* since when it is there; in polls that found something to do */
+	uint64_t made_ns, busy_ns;              /* when it was created; how long its polls with work took */
 	uint32_t polls;                         /* counts them */
 	uint32_t work;                          /* of this poll */
 	uint64_t link_ns;                       /* when the links are looked at again */
@@ -186,7 +188,7 @@ struct uroce_lcore {
 
 	struct rte_ring *doorbells; /* of QP indexes */
 	struct rte_ring *mailbox;   /* of struct engine_call * */
-	struct rte_ring *handover;  /* of struct rte_mbuf *, dynfield-free: the port is in m->port */
+	struct rte_ring *handover;  /* of struct rte_mbuf *; their port is the one they came to */
 };
 
 struct uroce_engine {
@@ -206,7 +208,7 @@ struct uroce_engine {
 	struct engine_qp_slot *qps;
 	struct engine_rest rest;
 
-	/* connections: who listens, and what tells whose a REQ is; under the lock */
+	/* connections, under the lock: listeners, and the key by which the lcore of a REQ is found */
 	struct cm_listeners listeners;
 	uint8_t cm_key[16];
 	uint32_t channels;
@@ -235,9 +237,9 @@ struct uroce_device {
 	uint32_t next_pd;
 	uint32_t next_queue;      /* where the next QP goes */
 	_Atomic uint32_t users;   /* PDs, CQs, paths of QPs of other devices */
-	rte_spinlock_t link_lock; /* who looks at the link also tells */
+	rte_spinlock_t link_lock; /* held while the link is looked at and a change is told */
 	_Atomic bool link_down;
-	bool link_is_noted;      /* by the driver, in memory: looking is free */
+	bool link_is_noted;      /* by the driver, in memory: to look costs nothing */
 	struct rte_ring *events; /* of struct uroce_event */
 	_Atomic int event_fd;    /* -1 until somebody asks for it */
 	_Atomic uint64_t events_lost;

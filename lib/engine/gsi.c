@@ -52,7 +52,7 @@ int engine_connect_open(struct uroce_engine *engine)
 		.listeners = &engine->listeners,
 	};
 
-	/* A process is what begins anew (C-13): so its GUID is its own, and drawn; locally administered. */
+	/* A new process begins anew (C-13), so its GUID is one of its own: drawn at random, locally administered. */
 	if (getrandom(engine->cm_key, sizeof(engine->cm_key), 0) != sizeof(engine->cm_key) ||
 	    getrandom(&config.ca_guid, sizeof(config.ca_guid), 0) != sizeof(config.ca_guid))
 		return -EIO;
@@ -60,7 +60,10 @@ int engine_connect_open(struct uroce_engine *engine)
 	for (unsigned i = 0; i < engine->lcore_count; i++) {
 		int error;
 
-		/* Two lcores must not draw the same ids; who gets a REQ is told by a key that they share. */
+		/*
+		 * Each has a key of its own, so that no two draw the same ids; cm_key, which they share, says who gets
+		 * a REQ.
+		 */
 		if (getrandom(config.key, sizeof(config.key), 0) != sizeof(config.key))
 			return -EIO;
 		config.id_low = i;
@@ -87,7 +90,7 @@ void engine_connect_close(struct uroce_engine *engine)
 
 /* ---- datagrams ---- */
 
-/* A UD SEND of one MAD. What cannot leave now is as good as lost on the way, and comes again (C-10). */
+/* Sends a MAD in a UD SEND. One that cannot leave now is as good as lost on the way, and is sent again (C-10). */
 void engine_connect_send(struct uroce_lcore *lcore, const struct cm_route *route, const uint8_t *mad)
 {
 	struct engine_connect *connect = lcore->connect;
@@ -114,8 +117,8 @@ void engine_connect_send(struct uroce_lcore *lcore, const struct cm_route *route
 /*
  * Setting up connections may take a tenth of an lcore's time from those that are (C-30): while data flows, so many
  * requests a second and so many datagrams of all kinds, and at a time what an honest host sends when it opens all it
- * has. Without data there is nothing to protect. *spent_ns is when all that was taken would be paid for. The kind
- * stands where a MAD has it; whoever makes it up gains nothing.
+ * has. Without data there is nothing to protect. *spent_ns is the time at which all that was taken is paid for. A
+ * sender gains nothing by a wrong kind in its MAD.
  */
 #define REQ_NS 100000ull
 #define DATAGRAM_NS 10000ull
@@ -137,7 +140,7 @@ static uint64_t count_data(const struct uroce_lcore *lcore)
 	return frames - lcore->connect->sent;
 }
 
-/* Looked at once in a while, and only when a datagram comes. */
+/* Found out once in LOOK_NS at most, and only when a datagram comes. */
 static bool data_flows(const struct uroce_lcore *lcore)
 {
 	struct engine_connect *connect = lcore->connect;
@@ -163,7 +166,7 @@ static bool is_paid(uint64_t *spent_ns, uint64_t cost_ns, uint64_t now_ns)
 	return true;
 }
 
-/* U-5: beside data they get the time that junk would take; each lcore counts by itself, without a lock. */
+/* U-5: beside data, datagrams get no more time than junk would. Each lcore counts for itself, without a lock. */
 static bool is_in_budget(const struct uroce_lcore *lcore, const uint8_t *mad)
 {
 	struct engine_connect *connect = lcore->connect;
@@ -194,7 +197,7 @@ static enum rc_counter judge(const struct uroce_lcore *lcore, const struct engin
 	return CNT_COUNTERS;
 }
 
-/* The lcores of a device's queues have QPs of it; the others have none, so nothing is to be done there. */
+/* Is there such an lcore, and has it a queue of the device? Others have no QPs of it, and no connections. */
 static bool owns(const struct uroce_engine *engine, uint32_t owner, const struct uroce_device *device)
 {
 	return owner < engine->lcore_count && engine_find_port(engine->lcores[owner], device) != NULL;
@@ -211,7 +214,7 @@ static void give_to_manager(struct uroce_lcore *lcore, struct engine_port *port,
 
 	memcpy(route.source, origin->dest, sizeof(route.source));
 	memcpy(route.dest, origin->source, sizeof(route.dest));
-	/* What answers goes where it came from: a router may stand between. */
+	/* The answer goes to the MAC that this came from, which may be a router's. */
 	memcpy(route.dest_mac, rte_pktmbuf_mtod_offset(mbuf, const uint8_t *, 6), sizeof(route.dest_mac));
 	strangers = cm_count(connect->cm, CM_CNT_DROP_STRANGER) + cm_count(connect->cm, CM_CNT_DROP_UNKNOWN);
 	cm_receive(connect->cm, &route, packet->payload, packet->payload_bytes, lcore->now_ns);

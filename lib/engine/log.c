@@ -11,7 +11,7 @@
 #define TEXT_BYTES 192u
 
 static struct {
-	pthread_mutex_t lock; /* callback and context belong together, and are not left while they run */
+	pthread_mutex_t lock; /* callback and context belong together, and stay while the callback runs */
 	_Atomic bool wanted;
 	uroce_log_callback *callback;
 	void *context;

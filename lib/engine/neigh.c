@@ -22,7 +22,10 @@ static uint32_t hash(const struct uroce_addr *addr, uint16_t vlan_id)
 	return (uint32_t)(((high ^ low * 0x9E3779B97F4A7C15ull) * 0xD6E8FEB86659FD93ull) >> 40);
 }
 
-/* The entry of the address. When it has none: with `make` an unused one or the one that was quiet for longest; or NULL. */
+/*
+ * The entry of the address. When it has none: with `make` an unused one or the one that was quiet for longest; or
+ * NULL.
+ */
 static struct engine_neigh_entry *find(struct engine_neigh *neigh, const struct uroce_addr *addr, uint16_t vlan_id,
 				       bool make)
 {

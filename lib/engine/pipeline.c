@@ -27,7 +27,7 @@
 
 /* ---- timers ---- */
 
-/* A timer of the QP has expired; of the ACK timer the trace tells. */
+/* Runs the timers of a QP that have expired; the trace tells of an ACK timeout. */
 static void time_out(struct uroce_qp *qp, uint64_t now_ns)
 {
 	struct rc_qp *rc = qp_core(qp);
@@ -39,8 +39,9 @@ static void time_out(struct uroce_qp *qp, uint64_t now_ns)
 }
 
 /*
- * What was due when the poll before this one began. A thread that had no core for a while finds deadlines that passed
- * meanwhile; before they count, what came in that time has been taken, and so has what others did with it in a poll.
+ * Runs the timers that were due when the poll before this one began. A thread that had no core for a while finds
+ * deadlines that have passed; before they count, the packets that came meanwhile have been taken, and the other end has
+ * had a poll to answer.
  */
 static void fire_timers(struct uroce_lcore *lcore)
 {
@@ -60,7 +61,7 @@ static void fire_timers(struct uroce_lcore *lcore)
 	}
 }
 
-/* What has happened to the CQs and the path of one QP. */
+/* Moves a QP to ERR if a CQ of it has failed, or to its alternate path if the port of its path has. */
 static void look_at(struct uroce_qp *qp)
 {
 	struct rc_qp *rc = qp_core(qp);
@@ -76,7 +77,7 @@ static void look_at(struct uroce_qp *qp)
 	run_queue_add(qp);
 }
 
-/* Something happened that concerns QPs of all lcores: rare, so all of them are looked at. */
+/* Looks at all QPs of the lcore after something, which is rare, has happened that concerns QPs of every lcore. */
 static void take_broadcast(struct uroce_lcore *lcore)
 {
 	const struct uroce_engine *engine = lcore->engine;
@@ -126,8 +127,9 @@ static uint64_t send_frames(struct engine_port *port, const struct rc_outbox *ou
 }
 
 /*
- * The QP fills so many frames at most, and completes what it has to. true: it has more. A QP that has sent MUCH_BYTES
- * at the beginning of a poll waits for the next poll: what the peer answers meanwhile decides what goes out then.
+ * Serves a QP, which writes at most `room` frames and reports its completions. true: it has more to do. A QP that has
+ * sent MUCH_BYTES at the beginning of a poll waits for the next poll: what the peer answers meanwhile decides what
+ * goes out then.
  */
 static bool transmit_qp(struct uroce_lcore *lcore, struct uroce_qp *qp, uint32_t room)
 {
@@ -145,7 +147,7 @@ static bool transmit_qp(struct uroce_lcore *lcore, struct uroce_qp *qp, uint32_t
 	if (bytes >= MUCH_BYTES)
 		qp->sent_poll = lcore->polls;
 	lcore->work += out->packet_count;
-	/* Without a MAC there is nothing to try again before it is found; that activates the QP. */
+	/* A QP without a MAC has nothing more to do before the MAC is found, which queues it. */
 	more = more && (qp->resolved || !outbox_has_completion_room(out));
 	if (out->completion_count >= COMPLETIONS_DRAIN || out->event_count)
 		deliver_all(lcore);
@@ -251,12 +253,12 @@ static void transmit(struct uroce_lcore *lcore, struct engine_run_queue *queue, 
 		else if (transmit_qp(lcore, qp, room))
 			served[count++] = qp;
 	}
-	/* Not before: others may come meanwhile and make the ring full, which closes holes that were counted. */
+	/* Not in the loop: a queue that becomes full closes its holes, which `services` has counted. */
 	for (uint32_t i = 0; i < count; i++)
 		run_queue_add(served[i]);
 }
 
-/* What queued QPs have for the ports and CQs. */
+/* Serves the queued QPs, and gives what they have sent and completed to ports and CQs. */
 static void send_all(struct uroce_lcore *lcore)
 {
 	for (unsigned i = 0; i < lcore->port_count; i++) {
@@ -266,14 +268,15 @@ static void send_all(struct uroce_lcore *lcore)
 	if (run_queue_count(&lcore->run_queue))
 		transmit(lcore, &lcore->run_queue, NULL);
 	deliver_all(lcore);
-	/* not before: a QP whose path has changed may ask for a MAC at any port */
+	/* Only now: a QP whose path has changed may have asked for a MAC at any port. */
 	for (unsigned i = 0; i < lcore->port_count; i++)
 		port_flush(lcore->ports[i]);
 }
 
 /*
- * The time of a poll. It never goes back: timers would stand still for as long. A clock that shows a little less than
- * before is that of another core, to which the thread has moved; its time is waited for.
+ * The time of a poll, which never goes back: timers would stand still for as long. A clock that shows a little less
+ * than before is that of another core, to which the thread has moved; time stands still until that clock has caught
+ * up.
  */
 static uint64_t read_clock(const struct uroce_lcore *lcore)
 {

@@ -17,8 +17,8 @@ void engine_port_flush(struct engine_port *port);
 void engine_port_fetch(struct engine_port *port);
 
 /*
- * Nobody reads the received frames any more. Some of the mbufs stay at hand to be sent next, for they are in the caches;
- * the others go back to their pool. The array is overwritten.
+ * Nobody reads the received frames any more. Some of the mbufs stay at hand to be sent next, for they are in the
+ * caches; the others go back to their pool. The array is overwritten.
  */
 void engine_port_recycle(struct engine_port *port, struct rte_mbuf **mbufs, unsigned count);
 

@@ -17,9 +17,11 @@
 #include "wire/bytes.h"
 #include "wire/frame.h"
 
-#define BURST_WORTH_FETCHING 2u /* in a burst of fewer, what is fetched for a packet comes too late */
+#define BURST_WORTH_FETCHING 2u /* in a burst of no more, what is fetched for a packet comes too late */
 
-/* The usual frame before this one, whose headers this one nearly always repeats, and the run of packets it is part of. */
+/*
+ * The usual frame before this one, whose headers this one nearly always repeats, and the run of packets it is part of.
+ */
 struct flow {
 	const uint8_t *frame; /* NULL: none */
 	uint32_t bytes;
@@ -151,9 +153,9 @@ static __rte_noinline bool receive_datagram(struct uroce_lcore *lcore, struct en
 }
 
 /*
- * Takes a RoCE packet in the order of W-5: whatever it is, it is counted and at most answered by the QP it is for (Y-1).
- * The costly check of the ICRC comes last, so that a stranger has to know addresses, QPN and P_Key to make us do it
- * (Y-2, Y-3). true: the mbuf went to another lcore.
+ * Takes a RoCE packet in the order of W-5: whatever it is, it is counted and at most answered by the QP it is for
+ * (Y-1). The costly check of the ICRC comes last, so that a stranger has to know addresses, QPN and P_Key to make us
+ * do it (Y-2, Y-3). true: the mbuf went to another lcore.
  */
 static __rte_always_inline bool receive_packet(struct uroce_lcore *lcore, struct engine_port *port,
 					       struct rte_mbuf *mbuf, const struct wire_packet *packet,
@@ -268,8 +270,8 @@ static __rte_always_inline bool parse_headers(struct flow *flow, const uint8_t *
 
 /*
  * Takes in an ACK that nothing is special about. It waits for the frame behind it, for of such ACKs in a row only the
- * last one has to be taken: flow->ack then is the one that waits. before: the frame before this one, if this one repeats
- * its headers. false: it is no such ACK, and none waits any more.
+ * last one has to be taken: flow->ack then is the one that waits. before: the frame before this one, if this one
+ * repeats its headers. false: it is no such ACK, and none waits any more.
  */
 static __rte_always_inline bool receive_ack(struct uroce_lcore *lcore, struct engine_port *port, const uint8_t *frame,
 					    const uint8_t *before, struct flow *flow)
@@ -338,9 +340,9 @@ static __rte_always_inline bool receive_frame(struct uroce_lcore *lcore, struct 
 }
 
 /*
- * Fetches into the cache what the packets of a burst will touch, a step at a time for all of them: frames, places in the
- * QP table, QPs; for packets in a row for the same QP once. Opcode and QPN are read where the usual frame has them; for
- * other frames something useless is fetched.
+ * Fetches into the cache what the packets of a burst will touch, a step at a time for all of them: frames, places in
+ * the QP table, QPs; for packets in a row for the same QP once. Opcode and QPN are read where the usual frame has
+ * them; for other frames something useless is fetched.
  */
 static void prefetch_burst(const struct uroce_lcore *lcore, struct rte_mbuf *const *burst, uint16_t count)
 {

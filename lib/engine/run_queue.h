@@ -1,10 +1,10 @@
 /* run_queue.h - when a QP is served: in its turn, when it has something to do, and when its deadline has passed */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A run queue is a ring rather than a list, so that the QPs that come next can be fetched into the cache ahead. An lcore
- * has one for each of its ports, so that no QP is looked at in vain while its port has no room, and none waits behind
- * those of another port; and one for QPs without a port. Each has a place for every QP that the lcore can have. head and
- * tail count on without end. A QP that has left the queue has NULL in its place.
+ * A run queue is a ring rather than a list, so that the QPs that come next can be fetched into the cache ahead. An
+ * lcore has one for each of its ports, so that no QP is looked at in vain while its port has no room, and none waits
+ * behind those of another port; and one for QPs without a port. Each has a place for every QP that the lcore can have.
+ * head and tail count on without end. A QP that has left the queue has NULL in its place.
  */
 #ifndef ENGINE_RUN_QUEUE_H
 #define ENGINE_RUN_QUEUE_H
@@ -92,7 +92,10 @@ static inline struct uroce_qp *run_queue_look(const struct engine_run_queue *que
 	return run_queue_count(queue) > n ? queue->qps[(queue->head + n) & queue->mask] : NULL;
 }
 
-/* Arms the timer of the QP for a nearer deadline; with one that has moved away the timer expires early and is armed anew. */
+/*
+ * Arms the timer of the QP for a nearer deadline; with one that has moved away the timer expires early and is armed
+ * anew.
+ */
 static inline void qp_update_timer(struct uroce_lcore *lcore, struct uroce_qp *qp)
 {
 	uint64_t deadline = rc_qp_deadline(qp_core(qp));

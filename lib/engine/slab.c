@@ -8,7 +8,7 @@
 #include "engine/slab.h"
 
 #define CHUNK_BYTES (2ull << 20)
-#define LARGE_BYTES (CHUNK_BYTES / 8) /* from here on a block has memory of its own: little is lost by its last page */
+#define LARGE_BYTES (CHUNK_BYTES / 8) /* so large a block has memory of its own, of which its last page loses little */
 #define LINE_BYTES 64u
 
 /* The first line of a chunk. */
@@ -50,7 +50,7 @@ void engine_slab_free(struct engine_slab *slab)
 	pthread_mutex_destroy(&slab->lock);
 }
 
-/* The class of a size; made when `make`. NULL: there is none. */
+/* The class of a size, which is made if need be with `make`. NULL: there is none. */
 static struct engine_slab_class *find_class(struct engine_slab *slab, uint64_t bytes, bool make)
 {
 	struct engine_slab_class *class;
@@ -83,7 +83,7 @@ static bool add_chunk(struct engine_slab *slab)
 	return true;
 }
 
-/* What is left of a chunk that is too small is lost until the slab goes: less than an eighth. */
+/* The rest of a chunk that is too short for a block, less than an eighth, is lost until the slab is freed. */
 static void *take_block(struct engine_slab *slab, uint64_t bytes)
 {
 	/* Its class is made now, so that giving back never needs memory. */

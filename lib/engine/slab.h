@@ -2,8 +2,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A QP with its rings is one block. Blocks lie side by side in chunks of 2 MiB that ask for a huge page each: a hundred
- * thousand QPs on pages of 4 KiB would miss the TLB with every packet. A block that comes back is given out again to
- * who wants the same size; chunks go back with the slab.
+ * thousand QPs on pages of 4 KiB would miss the TLB with every packet. A block that comes back is given out again for
+ * the same size; chunks go back with the slab.
  */
 #ifndef ENGINE_SLAB_H
 #define ENGINE_SLAB_H

@@ -50,7 +50,9 @@ static inline const struct engine_qp_slot *steer_slot(const struct uroce_engine 
 	return &engine->qps[qpn & (engine->index_count - 1)];
 }
 
-/* The QP of a QPN, or NULL. An lcore that is not the owner may read a slot that changes; the owner looks it up again. */
+/*
+ * The QP of a QPN, or NULL. An lcore that is not the owner may read a slot that changes; the owner looks it up again.
+ */
 static inline struct uroce_qp *steer_lookup(const struct uroce_engine *engine, uint32_t qpn)
 {
 	uint32_t index = qpn & (engine->index_count - 1);

@@ -51,7 +51,10 @@ struct walk {
 	uint32_t access; /* UROCE_ACCESS_LOCAL_WRITE: bytes are copied to the pieces; MR_ACCESS_LOCAL: from them */
 };
 
-/* Where the next bytes lie in the list, and how many of those wanted; NULL: the list ends, or its key does not allow it. */
+/*
+ * Where the next bytes lie in the list, and how many of those wanted; NULL: the list ends, or its key does not allow
+ * it.
+ */
 static uint8_t *walk_next(struct walk *walk, uint32_t wanted, uint32_t *bytes)
 {
 	const struct uroce_sge *sge;

@@ -20,7 +20,10 @@ struct uroce_ud {
 	struct rc_recvq receives;
 };
 
-/* A datagram to a QPN that no RC queue pair has; origin has the addresses in full. true: the mbuf went to another lcore. */
+/*
+ * A datagram to a QPN that no RC queue pair has; origin has the addresses in full. true: the mbuf went to another
+ * lcore.
+ */
 bool engine_ud_receive(struct uroce_lcore *lcore, struct engine_port *port, struct rte_mbuf *mbuf,
 		       const struct wire_packet *packet, const struct rc_origin *origin);
 

@@ -1,4 +1,4 @@
-/* view.c - a QP as those see it who ask from beside; and as it was when it failed, for who asks later */
+/* view.c - a QP as threads beside its lcore may see it, and as it was when it failed */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "engine/view.h"
 

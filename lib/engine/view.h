@@ -1,4 +1,4 @@
-/* view.h - a QP as those see it who ask from beside; and as it was when it failed, for who asks later */
+/* view.h - a QP as threads beside its lcore may see it, and as it was when it failed */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef ENGINE_VIEW_H
 #define ENGINE_VIEW_H
@@ -9,7 +9,9 @@
 
 struct uroce_lcore;
 
-/* The QPs of an lcore that failed last. Only the lcore writes; a reader sees by the turn whether he was overtaken. */
+/*
+ * The QPs of an lcore that failed last. Only the lcore writes; a reader sees by the turn that a view was overwritten.
+ */
 struct engine_failed {
 	_Atomic uint32_t count;
 	struct engine_failed_slot {
@@ -18,11 +20,11 @@ struct engine_failed {
 	} slots[UROCE_INSPECT_FAILED_MAX];
 };
 
-/* By the owner of the QP. */
+/* The owner of the QP calls them: a view of it is made, or kept. */
 void engine_view_qp(const struct uroce_qp *qp, struct uroce_qp_view *view);
 void engine_view_keep_failed(struct uroce_lcore *lcore, const struct uroce_qp *qp);
 
-/* Any thread. Those from *place on: true, and *view is the first one that is still there; *place goes behind it. */
+/* For any thread. true: *view is the first failure from *place on that is still kept, and *place the one behind it. */
 bool engine_view_take_failed(const struct engine_failed *failed, uint32_t *place, struct uroce_qp_view *view);
 
 #endif

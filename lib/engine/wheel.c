@@ -79,7 +79,7 @@ void engine_wheel_disarm(struct engine_wheel *wheel, struct engine_wheel_node *n
 	wheel->armed--;
 }
 
-/* A digit above has turned: its slot's nodes belong further down now. */
+/* Moves the nodes of a slot further down, for a digit above has turned. */
 static void cascade(struct engine_wheel *wheel, int level)
 {
 	struct engine_wheel_node *head =
