@@ -131,7 +131,7 @@ static uint64_t send_frames(struct engine_port *port, const struct rc_outbox *ou
  * sent MUCH_BYTES at the beginning of a poll waits for the next poll: what the peer answers meanwhile decides what
  * goes out then.
  */
-static bool transmit_qp(struct uroce_lcore *lcore, struct uroce_qp *qp, uint32_t room)
+static __rte_always_inline bool transmit_qp(struct uroce_lcore *lcore, struct uroce_qp *qp, uint32_t room)
 {
 	struct rc_outbox *out = &lcore->out;
 	uint64_t bytes;
@@ -191,7 +191,7 @@ static void take_new_path(struct uroce_lcore *lcore, struct uroce_qp *qp)
  * While a port has no room, one of its QPs is served all the same, another one in each poll: what a QP has to do may
  * need no port, and the port may never have room again. QPs that wait for room keep their places.
  */
-static void service_without_room(struct uroce_lcore *lcore, struct engine_run_queue *queue)
+static __rte_noinline void service_without_room(struct uroce_lcore *lcore, struct engine_run_queue *queue)
 {
 	struct uroce_qp *qp = run_queue_look(queue, queue->looks++ % run_queue_count(queue));
 
