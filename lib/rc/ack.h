@@ -7,7 +7,7 @@
 #include "rc/work.h"
 #include "wire/packet.h"
 
-/* May rc_completer_take_ack() take this ACK? It must be an ordinary ACK of a packet in flight, and no READ outstanding. */
+/* May rc_completer_take_ack() take this ACK? It has to be one of a packet in flight, with no READ outstanding. */
 static inline bool qp_ack_is_plain(const struct rc_qp *qp, const struct wire_ack *ack)
 {
 	return !qp->flow_control && qp->requester.rd_atomic_outstanding == 0 &&

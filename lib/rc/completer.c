@@ -138,8 +138,8 @@ NOINLINE bool other_response_fits(const struct rc_send_wqe *wqe, const struct wi
 }
 
 /*
- * Judges the response at snd_una by what the oldest request, wqe, waits for, and finds the places of its payload. Changes
- * nothing. UROCE_CAUSE_NONE, or why the request fails: nothing is written unless all of it may be (Q-11).
+ * Judges the response at snd_una by what the oldest request, wqe, waits for, and finds the places of its payload.
+ * Changes nothing. UROCE_CAUSE_NONE, or why the request fails: nothing is written unless all of it may be (Q-11).
  */
 static inline enum uroce_cause judge_response(struct rc_qp *qp, const struct rc_send_wqe *wqe,
 					      const struct wire_packet *packet, struct rc_scatter *place)
@@ -241,8 +241,8 @@ static void receive_outside_window(struct rc_qp *qp, const struct wire_packet *p
 }
 
 /*
- * The response at snd_una is judged before its ICRC is known, for a READ's buffer is undefined until the READ completes:
- * its payload is copied there while the ICRC is computed (docs/decisions/0004).
+ * The response at snd_una is judged before its ICRC is known, for a READ's buffer is undefined until the READ
+ * completes: its payload is copied there while the ICRC is computed (docs/decisions/0004).
  */
 bool rc_completer_receive(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin,
 			  uint64_t now_ns)

@@ -76,7 +76,7 @@ static inline struct wire_headers request_headers(const struct rc_qp *qp, const 
 	return headers;
 }
 
-/* Finds bytes of a message that lies in one piece, or inline; of none the address does not matter. NULL: *cause says why. */
+/* Finds bytes of a message that lies in one piece or inline. NULL: *cause says why they may not be read. */
 static inline const uint8_t *request_find_bytes(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint64_t offset,
 						uint64_t bytes, enum uroce_cause *cause)
 {

@@ -29,7 +29,7 @@ NOINLINE enum plan report_fault(struct rc_qp *qp, enum uroce_wc_status status, e
 	return PLAN_FAULT;
 }
 
-/* May another READ go out? Only while the next loss is not likely to make its response useless; a single one always may. */
+/* May another READ go out? Only while its response is not likely to be dropped behind the next loss; one always may. */
 NOINLINE bool fits_quota(struct rc_qp *qp, uint32_t psn_count)
 {
 	read_quota_grow(&qp->quota, qp->win.snd_una);

@@ -106,9 +106,9 @@ static inline bool frame_parse_packet(const uint8_t *frame, uint32_t ip_bytes, s
 }
 
 /*
- * Does a frame repeat the headers of one before it, from the Ethertype to the BTH and whatever its source port? That one
- * has the same length and was accepted by frame_parse_headers(), and all that was found out about it is true of this
- * one. Most frames of a burst do. Both have their BTHs in full.
+ * Does a frame repeat the headers of one before it, from the Ethertype to the BTH and whatever its source port? That
+ * one has the same length and was accepted by frame_parse_headers(), and all that was found out about it is true of
+ * this one. Most frames of a burst do. Both have their BTHs in full.
  */
 static inline bool frame_repeats_headers(const uint8_t *frame, const uint8_t *before)
 {
