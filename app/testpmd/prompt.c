@@ -20,6 +20,7 @@
 #include "testpmd/objects.h"
 #include "testpmd/paths.h"
 #include "testpmd/prompt.h"
+#include "testpmd/rows.h"
 #include "testpmd/show.h"
 
 #define COMMAND_BYTES 512 /* of a line in a file */
@@ -252,41 +253,52 @@ static void load_command(void *parsed, struct cmdline *terminal, void *data)
 
 static const struct section {
 	const char *name, *lines;
+	void (*print_more)(FILE *out); /* lines that are made of a table, or NULL */
 } sections[] = {
 	{ "traffic",
-	  "start                       post requests\n"
-	  "stop                        post no more, wait for what is outstanding, print statistics\n"
-	  "set size|depth|burst|mix|stats-period VALUE\n"
-	  "                            bytes a message, requests outstanding, requests posted in turn, operations,\n"
-	  "                            seconds between statistics; size and depth up to what it began with\n"
-	  "migrate QPN                 over to the other path, the second addresses of the ports\n"
-	  "clear port stats all        count from here\n" },
+	  "start                       post requests on all queue pairs\n"
+	  "stop                        post no more, wait up to 2 s for what is outstanding, print statistics\n"
+	  "migrate QPN                 move a queue pair to its other path, between the ports' second addresses\n"
+	  "clear port stats all        count from here on\n",
+	  rows_print_changes },
 	{ "show",
 	  "show port info|stats|xstats all\n"
-	  "                            the ports; counters since the last clear that are not 0; all there are\n"
-	  "show qp [QPN]               the queue pairs; one in full\n"
-	  "show cq|mr|srq|path         completion queues, memory regions, shared receive queues; where queue pairs\n"
-	  "                            send, and their alternate paths\n"
-	  "show lcore                  how busy lcores have been since the last time\n"
-	  "show cm                     connections by address, now and in all\n"
-	  "show config                 all settings and where they come from\n"
-	  "why QPN                     why a queue pair is in ERR, and what to look at\n" },
+	  "                            what the ports are; what they counted since the last clear, without zeros;\n"
+	  "                            all counters, those of the driver too\n"
+	  "show qp [QPN]               all queue pairs in a table; one of them in full\n"
+	  "show cq|mr|srq              completion queues, memory regions, shared receive queues\n"
+	  "show path                   the path of each queue pair, and its alternate path\n"
+	  "show lcore                  how busy the lcores have been since this was last shown\n"
+	  "show cm                     connections made by address: how many there are, and what was counted\n"
+	  "show config                 all settings, and where each one comes from\n"
+	  "why QPN                     why a queue pair is in ERR, and what to look at\n",
+	  NULL },
 	{ "faults",
 	  "inject loss|dup|reorder|corrupt P [port N]\n"
-	  "                            frames that a port receives vanish, come twice, late or with a flipped\n"
-	  "                            bit; P: 0 ... 1, or 0% ... 100%; without a port: of all\n"
-	  "inject cut|mend [port N]    none arrive any more, as by a pulled cable; and again they do\n"
-	  "inject off                  no faults of any kind\n"
-	  "show inject                 what is set, and what has happened\n" },
-	{ "capture", "capture FILE [bytes N]      the frames of all ports, of each N bytes at most, as pcapng\n"
-		     "capture stop                end that, and say how many there are\n" },
-	{ "peers", "listen [PORT]               serve peers that connect by address, one at a time (default 18516)\n"
-		   "connect ADDRESS [PORT]      queue pairs to a peer that listens; then start\n"
-		   "disconnect                  stop, and leave the peer, or serve none any more\n" },
-	{ "prompt", "load FILE                   the commands in a file; # begins a comment\n"
-		    "help [SECTION]              all commands, or those of traffic, show, faults, capture, peers,\n"
-		    "                            or prompt\n"
-		    "quit                        end, with final statistics\n" },
+	  "                            lose frames that a port receives, receive them twice, late, or with a\n"
+	  "                            flipped bit, with probability P (0 ... 1, or 0% ... 100%; default 0);\n"
+	  "                            N is 0 or 1 (default: all ports)\n"
+	  "inject cut|mend [port N]    lose all frames that a port receives, as if its cable were pulled; end that\n"
+	  "inject off                  end all faults\n"
+	  "show inject                 what faults are set, and how many frames they hit\n",
+	  NULL },
+	{ "capture",
+	  "capture FILE [bytes N]      write the frames of all ports to a pcapng file, at most N bytes of each\n"
+	  "                            (1 ... 65535; default: all bytes)\n"
+	  "capture stop                end that, and say how many frames the file has\n",
+	  NULL },
+	{ "peers",
+	  "listen [PORT]               serve peers that connect by address, one at a time\n"
+	  "                            (1 ... 65535; default: that of --tcp-port, which is 18516)\n"
+	  "connect ADDRESS [PORT]      connect queue pairs to a peer that listens; then \"start\"\n"
+	  "disconnect                  stop, and leave the peer; or serve no peers any more\n",
+	  NULL },
+	{ "prompt",
+	  "load FILE                   run the commands in a file; # begins a comment\n"
+	  "help [SECTION]              all commands, or those of one section: traffic, show, faults, capture,\n"
+	  "                            peers or prompt\n"
+	  "quit                        stop, print final statistics and end\n",
+	  NULL },
 };
 
 #define SECTIONS (sizeof(sections) / sizeof(sections[0]))
@@ -298,8 +310,11 @@ static void help_command(void *parsed, struct cmdline *terminal, void *data)
 
 	(void)terminal;
 	for (size_t i = 0; i < SECTIONS; i++) {
-		if (!data || strcmp(words->second, sections[i].name) == 0)
-			printf("%s", sections[i].lines);
+		if (data && strcmp(words->second, sections[i].name) != 0)
+			continue;
+		printf("%s", sections[i].lines);
+		if (sections[i].print_more)
+			sections[i].print_more(stdout);
 	}
 }
 

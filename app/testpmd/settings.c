@@ -1,4 +1,4 @@
-/* settings.c - one row a setting: its option, its place in the file, its range */
+/* settings.c - reads the rows of settings from the command line, a file and the prompt */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <getopt.h>
@@ -10,13 +10,11 @@
 #include <rte_cfgfile.h>
 
 #include "common/number.h"
-#include "testpmd/settings.h"
+#include "testpmd/rows.h"
 
-enum kind { NUMBER, FLAG, TEXT, IDLE, PROBABILITY };
 enum origin { FROM_DEFAULT, FROM_FILE, FROM_LINE, FROM_PROMPT };
 
 static const char *const origin_names[] = { "default", "file", "command line", "prompt" };
-static const char *const idle_names[] = { "poll", "yield", "sleep" };
 
 /* Those that a mix can have; the others are NULL. */
 const char *const settings_op_names[SETTINGS_OPS] = {
@@ -29,62 +27,6 @@ const char *const settings_op_names[SETTINGS_OPS] = {
 	[UROCE_WR_ATOMIC_FETCH_AND_ADD] = "fadd",
 };
 
-struct row {
-	const char *option;        /* "--size" without the dashes */
-	int letter;                /* short option, or a number of its own */
-	const char *section, *key; /* in the file; NULL: not there */
-	enum kind kind;
-	uint64_t low, high;
-	size_t offset;
-	const char *help;
-};
-
-#define AT(member) offsetof(struct settings, member)
-
-static const struct row rows[] = {
-	{ "interactive", 'i', NULL, NULL, FLAG, 0, 1, AT(interactive), "a prompt; \"help\" there lists its commands" },
-	{ "auto-start", 'a', NULL, NULL, FLAG, 0, 1, AT(auto_start), "start the traffic at once, with -i too" },
-	{ "cmdline-file", 256, NULL, NULL, TEXT, 0, 0, AT(cmdline_file), "commands to run first" },
-	{ "config", 257, NULL, NULL, TEXT, 0, 0, AT(config),
-	  "INI file: [port.N], [lcores], [limits], [traffic], [faults], [eal]" },
-	{ "stats-period", 258, "traffic", "stats-period", NUMBER, 0, 86400, AT(stats_period),
-	  "seconds between statistics" },
-	{ "nb-cores", 259, "lcores", "count", NUMBER, 1, 16, AT(nb_cores), "lcores that turn" },
-	{ "rxq", 274, "lcores", "rxq", NUMBER, 0, 16, AT(rxq), "receive queues a port; 0: one an lcore" },
-	{ "txq", 275, "lcores", "txq", NUMBER, 0, 16, AT(txq), "send queues a port: as many" },
-	{ "rxd", 276, "lcores", "rxd", NUMBER, 0, 32768, AT(rxd), "descriptors a receive queue; 0: 1024" },
-	{ "txd", 277, "lcores", "txd", NUMBER, 0, 32768, AT(txd), "descriptors a send queue; 0: 1024" },
-	{ "mbuf-size", 278, "lcores", "mbuf-size", NUMBER, 0, 16384, AT(mbuf_size),
-	  "bytes of a frame in one mbuf; 0: those of path MTU 4096" },
-	{ "total-num-mbufs", 279, "lcores", "mbufs", NUMBER, 0, 1 << 24, AT(mbufs), "of each port; 0: enough" },
-	{ "idle", 260, "lcores", "idle", IDLE, 0, 0, AT(idle), "what an idle lcore does: poll, yield, sleep" },
-	{ "mix", 261, "traffic", "mix", TEXT, 0, 0, AT(mix), "operations and weights: write:50,read:30,send:20" },
-	{ "size", 's', "traffic", "size", NUMBER, 1, 1 << 20, AT(size), "bytes a message; atomics always 8" },
-	{ "qps", 'q', "traffic", "qps", NUMBER, 1, 1024, AT(qps), "queue pairs" },
-	{ "tx-depth", 't', "traffic", "depth", NUMBER, 1, 4096, AT(depth), "requests outstanding a queue pair" },
-	{ "burst", 280, "traffic", "burst", NUMBER, 1, 4096, AT(burst),
-	  "requests a queue pair posts before the next one has its turn" },
-	{ "both", 281, "traffic", "both", FLAG, 0, 1, AT(both), "each end sends requests, not only the first" },
-	{ "srq", 282, "traffic", "srq", FLAG, 0, 1, AT(srq), "who serves takes receives from a queue that all share" },
-	{ "mtu", 'm', "traffic", "mtu", NUMBER, 256, 4096, AT(mtu), "path MTU: 256, 512, 1024, 2048, 4096" },
-	{ "peer", 262, "traffic", "peer", TEXT, 0, 0, AT(peer), "HOST where a target listens: send it the traffic" },
-	{ "target", 263, "traffic", "target", FLAG, 0, 1, AT(target), "serve the traffic of a peer" },
-	{ "tcp-port", 'p', "traffic", "tcp-port", NUMBER, 1, 65535, AT(tcp_port), "where a target listens" },
-	{ "loss", 268, "faults", "loss", PROBABILITY, 0, 0, AT(faults[0]), "frames lost: 0.01 or 1%" },
-	{ "dup", 269, "faults", "dup", PROBABILITY, 0, 0, AT(faults[1]), "frames that come twice" },
-	{ "reorder", 270, "faults", "reorder", PROBABILITY, 0, 0, AT(faults[2]), "frames that others overtake" },
-	{ "corrupt", 271, "faults", "corrupt", PROBABILITY, 0, 0, AT(faults[3]), "frames with a flipped bit" },
-	{ "seed", 272, "faults", "seed", NUMBER, 0, UINT32_MAX, AT(seed), "which frames those are" },
-	{ "json", 283, NULL, NULL, TEXT, 0, 0, AT(json), "FILE for the final statistics, as JSON" },
-	{ "record", 273, NULL, NULL, TEXT, 0, 0, AT(record),
-	  "DIRECTORY where queue pairs that fail leave their last frames" },
-	{ "limit-qps", 264, "limits", "qps", NUMBER, 1, 1 << 20, AT(limit_qps), "queue pairs that may exist" },
-	{ "limit-mrs", 265, "limits", "mrs", NUMBER, 1, 1 << 20, AT(limit_mrs), "memory regions that may exist" },
-	{ "eal-args", 266, "eal", "args", TEXT, 0, 0, AT(eal_args), "EAL options, when none stand before \"--\"" },
-	{ "dry-run", 267, NULL, NULL, FLAG, 0, 1, AT(dry_run), "print the plan and end" },
-};
-
-#define ROWS (sizeof(rows) / sizeof(rows[0]))
 #define LETTER_DEVICE 300
 #define LETTER_IP 301
 #define LETTER_KEYS 302
@@ -135,7 +77,7 @@ static int set_value(struct settings *settings, const struct row *row, const cha
 		return 0;
 	case IDLE:
 		for (uint32_t i = 0; i < 3; i++) {
-			if (strcmp(text, idle_names[i]) == 0) {
+			if (strcmp(text, rows_idle_names[i]) == 0) {
 				*(uint32_t *)place = i;
 				return 0;
 			}
@@ -337,45 +279,6 @@ static int check_together(const struct settings *settings)
 
 /* ---- the command line ---- */
 
-static void print_help(void)
-{
-	printf("uroce-testpmd [EAL options] -- [options]\n"
-	       "RoCEv2 traffic between two ports, towards a peer, or for one; long-running.\n"
-	       "Without ports: two looped ones.\n\n"
-	       "      --device DEV       a port: net_af_packet0,iface=eth0, a PCI address, or one given to EAL;\n"
-	       "                         twice for two\n"
-	       "      --ip ADDR/LEN      an address of the last --device\n");
-	for (size_t i = 0; i < ROWS; i++) {
-		char letter[8] = "    ";
-
-		if (rows[i].letter < 256)
-			snprintf(letter, sizeof(letter), "-%c, ", rows[i].letter);
-		printf("  %s--%-16s %s\n", letter, rows[i].option, rows[i].help);
-	}
-	printf("      --help-settings    the keys that a file of --config may have\n"
-	       "  -h, --help             this text\n  -V, --version\n\n"
-	       "Ctrl-C stops the traffic, prints final statistics and ends as \"quit\" does.\n"
-	       "Exit: 0 ok, 1 traffic failed, 2 usage, 3 environment (also: nobody listens at --peer), 4 internal.\n");
-}
-
-/* The rows that a file may have, each with what it may be: "[traffic] size: 1 ... 1048576: bytes a message". */
-static void print_keys(void)
-{
-	printf("[port.N] device: text: a port, as --device\n"
-	       "[port.N] ip: text: an address of it; several keys for several\n"
-	       "[port.N] mtu: 256 ... 4096: its largest path MTU\n");
-	for (size_t i = 0; i < ROWS; i++) {
-		if (rows[i].section == NULL)
-			continue;
-		printf("[%s] %s: ", rows[i].section, rows[i].key);
-		if (rows[i].kind == NUMBER || rows[i].kind == FLAG)
-			printf("%lu ... %lu", rows[i].low, rows[i].high);
-		else
-			printf(rows[i].kind == PROBABILITY ? "0 ... 1" : "text");
-		printf(": %s\n", rows[i].help);
-	}
-}
-
 static int take_letter(struct settings *settings, int letter, const char *text)
 {
 	if (letter == LETTER_DEVICE) {
@@ -430,26 +333,14 @@ int settings_read(struct settings *settings, int argc, char **argv)
 	char letters[3 * ROWS];
 	int letter, error = 0;
 
-	*settings = (struct settings){
-		.nb_cores = 1,
-		.idle = UROCE_IDLE_YIELD,
-		.limit_qps = 4096,
-		.limit_mrs = 4096,
-		.size = 4096,
-		.qps = 4,
-		.depth = 32,
-		.burst = 4096,
-		.mtu = 1024,
-		.tcp_port = 18516,
-		.mix = "write:1,read:1,send:1,fadd:1",
-	};
+	*settings = rows_defaults;
 	make_options(options, letters);
 	while (error == 0 && (letter = getopt_long(argc, argv, letters, options, NULL)) != -1) {
 		if (letter == 'h' || letter == 'V' || letter == LETTER_KEYS) {
 			if (letter == 'h')
-				print_help();
+				rows_print_help();
 			else if (letter == LETTER_KEYS)
-				print_keys();
+				rows_print_keys();
 			else
 				printf("uroce-testpmd %s\n", uroce_version());
 			return 1 + APP_EXIT_OK;
@@ -508,16 +399,9 @@ void settings_print(const struct settings *settings, FILE *out)
 	if (settings->port_count == 0)
 		fprintf(out, "  ports            two, looped in this process\n");
 	for (size_t i = 0; i < ROWS; i++) {
-		const void *place = (const char *)settings + rows[i].offset;
-		char number[24];
-		const char *value = rows[i].kind == TEXT ? place : number;
+		char value[ROWS_VALUE_BYTES];
 
-		if (rows[i].kind == PROBABILITY)
-			snprintf(number, sizeof(number), "%g", *(const double *)place);
-		else
-			snprintf(number, sizeof(number), "%u", rows[i].kind == TEXT ? 0 : *(const uint32_t *)place);
-		if (rows[i].kind == IDLE)
-			value = idle_names[*(const uint32_t *)place];
-		fprintf(out, "  %-16s %-28s (%s)\n", rows[i].option, value, origin_names[origins[i]]);
+		fprintf(out, "  %-16s %-28s (%s)\n", rows[i].option, rows_format(&rows[i], settings, value),
+			origin_names[origins[i]]);
 	}
 }

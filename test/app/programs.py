@@ -126,6 +126,29 @@ def every_option_that_help_names_is_known(_):
 
 
 @case
+def testpmd_tells_the_range_and_the_default_of_each_number(_):
+    """One more than the range that --help tells is refused, and the default is the one that --dry-run shows."""
+    _, text, _ = run("testpmd", "--help")
+    _, shown, _ = run("testpmd", "--dry-run")
+    options = re.split(r"\n(?=  (?:    |-\w, )--)", text)[1:]
+    told = 0
+    for option in options:
+        name = re.search(r"--([\w-]+)( \S+)?", option)
+        usual = re.search(r"default\s+(\S+)\)", option)
+        if name[1] in ("device", "ip") or not name[2]:
+            continue
+        want(usual, "no default", option)
+        usual = "" if usual[1] == "none" else usual[1]
+        want(re.search(rf"^  {name[1]} +{re.escape(usual)} +\(default\)$", shown, re.M), option, shown)
+        bounds = re.search(r"\((\d+) \.\.\. (\d+);", option)
+        told += bounds is not None
+        if bounds:
+            code, _, err = run("testpmd", "--" + name[1], str(int(bounds[2]) + 1), "--dry-run")
+            want(code == 2 and f"from {bounds[1]} to {bounds[2]}" in err, option, err)
+    want(told > 12, "few ranges", text)
+
+
+@case
 def wrong_options_are_refused_in_one_line_with_status_2(_):
     for name, *arguments in (
             ("testpmd", "--size", "0"), ("testpmd", "--mix", "fly:1"), ("testpmd", "--mtu", "1000"),
