@@ -1,10 +1,13 @@
 /* prompt.c - commands: what dpdk-testpmd's users expect, for RC traffic */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#define ALLOW_EXPERIMENTAL_API /* rdline_new(), so that a wrong line is answered by run_typed() */
+
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include <cmdline.h>
@@ -12,19 +15,19 @@
 #include <cmdline_parse_num.h>
 #include <cmdline_parse_string.h>
 #include <cmdline_rdline.h>
-#include <cmdline_socket.h>
 
 #include "testpmd/capture.h"
+#include "testpmd/help.h"
 #include "testpmd/inject.h"
 #include "testpmd/meet.h"
 #include "testpmd/objects.h"
 #include "testpmd/paths.h"
 #include "testpmd/prompt.h"
-#include "testpmd/rows.h"
 #include "testpmd/show.h"
 
 #define COMMAND_BYTES 512 /* of a line in a file */
 #define LOADS_MAX 8u
+#define PROMPT "uroce> "
 
 static struct traffic *the_traffic; /* rte_cmdline gives commands no context but the terminal */
 static bool quit_wanted;
@@ -32,7 +35,7 @@ static bool load_failed; /* a file that another one loads ended at a wrong line 
 
 /* Input and notices take turns at the terminal. */
 static pthread_mutex_t terminal_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct cmdline *typed_at; /* NULL: nobody types at a terminal */
+static struct rdline *typed_at; /* NULL: nobody types at a terminal */
 
 struct words {
 	cmdline_fixed_string_t first, second, third, fourth;
@@ -145,8 +148,8 @@ static void quit_command(void *parsed, struct cmdline *terminal, void *data)
 {
 	(void)parsed;
 	(void)data;
+	(void)terminal;
 	quit_wanted = true;
-	cmdline_quit(terminal);
 }
 
 static void show_qp_command(void *parsed, struct cmdline *terminal, void *data)
@@ -251,71 +254,13 @@ static void load_command(void *parsed, struct cmdline *terminal, void *data)
 	load_failed |= prompt_run_file(the_traffic, words->second) != APP_EXIT_OK;
 }
 
-static const struct section {
-	const char *name, *lines;
-	void (*print_more)(FILE *out); /* lines that are made of a table, or NULL */
-} sections[] = {
-	{ "traffic",
-	  "start                       post requests on all queue pairs\n"
-	  "stop                        post no more, wait up to 2 s for what is outstanding, print statistics\n"
-	  "migrate QPN                 move a queue pair to its other path, between the ports' second addresses\n"
-	  "clear port stats all        count from here on\n",
-	  rows_print_changes },
-	{ "show",
-	  "show port info|stats|xstats all\n"
-	  "                            what the ports are; what they counted since the last clear, without zeros;\n"
-	  "                            all counters, those of the driver too\n"
-	  "show qp [QPN]               all queue pairs in a table; one of them in full\n"
-	  "show cq|mr|srq              completion queues, memory regions, shared receive queues\n"
-	  "show path                   the path of each queue pair, and its alternate path\n"
-	  "show lcore                  how busy the lcores have been since this was last shown\n"
-	  "show cm                     connections made by address: how many there are, and what was counted\n"
-	  "show config                 all settings, and where each one comes from\n"
-	  "why QPN                     why a queue pair is in ERR, and what to look at\n",
-	  NULL },
-	{ "faults",
-	  "inject loss|dup|reorder|corrupt P [port N]\n"
-	  "                            lose frames that a port receives, receive them twice, late, or with a\n"
-	  "                            flipped bit, with probability P (0 ... 1, or 0% ... 100%; default 0);\n"
-	  "                            N is 0 or 1 (default: all ports)\n"
-	  "inject cut|mend [port N]    lose all frames that a port receives, as if its cable were pulled; end that\n"
-	  "inject off                  end all faults\n"
-	  "show inject                 what faults are set, and how many frames they hit\n",
-	  NULL },
-	{ "capture",
-	  "capture FILE [bytes N]      write the frames of all ports to a pcapng file, at most N bytes of each\n"
-	  "                            (1 ... 65535; default: all bytes)\n"
-	  "capture stop                end that, and say how many frames the file has\n",
-	  NULL },
-	{ "peers",
-	  "listen [PORT]               serve peers that connect by address, one at a time\n"
-	  "                            (1 ... 65535; default: that of --tcp-port, which is 18516)\n"
-	  "connect ADDRESS [PORT]      connect queue pairs to a peer that listens; then \"start\"\n"
-	  "disconnect                  stop, and leave the peer; or serve no peers any more\n",
-	  NULL },
-	{ "prompt",
-	  "load FILE                   run the commands in a file; # begins a comment\n"
-	  "help [SECTION]              all commands, or those of one section: traffic, show, faults, capture,\n"
-	  "                            peers or prompt\n"
-	  "quit                        stop, print final statistics and end\n",
-	  NULL },
-};
-
-#define SECTIONS (sizeof(sections) / sizeof(sections[0]))
-
 /* data: a section is named. */
 static void help_command(void *parsed, struct cmdline *terminal, void *data)
 {
 	const struct words *words = parsed;
 
 	(void)terminal;
-	for (size_t i = 0; i < SECTIONS; i++) {
-		if (data && strcmp(words->second, sections[i].name) != 0)
-			continue;
-		printf("%s", sections[i].lines);
-		if (sections[i].print_more)
-			sections[i].print_more(stdout);
-	}
+	help_print(data ? words->second : NULL, stdout);
 }
 
 static cmdline_parse_token_string_t start_word = TOKEN_STRING_INITIALIZER(struct words, first, "start");
@@ -357,8 +302,7 @@ static cmdline_parse_token_string_t bytes_word = TOKEN_STRING_INITIALIZER(struct
 static cmdline_parse_token_num_t bytes_number = TOKEN_NUM_INITIALIZER(struct words, bytes, RTE_UINT16);
 static cmdline_parse_token_string_t load_word = TOKEN_STRING_INITIALIZER(struct words, first, "load");
 static cmdline_parse_token_string_t file_word = TOKEN_STRING_INITIALIZER(struct words, second, NULL);
-static cmdline_parse_token_string_t section_word =
-	TOKEN_STRING_INITIALIZER(struct words, second, "traffic#show#faults#capture#peers#prompt");
+static cmdline_parse_token_string_t section_word = TOKEN_STRING_INITIALIZER(struct words, second, HELP_SECTIONS);
 
 #define COMMAND(name, function, help_text, ...) COMMAND_WITH(name, function, NULL, help_text, __VA_ARGS__)
 #define NAMED ((void *)(uintptr_t)1) /* data of a command: what may be named is */
@@ -443,7 +387,7 @@ bool prompt_quit_wanted(void)
 static const char *parse_error(int code)
 {
 	return code == CMDLINE_PARSE_AMBIGUOUS ? "may be several commands" :
-	       code == CMDLINE_PARSE_BAD_ARGS  ? "wrong arguments; \"help\" tells them" :
+	       code == CMDLINE_PARSE_BAD_ARGS  ? "wrong arguments; \"help\" tells the right ones" :
 						 "no such command; \"help\" lists them";
 }
 
@@ -527,39 +471,91 @@ void prompt_notice(const char *text, FILE *where)
 	fputs(text, where);
 	fflush(where);
 	if (typed_at)
-		cmdline_in(typed_at, "\f", 1); /* what Ctrl-L does: the line is shown again */
+		rdline_char_in(typed_at, '\f'); /* what Ctrl-L does: the line is shown again */
 	pthread_mutex_unlock(&terminal_lock);
 }
 
+/* Runs a line that was typed; one that is wrong is answered with the ways to write it. */
+static void run_typed(struct rdline *line, const char *text, unsigned int bytes)
+{
+	char copy[COMMAND_BYTES];
+	int code;
+
+	if (bytes >= sizeof(copy))
+		bytes = sizeof(copy) - 1;
+	memcpy(copy, text, bytes);
+	copy[bytes] = '\0';
+	copy[strcspn(copy, "\n")] = '\0';
+	code = run_line(rdline_get_opaque(line), copy, strlen(copy));
+	if (code >= 0)
+		return;
+	app_complain(APP_EXIT_USAGE, "\"%s\": %s", shown(copy),
+		     code == CMDLINE_PARSE_BAD_ARGS ? "wrong arguments; use" : parse_error(code));
+	if (code == CMDLINE_PARSE_BAD_ARGS)
+		help_print_usage(copy, stdout);
+}
+
+static int complete_typed(struct rdline *line, const char *text, char *found, unsigned int room, int *state)
+{
+	return cmdline_complete(rdline_get_opaque(line), text, state, found, room);
+}
+
 /* What was typed, byte by byte; commands run in here. false: that was the end. */
-static bool take_input(struct cmdline *terminal)
+static bool take_input(struct rdline *line)
 {
 	char byte;
-	bool more;
+	int code;
 
 	if (read(STDIN_FILENO, &byte, 1) <= 0)
 		return false;
 	pthread_mutex_lock(&terminal_lock);
-	more = cmdline_in(terminal, &byte, 1) >= 0;
+	code = rdline_char_in(line, byte);
+	if (code == RDLINE_RES_VALIDATED) {
+		const char *typed = rdline_get_buffer(line);
+
+		if (*typed && *typed != '\n')
+			rdline_add_history(line, typed);
+		if (!quit_wanted)
+			rdline_newline(line, PROMPT);
+	}
 	fflush(stdout); /* a program that drives this one waits for the answer */
 	pthread_mutex_unlock(&terminal_lock);
-	return more && !quit_wanted;
+	return code >= 0 && !quit_wanted;
+}
+
+/* Keys come one by one and are shown by the prompt; Ctrl-C goes on to end the program. false: it is no terminal. */
+static bool take_terminal(struct termios *before)
+{
+	struct termios own;
+
+	if (tcgetattr(STDIN_FILENO, before) != 0)
+		return false;
+	own = *before;
+	own.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
+	return tcsetattr(STDIN_FILENO, TCSANOW, &own) == 0;
 }
 
 void prompt_interact(struct traffic *traffic)
 {
-	struct cmdline *terminal;
+	struct termios before;
+	bool taken = take_terminal(&before);
+	struct cmdline *terminal = cmdline_new(commands, "", STDIN_FILENO, STDOUT_FILENO);
+	struct rdline *line = terminal ? rdline_new(cmdline_write_char, run_typed, complete_typed, terminal) : NULL;
 
 	the_traffic = traffic;
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	terminal = cmdline_stdin_new(commands, "uroce> ");
-	if (terminal == NULL)
-		return;
-	typed_at = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) ? terminal : NULL;
-	while (take_input(terminal))
-		;
-	pthread_mutex_lock(&terminal_lock);
-	typed_at = NULL;
-	pthread_mutex_unlock(&terminal_lock);
-	cmdline_stdin_exit(terminal);
+	if (line) {
+		rdline_newline(line, PROMPT);
+		typed_at = taken && isatty(STDOUT_FILENO) ? line : NULL;
+		while (take_input(line))
+			;
+		pthread_mutex_lock(&terminal_lock);
+		typed_at = NULL;
+		pthread_mutex_unlock(&terminal_lock);
+		rdline_free(line);
+	}
+	if (terminal)
+		cmdline_free(terminal);
+	if (taken)
+		tcsetattr(STDIN_FILENO, TCSANOW, &before);
 }

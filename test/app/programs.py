@@ -369,6 +369,29 @@ def what_is_typed_at_a_terminal_is_not_overwritten(_):
 
 
 @case
+def ctrl_c_at_the_prompt_of_a_terminal_ends_as_help_says(_):
+    """As quit does, with final statistics; and so does Ctrl-D. The terminal is then as it was."""
+    for key in (b"\x03", b"\x04"):
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.execvp("sh", ["sh", "-c", "trap : INT; " + program("testpmd") + " -i; echo status $?; stty -a; sleep 60"])
+        told, end = b"", time.monotonic() + 30
+        try:
+            while not re.search(rb" icanon.*echo ", told, re.S):
+                want(time.monotonic() < end, key, told[-2000:])
+                if select.select([terminal], [], [], 0.2)[0]:
+                    told += os.read(terminal, 65536)
+                if key and b"uroce> " in told:
+                    os.write(terminal, key)
+                    key = b""
+            want(b"final statistics" in told and b"status 0" in told, told[-2000:])
+        finally:
+            os.kill(pid, signal.SIGKILL)
+            os.close(terminal)
+            os.waitpid(pid, 0)
+
+
+@case
 def every_shipped_settings_file_is_understood(_):
     config = os.path.join(DATA, "..", "..", "config")
     names = [name for name in os.listdir(config) if name.endswith(".ini")]

@@ -79,6 +79,10 @@ def tshark(path, *arguments):
 SESSION = (
     ("show config", r"size +300 +\(command line\)"),
     ("show port info all", r"port 0: net_ring.* path MTU up to 1024"),
+    ("show port info 0", '"show port info 0": wrong arguments; use$', r"^  show port info\|stats\|xstats all$"),
+    ("inject loss", "wrong arguments; use$", r"^  inject loss\|dup\|reorder\|corrupt P"),
+    ("set fast 1", "wrong arguments; use$", r"^  set size N .*\(1 \.\.\. 1048576; default 4096\)"),
+    ("fly", '"fly": no such command; "help" lists them$'),
     ("start", "started"),
     ("set size 200", "size is 200"),
     ("set size 301", "there is room for messages of 1 to 300"),
