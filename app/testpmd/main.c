@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "testpmd/capture.h"
@@ -64,6 +65,14 @@ static void look_after_peer(int listener, int *connection)
 	}
 }
 
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
 static void tell_rate(FILE *out)
 {
 	show_rate(&traffic, out);
@@ -94,14 +103,21 @@ static void tell(void (*write)(FILE *), FILE *where)
 static void *keep_house(void *argument)
 {
 	int listener = *(int *)argument, connection = -1;
-	uint32_t ticks = 0, period;
+	uint64_t told_ms = now_ms();
 
+	show_rate(&traffic, NULL);
 	while (!atomic_load(&ending)) {
+		uint64_t period_ms;
+
 		usleep(TICK_MS * 1000);
-		ticks++;
-		period = __atomic_load_n(&settings.stats_period, __ATOMIC_RELAXED);
-		if (period && ticks % (period * 1000 / TICK_MS) == 0)
+		period_ms = 1000ull * __atomic_load_n(&settings.stats_period, __ATOMIC_RELAXED);
+		if (period_ms == 0) {
+			show_rate(&traffic, NULL);
+			told_ms = now_ms();
+		} else if (now_ms() - told_ms >= period_ms) {
 			tell(tell_rate, stdout);
+			told_ms += period_ms;
+		}
 		tell(tell_deaths, stderr);
 		if (listener >= 0)
 			look_after_peer(listener, &connection);

@@ -12,8 +12,6 @@
 static struct uroce_stats cleared[SETTINGS_PORTS]; /* what the last clear saw */
 static struct uroce_stats shown[SETTINGS_PORTS];   /* what the last show of statistics saw, and when */
 static double shown_at;
-static uint64_t last_messages, last_bytes;
-static double last_seconds;
 
 static double seconds_now(void)
 {
@@ -230,23 +228,79 @@ void show_cm(const struct traffic *traffic, FILE *out)
 	free(values);
 }
 
-void show_rate(const struct traffic *traffic, FILE *out)
-{
-	uint64_t messages = 0, bytes = 0;
-	double now = seconds_now(), seconds = now - last_seconds;
+/* Counters of all ports together, by the beginning of their names or their ends. */
+struct sums {
+	uint64_t sent_again, probes, dropped, served, rx_bytes, tx_bytes;
+	uint64_t messages, bytes; /* of requests that are done */
+	bool asks;                /* a queue pair here sends requests */
+};
 
+static bool ends_with(const char *name, const char *end)
+{
+	size_t bytes = strlen(name), end_bytes = strlen(end);
+
+	return bytes >= end_bytes && strcmp(name + bytes - end_bytes, end) == 0;
+}
+
+static void add_port(struct sums *sums, const struct traffic_port *port)
+{
+	struct uroce_stats stats;
+
+	uroce_device_stats(port->port->device, &stats);
+	sums->rx_bytes += stats.rx_bytes;
+	sums->tx_bytes += stats.tx_bytes;
+	sums->dropped += dropped(&stats);
+	for (uint32_t i = 0; i < stats.count; i++) {
+		const char *name = uroce_counter_name(i);
+
+		if (strcmp(name, "retransmitted_packets") == 0)
+			sums->sent_again += stats.values[i];
+		else if (strcmp(name, "early_probes") == 0)
+			sums->probes += stats.values[i];
+		else if (strncmp(name, "rx_", 3) == 0 && ends_with(name, "_requests"))
+			sums->served += stats.values[i];
+	}
+}
+
+static struct sums add_up(const struct traffic *traffic)
+{
+	struct sums sums = { 0 };
+
+	for (unsigned i = 0; i < traffic->port_count; i++)
+		add_port(&sums, &traffic->ports[i]);
 	for (uint32_t i = 0; i < atomic_load(&traffic->flow_count); i++) {
 		const struct flow *flow = &traffic->flows[i];
 
-		messages += atomic_load(&flow->messages);
-		bytes += atomic_load(&flow->bytes);
+		if (!flow->asks)
+			continue;
+		sums.asks = true;
+		sums.messages += atomic_load(&flow->messages);
+		sums.bytes += atomic_load(&flow->bytes);
 	}
-	if (last_seconds > 0 && messages >= last_messages)
-		fprintf(out, "%12.0f messages/s %9.3f Gbit/s %14lu messages in all\n",
-			(double)(messages - last_messages) / seconds, (double)(bytes - last_bytes) * 8 / seconds / 1e9,
-			messages);
-	fflush(out);
-	last_messages = messages;
-	last_bytes = bytes;
-	last_seconds = now;
+	return sums;
+}
+
+void show_rate(const struct traffic *traffic, FILE *out)
+{
+	static struct sums before;
+	static double before_seconds;
+	struct sums now = add_up(traffic);
+	double at = seconds_now(), seconds = at - before_seconds;
+
+	if (out && now.asks && now.messages >= before.messages)
+		fprintf(out,
+			"%12.0f messages/s %9.3f Gbit/s %9lu sent again %6lu probes %6lu dropped %14lu messages in all\n",
+			(double)(now.messages - before.messages) / seconds,
+			(double)(now.bytes - before.bytes) * 8e-9 / seconds, now.sent_again - before.sent_again,
+			now.probes - before.probes, now.dropped - before.dropped, now.messages);
+	else if (out && !now.asks)
+		fprintf(out,
+			"%12.0f requests/s served, received %9.3f Gbit/s, sent %9.3f Gbit/s, %6lu dropped, %14lu "
+			"requests in all\n",
+			(double)(now.served - before.served) / seconds,
+			(double)(now.rx_bytes - before.rx_bytes) * 8e-9 / seconds,
+			(double)(now.tx_bytes - before.tx_bytes) * 8e-9 / seconds, now.dropped - before.dropped,
+			now.served);
+	before = now;
+	before_seconds = at;
 }

@@ -21,7 +21,11 @@ void show_qp(struct traffic *traffic, uint32_t qp_num, FILE *out);
 void show_why(struct traffic *traffic, uint32_t qp_num, FILE *out);
 /* How busy each has been since the last call. */
 void show_lcores(const struct traffic *traffic, FILE *out);
-/* One line: rate since the last call. */
+/*
+ * One line of what has happened since the last call: requests that are done here, what was sent again for them and what
+ * only asked a silent peer; or, where no queue pair sends requests, those of peers that were served. NULL: only begins
+ * anew.
+ */
 void show_rate(const struct traffic *traffic, FILE *out);
 
 #endif

@@ -162,6 +162,8 @@ static void take_completion(struct traffic *traffic, const struct uroce_wc *wc)
 		flow->receives -= traffic->ports[flow->port].srq == NULL;
 	else
 		flow->requests--;
+	if (wc->status == UROCE_WC_SUCCESS && flow->asks && (wc->wr_id & 1))
+		return; /* it is counted where it was asked for */
 	if (wc->status == UROCE_WC_SUCCESS) {
 		atomic_fetch_add_explicit(&flow->messages, 1, memory_order_relaxed);
 		atomic_fetch_add_explicit(&flow->bytes, wc->byte_len, memory_order_relaxed);

@@ -27,9 +27,9 @@ struct flow {
 	uint64_t remote_va;
 	uint32_t remote_rkey;
 	_Atomic bool dead;
-	bool told;             /* its death has been printed */
-	struct uroce_wc error; /* why it died */
-	_Atomic uint64_t messages, bytes;
+	bool told;                        /* its death has been printed */
+	struct uroce_wc error;            /* why it died */
+	_Atomic uint64_t messages, bytes; /* of its requests; of one that only serves, of SENDs that it received */
 };
 
 struct worker {

@@ -442,13 +442,14 @@ def memif(directory, role, mac):
 def testpmd_sends_traffic_to_a_target_over_memif(directory):
     port = ["--device", "net_memif0", "--tcp-port", "18600"]
     target = Running(directory, "target", "testpmd", *memif(directory, "server", "02:00:00:00:00:01"), *port, "--ip",
-                     "10.1.0.1/24", "--target")
+                     "10.1.0.1/24", "--target", "--stats-period", "1")
     peer = None
     try:
         time.sleep(1)
         peer = Running(directory, "peer", "testpmd", *memif(directory, "client", "02:00:00:00:00:02"), *port, "--ip",
                        "10.1.0.2/24", "--peer", "127.0.0.1", "--stats-period", "1")
         peer.wait_for(r"messages/s")
+        target.wait_for(r"[1-9]\d* requests/s served, received +\d+\.\d+ Gbit/s")
         want(peer.interrupt() == 0, "peer's status", peer.text())
         target.wait_for("the peer has left")
         want(target.interrupt() == 0, "target's status", target.text())

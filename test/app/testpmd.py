@@ -188,6 +188,21 @@ def both_ends_send_when_asked_to_and_the_end_is_told_as_json(directory):
 
 
 @case
+def each_second_tells_messages_once_and_what_was_sent_again_for_them(_):
+    """A SEND that both ends see is one message; the first line comes a second after the start."""
+    with Prompt("--mix", "send:1", "--size", "64", "-a", "--stats-period", "1", "--loss", "1%") as pmd:
+        began = time.monotonic()
+        pmd.wait_for(r" +[1-9]\d* messages/s +\d+\.\d+ Gbit/s +[1-9]\d* sent again +\d+ probes +[1-9]\d* dropped")
+        want(time.monotonic() - began < 1.8, *pmd.told)
+        pmd.ask("stop", "stopped")
+        pmd.wait_for("messages/s")
+        told = int(pmd.wait_for(r" +0 messages/s .* (\d+) messages in all")[1])
+        pmd.ask("show port stats all", "^port 1:")
+        want(told == int(pmd.wait_for(r"rx_send_requests +(\d+)")[1]) > 100, *pmd.told)
+        pmd.quit()
+
+
+@case
 def what_ports_cannot_be_is_said_at_once(directory):
     for options, code, words in (
             (("--rxq", "2"), 2, "raise --nb-cores"), (("--rxq", "1", "--txq", "2"), 2, "give both the same"),
