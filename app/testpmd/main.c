@@ -144,6 +144,17 @@ static struct uroce_port_config port_config(uint16_t queues, uint16_t first_lcor
 	};
 }
 
+/* The addresses of a named port, each with its gateway and the port's VLAN. */
+static void take_addresses(struct uroce_port_config *config, const struct settings_port *port)
+{
+	config->mtu_bytes = port->mtu;
+	for (uint32_t i = 0; i < port->address_count; i++) {
+		config->addresses[i] = port->addresses[i];
+		config->gateways[i] = port->gateways[i][0] ? port->gateways[i] : NULL;
+		config->vlans[i] = port->vlan;
+	}
+}
+
 static int open_ports(void)
 {
 	bool looped = settings.port_count == 0;
@@ -171,9 +182,7 @@ static int open_ports(void)
 		traffic.ports[1].first_worker = settings.nb_cores > 1 ? queues : 0;
 	} else {
 		config.device = settings.ports[0].device;
-		config.port.mtu_bytes = settings.ports[0].mtu;
-		for (uint32_t i = 0; i < settings.ports[0].address_count; i++)
-			config.port.addresses[i] = settings.ports[0].addresses[i];
+		take_addresses(&config.port, &settings.ports[0]);
 		code = app_port_open(&config, &ports[0]);
 		traffic.ports[0].port = &ports[0];
 		traffic.port_count = 1;
@@ -190,9 +199,7 @@ static int open_second_port(void)
 	struct app_port_config config = { .device = settings.ports[1].device, .port = port_config(1, first) };
 	int code;
 
-	config.port.mtu_bytes = settings.ports[1].mtu;
-	for (uint32_t i = 0; i < settings.ports[1].address_count; i++)
-		config.port.addresses[i] = settings.ports[1].addresses[i];
+	take_addresses(&config.port, &settings.ports[1]);
 	code = app_port_open(&config, &ports[1]);
 	traffic.ports[1] = (struct traffic_port){ .port = &ports[1], .first_worker = first, .worker_count = 1 };
 	traffic.port_count = 2;

@@ -184,9 +184,12 @@ void rows_print_help(void)
 	printf("uroce-testpmd [EAL options] -- [options]\n"
 	       "Sends RDMA requests over RoCEv2 without end: from one port to another, to a peer, or it serves a peer's.\n"
 	       "Without --device it makes two ports that are looped in this process.\n\n"
-	       "      --device DEV           a port: net_af_packet0,iface=eth0, a PCI address, or one given to EAL;\n"
+	       "  -d, --device DEV           a port: eth0, net_af_packet0,iface=eth0, a PCI address, or one given to EAL;\n"
 	       "                             twice for two ports\n"
-	       "      --ip ADDR/LEN          an address of the last --device, IPv4 or IPv6; repeatable\n");
+	       "      --ip ADDR/LEN          an address of the last --device, IPv4 or IPv6; repeatable\n"
+	       "      --gateway ADDR         router of the last --ip for peers outside its network (default none)\n"
+	       "      --vlan ID[:PRIO]       VLAN of the frames of the last --device: 1 ... 4094, or 0 for a tag with a\n"
+	       "                             priority alone; priority 0 ... 7 (default none)\n");
 	for (size_t i = 0; i < ROWS; i++)
 		print_option(&rows[i]);
 	printf("      --help-settings        list the keys that a file of --config may have\n"
@@ -199,6 +202,8 @@ void rows_print_keys(void)
 {
 	printf("[port.N] device: text: none: a port, as --device\n"
 	       "[port.N] ip: text: none: an address of the port, as --ip; repeatable\n"
+	       "[port.N] gateway: text: none: router of the ip before it for peers outside its network, as --gateway\n"
+	       "[port.N] vlan: text: none: VLAN of its frames, as --vlan\n"
 	       "[port.N] mtu: 256 ... 4096: what passes: the largest path MTU of the port\n");
 	for (size_t i = 0; i < ROWS; i++) {
 		char value[ROWS_VALUE_BYTES], range[64];

@@ -10,6 +10,7 @@
 #include <rte_cfgfile.h>
 
 #include "common/number.h"
+#include "common/ports.h"
 #include "testpmd/rows.h"
 
 enum origin { FROM_DEFAULT, FROM_FILE, FROM_LINE, FROM_PROMPT };
@@ -27,9 +28,11 @@ const char *const settings_op_names[SETTINGS_OPS] = {
 	[UROCE_WR_ATOMIC_FETCH_AND_ADD] = "fadd",
 };
 
-#define LETTER_DEVICE 300
+#define LETTER_DEVICE 'd'
 #define LETTER_IP 301
 #define LETTER_KEYS 302
+#define LETTER_GATEWAY 303
+#define LETTER_VLAN 304
 
 static enum origin origins[ROWS];
 
@@ -110,6 +113,26 @@ static int add_address(struct settings_port *port, const char *text, const char 
 	return 0;
 }
 
+static int add_gateway(struct settings_port *port, const char *text, const char *where)
+{
+	struct uroce_addr addr;
+
+	if (uroce_addr_parse(text, &addr, NULL) != 0 || strlen(text) >= sizeof(port->gateways[0]))
+		return refuse(where, "gateway", text, "an address such as 10.0.0.254 or fe80::fe");
+	if (port->address_count == 0)
+		return app_complain(APP_EXIT_USAGE, "%sgateway %s: comes after the ip that it belongs to", where, text);
+	strcpy(port->gateways[port->address_count - 1], text);
+	return 0;
+}
+
+static int set_vlan(struct settings_port *port, const char *text, const char *where)
+{
+	char name[SETTINGS_TEXT_BYTES + 96];
+
+	snprintf(name, sizeof(name), "%svlan", where);
+	return app_vlan_parse(name, text, &port->vlan);
+}
+
 /* ---- the file ---- */
 
 static int read_port_entry(struct settings_port *port, const struct rte_cfgfile_entry *entry, const char *where)
@@ -126,8 +149,13 @@ static int read_port_entry(struct settings_port *port, const struct rte_cfgfile_
 		snprintf(port->device, sizeof(port->device), "%s", entry->value);
 		return 0;
 	}
+	if (strcmp(entry->name, "gateway") == 0)
+		return add_gateway(port, entry->value, where);
+	if (strcmp(entry->name, "vlan") == 0)
+		return set_vlan(port, entry->value, where);
 	if (strcmp(entry->name, "mtu") != 0)
-		return app_complain(APP_EXIT_USAGE, "%s%s: no such key; device, ip and mtu are", where, entry->name);
+		return app_complain(APP_EXIT_USAGE, "%s%s: no such key; device, ip, gateway, vlan and mtu are", where,
+				    entry->name);
 	error = set_value(&scratch, &mtu_row, entry->value, where);
 	if (error == 0)
 		port->mtu = scratch.mtu;
@@ -154,7 +182,8 @@ static int refuse_twins(const struct rte_cfgfile_entry *entries, int count, bool
 	for (int i = 1; i < count; i++) {
 		for (int before = 0; before < i; before++) {
 			if (strcmp(entries[i].name, entries[before].name) == 0 &&
-			    !(is_port && strcmp(entries[i].name, "ip") == 0))
+			    !(is_port &&
+			      (strcmp(entries[i].name, "ip") == 0 || strcmp(entries[i].name, "gateway") == 0)))
 				return app_complain(APP_EXIT_USAGE, "%s%s is there twice (%s, %s): remove one", where,
 						    entries[i].name, entries[before].value, entries[i].value);
 		}
@@ -279,20 +308,30 @@ static int check_together(const struct settings *settings)
 
 /* ---- the command line ---- */
 
-static int take_letter(struct settings *settings, int letter, const char *text)
+/* Of the last port. */
+static int take_port_letter(struct settings *settings, int letter, const char *text)
 {
+	const char *name = letter == LETTER_IP ? "ip" : letter == LETTER_VLAN ? "vlan" : "gateway";
+	struct settings_port *port;
+
 	if (letter == LETTER_DEVICE) {
 		if (settings->port_count == SETTINGS_PORTS)
 			return app_complain(APP_EXIT_USAGE, "--device %s: two ports at most", text);
 		snprintf(settings->ports[settings->port_count++].device, SETTINGS_TEXT_BYTES, "%s", text);
 		return 0;
 	}
-	if (letter == LETTER_IP) {
-		if (settings->port_count == 0)
-			return app_complain(APP_EXIT_USAGE, "--ip %s: comes after the --device that it belongs to",
-					    text);
-		return add_address(&settings->ports[settings->port_count - 1], text, "--");
-	}
+	if (settings->port_count == 0)
+		return app_complain(APP_EXIT_USAGE, "--%s %s: comes after the --device that it belongs to", name, text);
+	port = &settings->ports[settings->port_count - 1];
+	return letter == LETTER_IP   ? add_address(port, text, "--") :
+	       letter == LETTER_VLAN ? set_vlan(port, text, "--") :
+				       add_gateway(port, text, "--");
+}
+
+static int take_letter(struct settings *settings, int letter, const char *text)
+{
+	if (letter == LETTER_DEVICE || letter == LETTER_IP || letter == LETTER_VLAN || letter == LETTER_GATEWAY)
+		return take_port_letter(settings, letter, text);
 	for (size_t i = 0; i < ROWS; i++) {
 		if (rows[i].letter == letter) {
 			origins[i] = FROM_LINE;
@@ -318,9 +357,11 @@ static void make_options(struct option *options, char *letters)
 				*letters++ = ':';
 		}
 	}
-	strcpy(letters, "hV");
+	strcpy(letters, "d:hV");
 	options[n++] = (struct option){ "device", required_argument, NULL, LETTER_DEVICE };
 	options[n++] = (struct option){ "ip", required_argument, NULL, LETTER_IP };
+	options[n++] = (struct option){ "vlan", required_argument, NULL, LETTER_VLAN };
+	options[n++] = (struct option){ "gateway", required_argument, NULL, LETTER_GATEWAY };
 	options[n++] = (struct option){ "help-settings", no_argument, NULL, LETTER_KEYS };
 	options[n++] = (struct option){ "help", no_argument, NULL, 'h' };
 	options[n++] = (struct option){ "version", no_argument, NULL, 'V' };
@@ -329,7 +370,7 @@ static void make_options(struct option *options, char *letters)
 
 int settings_read(struct settings *settings, int argc, char **argv)
 {
-	struct option options[ROWS + 6];
+	struct option options[ROWS + 8];
 	char letters[3 * ROWS];
 	int letter, error = 0;
 
@@ -392,8 +433,15 @@ void settings_print(const struct settings *settings, FILE *out)
 {
 	for (uint32_t i = 0; i < settings->port_count; i++) {
 		fprintf(out, "  port %u           %s", i, settings->ports[i].device);
-		for (uint32_t a = 0; a < settings->ports[i].address_count; a++)
-			fprintf(out, " %s", settings->ports[i].addresses[a]);
+		for (uint32_t a = 0; a < settings->ports[i].address_count; a++) {
+			const char *gateway = settings->ports[i].gateways[a];
+
+			fprintf(out, " %s%s%s", settings->ports[i].addresses[a], *gateway ? " by gateway " : "",
+				gateway);
+		}
+		if (settings->ports[i].vlan.id || settings->ports[i].vlan.priority)
+			fprintf(out, " VLAN %u, priority %u", settings->ports[i].vlan.id,
+				settings->ports[i].vlan.priority);
 		fprintf(out, "\n");
 	}
 	if (settings->port_count == 0)

@@ -16,10 +16,11 @@
 #define SETTINGS_OPS UROCE_WR_OPCODES
 
 struct settings_port {
-	char device[SETTINGS_TEXT_BYTES]; /* empty: not given */
-	char addresses[UROCE_ADDRS_MAX][64];
+	char device[SETTINGS_TEXT_BYTES];                                   /* empty: not given */
+	char addresses[UROCE_ADDRS_MAX][64], gateways[UROCE_ADDRS_MAX][64]; /* an empty gateway: there is none */
 	uint32_t address_count;
-	uint32_t mtu; /* 0: as the device likes */
+	struct uroce_vlan vlan; /* of all its addresses */
+	uint32_t mtu;           /* 0: as the device likes */
 };
 
 struct settings {

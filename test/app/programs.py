@@ -135,7 +135,7 @@ def testpmd_tells_the_range_and_the_default_of_each_number(_):
     for option in options:
         name = re.search(r"--([\w-]+)( \S+)?", option)
         usual = re.search(r"default\s+(\S+)\)", option)
-        if name[1] in ("device", "ip") or not name[2]:
+        if name[1] in ("device", "ip", "gateway", "vlan") or not name[2]:
             continue
         want(usual, "no default", option)
         usual = "" if usual[1] == "none" else usual[1]
@@ -459,6 +459,39 @@ def testpmd_sends_traffic_to_a_target_over_memif(directory):
         target.kill()
         if peer:
             peer.kill()
+
+
+@case
+def testpmd_reaches_a_peer_behind_a_gateway_in_a_vlan(directory):
+    """Each end is the other one's gateway; what the client of the memif sends and receives carries the tag."""
+    ini, commands, frames = (os.path.join(directory, name) for name in ("ini", "commands", "frames"))
+    open(ini, "w").write("[port.0]\ndevice=net_memif0\nip=10.1.0.2/24\ngateway=10.1.0.1\nip=10.9.0.254/24\n"
+                         "vlan=100:3\n[traffic]\ntcp-port=18602\npeer=127.0.0.1\n")
+    open(commands, "w").write(f"capture {frames} bytes 100\nstart\n")
+    target = Running(directory, "target", "testpmd", *memif(directory, "server", "02:00:00:00:00:01"), "-d",
+                     "net_memif0", "--ip", "10.9.0.1/24", "--gateway", "10.9.0.254", "--ip", "10.1.0.1/24", "--vlan",
+                     "100:3", "--target", "-p", "18602")
+    peer = None
+    try:
+        time.sleep(1)
+        peer = Running(directory, "peer", "testpmd", *memif(directory, "client", "02:00:00:00:00:02"), "--config", ini,
+                       "--cmdline-file", commands)
+        peer.wait_for("frames of 1 ports")
+        time.sleep(1)
+        want(peer.interrupt() == 0, peer.text())
+        want(target.interrupt() == 0 and counter(target.text(), "rx_write_requests") > 0, target.text())
+        _, out, _ = run("decode", frames)
+        lines = [line for line in out.splitlines() if "10.1.0.2" in line]
+        want(len(lines) > 100 and all("vlan=100" in line and "10.9.0.1" in line for line in lines), out[:2000])
+    finally:
+        target.kill()
+        if peer:
+            peer.kill()
+    for options, words in ((("--gateway", "10.0.0.9"), "--device"), (("-d", "x", "--gateway", "10.0.0.9"), "the ip that"),
+                           (("-d", "x", "--ip", "10.0.0.1", "--gateway", "here"), "must be an address"),
+                           (("-d", "x", "--vlan", "4095"), "--vlan 4095"), (("--vlan", "1"), "--device")):
+        code, _, err = run("testpmd", *options)
+        want(code == 2 and words in err, options, err)
 
 
 @case
