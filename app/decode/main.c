@@ -155,7 +155,7 @@ static int read_options(int argc, char **argv, struct options *options)
 			printf("uroce-decode %s\n", UROCE_VERSION);
 			return DECODE_EXIT_OK;
 		default:
-			fprintf(stderr, "uroce-decode: option %s is unknown or has a value: see --help\n",
+			fprintf(stderr, "uroce-decode: %s: no such option, or it takes no value; --help lists them\n",
 				argv[optind - 1]);
 			return DECODE_EXIT_USAGE;
 		}

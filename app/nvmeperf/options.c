@@ -2,13 +2,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "nvmeperf/options.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/eal.h"
 #include "common/number.h"
+#include "common/option.h"
 #include "nvmet/settings.h"
 
 #define SERVICE 4420u
@@ -291,7 +291,7 @@ int options_parse(struct options *options, int argc, char **argv)
 				     .rws = { [2] = true },
 				     .in_capsule_bytes = 4096,
 				     .seconds = 1 };
-	while ((letter = getopt_long(argc, argv, "d:p:b:q:s:hV", long_options, NULL)) != -1) {
+	while ((letter = app_option_next(argc, argv, ":d:p:b:q:s:hV", long_options)) != -1) {
 		if (letter == 'h') {
 			fputs(help_text, stdout);
 			return 1 + APP_EXIT_OK;

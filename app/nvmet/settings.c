@@ -2,7 +2,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "nvmet/settings.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include <uuid/uuid.h>
 
 #include "common/number.h"
+#include "common/option.h"
 #include "nvmet/ini.h"
 #include "nvmet/plan.h"
 
@@ -531,7 +531,7 @@ int settings_read(struct settings *settings, int argc, char **argv)
 	settings->service = SERVICE;
 	settings->in_capsule_bytes = IN_CAPSULE_BYTES;
 	settings->pool_bytes = POOL_BYTES;
-	while ((letter = getopt_long(argc, argv, "d:p:s:hV", long_options, NULL)) != -1) {
+	while ((letter = app_option_next(argc, argv, ":d:p:s:hV", long_options)) != -1) {
 		if (letter == 'h') {
 			fputs(help_text, stdout);
 			return 1 + APP_EXIT_OK;

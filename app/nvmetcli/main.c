@@ -94,6 +94,7 @@ int main(int argc, char **argv)
 	const char *path = DEFAULT_PATH;
 	int letter, code, peer = -1;
 
+	opterr = 0;
 	while ((letter = getopt_long(argc, argv, "+s:hV", long_options, NULL)) != -1) {
 		if (letter == 's') {
 			path = optarg;
@@ -105,7 +106,8 @@ int main(int argc, char **argv)
 			       UROCE_VERSION_PATCH);
 			return OK;
 		} else {
-			return USAGE;
+			return complain(USAGE, argv[optind - 1],
+					"no such option, or its value is missing; --help lists them");
 		}
 	}
 	if (optind == argc)

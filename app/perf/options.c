@@ -127,7 +127,7 @@ static const char help_text[] =
 	"  -h, --help  -V, --version\n"
 	"\n"
 	"Also of perftest, with its meaning: -A TYPE, -c RC, -F, -N, -T TOS, --run_infinitely, --report_gbits,\n"
-	"--out_json_file FILE; its other options say what to do instead.\n"
+	"--out_json_file FILE; of its other options uroce-perf says why it has none, or what to use instead.\n"
 	"\n"
 	"What takes longer than a second prints a line each second.\n"
 	"Exit: 0 all went well, 1 a completion failed, a byte was wrong, or -w or -y was not reached, 2 usage,\n"

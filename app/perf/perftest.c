@@ -2,11 +2,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "perf/perftest.h"
 
-#include <getopt.h>
 #include <string.h>
 
 #include "common/eal.h"
 #include "common/number.h"
+#include "common/option.h"
 
 #define A_DAY_S 86400
 
@@ -14,28 +14,55 @@ static const struct {
 	char letter; /* 0: it has none */
 	const char *name, *why;
 } rows[] = {
-	{ 'x', "gid-index", "there is one GID an address: that of --ip is used" },
+	{ 'x', "gid-index", "a port has one GID for each address: --ip says which address is used" },
 	{ 'i', "ib-port", "a device has one port: -d names it" },
-	{ 'e', "events", "completions are polled for; who sleeps on them is shown by examples/echo.c" },
+	{ 'e', "events", "uroce-perf polls for completions; examples/echo.c shows how to sleep until one comes" },
+	{ 'X', "vector", "uroce-perf polls for completions, so there are no interrupts to place" },
 	{ 'S', "sl", "service levels are InfiniBand's; RoCE has the priority of a VLAN tag: --vlan ID:PRIO" },
-	{ 'l', "post_list", "requests are posted in lists already: none is shorter than -Q says" },
-	{ 'U', "report-unsorted", "single results are not kept: -H prints how many took how long" },
-	{ 'C', "report-cycles", "--json FILE has cycles_per_packet; latency is in microseconds" },
-	{ 'z', "com_rdma_cm", "connections by address are -R" },
-	{ 'B', NULL, "source and destination are --ip and HOST" },
+	{ 'l', "post_list",
+	  "uroce-perf always posts requests in lists; -Q says how many requests a list has at least" },
+	{ 0, "recv_post_list", "receives are posted as they complete" },
+	{ 'U', "report-unsorted", "single results are not kept; -H prints how many messages took how long" },
+	{ 'C', "report-cycles", "latency is in microseconds; --json FILE has cycles_per_packet" },
+	{ 'W', "report-counters", "losses and probes are printed with each result; --verify compares every counter" },
+	{ 'z', "com_rdma_cm", "-R connects by address, without TCP" },
+	{ 'B', NULL, "the addresses of the two ends are --ip and HOST" },
 	{ 'g', "mcg", "there is no multicast" },
-	{ 0, "rate_limit_type", "the program keeps to the rate by its own clock, as with SW" },
-	{ 0, "output", "--json FILE has all of it" },
-	{ 0, "ipv6", "the address of --ip says which it is" },
-	{ 0, "ipv6-addr", "the address of --ip says which it is" },
-	{ 0, "bind_source_ip", "source and destination are --ip and HOST" },
+	{ 'M', "MGID", "there is no multicast" },
+	{ 'O', "dualport", "a run uses one port; run a second uroce-perf for the other port" },
+	{ 0, "report-both", "-b reports both directions together" },
+	{ 0, "report-per-port", "a run uses one port, so there is nothing to tell apart" },
+	{ 'L', "hop_limit", "packets leave with a hop limit of 64" },
+	{ 'f', "margin", "each case has a warm-up that does not count" },
 	{ 0, "perform_warm_up", "each case has a warm-up that does not count" },
-	{ 0, "cpu_util", "an lcore polls: it is always busy; uroce-top says how much of that was work" },
-	{ 0, "use_hugepages", "hugepages are used when enough are free" },
-	{ 0, "mmap", "memory is the process's own" },
-	{ 0, "use_cuda", "memory is the host's" },
-	{ 0, "odp", "nothing is pinned, so there is nothing to page on demand" },
-	{ 0, "retry_count", "--retry-cnt N" },
+	{ 0, "rate_limit_type",
+	  "uroce-perf keeps the rate of --rate_limit by its own clock, as perftest's type SW does" },
+	{ 0, "typical_pkt_size", "--rate_limit counts payload; --burst_size says how many messages may leave at once" },
+	{ 0, "output", "--json FILE has all results" },
+	{ 0, "ipv6", "the address of --ip says whether it is IPv4 or IPv6" },
+	{ 0, "ipv6-addr", "the address of --ip says whether it is IPv4 or IPv6" },
+	{ 0, "bind_source_ip", "the addresses of the two ends are --ip and HOST" },
+	{ 0, "source_ip", "the addresses of the two ends are --ip and HOST" },
+	{ 0, "force-link", "every port is an Ethernet port" },
+	{ 0, "pkey_index", "there is one P_Key, FFFFh" },
+	{ 0, "dlid", "RoCE has no LIDs: the peer is found by its address" },
+	{ 0, "reversed", "start the end that is to send as the client: the one with HOST" },
+	{ 0, "latency_gap", "lat sends the next message as soon as the answer to the one before has come" },
+	{ 0, "wait_destroy", "queue pairs are destroyed at once" },
+	{ 0, "inline_recv", "received data always goes to the receive's own memory" },
+	{ 0, "mr_per_qp", "all queue pairs of an end use one memory region" },
+	{ 0, "use_old_post_send", "there is one way to post a request" },
+	{ 0, "cpu_util", "an lcore that polls is always busy; uroce-top says how much of that was work" },
+	{ 0, "use_hugepages", "hugepages are used when enough of them are free" },
+	{ 0, "disable_pcie_relaxed", "data is copied by the CPU, not by a device over PCIe" },
+	{ 0, "mmap", "messages lie in the program's own memory" },
+	{ 0, "mmap-offset", "messages lie in the program's own memory" },
+	{ 0, "use_cuda", "messages lie in the memory of the host" },
+	{ 0, "odp", "no memory is pinned, so there is nothing to page on demand" },
+	{ 0, "log_dci_streams", "connections are RC" },
+	{ 0, "log_active_dci_streams", "connections are RC" },
+	{ 0, "aes_block_size", "RoCE does not encrypt" },
+	{ 0, "retry_count", "use --retry-cnt N" },
 	{ 0, "dont_xchg_versions", "both ends have to be uroce-perf of one version" },
 };
 
@@ -181,16 +208,12 @@ int perf_perftest_refuse(char *const *argv, int letter)
 	bool is_long = strncmp(word, "--", 2) == 0 && (optopt == 0 || letter == ':');
 	const char *why;
 
-	if (letter == ':')
-		return is_long ? app_complain(APP_EXIT_USAGE, "option '%s' requires an argument", word) :
-				 app_complain(APP_EXIT_USAGE, "option requires an argument -- '%c'", optopt);
-	if (!is_long && strncmp(word, "--", 2) == 0 && strchr(word, '='))
-		return app_complain(APP_EXIT_USAGE, "option '%s' takes no argument", word);
+	if (letter == ':' || (!is_long && strncmp(word, "--", 2) == 0 && strchr(word, '=')))
+		return app_option_refuse(argv, letter);
 	is_long = optopt == 0;
 	why = find_why(is_long ? '\0' : (char)optopt, is_long ? word + 2 : NULL);
 	if (why)
 		return is_long ? app_complain(APP_EXIT_USAGE, "%s: %s", word, why) :
 				 app_complain(APP_EXIT_USAGE, "-%c: %s", optopt, why);
-	return is_long ? app_complain(APP_EXIT_USAGE, "unrecognized option '%s'; --help lists them", word) :
-			 app_complain(APP_EXIT_USAGE, "invalid option -- '%c'; --help lists them", optopt);
+	return app_option_refuse(argv, letter);
 }

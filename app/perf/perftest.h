@@ -28,7 +28,8 @@ enum {
 		{ "rate_units", required_argument, NULL, PERFTEST_UNITS },                                        \
 		{ "burst_size", required_argument, NULL, PERFTEST_BURST },                                        \
 		{ "limit_bw", required_argument, NULL, 'w' }, { "limit_msgrate", required_argument, NULL, 'y' },  \
-		{ "report-histogram", no_argument, NULL, 'H' },                                                   \
+		{ "report-histogram", no_argument, NULL, 'H' }, { "inline_size", required_argument, NULL, 'I' },  \
+		{ "ib-dev", required_argument, NULL, 'd' }, { "qp", required_argument, NULL, 'q' },               \
 	{                                                                                                         \
 		"out_json_file", required_argument, NULL, PERFTEST_JSON_FILE                                      \
 	}

@@ -10,7 +10,6 @@
  * patterns and compares, too. Otherwise the client is one of ours, and the server echoes.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +19,7 @@
 
 #include "common/eal.h"
 #include "common/number.h"
+#include "common/option.h"
 #include "common/pipe.h"
 #include "common/ports.h"
 #include "pingpong/side.h"
@@ -496,7 +496,7 @@ static int parse_options(struct options *options, int argc, char **argv)
 	struct uroce_addr addr;
 	int letter;
 
-	while ((letter = getopt_long(argc, argv, "d:p:Rs:m:r:n:hV", long_options, NULL)) != -1) {
+	while ((letter = app_option_next(argc, argv, ":d:p:Rs:m:r:n:hV", long_options)) != -1) {
 		if (letter == 'h') {
 			fputs(help_text, stdout);
 			return 1 + APP_EXIT_OK;

@@ -1,7 +1,6 @@
 /* rping.c - uroce-rping: rping's exchange over connections by address, as client or server of any rping */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 
 #include "common/eal.h"
 #include "common/number.h"
+#include "common/option.h"
 #include "common/ports.h"
 #include "rping/end.h"
 
@@ -409,7 +409,7 @@ static int parse_options(struct rping_options *options, int argc, char **argv)
 	bool client = false;
 	int letter;
 
-	while ((letter = getopt_long(argc, argv, "d:sca:p:C:S:VvPh", long_options, NULL)) != -1) {
+	while ((letter = app_option_next(argc, argv, ":d:sca:p:C:S:VvPh", long_options)) != -1) {
 		if (letter == 'h') {
 			fputs(help_text, stdout);
 			return 1 + APP_EXIT_OK;

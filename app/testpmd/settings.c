@@ -1,7 +1,6 @@
 /* settings.c - reads the rows of settings from the command line, a file and the prompt */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
-#include <getopt.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include <rte_cfgfile.h>
 
 #include "common/number.h"
+#include "common/option.h"
 #include "common/ports.h"
 #include "testpmd/rows.h"
 
@@ -338,7 +338,7 @@ static int take_letter(struct settings *settings, int letter, const char *text)
 			return set_value(settings, &rows[i], rows[i].kind == FLAG ? "1" : text, "--");
 		}
 	}
-	return APP_EXIT_USAGE; /* getopt has complained */
+	return APP_EXIT_USAGE; /* app_option_next() has complained */
 }
 
 /* The rows as getopt_long wants them; short holds the letters. */
@@ -346,6 +346,7 @@ static void make_options(struct option *options, char *letters)
 {
 	size_t n = 0;
 
+	*letters++ = ':';
 	for (size_t i = 0; i < ROWS; i++) {
 		bool argument = rows[i].kind != FLAG;
 
@@ -376,7 +377,7 @@ int settings_read(struct settings *settings, int argc, char **argv)
 
 	*settings = rows_defaults;
 	make_options(options, letters);
-	while (error == 0 && (letter = getopt_long(argc, argv, letters, options, NULL)) != -1) {
+	while (error == 0 && (letter = app_option_next(argc, argv, letters, options)) != -1) {
 		if (letter == 'h' || letter == 'V' || letter == LETTER_KEYS) {
 			if (letter == 'h')
 				rows_print_help();

@@ -156,8 +156,11 @@ def wrong_options_are_refused_in_one_line_with_status_2(_):
             ("testpmd", "--idle", "never"), ("testpmd", "stray"), ("testpmd", "--ip", "10.0.0.1/24"),
             ("pingpong",), ("pingpong", "--ip", "10.0.0.1/24"), ("pingpong", "--ip", "10.0.0.1", "-m", "300"),
             ("pingpong", "--ip", "10.0.0.1", "-s", "-5"), ("pingpong", "--ip", "10.0.0.1", "--vlan", "4095"),
-            ("pingpong", "--ip", "10.0.0.1", "--vlan", "1:9"), ("decode",)):
+            ("pingpong", "--ip", "10.0.0.1", "--vlan", "1:9"), ("decode",),
+            *((name, word) for name in (*PROGRAMS, "nvmetcli") for word in ("--fly", "-Z"))):
         code, out, err = run(name, *arguments)
+        if arguments in (["--fly"], ["-Z"]):
+            want(err.startswith("uroce-" + name + ": ") and "--help" in err and err.count("\n") == 1, name, err)
         want(code == 2, name, arguments, "status", code, out, err)
         want(len(err.strip().splitlines()) >= 1 and "uroce-" + name in err, name, arguments, err)
 
@@ -174,16 +177,35 @@ def perf_takes_the_words_of_perftest_or_says_what_to_do_instead(directory):
         want(code == 0 and err == "", words, code, out, err)
         want("-A" not in words or ("FETCH" in words[1]) == ("fetch-and-add" in out.lower()), words, out)
     want(json.load(open(json_path))["results"][0]["op"] == "write", "the results are there")
-    for words, sentence in ((["-x", "3"], "-x: there is one GID"), (["-e"], "-e: completions are polled"),
+    for words, sentence in ((["-x", "3"], "-x: a port has one GID"), (["-e"], "-e: uroce-perf polls"),
                             (["-S", "1"], "--vlan"), (["-l", "8"], "-l: "), (["-U"], "-H prints"),
                             (["--tos=300"], "0 to 255"),
-                            (["--rate_limit_type=HW"], "as with SW"), (["-c", "UD"], "-c UD: connections are RC"),
+                            (["--rate_limit_type=HW"], "as perftest's type SW"), (["-c", "UD"], "-c UD: connections are RC"),
                             (["-A", "ADD"], "FETCH_AND_ADD"), (["-C"], "cycles_per_packet"),
                             (["--out_json"], "--json FILE"),
-                            (["--nothing"], "'--nothing'"), (["-Z"], "option -- 'Z'"), (["-s"], "requires an argument"),
+                            (["--nothing"], "'--nothing'; --help"), (["-Z"], "option -- 'Z'; --help"), (["-s"], "requires an argument"),
                             (["--size"], "'--size' requires an argument"), (["--all=3"], "takes no argument")):
         code, out, err = run("perf", *words)
         want(code == 2 and sentence in err and err.count("\n") == 1, words, code, out, err)
+
+
+@case
+def perf_knows_every_option_of_perftest(_):
+    """Those that its eight programs name: none is called unrecognized."""
+    names = set()
+    for op in ("send", "write", "read", "atomic"):
+        for mode in ("bw", "lat"):
+            if shutil.which(f"ib_{op}_{mode}") is None:
+                raise Skipped("perftest is not installed")
+            text = subprocess.run([f"ib_{op}_{mode}", "--help"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                  text=True).stdout
+            for letter, name in re.findall(r"^ +(?:(-[A-Za-z]),? )?(--[\w-]+)", text, re.M):
+                names |= {letter, name}
+    names.discard("")
+    want(len(names) > 80, names)
+    for name in sorted(names - {"-h", "--help", "-V", "--version"}):
+        _, _, err = run("perf", name, *["--no-such-option"] * 2)
+        want(f"'{name}'" not in err.replace(f"'{name}' requires", "") and f"option -- '{name[1:]}'" not in err, name, err)
 
 
 @case
