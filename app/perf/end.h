@@ -99,7 +99,8 @@ struct perf_end {
 	uint64_t filled;    /* when they were last counted, TSC */
 	uint32_t next_flow; /* whose turn it is to post */
 	uint64_t window_began, window_completed;
-	uint64_t told, told_completed; /* when the last line of progress was printed */
+	uint64_t told, told_completed; /* when the last line of progress was printed, and what was counted until then */
+	uint64_t told_again, told_probes;
 	uint64_t ping_began;
 	uint64_t replies; /* lat: messages answered */
 	uint32_t turns;

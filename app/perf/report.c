@@ -121,12 +121,13 @@ void perf_report_histogram(const struct perf_result *result)
 	fflush(out);
 }
 
-void perf_report_progress(const struct perf_case *test, uint64_t messages, double seconds)
+void perf_report_progress(const struct perf_case *test, const struct perf_tally *last)
 {
-	double per_s = (double)messages / seconds;
+	double per_s = (double)last->messages / last->seconds;
 
-	fprintf(out, " %-10u ... %.3f Gb/s, %.6f M messages/s\n", test->size_bytes, per_s * test->size_bytes * 8 / 1e9,
-		per_s / 1e6);
+	fprintf(out, " %-10u ... %.3f Gb/s, %.6f M messages/s, %lu packets sent again, %lu probes\n", test->size_bytes,
+		per_s * test->size_bytes * 8 / 1e9, per_s / 1e6, (unsigned long)last->retransmits,
+		(unsigned long)last->probes);
 }
 
 void perf_report_result(const struct perf_result *result)

@@ -17,8 +17,8 @@ void perf_report_environment(const struct perf_environment *environment, const s
 void perf_report_connection(const struct perf_case *test, const struct perf_peer *local,
 			    const struct perf_peer *remote);
 
-/* How it goes, of a case that takes long: messages of size_bytes in the last `seconds`. */
-void perf_report_progress(const struct perf_case *test, uint64_t messages, double seconds);
+/* How it goes, of a case that takes long: messages, retransmits and probes of the last `seconds`. */
+void perf_report_progress(const struct perf_case *test, const struct perf_tally *last);
 
 /* A row of it, and what else there is to know. */
 void perf_report_result(const struct perf_result *result);

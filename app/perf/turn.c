@@ -45,13 +45,27 @@ static void stop_measuring(struct perf_end *end)
 	end->phase = PHASE_DRAIN;
 }
 
+/* Of this end, and of the other one when it is here. */
+static uint64_t count_both(const struct perf_end *end, const char *name)
+{
+	return perf_end_counter(end, name) + (end->other ? perf_end_counter(end->other, name) : 0);
+}
+
+static void begin_to_tell(struct perf_end *end)
+{
+	end->told = end->now;
+	end->told_completed = end->completed;
+	end->told_again = count_both(end, "retransmitted_packets");
+	end->told_probes = count_both(end, "early_probes");
+}
+
 void perf_end_begin(struct perf_end *end)
 {
 	end->base_retransmits = perf_end_counter(end, "retransmitted_packets");
 	end->base_probes = perf_end_counter(end, "early_probes");
 	end->base_rnr_naks = perf_end_counter(end, "rnr_nak_retry_err");
-	end->phase_began = end->progressed = end->told = rte_rdtsc();
-	end->told_completed = end->completed;
+	end->phase_began = end->progressed = end->now = rte_rdtsc();
+	begin_to_tell(end);
 	end->phase = has_clock(end) ? PHASE_WARM : PHASE_DONE;
 	if (end->phase == PHASE_DONE)
 		return;
@@ -130,10 +144,14 @@ static void tell_progress(struct perf_end *end)
 
 	if (cycles < cycles_of(TELL_S) || (end->way != 0 && end->other))
 		return;
-	perf_report_progress(&end->test, end->completed - end->told_completed,
-			     (double)cycles / (double)rte_get_tsc_hz());
-	end->told = end->now;
-	end->told_completed = end->completed;
+	perf_report_progress(&end->test,
+			     &(struct perf_tally){
+				     .messages = end->completed - end->told_completed,
+				     .seconds = (double)cycles / (double)rte_get_tsc_hz(),
+				     .retransmits = count_both(end, "retransmitted_packets") - end->told_again,
+				     .probes = count_both(end, "early_probes") - end->told_probes,
+			     });
+	begin_to_tell(end);
 }
 
 static void look_at_clock(struct perf_end *end)

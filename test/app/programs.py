@@ -622,12 +622,12 @@ def nobody_listening_is_status_3_everywhere(directory):
 
 @case
 def perf_and_pingpong_tell_how_it_goes_and_end_at_once_when_interrupted(directory):
-    perf = Running(directory, "perf", "perf", "--op", "write", "--mode", "bw", "-D", "60")
+    perf = Running(directory, "perf", "perf", "--op", "write", "--mode", "bw", "-D", "60", "--loss", "0.01")
     server = Running(directory, "server", "pingpong", *memif(directory, "server", "02:00:00:00:00:01"), "--device",
                      "net_memif0", "-p", "18604", "-n", "1000000000", "--ip", "fe80::1/64")
     client = None
     try:
-        perf.wait_for(r"(?s)\.\.\. .*M messages/s.*\.\.\. .*M messages/s")
+        perf.wait_for(r"\.\.\. .*M messages/s, [1-9]\d* packets sent again, \d+ probes\n.*\.\.\. .*M messages/s")
         want(perf.interrupt() == 130 and perf.text().endswith("uroce-perf: interrupted\n"), perf.text())
         server.wait_for("waiting for a client")
         client = Running(directory, "client", "pingpong", *memif(directory, "client", "02:00:00:00:00:02"), "--device",
