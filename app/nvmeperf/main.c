@@ -287,6 +287,10 @@ int main(int argc, char **argv)
 		all.options.nqn = OWN_NQN;
 	else if ((code = app_eal_choose_device(&args, &all.options.device)) != APP_EXIT_OK)
 		return code;
+	if (all.options.dry_run) {
+		options_print_plan(&all.options);
+		return APP_EXIT_OK;
+	}
 	config.devices[0] = all.local ? "loop" : all.options.device;
 	config.last_core = !all.local;
 	app_end_when_interrupted();

@@ -31,7 +31,8 @@ enum option_letter {
 	BLOCK,
 	NSID,
 	CYCLES,
-	FAILOVER
+	FAILOVER,
+	DRY_RUN
 };
 
 static const struct option long_options[] = {
@@ -56,6 +57,7 @@ static const struct option long_options[] = {
 	{ "failover", required_argument, NULL, FAILOVER },
 	{ "cycles", required_argument, NULL, CYCLES },
 	{ "json", required_argument, NULL, JSON },
+	{ "dry-run", no_argument, NULL, DRY_RUN },
 	{ "help", no_argument, NULL, 'h' },
 	{ "version", no_argument, NULL, 'V' },
 	{ NULL, 0, NULL, 0 },
@@ -90,6 +92,7 @@ static const char help_text[] =
 	"                     cut S seconds into a case\n"
 	"  --cycles N         instead: connect and disconnect all queues so often, 1 ... 10^9\n"
 	"  --json FILE        writes the results there, too\n"
+	"  --dry-run          print the cases that would be measured, and end\n"
 	"  -h, --help  -V, --version\n"
 	"\n"
 	"Exit: 0 all was right, 1 failed, 2 usage, 3 environment, 130 interrupted.\n";
@@ -201,8 +204,11 @@ static int take_option(struct options *options, int letter, const char *text)
 	case JSON:
 		options->json = text;
 		return APP_EXIT_OK;
+	case DRY_RUN:
+		options->dry_run = true;
+		return APP_EXIT_OK;
 	default:
-		return APP_EXIT_USAGE; /* getopt has complained */
+		return APP_EXIT_USAGE; /* app_option_next() has complained */
 	}
 }
 
@@ -308,4 +314,29 @@ int options_parse(struct options *options, int argc, char **argv)
 		return 1 + app_complain(APP_EXIT_USAGE, "\"%s\": every word is an option here", argv[optind]);
 	code = check(options);
 	return code ? 1 + code : 0;
+}
+
+void options_print_plan(const struct options *options)
+{
+	uint32_t count = 0;
+
+	if (options->connect)
+		printf("target: %s of %s, port %u, over %s with %s\n", options->nqn, options->connect, options->service,
+		       options->device, options->ip);
+	else
+		printf("target: in this process, over loop ports, with %s in blocks of %u bytes\n", options->store,
+		       options->disk.block_bytes);
+	if (options->cycles) {
+		printf("%lu times %u I/O queues are connected and disconnected\n", options->cycles, options->queues);
+		return;
+	}
+	for (unsigned rw = 0; rw < OPTIONS_RWS; rw++) {
+		for (uint32_t s = 0; s < options->size_count && options->rws[rw]; s++) {
+			for (uint32_t d = 0; d < options->depth_count; d++, count++)
+				printf("  %-9s %7u bytes, %u under way in each of %u queues, %g s\n",
+				       options_rw_names[rw], options->sizes[s], options->depths[d], options->queues,
+				       options->seconds);
+		}
+	}
+	printf("%u cases, about %.1f s\n", count, count * options->seconds);
 }

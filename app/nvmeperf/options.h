@@ -18,12 +18,15 @@ struct options {
 	uint32_t service, nsid, queues, read_percent, block_bytes;
 	uint32_t sizes[OPTIONS_LIST_MAX], size_count, depths[OPTIONS_LIST_MAX], depth_count;
 	bool rws[OPTIONS_RWS];
-	bool verify, bare;
+	bool verify, bare, dry_run;
 	uint32_t in_capsule_bytes;
 	uint64_t cycles;
 	double seconds, failover_s; /* failover_s: 0: the link is not cut */
 	struct settings_disk disk;  /* without connect */
 };
+
+/* What --dry-run says: the target, and the cases. */
+void options_print_plan(const struct options *options);
 
 /* 0 to go on, or 1 + what to exit with. */
 int options_parse(struct options *options, int argc, char **argv);

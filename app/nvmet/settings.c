@@ -465,7 +465,7 @@ static int take_disk_option(struct settings *settings, struct line *line, int le
 		line->no_config = "--host-nqn";
 		return take_hosts("--host-nqn", text, subsystem);
 	default:
-		return APP_EXIT_USAGE; /* getopt has complained */
+		return APP_EXIT_USAGE; /* app_option_next() has complained */
 	}
 }
 

@@ -10,6 +10,7 @@
 
 #include "common/eal.h"
 #include "common/number.h"
+#include "perf/help.h"
 #include "perf/options.h"
 #include "perf/pair.h"
 #include "perf/perftest.h"
@@ -49,91 +50,6 @@ const char *const perf_junk_names[PERF_JUNKS] = {
 	[PERF_JUNK_REQ_OPEN] = "req-open", [PERF_JUNK_REQ_BAD] = "req-bad",
 };
 
-static const char help_text[] =
-	"uroce-perf [EAL options] -- [options]             both ends in this process, over loop ports\n"
-	"uroce-perf [EAL options] -- --server --ip A/LEN [options]\n"
-	"uroce-perf [EAL options] -- --ip A/LEN [options] HOST\n"
-	"Measures bandwidth and latency of RDMA operations. Without -- all arguments are the program's.\n"
-	"\n"
-	"What to measure\n"
-	"  --op OP              send, send_imm, write, write_imm, read, fadd, cswap; repeatable (default: all)\n"
-	"  --mode MODE          bw or lat (default: both)\n"
-	"  -s, --size N[,N...]  bytes a message, 1 ... 1073741824 (default 65536 for bw, 64 for lat; atomics: 8)\n"
-	"  -a, --all            sizes 1, 2, 4 ... 1048576\n"
-	"  -m, --mtu N          path MTU: 256, 512, 1024, 2048 or 4096 (default 4096 on loop, 1024 elsewhere)\n"
-	"  -q, --qps N          queue pairs, 1 ... 131072 (default 1; lat uses one)\n"
-	"  --idle N             connected queue pairs besides, with nothing to do, 0 ... 131072\n"
-	"  -t, --tx-depth N     requests outstanding a QP, 1 ... 32768 (default 128)\n"
-	"  -r, --rx-depth N     receives posted a QP, 1 ... 32768 (default: twice the tx depth, at most 512)\n"
-	"  -o, --outs N         READs and atomics outstanding a QP, 1 ... 128 (default 16)\n"
-	"  -Q, --cq-mod N       ask for a completion every N requests, 1 ... tx depth (default 16, or depth / 4)\n"
-	"  -I, --inline N       data up to N bytes goes inline, 0 ... 512 (default 0 for bw, 220 for lat)\n"
-	"  -u, --qp-timeout N   ACK timer 4.096 us * 2^N, 0 ... 31; 0 = off (default 14)\n"
-	"  --retry-cnt N        retransmissions before a request fails, 0 ... 7 (default 7)\n"
-	"  --rnr-timer N        what an RNR NAK asks to wait: code 0 ... 31 (default 12 = 0.64 ms; 1 = 0.01 ms)\n"
-	"  --flow-control       end-to-end credits: SENDs wait for receives instead of being refused (RNR)\n"
-	"  --ack-each           this side ACKs each message that asks for it, not all of a burst at once\n"
-	"  --rx-rate N          a slow receiver: it posts at most N receives a second, 1 ... 1000000000\n"
-	"  --use-srq            the queue pairs of an end share one queue of receives; -r is its size, at most 32768\n"
-	"                       (default: what they would have had of their own)\n"
-	"  --rate_limit X       bw: an end posts at most X Gbit/s of payload, on all queue pairs together\n"
-	"  --rate_units U       of X: g (Gbit/s, default), M (MiB/s) or p (messages a second)\n"
-	"  --burst_size N       messages that may leave at once, 1 ... 1048576 (default: those of 10 ms)\n"
-	"  -D, --duration S     seconds a case, 0.01 ... 86400 (default 0.6)\n"
-	"  -n, --iters N        messages a QP instead, 1 ... 1000000000000\n"
-	"  -b, --bidirectional  both ends send (bw)\n"
-	"  --verify             fill and check every payload byte and every counter\n"
-	"  -w, --limit_bw X     bw: a case with less than X Gbit/s has failed\n"
-	"  -y, --limit_msgrate X  bw: a case with less than X million messages a second has failed\n"
-	"  -H, --report-histogram  lat: prints how many messages took how long, too\n"
-	"  --limit              on loop: measures beside it the least that any such stack must do, in 31 pairs of\n"
-	"                       windows that add up to -D each (default 1.55 s). bw: mbuf, headers, copy with\n"
-	"                       ICRC, tx, rx, copy with ICRC; lat: bare frames, back and forth\n"
-	"  --lose N             with --limit in lat mode: what it costs when the Nth frame with payload of a message\n"
-	"                       is lost (the last one, if it has fewer)\n"
-	"  --junk KIND          bw: how fast frames are refused that no QP here has asked for (qpn), or whose ICRC\n"
-	"                       is wrong (icrc), and what the case keeps beside them; windows as with --limit;\n"
-	"                       req-unserved, req-open, req-bad: requests to connect that nobody answers for, that\n"
-	"                       nobody accepts, or that are none\n"
-	"  --icrc NAME          what copies payloads with their ICRC: vpclmul, vpclmul256, pclmul or isal\n"
-	"                       (default: the best)\n"
-	"\n"
-	"Where\n"
-	"  --nb-cores N         1: one core does both ends (default); 2: one each\n"
-	"  --lcores N           bw on loop: 2 ... 8 lcores with both ends of QPs of their own each, all at once and\n"
-	"                       each alone; windows as with --limit\n"
-	"  --server             wait for a client; HOST: where the server waits\n"
-	"  -p, --port N         TCP port for the parameters, 1 ... 65535 (default 18515)\n"
-	"  -R, --rdma_cm        no TCP: the parameters go over a connection by address; HOST is the server's --ip\n"
-	"  -d, --device DEV     a virtual device (net_af_packet0,iface=eth0), a PCI address, or one given to EAL\n"
-	"                       (default with --server or HOST: the first that was given to EAL); both ends\n"
-	"                       here: loop (default), or memif[,rsize=N][,bsize=N]: through shared memory\n"
-	"  --failover S         on loop: a second link is the alternate path of each QP, and S seconds into a case\n"
-	"                       the first one is cut\n"
-	"  --connections N      instead of traffic: N connections by address under way at a time, made and taken down\n"
-	"                       for -D seconds; with --server and HOST, whose RoCE address it is, over port -p\n"
-	"  --ip ADDR/LEN        own address; both ends here: two, one for each (default 10.0.0.1/24 and 10.0.0.2/24)\n"
-	"  --vlan ID[:PRIO]     frames are of this VLAN, and so must be what comes: 1 ... 4094, or 0 for a tag with a\n"
-	"                       priority alone; priority 0 ... 7 (default none; the same at both ends)\n"
-	"  --gateway ADDR       with --server or HOST: router for a peer outside the network of --ip (default none)\n"
-	"\n"
-	"Faults of the link, on what this process receives\n"
-	"  --loss P --dup P --reorder P --corrupt P   probabilities 0 ... 1 of a frame\n"
-	"  --seed N             repeats their sequence (default 1)\n"
-	"\n"
-	"  --record DIR         a queue pair that fails leaves its last frames there, and why\n"
-	"  --json FILE          writes the results there, too; - is standard output\n"
-	"  --report FILE.html   writes a page with tables, plots and what they mean there, too; it needs nothing else\n"
-	"  -h, --help  -V, --version\n"
-	"\n"
-	"Also of perftest, with its meaning: -A TYPE, -c RC, -F, -N, -T TOS, --run_infinitely, --report_gbits,\n"
-	"--out_json_file FILE; of its other options uroce-perf says why it has none, or what to use instead.\n"
-	"\n"
-	"What takes longer than a second prints a line each second.\n"
-	"Exit: 0 all went well, 1 a completion failed, a byte was wrong, or -w or -y was not reached, 2 usage,\n"
-	"3 environment (also: nobody listens at HOST), 4 internal, 130 interrupted (ctrl-C; the results so far have\n"
-	"been printed).\n";
-
 /* Options without a letter. */
 enum {
 	OPT_OP = 256,
@@ -164,7 +80,8 @@ enum {
 	OPT_ICRC,
 	OPT_JSON,
 	OPT_RECORD,
-	OPT_REPORT
+	OPT_REPORT,
+	OPT_DRY_RUN
 };
 
 static const struct option long_options[] = {
@@ -213,6 +130,7 @@ static const struct option long_options[] = {
 	{ "json", required_argument, NULL, OPT_JSON },
 	{ "record", required_argument, NULL, OPT_RECORD },
 	{ "report", required_argument, NULL, OPT_REPORT },
+	{ "dry-run", no_argument, NULL, OPT_DRY_RUN },
 	PERFTEST_LONG_OPTIONS,
 	{ "help", no_argument, NULL, 'h' },
 	{ "version", no_argument, NULL, 'V' },
@@ -424,6 +342,9 @@ static int take_option(int letter, const char *text, struct perf_options *option
 	case OPT_REPORT:
 		options->page_path = text;
 		return APP_EXIT_OK;
+	case OPT_DRY_RUN:
+		options->dry_run = true;
+		return APP_EXIT_OK;
 	}
 	return take_what(letter, text, options);
 }
@@ -568,7 +489,7 @@ int perf_options_parse(int argc, char **argv, struct perf_options *options, bool
 				     NULL)) != -1) {
 		if (letter == 'h' || letter == 'V') {
 			if (letter == 'h')
-				fputs(help_text, stdout);
+				fputs(perf_help_text, stdout);
 			else
 				printf("uroce-perf %s\n", uroce_version());
 			*done = true;

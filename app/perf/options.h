@@ -83,6 +83,7 @@ struct perf_options {
 	bool by_address; /* no TCP: the other process is reached over the ports */
 	const char *json_path, *page_path;
 	const char *record_path; /* NULL: queue pairs that fail leave nothing */
+	bool dry_run;
 };
 
 /* APP_EXIT_OK: go on. Otherwise *done tells whether that was --help or --version, and the code what to exit with. */

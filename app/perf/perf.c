@@ -16,6 +16,7 @@
 #include "perf/options.h"
 #include "perf/pair.h"
 #include "perf/remote.h"
+#include "perf/plan.h"
 #include "perf/report.h"
 
 #define LOOP_MTU_BYTES 4096u
@@ -320,10 +321,7 @@ static int start(struct perf *perf, const struct app_args *args)
 		.main_is_busy = true,
 		.last_core = options->host != NULL,
 	};
-	int code = choose_device(options, args);
 
-	if (code)
-		return code;
 	config.devices[0] = options->device;
 	perf_report_open(options->json_path && strcmp(options->json_path, "-") == 0);
 	if (options->json_path || options->page_path) {
@@ -347,6 +345,13 @@ int main(int argc, char **argv)
 	code = perf_options_parse(args.own_count, args.own, &perf.options, &done);
 	if (code || done)
 		return code;
+	code = choose_device(&perf.options, &args);
+	if (code)
+		return code;
+	if (perf.options.dry_run) {
+		perf_plan_print(&perf.options);
+		return APP_EXIT_OK;
+	}
 	code = start(&perf, &args);
 	if (perf.json)
 		perf_json_start(perf.json, argc, argv);

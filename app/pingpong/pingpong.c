@@ -38,7 +38,7 @@ struct options {
 	uint32_t size, mtu, rx_depth, iterations;
 	struct uroce_vlan vlan;
 	const char *gateway;
-	bool by_address;
+	bool by_address, dry_run;
 };
 
 struct peer {
@@ -418,19 +418,13 @@ static int run(struct pingpong *pp)
 /* ---- the command line ---- */
 
 static const struct option long_options[] = {
-	{ "ip", required_argument, NULL, 'I' },
-	{ "device", required_argument, NULL, 'd' },
-	{ "port", required_argument, NULL, 'p' },
-	{ "size", required_argument, NULL, 's' },
-	{ "mtu", required_argument, NULL, 'm' },
-	{ "rx-depth", required_argument, NULL, 'r' },
-	{ "iters", required_argument, NULL, 'n' },
-	{ "vlan", required_argument, NULL, 'v' },
-	{ "gateway", required_argument, NULL, 'g' },
-	{ "rdma_cm", no_argument, NULL, 'R' },
-	{ "help", no_argument, NULL, 'h' },
-	{ "version", no_argument, NULL, 'V' },
-	{ NULL, 0, NULL, 0 },
+	{ "ip", required_argument, NULL, 'I' },      { "device", required_argument, NULL, 'd' },
+	{ "port", required_argument, NULL, 'p' },    { "size", required_argument, NULL, 's' },
+	{ "mtu", required_argument, NULL, 'm' },     { "rx-depth", required_argument, NULL, 'r' },
+	{ "iters", required_argument, NULL, 'n' },   { "vlan", required_argument, NULL, 'v' },
+	{ "gateway", required_argument, NULL, 'g' }, { "dry-run", no_argument, NULL, 'D' },
+	{ "rdma_cm", no_argument, NULL, 'R' },       { "help", no_argument, NULL, 'h' },
+	{ "version", no_argument, NULL, 'V' },       { NULL, 0, NULL, 0 },
 };
 
 static const char help_text[] =
@@ -450,6 +444,7 @@ static const char help_text[] =
 	"  --vlan ID[:PRIO]   frames are of this VLAN, and so must be what comes: 1 ... 4094, or 0 for a tag with a\n"
 	"                     priority alone; priority 0 ... 7 (default none)\n"
 	"  --gateway ADDR     router for a peer outside the network of --ip (default none)\n"
+	"  --dry-run          print what would be done, and end\n"
 	"  HOST               where the server listens on TCP; its RoCE address comes from its answer\n"
 	"\n"
 	"A line a second tells how far it is.\n"
@@ -480,6 +475,9 @@ static bool take_option(struct options *options, int letter, const char *text)
 	case 'g':
 		options->gateway = text;
 		return true;
+	case 'D':
+		options->dry_run = true;
+		return true;
 	case 'R':
 		return options->by_address = true;
 	case 'v':
@@ -487,7 +485,7 @@ static bool take_option(struct options *options, int letter, const char *text)
 	case 'n':
 		return app_number_take32("--iters", text, 1, 1000000000, &options->iterations) == APP_EXIT_OK;
 	}
-	return false; /* getopt has complained */
+	return false; /* app_option_next() has complained */
 }
 
 /* 0 to go on, or 1 + what to exit with. */
@@ -518,6 +516,23 @@ static int parse_options(struct options *options, int argc, char **argv)
 	if (options->ip == NULL)
 		return 1 + app_complain(APP_EXIT_USAGE, "--ip ADDR/LEN is missing: our own address on the port");
 	return 0;
+}
+
+static int print_plan(const struct options *options)
+{
+	const char *over = options->by_address ? "by address" : "over TCP";
+
+	printf("port: %s, with %s\n", options->device, options->ip);
+	if (options->gateway || options->vlan.id || options->vlan.priority)
+		printf("gateway: %s; VLAN %u, priority %u\n", options->gateway ? options->gateway : "none",
+		       options->vlan.id, options->vlan.priority);
+	if (options->host)
+		printf("client: meets %s %s, port %u\n", options->host, over, options->port);
+	else
+		printf("server: is met %s, port %u\n", over, options->port);
+	printf("%u messages of %u bytes each way, path MTU %u, %u receives posted\n", options->iterations,
+	       options->size, options->mtu, options->rx_depth);
+	return APP_EXIT_OK;
 }
 
 /* Opens what the options name and runs. */
@@ -563,6 +578,8 @@ int main(int argc, char **argv)
 	exit_code = app_eal_choose_device(&args, &pp.options.device);
 	if (exit_code)
 		return exit_code;
+	if (pp.options.dry_run)
+		return print_plan(&pp.options);
 	config.devices[0] = pp.options.device;
 	config.last_core = pp.options.host != NULL; /* so that a server and a client share a machine well */
 	app_end_when_interrupted();

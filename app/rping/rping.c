@@ -332,14 +332,23 @@ static int open_and_run(struct rping *rping)
 /* ---- options ---- */
 
 static const struct option long_options[] = {
-	{ "ip", required_argument, NULL, 'I' },      { "device", required_argument, NULL, 'd' },
-	{ "server", no_argument, NULL, 's' },        { "client", no_argument, NULL, 'c' },
-	{ "addr", required_argument, NULL, 'a' },    { "port", required_argument, NULL, 'p' },
-	{ "count", required_argument, NULL, 'C' },   { "size", required_argument, NULL, 'S' },
-	{ "gateway", required_argument, NULL, 'g' }, { "vlan", required_argument, NULL, 'L' },
-	{ "verify", no_argument, NULL, 'V' },        { "verbose", no_argument, NULL, 'v' },
-	{ "persistent", no_argument, NULL, 'P' },    { "help", no_argument, NULL, 'h' },
-	{ "version", no_argument, NULL, 'X' },       { NULL, 0, NULL, 0 },
+	{ "ip", required_argument, NULL, 'I' },
+	{ "device", required_argument, NULL, 'd' },
+	{ "server", no_argument, NULL, 's' },
+	{ "client", no_argument, NULL, 'c' },
+	{ "addr", required_argument, NULL, 'a' },
+	{ "port", required_argument, NULL, 'p' },
+	{ "count", required_argument, NULL, 'C' },
+	{ "size", required_argument, NULL, 'S' },
+	{ "gateway", required_argument, NULL, 'g' },
+	{ "vlan", required_argument, NULL, 'L' },
+	{ "verify", no_argument, NULL, 'V' },
+	{ "verbose", no_argument, NULL, 'v' },
+	{ "persistent", no_argument, NULL, 'P' },
+	{ "help", no_argument, NULL, 'h' },
+	{ "version", no_argument, NULL, 'X' },
+	{ "dry-run", no_argument, NULL, 'D' },
+	{ NULL, 0, NULL, 0 },
 };
 
 static const char help_text[] =
@@ -362,6 +371,8 @@ static const char help_text[] =
 	"  -V, --verify       the client compares every byte\n"
 	"  -v, --verbose      print what was read\n"
 	"  -P, --persistent   a server of many clients, one after the other and at once\n"
+	"  --dry-run          print what would be done, and end\n"
+	"  -h, --help  --version\n"
 	"\n"
 	"Exit: 0 all iterations were right, 1 failed, 2 usage, 3 environment (also: nobody listens),\n"
 	"130 interrupted.\n";
@@ -399,8 +410,10 @@ static bool take_option(struct rping_options *options, bool *client, int letter,
 		return options->verbose = true;
 	case 'P':
 		return options->persistent = true;
+	case 'D':
+		return options->dry_run = true;
 	}
-	return false; /* getopt has complained */
+	return false; /* app_option_next() has complained */
 }
 
 /* 0 to go on, or 1 + what to exit with. */
@@ -432,6 +445,24 @@ static int parse_options(struct rping_options *options, int argc, char **argv)
 	return 0;
 }
 
+static int print_plan(const struct rping_options *options)
+{
+	printf("port: %s, with %s\n", options->device, options->ip);
+	if (options->gateway || options->vlan.id || options->vlan.priority)
+		printf("gateway: %s; VLAN %u, priority %u\n", options->gateway ? options->gateway : "none",
+		       options->vlan.id, options->vlan.priority);
+	if (options->server)
+		printf("server: listens at %s, port %u%s\n", options->peer ? options->peer : "all addresses",
+		       options->port, options->persistent ? ", for many clients" : "");
+	else if (options->count)
+		printf("client: connects to %s, port %u, for %lu iterations of %u bytes\n", options->peer,
+		       options->port, options->count, options->size);
+	else
+		printf("client: connects to %s, port %u, for iterations of %u bytes until ctrl-C\n", options->peer,
+		       options->port, options->size);
+	return APP_EXIT_OK;
+}
+
 int main(int argc, char **argv)
 {
 	static struct rping rping;
@@ -448,6 +479,8 @@ int main(int argc, char **argv)
 	exit_code = app_eal_choose_device(&args, &rping.options.device);
 	if (exit_code)
 		return exit_code;
+	if (rping.options.dry_run)
+		return print_plan(&rping.options);
 	config.devices[0] = rping.options.device;
 	config.last_core = !rping.options.server; /* so that a server and a client share a machine well */
 	app_end_when_interrupted();

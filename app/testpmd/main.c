@@ -155,12 +155,40 @@ static void take_addresses(struct uroce_port_config *config, const struct settin
 	}
 }
 
+/* As many as lcores poll it, when the settings want no other number. */
+static uint16_t queues_of_a_port(void)
+{
+	bool looped = settings.port_count == 0;
+
+	return (uint16_t)(looped && settings.nb_cores > 1 ? settings.nb_cores / 2 :
+			  settings.port_count == 2        ? 1 :
+							    settings.nb_cores);
+}
+
+/* For --dry-run: what follows from the settings. */
+static void print_plan(void)
+{
+	uint16_t queues = (uint16_t)(settings.rxq ? settings.rxq : settings.txq ? settings.txq : queues_of_a_port());
+	unsigned port_count = settings.port_count == 1 ? 1 : 2;
+
+	printf("plan\n  %u lcore%s, %u port%s with %u queue%s each, %lu bytes of memory for the messages of each port\n",
+	       settings.nb_cores, settings.nb_cores > 1 ? "s" : "", port_count, port_count > 1 ? "s" : "", queues,
+	       queues > 1 ? "s" : "", traffic_memory_bytes(&settings));
+	if (settings.target)
+		printf("  serves a peer that dials TCP port %u\n", settings.tcp_port);
+	else if (settings.peer[0])
+		printf("  %u queue pairs to the target at %s, TCP port %u\n", settings.qps, settings.peer,
+		       settings.tcp_port);
+	else if (port_count == 2)
+		printf("  %u queue pairs from port 0 to port 1%s\n", settings.qps, settings.both ? ", and back" : "");
+	else
+		printf("  no queue pairs before \"connect\" or \"listen\"\n");
+}
+
 static int open_ports(void)
 {
 	bool looped = settings.port_count == 0;
-	uint16_t queues = (uint16_t)(looped && settings.nb_cores > 1 ? settings.nb_cores / 2 :
-				     settings.port_count == 2        ? 1 :
-								       settings.nb_cores);
+	uint16_t queues = queues_of_a_port();
 	struct app_port_config config = { .port = port_config(queues, 0) };
 	int code;
 
@@ -369,6 +397,7 @@ int main(int argc, char **argv)
 		return code - 1;
 	if (settings.dry_run) {
 		settings_print(&settings, stdout);
+		print_plan();
 		return APP_EXIT_OK;
 	}
 	if (settings.json[0] && json_check(settings.json) != 0)

@@ -23,7 +23,7 @@ static uint64_t area_bytes(uint32_t message_bytes)
 }
 
 /* Enough for the queue pairs of the settings, and for some of a peer's. */
-static uint64_t memory_wanted(const struct settings *settings)
+uint64_t traffic_memory_bytes(const struct settings *settings)
 {
 	uint64_t peers = area_bytes(1u << 20) * 64, ours = area_bytes(settings->size) * settings->qps;
 
@@ -259,7 +259,7 @@ static int open_port(struct traffic *traffic, unsigned index)
 int traffic_open(struct traffic *traffic)
 {
 	pthread_mutex_init(&traffic->flows_lock, NULL);
-	traffic->memory_bytes = memory_wanted(traffic->settings);
+	traffic->memory_bytes = traffic_memory_bytes(traffic->settings);
 	traffic->depth = traffic->settings->depth;
 	traffic->cq_depth = traffic->settings->qps * 8 * traffic->settings->depth + 64;
 	traffic->area_message_bytes = traffic->settings->size;

@@ -67,6 +67,9 @@ struct traffic {
 	pthread_mutex_t flows_lock; /* flows go, or are looked at by another thread than their workers */
 };
 
+/* What a port needs for messages with these settings. */
+uint64_t traffic_memory_bytes(const struct settings *settings);
+
 /* 0, or -1 after a complaint. Ports are open; the EAL lcores 1 ... worker_count are free. */
 int traffic_open(struct traffic *traffic);
 int traffic_launch(struct traffic *traffic);

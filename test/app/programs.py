@@ -190,6 +190,34 @@ def perf_takes_the_words_of_perftest_or_says_what_to_do_instead(directory):
 
 
 @case
+def each_program_with_a_port_tells_its_plan_and_starts_nothing(directory):
+    """As nobody, with a device that is not there, and leaving no file behind; a wrong option is refused all the same."""
+    here = ["-d", "none0", "--ip", "10.0.0.1/24"]
+    missing = os.path.join(directory, "none")
+    for name, options, words in (
+            ("perf", ["--op", "read", "--op", "send", "-s", "64,128", "-D", "2"],
+             ("both ends in this process", "8 cases, about 16.0 s", "read      bw          64 bytes")),
+            ("perf", [*here, "--server", "-R"], ("server: ", "none0, with 10.0.0.1/24")),
+            ("perf", [*here, "192.0.2.7", "--mode", "lat", "--op", "write", "--vlan", "5:3", "-n", "77"],
+             ("192.0.2.7, TCP port 18515", "VLAN 5, priority 3", "one message at a time, 77 messages", "1 cases\n")),
+            ("pingpong", [*here, "-s", "99", "192.0.2.7"], ("192.0.2.7 over TCP", "of 99 bytes")),
+            ("rping", [*here, "-s", "-P", "-p", "7"], ("all addresses, port 7, for many clients",)),
+            ("nvme-perf", ["--rw", "read,randwrite", "--iodepth", "1,2", "--runtime", "3"],
+             ("memory:16M", "4 cases, about 12.0 s")),
+            ("nvmet", [*here, "--file", missing + ":1M"], (missing,)),
+            ("testpmd", [*here, "--target", "--nb-cores", "2", "--size", "1"],
+             ("2 lcores, 1 port with 2 queues each", "TCP port 18516"))):
+        code, out, err = run_unprivileged(directory, name, *options, "--dry-run")
+        want(code == 0 and err == "" and all(word in out for word in words), name, options, code, out, err)
+        want(not os.path.exists(missing), "a file was made")
+        if name != "testpmd":
+            total = re.search(r"^(\d+) cases", out, re.M)
+            want(total is None or out.count("\n  ") == int(total[1]), out)
+        code, _, err = run_unprivileged(directory, name, *options, "--dry-run", "--fly")
+        want(code == 2, name, code, err)
+
+
+@case
 def perf_knows_every_option_of_perftest(_):
     """Those that its eight programs name: none is called unrecognized."""
     names = set()
