@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include <rte_ethdev.h>
+#include <rte_mbuf.h>
 
 #include "testpmd/show.h"
 
@@ -21,6 +22,18 @@ static double seconds_now(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
+static void show_link(const struct drivers_ethdev *port, FILE *out)
+{
+	double gbit_per_s = 0;
+	bool up = drivers_ethdev_link_is_up(port, 0, &gbit_per_s);
+
+	fprintf(out, "  link %s", up ? "up" : "down");
+	if (up && gbit_per_s > 0)
+		fprintf(out, ", %g Gbit/s", gbit_per_s);
+	fprintf(out, "; %u receive and %u send descriptors a queue; %u mbufs of %u bytes\n", port->rx_desc,
+		port->tx_desc, port->pool->size, rte_pktmbuf_data_room_size(port->pool) - RTE_PKTMBUF_HEADROOM);
+}
+
 void show_port_info(const struct traffic *traffic, FILE *out)
 {
 	for (unsigned i = 0; i < traffic->port_count; i++) {
@@ -34,8 +47,16 @@ void show_port_info(const struct traffic *traffic, FILE *out)
 			port->ethdev->name, port->ethdev->driver, info.mac.bytes[0], info.mac.bytes[1],
 			info.mac.bytes[2], info.mac.bytes[3], info.mac.bytes[4], info.mac.bytes[5],
 			port->ethdev->queue_count, info.mtu_bytes);
-		for (uint32_t a = 0; a < info.addr_count; a++)
-			fprintf(out, "  %s\n", uroce_addr_format(&info.addrs[a], text, sizeof(text)));
+		show_link(port->ethdev, out);
+		for (uint32_t a = 0; a < info.addr_count; a++) {
+			fprintf(out, "  %s/%u", uroce_addr_format(&info.addrs[a], text, sizeof(text)),
+				info.prefix_bits[a]);
+			if (memcmp(&info.gateways[a], &(struct uroce_addr){ 0 }, sizeof(struct uroce_addr)) != 0)
+				fprintf(out, ", gateway %s", uroce_addr_format(&info.gateways[a], text, sizeof(text)));
+			if (info.vlans[a].id || info.vlans[a].priority)
+				fprintf(out, ", VLAN %u, priority %u", info.vlans[a].id, info.vlans[a].priority);
+			fprintf(out, "\n");
+		}
 	}
 }
 

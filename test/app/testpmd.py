@@ -78,7 +78,9 @@ def tshark(path, *arguments):
 # What is typed, what the answer has, and what comes behind it. {qpn}: a queue pair that asks; {d}: a folder.
 SESSION = (
     ("show config", r"size +300 +\(command line\)"),
-    ("show port info all", r"port 0: net_ring.* path MTU up to 1024"),
+    ("show port info all", r"port 0: net_ring.* path MTU up to 1024",
+     r"^  link up.*; 1024 receive and 1024 send descriptors a queue; [1-9]\d* mbufs of [1-9]\d* bytes$",
+     "^  10.0.0.1/24$"),
     ("show port info 0", '"show port info 0": wrong arguments; use$', r"^  show port info\|stats\|xstats all$"),
     ("inject loss", "wrong arguments; use$", r"^  inject loss\|dup\|reorder\|corrupt P"),
     ("set fast 1", "wrong arguments; use$", r"^  set size N .*\(1 \.\.\. 1048576; default 4096\)"),
