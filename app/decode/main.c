@@ -35,7 +35,7 @@ static const char usage[] =
 	"  -h, --help     this text\n"
 	"  -V, --version  the version\n"
 	"A frame is bad when a receiver would drop it (checksum, length, version, ICRC), and with --check\n"
-	"also when it differs. Exit: 0 none is bad, 1 some are, 2 wrong usage, 3 the file cannot be read.\n";
+	"also when it differs.\n\nExit: 0 none is bad, 1 some are, 2 wrong usage, 3 the file cannot be read.\n";
 
 /* What the BTH alone tells. */
 static char *print_bth(const struct wire_packet *packet, char *out, size_t out_bytes)

@@ -111,6 +111,24 @@ def every_program_tells_its_options_and_version_without_a_port(_):
 
 
 @case
+def each_manual_page_has_every_word_of_help(_):
+    """In sections: how it is called, what it does, and what it ends with."""
+    pages = [name for name in os.listdir(os.path.join(BUILD, "app")) if name.endswith(".1")]
+    want(len(pages) >= 11, pages)
+    for page in pages:
+        program_name = page[len("uroce-"):-2]
+        text = subprocess.run([program(program_name), "--help"], stdout=subprocess.PIPE, text=True,
+                              env={**os.environ, "COLUMNS": "80", "LC_ALL": "C.UTF-8"}).stdout
+        text = re.sub(r"^(usage|Exit): *", "", text, flags=re.M)
+        source = open(os.path.join(BUILD, "app", page)).read()
+        body = source[source.index(".SH SYNOPSIS"):source.index(".SH SEE ALSO")]
+        lines = [line for line in body.splitlines() if not line.startswith(".")]
+        words = "\n".join(lines).replace("\\&", "").replace("\\-", "-").replace("\\e", "\\").split()
+        want(words == text.split(), page, [pair for pair in zip(words, text.split()) if pair[0] != pair[1]][:3])
+        want(".SH DESCRIPTION" in body and ("Exit: " not in text or ".SH EXIT STATUS" in body), page, body[:300])
+
+
+@case
 def every_option_that_help_names_is_known(_):
     """With --no-such-option behind it, as its value and again, nothing begins; which option is not known is told."""
     for name in PROGRAMS:
