@@ -1,9 +1,11 @@
 # connections.py - connections by address, between uroce and rdma_cm of Linux, in both roles
 # SPDX-License-Identifier: BSD-3-Clause
-"""rping and ucmatose of rdma-core, and meet.c over librdmacm; our side is uroce-rping and mate.c. Where datagrams are
+"""rping and ucmatose of rdma-core, meet.c over librdmacm, and the example verbs_sender.c over libibverbs; our side is
+uroce-rping, mate.c and uroce-testpmd. Where datagrams are
 lost, netem in the guest loses them both ways, and nothing but them: IP protocol UDP and a BTH that begins with 64h."""
 import itertools
 
+from guest import HOST_IP
 from scripts import Batch
 
 PORT, MATE_PORT = 7174, 7471
@@ -142,6 +144,38 @@ class Told(Connection):
         return [program, *self.eal, "--", OWN["IPv4"][0], *self.own]
 
 
+class Sender(Connection):
+    """The example for users: requests of all kinds from libibverbs to a uroce-testpmd that is a target, twice."""
+    program, guest_program = "app/uroce-testpmd", "verbs_sender"
+    role, lasting = "server", True
+
+    def __init__(self, eal, family):
+        self.eal, self.family = eal, family
+        self.own_says = ("the peer has left", "rx_atomic_requests", "rx_send_requests")
+        self.guest_says = ("100 times WRITE, READ, SEND and FETCH_AND_ADD, every byte right",)
+
+    def name(self):
+        return f"libibverbs sends WRITE, READ, SEND and atomics to uroce-testpmd --target, {self.family}"
+
+    def seconds(self):
+        return 60
+
+    def own_listens(self, said):
+        return "serving peers that dial TCP port" in said
+
+    def disturb(self, own, _start, _harness):
+        return own
+
+    def guest_command(self):
+        index = 1 if self.family == "IPv4" else 0
+        sender = f"/tools/verbs_sender rxe0 {index} {HOST_IP} {PORT}"
+        return f"{sender} && sleep 1 && {sender}"
+
+    def own_command(self, program):
+        return [program, *self.eal, "--", "-d", "net_af_packet0", "--ip", OWN[self.family][0], "--target", "-p",
+                str(PORT)]
+
+
 def refusals(eal):
     """Linux ends what it does when it is refused with its own words for the reason.
 
@@ -188,5 +222,7 @@ def matrix(eal, full):
         for loss in (1, 10):
             yield Mate(eal, role, 64, 10, 100, loss)
         yield Posts(eal, role, 10, 100)
+    for family in OWN:
+        yield Sender(eal, family)
     yield from refusals(eal)
     yield from deaths(eal)

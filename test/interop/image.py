@@ -24,6 +24,8 @@ SCRIPT_SOURCES = [os.path.join(HERE, name) for name in
                   ("verbs.c", "script.c", "steps.c", "pump.c", "script.h", "steps.h", "pump.h")]
 # The same of connections (connections.py).
 MEET_SOURCE = os.path.join(HERE, "meet.c")
+# An example for users, which sends to a uroce-testpmd.
+SENDER_SOURCE = os.path.join(HERE, "..", "..", "app", "examples", "verbs_sender.c")
 SEARCH_PATH = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
 
 
@@ -113,6 +115,9 @@ def fill_root(root, kernel):
     meet = os.path.dirname(root) + "/meet"
     compile_into(meet, [MEET_SOURCE], ["-lrdmacm", "-libverbs"])
     put_with_libraries(root, meet, "/tools/meet")
+    sender = os.path.dirname(root) + "/verbs_sender"
+    compile_into(sender, [SENDER_SOURCE], ["-libverbs"])
+    put_with_libraries(root, sender, "/tools/verbs_sender")
     # libibverbs finds its provider by this file and loads it by this name.
     provider, = glob.glob("/usr/lib/*/libibverbs/librxe-rdmav*.so")
     put_with_libraries(root, provider, provider)
@@ -129,7 +134,7 @@ def recipe(package):
     versions = text_of("dpkg-query", "-W", "ibverbs-utils", "ibverbs-providers", "libibverbs-dev", "rdmacm-utils",
                        "busybox-static", "iproute2", "nvme-cli", "e2fsprogs", "fio", "tcpdump")
     digest = hashlib.sha256()
-    for name in (INIT, os.path.realpath(__file__), *SCRIPT_SOURCES, MEET_SOURCE):
+    for name in (INIT, os.path.realpath(__file__), *SCRIPT_SOURCES, MEET_SOURCE, SENDER_SOURCE):
         with open(name, "rb") as file:
             digest.update(file.read())
     digest.update((versions + package).encode())

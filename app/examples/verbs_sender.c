@@ -1,0 +1,213 @@
+/* verbs_sender.c - a program over libibverbs, on a Linux host, that sends requests to a uroce-testpmd --target */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ *   gcc -o verbs_sender verbs_sender.c -libverbs
+ *   ./verbs_sender DEVICE GID_INDEX HOST [PORT]         rxe0 1 192.0.2.9
+ *
+ * HOST is where the target listens on TCP. Both say the same in lines of text, first we: "uroce-testpmd 1 QUEUE-PAIRS
+ * BYTES PATH-MTU ADDRESS RKEY VA", then a line "QPN PSN" for each queue pair. The target connects its queue pairs before
+ * it answers, and serves until the TCP connection ends. Its memory at VA has a piece for each queue pair: a message, up
+ * to the next multiple of 64, and 64 bytes whose first 8 are for atomics.
+ */
+#include <arpa/inet.h>
+#include <infiniband/verbs.h>
+#include <netdb.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define BYTES 4096u
+#define MTU 1024u
+#define ROUNDS 100u
+#define COUNTER_AT BYTES /* of the target's piece */
+#define PSN 0x123456u
+
+static uint8_t memory[2 * BYTES + 64]; /* what is sent, what is read, a counter */
+static struct ibv_context *context;
+static struct ibv_mr *region;
+static struct ibv_cq *cq;
+static struct ibv_qp *qp;
+static uint32_t peer_qpn, peer_psn, peer_rkey;
+static uint64_t peer_va;
+
+static void fail(const char *what)
+{
+	perror(what);
+	exit(1);
+}
+
+static void open_device(const char *name)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	struct ibv_qp_init_attr init = {
+		.qp_type = IBV_QPT_RC,
+		.cap = { .max_send_wr = 4, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1 }
+	};
+	struct ibv_pd *pd;
+
+	for (int i = 0; list && list[i]; i++) {
+		if (strcmp(ibv_get_device_name(list[i]), name) == 0)
+			context = ibv_open_device(list[i]);
+	}
+	if (context == NULL || (pd = ibv_alloc_pd(context)) == NULL)
+		fail(name);
+	region = ibv_reg_mr(pd, memory, sizeof(memory), IBV_ACCESS_LOCAL_WRITE);
+	cq = ibv_create_cq(context, 4, NULL, NULL, 0);
+	init.send_cq = init.recv_cq = cq;
+	qp = region && cq ? ibv_create_qp(pd, &init) : NULL;
+	if (qp == NULL)
+		fail("memory region, completion queue and queue pair");
+}
+
+static int dial(const char *host, const char *port)
+{
+	struct addrinfo hints = { .ai_socktype = SOCK_STREAM }, *found;
+	int fd;
+
+	if (getaddrinfo(host, port, &hints, &found) != 0)
+		fail(host);
+	fd = socket(found->ai_family, SOCK_STREAM, 0);
+	if (fd < 0 || connect(fd, found->ai_addr, found->ai_addrlen) != 0)
+		fail(host);
+	freeaddrinfo(found);
+	return fd;
+}
+
+/* An IPv4 address is the last four bytes of its GID. */
+static void exchange(int fd, int gid_index, union ibv_gid *peer_gid)
+{
+	static const uint8_t mapped[12] = { [10] = 0xFF, [11] = 0xFF };
+	FILE *line = fdopen(dup(fd), "r");
+	char address[INET6_ADDRSTRLEN], said[64];
+	union ibv_gid gid;
+	int is_ipv4;
+
+	if (line == NULL || ibv_query_gid(context, 1, gid_index, &gid) != 0)
+		fail("GID");
+	is_ipv4 = memcmp(gid.raw, mapped, sizeof(mapped)) == 0;
+	inet_ntop(is_ipv4 ? AF_INET : AF_INET6, is_ipv4 ? gid.raw + 12 : gid.raw, address, sizeof(address));
+	dprintf(fd, "uroce-testpmd 1 1 %u %u %s 0 0\n%u %u\n", BYTES, MTU, address, qp->qp_num, PSN);
+	if (fscanf(line, "uroce-testpmd 1 1 %*u %*u %63s %u %lu %u %u", said, &peer_rkey, &peer_va, &peer_qpn,
+		   &peer_psn) != 5)
+		fail("what the target said");
+	memcpy(peer_gid->raw, mapped, sizeof(mapped));
+	if (inet_pton(AF_INET, said, peer_gid->raw + 12) != 1 && inet_pton(AF_INET6, said, peer_gid->raw) != 1)
+		fail(said);
+	fclose(line);
+}
+
+static void move_to_init(void)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = 1 };
+
+	if (ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS) != 0)
+		fail("INIT");
+}
+
+static void move_to_rts(int gid_index, const union ibv_gid *peer_gid)
+{
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_RTR,
+		.path_mtu = IBV_MTU_1024,
+		.dest_qp_num = peer_qpn,
+		.rq_psn = peer_psn,
+		.max_dest_rd_atomic = 1,
+		.min_rnr_timer = 12,
+		.ah_attr = { .is_global = 1, .port_num = 1, .grh = { .dgid = *peer_gid, .hop_limit = 64 } },
+	};
+
+	attr.ah_attr.grh.sgid_index = (uint8_t)gid_index;
+	if (ibv_modify_qp(qp, &attr,
+			  IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+				  IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER) != 0)
+		fail("RTR");
+	attr = (struct ibv_qp_attr){ .qp_state = IBV_QPS_RTS,
+				     .sq_psn = PSN,
+				     .timeout = 14,
+				     .retry_cnt = 7,
+				     .rnr_retry = 7,
+				     .max_rd_atomic = 1 };
+	if (ibv_modify_qp(qp, &attr,
+			  IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+				  IBV_QP_MAX_QP_RD_ATOMIC) != 0)
+		fail("RTS");
+}
+
+/* Posts one request and waits for its end. */
+static void request(enum ibv_wr_opcode opcode, uint8_t *here, uint32_t bytes, uint64_t there, uint64_t number)
+{
+	struct ibv_sge piece = { (uintptr_t)here, bytes, region->lkey };
+	struct ibv_send_wr *bad,
+		wr = { .sg_list = &piece, .num_sge = 1, .opcode = opcode, .send_flags = IBV_SEND_SIGNALED };
+	struct ibv_wc wc;
+	int count;
+
+	if (opcode == IBV_WR_ATOMIC_FETCH_AND_ADD || opcode == IBV_WR_ATOMIC_CMP_AND_SWP) {
+		wr.wr.atomic.remote_addr = there;
+		wr.wr.atomic.rkey = peer_rkey;
+		wr.wr.atomic.compare_add = number;
+	} else if (opcode != IBV_WR_SEND) {
+		wr.wr.rdma.remote_addr = there;
+		wr.wr.rdma.rkey = peer_rkey;
+	}
+	if (ibv_post_send(qp, &wr, &bad) != 0)
+		fail("ibv_post_send");
+	while ((count = ibv_poll_cq(cq, 1, &wc)) == 0)
+		;
+	if (count < 0 || wc.status != IBV_WC_SUCCESS) {
+		fprintf(stderr, "%s\n", count < 0 ? "ibv_poll_cq" : ibv_wc_status_str(wc.status));
+		exit(1);
+	}
+}
+
+/* A SEND may land anywhere in the target's piece, so it comes behind the READ that is compared. */
+static void run_round(uint32_t round)
+{
+	uint64_t *counter = (uint64_t *)(void *)(memory + 2 * BYTES);
+
+	for (uint32_t i = 0; i < BYTES; i++)
+		memory[i] = (uint8_t)(round * 7 + i * 31 + (i >> 8));
+	request(IBV_WR_RDMA_WRITE, memory, BYTES, peer_va, 0);
+	request(IBV_WR_RDMA_READ, memory + BYTES, BYTES, peer_va, 0);
+	if (memcmp(memory, memory + BYTES, BYTES) != 0) {
+		fprintf(stderr, "what was read in round %u is not what was written\n", round);
+		exit(1);
+	}
+	request(IBV_WR_SEND, memory, BYTES, 0, 0);
+	request(IBV_WR_ATOMIC_FETCH_AND_ADD, memory + 2 * BYTES, 8, peer_va + COUNTER_AT, 1);
+	if (*counter != round) {
+		fprintf(stderr, "the counter was %lu in round %u\n", (unsigned long)*counter, round);
+		exit(1);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	union ibv_gid peer_gid = { { 0 } };
+	int gid_index, fd;
+
+	if (argc < 4) {
+		fprintf(stderr, "usage: verbs_sender DEVICE GID_INDEX HOST [PORT]\n");
+		return 2;
+	}
+	gid_index = atoi(argv[2]);
+	open_device(argv[1]);
+	move_to_init();
+	fd = dial(argv[3], argc > 4 ? argv[4] : "18516");
+	exchange(fd, gid_index, &peer_gid);
+	move_to_rts(gid_index, &peer_gid);
+	for (uint32_t round = 0; round < ROUNDS; round++)
+		run_round(round);
+	request(IBV_WR_ATOMIC_CMP_AND_SWP, memory + 2 * BYTES, 8, peer_va + COUNTER_AT, ROUNDS);
+	request(IBV_WR_RDMA_READ, memory + 2 * BYTES, 8, peer_va + COUNTER_AT, 0);
+	if (memory[2 * BYTES] != 0) { /* it was ROUNDS, and has become 0 */
+		fprintf(stderr, "the counter was not exchanged\n");
+		return 1;
+	}
+	printf("%u times WRITE, READ, SEND and FETCH_AND_ADD, every byte right\n", ROUNDS);
+	close(fd);
+	return 0;
+}
