@@ -6,11 +6,12 @@ import queue
 import re
 import subprocess
 import tempfile
+import textwrap
 import threading
 import time
 
 SOCKET = "/tmp/uroce-session.sock"
-WIDTH = 150
+WIDTH = 118
 QUIET_S = 0.3  # after so long without a line an answer is whole
 
 
@@ -58,8 +59,14 @@ class Terminal:
     def take(self):
         """What it has said since the last time, for the page."""
         shown, self.shown = self.shown, []
-        return block("\n".join(line if len(line) <= WIDTH or "\n" in line else line[:WIDTH - 4] + " ..."
-                               for line in shown))
+        return block("\n".join(line if "\n" in line else wrap(line) for line in shown))
+
+
+def wrap(line):
+    """A long line goes on below, as a terminal would show it, but between words."""
+    return line if len(line) <= WIDTH else "\n".join(textwrap.wrap(line, WIDTH, subsequent_indent=" " * 6,
+                                                                   drop_whitespace=True, replace_whitespace=False,
+                                                                   break_long_words=False, break_on_hyphens=False))
 
 
 def block(text):
@@ -99,8 +106,8 @@ def tell(folder, terminals):
     terminals.append(target)
     target.read_until("serving peers")
     page = ["# A session", "",
-            "Two processes on one machine, over shared memory; written by running it (`make pages`). Lines are",
-            "cut at the right. In the first terminal a target:", ""] + target.take()
+            "Two processes on one machine, over shared memory; written by running it (`make pages`). Long lines",
+            "go on below, six blanks to the right. In the first terminal a target:", ""] + target.take()
     device, ip = memif("client", 2)
     client = Terminal(["build/app/uroce-testpmd -- -i", f"--device {device}", f"--ip {ip} --peer 127.0.0.1",
                        "--qps 2 --size 512 --mix write:1,read:1 --record records"], folder)
@@ -110,15 +117,15 @@ def tell(folder, terminals):
     time.sleep(1)
     client.type("show port stats all", "rx_neighbour|dropped")
     client.type("show lcore", "busy")
-    page += ["In the second one who sends it traffic. Nothing is lost; where one of the two has no core for a while,",
-             "the other one asks it early (`early_probes`):", ""]
+    page += ["The second terminal has the program that sends. Nothing is lost; when one of the two programs has no core for",
+             "a while, the other one asks it early (`early_probes`):", ""]
     page += client.take()
     client.type("inject loss 1%", "damaged")
     time.sleep(1)
     client.type("capture all.pcapng", "frames of")
     client.type("capture stop", "has ")
     client.type("show port stats all", "drop_stale_response|implied_nak")
-    page += ["Every hundredth frame that it receives is lost now, which costs some that are sent again:", ""]
+    page += ["Now every hundredth frame that this program receives is lost, so some are sent again:", ""]
     page += client.take()
     client.type("inject cut", "cut")
     client.read_until("all 2 queue pairs that send are in ERR")
@@ -126,15 +133,15 @@ def tell(folder, terminals):
     client.type("show qp", "^0x")
     qpn = re.search("^(0x[0-9a-f]+).* ERR ", "\n".join(client.shown), re.M)[1]
     client.type(f"why {qpn}", "in ERR")
-    page += ["Why?", ""] + client.take()
+    page += ["Why did it die, and what is there to look at?", ""] + client.take()
     client.type("quit", "final statistics")
     client.process.communicate(timeout=20)
     [story] = [name for name in os.listdir(os.path.join(folder, "records")) if name.endswith(f"{qpn[2:]}.txt")]
-    page += ["What was on the wire before that is in `records`, as text:", ""]
+    page += ["The last frames of that queue pair are in `records`, as text:", ""]
     text = open(os.path.join(folder, "records", story)).read().rstrip().splitlines()
-    page += block(f"$ tail -n 12 records/{story}\n" + "\n".join(line[:WIDTH] for line in text[-12:]))
-    page += ["and for Wireshark, with what is to be said of a frame as its comment; and so is what was captured",
-             "before:", ""]
+    page += block(f"$ tail -n 12 records/{story}\n" + "\n".join(wrap(line) for line in text[-12:]))
+    page += ["They are there for Wireshark, too, with a comment at each frame that was sent again; the file of `capture` reads",
+             "the same way:", ""]
     capture = f"records/{story[:-4]}.pcapng"
     fields = "-T fields -e frame.number -e ip.dst -e infiniband.bth.opcode -e infiniband.bth.psn -e frame.comment"
     page += block("\n".join(f"$ {command}\n{run(command, folder)}" for command in (
