@@ -117,7 +117,7 @@ def tell(folder, terminals):
     time.sleep(1)
     client.type("show port stats all", "rx_neighbour|dropped")
     client.type("show lcore", "busy")
-    page += ["The second terminal has the program that sends. Nothing is lost; when one of the two programs has no core for",
+    page += ["The second terminal has the program that sends. Nothing is lost; when one of the two has no core for",
              "a while, the other one asks it early (`early_probes`):", ""]
     page += client.take()
     client.type("inject loss 1%", "damaged")
@@ -140,8 +140,8 @@ def tell(folder, terminals):
     page += ["The last frames of that queue pair are in `records`, as text:", ""]
     text = open(os.path.join(folder, "records", story)).read().rstrip().splitlines()
     page += block(f"$ tail -n 12 records/{story}\n" + "\n".join(wrap(line) for line in text[-12:]))
-    page += ["They are there for Wireshark, too, with a comment at each frame that was sent again; the file of `capture` reads",
-             "the same way:", ""]
+    page += ["They are there for Wireshark, too, with a comment at each frame that was sent again; the file of",
+             "`capture` reads the same way:", ""]
     capture = f"records/{story[:-4]}.pcapng"
     fields = "-T fields -e frame.number -e ip.dst -e infiniband.bth.opcode -e infiniband.bth.psn -e frame.comment"
     page += block("\n".join(f"$ {command}\n{run(command, folder)}" for command in (

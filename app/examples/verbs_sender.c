@@ -5,9 +5,9 @@
  *   ./verbs_sender DEVICE GID_INDEX HOST [PORT]         rxe0 1 192.0.2.9
  *
  * HOST is where the target listens on TCP. Both say the same in lines of text, first we: "uroce-testpmd 1 QUEUE-PAIRS
- * BYTES PATH-MTU ADDRESS RKEY VA", then a line "QPN PSN" for each queue pair. The target connects its queue pairs before
- * it answers, and serves until the TCP connection ends. Its memory at VA has a piece for each queue pair: a message, up
- * to the next multiple of 64, and 64 bytes whose first 8 are for atomics.
+ * BYTES PATH-MTU ADDRESS RKEY VA", then a line "QPN PSN" for each queue pair. The target connects its queue pairs
+ * before it answers, and serves until the TCP connection ends. Its memory at VA has a piece for each queue pair: a
+ * message, up to the next multiple of 64, and 64 bytes whose first 8 are for atomics.
  */
 #include <arpa/inet.h>
 #include <infiniband/verbs.h>

@@ -171,7 +171,7 @@ static void print_plan(void)
 	uint16_t queues = (uint16_t)(settings.rxq ? settings.rxq : settings.txq ? settings.txq : queues_of_a_port());
 	unsigned port_count = settings.port_count == 1 ? 1 : 2;
 
-	printf("plan\n  %u lcore%s, %u port%s with %u queue%s each, %lu bytes of memory for the messages of each port\n",
+	printf("plan\n  %u lcore%s, %u port%s with %u queue%s each, %lu bytes for the messages of each port\n",
 	       settings.nb_cores, settings.nb_cores > 1 ? "s" : "", port_count, port_count > 1 ? "s" : "", queues,
 	       queues > 1 ? "s" : "", traffic_memory_bytes(&settings));
 	if (settings.target)

@@ -126,7 +126,7 @@ static void format_range(const struct row *row, char *text, size_t room)
 		snprintf(text, room, row->kind == PROBABILITY ? "0 ... 1, or 0%% ... 100%%" : "text");
 }
 
-/* What it does, its range where the words do not tell it, and its default; a tab is a blank that holds a line together. */
+/* What it does, its range where the words do not tell it, and its default. A tab is a blank that is no line's end. */
 static void format_help(const struct row *row, char *text, size_t room)
 {
 	char value[ROWS_VALUE_BYTES], range[64];
@@ -182,14 +182,14 @@ static void print_option(const struct row *row)
 void rows_print_help(void)
 {
 	printf("uroce-testpmd [EAL options] -- [options]\n"
-	       "Sends RDMA requests over RoCEv2 without end: from one port to another, to a peer, or it serves a peer's.\n"
+	       "Sends RDMA requests over RoCEv2 without end, from one port to another or to a peer; or serves a peer.\n"
 	       "Without --device it makes two ports that are looped in this process.\n\n"
-	       "  -d, --device DEV           a port: eth0, net_af_packet0,iface=eth0, a PCI address, or one given to EAL;\n"
-	       "                             twice for two ports\n"
+	       "  -d, --device DEV           a port: eth0, net_af_packet0,iface=eth0, a PCI address, or one given to\n"
+	       "                             EAL; twice for two ports\n"
 	       "      --ip ADDR/LEN          an address of the last --device, IPv4 or IPv6; repeatable\n"
 	       "      --gateway ADDR         router of the last --ip for peers outside its network (default none)\n"
-	       "      --vlan ID[:PRIO]       VLAN of the frames of the last --device: 1 ... 4094, or 0 for a tag with a\n"
-	       "                             priority alone; priority 0 ... 7 (default none)\n");
+	       "      --vlan ID[:PRIO]       VLAN of the frames of the last --device: 1 ... 4094, or 0 for a tag\n"
+	       "                             with a priority alone; priority 0 ... 7 (default none)\n");
 	for (size_t i = 0; i < ROWS; i++)
 		print_option(&rows[i]);
 	printf("      --help-settings        list the keys that a file of --config may have\n"

@@ -310,7 +310,8 @@ void show_rate(const struct traffic *traffic, FILE *out)
 
 	if (out && now.asks && now.messages >= before.messages)
 		fprintf(out,
-			"%12.0f messages/s %9.3f Gbit/s %9lu sent again %6lu probes %6lu dropped %14lu messages in all\n",
+			"%12.0f messages/s %9.3f Gbit/s %9lu sent again %6lu probes %6lu dropped "
+			"%14lu messages in all\n",
 			(double)(now.messages - before.messages) / seconds,
 			(double)(now.bytes - before.bytes) * 8e-9 / seconds, now.sent_again - before.sent_again,
 			now.probes - before.probes, now.dropped - before.dropped, now.messages);

@@ -1,0 +1,180 @@
+#!/usr/bin/env python3
+# options.py - what the options of programs promise: help, manual pages, ranges, plans, refusals, perftest's words
+# SPDX-License-Identifier: BSD-3-Clause
+"""options.py BUILD: prints TAP. No port, root or hugepages are needed."""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+from programs import BUILD, Skipped, main, program, run, run_unprivileged, want
+
+PROGRAMS = ("perf", "pingpong", "rping", "nvmet", "nvme-perf", "testpmd", "decode")
+CASES = []
+
+
+def case(function):
+    CASES.append(function)
+    return function
+
+
+@case
+def every_program_tells_its_options_and_version_without_a_port(_):
+    for name in PROGRAMS:
+        code, out, err = run(name, "--help")
+        want(code == 0 and "uroce-" + name in out, name, "--help", code, out, err)
+        code, out, err = run(name, "--version")
+        want(code == 0 and re.search(r"\d+\.\d+\.\d+", out), name, "--version", code, out, err)
+
+
+@case
+def each_manual_page_has_every_word_of_help(_):
+    """In sections: how it is called, what it does, and what it ends with."""
+    pages = [name for name in os.listdir(os.path.join(BUILD, "app")) if name.endswith(".1")]
+    want(len(pages) >= 11, pages)
+    for page in pages:
+        program_name = page[len("uroce-"):-2]
+        text = subprocess.run([program(program_name), "--help"], stdout=subprocess.PIPE, text=True,
+                              env={**os.environ, "COLUMNS": "80", "LC_ALL": "C.UTF-8"}).stdout
+        text = re.sub(r"^(usage|Exit): *", "", text, flags=re.M)
+        source = open(os.path.join(BUILD, "app", page)).read()
+        body = source[source.index(".SH SYNOPSIS"):source.index(".SH SEE ALSO")]
+        lines = [line for line in body.splitlines() if not line.startswith(".")]
+        words = "\n".join(lines).replace("\\&", "").replace("\\-", "-").replace("\\e", "\\").split()
+        want(words == text.split(), page, [pair for pair in zip(words, text.split()) if pair[0] != pair[1]][:3])
+        want(".SH DESCRIPTION" in body and ("Exit: " not in text or ".SH EXIT STATUS" in body), page, body[:300])
+
+
+@case
+def every_option_that_help_names_is_known(_):
+    """With --no-such-option behind it, as its value and again, nothing begins; which option is not known is told."""
+    for name in PROGRAMS:
+        _, text, _ = run(name, "--help")
+        lines = [line for line in text.splitlines() if re.match(r" +-", line)]
+        heads = [line[:line.find("   ", 12) + 1 or None] for line in lines]
+        options = {word for head in heads for word in re.findall(r"(?<![\w-])(--?\w[\w-]*)", head)}
+        want(len(options) >= 5, name, text)
+        for option in sorted(options):
+            _, _, err = run(name, option, *["--no-such-option"] * 2)
+            known = f"'{option}'" not in err and f"option -- '{option[1:]}'" not in err
+            want(known, name, "does not know", option, err)
+
+
+@case
+def testpmd_tells_the_range_and_the_default_of_each_number(_):
+    """One more than the range that --help tells is refused, and the default is the one that --dry-run shows."""
+    _, text, _ = run("testpmd", "--help")
+    _, shown, _ = run("testpmd", "--dry-run")
+    options = re.split(r"\n(?=  (?:    |-\w, )--)", text)[1:]
+    told = 0
+    for option in options:
+        name = re.search(r"--([\w-]+)( \S+)?", option)
+        usual = re.search(r"default\s+(\S+)\)", option)
+        if name[1] in ("device", "ip", "gateway", "vlan") or not name[2]:
+            continue
+        want(usual, "no default", option)
+        usual = "" if usual[1] == "none" else usual[1]
+        want(re.search(rf"^  {name[1]} +{re.escape(usual)} +\(default\)$", shown, re.M), option, shown)
+        bounds = re.search(r"\((\d+) \.\.\. (\d+);", option)
+        told += bounds is not None
+        if bounds:
+            code, _, err = run("testpmd", "--" + name[1], str(int(bounds[2]) + 1), "--dry-run")
+            want(code == 2 and f"from {bounds[1]} to {bounds[2]}" in err, option, err)
+    want(told > 12, "few ranges", text)
+
+
+@case
+def wrong_options_are_refused_in_one_line_with_status_2(_):
+    for name, *arguments in (
+            ("testpmd", "--size", "0"), ("testpmd", "--mix", "fly:1"), ("testpmd", "--mtu", "1000"),
+            ("testpmd", "--target"),
+            ("testpmd", "--idle", "never"), ("testpmd", "stray"), ("testpmd", "--ip", "10.0.0.1/24"),
+            ("pingpong",), ("pingpong", "--ip", "10.0.0.1/24"), ("pingpong", "--ip", "10.0.0.1", "-m", "300"),
+            ("pingpong", "--ip", "10.0.0.1", "-s", "-5"), ("pingpong", "--ip", "10.0.0.1", "--vlan", "4095"),
+            ("pingpong", "--ip", "10.0.0.1", "--vlan", "1:9"), ("decode",),
+            *((name, word) for name in (*PROGRAMS, "nvmetcli") for word in ("--fly", "-Z"))):
+        code, out, err = run(name, *arguments)
+        if arguments in (["--fly"], ["-Z"]):
+            want(err.startswith("uroce-" + name + ": ") and "--help" in err and err.count("\n") == 1, name, err)
+        want(code == 2, name, arguments, "status", code, out, err)
+        want(len(err.strip().splitlines()) >= 1 and "uroce-" + name in err, name, arguments, err)
+
+
+@case
+def perf_takes_the_words_of_perftest_or_says_what_to_do_instead(directory):
+    json_path = os.path.join(directory, "out.json")
+    few = ["--mode", "bw", "-n", "200", "-s", "8"]
+    for words in (["-F", "-N", "-T", "8", "--report_gbits", "-c", "RC", "--op", "write"], ["-A", "FETCH_AND_ADD"],
+                  ["-A", "CMP_AND_SWAP"], ["--out_json_file", json_path, "--op", "write"],
+                  ["--use-srq", "--rate_limit=2.5", "--rate_units=M", "--burst_size=8", "--limit_bw=1e-6",
+                   "--limit_msgrate=1e-6", "--op", "send"]):
+        code, out, err = run("perf", *few, *words)
+        want(code == 0 and err == "", words, code, out, err)
+        want("-A" not in words or ("FETCH" in words[1]) == ("fetch-and-add" in out.lower()), words, out)
+    want(json.load(open(json_path))["results"][0]["op"] == "write", "the results are there")
+    for words, sentence in ((["-x", "3"], "-x: a port has one GID"), (["-e"], "-e: uroce-perf polls"),
+                            (["-S", "1"], "--vlan"), (["-l", "8"], "-l: "), (["-U"], "-H prints"),
+                            (["--tos=300"], "0 to 255"),
+                            (["--rate_limit_type=HW"], "as perftest's type SW"),
+                            (["-c", "UD"], "-c UD: connections are RC"),
+                            (["-A", "ADD"], "FETCH_AND_ADD"), (["-C"], "cycles_per_packet"),
+                            (["--out_json"], "--json FILE"),
+                            (["--nothing"], "'--nothing'; --help"), (["-Z"], "option -- 'Z'; --help"),
+                            (["-s"], "requires an argument"),
+                            (["--size"], "'--size' requires an argument"), (["--all=3"], "takes no argument")):
+        code, out, err = run("perf", *words)
+        want(code == 2 and sentence in err and err.count("\n") == 1, words, code, out, err)
+
+
+@case
+def each_program_with_a_port_tells_its_plan_and_starts_nothing(directory):
+    """As nobody, with a device that is not there, and leaving no file behind; a wrong option is refused as ever."""
+    here = ["-d", "none0", "--ip", "10.0.0.1/24"]
+    missing = os.path.join(directory, "none")
+    for name, options, words in (
+            ("perf", ["--op", "read", "--op", "send", "-s", "64,128", "-D", "2"],
+             ("both ends in this process", "8 cases, about 16.0 s", "read      bw          64 bytes")),
+            ("perf", [*here, "--server", "-R"], ("server: ", "none0, with 10.0.0.1/24")),
+            ("perf", [*here, "192.0.2.7", "--mode", "lat", "--op", "write", "--vlan", "5:3", "-n", "77"],
+             ("192.0.2.7, TCP port 18515", "VLAN 5, priority 3", "one message at a time, 77 messages", "1 cases\n")),
+            ("pingpong", [*here, "-s", "99", "192.0.2.7"], ("192.0.2.7 over TCP", "of 99 bytes")),
+            ("rping", [*here, "-s", "-P", "-p", "7"], ("all addresses, port 7, for many clients",)),
+            ("nvme-perf", ["--rw", "read,randwrite", "--iodepth", "1,2", "--runtime", "3"],
+             ("memory:16M", "4 cases, about 12.0 s")),
+            ("nvmet", [*here, "--file", missing + ":1M"], (missing,)),
+            ("testpmd", [*here, "--target", "--nb-cores", "2", "--size", "1"],
+             ("2 lcores, 1 port with 2 queues each", "TCP port 18516"))):
+        code, out, err = run_unprivileged(directory, name, *options, "--dry-run")
+        want(code == 0 and err == "" and all(word in out for word in words), name, options, code, out, err)
+        want(not os.path.exists(missing), "a file was made")
+        if name != "testpmd":
+            total = re.search(r"^(\d+) cases", out, re.M)
+            want(total is None or out.count("\n  ") == int(total[1]), out)
+        code, _, err = run_unprivileged(directory, name, *options, "--dry-run", "--fly")
+        want(code == 2, name, code, err)
+
+
+@case
+def perf_knows_every_option_of_perftest(_):
+    """Those that its eight programs name: none is called unrecognized."""
+    names = set()
+    for op in ("send", "write", "read", "atomic"):
+        for mode in ("bw", "lat"):
+            if shutil.which(f"ib_{op}_{mode}") is None:
+                raise Skipped("perftest is not installed")
+            text = subprocess.run([f"ib_{op}_{mode}", "--help"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                  text=True).stdout
+            for letter, name in re.findall(r"^ +(?:(-[A-Za-z]),? )?(--[\w-]+)", text, re.M):
+                names |= {letter, name}
+    names.discard("")
+    want(len(names) > 80, names)
+    for name in sorted(names - {"-h", "--help", "-V", "--version"}):
+        _, _, err = run("perf", name, *["--no-such-option"] * 2)
+        unknown = f"'{name}'" in err.replace(f"'{name}' requires", "") or f"option -- '{name[1:]}'" in err
+        want(not unknown, name, err)
+
+
+if __name__ == "__main__":
+    sys.exit(main("options", CASES))
