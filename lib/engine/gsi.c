@@ -192,7 +192,7 @@ static enum rc_counter judge(const struct uroce_lcore *lcore, const struct engin
 		return CNT_PORT_GSI_LENGTH;
 	if (!is_in_budget(lcore, packet->payload))
 		return CNT_PORT_GSI_BUDGET;
-	if (!origin_icrc_is_right(origin, packet))
+	if (!origin_icrc_is_right(origin, packet->payload))
 		return CNT_PORT_RX_ICRC;
 	return CNT_COUNTERS;
 }

@@ -114,7 +114,7 @@ static __rte_always_inline void give_to_qp(struct uroce_lcore *lcore, struct eng
 	enum rc_counter drop = CNT_COUNTERS;
 
 	if (lcore->engine->config.check_icrc_first) {
-		if (!origin_icrc_is_right(origin, packet))
+		if (!origin_icrc_is_right(origin, packet->payload))
 			drop = CNT_PORT_RX_ICRC;
 		origin->ip = NULL;
 	}
@@ -293,7 +293,7 @@ static __rte_always_inline bool receive_ack(struct uroce_lcore *lcore, struct en
 	if (qp == NULL || steer_lcore(lcore->engine, ack_dest_qpn(&ack)) != lcore->index ||
 	    !qp_admits_plainly(qp_core(qp), &flow->origin, ack_pkey(&ack)) || !qp_ack_is_plain(qp_core(qp), &ack))
 		return false;
-	if (!origin_ack_icrc_is_right(&flow->origin)) {
+	if (!origin_icrc_is_right(&flow->origin, flow->origin.ip + flow->origin.ip_bytes)) {
 		port->counters[CNT_PORT_RX_ICRC]++;
 		return true;
 	}

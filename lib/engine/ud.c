@@ -40,7 +40,7 @@ static enum rc_counter judge(const struct uroce_ud *ud, const struct wire_packet
 		return CNT_PORT_UD_QKEY;
 	if (wqe == NULL || wqe->total_bytes < UROCE_GRH_BYTES + packet->payload_bytes)
 		return CNT_PORT_UD_RECEIVE;
-	return origin_icrc_is_right(origin, packet) ? CNT_COUNTERS : CNT_PORT_RX_ICRC;
+	return origin_icrc_is_right(origin, packet->payload) ? CNT_COUNTERS : CNT_PORT_RX_ICRC;
 }
 
 /* A walk over the pieces of a list. */

@@ -258,7 +258,7 @@ bool rc_completer_receive(struct rc_qp *qp, const struct wire_packet *packet, co
 		cause = judge_response(qp, wqe, packet, &place);
 		placed = cause == UROCE_CAUSE_NONE && packet->payload_bytes > 0 && origin->ip;
 	}
-	if (!(placed ? scatter_copy_checking(&place, packet, origin) : origin_icrc_is_right(origin, packet)))
+	if (!(placed ? scatter_copy_checking(&place, packet, origin) : origin_icrc_is_right(origin, packet->payload)))
 		return false;
 	if (wqe == NULL && psn_distance(psn, qp->win.snd_una) >= sendwin_outstanding(&qp->win)) { /* P-5 */
 		receive_outside_window(qp, packet, now_ns);

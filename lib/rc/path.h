@@ -24,38 +24,16 @@ struct rc_origin {
 	uint16_t vlan_id;                  /* 0: none; not looked at when ipv4 says it */
 };
 
-/* Is the ICRC of this packet right? It is computed now unless somebody has. The payload lies behind the headers. */
-static inline bool origin_icrc_is_right(const struct rc_origin *origin, const struct wire_packet *packet)
+/* Is the ICRC of a packet right, whose payload begins there, behind its headers? Computed now unless somebody has. */
+static inline bool origin_icrc_is_right(const struct rc_origin *origin, const void *payload)
 {
 	uint32_t headers_bytes;
 
 	if (origin->ip == NULL)
 		return true;
-	headers_bytes = (uint32_t)((const uint8_t *)packet->payload - origin->ip);
-	return icrc_copy_frame(origin->ip, headers_bytes, NULL, packet->payload, origin->ip_bytes - headers_bytes) ==
+	headers_bytes = (uint32_t)((const uint8_t *)payload - origin->ip);
+	return icrc_copy_frame(origin->ip, headers_bytes, NULL, payload, origin->ip_bytes - headers_bytes) ==
 	       load_le32(origin->ip + origin->ip_bytes);
-}
-
-/* Is the ICRC of an ACK right, which nobody has looked at? */
-static inline bool origin_ack_icrc_is_right(const struct rc_origin *origin)
-{
-	const uint8_t *end = origin->ip + origin->ip_bytes;
-
-	return icrc_copy_frame(origin->ip, origin->ip_bytes, NULL, end, 0) == load_le32(end);
-}
-
-/*
- * Copies the payload of a packet to host and computes the ICRC, which nobody has looked at, on the way. false: it is
- * wrong, and what lies at host is undefined: only for memory that no application may look at yet (docs/decisions/0004).
- */
-static inline bool origin_copy_checking(const struct rc_origin *origin, const struct wire_packet *packet, uint8_t *host)
-{
-	const uint8_t *payload = packet->payload, *ip = origin->ip;
-	uint32_t crc = icrc_copy_frame(ip, (uint32_t)(payload - ip), host, payload, packet->payload_bytes);
-
-	if (packet->pad_bytes)
-		crc = wire_icrc_continue(crc, payload + packet->payload_bytes, packet->pad_bytes);
-	return crc == load_le32(ip + origin->ip_bytes);
 }
 
 /* The addresses of what comes along the path as they stand in an IPv4 header; 0: it is IPv6. */

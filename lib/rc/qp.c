@@ -202,7 +202,7 @@ enum rc_counter rc_qp_receive(struct rc_qp *qp, const struct wire_packet *packet
 	struct rc_origin checked;
 
 	if (qp->migration.state != UROCE_PATH_MIGRATED || qp->state == UROCE_QPS_RTR) {
-		if (!origin_icrc_is_right(origin, packet))
+		if (!origin_icrc_is_right(origin, packet->payload))
 			return CNT_PORT_RX_ICRC;
 		checked = *origin;
 		checked.ip = NULL;

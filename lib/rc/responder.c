@@ -375,7 +375,7 @@ NOINLINE bool receive_out_of_order(struct rc_qp *qp, const struct wire_packet *p
 	psn_t psn = psn_make(packet->psn);
 	bool known = false;
 
-	if (!origin_icrc_is_right(origin, packet))
+	if (!origin_icrc_is_right(origin, packet->payload))
 		return false;
 	if (psn_before(psn, resp->epsn)) {
 		known = rc_duplicate_receive(qp, packet);
@@ -403,13 +403,13 @@ INLINE bool receive_next(struct rc_qp *qp, uint32_t rule, const struct wire_pack
 	bool placed;
 
 	/* Judging may take an entry from a shared queue, which no stranger shall bring about. */
-	if (qp->shares_receives && (rule & TAKES) && !origin_icrc_is_right(origin, packet))
+	if (qp->shares_receives && (rule & TAKES) && !origin_icrc_is_right(origin, packet->payload))
 		return false;
 	place.why = MR_OK;
 	place.count = 0; /* not all of it: this runs for every packet */
 	verdict = judge(qp, rule, packet, &place);
 	placed = verdict == VERDICT_ACCEPT && may_place_early(rule, &place, origin);
-	if (!(placed ? scatter_copy_checking(&place, packet, origin) : origin_icrc_is_right(origin, packet)))
+	if (!(placed ? scatter_copy_checking(&place, packet, origin) : origin_icrc_is_right(origin, packet->payload)))
 		return false;
 	resp->nak_outstanding = false;
 	resp->due &= (uint8_t)~WORK_NAK; /* a NAK that has not left yet asked for just this packet */

@@ -292,7 +292,7 @@ void sim_network_send(struct sim_world *world, struct sim_end *end, const struct
 static void receive(struct sim_world *world, struct sim_end *end, const struct sim_frame *frame,
 		    const struct wire_packet *packet, struct rc_origin *origin)
 {
-	struct sim_verdict verdict = { .right = origin_icrc_is_right(origin, packet) };
+	struct sim_verdict verdict = { .right = origin_icrc_is_right(origin, packet->payload) };
 	enum rc_counter drop = rc_qp_admit(end->qp, packet, origin);
 
 	if (frame->forged && verdict.right && drop == CNT_COUNTERS)

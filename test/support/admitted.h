@@ -17,7 +17,7 @@ static inline enum rc_counter receive_admitted(struct rc_qp *qp, const struct wi
 	    qp->migration.state == UROCE_PATH_MIGRATED &&
 	    packet_parse_ack(bth, WIRE_ACK_BYTES + packet->payload_bytes + packet->pad_bytes, &ack) &&
 	    qp_ack_is_plain(qp, &ack)) {
-		if (!origin_ack_icrc_is_right(origin))
+		if (!origin_icrc_is_right(origin, origin->ip + origin->ip_bytes))
 			return CNT_PORT_RX_ICRC;
 		rc_completer_take_ack(qp, &ack, now_ns, out);
 		return CNT_COUNTERS;
