@@ -279,8 +279,8 @@ static int modify_on_owner(void *argument)
 	/* Also when it has migrated just now: the port of before is not held any more. */
 	if ((modification->mask & UROCE_QP_PATH) || qp->migrations != rc->migration.count)
 		engine_resolve_start(qp->owner, qp);
-	if (modification->mask &
-	    UROCE_QP_ALT_PATH) /* its MAC is asked for now, so that it is known when it is needed */
+	/* The MAC of the alternate path is asked for now, so that it is known when the QP migrates. */
+	if (modification->mask & UROCE_QP_ALT_PATH)
 		engine_resolve_find(qp->owner, &rc->migration.path, &mac);
 	run_queue_add(qp);
 	return error;

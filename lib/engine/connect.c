@@ -233,8 +233,8 @@ static int carry_out_move(struct uroce_lcore *lcore, struct uroce_cm_id *id, con
 		return -ENOTCONN; /* destroyed by its user */
 	switch (action->move) {
 	case CM_MOVE_RTS:
-		if (qp_core(id->qp)->state !=
-		    UROCE_QPS_RTR) /* the active side's; the passive one was moved before the REP */
+		/* The QP of the active side is moved now; that of the passive one was moved before the REP left. */
+		if (qp_core(id->qp)->state != UROCE_QPS_RTR)
 			error = engine_connect_to_rtr(id);
 		return error ? error : move_qp(id, UROCE_QPS_RTS, TO_RTS);
 	case CM_MOVE_ERROR:
