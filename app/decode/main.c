@@ -18,8 +18,11 @@ struct options {
 	bool check;
 	bool json;
 	bool cm;
+	bool dry;
 	const char *path;
 };
+
+enum { OPTION_DRY_RUN = 256 };
 
 static const char usage[] =
 	"usage: uroce-decode [--check] [--json | --cm] FILE.pcap[ng]     (-: standard input)\n"
@@ -32,6 +35,7 @@ static const char usage[] =
 	"  -j, --json     a JSON object a line instead, the last one with the totals\n"
 	"  -m, --cm       instead only what was said to connect and disconnect: the messages of each connection,\n"
 	"                 with seconds since the first frame, and how it ended\n"
+	"  --dry-run      print what would be read and told, and end\n"
 	"  -h, --help     this text\n"
 	"  -V, --version  the version\n"
 	"A frame is bad when a receiver would drop it (checksum, length, version, ICRC), and with --check\n"
@@ -130,9 +134,13 @@ static int decode(const struct options *options)
 static int read_options(int argc, char **argv, struct options *options)
 {
 	static const struct option longs[] = {
-		{ "check", no_argument, NULL, 'c' },   { "json", no_argument, NULL, 'j' },
-		{ "cm", no_argument, NULL, 'm' },      { "help", no_argument, NULL, 'h' },
-		{ "version", no_argument, NULL, 'V' }, { 0 },
+		{ "check", no_argument, NULL, 'c' },
+		{ "json", no_argument, NULL, 'j' },
+		{ "cm", no_argument, NULL, 'm' },
+		{ "help", no_argument, NULL, 'h' },
+		{ "version", no_argument, NULL, 'V' },
+		{ "dry-run", no_argument, NULL, OPTION_DRY_RUN },
+		{ 0 },
 	};
 	int option;
 
@@ -147,6 +155,9 @@ static int read_options(int argc, char **argv, struct options *options)
 			break;
 		case 'm':
 			options->cm = true;
+			break;
+		case OPTION_DRY_RUN:
+			options->dry = true;
 			break;
 		case 'h':
 			fputs(usage, stdout);
@@ -175,13 +186,24 @@ static int read_options(int argc, char **argv, struct options *options)
 	return -1;
 }
 
+static int print_plan(const struct options *options)
+{
+	printf("%s is read; each RoCE frame is checked%s\n",
+	       strcmp(options->path, "-") == 0 ? "standard input" : options->path,
+	       options->check ? ", and built anew" : "");
+	printf("printed: %s\n", options->cm   ? "the messages of each connection" :
+				options->json ? "a JSON object for each, and one with the totals" :
+						"a line for each, and one with the totals");
+	return DECODE_EXIT_OK;
+}
+
 int main(int argc, char **argv)
 {
 	struct options options = { 0 };
 	int code = read_options(argc, argv, &options);
 
 	if (code < 0)
-		code = decode(&options);
+		code = options.dry ? print_plan(&options) : decode(&options);
 	if (fflush(stdout) != 0 || ferror(stdout)) {
 		fprintf(stderr, "uroce-decode: the output cannot be written: %s: write it elsewhere\n",
 			strerror(errno));

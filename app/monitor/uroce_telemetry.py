@@ -65,6 +65,12 @@ class Instance:
         self.socket.close()
 
 
+def plan(prefix=None):
+    """A sentence on whom instances() asks, without asking anybody."""
+    whom = f"the uroce program {prefix}" if prefix else "each uroce program"
+    return f"{whom} with a telemetry socket in {' or '.join(folders())} is asked"
+
+
 def instances(prefix=None):
     """Those that run here and are uroce programs; of one file prefix, if it is given."""
     found = []

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <getopt.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -16,12 +17,15 @@
 
 enum { OK, FAILED, USAGE, ENVIRONMENT };
 
+enum { OPTION_DRY_RUN = 256 };
+
 static const char help_text[] =
 	"uroce-nvmetcli [-s SOCKET] COMMAND [ARGUMENTS]\n"
 	"Asks and tells a running uroce-nvmet; \"uroce-nvmetcli help\" has it list its commands:\n"
 	"show, controllers, stats, add, remove, resize, disconnect.\n"
 	"\n"
 	"  -s, --socket PATH  the target's --control (default " DEFAULT_PATH ")\n"
+	"  --dry-run          print what would be asked and where, and end\n"
 	"  -h, --help  -V, --version\n"
 	"\n"
 	"Exit: 0 done, 1 the target refused, 2 usage, 3 no target listens there.\n";
@@ -32,36 +36,41 @@ static int complain(int code, const char *path, const char *what)
 	return code;
 }
 
-static int connect_to(const char *path, int *out)
+static int address_of(const char *path, struct sockaddr_un *out)
 {
-	const struct timeval patience = { .tv_sec = PATIENCE_S };
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	int peer = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	if (strlen(path) >= sizeof(address.sun_path))
+	*out = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	if (strlen(path) >= sizeof(out->sun_path))
 		return complain(USAGE, path, "is too long for a socket");
-	strcpy(address.sun_path, path);
-	setsockopt(peer, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-	if (connect(peer, (const struct sockaddr *)&address, sizeof(address)) != 0)
-		return complain(ENVIRONMENT, path,
-				errno == ENOENT || errno == ECONNREFUSED ? "no target listens there; is it running?" :
-									   strerror(errno));
-	*out = peer;
+	strcpy(out->sun_path, path);
 	return OK;
 }
 
-static int send_words(int peer, const char *path, char **words, int count)
+/* What the target is told: the words in one line. */
+static int write_line(char **words, int count, char *line, size_t line_bytes)
 {
-	char line[2048];
 	size_t bytes = 0;
 
 	for (int i = 0; i < count; i++) {
-		if (bytes + strlen(words[i]) + 2 > sizeof(line) || strpbrk(words[i], " \n"))
+		if (bytes + strlen(words[i]) + 2 > line_bytes || strpbrk(words[i], " \n"))
 			return complain(USAGE, words[i], "is too long, or has a space in it");
 		bytes += (size_t)sprintf(line + bytes, "%s%c", words[i], i + 1 < count ? ' ' : '\n');
 	}
-	if (send(peer, line, bytes, MSG_NOSIGNAL) != (ssize_t)bytes)
+	return OK;
+}
+
+static int ask(const char *path, const struct sockaddr_un *address, const char *line, int *out)
+{
+	const struct timeval patience = { .tv_sec = PATIENCE_S };
+	int peer = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	setsockopt(peer, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	if (connect(peer, (const struct sockaddr *)address, sizeof(*address)) != 0)
+		return complain(ENVIRONMENT, path,
+				errno == ENOENT || errno == ECONNREFUSED ? "no target listens there; is it running?" :
+									   strerror(errno));
+	if (send(peer, line, strlen(line), MSG_NOSIGNAL) != (ssize_t)strlen(line))
 		return complain(ENVIRONMENT, path, strerror(errno));
+	*out = peer;
 	return OK;
 }
 
@@ -87,17 +96,23 @@ int main(int argc, char **argv)
 {
 	static const struct option long_options[] = {
 		{ "socket", required_argument, NULL, 's' },
+		{ "dry-run", no_argument, NULL, OPTION_DRY_RUN },
 		{ "help", no_argument, NULL, 'h' },
 		{ "version", no_argument, NULL, 'V' },
 		{ NULL, 0, NULL, 0 },
 	};
 	const char *path = DEFAULT_PATH;
+	struct sockaddr_un address;
+	char line[2048];
+	bool dry = false;
 	int letter, code, peer = -1;
 
 	opterr = 0;
-	while ((letter = getopt_long(argc, argv, "+s:hV", long_options, NULL)) != -1) {
+	while ((letter = getopt_long(argc, argv, "s:hV", long_options, NULL)) != -1) {
 		if (letter == 's') {
 			path = optarg;
+		} else if (letter == OPTION_DRY_RUN) {
+			dry = true;
 		} else if (letter == 'h') {
 			fputs(help_text, stdout);
 			return OK;
@@ -113,8 +128,15 @@ int main(int argc, char **argv)
 	if (optind == argc)
 		return complain(USAGE, "which command",
 				"show, controllers, stats, add, remove, resize, disconnect or help");
-	code = connect_to(path, &peer);
+	code = address_of(path, &address);
 	if (code == OK)
-		code = send_words(peer, path, argv + optind, argc - optind);
+		code = write_line(argv + optind, argc - optind, line, sizeof(line));
+	if (code != OK)
+		return code;
+	if (dry) {
+		printf("%s is asked: %s", path, line);
+		return OK;
+	}
+	code = ask(path, &address, line, &peer);
 	return code == OK ? print_answer(peer, path) : code;
 }

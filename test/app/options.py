@@ -12,6 +12,7 @@ import sys
 from programs import BUILD, Skipped, main, program, run, run_unprivileged, want
 
 PROGRAMS = ("perf", "pingpong", "rping", "nvmet", "nvme-perf", "testpmd", "decode")
+NO_PORT = ("nvmetcli", "top", "devinfo", "exporter")
 CASES = []
 
 
@@ -21,9 +22,9 @@ def case(function):
 
 
 @case
-def every_program_tells_its_options_and_version_without_a_port(_):
-    for name in PROGRAMS:
-        code, out, err = run(name, "--help")
+def every_program_tells_its_options_and_version_without_a_port(directory):
+    for name in PROGRAMS + NO_PORT:
+        code, out, err = run_unprivileged(directory, name, "--help")
         want(code == 0 and "uroce-" + name in out, name, "--help", code, out, err)
         code, out, err = run(name, "--version")
         want(code == 0 and re.search(r"\d+\.\d+\.\d+", out), name, "--version", code, out, err)
@@ -154,6 +155,30 @@ def each_program_with_a_port_tells_its_plan_and_starts_nothing(directory):
             want(total is None or out.count("\n  ") == int(total[1]), out)
         code, _, err = run_unprivileged(directory, name, *options, "--dry-run", "--fly")
         want(code == 2, name, code, err)
+
+
+@case
+def each_program_without_a_port_tells_its_plan_and_asks_nobody(directory):
+    """As nobody, with files, sockets and programs that are not there."""
+    for name, options, words in (
+            ("decode", ["none.pcap"], ("none.pcap is read", "a line for each")),
+            ("decode", ["--check", "--json", "-"], ("standard input", "built anew", "a JSON object for each")),
+            ("decode", ["--cm", "none.pcap"], ("the messages of each connection",)),
+            ("nvmetcli", ["-s", "/none", "add", "nqn.x", "null:1G"], ("/none is asked: add nqn.x null:1G\n",)),
+            ("nvmetcli", ["show"], ("/run/uroce-nvmet.sock is asked: show\n",)),
+            ("top", ["--once", "--interval", "2"], ("each uroce program", "/dpdk", "twice, 2 s apart")),
+            ("top", ["--file-prefix", "mine"], ("the uroce program mine", "every 1 s")),
+            ("devinfo", ["--file-prefix", "mine"], ("the uroce program mine", "for its ports")),
+            ("exporter", ["--listen", "127.0.0.1:1"], ("http://127.0.0.1:1/metrics is served", "at each scrape")),
+            ("exporter", ["--once"], ("printed once", "counters, once"))):
+        code, out, err = run_unprivileged(directory, name, *options, "--dry-run")
+        want(code == 0 and err == "" and all(word in out for word in words), name, options, code, out, err)
+    for name, *wrong in (("nvmetcli", "--fly", "show"), ("decode", "--fly", "none"), ("top", "--fly"),
+                         ("devinfo", "--fly"), ("exporter", "--fly"), ("nvmetcli", "show", "a b"),
+                         ("nvmetcli", "-s", "x" * 200, "show"), ("nvmetcli",),
+                         ("decode",), ("exporter", "--listen", "here"), ("top", "--interval", "0")):
+        code, out, err = run_unprivileged(directory, name, "--dry-run", *wrong)
+        want(code == 2 and out == "" and err != "", name, wrong, code, out, err)
 
 
 @case
