@@ -167,7 +167,9 @@ def changes(eal, folder):
 
 def two_paths(eal):
     """Two controllers of one subsystem at two addresses; what the host sends to one is lost from some moment on."""
-    steps = [CONNECT, CONNECT.replace(OWN, OTHER), WAIT, "nvme list-subsys",
+    both = "nvme list-subsys | grep -c 'traddr=.* live'"  # a path that has just come is not always listed at once
+    steps = [CONNECT, CONNECT.replace(OWN, OTHER), WAIT, f"until test $({both}) = 2; do sleep 0.1; done",
+             "nvme list-subsys",
              f"({FIO} --rw=randrw --bsrange=4k-64k --iodepth=16 --size=32m --time_based --runtime=20; "
              "echo $? > /tmp/fio.status) & sleep 4", f"{TC} qdisc add dev eth1 root netem loss 100%", "wait",
              "test $(cat /tmp/fio.status) = 0", "dmesg | grep -o 'nvme1: Reconnecting' | head -1",
