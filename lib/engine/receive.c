@@ -56,7 +56,7 @@ static __rte_always_inline void notice_work(struct uroce_lcore *lcore, struct ur
 	/* A queued QP is served anyway; but one that is queued to respond only may have more to do after a response. */
 	if (qp->queued && (!responses || !qp->responder_only))
 		return;
-	work = qp_work(qp_core(qp), responses ? WORK_ALL : WORK_RESPONDER | WORK_EVENT);
+	work = responses ? qp_work(qp_core(qp), WORK_ALL) : qp_work(qp_core(qp), WORK_RESPONDER | WORK_EVENT);
 	only_responds = !(work & ~(uint32_t)WORK_RESPONDER);
 	if (responses && only_responds)
 		qp_update_timer(lcore, qp);

@@ -5,13 +5,14 @@
 
 #include "rc/qp_state.h"
 #include "rc/retry.h"
+#include "wire/hints.h"
 
 /*
  * The work that rc_qp_transmit() would find, of the kinds asked for. A caller that has received nothing but requests
  * does not ask for the requester's work, and so does not touch its lines. X-3: requests leave in RTS, and their rest in
  * SQD.
  */
-static inline uint32_t qp_work(const struct rc_qp *qp, uint32_t asked)
+INLINE uint32_t qp_work(const struct rc_qp *qp, uint32_t asked)
 {
 	const struct rc_sendwin *win = &qp->win;
 	uint32_t work = qp->standing_work & asked & (WORK_CREDIT | WORK_EVENT);
