@@ -83,6 +83,16 @@ static int tell_info(struct uroce_engine *engine, uint32_t number, struct rte_te
 	return 0;
 }
 
+static int tell_counter_texts(struct uroce_engine *engine, uint32_t number, struct rte_tel_data *answer)
+{
+	(void)engine;
+	(void)number;
+	rte_tel_data_start_dict(answer);
+	for (uint32_t i = 0; i < uroce_counter_count(); i++)
+		rte_tel_data_add_dict_string(answer, uroce_counter_name(i), uroce_counter_text(i));
+	return 0;
+}
+
 static int tell_lcore(struct uroce_engine *engine, uint32_t number, struct rte_tel_data *answer)
 {
 	struct uroce_lcore_view view;
@@ -332,6 +342,7 @@ static const struct command {
 	{ "/uroce/port/list", "Ports with a device. No parameters", tell_ports, false, false },
 	{ "/uroce/port/info", "A port: addresses, limits, link. Parameters: port", tell_port, true, true },
 	{ "/uroce/counters", "Frames and counters of a port. Parameters: port", tell_port_counters, true, true },
+	{ "/uroce/counters/help", "What each counter counts. No parameters", tell_counter_texts, false, false },
 	{ "/uroce/mr/list", "Memory regions and bound windows of a port. Parameters: port", tell_mrs, true, true },
 	{ "/uroce/qp/list", "Queue pairs, a page. Parameters: `next` of the page before; none for the first", tell_qps,
 	  true, false },

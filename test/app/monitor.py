@@ -82,6 +82,9 @@ def every_command_answers(directory):
             second = ask("/uroce/counters", number)
             want(second["rx_frames"] > first["rx_frames"] and second["tx_bytes"] > first["tx_bytes"], first, second)
             want(all(second[name] >= first[name] for name in first), first, second)
+        texts = ask("/uroce/counters/help")
+        want(set(texts) == set(first) - {"rx_frames", "tx_frames", "rx_bytes", "tx_bytes"}, set(texts) ^ set(first))
+        want(all(" " in text for text in texts.values()), texts)
         regions = ask("/uroce/mr/list", 1)
         want(regions["all"] == 1 == len(regions["regions"]), regions)
         want(re.fullmatch(r"region 0x\w+ bytes \d+ domain \d+ local_write remote_read remote_write remote_atomic",
@@ -238,6 +241,8 @@ def the_exporter_serves_counters_that_grow(directory):
         text, kind = get(exporter.url)
         first = metrics(text)
         want("version=0.0.4" in kind, kind)
+        for words in ("rx_frames_total frames received", "local_ack_timeout_err_total ACK timer expiries"):
+            want(f"# HELP rdma_{words}\n" in text, words, text[:2000])
         time.sleep(0.5)
         second = metrics(get(exporter.url)[0])
         want(first.keys() == second.keys() and len(first) > 100, len(first), len(second))
@@ -270,7 +275,7 @@ def wait_for_answer(query, prometheus):
             if answer["data"]["result"]:
                 return answer["data"]["result"]
         except urllib.error.HTTPError as error:
-            want(False, query, error.read().decode())
+            want(error.code == 503, query, error.read().decode())  # it serves, but is not ready
         except OSError:
             pass  # it has not begun to serve
         want(time.monotonic() < end and prometheus.poll() is None, "no answer to", query)
