@@ -189,3 +189,17 @@ Test(receive, a_write_with_immediate_does_not_look_at_the_buffers)
 	expect_completes(pair, B, "wr=1 RECV_IMM SUCCESS len=8 imm=0x0");
 	pair_close(pair);
 }
+
+/* An empty SEND writes nothing, so it does not matter what the key of its only buffer is worth. */
+Test(receive, an_empty_send_does_not_look_at_the_buffer)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ 0 });
+	struct uroce_sge sge = { .addr = 1, .length = 4, .lkey = 0x999 };
+
+	RULE("S-16");
+	cr_assert_eq(post_pieces(pair, 1, &sge, 1), 0);
+	pair_request(pair, send_packet(OP_SEND_ONLY, 0, 0));
+	expect_leaves(pair, B, "ACK psn=0 credit=31 msn=1");
+	expect_completes(pair, B, "wr=1 RECV SUCCESS len=0");
+	pair_close(pair);
+}
