@@ -11,8 +11,6 @@
 #include "engine/ud.h"
 #include "rc/path.h"
 
-#define IPV4_BYTES 20u
-
 /* ---- in ---- */
 
 static struct uroce_ud *find(const struct uroce_engine *engine, uint32_t qpn)
@@ -101,7 +99,7 @@ static void set_grh(uint8_t grh[UROCE_GRH_BYTES], const struct rc_origin *origin
 	if (origin->ip[0] >> 4 == 6)
 		memcpy(grh, origin->ip, UROCE_GRH_BYTES);
 	else
-		memcpy(grh + UROCE_GRH_BYTES - IPV4_BYTES, origin->ip, IPV4_BYTES);
+		memcpy(grh + UROCE_GRH_BYTES - WIRE_IPV4_BYTES, origin->ip, WIRE_IPV4_BYTES);
 }
 
 static void take(struct uroce_lcore *lcore, struct uroce_ud *ud, const struct wire_packet *packet,

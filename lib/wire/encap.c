@@ -3,38 +3,15 @@
 #include "wire/encap.h"
 
 #include <assert.h>
+#include <net/ethernet.h>
+#include <netinet/in.h>
+#include <netinet/ip.h>
 #include <string.h>
 
 #include "wire/bytes.h"
 #include "wire/packet.h"
 
-enum {
-	ETHERNET_BYTES = 14,
-	VLAN_BYTES = 4,
-	IPV4_BYTES = 20,
-	IPV6_BYTES = 40,
-	UDP_BYTES = 8,
-	ETHERTYPE_IPV4 = 0x0800,
-	ETHERTYPE_ARP = 0x0806,
-	ETHERTYPE_VLAN = 0x8100,
-	ETHERTYPE_IPV6 = 0x86DD,
-	IPV4_DF = 0x4000,
-	IPV4_MF = 0x2000,
-	IPV4_OFFSET = 0x1FFF,
-	EXTENSIONS_MAX = 8 /* IPv6 headers looked at before giving up */
-};
-
-/* IP protocol numbers, IPv6 extension headers among them. */
-enum {
-	PROTO_HOP_BY_HOP = 0,
-	PROTO_ICMP = 1,
-	PROTO_UDP = 17,
-	PROTO_ROUTING = 43,
-	PROTO_FRAGMENT = 44,
-	PROTO_AUTHENTICATION = 51,
-	PROTO_ICMP6 = 58,
-	PROTO_DESTINATION = 60
-};
+enum { EXTENSIONS_MAX = 8 /* IPv6 headers looked at before giving up */ };
 
 /* What the IP header says of what follows it. */
 struct ip_payload {
@@ -64,13 +41,6 @@ uint16_t wire_encap_sum(uint32_t start, const void *data, uint32_t bytes)
 	sum = (sum & 0xFFFF) + (sum >> 16);
 	sum = (sum & 0xFFFF) + (sum >> 16);
 	return __builtin_bswap16((uint16_t)sum);
-}
-
-/* addr is zero. */
-static void store_mapped(uint8_t addr[16], const uint8_t *ipv4)
-{
-	memset(addr + 10, 0xFF, 2);
-	memcpy(addr + 12, ipv4, 4);
 }
 
 /* Multicast, broadcast or loopback: nobody sends from there. Unspecified is not: DHCP and probes use it. */
@@ -104,7 +74,7 @@ static enum wire_frame parse_ipv4(const uint8_t *ip, uint32_t bytes, bool check,
 {
 	uint32_t header_bytes, total_bytes, fragment;
 
-	if (bytes < IPV4_BYTES)
+	if (bytes < WIRE_IPV4_BYTES)
 		return WIRE_FRAME_TRUNCATED;
 	if (ip[0] >> 4 != 4)
 		return WIRE_FRAME_IP_HEADER;
@@ -113,25 +83,26 @@ static enum wire_frame parse_ipv4(const uint8_t *ip, uint32_t bytes, bool check,
 	fragment = load_be16(ip + 6);
 	encap->traffic_class = ip[1];
 	encap->ip_id = load_be16(ip + 4);
-	encap->fragmentable = !(fragment & IPV4_DF);
+	encap->fragmentable = !(fragment & IP_DF);
 	encap->hop_limit = ip[8];
-	store_mapped(encap->source, ip + 12);
-	store_mapped(encap->dest, ip + 16);
-	if (ip[9] != PROTO_UDP && ip[9] != PROTO_ICMP)
+	encap_map_ipv4(encap->source, ip + 12);
+	encap_map_ipv4(encap->dest, ip + 16);
+	if (ip[9] != IPPROTO_UDP && ip[9] != IPPROTO_ICMP)
 		return WIRE_FRAME_OTHER;
-	if (ip[9] == PROTO_UDP && (fragment & IPV4_OFFSET) == 0 && header_bytes >= IPV4_BYTES &&
+	if (ip[9] == IPPROTO_UDP && (fragment & IP_OFFMASK) == 0 && header_bytes >= WIRE_IPV4_BYTES &&
 	    header_bytes <= bytes && !peek_ports(ip + header_bytes, bytes - header_bytes, encap))
 		return WIRE_FRAME_OTHER;
-	if (fragment & (IPV4_MF | IPV4_OFFSET))
+	if (fragment & (IP_MF | IP_OFFMASK))
 		return WIRE_FRAME_FRAGMENT;
-	if (header_bytes != IPV4_BYTES || total_bytes < IPV4_BYTES || ip[8] == 0 || ipv4_source_is_bad(ip + 12))
+	if (header_bytes != WIRE_IPV4_BYTES || total_bytes < WIRE_IPV4_BYTES || ip[8] == 0 ||
+	    ipv4_source_is_bad(ip + 12))
 		return WIRE_FRAME_IP_HEADER;
-	if (check && wire_encap_sum(0, ip, IPV4_BYTES) != 0xFFFF)
+	if (check && wire_encap_sum(0, ip, WIRE_IPV4_BYTES) != 0xFFFF)
 		return WIRE_FRAME_IP_HEADER;
 	*payload = (struct ip_payload){
-		.start = ip + IPV4_BYTES,
-		.claimed_bytes = total_bytes - IPV4_BYTES,
-		.frame_bytes = bytes - IPV4_BYTES,
+		.start = ip + WIRE_IPV4_BYTES,
+		.claimed_bytes = total_bytes - WIRE_IPV4_BYTES,
+		.frame_bytes = bytes - WIRE_IPV4_BYTES,
 		.protocol = ip[9],
 	};
 	return WIRE_FRAME_ROCE;
@@ -150,15 +121,15 @@ static enum wire_frame judge_extensions(const uint8_t *p, uint32_t bytes, uint8_
 
 	for (i = 0; i < EXTENSIONS_MAX; i++) {
 		switch (next) {
-		case PROTO_UDP:
+		case IPPROTO_UDP:
 			if (!later && !peek_ports(p, bytes, encap))
 				return WIRE_FRAME_OTHER;
 			return fragment ? WIRE_FRAME_FRAGMENT : WIRE_FRAME_IP_HEADER;
-		case PROTO_HOP_BY_HOP:
-		case PROTO_ROUTING:
-		case PROTO_DESTINATION:
-		case PROTO_AUTHENTICATION:
-		case PROTO_FRAGMENT:
+		case IPPROTO_HOPOPTS:
+		case IPPROTO_ROUTING:
+		case IPPROTO_DSTOPTS:
+		case IPPROTO_AH:
+		case IPPROTO_FRAGMENT:
 			break;
 		default:
 			return WIRE_FRAME_OTHER;
@@ -166,11 +137,11 @@ static enum wire_frame judge_extensions(const uint8_t *p, uint32_t bytes, uint8_
 		/* Behind the header of a later fragment stands the middle of a datagram, no more headers. */
 		if (later || bytes < 8)
 			return fragment ? WIRE_FRAME_FRAGMENT : WIRE_FRAME_IP_HEADER;
-		if (next == PROTO_FRAGMENT) {
+		if (next == IPPROTO_FRAGMENT) {
 			fragment = true;
 			later = (load_be16(p + 2) & 0xFFF8) != 0;
 			header_bytes = 8;
-		} else if (next == PROTO_AUTHENTICATION) {
+		} else if (next == IPPROTO_AH) {
 			header_bytes = (p[1] + 2u) * 4;
 		} else {
 			header_bytes = (p[1] + 1u) * 8;
@@ -189,7 +160,7 @@ static enum wire_frame parse_ipv6(const uint8_t *ip, uint32_t bytes, struct wire
 {
 	uint32_t word;
 
-	if (bytes < IPV6_BYTES)
+	if (bytes < WIRE_IPV6_BYTES)
 		return WIRE_FRAME_TRUNCATED;
 	word = load_be32(ip);
 	if (word >> 28 != 6)
@@ -201,15 +172,15 @@ static enum wire_frame parse_ipv6(const uint8_t *ip, uint32_t bytes, struct wire
 	memcpy(encap->source, ip + 8, 16);
 	memcpy(encap->dest, ip + 24, 16);
 	*payload = (struct ip_payload){
-		.start = ip + IPV6_BYTES,
+		.start = ip + WIRE_IPV6_BYTES,
 		.claimed_bytes = load_be16(ip + 4),
-		.frame_bytes = bytes - IPV6_BYTES,
+		.frame_bytes = bytes - WIRE_IPV6_BYTES,
 		.protocol = ip[6],
 	};
-	if (ip[6] == PROTO_UDP) {
+	if (ip[6] == IPPROTO_UDP) {
 		if (!peek_ports(payload->start, payload->frame_bytes, encap))
 			return WIRE_FRAME_OTHER;
-	} else if (ip[6] != PROTO_ICMP6) {
+	} else if (ip[6] != IPPROTO_ICMPV6) {
 		return judge_extensions(payload->start, payload->frame_bytes, ip[6], encap);
 	}
 	if (ip[7] == 0 || ipv6_addresses_are_bad(ip + 8, ip + 24))
@@ -221,7 +192,7 @@ static bool udp_checksum_is_right(const uint8_t *ip, bool ipv6, const uint8_t *u
 {
 	uint32_t sum = ipv6 ? wire_encap_sum(0, ip + 8, 32) : wire_encap_sum(0, ip + 12, 8);
 
-	return wire_encap_sum(sum + PROTO_UDP + udp_bytes, udp, udp_bytes) == 0xFFFF;
+	return wire_encap_sum(sum + IPPROTO_UDP + udp_bytes, udp, udp_bytes) == 0xFFFF;
 }
 
 static enum wire_frame parse_udp(const uint8_t *ip, const struct ip_payload *payload, bool check,
@@ -230,16 +201,16 @@ static enum wire_frame parse_udp(const uint8_t *ip, const struct ip_payload *pay
 	const uint8_t *udp = payload->start;
 	uint32_t udp_bytes;
 
-	if (payload->frame_bytes < payload->claimed_bytes || payload->claimed_bytes < UDP_BYTES)
+	if (payload->frame_bytes < payload->claimed_bytes || payload->claimed_bytes < WIRE_UDP_BYTES)
 		return WIRE_FRAME_TRUNCATED;
 	udp_bytes = load_be16(udp + 4);
 	encap->udp_checksum = load_be16(udp + 6);
-	if (udp_bytes < UDP_BYTES || udp_bytes > payload->claimed_bytes)
+	if (udp_bytes < WIRE_UDP_BYTES || udp_bytes > payload->claimed_bytes)
 		return WIRE_FRAME_TRUNCATED;
 	if (check && encap->udp_checksum != 0 && !udp_checksum_is_right(ip, encap->ipv6, udp, udp_bytes))
 		return WIRE_FRAME_UDP_CHECKSUM;
-	encap->bth_offset = (uint16_t)(udp + UDP_BYTES - ip + encap->ip_offset);
-	encap->bth_bytes = (uint16_t)(udp_bytes - UDP_BYTES);
+	encap->bth_offset = (uint16_t)(udp + WIRE_UDP_BYTES - ip + encap->ip_offset);
+	encap->bth_bytes = (uint16_t)(udp_bytes - WIRE_UDP_BYTES);
 	return WIRE_FRAME_ROCE;
 }
 
@@ -251,7 +222,7 @@ static enum wire_frame parse_ip(const uint8_t *ip, uint32_t bytes, bool ipv4, bo
 	frame = ipv4 ? parse_ipv4(ip, bytes, check, encap, &payload) : parse_ipv6(ip, bytes, encap, &payload);
 	if (frame != WIRE_FRAME_ROCE)
 		return frame;
-	if (payload.protocol == PROTO_UDP)
+	if (payload.protocol == IPPROTO_UDP)
 		return parse_udp(ip, &payload, check, encap);
 	if (payload.frame_bytes < payload.claimed_bytes)
 		return WIRE_FRAME_TRUNCATED;
@@ -260,26 +231,26 @@ static enum wire_frame parse_ip(const uint8_t *ip, uint32_t bytes, bool ipv4, bo
 
 enum wire_frame wire_encap_parse(const uint8_t *frame, uint32_t bytes, bool check_checksums, struct wire_encap *encap)
 {
-	uint32_t offset = ETHERNET_BYTES;
+	uint32_t offset = ETHER_HDR_LEN;
 	uint16_t ethertype;
 
 	*encap = (struct wire_encap){ 0 };
-	if (bytes < ETHERNET_BYTES)
+	if (bytes < ETHER_HDR_LEN)
 		return WIRE_FRAME_TRUNCATED;
 	memcpy(encap->dest_mac, frame, 6);
 	memcpy(encap->source_mac, frame + 6, 6);
 	ethertype = load_be16(frame + 12);
 	if (ethertype == ETHERTYPE_VLAN) {
-		if (bytes < ETHERNET_BYTES + VLAN_BYTES)
+		if (bytes < ETHER_HDR_LEN + WIRE_VLAN_BYTES)
 			return WIRE_FRAME_TRUNCATED;
 		encap->vlan = true;
 		encap->vlan_tci = load_be16(frame + 14);
 		ethertype = load_be16(frame + 16);
-		offset += VLAN_BYTES;
+		offset += WIRE_VLAN_BYTES;
 	}
 	encap->ip_offset = (uint16_t)offset;
-	if (ethertype == ETHERTYPE_IPV4 || ethertype == ETHERTYPE_IPV6)
-		return parse_ip(frame + offset, bytes - offset, ethertype == ETHERTYPE_IPV4, check_checksums, encap);
+	if (ethertype == ETHERTYPE_IP || ethertype == ETHERTYPE_IPV6)
+		return parse_ip(frame + offset, bytes - offset, ethertype == ETHERTYPE_IP, check_checksums, encap);
 	return ethertype == ETHERTYPE_ARP ? WIRE_FRAME_ARP : WIRE_FRAME_OTHER;
 }
 
@@ -287,43 +258,43 @@ static uint8_t *build_ipv4(const struct wire_encap *encap, uint32_t udp_bytes, u
 {
 	ip[0] = 0x45;
 	ip[1] = encap->traffic_class;
-	store_be16(ip + 2, (uint16_t)(IPV4_BYTES + udp_bytes));
+	store_be16(ip + 2, (uint16_t)(WIRE_IPV4_BYTES + udp_bytes));
 	store_be16(ip + 4, encap->ip_id);
-	store_be16(ip + 6, encap->fragmentable ? 0 : IPV4_DF);
+	store_be16(ip + 6, encap->fragmentable ? 0 : IP_DF);
 	ip[8] = encap->hop_limit;
-	ip[9] = PROTO_UDP;
+	ip[9] = IPPROTO_UDP;
 	store_be16(ip + 10, 0);
 	memcpy(ip + 12, encap->source + 12, 4);
 	memcpy(ip + 16, encap->dest + 12, 4);
-	store_be16(ip + 10, (uint16_t)~wire_encap_sum(0, ip, IPV4_BYTES));
-	return ip + IPV4_BYTES;
+	store_be16(ip + 10, (uint16_t)~wire_encap_sum(0, ip, WIRE_IPV4_BYTES));
+	return ip + WIRE_IPV4_BYTES;
 }
 
 static uint8_t *build_ipv6(const struct wire_encap *encap, uint32_t udp_bytes, uint8_t *ip)
 {
 	store_be32(ip, 6u << 28 | (uint32_t)encap->traffic_class << 20 | (encap->flow_label & 0xFFFFF));
 	store_be16(ip + 4, (uint16_t)udp_bytes);
-	ip[6] = PROTO_UDP;
+	ip[6] = IPPROTO_UDP;
 	ip[7] = encap->hop_limit;
 	memcpy(ip + 8, encap->source, 16);
 	memcpy(ip + 24, encap->dest, 16);
-	return ip + IPV6_BYTES;
+	return ip + WIRE_IPV6_BYTES;
 }
 
 uint32_t wire_encap_build(struct wire_encap *encap, uint32_t bth_bytes, uint8_t *out)
 {
-	uint32_t udp_bytes = UDP_BYTES + bth_bytes;
+	uint32_t udp_bytes = WIRE_UDP_BYTES + bth_bytes;
 	uint8_t *p = out + 12;
 
-	assert(udp_bytes <= (encap->ipv6 ? 0xFFFFu : 0xFFFFu - IPV4_BYTES));
+	assert(udp_bytes <= (encap->ipv6 ? 0xFFFFu : 0xFFFFu - WIRE_IPV4_BYTES));
 	memcpy(out, encap->dest_mac, 6);
 	memcpy(out + 6, encap->source_mac, 6);
 	if (encap->vlan) {
 		store_be16(p, ETHERTYPE_VLAN);
 		store_be16(p + 2, encap->vlan_tci);
-		p += VLAN_BYTES;
+		p += WIRE_VLAN_BYTES;
 	}
-	store_be16(p, encap->ipv6 ? ETHERTYPE_IPV6 : ETHERTYPE_IPV4);
+	store_be16(p, encap->ipv6 ? ETHERTYPE_IPV6 : ETHERTYPE_IP);
 	p += 2;
 	encap->ip_offset = (uint16_t)(p - out);
 	p = encap->ipv6 ? build_ipv6(encap, udp_bytes, p) : build_ipv4(encap, udp_bytes, p);
@@ -331,7 +302,7 @@ uint32_t wire_encap_build(struct wire_encap *encap, uint32_t bth_bytes, uint8_t 
 	store_be16(p + 2, encap->dest_port);
 	store_be16(p + 4, (uint16_t)udp_bytes);
 	store_be16(p + 6, encap->udp_checksum);
-	p += UDP_BYTES;
+	p += WIRE_UDP_BYTES;
 	encap->bth_offset = (uint16_t)(p - out);
 	encap->bth_bytes = (uint16_t)bth_bytes;
 	return encap->bth_offset;

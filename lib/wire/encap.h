@@ -11,7 +11,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define WIRE_ENCAP_MAX_BYTES (14u + 4u + 40u + 8u)
+/* Headers without options. */
+#define WIRE_VLAN_BYTES 4u
+#define WIRE_IPV4_BYTES 20u
+#define WIRE_IPV6_BYTES 40u
+#define WIRE_UDP_BYTES 8u
+#define WIRE_ENCAP_MAX_BYTES (14u + WIRE_VLAN_BYTES + WIRE_IPV6_BYTES + WIRE_UDP_BYTES)
 #define WIRE_VLAN_ID 0xFFFu /* of a tag: which VLAN; 0: none, the tag only has a priority */
 
 /* All values in host byte order; addresses and MACs as on the wire; IPv4 as ::ffff:a.b.c.d. */
@@ -78,6 +83,13 @@ static inline bool encap_addr_is_ipv4(const uint8_t addr[16])
 	static const uint8_t mapped[12] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff };
 
 	return __builtin_memcmp(addr, mapped, 12) == 0;
+}
+
+/* Writes an IPv4 address as all addresses are kept; addr is zero. */
+static inline void encap_map_ipv4(uint8_t addr[16], const uint8_t ipv4[4])
+{
+	addr[10] = addr[11] = 0xFF;
+	__builtin_memcpy(addr + 12, ipv4, 4);
 }
 
 #endif

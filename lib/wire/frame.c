@@ -21,10 +21,10 @@
 /* Ones for what routers change: see icrc.h. */
 static void prepare_pseudo(struct wire_frame_template *frame)
 {
-	uint8_t *ip = frame->pseudo + PSEUDO_IP_AT, *udp = ip + FRAME_IPV4_BYTES;
+	uint8_t *ip = frame->pseudo + PSEUDO_IP_AT, *udp = ip + WIRE_IPV4_BYTES;
 
 	memset(ip - 4, 0xFF, 4);
-	memcpy(ip, frame->bytes + frame->ip_offset, FRAME_IPV4_BYTES + FRAME_UDP_BYTES);
+	memcpy(ip, frame->bytes + frame->ip_offset, WIRE_IPV4_BYTES + WIRE_UDP_BYTES);
 	ip[1] = ip[8] = ip[10] = ip[11] = 0xFF;
 	udp[6] = udp[7] = 0xFF;
 }
@@ -40,14 +40,14 @@ void wire_frame_prepare(struct wire_frame_template *frame, const struct wire_enc
 	frame->bth_offset = (uint8_t)copy.bth_offset;
 	frame->ipv6 = copy.ipv6;
 	ip = frame->bytes + frame->ip_offset;
-	store_be16(frame->bytes + frame->bth_offset - FRAME_UDP_BYTES + UDP_LENGTH_OFFSET, 0);
+	store_be16(frame->bytes + frame->bth_offset - WIRE_UDP_BYTES + UDP_LENGTH_OFFSET, 0);
 	if (copy.ipv6) {
 		store_be16(ip + IPV6_LENGTH_OFFSET, 0);
 		return;
 	}
 	store_be16(ip + IPV4_LENGTH_OFFSET, 0);
 	store_be16(ip + IPV4_CHECKSUM_OFFSET, 0);
-	frame->ip_sum = wire_encap_sum(0, ip, FRAME_IPV4_BYTES);
+	frame->ip_sum = wire_encap_sum(0, ip, WIRE_IPV4_BYTES);
 	frame->has_pseudo = frame->bth_offset == FRAME_BTH_AT;
 	prepare_pseudo(frame);
 }
@@ -64,14 +64,14 @@ static inline uint16_t ipv4_checksum(const struct wire_frame_template *frame, ui
 static void store_lengths(const struct wire_frame_template *frame, uint32_t bth_bytes, uint8_t *out)
 {
 	uint8_t *ip = out + frame->ip_offset;
-	uint32_t udp_bytes = bth_bytes + FRAME_UDP_BYTES;
+	uint32_t udp_bytes = bth_bytes + WIRE_UDP_BYTES;
 
-	store_be16(out + frame->bth_offset - FRAME_UDP_BYTES + UDP_LENGTH_OFFSET, (uint16_t)udp_bytes);
+	store_be16(out + frame->bth_offset - WIRE_UDP_BYTES + UDP_LENGTH_OFFSET, (uint16_t)udp_bytes);
 	if (frame->ipv6) {
 		store_be16(ip + IPV6_LENGTH_OFFSET, (uint16_t)udp_bytes);
 	} else {
-		store_be16(ip + IPV4_LENGTH_OFFSET, (uint16_t)(udp_bytes + FRAME_IPV4_BYTES));
-		store_be16(ip + IPV4_CHECKSUM_OFFSET, ipv4_checksum(frame, udp_bytes + FRAME_IPV4_BYTES));
+		store_be16(ip + IPV4_LENGTH_OFFSET, (uint16_t)(udp_bytes + WIRE_IPV4_BYTES));
+		store_be16(ip + IPV4_CHECKSUM_OFFSET, ipv4_checksum(frame, udp_bytes + WIRE_IPV4_BYTES));
 	}
 }
 
@@ -246,8 +246,8 @@ INLINE void store_headers(const struct wire_frame_template *frame, uint64_t begi
 			  struct varying *varying)
 {
 	uint32_t pad_bytes = packet_pad_bytes(bytes);
-	uint32_t udp_bytes = FRAME_UDP_BYTES + WIRE_BTH_BYTES + extension_bytes + bytes + pad_bytes + WIRE_ICRC_BYTES;
-	uint32_t ip_bytes = udp_bytes + FRAME_IPV4_BYTES;
+	uint32_t udp_bytes = WIRE_UDP_BYTES + WIRE_BTH_BYTES + extension_bytes + bytes + pad_bytes + WIRE_ICRC_BYTES;
+	uint32_t ip_bytes = udp_bytes + WIRE_IPV4_BYTES;
 	uint64_t ip_length = __builtin_bswap16((uint16_t)ip_bytes);
 	uint64_t udp_length = __builtin_bswap16((uint16_t)udp_bytes), bth = begin | (uint64_t)pad_bytes << BTH_PAD_AT;
 	uint64_t seen = bth | 0xFFull << 32; /* BTH byte 4 */

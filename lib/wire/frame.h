@@ -17,14 +17,11 @@
 #include "wire/icrc_copy.h"
 #include "wire/packet.h"
 
-#define FRAME_UDP_BYTES 8u
-#define FRAME_IPV4_BYTES 20u
-
 /* Offsets in an untagged IPv4 frame, and the port as it is loaded. */
 enum {
 	FRAME_IP_AT = 14,
-	FRAME_UDP_AT = FRAME_IP_AT + FRAME_IPV4_BYTES,
-	FRAME_BTH_AT = FRAME_UDP_AT + FRAME_UDP_BYTES,
+	FRAME_UDP_AT = FRAME_IP_AT + WIRE_IPV4_BYTES,
+	FRAME_BTH_AT = FRAME_UDP_AT + WIRE_UDP_BYTES,
 	FRAME_SHORTEST_BYTES = FRAME_BTH_AT + WIRE_BTH_BYTES + WIRE_ICRC_BYTES,
 	FRAME_ACK_BYTES = FRAME_SHORTEST_BYTES + WIRE_AETH_BYTES,
 	FRAME_PORT = (WIRE_UDP_PORT & 0xFF) << 8 | WIRE_UDP_PORT >> 8
@@ -88,7 +85,7 @@ static inline bool frame_parse_headers(const uint8_t *frame, uint32_t bytes, boo
 		return false;
 	ip_bytes = load_be16(ip + 2);
 	if (ip_bytes > bytes - FRAME_IP_AT || ip_bytes < FRAME_SHORTEST_BYTES - FRAME_IP_AT ||
-	    load_be16(udp + 4) != ip_bytes - FRAME_IPV4_BYTES)
+	    load_be16(udp + 4) != ip_bytes - WIRE_IPV4_BYTES)
 		return false;
 	if (check_checksums && !frame_ipv4_sum_is_right(ip))
 		return false;
@@ -100,7 +97,7 @@ static inline bool frame_parse_headers(const uint8_t *frame, uint32_t bytes, boo
 /* Parses the packet of a frame that frame_parse_headers() accepted; ip_bytes as it told. */
 static inline bool frame_parse_packet(const uint8_t *frame, uint32_t ip_bytes, struct wire_packet *packet)
 {
-	uint32_t bytes = ip_bytes + WIRE_ICRC_BYTES - FRAME_IPV4_BYTES - FRAME_UDP_BYTES;
+	uint32_t bytes = ip_bytes + WIRE_ICRC_BYTES - WIRE_IPV4_BYTES - WIRE_UDP_BYTES;
 
 	return packet_parse(frame + FRAME_BTH_AT, bytes, packet) == WIRE_PACKET_OK;
 }

@@ -6,20 +6,19 @@
 #include <isa-l/crc.h>
 #include <string.h>
 
+#include "wire/encap.h"
+#include "wire/packet.h"
+
 enum {
-	IPV4_BYTES = 20,
-	IPV6_BYTES = 40,
-	UDP_BYTES = 8,
-	BTH_BYTES = 12,
-	IPV4_COVERED_BYTES = IPV4_BYTES + UDP_BYTES + BTH_BYTES,
-	IPV6_COVERED_BYTES = IPV6_BYTES + UDP_BYTES + BTH_BYTES
+	IPV4_COVERED_BYTES = WIRE_IPV4_BYTES + WIRE_UDP_BYTES + WIRE_BTH_BYTES,
+	IPV6_COVERED_BYTES = WIRE_IPV6_BYTES + WIRE_UDP_BYTES + WIRE_BTH_BYTES
 };
 
 /* UDP checksum and BTH byte 4. */
 static inline void mask_transport(uint8_t *udp)
 {
 	memset(udp + 6, 0xFF, 2);
-	udp[UDP_BYTES + 4] = 0xFF;
+	udp[WIRE_UDP_BYTES + 4] = 0xFF;
 }
 
 /* Sets the changeable fields of a copied header to ones. */
@@ -28,7 +27,7 @@ static inline void mask_ipv4(uint8_t *ip)
 	ip[1] = 0xFF;
 	ip[8] = 0xFF;
 	memset(ip + 10, 0xFF, 2);
-	mask_transport(ip + IPV4_BYTES);
+	mask_transport(ip + WIRE_IPV4_BYTES);
 }
 
 static inline void mask_ipv6(uint8_t *ip)
@@ -36,7 +35,7 @@ static inline void mask_ipv6(uint8_t *ip)
 	ip[0] |= 0x0F;
 	memset(ip + 1, 0xFF, 3);
 	ip[7] = 0xFF;
-	mask_transport(ip + IPV6_BYTES);
+	mask_transport(ip + WIRE_IPV6_BYTES);
 }
 
 static inline int is_ipv4(const uint8_t *ip)

@@ -2,36 +2,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "wire/neighbour.h"
 
+#include <net/ethernet.h>
+#include <net/if_arp.h>
+#include <netinet/icmp6.h>
+#include <netinet/in.h>
+#include <netinet/ip_icmp.h>
 #include <string.h>
 
 #include "wire/bytes.h"
 #include "wire/encap.h"
 
 enum {
-	ETHERNET_BYTES = 14,
-	VLAN_BYTES = 4,
 	ARP_BYTES = 28,
-	IPV4_BYTES = 20,
-	IPV6_BYTES = 40,
 	ICMP_BYTES = 8,
 	DISCOVERY_BYTES = 24, /* ICMPv6 header, flags, target */
 	LINK_OPTION_BYTES = 8,
-	ETHERTYPE_ARP = 0x0806,
-	ETHERTYPE_VLAN = 0x8100,
-	ETHERTYPE_IPV6 = 0x86DD,
-	PROTO_ICMP6 = 58,
-	ARP_REQUEST = 1,
-	ARP_REPLY = 2,
-	ICMP_ECHO_REPLY = 0,
-	ICMP_ECHO_REQUEST = 8,
-	ICMP6_ECHO_REQUEST = 128,
-	ICMP6_ECHO_REPLY = 129,
-	ICMP6_SOLICITATION = 135,
-	ICMP6_ADVERTISEMENT = 136,
 	ADVERTISEMENT_SOLICITED = 0x40,
 	ADVERTISEMENT_OVERRIDE = 0x20,
-	OPTION_SOURCE_LINK = 1,
-	OPTION_TARGET_LINK = 2,
 	DISCOVERY_HOP_LIMIT = 255, /* proves that no router has forwarded the message */
 	ECHO_HOP_LIMIT = 64
 };
@@ -40,13 +27,6 @@ enum {
 static const uint8_t arp_fixed[6] = { 0, 1, 0x08, 0x00, 6, 4 };
 static const uint8_t all_nodes[16] = { 0xFF, 0x02, [15] = 1 };
 static const uint8_t unspecified[16];
-
-/* addr is zero. */
-static void map_ipv4(uint8_t addr[16], const uint8_t *ipv4)
-{
-	memset(addr + 10, 0xFF, 2);
-	memcpy(addr + 12, ipv4, 4);
-}
 
 /* A MAC that one station can have. A reply that teaches another one would poison the cache. */
 static bool mac_is_station(const uint8_t *mac)
@@ -61,7 +41,7 @@ static bool ipv4_is_host(const uint8_t *addr)
 
 static uint16_t icmp6_sum(const uint8_t *ip, const uint8_t *icmp, uint32_t bytes)
 {
-	return wire_encap_sum(wire_encap_sum(0, ip + 8, 32) + bytes + PROTO_ICMP6, icmp, bytes);
+	return wire_encap_sum(wire_encap_sum(0, ip + 8, 32) + bytes + IPPROTO_ICMPV6, icmp, bytes);
 }
 
 static bool parse_arp(const uint8_t *arp, uint32_t bytes, struct wire_neighbour *neighbour)
@@ -73,14 +53,14 @@ static bool parse_arp(const uint8_t *arp, uint32_t bytes, struct wire_neighbour 
 	operation = load_be16(arp + 6);
 	neighbour->has_sender_mac = true;
 	memcpy(neighbour->sender_mac, arp + 8, 6);
-	map_ipv4(neighbour->sender, arp + 14);
-	if (operation == ARP_REQUEST) {
+	encap_map_ipv4(neighbour->sender, arp + 14);
+	if (operation == ARPOP_REQUEST) {
 		neighbour->kind = WIRE_NEIGHBOUR_REQUEST;
 		neighbour->probe = load_be32(arp + 14) == 0;
-		map_ipv4(neighbour->target, arp + 24);
+		encap_map_ipv4(neighbour->target, arp + 24);
 		return ipv4_is_host(arp + 24) && (neighbour->probe || ipv4_is_host(arp + 14));
 	}
-	if (operation == ARP_REPLY) {
+	if (operation == ARPOP_REPLY) {
 		neighbour->kind = WIRE_NEIGHBOUR_REPLY;
 		neighbour->solicited = memcmp(arp + 14, arp + 24, 4) != 0;
 		memcpy(neighbour->target, neighbour->sender, 16);
@@ -91,11 +71,10 @@ static bool parse_arp(const uint8_t *arp, uint32_t bytes, struct wire_neighbour 
 
 static bool parse_icmp(const uint8_t *ip, struct wire_neighbour *neighbour)
 {
-	uint32_t bytes = load_be16(ip + 2) - (uint32_t)IPV4_BYTES;
-	const uint8_t *icmp = ip + IPV4_BYTES;
+	uint32_t bytes = load_be16(ip + 2) - (uint32_t)WIRE_IPV4_BYTES;
+	const uint8_t *icmp = ip + WIRE_IPV4_BYTES;
 
-	if (bytes < ICMP_BYTES || icmp[0] != ICMP_ECHO_REQUEST || icmp[1] != 0 ||
-	    wire_encap_sum(0, icmp, bytes) != 0xFFFF)
+	if (bytes < ICMP_BYTES || icmp[0] != ICMP_ECHO || icmp[1] != 0 || wire_encap_sum(0, icmp, bytes) != 0xFFFF)
 		return false;
 	neighbour->kind = WIRE_NEIGHBOUR_ECHO;
 	return ipv4_is_host(ip + 12);
@@ -134,7 +113,7 @@ static bool parse_solicitation(const uint8_t *ip, const uint8_t *icmp, uint32_t 
 	neighbour->kind = WIRE_NEIGHBOUR_REQUEST;
 	neighbour->probe = memcmp(ip + 8, unspecified, 16) == 0;
 	memcpy(neighbour->target, icmp + 8, 16);
-	if (!parse_options(icmp + DISCOVERY_BYTES, bytes - DISCOVERY_BYTES, OPTION_SOURCE_LINK, neighbour))
+	if (!parse_options(icmp + DISCOVERY_BYTES, bytes - DISCOVERY_BYTES, ND_OPT_SOURCE_LINKADDR, neighbour))
 		return false;
 	if (!neighbour->probe)
 		return true;
@@ -150,12 +129,12 @@ static bool parse_advertisement(const uint8_t *ip, const uint8_t *icmp, uint32_t
 	memcpy(neighbour->target, icmp + 8, 16);
 	if (neighbour->solicited && ip[24] == 0xFF)
 		return false;
-	return parse_options(icmp + DISCOVERY_BYTES, bytes - DISCOVERY_BYTES, OPTION_TARGET_LINK, neighbour);
+	return parse_options(icmp + DISCOVERY_BYTES, bytes - DISCOVERY_BYTES, ND_OPT_TARGET_LINKADDR, neighbour);
 }
 
 static bool parse_icmp6(const uint8_t *ip, struct wire_neighbour *neighbour)
 {
-	const uint8_t *icmp = ip + IPV6_BYTES;
+	const uint8_t *icmp = ip + WIRE_IPV6_BYTES;
 	uint32_t bytes = load_be16(ip + 4);
 
 	if (bytes < ICMP_BYTES || icmp[1] != 0 || icmp6_sum(ip, icmp, bytes) != 0xFFFF)
@@ -166,9 +145,9 @@ static bool parse_icmp6(const uint8_t *ip, struct wire_neighbour *neighbour)
 	}
 	if (bytes < DISCOVERY_BYTES || ip[7] != DISCOVERY_HOP_LIMIT || icmp[8] == 0xFF)
 		return false;
-	if (icmp[0] == ICMP6_SOLICITATION)
+	if (icmp[0] == ND_NEIGHBOR_SOLICIT)
 		return parse_solicitation(ip, icmp, bytes, neighbour);
-	return icmp[0] == ICMP6_ADVERTISEMENT && parse_advertisement(ip, icmp, bytes, neighbour);
+	return icmp[0] == ND_NEIGHBOR_ADVERT && parse_advertisement(ip, icmp, bytes, neighbour);
 }
 
 bool wire_neighbour_parse(const uint8_t *frame, uint32_t bytes, struct wire_neighbour *neighbour)
@@ -200,7 +179,7 @@ static uint8_t *build_ethernet(const uint8_t *dest_mac, const uint8_t *our_mac, 
 	memcpy(out, dest_mac, 6);
 	memcpy(out + 6, our_mac, 6);
 	store_be16(out + 12, ethertype);
-	return out + ETHERNET_BYTES;
+	return out + ETHER_HDR_LEN;
 }
 
 /* A MAC of NULL is written as zeros: it is the question. */
@@ -219,7 +198,7 @@ static uint32_t build_arp(uint16_t operation, const uint8_t *our_mac, const uint
 	else
 		memset(arp + 18, 0, 6);
 	memcpy(arp + 24, target + 12, 4);
-	return ETHERNET_BYTES + ARP_BYTES;
+	return ETHER_HDR_LEN + ARP_BYTES;
 }
 
 /* One discovery message: type, its flags, its target and our MAC as the option that fits the type. */
@@ -237,11 +216,11 @@ static uint32_t build_discovery(const struct discovery *message, const uint8_t *
 {
 	const uint32_t bytes = DISCOVERY_BYTES + LINK_OPTION_BYTES;
 	uint8_t *ip = build_ethernet(message->dest_mac, our_mac, ETHERTYPE_IPV6, out);
-	uint8_t *icmp = ip + IPV6_BYTES;
+	uint8_t *icmp = ip + WIRE_IPV6_BYTES;
 
 	store_be32(ip, 6u << 28);
 	store_be16(ip + 4, (uint16_t)bytes);
-	ip[6] = PROTO_ICMP6;
+	ip[6] = IPPROTO_ICMPV6;
 	ip[7] = DISCOVERY_HOP_LIMIT;
 	memcpy(ip + 8, our_addr, 16);
 	memcpy(ip + 24, message->dest, 16);
@@ -253,7 +232,7 @@ static uint32_t build_discovery(const struct discovery *message, const uint8_t *
 	icmp[25] = LINK_OPTION_BYTES / 8;
 	memcpy(icmp + 26, our_mac, 6);
 	store_be16(icmp + 2, (uint16_t)~icmp6_sum(ip, icmp, bytes));
-	return ETHERNET_BYTES + IPV6_BYTES + bytes;
+	return ETHER_HDR_LEN + WIRE_IPV6_BYTES + bytes;
 }
 
 /* The Ethernet group of an IPv6 multicast group. */
@@ -272,12 +251,12 @@ uint32_t wire_neighbour_request(const uint8_t our_mac[6], const uint8_t our_addr
 		.dest_mac = mac,
 		.dest = group,
 		.target = target,
-		.type = ICMP6_SOLICITATION,
-		.option = OPTION_SOURCE_LINK,
+		.type = ND_NEIGHBOR_SOLICIT,
+		.option = ND_OPT_SOURCE_LINKADDR,
 	};
 
 	if (encap_addr_is_ipv4(target))
-		return build_arp(ARP_REQUEST, our_mac, our_addr, NULL, target, out);
+		return build_arp(ARPOP_REQUEST, our_mac, our_addr, NULL, target, out);
 	solicited_node(group, target);
 	multicast_mac(mac, group);
 	return build_discovery(&message, our_mac, our_addr, out);
@@ -291,14 +270,14 @@ uint32_t wire_neighbour_reply(const uint8_t our_mac[6], const uint8_t our_addr[1
 		.dest_mac = dest_mac,
 		.dest = request->sender,
 		.target = our_addr,
-		.type = ICMP6_ADVERTISEMENT,
+		.type = ND_NEIGHBOR_ADVERT,
 		.flags = ADVERTISEMENT_SOLICITED | ADVERTISEMENT_OVERRIDE,
-		.option = OPTION_TARGET_LINK,
+		.option = ND_OPT_TARGET_LINKADDR,
 	};
 	uint32_t bytes;
 
 	if (encap_addr_is_ipv4(our_addr)) {
-		bytes = build_arp(ARP_REPLY, our_mac, our_addr, dest_mac, request->sender, out);
+		bytes = build_arp(ARPOP_REPLY, our_mac, our_addr, dest_mac, request->sender, out);
 	} else {
 		if (request->probe) {
 			multicast_mac(all_nodes_mac, all_nodes);
@@ -313,10 +292,10 @@ uint32_t wire_neighbour_reply(const uint8_t our_mac[6], const uint8_t our_addr[1
 
 uint32_t wire_neighbour_tag(uint8_t *frame, uint32_t bytes, uint16_t vlan_tci)
 {
-	memmove(frame + 12 + VLAN_BYTES, frame + 12, bytes - 12);
+	memmove(frame + 12 + WIRE_VLAN_BYTES, frame + 12, bytes - 12);
 	store_be16(frame + 12, ETHERTYPE_VLAN);
 	store_be16(frame + 14, vlan_tci);
-	return bytes + VLAN_BYTES;
+	return bytes + WIRE_VLAN_BYTES;
 }
 
 static void swap_bytes(uint8_t *a, uint8_t *b, uint32_t bytes)
@@ -330,25 +309,25 @@ static void swap_bytes(uint8_t *a, uint8_t *b, uint32_t bytes)
 
 void wire_neighbour_echo_reply(uint8_t *frame, uint32_t bytes)
 {
-	uint8_t *ip = frame + ETHERNET_BYTES, *icmp;
+	uint8_t *ip = frame + ETHER_HDR_LEN, *icmp;
 	uint32_t icmp_bytes;
 
 	(void)bytes; /* the parser has checked that the IP length fits them */
 	if (load_be16(frame + 12) == ETHERTYPE_VLAN)
-		ip += VLAN_BYTES;
+		ip += WIRE_VLAN_BYTES;
 	swap_bytes(frame, frame + 6, 6);
 	if (ip[0] >> 4 == 4) {
-		icmp = ip + IPV4_BYTES;
+		icmp = ip + WIRE_IPV4_BYTES;
 		swap_bytes(ip + 12, ip + 16, 4);
 		ip[8] = ECHO_HOP_LIMIT;
 		store_be16(ip + 10, 0);
-		store_be16(ip + 10, (uint16_t)~wire_encap_sum(0, ip, IPV4_BYTES));
-		icmp[0] = ICMP_ECHO_REPLY;
+		store_be16(ip + 10, (uint16_t)~wire_encap_sum(0, ip, WIRE_IPV4_BYTES));
+		icmp[0] = ICMP_ECHOREPLY;
 		store_be16(icmp + 2, 0);
-		icmp_bytes = load_be16(ip + 2) - (uint32_t)IPV4_BYTES;
+		icmp_bytes = load_be16(ip + 2) - (uint32_t)WIRE_IPV4_BYTES;
 		store_be16(icmp + 2, (uint16_t)~wire_encap_sum(0, icmp, icmp_bytes));
 	} else {
-		icmp = ip + IPV6_BYTES;
+		icmp = ip + WIRE_IPV6_BYTES;
 		swap_bytes(ip + 8, ip + 24, 16);
 		ip[7] = ECHO_HOP_LIMIT;
 		icmp[0] = ICMP6_ECHO_REPLY;
