@@ -35,7 +35,7 @@
 #define ANOMALY_DISTANCE (1u << 16)
 #define ANOMALY_UNKNOWN_SENDERS 10000u
 
-/* The outbox of a turn. */
+/* The outbox of a poll. */
 #define OUTBOX_PACKETS 32u
 #define OUTBOX_COMPLETIONS 256u
 #define OUTBOX_EVENTS 16u
@@ -44,7 +44,7 @@
 /* The pipeline. */
 #define BURST 32u /* frames per rx and tx call */
 /*
- * Frames that come from a port in a turn, at most, and after which no QP begins to send to it but ACKs and NAKs: what
+ * Frames that come from a port in a poll, at most, and after which no QP begins to send to it but ACKs and NAKs: what
  * is on its way stays in the caches.
  */
 #define POLL_FRAMES (4 * BURST)

@@ -83,7 +83,7 @@ static void take_completions(struct app_pipe *pipe)
 }
 
 /* Any event of an established connection is its end. */
-static void turn(struct app_pipe *pipe, unsigned wait_ms)
+static void poll_once(struct app_pipe *pipe, unsigned wait_ms)
 {
 	struct uroce_cm_event event;
 	int error = wait_ms ? uroce_cm_wait(pipe->channel, wait_ms, &event) : uroce_cm_next(pipe->channel, &event);
@@ -270,7 +270,7 @@ static bool wait_for_send(struct app_pipe *pipe, uint32_t free_sends, double sec
 	double end = seconds_now() + seconds;
 
 	while (!pipe->closed && pipe->free_sends < free_sends && seconds_now() < end)
-		turn(pipe, WAIT_MS);
+		poll_once(pipe, WAIT_MS);
 	return !pipe->closed && pipe->free_sends >= free_sends;
 }
 
@@ -304,7 +304,7 @@ ssize_t app_pipe_receive(struct app_pipe *pipe, void *data, size_t room)
 	size_t bytes;
 
 	if (!pipe->closed)
-		turn(pipe, 0);
+		poll_once(pipe, 0);
 	if (pipe->count == 0)
 		return pipe->closed ? 0 : -EAGAIN;
 	bytes = arrival->bytes - arrival->taken < room ? arrival->bytes - arrival->taken : room;
@@ -326,7 +326,7 @@ void app_pipe_wait_closed(struct app_pipe *pipe, double seconds)
 	double end = seconds_now() + seconds;
 
 	while (!pipe->closed && seconds_now() < end)
-		turn(pipe, WAIT_MS);
+		poll_once(pipe, WAIT_MS);
 }
 
 void app_pipe_close(struct app_pipe *pipe)

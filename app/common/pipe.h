@@ -4,8 +4,8 @@
  *   1. app_pipe_open()
  *   2. app_pipe_send(), app_pipe_receive()
  *   3. app_pipe_close(), while the port is still open
- * The bytes go as SENDs of a queue pair of its own. All calls come from one thread; when that is the one that turns the
- * lcores, they are turned in calls that wait, which app_pipe_receive() does not. All that fails is complained about.
+ * The bytes go as SENDs of a queue pair of its own. All calls come from one thread; when that is the one that polls the
+ * lcores, they are polled in calls that wait, which app_pipe_receive() does not. All that fails is complained about.
  */
 #ifndef APP_COMMON_PIPE_H
 #define APP_COMMON_PIPE_H

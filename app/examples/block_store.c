@@ -53,7 +53,7 @@ static int make_qp(struct uroce_cm_id *id)
 	return uroce_cm_qp_create(id, pd, &init, PEERS_MAY, &qp);
 }
 
-static bool turn(struct uroce_wc *wc)
+static bool poll_once(struct uroce_wc *wc)
 {
 	uroce_lcore_poll(uroce_engine_lcore(engine, 0));
 	return uroce_cq_poll(cq, 1, wc) == 1;
@@ -63,7 +63,7 @@ static bool turn(struct uroce_wc *wc)
 static void serve(void)
 {
 	struct uroce_wc wc = { 0 };
-	bool completed = turn(&wc);
+	bool completed = poll_once(&wc);
 	struct uroce_cm_id *id = (struct uroce_cm_id *)(uintptr_t)wc.qp_context;
 	struct request *request = &memory.slots[wc.wr_id];
 
@@ -105,7 +105,7 @@ static void ask(struct uroce_cm_id *id, uint32_t op, uint32_t block)
 	memory.slots[0] = (struct request){ op, block, uroce_mr_rkey(mr), (uintptr_t)memory.blocks[op] };
 	post(id, UROCE_WR_SEND, 0, &memory.slots[0], sizeof(struct request));
 	while (wc.opcode != UROCE_WC_RECV) {
-		if (turn(&wc) && wc.status != UROCE_WC_SUCCESS)
+		if (poll_once(&wc) && wc.status != UROCE_WC_SUCCESS)
 			must(wc.status, "request", uroce_wc_explain(&wc, line, sizeof(line)));
 		if (uroce_cm_next(channel, &event) == 0)
 			must(1, "the server has gone", strerror(-event.status));

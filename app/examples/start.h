@@ -38,7 +38,7 @@ static inline struct uroce_port *open_port(const char *name, const char *address
 }
 
 /*
- * workers: EAL lcores that turn the engine's; 0: the calling thread does, with uroce_lcore_poll(). second: of two
+ * workers: EAL lcores that poll the engine's; 0: the calling thread does, with uroce_lcore_poll(). second: of two
  * processes on one machine the one that takes its cores from the other end.
  */
 static inline void start(const char *name, const char *address, unsigned workers, bool second)

@@ -105,7 +105,7 @@ static void take(struct bare *bare, int index, const struct uroce_wc *wc)
 	}
 }
 
-static void turn(struct bare *bare)
+static void poll_once(struct bare *bare)
 {
 	struct uroce_wc wc[64];
 
@@ -228,7 +228,7 @@ int bare_exchanges(const struct bare_config *config, double *per_second)
 	warm_ns = began_ns + (uint64_t)(config->seconds * 2e8);
 	while (now < warm_ns + (uint64_t)(config->seconds * 1e9) && !bare.failed) {
 		for (uint32_t i = 0; i < CLOCK_EACH; i++)
-			turn(&bare);
+			poll_once(&bare);
 		now = app_now_ns();
 		if (now < warm_ns) {
 			began = bare.done;

@@ -49,7 +49,7 @@ void failover_begin(struct failover *failover)
 	failover->migrations = 0;
 }
 
-void failover_turn(struct failover *failover, uint64_t now_ns, bool done)
+void failover_poll(struct failover *failover, uint64_t now_ns, bool done)
 {
 	struct uroce_event event;
 

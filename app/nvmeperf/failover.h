@@ -22,7 +22,7 @@ int failover_open(struct failover *failover, struct uroce_engine *engine, struct
 /* Before the queues of a case: the first link is whole. */
 void failover_begin(struct failover *failover);
 /* While it is measured, whenever something may have happened; done: whether a command has just ended. */
-void failover_turn(struct failover *failover, uint64_t now_ns, bool done);
+void failover_poll(struct failover *failover, uint64_t now_ns, bool done);
 void failover_close(struct failover *failover);
 
 #endif

@@ -133,7 +133,7 @@ static bool wait_for(struct host *host, const struct link *link, const bool *wha
 	struct host_done done[16];
 
 	while (!*what && !link->over && app_now_ns() < until_ns) {
-		host->config.turn(host->config.argument);
+		host->config.poll(host->config.argument);
 		if (host_poll(host, done, 16) < 0)
 			break;
 	}
@@ -246,7 +246,7 @@ static uint16_t admin_on(struct host *host, struct link *link, uint8_t sqe[NVME_
 	if (send_command(link, command, NVME_SQE_BYTES) != 0)
 		return NVME_ABORTED;
 	while (command->busy && !link->over && app_now_ns() < until_ns) {
-		host->config.turn(host->config.argument);
+		host->config.poll(host->config.argument);
 		if (host_poll(host, done, 16) < 0)
 			break;
 	}

@@ -4,7 +4,7 @@
  *   1. host_open(): connects, enables the controller, makes I/O queues, asks for the size of the namespace
  *   2. host_submit() as long as a queue has room; host_poll() tells what is done
  *   3. host_close()
- * One thread, which turns the lcores in `turn` whenever a call waits. All that fails is complained about.
+ * One thread, which polls the lcores in `poll` whenever a call waits. All that fails is complained about.
  */
 #ifndef NVMEPERF_HOST_H
 #define NVMEPERF_HOST_H
@@ -27,7 +27,7 @@ struct host_config {
 	uint32_t keep_alive_ms;
 	uint32_t in_capsule_bytes;          /* writes up to here travel with their command; 0: none */
 	const struct uroce_path *alternate; /* of each queue; NULL: none */
-	void (*turn)(void *argument);
+	void (*poll)(void *argument);
 	void *argument;
 };
 

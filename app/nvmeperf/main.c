@@ -33,11 +33,11 @@ static struct {
 	bool local;
 } all;
 
-static void turn(void *nothing)
+static void poll_once(void *nothing)
 {
 	(void)nothing;
 	if (all.local)
-		server_turn(&all.server);
+		server_poll(&all.server);
 	else
 		uroce_lcore_poll(uroce_engine_lcore(all.engine, 0));
 }
@@ -57,7 +57,7 @@ static struct host_config host_config(void)
 		.keep_alive_ms = KEEP_ALIVE_MS,
 		.in_capsule_bytes = all.options.in_capsule_bytes,
 		.alternate = all.options.failover_s > 0 ? &all.failover.path : NULL,
-		.turn = turn,
+		.poll = poll_once,
 	};
 }
 
@@ -142,7 +142,7 @@ static int count_left(void)
 	uint32_t controllers = 0;
 
 	while (all.server.queues && app_now_ns() < until_ns)
-		server_turn(&all.server);
+		server_poll(&all.server);
 	for (uint32_t i = 0; i < NVMF_CONTROLLERS_MAX; i++)
 		controllers += all.server.target.controllers[i] != NULL;
 	printf("left at the target: %u queues, %u controllers, %lu bytes of buffers, %u commands\n",
@@ -199,7 +199,7 @@ static int open_port(void)
 	uroce_addr_parse(all.local ? TARGET_ADDRESS : all.options.connect, &all.target, NULL);
 	if (uroce_cm_channel_create(all.engine, &all.channel) != 0)
 		return app_complain(APP_EXIT_ENVIRONMENT, "no memory for connections");
-	uroce_lcore_poll(uroce_engine_lcore(all.engine, 0)); /* this thread turns it */
+	uroce_lcore_poll(uroce_engine_lcore(all.engine, 0)); /* this thread polls it */
 	return APP_EXIT_OK;
 }
 

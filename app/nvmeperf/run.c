@@ -24,7 +24,7 @@ struct run {
 	struct run_case which;
 	struct host *host;
 	struct host_namespace namespace;
-	void (*turn)(void *argument);
+	void (*poll)(void *argument);
 	struct failover *failover; /* NULL: the link is not cut */
 	enum phase phase;
 	bool mixed, reads, random; /* what the case is called */
@@ -196,7 +196,7 @@ static int work(struct run *run, enum phase phase, uint64_t ns)
 
 		if (!more && host_under_way(run->host) == 0)
 			break;
-		run->turn(NULL);
+		run->poll(NULL);
 		run->now_ns = app_now_ns();
 		count = host_poll(run->host, done, 32);
 		if (count < 0)
@@ -206,7 +206,7 @@ static int work(struct run *run, enum phase phase, uint64_t ns)
 		if (count)
 			heard_ns = run->now_ns;
 		if (run->counts && run->failover)
-			failover_turn(run->failover, run->now_ns, count > 0);
+			failover_poll(run->failover, run->now_ns, count > 0);
 		if (run->now_ns - heard_ns > PATIENCE_NS)
 			return app_complain(APP_EXIT_FAILURE, "the target has answered nothing for %llu s",
 					    PATIENCE_NS / 1000000000);
@@ -338,7 +338,7 @@ int run_measure(const struct options *options, const struct host_config *host, c
 	int code;
 
 	run = (struct run){
-		.options = options, .which = *which, .turn = host->turn, .failover = failover, .seed = SEED
+		.options = options, .which = *which, .poll = host->poll, .failover = failover, .seed = SEED
 	};
 	run.mixed = strstr(which->rw, "rw") != NULL;
 	run.reads = strstr(which->rw, "read") != NULL;

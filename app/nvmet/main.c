@@ -111,7 +111,7 @@ static void run(void)
 	unsigned idle = 0;
 
 	while (!stopping) {
-		idle = server_turn(&all.server) ? 0 : idle + 1;
+		idle = server_poll(&all.server) ? 0 : idle + 1;
 		if (all.server.now_ns - looked_ns >= LOOK_NS) {
 			looked_ns = all.server.now_ns;
 			disks_poll(&all.disks);

@@ -1,4 +1,4 @@
-/* ring.c - how a target reads and writes files: an io_uring that is submitted to once a turn and reaped in the turn */
+/* ring.c - how a target reads and writes files: an io_uring that is submitted to once a poll and reaped in the poll */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "nvmet/ring.h"
 

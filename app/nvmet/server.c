@@ -1,4 +1,4 @@
-/* server.c - the target as it runs: ports, hosts' queues, stores, one lcore that turns them all */
+/* server.c - the target as it runs: ports, hosts' queues, stores, one lcore that polls them all */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "nvmet/server.h"
 
@@ -197,7 +197,7 @@ static void look_around(struct server *server)
 	}
 }
 
-bool server_turn(struct server *server)
+bool server_poll(struct server *server)
 {
 	struct uroce_cm_event event;
 	unsigned work;
@@ -228,10 +228,10 @@ void server_end(struct server *server, unsigned seconds)
 	for (struct queue *queue = server->queues; queue; queue = queue->next)
 		queue_end(queue);
 	while (server->queues && server->now_ns < until_ns)
-		server_turn(server);
+		server_poll(server);
 	/* What the hosts still ask is answered. */
 	for (until_ns = app_now_ns() + 200000000; server->now_ns < until_ns;)
-		server_turn(server);
+		server_poll(server);
 }
 
 void server_close_queues(struct server *server)

@@ -1,4 +1,4 @@
-/* server.h - the target as it runs: ports, hosts' queues, stores, one lcore that turns them all */
+/* server.h - the target as it runs: ports, hosts' queues, stores, one lcore that polls them all */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef NVMET_SERVER_H
 #define NVMET_SERVER_H
@@ -67,15 +67,15 @@ struct server_config {
 	uint16_t service;
 	uint64_t pool_bytes;
 	const char *record_path; /* where connections that fail leave their last frames; NULL: nowhere */
-	bool threads; /* read and write files; not io_uring */
+	bool threads;            /* read and write files; not io_uring */
 };
 
 /* APP_EXIT_OK, or what to exit with; the reason has been printed. */
 int server_open(struct server *server, const struct server_config *config);
 /* Hosts can come from now on. */
 int server_listen(struct server *server);
-/* One turn. Returns whether there was something to do. */
-bool server_turn(struct server *server);
+/* One poll. Returns whether there was something to do. */
+bool server_poll(struct server *server);
 /* Hosts are told, and what is under way ends; at most so long. */
 void server_end(struct server *server, unsigned seconds);
 /* All that are left, whatever they have: before their namespaces go. */

@@ -3,7 +3,7 @@
 /*
  *   1. store_open()
  *   2. store_submit() of requests, as many as one likes; each is done when its done() is called, perhaps at once
- *   3. ring_poll() (ring.h) in each turn: what was submitted to files begins, what has been carried out is told
+ *   3. ring_poll() (ring.h) in each poll: what was submitted to files begins, what has been carried out is told
  *   4. store_close() when none is under way
  * One thread.
  */
@@ -58,7 +58,7 @@ struct store {
 	struct region *region; /* of the memory, for ports; the server's */
 	struct ring *ring;     /* FILE */
 	int fd;
-	bool at_once;     /* FILE: its blocks are in memory, and are read and written in the turn */
+	bool at_once;     /* FILE: its blocks are in memory, and are read and written in the poll */
 	bool sync_failed; /* FILE: what was said to last once may be lost */
 	uint32_t under_way;
 	uint32_t users;                 /* commands that are under way, or whose host has not got all yet */

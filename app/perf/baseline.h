@@ -16,7 +16,7 @@
 double perf_baseline_icrc(void);
 
 /*
- * Runs a connected case with payload of two ends on this lcore, in place of the clock of turn.h: fills the tally of
+ * Runs a connected case with payload of two ends on this lcore, in place of the clock of poll.h: fills the tally of
  * ends[0] and *result. 0; -EIO: a frame of the limit step was not right.
  */
 int perf_baseline_run(struct perf_end *ends, struct perf_baseline_result *result);

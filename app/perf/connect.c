@@ -120,7 +120,7 @@ static int take_event(struct run *run, const struct uroce_cm_event *event)
 	return 0;
 }
 
-static int turn(struct run *run)
+static int poll_once(struct run *run)
 {
 	const struct perf_connect *connect = run->connect;
 	struct uroce_cm_event event;
@@ -174,7 +174,7 @@ static int be_client(struct run *run)
 			return APP_EXIT_FAILURE;
 	}
 	while (run->now_ns < end_ns) {
-		if (turn(run))
+		if (poll_once(run))
 			return APP_EXIT_FAILURE;
 		if (run->now_ns - told_ns >= SECOND_NS) {
 			printf("  %lu connections\n", run->made - told);
@@ -186,12 +186,12 @@ static int be_client(struct run *run)
 	told = run->made;
 	run->stopping = true;
 	while (run->under_way && run->now_ns < end_ns + DRAIN_NS) {
-		if (turn(run))
+		if (poll_once(run))
 			return APP_EXIT_FAILURE;
 	}
 	/* The server's last events, when it is here. */
 	for (end_ns = run->now_ns + SECOND_NS / 10; run->now_ns < end_ns;) {
-		if (turn(run))
+		if (poll_once(run))
 			return APP_EXIT_FAILURE;
 	}
 	run->made = told;
@@ -204,7 +204,7 @@ static int be_server(struct run *run)
 	run->now_ns = run->heard_ns = now_ns();
 	printf("listening on port %u\n", run->connect->port);
 	while (run->accepted == 0 || run->now_ns - run->heard_ns < SERVER_IDLE_NS) {
-		if (turn(run))
+		if (poll_once(run))
 			return APP_EXIT_FAILURE;
 	}
 	printf("%u accepted, %lu failed\n", run->accepted, run->failed);

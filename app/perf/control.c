@@ -22,7 +22,7 @@
 
 #define CONNECT_S 10.0
 #define SEND_S 10.0
-#define IDLE_MS 1 /* between two turns while nothing happens */
+#define IDLE_MS 1 /* between two polls while nothing happens */
 #define LENGTH_BYTES 4u
 #define READ_BYTES 65536u
 
@@ -34,8 +34,8 @@ static double seconds_now(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* Turns the lcore, and rests when neither it nor the socket has anything to do. true: the socket has. */
-static bool turn_until(struct uroce_lcore *lcore, int fd, short events)
+/* Polls the lcore, and rests when neither it nor the socket has anything to do. true: the socket has. */
+static bool poll_until(struct uroce_lcore *lcore, int fd, short events)
 {
 	struct pollfd waiting = { .fd = fd, .events = events };
 	unsigned work = uroce_lcore_poll(lcore);
@@ -84,7 +84,7 @@ int perf_control_accept(struct perf_control *link, struct uroce_lcore *lcore, un
 	if (listener < 0)
 		return -1;
 	perf_report_waiting(tcp_port);
-	while (!turn_until(lcore, listener, POLLIN))
+	while (!poll_until(lcore, listener, POLLIN))
 		;
 	fd = accept(listener, NULL, NULL);
 	close(listener);
@@ -101,7 +101,7 @@ static int wait_connected(struct uroce_lcore *lcore, int fd, double end)
 	socklen_t bytes = sizeof(int);
 	int error = 0;
 
-	while (!turn_until(lcore, fd, POLLOUT)) {
+	while (!poll_until(lcore, fd, POLLOUT)) {
 		if (seconds_now() > end)
 			return ETIMEDOUT;
 	}
@@ -143,7 +143,7 @@ int perf_control_connect(struct perf_control *link, struct uroce_lcore *lcore, c
 		for (at = list; at && fd < 0; at = at->ai_next)
 			fd = dial(lcore, at, end, &error);
 		for (unsigned i = 0; i < 100 && fd < 0; i++)
-			turn_until(lcore, -1, 0);
+			poll_until(lcore, -1, 0);
 	}
 	freeaddrinfo(list);
 	if (fd < 0) {
@@ -185,7 +185,7 @@ static int send_all(struct perf_control *link, const char *data, size_t bytes)
 			data += sent;
 			bytes -= (size_t)sent;
 		} else if (sent < 0 && (errno == EAGAIN || errno == EINTR) && seconds_now() < end) {
-			turn_until(link->lcore, link->fd, POLLOUT);
+			poll_until(link->lcore, link->fd, POLLOUT);
 		} else {
 			app_complain(APP_EXIT_FAILURE, "the other side is not to be reached over TCP: %s",
 				     strerror(errno));

@@ -1,4 +1,4 @@
-/* control.h - messages between two uroce-perf: JSON over TCP or by address, while the lcore goes on turning */
+/* control.h - messages between two uroce-perf: JSON over TCP or by address, while the lcore goes on polling */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A message is a JSON object behind its length (32 bits, big-endian). Nothing here ever blocks for long: ARP and
@@ -41,7 +41,7 @@ int perf_control_send(struct perf_control *link, json_t *message);
 /* A message that has arrived, or NULL; does not wait. */
 json_t *perf_control_poll(struct perf_control *link);
 
-/* Waits until the peer has closed the connection; over TCP without turning the lcore. */
+/* Waits until the peer has closed the connection; over TCP without polling the lcore. */
 void perf_control_wait_closed(struct perf_control *link, double seconds);
 
 void perf_control_close(struct perf_control *link);

@@ -16,7 +16,7 @@
 
 #define CREATE_WAIT_MS 2000u /* numbers of destroyed QPs rest for some of it */
 #define CQ_DEPTH_MAX (1u << 20)
-#define QPS_PER_TURN 256u
+#define QPS_PER_POLL 256u
 #define IDLE_DEPTH 16u
 #define IDLE_OUTS 4u
 #define RNR_RETRIES 7 /* without limit */
@@ -107,9 +107,9 @@ static int create_when_possible(struct perf_end *end, const struct uroce_qp_init
 }
 
 /* What takes long for many queue pairs lets the other process's connection by address live meanwhile. */
-static void turn_now_and_then(struct perf_end *end, uint32_t index)
+static void poll_now_and_then(struct perf_end *end, uint32_t index)
 {
-	if (index % QPS_PER_TURN == QPS_PER_TURN - 1)
+	if (index % QPS_PER_POLL == QPS_PER_POLL - 1)
 		uroce_lcore_poll(end->lcore);
 }
 
@@ -125,7 +125,7 @@ static int create_idle(struct perf_end *end, uint32_t index)
 		.max_dest_rd_atomic = IDLE_OUTS,
 	};
 
-	turn_now_and_then(end, index);
+	poll_now_and_then(end, index);
 	return create_when_possible(end, &init, &end->idle[index]);
 }
 
@@ -144,7 +144,7 @@ static int create_qp(struct perf_end *end, uint32_t index)
 		.max_dest_rd_atomic = end->test.outs,
 	};
 
-	turn_now_and_then(end, index);
+	poll_now_and_then(end, index);
 	return create_when_possible(end, &init, &end->flows[index].qp);
 }
 
@@ -248,7 +248,7 @@ static void reset_run(struct perf_end *end)
 	memset(&end->tally, 0, sizeof(end->tally));
 	end->completed = end->posted = end->replies = end->seen_completed = 0;
 	end->ping_began = end->phase_began = end->rx_began = end->rx_posted = 0;
-	end->turns = end->unchecked_flows = end->taken_count = end->next_flow = 0;
+	end->polls = end->unchecked_flows = end->taken_count = end->next_flow = 0;
 	end->taken = NULL;
 	end->stopped = false;
 	memset(&end->series, 0, sizeof(end->series));
@@ -339,7 +339,7 @@ static int connect_flow(struct perf_end *end, uint32_t index)
 	uint32_t bad = 0;
 	int error = uroce_qp_connect(end->flows[index].qp, &attr, &bad);
 
-	turn_now_and_then(end, index);
+	poll_now_and_then(end, index);
 	if (error == 0 && end->alternate)
 		error = arm_flow(end, index, &bad);
 	if (error)

@@ -2,10 +2,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  *   1. perf_end_open() once
- *   2. for each case: perf_end_prepare(), exchange struct perf_peer, perf_end_connect(), then perf_end_turn() (turn.h)
+ *   2. for each case: perf_end_prepare(), exchange struct perf_peer, perf_end_connect(), then perf_end_poll() (poll.h)
  *      until perf_end_is_done(); perf_end_finish()
  *   3. perf_end_close()
- * An end belongs to the thread that turns its lcore.
+ * An end belongs to the thread that polls its lcore.
  */
 #ifndef APP_PERF_END_H
 #define APP_PERF_END_H
@@ -103,7 +103,7 @@ struct perf_end {
 	uint64_t told_again, told_probes;
 	uint64_t ping_began;
 	uint64_t replies; /* lat: messages answered */
-	uint32_t turns;
+	uint32_t polls;
 	uint32_t unchecked_flows; /* flows at their limit */
 	bool stopped;             /* the peer, or an error, wants no more */
 

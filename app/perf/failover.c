@@ -70,7 +70,7 @@ static void take_events(struct perf_failover *failover, unsigned side)
 	}
 }
 
-void perf_failover_turn(struct perf_failover *failover)
+void perf_failover_poll(struct perf_failover *failover)
 {
 	const struct perf_end *end = failover->ends ? &failover->ends[0] : NULL;
 

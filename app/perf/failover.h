@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  *   1. perf_failover_open(): the second link is there, its ports are the ends' alternates
- *   2. for each case: perf_failover_begin(), perf_failover_turn() beside the ends' turns, perf_failover_result()
+ *   2. for each case: perf_failover_begin(), perf_failover_poll() beside the ends' polls, perf_failover_result()
  *   3. perf_failover_close() when the ends are closed
  */
 #ifndef APP_PERF_FAILOVER_H
@@ -28,7 +28,7 @@ int perf_failover_open(struct perf_failover *failover, const struct perf_options
 void perf_failover_close(struct perf_failover *failover);
 
 void perf_failover_begin(struct perf_failover *failover);
-void perf_failover_turn(struct perf_failover *failover);
+void perf_failover_poll(struct perf_failover *failover);
 
 /* Fails ends[0] when a QP did not migrate though its link was cut. */
 void perf_failover_result(struct perf_failover *failover, struct perf_failover_result *result);

@@ -14,9 +14,9 @@
 #include "perf/window.h"
 
 #define BURST 32u
-#define POLL_FRAMES 128u /* what an lcore takes from a port in a turn */
+#define POLL_FRAMES 128u /* what an lcore takes from a port in a poll */
 #define STRANGERS 1024u
-#define DRAIN_TURNS 1000u
+#define DRAIN_POLLS 1000u
 #define QPN_AT 5u      /* in the BTH */
 #define JUNK_BYTES 60u /* the shortest frame there is: the port adds its 4 bytes of checksum */
 
@@ -297,7 +297,7 @@ int perf_junk_run(struct perf_end *ends, struct perf_junk_result *result)
 	if (is_request(junk))
 		error = open_channel(junk);
 	/* Answers to junk of the case before, which went the other way, are still to come. */
-	for (uint32_t i = 0; i < DRAIN_TURNS; i++) {
+	for (uint32_t i = 0; i < DRAIN_POLLS; i++) {
 		uroce_lcore_poll(junk->to->lcore);
 		uroce_lcore_poll(junk->from->lcore);
 	}

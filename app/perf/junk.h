@@ -8,7 +8,7 @@
  * somebody does who never answers, and of a class that is not connection management.
  *
  * In turn: a window of the case alone; one in which half of the frames that arrive are junk; one of junk alone, as much
- * in a turn as an lcore takes in one. Time in which junk is made and sent does not count; what counts is the turn of
+ * in a poll as an lcore takes in one. Time in which junk is made and sent does not count; what counts is the poll of
  * the lcore: rx burst, looking, refusing, freeing, and all it does when there is nothing else. The caches that making
  * junk has used are the stack's loss, that its frames are still in them its gain.
  */
@@ -18,7 +18,7 @@
 #include "perf/end.h"
 
 /*
- * Runs a connected bw case with payload of two ends on this lcore, in place of the clock of turn.h: fills the tally of
+ * Runs a connected bw case with payload of two ends on this lcore, in place of the clock of poll.h: fills the tally of
  * ends[0] and *result. 0; -ENOMEM; -EIO: not every junk frame was refused, or not under the name it should have.
  */
 int perf_junk_run(struct perf_end *ends, struct perf_junk_result *result);

@@ -165,7 +165,7 @@ static void echo(struct perf_end *end)
 		end->replies++;
 }
 
-void perf_latency_turn(struct perf_end *end)
+void perf_latency_poll(struct perf_end *end)
 {
 	if (!end->requests)
 		return;

@@ -12,6 +12,6 @@
 /* Messages before the clock starts when it is not time that ends a case. */
 #define LATENCY_WARM_UP 100u
 
-void perf_latency_turn(struct perf_end *end);
+void perf_latency_poll(struct perf_end *end);
 
 #endif

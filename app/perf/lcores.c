@@ -10,10 +10,10 @@
 #include "perf/lcores.h"
 #include "perf/local.h"
 #include "perf/core_latency.h"
-#include "perf/turn.h"
+#include "perf/poll.h"
 #include "perf/window.h"
 
-#define SETTLE_TURNS 256u
+#define SETTLE_POLLS 256u
 #define ADDR_BYTES 48u
 
 /* A window that an EAL worker runs. */
@@ -180,8 +180,8 @@ int perf_lcores_run(struct perf_lcores *lcores, struct perf_end *ends, struct pe
 		struct perf_end *others = lcores->others[i].ends;
 
 		/* The lcore is this thread's again, and acts at once on what it is told. */
-		for (uint32_t turn = 0; turn < SETTLE_TURNS && error == 0; turn++)
-			perf_window_turn(others);
+		for (uint32_t poll = 0; poll < SETTLE_POLLS && error == 0; poll++)
+			perf_window_poll(others);
 		for (unsigned side = 0; side < 2; side++) {
 			perf_end_sum_up(&others[side]);
 			perf_result_add(result, &others[side].tally);

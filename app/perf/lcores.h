@@ -27,7 +27,7 @@ int perf_lcores_open(struct perf_lcores *lcores, const struct perf_options *opti
 void perf_lcores_close(struct perf_lcores *lcores);
 
 /*
- * Runs a connected bw case of the two ends of the first lcore, which this thread turns, and as many QPs on each other
+ * Runs a connected bw case of the two ends of the first lcore, which this thread polls, and as many QPs on each other
  * one: fills the tally of ends[0], of the windows of all, and adds those of the others and the ratio to *result. 0 or
  * negative errno.
  */

@@ -16,9 +16,9 @@
 #include "perf/core_latency.h"
 #include "perf/report.h"
 #include "perf/stream.h"
-#include "perf/turn.h"
+#include "perf/poll.h"
 
-#define SETTLE_TURNS 256u /* for what is still on its way when all is acknowledged */
+#define SETTLE_POLLS 256u /* for what is still on its way when all is acknowledged */
 
 /* Between the two threads of a run on two cores. */
 struct second_thread {
@@ -31,7 +31,7 @@ static int run_second(void *argument)
 	struct second_thread *thread = argument;
 
 	while (!atomic_load(&thread->stop)) {
-		perf_end_turn(thread->end);
+		perf_end_poll(thread->end);
 		if (thread->end->tally.errors)
 			atomic_store(&thread->failed, true);
 		if (perf_end_is_done(thread->end))
@@ -49,8 +49,8 @@ static int run_on_two_cores(struct perf_end *ends, struct perf_failover *failove
 	if (error)
 		return error;
 	while (!perf_end_is_done(&ends[0]) || !atomic_load(&thread.done)) {
-		perf_end_turn(&ends[0]);
-		perf_failover_turn(failover);
+		perf_end_poll(&ends[0]);
+		perf_failover_poll(failover);
 		if (atomic_load(&thread.failed))
 			ends[0].stopped = true;
 		if (ends[0].tally.errors && perf_end_is_done(&ends[0]))
@@ -64,9 +64,9 @@ static int run_on_two_cores(struct perf_end *ends, struct perf_failover *failove
 static void run_on_one_core(struct perf_end *ends, struct perf_failover *failover)
 {
 	while (!perf_end_is_done(&ends[0]) || !perf_end_is_done(&ends[1])) {
-		perf_end_turn(&ends[0]);
-		perf_end_turn(&ends[1]);
-		perf_failover_turn(failover);
+		perf_end_poll(&ends[0]);
+		perf_end_poll(&ends[1]);
+		perf_failover_poll(failover);
 		if (ends[0].tally.errors || ends[1].tally.errors)
 			ends[0].stopped = ends[1].stopped = true;
 	}
@@ -74,9 +74,9 @@ static void run_on_one_core(struct perf_end *ends, struct perf_failover *failove
 
 static void settle(struct perf_end *ends)
 {
-	for (unsigned i = 0; i < SETTLE_TURNS; i++) {
-		perf_end_turn(&ends[0]);
-		perf_end_turn(&ends[1]);
+	for (unsigned i = 0; i < SETTLE_POLLS; i++) {
+		perf_end_poll(&ends[0]);
+		perf_end_poll(&ends[1]);
 	}
 }
 

@@ -12,7 +12,7 @@
 #include "perf/end.h"
 
 /*
- * Runs a connected lat case with payload of two ends on this lcore, in place of the clock of turn.h: fills the tally
+ * Runs a connected lat case with payload of two ends on this lcore, in place of the clock of poll.h: fills the tally
  * and latency of ends[0] and *result. 0; -EIO: a bare frame did not arrive.
  */
 int perf_raw_pingpong_run(struct perf_end *ends, struct perf_raw_pingpong_result *result);

@@ -179,9 +179,9 @@ static int take_batch(struct perf_end *end)
 	return count;
 }
 
-void perf_receive_turn(struct perf_end *end)
+void perf_receive_poll(struct perf_end *end)
 {
-	/* All there are: with one lcore for both ends it has turned twice since the last look. */
+	/* All there are: with one lcore for both ends it has polled twice since the last look. */
 	while (take_batch(end) == POLL_BATCH)
 		continue;
 	if (end->test.rx_rate)

@@ -9,6 +9,6 @@
 int perf_receive_post(struct perf_end *end, uint32_t index);
 
 /* Takes completions of receives. */
-void perf_receive_turn(struct perf_end *end);
+void perf_receive_poll(struct perf_end *end);
 
 #endif

@@ -11,7 +11,7 @@
 
 #define LOSE_EVERY 16u
 #define MIN_FRAME_BYTES 90u /* more than an acknowledgement has, over IPv6, too */
-#define SETTLE_TURNS 64u
+#define SETTLE_POLLS 64u
 
 struct recovery {
 	struct perf_end *ends;
@@ -30,7 +30,7 @@ static void exchange(struct recovery *recovery, bool lossy)
 	end->latency = lossy ? &recovery->lossy : &recovery->usual;
 	end->flows[0].goal = end->posted + 1;
 	do {
-		perf_window_turn(recovery->ends);
+		perf_window_poll(recovery->ends);
 	} while (end->completed < end->flows[0].goal && !window_failed(recovery->ends));
 }
 
@@ -79,8 +79,8 @@ double perf_recovery_run(struct perf_end *ends, uint64_t cycles)
 	ends[0].phase = PHASE_DRAIN;
 	ends[0].latency = latency;
 	ends[0].flows[0].goal = UINT64_MAX;
-	for (uint32_t i = 0; i < SETTLE_TURNS; i++)
-		perf_window_turn(ends);
+	for (uint32_t i = 0; i < SETTLE_POLLS; i++)
+		perf_window_poll(ends);
 	check_lost(recovery);
 	drivers_fault_detach(recovery->fault);
 	more = (double)perf_histogram_percentile(&recovery->lossy, 0.5) -

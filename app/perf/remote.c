@@ -13,13 +13,13 @@
 #include "perf/remote.h"
 #include "perf/report.h"
 #include "perf/stream.h"
-#include "perf/turn.h"
+#include "perf/poll.h"
 
 #define LOOK_S 0.001 /* between two looks at the socket */
 #define LOOK_CHECKING_S 0.00005
 #define ANSWER_S 60.0 /* for an answer */
 #define PART_S 10.0
-#define SETTLE_TURNS 256u
+#define SETTLE_POLLS 256u
 #define PIPE_PATIENCE_S 10u
 #define PIPE_TIMEOUT 18u /* 1.07 s: eight of them pass while memory is filled, and a dead peer is given up in nine */
 
@@ -93,7 +93,7 @@ static uint32_t ask_checks(struct perf_remote *remote, bool all)
 	return waiting;
 }
 
-/* ---- messages while the end turns ---- */
+/* ---- messages while the end polls ---- */
 
 /* A message that is not about checks, which are handled here; NULL: none so far. */
 static json_t *next_message(struct perf_remote *remote)
@@ -111,14 +111,14 @@ static json_t *next_message(struct perf_remote *remote)
 	return message;
 }
 
-/* Turns once, and looks at the socket when it is time. */
-static json_t *turn(struct perf_remote *remote)
+/* Polls once, and looks at the socket when it is time. */
+static json_t *poll_once(struct perf_remote *remote)
 {
 	struct perf_end *end = remote->end;
 	uint64_t now;
 
 	if (end->flows)
-		perf_end_turn(end);
+		perf_end_poll(end);
 	else
 		uroce_lcore_poll(end->lcore);
 	now = rte_rdtsc();
@@ -138,7 +138,7 @@ static json_t *expect(struct perf_remote *remote, const char *type, double secon
 	json_t *message = NULL;
 
 	while (message == NULL && !remote->link.closed) {
-		message = turn(remote);
+		message = poll_once(remote);
 		if (message == NULL && seconds > 0 && rte_rdtsc() > end) {
 			app_complain(APP_EXIT_FAILURE, "the other side did not answer in %.0f s", seconds);
 			return NULL;
@@ -277,9 +277,9 @@ static void check_rest(struct perf_remote *remote)
 	uint64_t end = rte_rdtsc() + (uint64_t)(ANSWER_S * (double)rte_get_tsc_hz());
 
 	while (remote->end->tally.errors == 0 && !remote->link.closed && ask_checks(remote, true) && rte_rdtsc() < end)
-		json_decref(turn(remote));
-	for (unsigned i = 0; i < SETTLE_TURNS; i++)
-		perf_end_turn(remote->end);
+		json_decref(poll_once(remote));
+	for (unsigned i = 0; i < SETTLE_POLLS; i++)
+		perf_end_poll(remote->end);
 }
 
 static void check_final(struct perf_remote *remote, const struct perf_tally *other, const uint64_t *completed)
@@ -319,7 +319,7 @@ static int run_client(struct perf_remote *remote)
 {
 	perf_end_begin(remote->end);
 	while (!perf_end_is_done(remote->end)) {
-		json_t *message = turn(remote);
+		json_t *message = poll_once(remote);
 
 		json_decref(message);
 		if (message || remote->link.closed)
@@ -419,7 +419,7 @@ static int run_server(struct perf_remote *remote, struct case_memory *memory)
 		return refuse(remote, "its numbers make no sense");
 	end->stopped |= other.errors > 0;
 	while (!perf_end_is_done(end) && !remote->link.closed)
-		json_decref(turn(remote));
+		json_decref(poll_once(remote));
 	check_rest(remote);
 	check_final(remote, &other, memory->completed);
 	perf_end_sum_up(end);
@@ -449,7 +449,7 @@ int perf_remote_serve(struct perf_remote *remote, uint64_t *failures)
 		json_t *message = NULL;
 
 		while (message == NULL && !remote->link.closed)
-			message = turn(remote);
+			message = poll_once(remote);
 		if (message == NULL)
 			return -1;
 		if (perf_message_is(message, "bye")) {

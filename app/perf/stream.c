@@ -11,7 +11,7 @@
 #include "perf/stream.h"
 
 #define POLL_BATCH 32
-#define PACED_FLOWS 64u /* that are asked in a turn */
+#define PACED_FLOWS 64u /* that are asked in a poll */
 
 void perf_stream_fail(struct perf_end *end, const struct uroce_wc *wc)
 {
@@ -248,7 +248,7 @@ static void post_paced(struct perf_end *end)
 	}
 }
 
-void perf_stream_turn(struct perf_end *end)
+void perf_stream_poll(struct perf_end *end)
 {
 	struct uroce_wc wc[POLL_BATCH];
 	int count;

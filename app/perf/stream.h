@@ -9,7 +9,7 @@
 void perf_stream_post(struct perf_end *end, uint32_t index);
 
 /* Takes completions and posts in their place. */
-void perf_stream_turn(struct perf_end *end);
+void perf_stream_poll(struct perf_end *end);
 
 /*
  * Checks the bytes of messages first ... first + count - 1 that the peer has written into our target area.

@@ -12,8 +12,8 @@
 
 #define WINDOW_MAX_S 0.3
 #define WARM_UP_S 0.002
-#define TURNS_A_LOOK 16u
-#define SETTLE_TURNS 64u
+#define POLLS_A_LOOK 16u
+#define SETTLE_POLLS 64u
 
 uint64_t perf_window_cycles(double seconds)
 {
@@ -22,27 +22,27 @@ uint64_t perf_window_cycles(double seconds)
 	return (uint64_t)((window > WINDOW_MAX_S ? WINDOW_MAX_S : window) * (double)rte_get_tsc_hz());
 }
 
-void perf_window_turn(struct perf_end *ends)
+void perf_window_poll(struct perf_end *ends)
 {
 	for (unsigned i = 0; i < 2; i++) {
 		uroce_lcore_poll(ends[i].lcore);
 		if (perf_ops[ends[i].test.op].receives && ends[i].responds)
-			perf_receive_turn(&ends[i]);
+			perf_receive_poll(&ends[i]);
 		if (ends[i].test.mode == PERF_LAT)
-			perf_latency_turn(&ends[i]);
+			perf_latency_poll(&ends[i]);
 		else if (ends[i].requests)
-			perf_stream_turn(&ends[i]);
+			perf_stream_poll(&ends[i]);
 	}
 }
 
-/* Returns the cycles it took without what was between the turns. */
-static uint64_t turn_for(struct perf_end *ends, uint64_t cycles, perf_window_between *between, void *argument)
+/* Returns the cycles it took without what was between the polls. */
+static uint64_t poll_for(struct perf_end *ends, uint64_t cycles, perf_window_between *between, void *argument)
 {
 	uint64_t began = rte_rdtsc(), foreign = 0, now;
 
 	do {
-		for (uint32_t i = 0; i < TURNS_A_LOOK; i++) {
-			perf_window_turn(ends);
+		for (uint32_t i = 0; i < POLLS_A_LOOK; i++) {
+			perf_window_poll(ends);
 			if (between)
 				foreign += between(argument);
 		}
@@ -60,13 +60,13 @@ double perf_window_run_beside(struct perf_end *ends, uint64_t cycles, perf_windo
 	end->phase = PHASE_WARM;
 	for (uint32_t i = 0; i < end->test.qps && end->test.mode == PERF_BW; i++)
 		perf_stream_post(end, i);
-	turn_for(ends, (uint64_t)(WARM_UP_S * (double)rte_get_tsc_hz()), between, argument);
+	poll_for(ends, (uint64_t)(WARM_UP_S * (double)rte_get_tsc_hz()), between, argument);
 	if (end->latency)
 		memset(end->latency, 0, sizeof(*end->latency));
 	end->phase = PHASE_MEASURE;
 	before = end->completed;
 	frames = perf_end_frames(end);
-	taken = turn_for(ends, cycles, between, argument);
+	taken = poll_for(ends, cycles, between, argument);
 	rate = (double)(end->completed - before) * (double)rte_get_tsc_hz() / (double)taken;
 	end->tally.messages += end->completed - before;
 	end->tally.frames += perf_end_frames(end) - frames;
@@ -76,9 +76,9 @@ double perf_window_run_beside(struct perf_end *ends, uint64_t cycles, perf_windo
 		end->tally.peak_per_s = rate;
 	end->phase = PHASE_DRAIN;
 	while (end->completed != end->posted && !window_failed(ends))
-		perf_window_turn(ends);
-	for (uint32_t i = 0; i < SETTLE_TURNS; i++)
-		perf_window_turn(ends);
+		perf_window_poll(ends);
+	for (uint32_t i = 0; i < SETTLE_POLLS; i++)
+		perf_window_poll(ends);
 	return rate;
 }
 

@@ -20,13 +20,13 @@ uint64_t perf_window_cycles(double seconds);
  */
 double perf_window_run(struct perf_end *ends, uint64_t cycles);
 
-/* The same with something between the turns, which tells how many cycles it took: these are not counted. */
+/* The same with something between the polls, which tells how many cycles it took: these are not counted. */
 typedef uint64_t perf_window_between(void *argument);
 
 double perf_window_run_beside(struct perf_end *ends, uint64_t cycles, perf_window_between *between, void *argument);
 
-/* One turn of both ends, without the clock of turn.h. */
-void perf_window_turn(struct perf_end *ends);
+/* One poll of both ends, without the clock of poll.h. */
+void perf_window_poll(struct perf_end *ends);
 
 /* Something failed in a window: no use in another. */
 static inline bool window_failed(const struct perf_end *ends)

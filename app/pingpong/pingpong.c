@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The side channel is the one of ibv_rc_pingpong: 52 bytes of text each way, the client first, then "done", over TCP or
- * a connection by address. One thread does it all: while it waits it turns the lcore, so that ARP and neighbour
+ * a connection by address. One thread does it all: while it waits it polls the lcore, so that ARP and neighbour
  * discovery are answered.
  *
  * Who checks what: a client sends a new pattern each time and compares what comes back. A server that sees the

@@ -1,4 +1,4 @@
-/* side.h - the side channel: TCP or a connection by address, on which the lcore is turned while waiting */
+/* side.h - the side channel: TCP or a connection by address, on which the lcore is polled while waiting */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The peer resolves our MAC before it answers on TCP, so ARP and neighbour discovery must be answered meanwhile.

@@ -192,7 +192,7 @@ static uint64_t progress_of(const struct rping *rping)
 	return progress;
 }
 
-static void turn(struct rping *rping)
+static void poll_once(struct rping *rping)
 {
 	struct uroce_cm_event event;
 
@@ -209,7 +209,7 @@ static void run(struct rping *rping)
 	bool told_end = false;
 
 	while (!rping->over) {
-		turn(rping);
+		poll_once(rping);
 		if (progress_of(rping) != progress || rping->ends == NULL) {
 			progress = progress_of(rping);
 			moved_ms = now_ms();

@@ -248,7 +248,7 @@ static int meet_target(void)
 
 /* ---- running ---- */
 
-/* What there is, who turns it, and what it will do. */
+/* What there is, who polls it, and what it will do. */
 static void print_banner(void)
 {
 	struct uroce_eal_info eal;

@@ -282,7 +282,7 @@ int traffic_launch(struct traffic *traffic)
 		if (complain("launching a worker", rte_eal_remote_launch(run_worker, &traffic->workers[i], i + 1)))
 			return -1;
 	}
-	/* Each has turned its lcore by then, which so is its own: uroce_cm_wait() turns those that nobody has. */
+	/* Each has polled its lcore by then, which so is its own: uroce_cm_wait() polls those that nobody has. */
 	set_pause(traffic, true);
 	set_pause(traffic, false);
 	return 0;
@@ -293,7 +293,7 @@ void traffic_close(struct traffic *traffic)
 	atomic_store(&traffic->quit, true);
 	rte_eal_mp_wait_lcore();
 	for (uint32_t i = 0; i < atomic_load(&traffic->flow_count); i++) {
-		/* Nobody turns the lcores now: the main thread does. */
+		/* Nobody polls the lcores now: the main thread does. */
 		struct flow *flow = &traffic->flows[i];
 
 		uroce_lcore_poll(traffic->workers[flow->worker].lcore);

@@ -1,7 +1,7 @@
-/* traffic.h - queue pairs that ask and queue pairs that serve, turned by EAL lcores */
+/* traffic.h - queue pairs that ask and queue pairs that serve, polled by EAL lcores */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Each worker lcore turns one lcore of the engine, posts and polls for the queue pairs that live there. The main thread
+ * Each worker lcore polls one lcore of the engine, posts and polls for the queue pairs that live there. The main thread
  * only sets flags and reads counters; to create or destroy queue pairs it pauses the workers' posting.
  */
 #ifndef APP_TESTPMD_TRAFFIC_H

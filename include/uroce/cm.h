@@ -96,8 +96,8 @@ UROCE_API int uroce_cm_channel_fd(const struct uroce_cm_channel *channel);
 /* The oldest event. 0; -EAGAIN: none. */
 UROCE_API int uroce_cm_next(struct uroce_cm_channel *channel, struct uroce_cm_event *event);
 /*
- * The same, but waits for one, up to timeout_ms; lcores that no other thread has turned are turned meanwhile: a thread
- * that is to turn one has done so before. 0; -ETIMEDOUT; -EINTR: a signal came.
+ * The same, but waits for one, up to timeout_ms; lcores that no other thread has polled are polled meanwhile: a thread
+ * that is to poll one has done so before. 0; -ETIMEDOUT; -EINTR: a signal came.
  */
 UROCE_API int uroce_cm_wait(struct uroce_cm_channel *channel, unsigned timeout_ms, struct uroce_cm_event *event);
 

@@ -3,7 +3,7 @@
 /*
  * How to use:
  *   1. initialise EAL, open or create ethdev ports; port.h does both, and step 3, in a call each
- *   2. uroce_engine_create(): how many lcores and who turns them
+ *   2. uroce_engine_create(): how many lcores and who polls them
  *   3. uroce_device_create() for each port
  *   4. uroce_engine_start(), or call uroce_lcore_poll() in a loop of your own
  *   5. PDs, MRs, CQs, QPs; post and poll
@@ -22,12 +22,12 @@ struct rte_mempool;
 
 /* What an lcore does after a poll that found nothing to do. */
 enum uroce_idle {
-	UROCE_IDLE_POLL,  /* turns on: for dedicated cores */
+	UROCE_IDLE_POLL,  /* polls on: for dedicated cores */
 	UROCE_IDLE_YIELD, /* gives the core to others after a while: for shared cores */
 	UROCE_IDLE_SLEEP  /* sleeps for 50 us and more after a while */
 };
 
-/* A zeroed configuration is valid: one lcore, turned by the application. */
+/* A zeroed configuration is valid: one lcore, polled by the application. */
 struct uroce_engine_config {
 	const unsigned
 		*lcore_ids; /* EAL worker lcores to run on, each once; NULL: the application calls uroce_lcore_poll() */
@@ -84,7 +84,7 @@ struct uroce_device_info {
 
 /* 0; -EINVAL: a count is out of range, uroce_refusal() (log.h) says which; -ENOMEM. */
 UROCE_API int uroce_engine_create(const struct uroce_engine_config *config, struct uroce_engine **engine);
-/* Launches the engine's EAL lcores. 0; -EINVAL: the application turns them; -EBUSY: an lcore is in use. */
+/* Launches the engine's EAL lcores. 0; -EINVAL: the application polls them; -EBUSY: an lcore is in use. */
 UROCE_API int uroce_engine_start(struct uroce_engine *engine);
 /* Stops the lcores and waits for them. */
 UROCE_API void uroce_engine_stop(struct uroce_engine *engine);
@@ -97,7 +97,7 @@ UROCE_API struct uroce_lcore *uroce_engine_lcore(struct uroce_engine *engine, un
  * Runs one poll of a pipeline on the calling thread: the owner of all its QPs from then on. Control calls
  * made by that thread act at once. Returns the number of frames received and sent plus completions written;
  * 0 means there was nothing to do. A timer fires in the poll after the one that began when its time was over: what
- * came while nobody turned the lcore counts first.
+ * came while nobody polled the lcore counts first.
  */
 UROCE_API unsigned uroce_lcore_poll(struct uroce_lcore *lcore);
 

@@ -53,7 +53,7 @@ struct uroce_mr_view {
 
 /* How busy an lcore is. */
 struct uroce_lcore_view {
-	unsigned lcore_id; /* EAL's; UINT_MAX when the application turns it */
+	unsigned lcore_id; /* EAL's; UINT_MAX when the application polls it */
 	uint64_t since_ns; /* since it was made */
 	uint64_t busy_ns;  /* spent in polls that found something to do */
 	uint32_t qps;

@@ -20,7 +20,7 @@ typedef void uroce_log_callback(void *context, enum uroce_log_level level, const
 
 /*
  * From now on the callback is called with what happens, NULL: none is. For the whole process. It is called by whatever
- * thread something happens on, also by those that turn lcores, one at a time; it returns soon and calls nothing of the
+ * thread something happens on, also by those that poll lcores, one at a time; it returns soon and calls nothing of the
  * library. When this returns, the callback of before is not called any more.
  */
 UROCE_API void uroce_log_set(uroce_log_callback *callback, void *context);

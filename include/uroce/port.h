@@ -30,7 +30,7 @@ struct uroce_eal_config {
 	const char *devices[UROCE_EAL_DEVICES_MAX];
 	unsigned worker_count; /* EAL lcores wanted besides the main one, which is the calling thread */
 	unsigned memory_mib;   /* 0: 256 */
-	bool main_is_busy;     /* the calling thread turns an lcore itself: it gets a core to itself, too */
+	bool main_is_busy;     /* the calling thread polls an lcore itself: it gets a core to itself, too */
 	bool last_core;        /* takes cores from the other end: of two processes on one machine, one should */
 };
 

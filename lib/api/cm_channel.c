@@ -87,10 +87,10 @@ int uroce_cm_next(struct uroce_cm_channel *channel, struct uroce_cm_event *event
 	return error;
 }
 
-/* Turns what nobody else does. false: all lcores have threads of their own. */
-static bool turn_lcores(const struct uroce_engine *engine)
+/* Polls what nobody else does. false: all lcores have threads of their own. */
+static bool poll_lcores(const struct uroce_engine *engine)
 {
-	bool turned = false;
+	bool polled = false;
 
 	for (unsigned i = 0; i < engine->lcore_count; i++) {
 		struct uroce_lcore *lcore = engine->lcores[i];
@@ -98,9 +98,9 @@ static bool turn_lcores(const struct uroce_engine *engine)
 		if (lcore_is_owned(lcore) && !lcore_is_ours(lcore))
 			continue;
 		uroce_lcore_poll(lcore);
-		turned = true;
+		polled = true;
 	}
-	return turned;
+	return polled;
 }
 
 int uroce_cm_wait(struct uroce_cm_channel *channel, unsigned timeout_ms, struct uroce_cm_event *event)
@@ -115,7 +115,7 @@ int uroce_cm_wait(struct uroce_cm_channel *channel, unsigned timeout_ms, struct 
 			return error;
 		if (engine_now_ns() >= until_ns)
 			return -ETIMEDOUT;
-		if (!turn_lcores(channel->engine) &&
+		if (!poll_lcores(channel->engine) &&
 		    poll(&readable, 1, timeout_ms < POLL_MS ? (int)timeout_ms : (int)POLL_MS) < 0)
 			return -errno;
 	}

@@ -19,7 +19,7 @@
 
 #define RESOLVE_NS 3000000000ull /* so long a peer is asked for */
 #define LOOK_NS 1000000ull
-#define DUE_PER_TURN 64u
+#define DUE_PER_POLL 64u
 
 /* ---- events ---- */
 
@@ -423,7 +423,7 @@ void engine_connect_poll(struct uroce_lcore *lcore)
 	take_news(lcore);
 	if (!TAILQ_EMPTY(&connect->resolving) && (lcore->now_ns >= connect->resolve_ns || lcore->resolve_ns == 0))
 		look_at_resolving(lcore);
-	for (uint32_t i = 0; i < DUE_PER_TURN && cm_deadline(connect->cm) <= lcore->before_ns; i++) {
+	for (uint32_t i = 0; i < DUE_PER_POLL && cm_deadline(connect->cm) <= lcore->before_ns; i++) {
 		cm_timeout(connect->cm, lcore->before_ns);
 		engine_connect_run(lcore);
 	}

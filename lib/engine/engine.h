@@ -153,9 +153,9 @@ struct engine_port {
 	uint64_t poll_ends_at; /* how far port_frames_out() may go in this poll */
 	uint64_t goal_frames;  /* tx_frames when all that waited at goal_ns has left */
 	uint64_t goal_ns;
-	uint64_t unknown_since_ns;       /* when the second began in which strangers are counted */
-	uint64_t unknown_counted;        /* strangers until then */
-	bool alarmed;                    /* the event of this second was raised */
+	uint64_t unknown_since_ns;       /* when the second began in which frames of unknown senders count */
+	uint64_t unknown_counted;        /* such frames until then */
+	bool unknown_told;               /* the event of this second was raised */
 	uint64_t counters[CNT_COUNTERS]; /* lcore only, as all below */
 	uint64_t rx_frames, tx_frames, rx_bytes, tx_bytes;
 	uint64_t retired[CNT_QP_COUNTERS]; /* counters of the device's destroyed QPs that lived here */
@@ -164,8 +164,8 @@ struct engine_port {
 struct uroce_lcore {
 	struct uroce_engine *engine;
 	unsigned index;
-	unsigned lcore_id;       /* EAL; LCORE_ID_ANY when the application turns it */
-	_Atomic pthread_t owner; /* the thread that turns it; valid while owned */
+	unsigned lcore_id;       /* EAL; LCORE_ID_ANY when the application polls it */
+	_Atomic pthread_t owner; /* the thread that polls it; valid while owned */
 	_Atomic bool owned;
 
 	struct rc_outbox out;
@@ -246,7 +246,7 @@ struct uroce_device {
 	char name[32];
 };
 
-/* Does a thread turn the lcore? */
+/* Does a thread poll the lcore? */
 static inline bool lcore_is_owned(const struct uroce_lcore *lcore)
 {
 	/* pairs with the release in claim(): owner is valid */

@@ -212,7 +212,7 @@ int uroce_engine_start(struct uroce_engine *engine)
 		return 0;
 	for (unsigned i = 0; i < engine->lcore_count; i++) {
 		if (engine->lcores[i]->lcore_id == LCORE_ID_ANY)
-			return engine_refuse("lcore_ids NULL: the application turns the lcores");
+			return engine_refuse("lcore_ids NULL: the application polls the lcores");
 	}
 	atomic_store(&engine->stop, false);
 	engine->running = true;

@@ -104,24 +104,24 @@ static void look_at_waiting(struct engine_port *port, const struct uroce_lcore *
 }
 
 /*
- * Strangers send frames that know no QPN, address or P_Key of ours (Y-3, C-24). The ANOMALY_UNKNOWN_SENDERS'th of them
+ * An unknown sender's frames name no QPN, address or P_Key of ours (Y-3, C-24). The ANOMALY_UNKNOWN_SENDERS'th of them
  * within a second raises the event, once (TC-G-3).
  */
-static void look_at_strangers(struct engine_port *port, uint64_t now_ns)
+static void look_at_unknown_senders(struct engine_port *port, uint64_t now_ns)
 {
 	const uint64_t *counters = port->counters;
-	uint64_t strangers = counters[CNT_PORT_UNKNOWN_QPN] + counters[CNT_PORT_ADDRESS] + counters[CNT_PORT_VLAN] +
-			     counters[CNT_PORT_PKEY] + counters[CNT_PORT_GSI_STRANGER];
+	uint64_t unknown = counters[CNT_PORT_UNKNOWN_QPN] + counters[CNT_PORT_ADDRESS] + counters[CNT_PORT_VLAN] +
+			   counters[CNT_PORT_PKEY] + counters[CNT_PORT_GSI_STRANGER];
 	const struct uroce_event event = { .type = UROCE_EVENT_ANOMALY };
 
 	if (now_ns - port->unknown_since_ns >= ANOMALY_NS) {
 		port->unknown_since_ns = now_ns;
-		port->unknown_counted = strangers;
-		port->alarmed = false;
+		port->unknown_counted = unknown;
+		port->unknown_told = false;
 	}
-	if (port->alarmed || strangers - port->unknown_counted < ANOMALY_UNKNOWN_SENDERS)
+	if (port->unknown_told || unknown - port->unknown_counted < ANOMALY_UNKNOWN_SENDERS)
 		return;
-	port->alarmed = true;
+	port->unknown_told = true;
 	engine_deliver_event(port->device, &event);
 }
 
@@ -136,6 +136,6 @@ void engine_link_poll(struct uroce_lcore *lcore)
 		if (port->queue == 0 && port->device->link_is_noted)
 			look_at_link(port->device);
 		look_at_waiting(port, lcore);
-		look_at_strangers(port, lcore->now_ns);
+		look_at_unknown_senders(port, lcore->now_ns);
 	}
 }

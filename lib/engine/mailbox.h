@@ -16,7 +16,7 @@ typedef int engine_call_function(void *argument);
 int engine_mailbox_call(struct uroce_lcore *lcore, engine_call_function *function, void *argument);
 
 /*
- * The same for a thread that only looks, at any time: it does not act itself while nobody turns the lcore, for another
+ * The same for a thread that only looks, at any time: it does not act itself while nobody polls the lcore, for another
  * thread may be at work on the lcore's QPs. -ETIMEDOUT after 1 s.
  */
 int engine_mailbox_look(struct uroce_lcore *lcore, engine_call_function *function, void *argument);

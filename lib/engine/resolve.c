@@ -181,7 +181,7 @@ void engine_resolve_start(struct uroce_lcore *lcore, struct uroce_qp *qp)
 	run_queue_move(qp, &lcore->run_queue);
 	if (try_to_resolve(lcore, qp))
 		return;
-	qp->waiting_since_ns = engine_now_ns(); /* the lcore may never have turned */
+	qp->waiting_since_ns = engine_now_ns(); /* nobody may have polled the lcore yet */
 	LIST_INSERT_HEAD(&lcore->unresolved, qp, with_unresolved);
 }
 

@@ -34,11 +34,11 @@ void engine_view_keep_failed(struct uroce_lcore *lcore, const struct uroce_qp *q
 	uint32_t count = atomic_load_explicit(&failed->count, memory_order_relaxed);
 	struct engine_failed_slot *slot = &failed->slots[count % UROCE_INSPECT_FAILED_MAX];
 
-	atomic_store_explicit(&slot->turn, 0, memory_order_relaxed);
-	/* pairs with F1: whoever sees a part of the new view finds the turn changed */
+	atomic_store_explicit(&slot->number, 0, memory_order_relaxed);
+	/* pairs with F1: whoever sees a part of the new view finds the number changed */
 	atomic_thread_fence(memory_order_release);
 	engine_view_qp(qp, &slot->view);
-	atomic_store_explicit(&slot->turn, count + 1, memory_order_release);
+	atomic_store_explicit(&slot->number, count + 1, memory_order_release);
 	atomic_store_explicit(&failed->count, count + 1, memory_order_release);
 }
 
@@ -55,7 +55,7 @@ bool engine_view_take_failed(const struct engine_failed *failed, uint32_t *place
 		slot = &failed->slots[*place % UROCE_INSPECT_FAILED_MAX];
 		memcpy(view, &slot->view, sizeof(*view));
 		atomic_thread_fence(memory_order_acquire); /* F1 */
-		if (atomic_load_explicit(&slot->turn, memory_order_relaxed) == ++*place)
+		if (atomic_load_explicit(&slot->number, memory_order_relaxed) == ++*place)
 			return true;
 	}
 }

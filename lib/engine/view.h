@@ -10,12 +10,12 @@
 struct uroce_lcore;
 
 /*
- * The QPs of an lcore that failed last. Only the lcore writes; a reader sees by the turn that a view was overwritten.
+ * The QPs of an lcore that failed last. Only the lcore writes; a reader sees by the number that a view was overwritten.
  */
 struct engine_failed {
 	_Atomic uint32_t count;
 	struct engine_failed_slot {
-		_Atomic uint32_t turn; /* which failure it is, from 1; 0 while it is written */
+		_Atomic uint32_t number; /* which failure it is, from 1; 0 while it is written */
 		struct uroce_qp_view view;
 	} slots[UROCE_INSPECT_FAILED_MAX];
 };

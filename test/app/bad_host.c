@@ -95,7 +95,7 @@ static void close_hosts(struct site *site)
 			bad_close(&site->queues[i]);
 	}
 	for (unsigned i = 0; i < PATIENCE_MS && site->server.queues; i++)
-		site_turn_for(site, 1);
+		site_poll_for(site, 1);
 }
 
 void site_close(struct site *site)
@@ -120,7 +120,7 @@ void site_close(struct site *site)
 	free(site);
 }
 
-/* ---- turns ---- */
+/* ---- polls ---- */
 
 static uint8_t *response(const struct bad_queue *queue, uint32_t which)
 {
@@ -152,14 +152,14 @@ static void take_completion(struct bad_queue *queue, const struct uroce_wc *wc)
 	}
 }
 
-void site_turn(void *argument)
+void site_poll(void *argument)
 {
 	struct site *site = argument;
 	struct uroce_cm_event event;
 	struct uroce_wc wc[BURST];
 	int count;
 
-	server_turn(&site->server);
+	server_poll(&site->server);
 	while (uroce_cm_next(site->channel, &event) == 0) {
 		struct bad_queue *queue = (struct bad_queue *)(uintptr_t)event.context;
 
@@ -173,12 +173,12 @@ void site_turn(void *argument)
 		take_completion((struct bad_queue *)(uintptr_t)wc[i].qp_context, &wc[i]);
 }
 
-void site_turn_for(struct site *site, unsigned ms)
+void site_poll_for(struct site *site, unsigned ms)
 {
 	uint64_t until_ns = app_now_ns() + ms * 1000000ull;
 
 	do
-		site_turn(site);
+		site_poll(site);
 	while (app_now_ns() < until_ns);
 }
 
@@ -198,7 +198,7 @@ double site_good_work(struct site *site, const char *nqn, unsigned ms)
 		.depth = 9,
 		.data_bytes = GOOD_BYTES,
 		.keep_alive_ms = 5000,
-		.turn = site_turn,
+		.poll = site_poll,
 		.argument = site,
 	};
 	struct host_namespace namespace;
@@ -221,7 +221,7 @@ double site_good_work(struct site *site, const char *nqn, unsigned ms)
 			host_submit(host, 0, number % 2 ? NVME_WRITE : NVME_READ, number % 1024 * 8, 8, number);
 			number++;
 		}
-		site_turn(site);
+		site_poll(site);
 		count = host_poll(host, done, 16);
 		cr_assert_geq(count, 0, "a good host has lost its connection");
 		for (int i = 0; i < count; i++) {
@@ -242,7 +242,7 @@ double site_good_work(struct site *site, const char *nqn, unsigned ms)
 static void wait_for(struct bad_queue *queue, const bool *what)
 {
 	for (unsigned i = 0; i < PATIENCE_MS && !*what && !queue->over; i++)
-		site_turn_for(queue->site, 1);
+		site_poll_for(queue->site, 1);
 	cr_assert(*what, "a bad host is refused what it needs to be bad");
 }
 
@@ -327,7 +327,7 @@ uint16_t bad_ask(struct bad_queue *queue, const uint8_t *sqe)
 
 	cr_assert(bad_send(queue, sqe, NVME_SQE_BYTES));
 	for (unsigned i = 0; i < PATIENCE_MS && queue->answers == answers && !queue->over; i++)
-		site_turn_for(queue->site, 1);
+		site_poll_for(queue->site, 1);
 	cr_assert_eq(queue->answers, answers + 1);
 	return get_le16(queue->last + 14) >> 1;
 }

@@ -3,7 +3,7 @@
 /*
  *   1. site_open(): a target with the subsystems GOOD and OTHER, and a port for hosts
  *   2. bad_connect(), bad_login(), bad_join(): a queue, an admin queue with its controller, an I/O queue
- *   3. bad_send() of whatever capsules; site_turn() moves all
+ *   3. bad_send() of whatever capsules; site_poll() moves all
  *   4. site_close() expects that the target has nothing left of anyone
  */
 #ifndef TEST_BAD_HOST_H
@@ -49,8 +49,8 @@ struct site {
 
 struct site *site_open(void);
 void site_close(struct site *site);
-void site_turn(void *site);
-void site_turn_for(struct site *site, unsigned ms);
+void site_poll(void *site);
+void site_poll_for(struct site *site, unsigned ms);
 
 /* A host that behaves: reads and writes of GOOD or OTHER for so long; expects each to end well, and how long the
  * slowest took, in milliseconds. */

@@ -37,7 +37,7 @@ static struct site *open_site(void)
 static void expect_over(struct bad_queue *queue, unsigned seconds)
 {
 	for (unsigned i = 0; i < seconds * 1000 && !queue->over; i++)
-		site_turn_for(queue->site, 1);
+		site_poll_for(queue->site, 1);
 	cr_expect(queue->over, "the target keeps a bad host");
 }
 
@@ -51,7 +51,7 @@ Test(bad_hosts, who_takes_no_answers_leaves_room_for_others_and_is_sent_away)
 	bad_fill(site, sqe, NVME_READ, 0, BLOCKS_OF_MIB, BAD_DATA_BYTES);
 	for (int i = 0; i < 60; i++)
 		cr_assert(bad_send(deaf, sqe, NVME_SQE_BYTES));
-	site_turn_for(site, 300);
+	site_poll_for(site, 300);
 	cr_expect(!deaf->over);
 	cr_expect_gt(site->server.pool.used_bytes, 0);
 	cr_expect_lt(site_good_work(site, GOOD_NQN, 300), SLOW_MS);
@@ -73,7 +73,7 @@ Test(bad_hosts, several_that_take_no_answers_leave_room_for_others)
 		for (int i = 0; i < 1000; i++)
 			cr_assert(bad_send(deaf, sqe, NVME_SQE_BYTES));
 	}
-	site_turn_for(site, 300);
+	site_poll_for(site, 300);
 	cr_expect_lt(site_good_work(site, GOOD_NQN, 300), SLOW_MS);
 	site_close(site);
 }
@@ -89,13 +89,13 @@ Test(bad_hosts, who_vanishes_in_the_middle_of_a_read_is_noticed)
 	for (int i = 0; i < 60; i++)
 		cr_assert(bad_send(gone, sqe, NVME_SQE_BYTES));
 	while (gone->answers < 3)
-		site_turn(site);
+		site_poll(site);
 	bad_vanish(gone);
 	bad_vanish(gone - 1);
 	cr_expect_gt(site->server.pool.used_bytes, 0);
 	cr_expect_lt(site_good_work(site, GOOD_NQN, 300), SLOW_MS);
 	for (unsigned i = 0; i < 15000 && site->server.pool.used_bytes; i++)
-		site_turn_for(site, 1);
+		site_poll_for(site, 1);
 	cr_expect_eq(site->server.pool.used_bytes, 0);
 	site_close(site);
 }
@@ -112,13 +112,13 @@ Test(bad_hosts, a_flood_is_answered_and_slows_others_little)
 	for (int round = 0; round < 20; round++) {
 		while (flood->sent - flood->answers < 3000 && bad_send(flood, sqe, NVME_SQE_BYTES))
 			;
-		site_turn(site);
+		site_poll(site);
 	}
 	cr_expect(!flood->over);
 	cr_expect_lt(site_good_work(site, GOOD_NQN, 300), SLOW_MS);
 	sent = flood->sent;
 	for (unsigned i = 0; i < 20000 && flood->answers < sent && !flood->over; i++)
-		site_turn_for(site, 1);
+		site_poll_for(site, 1);
 	cr_expect_eq(flood->answers, sent);
 	site_close(site);
 }
@@ -129,7 +129,7 @@ Test(bad_hosts, who_never_says_who_it_is_is_sent_away)
 	struct site *site = open_site();
 	struct bad_queue *mute = bad_connect(site, 0, NVME_ADMIN_DEPTH, NVME_ADMIN_DEPTH);
 
-	site_turn_for(site, 1000);
+	site_poll_for(site, 1000);
 	cr_expect(!mute->over);
 	expect_over(mute, 15);
 	cr_expect_eq(site->server.counts.mute_queues, 1);
@@ -245,7 +245,7 @@ Test(bad_hosts, capsules_by_chance_reach_nothing_and_stop_nobody)
 			capsule[draw_below(&random, NVME_SQE_BYTES)] = (uint8_t)draw_below(&random, 256);
 		put_le16(capsule + SQE_CID, (uint16_t)which->sent);
 		bad_send(which, capsule, which == queue ? bytes : NVME_SQE_BYTES);
-		site_turn_for(site, 0);
+		site_poll_for(site, 0);
 	}
 	expect_foreign(site);
 	cr_expect_lt(site_good_work(site, GOOD_NQN, 100), SLOW_MS);

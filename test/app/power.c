@@ -18,7 +18,7 @@
 
 #define DEEDS 90u
 #define RUNS 2000u
-#define TURNS 100000u
+#define POLLS 100000u
 #define BLOCKS_MAX 6u
 #define NEVER UINT32_MAX
 #define FUA (1u << 30)
@@ -326,10 +326,10 @@ static void run(uint64_t seed, uint64_t *judged, uint64_t *bound)
 	power_log(&story.power->disk, DISK_LASTS, 0, 0);
 	story.cache_off = draw_below(&story.random, 4) == 0;
 	power_set_cache(story.power, !story.cache_off);
-	for (uint32_t turn = 0; story.count < DEEDS || story.under_way; turn++) {
+	for (uint32_t poll = 0; story.count < DEEDS || story.under_way; poll++) {
 		struct power_task *task = power_free_task(story.power);
 
-		cr_assert_lt(turn, TURNS, "seed %lu: it does not end", seed);
+		cr_assert_lt(poll, POLLS, "seed %lu: it does not end", seed);
 		if (task && story.count < DEEDS && draw_below(&story.random, 2))
 			begin(&story, task);
 		else

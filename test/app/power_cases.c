@@ -14,7 +14,7 @@
 #define FUA (1u << 30)
 #define DEALLOCATES (1u << 25)
 #define TRIES 1000u
-#define TURNS 20000u
+#define POLLS 20000u
 #define PUNCH (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE)
 #define ZERO_RANGE (FALLOC_FL_ZERO_RANGE | FALLOC_FL_KEEP_SIZE)
 #define SEED 7u
@@ -44,8 +44,8 @@ static void expect_block(const struct power *power, uint32_t block, uint64_t wor
 
 static void work(struct power *power, struct power_task *task)
 {
-	for (uint32_t turn = 0; task->busy; turn++) {
-		cr_assert_lt(turn, TURNS, "it does not end");
+	for (uint32_t poll = 0; task->busy; poll++) {
+		cr_assert_lt(poll, POLLS, "it does not end");
 		ring_poll(&power->disk);
 	}
 }

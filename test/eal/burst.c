@@ -141,7 +141,7 @@ static struct rte_mbuf *create_frame(struct network *network, uint32_t number, u
 static void send_burst(struct network *network, struct rte_mbuf **burst)
 {
 	cr_assert_eq(rte_eth_tx_burst(network->loop.ports[0].port_id, 0, burst, FRAMES), FRAMES);
-	network_turn(network);
+	network_poll(network);
 }
 
 static bool piece_is(const struct network *network, uint32_t number, uint32_t bytes, uint8_t value)
@@ -308,7 +308,7 @@ static void open_unanswered(struct unanswered *all)
 	peer->qp = NULL;
 	for (uint32_t i = 0; i < FRAMES; i++)
 		cr_assert_eq(network_post(&all->network, UROCE_WR_RDMA_WRITE, PIECE_BYTES), 0);
-	network_turn(&all->network);
+	network_poll(&all->network);
 }
 
 static void close_unanswered(struct unanswered *all)
@@ -345,7 +345,7 @@ static int send_answers(struct unanswered *all, struct rte_mbuf **burst, uint16_
 	int completed;
 
 	cr_assert_eq(rte_eth_tx_burst(all->network.loop.ports[1].port_id, 0, burst, count), count);
-	network_turn(&all->network);
+	network_poll(&all->network);
 	completed = uroce_cq_poll(all->network.ends[0].cq, FRAMES, wc);
 	for (int i = 0; i < completed; i++)
 		cr_assert_eq(wc[i].status, UROCE_WC_SUCCESS);

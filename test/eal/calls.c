@@ -86,7 +86,7 @@ void calls_close(struct network *network, struct uroce_cm_channel *channel, stru
 	/* What is ending ends; a refusal waits for whether it has to be repeated. */
 	while (uroce_cm_usage(network->engine, &usage) == 0 && usage.connections &&
 	       engine_now_ns() - began < 5000000000ull)
-		network_turn(network);
+		network_poll(network);
 	expect_nothing_left(network);
 	if (listener)
 		cr_assert_eq(uroce_cm_id_destroy(listener), 0);

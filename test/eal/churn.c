@@ -35,7 +35,7 @@ Test(churn, ten_thousand_connections_leave_nothing_behind)
 
 		for (uint32_t i = 0; i < PARALLEL; i++) {
 			flow_open(&network, &flows[i], &work);
-			flow_turn(&network, &flows[i]);
+			flow_poll(&network, &flows[i]);
 		}
 		for (uint32_t i = 0; i < PARALLEL; i++) {
 			if (i % 3 > 0)
@@ -74,8 +74,8 @@ Test(churn, what_is_used_up_is_refused_and_comes_back)
 
 		for (count = 0; error == 0; count += error == 0) {
 			error = uroce_mr_reg(network.ends[0].pd, memory, sizeof(memory), 0, &mrs[count]);
-			flow_turn(&network, &victim);
-			network_turn(&network);
+			flow_poll(&network, &victim);
+			network_poll(&network);
 		}
 		cr_assert_eq(error, -ENOMEM);
 		room[round] = count;
@@ -88,7 +88,7 @@ Test(churn, what_is_used_up_is_refused_and_comes_back)
 	cr_assert_eq(uroce_qp_create(network.ends[0].pd, &init, &qps[count]), -ENOSPC);
 	cr_assert_geq(count + 2, 32);
 	flow_drain(&network, &victim);
-	flow_turn(&network, &victim);
+	flow_poll(&network, &victim);
 	flow_drain(&network, &victim);
 	cr_assert_gt(victim.completed, room[0]);
 	while (count > 0)

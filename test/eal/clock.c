@@ -41,9 +41,9 @@ static void open_network(struct network *network, unsigned lcores)
 }
 
 /* The other lcore has no core meanwhile. */
-static void turn_alone(struct network *network, unsigned lcore, uint32_t turns)
+static void poll_alone(struct network *network, unsigned lcore, uint32_t polls)
 {
-	for (uint32_t i = 0; i < turns; i++)
+	for (uint32_t i = 0; i < polls; i++)
 		uroce_lcore_poll(uroce_engine_lcore(network->engine, lcore));
 }
 
@@ -63,22 +63,22 @@ Test(clock, work_under_way_goes_on_when_time_jumps)
 	for (uint32_t i = 0; i < sizeof(jumps) / sizeof(jumps[0]); i++) {
 		uint64_t expired = network_counter(&network, 0, "local_ack_timeout_err");
 		struct uroce_wc wc;
-		uint32_t turns = 0;
+		uint32_t polls = 0;
 
 		cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, 500000 + i), 0);
 		while (uroce_cq_poll(network.ends[0].cq, 1, &wc) == 0) {
-			network_turn(&network);
-			if (++turns != 2)
+			network_poll(&network);
+			if (++polls != 2)
 				continue;
-			turn_alone(&network, 0,
+			poll_alone(&network, 0,
 				   20); /* what the peer has answered is taken: an answer would be progress */
 			offset_ns += (uint64_t)jumps[i];
-			turn_alone(&network, 0, 20);
+			poll_alone(&network, 0, 20);
 		}
 		cr_expect_eq(wc.status, UROCE_WC_SUCCESS, "jump %u: %s", i, uroce_wc_status_name(wc.status));
 		cr_expect_eq(network_counter(&network, 0, "local_ack_timeout_err") - expired, jumps[i] > TIMEOUT_NS,
 			     "jump %u", i);
-		cr_assert_gt(turns, 2);
+		cr_assert_gt(polls, 2);
 		cr_assert_arr_eq(network.ends[1].buffer, network.ends[0].buffer, 500000 + i);
 	}
 	network_close(&network);
@@ -92,7 +92,7 @@ Test(clock, timers_go_on_when_the_clock_has_gone_back)
 {
 	static struct network network;
 	struct uroce_wc wc = { .status = UROCE_WC_SUCCESS };
-	uint32_t turns = 0;
+	uint32_t polls = 0;
 
 	RULE("T-1");
 	RULE("T-4");
@@ -101,14 +101,14 @@ Test(clock, timers_go_on_when_the_clock_has_gone_back)
 	network.ends[1].qp = NULL;
 	cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, 100), 0);
 	for (uint32_t i = 0; i < 10; i++)
-		network_turn(&network);
+		network_poll(&network);
 	offset_ns -= HOUR_NS;
-	while (uroce_cq_poll(network.ends[0].cq, 1, &wc) == 0 && turns++ < 60000) {
-		network_turn(&network);
+	while (uroce_cq_poll(network.ends[0].cq, 1, &wc) == 0 && polls++ < 60000) {
+		network_poll(&network);
 		offset_ns += SECOND_NS / 1000;
 	}
 	cr_expect_eq(wc.status, UROCE_WC_RETRY_EXC_ERR, "%s", uroce_wc_status_name(wc.status));
-	cr_expect_leq(turns, 3000, "four times 268 ms, a ms a turn, and some lateness");
+	cr_expect_leq(polls, 3000, "four times 268 ms, a ms a poll, and some lateness");
 	network_event(&network, 0, UROCE_EVENT_QP_FATAL);
 	network_close(&network);
 }
@@ -126,13 +126,13 @@ Test(clock, who_was_away_gives_the_others_time)
 	open_network(&network, 2);
 	for (uint32_t i = 0; i < 10; i++) {
 		cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, 100 + i), 0);
-		turn_alone(&network, 0, 1);
+		poll_alone(&network, 0, 1);
 		offset_ns += SECOND_NS;
-		turn_alone(&network, 0, 1); /* the thread finds a deadline long over */
-		turn_alone(&network, 1, 2); /* the others go on as well */
-		for (uint32_t turns = 0; uroce_cq_poll(network.ends[0].cq, 1, &wc) == 0; turns++) {
-			cr_assert_lt(turns, 10);
-			network_turn(&network);
+		poll_alone(&network, 0, 1); /* the thread finds a deadline long over */
+		poll_alone(&network, 1, 2); /* the others go on as well */
+		for (uint32_t polls = 0; uroce_cq_poll(network.ends[0].cq, 1, &wc) == 0; polls++) {
+			cr_assert_lt(polls, 10);
+			network_poll(&network);
 		}
 		cr_assert_eq(wc.status, UROCE_WC_SUCCESS);
 	}
@@ -150,11 +150,11 @@ Test(clock, a_jump_back_is_made_up_for_once)
 	RULE("T-1");
 	offset_ns = 10 * HOUR_NS;
 	network_open(&network, 2);
-	network_turn(&network);
+	network_poll(&network);
 	before = __wrap_engine_now_ns();
 	offset_ns -= HOUR_NS;
 	for (uint32_t i = 0; i < 3; i++)
-		network_turn(&network);
+		network_poll(&network);
 	after = __wrap_engine_now_ns();
 	cr_expect_lt(after - before + SECOND_NS, 10 * SECOND_NS, "%ld ns on", (int64_t)(after - before));
 	network_close(&network);
@@ -183,17 +183,17 @@ static void open_with_port(struct network *network)
 	cr_assert_not_null(rte_eth_add_tx_callback(network->loop.ports[0].port_id, 0, tx_callback, NULL));
 }
 
-/* Turns, a millisecond each at least, until end 0 has a completion. */
-static uint32_t turns_until(struct network *network, struct uroce_wc *wc)
+/* Polls, a millisecond each at least, until end 0 has a completion. */
+static uint32_t polls_until(struct network *network, struct uroce_wc *wc)
 {
-	uint32_t turns = 0;
+	uint32_t polls = 0;
 
 	while (uroce_cq_poll(network->ends[0].cq, 1, wc) == 0) {
-		cr_assert_lt(++turns, 100000u, "no completion came");
+		cr_assert_lt(++polls, 100000u, "no completion came");
 		offset_ns += SECOND_NS / 1000;
-		network_turn(network);
+		network_poll(network);
 	}
-	return turns;
+	return polls;
 }
 
 /*
@@ -212,9 +212,9 @@ Test(clock, a_port_that_takes_nothing_costs_no_more_than_the_retry_budget_and_a_
 		port_is_stuck = !in_the_middle;
 		for (int i = 0; i < BUFFER_MESSAGES; i++)
 			cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, NETWORK_BUFFER_BYTES), 0);
-		network_turn(&network);
+		network_poll(&network);
 		port_is_stuck = true;
-		cr_expect_leq(turns_until(&network, &wc), BUDGET_MS + 1000);
+		cr_expect_leq(polls_until(&network, &wc), BUDGET_MS + 1000);
 		cr_expect_eq(wc.status, UROCE_WC_RETRY_EXC_ERR, "%s", uroce_wc_status_name(wc.status));
 		cr_expect_gt(network_counter(&network, 0, "tx_stuck"), 0);
 		port_is_stuck = false;
@@ -223,11 +223,11 @@ Test(clock, a_port_that_takes_nothing_costs_no_more_than_the_retry_budget_and_a_
 	}
 }
 
-static void turn_for_ms(struct network *network, uint32_t ms)
+static void poll_for_ms(struct network *network, uint32_t ms)
 {
 	for (uint32_t i = 0; i < ms; i++) {
 		offset_ns += SECOND_NS / 1000;
-		network_turn(network);
+		network_poll(network);
 	}
 }
 
@@ -242,12 +242,12 @@ Test(clock, a_port_has_all_the_patience_once_its_link_is_up)
 	port_is_stuck = true;
 	cr_assert_eq(rte_eth_dev_set_link_down(network.loop.ports[0].port_id), 0);
 	cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, NETWORK_BUFFER_BYTES), 0);
-	turn_for_ms(&network, 600);
+	poll_for_ms(&network, 600);
 	cr_expect_gt(network_counter(&network, 0, "tx_link_down"), 0);
 	cr_assert_eq(rte_eth_dev_set_link_up(network.loop.ports[0].port_id), 0);
-	turn_for_ms(&network, 300);
+	poll_for_ms(&network, 300);
 	port_is_stuck = false;
-	turns_until(&network, &wc);
+	polls_until(&network, &wc);
 	cr_expect_eq(wc.status, UROCE_WC_SUCCESS, "%s", uroce_wc_status_name(wc.status));
 	cr_expect_eq(network_counter(&network, 0, "tx_stuck"), 0);
 	network_close(&network);
@@ -266,9 +266,9 @@ Test(clock, a_port_that_takes_frames_again_goes_on)
 
 		port_is_stuck = true;
 		cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, NETWORK_BUFFER_BYTES), 0);
-		turn_for_ms(&network, i == 1 ? 400 : 600);
+		poll_for_ms(&network, i == 1 ? 400 : 600);
 		port_is_stuck = false;
-		turns_until(&network, &wc);
+		polls_until(&network, &wc);
 		cr_expect_eq(wc.status, UROCE_WC_SUCCESS, "%s", uroce_wc_status_name(wc.status));
 		cr_expect_eq(network_counter(&network, 0, "tx_stuck") > lost, i != 1, "time %d", i);
 		cr_assert_arr_eq(network.ends[1].buffer, network.ends[0].buffer, NETWORK_BUFFER_BYTES);

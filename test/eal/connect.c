@@ -35,7 +35,7 @@ static void give_datagram(struct network *network, struct engine_port *port, con
 	};
 
 	cr_assert_not_null(mbuf);
-	network_turn(network);
+	network_poll(network);
 	cr_assert_not(engine_connect_receive(network->engine->lcores[0], port, mbuf, &packet, &origin));
 	rte_pktmbuf_free(mbuf);
 }
@@ -201,7 +201,7 @@ Test(connect, whoever_goes_at_any_time_leaves_nothing_behind)
 			cr_assert_eq(uroce_qp_destroy(qp), 0);
 		}
 		for (int i = 0; i < 20000; i++)
-			network_turn(&network);
+			network_poll(&network);
 		while (uroce_cm_next(channel, &event) == 0) {
 			if (event.type == UROCE_CM_REQUEST)
 				server = event.id;
@@ -241,7 +241,7 @@ Test(connect, an_alternate_path_is_loaded_and_used)
 
 		cr_assert_eq(uroce_qp_post_send(qp, &wr, NULL), 0);
 		while (uroce_cq_poll(network.ends[i % 2].cq, 1, &wc) == 0)
-			network_turn(&network);
+			network_poll(&network);
 		cr_assert_eq(wc.status, UROCE_WC_SUCCESS);
 	}
 	cr_assert_eq(uroce_qp_query(uroce_cm_qp(client), &attr), 0);
@@ -367,7 +367,7 @@ Test(connect, a_packet_that_overtakes_the_rtu_can_be_answered_at_once)
 	cr_assert_eq(uroce_qp_post_send(uroce_cm_qp(server), &send, NULL), -EINVAL, "nothing has come yet");
 	cr_assert_eq(uroce_qp_post_send(uroce_cm_qp(client), &send, NULL), 0);
 	while (uroce_cq_poll(network.ends[1].cq, 1, &wc) == 0)
-		network_turn(&network);
+		network_poll(&network);
 	cr_assert_eq(wc.opcode, UROCE_WC_RECV);
 	cr_assert_eq(uroce_qp_post_send(uroce_cm_qp(server), &send, NULL), 0);
 	cr_assert_eq(calls_wait(channel, UROCE_CM_ESTABLISHED).id, server);

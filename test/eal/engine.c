@@ -68,7 +68,7 @@ Test(engine, receiver_not_ready_is_waited_for)
 	network_connect(&setup, false);
 	cr_assert_eq(network_post(&setup, UROCE_WR_SEND, 3000), 0);
 	for (int i = 0; i < 1000; i++)
-		network_turn(&setup);
+		network_poll(&setup);
 	cr_assert_gt(network_counter(&setup, 1, "out_of_buffer"), 0);
 	sge = (struct uroce_sge){ (uintptr_t)setup.ends[1].buffer, 4096, uroce_mr_lkey(setup.ends[1].mr) };
 	cr_assert_eq(uroce_qp_post_recv(setup.ends[1].qp, &wr, NULL), 0);
@@ -105,12 +105,12 @@ Test(engine, who_posts_nothing_more_asks_later_about_unsignaled_requests)
 					    .rkey = uroce_mr_rkey(setup.ends[1].mr) };
 
 		cr_assert_eq(uroce_qp_post_send(setup.ends[0].qp, &wr, NULL), 0);
-		network_turn(&setup);
+		network_poll(&setup);
 	}
 	win = &qp_core(setup.ends[0].qp)->win;
 	end_ns = engine_now_ns() + 1000000000ull;
 	while (win->snd_una.v != win->snd_max.v && engine_now_ns() < end_ns)
-		network_turn(&setup);
+		network_poll(&setup);
 	cr_assert_eq(win->snd_una.v, win->snd_max.v);
 	cr_assert_geq(network_counter(&setup, 0, "deferred_ackreqs"), 1);
 	cr_assert_geq(network_counter(&setup, 1, "duplicate_request"), 1);
@@ -164,7 +164,7 @@ Test(engine, a_full_cq_raises_an_event_and_ends_the_qp)
 	for (int i = 0; i < 8; i++)
 		cr_assert_eq(network_post(&setup, UROCE_WR_RDMA_WRITE, 8), 0);
 	for (int i = 0; i < 10000; i++)
-		network_turn(&setup);
+		network_poll(&setup);
 	cr_assert(uroce_event_poll(setup.ends[0].device, &event));
 	cr_assert_eq(event.type, UROCE_EVENT_CQ_ERR);
 	cr_assert_eq(event.cq, setup.ends[0].cq);
@@ -189,7 +189,7 @@ Test(engine, a_qp_with_work_under_way_is_destroyed_without_a_trace)
 		for (int i = 0; i < 20; i++)
 			cr_assert_eq(network_post(&setup, UROCE_WR_RDMA_WRITE, 65536), 0);
 		for (int i = 0; i < round; i++)
-			network_turn(&setup);
+			network_poll(&setup);
 		for (int i = 0; i < 2; i++) {
 			cr_assert_eq(uroce_qp_destroy(setup.ends[i].qp), 0);
 			cr_assert_eq(uroce_cq_destroy(setup.ends[i].cq), 0);

@@ -97,7 +97,7 @@ Test(event, an_idle_qp_with_keepalive_learns_that_its_peer_is_gone)
 	cr_assert_eq(network_wait(&network, 0).status, UROCE_WC_SUCCESS);
 	cr_assert_eq(uroce_qp_modify(network.ends[0].qp, &attr, UROCE_QP_KEEPALIVE, NULL), 0);
 	for (end_ns = engine_now_ns() + 200000000; engine_now_ns() < end_ns;)
-		network_turn(&network);
+		network_poll(&network);
 	cr_expect_geq(network_counter(&network, 0, "keepalives"), 3);
 	cr_expect_not(uroce_event_poll(network.ends[0].device, &event));
 	cr_assert_eq(uroce_qp_destroy(network.ends[1].qp), 0);

@@ -261,7 +261,7 @@ static void check_none_for_a_while(struct network *network, const char *counter)
 	for (int i = 0; i < 2; i++)
 		cr_assert_eq(network_post(network, i ? UROCE_WR_RDMA_READ : UROCE_WR_RDMA_WRITE, 1 << 20), 0);
 	for (uint64_t end = rte_get_timer_cycles() + rte_get_timer_hz() / 5; rte_get_timer_cycles() < end;)
-		network_turn(network);
+		network_poll(network);
 	cr_assert_eq(uroce_cq_poll(network->ends[0].cq, 1, &wc), 0);
 	/* The port had some mbufs left; what left on those was not answered. Its resend waits, and is not counted. */
 	cr_assert_leq(network_counter(network, 0, "local_ack_timeout_err") - before, 1);

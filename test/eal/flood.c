@@ -182,7 +182,7 @@ static void flood(struct network *network, const struct junk *kind)
 		for (; count < BURST_FRAMES && number < FRAMES; number++)
 			burst[count++] = create_frame(network, kind, number);
 		cr_assert_eq(rte_eth_tx_burst(network->loop.ports[0].port_id, 0, burst, count), count);
-		network_turn(network);
+		network_poll(network);
 	}
 }
 
@@ -244,17 +244,17 @@ Test(flood, the_frame_that_is_right_in_everything_is_believed)
 	cr_assert_eq(network_wait(&network, 0).status, UROCE_WC_SUCCESS);
 	frame = create_frame(&network, &right, 0);
 	cr_assert_eq(rte_eth_tx_burst(network.loop.ports[0].port_id, 0, &frame, 1), 1);
-	network_turn(&network);
+	network_poll(&network);
 	cr_assert_eq(network_counter(&network, 1, right.counter), 1);
 	network_event(&network, 1, UROCE_EVENT_QP_ACCESS_ERR);
 	network_close(&network);
 }
 
-#define TURNS 300u
-#define JUNK_A_TURN 64u
+#define POLLS 300u
+#define JUNK_A_POLL 64u
 
-/* What a flow gets done in TURNS while so many frames of junk come each turn, aimed at the QPs of the network. */
-static uint64_t work_beside(struct network *network, const struct junk *kind, uint32_t junk_a_turn)
+/* What a flow gets done in POLLS while so many frames of junk come each poll, aimed at the QPs of the network. */
+static uint64_t work_beside(struct network *network, const struct junk *kind, uint32_t junk_a_poll)
 {
 	const struct flow_work work = { .opcode = UROCE_WR_RDMA_WRITE, .bytes = 65536, .depth = 16 };
 	uint32_t number = 0;
@@ -262,18 +262,18 @@ static uint64_t work_beside(struct network *network, const struct junk *kind, ui
 	uint64_t before;
 
 	flow_open(network, &flow, &work);
-	flow_turn(network, &flow);
+	flow_poll(network, &flow);
 	flow_drain(network, &flow);
 	before = flow.completed;
-	for (uint32_t turn = 0; turn < TURNS; turn++) {
-		struct rte_mbuf *burst[JUNK_A_TURN];
+	for (uint32_t poll = 0; poll < POLLS; poll++) {
+		struct rte_mbuf *burst[JUNK_A_POLL];
 
-		flow_turn(network, &flow);
-		for (uint32_t i = 0; i < junk_a_turn; i++)
+		flow_poll(network, &flow);
+		for (uint32_t i = 0; i < junk_a_poll; i++)
 			burst[i] = create_frame(network, kind, number++);
-		cr_assert_eq(rte_eth_tx_burst(network->loop.ports[0].port_id, 0, burst, (uint16_t)junk_a_turn),
-			     junk_a_turn);
-		network_turn(network);
+		cr_assert_eq(rte_eth_tx_burst(network->loop.ports[0].port_id, 0, burst, (uint16_t)junk_a_poll),
+			     junk_a_poll);
+		network_poll(network);
 	}
 	before = flow.completed - before;
 	flow_drain(network, &flow);
@@ -282,7 +282,7 @@ static uint64_t work_beside(struct network *network, const struct junk *kind, ui
 	return before;
 }
 
-/* TC-G-11: junk costs its share of the frames that an lcore takes a turn, and no more. */
+/* TC-G-11: junk costs its share of the frames that an lcore takes a poll, and no more. */
 Test(flood, a_good_connection_keeps_its_share_beside_junk)
 {
 	static struct network network;
@@ -298,9 +298,9 @@ Test(flood, a_good_connection_keeps_its_share_beside_junk)
 	alone = work_beside(&network, NULL, 0);
 	for (size_t i = 0; i < sizeof(junk) / sizeof(junk[0]); i++) {
 		uint64_t before = network_counter(&network, 1, junk[i].counter);
-		uint64_t beside = work_beside(&network, &junk[i], JUNK_A_TURN);
+		uint64_t beside = work_beside(&network, &junk[i], JUNK_A_POLL);
 
-		cr_assert_eq(network_counter(&network, 1, junk[i].counter) - before, TURNS * JUNK_A_TURN, "%s",
+		cr_assert_eq(network_counter(&network, 1, junk[i].counter) - before, POLLS * JUNK_A_POLL, "%s",
 			     junk[i].counter);
 		cr_expect_geq(beside * 10, alone * 8, "%s: %lu of %lu", junk[i].counter, beside, alone);
 	}
@@ -320,7 +320,7 @@ static uint32_t flood_until_event(struct network *network, const struct junk *ki
 	}
 	/* Counters are looked at a thousand times a second. */
 	for (uint64_t began = engine_now_ns(); engine_now_ns() - began < 5000000;)
-		network_turn(network);
+		network_poll(network);
 	if (event->type == UROCE_EVENT_TYPES)
 		uroce_event_poll(network->ends[1].device, event);
 	return sent;

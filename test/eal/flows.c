@@ -5,7 +5,7 @@
 #include "flows.h"
 
 #define NO_TIMEOUT 22
-#define TURNS_MAX 2000000u
+#define POLLS_MAX 2000000u
 
 static void create(struct network *network, struct flow *flow, int end, struct uroce_qp_attr *told)
 {
@@ -69,7 +69,7 @@ void flow_reap(struct flow *flow)
 	}
 }
 
-void flow_turn(struct network *network, struct flow *flow)
+void flow_poll(struct network *network, struct flow *flow)
 {
 	struct uroce_sge sge = {
 		.addr = (uintptr_t)network->ends[0].buffer,
@@ -94,8 +94,8 @@ void flow_turn(struct network *network, struct flow *flow)
 
 void flow_drain(struct network *network, struct flow *flow)
 {
-	for (uint32_t i = 0; flow->completed < flow->posted && i < TURNS_MAX; i++) {
-		network_turn(network);
+	for (uint32_t i = 0; flow->completed < flow->posted && i < POLLS_MAX; i++) {
+		network_poll(network);
 		flow_reap(flow);
 	}
 	cr_assert_eq(flow->completed, flow->posted, "%lu requests never completed", flow->posted - flow->completed);

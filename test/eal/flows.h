@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  *   1. network_open(), flow_open() for each flow
- *   2. again and again: flow_turn() for each flow that works, network_turn()
+ *   2. again and again: flow_poll() for each flow that works, network_poll()
  *   3. flow_drain(), flow_close(), network_close()
  * wr_ids count the requests, so a completion that is missing, doubled or out of order fails the test.
  */
@@ -35,10 +35,10 @@ struct flow {
 
 void flow_open(struct network *network, struct flow *flow, const struct flow_work *work);
 /* Takes what has completed, in order, and posts as many anew. */
-void flow_turn(struct network *network, struct flow *flow);
+void flow_poll(struct network *network, struct flow *flow);
 /* Takes what has completed only. */
 void flow_reap(struct flow *flow);
-/* Turns until nothing is outstanding. */
+/* Polls until nothing is outstanding. */
 void flow_drain(struct network *network, struct flow *flow);
 /* Destroys its QPs and CQs, whatever is under way. */
 void flow_close(struct flow *flow);

@@ -259,7 +259,7 @@ static void check(struct network *network, const struct row *row, uint32_t numbe
 	if (!row->on_the_way)
 		store_le32(frame.ip + frame.bytes, wire_icrc_frame(frame.ip, frame.bytes));
 	cr_assert_eq(rte_eth_tx_burst(network->loop.ports[0].port_id, 0, &frame.mbuf, 1), 1);
-	network_turn(network);
+	network_poll(network);
 	if (row->counter)
 		cr_assert_eq(network_counter(network, 1, row->counter), dropped + 1, "%s %u: not in %s", row->name,
 			     number, row->counter);

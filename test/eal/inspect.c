@@ -41,10 +41,10 @@ static void write_some(struct network *network, uint32_t count)
 		cr_assert_eq(uroce_qp_post_send(network->ends[0].qp, &wr, NULL), 0);
 	}
 	for (int i = 0; i < 2000; i++)
-		network_turn(network);
+		network_poll(network);
 }
 
-/* By the thread that turns the lcore, to which it is at once. */
+/* By the thread that polls the lcore, to which it is at once. */
 Test(inspect, a_view_is_what_the_qp_is)
 {
 	struct network network;
@@ -53,7 +53,7 @@ Test(inspect, a_view_is_what_the_qp_is)
 
 	RULE("O-1");
 	open_connected(&network);
-	network_turn(&network);
+	network_poll(&network);
 	cr_assert_eq(uroce_inspect_qps(network.engine, &place, qp_nums, 1), 1);
 	cr_assert_eq(uroce_inspect_qps(network.engine, &place, qp_nums + 1, 3), 1);
 	for (uint32_t i = 0; i < 2; i++) {
@@ -84,7 +84,7 @@ Test(inspect, what_is_posted_sent_and_taken_shows)
 	open_connected(&network);
 	number = uroce_qp_num(network.ends[0].qp);
 	peer_number = uroce_qp_num(network.ends[1].qp);
-	network_turn(&network);
+	network_poll(&network);
 	cr_assert_eq(uroce_inspect_qp(network.engine, number, &before), 0);
 	write_some(&network, 10);
 	cr_assert_eq(uroce_qp_post_recv(network.ends[1].qp, &receive, NULL), 0);
@@ -150,7 +150,7 @@ Test(inspect, why_is_a_sentence)
 	wr.num_sge = 1;
 	cr_assert_eq(uroce_qp_post_send(network.ends[0].qp, &wr, NULL), 0);
 	for (int i = 0; i < 2000; i++)
-		network_turn(&network);
+		network_poll(&network);
 	cr_assert_eq(uroce_inspect_qp(network.engine, uroce_qp_num(network.ends[0].qp), &view), 0);
 	uroce_qp_explain(&view, text, sizeof(text));
 	cr_assert(strstr(text, "in ERR") && strstr(text, "REM_ACCESS_ERR"), "%s", text);
@@ -192,7 +192,7 @@ Test(inspect, regions_are_what_was_registered)
 
 	RULE("O-1");
 	open_connected(&network);
-	network_turn(&network);
+	network_poll(&network);
 	cr_assert_eq(uroce_inspect_ports(network.engine, ids, 4), 2);
 	cr_assert_eq(uroce_inspect_mrs(network.engine, ids[0], &place, &view, 1), 1);
 	cr_assert_eq(view.bytes, NETWORK_BUFFER_BYTES);
@@ -228,7 +228,7 @@ Test(inspect, who_failed_is_kept_in_mind)
 	network_wait(&network, 0);
 	cr_assert_eq(uroce_qp_post_send(network.ends[0].qp, &wr, NULL), 0); /* no data: no key is looked at */
 	for (int i = 0; i < 2000; i++)
-		network_turn(&network);
+		network_poll(&network);
 	cr_assert(!uroce_inspect_failed(network.engine, 0, &place, &view), "nothing has failed");
 	for (uint32_t round = 0; round < UROCE_INSPECT_FAILED_MAX; round++) {
 		struct uroce_sge sge = { .addr = (uintptr_t)network.ends[0].buffer,
@@ -282,7 +282,7 @@ Test(inspect, an_lcore_that_does_not_poll_says_nothing)
 
 	RULE("O-1");
 	open_connected(&network);
-	network_turn(&network);
+	network_poll(&network);
 	cr_assert_eq(pthread_create(&other, NULL, look, &network), 0);
 	pthread_join(other, NULL);
 	network_close(&network);
@@ -321,7 +321,7 @@ Test(inspect, what_goes_meanwhile_is_not_there)
 
 	RULE("X-4");
 	open_connected(&network);
-	network_turn(&network);
+	network_poll(&network);
 	cr_assert_eq(pthread_create(&other, NULL, look_again_and_again, network.engine), 0);
 	while (seconds() < end) {
 		struct uroce_qp_init_attr init = {
@@ -336,12 +336,12 @@ Test(inspect, what_goes_meanwhile_is_not_there)
 
 		cr_assert_eq(uroce_qp_create(network.ends[0].pd, &init, &qp), 0, "%s", uroce_refusal());
 		for (int i = 0; i < 50; i++)
-			network_turn(&network);
+			network_poll(&network);
 		cr_assert_eq(uroce_qp_destroy(qp), 0);
 	}
 	atomic_store(&done, true);
 	for (int i = 0; i < 1000; i++)
-		network_turn(&network);
+		network_poll(&network);
 	pthread_join(other, NULL);
 	network_close(&network);
 }

@@ -1,8 +1,8 @@
 /* isolation.c - what others do on the same lcore, or on another one, leaves a connection its share */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A share is counted in turns of the lcores, not in seconds: how fast the machine is, and what else it does, decides
- * nothing. A loop port takes and gives RX_FRAMES a turn and queue, however many there are to come.
+ * A share is counted in polls of the lcores, not in seconds: how fast the machine is, and what else it does, decides
+ * nothing. A loop port takes and gives RX_FRAMES a poll and queue, however many there are to come.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -11,12 +11,12 @@
 #include "rule.h"
 #include "start.h"
 
-#define TURNS 500u
+#define POLLS 500u
 #define ATTACKERS 8u
-#define RX_FRAMES 128u /* that an lcore receives a turn, at most */
+#define RX_FRAMES 128u /* that an lcore receives a poll, at most */
 #define MTU 4096u
 #define QUEUED (1024u + 64u) /* frames that wait in a loop's ring, and those that wait for a place in it */
-#define QUEUE_TURNS (QUEUED / RX_FRAMES + 5)
+#define QUEUE_POLLS (QUEUED / RX_FRAMES + 5)
 
 TestSuite(isolation, .init = test_eal_start, .timeout = 60);
 
@@ -24,7 +24,7 @@ TestSuite(isolation, .init = test_eal_start, .timeout = 60);
 struct attack {
 	struct flow_work work;
 	uint32_t idle;    /* QPs that do nothing, besides */
-	uint32_t regions; /* registered and deregistered each turn */
+	uint32_t regions; /* registered and deregistered each poll */
 	bool saturates;   /* the port, so that who sends rarely waits behind what is queued there */
 };
 
@@ -47,8 +47,8 @@ static void churn_regions(struct network *network, uint32_t count)
 	}
 }
 
-/* One turn of an attacker; one whose QP has failed begins anew with another. */
-static void attack_turn(struct network *network, struct flow *flow)
+/* One poll of an attacker; one whose QP has failed begins anew with another. */
+static void attack_poll(struct network *network, struct flow *flow)
 {
 	if (flow->failed && flow->completed == flow->posted) {
 		struct flow_work work = flow->work;
@@ -59,24 +59,24 @@ static void attack_turn(struct network *network, struct flow *flow)
 	if (flow->failed)
 		flow_reap(flow);
 	else
-		flow_turn(network, flow);
+		flow_poll(network, flow);
 }
 
-/* How many requests the victim gets done in TURNS, beside the first so many flows. */
+/* How many requests the victim gets done in POLLS, beside the first so many flows. */
 static uint64_t work_beside(struct network *network, struct flow *victim, const struct attack *attack,
 			    struct flow *attackers, uint32_t flows)
 {
 	uint64_t before;
 
-	flow_turn(network, victim); /* the peer's address is found */
+	flow_poll(network, victim); /* the peer's address is found */
 	flow_drain(network, victim);
 	before = victim->completed;
-	for (uint32_t turn = 0; turn < TURNS; turn++) {
+	for (uint32_t poll = 0; poll < POLLS; poll++) {
 		for (uint32_t i = 0; i < flows; i++)
-			attack_turn(network, &attackers[i]);
+			attack_poll(network, &attackers[i]);
 		churn_regions(network, flows ? attack->regions : 0);
-		flow_turn(network, victim);
-		network_turn(network);
+		flow_poll(network, victim);
+		network_poll(network);
 	}
 	return victim->completed - before;
 }
@@ -99,9 +99,9 @@ static uint64_t run(const struct flow_work *victim_work, const struct attack *at
 	idle = calloc(idle_count + 1, sizeof(*idle));
 	for (uint32_t i = 0; i < idle_count; i++)
 		flow_open(&network, &idle[i], &nothing);
-	/* Each QP has a turn when it is connected: then they are idle. */
+	/* Each QP is served when it is connected: then they are idle. */
 	for (uint32_t i = 0; i < idle_count / 32; i++)
-		network_turn(&network);
+		network_poll(&network);
 	done = work_beside(&network, &victim, attack, attackers, flows);
 	flow_drain(&network, &victim);
 	cr_assert_eq(flow_counter(&victim, 0, "local_ack_timeout_err"), 0);
@@ -120,10 +120,10 @@ static uint64_t run(const struct flow_work *victim_work, const struct attack *at
 static double share(const struct flow_work *work, const struct attack *attack, uint64_t alone)
 {
 	double packets = (double)((work->bytes + MTU - 1) / MTU);
-	double fair = (double)RX_FRAMES * TURNS / (ATTACKERS + 1) / packets;
+	double fair = (double)RX_FRAMES * POLLS / (ATTACKERS + 1) / packets;
 
 	if (attack->saturates && work->depth == 1)
-		return (double)TURNS / QUEUE_TURNS;
+		return (double)POLLS / QUEUE_POLLS;
 	return 0.8 * (attack->saturates && fair < (double)alone ? fair : (double)alone);
 }
 
@@ -223,10 +223,10 @@ Test(isolation, flows_that_saturate_a_port_share_it_alike)
 	network_open(&network, 1);
 	for (uint32_t i = 0; i < ATTACKERS; i++)
 		flow_open(&network, &flows[i], &work);
-	for (uint32_t turn = 0; turn < 2 * TURNS; turn++) {
+	for (uint32_t poll = 0; poll < 2 * POLLS; poll++) {
 		for (uint32_t i = 0; i < ATTACKERS; i++)
-			flow_turn(&network, &flows[i]);
-		network_turn(&network);
+			flow_poll(&network, &flows[i]);
+		network_poll(&network);
 	}
 	for (uint32_t i = 0; i < ATTACKERS; i++)
 		total += flows[i].completed;

@@ -82,7 +82,7 @@ Test(lifetime, a_fork_in_the_middle_concerns_nobody)
 		for (int i = 0; i < 4; i++)
 			cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, 300000), 0);
 		for (int i = 0; i < 5; i++)
-			network_turn(&network);
+			network_poll(&network);
 		child = fork();
 		if (child == 0) {
 			if (execs)
@@ -98,16 +98,16 @@ Test(lifetime, a_fork_in_the_middle_concerns_nobody)
 	network_close(&network);
 }
 
-/* ---- with another thread that turns the lcore ---- */
+/* ---- with another thread that polls the lcore ---- */
 
 static struct network shared;
 static _Atomic bool stop;
 static _Atomic uint32_t wrong;
 
-static void *turn_until_stopped(void *nothing)
+static void *poll_until_stopped(void *nothing)
 {
 	while (!stop)
-		network_turn(&shared);
+		network_poll(&shared);
 	return nothing;
 }
 
@@ -198,18 +198,18 @@ static void *work(void *argument)
 /* TC-F-11 */
 Test(lifetime, threads_connect_post_poll_modify_and_destroy_at_once)
 {
-	pthread_t turner, workers[3];
+	pthread_t poller, workers[3];
 
 	RULE("X-4");
 	RULE("M-5");
 	network_open(&shared, 1);
-	cr_assert_eq(pthread_create(&turner, NULL, turn_until_stopped, NULL), 0);
+	cr_assert_eq(pthread_create(&poller, NULL, poll_until_stopped, NULL), 0);
 	for (uintptr_t i = 0; i < 3; i++)
 		cr_assert_eq(pthread_create(&workers[i], NULL, work, (void *)(i + 1)), 0);
 	for (int i = 0; i < 3; i++)
 		pthread_join(workers[i], NULL);
 	stop = true;
-	pthread_join(turner, NULL);
+	pthread_join(poller, NULL);
 	cr_assert_eq(wrong, 0, "%u wrong", wrong);
 	network_close(&shared);
 }
@@ -218,12 +218,12 @@ Test(lifetime, threads_connect_post_poll_modify_and_destroy_at_once)
 Test(lifetime, a_region_is_not_touched_once_its_deregistration_returns)
 {
 	struct uroce_cq *cqs[2];
-	pthread_t turner;
+	pthread_t poller;
 	uint32_t refused = 0;
 
 	RULE("M-2");
 	network_open(&shared, 1);
-	cr_assert_eq(pthread_create(&turner, NULL, turn_until_stopped, NULL), 0);
+	cr_assert_eq(pthread_create(&poller, NULL, poll_until_stopped, NULL), 0);
 	for (int i = 0; i < 2; i++)
 		expect_zero(uroce_cq_create(shared.ends[i].device, 64, &cqs[i]));
 	for (uint32_t round = 0; round < 50; round++) {
@@ -254,7 +254,7 @@ Test(lifetime, a_region_is_not_touched_once_its_deregistration_returns)
 	for (int i = 0; i < 2; i++)
 		expect_zero(uroce_cq_destroy(cqs[i]));
 	stop = true;
-	pthread_join(turner, NULL);
+	pthread_join(poller, NULL);
 	cr_assert_eq(wrong, 0, "%u wrong", wrong);
 	cr_assert_gt(refused, 0, "none was under way");
 	network_close(&shared);

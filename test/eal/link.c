@@ -40,7 +40,7 @@ static struct uroce_event wait_event(struct network *network, struct uroce_devic
 	uint64_t end = rte_rdtsc() + 5 * rte_get_tsc_hz();
 
 	while (rte_rdtsc() < end) {
-		network_turn(network);
+		network_poll(network);
 		if (uroce_event_poll(device, &event))
 			return event;
 	}
@@ -86,7 +86,7 @@ Test(link, a_port_that_goes_down_is_left_without_waiting_for_the_retries)
 	qp_core(network.ends[0].qp)->migration.state = UROCE_PATH_ARMED;
 	cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, 8), 0);
 	for (int i = 0; i < 100; i++)
-		network_turn(&network);
+		network_poll(&network);
 	set_interface(false);
 	cr_assert_eq(wait_event(&network, tapped).type, UROCE_EVENT_PORT_ERR);
 	cr_assert_eq(wait_event(&network, network.ends[0].device).type, UROCE_EVENT_PATH_MIG);

@@ -10,7 +10,7 @@
 #include "network.h"
 #include "wire/frame.h"
 
-#define TURNS_MAX 2000000u
+#define POLLS_MAX 2000000u
 #define REMOTE_ACCESS                                                                        \
 	(UROCE_ACCESS_REMOTE_READ | UROCE_ACCESS_REMOTE_WRITE | UROCE_ACCESS_REMOTE_ATOMIC | \
 	 UROCE_ACCESS_FLUSH_GLOBAL | UROCE_ACCESS_FLUSH_PERSISTENT)
@@ -134,19 +134,19 @@ void network_connect(struct network *network, bool ipv6)
 	}
 }
 
-void network_turn(struct network *network)
+void network_poll(struct network *network)
 {
 	for (unsigned i = 0; i < uroce_engine_lcore_count(network->engine); i++)
 		uroce_lcore_poll(uroce_engine_lcore(network->engine, i));
 }
 
-/* Turns until a completion comes. */
+/* Polls until a completion comes. */
 struct uroce_wc network_wait(struct network *network, int end)
 {
 	struct uroce_wc wc = { .wr_id = 0 };
 
-	for (uint32_t i = 0; i < TURNS_MAX; i++) {
-		network_turn(network);
+	for (uint32_t i = 0; i < POLLS_MAX; i++) {
+		network_poll(network);
 		if (uroce_cq_poll(network->ends[end].cq, 1, &wc) == 1)
 			return wc;
 	}
@@ -188,13 +188,13 @@ struct uroce_event network_event(struct network *network, int end, uint32_t type
 {
 	struct uroce_event event = { .type = UROCE_EVENT_TYPES };
 
-	for (uint32_t i = 0; i < TURNS_MAX; i++) {
+	for (uint32_t i = 0; i < POLLS_MAX; i++) {
 		if (uroce_event_poll(network->ends[end].device, &event)) {
 			cr_assert_eq(event.type, type, "%s came, not %s", uroce_event_name(event.type),
 				     uroce_event_name(type));
 			return event;
 		}
-		network_turn(network);
+		network_poll(network);
 	}
 	cr_assert(false, "no event %s came", uroce_event_name(type));
 	return event;
@@ -231,7 +231,7 @@ void network_close_ends(struct network *network)
 	}
 	/* frames still on the wire come in and are dropped */
 	for (int i = 0; i < 100; i++)
-		network_turn(network);
+		network_poll(network);
 	for (int i = 0; i < 2; i++) {
 		if (network->ends[i].device == NULL)
 			continue;

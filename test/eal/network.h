@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  *   1. network_open(), network_create_qp() for each end, network_connect()
- *   2. network_post() on end 0, network_wait() for completions; the test's thread turns the lcores
+ *   2. network_post() on end 0, network_wait() for completions; the test's thread polls the lcores
  *   3. network_close(): everything goes back, or the test fails
  */
 #ifndef TEST_EAL_NETWORK_H
@@ -50,7 +50,7 @@ extern bool network_checks_first;
 extern bool network_acks_each;
 /* And has room for so many QPs; 0: for as many as an engine has by itself. */
 extern uint32_t network_max_qps;
-/* And runs on these EAL workers, one an lcore; NULL: network_turn() turns its lcores. */
+/* And runs on these EAL workers, one an lcore; NULL: network_poll() polls its lcores. */
 extern const unsigned *network_lcore_ids;
 /* And its devices take path MTUs up to this; 0: 4096. */
 extern uint32_t network_mtu_bytes;
@@ -63,14 +63,14 @@ void network_close_ends(struct network *network);
 /* With a CQ of its own unless the end has one. lcore -1: any. */
 void network_create_qp(struct network *network, int end, uint32_t cq_depth, int lcore);
 void network_connect(struct network *network, bool ipv6);
-/* One turn of every lcore. */
-void network_turn(struct network *network);
-/* Turns until the end's CQ has a completion. */
+/* One poll of every lcore. */
+void network_poll(struct network *network);
+/* Polls until the end's CQ has a completion. */
 struct uroce_wc network_wait(struct network *network, int end);
 /* A request of end 0 on its buffer, towards the buffer of end 1; wr_id 5, signaled. */
 int network_post(struct network *network, enum uroce_wr_opcode opcode, uint32_t bytes);
 uint64_t network_counter(struct network *network, int end, const char *name);
-/* Turns until there is an event of this end; fails when its type is another. */
+/* Polls until there is an event of this end; fails when its type is another. */
 struct uroce_event network_event(struct network *network, int end, uint32_t type);
 void network_close(struct network *network);
 

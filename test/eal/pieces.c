@@ -63,7 +63,7 @@ static void cut(struct network *network, struct rte_mbuf *whole, uint32_t at, ui
 static void deliver(struct network *network, struct rte_mbuf *frame, uint32_t number, uint32_t at)
 {
 	cr_assert_eq(rte_eth_tx_burst(network->loop.ports[0].port_id, 0, &frame, 1), 1);
-	network_turn(network);
+	network_poll(network);
 	for (uint32_t i = 0; i < BYTES; i++)
 		cr_assert_eq(network->ends[1].buffer[i], number % 251 + 1, "cut at %u: byte %u", at, i);
 }

@@ -1,4 +1,4 @@
-/* polls.c - what happens within one turn of an lcore, in which order, and what has to wait for the next one */
+/* polls.c - what happens within one poll of an lcore, in which order, and what has to wait for the next one */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
 #include <string.h>
@@ -13,12 +13,12 @@
 #include "start.h"
 
 #define BYTES 64u
-#define REQUESTS (2 * OUTBOX_PACKETS) /* as many as two visits send */
+#define REQUESTS (2 * OUTBOX_PACKETS) /* as many as two services send */
 #define WRITE_HEADERS_BYTES (14u + 20 + 8 + 12 + 16 + 4)
-#define TURN_FRAME_BYTES (16384u / OUTBOX_PACKETS) /* so long each frame of a visit that is a turn's worth */
-#define LOOKS_MOST 2u                              /* at a QP that there is no room for: a turn sends twice */
+#define POLL_FRAME_BYTES (16384u / OUTBOX_PACKETS) /* so long each frame of a service that is a poll's worth */
+#define LOOKS_MOST 2u                              /* at a QP that there is no room for: a poll sends twice */
 #define CROWD 1000u
-#define FEW 20u /* each with more requests than two turns send of it */
+#define FEW 20u /* each with more requests than two polls send of it */
 #define STARVING 990u
 
 TestSuite(polls, .init = test_eal_start, .timeout = 60);
@@ -36,7 +36,7 @@ static void finish_from(int end)
 	cr_assert_eq(network_wait(&network, end).status, UROCE_WC_SUCCESS);
 }
 
-/* WRITEs of one packet each, more than a visit sends. */
+/* WRITEs of one packet each, more than a service sends. */
 static void post_many(uint32_t frame_bytes)
 {
 	for (uint32_t i = 0; i < REQUESTS; i++)
@@ -50,10 +50,10 @@ static void open_connected(void)
 	network_create_qp(&network, 0, 128, -1);
 	network_create_qp(&network, 1, 128, -1);
 	network_connect(&network, false);
-	post_many(TURN_FRAME_BYTES);
+	post_many(POLL_FRAME_BYTES);
 	finish(REQUESTS);
 	for (int i = 0; i < 8; i++)
-		network_turn(&network); /* what was only thought lost, because this thread stood still, comes in */
+		network_poll(&network); /* what was only thought lost, because this thread stood still, comes in */
 }
 
 static struct uroce_lcore *the_lcore(void)
@@ -97,7 +97,7 @@ static void post_from(int end, enum uroce_wr_opcode opcode)
 }
 
 /* One end's port is looked at before the other's, so both have their turn as the requester. */
-Test(polls, a_request_its_packet_and_the_answer_leave_in_one_turn)
+Test(polls, a_request_its_packet_and_the_answer_leave_in_one_poll)
 {
 	static const enum uroce_wr_opcode opcodes[] = { UROCE_WR_RDMA_WRITE, UROCE_WR_RDMA_READ };
 
@@ -111,61 +111,61 @@ Test(polls, a_request_its_packet_and_the_answer_leave_in_one_turn)
 		memset(network.ends[end].buffer, 1 + i, BYTES);
 		memset(network.ends[!end].buffer, 101 + i, BYTES);
 		post_from(end, opcodes[i % 2]);
-		network_turn(&network);
-		cr_assert_eq(frames_of(end) - asked, 1, "row %d: posted before the turn, not sent in it", i);
-		cr_assert_eq(under_way_to(!end), 0, "row %d: sent, not received in the same turn", i);
-		cr_assert_eq(frames_of(!end) - answered, 1, "row %d: received, not answered in the same turn", i);
+		network_poll(&network);
+		cr_assert_eq(frames_of(end) - asked, 1, "row %d: posted before the poll, not sent in it", i);
+		cr_assert_eq(under_way_to(!end), 0, "row %d: sent, not received in the same poll", i);
+		cr_assert_eq(frames_of(!end) - answered, 1, "row %d: received, not answered in the same poll", i);
 		cr_assert_eq(under_way_to(end), 1, "row %d", i);
 		cr_assert_eq(uroce_cq_poll(network.ends[end].cq, 1, &wc), 0);
-		network_turn(&network);
-		cr_assert_eq(uroce_cq_poll(network.ends[end].cq, 1, &wc), 1, "row %d: not done after two turns", i);
+		network_poll(&network);
+		cr_assert_eq(uroce_cq_poll(network.ends[end].cq, 1, &wc), 1, "row %d: not done after two polls", i);
 		cr_assert_eq(wc.status, UROCE_WC_SUCCESS);
 		cr_assert_arr_eq(network.ends[0].buffer, network.ends[1].buffer, BYTES);
 	}
 	network_close(&network);
 }
 
-Test(polls, who_has_sent_little_is_served_twice_a_turn)
+Test(polls, who_has_sent_little_is_served_twice_a_poll)
 {
 	uint64_t before;
 
 	open_connected();
 	before = frames_of(0);
-	post_many(TURN_FRAME_BYTES - 4);
-	network_turn(&network);
+	post_many(POLL_FRAME_BYTES - 4);
+	network_poll(&network);
 	cr_assert_eq(frames_of(0) - before, REQUESTS);
-	cr_assert_eq(under_way_to(1), REQUESTS / 2, "half of it after the turn had received");
+	cr_assert_eq(under_way_to(1), REQUESTS / 2, "half of it after the poll had received");
 	finish(REQUESTS);
 	network_close(&network);
 }
 
-Test(polls, who_has_sent_16_kib_waits_for_the_next_turn)
+Test(polls, who_has_sent_16_kib_waits_for_the_next_poll)
 {
 	uint64_t before;
 
 	open_connected();
 	before = frames_of(0);
-	post_many(TURN_FRAME_BYTES);
-	network_turn(&network);
+	post_many(POLL_FRAME_BYTES);
+	network_poll(&network);
 	cr_assert_eq(frames_of(0) - before, REQUESTS / 2);
-	cr_assert_eq(under_way_to(1), 0, "nothing after the turn has received");
-	network_turn(&network);
-	cr_assert_eq(frames_of(0) - before, REQUESTS, "the next turn is another one");
+	cr_assert_eq(under_way_to(1), 0, "nothing after the poll has received");
+	network_poll(&network);
+	cr_assert_eq(frames_of(0) - before, REQUESTS, "the next poll is another one");
 	finish(REQUESTS);
 	network_close(&network);
 }
 
-/* The answer begins behind the reception; from then on it is what a turn begins with. */
-Test(polls, the_answer_of_a_read_has_one_turn_a_turn_too)
+/* The answer begins behind the reception; from then on it is what a poll begins with. */
+Test(polls, the_answer_of_a_read_is_served_once_a_poll_too)
 {
 	uint64_t before;
 
 	open_connected();
 	before = frames_of(1);
 	cr_assert_eq(network_post(&network, UROCE_WR_RDMA_READ, 5 * OUTBOX_PACKETS * 4096), 0);
-	for (uint32_t turn = 1; turn <= 5; turn++) {
-		network_turn(&network);
-		cr_assert_eq(frames_of(1) - before, turn * OUTBOX_PACKETS, "turn %u", turn);
+	for (uint32_t poll = 1; poll <= 5; poll++) {
+		network_poll(&network);
+		cr_assert_eq(frames_of(1) - before, poll * OUTBOX_PACKETS, "poll %u", poll);
 	}
 	finish(1);
 	network_close(&network);
@@ -183,7 +183,7 @@ Test(polls, a_burst_has_one_ack_or_with_ack_each_one_for_each_message)
 		before = frames_of(1);
 		for (uint32_t i = 0; i < 10; i++)
 			post_from(0, UROCE_WR_RDMA_WRITE);
-		network_turn(&network);
+		network_poll(&network);
 		cr_assert_eq(frames_of(1) - before, each ? 10 : 1);
 		finish(10);
 		network_close(&network);
@@ -215,7 +215,7 @@ static void post_receives(struct uroce_qp *qp)
 		cr_assert_eq(uroce_qp_post_recv(qp, &wr, NULL), 0);
 }
 
-/* SENDs from both ends in one turn, more than the outbox has room for before it is to be emptied. */
+/* SENDs from both ends in one poll, more than the outbox has room for before it is to be emptied. */
 Test(polls, who_acks_each_message_delivers_completions_all_the_same)
 {
 	const struct flow_work work = { .opcode = UROCE_WR_SEND, .depth = FLOW_DEPTH };
@@ -228,12 +228,12 @@ Test(polls, who_acks_each_message_delivers_completions_all_the_same)
 	for (uint32_t i = 0; i < count; i++) {
 		flow_open(&network, &flows[i], &work);
 		post_receives(flows[i].qps[1]);
-		flow_turn(&network, &flows[i]);
+		flow_poll(&network, &flows[i]);
 	}
 	for (uint32_t i = 0; i < FLOW_DEPTH; i++)
 		post_from(1, UROCE_WR_SEND);
 	cr_assert_not_null(rte_eth_add_tx_callback(network.loop.ports[1].port_id, 0, see_outbox, NULL));
-	network_turn(&network);
+	network_poll(&network);
 	cr_assert_leq(most_completions, COMPLETIONS_DRAIN);
 	cr_assert_gt(most_completions, COMPLETIONS_DRAIN / 2, "nothing was seen");
 	for (uint32_t i = 0; i < count; i++) {
@@ -254,10 +254,10 @@ Test(polls, who_acks_each_message_goes_on_with_requests_all_the_same)
 	open_connected();
 	post_from(0, UROCE_WR_RDMA_READ);
 	post_flagged(0, UROCE_WR_RDMA_WRITE, UROCE_SEND_FENCE);
-	network_turn(&network); /* asks and answers */
+	network_poll(&network); /* asks and answers */
 	qp_core(network.ends[0].qp)->responder.due |= WORK_ACK;
 	for (int i = 0; i < 100; i++) {
-		network_turn(&network);
+		network_poll(&network);
 		done += uroce_cq_poll(network.ends[0].cq, 2 - done, &wc[done]);
 	}
 	cr_assert_eq(done, 2);
@@ -268,7 +268,7 @@ Test(polls, who_acks_each_message_goes_on_with_requests_all_the_same)
 static void post_all(struct flow *flows, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
-		flow_turn(&network, &flows[i]);
+		flow_poll(&network, &flows[i]);
 }
 
 static void open_few(struct flow *flows)
@@ -294,8 +294,8 @@ static void close_few(struct flow *flows)
 	network_max_qps = 0;
 }
 
-/* But for the rest of a visit. So much that is on its way stays in the caches; an answer does not wait behind it. */
-Test(polls, a_turn_sends_no_more_than_it_receives_but_for_answers)
+/* But for the rest of a service. So much that is on its way stays in the caches; an answer does not wait behind it. */
+Test(polls, a_poll_sends_no_more_than_it_receives_but_for_answers)
 {
 	struct flow flows[FEW];
 	uint64_t before;
@@ -304,13 +304,13 @@ Test(polls, a_turn_sends_no_more_than_it_receives_but_for_answers)
 	open_few(flows);
 	post_all(flows, FEW);
 	before = frames_of(0);
-	network_turn(&network);
+	network_poll(&network);
 	cr_assert_eq(frames_of(0) - before, POLL_FRAMES);
-	cr_assert_eq(under_way_to(1), 0, "all of it was received in the same turn");
+	cr_assert_eq(under_way_to(1), 0, "all of it was received in the same poll");
 	before = frames_of(0);
 	post_from(1, UROCE_WR_RDMA_WRITE);
-	network_turn(&network);
-	cr_assert_geq(frames_of(0) - before, POLL_FRAMES, "it was no turn in full");
+	network_poll(&network);
+	cr_assert_geq(frames_of(0) - before, POLL_FRAMES, "it was no poll in full");
 	cr_assert_leq(frames_of(0) - before, POLL_FRAMES + OUTBOX_PACKETS);
 	cr_assert_not(qp_core(network.ends[0].qp)->responder.due & WORK_ACK);
 	finish_from(1);
@@ -336,16 +336,16 @@ Test(polls, nor_do_two_answers_wait_behind_requests)
 	post_all(flows, FEW);
 	post_from(1, UROCE_WR_RDMA_WRITE);
 	before = frames_of(0);
-	network_turn(&network);
+	network_poll(&network);
 	cr_assert_eq(frames_of(0) - before, POLL_FRAMES + 2, "and two ACKs, %lu", frames_of(0) - before);
 	finish_from(1);
 	close_few(flows);
 }
 
-#define STEADY (POLL_FRAMES / OUTBOX_PACKETS) /* flows that always have more to send: their visits fill a turn */
-#define SHORT 4u                              /* others, one of which posts a little less than a visit each turn */
+#define STEADY (POLL_FRAMES / OUTBOX_PACKETS) /* flows that always have more to send: their services fill a poll */
+#define SHORT 4u                              /* others, one of which posts a little less than a service each poll */
 
-/* What is left of a turn is not enough for the last of four; it would be the same one in each turn. */
+/* What is left of a poll is not enough for the last of four; it would be the same one in each poll. */
 Test(polls, whose_visit_is_cut_short_is_not_always_the_same)
 {
 	struct flow flows[STEADY + SHORT];
@@ -362,11 +362,11 @@ Test(polls, whose_visit_is_cut_short_is_not_always_the_same)
 
 		flow_open(&network, &flows[i], &work);
 	}
-	for (uint32_t turn = 0; turn < 400; turn++) {
+	for (uint32_t poll = 0; poll < 400; poll++) {
 		for (uint32_t i = 0; i < STEADY; i++)
-			flow_turn(&network, &flows[i]);
-		flow_turn(&network, &flows[STEADY + turn % SHORT]);
-		network_turn(&network);
+			flow_poll(&network, &flows[i]);
+		flow_poll(&network, &flows[STEADY + poll % SHORT]);
+		network_poll(&network);
 	}
 	for (uint32_t i = 0; i < STEADY; i++) {
 		least = flows[i].completed < least ? flows[i].completed : least;
@@ -403,15 +403,15 @@ Test(polls, nor_does_an_answer_whose_qp_has_got_an_ack_as_well)
 	RULE("S-18");
 	open_few(flows);
 	post_from(0, UROCE_WR_RDMA_WRITE);
-	network_turn(&network);
+	network_poll(&network);
 	cr_assert_eq(rte_ring_dequeue(network.loop.rings[0][0], (void **)&held), 0);
 	cr_assert_not_null(rte_eth_add_rx_callback(network.loop.ports[0].port_id, 0, add_held, NULL));
 	post_all(flows, FEW);
 	post_from(1, UROCE_WR_RDMA_WRITE);
 	before = frames_of(0);
-	network_turn(&network);
+	network_poll(&network);
 	cr_assert_null(held);
-	cr_assert_geq(frames_of(0) - before, POLL_FRAMES, "it was no turn in full");
+	cr_assert_geq(frames_of(0) - before, POLL_FRAMES, "it was no poll in full");
 	cr_assert_not(qp_core(network.ends[0].qp)->responder.due & WORK_ACK);
 	finish(1);
 	finish_from(1);
@@ -444,7 +444,7 @@ static void open_crowd(struct flow *flows, uint32_t count, uint32_t depth)
 	places = UINT32_MAX;
 	cr_assert_not_null(rte_eth_add_tx_callback(port, 0, take_some, NULL));
 	for (uint32_t i = 0; i < count; i++)
-		flow_turn(&network, &flows[i]);
+		flow_poll(&network, &flows[i]);
 	for (uint32_t i = 0; i < count; i++)
 		flow_drain(&network, &flows[i]); /* the MAC addresses are known */
 }
@@ -464,29 +464,29 @@ Test(polls, without_room_few_of_a_thousand_are_looked_at_and_with_room_all_of_th
 {
 	static struct flow flows[CROWD];
 	struct engine_run_queue *active;
-	uint32_t turns = 0;
+	uint32_t polls = 0;
 
 	RULE("S-15");
 	open_crowd(flows, CROWD, 1);
 	active = &engine_find_port(the_lcore(), network.ends[0].device)->run_queue;
 	places = 0;
 	for (uint32_t i = 0; i < CROWD; i++)
-		flow_turn(&network, &flows[i]);
+		flow_poll(&network, &flows[i]);
 	for (uint32_t i = 0; i < 20; i++)
-		network_turn(&network); /* doorbells, and frames that wait */
+		network_poll(&network); /* doorbells, and frames that wait */
 	cr_assert_geq(run_queue_count(active), CROWD - TX_PENDING);
 	for (uint32_t i = 0; i < 100; i++) {
 		uint32_t before = active->looks, first = active->head;
 
-		network_turn(&network);
-		cr_assert_leq(active->looks - before, LOOKS_MOST, "turn %u: QPs looked at in vain", i);
+		network_poll(&network);
+		cr_assert_leq(active->looks - before, LOOKS_MOST, "poll %u: QPs looked at in vain", i);
 		cr_assert_gt(active->looks - before, 0, "for some what is to be done needs no port");
 		cr_assert_eq(active->head, first, "who waits for room keeps his place");
 	}
 	places = UINT32_MAX;
-	for (uint32_t i = 0; i < CROWD; turns++) {
-		cr_assert_leq(turns, CROWD / OUTBOX_PACKETS, "QP %u waits", i);
-		network_turn(&network);
+	for (uint32_t i = 0; i < CROWD; polls++) {
+		cr_assert_leq(polls, CROWD / OUTBOX_PACKETS, "QP %u waits", i);
+		network_poll(&network);
 		for (; i < CROWD; i++) {
 			flow_reap(&flows[i]);
 			if (flows[i].completed < flows[i].posted)
@@ -497,7 +497,7 @@ Test(polls, without_room_few_of_a_thousand_are_looked_at_and_with_room_all_of_th
 }
 
 /*
- * All of them have more to send than the port takes, and it takes the same each turn, one QP's share: if those who find
+ * All of them have more to send than the port takes, and it takes the same each poll, one QP's share: if those who find
  * no room lost their places, it could be the same ones round after round.
  */
 Test(polls, who_finds_no_room_is_not_always_the_same)
@@ -505,11 +505,11 @@ Test(polls, who_finds_no_room_is_not_always_the_same)
 	static struct flow flows[STARVING];
 
 	open_crowd(flows, STARVING, FLOW_DEPTH);
-	for (uint32_t turn = 0; turn < 20 * STARVING; turn++) {
-		for (uint32_t i = 0; turn % 8 == 0 && i < STARVING; i++)
-			flow_turn(&network, &flows[i]);
+	for (uint32_t poll = 0; poll < 20 * STARVING; poll++) {
+		for (uint32_t i = 0; poll % 8 == 0 && i < STARVING; i++)
+			flow_poll(&network, &flows[i]);
 		places = OUTBOX_PACKETS;
-		network_turn(&network);
+		network_poll(&network);
 	}
 	for (uint32_t i = 0; i < STARVING; i++) {
 		flow_reap(&flows[i]);
@@ -518,7 +518,7 @@ Test(polls, who_finds_no_room_is_not_always_the_same)
 	close_crowd(flows, STARVING);
 }
 
-/* Each turn the port takes what one QP sends a visit, and one is taken from the ring: nobody is passed over. */
+/* Each poll the port takes what one QP sends a service, and one is taken from the ring: nobody is passed over. */
 Test(polls, who_finds_no_room_keeps_his_place)
 {
 	static struct flow flows[CROWD];
@@ -529,13 +529,13 @@ Test(polls, who_finds_no_room_keeps_his_place)
 	active = &engine_find_port(the_lcore(), network.ends[0].device)->run_queue;
 	places = 0;
 	for (uint32_t i = 0; i < 100; i++)
-		flow_turn(&network, &flows[i]);
-	for (uint32_t turn = 0; turn < 70; turn++) {
+		flow_poll(&network, &flows[i]);
+	for (uint32_t poll = 0; poll < 70; poll++) {
 		uint32_t before = active->head;
 
 		places = OUTBOX_PACKETS;
-		network_turn(&network);
-		cr_assert(turn < 10 || active->head - before == 1, "turn %u: %u QPs have left their place", turn,
+		network_poll(&network);
+		cr_assert(poll < 10 || active->head - before == 1, "poll %u: %u QPs have left their place", poll,
 			  active->head - before);
 	}
 	close_crowd(flows, 100);

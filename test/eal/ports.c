@@ -118,7 +118,7 @@ static void open_veth(struct wire *wire)
 	wait_for_links(wire);
 }
 
-/* As network_wait(), but turns are no measure where frames pass through a kernel or another thread. */
+/* As network_wait(), but polls are no measure where frames pass through a kernel or another thread. */
 static struct uroce_wc wait_for_one(struct wire *wire)
 {
 	uint64_t end = rte_rdtsc() + 50 * rte_get_tsc_hz();
@@ -126,7 +126,7 @@ static struct uroce_wc wait_for_one(struct wire *wire)
 
 	do {
 		cr_assert_lt(rte_rdtsc(), end, "no completion came");
-		network_turn(&wire->network);
+		network_poll(&wire->network);
 	} while (uroce_cq_poll(wire->network.ends[0].cq, 1, &wc) == 0);
 	return wc;
 }
@@ -145,19 +145,19 @@ static void expect_done(struct wire *wire)
 	cr_assert_arr_eq(wire->network.ends[1].buffer, wire->network.ends[0].buffer, BYTES);
 }
 
-static void turn_for(struct wire *wire, double seconds)
+static void poll_for(struct wire *wire, double seconds)
 {
 	uint64_t end = rte_rdtsc() + (uint64_t)(seconds * (double)rte_get_tsc_hz());
 
 	while (rte_rdtsc() < end)
-		network_turn(&wire->network);
+		network_poll(&wire->network);
 }
 
 static struct rte_mbuf *held[4096];
 static uint32_t held_count;
 static struct rte_mempool *starved; /* NULL: none */
 
-/* At each look at a port, in the middle of a turn, what has come free meanwhile is gone. */
+/* At each look at a port, in the middle of a poll, what has come free meanwhile is gone. */
 static uint16_t take_all(uint16_t port, uint16_t queue, struct rte_mbuf **burst, uint16_t count, uint16_t max,
 			 void *nothing)
 {
@@ -172,9 +172,9 @@ static void starve(struct wire *wire, int end)
 {
 	post_both_ways(wire);
 	for (int i = 0; i < 3; i++)
-		network_turn(&wire->network);
+		network_poll(&wire->network);
 	starved = wire->ports[end].pool;
-	turn_for(wire, POOL_FREED_S);
+	poll_for(wire, POOL_FREED_S);
 	starved = NULL;
 	cr_assert_gt(held_count, 0);
 	cr_assert_eq(network_counter(&wire->network, 0, "local_ack_timeout_err"), 0);
@@ -230,9 +230,9 @@ Test(ports, an_interface_that_goes_down_under_load_costs_no_mbuf)
 	for (int round = 0; round < 10; round++) {
 		post_both_ways(&wire);
 		for (int i = 0; i < round; i++)
-			network_turn(&wire.network);
+			network_poll(&wire.network);
 		cr_assert_eq(system(round % 2 ? "ip link set ub down" : "ip link set ua down"), 0);
-		turn_for(&wire, 0.02);
+		poll_for(&wire, 0.02);
 		cr_assert_eq(system("ip link set ua up && ip link set ub up"), 0);
 		expect_done(&wire);
 	}
@@ -273,7 +273,7 @@ Test(ports, requests_to_a_memif_without_a_peer_fail)
 	for (int i = 0; i < 8; i++)
 		post_both_ways(&wire);
 	for (int i = 0; i < 3; i++)
-		network_turn(network);
+		network_poll(network);
 	network_close_end(network, 1);
 	close_port(&wire, 1);
 	for (int i = 0; i < 16; i++)

@@ -63,7 +63,7 @@ static bool race_answer_and_timeout(struct network *network)
 
 	cr_assert_eq(network_post(network, UROCE_WR_RDMA_WRITE, 8), 0);
 	for (int i = 0; i < 3 && !waits; i++) {
-		network_turn(network);
+		network_poll(network);
 		waits = rte_ring_count(network->loop.rings[0][0]) > 0;
 	}
 	cr_assert(waits, "no answer");
@@ -72,7 +72,7 @@ static bool race_answer_and_timeout(struct network *network)
 		network_wait(network, 0);
 		return false;
 	}
-	network_turn(network);
+	network_poll(network);
 	cr_assert_eq(uroce_cq_poll(network->ends[0].cq, 1, &wc), 1);
 	cr_assert_eq(wc.status, UROCE_WC_SUCCESS);
 	cr_assert_eq(network_counter(network, 0, "local_ack_timeout_err"), expiries);
@@ -81,7 +81,7 @@ static bool race_answer_and_timeout(struct network *network)
 }
 
 /* TC-L-1 */
-Test(races, an_answer_that_comes_in_the_turn_of_its_timeout_is_in_time)
+Test(races, an_answer_that_comes_in_the_poll_of_its_timeout_is_in_time)
 {
 	static struct network network;
 	uint64_t end = engine_now_ns() + 30 * SECOND_NS;
@@ -110,7 +110,7 @@ Test(races, a_timer_that_is_due_dies_with_its_qp)
 		const struct uroce_lcore *lcore = uroce_engine_lcore(network.engine, 0);
 
 		cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, 8), 0);
-		network_turn(&network);
+		network_poll(&network);
 		cr_assert_gt(lcore->wheel.armed, 0);
 		let_time_pass(2 * ACK_TIMEOUT_NS);
 		for (int i = 0; i < 2; i++)
@@ -120,7 +120,7 @@ Test(races, a_timer_that_is_due_dies_with_its_qp)
 		network_create_qp(&network, 1, 64, -1);
 		sent = frames_sent(&network, 0);
 		for (int i = 0; i < 100; i++)
-			network_turn(&network);
+			network_poll(&network);
 		cr_assert_eq(frames_sent(&network, 0), sent);
 		cr_assert_eq(uroce_cq_poll(end->cq, 1, &wc), 0);
 		cr_assert_not(uroce_event_poll(end->device, &event));
@@ -131,7 +131,7 @@ Test(races, a_timer_that_is_due_dies_with_its_qp)
 	network_close(&network);
 }
 
-/* TC-L-3: the wait for a receive is over in the turn in which software gives up. */
+/* TC-L-3: the wait for a receive is over in the poll in which software gives up. */
 Test(races, an_rnr_wait_that_is_over_sends_nothing_after_err)
 {
 	static struct network network;
@@ -145,14 +145,14 @@ Test(races, an_rnr_wait_that_is_over_sends_nothing_after_err)
 	open_connected(&network);
 	cr_assert_eq(network_post(&network, UROCE_WR_SEND, 8), 0);
 	while (network_counter(&network, 0, "rnr_nak_retry_err") == 0)
-		network_turn(&network);
+		network_poll(&network);
 	let_time_pass(ACK_TIMEOUT_NS);
 	cr_assert_eq(uroce_qp_modify(network.ends[0].qp, &err, UROCE_QP_STATE, NULL), 0);
 	sent = frames_sent(&network, 0);
 	cr_assert_eq(network_wait(&network, 0).status, UROCE_WC_WR_FLUSH_ERR);
 	let_time_pass(ACK_TIMEOUT_NS);
 	for (int i = 0; i < 100; i++)
-		network_turn(&network);
+		network_poll(&network);
 	cr_assert_eq(frames_sent(&network, 0), sent);
 	cr_assert_eq(uroce_cq_poll(network.ends[0].cq, 1, &wc), 0, "it was flushed once");
 	cr_assert_not(uroce_event_poll(network.ends[0].device, &event), "ERR by software is no event");
@@ -184,7 +184,7 @@ static bool work_for_a_while(struct network *network, struct flow *flows, bool p
 		busy = false;
 		for (uint32_t i = 0; i < FLOWS; i++) {
 			if (post)
-				flow_turn(network, &flows[i]);
+				flow_poll(network, &flows[i]);
 			else
 				flow_reap(&flows[i]);
 			busy |= flows[i].completed < flows[i].posted;

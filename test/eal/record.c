@@ -250,7 +250,7 @@ static void send_behind(struct recorded *recorded, uint32_t count)
 		for (int at = 0; at < 3; at++)
 			data[47 + at] = (uint8_t)(qp_num >> (16 - 8 * at));
 		cr_assert_eq(rte_eth_tx_burst(network->loop.ports[0].port_id, 0, &mbuf, 1), 1);
-		network_turn(network);
+		network_poll(network);
 	}
 }
 

@@ -29,7 +29,7 @@ static uint32_t held_count;
 static void let_rest(void)
 {
 	for (int i = 0; i < 8; i++)
-		network_turn(&network);
+		network_poll(&network);
 }
 
 static void connect_both(void)
@@ -64,7 +64,7 @@ static bool is_at_hand(const struct rte_mbuf *mbuf)
 	return false;
 }
 
-/* Frames of nothing that end 1 drops, all in one turn. */
+/* Frames of nothing that end 1 drops, all in one poll. */
 static void receive(struct rte_mbuf **frames, uint16_t count)
 {
 	const struct engine_port *port =
@@ -72,7 +72,7 @@ static void receive(struct rte_mbuf **frames, uint16_t count)
 	uint64_t before = port->rx_frames;
 
 	cr_assert_eq(rte_eth_tx_burst(network.loop.ports[0].port_id, 0, frames, count), count);
-	network_turn(&network);
+	network_poll(&network);
 	cr_assert_eq(port->rx_frames - before, count);
 }
 
@@ -148,12 +148,12 @@ Test(recycle, what_was_received_last_is_sent_next_and_bears_no_marks)
 		cr_assert_not_null(rte_eth_add_tx_callback(network.loop.ports[i].port_id, 0, look_at_sent, NULL));
 	frame = create_marked(1);
 	cr_assert_eq(rte_ring_enqueue(network.loop.rings[1][0], frame), 0); /* as if it came from elsewhere */
-	network_turn(&network);
+	network_poll(&network);
 	cr_assert_eq(at_hand()->mbufs[at_hand()->count - 1], frame);
 	cr_assert_eq(frame->data_off, RTE_PKTMBUF_HEADROOM);
 	cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, 64), 0);
 	sent = NULL;
-	network_turn(&network);
+	network_poll(&network);
 	cr_assert_eq(sent, frame, "the WRITE left in it, and then the ACK");
 	cr_assert_eq(network_wait(&network, 0).status, UROCE_WC_SUCCESS);
 	expect_all_there(0);
@@ -175,7 +175,7 @@ Test(recycle, traffic_takes_no_more_mbufs_however_long_it_goes_on)
 	close_all();
 }
 
-/* More in a turn than are kept; and frames that had marks, whose mbufs lie in the pool as they were. */
+/* More in a poll than are kept; and frames that had marks, whose mbufs lie in the pool as they were. */
 Test(recycle, what_is_too_much_goes_back_to_its_pool)
 {
 	struct rte_mbuf *frames[2 * SPARE_MBUFS];
@@ -377,20 +377,20 @@ static void hold_all_but(uint32_t few)
 
 static void expect_moved(enum uroce_wr_opcode opcode, uint32_t few)
 {
-	uint32_t packets = 100, turns = 0;
+	uint32_t packets = 100, polls = 0;
 	struct uroce_wc wc;
 
 	memset(network.ends[opcode == UROCE_WR_RDMA_WRITE].buffer, (int)few, packets * 4096);
 	cr_assert_eq(network_post(&network, opcode, packets * 4096), 0);
 	while (uroce_cq_poll(network.ends[0].cq, 1, &wc) == 0) {
-		cr_assert_lt(turns++, 2 * (packets / few + 8), "%u mbufs: it takes too many turns", few);
-		network_turn(&network);
+		cr_assert_lt(polls++, 2 * (packets / few + 8), "%u mbufs: it takes too many polls", few);
+		network_poll(&network);
 	}
 	cr_assert_eq(wc.status, UROCE_WC_SUCCESS);
 	cr_assert_arr_eq(network.ends[0].buffer, network.ends[1].buffer, packets * 4096);
 }
 
-/* Each turn as many frames as there are mbufs. */
+/* Each poll as many frames as there are mbufs. */
 Test(recycle, with_fewer_mbufs_than_a_burst_traffic_goes_on_with_those_there_are)
 {
 	static const uint32_t rows[] = { 2, 5, BURST / 2 + 1, BURST - 1 };

@@ -81,7 +81,7 @@ static uint32_t next_frame(uint8_t *bytes, uint32_t room)
 	struct rte_mbuf *frame;
 	uint32_t length;
 
-	for (int turn = 0; turn < 1000000; turn++) {
+	for (int poll = 0; poll < 1000000; poll++) {
 		uroce_lcore_poll(uroce_engine_lcore(stand.engine, 0));
 		if (rte_eth_rx_burst(stand.loop.ports[1].port_id, 0, &frame, 1) == 0)
 			continue;

@@ -33,7 +33,7 @@ static void use(struct network *network, struct uroce_cm_id *ids[2])
 		cr_assert_eq(uroce_qp_post_send(uroce_cm_qp(ids[i]), &wr, NULL), 0);
 	}
 	while (completions < 4) {
-		network_turn(network);
+		network_poll(network);
 		for (int i = 0; i < 2; i++) {
 			if (uroce_cq_poll(network->ends[i].cq, 1, &wc) == 1) {
 				cr_assert_eq(wc.status, UROCE_WC_SUCCESS);
@@ -77,7 +77,7 @@ static struct held settle(struct network *network)
 
 	while (uroce_cm_usage(network->engine, &usage) == 0 &&
 	       (usage.connections || usage.resting_ids || network->engine->rest.count)) {
-		network_turn(network);
+		network_poll(network);
 		engine_rest_wake(&network->engine->rest, engine_now_ns());
 		cr_assert_lt(engine_now_ns() - began, 60000000000ull, "%u ids rest", usage.resting_ids);
 	}

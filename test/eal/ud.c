@@ -75,7 +75,7 @@ static int send(struct datagrams *all, const struct uroce_ud_addr *to, enum uroc
 
 	for (int i = 0; i < 10000 && error == -EAGAIN; i++) { /* until the MAC is known */
 		error = uroce_ud_send(all->uds[0], to, &wr);
-		network_turn(&all->network);
+		network_poll(&all->network);
 	}
 	return error;
 }

@@ -20,10 +20,10 @@ static void open_connected(struct network *network, unsigned lcores)
 	network_connect(network, false);
 }
 
-static void turn_some(struct network *network)
+static void poll_some(struct network *network)
 {
 	for (int i = 0; i < 2000; i++)
-		network_turn(network);
+		network_poll(network);
 }
 
 static int post_recv(struct network *network, uint64_t wr_id)
@@ -92,21 +92,21 @@ Test(verbs, a_cq_wakes_its_reader_once_for_what_he_asked)
 		if (rows[i].armed)
 			uroce_cq_arm(network.ends[1].cq, rows[i].only_solicited);
 		send(&network, rows[i].solicited);
-		turn_some(&network);
+		poll_some(&network);
 		cr_assert_eq(is_readable(fd), rows[i].wakes, "row %zu", i);
 		drain(&network, 1, fd);
 		/* Once for each arming. */
 		send(&network, true);
-		turn_some(&network);
+		poll_some(&network);
 		cr_assert_eq(is_readable(fd), rows[i].armed && !rows[i].wakes, "row %zu, second message", i);
 		send(&network, true);
-		turn_some(&network);
+		poll_some(&network);
 		drain(&network, 1, fd);
 		uroce_cq_arm(network.ends[1].cq, true);
 		uroce_cq_arm(network.ends[1].cq, false); /* leave it as it was: take the arming back by a message */
 		cr_assert_eq(post_recv(&network, 9), 0);
 		send(&network, true);
-		turn_some(&network);
+		poll_some(&network);
 		drain(&network, 1, fd);
 	}
 	network_close(&network);
@@ -125,13 +125,13 @@ Test(verbs, any_stays_any_and_an_error_wakes_who_waits_for_solicited)
 	uroce_cq_arm(network.ends[1].cq, false);
 	uroce_cq_arm(network.ends[1].cq, true);
 	send(&network, false);
-	turn_some(&network);
+	poll_some(&network);
 	cr_assert(is_readable(fd), "a second, narrower wish does not replace the first");
 	drain(&network, 1, fd);
 	cr_assert_eq(post_recv(&network, 2), 0);
 	uroce_cq_arm(network.ends[1].cq, true);
 	cr_assert_eq(uroce_qp_modify(network.ends[1].qp, &attr, UROCE_QP_STATE, NULL), 0);
-	turn_some(&network);
+	poll_some(&network);
 	cr_assert(is_readable(fd), "a flushed receive is an error");
 	network_close(&network);
 }
@@ -166,7 +166,7 @@ Test(verbs, a_cq_that_overflows_takes_all_its_qps_with_it)
 		cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, 8), 0);
 	event = network_event(&network, 0, UROCE_EVENT_CQ_ERR);
 	cr_assert_eq(event.cq, network.ends[0].cq);
-	turn_some(&network);
+	poll_some(&network);
 	for (int i = 0; i < 2; i++)
 		network_event(&network, 0, UROCE_EVENT_QP_FATAL);
 	cr_assert_not(uroce_event_poll(network.ends[0].device, &event), "each exactly once");
@@ -244,7 +244,7 @@ Test(verbs, qps_of_two_lcores_share_receives)
 
 		cr_assert_eq(uroce_qp_post_send(senders[i % SRQ_QPS], &wr, NULL), 0);
 	}
-	turn_some(&network);
+	poll_some(&network);
 	for (int i = 0; i < 64; i++) {
 		wc = network_wait(&network, 1);
 		cr_assert_eq(wc.status, UROCE_WC_SUCCESS);
@@ -460,7 +460,7 @@ Test(verbs, a_peer_without_a_mac_fails_after_a_while)
 	cr_assert_eq(uroce_qp_connect(network.ends[0].qp, &attr, NULL), 0);
 	cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, 8), 0);
 	while (uroce_cq_poll(network.ends[0].cq, 1, &wc) == 0)
-		network_turn(&network);
+		network_poll(&network);
 	cr_assert_eq(wc.status, UROCE_WC_RETRY_EXC_ERR);
 	cr_assert_eq(wc.vendor_err, UROCE_CAUSE_UNRESOLVED);
 	network_event(&network, 0, UROCE_EVENT_QP_FATAL);

@@ -20,10 +20,10 @@ TestSuite(wakeup, .init = test_eal_start, .timeout = 1800);
 static struct network network;
 static _Atomic bool stop;
 
-static void *turn_until_stopped(void *nothing)
+static void *poll_until_stopped(void *nothing)
 {
 	while (!stop)
-		network_turn(&network);
+		network_poll(&network);
 	return nothing;
 }
 
@@ -53,7 +53,7 @@ Test(wakeup, a_completion_that_comes_while_the_cq_is_armed_wakes_its_reader)
 	const char *given = getenv("UROCE_WAKE_UPS");
 	uint64_t times = given ? strtoull(given, NULL, 0) : 20000, slept = 0;
 	struct uroce_wc wc;
-	pthread_t turner;
+	pthread_t poller;
 	int fd;
 
 	RULE("M-5");
@@ -61,7 +61,7 @@ Test(wakeup, a_completion_that_comes_while_the_cq_is_armed_wakes_its_reader)
 	network_create_qp(&network, 0, 64, -1);
 	network_create_qp(&network, 1, 64, -1);
 	network_connect(&network, false);
-	cr_assert_eq(pthread_create(&turner, NULL, turn_until_stopped, NULL), 0);
+	cr_assert_eq(pthread_create(&poller, NULL, poll_until_stopped, NULL), 0);
 	fd = uroce_cq_fd(network.ends[0].cq);
 	cr_assert_geq(fd, 0);
 	for (uint64_t i = 0; i < times; i++) {
@@ -75,7 +75,7 @@ Test(wakeup, a_completion_that_comes_while_the_cq_is_armed_wakes_its_reader)
 	cr_expect_gt(slept, 0, "it never slept");
 	cr_expect_eq(uroce_cq_poll(network.ends[0].cq, 1, &wc), 0);
 	stop = true;
-	pthread_join(turner, NULL);
-	network_turn(&network); /* its lcores are ours now */
+	pthread_join(poller, NULL);
+	network_poll(&network); /* its lcores are ours now */
 	network_close(&network);
 }

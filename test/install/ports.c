@@ -5,7 +5,7 @@
 
 #include <uroce/uroce.h>
 
-#define TURNS 100000
+#define POLLS 100000
 
 struct end {
 	struct uroce_port *port;
@@ -71,7 +71,7 @@ static int write_across(void)
 	strcpy(ends[0].buffer, "over both archives");
 	if (uroce_qp_post_send(ends[0].qp, &wr, NULL) != 0)
 		return 1;
-	for (int turn = 0; turn < TURNS; turn++) {
+	for (int poll = 0; poll < POLLS; poll++) {
 		uroce_lcore_poll(uroce_engine_lcore(engine, 0));
 		if (uroce_cq_poll(ends[0].cq, 1, &wc) == 1)
 			return wc.status != UROCE_WC_SUCCESS || strcmp(ends[0].buffer, ends[1].buffer) != 0;

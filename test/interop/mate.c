@@ -173,7 +173,7 @@ static void take_completion(const struct uroce_wc *wc)
 	}
 }
 
-static void turn(void)
+static void poll_once(void)
 {
 	struct uroce_cm_event event;
 	struct uroce_wc wc[16];
@@ -187,11 +187,11 @@ static void turn(void)
 		take_completion(&wc[i]);
 }
 
-/* Turns until a number is reached. false: something failed, or it takes too long. */
+/* Polls until a number is reached. false: something failed, or it takes too long. */
 static bool until(const char *what, const uint32_t *number, uint32_t wanted)
 {
 	while (*number < wanted && !all.failed && !all.over) {
-		turn();
+		poll_once();
 		if (time(NULL) > all.limit) {
 			printf("%s: %u of %u in %d s\n", what, *number, wanted, LIMIT_S);
 			all.failed = 1;
@@ -316,7 +316,7 @@ static void clean_up(void)
 	time_t end = time(NULL) + 1;
 
 	while (time(NULL) <= end) /* what the peer still asks is answered */
-		turn();
+		poll_once();
 	for (uint32_t i = 0; i < all.count; i++) {
 		uroce_cm_id_destroy(all.mates[i].id);
 		uroce_qp_destroy(all.mates[i].qp);

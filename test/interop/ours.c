@@ -1,4 +1,4 @@
-/* ours.c - our side of a script: uroce, with the lcore turned while it waits */
+/* ours.c - our side of a script: uroce, with the lcore polled while it waits */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* usage: interop-ours EAL-OPTIONS -- IPV4/LEN IPV6/LEN PORT FILE    waits for verbs on TCP; the file: script.h */
 #include <errno.h>
@@ -34,7 +34,7 @@ static struct {
 	struct uroce_stats start;
 } ours;
 
-static void turn(void)
+static void poll_once(void)
 {
 	uroce_lcore_poll(ours.lcore);
 }
@@ -285,7 +285,7 @@ static int run(unsigned port, const char *file)
 {
 	static const struct script_side side = {
 		.name = "ours",
-		.turn = turn,
+		.poll = poll_once,
 		.create = create,
 		.connect = connect_all,
 		.post = post,

@@ -71,7 +71,7 @@ static void take(const struct uroce_wc *wc)
 	post_receive(wc->wr_id);
 }
 
-static void turn(void)
+static void poll_once(void)
 {
 	struct uroce_wc wc;
 
@@ -85,7 +85,7 @@ static void turn(void)
 static void receive_all(void)
 {
 	while (all.received < all.count && !all.failed)
-		turn();
+		poll_once();
 }
 
 static void send_all(void)
@@ -102,7 +102,7 @@ static void send_all(void)
 			all.sent++;
 		else if (error != -EAGAIN)
 			fail("send", error);
-		turn();
+		poll_once();
 	}
 }
 
@@ -157,7 +157,7 @@ static void run(char **words)
 	if (!all.failed)
 		printf("%u datagrams each way, all done\n", all.count);
 	for (end = time(NULL) + 1; time(NULL) <= end;)
-		turn();
+		poll_once();
 	if (all.id)
 		uroce_cm_id_destroy(all.id);
 	uroce_ud_destroy(all.ud);

@@ -152,7 +152,7 @@ static int pump_through(struct pump *pump, uint32_t end)
 					return 1;
 			}
 		}
-		pump->script->side->turn();
+		pump->script->side->poll();
 		if (take_completions(pump) || stalled(pump))
 			return 1;
 		for (uint32_t q = 0; q < pump->script->settings.qps; q++)
@@ -238,7 +238,7 @@ static int receive_all(struct pump *pump)
 		return 1;
 	pump->alive_ms = script_now_ms();
 	do {
-		pump->script->side->turn();
+		pump->script->side->poll();
 		if (take_sends(pump) || stalled(pump))
 			return 1;
 		left = 0;

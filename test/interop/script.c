@@ -55,7 +55,7 @@ int script_read_line(struct script *script, char *line, double limit_ms)
 	while (script_now_ms() < end) {
 		struct pollfd waiting = { .fd = script->fd, .events = POLLIN };
 
-		script->side->turn();
+		script->side->poll();
 		while (poll(&waiting, 1, 0) > 0) {
 			if (at == LINE_BYTES - 1 || read(script->fd, line + at, 1) != 1)
 				return script_complain(script->side, "the other side went away");

@@ -123,7 +123,7 @@ struct script_settings {
 /* What a side can do. Errors are errno numbers. */
 struct script_side {
 	const char *name;
-	void (*turn)(void); /* called while waiting: lets the side work, at most for a millisecond */
+	void (*poll)(void); /* called while waiting: lets the side work, at most for a millisecond */
 	int (*create)(const struct script_settings *settings, struct script_end *own); /* CQ, SRQ, QPs */
 	int (*connect)(const struct script_end *peer, const struct script_settings *settings);
 	int (*post)(const struct script_post *post);

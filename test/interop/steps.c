@@ -238,7 +238,7 @@ static int wait_done(struct script *script, const struct step *step)
 	while (!script->side->completion(&done)) {
 		if (script_now_ms() > end)
 			return script_complain(script->side, "nothing completes");
-		script->side->turn();
+		script->side->poll();
 	}
 	script->done_ms = script_now_ms();
 	print_done(script, &done);
@@ -264,7 +264,7 @@ static int wait_event(struct script *script, const struct step *step)
 	while ((event = script->side->event()) == NULL) {
 		if (script_now_ms() > end)
 			return script_complain(script->side, "no event comes");
-		script->side->turn();
+		script->side->poll();
 	}
 	printf(SCRIPT_MARK "event %s\n", event);
 	return 0;
@@ -277,7 +277,7 @@ void script_linger(struct script *script, double ms)
 	const char *event;
 
 	while (script_now_ms() < end) {
-		script->side->turn();
+		script->side->poll();
 		while (script->side->completion(&done))
 			print_done(script, &done);
 		event = script->side->event();
@@ -329,7 +329,7 @@ static int until(struct script *script, const struct step *step)
 			return 0;
 		if (script_now_ms() > end)
 			return script_complain(script->side, "%s stays %" PRIu64, step->text, value);
-		script->side->turn();
+		script->side->poll();
 	}
 	return 1;
 }

@@ -95,7 +95,7 @@ static const char *name_in(const char *const *names, size_t count, unsigned valu
 #define NAME_IN(table, value) name_in(table, sizeof(table) / sizeof((table)[0]), value)
 
 /* The guest has one processor: leave it to the kernel. */
-static void turn(void)
+static void poll_once(void)
 {
 	usleep(500);
 }
@@ -457,7 +457,7 @@ int main(int argc, char **argv)
 {
 	static const struct script_side side = {
 		.name = "verbs",
-		.turn = turn,
+		.poll = poll_once,
 		.create = create,
 		.connect = connect_all,
 		.post = post,

@@ -112,7 +112,7 @@ static void move(struct crowd *crowd, uint32_t from, uint32_t number)
 }
 
 /* One round of all of them, and on to the end of an RNR wait. */
-static void turn(struct crowd *crowd)
+static void poll_once(struct crowd *crowd)
 {
 	crowd->now_ns += 700000;
 	for (uint32_t i = 0; i < CROWD; i++) {
@@ -148,25 +148,25 @@ Test(crowd, all_recover_when_the_empty_queue_is_filled)
 	for (uint32_t i = 0; i < 4 * CROWD; i++)
 		cr_assert_eq(rc_qp_post_send(crowd->qps[0][i % CROWD], &wr), 0);
 	for (uint32_t i = 0; i < 3; i++)
-		turn(crowd);
+		poll_once(crowd);
 	cr_assert_eq(received(crowd), 0);
 	for (uint32_t i = 0; i < CROWD; i++)
 		cr_assert_eq(crowd->qps[1][i]->counters[CNT_OUT_OF_BUFFER], 3, "QP %u", i);
 	rc_srq_arm(crowd->srq, 1);
-	turn(crowd);
+	poll_once(crowd);
 	cr_assert_eq(crowd->limit_events, 1, "an empty queue is below its limit");
 	refill(crowd, CROWD);
 	rc_srq_arm(crowd->srq, 10);
-	turn(crowd);
+	poll_once(crowd);
 	cr_assert_eq(received(crowd), CROWD);
 	cr_assert_eq(crowd->limit_events, 2, "64 takers, one limit: %u events", crowd->limit_events);
 	for (uint32_t round = 1; received(crowd) < 4 * CROWD; round++) {
 		cr_assert_lt(round, 33, "%u of %u have arrived", received(crowd), 4 * CROWD);
 		refill(crowd, 6);
-		turn(crowd);
+		poll_once(crowd);
 		cr_assert_eq(srq_count(crowd->srq), 0, "there were waiters for all");
 	}
-	turn(crowd);
+	poll_once(crowd);
 	for (uint32_t i = 0; i < CROWD; i++) {
 		cr_assert_eq(crowd->received[i], 4, "QP %u", i);
 		cr_assert_eq(crowd->sent[i], 4, "QP %u", i);

@@ -441,7 +441,7 @@ Test(duplicate, one_lost_answer_before_a_long_read_costs_one_retry)
 	pair_read(pair, 2, 100000);
 	while (pair->side[A].done_count < 2) {
 		pair_transmit(pair, A);
-		pair_transmit_some(pair, B, 4); /* a port with little room, or a fair share of a turn */
+		pair_transmit_some(pair, B, 4); /* a port with little room, or a fair share of a poll */
 		pair->now_ns += 1000;
 		pair_deliver(pair, B);
 		pair_deliver(pair, A);

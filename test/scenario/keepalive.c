@@ -10,7 +10,7 @@
 #define INTERVAL_MS 500u
 #define INTERVAL_NS 500000000ull
 #define TIMEOUT_NS 67108864ull /* code 14 */
-#define STEPS_NS 1000000ull    /* that turns take besides */
+#define STEPS_NS 1000000ull    /* that polls take besides */
 #define RETRIES 7
 
 static void set_interval(struct pair *pair, enum side_name side, uint32_t interval_ms)

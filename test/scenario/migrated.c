@@ -528,12 +528,12 @@ Test(migrated, what_comes_over_which_path_in_which_state)
 	}
 }
 
-/* Turns in which B's packets get another peer's idea of MigReq on their way: bit 6 of the second byte. */
+/* Polls in which B's packets get another peer's idea of MigReq on their way: bit 6 of the second byte. */
 static void run_with_stranger(struct pair *pair, bool bit)
 {
 	struct side *b = &pair->side[B];
 
-	for (int turn = 0; turn < 20; turn++) {
+	for (int poll = 0; poll < 20; poll++) {
 		pair_transmit(pair, A);
 		pair_deliver(pair, B);
 		pair_transmit(pair, B);

@@ -336,7 +336,7 @@ static bool wire_is_empty(const struct side *side)
 }
 
 /* Some packets of each side, of which what is on the wire arrives; when there are none, the next timer. */
-static void turn(struct pair *pair, struct storm *storm)
+static void poll_once(struct pair *pair, struct storm *storm)
 {
 	bool more = pair_transmit_some(pair, A, 1 + (uint32_t)(draw_next(&storm->random) % 6));
 
@@ -459,7 +459,7 @@ static uint64_t run_storm(uint64_t seed)
 			if (draw_chance(&storm.random, 100))
 				post_receive(pair, &storm, (enum side_name)side);
 		steer(pair, &storm);
-		turn(pair, &storm);
+		poll_once(pair, &storm);
 	}
 	cr_assert(pair_settle(pair, 60000000000ull), "seed %lu: not settled", seed);
 	migrations = pair->side[A].qp->counters[CNT_PATH_MIGRATIONS];

@@ -391,7 +391,7 @@ Test(post, packets_of_many_pieces_leave_as_there_is_room)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .depth = 16 });
 	struct uroce_sge sges[16];
-	uint32_t turns = 1;
+	uint32_t polls = 1;
 
 	RULE("Q-2");
 	RULE("S-15");
@@ -411,9 +411,9 @@ Test(post, packets_of_many_pieces_leave_as_there_is_room)
 	}
 	while (pair_transmit_some(pair, A, 3)) {
 		cr_assert_eq(pair->out.packet_count, 3);
-		cr_assert_leq(++turns, 10);
+		cr_assert_leq(++polls, 10);
 	}
-	cr_assert_gt(turns, 1);
+	cr_assert_gt(polls, 1);
 	expect_sent_count(pair, A, 10);
 	pair_run(pair);
 	expect_done_count(pair, A, 10);
@@ -425,15 +425,15 @@ Test(post, packets_of_many_pieces_leave_as_there_is_room)
 	pair_close(pair);
 }
 
-/* One ACK completes more than a turn has room for, or an error flushes as many: all in order, none twice. */
-Test(post, a_turn_that_runs_out_of_completions_goes_on_in_the_next)
+/* One ACK completes more than a poll has room for, or an error flushes as many: all in order, none twice. */
+Test(post, a_poll_that_runs_out_of_completions_goes_on_in_the_next)
 {
 	RULE("Q-6");
 	RULE("E-1");
 	for (uint32_t fails = 0; fails < 2; fails++) {
 		struct pair *pair = pair_open(&(struct pair_options){ .depth = 512 });
 		struct rc_outbox *out = &pair->out;
-		uint32_t count = fails ? 300 : 256, turns = 1; /* all that may be in flight, or more */
+		uint32_t count = fails ? 300 : 256, polls = 1; /* all that may be in flight, or more */
 		struct wire_packet packet =
 			ack_packet(fails ? 9 : 255, fails ? SYNDROME_ACCESS : SYNDROME_PLAIN_ACK, 1);
 		const struct rc_origin origin = { 0 };
@@ -452,8 +452,8 @@ Test(post, a_turn_that_runs_out_of_completions_goes_on_in_the_next)
 			cr_assert_eq(out->completions[OUTBOX_COMPLETIONS - 3 + i].status, UROCE_WC_SUCCESS);
 		}
 		while (pair_transmit_some(pair, A, OUTBOX_PACKETS))
-			cr_assert_leq(++turns, 10);
-		cr_assert_eq(turns, 1 + fails);
+			cr_assert_leq(++polls, 10);
+		cr_assert_eq(polls, 1 + fails);
 		expect_done_count(pair, A, count - 3);
 		for (uint32_t i = 3; i < count; i++) {
 			const struct uroce_wc *wc = &pair->side[A].wcs[i - 3];

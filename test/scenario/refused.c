@@ -222,19 +222,19 @@ Test(refused, an_atomic_write_wants_memory_that_is_aligned_too)
 
 /* ---- FLUSHes that take long ---- */
 
-/* Turns of B's QP until it says that there is no more, with room for many packets each. */
-static uint32_t count_turns(struct pair *pair)
+/* Polls of B's QP until it says that there is no more, with room for many packets each. */
+static uint32_t count_polls(struct pair *pair)
 {
-	uint32_t turns = 1;
+	uint32_t polls = 1;
 
 	while (pair_transmit_some(pair, B, OUTBOX_PACKETS)) {
 		cr_assert_leq(pair->side[B].sent_count, 4);
-		turns++;
+		polls++;
 	}
-	return turns;
+	return polls;
 }
 
-/* Four megabytes by range or whole: many turns, in which the host serves others; this QP's own requests go on too. */
+/* Four megabytes by range or whole: many polls, in which the host serves others; this QP's own requests go on too. */
 Test(refused, a_long_flush_is_done_in_slices)
 {
 	RULE("S-20");
@@ -242,7 +242,7 @@ Test(refused, a_long_flush_is_done_in_slices)
 	for (uint32_t whole = 0; whole < 2; whole++) {
 		struct pair *pair = pair_open(&(struct pair_options){ 0 });
 		struct uroce_send_wr wr = { .wr_id = 1, .opcode = UROCE_WR_RDMA_WRITE };
-		uint32_t turns;
+		uint32_t polls;
 
 		pair_inject(pair, B,
 			    flush_packet(pair, 0, 0, whole ? 0 : PAIR_MEMORY_BYTES, PERSISTENT | (whole ? WHOLE : 0)));
@@ -250,14 +250,14 @@ Test(refused, a_long_flush_is_done_in_slices)
 		pair_post(pair, B, wr, 0, 8);
 		cr_assert(pair_transmit_some(pair, B, OUTBOX_PACKETS), "it was done at once");
 		expect_leaves(pair, B, "WRITE_ONLY psn=0 ackreq va=0x0 len=8 bytes=8");
-		turns = count_turns(pair);
-		cr_assert_geq(turns, 16, "%u turns", turns);
-		cr_assert_leq(turns, PAIR_MEMORY_BYTES / 4096, "%u turns", turns);
+		polls = count_polls(pair);
+		cr_assert_geq(polls, 16, "%u polls", polls);
+		cr_assert_leq(polls, PAIR_MEMORY_BYTES / 4096, "%u polls", polls);
 		expect_leaves(pair, B, "READ_RESPONSE_ONLY psn=0 credit=31 msn=1 bytes=0", "ACK psn=1 credit=31 msn=2");
 		/* Again: from the start, and the same answer. */
 		pair_inject(pair, B,
 			    flush_packet(pair, 0, 0, whole ? 0 : PAIR_MEMORY_BYTES, PERSISTENT | (whole ? WHOLE : 0)));
-		cr_assert_geq(count_turns(pair), turns);
+		cr_assert_geq(count_polls(pair), polls);
 		expect_leaves(pair, B, "READ_RESPONSE_ONLY psn=0 credit=31 msn=1 bytes=0");
 		pair_close(pair);
 	}
@@ -268,14 +268,14 @@ Test(refused, an_impatient_peer_does_not_hold_a_long_flush_up)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
 	struct wire_packet flush = flush_packet(pair, 0, 0, PAIR_MEMORY_BYTES, PERSISTENT);
-	uint32_t turns = 0;
+	uint32_t polls = 0;
 
 	RULE("S-20");
 	RULE("S-10");
 	pair_inject(pair, B, flush);
 	while (pair_transmit_some(pair, B, OUTBOX_PACKETS)) {
 		pair_inject(pair, B, flush);
-		cr_assert_lt(++turns, PAIR_MEMORY_BYTES / 4096, "it never ends");
+		cr_assert_lt(++polls, PAIR_MEMORY_BYTES / 4096, "it never ends");
 	}
 	expect_leaves(pair, B, "READ_RESPONSE_ONLY psn=0 credit=31 msn=1 bytes=0");
 	pair_close(pair);

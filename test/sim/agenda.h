@@ -11,7 +11,7 @@ struct sim_frame;
 
 enum sim_due_kind {
 	DUE_ARRIVAL, /* a frame reaches its node */
-	DUE_TURN,    /* a QP may send */
+	DUE_POLL,    /* a QP may send */
 	DUE_TIMER,   /* a QP's deadline may have passed */
 	DUE_APP,     /* an application polls and posts */
 	DUE_CLOSE,   /* a connection is taken down */

@@ -88,7 +88,7 @@ static void post_receive(struct sim_world *world, struct sim_end *end, struct si
 	if (result != 0)
 		sim_world_fail(world, "QP %u: receive %u is refused: %d", end->index, item->index, result);
 	if (atomic_load_explicit(&end->qp->win.post_wakes, memory_order_relaxed))
-		sim_world_wake(world, end, world->config.turn_ns);
+		sim_world_wake(world, end, world->config.poll_ns);
 }
 
 /* What a failed end has given back, others may post. */
@@ -541,7 +541,7 @@ static void post_requests(struct sim_world *world, struct sim_end *end)
 		sim_world_stop_faults(world);
 	if (end->qp == NULL)
 		return;
-	sim_world_wake(world, end, world->config.turn_ns);
+	sim_world_wake(world, end, world->config.poll_ns);
 	if (more && end->quota > 0 && world->config.rest_ns)
 		rest(world, end, random_below(&random, 2 * world->config.rest_ns));
 	else if (more && end->quota > 0)

@@ -347,7 +347,7 @@ static bool is_first(uint64_t when_ns, uint64_t *first_ns)
 }
 
 /* Hosts and the world around them. false: nothing of that is due before next_ns. */
-static bool turn_of_hosts(struct story *story, uint64_t next_ns)
+static bool poll_of_hosts(struct story *story, uint64_t next_ns)
 {
 	enum { NOTHING, COMES_BACK, CRASH, PORT, CONNECT } what = NOTHING;
 	uint64_t first_ns = next_ns;
@@ -391,7 +391,7 @@ static bool turn_of_hosts(struct story *story, uint64_t next_ns)
 }
 
 /* The next thing that happens. false: nothing does before until_ns. */
-static bool turn(struct story *story, uint64_t until_ns)
+static bool poll_once(struct story *story, uint64_t until_ns)
 {
 	struct crowd *crowd = &story->crowd;
 	uint64_t next_ns = crowd_next(crowd);
@@ -407,7 +407,7 @@ static bool turn(struct story *story, uint64_t until_ns)
 		next_ns = wakes_ns(user);
 	else
 		user = NULL;
-	if (turn_of_hosts(story, next_ns < until_ns ? next_ns : until_ns))
+	if (poll_of_hosts(story, next_ns < until_ns ? next_ns : until_ns))
 		return true;
 	if (next_ns > until_ns || next_ns == UINT64_MAX)
 		return false;
@@ -460,7 +460,7 @@ static void calm_down(struct story *story)
 	story->calm = true;
 	crowd_say(&story->crowd, "all calm down");
 	do {
-		while (turn(story, nothing_is_due(story) ? story->crowd.now_ns : until_ns))
+		while (poll_once(story, nothing_is_due(story) ? story->crowd.now_ns : until_ns))
 			;
 	} while (!all_talk(story) && story->crowd.now_ns < until_ns && !story->crowd.failure[0]);
 	if (!nothing_is_due(story))
@@ -484,7 +484,7 @@ static void end(struct story *story)
 		if (party->stage != CROWD_GONE)
 			crowd_forget(crowd, party);
 	}
-	while (turn(story, crowd->now_ns + bound_ns(story)))
+	while (poll_once(story, crowd->now_ns + bound_ns(story)))
 		;
 	crowd->now_ns += 2 * code_ns(story->config.packet_life) + code_ns(story->ack_timeout);
 	crowd_check_nothing_left(crowd);
@@ -505,7 +505,7 @@ void sim_connections_run(struct sim_connections *run)
 	draw_shape(story, run->seed);
 	for (uint32_t i = 0; i < story->hosts; i++)
 		come_back(story, i);
-	while ((story->to_come || random_chance(&story->users, 990000)) && turn(story, UINT64_MAX))
+	while ((story->to_come || random_chance(&story->users, 990000)) && poll_once(story, UINT64_MAX))
 		;
 	calm_down(story);
 	end(story);

@@ -212,7 +212,7 @@ static void start_life(struct sim_world *world, struct sim_end *end)
 	end->troubles = end->all_troubles = 0;
 	end->last_progress_ns = world->now_ns;
 	end->timer_ns = RC_NEVER;
-	end->app_due = end->turn_due = false;
+	end->app_due = end->poll_due = false;
 	end->own.posted = end->own.taken = 0;
 	for (uint32_t i = 0; i < SIM_RECEIVES_MAX; i++)
 		end->own.items[i].busy = false;
@@ -272,7 +272,7 @@ void sim_end_settle(struct sim_world *world, struct sim_end *end)
 {
 	bool more = true;
 
-	end->turn_state = end->qp->state;
+	end->poll_state = end->qp->state;
 	for (uint32_t i = 0; more && i < 1000 && !world->failed; i++) {
 		outbox_reset(&world->out);
 		places_give(&world->out, OUTBOX_PACKETS);

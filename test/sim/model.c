@@ -505,7 +505,7 @@ void sim_model_refused(struct sim_world *world, struct sim_end *end, const struc
 		sim_world_fail(world, "QP %u: a packet was refused for its P_Key", end->index);
 }
 
-void sim_model_turn(struct sim_world *world, struct sim_end *end)
+void sim_model_poll(struct sim_world *world, struct sim_end *end)
 {
 	struct sim_model *model = &end->model;
 

@@ -48,7 +48,7 @@ void sim_model_refused(struct sim_world *world, struct sim_end *end, const struc
 void sim_model_sent(struct sim_world *world, struct sim_end *end, const struct wire_packet *packet);
 
 /* The QP is about to send; a timer of it has fired, `expired` times the ACK timer. */
-void sim_model_turn(struct sim_world *world, struct sim_end *end);
+void sim_model_poll(struct sim_world *world, struct sim_end *end);
 void sim_model_fired(struct sim_world *world, struct sim_end *end, uint64_t expired);
 
 /* A forged packet was believed: the connection's memory may contain anything from now on. */

@@ -230,7 +230,7 @@ static const char *why_not_yet(const struct sim_world *world, const struct sim_e
 
 	for (uint32_t i = end->model.una_message; i < index; i++)
 		unanswered += !end->messages[i].local && message_needs_answer(&end->messages[i]);
-	if (end->turn_state != UROCE_QPS_RTS)
+	if (end->poll_state != UROCE_QPS_RTS)
 		return "in SQD";
 	if (message->bad == BAD_LKEY && message->buffer.count == 1) /* of several, the last is the wrong one */
 		return "with a wrong key";

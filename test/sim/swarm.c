@@ -85,7 +85,7 @@ static void draw_network(struct sim_random *random, struct sim_config *config)
 {
 	config->delay_ns = PICK(random, 500, 2000, 10000, 50000, 200000);
 	config->jitter_ns = config->delay_ns * PICK(random, 0, 0, 1, 3) / 2;
-	config->turn_ns = PICK(random, 100, 500, 3000);
+	config->poll_ns = PICK(random, 100, 500, 3000);
 	config->byte_ps = PICK(random, 40, 80, 320, 800);
 	config->late_ns = config->delay_ns * PICK(random, 1, 3, 30, 300);
 	config->replay_ns = config->delay_ns * PICK(random, 2, 20, 500);
@@ -176,7 +176,7 @@ struct sim_config sim_swarm_steady(uint32_t messages)
 		.post_batch = 16,
 		.poll_batch = 16,
 		.delay_ns = 5000,
-		.turn_ns = 500,
+		.poll_ns = 500,
 		.byte_ps = 80,
 		.late_ns = 50000,
 		.replay_ns = 100000,
@@ -216,7 +216,7 @@ static void make_long(const struct sim_options *options, struct sim_config *conf
 		.poll_batch = 16,
 		.delay_ns = 5000,
 		.jitter_ns = 1000,
-		.turn_ns = 500,
+		.poll_ns = 500,
 		.byte_ps = 80,
 		.late_ns = 50000,
 		.replay_ns = 100000,

@@ -60,7 +60,7 @@ struct sim_config {
 	uint64_t receive_delay_ns; /* a receive is posted again that long after it was polled */
 
 	/* the network */
-	uint64_t delay_ns, jitter_ns, turn_ns, byte_ps;
+	uint64_t delay_ns, jitter_ns, poll_ns, byte_ps;
 	uint64_t late_ns; /* how late a reordered frame may be */
 	uint64_t replay_ns;
 	uint32_t burst_packets;

@@ -60,14 +60,14 @@ void sim_world_stop_faults(struct sim_world *world)
 
 /* ---- what is due ---- */
 
-static void give_turn(struct sim_world *world, struct sim_end *end, uint64_t delay_ns)
+static void give_poll(struct sim_world *world, struct sim_end *end, uint64_t delay_ns)
 {
-	if (end->turn_due)
+	if (end->poll_due)
 		return;
-	end->turn_due = true;
+	end->poll_due = true;
 	sim_agenda_add(&world->agenda, (struct sim_due){
 					       .when_ns = world->now_ns + delay_ns,
-					       .kind = DUE_TURN,
+					       .kind = DUE_POLL,
 					       .whom = end->index,
 					       .life = end->life,
 				       });
@@ -76,7 +76,7 @@ static void give_turn(struct sim_world *world, struct sim_end *end, uint64_t del
 void sim_world_wake(struct sim_world *world, struct sim_end *end, uint64_t delay_ns)
 {
 	end->responder_only = false;
-	give_turn(world, end, delay_ns);
+	give_poll(world, end, delay_ns);
 }
 
 void sim_world_wake_after(struct sim_world *world, struct sim_end *end, bool response)
@@ -86,8 +86,8 @@ void sim_world_wake_after(struct sim_world *world, struct sim_end *end, bool res
 
 	if (work == 0)
 		return;
-	end->responder_only = !(work & ~(uint32_t)WORK_RESPONDER) && (!end->turn_due || end->responder_only);
-	give_turn(world, end, world->config.turn_ns);
+	end->responder_only = !(work & ~(uint32_t)WORK_RESPONDER) && (!end->poll_due || end->responder_only);
+	give_poll(world, end, world->config.poll_ns);
 }
 
 void sim_world_wake_app(struct sim_world *world, struct sim_end *end, uint64_t delay_ns)
@@ -149,13 +149,13 @@ void sim_world_take_outbox(struct sim_world *world, struct sim_end *end)
 /* A port takes as much as its link carries off in time; a full one takes nothing (S-15). */
 static uint32_t draw_room(struct sim_world *world, const struct sim_end *end)
 {
-	struct sim_random random = random_stream(world->options->seed, STREAM_TURN, world->events);
+	struct sim_random random = random_stream(world->options->seed, STREAM_POLL, world->events);
 	uint64_t room = random_below(&random, 2) ? OUTBOX_PACKETS : random_between(&random, 1, OUTBOX_PACKETS);
 
 	return end->wire_free_ns > world->now_ns + 50000 ? 0 : (uint32_t)room;
 }
 
-static void turn(struct sim_world *world, struct sim_end *end)
+static void poll_once(struct sim_world *world, struct sim_end *end)
 {
 	struct rc_outbox *out = &world->out;
 	uint32_t room = draw_room(world, end);
@@ -163,9 +163,9 @@ static void turn(struct sim_world *world, struct sim_end *end)
 	struct wire_ack ack;
 	bool more;
 
-	end->turn_due = false;
-	end->turn_state = end->qp->state;
-	sim_model_turn(world, end);
+	end->poll_due = false;
+	end->poll_state = end->qp->state;
+	sim_model_poll(world, end);
 	outbox_reset(out);
 	places_give(out, room);
 	if (end->responder_only && room && work_is_an_ack(qp_work(end->qp, WORK_RESPONDER | WORK_EVENT))) {
@@ -185,7 +185,7 @@ static void turn(struct sim_world *world, struct sim_end *end)
 	sim_world_take_outbox(world, end);
 	sim_world_arm(world, end);
 	if (more)
-		sim_world_wake(world, end, room ? world->config.turn_ns : 20000);
+		sim_world_wake(world, end, room ? world->config.poll_ns : 20000);
 	while ((frame = sim_slow_next(world, end)) != NULL)
 		sim_network_arrive(world, frame);
 }
@@ -220,8 +220,8 @@ static void run_end(struct sim_world *world, const struct sim_due *due)
 
 	if (end->qp == NULL || end->life != due->life)
 		return;
-	if (due->kind == DUE_TURN) {
-		turn(world, end);
+	if (due->kind == DUE_POLL) {
+		poll_once(world, end);
 	} else if (due->kind == DUE_TIMER) {
 		fire(world, end, due->when_ns);
 	} else if (due->kind == DUE_READY) {

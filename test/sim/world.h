@@ -25,7 +25,7 @@
 #define SIM_TEXT_BYTES 512u
 
 /* Streams of random numbers, besides that of the configuration. */
-enum sim_stream { STREAM_CONNECT = 1, STREAM_APP, STREAM_REQUEST, STREAM_FRAME, STREAM_TURN, STREAM_HOST };
+enum sim_stream { STREAM_CONNECT = 1, STREAM_APP, STREAM_REQUEST, STREAM_FRAME, STREAM_POLL, STREAM_HOST };
 
 struct sim_region {
 	uint64_t at;
@@ -129,10 +129,10 @@ struct sim_end {
 	uint32_t cq_head, cq_tail;
 	uint32_t receives_done; /* of the own queue, in this life */
 	bool send_failed, recv_failed, failed, drain_asked, drained, fatal_event, established;
-	bool app_due, turn_due;
-	bool responder_only; /* the turn is due for nothing but requests that have come */
+	bool app_due, poll_due;
+	bool responder_only; /* the poll is due for nothing but requests that have come */
 	bool over;           /* this life: the QP is destroyed or reset */
-	uint8_t turn_state;  /* of the QP when its turn began: it may fail in the middle of it */
+	uint8_t poll_state;  /* of the QP when its poll began: it may fail in the middle of it */
 	uint64_t timer_ns;   /* world time of the timer that stands in the agenda */
 	uint64_t last_progress_ns;
 	uint64_t post_ns; /* of the newest post */

@@ -86,7 +86,7 @@ struct side {
 struct pair {
 	struct side side[2];
 	uint64_t now_ns;
-	uint64_t step_ns; /* time that one turn takes */
+	uint64_t step_ns; /* time that one poll takes */
 	/* Decides the fate of a packet before it is put on the wire: how many copies arrive (0: lost). NULL: 1. */
 	int (*copies)(struct pair *pair, enum side_name from, uint32_t number, const struct wire_packet *packet);
 	/* Sees every packet that side `at` sends or is handed. NULL: nobody does. */
@@ -132,7 +132,7 @@ void pair_mend(struct pair *pair);
 /* Another region in a side's memory, on protection domain pd. Returns its key. */
 uint32_t pair_region(struct pair *pair, enum side_name side, uint32_t pd, uint64_t offset, uint64_t bytes,
 		     uint32_t access);
-/* Turns until both sides are quiet; timers do not fire. */
+/* Polls until both sides are quiet; timers do not fire. */
 void pair_run(struct pair *pair);
 /* Moves time to the next deadline, fires it, then pair_run(). false: there is no deadline. */
 bool pair_fire(struct pair *pair);

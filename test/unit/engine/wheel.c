@@ -154,7 +154,7 @@ Test(wheel, ticks_beyond_32_bits_make_no_difference)
 	cr_assert(early > 100 && fired - early > 1000, "%u fired, %u early", fired, early);
 }
 
-Test(wheel, a_turn_with_nothing_armed_skips_any_distance)
+Test(wheel, a_poll_with_nothing_armed_skips_any_distance)
 {
 	engine_wheel_init(&wheel, 0);
 	cr_assert_eq(advance(UINT64_MAX >> 1, NULL), 0);

@@ -1,4 +1,4 @@
-/* flush.c - which cache lines a FLUSH writes back, and in how many turns */
+/* flush.c - which cache lines a FLUSH writes back, and in how many polls */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What an instruction does to a cache cannot be seen, but that it wants to read its address can: the region has no
@@ -67,19 +67,19 @@ static uint32_t region(void)
 	return rc_mr_insert(&table, 1, memory, PAGES * PAGE, RIGHTS, &error);
 }
 
-/* Runs it to its end. Returns how many turns it took. */
+/* Runs it to its end. Returns how many polls it took. */
 static uint32_t run(struct rc_replay_entry entry)
 {
 	enum rc_mr_verdict why = MR_BAD_KEY; /* it is always told */
-	uint32_t turns = 1;
+	uint32_t polls = 1;
 
-	for (; !rc_flush_some(qp, &entry, &why); turns++) {
+	for (; !rc_flush_some(qp, &entry, &why); polls++) {
 		cr_assert_eq(why, MR_OK);
-		cr_assert_eq(touched_count, turns * SLICE_PAGES, "after turn %u: %u pages", turns, touched_count);
-		cr_assert_leq(turns, PAGES);
+		cr_assert_eq(touched_count, polls * SLICE_PAGES, "after poll %u: %u pages", polls, touched_count);
+		cr_assert_leq(polls, PAGES);
 	}
 	cr_assert_eq(why, MR_OK);
-	return turns;
+	return polls;
 }
 
 static void expect_pages(uint32_t from, uint32_t to)
@@ -113,7 +113,7 @@ Test(flush, the_lines_of_the_range_and_no_others_are_written_back)
 	expect_pages(0, 0);
 }
 
-Test(flush, a_turn_writes_back_a_slice)
+Test(flush, a_poll_writes_back_a_slice)
 {
 	struct rc_replay_entry entry = { .rkey = region(), .flush = UROCE_FLUSH_PERSISTENT };
 

@@ -1,4 +1,4 @@
-/* turn.c - what an end does besides turning its lcore: completions, posts, and the clock of the case */
+/* poll.c - what an end does besides polling its lcore: completions, posts, and the clock of the case */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <rte_cycles.h>
 
@@ -6,9 +6,9 @@
 #include "perf/receive.h"
 #include "perf/report.h"
 #include "perf/stream.h"
-#include "perf/turn.h"
+#include "perf/poll.h"
 
-#define TURNS_A_LOOK 16u /* turns between two looks at the clock */
+#define POLLS_A_LOOK 16u /* polls between two looks at the clock */
 #define WARM_UP_S 0.05
 #define WINDOW_S 0.01 /* for the peak */
 #define TELL_S 1.0    /* between two lines of progress */
@@ -172,16 +172,16 @@ static void look_at_clock(struct perf_end *end)
 		end->phase = PHASE_DONE;
 }
 
-void perf_end_turn(struct perf_end *end)
+void perf_end_poll(struct perf_end *end)
 {
 	uroce_lcore_poll(end->lcore);
 	if (perf_ops[end->test.op].receives && end->responds)
-		perf_receive_turn(end);
+		perf_receive_poll(end);
 	if (end->test.mode == PERF_LAT)
-		perf_latency_turn(end);
+		perf_latency_poll(end);
 	else if (end->requests)
-		perf_stream_turn(end);
-	if (++end->turns % TURNS_A_LOOK == 0 && end->phase != PHASE_READY && end->phase != PHASE_DONE)
+		perf_stream_poll(end);
+	if (++end->polls % POLLS_A_LOOK == 0 && end->phase != PHASE_READY && end->phase != PHASE_DONE)
 		look_at_clock(end);
 }
 
