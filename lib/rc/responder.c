@@ -380,7 +380,7 @@ NOINLINE bool receive_out_of_order(struct rc_qp *qp, const struct wire_packet *p
 	if (psn_before(psn, resp->epsn)) {
 		known = rc_duplicate_receive(qp, packet);
 	} else if (resp->nak_outstanding) {
-		qp->counters[CNT_SILENCED_REQUEST]++;
+		qp->counters[CNT_AFTER_NAK]++;
 	} else { /* K-SEQ */
 		qp->counters[CNT_OUT_OF_SEQUENCE]++;
 		send_nak(resp, syndrome_make(SYNDROME_NAK, NAK_PSN_SEQUENCE));

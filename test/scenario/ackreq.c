@@ -40,7 +40,7 @@ static void check_cost(struct pair *pair, uint64_t start_ns, uint32_t duplicates
 }
 
 /* More was posted, of which SQD lets nothing start. */
-Test(ackreq, sqd_drains_silent_requests_without_a_timeout)
+Test(ackreq, sqd_drains_unsignaled_requests_without_a_timeout)
 {
 	struct pair *pair = open_pair();
 	uint64_t start_ns = pair->now_ns;
@@ -91,7 +91,7 @@ Test(ackreq, sqd_in_mid_message_ends_with_one_question)
 }
 
 /* E-2: the fault has to wait for requests that nobody has asked about. */
-Test(ackreq, a_local_fault_behind_silent_requests_needs_no_timeout)
+Test(ackreq, a_local_fault_behind_unsignaled_requests_needs_no_timeout)
 {
 	RULE("E-2");
 	RULE("Q-5");

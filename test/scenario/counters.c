@@ -58,7 +58,7 @@ Test(counters, gaps_duplicates_and_missing_receives)
 		pair_request(pair, write_packet(pair, OP_WRITE_ONLY, i, 0, 8, 8));
 		pair_request(pair, write_packet(pair, OP_WRITE_ONLY, i, 0, 8, 8)); /* again */
 	}
-	EXPECT_ALL(pair, B, { CNT_OUT_OF_SEQUENCE, N }, { CNT_SILENCED_REQUEST, N }, { CNT_DUPLICATE_REQUEST, N },
+	EXPECT_ALL(pair, B, { CNT_OUT_OF_SEQUENCE, N }, { CNT_AFTER_NAK, N }, { CNT_DUPLICATE_REQUEST, N },
 		   { CNT_RX_WRITE_REQUESTS, N });
 	for (uint32_t i = 0; i < N; i++)
 		pair_request(pair, send_packet(OP_SEND_ONLY, N, 8));

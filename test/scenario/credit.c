@@ -578,7 +578,7 @@ Test(credit, news_of_a_message_whose_slot_is_another_ones_counts)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .depth = 4 });
 	struct rc_qp *qp = pair->side[A].qp;
-	const struct uroce_send_wr silent = { .wr_id = 9 };
+	const struct uroce_send_wr unsignaled = { .wr_id = 9 };
 
 	RULE("F-3");
 	qp_set_flow_control(qp, true);
@@ -589,7 +589,7 @@ Test(credit, news_of_a_message_whose_slot_is_another_ones_counts)
 	pair_respond(pair, ack_packet(0, 2, 0));
 	expect_completes(pair, A, "wr=0 SEND SUCCESS");
 	expect_leaves(pair, A, "SEND_ONLY psn=0 ackreq bytes=8", "SEND_ONLY psn=1 ackreq bytes=8");
-	cr_assert_eq(rc_qp_post_bind(qp, &silent, &(struct rc_mr_bind){ 0 }), 0);
+	cr_assert_eq(rc_qp_post_bind(qp, &unsignaled, &(struct rc_mr_bind){ 0 }), 0);
 	pair_respond(pair, ack_packet(0, 2, 1));
 	expect_leaves(pair, A, "SEND_ONLY psn=2 ackreq bytes=8");
 	pair_close(pair);

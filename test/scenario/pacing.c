@@ -148,7 +148,7 @@ Test(pacing, an_acknowledge_is_asked_for_where_one_is_needed)
  * Small ones of which none reports: the last of the first outbox asks, for nothing in flight has; then one half a
  * window on, and the one that the window ends with. No other.
  */
-Test(pacing, of_silent_requests_few_ask)
+Test(pacing, of_unsignaled_requests_few_ask)
 {
 	struct pair *pair = open_cut(&(struct pair_options){ .depth = 512 });
 
@@ -195,7 +195,7 @@ Test(pacing, the_last_packet_that_there_is_room_for_asks_if_nothing_in_flight_ha
 		pair_transmit_some(pair, A, 3);
 		pair_transmit_some(pair, A, 3); /* an answer is on its way: there is no need to ask */
 		pair_inject(pair, A, ack_packet(2, SYNDROME_PLAIN_ACK, 0));
-		pair_transmit_some(pair, A, 3); /* three were silent, now there is */
+		pair_transmit_some(pair, A, 3); /* three have not asked: now there is */
 		pair_transmit_some(pair, A, 3);
 		expect_sent_count(pair, A, 12);
 		for (uint32_t i = 0; i < 12; i++)

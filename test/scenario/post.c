@@ -1,4 +1,4 @@
-/* post.c - posting requests: gather lists, inline data, silent ones, full queues, and what is refused or found later */
+/* post.c - posting requests: gather lists, inline data, unsignaled ones, full queues; what is refused or found later */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * TC-E-22, E-23, F-2.
@@ -174,8 +174,8 @@ Test(post, the_solicited_bit_is_on_the_last_packet_only)
 	pair_close(pair);
 }
 
-/* TC-E-22: silent ones hold their slots until the next that reports. */
-Test(post, silent_requests_free_their_slots_with_the_next_that_reports)
+/* TC-E-22: unsignaled ones hold their slots until the next that reports. */
+Test(post, unsignaled_requests_free_their_slots_with_the_next_that_reports)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .depth = 4 });
 
@@ -194,7 +194,7 @@ Test(post, silent_requests_free_their_slots_with_the_next_that_reports)
 	pair_close(pair);
 }
 
-Test(post, an_error_completes_silent_requests_too)
+Test(post, an_error_completes_unsignaled_requests_too)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .retry_cnt = 255 });
 

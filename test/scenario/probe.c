@@ -274,7 +274,7 @@ Test(probe, a_key_that_goes_before_the_newest_is_repeated_does_not_silence_it)
 	uint32_t key = pair_region(pair, A, 1, 0, 4096, UROCE_ACCESS_LOCAL_WRITE);
 	struct uroce_sge sge = { .addr = (uintptr_t)pair->side[A].memory, .length = 8, .lkey = key };
 	struct uroce_send_wr wr = { .wr_id = 4, .opcode = UROCE_WR_RDMA_WRITE, .sg_list = &sge, .num_sge = 1 };
-	const struct uroce_send_wr silent = { .wr_id = 3, .opcode = UROCE_WR_RDMA_WRITE };
+	const struct uroce_send_wr unsignaled = { .wr_id = 3, .opcode = UROCE_WR_RDMA_WRITE };
 
 	RULE("E-2");
 	RULE("T-1");
@@ -283,8 +283,8 @@ Test(probe, a_key_that_goes_before_the_newest_is_repeated_does_not_silence_it)
 	pair_run(pair);
 	pair_cut(pair);
 	pair_write(pair, 2, 8);
-	pair_post(pair, A, silent, 0, 8);
-	pair_post(pair, A, silent, 0, 8);
+	pair_post(pair, A, unsignaled, 0, 8);
+	pair_post(pair, A, unsignaled, 0, 8);
 	pair_post(pair, A, wr, 0, 0);
 	pair_write(pair, 5, 8);
 	pair_transmit_some(pair, A, 4);
@@ -424,7 +424,7 @@ Test(probe, a_failure_ends_the_wait)
 Test(probe, what_is_sent_after_a_probe_does_not_ask)
 {
 	struct pair *pair = open_asking(0);
-	const struct uroce_send_wr silent = { .opcode = UROCE_WR_RDMA_WRITE };
+	const struct uroce_send_wr unsignaled = { .opcode = UROCE_WR_RDMA_WRITE };
 
 	RULE("Q-5");
 	pair_cut(pair);
@@ -435,8 +435,8 @@ Test(probe, what_is_sent_after_a_probe_does_not_ask)
 	pair_transmit(pair, A);
 	expect_leaves(pair, A, "WRITE_ONLY psn=1 ackreq va=0x0 len=8 bytes=8",
 		      "WRITE_ONLY psn=1 ackreq va=0x0 len=8 bytes=8");
-	pair_post(pair, A, silent, 0, 8);
-	pair_post(pair, A, silent, 0, 2000);
+	pair_post(pair, A, unsignaled, 0, 8);
+	pair_post(pair, A, unsignaled, 0, 2000);
 	pair_transmit(pair, A);
 	expect_leaves(pair, A, "WRITE_ONLY psn=2 va=0x0 len=8 bytes=8", "WRITE_FIRST psn=3 va=0x0 len=2000 bytes=1024",
 		      "WRITE_LAST psn=4 bytes=976");
@@ -449,7 +449,7 @@ Test(probe, asking_early_begins_with_the_next_question_when_it_is_turned_on)
 	for (uint32_t bytes = 8; bytes <= 2000; bytes += 1992) {
 		struct pair *pair = pair_open(&(struct pair_options){ 0 });
 		struct rc_qp *qp = pair->side[A].qp;
-		const struct uroce_send_wr silent = { .opcode = UROCE_WR_RDMA_WRITE };
+		const struct uroce_send_wr unsignaled = { .opcode = UROCE_WR_RDMA_WRITE };
 		uint32_t bad = 0;
 
 		pair_cut(pair);
@@ -457,8 +457,8 @@ Test(probe, asking_early_begins_with_the_next_question_when_it_is_turned_on)
 		pair_transmit(pair, A);
 		cr_assert_eq(rc_qp_modify(qp, &(struct uroce_qp_attr){ 0 }, UROCE_QP_NO_PROBE, &bad), 0, "%#x", bad);
 		cr_assert_eq(rc_qp_deadline(qp), qp->retry.ack_deadline_ns);
-		pair_post(pair, A, silent, 0, bytes);
-		pair_post(pair, A, silent, 0, 8);
+		pair_post(pair, A, unsignaled, 0, bytes);
+		pair_post(pair, A, unsignaled, 0, 8);
 		pair->now_ns += 1000;
 		pair_transmit_some(pair, A, 1);
 		cr_assert_eq(qp->probe.deadline_ns, RC_NEVER);

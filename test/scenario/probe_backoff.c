@@ -30,7 +30,7 @@ static struct pair *open_cut(void)
 	return pair;
 }
 
-static void post_silent(struct pair *pair, uint32_t bytes)
+static void post_unsignaled(struct pair *pair, uint32_t bytes)
 {
 	cr_assert_eq(pair_post(pair, A, (struct uroce_send_wr){ .opcode = UROCE_WR_RDMA_WRITE }, 0, bytes), 0);
 }
@@ -67,12 +67,12 @@ Test(probe_backoff, nobody_waits_for_an_answer_that_nobody_owes)
 	RULE("T-1");
 	exchange(pair, USUAL_NS);
 	for (uint32_t i = 0; i < 9; i++)
-		post_silent(pair, 8);
+		post_unsignaled(pair, 8);
 	pair_transmit_some(pair, A, 3);
 	cr_assert_neq(qp->probe.deadline_ns, RC_NEVER, "the third asks");
 	pair_transmit_some(pair, A, 3);
 	answer(pair, psn + 3);
-	cr_assert(qp->probe.deferred, "three silent ones are in flight: somebody will ask about them, later");
+	cr_assert(qp->probe.deferred, "three unsignaled ones are in flight: somebody will ask about them, later");
 	cr_assert_neq(qp->retry.ack_deadline_ns, RC_NEVER, "T-1: they have a timer all the same");
 	pair->now_ns += 1000;
 	pair_transmit_some(pair, A, 2);
@@ -221,8 +221,8 @@ Test(probe_backoff, a_question_that_had_no_room_does_not_become_a_restart)
 	rc_qp_timeout(qp, pair->now_ns);
 	pair_transmit_some(pair, A, 0);
 	answer(pair, psn + 6);
-	post_silent(pair, 8);
-	post_silent(pair, 8);
+	post_unsignaled(pair, 8);
+	post_unsignaled(pair, 8);
 	pair_transmit(pair, A);
 	expect_leaves(pair, A, "WRITE_ONLY psn=7 va=0x0 len=8 bytes=8", "WRITE_ONLY psn=8 va=0x0 len=8 bytes=8");
 	pair_close(pair);
@@ -236,7 +236,7 @@ Test(probe_backoff, progress_takes_back_a_question_that_was_due)
 
 	RULE("T-1");
 	exchange(pair, USUAL_NS);
-	post_silent(pair, 8);
+	post_unsignaled(pair, 8);
 	pair_write(pair, 1, 8);
 	pair_write(pair, 2, 8);
 	pair_transmit(pair, A);

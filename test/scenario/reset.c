@@ -38,7 +38,7 @@ static void begin_anew(struct pair *pair, enum side_name side, enum uroce_qp_sta
 	pair_forget(pair);
 }
 
-static void post_silent(struct pair *pair, uint64_t wr_id, uint32_t bytes)
+static void post_unsignaled(struct pair *pair, uint64_t wr_id, uint32_t bytes)
 {
 	const struct uroce_send_wr wr = { .wr_id = wr_id, .opcode = UROCE_WR_RDMA_WRITE };
 
@@ -120,7 +120,7 @@ Test(reset, the_half_window_that_asks_for_an_ack_begins_anew)
 	RULE("X-1");
 	RULE("Q-5");
 	pair_cut(pair);
-	post_silent(pair, 1, WINDOW_PACKETS * 256);
+	post_unsignaled(pair, 1, WINDOW_PACKETS * 256);
 	while (pair->side[A].packets < WINDOW_PACKETS / 2 - 2) {
 		uint32_t left = WINDOW_PACKETS / 2 - 2 - pair->side[A].packets;
 
@@ -129,7 +129,7 @@ Test(reset, the_half_window_that_asks_for_an_ack_begins_anew)
 	cr_assert_null(strstr(pair->side[A].sent[WINDOW_PACKETS / 2 - 3], "ackreq"));
 	begin_anew(pair, A, UROCE_QPS_RTS);
 	for (uint64_t i = 0; i < 3; i++)
-		post_silent(pair, i, 8);
+		post_unsignaled(pair, i, 8);
 	pair_transmit(pair, A);
 	expect_leaves(pair, A, "WRITE_ONLY psn=0 va=0x0 len=8 bytes=8", "WRITE_ONLY psn=1 va=0x0 len=8 bytes=8",
 		      "WRITE_ONLY psn=2 ackreq va=0x0 len=8 bytes=8");
@@ -172,7 +172,7 @@ Test(reset, a_packet_that_was_to_ask_is_forgotten)
 	RULE("Q-5");
 	pair_cut(pair);
 	pair_write(pair, 0, 8);
-	post_silent(pair, 1, 8);
+	post_unsignaled(pair, 1, 8);
 	cr_assert_eq(pair_post(pair, A, (struct uroce_send_wr){ .wr_id = 2, .opcode = UROCE_WR_LOCAL_INV }, 0, 0), 0);
 	pair_transmit_some(pair, A, 2);
 	expect_leaves(pair, A, "WRITE_ONLY psn=0 ackreq va=0x0 len=8 bytes=8", "WRITE_ONLY psn=1 va=0x0 len=8 bytes=8");
@@ -182,8 +182,8 @@ Test(reset, a_packet_that_was_to_ask_is_forgotten)
 	cr_assert(pair->side[A].qp->probe.due);
 	begin_anew(pair, A, UROCE_QPS_RTS);
 	memset(pair->side[A].failed, 0, sizeof(pair->side[A].failed));
-	post_silent(pair, 3, 8);
-	post_silent(pair, 4, 8);
+	post_unsignaled(pair, 3, 8);
+	post_unsignaled(pair, 4, 8);
 	pair_transmit(pair, A);
 	expect_leaves(pair, A, "WRITE_ONLY psn=0 va=0x0 len=8 bytes=8", "WRITE_ONLY psn=1 ackreq va=0x0 len=8 bytes=8");
 	pair_close(pair);

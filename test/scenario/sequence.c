@@ -204,7 +204,7 @@ Test(sequence, a_gap_after_an_rnr_nak_draws_nothing)
 	pair_request(pair, send_packet(OP_SEND_ONLY, 2, 16));
 	expect_leaves(pair, B, "NAK_SEQUENCE psn=1 msn=1");
 	expect_counts(pair, B, CNT_OUT_OF_BUFFER, 2);
-	expect_counts(pair, B, CNT_SILENCED_REQUEST, 4);
+	expect_counts(pair, B, CNT_AFTER_NAK, 4);
 	pair_close(pair);
 }
 

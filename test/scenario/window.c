@@ -255,7 +255,7 @@ Test(window, a_local_invalidate_waits_for_all_earlier_requests)
 }
 
 /* Sent without a wish for an ACK, for more was to come; then what comes is one that waits for it. */
-Test(window, what_waits_behind_silent_requests_needs_no_timeout)
+Test(window, what_waits_behind_unsignaled_requests_needs_no_timeout)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .retry_cnt = 255 });
 	struct uroce_send_wr wr = { .wr_id = 1, .opcode = UROCE_WR_RDMA_WRITE };

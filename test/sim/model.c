@@ -362,7 +362,7 @@ static void arrive_request(struct sim_world *world, struct sim_end *end, const s
 	} else if (ahead >= PSN_WINDOW) {
 		arrive_duplicate(world, end, packet, verdict);
 	} else if (model->nak_out || model->nak_expected) {
-		model->counts[CNT_SILENCED_REQUEST]++;
+		model->counts[CNT_AFTER_NAK]++;
 	} else {
 		model->counts[CNT_OUT_OF_SEQUENCE]++;
 		model->nak_expected = true;

@@ -377,7 +377,7 @@ static void compare_counters(struct sim_world *world, const struct sim_end *end)
 		CNT_RESP_CQE_FLUSH_ERROR,
 		CNT_GHOST_RESPONSE,
 		CNT_STALE_RESPONSE,
-		CNT_SILENCED_REQUEST,
+		CNT_AFTER_NAK,
 		CNT_MIGRATION_REFUSED,
 		CNT_PATH_MIGRATIONS,
 		CNT_RESP_LOCAL_LENGTH_ERROR,

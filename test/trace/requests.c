@@ -114,7 +114,7 @@ static void arrive(struct trace_half *half, int64_t place, const struct half_req
 	bool here = half->view & TRACE_AT_RESPONDER;
 
 	if (place > responder->expected) {
-		half->counts[responder->gap || responder->silent ? COUNT_SILENCED : COUNT_GAPS] += here;
+		half->counts[responder->gap || responder->silent ? COUNT_AFTER_NAK : COUNT_GAPS] += here;
 		responder->gap = true;
 		return;
 	}

@@ -427,7 +427,7 @@ Test(verdicts, what_is_counted_is_what_was_sent)
 	cr_expect_eq(counts[COUNT_RESENT], 2);
 	cr_expect_eq(counts[COUNT_RESENT_READS], 1);
 	cr_expect_eq(counts[COUNT_GAPS], 2);
-	cr_expect_eq(counts[COUNT_SILENCED], 1);
+	cr_expect_eq(counts[COUNT_AFTER_NAK], 1);
 	cr_expect_eq(counts[COUNT_DUPLICATES], 1);
 	cr_expect_eq(counts[COUNT_READ_RESPONSES], 4);
 	cr_expect_eq(counts[COUNT_READ_RESPONSES_AGAIN], 2);
