@@ -7,9 +7,8 @@
 
 #include <uroce/types.h>
 
+#include "wire/encap.h"
 #include "wire/icrc_copy.h"
-
-static const uint8_t ipv4_prefix[12] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff };
 
 const char *uroce_version(void)
 {
@@ -47,6 +46,7 @@ int uroce_addr_parse(const char *text, struct uroce_addr *addr, unsigned *prefix
 	const char *slash = strchr(text, '/');
 	size_t length = slash ? (size_t)(slash - text) : strlen(text);
 	struct uroce_addr parsed;
+	uint8_t ipv4[4];
 	unsigned bits = 0, limit = 128;
 
 	if (length == 0 || length >= sizeof(host))
@@ -54,9 +54,9 @@ int uroce_addr_parse(const char *text, struct uroce_addr *addr, unsigned *prefix
 	memcpy(host, text, length);
 	host[length] = '\0';
 	if (inet_pton(AF_INET6, host, parsed.bytes) != 1) {
-		if (inet_pton(AF_INET, host, parsed.bytes + 12) != 1)
+		if (inet_pton(AF_INET, host, ipv4) != 1)
 			return -EINVAL;
-		memcpy(parsed.bytes, ipv4_prefix, sizeof(ipv4_prefix));
+		encap_map_ipv4(parsed.bytes, ipv4);
 		limit = 32;
 	}
 	if (slash && parse_prefix(slash + 1, limit, &bits) != 0)
@@ -69,7 +69,7 @@ int uroce_addr_parse(const char *text, struct uroce_addr *addr, unsigned *prefix
 
 char *uroce_addr_format(const struct uroce_addr *addr, char *out, size_t out_bytes)
 {
-	bool ipv4 = memcmp(addr->bytes, ipv4_prefix, sizeof(ipv4_prefix)) == 0;
+	bool ipv4 = encap_addr_is_ipv4(addr->bytes);
 
 	if (inet_ntop(ipv4 ? AF_INET : AF_INET6, ipv4 ? addr->bytes + 12 : addr->bytes, out, (socklen_t)out_bytes) ==
 		    NULL &&

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "cm/conn.h"
+#include "wire/encap.h"
 
 #define LID_OF_ROCE 0xFFFFu
 #define HOP_LIMIT 64u
@@ -19,8 +20,7 @@ void cm_negotiate(struct cm_end *own, const struct cm_end *peer)
 /* The 36 bytes of IP addressing (C-5). An IPv4 address stands in the last four of its sixteen. */
 static void set_ip(struct cm_message *message, const struct cm_route *route, uint16_t source_port)
 {
-	static const uint8_t mapped[12] = { [10] = 0xFF, [11] = 0xFF };
-	bool ipv4 = memcmp(route->dest, mapped, sizeof(mapped)) == 0;
+	bool ipv4 = encap_addr_is_ipv4(route->dest);
 	struct cm_ip ip = { .ip_version = ipv4 ? 4 : 6, .source_port = source_port };
 	uint32_t skip = ipv4 ? 12 : 0;
 

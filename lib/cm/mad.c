@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "wire/bytes.h"
+#include "wire/encap.h"
 
 /* The header: 24 bytes, from which the offsets of the tables below count. */
 enum { BASE_VERSION_AT = 0, CLASS_AT = 1, CLASS_VERSION_AT = 2, METHOD_AT = 3, ATTRIBUTE_AT = 16, HEADER_BYTES = 24 };
@@ -452,11 +453,10 @@ bool cm_mad_ip(const struct cm_message *message, struct cm_ip *ip)
 
 void cm_ip_addr(const struct cm_ip *ip, const uint8_t wire[16], uint8_t addr[16])
 {
-	memcpy(addr, wire, 16);
-	if (ip->ip_version == 4) {
-		memset(addr, 0, 10);
-		memset(addr + 10, 0xFF, 2);
-	}
+	if (ip->ip_version == 4)
+		encap_map_ipv4(addr, wire + 12);
+	else
+		memcpy(addr, wire, 16);
 }
 
 static void visit_ip(const struct cm_ip *ip, cm_mad_visit *visit, void *context)

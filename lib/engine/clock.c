@@ -13,9 +13,9 @@ uint64_t engine_clock_offset_ns(void)
 	return atomic_load_explicit(&clock_offset_ns, memory_order_relaxed);
 }
 
-void engine_clock_add_offset(uint64_t offset, uint64_t ns)
+void engine_clock_add_offset(uint64_t offset_ns, uint64_t ns)
 {
-	atomic_compare_exchange_strong(&clock_offset_ns, &offset, offset + ns);
+	atomic_compare_exchange_strong(&clock_offset_ns, &offset_ns, offset_ns + ns);
 }
 
 uint64_t engine_now_ns(void)

@@ -1,4 +1,4 @@
-/* link.h - whether a port works: its link, frames that it does not take, strangers that it brings */
+/* link.h - whether a port works: its link, frames that it does not take, unknown senders */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef ENGINE_LINK_H
 #define ENGINE_LINK_H

@@ -36,7 +36,7 @@ bool engine_neigh_resolve(struct engine_neigh *neigh, const struct uroce_addr *a
 
 /*
  * addr was seen to have mac. An address that is not in the table yet is added only if it is wanted, for it spoke to us:
- * so strangers cannot fill the table.
+ * so unknown senders cannot fill the table.
  */
 void engine_neigh_learn(struct engine_neigh *neigh, const struct uroce_addr *addr, uint16_t vlan_id,
 			const struct uroce_mac *mac, bool wanted, uint64_t now_ns);

@@ -51,17 +51,13 @@ static inline uint64_t path_ipv4(const struct uroce_path *path)
 /* The addresses of a packet in full, whichever way the origin holds them. */
 static inline void origin_addresses(const struct rc_origin *origin, uint8_t source[16], uint8_t dest[16])
 {
-	static const uint8_t mapped[12] = { [10] = 0xFF, [11] = 0xFF };
-
 	if (!origin->ipv4) {
 		memcpy(source, origin->source, 16);
 		memcpy(dest, origin->dest, 16);
 		return;
 	}
-	memcpy(source, mapped, sizeof(mapped));
-	memcpy(dest, mapped, sizeof(mapped));
-	memcpy(source + 12, &origin->ipv4, 4);
-	memcpy(dest + 12, (const uint8_t *)&origin->ipv4 + 4, 4);
+	encap_map_ipv4(source, (const uint8_t *)&origin->ipv4);
+	encap_map_ipv4(dest, (const uint8_t *)&origin->ipv4 + 4);
 }
 
 /* What frames along the path have in the tag of 802.1Q (W-1); 0: they have none. */

@@ -85,9 +85,10 @@ static inline bool encap_addr_is_ipv4(const uint8_t addr[16])
 	return __builtin_memcmp(addr, mapped, 12) == 0;
 }
 
-/* Writes an IPv4 address as all addresses are kept; addr is zero. */
+/* Writes an IPv4 address as all addresses are kept. */
 static inline void encap_map_ipv4(uint8_t addr[16], const uint8_t ipv4[4])
 {
+	__builtin_memset(addr, 0, 10);
 	addr[10] = addr[11] = 0xFF;
 	__builtin_memcpy(addr + 12, ipv4, 4);
 }
