@@ -113,19 +113,6 @@ static __rte_noinline void take_doorbells(struct uroce_lcore *lcore)
 
 /* ---- sending ---- */
 
-/* Sends the frames that a QP has written into the spare mbufs of its port. Returns their bytes. */
-static uint64_t send_frames(struct engine_port *port, const struct rc_outbox *out)
-{
-	uint64_t before;
-
-	if (out->packet_count == 0)
-		return 0; /* such a QP may have no port */
-	before = port->tx_bytes;
-	for (uint32_t i = 0; i < out->packet_count; i++)
-		port_send(port, out->frame_bytes[i]);
-	return port->tx_bytes - before;
-}
-
 /*
  * Serves a QP, which writes at most `room` frames and reports its completions. true: it has more to do. A QP that has
  * sent MUCH_BYTES at the beginning of a poll waits for the next poll: what the peer answers meanwhile decides what
@@ -134,14 +121,15 @@ static uint64_t send_frames(struct engine_port *port, const struct rc_outbox *ou
 static __rte_always_inline bool transmit_qp(struct uroce_lcore *lcore, struct uroce_qp *qp, uint32_t room)
 {
 	struct rc_outbox *out = &lcore->out;
-	uint64_t bytes;
+	uint64_t bytes = 0;
 	bool more;
 
 	if (qp->sent_poll == lcore->polls)
 		return true;
 	outbox_next_packets(out, &qp->template, room ? &qp->port->spare->places[qp->port->spare->count] : NULL, room);
 	more = qp->responder_only ? rc_qp_respond(qp_core(qp), out) : rc_qp_transmit(qp_core(qp), lcore->now_ns, out);
-	bytes = send_frames(qp->port, out);
+	if (out->packet_count) /* a QP that has none may have no port */
+		bytes = port_send_frames(qp->port, out->frame_bytes, out->packet_count);
 	if (!qp->responder_only)
 		qp_update_timer(lcore, qp);
 	if (bytes >= MUCH_BYTES)
@@ -231,15 +219,14 @@ static void transmit(struct uroce_lcore *lcore, struct engine_run_queue *queue, 
 		services = SERVICES_PER_POLL;
 	for (uint32_t i = 0; i < services; i++) {
 		struct uroce_qp *qp;
-		uint32_t room = 0;
 
-		if (port) {
-			room = port_room(port);
-			if (room == 0 && i == 0)
+		if (port && !port_make_room(port)) {
+			if (i == 0)
 				service_without_room(lcore, queue);
-			if (room == 0 || !next_may_send(port, queue))
-				break;
+			break;
 		}
+		if (port && !next_may_send(port, queue))
+			break;
 		if (run_queue_count(queue) > PREFETCH_REQUEST_AHEAD)
 			prefetch_queued(queue);
 		qp = run_queue_take(queue);
@@ -250,7 +237,7 @@ static void transmit(struct uroce_lcore *lcore, struct engine_run_queue *queue, 
 		else if (port && qp->responder_only &&
 			 work_is_an_ack(qp_work(qp_core(qp), WORK_RESPONDER | WORK_EVENT)))
 			port_send_ack(lcore, qp);
-		else if (transmit_qp(lcore, qp, room))
+		else if (transmit_qp(lcore, qp, port ? port_room(port) : 0))
 			served[count++] = qp;
 	}
 	/* Not in the loop: a queue that becomes full closes its holes, which `services` has counted. */

@@ -8,18 +8,17 @@
 #include "engine/port.h"
 
 /*
- * Keeps an mbuf at hand that is as in its pool: in one piece and with one user. Sending sets its lengths; other fields
- * no driver reads without a flag, so the second cache line of the mbuf stays untouched.
+ * Keeps an mbuf at hand that is as in its pool: in one piece, with one user and no flag of its own. Sending sets
+ * its lengths; other fields no driver reads without a flag, so the second cache line of the mbuf stays untouched.
  */
-static inline void add_spare(struct engine_spare *spare, struct rte_mbuf *mbuf)
+static inline void put_spare(struct engine_spare *spare, uint32_t index, struct rte_mbuf *mbuf)
 {
 	mbuf->data_off = RTE_PKTMBUF_HEADROOM; /* pool_fits() in device.c: a frame has room behind it */
-	mbuf->ol_flags &= RTE_MBUF_F_EXTERNAL; /* mbufs of some pools always have it */
-	spare->places[spare->count] = rte_pktmbuf_mtod(mbuf, uint8_t *);
-	spare->mbufs[spare->count++] = mbuf;
+	spare->places[index] = rte_pktmbuf_mtod(mbuf, uint8_t *);
+	spare->mbufs[index] = mbuf;
 }
 
-void engine_port_fetch(struct engine_port *port)
+static void fetch_spares(struct engine_port *port)
 {
 	struct engine_spare *spare = port->spare;
 	unsigned wanted = OUTBOX_PACKETS - spare->count;
@@ -32,8 +31,12 @@ void engine_port_fetch(struct engine_port *port)
 		for (wanted = 0; wanted < most && rte_mempool_get(spare->pool, &mbufs[wanted]) == 0;)
 			wanted++;
 	}
-	for (unsigned i = 0; i < wanted; i++)
-		add_spare(spare, mbufs[i]);
+	for (unsigned i = 0; i < wanted; i++) {
+		struct rte_mbuf *mbuf = mbufs[i];
+
+		mbuf->ol_flags &= RTE_MBUF_F_EXTERNAL; /* mbufs of some pools always have it */
+		put_spare(spare, spare->count++, mbuf);
+	}
 	if (spare->count == 0)
 		port->counters[CNT_PORT_NO_MBUF]++;
 }
@@ -53,20 +56,22 @@ static inline bool is_ours_alone(const struct rte_mbuf *mbuf, const struct rte_m
 void engine_port_recycle(struct engine_port *port, struct rte_mbuf **mbufs, unsigned count)
 {
 	struct engine_spare *spare = port->spare;
-	unsigned left = 0;
+	uint32_t kept = spare->count, left = 0;
 
 	for (unsigned i = 0; i < count; i++) {
 		struct rte_mbuf *mbuf = mbufs[i];
 
 		if (!is_ours_alone(mbuf, spare->pool)) {
-			rte_pktmbuf_free(mbuf);
-		} else if (spare->count == SPARE_MBUFS) {
+			rte_pktmbuf_free_bulk(&mbufs[i], 1);
+		} else if (kept == SPARE_MBUFS) {
 			mbufs[left++] = mbuf;
 		} else {
-			add_spare(spare, mbuf);
+			mbuf->ol_flags = 0;
+			put_spare(spare, kept++, mbuf);
 		}
 	}
-	if (left) /* without a reset: add_spare() sets all that a frame needs */
+	spare->count = kept;
+	if (left) /* without a reset: fetch_spares() sets all that a frame needs */
 		rte_mempool_put_bulk(spare->pool, (void **)mbufs, left);
 }
 
@@ -84,6 +89,15 @@ void engine_port_flush(struct engine_port *port)
 	port->pending_count = (uint16_t)(port->pending_count - taken);
 	if (port->pending_count)
 		close_up(port, taken);
+}
+
+bool engine_port_make_room(struct engine_port *port)
+{
+	if (port->spare->count < PORT_SPARE_LITTLE)
+		fetch_spares(port);
+	if (port->pending_count > OUTBOX_PACKETS)
+		engine_port_flush(port);
+	return port_room(port) > 0;
 }
 
 void engine_port_drop(struct engine_port *port, enum rc_counter reason)

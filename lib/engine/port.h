@@ -9,12 +9,16 @@
 #include "rc/ack.h"
 
 #define PORT_FRAME_MAX_BYTES 16384u
+#define PORT_SPARE_LITTLE (OUTBOX_PACKETS / 2) /* most QPs send one frame at a time */
 
 /* Offers the port the frames that wait; those that it does not take stay, in order (S-15). */
 void engine_port_flush(struct engine_port *port);
 
-/* Fetches empty mbufs until OUTBOX_PACKETS are at hand, or as many as there are; counts an empty pool. */
-void engine_port_fetch(struct engine_port *port);
+/*
+ * For port_make_room(): fetches empty mbufs until OUTBOX_PACKETS are at hand, or as many as there are, and flushes what
+ * waits, each if there is need; counts an empty pool. false: there is no room.
+ */
+bool engine_port_make_room(struct engine_port *port);
 
 /*
  * Nobody reads the received frames any more. Some of the mbufs stay at hand to be sent next, for they are in the
@@ -39,17 +43,21 @@ static inline void port_flush(struct engine_port *port)
 		engine_port_flush(port);
 }
 
-/* How many frames may be built now: each has an mbuf and a place to wait. */
-static inline uint32_t port_room(struct engine_port *port)
+/*
+ * May one or more frames be built now? port_room() says how many. There is more room than for one most of the time, so
+ * that not every service has to fetch and flush.
+ */
+static inline bool port_make_room(struct engine_port *port)
 {
-	uint32_t places;
+	return __builtin_expect(port->spare->count >= PORT_SPARE_LITTLE && port->pending_count <= OUTBOX_PACKETS, 1) ||
+	       engine_port_make_room(port);
+}
 
-	/* Not at every service, for most QPs send one frame. */
-	if (port->spare->count < OUTBOX_PACKETS / 2)
-		engine_port_fetch(port);
-	if (port->pending_count > OUTBOX_PACKETS)
-		engine_port_flush(port);
-	places = TX_PENDING - port->pending_count;
+/* How many frames may be built now: each has an mbuf and a place to wait. */
+static inline uint32_t port_room(const struct engine_port *port)
+{
+	uint32_t places = TX_PENDING - port->pending_count;
+
 	return places < port->spare->count ? places : port->spare->count;
 }
 
@@ -59,21 +67,37 @@ static inline uint64_t port_frames_out(const struct engine_port *port)
 	return port->tx_frames + port->pending_count;
 }
 
-/* Where the next frame is written: in the spare mbuf on top, if port_room() has said that there is room. */
+/* Where the next frame is written: in the spare mbuf on top, if port_make_room() has said that there is room. */
 static inline uint8_t *port_frame(const struct engine_port *port)
 {
 	return port->spare->places[port->spare->count - 1];
 }
 
+/* So many frames were written there, each below the one before it: they wait behind the others. Returns their bytes. */
+static inline uint64_t port_send_frames(struct engine_port *port, const uint16_t *frame_bytes, uint32_t count)
+{
+	struct rte_mbuf **top = &port->spare->mbufs[port->spare->count],
+			**waiting = &port->pending[port->pending_count];
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct rte_mbuf *mbuf = *--top;
+
+		mbuf->data_len = frame_bytes[i];
+		mbuf->pkt_len = frame_bytes[i];
+		bytes += frame_bytes[i];
+		*waiting++ = mbuf;
+	}
+	port->spare->count -= count;
+	port->pending_count = (uint16_t)(port->pending_count + count);
+	port->tx_bytes += bytes;
+	return bytes;
+}
+
 /* The frame that was written there, of so many bytes, waits behind the others. */
 static inline void port_send(struct engine_port *port, uint32_t bytes)
 {
-	struct rte_mbuf *mbuf = port->spare->mbufs[--port->spare->count];
-
-	mbuf->data_len = (uint16_t)bytes;
-	mbuf->pkt_len = bytes;
-	port->tx_bytes += bytes;
-	port->pending[port->pending_count++] = mbuf;
+	port_send_frames(port, &(uint16_t){ (uint16_t)bytes }, 1);
 }
 
 /* Sends the ACK or NAK that is all that a resolved QP has to send; its port has room. */

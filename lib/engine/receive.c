@@ -39,7 +39,8 @@ struct flow {
 /* May an ACK of the QP leave without a service: before no other frame of the QP, and over the path it has now? */
 static inline bool may_send_at_once(const struct uroce_qp *qp)
 {
-	return !qp->queued && qp->resolved && qp->migrations == qp_core(qp)->migration.count && port_room(qp->port) > 0;
+	return !qp->queued && qp->resolved && qp->migrations == qp_core(qp)->migration.count &&
+	       port_make_room(qp->port);
 }
 
 /*

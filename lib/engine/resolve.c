@@ -16,7 +16,7 @@
 /* A frame that finds no room is lost: its receiver asks again. */
 static void send_frame(struct engine_port *port, const uint8_t *frame, uint32_t bytes)
 {
-	if (port_room(port) == 0 ||
+	if (!port_make_room(port) ||
 	    bytes + RTE_PKTMBUF_HEADROOM > rte_pktmbuf_data_room_size(port->device->config.pool))
 		return;
 	memcpy(port_frame(port), frame, bytes);
@@ -150,7 +150,7 @@ bool engine_resolve_send(struct uroce_lcore *lcore, const struct uroce_path *pat
 	struct wire_frame_template template;
 	struct uroce_mac mac;
 
-	if (port == NULL || !engine_resolve_find(lcore, path, &mac) || port_room(port) == 0)
+	if (port == NULL || !engine_resolve_find(lcore, path, &mac) || !port_make_room(port))
 		return false;
 	prepare_template(&template, path, &mac, packet->source_qpn, packet->dest_qpn);
 	port_send(port, wire_frame_build(&template, packet, port_frame(port)));
