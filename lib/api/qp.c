@@ -447,9 +447,15 @@ int uroce_mw_bind(struct uroce_qp *qp, struct uroce_mw *mw, const struct uroce_m
 	return error;
 }
 
-static int post_one(struct uroce_qp *qp, const struct uroce_send_wr *wr)
+static inline int post_one(struct uroce_qp *qp, const struct uroce_send_wr *wr)
 {
 	return wr->opcode == UROCE_WR_BIND_MW ? post_bind(qp, wr, UROCE_MW_TYPE_2) : rc_qp_post_send(qp_core(qp), wr);
+}
+
+/* A QP whose state refuses a request may be about to leave that state: then it is asked once more. */
+static int post_refused(struct uroce_qp *qp, const struct uroce_send_wr *wr, int error)
+{
+	return error == -EINVAL && engine_connect_catch_up(qp) ? post_one(qp, wr) : error;
 }
 
 int uroce_qp_post_send(struct uroce_qp *qp, const struct uroce_send_wr *wr, const struct uroce_send_wr **bad_wr)
@@ -458,8 +464,8 @@ int uroce_qp_post_send(struct uroce_qp *qp, const struct uroce_send_wr *wr, cons
 
 	for (; wr; wr = wr->next) {
 		error = post_one(qp, wr);
-		if (error == -EINVAL && engine_connect_catch_up(qp))
-			error = post_one(qp, wr);
+		if (error)
+			error = post_refused(qp, wr, error);
 		if (error) {
 			if (bad_wr)
 				*bad_wr = wr;

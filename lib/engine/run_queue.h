@@ -96,7 +96,7 @@ static inline struct uroce_qp *run_queue_look(const struct engine_run_queue *que
  * Arms the timer of the QP for a nearer deadline; with one that has moved away the timer expires early and is armed
  * anew.
  */
-static inline void qp_update_timer(struct uroce_lcore *lcore, struct uroce_qp *qp)
+static __rte_always_inline void qp_update_timer(struct uroce_lcore *lcore, struct uroce_qp *qp)
 {
 	uint64_t deadline = rc_qp_deadline(qp_core(qp));
 

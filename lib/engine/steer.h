@@ -55,10 +55,11 @@ static inline const struct engine_qp_slot *steer_slot(const struct uroce_engine 
  */
 static inline struct uroce_qp *steer_lookup(const struct uroce_engine *engine, uint32_t qpn)
 {
-	uint32_t index = qpn & (engine->index_count - 1);
-	struct uroce_qp *qp = steer_find(engine, index);
+	const struct engine_qp_slot *slot = steer_slot(engine, qpn);
+	/* pairs with T1 in engine_steer_publish: the QP is complete */
+	struct uroce_qp *qp = atomic_load_explicit(&slot->qp, memory_order_acquire);
 
-	return qp && atomic_load_explicit(&engine->qps[index].qpn, memory_order_relaxed) == qpn ? qp : NULL;
+	return qp && atomic_load_explicit(&slot->qpn, memory_order_relaxed) == qpn ? qp : NULL;
 }
 
 #endif

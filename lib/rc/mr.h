@@ -112,7 +112,7 @@ static inline enum rc_mr_verdict mr_check_range(const struct rc_mr_entry *entry,
 	if (__builtin_expect((entry->access & access) != access, 0))
 		return MR_BAD_RIGHTS;
 	/* va before the region makes the offset huge: one comparison finds it. No sum that could wrap. */
-	if (__builtin_expect(va - entry->va > entry->bytes || bytes > entry->bytes - (va - entry->va), 0))
+	if (__builtin_expect(bytes > entry->bytes || va - entry->va > entry->bytes - bytes, 0))
 		return MR_BAD_RANGE;
 	*host = entry->host + (va - entry->va);
 	return MR_OK;

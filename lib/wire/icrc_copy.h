@@ -15,6 +15,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "wire/hints.h"
+
 /* The better ones are further behind. */
 enum wire_icrc_impl { WIRE_ICRC_ISAL, WIRE_ICRC_PCLMUL, WIRE_ICRC_VPCLMUL256, WIRE_ICRC_VPCLMUL, WIRE_ICRC_IMPLS };
 
@@ -37,9 +39,12 @@ typedef uint32_t wire_icrc_frame_function(const uint8_t *ip, uint32_t headers_by
 
 #define ICRC_HEADERS_MAX_BYTES 60u /* that the functions below know */
 
-/* For the next two functions alone: the implementation in use, and its parts of wire_icrc_copy_frame() for IPv4. */
-extern enum wire_icrc_impl wire_icrc_current;
-extern wire_icrc_frame_function *wire_icrc_place, *wire_icrc_check;
+/*
+ * For the next two functions alone: the implementation in use, and its parts of wire_icrc_copy_frame() for IPv4. The
+ * compiler is told that they are in the same program, or it would look up for each packet where they are.
+ */
+extern enum wire_icrc_impl wire_icrc_current HIDDEN;
+extern wire_icrc_frame_function *wire_icrc_place HIDDEN, *wire_icrc_check HIDDEN;
 
 /* wire_icrc_copy_frame() itself, for those that run for each packet. */
 static inline uint32_t icrc_copy_frame(const uint8_t *ip, uint32_t headers_bytes, void *target, const void *source,
