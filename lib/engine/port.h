@@ -9,7 +9,7 @@
 #include "rc/ack.h"
 
 #define PORT_FRAME_MAX_BYTES 16384u
-#define PORT_SPARE_LITTLE (OUTBOX_PACKETS / 2) /* most QPs send one frame at a time */
+#define PORT_SPARE_LITTLE (OUTBOX_PACKETS / 2) /* fewer spare mbufs than so many: others are fetched */
 
 /* Offers the port the frames that wait; those that it does not take stay, in order (S-15). */
 void engine_port_flush(struct engine_port *port);
@@ -44,8 +44,8 @@ static inline void port_flush(struct engine_port *port)
 }
 
 /*
- * May one or more frames be built now? port_room() says how many. There is more room than for one most of the time, so
- * that not every service has to fetch and flush.
+ * May one or more frames be built now? port_room() says how many. Fetching and flushing wait until there is little
+ * room, for most QPs send one frame at a service.
  */
 static inline bool port_make_room(struct engine_port *port)
 {
