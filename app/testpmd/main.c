@@ -21,15 +21,13 @@
 static struct settings settings;
 static struct traffic traffic;
 static struct app_port ports[2];
-static _Atomic bool ending;
 
 static void interrupt(int number)
 {
 	(void)number;
-	atomic_store(&ending, true);
+	prompt_quit();
 }
 
-/* Without SA_RESTART, so that the prompt's read returns. */
 static void catch_signals(void)
 {
 	struct sigaction action = { .sa_handler = interrupt };
@@ -106,7 +104,7 @@ static void *keep_house(void *argument)
 	uint64_t told_ms = now_ms();
 
 	show_rate(&traffic, NULL);
-	while (!atomic_load(&ending)) {
+	while (!prompt_quit_wanted()) {
 		uint64_t period_ms;
 
 		usleep(TICK_MS * 1000);
@@ -283,7 +281,7 @@ static void print_banner(void)
 
 static void wait_for_end(void)
 {
-	while (!atomic_load(&ending))
+	while (!prompt_quit_wanted())
 		usleep(TICK_MS * 1000);
 }
 
@@ -326,7 +324,7 @@ static int run_traffic(void)
 		return APP_EXIT_INTERNAL;
 	print_banner();
 	code = run_commands();
-	atomic_store(&ending, true);
+	prompt_quit(); /* keep_house() ends, too */
 	pthread_join(house, NULL);
 	traffic_stop(&traffic);
 	dead = traffic_tell_deaths(&traffic, stderr);

@@ -3,7 +3,9 @@
 #define ALLOW_EXPERIMENTAL_API /* rdline_new(), so that a wrong line is answered by run_typed() */
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,10 +29,11 @@
 
 #define COMMAND_BYTES 512 /* of a line in a file */
 #define LOADS_MAX 8u
+#define KEY_WAIT_MS 100
 #define PROMPT "uroce> "
 
 static struct traffic *the_traffic; /* rte_cmdline gives commands no context but the terminal */
-static bool quit_wanted;
+static _Atomic bool quit_wanted;
 static bool load_failed; /* a file that another one loads ended at a wrong line */
 
 /* Input and notices take turns at the terminal. */
@@ -149,7 +152,7 @@ static void quit_command(void *parsed, struct cmdline *terminal, void *data)
 	(void)parsed;
 	(void)data;
 	(void)terminal;
-	quit_wanted = true;
+	prompt_quit();
 }
 
 static void show_qp_command(void *parsed, struct cmdline *terminal, void *data)
@@ -379,9 +382,14 @@ static cmdline_parse_ctx_t commands[] = {
 	NULL,
 };
 
+void prompt_quit(void)
+{
+	atomic_store(&quit_wanted, true);
+}
+
 bool prompt_quit_wanted(void)
 {
-	return quit_wanted;
+	return atomic_load(&quit_wanted);
 }
 
 static const char *parse_error(int code)
@@ -424,7 +432,7 @@ static int run_lines(struct cmdline *terminal, FILE *file, const char *path)
 	unsigned number = 0;
 	int code = 0;
 
-	while (code >= 0 && !quit_wanted && (bytes = getline(&line, &room, file)) >= 0) {
+	while (code >= 0 && !prompt_quit_wanted() && (bytes = getline(&line, &room, file)) >= 0) {
 		number++;
 		load_failed = false;
 		code = run_line(terminal, line, (size_t)bytes);
@@ -500,13 +508,25 @@ static int complete_typed(struct rdline *line, const char *text, char *found, un
 	return cmdline_complete(rdline_get_opaque(line), text, state, found, room);
 }
 
+/* false: it is time to quit. Asks for that time and again, since a signal may come just before a wait begins. */
+static bool wait_for_key(void)
+{
+	struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
+
+	while (!prompt_quit_wanted()) {
+		if (poll(&input, 1, KEY_WAIT_MS) > 0)
+			return true;
+	}
+	return false;
+}
+
 /* What was typed, byte by byte; commands run in here. false: that was the end. */
 static bool take_input(struct rdline *line)
 {
 	char byte;
 	int code;
 
-	if (read(STDIN_FILENO, &byte, 1) <= 0)
+	if (!wait_for_key() || read(STDIN_FILENO, &byte, 1) <= 0)
 		return false;
 	pthread_mutex_lock(&terminal_lock);
 	code = rdline_char_in(line, byte);
@@ -515,12 +535,12 @@ static bool take_input(struct rdline *line)
 
 		if (*typed && *typed != '\n')
 			rdline_add_history(line, typed);
-		if (!quit_wanted)
+		if (!prompt_quit_wanted())
 			rdline_newline(line, PROMPT);
 	}
 	fflush(stdout); /* a program that drives this one waits for the answer */
 	pthread_mutex_unlock(&terminal_lock);
-	return code >= 0 && !quit_wanted;
+	return code >= 0 && !prompt_quit_wanted();
 }
 
 /* Keys come one by one and are shown by the prompt; Ctrl-C goes on to end the program. false: it is no terminal. */

@@ -20,7 +20,10 @@ void prompt_interact(struct traffic *traffic);
  */
 void prompt_notice(const char *text, FILE *where);
 
-/* "quit" was among the commands. */
+/* What the command "quit" does: commands end, and so does what waits for them. Any thread, and signal handlers. */
+void prompt_quit(void);
+
+/* Any thread: prompt_quit() was called. */
 bool prompt_quit_wanted(void);
 
 #endif

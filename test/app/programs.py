@@ -5,6 +5,7 @@
 
 No root, hugepages or NIC needed.
 """
+import fcntl
 import functools
 import json
 import os
@@ -13,9 +14,11 @@ import re
 import select
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 
 BUILD = os.path.abspath(sys.argv[1])
@@ -302,6 +305,37 @@ def ctrl_c_at_the_prompt_of_a_terminal_ends_as_help_says(_):
             os.kill(pid, signal.SIGKILL)
             os.close(terminal)
             os.waitpid(pid, 0)
+
+
+def waiting_bytes(stream):
+    return struct.unpack("i", fcntl.ioctl(stream, termios.FIONREAD, bytes(4)))[0]
+
+
+@case
+def a_signal_is_not_lost_while_a_command_runs(_):
+    """The signal comes while "help" waits for a reader of its text: no read() of a key is there to be interrupted."""
+    pmd = subprocess.Popen([program("testpmd"), "-i"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                           stderr=subprocess.STDOUT)
+    try:
+        pmd.stdin.write(b"help\n" * 1000)
+        pmd.stdin.flush()
+        end, before = time.monotonic() + 30, -1
+        while before < 60000 or waiting_bytes(pmd.stdout) != before: # of the 65536 of a pipe
+            want(time.monotonic() < end and pmd.poll() is None, "the pipe is never full", before)
+            before = waiting_bytes(pmd.stdout)
+            time.sleep(0.3)
+        pmd.send_signal(signal.SIGINT)
+        told = b""
+        while select.select([pmd.stdout], [], [], 20)[0]:
+            part = os.read(pmd.stdout.fileno(), 65536)
+            if not part:
+                break
+            told += part
+        want(b"\nfinal statistics\n" in told, "still waits for a key", told[-1000:])
+        want(pmd.wait(20) == 0, pmd.returncode)
+    finally:
+        pmd.kill()
+        pmd.wait()
 
 
 @case
