@@ -28,6 +28,7 @@ struct flow {
 	struct wire_packet packet;
 	struct rc_origin origin;
 	bool goes_on; /* a packet that repeats its BTH, too, up to the QPN, is admitted to the QP as it was */
+	bool icrc_first, ack_each; /* the engine's configuration */
 
 	/* a run: packets in a row for one QP, which is asked once, behind them, what they leave it to do */
 	struct uroce_qp *qp; /* NULL: none */
@@ -106,26 +107,28 @@ static __rte_always_inline void join_run(struct uroce_lcore *lcore, struct flow 
 	flow->responses = false;
 }
 
-/* Gives the QP of the run a packet that it has admitted. */
+/* Gives the QP of the run a packet that it has admitted. plain: as qp_admits_plainly() says. */
 static __rte_always_inline void give_to_qp(struct uroce_lcore *lcore, struct engine_port *port,
-					   const struct wire_packet *packet, struct rc_origin *origin,
+					   const struct wire_packet *packet, struct rc_origin *origin, bool plain,
 					   struct flow *flow)
 {
 	struct rc_qp *rc = qp_core(flow->qp);
+	bool response = wire_opcode(packet->opcode)->response;
 	enum rc_counter drop = CNT_COUNTERS;
 
-	if (lcore->engine->config.check_icrc_first) {
+	if (flow->icrc_first) {
 		if (!origin_icrc_is_right(origin, packet->payload))
 			drop = CNT_PORT_RX_ICRC;
 		origin->ip = NULL;
 	}
 	if (drop == CNT_COUNTERS)
-		drop = qp_receive(rc, packet, origin, lcore->now_ns, &lcore->out);
+		drop = plain ? qp_take_packet(rc, packet, response, origin, lcore->now_ns, &lcore->out) :
+			       rc_qp_receive(rc, packet, origin, lcore->now_ns, &lcore->out);
 	if (drop != CNT_COUNTERS)
 		port->counters[drop]++;
-	if (wire_opcode(packet->opcode)->response)
+	if (response)
 		flow->responses = true;
-	else if (lcore->engine->config.ack_each)
+	else if (flow->ack_each)
 		notice_work(lcore, flow->qp, false, true);
 	if (lcore->out.completion_count >= COMPLETIONS_DRAIN)
 		deliver_all(lcore);
@@ -170,14 +173,17 @@ static __rte_always_inline bool receive_packet(struct uroce_lcore *lcore, struct
 		return receive_datagram(lcore, port, mbuf, packet, origin);
 	if (owner != lcore->index)
 		return engine_port_hand_over(port, lcore->engine->lcores[owner], mbuf);
-	drop = qp_admit(qp_core(qp), packet, origin);
+	flow->goes_on = opcode_is_rc(packet->opcode) && qp_admits_plainly(qp_core(qp), origin, packet->pkey);
+	drop = flow->goes_on ? CNT_COUNTERS : rc_qp_admit(qp_core(qp), packet, origin);
 	if (drop != CNT_COUNTERS) {
 		port->counters[drop]++;
 		return false;
 	}
-	flow->goes_on = qp_core(qp)->migration.state == UROCE_PATH_MIGRATED;
 	join_run(lcore, flow, qp);
-	give_to_qp(lcore, port, packet, origin, flow);
+	if (flow->goes_on) /* apart, for the compiler makes less of each */
+		give_to_qp(lcore, port, packet, origin, true, flow);
+	else
+		give_to_qp(lcore, port, packet, origin, false, flow);
 	return false;
 }
 
@@ -220,8 +226,10 @@ static enum rc_counter marked_bad(const struct engine_port *port, const struct r
 	return CNT_COUNTERS;
 }
 
-static void begin_flow(struct flow *flow, const struct engine_port *port)
+static void begin_flow(struct flow *flow, const struct uroce_lcore *lcore, const struct engine_port *port)
 {
+	flow->icrc_first = lcore->engine->config.check_icrc_first;
+	flow->ack_each = lcore->engine->config.ack_each;
 	flow->frame = NULL;
 	flow->qp = NULL;
 	flow->ack_waits = false;
@@ -326,7 +334,7 @@ static __rte_always_inline bool receive_frame(struct uroce_lcore *lcore, struct 
 	flow->frame = frame;
 	if (repeats && flow->goes_on && frame_repeats_bth(frame, before) && qp_core(flow->qp)->state == UROCE_QPS_RTS) {
 		frame_parse_next(frame, before, &flow->packet);
-		give_to_qp(lcore, port, &flow->packet, &flow->origin, flow);
+		give_to_qp(lcore, port, &flow->packet, &flow->origin, true, flow);
 		return false;
 	}
 	flow->goes_on = false;
@@ -389,7 +397,7 @@ static void receive_burst(struct uroce_lcore *lcore, struct engine_port *port, s
 	struct flow flow;
 	unsigned done = 0;
 
-	begin_flow(&flow, port);
+	begin_flow(&flow, lcore, port);
 	if (count > BURST_WORTH_FETCHING)
 		prefetch_burst(lcore, burst, count);
 	for (uint16_t i = 0; i < count; i++) {
@@ -435,7 +443,7 @@ static __rte_noinline void receive_handed_over(struct uroce_lcore *lcore)
 		}
 		/* A device without a queue here has no QP here either. */
 		if (port) {
-			begin_flow(&flow, port); /* the next one may be of another port */
+			begin_flow(&flow, lcore, port); /* the next one may be of another port */
 			if (!receive_frame(lcore, port, burst[i], port->device->config.rx_checksums_done, &flow))
 				burst[done++] = burst[i];
 			end_run(lcore, &flow, false);

@@ -210,7 +210,7 @@ enum rc_counter rc_qp_receive(struct rc_qp *qp, const struct wire_packet *packet
 		if (!take_notice(qp, packet, origin))
 			return CNT_COUNTERS;
 	}
-	return qp_take_packet(qp, packet, origin, now_ns, out);
+	return qp_take_packet(qp, packet, wire_opcode(packet->opcode)->response, origin, now_ns, out);
 }
 
 /* responses from RTR on, requests in RTS, and their rest in SQD. */

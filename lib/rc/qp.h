@@ -43,20 +43,14 @@ struct rc_qp_config {
 /* Why a packet may not reach its QP: the counter of the drop, in the order of W-5; CNT_COUNTERS: it may. */
 enum rc_counter rc_qp_admit(const struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin);
 
-/* Is all as it nearly always is: does what comes from there in a packet of the RC class reach a QP that runs? */
+/*
+ * Is all as it nearly always is: does what comes from there in a packet of the RC class reach a QP in RTS that has
+ * followed any migration? Then rc_qp_admit() would admit it, and qp_take_packet() does what rc_qp_receive() would.
+ */
 static inline bool qp_admits_plainly(const struct rc_qp *qp, const struct rc_origin *origin, uint16_t pkey)
 {
 	return qp->state == UROCE_QPS_RTS && qp->migration.state == UROCE_PATH_MIGRATED && origin->ipv4 &&
 	       origin->ipv4 == qp->ipv4 && origin->device == qp->device && pkey_matches(qp->pkey, pkey);
-}
-
-/* rc_qp_admit(); most packets are admitted here. */
-static inline enum rc_counter qp_admit(const struct rc_qp *qp, const struct wire_packet *packet,
-				       const struct rc_origin *origin)
-{
-	return opcode_is_rc(packet->opcode) && qp_admits_plainly(qp, origin, packet->pkey) ?
-		       CNT_COUNTERS :
-		       rc_qp_admit(qp, packet, origin);
 }
 
 /* Bytes that a QP of this configuration takes, all its rings included; a multiple of 64. */
@@ -94,27 +88,18 @@ void rc_qp_last_error(const struct rc_qp *qp, struct uroce_qp_error *error);
 enum rc_counter rc_qp_receive(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin,
 			      uint64_t now_ns, struct rc_outbox *out);
 
-/* Hands a packet to the part that it is for. */
-static inline enum rc_counter qp_take_packet(struct rc_qp *qp, const struct wire_packet *packet,
+/* Hands a packet to the part that it is for: a response, or a request. */
+static inline enum rc_counter qp_take_packet(struct rc_qp *qp, const struct wire_packet *packet, bool response,
 					     const struct rc_origin *origin, uint64_t now_ns, struct rc_outbox *out)
 {
 	bool right;
 
-	if (!wire_opcode(packet->opcode)->response)
+	if (!response)
 		return rc_responder_receive(qp, packet, origin, now_ns, out) ? CNT_COUNTERS : CNT_PORT_RX_ICRC;
 	right = rc_completer_receive(qp, packet, origin, now_ns);
 	if (qp->win.head != qp->win.acked)
 		rc_report_answered(qp, out);
 	return right ? CNT_COUNTERS : CNT_PORT_RX_ICRC;
-}
-
-/* rc_qp_receive(); most packets go straight to their part. */
-static inline enum rc_counter qp_receive(struct rc_qp *qp, const struct wire_packet *packet,
-					 const struct rc_origin *origin, uint64_t now_ns, struct rc_outbox *out)
-{
-	if (__builtin_expect(qp->migration.state != UROCE_PATH_MIGRATED || qp->state == UROCE_QPS_RTR, 0))
-		return rc_qp_receive(qp, packet, origin, now_ns, out);
-	return qp_take_packet(qp, packet, origin, now_ns, out);
 }
 
 /* Everything that may leave or be reported now. true: the outbox was too small, call again with an empty one. */
