@@ -213,13 +213,11 @@ enum rc_counter rc_qp_receive(struct rc_qp *qp, const struct wire_packet *packet
 	return qp_take_packet(qp, packet, wire_opcode(packet->opcode)->response, origin, now_ns, out);
 }
 
-/* responses from RTR on, requests in RTS, and their rest in SQD. */
+/* before RTR there is nothing to respond to; requests leave in RTS, and their rest in SQD: see qp_work(). */
 bool rc_qp_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 {
 	bool more = false;
 
-	if (qp->state < UROCE_QPS_RTR)
-		return false;
 	/* In ERR too: what was executed before is answered, and the NAK that says why still leaves (K-0). */
 	if (qp_work(qp, WORK_RESPONDER))
 		more |= rc_responder_transmit(qp, out);
