@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 
-from programs import Running, again_if_memif_crashes, counter, main, run, want
+from programs import Running, counter, main, run, want
 
 CASES = []
 WAITING = r"waiting for a client on port \d+ of our address"
@@ -85,7 +85,6 @@ def perf_goes_on_over_a_bad_link(directory):
 
 
 @case
-@again_if_memif_crashes
 def perf_notices_that_the_other_end_was_killed(directory):
     for who in ("client", "server"):
         with Pair(directory, "perf", "--op", "write", "--mode", "bw", "-D", "60") as pair:
@@ -97,7 +96,6 @@ def perf_notices_that_the_other_end_was_killed(directory):
 
 
 @case
-@again_if_memif_crashes
 def perf_server_that_waits_in_vain_notices_a_client_that_was_killed(directory):
     """A server posts nothing of its own, and so it is the keep-alive of the connection that tells."""
     with Pair(directory, "perf", "--op", "send", "--mode", "lat", "-D", "60") as pair:
@@ -148,7 +146,6 @@ def testpmd_listens_and_connects_by_command(directory):
 
 
 @case
-@again_if_memif_crashes
 def testpmd_serves_the_next_peer_when_one_was_killed(directory):
     server = commanded(directory, "server", ["listen 7011"])
     client = None

@@ -8,7 +8,7 @@ No root, hugepages or NIC needed.
 import sys
 import time
 
-from programs import Running, again_if_memif_crashes, main, one_line, run, want
+from programs import Running, main, one_line, run, want
 
 CASES = []
 # The keep-alive time of block_store, and the retry budget: the first try and seven more, 67 ms each; the timer of a
@@ -60,7 +60,6 @@ def block_store_gives_back_what_it_got(directory):
 
 
 @case
-@again_if_memif_crashes
 def block_store_notices_a_client_that_was_killed(directory):
     with Ends(directory, "examples/block_store") as ends:
         for number in range(3):
@@ -77,7 +76,6 @@ def block_store_notices_a_client_that_was_killed(directory):
 
 
 @case
-@again_if_memif_crashes
 def block_store_notices_a_server_that_was_killed(directory):
     with Ends(directory, "examples/block_store") as ends:
         client = ends.client("client", "100000000")

@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 
-from programs import BUILD, Running, Skipped, again_if_memif_crashes, main, one_line, run, run_unprivileged, want
+from programs import BUILD, Running, Skipped, main, one_line, run, run_unprivileged, want
 
 CASES = []
 TARGET, HOST = "10.0.0.1", "10.0.0.2"
@@ -251,7 +251,6 @@ def an_ini_file_has_two_subsystems_and_their_hosts(directory):
 
 
 @case
-@again_if_memif_crashes
 def a_target_that_is_told_to_end_tells_its_hosts(directory):
     with Ends(directory, "--memory", "16M") as ends:
         host = ends.host("host", "--runtime", "30", "--queues", "4")
@@ -264,7 +263,6 @@ def a_target_that_is_told_to_end_tells_its_hosts(directory):
 
 
 @case
-@again_if_memif_crashes
 def a_host_that_is_killed_leaves_a_target_that_serves(directory):
     with Ends(directory, "--memory", "16M") as ends:
         for number in range(5):
@@ -276,7 +274,6 @@ def a_host_that_is_killed_leaves_a_target_that_serves(directory):
 
 
 @case
-@again_if_memif_crashes
 def a_host_ends_when_its_target_is_killed(directory):
     with Ends(directory, "--memory", "16M") as ends:
         host = ends.host("host", "--runtime", "60", "--queues", "4", "--rw", "randrw")
@@ -291,7 +288,6 @@ def a_host_ends_when_its_target_is_killed(directory):
 
 
 @case
-@again_if_memif_crashes
 def a_target_is_asked_and_told_while_it_runs(directory):
     path = directory + "/control"
 
@@ -329,7 +325,6 @@ def a_target_is_asked_and_told_while_it_runs(directory):
 
 
 @case
-@again_if_memif_crashes
 def who_reads_no_answer_holds_up_nobody(directory):
     path = directory + "/control"
     with Ends(directory, "--memory", "1M", "--control", path) as ends:

@@ -6,7 +6,6 @@
 No root, hugepages or NIC needed.
 """
 import fcntl
-import functools
 import json
 import os
 import pty
@@ -49,10 +48,11 @@ def want(right, *facts):
 
 class Running:
     """A program in the background; its output goes to a file."""
-    crashed = False  # one of them has
+    memif_crashed = False  # one of them has, while it polled a memif: see run_case()
 
     def __init__(self, directory, tag, name, *arguments):
         self.path = os.path.join(directory, tag)
+        self.has_memif = any("net_memif" in argument for argument in arguments)
         self.process = subprocess.Popen([program(name), *arguments], stdin=subprocess.DEVNULL,
                                         stdout=open(self.path, "w"), stderr=subprocess.STDOUT)
 
@@ -76,24 +76,7 @@ class Running:
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait()
-        Running.crashed |= self.process.returncode == -signal.SIGSEGV
-
-
-def again_if_memif_crashes(function):
-    """For cases that kill the other end of a memif. The driver's own thread (22.11) unmaps what a poll may be reading:
-    on a busy machine one kill in a hundred ends the poller, too, inside librte_net_memif, and there are cases of twelve
-    kills. Who crashes three times has another reason."""
-    @functools.wraps(function)
-    def tried(directory):
-        for left in (2, 1, 0):
-            Running.crashed = False
-            try:
-                return function(tempfile.mkdtemp(dir=directory))
-            except AssertionError:
-                if not (Running.crashed and left):
-                    raise
-                print("# a poller of a memif has crashed; once more", flush=True)
-    return tried
+        Running.memif_crashed |= self.has_memif and self.process.returncode == -signal.SIGSEGV
 
 
 def counter(text, name):
@@ -575,13 +558,29 @@ class Skipped(Exception):
     """What a case needs is not here; its text is the reason."""
 
 
+def run_case(function):
+    """Runs it, once more if a poller of a memif has crashed. When an end leaves, the other end's driver (22.11) unmaps,
+    in a thread of its own, what a poll may be reading: on a busy machine one of a hundred ends the poller, too, inside
+    librte_net_memif, and there are cases of twelve. Who crashes three times has another reason."""
+    for left in (2, 1, 0):
+        Running.memif_crashed = False
+        directory = tempfile.mkdtemp()
+        try:
+            return function(directory)
+        except (AssertionError, subprocess.TimeoutExpired, OSError):
+            if not (Running.memif_crashed and left):
+                raise
+            print("# a poller of a memif has crashed; once more", flush=True)
+        finally:
+            shutil.rmtree(directory)
+
+
 def main(suite="programs", cases=CASES):
     print(f"1..{len(cases)}", flush=True)
     failed = 0
     for number, function in enumerate(cases, 1):
-        directory = tempfile.mkdtemp()
         try:
-            function(directory)
+            run_case(function)
             print(f"ok {number} - {suite}::{function.__name__}", flush=True)
         except Skipped as reason:
             print(f"ok {number} - {suite}::{function.__name__} # SKIP {reason}", flush=True)
@@ -589,8 +588,6 @@ def main(suite="programs", cases=CASES):
             failed += 1
             print(f"not ok {number} - {suite}::{function.__name__}")
             print("".join(f"# {line}\n" for line in str(wrong).splitlines()), end="", flush=True)
-        finally:
-            shutil.rmtree(directory)
     return failed > 0
 
 

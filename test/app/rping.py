@@ -8,7 +8,7 @@ No root, hugepages or NIC needed.
 import sys
 import time
 
-from programs import Running, again_if_memif_crashes, main, one_line, run, want
+from programs import Running, main, one_line, run, want
 
 CASES = []
 SERVER, CLIENT = "10.0.0.1", "10.0.0.2"
@@ -82,7 +82,6 @@ def wrong_options_are_one_line_and_status_2(_directory):
 
 
 @case
-@again_if_memif_crashes
 def clients_killed_at_any_moment_leave_a_server_that_serves(directory):
     with Ends(directory, "-P") as ends:
         for number in range(12):
