@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 #include "common/eal.h"
 #include "common/pipe.h"
 #include "testpmd/exchange.h"
+#include "testpmd/quit.h"
 
 #define VERSION_WORD "uroce-testpmd 1"
 #define PATIENCE_SECONDS 10
@@ -59,8 +59,8 @@ int exchange_dial(const char *host, unsigned port)
 		return -1;
 	}
 	/* A target that is just starting is waited for. */
-	for (int tries = 0; tries < PATIENCE_SECONDS * 5 && fd < 0; tries++) {
-		for (struct addrinfo *at = list; at && fd < 0; at = at->ai_next) {
+	for (int tries = 0; tries < PATIENCE_SECONDS * 5 && fd < 0 && !quit_is_wanted(); tries++) {
+		for (struct addrinfo *at = list; at && fd < 0 && !quit_is_wanted(); at = at->ai_next) {
 			fd = socket(at->ai_family, at->ai_socktype, 0);
 			if (fd >= 0 && connect(fd, at->ai_addr, at->ai_addrlen) != 0) {
 				error = errno;
@@ -72,7 +72,9 @@ int exchange_dial(const char *host, unsigned port)
 			usleep(200000);
 	}
 	freeaddrinfo(list);
-	if (fd < 0)
+	if (fd < 0 && quit_is_wanted())
+		app_complain(APP_EXIT_INTERRUPTED, "interrupted");
+	else if (fd < 0)
 		app_complain(APP_EXIT_ENVIRONMENT, "--peer %s: no target listens on TCP port %u: %s", host, port,
 			     strerror(error));
 	return fd;
@@ -122,28 +124,29 @@ int exchange_send(const struct exchange_line *line, const struct exchange *ours)
 	return error;
 }
 
-/* One byte. false: none came in time, or none will. */
-static bool read_byte(const struct exchange_line *line, char *c)
+/* One byte. false: none came while there was patience, or none will. */
+static bool read_byte(const struct exchange_line *line, char *c, uint64_t *patience_us)
 {
-	ssize_t got = -EAGAIN;
+	while (true) {
+		ssize_t got = line->pipe ? app_pipe_receive(line->pipe, c, 1) : recv(line->fd, c, 1, MSG_DONTWAIT);
+		bool may_come = line->pipe ? got == -EAGAIN : got < 0 && errno == EAGAIN;
 
-	if (line->pipe == NULL)
-		return recv(line->fd, c, 1, 0) == 1;
-	for (uint64_t us = 0; got == -EAGAIN && us < PATIENCE_SECONDS * 1000000ull; us += LOOK_US) {
-		got = app_pipe_receive(line->pipe, c, 1);
-		if (got == -EAGAIN)
-			usleep(LOOK_US);
+		if (got > 0)
+			return true;
+		if (!may_come || *patience_us < LOOK_US || quit_is_wanted())
+			return false;
+		usleep(LOOK_US);
+		*patience_us -= LOOK_US;
 	}
-	return got == 1;
 }
 
 /* One line without its end; false: none came whole and in time. Nothing behind it is taken. */
-static bool read_line(const struct exchange_line *line, char *text, size_t room)
+static bool read_line(const struct exchange_line *line, char *text, size_t room, uint64_t *patience_us)
 {
 	size_t at = 0;
 	char c;
 
-	while (at + 1 < room && read_byte(line, &c)) {
+	while (at + 1 < room && read_byte(line, &c, patience_us)) {
 		if (c == '\n') {
 			text[at] = '\0';
 			return true;
@@ -156,14 +159,14 @@ static bool read_line(const struct exchange_line *line, char *text, size_t room)
 
 int exchange_receive(const struct exchange_line *line, struct exchange *theirs)
 {
-	struct timeval patience = { .tv_sec = PATIENCE_SECONDS };
+	uint64_t patience_us = PATIENCE_SECONDS * 1000000ull; /* for all that they say */
 	char text[256], address[64];
 	bool right;
 
-	if (line->pipe == NULL)
-		setsockopt(line->fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-	if (!read_line(line, text, sizeof(text)))
-		return app_complain(-1, "the peer said nothing for %d s or left", PATIENCE_SECONDS);
+	if (!read_line(line, text, sizeof(text), &patience_us))
+		return quit_is_wanted() ?
+			       app_complain(-1, "interrupted") :
+			       app_complain(-1, "the peer left, or did not say in %d s who it is", PATIENCE_SECONDS);
 	if (strncmp(text, "no ", 3) == 0)
 		return app_complain(-1, "the target refused: %s", text + 3);
 	right = sscanf(text, VERSION_WORD " %u %u %u %63s %u %lu", &theirs->qps, &theirs->size, &theirs->mtu, address,
@@ -171,7 +174,7 @@ int exchange_receive(const struct exchange_line *line, struct exchange *theirs)
 		uroce_addr_parse(address, &theirs->addr, NULL) == 0 && theirs->qps >= 1 &&
 		theirs->qps <= EXCHANGE_QPS_MAX;
 	for (uint32_t i = 0; right && i < theirs->qps; i++)
-		right = read_line(line, text, sizeof(text)) &&
+		right = read_line(line, text, sizeof(text), &patience_us) &&
 			sscanf(text, "%u %u", &theirs->qpn[i], &theirs->psn[i]) == 2;
 	if (!right)
 		return app_complain(-1, "the peer is no uroce-testpmd of this version: \"%.60s\"", text);

@@ -14,6 +14,7 @@
 #include "testpmd/json.h"
 #include "testpmd/meet.h"
 #include "testpmd/prompt.h"
+#include "testpmd/quit.h"
 #include "testpmd/show.h"
 
 #define TICK_MS 100
@@ -25,7 +26,7 @@ static struct app_port ports[2];
 static void interrupt(int number)
 {
 	(void)number;
-	prompt_quit();
+	quit_soon();
 }
 
 static void catch_signals(void)
@@ -104,7 +105,7 @@ static void *keep_house(void *argument)
 	uint64_t told_ms = now_ms();
 
 	show_rate(&traffic, NULL);
-	while (!prompt_quit_wanted()) {
+	while (!quit_is_wanted()) {
 		uint64_t period_ms;
 
 		usleep(TICK_MS * 1000);
@@ -281,7 +282,7 @@ static void print_banner(void)
 
 static void wait_for_end(void)
 {
-	while (!prompt_quit_wanted())
+	while (!quit_is_wanted())
 		usleep(TICK_MS * 1000);
 }
 
@@ -295,7 +296,7 @@ static int run_commands(void)
 		code = prompt_run_file(&traffic, settings.cmdline_file);
 	if (code != APP_EXIT_OK)
 		return code;
-	if (prompt_quit_wanted())
+	if (quit_is_wanted())
 		return APP_EXIT_OK;
 	if (settings.interactive)
 		prompt_interact(&traffic);
@@ -319,12 +320,12 @@ static int run_traffic(void)
 	else if (traffic.port_count == 2 && traffic_connect_ports(&traffic) != 0)
 		return APP_EXIT_INTERNAL;
 	if ((settings.target && listener < 0) || (settings.peer[0] && connection < 0))
-		return APP_EXIT_ENVIRONMENT;
+		return quit_is_wanted() ? APP_EXIT_INTERRUPTED : APP_EXIT_ENVIRONMENT;
 	if (pthread_create(&house, NULL, keep_house, &listener) != 0)
 		return APP_EXIT_INTERNAL;
 	print_banner();
 	code = run_commands();
-	prompt_quit(); /* keep_house() ends, too */
+	quit_soon(); /* keep_house() ends, too */
 	pthread_join(house, NULL);
 	traffic_stop(&traffic);
 	dead = traffic_tell_deaths(&traffic, stderr);

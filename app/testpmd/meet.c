@@ -9,6 +9,7 @@
 #include "common/eal.h"
 #include "common/pipe.h"
 #include "testpmd/meet.h"
+#include "testpmd/quit.h"
 #include "testpmd/show.h"
 
 #define LOOK_US 50000
@@ -34,6 +35,11 @@ static void tell_listening(unsigned port)
 	fflush(stdout);
 }
 
+static bool nobody_quits(void)
+{
+	return !quit_is_wanted();
+}
+
 static struct app_pipe *open_pipe(const char *host, unsigned port)
 {
 	const struct app_pipe_config config = {
@@ -45,7 +51,7 @@ static struct app_pipe *open_pipe(const char *host, unsigned port)
 	};
 	int code;
 
-	return app_pipe_open(&config, tell_listening, goes_on, &code);
+	return app_pipe_open(&config, tell_listening, host ? nobody_quits : goes_on, &code);
 }
 
 /* Until the peer leaves, or we do. */

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +24,7 @@
 #include "testpmd/objects.h"
 #include "testpmd/paths.h"
 #include "testpmd/prompt.h"
+#include "testpmd/quit.h"
 #include "testpmd/show.h"
 
 #define COMMAND_BYTES 512 /* of a line in a file */
@@ -33,8 +33,7 @@
 #define PROMPT "uroce> "
 
 static struct traffic *the_traffic; /* rte_cmdline gives commands no context but the terminal */
-static _Atomic bool quit_wanted;
-static bool load_failed; /* a file that another one loads ended at a wrong line */
+static bool load_failed;            /* a file that another one loads ended at a wrong line */
 
 /* Input and notices take turns at the terminal. */
 static pthread_mutex_t terminal_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -152,7 +151,7 @@ static void quit_command(void *parsed, struct cmdline *terminal, void *data)
 	(void)parsed;
 	(void)data;
 	(void)terminal;
-	prompt_quit();
+	quit_soon();
 }
 
 static void show_qp_command(void *parsed, struct cmdline *terminal, void *data)
@@ -382,16 +381,6 @@ static cmdline_parse_ctx_t commands[] = {
 	NULL,
 };
 
-void prompt_quit(void)
-{
-	atomic_store(&quit_wanted, true);
-}
-
-bool prompt_quit_wanted(void)
-{
-	return atomic_load(&quit_wanted);
-}
-
 static const char *parse_error(int code)
 {
 	return code == CMDLINE_PARSE_AMBIGUOUS ? "may be several commands" :
@@ -432,7 +421,7 @@ static int run_lines(struct cmdline *terminal, FILE *file, const char *path)
 	unsigned number = 0;
 	int code = 0;
 
-	while (code >= 0 && !prompt_quit_wanted() && (bytes = getline(&line, &room, file)) >= 0) {
+	while (code >= 0 && !quit_is_wanted() && (bytes = getline(&line, &room, file)) >= 0) {
 		number++;
 		load_failed = false;
 		code = run_line(terminal, line, (size_t)bytes);
@@ -508,12 +497,12 @@ static int complete_typed(struct rdline *line, const char *text, char *found, un
 	return cmdline_complete(rdline_get_opaque(line), text, state, found, room);
 }
 
-/* false: it is time to quit. Asks for that time and again, since a signal may come just before a wait begins. */
+/* false: it is time to end. */
 static bool wait_for_key(void)
 {
 	struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
 
-	while (!prompt_quit_wanted()) {
+	while (!quit_is_wanted()) {
 		if (poll(&input, 1, KEY_WAIT_MS) > 0)
 			return true;
 	}
@@ -535,12 +524,12 @@ static bool take_input(struct rdline *line)
 
 		if (*typed && *typed != '\n')
 			rdline_add_history(line, typed);
-		if (!prompt_quit_wanted())
+		if (!quit_is_wanted())
 			rdline_newline(line, PROMPT);
 	}
 	fflush(stdout); /* a program that drives this one waits for the answer */
 	pthread_mutex_unlock(&terminal_lock);
-	return code >= 0 && !prompt_quit_wanted();
+	return code >= 0;
 }
 
 /* Keys come one by one and are shown by the prompt; Ctrl-C goes on to end the program. false: it is no terminal. */

@@ -11,7 +11,7 @@
  */
 int prompt_run_file(struct traffic *traffic, const char *path);
 
-/* Reads commands from the terminal until quit, end of input or a signal. */
+/* Reads commands from the terminal until quit_soon() or the end of input. */
 void prompt_interact(struct traffic *traffic);
 
 /*
@@ -19,11 +19,5 @@ void prompt_interact(struct traffic *traffic);
  * afterwards.
  */
 void prompt_notice(const char *text, FILE *where);
-
-/* What the command "quit" does: commands end, and so does what waits for them. Any thread, and signal handlers. */
-void prompt_quit(void);
-
-/* Any thread: prompt_quit() was called. */
-bool prompt_quit_wanted(void);
 
 #endif

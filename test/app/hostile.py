@@ -173,6 +173,30 @@ def a_target_outlives_any_peer(directory):
         target.kill()
 
 
+@case
+def a_peer_that_never_gets_to_the_end_is_not_waited_for(directory):
+    """It sends a byte from time to time: who interrupts the target does not wait for it, nor does the next peer."""
+    target = Running(directory, "target", "testpmd", *EAL, "--vdev=net_null0", "--", "--device", "net_null0", "--ip",
+                     "10.0.0.3/24", "--target", "--tcp-port", "18613", "--idle", "sleep")
+    try:
+        wait_for_port(target, 18613)
+        with socket.create_connection(("127.0.0.1", 18613), 5) as slow:
+            began = time.monotonic()
+            while "did not say in 10 s who it is" not in target.text():
+                want(time.monotonic() - began < 15, "still waits", target.text()[-2000:])
+                try:
+                    slow.send(b"u")
+                except OSError:
+                    pass  # it has been left
+                time.sleep(0.5)
+        with socket.create_connection(("127.0.0.1", 18613), 5) as slow:
+            slow.send(b"u")
+            time.sleep(0.5)
+            want(target.interrupt(5) == 0, target.text()[-2000:])
+    finally:
+        target.kill()
+
+
 def perf_message(text):
     return struct.pack(">I", len(text)) + text
 

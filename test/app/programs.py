@@ -5,7 +5,7 @@
 
 No root, hugepages or NIC needed.
 """
-import fcntl
+import ctypes
 import json
 import os
 import pty
@@ -13,11 +13,9 @@ import re
 import select
 import shutil
 import signal
-import struct
 import subprocess
 import sys
 import tempfile
-import termios
 import time
 
 BUILD = os.path.abspath(sys.argv[1])
@@ -290,35 +288,35 @@ def ctrl_c_at_the_prompt_of_a_terminal_ends_as_help_says(_):
             os.waitpid(pid, 0)
 
 
-def waiting_bytes(stream):
-    return struct.unpack("i", fcntl.ioctl(stream, termios.FIONREAD, bytes(4)))[0]
-
-
 @case
-def a_signal_is_not_lost_while_a_command_runs(_):
-    """The signal comes while "help" waits for a reader of its text: no read() of a key is there to be interrupted."""
+def a_signal_ends_the_prompt_whichever_thread_has_it(_):
+    """No read() of a key is there to be interrupted: the signal is another thread's."""
     pmd = subprocess.Popen([program("testpmd"), "-i"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                            stderr=subprocess.STDOUT)
     try:
-        pmd.stdin.write(b"help\n" * 1000)
-        pmd.stdin.flush()
-        end, before = time.monotonic() + 30, -1
-        while before < 60000 or waiting_bytes(pmd.stdout) != before: # of the 65536 of a pipe
-            want(time.monotonic() < end and pmd.poll() is None, "the pipe is never full", before)
-            before = waiting_bytes(pmd.stdout)
-            time.sleep(0.3)
-        pmd.send_signal(signal.SIGINT)
         told = b""
-        while select.select([pmd.stdout], [], [], 20)[0]:
-            part = os.read(pmd.stdout.fileno(), 65536)
-            if not part:
-                break
-            told += part
-        want(b"\nfinal statistics\n" in told, "still waits for a key", told[-1000:])
-        want(pmd.wait(20) == 0, pmd.returncode)
+        while b"uroce> " not in told:
+            want(select.select([pmd.stdout], [], [], 20)[0], told)
+            told += os.read(pmd.stdout.fileno(), 65536)
+        thread = max(int(name) for name in os.listdir(f"/proc/{pmd.pid}/task"))
+        want(thread != pmd.pid and ctypes.CDLL(None).tgkill(pmd.pid, thread, signal.SIGINT) == 0, thread)
+        told, _ = pmd.communicate(timeout=20)
+        want(pmd.returncode == 0 and b"final statistics" in told, pmd.returncode, told)
     finally:
         pmd.kill()
         pmd.wait()
+
+
+@case
+def who_interrupts_the_wait_for_a_target_does_not_wait(directory):
+    pmd = Running(directory, "pmd", "testpmd", *EAL, "--vdev=net_null0", "--", "--device", "net_null0", "--ip",
+                  "10.0.0.2/24", "--peer", "127.0.0.1", "--tcp-port", "18615")
+    try:
+        time.sleep(1)  # it tries for ten
+        code = pmd.interrupt(5)
+        want(code == 130 and pmd.text().splitlines()[-1] == "uroce-testpmd: interrupted", code, pmd.text())
+    finally:
+        pmd.kill()
 
 
 @case
