@@ -5,6 +5,7 @@
 
 No root, hugepages or NIC needed.
 """
+import os
 import sys
 import time
 
@@ -31,6 +32,7 @@ class Ends:
     def __init__(self, directory, name):
         self.directory, self.name, self.running = directory, name, []
         self.server = self.start("server", port(directory, "server"), "10.0.0.1/24")
+        self.server.wait_until(os.path.exists, directory + "/memif.sock")
         time.sleep(1)
 
     def start(self, tag, *arguments):

@@ -250,11 +250,16 @@ def an_ini_file_has_two_subsystems_and_their_hosts(directory):
             ends.fails("not-allowed", 1, "Connect", OTHER, "host", nqn=OTHER)
 
 
+def queues_are_there(control, count):
+    """Of one host, the admin queue among them."""
+    return f", {count} queues" in run("nvmetcli", "-s", control, "controllers")[1]
+
+
 @case
 def a_target_that_is_told_to_end_tells_its_hosts(directory):
-    with Ends(directory, "--memory", "16M") as ends:
+    with Ends(directory, "--memory", "16M", "--control", directory + "/control") as ends:
         host = ends.host("host", "--runtime", "30", "--queues", "4")
-        time.sleep(1)
+        host.wait_until(queues_are_there, directory + "/control", 5)
         ends.target.process.send_signal(signal.SIGTERM)
         want(ends.target.finish(15) == 0 and not complaints(ends.target), ends.target.text())
         want("ending: 5 queues are told" in ends.target.text(), ends.target.text())
@@ -275,9 +280,9 @@ def a_host_that_is_killed_leaves_a_target_that_serves(directory):
 
 @case
 def a_host_ends_when_its_target_is_killed(directory):
-    with Ends(directory, "--memory", "16M") as ends:
+    with Ends(directory, "--memory", "16M", "--control", directory + "/control") as ends:
         host = ends.host("host", "--runtime", "60", "--queues", "4", "--rw", "randrw")
-        time.sleep(1)
+        host.wait_until(queues_are_there, directory + "/control", 5)
         ends.target.kill()
         began = time.monotonic()
         want(host.finish(30) == 1 and len(complaints(host)) == 1, host.text())
@@ -306,10 +311,8 @@ def a_target_is_asked_and_told_while_it_runs(directory):
         want("namespace 7 of " + DISK + ": null, 512 blocks of 4096 bytes" in tell("show"), tell("show"))
         ends.works("first")
         host = ends.host("stays", "--runtime", "30", "--nsid", "7", "--rw", "read")
-        while not re.search(r"namespace 7 of .* reads=[1-9]", tell("stats")):
-            time.sleep(0.05)
-        while len(tell("controllers").splitlines()) != 1:  # of the first one
-            time.sleep(0.05)
+        host.wait_until(lambda: re.search(r"namespace 7 of .* reads=[1-9]", tell("stats")))
+        host.wait_until(lambda: len(tell("controllers").splitlines()) == 1)  # of the first one
         want(OWN_HOST in tell("controllers") and "at 10.0.0.2, 2 queues" in tell("controllers"), tell("controllers"))
         want(re.search(r"namespace 1 of .* reads=[1-9].* read us p50=[\d.]+ p99=", tell("stats")), tell("stats"))
         tell("remove", DISK, "7")

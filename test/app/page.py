@@ -200,7 +200,8 @@ def test_interrupted(folder):
     open(path, "w").write("of before")
     with subprocess.Popen([PROGRAM, "--op", "write", "--mode", "bw", "-D", "60", "--report", path],
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as child:
-        time.sleep(2)
+        child.stdout.readline()  # it has begun
+        time.sleep(1)
         child.send_signal(signal.SIGINT)
         child.communicate(timeout=LIMIT_S)
     report(child.returncode == 130 and open(path).read() == "of before", "who_interrupts_keeps_the_page_of_before",

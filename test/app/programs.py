@@ -46,22 +46,26 @@ def want(right, *facts):
 
 class Running:
     """A program in the background; its output goes to a file."""
-    memif_crashed = False  # one of them has, while it polled a memif: see run_case()
+    all = []  # of the case
 
     def __init__(self, directory, tag, name, *arguments):
         self.path = os.path.join(directory, tag)
         self.has_memif = any("net_memif" in argument for argument in arguments)
         self.process = subprocess.Popen([program(name), *arguments], stdin=subprocess.DEVNULL,
                                         stdout=open(self.path, "w"), stderr=subprocess.STDOUT)
+        Running.all.append(self)
 
     def text(self):
         return open(self.path, errors="replace").read()
 
-    def wait_for(self, pattern, seconds=15):
+    def wait_until(self, true, *arguments, seconds=15):
         end = time.monotonic() + seconds
-        while not re.search(pattern, self.text()):
-            want(time.monotonic() < end and self.process.poll() is None, "never said " + pattern, self.text())
+        while not true(*arguments):
+            want(time.monotonic() < end and self.process.poll() is None, "never came", *arguments, self.text())
             time.sleep(0.05)
+
+    def wait_for(self, pattern, seconds=15):
+        self.wait_until(lambda wanted: re.search(wanted, self.text()), pattern, seconds=seconds)
 
     def interrupt(self, seconds=15):
         self.process.send_signal(signal.SIGINT)
@@ -74,7 +78,10 @@ class Running:
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait()
-        Running.memif_crashed |= self.has_memif and self.process.returncode == -signal.SIGSEGV
+
+    def has_crashed(self):
+        return self.process.returncode in (-signal.SIGSEGV, -signal.SIGBUS, -signal.SIGABRT, -signal.SIGILL,
+                                           -signal.SIGFPE)
 
 
 def counter(text, name):
@@ -337,7 +344,8 @@ def net_pcap_reads_a_capture_and_counts_every_frame_by_kind(directory):
                   f"--vdev=net_pcap0,rx_pcap={DATA}/perftest-ipv4.pcap,tx_pcap={out}", "--", "--device", "net_pcap0",
                   "--ip", "10.9.0.3/24", "--target", "--stats-period", "1")
     try:
-        time.sleep(2)
+        pmd.wait_for("until Ctrl-C")
+        time.sleep(1)
         want(pmd.interrupt() == 0, "status", pmd.text())
         text = pmd.text()
         kinds = ("drop_unknown_qpn", "drop_not_roce", "drop_neighbour", "rx_neighbour")
@@ -354,7 +362,8 @@ def net_null_floods_zeros_which_are_counted_until_the_end(directory):
     pmd = Running(directory, "pmd", "testpmd", *EAL, "--vdev=net_null0", "--", "--device", "net_null0", "--ip",
                   "10.9.0.3/24", "--target")
     try:
-        time.sleep(2)
+        pmd.wait_for("until Ctrl-C")
+        time.sleep(1)
         want(pmd.interrupt() == 0, "status", pmd.text())
         want(counter(pmd.text(), "drop_not_roce") > 10000, pmd.text())
     finally:
@@ -373,7 +382,7 @@ def testpmd_sends_traffic_to_a_target_over_memif(directory):
                      "10.1.0.1/24", "--target", "--stats-period", "1")
     peer = None
     try:
-        time.sleep(1)
+        target.wait_for("serving peers")
         peer = Running(directory, "peer", "testpmd", *memif(directory, "client", "02:00:00:00:00:02"), *port, "--ip",
                        "10.1.0.2/24", "--peer", "127.0.0.1", "--stats-period", "1")
         peer.wait_for(r"messages/s")
@@ -401,7 +410,7 @@ def testpmd_reaches_a_peer_behind_a_gateway_in_a_vlan(directory):
                      "100:3", "--target", "-p", "18602")
     peer = None
     try:
-        time.sleep(1)
+        target.wait_for("serving peers")
         peer = Running(directory, "peer", "testpmd", *memif(directory, "client", "02:00:00:00:00:02"), "--config", ini,
                        "--cmdline-file", commands)
         peer.wait_for("frames of 1 ports")
@@ -556,36 +565,46 @@ class Skipped(Exception):
     """What a case needs is not here; its text is the reason."""
 
 
-def run_case(function):
-    """Runs it, once more if a poller of a memif has crashed. When an end leaves, the other end's driver (22.11) unmaps,
-    in a thread of its own, what a poll may be reading: on a busy machine one of a hundred ends the poller, too, inside
-    librte_net_memif, and there are cases of twelve. Who crashes three times has another reason."""
-    for left in (2, 1, 0):
-        Running.memif_crashed = False
-        directory = tempfile.mkdtemp()
+def run_once(function):
+    """What it has started is ended, and has not crashed."""
+    directory = tempfile.mkdtemp()
+    Running.all = []
+    try:
+        function(directory)
+    finally:
+        for program in Running.all:
+            program.kill()
+        shutil.rmtree(directory)
+    crashed = [os.path.basename(program.path) for program in Running.all if program.has_crashed()]
+    want(not crashed, "crashed", *crashed)
+
+
+def run_case(function, again):
+    """When an end of a memif leaves, the other end's driver (22.11) unmaps, in a thread of its own, what a poll may be
+    reading: on a busy machine one of a hundred ends the poller, too, inside librte_net_memif, and there are cases of
+    twelve. So a case whose poller of a memif has crashed is run again, if again says that it may."""
+    while True:
         try:
-            return function(directory)
+            return run_once(function)
         except (AssertionError, subprocess.TimeoutExpired, OSError):
-            if not (Running.memif_crashed and left):
+            if not any(program.has_memif and program.has_crashed() for program in Running.all) or not again():
                 raise
             print("# a poller of a memif has crashed; once more", flush=True)
-        finally:
-            shutil.rmtree(directory)
 
 
 def main(suite="programs", cases=CASES):
     print(f"1..{len(cases)}", flush=True)
-    failed = 0
+    failed, agains = 0, iter(range(3))  # a suite that wants more has another reason
     for number, function in enumerate(cases, 1):
         try:
-            run_case(function)
+            run_case(function, lambda: next(agains, None) is not None)
             print(f"ok {number} - {suite}::{function.__name__}", flush=True)
         except Skipped as reason:
             print(f"ok {number} - {suite}::{function.__name__} # SKIP {reason}", flush=True)
-        except (AssertionError, subprocess.TimeoutExpired, OSError) as wrong:
+        except Exception as wrong:  # a case that breaks has failed
             failed += 1
             print(f"not ok {number} - {suite}::{function.__name__}")
-            print("".join(f"# {line}\n" for line in str(wrong).splitlines()), end="", flush=True)
+            print("".join(f"# {line}\n" for line in (str(wrong) or repr(wrong)).splitlines()), end="", flush=True)
     return failed > 0
 
 
