@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 
-from programs import Running, counter, main, run, want
+from cases import Running, counter, main, run, want
 
 CASES = []
 WAITING = r"waiting for a client on port \d+ of our address"

@@ -9,7 +9,7 @@ import os
 import sys
 import time
 
-from programs import Running, main, one_line, run, want
+from cases import Running, main, one_line, run, want
 
 CASES = []
 # The keep-alive time of block_store, and the retry budget: the first try and seven more, 67 ms each; the timer of a

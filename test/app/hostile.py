@@ -13,7 +13,7 @@ import struct
 import sys
 import time
 
-from programs import DATA, EAL, Running, main, run, want
+from cases import DATA, EAL, Running, main, run, want
 
 CASES = []
 NOISE = bytes((i * i * 31 + i // 7) & 0xFF for i in range(70000))

@@ -15,7 +15,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
-from programs import BUILD, Running, main, program, run, want
+from cases import BUILD, Running, main, program, run, want
 
 sys.path.insert(0, os.path.join(BUILD, "app"))
 import uroce_telemetry  # noqa: E402

@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 
-from programs import BUILD, Running, Skipped, main, one_line, run, run_unprivileged, want
+from cases import BUILD, Running, Skipped, main, one_line, run, run_unprivileged, want
 
 CASES = []
 TARGET, HOST = "10.0.0.1", "10.0.0.2"

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 
-from programs import BUILD, Skipped, main, program, run, run_unprivileged, want
+from cases import BUILD, Skipped, main, program, run, run_unprivileged, want
 
 PROGRAMS = ("perf", "pingpong", "rping", "nvmet", "nvme-perf", "testpmd", "decode")
 NO_PORT = ("nvmetcli", "top", "devinfo", "exporter")

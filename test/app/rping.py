@@ -8,7 +8,7 @@ No root, hugepages or NIC needed.
 import sys
 import time
 
-from programs import Running, main, one_line, run, want
+from cases import Running, main, one_line, run, want
 
 CASES = []
 SERVER, CLIENT = "10.0.0.1", "10.0.0.2"

@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 
-from programs import Running, counter, program, want
+from cases import Running, counter, program, want
 
 SECONDS = float(sys.argv[2]) if len(sys.argv) > 2 else 4.0
 MIX = "send:1,send_imm:1,write:1,write_imm:1,read:1,fadd:1,cswap:1"

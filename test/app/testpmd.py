@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 
-from programs import Skipped, main, program, run, want
+from cases import Skipped, main, program, run, want
 
 CASES = []
 
