@@ -195,7 +195,8 @@ void rows_print_help(void)
 	printf("      --help-settings        list the keys that a file of --config may have\n"
 	       "  -h, --help                 this text\n  -V, --version\n\n"
 	       "Ctrl-C stops the traffic, prints final statistics and ends as \"quit\" does.\n"
-	       "Exit: 0 ok, 1 traffic failed, 2 usage, 3 environment (also: nobody listens at --peer), 4 internal.\n");
+	       "Exit: 0 ok, 1 traffic failed, 2 usage, 3 environment (also: nobody listens at --peer), 4 internal,\n"
+	       "130 interrupted while --peer was waited for.\n");
 }
 
 void rows_print_keys(void)

@@ -155,13 +155,18 @@ def tell(port, content):
             pass
 
 
+def start_target(directory, tcp_port):
+    target = Running(directory, "target", "testpmd", *EAL, "--vdev=net_null0", "--", "--device", "net_null0", "--ip",
+                     "10.0.0.3/24", "--target", "--tcp-port", str(tcp_port), "--idle", "sleep")
+    wait_for_port(target, tcp_port)
+    return target
+
+
 # TC-G-15
 @case
 def a_target_outlives_any_peer(directory):
-    target = Running(directory, "target", "testpmd", *EAL, "--vdev=net_null0", "--", "--device", "net_null0", "--ip",
-                     "10.0.0.3/24", "--target", "--tcp-port", "18610", "--idle", "sleep")
+    target = start_target(directory, 18610)
     try:
-        wait_for_port(target, 18610)
         for content in TESTPMD_JUNK:
             tell(18610, content)
             want(target.process.poll() is None, content[:60], target.text()[-2000:])
@@ -173,13 +178,12 @@ def a_target_outlives_any_peer(directory):
         target.kill()
 
 
+# TC-G-15
 @case
 def a_peer_that_never_gets_to_the_end_is_not_waited_for(directory):
     """It sends a byte from time to time: who interrupts the target does not wait for it, nor does the next peer."""
-    target = Running(directory, "target", "testpmd", *EAL, "--vdev=net_null0", "--", "--device", "net_null0", "--ip",
-                     "10.0.0.3/24", "--target", "--tcp-port", "18613", "--idle", "sleep")
+    target = start_target(directory, 18613)
     try:
-        wait_for_port(target, 18613)
         with socket.create_connection(("127.0.0.1", 18613), 5) as slow:
             began = time.monotonic()
             while "did not say in 10 s who it is" not in target.text():

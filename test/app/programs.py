@@ -387,6 +387,7 @@ def pingpong_with_itself_checks_every_byte_over_memif(directory):
         if client:
             client.kill()
 
+
 @case
 def a_wrong_option_of_eal_is_one_line(_):
     for name in ("perf", "pingpong", "testpmd"):
