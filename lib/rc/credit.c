@@ -88,6 +88,11 @@ bool rc_credit_is_used_up(const struct rc_qp *qp)
 	return qp->flow_control && left(&qp->credit) == 0;
 }
 
+bool rc_credit_may_come_unasked(const struct rc_qp *qp)
+{
+	return qp->flow_control && (!qp->credit.known || qp->credit.allowed == 0);
+}
+
 /* Entries that no unfinished message holds (F-2). */
 static uint32_t free_entries(const struct rc_qp *qp)
 {

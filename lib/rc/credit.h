@@ -37,4 +37,7 @@ uint8_t rc_credit_say(struct rc_qp *qp);
 /* With credits: the peer was told "none", or nothing yet, and now there are entries: an unasked ACK is due (F-4). */
 bool rc_credit_unsolicited_due(struct rc_qp *qp);
 
+/* May the peer tell credits without being asked? Only one who has said that there are none, or nothing yet (F-4). */
+bool rc_credit_may_come_unasked(const struct rc_qp *qp);
+
 #endif

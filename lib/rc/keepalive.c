@@ -49,6 +49,7 @@ void rc_keepalive_send(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 	qp->probe.due = false;
 	qp->keepalive.waiting = true;
 	qp->retry.ack_deadline_ns = now_ns + timeout_ns;
+	rc_retry_copy_sent(qp, 0, 1);
 	emit_empty_write(qp, 0, 0, out);
 	qp->counters[CNT_KEEPALIVES]++;
 }
@@ -90,6 +91,7 @@ void rc_keepalive_answered(struct rc_qp *qp, uint64_t now_ns)
 {
 	struct rc_retry *retry = &qp->retry;
 
+	rc_retry_echo_arrived(qp, true, now_ns);
 	qp->keepalive.waiting = false;
 	retry->retries_left = retry->retry_cnt;
 	if (!is_idle(qp))

@@ -11,7 +11,14 @@
  * whoever misses the oldest takes it, and NAKs what is missing behind it. Otherwise the newest goes, if it is no READ,
  * which is not asked for again, and behind it a duplicate of what is already acknowledged, an empty WRITE: it draws an
  * ACK that tells how far the peer has come, and never overtakes a response (S-8). When it comes and the response to the
- * oldest packet has not, that or the packet was lost.
+ * oldest packet has not, that or the packet was lost. But an ACK of the packet before the oldest may be another one: the
+ * late answer to an earlier copy, or credits that nobody asked for (F-4). So many as there may be of those are not
+ * believed; and the NAK that says why the oldest packet was refused may come right behind, so the end of a short wait
+ * decides.
+ *
+ * A peer that has no receive for the oldest packet drops what is behind it (R-3), and takes the oldest as soon as it has
+ * one: a copy of the newest behind a copy of that one would look like a gap. So the oldest is not sent along when it
+ * needs a receive.
  *
  * Which of two packets was answered nobody knows (T-5), so a peer that has become slower would be asked before each of
  * its responses, and never be timed. Hence Karn's rule: progress alone does not make waits short again, a measure does;
@@ -30,10 +37,12 @@
 
 struct rc_probe {
 	bool enabled;
-	bool due;             /* it leaves with the next transmit, in front of what is new */
-	bool deferred;        /* what is due, or will be, is an ask that was put off: nothing is missing */
-	bool behind_una;      /* an ACK of the packet before snd_una answers an empty WRITE of ours */
-	uint8_t tries;        /* each waits twice as long as the one before, until a round trip has been measured */
+	bool due;      /* it leaves with the next transmit, in front of what is new */
+	bool deferred; /* what is due, or will be, is an ask that was put off: nothing is missing */
+	bool answered; /* the deadline is the end of the wait for what may still say why: else the oldest was lost */
+	uint8_t behind_una; /* the ACK of the packet before snd_una that is the answer to an empty WRITE; 0: none is */
+	uint8_t unsure;     /* so many such ACKs may be answers to copies that left before snd_una did */
+	uint8_t tries;      /* each waits twice as long as the one before, until a round trip has been measured */
 	uint64_t deadline_ns; /* UINT64_MAX: not running */
 };
 
@@ -58,7 +67,7 @@ static inline void probe_start(struct rc_probe *probe, const struct rc_rtt *trip
 {
 	uint64_t patience = probe_pto_ns(probe, trip, timeout_ns);
 
-	probe->due = probe->deferred = false;
+	probe->due = probe->deferred = probe->answered = false;
 	probe->deadline_ns = probe->enabled && patience < timeout_ns ? now_ns + patience : UINT64_MAX;
 }
 
@@ -72,9 +81,34 @@ static inline void probe_defer(struct rc_probe *probe, const struct rc_rtt *trip
 
 	if (timeout_ns && delay_ns > timeout_ns / 4)
 		delay_ns = timeout_ns / 4;
-	probe->due = false;
+	probe->due = probe->answered = false;
 	probe->deferred = true;
 	probe->deadline_ns = now_ns + delay_ns;
+}
+
+/* An empty WRITE leaves: which ACK of the packet before snd_una answers it. unsolicited: one may come by itself. */
+static inline void probe_ask_behind(struct rc_probe *probe, bool unsolicited)
+{
+	if (probe->behind_una == 0)
+		probe->behind_una = (uint8_t)(1 + probe->unsure + unsolicited);
+}
+
+/* An ACK of the packet before snd_una has come; unasked: perhaps by itself. true: it answers an empty WRITE. */
+static inline bool probe_is_answer(struct rc_probe *probe, bool unasked)
+{
+	if (!unasked && probe->unsure > 0)
+		probe->unsure--;
+	return probe->behind_una > 0 && --probe->behind_una == 0;
+}
+
+/* It was: what may still say why comes now, or not at all. */
+static inline void probe_await_reason(struct rc_probe *probe, const struct rc_rtt *trip, uint64_t now_ns)
+{
+	uint64_t wait_ns = trip->srtt_ns / 8;
+
+	probe->due = probe->deferred = false;
+	probe->answered = true;
+	probe->deadline_ns = now_ns + (wait_ns > DEFER_SHORTEST_NS ? wait_ns : DEFER_SHORTEST_NS);
 }
 
 /* Something came, be it old or out of order: a sign of life. A wait that runs begins anew (T-6). */
@@ -88,7 +122,8 @@ static inline void probe_heard(struct rc_probe *probe, const struct rc_rtt *trip
 static inline void probe_stop(struct rc_probe *probe)
 {
 	probe->deadline_ns = UINT64_MAX;
-	probe->due = probe->deferred = probe->behind_una = false;
+	probe->due = probe->deferred = probe->answered = false;
+	probe->behind_una = 0;
 }
 
 #endif

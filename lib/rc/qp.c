@@ -267,7 +267,9 @@ void rc_qp_timeout(struct rc_qp *qp, uint64_t now_ns)
 		qp->credit.probe_deadline_ns = RC_NEVER;
 		qp->credit.probe = true;
 	}
-	if (qp->probe.deadline_ns <= now_ns) {
+	if (qp->probe.deadline_ns <= now_ns && qp->probe.answered) {
+		rc_retry_probe_answered(qp, now_ns);
+	} else if (qp->probe.deadline_ns <= now_ns) {
 		qp->probe.deadline_ns = RC_NEVER;
 		qp->probe.due = true;
 	}

@@ -116,6 +116,13 @@ struct rc_requester {
 	psn_t read_restart_end; /* READs were asked for again, in parts perhaps, up to here */
 };
 
+/* What copies of packets may still be answered with: it says that the peer lives, and nothing else. */
+struct rc_owed {
+	uint32_t responses; /* to READs and the like, a packet each */
+	uint32_t acks;      /* to SENDs, WRITEs and empty WRITEs */
+	psn_t limit; /* snd_max when a copy left last: the answer to what is first sent then comes behind all of it */
+};
+
 struct rc_retry {
 	uint64_t ack_deadline_ns; /* RC_NEVER: not running */
 	uint64_t rnr_deadline_ns; /* RC_NEVER: not waiting */
@@ -128,6 +135,7 @@ struct rc_retry {
 	bool rewound; /* snd_una has not moved since: `resent` counts */
 	bool resent;
 	bool resending; /* what lies from win.snd_nxt on has not gone out again yet; a probe is no resend */
+	bool echoes;    /* there is something in `owed` */
 
 	/* only looked at after a loss, and so on a line of their own */
 	uint64_t resent_ns;
@@ -135,6 +143,10 @@ struct rc_retry {
 	psn_t rnr_psn;      /* what the receiver is not ready for */
 	psn_t rewind_limit; /* first PSN never sent when the window was rewound */
 	psn_t heard;        /* the peer had taken everything before it when the window was rewound, or shows it since */
+	psn_t resent_end;   /* what was sent again since the window was rewound ends here */
+	psn_t flight_end;   /* and what may still be on its way from before */
+	bool timed_out;     /* nothing shows a loss: silence alone has rewound the window */
+	struct rc_owed owed;
 };
 
 struct rc_anomaly {

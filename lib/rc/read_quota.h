@@ -49,6 +49,12 @@ static inline void read_quota_notice_loss(struct rc_read_quota *quota, psn_t snd
 	quota->restart = quota->grown = snd_una;
 }
 
+/* Nothing has come for a whole ACK timeout: what the way carries in a round trip is found out from the start. */
+static inline void read_quota_notice_silence(struct rc_read_quota *quota, psn_t snd_una)
+{
+	*quota = (struct rc_read_quota){ .packets = READ_QUOTA_LEAST, .restart = snd_una, .grown = snd_una };
+}
+
 /* A whole quota may have come since it last changed. */
 static inline void read_quota_grow(struct rc_read_quota *quota, psn_t snd_una)
 {

@@ -391,6 +391,23 @@ NOINLINE bool receive_out_of_order(struct rc_qp *qp, const struct wire_packet *p
 }
 
 /*
+ * An RNR NAK has not left yet. What came behind its packet is dropped already, and the peer sends it again only when it
+ * hears of that: so it does, and this copy of the packet comes too early.
+ */
+static inline bool owes_rnr_nak(const struct rc_responder *resp)
+{
+	return (resp->due & WORK_NAK) && syndrome_class(resp->nak_syndrome) == SYNDROME_RNR_NAK;
+}
+
+NOINLINE bool drop_after_nak(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin)
+{
+	if (!origin_icrc_is_right(origin, packet->payload))
+		return false;
+	qp->counters[CNT_AFTER_NAK]++;
+	return true;
+}
+
+/*
  * The next request is judged as it comes: early or late after an RNR NAK (R-7, R-8), and takes effect before the next
  * one (S-17). While its ICRC is not known nothing happens but to memory that nobody may look at yet.
  */
@@ -402,6 +419,8 @@ INLINE bool receive_next(struct rc_qp *qp, uint32_t rule, const struct wire_pack
 	enum verdict verdict;
 	bool placed;
 
+	if (__builtin_expect(resp->nak_outstanding, 0) && owes_rnr_nak(resp))
+		return drop_after_nak(qp, packet, origin);
 	/* Judging may take an entry from a shared queue, which no stranger shall bring about. */
 	if (qp->shares_receives && (rule & TAKES) && !origin_icrc_is_right(origin, packet->payload))
 		return false;

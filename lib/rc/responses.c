@@ -170,12 +170,12 @@ static bool tell_news(struct rc_qp *qp, struct rc_outbox *out)
 	return false;
 }
 
-/* The ACK for duplicates, for which there is room, unless the one that follows says as much. */
+/* The ACK for duplicates, for which there is room, unless the ACK or NAK that follows says as much. */
 static void repeat_ack(struct rc_qp *qp, struct rc_outbox *out)
 {
 	struct rc_responder *resp = &qp->responder;
 
-	if (!(resp->due & WORK_ACK) || !psn_equal(rc_duplicate_acknowledged(qp), psn_previous(resp->epsn)))
+	if (!(resp->due & (WORK_ACK | WORK_NAK)) || !psn_equal(rc_duplicate_acknowledged(qp), psn_previous(resp->epsn)))
 		add_ack(qp_ack_of(qp, rc_duplicate_acknowledged(qp), qp_ack_syndrome(qp)), out);
 	resp->due &= (uint8_t)~WORK_REPEAT_ACK;
 }

@@ -6,6 +6,7 @@
 #include "rc/codes.h"
 #include "rc/fail.h"
 #include "rc/migration.h"
+#include "wire/hints.h"
 
 #define RNR_WITHOUT_LIMIT 7
 
@@ -22,16 +23,100 @@ void rc_retry_reset(struct rc_retry *retry)
 	};
 }
 
+/* ---- what copies are still answered with ---- */
+
+void rc_retry_copy_sent(struct rc_qp *qp, uint32_t responses, uint32_t acks)
+{
+	struct rc_owed *owed = &qp->retry.owed;
+
+	owed->responses += responses;
+	owed->acks += acks;
+	owed->limit = qp->win.snd_max;
+	qp->retry.echoes = true;
+}
+
+static uint8_t at_most_255(uint32_t count)
+{
+	return count < UINT8_MAX ? (uint8_t)count : UINT8_MAX;
+}
+
+/*
+ * snd_una has moved: a peer that has answered what first left behind the last copy has answered the copies before. Where
+ * it has got just there, the ACK that repeats itself may be the answer to one of them.
+ */
+NOINLINE void review_echoes(struct rc_qp *qp)
+{
+	struct rc_retry *retry = &qp->retry;
+	bool drained = psn_before(retry->owed.limit, qp->win.snd_una);
+
+	if (drained) {
+		retry->owed = (struct rc_owed){ 0 };
+		retry->echoes = false;
+	}
+	qp->probe.unsure = psn_equal(retry->owed.limit, qp->win.snd_una) ? at_most_255(retry->owed.acks) : 0;
+}
+
+/* Responses to READs and the like that were asked for and have not come, before the window is rewound. */
+static uint32_t responses_due(const struct rc_qp *qp, psn_t heard)
+{
+	const struct rc_sendwin *win = &qp->win;
+	uint32_t asked = psn_distance(win->snd_nxt, win->snd_una), got = psn_distance(heard, win->snd_una), due = 0;
+
+	if (qp->requester.rd_atomic_outstanding == 0)
+		return 0;
+	if (got > asked)
+		got = 0;
+	for (uint32_t slot = win->acked; slot != win->started; slot++) {
+		const struct rc_send_wqe *wqe = sendwin_slot(win, slot);
+		uint32_t begin = psn_distance(wqe->first_psn, win->snd_una), end = begin + wqe->psn_count;
+
+		if (slot == win->acked) /* which may lie on both sides of snd_una */
+			begin = 0, end = wqe->psn_count - psn_distance(win->snd_una, wqe->first_psn);
+		if (begin < got)
+			begin = got;
+		if (end > asked)
+			end = asked;
+		if (wqe_needs_response(wqe) && begin < end)
+			due += end - begin;
+	}
+	return due;
+}
+
+/* A sign of life that neither brings progress nor shows a loss: the silence that the timer measures begins anew. */
+static void put_off_timer(struct rc_retry *retry, uint64_t now_ns)
+{
+	if (retry->ack_deadline_ns != RC_NEVER && retry->timeout_ns)
+		retry->ack_deadline_ns = now_ns + retry->timeout_ns;
+}
+
+void rc_retry_echo_arrived(struct rc_qp *qp, bool ack, uint64_t now_ns)
+{
+	struct rc_retry *retry = &qp->retry;
+	uint32_t *owed = ack ? &retry->owed.acks : &retry->owed.responses;
+
+	if (!retry->echoes || *owed == 0)
+		return;
+	--*owed;
+	put_off_timer(retry, now_ns);
+}
+
+/* ---- what has left, and what has come ---- */
+
 void rc_retry_packets_sent(struct rc_qp *qp, psn_t psn, uint32_t packets, bool first, bool asks, uint64_t now_ns)
 {
 	struct rc_retry *retry = &qp->retry;
+	bool begins = first && psn_equal(psn, qp->win.snd_una);
 
+	if (begins) { /* a timer that runs is a keep-alive's, which need not wait any more */
+		retry->since_ns = now_ns;
+		retry->ack_deadline_ns = RC_NEVER;
+		retry->retries_left = retry->retry_cnt;
+		qp->keepalive.waiting = false;
+	}
 	if (retry->ack_deadline_ns == RC_NEVER && retry->timeout_ns)
 		retry->ack_deadline_ns = now_ns + retry->timeout_ns;
 	if (asks && (qp->probe.deadline_ns == RC_NEVER || qp->probe.deferred))
 		probe_start(&qp->probe, &qp->rtt, retry->timeout_ns, now_ns);
-	if (first && psn_equal(psn, qp->win.snd_una))
-		retry->since_ns = now_ns;
 	if (retry->rewound && !retry->resent && psn_equal(psn, retry->rewind_psn)) {
 		retry->resent = true;
 		retry->resent_ns = now_ns;
@@ -46,6 +131,26 @@ void rc_retry_packets_sent(struct rc_qp *qp, psn_t psn, uint32_t packets, bool f
 static bool is_before_rnr(const struct rc_qp *qp)
 {
 	return psn_distance(qp->retry.rnr_psn, qp->win.snd_una) < sendwin_outstanding(&qp->win);
+}
+
+/*
+ * Silence alone has rewound the window, and now the peer has answered what has not been sent again since: nothing was
+ * lost, it was only slow, and goes on with what it was sent first. Returns how much is in flight.
+ */
+NOINLINE uint32_t look_back(struct rc_qp *qp, uint32_t in_flight)
+{
+	struct rc_retry *retry = &qp->retry;
+
+	if (!retry->timed_out || !psn_before(retry->resent_end, qp->win.snd_una) ||
+	    psn_before(retry->flight_end, qp->win.snd_una))
+		return in_flight;
+	rc_sendwin_skip(&qp->win, retry->flight_end);
+	if (psn_equal(qp->win.snd_nxt, qp->win.snd_max))
+		retry_caught_up(retry);
+	read_quota_reset(&qp->quota, qp->win.snd_una);
+	loss_quota_reset(&qp->requester.loss_quota);
+	qp_set_window(qp);
+	return psn_distance(qp->win.snd_nxt, qp->win.snd_una);
 }
 
 void rc_retry_progress_made(struct rc_qp *qp, uint64_t now_ns)
@@ -65,7 +170,11 @@ void rc_retry_progress_made(struct rc_qp *qp, uint64_t now_ns)
 	retry->rnr_left = retry->rnr_retry;
 	retry->rewound = false;
 	retry->since_ns = now_ns;
-	qp->probe.behind_una = false;
+	qp->probe.behind_una = 0;
+	if (__builtin_expect(retry->echoes, 0))
+		review_echoes(qp);
+	if (__builtin_expect(retry->resending, 0))
+		in_flight = look_back(qp, in_flight);
 	if (retry_waits_for_receiver(retry) && is_before_rnr(qp))
 		return; /* responses to what came before it do not end the wait */
 	retry->rnr_deadline_ns = RC_NEVER;
@@ -92,7 +201,7 @@ void rc_retry_set_timeout(struct rc_qp *qp, uint64_t timeout_ns)
 }
 
 /* T-2: the oldest PSN that is not acknowledged goes out next, and everything behind it. */
-static void rewind_to_una(struct rc_qp *qp, psn_t heard)
+static void rewind_to_una(struct rc_qp *qp, psn_t heard, bool timed_out)
 {
 	struct rc_retry *retry = &qp->retry;
 
@@ -101,9 +210,15 @@ static void rewind_to_una(struct rc_qp *qp, psn_t heard)
 	retry->rewind_psn = qp->win.snd_una;
 	retry->rewind_limit = qp->win.snd_max;
 	retry->heard = heard;
+	if (!retry->resending || !retry->timed_out)
+		retry->flight_end = qp->win.snd_nxt;
+	retry->resent_end = qp->win.snd_una;
+	retry->timed_out = timed_out;
 	rtt_forget(&qp->rtt);
 	retry->ack_deadline_ns = RC_NEVER;
 	probe_stop(&qp->probe);
+	rc_retry_copy_sent(qp, responses_due(qp, heard), 0);
+	qp->probe.unsure = at_most_255(retry->owed.acks);
 	retry->resending = rc_sendwin_rewind(&qp->win);
 }
 
@@ -120,7 +235,7 @@ void rc_retry_path_changed(struct rc_qp *qp)
 	qp->probe.tries = 0;
 	/* In an RNR wait the window is rewound already. */
 	if (!psn_equal(qp->win.snd_una, qp->win.snd_max) && !retry_waits_for_receiver(retry))
-		rewind_to_una(qp, qp->win.snd_una);
+		rewind_to_una(qp, qp->win.snd_una, false);
 }
 
 void rc_retry_migrate(struct rc_qp *qp)
@@ -144,9 +259,12 @@ static void transport_failed(struct rc_qp *qp, enum uroce_cause cause, psn_t hea
 	}
 	retry->retries_left--;
 	loss_quota_notice_loss(&qp->requester.loss_quota);
-	read_quota_notice_loss(&qp->quota, qp->win.snd_una);
+	if (cause == UROCE_CAUSE_TIMEOUT)
+		read_quota_notice_silence(&qp->quota, qp->win.snd_una);
+	else
+		read_quota_notice_loss(&qp->quota, qp->win.snd_una);
 	qp_set_window(qp);
-	rewind_to_una(qp, heard);
+	rewind_to_una(qp, heard, cause == UROCE_CAUSE_TIMEOUT);
 }
 
 void rc_retry_timer_expired(struct rc_qp *qp)
@@ -222,16 +340,6 @@ static void response_was_lost(struct rc_qp *qp, psn_t heard, uint64_t now_ns)
 }
 
 /*
- * A long response to what was asked before the rewind is still coming: the peer is alive, and the response to what was
- * asked again comes behind it. It goes forward and has an end, so the timer is put off for so long and no longer.
- */
-static void put_off_timer(struct rc_retry *retry, uint64_t now_ns)
-{
-	if (retry->ack_deadline_ns != RC_NEVER)
-		retry->ack_deadline_ns = now_ns + retry->timeout_ns;
-}
-
-/*
  * A response of what was sent before the last rewind: where they come out of order, nothing tells one of the old flight
  * from one of the new. It shows that the peer lives: whether the last retry was in vain is for the ACK timer to say.
  */
@@ -245,30 +353,38 @@ static bool is_for_the_timer(const struct rc_qp *qp, psn_t psn)
 
 void rc_retry_response_missing(struct rc_qp *qp, psn_t trigger, uint64_t now_ns)
 {
-	psn_t heard = qp->retry.heard;
 	bool old = goes_on_with_old_flight(qp, trigger);
 
 	probe_heard(&qp->probe, &qp->rtt, qp->retry.timeout_ns, now_ns);
-	if (old && !psn_equal(qp->retry.heard, heard))
-		put_off_timer(&qp->retry, now_ns);
+	rc_retry_echo_arrived(qp, false, now_ns);
 	if (!old && !is_for_the_timer(qp, trigger))
 		response_was_lost(qp, psn_next(trigger), now_ns);
 }
 
 void rc_retry_ack_skipped_response(struct rc_qp *qp, psn_t trigger, uint64_t now_ns)
 {
-	bool old = goes_on_with_old_flight(qp, trigger), probed = qp->probe.behind_una;
+	bool old = goes_on_with_old_flight(qp, trigger), probed = qp->probe.behind_una > 0;
 
-	qp->probe.behind_una = false;
+	qp->probe.behind_una = 0;
+	rc_retry_echo_arrived(qp, true, now_ns);
 	probe_heard(&qp->probe, &qp->rtt, qp->retry.timeout_ns, now_ns);
 	if (!old || probed)
 		response_was_lost(qp, psn_next(trigger), now_ns);
 }
 
+void rc_retry_una_still_missing(struct rc_qp *qp, bool unasked, uint64_t now_ns)
+{
+	if (!unasked)
+		rc_retry_echo_arrived(qp, true, now_ns);
+	if (probe_is_answer(&qp->probe, unasked))
+		probe_await_reason(&qp->probe, &qp->rtt, now_ns);
+	else
+		probe_heard(&qp->probe, &qp->rtt, qp->retry.timeout_ns, now_ns);
+}
+
 void rc_retry_probe_answered(struct rc_qp *qp, uint64_t now_ns)
 {
-	qp->probe.behind_una = false;
-	probe_heard(&qp->probe, &qp->rtt, qp->retry.timeout_ns, now_ns);
+	probe_start(&qp->probe, &qp->rtt, qp->retry.timeout_ns, now_ns);
 	response_was_lost(qp, qp->win.snd_una, now_ns);
 }
 
@@ -287,7 +403,7 @@ void rc_retry_rnr_nak_arrived(struct rc_qp *qp, psn_t psn, uint32_t code, uint64
 	}
 	if (retry->rnr_retry != RNR_WITHOUT_LIMIT)
 		retry->rnr_left--;
-	rewind_to_una(qp, qp->win.snd_una);
+	rewind_to_una(qp, qp->win.snd_una, false);
 	retry->rnr_psn = psn;
 	retry->rnr_deadline_ns = now_ns + rc_codes_rnr_ns(code);
 }

@@ -60,8 +60,28 @@ void rc_retry_set_timeout(struct rc_qp *qp, uint64_t timeout_ns);
 /* Has the peer taken the packet at psn, which is unanswered? Known of what it has answered something behind. */
 bool rc_retry_peer_has(const struct rc_qp *qp, psn_t psn);
 
-/* An ACK of the packet before snd_una answers the probe of a READ: what snd_una waits for was lost. */
+/* An ACK of the packet before snd_una has come: perhaps the answer to an empty WRITE of ours, or credits unasked. */
+void rc_retry_una_still_missing(struct rc_qp *qp, bool unasked, uint64_t now_ns);
+
+/* It was the answer, and nothing has come behind it: what snd_una waits for was lost. */
 void rc_retry_probe_answered(struct rc_qp *qp, uint64_t now_ns);
+
+/* A copy of something that may be answered already has left: it may draw so many responses, or ACKs. */
+void rc_retry_copy_sent(struct rc_qp *qp, uint32_t responses, uint32_t acks);
+
+/* A response has come that is of no use: responses of that kind may be owed for copies, and are signs of life. */
+void rc_retry_echo_arrived(struct rc_qp *qp, bool ack, uint64_t now_ns);
+
+/*
+ * Packets up to `end` have gone out once more, so many of them SENDs and WRITEs. A peer that has them already answers each
+ * copy, whether that asks or not (S-8).
+ */
+static inline void retry_resent(struct rc_qp *qp, psn_t end, uint32_t messages)
+{
+	qp->retry.resent_end = end;
+	if (messages > 0)
+		rc_retry_copy_sent(qp, 0, messages);
+}
 
 /* An RNR NAK for psn arrived, of the oldest request, whatever kind that is, with this timer code. */
 void rc_retry_rnr_nak_arrived(struct rc_qp *qp, psn_t psn, uint32_t code, uint64_t now_ns);

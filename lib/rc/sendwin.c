@@ -268,6 +268,21 @@ bool rc_sendwin_rewind(struct rc_sendwin *win)
 	return !psn_equal(win->snd_nxt, win->snd_max);
 }
 
+void rc_sendwin_skip(struct rc_sendwin *win, psn_t end)
+{
+	uint32_t ahead = psn_distance(end, win->snd_una);
+
+	win->snd_nxt = end;
+	win->cursor = win->acked;
+	while (win->cursor != win->started) {
+		psn_t next = psn_next(sendwin_last_psn(sendwin_slot(win, win->cursor)));
+
+		if (ahead < psn_distance(next, win->snd_una))
+			return;
+		win->cursor++;
+	}
+}
+
 void rc_sendwin_advance(struct rc_sendwin *win, psn_t end)
 {
 	const struct rc_send_wqe *wqe = sendwin_slot(win, win->cursor);

@@ -117,6 +117,9 @@ bool rc_sendwin_ack_through(struct rc_sendwin *win, psn_t end);
 /* The next packet to go out is the one of snd_una. Returns whether anything is to be sent again. */
 bool rc_sendwin_rewind(struct rc_sendwin *win);
 
+/* What was to go out again before `end`, which has left once, need not. */
+void rc_sendwin_skip(struct rc_sendwin *win, psn_t end);
+
 /* The packet(s) up to, not including, `end` went out. */
 void rc_sendwin_advance(struct rc_sendwin *win, psn_t end);
 

@@ -2,8 +2,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rc/tail_probe.h"
 
+#include "rc/credit.h"
 #include "rc/keepalive.h"
 #include "rc/request.h"
+#include "rc/retry.h"
 
 /* The newest packet that has left, and has left again if the window was rewound. */
 static psn_t newest_psn(const struct rc_sendwin *win)
@@ -36,6 +38,7 @@ static bool add_probe(struct rc_qp *qp, psn_t psn, struct rc_outbox *out)
 	}
 	if (cause != UROCE_CAUSE_NONE)
 		return false;
+	rc_retry_copy_sent(qp, wqe_needs_response(wqe), !wqe_needs_response(wqe));
 	qp->counters[CNT_EARLY_PROBES]++;
 	return true;
 }
@@ -55,7 +58,8 @@ static void add_empty_write(struct rc_qp *qp, enum rc_counter counter, struct rc
 {
 	const struct rc_send_wqe *oldest = sendwin_slot(&qp->win, qp->win.acked);
 
-	qp->probe.behind_una = true;
+	probe_ask_behind(&qp->probe, rc_credit_may_come_unasked(qp));
+	rc_retry_copy_sent(qp, 0, 1);
 	emit_empty_write(qp, oldest->remote_va, oldest->rkey, out);
 	qp->counters[counter]++;
 }
@@ -85,7 +89,8 @@ bool rc_tail_probe_send(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out
 	}
 	if (wqe_needs_response(wqe) || is_long_read(sendwin_slot(&qp->win, rc_sendwin_owner(&qp->win, newest))))
 		newest = oldest;
-	small = psn_equal(oldest, newest) || payload_bytes(qp, oldest) + payload_bytes(qp, newest) <= qp->mtu_bytes;
+	small = psn_equal(oldest, newest) || (!(wqe->needs & NEEDS_RECEIVE) &&
+					      payload_bytes(qp, oldest) + payload_bytes(qp, newest) <= qp->mtu_bytes);
 	if (small && !is_long_read(wqe))
 		sent = add_probe(qp, oldest, out);
 	if (!psn_equal(oldest, newest) && outbox_has_packet_room(out))

@@ -378,9 +378,76 @@ Test(keepalive, its_answer_does_not_stop_the_timer_of_a_request)
 	pair_cut(pair);
 	wait_until_due(pair);
 	pair_transmit(pair, A);
+	pair->now_ns += TIMEOUT_NS / 2;
 	pair_write(pair, 2, 8);
 	pair_transmit(pair, A);
+	pair->now_ns += TIMEOUT_NS / 4;
 	pair_respond(pair, ack_packet(0, SYNDROME_PLAIN_ACK, 1));
-	cr_assert_eq(retry->ack_deadline_ns, pair->now_ns + TIMEOUT_NS);
+	cr_assert_geq(retry->ack_deadline_ns, pair->now_ns + TIMEOUT_NS / 4 * 3);
+	cr_assert_leq(retry->ack_deadline_ns, pair->now_ns + TIMEOUT_NS);
+	pair_close(pair);
+}
+
+/* A request that leaves while the keep-alive waits has a timer and a budget of its own: it has only just been sent. */
+Test(keepalive, a_request_that_overtakes_it_is_given_its_whole_time)
+{
+	RULE("T-1");
+	RULE("T-3");
+	for (uint32_t spent = 0; spent < 2; spent++) { /* retries that the keep-alive has cost */
+		struct pair *pair = open_idle(&(struct pair_options){ .retry_cnt = 1 });
+		struct rc_qp *qp = pair->side[A].qp;
+
+		pair_cut(pair);
+		while (qp->counters[CNT_KEEPALIVES] <= spent)
+			cr_assert(pair_fire(pair));
+		pair->now_ns = qp->retry.ack_deadline_ns - 1000;
+		pair_write(pair, 2, 8);
+		pair_transmit(pair, A);
+		cr_assert_eq(qp->retry.ack_deadline_ns, pair->now_ns + TIMEOUT_NS);
+		cr_assert_eq(qp->retry.retries_left, 1);
+		cr_assert_not(qp->keepalive.waiting);
+		pair_close(pair);
+	}
+}
+
+/* Without an ACK timer the keep-alive has one, and requests have none (TC-E-12). */
+Test(keepalive, a_request_that_overtakes_it_inherits_no_timer_where_there_is_none)
+{
+	struct pair *pair = open_idle(&(struct pair_options){ 0 });
+	struct rc_qp *qp = pair->side[A].qp;
+
+	RULE("T-1");
+	rc_retry_set_timeout(qp, 0);
+	pair_cut(pair);
+	wait_until_due(pair);
+	pair_transmit(pair, A);
+	cr_assert_neq(qp->retry.ack_deadline_ns, RC_NEVER);
+	pair->now_ns += INTERVAL_NS - 1000;
+	pair_write(pair, 2, 8);
+	pair_transmit(pair, A);
+	cr_assert_eq(qp->retry.ack_deadline_ns, RC_NEVER);
+	run_until(pair, pair->now_ns + 4 * INTERVAL_NS);
+	expect_counts(pair, A, CNT_LOCAL_ACK_TIMEOUT_ERR, 0);
+	pair_close(pair);
+}
+
+/* The answer to a keep-alive that was overtaken is one of the past; what is asked about since is asked about. */
+Test(keepalive, overtaken_it_waits_for_nothing_any_more)
+{
+	struct pair *pair = open_idle(&(struct pair_options){ 0 });
+	struct rc_qp *qp = pair->side[A].qp;
+
+	RULE("T-1");
+	RULE("Q-8");
+	pair_cut(pair);
+	wait_until_due(pair);
+	pair_transmit(pair, A);
+	pair_write(pair, 2, 8);
+	pair_transmit(pair, A);
+	pair_respond(pair, ack_packet(1, SYNDROME_PLAIN_ACK, 2));
+	expect_completes(pair, A, "wr=2 WRITE SUCCESS");
+	cr_assert_not(qp->keepalive.waiting);
+	pair_respond(pair, ack_packet(1, SYNDROME_PLAIN_ACK, 2));
+	expect_counts(pair, A, CNT_STALE_RESPONSE, 1);
 	pair_close(pair);
 }

@@ -23,13 +23,20 @@ static bool befalls(struct sim_world *world, struct sim_end *end, struct sim_ran
 	return true;
 }
 
+#define STALL_TROUBLES 20u
+
 /* ---- machines ---- */
 
 static void trouble_node(struct sim_world *world, uint32_t node)
 {
 	for (uint32_t i = 0; i < world->config.connections * 2; i++) {
-		if (world->ends[i].node == node)
-			sim_world_trouble(world, &world->ends[i], 20);
+		struct sim_end *end = &world->ends[i];
+
+		if (end->node != node)
+			continue;
+		sim_world_trouble(world, end, STALL_TROUBLES);
+		end->stalls += STALL_TROUBLES;
+		world_peer(world, end)->stalls += STALL_TROUBLES;
 	}
 }
 

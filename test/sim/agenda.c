@@ -14,7 +14,7 @@ static bool comes_before(const struct sim_due *a, const struct sim_due *b)
 	return a->when_ns != b->when_ns ? a->when_ns < b->when_ns : a->order < b->order;
 }
 
-void sim_agenda_add(struct sim_agenda *agenda, struct sim_due due)
+void sim_agenda_put_off(struct sim_agenda *agenda, struct sim_due due)
 {
 	uint32_t at = agenda->count++;
 
@@ -22,13 +22,18 @@ void sim_agenda_add(struct sim_agenda *agenda, struct sim_due due)
 		agenda->room = agenda->room ? agenda->room * 2 : 256;
 		agenda->heap = realloc(agenda->heap, agenda->room * sizeof(*agenda->heap));
 	}
-	due.order = agenda->next_order++;
 	agenda->busy += is_work(&due);
 	while (at > 0 && comes_before(&due, &agenda->heap[(at - 1) / 2])) {
 		agenda->heap[at] = agenda->heap[(at - 1) / 2];
 		at = (at - 1) / 2;
 	}
 	agenda->heap[at] = due;
+}
+
+void sim_agenda_add(struct sim_agenda *agenda, struct sim_due due)
+{
+	due.order = agenda->next_order++;
+	sim_agenda_put_off(agenda, due);
 }
 
 bool sim_agenda_take(struct sim_agenda *agenda, struct sim_due *due)

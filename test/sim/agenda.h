@@ -36,6 +36,8 @@ struct sim_agenda {
 	uint64_t next_order;
 };
 
+/* What was taken, and is due later: it keeps its age, so what came first goes first. */
+void sim_agenda_put_off(struct sim_agenda *agenda, struct sim_due due);
 void sim_agenda_add(struct sim_agenda *agenda, struct sim_due due);
 /* false: there is nothing. */
 bool sim_agenda_take(struct sim_agenda *agenda, struct sim_due *due);

@@ -220,6 +220,11 @@ static void arrive_expected(struct sim_world *world, struct sim_end *end, const 
 	struct sim_model *model = &end->model;
 	struct sim_message *message;
 
+	if (model->nak_expected &&
+	    model->rnr_out) { /* the NAK has to leave first, or what is behind is never sent again */
+		model->counts[CNT_AFTER_NAK]++;
+		return;
+	}
 	model->nak_out = model->rnr_out = model->nak_expected = false;
 	if (model->message >= peer->posted) {
 		sim_world_fail(world, "QP %u: a request arrives that was never posted", end->index);

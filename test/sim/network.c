@@ -297,7 +297,7 @@ static void receive(struct sim_world *world, struct sim_end *end, const struct s
 
 	if (frame->forged && verdict.right && drop == CNT_COUNTERS)
 		sim_model_taint(world, end);
-	if (frame->disturbed)
+	if (frame->disturbed || frame->life != world->ends[frame->from].life)
 		sim_world_trouble(world, end, 1);
 	sim_trace_received(world, end, packet, verdict.right ? drop : CNT_PORT_RX_ICRC);
 	if (drop == CNT_COUNTERS) {
@@ -315,6 +315,8 @@ static void receive(struct sim_world *world, struct sim_end *end, const struct s
 		sim_world_wake_after(world, end, wire_opcode(packet->opcode)->response);
 		sim_world_arm(world, end);
 	} else {
+		if (drop != CNT_PORT_EARLY_RESPONSE) /* its peer has made no request yet */
+			sim_world_trouble(world, end, 1);
 		sim_model_refused(world, end, packet, origin, drop);
 	}
 	if (drop != CNT_COUNTERS)
@@ -344,6 +346,7 @@ static bool arrive(struct sim_world *world, struct sim_frame *frame)
 	end = find_end(world, frame->to_node, packet.dest_qpn);
 	if (end == NULL) {
 		node->drops[CNT_PORT_UNKNOWN_QPN]++;
+		sim_world_trouble(world, &world->ends[frame->from], 1);
 		return false;
 	}
 	if (sim_slow_hold(world, end, frame, !wire_opcode(packet.opcode)->response))

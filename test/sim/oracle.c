@@ -297,12 +297,30 @@ void sim_oracle_event(struct sim_world *world, struct sim_end *end, const struct
 		if (world->config.rates[FAULT_FORGE] == 0 && world->config.rates[FAULT_REPLAY] == 0 &&
 		    world_connection(world, end)->lives == 1)
 			sim_world_fail(world, "QP %u: an alarm, and nobody guesses", end->index);
-	} else if (event->type != UROCE_EVENT_PATH_MIG_ERR && event->type != UROCE_EVENT_QP_LAST_WQE_REACHED) {
+	} else if (event->type == UROCE_EVENT_PATH_MIG_ERR) {
+		sim_world_trouble(world, end, 1); /* what has raised it was dropped */
+	} else if (event->type != UROCE_EVENT_QP_LAST_WQE_REACHED) {
 		sim_world_fail(world, "QP %u: event %u", end->index, event->type);
 	}
 }
 
 /* ---- at any time ---- */
+
+/*
+ * T-3, T-5: where the wire loses, doubles, damages and reorders nothing, nobody sees a loss, however slow a peer is, or
+ * without receives, or whatever it says by itself.
+ */
+static void check_calm(struct sim_world *world, const struct sim_end *end)
+{
+	const uint64_t *counters = end->qp->counters,
+		       *before = end->model.counts; /* this life: the model counts none */
+
+	if (end->all_troubles > end->stalls || world_connection(world, end)->tainted)
+		return;
+	if (counters[CNT_IMPLIED_NAK_SEQ_ERR] > before[CNT_IMPLIED_NAK_SEQ_ERR] ||
+	    counters[CNT_PACKET_SEQ_ERR] > before[CNT_PACKET_SEQ_ERR])
+		sim_world_fail(world, "QP %u: a loss was seen, and nothing was lost", end->index);
+}
 
 void sim_oracle_check(struct sim_world *world, struct sim_end *end)
 {
@@ -314,6 +332,7 @@ void sim_oracle_check(struct sim_world *world, struct sim_end *end)
 		end->failed = true;
 		sim_app_failed(world, end);
 	}
+	check_calm(world, end);
 	if (qp->win.acked - qp->win.head > qp->win.tail - qp->win.head ||
 	    qp->win.started - qp->win.acked > qp->win.tail - qp->win.acked)
 		sim_world_fail(world, "QP %u: the indexes of the send window are out of order", end->index);

@@ -13,7 +13,9 @@
 #include "sim/swarm.h"
 
 #define STREAM_CONFIG 0
-#define CONFIG_PACE 1 /* a draw of its own, so that those of the rest stay what they were */
+/* Draws of their own, so that those of the rest stay what they were. */
+#define CONFIG_PACE 1
+#define CONFIG_CALM 2
 #define HOUR_NS 3600000000000ull
 #define HOURS_MESSAGES 20000u
 
@@ -128,6 +130,32 @@ static void draw_pace(struct sim_random *random, struct sim_config *config)
 		config->timeout++;
 }
 
+/*
+ * A fourth of the seeds have a wire that does no harm, and all that an ask for an ACK may cross: credits, waits for
+ * receives, requests that wait for others, unsignaled ones. What is spent there is spent for nothing (T-3, T-5).
+ */
+static void draw_calm(struct sim_random *random, struct sim_config *config)
+{
+	static const enum sim_fault_kind harm[] = { FAULT_LOSS,    FAULT_BURST,    FAULT_DUP,
+						    FAULT_REORDER, FAULT_TRUNCATE, FAULT_CORRUPT,
+						    FAULT_FORGE,   FAULT_REPLAY,   FAULT_BLACKHOLE };
+
+	if (!random_chance(random, 250000))
+		return;
+	for (uint32_t i = 0; i < sizeof(harm) / sizeof(harm[0]); i++)
+		config->rates[harm[i]] = 0;
+	config->pace.early = 0;
+	config->credits = random_chance(random, 500000);
+	config->no_probe = random_chance(random, 100000);
+	config->signaled = (uint32_t)PICK(random, 0, 50000, 300000);
+	config->retry_cnt = (uint8_t)PICK(random, 7, 7, 1, 0);
+	config->receive_delay_ns = PICK(random, 0, 10000, 100000, 1000000);
+	config->weights[UROCE_WR_SEND] += (uint32_t)PICK(random, 0, 3, 10);
+	config->weights[UROCE_WR_RDMA_READ] += (uint32_t)PICK(random, 0, 1, 3);
+	config->weights[UROCE_WR_BIND_MW] += (uint32_t)PICK(random, 0, 1, 3);
+	config->rates[FAULT_DRAIN] = (uint32_t)PICK(random, 0, 0, 100000);
+}
+
 static void draw_faults(struct sim_random *random, struct sim_config *config)
 {
 	uint32_t *rates = config->rates;
@@ -238,6 +266,7 @@ void sim_swarm_draw(const struct sim_options *options, struct sim_config *config
 {
 	struct sim_random random = random_stream(options->seed, STREAM_CONFIG, 0);
 	struct sim_random pace = random_stream(options->seed, STREAM_CONFIG, CONFIG_PACE);
+	struct sim_random calm = random_stream(options->seed, STREAM_CONFIG, CONFIG_CALM);
 
 	memset(config, 0, sizeof(*config));
 	if (options->steady) {
@@ -250,6 +279,7 @@ void sim_swarm_draw(const struct sim_options *options, struct sim_config *config
 		draw_network(&random, config);
 		draw_pace(&pace, config);
 		draw_faults(&random, config);
+		draw_calm(&calm, config);
 		config->messages = (uint32_t)random_between(&random, 20, 100);
 		config->messages *= (uint32_t)PICK(&random, 1, 1, 3, 20, 60);
 		if (config->stop_after == MILLION)

@@ -250,7 +250,7 @@ static void arrive(struct sim_world *world, struct sim_due *due)
 	due->frame->served = true;
 	if (served_ns > world->now_ns) {
 		due->when_ns = served_ns;
-		sim_agenda_add(&world->agenda, *due);
+		sim_agenda_put_off(&world->agenda, *due);
 	} else {
 		sim_network_arrive(world, due->frame);
 	}
@@ -266,7 +266,7 @@ static void run_due(struct sim_world *world, struct sim_due *due)
 		if (end && end->timer_ns == due->when_ns)
 			end->timer_ns = until;
 		due->when_ns = until;
-		sim_agenda_add(&world->agenda, *due);
+		sim_agenda_put_off(&world->agenda, *due);
 	} else if (due->kind == DUE_ARRIVAL) {
 		arrive(world, due);
 	} else if (due->kind == DUE_CLOSE) {

@@ -140,6 +140,7 @@ struct sim_end {
 	struct sim_frame *held, *held_last; /* requests that a serial node has not looked at yet */
 	uint32_t troubles,
 		all_troubles; /* faults that befell the connection since snd_una moved; and since it was set up */
+	uint32_t stalls;      /* of those: a node stood still, or its clock jumped, and no frame came to harm */
 
 	/* its way to the peer */
 	uint64_t frames_sent; /* in all lives: the number of a frame */

@@ -80,7 +80,8 @@ Test(probe, stop_and_reset_leave_nothing_running)
 	struct rc_qp *qp = create();
 
 	RULE("T-1");
-	qp->probe.due = qp->probe.behind_una = true;
+	qp->probe.due = true;
+	qp->probe.behind_una = 1;
 	qp->probe.deadline_ns = 1;
 	probe_stop(&qp->probe);
 	cr_assert(!qp->probe.due && !qp->probe.behind_una && qp->probe.deadline_ns == RC_NEVER);
