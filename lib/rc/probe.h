@@ -86,11 +86,16 @@ static inline void probe_defer(struct rc_probe *probe, const struct rc_rtt *trip
 	probe->deadline_ns = now_ns + delay_ns;
 }
 
-/* An empty WRITE leaves: which ACK of the packet before snd_una answers it. unsolicited: one may come by itself. */
-static inline void probe_ask_behind(struct rc_probe *probe, bool unsolicited)
+/*
+ * An empty WRITE leaves: which ACK of the packet before snd_una answers it. Where packets are being lost the first does,
+ * for waiting for another costs more than believing the wrong one. unsolicited: one may come by itself.
+ */
+static inline void probe_ask_behind(struct rc_probe *probe, bool losing, bool unsolicited)
 {
+	uint32_t others = unsolicited + (losing ? 0u : probe->unsure);
+
 	if (probe->behind_una == 0)
-		probe->behind_una = (uint8_t)(1 + probe->unsure + unsolicited);
+		probe->behind_una = others < UINT8_MAX ? (uint8_t)(1 + others) : UINT8_MAX;
 }
 
 /* An ACK of the packet before snd_una has come; unasked: perhaps by itself. true: it answers an empty WRITE. */

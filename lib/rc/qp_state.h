@@ -120,7 +120,8 @@ struct rc_requester {
 struct rc_owed {
 	uint32_t responses; /* to READs and the like, a packet each */
 	uint32_t acks;      /* to SENDs, WRITEs and empty WRITEs */
-	psn_t limit; /* snd_max when a copy left last: the answer to what is first sent then comes behind all of it */
+	psn_t first,
+		limit; /* snd_max when the first of them left, and the last: the answer to what is newer comes behind */
 };
 
 struct rc_retry {
@@ -146,6 +147,7 @@ struct rc_retry {
 	psn_t resent_end;   /* what was sent again since the window was rewound ends here */
 	psn_t flight_end;   /* and what may still be on its way from before */
 	bool timed_out;     /* nothing shows a loss: silence alone has rewound the window */
+	bool loses;         /* a loss was seen, and since then not much has come without one */
 	struct rc_owed owed;
 };
 

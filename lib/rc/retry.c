@@ -32,6 +32,8 @@ void rc_retry_copy_sent(struct rc_qp *qp, uint32_t responses, uint32_t acks)
 	owed->responses += responses;
 	owed->acks += acks;
 	owed->limit = qp->win.snd_max;
+	if (!qp->retry.echoes)
+		owed->first = owed->limit;
 	qp->retry.echoes = true;
 }
 
@@ -41,19 +43,24 @@ static uint8_t at_most_255(uint32_t count)
 }
 
 /*
- * snd_una has moved: a peer that has answered what first left behind the last copy has answered the copies before. Where
- * it has got just there, the ACK that repeats itself may be the answer to one of them.
+ * snd_una has moved: a peer that has answered what first left behind the last copy has answered the copies before. Until
+ * then an ACK that repeats itself may be the answer to one of them, if the oldest packet left behind any.
  */
 NOINLINE void review_echoes(struct rc_qp *qp)
 {
 	struct rc_retry *retry = &qp->retry;
-	bool drained = psn_before(retry->owed.limit, qp->win.snd_una);
+	struct rc_owed *owed = &retry->owed;
 
-	if (drained) {
-		retry->owed = (struct rc_owed){ 0 };
+	if (psn_before(owed->limit, qp->win.snd_una)) {
+		*owed = (struct rc_owed){ 0 };
 		retry->echoes = false;
 	}
-	qp->probe.unsure = psn_equal(retry->owed.limit, qp->win.snd_una) ? at_most_255(retry->owed.acks) : 0;
+	qp->probe.unsure = psn_before(qp->win.snd_una, owed->first) ? 0 : at_most_255(owed->acks);
+}
+
+bool rc_retry_is_losing(const struct rc_qp *qp)
+{
+	return qp->retry.loses && !loss_quota_is_full(&qp->requester.loss_quota);
 }
 
 /* Responses to READs and the like that were asked for and have not come, before the window is rewound. */
@@ -147,9 +154,11 @@ NOINLINE uint32_t look_back(struct rc_qp *qp, uint32_t in_flight)
 	rc_sendwin_skip(&qp->win, retry->flight_end);
 	if (psn_equal(qp->win.snd_nxt, qp->win.snd_max))
 		retry_caught_up(retry);
-	read_quota_reset(&qp->quota, qp->win.snd_una);
-	loss_quota_reset(&qp->requester.loss_quota);
-	qp_set_window(qp);
+	if (!rc_retry_is_losing(qp)) {
+		read_quota_reset(&qp->quota, qp->win.snd_una);
+		loss_quota_reset(&qp->requester.loss_quota);
+		qp_set_window(qp);
+	}
 	return psn_distance(qp->win.snd_nxt, qp->win.snd_una);
 }
 
@@ -228,6 +237,7 @@ void rc_retry_path_changed(struct rc_qp *qp)
 
 	retry->timeout_ns = rc_codes_timeout_ns(qp->timeout);
 	retry->retries_left = retry->retry_cnt;
+	retry->loses = false;
 	rc_rtt_reset(&qp->rtt);
 	loss_quota_reset(&qp->requester.loss_quota);
 	read_quota_reset(&qp->quota, qp->win.snd_una);
@@ -258,6 +268,7 @@ static void transport_failed(struct rc_qp *qp, enum uroce_cause cause, psn_t hea
 		return;
 	}
 	retry->retries_left--;
+	retry->loses = rc_retry_is_losing(qp) || cause != UROCE_CAUSE_TIMEOUT;
 	loss_quota_notice_loss(&qp->requester.loss_quota);
 	if (cause == UROCE_CAUSE_TIMEOUT)
 		read_quota_notice_silence(&qp->quota, qp->win.snd_una);
@@ -376,10 +387,12 @@ void rc_retry_una_still_missing(struct rc_qp *qp, bool unasked, uint64_t now_ns)
 {
 	if (!unasked)
 		rc_retry_echo_arrived(qp, true, now_ns);
-	if (probe_is_answer(&qp->probe, unasked))
-		probe_await_reason(&qp->probe, &qp->rtt, now_ns);
-	else
+	if (!probe_is_answer(&qp->probe, unasked))
 		probe_heard(&qp->probe, &qp->rtt, qp->retry.timeout_ns, now_ns);
+	else if (rc_retry_is_losing(qp))
+		rc_retry_probe_answered(qp, now_ns);
+	else
+		probe_await_reason(&qp->probe, &qp->rtt, now_ns);
 }
 
 void rc_retry_probe_answered(struct rc_qp *qp, uint64_t now_ns)

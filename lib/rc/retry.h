@@ -69,6 +69,9 @@ void rc_retry_probe_answered(struct rc_qp *qp, uint64_t now_ns);
 /* A copy of something that may be answered already has left: it may draw so many responses, or ACKs. */
 void rc_retry_copy_sent(struct rc_qp *qp, uint32_t responses, uint32_t acks);
 
+/* Has the way been losing packets lately? Then an ACK that shows a loss likely shows one. */
+bool rc_retry_is_losing(const struct rc_qp *qp);
+
 /* A response has come that is of no use: responses of that kind may be owed for copies, and are signs of life. */
 void rc_retry_echo_arrived(struct rc_qp *qp, bool ack, uint64_t now_ns);
 

@@ -58,7 +58,7 @@ static void add_empty_write(struct rc_qp *qp, enum rc_counter counter, struct rc
 {
 	const struct rc_send_wqe *oldest = sendwin_slot(&qp->win, qp->win.acked);
 
-	probe_ask_behind(&qp->probe, rc_credit_may_come_unasked(qp));
+	probe_ask_behind(&qp->probe, rc_retry_is_losing(qp), rc_credit_may_come_unasked(qp));
 	rc_retry_copy_sent(qp, 0, 1);
 	emit_empty_write(qp, oldest->remote_va, oldest->rkey, out);
 	qp->counters[counter]++;

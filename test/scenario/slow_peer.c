@@ -383,10 +383,12 @@ Test(slow_peer, the_answer_to_a_question_starts_the_wait_anew)
 		pair_transmit(pair, A);
 		pair->now_ns += ROUND_TRIP_NS;
 		pair_respond(pair, ack_packet(0, SYNDROME_PLAIN_ACK, 1));
-		expect_counts(pair, A, CNT_IMPLIED_NAK_SEQ_ERR, i);
-		pair->now_ns = qp->probe.deadline_ns; /* nothing comes that says why */
-		rc_qp_timeout(qp, pair->now_ns);
-		pair_transmit(pair, A);
+		if (i == 0) { /* nothing comes that says why; once a loss was seen nobody waits for that */
+			expect_counts(pair, A, CNT_IMPLIED_NAK_SEQ_ERR, 0);
+			pair->now_ns = qp->probe.deadline_ns;
+			rc_qp_timeout(qp, pair->now_ns);
+			pair_transmit(pair, A);
+		}
 		expect_counts(pair, A, CNT_IMPLIED_NAK_SEQ_ERR, i + 1);
 	}
 	qp->retry.retries_left = 0; /* what comes now is an echo for long */
