@@ -148,6 +148,13 @@ class Guest:
         answer = self.start(command, seconds)
         return answer.wait(seconds + 10), answer.output.strip()
 
+    def stand_still_now_and_then(self, every, seconds, ended):
+        """Until `ended` is set."""
+        while not ended.wait(every):
+            os.kill(self.process.pid, signal.SIGSTOP)
+            time.sleep(seconds)
+            os.kill(self.process.pid, signal.SIGCONT)
+
     def nic_stalls(self):
         """How often its kernel said that the NIC sends nothing: QEMU without KVM, once in some twenty runs."""
         return self._log("console").count("NETDEV WATCHDOG")

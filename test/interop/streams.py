@@ -43,6 +43,17 @@ def streams(link, work, size, count, mtu, seconds):
         yield Script(f"{name}, {asker} asks", ours=(f"{words} {REMARKS}", lines), linux=linux, seconds=seconds)
 
 
+def standing_still(full):
+    """A slow link, and a guest that stops now and then, for two timeouts of eight: READs are asked for again meanwhile, and
+    all of them are answered, one behind the other."""
+    for mtu in (1024, 4096) if full else (4096,):
+        words = f"mtu={mtu} timeout=16"
+        count = 40 if full else 12
+        yield Script(f"link: 40 Mbit/s, the guest stops for 0.6 s now and then, READs of {MIB} bytes, mtu {mtu}, uroce asks",
+                     ours=(f"{words} meet pump:read:{MIB}:{count} {REMARKS}", ["pump wrong=0"]),
+                     linux=(f"{words} meet sink:read:{MIB}:{count}", ["sink wrong=0"]), seconds=60)
+
+
 def batches(full):
     times = 4 if full else 1
     for link, netem in LINKS.items():
@@ -51,3 +62,5 @@ def batches(full):
             for work, size, count in (("read", MIB, 8), ("write", 64 * KIB, 64), ("send", 4 * KIB, 512)):
                 scripts += streams(link, work, size, count * times, mtu, seconds=60 * times)
         yield Batch(scripts, tuple(prepare(netem)), tuple(repair(netem)))
+    slow = "rate 40mbit"
+    yield Batch(standing_still(full), tuple(prepare(slow)), tuple(repair(slow)), stops=(1.2, 0.6))
