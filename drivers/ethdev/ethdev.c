@@ -292,7 +292,6 @@ int drivers_ethdev_open(const struct drivers_ethdev_config *config, struct drive
 			struct uroce_error *error)
 {
 	struct rte_eth_dev_info info;
-	struct rte_eth_link link;
 	int result;
 
 	memset(port, 0, sizeof(*port));
@@ -307,7 +306,7 @@ int drivers_ethdev_open(const struct drivers_ethdev_config *config, struct drive
 	result = set_up(config, &info, port, error);
 	if (result == 0) {
 		/* The first question makes some drivers look. */
-		rte_eth_link_get_nowait(port->port_id, &link);
+		drivers_ethdev_link_is_up(port, 0, NULL);
 		return 0;
 	}
 	rte_eth_dev_stop(port->port_id);

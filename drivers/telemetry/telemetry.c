@@ -18,6 +18,8 @@
 #include <uroce/mr.h>
 #include <uroce/wr.h>
 
+#include "drivers/eal/release.h"
+
 #define PAGE_QPS 256u /* of numbers in one answer */
 #define PAGE_MRS 64   /* of regions in one answer */
 #define PORTS_MAX 16u
@@ -57,7 +59,7 @@ static void add_address(struct rte_tel_data *dict, const char *name, const struc
 static void add_counters(struct rte_tel_data *dict, const struct uroce_stats *stats)
 {
 	for (uint32_t i = 0; i < stats->count; i++)
-		rte_tel_data_add_dict_u64(dict, uroce_counter_name(i), stats->values[i]);
+		rte_tel_data_add_dict_uint(dict, uroce_counter_name(i), stats->values[i]);
 }
 
 /* ---- the engine ---- */
@@ -75,11 +77,11 @@ static int tell_info(struct uroce_engine *engine, uint32_t number, struct rte_te
 	rte_tel_data_start_dict(answer);
 	rte_tel_data_add_dict_string(answer, "version", uroce_version());
 	rte_tel_data_add_dict_string(answer, "program", program_invocation_short_name);
-	rte_tel_data_add_dict_u64(answer, "pid", (uint64_t)getpid());
+	rte_tel_data_add_dict_uint(answer, "pid", (uint64_t)getpid());
 	rte_tel_data_add_dict_string(answer, "icrc", uroce_icrc());
-	rte_tel_data_add_dict_u64(answer, "lcores", uroce_engine_lcore_count(engine));
-	rte_tel_data_add_dict_u64(answer, "ports", uroce_inspect_ports(engine, port_ids, PORTS_MAX));
-	rte_tel_data_add_dict_u64(answer, "qps", qps);
+	rte_tel_data_add_dict_uint(answer, "lcores", uroce_engine_lcore_count(engine));
+	rte_tel_data_add_dict_uint(answer, "ports", uroce_inspect_ports(engine, port_ids, PORTS_MAX));
+	rte_tel_data_add_dict_uint(answer, "qps", qps);
 	return 0;
 }
 
@@ -101,12 +103,12 @@ static int tell_lcore(struct uroce_engine *engine, uint32_t number, struct rte_t
 	if (error)
 		return error;
 	rte_tel_data_start_dict(answer);
-	rte_tel_data_add_dict_u64(answer, "lcore", number);
+	rte_tel_data_add_dict_uint(answer, "lcore", number);
 	if (view.lcore_id != UINT32_MAX)
-		rte_tel_data_add_dict_u64(answer, "lcore_id", view.lcore_id);
-	rte_tel_data_add_dict_u64(answer, "since_ns", view.since_ns);
-	rte_tel_data_add_dict_u64(answer, "busy_ns", view.busy_ns);
-	rte_tel_data_add_dict_u64(answer, "qps", view.qps);
+		rte_tel_data_add_dict_uint(answer, "lcore_id", view.lcore_id);
+	rte_tel_data_add_dict_uint(answer, "since_ns", view.since_ns);
+	rte_tel_data_add_dict_uint(answer, "busy_ns", view.busy_ns);
+	rte_tel_data_add_dict_uint(answer, "qps", view.qps);
 	return 0;
 }
 
@@ -121,10 +123,10 @@ static int tell_connections(struct uroce_engine *engine, uint32_t number, struct
 		error = uroce_cm_counters(engine, values);
 	if (error == 0) {
 		rte_tel_data_start_dict(answer);
-		rte_tel_data_add_dict_u64(answer, "connections", usage.connections);
-		rte_tel_data_add_dict_u64(answer, "half_open", usage.half_open);
+		rte_tel_data_add_dict_uint(answer, "connections", usage.connections);
+		rte_tel_data_add_dict_uint(answer, "half_open", usage.half_open);
 		for (unsigned i = 0; i < uroce_cm_counter_count(); i++)
-			rte_tel_data_add_dict_u64(answer, uroce_cm_counter_name(i), values[i]);
+			rte_tel_data_add_dict_uint(answer, uroce_cm_counter_name(i), values[i]);
 	}
 	free(values);
 	return error;
@@ -138,9 +140,9 @@ static int tell_ports(struct uroce_engine *engine, uint32_t number, struct rte_t
 	uint32_t count = uroce_inspect_ports(engine, port_ids, PORTS_MAX);
 
 	(void)number;
-	rte_tel_data_start_array(answer, RTE_TEL_U64_VAL);
+	rte_tel_data_start_array(answer, RTE_TEL_UINT_VAL);
 	for (uint32_t i = 0; i < count; i++)
-		rte_tel_data_add_array_u64(answer, port_ids[i]);
+		rte_tel_data_add_array_uint(answer, port_ids[i]);
 	return 0;
 }
 
@@ -178,23 +180,23 @@ static int tell_port(struct uroce_engine *engine, uint32_t number, struct rte_te
 	if (error)
 		return error;
 	rte_tel_data_start_dict(answer);
-	rte_tel_data_add_dict_u64(answer, "port", number);
+	rte_tel_data_add_dict_uint(answer, "port", number);
 	rte_tel_data_add_dict_string(answer, "name", view.name);
 	rte_tel_data_add_dict_string(answer, "link", view.link_up ? "up" : "down");
 	add_text(answer, "mac", "%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2], mac[3], mac[4], mac[5]);
 	add_addresses(answer, info);
-	rte_tel_data_add_dict_u64(answer, "max_path_mtu", info->mtu_bytes);
-	rte_tel_data_add_dict_u64(answer, "queues", view.queue_count);
-	rte_tel_data_add_dict_u64(answer, "first_lcore", view.first_lcore);
-	rte_tel_data_add_dict_u64(answer, "qps", view.qps);
-	rte_tel_data_add_dict_u64(answer, "max_qps", info->max_qps);
-	rte_tel_data_add_dict_u64(answer, "regions", view.regions);
-	rte_tel_data_add_dict_u64(answer, "max_regions", info->max_mrs);
-	rte_tel_data_add_dict_u64(answer, "max_sge", info->max_sge);
-	rte_tel_data_add_dict_u64(answer, "max_inline_bytes", info->max_inline_bytes);
-	rte_tel_data_add_dict_u64(answer, "max_rd_atomic", info->max_rd_atomic);
-	rte_tel_data_add_dict_u64(answer, "max_queue_depth", info->max_queue_depth);
-	rte_tel_data_add_dict_u64(answer, "max_cq_depth", info->max_cq_depth);
+	rte_tel_data_add_dict_uint(answer, "max_path_mtu", info->mtu_bytes);
+	rte_tel_data_add_dict_uint(answer, "queues", view.queue_count);
+	rte_tel_data_add_dict_uint(answer, "first_lcore", view.first_lcore);
+	rte_tel_data_add_dict_uint(answer, "qps", view.qps);
+	rte_tel_data_add_dict_uint(answer, "max_qps", info->max_qps);
+	rte_tel_data_add_dict_uint(answer, "regions", view.regions);
+	rte_tel_data_add_dict_uint(answer, "max_regions", info->max_mrs);
+	rte_tel_data_add_dict_uint(answer, "max_sge", info->max_sge);
+	rte_tel_data_add_dict_uint(answer, "max_inline_bytes", info->max_inline_bytes);
+	rte_tel_data_add_dict_uint(answer, "max_rd_atomic", info->max_rd_atomic);
+	rte_tel_data_add_dict_uint(answer, "max_queue_depth", info->max_queue_depth);
+	rte_tel_data_add_dict_uint(answer, "max_cq_depth", info->max_cq_depth);
 	return 0;
 }
 
@@ -206,10 +208,10 @@ static int tell_port_counters(struct uroce_engine *engine, uint32_t number, stru
 	if (error)
 		return error;
 	rte_tel_data_start_dict(answer);
-	rte_tel_data_add_dict_u64(answer, "rx_frames", view.stats.rx_frames);
-	rte_tel_data_add_dict_u64(answer, "tx_frames", view.stats.tx_frames);
-	rte_tel_data_add_dict_u64(answer, "rx_bytes", view.stats.rx_bytes);
-	rte_tel_data_add_dict_u64(answer, "tx_bytes", view.stats.tx_bytes);
+	rte_tel_data_add_dict_uint(answer, "rx_frames", view.stats.rx_frames);
+	rte_tel_data_add_dict_uint(answer, "tx_frames", view.stats.tx_frames);
+	rte_tel_data_add_dict_uint(answer, "rx_bytes", view.stats.rx_bytes);
+	rte_tel_data_add_dict_uint(answer, "tx_bytes", view.stats.tx_bytes);
 	add_counters(answer, &view.stats);
 	return 0;
 }
@@ -251,7 +253,7 @@ static int tell_mrs(struct uroce_engine *engine, uint32_t number, struct rte_tel
 	} while (found == PAGE_MRS);
 	rte_tel_data_start_dict(answer);
 	rte_tel_data_add_dict_container(answer, "regions", list, 0);
-	rte_tel_data_add_dict_u64(answer, "all", all);
+	rte_tel_data_add_dict_uint(answer, "all", all);
 	return 0;
 }
 
@@ -265,12 +267,12 @@ static int tell_qps(struct uroce_engine *engine, uint32_t number, struct rte_tel
 
 	if (list == NULL)
 		return -ENOMEM;
-	rte_tel_data_start_array(list, RTE_TEL_U64_VAL);
+	rte_tel_data_start_array(list, RTE_TEL_UINT_VAL);
 	for (uint32_t i = 0; i < found; i++)
-		rte_tel_data_add_array_u64(list, qp_nums[i]);
+		rte_tel_data_add_array_uint(list, qp_nums[i]);
 	rte_tel_data_start_dict(answer);
 	rte_tel_data_add_dict_container(answer, "qps", list, 0);
-	rte_tel_data_add_dict_u64(answer, "next", found == PAGE_QPS ? place : 0);
+	rte_tel_data_add_dict_uint(answer, "next", found == PAGE_QPS ? place : 0);
 	return 0;
 }
 
@@ -283,25 +285,25 @@ static int tell_qp(struct uroce_engine *engine, uint32_t number, struct rte_tel_
 	if (error)
 		return error;
 	rte_tel_data_start_dict(answer);
-	rte_tel_data_add_dict_u64(answer, "qpn", view.qp_num);
+	rte_tel_data_add_dict_uint(answer, "qpn", view.qp_num);
 	rte_tel_data_add_dict_string(answer, "state", uroce_qp_state_name(attr->qp_state));
-	rte_tel_data_add_dict_u64(answer, "lcore", view.lcore);
-	rte_tel_data_add_dict_u64(answer, "port", view.port_id);
-	rte_tel_data_add_dict_u64(answer, "peer_qpn", attr->dest_qp_num);
+	rte_tel_data_add_dict_uint(answer, "lcore", view.lcore);
+	rte_tel_data_add_dict_uint(answer, "port", view.port_id);
+	rte_tel_data_add_dict_uint(answer, "peer_qpn", attr->dest_qp_num);
 	add_address(answer, "source", &attr->path.source);
 	add_address(answer, "dest", &attr->path.dest);
 	rte_tel_data_add_dict_string(answer, "path_state", uroce_path_mig_state_name(attr->path_mig_state));
-	rte_tel_data_add_dict_u64(answer, "mtu", attr->path_mtu);
-	rte_tel_data_add_dict_u64(answer, "sends", view.sends);
-	rte_tel_data_add_dict_u64(answer, "receives", view.receives);
-	rte_tel_data_add_dict_u64(answer, "acked_psn", view.acked_psn);
-	rte_tel_data_add_dict_u64(answer, "sent_psn", view.sent_psn);
-	rte_tel_data_add_dict_u64(answer, "expected_psn", view.expected_psn);
-	rte_tel_data_add_dict_u64(answer, "round_trip_ns", view.round_trip_ns);
-	rte_tel_data_add_dict_u64(answer, "timeout", attr->timeout);
-	rte_tel_data_add_dict_u64(answer, "retry_cnt", attr->retry_cnt);
-	rte_tel_data_add_dict_u64(answer, "rnr_retry", attr->rnr_retry);
-	rte_tel_data_add_dict_u64(answer, "max_rd_atomic", attr->max_rd_atomic);
+	rte_tel_data_add_dict_uint(answer, "mtu", attr->path_mtu);
+	rte_tel_data_add_dict_uint(answer, "sends", view.sends);
+	rte_tel_data_add_dict_uint(answer, "receives", view.receives);
+	rte_tel_data_add_dict_uint(answer, "acked_psn", view.acked_psn);
+	rte_tel_data_add_dict_uint(answer, "sent_psn", view.sent_psn);
+	rte_tel_data_add_dict_uint(answer, "expected_psn", view.expected_psn);
+	rte_tel_data_add_dict_uint(answer, "round_trip_ns", view.round_trip_ns);
+	rte_tel_data_add_dict_uint(answer, "timeout", attr->timeout);
+	rte_tel_data_add_dict_uint(answer, "retry_cnt", attr->retry_cnt);
+	rte_tel_data_add_dict_uint(answer, "rnr_retry", attr->rnr_retry);
+	rte_tel_data_add_dict_uint(answer, "max_rd_atomic", attr->max_rd_atomic);
 	rte_tel_data_add_dict_string(answer, "error", uroce_wc_status_name(view.error.status));
 	return 0;
 }
