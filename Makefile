@@ -8,6 +8,8 @@ RUNS ?= 2000
 SECONDS ?= 600
 
 install_packages = test/support/install-packages
+# Warnings are errors for those who work on it, not for a user whose compiler is newer than ours.
+warnings = -Dwerror=true
 
 .DEFAULT_GOAL := build
 .PHONY: help build run test tidy compliance coverage format bench bench-peers plots interop sim fuzz model analyze
@@ -41,15 +43,16 @@ help:
 	@echo 'make pages       write the pages anew that are made of what the programs say: reference, session'
 	@echo 'make docs        the reference of the public headers, in $(BUILD)/docs/html'
 	@echo 'make clean       remove what was built'
-	@echo 'On a fresh Debian 12, as root, each one first installs what it needs and says so.'
+	@echo 'On a fresh Debian 12 or 13, as root, each one first installs what it needs and says so.'
 
 packages-build:
 	@$(install_packages) build
 packages-test:
 	@$(install_packages) build test
 
+run: warnings =
 $(BUILD)/build.ninja: | packages-build
-	meson setup $(BUILD)
+	meson setup $(BUILD) $(warnings)
 
 build: packages-build $(BUILD)/build.ninja
 	@ninja -C $(BUILD) --quiet
