@@ -389,6 +389,7 @@ int main(int argc, char **argv)
 	struct uroce_engine_config engine = { 0 };
 	int code;
 
+	setvbuf(stdout, NULL, _IOLBF, 0); /* before anything is printed: the C library may not listen afterwards */
 	if (app_eal_split(argc, argv, &args) != 0)
 		return APP_EXIT_INTERNAL;
 	code = settings_read(&settings, args.own_count, args.own);

@@ -448,7 +448,6 @@ int prompt_run_file(struct traffic *traffic, const char *path)
 	if (file == NULL)
 		return app_complain(APP_EXIT_ENVIRONMENT, "%s: %s", path, strerror(errno));
 	the_traffic = traffic;
-	setvbuf(stdout, NULL, _IOLBF, 0);
 	terminal = cmdline_new(commands, "", STDIN_FILENO, STDOUT_FILENO);
 	if (terminal) {
 		loading++;
@@ -552,7 +551,6 @@ void prompt_interact(struct traffic *traffic)
 	struct rdline *line = terminal ? rdline_new(cmdline_write_char, run_typed, complete_typed, terminal) : NULL;
 
 	the_traffic = traffic;
-	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (line) {
 		rdline_newline(line, PROMPT);
 		typed_at = taken && isatty(STDOUT_FILENO) ? line : NULL;
