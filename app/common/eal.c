@@ -84,8 +84,8 @@ int app_eal_split(int argc, char **argv, struct app_args *args)
 	args->own = calloc((size_t)argc + 2, sizeof(char *));
 	if (args->eal == NULL || args->own == NULL)
 		return -1;
-	args->eal_count = args->own_count = 0;
-	args->eal[args->eal_count++] = args->own[args->own_count++] = argc > 0 ? argv[0] : (char *)(uintptr_t) "uroce";
+	args->eal[0] = args->own[0] = argc > 0 ? argv[0] : program_invocation_name;
+	args->eal_count = args->own_count = 1;
 	for (int i = 1; i < argc; i++) {
 		if (i < divide)
 			args->eal[args->eal_count++] = argv[i];

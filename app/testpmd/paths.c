@@ -9,14 +9,14 @@
 #define PATIENCE_MS 1000
 
 /* The address of a port that is not this one; false: it has no other. */
-static bool other_address(const struct traffic *traffic, unsigned port, const struct uroce_addr * not,
+static bool other_address(const struct traffic *traffic, unsigned port, const struct uroce_addr *used,
 			  struct uroce_addr *other)
 {
 	struct uroce_device_info info;
 
 	uroce_device_query(traffic->ports[port].port->device, &info);
 	for (uint32_t i = 0; i < info.addr_count; i++) {
-		if (memcmp(&info.addrs[i], not, sizeof(*not )) == 0)
+		if (memcmp(&info.addrs[i], used, sizeof(*used)) == 0)
 			continue;
 		*other = info.addrs[i];
 		return true;

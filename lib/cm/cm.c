@@ -39,7 +39,7 @@ enum deed {
 	TAKE_APR
 };
 
-#define ROW(kind) [(kind)-CM_KIND_FIRST]
+#define ROW(kind) [kind - CM_KIND_FIRST]
 
 /* REQs are judged by cm_passive_take_req(), for most belong to no connection yet. */
 static const uint8_t deeds[CM_STATES][CM_KIND_LAST - CM_KIND_FIRST + 1] = {

@@ -246,19 +246,19 @@ static int attach_queues(struct uroce_device *device)
 	return 0;
 }
 
-/* Takes a place in the engine's list, or gives it back (new NULL). 0, -ENOSPC or -EBUSY. */
-static int list_device(struct uroce_engine *engine, const struct uroce_device *old, struct uroce_device *new)
+/* Takes a place in the engine's list, or gives it back (entering NULL). 0, -ENOSPC or -EBUSY. */
+static int list_device(struct uroce_engine *engine, const struct uroce_device *old, struct uroce_device *entering)
 {
 	int error = -ENOSPC;
 
 	pthread_mutex_lock(&engine->lock);
-	for (unsigned i = 0; new &&i < ENGINE_DEVICES; i++) {
-		if (engine->devices[i] && engine->devices[i]->port_id == new->port_id)
+	for (unsigned i = 0; entering && i < ENGINE_DEVICES; i++) {
+		if (engine->devices[i] && engine->devices[i]->port_id == entering->port_id)
 			error = -EBUSY; /* two would poll the same queues */
 	}
 	for (unsigned i = 0; i < ENGINE_DEVICES && error == -ENOSPC; i++) {
 		if (engine->devices[i] == old) {
-			engine->devices[i] = new;
+			engine->devices[i] = entering;
 			error = 0;
 		}
 	}

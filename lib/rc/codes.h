@@ -29,7 +29,7 @@ enum rc_nak_code {
 
 static inline uint8_t syndrome_make(enum rc_syndrome_class class, uint32_t value)
 {
-	return (uint8_t)((uint32_t) class << 5 | value);
+	return (uint8_t)(class << 5 | value);
 }
 
 static inline uint32_t syndrome_class(uint8_t syndrome)

@@ -58,7 +58,7 @@ static inline uint16_t ipv4_checksum(const struct wire_frame_template *frame, ui
 {
 	uint32_t sum = frame->ip_sum + length;
 
-	return (uint16_t) ~((sum & 0xFFFF) + (sum >> 16));
+	return 0xFFFF ^ (uint16_t)((sum & 0xFFFF) + (sum >> 16));
 }
 
 static void store_lengths(const struct wire_frame_template *frame, uint32_t bth_bytes, uint8_t *out)

@@ -100,8 +100,8 @@ Test(route, a_path_is_of_its_sources_vlan_unless_it_names_one)
 Test(route, a_traffic_class_is_a_dscp_and_two_bits)
 {
 	cr_expect_eq(uroce_traffic_class(26, UROCE_ECN_ECT0), 0x6A);
-	for (unsigned class = 0; class < 256; class ++)
-		cr_expect_eq(uroce_traffic_class(uroce_traffic_class_dscp((uint8_t) class),
-						 uroce_traffic_class_ecn((uint8_t) class)),
-			     class);
+	for (unsigned value = 0; value < 256; value++)
+		cr_expect_eq(uroce_traffic_class(uroce_traffic_class_dscp((uint8_t)value),
+						 uroce_traffic_class_ecn((uint8_t)value)),
+			     value);
 }
