@@ -28,13 +28,13 @@ def case(function):
 
 @case
 def a_trace_tells_what_queue_pairs_went_through(directory):
-    if shutil.which("babeltrace2") is None:
-        print("# babeltrace2 is not installed")
+    if shutil.which("babeltrace") is None:
+        print("# babeltrace is not installed")
         return
     words = ["--op", "write", "--mode", "bw", "-n", "20000", "-u", "6", "--retry-cnt", "1", "--loss", "0.5"]
     code, out, err = run("perf", "--trace=uroce.*", "--trace-dir=" + directory, "--", *words)
     want(code == 1, code, out, err)
-    told = subprocess.run(["babeltrace2", directory], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    told = subprocess.run(["babeltrace", directory], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     want(told.returncode == 0, told.stdout)
     qp = r".*port_id = 0x[0-9A-F]+, qp_num = 0x[0-9A-F]+, "
     for pattern in (r"uroce\.qp\.state:" + qp + 'before = "INIT", after = "RTR"',
