@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "cm/conn.h"
+#include "cm/hash.h"
 
 #define RESPONSE_TIMEOUT_DEFAULT 18u
 #define PACKET_LIFE_DEFAULT 14u
@@ -258,7 +259,7 @@ uint32_t cm_owner(const uint8_t key[16], uint32_t mask, const uint8_t source[16]
 	/* By address and QPN, so that one that comes again, and one that begins anew, find those of before. */
 	memcpy(text, source, 16);
 	memcpy(text + 16, &qpn, 4);
-	return (uint32_t)cm_table_hash(key, text, sizeof(text)) & mask;
+	return (uint32_t)cm_hash_place(key, text, sizeof(text)) & mask;
 }
 
 /*
@@ -548,7 +549,7 @@ void cm_usage(struct cm *cm, struct cm_usage *usage, uint64_t now_ns)
 		.connections = cm->table.used,
 		.half_open = cm->half_open,
 		.rests = cm->table.rest_used,
-		.timers = cm->table.timer_count,
+		.timers = cm->table.timers.count,
 	};
 }
 

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "cm/cm.h"
+#include "cm/deadlines.h"
 
-#define CM_NEVER UINT64_MAX
 #define CM_PKEY_DEFAULT 0xFFFFu
 #define CM_ACTIONS 16u   /* that one call can cause, and more */
 #define CM_SOURCES 4096u /* counters of half-open connections by source address */
@@ -30,10 +30,8 @@ enum cm_state {
 struct cm_conn {
 	uint32_t local_id, remote_id;
 	uint32_t next_id, next_peer, next_end; /* in the chains of the tables; next_id also among the free */
-	uint32_t timer_at;                     /* place among the timers; CM_NONE: none */
-	uint64_t deadline_ns;
-	uint8_t state;   /* enum cm_state */
-	uint16_t source; /* of a half-open one: which counter counts it */
+	uint8_t state;                         /* enum cm_state */
+	uint16_t source;                       /* of a half-open one: which counter counts it */
 	bool passive, known_to_user, half_open, counted_by_listener;
 	bool in_peers, in_ends;
 	uint8_t tries_left;
@@ -69,7 +67,7 @@ struct cm_table {
 	uint32_t conn_count, head_mask, free_conn, used;
 	struct cm_conn *conns;
 	uint32_t *by_id, *by_peer, *by_end; /* heads of chains */
-	uint32_t *timers, timer_count;      /* a heap by deadline */
+	struct cm_deadlines timers;
 	uint32_t rest_count, rest_head, rest_used;
 	struct cm_rest *rests; /* a ring, the oldest first */
 	uint32_t *rests_by_id, *rests_by_peer;
@@ -95,8 +93,6 @@ struct cm {
 uint64_t cm_table_bytes(const struct cm_config *config);
 void cm_table_init(struct cm_table *table, void *memory, const struct cm_config *config);
 
-/* A keyed hash of whatever bytes: nobody without the key can choose what it is. */
-uint64_t cm_table_hash(const uint8_t key[16], const void *data, size_t bytes);
 /* Bits that nobody can foretell (C-2). */
 uint64_t cm_table_draw(struct cm_table *table);
 
@@ -118,7 +114,7 @@ struct cm_conn *cm_table_by_end(const struct cm_table *table, uint64_t guid, uin
 void cm_table_remove_end(struct cm_table *table, struct cm_conn *conn);
 
 /* CM_NEVER stops it. */
-void cm_table_set_timer(struct cm_table *table, struct cm_conn *conn, uint64_t deadline_ns);
+void cm_table_set_timer(struct cm_table *table, const struct cm_conn *conn, uint64_t deadline_ns);
 /* One whose time has come, or NULL. It stays in its place. */
 struct cm_conn *cm_table_due(const struct cm_table *table, uint64_t now_ns);
 uint64_t cm_table_deadline(const struct cm_table *table);

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "cm/conn.h"
+#include "cm/hash.h"
 
 #define SERVICE_IP_MASK 0xFFFFFFFFFF000000ull /* all but port space and port */
 #define SERVICE_IP 0x0000000001000000ull
@@ -209,7 +210,7 @@ void cm_passive_take_req(struct cm *cm, const struct cm_route *route, uint64_t n
 		refuse(cm, route, CM_REJ_INVALID_MTU, &mtu, 1);
 		return;
 	}
-	source = (uint16_t)(cm_table_hash(cm->config.key, route->dest, 16) % CM_SOURCES);
+	source = (uint16_t)(cm_hash_place(cm->config.key, route->dest, 16) % CM_SOURCES);
 	if (!has_room(cm, source, listener))
 		return;
 	conn = begin(cm, route, source, listener, now_ns);

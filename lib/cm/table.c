@@ -1,111 +1,22 @@
 /* table.c - connections by their ids and their peers, their timers, and ids that rest */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cm/conn.h"
-
-static uint64_t rotate(uint64_t x, unsigned bits)
-{
-	return x << bits | x >> (64 - bits);
-}
-
-static void mix(uint64_t v[4])
-{
-	v[0] += v[1];
-	v[2] += v[3];
-	v[1] = rotate(v[1], 13) ^ v[0];
-	v[3] = rotate(v[3], 16) ^ v[2];
-	v[0] = rotate(v[0], 32);
-	v[2] += v[1];
-	v[0] += v[3];
-	v[1] = rotate(v[1], 17) ^ v[2];
-	v[3] = rotate(v[3], 21) ^ v[0];
-	v[2] = rotate(v[2], 32);
-}
-
-/* SipHash (Aumasson and Bernstein, 2012) with so many rounds a word, and in the end. */
-static inline uint64_t siphash(const uint8_t key[16], const void *data, size_t bytes, int rounds, int last_rounds)
-{
-	const uint8_t *p = data;
-	uint64_t k[2], word, v[4], last = (uint64_t)bytes << 56;
-
-	memcpy(k, key, sizeof(k));
-	v[0] = k[0] ^ 0x736f6d6570736575ull;
-	v[1] = k[1] ^ 0x646f72616e646f6dull;
-	v[2] = k[0] ^ 0x6c7967656e657261ull;
-	v[3] = k[1] ^ 0x7465646279746573ull;
-	for (; bytes >= 8; bytes -= 8, p += 8) {
-		memcpy(&word, p, 8);
-		v[3] ^= word;
-		for (int i = 0; i < rounds; i++)
-			mix(v);
-		v[0] ^= word;
-	}
-	for (size_t i = 0; i < bytes; i++)
-		last |= (uint64_t)p[i] << (8 * i);
-	v[3] ^= last;
-	for (int i = 0; i < rounds; i++)
-		mix(v);
-	v[0] ^= last;
-	v[2] ^= 0xff;
-	for (int i = 0; i < last_rounds; i++)
-		mix(v);
-	return v[0] ^ v[1] ^ v[2] ^ v[3];
-}
-
-/* Whoever fills a table sees no hash: SipHash-1-3 will do. Ids are seen by peers: SipHash-2-4. */
-uint64_t cm_table_hash(const uint8_t key[16], const void *data, size_t bytes)
-{
-	return siphash(key, data, bytes, 1, 3);
-}
+#include "cm/hash.h"
+#include "cm/memory.h"
 
 uint64_t cm_table_draw(struct cm_table *table)
 {
 	table->drawn++;
-	return siphash(table->key, &table->drawn, sizeof(table->drawn), 2, 4);
+	return cm_hash_secret(table->key, &table->drawn, sizeof(table->drawn));
 }
 
 /* ---- memory ---- */
 
-static uint32_t round_up_to_power_of_two(uint32_t n)
-{
-	return n <= 1 ? 1 : 1u << (32 - __builtin_clz(n - 1));
-}
-
-static uint64_t lines(uint64_t bytes)
-{
-	return (bytes + 63) & ~63ull;
-}
-
-static uint64_t heads_bytes(const struct cm_config *config)
-{
-	return lines(sizeof(uint32_t) * round_up_to_power_of_two(config->connections));
-}
-
-static uint64_t rest_heads_bytes(const struct cm_config *config)
-{
-	return lines(sizeof(uint32_t) * round_up_to_power_of_two(config->rests));
-}
-
 uint64_t cm_table_bytes(const struct cm_config *config)
 {
-	return lines(sizeof(struct cm_conn) * config->connections) + 3 * heads_bytes(config) +
-	       lines(sizeof(uint32_t) * config->connections) + lines(sizeof(struct cm_rest) * config->rests) +
-	       2 * rest_heads_bytes(config);
-}
-
-static void *cut(uint8_t **memory, uint64_t bytes)
-{
-	void *piece = *memory;
-
-	*memory += lines(bytes);
-	return piece;
-}
-
-static uint32_t *cut_heads(uint8_t **memory, uint64_t bytes)
-{
-	uint32_t *heads = cut(memory, bytes);
-
-	memset(heads, 0xFF, bytes);
-	return heads;
+	return memory_lines(sizeof(struct cm_conn) * config->connections) +
+	       3 * memory_heads_bytes(config->connections) + cm_deadlines_bytes(config->connections) +
+	       memory_lines(sizeof(struct cm_rest) * config->rests) + 2 * memory_heads_bytes(config->rests);
 }
 
 void cm_table_init(struct cm_table *table, void *memory, const struct cm_config *config)
@@ -114,16 +25,16 @@ void cm_table_init(struct cm_table *table, void *memory, const struct cm_config 
 
 	memcpy(table->key, config->key, sizeof(table->key));
 	table->conn_count = config->connections;
-	table->head_mask = round_up_to_power_of_two(config->connections) - 1;
+	table->head_mask = memory_heads(config->connections) - 1;
 	table->rest_count = config->rests;
-	table->conns = cut(&at, sizeof(struct cm_conn) * config->connections);
-	table->by_id = cut_heads(&at, heads_bytes(config));
-	table->by_peer = cut_heads(&at, heads_bytes(config));
-	table->by_end = cut_heads(&at, heads_bytes(config));
-	table->timers = cut(&at, sizeof(uint32_t) * config->connections);
-	table->rests = cut(&at, sizeof(struct cm_rest) * config->rests);
-	table->rests_by_id = cut_heads(&at, rest_heads_bytes(config));
-	table->rests_by_peer = cut_heads(&at, rest_heads_bytes(config));
+	table->conns = memory_cut(&at, sizeof(struct cm_conn) * config->connections);
+	table->by_id = memory_cut_heads(&at, config->connections);
+	table->by_peer = memory_cut_heads(&at, config->connections);
+	table->by_end = memory_cut_heads(&at, config->connections);
+	cm_deadlines_init(&table->timers, &at, config->connections);
+	table->rests = memory_cut(&at, sizeof(struct cm_rest) * config->rests);
+	table->rests_by_id = memory_cut_heads(&at, config->rests);
+	table->rests_by_peer = memory_cut_heads(&at, config->rests);
 	for (uint32_t i = 0; i < config->connections; i++)
 		table->conns[i].next_id = i + 1 < config->connections ? i + 1 : CM_NONE;
 }
@@ -132,7 +43,7 @@ void cm_table_init(struct cm_table *table, void *memory, const struct cm_config 
 
 static uint32_t head_of_id(const struct cm_table *table, uint32_t id)
 {
-	return (uint32_t)cm_table_hash(table->key, &id, sizeof(id));
+	return (uint32_t)cm_hash_place(table->key, &id, sizeof(id));
 }
 
 static uint32_t head_of_peer(const struct cm_table *table, const uint8_t addr[16], uint32_t remote_id)
@@ -141,14 +52,14 @@ static uint32_t head_of_peer(const struct cm_table *table, const uint8_t addr[16
 
 	memcpy(text, addr, 16);
 	memcpy(text + 16, &remote_id, 4);
-	return (uint32_t)cm_table_hash(table->key, text, sizeof(text));
+	return (uint32_t)cm_hash_place(table->key, text, sizeof(text));
 }
 
 static uint32_t head_of_end(const struct cm_table *table, uint64_t guid, uint32_t qpn)
 {
 	uint64_t text[2] = { guid, qpn };
 
-	return (uint32_t)cm_table_hash(table->key, text, sizeof(text));
+	return (uint32_t)cm_hash_place(table->key, text, sizeof(text));
 }
 
 uint32_t cm_table_index(const struct cm_table *table, const struct cm_conn *conn)
@@ -173,7 +84,7 @@ struct cm_conn *cm_table_by_id(const struct cm_table *table, uint32_t local_id)
 /* In time-wait? */
 static bool id_rests(const struct cm_table *table, uint32_t local_id)
 {
-	uint32_t mask = round_up_to_power_of_two(table->rest_count) - 1;
+	uint32_t mask = memory_heads(table->rest_count) - 1;
 	uint32_t at = table->rests_by_id[head_of_id(table, local_id) & mask];
 
 	while (at != CM_NONE && table->rests[at].local_id != local_id)
@@ -194,7 +105,7 @@ struct cm_conn *cm_table_take(struct cm_table *table, uint32_t id_mask, uint32_t
 	conn = &table->conns[index];
 	table->free_conn = conn->next_id;
 	table->used++;
-	*conn = (struct cm_conn){ .local_id = id, .timer_at = CM_NONE, .deadline_ns = CM_NEVER };
+	*conn = (struct cm_conn){ .local_id = id };
 	head = &table->by_id[head_of_id(table, id) & table->head_mask];
 	conn->next_id = *head;
 	*head = index;
@@ -274,83 +185,30 @@ struct cm_conn *cm_table_by_end(const struct cm_table *table, uint64_t guid, uin
 	return at == CM_NONE ? NULL : &table->conns[at];
 }
 
-/* ---- timers: a heap, the nearest deadline on top ---- */
+/* ---- timers ---- */
 
-static uint64_t deadline_at(const struct cm_table *table, uint32_t place)
+void cm_table_set_timer(struct cm_table *table, const struct cm_conn *conn, uint64_t deadline_ns)
 {
-	return table->conns[table->timers[place]].deadline_ns;
-}
-
-static void put(struct cm_table *table, uint32_t place, uint32_t index)
-{
-	table->timers[place] = index;
-	table->conns[index].timer_at = place;
-}
-
-static void swap(struct cm_table *table, uint32_t a, uint32_t b)
-{
-	uint32_t index = table->timers[a];
-
-	put(table, a, table->timers[b]);
-	put(table, b, index);
-}
-
-static void sift(struct cm_table *table, uint32_t place)
-{
-	while (place > 0 && deadline_at(table, place) < deadline_at(table, (place - 1) / 2)) {
-		swap(table, place, (place - 1) / 2);
-		place = (place - 1) / 2;
-	}
-	for (;;) {
-		uint32_t least = place;
-
-		for (uint32_t child = 2 * place + 1; child <= 2 * place + 2 && child < table->timer_count; child++) {
-			if (deadline_at(table, child) < deadline_at(table, least))
-				least = child;
-		}
-		if (least == place)
-			return;
-		swap(table, place, least);
-		place = least;
-	}
-}
-
-void cm_table_set_timer(struct cm_table *table, struct cm_conn *conn, uint64_t deadline_ns)
-{
-	uint32_t place = conn->timer_at;
-
-	conn->deadline_ns = deadline_ns;
-	if (deadline_ns == CM_NEVER) {
-		if (place == CM_NONE)
-			return;
-		conn->timer_at = CM_NONE;
-		if (place == --table->timer_count)
-			return;
-		put(table, place, table->timers[table->timer_count]);
-	} else if (place == CM_NONE) {
-		place = table->timer_count++;
-		put(table, place, cm_table_index(table, conn));
-	}
-	sift(table, place);
+	cm_deadlines_set(&table->timers, cm_table_index(table, conn), deadline_ns);
 }
 
 struct cm_conn *cm_table_due(const struct cm_table *table, uint64_t now_ns)
 {
-	if (table->timer_count == 0 || deadline_at(table, 0) > now_ns)
-		return NULL;
-	return &table->conns[table->timers[0]];
+	uint32_t index;
+
+	return cm_deadlines_due(&table->timers, now_ns, &index) ? &table->conns[index] : NULL;
 }
 
 uint64_t cm_table_deadline(const struct cm_table *table)
 {
-	return table->timer_count ? deadline_at(table, 0) : CM_NEVER;
+	return cm_deadlines_next(&table->timers);
 }
 
 /* ---- rest ---- */
 
 static uint32_t *rest_head(const struct cm_table *table, uint32_t *heads, uint32_t hash)
 {
-	return &heads[hash & (round_up_to_power_of_two(table->rest_count) - 1)];
+	return &heads[hash & (memory_heads(table->rest_count) - 1)];
 }
 
 static void drop_oldest(struct cm_table *table)
@@ -399,7 +257,7 @@ void cm_table_wake(struct cm_table *table, uint64_t now_ns)
 
 bool cm_table_rests(const struct cm_table *table, const uint8_t addr[16], uint32_t remote_id)
 {
-	uint32_t mask = round_up_to_power_of_two(table->rest_count) - 1;
+	uint32_t mask = memory_heads(table->rest_count) - 1;
 	uint32_t at = table->rests_by_peer[head_of_peer(table, addr, remote_id) & mask];
 
 	while (at != CM_NONE &&

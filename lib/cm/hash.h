@@ -1,0 +1,14 @@
+/* hash.h - keyed hashes: without the key nobody can choose or foretell what comes out */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef CM_HASH_H
+#define CM_HASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* For places in tables, which nobody sees: SipHash-1-3. */
+uint64_t cm_hash_place(const uint8_t key[16], const void *data, size_t bytes);
+/* For numbers that peers see: SipHash-2-4. */
+uint64_t cm_hash_secret(const uint8_t key[16], const void *data, size_t bytes);
+
+#endif

@@ -1,0 +1,44 @@
+/* memory.h - the one block of memory of a manager, cut into pieces that begin with a cache line */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef CM_MEMORY_H
+#define CM_MEMORY_H
+
+#include <stdint.h>
+#include <string.h>
+
+static inline uint64_t memory_lines(uint64_t bytes)
+{
+	return (bytes + 63) & ~63ull;
+}
+
+/* The next piece; *memory moves behind it. */
+static inline void *memory_cut(uint8_t **memory, uint64_t bytes)
+{
+	void *piece = *memory;
+
+	*memory += memory_lines(bytes);
+	return piece;
+}
+
+/* Heads of chains: a power of two of them, one for each thing at least. */
+static inline uint32_t memory_heads(uint32_t things)
+{
+	return things <= 1 ? 1 : 1u << (32 - __builtin_clz(things - 1));
+}
+
+static inline uint64_t memory_heads_bytes(uint32_t things)
+{
+	return memory_lines(sizeof(uint32_t) * memory_heads(things));
+}
+
+/* All chains are empty: their heads are CM_NONE. */
+static inline uint32_t *memory_cut_heads(uint8_t **memory, uint32_t things)
+{
+	uint64_t bytes = memory_heads_bytes(things);
+	uint32_t *heads = memory_cut(memory, bytes);
+
+	memset(heads, 0xFF, bytes);
+	return heads;
+}
+
+#endif

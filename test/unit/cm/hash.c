@@ -1,0 +1,29 @@
+/* hash.c - the hashes are those that others compute */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+
+#include "cm/hash.h"
+#include "rule.h"
+
+/* Of the key and the bytes 0, 1, 2 ...: the shortest and the last one as published, all as another program has them. */
+Test(hash, hashes_are_those_of_siphash)
+{
+	static const struct {
+		size_t bytes;
+		uint64_t hash;
+	} rows[] = {
+		{ 0, 0xABAC0158050FC4DC },  { 1, 0xC9F49BF37D57CA93 },  { 7, 0xD3927D989BB11140 },
+		{ 8, 0x369095118D299A8E },  { 15, 0xD320D86D2A519956 }, { 16, 0xCC4FDD1A7D908B66 },
+		{ 20, 0xC0DC2F46A6CCE040 },
+	};
+	uint8_t key[16], text[20];
+
+	RULE("C-2");
+	for (uint8_t i = 0; i < sizeof(key); i++)
+		key[i] = i;
+	for (uint8_t i = 0; i < sizeof(text); i++)
+		text[i] = i;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		cr_expect_eq(cm_hash_place(key, text, rows[i].bytes), rows[i].hash, "%zu bytes", rows[i].bytes);
+	cr_expect_eq(cm_hash_secret(key, text, 8), 0x93F5F5799A932462, "SipHash-2-4 of eight bytes");
+}
