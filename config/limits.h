@@ -51,6 +51,29 @@
 #define LIMIT_LCORES 64u
 #define LIMIT_PORT_ADDRS 8u
 
+/*
+ * Connection management, of an lcore: what strangers may hold at a time (C-22). Passive connections count until they
+ * are established, or their place is free again; of one address so many that an honest host opens its thousand at once.
+ */
+#define CM_HALF_OPEN 4096u
+#define CM_HALF_OPEN_OF_ONE_PEER 2048u
+#define CM_REFUSALS 1024u          /* answers that are given again when the request comes again */
+#define CM_RESTS_PER_CONNECTION 4u /* ids in time-wait */
+
+/*
+ * For how long a peer may make us keep something, whatever times its messages tell. A REP and a DREQ of a passive
+ * connection are sent again for a minute at most, which is four tries with the longest time in use (code 22, 17 s). A
+ * refusal is kept until a peer with that time has asked twice more. A passive QP waits for an ACK no longer than that
+ * time either, so that it notices within minutes that its peer has died; code 0 would be no timer at all.
+ */
+#define CM_ANSWER_NS 60000000000ull
+#define CM_REFUSAL_NS 40000000000ull
+#define CM_RESPONSE_TIMEOUT_MAX 23u /* code: a try, 34 s */
+#define CM_SERVICE_TIMEOUT_MAX 24u  /* code: an MRA, 69 s */
+#define CM_ACK_TIMEOUT_MAX 22u      /* code */
+
+static_assert(CM_HALF_OPEN_OF_ONE_PEER < CM_HALF_OPEN, "one peer leaves room to others");
+static_assert(CM_REFUSAL_NS > 2 * (4096ull << 22), "a peer of code 22 asks twice more");
 static_assert(OUTBOX_PACKETS >= BURST, "one outbox fills one tx burst");
 static_assert(WINDOW_PACKETS < PSN_WINDOW, "the practical window lies inside the protocol's");
 static_assert(OUTBOX_COMPLETIONS >= BURST * OUTBOX_RECEIVE_COMPLETIONS, "a burst of receives fits without a drain");

@@ -84,7 +84,7 @@ struct cm_conn *cm_active_begin(struct cm *cm, const struct cm_connect *connect,
 
 	cm_table_wake(&cm->table, now_ns);
 	if (connect->user.bytes <= CM_USER_PRIVATE_BYTES)
-		conn = cm_table_take(&cm->table, cm->config.id_mask, cm->config.id_low);
+		conn = cm_close_take_place(cm, now_ns);
 	if (conn == NULL)
 		return NULL;
 	conn->state = CM_REQ_SENT;

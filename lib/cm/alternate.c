@@ -41,12 +41,13 @@ void cm_alternate_take_lap(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 	}
 	if (cm_is_kept(conn->lap, CM_APR) && in->transaction_id == conn->lap_transaction_id) {
 		cm->counters[CM_CNT_DUPLICATE_OTHER]++;
-		cm_send_again(cm, conn, conn->lap);
+		cm_send_again(cm, &conn->route, conn->lap);
 		return;
 	}
 	conn->lap_came = true;
 	conn->lap_transaction_id = in->transaction_id;
 	conn->alternate = in->alternate;
+	conn->alternate.ack_timeout = cm_ack_timeout(in->alternate.ack_timeout);
 	cm_move(cm, conn, CM_MOVE_ALTERNATE);
 }
 

@@ -10,16 +10,49 @@ static uint64_t rest_ns(const struct cm *cm, const struct cm_conn *conn)
 	return 2 * cm_code_ns(cm->config.packet_life) + cm_code_ns(conn->own.ack_timeout);
 }
 
+/* A refusal by the user or for his silence is repeated word by word; after a REP, whatever ended it, it is his. */
+bool cm_close_refusal(struct cm *cm, const struct cm_conn *conn, uint8_t mad[CM_MAD_BYTES])
+{
+	if (!conn->replied) {
+		memcpy(mad, conn->mad, CM_MAD_BYTES);
+		return cm_is_kept(mad, CM_REJ);
+	}
+	cm->out = (struct cm_message){
+		.kind = CM_REJ,
+		.transaction_id = conn->transaction_id,
+		.local_id = conn->local_id,
+		.remote_id = conn->remote_id,
+		.answered = CM_ANSWERED_REQ,
+		.reason = CM_REJ_CONSUMER,
+	};
+	cm_mad_build(&cm->out, mad);
+	return true;
+}
+
+static void keep_refusal(struct cm *cm, const struct cm_conn *conn, uint64_t now_ns)
+{
+	struct cm_refusal refusal = { .route = conn->route, .remote_id = conn->remote_id, .qpn = conn->peer.qpn };
+
+	cm_close_refusal(cm, conn, refusal.mad);
+	if (!cm_refusals_keep(&cm->refusals, &refusal, now_ns))
+		cm->counters[CM_CNT_REFUSAL_FORGOTTEN]++;
+}
+
+/* Its QPN and ids rest if they were ever used; its peer may ask again if it was never established. */
 static void give_back(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 {
-	if (conn->rests_until_ns > now_ns)
+	if (conn->half_open)
+		keep_refusal(cm, conn, now_ns);
+	if (conn->rests_until_ns > now_ns && (conn->replied || !conn->passive))
 		cm_table_rest(&cm->table, conn, conn->rests_until_ns);
+	if (conn->ending)
+		TAILQ_REMOVE(&cm->ending, conn, with_ending);
+	cm_no_more_half_open(cm, conn);
 	cm_table_give_back(&cm->table, conn);
 }
 
 void cm_close_end(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 {
-	cm_no_more_half_open(cm, conn);
 	cm_no_more_pending(conn);
 	cm_table_remove_end(&cm->table, conn);
 	cm_table_set_timer(&cm->table, conn, CM_NEVER);
@@ -75,7 +108,6 @@ int cm_disconnect(struct cm *cm, uint32_t connection, const struct cm_private *u
 		return -ENOTCONN;
 	if (!cm_private_fits(CM_DREQ, user))
 		return -EINVAL;
-	cm_no_more_half_open(cm, conn);
 	conn->lap_sent = false;
 	conn->state = CM_DREQ_SENT;
 	cm_move(cm, conn, CM_MOVE_ERROR);
@@ -150,13 +182,16 @@ void cm_qp_died(struct cm *cm, uint32_t connection, uint64_t now_ns)
 	cm_disconnect(cm, connection, NULL, now_ns);
 }
 
-/* Its REQ may come again, if our REJ was lost: then it has to get the same answer, and not that it is stale. */
-static void linger(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
+struct cm_conn *cm_close_take_place(struct cm *cm, uint64_t now_ns)
 {
-	conn->known_to_user = true;
-	cm_close_end(cm, conn, now_ns);
-	conn->known_to_user = false;
-	cm_table_set_timer(&cm->table, conn, now_ns + 2 * cm_wait_ns(cm, conn->peer_timeout));
+	struct cm_conn *conn = cm_table_take(&cm->table, cm->config.id_mask, cm->config.id_low);
+
+	if (conn == NULL && !TAILQ_EMPTY(&cm->ending)) {
+		cm->counters[CM_CNT_END_UNHEARD]++;
+		cm_close_end(cm, TAILQ_FIRST(&cm->ending), now_ns);
+		conn = cm_table_take(&cm->table, cm->config.id_mask, cm->config.id_low);
+	}
+	return conn;
 }
 
 void cm_forget(struct cm *cm, uint32_t connection, uint64_t now_ns)
@@ -188,16 +223,10 @@ void cm_forget(struct cm *cm, uint32_t connection, uint64_t now_ns)
 		break;
 	}
 	conn->known_to_user = false;
-	if (conn->state == CM_DREQ_SENT)
-		return;
-	if (conn->passive && (conn->state == CM_REQ_RCVD || conn->refused)) {
-		linger(cm, conn, now_ns);
-		return;
+	if (conn->state == CM_DREQ_SENT) {
+		conn->ending = true;
+		TAILQ_INSERT_TAIL(&cm->ending, conn, with_ending);
+	} else {
+		cm_close_end(cm, conn, now_ns);
 	}
-	cm_close_end(cm, conn, now_ns);
-}
-
-void cm_close_lingered(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
-{
-	cm_close_end(cm, conn, now_ns);
 }

@@ -4,11 +4,8 @@
 
 #include "cm/conn.h"
 #include "cm/hash.h"
-
-#define RESPONSE_TIMEOUT_DEFAULT 18u
-#define PACKET_LIFE_DEFAULT 14u
-#define MAX_RETRIES_DEFAULT 15u
-#define PATIENCE_DEFAULT_NS 60000000000ull
+#include "cm/memory.h"
+#include "config/limits.h"
 
 const struct cm_counter_row cm_counter_rows[CM_COUNTERS] = {
 #define CM_COUNTER(symbol, text, words) [CM_CNT_##symbol] = { .name = text, .sentence = words },
@@ -62,30 +59,23 @@ static const uint8_t deeds[CM_STATES][CM_KIND_LAST - CM_KIND_FIRST + 1] = {
 
 /* ---- beginning ---- */
 
-static uint64_t own_bytes(void)
-{
-	return (sizeof(struct cm) + 63) & ~63ull;
-}
-
 uint64_t cm_bytes(const struct cm_config *config)
 {
-	return own_bytes() + cm_table_bytes(config);
+	return memory_lines(sizeof(struct cm)) + cm_table_bytes(config) + cm_refusals_bytes(config->refusals);
 }
 
 struct cm *cm_init(void *memory, const struct cm_config *config)
 {
 	struct cm *cm = memory;
+	uint8_t *at = (uint8_t *)memory + memory_lines(sizeof(*cm));
 
 	cm->config = *config;
-	if (cm->config.response_timeout == 0)
-		cm->config.response_timeout = RESPONSE_TIMEOUT_DEFAULT;
-	if (cm->config.packet_life == 0)
-		cm->config.packet_life = PACKET_LIFE_DEFAULT;
-	if (cm->config.max_retries == 0)
-		cm->config.max_retries = MAX_RETRIES_DEFAULT;
-	if (cm->config.patience_ns == 0)
-		cm->config.patience_ns = PATIENCE_DEFAULT_NS;
-	cm_table_init(&cm->table, (uint8_t *)memory + own_bytes(), config);
+	cm_config_complete(&cm->config);
+	cm_table_init(&cm->table, &at, config);
+	cm_refusals_init(&cm->refusals, &at, config->refusals, config->key);
+	cm->half_open.all_max = config->half_open;
+	cm->half_open.of_one_max = config->of_one_peer;
+	TAILQ_INIT(&cm->ending);
 	return cm;
 }
 
@@ -172,12 +162,12 @@ bool cm_is_kept(const uint8_t *kept, enum cm_kind kind)
 	return kept[ATTRIBUTE_AT] == kind;
 }
 
-void cm_send_again(struct cm *cm, const struct cm_conn *conn, const uint8_t *kept)
+void cm_send_again(struct cm *cm, const struct cm_route *route, const uint8_t *kept)
 {
-	struct cm_action *action = cm_add_action(cm, CM_SEND, conn);
+	struct cm_action *action = cm_add_action(cm, CM_SEND, NULL);
 
 	memcpy(action->mad, kept, CM_MAD_BYTES);
-	action->route = conn->route;
+	action->route = *route;
 	cm->sent[kept[ATTRIBUTE_AT] - CM_KIND_FIRST]++;
 }
 
@@ -188,25 +178,35 @@ uint64_t cm_code_ns(uint8_t code)
 	return 4096ull << (code & 31);
 }
 
-/* What a peer may ask us to wait, at most: code 31 would be hours, and nothing waits so long for a stranger. */
-#define RESPONSE_TIMEOUT_MAX 23u /* 34 s */
-#define SERVICE_TIMEOUT_MAX 24u  /* 69 s */
-
 static uint8_t at_most(uint8_t code, uint8_t limit)
 {
 	return code < limit ? code : limit;
 }
 
-uint64_t cm_wait_ns(const struct cm *cm, uint8_t response_timeout)
+uint8_t cm_ack_timeout(uint8_t code)
 {
-	response_timeout = at_most(response_timeout, RESPONSE_TIMEOUT_MAX);
-	return cm_code_ns(response_timeout) + 2 * cm_code_ns(cm->config.packet_life);
+	return code ? at_most(code, CM_ACK_TIMEOUT_MAX) : CM_ACK_TIMEOUT_MAX;
+}
+
+/* For an answer: the peer's time and the way there and back. */
+static uint64_t wait_ns(const struct cm *cm, const struct cm_conn *conn)
+{
+	uint8_t code = at_most(conn->response_timeout, CM_RESPONSE_TIMEOUT_MAX);
+
+	return cm_code_ns(code) + 2 * cm_code_ns(cm->config.packet_life);
+}
+
+static void wait_until(struct cm *cm, const struct cm_conn *conn, uint64_t until_ns)
+{
+	cm_table_set_timer(&cm->table, conn, until_ns < conn->give_up_ns ? until_ns : conn->give_up_ns);
 }
 
 void cm_await(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 {
 	conn->tries_left = conn->max_retries;
-	cm_table_set_timer(&cm->table, conn, now_ns + cm_wait_ns(cm, conn->response_timeout));
+	conn->prolonged = false;
+	conn->give_up_ns = conn->passive ? now_ns + CM_ANSWER_NS : CM_NEVER;
+	wait_until(cm, conn, now_ns + wait_ns(cm, conn));
 }
 
 void cm_no_more_half_open(struct cm *cm, struct cm_conn *conn)
@@ -214,8 +214,7 @@ void cm_no_more_half_open(struct cm *cm, struct cm_conn *conn)
 	if (!conn->half_open)
 		return;
 	conn->half_open = false;
-	cm->half_open--;
-	cm->half_open_of[conn->source]--;
+	quota_give_back(&cm->half_open, conn->source);
 }
 
 void cm_no_more_pending(struct cm_conn *conn)
@@ -227,19 +226,13 @@ void cm_no_more_pending(struct cm_conn *conn)
 
 /* ---- receiving ---- */
 
-bool cm_is_from_peer(const struct cm_conn *conn, const struct cm_route *route)
-{
-	return memcmp(conn->route.dest, route->dest, 16) == 0 && memcmp(conn->route.source, route->source, 16) == 0 &&
-	       conn->route.vlan_id == route->vlan_id && conn->route.device == route->device;
-}
-
 struct cm_conn *cm_find_end(const struct cm *cm, const struct cm_route *route)
 {
 	struct cm_conn *conn = NULL;
 
 	do {
 		conn = cm_table_by_end(&cm->table, cm->in.ca_guid, cm->in.qpn, conn);
-	} while (conn && !cm_is_from_peer(conn, route));
+	} while (conn && !route_is_same(&conn->route, route));
 	return conn;
 }
 
@@ -307,15 +300,18 @@ static bool is_about_what_waits(const struct cm_conn *conn, const struct cm_mess
 
 static void take_mra(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 {
-	uint8_t code = at_most(cm->in.service_timeout, SERVICE_TIMEOUT_MAX);
-	uint64_t until = now_ns + cm_code_ns(code) + cm_wait_ns(cm, conn->response_timeout);
+	uint8_t code = at_most(cm->in.service_timeout, CM_SERVICE_TIMEOUT_MAX);
 
-	if (conn->tries_left == 0) { /* each costs one, or it could be said for ever */
+	/* Each costs a try, and the wait behind the last try can be prolonged once, or it could be said for ever. */
+	if (conn->tries_left == 0 && conn->prolonged) {
 		cm->counters[CM_CNT_DROP_STATE]++;
 		return;
 	}
-	conn->tries_left--;
-	cm_table_set_timer(&cm->table, conn, until);
+	if (conn->tries_left == 0)
+		conn->prolonged = true;
+	else
+		conn->tries_left--;
+	wait_until(cm, conn, now_ns + cm_code_ns(code) + wait_ns(cm, conn));
 }
 
 static void do_deed(struct cm *cm, struct cm_conn *conn, enum deed deed, uint64_t now_ns)
@@ -339,7 +335,7 @@ static void do_deed(struct cm *cm, struct cm_conn *conn, enum deed deed, uint64_
 	case REPEAT:
 		cm->counters[CM_CNT_DUPLICATE_REP]++;
 		if (cm_is_kept(conn->mad, CM_RTU) || cm_is_kept(conn->mad, CM_REJ))
-			cm_send_again(cm, conn, conn->mad);
+			cm_send_again(cm, &conn->route, conn->mad);
 		break;
 	case TAKE_RTU:
 		cm_passive_take_rtu(cm, conn, &cm->in, now_ns);
@@ -381,7 +377,7 @@ static void receive_answer(struct cm *cm, const struct cm_route *route, uint64_t
 		cm->counters[CM_CNT_DROP_UNKNOWN]++;
 		if (in->kind == CM_DREQ)
 			cm_close_answer_dreq(cm, route);
-	} else if (!cm_is_from_peer(conn, route) || !ids_fit(conn, in)) {
+	} else if (!route_is_same(&conn->route, route) || !ids_fit(conn, in)) {
 		cm->counters[CM_CNT_DROP_STRANGER]++;
 	} else if (!is_about_what_waits(conn, in)) {
 		cm->counters[CM_CNT_DROP_STATE]++;
@@ -442,15 +438,11 @@ static void time_out(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 		cm_passive_user_is_late(cm, conn, now_ns);
 		return;
 	}
-	if (conn->state == CM_CLOSED) {
-		cm_close_lingered(cm, conn, now_ns);
-		return;
-	}
-	if (conn->tries_left > 0) {
+	if (conn->tries_left > 0 && now_ns < conn->give_up_ns) {
 		conn->tries_left--;
 		cm->counters[CM_CNT_RETRIES]++;
-		cm_send_again(cm, conn, kept);
-		cm_table_set_timer(&cm->table, conn, now_ns + cm_wait_ns(cm, conn->response_timeout));
+		cm_send_again(cm, &conn->route, kept);
+		wait_until(cm, conn, now_ns + wait_ns(cm, conn));
 		return;
 	}
 	cm->counters[CM_CNT_TIMEOUTS]++;
@@ -547,7 +539,7 @@ void cm_usage(struct cm *cm, struct cm_usage *usage, uint64_t now_ns)
 	cm_table_wake(&cm->table, now_ns);
 	*usage = (struct cm_usage){
 		.connections = cm->table.used,
-		.half_open = cm->half_open,
+		.half_open = cm->half_open.all,
 		.rests = cm->table.rest_used,
 		.timers = cm->table.timers.count,
 	};

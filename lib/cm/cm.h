@@ -14,6 +14,8 @@
 #ifndef CM_CM_H
 #define CM_CM_H
 
+#include <string.h>
+
 #include "cm/mad.h"
 
 #define CM_NONE UINT32_MAX
@@ -49,6 +51,13 @@ struct cm_route {
 	void *device; /* the host's */
 };
 
+/* The same addresses, VLAN and device: who knows that of a peer knows whether it is that peer. */
+static inline bool route_is_same(const struct cm_route *a, const struct cm_route *b)
+{
+	return memcmp(a->dest, b->dest, 16) == 0 && memcmp(a->source, b->source, 16) == 0 && a->vlan_id == b->vlan_id &&
+	       a->device == b->device;
+}
+
 struct cm_private {
 	const void *data;
 	uint32_t bytes;
@@ -69,8 +78,9 @@ struct cm_end {
 };
 
 struct cm_config {
-	uint32_t connections;            /* that the user has not given back, 1 ... 2^20 */
-	uint32_t half_open, of_one_peer; /* passive ones that are not established yet, at most (C-22) */
+	uint32_t connections;            /* places, 1 ... 2^20 */
+	uint32_t half_open, of_one_peer; /* of these for passive ones that were never established, at most (C-22) */
+	uint32_t refusals;               /* answers that are given again when the REQ comes again; 1 ... */
 	uint32_t rests;                  /* ids in time-wait, at most: then the oldest one's is over */
 	uint32_t id_mask, id_low;        /* a power of two - 1, and the digits of this manager's ids under it */
 	uint64_t ca_guid;
@@ -82,6 +92,9 @@ struct cm_config {
 	uint8_t key[16];          /* random, secret */
 	struct cm_listeners *listeners;
 };
+
+/* The bounds of a manager whose users have so many connections: strangers can take none of their places (C-22). */
+void cm_config_fit(struct cm_config *config, uint32_t connections);
 
 /* ---- listeners: shared by the managers of a host; none is removed while one is looked up ---- */
 

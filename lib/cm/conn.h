@@ -5,13 +5,15 @@
 
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/queue.h>
 
 #include "cm/cm.h"
 #include "cm/deadlines.h"
+#include "cm/quota.h"
+#include "cm/refusal.h"
 
 #define CM_PKEY_DEFAULT 0xFFFFu
-#define CM_ACTIONS 16u   /* that one call can cause, and more */
-#define CM_SOURCES 4096u /* counters of half-open connections by source address */
+#define CM_ACTIONS 16u /* that one call can cause, and more */
 
 enum cm_state {
 	CM_FREE,
@@ -31,22 +33,26 @@ struct cm_conn {
 	uint32_t local_id, remote_id;
 	uint32_t next_id, next_peer, next_end; /* in the chains of the tables; next_id also among the free */
 	uint8_t state;                         /* enum cm_state */
-	uint16_t source;                       /* of a half-open one: which counter counts it */
-	bool passive, known_to_user, half_open, counted_by_listener;
+	uint16_t source;                       /* which counters count its peer */
+	bool passive, known_to_user, counted_by_listener;
+	bool half_open; /* passive, and was never established: it counts until its place is free */
+	bool replied;   /* a REP was sent */
+	bool ending;    /* its user has gone: it gives way */
 	bool in_peers, in_ends;
 	uint8_t tries_left;
+	bool prolonged;                        /* the wait behind the last try, by an MRA */
 	uint8_t response_timeout, max_retries; /* code, and count: for what we send */
 	uint8_t peer_timeout;                  /* code: how long the peer waits for us */
 	bool lap_sent, lap_came;
-	bool refused;            /* by our user */
 	bool told_end;           /* the user knows that it has ended */
-	uint64_t give_up_ns;     /* REQ_RCVD: the user's time is over */
+	uint64_t give_up_ns;     /* REQ_RCVD: the user's time is over; later: no answer is waited for any more */
 	uint64_t rests_until_ns; /* CLOSED: its ids rest */
 	uint64_t transaction_id;
 	uint64_t lap_transaction_id;
 	uint64_t peer_guid;
 	uint64_t context;
 	struct cm_listener *listener; /* there as long as counted_by_listener */
+	TAILQ_ENTRY(cm_conn) with_ending;
 	struct cm_route route;
 	struct cm_end own, peer;
 	struct cm_way alternate;
@@ -77,7 +83,9 @@ struct cm_table {
 struct cm {
 	struct cm_config config;
 	struct cm_table table;
-	uint32_t half_open, half_open_of[CM_SOURCES];
+	struct cm_quota half_open;
+	struct cm_refusals refusals;
+	TAILQ_HEAD(, cm_conn) ending; /* their users have gone, and they wait for a DREP: the longest first */
 	struct cm_action actions[CM_ACTIONS];
 	uint32_t action_head, action_tail;
 	struct cm_message in;            /* what came */
@@ -91,7 +99,8 @@ struct cm {
 /* ---- table.c: ids, chains, timers, rest ---- */
 
 uint64_t cm_table_bytes(const struct cm_config *config);
-void cm_table_init(struct cm_table *table, void *memory, const struct cm_config *config);
+/* Cuts what it needs off *memory. */
+void cm_table_init(struct cm_table *table, uint8_t **memory, const struct cm_config *config);
 
 /* Bits that nobody can foretell (C-2). */
 uint64_t cm_table_draw(struct cm_table *table);
@@ -123,6 +132,11 @@ void cm_table_rest(struct cm_table *table, const struct cm_conn *conn, uint64_t 
 void cm_table_wake(struct cm_table *table, uint64_t now_ns);
 bool cm_table_rests(const struct cm_table *table, const uint8_t addr[16], uint32_t remote_id);
 
+/* ---- config.c ---- */
+
+/* Times that are 0 become what they are by default. */
+void cm_config_complete(struct cm_config *config);
+
 /* ---- cm.c: what leaves, and how long things take ---- */
 
 /* An action to be filled. There is always room: no call causes more than CM_ACTIONS. */
@@ -136,19 +150,17 @@ bool cm_private_fits(enum cm_kind kind, const struct cm_private *user);
 void cm_set_private(struct cm_message *message, const struct cm_private *user);
 /* Sends cm->out; kept != NULL: the bytes are kept there, to be sent again. */
 void cm_send_out(struct cm *cm, const struct cm_route *route, uint8_t *kept);
-void cm_send_again(struct cm *cm, const struct cm_conn *conn, const uint8_t *kept);
+void cm_send_again(struct cm *cm, const struct cm_route *route, const uint8_t *kept);
 uint64_t cm_code_ns(uint8_t code);
-/* For an answer: the peer's time and the way there and back; by what the connection has, or a manager's. */
-uint64_t cm_wait_ns(const struct cm *cm, uint8_t response_timeout);
-/* What was sent waits for an answer, with all its tries. */
+/* What a peer may ask a QP of ours to wait for an ACK (C-22). */
+uint8_t cm_ack_timeout(uint8_t code);
+/* What was sent waits for an answer, with all its tries; of a passive connection no longer than CM_ANSWER_NS. */
 void cm_await(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
 /* In half-open ones it counts no more. */
 void cm_no_more_half_open(struct cm *cm, struct cm_conn *conn);
 void cm_no_more_pending(struct cm_conn *conn);
 /* The addresses that a REQ or SIDR_REQ to a service of IP tells are those that it came from and to (U-3). */
 bool cm_ip_is_of(const struct cm_message *in, const struct cm_route *route);
-/* cm->in comes from its peer to us. */
-bool cm_is_from_peer(const struct cm_conn *conn, const struct cm_route *route);
 /* The connection of the QP whose QPN and GUID cm->in has: none of another peer that says so. NULL: there is none. */
 struct cm_conn *cm_find_end(const struct cm *cm, const struct cm_route *route);
 /* Whether a message of this kind was kept to be sent again. */
@@ -177,8 +189,13 @@ void cm_close_answer_dreq(struct cm *cm, const struct cm_route *route);
 void cm_close_stale(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
 /* No message is to be expected any more, and the ids rest. */
 void cm_close_end(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
-/* One that was refused and forgotten has waited long enough for its REQ to come again. */
-void cm_close_lingered(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
+/* The answer to the REQ of a passive connection that is over, or about to be; false: nothing is to be said. */
+bool cm_close_refusal(struct cm *cm, const struct cm_conn *conn, uint8_t mad[CM_MAD_BYTES]);
+/*
+ * A place for a connection. When there is none that one gives way whose user has gone, and that has waited longest for
+ * a DREP. NULL: all are in use.
+ */
+struct cm_conn *cm_close_take_place(struct cm *cm, uint64_t now_ns);
 /* All tries were in vain. */
 void cm_close_give_up(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
 /* To the peer of a REQ or REP that is given up. */

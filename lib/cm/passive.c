@@ -3,7 +3,6 @@
 #include <errno.h>
 
 #include "cm/conn.h"
-#include "cm/hash.h"
 
 #define SERVICE_IP_MASK 0xFFFFFFFFFF000000ull /* all but port space and port */
 #define SERVICE_IP 0x0000000001000000ull
@@ -34,13 +33,17 @@ static void refuse(struct cm *cm, const struct cm_route *route, enum cm_reason r
 /* Its sender has sent it before: it gets the same answer again, if it has had one (C-11). */
 static void answer_again(struct cm *cm, struct cm_conn *conn)
 {
+	uint8_t mad[CM_MAD_BYTES];
+
 	cm->counters[CM_CNT_DUPLICATE_REQ]++;
-	if (conn->state == CM_REQ_RCVD)
+	if (conn->state == CM_REQ_RCVD) {
 		cm_passive_send_mra(cm, conn);
-	else if (conn->state == CM_DREQ_SENT) /* its REP was lost, and our user is no more willing */
-		refuse(cm, &conn->route, CM_REJ_CONSUMER, NULL, 0);
-	else if (cm_is_kept(conn->mad, CM_REP) || cm_is_kept(conn->mad, CM_REJ))
-		cm_send_again(cm, conn, conn->mad);
+	} else if (conn->state == CM_DREQ_SENT || conn->state == CM_CLOSED) {
+		if (cm_close_refusal(cm, conn, mad))
+			cm_send_again(cm, &conn->route, mad);
+	} else if (cm_is_kept(conn->mad, CM_REP)) {
+		cm_send_again(cm, &conn->route, conn->mad);
+	}
 }
 
 static struct cm_conn *find_again(const struct cm *cm, const struct cm_route *route)
@@ -48,10 +51,29 @@ static struct cm_conn *find_again(const struct cm *cm, const struct cm_route *ro
 	struct cm_conn *conn = NULL;
 
 	while ((conn = cm_table_by_peer(&cm->table, route->dest, cm->in.local_id, conn)) != NULL) {
-		if (conn->peer.qpn == cm->in.qpn && cm_is_from_peer(conn, route))
+		if (conn->peer.qpn == cm->in.qpn && route_is_same(&conn->route, route))
 			return conn;
 	}
 	return NULL;
+}
+
+/* The REQ is one that was sent before. */
+static bool is_again(struct cm *cm, const struct cm_route *route, uint64_t now_ns)
+{
+	struct cm_conn *conn = find_again(cm, route);
+	const struct cm_refusal *refusal;
+
+	if (conn) {
+		answer_again(cm, conn);
+		return true;
+	}
+	refusal = cm_refusals_find(&cm->refusals, route, cm->in.local_id, cm->in.qpn, now_ns);
+	if (refusal == NULL)
+		return false;
+	cm->counters[CM_CNT_DUPLICATE_REQ]++;
+	if (cm_is_kept(refusal->mad, CM_REJ))
+		cm_send_again(cm, route, refusal->mad);
+	return true;
 }
 
 static bool is_of_ip(const struct cm_message *in)
@@ -99,9 +121,9 @@ static enum cm_reason judge(const struct cm *cm, const struct cm_route *route)
 /* There is room for one more half-open one (C-22). */
 static bool has_room(struct cm *cm, uint16_t source, const struct cm_listener *listener)
 {
-	if (cm->half_open >= cm->config.half_open)
+	if (quota_is_full(&cm->half_open))
 		cm->counters[CM_CNT_DROP_HALF_OPEN]++;
-	else if (cm->half_open_of[source] >= cm->config.of_one_peer)
+	else if (quota_is_full_of(&cm->half_open, source))
 		cm->counters[CM_CNT_DROP_OF_ONE_PEER]++;
 	else if (atomic_load(&listener->pending) >= listener->backlog)
 		cm->counters[CM_CNT_DROP_BACKLOG]++;
@@ -116,6 +138,7 @@ static void take_values(struct cm_conn *conn, const struct cm_message *in)
 	conn->transaction_id = in->transaction_id;
 	conn->peer_guid = in->ca_guid;
 	conn->alternate = in->alternate;
+	conn->alternate.ack_timeout = cm_ack_timeout(in->alternate.ack_timeout);
 	conn->response_timeout = in->local_response_timeout;
 	conn->peer_timeout = in->remote_response_timeout;
 	conn->max_retries = in->max_cm_retries;
@@ -129,7 +152,7 @@ static void take_values(struct cm_conn *conn, const struct cm_message *in)
 		.flow_control = in->flow_control,
 		.srq = in->srq,
 		.path_mtu = in->path_mtu,
-		.ack_timeout = in->primary.ack_timeout,
+		.ack_timeout = cm_ack_timeout(in->primary.ack_timeout),
 		.ece = in->vendor_id == CM_VENDOR_ID ? in->ece_options : 0,
 	};
 }
@@ -137,7 +160,7 @@ static void take_values(struct cm_conn *conn, const struct cm_message *in)
 static struct cm_conn *begin(struct cm *cm, const struct cm_route *route, uint16_t source, struct cm_listener *listener,
 			     uint64_t now_ns)
 {
-	struct cm_conn *conn = cm_table_take(&cm->table, cm->config.id_mask, cm->config.id_low);
+	struct cm_conn *conn = cm_close_take_place(cm, now_ns);
 	uint64_t peer_waits_ns;
 
 	if (conn == NULL)
@@ -149,9 +172,8 @@ static struct cm_conn *begin(struct cm *cm, const struct cm_route *route, uint16
 	conn->route = *route;
 	conn->route.traffic_class = cm->in.primary.traffic_class;
 	take_values(conn, &cm->in);
-	cm->half_open++;
 	conn->source = source;
-	cm->half_open_of[source]++;
+	quota_take(&cm->half_open, source);
 	atomic_fetch_add(&listener->pending, 1);
 	cm_table_add_peer(&cm->table, conn);
 	cm_table_add_end(&cm->table, conn);
@@ -173,16 +195,14 @@ static uint8_t largest_mtu(const struct cm *cm, const struct cm_route *route, co
 void cm_passive_take_req(struct cm *cm, const struct cm_route *route, uint64_t now_ns)
 {
 	const struct cm_message *in = &cm->in;
-	struct cm_conn *conn = find_again(cm, route);
 	struct cm_listener *listener;
+	struct cm_conn *conn;
 	enum cm_reason reason;
 	uint16_t source;
 	uint8_t mtu;
 
-	if (conn) {
-		answer_again(cm, conn);
+	if (is_again(cm, route, now_ns))
 		return;
-	}
 	reason = judge(cm, route);
 	if (reason) {
 		refuse(cm, route, reason, reason == CM_REJ_INVALID_GID ? route->source : NULL,
@@ -210,7 +230,7 @@ void cm_passive_take_req(struct cm *cm, const struct cm_route *route, uint64_t n
 		refuse(cm, route, CM_REJ_INVALID_MTU, &mtu, 1);
 		return;
 	}
-	source = (uint16_t)(cm_hash_place(cm->config.key, route->dest, 16) % CM_SOURCES);
+	source = quota_source(cm->config.key, route->dest);
 	if (!has_room(cm, source, listener))
 		return;
 	conn = begin(cm, route, source, listener, now_ns);
@@ -305,6 +325,7 @@ int cm_accept(struct cm *cm, uint32_t connection, const struct cm_accept *accept
 	cm_negotiate(&conn->own, &conn->peer);
 	cm_no_more_pending(conn);
 	conn->state = CM_REP_SENT;
+	conn->replied = true;
 	out = cm_begin(cm, conn, CM_REP);
 	out->qpn = conn->own.qpn;
 	out->psn = conn->own.psn;
@@ -331,7 +352,6 @@ int cm_reject(struct cm *cm, uint32_t connection, uint16_t reason, const struct 
 		return -ENOTCONN;
 	if (!cm_private_fits(CM_REJ, user))
 		return -EINVAL;
-	conn->refused = true;
 	cm_close_send_rej(cm, conn, reason, CM_ANSWERED_REQ, user);
 	cm_close_end(cm, conn, now_ns);
 	return 0;
@@ -354,9 +374,9 @@ void cm_passive_take_rtu(struct cm *cm, struct cm_conn *conn, const struct cm_me
 
 void cm_passive_moved(struct cm *cm, struct cm_conn *conn, int error, uint64_t now_ns)
 {
-	cm_no_more_half_open(cm, conn);
 	conn->state = CM_ESTABLISHED;
 	if (error == 0) {
+		cm_no_more_half_open(cm, conn);
 		cm_raise(cm, conn, CM_EVENT_ESTABLISHED, 0, cm->moving);
 		return;
 	}

@@ -56,7 +56,7 @@ void cm_sidr_take_reply(struct cm *cm, const struct cm_route *route, uint64_t no
 
 	if (conn == NULL) {
 		cm->counters[CM_CNT_DROP_UNKNOWN]++;
-	} else if (!cm_is_from_peer(conn, route) || in->transaction_id != conn->transaction_id) {
+	} else if (!route_is_same(&conn->route, route) || in->transaction_id != conn->transaction_id) {
 		cm->counters[CM_CNT_DROP_STRANGER]++;
 	} else if (conn->state != CM_SIDR_SENT) {
 		cm->counters[CM_CNT_DROP_STATE]++;

@@ -19,22 +19,20 @@ uint64_t cm_table_bytes(const struct cm_config *config)
 	       memory_lines(sizeof(struct cm_rest) * config->rests) + 2 * memory_heads_bytes(config->rests);
 }
 
-void cm_table_init(struct cm_table *table, void *memory, const struct cm_config *config)
+void cm_table_init(struct cm_table *table, uint8_t **memory, const struct cm_config *config)
 {
-	uint8_t *at = memory;
-
 	memcpy(table->key, config->key, sizeof(table->key));
 	table->conn_count = config->connections;
 	table->head_mask = memory_heads(config->connections) - 1;
 	table->rest_count = config->rests;
-	table->conns = memory_cut(&at, sizeof(struct cm_conn) * config->connections);
-	table->by_id = memory_cut_heads(&at, config->connections);
-	table->by_peer = memory_cut_heads(&at, config->connections);
-	table->by_end = memory_cut_heads(&at, config->connections);
-	cm_deadlines_init(&table->timers, &at, config->connections);
-	table->rests = memory_cut(&at, sizeof(struct cm_rest) * config->rests);
-	table->rests_by_id = memory_cut_heads(&at, config->rests);
-	table->rests_by_peer = memory_cut_heads(&at, config->rests);
+	table->conns = memory_cut(memory, sizeof(struct cm_conn) * config->connections);
+	table->by_id = memory_cut_heads(memory, config->connections);
+	table->by_peer = memory_cut_heads(memory, config->connections);
+	table->by_end = memory_cut_heads(memory, config->connections);
+	cm_deadlines_init(&table->timers, memory, config->connections);
+	table->rests = memory_cut(memory, sizeof(struct cm_rest) * config->rests);
+	table->rests_by_id = memory_cut_heads(memory, config->rests);
+	table->rests_by_peer = memory_cut_heads(memory, config->rests);
 	for (uint32_t i = 0; i < config->connections; i++)
 		table->conns[i].next_id = i + 1 < config->connections ? i + 1 : CM_NONE;
 }

@@ -11,9 +11,6 @@
 #include "engine/route.h"
 #include "rc/path.h"
 
-#define HALF_OPEN_MAX 4096u
-#define OF_ONE_PEER_MAX 2048u
-#define RESTS_PER_CONNECTION 4u
 #define GUID_LOCAL 0x0200000000000000ull
 #define GUID_GROUP 0x0100000000000000ull /* the bit of groups */
 
@@ -41,17 +38,13 @@ static int open_lcore(struct uroce_lcore *lcore, const struct cm_config *config)
 
 int engine_connect_open(struct uroce_engine *engine)
 {
-	uint32_t connections = engine->index_count / (engine->lcore_mask + 1);
 	struct cm_config config = {
-		.connections = connections,
-		.half_open = HALF_OPEN_MAX,
-		.of_one_peer = OF_ONE_PEER_MAX,
-		.rests = connections * RESTS_PER_CONNECTION,
 		.id_mask = engine->lcore_mask,
 		.max_path_mtu = mtu_code(LIMIT_MTU_BYTES),
 		.listeners = &engine->listeners,
 	};
 
+	cm_config_fit(&config, engine->index_count / (engine->lcore_mask + 1)); /* one for each QP */
 	/* A new process begins anew (C-13), so its GUID is one of its own: drawn at random, locally administered. */
 	if (getrandom(engine->cm_key, sizeof(engine->cm_key), 0) != sizeof(engine->cm_key) ||
 	    getrandom(&config.ca_guid, sizeof(config.ca_guid), 0) != sizeof(config.ca_guid))

@@ -6,7 +6,10 @@
 #include <string.h>
 
 #include "engine/clock.h"
+#include "engine/connect.h"
 #include "engine/engine.h"
+#include "engine/port.h"
+#include "rc/path.h"
 
 struct uroce_qp_init_attr calls_qp_init(const struct network *network, int end)
 {
@@ -73,6 +76,30 @@ void calls_answer(struct network *network, struct uroce_cm_id *id, const struct 
 	cr_assert_eq(uroce_cm_accept(id, options), 0);
 }
 
+void calls_give(struct network *network, int end, const char *source, const uint8_t *mad)
+{
+	static const char *const own[2] = { "10.0.0.1", "10.0.0.2" };
+	struct uroce_addr from = network_address(source), to = network_address(own[end]);
+	struct uroce_lcore *lcore = network->engine->lcores[0];
+	struct engine_port *port = engine_find_port(lcore, network->ends[end].device);
+	struct rc_origin origin = { .source = from.bytes, .dest = to.bytes, .device = network->ends[end].device };
+	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(network->loop.pool);
+	struct wire_packet packet = {
+		.opcode = OP_UD_SEND_ONLY,
+		.dest_qpn = CM_QPN,
+		.pkey = 0xFFFF,
+		.qkey = CM_QKEY,
+		.source_qpn = CM_QPN,
+		.payload_bytes = CM_MAD_BYTES,
+		.payload = mad,
+	};
+
+	cr_assert_not_null(mbuf);
+	network_poll(network);
+	cr_assert_not(engine_connect_receive(lcore, port, mbuf, &packet, &origin));
+	rte_pktmbuf_free(mbuf);
+}
+
 void calls_hang_up(struct uroce_cm_id *id)
 {
 	cr_assert_eq(uroce_cm_close(id), 0);
@@ -83,7 +110,7 @@ void calls_close(struct network *network, struct uroce_cm_channel *channel, stru
 	uint64_t began = engine_now_ns();
 	struct uroce_cm_usage usage;
 
-	/* What is ending ends; a refusal waits for whether it has to be repeated. */
+	/* What is ending ends. */
 	while (uroce_cm_usage(network->engine, &usage) == 0 && usage.connections &&
 	       engine_now_ns() - began < 5000000000ull)
 		network_poll(network);

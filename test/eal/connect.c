@@ -17,29 +17,6 @@
 
 TestSuite(connect, .init = test_eal_start, .timeout = 120);
 
-/* A MAD from 10.0.0.2, as if it had come in by the port; its ICRC is right. */
-static void give_datagram(struct network *network, struct engine_port *port, const uint8_t *mad)
-{
-	static const uint8_t source[16] = { [10] = 0xFF, [11] = 0xFF, [12] = 10, [15] = 2 };
-	static const uint8_t dest[16] = { [10] = 0xFF, [11] = 0xFF, [12] = 10, [15] = 1 };
-	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(network->loop.pool);
-	struct rc_origin origin = { .source = source, .dest = dest, .device = network->ends[0].device };
-	struct wire_packet packet = {
-		.opcode = OP_UD_SEND_ONLY,
-		.dest_qpn = CM_QPN,
-		.pkey = 0xFFFF,
-		.qkey = CM_QKEY,
-		.source_qpn = CM_QPN,
-		.payload_bytes = CM_MAD_BYTES,
-		.payload = mad,
-	};
-
-	cr_assert_not_null(mbuf);
-	network_poll(network);
-	cr_assert_not(engine_connect_receive(network->engine->lcores[0], port, mbuf, &packet, &origin));
-	rte_pktmbuf_free(mbuf);
-}
-
 Test(connect, from_beginning_to_end_with_private_data_both_ways)
 {
 	static const char question[] = "who are you?", reply[] = "nobody";
@@ -383,21 +360,19 @@ Test(connect, guessing_at_connections_is_told)
 {
 	static struct network network;
 	struct uroce_cm_channel *channel;
-	struct engine_port *port;
 	bool told = false;
 	uint64_t began;
 
 	RULE("C-24");
 	calls_open(&network, 1, &channel);
 	began = engine_now_ns();
-	port = engine_find_port(network.engine->lcores[0], network.ends[0].device);
 	for (uint32_t i = 0; !told && engine_now_ns() - began < 2 * ANOMALY_NS; i++) {
 		struct cm_message message = { .kind = CM_RTU, .local_id = i + 1, .remote_id = i + 1 };
 		uint8_t mad[CM_MAD_BYTES];
 		struct uroce_event event;
 
 		cm_mad_build(&message, mad);
-		give_datagram(&network, port, mad);
+		calls_give(&network, 0, "10.0.0.2", mad);
 		while (uroce_event_poll(network.ends[0].device, &event))
 			told |= event.type == UROCE_EVENT_ANOMALY;
 	}

@@ -69,6 +69,7 @@ static void start(uint32_t host)
 		.connections = 8,
 		.half_open = 6,
 		.of_one_peer = 5,
+		.refusals = 16,
 		.rests = 16,
 		.max_path_mtu = 4,
 		.response_timeout = 16,

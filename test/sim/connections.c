@@ -54,6 +54,7 @@ static void draw_config(struct story *story, struct sim_random *random)
 	*config = (struct cm_config){
 		.connections = (uint32_t)random_between(random, 3, CROWD_CONNECTIONS),
 		.half_open = (uint32_t)random_between(random, 2, 24),
+		.refusals = 64,
 		.rests = 64,
 		.max_path_mtu = (uint8_t)random_between(random, 2, 5),
 		.response_timeout = (uint8_t)random_between(random, 12, 18),

@@ -8,13 +8,23 @@
 
 /* ---- users ---- */
 
+/* Those without a user only wait for their peer, and give way. */
+static uint32_t connections_of_users(const struct crowd_host *host)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < CROWD_CONNECTIONS; i++)
+		count += host->party_of[i] != CROWD_NONE;
+	return count;
+}
+
 struct crowd_party *crowd_connect(struct crowd *crowd, uint32_t index, uint32_t to, uint32_t port,
 				  const struct cm_connect *wishes)
 {
 	struct crowd_host *host = &crowd->hosts[index];
 	struct crowd_party *party = crowd_new_party(crowd, index);
 	struct cm_connect connect = *wishes;
-	struct cm_usage usage;
+	uint32_t others = connections_of_users(host);
 	int error;
 
 	if (party == NULL)
@@ -27,11 +37,10 @@ struct crowd_party *crowd_connect(struct crowd *crowd, uint32_t index, uint32_t 
 	connect.end.psn = party->psn;
 	party->active = true;
 	party->stage = CROWD_WAITING;
-	cm_usage(host->cm, &usage, crowd->now_ns);
 	error = cm_connect(host->cm, &connect, crowd->now_ns, &party->connection);
 	crowd_say(crowd, "party %u of host %u connects to %u: %d", crowd_number(crowd, party), index, to, error);
-	if (error != (usage.connections < host->config.connections ? 0 : -ENOBUFS))
-		crowd_fail(crowd, "cm_connect() beside %u others: %d", usage.connections, error);
+	if (error != (others < host->config.connections ? 0 : -ENOBUFS))
+		crowd_fail(crowd, "cm_connect() beside %u others: %d", others, error);
 	if (error) {
 		party->stage = CROWD_GONE;
 		return NULL;

@@ -104,8 +104,8 @@ Test(close, a_dreq_has_a_transaction_id_of_its_own)
 	meet_close(meet);
 }
 
-/* C-22: whoever ends it before the RTU came counts no more while it waits for the DREP. */
-Test(close, what_ends_half_open_is_half_open_no_more)
+/* C-22: one that ends before the RTU has its place until it is heard and its user lets go of it. */
+Test(close, what_ends_half_open_counts_until_its_place_is_free)
 {
 	struct meet *meet = meet_open(NULL);
 	uint32_t b = ask(meet);
@@ -114,6 +114,10 @@ Test(close, what_ends_half_open_is_half_open_no_more)
 	meet_accept(meet, b, 18);
 	cr_expect_eq(usage_of(meet, MEET_B).half_open, 1);
 	cm_disconnect(meet->end[MEET_B].cm, b, NULL, meet->now_ns);
+	cr_expect_eq(usage_of(meet, MEET_B).half_open, 1);
+	meet_settle(meet, meet->now_ns + 60 * S);
+	cr_expect_eq(usage_of(meet, MEET_B).half_open, 1);
+	cm_forget(meet->end[MEET_B].cm, b, meet->now_ns);
 	cr_expect_eq(usage_of(meet, MEET_B).half_open, 0);
 	meet_close(meet);
 }

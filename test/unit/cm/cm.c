@@ -113,10 +113,37 @@ Test(cm, an_mra_is_waited_for_as_long_as_it_says_and_costs_a_try)
 	meet_give(meet, MEET_A, &mra, &to_a);
 	cr_expect_eq(cm_deadline(cm), meet->now_ns + CODE_NS(24) + CODE_NS(18) + 2 * CODE_NS(14));
 	cr_expect_eq(cm_count(cm, CM_CNT_DROP_STATE), 0);
+	mra.service_timeout = 20;
+	meet_give(meet, MEET_A, &mra, &to_a);
+	cr_expect_eq(cm_count(cm, CM_CNT_DROP_STATE), 0, "the last wait, too");
+	cr_expect_eq(cm_deadline(cm), meet->now_ns + CODE_NS(20) + CODE_NS(18) + 2 * CODE_NS(14));
 	mra.service_timeout = 1;
 	meet_give(meet, MEET_A, &mra, &to_a);
 	cr_expect_eq(cm_count(cm, CM_CNT_DROP_STATE), 1);
-	cr_expect_eq(cm_deadline(cm), meet->now_ns + CODE_NS(24) + CODE_NS(18) + 2 * CODE_NS(14));
+	cr_expect_eq(cm_deadline(cm), meet->now_ns + CODE_NS(20) + CODE_NS(18) + 2 * CODE_NS(14));
+	meet_close(meet);
+}
+
+static int lose_first_req(struct meet *meet, enum meet_name from, const struct cm_message *message)
+{
+	(void)from;
+	return message->kind != CM_REQ || cm_count_sent(meet->end[MEET_A].cm, CM_REQ) > 1;
+}
+
+/* C-12: only the last try arrives, and the peer's user thinks longer than that is waited for. */
+Test(cm, the_last_try_may_be_prolonged)
+{
+	struct meet *meet = meet_open(&(struct cm_config){ .max_retries = 1 });
+
+	RULE("C-12");
+	meet_listen(meet, MEET_B, 7174, 8);
+	meet->fate = lose_first_req;
+	meet_connect(meet, 7174, 17);
+	meet_settle(meet, meet->now_ns + 5 * S);
+	meet_expect(meet, "A REQ, A REQ, B event REQUEST, B MRA");
+	meet_accept(meet, meet_last(meet, MEET_B)->connection, 18);
+	meet_run(meet);
+	cr_expect_eq(meet_last(meet, MEET_A)->event, CM_EVENT_ESTABLISHED);
 	meet_close(meet);
 }
 

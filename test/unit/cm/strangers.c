@@ -345,7 +345,7 @@ Test(strangers, options_of_another_vendor_mean_nothing)
 Test(strangers, ids_rest_when_a_connection_has_ended)
 {
 	struct meet *meet = meet_open(NULL);
-	struct cm_message req, answer;
+	struct cm_message req, rtu, answer;
 	struct cm_route route, back;
 	struct cm_usage usage;
 	uint32_t b;
@@ -355,9 +355,13 @@ Test(strangers, ids_rest_when_a_connection_has_ended)
 	meet_give(meet, MEET_B, &req, &route);
 	b = meet_last(meet, MEET_B)->connection;
 	meet_accept(meet, b, 18);
+	rtu = meet_take(meet, MEET_B, &back);
+	rtu.kind = CM_RTU;
+	rtu.remote_id = rtu.local_id;
+	rtu.local_id = req.local_id;
+	meet_give(meet, MEET_B, &rtu, &route);
 	cm_forget(meet->end[MEET_B].cm, b, meet->now_ns);
 	meet_drain(meet, MEET_B);
-	meet_settle(meet, meet->now_ns);
 	meet->end[MEET_B].head = meet->end[MEET_B].tail;
 	while (meet_wait(meet, meet->now_ns + 60 * S))
 		; /* the DREQ is answered, for A has long given up */

@@ -19,6 +19,7 @@ static uint64_t deadline_of[MANY]; /* by the place in the table */
 static void open_table(uint32_t connections, uint32_t rests)
 {
 	struct cm_config config = { .connections = connections, .rests = rests };
+	uint8_t *at;
 
 	for (uint8_t i = 0; i < sizeof(config.key); i++)
 		config.key[i] = i;
@@ -26,7 +27,8 @@ static void open_table(uint32_t connections, uint32_t rests)
 	memset(memory, 0, cm_table_bytes(&config));
 	memset(&table, 0, sizeof(table));
 	live_count = 0;
-	cm_table_init(&table, memory, &config);
+	at = memory;
+	cm_table_init(&table, &at, &config);
 }
 
 static void close_table(void)

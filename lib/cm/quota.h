@@ -1,0 +1,45 @@
+/* quota.h - how much of something all peers may hold, and each of them (C-22) */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef CM_QUOTA_H
+#define CM_QUOTA_H
+
+#include <stdbool.h>
+
+#include "cm/hash.h"
+
+/* Peers are counted by a keyed hash of their address: nobody can choose with whom he shares a counter. */
+#define CM_SOURCES 4096u
+
+struct cm_quota {
+	uint32_t all_max, of_one_max;
+	uint32_t all, of[CM_SOURCES];
+};
+
+static inline uint16_t quota_source(const uint8_t key[16], const uint8_t addr[16])
+{
+	return (uint16_t)(cm_hash_place(key, addr, 16) % CM_SOURCES);
+}
+
+static inline bool quota_is_full(const struct cm_quota *quota)
+{
+	return quota->all >= quota->all_max;
+}
+
+static inline bool quota_is_full_of(const struct cm_quota *quota, uint16_t source)
+{
+	return quota->of[source] >= quota->of_one_max;
+}
+
+static inline void quota_take(struct cm_quota *quota, uint16_t source)
+{
+	quota->all++;
+	quota->of[source]++;
+}
+
+static inline void quota_give_back(struct cm_quota *quota, uint16_t source)
+{
+	quota->all--;
+	quota->of[source]--;
+}
+
+#endif

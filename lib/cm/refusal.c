@@ -1,0 +1,88 @@
+/* refusal.c - a ring of answers, found by whom they were given to */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cm/refusal.h"
+
+#include <string.h>
+
+#include "cm/memory.h"
+#include "config/limits.h"
+
+uint64_t cm_refusals_bytes(uint32_t room)
+{
+	return memory_lines(sizeof(struct cm_refusal) * room) + memory_heads_bytes(room);
+}
+
+void cm_refusals_init(struct cm_refusals *refusals, uint8_t **memory, uint32_t room, const uint8_t key[16])
+{
+	refusals->ring = memory_cut(memory, sizeof(struct cm_refusal) * room);
+	refusals->by_peer = memory_cut_heads(memory, room);
+	refusals->room = room;
+	refusals->quota.all_max = room;
+	refusals->quota.of_one_max = (room + 1) / 2;
+	memcpy(refusals->key, key, sizeof(refusals->key));
+}
+
+static uint32_t *head_of(const struct cm_refusals *refusals, const struct cm_route *route, uint32_t remote_id)
+{
+	uint8_t text[20];
+
+	memcpy(text, route->dest, 16);
+	memcpy(text + 16, &remote_id, 4);
+	return &refusals->by_peer[cm_hash_place(refusals->key, text, sizeof(text)) &
+				  (memory_heads(refusals->room) - 1)];
+}
+
+static void forget_oldest(struct cm_refusals *refusals)
+{
+	struct cm_refusal *oldest = &refusals->ring[refusals->head];
+	uint32_t *link = head_of(refusals, &oldest->route, oldest->remote_id);
+
+	while (*link != refusals->head)
+		link = &refusals->ring[*link].next;
+	*link = oldest->next;
+	quota_give_back(&refusals->quota, oldest->source);
+	refusals->head = (refusals->head + 1) % refusals->room;
+}
+
+static void forget_old_ones(struct cm_refusals *refusals, uint64_t now_ns)
+{
+	while (refusals->quota.all && refusals->ring[refusals->head].until_ns <= now_ns)
+		forget_oldest(refusals);
+}
+
+bool cm_refusals_keep(struct cm_refusals *refusals, const struct cm_refusal *refusal, uint64_t now_ns)
+{
+	uint16_t source = quota_source(refusals->key, refusal->route.dest);
+	uint32_t index, *head = head_of(refusals, &refusal->route, refusal->remote_id);
+	bool full;
+
+	forget_old_ones(refusals, now_ns);
+	if (quota_is_full_of(&refusals->quota, source))
+		return false;
+	full = quota_is_full(&refusals->quota);
+	if (full)
+		forget_oldest(refusals);
+	index = (refusals->head + refusals->quota.all) % refusals->room;
+	refusals->ring[index] = *refusal;
+	refusals->ring[index].source = source;
+	refusals->ring[index].until_ns = now_ns + CM_REFUSAL_NS;
+	refusals->ring[index].next = *head;
+	*head = index;
+	quota_take(&refusals->quota, source);
+	return !full;
+}
+
+const struct cm_refusal *cm_refusals_find(struct cm_refusals *refusals, const struct cm_route *route,
+					  uint32_t remote_id, uint32_t qpn, uint64_t now_ns)
+{
+	uint32_t at;
+
+	forget_old_ones(refusals, now_ns);
+	for (at = *head_of(refusals, route, remote_id); at != CM_NONE; at = refusals->ring[at].next) {
+		const struct cm_refusal *one = &refusals->ring[at];
+
+		if (one->remote_id == remote_id && one->qpn == qpn && route_is_same(&one->route, route))
+			return one;
+	}
+	return NULL;
+}
