@@ -160,8 +160,10 @@ UROCE_API int uroce_cm_reject(struct uroce_cm_id *id, const void *private_data, 
 /* The QP goes to ERR; DISCONNECTED tells when the peer knows. 0; -ENOTCONN. */
 UROCE_API int uroce_cm_disconnect(struct uroce_cm_id *id);
 /*
- * Loads an alternate path on both sides (source and dest as we see it); ALTERNATE tells. After a migration again: that
- * is how to rearm. 0; -ENOTCONN; -EALREADY; -EINVAL.
+ * Loads an alternate path on both sides (source and dest as we see it); ALTERNATE tells, once for each call. Both ends
+ * may ask at the same time: then both load the path of the one that connected, and both are told 0. After a migration
+ * again: that is how to rearm. 0; -ENOTCONN; -EALREADY: the call before is not answered yet; -EINVAL: the path in use,
+ * or source is none of our addresses.
  */
 UROCE_API int uroce_cm_load_alternate(struct uroce_cm_id *id, const struct uroce_path *path, uint8_t timeout);
 

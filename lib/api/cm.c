@@ -11,6 +11,7 @@
 #include "engine/mailbox.h"
 #include "engine/route.h"
 #include "rc/codes.h"
+#include "rc/path.h"
 #include "wire/encap.h"
 
 #define TIMEOUT_DEFAULT 14u
@@ -181,12 +182,18 @@ static int check_options(const struct uroce_cm_id *id, const struct uroce_cm_opt
 	return 0;
 }
 
-/* Has it a QP, and is it no listener? */
+/* Has it a QP, of the partition that QP 1 is in, and is it no listener? */
 static int check_id(const struct uroce_cm_id *id)
 {
 	if (id->listens)
 		return engine_refuse("id: it listens");
-	return id->qp ? 0 : engine_refuse("id: it has no QP yet, see uroce_cm_qp_create()");
+	if (id->qp == NULL)
+		return engine_refuse("id: it has no QP yet, see uroce_cm_qp_create()");
+	if (!pkey_matches(PKEY_DEFAULT, qp_core(id->qp)->pkey))
+		return engine_refuse(
+			"P_Key 0x%04x of its QP: connections by address are of 0x7fff, the default partition",
+			qp_core(id->qp)->pkey);
+	return 0;
 }
 
 static struct cm_end end_of(const struct uroce_cm_id *id, const struct uroce_cm_options *options)
@@ -250,6 +257,18 @@ static struct cm_way way_of(const struct uroce_path *path, uint8_t timeout)
 	memcpy(way.local_gid, path->source.bytes, sizeof(way.local_gid));
 	memcpy(way.remote_gid, path->dest.bytes, sizeof(way.remote_gid));
 	return way;
+}
+
+/* A second way begins at an address of ours, and is another than the first. */
+static int check_alternate(const struct uroce_cm_id *id, const struct uroce_path *given, const struct cm_route *route)
+{
+	struct uroce_path first = connect_path(route), second = { .source = given->source, .dest = given->dest };
+
+	second.device = engine_connect_device_of(id->channel->engine, &given->source);
+	if (second.device == NULL)
+		return engine_refuse("alternate: no device has its source");
+	engine_route_complete(&second.device->config, &second);
+	return path_is_same(&first, &second) ? engine_refuse("alternate: it is the path itself") : 0;
 }
 
 static void set_attr(struct uroce_cm_id *id, const struct uroce_cm_options *options, const struct cm_route *route,
@@ -319,6 +338,9 @@ int uroce_cm_connect(struct uroce_cm_id *id, const struct uroce_addr *source, co
 	if (options->private_bytes)
 		memcpy(id->request_private, options->private_data, options->private_bytes);
 	if (options->alternate) {
+		error = check_alternate(id, options->alternate, &id->request.route);
+		if (error)
+			return error;
 		id->alternate = way_of(options->alternate, id->request.end.ack_timeout);
 		id->request.alternate = &id->alternate;
 	}
@@ -452,12 +474,11 @@ static int alternate_on_owner(void *argument)
 {
 	const struct answer *answer = argument;
 	struct uroce_cm_id *id = answer->id;
-	int error = id->connection == CM_NONE ?
-			    -ENOTCONN :
-			    cm_load_alternate(id->lcore->connect->cm, id->connection, answer->way, engine_now_ns());
+	struct uroce_path path;
+	int error = id->connection == CM_NONE ? -ENOTCONN : engine_connect_way_path(id, answer->way, &path);
 
 	if (error == 0)
-		id->alternate_is_ours = true;
+		error = cm_load_alternate(id->lcore->connect->cm, id->connection, answer->way, engine_now_ns());
 	engine_connect_run(id->lcore);
 	return error;
 }
@@ -466,12 +487,16 @@ int uroce_cm_load_alternate(struct uroce_cm_id *id, const struct uroce_path *pat
 {
 	struct cm_way way = way_of(path, or_default(timeout, TIMEOUT_DEFAULT));
 	struct answer answer = { .id = id, .way = &way };
+	int error;
 
 	if (id->lcore == NULL || id->qp == NULL)
 		return -ENOTCONN;
 	if (timeout > 31)
 		return engine_refuse("timeout %u: at most 31", timeout);
-	if (engine_connect_device_of(id->channel->engine, &path->source) == NULL)
+	error = engine_mailbox_call(id->lcore, alternate_on_owner, &answer);
+	if (error == -EADDRNOTAVAIL)
 		return engine_refuse("path.source: no device has this address");
-	return engine_mailbox_call(id->lcore, alternate_on_owner, &answer);
+	if (error == -EEXIST)
+		return engine_refuse("path: it is the one in use");
+	return error;
 }

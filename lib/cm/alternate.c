@@ -1,100 +1,253 @@
 /* alternate.c - LAP and APR: an alternate way for an established connection, loaded on both sides (C-20) */
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Both ends may ask at the same time, as users do that rearm after a migration. Then the LAP of the active side goes
+ * first: it refuses the other one, and the passive side, which loads what it is asked for meanwhile, takes that for the
+ * answer. A LAP is judged once: its sender repeats it until it is answered, and later copies get the same answer, or
+ * none. An APR tells behind which LAP of its sender it stands, for it may be overtaken by the next one. So what both
+ * have loaded last is the same way, whatever is lost, comes again or overtakes something. Peers that tell no order are
+ * answered in the same way; then the sides agree unless an APR is overtaken.
+ */
 #include <errno.h>
 
 #include "cm/conn.h"
+#include "wire/bytes.h"
 
 /* Status of an APR. */
-enum { APR_LOADED = 0, APR_UNSUPPORTED = 2 };
+enum { APR_LOADED = 0, APR_UNSUPPORTED = 2, APR_REJECTED = 3, APR_CURRENT = 5, APR_QPN = 6, APR_GID = 8 };
+
+static struct cm_way from_our_side(const struct cm_way *way)
+{
+	struct cm_way ours = *way;
+
+	ours.local_lid = way->remote_lid;
+	ours.remote_lid = way->local_lid;
+	memcpy(ours.local_gid, way->remote_gid, sizeof(ours.local_gid));
+	memcpy(ours.remote_gid, way->local_gid, sizeof(ours.remote_gid));
+	ours.ack_timeout = cm_ack_timeout(way->ack_timeout);
+	return ours;
+}
+
+void cm_alternate_take_way(struct cm_conn *conn, const struct cm_way *way)
+{
+	conn->alternate = from_our_side(way);
+}
+
+/* ---- ours ---- */
+
+static void send_lap(struct cm *cm, const struct cm_conn *conn)
+{
+	struct cm_message *out = cm_begin(cm, conn, CM_LAP);
+
+	out->transaction_id = conn->lap.transaction_id;
+	out->qpn = conn->peer.qpn;
+	out->remote_response_timeout = conn->response_timeout;
+	out->alternate = conn->lap.way;
+	cm_send_out(cm, &conn->route, NULL);
+}
 
 int cm_load_alternate(struct cm *cm, uint32_t connection, const struct cm_way *way, uint64_t now_ns)
 {
 	struct cm_conn *conn = cm_table_at(&cm->table, connection);
-	struct cm_message *out;
 
 	if (conn == NULL || conn->state != CM_ESTABLISHED)
 		return -ENOTCONN;
-	if (conn->lap_sent || conn->lap_came)
+	if (conn->lap.sent)
 		return -EALREADY;
-	conn->alternate = *way;
-	conn->lap_sent = true;
-	conn->lap_transaction_id = cm_table_draw(&cm->table);
-	out = cm_begin(cm, conn, CM_LAP);
-	out->transaction_id = conn->lap_transaction_id;
-	out->qpn = conn->peer.qpn;
-	out->remote_response_timeout = conn->response_timeout;
-	out->alternate = *way;
-	cm_send_out(cm, &conn->route, conn->lap);
+	conn->lap.sent = true;
+	conn->lap.yields = conn->lap.met = false;
+	conn->lap.way = *way;
+	conn->lap.transaction_id = cm_table_draw(&cm->table);
+	send_lap(cm, conn);
 	cm_await(cm, conn, now_ns);
 	return 0;
 }
 
-/* One that came before gets its answer again; while that is not known, it has to wait. */
-void cm_alternate_take_lap(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
+void cm_alternate_try_again(struct cm *cm, const struct cm_conn *conn)
 {
-	const struct cm_message *in = &cm->in;
+	if (conn->lap.yields)
+		return;
+	cm->counters[CM_CNT_RETRIES]++;
+	send_lap(cm, conn);
+}
 
-	(void)now_ns;
-	if (conn->lap_sent || conn->lap_came) {
-		cm->counters[CM_CNT_DROP_STATE]++;
-		return;
+static void finish(struct cm *cm, struct cm_conn *conn, int status, const struct cm_message *message)
+{
+	conn->lap.sent = conn->lap.yields = false;
+	cm_table_set_timer(&cm->table, conn, CM_NEVER);
+	cm_raise(cm, conn, CM_EVENT_ALTERNATE, status, message);
+}
+
+static bool is_judged(const struct cm_conn *conn, uint64_t transaction_id)
+{
+	for (uint32_t i = 0; i < conn->lap.judged_count && i < CM_LAPS; i++) {
+		if (conn->lap.judged[i] == transaction_id)
+			return true;
 	}
-	if (cm_is_kept(conn->lap, CM_APR) && in->transaction_id == conn->lap_transaction_id) {
-		cm->counters[CM_CNT_DUPLICATE_OTHER]++;
-		cm_send_again(cm, &conn->route, conn->lap);
-		return;
+	return false;
+}
+
+/* The additional information of our APRs: where they stand among the LAPs of their sender. */
+struct order {
+	uint8_t vendor_id[3];
+	uint8_t goes_first;        /* the LAP named here is why this one was refused */
+	uint8_t transaction_id[8]; /* the last LAP of the APR's sender when it judged; 0: there was none */
+};
+
+/* NULL: of another vendor, or of one before this. */
+static const struct order *order_of(const struct cm_message *apr)
+{
+	const struct order *order = (const struct order *)(const void *)apr->info;
+
+	return apr->info_bytes == sizeof(*order) && load_be24(order->vendor_id) == CM_VENDOR_ID ? order : NULL;
+}
+
+/*
+ * The peer's LAP goes first. It has been loaded since we asked, or will be: then that ends our call. If it was judged
+ * before, the peer has just not heard our answer to it yet: what we ask for is another question at the next try.
+ */
+static void yield(struct cm *cm, struct cm_conn *conn, uint64_t first, uint64_t now_ns)
+{
+	if (conn->lap.met) {
+		finish(cm, conn, 0, NULL);
+	} else if (is_judged(conn, first)) {
+		conn->lap.transaction_id = cm_table_draw(&cm->table);
+	} else {
+		conn->lap.yields = true;
+		cm_await(cm, conn, now_ns); /* all the tries that the peer has */
 	}
-	conn->lap_came = true;
-	conn->lap_transaction_id = in->transaction_id;
-	conn->alternate = in->alternate;
-	conn->alternate.ack_timeout = cm_ack_timeout(in->alternate.ack_timeout);
+}
+
+/* The peer has asked for another way after it had loaded ours, and that has overtaken its answer. */
+static bool is_overtaken(const struct cm_conn *conn, const struct order *order)
+{
+	return conn->lap.met && order && load_be64(order->transaction_id) != conn->lap.loaded;
+}
+
+static void load_ours(struct cm *cm, struct cm_conn *conn)
+{
+	cm_table_set_timer(&cm->table, conn, CM_NEVER);
+	conn->alternate = conn->lap.way;
+	conn->lap.loading = CM_WAY_OURS;
 	cm_move(cm, conn, CM_MOVE_ALTERNATE);
 }
 
 void cm_alternate_take_apr(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 {
 	const struct cm_message *in = &cm->in;
+	const struct order *order = order_of(in);
 
-	(void)now_ns;
-	if (!conn->lap_sent || in->transaction_id != conn->lap_transaction_id) {
+	if (!conn->lap.sent || conn->lap.yields || in->transaction_id != conn->lap.transaction_id) {
 		cm->counters[CM_CNT_DROP_STATE]++;
 		return;
 	}
-	cm_table_set_timer(&cm->table, conn, CM_NEVER);
-	if (in->status == APR_LOADED) {
-		cm_move(cm, conn, CM_MOVE_ALTERNATE);
-		return;
-	}
-	conn->lap_sent = false;
-	cm_raise(cm, conn, CM_EVENT_ALTERNATE, in->status, in);
-}
-
-void cm_alternate_moved(struct cm *cm, struct cm_conn *conn, int error, uint64_t now_ns)
-{
-	struct cm_message *out;
-
-	(void)now_ns;
-	if (conn->lap_sent) {
-		conn->lap_sent = false;
-		cm_raise(cm, conn, CM_EVENT_ALTERNATE, error, NULL);
-		return;
-	}
-	if (!conn->lap_came)
-		return;
-	conn->lap_came = false;
-	out = cm_begin(cm, conn, CM_APR);
-	out->transaction_id = conn->lap_transaction_id;
-	out->status = error ? APR_UNSUPPORTED : APR_LOADED;
-	cm_send_out(cm, &conn->route, conn->lap);
-	if (error == 0)
-		cm_raise(cm, conn, CM_EVENT_ALTERNATE, 0, NULL);
+	if (in->status == APR_LOADED && is_overtaken(conn, order))
+		finish(cm, conn, 0, NULL);
+	else if (in->status == APR_LOADED)
+		load_ours(cm, conn);
+	else if (conn->passive && order && order->goes_first)
+		yield(cm, conn, load_be64(order->transaction_id), now_ns);
+	else
+		finish(cm, conn, in->status, in);
 }
 
 /* Linux does not answer over RoCE (C-21): the connection goes on with the way it has. */
-void cm_alternate_give_up(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
+void cm_alternate_give_up(struct cm *cm, struct cm_conn *conn)
 {
-	(void)now_ns;
-	conn->lap_sent = false;
-	cm_table_set_timer(&cm->table, conn, CM_NEVER);
-	cm_raise(cm, conn, CM_EVENT_ALTERNATE, -ETIMEDOUT, NULL);
+	finish(cm, conn, -ETIMEDOUT, NULL);
+}
+
+/* ---- the peer's ---- */
+
+/* The answer to the LAP that was judged last. */
+static void send_apr(struct cm *cm, const struct cm_conn *conn)
+{
+	struct cm_message *out = cm_begin(cm, conn, CM_APR);
+	struct order *order = (struct order *)(void *)out->info;
+
+	out->transaction_id = conn->lap.judged[(conn->lap.judged_count - 1) % CM_LAPS];
+	out->status = conn->lap.status;
+	out->info_bytes = sizeof(*order);
+	store_be24(order->vendor_id, CM_VENDOR_ID);
+	order->goes_first = conn->lap.goes_first;
+	store_be64(order->transaction_id, conn->lap.before);
+	cm_send_out(cm, &conn->route, NULL);
+}
+
+static void judge(struct cm *cm, struct cm_conn *conn, uint8_t status, bool goes_first)
+{
+	conn->lap.judged[conn->lap.judged_count++ % CM_LAPS] = conn->lap.came;
+	conn->lap.status = status;
+	conn->lap.goes_first = goes_first;
+	conn->lap.before = conn->lap.transaction_id;
+	if (status == APR_LOADED) {
+		conn->lap.loaded = conn->lap.came;
+		conn->lap.met = true;
+	}
+	send_apr(cm, conn);
+}
+
+static bool is_newest(const struct cm_conn *conn, uint64_t transaction_id)
+{
+	return conn->lap.judged_count && conn->lap.judged[(conn->lap.judged_count - 1) % CM_LAPS] == transaction_id;
+}
+
+void cm_alternate_take_lap(struct cm *cm, struct cm_conn *conn)
+{
+	const struct cm_message *in = &cm->in;
+
+	if (is_judged(conn, in->transaction_id)) {
+		cm->counters[CM_CNT_DUPLICATE_OTHER]++;
+		if (is_newest(conn, in->transaction_id))
+			send_apr(cm, conn);
+		return;
+	}
+	conn->lap.came = in->transaction_id;
+	if (in->qpn != conn->own.qpn) {
+		judge(cm, conn, APR_QPN, false);
+	} else if (conn->lap.sent && !conn->passive) {
+		judge(cm, conn, APR_REJECTED, true);
+	} else {
+		cm_alternate_take_way(conn, &in->alternate);
+		conn->lap.loading = CM_WAY_PEERS;
+		cm_move(cm, conn, CM_MOVE_ALTERNATE);
+	}
+}
+
+static uint8_t status_of(int error)
+{
+	switch (error) {
+	case 0:
+		return APR_LOADED;
+	case -EEXIST:
+		return APR_CURRENT;
+	case -EADDRNOTAVAIL:
+	case -ENETUNREACH:
+		return APR_GID;
+	case -EOPNOTSUPP:
+		return APR_UNSUPPORTED;
+	default:
+		return APR_REJECTED;
+	}
+}
+
+/* What our user has asked for meanwhile is answered by its own APR, or by this when that has to yield to it. */
+static void peers_is_loaded(struct cm *cm, struct cm_conn *conn, int error)
+{
+	judge(cm, conn, status_of(error), false);
+	if (conn->lap.sent && conn->lap.yields)
+		finish(cm, conn, error, NULL);
+	else if (!conn->lap.sent && error == 0)
+		cm_raise(cm, conn, CM_EVENT_ALTERNATE, 0, NULL);
+}
+
+void cm_alternate_moved(struct cm *cm, struct cm_conn *conn, int error)
+{
+	uint8_t loading = conn->lap.loading;
+
+	conn->lap.loading = CM_WAY_NONE;
+	if (loading == CM_WAY_OURS)
+		finish(cm, conn, error, NULL);
+	else if (loading == CM_WAY_PEERS)
+		peers_is_loaded(cm, conn, error);
 }

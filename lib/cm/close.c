@@ -108,7 +108,7 @@ int cm_disconnect(struct cm *cm, uint32_t connection, const struct cm_private *u
 		return -ENOTCONN;
 	if (!cm_private_fits(CM_DREQ, user))
 		return -EINVAL;
-	conn->lap_sent = false;
+	conn->lap.sent = false;
 	conn->state = CM_DREQ_SENT;
 	cm_move(cm, conn, CM_MOVE_ERROR);
 	send_dreq(cm, conn, user);

@@ -294,7 +294,7 @@ static bool is_about_what_waits(const struct cm_conn *conn, const struct cm_mess
 	if (in->kind != CM_MRA)
 		return true;
 	if (conn->state == CM_ESTABLISHED)
-		return conn->lap_sent && in->answered == CM_ANSWERED_LAP;
+		return conn->lap.sent && !conn->lap.yields && in->answered == CM_ANSWERED_LAP;
 	return in->answered == (conn->passive ? CM_ANSWERED_REP : CM_ANSWERED_REQ);
 }
 
@@ -359,7 +359,7 @@ static void do_deed(struct cm *cm, struct cm_conn *conn, enum deed deed, uint64_
 		cm_close_take_drep(cm, conn, now_ns);
 		break;
 	case TAKE_LAP:
-		cm_alternate_take_lap(cm, conn, now_ns);
+		cm_alternate_take_lap(cm, conn);
 		break;
 	case TAKE_APR:
 		cm_alternate_take_apr(cm, conn, now_ns);
@@ -430,24 +430,31 @@ uint64_t cm_deadline(const struct cm *cm)
 	return cm_table_deadline(&cm->table);
 }
 
+static void try_again(struct cm *cm, const struct cm_conn *conn)
+{
+	if (conn->lap.sent) {
+		cm_alternate_try_again(cm, conn);
+		return;
+	}
+	cm->counters[CM_CNT_RETRIES]++;
+	cm_send_again(cm, &conn->route, conn->mad);
+}
+
 static void time_out(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 {
-	const uint8_t *kept = conn->lap_sent ? conn->lap : conn->mad;
-
 	if (conn->state == CM_REQ_RCVD) {
 		cm_passive_user_is_late(cm, conn, now_ns);
 		return;
 	}
 	if (conn->tries_left > 0 && now_ns < conn->give_up_ns) {
 		conn->tries_left--;
-		cm->counters[CM_CNT_RETRIES]++;
-		cm_send_again(cm, &conn->route, kept);
+		try_again(cm, conn);
 		wait_until(cm, conn, now_ns + wait_ns(cm, conn));
 		return;
 	}
 	cm->counters[CM_CNT_TIMEOUTS]++;
-	if (conn->lap_sent)
-		cm_alternate_give_up(cm, conn, now_ns);
+	if (conn->lap.sent)
+		cm_alternate_give_up(cm, conn);
 	else
 		cm_close_give_up(cm, conn, now_ns);
 }
@@ -472,7 +479,7 @@ void cm_qp_moved(struct cm *cm, uint32_t connection, enum cm_move move, int erro
 	if (conn == NULL || move == CM_MOVE_ERROR)
 		return;
 	if (move == CM_MOVE_ALTERNATE)
-		cm_alternate_moved(cm, conn, error, now_ns);
+		cm_alternate_moved(cm, conn, error);
 	else if (conn->state == CM_REP_RCVD)
 		cm_active_moved(cm, conn, error, now_ns);
 	else if (conn->state == CM_RTU_RCVD)

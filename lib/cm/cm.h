@@ -219,7 +219,10 @@ void cm_forget_listener(struct cm *cm, const struct cm_listener *listener);
 int cm_reject(struct cm *cm, uint32_t connection, uint16_t reason, const struct cm_private *user, uint64_t now_ns);
 /* 0; -EINVAL; -ENOTCONN: there is nothing to end. */
 int cm_disconnect(struct cm *cm, uint32_t connection, const struct cm_private *user, uint64_t now_ns);
-/* Loads an alternate way on both sides (C-20). 0; -ENOTCONN; -EALREADY: the last call is not answered yet. */
+/*
+ * Loads an alternate way on both sides (C-20). ALTERNATE answers it; when the peer has asked at the same time, it may
+ * be the peer's that both have loaded. 0; -ENOTCONN; -EALREADY: the last call is not answered yet.
+ */
 int cm_load_alternate(struct cm *cm, uint32_t connection, const struct cm_way *way, uint64_t now_ns);
 /* The first packet has come on a passive QP before the RTU. */
 void cm_packet_came(struct cm *cm, uint32_t connection, uint64_t now_ns);
@@ -234,7 +237,7 @@ void cm_forget(struct cm *cm, uint32_t connection, uint64_t now_ns);
 const struct cm_end *cm_peer(const struct cm *cm, uint32_t connection);
 const struct cm_end *cm_own(const struct cm *cm, uint32_t connection);
 const struct cm_route *cm_route_of(const struct cm *cm, uint32_t connection);
-/* The alternate way of a REQ or LAP, as its sender sees it. */
+/* The alternate way that a REQ, or a LAP of either side, has told last, as we see it. */
 const struct cm_way *cm_alternate(const struct cm *cm, uint32_t connection);
 /* Actions that have come out already keep the old one. */
 void cm_set_context(struct cm *cm, uint32_t connection, uint64_t context);

@@ -14,6 +14,7 @@
 
 #define CM_PKEY_DEFAULT 0xFFFFu
 #define CM_ACTIONS 16u /* that one call can cause, and more */
+#define CM_LAPS 8u     /* of a peer, that are known again: more than there are within the life of a packet */
 
 enum cm_state {
 	CM_FREE,
@@ -29,6 +30,29 @@ enum cm_state {
 	CM_STATES
 };
 
+/* Alternate ways that both ends ask each other to load, written by alternate.c only. Their LAPs by transaction ids. */
+struct cm_lap {
+	/* ours */
+	bool sent;               /* its APR is waited for */
+	bool yields;             /* to the peer's, which goes first */
+	bool met;                /* one of the peer was loaded since */
+	struct cm_way way;       /* as asked for last */
+	uint64_t transaction_id; /* the last one; 0: none yet */
+	/* the peer's */
+	uint64_t came;            /* is being judged */
+	uint64_t loaded;          /* the last one that was loaded */
+	uint64_t judged[CM_LAPS]; /* a ring */
+	uint32_t judged_count;    /* all that were */
+	/* the answer to the one judged last */
+	uint8_t status;
+	bool goes_first;
+	uint64_t before; /* ours */
+
+	uint8_t loading; /* enum cm_way_loading: whose the QP is about to load */
+};
+
+enum cm_way_loading { CM_WAY_NONE, CM_WAY_OURS, CM_WAY_PEERS };
+
 struct cm_conn {
 	uint32_t local_id, remote_id;
 	uint32_t next_id, next_peer, next_end; /* in the chains of the tables; next_id also among the free */
@@ -43,21 +67,19 @@ struct cm_conn {
 	bool prolonged;                        /* the wait behind the last try, by an MRA */
 	uint8_t response_timeout, max_retries; /* code, and count: for what we send */
 	uint8_t peer_timeout;                  /* code: how long the peer waits for us */
-	bool lap_sent, lap_came;
-	bool told_end;           /* the user knows that it has ended */
+	bool told_end;                         /* the user knows that it has ended */
 	uint64_t give_up_ns;     /* REQ_RCVD: the user's time is over; later: no answer is waited for any more */
 	uint64_t rests_until_ns; /* CLOSED: its ids rest */
 	uint64_t transaction_id;
-	uint64_t lap_transaction_id;
 	uint64_t peer_guid;
 	uint64_t context;
 	struct cm_listener *listener; /* there as long as counted_by_listener */
 	TAILQ_ENTRY(cm_conn) with_ending;
 	struct cm_route route;
 	struct cm_end own, peer;
-	struct cm_way alternate;
+	struct cm_way alternate; /* loaded last, or to be loaded */
+	struct cm_lap lap;
 	uint8_t mad[CM_MAD_BYTES]; /* sent last and not answered, or the answer to what may come again */
-	uint8_t lap[CM_MAD_BYTES]; /* the same of an alternate way */
 };
 
 /* Ids that were in use until a moment ago: not given out again, and a late REQ of these makes no connection (C-16). */
@@ -205,9 +227,13 @@ void cm_close_send_rej(struct cm *cm, struct cm_conn *conn, uint16_t reason, uin
 void cm_sidr_take_request(struct cm *cm, const struct cm_route *route);
 void cm_sidr_take_reply(struct cm *cm, const struct cm_route *route, uint64_t now_ns);
 
-void cm_alternate_take_lap(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
+/* What the peer tells as it sees it is kept as we see it. */
+void cm_alternate_take_way(struct cm_conn *conn, const struct cm_way *way);
+/* The LAP that waits for its APR; one that yields to the peer's just waits. */
+void cm_alternate_try_again(struct cm *cm, const struct cm_conn *conn);
+void cm_alternate_take_lap(struct cm *cm, struct cm_conn *conn);
 void cm_alternate_take_apr(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
-void cm_alternate_moved(struct cm *cm, struct cm_conn *conn, int error, uint64_t now_ns);
-void cm_alternate_give_up(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
+void cm_alternate_moved(struct cm *cm, struct cm_conn *conn, int error);
+void cm_alternate_give_up(struct cm *cm, struct cm_conn *conn);
 
 #endif

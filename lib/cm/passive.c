@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "cm/conn.h"
+#include "rc/path.h"
 
 #define SERVICE_IP_MASK 0xFFFFFFFFFF000000ull /* all but port space and port */
 #define SERVICE_IP 0x0000000001000000ull
@@ -109,6 +110,9 @@ static enum cm_reason judge(const struct cm *cm, const struct cm_route *route)
 		return CM_REJ_INVALID_TRANSPORT;
 	if (in->local_id == 0 || in->qpn <= CM_QPN)
 		return CM_REJ_NO_QP;
+	/* We are in the default partition only, and no reason is of partitions. */
+	if (!pkey_matches(CM_PKEY_DEFAULT, in->pkey))
+		return CM_REJ_UNSUPPORTED;
 	if (memcmp(in->primary.local_gid, route->dest, 16) != 0 ||
 	    memcmp(in->primary.remote_gid, route->source, 16) != 0)
 		return CM_REJ_INVALID_GID;
@@ -137,8 +141,7 @@ static void take_values(struct cm_conn *conn, const struct cm_message *in)
 	conn->remote_id = in->local_id;
 	conn->transaction_id = in->transaction_id;
 	conn->peer_guid = in->ca_guid;
-	conn->alternate = in->alternate;
-	conn->alternate.ack_timeout = cm_ack_timeout(in->alternate.ack_timeout);
+	cm_alternate_take_way(conn, &in->alternate);
 	conn->response_timeout = in->local_response_timeout;
 	conn->peer_timeout = in->remote_response_timeout;
 	conn->max_retries = in->max_cm_retries;

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "cm/conn.h"
+#include "rc/path.h"
 
 enum sidr_status { SIDR_VALID = 0, SIDR_NO_SERVICE = 1, SIDR_REJECTED = 2 };
 
@@ -20,7 +21,7 @@ void cm_sidr_take_request(struct cm *cm, const struct cm_route *route)
 		.service_id = in->service_id,
 		.status = SIDR_NO_SERVICE,
 	};
-	if (!cm_ip_is_of(in, route)) {
+	if (!cm_ip_is_of(in, route) || !pkey_matches(CM_PKEY_DEFAULT, in->pkey)) {
 		out->status = SIDR_REJECTED;
 	} else if (listener && listener->datagram_qpn) {
 		out->status = SIDR_VALID;

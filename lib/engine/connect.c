@@ -151,15 +151,11 @@ static void carry_out_event(struct uroce_lcore *lcore, const struct cm_action *a
 		if (id == NULL)
 			return;
 	}
-	if (action->event == CM_EVENT_ALTERNATE)
-		id->alternate_is_ours = false; /* the next one may be the peer's */
 	event.context = id->context;
 	raise_event(id, &event);
 	/* What the REQ has named is loaded by both when they know each other (C-20). */
-	if (action->event == CM_EVENT_ESTABLISHED && id->request.alternate) {
-		id->alternate_is_ours = true;
+	if (action->event == CM_EVENT_ESTABLISHED && id->request.alternate)
 		cm_load_alternate(cm, action->connection, id->request.alternate, lcore->now_ns);
-	}
 }
 
 /* ---- QPs ---- */
@@ -203,26 +199,32 @@ int engine_connect_to_rtr(struct uroce_cm_id *id)
 	return move_qp(id, UROCE_QPS_RTR, TO_RTR);
 }
 
+int engine_connect_way_path(const struct uroce_cm_id *id, const struct cm_way *way, struct uroce_path *path)
+{
+	*path = (struct uroce_path){
+		.traffic_class = way->traffic_class,
+		.flow_label = way->flow_label,
+		.hop_limit = way->hop_limit,
+	};
+	memcpy(path->source.bytes, way->local_gid, sizeof(path->source.bytes));
+	memcpy(path->dest.bytes, way->remote_gid, sizeof(path->dest.bytes));
+	path->device = engine_connect_device_of(id->qp->device->engine, &path->source);
+	if (path->device == NULL)
+		return -EADDRNOTAVAIL;
+	engine_route_complete(&path->device->config, path);
+	return path_is_same(path, &qp_core(id->qp)->path) ? -EEXIST : 0;
+}
+
 static int load_alternate(struct uroce_cm_id *id, const struct cm_way *way)
 {
-	struct uroce_qp_attr attr = id->attr;
-	bool ours = id->alternate_is_ours;
+	struct uroce_qp_attr attr = {
+		.alt_pkey = PKEY_DEFAULT,
+		.alt_timeout = way->ack_timeout,
+		.path_mig_state = UROCE_PATH_REARM,
+	};
+	int error = engine_connect_way_path(id, way, &attr.alt_path);
 
-	attr.alt_path = id->attr.path;
-	attr.alt_path.traffic_class = way->traffic_class;
-	attr.alt_path.flow_label = way->flow_label;
-	attr.alt_path.hop_limit = way->hop_limit;
-	memset(&attr.alt_path.dest_mac, 0, sizeof(attr.alt_path.dest_mac));
-	/* The way is told as its sender sees it. */
-	memcpy(attr.alt_path.source.bytes, ours ? way->local_gid : way->remote_gid, 16);
-	memcpy(attr.alt_path.dest.bytes, ours ? way->remote_gid : way->local_gid, 16);
-	attr.alt_path.device = engine_connect_device_of(id->qp->device->engine, &attr.alt_path.source);
-	attr.alt_pkey = PKEY_DEFAULT;
-	attr.alt_timeout = way->ack_timeout;
-	attr.path_mig_state = UROCE_PATH_REARM;
-	if (attr.alt_path.device == NULL)
-		return -EADDRNOTAVAIL;
-	return uroce_qp_modify(id->qp, &attr, UROCE_QP_ALT_PATH | UROCE_QP_PATH_MIG_STATE, NULL);
+	return error ? error : uroce_qp_modify(id->qp, &attr, UROCE_QP_ALT_PATH | UROCE_QP_PATH_MIG_STATE, NULL);
 }
 
 static int carry_out_move(struct uroce_lcore *lcore, struct uroce_cm_id *id, const struct cm_action *action)

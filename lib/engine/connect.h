@@ -52,7 +52,6 @@ struct uroce_cm_id {
 	struct cm_connect request; /* while resolving */
 	uint8_t request_private[CM_USER_PRIVATE_BYTES];
 	struct cm_way alternate;
-	bool alternate_is_ours;    /* our user named it, and not the peer */
 	struct uroce_qp_attr attr; /* what the QP is to be modified to; its path names the peer */
 
 	/* under the channel's lock */
@@ -105,6 +104,11 @@ void engine_connect_begin(struct uroce_cm_id *id);
 void engine_connect_forget(struct uroce_cm_id *id);
 /* Completes id->attr with what the peer has said, and moves the QP to RTR with it. 0 or negative errno. */
 int engine_connect_to_rtr(struct uroce_cm_id *id);
+/*
+ * The path of an alternate way of the id's connection, on its owner. 0; -EADDRNOTAVAIL: it begins at none of our
+ * addresses; -EEXIST: it is the one in use.
+ */
+int engine_connect_way_path(const struct uroce_cm_id *id, const struct cm_way *way, struct uroce_path *path);
 /* Which device of the engine has an address, or NULL. */
 struct uroce_device *engine_connect_device_of(const struct uroce_engine *engine, const struct uroce_addr *addr);
 

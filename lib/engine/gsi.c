@@ -179,6 +179,8 @@ static enum rc_counter judge(const struct uroce_lcore *lcore, const struct engin
 		return CNT_PORT_OTHER_CLASS;
 	if (engine_route_find(&port->device->config, origin->dest) < 0)
 		return CNT_PORT_ADDRESS;
+	if (!pkey_matches(PKEY_DEFAULT, packet->pkey))
+		return CNT_PORT_PKEY;
 	if (packet->qkey != CM_QKEY)
 		return CNT_PORT_GSI_QKEY;
 	if (packet->payload_bytes != CM_MAD_BYTES)

@@ -9,6 +9,7 @@
 #include "rc/fail.h"
 #include "rc/keepalive.h"
 #include "rc/migration.h"
+#include "rc/path.h"
 #include "rc/responder.h"
 #include "rc/retry.h"
 #include "wire/encap.h"
@@ -75,9 +76,27 @@ static bool path_is_bad(const struct uroce_path *path)
 	       encap_addr_is_ipv4(path->source.bytes) != encap_addr_is_ipv4(path->dest.bytes);
 }
 
-static bool alternate_is_bad(const struct uroce_qp_attr *attr)
+/* What asks to migrate has to be told from what comes along the path in use. */
+static bool is_path_in_use(const struct rc_qp *qp, const struct uroce_qp_attr *attr, uint32_t mask)
 {
-	return path_is_bad(&attr->alt_path) || (attr->alt_pkey & 0x7FFF) == 0 || attr->alt_timeout > 31;
+	const struct uroce_path *path = mask & UROCE_QP_PATH ? &attr->path : &qp->path;
+	const struct uroce_path *alternate = mask & UROCE_QP_ALT_PATH ? &attr->alt_path : &qp->migration.path;
+	uint16_t pkey = mask & UROCE_QP_PKEY ? attr->pkey : qp->pkey;
+	uint16_t alternate_pkey = mask & UROCE_QP_ALT_PATH ? attr->alt_pkey : qp->migration.pkey;
+
+	return path_is_same(path, alternate) && ((pkey ^ alternate_pkey) & 0x7FFF) == 0;
+}
+
+static bool alternate_is_bad(const struct rc_qp *qp, const struct uroce_qp_attr *attr, uint32_t mask)
+{
+	return path_is_bad(&attr->alt_path) || (attr->alt_pkey & 0x7FFF) == 0 || attr->alt_timeout > 31 ||
+	       is_path_in_use(qp, attr, mask);
+}
+
+/* Neither may it become the alternate one that is loaded. */
+static bool becomes_alternate(const struct rc_qp *qp, const struct uroce_qp_attr *attr, uint32_t mask)
+{
+	return qp->migration.loaded && !(mask & UROCE_QP_ALT_PATH) && is_path_in_use(qp, attr, mask);
 }
 
 /* ARMED is for the peer to bring about; to rearm there must be an alternate path. */
@@ -112,8 +131,9 @@ static uint32_t find_bad_value(const struct rc_qp *qp, const struct uroce_qp_att
 		{ UROCE_QP_TIMEOUT, attr->timeout > 31 },
 		{ UROCE_QP_RETRY_CNT, attr->retry_cnt > 7 },
 		{ UROCE_QP_RNR_RETRY, attr->rnr_retry > 7 },
-		{ UROCE_QP_PATH, path_is_bad(&attr->path) },
-		{ UROCE_QP_ALT_PATH, alternate_is_bad(attr) },
+		{ UROCE_QP_PATH, path_is_bad(&attr->path) || becomes_alternate(qp, attr, mask) },
+		{ UROCE_QP_PKEY, becomes_alternate(qp, attr, mask) },
+		{ UROCE_QP_ALT_PATH, alternate_is_bad(qp, attr, mask) },
 		{ UROCE_QP_PATH_MIG_STATE, migration_is_bad(qp, attr, mask) },
 	};
 

@@ -81,6 +81,14 @@ static inline bool path_matches(const struct uroce_path *path, const struct rc_o
 	return path_addresses_match(path, origin) && path->vlan_id == (origin->ipv4 ? 0 : origin->vlan_id);
 }
 
+/* Do packets that come along them look alike? The way to a MAC and the marks of packets that leave do not count. */
+static inline bool path_is_same(const struct uroce_path *a, const struct uroce_path *b)
+{
+	return a->device == b->device && a->vlan_id == b->vlan_id &&
+	       memcmp(a->source.bytes, b->source.bytes, sizeof(a->source.bytes)) == 0 &&
+	       memcmp(a->dest.bytes, b->dest.bytes, sizeof(a->dest.bytes)) == 0;
+}
+
 /* The flow's UDP source port: 0xC000-0xFFFF, the same for a pair of QPNs (W-2). */
 static inline uint16_t path_source_port(uint32_t qpn, uint32_t dest_qpn)
 {

@@ -76,15 +76,9 @@ void calls_answer(struct network *network, struct uroce_cm_id *id, const struct 
 	cr_assert_eq(uroce_cm_accept(id, options), 0);
 }
 
-void calls_give(struct network *network, int end, const char *source, const uint8_t *mad)
+struct wire_packet calls_packet(const uint8_t *mad)
 {
-	static const char *const own[2] = { "10.0.0.1", "10.0.0.2" };
-	struct uroce_addr from = network_address(source), to = network_address(own[end]);
-	struct uroce_lcore *lcore = network->engine->lcores[0];
-	struct engine_port *port = engine_find_port(lcore, network->ends[end].device);
-	struct rc_origin origin = { .source = from.bytes, .dest = to.bytes, .device = network->ends[end].device };
-	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(network->loop.pool);
-	struct wire_packet packet = {
+	return (struct wire_packet){
 		.opcode = OP_UD_SEND_ONLY,
 		.dest_qpn = CM_QPN,
 		.pkey = 0xFFFF,
@@ -93,11 +87,28 @@ void calls_give(struct network *network, int end, const char *source, const uint
 		.payload_bytes = CM_MAD_BYTES,
 		.payload = mad,
 	};
+}
+
+void calls_give_packet(struct network *network, int end, const char *source, const struct wire_packet *packet)
+{
+	static const char *const own[2] = { "10.0.0.1", "10.0.0.2" };
+	struct uroce_addr from = network_address(source), to = network_address(own[end]);
+	struct uroce_lcore *lcore = network->engine->lcores[0];
+	struct engine_port *port = engine_find_port(lcore, network->ends[end].device);
+	struct rc_origin origin = { .source = from.bytes, .dest = to.bytes, .device = network->ends[end].device };
+	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(network->loop.pool);
 
 	cr_assert_not_null(mbuf);
 	network_poll(network);
-	cr_assert_not(engine_connect_receive(lcore, port, mbuf, &packet, &origin));
+	cr_assert_not(engine_connect_receive(lcore, port, mbuf, packet, &origin));
 	rte_pktmbuf_free(mbuf);
+}
+
+void calls_give(struct network *network, int end, const char *source, const uint8_t *mad)
+{
+	struct wire_packet packet = calls_packet(mad);
+
+	calls_give_packet(network, end, source, &packet);
 }
 
 void calls_hang_up(struct uroce_cm_id *id)

@@ -24,8 +24,12 @@ struct uroce_cm_id *calls_dial(struct network *network, struct uroce_cm_channel 
 			       const struct uroce_cm_options *options);
 /* Of the second end. */
 void calls_answer(struct network *network, struct uroce_cm_id *id, const struct uroce_cm_options *options);
+struct wire_packet;
 /* A MAD to the end from that address, as if it had come in by its port; its ICRC is right. */
 void calls_give(struct network *network, int end, const char *source, const uint8_t *mad);
+/* The same in any packet; that of a MAD is right in everything. */
+struct wire_packet calls_packet(const uint8_t *mad);
+void calls_give_packet(struct network *network, int end, const char *source, const struct wire_packet *packet);
 /* Gives back the id and its QP. */
 void calls_hang_up(struct uroce_cm_id *id);
 /* Nothing may be left by then but the listener, which may be NULL. */

@@ -114,6 +114,8 @@ Test(connect, what_cannot_be_is_refused)
 {
 	static struct network network;
 	struct uroce_addr stranger = network_address("10.0.0.9"), peer = network_address("10.0.0.2");
+	const struct uroce_qp_attr other_partition = { .qp_state = UROCE_QPS_INIT, .pkey = 0x8001 };
+	const struct uroce_qp_attr partition = { .qp_state = UROCE_QPS_INIT, .pkey = 0xFFFF };
 	struct uroce_cm_options options = { .private_data = "x", .private_bytes = 57 };
 	struct uroce_cm_id *listener, *other, *id;
 	struct uroce_cm_channel *channel;
@@ -138,6 +140,9 @@ Test(connect, what_cannot_be_is_refused)
 	cr_expect_eq(uroce_cm_connect(id, NULL, &peer, CALLS_PORT, &options), -EINVAL, "private data");
 	options = (struct uroce_cm_options){ .path_mtu = 1000 };
 	cr_expect_eq(uroce_cm_connect(id, NULL, &peer, CALLS_PORT, &options), -EINVAL, "MTU");
+	cr_expect_eq(uroce_qp_modify(qp, &other_partition, UROCE_QP_STATE | UROCE_QP_PKEY, NULL), 0);
+	cr_expect_eq(uroce_cm_connect(id, NULL, &peer, CALLS_PORT, NULL), -EINVAL, "P_Key");
+	cr_expect_eq(uroce_qp_modify(qp, &partition, UROCE_QP_STATE | UROCE_QP_PKEY, NULL), 0);
 	cr_expect_eq(uroce_cm_accept(id, NULL), -ENOTCONN);
 	cr_expect_eq(uroce_cm_reject(id, NULL, 0), -ENOTCONN);
 	cr_expect_eq(uroce_cm_disconnect(id), -ENOTCONN);
@@ -189,48 +194,6 @@ Test(connect, whoever_goes_at_any_time_leaves_nothing_behind)
 	calls_close(&network, channel, listener);
 }
 
-/* A LAP loads the path on both sides, and packets arm it; then either side may move. */
-Test(connect, an_alternate_path_is_loaded_and_used)
-{
-	static struct network network;
-	struct uroce_path path = { .source = network_address("10.0.0.1"), .dest = network_address("10.0.0.2") };
-	struct uroce_cm_options options = { .alternate = &path };
-	struct uroce_qp_attr attr = { .path_mig_state = UROCE_PATH_MIGRATED };
-	struct uroce_cm_channel *channel;
-	struct uroce_cm_id *listener, *client;
-	struct uroce_cm_event event;
-
-	RULE("C-20");
-	calls_open(&network, 1, &channel);
-	cr_assert_eq(uroce_cm_listen(channel, NULL, CALLS_PORT, 8, 0, &listener), 0);
-	client = calls_dial(&network, channel, "10.0.0.2", &options);
-	event = calls_wait(channel, UROCE_CM_REQUEST);
-	cr_expect(event.has_alternate);
-	calls_answer(&network, event.id, NULL);
-	for (int i = 0; i < 2; i++)
-		calls_wait(channel, UROCE_CM_ESTABLISHED);
-	for (int i = 0; i < 2; i++)
-		cr_expect_eq(calls_wait(channel, UROCE_CM_ALTERNATE).status, 0);
-	for (int i = 0; i < 4; i++) { /* packets both ways arm both */
-		struct uroce_qp *qp = uroce_cm_qp(i % 2 ? event.id : client);
-		struct uroce_send_wr wr = { .opcode = UROCE_WR_RDMA_WRITE, .send_flags = UROCE_SEND_SIGNALED };
-		struct uroce_wc wc;
-
-		cr_assert_eq(uroce_qp_post_send(qp, &wr, NULL), 0);
-		while (uroce_cq_poll(network.ends[i % 2].cq, 1, &wc) == 0)
-			network_poll(&network);
-		cr_assert_eq(wc.status, UROCE_WC_SUCCESS);
-	}
-	cr_assert_eq(uroce_qp_query(uroce_cm_qp(client), &attr), 0);
-	cr_assert_eq(attr.path_mig_state, UROCE_PATH_ARMED);
-	attr.path_mig_state = UROCE_PATH_MIGRATED;
-	cr_assert_eq(uroce_qp_modify(uroce_cm_qp(client), &attr, UROCE_QP_PATH_MIG_STATE, NULL), 0);
-	calls_hang_up(client);
-	calls_wait(channel, UROCE_CM_DISCONNECTED);
-	calls_hang_up(event.id);
-	calls_close(&network, channel, listener);
-}
-
 /* The engine stays while somebody has a channel; one that was there before any device serves all that come. */
 Test(connect, a_channel_may_come_before_the_devices_and_keeps_the_engine)
 {
@@ -245,62 +208,6 @@ Test(connect, a_channel_may_come_before_the_devices_and_keeps_the_engine)
 	cr_assert_eq(uroce_cm_channel_create(engine, &again), 0);
 	cr_assert_eq(uroce_cm_channel_destroy(again), 0);
 	cr_assert_eq(uroce_engine_destroy(engine), 0);
-}
-
-/* What a peer loads later is told as the peer sees it, and so is what we had loaded before it. */
-Test(connect, either_end_may_load_the_alternate_path)
-{
-	static const char *const addresses[2] = { "10.0.1.1", "10.0.1.2" };
-	static struct network network;
-	struct drivers_loop_config config = {
-		.name = "second", .queue_count = 1, .ring_entries = 256, .mbuf_count = 2047
-	};
-	struct uroce_cm_id *ids[2], *listener;
-	struct uroce_cm_channel *channel;
-	struct uroce_device *devices[2];
-	struct drivers_loop loop;
-	struct uroce_error error;
-	struct uroce_qp_attr attr;
-
-	RULE("C-20");
-	calls_open(&network, 1, &channel);
-	cr_assert_eq(drivers_loop_open(&config, &loop, &error), 0, "%s", error.text);
-	for (int i = 0; i < 2; i++) {
-		struct uroce_device_config device = {
-			.port_id = loop.ports[i].port_id,
-			.pool = loop.pool,
-			.addr_count = 1,
-			.addrs = { network_address(addresses[i]) },
-		};
-
-		cr_assert_eq(uroce_device_create(network.engine, &device, &devices[i]), 0);
-	}
-	cr_assert_eq(uroce_cm_listen(channel, NULL, CALLS_PORT, 8, 0, &listener), 0);
-	ids[0] = calls_dial(&network, channel, "10.0.0.2", NULL);
-	ids[1] = calls_wait(channel, UROCE_CM_REQUEST).id;
-	calls_answer(&network, ids[1], NULL);
-	for (int i = 0; i < 2; i++)
-		calls_wait(channel, UROCE_CM_ESTABLISHED);
-	for (int from = 0; from < 2; from++) {
-		struct uroce_path path = { .source = network_address(addresses[from]),
-					   .dest = network_address(addresses[!from]) };
-
-		cr_assert_eq(uroce_cm_load_alternate(ids[from], &path, 0), 0);
-		for (int i = 0; i < 2; i++)
-			cr_expect_eq(calls_wait(channel, UROCE_CM_ALTERNATE).status, 0);
-		for (int i = 0; i < 2; i++) {
-			cr_assert_eq(uroce_qp_query(uroce_cm_qp(ids[i]), &attr), 0);
-			cr_expect_eq(attr.alt_path.device, devices[i], "end %d, loaded by %d", i, from);
-			cr_expect_arr_eq(attr.alt_path.source.bytes, network_address(addresses[i]).bytes, 16);
-			cr_expect_neq(attr.path_mig_state, UROCE_PATH_MIGRATED);
-		}
-	}
-	for (int i = 0; i < 2; i++)
-		calls_hang_up(ids[i]);
-	for (int i = 0; i < 2; i++)
-		cr_assert_eq(uroce_device_destroy(devices[i]), 0);
-	cr_assert_eq(drivers_loop_close(&loop), 0);
-	calls_close(&network, channel, listener);
 }
 
 /* An RTU is lost: frames to QP 1 whose message has its attribute. */
@@ -377,6 +284,43 @@ Test(connect, guessing_at_connections_is_told)
 			told |= event.type == UROCE_EVENT_ANOMALY;
 	}
 	cr_expect(told);
+	calls_close(&network, channel, NULL);
+}
+
+/* U-1, U-2: what no message of ours can be in is dropped, by its own name, and asks nobody. */
+Test(connect, packets_to_qp_1_that_do_not_fit_are_dropped_and_counted)
+{
+	static const struct {
+		const char *counter;
+		uint32_t qkey;
+		uint16_t pkey, bytes;
+		uint8_t opcode;
+	} rows[] = {
+		{ "rx_gsi", CM_QKEY, 0xFFFF, CM_MAD_BYTES, OP_UD_SEND_ONLY },
+		{ "rx_gsi", CM_QKEY, 0x7FFF, CM_MAD_BYTES, OP_UD_SEND_ONLY },
+		{ "drop_other_class", CM_QKEY, 0xFFFF, CM_MAD_BYTES, OP_SEND_ONLY },
+		{ "drop_pkey", CM_QKEY, 0xFFFE, CM_MAD_BYTES, OP_UD_SEND_ONLY },
+		{ "drop_gsi_qkey", CM_QKEY + 1, 0xFFFF, CM_MAD_BYTES, OP_UD_SEND_ONLY },
+		{ "drop_gsi_length", CM_QKEY, 0xFFFF, CM_MAD_BYTES - 4, OP_UD_SEND_ONLY },
+	};
+	static const uint8_t mad[CM_MAD_BYTES];
+	static struct network network;
+	struct uroce_cm_channel *channel;
+
+	RULE("U-1");
+	RULE("U-2");
+	calls_open(&network, 1, &channel);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		uint64_t before = network_counter(&network, 0, rows[i].counter);
+		struct wire_packet packet = calls_packet(mad);
+
+		packet.opcode = rows[i].opcode;
+		packet.qkey = rows[i].qkey;
+		packet.pkey = rows[i].pkey;
+		packet.payload_bytes = rows[i].bytes;
+		calls_give_packet(&network, 0, "10.0.0.2", &packet);
+		cr_expect_eq(network_counter(&network, 0, rows[i].counter), before + 1, "row %zu", i);
+	}
 	calls_close(&network, channel, NULL);
 }
 

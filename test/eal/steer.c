@@ -145,7 +145,7 @@ Test(steer, a_number_rests_as_long_as_a_stale_packet_may_come)
 	for (uint32_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		static struct network network;
 		struct uroce_qp_attr attr = {
-			.alt_path = { .source = network_address("10.0.0.1"), .dest = network_address("10.0.0.2") },
+			.alt_path = { .source = network_address("10.0.0.1"), .dest = network_address("10.0.0.3") },
 			.alt_pkey = 0xFFFF,
 			.alt_timeout = rows[i].alternate,
 		};

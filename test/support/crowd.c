@@ -79,7 +79,7 @@ void crowd_open(struct crowd *crowd, uint64_t seed)
 	crowd->now_ns = START_NS;
 	crowd->seed = seed;
 	crowd->party_count = crowd->wire_count = crowd->established = crowd->lives = 0;
-	crowd->order = crowd->datagrams = 0;
+	crowd->order = crowd->datagrams = crowd->ways = 0;
 	crowd->hash = 0xCBF29CE484222325ull;
 	crowd->failure[0] = '\0';
 	memset(crowd->hosts, 0, sizeof(crowd->hosts));
@@ -259,6 +259,7 @@ static void take_event(struct crowd *crowd, struct crowd_party *party, const str
 		if (party->stage != CROWD_ESTABLISHED || party->closing)
 			crowd_fail(crowd, "party %u gets ALTERNATE when it is not established", number);
 		party->laps = 0;
+		party->loaded_by_both = action->status == 0;
 		break;
 	}
 }
@@ -363,7 +364,10 @@ static int move_qp(struct crowd *crowd, struct crowd_party *party, enum cm_move 
 		if (party->qp != CROWD_QP_RTS && !party->broken)
 			crowd_fail(crowd, "an alternate way for the QP of party %u, which does not work",
 				   crowd_number(crowd, party));
-		return crowd->move(crowd, party, move);
+		error = crowd->move(crowd, party, move);
+		if (error == 0)
+			party->loaded = *cm_alternate(crowd->hosts[party->host].cm, party->connection);
+		return error;
 	}
 	return error;
 }

@@ -43,6 +43,8 @@ struct crowd_party {
 	bool closing;              /* the user has ended it */
 	bool broken;               /* its QP could not be moved, or has died */
 	uint32_t laps;             /* asked for and not answered */
+	struct cm_way loaded;      /* by its QP, last */
+	bool loaded_by_both;       /* the user was told so, and of nothing else since */
 	uint64_t next_ns, dies_ns; /* the driver's */
 };
 
@@ -71,7 +73,7 @@ struct crowd {
 	uint32_t party_count;
 	struct crowd_datagram wire[CROWD_WIRE];
 	uint32_t wire_count;
-	uint64_t now_ns, order, hash, datagrams, seed;
+	uint64_t now_ns, order, hash, datagrams, seed, ways;
 	uint32_t established, lives;
 	bool forged;      /* messages are not only those of the managers: who ended what cannot be told */
 	bool few_ids;     /* those that have rested come again */

@@ -125,10 +125,16 @@ void crowd_forget(struct crowd *crowd, struct crowd_party *party)
 
 void crowd_load_alternate(struct crowd *crowd, struct crowd_party *party)
 {
-	struct cm_way way = { .local_lid = 0xFFFF, .remote_lid = 0xFFFF, .ack_timeout = 14, .hop_limit = 64 };
+	struct cm_way way = { .ack_timeout = 14, .hop_limit = 64 };
 	bool can = party->stage == CROWD_ESTABLISHED && !party->closing;
-	int error = cm_load_alternate(crowd->hosts[party->host].cm, party->connection, &way, crowd->now_ns);
+	int error;
 
+	crowd->ways++; /* no two are alike */
+	memcpy(way.local_gid, &crowd->ways, sizeof(crowd->ways));
+	memcpy(way.remote_gid, &crowd->ways, sizeof(crowd->ways));
+	way.local_gid[15] = party->active;
+	way.remote_gid[15] = !party->active;
+	error = cm_load_alternate(crowd->hosts[party->host].cm, party->connection, &way, crowd->now_ns);
 	crowd_say(crowd, "party %u loads an alternate way: %d", crowd_number(crowd, party), error);
 	if (can ? error != 0 && (error != -EALREADY || party->laps == 0) : error != -ENOTCONN)
 		crowd_fail(crowd, "cm_load_alternate() of party %u: %d", crowd_number(crowd, party), error);
@@ -167,6 +173,16 @@ static const char *const stage_names[] = {
 	[CROWD_ENDED] = "has ended", [CROWD_GONE] = "has gone",
 };
 
+/* Both were told that both have loaded a way: then it is the same one. */
+static void check_ways(struct crowd *crowd, const struct crowd_party *party, const struct crowd_party *other)
+{
+	if (party->loaded_by_both && other->loaded_by_both &&
+	    (memcmp(party->loaded.local_gid, other->loaded.remote_gid, 16) != 0 ||
+	     memcmp(party->loaded.remote_gid, other->loaded.local_gid, 16) != 0))
+		crowd_fail(crowd, "parties %u and %u have loaded different ways", crowd_number(crowd, party),
+			   crowd_number(crowd, other));
+}
+
 /* No half state for ever; and what one end takes for established is so for the other. */
 static void check_party(struct crowd *crowd, struct crowd_party *party)
 {
@@ -194,6 +210,8 @@ static void check_party(struct crowd *crowd, struct crowd_party *party)
 		 cm_own(crowd->hosts[other->host].cm, other->connection)->responder_resources)
 		crowd_fail(crowd, "party %u asks for more at a time than party %u answers", crowd_number(crowd, party),
 			   crowd_number(crowd, other));
+	else
+		check_ways(crowd, party, other);
 }
 
 /* What a host says that it has sent and received is what has left and come. */

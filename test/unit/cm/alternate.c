@@ -38,8 +38,10 @@ Test(alternate, a_lap_says_which_connection_and_which_way)
 	cr_expect_eq(lap.alternate.remote_gid[0], 2);
 	cr_expect_eq(lap.alternate.hop_limit, 64);
 	meet_give(meet, MEET_B, &lap, &to_b);
+	meet_run(meet);
 	cr_expect_eq(cm_alternate(meet->end[MEET_A].cm, a)->remote_gid[0], 2);
-	cr_expect_eq(cm_alternate(meet->end[MEET_B].cm, b)->remote_gid[0], 2);
+	cr_expect_eq(cm_alternate(meet->end[MEET_B].cm, b)->local_gid[0], 2, "as B sees it");
+	cr_expect_eq(cm_alternate(meet->end[MEET_B].cm, b)->remote_gid[0], 1);
 	meet_close(meet);
 }
 
@@ -70,6 +72,42 @@ Test(alternate, each_lap_has_a_transaction_id_of_its_own)
 
 Test(alternate, a_way_that_cannot_be_loaded_is_told)
 {
+	static const struct {
+		int error;
+		uint8_t status;
+		const char *b, *a;
+	} rows[] = {
+		{ -EINVAL, 3, "B QP to ALTERNATE -22, B APR", "A event ALTERNATE 3" },
+		{ -EAGAIN, 3, "B QP to ALTERNATE -11, B APR", "A event ALTERNATE 3" },
+		{ -EOPNOTSUPP, 2, "B QP to ALTERNATE -95, B APR", "A event ALTERNATE 2" },
+		{ -EEXIST, 5, "B QP to ALTERNATE -17, B APR", "A event ALTERNATE 5" },
+		{ -EADDRNOTAVAIL, 8, "B QP to ALTERNATE -99, B APR", "A event ALTERNATE 8" },
+		{ -ENETUNREACH, 8, "B QP to ALTERNATE -101, B APR", "A event ALTERNATE 8" },
+	};
+
+	RULE("C-20");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct meet *meet = meet_open(NULL);
+		struct cm_message lap, apr;
+		struct cm_route to_b, to_a;
+		uint32_t a, b;
+
+		lap = lap_of(meet, &a, &b, &to_b);
+		meet->end[MEET_B].move_error = rows[i].error;
+		meet_give(meet, MEET_B, &lap, &to_b);
+		meet_expect(meet, rows[i].b);
+		apr = meet_take(meet, MEET_B, &to_a);
+		cr_expect_eq(apr.status, rows[i].status, "row %zu: %u", i, apr.status);
+		meet_give(meet, MEET_A, &apr, &to_a);
+		meet_expect(meet, rows[i].a);
+		cr_expect(meet_last(meet, MEET_A)->has_message);
+		cr_expect_eq(cm_load_alternate(meet->end[MEET_A].cm, a, &way, meet->now_ns), 0, "it may try again");
+		meet_close(meet);
+	}
+}
+
+Test(alternate, a_lap_for_another_qp_is_refused_for_that)
+{
 	struct meet *meet = meet_open(NULL);
 	struct cm_message lap, apr;
 	struct cm_route to_b, to_a;
@@ -77,15 +115,44 @@ Test(alternate, a_way_that_cannot_be_loaded_is_told)
 
 	RULE("C-20");
 	lap = lap_of(meet, &a, &b, &to_b);
-	meet->end[MEET_B].move_error = -EINVAL;
+	lap.qpn++;
 	meet_give(meet, MEET_B, &lap, &to_b);
-	meet_expect(meet, "B QP to ALTERNATE -22, B APR");
+	meet_expect(meet, "B APR");
 	apr = meet_take(meet, MEET_B, &to_a);
-	cr_expect_eq(apr.status, 2);
-	meet_give(meet, MEET_A, &apr, &to_a);
-	meet_expect(meet, "A event ALTERNATE 2");
-	cr_expect(meet_last(meet, MEET_A)->has_message);
-	cr_expect_eq(cm_load_alternate(meet->end[MEET_A].cm, a, &way, meet->now_ns), 0, "it may try again");
+	cr_expect_eq(apr.status, 6);
+	meet_close(meet);
+}
+
+/* C-21: one of before told no order in its APR, and has no word for a LAP that goes first. */
+Test(alternate, a_peer_that_tells_no_order_is_believed)
+{
+	struct meet *meet = meet_open(NULL);
+	struct cm_message mine, theirs, apr = { .kind = CM_APR };
+	struct cm_route to_a, to_b;
+	uint32_t a, b;
+
+	RULE("C-20");
+	theirs = lap_of(meet, &a, &b, &to_b);
+	cr_assert_eq(cm_load_alternate(meet->end[MEET_B].cm, b, &way, meet->now_ns), 0);
+	meet_drain(meet, MEET_B);
+	mine = meet_take(meet, MEET_B, &to_a);
+	meet_forget_notes(meet);
+	meet_give(meet, MEET_B, &theirs, &to_b);
+	meet_expect(meet, "B QP to ALTERNATE, B APR");
+	apr.transaction_id = mine.transaction_id;
+	apr.local_id = mine.remote_id;
+	apr.remote_id = mine.local_id;
+	meet_give(meet, MEET_B, &apr, &to_b);
+	meet_expect(meet, "B QP to ALTERNATE, B event ALTERNATE");
+	/* and refuses without saying why */
+	cr_assert_eq(cm_load_alternate(meet->end[MEET_B].cm, b, &way, meet->now_ns), 0);
+	meet_drain(meet, MEET_B);
+	meet_take(meet, MEET_B, &to_a); /* the APR of before */
+	apr.transaction_id = meet_take(meet, MEET_B, &to_a).transaction_id;
+	apr.status = 3;
+	meet_forget_notes(meet);
+	meet_give(meet, MEET_B, &apr, &to_b);
+	meet_expect(meet, "B event ALTERNATE 3");
 	meet_close(meet);
 }
 

@@ -220,6 +220,22 @@ Test(sidr, a_question_says_what_is_asked_for_and_its_answer_repeats_it)
 	meet_close(meet);
 }
 
+/* We are in the default partition only. */
+Test(sidr, a_question_of_another_partition_is_rejected)
+{
+	struct meet *meet = meet_open(NULL);
+	struct cm_message asks;
+	struct cm_route to_b, to_a;
+
+	RULE("C-18");
+	serve(meet);
+	asks = question(meet, &to_b);
+	asks.pkey = 0xFFFE;
+	meet_give(meet, MEET_B, &asks, &to_b);
+	cr_expect_eq(meet_take(meet, MEET_B, &to_a).status, 2);
+	meet_close(meet);
+}
+
 /* U-3: the addresses that it tells have to be those that it came from and to. */
 Test(sidr, a_question_with_the_addresses_of_others_is_rejected)
 {

@@ -80,6 +80,8 @@ static const struct {
 	{ "path MTU 7", 26 },
 	{ "port", 8 },
 	{ "another service", 8 },
+	{ "P_Key of another partition", 5 },
+	{ "limited member of the default partition", 0 },
 };
 
 static void spoil(struct cm_message *req, size_t row)
@@ -120,6 +122,12 @@ static void spoil(struct cm_message *req, size_t row)
 		break;
 	case 12:
 		req->service_id = 7;
+		break;
+	case 13:
+		req->pkey = 0xFFFE;
+		break;
+	case 14:
+		req->pkey = 0x7FFF;
 		break;
 	}
 }
@@ -421,7 +429,7 @@ Test(strangers, a_request_names_its_alternate_way)
 	cr_assert_eq(cm_connect(meet->end[MEET_A].cm, &connect, meet->now_ns, &a), 0);
 	meet_run(meet);
 	b = meet_last(meet, MEET_B)->connection;
-	cr_expect_eq(cm_alternate(meet->end[MEET_B].cm, b)->remote_gid[0], 2);
+	cr_expect_eq(cm_alternate(meet->end[MEET_B].cm, b)->local_gid[0], 2);
 	cr_expect_eq(cm_alternate(meet->end[MEET_B].cm, b)->ack_timeout, 15);
 	meet_close(meet);
 }

@@ -257,7 +257,7 @@ Test(modify, an_alternate_path_is_right_in_each_of_its_parts)
 		uint8_t timeout;
 		bool good;
 	} rows[] = {
-		{ { .flow_label = 0xFFFFF }, 0x7FFF, 31, true },
+		{ { .flow_label = 0xFFFFF }, 0x7FFE, 31, true },
 		{ { .flow_label = 0x100000 }, 0x7FFF, 31, false },
 		{ { .source = { { [10] = 0xFF, [11] = 0xFF } } }, 0x7FFF, 31, false },
 		{ { .flow_label = 0 }, 0, 31, false },
@@ -279,6 +279,49 @@ Test(modify, an_alternate_path_is_right_in_each_of_its_parts)
 			     "row %zu", i);
 	}
 	free(qp);
+}
+
+/* packets that come along either have to be told apart, by addresses, port, VLAN or P_Key. */
+Test(modify, the_path_in_use_is_no_alternate_one)
+{
+	static const struct {
+		struct uroce_path path;
+		uint16_t pkey;
+		uint32_t bad;
+	} rows[] = {
+		{ { .hop_limit = 9 }, 0xFFFF, UROCE_QP_ALT_PATH },
+		{ { .traffic_class = 1, .flow_label = 7 }, 0x7FFF, UROCE_QP_ALT_PATH },
+		{ { .hop_limit = 9 }, 0xFFFE, 0 },
+		{ { .vlan_id = 5 }, 0xFFFF, 0 },
+		{ { .source = { { 1 } } }, 0xFFFF, 0 },
+		{ { .dest = { { 1 } } }, 0xFFFF, 0 },
+		{ { .device = (struct uroce_device *)(uintptr_t)&mrs }, 0xFFFF, 0 },
+	};
+
+	RULE("A-1");
+	RULE("A-6");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct rc_qp *qp = open_in(UROCE_QPS_SQD);
+		struct uroce_qp_attr attr = one;
+
+		attr.pkey = 0xFFFF;
+		attr.alt_path = rows[i].path;
+		attr.alt_pkey = rows[i].pkey;
+		cr_assert_eq(change(qp, UROCE_QPS_SQD, attr, UROCE_QP_ALT_PATH), rows[i].bad, "row %zu", i);
+		/* nor may the path become the one that is loaded, and along with it both are looked at */
+		attr.path = rows[i].path;
+		attr.pkey = rows[i].pkey;
+		cr_assert_eq(change(qp, UROCE_QPS_SQD, attr, UROCE_QP_PATH | UROCE_QP_PKEY),
+			     rows[i].bad ? 0 : UROCE_QP_PATH, "row %zu", i);
+		attr.path = one.path;
+		cr_assert_eq(change(qp, UROCE_QPS_SQD, attr, UROCE_QP_PKEY), i == 2 ? UROCE_QP_PKEY : 0, "row %zu", i);
+		attr.path = rows[i].path;
+		attr.alt_path = one.path;
+		attr.alt_pkey = 0xFFFF;
+		cr_assert_eq(change(qp, UROCE_QPS_SQD, attr, UROCE_QP_PATH | UROCE_QP_PKEY | UROCE_QP_ALT_PATH),
+			     rows[i].bad, "row %zu", i);
+		free(qp);
+	}
 }
 
 /* REARM wants an alternate path, before or along with it; there is no way back from it; ARMED is up to the peer. */

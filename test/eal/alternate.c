@@ -1,0 +1,264 @@
+/* alternate.c - alternate paths of connections by address: asked for by either end, by both at once, and in vain */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <string.h>
+
+#include "calls.h"
+#include "rule.h"
+#include "start.h"
+
+TestSuite(alternate, .init = test_eal_start, .timeout = 120);
+
+/* A second pair of ports, with two pairs of addresses. */
+struct second {
+	struct drivers_loop loop;
+	struct uroce_device *devices[2];
+};
+
+/* Of the pair of addresses `way`, 1 or 2, that of an end. */
+static struct uroce_addr address(int end, int way)
+{
+	static const char *const texts[2][2] = { { "10.0.1.1", "10.0.1.2" }, { "10.0.2.1", "10.0.2.2" } };
+
+	return network_address(texts[way - 1][end]);
+}
+
+static struct uroce_path path_of(int end, int way)
+{
+	return (struct uroce_path){ .source = address(end, way), .dest = address(!end, way) };
+}
+
+static void open_all(struct network *network, struct second *second, struct uroce_cm_channel **channel,
+		     struct uroce_cm_id **listener)
+{
+	struct drivers_loop_config config = {
+		.name = "second", .queue_count = 1, .ring_entries = 256, .mbuf_count = 2047
+	};
+	struct uroce_error error;
+
+	calls_open(network, 1, channel);
+	cr_assert_eq(drivers_loop_open(&config, &second->loop, &error), 0, "%s", error.text);
+	for (int i = 0; i < 2; i++) {
+		struct uroce_device_config device = {
+			.port_id = second->loop.ports[i].port_id,
+			.pool = second->loop.pool,
+			.addr_count = 2,
+			.addrs = { address(i, 1), address(i, 2) },
+		};
+
+		cr_assert_eq(uroce_device_create(network->engine, &device, &second->devices[i]), 0);
+	}
+	cr_assert_eq(uroce_cm_listen(*channel, NULL, CALLS_PORT, 8, 0, listener), 0);
+}
+
+/* ids: the active end's and the passive one's. options: of the active end. */
+static void connect(struct network *network, struct uroce_cm_channel *channel, const struct uroce_cm_options *options,
+		    struct uroce_cm_id *ids[2])
+{
+	struct uroce_cm_event event;
+
+	ids[0] = calls_dial(network, channel, "10.0.0.2", options);
+	event = calls_wait(channel, UROCE_CM_REQUEST);
+	cr_expect_eq(event.has_alternate, options != NULL);
+	ids[1] = event.id;
+	calls_answer(network, ids[1], NULL);
+	for (int i = 0; i < 2; i++)
+		calls_wait(channel, UROCE_CM_ESTABLISHED);
+}
+
+static void close_all(struct network *network, struct second *second, struct uroce_cm_channel *channel,
+		      struct uroce_cm_id *listener, struct uroce_cm_id *ids[2])
+{
+	for (int i = 0; i < 2; i++)
+		calls_hang_up(ids[i]);
+	for (int i = 0; i < 2; i++)
+		cr_assert_eq(uroce_device_destroy(second->devices[i]), 0);
+	cr_assert_eq(drivers_loop_close(&second->loop), 0);
+	calls_close(network, channel, listener);
+}
+
+/* Each of both is told so, once. */
+static void wait_loaded(struct uroce_cm_channel *channel)
+{
+	for (int i = 0; i < 2; i++)
+		cr_expect_eq(calls_wait(channel, UROCE_CM_ALTERNATE).status, 0);
+}
+
+static void expect_loaded(struct second *second, struct uroce_cm_id *ids[2], int way, const char *when)
+{
+	for (int i = 0; i < 2; i++) {
+		struct uroce_qp_attr attr;
+
+		cr_assert_eq(uroce_qp_query(uroce_cm_qp(ids[i]), &attr), 0);
+		cr_expect_eq(attr.alt_path.device, second->devices[i], "end %d, %s", i, when);
+		cr_expect_arr_eq(attr.alt_path.source.bytes, address(i, way).bytes, 16, "end %d, %s", i, when);
+		cr_expect_arr_eq(attr.alt_path.dest.bytes, address(!i, way).bytes, 16, "end %d, %s", i, when);
+		cr_expect_neq(attr.path_mig_state, UROCE_PATH_MIGRATED, "end %d, %s", i, when);
+	}
+}
+
+/* Packets both ways: they arm both ends, or tell each that the other has followed. */
+static void talk(struct network *network, struct uroce_cm_id *ids[2])
+{
+	for (int i = 0; i < 4; i++) {
+		struct uroce_send_wr wr = { .opcode = UROCE_WR_RDMA_WRITE, .send_flags = UROCE_SEND_SIGNALED };
+		struct uroce_wc wc;
+
+		cr_assert_eq(uroce_qp_post_send(uroce_cm_qp(ids[i % 2]), &wr, NULL), 0);
+		while (uroce_cq_poll(network->ends[i % 2].cq, 1, &wc) == 0)
+			network_poll(network);
+		cr_assert_eq(wc.status, UROCE_WC_SUCCESS);
+	}
+}
+
+static enum uroce_path_mig_state migration_of(struct uroce_cm_id *id)
+{
+	struct uroce_qp_attr attr;
+
+	cr_assert_eq(uroce_qp_query(uroce_cm_qp(id), &attr), 0);
+	return attr.path_mig_state;
+}
+
+static void migrate(struct uroce_cm_id *id)
+{
+	struct uroce_qp_attr attr = { .path_mig_state = UROCE_PATH_MIGRATED };
+
+	cr_assert_eq(migration_of(id), UROCE_PATH_ARMED);
+	cr_assert_eq(uroce_qp_modify(uroce_cm_qp(id), &attr, UROCE_QP_PATH_MIG_STATE, NULL), 0);
+}
+
+/* A LAP loads the path on both sides, and packets arm it; then either side may move. */
+Test(alternate, an_alternate_path_is_loaded_and_used)
+{
+	static struct network network;
+	static struct second second;
+	struct uroce_path path = path_of(0, 1);
+	struct uroce_cm_options options = { .alternate = &path };
+	struct uroce_cm_channel *channel;
+	struct uroce_cm_id *listener, *ids[2];
+
+	RULE("C-20");
+	open_all(&network, &second, &channel, &listener);
+	connect(&network, channel, &options, ids);
+	wait_loaded(channel);
+	expect_loaded(&second, ids, 1, "named in the REQ");
+	talk(&network, ids);
+	migrate(ids[0]);
+	talk(&network, ids);
+	cr_expect_eq(migration_of(ids[1]), UROCE_PATH_MIGRATED, "it has followed");
+	close_all(&network, &second, channel, listener, ids);
+}
+
+/* What a peer loads later is told as the peer sees it, and so is what we had loaded before it. */
+Test(alternate, either_end_may_load_the_alternate_path)
+{
+	static struct network network;
+	static struct second second;
+	struct uroce_cm_channel *channel;
+	struct uroce_cm_id *listener, *ids[2];
+
+	RULE("C-20");
+	open_all(&network, &second, &channel, &listener);
+	connect(&network, channel, NULL, ids);
+	for (int from = 0; from < 2; from++) {
+		struct uroce_path path = path_of(from, 1 + from);
+
+		cr_assert_eq(uroce_cm_load_alternate(ids[from], &path, 0), 0);
+		wait_loaded(channel);
+		expect_loaded(&second, ids, 1 + from, from ? "asked for by the passive end" : "by the active end");
+	}
+	close_all(&network, &second, channel, listener, ids);
+}
+
+/* Their LAPs cross: each call is answered once, and both ends have the same path then. */
+Test(alternate, both_ends_may_ask_at_once)
+{
+	static struct network network;
+	static struct second second;
+	struct uroce_cm_channel *channel;
+	struct uroce_cm_id *listener, *ids[2];
+
+	RULE("C-20");
+	open_all(&network, &second, &channel, &listener);
+	connect(&network, channel, NULL, ids);
+	for (int first = 0; first < 2; first++) {
+		for (int i = 0; i < 2; i++) {
+			struct uroce_path path = path_of(i ^ first, 1 + i);
+
+			cr_assert_eq(uroce_cm_load_alternate(ids[i ^ first], &path, 0), 0);
+		}
+		wait_loaded(channel);
+		expect_loaded(&second, ids, 1 + first, "of the active end");
+	}
+	close_all(&network, &second, channel, listener, ids);
+}
+
+/* As users do that are told of a migration: both ask for the path of before, as soon as the other has followed. */
+Test(alternate, both_ends_may_rearm_after_a_migration)
+{
+	static struct network network;
+	static struct second second;
+	struct uroce_path path = path_of(0, 1);
+	struct uroce_cm_options options = { .alternate = &path };
+	struct uroce_cm_channel *channel;
+	struct uroce_cm_id *listener, *ids[2];
+
+	RULE("A-8");
+	RULE("C-20");
+	open_all(&network, &second, &channel, &listener);
+	connect(&network, channel, &options, ids);
+	wait_loaded(channel);
+	talk(&network, ids);
+	migrate(ids[0]);
+	talk(&network, ids);
+	for (int i = 0; i < 2; i++) {
+		struct uroce_path back = { .source = network_address(i ? "10.0.0.2" : "10.0.0.1"),
+					   .dest = network_address(i ? "10.0.0.1" : "10.0.0.2") };
+
+		cr_assert_eq(uroce_cm_load_alternate(ids[i], &back, 0), 0);
+	}
+	wait_loaded(channel);
+	talk(&network, ids);
+	for (int i = 0; i < 2; i++)
+		cr_expect_eq(migration_of(ids[i]), UROCE_PATH_ARMED, "end %d", i);
+	migrate(ids[1]);
+	talk(&network, ids);
+	close_all(&network, &second, channel, listener, ids);
+}
+
+/* Refused where it is asked for, and by the peer when only that one sees it. */
+Test(alternate, the_path_in_use_is_no_alternate_one)
+{
+	static struct network network;
+	static struct second second;
+	struct uroce_path same = { .source = network_address("10.0.0.1"), .dest = network_address("10.0.0.2") };
+	struct uroce_path stranger = { .source = network_address("10.7.0.1"), .dest = network_address("10.7.0.2") };
+	struct uroce_path far = { .source = address(0, 1), .dest = network_address("10.7.0.2") };
+	struct uroce_cm_options options = { .alternate = &same };
+	struct uroce_addr peer = network_address("10.0.0.2");
+	struct uroce_cm_channel *channel;
+	struct uroce_cm_id *listener, *ids[2], *id;
+	struct uroce_qp_init_attr init;
+	struct uroce_qp *qp;
+
+	RULE("C-20");
+	open_all(&network, &second, &channel, &listener);
+	connect(&network, channel, NULL, ids);
+	cr_expect_eq(uroce_cm_load_alternate(ids[0], &same, 0), -EINVAL);
+	cr_expect_str_eq(uroce_refusal(), "path: it is the one in use");
+	cr_expect_eq(uroce_cm_load_alternate(ids[0], &stranger, 0), -EINVAL);
+	cr_expect_str_eq(uroce_refusal(), "path.source: no device has this address");
+	init = calls_qp_init(&network, 0);
+	cr_assert_eq(uroce_cm_id_create(channel, 0, &id), 0);
+	cr_assert_eq(uroce_cm_qp_create(id, network.ends[0].pd, &init, 0, &qp), 0);
+	cr_expect_eq(uroce_cm_connect(id, NULL, &peer, CALLS_PORT, &options), -EINVAL);
+	cr_expect_str_eq(uroce_refusal(), "alternate: it is the path itself");
+	options.alternate = &stranger;
+	cr_expect_eq(uroce_cm_connect(id, NULL, &peer, CALLS_PORT, &options), -EINVAL);
+	cr_expect_str_eq(uroce_refusal(), "alternate: no device has its source");
+	calls_hang_up(id);
+	cr_assert_eq(uroce_cm_load_alternate(ids[0], &far, 0), 0);
+	cr_expect_eq(calls_wait(channel, UROCE_CM_ALTERNATE).status, 8, "it is no address of the peer");
+	close_all(&network, &second, channel, listener, ids);
+}
