@@ -58,7 +58,7 @@
 #define CM_HALF_OPEN 4096u
 #define CM_HALF_OPEN_OF_ONE_PEER 2048u
 #define CM_REFUSALS 1024u          /* answers that are given again when the request comes again */
-#define CM_RESTS_PER_CONNECTION 4u /* ids in time-wait */
+#define CM_RESTS_PER_CONNECTION 4u /* ids in time-wait, and in use */
 
 /*
  * For how long a peer may make us keep something, whatever times its messages tell. A REP and a DREQ of a passive
@@ -68,6 +68,7 @@
  */
 #define CM_ANSWER_NS 60000000000ull
 #define CM_REFUSAL_NS 40000000000ull
+#define CM_REST_NS 10000000000ull   /* time-wait of ids; the longest in use is Linux's 2 s */
 #define CM_RESPONSE_TIMEOUT_MAX 23u /* code: a try, 34 s */
 #define CM_SERVICE_TIMEOUT_MAX 24u  /* code: an MRA, 69 s */
 #define CM_ACK_TIMEOUT_MAX 22u      /* code */

@@ -82,8 +82,8 @@ struct cm_conn *cm_active_begin(struct cm *cm, const struct cm_connect *connect,
 {
 	struct cm_conn *conn = NULL;
 
-	cm_table_wake(&cm->table, now_ns);
-	if (connect->user.bytes <= CM_USER_PRIVATE_BYTES)
+	cm_rests_wake(&cm->table.rests, now_ns);
+	if (connect->user.bytes <= CM_USER_PRIVATE_BYTES && rests_has_room(&cm->table.rests, cm->table.used))
 		conn = cm_close_take_place(cm, now_ns);
 	if (conn == NULL)
 		return NULL;

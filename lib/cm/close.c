@@ -3,11 +3,14 @@
 #include <errno.h>
 
 #include "cm/conn.h"
+#include "config/limits.h"
 
 /* Both ways of a packet and the ACK delay of the peer: so long something of it may still come (C-16). */
 static uint64_t rest_ns(const struct cm *cm, const struct cm_conn *conn)
 {
-	return 2 * cm_code_ns(cm->config.packet_life) + cm_code_ns(conn->own.ack_timeout);
+	uint64_t wanted_ns = 2 * cm_code_ns(cm->config.packet_life) + cm_code_ns(conn->own.ack_timeout);
+
+	return wanted_ns < CM_REST_NS ? wanted_ns : CM_REST_NS;
 }
 
 /* A refusal by the user or for his silence is repeated word by word; after a REP, whatever ended it, it is his. */
@@ -44,7 +47,8 @@ static void give_back(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 	if (conn->half_open)
 		keep_refusal(cm, conn, now_ns);
 	if (conn->rests_until_ns > now_ns && (conn->replied || !conn->passive))
-		cm_table_rest(&cm->table, conn, conn->rests_until_ns);
+		cm_rests_begin(&cm->table.rests, conn->route.dest, conn->local_id, conn->remote_id,
+			       conn->rests_until_ns);
 	if (conn->ending)
 		TAILQ_REMOVE(&cm->ending, conn, with_ending);
 	cm_no_more_half_open(cm, conn);

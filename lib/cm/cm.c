@@ -238,8 +238,8 @@ struct cm_conn *cm_find_end(const struct cm *cm, const struct cm_route *route)
 
 uint32_t cm_owner(const uint8_t key[16], uint32_t mask, const uint8_t source[16], const uint8_t mad[CM_MAD_BYTES])
 {
-	uint8_t kind = cm_mad_kind(mad), text[20];
-	uint32_t remote_id = cm_mad_remote_id(mad), qpn = cm_mad_sender_qpn(mad);
+	uint8_t kind = cm_mad_kind(mad);
+	uint32_t remote_id = cm_mad_remote_id(mad);
 
 	if (mask == 0)
 		return 0;
@@ -250,9 +250,7 @@ uint32_t cm_owner(const uint8_t key[16], uint32_t mask, const uint8_t source[16]
 	if (kind == CM_REJ) /* of one who has never heard of us */
 		return CM_NONE;
 	/* By address and QPN, so that one that comes again, and one that begins anew, find those of before. */
-	memcpy(text, source, 16);
-	memcpy(text + 16, &qpn, 4);
-	return (uint32_t)cm_hash_place(key, text, sizeof(text)) & mask;
+	return (uint32_t)cm_hash_peer(key, source, cm_mad_sender_qpn(mad)) & mask;
 }
 
 /*
@@ -405,7 +403,7 @@ void cm_receive(struct cm *cm, const struct cm_route *route, const uint8_t *mad,
 {
 	enum cm_mad_fault fault = cm_mad_parse(mad, bytes, &cm->in);
 
-	cm_table_wake(&cm->table, now_ns);
+	cm_rests_wake(&cm->table.rests, now_ns);
 	if (fault != CM_MAD_OK) {
 		cm->counters[CM_CNT_DROP_MALFORMED]++;
 		if (fault == CM_MAD_CLASS_VERSION && cm->in.kind == CM_REQ)
@@ -464,7 +462,7 @@ void cm_timeout(struct cm *cm, uint64_t now_ns)
 {
 	struct cm_conn *conn;
 
-	cm_table_wake(&cm->table, now_ns);
+	cm_rests_wake(&cm->table.rests, now_ns);
 	conn = cm_table_due(&cm->table, now_ns);
 	if (conn)
 		time_out(cm, conn, now_ns);
@@ -543,11 +541,11 @@ uint64_t cm_count_rejects(const struct cm *cm, uint16_t reason)
 
 void cm_usage(struct cm *cm, struct cm_usage *usage, uint64_t now_ns)
 {
-	cm_table_wake(&cm->table, now_ns);
+	cm_rests_wake(&cm->table.rests, now_ns);
 	*usage = (struct cm_usage){
 		.connections = cm->table.used,
 		.half_open = cm->half_open.all,
-		.rests = cm->table.rest_used,
+		.rests = cm->table.rests.quota.all,
 		.timers = cm->table.timers.count,
 	};
 }

@@ -11,6 +11,7 @@
 #include "cm/deadlines.h"
 #include "cm/quota.h"
 #include "cm/refusal.h"
+#include "cm/rest.h"
 
 #define CM_PKEY_DEFAULT 0xFFFFu
 #define CM_ACTIONS 16u /* that one call can cause, and more */
@@ -82,23 +83,13 @@ struct cm_conn {
 	uint8_t mad[CM_MAD_BYTES]; /* sent last and not answered, or the answer to what may come again */
 };
 
-/* Ids that were in use until a moment ago: not given out again, and a late REQ of these makes no connection (C-16). */
-struct cm_rest {
-	uint32_t local_id, remote_id;
-	uint32_t next_id, next_peer;
-	uint64_t until_ns;
-	uint8_t peer[16];
-};
-
 struct cm_table {
 	uint8_t key[16];
 	uint32_t conn_count, head_mask, free_conn, used;
 	struct cm_conn *conns;
 	uint32_t *by_id, *by_peer, *by_end; /* heads of chains */
 	struct cm_deadlines timers;
-	uint32_t rest_count, rest_head, rest_used;
-	struct cm_rest *rests; /* a ring, the oldest first */
-	uint32_t *rests_by_id, *rests_by_peer;
+	struct cm_rests rests;
 	uint64_t drawn;
 };
 
@@ -118,7 +109,7 @@ struct cm {
 	uint64_t rejects[64];
 };
 
-/* ---- table.c: ids, chains, timers, rest ---- */
+/* ---- table.c: ids, chains, timers ---- */
 
 uint64_t cm_table_bytes(const struct cm_config *config);
 /* Cuts what it needs off *memory. */
@@ -149,10 +140,6 @@ void cm_table_set_timer(struct cm_table *table, const struct cm_conn *conn, uint
 /* One whose time has come, or NULL. It stays in its place. */
 struct cm_conn *cm_table_due(const struct cm_table *table, uint64_t now_ns);
 uint64_t cm_table_deadline(const struct cm_table *table);
-
-void cm_table_rest(struct cm_table *table, const struct cm_conn *conn, uint64_t until_ns);
-void cm_table_wake(struct cm_table *table, uint64_t now_ns);
-bool cm_table_rests(const struct cm_table *table, const uint8_t addr[16], uint32_t remote_id);
 
 /* ---- config.c ---- */
 

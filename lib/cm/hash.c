@@ -58,6 +58,15 @@ uint64_t cm_hash_place(const uint8_t key[16], const void *data, size_t bytes)
 	return siphash(key, data, bytes, 1, 3);
 }
 
+uint64_t cm_hash_peer(const uint8_t key[16], const uint8_t addr[16], uint32_t number)
+{
+	uint8_t text[20];
+
+	memcpy(text, addr, 16);
+	memcpy(text + 16, &number, 4);
+	return cm_hash_place(key, text, sizeof(text));
+}
+
 uint64_t cm_hash_secret(const uint8_t key[16], const void *data, size_t bytes)
 {
 	return siphash(key, data, bytes, 2, 4);

@@ -8,6 +8,8 @@
 
 /* For places in tables, which nobody sees: SipHash-1-3. */
 uint64_t cm_hash_place(const uint8_t key[16], const void *data, size_t bytes);
+/* The same of what peers are known by: an address, and a number of theirs. */
+uint64_t cm_hash_peer(const uint8_t key[16], const uint8_t addr[16], uint32_t number);
 /* For numbers that peers see: SipHash-2-4. */
 uint64_t cm_hash_secret(const uint8_t key[16], const void *data, size_t bytes);
 

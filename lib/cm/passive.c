@@ -212,7 +212,7 @@ void cm_passive_take_req(struct cm *cm, const struct cm_route *route, uint64_t n
 		       reason == CM_REJ_INVALID_GID ? 16 : 0);
 		return;
 	}
-	if (cm_table_rests(&cm->table, route->dest, in->local_id)) {
+	if (cm_rests_has_peer(&cm->table.rests, route->dest, in->local_id)) {
 		cm->counters[CM_CNT_DROP_RESTING]++;
 		refuse(cm, route, CM_REJ_STALE, NULL, 0);
 		return;
@@ -236,6 +236,11 @@ void cm_passive_take_req(struct cm *cm, const struct cm_route *route, uint64_t n
 	source = quota_source(cm->config.key, route->dest);
 	if (!has_room(cm, source, listener))
 		return;
+	if (!rests_has_room_for_stranger(&cm->table.rests, cm->table.used, source)) {
+		cm->counters[CM_CNT_DROP_RESTS]++;
+		refuse(cm, route, CM_REJ_NO_RESOURCES, NULL, 0);
+		return;
+	}
 	conn = begin(cm, route, source, listener, now_ns);
 	if (conn == NULL) {
 		cm->counters[CM_CNT_DROP_FULL]++;

@@ -24,12 +24,9 @@ void cm_refusals_init(struct cm_refusals *refusals, uint8_t **memory, uint32_t r
 
 static uint32_t *head_of(const struct cm_refusals *refusals, const struct cm_route *route, uint32_t remote_id)
 {
-	uint8_t text[20];
+	uint32_t mask = memory_heads(refusals->room) - 1;
 
-	memcpy(text, route->dest, 16);
-	memcpy(text + 16, &remote_id, 4);
-	return &refusals->by_peer[cm_hash_place(refusals->key, text, sizeof(text)) &
-				  (memory_heads(refusals->room) - 1)];
+	return &refusals->by_peer[cm_hash_peer(refusals->key, route->dest, remote_id) & mask];
 }
 
 static void forget_oldest(struct cm_refusals *refusals)

@@ -1,4 +1,4 @@
-/* table.c - connections by their ids and their peers, their timers, and ids that rest */
+/* table.c - connections by their ids and their peers, and their timers */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cm/conn.h"
 #include "cm/hash.h"
@@ -16,7 +16,7 @@ uint64_t cm_table_bytes(const struct cm_config *config)
 {
 	return memory_lines(sizeof(struct cm_conn) * config->connections) +
 	       3 * memory_heads_bytes(config->connections) + cm_deadlines_bytes(config->connections) +
-	       memory_lines(sizeof(struct cm_rest) * config->rests) + 2 * memory_heads_bytes(config->rests);
+	       cm_rests_bytes(config->rests);
 }
 
 void cm_table_init(struct cm_table *table, uint8_t **memory, const struct cm_config *config)
@@ -24,15 +24,12 @@ void cm_table_init(struct cm_table *table, uint8_t **memory, const struct cm_con
 	memcpy(table->key, config->key, sizeof(table->key));
 	table->conn_count = config->connections;
 	table->head_mask = memory_heads(config->connections) - 1;
-	table->rest_count = config->rests;
 	table->conns = memory_cut(memory, sizeof(struct cm_conn) * config->connections);
 	table->by_id = memory_cut_heads(memory, config->connections);
 	table->by_peer = memory_cut_heads(memory, config->connections);
 	table->by_end = memory_cut_heads(memory, config->connections);
 	cm_deadlines_init(&table->timers, memory, config->connections);
-	table->rests = memory_cut(memory, sizeof(struct cm_rest) * config->rests);
-	table->rests_by_id = memory_cut_heads(memory, config->rests);
-	table->rests_by_peer = memory_cut_heads(memory, config->rests);
+	cm_rests_init(&table->rests, memory, config->rests, config->key);
 	for (uint32_t i = 0; i < config->connections; i++)
 		table->conns[i].next_id = i + 1 < config->connections ? i + 1 : CM_NONE;
 }
@@ -46,11 +43,7 @@ static uint32_t head_of_id(const struct cm_table *table, uint32_t id)
 
 static uint32_t head_of_peer(const struct cm_table *table, const uint8_t addr[16], uint32_t remote_id)
 {
-	uint8_t text[20];
-
-	memcpy(text, addr, 16);
-	memcpy(text + 16, &remote_id, 4);
-	return (uint32_t)cm_hash_place(table->key, text, sizeof(text));
+	return (uint32_t)cm_hash_peer(table->key, addr, remote_id);
 }
 
 static uint32_t head_of_end(const struct cm_table *table, uint64_t guid, uint32_t qpn)
@@ -79,17 +72,6 @@ struct cm_conn *cm_table_by_id(const struct cm_table *table, uint32_t local_id)
 	return at == CM_NONE ? NULL : &table->conns[at];
 }
 
-/* In time-wait? */
-static bool id_rests(const struct cm_table *table, uint32_t local_id)
-{
-	uint32_t mask = memory_heads(table->rest_count) - 1;
-	uint32_t at = table->rests_by_id[head_of_id(table, local_id) & mask];
-
-	while (at != CM_NONE && table->rests[at].local_id != local_id)
-		at = table->rests[at].next_id;
-	return at != CM_NONE;
-}
-
 struct cm_conn *cm_table_take(struct cm_table *table, uint32_t id_mask, uint32_t id_low)
 {
 	uint32_t index = table->free_conn, id, *head;
@@ -99,7 +81,7 @@ struct cm_conn *cm_table_take(struct cm_table *table, uint32_t id_mask, uint32_t
 		return NULL;
 	do {
 		id = ((uint32_t)cm_table_draw(table) & ~id_mask) | id_low;
-	} while (id == 0 || cm_table_by_id(table, id) || id_rests(table, id));
+	} while (id == 0 || cm_table_by_id(table, id) || cm_rests_has_id(&table->rests, id));
 	conn = &table->conns[index];
 	table->free_conn = conn->next_id;
 	table->used++;
@@ -200,66 +182,4 @@ struct cm_conn *cm_table_due(const struct cm_table *table, uint64_t now_ns)
 uint64_t cm_table_deadline(const struct cm_table *table)
 {
 	return cm_deadlines_next(&table->timers);
-}
-
-/* ---- rest ---- */
-
-static uint32_t *rest_head(const struct cm_table *table, uint32_t *heads, uint32_t hash)
-{
-	return &heads[hash & (memory_heads(table->rest_count) - 1)];
-}
-
-static void drop_oldest(struct cm_table *table)
-{
-	uint32_t index = table->rest_head;
-	struct cm_rest *rest = &table->rests[index];
-	uint32_t *link = rest_head(table, table->rests_by_id, head_of_id(table, rest->local_id));
-
-	while (*link != index)
-		link = &table->rests[*link].next_id;
-	*link = rest->next_id;
-	link = rest_head(table, table->rests_by_peer, head_of_peer(table, rest->peer, rest->remote_id));
-	while (*link != index)
-		link = &table->rests[*link].next_peer;
-	*link = rest->next_peer;
-	table->rest_head = (index + 1) % table->rest_count;
-	table->rest_used--;
-}
-
-void cm_table_rest(struct cm_table *table, const struct cm_conn *conn, uint64_t until_ns)
-{
-	struct cm_rest *rest;
-	uint32_t index, *head;
-
-	if (table->rest_used == table->rest_count)
-		drop_oldest(table);
-	index = (table->rest_head + table->rest_used++) % table->rest_count;
-	rest = &table->rests[index];
-	rest->local_id = conn->local_id;
-	rest->remote_id = conn->remote_id;
-	rest->until_ns = until_ns;
-	memcpy(rest->peer, conn->route.dest, 16);
-	head = rest_head(table, table->rests_by_id, head_of_id(table, rest->local_id));
-	rest->next_id = *head;
-	*head = index;
-	head = rest_head(table, table->rests_by_peer, head_of_peer(table, rest->peer, rest->remote_id));
-	rest->next_peer = *head;
-	*head = index;
-}
-
-void cm_table_wake(struct cm_table *table, uint64_t now_ns)
-{
-	while (table->rest_used && table->rests[table->rest_head].until_ns <= now_ns)
-		drop_oldest(table);
-}
-
-bool cm_table_rests(const struct cm_table *table, const uint8_t addr[16], uint32_t remote_id)
-{
-	uint32_t mask = memory_heads(table->rest_count) - 1;
-	uint32_t at = table->rests_by_peer[head_of_peer(table, addr, remote_id) & mask];
-
-	while (at != CM_NONE &&
-	       (table->rests[at].remote_id != remote_id || memcmp(table->rests[at].peer, addr, 16) != 0))
-		at = table->rests[at].next_peer;
-	return at != CM_NONE;
 }

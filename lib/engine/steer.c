@@ -91,6 +91,6 @@ void engine_steer_release(struct uroce_engine *engine, uint32_t index, uint32_t 
 	struct engine_qp_slot *slot = &engine->qps[index];
 
 	atomic_store_explicit(&slot->qp, NULL, memory_order_release);
-	engine_rest_begin(&engine->rest, qpn, engine_now_ns() + time_wait_ns);
+	engine_rest_begin(&engine->rest, qpn, engine_now_ns(), time_wait_ns);
 	atomic_store_explicit(&slot->taken, false, memory_order_release);
 }

@@ -55,11 +55,11 @@ static void draw_config(struct story *story, struct sim_random *random)
 		.connections = (uint32_t)random_between(random, 3, CROWD_CONNECTIONS),
 		.half_open = (uint32_t)random_between(random, 2, 24),
 		.refusals = 64,
-		.rests = 64,
 		.max_path_mtu = (uint8_t)random_between(random, 2, 5),
 		.response_timeout = (uint8_t)random_between(random, 12, 18),
 		.max_retries = (uint8_t)random_between(random, 1, 15),
 	};
+	config->rests = (uint32_t)random_between(random, config->connections + 1, 64);
 	config->of_one_peer = (uint32_t)random_between(random, 1, config->half_open);
 	config->packet_life = (uint8_t)random_between(random, 8, config->response_timeout - 1u);
 	if (config->packet_life > 14)

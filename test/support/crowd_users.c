@@ -8,14 +8,19 @@
 
 /* ---- users ---- */
 
-/* Those without a user only wait for their peer, and give way. */
-static uint32_t connections_of_users(const struct crowd_host *host)
+/*
+ * There is a place for one more, and one for its ids to rest in. Those without a user only wait for their peer, and
+ * give way.
+ */
+static bool has_room(const struct crowd *crowd, const struct crowd_host *host)
 {
-	uint32_t count = 0;
+	struct cm_usage usage;
+	uint32_t of_users = 0;
 
 	for (uint32_t i = 0; i < CROWD_CONNECTIONS; i++)
-		count += host->party_of[i] != CROWD_NONE;
-	return count;
+		of_users += host->party_of[i] != CROWD_NONE;
+	cm_usage(host->cm, &usage, crowd->now_ns);
+	return of_users < host->config.connections && usage.connections + usage.rests < host->config.rests;
 }
 
 struct crowd_party *crowd_connect(struct crowd *crowd, uint32_t index, uint32_t to, uint32_t port,
@@ -24,7 +29,7 @@ struct crowd_party *crowd_connect(struct crowd *crowd, uint32_t index, uint32_t 
 	struct crowd_host *host = &crowd->hosts[index];
 	struct crowd_party *party = crowd_new_party(crowd, index);
 	struct cm_connect connect = *wishes;
-	uint32_t others = connections_of_users(host);
+	bool room = has_room(crowd, host);
 	int error;
 
 	if (party == NULL)
@@ -39,8 +44,8 @@ struct crowd_party *crowd_connect(struct crowd *crowd, uint32_t index, uint32_t 
 	party->stage = CROWD_WAITING;
 	error = cm_connect(host->cm, &connect, crowd->now_ns, &party->connection);
 	crowd_say(crowd, "party %u of host %u connects to %u: %d", crowd_number(crowd, party), index, to, error);
-	if (error != (others < host->config.connections ? 0 : -ENOBUFS))
-		crowd_fail(crowd, "cm_connect() beside %u others: %d", others, error);
+	if (error != (room ? 0 : -ENOBUFS))
+		crowd_fail(crowd, "cm_connect() %s room: %d", room ? "with" : "without", error);
 	if (error) {
 		party->stage = CROWD_GONE;
 		return NULL;

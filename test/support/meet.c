@@ -50,7 +50,7 @@ static struct cm_config config_of(enum meet_name name, const struct cm_config *g
 	config.half_open = config.half_open ? config.half_open : 32;
 	config.of_one_peer = config.of_one_peer ? config.of_one_peer : 16;
 	config.refusals = config.refusals ? config.refusals : 16;
-	config.rests = config.rests ? config.rests : 64;
+	config.rests = config.rests ? config.rests : 2 * config.connections;
 	config.ca_guid = 0x100 + name;
 	config.max_path_mtu = config.max_path_mtu ? config.max_path_mtu : 5;
 	config.key[0] = (uint8_t)(name + 1);

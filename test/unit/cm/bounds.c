@@ -168,12 +168,15 @@ Test(bounds, a_peer_cannot_choose_how_long_its_rtu_is_waited_for)
 /* Established with a stranger that then says nothing any more. */
 static void establish_with_stranger(struct meet *meet, uint32_t number, uint32_t *b)
 {
+	struct cm_accept accept = { .end = { .qpn = 2000 + number } };
 	struct cm_route to_b, to_a;
 	struct cm_message req = request_of_stranger(meet, number, &to_b), rep, rtu;
 
 	meet_give(meet, MEET_B, &req, &to_b);
 	*b = meet_last(meet, MEET_B)->connection;
-	cr_assert_eq(meet_accept(meet, *b, 2000 + number), 0);
+	accept.end.ack_timeout = cm_peer(meet->end[MEET_B].cm, *b)->ack_timeout; /* as a host does */
+	cr_assert_eq(cm_accept(meet->end[MEET_B].cm, *b, &accept, meet->now_ns), 0);
+	meet_drain(meet, MEET_B);
 	rep = meet_take(meet, MEET_B, &to_a);
 	rtu = (struct cm_message){ .kind = CM_RTU,
 				   .transaction_id = rep.transaction_id,
@@ -249,4 +252,102 @@ Test(bounds, the_ack_timeout_that_a_peer_asks_for_is_bounded)
 		cr_expect_eq(cm_alternate(cm, b)->ack_timeout, rows[i][1], "row %zu: of a LAP", i);
 		meet_close(meet);
 	}
+}
+
+/* Ends what is established with a stranger: both sides know, and our user lets go of it. */
+static void end_with_stranger(struct meet *meet, uint32_t number)
+{
+	struct cm_message dreq = { .kind = CM_DREQ, .local_id = 1000 + number, .qpn = 2000 + number };
+	struct cm_route to_peer, to_b;
+	uint32_t b;
+
+	establish_with_stranger(meet, number, &b);
+	cm_disconnect(meet->end[MEET_B].cm, b, NULL, meet->now_ns);
+	meet_drain(meet, MEET_B);
+	dreq.remote_id = meet_take(meet, MEET_B, &to_peer).local_id;
+	to_b = meet_back(&to_peer);
+	meet_give(meet, MEET_B, &dreq, &to_b);
+	cr_assert_eq(meet_last(meet, MEET_B)->event, CM_EVENT_DISCONNECTED);
+	cm_forget(meet->end[MEET_B].cm, b, meet->now_ns);
+	meet_drain(meet, MEET_B);
+	meet->end[MEET_B].head = meet->end[MEET_B].tail;
+}
+
+/* C-16: a peer that asks for hours gets seconds, and those that ended behind it wake when their own time is over. */
+Test(bounds, a_long_time_wait_holds_back_no_other)
+{
+	struct meet *meet = meet_open(NULL);
+	uint32_t a, b;
+
+	RULE("C-16");
+	meet_listen(meet, MEET_B, 7174, 8);
+	end_with_stranger(meet, 1);
+	meet_establish(meet, &a, &b);
+	cm_forget(meet->end[MEET_A].cm, a, meet->now_ns);
+	meet_run(meet);
+	cm_forget(meet->end[MEET_B].cm, b, meet->now_ns);
+	cr_expect_eq(usage_of(meet).rests, 2);
+	meet->now_ns += 3 * CODE_NS(14) - 1;
+	cr_expect_eq(usage_of(meet).rests, 2);
+	meet->now_ns += 1;
+	cr_expect_eq(usage_of(meet).rests, 1);
+	meet->now_ns += 9 * S;
+	cr_expect_eq(usage_of(meet).rests, 1);
+	meet->now_ns += S;
+	cr_expect_eq(usage_of(meet).rests, 0);
+	meet_close(meet);
+}
+
+/* C-2, C-16: rather nobody new than one with ids that rest. The last places are ours. */
+Test(bounds, no_id_wakes_early_however_many_rest)
+{
+	struct meet *meet = meet_open(&(struct cm_config){ .rests = 16 });
+	struct cm *cm = meet->end[MEET_B].cm;
+	struct cm_message req;
+	struct cm_route to_b;
+	uint32_t b, number = 0, own = 0;
+
+	RULE("C-16");
+	RULE("C-22");
+	meet_listen(meet, MEET_B, 7174, 8);
+	for (; number < 14; number++)
+		end_with_stranger(meet, number);
+	req = request_of_stranger(meet, number, &to_b);
+	meet_forget_notes(meet);
+	meet_give(meet, MEET_B, &req, &to_b);
+	meet_expect(meet, "B REJ 3");
+	cr_expect_eq(cm_count(cm, CM_CNT_DROP_RESTS), 1);
+	cr_expect_eq(usage_of(meet).rests, 14);
+	while (connect_from_b(meet, 100 + own, &b) == 0)
+		cr_assert_lt(own++, 16u);
+	cr_expect_eq(own, 2);
+	meet->now_ns += 11 * S;
+	meet->end[MEET_B].head = meet->end[MEET_B].tail;
+	meet_forget_notes(meet);
+	meet_give(meet, MEET_B, &req, &to_b);
+	meet_expect(meet, "B event REQUEST");
+	meet_close(meet);
+}
+
+/* And one stranger alone leaves half of them to others. */
+Test(bounds, one_peer_rests_in_half_of_all_places)
+{
+	struct meet *meet = meet_open(&(struct cm_config){ .rests = 32 });
+	struct cm_message req;
+	struct cm_route to_b;
+
+	RULE("C-16");
+	RULE("C-22");
+	meet_listen(meet, MEET_B, 7174, 8);
+	for (uint32_t i = 0; i < 16; i++)
+		end_with_stranger(meet, i << 16 | 0x85);
+	req = request_of_stranger(meet, 17u << 16 | 0x85, &to_b);
+	meet_forget_notes(meet);
+	meet_give(meet, MEET_B, &req, &to_b);
+	meet_expect(meet, "B REJ 3");
+	req = request_of_stranger(meet, 17u << 16 | 0x86, &to_b);
+	meet_forget_notes(meet);
+	meet_give(meet, MEET_B, &req, &to_b);
+	meet_expect(meet, "B event REQUEST");
+	meet_close(meet);
 }

@@ -43,9 +43,12 @@ struct state {
 	char story[64]; /* what has happened, a letter a step */
 };
 
-static const struct cm_config config = {
-	.connections = 2, .half_open = 1, .of_one_peer = 1, .refusals = 1, .rests = 4, .max_retries = 15
-};
+static const struct cm_config config = { .connections = 2,
+					 .half_open = 1,
+					 .of_one_peer = 1,
+					 .refusals = 1,
+					 .rests = 4,
+					 .max_retries = 15 };
 
 static struct meet *meet;
 static struct state state;

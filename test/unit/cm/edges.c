@@ -359,23 +359,27 @@ Test(edges, a_listener_has_an_address_and_an_mtu)
 	meet_close(meet);
 }
 
-/* C-16: the ids of the oldest one rest no more when there is no room. C-12: no patience is too long to be told. */
+/* C-16: none but the one whose time is over makes room to rest. C-12: no patience is too long to be told. */
 Test(edges, the_least_room_to_rest_and_the_longest_patience)
 {
-	struct meet *meet = meet_open(&(struct cm_config){ .rests = 1, .patience_ns = UINT64_MAX / 4 });
+	struct meet *meet = meet_open(&(struct cm_config){ .rests = 2, .patience_ns = UINT64_MAX / 4 });
+	struct cm_connect connect = meet_request(7174, 20);
 	struct cm_usage usage;
 	struct cm_route route;
 	struct cm_message mra;
+	uint32_t a;
 
 	RULE("C-12");
 	RULE("C-16");
-	for (uint32_t i = 0; i < 3; i++) {
+	for (uint32_t i = 0; i < 2; i++) {
 		cm_forget(meet->end[MEET_A].cm, meet_connect(meet, 7174, 17 + i), meet->now_ns);
 		meet_drain(meet, MEET_A);
 		cm_usage(meet->end[MEET_A].cm, &usage, meet->now_ns);
-		cr_expect_eq(usage.rests, 1);
+		cr_expect_eq(usage.rests, i + 1);
 		cr_expect_eq(usage.connections, 0);
 	}
+	cr_expect_eq(cm_connect(meet->end[MEET_A].cm, &connect, meet->now_ns, &a), -ENOBUFS);
+	meet->now_ns += S;
 	meet->end[MEET_A].head = meet->end[MEET_A].tail;
 	meet_listen(meet, MEET_B, 7174, 8);
 	meet_connect(meet, 7174, 30);

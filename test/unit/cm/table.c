@@ -46,7 +46,7 @@ Test(table, there_is_a_head_for_each_connection)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		open_table(rows[i][0], rows[i][0]);
 		cr_expect_eq(table.head_mask, rows[i][1], "%u: %u", rows[i][0], table.head_mask);
-		cr_expect_eq((char *)table.rests_by_peer - (char *)table.rests_by_id,
+		cr_expect_eq((char *)table.rests.by_peer - (char *)table.rests.by_id,
 			     (rows[i][1] * sizeof(uint32_t) + 64) & ~63ull, "%u", rows[i][0]);
 		if (i + 1 < sizeof(rows) / sizeof(rows[0]))
 			close_table();
@@ -72,13 +72,13 @@ Test(table, chains_are_short)
 		conn->remote_id = conn->peer.qpn = i;
 		cm_table_add_peer(&table, conn);
 		cm_table_add_end(&table, conn);
-		cm_table_rest(&table, conn, 1);
+		cm_rests_begin(&table.rests, conn->route.dest, conn->local_id, conn->remote_id, 1);
 	}
 	cr_expect_gt(heads_in_use(table.by_id), 30);
 	cr_expect_gt(heads_in_use(table.by_peer), 30);
 	cr_expect_gt(heads_in_use(table.by_end), 30);
-	cr_expect_gt(heads_in_use(table.rests_by_id), 30);
-	cr_expect_gt(heads_in_use(table.rests_by_peer), 30);
+	cr_expect_gt(heads_in_use(table.rests.by_id), 30);
+	cr_expect_gt(heads_in_use(table.rests.by_peer), 30);
 }
 
 /* ---- all beside a list ---- */
@@ -233,13 +233,13 @@ Test(table, an_id_is_not_given_out_while_it_is_used_or_rests)
 	second = cm_table_take(&table, 0, 0);
 	cr_expect_neq(second->local_id, id);
 	cm_table_give_back(&table, second);
-	cm_table_rest(&table, first, 10);
+	cm_rests_begin(&table.rests, first->route.dest, first->local_id, first->remote_id, 10);
 	cm_table_give_back(&table, first);
 	table.drawn = 0;
 	second = cm_table_take(&table, 0, 0);
 	cr_expect_neq(second->local_id, id);
 	cm_table_give_back(&table, second);
-	cm_table_wake(&table, 10);
+	cm_rests_wake(&table.rests, 10);
 	table.drawn = 0;
 	cr_expect_eq(cm_table_take(&table, 0, 0)->local_id, id);
 }
@@ -253,56 +253,5 @@ Test(table, no_id_is_zero)
 
 		cr_assert_eq(conn->local_id, 1);
 		cm_table_give_back(&table, conn);
-	}
-}
-
-/* ---- rest ---- */
-
-struct resting {
-	uint8_t addr;
-	uint32_t remote_id;
-	uint64_t until_ns;
-};
-
-static void expect_resting(const struct resting *from, const struct resting *to)
-{
-	cr_assert_eq(table.rest_used, to - from);
-	for (uint8_t i = 0; i < 8; i++) {
-		uint8_t addr[16] = { [15] = i % 2 };
-		bool rests = false;
-
-		for (const struct resting *one = from; one < to; one++)
-			rests |= one->addr == i % 2 && one->remote_id == i / 2u;
-		cr_assert_eq(cm_table_rests(&table, addr, i / 2u), rests);
-	}
-}
-
-Test(table, ids_rest_until_their_time_has_come_or_there_is_no_room)
-{
-	enum { STEPS = 5000, ROOM = 5 };
-	static struct resting all[STEPS];
-	struct resting *from = all, *to = all;
-	struct cm_conn conn = { 0 };
-	uint64_t seed = draw_start(2), now_ns = 0;
-
-	RULE("C-16");
-	open_table(1, ROOM);
-	for (uint32_t i = 0; i < STEPS; i++) {
-		now_ns += draw_below(&seed, 3);
-		cm_table_wake(&table, now_ns);
-		while (from < to && from->until_ns <= now_ns)
-			from++;
-		expect_resting(from, to);
-		if (draw_chance(&seed, 400))
-			continue;
-		*to = (struct resting){ (uint8_t)draw_below(&seed, 2), draw_below(&seed, 4), now_ns + 7 };
-		conn.local_id++;
-		conn.route.dest[15] = to->addr;
-		conn.remote_id = to->remote_id;
-		cm_table_rest(&table, &conn, to->until_ns);
-		to++;
-		if (to - from > ROOM)
-			from++;
-		expect_resting(from, to);
 	}
 }
