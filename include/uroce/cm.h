@@ -140,10 +140,10 @@ UROCE_API void uroce_cm_set_context(struct uroce_cm_id *id, uint64_t context);
 
 /*
  * Begins to connect the id's QP; ESTABLISHED, REJECTED or UNREACHABLE tells how that went. source: NULL or zeros: the
- * address of the QP's device that fits. options: NULL: defaults. 0; -EINVAL: no QP, a value out of range, private data
- * too long; -EADDRNOTAVAIL: source is none of the device's addresses; -ENETUNREACH: none of the right kind, or dest is
- * no neighbour and no gateway is known; -EISCONN;
- * -ENOBUFS.
+ * address of the QP's device that suits dest best: of whose prefix it is, the longest one first, or else one with a
+ * gateway. options: NULL: defaults. 0; -EINVAL: no QP, a value out of range, private data too long, a QP of another
+ * partition than 0x7fff; -EADDRNOTAVAIL: source is none of the device's addresses; -ENETUNREACH: none of the right
+ * kind, or dest is no neighbour and no gateway is known; -EISCONN; -ENOBUFS: there is no room for one more.
  */
 UROCE_API int uroce_cm_connect(struct uroce_cm_id *id, const struct uroce_addr *source, const struct uroce_addr *dest,
 			       uint16_t port, const struct uroce_cm_options *options);

@@ -221,27 +221,20 @@ static const struct uroce_cm_options no_options;
 
 /* ---- connecting ---- */
 
-static int choose_source(const struct uroce_device *device, const struct uroce_addr *given,
-			 const struct uroce_addr *dest, struct uroce_addr *source, struct uroce_vlan *vlan)
+/* From the address given, or from the one that suits dest best, in its VLAN. 0; -EADDRNOTAVAIL; -ENETUNREACH. */
+static int choose_source(struct uroce_device *device, const struct uroce_addr *given, const struct uroce_addr *dest,
+			 struct uroce_path *path)
 {
 	static const struct uroce_addr any;
+	const struct uroce_device_config *config = &device->config;
+	bool named = given && memcmp(given, &any, sizeof(any)) != 0;
+	int index = named ? engine_route_find(config, given->bytes) : engine_route_choose_source(config, dest);
 
-	if (given && memcmp(given, &any, sizeof(any)) != 0) {
-		*source = *given;
-		for (uint32_t i = 0; i < device->config.addr_count; i++) {
-			*vlan = device->config.vlans[i];
-			if (memcmp(&device->config.addrs[i], given, sizeof(*given)) == 0)
-				return 0;
-		}
-		return -EADDRNOTAVAIL;
-	}
-	for (uint32_t i = 0; i < device->config.addr_count; i++) {
-		*source = device->config.addrs[i];
-		*vlan = device->config.vlans[i];
-		if (encap_addr_is_ipv4(source->bytes) == encap_addr_is_ipv4(dest->bytes))
-			return 0;
-	}
-	return -ENETUNREACH;
+	if (index < 0)
+		return named ? -EADDRNOTAVAIL : -ENETUNREACH;
+	*path = (struct uroce_path){ .source = config->addrs[index], .dest = *dest, .device = device };
+	engine_route_complete(config, path);
+	return engine_route_next_hop(config, path) ? 0 : -ENETUNREACH;
 }
 
 static struct cm_way way_of(const struct uroce_path *path, uint8_t timeout)
@@ -300,9 +293,7 @@ static int connect_on_owner(void *argument)
 int uroce_cm_connect(struct uroce_cm_id *id, const struct uroce_addr *source, const struct uroce_addr *dest,
 		     uint16_t port, const struct uroce_cm_options *options)
 {
-	struct uroce_vlan vlan;
 	struct uroce_path path;
-	struct uroce_addr chosen;
 	int error;
 
 	if (options == NULL)
@@ -314,17 +305,12 @@ int uroce_cm_connect(struct uroce_cm_id *id, const struct uroce_addr *source, co
 		return error;
 	if (id->connection != CM_NONE || id->resolving)
 		return -EISCONN;
-	error = choose_source(id->device, source, dest, &chosen, &vlan);
+	error = choose_source(id->device, source, dest, &path);
 	if (error)
 		return error;
-	path = (struct uroce_path){ .source = chosen, .dest = *dest };
-	if (engine_route_next_hop(&id->device->config, &path) == NULL)
-		return -ENETUNREACH;
+	path.traffic_class = options->traffic_class;
 	id->request = (struct cm_connect){
-		.route = { .traffic_class = options->traffic_class,
-			   .vlan_id = vlan.id,
-			   .vlan_priority = vlan.priority,
-			   .device = id->device },
+		.route = connect_route(&path),
 		.service_id = SERVICE_TCP | port,
 		.source_port = (uint16_t)(PORT_FIRST + id->qp->qpn % PORTS),
 		.context = (uint64_t)(uintptr_t)id,
@@ -333,8 +319,6 @@ int uroce_cm_connect(struct uroce_cm_id *id, const struct uroce_addr *source, co
 		.max_retries = options->cm_retries,
 		.user = { id->request_private, options->private_bytes },
 	};
-	memcpy(id->request.route.source, chosen.bytes, 16);
-	memcpy(id->request.route.dest, dest->bytes, 16);
 	if (options->private_bytes)
 		memcpy(id->request_private, options->private_data, options->private_bytes);
 	if (options->alternate) {
@@ -352,7 +336,6 @@ int uroce_cm_connect(struct uroce_cm_id *id, const struct uroce_addr *source, co
 int uroce_cm_resolve_datagrams(struct uroce_cm_id *id, struct uroce_device *device, const struct uroce_addr *source,
 			       const struct uroce_addr *dest, uint16_t port)
 {
-	struct uroce_vlan vlan;
 	struct uroce_path path;
 	int error;
 
@@ -360,26 +343,21 @@ int uroce_cm_resolve_datagrams(struct uroce_cm_id *id, struct uroce_device *devi
 		return engine_refuse("id: it listens, or has a QP");
 	if (id->lcore)
 		return -EISCONN;
-	error = choose_source(device, source, dest, &path.source, &vlan);
+	error = choose_source(device, source, dest, &path);
 	if (error)
 		return error;
-	path.dest = *dest;
-	if (engine_route_next_hop(&device->config, &path) == NULL)
-		return -ENETUNREACH;
 	pthread_mutex_lock(&device->engine->lock);
 	id->lcore = engine_device_pick_lcore(device, 0);
 	pthread_mutex_unlock(&device->engine->lock);
 	id->device = device;
 	id->asks_for_datagrams = true;
 	id->request = (struct cm_connect){
-		.route = { .vlan_id = vlan.id, .vlan_priority = vlan.priority, .device = device },
+		.route = connect_route(&path),
 		.service_id = SERVICE_UDP | port,
 		.source_port = (uint16_t)(PORT_FIRST + (uintptr_t)id / 64 % PORTS),
 		.context = (uint64_t)(uintptr_t)id,
 		.end = { .ack_timeout = TIMEOUT_DEFAULT },
 	};
-	memcpy(id->request.route.source, path.source.bytes, 16);
-	memcpy(id->request.route.dest, dest->bytes, 16);
 	return engine_mailbox_call(id->lcore, connect_on_owner, id);
 }
 

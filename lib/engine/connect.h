@@ -128,4 +128,19 @@ static inline struct uroce_path connect_path(const struct cm_route *route)
 	return path;
 }
 
+/* And back. */
+static inline struct cm_route connect_route(const struct uroce_path *path)
+{
+	struct cm_route route = {
+		.traffic_class = path->traffic_class,
+		.vlan_id = path->vlan_id,
+		.vlan_priority = path->vlan_priority,
+		.device = path->device,
+	};
+
+	memcpy(route.source, path->source.bytes, sizeof(route.source));
+	memcpy(route.dest, path->dest.bytes, sizeof(route.dest));
+	return route;
+}
+
 #endif

@@ -18,19 +18,20 @@ int engine_route_find(const struct uroce_device_config *config, const uint8_t ad
 	return -1;
 }
 
+/* How many of their first bits two addresses have in common. */
+static unsigned common_bits(const struct uroce_addr *a, const struct uroce_addr *b)
+{
+	unsigned bits = 0;
+
+	while (bits < 128 && !((a->bytes[bits / 8] ^ b->bytes[bits / 8]) >> (7 - bits % 8) & 1))
+		bits++;
+	return bits;
+}
+
 /* Are the first `bits` of two addresses the same? IPv4 prefixes count behind the 96 bits of the mapping. */
 static bool same_prefix(const struct uroce_addr *a, const struct uroce_addr *b, unsigned bits)
 {
-	if (encap_addr_is_ipv4(a->bytes))
-		bits += 96;
-	for (unsigned i = 0; i < 16 && bits > 0; i++) {
-		uint8_t mask = bits >= 8 ? 0xFF : (uint8_t)(0xFF << (8 - bits));
-
-		if ((a->bytes[i] ^ b->bytes[i]) & mask)
-			return false;
-		bits = bits >= 8 ? bits - 8 : 0;
-	}
-	return true;
+	return common_bits(a, b) >= bits + (encap_addr_is_ipv4(a->bytes) ? 96 : 0);
 }
 
 /* fe80::/10 never leaves its link, whatever the prefixes say. */
@@ -58,6 +59,42 @@ static bool is_set(const struct uroce_addr *addr)
 static bool vlan_exists(uint16_t id, uint8_t priority)
 {
 	return id < VLAN_RESERVED && priority <= VLAN_PRIORITY_MAX;
+}
+
+/*
+ * How well an address suits as source of what goes to dest; 0: it does not. As RFC 6724 orders them: dest itself, then
+ * those of its scope; among these those whose neighbour it is, the longest prefix first, then those with a gateway, the
+ * one nearest to dest first.
+ */
+static unsigned suits(const struct uroce_device_config *config, uint32_t index, const struct uroce_addr *dest)
+{
+	enum { FAR = 1, NEIGHBOUR = 0x100, SCOPE = 0x200, ITSELF = 0x400 };
+	const struct uroce_addr *own = &config->addrs[index];
+	unsigned scope = is_link_local(own) == is_link_local(dest) ? SCOPE : 0;
+
+	if (memcmp(own, dest, sizeof(*own)) == 0)
+		return ITSELF;
+	if (is_neighbour(config, index, dest))
+		return scope + NEIGHBOUR + config->prefix_bits[index];
+	if (encap_addr_is_ipv4(own->bytes) != encap_addr_is_ipv4(dest->bytes) || !is_set(&config->gateways[index]))
+		return 0;
+	return scope + FAR + common_bits(own, dest);
+}
+
+int engine_route_choose_source(const struct uroce_device_config *config, const struct uroce_addr *dest)
+{
+	unsigned best = 0;
+	int chosen = -1;
+
+	for (uint32_t i = 0; i < config->addr_count; i++) {
+		unsigned rank = suits(config, i, dest);
+
+		if (rank > best) {
+			best = rank;
+			chosen = (int)i;
+		}
+	}
+	return chosen;
 }
 
 bool engine_route_config_is_valid(const struct uroce_device_config *config)

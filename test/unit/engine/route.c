@@ -63,6 +63,58 @@ Test(route, the_next_hop_is_a_neighbour_or_the_gateway_or_nobody)
 	}
 }
 
+/* As RFC 6724 orders them, in its simplest form. */
+Test(route, the_source_that_suits_the_peer_best_is_chosen)
+{
+	static const struct {
+		const char *own[4], *gateways[4];
+		const char *dest, *source; /* NULL: none */
+	} rows[] = {
+		{ { "10.9.0.9/24", "10.9.100.9/24" }, { NULL }, "10.9.100.2", "10.9.100.9" },
+		{ { "10.9.0.9/24", "10.9.100.9/24" }, { NULL }, "10.9.0.2", "10.9.0.9" },
+		{ { "10.9.0.9/24", "10.9.100.9/24" }, { NULL }, "10.9.1.2", NULL },
+		{ { "10.9.0.9/16", "10.9.100.9/24" }, { NULL }, "10.9.100.2", "10.9.100.9" },
+		{ { "10.9.100.9/24", "10.9.0.9/16" }, { NULL }, "10.9.100.2", "10.9.100.9" },
+		{ { "10.9.0.9", "10.9.100.9/24" }, { NULL }, "10.9.100.2", "10.9.100.9" },
+		{ { "10.9.0.9", "10.9.100.9/24" }, { NULL }, "10.7.0.2", "10.9.0.9" },
+		{ { "10.9.0.9/24", "10.9.100.9/24" }, { NULL, "10.9.100.1" }, "10.7.0.2", "10.9.100.9" },
+		{ { "10.9.0.9/24", "10.9.100.9/24" }, { "10.9.0.1", "10.9.100.1" }, "10.9.101.2", "10.9.100.9" },
+		{ { "10.9.0.9/24", "10.9.100.9/24" }, { "10.9.0.1" }, "10.9.100.2", "10.9.100.9" },
+		{ { "10.9.0.9/24", "10.9.0.8/24" }, { NULL }, "10.9.0.8", "10.9.0.8" },
+		{ { "10.9.0.9/24", "10.9.0.8/24" }, { NULL }, "10.9.0.7", "10.9.0.9" },
+		{ { "fe80::9/64", "fd00::9/64" }, { NULL }, "fd00::2", "fd00::9" },
+		{ { "fd00::9/64", "fe80::9/64" }, { NULL }, "fe80::2", "fe80::9" },
+		{ { "fd00::9/64" }, { NULL }, "fe80::2", "fd00::9" },
+		{ { "fe80::9", "fd00::9/64" }, { NULL }, "fd00::2", "fd00::9" },
+		{ { "fe80::9", "2001:db8::9/64" }, { NULL, "fe80::1" }, "fd00::2", "2001:db8::9" },
+		{ { "fe80::9/64" }, { NULL }, "fd00::2", NULL },
+		{ { "fd00::9/64", "2001:db8::9/64" }, { "fe80::1", "fe80::1" }, "2001:db8:1::2", "2001:db8::9" },
+		{ { "2001:db8::9/64", "fd00::9/64" }, { "fe80::1", "fe80::1" }, "fd00:1::2", "fd00::9" },
+		{ { "10.9.0.9/24" }, { NULL }, "fd00::2", NULL },
+		{ { "fd00::9/64", "10.9.0.9/24" }, { "fe80::1", "10.9.0.1" }, "10.7.0.2", "10.9.0.9" },
+	};
+
+	RULE("W-8");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct uroce_device_config config = { 0 };
+		struct uroce_addr dest = addr(rows[i].dest), wanted = addr(rows[i].source);
+		int chosen;
+
+		for (; config.addr_count < 4 && rows[i].own[config.addr_count]; config.addr_count++) {
+			uint32_t at = config.addr_count;
+			unsigned bits = 0;
+
+			cr_assert_eq(uroce_addr_parse(rows[i].own[at], &config.addrs[at], &bits), 0);
+			config.prefix_bits[at] = (uint8_t)bits;
+			config.gateways[at] = addr(rows[i].gateways[at]);
+		}
+		chosen = engine_route_choose_source(&config, &dest);
+		cr_assert_eq(chosen >= 0, rows[i].source != NULL, "row %zu", i);
+		if (chosen >= 0)
+			cr_expect_arr_eq(config.addrs[chosen].bytes, wanted.bytes, 16, "row %zu", i);
+	}
+}
+
 /* Nobody would answer for it. */
 Test(route, a_gateway_outside_the_prefix_or_of_the_port_itself_is_refused)
 {
