@@ -141,15 +141,32 @@ static bool is_before_rnr(const struct rc_qp *qp)
 }
 
 /*
- * Silence alone has rewound the window, and now the peer has answered what has not been sent again since: nothing was
- * lost, it was only slow, and goes on with what it was sent first. Returns how much is in flight.
+ * Does the peer go on with what it was sent before the time-out? So it does when it has answered something that has not
+ * been sent again. When it has answered just what has, and a READ is next, nobody knows: it likely does, for a loss would
+ * have been found by asking early, and if it does not that finds it now.
+ */
+static bool goes_on_with_first_flight(const struct rc_qp *qp)
+{
+	const struct rc_retry *retry = &qp->retry;
+	psn_t snd_una = qp->win.snd_una;
+
+	if (!retry->timed_out || !psn_before(snd_una, retry->flight_end))
+		return false;
+	if (psn_before(retry->resent_end, snd_una))
+		return true;
+	return psn_equal(retry->resent_end, snd_una) && qp->probe.enabled && qp->rtt.srtt_ns &&
+	       wqe_needs_response(sendwin_slot(&qp->win, qp->win.acked));
+}
+
+/*
+ * Silence alone has rewound the window, and the peer was only slow: what it was sent first need not be sent again. Returns
+ * how much is in flight.
  */
 NOINLINE uint32_t look_back(struct rc_qp *qp, uint32_t in_flight)
 {
 	struct rc_retry *retry = &qp->retry;
 
-	if (!retry->timed_out || !psn_before(retry->resent_end, qp->win.snd_una) ||
-	    psn_before(retry->flight_end, qp->win.snd_una))
+	if (!goes_on_with_first_flight(qp))
 		return in_flight;
 	rc_sendwin_skip(&qp->win, retry->flight_end);
 	if (psn_equal(qp->win.snd_nxt, qp->win.snd_max))

@@ -259,3 +259,30 @@ Test(crossing, a_probe_that_meets_a_receive_posted_meanwhile_leaves_no_gap)
 	expect_completes(pair, A, "wr=1 SEND SUCCESS", "wr=1 WRITE SUCCESS");
 	pair_close(pair);
 }
+
+/* What is behind it was dropped already, and only who hears of that sends it again. */
+Test(crossing, an_rnr_nak_that_is_due_leaves_before_a_copy_is_taken)
+{
+	struct pair *pair = open_measured(&(struct pair_options){ .retry_cnt = 255, .rnr_timer = RNR_10_US }, false);
+	struct side *a = &pair->side[A];
+	struct flight copy;
+
+	RULE("R-3");
+	RULE("R-7");
+	post(pair, UROCE_WR_SEND, UROCE_SEND_SIGNALED);
+	post(pair, UROCE_WR_RDMA_WRITE, UROCE_SEND_SIGNALED);
+	pair_transmit(pair, A);
+	copy = pair_copy_flight(&a->wire[a->wire_head % PAIR_IN_FLIGHT]);
+	pair_deliver(pair, B);
+	pair_recv(pair, B, 7, 4096, 64);
+	a->wire[a->wire_tail++ % PAIR_IN_FLIGHT] = copy;
+	pair_deliver(pair, B);
+	expect_counts(pair, B, CNT_AFTER_NAK, 2);
+	pair_transmit(pair, B);
+	expect_leaves(pair, B, "RNR_NAK psn=1 timer=1 msn=1");
+	cr_assert(pair_settle(pair, 1000000000));
+	expect_nothing_spent(pair);
+	expect_completes(pair, A, "wr=1 SEND SUCCESS", "wr=1 WRITE SUCCESS");
+	expect_completes(pair, B, "wr=7 RECV SUCCESS len=8");
+	pair_close(pair);
+}

@@ -1,0 +1,225 @@
+/* silence.c - a peer of which nothing was heard for a timeout, and that was only slow: what it is asked again, and what not */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "packets.h"
+#include "rule.h"
+
+#define MTU 256u
+#define TIMEOUT_NS 67108864ull /* code 14 */
+
+/* A asks early, and has measured a round trip; PSN 0 is used then. Nothing that is sent arrives by itself. */
+static struct pair *open_cut(void)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .mtu = MTU, .rd_atomic = 8, .depth = 64 });
+
+	pair->side[A].qp->probe.enabled = true;
+	pair_cut(pair);
+	pair_write(pair, 100, 8);
+	pair_transmit(pair, A);
+	pair->now_ns += 10000;
+	pair_respond(pair, ack_packet(0, SYNDROME_PLAIN_ACK, 1));
+	pair_forget(pair);
+	return pair;
+}
+
+/* Nothing comes for a timeout, whatever is asked meanwhile. */
+static void time_out(struct pair *pair)
+{
+	struct rc_qp *qp = pair->side[A].qp;
+	uint64_t before = qp->counters[CNT_LOCAL_ACK_TIMEOUT_ERR];
+
+	while (qp->counters[CNT_LOCAL_ACK_TIMEOUT_ERR] == before) {
+		pair_forget(pair);
+		pair->now_ns = rc_qp_deadline(qp);
+		rc_qp_timeout(qp, pair->now_ns);
+		pair_transmit(pair, A);
+	}
+}
+
+static void answer(struct pair *pair, uint32_t psn, uint32_t first, uint32_t last)
+{
+	uint8_t opcode = psn == first ? OP_READ_RESPONSE_FIRST :
+			 psn == last  ? OP_READ_RESPONSE_LAST :
+					OP_READ_RESPONSE_MIDDLE;
+
+	pair_respond(pair, response_packet(opcode, psn, MTU));
+}
+
+/* Nothing shows that the peer has any of them. It has them all, and each copy would be answered in full. */
+Test(silence, one_read_of_several_is_asked_for_again)
+{
+	struct pair *pair = open_cut();
+
+	RULE("T-2");
+	RULE("T-5");
+	for (uint64_t i = 0; i < 3; i++)
+		pair_read(pair, i, 100 * MTU);
+	pair_transmit(pair, A);
+	time_out(pair);
+	expect_leaves(pair, A, "READ_REQUEST psn=1 ackreq va=0x0 len=25600");
+	time_out(pair);
+	expect_leaves(pair, A, "READ_REQUEST psn=1 ackreq va=0x0 len=25600");
+	for (uint32_t psn = 1; psn < 301; psn++)
+		answer(pair, psn, (psn - 1) / 100 * 100 + 1, (psn - 1) / 100 * 100 + 100);
+	expect_leaves(pair, A);
+	expect_completes(pair, A, "wr=0 READ SUCCESS len=25600", "wr=1 READ SUCCESS len=25600",
+			 "wr=2 READ SUCCESS len=25600");
+	cr_assert_eq(pair->side[A].qp->retry.retries_left, 7);
+	pair_close(pair);
+}
+
+/* It has answered the first, and the others were lost after all: asking early finds that. */
+Test(silence, what_was_lost_after_all_is_found_by_asking)
+{
+	struct pair *pair = open_cut();
+	struct rc_qp *qp = pair->side[A].qp;
+
+	RULE("Q-8");
+	RULE("T-6");
+	for (uint64_t i = 0; i < 2; i++)
+		pair_read(pair, i, 20 * MTU);
+	pair_transmit(pair, A);
+	time_out(pair);
+	for (uint32_t psn = 1; psn < 21; psn++)
+		answer(pair, psn, 1, 20);
+	pair_forget(pair);
+	pair->now_ns = qp->probe.deadline_ns;
+	rc_qp_timeout(qp, pair->now_ns);
+	pair_transmit(pair, A);
+	expect_leaves(pair, A, "WRITE_ONLY psn=20 ackreq va=0x0 len=0 bytes=0");
+	pair_respond(pair, ack_packet(20, SYNDROME_PLAIN_ACK, 2));
+	while (qp->counters[CNT_IMPLIED_NAK_SEQ_ERR] == 0 && pair->now_ns < 10 * TIMEOUT_NS) {
+		pair->now_ns = qp->probe.deadline_ns;
+		rc_qp_timeout(qp, pair->now_ns);
+		pair_transmit(pair, A);
+		pair_respond(pair, ack_packet(20, SYNDROME_PLAIN_ACK, 2));
+	}
+	cr_assert(strncmp(pair->side[A].sent[pair->side[A].sent_count - 1], "READ_REQUEST psn=21 ", 20) == 0);
+	expect_counts(pair, A, CNT_LOCAL_ACK_TIMEOUT_ERR, 1);
+	pair_close(pair);
+}
+
+/* The peer was in the middle of its answer. A part is enough to hear of it, and when it goes on nothing more is asked. */
+Test(silence, of_a_read_that_is_being_answered_a_part_is_asked_for)
+{
+	struct pair *pair = open_cut();
+
+	RULE("Q-10");
+	RULE("T-2");
+	pair_read(pair, 1, 100 * MTU);
+	pair_transmit(pair, A);
+	for (uint32_t psn = 1; psn < 51; psn++)
+		answer(pair, psn, 1, 100);
+	time_out(pair);
+	expect_leaves(pair, A, "READ_REQUEST psn=51 ackreq va=0x3200 len=2048");
+	for (uint32_t psn = 51; psn < 101; psn++)
+		answer(pair, psn, 1, 100);
+	expect_leaves(pair, A);
+	expect_completes(pair, A, "wr=1 READ SUCCESS len=25600");
+	pair_close(pair);
+}
+
+/* WRITEs: eight have gone out again when the peer shows that it has more than those. What is new goes out next. */
+Test(silence, what_a_slow_peer_answers_after_all_is_not_sent_again)
+{
+	struct pair *pair = open_cut();
+
+	RULE("T-2");
+	RULE("T-5");
+	for (uint64_t i = 0; i < 40; i++)
+		pair_write(pair, i, 8);
+	pair_transmit(pair, A);
+	time_out(pair);
+	expect_counts(pair, A, CNT_RETRANSMITTED_PACKETS, 8);
+	pair_respond(pair, ack_packet(20, SYNDROME_PLAIN_ACK, 21));
+	pair_forget(pair);
+	pair_write(pair, 40, 8);
+	pair_transmit(pair, A);
+	expect_leaves(pair, A, "WRITE_ONLY psn=41 ackreq va=0x0 len=8 bytes=8");
+	pair_respond(pair, ack_packet(41, SYNDROME_PLAIN_ACK, 42));
+	expect_done_count(pair, A, 21); /* behind the 20 that were forgotten */
+	expect_counts(pair, A, CNT_RETRANSMITTED_PACKETS, 8);
+	pair_close(pair);
+}
+
+/* What was cut off by the time-out, a message half sent among it, goes on where it stopped. */
+Test(silence, a_message_half_sent_goes_on_where_it_stopped)
+{
+	struct pair *pair = open_cut();
+
+	RULE("T-2");
+	pair_write(pair, 1, 8);
+	pair_write(pair, 2, 300 * MTU); /* more than the window holds */
+	pair_transmit(pair, A);
+	expect_sent_count(pair, A, 256);
+	time_out(pair);
+	pair_forget(pair);
+	pair_respond(pair, ack_packet(100, SYNDROME_PLAIN_ACK, 2));
+	expect_sent(pair, A, 0, "WRITE_MIDDLE psn=257 bytes=256");
+	pair_respond(pair, ack_packet(301, SYNDROME_PLAIN_ACK, 3));
+	expect_done_count(pair, A, 2);
+	expect_counts(pair, A, CNT_RETRANSMITTED_PACKETS, 8);
+	pair_close(pair);
+}
+
+/*
+ * An answer that earlier requests still draw is a sign of life and no progress: it puts the timer off, once for each
+ * packet that was asked for twice, and gives no retry back.
+ */
+Test(silence, a_peer_that_answers_what_it_was_asked_before_is_waited_for_and_no_longer)
+{
+	struct pair *pair = open_cut();
+	struct rc_qp *qp = pair->side[A].qp;
+
+	RULE("T-3");
+	RULE("T-5");
+	pair_read(pair, 1, 20 * MTU);
+	pair_transmit(pair, A);
+	time_out(pair);
+	time_out(pair); /* asked for three times */
+	for (uint32_t psn = 1; psn < 21; psn++)
+		answer(pair, psn, 1, 20);
+	expect_completes(pair, A, "wr=1 READ SUCCESS len=5120");
+	pair_read(pair, 2, 20 * MTU);
+	pair_transmit(pair, A);
+	qp->probe.enabled = false;
+	for (uint32_t i = 0; i < 40; i++) { /* twenty more for each copy, hardly faster than the timer */
+		pair->now_ns += TIMEOUT_NS - 1000;
+		answer(pair, 1 + i % 20, 1, 20);
+		cr_assert_eq(qp->retry.ack_deadline_ns, pair->now_ns + TIMEOUT_NS, "%u", i);
+	}
+	expect_counts(pair, A, CNT_LOCAL_ACK_TIMEOUT_ERR, 2);
+	cr_assert_eq(qp->retry.retries_left, 7);
+	pair->now_ns += TIMEOUT_NS - 1000;
+	answer(pair, 20, 1, 20); /* nobody owes it */
+	cr_assert_eq(qp->retry.ack_deadline_ns, pair->now_ns + 1000);
+	for (uint32_t i = 0; i < 8; i++)
+		time_out(pair);
+	cr_assert_eq(pair->side[A].wcs[pair->side[A].done_count - 1].status, UROCE_WC_RETRY_EXC_ERR);
+	pair_close(pair);
+}
+
+/* A peer that has answered what is newer than all copies has answered those: what comes of old then is no sign of life. */
+Test(silence, what_is_newer_than_the_copies_ends_what_they_owe)
+{
+	struct pair *pair = open_cut();
+	struct rc_qp *qp = pair->side[A].qp;
+	uint64_t deadline_ns;
+
+	RULE("T-5");
+	pair_read(pair, 1, 4 * MTU);
+	pair_transmit(pair, A);
+	time_out(pair);
+	for (uint32_t psn = 1; psn < 5; psn++)
+		answer(pair, psn, 1, 4);
+	pair_read(pair, 2, 4 * MTU);
+	pair_transmit(pair, A);
+	answer(pair, 5, 5, 8);
+	deadline_ns = qp->retry.ack_deadline_ns;
+	pair->now_ns += 1000;
+	answer(pair, 2, 1, 4);
+	cr_assert_eq(qp->retry.ack_deadline_ns, deadline_ns);
+	pair_close(pair);
+}
