@@ -10,19 +10,19 @@
  * packet and the newest go, if together they are not larger than one packet: whoever has them acknowledges everything,
  * whoever misses the oldest takes it, and NAKs what is missing behind it. Otherwise the newest goes, if it is no READ,
  * which is not asked for again, and behind it a duplicate of what is already acknowledged, an empty WRITE: it draws an
- * ACK that tells how far the peer has come, and never overtakes a response (S-8). When it comes and the response to the
- * oldest packet has not, that or the packet was lost. But an ACK of the packet before the oldest may be another one: the
- * late answer to an earlier copy, or credits that nobody asked for (F-4). So many as there may be of those are not
- * believed; and the NAK that says why the oldest packet was refused may come right behind, so the end of a short wait
- * decides.
+ * ACK that tells how far the peer has come, and never overtakes a response (S-8). When it comes and the response to
+ * the oldest packet has not, that or the packet was lost. But an ACK of the packet before the oldest may be another
+ * one: the late answer to an earlier copy, or credits that nobody asked for (F-4). So many as there may be of those
+ * are not believed; and the NAK that says why the oldest packet was refused may come right behind, so the end of a
+ * short wait decides.
  *
- * A peer that has no receive for the oldest packet drops what is behind it (R-3), and takes the oldest as soon as it has
- * one: a copy of the newest behind a copy of that one would look like a gap. So the oldest is not sent along when it
- * needs a receive.
+ * A peer that has no receive for the oldest packet drops what is behind it (R-3), and takes the oldest as soon as it
+ * has one: a copy of the newest behind a copy of that one would look like a gap. So the oldest is not sent along when
+ * it needs a receive.
  *
  * Which of two packets was answered nobody knows (T-5), so a peer that has become slower would be asked before each of
- * its responses, and never be timed. Hence Karn's rule: progress alone does not make waits short again, a measure does;
- * or the sight of a loss, for then it is likely that asking was right.
+ * its responses, and never be timed. Hence Karn's rule: progress alone does not make waits short again, a measure
+ * does; or the sight of a loss, for then it is likely that asking was right.
  */
 #ifndef RC_PROBE_H
 #define RC_PROBE_H
@@ -87,8 +87,8 @@ static inline void probe_defer(struct rc_probe *probe, const struct rc_rtt *trip
 }
 
 /*
- * An empty WRITE leaves: which ACK of the packet before snd_una answers it. Where packets are being lost the first does,
- * for waiting for another costs more than believing the wrong one. unsolicited: one may come by itself.
+ * An empty WRITE leaves: which ACK of the packet before snd_una answers it. Where packets are being lost the first
+ * does, for waiting for another costs more than believing the wrong one. unsolicited: one may come by itself.
  */
 static inline void probe_ask_behind(struct rc_probe *probe, bool losing, bool unsolicited)
 {

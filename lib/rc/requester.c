@@ -80,10 +80,11 @@ NOINLINE enum plan look_into(struct rc_qp *qp, const struct rc_send_wqe *wqe, ui
 }
 
 /*
- * How much of a READ's response to ask for again at `snd_nxt`; 0: not now. All of it when nothing shows that the
- * peer has the request: a part of it would be taken for a request of its own. Where nothing was heard at all, a peer that
- * is only slow has them all and answers each twice, so one is asked for again at a time. Otherwise it goes by the quota,
- * part by part: a part of a READ that is under way is not overtaken by the next one, for the peer gives it up then (S-9).
+ * How much of a READ's response to ask for again at `snd_nxt`; 0: not now. All of it when nothing shows that the peer
+ * has the request: a part of it would be taken for a request of its own. Where nothing was heard at all, a peer that
+ * is only slow has them all and answers each twice, so one is asked for again at a time. Otherwise it goes by the
+ * quota, part by part: a part of a READ that is under way is not overtaken by the next one, for the peer gives it up
+ * then (S-9).
  */
 NOINLINE uint32_t restart_packets(struct rc_qp *qp, const struct rc_send_wqe *wqe)
 {

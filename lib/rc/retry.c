@@ -43,8 +43,8 @@ static uint8_t at_most_255(uint32_t count)
 }
 
 /*
- * snd_una has moved: a peer that has answered what first left behind the last copy has answered the copies before. Until
- * then an ACK that repeats itself may be the answer to one of them, if the oldest packet left behind any.
+ * snd_una has moved: a peer that has answered what first left behind the last copy has answered the copies before.
+ * Until then an ACK that repeats itself may be the answer to one of them, if the oldest packet left behind any.
  */
 NOINLINE void review_echoes(struct rc_qp *qp)
 {
@@ -141,9 +141,9 @@ static bool is_before_rnr(const struct rc_qp *qp)
 }
 
 /*
- * Does the peer go on with what it was sent before the time-out? So it does when it has answered something that has not
- * been sent again. When it has answered just what has, and a READ is next, nobody knows: it likely does, for a loss would
- * have been found by asking early, and if it does not that finds it now.
+ * Does the peer go on with what it was sent before the time-out? So it does when it has answered something that has
+ * not been sent again. When it has answered just what has, and a READ is next, nobody knows: it likely does, for a
+ * loss would have been found by asking early, and if it does not that finds it now.
  */
 static bool goes_on_with_first_flight(const struct rc_qp *qp)
 {
@@ -159,8 +159,8 @@ static bool goes_on_with_first_flight(const struct rc_qp *qp)
 }
 
 /*
- * Silence alone has rewound the window, and the peer was only slow: what it was sent first need not be sent again. Returns
- * how much is in flight.
+ * Silence alone has rewound the window, and the peer was only slow: what it was sent first need not be sent again.
+ * Returns how much is in flight.
  */
 NOINLINE uint32_t look_back(struct rc_qp *qp, uint32_t in_flight)
 {

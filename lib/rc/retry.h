@@ -76,8 +76,8 @@ bool rc_retry_is_losing(const struct rc_qp *qp);
 void rc_retry_echo_arrived(struct rc_qp *qp, bool ack, uint64_t now_ns);
 
 /*
- * Packets up to `end` have gone out once more, so many of them SENDs and WRITEs. A peer that has them already answers each
- * copy, whether that asks or not (S-8).
+ * Packets up to `end` have gone out once more, so many of them SENDs and WRITEs. A peer that has them already answers
+ * each copy, whether that asks or not (S-8).
  */
 static inline void retry_resent(struct rc_qp *qp, psn_t end, uint32_t messages)
 {

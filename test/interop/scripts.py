@@ -31,8 +31,8 @@ class Script:
 
 
 class Batch:
-    """Scripts that run in one process at each end; what the guest runs before and after; when it stands still meanwhile:
-    once in so many seconds, for so many."""
+    """Scripts that run in one process at each end; what the guest runs before and after; when it stands still
+    meanwhile: once in so many seconds, for so many."""
 
     def __init__(self, scripts, prepare=(), repair=(), stops=None):
         self.scripts, self.prepare, self.repair, self.stops = list(scripts), prepare, repair, stops

@@ -44,12 +44,12 @@ def streams(link, work, size, count, mtu, seconds):
 
 
 def standing_still(full):
-    """A slow link, and a guest that stops now and then, for two timeouts of eight: READs are asked for again meanwhile, and
-    all of them are answered, one behind the other."""
+    """A slow link, and a guest that stops now and then, for two timeouts of eight: READs are asked for again
+    meanwhile, and all of them are answered, one behind the other."""
     for mtu in (1024, 4096) if full else (4096,):
         words = f"mtu={mtu} timeout=16"
         count = 40 if full else 12
-        yield Script(f"link: 40 Mbit/s, the guest stops for 0.6 s now and then, READs of {MIB} bytes, mtu {mtu}, uroce asks",
+        yield Script(f"link: 40 Mbit/s, the guest stops now and then, READs of {MIB} bytes, mtu {mtu}, uroce asks",
                      ours=(f"{words} meet pump:read:{MIB}:{count} {REMARKS}", ["pump wrong=0"]),
                      linux=(f"{words} meet sink:read:{MIB}:{count}", ["sink wrong=0"]), seconds=60)
 

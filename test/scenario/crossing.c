@@ -1,4 +1,4 @@
-/* crossing.c - what is on its way while we ask: an old answer, credits, an RNR NAK; nothing is lost, nothing is spent */
+/* crossing.c - what is on its way while we ask: an old answer, credits, an RNR NAK; nothing is lost nor spent */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * An ACK of the packet before the oldest may be the answer to an ask, and then the oldest was lost. It may as well be
@@ -284,5 +284,27 @@ Test(crossing, an_rnr_nak_that_is_due_leaves_before_a_copy_is_taken)
 	expect_nothing_spent(pair);
 	expect_completes(pair, A, "wr=1 SEND SUCCESS", "wr=1 WRITE SUCCESS");
 	expect_completes(pair, B, "wr=7 RECV SUCCESS len=8");
+	pair_close(pair);
+}
+
+/* What the peer says of the packet before a READ is an answer to a question only as long as that is the oldest. */
+Test(crossing, progress_takes_back_what_a_question_would_tell)
+{
+	struct pair *pair = open_measured(&(struct pair_options){ .mtu = 256 }, false);
+	struct rc_qp *qp = pair->side[A].qp;
+
+	RULE("Q-8");
+	pair_cut(pair);
+	pair_read(pair, 1, 3 * 256);
+	pair_transmit(pair, A);
+	pair->now_ns = qp->probe.deadline_ns;
+	rc_qp_timeout(qp, pair->now_ns);
+	pair_transmit(pair, A);
+	cr_assert(qp->probe.behind_una);
+	pair_respond(pair, response_packet(OP_READ_RESPONSE_FIRST, 1, 256));
+	pair_forget(pair);
+	pair_respond(pair, ack_packet(1, SYNDROME_PLAIN_ACK, 1));
+	expect_leaves(pair, A);
+	expect_counts(pair, A, CNT_IMPLIED_NAK_SEQ_ERR, 0);
 	pair_close(pair);
 }

@@ -1,4 +1,4 @@
-/* silence.c - a peer of which nothing was heard for a timeout, and that was only slow: what it is asked again, and what not */
+/* silence.c - a peer of which nothing was heard for a timeout was only slow: what it is asked again, and what not */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
 #include <string.h>
@@ -101,7 +101,7 @@ Test(silence, what_was_lost_after_all_is_found_by_asking)
 	pair_close(pair);
 }
 
-/* The peer was in the middle of its answer. A part is enough to hear of it, and when it goes on nothing more is asked. */
+/* The peer was in the middle of its answer. A part is enough to hear of it; when it goes on nothing more is asked. */
 Test(silence, of_a_read_that_is_being_answered_a_part_is_asked_for)
 {
 	struct pair *pair = open_cut();
@@ -201,7 +201,7 @@ Test(silence, a_peer_that_answers_what_it_was_asked_before_is_waited_for_and_no_
 	pair_close(pair);
 }
 
-/* A peer that has answered what is newer than all copies has answered those: what comes of old then is no sign of life. */
+/* A peer that has answered what is newer than all copies has answered those: what is old then is no sign of life. */
 Test(silence, what_is_newer_than_the_copies_ends_what_they_owe)
 {
 	struct pair *pair = open_cut();

@@ -428,7 +428,8 @@ Test(slow_peer, an_echo_of_a_nak_starts_the_wait_anew)
 
 /*
  * Nothing was ever sent before: the empty WRITE stands in the place of a packet that there never was. Where the peer's
- * first credits were lost with its answer they may still be on their way, and an ACK is not believed: the timer decides.
+ * first credits were lost with its answer they may still be on their way, and an ACK is not believed: the timer
+ * decides.
  */
 Test(slow_peer, the_first_request_of_all_can_be_asked_about)
 {
@@ -579,27 +580,5 @@ Test(slow_peer, what_cannot_be_repeated_is_asked_about)
 	rc_qp_timeout(pair->side[A].qp, pair->now_ns);
 	pair_transmit(pair, A);
 	expect_leaves(pair, A, "WRITE_ONLY psn=0 ackreq va=0x0 len=0 bytes=0");
-	pair_close(pair);
-}
-
-/* What the peer says of the packet before a READ is an answer to a question only as long as that is the oldest. */
-Test(slow_peer, progress_takes_back_what_a_question_would_tell)
-{
-	struct pair *pair = open_measured(true);
-	struct rc_qp *qp = pair->side[A].qp;
-
-	RULE("Q-8");
-	pair_cut(pair);
-	pair_read(pair, 1, 3 * MTU);
-	pair_transmit(pair, A);
-	pair->now_ns = qp->probe.deadline_ns;
-	rc_qp_timeout(qp, pair->now_ns);
-	pair_transmit(pair, A);
-	cr_assert(qp->probe.behind_una);
-	pair_respond(pair, response_packet(OP_READ_RESPONSE_FIRST, 1, MTU));
-	pair_forget(pair);
-	pair_respond(pair, ack_packet(1, SYNDROME_PLAIN_ACK, 1));
-	expect_leaves(pair, A);
-	expect_counts(pair, A, CNT_IMPLIED_NAK_SEQ_ERR, 0);
 	pair_close(pair);
 }
