@@ -3,6 +3,9 @@
 #include "rc/flush.h"
 
 #include <stdatomic.h>
+#ifdef __aarch64__
+#include <sys/auxv.h>
+#endif
 
 #define FLUSH_SLICE_BYTES 16384u
 #define LINE_BYTES 64u
@@ -13,18 +16,45 @@ uint32_t rc_flush_rights(uint32_t feth)
 	       (feth & UROCE_FLUSH_PERSISTENT ? UROCE_ACCESS_FLUSH_PERSISTENT : 0);
 }
 
-/* Every line that has a byte of the range. */
+/* Every line that has a byte of the range; stores to it have come to memory when this returns. */
+#ifdef __SSE2__
+
 static void write_back(const uint8_t *host, uint64_t bytes)
 {
-#ifdef __SSE2__
 	const uint8_t *end = host + bytes;
 
 	for (host -= (uintptr_t)host % LINE_BYTES; host < end; host += LINE_BYTES)
 		__builtin_ia32_clflush(host);
+	atomic_thread_fence(memory_order_seq_cst);
+}
+
+#elif defined(__aarch64__)
+
+/*
+ * To the point of persistence (DC CVAP) where the CPU has one, which the kernel tells; elsewhere to the point of
+ * coherency (DC CVAC), as Linux itself does for persistent memory. Linux lets programs execute both, and read how long
+ * a line is. DC CVAP is written as its number, for assemblers know the name only with other options.
+ */
+static void write_back(const uint8_t *host, uint64_t bytes)
+{
+	bool has_point_of_persistence = getauxval(AT_HWCAP) & HWCAP_DCPOP;
+	const uint8_t *end = host + bytes;
+	uint64_t cache_type, line_bytes;
+
+	__asm__("mrs %0, ctr_el0" : "=r"(cache_type));
+	line_bytes = 4u << (cache_type >> 16 & 15);
+	for (host -= (uintptr_t)host % line_bytes; host < end; host += line_bytes) {
+		if (has_point_of_persistence)
+			__asm__ volatile("sys #3, c7, c12, #1, %0" : : "r"(host) : "memory");
+		else
+			__asm__ volatile("dc cvac, %0" : : "r"(host) : "memory");
+	}
+	__asm__ volatile("dsb sy" : : : "memory");
+}
+
 #else
 #error "no instruction is known here that writes a cache line back"
 #endif
-}
 
 bool rc_flush_some(struct rc_qp *qp, struct rc_replay_entry *entry, enum rc_mr_verdict *why)
 {
@@ -49,6 +79,5 @@ bool rc_flush_some(struct rc_qp *qp, struct rc_replay_entry *entry, enum rc_mr_v
 	if (qp_check_memory(qp, entry->rkey, va + entry->original, slice, rights, &host) == MR_OK)
 		write_back(host, slice);
 	entry->original += slice;
-	atomic_thread_fence(memory_order_seq_cst);
 	return entry->original >= bytes;
 }
