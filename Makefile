@@ -13,7 +13,7 @@ warnings = -Dwerror=true
 
 .DEFAULT_GOAL := build
 .PHONY: help build run test tidy compliance coverage format bench bench-peers plots interop sim fuzz model analyze
-.PHONY: mutants soak docs pages site install abi deb deb-test image-test clean
+.PHONY: mutants soak docs pages site install abi arm64 deb deb-test image-test clean
 .PHONY: packages-build packages-test
 
 help:
@@ -32,6 +32,7 @@ help:
 	@echo 'make abi         does the library still fit programs compiled before? (ARGS=--renew: a new baseline)'
 	@echo 'make deb         Debian packages of the library, the programs, the target and the documents, in $(BUILD)-deb/'
 	@echo 'make deb-test    builds them twice, installs, uses and purges them on a bare Debian, as root'
+	@echo 'make arm64       builds for arm64 on a bare Debian 13, and runs the test programs by an emulator, as root'
 	@echo 'make image-test  makes the images of config/ without an engine for containers, and runs them, as root'
 	@echo 'make sim         the simulator with 10000 seeds, the loss sweep, storms (RUNS=2000 seeds of those)'
 	@echo 'make soak        real time: a process that works on and on, cases over a bad link beside it (SECONDS=600)'
@@ -118,6 +119,10 @@ deb-test:
 	@$(install_packages) build deb deb-test
 	@test/deb/deb $(BUILD)-deb-test $(ARGS)
 
+arm64:
+	@$(install_packages) bare
+	@test/support/arm64 $(BUILD)-arm64
+
 image-test:
 	@$(install_packages) image-test
 	@test/containers/containers $(BUILD)-image-test
@@ -164,5 +169,5 @@ docs:
 	@echo 'read $(BUILD)/docs/html/index.html'
 
 clean:
-	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-clang $(BUILD)-install $(BUILD)-coverage $(BUILD)-deb $(BUILD)-deb-test \
-		$(BUILD)-image-test
+	rm -rf --one-file-system $(BUILD) $(BUILD)-asan $(BUILD)-clang $(BUILD)-install $(BUILD)-coverage $(BUILD)-deb $(BUILD)-deb-test \
+		$(BUILD)-image-test $(BUILD)-arm64

@@ -46,7 +46,7 @@ Test(table, there_is_a_head_for_each_connection)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		open_table(rows[i][0], rows[i][0]);
 		cr_expect_eq(table.head_mask, rows[i][1], "%u: %u", rows[i][0], table.head_mask);
-		cr_expect_eq((char *)table.rests.by_peer - (char *)table.rests.by_id,
+		cr_expect_eq((size_t)((char *)table.rests.by_peer - (char *)table.rests.by_id),
 			     (rows[i][1] * sizeof(uint32_t) + 64) & ~63ull, "%u", rows[i][0]);
 		if (i + 1 < sizeof(rows) / sizeof(rows[0]))
 			close_table();
