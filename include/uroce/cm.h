@@ -120,7 +120,8 @@ UROCE_API uint16_t uroce_cm_port(const struct uroce_cm_id *id);
 UROCE_API int uroce_cm_id_create(struct uroce_cm_channel *channel, uint64_t context, struct uroce_cm_id **id);
 /*
  * In any state: the peer is told once, no event comes any more, and those that wait are forgotten. A QP stays, in ERR
- * if it was connected. 0; -ETIMEDOUT: its lcore did not listen, and the id is still there.
+ * if it was connected. Of a listener the REQUESTs that nobody has read are forgotten, too, and their clients refused;
+ * the ids of those that were read stay. 0; -ETIMEDOUT: its lcore did not listen, and the id is still there.
  */
 UROCE_API int uroce_cm_id_destroy(struct uroce_cm_id *id);
 /* The same, and destroys its QP, if it has one. Errors as uroce_cm_id_destroy(). */

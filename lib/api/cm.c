@@ -46,18 +46,6 @@ static int forget_on_owner(void *argument)
 	return 0;
 }
 
-/* No event of it waits any more. */
-static void leave_channel(struct uroce_cm_id *id)
-{
-	struct uroce_cm_channel *channel = id->channel;
-
-	rte_spinlock_lock(&channel->lock);
-	if (id->queued)
-		TAILQ_REMOVE(&channel->queue, id, in_queue);
-	rte_spinlock_unlock(&channel->lock);
-	atomic_fetch_sub(&channel->ids, 1);
-}
-
 int uroce_cm_id_destroy(struct uroce_cm_id *id)
 {
 	int error = 0;
@@ -68,7 +56,7 @@ int uroce_cm_id_destroy(struct uroce_cm_id *id)
 		error = engine_mailbox_call(id->lcore, forget_on_owner, id);
 	if (error)
 		return error;
-	leave_channel(id);
+	api_cm_leave_channel(id);
 	free(id);
 	return 0;
 }

@@ -7,6 +7,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "api/cm_id.h"
 #include "engine/clock.h"
 #include "engine/connect.h"
 #include "engine/mailbox.h"
@@ -64,10 +65,69 @@ int uroce_cm_channel_fd(const struct uroce_cm_channel *channel)
 	return channel->fd;
 }
 
+/*
+ * Nothing waits: the descriptor says so. Who polls in vain pays no system call. A write that is still to come is read
+ * the next time. Under the lock.
+ */
+static void quieten(struct uroce_cm_channel *channel)
+{
+	uint64_t count;
+
+	if (TAILQ_EMPTY(&channel->queue) && channel->woken && read(channel->fd, &count, sizeof(count)) == sizeof(count))
+		channel->woken = false;
+}
+
+/* Under the lock. */
+static void unqueue(struct uroce_cm_id *id)
+{
+	TAILQ_REMOVE(&id->channel->queue, id, in_queue);
+	id->queued = false;
+	quieten(id->channel);
+}
+
+void api_cm_leave_channel(struct uroce_cm_id *id)
+{
+	struct uroce_cm_channel *channel = id->channel;
+
+	rte_spinlock_lock(&channel->lock);
+	if (id->queued)
+		unqueue(id);
+	rte_spinlock_unlock(&channel->lock);
+	atomic_fetch_sub(&channel->ids, 1);
+}
+
+struct uroce_cm_id *api_cm_take_unread(struct uroce_cm_channel *channel, const struct uroce_cm_id *listener)
+{
+	struct uroce_cm_id *id;
+
+	rte_spinlock_lock(&channel->lock);
+	TAILQ_FOREACH(id, &channel->queue, in_queue)
+	{
+		const struct uroce_cm_event *first = &id->events[id->event_head % CONNECT_EVENTS];
+
+		if (first->type == UROCE_CM_REQUEST && first->listener == listener)
+			break;
+	}
+	if (id)
+		unqueue(id);
+	rte_spinlock_unlock(&channel->lock);
+	return id;
+}
+
+void api_cm_put_back(struct uroce_cm_id *id)
+{
+	struct uroce_cm_channel *channel = id->channel;
+
+	rte_spinlock_lock(&channel->lock);
+	TAILQ_INSERT_HEAD(&channel->queue, id, in_queue);
+	id->queued = channel->woken = true;
+	rte_spinlock_unlock(&channel->lock);
+	eventfd_write(channel->fd, 1);
+}
+
 int uroce_cm_next(struct uroce_cm_channel *channel, struct uroce_cm_event *event)
 {
 	struct uroce_cm_id *id;
-	uint64_t count;
 	int error = -EAGAIN;
 
 	rte_spinlock_lock(&channel->lock);
@@ -80,9 +140,7 @@ int uroce_cm_next(struct uroce_cm_channel *channel, struct uroce_cm_event *event
 			TAILQ_INSERT_TAIL(&channel->queue, id, in_queue);
 		error = 0;
 	}
-	/* Who polls in vain pays no system call. A write that is still to come is read by the next call. */
-	if (TAILQ_EMPTY(&channel->queue) && channel->woken && read(channel->fd, &count, sizeof(count)) == sizeof(count))
-		channel->woken = false;
+	quieten(channel);
 	rte_spinlock_unlock(&channel->lock);
 	return error;
 }

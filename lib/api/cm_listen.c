@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include <uroce/cm.h>
 #include <uroce/ud.h>
 
 #include "api/cm_id.h"
@@ -134,6 +135,22 @@ static int forget_listener_on_owner(void *argument)
 	return 0;
 }
 
+/* Those whose REQUEST nobody has read: their ids are nobody's, and they are refused. 0 or negative errno. */
+static int refuse_unread(const struct uroce_cm_id *listener)
+{
+	struct uroce_cm_id *id;
+
+	while ((id = api_cm_take_unread(listener->channel, listener)) != NULL) {
+		int error = uroce_cm_id_destroy(id);
+
+		if (error) {
+			api_cm_put_back(id);
+			return error;
+		}
+	}
+	return 0;
+}
+
 int api_cm_stop_listening(struct uroce_cm_id *id)
 {
 	struct uroce_engine *engine = id->channel->engine;
@@ -150,5 +167,5 @@ int api_cm_stop_listening(struct uroce_cm_id *id)
 		if (error)
 			return error;
 	}
-	return 0;
+	return refuse_unread(id);
 }
