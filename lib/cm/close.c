@@ -4,6 +4,7 @@
 
 #include "cm/conn.h"
 #include "config/limits.h"
+#include "wire/bytes.h"
 
 /* Both ways of a packet and the ACK delay of the peer: so long something of it may still come (C-16). */
 static uint64_t rest_ns(const struct cm *cm, const struct cm_conn *conn)
@@ -67,22 +68,27 @@ void cm_close_end(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 		give_back(cm, conn, now_ns);
 }
 
-void cm_close_send_rej(struct cm *cm, struct cm_conn *conn, uint16_t reason, uint8_t answered,
-		       const struct cm_private *user)
+static void send_rej(struct cm *cm, const struct cm_conn *conn, uint16_t reason, uint8_t answered,
+		     const struct cm_private *user, uint8_t *kept)
 {
 	struct cm_message *out = cm_begin(cm, conn, CM_REJ);
 
 	out->answered = answered;
 	out->reason = reason;
-	/* Who does not know our peer's id says who he is himself (C-14). */
+	/* A REJ without the peer's id carries its sender's own GUID instead (C-14). */
 	if (conn->remote_id == 0) {
 		out->answered = CM_ANSWERED_NONE;
 		out->info_bytes = sizeof(cm->config.ca_guid);
-		for (uint32_t i = 0; i < sizeof(cm->config.ca_guid); i++)
-			out->info[i] = (uint8_t)(cm->config.ca_guid >> (56 - 8 * i));
+		store_be64(out->info, cm->config.ca_guid);
 	}
 	cm_set_private(out, user);
-	cm_send_out(cm, &conn->route, conn->mad);
+	cm_send_out(cm, &conn->route, kept);
+}
+
+void cm_close_send_rej(struct cm *cm, struct cm_conn *conn, uint16_t reason, uint8_t answered,
+		       const struct cm_private *user)
+{
+	send_rej(cm, conn, reason, answered, user, conn->mad);
 }
 
 static void raise_end(struct cm *cm, struct cm_conn *conn, int status, const struct cm_message *message)
@@ -104,9 +110,14 @@ static void send_dreq(struct cm *cm, struct cm_conn *conn, const struct cm_priva
 	cm_send_out(cm, &conn->route, conn->mad);
 }
 
+/*
+ * Before the RTU has come nobody knows whether the peer has sent it. Once it has, it takes a DREQ; while it still makes
+ * it, Linux takes a REJ only (C-17). So it is told both: what does not fit its state changes nothing there.
+ */
 int cm_disconnect(struct cm *cm, uint32_t connection, const struct cm_private *user, uint64_t now_ns)
 {
 	struct cm_conn *conn = cm_table_at(&cm->table, connection);
+	bool before_rtu = conn && conn->state == CM_REP_SENT;
 
 	if (conn == NULL || (conn->state != CM_ESTABLISHED && conn->state != CM_REP_SENT && conn->state != CM_RTU_RCVD))
 		return -ENOTCONN;
@@ -116,6 +127,8 @@ int cm_disconnect(struct cm *cm, uint32_t connection, const struct cm_private *u
 	conn->state = CM_DREQ_SENT;
 	cm_move(cm, conn, CM_MOVE_ERROR);
 	send_dreq(cm, conn, user);
+	if (before_rtu)
+		send_rej(cm, conn, CM_REJ_CONSUMER, CM_ANSWERED_REP, NULL, NULL);
 	cm_await(cm, conn, now_ns);
 	return 0;
 }

@@ -193,6 +193,17 @@ def refusals(eal):
                f"exec meet refuse {PORT} 1 '{words}'", (f'rejected reason=28 status=-111 "{words}"',))
 
 
+def desertions(eal):
+    """A server that has accepted leaves at once. While Linux's user makes its RTU it takes no DREQ; it is told all the
+    same, and not after our next try, which is 4.4 s later.
+
+    RULE("C-17", "killed")
+    """
+    ask = f"meet ask {OWN['IPv4'][1]} {PORT} hold"
+    yield Told(eal, "uroce leaves before Linux has made its RTU", "server", ["desert", str(PORT), "3"],
+               f"for i in 1 2 3; do timeout 3 {ask} || exit 1; done", ("left 3 times",))
+
+
 def deaths(eal):
     """A client is killed once it is connected, then comes the next one. To learn an address takes the guest up to two
     seconds, so that what it prints, not the clock, tells when it is connected.
@@ -225,4 +236,5 @@ def matrix(eal, full):
     for family in OWN:
         yield Sender(eal, family)
     yield from refusals(eal)
+    yield from desertions(eal)
     yield from deaths(eal)

@@ -5,6 +5,8 @@
  *                                           call ADDR PORT CONNECTIONS MESSAGES SIZE
  *                                           refuse PORT TIMES WORDS     each REQUEST is refused with the words
  *                                           ask ADDR PORT               connects once, and prints what becomes of it
+ *                                           desert PORT TIMES           each is accepted and left at once, before the
+ *                                                                       client can say that it is ready
  * serve and call speak ucmatose's exchange: when all are connected the server sends on each, the client answers when
  * it has everything, and then ends the connections. MESSAGES 0: they are only made and taken down.
  */
@@ -283,6 +285,22 @@ static void refuse(const char *times, const char *words)
 	printf("refused %u times\n", all.refused);
 }
 
+static void desert(const char *times)
+{
+	struct uroce_cm_event event;
+
+	while (time(NULL) < all.limit && all.refused < (uint32_t)atoi(times)) {
+		uroce_lcore_poll(all.lcore);
+		if (uroce_cm_next(all.channel, &event) != 0 || event.type != UROCE_CM_REQUEST)
+			continue;
+		take_request(&event);
+		uroce_cm_id_destroy(event.id);
+		all.mates[all.count - 1].id = NULL;
+		all.refused++;
+	}
+	printf("left %u times\n", all.refused);
+}
+
 static int run(char **words)
 {
 	all.memory = calloc(2, 65536);
@@ -303,6 +321,9 @@ static int run(char **words)
 	} else if (strcmp(words[0], "refuse") == 0) {
 		if (listen_at(words[1]) == 0)
 			refuse(words[2], words[3]);
+	} else if (strcmp(words[0], "desert") == 0) {
+		if (listen_at(words[1]) == 0)
+			desert(words[2]);
 	} else {
 		all.wanted = 1;
 		if (connect_to(words[1], words[2]) == 0 && until("established", &all.established, 1))
@@ -318,7 +339,8 @@ static void clean_up(void)
 	while (time(NULL) <= end) /* what the peer still asks is answered */
 		poll_once();
 	for (uint32_t i = 0; i < all.count; i++) {
-		uroce_cm_id_destroy(all.mates[i].id);
+		if (all.mates[i].id)
+			uroce_cm_id_destroy(all.mates[i].id);
 		uroce_qp_destroy(all.mates[i].qp);
 	}
 	if (all.listener)

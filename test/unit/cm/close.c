@@ -122,6 +122,46 @@ Test(close, what_ends_half_open_counts_until_its_place_is_free)
 	meet_close(meet);
 }
 
+/*
+ * C-17: a peer that is still making its RTU takes no DREQ (Linux), one that has sent it does; whichever it is hears of
+ * the end at once, and once. When all was lost, the DREQ is said again.
+ */
+Test(close, one_that_ends_before_the_rtu_is_told_whatever_the_peer_has_done)
+{
+	static const char *const rows[] = {
+		"A QP to RTS, A RTU, A event ESTABLISHED, A QP to ERR, A DREQ, A event DISCONNECTED -104",
+		"A QP to RTS, A RTU, A event ESTABLISHED, A DREP, A QP to ERR, A event DISCONNECTED",
+	};
+
+	RULE("C-17");
+	for (size_t i = 0; i < 2; i++) {
+		struct meet *meet = meet_open(NULL);
+		struct cm_message rep, dreq, rej;
+		struct cm_route to_a;
+		uint32_t b = ask(meet);
+
+		meet_accept(meet, b, 18);
+		meet_forget_notes(meet);
+		cm_forget(meet->end[MEET_B].cm, b, meet->now_ns);
+		meet_drain(meet, MEET_B);
+		meet_expect(meet, "B QP to ERR, B DREQ, B REJ 28");
+		rep = meet_take(meet, MEET_B, &to_a);
+		dreq = meet_take(meet, MEET_B, &to_a);
+		rej = meet_take(meet, MEET_B, &to_a);
+		cr_expect_eq(rej.answered, CM_ANSWERED_REP);
+		cr_expect_eq(rej.transaction_id, rep.transaction_id);
+		cr_expect_eq(rej.local_id, rep.local_id);
+		meet_give(meet, MEET_A, &rep, &to_a);
+		meet_give(meet, MEET_A, i ? &dreq : &rej, &to_a);
+		meet_expect(meet, rows[i]);
+		meet_give(meet, MEET_A, i ? &rej : &dreq, &to_a);
+		meet_expect(meet, i ? "" : "A DREP");
+		meet_settle(meet, meet->now_ns + 2 * S);
+		cr_expect_eq(usage_of(meet, MEET_B).connections, 0);
+		meet_close(meet);
+	}
+}
+
 /* C-10: the QP was in RTR, and takes nothing any more; the active one was not, and is left alone. */
 Test(close, each_side_gives_up_in_its_way)
 {
