@@ -88,7 +88,8 @@ static int open_port(struct server *server, const struct server_config *config, 
 
 static int open_all(struct server *server, const struct server_config *config)
 {
-	struct uroce_engine_config engine_config = { .max_qps = QPS, .max_mrs = MRS };
+	/* Data for a namespace in memory come straight to where another host may just be reading. */
+	struct uroce_engine_config engine_config = { .max_qps = QPS, .max_mrs = MRS, .check_icrc_first = true };
 	char reason[STORE_ERROR_BYTES];
 	int code = nvmf_target_init(&server->target, &config->nvmf);
 

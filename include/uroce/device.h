@@ -33,10 +33,15 @@ struct uroce_engine_config {
 		*lcore_ids; /* EAL worker lcores to run on, each once; NULL: the application calls uroce_lcore_poll() */
 	unsigned lcore_count; /* 0 means 1; at most UROCE_LCORES_MAX */
 	enum uroce_idle idle;
-	uint32_t max_qps;      /* per engine; 0 means 4096 */
-	uint32_t max_mrs;      /* per device; 0 means 4096 */
-	bool check_icrc_first; /* never place a byte before its ICRC is known: costs a fifth of the throughput */
-	bool ack_each;         /* ACK a message when it has come, not all of a burst at once: sooner, and dearer */
+	uint32_t max_qps; /* per engine; 0 means 4096 */
+	uint32_t max_mrs; /* per device; 0 means 4096 */
+	/*
+	 * Never place a byte before its ICRC is known: costs a fifth of the throughput. For memory that one peer
+	 * writes to while another one may read it, or that READs fill while it is read: a damaged packet may lie there
+	 * for a moment.
+	 */
+	bool check_icrc_first;
+	bool ack_each; /* ACK a message when it has come, not all of a burst at once: sooner, and dearer */
 };
 
 #define UROCE_LCORES_MAX 64

@@ -360,11 +360,14 @@ NOINLINE void refuse(struct rc_qp *qp, const struct wire_packet *packet, enum ve
 
 /*
  * What may be placed before its ICRC is known: SENDs, whose buffer is undefined until the receive completes, and the
- * middle of WRITEs, whose address is our own and which the peer sends again (docs/decisions/0004).
+ * middle of WRITEs, whose address is our own and which the peer sends again, while no earlier READ is still being
+ * answered, which might tell what was damaged (docs/decisions/0004).
  */
-static inline bool may_place_early(uint32_t rule, const struct rc_scatter *place, const struct rc_origin *origin)
+static inline bool may_place_early(const struct rc_qp *qp, uint32_t rule, const struct rc_scatter *place,
+				   const struct rc_origin *origin)
 {
-	return (rule & EARLY) && origin->ip && place->count > 0;
+	return (rule & EARLY) && origin->ip && place->count > 0 &&
+	       ((rule & SEND) || qp->replay.queue_head == REPLAY_NONE);
 }
 
 /* The half window behind ePSN is a duplicate, the other half a gap (S-2, P-6). */
@@ -427,7 +430,7 @@ INLINE bool receive_next(struct rc_qp *qp, uint32_t rule, const struct wire_pack
 	place.why = MR_OK;
 	place.count = 0; /* not all of it: this runs for every packet */
 	verdict = judge(qp, rule, packet, &place);
-	placed = verdict == VERDICT_ACCEPT && may_place_early(rule, &place, origin);
+	placed = verdict == VERDICT_ACCEPT && may_place_early(qp, rule, &place, origin);
 	if (!(placed ? scatter_copy_checking(&place, packet, origin) : origin_icrc_is_right(origin, packet->payload)))
 		return false;
 	resp->nak_outstanding = false;

@@ -119,6 +119,25 @@ Test(shortcut, no_byte_of_the_ends_of_a_damaged_write_lands)
 	pair_close(pair);
 }
 
+/* A READ that came before is still being answered: it must not tell what was damaged on the way (S-17). */
+Test(shortcut, a_damaged_middle_of_a_write_is_in_no_answer_of_a_read)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ 0 });
+
+	RULE("W-3");
+	RULE("S-17");
+	pair_cut(pair);
+	pair_fill(pair, B, 0, EMPTY, 8192);
+	pair_inject(pair, B, read_packet(pair, 0, 1024, 1024));
+	pair_inject(pair, B, write_packet(pair, OP_WRITE_FIRST, 1, 0, 3000, 1024));
+	inject_damaged(pair, B, write_packet(pair, OP_WRITE_MIDDLE, 2, 0, 0, 1024));
+	cr_assert(is_filled(pair, B, EMPTY, 1024, 1024), "the READ has not been answered yet");
+	pair_transmit(pair, B);
+	pair_inject(pair, B, write_packet(pair, OP_WRITE_MIDDLE, 2, 0, 0, 1024));
+	cr_assert(is_filled(pair, B, PACKETS_DATA, 0, 2048));
+	pair_close(pair);
+}
+
 /* A damaged response neither completes nor restarts anything; the right one behind it does. */
 Test(shortcut, a_damaged_response_is_as_if_it_had_never_come)
 {
