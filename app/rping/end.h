@@ -29,6 +29,7 @@ enum rping_state { RPING_READ_ADVERT, RPING_WRITE_ADVERT };
 struct rping_end {
 	const struct rping_options *options;
 	struct uroce_cm_id *id;
+	struct uroce_addr peer; /* of a server's */
 	struct uroce_qp *qp;
 	struct uroce_mr *mr;
 	uint8_t *memory; /* advertisements in and out, then the two buffers */

@@ -96,14 +96,33 @@ static void take_request(struct rping *rping, const struct uroce_cm_event *event
 		return;
 	}
 	end = add_end(rping, event->id);
+	if (end)
+		end->peer = event->peer;
 	if (end == NULL || check("accept", uroce_cm_accept(event->id, &options)) != 0)
 		finish_client(rping, APP_EXIT_FAILURE);
+}
+
+/* A server's end is over; how: a word for what ended it. */
+static void stop_serving(struct rping *rping, struct rping_end *end, const char *how)
+{
+	char text[64];
+
+	rping->served++;
+	if (!rping->options.persistent)
+		finish_client(rping, end->failed ? APP_EXIT_FAILURE : APP_EXIT_OK);
+	printf("%s: %lu iterations, then %s\n", uroce_addr_format(&end->peer, text, sizeof(text)), end->iterations,
+	       how);
+	remove_end(rping, end);
 }
 
 static void take_end(struct rping *rping, struct rping_end *end, const struct uroce_cm_event *event)
 {
 	char text[64];
 
+	if (rping->options.server) {
+		stop_serving(rping, end, uroce_cm_event_name(event->type));
+		return;
+	}
 	uroce_addr_format(&event->peer, text, sizeof(text));
 	if (event->type == UROCE_CM_REJECTED)
 		finish_client(rping, app_complain(APP_EXIT_ENVIRONMENT, "%s rejects the connection: %s (%u)", text,
@@ -111,19 +130,12 @@ static void take_end(struct rping *rping, struct rping_end *end, const struct ur
 	else if (event->type == UROCE_CM_UNREACHABLE)
 		finish_client(rping, app_complain(APP_EXIT_ENVIRONMENT, "%s cannot be reached: %s", text,
 						  strerror(-event->status)));
-	else if (!rping->options.server && !end->ended)
+	else if (!end->ended)
 		finish_client(rping, app_complain(APP_EXIT_FAILURE,
 						  "%s ended the connection after %lu iterations: see what it printed",
 						  text, end->iterations));
-	else if (!rping->options.server)
+	else
 		finish_client(rping, APP_EXIT_OK);
-	if (!rping->options.server)
-		return;
-	rping->served++;
-	if (!rping->options.persistent)
-		finish_client(rping, end->failed ? APP_EXIT_FAILURE : APP_EXIT_OK);
-	printf("%s: %lu iterations, then %s\n", text, end->iterations, uroce_cm_event_name(event->type));
-	remove_end(rping, end);
 }
 
 static void take_event(struct rping *rping, const struct uroce_cm_event *event)
@@ -151,20 +163,34 @@ static void take_event(struct rping *rping, const struct uroce_cm_event *event)
 	}
 }
 
+/* What an end has left in the queue may be read when that end is gone. */
+static struct rping_end *find_end(const struct rping *rping, uint64_t context)
+{
+	struct rping_end *end = rping->ends;
+
+	while (end && (uintptr_t)end != context)
+		end = end->next;
+	return end;
+}
+
+/* What has failed has been printed. Nobody waits for a peer to confirm that: it may be gone. */
 static void take_completions(struct rping *rping)
 {
 	struct uroce_wc wc[16];
 	int count = uroce_cq_poll(rping->cq, 16, wc);
 
 	for (int i = 0; i < count; i++) {
-		struct rping_end *end = (struct rping_end *)(uintptr_t)wc[i].qp_context;
+		struct rping_end *end = find_end(rping, wc[i].qp_context);
 
-		if (rping_end_take(end, &wc[i]) == 0)
+		if (end == NULL || rping_end_take(end, &wc[i]) == 0)
 			continue;
 		end->failed = true;
-		uroce_cm_disconnect(end->id);
-		if (!rping->options.server)
+		if (rping->options.server) {
+			stop_serving(rping, end, "failed");
+		} else {
+			uroce_cm_disconnect(end->id);
 			finish_client(rping, APP_EXIT_FAILURE);
+		}
 	}
 }
 
@@ -197,9 +223,9 @@ static void poll_once(struct rping *rping)
 	struct uroce_cm_event event;
 
 	uroce_lcore_poll(rping->lcore);
+	take_completions(rping); /* before the events: why it failed, then that it has ended */
 	while (uroce_cm_next(rping->channel, &event) == 0)
 		take_event(rping, &event);
-	take_completions(rping);
 }
 
 /* A server waits for clients without a bound, as servers do; nobody waits for a peer without one. */
@@ -250,6 +276,21 @@ static int start_server(struct rping *rping)
 	return 0;
 }
 
+static int complain_unreachable(const struct rping_options *options, const struct uroce_addr *dest)
+{
+	static const uint8_t mapped[12] = { [10] = 0xFF, [11] = 0xFF };
+	struct uroce_addr own;
+	bool same_kind =
+		uroce_addr_parse(options->ip, &own, NULL) == 0 &&
+		(memcmp(own.bytes, mapped, sizeof(mapped)) == 0) == (memcmp(dest->bytes, mapped, sizeof(mapped)) == 0);
+
+	if (!same_kind)
+		return app_complain(APP_EXIT_USAGE, "-a %s: --ip %s is of another kind: both IPv4 or both IPv6",
+				    options->peer, options->ip);
+	return app_complain(APP_EXIT_USAGE, "-a %s: outside of --ip %s, and --gateway names no way to it",
+			    options->peer, options->ip);
+}
+
 static int start_client(struct rping *rping)
 {
 	const struct rping_options *options = &rping->options;
@@ -269,8 +310,7 @@ static int start_client(struct rping *rping)
 	error = uroce_cm_connect(id, NULL, &dest, (uint16_t)options->port,
 				 &(struct uroce_cm_options){ .keepalive_ms = KEEPALIVE_MS });
 	if (error == -ENETUNREACH)
-		return app_complain(APP_EXIT_USAGE, "-a %s: --ip %s is of another kind: both IPv4 or both IPv6",
-				    options->peer, options->ip);
+		return complain_unreachable(options, &dest);
 	return check("connect", error);
 }
 

@@ -371,10 +371,11 @@ static void receive_answer(struct cm *cm, const struct cm_route *route, uint64_t
 	const struct cm_message *in = &cm->in;
 	struct cm_conn *conn = in->remote_id ? cm_table_by_id(&cm->table, in->remote_id) : find_timed_out(cm, route);
 
-	if (conn == NULL) {
+	if (conn == NULL && in->kind == CM_DREQ) {
+		cm->counters[CM_CNT_UNKNOWN_DREQ]++;
+		cm_close_answer_dreq(cm, route);
+	} else if (conn == NULL) {
 		cm->counters[CM_CNT_DROP_UNKNOWN]++;
-		if (in->kind == CM_DREQ)
-			cm_close_answer_dreq(cm, route);
 	} else if (!route_is_same(&conn->route, route) || !ids_fit(conn, in)) {
 		cm->counters[CM_CNT_DROP_STRANGER]++;
 	} else if (!is_about_what_waits(conn, in)) {

@@ -202,7 +202,7 @@ static void give_to_manager(struct uroce_lcore *lcore, struct engine_port *port,
 			    const struct wire_packet *packet, const struct rc_origin *origin)
 {
 	const struct engine_connect *connect = lcore->connect;
-	uint64_t strangers;
+	uint64_t strangers, unknown;
 	struct cm_route route = { .vlan_id = origin->vlan_id,
 				  .max_path_mtu = mtu_code(port->device->config.mtu_bytes),
 				  .device = port->device };
@@ -212,9 +212,11 @@ static void give_to_manager(struct uroce_lcore *lcore, struct engine_port *port,
 	/* The answer goes to the MAC that this came from, which may be a router's. */
 	memcpy(route.dest_mac, rte_pktmbuf_mtod_offset(mbuf, const uint8_t *, 6), sizeof(route.dest_mac));
 	strangers = cm_count(connect->cm, CM_CNT_DROP_STRANGER) + cm_count(connect->cm, CM_CNT_DROP_UNKNOWN);
+	unknown = cm_count(connect->cm, CM_CNT_UNKNOWN_DREQ);
 	cm_receive(connect->cm, &route, packet->payload, packet->payload_bytes, lcore->now_ns);
 	port->counters[CNT_PORT_GSI_STRANGER] +=
 		cm_count(connect->cm, CM_CNT_DROP_STRANGER) + cm_count(connect->cm, CM_CNT_DROP_UNKNOWN) - strangers;
+	port->counters[CNT_PORT_GSI_UNKNOWN_DREQ] += cm_count(connect->cm, CM_CNT_UNKNOWN_DREQ) - unknown;
 	engine_connect_run(lcore);
 }
 

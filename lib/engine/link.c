@@ -111,7 +111,8 @@ static void look_at_unknown_senders(struct engine_port *port, uint64_t now_ns)
 {
 	const uint64_t *counters = port->counters;
 	uint64_t unknown = counters[CNT_PORT_UNKNOWN_QPN] + counters[CNT_PORT_ADDRESS] + counters[CNT_PORT_VLAN] +
-			   counters[CNT_PORT_PKEY] + counters[CNT_PORT_GSI_STRANGER];
+			   counters[CNT_PORT_PKEY] + counters[CNT_PORT_GSI_STRANGER] +
+			   counters[CNT_PORT_GSI_UNKNOWN_DREQ];
 	const struct uroce_event event = { .type = UROCE_EVENT_ANOMALY };
 
 	if (now_ns - port->unknown_since_ns >= ANOMALY_NS) {

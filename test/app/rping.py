@@ -5,6 +5,7 @@
 
 No root, hugepages or NIC needed.
 """
+import signal
 import sys
 import time
 
@@ -91,6 +92,32 @@ def clients_killed_at_any_moment_leave_a_server_that_serves(directory):
         client = ends.client("last", "-C", "100", "-V")
         want(client.finish() == 0, client.text(), ends.server.text())
         ends.server.wait_for("100 iterations, then disconnected")
+
+
+@case
+def a_peer_that_falls_silent_is_told_by_what_failed(directory):
+    """The client's process stops: its READs and WRITEs fail, and it confirms no end. The server says why, and goes."""
+    for options, status in (((), 1), (("-P",), None)):
+        with Ends(directory, *options) as ends:
+            client = ends.client("client", "-v")
+            ends.server.wait_for("iterations")
+            client.process.send_signal(signal.SIGSTOP)
+            if status is None:
+                ends.server.wait_for("iterations, then failed")
+            else:
+                began = time.monotonic()
+                want(ends.server.finish() == status, ends.server.text())
+                want(time.monotonic() - began < 10, ends.server.text())
+            want("RETRY_EXC_ERR" in ends.server.text(), ends.server.text())
+            want("says nothing" not in ends.server.text(), ends.server.text())
+
+
+@case
+def an_address_without_a_way_to_it_is_one_line_and_status_2(directory):
+    for address, why in (("10.1.0.1", "outside of --ip 10.0.0.1/24, and --gateway names no way to it"),
+                         ("fd00::1", "--ip 10.0.0.1/24 is of another kind: both IPv4 or both IPv6")):
+        done = run("rping", "-d", port(directory, "server"), "--ip", f"{SERVER}/24", "-c", "-a", address)
+        one_line("rping", done, 2, f"-a {address}: {why}")
 
 
 if __name__ == "__main__":

@@ -262,19 +262,21 @@ Test(connect, a_packet_that_overtakes_the_rtu_can_be_answered_at_once)
 	calls_close(&network, channel, listener);
 }
 
-/* Messages about connections that there are not are guesses; so many a second are told within two. */
-Test(connect, guessing_at_connections_is_told)
+/*
+ * Messages about connections that there are not are guesses; so many a second are told within two. A DREQ of them is
+ * answered, and no drop.
+ */
+static void guess(enum cm_kind kind, const char *counter)
 {
 	static struct network network;
 	struct uroce_cm_channel *channel;
 	bool told = false;
 	uint64_t began;
 
-	RULE("C-24");
 	calls_open(&network, 1, &channel);
 	began = engine_now_ns();
 	for (uint32_t i = 0; !told && engine_now_ns() - began < 2 * ANOMALY_NS; i++) {
-		struct cm_message message = { .kind = CM_RTU, .local_id = i + 1, .remote_id = i + 1 };
+		struct cm_message message = { .kind = (uint8_t)kind, .local_id = i + 1, .remote_id = i + 1 };
 		uint8_t mad[CM_MAD_BYTES];
 		struct uroce_event event;
 
@@ -283,8 +285,18 @@ Test(connect, guessing_at_connections_is_told)
 		while (uroce_event_poll(network.ends[0].device, &event))
 			told |= event.type == UROCE_EVENT_ANOMALY;
 	}
-	cr_expect(told);
+	cr_expect(told, "%s", counter);
+	cr_expect_gt(network_counter(&network, 0, counter), ANOMALY_UNKNOWN_SENDERS / 2);
+	cr_expect_eq(network_counter(&network, 0, "drop_gsi_stranger") > 0, kind != CM_DREQ);
 	calls_close(&network, channel, NULL);
+}
+
+Test(connect, guessing_at_connections_is_told)
+{
+	RULE("C-11");
+	RULE("C-24");
+	guess(CM_RTU, "drop_gsi_stranger");
+	guess(CM_DREQ, "rx_gsi_unknown_dreq");
 }
 
 /* U-1, U-2: what no message of ours can be in is dropped, by its own name, and asks nobody. */

@@ -235,7 +235,7 @@ Test(strangers, who_is_not_the_peer_ends_nothing)
 	expect_no_change("a DREQ to elsewhere", CM_DREQ, to_elsewhere, CM_CNT_DROP_STRANGER);
 	expect_no_change("a DREQ of another VLAN", CM_DREQ, other_vlan, CM_CNT_DROP_STRANGER);
 	expect_no_change("a DREQ of another id", CM_DREQ, other_local_id, CM_CNT_DROP_STRANGER);
-	expect_no_change("a DREQ for another id", CM_DREQ, other_remote_id, CM_CNT_DROP_UNKNOWN);
+	expect_no_change("a DREQ for another id", CM_DREQ, other_remote_id, CM_CNT_UNKNOWN_DREQ);
 	expect_no_change("a DREQ for another QP", CM_DREQ, other_qpn, CM_CNT_DROP_STRANGER);
 	expect_no_change("a DREP without DREQ", CM_DREP, nothing, CM_CNT_DROP_STATE);
 	expect_no_change("an RTU again", CM_RTU, nothing, CM_CNT_DUPLICATE_OTHER);
