@@ -25,6 +25,7 @@
 #define IDLE_MS 1 /* between two polls while nothing happens */
 #define LENGTH_BYTES 4u
 #define READ_BYTES 65536u
+#define STRANGER "is no uroce-perf (perftest's tools have an exchange of their own: uroce-perf has to run at both ends): "
 
 static double seconds_now(void)
 {
@@ -246,7 +247,7 @@ json_t *perf_control_poll(struct perf_control *link)
 		memcpy(&length, link->buffer, LENGTH_BYTES);
 		length = ntohl(length);
 		if (length > PERF_CONTROL_MESSAGE_MAX)
-			return fail(link, "does not speak uroce-perf: its message is too long");
+			return fail(link, STRANGER "its message is too long");
 	}
 	if (link->filled < LENGTH_BYTES || link->filled - LENGTH_BYTES < length)
 		return open ? NULL : fail(link, "closed the connection");
@@ -255,7 +256,7 @@ json_t *perf_control_poll(struct perf_control *link)
 	memmove(link->buffer, link->buffer + LENGTH_BYTES + length, link->filled);
 	if (!json_is_object(message)) {
 		json_decref(message);
-		return fail(link, "does not speak uroce-perf: its message is not a JSON object");
+		return fail(link, STRANGER "its message is not a JSON object");
 	}
 	return message;
 }

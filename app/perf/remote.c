@@ -186,6 +186,18 @@ static int take_hello(struct perf_remote *remote)
 	return 0;
 }
 
+/* Whoever comes and is not the client that a server waits for is told so, and that one may still come. */
+static int meet_client(struct perf_remote *remote, unsigned tcp_port)
+{
+	for (;;) {
+		int code = perf_control_accept(&remote->link, remote->end->lcore, tcp_port);
+
+		if (code || (send_hello(remote) == 0 && take_hello(remote) == 0))
+			return code;
+		perf_control_close(&remote->link);
+	}
+}
+
 /* The connection's own patience is at least that of the queue pairs it tells of. */
 static int open_pipe(struct perf_remote *remote, struct uroce_engine *engine, const struct perf_options *options)
 {
@@ -212,12 +224,12 @@ int perf_remote_open(struct perf_remote *remote, struct uroce_engine *engine, st
 	if (options->by_address)
 		code = open_pipe(remote, engine, options);
 	else if (options->server)
-		code = perf_control_accept(&remote->link, end->lcore, options->tcp_port);
+		code = meet_client(remote, options->tcp_port);
 	else
 		code = perf_control_connect(&remote->link, end->lcore, options->host, options->tcp_port);
 	if (code)
 		return code < 0 ? APP_EXIT_ENVIRONMENT : code;
-	if (send_hello(remote) || take_hello(remote))
+	if ((options->by_address || !options->server) && (send_hello(remote) || take_hello(remote)))
 		return APP_EXIT_ENVIRONMENT;
 	remote->open = true;
 	return APP_EXIT_OK;

@@ -213,18 +213,19 @@ PERF_JUNK = [NOISE[:5000], b"\0\0\0\0", b"\xff\xff\xff\xff{}", perf_message(b"{"
 
 # TC-G-15
 @case
-def a_server_refuses_what_no_client_says(directory):
-    for number, content in enumerate(PERF_JUNK):
-        server = Running(directory, f"perf{number}", "perf", *EAL, "--vdev=net_null0", "--", "-d", "net_null0", "--ip",
-                         "10.0.0.3/24", "--server", "-p", "18611")
-        try:
-            server.wait_for("18611")
+def a_server_refuses_what_no_client_says_and_waits_for_one(directory):
+    server = Running(directory, "perf", "perf", *EAL, "--vdev=net_null0", "--", "-d", "net_null0", "--ip",
+                     "10.0.0.3/24", "--server", "-p", "18611")
+    try:
+        for number, content in enumerate(PERF_JUNK, 1):
+            server.wait_for(f"(?s)(TCP port 18611.*){{{number}}}")
             tell(18611, content)
-            code = server.finish(20)
-            want(code in (1, 2, 3) and len(server.text()) < 20000, content[:60], code, server.text()[-2000:])
-            want("uroce-perf: " in server.text(), content[:60], server.text()[-2000:])
-        finally:
-            server.kill()
+            server.wait_for(f"(?s)(uroce-perf: .*){{{number}}}")
+        server.wait_for(f"(?s)(TCP port 18611.*){{{len(PERF_JUNK) + 1}}}")
+        want("uroce-perf has to run at both ends" in server.text(), server.text()[-2000:])
+        want(len(server.text()) < 20000 and server.interrupt() == 130, server.text()[-2000:])
+    finally:
+        server.kill()
 
 
 # TC-G-15
