@@ -175,6 +175,8 @@ Test(failover, a_useless_alternate_path_is_refused)
 	cr_assert_eq(uroce_qp_modify(network.ends[0].qp, &attr, UROCE_QP_ALT_PATH, &bad), -EINVAL,
 		     "no address of that port");
 	attr.alt_path.device = NULL;
+	cr_assert_eq(uroce_qp_modify(network.ends[0].qp, &attr, UROCE_QP_ALT_PATH, &bad), -EINVAL, "the path in use");
+	attr.alt_path.dest = network_address("10.0.0.3");
 	cr_assert_eq(uroce_qp_modify(network.ends[0].qp, &attr, UROCE_QP_ALT_PATH, &bad), 0, "the QP's own port");
 	close_second(&second);
 	network_close(&network);
