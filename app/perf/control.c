@@ -25,7 +25,8 @@
 #define IDLE_MS 1 /* between two polls while nothing happens */
 #define LENGTH_BYTES 4u
 #define READ_BYTES 65536u
-#define STRANGER "is no uroce-perf (perftest's tools have an exchange of their own: uroce-perf has to run at both ends): "
+/* perftest's tools have an exchange of their own. */
+#define STRANGER "is no uroce-perf, which has to run at both ends: "
 
 static double seconds_now(void)
 {
