@@ -355,7 +355,7 @@ def a_pulled_cable_fails_bulk_traffic_in_time(directory, wire):
     with Pair(directory, wire, "perf", "--op", "write", "--mode", "bw", "-s", "4096", "-D", "600") as pair:
         wait_for_frames(pair, 5000)
         ip("link", "set", "ub", "down")
-        want_failed_in_time(pair, "tx_stuck", "tx_link_down")
+        want_failed_in_time(pair, "tx_stuck", "tx_link_down", "sent 8 times")
     ip("link", "set", "ub", "up")
 
 
@@ -375,7 +375,7 @@ def a_port_that_keeps_all_it_took_fails_bulk_traffic_in_time(directory, wire):
     with Pair(directory, wire, "perf", "--op", "write", "--mode", "bw", "-s", "4096", "-D", "600") as pair:
         wait_for_frames(pair, 5000)
         wire.hold("ua")
-        want_failed_in_time(pair, "tx_stuck")
+        want_failed_in_time(pair, "tx_stuck", "sent 8 times")
 
 
 @case(Queued)
