@@ -346,7 +346,8 @@ def a_veth_that_stays_down_is_given_up(directory, wire):
 def want_failed_in_time(pair, *reasons):
     """After 8 ACK timeouts of 67 ms and a second; the program itself would wait ten seconds for news."""
     want(pair.client.finish(8) == 1 and "RETRY_EXC_ERR" in pair.client.text(), pair.texts())
-    want(sum(dropped(pair.client.text(), reason) for reason in reasons) > 0, pair.texts())
+    told = "sent 8 times" in pair.client.text()  # of a ring that the few packets of a retry need not fill
+    want(told or sum(dropped(pair.client.text(), reason) for reason in reasons) > 0, pair.texts())
 
 
 @case(Veth)
@@ -355,7 +356,7 @@ def a_pulled_cable_fails_bulk_traffic_in_time(directory, wire):
     with Pair(directory, wire, "perf", "--op", "write", "--mode", "bw", "-s", "4096", "-D", "600") as pair:
         wait_for_frames(pair, 5000)
         ip("link", "set", "ub", "down")
-        want_failed_in_time(pair, "tx_stuck", "tx_link_down", "sent 8 times")
+        want_failed_in_time(pair, "tx_stuck", "tx_link_down")
     ip("link", "set", "ub", "up")
 
 
@@ -375,7 +376,7 @@ def a_port_that_keeps_all_it_took_fails_bulk_traffic_in_time(directory, wire):
     with Pair(directory, wire, "perf", "--op", "write", "--mode", "bw", "-s", "4096", "-D", "600") as pair:
         wait_for_frames(pair, 5000)
         wire.hold("ua")
-        want_failed_in_time(pair, "tx_stuck", "sent 8 times")
+        want_failed_in_time(pair, "tx_stuck")
 
 
 @case(Queued)
