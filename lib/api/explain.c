@@ -105,7 +105,7 @@ static void add_history(struct text *text, const struct uroce_wc *wc)
 
 	add(text, "; PSN %u", wc->psn);
 	if (waited)
-		add(text, " sent %u times in %.3f ms", wc->retries + 1, wc->elapsed_us / 1e3);
+		add(text, " tried %u times in %.3f ms", wc->retries + 1, wc->elapsed_us / 1e3);
 	if (wc->path)
 		add(text, " (path after %u migration%s)", wc->path, wc->path > 1 ? "s" : "");
 	add_aeth(text, wc->aeth);

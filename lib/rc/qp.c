@@ -279,7 +279,7 @@ void rc_qp_timeout(struct rc_qp *qp, uint64_t now_ns)
 		if (qp->retry.ack_deadline_ns <= now_ns)
 			rc_keepalive_unanswered(qp, now_ns);
 	} else if (qp->retry.ack_deadline_ns <= now_ns) {
-		rc_retry_timer_expired(qp);
+		rc_retry_timer_expired(qp, now_ns);
 	}
 	if (qp->slow_timers && qp->keepalive.deadline_ns <= now_ns)
 		rc_keepalive_expired(qp, now_ns);

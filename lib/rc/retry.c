@@ -96,15 +96,37 @@ static void put_off_timer(struct rc_retry *retry, uint64_t now_ns)
 		retry->ack_deadline_ns = now_ns + retry->timeout_ns;
 }
 
+/*
+ * Who still answers copies will come to snd_una after them, however often it stands still meanwhile: what silence has
+ * cost is given back. A peer that repeats itself for ever ends this, for copies that leave later add no reprieve.
+ */
+static void take_back_silence(struct rc_retry *retry)
+{
+	if (!retry->rewound || retry->silences == 0 || retry->reprieves == 0)
+		return;
+	retry->reprieves--;
+	retry->retries_left += retry->silences;
+	retry->silences = 0;
+}
+
+/* false: nobody owes it. */
+static bool take_echo(struct rc_retry *retry, uint32_t *owed, uint64_t now_ns)
+{
+	if (!retry->echoes || *owed == 0)
+		return false;
+	--*owed;
+	put_off_timer(retry, now_ns);
+	return true;
+}
+
 void rc_retry_echo_arrived(struct rc_qp *qp, bool ack, uint64_t now_ns)
 {
 	struct rc_retry *retry = &qp->retry;
-	uint32_t *owed = ack ? &retry->owed.acks : &retry->owed.responses;
 
-	if (!retry->echoes || *owed == 0)
-		return;
-	--*owed;
-	put_off_timer(retry, now_ns);
+	if (ack)
+		take_echo(retry, &retry->owed.acks, now_ns);
+	else if (take_echo(retry, &retry->owed.responses, now_ns))
+		take_back_silence(retry);
 }
 
 /* ---- what has left, and what has come ---- */
@@ -230,6 +252,7 @@ void rc_retry_set_timeout(struct rc_qp *qp, uint64_t timeout_ns)
 static void rewind_to_una(struct rc_qp *qp, psn_t heard, bool timed_out)
 {
 	struct rc_retry *retry = &qp->retry;
+	bool first = !retry->rewound;
 
 	retry->rewound = true;
 	retry->resent = false;
@@ -244,6 +267,10 @@ static void rewind_to_una(struct rc_qp *qp, psn_t heard, bool timed_out)
 	retry->ack_deadline_ns = RC_NEVER;
 	probe_stop(&qp->probe);
 	rc_retry_copy_sent(qp, responses_due(qp, heard), 0);
+	if (first) {
+		retry->silences = 0;
+		retry->reprieves = retry->owed.responses;
+	}
 	qp->probe.unsure = at_most_255(retry->owed.acks);
 	retry->resending = rc_sendwin_rewind(&qp->win);
 }
@@ -293,12 +320,38 @@ static void transport_failed(struct rc_qp *qp, enum uroce_cause cause, psn_t hea
 		read_quota_notice_loss(&qp->quota, qp->win.snd_una);
 	qp_set_window(qp);
 	rewind_to_una(qp, heard, cause == UROCE_CAUSE_TIMEOUT);
+	retry->silences += cause == UROCE_CAUSE_TIMEOUT;
 }
 
-void rc_retry_timer_expired(struct rc_qp *qp)
+/*
+ * Is it enough to ask what has become of snd_una? A READ that the peer may not have can be repeated as a whole only
+ * (S-9), and a peer that is only slow answers each copy in full. So one copy goes out, and while nothing comes none
+ * besides: an empty WRITE draws an ACK that says whether the peer has the READ (Q-8). A peer that does not answer such
+ * a WRITE gets another copy with the last retry.
+ */
+static bool asking_suffices(const struct rc_qp *qp)
 {
+	const struct rc_retry *retry = &qp->retry;
+	const struct rc_send_wqe *wqe = sendwin_slot(&qp->win, qp->win.acked);
+
+	return retry->rewound && retry->resent && retry->timed_out && qp->probe.enabled && retry->retries_left > 1 &&
+	       !retry->loses && wqe->opcode == UROCE_WR_RDMA_READ && wqe->psn_count > READ_QUOTA_LEAST &&
+	       !rc_retry_peer_has(qp, qp->win.snd_una) && psn_equal(wqe->first_psn, qp->win.snd_una);
+}
+
+void rc_retry_timer_expired(struct rc_qp *qp, uint64_t now_ns)
+{
+	struct rc_retry *retry = &qp->retry;
+
 	qp->counters[CNT_LOCAL_ACK_TIMEOUT_ERR]++;
-	transport_failed(qp, UROCE_CAUSE_TIMEOUT, qp->win.snd_una);
+	if (!asking_suffices(qp)) {
+		transport_failed(qp, UROCE_CAUSE_TIMEOUT, qp->win.snd_una);
+		return;
+	}
+	retry->retries_left--;
+	retry->silences++;
+	retry->ack_deadline_ns = now_ns + retry->timeout_ns;
+	qp->probe.due = true;
 }
 
 /*
@@ -384,7 +437,7 @@ void rc_retry_response_missing(struct rc_qp *qp, psn_t trigger, uint64_t now_ns)
 	bool old = goes_on_with_old_flight(qp, trigger);
 
 	probe_heard(&qp->probe, &qp->rtt, qp->retry.timeout_ns, now_ns);
-	rc_retry_echo_arrived(qp, false, now_ns);
+	take_echo(&qp->retry, &qp->retry.owed.responses, now_ns);
 	if (!old && !is_for_the_timer(qp, trigger))
 		response_was_lost(qp, psn_next(trigger), now_ns);
 }
@@ -394,7 +447,7 @@ void rc_retry_ack_skipped_response(struct rc_qp *qp, psn_t trigger, uint64_t now
 	bool old = goes_on_with_old_flight(qp, trigger), probed = qp->probe.behind_una > 0;
 
 	qp->probe.behind_una = 0;
-	rc_retry_echo_arrived(qp, true, now_ns);
+	take_echo(&qp->retry, &qp->retry.owed.acks, now_ns);
 	probe_heard(&qp->probe, &qp->rtt, qp->retry.timeout_ns, now_ns);
 	if (!old || probed)
 		response_was_lost(qp, psn_next(trigger), now_ns);
@@ -403,7 +456,7 @@ void rc_retry_ack_skipped_response(struct rc_qp *qp, psn_t trigger, uint64_t now
 void rc_retry_una_still_missing(struct rc_qp *qp, bool unasked, uint64_t now_ns)
 {
 	if (!unasked)
-		rc_retry_echo_arrived(qp, true, now_ns);
+		take_echo(&qp->retry, &qp->retry.owed.acks, now_ns);
 	if (!probe_is_answer(&qp->probe, unasked))
 		probe_heard(&qp->probe, &qp->rtt, qp->retry.timeout_ns, now_ns);
 	else if (rc_retry_is_losing(qp))

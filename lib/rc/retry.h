@@ -8,7 +8,8 @@
  * One loss shows many times: the rest of the flight is still on its way, and a slow peer answers it for long. The first
  * restart at a PSN is at once. Another one is not before what comes can be a response to what was sent again: a round
  * trip and its deviation later (T-5), and after each further restart twice as long. So the budget is spent by time-outs
- * and by responses to what was last sent, never by echoes.
+ * and by responses to what was last sent, never by echoes. Stale responses are signs of life: they put the ACK timer off
+ * and give back what silence has cost, within bounds that the copies sent have set.
  */
 #ifndef RC_RETRY_H
 #define RC_RETRY_H
@@ -43,7 +44,7 @@ void rc_retry_path_changed(struct rc_qp *qp);
 void rc_retry_migrate(struct rc_qp *qp);
 
 /* The ACK timer expired. */
-void rc_retry_timer_expired(struct rc_qp *qp);
+void rc_retry_timer_expired(struct rc_qp *qp, uint64_t now_ns);
 
 /* A sequence NAK for snd_una arrived (K-SEQ-REQ). */
 void rc_retry_sequence_nak_arrived(struct rc_qp *qp, uint64_t now_ns);

@@ -346,7 +346,7 @@ def a_veth_that_stays_down_is_given_up(directory, wire):
 def want_failed_in_time(pair, *reasons):
     """After 8 ACK timeouts of 67 ms and a second; the program itself would wait ten seconds for news."""
     want(pair.client.finish(8) == 1 and "RETRY_EXC_ERR" in pair.client.text(), pair.texts())
-    told = "sent 8 times" in pair.client.text()  # of a ring that the few packets of a retry need not fill
+    told = "tried 8 times" in pair.client.text()  # of a ring that the few packets of a retry need not fill
     want(told or sum(dropped(pair.client.text(), reason) for reason in reasons) > 0, pair.texts())
 
 

@@ -432,7 +432,7 @@ Test(verbs, a_failed_request_is_explained)
 	uroce_wc_explain(&wc, line, sizeof(line));
 	for (const char *const *word =
 		     (const char *const[]){ "RDMA_WRITE wr_id 5 ", "RETRY_EXC_ERR", "did not answer in time",
-					    "sent 4 times in ", "has not answered at all", "drop_unknown_qpn", NULL };
+					    "tried 4 times in ", "has not answered at all", "drop_unknown_qpn", NULL };
 	     *word; word++)
 		cr_assert(strstr(line, *word), "\"%s\" is not in: %s", *word, line);
 	cr_assert_eq(strchr(line, '\n'), NULL);

@@ -60,7 +60,7 @@ Test(silence, one_read_of_several_is_asked_for_again)
 	time_out(pair);
 	expect_leaves(pair, A, "READ_REQUEST psn=1 ackreq va=0x0 len=25600");
 	time_out(pair);
-	expect_leaves(pair, A, "READ_REQUEST psn=1 ackreq va=0x0 len=25600");
+	expect_leaves(pair, A, "WRITE_ONLY psn=0 ackreq va=0x0 len=0 bytes=0");
 	for (uint32_t psn = 1; psn < 301; psn++)
 		answer(pair, psn, (psn - 1) / 100 * 100 + 1, (psn - 1) / 100 * 100 + 100);
 	expect_leaves(pair, A);
@@ -164,9 +164,105 @@ Test(silence, a_message_half_sent_goes_on_where_it_stopped)
 	pair_close(pair);
 }
 
+/* A READ of which nothing is known is sent once more as a whole; then it is only asked about, until the last retry. */
+Test(silence, a_long_read_is_repeated_once_and_then_asked_about)
+{
+	struct pair *pair = open_cut();
+
+	RULE("T-2");
+	RULE("T-3");
+	pair_read(pair, 1, 100 * MTU);
+	pair_transmit(pair, A);
+	time_out(pair);
+	expect_leaves(pair, A, "READ_REQUEST psn=1 ackreq va=0x0 len=25600");
+	for (uint32_t i = 0; i < 5; i++) {
+		time_out(pair);
+		expect_leaves(pair, A, "WRITE_ONLY psn=0 ackreq va=0x0 len=0 bytes=0");
+	}
+	time_out(pair);
+	expect_leaves(pair, A, "READ_REQUEST psn=1 ackreq va=0x0 len=25600");
+	expect_completes(pair, A);
+	time_out(pair);
+	expect_completes(pair, A, "wr=1 READ RETRY_EXC_ERR");
+	pair_close(pair);
+}
+
+/* Eight packets are what one would ask for of a READ that is known: one that is no longer is repeated each time. */
+Test(silence, a_short_read_is_repeated_each_time)
+{
+	struct pair *pair = open_cut();
+
+	RULE("T-2");
+	pair_read(pair, 1, 8 * MTU);
+	pair_transmit(pair, A);
+	for (uint32_t i = 0; i < 7; i++) {
+		time_out(pair);
+		expect_leaves(pair, A, "READ_REQUEST psn=1 ackreq va=0x0 len=2048");
+	}
+	pair_close(pair);
+}
+
+/* Both copies were lost, and the peer says so: a third one goes out at once. */
+Test(silence, a_peer_that_lacks_the_read_gets_it_again_at_once)
+{
+	struct pair *pair = open_cut();
+	struct rc_qp *qp = pair->side[A].qp;
+
+	RULE("Q-8");
+	pair_read(pair, 1, 100 * MTU);
+	pair_transmit(pair, A);
+	time_out(pair);
+	time_out(pair);
+	pair_forget(pair);
+	while (!qp->probe.answered) /* each of the empty WRITEs is answered, the newest last */
+		pair_respond(pair, ack_packet(0, SYNDROME_PLAIN_ACK, 1));
+	pair->now_ns = qp->probe.deadline_ns;
+	rc_qp_timeout(qp, pair->now_ns);
+	pair_transmit(pair, A);
+	expect_counts(pair, A, CNT_LOCAL_ACK_TIMEOUT_ERR, 2);
+	expect_counts(pair, A, CNT_IMPLIED_NAK_SEQ_ERR, 1);
+	cr_assert(strncmp(pair->side[A].sent[pair->side[A].sent_count - 1],
+			  "READ_REQUEST psn=1 ackreq va=0x0 len=25600", 42) == 0);
+	pair_close(pair);
+}
+
+/*
+ * The peer stands still again and again while it answers copies of what is done: what each silence has cost is given
+ * back by the next answer. Once for each packet that it owes at the first silence: one that repeats itself for ever
+ * is given up.
+ */
+Test(silence, a_sign_of_life_gives_back_what_silence_has_cost)
+{
+	struct pair *pair = open_cut();
+	struct rc_qp *qp = pair->side[A].qp;
+	uint32_t rounds = 0;
+
+	RULE("T-3");
+	RULE("T-4");
+	pair_read(pair, 1, 20 * MTU);
+	pair_transmit(pair, A);
+	time_out(pair);
+	for (uint32_t psn = 1; psn < 21; psn++)
+		answer(pair, psn, 1, 20);
+	expect_completes(pair, A, "wr=1 READ SUCCESS len=5120");
+	pair_read(pair, 2, 20 * MTU);
+	pair_transmit(pair, A);
+	for (; rounds < 1000; rounds++) {
+		for (uint32_t i = 0; i < 6 && qp->state == UROCE_QPS_RTS; i++)
+			time_out(pair);
+		if (qp->state != UROCE_QPS_RTS)
+			break;
+		answer(pair, 1 + rounds % 20, 1, 20);
+		cr_assert_eq(qp->retry.retries_left, rounds < 40 ? 7 : 1, "round %u", rounds);
+	}
+	cr_assert_eq(rounds, 41); /* 20 for the copy of the first, 20 for that of the second, and one is in vain */
+	cr_assert_eq(pair->side[A].wcs[pair->side[A].done_count - 1].status, UROCE_WC_RETRY_EXC_ERR);
+	pair_close(pair);
+}
+
 /*
  * An answer that earlier requests still draw is a sign of life and no progress: it puts the timer off, once for each
- * packet that was asked for twice, and gives no retry back.
+ * packet that was asked for twice.
  */
 Test(silence, a_peer_that_answers_what_it_was_asked_before_is_waited_for_and_no_longer)
 {
@@ -178,14 +274,14 @@ Test(silence, a_peer_that_answers_what_it_was_asked_before_is_waited_for_and_no_
 	pair_read(pair, 1, 20 * MTU);
 	pair_transmit(pair, A);
 	time_out(pair);
-	time_out(pair); /* asked for three times */
+	time_out(pair); /* asked for twice, and about once */
 	for (uint32_t psn = 1; psn < 21; psn++)
 		answer(pair, psn, 1, 20);
 	expect_completes(pair, A, "wr=1 READ SUCCESS len=5120");
 	pair_read(pair, 2, 20 * MTU);
 	pair_transmit(pair, A);
 	qp->probe.enabled = false;
-	for (uint32_t i = 0; i < 40; i++) { /* twenty more for each copy, hardly faster than the timer */
+	for (uint32_t i = 0; i < 20; i++) { /* twenty for the copy, hardly faster than the timer */
 		pair->now_ns += TIMEOUT_NS - 1000;
 		answer(pair, 1 + i % 20, 1, 20);
 		cr_assert_eq(qp->retry.ack_deadline_ns, pair->now_ns + TIMEOUT_NS, "%u", i);

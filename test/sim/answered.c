@@ -12,6 +12,7 @@ static void move_una(struct sim_world *world, struct sim_end *end, uint64_t snd_
 	model->rnr_until_ns = 0;
 	model->rnr_naks = 0;
 	model->attempts = snd_una < model->limit;
+	model->asks = 0;
 	model->timer_ns = world_clock(world, end);
 	end->troubles = 0;
 	end->last_progress_ns = world->now_ns;

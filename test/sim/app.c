@@ -266,7 +266,7 @@ static void draw_remote(const struct sim_world *world, const struct sim_end *end
 	bool atomic =
 		message->opcode == UROCE_WR_ATOMIC_CMP_AND_SWP || message->opcode == UROCE_WR_ATOMIC_FETCH_AND_ADD;
 	const struct sim_region *region = atomic ? &peer->words : &peer->target;
-	uint32_t slot = (uint32_t)random_below(random, SIM_SLOTS);
+	uint32_t slot = (uint32_t)random_below(random, world_targets(world));
 	uint32_t offset = (uint32_t)random_below(random, 64) & ~7u;
 
 	if (atomic)
@@ -305,9 +305,9 @@ static bool draw_landing(const struct sim_world *world, struct sim_end *end, str
 		message->opcode == UROCE_WR_RDMA_READ ? (uint32_t)random_between(random, 1, MEMORY_PIECES) : 1;
 
 	message->landing = 0;
-	while (message->landing < SIM_SLOTS && (end->landing_used >> message->landing & 1))
+	while (message->landing < world_landings(world) && (end->landing_used >> message->landing & 1))
 		message->landing++;
-	if (message->landing == SIM_SLOTS)
+	if (message->landing == world_landings(world))
 		return false;
 	message->buffer = cut_pieces(random, end->landing.at + message->landing * sim_app_slot_bytes(world),
 				     message->bytes, pieces);
@@ -370,7 +370,7 @@ static bool draw_message(struct sim_world *world, struct sim_end *end, struct si
 	if (single)
 		message->bytes = 8;
 	if (message_needs_answer(message) && message->opcode < UROCE_WR_ATOMIC_WRITE &&
-	    end->landing_used == (1u << SIM_SLOTS) - 1)
+	    end->landing_used == (1u << world_landings(world)) - 1)
 		return false;
 	message->opcode = settle_opcode(world, end, random, message->opcode);
 	message->local = message->opcode >= UROCE_WR_LOCAL_INV;
@@ -393,7 +393,8 @@ static bool draw_message(struct sim_world *world, struct sim_end *end, struct si
 	if (message->opcode != UROCE_WR_RDMA_READ && !message_is_send(message) && is_being_read(end, message))
 		message->flags |= UROCE_SEND_FENCE;
 	/* A queue full of requests that ask for no completion would never get free again, nor would their buffers. */
-	signaled |= message->landing != SIM_NONE && __builtin_popcount(end->landing_used) + 1 == SIM_SLOTS;
+	signaled |= message->landing != SIM_NONE &&
+		    (uint32_t)__builtin_popcount(end->landing_used) + 1 == world_landings(world);
 	signaled |= end->quota == 1 || message->local || (end->posted + 1) % (world->config.depth / 2 + 1) == 0;
 	message->flags |= signaled ? UROCE_SEND_SIGNALED : 0;
 	message->signaled = signaled || world->config.signal_all;

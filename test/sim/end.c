@@ -39,10 +39,8 @@ static bool take_region(struct sim_world *world, struct sim_region *region, uint
 	return sim_memory_take(world->memory, bytes, &region->at);
 }
 
-static void cut_receives(struct sim_world *world, struct sim_receives *receives)
+static void cut_receives(struct sim_receives *receives, uint32_t slot)
 {
-	uint32_t slot = sim_app_slot_bytes(world);
-
 	for (uint32_t i = 0; i < SIM_RECEIVES_MAX; i++)
 		receives->items[i] = (struct sim_receive){
 			.buffer = { .count = 2,
@@ -72,7 +70,7 @@ bool sim_end_prepare_node(struct sim_world *world, uint32_t index)
 			 UROCE_ACCESS_LOCAL_WRITE))
 		return false;
 	make_regions(world, &node->shared.region, index, 1);
-	cut_receives(world, &node->shared);
+	cut_receives(&node->shared, sim_app_slot_bytes(world));
 	bytes = (rc_srq_bytes(world->config.receives, MEMORY_PIECES) + 63) & ~63ull;
 	memory = aligned_alloc(64, bytes);
 	memset(memory, 0, bytes);
@@ -82,21 +80,27 @@ bool sim_end_prepare_node(struct sim_world *world, uint32_t index)
 
 bool sim_end_prepare(struct sim_world *world, struct sim_end *end)
 {
-	uint32_t slot = sim_app_slot_bytes(world);
+	uint32_t slot = sim_app_slot_bytes(world), target = slot, landing = slot, other = slot;
 	struct sim_region *regions[] = { &end->source, &end->target, &end->landing, &end->own.region };
+
+	if (world->config.only_reads) {
+		other = SIM_UNUSED_BYTES;
+		target = end->index & 1 ? slot : SIM_UNUSED_BYTES;
+		landing = end->index & 1 ? SIM_UNUSED_BYTES : slot;
+	}
 
 	end->pd = world->config.shared_pd || world->config.srq ? 1 : end->index + 1;
 	end->qpn = sim_network_qpn(end->index);
 	end->timer_ns = RC_NEVER;
-	if (!take_region(world, &end->source, 2 * slot, 0) ||
-	    !take_region(world, &end->target, SIM_SLOTS * slot,
+	if (!take_region(world, &end->source, 2 * other, 0) ||
+	    !take_region(world, &end->target, world_targets(world) * target,
 			 REMOTE | UROCE_ACCESS_LOCAL_WRITE | UROCE_ACCESS_MW_BIND) ||
-	    !take_region(world, &end->landing, SIM_SLOTS * slot, UROCE_ACCESS_LOCAL_WRITE) ||
-	    !take_region(world, &end->own.region, SIM_RECEIVES_MAX * slot, UROCE_ACCESS_LOCAL_WRITE))
+	    !take_region(world, &end->landing, world_landings(world) * landing, UROCE_ACCESS_LOCAL_WRITE) ||
+	    !take_region(world, &end->own.region, SIM_RECEIVES_MAX * other, UROCE_ACCESS_LOCAL_WRITE))
 		return false;
 	for (uint32_t i = 0; i < sizeof(regions) / sizeof(regions[0]); i++)
 		make_regions(world, regions[i], end->node, end->pd);
-	cut_receives(world, &end->own);
+	cut_receives(&end->own, other);
 	end->words = (struct sim_region){
 		.at = world->nodes[end->node].words_at,
 		.bytes = SIM_WORDS * 8,

@@ -11,6 +11,7 @@
 
 #include "sim/connections.h"
 #include "sim/peers.h"
+#include "sim/stops.h"
 #include "sim/shrink.h"
 #include "sim/sweep.h"
 #include "sim/world.h"
@@ -22,6 +23,7 @@
 #define EXIT_USAGE 2
 #define RUN_SECONDS 120u /* a run that takes longer hangs in the core */
 #define SWEEP_MESSAGES 100000u
+#define STOPS_MESSAGES 20000u
 
 static const char help_text[] =
 	"uroce-sim [options]\n"
@@ -47,6 +49,9 @@ static const char help_text[] =
 	"  --sweep          goodput and failed requests by rate of loss, instead (--messages a row, default 100000)\n"
 	"  --peers          goodput with peers of all kinds, with probes and without, the median of --runs seeds\n"
 	"                   (--messages small requests a row, and a hundredth of those of 1 MiB)\n"
+	"  --stops[=BYTES]  READs from a peer that stands still now and then, links of 10 Mbit/s to 100 Gbit/s: none\n"
+	"                   may fail (--messages of 4 KiB in all, default 20000, a hundredth of 1 MiB, of 64 MiB the\n"
+	"                   10000th part; BYTES: of one size only, 1073741824 is possible, in 9 GiB of memory)\n"
 	"  --connections    set-up, tear-down, crash and restart of connections by their managers, instead (--seed,\n"
 	"                   --runs, --seconds, --until-failed, --verbose, --trace, --trace-hash, --tap)\n"
 	"  --verbose        a line a run: seed, requests, faults, frames, virtual time, hash of its trace\n"
@@ -68,6 +73,7 @@ enum {
 	OPT_HOURS,
 	OPT_SWEEP,
 	OPT_PEERS,
+	OPT_STOPS,
 	OPT_CONNECTIONS,
 	OPT_VERBOSE,
 	OPT_TRACE,
@@ -80,7 +86,8 @@ enum {
 struct settings {
 	struct sim_options options;
 	uint64_t runs, seconds;
-	bool sweep, peers, connections, verbose, hash, tap, until_failed, help;
+	uint32_t stops_bytes;
+	bool sweep, peers, stops, connections, verbose, hash, tap, until_failed, help;
 };
 
 /* ---- the command line ---- */
@@ -207,6 +214,11 @@ static int take_option(int letter, const char *text, struct settings *settings)
 	case OPT_PEERS:
 		settings->peers = true;
 		return 0;
+	case OPT_STOPS:
+		settings->stops = true;
+		if (text && !sim_stops_knows(text, &settings->stops_bytes))
+			return complain("stops", text, "4096, 1048576, 67108864 or 1073741824");
+		return 0;
 	case OPT_CONNECTIONS:
 		settings->connections = true;
 		return 0;
@@ -246,6 +258,7 @@ static int take_options(int argc, char **argv, struct settings *settings)
 		{ "hours", required_argument, NULL, OPT_HOURS },
 		{ "sweep", no_argument, NULL, OPT_SWEEP },
 		{ "peers", no_argument, NULL, OPT_PEERS },
+		{ "stops", optional_argument, NULL, OPT_STOPS },
 		{ "connections", no_argument, NULL, OPT_CONNECTIONS },
 		{ "verbose", no_argument, NULL, OPT_VERBOSE },
 		{ "trace", no_argument, NULL, OPT_TRACE },
@@ -446,7 +459,7 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	if (!sim_memory_open(&memory, &usual)) {
-		fprintf(stderr, "uroce-sim: no memory for the arena: 512 MiB of address space are needed\n");
+		fprintf(stderr, "uroce-sim: no memory for the arena: 10 GiB of address space are needed\n");
 		return 1;
 	}
 	if (!usual)
@@ -457,6 +470,13 @@ int main(int argc, char **argv)
 			       1 :
 			       0;
 	listen_for_death();
+	if (settings.stops)
+		return sim_stops_run(settings.options.seed,
+				     settings.options.messages == UINT32_MAX ? STOPS_MESSAGES :
+									       settings.options.messages,
+				     settings.stops_bytes, &memory) ?
+			       1 :
+			       0;
 	if (settings.sweep) {
 		uint32_t messages =
 			settings.options.messages == UINT32_MAX ? SWEEP_MESSAGES : settings.options.messages;

@@ -7,7 +7,7 @@
 #include "sim/memory.h"
 #include "sim/random.h"
 
-#define ARENA_BYTES (256ull << 20)
+#define ARENA_BYTES (5ull << 30) /* of address space: what a run does not use is never touched */
 #define GUARD_BYTES 192u
 #define USUAL_ADDRESS 0x200000000000ull /* in nobody's way, that of AddressSanitizer neither */
 #define NOISE_BYTES (1u << 20)

@@ -239,7 +239,7 @@ static uint64_t arrival_time(struct sim_world *world, struct sim_end *end, const
 	wire_ns = (frame->length + 24) * config->byte_ps / 1000;
 	if (sim_node_is_slow(config, end->node) && wire_ns < config->pace.send_ns)
 		wire_ns = config->pace.send_ns;
-	end->wire_free_ns += wire_ns;
+	end->wire_free_ns = sim_slow_awake(world, end->node, end->wire_free_ns + wire_ns);
 	arrival = end->wire_free_ns + config->delay_ns + jitter;
 	if (arrival < end->last_arrival_ns)
 		arrival = end->last_arrival_ns;

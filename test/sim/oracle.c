@@ -63,6 +63,12 @@ static bool is_never_answered(const struct sim_world *world, const struct sim_en
 	       message->rkey == world_peer(world, end)->target.told;
 }
 
+/* A READ so long that a copy of it is not sent twice while nothing is heard. */
+static bool may_be_asked_about(const struct sim_world *world, const struct sim_message *message)
+{
+	return message->opcode == UROCE_WR_RDMA_READ && !world->config.no_probe && message->packets > READ_QUOTA_LEAST;
+}
+
 /* Is there a reason for the first failed request of a queue? Without one it was a budget spent wrongly. */
 static bool has_reason(const struct sim_world *world, const struct sim_end *end, uint32_t index,
 		       const struct uroce_wc *wc)
@@ -76,8 +82,8 @@ static bool has_reason(const struct sim_world *world, const struct sim_end *end,
 		return asked;
 	case UROCE_WC_RETRY_EXC_ERR:
 		/* N + 1 failures without progress between them; a fault from before the last progress may be one. */
-		/* N means N: the packet left N + 1 times. */
-		if (end->model.attempts < retries + 1)
+		/* N means N: the packet left N + 1 times; a long READ may have been asked about instead. */
+		if (end->model.attempts + (may_be_asked_about(world, message) ? end->model.asks : 0) < retries + 1)
 			return false;
 		return peer_is_dead(world, end) || stood_still(world, end) || is_never_answered(world, end, message) ||
 		       paths_are_apart(world, end) ||

@@ -258,6 +258,7 @@ void sim_model_request_sent(struct sim_world *world, struct sim_end *end, const 
 	model_skip_local(end, &model->una_message);
 	if (is_empty_probe(packet, psn - model->snd_una)) {
 		model->counts[CNT_RETRANSMITTED_PACKETS]++;
+		model->asks++;
 		return;
 	}
 	for (at = model->una_message; at < end->posted; at++) {

@@ -3,6 +3,15 @@
 #include "sim/network.h"
 #include "sim/slow.h"
 
+uint64_t sim_slow_awake(const struct sim_world *world, uint32_t node, uint64_t at_ns)
+{
+	const struct sim_pace *pace = &world->config.pace;
+
+	if (sim_node_is_slow(&world->config, node) && pace->away_ns && at_ns % pace->away_every_ns < pace->away_ns)
+		at_ns += pace->away_ns - at_ns % pace->away_every_ns;
+	return at_ns;
+}
+
 uint64_t sim_slow_serve(struct sim_world *world, uint32_t node)
 {
 	const struct sim_pace *pace = &world->config.pace;
@@ -13,9 +22,7 @@ uint64_t sim_slow_serve(struct sim_world *world, uint32_t node)
 		return world->now_ns;
 	if (pace->tick_ns && at->busy_until_ns < world->now_ns)
 		start = (start + pace->tick_ns - 1) / pace->tick_ns * pace->tick_ns;
-	if (pace->away_ns && start % pace->away_every_ns < pace->away_ns)
-		start += pace->away_ns - start % pace->away_every_ns;
-	at->busy_until_ns = start + pace->receive_ns;
+	at->busy_until_ns = sim_slow_awake(world, node, start) + pace->receive_ns;
 	return at->busy_until_ns;
 }
 

@@ -11,6 +11,9 @@
 
 #include "sim/world.h"
 
+/* The first moment from at_ns on at which the node is not away: it takes nothing meanwhile, and sends nothing. */
+uint64_t sim_slow_awake(const struct sim_world *world, uint32_t node, uint64_t at_ns);
+
 /* A frame has reached its node. When the node will look at it: now, if it is not slow. */
 uint64_t sim_slow_serve(struct sim_world *world, uint32_t node);
 

@@ -45,6 +45,7 @@ struct sim_config {
 
 	/* of all QPs */
 	uint32_t mtu, depth, receives, max_packets;
+	bool only_reads; /* by the first end of each connection, of its peer: others need no memory then */
 	uint8_t rd_atomic, dest_rd_atomic, timeout, retry_cnt, rnr_retry, rnr_timer;
 	bool srq, credits, imprecise, signal_all, no_probe, ipv6, shared_pd, zero_based, migration, check_first;
 	bool reuse;               /* a QP is reset and set up again instead of destroyed */

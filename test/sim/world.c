@@ -22,6 +22,7 @@
 #define HOUR_NS 3600000000000ull
 #define LATE_NS 20000ull /* how late a timer may be (T-1) */
 #define COMPARE_EVERY 4096u
+#define COMPARE_READS_EVERY (1u << 20) /* where long READs make the memory large */
 
 void sim_world_fail(struct sim_world *world, const char *format, ...)
 {
@@ -295,6 +296,7 @@ static uint64_t time_limit_ns(const struct sim_world *world)
 
 static void loop(struct sim_world *world)
 {
+	uint32_t compare_every = world->config.only_reads ? COMPARE_READS_EVERY : COMPARE_EVERY;
 	struct sim_due due;
 
 	while (!world->failed && sim_agenda_take(&world->agenda, &due)) {
@@ -302,7 +304,7 @@ static void loop(struct sim_world *world)
 			return;
 		world->now_ns = due.when_ns;
 		run_due(world, &due);
-		if (++world->events % COMPARE_EVERY == 0 && sim_memory_compare_all(world->memory) != UINT64_MAX)
+		if (++world->events % compare_every == 0 && sim_memory_compare_all(world->memory) != UINT64_MAX)
 			sim_oracle_finish(world);
 		if (world->events > EVENTS_MAX || world->now_ns > time_limit_ns(world))
 			sim_world_fail(world, "no end after %lu events, %lu s, the last completion at %lu s",
@@ -346,6 +348,8 @@ static uint64_t arena_bytes(const struct sim_world *world)
 {
 	uint64_t slot = sim_app_slot_bytes(world) + 256;
 
+	if (world->config.only_reads)
+		return (4u << 20) + world->config.connections * (world_targets(world) + world_landings(world)) * slot;
 	return (1u << 16) +
 	       (world->config.connections * 2 + world->config.nodes) * (SIM_SLOTS * 2 + 2 + SIM_RECEIVES_MAX) * slot;
 }

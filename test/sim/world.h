@@ -18,8 +18,9 @@
 #include "sim/random.h"
 #include "sim/swarm.h"
 
-#define SIM_SLOTS 6u /* of a target area, and of a landing area */
-#define SIM_WORDS 8u /* 8-byte words that QPs of a node share for atomics */
+#define SIM_SLOTS 6u          /* of a target area, and of a landing area */
+#define SIM_UNUSED_BYTES 256u /* of a slot that nobody uses */
+#define SIM_WORDS 8u          /* 8-byte words that QPs of a node share for atomics */
 #define SIM_CQ_ENTRIES 512u
 #define SIM_NONE UINT32_MAX
 #define SIM_TEXT_BYTES 512u
@@ -81,6 +82,7 @@ struct sim_model {
 	uint64_t rnr_until_ns;
 	uint32_t rnr_naks;   /* since snd_una moved */
 	uint32_t attempts;   /* times that the packet of snd_una has been sent */
+	uint32_t asks;       /* empty WRITEs that have asked about it */
 	uint32_t migrations; /* seen so far */
 	bool resend_due;     /* it has migrated: what is unanswered goes out again, from snd_una on */
 	uint64_t timer_ns;   /* by the node's clock: from then on the ACK timer may have been running */
@@ -227,6 +229,18 @@ static inline uint64_t world_clock(const struct sim_world *world, const struct s
 static inline uint64_t region_va(const struct sim_world *world, const struct sim_region *region, uint64_t at)
 {
 	return region->zero_based ? at - region->at : (uint64_t)(uintptr_t)(world->memory->real + at);
+}
+
+/* Slots of a target area, and of a landing area. Where there are only READs they may be long, so there is no more than
+ * is used. */
+static inline uint32_t world_targets(const struct sim_world *world)
+{
+	return world->config.only_reads ? 1 : SIM_SLOTS;
+}
+
+static inline uint32_t world_landings(const struct sim_world *world)
+{
+	return world->config.only_reads ? world->config.depth : SIM_SLOTS;
 }
 
 static inline bool message_needs_answer(const struct sim_message *message)
