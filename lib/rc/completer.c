@@ -223,7 +223,7 @@ static void receive_outside_window(struct rc_qp *qp, const struct wire_packet *p
 	bool acknowledge = wire_opcode(packet->opcode)->kind == WIRE_KIND_ACKNOWLEDGE;
 	bool repeated = sendwin_was_acked(&qp->win, psn);
 	bool asked = acknowledge && qp->keepalive.waiting && psn_equal(psn_next(psn), qp->win.snd_una);
-	bool unasked = rc_credit_may_come_unasked(qp);
+	bool unasked = rc_credit_may_come_unasked(qp), owed = false;
 	bool first_credits = acknowledge && psn_equal(psn_next(psn), qp->sq_psn) && packet->msn == 0;
 
 	if (first_credits || (acknowledge && repeated))
@@ -236,10 +236,10 @@ static void receive_outside_window(struct rc_qp *qp, const struct wire_packet *p
 	if (acknowledge && psn_equal(psn_next(psn), qp->win.snd_una)) {
 		rc_retry_una_still_missing(qp, unasked, now_ns);
 	} else if (repeated) {
-		rc_retry_echo_arrived(qp, acknowledge, now_ns);
+		owed = rc_retry_echo_arrived(qp, acknowledge, now_ns);
 		probe_heard(&qp->probe, &qp->rtt, qp->retry.timeout_ns, now_ns);
 	}
-	if (repeated ? anomaly_is_far(psn, qp->win.snd_una) : !first_credits)
+	if (repeated ? !owed && anomaly_is_far(psn, qp->win.snd_una) : !first_credits)
 		rc_anomaly_note(qp, now_ns);
 }
 

@@ -147,6 +147,7 @@ struct rc_retry {
 	psn_t resent_end;   /* what was sent again since the window was rewound ends here */
 	psn_t flight_end;   /* and what may still be on its way from before */
 	bool timed_out;     /* nothing shows a loss: silence alone has rewound the window */
+	bool again;         /* and had been rewound to the same PSN before */
 	bool loses;         /* a loss was seen, and since then not much has come without one */
 	uint8_t silences;   /* time-outs at snd_una since something came: the retries that a sign of life gives back */
 	uint32_t reprieves; /* how often it does so at this snd_una: once for each packet owed at the first time-out */

@@ -82,9 +82,9 @@ NOINLINE enum plan look_into(struct rc_qp *qp, const struct rc_send_wqe *wqe, ui
 /*
  * How much of a READ's response to ask for again at `snd_nxt`; 0: not now. All of it when nothing shows that the peer
  * has the request: a part of it would be taken for a request of its own. Where nothing was heard at all, a peer that
- * is only slow has them all and answers each twice, so one is asked for again at a time. Otherwise it goes by the
- * quota, part by part: a part of a READ that is under way is not overtaken by the next one, for the peer gives it up
- * then (S-9).
+ * is only slow has them all and answers each twice, so one is asked for again at a time, and when that has not helped
+ * nothing but the oldest. Otherwise it goes by the quota, part by part: a part of a READ that is under way is not
+ * overtaken by the next one, for the peer gives it up then (S-9).
  */
 NOINLINE uint32_t restart_packets(struct rc_qp *qp, const struct rc_send_wqe *wqe)
 {
@@ -96,6 +96,8 @@ NOINLINE uint32_t restart_packets(struct rc_qp *qp, const struct rc_send_wqe *wq
 	rest = wqe->psn_count - psn_distance(win->snd_nxt, wqe->first_psn);
 	if (read_quota_is_full(quota))
 		return rest;
+	if (owed > 0 && qp->retry.timed_out && qp->retry.again)
+		return 0;
 	if (!rc_retry_peer_has(qp, wqe->first_psn))
 		return owed > 0 && owed + rest > quota->packets && qp->retry.timed_out ? 0 : rest;
 	if (owed > 0 && (!psn_equal(win->snd_nxt, wqe->first_psn) || owed + rest > quota->packets))

@@ -119,14 +119,14 @@ static bool take_echo(struct rc_retry *retry, uint32_t *owed, uint64_t now_ns)
 	return true;
 }
 
-void rc_retry_echo_arrived(struct rc_qp *qp, bool ack, uint64_t now_ns)
+bool rc_retry_echo_arrived(struct rc_qp *qp, bool ack, uint64_t now_ns)
 {
 	struct rc_retry *retry = &qp->retry;
+	bool owed = take_echo(retry, ack ? &retry->owed.acks : &retry->owed.responses, now_ns);
 
-	if (ack)
-		take_echo(retry, &retry->owed.acks, now_ns);
-	else if (take_echo(retry, &retry->owed.responses, now_ns))
+	if (owed && !ack)
 		take_back_silence(retry);
+	return owed;
 }
 
 /* ---- what has left, and what has come ---- */
@@ -267,6 +267,7 @@ static void rewind_to_una(struct rc_qp *qp, psn_t heard, bool timed_out)
 	retry->ack_deadline_ns = RC_NEVER;
 	probe_stop(&qp->probe);
 	rc_retry_copy_sent(qp, responses_due(qp, heard), 0);
+	retry->again = !first;
 	if (first) {
 		retry->silences = 0;
 		retry->reprieves = retry->owed.responses;

@@ -73,8 +73,11 @@ void rc_retry_copy_sent(struct rc_qp *qp, uint32_t responses, uint32_t acks);
 /* Has the way been losing packets lately? Then an ACK that shows a loss likely shows one. */
 bool rc_retry_is_losing(const struct rc_qp *qp);
 
-/* A response has come that is of no use: responses of that kind may be owed for copies, and are signs of life. */
-void rc_retry_echo_arrived(struct rc_qp *qp, bool ack, uint64_t now_ns);
+/*
+ * A response has come that is of no use: responses of that kind may be owed for copies, and are signs of life. false:
+ * nobody owes it.
+ */
+bool rc_retry_echo_arrived(struct rc_qp *qp, bool ack, uint64_t now_ns);
 
 /*
  * Packets up to `end` have gone out once more, so many of them SENDs and WRITEs. A peer that has them already answers

@@ -260,6 +260,33 @@ Test(silence, a_sign_of_life_gives_back_what_silence_has_cost)
 	pair_close(pair);
 }
 
+/* It was asked for long READs twice, and its second answer comes from far behind: nobody guesses at PSNs there. */
+Test(silence, what_a_copy_still_draws_is_no_alarm_however_old)
+{
+	struct pair *pair = open_cut();
+	const uint32_t packets = PAIR_MEMORY_BYTES / MTU, reads = ANOMALY_DISTANCE / packets + 1;
+
+	RULE("T-5");
+	for (uint64_t i = 0; i < reads; i++)
+		pair_read(pair, i, PAIR_MEMORY_BYTES);
+	pair_transmit(pair, A);
+	time_out(pair);
+	for (uint32_t psn = 1; psn <= reads * packets; psn++)
+		answer(pair, psn, (psn - 1) / packets * packets + 1, (psn - 1) / packets * packets + packets);
+	pair_read(pair, reads, 8);
+	pair_transmit(pair, A);
+	for (uint32_t psn = 1; psn <= 2 * ANOMALY_PACKETS; psn++)
+		answer(pair, psn, 1, packets);
+	pair_transmit(pair, A);
+	expect_events(pair, A);
+	pair->side[A].qp->retry.owed.responses = 0;
+	for (uint32_t psn = 1; psn <= ANOMALY_PACKETS; psn++)
+		answer(pair, psn, 1, packets);
+	pair_transmit(pair, A);
+	expect_events(pair, A, "ANOMALY");
+	pair_close(pair);
+}
+
 /*
  * An answer that earlier requests still draw is a sign of life and no progress: it puts the timer off, once for each
  * packet that was asked for twice.
