@@ -123,9 +123,10 @@ static void stats(struct control *control, char **words)
 		const struct nvmf_namespace *namespace = &disk->namespace;
 
 		fprintf(control->out,
-			"namespace %u of %s: reads=%lu read_bytes=%lu writes=%lu written_bytes=%lu under_way=%u",
+			"namespace %u of %s: reads=%lu read_bytes=%lu writes=%lu written_bytes=%lu flushes=%lu "
+			"under_way=%u",
 			namespace->nsid, disk->subsystem->nqn, namespace->reads, namespace->read_bytes,
-			namespace->writes, namespace->written_bytes, namespace->under_way);
+			namespace->writes, namespace->written_bytes, namespace->flushes, namespace->under_way);
 		show_times(control, "read", &disk->store->times[0]);
 		show_times(control, "write", &disk->store->times[1]);
 		fputc('\n', control->out);

@@ -72,7 +72,6 @@ static bool serve(struct server *server, struct disk *disk, const struct setting
 		.block_bytes = settings->block_bytes,
 		.blocks = disk->store->bytes / settings->block_bytes,
 		.read_only = settings->read_only,
-		.volatile_cache = disk->store->volatile_cache,
 		.store = disk->store,
 	};
 	code = nvmf_subsystem_add(&server->target, disk->subsystem, namespace);

@@ -413,7 +413,6 @@ int store_open_file(struct store *store, char error[STORE_ERROR_BYTES])
 	if (open_path(store, (config->read_only ? O_RDONLY : O_RDWR) | (made ? O_CREAT | O_EXCL : 0), error) != 0)
 		return -1;
 	store->ops = &ops;
-	store->volatile_cache = true;
 	store->at_once = is_in_memory(store);
 	if (flock(store->fd, (config->read_only ? LOCK_SH : LOCK_EX) | LOCK_NB) != 0)
 		complain(error, store, "is in use, by another process or another namespace");

@@ -53,7 +53,6 @@ struct store {
 	const struct store_ops *ops;
 	struct store_config config;
 	uint64_t bytes;
-	bool volatile_cache;
 	uint8_t *memory;       /* MEMORY: the blocks themselves, which hosts may be served from */
 	struct region *region; /* of the memory, for ports; the server's */
 	struct ring *ring;     /* FILE */

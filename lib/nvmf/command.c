@@ -165,6 +165,8 @@ void nvmf_command_done(struct nvmf_command *command, uint16_t status)
 	} else if (status == NVME_OK && command->block.op == NVMF_BLOCK_WRITE) {
 		namespace->writes++;
 		namespace->written_bytes += command->block.bytes;
+	} else if (status == NVME_OK && command->block.op == NVMF_BLOCK_FLUSH) {
+		namespace->flushes++;
 	}
 	let_go(command);
 }

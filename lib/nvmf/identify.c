@@ -13,6 +13,8 @@
 #define LOG_EFFECTS 0x02u
 #define LOG_OFFSETS 0x04u
 #define COMMANDS_OPTIONAL 0x0Du /* compare, dataset management, write zeroes */
+/* Hosts read it once, and a namespace that needs flushes may come later: one in memory is flushed for nothing. */
+#define VOLATILE_CACHE 0x01u
 #define HOST_ID_128 0x01u
 #define FIRMWARE_SLOT 0x03u /* one, which cannot be written */
 
@@ -36,10 +38,6 @@ static uint8_t ring_size_at_least(uint32_t value)
 
 static void put_io_controller(const struct nvmf_subsystem *subsystem, const struct nvmf_config *config, uint8_t *page)
 {
-	bool cache = false;
-
-	for (uint32_t i = 0; i < NVMF_NAMESPACES_MAX; i++)
-		cache |= subsystem->namespaces[i] && subsystem->namespaces[i]->volatile_cache;
 	put_text(page + 4, 20, subsystem->serial, ' ');
 	put_text(page + 24, 40, subsystem->model, ' ');
 	page[76] = MULTIPATH;
@@ -51,7 +49,7 @@ static void put_io_controller(const struct nvmf_subsystem *subsystem, const stru
 	page[513] = ENTRY_SIZES_CQ;
 	put_le32(page + 516, NVMF_NAMESPACES_MAX);
 	put_le16(page + 520, COMMANDS_OPTIONAL);
-	page[525] = cache;
+	page[525] = VOLATILE_CACHE;
 	put_text(page + 768, NVME_NQN_BYTES, subsystem->nqn, '\0');
 	put_le32(page + 1792, (NVME_SQE_BYTES + config->in_capsule_bytes) / 16);
 	put_le32(page + 1796, NVME_CQE_BYTES / 16);

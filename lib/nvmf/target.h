@@ -33,10 +33,9 @@ struct nvmf_namespace {
 	uint64_t blocks;
 	uint8_t uuid[16], nguid[16];
 	bool read_only;
-	bool volatile_cache; /* what was written lasts after a flush only */
 	void *store;         /* the host's */
 	uint32_t under_way;  /* commands that use it; one that was removed is let go of when they are done */
-	uint64_t reads, writes, read_bytes, written_bytes;
+	uint64_t reads, writes, flushes, read_bytes, written_bytes;
 };
 
 struct nvmf_subsystem {

@@ -55,7 +55,6 @@ static struct store *open_store(struct power *power)
 	store = store_open(&config, &power->disk, error);
 	unlink(power->path);
 	cr_assert(store, "%s", error);
-	cr_assert(store->volatile_cache);
 	store->at_once = false; /* wherever the file is */
 	return store;
 }
@@ -69,7 +68,6 @@ struct power *power_open(uint64_t seed)
 	power->store = open_store(power);
 	power->host = host_open(NULL);
 	power->host->space[0].blocks = POWER_BLOCKS;
-	power->host->space[0].volatile_cache = true;
 	power->host->space[0].store = power->store;
 	host_login(power->host, HOST_DISK);
 	host_join(power->host);

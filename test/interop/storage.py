@@ -5,6 +5,7 @@ killed. What it prints is compared with what it has to say; uroce-nvmet has to e
 import base64
 import gzip
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -43,6 +44,7 @@ class Target:
     uroce-nvmetcli says to it, two seconds after each other."""
     program, guest_program, role = "app/uroce-nvmet", "fio", "server"
     lasting = True  # our side goes on until it is told to end
+    unheard = []  # what the target did not answer as it should
     ends = ("--ip", OWN + "/24")
     batch = Batch(())
 
@@ -73,9 +75,10 @@ class Target:
 
     def disturb(self, own, start, _harness):
         """What happens to our side while the guest works: what runs then."""
+        self.unheard = []  # not of an earlier try
         for words in self.told:
             time.sleep(2)
-            subprocess.run([self.client, "-s", self.options[-1], *words], check=True, stdout=subprocess.DEVNULL)
+            self.tell(*words)
         if self.killed_after is None:
             return own
         time.sleep(self.killed_after)
@@ -83,9 +86,22 @@ class Target:
         own.wait()
         return start()
 
+    def tell(self, *words, until=None):
+        """Says it to the target until it answers so, or, without `until`, until it does it."""
+        end = time.monotonic() + 20
+        while True:
+            done = subprocess.run([self.client, "-s", self.options[-1], *words], stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT, text=True)
+            if done.returncode == 0 and re.search(until or "", done.stdout):
+                return
+            if time.monotonic() > end:
+                self.unheard = [f"uroce-nvmetcli {' '.join(words)}: {until or 'done'} was wanted", done.stdout.strip()]
+                return
+            time.sleep(0.5)
+
     def outcomes(self, reasons, own_text, guest_text):
         missing = [f'Linux does not say "{words}"' for words in (*self.says, "all done") if words not in guest_text]
-        yield self.name(), reasons + missing, []
+        yield self.name(), reasons + missing + self.unheard, []
 
 
 def commands(eal):
@@ -163,6 +179,26 @@ def changes(eal, folder):
     told = (("show",), ("add", NQN, "null:64M", "nsid=2"), ("resize", NQN, "2", "128M"), ("remove", NQN, "2"))
     return Target(eal, "a namespace comes, grows and goes under a connected host", steps,
                   ("it has grown", "it has gone"), ("--memory", "64M", "--control", folder + "/control"), told=told)
+
+
+class Flushes(Target):
+    """A file comes to a host that has read what a target with memory alone can do. Each fsync has to reach it."""
+
+    def __init__(self, eal, folder):
+        other = "/dev/nvme0n2"
+        steps = [CONNECT, WAIT, WAIT.replace("n1", "n2"), "grep -x 'write back' /sys/block/nvme0n2/queue/write_cache",
+                 f"for i in $(seq 20); do dd if=/dev/zero of={other} bs=4k count=1 seek=$i conv=fsync,notrunc "
+                 "2>/dev/null || exit 1; done", "sleep 3"]
+        super().__init__(eal, "a file that is added later is flushed", steps, ("write back",),
+                         ("--memory", "64M", "--control", folder + "/control"))
+        self.path = folder + "/added.img:64M"
+
+    def disturb(self, own, start, harness):
+        self.unheard = []
+        time.sleep(2)
+        self.tell("add", NQN, self.path, "nsid=2")
+        self.tell("stats", until=r"namespace 2 of .* flushes=(2\d|[3-9]\d)")
+        return own
 
 
 def two_paths(eal):
@@ -245,5 +281,6 @@ def matrix(eal, full):
     yield invalidates(eal)
     yield Captured(eal)
     yield changes(eal, folder)
+    yield Flushes(eal, folder)
     yield two_paths(eal)
     yield TwoGuests(eal)

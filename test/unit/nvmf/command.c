@@ -412,6 +412,7 @@ Test(command, what_was_done_is_counted_and_what_failed_is_not)
 	cr_expect_eq(space->read_bytes, 3 * 4096);
 	cr_expect_eq(space->writes, 2);
 	cr_expect_eq(space->written_bytes, 3 * 4096);
+	cr_expect_eq(space->flushes, 1);
 	cr_expect_eq(host->space[0].reads + host->space[0].writes, 0);
 	host_close(host);
 }

@@ -84,7 +84,7 @@ Test(identify, an_io_controller_has_each_field_at_its_place)
 		{ "MAXCMD", 514, 2, 64 },
 		{ "NN", 516, 4, NVMF_NAMESPACES_MAX },
 		{ "ONCS: compare, DSM, write zeroes", 520, 2, 0x0D },
-		{ "VWC", 525, 1, 0 },
+		{ "VWC, whatever is there", 525, 1, 1 },
 		{ "SGLS", 536, 4, 0x00100005 },
 		{ "SUBNQN", 768, 256, 0, HOST_DISK, 0 },
 		{ "IOCCSZ", 1792, 4, (64 + 8192) / 16 },
@@ -154,9 +154,26 @@ Test(identify, what_a_controller_says_follows_its_target)
 	host_expect(host, &second, sqe_identify(1, 0), NVME_OK, "the second controller");
 	cr_expect_eq(host_get(host->data + 78, 2), second.controller->cntlid);
 	cr_expect_neq(second.controller->cntlid, host->admin.controller->cntlid);
-	host->space[1].volatile_cache = true;
-	cr_expect_eq(identify(host, 1, 0)[525] & 1, 1, "VWC: one of them has a cache");
 	nvmf_queue_close(&second);
+	host_close(host);
+}
+
+/* Hosts read the page once, and go by it for as long as they are connected. */
+Test(identify, what_a_controller_says_stays_whatever_namespaces_come_and_go)
+{
+	struct nvmf_host *host = host_open(NULL);
+	struct nvmf_namespace more = { .nsid = 128, .block_bytes = 4096, .blocks = 1ull << 40, .read_only = true };
+	uint8_t first[PAGE];
+
+	host_login(host, HOST_DISK);
+	memcpy(first, identify(host, 1, 0), PAGE);
+	cr_assert_eq(nvmf_subsystem_add(&host->target, &host->disk, &more), 0);
+	cr_expect_arr_eq(identify(host, 1, 0), first, PAGE);
+	for (uint32_t nsid = 1; nsid <= 2; nsid++)
+		cr_assert_eq(nvmf_subsystem_remove(&host->target, &host->disk, nsid), 0);
+	cr_expect_arr_eq(identify(host, 1, 0), first, PAGE);
+	cr_assert_eq(nvmf_subsystem_remove(&host->target, &host->disk, 128), 0);
+	cr_expect_arr_eq(identify(host, 1, 0), first, PAGE);
 	host_close(host);
 }
 
