@@ -232,6 +232,7 @@ static struct queue *make_queue(struct server *server, const struct uroce_cm_eve
 	queue->port_index = (uint32_t)(queue->port - server->ports);
 	queue->id = event->id;
 	queue->opened_ns = server->now_ns;
+	queue->path_mtu = event->path_mtu;
 	queue->peer = peer_enter(&server->peers, &event->peer);
 	queue->capsule_count = hello->commands;
 	queue->slot_count = slots_of(hello);

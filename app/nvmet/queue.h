@@ -21,7 +21,7 @@ struct queue {
 	struct uroce_cm_id *id;
 	struct uroce_qp *qp;
 	struct slot *slots, *free_slots;
-	uint32_t slot_count, capsule_count, capsule_room;
+	uint32_t slot_count, capsule_count, capsule_room, path_mtu;
 	struct pending *pending; /* capsules that wait for a slot, a ring as large as there are capsules */
 	uint32_t pending_head, pending_count;
 	uint32_t completions; /* in the CQ, at most */

@@ -154,13 +154,17 @@ static void carry_out(struct slot *slot)
 	store_submit(request);
 }
 
-/* A namespace in memory is read from and written to where it is. */
+/*
+ * A namespace in memory is read from and written to where it is, as long as a packet holds whole blocks: they change
+ * and are sent packet by packet, and of a block others see what it was or what it is (AWUN), also when the host goes in
+ * the middle. Smaller packets go through a buffer, from which all is copied at once.
+ */
 static bool lies_in_store(struct slot *slot)
 {
 	const struct nvmf_command *command = &slot->command;
 	const struct store *store = slot->store;
 
-	if (store == NULL || store->memory == NULL ||
+	if (store == NULL || store->memory == NULL || store->config.block_bytes > slot->queue->path_mtu ||
 	    (command->block.op != NVMF_BLOCK_READ && command->block.op != NVMF_BLOCK_WRITE))
 		return false;
 	slot->data = store->memory + command->block.offset;

@@ -250,7 +250,9 @@ struct bad_queue *bad_connect(struct site *site, uint16_t qid, uint32_t depth, u
 {
 	uint8_t words[NVMF_HELLO_BYTES];
 	struct nvmf_hello hello = { .qid = qid, .commands = depth, .responses = depth };
-	struct uroce_cm_options options = { .private_data = words, .private_bytes = sizeof(words) };
+	struct uroce_cm_options options = { .private_data = words,
+					    .private_bytes = sizeof(words),
+					    .path_mtu = site->path_mtu };
 	struct bad_queue *queue = site->queues;
 	struct uroce_addr target, source;
 	struct uroce_qp_init_attr init = {

@@ -37,6 +37,7 @@ struct site {
 	struct nvmf_subsystem *subsystems[2];
 	struct disk *good, *other; /* nsid 1 of GOOD, which is null and needs buffers, and of OTHER: memory */
 	struct uroce_port *port;   /* of all hosts */
+	uint32_t path_mtu;         /* of queues that come; 0: the largest */
 	uint32_t address;          /* from which of BAD_ADDRESSES of it hosts connect that do what they like */
 	struct uroce_cm_channel *channel;
 	struct uroce_pd *pd;
