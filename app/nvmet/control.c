@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
+#include <uuid/uuid.h>
 
 #include "common/number.h"
 #include "nvmet/queue.h"
@@ -98,13 +99,17 @@ static void show(struct control *control, char **words)
 		for (uint32_t k = 0; k < subsystem->host_count; k++)
 			fprintf(control->out, "  host %s\n", subsystem->hosts[k]);
 	}
-	for (const struct disk *disk = control->disks->first; disk; disk = disk->next)
-		fprintf(control->out, "namespace %u of %s: %s%s%s, %lu blocks of %u bytes%s%s\n", disk->namespace.nsid,
-			disk->subsystem->nqn, store_kind_name(disk->store->config.kind),
+	for (const struct disk *disk = control->disks->first; disk; disk = disk->next) {
+		char uuid[37];
+
+		uuid_unparse_lower(disk->namespace.uuid, uuid);
+		fprintf(control->out, "namespace %u of %s: %s%s%s, %lu blocks of %u bytes, uuid %s%s%s\n",
+			disk->namespace.nsid, disk->subsystem->nqn, store_kind_name(disk->store->config.kind),
 			disk->store->config.kind == STORE_FILE ? " " : "",
 			disk->store->config.kind == STORE_FILE ? disk->path : "", disk->namespace.blocks,
-			disk->namespace.block_bytes, disk->namespace.read_only ? ", read only" : "",
+			disk->namespace.block_bytes, uuid, disk->namespace.read_only ? ", read only" : "",
 			disk->leaving ? ", being removed" : "");
+	}
 }
 
 static void stats(struct control *control, char **words)
@@ -182,10 +187,13 @@ static void add(struct control *control, char **words)
 			settings.buffered = true;
 		else if (sscanf(*word, "nsid=%lu", &value) == 1 && value >= 1 && value <= NVMF_NAMESPACES_MAX)
 			settings.nsid = (uint32_t)value;
+		else if (strncmp(*word, "uuid=", 5) == 0 && strlen(*word) < sizeof(settings.uuid))
+			strcpy(settings.uuid, *word + 5);
 		else if (sscanf(*word, "block=%lu", &value) == 1 && (value == 512 || value == 4096))
 			settings.block_bytes = (uint32_t)value;
 		else {
-			refuse(control, "%s: use nsid=1 ... nsid=%u, block=512, block=4096, read-only or buffered",
+			refuse(control,
+			       "%s: use nsid=1 ... nsid=%u, block=512, block=4096, uuid=UUID, read-only or buffered",
 			       *word, NVMF_NAMESPACES_MAX);
 			return;
 		}
@@ -226,7 +234,7 @@ static void disconnect(struct control *control, char **words)
 	uint64_t cntlid = 0;
 	uint32_t count = 0;
 
-	app_number_parse(words[1], 1, NVMF_CONTROLLERS_MAX, &cntlid);
+	app_number_parse(words[1], 1, NVME_CNTLID_MAX, &cntlid);
 	for (uint32_t i = 0; i < NVMF_CONTROLLERS_MAX; i++) {
 		struct nvmf_controller *controller = target->controllers[i];
 
@@ -253,8 +261,8 @@ static const struct verb {
 	{ "show", "", "addresses, subsystems, their hosts and namespaces", 0, 0, show },
 	{ "controllers", "", "the hosts that are connected", 0, 0, controllers },
 	{ "stats", "", "counts and latencies of the target, its namespaces and queues", 0, 0, stats },
-	{ "add", "NQN STORE [nsid=N] [block=N] [read-only] [buffered]",
-	  "another namespace: memory:SIZE, null:SIZE, PATH[:SIZE]; hosts are told", 2, 6, add },
+	{ "add", "NQN STORE [nsid=N] [block=N] [uuid=UUID] [read-only] [buffered]",
+	  "another namespace: memory:SIZE, null:SIZE, PATH[:SIZE]; hosts are told", 2, 7, add },
 	{ "remove", "NQN NSID", "takes a namespace away; hosts are told", 2, 2, remove_disk },
 	{ "resize", "NQN NSID SIZE", "of a namespace in a file or nowhere; hosts are told", 3, 3, resize },
 	{ "disconnect", "CNTLID|HOST-NQN", "ends a controller, or all of a host, which may come again", 1, 1,

@@ -8,21 +8,14 @@
 #include <string.h>
 #include <uuid/uuid.h>
 
+#include "nvmet/identity.h"
+
 #define MODEL "uroce NVMe target"
-
-/* Always the same for the same name, so that a host knows a disk again when the target has been restarted. */
-static void uuid_of_name(const char *name, uuid_t uuid)
-{
-	static const uuid_t family = { 0x75, 0x72, 0x6F, 0x63, 0x65, 0x6E, 0x4D, 0x65,
-				       0x80, 0x74, 0x61, 0x72, 0x67, 0x65, 0x74, 0x73 };
-
-	uuid_generate_sha1(uuid, family, name, strlen(name));
-}
 
 struct nvmf_subsystem *disk_make_subsystem(const struct settings_subsystem *settings)
 {
 	struct nvmf_subsystem *subsystem = calloc(1, sizeof(*subsystem));
-	uuid_t uuid;
+	uint8_t uuid[16];
 
 	if (subsystem == NULL)
 		return NULL;
@@ -32,41 +25,170 @@ struct nvmf_subsystem *disk_make_subsystem(const struct settings_subsystem *sett
 	       settings->model[0] ? sizeof(subsystem->model) : sizeof(MODEL));
 	memcpy(subsystem->hosts, settings->hosts, sizeof(subsystem->hosts));
 	subsystem->host_count = settings->host_count;
-	uuid_of_name(settings->nqn, uuid);
+	identity_of_name(settings->nqn, uuid);
 	for (int i = 0; settings->serial[0] == '\0' && i < 10; i++)
 		snprintf(subsystem->serial + 2 * i, 3, "%02x", uuid[i]);
 	return subsystem;
 }
 
-static bool identify(struct disk *disk, const char *uuid, char error[STORE_ERROR_BYTES])
-{
-	struct nvmf_namespace *namespace = &disk->namespace;
-	char name[NVME_NQN_BYTES + 16];
+/* ---- which disk it is ---- */
 
-	snprintf(name, sizeof(name), "%s#%u", disk->subsystem->nqn, namespace->nsid);
-	uuid_of_name(name, namespace->uuid);
-	if (uuid[0] && uuid_parse(uuid, namespace->uuid) != 0) {
-		snprintf(error, STORE_ERROR_BYTES, "uuid %s: use one such as 3f1b5f9c-8b5d-4b86-a2ea-3c0c7e1f6d55",
-			 uuid);
+/* What the store is opened for, and which disk it turned out to be. */
+struct arrival {
+	const struct settings_disk *settings;
+	struct identity kept; /* with the file */
+	bool is_kept, has_uuid;
+};
+
+static bool same_uuid(const uint8_t *one, const uint8_t *other)
+{
+	return memcmp(one, other, sizeof(uuid_t)) == 0;
+}
+
+/* An example that may be used. */
+static const char *any_uuid(void)
+{
+	static char text[37];
+	uuid_t uuid;
+
+	uuid_generate(uuid);
+	uuid_unparse_lower(uuid, text);
+	return text;
+}
+
+/* What is given has to be of a disk that is there and does not say itself that it is another one. */
+static bool take_given(const struct disk *disk, struct arrival *arrival, char error[STORE_ERROR_BYTES])
+{
+	const char *text = arrival->settings->uuid;
+	uint8_t *uuid = (uint8_t *)disk->namespace.uuid;
+	char kept[37];
+
+	if (uuid_parse(text, uuid) != 0)
+		snprintf(error, STORE_ERROR_BYTES, "uuid %s: use one such as %s", text, any_uuid());
+	else if (disk->store->config.kind != STORE_FILE)
+		snprintf(error, STORE_ERROR_BYTES,
+			 "uuid %s: %s is a new disk each time, with a UUID of its own: leave out uuid", text,
+			 store_kind_name(disk->store->config.kind));
+	else if (disk->store->is_blank)
+		snprintf(error, STORE_ERROR_BYTES,
+			 "uuid %s: %s is a new disk, which nobody knows by that: leave out uuid, it gets one", text,
+			 disk->path);
+	else if (arrival->is_kept && !same_uuid(arrival->kept.uuid, uuid)) {
+		uuid_unparse_lower(arrival->kept.uuid, kept);
+		snprintf(error, STORE_ERROR_BYTES,
+			 "uuid %s: %s is the disk %s: leave out uuid, or make it forget who it is: setfattr -x %s %s",
+			 text, disk->path, kept, IDENTITY_ATTRIBUTE, disk->path);
+	} else {
+		return true;
+	}
+	return false;
+}
+
+static bool choose_uuid(struct disk *disk, struct arrival *arrival, char error[STORE_ERROR_BYTES])
+{
+	arrival->has_uuid = arrival->settings->uuid[0];
+	if (arrival->has_uuid)
+		return take_given(disk, arrival, error);
+	if (disk->store->is_device) {
+		snprintf(error, STORE_ERROR_BYTES,
+			 "%s: nothing can be kept with a device, so say which disk it is, always the same: uuid %s",
+			 disk->path, any_uuid());
 		return false;
 	}
-	memcpy(namespace->nguid, namespace->uuid, sizeof(namespace->nguid));
+	if (arrival->is_kept)
+		memcpy(disk->namespace.uuid, arrival->kept.uuid, sizeof(uuid_t));
+	else
+		uuid_generate(disk->namespace.uuid);
 	return true;
 }
 
-static bool serve(struct server *server, struct disk *disk, const struct settings_disk *settings,
+static bool is_unique(const struct disks *disks, const struct disk *disk, char error[STORE_ERROR_BYTES])
+{
+	for (const struct disk *other = disks->first; other; other = other->next) {
+		char text[37];
+
+		if (!same_uuid(other->namespace.uuid, disk->namespace.uuid))
+			continue;
+		uuid_unparse_lower(disk->namespace.uuid, text);
+		snprintf(error, STORE_ERROR_BYTES,
+			 "%s is the same disk as namespace %u of %s, %s: both have the UUID %s; a copy that is to be "
+			 "another one has to forget it: setfattr -x %s %s",
+			 disk->path, other->namespace.nsid, other->subsystem->nqn, other->path, text,
+			 IDENTITY_ATTRIBUTE, disk->path);
+		return false;
+	}
+	return true;
+}
+
+static bool had_number(const struct disk *disk, const struct arrival *arrival, uint32_t nsid)
+{
+	return arrival->is_kept && nsid && arrival->kept.nsid == nsid &&
+	       strcmp(arrival->kept.nqn, disk->subsystem->nqn) == 0;
+}
+
+/* Before hosts can see it. */
+static bool identify(const struct disks *disks, struct disk *disk, struct arrival *arrival,
+		     char error[STORE_ERROR_BYTES])
+{
+	struct nvmf_namespace *namespace = &disk->namespace;
+	const struct store *store = disk->store;
+	bool may_be_kept = store->config.kind == STORE_FILE && !store->is_device;
+
+	arrival->is_kept = may_be_kept && !store->is_blank && identity_read(disk->path, &arrival->kept);
+	if (!choose_uuid(disk, arrival, error) || !is_unique(disks, disk, error))
+		return false;
+	memcpy(namespace->nguid, namespace->uuid, sizeof(namespace->nguid));
+	if (namespace->nsid == 0 && had_number(disk, arrival, arrival->kept.nsid) &&
+	    nvmf_subsystem_find(disk->subsystem, arrival->kept.nsid) == NULL)
+	namespace->nsid = arrival->kept.nsid;
+	return true;
+}
+
+/*
+ * Under the number that it has now. A store that had it before is the one that hosts know by it; of a device the user
+ * says so.
+ */
+static bool keep_identity(struct disk *disk, const struct arrival *arrival, char error[STORE_ERROR_BYTES])
+{
+	struct nvmf_namespace *namespace = &disk->namespace;
+	struct identity identity = { .nsid = namespace->nsid };
+	int code;
+
+	namespace->is_new = !disk->store->is_device && !had_number(disk, arrival, namespace->nsid);
+	if (disk->store->config.kind != STORE_FILE || !namespace->is_new)
+		return true;
+	memcpy(identity.uuid, namespace->uuid, sizeof(identity.uuid));
+	strcpy(identity.nqn, disk->subsystem->nqn);
+	code = identity_write(disk->path, &identity);
+	if (code == 0 || arrival->is_kept || arrival->has_uuid)
+		return true;
+	snprintf(error, STORE_ERROR_BYTES,
+		 "%s: which disk it is cannot be kept with it (%s), so say it, always the same: uuid %s", disk->path,
+		 strerror(-code), any_uuid());
+	return false;
+}
+
+/* ---- coming and going ---- */
+
+static bool make_region(struct server *server, struct store *store, char error[STORE_ERROR_BYTES])
+{
+	if (store->memory == NULL)
+		return true;
+	store->region = server_register(server, store->memory, store->bytes);
+	if (store->region == NULL)
+		snprintf(error, STORE_ERROR_BYTES, "no memory for a region");
+	return store->region;
+}
+
+static bool serve(struct disks *disks, struct disk *disk, const struct settings_disk *settings,
 		  char error[STORE_ERROR_BYTES])
 {
 	struct nvmf_namespace *namespace = &disk->namespace;
+	struct arrival arrival = { .settings = settings };
 	int code;
 
-	if (disk->store->memory) {
-		disk->store->region = server_register(server, disk->store->memory, disk->store->bytes);
-		if (disk->store->region == NULL) {
-			snprintf(error, STORE_ERROR_BYTES, "no memory for a region");
-			return false;
-		}
-	}
+	if (!make_region(disks->server, disk->store, error))
+		return false;
 	*namespace = (struct nvmf_namespace){
 		.nsid = settings->nsid,
 		.block_bytes = settings->block_bytes,
@@ -74,12 +196,18 @@ static bool serve(struct server *server, struct disk *disk, const struct setting
 		.read_only = settings->read_only,
 		.store = disk->store,
 	};
-	code = nvmf_subsystem_add(&server->target, disk->subsystem, namespace);
+	if (!identify(disks, disk, &arrival, error))
+		return false;
+	code = nvmf_subsystem_add(&disks->server->target, disk->subsystem, namespace);
 	if (code == 0)
-		return identify(disk, settings->uuid, error);
+		return keep_identity(disk, &arrival, error);
 	if (code == -EEXIST)
-		snprintf(error, STORE_ERROR_BYTES, "namespace %u of %s is there already", settings->nsid,
+		snprintf(error, STORE_ERROR_BYTES, "namespace %u of %s is there already", namespace->nsid,
 			 disk->subsystem->nqn);
+	else if (code == -EBUSY)
+		snprintf(error, STORE_ERROR_BYTES,
+			 "a host has not read yet that namespace %u of %s is gone: take another nsid, or try again",
+			 namespace->nsid, disk->subsystem->nqn);
 	else
 		snprintf(error, STORE_ERROR_BYTES, "%s: at most %u namespaces", disk->subsystem->nqn,
 			 NVMF_NAMESPACES_MAX);
@@ -120,7 +248,7 @@ struct disk *disks_add(struct disks *disks, struct nvmf_subsystem *subsystem, co
 		free(disk);
 		return NULL;
 	}
-	if (!serve(disks->server, disk, settings, error)) {
+	if (!serve(disks, disk, settings, error)) {
 		let_go(disks->server, disk);
 		return NULL;
 	}

@@ -339,12 +339,14 @@ static int find_size(struct store *store, const struct stat *status, char error[
 	uint64_t bytes = (uint64_t)status->st_size;
 	char what[128];
 
+	store->is_device = S_ISBLK(status->st_mode);
 	if (S_ISBLK(status->st_mode) && ioctl(store->fd, BLKGETSIZE64, &bytes) != 0)
 		return complain(error, store, strerror(errno));
 	if (bytes == 0 && store->config.bytes && S_ISREG(status->st_mode) && !store->config.read_only) {
 		if (ftruncate(store->fd, (off_t)store->config.bytes) != 0)
 			return complain(error, store, strerror(errno));
 		bytes = store->config.bytes;
+		store->is_blank = true;
 	}
 	store->bytes = bytes / store->config.block_bytes * store->config.block_bytes;
 	if (store->bytes)

@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "nvmet/control.h"
 #include "nvmet/plan.h"
@@ -31,6 +33,16 @@ static void stop(int number)
 	stopping = 1;
 }
 
+/* Neither those of another target nor those before a restart should be the same. */
+static uint16_t any_cntlid(void)
+{
+	uint16_t number = 0;
+
+	if (getrandom(&number, sizeof(number), GRND_NONBLOCK) != sizeof(number))
+		number = (uint16_t)getpid();
+	return (uint16_t)(number % NVME_CNTLID_MAX + 1);
+}
+
 static void prepare(struct server_config *config)
 {
 	const struct settings *settings = &all.settings;
@@ -39,7 +51,8 @@ static void prepare(struct server_config *config)
 		.nvmf = { .queue_depth = settings->queue_depth,
 			  .io_queues = settings->io_queues,
 			  .in_capsule_bytes = settings->in_capsule_bytes,
-			  .max_data_bytes = settings->max_data_bytes },
+			  .max_data_bytes = settings->max_data_bytes,
+			  .first_cntlid = any_cntlid() },
 		.port_count = settings->port_count,
 		.service = (uint16_t)settings->service,
 		.threads = settings->threads,

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "nvmet/identity.h"
+
 /* ---- does it fit ---- */
 
 static int check_ports(const struct settings *settings)
@@ -96,6 +98,17 @@ static int check_names(const struct settings *settings, const struct settings_di
 	return APP_EXIT_OK;
 }
 
+/* A file that has been served keeps the number under which hosts know it. */
+static void number_as_before(const struct settings *settings, struct settings_disk *disk)
+{
+	struct identity kept;
+
+	if (disk->nsid == 0 && disk->kind == STORE_FILE && identity_read(disk->path, &kept) && kept.nsid >= 1 &&
+	    kept.nsid <= NVMF_NAMESPACES_MAX && strcmp(kept.nqn, disk->subsystem) == 0 &&
+	    find_nsid(settings, disk, kept.nsid) == NULL)
+		disk->nsid = kept.nsid;
+}
+
 /* Those that have no number take what the others leave. */
 static int number(const struct settings *settings, struct settings_disk *disk)
 {
@@ -132,6 +145,8 @@ static int check_disks(struct settings *settings)
 	}
 	for (uint32_t i = 0; i < settings->disk_count && code == APP_EXIT_OK; i++)
 		code = check_names(settings, &settings->disks[i]);
+	for (uint32_t i = 0; i < settings->disk_count && code == APP_EXIT_OK; i++)
+		number_as_before(settings, &settings->disks[i]);
 	for (uint32_t i = 0; i < settings->disk_count && code == APP_EXIT_OK; i++)
 		code = number(settings, &settings->disks[i]);
 	return code;

@@ -10,13 +10,13 @@
 
 #include "common/number.h"
 #include "common/option.h"
+#include "nvmet/identity.h"
 #include "nvmet/ini.h"
 #include "nvmet/plan.h"
 
 #define SERVICE 4420u
 #define POOL_BYTES (64ull << 20)
 #define IN_CAPSULE_BYTES 4096u
-#define DEFAULT_NQN "nqn.2026-01.uroce:disk"
 #define STORE_BYTES_MAX ((uint64_t)INT64_MAX)
 
 /* ---- values ---- */
@@ -322,6 +322,7 @@ enum option_letter {
 	FILE_PATH,
 	MEMORY,
 	NQN,
+	UUID,
 	BLOCK,
 	BUFFERED,
 	READ_ONLY,
@@ -341,6 +342,7 @@ static const struct option long_options[] = {
 	{ "file", required_argument, NULL, FILE_PATH },
 	{ "memory", required_argument, NULL, MEMORY },
 	{ "store", required_argument, NULL, 's' },
+	{ "uuid", required_argument, NULL, UUID },
 	{ "nqn", required_argument, NULL, NQN },
 	{ "host-nqn", required_argument, NULL, HOST_NQN },
 	{ "block", required_argument, NULL, BLOCK },
@@ -373,7 +375,8 @@ static const char help_text[] =
 	"  --buffered         files go through the page cache; default: O_DIRECT\n"
 	"  --threads          threads read and write files, not io_uring\n"
 	"  --read-only        nothing is written\n"
-	"  --nqn NQN          name of the subsystem (default " DEFAULT_NQN ")\n"
+	"  --uuid UUID        which disk the last --file is: of a device, always the same; files keep it themselves\n"
+	"  --nqn NQN          name of the subsystem (default nqn.2026-01.uroce:UUID, of this machine)\n"
 	"  --host-nqn NQN     a host that may connect; several times for several (default: any)\n"
 	"  --config FILE      all that, and several subsystems, in an INI file: [target], [port.N], [subsystem.N],\n"
 	"                     [namespace.N]\n"
@@ -458,6 +461,12 @@ static int take_disk_option(struct settings *settings, struct line *line, int le
 		line->no_config = "--read-only";
 		line->disk.read_only = true;
 		return APP_EXIT_OK;
+	case UUID:
+		line->no_config = "--uuid";
+		if (settings->disk_count == 0)
+			return app_complain(APP_EXIT_USAGE, "--uuid %s: of which disk? name it before, with --file",
+					    text);
+		return take_uuid("--uuid", text, settings->disks[settings->disk_count - 1].uuid);
 	case NQN:
 		line->no_config = "--nqn";
 		return take_nqn("--nqn", text, subsystem->nqn);
@@ -516,8 +525,9 @@ static int complete(struct settings *settings, const struct line *line)
 		code = ini_read(settings->config, &reader);
 	if (settings->subsystem_count == 0) {
 		settings->subsystem_count = 1;
-		if (settings->subsystems[0].nqn[0] == '\0')
-			strcpy(settings->subsystems[0].nqn, DEFAULT_NQN);
+		if (settings->subsystems[0].nqn[0] == '\0' && identity_default_nqn(settings->subsystems[0].nqn) != 0)
+			return app_complain(APP_EXIT_USAGE, "--nqn is missing, the name of the subsystem: there is no "
+							    "/etc/machine-id to make one of that no other machine has");
 	}
 	return code;
 }

@@ -31,7 +31,7 @@ struct settings_disk {
 	uint64_t bytes;
 	uint32_t block_bytes;
 	bool buffered, read_only;
-	char uuid[SETTINGS_TEXT_BYTES]; /* empty: made of the NQN and the nsid, so always the same */
+	char uuid[SETTINGS_TEXT_BYTES]; /* empty: what is kept with the file, or a new one */
 };
 
 struct settings {

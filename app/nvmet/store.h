@@ -14,7 +14,7 @@
 #include "nvmf/command.h"
 #include "perf/histogram.h"
 
-#define STORE_ERROR_BYTES 512u
+#define STORE_ERROR_BYTES 1536u
 
 struct region;
 struct store;
@@ -57,6 +57,8 @@ struct store {
 	struct region *region; /* of the memory, for ports; the server's */
 	struct ring *ring;     /* FILE */
 	int fd;
+	bool is_device;   /* FILE: a block device, with which nothing can be kept */
+	bool is_blank;    /* FILE: there was nothing in it when it was opened: it is a disk that nobody knows */
 	bool at_once;     /* FILE: its blocks are in memory, and are read and written in the poll */
 	bool sync_failed; /* FILE: what was said to last once may be lost */
 	uint32_t under_way;

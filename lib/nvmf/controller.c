@@ -26,22 +26,35 @@ void nvmf_queue_open(struct nvmf_queue *queue, struct nvmf_target *target, const
 	queue->context = context;
 }
 
+/* Of the id of a controller, and of others that differ by a multiple of so many. */
+static struct nvmf_controller **place_of(struct nvmf_target *target, uint16_t cntlid)
+{
+	return &target->controllers[(cntlid - 1u) % NVMF_CONTROLLERS_MAX];
+}
+
+struct nvmf_controller *nvmf_controller_find(const struct nvmf_target *target, uint16_t cntlid)
+{
+	struct nvmf_controller *controller = target->controllers[(cntlid - 1u) % NVMF_CONTROLLERS_MAX];
+
+	return controller && controller->cntlid == cntlid ? controller : NULL;
+}
+
 struct nvmf_controller *nvmf_controller_create(struct nvmf_target *target, const struct nvmf_subsystem *subsystem)
 {
 	struct nvmf_controller *controller = NULL;
 
 	/* The next number, so that what a host still says to the controller that it had does not reach this one. */
-	for (uint32_t i = 0; i < NVMF_CONTROLLERS_MAX && controller == NULL; i++) {
-		uint16_t cntlid = (uint16_t)(target->last_cntlid % NVMF_CONTROLLERS_MAX + 1);
+	for (uint32_t i = 0; i < 2 * NVMF_CONTROLLERS_MAX && controller == NULL; i++) {
+		uint16_t cntlid = (uint16_t)(target->last_cntlid % NVME_CNTLID_MAX + 1);
 
 		target->last_cntlid = cntlid;
-		if (target->controllers[cntlid - 1])
+		if (*place_of(target, cntlid))
 			continue;
 		controller = calloc(1, sizeof(*controller));
 		if (controller == NULL)
 			return NULL;
 		controller->cntlid = cntlid;
-		target->controllers[cntlid - 1] = controller;
+		*place_of(target, cntlid) = controller;
 	}
 	if (controller == NULL)
 		return NULL;
@@ -74,7 +87,7 @@ void nvmf_queue_close(struct nvmf_queue *queue)
 		controller->deadline_ns = NVMF_FOREVER;
 	}
 	if (controller->queue_count == 0) {
-		controller->target->controllers[controller->cntlid - 1] = NULL;
+		*place_of(controller->target, controller->cntlid) = NULL;
 		free(controller);
 	}
 }
@@ -140,11 +153,33 @@ void nvmf_controller_set_cc(struct nvmf_controller *controller, uint32_t cc)
 		controller->events_wanted = controller->events_told = controller->events_due = 0;
 		controller->write_cache = true;
 		controller->aborted_count = controller->held_count;
+		/* What it knew it has to read again. */
+		memset(controller->identified, 0, sizeof(controller->identified));
+		memset(controller->gone, 0, sizeof(controller->gone));
 	}
 	if (began & NVME_CC_ENABLE)
 		controller->csts = fits(cc) ? NVME_CSTS_READY : NVME_CSTS_FATAL;
 	if (began & NVME_CC_SHUTDOWN)
 		controller->csts = (controller->csts & ~(uint32_t)NVME_CSTS_READY) | NVME_CSTS_SHUTDOWN_DONE;
+}
+
+void nvmf_controller_change(struct nvmf_controller *controller, uint32_t nsid)
+{
+	nvmf_set_put(controller->changed, nsid, true);
+	nvmf_controller_raise(controller, NVME_EVENT_NAMESPACE);
+}
+
+void nvmf_controller_lose(struct nvmf_controller *controller, uint32_t nsid)
+{
+	if (nvmf_set_has(controller->identified, nsid))
+		nvmf_set_put(controller->gone, nsid, true);
+	nvmf_set_put(controller->identified, nsid, false);
+}
+
+void nvmf_controller_list(struct nvmf_controller *controller, uint32_t above)
+{
+	for (uint32_t nsid = above + 1; nsid <= NVMF_NAMESPACES_MAX; nsid++)
+		nvmf_set_put(controller->gone, nsid, false);
 }
 
 void nvmf_controller_raise(struct nvmf_controller *controller, uint32_t event)

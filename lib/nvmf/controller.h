@@ -7,6 +7,7 @@
 #include "nvmf/target.h"
 
 #define NVMF_FOREVER UINT64_MAX
+#define NVMF_SET_WORDS (NVMF_NAMESPACES_MAX / 32)
 
 struct nvmf_command;
 
@@ -35,11 +36,26 @@ struct nvmf_controller {
 	uint32_t events_wanted, events_told, events_due;
 	struct nvmf_command *held[NVMF_HELD_MAX];
 	uint32_t held_count;
-	uint32_t aborted_count;                     /* of the oldest held ones, that a reset has aborted */
-	uint32_t changed[NVMF_NAMESPACES_MAX / 32]; /* bits of nsid - 1 */
+	uint32_t aborted_count; /* of the oldest held ones, that a reset has aborted */
+	/* Sets of nsids. */
+	uint32_t changed[NVMF_SET_WORDS];    /* to be listed in the log page */
+	uint32_t identified[NVMF_SET_WORDS]; /* the host has read what they are */
+	uint32_t gone[NVMF_SET_WORDS];       /* it has read that, and not yet that they are there no more */
 	struct nvmf_queue *queues[NVMF_QUEUES_MAX];
 	uint32_t queue_count;
 };
+
+static inline bool nvmf_set_has(const uint32_t set[NVMF_SET_WORDS], uint32_t nsid)
+{
+	return set[(nsid - 1) / 32] >> (nsid - 1) % 32 & 1;
+}
+
+static inline void nvmf_set_put(uint32_t set[NVMF_SET_WORDS], uint32_t nsid, bool member)
+{
+	uint32_t bit = 1u << (nsid - 1) % 32;
+
+	set[(nsid - 1) / 32] = member ? set[(nsid - 1) / 32] | bit : set[(nsid - 1) / 32] & ~bit;
+}
 
 void nvmf_queue_open(struct nvmf_queue *queue, struct nvmf_target *target, const struct nvmf_hello *hello);
 /*
@@ -52,6 +68,8 @@ struct nvmf_queue *nvmf_controller_queue(const struct nvmf_controller *controlle
 
 /* Of a new controller; NULL: no room or no memory. */
 struct nvmf_controller *nvmf_controller_create(struct nvmf_target *target, const struct nvmf_subsystem *subsystem);
+/* NULL: none of the target has this id. */
+struct nvmf_controller *nvmf_controller_find(const struct nvmf_target *target, uint16_t cntlid);
 void nvmf_controller_attach(struct nvmf_controller *controller, struct nvmf_queue *queue);
 bool nvmf_controller_is_ready(const struct nvmf_controller *controller);
 /* Of Connect. A host sends its first Keep Alive when all its queues are there, which takes as long as it takes. */
@@ -60,6 +78,12 @@ void nvmf_controller_greet(struct nvmf_controller *controller, uint64_t now_ns);
 void nvmf_controller_hear(struct nvmf_controller *controller, uint64_t now_ns);
 uint64_t nvmf_controller_cap(const struct nvmf_controller *controller);
 void nvmf_controller_set_cc(struct nvmf_controller *controller, uint32_t cc);
+/* Something is new about this namespace: the host is told to look. */
+void nvmf_controller_change(struct nvmf_controller *controller, uint32_t nsid);
+/* The namespace is gone. */
+void nvmf_controller_lose(struct nvmf_controller *controller, uint32_t nsid);
+/* The host has read what there is with numbers above this one. */
+void nvmf_controller_list(struct nvmf_controller *controller, uint32_t above);
 /* Something has happened that this bit of feature 0Bh is about. */
 void nvmf_controller_raise(struct nvmf_controller *controller, uint32_t event);
 /* The host has read the page of the event, and is told of what comes later. */

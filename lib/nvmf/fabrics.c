@@ -70,10 +70,8 @@ static uint16_t connect_io(struct nvmf_command *command, const uint8_t *data)
 {
 	struct nvmf_queue *queue = command->queue;
 	uint16_t cntlid = get_le16(data + DATA_CNTLID);
-	struct nvmf_controller *controller = NULL;
+	struct nvmf_controller *controller = nvmf_controller_find(queue->target, cntlid);
 
-	if (cntlid >= 1 && cntlid <= NVMF_CONTROLLERS_MAX)
-		controller = queue->target->controllers[cntlid - 1];
 	if (controller == NULL || controller->subsystem == NULL ||
 	    strcmp(controller->host_nqn, (const char *)data + DATA_HOST) != 0 ||
 	    memcmp(controller->host_id, data + DATA_HOST_ID, sizeof(controller->host_id)) != 0)

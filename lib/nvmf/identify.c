@@ -167,28 +167,44 @@ uint16_t nvmf_identify_judge(struct nvmf_command *command)
 	}
 }
 
+/* From here on the host knows by this number what is there now. */
+static const struct nvmf_namespace *get_to_know(struct nvmf_controller *controller, uint32_t nsid)
+{
+	const struct nvmf_namespace *namespace = nvmf_subsystem_find(controller->subsystem, nsid);
+
+	if (namespace)
+		nvmf_set_put(controller->identified, nsid, true);
+	return namespace;
+}
+
 void nvmf_identify_give(struct nvmf_command *command, uint8_t *data)
 {
-	const struct nvmf_controller *controller = command->queue->controller;
-	const struct nvmf_namespace *namespace =
-		controller->subsystem ? nvmf_subsystem_find(controller->subsystem, command->nsid) : NULL;
+	struct nvmf_controller *controller = command->queue->controller;
+	const struct nvmf_namespace *namespace;
 
 	switch (cns_of(command)) {
 	case NVME_CNS_CONTROLLER:
 		put_controller(controller, data);
 		break;
 	case NVME_CNS_NAMESPACE: /* zeros: it is not active */
+		namespace
+		= get_to_know(controller, command->nsid);
 		if (namespace)
 			put_namespace(namespace, data);
 		break;
 	case NVME_CNS_ACTIVE:
 		put_active(controller->subsystem, command->nsid, data);
+		nvmf_controller_list(controller, command->nsid);
 		break;
 	case NVME_CNS_DESCRIPTORS:
+		namespace
+		= get_to_know(controller, command->nsid);
 		if (namespace)
 			put_descriptors(namespace, data);
 		break;
-	case NVME_CNS_INDEPENDENT:
+	case NVME_CNS_INDEPENDENT: /* which does not tell what it is */
+		namespace
+		= nvmf_subsystem_find(controller->subsystem, command->nsid);
 		if (namespace)
 			put_independent(namespace, data);
 		break;

@@ -14,6 +14,23 @@ static uint16_t find_namespace(struct nvmf_command *command)
 	return command->block.namespace ? NVME_OK : NVME_INVALID_NAMESPACE | NVME_DNR;
 }
 
+/*
+ * A host that comes back may have mounted what had this number before: it changes nothing until it has read on this
+ * controller what is there now. The event makes it look.
+ */
+static uint16_t judge_change(const struct nvmf_command *command)
+{
+	struct nvmf_controller *controller = command->queue->controller;
+	const struct nvmf_namespace *namespace = command->block.namespace;
+
+	if (namespace->read_only)
+		return NVME_WRITE_PROTECTED | NVME_DNR;
+	if (!namespace->is_new || nvmf_set_has(controller->identified, namespace->nsid))
+		return NVME_OK;
+	nvmf_controller_change(controller, namespace->nsid);
+	return NVME_INVALID_NAMESPACE | NVME_DNR;
+}
+
 /* Blocks to bytes; none of them lies outside. */
 static uint16_t take_range(struct nvmf_command *command, uint64_t first, uint64_t count)
 {
@@ -36,8 +53,10 @@ static uint16_t judge_range(struct nvmf_command *command, enum nvmf_block_op op)
 		return status;
 	if (dw12 & PROTECTION)
 		return NVME_INVALID_FIELD | NVME_DNR;
-	if (command->block.namespace->read_only && op != NVMF_BLOCK_READ && op != NVMF_BLOCK_COMPARE)
-		return NVME_WRITE_PROTECTED | NVME_DNR;
+	if (op != NVMF_BLOCK_READ && op != NVMF_BLOCK_COMPARE)
+		status = judge_change(command);
+	if (status != NVME_OK)
+		return status;
 	command->block.op = op;
 	command->block.lasting = dw12 & FORCE_UNIT_ACCESS || !command->queue->controller->write_cache;
 	command->block.may_deallocate = op == NVMF_BLOCK_ZERO && dw12 & DEALLOCATE;
@@ -85,10 +104,10 @@ static uint16_t judge_dataset(struct nvmf_command *command)
 {
 	uint16_t status = find_namespace(command);
 
+	if (status == NVME_OK)
+		status = judge_change(command);
 	if (status != NVME_OK)
 		return status;
-	if (command->block.namespace->read_only)
-		return NVME_WRITE_PROTECTED | NVME_DNR;
 	command->block.op = NVMF_BLOCK_DEALLOCATE;
 	command->block.lasting = !command->queue->controller->write_cache;
 	command->block.range_count = command->sqe[SQE_DW10] + 1u;

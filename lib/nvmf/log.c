@@ -122,7 +122,7 @@ static void put_smart(const struct nvmf_subsystem *subsystem, uint8_t *page)
 static void put_changed(struct nvmf_controller *controller, uint8_t *page)
 {
 	for (uint32_t i = 0; i < NVMF_NAMESPACES_MAX; i++) {
-		if (controller->changed[i / 32] >> (i % 32) & 1) {
+		if (nvmf_set_has(controller->changed, i + 1)) {
 			put_le32(page, i + 1);
 			page += 4;
 		}
@@ -207,6 +207,7 @@ void nvmf_log_give(struct nvmf_command *command, uint8_t *data)
 		break;
 	case NVME_LOG_CHANGED:
 		put_changed(controller, page);
+		nvmf_controller_list(controller, 0);
 		if (read) {
 			memset(controller->changed, 0, sizeof(controller->changed));
 			nvmf_controller_read(controller, NVME_EVENT_NAMESPACE);

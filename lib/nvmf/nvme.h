@@ -13,6 +13,7 @@
 #define NVME_CONNECT_BYTES 1024u
 #define NVME_ADMIN_DEPTH 32u
 #define NVME_CNTLID_ANY 0xFFFFu
+#define NVME_CNTLID_MAX 0xFFEFu
 #define NVME_NSID_ALL 0xFFFFFFFFu
 #define NVME_ANY_SQ_HEAD 0xFFFFu /* flow control of the submission queue is off */
 

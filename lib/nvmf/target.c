@@ -21,11 +21,13 @@ int nvmf_target_init(struct nvmf_target *target, const struct nvmf_config *confi
 	own->queue_depth = own->queue_depth ? own->queue_depth : DEPTH_DEFAULT;
 	own->io_queues = own->io_queues ? own->io_queues : NVMF_QUEUES_MAX - 1;
 	own->max_data_bytes = own->max_data_bytes ? own->max_data_bytes : DATA_MAX;
+	own->first_cntlid = own->first_cntlid ? own->first_cntlid : 1;
 	target->discovery_generation = 1;
+	target->last_cntlid = own->first_cntlid - 1;
 	if (own->queue_depth < 2 || own->queue_depth > DEPTH_MAX || own->io_queues > NVMF_QUEUES_MAX - 1 ||
 	    own->in_capsule_bytes % 16 || own->in_capsule_bytes > IN_CAPSULE_MAX ||
 	    own->max_data_bytes < NVME_PAGE_BYTES || own->max_data_bytes > DATA_MAX ||
-	    (own->max_data_bytes & (own->max_data_bytes - 1)))
+	    (own->max_data_bytes & (own->max_data_bytes - 1)) || own->first_cntlid > NVME_CNTLID_MAX)
 		return -EINVAL;
 	return 0;
 }
@@ -102,17 +104,35 @@ void nvmf_subsystem_changed(struct nvmf_target *target, const struct nvmf_subsys
 
 		if (controller == NULL || controller->subsystem != subsystem)
 			continue;
-		controller->changed[(nsid - 1) / 32] |= 1u << ((nsid - 1) % 32);
-		nvmf_controller_raise(controller, NVME_EVENT_NAMESPACE);
+		nvmf_controller_change(controller, nsid);
 	}
+}
+
+/* Does a host still know by this number what has gone? */
+static bool is_known(const struct nvmf_target *target, const struct nvmf_subsystem *subsystem, uint32_t nsid)
+{
+	for (uint32_t i = 0; i < NVMF_CONTROLLERS_MAX; i++) {
+		const struct nvmf_controller *controller = target->controllers[i];
+
+		if (controller && controller->subsystem == subsystem && nvmf_set_has(controller->gone, nsid))
+			return true;
+	}
+	return false;
+}
+
+static uint32_t free_nsid(const struct nvmf_target *target, const struct nvmf_subsystem *subsystem)
+{
+	for (uint32_t nsid = 1; nsid <= NVMF_NAMESPACES_MAX; nsid++) {
+		if (subsystem->namespaces[nsid - 1] == NULL && !is_known(target, subsystem, nsid))
+			return nsid;
+	}
+	return 0;
 }
 
 int nvmf_subsystem_add(struct nvmf_target *target, struct nvmf_subsystem *subsystem, struct nvmf_namespace *namespace)
 {
-	uint32_t nsid = namespace->nsid;
+	uint32_t nsid = namespace->nsid ? namespace->nsid : free_nsid(target, subsystem);
 
-	for (uint32_t i = 0; nsid == 0 && i < NVMF_NAMESPACES_MAX; i++)
-		nsid = subsystem->namespaces[i] == NULL ? i + 1 : 0;
 	if (nsid == 0)
 		return -ENOSPC;
 	if (nsid > NVMF_NAMESPACES_MAX || (namespace->block_bytes != 512 && namespace->block_bytes != 4096))
@@ -121,6 +141,8 @@ int nvmf_subsystem_add(struct nvmf_target *target, struct nvmf_subsystem *subsys
 		return -EINVAL;
 	if (subsystem->namespaces[nsid - 1])
 		return -EEXIST;
+	if (is_known(target, subsystem, nsid))
+		return -EBUSY;
 	namespace->nsid = nsid;
 	subsystem->namespaces[nsid - 1] = namespace;
 	nvmf_subsystem_changed(target, subsystem, nsid);
@@ -132,6 +154,10 @@ int nvmf_subsystem_remove(struct nvmf_target *target, struct nvmf_subsystem *sub
 	if (nvmf_subsystem_find(subsystem, nsid) == NULL)
 		return -ENOENT;
 	subsystem->namespaces[nsid - 1] = NULL;
+	for (uint32_t i = 0; i < NVMF_CONTROLLERS_MAX; i++) {
+		if (target->controllers[i] && target->controllers[i]->subsystem == subsystem)
+			nvmf_controller_lose(target->controllers[i], nsid);
+	}
 	nvmf_subsystem_changed(target, subsystem, nsid);
 	return 0;
 }

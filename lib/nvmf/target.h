@@ -33,8 +33,9 @@ struct nvmf_namespace {
 	uint64_t blocks;
 	uint8_t uuid[16], nguid[16];
 	bool read_only;
-	void *store;         /* the host's */
-	uint32_t under_way;  /* commands that use it; one that was removed is let go of when they are done */
+	bool is_new; /* a host may know another one by its number: it changes nothing before it has read what this is */
+	void *store; /* the host's */
+	uint32_t under_way; /* commands that use it; one that was removed is let go of when they are done */
 	uint64_t reads, writes, flushes, read_bytes, written_bytes;
 };
 
@@ -58,6 +59,7 @@ struct nvmf_config {
 	uint32_t io_queues;        /* 1 ... 128 a controller; 0: 128 */
 	uint32_t in_capsule_bytes; /* a multiple of 16 up to 16384 */
 	uint32_t max_data_bytes;   /* of a command: 4096 x 2^n, up to 1 MiB; 0: 1 MiB */
+	uint16_t first_cntlid;     /* 1 ... FFEFh: of the first controller; 0: 1. Those of two targets should differ */
 };
 
 struct nvmf_target {
@@ -67,7 +69,7 @@ struct nvmf_target {
 	struct nvmf_address addresses[NVMF_ADDRESSES_MAX];
 	uint32_t address_count;
 	uint64_t discovery_generation;
-	struct nvmf_controller *controllers[NVMF_CONTROLLERS_MAX];
+	struct nvmf_controller *controllers[NVMF_CONTROLLERS_MAX]; /* each at the place of its id, see controller.c */
 	uint16_t last_cntlid;
 };
 
@@ -83,7 +85,8 @@ struct nvmf_subsystem *nvmf_target_find(const struct nvmf_target *target, const 
 
 /*
  * Hosts are told of each of these. The subsystem keeps the pointer until nvmf_subsystem_remove(); the namespace may go
- * when none of its commands is under way. nsid 0: the first that is free. 0; -EINVAL: a value; -EEXIST; -ENOSPC.
+ * when none of its commands is under way. nsid 0: the first that is free. 0; -EINVAL: a value; -EEXIST; -ENOSPC;
+ * -EBUSY: a host knows another one by this number, and has not yet read that it is gone.
  */
 int nvmf_subsystem_add(struct nvmf_target *target, struct nvmf_subsystem *subsystem, struct nvmf_namespace *namespace);
 int nvmf_subsystem_remove(struct nvmf_target *target, struct nvmf_subsystem *subsystem, uint32_t nsid);

@@ -354,6 +354,18 @@ uint16_t bad_login(struct bad_queue *queue, uint16_t qid, uint16_t cntlid, const
 	return status;
 }
 
+/* Without that, nothing new is written to. */
+static void read_what_there_is(struct site *site, struct bad_queue *admin)
+{
+	uint8_t sqe[NVME_SQE_BYTES];
+
+	for (uint32_t nsid = 1; nsid <= 2; nsid++) {
+		bad_fill(site, sqe, NVME_IDENTIFY, NVME_CNS_NAMESPACE, 1, NVME_PAGE_BYTES);
+		put_le32(sqe + SQE_NSID, nsid);
+		cr_assert_eq(bad_ask(admin, sqe), NVME_OK);
+	}
+}
+
 struct bad_queue *bad_join(struct site *site, uint32_t depth, bool deaf)
 {
 	struct bad_queue *admin = bad_connect(site, 0, NVME_ADMIN_DEPTH, NVME_ADMIN_DEPTH), *queue;
@@ -365,6 +377,7 @@ struct bad_queue *bad_join(struct site *site, uint32_t depth, bool deaf)
 	put_le32(sqe + SQE_DW11, NVME_CC);
 	put_le32(sqe + SQE_DW12, NVME_CC_ENTRIES_USUAL | NVME_CC_ENABLE);
 	cr_assert_eq(bad_ask(admin, sqe), NVME_OK);
+	read_what_there_is(site, admin);
 	queue = bad_connect(site, 1, depth, deaf ? 1 : depth);
 	queue->deaf = deaf;
 	cr_assert_eq(bad_login(queue, 1, site->cntlid, GOOD_NQN, BAD_HOST_NQN), NVME_OK);

@@ -6,7 +6,6 @@
 No root, hugepages or NIC needed.
 """
 import fcntl
-import functools
 import json
 import os
 import re
@@ -16,30 +15,17 @@ import sys
 import tempfile
 import time
 
-from cases import BUILD, Running, Skipped, main, one_line, run, run_unprivileged, want
+from cases import BUILD, main, one_line, run, run_unprivileged, want
+from target import DISK, LOOP, OTHER, OWN_HOST, Ends, complaints, with_files
 
 CASES = []
-TARGET, HOST = "10.0.0.1", "10.0.0.2"
-DISK, OTHER, OWN_HOST = "nqn.2026-01.uroce:disk", "nqn.2026-01.uroce:other", "nqn.2026-01.uroce:nvme-perf"
 LEFT = "left at the target: 0 queues, 0 controllers, 0 bytes of buffers, 0 commands"
 RWS = ("read", "write", "randread", "randwrite", "rw", "randrw")
-LOOP = ("-d", "loop", "--ip", "10.0.0.1/24")
 
 
 def case(function):
     CASES.append(function)
     return function
-
-
-def with_files(function):
-    """For cases that serve a file: some kernels and containers have no io_uring."""
-    @functools.wraps(function)
-    def tried(directory):
-        _, _, err = run("nvme-perf", "--runtime", "0.01")
-        if "io_uring" in err:
-            raise Skipped(err.strip())
-        function(directory)
-    return tried
 
 
 def measure(*options, rows=1):
@@ -53,55 +39,6 @@ def measure(*options, rows=1):
 def verify(*options, rows=1):
     for words in measure("--verify", "--runtime", "0.02", *options, rows=rows):
         want(words[-1] == "verified" and int(words[-2]) > 0, options, words)
-
-
-def port(directory, role):
-    return f"net_memif0,role={role},socket={directory}/memif.sock,socket-abstract=no"
-
-
-class Ends:
-    """A target, and hosts at the other end of its memif, one at a time."""
-
-    def __init__(self, directory, *options):
-        self.directory, self.running = directory, []
-        self.target = self.serve("target", *options)
-
-    def serve(self, tag, *options):
-        target = self.start(tag, "nvmet", *options, "-d", port(self.directory, "server"), "--ip", f"{TARGET}/24")
-        target.wait_for("nvme connect")
-        return target
-
-    def start(self, tag, *arguments):
-        program = Running(self.directory, tag, *arguments)
-        self.running.append(program)
-        return program
-
-    def host(self, tag, *options, nqn=DISK):
-        return self.start(tag, "nvme-perf", "-d", port(self.directory, "client"), "--ip", f"{HOST}/24", "--connect",
-                          TARGET, "--nqn", nqn, "--runtime", "0.2", *options)
-
-    def works(self, tag, *options, nqn=DISK):
-        host = self.host(tag, "--rw", "randrw", "--verify", *options, nqn=nqn)
-        want(host.finish() == 0 and re.search(r" [1-9]\d* verified", host.text()), host.text(), self.target.text())
-
-    def fails(self, tag, status, *words, nqn=DISK, options=()):
-        host = self.host(tag, *options, nqn=nqn)
-        code, lines = host.finish(), complaints(host)
-        want(code == status and len(lines) == 1 and all(word in lines[0] for word in words), code, host.text())
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        for program in self.running:
-            program.kill()
-        socket = self.directory + "/memif.sock"
-        if os.path.exists(socket):  # of a target that was killed
-            os.unlink(socket)
-
-
-def complaints(program):
-    return [line for line in program.text().splitlines() if line.startswith(("uroce-", "/"))]
 
 
 # ---- one process ----
@@ -199,7 +136,6 @@ subsystem = {OTHER}
 store = %s/disk:16M
 nsid = 7
 block = 4096
-uuid = 3f1b5f9c-8b5d-4b86-a2ea-3c0c7e1f6d55
 """
 
 
@@ -335,6 +271,10 @@ def who_reads_no_answer_holds_up_nobody(directory):
         peer.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
         peer.connect(path)
         ends.works("beside")
+        peer.close()  # who has said nothing for so long may have been hung up on
+        peer = socket.socket(socket.AF_UNIX)
+        peer.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
+        peer.connect(path)
         peer.sendall(b"stats\n" + b"x" * 1500)
         ends.works("unread")
         peer.close()
@@ -352,7 +292,7 @@ def who_asks_needs_no_right_and_no_port(directory):
             code, out, err = run_unprivileged(directory, name, option)
             want(code == 0 and text in out and not err, name, option, code, out, err)
     code, out, err = run_unprivileged(directory, "nvmet", "--dry-run", "--memory", "1M", "-s", "null:1G", "--file",
-                                      "/no/disk:1G", "--ip", "10.0.0.1/24", "-d", "eth7")
+                                      "/no/disk:1G", "--ip", "10.0.0.1/24", "-d", "eth7", "--nqn", DISK)
     want(code == 0 and not err, code, out, err)
     for text in ("port eth7, address 10.0.0.1/24, service 4420", f"subsystem {DISK}, 0 hosts",
                  f"namespace 1 of {DISK}: memory, 1048576 bytes", f"namespace 2 of {DISK}: null, 1073741824 bytes",

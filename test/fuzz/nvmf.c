@@ -87,7 +87,7 @@ static void pass_time(uint8_t choice)
 	while ((controller = nvmf_target_expired(&play.target, play.now_ns)) != NULL) {
 		uint16_t cntlid = controller->cntlid;
 
-		while (play.target.controllers[cntlid - 1] == controller)
+		while (nvmf_controller_find(&play.target, cntlid) == controller)
 			play_close(&play, play_slot(&play, nvmf_controller_queue(controller)), choice & 1);
 	}
 }

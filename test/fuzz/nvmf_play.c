@@ -38,7 +38,7 @@ void play_check(const struct nvmf_play *play)
 
 		if (controller == NULL)
 			continue;
-		MUST(controller->cntlid == i + 1 && controller->queue_count > 0);
+		MUST((controller->cntlid - 1u) % NVMF_CONTROLLERS_MAX == i && controller->queue_count > 0);
 		MUST(controller->subsystem != &play->subsystems[0] || strcmp(controller->host_nqn, hosts[0]) == 0);
 		queues += controller->queue_count;
 		held += controller->held_count;

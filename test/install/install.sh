@@ -106,10 +106,11 @@ cc -D_GNU_SOURCE -Wall -Wextra -Wno-missing-field-initializers -Werror -I"$root/
 	"$root/target"/*/*.c $(pkg-config $flags --cflags --static --libs uroce) \
 	$(pkg-config --cflags --libs liburing uuid) >"$root/log" 2>&1
 report $? nvmet_builds_with_pkg_config_static "$root/log"
-"$root/nvmet" --dry-run --memory 16M --ip 10.0.0.1/24 -d loop >"$root/log" 2>&1
+set -- --nqn nqn.2026-01.org.example:disk --memory 16M --ip 10.0.0.1/24 -d loop
+"$root/nvmet" --dry-run "$@" >"$root/log" 2>&1
 report $? nvmet_tells_what_it_would_serve "$root/log"
-timeout --preserve-status 1 "$root/nvmet" --memory 16M --ip 10.0.0.1/24 -d loop >"$root/log" 2>&1 &&
-	grep -q "nvme connect .*nqn.2026-01.uroce:disk" "$root/log" && grep -q "0 commands" "$root/log"
+timeout --preserve-status 1 "$root/nvmet" "$@" >"$root/log" 2>&1 &&
+	grep -q "nvme connect .*nqn.2026-01.org.example:disk" "$root/log" && grep -q "0 commands" "$root/log"
 report $? nvmet_runs "$root/log"
 
 # With the NICs: it links, has their drivers in it, and works as before.

@@ -82,6 +82,10 @@ class Target:
         if self.killed_after is None:
             return own
         time.sleep(self.killed_after)
+        return self.restart(own, start)
+
+    @staticmethod
+    def restart(own, start):
         os.killpg(own.pid, signal.SIGKILL)
         own.wait()
         return start()
@@ -201,6 +205,70 @@ class Flushes(Target):
         return own
 
 
+class Replaced(Target):
+    """A namespace with a mounted file system is removed, and another file is added under its number at once. The host
+    may not write a byte into it."""
+    BYTES = 64 << 20
+
+    def __init__(self, eal, folder):
+        write = "for i in $(seq 400); do dd if=/dev/urandom of=/mnt/f$i bs=64k count=1 conv=fsync; sleep 0.02; done"
+        steps = [CONNECT, WAIT, WAIT.replace("n1", "n2"), "mkfs.ext4 -q /dev/nvme0n2", "mkdir -p /mnt",
+                 "mount /dev/nvme0n2 /mnt", f"{{ ({write}) >/dev/null 2>&1 & sleep 10; }}", "(umount -l /mnt || true)",
+                 "until dmesg | grep -qE 'I/O error|nvme0n2.*(Buffer|EXT4)|EXT4-fs error'; do sleep 0.5; done"]
+        super().__init__(eal, "another file gets the number of a mounted one, and no byte of its host", steps, (),
+                         ("--memory", "64M", "--file", folder + "/mounted.img:64M", "--control", folder + "/control"))
+        self.path = folder + "/another.img"
+        self.mounted = folder + "/mounted.img"
+
+    def disturb(self, own, start, harness):
+        self.unheard = []
+        with open(self.path, "wb") as file:
+            file.write(b"another " * (self.BYTES // 8))
+        self.tell("stats", until=r"namespace 2 of .* writes=(\d{3,})")
+        # Both before the host has heard of the first.
+        lines = [socket.socket(socket.AF_UNIX) for _ in range(2)]
+        for line, words in zip(lines, (f"remove {NQN} 2", f"add {NQN} {self.path} nsid=2")):
+            line.connect(self.options[-1])
+            line.sendall(words.encode() + b"\n")
+        answers = [line.makefile().read() for line in lines]
+        if "ok" not in answers[1]:
+            self.tell("add", NQN, self.path, "nsid=2")
+        return own
+
+    def outcomes(self, reasons, own_text, guest_text):
+        with open(self.path, "rb") as file:
+            data = file.read()
+        wrong = sum(data[at:at + 512] != b"another " * 64 for at in range(0, self.BYTES, 512))
+        reasons = reasons + ([f"{wrong} blocks of the other file are written"] if wrong else [])
+        yield from super().outcomes(reasons, own_text, guest_text)
+
+
+class Swapped(Target):
+    """The target is killed under two mounted file systems, and comes back with their files in the other order."""
+
+    def __init__(self, eal, folder):
+        disks = {"one": "nvme0n1", "two": "nvme0n2"}
+        make = [f"mkfs.ext4 -q /dev/{disk} && mkdir -p /{name} && mount /dev/{disk} /{name}"
+                for name, disk in disks.items()]
+        write = [f"(for i in $(seq 60); do yes {name} | dd of=/{name}/f$i bs=64k count=4 iflag=fullblock conv=fsync "
+                 f"2>/dev/null || exit 1; sleep 0.2; done; echo {name} is written) &" for name in disks]
+        check = [f"umount /{name} && mount /dev/{disk} /{name} && "
+                 f"test $(ls /{name} | grep -c f) = 61 && ! cat /{name}/f* | grep -qvx {name} && umount /{name}"
+                 for name, disk in disks.items()]
+        steps = [CONNECT + " -c 2", WAIT, WAIT.replace("n1", "n2"), *make, f"{{ {' '.join(write)} wait; }}",
+                 "dmesg | grep -o 'Successfully reconnected'", *check]
+        self.files = ["--file", folder + "/one.img:64M", "--file", folder + "/two.img:64M"]
+        super().__init__(eal, "two mounted files change their places while the target is down", steps,
+                         ("one is written", "two is written", "Successfully reconnected"), self.files, seconds=120)
+
+    def disturb(self, own, start, harness):
+        time.sleep(6)
+        self.options = [*self.files[2:], *self.files[:2]]
+        own = self.restart(own, start)
+        self.options = self.files
+        return own
+
+
 def two_paths(eal):
     """Two controllers of one subsystem at two addresses; what the host sends to one is lost from some moment on."""
     both = "nvme list-subsys | grep -c 'traddr=.* live'"  # a path that has just come is not always listed at once
@@ -282,5 +350,7 @@ def matrix(eal, full):
     yield Captured(eal)
     yield changes(eal, folder)
     yield Flushes(eal, folder)
+    yield Replaced(eal, folder)
+    yield Swapped(eal, folder)
     yield two_paths(eal)
     yield TwoGuests(eal)

@@ -109,18 +109,33 @@ Test(controller, a_reset_brings_back_what_features_are_at_first)
 Test(controller, ids_are_not_used_again_at_once)
 {
 	struct nvmf_host *host = host_open(NULL);
-	static bool seen[NVMF_CONTROLLERS_MAX + 1];
+	static bool seen[NVME_CNTLID_MAX + 1];
 
-	for (uint32_t i = 0; i < NVMF_CONTROLLERS_MAX; i++) {
+	for (uint32_t i = 0; i < NVME_CNTLID_MAX; i++) {
 		uint16_t cntlid;
 
 		cr_assert_eq(host_connect(host, &host->admin, HOST_DISK, 0, 0xFFFF), NVME_OK);
 		cntlid = host->admin.controller->cntlid;
-		cr_assert(cntlid >= 1 && cntlid <= NVMF_CONTROLLERS_MAX, "%u", cntlid);
+		cr_assert(cntlid >= 1 && cntlid <= NVME_CNTLID_MAX, "%u", cntlid);
 		cr_expect_not(seen[cntlid], "%u after %u others", cntlid, i);
 		seen[cntlid] = true;
 		nvmf_queue_close(&host->admin);
 		cr_assert_eq(host_controllers(host), 0);
+	}
+	host_close(host);
+}
+
+/* Two targets that begin at different numbers have different ones for long. */
+Test(controller, ids_begin_where_the_target_was_told_and_go_round)
+{
+	struct nvmf_config config = { .first_cntlid = NVME_CNTLID_MAX - 1 };
+	static const uint16_t ids[] = { NVME_CNTLID_MAX - 1, NVME_CNTLID_MAX, 1, 2 };
+	struct nvmf_host *host = host_open(&config);
+
+	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
+		cr_assert_eq(host_connect(host, &host->admin, HOST_DISK, 0, 0xFFFF), NVME_OK);
+		cr_expect_eq(host->admin.controller->cntlid, ids[i]);
+		nvmf_queue_close(&host->admin);
 	}
 	host_close(host);
 }
@@ -143,7 +158,9 @@ Test(controller, when_all_ids_are_taken_there_is_no_room_and_the_one_let_go_is_g
 	gone = queues[100].controller->cntlid;
 	nvmf_queue_close(&queues[100]);
 	cr_expect_eq(host_connect(host, &host->admin, HOST_DISK, 0, 0xFFFF), NVME_OK);
-	cr_expect_eq(host->admin.controller->cntlid, gone);
+	cr_expect_neq(host->admin.controller->cntlid, gone);
+	cr_expect_eq(nvmf_controller_find(&host->target, host->admin.controller->cntlid), host->admin.controller);
+	cr_expect_null(nvmf_controller_find(&host->target, gone));
 	for (uint32_t i = 0; i < NVMF_CONTROLLERS_MAX; i++)
 		nvmf_queue_close(&queues[i]);
 	host_close(host);
@@ -278,10 +295,8 @@ Test(controller, a_host_has_half_a_minute_to_connect_its_queues)
 		uint32_t ms;
 		uint64_t expires; /* 0: never */
 	} rows[] = {
-		{ HOST_DISK, 5000, 30 * HOST_S },
-		{ HOST_DISK, 1, 30 * HOST_S },
-		{ HOST_DISK, 30001, 31 * HOST_S },
-		{ HOST_DISK, 0, 0 },
+		{ HOST_DISK, 5000, 30 * HOST_S },        { HOST_DISK, 1, 30 * HOST_S },
+		{ HOST_DISK, 30001, 31 * HOST_S },       { HOST_DISK, 0, 0 },
 		{ NVME_DISCOVERY_NQN, 0, 120 * HOST_S },
 	};
 

@@ -176,6 +176,54 @@ Test(io, what_is_read_only_is_read_and_compared_and_flushed)
 	host_close(host);
 }
 
+/* A host that has come back writes to what it knew by the number, until it has read what is there now. */
+Test(io, nothing_new_is_changed_by_a_host_that_has_not_read_what_it_is)
+{
+	static const uint8_t pages[] = { 0x00, 0x03 };
+
+	for (size_t p = 0; p < sizeof(pages); p++) {
+		struct nvmf_host *host = host_ready(NULL);
+		struct nvmf_controller *controller = host->admin.controller;
+
+		host->space[0].is_new = true;
+		host_expect(host, &host->admin, sqe_set_feature(0x0B, 0x100), NVME_OK, "events");
+		for (int known = 0; known < 2; known++) {
+			uint16_t status = known ? NVME_OK : FINAL(NVME_INVALID_NAMESPACE);
+
+			for (size_t i = 0; i < RANGED; i++)
+				host_expect(host, &host->io, sqe_ranged(i, 1, 0, 1, 512),
+					    ranged[i].changes ? status : NVME_OK, ranged[i].name);
+			host_put_range(host, 0, 0, 1);
+			host_expect(host, &host->io, sqe_ranges(1, 1, true), status, "Deallocate");
+			host_expect(host, &host->io, sqe_make(NVME_FLUSH, 1, 0), NVME_OK, "Flush");
+			cr_expect_eq(controller->events_due, known ? 0 : NVME_EVENT_NAMESPACE, "it is told to look");
+			cr_expect_eq(host->space[0].under_way, 0);
+			host_expect(host, &host->admin, sqe_identify(0x08, 1), NVME_OK, "which does not say");
+			host_expect(host, &host->admin, sqe_log(0x04, 0, 4096), NVME_OK, "the list");
+			if (!known)
+				host_expect(host, &host->admin, sqe_identify(pages[p], 1), NVME_OK, "it reads");
+		}
+		host_close(host);
+	}
+}
+
+/* Whoever it was that had read it before. */
+Test(io, each_controller_reads_for_itself_what_is_new)
+{
+	struct nvmf_host *host = host_ready(NULL);
+	struct nvmf_queue second = { 0 };
+
+	host->space[0].is_new = true;
+	cr_assert_eq(host_connect(host, &second, HOST_DISK, 0, 0xFFFF), NVME_OK);
+	host_enable(host, &second);
+	host_expect(host, &second, sqe_identify(0, 1), NVME_OK, "the other one reads");
+	host_expect(host, &host->io, sqe_blocks(NVME_WRITE, 1, 0, 1, 512), FINAL(NVME_INVALID_NAMESPACE), "Write");
+	host_expect(host, &host->admin, sqe_identify(0, 1), NVME_OK, "it reads");
+	host_expect(host, &host->io, sqe_blocks(NVME_WRITE, 1, 0, 1, 512), NVME_OK, "Write");
+	nvmf_queue_close(&second);
+	host_close(host);
+}
+
 Test(io, a_write_lasts_when_it_is_told_to_or_the_cache_is_off)
 {
 	static const struct {

@@ -167,6 +167,47 @@ Test(target, a_namespace_takes_its_number_or_the_first_that_is_free)
 	host_close(host);
 }
 
+/* Else a host would go on with the one it knew, in the other. */
+Test(target, a_number_is_free_again_when_the_hosts_have_read_that_it_is)
+{
+	static const char *const ways[] = { "the list of changes", "the active list", "a reset", "it goes" };
+	struct nvmf_namespace other = { .nsid = 2, .block_bytes = 512, .blocks = 1 };
+
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		struct nvmf_host *host = host_open(NULL);
+		struct nvmf_namespace unnumbered = { .block_bytes = 512, .blocks = 1 };
+
+		host_login(host, HOST_DISK);
+		host_expect(host, &host->admin, sqe_identify(i % 2 ? 0 : 3, 2), NVME_OK, "it is known");
+		cr_assert_eq(nvmf_subsystem_remove(&host->target, &host->disk, 2), 0);
+		cr_expect_eq(nvmf_subsystem_add(&host->target, &host->disk, &other), -EBUSY, "%s", ways[i]);
+		cr_expect_eq(nvmf_subsystem_add(&host->target, &host->disk, &unnumbered), 0);
+		cr_expect_eq(unnumbered.nsid, 3, "%s", ways[i]);
+		if (i == 0)
+			host_expect(host, &host->admin, sqe_log(0x04, 0, 4096), NVME_OK, ways[i]);
+		else if (i == 1)
+			host_expect(host, &host->admin, sqe_identify(2, 1), NVME_OK, ways[i]);
+		else if (i == 2)
+			host_expect(host, &host->admin, sqe_property_set(0x14, 0x460000), NVME_OK, ways[i]);
+		else
+			nvmf_queue_close(&host->admin);
+		cr_expect_eq(nvmf_subsystem_add(&host->target, &host->disk, &other), 0, "%s", ways[i]);
+		host_close(host);
+	}
+}
+
+Test(target, who_never_knew_a_number_does_not_hold_it)
+{
+	struct nvmf_host *host = host_open(NULL);
+	struct nvmf_namespace other = { .nsid = 2, .block_bytes = 512, .blocks = 1 };
+
+	host_login(host, HOST_DISK);
+	host_expect(host, &host->admin, sqe_identify(0, 1), NVME_OK, "another one is known");
+	cr_assert_eq(nvmf_subsystem_remove(&host->target, &host->disk, 2), 0);
+	cr_expect_eq(nvmf_subsystem_add(&host->target, &host->disk, &other), 0);
+	host_close(host);
+}
+
 Test(target, a_namespace_has_blocks_that_can_be_counted_in_bytes)
 {
 	static const struct {

@@ -1,0 +1,77 @@
+# target.py - a uroce-nvmet and hosts of it over a memif, for cases
+# SPDX-License-Identifier: BSD-3-Clause
+import functools
+import os
+import re
+
+from cases import Running, Skipped, run, want
+
+TARGET, HOST = "10.0.0.1", "10.0.0.2"
+DISK, OTHER, OWN_HOST = "nqn.2026-01.uroce:disk", "nqn.2026-01.uroce:other", "nqn.2026-01.uroce:nvme-perf"
+LOOP = ("-d", "loop", "--ip", "10.0.0.1/24")
+
+
+def with_files(function):
+    """For cases that serve a file: some kernels and containers have no io_uring."""
+    @functools.wraps(function)
+    def tried(directory):
+        _, _, err = run("nvme-perf", "--runtime", "0.01")
+        if "io_uring" in err:
+            raise Skipped(err.strip())
+        function(directory)
+    return tried
+
+
+def port(directory, role):
+    return f"net_memif0,role={role},socket={directory}/memif.sock,socket-abstract=no"
+
+
+class Ends:
+    """A target, and hosts at the other end of its memif, one at a time."""
+
+    def __init__(self, directory, *options):
+        self.directory, self.running = directory, []
+        self.target = self.serve("target", *options)
+
+    def serve(self, tag, *options):
+        name = () if "--config" in options else ("--nqn", DISK)
+        target = self.start(tag, "nvmet", *options, *name, "-d", port(self.directory, "server"), "--ip", f"{TARGET}/24")
+        target.wait_for("nvme connect")
+        return target
+
+    def start(self, tag, *arguments):
+        program = Running(self.directory, tag, *arguments)
+        self.running.append(program)
+        return program
+
+    def host(self, tag, *options, nqn=DISK):
+        return self.start(tag, "nvme-perf", "-d", port(self.directory, "client"), "--ip", f"{HOST}/24", "--connect",
+                          TARGET, "--nqn", nqn, "--runtime", "0.2", *options)
+
+    def works(self, tag, *options, nqn=DISK):
+        host = self.host(tag, "--rw", "randrw", "--verify", *options, nqn=nqn)
+        want(host.finish() == 0 and re.search(r" [1-9]\d* verified", host.text()), host.text(), self.target.text())
+
+    def fails(self, tag, status, *words, nqn=DISK, options=()):
+        host = self.host(tag, *options, nqn=nqn)
+        code, lines = host.finish(), complaints(host)
+        want(code == status and len(lines) == 1 and all(word in lines[0] for word in words), code, host.text())
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for program in self.running:
+            program.kill()
+        socket = self.directory + "/memif.sock"
+        if os.path.exists(socket):  # of a target that was killed
+            os.unlink(socket)
+
+
+def complaints(program):
+    return [line for line in program.text().splitlines() if line.startswith(("uroce-", "/"))]
+
+
+def tell(directory, *words):
+    """The target whose socket is there: status, what it said, complaints."""
+    return run("nvmetcli", "-s", directory + "/control", *words)
