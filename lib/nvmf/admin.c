@@ -8,6 +8,8 @@
 #define NOT_ABORTED 1u
 #define SAVE 0x80000000u
 #define SELECT 7u
+#define POWER_STATE 0x1Fu
+#define DEALLOCATED_ERROR (1u << 16)
 
 static bool is_discovery(const struct nvmf_command *command)
 {
@@ -31,6 +33,49 @@ static uint64_t queues_there(const struct nvmf_command *command)
 	uint32_t last = command->queue->target->config.io_queues - 1;
 
 	return last | last << 16;
+}
+
+/* Which of the two thresholds a command is about: NULL: of a sensor that there is not. */
+static uint32_t *threshold_of(const struct nvmf_command *command)
+{
+	uint32_t value = get_le32(command->sqe + SQE_DW11), sensor = value >> 16 & 0xF, type = value >> 20 & 3;
+	bool all = sensor == 0xF && command->opcode == NVME_SET_FEATURES;
+
+	return (sensor == 0 || all) && type < 2 ? &command->queue->controller->thresholds[type] : NULL;
+}
+
+/* Mandatory ones that change nothing here. NULL: it is none of them, or of something that there is not. */
+static uint32_t *kept_feature(const struct nvmf_command *command)
+{
+	struct nvmf_controller *controller = command->queue->controller;
+
+	switch (feature_of(command)) {
+	case NVME_FEATURE_ARBITRATION:
+		return &controller->arbitration;
+	case NVME_FEATURE_POWER:
+		return &controller->power;
+	case NVME_FEATURE_TEMPERATURE:
+		return threshold_of(command);
+	case NVME_FEATURE_ERROR_RECOVERY:
+		return &controller->error_recovery;
+	case NVME_FEATURE_ATOMICITY:
+		return &controller->atomicity;
+	default:
+		return NULL;
+	}
+}
+
+/* There is one power state, and no error for blocks that are deallocated. */
+static uint16_t keep_feature(const struct nvmf_command *command)
+{
+	uint32_t *kept = kept_feature(command), value = get_le32(command->sqe + SQE_DW11);
+	uint8_t feature = feature_of(command);
+
+	if (kept == NULL || (feature == NVME_FEATURE_POWER && value & POWER_STATE) ||
+	    (feature == NVME_FEATURE_ERROR_RECOVERY && value & DEALLOCATED_ERROR))
+		return NVME_INVALID_FIELD | NVME_DNR;
+	*kept = feature == NVME_FEATURE_TEMPERATURE ? value & 0xFFFF : value;
+	return NVME_OK;
 }
 
 static uint16_t judge_set_features(struct nvmf_command *command)
@@ -58,6 +103,8 @@ static uint16_t judge_set_features(struct nvmf_command *command)
 	case NVME_FEATURE_QUEUES:
 		if ((value & 0xFFFF) == 0xFFFF || value >> 16 == 0xFFFF)
 			return NVME_INVALID_FIELD | NVME_DNR;
+		if (controller->queue_count > 1) /* it is too late when there are some */
+			return NVME_COMMAND_SEQUENCE | NVME_DNR;
 		command->result = queues_there(command);
 		return NVME_OK;
 	case NVME_FEATURE_WRITE_CACHE:
@@ -67,13 +114,14 @@ static uint16_t judge_set_features(struct nvmf_command *command)
 		command->data_bytes = HOST_BEHAVIOUR_BYTES;
 		return NVME_OK;
 	default:
-		return NVME_INVALID_FIELD | NVME_DNR;
+		return keep_feature(command);
 	}
 }
 
 static uint16_t judge_get_features(struct nvmf_command *command)
 {
 	const struct nvmf_controller *controller = command->queue->controller;
+	const uint32_t *kept;
 
 	if (command->sqe[SQE_DW10 + 1] & SELECT) /* of all but the current value ONCS says that there is none */
 		return NVME_INVALID_FIELD | NVME_DNR;
@@ -103,7 +151,9 @@ static uint16_t judge_get_features(struct nvmf_command *command)
 		command->data_bytes = HOST_BEHAVIOUR_BYTES;
 		return NVME_OK;
 	default:
-		return NVME_INVALID_FIELD | NVME_DNR;
+		kept = kept_feature(command);
+		command->result = kept ? *kept : 0;
+		return kept ? NVME_OK : NVME_INVALID_FIELD | NVME_DNR;
 	}
 }
 

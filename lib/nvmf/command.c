@@ -52,6 +52,16 @@ static uint16_t judge_state(const struct nvmf_command *command, const struct nvm
 	return NVME_OK;
 }
 
+/* Of fabrics commands the byte is reserved. */
+static bool has_bad_flags(const struct nvmf_command *command, uint8_t mask)
+{
+	uint8_t flags = command->sqe[SQE_FLAGS] & mask;
+
+	if (command->opcode == NVME_FABRICS)
+		return false;
+	return flags & NVME_FLAGS_FUSED || (mask & NVME_FLAGS_PSDT && (flags == 0 || flags == NVME_FLAGS_PSDT));
+}
+
 /* The length that a command has is the one that its descriptor names, or less where hosts do that. */
 static uint16_t judge_data(const struct nvmf_command *command, const struct nvmf_row *row)
 {
@@ -82,18 +92,27 @@ static void let_go(struct nvmf_command *command)
 	command->uses_namespace = false;
 }
 
+/* What a command does not use is reserved, and not looked at: hosts may leave it zero or not. */
 static uint16_t judge(struct nvmf_command *command, const struct nvmf_row *row, uint32_t capsule_bytes)
 {
-	uint8_t flags = command->sqe[SQE_FLAGS];
-	uint16_t status = judge_state(command, row);
+	uint16_t status = judge_state(command, row), described = NVME_OK;
 
-	if (status == NVME_OK)
-		status = take_sgl(command, capsule_bytes);
-	if (status == NVME_OK && ((flags & NVME_FLAGS_FUSED) || (flags & NVME_FLAGS_PSDT) != NVME_FLAGS_PSDT_SGL))
-		status = NVME_INVALID_FIELD | NVME_DNR;
-	if (status == NVME_OK)
-		status = row->judge(command);
-	return status == NVME_OK ? judge_data(command, row) : status;
+	if (status != NVME_OK)
+		return status;
+	if (has_bad_flags(command, NVME_FLAGS_FUSED))
+		return NVME_INVALID_FIELD | NVME_DNR;
+	if (row->direction != NVMF_NO_DATA)
+		described = take_sgl(command, capsule_bytes);
+	status = row->judge(command);
+	if (status != NVME_OK)
+		return status;
+	if (command->data_bytes == 0) {
+		memset(&command->sgl, 0, sizeof(command->sgl));
+		return NVME_OK;
+	}
+	if (described != NVME_OK)
+		return described;
+	return has_bad_flags(command, NVME_FLAGS_PSDT) ? NVME_INVALID_FIELD | NVME_DNR : judge_data(command, row);
 }
 
 static bool begins_time_anew(const struct nvmf_command *command)

@@ -39,6 +39,16 @@ struct nvmf_controller *nvmf_controller_find(const struct nvmf_target *target, u
 	return controller && controller->cntlid == cntlid ? controller : NULL;
 }
 
+static void set_features_to_defaults(struct nvmf_controller *controller)
+{
+	controller->write_cache = true;
+	controller->arbitration = 7; /* no limit of a burst */
+	controller->thresholds[0] = 0xFFFF;
+	controller->thresholds[1] = 0;
+	controller->power = controller->error_recovery = controller->atomicity = 0;
+	controller->events_wanted = controller->events_told = controller->events_due = 0;
+}
+
 struct nvmf_controller *nvmf_controller_create(struct nvmf_target *target, const struct nvmf_subsystem *subsystem)
 {
 	struct nvmf_controller *controller = NULL;
@@ -61,7 +71,7 @@ struct nvmf_controller *nvmf_controller_create(struct nvmf_target *target, const
 	controller->target = target;
 	controller->subsystem = subsystem;
 	controller->deadline_ns = NVMF_FOREVER;
-	controller->write_cache = true;
+	set_features_to_defaults(controller);
 	return controller;
 }
 
@@ -138,9 +148,9 @@ uint64_t nvmf_controller_cap(const struct nvmf_controller *controller)
 	return (controller->target->config.queue_depth - 1) | CAP_CONTIGUOUS | CAP_TIMEOUT | CAP_NVM;
 }
 
-static bool fits(uint32_t cc)
+bool nvmf_controller_has_entry_sizes(const struct nvmf_controller *controller)
 {
-	return (cc & NVME_CC_CSS_AMS_MPS) == 0 && (cc & NVME_CC_ENTRIES) == NVME_CC_ENTRIES_USUAL;
+	return (controller->cc & NVME_CC_ENTRIES) == NVME_CC_ENTRIES_USUAL;
 }
 
 void nvmf_controller_set_cc(struct nvmf_controller *controller, uint32_t cc)
@@ -150,15 +160,14 @@ void nvmf_controller_set_cc(struct nvmf_controller *controller, uint32_t cc)
 	controller->cc = cc;
 	if (ended & NVME_CC_ENABLE) {
 		controller->csts = 0;
-		controller->events_wanted = controller->events_told = controller->events_due = 0;
-		controller->write_cache = true;
+		set_features_to_defaults(controller);
 		controller->aborted_count = controller->held_count;
 		/* What it knew it has to read again. */
 		memset(controller->identified, 0, sizeof(controller->identified));
 		memset(controller->gone, 0, sizeof(controller->gone));
 	}
 	if (began & NVME_CC_ENABLE)
-		controller->csts = fits(cc) ? NVME_CSTS_READY : NVME_CSTS_FATAL;
+		controller->csts = cc & NVME_CC_CSS_AMS_MPS ? NVME_CSTS_FATAL : NVME_CSTS_READY;
 	if (began & NVME_CC_SHUTDOWN)
 		controller->csts = (controller->csts & ~(uint32_t)NVME_CSTS_READY) | NVME_CSTS_SHUTDOWN_DONE;
 }

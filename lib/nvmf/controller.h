@@ -33,6 +33,8 @@ struct nvmf_controller {
 	uint32_t keep_alive_ms;
 	uint64_t deadline_ns; /* NVMF_FOREVER: none */
 	bool write_cache;     /* the host may flush; else each write lasts when it is done */
+	/* Features that change nothing here and are what the host has set. */
+	uint32_t arbitration, power, thresholds[2], error_recovery, atomicity;
 	uint32_t events_wanted, events_told, events_due;
 	struct nvmf_command *held[NVMF_HELD_MAX];
 	uint32_t held_count;
@@ -77,6 +79,8 @@ void nvmf_controller_greet(struct nvmf_controller *controller, uint64_t now_ns);
 /* Of Keep Alive: from now on the host has the time that it named. */
 void nvmf_controller_hear(struct nvmf_controller *controller, uint64_t now_ns);
 uint64_t nvmf_controller_cap(const struct nvmf_controller *controller);
+/* Those of I/O queues, which a host may set any time before it makes one: discovery has none. */
+bool nvmf_controller_has_entry_sizes(const struct nvmf_controller *controller);
 void nvmf_controller_set_cc(struct nvmf_controller *controller, uint32_t cc);
 /* Something is new about this namespace: the host is told to look. */
 void nvmf_controller_change(struct nvmf_controller *controller, uint32_t nsid);

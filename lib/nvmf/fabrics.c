@@ -82,6 +82,8 @@ static uint16_t connect_io(struct nvmf_command *command, const uint8_t *data)
 		return invalid(command, SQE_QID);
 	if (!nvmf_controller_is_ready(controller) || controller->queues[queue->qid])
 		return NVME_COMMAND_SEQUENCE | NVME_DNR;
+	if (!nvmf_controller_has_entry_sizes(controller))
+		return invalid(command, SQE_QID);
 	nvmf_controller_attach(controller, queue);
 	return NVME_OK;
 }

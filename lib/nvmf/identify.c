@@ -4,7 +4,9 @@
 #include "nvmf/row.h"
 
 #define FIRMWARE "uroce"
-#define KEEP_ALIVE_UNIT 10u  /* 100 ms each */
+#define KEEP_ALIVE_UNIT 10u /* 100 ms each */
+#define WARM_KELVIN 0x157u  /* the specification wants both, and recommends this one */
+#define HOT_KELVIN 0x175u
 #define SGLS 0x00100005u     /* SGLs, keyed ones, data in capsules */
 #define ENTRY_SIZES_SQ 0x66u /* 64 bytes, neither more nor less */
 #define ENTRY_SIZES_CQ 0x44u /* 16 */
@@ -44,6 +46,8 @@ static void put_io_controller(const struct nvmf_subsystem *subsystem, const stru
 	put_le32(page + 92, NVME_EVENT_NAMESPACE);
 	page[111] = TYPE_IO;
 	page[261] |= LOG_EFFECTS;
+	put_le16(page + 266, WARM_KELVIN);
+	put_le16(page + 268, HOT_KELVIN);
 	put_le16(page + 320, KEEP_ALIVE_UNIT);
 	page[512] = ENTRY_SIZES_SQ;
 	page[513] = ENTRY_SIZES_CQ;

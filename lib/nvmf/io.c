@@ -4,7 +4,7 @@
 #include "nvmf/row.h"
 
 /* Bits of dword 12, and of dword 11 of dataset management. */
-enum { FORCE_UNIT_ACCESS = 1 << 30, PROTECTION = 0xF << 26, DEALLOCATE = 1 << 25, DSM_DEALLOCATE = 1 << 2 };
+enum { FORCE_UNIT_ACCESS = 1 << 30, DEALLOCATE = 1 << 25, DSM_DEALLOCATE = 1 << 2 };
 
 static uint16_t find_namespace(struct nvmf_command *command)
 {
@@ -51,8 +51,6 @@ static uint16_t judge_range(struct nvmf_command *command, enum nvmf_block_op op)
 
 	if (status != NVME_OK)
 		return status;
-	if (dw12 & PROTECTION)
-		return NVME_INVALID_FIELD | NVME_DNR;
 	if (op != NVMF_BLOCK_READ && op != NVMF_BLOCK_COMPARE)
 		status = judge_change(command);
 	if (status != NVME_OK)

@@ -90,7 +90,8 @@ def what_is_given_may_not_contradict_what_the_disk_says(_):
         first = serve_files(folder, one + ":8M")[one]
         open(old, "wb").write(bytes(1 << 20))  # of before, or of a file system that kept nothing
         for words, *told in ((("--file", one), first[1], "leave out uuid"),
-                             (("--file", folder + "/new:8M"), "new disk"), (("--memory", "8M"), "memory", "leave out uuid"), (("-s", "null:8M"), "null")):
+                             (("--file", folder + "/new:8M"), "new disk"),
+                             (("--memory", "8M"), "memory", "leave out uuid"), (("-s", "null:8M"), "null")):
             code, _, err = run("nvmet", *LOOP, *words, "--uuid", given)
             one_line(words, (code, "", err), 3, given, *told)
         one_line("of none", run("nvmet", *LOOP, "--uuid", given, "--memory", "8M"), 2, given, "--file")

@@ -45,6 +45,65 @@ Test(admin, as_many_queues_are_told_as_there_are)
 	}
 }
 
+Test(admin, queues_are_asked_for_before_there_are_some)
+{
+	struct nvmf_host *host = host_open(NULL);
+
+	host_login(host, HOST_DISK);
+	set(host, QUEUES, 0, NVME_OK);
+	host_join(host);
+	set(host, QUEUES, 0, FINAL(NVME_COMMAND_SEQUENCE));
+	get(host, QUEUES, NVME_OK);
+	nvmf_queue_close(&host->io);
+	set(host, QUEUES, 0, NVME_OK);
+	host_close(host);
+}
+
+/* Each I/O controller has these, whatever little they change here. */
+Test(admin, mandatory_features_are_what_they_were_set_to_until_a_reset)
+{
+	static const struct {
+		const char *what;
+		uint8_t feature;
+		uint32_t first, value, wrong; /* wrong: is refused, if not 0 */
+	} rows[] = {
+		{ "arbitration", 0x01, 7, 0x01020303, 0 },
+		{ "power, a hint of workload", 0x02, 0, 0x20, 1 },
+		{ "error recovery", 0x05, 0, 10, 1u << 16 },
+		{ "write atomicity", 0x0A, 0, 1, 0 },
+		{ "temperature of the whole", 0x04, 0xFFFF, 0x0157, 1u << 16 },
+		{ "any temperature", 0x04, 0xFFFF, 0x0157, 2u << 20 },
+	};
+	struct nvmf_host *host = host_open(NULL);
+
+	host_login(host, HOST_DISK);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		cr_expect_eq(get(host, rows[i].feature, NVME_OK), rows[i].first, "%s", rows[i].what);
+		set(host, rows[i].feature, rows[i].value, NVME_OK);
+		if (rows[i].wrong)
+			set(host, rows[i].feature, rows[i].wrong, FINAL(NVME_INVALID_FIELD));
+		cr_expect_eq(get(host, rows[i].feature, NVME_OK), rows[i].value, "%s", rows[i].what);
+		host_expect(host, &host->admin, sqe_property_set(0x14, 0x460000), NVME_OK, "a reset");
+		host_enable(host, &host->admin);
+	}
+	host_close(host);
+}
+
+/* An upper and a lower limit; of all sensors means of the one there is. */
+Test(admin, temperatures_have_two_thresholds)
+{
+	struct nvmf_host *host = host_open(NULL);
+	struct nvmf_capsule under = sqe_get_feature(0x04, 0);
+
+	host_login(host, HOST_DISK);
+	sqe_put(&under, 44, 4, 1u << 20);
+	cr_expect_eq(host_expect(host, &host->admin, under, NVME_OK, "under").result, 0);
+	set(host, 0x04, 1u << 20 | 0xFu << 16 | 0x100, NVME_OK);
+	cr_expect_eq(host_expect(host, &host->admin, under, NVME_OK, "under").result, 0x100);
+	cr_expect_eq(get(host, 0x04, NVME_OK), 0xFFFF);
+	host_close(host);
+}
+
 Test(admin, so_many_queues_cannot_be_asked_for)
 {
 	struct nvmf_host *host = host_open(NULL);
@@ -148,7 +207,9 @@ Test(admin, behaviour_is_taken_and_zeros)
 
 Test(admin, features_that_are_not_there_are_refused)
 {
-	static const uint8_t io[] = { WRITE_CACHE, QUEUES, EVENTS, KEEP_ALIVE, BEHAVIOUR };
+	static const uint8_t io[] = {
+		0x01, 0x02, 0x04, 0x05, 0x0A, WRITE_CACHE, QUEUES, EVENTS, KEEP_ALIVE, BEHAVIOUR
+	};
 	static const uint8_t discovery[] = { EVENTS, KEEP_ALIVE };
 
 	for (int kind = 0; kind < 2; kind++) {

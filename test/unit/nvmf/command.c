@@ -149,6 +149,7 @@ Test(command, neither_fused_commands_nor_prps_are_known)
 		uint16_t status;
 	} rows[] = {
 		{ 0x40, NVME_OK },
+		{ 0x80, NVME_OK },
 		{ 0x00, FINAL(NVME_INVALID_FIELD) },
 		{ 0xC0, FINAL(NVME_INVALID_FIELD) },
 		{ 0x41, FINAL(NVME_INVALID_FIELD) },
@@ -165,6 +166,52 @@ Test(command, neither_fused_commands_nor_prps_are_known)
 		capsule.sqe[1] = rows[i].flags;
 		host_expect(host, &host->io, capsule, rows[i].status, what);
 	}
+	host_close(host);
+}
+
+/* Hosts leave what is reserved zero, or write there what others want: nobody may look. */
+Test(command, what_a_command_does_not_use_may_be_anything)
+{
+	struct nvmf_host *host = host_ready();
+	const struct {
+		const char *what;
+		struct nvmf_queue *queue;
+		struct nvmf_capsule capsule;
+		bool flags; /* are reserved, too */
+	} rows[] = {
+		{ "Property Get", &host->admin, sqe_property_get(0, true), true },
+		{ "Property Set", &host->admin, sqe_property_set(0x14, 0x460001), true },
+		{ "Keep Alive", &host->admin, sqe_make(NVME_KEEP_ALIVE, 0, 0), false },
+		{ "Abort", &host->admin, sqe_make(NVME_ABORT, 0, 0), false },
+		{ "Set Features", &host->admin, sqe_set_feature(0x06, 1), false },
+		{ "Get Features", &host->admin, sqe_get_feature(0x06, 0), false },
+		{ "Flush", &host->io, sqe_make(NVME_FLUSH, 1, 0), false },
+		{ "Write Zeroes", &host->io, sqe_blocks(NVME_WRITE_ZEROES, 1, 0, 1, 0), false },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		for (uint32_t fill = 0; fill < 256; fill += 51) {
+			struct nvmf_capsule capsule = rows[i].capsule;
+			struct nvmf_reply reply;
+
+			memset(capsule.sqe + 24, (int)fill, 16);
+			capsule.sqe[1] = rows[i].flags ? (uint8_t)fill : fill & 0xC0;
+			reply = host_expect(host, rows[i].queue, capsule, NVME_OK, rows[i].what);
+			cr_expect_not(reply.command.sgl.invalidate, "%s", rows[i].what);
+			cr_expect_eq(reply.command.sgl.key, 0);
+		}
+	}
+	host_close(host);
+}
+
+Test(command, a_refused_command_still_invalidates_the_key_that_it_names)
+{
+	struct nvmf_host *host = host_ready();
+	struct nvmf_reply reply = host_expect(host, &host->io, sqe_blocks(NVME_READ, 1, 1000, 1, 512),
+					      FINAL(NVME_LBA_RANGE), "behind the end");
+
+	cr_expect(reply.command.sgl.invalidate);
+	cr_expect_eq(reply.command.sgl.key, HOST_KEY);
 	host_close(host);
 }
 

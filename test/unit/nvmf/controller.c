@@ -72,8 +72,7 @@ Test(controller, what_does_not_fit_in_cc_is_fatal_until_a_reset)
 	} rows[] = {
 		{ "CSS 1", USUAL | 1 << 4 },  { "CSS 6", USUAL | 6 << 4 }, { "CSS 7", USUAL | 7 << 4 },
 		{ "MPS 1", USUAL | 1 << 7 },  { "MPS 8", USUAL | 8 << 7 }, { "AMS 1", USUAL | 1 << 11 },
-		{ "AMS 7", USUAL | 7 << 11 }, { "IOSQES 0", 0x00400000 },  { "IOSQES 5", 0x00450000 },
-		{ "IOSQES 7", 0x00470000 },   { "IOCQES 0", 0x00060000 },  { "IOCQES 6", 0x00660000 },
+		{ "AMS 7", USUAL | 7 << 11 },
 	};
 	struct nvmf_host *host = host_open(NULL);
 
@@ -87,6 +86,31 @@ Test(controller, what_does_not_fit_in_cc_is_fatal_until_a_reset)
 		set_cc(host, USUAL);
 	}
 	host_close(host);
+}
+
+/* Discovery has no I/O queues, and other hosts set them when they make one. */
+Test(controller, sizes_of_entries_are_wanted_of_who_makes_an_io_queue)
+{
+	static const uint32_t sizes[] = { 0, 0x00400000, 0x00450000, 0x00470000, 0x00060000, 0x00660000 };
+
+	for (int kind = 0; kind < 2; kind++) {
+		for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+			struct nvmf_host *host = host_open(NULL);
+			const char *nqn = kind ? NVME_DISCOVERY_NQN : HOST_DISK;
+			uint16_t cntlid;
+
+			cr_assert_eq(host_connect(host, &host->admin, nqn, 0, 0xFFFF), NVME_OK);
+			cntlid = host->admin.controller->cntlid;
+			cr_expect_eq(set_cc(host, sizes[i] | 1), READY, "%x", sizes[i]);
+			if (kind == 0) {
+				cr_expect_eq(host_connect(host, &host->io, HOST_DISK, 1, cntlid),
+					     FINAL(NVME_CONNECT_INVALID), "%x", sizes[i]);
+				cr_expect_eq(set_cc(host, USUAL | 1), READY);
+				cr_expect_eq(host_connect(host, &host->io, HOST_DISK, 1, cntlid), NVME_OK);
+			}
+			host_close(host);
+		}
+	}
 }
 
 Test(controller, a_reset_brings_back_what_features_are_at_first)

@@ -78,6 +78,8 @@ Test(identify, an_io_controller_has_each_field_at_its_place)
 		{ "AERL", 259, 1, 3 },
 		{ "FRMW", 260, 1, 3 },
 		{ "LPA: effects, offsets", 261, 1, 6 },
+		{ "WCTEMP", 266, 2, 0x157 },
+		{ "CCTEMP", 268, 2, 0x175 },
 		{ "KAS: 1 s", 320, 2, 10 },
 		{ "SQES", 512, 1, 0x66 },
 		{ "CQES", 513, 1, 0x44 },
