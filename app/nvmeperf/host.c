@@ -10,64 +10,19 @@
 
 #include "common/clock.h"
 #include "common/eal.h"
+#include "nvmeperf/parts.h"
 #include "nvmf/bytes.h"
 #include "nvmf/command.h"
 #include "nvmf/hello.h"
 
 #define PATIENCE_NS 20000000000ull
+#define GOODBYE_NS 500000000ull
 #define HOST_READS 16u
 #define NOBODY_LISTENS 8u /* reasons of a refusal */
 #define CONSUMER_REJECTS 28u
 #define CC_ENABLED (NVME_CC_ENTRIES_USUAL | NVME_CC_ENABLE)
 #define CC_SHUTDOWN (CC_ENABLED | 1u << 14)
 #define PROPERTY_WIDE 1u
-
-/* A command and where its data are. */
-struct command {
-	uint8_t *sqe; /* with room for data behind it */
-	uint8_t *data;
-	uint64_t tag;
-	bool busy;    /* not answered yet */
-	bool leaving; /* its SEND may have to be sent again: the answer can come before the ACK */
-};
-
-struct link {
-	struct host *host;
-	struct uroce_cm_id *id;
-	struct uroce_qp *qp;
-	uint16_t qid;
-	uint32_t depth, next, under_way;
-	struct command *commands;
-	uint8_t *responses; /* depth of them, each 16 bytes */
-	bool established, has_alternate, over;
-};
-
-struct host {
-	struct host_config config;
-	struct uroce_pd *pd;
-	struct uroce_cq *cq;
-	struct uroce_mr *mr;
-	uint8_t *memory, *free;
-	size_t memory_bytes;
-	uint32_t capsule_bytes;
-	struct link *links; /* admin first */
-	uint32_t link_count;
-	uint16_t cntlid;
-	uint32_t block_bytes;
-	uint64_t kept_ns;
-	bool told; /* what was wrong */
-	/* of the admin command that is waited for */
-	uint16_t admin_status;
-	uint64_t admin_result;
-};
-
-static void *cut(struct host *host, size_t bytes)
-{
-	void *at = host->free;
-
-	host->free += bytes;
-	return at;
-}
 
 /* ---- connections ---- */
 
@@ -115,6 +70,14 @@ static void take_event(struct host *host, const struct uroce_cm_event *event)
 		tell(host, link, "the target has ended the connection", "");
 	else
 		tell(host, link, uroce_cm_event_name(event->type), strerror(-event->status));
+}
+
+static void take_events(struct host *host)
+{
+	struct uroce_cm_event event;
+
+	while (uroce_cm_next(host->config.channel, &event) == 0)
+		take_event(host, &event);
 }
 
 static void post_receive(struct link *link, uint32_t slot)
@@ -395,13 +358,11 @@ static bool take_response(struct link *link, uint32_t slot, struct host_done *do
 
 int host_poll(struct host *host, struct host_done *done, int count)
 {
-	struct uroce_cm_event event;
 	struct uroce_wc wc[32];
 	char line[UROCE_EXPLAIN_BYTES];
 	int taken, told = 0;
 
-	while (uroce_cm_next(host->config.channel, &event) == 0)
-		take_event(host, &event);
+	take_events(host);
 	taken = uroce_cq_poll(host->cq, count < 32 ? count : 32, wc);
 	for (int i = 0; i < taken; i++) {
 		struct link *link = (struct link *)(uintptr_t)wc[i].qp_context;
@@ -434,49 +395,6 @@ uint32_t host_under_way(const struct host *host)
 
 /* ---- opening and closing ---- */
 
-static uint32_t depth_of(const struct host *host, uint32_t index)
-{
-	return index ? host->config.depth : NVME_ADMIN_DEPTH;
-}
-
-static uint32_t room_of(const struct host *host, uint32_t index)
-{
-	return index && host->config.data_bytes > NVME_PAGE_BYTES ? host->config.data_bytes : NVME_PAGE_BYTES;
-}
-
-static int make_memory(struct host *host)
-{
-	for (uint32_t i = 0; i < host->link_count; i++)
-		host->memory_bytes +=
-			(size_t)depth_of(host, i) * (room_of(host, i) + host->capsule_bytes + NVME_CQE_BYTES);
-	host->memory = mmap(NULL, host->memory_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (host->memory == MAP_FAILED)
-		host->memory = NULL;
-	host->links = calloc(host->link_count, sizeof(*host->links));
-	if (host->memory == NULL || host->links == NULL)
-		return -ENOMEM;
-	host->free = host->memory;
-	for (uint32_t i = 0; i < host->link_count; i++) {
-		struct link *link = &host->links[i];
-
-		link->host = host;
-		link->qid = (uint16_t)i;
-		link->depth = depth_of(host, i);
-		link->commands = calloc(link->depth, sizeof(*link->commands));
-		if (link->commands == NULL)
-			return -ENOMEM;
-		for (uint32_t k = 0; k < link->depth; k++)
-			link->commands[k].data = cut(host, room_of(host, i));
-	}
-	for (uint32_t i = 0; i < host->link_count; i++) {
-		for (uint32_t k = 0; k < host->links[i].depth; k++)
-			host->links[i].commands[k].sqe = cut(host, host->capsule_bytes);
-		host->links[i].responses = cut(host, host->links[i].depth * NVME_CQE_BYTES);
-	}
-	return uroce_mr_reg(host->pd, host->memory, host->memory_bytes,
-			    UROCE_ACCESS_LOCAL_WRITE | UROCE_ACCESS_REMOTE_READ | UROCE_ACCESS_REMOTE_WRITE, &host->mr);
-}
-
 /* Nothing more when the connection is over. */
 static int complain(const struct host *host, const char *what, uint16_t status)
 {
@@ -491,14 +409,6 @@ static int complain_of_connect(const struct host *host, const char *queue, uint1
 
 	snprintf(what, sizeof(what), "Connect%s to %s as %s", queue, host->config.nqn, host->config.host_nqn);
 	return complain(host, what, status);
-}
-
-static int complain_of_namespace(const struct host *host, uint16_t status)
-{
-	char what[32];
-
-	snprintf(what, sizeof(what), "namespace %u", host->config.nsid);
-	return complain(host, what, status == NVME_OK ? NVME_INVALID_NAMESPACE : status);
 }
 
 /* What the target takes behind a command, and at the end of one. */
@@ -540,10 +450,33 @@ static int take_controller(struct host *host, struct host_namespace *namespace)
 	memset(page, 0, sizeof(page));
 	status = identify(host, NVME_CNS_NAMESPACE, host->config.nsid, page);
 	if (status != NVME_OK || get_le64(page) == 0)
-		return complain_of_namespace(host, status);
+		return host->told ? APP_EXIT_FAILURE :
+				    app_complain(APP_EXIT_FAILURE, "namespace %u: %s", host->config.nsid,
+						 nvmf_status_text(status ? status : NVME_INVALID_NAMESPACE));
 	namespace->blocks = get_le64(page);
 	namespace->block_bytes = host->block_bytes = 1u << page[130];
 	return code;
+}
+
+/* The target learns now that the host goes, and not by its silence; what it says to that is not waited for long. */
+static void say_goodbye(struct host *host)
+{
+	uint64_t until_ns = app_now_ns() + GOODBYE_NS;
+	uint32_t left = 0;
+
+	host->told = true; /* that connections end is what is wanted */
+	for (uint32_t i = 0; i < host->link_count; i++) {
+		struct link *link = &host->links[i];
+
+		if (link->established && !link->over)
+			link->over = uroce_cm_disconnect(link->id) != 0;
+	}
+	do {
+		take_events(host);
+		host->config.poll(host->config.argument);
+		for (uint32_t i = left = 0; i < host->link_count; i++)
+			left += host->links[i].established && !host->links[i].over;
+	} while (left && app_now_ns() < until_ns);
 }
 
 int host_open(const struct host_config *config, struct host **out, struct host_namespace *namespace)
@@ -559,24 +492,29 @@ int host_open(const struct host_config *config, struct host **out, struct host_n
 	host->link_count = config->queues + 1;
 	host->capsule_bytes = NVME_SQE_BYTES + config->in_capsule_bytes;
 	if (uroce_pd_alloc(config->device, &host->pd) != 0 ||
-	    uroce_cq_create(config->device, entries, &host->cq) != 0 || make_memory(host) != 0)
+	    uroce_cq_create(config->device, entries, &host->cq) != 0 || host_memory_make(host) != 0)
 		code = app_complain(APP_EXIT_ENVIRONMENT, "no memory for the queues of a host");
 	else
 		code = connect_link(host, &host->links[0]);
 	if (code == APP_EXIT_OK)
 		code = take_controller(host, namespace);
-	if (code)
-		host_close(host, false);
-	else
+	if (code == APP_EXIT_OK) {
 		*out = host;
+		return code;
+	}
+	if (host->links)
+		say_goodbye(host);
+	host_close(host, false);
 	return code;
 }
 
-/* Those that it has of the device; the target is told by what happens to its ids. */
+/* Those that it has of the device. */
 void host_close(struct host *host, bool in_order)
 {
-	if (in_order)
+	if (in_order && !host->links[0].over)
 		set_property(host, CC_SHUTDOWN);
+	if (in_order)
+		say_goodbye(host);
 	for (uint32_t i = host->link_count; host->links && i-- > 0;) {
 		struct link *link = &host->links[i];
 

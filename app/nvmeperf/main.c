@@ -170,6 +170,7 @@ static int open_target(void)
 
 	if (code)
 		return code;
+	all.server.journal.silent = true; /* both ends are one program */
 	all.subsystem = disk_make_subsystem(&subsystem);
 	if (all.subsystem == NULL)
 		return app_complain(APP_EXIT_ENVIRONMENT, "no memory");

@@ -353,7 +353,7 @@ int run_measure(const struct options *options, const struct host_config *host, c
 	code = make(&run);
 	if (code == APP_EXIT_OK)
 		code = measure(&run, results);
-	host_close(run.host, code == APP_EXIT_OK);
+	host_close(run.host, true);
 	clear(&run);
 	return code;
 }

@@ -14,6 +14,7 @@
 #include <uuid/uuid.h>
 
 #include "common/number.h"
+#include "nvmet/counts.h"
 #include "nvmet/queue.h"
 
 #define WORDS_MAX 16
@@ -112,26 +113,24 @@ static void show(struct control *control, char **words)
 	}
 }
 
+static void put_counts(FILE *out, const struct count *counts, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		fprintf(out, " %s=%lu", counts[i].name, counts[i].value);
+}
+
 static void stats(struct control *control, char **words)
 {
 	const struct server *server = control->server;
-	const struct server_counts *counts = &server->counts;
+	struct count counts[COUNTS_MAX];
 
 	(void)words;
-	fprintf(control->out,
-		"target queues=%u commands=%lu errors=%lu queues_made=%lu queues_refused=%lu queues_broken=%lu "
-		"queues_stuck=%lu queues_mute=%lu keep_alive_expired=%lu waits_for_memory=%lu buffers_in_use=%lu\n",
-		server->queue_count, counts->commands, counts->errors, counts->queues, counts->refused_queues,
-		counts->broken_queues, counts->stuck_queues, counts->mute_queues, counts->expired,
-		counts->waits_for_memory, server->pool.used_bytes);
+	fputs("target", control->out);
+	put_counts(control->out, counts, counts_of_target(server, counts));
+	fputc('\n', control->out);
 	for (const struct disk *disk = control->disks->first; disk; disk = disk->next) {
-		const struct nvmf_namespace *namespace = &disk->namespace;
-
-		fprintf(control->out,
-			"namespace %u of %s: reads=%lu read_bytes=%lu writes=%lu written_bytes=%lu flushes=%lu "
-			"under_way=%u",
-			namespace->nsid, disk->subsystem->nqn, namespace->reads, namespace->read_bytes,
-			namespace->writes, namespace->written_bytes, namespace->flushes, namespace->under_way);
+		fprintf(control->out, "namespace %u of %s:", disk->namespace.nsid, disk->subsystem->nqn);
+		put_counts(control->out, counts, counts_of_disk(disk, counts));
 		show_times(control, "read", &disk->store->times[0]);
 		show_times(control, "write", &disk->store->times[1]);
 		fputc('\n', control->out);
@@ -142,6 +141,63 @@ static void stats(struct control *control, char **words)
 			queue->errors, queue->commands, queue->pending_count);
 }
 
+/* ---- the same as JSON ---- */
+
+static void put_json_counts(FILE *out, const struct count *counts, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		fprintf(out, "%s\"%s\": %lu", i ? ", " : "", counts[i].name, counts[i].value);
+}
+
+static void put_json_controllers(const struct control *control)
+{
+	const struct nvmf_target *target = &control->server->target;
+	const char *separator = "";
+
+	for (uint32_t i = 0; i < NVMF_CONTROLLERS_MAX; i++) {
+		const struct nvmf_controller *controller = target->controllers[i];
+		char host[NVME_NQN_BYTES];
+
+		if (controller == NULL)
+			continue;
+		fprintf(control->out,
+			"%s\n  {\"cntlid\": %u, \"host\": \"%s\", \"subsystem\": \"%s\", \"queues\": %u, "
+			"\"keep_alive_ms\": %u}",
+			separator, controller->cntlid, journal_name(controller->host_nqn, host, sizeof(host)),
+			controller->subsystem ? controller->subsystem->nqn : NVME_DISCOVERY_NQN,
+			controller->queue_count, controller->keep_alive_ms);
+		separator = ",";
+	}
+}
+
+/* Names have no blanks; what else JSON would take for its own becomes a question mark. */
+static void json(struct control *control, char **words)
+{
+	struct count counts[COUNTS_MAX];
+
+	(void)words;
+	fputs("{\"target\": {", control->out);
+	put_json_counts(control->out, counts, counts_of_target(control->server, counts));
+	fputs("},\n \"namespaces\": [", control->out);
+	for (const struct disk *disk = control->disks->first; disk; disk = disk->next) {
+		char uuid[37], path[SETTINGS_TEXT_BYTES], nqn[NVME_NQN_BYTES];
+
+		uuid_unparse_lower(disk->namespace.uuid, uuid);
+		fprintf(control->out,
+			"%s\n  {\"nsid\": %u, \"subsystem\": \"%s\", \"uuid\": \"%s\", \"store\": \"%s\", "
+			"\"path\": \"%s\", \"blocks\": %lu, \"block_bytes\": %u, ",
+			disk == control->disks->first ? "" : ",", disk->namespace.nsid,
+			journal_name(disk->subsystem->nqn, nqn, sizeof(nqn)), uuid,
+			store_kind_name(disk->store->config.kind), journal_name(disk->path, path, sizeof(path)),
+			disk->namespace.blocks, disk->namespace.block_bytes);
+		put_json_counts(control->out, counts, counts_of_disk(disk, counts));
+		fputc('}', control->out);
+	}
+	fputs("],\n \"controllers\": [", control->out);
+	put_json_controllers(control);
+	fputs("]}\n", control->out);
+}
+
 static void controllers(struct control *control, char **words)
 {
 	const struct nvmf_target *target = &control->server->target;
@@ -150,13 +206,13 @@ static void controllers(struct control *control, char **words)
 	for (uint32_t i = 0; i < NVMF_CONTROLLERS_MAX; i++) {
 		const struct nvmf_controller *controller = target->controllers[i];
 		const struct nvmf_queue *queue = controller ? nvmf_controller_queue(controller) : NULL;
-		char peer[64];
+		char peer[64], host[NVME_NQN_BYTES];
 
 		if (queue == NULL)
 			continue;
 		fprintf(control->out, "controller %u of %s: host %s at %s, %u queues, keep alive %u ms%s\n",
 			controller->cntlid, controller->subsystem ? controller->subsystem->nqn : "discovery",
-			controller->host_nqn,
+			journal_name(controller->host_nqn, host, sizeof(host)),
 			uroce_addr_format(&((const struct queue *)queue->context)->peer->addr, peer, sizeof(peer)),
 			controller->queue_count, controller->keep_alive_ms,
 			nvmf_controller_is_ready(controller) ? "" : ", not ready");
@@ -240,7 +296,7 @@ static void disconnect(struct control *control, char **words)
 
 		if (controller && controller->queues[0] &&
 		    (controller->cntlid == cntlid || strcmp(controller->host_nqn, words[1]) == 0)) {
-			queue_end(controller->queues[0]->context);
+			queue_end(controller->queues[0]->context, "it was told to go");
 			count++;
 		}
 	}
@@ -261,6 +317,7 @@ static const struct verb {
 	{ "show", "", "addresses, subsystems, their hosts and namespaces", 0, 0, show },
 	{ "controllers", "", "the hosts that are connected", 0, 0, controllers },
 	{ "stats", "", "counts and latencies of the target, its namespaces and queues", 0, 0, stats },
+	{ "json", "", "the same, and namespaces and hosts, as one JSON object", 0, 0, json },
 	{ "add", "NQN STORE [nsid=N] [block=N] [uuid=UUID] [read-only] [buffered]",
 	  "another namespace: memory:SIZE, null:SIZE, PATH[:SIZE]; hosts are told", 2, 7, add },
 	{ "remove", "NQN NSID", "takes a namespace away; hosts are told", 2, 2, remove_disk },

@@ -11,6 +11,7 @@
 #include "nvmet/identity.h"
 
 #define MODEL "uroce NVMe target"
+#define TELL_NS 1000000000ull /* between two lines about what failed of a disk */
 
 struct nvmf_subsystem *disk_make_subsystem(const struct settings_subsystem *settings)
 {
@@ -281,6 +282,49 @@ struct disk *disks_find(const struct disks *disks, const struct nvmf_subsystem *
 	return NULL;
 }
 
+/* ---- now and then ---- */
+
+static void tell_failures(struct server *server, struct disk *disk)
+{
+	static const char *const names[] = { [NVMF_BLOCK_READ] = "read",
+					     [NVMF_BLOCK_WRITE] = "write",
+					     [NVMF_BLOCK_COMPARE] = "compare",
+					     [NVMF_BLOCK_FLUSH] = "flush",
+					     [NVMF_BLOCK_ZERO] = "write of zeroes",
+					     [NVMF_BLOCK_DEALLOCATE] = "deallocate" };
+	const struct store *store = disk->store;
+
+	if (store->failures == disk->told_failures || server->now_ns - disk->told_ns < TELL_NS)
+		return;
+	journal_tell(&server->journal, server->now_ns,
+		     "namespace %u of %s: %lu requests have failed, the last one a %s at byte %lu of %s: %s (errno %d)",
+		     disk->namespace.nsid, disk->subsystem->nqn, store->failures - disk->told_failures,
+		     names[store->last_op], store->last_offset, disk->path, strerror(store->last_error),
+		     store->last_error);
+	disk->told_failures = store->failures;
+	disk->told_ns = server->now_ns;
+}
+
+static void look_at(struct server *server, struct disk *disk)
+{
+	struct store *store = disk->store;
+	uint64_t used_bytes = store_look(store);
+	bool is_cut = store->config.kind == STORE_FILE && store->there_bytes < store->bytes;
+
+	disk->namespace.used_blocks = (used_bytes + disk->namespace.block_bytes - 1) / disk->namespace.block_bytes;
+	if (store->config.kind == STORE_FILE && !store->is_device && disk->namespace.used_blocks == 0)
+		disk->namespace.used_blocks = 1; /* no more than the file itself */
+	if (is_cut != disk->is_cut)
+		journal_tell(&server->journal, server->now_ns,
+			     is_cut ? "namespace %u of %s: %s has been cut to %lu bytes; what lies behind them fails" :
+				      "namespace %u of %s: %s has %lu bytes again",
+			     disk->namespace.nsid, disk->subsystem->nqn, disk->path, store->there_bytes);
+	disk->is_cut = is_cut;
+	if (store->sync_failed)
+		nvmf_subsystem_degrade(&server->target, disk->subsystem, disk->namespace.nsid);
+	tell_failures(server, disk);
+}
+
 void disks_poll(struct disks *disks)
 {
 	struct disk **link = &disks->first;
@@ -288,6 +332,8 @@ void disks_poll(struct disks *disks)
 	while (*link) {
 		struct disk *disk = *link;
 
+		if (!disk->leaving)
+			look_at(disks->server, disk);
 		if (disk->leaving && disk->namespace.under_way == 0 && disk->store->users == 0) {
 			*link = disk->next;
 			let_go(disks->server, disk);

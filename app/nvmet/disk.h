@@ -10,7 +10,9 @@ struct disk {
 	struct nvmf_subsystem *subsystem;
 	struct store *store;
 	char path[SETTINGS_TEXT_BYTES];
-	bool leaving; /* hosts do not see it any more; it goes when nothing of it is under way */
+	uint64_t told_failures, told_ns; /* of the store; when a line last said so */
+	bool is_cut;                     /* the file is shorter than it was, and a line has said so */
+	bool leaving;                    /* hosts do not see it any more; it goes when nothing of it is under way */
 	struct disk *next;
 };
 
@@ -26,7 +28,7 @@ void disks_remove(struct disks *disks, struct disk *disk);
 int disks_resize(struct disks *disks, struct disk *disk, uint64_t bytes, char error[STORE_ERROR_BYTES]);
 /* NULL: there is none, or it is leaving. */
 struct disk *disks_find(const struct disks *disks, const struct nvmf_subsystem *subsystem, uint32_t nsid);
-/* Now and then: those that have left are let go of. */
+/* Now and then: those that have left are let go of; what has failed is told, at most once a second. */
 void disks_poll(struct disks *disks);
 /* No queue is left. */
 void disks_close(struct disks *disks);

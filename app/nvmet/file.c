@@ -209,6 +209,16 @@ static void distrust_syncs(struct store *store, int error)
 	store->sync_failed = true;
 }
 
+static void note_failure(const struct store_request *request, int error)
+{
+	struct store *store = request->store;
+
+	store->failures++;
+	store->last_error = error;
+	store->last_op = request->block->op;
+	store->last_offset = request->block->offset + request->moved;
+}
+
 static void fail(struct store_request *request, int error)
 {
 	if ((error == EAGAIN || error == EINTR) && ++request->tries < TRIES_MAX) {
@@ -219,6 +229,7 @@ static void fail(struct store_request *request, int error)
 	} else {
 		uint16_t status = store_status(error, request->block->op);
 
+		note_failure(request, error);
 		if (may_be_of_sync(request, error)) {
 			distrust_syncs(request->store, error);
 			status |= is_sync(request) ? NVME_DNR : 0;
@@ -295,6 +306,11 @@ static void submit(struct store *store, struct store_request *request)
 	request->range = request->tries = 0;
 	request->syncs = false;
 	request->way = block->op == NVMF_BLOCK_ZERO && !block->may_deallocate ? WAY_ZERO_RANGE : WAY_PUNCH;
+	if (block->offset + block->bytes > store->there_bytes) { /* a write would make it longer again */
+		note_failure(request, EIO);
+		finish(request, store_status(EIO, block->op));
+		return;
+	}
 	if (block->op == NVMF_BLOCK_COMPARE) {
 		request->second = aligned_alloc(ALIGNED, (block->bytes + ALIGNED - 1) / ALIGNED * ALIGNED);
 		if (request->second == NULL) {
@@ -348,7 +364,7 @@ static int find_size(struct store *store, const struct stat *status, char error[
 		bytes = store->config.bytes;
 		store->is_blank = true;
 	}
-	store->bytes = bytes / store->config.block_bytes * store->config.block_bytes;
+	store->bytes = store->there_bytes = bytes / store->config.block_bytes * store->config.block_bytes;
 	if (store->bytes)
 		return 0;
 	snprintf(what, sizeof(what), "has %lu bytes, less than a block of %u; %s", bytes, store->config.block_bytes,

@@ -208,6 +208,7 @@ int main(int argc, char **argv)
 	}
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGHUP, &action, NULL); /* of a terminal that goes: the hosts are told */
 	code = app_eal_start(&args, &config);
 	if (code != APP_EXIT_OK)
 		return code;

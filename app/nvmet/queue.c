@@ -32,7 +32,7 @@ void queue_post_receive(struct queue *queue, uint32_t capsule)
 void queue_post(struct queue *queue, const struct uroce_send_wr *wr, uint32_t count)
 {
 	if (queue->ending || uroce_qp_post_send(queue->qp, wr, NULL) != 0)
-		queue_end(queue); /* there is room for all that can be posted: the QP is in ERR */
+		queue_end(queue, "its connection has failed"); /* there is room for all that can be posted */
 	else if ((queue->sends += count) == count)
 		queue->moved_ns = queue->server->now_ns;
 }
@@ -108,7 +108,7 @@ void queue_take_completion(struct queue *queue, const struct uroce_wc *wc)
 		queue->moved_ns = queue->server->now_ns;
 	}
 	if (wc->status != UROCE_WC_SUCCESS)
-		queue_end(queue);
+		queue_end(queue, uroce_wc_status_name(wc->status));
 	if (queue->ending)
 		return;
 	switch (work) {
@@ -128,11 +128,36 @@ void queue_take_completion(struct queue *queue, const struct uroce_wc *wc)
 
 /* ---- coming and going ---- */
 
+void queue_tell_connect(const struct queue *queue, const struct nvmf_command *command, const uint8_t *data)
+{
+	const struct nvmf_controller *controller = queue->nvmf.controller;
+	struct server *server = queue->server;
+	char peer[64], host[NVME_NQN_BYTES] = "a host", subsystem[NVME_NQN_BYTES] = "what it has named";
+
+	uroce_addr_format(&queue->peer->addr, peer, sizeof(peer));
+	if (data && command->data_bytes == NVME_CONNECT_BYTES) {
+		journal_name((const char *)data + 512, host, sizeof(host));
+		journal_name((const char *)data + 256, subsystem, sizeof(subsystem));
+	}
+	if (command->status == NVME_OK && queue->nvmf.qid == 0) {
+		server->counts.hosts_come++;
+		journal_tell(&server->journal, server->now_ns, "host %s at %s has come to controller %u of %s", host,
+			     peer, controller ? controller->cntlid : 0, subsystem);
+	} else if (command->status != NVME_OK) {
+		server->counts.hosts_refused++;
+		journal_tell(&server->journal, server->now_ns, "host %s at %s is refused queue %u of %s: %s", host,
+			     peer, queue->nvmf.qid, subsystem, nvmf_status_text(command->status));
+	}
+}
+
 static void refuse(struct server *server, const struct uroce_cm_event *event, enum nvmf_refusal refusal)
 {
 	uint8_t data[NVMF_REFUSAL_BYTES];
+	char peer[64];
 
 	server->counts.refused_queues++;
+	journal_tell(&server->journal, server->now_ns, "a host at %s is refused a queue: %s",
+		     uroce_addr_format(&event->peer, peer, sizeof(peer)), nvmf_refusal_text(refusal));
 	nvmf_hello_refuse(refusal, data);
 	uroce_cm_reject(event->id, data, sizeof(data));
 	uroce_cm_id_destroy(event->id);
@@ -289,16 +314,36 @@ void queue_open(struct server *server, const struct uroce_cm_event *event)
 		queue_post_receive(queue, i);
 	nvmf_hello_accept(hello.commands, words);
 	if (uroce_cm_accept(queue->id, &options) != 0)
-		queue_end(queue);
+		queue_end(queue, "it has left");
+}
+
+/* With its admin queue a host goes; a queue that never had a host is told of, too. */
+static void tell_end(const struct queue *queue, const char *why)
+{
+	const struct nvmf_controller *controller = queue->nvmf.controller;
+	struct server *server = queue->server;
+	char peer[64], host[NVME_NQN_BYTES];
+
+	uroce_addr_format(&queue->peer->addr, peer, sizeof(peer));
+	if (controller && queue->nvmf.qid == 0) {
+		server->counts.hosts_gone++;
+		journal_tell(&server->journal, server->now_ns, "host %s at %s has gone from controller %u of %s: %s",
+			     journal_name(controller->host_nqn, host, sizeof(host)), peer, controller->cntlid,
+			     controller->subsystem ? controller->subsystem->nqn : "discovery", why);
+	} else if (controller == NULL) {
+		journal_tell(&server->journal, server->now_ns, "queue %u of a host at %s has ended: %s",
+			     queue->nvmf.qid, peer, why);
+	}
 }
 
 /* What it has of the target goes at once, so that its host can come again; what it has of the port comes back. */
-void queue_end(struct queue *queue)
+void queue_end(struct queue *queue, const char *why)
 {
 	struct nvmf_controller *controller = queue->nvmf.controller;
 
 	if (queue->ending)
 		return;
+	tell_end(queue, why);
 	queue->ending = true;
 	queue->next_ending = queue->server->ending_queues;
 	queue->server->ending_queues = queue;
@@ -309,7 +354,7 @@ void queue_end(struct queue *queue)
 	}
 	for (uint32_t i = 0; queue->nvmf.qid == 0 && controller && i < NVMF_QUEUES_MAX; i++) {
 		if (controller->queues[i] && controller->queues[i] != &queue->nvmf)
-			queue_end(controller->queues[i]->context);
+			queue_end(controller->queues[i]->context, why);
 	}
 	nvmf_queue_close(&queue->nvmf);
 }
@@ -324,7 +369,7 @@ void queue_look(struct server *server)
 			continue;
 		server->counts.mute_queues += mute;
 		server->counts.stuck_queues += !mute;
-		queue_end(queue);
+		queue_end(queue, mute ? "it does not say who it is" : "it takes no answers");
 	}
 }
 

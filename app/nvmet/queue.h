@@ -44,7 +44,9 @@ struct queue {
 /* A REQUEST: the queue is made and the connection accepted, or refused. */
 void queue_open(struct server *server, const struct uroce_cm_event *event);
 /* No more commands are taken; the host is told. */
-void queue_end(struct queue *queue);
+void queue_end(struct queue *queue, const char *why);
+/* It is told who has come, or whom the target has refused. data: of the Connect, or NULL. */
+void queue_tell_connect(const struct queue *queue, const struct nvmf_command *command, const uint8_t *data);
 /* Now and then: those whose hosts let them wait for ever end. */
 void queue_look(struct server *server);
 /* Those that are ending and have everything back go. */

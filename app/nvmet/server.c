@@ -160,7 +160,7 @@ static void take_event(struct server *server, const struct uroce_cm_event *event
 	case UROCE_CM_UNREACHABLE:
 	case UROCE_CM_DISCONNECTED:
 		if (queue)
-			queue_end(queue);
+			queue_end(queue, event->status ? strerror(-event->status) : "it has disconnected");
 		break;
 	case UROCE_CM_ESTABLISHED:
 	case UROCE_CM_ALTERNATE:
@@ -194,7 +194,7 @@ static void look_around(struct server *server)
 	queue_look(server);
 	while ((controller = nvmf_target_expired(&server->target, server->now_ns)) != NULL) {
 		server->counts.expired++;
-		queue_end(nvmf_controller_queue(controller)->context);
+		queue_end(nvmf_controller_queue(controller)->context, "it has not been heard for its keep-alive time");
 	}
 }
 
@@ -227,7 +227,7 @@ void server_end(struct server *server, unsigned seconds)
 
 	server->ending = true;
 	for (struct queue *queue = server->queues; queue; queue = queue->next)
-		queue_end(queue);
+		queue_end(queue, "the target ends");
 	while (server->queues && server->now_ns < until_ns)
 		server_poll(server);
 	/* What the hosts still ask is answered. */

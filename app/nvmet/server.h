@@ -5,6 +5,7 @@
 
 #include <uroce/uroce.h>
 
+#include "nvmet/journal.h"
 #include "nvmet/pool.h"
 #include "nvmet/store.h"
 #include "nvmf/target.h"
@@ -30,7 +31,8 @@ struct server_port {
 };
 
 struct server_counts {
-	uint64_t hosts, queues, refused_queues, commands, errors, waits_for_memory, broken_queues, expired;
+	uint64_t hosts_come, hosts_gone, hosts_refused, queues, refused_queues, commands, errors, waits_for_memory,
+		broken_queues, expired;
 	uint64_t stuck_queues, mute_queues; /* whose hosts did not take answers, did not connect to a controller */
 };
 
@@ -57,6 +59,7 @@ struct server {
 	uint64_t now_ns, looked_ns;
 	bool ending;
 	struct server_counts counts;
+	struct journal journal;
 };
 
 struct server_config {

@@ -120,6 +120,8 @@ static void answer(struct slot *slot, bool with_data)
 	};
 
 	nvmf_command_answer(command, cqe);
+	if (command->opcode == NVME_FABRICS && command->sqe[SQE_FABRICS_TYPE] == NVME_CONNECT)
+		queue_tell_connect(slot->queue, command, slot->data);
 	slot->queue->server->counts.errors += command->status != NVME_OK;
 	slot->queue->errors += command->status != NVME_OK;
 	slot->queue->commands -= slot->counted;
@@ -250,7 +252,7 @@ void slot_go_on(struct slot *slot, enum nvmf_step step)
 		break;
 	case NVMF_DROP:
 		slot->queue->server->counts.broken_queues++;
-		queue_end(slot->queue);
+		queue_end(slot->queue, "what it sent is no command");
 		break;
 	}
 }

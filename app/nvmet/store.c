@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 const char *store_kind_name(enum store_kind kind)
@@ -184,10 +185,20 @@ int store_resize(struct store *store, uint64_t bytes, char error[STORE_ERROR_BYT
 	else if (store->config.kind == STORE_FILE && ftruncate(store->fd, (off_t)bytes) != 0)
 		snprintf(error, STORE_ERROR_BYTES, "%s: %s", store->config.path, strerror(errno));
 	else {
-		store->bytes = bytes;
+		store->bytes = store->there_bytes = bytes;
 		return 0;
 	}
 	return -1;
+}
+
+uint64_t store_look(struct store *store)
+{
+	struct stat status;
+
+	if (store->config.kind != STORE_FILE || store->is_device || fstat(store->fd, &status) != 0)
+		return 0;
+	store->there_bytes = (uint64_t)status.st_size;
+	return (uint64_t)status.st_blocks * 512;
 }
 
 void store_close(struct store *store)

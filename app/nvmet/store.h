@@ -61,6 +61,13 @@ struct store {
 	bool is_blank;    /* FILE: there was nothing in it when it was opened: it is a disk that nobody knows */
 	bool at_once;     /* FILE: its blocks are in memory, and are read and written in the poll */
 	bool sync_failed; /* FILE: what was said to last once may be lost */
+	/* FILE: what the kernel said of requests that failed; told by the disk. */
+	uint64_t failures;
+	int last_error;
+	enum nvmf_block_op last_op;
+	uint64_t last_offset;
+	uint64_t
+		there_bytes; /* FILE: its length when it was last looked at; writes beyond would make it longer again */
 	uint32_t under_way;
 	uint32_t users;                 /* commands that are under way, or whose host has not got all yet */
 	struct perf_histogram times[2]; /* of reads and writes: from capsule to the ACK of the answer, ns */
@@ -71,6 +78,9 @@ struct store *store_open(const struct store_config *config, struct ring *ring, c
 void store_close(struct store *store);
 /* 0; -1: error says why. What is cut off is lost; commands beyond it that are under way fail. */
 int store_resize(struct store *store, uint64_t bytes, char error[STORE_ERROR_BYTES]);
+
+/* Now and then: how long it is, and how many bytes of it the file system has allocated; 0: all. */
+uint64_t store_look(struct store *store);
 
 static inline void store_submit(struct store_request *request)
 {

@@ -22,7 +22,7 @@ enum { OPTION_DRY_RUN = 256 };
 static const char help_text[] =
 	"uroce-nvmetcli [-s SOCKET] COMMAND [ARGUMENTS]\n"
 	"Asks and tells a running uroce-nvmet; \"uroce-nvmetcli help\" has it list its commands:\n"
-	"show, controllers, stats, add, remove, resize, disconnect.\n"
+	"show, controllers, stats, json, add, remove, resize, disconnect.\n"
 	"\n"
 	"  -s, --socket PATH  the target's --control (default " DEFAULT_PATH ")\n"
 	"  --dry-run          print what would be asked and where, and end\n"
@@ -127,7 +127,7 @@ int main(int argc, char **argv)
 	}
 	if (optind == argc)
 		return complain(USAGE, "which command",
-				"show, controllers, stats, add, remove, resize, disconnect or help");
+				"show, controllers, stats, json, add, remove, resize, disconnect or help");
 	code = address_of(path, &address);
 	if (code == OK)
 		code = write_line(argv + optind, argc - optind, line, sizeof(line));

@@ -25,7 +25,7 @@ static uint8_t feature_of(const struct nvmf_command *command)
 
 static uint32_t events_possible(const struct nvmf_command *command)
 {
-	return is_discovery(command) ? NVME_EVENT_DISCOVERY : NVME_EVENT_NAMESPACE;
+	return is_discovery(command) ? NVME_EVENT_DISCOVERY : NVME_EVENT_NAMESPACE | NVME_EVENT_UNRELIABLE;
 }
 
 static uint64_t queues_there(const struct nvmf_command *command)

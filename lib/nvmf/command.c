@@ -173,19 +173,44 @@ void nvmf_command_give(struct nvmf_command *command, uint8_t *data)
 	row_of(command)->give(command, data);
 }
 
-void nvmf_command_done(struct nvmf_command *command, uint16_t status)
+/* A comparison that found a difference has been carried out. */
+static void note_error(struct nvmf_command *command, uint16_t status)
 {
 	struct nvmf_namespace *namespace = command->block.namespace;
+	struct nvmf_controller *controller = command->queue->controller;
+	struct nvmf_counts *counts = &namespace->counts;
+	uint16_t code = status & (uint16_t)~NVME_DNR;
+
+	if (code == NVME_COMPARE_FAILURE)
+		return;
+	if (command->block.op == NVMF_BLOCK_FLUSH)
+		counts->flush_errors++;
+	else if (command->block.op == NVMF_BLOCK_READ || command->block.op == NVMF_BLOCK_COMPARE)
+		counts->read_errors++;
+	else
+		counts->write_errors++;
+	counts->media_errors += code == NVME_READ_ERROR || code == NVME_WRITE_FAULT;
+	if (controller)
+		controller->errors[controller->error_count++ % NVMF_ERRORS_MAX] =
+			(struct nvmf_error){ command->queue->qid, command->cid, status, command->nsid,
+					     command->block.offset / namespace->block_bytes };
+}
+
+void nvmf_command_done(struct nvmf_command *command, uint16_t status)
+{
+	struct nvmf_counts *counts = &command->block.namespace->counts;
 
 	command->status = status;
-	if (status == NVME_OK && command->block.op == NVMF_BLOCK_READ) {
-		namespace->reads++;
-		namespace->read_bytes += command->block.bytes;
-	} else if (status == NVME_OK && command->block.op == NVMF_BLOCK_WRITE) {
-		namespace->writes++;
-		namespace->written_bytes += command->block.bytes;
-	} else if (status == NVME_OK && command->block.op == NVMF_BLOCK_FLUSH) {
-		namespace->flushes++;
+	if (status != NVME_OK) {
+		note_error(command, status);
+	} else if (command->block.op == NVMF_BLOCK_READ) {
+		counts->reads++;
+		counts->read_bytes += command->block.bytes;
+	} else if (command->block.op == NVMF_BLOCK_WRITE) {
+		counts->writes++;
+		counts->written_bytes += command->block.bytes;
+	} else if (command->block.op == NVMF_BLOCK_FLUSH) {
+		counts->flushes++;
 	}
 	let_go(command);
 }

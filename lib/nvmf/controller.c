@@ -13,7 +13,8 @@
 #define KEEP_ALIVE_UNIT_MS 1000u
 #define CONNECTING_MS 30000u /* for its other queues: Linux waits 4.3 s for each message of CM that was lost */
 #define DISCOVERY_MS 120000u /* of a host that named none, so that it cannot stay for ever */
-#define NOTICE 2u            /* type of an event */
+#define HEALTH 1u            /* types of events */
+#define NOTICE 2u
 
 void nvmf_queue_open(struct nvmf_queue *queue, struct nvmf_target *target, const struct nvmf_hello *hello)
 {
@@ -211,6 +212,16 @@ static struct nvmf_command *take_oldest(struct nvmf_controller *controller)
 	return command;
 }
 
+/* Type, what it is, and the log page that tells more. */
+static uint64_t event_result(uint32_t event)
+{
+	if (event == NVME_EVENT_UNRELIABLE)
+		return HEALTH | (uint64_t)NVME_LOG_SMART << 16;
+	if (event == NVME_EVENT_NAMESPACE)
+		return NOTICE | (uint64_t)NVME_LOG_CHANGED << 16;
+	return NOTICE | 0xF0ull << 8 | (uint64_t)NVME_LOG_DISCOVERY << 16;
+}
+
 struct nvmf_command *nvmf_controller_next_event(struct nvmf_controller *controller)
 {
 	struct nvmf_command *command;
@@ -224,11 +235,10 @@ struct nvmf_command *nvmf_controller_next_event(struct nvmf_controller *controll
 	}
 	if (controller->held_count == 0 || controller->events_due == 0)
 		return NULL;
-	event = controller->events_due & NVME_EVENT_NAMESPACE ? NVME_EVENT_NAMESPACE : NVME_EVENT_DISCOVERY;
+	event = controller->events_due & -controller->events_due;
 	controller->events_due &= ~event;
 	controller->events_told |= event;
 	command = take_oldest(controller);
-	command->result = event == NVME_EVENT_NAMESPACE ? NOTICE | (uint64_t)NVME_LOG_CHANGED << 16 :
-							  NOTICE | 0xF0ull << 8 | (uint64_t)NVME_LOG_DISCOVERY << 16;
+	command->result = event_result(event);
 	return command;
 }

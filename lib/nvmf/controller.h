@@ -23,6 +23,13 @@ struct nvmf_queue {
 	void *context; /* the host's */
 };
 
+/* A command that its store could not carry out. */
+struct nvmf_error {
+	uint16_t qid, cid, status;
+	uint32_t nsid;
+	uint64_t block;
+};
+
 struct nvmf_controller {
 	struct nvmf_target *target;
 	const struct nvmf_subsystem *subsystem; /* NULL: discovery */
@@ -43,6 +50,8 @@ struct nvmf_controller {
 	uint32_t changed[NVMF_SET_WORDS];    /* to be listed in the log page */
 	uint32_t identified[NVMF_SET_WORDS]; /* the host has read what they are */
 	uint32_t gone[NVMF_SET_WORDS];       /* it has read that, and not yet that they are there no more */
+	uint64_t error_count;                /* of all; the newest are kept, each at its number's place */
+	struct nvmf_error errors[NVMF_ERRORS_MAX];
 	struct nvmf_queue *queues[NVMF_QUEUES_MAX];
 	uint32_t queue_count;
 };

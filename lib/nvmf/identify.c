@@ -11,6 +11,8 @@
 #define ENTRY_SIZES_SQ 0x66u /* 64 bytes, neither more nor less */
 #define ENTRY_SIZES_CQ 0x44u /* 16 */
 #define MULTIPATH 0x03u      /* several addresses, several controllers */
+#define THIN 0x01u           /* NSFEAT: used may be less than there is */
+#define GRAINS 0x10u         /* NPWG to NOWS are told */
 #define SHARED 0x01u         /* a namespace that several controllers have */
 #define LOG_EFFECTS 0x02u
 #define LOG_OFFSETS 0x04u
@@ -49,6 +51,7 @@ static void put_io_controller(const struct nvmf_subsystem *subsystem, const stru
 	put_le16(page + 266, WARM_KELVIN);
 	put_le16(page + 268, HOT_KELVIN);
 	put_le16(page + 320, KEEP_ALIVE_UNIT);
+	page[262] = NVMF_ERRORS_MAX - 1;
 	page[512] = ENTRY_SIZES_SQ;
 	page[513] = ENTRY_SIZES_CQ;
 	put_le32(page + 516, NVMF_NAMESPACES_MAX);
@@ -91,11 +94,22 @@ static void put_controller(const struct nvmf_controller *controller, uint8_t *pa
 		put_discovery_controller(page);
 }
 
+/*
+ * What is in use is less than what there is where the store is thin. Writes go best in pages of the store's cache and of
+ * most disks: 4 KiB, at which hosts let partitions and file systems begin.
+ */
 static void put_namespace(const struct nvmf_namespace *namespace, uint8_t *page)
 {
-	for (int i = 0; i < 3; i++) /* size, capacity, use */
-		put_le64(page + 8 * i, namespace->blocks);
+	uint64_t used = namespace->used_blocks;
+	uint16_t grain = (uint16_t)(NVME_PAGE_BYTES / namespace->block_bytes - 1);
+
+	put_le64(page, namespace->blocks);
+	put_le64(page + 8, namespace->blocks);
+	put_le64(page + 16, used && used < namespace->blocks ? used : namespace->blocks);
+	page[24] = used ? THIN | GRAINS : GRAINS;
 	page[30] = SHARED;
+	for (int at = 64; at <= 72; at += 2) /* writes, their places, deallocations, their places, optimal writes */
+		put_le16(page + at, grain);
 	page[99] = namespace->read_only;
 	memcpy(page + 104, namespace->nguid, 16);
 	page[130] = ring_size_at_least(namespace->block_bytes);

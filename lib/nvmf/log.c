@@ -6,6 +6,7 @@
 #define RETAIN 0x80u
 #define ENTRY_BYTES 1024u /* of discovery; the header has as many */
 #define ERROR_BYTES 64u
+#define NO_FIELD 0xFFFFu /* of the command is at fault */
 #define SMART_BYTES 512u
 #define SMART_UNIT_BYTES 512000u
 #define KELVIN 300u
@@ -97,26 +98,45 @@ static void give_discovery(const struct nvmf_controller *controller, uint64_t of
 
 /* ---- the others fit a page ---- */
 
-static void put_smart(const struct nvmf_subsystem *subsystem, uint8_t *page)
+static void put_smart(const struct nvmf_controller *controller, uint8_t *page)
 {
-	uint64_t reads = 0, writes = 0, read_bytes = 0, written_bytes = 0;
+	const struct nvmf_subsystem *subsystem = controller->subsystem;
+	struct nvmf_counts sum = subsystem->past;
 
 	for (uint32_t i = 0; i < NVMF_NAMESPACES_MAX; i++) {
 		const struct nvmf_namespace *namespace = subsystem->namespaces[i];
 
 		if (namespace == NULL)
 			continue;
-		reads += namespace->reads;
-		writes += namespace->writes;
-		read_bytes += namespace->read_bytes;
-		written_bytes += namespace->written_bytes;
+		nvmf_counts_add(&sum, &namespace->counts);
+		if (namespace->degraded)
+			page[0] = NVME_EVENT_UNRELIABLE;
 	}
 	put_le16(page + 1, KELVIN);
 	page[3] = SPARE_PERCENT;
-	put_le64(page + 32, (read_bytes + SMART_UNIT_BYTES - 1) / SMART_UNIT_BYTES);
-	put_le64(page + 48, (written_bytes + SMART_UNIT_BYTES - 1) / SMART_UNIT_BYTES);
-	put_le64(page + 64, reads);
-	put_le64(page + 80, writes);
+	put_le64(page + 32, (sum.read_bytes + SMART_UNIT_BYTES - 1) / SMART_UNIT_BYTES);
+	put_le64(page + 48, (sum.written_bytes + SMART_UNIT_BYTES - 1) / SMART_UNIT_BYTES);
+	put_le64(page + 64, sum.reads);
+	put_le64(page + 80, sum.writes);
+	put_le64(page + 160, sum.media_errors);
+	put_le64(page + 176, controller->error_count);
+}
+
+/* The newest one first. */
+static void put_errors(const struct nvmf_controller *controller, uint8_t *page)
+{
+	for (uint64_t number = controller->error_count, left = NVMF_ERRORS_MAX; number > 0 && left > 0;
+	     number--, left--, page += ERROR_BYTES) {
+		const struct nvmf_error *error = &controller->errors[(number - 1) % NVMF_ERRORS_MAX];
+
+		put_le64(page, number);
+		put_le16(page + 8, error->qid);
+		put_le16(page + 10, error->cid);
+		put_le16(page + 12, (uint16_t)(error->status << 1));
+		put_le16(page + 14, NO_FIELD);
+		put_le64(page + 16, error->block);
+		put_le32(page + 24, error->nsid);
+	}
 }
 
 static void put_changed(struct nvmf_controller *controller, uint8_t *page)
@@ -153,7 +173,7 @@ static uint32_t page_bytes(uint8_t log)
 {
 	switch (log) {
 	case NVME_LOG_ERROR:
-		return ERROR_BYTES;
+		return NVMF_ERRORS_MAX * ERROR_BYTES;
 	case NVME_LOG_SMART:
 	case NVME_LOG_FIRMWARE:
 		return SMART_BYTES;
@@ -199,8 +219,13 @@ void nvmf_log_give(struct nvmf_command *command, uint8_t *data)
 		if (read)
 			nvmf_controller_read(controller, NVME_EVENT_DISCOVERY);
 		return;
+	case NVME_LOG_ERROR:
+		put_errors(controller, page);
+		break;
 	case NVME_LOG_SMART:
-		put_smart(controller->subsystem, page);
+		put_smart(controller, page);
+		if (read)
+			nvmf_controller_read(controller, NVME_EVENT_UNRELIABLE);
 		break;
 	case NVME_LOG_FIRMWARE:
 		put_firmware(page);

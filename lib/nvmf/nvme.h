@@ -144,6 +144,7 @@ enum nvme_cns {
 };
 
 /* Bits of OAES and of feature 0Bh. */
+#define NVME_EVENT_UNRELIABLE (1u << 2) /* the same bit of the critical warning */
 #define NVME_EVENT_NAMESPACE (1u << 8)
 #define NVME_EVENT_DISCOVERY (1u << 31)
 

@@ -149,10 +149,37 @@ int nvmf_subsystem_add(struct nvmf_target *target, struct nvmf_subsystem *subsys
 	return 0;
 }
 
+void nvmf_counts_add(struct nvmf_counts *sum, const struct nvmf_counts *counts)
+{
+	sum->reads += counts->reads;
+	sum->writes += counts->writes;
+	sum->flushes += counts->flushes;
+	sum->read_bytes += counts->read_bytes;
+	sum->written_bytes += counts->written_bytes;
+	sum->read_errors += counts->read_errors;
+	sum->write_errors += counts->write_errors;
+	sum->flush_errors += counts->flush_errors;
+	sum->media_errors += counts->media_errors;
+}
+
+void nvmf_subsystem_degrade(struct nvmf_target *target, const struct nvmf_subsystem *subsystem, uint32_t nsid)
+{
+	struct nvmf_namespace *namespace = nvmf_subsystem_find(subsystem, nsid);
+
+	if (namespace == NULL || namespace->degraded)
+		return;
+	namespace->degraded = true;
+	for (uint32_t i = 0; i < NVMF_CONTROLLERS_MAX; i++) {
+		if (target->controllers[i] && target->controllers[i]->subsystem == subsystem)
+			nvmf_controller_raise(target->controllers[i], NVME_EVENT_UNRELIABLE);
+	}
+}
+
 int nvmf_subsystem_remove(struct nvmf_target *target, struct nvmf_subsystem *subsystem, uint32_t nsid)
 {
 	if (nvmf_subsystem_find(subsystem, nsid) == NULL)
 		return -ENOENT;
+	nvmf_counts_add(&subsystem->past, &subsystem->namespaces[nsid - 1]->counts);
 	subsystem->namespaces[nsid - 1] = NULL;
 	for (uint32_t i = 0; i < NVMF_CONTROLLERS_MAX; i++) {
 		if (target->controllers[i] && target->controllers[i]->subsystem == subsystem)

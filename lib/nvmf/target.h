@@ -23,9 +23,19 @@
 #define NVMF_CONTROLLERS_MAX 256u
 #define NVMF_QUEUES_MAX 129u /* of a controller, with its admin queue */
 #define NVMF_HELD_MAX 4u     /* Async Event Requests that wait */
+#define NVMF_ERRORS_MAX 16u  /* that a controller remembers */
 #define NVMF_TEXT_BYTES 64u
 
 struct nvmf_controller;
+
+/* Since a namespace was added; of those that were removed the subsystem keeps them. */
+struct nvmf_counts {
+	uint64_t reads, writes, flushes, read_bytes, written_bytes;
+	uint64_t read_errors, write_errors, flush_errors;
+	uint64_t media_errors; /* those of them that the medium has to do with */
+};
+
+void nvmf_counts_add(struct nvmf_counts *sum, const struct nvmf_counts *counts);
 
 struct nvmf_namespace {
 	uint32_t nsid;
@@ -35,8 +45,10 @@ struct nvmf_namespace {
 	bool read_only;
 	bool is_new; /* a host may know another one by its number: it changes nothing before it has read what this is */
 	void *store; /* the host's */
-	uint32_t under_way; /* commands that use it; one that was removed is let go of when they are done */
-	uint64_t reads, writes, flushes, read_bytes, written_bytes;
+	uint32_t under_way;   /* commands that use it; one that was removed is let go of when they are done */
+	bool degraded;        /* no flush succeeds any more */
+	uint64_t used_blocks; /* of a thin store; 0: it is none */
+	struct nvmf_counts counts;
 };
 
 struct nvmf_subsystem {
@@ -45,6 +57,7 @@ struct nvmf_subsystem {
 	struct nvmf_namespace *namespaces[NVMF_NAMESPACES_MAX]; /* that of nsid 1 first; NULL: there is none */
 	char hosts[NVMF_HOSTS_MAX][NVME_NQN_BYTES];
 	uint32_t host_count; /* 0: any host may come */
+	struct nvmf_counts past;
 };
 
 /* Where the target is reached, as discovery tells it. */
@@ -92,6 +105,8 @@ int nvmf_subsystem_add(struct nvmf_target *target, struct nvmf_subsystem *subsys
 int nvmf_subsystem_remove(struct nvmf_target *target, struct nvmf_subsystem *subsystem, uint32_t nsid);
 /* Its size has changed. */
 void nvmf_subsystem_changed(struct nvmf_target *target, const struct nvmf_subsystem *subsystem, uint32_t nsid);
+/* No flush of this namespace succeeds any more: hosts are told that their disk is not reliable. */
+void nvmf_subsystem_degrade(struct nvmf_target *target, const struct nvmf_subsystem *subsystem, uint32_t nsid);
 /* NULL: there is none. */
 struct nvmf_namespace *nvmf_subsystem_find(const struct nvmf_subsystem *subsystem, uint32_t nsid);
 bool nvmf_subsystem_admits(const struct nvmf_subsystem *subsystem, const char *host_nqn);

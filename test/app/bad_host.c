@@ -74,6 +74,7 @@ struct site *site_open(void)
 
 	cr_assert(site);
 	cr_assert_eq(server_open(&site->server, &config), 0);
+	site->server.journal.silent = true;
 	site->disks.server = &site->server;
 	site->good = add_disk(site, 0, STORE_NULL);
 	site->other = add_disk(site, 1, STORE_MEMORY);

@@ -16,7 +16,7 @@ import tempfile
 import time
 
 from cases import BUILD, main, one_line, run, run_unprivileged, want
-from target import DISK, LOOP, OTHER, OWN_HOST, Ends, complaints, with_files
+from target import DISK, LOOP, OTHER, OWN_HOST, Ends, complaints, queues_are_there, with_files
 
 CASES = []
 LEFT = "left at the target: 0 queues, 0 controllers, 0 bytes of buffers, 0 commands"
@@ -184,11 +184,6 @@ def an_ini_file_has_two_subsystems_and_their_hosts(directory):
             ends.works("any")
             ends.fails("too-large", 2, "--bs 131072", "65536 bytes", options=("--bs", "128k"))
             ends.fails("not-allowed", 1, "Connect", OTHER, "host", nqn=OTHER)
-
-
-def queues_are_there(control, count):
-    """Of one host, the admin queue among them."""
-    return f", {count} queues" in run("nvmetcli", "-s", control, "controllers")[1]
 
 
 @case

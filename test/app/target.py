@@ -75,3 +75,8 @@ def complaints(program):
 def tell(directory, *words):
     """The target whose socket is there: status, what it said, complaints."""
     return run("nvmetcli", "-s", directory + "/control", *words)
+
+
+def queues_are_there(control, count):
+    """Of one host, the admin queue among them."""
+    return f", {count} queues" in run("nvmetcli", "-s", control, "controllers")[1]

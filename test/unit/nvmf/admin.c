@@ -139,7 +139,7 @@ Test(admin, events_are_those_that_the_controller_has)
 		{ HOST_DISK, 0x100, 0x100 },
 		{ HOST_DISK, 0x900, 0x100 },
 		{ HOST_DISK, 0x80000000, 0 },
-		{ HOST_DISK, 0xFFFFFFFF, 0x100 },
+		{ HOST_DISK, 0xFFFFFFFF, 0x104 },
 		{ HOST_DISK, 0, 0 },
 		{ NVME_DISCOVERY_NQN, 0x80000000, 0x80000000 },
 		{ NVME_DISCOVERY_NQN, 0x100, 0 },

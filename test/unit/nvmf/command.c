@@ -455,12 +455,12 @@ Test(command, what_was_done_is_counted_and_what_failed_is_not)
 	host->store_status = NVME_READ_ERROR;
 	host_expect(host, &host->io, sqe_blocks(NVME_READ, 2, 0, 1, 4096), NVME_READ_ERROR, "Read");
 	host_expect(host, &host->io, sqe_blocks(NVME_WRITE, 2, 0, 1, 4096), NVME_READ_ERROR, "Write");
-	cr_expect_eq(space->reads, 1);
-	cr_expect_eq(space->read_bytes, 3 * 4096);
-	cr_expect_eq(space->writes, 2);
-	cr_expect_eq(space->written_bytes, 3 * 4096);
-	cr_expect_eq(space->flushes, 1);
-	cr_expect_eq(host->space[0].reads + host->space[0].writes, 0);
+	cr_expect_eq(space->counts.reads, 1);
+	cr_expect_eq(space->counts.read_bytes, 3 * 4096);
+	cr_expect_eq(space->counts.writes, 2);
+	cr_expect_eq(space->counts.written_bytes, 3 * 4096);
+	cr_expect_eq(space->counts.flushes, 1);
+	cr_expect_eq(host->space[0].counts.reads + host->space[0].counts.writes, 0);
 	host_close(host);
 }
 

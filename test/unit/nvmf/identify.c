@@ -78,6 +78,7 @@ Test(identify, an_io_controller_has_each_field_at_its_place)
 		{ "AERL", 259, 1, 3 },
 		{ "FRMW", 260, 1, 3 },
 		{ "LPA: effects, offsets", 261, 1, 6 },
+		{ "ELPE", 262, 1, NVMF_ERRORS_MAX - 1 },
 		{ "WCTEMP", 266, 2, 0x157 },
 		{ "CCTEMP", 268, 2, 0x175 },
 		{ "KAS: 1 s", 320, 2, 10 },
@@ -185,13 +186,18 @@ Test(identify, a_namespace_has_each_field_at_its_place)
 		{ "NSZE", 0, 8, 0x123456789A },
 		{ "NCAP", 8, 8, 0x123456789A },
 		{ "NUSE", 16, 8, 0x123456789A },
-		{ "NSFEAT", 24, 1, 0 },
+		{ "NSFEAT: grains", 24, 1, 0x10 },
 		{ "NLBAF", 25, 1, 0 },
 		{ "FLBAS", 26, 1, 0 },
 		{ "NMIC: shared", 30, 1, 1 },
 		{ "NSATTR", 99, 1, 0 },
 		{ "NGUID", 104, 16, 0, "0123456789abcdef", 0 },
 		{ "LBADS", 130, 1, 9 },
+		{ "NPWG: 4 KiB", 64, 2, 7 },
+		{ "NPWA", 66, 2, 7 },
+		{ "NPDG", 68, 2, 7 },
+		{ "NPDA", 70, 2, 7 },
+		{ "NOWS", 72, 2, 7 },
 		{ NULL },
 	};
 	struct nvmf_host *host = host_open(NULL);
@@ -205,7 +211,17 @@ Test(identify, a_namespace_has_each_field_at_its_place)
 	fields[8].text = NULL;
 	fields[8].bytes = 8;
 	fields[9].value = 12;
+	for (int i = 10; i < 15; i++)
+		fields[i].value = 0; /* a block is as much */
 	host->space[1].read_only = true;
+	expect_page(identify(host, 0, 2), fields);
+	host->space[1].used_blocks = 40;
+	fields[2].value = 40;
+	fields[3].value = 0x11; /* thin */
+	expect_page(identify(host, 0, 2), fields);
+	host->space[1].used_blocks = fields[2].value = 100;
+	expect_page(identify(host, 0, 2), fields);
+	host->space[1].used_blocks = 101; /* what the file system needs besides */
 	expect_page(identify(host, 0, 2), fields);
 	host_close(host);
 }

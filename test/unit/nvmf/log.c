@@ -35,19 +35,88 @@ Test(log, health_is_good_and_counts_what_was_done)
 	host_put(wanted + 1, 2, 300);
 	wanted[3] = 100;
 	cr_expect_arr_eq(get_log(host, 2, 0, 512), wanted, 512, "nothing was done");
-	host->space[0].reads = 3;
-	host->space[1].reads = 4;
-	host->space[0].writes = 5;
-	host->space[1].writes = 0x100000000;
-	host->space[0].read_bytes = 512000;
-	host->space[1].read_bytes = 1; /* thousands of 512 bytes, rounded up */
-	host->space[0].written_bytes = 512000 * 7 - 1;
-	host->space[2].reads = host->space[2].writes = host->space[2].read_bytes = 1000; /* of another subsystem */
+	host->space[0].counts.reads = 3;
+	host->space[1].counts.reads = 4;
+	host->space[0].counts.writes = 5;
+	host->space[1].counts.writes = 0x100000000;
+	host->space[0].counts.read_bytes = 512000;
+	host->space[1].counts.read_bytes = 1; /* thousands of 512 bytes, rounded up */
+	host->space[0].counts.written_bytes = 512000 * 7 - 1;
+	host->space[2].counts.reads = host->space[2].counts.writes = host->space[2].counts.read_bytes =
+		1000; /* of another subsystem */
 	host_put(wanted + 32, 8, 2);
 	host_put(wanted + 48, 8, 7);
 	host_put(wanted + 64, 8, 7);
 	host_put(wanted + 80, 8, 0x100000005);
 	cr_expect_arr_eq(get_log(host, 2, 0, 512), wanted, 512);
+	host_close(host);
+}
+
+/* Of what was removed, too: counts of a disk never go back. */
+Test(log, what_was_counted_of_a_namespace_stays_when_it_is_removed)
+{
+	struct nvmf_host *host = host_open(NULL);
+	uint8_t before[512];
+
+	host_login(host, HOST_DISK);
+	host_join(host);
+	host_expect(host, &host->io, sqe_blocks(NVME_READ, 2, 0, 1, 4096), NVME_OK, "Read");
+	memcpy(before, get_log(host, 2, 0, 512), sizeof(before));
+	cr_expect_eq(host_get(before + 64, 8), 1);
+	cr_assert_eq(nvmf_subsystem_remove(&host->target, &host->disk, 2), 0);
+	cr_expect_arr_eq(get_log(host, 2, 0, 512), before, sizeof(before));
+	host_close(host);
+}
+
+Test(log, what_a_store_could_not_do_is_counted_and_the_newest_is_told)
+{
+	struct nvmf_host *host = host_open(NULL);
+	const uint8_t *page;
+
+	host_login(host, HOST_DISK);
+	host_join(host);
+	host->store_status = NVME_COMPARE_FAILURE;
+	host_expect(host, &host->io, sqe_blocks(NVME_COMPARE, 1, 0, 1, 512), NVME_COMPARE_FAILURE, "is no error");
+	host->store_status = NVME_CAPACITY_EXCEEDED;
+	host_expect(host, &host->io, sqe_blocks(NVME_WRITE, 1, 5, 1, 512), NVME_CAPACITY_EXCEEDED, "nor of the medium");
+	host->store_status = NVME_READ_ERROR;
+	for (uint32_t i = 0; i < NVMF_ERRORS_MAX; i++)
+		host_expect(host, &host->io, sqe_blocks(NVME_READ, 2, i, 1, 4096), NVME_READ_ERROR, "Read");
+	page = get_log(host, 2, 0, 512);
+	cr_expect_eq(page[0], 0, "it is reliable");
+	cr_expect_eq(host_get(page + 160, 8), NVMF_ERRORS_MAX, "of the medium");
+	cr_expect_eq(host_get(page + 176, 8), NVMF_ERRORS_MAX + 1, "all");
+	page = get_log(host, 1, 0, 64 * NVMF_ERRORS_MAX);
+	for (uint32_t i = 0; i < NVMF_ERRORS_MAX; i++, page += 64) {
+		cr_expect_eq(host_get(page, 8), NVMF_ERRORS_MAX + 1 - i, "number");
+		cr_expect_eq(host_get(page + 8, 2), 1, "queue");
+		cr_expect_eq(host_get(page + 12, 2), NVME_READ_ERROR << 1, "status");
+		cr_expect_eq(host_get(page + 14, 2), 0xFFFF, "no field");
+		cr_expect_eq(host_get(page + 16, 8), NVMF_ERRORS_MAX - 1 - i, "block");
+		cr_expect_eq(host_get(page + 24, 4), 2, "namespace");
+	}
+	cr_expect_eq(host->space[0].counts.write_errors, 1);
+	cr_expect_eq(host->space[1].counts.read_errors, NVMF_ERRORS_MAX);
+	host_close(host);
+}
+
+/* A file that can be flushed no more keeps nothing for sure. */
+Test(log, a_disk_that_cannot_be_flushed_is_not_reliable_and_hosts_are_told)
+{
+	struct nvmf_host *host = host_open(NULL);
+	struct nvmf_controller *controller = host_login(host, HOST_DISK);
+	struct nvmf_capsule request = sqe_make(NVME_ASYNC_EVENT, 0, 0);
+	struct nvmf_command waiting;
+
+	host_expect(host, &host->admin, sqe_set_feature(0x0B, 0xFF), NVME_OK, "events of health");
+	nvmf_subsystem_degrade(&host->target, &host->disk, 1);
+	cr_expect_eq(controller->events_due, NVME_EVENT_UNRELIABLE);
+	cr_expect_eq(nvmf_command_begin(&waiting, &host->admin, request.sqe, request.bytes, host->now_ns), NVMF_HOLD);
+	cr_assert_eq(nvmf_controller_next_event(controller), &waiting);
+	cr_expect_eq(waiting.result, 0x020001);
+	cr_expect_eq(get_log(host, 2, 0, 512)[0], 4);
+	nvmf_subsystem_degrade(&host->target, &host->disk, 1);
+	cr_expect_eq(controller->events_due, 0, "once");
 	host_close(host);
 }
 
@@ -134,7 +203,7 @@ Test(log, any_part_of_a_page_is_the_same_as_in_the_whole)
 	struct nvmf_host *host = host_open(NULL);
 
 	host_login(host, HOST_DISK);
-	host->space[0].reads = 0x123456;
+	host->space[0].counts.reads = 0x123456;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		uint8_t whole[4096 + 8192] = { 0 };
 
@@ -168,7 +237,7 @@ Test(log, offsets_and_lengths_have_limits)
 		{ "farther", 2, UINT64_MAX - 3, 4, FINAL(NVME_INVALID_FIELD) },
 		{ "as much as MDTS", 5, 0, 1 << 16, NVME_OK },
 		{ "more than MDTS", 5, 0, (1 << 16) + 4, FINAL(NVME_INVALID_FIELD) },
-		{ "behind the errors", 1, 64, 4, FINAL(NVME_INVALID_FIELD) },
+		{ "behind the errors", 1, 1024, 4, FINAL(NVME_INVALID_FIELD) },
 		{ "behind the changes", 4, 4096, 4, FINAL(NVME_INVALID_FIELD) },
 	};
 	struct nvmf_config config = { .max_data_bytes = 1 << 16 };

@@ -1,0 +1,53 @@
+/* parts.h - what a host is made of: its queues, their commands; for host.c and memory.c alone */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef NVMEPERF_PARTS_H
+#define NVMEPERF_PARTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "nvmeperf/host.h"
+
+/* A command and where its data are. */
+struct command {
+	uint8_t *sqe; /* with room for data behind it */
+	uint8_t *data;
+	uint64_t tag;
+	bool busy;    /* not answered yet */
+	bool leaving; /* its SEND may have to be sent again: the answer can come before the ACK */
+};
+
+struct link {
+	struct host *host;
+	struct uroce_cm_id *id;
+	struct uroce_qp *qp;
+	uint16_t qid;
+	uint32_t depth, next, under_way;
+	struct command *commands;
+	uint8_t *responses; /* depth of them, each 16 bytes */
+	bool established, has_alternate, over;
+};
+
+struct host {
+	struct host_config config;
+	struct uroce_pd *pd;
+	struct uroce_cq *cq;
+	struct uroce_mr *mr;
+	uint8_t *memory, *free;
+	size_t memory_bytes;
+	uint32_t capsule_bytes;
+	struct link *links; /* admin first */
+	uint32_t link_count;
+	uint16_t cntlid;
+	uint32_t block_bytes;
+	uint64_t kept_ns;
+	bool told; /* what was wrong */
+	/* of the admin command that is waited for */
+	uint16_t admin_status;
+	uint64_t admin_result;
+};
+
+/* Of all queues, a region; 0 or a negative errno. The host unmaps and frees. */
+int host_memory_make(struct host *host);
+
+#endif

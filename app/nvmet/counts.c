@@ -1,0 +1,50 @@
+/* counts.c - what a target has counted, by name: of itself, and of each namespace */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "nvmet/counts.h"
+
+#include <string.h>
+
+uint32_t counts_of_target(const struct server *server, struct count counts[COUNTS_MAX])
+{
+	const struct server_counts *own = &server->counts;
+	const struct count rows[] = {
+		{ "queues", server->queue_count },
+		{ "commands", own->commands },
+		{ "errors", own->errors },
+		{ "hosts_come", own->hosts_come },
+		{ "hosts_gone", own->hosts_gone },
+		{ "hosts_refused", own->hosts_refused },
+		{ "queues_made", own->queues },
+		{ "queues_refused", own->refused_queues },
+		{ "queues_broken", own->broken_queues },
+		{ "queues_stuck", own->stuck_queues },
+		{ "queues_mute", own->mute_queues },
+		{ "keep_alive_expired", own->expired },
+		{ "waits_for_memory", own->waits_for_memory },
+		{ "buffers_in_use", server->pool.used_bytes },
+	};
+
+	_Static_assert(sizeof(rows) / sizeof(rows[0]) <= COUNTS_MAX, "they fit");
+	memcpy(counts, rows, sizeof(rows));
+	return sizeof(rows) / sizeof(rows[0]);
+}
+
+uint32_t counts_of_disk(const struct disk *disk, struct count counts[COUNTS_MAX])
+{
+	const struct nvmf_counts *own = &disk->namespace.counts;
+	const struct count rows[] = {
+		{ "reads", own->reads },
+		{ "read_bytes", own->read_bytes },
+		{ "writes", own->writes },
+		{ "written_bytes", own->written_bytes },
+		{ "flushes", own->flushes },
+		{ "read_errors", own->read_errors },
+		{ "write_errors", own->write_errors },
+		{ "flush_errors", own->flush_errors },
+		{ "under_way", disk->namespace.under_way },
+	};
+
+	_Static_assert(sizeof(rows) / sizeof(rows[0]) <= COUNTS_MAX, "they fit");
+	memcpy(counts, rows, sizeof(rows));
+	return sizeof(rows) / sizeof(rows[0]);
+}

@@ -1,0 +1,19 @@
+/* counts.h - what a target has counted, by name: of itself, and of each namespace */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef NVMET_COUNTS_H
+#define NVMET_COUNTS_H
+
+#include "nvmet/disk.h"
+
+#define COUNTS_MAX 24u
+
+struct count {
+	const char *name;
+	uint64_t value;
+};
+
+/* Each returns how many there are. */
+uint32_t counts_of_target(const struct server *server, struct count counts[COUNTS_MAX]);
+uint32_t counts_of_disk(const struct disk *disk, struct count counts[COUNTS_MAX]);
+
+#endif

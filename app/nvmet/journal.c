@@ -1,0 +1,41 @@
+/* journal.c - what a target tells while it runs: a line an event, and not more of them than somebody can read */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "nvmet/journal.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#define LINES_A_SECOND 20u
+#define SECOND_NS 1000000000ull
+
+void journal_tell(struct journal *journal, uint64_t now_ns, const char *format, ...)
+{
+	va_list arguments;
+
+	if (journal->silent)
+		return;
+	if (now_ns / SECOND_NS != journal->second) {
+		if (journal->left_out)
+			printf("%u more events are not told\n", journal->left_out);
+		*journal = (struct journal){ .second = now_ns / SECOND_NS };
+	}
+	if (journal->lines == LINES_A_SECOND) {
+		journal->left_out++;
+		return;
+	}
+	journal->lines++;
+	va_start(arguments, format);
+	vprintf(format, arguments);
+	va_end(arguments);
+	putchar('\n');
+}
+
+const char *journal_name(const char *name, char *out, size_t bytes)
+{
+	size_t i = 0;
+
+	for (; i + 1 < bytes && name[i]; i++)
+		out[i] = (char)(name[i] > ' ' && name[i] < 0x7F && name[i] != '"' && name[i] != '\\' ? name[i] : '?');
+	out[i] = '\0';
+	return out;
+}

@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+# journal.py - what a uroce-nvmet tells of its hosts and disks while it runs, in lines and in counts
+# SPDX-License-Identifier: BSD-3-Clause
+"""journal.py BUILD: prints TAP.
+
+No root, hugepages or NIC needed; without root no disk is full.
+"""
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+from cases import BUILD, Skipped, main, want
+from target import DISK, OTHER, OWN_HOST, Ends, complaints, queues_are_there, tell, with_files
+
+CASES = []
+
+
+def case(function):
+    CASES.append(function)
+    return function
+
+
+def asked(directory):
+    """All of `json`, and the counts of the target."""
+    found = json.loads(tell(directory, "json")[1])
+    return found, found["target"]
+
+
+@case
+def hosts_that_come_go_and_are_refused_are_a_line_and_a_count_each(directory):
+    with Ends(directory, "--memory", "8M", "--control", directory + "/control", "--host-nqn", OWN_HOST) as ends:
+        ends.works("first")
+        at = re.escape(f"host {OWN_HOST} at 10.0.0.2 has ")
+        refused = re.escape(f"host {OWN_HOST} at 10.0.0.2 is refused ")
+        ends.target.wait_for(at + rf"come to controller \d+ of {DISK}\n")
+        ends.target.wait_for(at + rf"gone from controller \d+ of {DISK}: it has disconnected\n", 3)
+        ends.fails("none", 1, "Connect", OTHER, nqn=OTHER)
+        ends.target.wait_for(refused + f"queue 0 of {OTHER}: invalid parameter of Connect\n")
+        ends.fails("deep", 3, "queue 1", options=("--iodepth", "500"))
+        ends.target.wait_for("a host at 10.0.0.2 is refused a queue: a submission queue of that size is not possible\n")
+        found, counts = asked(directory)
+        want(counts["hosts_refused"] == 1 and counts["queues_refused"] == 1 and counts["hosts_come"] == 2, counts)
+        ends.target.wait_until(lambda: asked(directory)[1]["hosts_gone"] == 2)
+        host = ends.host("stays", "--runtime", "30")
+        host.wait_until(queues_are_there, directory + "/control", 2)
+        found, _ = asked(directory)
+        want([row["host"] for row in found["controllers"]] == [OWN_HOST], found)
+        ends.target.process.send_signal(signal.SIGHUP)
+        want(ends.target.finish(15) == 0 and not complaints(ends.target), ends.target.text())
+        want(re.search(at + r"gone .*: the target ends\n", ends.target.text()), ends.target.text())
+        want(host.finish(15) == 1 and "has ended the connection" in host.text(), host.text())
+
+
+@case
+def a_host_that_is_not_admitted_is_told_of(directory):
+    with Ends(directory, "--memory", "8M", "--control", directory + "/control", "--host-nqn", OTHER) as ends:
+        ends.fails("stranger", 1, "host not allowed")
+        ends.target.wait_for(rf"host {OWN_HOST} at 10.0.0.2 is refused queue 0 of {DISK}: host not allowed\n")
+        want(asked(directory)[1]["hosts_refused"] == 1, tell(directory, "stats"))
+
+
+@case
+@with_files
+def a_file_that_is_cut_is_told_of_and_does_not_grow_again(directory):
+    with tempfile.TemporaryDirectory(dir=BUILD) as folder:
+        path = folder + "/disk.img"
+        with Ends(directory, "--file", path + ":16M", "--control", directory + "/control") as ends:
+            os.truncate(path, 4 << 20)
+            ends.target.wait_for(rf"namespace 1 of {DISK}: {path} has been cut to 4194304 bytes")
+            for rw in ("randread", "randwrite"):
+                host = ends.host(rw, "--rw", rw, "--iodepth", "8")
+                want(host.finish() == 1 and "failed" in host.text(), host.text())
+            ends.target.wait_for(rf"namespace 1 of {DISK}: \d+ requests have failed, the last one a write at byte "
+                                 rf"\d+ of {path}: Input/output error \(errno 5\)\n")
+            want(os.path.getsize(path) == 4 << 20, os.path.getsize(path))
+            row, = asked(directory)[0]["namespaces"]
+            want(row["read_errors"] > 0 and row["write_errors"] > 0 and row["flush_errors"] == 0, row)
+            lines = re.findall("requests have failed", ends.target.text())
+            want(len(lines) < 10, len(lines))
+            os.truncate(path, 16 << 20)
+            ends.target.wait_for(f"{path} has 16777216 bytes again")
+            ends.works("again", "--iodepth", "8")
+
+
+@case
+@with_files
+def a_full_disk_is_told_of(directory):
+    with tempfile.TemporaryDirectory() as small:
+        mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "none", small]
+        if subprocess.run(mount, stderr=subprocess.DEVNULL).returncode:
+            raise Skipped("to have a disk that is full takes root")
+        try:
+            with Ends(directory, "--buffered", "--file", small + "/disk:16M", "--control",
+                      directory + "/control") as ends:
+                host = ends.host("host", "--rw", "write", "--iodepth", "8", "--bs", "64k", "--runtime", "1")
+                want(host.finish() == 1 and "capacity exceeded" in host.text(), host.text())
+                ends.target.wait_for(r"the last one a write at .*: No space left on device \(errno 28\)\n")
+                row, = asked(directory)[0]["namespaces"]
+                want(row["write_errors"] > 0, row)
+        finally:
+            subprocess.run(["umount", "-l", small], check=True)
+
+
+@case
+def a_flood_of_hosts_is_told_in_few_lines(directory):
+    with Ends(directory, "--memory", "8M", "--control", directory + "/control") as ends:
+        began = time.monotonic()
+        host = ends.host("flood", "--cycles", "101")  # each other one is just gone
+        want(host.finish() == 0, host.text())
+        ends.target.wait_until(lambda: asked(directory)[1]["hosts_gone"] == 101)
+        seconds = time.monotonic() - began
+        want(ends.target.interrupt() == 0, ends.target.text())
+        lines = re.findall(r" has (?:come|gone) ", ends.target.text())
+        want(0 < len(lines) <= 20 * (seconds + 2), len(lines), seconds)
+
+
+if __name__ == "__main__":
+    sys.exit(main("journal", CASES))
