@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <liburing.h>
 #include <linux/falloc.h>
 #include <linux/fs.h>
@@ -442,4 +443,39 @@ int store_open_file(struct store *store, char error[STORE_ERROR_BYTES])
 		unlink(config->path);
 	close(store->fd);
 	return -1;
+}
+
+/* Could it be made there? */
+static int try_to_make(const struct store *store, char error[STORE_ERROR_BYTES])
+{
+	char folder[PATH_MAX];
+	char *slash;
+
+	snprintf(folder, sizeof(folder), "%s", store->config.path);
+	slash = strrchr(folder, '/');
+	if (slash)
+		slash[slash == folder] = '\0';
+	return access(slash ? folder : ".", W_OK | X_OK) == 0 ? 0 : complain(error, store, strerror(errno));
+}
+
+/* Whoever has it at the moment: a running target is asked, too, whether it would start again. */
+int store_try_file(const struct store_config *config, char error[STORE_ERROR_BYTES])
+{
+	struct store store = { .config = *config, .fd = -1 };
+	struct stat status;
+	int code;
+
+	if (look(&store, &status, error) != 0)
+		return -1;
+	if (status.st_mode == 0)
+		return try_to_make(&store, error);
+	if (open_path(&store, config->read_only ? O_RDONLY : O_RDWR, error) != 0)
+		return -1;
+	store.config.bytes = 0; /* what is empty stays so */
+	if (S_ISREG(status.st_mode) && status.st_size == 0 && config->bytes)
+		code = 0;
+	else
+		code = find_size(&store, &status, error) == 0 ? try_block(&store, error) : -1;
+	close(store.fd);
+	return code;
 }

@@ -202,10 +202,8 @@ int main(int argc, char **argv)
 		}
 		config.devices[i] = all.settings.ports[i].device;
 	}
-	if (all.settings.dry_run) {
-		plan_print(&all.settings);
-		return APP_EXIT_OK;
-	}
+	if (all.settings.dry_run)
+		return plan_print(&all.settings);
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	sigaction(SIGHUP, &action, NULL); /* of a terminal that goes: the hosts are told */

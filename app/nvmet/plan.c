@@ -163,8 +163,34 @@ int plan_check(struct settings *settings)
 
 /* ---- what it says ---- */
 
-void plan_print(const struct settings *settings)
+/* 0, or what to exit with: a store cannot be opened. */
+static int try_stores(const struct settings *settings)
 {
+	char error[STORE_ERROR_BYTES];
+
+	for (uint32_t i = 0; i < settings->disk_count; i++) {
+		const struct settings_disk *disk = &settings->disks[i];
+		const struct store_config config = {
+			.kind = disk->kind,
+			.path = disk->path,
+			.bytes = disk->bytes,
+			.block_bytes = disk->block_bytes,
+			.buffered = disk->buffered,
+			.read_only = disk->read_only,
+		};
+
+		if (disk->kind == STORE_FILE && store_try_file(&config, error) != 0)
+			return app_complain(APP_EXIT_ENVIRONMENT, "%s", error);
+	}
+	return APP_EXIT_OK;
+}
+
+int plan_print(const struct settings *settings)
+{
+	int code = try_stores(settings);
+
+	if (code)
+		return code;
 	for (uint32_t i = 0; i < settings->port_count; i++)
 		printf("port %s, address %s, service %u\n", settings->ports[i].device, settings->ports[i].ip,
 		       settings->service);
@@ -181,4 +207,5 @@ void plan_print(const struct settings *settings)
 			printf(", %lu bytes", disk->bytes);
 		printf(" in blocks of %u%s\n", disk->block_bytes, disk->read_only ? ", read only" : "");
 	}
+	return APP_EXIT_OK;
 }

@@ -7,7 +7,7 @@
 
 /* Gives each namespace its subsystem and its number. APP_EXIT_OK, or what to exit with after a complaint. */
 int plan_check(struct settings *settings);
-/* What would be served; neither EAL nor a port is needed. */
-void plan_print(const struct settings *settings);
+/* What would be served, if all stores can be opened; neither EAL nor a port is needed. APP_EXIT_OK, or a complaint. */
+int plan_print(const struct settings *settings);
 
 #endif

@@ -165,6 +165,10 @@ int settings_disk_check(const char *where, const struct settings_disk *disk)
 	if (disk->bytes && disk->bytes < disk->block_bytes)
 		return app_complain(APP_EXIT_USAGE, "%s: %lu bytes are less than a block of %u: use a larger size",
 				    where, disk->bytes, disk->block_bytes);
+	if (disk->bytes % disk->block_bytes)
+		return app_complain(APP_EXIT_USAGE, "%s: %lu bytes are no whole blocks of %u: use %lu or %lu", where,
+				    disk->bytes, disk->block_bytes, disk->bytes / disk->block_bytes * disk->block_bytes,
+				    (disk->bytes / disk->block_bytes + 1) * disk->block_bytes);
 	if (disk->kind == STORE_MEMORY && disk->bytes > there)
 		return app_complain(APP_EXIT_ENVIRONMENT,
 				    "%s: %lu bytes of memory are more than the %lu that there are: use less, or a file",

@@ -95,5 +95,7 @@ uint16_t store_status(int error, enum nvmf_block_op op);
 
 /* file.c */
 int store_open_file(struct store *store, char error[STORE_ERROR_BYTES]);
+/* Could it be opened? Nothing is made, and nothing changes. 0; -1: error says why not. */
+int store_try_file(const struct store_config *config, char error[STORE_ERROR_BYTES]);
 
 #endif

@@ -287,11 +287,11 @@ def who_asks_needs_no_right_and_no_port(directory):
             code, out, err = run_unprivileged(directory, name, option)
             want(code == 0 and text in out and not err, name, option, code, out, err)
     code, out, err = run_unprivileged(directory, "nvmet", "--dry-run", "--memory", "1M", "-s", "null:1G", "--file",
-                                      "/no/disk:1G", "--ip", "10.0.0.1/24", "-d", "eth7", "--nqn", DISK)
+                                      "/tmp/uroce-no-disk:1G", "--ip", "10.0.0.1/24", "-d", "eth7", "--nqn", DISK)
     want(code == 0 and not err, code, out, err)
     for text in ("port eth7, address 10.0.0.1/24, service 4420", f"subsystem {DISK}, 0 hosts",
                  f"namespace 1 of {DISK}: memory, 1048576 bytes", f"namespace 2 of {DISK}: null, 1073741824 bytes",
-                 f"namespace 3 of {DISK}: file /no/disk, 1073741824 bytes"):
+                 f"namespace 3 of {DISK}: file /tmp/uroce-no-disk, 1073741824 bytes"):
         want(text in out, text, out)
 
 
@@ -305,7 +305,10 @@ def wrong_options_of_the_target_are_one_line(_):
             ((*LOOP, "-s", "disk:1G"), "--store disk:1G", "./disk.img"), ((*LOOP, "-s", "null:0"), "null:0", "512"),
             ((*LOOP, "-s", "memory:-5"), "memory:-5"), ((*LOOP, "--file", "./x:0"), "./x:0", "512"),
             ((*LOOP, "--file", "./x:9999999T"), "./x:9999999T"), ((*LOOP, "--file", long_path), "255"),
-            ((*LOOP, "-s", "memory:512", "--block", "4096"), "4096"), ((*memory, "--block", "1024"), "512 or 4096"),
+            ((*LOOP, "-s", "memory:512", "--block", "4096"), "4096"),
+            ((*LOOP, "-s", "memory:1000"), "memory:1000", "no whole blocks of 512", "1024"),
+            ((*LOOP, "--file", "./none:5000", "--block", "4096"), "./none", "8192"),
+            ((*memory, "--block", "1024"), "512 or 4096"),
             ((*memory, "--port", "0"), "--port 0", "65535"), ((*memory, "-p", "65536"), "--port 65536", "65535"),
             ((*memory, "--nqn", "disk"), "--nqn disk", "nqn."),
             ((*memory, "--host-nqn", "me"), "--host-nqn me", "nqn."),
@@ -338,11 +341,18 @@ def a_target_without_its_files_or_memory_is_one_line_and_status_3(directory):
             (("--memory", "1M", "-d", "loop", "--ip", "10.0.0.1/24"), "10.0.0.1", "4420", "--port")):
         code, out, err = run("nvmet", *LOOP, *words)
         one_line(words, (code, "", err), 3, *told)
+    for words, *told in (
+            (("--file", directory), directory, "neither a file"),
+            (("--file", directory + "/none"), "/none", "PATH:SIZE"),
+            (("--file", directory + "/no/disk:1M"), "/no/disk", "No such file"), (("--file", small), "9 bytes", "512"),
+            (("--file", "/proc/version", "--read-only"), "/proc/version")):
+        one_line(words, run("nvmet", *LOOP, "--dry-run", *words), 3, *told)
     with open(held, "wb") as file:
         file.write(bytes(1 << 20))
         file.flush()
         fcntl.flock(file, fcntl.LOCK_EX)
         one_line("held", run("nvmet", *LOOP, "--file", held), 3, held, "in use")
+        want(run("nvmet", *LOOP, "--dry-run", "--file", held)[0] == 0, "a target that runs may be asked")
     want(sorted(os.listdir(directory)) == ["fifo", "held", "small"], os.listdir(directory))
 
 
