@@ -37,6 +37,8 @@ if command -v systemd-analyze >/dev/null; then
 		"$root$prefix/share/uroce/uroce-nvmet.service" >"$root/uroce-nvmet.service"
 	systemd-analyze verify --man=no "$root/uroce-nvmet.service" >"$root/log" 2>&1 && [ ! -s "$root/log" ]
 	report $? systemd_understands_the_unit "$root/log"
+	systemd-analyze security --offline=true --threshold=40 --no-pager "$root/uroce-nvmet.service" >"$root/log" 2>&1
+	report $? the_unit_may_do_little "$root/log"
 fi
 # Every id that a public header cites stands in the list that it names.
 for id in $(grep -ohE '\([A-Z]+-[0-9]+\)' "$root$prefix"/include/uroce/*.h | tr -d '()' | sort -u); do
