@@ -10,6 +10,7 @@
 
 #include "nvmet/control.h"
 #include "nvmet/plan.h"
+#include "nvmet/telemetry.h"
 
 #define END_SECONDS 5u
 #define IDLE_POLLS 1000u /* without work, before the core is given to others for a moment */
@@ -128,6 +129,7 @@ static void run(void)
 		if (all.server.now_ns - looked_ns >= LOOK_NS) {
 			looked_ns = all.server.now_ns;
 			disks_poll(&all.disks);
+			telemetry_poll(&all.server, &all.disks);
 			if (all.control)
 				control_poll(all.control);
 		}
@@ -167,7 +169,9 @@ static int serve(void)
 		code = listen_to_control();
 	if (code == APP_EXIT_OK) {
 		print_lines();
+		telemetry_open();
 		run();
+		telemetry_close();
 	}
 	if (all.control)
 		control_close(all.control);

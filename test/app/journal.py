@@ -17,6 +17,9 @@ import time
 from cases import BUILD, Skipped, main, want
 from target import DISK, OTHER, OWN_HOST, Ends, complaints, queues_are_there, tell, with_files
 
+sys.path.insert(0, os.path.join(BUILD, "app"))
+import uroce_telemetry  # noqa: E402
+
 CASES = []
 
 
@@ -104,6 +107,20 @@ def a_full_disk_is_told_of(directory):
                 want(row["write_errors"] > 0, row)
         finally:
             subprocess.run(["umount", "-l", small], check=True)
+
+
+@case
+def telemetry_has_the_same_counts(directory):
+    with Ends(directory, "--memory", "8M", "--store", "null:8M", "--control", directory + "/control") as ends:
+        ends.works("works")
+        instance, = uroce_telemetry.instances(f"uroce-{ends.target.process.pid}")
+        told = instance.ask("/uroce/nvmet")
+        instance.close()
+        found, counts = asked(directory)
+        want({name: told[name] for name in counts} == counts, told, counts)
+        for row in found["namespaces"]:
+            same = [one for one in told.values() if isinstance(one, dict) and one["nsid"] == row["nsid"]]
+            want(len(same) == 1 and all(row[name] == value for name, value in same[0].items()), row, told)
 
 
 @case

@@ -1,0 +1,124 @@
+/* telemetry.c - what a target has counted, on DPDK's telemetry socket: /uroce/nvmet */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * DPDK asks in threads of its own, and what is asked for belongs to the thread that polls: it is asked to fill a copy, and
+ * does so at its next look. Who asks waits for that, but not long.
+ */
+#include "nvmet/telemetry.h"
+
+#include <pthread.h>
+#include <rte_telemetry.h>
+#include <rte_version.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "nvmet/counts.h"
+
+#define PATIENCE_MS 1000
+#define DISKS_MAX 64u /* that an answer has room for */
+
+#if RTE_VERSION < RTE_VERSION_NUM(23, 3, 0, 0)
+#define rte_tel_data_add_dict_uint rte_tel_data_add_dict_u64
+#endif
+
+struct told {
+	struct count counts[COUNTS_MAX];
+	uint32_t count;
+	char name[16]; /* of a namespace: its place in the list */
+	char nqn[NVME_NQN_BYTES];
+	uint32_t nsid;
+};
+
+static struct {
+	pthread_mutex_t lock;
+	pthread_cond_t filled;
+	bool open, wanted;
+	struct told target, disks[DISKS_MAX];
+	uint32_t disk_count;
+} all = { .lock = PTHREAD_MUTEX_INITIALIZER, .filled = PTHREAD_COND_INITIALIZER };
+
+static void add_counts(struct rte_tel_data *data, const struct told *told)
+{
+	for (uint32_t i = 0; i < told->count; i++)
+		rte_tel_data_add_dict_uint(data, told->counts[i].name, told->counts[i].value);
+}
+
+/* Under the lock: what has been filled goes into the answer. */
+static void put_answer(struct rte_tel_data *data)
+{
+	add_counts(data, &all.target);
+	for (uint32_t i = 0; i < all.disk_count; i++) {
+		struct rte_tel_data *row = rte_tel_data_alloc();
+
+		if (row == NULL)
+			return;
+		rte_tel_data_start_dict(row);
+		rte_tel_data_add_dict_string(row, "subsystem", all.disks[i].nqn);
+		rte_tel_data_add_dict_uint(row, "nsid", all.disks[i].nsid);
+		add_counts(row, &all.disks[i]);
+		if (rte_tel_data_add_dict_container(data, all.disks[i].name, row, 0) != 0)
+			rte_tel_data_free(row);
+	}
+}
+
+static int serve(const char *command, const char *parameters, struct rte_tel_data *data)
+{
+	struct timespec until;
+	int error = 0;
+
+	(void)command;
+	(void)parameters;
+	rte_tel_data_start_dict(data);
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += PATIENCE_MS / 1000;
+	pthread_mutex_lock(&all.lock);
+	all.wanted = all.open;
+	while (all.wanted && error == 0)
+		error = pthread_cond_timedwait(&all.filled, &all.lock, &until);
+	if (all.open && error == 0)
+		put_answer(data);
+	pthread_mutex_unlock(&all.lock);
+	return 0;
+}
+
+void telemetry_open(void)
+{
+	static bool registered;
+
+	pthread_mutex_lock(&all.lock);
+	all.open = true;
+	pthread_mutex_unlock(&all.lock);
+	if (!registered)
+		rte_telemetry_register_cmd("/uroce/nvmet", serve,
+					   "What the target has counted, and each namespace. Takes no "
+					   "parameters");
+	registered = true;
+}
+
+void telemetry_poll(const struct server *server, const struct disks *disks)
+{
+	pthread_mutex_lock(&all.lock);
+	if (all.wanted) {
+		all.target.count = counts_of_target(server, all.target.counts);
+		all.disk_count = 0;
+		for (const struct disk *disk = disks->first; disk && all.disk_count < DISKS_MAX; disk = disk->next) {
+			struct told *told = &all.disks[all.disk_count];
+
+			told->count = counts_of_disk(disk, told->counts);
+			told->nsid = disk->namespace.nsid;
+			snprintf(told->nqn, sizeof(told->nqn), "%s", disk->subsystem->nqn);
+			snprintf(told->name, sizeof(told->name), "namespace_%u", all.disk_count++);
+		}
+		all.wanted = false;
+		pthread_cond_broadcast(&all.filled);
+	}
+	pthread_mutex_unlock(&all.lock);
+}
+
+void telemetry_close(void)
+{
+	pthread_mutex_lock(&all.lock);
+	all.open = all.wanted = false;
+	pthread_cond_broadcast(&all.filled);
+	pthread_mutex_unlock(&all.lock);
+}
