@@ -13,7 +13,7 @@ struct journal {
 	bool silent; /* nothing is told */
 };
 
-/* A line on standard output, or, when there were too many in this second, one more that the next line says is missing. */
+/* A line on standard output, or, when there were too many in this second, one more that is said to be missing. */
 void journal_tell(struct journal *journal, uint64_t now_ns, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 /* What a host calls itself, in characters that can do nothing to a terminal or to JSON. Returns out. */

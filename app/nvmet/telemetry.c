@@ -1,8 +1,8 @@
 /* telemetry.c - what a target has counted, on DPDK's telemetry socket: /uroce/nvmet */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * DPDK asks in threads of its own, and what is asked for belongs to the thread that polls: it is asked to fill a copy, and
- * does so at its next look. Who asks waits for that, but not long.
+ * DPDK asks in threads of its own, and what is asked for belongs to the thread that polls: it is asked to fill a copy,
+ * and does so at its next look. Who asks waits for that, but not long.
  */
 #include "nvmet/telemetry.h"
 

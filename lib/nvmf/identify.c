@@ -95,8 +95,8 @@ static void put_controller(const struct nvmf_controller *controller, uint8_t *pa
 }
 
 /*
- * What is in use is less than what there is where the store is thin. Writes go best in pages of the store's cache and of
- * most disks: 4 KiB, at which hosts let partitions and file systems begin.
+ * What is in use is less than what there is where the store is thin. Writes go best in pages of the store's cache and
+ * of most disks: 4 KiB, at which hosts let partitions and file systems begin.
  */
 static void put_namespace(const struct nvmf_namespace *namespace, uint8_t *page)
 {
