@@ -184,6 +184,17 @@ static void print_plan(void)
 		printf("  no queue pairs before \"connect\" or \"listen\"\n");
 }
 
+/* A NIC may have fewer queue pairs than there are lcores; the others serve other ports, or rest. */
+static void tell_fewer_queues(const struct app_port *port, unsigned wanted)
+{
+	const struct drivers_ethdev *ethdev = port->ethdev;
+
+	if (ethdev->queue_count < wanted)
+		printf("%s: its driver offers %u queue pair%s, %u were wanted: %u of %u lcores poll it\n", ethdev->name,
+		       ethdev->queues_offered, ethdev->queues_offered == 1 ? "" : "s", wanted, ethdev->queue_count,
+		       settings.nb_cores);
+}
+
 static int open_ports(void)
 {
 	bool looped = settings.port_count == 0;
@@ -211,6 +222,8 @@ static int open_ports(void)
 		config.device = settings.ports[0].device;
 		take_addresses(&config.port, &settings.ports[0]);
 		code = app_port_open(&config, &ports[0]);
+		if (code == APP_EXIT_OK)
+			tell_fewer_queues(&ports[0], queues);
 		traffic.ports[0].port = &ports[0];
 		traffic.port_count = 1;
 	}

@@ -30,8 +30,9 @@ static void show_link(const struct drivers_ethdev *port, FILE *out)
 	fprintf(out, "  link %s", up ? "up" : "down");
 	if (up && gbit_per_s > 0)
 		fprintf(out, ", %g Gbit/s", gbit_per_s);
-	fprintf(out, "; %u receive and %u send descriptors a queue; %u mbufs of %u bytes\n", port->rx_desc,
-		port->tx_desc, port->pool->size, rte_pktmbuf_data_room_size(port->pool) - RTE_PKTMBUF_HEADROOM);
+	fprintf(out, "; %u receive and %u send descriptors a queue; %u mbufs of %u bytes%s\n", port->rx_desc,
+		port->tx_desc, port->pool->size, rte_pktmbuf_data_room_size(port->pool) - RTE_PKTMBUF_HEADROOM,
+		port->frames_in_pieces ? ", a long frame in several" : "");
 }
 
 void show_port_info(const struct traffic *traffic, FILE *out)

@@ -20,6 +20,7 @@
 
 /* 4096 of payload and every header of ours: Ethernet with VLAN, IPv6, UDP, BTH, the longest extensions, ICRC. */
 #define FRAME_BYTES 4224u
+#define DRIVER_BYTES 64u /* that a driver may want before a frame, in the same mbuf: virtio a header and a VLAN tag */
 #define MTU_BYTES 4200u
 #define DESC_DEFAULT 1024u
 #define ENGINE_MBUFS 1024u /* a queue's share of what outboxes, caches and reordering hold */
@@ -117,22 +118,26 @@ static const char *why_not_started(const struct drivers_ethdev *port, int result
 	return "is its device or interface up and free?";
 }
 
-/* net_af_packet fans flows out over all its queue pairs: one that is not set up swallows its share. */
-static int choose_queues(const struct drivers_ethdev_config *config, const struct rte_eth_dev_info *info,
-			 struct drivers_ethdev *port, struct uroce_error *error)
+/*
+ * As many as were asked for, or as the driver offers. net_af_packet fans flows out over all its queue pairs: one that
+ * is not set up swallows its share.
+ */
+static void choose_queues(const struct drivers_ethdev_config *config, const struct rte_eth_dev_info *info,
+			  struct drivers_ethdev *port)
 {
-	uint16_t most = RTE_MIN(info->max_rx_queues, info->max_tx_queues);
+	uint16_t wanted = config->queue_count ? config->queue_count : 1;
 
-	most = RTE_MIN(most, DRIVERS_ETHDEV_QUEUES_MAX);
-	port->queue_count = config->queue_count ? config->queue_count : 1;
-	if (port->queue_count > most)
-		return drivers_error_set(error, -EINVAL,
-					 "port %s has %u queue pairs, %u were asked for: use fewer, "
-					 "or give the device more in its arguments",
-					 port->name, most, port->queue_count);
-	if (driver_is(port, "net_af_packet"))
-		port->queue_count = most;
-	return 0;
+	port->queues_offered = RTE_MIN(info->max_rx_queues, info->max_tx_queues);
+	port->queue_count = RTE_MIN(port->queues_offered, DRIVERS_ETHDEV_QUEUES_MAX);
+	if (!driver_is(port, "net_af_packet"))
+		port->queue_count = RTE_MIN(port->queue_count, wanted);
+}
+
+static void choose_rings(const struct drivers_ethdev_config *config, struct drivers_ethdev *port)
+{
+	port->rx_desc = config->rx_desc ? config->rx_desc : DESC_DEFAULT;
+	port->tx_desc = config->tx_desc ? config->tx_desc : DESC_DEFAULT;
+	rte_eth_dev_adjust_nb_rx_tx_desc(port->port_id, &port->rx_desc, &port->tx_desc);
 }
 
 static int choose_pool(const struct drivers_ethdev_config *config, const struct rte_eth_dev_info *info,
@@ -147,7 +152,8 @@ static int choose_pool(const struct drivers_ethdev_config *config, const struct 
 	if (count == 0)
 		count = port->queue_count * (port->rx_desc + port->tx_desc + ENGINE_MBUFS) - 1;
 	if (frame_bytes == 0)
-		frame_bytes = FRAME_BYTES;
+		frame_bytes = FRAME_BYTES + DRIVER_BYTES;
+	frame_bytes = RTE_MAX(frame_bytes, info->min_rx_bufsize);
 	/* net_af_packet wants room for a whole frame of its ring, header of the kernel included. */
 	if (driver_is(port, "net_af_packet"))
 		frame_bytes = RTE_MAX(frame_bytes, device_argument(info, "framesz"));
@@ -166,15 +172,17 @@ static bool mtu_is_possible(const struct rte_eth_dev_info *info, uint16_t mtu_by
 
 /*
  * Asks for everything the port offers, then for less and less: drivers announce more than they take.
- * An MTU of 0 keeps the port's own.
+ * An MTU of 0 keeps the port's own. pieces: a frame may come in several mbufs.
  */
 static int configure(const struct drivers_ethdev_config *config, const struct rte_eth_dev_info *info,
-		     struct drivers_ethdev *port)
+		     struct drivers_ethdev *port, bool pieces)
 {
 	uint16_t mtu_bytes = config->mtu_bytes ? config->mtu_bytes : MTU_BYTES;
+	uint64_t required = pieces ? RTE_ETH_RX_OFFLOAD_SCATTER : 0;
 	struct rte_eth_conf conf = {
 		.intr_conf.lsc = info->dev_flags && (*info->dev_flags & RTE_ETH_DEV_INTR_LSC),
-		.rxmode.offloads = (info->rx_offload_capa & RX_CHECKSUMS) == RX_CHECKSUMS ? RX_CHECKSUMS : 0,
+		.rxmode.offloads =
+			required | ((info->rx_offload_capa & RX_CHECKSUMS) == RX_CHECKSUMS ? RX_CHECKSUMS : 0),
 		.txmode.offloads = info->tx_offload_capa & TX_WISHES,
 		.rx_adv_conf.rss_conf.rss_hf = info->flow_type_rss_offloads & RSS_WISHES,
 	};
@@ -189,21 +197,22 @@ static int configure(const struct drivers_ethdev_config *config, const struct rt
 		conf.rxmode.mtu = 0;
 		result = rte_eth_dev_configure(port->port_id, port->queue_count, port->queue_count, &conf);
 	}
-	if (result && (conf.rxmode.offloads || conf.txmode.offloads)) {
-		conf.rxmode.offloads = conf.txmode.offloads = 0;
+	if (result && (conf.rxmode.offloads != required || conf.txmode.offloads)) {
+		conf.rxmode.offloads = required;
+		conf.txmode.offloads = 0;
 		result = rte_eth_dev_configure(port->port_id, port->queue_count, port->queue_count, &conf);
 	}
 	if (result && conf.rxmode.mq_mode != RTE_ETH_MQ_RX_NONE) {
 		conf.rxmode.mq_mode = RTE_ETH_MQ_RX_NONE;
 		result = rte_eth_dev_configure(port->port_id, port->queue_count, port->queue_count, &conf);
 	}
-	port->rx_checksums_done = result == 0 && conf.rxmode.offloads == RX_CHECKSUMS;
+	port->rx_checksums_done = result == 0 && (conf.rxmode.offloads & RX_CHECKSUMS) == RX_CHECKSUMS;
 	port->spreads_flows = conf.rxmode.mq_mode != RTE_ETH_MQ_RX_NONE || driver_is(port, "net_af_packet") ||
 			      driver_is(port, "net_tap");
 	return result;
 }
 
-static int set_up_queues(const struct rte_eth_dev_info *info, struct drivers_ethdev *port, struct uroce_error *error)
+static int set_up_queues(const struct rte_eth_dev_info *info, const struct drivers_ethdev *port)
 {
 	int node = rte_eth_dev_socket_id(port->port_id);
 	struct rte_eth_rxconf rx = info->default_rxconf;
@@ -217,13 +226,50 @@ static int set_up_queues(const struct rte_eth_dev_info *info, struct drivers_eth
 		if (result == 0)
 			result = rte_eth_tx_queue_setup(port->port_id, queue, port->tx_desc, (unsigned)node, &tx);
 	}
+	return result;
+}
+
+/*
+ * A driver that puts frames into mbufs too short for its longest one has to be told that it may take several. Which are
+ * too short only the driver knows, by what it wants before and behind a frame, so those that look long enough are tried
+ * first: where a frame may come in pieces, drivers are slower.
+ */
+static int configure_with_queues(const struct drivers_ethdev_config *config, const struct rte_eth_dev_info *info,
+				 struct drivers_ethdev *port, struct uroce_error *error)
+{
+	bool offered = info->rx_offload_capa & RTE_ETH_RX_OFFLOAD_SCATTER;
+	uint32_t room = rte_pktmbuf_data_room_size(port->pool) - RTE_PKTMBUF_HEADROOM;
+	bool pieces = offered && room < FRAME_BYTES;
+	int result = configure(config, info, port, pieces);
+
+	if (result)
+		return drivers_error_set(error, result,
+					 "port %s refused %u queue pairs without any offload (%s): is "
+					 "another program using it?",
+					 port->name, port->queue_count, rte_strerror(-result));
+	result = set_up_queues(info, port);
+	if (result && offered && !pieces && configure(config, info, port, true) == 0)
+		result = set_up_queues(info, port);
 	if (result == 0)
 		return 0;
 	return drivers_error_set(error, result,
-				 "port %s refused a queue of %u/%u descriptors with mbufs of %u bytes "
-				 "(%s): other ring sizes or larger mbufs may do",
-				 port->name, port->rx_desc, port->tx_desc, rte_pktmbuf_data_room_size(port->pool),
-				 rte_strerror(-result));
+				 "port %s refused a queue of %u receive and %u send descriptors with room for %u bytes "
+				 "in an mbuf (%s): other ring sizes or larger mbufs may do",
+				 port->name, port->rx_desc, port->tx_desc, room, rte_strerror(-result));
+}
+
+/* What the driver made of it, as far as it tells. */
+static void read_back(struct drivers_ethdev *port)
+{
+	struct rte_eth_rxq_info rx;
+	struct rte_eth_txq_info tx;
+
+	if (rte_eth_rx_queue_info_get(port->port_id, 0, &rx) == 0 && rx.nb_desc) {
+		port->rx_desc = rx.nb_desc;
+		port->frames_in_pieces = rx.scattered_rx;
+	}
+	if (rte_eth_tx_queue_info_get(port->port_id, 0, &tx) == 0 && tx.nb_desc)
+		port->tx_desc = tx.nb_desc;
 }
 
 static bool mac_is_zero(const struct uroce_mac *mac)
@@ -259,28 +305,20 @@ static void set_up_af_packet(const struct rte_eth_dev_info *info)
 static int set_up(const struct drivers_ethdev_config *config, const struct rte_eth_dev_info *info,
 		  struct drivers_ethdev *port, struct uroce_error *error)
 {
-	int result = choose_queues(config, info, port, error);
+	int result;
 
-	if (result)
-		return result;
-	result = configure(config, info, port);
-	if (result)
-		return drivers_error_set(error, result,
-					 "port %s refused %u queue pairs without any offload (%s): is "
-					 "another program using it?",
-					 port->name, port->queue_count, rte_strerror(-result));
-	port->rx_desc = config->rx_desc ? config->rx_desc : DESC_DEFAULT;
-	port->tx_desc = config->tx_desc ? config->tx_desc : DESC_DEFAULT;
-	rte_eth_dev_adjust_nb_rx_tx_desc(port->port_id, &port->rx_desc, &port->tx_desc);
+	choose_queues(config, info, port);
+	choose_rings(config, port);
 	result = choose_pool(config, info, port, error);
 	if (result == 0)
-		result = set_up_queues(info, port, error);
+		result = configure_with_queues(config, info, port, error);
 	if (result)
 		return result;
 	result = rte_eth_dev_start(port->port_id);
 	if (result)
 		return drivers_error_set(error, result, "port %s does not start (%s): %s", port->name,
 					 rte_strerror(-result), why_not_started(port, result));
+	read_back(port);
 	open_filters(config, port);
 	if (driver_is(port, "net_af_packet"))
 		set_up_af_packet(info);

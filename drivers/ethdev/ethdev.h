@@ -21,25 +21,27 @@ struct rte_mempool;
 struct drivers_ethdev_config {
 	const char *name; /* "net_af_packet0", "0000:01:00.0"; NULL: port_id counts */
 	uint16_t port_id;
-	uint16_t queue_count;      /* rx/tx queue pairs wanted; 0: 1 */
+	uint16_t queue_count;      /* rx/tx queue pairs wanted; 0: 1; fewer when the driver offers no more */
 	uint16_t rx_desc, tx_desc; /* ring sizes, adjusted to the port's limits; 0: 1024 */
 	uint32_t mbuf_count;       /* of the pool; 0: enough for the rings and the engine */
-	uint32_t mbuf_bytes;       /* longest frame in one mbuf; 0: PMTU 4096, or what the driver insists on */
-	uint16_t mtu_bytes;        /* IP packet; 0: PMTU 4096 where the port allows it, else the port's own */
-	struct rte_mempool *pool;  /* to use instead of an own one; never freed here */
-	struct uroce_mac mac;      /* the stack's, when it is not the port's; zeros: the port's */
+	uint32_t mbuf_bytes; /* room in an mbuf; 0: for PMTU 4096 and what the driver puts before it, in one piece */
+	uint16_t mtu_bytes;  /* IP packet; 0: PMTU 4096 where the port allows it, else the port's own */
+	struct rte_mempool *pool; /* to use instead of an own one; never freed here */
+	struct uroce_mac mac;     /* the stack's, when it is not the port's; zeros: the port's */
 };
 
 /* An open port. */
 struct drivers_ethdev {
 	uint16_t port_id;
-	uint16_t queue_count; /* set up: net_af_packet always has all, or the kernel would lose frames */
-	uint16_t rx_desc, tx_desc;
-	uint16_t mtu_bytes; /* longest IP packet that passes whole; 0: the driver knows no limit */
+	uint16_t queue_count;      /* set up: net_af_packet always has all, or the kernel would lose frames */
+	uint16_t queues_offered;   /* by the driver */
+	uint16_t rx_desc, tx_desc; /* as the driver tells, or as it was asked */
+	uint16_t mtu_bytes;        /* longest IP packet that passes whole; 0: the driver knows no limit */
 	struct rte_mempool *pool;
 	bool own_pool;
 	struct uroce_mac mac;   /* of the port */
 	bool has_own_mac;       /* false: zeros (net_ring), the device draws one */
+	bool frames_in_pieces;  /* the driver may divide a frame over mbufs, and says so */
 	bool rx_checksums_done; /* IPv4 and UDP checksums are checked by the port, which marks the bad */
 	bool spreads_flows;     /* RSS, or an own way to spread flows over the queues */
 	char name[DRIVERS_ETHDEV_NAME_BYTES];

@@ -62,11 +62,11 @@ struct uroce_port_config {
 	struct uroce_vlan vlans[UROCE_ADDRS_MAX]; /* of the address in the same place */
 	struct uroce_mac mac;                     /* zeros: the port's own, or a random one */
 	uint32_t mtu_bytes;                       /* the largest path MTU, 256 ... 4096; 0: the largest that passes */
-	uint16_t queue_count;                     /* rx/tx queue pairs; 0: 1 */
+	uint16_t queue_count;                     /* rx/tx queue pairs, or as many as the driver offers; 0: 1 */
 	uint16_t first_lcore;                     /* that serves queue 0, as in struct uroce_device_config */
 	uint16_t rx_desc, tx_desc;                /* ring sizes, adjusted to the port's limits; 0: 1024 */
 	uint32_t mbuf_count;                      /* of the port's pool; 0: enough for the rings and the engine */
-	uint32_t mbuf_bytes;                      /* longest frame in one mbuf; 0: that of a path MTU of 4096 */
+	uint32_t mbuf_bytes;                      /* room in an mbuf; 0: for a frame of path MTU 4096, in one piece */
 	/*
 	 * A directory: a queue pair of the device that fails leaves there its last frames, each way 160 headers, as a
 	 * pcapng file that says what is wrong with which frame, and its story as text. NULL: it leaves nothing.

@@ -215,6 +215,15 @@ def what_ports_cannot_be_is_said_at_once(directory):
 
 
 @case
+def a_port_with_fewer_queue_pairs_than_lcores_says_so_and_works(directory):
+    """The other side of a virtual machine's NIC, which nobody has connected to: its driver offers what it is told."""
+    with Prompt("-d", f"net_vhost0,iface={directory}/vhost,queues=1", "--ip", "10.0.0.1/24", "--nb-cores", "2") as pmd:
+        _, code = pmd.quit()
+    want(code == 0 and "net_vhost0: its driver offers 1 queue pair, 2 were wanted: 1 of 2 lcores poll it\n" in pmd.told,
+         *pmd.told)
+
+
+@case
 def a_queue_pair_that_dies_leaves_its_last_frames_and_their_story(directory):
     records = os.path.join(directory, "records")
     with Prompt("--record", records, "--qps", "2", "--mix", "write:1,read:1", "--size", "100", "-a") as pmd:
