@@ -1,8 +1,8 @@
-/* limits.c - what a driver offers less of than was wanted, and what it needs more of: a virtio NIC and its other side */
+/* limits.c - what a driver has less of than was wanted, and what it needs more of: a virtio NIC and its other side */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * net_virtio_user is the driver of the NIC that virtual machines have, net_vhost the other side of it; they speak over a
- * socket. The driver puts a header of its own before each frame, in the mbuf, and refuses mbufs without room for it.
+ * net_virtio_user is the driver of the NIC that virtual machines have, net_vhost the other side of it; they speak over
+ * a socket. The driver puts a header of its own before each frame, in the mbuf, and refuses mbufs without room for it.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
