@@ -1,5 +1,5 @@
 #!/bin/sh
-# guest-init.sh - first process of the guest: brings up Soft-RoCE, then serves commands from the second serial line
+# guest-init.sh - first process of a guest: sets up what it is for, then serves commands from the second serial line
 # SPDX-License-Identifier: BSD-3-Clause
 # A request is one line "ID SECONDS COMMAND". Requests run side by side, each under a time limit. When one has
 # ended, its answer is written in one piece: "BEGIN ID", its output, "END ID STATUS".
@@ -11,19 +11,7 @@ mkdir -p /tmp /run
 while read -r module; do
 	insmod "/modules/$module"
 done < /modules/order
-/tools/ip link set lo up
-/tools/ip link set eth0 mtu 4200 up
-/tools/ip addr add "$(sed -n 's/.*guest_ip=\([^ ]*\).*/\1/p' /proc/cmdline)" dev eth0
-vlan=eth0.$(sed -n 's/.*vlan=\([0-9]*\).*/\1/p' /proc/cmdline)
-/tools/ip link add link eth0 name "$vlan" type vlan id "${vlan#eth0.}"
-/tools/ip link set "$vlan" up
-/tools/ip addr add 10.9.100.2/24 dev "$vlan"
-/tools/ip addr add fd00:9::2/64 dev "$vlan" nodad
-/tools/rdma link add rxe0 type rxe netdev eth0
-# A second way to the host.
-/tools/ip link set eth1 mtu 4200 up
-/tools/ip addr add 10.9.1.2/24 dev eth1
-/tools/rdma link add rxe1 type rxe netdev eth1
+. /set-up
 stty -F /dev/ttyS1 raw -echo
 
 serve() {

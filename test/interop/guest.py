@@ -82,7 +82,8 @@ class Answer:
 
 
 class Guest:
-    def __init__(self, network, kernel, image, memory_mib=1024, address=GUEST_IP, taps=(TAP, OTHER_TAP)):
+    def __init__(self, network, kernel, image, memory_mib=1024, address=GUEST_IP, taps=(TAP, OTHER_TAP), cpus=1,
+                 kernel_words="", devices=()):
         self.scratch = tempfile.mkdtemp(prefix="uroce-guest-")
         self.answers, self.ids = {}, itertools.count(1)
         control = self.scratch + "/control"
@@ -92,10 +93,11 @@ class Guest:
                       f"virtio-net-pci,netdev={tap},mac=52:54:00:00:00:0{2 + int(tap[-1])},host_mtu={MTU},romfile=,"
                       "event_idx=off"]
         command = network.inside(
-            "qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "1", "-m", str(memory_mib),
+            "qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", str(cpus), "-m", str(memory_mib),
             "-nographic", "-no-reboot", "-nodefaults", "-kernel", kernel, "-initrd", image,
-            "-append", f"console=ttyS0 panic=-1 quiet guest_ip={address}/24 vlan={VLAN}",
-            *ports, "-serial", f"file:{self.scratch}/console", "-serial", f"unix:{control},server=on,wait=off")
+            "-append", f"console=ttyS0 panic=-1 quiet guest_ip={address}/24 vlan={VLAN} {kernel_words}", *ports, *devices,
+            "-serial", f"file:{self.scratch}/console", "-serial", f"unix:{control},server=on,wait=off",
+            "-monitor", f"unix:{self.scratch}/monitor,server=on,wait=off")
         with open(self.scratch + "/qemu", "w") as log:
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                             start_new_session=True, preexec_fn=die_with_parent)
@@ -147,6 +149,18 @@ class Guest:
         """Returns status and output; the status is None when the guest does not answer any more."""
         answer = self.start(command, seconds)
         return answer.wait(seconds + 10), answer.output.strip()
+
+    def plug(self, device, plugged):
+        """The cable of a NIC, by the id that QEMU was given for it."""
+        with socket.socket(socket.AF_UNIX) as monitor:
+            monitor.connect(self.scratch + "/monitor")
+            monitor.settimeout(10)
+            answer, command = "", f"set_link {device} {'on' if plugged else 'off'}\n"
+            while answer.count("(qemu) ") < 2:
+                if answer.count("(qemu) ") == 1 and command:
+                    monitor.sendall(command.encode())
+                    command = ""
+                answer += monitor.recv(4096).decode(errors="replace")
 
     def stand_still_now_and_then(self, every, seconds, ended):
         """Until `ended` is set."""

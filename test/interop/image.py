@@ -1,7 +1,8 @@
 # image.py - the guest's kernel and initial file system, built once and cached
 # SPDX-License-Identifier: BSD-3-Clause
-"""A Debian kernel of the release that runs here, with its Soft-RoCE modules, busybox, the RDMA tools of this machine
-with their libraries, and verbs.c. The cache lies outside the source tree and is rebuilt when what goes in changes."""
+"""A Debian kernel of the release that runs here, with busybox and what an Image adds. That of the peer, PEER, has
+Soft-RoCE, the RDMA tools of this machine with their libraries, and verbs.c. The cache lies outside the source tree and
+is rebuilt when what goes in changes."""
 import fcntl
 import glob
 import hashlib
@@ -12,13 +13,15 @@ import subprocess
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 INIT = os.path.join(HERE, "guest-init.sh")
+BASE_PACKAGES = ["busybox-static", "iproute2"]
+BASE_TOOLS = ["flock", "ip"]
 MODULES = ["crc32_generic", "crc32_pclmul", "virtio_pci", "virtio_net", "8021q", "ib_uverbs", "rdma_rxe", "rdma_ucm"]
 # For a bad link: in the guest, since the kernel of the machine may lack them.
 MODULES += ["sch_netem", "ifb", "sch_ingress", "cls_u32", "act_mirred"]
 # A host of an NVMe target (storage.py).
 MODULES += ["nvme_rdma", "ext4"]
-TOOLS = ["flock", "ibv_rc_pingpong", "ibv_devinfo", "rping", "ucmatose", "udaddy", "rdma", "ip", "tc", "nvme",
-         "mkfs.ext4", "fio", "tcpdump"]
+TOOLS = ["ibv_rc_pingpong", "ibv_devinfo", "rping", "ucmatose", "udaddy", "rdma", "tc", "nvme", "mkfs.ext4", "fio",
+         "tcpdump"]
 # The guest's side of the scripts (errors.py); built here, so that the tests need no libibverbs.
 SCRIPT_SOURCES = [os.path.join(HERE, name) for name in
                   ("verbs.c", "script.c", "steps.c", "pump.c", "script.h", "steps.h", "pump.h")]
@@ -62,11 +65,11 @@ def fetch_kernel(package, into):
     os.rename(scratch, into)
 
 
-def modules_in_order(kernel):
-    """Files of MODULES and of all they need, in an order that insmod can follow."""
+def modules_in_order(kernel, modules):
+    """Their files and those of all they need, in an order that insmod can follow."""
     version = os.path.basename(glob.glob(kernel + "/lib/modules/*")[0])
     order = {}
-    for module in MODULES:
+    for module in modules:
         listing = subprocess.run(["modprobe", "-d", kernel, "-S", version, "--show-depends", module], check=True,
                                  stdout=subprocess.PIPE, text=True, env=dict(os.environ, PATH=SEARCH_PATH)).stdout
         order.update((line.split()[1], None) for line in listing.splitlines() if line.startswith("insmod "))
@@ -92,23 +95,33 @@ def compile_into(program, sources, libraries):
         raise RuntimeError(f"{os.path.basename(program)} does not compile: {done.stdout.strip()[-800:]}")
 
 
-def fill_root(root, kernel):
+def put_tools(root, tools):
+    for tool in tools:
+        put_with_libraries(root, shutil.which(tool, path=SEARCH_PATH), "/tools/" + tool)
+
+
+def fill_base(root, kernel, modules):
     for directory in ("bin", "tools", "modules", "proc", "sys", "dev", "etc"):
         os.makedirs(os.path.join(root, directory))
     put(root, shutil.which("busybox", path=SEARCH_PATH), "/bin/busybox")
     for applet in text_of("busybox", "--list").split():
         if applet not in ("busybox", "ip"):
             os.symlink("busybox", f"{root}/bin/{applet}")
-    files = modules_in_order(kernel)
+    files = modules_in_order(kernel, modules)
     for file in files:
         put(root, file, "/modules/" + os.path.basename(file))
     with open(root + "/modules/order", "w") as order:
         order.writelines(os.path.basename(file) + "\n" for file in files)
-    for tool in TOOLS:
-        put_with_libraries(root, shutil.which(tool, path=SEARCH_PATH), "/tools/" + tool)
-    # Threads of rping end with pthread_exit(), which loads this by its name.
+    put_tools(root, BASE_TOOLS)
+    # Threads that end with pthread_exit() load this by its name.
     unwinder, = glob.glob("/lib/*/libgcc_s.so.1")
     put(root, unwinder, unwinder)
+    put(root, INIT, "/init")
+    os.chmod(root + "/init", 0o755)
+
+
+def fill_peer(root):
+    put_tools(root, TOOLS)
     verbs = os.path.dirname(root) + "/verbs"
     compile_into(verbs, [name for name in SCRIPT_SOURCES if name.endswith(".c")], ["-libverbs"])
     put_with_libraries(root, verbs, "/tools/verbs")
@@ -125,23 +138,45 @@ def fill_root(root, kernel):
     # tcpdump wants to be somebody by name.
     with open(root + "/etc/passwd", "w") as users:
         users.write("root:x:0:0:root:/:/bin/sh\n")
-    put(root, INIT, "/init")
-    os.chmod(root + "/init", 0o755)
 
 
-def recipe(package):
-    """A short hash of all that decides what the image holds."""
-    versions = text_of("dpkg-query", "-W", "ibverbs-utils", "ibverbs-providers", "libibverbs-dev", "rdmacm-utils",
-                       "busybox-static", "iproute2", "nvme-cli", "e2fsprogs", "fio", "tcpdump")
-    digest = hashlib.sha256()
-    for name in (INIT, os.path.realpath(__file__), *SCRIPT_SOURCES, MEET_SOURCE, SENDER_SOURCE):
-        with open(name, "rb") as file:
-            digest.update(file.read())
-    digest.update((versions + package).encode())
-    return digest.hexdigest()[:16]
+class Image:
+    """What a guest is for: kernel modules, the script that sets it up, and a function that puts in what else it needs,
+    which comes from these files and packages."""
+
+    def __init__(self, name, modules, set_up, fill, files, packages):
+        self.name, self.modules, self.set_up, self.fill = name, modules, set_up, fill
+        self.files, self.packages = files, packages
+
+    def recipe(self, kernel_package_name):
+        """A short hash of all that decides what the image holds."""
+        versions = text_of("dpkg-query", "-W", *BASE_PACKAGES, *self.packages)
+        digest = hashlib.sha256()
+        for name in (INIT, os.path.realpath(__file__), self.set_up, *self.files):
+            with open(name, "rb") as file:
+                digest.update(file.read())
+        digest.update((" ".join(self.modules) + versions + kernel_package_name).encode())
+        return digest.hexdigest()[:16]
+
+    def build(self, kernel, path, root):
+        shutil.rmtree(root, ignore_errors=True)
+        os.makedirs(root)
+        fill_base(root, kernel, self.modules)
+        self.fill(root)
+        put(root, self.set_up, "/set-up")
+        pack = f"find . | cpio -o -H newc --quiet | gzip -1 > '{path}.part'"
+        subprocess.run(["sh", "-ec", pack], check=True, cwd=root)
+        shutil.rmtree(root)
+        os.rename(path + ".part", path)
 
 
-def ready():
+PEER = Image("peer", MODULES, os.path.join(HERE, "guest-roce.sh"), fill_peer,
+             [*SCRIPT_SOURCES, MEET_SOURCE, SENDER_SOURCE],
+             ["ibverbs-utils", "ibverbs-providers", "libibverbs-dev", "rdmacm-utils", "nvme-cli", "e2fsprogs", "fio",
+              "tcpdump"])
+
+
+def ready(image=PEER):
     """Returns the paths of kernel and initial file system; builds them when they are not there yet."""
     cache = cache_directory()
     os.makedirs(cache, exist_ok=True)
@@ -151,16 +186,9 @@ def ready():
         kernel = f"{cache}/{package}"
         if not os.path.isdir(kernel):
             fetch_kernel(package, kernel)
-        image = f"{cache}/initrd-{recipe(package)}.gz"
-        if not os.path.exists(image):
-            for old in glob.glob(cache + "/initrd-*"):
+        path = f"{cache}/{image.name}-{image.recipe(package)}.gz"
+        if not os.path.exists(path):
+            for old in glob.glob(f"{cache}/{image.name}-*"):
                 os.remove(old)
-            root = cache + "/root"
-            shutil.rmtree(root, ignore_errors=True)
-            os.makedirs(root)
-            fill_root(root, kernel)
-            pack = f"find . | cpio -o -H newc --quiet | gzip -1 > '{image}.part'"
-            subprocess.run(["sh", "-ec", pack], check=True, cwd=root)
-            shutil.rmtree(root)
-            os.rename(image + ".part", image)
-        return glob.glob(kernel + "/boot/vmlinuz-*")[0], image
+            image.build(kernel, path, cache + "/root")
+        return glob.glob(kernel + "/boot/vmlinuz-*")[0], path
