@@ -279,15 +279,21 @@ static bool mac_is_zero(const struct uroce_mac *mac)
 	return memcmp(mac, &none, sizeof(none)) == 0;
 }
 
-/* Lets through what is addressed to the stack; a port that cannot be told usually lets everything through. */
-static void open_filters(const struct drivers_ethdev_config *config, struct drivers_ethdev *port)
+/*
+ * Lets through what is addressed to the stack; a port that cannot be told usually lets everything through. A virtio NIC
+ * that can filter VLANs drops every tagged frame until it is told of its VLAN, or is promiscuous. Which VLANs paths will
+ * have nobody knows yet.
+ */
+static void open_filters(const struct drivers_ethdev_config *config, const struct rte_eth_dev_info *info,
+			 struct drivers_ethdev *port)
 {
+	bool drops_tags = driver_is(port, "net_virtio") && (info->rx_offload_capa & RTE_ETH_RX_OFFLOAD_VLAN_FILTER);
 	struct rte_ether_addr own;
 
 	if (rte_eth_macaddr_get(port->port_id, &own) == 0)
 		memcpy(port->mac.bytes, own.addr_bytes, sizeof(port->mac.bytes));
 	port->has_own_mac = !mac_is_zero(&port->mac);
-	if (!port->has_own_mac ||
+	if (!port->has_own_mac || drops_tags ||
 	    (!mac_is_zero(&config->mac) && memcmp(&config->mac, &port->mac, sizeof(port->mac)) != 0))
 		rte_eth_promiscuous_enable(port->port_id);
 	rte_eth_allmulticast_enable(port->port_id); /* neighbour discovery asks by multicast */
@@ -319,7 +325,7 @@ static int set_up(const struct drivers_ethdev_config *config, const struct rte_e
 		return drivers_error_set(error, result, "port %s does not start (%s): %s", port->name,
 					 rte_strerror(-result), why_not_started(port, result));
 	read_back(port);
-	open_filters(config, port);
+	open_filters(config, info, port);
 	if (driver_is(port, "net_af_packet"))
 		set_up_af_packet(info);
 	port->mtu_bytes = uroce_port_mtu(port->port_id);

@@ -181,6 +181,41 @@ static bool was_refused(const struct drivers_attachment *attachment, const char 
 	return false;
 }
 
+/* A device of this name that its driver has, or NULL. */
+static struct rte_device *find_plugged(const struct drivers_attachment *attachment)
+{
+	struct rte_dev_iterator iterator;
+	struct rte_device *device, *found = NULL;
+	char bus[16];
+
+	snprintf(bus, sizeof(bus), "bus=%s", attachment->bus);
+	RTE_DEV_FOREACH(device, bus, &iterator)
+	{
+		if (rte_dev_is_probed(device) && strcmp(rte_dev_name(device), attachment->name) == 0)
+			found = device;
+	}
+	return found;
+}
+
+/*
+ * A device that is not ours stays plugged when its port is closed, and EAL makes no other port of it until it has been
+ * unplugged. It gets the arguments that it had, unless the user gives new ones now. Returns whether there is a port.
+ */
+static bool plug_again(const char *text, struct drivers_attachment *attachment)
+{
+	struct rte_device *device = find_plugged(attachment);
+	const struct rte_devargs *had = device ? rte_dev_devargs(device) : NULL;
+	uint16_t port_id;
+
+	if (device == NULL)
+		return false;
+	if (had && had->args && strchr(text, ',') == NULL)
+		snprintf(attachment->arguments, sizeof(attachment->arguments), "%s", had->args);
+	return rte_eal_hotplug_remove(attachment->bus, attachment->name) == 0 &&
+	       rte_eal_hotplug_add(attachment->bus, attachment->name, attachment->arguments) == 0 &&
+	       rte_eth_dev_get_port_by_name(attachment->name, &port_id) == 0;
+}
+
 int drivers_attach(const char *text, struct drivers_attachment *attachment, struct uroce_error *error)
 {
 	char no_complaint[1] = "";
@@ -193,6 +228,8 @@ int drivers_attach(const char *text, struct drivers_attachment *attachment, stru
 					 "or loop, at most %d characters and %d of arguments behind a comma",
 					 text, DRIVERS_ETHDEV_NAME_BYTES / 2 - 1, DRIVERS_ARGUMENTS_BYTES / 2 - 1);
 	if (rte_eth_dev_get_port_by_name(attachment->name, &port_id) == 0)
+		return 0;
+	if (plug_again(text, attachment))
 		return 0;
 	if (was_refused(attachment, text))
 		return refuse(attachment, drivers_eal_complaints(), error);

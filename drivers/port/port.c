@@ -373,7 +373,9 @@ int uroce_port_close(struct uroce_port *public)
 	if (port->engine)
 		drivers_telemetry_end(port->engine);
 	pthread_mutex_lock(&lock);
+	drivers_log_begin(); /* what drivers complain about then nobody can mend */
 	missing = close_below(port);
+	drivers_log_end();
 	pthread_mutex_unlock(&lock);
 	free(port);
 	return (int)missing;

@@ -143,6 +143,17 @@ Test(port, a_virtual_device_is_made_and_goes_again_but_not_one_of_the_user)
 	cr_expect_eq(uroce_engine_destroy(config.engine), 0);
 }
 
+/* As a NIC that EAL was told of: closing its port leaves the device plugged, and without one. */
+Test(port, a_device_of_the_user_is_opened_again_and_again)
+{
+	struct uroce_port_config config = { .engine = create_engine(), .addresses = { "10.0.0.1/24" } };
+
+	cr_assert_eq(rte_eal_hotplug_add("vdev", "net_null5", "size=100"), 0);
+	for (int time = 0; time < 3; time++)
+		cr_assert_eq(uroce_port_close(open_port("net_null5", &config)), 0);
+	cr_assert_eq(uroce_engine_destroy(config.engine), 0);
+}
+
 Test(port, without_an_engine_it_is_only_set_up)
 {
 	struct uroce_port_config config = { .queue_count = 1 };
