@@ -109,6 +109,16 @@ static bool driver_is(const struct drivers_ethdev *port, const char *driver)
 	return strcmp(port->driver, driver) == 0;
 }
 
+/*
+ * Of these no link interrupt comes in an emulated machine but perhaps the first, and while one is expected ethdev does
+ * not ask the device. They are asked.
+ */
+static bool link_interrupts_come(const struct drivers_ethdev *port, const struct rte_eth_dev_info *info)
+{
+	return info->dev_flags && (*info->dev_flags & RTE_ETH_DEV_INTR_LSC) && !driver_is(port, "net_e1000_em") &&
+	       !driver_is(port, "net_vmxnet3");
+}
+
 static const char *why_not_started(const struct drivers_ethdev *port, int result)
 {
 	if (driver_is(port, "net_memif"))
@@ -180,7 +190,7 @@ static int configure(const struct drivers_ethdev_config *config, const struct rt
 	uint16_t mtu_bytes = config->mtu_bytes ? config->mtu_bytes : MTU_BYTES;
 	uint64_t required = pieces ? RTE_ETH_RX_OFFLOAD_SCATTER : 0;
 	struct rte_eth_conf conf = {
-		.intr_conf.lsc = info->dev_flags && (*info->dev_flags & RTE_ETH_DEV_INTR_LSC),
+		.intr_conf.lsc = link_interrupts_come(port, info),
 		.rxmode.offloads =
 			required | ((info->rx_offload_capa & RX_CHECKSUMS) == RX_CHECKSUMS ? RX_CHECKSUMS : 0),
 		.txmode.offloads = info->tx_offload_capa & TX_WISHES,
@@ -280,9 +290,9 @@ static bool mac_is_zero(const struct uroce_mac *mac)
 }
 
 /*
- * Lets through what is addressed to the stack; a port that cannot be told usually lets everything through. A virtio NIC
- * that can filter VLANs drops every tagged frame until it is told of its VLAN, or is promiscuous. Which VLANs paths will
- * have nobody knows yet.
+ * Lets through what is addressed to the stack; a port that cannot be told usually lets everything through. A virtio
+ * NIC that can filter VLANs drops every tagged frame until it is told of its VLAN, or is promiscuous. Which VLANs paths
+ * will have nobody knows yet.
  */
 static void open_filters(const struct drivers_ethdev_config *config, const struct rte_eth_dev_info *info,
 			 struct drivers_ethdev *port)
@@ -377,14 +387,14 @@ bool drivers_ethdev_link_is_up(const struct drivers_ethdev *port, unsigned wait_
 	struct rte_eth_link link = { 0 };
 
 	for (;;) {
-		if (rte_eth_link_get_nowait(port->port_id, &link) == 0 && link.link_status == RTE_ETH_LINK_UP)
+		if (uroce_port_link_is_up(port->port_id))
 			break;
 		if (wait_ms == 0)
 			return false;
 		rte_delay_us_sleep(RTE_MIN(wait_ms, LINK_POLL_MS) * 1000);
 		wait_ms -= RTE_MIN(wait_ms, LINK_POLL_MS);
 	}
-	if (gbit_per_s)
+	if (gbit_per_s && rte_eth_link_get_nowait(port->port_id, &link) == 0)
 		*gbit_per_s = link.link_speed == RTE_ETH_SPEED_NUM_UNKNOWN ? 0 : link.link_speed / 1000.0;
 	return true;
 }

@@ -7,17 +7,9 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include <linux/if_packet.h>
 #include <sys/socket.h>
 
-static bool is_on_interface(int fd, unsigned if_index)
-{
-	struct sockaddr_ll address = { 0 };
-	socklen_t bytes = sizeof(address);
-
-	return getsockname(fd, (struct sockaddr *)&address, &bytes) == 0 && bytes >= sizeof(address.sll_family) &&
-	       address.sll_family == AF_PACKET && (unsigned)address.sll_ifindex == if_index;
-}
+#include "lib/engine/packet_socket.h"
 
 /* The larger one needs CAP_NET_ADMIN. The kernel doubles it, and calls a buffer full that is half full. */
 static void set_send_buffer(int fd, uint32_t bytes)
@@ -38,7 +30,7 @@ void drivers_packet_socket_never_wait(unsigned if_index, uint32_t ring_bytes)
 	while ((entry = readdir(directory)) != NULL) {
 		int fd = atoi(entry->d_name);
 
-		if (fd > 0 && is_on_interface(fd, if_index))
+		if (fd > 0 && packet_socket_is_on(if_index, fd))
 			set_send_buffer(fd, ring_bytes);
 	}
 	closedir(directory);

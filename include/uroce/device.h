@@ -113,6 +113,9 @@ UROCE_API unsigned uroce_lcore_poll(struct uroce_lcore *lcore);
 UROCE_API uint32_t uroce_port_mtu(uint16_t port_id);
 #define UROCE_PACKET_BYTES 88 /* IPv6, UDP, BTH, the longest extensions, pad and ICRC */
 
+/* Is its link up? By its driver, and where it has an interface of the kernel, by that, too. */
+UROCE_API bool uroce_port_link_is_up(uint16_t port_id);
+
 /*
  * 0; -EINVAL, and uroce_refusal() says what: no address, a gateway outside its prefix, bad VLAN, bad MTU, more queues
  * than the port has, mbufs too small for the MTU, or a port that takes VLAN tags off (then nobody knows any more whose

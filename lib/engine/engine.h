@@ -19,6 +19,7 @@
 
 #include <uroce/uroce.h>
 
+#include "engine/interface.h"
 #include "engine/log.h"
 #include "engine/neigh.h"
 #include "engine/rest.h"
@@ -153,6 +154,12 @@ struct engine_port {
 	uint64_t poll_ends_at; /* how far port_frames_out() may go in this poll */
 	uint64_t goal_frames;  /* tx_frames when all that waited at goal_ns has left */
 	uint64_t goal_ns;
+	struct engine_held {
+		uint64_t since_ns;    /* nothing has left the port since then */
+		uint64_t bytes;       /* that its interface held then */
+		uint64_t given_bytes; /* tx_bytes then */
+		uint64_t frames;      /* tx_frames then, or as far as they were counted */
+	} held;
 	uint64_t unknown_since_ns;       /* when the second began in which frames of unknown senders count */
 	uint64_t unknown_counted;        /* such frames until then */
 	bool unknown_told;               /* the event of this second was raised */
@@ -180,7 +187,7 @@ struct uroce_lcore {
 	uint64_t made_ns, busy_ns;              /* when it was created; how long its polls with work took */
 	uint32_t polls;                         /* counts them */
 	uint32_t work;                          /* of this poll */
-	uint64_t link_ns;                       /* when the links are looked at again */
+	uint64_t link_ns, ask_ns;               /* when links are looked at again, and when asked for */
 	uint32_t broadcast_epoch;               /* of the engine, as far as this lcore has looked */
 	uint8_t *scratch;                       /* a frame in pieces is laid out here */
 	struct engine_failed *failed;           /* its QPs that failed last */
@@ -239,7 +246,9 @@ struct uroce_device {
 	_Atomic uint32_t users;   /* PDs, CQs, paths of QPs of other devices */
 	rte_spinlock_t link_lock; /* held while the link is looked at and a change is told */
 	_Atomic bool link_down;
-	bool link_is_noted;      /* by the driver, in memory: to look costs nothing */
+	bool link_is_noted; /* by the driver, in memory: to look costs nothing */
+	bool link_is_asked; /* now and then: of the driver, of the interface */
+	struct engine_interface interface;
 	struct rte_ring *events; /* of struct uroce_event */
 	_Atomic int event_fd;    /* -1 until somebody asks for it */
 	_Atomic uint64_t events_lost;

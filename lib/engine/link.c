@@ -2,8 +2,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Some drivers call back when the link changes; net_tap only notes it. With link interrupts on (as drivers/ethdev sets
- * them) the note is a word in memory, and to look at it a thousand times a second costs nothing. A driver without link
- * interrupts would ask its device each time, so it is not asked.
+ * them) the note is a word in memory, and to look at it a thousand times a second costs nothing. Where they are off,
+ * though the driver has them, the device is asked now and then, and so is the interface of the kernel under a port
+ * whose driver notes nothing. Any other driver is not asked, for that may be dear.
  */
 #include <errno.h>
 
@@ -15,16 +16,31 @@
 #include "engine/port.h"
 
 #define LOOK_NS 1000000ull
+#define ASK_NS 50000000ull          /* a question to the kernel takes a few microseconds */
+#define HELD_NS 200000000ull        /* longer than pauses of a network, short beside the retries of a request */
 #define TX_PATIENCE_NS 500000000ull /* half of what a request may fail later than its retries say */
 
-/* A driver that cannot tell leaves it as it was. */
+/*
+ * A driver that cannot tell leaves it as it was. One that does not note changes may call up what is down by its
+ * interface.
+ */
 static bool link_is_down(const struct uroce_device *device, bool before)
 {
 	struct rte_eth_link link;
 
 	if (rte_eth_link_get_nowait(device->port_id, &link) != 0)
 		return before;
-	return link.link_status == RTE_ETH_LINK_DOWN;
+	return link.link_status == RTE_ETH_LINK_DOWN ||
+	       (!device->link_is_noted && engine_interface_is_down(device->interface.index));
+}
+
+bool uroce_port_link_is_up(uint16_t port_id)
+{
+	struct rte_eth_link link = { 0 };
+	struct rte_eth_dev_info info;
+
+	return rte_eth_link_get_nowait(port_id, &link) == 0 && link.link_status == RTE_ETH_LINK_UP &&
+	       rte_eth_dev_info_get(port_id, &info) == 0 && !engine_interface_is_down(info.if_index);
 }
 
 static void look_at_link(struct uroce_device *device)
@@ -57,12 +73,19 @@ static int on_change(uint16_t port_id, enum rte_eth_event_type type, void *argum
 void engine_link_watch(struct uroce_device *device)
 {
 	struct rte_eth_dev_info info;
+	struct rte_eth_conf conf;
 
 	rte_spinlock_init(&device->link_lock);
+	engine_interface_find(device->port_id, &device->interface);
+	if (rte_eth_dev_info_get(device->port_id, &info) == 0 && info.dev_flags &&
+	    (*info.dev_flags & RTE_ETH_DEV_INTR_LSC) && rte_eth_dev_conf_get(device->port_id, &conf) == 0) {
+		device->link_is_noted = conf.intr_conf.lsc;
+		device->link_is_asked = !conf.intr_conf.lsc;
+	}
+	if (device->interface.index && !device->link_is_noted)
+		device->link_is_asked = true;
 	/* A port that is down from the start is no news. */
 	atomic_store(&device->link_down, link_is_down(device, false));
-	device->link_is_noted = rte_eth_dev_info_get(device->port_id, &info) == 0 && info.dev_flags &&
-				(*info.dev_flags & RTE_ETH_DEV_INTR_LSC);
 	rte_eth_dev_callback_register(device->port_id, RTE_ETH_EVENT_INTR_LSC, on_change, device);
 }
 
@@ -104,6 +127,27 @@ static void look_at_waiting(struct engine_port *port, const struct uroce_lcore *
 }
 
 /*
+ * Some ports take frames and keep them: with no link, or when the kernel's queue behind them stands still. The driver
+ * says nothing of it, and its ring need not fill up, for after a time-out a QP sends a few packets only. What the
+ * kernel counts of a frame is more than its bytes, so when what it holds grows by less than was given to it, something
+ * has left. Frames that came to a port which lets nothing go for HELD_NS are told.
+ */
+static void look_at_held(struct engine_port *port, const struct uroce_lcore *lcore)
+{
+	uint64_t bytes = engine_interface_held_bytes(&port->device->interface, port->queue);
+	bool down = atomic_load_explicit(&port->device->link_down, memory_order_relaxed);
+	struct engine_held *held = &port->held;
+
+	if (held->since_ns == 0 ||
+	    (!down && (bytes == 0 || bytes < held->bytes + (port->tx_bytes - held->given_bytes)))) {
+		*held = (struct engine_held){ lcore->now_ns, bytes, port->tx_bytes, port->tx_frames };
+	} else if (lcore->before_ns >= held->since_ns + HELD_NS) {
+		port->counters[CNT_PORT_HELD] += port->tx_frames - held->frames;
+		held->frames = port->tx_frames;
+	}
+}
+
+/*
  * An unknown sender's frames name no QPN, address or P_Key of ours (Y-3, C-24). The ANOMALY_UNKNOWN_SENDERS'th of them
  * within a second raises the event, once (TC-G-3).
  */
@@ -128,14 +172,21 @@ static void look_at_unknown_senders(struct engine_port *port, uint64_t now_ns)
 
 void engine_link_poll(struct uroce_lcore *lcore)
 {
+	bool ask = lcore->now_ns >= lcore->ask_ns;
+
 	if (lcore->now_ns < lcore->link_ns)
 		return;
 	lcore->link_ns = lcore->now_ns + LOOK_NS;
+	if (ask)
+		lcore->ask_ns = lcore->now_ns + ASK_NS;
 	for (unsigned i = 0; i < lcore->port_count; i++) {
 		struct engine_port *port = lcore->ports[i];
+		const struct uroce_device *device = port->device;
 
-		if (port->queue == 0 && port->device->link_is_noted)
+		if (port->queue == 0 && (device->link_is_noted || (ask && device->link_is_asked)))
 			look_at_link(port->device);
+		if (ask && device->interface.index)
+			look_at_held(port, lcore);
 		look_at_waiting(port, lcore);
 		look_at_unknown_senders(port, lcore->now_ns);
 	}

@@ -240,6 +240,25 @@ Test(ports, an_interface_that_goes_down_under_load_costs_no_mbuf)
 	close_wire(&wire);
 }
 
+/* The driver (22.11) calls its link up all the time. */
+Test(ports, a_cable_that_is_out_is_told_as_the_interface_knows_it)
+{
+	static struct wire wire;
+
+	RULE("A-5");
+	open_veth(&wire);
+	cr_assert_eq(system("ip link set ub down"), 0);
+	network_event(&wire.network, 0, UROCE_EVENT_PORT_ERR);
+	cr_expect_not(drivers_ethdev_link_is_up(&wire.ports[0], 0, NULL));
+	cr_assert_eq(system("ip link set ub up"), 0);
+	network_event(&wire.network, 0, UROCE_EVENT_PORT_ACTIVE);
+	cr_expect(drivers_ethdev_link_is_up(&wire.ports[0], 0, NULL));
+	post_both_ways(&wire);
+	expect_done(&wire);
+	cr_expect_eq(network_counter(&wire.network, 0, "tx_held"), 0, "nothing was to be sent");
+	close_wire(&wire);
+}
+
 /* A link that is still coming up loses what is sent: that is one loss, not one a packet that shows it. */
 Test(ports, a_link_that_has_just_come_up_costs_a_retry_at_most)
 {

@@ -1,0 +1,74 @@
+/* interface.c - asks the kernel, with two calls for the carrier and one for what a socket holds */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "engine/interface.h"
+
+#include <dirent.h>
+#include <linux/sockios.h>
+#include <net/if.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <rte_ethdev.h>
+
+#include "engine/packet_socket.h"
+
+/* In the order of their numbers, which is that of their making. */
+static void add_socket(struct engine_interface *interface, int fd)
+{
+	unsigned at = interface->socket_count;
+
+	if (at == INTERFACE_SOCKETS)
+		return;
+	for (; at > 0 && interface->sockets[at - 1] > fd; at--)
+		interface->sockets[at] = interface->sockets[at - 1];
+	interface->sockets[at] = fd;
+	interface->socket_count++;
+}
+
+void engine_interface_find(uint16_t port_id, struct engine_interface *interface)
+{
+	struct rte_eth_dev_info info;
+	const struct dirent *entry;
+	DIR *directory;
+
+	memset(interface, 0, sizeof(*interface));
+	if (rte_eth_dev_info_get(port_id, &info) != 0 || info.if_index == 0)
+		return;
+	interface->index = info.if_index;
+	directory = opendir("/proc/self/fd");
+	while (directory && (entry = readdir(directory)) != NULL) {
+		int fd = atoi(entry->d_name);
+
+		if (fd > 0 && packet_socket_is_on(interface->index, fd))
+			add_socket(interface, fd);
+	}
+	if (directory)
+		closedir(directory);
+}
+
+/* By its index, for an interface may get another name. */
+bool engine_interface_is_down(unsigned index)
+{
+	struct ifreq request = { .ifr_ifindex = (int)index };
+	int fd = index ? socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0) : -1;
+	bool down;
+
+	if (fd < 0)
+		return false;
+	down = ioctl(fd, SIOCGIFNAME, &request) != 0 || ioctl(fd, SIOCGIFFLAGS, &request) != 0 ||
+	       !(request.ifr_flags & IFF_RUNNING);
+	close(fd);
+	return down;
+}
+
+uint64_t engine_interface_held_bytes(const struct engine_interface *interface, uint16_t queue)
+{
+	int bytes = 0;
+
+	if (queue >= interface->socket_count || ioctl(interface->sockets[queue], SIOCOUTQ, &bytes) != 0 || bytes < 0)
+		return 0;
+	return (uint64_t)bytes;
+}

@@ -1,0 +1,32 @@
+/* interface.h - the interface of the kernel under a port: whether its cable is in, and what it keeps */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The drivers of such ports know little: net_af_packet (22.11) calls its link up whatever happens, and takes frames
+ * that the kernel then keeps. The interface knows its carrier, and a packet socket how much of what it was given is
+ * still there.
+ */
+#ifndef ENGINE_INTERFACE_H
+#define ENGINE_INTERFACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define INTERFACE_SOCKETS 16 /* queues of a port beyond these are not looked at */
+
+/* Of a port; the sockets are its driver's. */
+struct engine_interface {
+	unsigned index; /* 0: the port has none, and all questions below are answered with "nothing is wrong" */
+	int sockets[INTERFACE_SOCKETS];
+	unsigned socket_count;
+};
+
+/* Finds the interface, and the sockets that the driver has opened on it, in the order of its queues. */
+void engine_interface_find(uint16_t port_id, struct engine_interface *interface);
+
+/* Is it gone, switched off, or without a carrier? */
+bool engine_interface_is_down(unsigned index);
+
+/* Bytes that were given to the queue's socket and have not left, with what the kernel counts besides. */
+uint64_t engine_interface_held_bytes(const struct engine_interface *interface, uint16_t queue);
+
+#endif
