@@ -83,10 +83,10 @@ class Answer:
 
 class Guest:
     def __init__(self, network, kernel, image, memory_mib=1024, address=GUEST_IP, taps=(TAP, OTHER_TAP), cpus=1,
-                 kernel_words="", devices=()):
+                 kernel_words="", devices=(), wait=True):
         self.scratch = tempfile.mkdtemp(prefix="uroce-guest-")
         self.answers, self.ids = {}, itertools.count(1)
-        control = self.scratch + "/control"
+        self.control = self.scratch + "/control"
         ports = []
         for tap in taps:  # without event_idx a kick that QEMU has missed is made good by the next frame, else never
             ports += ["-netdev", f"tap,id={tap},ifname={tap},script=no,downscript=no", "-device",
@@ -95,16 +95,22 @@ class Guest:
         command = network.inside(
             "qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", str(cpus), "-m", str(memory_mib),
             "-nographic", "-no-reboot", "-nodefaults", "-kernel", kernel, "-initrd", image,
-            "-append", f"console=ttyS0 panic=-1 quiet guest_ip={address}/24 vlan={VLAN} {kernel_words}", *ports, *devices,
-            "-serial", f"file:{self.scratch}/console", "-serial", f"unix:{control},server=on,wait=off",
+            "-append", f"console=ttyS0 panic=-1 quiet guest_ip={address}/24 vlan={VLAN} {kernel_words}",
+            *ports, *devices,
+            "-serial", f"file:{self.scratch}/console", "-serial", f"unix:{self.control},server=on,wait=off",
             "-monitor", f"unix:{self.scratch}/monitor,server=on,wait=off")
         with open(self.scratch + "/qemu", "w") as log:
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                             start_new_session=True, preexec_fn=die_with_parent)
         atexit.register(self.close)
+        if wait:
+            self.come_up()
+
+    def come_up(self):
+        """Waits until it has; several may boot at a time."""
         self._wait_for_boot()
         self.line = socket.socket(socket.AF_UNIX)
-        self.line.connect(control)
+        self.line.connect(self.control)
         threading.Thread(target=self._read, daemon=True).start()
 
     def _log(self, name):

@@ -29,6 +29,7 @@ SCRIPT_SOURCES = [os.path.join(HERE, name) for name in
 MEET_SOURCE = os.path.join(HERE, "meet.c")
 # An example for users, which sends to a uroce-testpmd.
 SENDER_SOURCE = os.path.join(HERE, "..", "..", "app", "examples", "verbs_sender.c")
+INSTALL = "run: apt-get install (packages of 'interop' in config/packages.txt)"
 SEARCH_PATH = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
 
 
@@ -192,3 +193,29 @@ def ready(image=PEER):
                 os.remove(old)
             image.build(kernel, path, cache + "/root")
         return glob.glob(kernel + "/boot/vmlinuz-*")[0], path
+
+
+def missing():
+    """Why this machine cannot run the guest, or None."""
+    if os.uname().machine != "x86_64":
+        return f"the guest's kernel is for x86_64, this machine is {os.uname().machine}"
+    if os.geteuid() != 0:
+        return "it needs root, to make a network namespace and a tap"
+    if not os.path.exists("/dev/net/tun"):
+        return "there is no /dev/net/tun; load the module tun, or give the container the device"
+    for tool in ("qemu-system-x86_64", "ip", "busybox", "cpio", "ibv_rc_pingpong", "gcc", "nvme", "mkfs.ext4", "fio",
+                 "tcpdump"):
+        if not shutil.which(tool, path=SEARCH_PATH):
+            return f"there is no {tool}; {INSTALL}"
+    if not os.path.exists("/usr/include/infiniband/verbs.h"):
+        return f"there is no infiniband/verbs.h; {INSTALL}"
+    return None
+
+
+def skip(name, reason):
+    """What cannot run here is skipped, but CI must be able to run it. Returns the exit status."""
+    if os.environ.get("CI") == "true":
+        print(f"not ok 1 - {name} cannot run: {reason}\n0 passed, 1 failed")
+        return 1
+    print(f"ok 1 - {name} # SKIP {reason}\n0 passed, 0 failed, 1 skipped")
+    return 0
