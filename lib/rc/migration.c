@@ -84,7 +84,7 @@ enum rc_migration_outcome rc_migration_packet_arrived(struct rc_qp *qp, const st
 			set_state(qp, UROCE_PATH_ARMED); /* */
 		return MIGRATION_NONE;
 	}
-	if (migration->state == UROCE_PATH_REARM)
+	if (!migration_may_be_asked(migration, origin))
 		return MIGRATION_NONE; /* the peer has not armed itself yet: an ordinary packet */
 	if (path_matches(&migration->path, origin) && pkey_matches(migration->pkey, packet->pkey)) {
 		if (!fits_a_migration(qp, packet)) {

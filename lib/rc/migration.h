@@ -3,6 +3,7 @@
 /*
  *   MIGRATED --modify REARM--> REARM --packet with MigReq 0--> ARMED
  *   ARMED --retries exhausted, port down, modify MIGRATED, MigReq 1 from the alternate path--> MIGRATED
+ *   REARM --MigReq 1 from the alternate path--> MIGRATED: the peer was armed already, and has migrated
  * MigReq is 1 in MIGRATED: both sides of a pair that has just migrated say so until software arms them again.
  */
 #ifndef RC_MIGRATION_H
@@ -13,6 +14,7 @@
 
 #include <uroce/qp.h>
 
+#include "rc/path.h"
 #include "rc/qp_state.h"
 
 struct rc_origin;
@@ -35,6 +37,16 @@ bool rc_migration_may_rearm(const struct rc_qp *qp);
 
 /* The alternate path becomes the path. Only in ARMED; rc_retry_path_changed() is to follow. */
 void rc_migration_switch(struct rc_qp *qp);
+
+/*
+ * May a packet with MigReq 1 ask to migrate? Any may in ARMED. In REARM one from the alternate path does: the peer was
+ * armed by what it heard of us, and migrated before we heard of it.
+ */
+static inline bool migration_may_be_asked(const struct rc_migration *migration, const struct rc_origin *origin)
+{
+	return migration->state == UROCE_PATH_ARMED ||
+	       (migration->state == UROCE_PATH_REARM && path_matches(&migration->path, origin));
+}
 
 /*
  * A valid packet came, in REARM or ARMED (in MIGRATED either value of MigReq means nothing, A-7): the handshake (A-2),

@@ -169,7 +169,7 @@ enum rc_counter rc_qp_admit(const struct rc_qp *qp, const struct wire_packet *pa
 		return CNT_PORT_QP_STATE;
 	if (qp->state == UROCE_QPS_RTR && wire_opcode(packet->opcode)->response)
 		return CNT_PORT_EARLY_RESPONSE;
-	if (qp->migration.state == UROCE_PATH_ARMED && (packet->flags & WIRE_MIGREQ))
+	if ((packet->flags & WIRE_MIGREQ) && migration_may_be_asked(&qp->migration, origin))
 		return CNT_COUNTERS; /* judged when its ICRC is found right */
 	if (!path_matches(&qp->path, origin))
 		return path_addresses_match(&qp->path, origin) ? CNT_PORT_VLAN : CNT_PORT_ADDRESS;

@@ -172,6 +172,38 @@ Test(arming, only_a_packet_with_migreq_zero_arms)
 	pair_close(pair);
 }
 
+/*
+ * The peer is armed by what it heard of us, and migrates before we have heard of it: it comes from the path that is
+ * loaded here, with MigReq 1, and so has armed itself. Who waited for MigReq 0 would never hear of it again.
+ */
+Test(arming, a_peer_that_migrates_at_once_is_followed_from_rearm)
+{
+	struct ways ways = { .dead[B][0] = true };
+	struct pair *pair = ways_open(&ways, &(struct pair_options){ 0 });
+
+	RULE("A-2");
+	RULE("A-6");
+	ways_load(pair, A);
+	ways_load(pair, B);
+	pair_write(pair, 1, 8);
+	pair_run(pair);
+	ways_expect(pair, A, UROCE_PATH_REARM, 0);
+	ways_expect(pair, B, UROCE_PATH_ARMED, 0);
+	ways_migrate(pair, B);
+	pair_post(
+		pair, B,
+		(struct uroce_send_wr){ .opcode = UROCE_WR_RDMA_WRITE, .wr_id = 2, .send_flags = UROCE_SEND_SIGNALED },
+		0, 8);
+	pair_run(pair);
+	ways_expect(pair, B, UROCE_PATH_MIGRATED, 1);
+	ways_expect(pair, A, UROCE_PATH_MIGRATED, 1);
+	expect_events(pair, A, "PATH_MIG");
+	pair_settle(pair, 1000000000);
+	expect_completes(pair, A, "wr=1 WRITE SUCCESS");
+	expect_completes(pair, B, "wr=2 WRITE SUCCESS");
+	pair_close(pair);
+}
+
 /* Whatever it is: the peer may have nothing to say but a request, a NAK, or what we have had before. */
 Test(arming, any_packet_with_migreq_zero_arms)
 {

@@ -389,15 +389,20 @@ static bool fits_a_migration(const struct sim_world *world, const struct sim_end
 	       rc_replay_find_owner(&end->qp->replay, psn_make(packet->psn)) != NULL;
 }
 
-/* in ARMED, a request to migrate to another path than the alternate one, or one that no migration explains. */
+/* in ARMED, or in REARM from the path that is loaded, a request to migrate to another path than the alternate one, or one that no migration explains. */
 static bool is_refused(const struct sim_world *world, const struct sim_end *end, const struct wire_packet *packet,
 		       const struct rc_origin *origin)
 {
 	const struct rc_migration *migration = &end->qp->migration;
 
-	return migration->state == UROCE_PATH_ARMED && (packet->flags & WIRE_MIGREQ) &&
-	       (memcmp(migration->path.dest.bytes, origin->source, 16) != 0 ||
-		memcmp(migration->path.source.bytes, origin->dest, 16) != 0 || !fits_a_migration(world, end, packet));
+	bool elsewhere = memcmp(migration->path.dest.bytes, origin->source, 16) != 0 ||
+			 memcmp(migration->path.source.bytes, origin->dest, 16) != 0;
+
+	if (!(packet->flags & WIRE_MIGREQ) || migration->state == UROCE_PATH_MIGRATED)
+		return false;
+	if (migration->state == UROCE_PATH_REARM)
+		return !elsewhere && !fits_a_migration(world, end, packet);
+	return elsewhere || !fits_a_migration(world, end, packet);
 }
 
 void sim_model_arrive(struct sim_world *world, struct sim_end *end, const struct wire_packet *packet,

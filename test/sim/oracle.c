@@ -43,18 +43,6 @@ static bool stood_still(const struct sim_world *world, const struct sim_end *end
 	return (ours && ours + recent > world->now_ns) || (theirs && theirs + recent > world->now_ns);
 }
 
-/*
- * One side has migrated while the other was not armed yet: in REARM, having heard of no packet with MigReq 0. It takes
- * nothing from the new path, and neither side gets an answer any more (A-6).
- */
-static bool paths_are_apart(const struct sim_world *world, const struct sim_end *end)
-{
-	const struct sim_end *peer = world_peer(world, end);
-
-	return memcmp(peer->qp->path.source.bytes, end->qp->path.dest.bytes, 16) != 0 &&
-	       peer->qp->migration.state != UROCE_PATH_ARMED && end->qp->migration.state != UROCE_PATH_ARMED;
-}
-
 /* A lost answer from memory that is no longer registered: its repeats are dropped without a NAK (K-RULE). */
 static bool is_never_answered(const struct sim_world *world, const struct sim_end *end,
 			      const struct sim_message *message)
@@ -86,7 +74,6 @@ static bool has_reason(const struct sim_world *world, const struct sim_end *end,
 		if (end->model.attempts + (may_be_asked_about(world, message) ? end->model.asks : 0) < retries + 1)
 			return false;
 		return peer_is_dead(world, end) || stood_still(world, end) || is_never_answered(world, end, message) ||
-		       paths_are_apart(world, end) ||
 		       (retries < 2 ? end->all_troubles > 0 : end->troubles >= retries - 1);
 	case UROCE_WC_RNR_RETRY_EXC_ERR:
 		return rnr_retries < 7 && end->model.rnr_naks > rnr_retries;
