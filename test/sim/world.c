@@ -297,6 +297,7 @@ static uint64_t time_limit_ns(const struct sim_world *world)
 static void loop(struct sim_world *world)
 {
 	uint32_t compare_every = world->config.only_reads ? COMPARE_READS_EVERY : COMPARE_EVERY;
+	uint64_t events_max = EVENTS_MAX * (world->config.only_reads ? 20 : 1);
 	struct sim_due due;
 
 	while (!world->failed && sim_agenda_take(&world->agenda, &due)) {
@@ -306,7 +307,7 @@ static void loop(struct sim_world *world)
 		run_due(world, &due);
 		if (++world->events % compare_every == 0 && sim_memory_compare_all(world->memory) != UINT64_MAX)
 			sim_oracle_finish(world);
-		if (world->events > EVENTS_MAX || world->now_ns > time_limit_ns(world))
+		if (world->events > events_max || world->now_ns > time_limit_ns(world))
 			sim_world_fail(world, "no end after %lu events, %lu s, the last completion at %lu s",
 				       world->events, world->now_ns / 1000000000, world->completed_ns / 1000000000);
 	}
