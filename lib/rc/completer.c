@@ -194,6 +194,7 @@ static void receive_later_response(struct rc_qp *qp, const struct wire_packet *p
 	struct rc_scatter place;
 
 	if (!cover(qp, psn, now_ns)) {
+		qp->counters[CNT_RESPONSE_AHEAD]++;
 		rc_retry_response_missing(qp, psn, now_ns);
 		return;
 	}

@@ -5,9 +5,9 @@
  * for each other: retry_cnt (T-3) and rnr_retry (R-5). A failure either rewinds the send window to snd_una or
  * fails the request that owns snd_una.
  *
- * One loss shows many times: the rest of the flight is still on its way, and a slow peer answers it for long. The first
- * restart at a PSN is at once. Another one is not before what comes can be a response to what was sent again: a round
- * trip and its deviation later (T-5), and after each further restart twice as long. So the budget is spent by time-outs
+ * One loss shows many times: the rest of the flight is still on its way, and a slow peer answers it for long. The
+ * first restart at a PSN is at once. Another one is not before what comes can be a response to what was sent again: a
+ * round trip and its deviation later (T-5), and after each further restart twice as long. So the budget is spent by time-outs
  * and by responses to what was last sent, never by echoes. Stale responses are signs of life: they put the ACK timer off
  * and give back what silence has cost, within bounds that the copies sent have set.
  */

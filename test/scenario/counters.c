@@ -112,6 +112,24 @@ Test(counters, what_the_requester_retries)
 	pair_close(pair);
 }
 
+/* What comes behind a gap is dropped, each packet of it. */
+Test(counters, responses_behind_a_gap)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .mtu = 256 });
+
+	RULE("O-1");
+	pair_cut(pair);
+	pair_read(pair, 1, (N + 2) * 256);
+	pair_transmit(pair, A);
+	pair_respond(pair, response_packet(OP_READ_RESPONSE_FIRST, 0, 256));
+	for (uint32_t i = 0; i < N; i++)
+		pair_respond(pair,
+			     response_packet(i + 1 < N ? OP_READ_RESPONSE_MIDDLE : OP_READ_RESPONSE_LAST, 2 + i, 256));
+	expect_counts(pair, A, CNT_RESPONSE_AHEAD, N);
+	expect_counts(pair, A, CNT_IMPLIED_NAK_SEQ_ERR, 1);
+	pair_close(pair);
+}
+
 Test(counters, errors_and_flushes_on_both_sides)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .receives = 3 });

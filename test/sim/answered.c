@@ -58,8 +58,10 @@ static void arrive_answer(struct sim_world *world, struct sim_end *end, const st
 	struct sim_message *message;
 	uint64_t offset;
 
-	if (!cover(world, end, psn))
+	if (!cover(world, end, psn)) {
+		model->counts[CNT_RESPONSE_AHEAD]++;
 		return;
+	}
 	message = &end->messages[model->una_message];
 	if (!message->executed) {
 		sim_world_fail(world, "QP %u: an answer to request %u, which was never executed", end->index,

@@ -389,7 +389,10 @@ static bool fits_a_migration(const struct sim_world *world, const struct sim_end
 	       rc_replay_find_owner(&end->qp->replay, psn_make(packet->psn)) != NULL;
 }
 
-/* in ARMED, or in REARM from the path that is loaded, a request to migrate to another path than the alternate one, or one that no migration explains. */
+/*
+ * A-6: in ARMED a request to migrate to another path than the alternate one, or one that no migration explains; in
+ * REARM the latter only.
+ */
 static bool is_refused(const struct sim_world *world, const struct sim_end *end, const struct wire_packet *packet,
 		       const struct rc_origin *origin)
 {

@@ -389,6 +389,7 @@ static void compare_counters(struct sim_world *world, const struct sim_end *end)
 		CNT_RESP_CQE_FLUSH_ERROR,
 		CNT_GHOST_RESPONSE,
 		CNT_STALE_RESPONSE,
+		CNT_RESPONSE_AHEAD,
 		CNT_AFTER_NAK,
 		CNT_MIGRATION_REFUSED,
 		CNT_PATH_MIGRATIONS,

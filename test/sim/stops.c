@@ -129,8 +129,8 @@ uint32_t sim_stops_run(uint64_t seed, uint32_t messages, uint32_t bytes, struct 
 {
 	uint32_t bad = 0, count = sizeof(links) / sizeof(links[0]);
 
-	printf("READs, 4 to 16 outstanding, 7 retries of 67 ms; the peer stands still for 50 to 500 ms now and then, and "
-	       "answers each copy in full.\n\n| link | bytes | done | failed | time-outs | sent again | stale "
+	printf("READs, 1 to 16 outstanding, 7 retries of 67 ms; the peer stands still for 50 to 500 ms now and then, "
+	       "and answers each copy in full.\n\n| link | bytes | done | failed | time-outs | sent again | stale "
 	       "responses | virtual seconds |\n|---|---|---|---|---|---|---|---|\n");
 	for (uint32_t i = 0; i < sizeof(works) / sizeof(works[0]); i++) {
 		uint32_t share = messages / works[i].share / count;
