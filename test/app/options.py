@@ -133,7 +133,9 @@ def perf_takes_the_words_of_perftest_or_says_what_to_do_instead(directory):
 def each_program_with_a_port_tells_its_plan_and_starts_nothing(directory):
     """As nobody, with a device that is not there, and leaving no file behind; a wrong option is refused as ever."""
     here = ["-d", "none0", "--ip", "10.0.0.1/24"]
-    missing = os.path.join(directory, "none")
+    missing = os.path.join(directory, "shared", "none")
+    os.mkdir(os.path.dirname(missing))
+    os.chmod(os.path.dirname(missing), 0o777)
     for name, options, words in (
             ("perf", ["--op", "read", "--op", "send", "-s", "64,128", "-D", "2"],
              ("both ends in this process", "8 cases, about 16.0 s", "read      bw          64 bytes")),
