@@ -33,6 +33,7 @@
 #include "rc/rtt.h"
 
 #define PROBE_SHORTEST_NS 50000ull /* a busy peer takes so long to come round */
+#define PROBE_TRIES_MAX 20u        /* 50 us doubled so often is longer than any ACK timer that is of use */
 #define DEFER_SHORTEST_NS 10000ull /* more requests are likely to come within that */
 
 struct rc_probe {

@@ -7,9 +7,9 @@
  *
  * One loss shows many times: the rest of the flight is still on its way, and a slow peer answers it for long. The
  * first restart at a PSN is at once. Another one is not before what comes can be a response to what was sent again: a
- * round trip and its deviation later (T-5), and after each further restart twice as long. So the budget is spent by time-outs
- * and by responses to what was last sent, never by echoes. Stale responses are signs of life: they put the ACK timer off
- * and give back what silence has cost, within bounds that the copies sent have set.
+ * round trip and its deviation later (T-5), and after each further restart twice as long. So the budget is spent by
+ * time-outs and by responses to what was last sent, never by echoes. Stale responses are signs of life: they put the
+ * ACK timer off and give back what silence has cost, within bounds that the copies sent have set.
  */
 #ifndef RC_RETRY_H
 #define RC_RETRY_H

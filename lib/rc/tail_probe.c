@@ -97,7 +97,7 @@ bool rc_tail_probe_send(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out
 		sent |= add_probe(qp, newest, out);
 	if ((!small || !sent) && outbox_has_packet_room(out))
 		add_empty_write(qp, CNT_EARLY_PROBES, out);
-	probe->tries++;
+	probe->tries += probe->tries < PROBE_TRIES_MAX;
 	rtt_forget(&qp->rtt);
 	probe_start(probe, &qp->rtt, qp->retry.timeout_ns, now_ns);
 	return true;

@@ -370,7 +370,7 @@ static bool draw_message(struct sim_world *world, struct sim_end *end, struct si
 	if (single)
 		message->bytes = 8;
 	if (message_needs_answer(message) && message->opcode < UROCE_WR_ATOMIC_WRITE &&
-	    end->landing_used == (1u << world_landings(world)) - 1)
+	    world_landings_left(world, end) == 0)
 		return false;
 	message->opcode = settle_opcode(world, end, random, message->opcode);
 	message->local = message->opcode >= UROCE_WR_LOCAL_INV;
@@ -393,8 +393,7 @@ static bool draw_message(struct sim_world *world, struct sim_end *end, struct si
 	if (message->opcode != UROCE_WR_RDMA_READ && !message_is_send(message) && is_being_read(end, message))
 		message->flags |= UROCE_SEND_FENCE;
 	/* A queue full of requests that ask for no completion would never get free again, nor would their buffers. */
-	signaled |= message->landing != SIM_NONE &&
-		    (uint32_t)__builtin_popcount(end->landing_used) + 1 == world_landings(world);
+	signaled |= message->landing != SIM_NONE && world_landings_left(world, end) == 1;
 	signaled |= end->quota == 1 || message->local || (end->posted + 1) % (world->config.depth / 2 + 1) == 0;
 	message->flags |= signaled ? UROCE_SEND_SIGNALED : 0;
 	message->signaled = signaled || world->config.signal_all;

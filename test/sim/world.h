@@ -243,6 +243,11 @@ static inline uint32_t world_landings(const struct sim_world *world)
 	return world->config.only_reads ? world->config.depth : SIM_SLOTS;
 }
 
+static inline uint32_t world_landings_left(const struct sim_world *world, const struct sim_end *end)
+{
+	return world_landings(world) - (uint32_t)__builtin_popcount(end->landing_used);
+}
+
 static inline bool message_needs_answer(const struct sim_message *message)
 {
 	return message->opcode >= UROCE_WR_RDMA_READ && message->opcode <= UROCE_WR_FLUSH;
