@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <uroce/log.h>
+
 #define COMPLAINT_BYTES 4096u
 
 static const char *program = "uroce";
@@ -134,6 +136,13 @@ int app_eal_choose_device(const struct app_args *args, const char **device)
 int app_exit_of(int error)
 {
 	return error == -EINVAL ? APP_EXIT_USAGE : APP_EXIT_ENVIRONMENT;
+}
+
+const char *app_reason_of(int error)
+{
+	bool refused = error == -EINVAL || error == -ENETUNREACH;
+
+	return refused && uroce_refusal()[0] ? uroce_refusal() : strerror(-error);
 }
 
 int app_eal_start(const struct app_args *args, struct uroce_eal_config *config)

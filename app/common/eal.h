@@ -57,6 +57,9 @@ void app_end_when_interrupted(void);
 /* "PROGRAM: ..." and a newline on standard error; returns code. */
 int app_complain(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Why a call of the library failed: its own sentence where it has refused what it was given, or errno's. */
+const char *app_reason_of(int error);
+
 /* May the file be read? A folder may not, though it can be opened. false: errno says why. */
 bool app_is_readable(const char *path);
 

@@ -45,9 +45,11 @@ void perf_end_fail(struct perf_end *end, const char *format, ...)
 	va_start(arguments, format);
 	vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
-	if (end->tally.errors++ == 0)
+	if (end->tally.errors++ == 0) {
+		snprintf(end->failure, sizeof(end->failure), "%s", text);
 		app_complain(APP_EXIT_FAILURE, "%s %s %u bytes: %s", perf_ops[end->test.op].name,
 			     perf_mode_names[end->test.mode], end->test.size_bytes, text);
+	}
 	end->stopped = true;
 }
 
@@ -288,7 +290,7 @@ int perf_end_prepare(struct perf_end *end, const struct perf_case *test, struct 
 }
 
 /* The second link is every QP's alternate path; both ends rearm, and the first packets arm them. */
-static int arm_flow(struct perf_end *end, uint32_t index, uint32_t *bad)
+static int arm_flow(struct perf_end *end, uint32_t index)
 {
 	struct uroce_qp_attr attr = {
 		.alt_path = { .source = end->alternate->addr,
@@ -300,7 +302,7 @@ static int arm_flow(struct perf_end *end, uint32_t index, uint32_t *bad)
 		.path_mig_state = UROCE_PATH_REARM,
 	};
 
-	return uroce_qp_modify(end->flows[index].qp, &attr, UROCE_QP_ALT_PATH | UROCE_QP_PATH_MIG_STATE, bad);
+	return uroce_qp_modify(end->flows[index].qp, &attr, UROCE_QP_ALT_PATH | UROCE_QP_PATH_MIG_STATE, NULL);
 }
 
 static struct uroce_qp_attr connection(const struct perf_end *end, uint32_t index)
@@ -327,24 +329,22 @@ static struct uroce_qp_attr connection(const struct perf_end *end, uint32_t inde
 static int connect_idle(struct perf_end *end, uint32_t index)
 {
 	struct uroce_qp_attr attr = connection(end, 0);
-	uint32_t bad = 0;
 
 	attr.max_rd_atomic = attr.max_dest_rd_atomic = IDLE_OUTS;
-	return uroce_qp_connect(end->idle[index], &attr, &bad);
+	return uroce_qp_connect(end->idle[index], &attr, NULL);
 }
 
 static int connect_flow(struct perf_end *end, uint32_t index)
 {
 	struct uroce_qp_attr attr = connection(end, index);
-	uint32_t bad = 0;
-	int error = uroce_qp_connect(end->flows[index].qp, &attr, &bad);
+	int error = uroce_qp_connect(end->flows[index].qp, &attr, NULL);
 
 	poll_now_and_then(end, index);
 	if (error == 0 && end->alternate)
-		error = arm_flow(end, index, &bad);
+		error = arm_flow(end, index);
 	if (error)
-		perf_end_fail(end, "QP 0x%06x does not connect (%s), attribute %s", uroce_qp_num(end->flows[index].qp),
-			      strerror(-error), uroce_qp_attr_name(bad));
+		perf_end_fail(end, "QP 0x%06x does not connect: %s", uroce_qp_num(end->flows[index].qp),
+			      app_reason_of(error));
 	return error;
 }
 

@@ -389,6 +389,15 @@ static int refuse(struct perf_remote *remote, const char *reason)
 	return app_complain(-1, "refused a case of the client: %s", reason);
 }
 
+static int refuse_mtu(struct perf_remote *remote, uint32_t wanted, uint32_t possible)
+{
+	char reason[96];
+
+	snprintf(reason, sizeof(reason), "path MTU %u: the server's port takes at most %u: use a smaller -m", wanted,
+		 possible);
+	return refuse(remote, reason);
+}
+
 static int set_up_server(struct perf_remote *remote, const json_t *message, struct case_memory *memory)
 {
 	struct uroce_device_info info;
@@ -399,14 +408,15 @@ static int set_up_server(struct perf_remote *remote, const json_t *message, stru
 		return refuse(remote, why);
 	uroce_device_query(remote->end->port->device, &info);
 	if (test.mtu_bytes > info.mtu_bytes)
-		return refuse(remote, "the path MTU does not pass the server's port: use a smaller -m");
+		return refuse_mtu(remote, test.mtu_bytes, info.mtu_bytes);
 	if (allocate(memory, test.qps) != 0 || perf_message_to_peer(message, &memory->peer, test.qps) != 0)
 		return refuse(remote, "its QPs make no sense");
 	if (perf_end_prepare(remote->end, &test, &memory->own) != 0)
 		return refuse(remote, "the server has no room for so many QPs or bytes");
 	perf_report_connection(&test, &memory->own, &memory->peer);
 	if (perf_end_connect(remote->end, &memory->peer) != 0)
-		return refuse(remote, "the server's QPs do not connect");
+		return refuse(remote,
+			      remote->end->failure[0] ? remote->end->failure : "the server's QPs do not connect");
 	if (perf_control_send(&remote->link, perf_message_of_peer("ready", &memory->own, test.qps)) != 0)
 		return -1;
 	return expect_only(remote, "go", ANSWER_S);

@@ -171,8 +171,8 @@ void perf_report_result(const struct perf_result *result)
 		fprintf(out, "            warning: the lcore lost its core %lu times to other threads\n",
 			(unsigned long)result->interruptions);
 	if (tally->retransmits)
-		fprintf(out, "            %lu packets were sent again after losses\n",
-			(unsigned long)tally->retransmits);
+		fprintf(out, "            %lu packets were sent again, %s\n", (unsigned long)tally->retransmits,
+			tally->rnr_naks ? "after RNR NAKs (receivers that were not ready) or losses" : "after losses");
 	if (tally->probes)
 		fprintf(out, "            %lu packets only asked a peer that was silent for long\n",
 			(unsigned long)tally->probes);

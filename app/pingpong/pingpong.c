@@ -164,12 +164,10 @@ static int connect_qp(struct pingpong *pp)
 		.rnr_retry = 7,
 		.path = { .source = pp->port.addr, .dest = pp->peer.gid },
 	};
-	uint32_t bad = 0;
-	int error = uroce_qp_connect(pp->qp, &attr, &bad);
+	int error = uroce_qp_connect(pp->qp, &attr, NULL);
 
 	if (error)
-		app_complain(APP_EXIT_FAILURE, "cannot connect to QP 0x%06x: attribute %s refused", pp->peer.qpn,
-			     uroce_qp_attr_name(bad));
+		app_complain(APP_EXIT_FAILURE, "cannot connect to QP 0x%06x: %s", pp->peer.qpn, app_reason_of(error));
 	return error;
 }
 

@@ -99,7 +99,7 @@ static int send_text(const struct exchange_line *line, const char *text, size_t 
 
 int exchange_refuse(const struct exchange_line *line, const char *reason)
 {
-	char text[160];
+	char text[192];
 
 	return send_text(line, text, (size_t)snprintf(text, sizeof(text), "no %s\n", reason));
 }

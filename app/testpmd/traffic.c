@@ -364,19 +364,19 @@ static int connect_flow(struct traffic *traffic, struct flow *flow, const struct
 		.rnr_retry = 7,
 		.path = { .source = traffic->ports[flow->port].port->addr, .dest = peer->addr },
 	};
-	uint32_t bad = 0;
+	int error;
 
 	if (complain("query", uroce_qp_query(flow->qp, &ours)))
 		return -1;
 	attr.sq_psn = ours.sq_psn;
 	flow->remote_va = peer->va;
 	flow->remote_rkey = peer->rkey;
-	if (uroce_qp_connect(flow->qp, &attr, &bad) != 0) {
-		app_complain(APP_EXIT_FAILURE, "queue pair 0x%06x: attribute %s refused", uroce_qp_num(flow->qp),
-			     uroce_qp_attr_name(bad));
-		return -1;
-	}
-	return 0;
+	error = uroce_qp_connect(flow->qp, &attr, NULL);
+	if (error == 0)
+		return 0;
+	snprintf(traffic->trouble, sizeof(traffic->trouble), "queue pair 0x%06x: %s", uroce_qp_num(flow->qp),
+		 app_reason_of(error));
+	return app_complain(-1, "%s", traffic->trouble);
 }
 
 /* The part of an exchange that tells of a port; its queue pairs come with describe_flow(). */
@@ -425,9 +425,10 @@ int traffic_offer(struct traffic *traffic, uint32_t qps, uint32_t size, uint32_t
 	int error = 0;
 
 	if (area_bytes(size) * qps > traffic->memory_bytes) {
-		app_complain(APP_EXIT_FAILURE, "%u queue pairs of %u bytes do not fit in %lu bytes of memory", qps,
-			     size, traffic->memory_bytes);
-		return -1;
+		snprintf(traffic->trouble, sizeof(traffic->trouble),
+			 "%u queue pairs of %u bytes do not fit in %lu bytes of memory", qps, size,
+			 traffic->memory_bytes);
+		return app_complain(-1, "%s", traffic->trouble);
 	}
 	set_pause(traffic, true);
 	traffic->area_message_bytes = size;
@@ -457,10 +458,12 @@ bool traffic_serve(struct traffic *traffic, const struct exchange_line *line)
 	struct exchange *theirs = calloc(1, sizeof(*theirs)), *ours = calloc(1, sizeof(*ours));
 	bool served = false;
 
+	traffic->trouble[0] = '\0';
 	if (theirs && ours && exchange_receive(line, theirs) == 0) {
 		if (traffic_offer(traffic, theirs->qps, theirs->size, theirs->mtu, false, ours) != 0 ||
 		    traffic_accept(traffic, theirs) != 0) {
-			exchange_refuse(line, "the target could not set up its queue pairs");
+			exchange_refuse(line, traffic->trouble[0] ? traffic->trouble :
+								    "the target could not set up its queue pairs");
 			traffic_drop_flows(traffic);
 		} else if (exchange_send(line, ours) == 0) {
 			printf("serving %u queue pairs\n", theirs->qps);

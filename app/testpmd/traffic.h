@@ -64,6 +64,7 @@ struct traffic {
 	uint32_t area_message_bytes;    /* what a message may have; the target takes the initiator's */
 	_Atomic uint32_t message_bytes; /* what it has */
 	_Atomic bool running, pause, quit;
+	char trouble[160]; /* why a peer's queue pairs cannot be made or connected, for the peer, too; "" none */
 	pthread_mutex_t flows_lock; /* flows go, or are looked at by another thread than their workers */
 };
 

@@ -26,7 +26,8 @@ typedef void uroce_log_callback(void *context, enum uroce_log_level level, const
 UROCE_API void uroce_log_set(uroce_log_callback *callback, void *context);
 
 /*
- * The field that the calling thread's last call was refused for with -EINVAL, its value and what it may be, such as
+ * The field that the calling thread's last call was refused for with -EINVAL, or of uroce_qp_modify() and
+ * uroce_qp_connect() also -ENETUNREACH, its value and what it may be, such as
  * "max_send_wr 0: 1 ... 32768"; "" before. Valid until the thread's next such call.
  */
 UROCE_API const char *uroce_refusal(void);

@@ -170,6 +170,7 @@ UROCE_API int uroce_qp_destroy(struct uroce_qp *qp);
  * (P-7); a new QP need not wait. Or path_mig_state is set to REARM after a migration, and the peer has not been heard
  * over the new path yet, so that it might never follow: first exchange a message (A-8). With an error nothing has
  * changed, and *bad_mask, when given, names the attribute that is to blame; 0: none is, as when the QP has to rest.
+ * uroce_refusal() (log.h) says what is wrong with it after -EINVAL and -ENETUNREACH.
  *
  * Which attributes a transition wants (!) and takes besides UROCE_QP_STATE; any state goes to RESET and, but for RESET,
  * to ERR with none. Others are refused.

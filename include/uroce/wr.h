@@ -183,6 +183,7 @@ enum uroce_cause {
 	UROCE_CAUSE_DEPTH,           /* max_rd_atomic was set to 0 after the READ or atomic had been posted */
 	UROCE_CAUSE_FLUSHED,         /* an earlier request of the QP failed, or it was moved to ERR */
 	UROCE_CAUSE_KEEPALIVE,       /* the QP had nothing to do, and its peer did not answer when asked */
+	UROCE_CAUSE_CQ_OVERRUN,      /* of the QP, not of a completion: a CQ of it had no room for one */
 	UROCE_CAUSES
 };
 

@@ -12,13 +12,13 @@
 static const char *const advices[UROCE_CAUSES] = {
 	[UROCE_CAUSE_TIMEOUT] =
 		"is the peer's QP alive and connected to this one (its drop_unknown_qpn, drop_qp_state, "
-		"drop_address and drop_vlan count), did this port take the frames (tx_stuck, "
+		"drop_address, drop_vlan and drop_pkey count), did this port take the frames (tx_stuck, "
 		"tx_link_down), and does one of the path MTU pass?",
 	[UROCE_CAUSE_SEQUENCE_NAK] = "packets to the peer are lost: does a frame of the path MTU pass (MTUs of the "
 				     "interfaces, framesz, bsize), and what do ports and switch drop?",
 	[UROCE_CAUSE_IMPLIED_NAK] =
 		"answers of the peer do not come, or in disorder: does a frame of the path MTU pass (MTUs of "
-		"the interfaces, framesz, bsize), what do this port (rx_missed) and the switch drop, and what "
+		"the interfaces, framesz, bsize), what do this port (rx_missed_errors) and the switch drop, and what "
 		"do drop_stale_response and early_probes count?",
 	[UROCE_CAUSE_RNR] = "the peer has to post receives sooner; or raise rnr_retry, or agree on flow_control",
 	[UROCE_CAUSE_LOCAL_KEY] = "was the region registered, and not yet deregistered?",
@@ -32,9 +32,11 @@ static const char *const advices[UROCE_CAUSES] = {
 	[UROCE_CAUSE_REMOTE_DOMAIN] = "the region or window has to belong to this QP's protection domain",
 	[UROCE_CAUSE_REMOTE_RIGHTS] = "register the region with the UROCE_ACCESS_REMOTE_* that the peer uses",
 	[UROCE_CAUSE_REMOTE_RANGE] = "compare the peer's address and length with the registration",
+	[UROCE_CAUSE_CQ_OVERRUN] = "poll it more often, or create it with room for the completions of all requests and "
+				   "receives under way, flushed ones too",
 	[UROCE_CAUSE_KEEPALIVE] = "is the peer's process still there, with this QP, and the way to it?",
-	[UROCE_CAUSE_FLUSHED] = "the first completion with another error of this QP says why; the peer may have "
-				"executed this one",
+	[UROCE_CAUSE_FLUSHED] = "the first completion with another error of this QP says why, or uroce_qp_last_error() "
+				"where there is none; the peer may have executed this one",
 };
 
 /* What the peer's NAK wants us to look at. */
@@ -87,9 +89,7 @@ static void add_aeth(struct text *text, uint32_t aeth)
 	static const char *const naks[NAK_CODES] = { "sequence", "invalid request", "remote access",
 						     "remote operational" };
 
-	if (aeth == 0)
-		add(text, "; the peer has not answered at all");
-	else if (class == SYNDROME_ACK)
+	if (class == SYNDROME_ACK)
 		add(text, "; the peer last said ACK, msn %u", aeth & 0xFFFFFF);
 	else if (class == SYNDROME_RNR_NAK)
 		add(text, "; the peer last said RNR NAK, timer %u (%.2f ms)", value,
@@ -97,6 +97,46 @@ static void add_aeth(struct text *text, uint32_t aeth)
 	else
 		add(text, "; the peer last said NAK %s",
 		    class == SYNDROME_NAK && value < NAK_CODES ? naks[value] : "?");
+}
+
+/* What the peer sent failed, not what was sent to it. */
+static bool is_responder(const struct uroce_wc *wc)
+{
+	return wc->opcode >= UROCE_WC_RECV;
+}
+
+/* The failing request had left, and an answer to it was awaited. */
+static bool awaits_answer(const struct uroce_wc *wc)
+{
+	switch ((enum uroce_cause)wc->vendor_err) {
+	case UROCE_CAUSE_TIMEOUT:
+	case UROCE_CAUSE_SEQUENCE_NAK:
+	case UROCE_CAUSE_IMPLIED_NAK:
+	case UROCE_CAUSE_RNR:
+	case UROCE_CAUSE_REMOTE_NAK:
+	case UROCE_CAUSE_BAD_RESPONSE:
+	case UROCE_CAUSE_KEEPALIVE:
+		return !is_responder(wc);
+	case UROCE_CAUSE_NONE:
+	case UROCE_CAUSE_LOCAL_KEY:
+	case UROCE_CAUSE_LOCAL_DOMAIN:
+	case UROCE_CAUSE_LOCAL_RIGHTS:
+	case UROCE_CAUSE_LOCAL_RANGE:
+	case UROCE_CAUSE_LENGTH:
+	case UROCE_CAUSE_REMOTE_KEY:
+	case UROCE_CAUSE_REMOTE_DOMAIN:
+	case UROCE_CAUSE_REMOTE_RIGHTS:
+	case UROCE_CAUSE_REMOTE_RANGE:
+	case UROCE_CAUSE_INVALID_REQUEST:
+	case UROCE_CAUSE_UNRESOLVED:
+	case UROCE_CAUSE_WINDOW:
+	case UROCE_CAUSE_DEPTH:
+	case UROCE_CAUSE_FLUSHED:
+	case UROCE_CAUSE_CQ_OVERRUN:
+	case UROCE_CAUSES:
+		break;
+	}
+	return false;
 }
 
 static void add_history(struct text *text, const struct uroce_wc *wc)
@@ -108,7 +148,10 @@ static void add_history(struct text *text, const struct uroce_wc *wc)
 		add(text, " tried %u times in %.3f ms", wc->retries + 1, wc->elapsed_us / 1e3);
 	if (wc->path)
 		add(text, " (path after %u migration%s)", wc->path, wc->path > 1 ? "s" : "");
-	add_aeth(text, wc->aeth);
+	if (wc->aeth && awaits_answer(wc))
+		add_aeth(text, wc->aeth);
+	else if (awaits_answer(wc))
+		add(text, "; the peer has not answered at all");
 }
 
 /* Status, cause, what happened and what to do. */
@@ -120,12 +163,15 @@ static void add_failure(struct text *text, const struct uroce_wc *wc)
 	if (wc->status == UROCE_WC_SUCCESS)
 		return;
 	add(text, ": %s", uroce_cause_text(wc->vendor_err));
-	if (wc->vendor_err != UROCE_CAUSE_FLUSHED)
+	if (wc->vendor_err != UROCE_CAUSE_FLUSHED && wc->vendor_err != UROCE_CAUSE_CQ_OVERRUN)
 		add_history(text, wc);
 	if (wc->vendor_err == UROCE_CAUSE_TIMEOUT && is_newer_operation(wc->opcode))
 		advice = "does the peer know this operation? Linux 6.1 drops ATOMIC WRITE and FLUSH without an answer";
 	if (wc->vendor_err == UROCE_CAUSE_REMOTE_NAK)
 		advice = nak_advice(wc->aeth >> 24 & 31);
+	if (wc->vendor_err == UROCE_CAUSE_LENGTH && is_responder(wc))
+		advice = "a receive, and each receive of a shared queue, has to have room for the longest SEND of the "
+			 "peer";
 	if (advice)
 		add(text, ". Look: %s", advice);
 }

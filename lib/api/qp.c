@@ -2,6 +2,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <stdlib.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 
@@ -15,6 +17,7 @@
 #include "engine/run_queue.h"
 #include "engine/steer.h"
 #include "engine/trace_points.h"
+#include "engine/view.h"
 #include "rc/codes.h"
 
 static int check_cq(const char *name, const struct uroce_pd *pd, const struct uroce_cq *cq)
@@ -182,24 +185,55 @@ struct modification {
 	struct uroce_qp_attr attr;
 	uint32_t mask;
 	uint32_t bad_mask;
+	char reason
+		[128]; /* why a path is refused; the owner writes it, and the calling thread keeps it as its refusal */
 };
+
+#define ADDRESS_CHARS 64u
+
+/* Keeps why a path is refused, and hands the error through. */
+__attribute__((format(printf, 3, 4))) static int refuse_path(struct modification *modification, int error,
+							     const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(modification->reason, sizeof(modification->reason), format, arguments);
+	va_end(arguments);
+	return error;
+}
 
 /*
  * The port has a queue on the QP's lcore and takes its path MTU, the path's source is an address of it, for frames come
  * to no other, and there is a way to the peer, or the MAC of a router given. What cannot work is refused now rather
  * than found useless when it is needed. 0, -EINVAL or -ENETUNREACH.
  */
-static int check_path(const struct uroce_qp *qp, const struct uroce_path *path, uint32_t mtu_bytes)
+static int check_path(struct modification *modification, const struct uroce_path *path, uint32_t mtu_bytes)
 {
 	static const struct uroce_mac none;
 	const struct uroce_device_config *config = &path->device->config;
+	uint16_t port_id = path->device->port_id;
+	char source[ADDRESS_CHARS], dest[ADDRESS_CHARS];
 
-	if (!engine_find_port(qp->owner, path->device) || config->mtu_bytes < mtu_bytes ||
-	    !engine_route_begins_here(config, path))
-		return -EINVAL;
+	uroce_addr_format(&path->source, source, sizeof(source));
+	uroce_addr_format(&path->dest, dest, sizeof(dest));
+	if (!engine_find_port(modification->qp->owner, path->device))
+		return refuse_path(modification, -EINVAL, "port %u has no queue on the queue pair's lcore", port_id);
+	if (config->mtu_bytes < mtu_bytes)
+		return refuse_path(modification, -EINVAL,
+				   "path MTU %u: port %u takes at most %u; ask for a smaller one", mtu_bytes, port_id,
+				   config->mtu_bytes);
+	if (engine_route_find(config, path->source.bytes) < 0)
+		return refuse_path(modification, -EINVAL, "source %s is no address of port %u", source, port_id);
+	if (!engine_route_begins_here(config, path))
+		return refuse_path(
+			modification, -EINVAL,
+			"from %s to %s with VLAN %u, priority %u: the addresses are of two families, or there "
+			"is no such VLAN",
+			source, dest, path->vlan_id, path->vlan_priority);
 	if (memcmp(&path->dest_mac, &none, sizeof(none)) != 0 || engine_route_next_hop(config, path))
 		return 0;
-	return -ENETUNREACH;
+	return refuse_path(modification, -ENETUNREACH, "%s is no neighbour of %s, which has no gateway", dest, source);
 }
 
 /* What only the engine can judge. */
@@ -210,11 +244,11 @@ static int check_paths(const struct uroce_qp *qp, struct modification *modificat
 	int error = 0;
 
 	if (modification->mask & UROCE_QP_PATH) {
-		error = check_path(qp, &attr->path, mtu_bytes);
+		error = check_path(modification, &attr->path, mtu_bytes);
 		modification->bad_mask = UROCE_QP_PATH;
 	}
 	if (error == 0 && (modification->mask & UROCE_QP_ALT_PATH)) {
-		error = check_path(qp, &attr->alt_path, mtu_bytes);
+		error = check_path(modification, &attr->alt_path, mtu_bytes);
 		modification->bad_mask = UROCE_QP_ALT_PATH;
 	}
 	if (error == 0)
@@ -298,9 +332,10 @@ int uroce_qp_modify(struct uroce_qp *qp, const struct uroce_qp_attr *attr, uint3
 	error = engine_mailbox_call(qp->owner, modify_on_owner, &modification);
 	if (error && bad_mask)
 		*bad_mask = modification.bad_mask;
-	if (error == -EINVAL)
-		engine_refuse("%s: a value out of range, missing or not for this transition",
-			      uroce_qp_attr_name(modification.bad_mask));
+	if (error == -EINVAL || error == -ENETUNREACH)
+		engine_refuse("%s: %s", uroce_qp_attr_name(modification.bad_mask),
+			      modification.reason[0] ? modification.reason :
+						       "a value out of range, missing or not for this transition");
 	return error;
 }
 
@@ -331,7 +366,7 @@ static int last_error_on_owner(void *argument)
 {
 	struct error_query *query = argument;
 
-	rc_qp_last_error(qp_core(query->qp), query->error);
+	engine_view_last_error(query->qp, query->error);
 	return 0;
 }
 

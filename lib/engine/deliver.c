@@ -59,6 +59,11 @@ static void overflow_cq(struct uroce_lcore *lcore, struct uroce_cq *cq)
 
 	if (atomic_exchange(&cq->overflowed, true))
 		return;
+	engine_log(
+		UROCE_LOG_ERROR,
+		"port %u: the CQ with room for %u completions (%p) was full, and one is lost: its queue pairs fail; poll "
+		"it more often, or create a deeper one",
+		cq->device->port_id, rte_ring_get_capacity(cq->ring) / CQ_PIECES, (void *)cq);
 	engine_deliver_event(cq->device, &event);
 	atomic_fetch_add(&lcore->engine->broadcast_epoch, 1);
 }
@@ -122,7 +127,7 @@ static void trace_failure(const struct uroce_qp *qp)
 {
 	struct uroce_qp_error error;
 
-	rc_qp_last_error(qp_core(qp), &error);
+	engine_view_last_error(qp, &error);
 	engine_trace_qp_failed(qp->device->port_id, qp->qpn, uroce_wc_status_name(error.status), error.cause,
 			       error.responder, error.psn, error.retries);
 }

@@ -6,6 +6,15 @@
 
 #include "engine/steer.h"
 
+void engine_view_last_error(const struct uroce_qp *qp, struct uroce_qp_error *error)
+{
+	rc_qp_last_error(qp_core(qp), error);
+	if (error->status != UROCE_WC_SUCCESS || qp_core(qp)->state != UROCE_QPS_ERR || !qp_cq_has_failed(qp))
+		return;
+	error->status = UROCE_WC_LOC_QP_OP_ERR;
+	error->cause = UROCE_CAUSE_CQ_OVERRUN;
+}
+
 void engine_view_qp(const struct uroce_qp *qp, struct uroce_qp_view *view)
 {
 	const struct rc_qp *rc = qp_core(qp);
@@ -24,7 +33,7 @@ void engine_view_qp(const struct uroce_qp *qp, struct uroce_qp_view *view)
 		.stats = { .count = CNT_QP_COUNTERS },
 	};
 	rc_qp_query(rc, &view->attr);
-	rc_qp_last_error(rc, &view->error);
+	engine_view_last_error(qp, &view->error);
 	memcpy(view->stats.values, rc->counters, sizeof(rc->counters));
 }
 

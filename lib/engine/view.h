@@ -20,7 +20,11 @@ struct engine_failed {
 	} slots[UROCE_INSPECT_FAILED_MAX];
 };
 
-/* The owner of the QP calls them: a view of it is made, or kept. */
+/*
+ * The owner of the QP calls them: a view of it is made, or kept. The last error is the protocol's, or that a CQ of the
+ * QP was full, of which the protocol does not know.
+ */
+void engine_view_last_error(const struct uroce_qp *qp, struct uroce_qp_error *error);
 void engine_view_qp(const struct uroce_qp *qp, struct uroce_qp_view *view);
 void engine_view_keep_failed(struct uroce_lcore *lcore, const struct uroce_qp *qp);
 

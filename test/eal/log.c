@@ -35,6 +35,18 @@ static void expect_heard(const char *words)
 		cr_expect_not_null(strstr(uroce_refusal(), words), "'%s', not '%s'", uroce_refusal(), words); \
 	} while (0)
 
+/* Each thing that a path may be refused for is named with its value. */
+static void expect_path_refused(struct network *network)
+{
+	struct uroce_qp *qp = network->ends[0].qp;
+	struct uroce_qp_attr attr = { .dest_qp_num = 77, .path_mtu = 4096 };
+
+	attr.path = (struct uroce_path){ .source = network_address("10.0.0.9"), .dest = network_address("10.0.0.2") };
+	EXPECT_REFUSED(uroce_qp_connect(qp, &attr, NULL), "PATH: source 10.0.0.9 is no address of port ");
+	attr.path = (struct uroce_path){ .source = network_address("10.0.0.1"), .dest = network_address("fe80::2") };
+	EXPECT_REFUSED(uroce_qp_connect(qp, &attr, NULL), "from 10.0.0.1 to fe80::2");
+}
+
 Test(log, a_refusal_names_the_field_its_value_and_what_it_may_be)
 {
 	static struct network network;
@@ -72,6 +84,22 @@ Test(log, a_refusal_names_the_field_its_value_and_what_it_may_be)
 	EXPECT_REFUSED(uroce_qp_modify(end->qp, &(struct uroce_qp_attr){ .qp_state = UROCE_QPS_RTS }, UROCE_QP_STATE,
 				       NULL),
 		       "STATE");
+	expect_path_refused(&network);
+	network_close(&network);
+}
+
+/* So that both ends of a connection can be told which value to lower, and to what. */
+Test(log, a_path_mtu_that_the_port_does_not_take_is_named_with_what_it_takes)
+{
+	static struct network network;
+	struct uroce_qp_attr attr = { .dest_qp_num = 77, .path_mtu = 4096 };
+
+	network_mtu_bytes = 1024;
+	network_open(&network, 1);
+	network_create_qp(&network, 0, 16, -1);
+	attr.path = (struct uroce_path){ .source = network_address("10.0.0.1"), .dest = network_address("10.0.0.2") };
+	EXPECT_REFUSED(uroce_qp_connect(network.ends[0].qp, &attr, NULL), "PATH: path MTU 4096: port ");
+	EXPECT_REFUSED(uroce_qp_connect(network.ends[0].qp, &attr, NULL), "takes at most 1024");
 	network_close(&network);
 }
 
@@ -91,6 +119,8 @@ Test(log, whoever_listens_hears_what_happens_and_no_more_when_he_leaves)
 		network_post(&network, UROCE_WR_RDMA_WRITE, 8);
 	network_event(&network, 0, UROCE_EVENT_CQ_ERR);
 	expect_heard(": CQ_ERR\n");
+	expect_heard("0 port 0: the CQ with room for ");
+	expect_heard("was full, and one is lost");
 	expect_heard("0 port ");
 	uroce_log_set(NULL, NULL);
 	heard.text[0] = '\0';

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <uroce/inspect.h>
+
 #include "network.h"
 #include "rule.h"
 #include "start.h"
@@ -148,9 +150,12 @@ Test(verbs, a_cq_that_overflows_takes_all_its_qps_with_it)
 		.lcore = 2,
 	};
 	struct uroce_qp_attr attr = { .qp_state = UROCE_QPS_INIT, .pkey = 0xFFFF };
+	struct uroce_qp_error error;
+	struct uroce_qp_view view;
 	struct uroce_event event;
 	struct uroce_qp *other;
 	struct uroce_wc wc[8];
+	char line[UROCE_EXPLAIN_BYTES];
 
 	RULE("E-5");
 	RULE("M-5");
@@ -174,6 +179,12 @@ Test(verbs, a_cq_that_overflows_takes_all_its_qps_with_it)
 	cr_assert_eq(attr.qp_state, UROCE_QPS_ERR);
 	cr_assert_geq(uroce_cq_poll(network.ends[0].cq, 8, wc), 1);
 	cr_assert_eq(wc[0].status, UROCE_WC_SUCCESS, "what is in the CQ stays readable");
+	cr_assert_eq(uroce_inspect_qp(network.engine, uroce_qp_num(network.ends[0].qp), &view), 0);
+	uroce_qp_explain(&view, line, sizeof(line));
+	cr_assert(strstr(line, "a completion queue of it was full") && strstr(line, "Look: poll it more often"), "%s",
+		  line);
+	cr_assert_eq(uroce_qp_last_error(network.ends[0].qp, &error), 0);
+	cr_assert_neq(error.status, UROCE_WC_SUCCESS, "it failed by itself");
 	cr_assert_eq(uroce_qp_destroy(other), 0);
 	cr_assert_eq(uroce_qp_create(network.ends[0].pd, &init, &other), -EINVAL, "it serves nobody any more");
 	network_close(&network);
@@ -444,6 +455,69 @@ Test(verbs, a_failed_request_is_explained)
 	cr_assert_eq(error.elapsed_us, wc.elapsed_us);
 	cr_assert_arr_eq(error.path.dest.bytes, network_address("10.0.0.2").bytes, 16);
 	network_close(&network);
+}
+
+static void expect_explained(const struct uroce_wc *wc, const char *has, const char *has_not)
+{
+	char line[UROCE_EXPLAIN_BYTES];
+
+	uroce_wc_explain(wc, line, sizeof(line));
+	cr_assert(strstr(line, has), "\"%s\" is not in: %s", has, line);
+	cr_assert_not(strstr(line, has_not), "\"%s\" is in: %s", has_not, line);
+	cr_assert_lt(strlen(line), sizeof(line) - 1, "it may have been cut: %s", line);
+}
+
+/* E-4: the advice is that of the end at which it is read. */
+Test(verbs, a_send_longer_than_its_receive_is_explained_at_both_ends)
+{
+	static struct network network;
+	struct uroce_sge sge;
+	struct uroce_recv_wr receive = { .sg_list = &sge, .num_sge = 1 };
+	struct uroce_wc wc;
+
+	RULE("E-4");
+	open_connected(&network, 1);
+	sge = (struct uroce_sge){ .addr = (uintptr_t)network.ends[1].buffer,
+				  .length = 100,
+				  .lkey = uroce_mr_lkey(network.ends[1].mr) };
+	cr_assert_eq(uroce_qp_post_recv(network.ends[1].qp, &receive, NULL), 0);
+	cr_assert_eq(network_post(&network, UROCE_WR_SEND, 200), 0);
+	wc = network_wait(&network, 1);
+	cr_assert_eq(wc.status, UROCE_WC_LOC_LEN_ERR);
+	expect_explained(&wc, "room for the longest SEND of the peer", "2^31");
+	expect_explained(&wc, "the message is too long", "not answered");
+	wc = network_wait(&network, 0);
+	expect_explained(&wc, "message longer than its receive", "2^31");
+	network_close(&network);
+}
+
+/* E-4: every cause, as requester and responder: it fits, and only a request that left is said to be unanswered. */
+Test(verbs, an_explanation_says_nothing_of_answers_that_nobody_awaited)
+{
+	RULE("E-4");
+	for (uint8_t cause = UROCE_CAUSE_TIMEOUT; cause < UROCE_CAUSES; cause++) {
+		struct uroce_wc wc = { .status = UROCE_WC_RETRY_EXC_ERR,
+				       .opcode = UROCE_WC_RECV_RDMA_WITH_IMM,
+				       .vendor_err = cause,
+				       .wr_id = UINT64_MAX,
+				       .qp_num = 0xFFFFFF,
+				       .psn = 0xFFFFFF,
+				       .retries = 6,
+				       .elapsed_us = UINT32_MAX,
+				       .path = 2 };
+
+		expect_explained(&wc, uroce_cause_text(cause), "not answered at all");
+		wc.aeth = 0x1F000001;
+		expect_explained(&wc, uroce_cause_text(cause), "the peer last said");
+		wc.opcode = UROCE_WC_ATOMIC_WRITE;
+		expect_explained(&wc, uroce_cause_text(cause), "not answered at all");
+		wc.opcode = UROCE_WC_SEND;
+		wc.aeth = 0;
+		if (cause >= UROCE_CAUSE_LOCAL_KEY && cause <= UROCE_CAUSE_LENGTH)
+			expect_explained(&wc, uroce_cause_text(cause), "not answered at all");
+		if (cause == UROCE_CAUSE_TIMEOUT)
+			expect_explained(&wc, "drop_pkey", "last said");
+	}
 }
 
 /* W-8: who is asked for and never answers is not waited for without end. */
