@@ -30,7 +30,10 @@ struct app_args {
 	char **eal, **own;
 };
 
-/* Without "--" all arguments are the program's, with one those before it are EAL's. 0, or -1: no memory. */
+/*
+ * The first call of a program: from now on it ends with status 3 instead of 0 when what it has printed could not be
+ * written. Without "--" all arguments are the program's, with one those before it are EAL's. 0, or -1: no memory.
+ */
 int app_eal_split(int argc, char **argv, struct app_args *args);
 
 /* uroce_eal_start() with EAL's half. APP_EXIT_OK, or what to exit with; the reason has been printed. */
@@ -53,6 +56,13 @@ int app_eal_choose_device(const struct app_args *args, const char **device);
  * What was printed is not lost. For a program that has nothing to finish; also when it was started in the background.
  */
 void app_end_when_interrupted(void);
+
+/*
+ * From now on the first SIGINT or SIGTERM only makes app_is_interrupted() true, so that what was measured can be
+ * written. The program ends as above when another one comes, or when it has not ended by itself within seconds.
+ */
+void app_finish_when_interrupted(void);
+bool app_is_interrupted(void);
 
 /* "PROGRAM: ..." and a newline on standard error; returns code. */
 int app_complain(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));

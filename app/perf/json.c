@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "common/eal.h"
 #include "perf/json.h"
@@ -32,7 +34,8 @@ struct perf_json *perf_json_open(const char *path, const char *page_path)
 	if (page_path)
 		json->page = perf_page_open(page_path);
 	if (path && (json->page || page_path == NULL)) {
-		json->file = strcmp(path, "-") == 0 ? stdout : fopen(path, "w");
+		/* Not emptied yet: until there is something to write, what an earlier run left stays. */
+		json->file = strcmp(path, "-") == 0 ? stdout : fopen(path, "a");
 		if (json->file == NULL)
 			app_complain(APP_EXIT_ENVIRONMENT, "--json %s: %s", path, strerror(errno));
 	}
@@ -202,6 +205,28 @@ static void put_comparisons(json_t *object, const struct perf_result *result)
 			    number_or_null(result->scaling.hand_over_p90, result->scaling.measured));
 }
 
+static bool is_regular(FILE *file)
+{
+	struct stat status;
+
+	return file != stdout && fstat(fileno(file), &status) == 0 && S_ISREG(status.st_mode);
+}
+
+/* All that is known, in place of what was written before. What is no file, such as a pipe, cannot be emptied. */
+static int write_file(struct perf_json *json, bool interrupted)
+{
+	char *text;
+	int error;
+
+	json_object_set(json->root, "results", json->results);
+	json_object_set_new(json->root, "interrupted", json_boolean(interrupted));
+	text = json_dumps(json->root, JSON_INDENT(2) | JSON_REAL_PRECISION(REAL_DIGITS));
+	error = text == NULL || (is_regular(json->file) && ftruncate(fileno(json->file), 0) != 0) ||
+		fprintf(json->file, "%s\n", text) < 0 || fflush(json->file) != 0;
+	free(text);
+	return error;
+}
+
 void perf_json_result(struct perf_json *json, const struct perf_result *result)
 {
 	const struct perf_case *test = &result->test;
@@ -222,7 +247,8 @@ void perf_json_result(struct perf_json *json, const struct perf_result *result)
 	json_object_set_new(object, "bad_bytes", json_integer((json_int_t)tally->bad_bytes));
 	json_object_set_new(object, "checked_messages", json_integer((json_int_t)tally->checked));
 	json_object_set_new(object, "gbit_per_s", number_or_null(result->gbit_per_s, bw));
-	json_object_set_new(object, "peak_gbit_per_s", number_or_null(result->peak_gbit_per_s, bw));
+	json_object_set_new(object, "peak_gbit_per_s",
+			    number_or_null(result->peak_gbit_per_s, bw && result->peak_gbit_per_s > 0));
 	json_object_set_new(object, "messages_per_s", json_real(result->messages_per_s));
 	json_object_set_new(object, "cycles_per_packet",
 			    number_or_null(result->cycles_per_packet, result->cycles_per_packet > 0));
@@ -240,26 +266,20 @@ void perf_json_result(struct perf_json *json, const struct perf_result *result)
 	json_object_set_new(object, "latency_counts", latency_counts_of(result));
 	json_object_set_new(object, "over_time", series_of(result));
 	json_array_append_new(json->results, object);
-}
-
-static int write_file(struct perf_json *json)
-{
-	int error = json_dumpf(json->root, json->file, JSON_INDENT(2) | JSON_REAL_PRECISION(REAL_DIGITS));
-
-	if (error == 0)
-		error = fputc('\n', json->file) == EOF;
-	error |= json->file == stdout ? fflush(json->file) : fclose(json->file);
-	if (error)
-		app_complain(APP_EXIT_ENVIRONMENT, "--json %s is not complete: %s", json->path, strerror(errno));
-	return error;
+	/* Whoever kills the run has the results so far, and reads that they are not all. */
+	if (json->file && is_regular(json->file))
+		write_file(json, true);
 }
 
 int perf_json_close(struct perf_json *json)
 {
 	int error;
 
-	json_object_set(json->root, "results", json->results);
-	error = json->file ? write_file(json) : 0;
+	error = json->file ? write_file(json, app_is_interrupted()) : 0;
+	if (json->file && json->file != stdout)
+		error |= fclose(json->file);
+	if (error)
+		app_complain(APP_EXIT_ENVIRONMENT, "--json %s is not complete: %s", json->path, strerror(errno));
 	error |= perf_page_close(json->page, json->root);
 	json_decref(json->results);
 	json_decref(json->root);

@@ -355,6 +355,10 @@ static int check_ends(const struct perf_options *options)
 	bool pair = options->device == NULL || perf_pair_knows(options->device);
 	struct uroce_addr addr;
 
+	if (options->server && options->rx_rate)
+		return app_complain(APP_EXIT_USAGE,
+				    "--rx-rate %u: the client says how the server receives: give it there",
+				    options->rx_rate);
 	if (options->server && options->host)
 		return app_complain(APP_EXIT_USAGE, "--server and HOST %s: this process is one or the other",
 				    options->host);

@@ -74,6 +74,7 @@ struct perf_options {
 	uint32_t core_count;
 	uint32_t lcores; /* that each have both ends of QPs of their own; 0: the ends are on core_count */
 	bool server;
+	bool no_peak;       /* of perftest: the table shows none */
 	const char *host;   /* NULL: server, or both ends here */
 	const char *device; /* "loop", or as ports.h says */
 	const char *addresses[2];

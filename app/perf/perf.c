@@ -176,6 +176,9 @@ static bool misses_the_least(const struct perf_options *options, const struct pe
 
 static void take_result(struct perf *perf, struct perf_result *result, uint64_t interruptions_before)
 {
+	/* Before anything was measured: there is no row. */
+	if (app_is_interrupted() && result->tally.messages == 0 && result->tally.errors == 0)
+		return;
 	result->interruptions = count_interruptions() - interruptions_before;
 	perf->failures += result->tally.errors + result->tally.bad_bytes;
 	perf_report_result(result);
@@ -197,7 +200,8 @@ static int run_local(struct perf *perf)
 	struct perf_result result;
 	struct perf_case test;
 
-	for (uint32_t i = 0; perf_case_at(&perf->options, i, &test); i++) {
+	app_finish_when_interrupted();
+	for (uint32_t i = 0; !app_is_interrupted() && perf_case_at(&perf->options, i, &test); i++) {
 		uint64_t interruptions = count_interruptions();
 
 		if (perf_local_run(&local, &test, &result) != 0)
@@ -212,7 +216,8 @@ static int run_client(struct perf *perf, struct perf_remote *remote)
 	struct perf_result result;
 	struct perf_case test;
 
-	for (uint32_t i = 0; perf_case_at(&perf->options, i, &test); i++) {
+	app_finish_when_interrupted();
+	for (uint32_t i = 0; !app_is_interrupted() && perf_case_at(&perf->options, i, &test); i++) {
 		uint64_t interruptions = count_interruptions();
 
 		if (perf_remote_run(remote, &test, &result) != 0)
@@ -323,7 +328,7 @@ static int start(struct perf *perf, const struct app_args *args)
 	};
 
 	config.devices[0] = options->device;
-	perf_report_open(options->json_path && strcmp(options->json_path, "-") == 0);
+	perf_report_open(options->json_path && strcmp(options->json_path, "-") == 0, options->no_peak);
 	if (options->json_path || options->page_path) {
 		perf->json = perf_json_open(options->json_path, options->page_path);
 		if (perf->json == NULL)
@@ -360,5 +365,7 @@ int main(int argc, char **argv)
 	if (perf.json && perf_json_close(perf.json) != 0 && code == APP_EXIT_OK)
 		code = APP_EXIT_ENVIRONMENT;
 	uroce_eal_stop();
+	if (app_is_interrupted())
+		return app_complain(APP_EXIT_INTERRUPTED, "interrupted");
 	return code;
 }

@@ -114,9 +114,11 @@ int perf_perftest_take(int letter, const char *text, struct perf_options *option
 		return strcmp(text, "RC") == 0 ? APP_EXIT_OK :
 						 app_complain(APP_EXIT_USAGE, "-c %s: connections are RC", text);
 	case 'F': /* the CPU's frequency is not looked at anyway */
-	case 'N': /* nor is there a peak: medians and percentiles of windows tell more */
 	case PERFTEST_GBITS:
 		return APP_EXIT_OK; /* it is what is printed anyway */
+	case 'N':
+		options->no_peak = true;
+		return APP_EXIT_OK;
 	case PERFTEST_ENDLESS:
 		options->seconds = A_DAY_S;
 		return APP_EXIT_OK;

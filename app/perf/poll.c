@@ -2,6 +2,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <rte_cycles.h>
 
+#include <uroce/inspect.h>
+
+#include "common/eal.h"
 #include "perf/latency.h"
 #include "perf/receive.h"
 #include "perf/report.h"
@@ -12,7 +15,8 @@
 #define WARM_UP_S 0.05
 #define WINDOW_S 0.01 /* for the peak */
 #define TELL_S 1.0    /* between two lines of progress */
-#define STALL_S 10.0  /* without a completion, when the ACK timer has had all its tries: give up */
+#define MOVES_S 1.0   /* between two looks at what is acknowledged, while nothing completes */
+#define STALL_S 10.0  /* without an acknowledgement, when the ACK timer has had all its tries: give up */
 #define ACK_TRIES 8.0
 
 static uint64_t cycles_of(double seconds)
@@ -64,7 +68,7 @@ void perf_end_begin(struct perf_end *end)
 	end->base_retransmits = perf_end_counter(end, "retransmitted_packets");
 	end->base_probes = perf_end_counter(end, "early_probes");
 	end->base_rnr_naks = perf_end_counter(end, "rnr_nak_retry_err");
-	end->phase_began = end->progressed = end->now = rte_rdtsc();
+	end->phase_began = end->progressed = end->looked = end->now = rte_rdtsc();
 	begin_to_tell(end);
 	end->phase = has_clock(end) ? PHASE_WARM : PHASE_DONE;
 	if (end->phase == PHASE_DONE)
@@ -125,16 +129,41 @@ static double stall_seconds(const struct perf_end *end)
 	return STALL_S + ACK_TRIES * timeout_s;
 }
 
+/* A sum that changes when a peer acknowledges a packet, or a response of a READ comes. */
+static uint64_t acknowledged(const struct perf_end *end)
+{
+	struct uroce_qp_view view;
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < end->test.qps && end->engine; i++) {
+		if (uroce_inspect_qp(end->engine, uroce_qp_num(end->flows[i].qp), &view) == 0)
+			sum += view.acked_psn;
+	}
+	return sum;
+}
+
+/* A long message over a slow link moves long before it completes; queue pairs are asked when nothing completes. */
+static bool moves(struct perf_end *end)
+{
+	uint64_t before = end->seen_acknowledged;
+
+	end->looked = end->now;
+	end->seen_acknowledged = acknowledged(end);
+	return end->seen_acknowledged != before;
+}
+
 /* When a rate forbids to post, nothing that completes is no stall. */
 static void watch_progress(struct perf_end *end)
 {
 	bool paced = end->test.rate > 0 && end->completed == end->posted;
 
 	if (end->completed != end->seen_completed || paced)
+		end->progressed = end->looked = end->now;
+	else if (end->now - end->looked > cycles_of(MOVES_S) && moves(end))
 		end->progressed = end->now;
 	else if (end->now - end->progressed > cycles_of(stall_seconds(end)))
-		perf_end_fail(end, "nothing completed for %.0f s, %lu messages are outstanding", stall_seconds(end),
-			      (unsigned long)(end->posted - end->completed));
+		perf_end_fail(end, "nothing was acknowledged for %.0f s, %lu messages are outstanding",
+			      stall_seconds(end), (unsigned long)(end->posted - end->completed));
 }
 
 /* Of two ends here, the one that starts tells. */
@@ -160,6 +189,7 @@ static void look_at_clock(struct perf_end *end)
 	tell_progress(end);
 	watch_progress(end);
 	end->seen_completed = end->completed;
+	end->stopped |= app_is_interrupted();
 	if (end->phase == PHASE_WARM && warm_up_is_over(end))
 		start_measuring(end);
 	else if (end->phase == PHASE_MEASURE)

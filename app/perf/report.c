@@ -11,11 +11,13 @@
 #define INTERRUPTIONS_A_S 20.0 /* more than these are no accident */
 
 static FILE *out;
+static bool no_peak;
 static enum perf_op last_op = PERF_OPS;
 static enum perf_mode last_mode;
 
-void perf_report_open(bool json_on_stdout)
+void perf_report_open(bool json_on_stdout, bool without_peak)
 {
+	no_peak = without_peak;
 	out = json_on_stdout ? stderr : stdout;
 }
 
@@ -125,9 +127,22 @@ void perf_report_progress(const struct perf_case *test, const struct perf_tally 
 {
 	double per_s = (double)last->messages / last->seconds;
 
-	fprintf(out, " %-10u ... %.3f Gb/s, %.6f M messages/s, %lu packets sent again, %lu probes\n", test->size_bytes,
-		per_s * test->size_bytes * 8 / 1e9, per_s / 1e6, (unsigned long)last->retransmits,
+	/* Not between the rows of the table, which programs read. */
+	fprintf(stderr, " %-10u ... %.3f Gb/s, %.6f M messages/s, %lu packets sent again, %lu probes\n",
+		test->size_bytes, per_s * test->size_bytes * 8 / 1e9, per_s / 1e6, (unsigned long)last->retransmits,
 		(unsigned long)last->probes);
+}
+
+/* No peak where no window of 10 ms was measured, or where none is wanted. */
+static void print_bandwidth(const struct perf_result *result)
+{
+	char peak[32] = "-";
+
+	if (result->peak_gbit_per_s > 0 && !no_peak)
+		snprintf(peak, sizeof(peak), "%.3f", result->peak_gbit_per_s);
+	fprintf(out, " %-10u %-14lu %-17s %-20.3f %-13.6f %.0f\n", result->test.size_bytes,
+		(unsigned long)result->tally.messages, peak, result->gbit_per_s, result->messages_per_s / 1e6,
+		result->cycles_per_packet);
 }
 
 void perf_report_result(const struct perf_result *result)
@@ -137,9 +152,7 @@ void perf_report_result(const struct perf_result *result)
 	if (result->test.mode == PERF_LAT)
 		print_latency(result);
 	else
-		fprintf(out, " %-10u %-14lu %-17.3f %-20.3f %-13.6f %.0f\n", result->test.size_bytes,
-			(unsigned long)tally->messages, result->peak_gbit_per_s, result->gbit_per_s,
-			result->messages_per_s / 1e6, result->cycles_per_packet);
+		print_bandwidth(result);
 	if (result->limit.measured)
 		fprintf(out,
 			"            limit %.3f Gbit/s, %.3f M messages/s: %.3f of it (p10 %.3f, p90 %.3f); "

@@ -8,7 +8,7 @@
 #include "perf/environment.h"
 
 /* Where tables go: standard output, or standard error while JSON goes there. */
-void perf_report_open(bool json_on_stdout);
+void perf_report_open(bool json_on_stdout, bool without_peak);
 
 /* Once: what is measured where, and what would make the figures worthless. */
 void perf_report_environment(const struct perf_environment *environment, const struct perf_options *options);

@@ -6,6 +6,7 @@
 No root, hugepages or NIC needed.
 """
 import ctypes
+import json
 import os
 import pty
 import re
@@ -450,6 +451,62 @@ def nobody_listening_is_status_3_everywhere(directory):
     finally:
         for client in clients:
             client.kill()
+
+
+@case
+def an_interrupted_run_leaves_its_results_to_people_and_programs(directory):
+    """Also one that only a signal ends; what had been finished before is kept by whoever is killed."""
+    path, page = os.path.join(directory, "x.json"), os.path.join(directory, "x.html")
+    case = ["--op", "write", "--mode", "bw", "--json", path]
+    perf = Running(directory, "endless", "perf", *case, "-s", "4096", "--run_infinitely", "--report", page)
+    perf.wait_for(r"(?s)\.\.\. .*\.\.\. ")
+    want(perf.interrupt() == 130 and perf.text().endswith("uroce-perf: interrupted\n"), perf.text())
+    results = json.load(open(path))
+    want(results["interrupted"] and len(results["results"]) == 1, results)
+    want(results["results"][0]["messages"] > 0 and results["results"][0]["seconds"] > 1, results)
+    want(re.search(r"^ 4096 +\d+ +[\d.]+ +[\d.]+", perf.text(), re.M), perf.text())
+    want(open(page).read().rstrip().endswith("</html>"), "the page is not whole")
+    perf = Running(directory, "killed", "perf", *case, "-s", "64,4096", "-D", "3")
+    perf.wait_for(r"(?m)^ 64 +\d+ +[\d.]+")
+    perf.kill()
+    results = json.load(open(path))
+    want(results["interrupted"] and [one["size_bytes"] for one in results["results"]] == [64], results)
+
+
+@case
+def output_that_cannot_be_written_is_a_failure(directory):
+    del directory
+    for name, arguments in (("perf", ["--op", "write", "-n", "5"]), ("perf", ["--help"]), ("pingpong", ["--help"]),
+                            ("testpmd", ["--help"]), ("rping", ["--help"]), ("nvme-perf", ["--help"])):
+        for where in (">/dev/full", ">&-"):
+            done = subprocess.run(["sh", "-c", f'exec "$@" {where}', "sh", program(name), *arguments],
+                                  stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=60)
+            want(done.returncode == 3, name, arguments, where, done.returncode, done.stderr)
+            want(done.stderr.count("the output cannot be written") == 1, name, arguments, where, done.stderr)
+
+
+@case
+def the_table_has_rows_only_and_tells_no_peak_that_was_not_measured(directory):
+    del directory
+    status, text, told = run("perf", "--op", "write", "--mode", "bw", "-s", "4096", "-D", "2.5")
+    want(status == 0 and "..." not in text and told.count("...") >= 1, text, told)
+    peak, average = re.search(r"^ 4096 +\d+ +([\d.]+) +([\d.]+)", text, re.M).groups()
+    want(float(peak) >= float(average), text)
+    for arguments in (("-n", "5"), ("-N", "-D", "0.2")):
+        status, text, _ = run("perf", "--op", "write", "--mode", "bw", "-s", "64", *arguments)
+        want(status == 0 and re.search(r"^ 64 +\d+ +- +[\d.]+", text, re.M), arguments, text)
+    slow = run("perf", "--server", "--rx-rate", "5", "-d", "loop", "--dry-run")
+    one_line("slow server", slow, 2, "--rx-rate 5", "client")
+
+
+@case
+def a_message_that_moves_is_not_stalled_however_long_it_takes(directory):
+    """Nothing completes for longer than the watchdog waits; frames are lost, and yet packets are acknowledged."""
+    del directory
+    status, text, told = run("perf", "--op", "write", "--mode", "bw", "-s", "1073741824", "-n", "1", "--loss", "0.1",
+                             "-u", "8", limit=180)
+    want(status == 0 and re.search(r"^ 1073741824 +1 ", text, re.M), text, told)
+    want(told.count("...") > 10, "it was too fast to show anything", told)
 
 
 @case
