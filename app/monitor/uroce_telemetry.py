@@ -7,6 +7,7 @@ Nothing waits longer than WAIT seconds. An instance that has gone raises Gone.""
 import json
 import os
 import socket
+import sys
 
 SOCKET = "dpdk_telemetry.v2"
 WAIT = 5
@@ -73,17 +74,54 @@ def plan(prefix=None):
 
 def instances(prefix=None):
     """Those that run here and are uroce programs; of one file prefix, if it is given."""
-    found = []
+    found, closed = [], []
     for folder in folders():
-        for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
-            if prefix not in (None, name):
-                continue
-            try:
-                instance = Instance(os.path.join(folder, name, SOCKET))
-            except Gone:
-                continue
-            if isinstance(instance.ask("/uroce/info"), dict):
-                found.append(instance)
-            else:
-                instance.close()
+        try:
+            names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+        except OSError as error:
+            closed.append(f"{folder}: {error.strerror}")
+            continue
+        for name in names:
+            if prefix in (None, name):
+                found += one_at(os.path.join(folder, name, SOCKET))
+    if closed and not found:
+        raise Gone(f"{', '.join(closed)}: ask as root, or as the user whose programs they are")
     return found
+
+
+def one_at(path):
+    """The instance there, or nothing: it has gone, or is no uroce program."""
+    try:
+        instance = Instance(path)
+    except Gone:
+        return []
+    try:
+        if isinstance(instance.ask("/uroce/info"), dict):
+            return [instance]
+    except Gone:
+        pass
+    instance.close()
+    return []
+
+
+def finish(name, run):
+    """Ends the program with what run() returns; what goes wrong is one line, and output that was lost a failure."""
+    try:
+        if sys.stdout is None:
+            raise OSError(0, "it is closed")
+        try:
+            code = run()
+        except SystemExit as end:  # of the parser of arguments
+            code = end.code
+        sys.stdout.flush()
+    except Gone as gone:
+        print(f"{name}: {gone}", file=sys.stderr)
+        code = 3
+    except (KeyboardInterrupt, BrokenPipeError):
+        code = 130
+    except OSError as error:
+        print(f"{name}: the output cannot be written: {error.strerror}: write it elsewhere", file=sys.stderr)
+        code = 3
+    if sys.stderr is not None:
+        sys.stderr.flush()
+    os._exit(code or 0)  # the interpreter would try to write what is left, and tell of it once more

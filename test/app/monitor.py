@@ -15,7 +15,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
-from cases import BUILD, Running, main, program, run, want
+from cases import BUILD, Running, main, program, run, run_unprivileged, want
 
 sys.path.insert(0, os.path.join(BUILD, "app"))
 import uroce_telemetry  # noqa: E402
@@ -280,6 +280,26 @@ def wait_for_answer(query, prometheus):
             pass  # it has not begun to serve
         want(time.monotonic() < end and prometheus.poll() is None, "no answer to", query)
         time.sleep(0.5)
+
+
+@case
+def nobody_and_a_full_output_get_one_line_and_no_traceback(directory):
+    """As nobody the folder of root's programs may not be read; output that is lost is a failure."""
+    closed = os.path.join(directory, "closed")
+    os.mkdir(closed, 0o700)
+    os.environ["RUNTIME_DIRECTORY"] = closed
+    try:
+        for name, arguments in (("top", ["--once"]), ("devinfo", []), ("exporter", ["--once"])):
+            if os.geteuid() == 0:
+                code, out, err = run_unprivileged(directory, name, *arguments)
+                want(code == 3 and not out and err.count("\n") == 1, name, code, out, err)
+                want("ermission denied: ask as root" in err, name, err)
+            for where in (">/dev/full", ">&-"):
+                done = subprocess.run(["sh", "-c", f'exec "$@" {where}', "sh", program(name), "--dry-run"],
+                                      stderr=subprocess.PIPE, text=True, timeout=30)
+                want(done.returncode == 3 and done.stderr.count("\n") == 1, name, where, done.returncode, done.stderr)
+    finally:
+        del os.environ["RUNTIME_DIRECTORY"]
 
 
 @case
