@@ -11,6 +11,8 @@
 #include "wire/icrc.h"
 #include "wire/print.h"
 
+#define XRCETH_BYTES 4u
+
 /* Builds the frame from its values and compares. Ethernet padding behind it is nobody's value. */
 static void compare_rebuilt(struct finding *finding)
 {
@@ -36,6 +38,48 @@ static void compare_rebuilt(struct finding *finding)
 	free(built);
 }
 
+/* The transport service of an opcode, in its upper three bits (IBA 9.2). */
+enum service { SERVICE_RC, SERVICE_UC, SERVICE_RD, SERVICE_UD, SERVICE_CNP, SERVICE_XRC };
+
+/* UC and XRC number their operations as RC does, and UC has SENDs and WRITEs only. */
+static bool is_operation(enum service service, const struct wire_opcode_row *row)
+{
+	if (service == SERVICE_UC)
+		return (row->kind == WIRE_KIND_SEND || row->kind == WIRE_KIND_WRITE) && !row->ieth;
+	return service == SERVICE_XRC && row->kind != WIRE_KIND_RESERVED;
+}
+
+/* Reads a packet of UC or XRC as one of RC; what XRC has between the BTH and RC's headers is taken out. */
+static void examine_service(struct finding *finding, const uint8_t *bth)
+{
+	static uint8_t copy[CAPTURE_FRAME_MAX_BYTES];
+	uint32_t bytes = finding->encap.bth_bytes, srq_at = WIRE_BTH_BYTES;
+	enum service service = bth[0] >> 5;
+	const struct wire_opcode_row *row = wire_opcode(bth[0] & 0x1F);
+	struct wire_packet packet;
+
+	finding->service = "";
+	finding->opcode = bth[0];
+	finding->is_foreign = service == SERVICE_RD || service > SERVICE_XRC;
+	if (!is_operation(service, row) || bytes > sizeof(copy))
+		return;
+	memcpy(copy, bth, bytes);
+	copy[0] &= 0x1F;
+	if (service == SERVICE_XRC && !row->response) {
+		if (bytes < srq_at + XRCETH_BYTES + WIRE_ICRC_BYTES)
+			return;
+		finding->has_srq = true;
+		finding->srq = load_be32(bth + srq_at) & 0xFFFFFF;
+		bytes -= XRCETH_BYTES;
+		memmove(copy + srq_at, copy + srq_at + XRCETH_BYTES, bytes - srq_at);
+	}
+	finding->service = service == SERVICE_UC ? "UC_" : "XRC_";
+	if (wire_packet_parse(copy, bytes, &packet) == WIRE_PACKET_TRUNCATED)
+		finding->fault = wire_print_frame(WIRE_FRAME_TRUNCATED);
+	else
+		finding->packet = packet;
+}
+
 static void examine_packet(struct finding *finding, const uint8_t *data, bool check)
 {
 	const struct wire_encap *encap = &finding->encap;
@@ -57,11 +101,15 @@ static void examine_packet(struct finding *finding, const uint8_t *data, bool ch
 	}
 	finding->has_packet = true;
 	finding->has_headers = finding->frame->bytes >= (const uint8_t *)finding->packet.payload - data;
+	finding->service = "";
+	finding->opcode = bth[0];
 	if (finding->cut)
 		return;
 	finding->icrc_ok = load_le32(ip + covered) == wire_icrc_frame(ip, covered);
 	if (check)
 		compare_rebuilt(finding);
+	if (finding->fault == NULL)
+		examine_service(finding, bth);
 }
 
 /* A datagram to QP 1, if the capture has all of it. */

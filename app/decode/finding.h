@@ -16,7 +16,12 @@ struct finding {
 	const struct capture_frame *frame;
 	struct wire_encap encap;
 	struct wire_packet packet;
-	const char *fault; /* NULL, or why it is no good packet */
+	const char *fault;   /* NULL, or why it is no good packet */
+	const char *service; /* what its opcode's name begins with: "", "UC_" or "XRC_" */
+	uint8_t opcode;      /* on the wire; that of the packet is RC's, whose headers the other services share */
+	bool has_srq;        /* XRC: a request has the shared receive queue that it is for */
+	uint32_t srq;
+	bool is_foreign; /* of a service that is not decoded, so that its headers count as payload */
 	bool has_packet;
 	bool cut;         /* the capture lacks its end, and so the ICRC */
 	bool has_headers; /* all of the packet, not only its BTH */

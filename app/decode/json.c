@@ -177,15 +177,19 @@ void decode_json_frame(const struct finding *finding)
 		set_number(object, "vlan", finding->encap.vlan_tci & 0xFFF);
 	set_number(object, "source_port", finding->encap.source_port);
 	if (finding->has_packet) {
-		json_object_set_new(object, "opcode", json_string(wire_opcode(packet->opcode)->name));
-		set_number(object, "opcode_number", packet->opcode);
+		json_object_set_new(object, "opcode",
+				    json_sprintf("%s%s", finding->service, wire_opcode(packet->opcode)->name));
+		set_number(object, "opcode_number", finding->opcode);
 		set_number(object, "qpn", packet->dest_qpn);
 		set_number(object, "psn", packet->psn);
 		json_object_set_new(object, "flags", flags_json(packet->flags));
 		set_number(object, "pkey", packet->pkey);
 		if (finding->has_headers)
 			set_extensions(object, packet);
-		set_number(object, "payload_bytes", packet->payload_bytes);
+		if (finding->has_srq)
+			set_number(object, "srq", finding->srq);
+		if (!finding->is_foreign)
+			set_number(object, "payload_bytes", packet->payload_bytes);
 		set_number(object, "pad_bytes", packet->pad_bytes);
 		if (finding->has_mad)
 			json_object_set_new(object, "cm", mad_json(finding));

@@ -55,10 +55,15 @@ static void print_text(const struct finding *finding)
 
 	printf("%" PRIu64 ": %s", finding->frame->number, wire_print_encap(&finding->encap, encap, sizeof(encap)));
 	if (finding->has_packet)
-		printf(" %s icrc=%s",
+		printf(" %s%s icrc=%s", finding->service,
 		       finding->has_headers ? wire_print_packet(&finding->packet, packet, sizeof(packet)) :
 					      print_bth(&finding->packet, packet, sizeof(packet)),
 		       decode_finding_icrc(finding));
+	if (finding->has_srq)
+		printf(" srq=0x%06" PRIx32, finding->srq);
+	if (finding->is_foreign)
+		printf(" (not decoded: opcode 0x%02x is of another service, whose headers count as bytes here)",
+		       finding->opcode);
 	if (finding->fault)
 		printf(" fault=%s", finding->fault);
 	if (finding->has_mad && finding->mad_fault == CM_MAD_OK)

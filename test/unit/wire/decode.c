@@ -85,6 +85,19 @@ Test(decode, golden_files_are_good_and_build_again)
 	expect_run("--json --check " TEST_DATA "/rping-cm.pcap", 0, "\n{\"frames\":41,\"roce\":41,\"bad\":0}\n");
 }
 
+/* Hand-made: five of UC, and a SEND, a WRITE and a READ request of XRC, whose headers do not count as payload. */
+Test(decode, other_services_are_told_by_their_names)
+{
+	RULE("W-1");
+	expect_run("--check " TEST_DATA "/uc.pcap", 0, "\n5 frames, 5 RoCE, 0 bad\n");
+	expect_run(TEST_DATA "/uc.pcap", 0,
+		   "UC_SEND_ONLY_IMM qp=0x000021 psn=5 migreq imm=0x00000009 bytes=64 icrc=ok\n"
+		   "5 frames, 5 RoCE, 0 bad\n");
+	expect_run(TEST_DATA "/xrc.pcap", 0,
+		   "XRC_READ_REQUEST qp=0x000021 psn=3 migreq va=0x1000 rkey=0x00000007 len=64 icrc=ok srq=0x000033\n"
+		   "3 frames, 3 RoCE, 0 bad\n");
+}
+
 Test(decode, a_frame_is_a_line)
 {
 	struct test_frame frame = test_frame_roce(false, true);
