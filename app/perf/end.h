@@ -12,6 +12,7 @@
 
 #include <uroce/uroce.h>
 
+#include "common/drops.h"
 #include "common/ports.h"
 #include "perf/case.h"
 #include "perf/series.h"
@@ -90,6 +91,7 @@ struct perf_end {
 	uint64_t completed; /* of all flows */
 	uint64_t posted;
 	uint64_t seen_completed;                       /* at the last look at the clock */
+	struct app_drops drops;                        /* told while nothing completes */
 	uint64_t seen_acknowledged;                    /* when last asked for */
 	uint64_t now, phase_began, progressed, looked; /* TSC */
 	char failure[UROCE_EXPLAIN_BYTES];             /* what ended it first; of one without errors nothing reads it */

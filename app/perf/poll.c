@@ -148,6 +148,9 @@ static bool moves(struct perf_end *end)
 	uint64_t before = end->seen_acknowledged;
 
 	end->looked = end->now;
+	app_drops_tell(&end->drops, end->port);
+	if (end->other)
+		app_drops_tell(&end->other->drops, end->other->port);
 	end->seen_acknowledged = acknowledged(end);
 	return end->seen_acknowledged != before;
 }

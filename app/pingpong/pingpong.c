@@ -17,6 +17,7 @@
 
 #include <uroce/uroce.h>
 
+#include "common/drops.h"
 #include "common/eal.h"
 #include "common/number.h"
 #include "common/option.h"
@@ -268,7 +269,8 @@ static int continue_exchange(struct pingpong *pp)
 static int exchange(struct pingpong *pp)
 {
 	const struct options *options = &pp->options;
-	double progress = side_seconds_now(), told = progress;
+	double progress = side_seconds_now(), told = progress, looked = progress;
+	struct app_drops drops = { 0 };
 
 	while (pp->sent < options->iterations || pp->received < options->iterations) {
 		struct uroce_wc wc[16];
@@ -289,7 +291,11 @@ static int exchange(struct pingpong *pp)
 				printf("  %u of %u messages sent, %u received\n", pp->sent, options->iterations,
 				       pp->received);
 			}
-		} else if (side_seconds_now() - progress > SIDE_STALL_SECONDS) {
+		} else if (side_seconds_now() - (looked > progress ? looked : progress) > 1) {
+			looked = side_seconds_now();
+			app_drops_tell(&drops, &pp->port);
+		}
+		if (side_seconds_now() - progress > SIDE_STALL_SECONDS) {
 			app_complain(APP_EXIT_FAILURE, "nothing came for %d s after %u messages sent, %u received",
 				     SIDE_STALL_SECONDS, pp->sent, pp->received);
 			return -1;

@@ -500,6 +500,14 @@ def the_table_has_rows_only_and_tells_no_peak_that_was_not_measured(directory):
 
 
 @case
+def who_waits_says_what_is_dropped_meanwhile(directory):
+    """Every frame is damaged: "no answer" alone would let a user look for the peer."""
+    del directory
+    status, _, told = run("perf", "--op", "write", "--mode", "bw", "-n", "5", "--corrupt", "1", "-u", "18")
+    want(status == 1 and re.search(r"uroce-perf: port \S+ dropped \d+ frames: .*\(rx_icrc_encapsulated\)", told), told)
+
+
+@case
 def a_message_that_moves_is_not_stalled_however_long_it_takes(directory):
     """Nothing completes for longer than the watchdog waits; frames are lost, and yet packets are acknowledged."""
     del directory
