@@ -59,11 +59,10 @@ static void overflow_cq(struct uroce_lcore *lcore, struct uroce_cq *cq)
 
 	if (atomic_exchange(&cq->overflowed, true))
 		return;
-	engine_log(
-		UROCE_LOG_ERROR,
-		"port %u: the CQ with room for %u completions (%p) was full, and one is lost: its queue pairs fail; "
+	engine_log(UROCE_LOG_ERROR,
+		   "port %u: the CQ with room for %u completions (%p) was full, and one is lost: its queue pairs fail; "
 		   "poll it more often, or create a deeper one",
-		cq->device->port_id, rte_ring_get_capacity(cq->ring) / CQ_PIECES, (void *)cq);
+		   cq->device->port_id, rte_ring_get_capacity(cq->ring) / CQ_PIECES, (void *)cq);
 	engine_deliver_event(cq->device, &event);
 	atomic_fetch_add(&lcore->engine->broadcast_epoch, 1);
 }

@@ -470,13 +470,16 @@ int main(int argc, char **argv)
 			       1 :
 			       0;
 	listen_for_death();
-	if (settings.stops)
-		return sim_stops_run(settings.options.seed,
-				     settings.options.messages == UINT32_MAX ? STOPS_MESSAGES :
-									       settings.options.messages,
-				     settings.stops_bytes, &memory) ?
-			       1 :
-			       0;
+	if (settings.stops) {
+		uint32_t messages =
+			settings.options.messages == UINT32_MAX ? STOPS_MESSAGES : settings.options.messages;
+		uint32_t bad = sim_stops_run(settings.options.seed, messages, settings.stops_bytes, &memory);
+
+		if (settings.tap)
+			printf("1..1\n%s 1 - no READ of a peer that stands still now and then fails\n",
+			       bad ? "not ok" : "ok");
+		return bad ? 1 : 0;
+	}
 	if (settings.sweep) {
 		uint32_t messages =
 			settings.options.messages == UINT32_MAX ? SWEEP_MESSAGES : settings.options.messages;
