@@ -212,14 +212,19 @@ static bool is_regular(FILE *file)
 	return file != stdout && fstat(fileno(file), &status) == 0 && S_ISREG(status.st_mode);
 }
 
-/* All that is known, in place of what was written before. What is no file, such as a pipe, cannot be emptied. */
-static int write_file(struct perf_json *json, bool interrupted)
+/* All that is known, for the page as well, whether there is a file or not. */
+static void complete(struct perf_json *json, bool interrupted)
+{
+	json_object_set(json->root, "results", json->results);
+	json_object_set_new(json->root, "interrupted", json_boolean(interrupted));
+}
+
+/* In place of what was written before. What is no file, such as a pipe, cannot be emptied. */
+static int write_file(struct perf_json *json)
 {
 	char *text;
 	int error;
 
-	json_object_set(json->root, "results", json->results);
-	json_object_set_new(json->root, "interrupted", json_boolean(interrupted));
 	text = json_dumps(json->root, JSON_INDENT(2) | JSON_REAL_PRECISION(REAL_DIGITS));
 	error = text == NULL || (is_regular(json->file) && ftruncate(fileno(json->file), 0) != 0) ||
 		fprintf(json->file, "%s\n", text) < 0 || fflush(json->file) != 0;
@@ -267,15 +272,17 @@ void perf_json_result(struct perf_json *json, const struct perf_result *result)
 	json_object_set_new(object, "over_time", series_of(result));
 	json_array_append_new(json->results, object);
 	/* Whoever kills the run has the results so far, and reads that they are not all. */
+	complete(json, true);
 	if (json->file && is_regular(json->file))
-		write_file(json, true);
+		write_file(json);
 }
 
 int perf_json_close(struct perf_json *json)
 {
 	int error;
 
-	error = json->file ? write_file(json, app_is_interrupted()) : 0;
+	complete(json, app_is_interrupted());
+	error = json->file ? write_file(json) : 0;
 	if (json->file && json->file != stdout)
 		error |= fclose(json->file);
 	if (error)
