@@ -198,33 +198,30 @@ static const struct nvmf_namespace *get_to_know(struct nvmf_controller *controll
 void nvmf_identify_give(struct nvmf_command *command, uint8_t *data)
 {
 	struct nvmf_controller *controller = command->queue->controller;
-	const struct nvmf_namespace *namespace;
+	const struct nvmf_namespace *found;
 
 	switch (cns_of(command)) {
 	case NVME_CNS_CONTROLLER:
 		put_controller(controller, data);
 		break;
 	case NVME_CNS_NAMESPACE: /* zeros: it is not active */
-		namespace
-		= get_to_know(controller, command->nsid);
-		if (namespace)
-			put_namespace(namespace, data);
+		found = get_to_know(controller, command->nsid);
+		if (found)
+			put_namespace(found, data);
 		break;
 	case NVME_CNS_ACTIVE:
 		put_active(controller->subsystem, command->nsid, data);
 		nvmf_controller_list(controller, command->nsid);
 		break;
 	case NVME_CNS_DESCRIPTORS:
-		namespace
-		= get_to_know(controller, command->nsid);
-		if (namespace)
-			put_descriptors(namespace, data);
+		found = get_to_know(controller, command->nsid);
+		if (found)
+			put_descriptors(found, data);
 		break;
 	case NVME_CNS_INDEPENDENT: /* which does not tell what it is */
-		namespace
-		= nvmf_subsystem_find(controller->subsystem, command->nsid);
-		if (namespace)
-			put_independent(namespace, data);
+		found = nvmf_subsystem_find(controller->subsystem, command->nsid);
+		if (found)
+			put_independent(found, data);
 		break;
 	default:
 		break;

@@ -282,6 +282,7 @@ void rc_retry_path_changed(struct rc_qp *qp)
 
 	retry->timeout_ns = rc_codes_timeout_ns(qp->timeout);
 	retry->retries_left = retry->retry_cnt;
+	retry->silences = 0; /* of the other path: they have cost nothing of this budget */
 	retry->loses = false;
 	rc_rtt_reset(&qp->rtt);
 	loss_quota_reset(&qp->requester.loss_quota);

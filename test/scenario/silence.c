@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "packets.h"
+#include "rc/retry.h"
 #include "rule.h"
 
 #define MTU 256u
@@ -257,6 +258,30 @@ Test(silence, a_sign_of_life_gives_back_what_silence_has_cost)
 	}
 	cr_assert_eq(rounds, 41); /* 20 for the copy of the first, 20 for that of the second, and one is in vain */
 	cr_assert_eq(pair->side[A].wcs[pair->side[A].done_count - 1].status, UROCE_WC_RETRY_EXC_ERR);
+	pair_close(pair);
+}
+
+/* The new path has a full budget, to which the silence of the old one adds nothing. */
+Test(silence, what_silence_has_cost_on_another_path_is_not_given_back)
+{
+	struct pair *pair = open_cut();
+	struct rc_qp *qp = pair->side[A].qp;
+
+	RULE("T-3");
+	RULE("A-4");
+	pair_read(pair, 1, 20 * MTU);
+	pair_transmit(pair, A);
+	time_out(pair);
+	for (uint32_t psn = 1; psn < 21; psn++)
+		answer(pair, psn, 1, 20);
+	pair_read(pair, 2, 20 * MTU);
+	pair_transmit(pair, A);
+	for (uint32_t i = 0; i < 3; i++)
+		time_out(pair);
+	rc_retry_path_changed(qp);
+	pair_transmit(pair, A);
+	answer(pair, 1, 1, 20);
+	cr_assert_eq(qp->retry.retries_left, 7);
 	pair_close(pair);
 }
 
