@@ -21,7 +21,7 @@ class Terminal:
     def __init__(self, words, folder):
         self.shown = ["$ " + " \\\n    ".join(words)]
         self.lines = queue.Queue()
-        self.process = subprocess.Popen(" ".join(words), shell=True, cwd=folder, stdin=subprocess.PIPE,
+        self.process = subprocess.Popen("exec " + " ".join(words), shell=True, cwd=folder, stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
         threading.Thread(target=self.read, daemon=True).start()
 
@@ -63,10 +63,14 @@ class Terminal:
 
 
 def wrap(line):
-    """A long line goes on below, as a terminal would show it, but between words."""
-    return line if len(line) <= WIDTH else "\n".join(textwrap.wrap(line, WIDTH, subsequent_indent=" " * 6,
-                                                                   drop_whitespace=True, replace_whitespace=False,
-                                                                   break_long_words=False, break_on_hyphens=False))
+    """A long line goes on below, as a terminal would show it, but between words; what a # says stays in one piece."""
+    if len(line) <= WIDTH:
+        return line
+    comment = line.rfind("  # ")
+    if comment > 0:
+        return wrap(line[:comment].rstrip()) + "\n" + " " * 6 + line[comment:].strip()
+    return "\n".join(textwrap.wrap(line, WIDTH, subsequent_indent=" " * 6, drop_whitespace=True,
+                                   replace_whitespace=False, break_long_words=False, break_on_hyphens=False))
 
 
 def block(text):
