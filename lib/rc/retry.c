@@ -301,7 +301,7 @@ void rc_retry_migrate(struct rc_qp *qp)
 }
 
 /* heard: everything before it has reached the peer. */
-static void transport_failed(struct rc_qp *qp, enum uroce_cause cause, psn_t heard)
+static void transport_failed(struct rc_qp *qp, enum uroce_cause cause, psn_t heard, uint64_t now_ns)
 {
 	struct rc_retry *retry = &qp->retry;
 
@@ -319,7 +319,7 @@ static void transport_failed(struct rc_qp *qp, enum uroce_cause cause, psn_t hea
 	if (cause == UROCE_CAUSE_TIMEOUT)
 		read_quota_notice_silence(&qp->quota, qp->win.snd_una);
 	else
-		read_quota_notice_loss(&qp->quota, qp->win.snd_una);
+		read_quota_notice_loss(&qp->quota, qp->win.snd_una, rtt_without_queue_ns(&qp->rtt), now_ns);
 	qp_set_window(qp);
 	rewind_to_una(qp, heard, cause == UROCE_CAUSE_TIMEOUT);
 	retry->silences += cause == UROCE_CAUSE_TIMEOUT;
@@ -347,7 +347,7 @@ void rc_retry_timer_expired(struct rc_qp *qp, uint64_t now_ns)
 
 	qp->counters[CNT_LOCAL_ACK_TIMEOUT_ERR]++;
 	if (!asking_suffices(qp)) {
-		transport_failed(qp, UROCE_CAUSE_TIMEOUT, qp->win.snd_una);
+		transport_failed(qp, UROCE_CAUSE_TIMEOUT, qp->win.snd_una, now_ns);
 		return;
 	}
 	retry->retries_left--;
@@ -382,7 +382,7 @@ void rc_retry_sequence_nak_arrived(struct rc_qp *qp, uint64_t now_ns)
 		return;
 	}
 	qp->counters[CNT_PACKET_SEQ_ERR]++;
-	transport_failed(qp, UROCE_CAUSE_SEQUENCE_NAK, qp->win.snd_una);
+	transport_failed(qp, UROCE_CAUSE_SEQUENCE_NAK, qp->win.snd_una, now_ns);
 }
 
 bool rc_retry_peer_has(const struct rc_qp *qp, psn_t psn)
@@ -419,7 +419,7 @@ static void response_was_lost(struct rc_qp *qp, psn_t heard, uint64_t now_ns)
 	if (retry_waits_for_receiver(&qp->retry) || is_echo(qp, now_ns))
 		return;
 	qp->counters[CNT_IMPLIED_NAK_SEQ_ERR]++;
-	transport_failed(qp, UROCE_CAUSE_IMPLIED_NAK, heard);
+	transport_failed(qp, UROCE_CAUSE_IMPLIED_NAK, heard, now_ns);
 }
 
 /*

@@ -16,7 +16,9 @@ struct rc_rtt {
 	/* the packet that is being timed */
 	uint64_t sent_ns;
 	psn_t psn;
-	bool timing;
+	uint32_t timing : 1;
+
+	uint32_t shortest_ns : 31; /* of all so far, or nearly; 0: none has been timed */
 
 	/* what the others took */
 	uint64_t srtt_ns; /* smoothed; 0: none has been timed */
@@ -40,6 +42,15 @@ static inline uint64_t rtt_bound_ns(const struct rc_rtt *trip, uint64_t timeout_
 	if (trip->srtt_ns)
 		return trip->srtt_ns + 4 * trip->rttvar_ns;
 	return timeout_ns ? timeout_ns : RTT_UNKNOWN_NS;
+}
+
+/*
+ * How long the way there and back takes when most packets take twice as long, for they wait in a queue; 0: there is
+ * none, or nobody knows.
+ */
+static inline uint64_t rtt_without_queue_ns(const struct rc_rtt *trip)
+{
+	return trip->srtt_ns > 2ull * trip->shortest_ns ? trip->shortest_ns : 0;
 }
 
 /*

@@ -41,7 +41,6 @@ static inline const char *same_difference(const struct rc_qp *a, const struct rc
 	SAME(probe.deadline_ns);
 	SAME(probe.tries);
 	SAME(rtt.srtt_ns);
-	SAME(rtt.timing);
 	SAME(rtt.rttvar_ns);
 	SAME(retry.ack_deadline_ns);
 	SAME(retry.rnr_deadline_ns);
@@ -57,6 +56,8 @@ static inline const char *same_difference(const struct rc_qp *a, const struct rc
 	SAME(response_quota);
 	SAME(counters);
 #undef SAME
+	if (a->rtt.timing != b->rtt.timing || a->rtt.shortest_ns != b->rtt.shortest_ns)
+		return "rtt.timing";
 	return a->rtt.timing && a->rtt.sent_ns != b->rtt.sent_ns ? "rtt.sent_ns" : NULL;
 }
 

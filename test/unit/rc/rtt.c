@@ -75,6 +75,29 @@ Test(rtt, a_packet_that_does_not_ask_is_timed_while_nothing_is_known)
 	cr_assert(!rtt_wants(&trip, false) && rtt_wants(&trip, true));
 }
 
+/* What waits in a queue is not in flight: the shortest tells how long the way is, the mean how long the queue. */
+Test(rtt, where_most_take_twice_as_long_as_the_shortest_they_wait_in_a_queue)
+{
+	struct rc_rtt trip;
+
+	RULE("T-1");
+	rc_rtt_reset(&trip);
+	cr_assert_eq(rtt_without_queue_ns(&trip), 0, "nothing is known");
+	take(&trip, TIMEOUT_NS, 1000);
+	take(&trip, TIMEOUT_NS, 1000);
+	cr_assert_eq(rtt_without_queue_ns(&trip), 0, "no queue");
+	for (uint32_t i = 0; i < 8; i++)
+		take(&trip, TIMEOUT_NS, 10000);
+	cr_assert(rtt_without_queue_ns(&trip) >= 1000 && rtt_without_queue_ns(&trip) < 1400, "%lu",
+		  rtt_without_queue_ns(&trip));
+	for (uint32_t i = 0; i < 2000; i++)
+		take(&trip, TIMEOUT_NS, 10000);
+	cr_assert_eq(rtt_without_queue_ns(&trip), 0, "the way has become longer");
+	take(&trip, 0, 5000000000);
+	take(&trip, 0, 1000);
+	cr_assert_eq(rtt_without_queue_ns(&trip), 1000, "one too long to be counted is no shortest");
+}
+
 /* It ends with the answer to the packet that began it, once; and not at all when that goes out again. */
 Test(rtt, only_the_answer_to_what_is_timed_ends_it)
 {
