@@ -18,8 +18,8 @@ static const char *const advices[UROCE_CAUSES] = {
 				     "interfaces, framesz, bsize), and what do ports and switch drop?",
 	[UROCE_CAUSE_IMPLIED_NAK] =
 		"answers of the peer do not come, or in disorder: does a frame of the path MTU pass (MTUs of "
-		"the interfaces, framesz, bsize), what do this port (rx_missed_errors) and the switch drop, and what "
-		"do drop_stale_response and early_probes count?",
+		"the interfaces, framesz, bsize), what do this port (rx_missed_errors, drop_ring_full) and the "
+		"switch drop, and what do drop_stale_response and early_probes count?",
 	[UROCE_CAUSE_RNR] = "the peer has to post receives sooner; or raise rnr_retry, or agree on flow_control",
 	[UROCE_CAUSE_LOCAL_KEY] = "was the region registered, and not yet deregistered?",
 	[UROCE_CAUSE_LOCAL_DOMAIN] = "register the memory on the QP's protection domain",

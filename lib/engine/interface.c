@@ -1,4 +1,4 @@
-/* interface.c - asks the kernel, with two calls for the carrier and one for what a socket holds */
+/* interface.c - asks the kernel, with two calls for the carrier, and one each for what a socket holds and has dropped */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "engine/interface.h"
 
@@ -62,6 +62,18 @@ bool engine_interface_is_down(unsigned index)
 	       !(request.ifr_flags & IFF_RUNNING);
 	close(fd);
 	return down;
+}
+
+/* The kernel begins to count anew whenever it is asked. */
+uint64_t engine_interface_ring_drops(const struct engine_interface *interface, uint16_t queue)
+{
+	struct tpacket_stats counted;
+	socklen_t bytes = sizeof(counted);
+
+	if (queue >= interface->socket_count ||
+	    getsockopt(interface->sockets[queue], SOL_PACKET, PACKET_STATISTICS, &counted, &bytes) != 0)
+		return 0;
+	return counted.tp_drops;
 }
 
 uint64_t engine_interface_held_bytes(const struct engine_interface *interface, uint16_t queue)

@@ -26,6 +26,12 @@ void engine_interface_find(uint16_t port_id, struct engine_interface *interface)
 /* Is it gone, switched off, or without a carrier? */
 bool engine_interface_is_down(unsigned index);
 
+/*
+ * Frames that the kernel dropped since the last call, for the ring of the queue's socket was full: the driver does not
+ * ask for them, so they show in no statistics of the port.
+ */
+uint64_t engine_interface_ring_drops(const struct engine_interface *interface, uint16_t queue);
+
 /* Bytes that were given to the queue's socket and have not left, with what the kernel counts besides. */
 uint64_t engine_interface_held_bytes(const struct engine_interface *interface, uint16_t queue);
 

@@ -185,8 +185,11 @@ void engine_link_poll(struct uroce_lcore *lcore)
 
 		if (port->queue == 0 && (device->link_is_noted || (ask && device->link_is_asked)))
 			look_at_link(port->device);
-		if (ask && device->interface.index)
+		if (ask && device->interface.index) {
 			look_at_held(port, lcore);
+			port->counters[CNT_PORT_RING_FULL] +=
+				engine_interface_ring_drops(&device->interface, port->queue);
+		}
 		look_at_waiting(port, lcore);
 		look_at_unknown_senders(port, lcore->now_ns);
 	}

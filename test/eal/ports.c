@@ -3,9 +3,12 @@
 /* memif needs nothing; af_packet needs root, and makes a veth pair in a network namespace of its own. */
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <linux/if_packet.h>
+#include <net/if.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <rte_cycles.h>
@@ -112,7 +115,8 @@ static void open_veth(struct wire *wire)
 
 	if (geteuid() != 0 || unshare(CLONE_NEWNET) != 0)
 		cr_skip_test("needs root for a network namespace");
-	if (system("ip link add ua type veth peer name ub && ip link set ua up && ip link set ub up") != 0)
+	if (system("ip link add ua type veth peer name ub && ip link set ua addrgenmode none up && "
+		   "ip link set ub addrgenmode none up") != 0)
 		cr_skip_test("needs iproute2 and veth");
 	open_wire(wire, "net_af_packet", arguments, NO_TIMEOUT);
 	wait_for_links(wire);
@@ -256,6 +260,39 @@ Test(ports, a_cable_that_is_out_is_told_as_the_interface_knows_it)
 	post_both_ways(&wire);
 	expect_done(&wire);
 	cr_expect_eq(network_counter(&wire.network, 0, "tx_held"), 0, "nothing was to be sent");
+	close_wire(&wire);
+}
+
+/* Experimental frames that nobody of ours understands, by a socket on the other interface. */
+static void flood(const char *interface, uint32_t frames)
+{
+	struct sockaddr_ll to = { .sll_family = AF_PACKET, .sll_ifindex = (int)if_nametoindex(interface) };
+	unsigned char frame[64] = { [0 ... 5] = 0xFF, [6] = 2, [12] = 0x88, [13] = 0xB5 };
+	int fd = socket(AF_PACKET, SOCK_RAW, 0);
+
+	cr_assert_geq(fd, 0);
+	for (uint32_t i = 0; i < frames; i++)
+		cr_assert_eq(sendto(fd, frame, sizeof(frame), 0, (struct sockaddr *)&to, sizeof(to)), sizeof(frame));
+	close(fd);
+}
+
+/* More comes at once than the ring of the port's socket holds (512 frames), while nobody polls. */
+Test(ports, each_frame_that_came_is_counted_also_what_the_ring_had_no_room_for)
+{
+	static struct wire wire;
+	uint64_t full, other;
+
+	RULE("W-5");
+	open_veth(&wire);
+	poll_for(&wire, 0.1);
+	full = network_counter(&wire.network, 0, "drop_ring_full");
+	other = network_counter(&wire.network, 0, "drop_not_roce");
+	flood("ub", 3000);
+	poll_for(&wire, 0.2);
+	full = network_counter(&wire.network, 0, "drop_ring_full") - full;
+	other = network_counter(&wire.network, 0, "drop_not_roce") - other;
+	cr_expect_gt(full, 2000);
+	cr_expect_eq(full + other, 3000, "%lu without room and %lu dropped", full, other);
 	close_wire(&wire);
 }
 
