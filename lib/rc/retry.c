@@ -489,6 +489,7 @@ void rc_retry_rnr_nak_arrived(struct rc_qp *qp, psn_t psn, uint32_t code, uint64
 	if (retry->rnr_retry != RNR_WITHOUT_LIMIT)
 		retry->rnr_left--;
 	rewind_to_una(qp, qp->win.snd_una, false);
+	retry->owed.first = qp->win.snd_una; /* what was behind has been dropped: it leaves anew, behind all copies */
 	retry->rnr_psn = psn;
 	retry->rnr_deadline_ns = now_ns + rc_codes_rnr_ns(code);
 }

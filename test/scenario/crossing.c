@@ -308,3 +308,28 @@ Test(crossing, progress_takes_back_what_a_question_would_tell)
 	expect_counts(pair, A, CNT_IMPLIED_NAK_SEQ_ERR, 0);
 	pair_close(pair);
 }
+
+/* What stood behind a request that found no receive was dropped, and leaves anew behind the copies of that request. */
+Test(crossing, an_answer_to_a_copy_is_no_loss_of_what_a_wait_for_receives_held_back)
+{
+	struct pair *pair = open_measured(&(struct pair_options){ .retry_cnt = 255, .rnr_timer = RNR_10_US }, false);
+
+	RULE("R-5");
+	RULE("T-6");
+	post(pair, UROCE_WR_SEND, 0);
+	post(pair, UROCE_WR_SEND, 0);
+	post(pair, UROCE_WR_RDMA_READ, 0);
+	pair_transmit(pair, A);
+	pair_cut(pair);
+	pair_inject(pair, A, ack_packet(1, SYNDROME_RNR | RNR_10_US, 1));
+	fire(pair); /* all three again */
+	fire(pair); /* and a copy, to ask */
+	pair_forget(pair);
+	pair_inject(pair, A, ack_packet(1, SYNDROME_PLAIN_ACK, 2));
+	fire(pair); /* what becomes of the second SEND? */
+	pair_inject(pair, A, ack_packet(1, SYNDROME_PLAIN_ACK, 2));
+	fire(pair);
+	expect_nothing_spent(pair);
+	pair_mend(pair);
+	pair_close(pair);
+}

@@ -118,7 +118,7 @@ static void print_command(const struct shrink *shrink)
 {
 	const struct sim_options *options = &shrink->options;
 
-	printf("  repeat:  uroce-sim --seed %lu", options->seed);
+	printf("  repeat:  uroce-sim --seed %lu --runs 1", options->seed);
 	if (options->messages != UINT32_MAX)
 		printf(" --messages %u", options->messages);
 	if (options->connections != UINT32_MAX)
