@@ -148,7 +148,8 @@ struct rc_retry {
 	psn_t flight_end;   /* and what may still be on its way from before */
 	bool timed_out;     /* nothing shows a loss: silence alone has rewound the window */
 	bool again;         /* and had been rewound to the same PSN before */
-	bool loses;         /* a loss was seen, and since then not much has come without one */
+	bool refusable; /* of what may still be on its way from before, a request that needs a receive was sent again */
+	bool loses;     /* a loss was seen, and since then not much has come without one */
 	uint8_t silences;   /* time-outs at snd_una since something came: the retries that a sign of life gives back */
 	uint32_t reprieves; /* how often it does so at this snd_una: once for each packet owed at the first time-out */
 	struct rc_owed owed;

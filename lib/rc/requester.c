@@ -181,7 +181,7 @@ INLINE bool commit(struct rc_qp *qp, const struct rc_send_wqe *wqe, psn_t end, u
 	if (asks)
 		qp->requester.since_ackreq = 0;
 	if (__builtin_expect(resent, 0))
-		retry_resent(qp, end, answered ? 0 : packets);
+		retry_resent(qp, end, answered ? 0 : packets, wqe->needs & NEEDS_RECEIVE);
 	if (retry_wants_to_know(qp, psn, asks))
 		rc_retry_packets_sent(qp, psn, packets, !resent, asks, now_ns);
 	return asks;

@@ -165,14 +165,15 @@ static bool is_before_rnr(const struct rc_qp *qp)
 /*
  * Does the peer go on with what it was sent before the time-out? So it does when it has answered something that has
  * not been sent again. When it has answered just what has, and a READ is next, nobody knows: it likely does, for a
- * loss would have been found by asking early, and if it does not that finds it now.
+ * loss would have been found by asking early, and if it does not that finds it now. But where a request went out again
+ * that needs a receive, the peer may have refused it at first, dropped all behind it, and taken the copy.
  */
 static bool goes_on_with_first_flight(const struct rc_qp *qp)
 {
 	const struct rc_retry *retry = &qp->retry;
 	psn_t snd_una = qp->win.snd_una;
 
-	if (!retry->timed_out || !psn_before(snd_una, retry->flight_end))
+	if (!retry->timed_out || retry->refusable || !psn_before(snd_una, retry->flight_end))
 		return false;
 	if (psn_before(retry->resent_end, snd_una))
 		return true;
@@ -259,8 +260,10 @@ static void rewind_to_una(struct rc_qp *qp, psn_t heard, bool timed_out)
 	retry->rewind_psn = qp->win.snd_una;
 	retry->rewind_limit = qp->win.snd_max;
 	retry->heard = heard;
-	if (!retry->resending || !retry->timed_out)
+	if (!retry->resending || !retry->timed_out) {
 		retry->flight_end = qp->win.snd_nxt;
+		retry->refusable = false;
+	}
 	retry->resent_end = qp->win.snd_una;
 	retry->timed_out = timed_out;
 	rtt_forget(&qp->rtt);

@@ -81,11 +81,12 @@ bool rc_retry_echo_arrived(struct rc_qp *qp, bool ack, uint64_t now_ns);
 
 /*
  * Packets up to `end` have gone out once more, so many of them SENDs and WRITEs. A peer that has them already answers
- * each copy, whether that asks or not (S-8).
+ * each copy, whether that asks or not (S-8). takes_receive: they are of a request that the peer may refuse (R-1).
  */
-static inline void retry_resent(struct rc_qp *qp, psn_t end, uint32_t messages)
+static inline void retry_resent(struct rc_qp *qp, psn_t end, uint32_t messages, bool takes_receive)
 {
 	qp->retry.resent_end = end;
+	qp->retry.refusable |= takes_receive;
 	if (messages > 0)
 		rc_retry_copy_sent(qp, 0, messages);
 }

@@ -371,3 +371,28 @@ Test(silence, what_is_newer_than_the_copies_ends_what_they_owe)
 	cr_assert_eq(qp->retry.ack_deadline_ns, deadline_ns);
 	pair_close(pair);
 }
+
+/* The SEND was refused, and what was behind it dropped; then the copy found a receive. That it was not just slow shows. */
+Test(silence, behind_a_copy_that_needs_a_receive_all_is_sent_again)
+{
+	struct pair *pair = open_cut();
+
+	RULE("T-5");
+	RULE("R-5");
+	pair_fetch_add(pair, 1, 1);
+	pair_read(pair, 2, 6 * MTU);
+	pair_send(pair, 3, 8);
+	pair_send(pair, 4, 8);
+	pair_transmit(pair, A);
+	time_out(pair);
+	expect_leaves(pair, A, "FETCH_ADD psn=1 ackreq va=0x0 add=0x1", "READ_REQUEST psn=2 ackreq va=0x0 len=1536",
+		      "SEND_ONLY psn=8 ackreq bytes=8");
+	time_out(pair);
+	expect_leaves(pair, A, "FETCH_ADD psn=1 ackreq va=0x0 add=0x1");
+	pair_respond(pair, atomic_ack_packet(1, 0));
+	pair_send(pair, 5, 8);
+	pair_transmit(pair, A);
+	expect_leaves(pair, A, "READ_REQUEST psn=2 ackreq va=0x0 len=1536", "SEND_ONLY psn=8 ackreq bytes=8",
+		      "SEND_ONLY psn=9 ackreq bytes=8");
+	pair_close(pair);
+}
