@@ -31,6 +31,7 @@ enum option_letter {
 	BLOCK,
 	NSID,
 	CYCLES,
+	THINKTIME,
 	FAILOVER,
 	DRY_RUN
 };
@@ -54,6 +55,7 @@ static const struct option long_options[] = {
 	{ "block", required_argument, NULL, BLOCK },
 	{ "in-capsule", required_argument, NULL, IN_CAPSULE },
 	{ "bare", no_argument, NULL, BARE },
+	{ "thinktime", required_argument, NULL, THINKTIME },
 	{ "failover", required_argument, NULL, FAILOVER },
 	{ "cycles", required_argument, NULL, CYCLES },
 	{ "json", required_argument, NULL, JSON },
@@ -80,6 +82,7 @@ static const char help_text[] =
 	"  -q, --iodepth N[,...]  commands under way in each queue, 1 ... 1023 (default 32)\n"
 	"  --queues N         I/O queues, 1 ... 128 (default 1)\n"
 	"  --rwmixread N      of rw and randrw: percent of reads, 0 ... 100 (default 50)\n"
+	"  --thinktime N      microseconds without a new command after each answer, 0 ... 10000000 (default 0)\n"
 	"  --verify           what is read is compared with what was written; a case that only reads writes first,\n"
 	"                     one that only writes reads at the end\n"
 	"  --runtime S        seconds a case, 0.01 ... 86400 (default 1)\n"
@@ -197,6 +200,8 @@ static int take_option(struct options *options, int letter, const char *text)
 	case BARE:
 		options->bare = true;
 		return APP_EXIT_OK;
+	case THINKTIME:
+		return app_number_take32("--thinktime", text, 0, 10000000, &options->think_us);
 	case FAILOVER:
 		return take_seconds("--failover", text, &options->failover_s);
 	case CYCLES:

@@ -21,6 +21,7 @@ struct options {
 	bool verify, bare, dry_run;
 	uint32_t in_capsule_bytes;
 	uint64_t cycles;
+	uint32_t think_us;
 	double seconds, failover_s; /* failover_s: 0: the link is not cut */
 	struct settings_disk disk;  /* without connect */
 };

@@ -40,7 +40,7 @@ struct run {
 	bool *is_read;
 	uint16_t status; /* of the first that failed */
 	struct perf_histogram times;
-	uint64_t now_ns;
+	uint64_t now_ns, think_until_ns;
 };
 
 /* ---- what is written ---- */
@@ -124,7 +124,7 @@ static int submit_one(struct run *run, uint16_t queue)
 	bool read;
 	int error;
 
-	if (data == NULL || run->free_count == 0)
+	if (data == NULL || run->free_count == 0 || run->now_ns < run->think_until_ns)
 		return -EAGAIN;
 	if (!choose(run, &place, &read))
 		return -ENOENT;
@@ -169,6 +169,7 @@ static void take_done(struct run *run, const struct host_done *done)
 		run->status = done->status;
 	if (run->counts) {
 		run->done++;
+		run->think_until_ns = run->now_ns + run->options->think_us * 1000ull;
 		perf_histogram_record(&run->times, run->now_ns - run->begun_ns[done->tag]);
 	}
 	if (!run->options->verify)

@@ -5,16 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "nvmet/control.h"
+#include "nvmet/idle.h"
 #include "nvmet/plan.h"
 #include "nvmet/telemetry.h"
 
 #define END_SECONDS 5u
-#define IDLE_POLLS 1000u /* without work, before the core is given to others for a moment */
-#define IDLE_NS 20000
 #define LOOK_NS 20000000ull /* between two looks at who controls */
 
 static volatile sig_atomic_t stopping;
@@ -120,12 +118,12 @@ static void print_lines(void)
 
 static void run(void)
 {
-	const struct timespec moment = { .tv_nsec = IDLE_NS };
+	struct idle idle = { .how = all.settings.idle };
 	uint64_t looked_ns = 0;
-	unsigned idle = 0;
 
 	while (!stopping) {
-		idle = server_poll(&all.server) ? 0 : idle + 1;
+		bool worked = server_poll(&all.server);
+
 		if (all.server.now_ns - looked_ns >= LOOK_NS) {
 			looked_ns = all.server.now_ns;
 			disks_poll(&all.disks);
@@ -133,8 +131,7 @@ static void run(void)
 			if (all.control)
 				control_poll(all.control);
 		}
-		if (idle > IDLE_POLLS)
-			nanosleep(&moment, NULL);
+		idle_rest(&idle, &all.server, worked, LOOK_NS);
 	}
 	printf("ending: %u queues are told\n", all.server.queue_count);
 	server_end(&all.server, END_SECONDS);

@@ -85,6 +85,17 @@ bool ring_has_fixed_memory(const struct ring *ring)
 	return ring->fixed;
 }
 
+int ring_fd(const struct ring *ring)
+{
+	return ring->workers ? workers_fd(ring->workers) : ring->uring.ring_fd;
+}
+
+void ring_wake(const struct ring *ring)
+{
+	if (ring->workers)
+		workers_wake(ring->workers);
+}
+
 unsigned ring_poll(struct ring *ring)
 {
 	struct io_uring_cqe *cqes[REAP];

@@ -26,5 +26,8 @@ struct io_uring_sqe *ring_entry(struct ring *ring, struct ring_entry *entry);
 bool ring_has_fixed_memory(const struct ring *ring);
 /* Returns how many completed. */
 unsigned ring_poll(struct ring *ring);
+/* Readable when something has completed, until ring_poll() has taken it and ring_wake() was called. */
+int ring_fd(const struct ring *ring);
+void ring_wake(const struct ring *ring);
 
 #endif

@@ -83,6 +83,21 @@ static int take_text(const char *where, const char *text, char *out, size_t byte
 	return APP_EXIT_OK;
 }
 
+static int take_idle(const char *where, const char *text, enum uroce_idle *idle)
+{
+	static const char *const names[] = {
+		[UROCE_IDLE_POLL] = "poll", [UROCE_IDLE_YIELD] = "yield", [UROCE_IDLE_SLEEP] = "sleep"
+	};
+
+	for (uint32_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (strcmp(text, names[i]) == 0) {
+			*idle = (enum uroce_idle)i;
+			return APP_EXIT_OK;
+		}
+	}
+	return app_complain(APP_EXIT_USAGE, "%s %s: use poll, yield or sleep", where, text);
+}
+
 static int take_flag(const char *where, const char *text, bool *flag)
 {
 	uint32_t value = 0;
@@ -209,9 +224,12 @@ static int read_target(struct settings *settings, const char *where, const char 
 		return take_size(where, value, 4 << 20, 1ull << 40, &settings->pool_bytes);
 	if (strcmp(key, "record") == 0)
 		return take_text(where, value, settings->record, sizeof(settings->record));
-	return app_complain(
-		APP_EXIT_USAGE,
-		"%s: no such key; service, queue-depth, io-queues, in-capsule, max-data, pool and record are", where);
+	if (strcmp(key, "idle") == 0)
+		return take_idle(where, value, &settings->idle);
+	return app_complain(APP_EXIT_USAGE,
+			    "%s: no such key; service, queue-depth, io-queues, in-capsule, max-data, pool, record and "
+			    "idle are",
+			    where);
 }
 
 static int read_port(struct settings_port *port, const char *where, const char *key, const char *value)
@@ -335,9 +353,11 @@ enum option_letter {
 	DRY_RUN,
 	CONTROL,
 	RECORD,
-	THREADS
+	THREADS,
+	IDLE
 };
 
+/* clang-format off */
 static const struct option long_options[] = {
 	{ "config", required_argument, NULL, CONFIG },
 	{ "device", required_argument, NULL, 'd' },
@@ -357,10 +377,12 @@ static const struct option long_options[] = {
 	{ "control", required_argument, NULL, CONTROL },
 	{ "record", required_argument, NULL, RECORD },
 	{ "threads", no_argument, NULL, THREADS },
+	{ "idle", required_argument, NULL, IDLE },
 	{ "help", no_argument, NULL, 'h' },
 	{ "version", no_argument, NULL, 'V' },
 	{ NULL, 0, NULL, 0 },
 };
+/* clang-format on */
 
 static const char help_text[] =
 	"uroce-nvmet [EAL options] -- [options]\n"
@@ -386,6 +408,8 @@ static const char help_text[] =
 	"                     [namespace.N]\n"
 	"  --control PATH     socket for uroce-nvmetcli, which asks and tells the target while it runs (default none)\n"
 	"  --record DIR       a connection that fails leaves its last frames there, and why (default none)\n"
+	"  --idle HOW         with nothing to do: poll on, for a core of its own; yield the core to others; sleep\n"
+	"                     until something comes (default)\n"
 	"  --dry-run          print what would be served, and end\n"
 	"  -h, --help  -V, --version\n"
 	"\n"
@@ -503,6 +527,8 @@ static int take_option(struct settings *settings, struct line *line, int letter,
 	case THREADS:
 		settings->threads = true;
 		return APP_EXIT_OK;
+	case IDLE:
+		return take_idle("--idle", text, &settings->idle);
 	case DRY_RUN:
 		settings->dry_run = true;
 		return APP_EXIT_OK;
@@ -543,6 +569,7 @@ int settings_read(struct settings *settings, int argc, char **argv)
 
 	memset(settings, 0, sizeof(*settings));
 	settings->service = SERVICE;
+	settings->idle = UROCE_IDLE_SLEEP;
 	settings->in_capsule_bytes = IN_CAPSULE_BYTES;
 	settings->pool_bytes = POOL_BYTES;
 	while ((letter = app_option_next(argc, argv, ":d:p:s:hV", long_options)) != -1) {

@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -39,6 +40,7 @@ struct workers {
 	bool ending;
 	pthread_t threads[THREADS];
 	unsigned thread_count;
+	int fd; /* written to when a job is done */
 };
 
 static void append(struct list *list, struct job *job)
@@ -106,6 +108,7 @@ static void *work(void *argument)
 		job->result = carry_out(&job->sqe);
 		pthread_mutex_lock(&workers->lock);
 		append(&workers->done, job);
+		eventfd_write(workers->fd, 1); /* fails when it is readable anyway */
 	}
 	pthread_mutex_unlock(&workers->lock);
 	return NULL;
@@ -117,6 +120,7 @@ struct workers *workers_open(void)
 
 	if (workers == NULL)
 		return NULL;
+	workers->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	pthread_mutex_init(&workers->lock, NULL);
 	pthread_cond_init(&workers->come, NULL);
 	for (uint32_t i = 0; i < JOBS; i++) {
@@ -126,7 +130,7 @@ struct workers *workers_open(void)
 	while (workers->thread_count < THREADS &&
 	       pthread_create(&workers->threads[workers->thread_count], NULL, work, workers) == 0)
 		workers->thread_count++;
-	if (workers->thread_count)
+	if (workers->thread_count && workers->fd >= 0)
 		return workers;
 	workers_close(workers);
 	return NULL;
@@ -142,7 +146,22 @@ void workers_close(struct workers *workers)
 		pthread_join(workers->threads[i], NULL);
 	pthread_cond_destroy(&workers->come);
 	pthread_mutex_destroy(&workers->lock);
+	if (workers->fd >= 0)
+		close(workers->fd);
 	free(workers);
+}
+
+int workers_fd(const struct workers *workers)
+{
+	return workers->fd;
+}
+
+/* What is done from now on makes it readable again; what was done before, the next workers_poll() finds. */
+void workers_wake(const struct workers *workers)
+{
+	eventfd_t times;
+
+	eventfd_read(workers->fd, &times);
 }
 
 struct io_uring_sqe *workers_entry(struct workers *workers, struct ring_entry *entry)

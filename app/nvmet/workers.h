@@ -11,8 +11,10 @@ struct workers;
 struct workers *workers_open(void);
 /* Nothing is under way. */
 void workers_close(struct workers *workers);
-/* As ring_entry() and ring_poll(). */
+/* As ring_entry(), ring_poll(), ring_fd() and ring_wake(). */
 struct io_uring_sqe *workers_entry(struct workers *workers, struct ring_entry *entry);
 unsigned workers_poll(struct workers *workers);
+int workers_fd(const struct workers *workers);
+void workers_wake(const struct workers *workers);
 
 #endif

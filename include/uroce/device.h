@@ -107,6 +107,16 @@ UROCE_API struct uroce_lcore *uroce_engine_lcore(struct uroce_engine *engine, un
 UROCE_API unsigned uroce_lcore_poll(struct uroce_lcore *lcore);
 
 /*
+ * For a thread that polls an lcore and shares its core: sleeps until a frame has come, one of the caller's descriptors
+ * (at most 16) is readable, a timer of the lcore is due, or most_ns are over; not at all when a poll is due. Frames
+ * wake it over ports of net_af_packet. While the lcore serves another port they do not, and uroce_lcore_wakes() says
+ * false: then the caller wants a short most_ns. Calls of other threads do not wake it, but wait for the next poll.
+ */
+UROCE_API void uroce_lcore_wait(struct uroce_lcore *lcore, const int *fds, unsigned fd_count, uint64_t most_ns);
+/* Does a frame that comes to any port of the lcore end uroce_lcore_wait()? */
+UROCE_API bool uroce_lcore_wakes(const struct uroce_lcore *lcore);
+
+/*
  * The longest IP packet that passes a port whole, in bytes; 0: no limit is known. A path MTU needs UROCE_PACKET_BYTES
  * more. Drivers of virtual ports do not say it; of net_af_packet and net_memif it is looked up in their arguments.
  */

@@ -131,6 +131,15 @@ static uint64_t next_event(const struct engine_wheel *wheel)
 	return (wheel->now_tick / WHEEL_SPAN + 1) * WHEEL_SPAN | (uint64_t)slot << (WHEEL_SPAN_BITS - WHEEL_SLOT_BITS);
 }
 
+uint64_t engine_wheel_next_ns(const struct engine_wheel *wheel)
+{
+	const struct engine_wheel_node *head = &wheel->slots[0][wheel->now_tick & SLOT_MASK];
+
+	if (wheel->armed == 0)
+		return UINT64_MAX;
+	return (head->next != head ? wheel->now_tick : next_event(wheel)) << WHEEL_TICK_SHIFT;
+}
+
 static void move_to(struct engine_wheel *wheel, uint64_t tick)
 {
 	wheel->now_tick = tick;

@@ -38,6 +38,9 @@ void engine_wheel_disarm(struct engine_wheel *wheel, struct engine_wheel_node *n
 /* Moves time on. Returns one node that is due, disarmed, or NULL when there is none (any more): call until NULL. */
 struct engine_wheel_node *engine_wheel_advance(struct engine_wheel *wheel, uint64_t now_ns);
 
+/* When engine_wheel_advance() has something to do next, if only to bring a node nearer; UINT64_MAX: never. */
+uint64_t engine_wheel_next_ns(const struct engine_wheel *wheel);
+
 /* Would engine_wheel_advance() do nothing? */
 static inline bool wheel_is_quiet(const struct engine_wheel *wheel, uint64_t now_ns)
 {

@@ -154,6 +154,36 @@ Test(wheel, ticks_beyond_32_bits_make_no_difference)
 	cr_assert(early > 100 && fired - early > 1000, "%u fired, %u early", fired, early);
 }
 
+/* Who sleeps until the next moment, again and again, is as late as one that polls all the time. */
+Test(wheel, a_sleeper_wakes_for_each_node)
+{
+	static struct timer timers[FEW];
+	uint64_t state = 0x9E3779B97F4A7C15, now = 777, wakes = 0;
+
+	engine_wheel_init(&wheel, now);
+	cr_assert_eq(engine_wheel_next_ns(&wheel), UINT64_MAX);
+	for (uint32_t round = 0; round < 200; round++) {
+		for (uint32_t i = 0; i < FEW; i++) {
+			timers[i].deadline_ns = now + draw_next(&state) % (1ull << (8 + draw_below(&state, 33)));
+			engine_wheel_arm(&wheel, &timers[i].node, timers[i].deadline_ns);
+		}
+		while (wheel.armed) {
+			const struct engine_wheel_node *node;
+			uint64_t next = engine_wheel_next_ns(&wheel);
+
+			wakes++;
+			cr_assert(next > now || wheel_is_quiet(&wheel, now) == false, "round %u: it is not over",
+				  round);
+			now = next > now ? next : now;
+			while ((node = engine_wheel_advance(&wheel, now)) != NULL)
+				cr_assert_lt(now - ((const struct timer *)node)->deadline_ns, 2 * TICK_NS, "round %u",
+					     round);
+		}
+	}
+	cr_assert_leq(wakes, 200 * FEW * WHEEL_LEVELS);
+	cr_assert_eq(engine_wheel_next_ns(&wheel), UINT64_MAX);
+}
+
 Test(wheel, a_poll_with_nothing_armed_skips_any_distance)
 {
 	engine_wheel_init(&wheel, 0);

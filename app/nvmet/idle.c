@@ -1,0 +1,70 @@
+/* idle.c - what a target does that finds nothing to do: it gives its core away, and is back when something comes */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * To sleep and to wake takes longer than a fast host needs for its next command, so for PATIENCE_NS the target looks
+ * on. Whether that is at the expense of others, such as the kernel that carries its frames, the kernel counts: a thread
+ * that has a core for itself loses it hardly ever. One that does not gives it away after each poll in vain.
+ */
+#include "nvmet/idle.h"
+
+#include <sched.h>
+#include <sys/resource.h>
+
+#include "nvmet/ring.h"
+
+#define PATIENCE_NS 100000u
+#define LOOK_NS 100000000ull
+#define LOSSES 5 /* between two looks: others want the core */
+#define SHARED_NS 1000000000ull
+#define NAP_MIN_NS 20000u
+#define NAP_MAX_NS 10000000u
+#define NAP_PART 8 /* of the time in which nothing came: what comes then waits little longer than it has taken */
+
+static void look_for_others(struct idle *idle, uint64_t now_ns)
+{
+	struct rusage usage;
+
+	if (now_ns - idle->looked_ns < LOOK_NS || getrusage(RUSAGE_THREAD, &usage) != 0)
+		return;
+	if (usage.ru_nivcsw - idle->lost >= LOSSES)
+		idle->shared_until_ns = now_ns + SHARED_NS;
+	idle->looked_ns = now_ns;
+	idle->lost = usage.ru_nivcsw;
+}
+
+static uint64_t nap_of(uint64_t quiet_ns)
+{
+	uint64_t nap_ns = quiet_ns / NAP_PART;
+
+	return nap_ns < NAP_MIN_NS ? NAP_MIN_NS : nap_ns > NAP_MAX_NS ? NAP_MAX_NS : nap_ns;
+}
+
+static void sleep_for(const struct server *server, uint64_t most_ns)
+{
+	int fd = server->ring ? ring_fd(server->ring) : -1;
+
+	uroce_lcore_wait(server->lcore, &fd, fd >= 0, most_ns);
+	if (server->ring)
+		ring_wake(server->ring);
+}
+
+void idle_rest(struct idle *idle, const struct server *server, bool worked, uint64_t most_ns)
+{
+	uint64_t now_ns = server->now_ns, quiet_ns;
+	bool patient, wakes;
+
+	if (idle->how == UROCE_IDLE_POLL)
+		return;
+	look_for_others(idle, now_ns);
+	if (worked)
+		idle->worked_ns = now_ns;
+	quiet_ns = now_ns - idle->worked_ns;
+	patient = quiet_ns < PATIENCE_NS;
+	if (worked || (patient && now_ns >= idle->shared_until_ns))
+		return;
+	wakes = uroce_lcore_wakes(server->lcore);
+	if (idle->how == UROCE_IDLE_YIELD || (patient && !wakes))
+		sched_yield();
+	else
+		sleep_for(server, wakes ? most_ns : nap_of(quiet_ns));
+}

@@ -1,0 +1,98 @@
+/* wait.c - a thread that polls an lcore itself sleeps until there may be something to do */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A wait ends when a frame has come to a port that has a descriptor, when a descriptor of the caller is readable, and
+ * when the next timer is due. All that a poll found undone and cannot be waited for ends it at once: frames that the
+ * port has not taken, calls and doorbells of other threads.
+ */
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <rte_common.h>
+#include <rte_ring.h>
+
+#include <uroce/device.h>
+
+#include "engine/clock.h"
+#include "engine/connect.h"
+#include "engine/engine.h"
+#include "engine/run_queue.h"
+#include "engine/wheel.h"
+
+#define WAIT_FDS 16u /* of the caller */
+#define S_NS 1000000000ull
+
+/* Readable when a frame has come to the lcore's queue of the port; -1: there is none. */
+static int port_fd(const struct engine_port *port)
+{
+	const struct engine_interface *interface = &port->device->interface;
+
+	return port->queue < interface->socket_count ? interface->sockets[port->queue] : -1;
+}
+
+bool uroce_lcore_wakes(const struct uroce_lcore *lcore)
+{
+	for (unsigned i = 0; i < lcore->port_count; i++) {
+		if (port_fd(lcore->ports[i]) < 0)
+			return false;
+	}
+	return true;
+}
+
+static bool has_work(const struct uroce_lcore *lcore)
+{
+	bool work = run_queue_count(&lcore->run_queue) || !rte_ring_empty(lcore->doorbells) ||
+		    !rte_ring_empty(lcore->mailbox) || !rte_ring_empty(lcore->handover);
+
+	for (unsigned i = 0; i < lcore->port_count; i++)
+		work = work || lcore->ports[i]->pending_count || run_queue_count(&lcore->ports[i]->run_queue);
+	return work;
+}
+
+/* When the lcore has to be polled next though nothing comes. */
+static uint64_t next_deadline(const struct uroce_lcore *lcore)
+{
+	const struct engine_connect *connect = lcore->connect;
+	uint64_t when_ns = engine_wheel_next_ns(&lcore->wheel);
+
+	if (!LIST_EMPTY(&lcore->unresolved))
+		when_ns = RTE_MIN(when_ns, lcore->resolve_ns);
+	if (connect)
+		when_ns = RTE_MIN(when_ns, cm_deadline(connect->cm));
+	if (connect && !LIST_EMPTY(&connect->news))
+		when_ns = 0;
+	if (connect && !TAILQ_EMPTY(&connect->resolving))
+		when_ns = RTE_MIN(when_ns, connect->resolve_ns);
+	return when_ns;
+}
+
+/* An interface that goes down leaves an error with its socket, which ends each wait until somebody has taken it. */
+static void take_errors(const struct pollfd *waits, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		int error;
+		socklen_t bytes = sizeof(error);
+
+		if (waits[i].revents & POLLERR)
+			getsockopt(waits[i].fd, SOL_SOCKET, SO_ERROR, &error, &bytes);
+	}
+}
+
+void uroce_lcore_wait(struct uroce_lcore *lcore, const int *fds, unsigned fd_count, uint64_t most_ns)
+{
+	struct pollfd waits[ENGINE_DEVICES + WAIT_FDS];
+	uint64_t now_ns = engine_now_ns(), deadline_ns = next_deadline(lcore);
+	struct timespec time;
+	unsigned count = 0;
+
+	if (has_work(lcore) || deadline_ns <= now_ns)
+		return;
+	most_ns = RTE_MIN(most_ns, deadline_ns - now_ns);
+	for (unsigned i = 0; i < lcore->port_count; i++)
+		waits[count++] = (struct pollfd){ .fd = port_fd(lcore->ports[i]), .events = POLLIN };
+	for (unsigned i = 0; i < RTE_MIN(fd_count, WAIT_FDS); i++)
+		waits[count++] = (struct pollfd){ .fd = fds[i], .events = POLLIN };
+	time = (struct timespec){ (time_t)(most_ns / S_NS), (long)(most_ns % S_NS) };
+	if (ppoll(waits, count, &time, NULL) > 0)
+		take_errors(waits, lcore->port_count);
+}
