@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/clock.h"
 #include "common/eal.h"
@@ -121,7 +122,7 @@ static int cycle(void)
 
 	config.depth = all.options.depths[0] + 1;
 	config.data_bytes = NVME_PAGE_BYTES;
-	for (uint64_t i = 0; i < all.options.cycles && code == APP_EXIT_OK; i++) {
+	for (uint64_t i = 0; i < all.options.cycles && code == APP_EXIT_OK && !app_is_interrupted(); i++) {
 		struct host_namespace namespace;
 		struct host *host;
 
@@ -129,6 +130,8 @@ static int cycle(void)
 		if (code == APP_EXIT_OK)
 			host_close(host, i % 2 == 0);
 	}
+	if (app_is_interrupted())
+		return APP_EXIT_INTERRUPTED;
 	if (code == APP_EXIT_OK)
 		printf("%lu times %u queues connected and disconnected in %.2f s\n", all.options.cycles,
 		       all.options.queues + 1, (double)(app_now_ns() - began_ns) / 1e9);
@@ -228,11 +231,11 @@ static void close_everything(void)
 	free(all.subsystem);
 }
 
-/* Before anything is measured: it would be a pity to lose it. */
+/* Before anything is measured: it would be a pity to lose it. Until it is written, the file keeps what it has. */
 static int open_json(FILE **file)
 {
 	*file = NULL;
-	if (all.options.json && (*file = fopen(all.options.json, "w")) == NULL)
+	if (all.options.json && (*file = fopen(all.options.json, "a")) == NULL)
 		return app_complain(APP_EXIT_ENVIRONMENT, "--json %s: %s", all.options.json, strerror(errno));
 	return APP_EXIT_OK;
 }
@@ -241,7 +244,8 @@ static int write_json(FILE *file, int code)
 {
 	json_t *root = json_pack("{s:s, s:O}", "store", all.local ? all.options.store : "of the target", "results",
 				 all.results);
-	bool written = root && json_dumpf(root, file, JSON_INDENT(1)) == 0 && fputc('\n', file) != EOF;
+	bool written = root && ftruncate(fileno(file), 0) == 0 && json_dumpf(root, file, JSON_INDENT(1)) == 0 &&
+		       fputc('\n', file) != EOF;
 
 	if (fclose(file) != 0 || !written)
 		code = app_complain(APP_EXIT_ENVIRONMENT, "--json %s: %s", all.options.json, strerror(errno));
@@ -260,6 +264,7 @@ static int run_all(void)
 		code = open_port();
 	if (code == APP_EXIT_OK && all.options.failover_s > 0)
 		code = open_failover();
+	app_finish_when_interrupted(); /* what was measured is told, and the target that we go */
 	if (code == APP_EXIT_OK)
 		code = all.options.cycles ? cycle() : measure_all();
 	if (code == APP_EXIT_OK && all.local)
@@ -268,6 +273,8 @@ static int run_all(void)
 		code = write_json(json, code);
 	json_decref(all.results);
 	close_everything();
+	if (code == APP_EXIT_INTERRUPTED)
+		app_complain(code, "interrupted");
 	return code;
 }
 

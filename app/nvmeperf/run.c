@@ -183,7 +183,7 @@ static void take_done(struct run *run, const struct host_done *done)
 		run->wrong++;
 }
 
-/* Until the time is over, or nothing is left to be done and under way. */
+/* Until the time is over, nothing is left to be done and under way, or somebody has interrupted it. */
 static int work(struct run *run, enum phase phase, uint64_t ns)
 {
 	uint64_t heard_ns = run->now_ns = app_now_ns(), until_ns = heard_ns + ns;
@@ -191,7 +191,7 @@ static int work(struct run *run, enum phase phase, uint64_t ns)
 
 	run->phase = phase;
 	run->next = 0;
-	while (ns == 0 || run->now_ns < until_ns) {
+	while ((ns == 0 || run->now_ns < until_ns) && !app_is_interrupted()) {
 		bool more = submit_all(run);
 		int count;
 
@@ -213,7 +213,7 @@ static int work(struct run *run, enum phase phase, uint64_t ns)
 					    PATIENCE_NS / 1000000000);
 		host_keep_alive(run->host);
 	}
-	return APP_EXIT_OK;
+	return app_is_interrupted() ? APP_EXIT_INTERRUPTED : APP_EXIT_OK;
 }
 
 /* ---- the case ---- */
@@ -326,7 +326,7 @@ static int measure(struct run *run, json_t *results)
 	if (code == APP_EXIT_OK && run->failover && run->failover->resumed_ns == 0)
 		code = app_complain(APP_EXIT_FAILURE,
 				    "nothing has ended since the link was cut: use a longer --runtime");
-	if (code == APP_EXIT_OK)
+	if (code == APP_EXIT_OK || (code == APP_EXIT_INTERRUPTED && done))
 		report(run, rate, results);
 	return code ? code : run->wrong || run->failed ? APP_EXIT_FAILURE : APP_EXIT_OK;
 }

@@ -201,6 +201,21 @@ def a_target_that_is_told_to_end_tells_its_hosts(directory):
 
 
 @case
+def an_interrupted_host_tells_what_it_has_measured_and_that_it_goes(directory):
+    path = directory + "/out.json"
+    open(path, "w").write("before")
+    with Ends(directory, "--memory", "8M", "--control", directory + "/control") as ends:
+        host = ends.host("host", "--runtime", "30", "--json", path)
+        host.wait_until(queues_are_there, directory + "/control", 2)
+        time.sleep(0.5)
+        want(open(path).read() == "before", open(path).read())
+        want(host.interrupt() == 130 and len(re.findall("^randread ", host.text(), re.M)) == 1, host.text())
+        result, = json.load(open(path))["results"]
+        want(result["ios"] > 0, result)
+        ends.target.wait_for("has gone from controller .*: it has disconnected", 3)
+
+
+@case
 def a_host_that_is_killed_leaves_a_target_that_serves(directory):
     with Ends(directory, "--memory", "16M") as ends:
         for number in range(5):
