@@ -31,6 +31,29 @@ for file in doc/uroce/LICENSE doc/uroce/README.md doc/uroce/CHANGELOG.md doc/uro
 	[ -s "$root$prefix/share/$file" ]
 	report $? "installs_share/$file"
 done
+# A program that the guide tells to start is there, with its manual.
+for program in $(grep -ohE 'uroce-[a-z]+(-perf)?' "$root$prefix/share/doc/uroce/docs/guide"/*.md | sort -u); do
+	case $program in uroce-nic | uroce-session | uroce-dev | uroce-doc | uroce-tools) continue ;; esac # no programs
+	[ -x "$root$prefix/bin/$program" ] && [ -s "$root$prefix/share/man/man1/$program.1" ]
+	report $? "installs_$program"
+done
+# What make deb installs is what dpkg-buildpackage asks for, build-essential among it, which is nowhere named.
+source="$here/../.."
+sed -n 's/^\(build\|deb\): *//p' "$source/config/packages.txt" | tr ' ' '\n' >"$root/have"
+for package in build-essential $(sed -n '/^Build-Depends:/,/^[^ ]/s/^ \([a-z0-9.+-]*\).*/\1/p' \
+	"$source/config/debian/control"); do
+	case $package in
+	debhelper-compat) package=debhelper ;;
+	dh-sequence-python3) package=dh-python ;;
+	esac
+	grep -qx "$package" "$root/have" || echo "make deb does not install $package" >>"$root/log.deb"
+done
+for package in $(grep -- '-dev$' "$root/have"); do
+	case $package in libc6-dev | dpkg-dev | libcriterion-dev) continue ;; esac # of build-essential; of tests
+	grep -q "^ $package\b" "$source/config/debian/control" || echo "control lacks $package" >>"$root/log.deb"
+done
+[ ! -s "$root/log.deb" ]
+report $? debian_packages_have_what_they_are_built_with "$root/log.deb"
 # What systemd does not understand, it only remarks upon.
 if command -v systemd-analyze >/dev/null; then
 	sed "s|^ExecStart=[^ ]*|ExecStart=$root$prefix/bin/uroce-nvmet|" \
