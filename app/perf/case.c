@@ -219,6 +219,7 @@ void perf_case_add(struct perf_tally *sum, const struct perf_tally *one)
 	sum->bad_bytes += one->bad_bytes;
 	sum->frames += one->frames;
 	sum->retransmits += one->retransmits;
+	sum->rnr_resent += one->rnr_resent;
 	sum->probes += one->probes;
 	sum->rnr_naks += one->rnr_naks;
 	sum->cycles = one->cycles > sum->cycles ? one->cycles : sum->cycles;

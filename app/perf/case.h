@@ -47,7 +47,8 @@ struct perf_tally {
 	uint64_t errors;       /* failed completions, wrong lengths, counters or immediates, and stalls */
 	uint64_t bad_bytes;
 	uint64_t frames;      /* received and sent by the port while the clock ran */
-	uint64_t retransmits; /* packets sent again after a loss or an RNR NAK */
+	uint64_t retransmits; /* packets sent again after a loss */
+	uint64_t rnr_resent;  /* and after an RNR NAK */
 	uint64_t probes;      /* and those that only asked a silent peer */
 	uint64_t rnr_naks;    /* received and waited for */
 	uint64_t cycles;      /* of the clock */

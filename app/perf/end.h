@@ -95,7 +95,8 @@ struct perf_end {
 	uint64_t seen_acknowledged;                    /* when last asked for */
 	uint64_t now, phase_began, progressed, looked; /* TSC */
 	char failure[UROCE_EXPLAIN_BYTES];             /* what ended it first; of one without errors nothing reads it */
-	uint64_t measure_began, base_completed, base_frames, base_retransmits, base_probes, base_rnr_naks;
+	uint64_t measure_began, base_completed, base_frames, base_retransmits, base_rnr_resent;
+	uint64_t base_probes, base_rnr_naks;
 	uint64_t rx_began, rx_posted; /* a slow receiver: since when it posts, and how many in all */
 	struct uroce_recv_wr *taken;  /* of a shared queue: to be posted again, linked */
 	uint32_t taken_count;

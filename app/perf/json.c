@@ -258,6 +258,7 @@ void perf_json_result(struct perf_json *json, const struct perf_result *result)
 	json_object_set_new(object, "cycles_per_packet",
 			    number_or_null(result->cycles_per_packet, result->cycles_per_packet > 0));
 	json_object_set_new(object, "retransmits", json_integer((json_int_t)tally->retransmits));
+	json_object_set_new(object, "rnr_resent", json_integer((json_int_t)tally->rnr_resent));
 	json_object_set_new(object, "probes", json_integer((json_int_t)tally->probes));
 	json_object_set_new(object, "rnr_naks", json_integer((json_int_t)tally->rnr_naks));
 	json_object_set_new(object, "flow_control", json_boolean(test->flow_control));

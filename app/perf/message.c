@@ -42,6 +42,7 @@ static const struct {
 	{ "errors", offsetof(struct perf_tally, errors) },
 	{ "bad_bytes", offsetof(struct perf_tally, bad_bytes) },
 	{ "retransmits", offsetof(struct perf_tally, retransmits) },
+	{ "rnr_resent", offsetof(struct perf_tally, rnr_resent) },
 	{ "probes", offsetof(struct perf_tally, probes) },
 	{ "rnr_naks", offsetof(struct perf_tally, rnr_naks) },
 };

@@ -115,12 +115,7 @@ static void tell_correctness(FILE *out, const json_t *results)
 	else
 		html_line(out, "li", "Every request completed. Bytes were not looked at%s: --verify does that.",
 			  checked > 0 ? ", only what atomics gave" : "");
-	if (again > 0 && naks > 0)
-		html_line(
-			out, "li",
-			"%.0f packets were sent again: receivers were not ready, or frames were lost, damaged or late.",
-			again);
-	else if (again > 0)
+	if (again > 0)
 		html_line(out, "li",
 			  "%.0f packets were sent again: frames were lost, damaged or late, and each loss costs "
 			  "at least a round trip.",

@@ -66,6 +66,7 @@ static void begin_to_tell(struct perf_end *end)
 void perf_end_begin(struct perf_end *end)
 {
 	end->base_retransmits = perf_end_counter(end, "retransmitted_packets");
+	end->base_rnr_resent = perf_end_counter(end, "rnr_resent_packets");
 	end->base_probes = perf_end_counter(end, "early_probes");
 	end->base_rnr_naks = perf_end_counter(end, "rnr_nak_retry_err");
 	end->phase_began = end->progressed = end->looked = end->now = rte_rdtsc();
@@ -222,6 +223,7 @@ void perf_end_sum_up(struct perf_end *end)
 {
 	end->tally.all_messages = end->completed;
 	end->tally.retransmits = perf_end_counter(end, "retransmitted_packets") - end->base_retransmits;
+	end->tally.rnr_resent = perf_end_counter(end, "rnr_resent_packets") - end->base_rnr_resent;
 	end->tally.probes = perf_end_counter(end, "early_probes") - end->base_probes;
 	end->tally.rnr_naks = perf_end_counter(end, "rnr_nak_retry_err") - end->base_rnr_naks;
 	if (end->test.mode == PERF_LAT && has_clock(end))

@@ -184,8 +184,8 @@ void perf_report_result(const struct perf_result *result)
 		fprintf(out, "            warning: the lcore lost its core %lu times to other threads\n",
 			(unsigned long)result->interruptions);
 	if (tally->retransmits)
-		fprintf(out, "            %lu packets were sent again, %s\n", (unsigned long)tally->retransmits,
-			tally->rnr_naks ? "after RNR NAKs (receivers that were not ready) or losses" : "after losses");
+		fprintf(out, "            %lu packets were sent again after losses\n",
+			(unsigned long)tally->retransmits);
 	if (tally->probes)
 		fprintf(out, "            %lu packets only asked a peer that was silent for long\n",
 			(unsigned long)tally->probes);
@@ -196,7 +196,10 @@ void perf_report_result(const struct perf_result *result)
 			(unsigned long)result->failover.migrations[0], (unsigned long)result->failover.migrations[1],
 			result->failover.path_mig_ms[0], result->failover.path_mig_ms[1], result->failover.resumed_ms);
 	if (tally->rnr_naks)
-		fprintf(out, "            %lu RNR NAKs were waited for\n", (unsigned long)tally->rnr_naks);
+		fprintf(out,
+			"            %lu RNR NAKs (receivers that were not ready) were waited for, and %lu packets sent again "
+			"after them\n",
+			(unsigned long)tally->rnr_naks, (unsigned long)tally->rnr_resent);
 	if (tally->checked)
 		fprintf(out, "            %lu messages checked, %lu wrong bytes\n", (unsigned long)tally->checked,
 			(unsigned long)tally->bad_bytes);

@@ -146,6 +146,7 @@ struct rc_retry {
 	psn_t heard;        /* the peer had taken everything before it when the window was rewound, or shows it since */
 	psn_t resent_end;   /* what was sent again since the window was rewound ends here */
 	psn_t flight_end;   /* and what may still be on its way from before */
+	bool after_rnr;     /* an RNR NAK has rewound the window: nothing was lost */
 	bool timed_out;     /* nothing shows a loss: silence alone has rewound the window */
 	bool again;         /* and had been rewound to the same PSN before */
 	bool refusable; /* of what may still be on its way from before, a request that needs a receive was sent again */

@@ -148,7 +148,7 @@ static inline bool wants_ack(struct rc_qp *qp, const struct rc_send_wqe *wqe, bo
 /* Packets have gone out once more. */
 NOINLINE void note_resent(struct rc_qp *qp, const struct rc_send_wqe *wqe, psn_t end, uint32_t packets)
 {
-	qp->counters[CNT_RETRANSMITTED_PACKETS] += packets;
+	qp->counters[qp->retry.after_rnr ? CNT_RNR_RESENT_PACKETS : CNT_RETRANSMITTED_PACKETS] += packets;
 	if (wqe->opcode == UROCE_WR_RDMA_READ)
 		qp_note_read_restart(qp, end);
 	rc_sendwin_advance(&qp->win, end);

@@ -266,6 +266,7 @@ static void rewind_to_una(struct rc_qp *qp, psn_t heard, bool timed_out)
 	}
 	retry->resent_end = qp->win.snd_una;
 	retry->timed_out = timed_out;
+	retry->after_rnr = false;
 	rtt_forget(&qp->rtt);
 	retry->ack_deadline_ns = RC_NEVER;
 	probe_stop(&qp->probe);
@@ -493,6 +494,7 @@ void rc_retry_rnr_nak_arrived(struct rc_qp *qp, psn_t psn, uint32_t code, uint64
 		retry->rnr_left--;
 	rewind_to_una(qp, qp->win.snd_una, false);
 	retry->owed.first = qp->win.snd_una; /* what was behind has been dropped: it leaves anew, behind all copies */
+	retry->after_rnr = true;
 	retry->rnr_psn = psn;
 	retry->rnr_deadline_ns = now_ns + rc_codes_rnr_ns(code);
 }

@@ -103,6 +103,35 @@ Test(rnr, the_responder_sends_its_own_code)
 	}
 }
 
+/* Behind the NAKed packet nothing was lost: what goes out again after the wait, and after a loss, has each its counter. */
+Test(rnr, what_a_receiver_was_not_ready_for_is_no_loss)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ 0 });
+	uint64_t naks;
+
+	RULE("R-4");
+	RULE("O-1");
+	pair_send(pair, 1, 8);
+	pair_write(pair, 2, 8);
+	pair_settle(pair, 100000);
+	pair_recv(pair, B, 9, 0, 64);
+	pair_settle(pair, 1000000000);
+	expect_completes(pair, A, "wr=1 SEND SUCCESS", "wr=2 WRITE SUCCESS");
+	naks = pair->side[A].qp->counters[CNT_RNR_NAK_RETRY_ERR];
+	cr_assert_geq(naks, 1);
+	expect_counts(pair, A, CNT_RNR_RESENT_PACKETS, 2 * naks);
+	expect_counts(pair, A, CNT_RETRANSMITTED_PACKETS, 0);
+	pair_cut(pair);
+	pair_write(pair, 3, 8);
+	pair_transmit(pair, A);
+	pair_mend(pair);
+	pair_settle(pair, 1000000000);
+	expect_completes(pair, A, "wr=3 WRITE SUCCESS");
+	expect_counts(pair, A, CNT_RNR_RESENT_PACKETS, 2 * naks);
+	expect_counts(pair, A, CNT_RETRANSMITTED_PACKETS, 1);
+	pair_close(pair);
+}
+
 /* What comes before the NAK's PSN is done; at it and after it nothing leaves, new requests neither. */
 Test(rnr, nothing_at_or_after_the_psn_leaves_during_the_wait)
 {

@@ -399,13 +399,13 @@ static void compare_counters(struct sim_world *world, const struct sim_end *end)
 		CNT_RESP_LOCAL_OPERATIONAL,
 		CNT_RESERVED_SYNDROME,
 	};
+	uint64_t resent = end->qp->counters[CNT_RETRANSMITTED_PACKETS] + end->qp->counters[CNT_RNR_RESENT_PACKETS];
 
-	if (end->qp->counters[CNT_RETRANSMITTED_PACKETS] + end->qp->counters[CNT_EARLY_PROBES] +
-		    end->qp->counters[CNT_DEFERRED_ACKREQS] !=
+	if (resent + end->qp->counters[CNT_EARLY_PROBES] + end->qp->counters[CNT_DEFERRED_ACKREQS] !=
 	    end->model.counts[CNT_RETRANSMITTED_PACKETS])
 		sim_world_fail(world, "QP %u: %lu packets sent again and %lu probes are counted, the trace says %lu",
-			       end->index, end->qp->counters[CNT_RETRANSMITTED_PACKETS],
-			       end->qp->counters[CNT_EARLY_PROBES], end->model.counts[CNT_RETRANSMITTED_PACKETS]);
+			       end->index, resent, end->qp->counters[CNT_EARLY_PROBES],
+			       end->model.counts[CNT_RETRANSMITTED_PACKETS]);
 	for (uint32_t i = 0; i < sizeof(exact) / sizeof(exact[0]); i++) {
 		uint64_t counted = end->qp->counters[exact[i]], expected = end->model.counts[exact[i]];
 

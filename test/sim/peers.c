@@ -98,7 +98,7 @@ static struct result run_once(const struct row *row, const struct work *work, ui
 		.mbps = (double)world->bytes_done * 8e3 / (double)world->now_ns,
 		.stale = tally[CNT_STALE_RESPONSE],
 		.probes = tally[CNT_EARLY_PROBES],
-		.resent = tally[CNT_RETRANSMITTED_PACKETS],
+		.resent = tally[CNT_RETRANSMITTED_PACKETS] + tally[CNT_RNR_RESENT_PACKETS],
 		.timeouts = tally[CNT_LOCAL_ACK_TIMEOUT_ERR],
 		.failed = world->errors + world->flushes,
 		.needed = (uint64_t)work->messages * (work->bytes / config.mtu + 1),

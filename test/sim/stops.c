@@ -76,7 +76,7 @@ static void run_once(const struct link *link, const struct work *work, uint64_t 
 	result->done += world->successes;
 	result->failed += world->errors + world->flushes;
 	result->timeouts += world->tally[CNT_LOCAL_ACK_TIMEOUT_ERR];
-	result->resent += world->tally[CNT_RETRANSMITTED_PACKETS];
+	result->resent += world->tally[CNT_RETRANSMITTED_PACKETS] + world->tally[CNT_RNR_RESENT_PACKETS];
 	result->stale += world->tally[CNT_STALE_RESPONSE];
 	result->time_ns += world->now_ns;
 	if (world->failed || world->successes != messages) {

@@ -185,7 +185,8 @@ static uint64_t run_storm(uint64_t seed, uint32_t worst)
 		expect_nothing_wrong(storm.traces[i], seed, "AB"[i]);
 	}
 	resent = trace_half(storm.traces[A], 0)->counts[COUNT_RESENT];
-	counted = pair->side[A].qp->counters[CNT_RETRANSMITTED_PACKETS] + pair->side[A].qp->counters[CNT_EARLY_PROBES] +
+	counted = pair->side[A].qp->counters[CNT_RETRANSMITTED_PACKETS] +
+		  pair->side[A].qp->counters[CNT_RNR_RESENT_PACKETS] + pair->side[A].qp->counters[CNT_EARLY_PROBES] +
 		  pair->side[A].qp->counters[CNT_DEFERRED_ACKREQS];
 	cr_assert_eq(resent, counted, "seed %lu: the counters say %lu, the trace %lu", seed, counted, resent);
 	/* A trace does not show what came between a request and its RNR NAK. */
