@@ -12,10 +12,11 @@
 static const char *const advices[UROCE_CAUSES] = {
 	[UROCE_CAUSE_TIMEOUT] =
 		"is the peer's QP alive and connected to this one (its drop_unknown_qpn, drop_qp_state, "
-		"drop_address, drop_vlan and drop_pkey count), did this port take the frames (tx_stuck, "
-		"tx_link_down), and does one of the path MTU pass?",
-	[UROCE_CAUSE_SEQUENCE_NAK] = "packets to the peer are lost: does a frame of the path MTU pass (MTUs of the "
-				     "interfaces, framesz, bsize), and what do ports and switch drop?",
+		"drop_address, drop_vlan and drop_pkey count), did this port take and send the frames "
+		"(tx_stuck, tx_held, tx_link_down), and does one of the path MTU pass?",
+	[UROCE_CAUSE_SEQUENCE_NAK] = "a packet is lost each time that it is sent, and others arrive: does a frame of "
+				     "the path MTU pass (MTUs of interfaces and switches, framesz, bsize), and what do "
+				     "ports and switches drop?",
 	[UROCE_CAUSE_IMPLIED_NAK] =
 		"answers of the peer do not come, or in disorder: does a frame of the path MTU pass (MTUs of "
 		"the interfaces, framesz, bsize), what do this port (rx_missed_errors, drop_ring_full) and the "
@@ -27,6 +28,13 @@ static const char *const advices[UROCE_CAUSES] = {
 	[UROCE_CAUSE_LOCAL_RANGE] = "compare address and length with the registration",
 	[UROCE_CAUSE_DEPTH] = "set max_rd_atomic to 1 or more, or post no READs and atomics",
 	[UROCE_CAUSE_LENGTH] = "a message has at most 2^31 bytes",
+	[UROCE_CAUSE_BAD_RESPONSE] = "uroce-trace says of a capture of both directions who is at fault",
+	[UROCE_CAUSE_INVALID_REQUEST] =
+		"do access_flags and max_dest_rd_atomic of this QP allow it? If so the peer sends "
+		"what no peer may: uroce-trace judges a capture of both directions",
+	[UROCE_CAUSE_WINDOW] =
+		"a bind wants a region of the QP's protection domain with UROCE_ACCESS_MW_BIND, its rights "
+		"and a range inside of it; and a window of type 2 that is not bound",
 	[UROCE_CAUSE_UNRESOLVED] = "does the peer have that address, on this network?",
 	[UROCE_CAUSE_REMOTE_KEY] = "was the region or window that the peer was told of taken away too early?",
 	[UROCE_CAUSE_REMOTE_DOMAIN] = "the region or window has to belong to this QP's protection domain",
@@ -154,6 +162,13 @@ static void add_history(struct text *text, const struct uroce_wc *wc)
 		add(text, "; the peer has not answered at all");
 }
 
+/* A peer says once that a packet is missing, and then waits for it: what is sent again and again does not arrive. */
+static bool last_said_sequence(const struct uroce_wc *wc)
+{
+	return syndrome_class((uint8_t)(wc->aeth >> 24)) == SYNDROME_NAK &&
+	       syndrome_value((uint8_t)(wc->aeth >> 24)) == NAK_PSN_SEQUENCE;
+}
+
 /* Status, cause, what happened and what to do. */
 static void add_failure(struct text *text, const struct uroce_wc *wc)
 {
@@ -167,6 +182,12 @@ static void add_failure(struct text *text, const struct uroce_wc *wc)
 		add_history(text, wc);
 	if (wc->vendor_err == UROCE_CAUSE_TIMEOUT && is_newer_operation(wc->opcode))
 		advice = "does the peer know this operation? Linux 6.1 drops ATOMIC WRITE and FLUSH without an answer";
+	else if (wc->vendor_err == UROCE_CAUSE_TIMEOUT && wc->aeth)
+		advice = last_said_sequence(wc) ?
+				 advices[UROCE_CAUSE_SEQUENCE_NAK] :
+				 "it was there before: is it still (its process, its QP, a core for it), "
+				 "did this port take and send the frames (tx_stuck, tx_held, "
+				 "tx_link_down), and do frames of the path MTU pass, both ways?";
 	if (wc->vendor_err == UROCE_CAUSE_REMOTE_NAK)
 		advice = nak_advice(wc->aeth >> 24 & 31);
 	if (wc->vendor_err == UROCE_CAUSE_LENGTH && is_responder(wc))

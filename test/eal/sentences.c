@@ -1,0 +1,628 @@
+/* sentences.c - each sentence that explains a failure, and a situation that makes it (E-4); docs/testing.md lists them */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <string.h>
+
+#include <rte_ethdev.h>
+
+#include <uroce/inspect.h>
+
+#include "engine/clock.h"
+#include "network.h"
+#include "rule.h"
+#include "start.h"
+#include "wire/icrc.h"
+
+#define BTH_AT 42u /* behind Ethernet, IPv4 and UDP */
+#define ICRC_BYTES 4u
+#define PATIENCE_NS 20000000000ull /* nobody is asked for an address for so long */
+
+TestSuite(sentences, .init = test_eal_start, .timeout = 60);
+
+static struct network network;
+
+/* ---- what a situation is made of ---- */
+
+/* As network_connect(), with what end 0 has of its own. */
+static struct uroce_qp_attr usual(int end)
+{
+	static const char *const addresses[] = { "10.0.0.1", "10.0.0.2" };
+
+	return (struct uroce_qp_attr){
+		.access_flags = UROCE_ACCESS_REMOTE_READ | UROCE_ACCESS_REMOTE_WRITE | UROCE_ACCESS_REMOTE_ATOMIC,
+		.dest_qp_num = uroce_qp_num(network.ends[!end].qp),
+		.rq_psn = network.ends[!end].attr.sq_psn,
+		.max_rd_atomic = 8,
+		.max_dest_rd_atomic = 8,
+		.timeout = 8,
+		.retry_cnt = 3,
+		.rnr_retry = 2,
+		.min_rnr_timer = 1,
+		.path = { .source = network_address(addresses[end]), .dest = network_address(addresses[!end]) },
+	};
+}
+
+static void open_ends(uint32_t cq_depth)
+{
+	network_open(&network, 1);
+	network_create_qp(&network, 0, cq_depth, -1);
+	network_create_qp(&network, 1, 64, -1);
+}
+
+static void connect_end(int end, const struct uroce_qp_attr *attr)
+{
+	cr_assert_eq(uroce_qp_connect(network.ends[end].qp, attr, NULL), 0, "%s", uroce_refusal());
+}
+
+static uint8_t retries = 3; /* of end 0 */
+
+static void open_usual(void)
+{
+	open_ends(64);
+	for (int i = 0; i < 2; i++) {
+		struct uroce_qp_attr attr = usual(i);
+
+		attr.retry_cnt = retries;
+		connect_end(i, &attr);
+	}
+}
+
+/* A request of end 0. */
+static void post(enum uroce_wr_opcode opcode, uint32_t bytes, uint32_t lkey, uint32_t rkey, uint64_t offset)
+{
+	struct uroce_sge sge = { .addr = (uintptr_t)network.ends[0].buffer, .length = bytes, .lkey = lkey };
+	struct uroce_send_wr wr = {
+		.wr_id = 5,
+		.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = opcode,
+		.send_flags = UROCE_SEND_SIGNALED,
+		.remote_addr = (uintptr_t)network.ends[1].buffer + offset,
+		.rkey = rkey,
+	};
+
+	cr_assert_eq(uroce_qp_post_send(network.ends[0].qp, &wr, NULL), 0, "%s", uroce_refusal());
+}
+
+/* With the usual keys. */
+static void post_usual(enum uroce_wr_opcode opcode, uint32_t bytes)
+{
+	post(opcode, bytes, uroce_mr_lkey(network.ends[0].mr), uroce_mr_rkey(network.ends[1].mr), 0);
+}
+
+static void post_recv(uint32_t lkey, uint32_t bytes)
+{
+	struct uroce_sge sge = { .addr = (uintptr_t)network.ends[1].buffer, .length = bytes, .lkey = lkey };
+	struct uroce_recv_wr wr = { .wr_id = 6, .sg_list = &sge, .num_sge = 1 };
+
+	cr_assert_eq(uroce_qp_post_recv(network.ends[1].qp, &wr, NULL), 0, "%s", uroce_refusal());
+}
+
+static struct uroce_mr *region(int end, struct uroce_pd *pd, uint32_t bytes, uint32_t access)
+{
+	struct uroce_mr *mr;
+
+	cr_assert_eq(uroce_mr_reg(pd, network.ends[end].buffer, bytes, access, &mr), 0, "%s", uroce_refusal());
+	return mr;
+}
+
+/* A port that takes no frame longer than that, as a switch whose MTU is too small. */
+static uint16_t drop_long(uint16_t port, uint16_t queue, struct rte_mbuf **mbufs, uint16_t count, uint16_t most,
+			  void *limit)
+{
+	uint16_t kept = 0;
+
+	(void)port;
+	(void)queue;
+	(void)most;
+	for (uint16_t i = 0; i < count; i++) {
+		if (mbufs[i]->pkt_len > (uintptr_t)limit)
+			rte_pktmbuf_free(mbufs[i]);
+		else
+			mbufs[kept++] = mbufs[i];
+	}
+	return kept;
+}
+
+static void sign(uint8_t *frame, uint32_t frame_bytes)
+{
+	uint32_t bytes = frame_bytes - 14 - ICRC_BYTES, crc = wire_icrc_frame(frame + 14, bytes);
+
+	memcpy(frame + 14 + bytes, &crc, sizeof(crc));
+}
+
+/* A response to a READ of one packet says that it is one in the middle of several. */
+static uint16_t break_response(uint16_t port, uint16_t queue, struct rte_mbuf **mbufs, uint16_t count, uint16_t most,
+			       void *unused)
+{
+	(void)port;
+	(void)queue;
+	(void)most;
+	(void)unused;
+	for (uint16_t i = 0; i < count; i++) {
+		uint8_t *frame = rte_pktmbuf_mtod(mbufs[i], uint8_t *);
+
+		if (mbufs[i]->pkt_len < BTH_AT + 16 || frame[BTH_AT] != 0x10)
+			continue;
+		frame[BTH_AT] = 0x0E;
+		sign(frame, mbufs[i]->pkt_len);
+	}
+	return count;
+}
+
+/* An ACK says that its packet is missing. */
+static uint16_t make_naks(uint16_t port, uint16_t queue, struct rte_mbuf **mbufs, uint16_t count, uint16_t most,
+			  void *unused)
+{
+	(void)port;
+	(void)queue;
+	(void)most;
+	(void)unused;
+	for (uint16_t i = 0; i < count; i++) {
+		uint8_t *frame = rte_pktmbuf_mtod(mbufs[i], uint8_t *);
+
+		if (mbufs[i]->pkt_len < BTH_AT + 20 || frame[BTH_AT] != 0x11)
+			continue;
+		frame[BTH_AT + 12] = 0x60;
+		sign(frame, mbufs[i]->pkt_len);
+	}
+	return count;
+}
+
+static void on_frames_to(int end, rte_rx_callback_fn seen, uintptr_t argument)
+{
+	cr_assert(rte_eth_add_rx_callback(network.loop.ports[end].port_id, 0, seen, (void *)argument));
+}
+
+/* ---- what is said ---- */
+
+static void expect_in(const char *line, const char *const *words)
+{
+	for (; *words; words++)
+		cr_assert(strstr(line, *words), "\"%s\" is not in: %s", *words, line);
+	cr_assert_lt(strlen(line), UROCE_EXPLAIN_BYTES - 1, "it may have been cut: %s", line);
+}
+
+#define WORDS(...) ((const char *const[]){ __VA_ARGS__, NULL })
+
+/* The next completion of the end, in words. */
+static void expect_completion(int end, const char *const *words)
+{
+	char line[UROCE_EXPLAIN_BYTES];
+	uint64_t end_ns = engine_now_ns() + PATIENCE_NS;
+	struct uroce_wc wc;
+
+	do {
+		network_poll(&network);
+	} while (uroce_cq_poll(network.ends[end].cq, 1, &wc) == 0 && engine_now_ns() < end_ns);
+	cr_assert_lt(engine_now_ns(), end_ns, "no completion came");
+	expect_in(uroce_wc_explain(&wc, line, sizeof(line)), words);
+}
+
+/* The queue pair of the end, in words, when it is in ERR. */
+static void expect_queue_pair(int end, const char *const *words)
+{
+	char line[UROCE_EXPLAIN_BYTES];
+	struct uroce_qp_view view;
+
+	for (int i = 0; i < 200000; i++) {
+		network_poll(&network);
+		cr_assert_eq(uroce_inspect_qp(network.engine, uroce_qp_num(network.ends[end].qp), &view), 0);
+		if (view.attr.qp_state == UROCE_QPS_ERR)
+			break;
+	}
+	expect_in(uroce_qp_explain(&view, line, sizeof(line)), words);
+}
+
+/* ---- the peer, or the way to it ---- */
+
+Test(sentences, a_peer_that_is_gone)
+{
+	RULE("E-4");
+	open_usual();
+	cr_assert_eq(uroce_qp_destroy(network.ends[1].qp), 0);
+	network.ends[1].qp = NULL;
+	post_usual(UROCE_WR_RDMA_WRITE, 8);
+	expect_completion(0,
+			  WORDS("RETRY_EXC_ERR: the peer did not answer in time; PSN ", " tried 4 times in ",
+				"; the peer has not answered at all. Look: is the peer's QP alive and connected to "
+				"this one (its drop_unknown_qpn, drop_qp_state, drop_address, drop_vlan and drop_pkey "
+				"count), did this port take and send the frames (tx_stuck, tx_held, tx_link_down), "
+				"and does one of the path MTU pass?"));
+	network_close(&network);
+}
+
+Test(sentences, an_operation_that_the_peer_may_not_know)
+{
+	RULE("E-4");
+	open_usual();
+	cr_assert_eq(uroce_qp_destroy(network.ends[1].qp), 0);
+	network.ends[1].qp = NULL;
+	post_usual(UROCE_WR_ATOMIC_WRITE, 8);
+	expect_completion(0, WORDS("Look: does the peer know this operation? Linux 6.1 drops ATOMIC WRITE and FLUSH "
+				   "without an answer"));
+	network_close(&network);
+}
+
+/* The last packet of each message is short, and arrives. */
+Test(sentences, long_frames_to_the_peer_do_not_pass)
+{
+	RULE("E-4");
+	open_usual();
+	on_frames_to(1, drop_long, 1500);
+	post_usual(UROCE_WR_RDMA_WRITE, 5000);
+	expect_completion(0, WORDS("the peer did not answer in time",
+				   "the peer last said NAK sequence. Look: "
+				   "a packet is lost each time that it is sent, and others arrive: does a frame of "
+				   "the path MTU pass"));
+	network_close(&network);
+}
+
+/* No peer of ours does that: one that was told of a gap waits for the packet. */
+Test(sentences, a_peer_that_misses_what_it_gets)
+{
+	RULE("E-4");
+	retries = 0;
+	open_usual();
+	on_frames_to(0, make_naks, 0);
+	post_usual(UROCE_WR_RDMA_WRITE, 8);
+	expect_completion(0,
+			  WORDS("RETRY_EXC_ERR: the peer reported lost packets until no retry was left",
+				"Look: a packet is lost each time that it is sent, and others arrive: does a frame of "
+				"the path MTU pass (MTUs of interfaces and switches, framesz, bsize), and what do "
+				"ports and switches drop?"));
+	network_close(&network);
+}
+
+Test(sentences, long_frames_of_the_peer_do_not_pass)
+{
+	RULE("E-4");
+	open_usual();
+	on_frames_to(0, drop_long, 1500);
+	post_usual(UROCE_WR_RDMA_READ, 5000);
+	expect_completion(
+		0, WORDS("the peer did not answer in time",
+			 "; the peer last said ACK, msn 1. Look: it was there "
+			 "before: is it still (its process, its QP, a core for it), did this port take and send the "
+			 "frames (tx_stuck, tx_held, tx_link_down), and do frames of the path MTU pass, both ways?"));
+	network_close(&network);
+}
+
+Test(sentences, an_answer_is_lost_and_no_retry_is_left)
+{
+	RULE("E-4");
+	retries = 0;
+	open_usual();
+	on_frames_to(0, drop_long, 1500);
+	post_usual(UROCE_WR_RDMA_READ, 5000);
+	expect_completion(0,
+			  WORDS("answers to READs or atomics were lost until no retry was left",
+				"Look: answers of the peer do not come, or in disorder: does a frame of the path MTU "
+				"pass (MTUs of the interfaces, framesz, bsize), what do this port (rx_missed_errors) "
+				"and the switch drop, and what do drop_stale_response and early_probes count?"));
+	network_close(&network);
+}
+
+Test(sentences, a_peer_without_receives)
+{
+	RULE("E-4");
+	open_usual();
+	post_usual(UROCE_WR_SEND, 8);
+	expect_completion(0, WORDS("RNR_RETRY_EXC_ERR: the peer had no receive posted", " tried 3 times in ",
+				   "the peer last said RNR NAK, timer 1 (0.01 ms). Look: the peer has to post receives "
+				   "sooner; or raise rnr_retry, or agree on flow_control"));
+	network_close(&network);
+}
+
+Test(sentences, a_response_that_breaks_the_protocol)
+{
+	RULE("E-4");
+	open_usual();
+	on_frames_to(0, break_response, 0);
+	post_usual(UROCE_WR_RDMA_READ, 8);
+	expect_completion(0, WORDS("BAD_RESP_ERR: the peer's response broke the protocol; PSN ",
+				   "Look: uroce-trace says of a capture of both "
+				   "directions who is at fault"));
+	network_close(&network);
+}
+
+Test(sentences, an_address_that_nobody_has)
+{
+	struct uroce_qp_attr attr;
+
+	RULE("E-4");
+	open_ends(64);
+	attr = usual(0);
+	attr.path.dest = network_address("10.0.0.77");
+	connect_end(0, &attr);
+	post_usual(UROCE_WR_RDMA_WRITE, 8);
+	expect_completion(0, WORDS("nobody answers for the peer's address (ARP, neighbour discovery)",
+				   "Look: does the peer have that address, on this network?"));
+	network_close(&network);
+}
+
+Test(sentences, an_idle_peer_that_is_gone)
+{
+	struct uroce_qp_attr attr;
+
+	RULE("E-4");
+	open_ends(64);
+	attr = usual(0);
+	attr.keepalive_ms = 1;
+	connect_end(0, &attr);
+	cr_assert_eq(uroce_qp_destroy(network.ends[1].qp), 0);
+	network.ends[1].qp = NULL;
+	expect_queue_pair(0, WORDS("in ERR: RETRY_EXC_ERR: the peer of an idle connection did not answer",
+				   "Look: is the peer's process still there, with this QP, and the way to it?"));
+	network_close(&network);
+}
+
+/* ---- what the peer refuses, at both ends ---- */
+
+Test(sentences, a_key_that_the_peer_does_not_know)
+{
+	RULE("E-4");
+	open_usual();
+	post(UROCE_WR_RDMA_WRITE, 8, uroce_mr_lkey(network.ends[0].mr), uroce_mr_rkey(network.ends[1].mr) ^ 0xFF, 0);
+	expect_completion(0, WORDS("REM_ACCESS_ERR: the peer refused the request; PSN ",
+				   "; the peer last said NAK remote access. Look: compare rkey, address, length and "
+				   "rights with the peer's registration"));
+	expect_queue_pair(1, WORDS("a request of the peer failed: REM_ACCESS_ERR: the peer used a key that is unknown "
+				   "or no longer valid",
+				   "Look: was the region or window that the peer was told of taken away too early?"));
+	network_close(&network);
+}
+
+Test(sentences, a_key_of_another_domain_of_the_peer)
+{
+	struct uroce_mr *mr;
+	struct uroce_pd *pd;
+
+	RULE("E-4");
+	open_usual();
+	cr_assert_eq(uroce_pd_alloc(network.ends[1].device, &pd), 0);
+	mr = region(1, pd, 64, UROCE_ACCESS_LOCAL_WRITE | UROCE_ACCESS_REMOTE_WRITE);
+	post(UROCE_WR_RDMA_WRITE, 8, uroce_mr_lkey(network.ends[0].mr), uroce_mr_rkey(mr), 0);
+	expect_completion(0, WORDS("the peer refused the request"));
+	expect_queue_pair(1, WORDS("the peer used a key of another protection domain or QP",
+				   "Look: the region or window has to belong to this QP's protection domain"));
+	cr_assert_eq(uroce_mr_dereg(mr), 0);
+	cr_assert_eq(uroce_pd_dealloc(pd), 0);
+	network_close(&network);
+}
+
+Test(sentences, a_key_that_gives_peers_no_right)
+{
+	struct uroce_mr *mr;
+
+	RULE("E-4");
+	open_usual();
+	mr = region(1, network.ends[1].pd, 64, UROCE_ACCESS_LOCAL_WRITE);
+	post(UROCE_WR_RDMA_WRITE, 8, uroce_mr_lkey(network.ends[0].mr), uroce_mr_rkey(mr), 0);
+	expect_completion(0, WORDS("the peer refused the request"));
+	expect_queue_pair(1, WORDS("the peer used a key that does not give the right",
+				   "Look: register the region with the UROCE_ACCESS_REMOTE_* that the peer uses"));
+	cr_assert_eq(uroce_mr_dereg(mr), 0);
+	network_close(&network);
+}
+
+Test(sentences, a_range_outside_of_the_peers_region)
+{
+	RULE("E-4");
+	open_usual();
+	post(UROCE_WR_RDMA_WRITE, 8, uroce_mr_lkey(network.ends[0].mr), uroce_mr_rkey(network.ends[1].mr),
+	     NETWORK_BUFFER_BYTES - 4);
+	expect_completion(0, WORDS("the peer refused the request"));
+	expect_queue_pair(1, WORDS("the peer used a range that is not inside its region",
+				   "Look: compare the peer's address and length with the registration"));
+	network_close(&network);
+}
+
+Test(sentences, an_operation_that_the_peer_does_not_allow)
+{
+	struct uroce_qp_attr attr;
+
+	RULE("E-4");
+	open_ends(64);
+	for (int i = 0; i < 2; i++) {
+		attr = usual(i);
+		attr.access_flags = 0;
+		connect_end(i, &attr);
+	}
+	post_usual(UROCE_WR_RDMA_WRITE, 8);
+	expect_completion(0, WORDS("REM_INV_REQ_ERR: the peer refused the request",
+				   "; the peer last said NAK invalid request. Look: the peer takes no such request: "
+				   "message longer than its receive, more READs than its max_dest_rd_atomic, or access "
+				   "not enabled on its QP"));
+	expect_queue_pair(
+		1, WORDS("the peer's request broke the protocol",
+			 "Look: do access_flags and max_dest_rd_atomic of this QP allow it? If so the peer sends "
+			 "what no peer may: uroce-trace judges a capture of both directions"));
+	network_close(&network);
+}
+
+Test(sentences, a_send_longer_than_its_receive)
+{
+	RULE("E-4");
+	open_usual();
+	post_recv(uroce_mr_lkey(network.ends[1].mr), 100);
+	post_usual(UROCE_WR_SEND, 200);
+	expect_completion(1,
+			  WORDS("RECV wr_id 6 ", "LOC_LEN_ERR: the message is too long",
+				"Look: a receive, and each receive of a shared queue, has to have room for the longest "
+				"SEND of the peer"));
+	expect_completion(0, WORDS("message longer than its receive"));
+	network_close(&network);
+}
+
+Test(sentences, a_receive_whose_memory_is_gone)
+{
+	struct uroce_mr *mr;
+
+	RULE("E-4");
+	open_usual();
+	mr = region(1, network.ends[1].pd, 64, UROCE_ACCESS_LOCAL_WRITE);
+	post_recv(uroce_mr_lkey(mr), 64);
+	cr_assert_eq(uroce_mr_dereg(mr), 0);
+	post_usual(UROCE_WR_SEND, 8);
+	expect_completion(0, WORDS("REM_OP_ERR: the peer refused the request",
+				   "NAK remote operational. Look: the "
+				   "peer's receive entry is unusable: look at its completion"));
+	expect_completion(1, WORDS("RECV wr_id 6 ", "a local key is unknown or no longer valid",
+				   "Look: was the region registered, and not yet deregistered?"));
+	network_close(&network);
+}
+
+/* ---- what is wrong here ---- */
+
+Test(sentences, a_key_of_another_domain)
+{
+	struct uroce_mr *mr;
+	struct uroce_pd *pd;
+
+	RULE("E-4");
+	open_usual();
+	cr_assert_eq(uroce_pd_alloc(network.ends[0].device, &pd), 0);
+	mr = region(0, pd, 64, 0);
+	post(UROCE_WR_RDMA_WRITE, 8, uroce_mr_lkey(mr), uroce_mr_rkey(network.ends[1].mr), 0);
+	expect_completion(0, WORDS("LOC_PROT_ERR: a local key is of another protection domain",
+				   "Look: register the memory on the QP's protection domain"));
+	cr_assert_eq(uroce_mr_dereg(mr), 0);
+	cr_assert_eq(uroce_pd_dealloc(pd), 0);
+	network_close(&network);
+}
+
+Test(sentences, a_read_to_where_nothing_may_be_written)
+{
+	struct uroce_mr *mr;
+
+	RULE("E-4");
+	open_usual();
+	mr = region(0, network.ends[0].pd, 64, 0);
+	post(UROCE_WR_RDMA_READ, 8, uroce_mr_lkey(mr), uroce_mr_rkey(network.ends[1].mr), 0);
+	expect_completion(0, WORDS("a local key does not give the right",
+				   "Look: receives, READs and atomics need UROCE_ACCESS_LOCAL_WRITE"));
+	cr_assert_eq(uroce_mr_dereg(mr), 0);
+	network_close(&network);
+}
+
+Test(sentences, a_range_outside_of_the_region)
+{
+	struct uroce_mr *mr;
+
+	RULE("E-4");
+	open_usual();
+	mr = region(0, network.ends[0].pd, 64, 0);
+	post(UROCE_WR_RDMA_WRITE, 65, uroce_mr_lkey(mr), uroce_mr_rkey(network.ends[1].mr), 0);
+	expect_completion(0, WORDS("a local range is not inside its region",
+				   "Look: compare address and length with the registration"));
+	cr_assert_eq(uroce_mr_dereg(mr), 0);
+	network_close(&network);
+}
+
+Test(sentences, a_message_of_more_than_2_GiB)
+{
+	RULE("E-4");
+	open_usual();
+	post_usual(UROCE_WR_RDMA_WRITE, 0x80000001);
+	expect_completion(0, WORDS("LOC_LEN_ERR: the message is too long", "Look: a message has at most 2^31 bytes"));
+	network_close(&network);
+}
+
+Test(sentences, a_read_of_a_queue_pair_that_may_have_none)
+{
+	struct uroce_qp *qp;
+	struct uroce_qp_attr attr = { .qp_state = UROCE_QPS_SQD };
+
+	RULE("E-4");
+	open_usual();
+	qp = network.ends[0].qp;
+	cr_assert_eq(uroce_qp_modify(qp, &attr, UROCE_QP_STATE, NULL), 0);
+	post_usual(UROCE_WR_RDMA_READ, 8);
+	cr_assert_eq(uroce_qp_modify(qp, &attr, UROCE_QP_MAX_RD_ATOMIC, NULL), 0, "%s", uroce_refusal());
+	attr.qp_state = UROCE_QPS_RTS;
+	cr_assert_eq(uroce_qp_modify(qp, &attr, UROCE_QP_STATE, NULL), 0);
+	expect_completion(0, WORDS("LOC_QP_OP_ERR: max_rd_atomic is 0, and it is a READ or atomic",
+				   "Look: set max_rd_atomic to 1 or more, or post no READs and atomics"));
+	network_close(&network);
+}
+
+Test(sentences, a_window_over_memory_that_takes_none)
+{
+	struct uroce_mw_bind bind;
+	struct uroce_mw *mw;
+	struct uroce_mr *mr;
+
+	RULE("E-4");
+	open_usual();
+	mr = region(0, network.ends[0].pd, 64, UROCE_ACCESS_LOCAL_WRITE);
+	cr_assert_eq(uroce_mw_alloc(network.ends[0].pd, UROCE_MW_TYPE_1, &mw), 0);
+	bind = (struct uroce_mw_bind){
+		.mr = mr,
+		.addr = (uintptr_t)network.ends[0].buffer,
+		.length_bytes = 8,
+		.access = UROCE_ACCESS_REMOTE_READ,
+	};
+	cr_assert_eq(uroce_mw_bind(network.ends[0].qp, mw, &bind, 5, UROCE_SEND_SIGNALED), 0, "%s", uroce_refusal());
+	expect_completion(
+		0, WORDS("MW_BIND_ERR: the window or its region does not allow that",
+			 "Look: a bind wants a region of the QP's "
+			 "protection domain with UROCE_ACCESS_MW_BIND, its rights and a range inside of it; and a "
+			 "window of type 2 that is not bound"));
+	cr_assert_eq(uroce_mw_dealloc(mw), 0);
+	cr_assert_eq(uroce_mr_dereg(mr), 0);
+	network_close(&network);
+}
+
+/* ---- queue pairs that fail for others ---- */
+
+Test(sentences, a_completion_queue_that_is_full)
+{
+	RULE("E-4");
+	open_ends(1);
+	for (int i = 0; i < 2; i++) {
+		struct uroce_qp_attr attr = usual(i);
+
+		connect_end(i, &attr);
+	}
+	for (int i = 0; i < 8; i++)
+		post_usual(UROCE_WR_RDMA_WRITE, 8);
+	expect_queue_pair(0, WORDS("LOC_QP_OP_ERR: a completion queue of it was full, and a completion is lost. Look: "
+				   "poll it more often, or create it with room for the completions of all requests and "
+				   "receives under way, flushed ones too"));
+	network_close(&network);
+}
+
+Test(sentences, a_request_behind_the_one_that_failed)
+{
+	RULE("E-4");
+	open_usual();
+	post_recv(uroce_mr_lkey(network.ends[1].mr), 8);
+	cr_assert_eq(uroce_qp_modify(network.ends[1].qp, &(struct uroce_qp_attr){ .qp_state = UROCE_QPS_ERR },
+				     UROCE_QP_STATE, NULL),
+		     0);
+	expect_completion(1, WORDS("RECV wr_id 6 ",
+				   "WR_FLUSH_ERR: flushed: the QP had failed or was moved to ERR. "
+				   "Look: the first completion with another error of this QP says why, or "
+				   "uroce_qp_last_error() where there is none; the peer may have executed this one"));
+	expect_queue_pair(1, WORDS("in ERR: its application has moved it there"));
+	network_close(&network);
+}
+
+Test(sentences, a_queue_pair_that_works)
+{
+	char line[UROCE_EXPLAIN_BYTES];
+	struct uroce_qp_view view;
+	struct uroce_wc wc;
+
+	RULE("E-4");
+	open_usual();
+	post_usual(UROCE_WR_RDMA_WRITE, 8);
+	wc = network_wait(&network, 0);
+	cr_assert_str_eq(strstr(uroce_wc_explain(&wc, line, sizeof(line)), ": "), ": SUCCESS");
+	cr_assert_str_eq(uroce_cause_text(wc.vendor_err), "no error");
+	cr_assert_eq(uroce_inspect_qp(network.engine, uroce_qp_num(network.ends[0].qp), &view), 0);
+	expect_in(uroce_qp_explain(&view, line, sizeof(line)), WORDS("in RTS: nothing has failed"));
+	network_close(&network);
+}
