@@ -42,7 +42,7 @@ help:
 	@echo 'make analyze     clang'\''s static analyzer and cppcheck over lib/ and drivers/'
 	@echo 'make mutants     break the core in one place at a time; does a test notice? (ARGS="--only retry.c")'
 	@echo 'make site        the pages of README and docs/ as one static site, in $(BUILD)/site'
-	@echo 'make pages       write the pages anew that are made of what the programs say: reference, session'
+	@echo 'make pages       write the pages anew that are made of what the programs say: reference, session, breakages'
 	@echo 'make docs        the reference of the public headers, in $(BUILD)/docs/html'
 	@echo 'make clean       remove what was built'
 	@echo 'On a fresh Debian 12 or 13, as root, each one first installs what it needs and says so.'
@@ -161,7 +161,7 @@ mutants: packages-test
 pages: packages-build $(BUILD)/build.ninja
 	@$(install_packages) monitor
 	@ninja -C $(BUILD) --quiet programs
-	docs/generate $(BUILD) reference session
+	docs/generate $(BUILD) reference session breakages
 
 site:
 	@$(install_packages) site

@@ -64,6 +64,18 @@ static void look_after_peer(int listener, int *connection)
 	}
 }
 
+/* Our side of that: the target's end of the connection was closed, by the kernel if it was killed. Told once. */
+static void watch_target(int *dialled)
+{
+	struct pollfd waiting = { .fd = *dialled, .events = POLLIN };
+	char byte;
+
+	if (poll(&waiting, 1, 0) <= 0 || recv(*dialled, &byte, 1, MSG_DONTWAIT) > 0)
+		return;
+	prompt_notice("the peer's program has ended: its TCP connection is closed\n", stderr);
+	*dialled = -1;
+}
+
 static uint64_t now_ms(void)
 {
 	struct timespec now;
@@ -98,10 +110,17 @@ static void tell(void (*write)(FILE *), FILE *where)
 	free(text);
 }
 
+/* TCP sockets, -1: none. */
+struct house {
+	int listener; /* of a target */
+	int dialled;  /* to one */
+};
+
 /* Runs beside the prompt until the end: statistics, deaths, peers. */
 static void *keep_house(void *argument)
 {
-	int listener = *(int *)argument, connection = -1;
+	const struct house *house = argument;
+	int listener = house->listener, dialled = house->dialled, connection = -1;
 	uint64_t told_ms = now_ms();
 
 	show_rate(&traffic, NULL);
@@ -120,6 +139,8 @@ static void *keep_house(void *argument)
 		tell(tell_deaths, stderr);
 		if (listener >= 0)
 			look_after_peer(listener, &connection);
+		if (dialled >= 0)
+			watch_target(&dialled);
 	}
 	if (connection >= 0)
 		close(connection);
@@ -320,7 +341,8 @@ static int run_commands(void)
 
 static int run_traffic(void)
 {
-	pthread_t house;
+	struct house house;
+	pthread_t keeper;
 	int listener = -1, connection = -1, code;
 	uint32_t dead;
 
@@ -334,12 +356,13 @@ static int run_traffic(void)
 		return APP_EXIT_INTERNAL;
 	if ((settings.target && listener < 0) || (settings.peer[0] && connection < 0))
 		return quit_is_wanted() ? APP_EXIT_INTERRUPTED : APP_EXIT_ENVIRONMENT;
-	if (pthread_create(&house, NULL, keep_house, &listener) != 0)
+	house = (struct house){ .listener = listener, .dialled = connection };
+	if (pthread_create(&keeper, NULL, keep_house, &house) != 0)
 		return APP_EXIT_INTERNAL;
 	print_banner();
 	code = run_commands();
 	quit_soon(); /* keep_house() ends, too */
-	pthread_join(house, NULL);
+	pthread_join(keeper, NULL);
 	traffic_stop(&traffic);
 	dead = traffic_tell_deaths(&traffic, stderr);
 	printf("\nfinal statistics\n");

@@ -29,6 +29,7 @@ struct settings {
 	uint32_t nb_cores, idle, limit_qps, limit_mrs;
 	uint32_t size, qps, depth, burst, mtu, tcp_port;
 	uint32_t rxq, txq, rxd, txd, mbuf_size, mbufs; /* 0: as the ports like */
+	uint32_t pkey, rkey, cq_depth;
 	uint32_t stats_period;
 	double faults[4]; /* probabilities of loss, dup, reorder and corrupt */
 	uint32_t seed;

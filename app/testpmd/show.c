@@ -170,13 +170,18 @@ void show_qps(struct traffic *traffic, FILE *out)
 		fprintf(out, "none\n");
 }
 
+static void tell_no_view(uint32_t qp_num, int error, FILE *out)
+{
+	fprintf(out, "QP 0x%06x: %s\n", qp_num,
+		error == -ENOENT ? "there is none; \"show qp\" lists them" : "its lcore does not poll");
+}
+
 static bool look_at_qp(struct traffic *traffic, uint32_t qp_num, struct uroce_qp_view *view, FILE *out)
 {
 	int error = uroce_inspect_qp(traffic->engine, qp_num, view);
 
 	if (error)
-		fprintf(out, "QP 0x%06x: %s\n", qp_num,
-			error == -ENOENT ? "there is none; \"show qp\" lists them" : "its lcore does not poll");
+		tell_no_view(qp_num, error, out);
 	return error == 0;
 }
 
@@ -205,11 +210,13 @@ void show_qp(struct traffic *traffic, uint32_t qp_num, FILE *out)
 
 void show_why(struct traffic *traffic, uint32_t qp_num, FILE *out)
 {
-	struct uroce_qp_view view;
-	char text[UROCE_EXPLAIN_BYTES];
+	char text[UROCE_WHY_BYTES];
+	int error = uroce_qp_why(traffic->engine, qp_num, text, sizeof(text));
 
-	if (look_at_qp(traffic, qp_num, &view, out))
-		fprintf(out, "%s\n", uroce_qp_explain(&view, text, sizeof(text)));
+	if (error)
+		tell_no_view(qp_num, error, out);
+	else
+		fprintf(out, "%s\n", text);
 }
 
 void show_lcores(const struct traffic *traffic, FILE *out)
@@ -225,8 +232,9 @@ void show_lcores(const struct traffic *traffic, FILE *out)
 			continue;
 		}
 		span = now.since_ns - before[i].since_ns;
-		fprintf(out, "lcore %u: %.1f %% busy, %u queue pairs\n", i,
-			span ? 100 * (double)(now.busy_ns - before[i].busy_ns) / (double)span : 0, now.qps);
+		fprintf(out, "lcore %u: %.1f %% busy, %.1f %% waiting for a core that others had, %u queue pairs\n", i,
+			span ? 100 * (double)(now.busy_ns - before[i].busy_ns) / (double)span : 0,
+			span ? 100 * (double)(now.starved_ns - before[i].starved_ns) / (double)span : 0, now.qps);
 		before[i] = now;
 	}
 }

@@ -262,6 +262,8 @@ int traffic_open(struct traffic *traffic)
 	traffic->memory_bytes = traffic_memory_bytes(traffic->settings);
 	traffic->depth = traffic->settings->depth;
 	traffic->cq_depth = traffic->settings->qps * 8 * traffic->settings->depth + 64;
+	if (traffic->settings->cq_depth)
+		traffic->cq_depth = traffic->settings->cq_depth;
 	traffic->area_message_bytes = traffic->settings->size;
 	atomic_store(&traffic->message_bytes, traffic->settings->size);
 	for (unsigned i = 0; i < traffic->worker_count; i++) {
@@ -353,6 +355,7 @@ static int connect_flow(struct traffic *traffic, struct flow *flow, const struct
 {
 	struct uroce_qp_attr ours, attr = {
 		.access_flags = UROCE_ACCESS_REMOTE_READ | UROCE_ACCESS_REMOTE_WRITE | UROCE_ACCESS_REMOTE_ATOMIC,
+		.pkey = (uint16_t)traffic->settings->pkey,
 		.path_mtu = peer->mtu,
 		.dest_qp_num = peer->qpn[number],
 		.rq_psn = peer->psn[number],
@@ -370,7 +373,7 @@ static int connect_flow(struct traffic *traffic, struct flow *flow, const struct
 		return -1;
 	attr.sq_psn = ours.sq_psn;
 	flow->remote_va = peer->va;
-	flow->remote_rkey = peer->rkey;
+	flow->remote_rkey = traffic->settings->rkey ? traffic->settings->rkey : peer->rkey;
 	error = uroce_qp_connect(flow->qp, &attr, NULL);
 	if (error == 0)
 		return 0;

@@ -108,6 +108,7 @@ static int tell_lcore(struct uroce_engine *engine, uint32_t number, struct rte_t
 		rte_tel_data_add_dict_uint(answer, "lcore_id", view.lcore_id);
 	rte_tel_data_add_dict_uint(answer, "since_ns", view.since_ns);
 	rte_tel_data_add_dict_uint(answer, "busy_ns", view.busy_ns);
+	rte_tel_data_add_dict_uint(answer, "starved_ns", view.starved_ns);
 	rte_tel_data_add_dict_uint(answer, "qps", view.qps);
 	return 0;
 }
@@ -322,13 +323,10 @@ static int tell_qp_counters(struct uroce_engine *engine, uint32_t number, struct
 
 static int tell_why(struct uroce_engine *engine, uint32_t number, struct rte_tel_data *answer)
 {
-	struct uroce_qp_view view;
-	char text[UROCE_EXPLAIN_BYTES];
-	int error = uroce_inspect_qp(engine, number, &view);
+	char text[UROCE_WHY_BYTES];
+	int error = uroce_qp_why(engine, number, text, sizeof(text));
 
-	if (error)
-		return error;
-	return rte_tel_data_string(answer, uroce_qp_explain(&view, text, sizeof(text)));
+	return error ? error : rte_tel_data_string(answer, text);
 }
 
 /* ---- commands ---- */
@@ -350,7 +348,7 @@ static const struct command {
 	  true, false },
 	{ "/uroce/qp/info", "A queue pair: state, path, window. Parameters: QPN", tell_qp, true, true },
 	{ "/uroce/qp/stats", "Counters of a queue pair. Parameters: QPN", tell_qp_counters, true, true },
-	{ "/uroce/qp/why", "Why a queue pair is in ERR. Parameters: QPN", tell_why, true, true },
+	{ "/uroce/qp/why", "Why a queue pair is in ERR, or what hinders it. Parameters: QPN", tell_why, true, true },
 	{ "/uroce/cm", "Connections by address, and what has been counted. No parameters", tell_connections, false,
 	  false },
 };

@@ -56,6 +56,8 @@ struct uroce_lcore_view {
 	unsigned lcore_id; /* EAL's; UINT_MAX when the application polls it */
 	uint64_t since_ns; /* since it was made */
 	uint64_t busy_ns;  /* spent in polls that found something to do */
+	/* the thread that polls it waited for a core that others had, since that thread began; 0: the kernel does not say */
+	uint64_t starved_ns;
 	uint32_t qps;
 };
 
@@ -83,6 +85,15 @@ UROCE_API bool uroce_inspect_failed(const struct uroce_engine *engine, unsigned 
  * cut to fit.
  */
 UROCE_API char *uroce_qp_explain(const struct uroce_qp_view *view, char *out, size_t out_bytes);
+
+#define UROCE_WHY_BYTES 2048
+/*
+ * The same of a queue pair by its number, which may have failed and be gone, with all that is seen beside it and may be
+ * the cause: the link of its port, what that drops, what is sent again, receives that lack, a core that its lcore does
+ * not get. One that works is looked at twice, 0.3 s apart: not by a thread that polls. UROCE_WHY_BYTES suffice, more is
+ * cut. 0; -ENOENT: there is none of this number; -ETIMEDOUT: its lcore does not poll.
+ */
+UROCE_API int uroce_qp_why(struct uroce_engine *engine, uint32_t qp_num, char *out, size_t out_bytes);
 
 /* Ethdev ports with a device, at most `count` of them; returns how many were found on lcores that poll. */
 UROCE_API uint32_t uroce_inspect_ports(struct uroce_engine *engine, uint16_t *port_ids, uint32_t count);

@@ -1,6 +1,8 @@
 /* inspect.c - views of QPs, ports and lcores, each made where what it is of cannot go away: on its owner */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <rte_ethdev.h>
@@ -9,6 +11,7 @@
 
 #include "api/stats.h"
 #include "engine/clock.h"
+#include "engine/link.h"
 #include "engine/mailbox.h"
 #include "engine/steer.h"
 #include "engine/view.h"
@@ -101,7 +104,7 @@ uint32_t uroce_inspect_ports(struct uroce_engine *engine, uint16_t *port_ids, ui
 static void describe_port(const struct uroce_device *device, struct uroce_port_view *view)
 {
 	rte_eth_dev_get_name_by_port(device->port_id, view->name);
-	view->link_up = !atomic_load(&device->link_down);
+	view->link_up = !engine_link_is_down(device);
 	view->queue_count = device->config.queue_count;
 	view->first_lcore = device->config.first_lcore;
 	view->regions = device->mrs.used;
@@ -214,6 +217,20 @@ struct lcore_call {
 	struct uroce_lcore_view *view;
 };
 
+/* How long this thread has waited for a core since it began. 0 where the kernel does not say. */
+static uint64_t starved_ns(void)
+{
+	FILE *file = fopen("/proc/thread-self/schedstat", "re");
+	uint64_t ran = 0, waited = 0;
+
+	if (file == NULL)
+		return 0;
+	if (fscanf(file, "%" SCNu64 " %" SCNu64, &ran, &waited) != 2)
+		waited = 0;
+	fclose(file);
+	return waited;
+}
+
 static int view_lcore(void *argument)
 {
 	const struct lcore_call *call = argument;
@@ -223,6 +240,7 @@ static int view_lcore(void *argument)
 		.lcore_id = call->lcore->lcore_id,
 		.since_ns = engine_now_ns() - call->lcore->made_ns,
 		.busy_ns = call->lcore->busy_ns,
+		.starved_ns = starved_ns(),
 	};
 	for (uint32_t i = call->lcore->index; i < engine->index_count; i += engine->lcore_mask + 1)
 		call->view->qps += steer_find(engine, i) != NULL;

@@ -34,6 +34,11 @@ static bool link_is_down(const struct uroce_device *device, bool before)
 	       (!device->link_is_noted && engine_interface_is_down(device->interface.index));
 }
 
+bool engine_link_is_down(const struct uroce_device *device)
+{
+	return link_is_down(device, atomic_load(&device->link_down));
+}
+
 bool uroce_port_link_is_up(uint16_t port_id)
 {
 	struct rte_eth_link link = { 0 };

@@ -9,6 +9,9 @@
 void engine_link_watch(struct uroce_device *device);
 void engine_link_forget(struct uroce_device *device);
 
+/* Asks the port now, and its interface: one of shared memory tells no change. Whoever does that beside its lcore. */
+bool engine_link_is_down(const struct uroce_device *device);
+
 /* Looks at the lcore's ports when it is time. */
 void engine_link_poll(struct uroce_lcore *lcore);
 

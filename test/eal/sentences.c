@@ -1,4 +1,4 @@
-/* sentences.c - each sentence that explains a failure, and a situation that makes it (E-4); docs/testing.md lists them */
+/* sentences.c - each sentence that explains a failure, and a situation that makes it (E-4); listed in testing.md */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -607,6 +607,32 @@ Test(sentences, a_request_behind_the_one_that_failed)
 				   "Look: the first completion with another error of this QP says why, or "
 				   "uroce_qp_last_error() where there is none; the peer may have executed this one"));
 	expect_queue_pair(1, WORDS("in ERR: its application has moved it there"));
+	network_close(&network);
+}
+
+/* What is beside a failure, of a queue pair that is there, and of one that is gone. */
+Test(sentences, what_is_seen_beside_a_failure)
+{
+	char line[UROCE_WHY_BYTES], cut[16];
+	uint32_t number;
+
+	RULE("E-4");
+	open_usual();
+	number = uroce_qp_num(network.ends[0].qp);
+	post_usual(UROCE_WR_SEND, 8);
+	expect_queue_pair(0, WORDS("in ERR: RNR_RETRY_EXC_ERR: the peer had no receive posted"));
+	cr_assert_eq(uroce_qp_why(network.engine, number ^ 0x800000, line, sizeof(line)), -ENOENT);
+	for (int gone = 0; gone < 2; gone++) {
+		cr_assert_eq(uroce_qp_why(network.engine, number, line, sizeof(line)), 0);
+		expect_in(line, WORDS("in ERR: RNR_RETRY_EXC_ERR: the peer had no receive posted",
+				      "flow_control. Seen beside it: 3 RNR NAKs came"));
+		cr_assert_not(strstr(line, "losses") || strstr(line, "no link"), "%s", line);
+		cr_assert_eq(uroce_qp_why(network.engine, number, cut, sizeof(cut)), 0);
+		cr_assert_eq(strlen(cut), sizeof(cut) - 1);
+		if (gone == 0)
+			cr_assert_eq(uroce_qp_destroy(network.ends[0].qp), 0);
+		network.ends[0].qp = NULL;
+	}
 	network_close(&network);
 }
 

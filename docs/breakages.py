@@ -1,0 +1,267 @@
+# breakages.py - ten things that break, each one made, and found with the product's own tools: run, and written down
+# SPDX-License-Identifier: BSD-3-Clause
+"""Of docs/generate and test/guide/breakages. A breakage is made, and the clock runs until a tool has said its cause."""
+import contextlib
+import os
+import re
+import socket
+import subprocess
+import tempfile
+import time
+
+from session import Terminal, block, wrap
+
+SECONDS = 10  # within so many the cause stands on the screen
+SOCKET = f"/tmp/uroce-breakages-{os.getpid()}.sock"
+SPACE = f"uroce-breakages-{os.getpid()}"
+
+
+class Missing(Exception):
+    """What a breakage needs is not there: root, or a tool."""
+
+
+class Breakage:
+    """One of them: programs in a folder, what is typed, what is said, how long it took."""
+
+    def __init__(self, folder):
+        self.folder, self.programs, self.page, self.broken = folder, [], [], None
+        self.undo = contextlib.ExitStack()
+
+    def open(self, *words, until):
+        terminal = Terminal(list(words), self.folder)
+        self.programs.append(terminal)
+        terminal.read_until(until)
+        return terminal
+
+    def breaks(self, how):
+        """From here on the clock runs."""
+        self.how, self.broken = how, time.monotonic()
+
+    def read(self, terminal, cause, seconds=SECONDS):
+        """Until the program says that by itself."""
+        terminal.read_until(cause, seconds)
+        self.found(cause, "\n".join(terminal.shown))
+
+    def ask(self, terminal, command, answer):
+        terminal.type(command, answer)
+        self.found(answer, "\n".join(terminal.shown))
+
+    def found(self, cause, said):
+        self.seconds = time.monotonic() - self.broken
+        self.line = re.sub(r"\s+", " ", next(line for line in reversed(said.split("\n")) if re.search(cause, line)))
+
+    def run(self, command, cause):
+        """A tool of the shell, again and again until it names the cause."""
+        while True:
+            done = subprocess.run(command, shell=True, cwd=self.folder, stdout=subprocess.PIPE, text=True,
+                                  stderr=subprocess.STDOUT, timeout=60)
+            if re.search(cause, done.stdout):
+                break
+            if time.monotonic() > self.broken + SECONDS:
+                raise SystemExit(f"breakages: {command} does not say {cause}:\n{done.stdout}")
+        self.found(cause, done.stdout)
+        self.page += block("\n".join([f"$ {command}", *map(wrap, done.stdout.rstrip().split("\n"))]))
+
+    def show(self, terminal, last):
+        """The end of what a program has said."""
+        text = terminal.take()[1].split("\n")
+        self.page += block("\n".join(text[-last:]))
+
+    def close(self):
+        for terminal in self.programs:
+            terminal.process.kill()
+            terminal.process.wait()
+        self.undo.close()
+        if os.path.exists(SOCKET):
+            os.unlink(SOCKET)
+
+
+# ---- what they are made of ----
+
+def memif(role, number):
+    return (f"--device net_memif0,role={role},socket={SOCKET},socket-abstract=no,mac=02:00:00:00:00:0{number}",
+            f"--ip 10.1.0.{number}/24")
+
+
+def pair(made, target_words="", client_words="", before=""):
+    """A target and who sends to it: over shared memory, or over an interface each (before: how to reach them)."""
+    ends = [memif("server", 1), memif("client", 2)] if not before else \
+        [(f"--device {name}", f"--ip 10.1.0.{number}/24") for number, name in ((1, "near"), (2, "far"))]
+    pmd = before + "build/app/uroce-testpmd -- -i"
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = f"-p {free.getsockname()[1]}"
+    target = made.open(pmd, *ends[0], f"--target {port} {target_words}".strip(), until="serving peers")
+    client = made.open(pmd, *ends[1], f"--peer 127.0.0.1 {port} -q 1 {client_words}".strip(),
+                       until="lists the commands")
+    return target, client
+
+
+def number_of(terminal):
+    """Of its first queue pair."""
+    terminal.type("show qp", "^0x")
+    return re.search("^(0x[0-9a-f]+)", "\n".join(terminal.shown), re.M)[1]
+
+
+def ip(words, *more):
+    done = subprocess.run(["ip", *words.split(), *more], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if done.returncode:
+        raise Missing(f"ip {words}: {done.stdout.strip()}")
+
+
+def wired(made, mtu):
+    """Interfaces near and far in a network of their own, behind a switch. Returns what comes before a command there."""
+    if os.geteuid() != 0:
+        raise Missing("only root makes network interfaces")
+    ip(f"netns add {SPACE}")
+    made.undo.callback(lambda: subprocess.run(["ip", "netns", "del", SPACE]))
+    ip(f"-n {SPACE} link set lo up")
+    ip(f"-n {SPACE} link add name switch type bridge")
+    for name in ("near", "far"):
+        ip(f"-n {SPACE} link add name {name} mtu 9000 type veth peer name to-{name}")
+        # The switch drops what leaves on the other side: at the first port the sender would be told.
+        ip(f"-n {SPACE} link set dev to-{name} mtu {9000 if name == 'far' else mtu} master switch")
+        for one in (name, f"to-{name}"):
+            ip(f"-n {SPACE} link set dev {one} up")
+    ip(f"-n {SPACE} link set switch up")
+    time.sleep(1)  # until the switch forwards
+    return f"ip netns exec {SPACE} "
+
+
+def start(client):
+    client.type("start", "started")
+
+
+# ---- the ten ----
+
+def loss(made):
+    """2 % of the frames are lost"""
+    target, client = pair(made)
+    start(client)
+    qpn = number_of(client)
+    target.type("inject loss 2%", "damaged")
+    made.breaks("`inject loss 2%` at the target: of what that receives each fiftieth frame is lost.")
+    made.run(f"build/app/uroce-top --why {qpn}", r"packets were sent again after losses: find who drops")
+
+
+def cable(made):
+    """The cable is pulled"""
+    _, client = pair(made, before=wired(made, 9000))
+    start(client)
+    qpn = number_of(client)
+    ip(f"-n {SPACE} link set dev to-far down")
+    made.breaks("The other end of the interface goes down, under a program on an interface of the kernel.")
+    made.run(f"build/app/uroce-top --why {qpn}", r"its port \S+ has no link: the cable")
+
+
+def mtu(made):
+    """The MTU of the switch is too small"""
+    _, client = pair(made, "--mtu 4096", "--mtu 4096 --size 5000 --mix write:1", wired(made, 1500))
+    qpn = number_of(client)
+    made.breaks("Both interfaces have MTU 9000, the switch between them 1500, and the path MTU is 4096.")
+    start(client)
+    made.run(f"build/app/uroce-top --why {qpn}", r"does a frame of the path MTU pass \(MTUs of interfaces and switches")
+
+
+def pkey(made):
+    """The partition key is wrong"""
+    target, client = pair(made, "", "--pkey 0x8001")
+    made.breaks("The sender is of partition 0x8001, the target of 0xffff. The target is asked.")
+    start(client)
+    made.run(f"build/app/uroce-top --why {number_of(target)}", r"drop_pkey counts \d+ \(P_Key mismatches\)")
+
+
+def key(made):
+    """The key is wrong"""
+    _, client = pair(made, "", "--rkey 0x12345678 --mix write:1")
+    qpn = number_of(client)
+    made.breaks("The sender names a key that the target has not given.")
+    start(client)
+    made.run(f"build/app/uroce-top --why {qpn}", r"NAK remote access. Look: compare rkey")
+
+
+def killed(made):
+    """The peer is killed"""
+    target, client = pair(made)
+    start(client)
+    made.breaks("`kill -9` of the target. What the sender says by itself:")
+    target.process.kill()
+    made.read(client, "the peer's program has ended")
+    made.show(client, 3)
+
+
+def perf(made, words):
+    """A benchmark with both ends in it; returns the sender's number."""
+    program = made.open(f"build/app/uroce-perf --op send --mode bw -s 4096 -t 32 {words} -D 30", until="local address")
+    return re.search("local address: QPN (0x[0-9a-f]+)", "\n".join(program.shown))[1]
+
+
+def no_receive(made):
+    """Nobody posts a receive"""
+    qpn = perf(made, "-r 1 --rx-rate 1")
+    made.breaks("A receiver that has posted one receive, and none since: `uroce-perf -r 1 --rx-rate 1`.")
+    made.run(f"build/app/uroce-top --why {qpn}", "RNR NAKs came, and nothing else: the peer has no receive posted")
+
+
+def slow(made):
+    """The receiver is slow"""
+    qpn = perf(made, "-r 32 --rx-rate 20000")
+    made.breaks("A receiver that posts 20000 receives a second: `uroce-perf --rx-rate 20000`.")
+    made.run(f"build/app/uroce-top --why {qpn}", "RNR NAKs came: the peer is a slow receiver")
+
+
+def full(made):
+    """A completion queue is full"""
+    program = made.open("build/app/uroce-testpmd -- -i --cq-depth 4 -q 1", until="lists the commands")
+    qpn = number_of(program)
+    made.breaks("Completion queues have 4 entries, and 32 requests are under way.")
+    start(program)
+    made.run(f"build/app/uroce-top --why {qpn}", "a completion queue of it was full, and a completion is lost")
+
+
+def starved(made):
+    """The core belongs to others"""
+    core = min(os.sched_getaffinity(0))
+    program = made.open(f"taskset -c {core} build/app/uroce-testpmd -- -i -q 1", until="lists the commands")
+    start(program)
+    qpn = number_of(program)
+    burn = [subprocess.Popen(["taskset", "-c", str(core), "sh", "-c", "while :; do :; done"]) for _ in range(3)]
+    made.undo.callback(lambda: [one.kill() for one in burn] and [one.wait() for one in burn])
+    made.breaks("Three other programs compute on the core of the lcore.")
+    made.run(f"build/app/uroce-top --why {qpn}", r"its lcore waited \d\d % of the time for a core that others had")
+    seconds, line = made.seconds, made.line
+    made.run("build/app/uroce-top --once --qps 0", r"\d\d%\s+\d\d%\s+2")
+    made.seconds, made.line = seconds, line
+
+
+ALL = (loss, cable, mtu, pkey, key, killed, no_receive, slow, full, starved)
+
+
+def run(build, what):
+    """Makes one and finds it. The Breakage, with its page, line and seconds."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.symlink(build, os.path.join(folder, "build"))
+        made = Breakage(folder)
+        try:
+            what(made)
+        finally:
+            made.close()
+    if made.seconds > SECONDS:
+        raise SystemExit(f"breakages: {what.__doc__}: found only after {made.seconds:.1f} s: {made.line}")
+    return made
+
+
+def page(build):
+    lines, rows = [], []
+    for what in ALL:
+        made = run(build, what)
+        lines += [f"## {what.__doc__}", "", made.how, "", *made.page,
+                  f"The cause stood there {made.seconds:.1f} s later.", ""]
+        anchor = re.sub("[^a-z0-9 -]", "", what.__doc__.lower()).replace(" ", "-")
+        rows.append(f"| [{what.__doc__}](#{anchor}) | {made.seconds:.1f} |")
+    return "\n".join(["# Ten breakages", "",
+                      "Ten things that break, each one made, and found with the tools of uroce alone; written by running it",
+                      "(`make pages`). The seconds are those from the breakage to the line that names its cause, the starts of",
+                      "the tools included. `uroce-top --why QPN` asks any program on this machine; `why QPN` at the prompt of",
+                      "`uroce-testpmd` and `/uroce/qp/why,QPN` on the telemetry socket say the same.", "",
+                      "| what breaks | seconds to its cause |", "|---|---|", *rows, "", *lines]).rstrip() + "\n"
