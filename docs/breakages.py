@@ -259,9 +259,10 @@ def page(build):
                   f"The cause stood there {made.seconds:.1f} s later.", ""]
         anchor = re.sub("[^a-z0-9 -]", "", what.__doc__.lower()).replace(" ", "-")
         rows.append(f"| [{what.__doc__}](#{anchor}) | {made.seconds:.1f} |")
-    return "\n".join(["# Ten breakages", "",
-                      "Ten things that break, each one made, and found with the tools of uroce alone; written by running it",
-                      "(`make pages`). The seconds are those from the breakage to the line that names its cause, the starts of",
-                      "the tools included. `uroce-top --why QPN` asks any program on this machine; `why QPN` at the prompt of",
-                      "`uroce-testpmd` and `/uroce/qp/why,QPN` on the telemetry socket say the same.", "",
-                      "| what breaks | seconds to its cause |", "|---|---|", *rows, "", *lines]).rstrip() + "\n"
+    return "\n".join([
+        "# Ten breakages", "",
+        "Ten things that break, each one made, and found with the tools of uroce alone; written by running it",
+        "(`make pages`). The seconds are those from the breakage to the line that names its cause, the starts of",
+        "the tools included. `uroce-top --why QPN` asks any program on this machine; `why QPN` at the prompt of",
+        "`uroce-testpmd` and `/uroce/qp/why,QPN` on the telemetry socket say the same.", "",
+        "| what breaks | seconds to its cause |", "|---|---|", *rows, "", *lines]).rstrip() + "\n"

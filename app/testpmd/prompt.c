@@ -26,6 +26,7 @@
 #include "testpmd/prompt.h"
 #include "testpmd/quit.h"
 #include "testpmd/show.h"
+#include "testpmd/words.h"
 
 #define COMMAND_BYTES 512 /* of a line in a file */
 #define LOADS_MAX 8u
@@ -381,9 +382,12 @@ static cmdline_parse_ctx_t commands[] = {
 	NULL,
 };
 
-static const char *parse_error(int code)
+static const char *parse_error(int code, const char *line)
 {
-	return code == CMDLINE_PARSE_AMBIGUOUS ? "may be several commands" :
+	const char *instead = words_of_command(line);
+
+	return instead                         ? instead :
+	       code == CMDLINE_PARSE_AMBIGUOUS ? "may be several commands" :
 	       code == CMDLINE_PARSE_BAD_ARGS  ? "wrong arguments; \"help\" tells the right ones" :
 						 "no such command; \"help\" lists them";
 }
@@ -428,7 +432,8 @@ static int run_lines(struct cmdline *terminal, FILE *file, const char *path)
 		if (code >= 0 && load_failed)
 			code = -1;
 		else if (code < 0)
-			app_complain(APP_EXIT_USAGE, "%s:%u: \"%s\": %s", path, number, shown(line), parse_error(code));
+			app_complain(APP_EXIT_USAGE, "%s:%u: \"%s\": %s", path, number, shown(line),
+				     parse_error(code, line));
 	}
 	free(line);
 	return code < 0 ? APP_EXIT_USAGE : APP_EXIT_OK;
@@ -486,8 +491,9 @@ static void run_typed(struct rdline *line, const char *text, unsigned int bytes)
 	if (code >= 0)
 		return;
 	app_complain(APP_EXIT_USAGE, "\"%s\": %s", shown(copy),
-		     code == CMDLINE_PARSE_BAD_ARGS ? "wrong arguments; use" : parse_error(code));
-	if (code == CMDLINE_PARSE_BAD_ARGS)
+		     code == CMDLINE_PARSE_BAD_ARGS && !words_of_command(copy) ? "wrong arguments; use" :
+										 parse_error(code, copy));
+	if (code == CMDLINE_PARSE_BAD_ARGS && !words_of_command(copy))
 		help_print_usage(copy, stdout);
 }
 

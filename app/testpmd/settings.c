@@ -12,6 +12,7 @@
 #include "common/option.h"
 #include "common/ports.h"
 #include "testpmd/rows.h"
+#include "testpmd/words.h"
 
 enum origin { FROM_DEFAULT, FROM_FILE, FROM_LINE, FROM_PROMPT };
 
@@ -377,6 +378,12 @@ int settings_read(struct settings *settings, int argc, char **argv)
 
 	*settings = rows_defaults;
 	make_options(options, letters);
+	for (int i = 1; i < argc; i++) {
+		const char *why = words_of_option(argv[i]);
+
+		if (why)
+			return 1 + app_complain(APP_EXIT_USAGE, "%s is testpmd's of DPDK: %s", argv[i], why);
+	}
 	while (error == 0 && (letter = app_option_next(argc, argv, letters, options)) != -1) {
 		if (letter == 'h' || letter == 'V' || letter == LETTER_KEYS) {
 			if (letter == 'h')

@@ -16,6 +16,8 @@ EAL = ["--no-huge", "--no-shconf", "--no-pci", "-m", "192"]
 
 
 def program(name):
+    if name == "trace":
+        return os.path.join(BUILD, "test", "trace", "uroce-trace")
     return os.path.join(BUILD, "app", name if "/" in name else "uroce-" + name)
 
 

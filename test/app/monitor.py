@@ -154,9 +154,14 @@ def top_shows_ports_lcores_and_the_busiest_queue_pairs(directory):
         code, out, err = run("top", "--once", "--file-prefix", pmd.prefix, "--interval", "0.5")
         want(code == 0 and err == "", code, out, err)
         want(len(re.findall(r"^net_ring_\S+ +up +\d\S* +\d+\.\d\d ", out, re.M)) == 2, out)
-        want(re.search(r"^0 +\d+% +8$", out, re.M), out)
+        want(re.search(r"^lcore +busy +starved +QPs$", out, re.M) and re.search(r"^0 +\d+% +\d+% +8$", out, re.M), out)
         rates = [float(sent.rstrip("kM")) for sent in re.findall(r"^0x\w{6} +RTS +0x\w{6} +\S+ +(\S+)", out, re.M)]
         want(len(rates) == 8 and max(rates) > 0, out)
+        number = re.search(r"^(0x\w{6})", out, re.M)[1]
+        code, told, err = run("top", "--why", number)
+        want(code == 0 and re.match(rf"{pmd.prefix}: QP {number} in RTS: nothing has failed; in ", told), told, err)
+        code, told, err = run("top", "--why", "0x1")
+        want(code == 1 and "no program here has a queue pair 0x000001" in err, code, told, err)
         _, out, _ = run("top", "--once", "--file-prefix", pmd.prefix, "--interval", "0.1", "--qps", "3")
         want(len(re.findall(r"^0x", out, re.M)) == 3 and "8 queue pairs in all" in out, out)
 

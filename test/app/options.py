@@ -118,6 +118,8 @@ def perf_takes_the_words_of_perftest_or_says_what_to_do_instead(directory):
     for words, sentence in ((["-x", "3"], "-x: a port has one GID"), (["-e"], "-e: uroce-perf polls"),
                             (["-S", "1"], "--vlan"), (["-l", "8"], "-l: "), (["-U"], "-H prints"),
                             (["--tos=300"], "0 to 255"),
+                            (["--use_rocm", "0"], "in the memory of the host"), (["--flow_label", "7"], "flow label 0"),
+                            (["--no_enhanced_reorder"], "packets leave in order"),
                             (["--rate_limit_type=HW"], "as perftest's type SW"),
                             (["-c", "UD"], "-c UD: connections are RC"),
                             (["-A", "ADD"], "FETCH_AND_ADD"), (["-C"], "cycles_per_packet"),

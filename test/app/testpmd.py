@@ -81,7 +81,7 @@ SESSION = (
     ("show port info all", r"port 0: net_ring.* path MTU up to 1024",
      r"^  link up.*; 1024 receive and 1024 send descriptors a queue; [1-9]\d* mbufs of [1-9]\d* bytes$",
      "^  10.0.0.1/24$"),
-    ("show port info 0", '"show port info 0": wrong arguments; use$', r"^  show port info\|stats\|xstats all$"),
+    ("show port info 0", "commands show all ports at once: show port info"),
     ("inject loss", "wrong arguments; use$", r"^  inject loss\|dup\|reorder\|corrupt P"),
     ("set fast 1", "wrong arguments; use$", r"^  set size N .*\(1 \.\.\. 1048576; default 4096\)"),
     ("fly", '"fly": no such command; "help" lists them$'),
@@ -116,7 +116,7 @@ SESSION = (
     ("show path", "QPN", "^{qpn} +0 +10.0.1.1 +10.0.1.2 "),
     ("migrate {qpn}", "{qpn} goes from 10.0.0.1 to 10.0.0.2 now"),
     ("migrate 0x1", "there is none"),
-    ("show lcore", r"lcore 0: \d+\.\d % busy, 4 queue pairs"),
+    ("show lcore", r"lcore 0: \d+\.\d % busy, \d+\.\d % waiting for a core that others had, 4 queue pairs"),
     ("show cm", "0 connections"),
     ("inject dup 1% port 0", "port 0: loss 0 dup 0.01"),
     ("inject cut port 1", ", cut$"),
@@ -212,6 +212,23 @@ def what_ports_cannot_be_is_said_at_once(directory):
             (("--record", "/proc/none"), 3, "/proc/none"), (("--burst", "0"), 2, "from 1 to 4096")):
         status, out, err = run("testpmd", *options, "--cmdline-file", "/dev/null")
         want(status == code and words in err, options, status, out, err)
+
+
+@case
+def words_of_the_testpmd_of_dpdk_get_a_sentence(directory):
+    for option, words in (("--forward-mode=io", "--mix says"), ("--forward-mode", "--mix says"),
+                          ("--tx-first", "--auto-start"), ("--portmask=0x3", "--device names"),
+                          ("--max-pkt-len=9000", "--mtu is the path MTU")):
+        status, out, err = run("testpmd", option)
+        want(status == 2 and words in err and err.count("\n") == 1, option, status, out, err)
+    with Prompt() as prompt:
+        for line, words in (("show port info 0", "show port info.stats.xstats all"), ("port stop 0", "inject cut"),
+                            ("clear port xstats all", "clear port stats all"), ("port stop all", "inject cut"),
+                            ("show config fwd", "--mix says"), ("set verbose 1", "capture FILE"),
+                            ("start tx_first", "posts requests at once")):
+            prompt.ask(line, words)
+        prompt.ask("show config", r"size +4096")
+        prompt.quit()
 
 
 @case
