@@ -197,8 +197,8 @@ void perf_report_result(const struct perf_result *result)
 			result->failover.path_mig_ms[0], result->failover.path_mig_ms[1], result->failover.resumed_ms);
 	if (tally->rnr_naks)
 		fprintf(out,
-			"            %lu RNR NAKs (receivers that were not ready) were waited for, and %lu packets sent "
-			"again after them\n",
+			"            %lu RNR NAKs (receivers that were not ready) were waited for, and %lu packets "
+			"sent again after them\n",
 			(unsigned long)tally->rnr_naks, (unsigned long)tally->rnr_resent);
 	if (tally->checked)
 		fprintf(out, "            %lu messages checked, %lu wrong bytes\n", (unsigned long)tally->checked,

@@ -28,7 +28,7 @@ static const struct section {
 	  "show lcore                  how busy the lcores have been since this was last shown\n"
 	  "show cm                     connections made by address: how many there are, and what was counted\n"
 	  "show config                 all settings, and where each one comes from\n"
-	  "why QPN                     why a queue pair is in ERR, or what hinders one that works, and what to look at\n",
+	  "why QPN                     why a queue pair is in ERR, or what hinders it, and what to look at\n",
 	  NULL },
 	{ "faults",
 	  "inject loss|dup|reorder|corrupt P [port N]\n"

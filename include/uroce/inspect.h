@@ -56,7 +56,7 @@ struct uroce_lcore_view {
 	unsigned lcore_id; /* EAL's; UINT_MAX when the application polls it */
 	uint64_t since_ns; /* since it was made */
 	uint64_t busy_ns;  /* spent in polls that found something to do */
-	/* the thread that polls it waited for a core that others had, since that thread began; 0: the kernel does not say */
+	/* its thread waited for a core that others had, since that thread began; 0: the kernel does not say */
 	uint64_t starved_ns;
 	uint32_t qps;
 };

@@ -103,7 +103,7 @@ Test(rnr, the_responder_sends_its_own_code)
 	}
 }
 
-/* Nothing was lost behind the NAKed packet: what goes out again after the wait, and after a loss, has each its counter. */
+/* Nothing was lost behind the NAKed packet: what goes out again after a wait, and after a loss, has its own counter. */
 Test(rnr, what_a_receiver_was_not_ready_for_is_no_loss)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
