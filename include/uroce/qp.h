@@ -220,7 +220,9 @@ UROCE_API int uroce_qp_connect(struct uroce_qp *qp, const struct uroce_qp_attr *
 /*
  * Posts a list of requests. One thread at a time per queue. 0; -ENOMEM: the queue is full; -EINVAL: opcode,
  * sge count, inline length, max_rd_atomic 0 for a READ or atomic, or the state (RESET, INIT, RTR for sends;
- * RESET for receives). *bad_wr is the first request that was not posted.
+ * RESET for receives). *bad_wr is the first request that was not posted. The place of a send is free again when its
+ * completion is in the CQ; that of an unsignaled one when one behind it has a completion (Q-6). So a queue that is full
+ * of unsignaled ones stays full: signal at least one of every max_send_wr.
  */
 UROCE_API int uroce_qp_post_send(struct uroce_qp *qp, const struct uroce_send_wr *wr,
 				 const struct uroce_send_wr **bad_wr);
