@@ -1,4 +1,4 @@
-/* interface.c - asks the kernel, with two calls for the carrier, and one each for what a socket holds and has dropped */
+/* interface.c - asks the kernel: two calls for the carrier, one each for what a socket holds and has dropped */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "engine/interface.h"
 

@@ -372,7 +372,7 @@ Test(silence, what_is_newer_than_the_copies_ends_what_they_owe)
 	pair_close(pair);
 }
 
-/* The SEND was refused, and what was behind it dropped; then the copy found a receive. That it was not just slow shows. */
+/* Perhaps the SEND was refused and all behind it dropped, and then its copy found a receive. */
 Test(silence, behind_a_copy_that_needs_a_receive_all_is_sent_again)
 {
 	struct pair *pair = open_cut();
