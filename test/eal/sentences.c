@@ -300,7 +300,8 @@ Test(sentences, an_answer_is_lost_and_no_retry_is_left)
 			  WORDS("answers to READs or atomics were lost until no retry was left",
 				"Look: answers of the peer do not come, or in disorder: does a frame of the path MTU "
 				"pass (MTUs of the interfaces, framesz, bsize), what do this port (rx_missed_errors, "
-				"drop_ring_full) and the switch drop, and what do drop_stale_response and early_probes count?"));
+				"drop_ring_full) and the switch drop, and what do drop_stale_response and early_probes "
+				"count?"));
 	network_close(&network);
 }
 
