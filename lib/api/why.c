@@ -24,6 +24,7 @@ struct moment {
 struct text {
 	char *at;
 	size_t left;
+	bool asks;  /* what stands there ends with a question */
 	bool begun; /* something is said of what is beside the failure */
 };
 
@@ -40,11 +41,12 @@ __attribute__((format(printf, 2, 3))) static void add(struct text *text, const c
 	written = (size_t)written < text->left ? written : (int)text->left - (text->left > 0);
 	text->at += written;
 	text->left -= (size_t)written;
+	text->asks = written > 0 && text->at[-1] == '?';
 }
 
 static void begin_sign(struct text *text)
 {
-	add(text, text->begun ? "; " : text->at[-1] == '?' ? " Seen beside it: " : ". Seen beside it: ");
+	add(text, text->begun ? "; " : text->asks ? " Seen beside it: " : ". Seen beside it: ");
 	text->begun = true;
 }
 

@@ -630,6 +630,9 @@ Test(sentences, what_is_seen_beside_a_failure)
 		cr_assert_not(strstr(line, "losses") || strstr(line, "no link"), "%s", line);
 		cr_assert_eq(uroce_qp_why(network.engine, number, cut, sizeof(cut)), 0);
 		cr_assert_eq(strlen(cut), sizeof(cut) - 1);
+		cut[0] = '?'; /* in front of it: not looked at */
+		cr_assert_eq(uroce_qp_why(network.engine, number, cut + 1, 1), 0);
+		cr_assert_eq(cut[1], 0);
 		if (gone == 0)
 			cr_assert_eq(uroce_qp_destroy(network.ends[0].qp), 0);
 		network.ends[0].qp = NULL;
