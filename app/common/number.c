@@ -1,4 +1,4 @@
-/* number.c - numbers among arguments and settings: decimal, or 0x in front */
+/* number.c - numbers among arguments and settings: decimal, or 0x in front; sizes may have a k, M, G or T behind */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "common/number.h"
 
@@ -24,6 +24,29 @@ bool app_number_parse(const char *text, uint64_t low, uint64_t high, uint64_t *v
 	return true;
 }
 
+bool app_size_parse(const char *text, uint64_t low, uint64_t high, uint64_t *bytes)
+{
+	static const char units[] = "kMGT";
+	size_t digits = strspn(text, "0123456789");
+	char number[32];
+	const char *unit;
+	unsigned shift;
+	uint64_t value;
+
+	if (text[digits] == '\0' || digits == 0 || digits >= sizeof(number) || text[digits + 1])
+		return app_number_parse(text, low, high, bytes);
+	unit = text[digits] == 'K' ? units : strchr(units, text[digits]);
+	if (unit == NULL)
+		return false;
+	shift = 10 * ((unsigned)(unit - units) + 1);
+	memcpy(number, text, digits);
+	number[digits] = '\0';
+	if (!app_number_parse(number, 0, UINT64_MAX >> shift, &value) || value << shift < low || value << shift > high)
+		return false;
+	*bytes = value << shift;
+	return true;
+}
+
 int app_number_take(const char *option, const char *text, uint64_t low, uint64_t high, uint64_t *value)
 {
 	if (app_number_parse(text, low, high, value))
@@ -39,6 +62,25 @@ int app_number_take32(const char *option, const char *text, uint32_t low, uint32
 
 	if (code == APP_EXIT_OK)
 		*value = (uint32_t)number;
+	return code;
+}
+
+int app_size_take(const char *option, const char *text, uint64_t low, uint64_t high, uint64_t *bytes)
+{
+	if (app_size_parse(text, low, high, bytes))
+		return APP_EXIT_OK;
+	return app_complain(APP_EXIT_USAGE,
+			    "%s %s: use a size such as 512, 64k, 16M or 1G, from %" PRIu64 " to %" PRIu64, option, text,
+			    low, high);
+}
+
+int app_size_take32(const char *option, const char *text, uint32_t low, uint32_t high, uint32_t *bytes)
+{
+	uint64_t number = 0;
+	int code = app_size_take(option, text, low, high, &number);
+
+	if (code == APP_EXIT_OK)
+		*bytes = (uint32_t)number;
 	return code;
 }
 

@@ -111,7 +111,7 @@ static int take_list(const char *option, const char *text, uint32_t low, uint32_
 	while ((word = strsep(&rest, ",")) != NULL) {
 		uint64_t value;
 
-		if (!settings_size(word, &value) || value < low || value > high)
+		if (!app_size_parse(word, low, high, &value))
 			return app_complain(APP_EXIT_USAGE, "%s %s: use numbers from %u to %u", option, word, low,
 					    high);
 		if (*count == OPTIONS_LIST_MAX)
@@ -196,7 +196,7 @@ static int take_option(struct options *options, int letter, const char *text)
 	case BLOCK:
 		return settings_block_parse("--block", text, &options->block_bytes);
 	case IN_CAPSULE:
-		return app_number_take32("--in-capsule", text, 0, 16384, &options->in_capsule_bytes);
+		return app_size_take32("--in-capsule", text, 0, 16384, &options->in_capsule_bytes);
 	case BARE:
 		options->bare = true;
 		return APP_EXIT_OK;

@@ -277,7 +277,7 @@ static void resize(struct control *control, char **words)
 
 	if (disk == NULL)
 		return;
-	if (!settings_size(words[3], &bytes))
+	if (!app_size_parse(words[3], 0, UINT64_MAX, &bytes))
 		refuse(control, "%s: use a size such as 64M or 1G", words[3]);
 	else if (disks_resize(control->disks, disk, bytes, error) != 0)
 		refuse(control, "%s", error);

@@ -21,44 +21,11 @@
 
 /* ---- values ---- */
 
-bool settings_size(const char *text, uint64_t *bytes)
-{
-	static const char units[] = "kMGT";
-	char number[32];
-	const char *unit;
-	size_t digits = strspn(text, "0123456789");
-	unsigned shift = 0;
-	uint64_t value;
-
-	if (digits == 0 || digits >= sizeof(number))
-		return false;
-	memcpy(number, text, digits);
-	number[digits] = '\0';
-	if (text[digits]) {
-		unit = text[digits] == 'K' ? units : strchr(units, text[digits]);
-		if (unit == NULL || text[digits + 1])
-			return false;
-		shift = 10 * ((unsigned)(unit - units) + 1);
-	}
-	if (!app_number_parse(number, 0, UINT64_MAX >> shift, &value))
-		return false;
-	*bytes = value << shift;
-	return true;
-}
-
-static int take_size(const char *where, const char *text, uint64_t low, uint64_t high, uint64_t *bytes)
-{
-	if (settings_size(text, bytes) && *bytes >= low && *bytes <= high)
-		return APP_EXIT_OK;
-	return app_complain(APP_EXIT_USAGE, "%s %s: use a size such as 512, 64k, 16M or 1G, from %lu to %lu", where,
-			    text, low, high);
-}
-
 static int take_in_capsule(const char *where, const char *text, uint32_t *bytes)
 {
 	uint64_t value;
 
-	if (!settings_size(text, &value) || value > 16384 || value % 16)
+	if (!app_size_parse(text, 0, 16384, &value) || value % 16)
 		return app_complain(APP_EXIT_USAGE, "%s %s: use a multiple of 16 from 0 to 16384", where, text);
 	*bytes = (uint32_t)value;
 	return APP_EXIT_OK;
@@ -68,7 +35,7 @@ static int take_max_data(const char *where, const char *text, uint32_t *bytes)
 {
 	uint64_t value;
 
-	if (!settings_size(text, &value) || value < 4096 || value > 1 << 20 || (value & (value - 1)))
+	if (!app_size_parse(text, 4096, 1 << 20, &value) || (value & (value - 1)))
 		return app_complain(APP_EXIT_USAGE, "%s %s: use 4k, 8k, 16k, 32k, 64k, 128k, 256k, 512k or 1M", where,
 				    text);
 	*bytes = (uint32_t)value;
@@ -111,7 +78,7 @@ int settings_block_parse(const char *where, const char *text, uint32_t *bytes)
 {
 	uint64_t value;
 
-	if (!settings_size(text, &value) || (value != 512 && value != 4096))
+	if (!app_size_parse(text, 512, 4096, &value) || (value != 512 && value != 4096))
 		return app_complain(APP_EXIT_USAGE, "%s %s: use 512 or 4096", where, text);
 	*bytes = (uint32_t)value;
 	return APP_EXIT_OK;
@@ -141,7 +108,7 @@ static int take_uuid(const char *where, const char *text, char out[SETTINGS_TEXT
 bool settings_disk_text(const char *text, struct settings_disk *disk, char error[STORE_ERROR_BYTES])
 {
 	const char *colon = strrchr(text, ':');
-	bool sized = colon && settings_size(colon + 1, &disk->bytes);
+	bool sized = colon && app_size_parse(colon + 1, 0, UINT64_MAX, &disk->bytes);
 
 	error[0] = '\0';
 	if (!sized)
@@ -221,7 +188,7 @@ static int read_target(struct settings *settings, const char *where, const char 
 	if (strcmp(key, "max-data") == 0)
 		return take_max_data(where, value, &settings->max_data_bytes);
 	if (strcmp(key, "pool") == 0)
-		return take_size(where, value, 4 << 20, 1ull << 40, &settings->pool_bytes);
+		return app_size_take(where, value, 4 << 20, 1ull << 40, &settings->pool_bytes);
 	if (strcmp(key, "record") == 0)
 		return take_text(where, value, settings->record, sizeof(settings->record));
 	if (strcmp(key, "idle") == 0)
@@ -427,7 +394,7 @@ static int add_disk(struct settings *settings, const char *option, const char *t
 	if (strcmp(option, "--memory") != 0)
 		return settings_disk_parse(option, text, disk);
 	disk->kind = STORE_MEMORY;
-	return take_size(option, text, 512, STORE_BYTES_MAX, &disk->bytes);
+	return app_size_take(option, text, 512, STORE_BYTES_MAX, &disk->bytes);
 }
 
 /* An address or a gateway is of the last device; without one, of the next, or the first that EAL was given. */

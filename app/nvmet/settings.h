@@ -49,8 +49,6 @@ struct settings {
 /* 0 to go on, or 1 + what to exit with. */
 int settings_read(struct settings *settings, int argc, char **argv);
 
-/* "512", "4k", "16M", "1G", "2T". false: it is none. */
-bool settings_size(const char *text, uint64_t *bytes);
 /* 512 or 4096. APP_EXIT_OK, or a complaint. */
 int settings_block_parse(const char *where, const char *text, uint32_t *bytes);
 /* "memory:SIZE", "null:SIZE", "/path", "/path:SIZE" into kind, path and bytes. APP_EXIT_OK, or a complaint. */

@@ -11,7 +11,7 @@ const char perf_help_text[] =
 	"What to measure\n"
 	"  --op OP              send, send_imm, write, write_imm, read, fadd, cswap; repeatable (default: all)\n"
 	"  --mode MODE          bw or lat (default: both)\n"
-	"  -s, --size N[,N...]  bytes a message, 1 ... 1073741824 (default 65536 for bw, 64 for lat; atomics: 8)\n"
+	"  -s, --size N[,N...]  bytes a message, 1 ... 1G (default 64k for bw, 64 for lat; atomics: 8)\n"
 	"  -a, --all            sizes 1, 2, 4 ... 1048576\n"
 	"  -m, --mtu N          path MTU: 256, 512, 1024, 2048 or 4096 (default 4096 on loop, 1024 elsewhere)\n"
 	"  -q, --qps N          queue pairs, 1 ... 131072 (default 1; lat uses one)\n"

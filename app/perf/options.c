@@ -157,7 +157,7 @@ static int take_sizes(const char *text, struct perf_options *options)
 		if (options->size_count == PERF_SIZES_MAX)
 			code = app_complain(APP_EXIT_USAGE, "-s: at most %d sizes", PERF_SIZES_MAX);
 		else
-			code = app_number_take32("-s", word, 1, PERF_SIZE_MAX, &options->sizes[options->size_count++]);
+			code = app_size_take32("-s", word, 1, PERF_SIZE_MAX, &options->sizes[options->size_count++]);
 	}
 	free(copy);
 	return code;
@@ -255,7 +255,7 @@ static int take_what(int letter, const char *text, struct perf_options *options)
 	case 'Q':
 		return app_number_take32("-Q", text, 1, 32768, &options->cq_mod);
 	case 'I':
-		return app_number_take32("-I", text, 0, 512, &options->inline_bytes);
+		return app_size_take32("-I", text, 0, 512, &options->inline_bytes);
 	case 'u':
 		return app_number_take32("-u", text, 0, 31, &options->timeout);
 	case OPT_RETRIES:

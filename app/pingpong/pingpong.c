@@ -441,7 +441,7 @@ static const char help_text[] =
 	"                     (default: the first that was given to EAL)\n"
 	"  -p, --port N       TCP port of the side channel, 1 ... 65535 (default 18515)\n"
 	"  -R, --rdma_cm      no TCP: two uroce-pingpong, over a connection by address; HOST is the server's --ip\n"
-	"  -s, --size N       bytes a message, 1 ... 1073741824 (default 4096)\n"
+	"  -s, --size N       bytes a message, 1 ... 1G (default 4k)\n"
 	"  -m, --mtu N        path MTU: 256, 512, 1024, 2048, 4096 (default 1024)\n"
 	"  -r, --rx-depth N   receives posted at a time, 1 ... 32768 (default 500)\n"
 	"  -n, --iters N      messages each way, 1 ... 1000000000 (default 1000)\n"
@@ -466,7 +466,7 @@ static bool take_option(struct options *options, int letter, const char *text)
 	case 'p':
 		return app_number_take32("--port", text, 1, 65535, &options->port) == APP_EXIT_OK;
 	case 's':
-		return app_number_take32("--size", text, 1, 1u << 30, &options->size) == APP_EXIT_OK;
+		return app_size_take32("--size", text, 1, 1u << 30, &options->size) == APP_EXIT_OK;
 	case 'm':
 		if (app_number_take32("--mtu", text, 256, 4096, &options->mtu) != APP_EXIT_OK)
 			return false;

@@ -407,7 +407,7 @@ static const char help_text[] =
 	"  -a, --addr ADDR    client: the server's address; server: which of our addresses (default all)\n"
 	"  -p, --port N       1 ... 65535 (default 7174)\n"
 	"  -C, --count N      iterations of a client, 1 ... 10^9 (default: until ctrl-C)\n"
-	"  -S, --size N       bytes of the buffer, 32 ... 1048576 (default 64)\n"
+	"  -S, --size N       bytes of the buffer, 32 ... 1M (default 64)\n"
 	"  -V, --verify       the client compares every byte\n"
 	"  -v, --verbose      print what was read\n"
 	"  -P, --persistent   a server of many clients, one after the other and at once\n"
@@ -443,7 +443,7 @@ static bool take_option(struct rping_options *options, bool *client, int letter,
 	case 'C':
 		return app_number_take("--count", text, 1, 1000000000, &options->count) == APP_EXIT_OK;
 	case 'S':
-		return app_number_take32("--size", text, SIZE_MIN, SIZE_MAX_BYTES, &options->size) == APP_EXIT_OK;
+		return app_size_take32("--size", text, SIZE_MIN, SIZE_MAX_BYTES, &options->size) == APP_EXIT_OK;
 	case 'V':
 		return options->verify = true;
 	case 'v':

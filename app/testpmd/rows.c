@@ -42,7 +42,7 @@ static const struct row table[] = {
 	{ "txq", 275, "lcores", "txq", NUMBER, 0, 16, AT(txq), "N", "send queues of a port; 0: as many as --rxq" },
 	{ "rxd", 276, "lcores", "rxd", NUMBER, 0, 32768, AT(rxd), "N", "descriptors of a receive queue; 0: 1024" },
 	{ "txd", 277, "lcores", "txd", NUMBER, 0, 32768, AT(txd), "N", "descriptors of a send queue; 0: 1024" },
-	{ "mbuf-size", 278, "lcores", "mbuf-size", NUMBER, 0, 16384, AT(mbuf_size), "N",
+	{ "mbuf-size", 278, "lcores", "mbuf-size", SIZE, 0, 16384, AT(mbuf_size), "N",
 	  "bytes of a frame that one mbuf holds; 0: a whole frame of path MTU 4096" },
 	{ "total-num-mbufs", 279, "lcores", "mbufs", NUMBER, 0, 1 << 24, AT(mbufs), "N",
 	  "mbufs of each port; 0: as many as its queues need" },
@@ -51,7 +51,7 @@ static const struct row table[] = {
 	{ "mix", 261, "traffic", "mix", TEXT, 0, 0, AT(mix), "OP:W[,...]",
 	  "operations, and how often each one is chosen: send, send_imm, write, write_imm, read, fadd and cswap with "
 	  "weights of 0 ... 1000000" },
-	{ "size", 's', "traffic", "size", NUMBER, 1, 1 << 20, AT(size), "N",
+	{ "size", 's', "traffic", "size", SIZE, 1, 1 << 20, AT(size), "N",
 	  "bytes of a message; those of atomics are always 8" },
 	{ "qps", 'q', "traffic", "qps", NUMBER, 1, 1024, AT(qps), "N", "queue pairs that send requests" },
 	{ "tx-depth", 't', "traffic", "depth", NUMBER, 1, 4096, AT(depth), "N",
@@ -110,6 +110,7 @@ const char *rows_format(const struct row *row, const struct settings *settings, 
 		snprintf(text, ROWS_VALUE_BYTES, "%g", *(const double *)place);
 		break;
 	case NUMBER:
+	case SIZE:
 	case FLAG:
 		snprintf(text, ROWS_VALUE_BYTES, "%u", *(const uint32_t *)place);
 		break;
@@ -127,7 +128,7 @@ static const char *default_of(const struct row *row, char *text)
 /* "1 ... 4096", or what else a value may be. */
 static void format_range(const struct row *row, char *text, size_t room)
 {
-	if (row->kind == NUMBER || row->kind == FLAG)
+	if (row->kind == NUMBER || row->kind == SIZE || row->kind == FLAG)
 		snprintf(text, room, "%lu ... %lu", row->low, row->high);
 	else
 		snprintf(text, room, row->kind == PROBABILITY ? "0 ... 1, or 0%% ... 100%%" : "text");

@@ -8,7 +8,7 @@
 
 #include "testpmd/settings.h"
 
-enum kind { NUMBER, FLAG, TEXT, IDLE, PROBABILITY };
+enum kind { NUMBER, SIZE, FLAG, TEXT, IDLE, PROBABILITY };
 
 struct row {
 	const char *option;        /* "--size" without the dashes */

@@ -89,10 +89,12 @@ static int set_value(struct settings *settings, const struct row *row, const cha
 		return refuse(where, name, text, "poll, yield or sleep");
 	case PROBABILITY:
 		return app_probability_parse(text, place) ? 0 : refuse(where, name, text, "0 ... 1, or 0% ... 100%");
+	case SIZE:
 	case FLAG:
 	case NUMBER:
-		snprintf(range, sizeof(range), "a number from %lu to %lu", row->low, row->high);
-		if (!app_number_parse(text, row->low, row->high, &number))
+		snprintf(range, sizeof(range), "a %s from %lu to %lu",
+			 row->kind == SIZE ? "size such as 512 or 64k," : "number", row->low, row->high);
+		if (!(row->kind == SIZE ? app_size_parse : app_number_parse)(text, row->low, row->high, &number))
 			return refuse(where, name, text, range);
 		*(uint32_t *)place = (uint32_t)number;
 		return 0;

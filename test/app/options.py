@@ -104,6 +104,25 @@ def wrong_options_are_refused_in_one_line_with_status_2(_):
 
 
 @case
+def a_size_may_have_a_unit_behind_it(_):
+    """Wherever bytes are asked for; a wrong one is refused with its range."""
+    here = ["-d", "none0", "--ip", "10.0.0.1/24"]
+    for name, options, option, size, shown in (
+            ("perf", ["--op", "read"], "-s", "64k", " 65536 bytes"),
+            ("perf", ["--op", "read"], "-s", "8,1M", " 1048576 bytes"),
+            ("pingpong", [*here, "192.0.2.7"], "-s", "4K", "of 4096 bytes"),
+            ("rping", [*here, "-c", "-a", "192.0.2.7"], "-S", "2k", " 2048 bytes"),
+            ("nvme-perf", [], "--bs", "4k", "4096"), ("nvme-perf", [], "--in-capsule", "8k", ""),
+            ("testpmd", [*here, "--target"], "--size", "4k", "  size             4096 "),
+            ("testpmd", [*here, "--target"], "--mbuf-size", "2k", "  mbuf-size        2048 ")):
+        code, out, err = run(name, *options, option, size, "--dry-run")
+        want(code == 0 and err == "" and shown in out, name, option, size, code, out, err)
+        for wrong in ("4x", "k", "4kk", "4k ", "-4k", "99T", "99999999999999999999k"):
+            code, _, err = run(name, *options, option, wrong, "--dry-run")
+            want(code == 2 and err.count("\n") == 1 and wrong.strip() in err, name, option, wrong, code, err)
+
+
+@case
 def perf_takes_the_words_of_perftest_or_says_what_to_do_instead(directory):
     json_path = os.path.join(directory, "out.json")
     few = ["--mode", "bw", "-n", "200", "-s", "8"]
