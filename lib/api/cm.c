@@ -123,6 +123,11 @@ struct uroce_device *uroce_cm_device(const struct uroce_cm_id *id)
 	return id->device;
 }
 
+unsigned uroce_cm_lcore(const struct uroce_cm_id *id)
+{
+	return id->lcore ? id->lcore->index + 1 : 0;
+}
+
 uint64_t uroce_cm_context(const struct uroce_cm_id *id)
 {
 	return id->context;

@@ -46,6 +46,8 @@ Test(connect, from_beginning_to_end_with_private_data_both_ways)
 	cr_expect_eq(event.peer_responder, 8);
 	cr_expect_eq(event.peer_qp_num, uroce_qp_num(uroce_cm_qp(client)));
 	cr_expect_eq(event.extensions, UROCE_CM_ATOMIC_WRITE | UROCE_CM_FLUSH, "C-32");
+	cr_expect_eq(uroce_cm_lcore(event.id), 1, "before it has a QP");
+	cr_expect_eq(uroce_cm_lcore(listener), 0);
 	calls_answer(&network, event.id, &answering);
 	for (int i = 0; i < 2; i++) {
 		struct uroce_cm_event established = calls_wait(channel, UROCE_CM_ESTABLISHED);
