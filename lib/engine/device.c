@@ -14,6 +14,7 @@
 
 #include "engine/device.h"
 #include "engine/engine.h"
+#include "engine/interface.h"
 #include "engine/link.h"
 #include "engine/mailbox.h"
 #include "engine/numa_alloc.h"
@@ -28,32 +29,15 @@
 #define ETHERNET_BYTES (RTE_ETHER_HDR_LEN + RTE_VLAN_HLEN)
 #define AF_PACKET_HEADER_BYTES (66u + ETHERNET_BYTES) /* the kernel's own in each of its frames, too */
 
-/* The MTU of a kernel interface; UINT16_MAX when it does not say. */
-static uint32_t interface_mtu(const char *interface)
-{
-	unsigned mtu_bytes = UINT16_MAX;
-	char path[128];
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/sys/class/net/%s/mtu", interface);
-	file = fopen(path, "r");
-	if (file == NULL)
-		return UINT16_MAX;
-	if (fscanf(file, "%u", &mtu_bytes) != 1)
-		mtu_bytes = UINT16_MAX;
-	fclose(file);
-	return mtu_bytes;
-}
-
 /* The longest IP packet that fits one of the driver's buffers, and the interface below if there is one. */
-static uint32_t buffer_mtu(struct rte_kvargs *arguments, const char *key, uint32_t usual_bytes, uint32_t overhead_bytes)
+static uint32_t buffer_mtu(struct rte_kvargs *arguments, const char *key, uint32_t usual_bytes, uint32_t overhead_bytes,
+			   unsigned if_index)
 {
-	const char *given = rte_kvargs_get(arguments, key), *interface = rte_kvargs_get(arguments, "iface");
+	const char *given = rte_kvargs_get(arguments, key);
 	uint32_t bytes = given ? (uint32_t)strtoul(given, NULL, 0) : usual_bytes;
-	uint32_t interface_bytes = interface ? interface_mtu(interface) : UINT16_MAX;
 
 	bytes = bytes > overhead_bytes ? bytes - overhead_bytes : 1; /* 0 is no limit */
-	return RTE_MIN(bytes, interface_bytes);
+	return RTE_MIN(bytes, engine_interface_mtu(if_index));
 }
 
 /*
@@ -76,9 +60,10 @@ uint32_t uroce_port_mtu(uint16_t port_id)
 	devargs = info.device ? rte_dev_devargs(info.device) : NULL;
 	arguments = rte_kvargs_parse(devargs && devargs->args ? devargs->args : "", NULL);
 	if (strcmp(driver, "net_memif") == 0) {
-		mtu_bytes = buffer_mtu(arguments, "bsize", MEMIF_FRAME_BYTES, ETHERNET_BYTES);
+		mtu_bytes = buffer_mtu(arguments, "bsize", MEMIF_FRAME_BYTES, ETHERNET_BYTES, 0);
 	} else if (strcmp(driver, "net_af_packet") == 0) {
-		mtu_bytes = buffer_mtu(arguments, "framesz", AF_PACKET_FRAME_BYTES, AF_PACKET_HEADER_BYTES);
+		mtu_bytes =
+			buffer_mtu(arguments, "framesz", AF_PACKET_FRAME_BYTES, AF_PACKET_HEADER_BYTES, info.if_index);
 	} else if (strcmp(driver, "net_ring") != 0 && strcmp(driver, "net_null") != 0 &&
 		   strcmp(driver, "net_pcap") != 0) {
 		rte_eth_dev_get_mtu(port_id, &told_bytes);

@@ -1,4 +1,4 @@
-/* interface.c - asks the kernel: two calls for the carrier, one each for what a socket holds and has dropped */
+/* interface.c - asks the kernel: a few calls for carrier and MTU, one each for what a socket holds and has dropped */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "engine/interface.h"
 
@@ -49,19 +49,35 @@ void engine_interface_find(uint16_t port_id, struct engine_interface *interface)
 		closedir(directory);
 }
 
-/* By its index, for an interface may get another name. */
+/*
+ * By its index, for an interface may get another name; and not in /sys, which may be that of another network namespace.
+ * 0; -1: there is none; 1: nobody can be asked.
+ */
+static int ask(unsigned index, unsigned long what, struct ifreq *answer)
+{
+	int fd = index ? socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0) : -1, result;
+
+	*answer = (struct ifreq){ .ifr_ifindex = (int)index };
+	if (fd < 0)
+		return 1;
+	result = ioctl(fd, SIOCGIFNAME, answer) != 0 || ioctl(fd, what, answer) != 0 ? -1 : 0;
+	close(fd);
+	return result;
+}
+
 bool engine_interface_is_down(unsigned index)
 {
-	struct ifreq request = { .ifr_ifindex = (int)index };
-	int fd = index ? socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0) : -1;
-	bool down;
+	struct ifreq answer;
+	int result = ask(index, SIOCGIFFLAGS, &answer);
 
-	if (fd < 0)
-		return false;
-	down = ioctl(fd, SIOCGIFNAME, &request) != 0 || ioctl(fd, SIOCGIFFLAGS, &request) != 0 ||
-	       !(request.ifr_flags & IFF_RUNNING);
-	close(fd);
-	return down;
+	return result < 0 || (result == 0 && !(answer.ifr_flags & IFF_RUNNING));
+}
+
+uint32_t engine_interface_mtu(unsigned index)
+{
+	struct ifreq answer;
+
+	return ask(index, SIOCGIFMTU, &answer) == 0 ? (uint32_t)answer.ifr_mtu : UINT16_MAX;
 }
 
 /* The kernel begins to count anew whenever it is asked. */

@@ -26,6 +26,9 @@ void engine_interface_find(uint16_t port_id, struct engine_interface *interface)
 /* Is it gone, switched off, or without a carrier? */
 bool engine_interface_is_down(unsigned index);
 
+/* The longest IP packet that it sends, in bytes; UINT16_MAX: it does not say. */
+uint32_t engine_interface_mtu(unsigned index);
+
 /*
  * Frames that the kernel dropped since the last call, for the ring of the queue's socket was full: the driver does not
  * ask for them, so they show in no statistics of the port.

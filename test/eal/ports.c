@@ -109,15 +109,20 @@ static void close_memif(struct wire *wire)
 	cr_assert_eq(rmdir(wire->folder), 0);
 }
 
-static void open_veth(struct wire *wire)
+static void make_veth(void)
 {
-	static const char *const arguments[2] = { "iface=ua", "iface=ub" };
-
 	if (geteuid() != 0 || unshare(CLONE_NEWNET) != 0)
 		cr_skip_test("needs root for a network namespace");
 	if (system("ip link add ua type veth peer name ub && ip link set ua addrgenmode none up && "
 		   "ip link set ub addrgenmode none up") != 0)
 		cr_skip_test("needs iproute2 and veth");
+}
+
+static void open_veth(struct wire *wire)
+{
+	static const char *const arguments[2] = { "iface=ua", "iface=ub" };
+
+	make_veth();
 	open_wire(wire, "net_af_packet", arguments, NO_TIMEOUT);
 	wait_for_links(wire);
 }
@@ -260,6 +265,21 @@ Test(ports, a_cable_that_is_out_is_told_as_the_interface_knows_it)
 	post_both_ways(&wire);
 	expect_done(&wire);
 	cr_expect_eq(network_counter(&wire.network, 0, "tx_held"), 0, "nothing was to be sent");
+	close_wire(&wire);
+}
+
+/* Also in a network namespace whose interfaces /sys does not show, and behind a ring with room for more. */
+Test(ports, the_mtu_of_the_interface_bounds_what_passes)
+{
+	static const char *const arguments[2] = { "iface=ua,framesz=4608,blocksz=36864,framecnt=64",
+						  "iface=ub,framesz=4608,blocksz=36864,framecnt=64" };
+	static struct wire wire;
+
+	make_veth();
+	open_wire(&wire, "net_af_packet", arguments, NO_TIMEOUT);
+	cr_expect_eq(uroce_port_mtu(wire.ports[0].port_id), 1500, "%u", uroce_port_mtu(wire.ports[0].port_id));
+	cr_assert_eq(system("ip link set ua mtu 1400"), 0);
+	cr_expect_eq(uroce_port_mtu(wire.ports[0].port_id), 1400, "%u", uroce_port_mtu(wire.ports[0].port_id));
 	close_wire(&wire);
 }
 
