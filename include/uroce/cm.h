@@ -137,8 +137,8 @@ UROCE_API int uroce_cm_qp_create(struct uroce_cm_id *id, struct uroce_pd *pd, co
 UROCE_API struct uroce_qp *uroce_cm_qp(const struct uroce_cm_id *id);
 UROCE_API struct uroce_device *uroce_cm_device(const struct uroce_cm_id *id);
 /*
- * The lcore that a REQUEST came to, before it has a QP, or that of its QP, as uroce_qp_init_attr has it: 1 is the first;
- * 0: none yet. So the CQs of a request can be made on the lcore that will serve it.
+ * The lcore that a REQUEST came to, before it has a QP, or that of its QP, as uroce_qp_init_attr has it: 1 is the
+ * first; 0: none yet. So the CQs of a request can be made on the lcore that will serve it.
  */
 UROCE_API unsigned uroce_cm_lcore(const struct uroce_cm_id *id);
 UROCE_API uint64_t uroce_cm_context(const struct uroce_cm_id *id);

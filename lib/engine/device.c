@@ -1,7 +1,6 @@
 /* device.c - a port with addresses: its queues on lcores, its tables */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
