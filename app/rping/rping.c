@@ -115,12 +115,29 @@ static void stop_serving(struct rping *rping, struct rping_end *end, const char 
 	remove_end(rping, end);
 }
 
+/* It was our queue pair that ended it: no request need have failed, for a peer is asked whether it is there, too. */
+static void tell_failure(const struct rping *rping, struct rping_end *end)
+{
+	char line[UROCE_EXPLAIN_BYTES];
+	struct uroce_qp_view view;
+
+	end->failed = true;
+	if (uroce_inspect_qp(rping->engine, uroce_qp_num(uroce_cm_qp(end->id)), &view) == 0)
+		app_complain(APP_EXIT_FAILURE, "%s", uroce_qp_explain(&view, line, sizeof(line)));
+}
+
 static void take_end(struct rping *rping, struct rping_end *end, const struct uroce_cm_event *event)
 {
 	char text[64];
 
+	if (event->status == -ECONNABORTED && !end->ended)
+		tell_failure(rping, end);
 	if (rping->options.server) {
-		stop_serving(rping, end, uroce_cm_event_name(event->type));
+		stop_serving(rping, end, end->failed ? "failed" : uroce_cm_event_name(event->type));
+		return;
+	}
+	if (end->failed) {
+		finish_client(rping, APP_EXIT_FAILURE);
 		return;
 	}
 	uroce_addr_format(&event->peer, text, sizeof(text));
