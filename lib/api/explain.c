@@ -1,11 +1,10 @@
 /* explain.c - a completion in words: what failed, why, when, and what to look at next (E-4) */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 
 #include <uroce/uroce.h>
 
+#include "api/text.h"
 #include "rc/codes.h"
 
 /* What a person does next. NULL: the cause says it all. */
@@ -69,26 +68,6 @@ static const char *nak_advice(uint32_t code)
 static bool is_newer_operation(uint32_t opcode)
 {
 	return opcode == UROCE_WC_ATOMIC_WRITE || opcode == UROCE_WC_FLUSH;
-}
-
-struct text {
-	char *at;
-	size_t left;
-};
-
-__attribute__((format(printf, 2, 3))) static void add(struct text *text, const char *format, ...)
-{
-	va_list arguments;
-	int written;
-
-	va_start(arguments, format);
-	written = vsnprintf(text->at, text->left, format, arguments);
-	va_end(arguments);
-	if (written < 0)
-		return;
-	written = (size_t)written < text->left ? written : (int)text->left - (text->left > 0);
-	text->at += written;
-	text->left -= (size_t)written;
 }
 
 static void add_aeth(struct text *text, uint32_t aeth)

@@ -2,13 +2,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <uroce/uroce.h>
 
+#include "api/text.h"
 #include "rc/counters.h"
 
 #define LOOK_US 300000
@@ -21,33 +20,10 @@ struct moment {
 	struct uroce_lcore_view lcore;
 };
 
-struct text {
-	char *at;
-	size_t left;
-	bool asks;  /* what stands there ends with a question */
-	bool begun; /* something is said of what is beside the failure */
-};
-
-__attribute__((format(printf, 2, 3))) static void add(struct text *text, const char *format, ...)
-{
-	va_list arguments;
-	int written;
-
-	va_start(arguments, format);
-	written = vsnprintf(text->at, text->left, format, arguments);
-	va_end(arguments);
-	if (written < 0)
-		return;
-	written = (size_t)written < text->left ? written : (int)text->left - (text->left > 0);
-	text->at += written;
-	text->left -= (size_t)written;
-	text->asks = written > 0 && text->at[-1] == '?';
-}
-
 static void begin_sign(struct text *text)
 {
-	add(text, text->begun ? "; " : text->asks ? " Seen beside it: " : ". Seen beside it: ");
-	text->begun = true;
+	add(text, text->more ? "; " : text->asks ? " Seen beside it: " : ". Seen beside it: ");
+	text->more = true;
 }
 
 /* One that has failed may be gone, and is found among those that are kept in mind. */

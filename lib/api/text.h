@@ -1,0 +1,34 @@
+/* text.h - a sentence that is put together piece by piece into what room there is, and cut to fit */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef API_TEXT_H
+#define API_TEXT_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+struct text {
+	char *at;
+	size_t left;
+	bool asks; /* the last piece ends with a question mark */
+	bool more; /* of several signs one is said, and the next goes on behind it */
+};
+
+__attribute__((format(printf, 2, 3))) static inline void add(struct text *text, const char *format, ...)
+{
+	va_list arguments;
+	int written;
+
+	va_start(arguments, format);
+	written = vsnprintf(text->at, text->left, format, arguments);
+	va_end(arguments);
+	if (written < 0)
+		return;
+	written = (size_t)written < text->left ? written : (int)text->left - (text->left > 0);
+	text->at += written;
+	text->left -= (size_t)written;
+	text->asks = written > 0 && text->at[-1] == '?';
+}
+
+#endif
