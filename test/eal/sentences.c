@@ -11,11 +11,9 @@
 #include "engine/clock.h"
 #include "network.h"
 #include "rule.h"
+#include "spoil.h"
 #include "start.h"
-#include "wire/icrc.h"
 
-#define BTH_AT 42u /* behind Ethernet, IPv4 and UDP */
-#define ICRC_BYTES 4u
 #define PATIENCE_NS 20000000000ull /* nobody is asked for an address for so long */
 
 TestSuite(sentences, .init = test_eal_start, .timeout = 60);
@@ -88,7 +86,7 @@ static void post(enum uroce_wr_opcode opcode, uint32_t bytes, uint32_t lkey, uin
 /* With the usual keys. */
 static void post_usual(enum uroce_wr_opcode opcode, uint32_t bytes)
 {
-	post(opcode, bytes, uroce_mr_lkey(network.ends[0].mr), uroce_mr_rkey(network.ends[1].mr), 0);
+	cr_assert_eq(network_post(&network, opcode, bytes), 0, "%s", uroce_refusal());
 }
 
 static void post_recv(uint32_t lkey, uint32_t bytes)
@@ -105,69 +103,6 @@ static struct uroce_mr *region(int end, struct uroce_pd *pd, uint32_t bytes, uin
 
 	cr_assert_eq(uroce_mr_reg(pd, network.ends[end].buffer, bytes, access, &mr), 0, "%s", uroce_refusal());
 	return mr;
-}
-
-/* A port that takes no frame longer than that, as a switch whose MTU is too small. */
-static uint16_t drop_long(uint16_t port, uint16_t queue, struct rte_mbuf **mbufs, uint16_t count, uint16_t most,
-			  void *limit)
-{
-	uint16_t kept = 0;
-
-	(void)port;
-	(void)queue;
-	(void)most;
-	for (uint16_t i = 0; i < count; i++) {
-		if (mbufs[i]->pkt_len > (uintptr_t)limit)
-			rte_pktmbuf_free(mbufs[i]);
-		else
-			mbufs[kept++] = mbufs[i];
-	}
-	return kept;
-}
-
-static void sign(uint8_t *frame, uint32_t frame_bytes)
-{
-	uint32_t bytes = frame_bytes - 14 - ICRC_BYTES, crc = wire_icrc_frame(frame + 14, bytes);
-
-	memcpy(frame + 14 + bytes, &crc, sizeof(crc));
-}
-
-/* A response to a READ of one packet says that it is one in the middle of several. */
-static uint16_t break_response(uint16_t port, uint16_t queue, struct rte_mbuf **mbufs, uint16_t count, uint16_t most,
-			       void *unused)
-{
-	(void)port;
-	(void)queue;
-	(void)most;
-	(void)unused;
-	for (uint16_t i = 0; i < count; i++) {
-		uint8_t *frame = rte_pktmbuf_mtod(mbufs[i], uint8_t *);
-
-		if (mbufs[i]->pkt_len < BTH_AT + 16 || frame[BTH_AT] != 0x10)
-			continue;
-		frame[BTH_AT] = 0x0E;
-		sign(frame, mbufs[i]->pkt_len);
-	}
-	return count;
-}
-
-/* An ACK says that its packet is missing. */
-static uint16_t make_naks(uint16_t port, uint16_t queue, struct rte_mbuf **mbufs, uint16_t count, uint16_t most,
-			  void *unused)
-{
-	(void)port;
-	(void)queue;
-	(void)most;
-	(void)unused;
-	for (uint16_t i = 0; i < count; i++) {
-		uint8_t *frame = rte_pktmbuf_mtod(mbufs[i], uint8_t *);
-
-		if (mbufs[i]->pkt_len < BTH_AT + 20 || frame[BTH_AT] != 0x11)
-			continue;
-		frame[BTH_AT + 12] = 0x60;
-		sign(frame, mbufs[i]->pkt_len);
-	}
-	return count;
 }
 
 static void on_frames_to(int end, rte_rx_callback_fn seen, uintptr_t argument)
@@ -250,7 +185,7 @@ Test(sentences, long_frames_to_the_peer_do_not_pass)
 {
 	RULE("E-4");
 	open_usual();
-	on_frames_to(1, drop_long, 1500);
+	on_frames_to(1, spoil_drop_long, 1500);
 	post_usual(UROCE_WR_RDMA_WRITE, 5000);
 	expect_completion(0, WORDS("the peer did not answer in time",
 				   "the peer last said NAK sequence. Look: "
@@ -265,7 +200,7 @@ Test(sentences, a_peer_that_misses_what_it_gets)
 	RULE("E-4");
 	retries = 0;
 	open_usual();
-	on_frames_to(0, make_naks, 0);
+	on_frames_to(0, spoil_make_naks, 0);
 	post_usual(UROCE_WR_RDMA_WRITE, 8);
 	expect_completion(0,
 			  WORDS("RETRY_EXC_ERR: the peer reported lost packets until no retry was left",
@@ -279,7 +214,7 @@ Test(sentences, long_frames_of_the_peer_do_not_pass)
 {
 	RULE("E-4");
 	open_usual();
-	on_frames_to(0, drop_long, 1500);
+	on_frames_to(0, spoil_drop_long, 1500);
 	post_usual(UROCE_WR_RDMA_READ, 5000);
 	expect_completion(
 		0, WORDS("the peer did not answer in time",
@@ -294,7 +229,7 @@ Test(sentences, an_answer_is_lost_and_no_retry_is_left)
 	RULE("E-4");
 	retries = 0;
 	open_usual();
-	on_frames_to(0, drop_long, 1500);
+	on_frames_to(0, spoil_drop_long, 1500);
 	post_usual(UROCE_WR_RDMA_READ, 5000);
 	expect_completion(0,
 			  WORDS("answers to READs or atomics were lost until no retry was left",
@@ -320,7 +255,7 @@ Test(sentences, a_response_that_breaks_the_protocol)
 {
 	RULE("E-4");
 	open_usual();
-	on_frames_to(0, break_response, 0);
+	on_frames_to(0, spoil_break_responses, 0);
 	post_usual(UROCE_WR_RDMA_READ, 8);
 	expect_completion(0, WORDS("BAD_RESP_ERR: the peer's response broke the protocol; PSN ",
 				   "Look: uroce-trace says of a capture of both "
