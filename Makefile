@@ -21,7 +21,7 @@ help:
 	@echo 'make run         build and run the benchmark on loop ports, every byte checked (ARGS for other options)'
 	@echo 'make test        every test but the long ones (ONLY=REGEX for some of them)'
 	@echo 'make tidy        check the rules of the house: layers, lengths, format, words'
-	@echo 'make compliance  write docs/compliance.md anew: rules, the code that cites them, their tests'
+	@echo 'make compliance  write docs/compliance.md and rules.txt anew: rules, code that cites them, tests'
 	@echo 'make coverage    the branches of the pure cores that tests take (ARGS=--missing: the others)'
 	@echo 'make format      format the C files as .clang-format says'
 	@echo 'make bench       every case worth watching, in tables and as JSON (ARGS="--only limit --only qps")'

@@ -1,8 +1,8 @@
 /* uroce.h - everything public */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Ids such as S-10 in these headers name rules of the transport. rules.txt, which `make install` puts beside the other
- * documentation (PREFIX/share/doc/uroce/docs), says what each one is about.
+ * Ids such as S-10 in these headers name rules of the transport. rules.md, which `make install` puts beside the other
+ * documentation (PREFIX/share/doc/uroce/docs), has the text of each one.
  */
 #ifndef UROCE_H
 #define UROCE_H

@@ -26,7 +26,7 @@ export PKG_CONFIG_PATH="$(dirname "$pc")"
 flags="--define-variable=prefix=$root$prefix"
 
 for file in doc/uroce/LICENSE doc/uroce/README.md doc/uroce/CHANGELOG.md doc/uroce/docs/architecture.md \
-	doc/uroce/docs/rules.txt uroce/afpacket.ini uroce/loop.ini uroce/memif.ini uroce/nic.ini uroce/nvmet.ini \
+	doc/uroce/docs/rules.md uroce/afpacket.ini uroce/loop.ini uroce/memif.ini uroce/nic.ini uroce/nvmet.ini \
 	uroce/uroce-nvmet.service; do
 	[ -s "$root$prefix/share/$file" ]
 	report $? "installs_share/$file"
@@ -65,7 +65,7 @@ if command -v systemd-analyze >/dev/null; then
 fi
 # Every id that a public header cites stands in the list that it names.
 for id in $(grep -ohE '\([A-Z]+-[0-9]+\)' "$root$prefix"/include/uroce/*.h | tr -d '()' | sort -u); do
-	grep -q "^$id	" "$root$prefix/share/doc/uroce/docs/rules.txt" 2>"$root/log" || echo "$id" >>"$root/log"
+	grep -q "^### $id$" "$root$prefix/share/doc/uroce/docs/rules.md" 2>"$root/log" || echo "$id" >>"$root/log"
 done
 [ ! -s "$root/log" ]
 report $? rules_that_headers_cite_are_installed "$root/log"
