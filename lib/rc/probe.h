@@ -117,10 +117,13 @@ static inline void probe_await_reason(struct rc_probe *probe, const struct rc_rt
 	probe->deadline_ns = now_ns + (wait_ns > DEFER_SHORTEST_NS ? wait_ns : DEFER_SHORTEST_NS);
 }
 
-/* Something came, be it old or out of order: a sign of life. A wait that runs begins anew (T-6). */
+/*
+ * Something came, be it old or out of order: a sign of life. A wait that runs begins anew (T-6), but not the wait for a
+ * reason: the answer to the ask stands, and a copy of it says the same again.
+ */
 static inline void probe_heard(struct rc_probe *probe, const struct rc_rtt *trip, uint64_t timeout_ns, uint64_t now_ns)
 {
-	if (!probe->deferred && (probe->due || probe->deadline_ns != UINT64_MAX))
+	if (!probe->deferred && !probe->answered && (probe->due || probe->deadline_ns != UINT64_MAX))
 		probe_start(probe, trip, timeout_ns, now_ns);
 }
 

@@ -152,6 +152,7 @@ struct rc_retry {
 	bool refusable; /* of what may still be on its way from before, a request that needs a receive was sent again */
 	bool loses;     /* a loss was seen, and since then not much has come without one */
 	uint8_t silences;   /* time-outs at snd_una since something came: the retries that a sign of life gives back */
+	uint8_t asked;      /* those of them with which nothing was sent again: they have only asked (T-3) */
 	uint32_t reprieves; /* how often it does so at this snd_una: once for each packet owed at the first time-out */
 	struct rc_owed owed;
 };

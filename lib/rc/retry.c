@@ -106,7 +106,7 @@ static void take_back_silence(struct rc_retry *retry)
 		return;
 	retry->reprieves--;
 	retry->retries_left += retry->silences;
-	retry->silences = 0;
+	retry->silences = retry->asked = 0;
 }
 
 /* false: nobody owes it. */
@@ -273,7 +273,7 @@ static void rewind_to_una(struct rc_qp *qp, psn_t heard, bool timed_out)
 	rc_retry_copy_sent(qp, responses_due(qp, heard), 0);
 	retry->again = !first;
 	if (first) {
-		retry->silences = 0;
+		retry->silences = retry->asked = 0;
 		retry->reprieves = retry->owed.responses;
 	}
 	qp->probe.unsure = at_most_255(retry->owed.acks);
@@ -286,7 +286,7 @@ void rc_retry_path_changed(struct rc_qp *qp)
 
 	retry->timeout_ns = rc_codes_timeout_ns(qp->timeout);
 	retry->retries_left = retry->retry_cnt;
-	retry->silences = 0; /* of the other path: they have cost nothing of this budget */
+	retry->silences = retry->asked = 0; /* of the other path: they have cost nothing of this budget */
 	retry->loses = false;
 	rc_rtt_reset(&qp->rtt);
 	loss_quota_reset(&qp->requester.loss_quota);
@@ -356,6 +356,7 @@ void rc_retry_timer_expired(struct rc_qp *qp, uint64_t now_ns)
 	}
 	retry->retries_left--;
 	retry->silences++;
+	retry->asked++;
 	retry->ack_deadline_ns = now_ns + retry->timeout_ns;
 	qp->probe.due = true;
 }
@@ -367,9 +368,9 @@ void rc_retry_timer_expired(struct rc_qp *qp, uint64_t now_ns)
 static bool is_echo(const struct rc_qp *qp, uint64_t now_ns)
 {
 	const struct rc_retry *retry = &qp->retry;
-	uint32_t spent =
-		(uint32_t)(retry->retry_cnt - retry->retries_left); /* at snd_una; a wait for receives costs none */
-	uint64_t wait_ns = rtt_bound_ns(&qp->rtt, retry->timeout_ns) << (spent > 1 ? spent - 1 : 0);
+	/* At snd_una; a wait for receives costs none, and an ask goes out behind what was last sent. */
+	uint32_t restarts = (uint32_t)(retry->retry_cnt - retry->retries_left - retry->asked);
+	uint64_t wait_ns = rtt_bound_ns(&qp->rtt, retry->timeout_ns) << (restarts > 1 ? restarts - 1 : 0);
 
 	if (retry->resending && psn_equal(qp->win.snd_nxt, qp->win.snd_una))
 		return true;

@@ -11,7 +11,7 @@
 #define TIMEOUT_NS 67108864ull /* code 14 */
 
 /* A asks early, and has measured a round trip; PSN 0 is used then. Nothing that is sent arrives by itself. */
-static struct pair *open_cut(void)
+static struct pair *open_cut_of(uint64_t rtt_ns)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .mtu = MTU, .rd_atomic = 8, .depth = 64 });
 
@@ -19,10 +19,15 @@ static struct pair *open_cut(void)
 	pair_cut(pair);
 	pair_write(pair, 100, 8);
 	pair_transmit(pair, A);
-	pair->now_ns += 10000;
+	pair->now_ns += rtt_ns;
 	pair_respond(pair, ack_packet(0, SYNDROME_PLAIN_ACK, 1));
 	pair_forget(pair);
 	return pair;
+}
+
+static struct pair *open_cut(void)
+{
+	return open_cut_of(10000);
 }
 
 /* Nothing comes for a timeout, whatever is asked meanwhile. */
@@ -203,28 +208,51 @@ Test(silence, a_short_read_is_repeated_each_time)
 	pair_close(pair);
 }
 
-/* Both copies were lost, and the peer says so: a third one goes out at once. */
-Test(silence, a_peer_that_lacks_the_read_gets_it_again_at_once)
+/* All copies were lost, and the peer says so after so many time-outs: another one goes out at once. */
+static void lack_the_read(uint64_t rtt_ns, uint32_t timeouts, uint32_t copies)
 {
-	struct pair *pair = open_cut();
+	struct pair *pair = open_cut_of(rtt_ns);
 	struct rc_qp *qp = pair->side[A].qp;
 
-	RULE("Q-8");
 	pair_read(pair, 1, 100 * MTU);
 	pair_transmit(pair, A);
-	time_out(pair);
-	time_out(pair);
+	for (uint32_t i = 0; i < timeouts; i++)
+		time_out(pair);
 	pair_forget(pair);
 	while (!qp->probe.answered) /* each of the empty WRITEs is answered, the newest last */
+		pair_respond(pair, ack_packet(0, SYNDROME_PLAIN_ACK, 1));
+	while (copies--)
 		pair_respond(pair, ack_packet(0, SYNDROME_PLAIN_ACK, 1));
 	pair->now_ns = qp->probe.deadline_ns;
 	rc_qp_timeout(qp, pair->now_ns);
 	pair_transmit(pair, A);
-	expect_counts(pair, A, CNT_LOCAL_ACK_TIMEOUT_ERR, 2);
+	expect_counts(pair, A, CNT_LOCAL_ACK_TIMEOUT_ERR, timeouts);
 	expect_counts(pair, A, CNT_IMPLIED_NAK_SEQ_ERR, 1);
-	cr_assert(strncmp(pair->side[A].sent[pair->side[A].sent_count - 1],
-			  "READ_REQUEST psn=1 ackreq va=0x0 len=25600", 42) == 0);
+	cr_assert(pair->side[A].sent_count && strncmp(pair->side[A].sent[pair->side[A].sent_count - 1],
+						      "READ_REQUEST psn=1 ackreq va=0x0 len=25600", 42) == 0);
 	pair_close(pair);
+}
+
+Test(silence, a_peer_that_lacks_the_read_gets_it_again_at_once)
+{
+	RULE("Q-8");
+	lack_the_read(10000, 2, 0);
+}
+
+/* The network doubles the answer: that says the same again (seed 932002038). */
+Test(silence, a_copy_of_the_answer_does_not_hold_the_read_back)
+{
+	RULE("Q-8");
+	RULE("T-6");
+	lack_the_read(10000, 2, 3);
+}
+
+/* Five asks are no five restarts: what answers them is younger than the copies, and no echo of one (seed 932002038). */
+Test(silence, also_when_a_long_way_was_silent_for_long)
+{
+	RULE("Q-8");
+	RULE("T-5");
+	lack_the_read(TIMEOUT_NS / 4, 5, 0);
 }
 
 /*
