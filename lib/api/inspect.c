@@ -1,4 +1,4 @@
-/* inspect.c - views of QPs, ports and lcores, each made where what it is of cannot go away: on its owner */
+/* inspect.c - views of QPs, ports and lcores; the owner of each makes its view, so that it cannot go away meanwhile */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <inttypes.h>

@@ -42,7 +42,7 @@ static void keep_refusal(struct cm *cm, const struct cm_conn *conn, uint64_t now
 		cm->counters[CM_CNT_REFUSAL_FORGOTTEN]++;
 }
 
-/* Its QPN and ids rest if they were ever used; its peer may ask again if it was never established. */
+/* Ids and QPN rest if a peer has seen them. What was never established is answered again when its REQ comes again. */
 static void give_back(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 {
 	if (conn->half_open)

@@ -130,7 +130,7 @@ struct cm_conn *cm_table_by_id(const struct cm_table *table, uint32_t local_id);
 void cm_table_add_peer(struct cm_table *table, struct cm_conn *conn);
 struct cm_conn *cm_table_by_peer(const struct cm_table *table, const uint8_t addr[16], uint32_t remote_id,
 				 const struct cm_conn *after);
-/* By the GUID and QPN that the peer says it has: one that began anew (C-13). after: as above. */
+/* By the GUID and QPN that the peer says it has, for a peer that begins anew has the same ones (C-13). */
 void cm_table_add_end(struct cm_table *table, struct cm_conn *conn);
 struct cm_conn *cm_table_by_end(const struct cm_table *table, uint64_t guid, uint32_t qpn, const struct cm_conn *after);
 void cm_table_remove_end(struct cm_table *table, struct cm_conn *conn);

@@ -24,8 +24,8 @@
 /* ---- events ---- */
 
 /*
- * Room for an event. When the reader is so far behind that there is none, the newest event gives way: it is of an
- * alternate, of which only the newest counts, for behind an end nothing comes.
+ * Room for an event. A reader that is far behind may have left none; then the newest event is replaced. It tells of an
+ * alternate path, for only of these there may be many, and of them the newest is the one that counts.
  */
 static struct uroce_cm_event *take_slot(struct uroce_cm_id *id)
 {

@@ -227,6 +227,7 @@ bool engine_connect_receive(struct uroce_lcore *lcore, struct engine_port *port,
 	enum rc_counter drop;
 	uint32_t owner;
 
+	/* pairs with G1: a manager that is complete */
 	if (atomic_load_explicit(&lcore->connect, memory_order_acquire) == NULL) {
 		port->counters[CNT_PORT_UNKNOWN_QPN]++;
 		return false;

@@ -180,7 +180,7 @@ static __rte_always_inline bool receive_packet(struct uroce_lcore *lcore, struct
 		return false;
 	}
 	join_run(lcore, flow, qp);
-	if (flow->goes_on) /* apart, for the compiler makes less of each */
+	if (flow->goes_on) /* a constant in each call lets the compiler leave out half of it */
 		give_to_qp(lcore, port, packet, origin, true, flow);
 	else
 		give_to_qp(lcore, port, packet, origin, false, flow);

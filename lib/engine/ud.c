@@ -16,6 +16,7 @@
 static struct uroce_ud *find(const struct uroce_engine *engine, uint32_t qpn)
 {
 	for (unsigned i = 0; i < ENGINE_UDS; i++) {
+		/* pairs with U1 in enter() of lib/api/ud.c */
 		struct uroce_ud *ud = atomic_load_explicit(&engine->uds[i], memory_order_acquire);
 
 		if (ud && ud->qpn == qpn)

@@ -17,7 +17,7 @@
 
 static_assert(ACKREQ_BEFORE_STALL < ACKREQ_INTERVAL, "or the end of the window makes no difference");
 
-/* Does the peer owe a response to any of the in_flight PSNs from snd_una to next? A READ or atomic has always asked. */
+/* Has one of the in_flight packets, snd_una ... snd_nxt - 1, asked for an answer? A READ or atomic always asks. */
 static inline bool ackreq_ack_is_due(const struct rc_qp *qp, uint32_t in_flight)
 {
 	return in_flight > qp->requester.since_ackreq;

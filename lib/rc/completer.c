@@ -103,7 +103,7 @@ static void receive_acknowledge(struct rc_qp *qp, const struct wire_packet *pack
 	}
 }
 
-/* Only what a response may be told with. */
+/* A response has an AETH of the class ACK, or none. */
 static inline bool aeth_fits(const struct wire_opcode_row *op, const struct wire_packet *packet)
 {
 	return !op->aeth || syndrome_class(packet->syndrome) == SYNDROME_ACK;

@@ -17,8 +17,9 @@ static bool needs_receive(const struct rc_send_wqe *wqe)
 }
 
 /*
- * Messages that needed an entry, up to the one that `behind` others have followed. Slots already reported may have been
- * used again: of what is not known any more each may have needed one, so that no credit is made up (F-3).
+ * How many messages have needed a receive entry, without the newest `behind` messages. The slots of reported messages
+ * may have been used again. Each message whose slot is gone counts as one that needed an entry: too few credits only
+ * make the requester wait, too many would make it draw an RNR NAK (F-3).
  */
 static uint32_t receives_up_to(const struct rc_qp *qp, uint32_t behind)
 {

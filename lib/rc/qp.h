@@ -44,8 +44,8 @@ struct rc_qp_config {
 enum rc_counter rc_qp_admit(const struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin);
 
 /*
- * Is all as it nearly always is: does what comes from there in a packet of the RC class reach a QP in RTS, with
- * no migration under way? Then rc_qp_admit() would admit it, and qp_take_packet() does what rc_qp_receive() would.
+ * The usual case, told by few comparisons: the QP is in RTS, does not migrate, and the packet came along its path. Then
+ * rc_qp_admit() would admit a packet of the RC class too, and qp_take_packet() does what rc_qp_receive() would.
  */
 static inline bool qp_admits_plainly(const struct rc_qp *qp, const struct rc_origin *origin, uint16_t pkey)
 {

@@ -220,7 +220,7 @@ struct rc_qp {
 	void *send_cq;
 	struct rc_probe probe;
 	struct rc_rtt rtt;
-	struct rc_retry retry; /* its first 40 bytes; the rest after a loss */
+	struct rc_retry retry; /* the line ends within it; what follows is read after a loss only */
 	struct rc_read_quota quota;
 
 	uint64_t counters[CNT_QP_COUNTERS];

@@ -49,11 +49,11 @@ struct rc_replay {
 	/* the rest is for those that have READs and the like */
 	uint32_t bucket_mask;
 	psn_t epsn;                      /* as last told: where the order is measured from */
-	struct rc_replay_entry *entries; /* `snd_max` of them */
-	uint16_t *buckets;               /* `snd_max` rounded up to a power of two */
+	struct rc_replay_entry *entries; /* `limit` of them */
+	uint16_t *buckets;               /* `limit` rounded up to a power of two */
 };
 
-/* Memory that the entries and buckets for `snd_max` take. */
+/* How many bytes the entries and buckets of so many take. */
 uint64_t rc_replay_bytes(uint32_t limit);
 void rc_replay_place(struct rc_replay *replay, void *memory, uint32_t limit);
 void rc_replay_reset(struct rc_replay *replay, uint32_t depth);

@@ -428,7 +428,7 @@ INLINE bool receive_next(struct rc_qp *qp, uint32_t rule, const struct wire_pack
 	if (qp->shares_receives && (rule & TAKES) && !origin_icrc_is_right(origin, packet->payload))
 		return false;
 	place.why = MR_OK;
-	place.count = 0; /* not all of it: this runs for every packet */
+	place.count = 0; /* the other fields stay as they are, for this runs for every packet */
 	verdict = judge(qp, rule, packet, &place);
 	placed = verdict == VERDICT_ACCEPT && may_place_early(qp, rule, &place, origin);
 	if (!(placed ? scatter_copy_checking(&place, packet, origin) : origin_icrc_is_right(origin, packet->payload)))

@@ -139,7 +139,7 @@ static inline bool is_full(struct rc_sendwin *win)
 {
 	if (win->posting - win->free_up_to < win->depth)
 		return false;
-	/* pairs with S2 in the completer's report: the lcore has finished with the slot */
+	/* pairs with S2 in free_slots() of report.c: the lcore has finished with the slot */
 	win->free_up_to = atomic_load_explicit(&win->freed, memory_order_acquire);
 	return win->posting - win->free_up_to >= win->depth;
 }

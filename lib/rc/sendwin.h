@@ -6,8 +6,8 @@
  *   [head, acked)    answered, waiting to be reported
  *   [acked, started) own PSNs; snd_una lies in slot `acked`
  *   [started, tail)  posted, without PSNs
- * and three PSNs: snd_una (oldest not acknowledged), next (what goes out next), limit (first never sent).
- * After a rewind next < limit: what lies between is sent again. The only place that maps PSN to request.
+ * and three PSNs: snd_una (oldest not acknowledged), snd_nxt (goes out next), snd_max (first never sent).
+ * After a rewind snd_nxt < snd_max: what lies between is sent again. Only this file maps a PSN to its request.
  */
 #ifndef RC_SENDWIN_H
 #define RC_SENDWIN_H

@@ -96,7 +96,7 @@ TARGET_128 INLINE __m128i take_16(uint8_t *target, const uint8_t *source, bool m
 }
 
 /*
- * The last 1 to 15 bytes behind x: what is in x and they are cut anew, into as many bytes as they are and 16 behind.
+ * The last 1 to 15 bytes. They and the 16 of x become two pieces: as many bytes as they are, folded in, and then 16.
  */
 TARGET_128 static inline __m128i take_rest(__m128i x, uint8_t *target, const uint8_t *source, uint64_t bytes,
 					   bool moves)

@@ -150,7 +150,7 @@ bool wire_frame_ack_follows(const uint8_t *frame, const uint8_t *before);
 
 #define FRAME_FRONT_BYTES 68u /* IPv6 with a tag has 66 */
 #define FRAME_PSEUDO_BYTES 64u
-#define FRAME_EXTENSION_MAX_BYTES 16u /* that an pseudo header has room for */
+#define FRAME_EXTENSION_MAX_BYTES 16u /* of extension headers, that a pseudo header has room for */
 #define FRAME_ACK_ROOM_BYTES 64u
 
 /* Written by wire_frame_prepare() only, but for `ack`. */

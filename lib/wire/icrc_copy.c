@@ -78,7 +78,7 @@ static uint32_t copy_isal(uint32_t crc, uint8_t *target, const uint8_t *source, 
 	return crc;
 }
 
-/* 40 to 60 bytes, to the end of pseudo header; its other bytes are garbage. */
+/* The headers, 40 to 60 bytes, become the end of the pseudo header. Nobody reads what is in front of them. */
 static inline void store_headers(uint8_t pseudo[PSEUDO_BYTES], const uint8_t *ip, uint32_t headers_bytes)
 {
 	memcpy(pseudo + PSEUDO_BYTES - headers_bytes, ip, 32);
