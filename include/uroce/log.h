@@ -26,9 +26,9 @@ typedef void uroce_log_callback(void *context, enum uroce_log_level level, const
 UROCE_API void uroce_log_set(uroce_log_callback *callback, void *context);
 
 /*
- * The field that the calling thread's last call was refused for with -EINVAL, or of uroce_qp_modify() and
- * uroce_qp_connect() also -ENETUNREACH, its value and what it may be, such as
- * "max_send_wr 0: 1 ... 32768"; "" before. Valid until the thread's next such call.
+ * Why the last call of the calling thread that has failed did so: after any negative errno, what is to blame, its value
+ * and what it may be or what to do, such as "max_send_wr 0: 1 ... 32768"; "" before. Calls with a struct uroce_error
+ * say it there (port.h, capture.h), and uroce_telemetry_show() by its code. Valid until the thread's next such call.
  */
 UROCE_API const char *uroce_refusal(void);
 

@@ -14,6 +14,7 @@
 #include "rc/path.h"
 #include "wire/encap.h"
 
+#define ADDRESS_CHARS 64u
 #define TIMEOUT_DEFAULT 14u
 #define RETRY_DEFAULT 7u
 #define RNR_TIMER_DEFAULT_CODE 12u
@@ -37,7 +38,7 @@ struct uroce_cm_id *api_cm_make_id(struct uroce_cm_channel *channel, uint64_t co
 int uroce_cm_id_create(struct uroce_cm_channel *channel, uint64_t context, struct uroce_cm_id **id)
 {
 	*id = api_cm_make_id(channel, context);
-	return *id ? 0 : -ENOMEM;
+	return *id ? 0 : engine_refuse(-ENOMEM, "no memory for an id of a connection");
 }
 
 static int forget_on_owner(void *argument)
@@ -88,11 +89,11 @@ int uroce_cm_qp_create(struct uroce_cm_id *id, struct uroce_pd *pd, const struct
 	int error;
 
 	if (id->qp)
-		return -EBUSY;
+		return engine_refuse(-EBUSY, "id: it has queue pair 0x%06x already, see uroce_cm_qp()", id->qp->qpn);
 	if (id->listens)
-		return engine_refuse("id: it listens");
+		return engine_refuse(-EINVAL, "id: it listens");
 	if (id->lcore && id->device != pd->device)
-		return engine_refuse("pd: of the device that the request came to, see uroce_cm_device()");
+		return engine_refuse(-EINVAL, "pd: of the device that the request came to, see uroce_cm_device()");
 	if (id->lcore) /* where the REQ is */
 		init.lcore = id->lcore->index + 1;
 	error = uroce_qp_create(pd, &init, &qp);
@@ -165,13 +166,14 @@ static int check_options(const struct uroce_cm_id *id, const struct uroce_cm_opt
 
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
 		if (fields[i].value > fields[i].max)
-			return engine_refuse("%s %u: at most %u", fields[i].name, fields[i].value, fields[i].max);
+			return engine_refuse(-EINVAL, "%s %u: at most %u", fields[i].name, fields[i].value,
+					     fields[i].max);
 	}
 	if (options->private_bytes && options->private_data == NULL)
-		return engine_refuse("private_data: NULL with private_bytes %u", options->private_bytes);
+		return engine_refuse(-EINVAL, "private_data: NULL with private_bytes %u", options->private_bytes);
 	if (options->path_mtu && (!mtu_is_valid(options->path_mtu) || options->path_mtu > id->device->config.mtu_bytes))
-		return engine_refuse("path_mtu %u: a power of two, 256 ... %u, the device's", options->path_mtu,
-				     id->device->config.mtu_bytes);
+		return engine_refuse(-EINVAL, "path_mtu %u: a power of two, 256 ... %u, the device's",
+				     options->path_mtu, id->device->config.mtu_bytes);
 	return 0;
 }
 
@@ -179,12 +181,12 @@ static int check_options(const struct uroce_cm_id *id, const struct uroce_cm_opt
 static int check_id(const struct uroce_cm_id *id)
 {
 	if (id->listens)
-		return engine_refuse("id: it listens");
+		return engine_refuse(-EINVAL, "id: it listens");
 	if (id->qp == NULL)
-		return engine_refuse("id: it has no QP yet, see uroce_cm_qp_create()");
+		return engine_refuse(-EINVAL, "id: it has no QP yet, see uroce_cm_qp_create()");
 	if (!pkey_matches(PKEY_DEFAULT, qp_core(id->qp)->pkey))
 		return engine_refuse(
-			"P_Key 0x%04x of its QP: connections by address are of 0x7fff, the default partition",
+			-EINVAL, "P_Key 0x%04x of its QP: connections by address are of 0x7fff, the default partition",
 			qp_core(id->qp)->pkey);
 	return 0;
 }
@@ -221,13 +223,21 @@ static int choose_source(struct uroce_device *device, const struct uroce_addr *g
 	static const struct uroce_addr any;
 	const struct uroce_device_config *config = &device->config;
 	bool named = given && memcmp(given, &any, sizeof(any)) != 0;
+	char text[ADDRESS_CHARS], own[ADDRESS_CHARS];
 	int index = named ? engine_route_find(config, given->bytes) : engine_route_choose_source(config, dest);
 
 	if (index < 0)
-		return named ? -EADDRNOTAVAIL : -ENETUNREACH;
+		return named ? engine_refuse(-EADDRNOTAVAIL, "source %s: no address of port %u",
+					     uroce_addr_format(given, text, sizeof(text)), device->port_id) :
+			       engine_refuse(-ENETUNREACH, "dest %s: port %u has no address of its family",
+					     uroce_addr_format(dest, text, sizeof(text)), device->port_id);
 	*path = (struct uroce_path){ .source = config->addrs[index], .dest = *dest, .device = device };
 	engine_route_complete(config, path);
-	return engine_route_next_hop(config, path) ? 0 : -ENETUNREACH;
+	if (engine_route_next_hop(config, path))
+		return 0;
+	return engine_refuse(-ENETUNREACH, "dest %s: no neighbour of %s, which has no gateway",
+			     uroce_addr_format(dest, text, sizeof(text)),
+			     uroce_addr_format(&path->source, own, sizeof(own)));
 }
 
 static struct cm_way way_of(const struct uroce_path *path, uint8_t timeout)
@@ -252,9 +262,9 @@ static int check_alternate(const struct uroce_cm_id *id, const struct uroce_path
 
 	second.device = engine_connect_device_of(id->channel->engine, &given->source);
 	if (second.device == NULL)
-		return engine_refuse("alternate: no device has its source");
+		return engine_refuse(-EINVAL, "alternate: no device has its source");
 	engine_route_complete(&second.device->config, &second);
-	return path_is_same(&first, &second) ? engine_refuse("alternate: it is the path itself") : 0;
+	return path_is_same(&first, &second) ? engine_refuse(-EINVAL, "alternate: it is the path itself") : 0;
 }
 
 static void set_attr(struct uroce_cm_id *id, const struct uroce_cm_options *options, const struct cm_route *route,
@@ -278,7 +288,7 @@ static int connect_on_owner(void *argument)
 	struct uroce_cm_id *id = argument;
 
 	if (id->connection != CM_NONE || id->resolving)
-		return -EISCONN;
+		return engine_refuse(-EISCONN, "id: it has connected or asked already; create another one");
 	engine_connect_begin(id);
 	return 0;
 }
@@ -297,7 +307,7 @@ int uroce_cm_connect(struct uroce_cm_id *id, const struct uroce_addr *source, co
 	if (error)
 		return error;
 	if (id->connection != CM_NONE || id->resolving)
-		return -EISCONN;
+		return engine_refuse(-EISCONN, "id: it has connected or asked already; create another one");
 	error = choose_source(id->device, source, dest, &path);
 	if (error)
 		return error;
@@ -333,9 +343,9 @@ int uroce_cm_resolve_datagrams(struct uroce_cm_id *id, struct uroce_device *devi
 	int error;
 
 	if (id->listens || id->qp)
-		return engine_refuse("id: it listens, or has a QP");
+		return engine_refuse(-EINVAL, "id: it listens, or has a QP");
 	if (id->lcore)
-		return -EISCONN;
+		return engine_refuse(-EISCONN, "id: it has connected or asked already; create another one");
 	error = choose_source(device, source, dest, &path);
 	if (error)
 		return error;
@@ -373,7 +383,7 @@ static int accept_on_owner(void *argument)
 	int error;
 
 	if (id->connection == CM_NONE || !cm_is_asking(cm, id->connection))
-		return -ENOTCONN;
+		return engine_refuse(-ENOTCONN, "id: no request of a peer waits for its answer");
 	accept.end = end_of(id, answer->options);
 	accept.end.ack_timeout = cm_peer(cm, id->connection)->ack_timeout;
 	accept.end.path_mtu = cm_peer(cm, id->connection)->path_mtu;
@@ -385,7 +395,7 @@ static int accept_on_owner(void *argument)
 		return error;
 	error = cm_accept(cm, id->connection, &accept, engine_now_ns());
 	engine_connect_run(id->lcore);
-	return error;
+	return error ? engine_refuse(error, "id: its request has ended while it was accepted") : 0;
 }
 
 int uroce_cm_accept(struct uroce_cm_id *id, const struct uroce_cm_options *options)
@@ -410,7 +420,7 @@ static int reject_on_owner(void *argument)
 		cm_reject(lcore->connect->cm, answer->id->connection, CM_REJ_CONSUMER, &answer->user, engine_now_ns());
 
 	engine_connect_run(lcore);
-	return error;
+	return error ? engine_refuse(error, "id: no request of a peer waits for its answer") : 0;
 }
 
 int uroce_cm_reject(struct uroce_cm_id *id, const void *private_data, uint32_t private_bytes)
@@ -418,10 +428,10 @@ int uroce_cm_reject(struct uroce_cm_id *id, const void *private_data, uint32_t p
 	struct answer answer = { .id = id, .user = { private_data, private_bytes } };
 
 	if (private_bytes > UROCE_CM_REJECT_PRIVATE_MAX || (private_bytes && private_data == NULL))
-		return engine_refuse("private_bytes %u: at most %u, of data that are there", private_bytes,
+		return engine_refuse(-EINVAL, "private_bytes %u: at most %u, of data that are there", private_bytes,
 				     UROCE_CM_REJECT_PRIVATE_MAX);
 	if (id->lcore == NULL || id->connection == CM_NONE)
-		return -ENOTCONN;
+		return engine_refuse(-ENOTCONN, "id: no request of a peer waits for its answer");
 	return engine_mailbox_call(id->lcore, reject_on_owner, &answer);
 }
 
@@ -433,12 +443,13 @@ static int disconnect_on_owner(void *argument)
 			    cm_disconnect(id->lcore->connect->cm, id->connection, NULL, engine_now_ns());
 
 	engine_connect_run(id->lcore);
-	return error;
+	return error ? engine_refuse(error, "id: it has no connection that has come about") : 0;
 }
 
 int uroce_cm_disconnect(struct uroce_cm_id *id)
 {
-	return id->lcore ? engine_mailbox_call(id->lcore, disconnect_on_owner, id) : -ENOTCONN;
+	return id->lcore ? engine_mailbox_call(id->lcore, disconnect_on_owner, id) :
+			   engine_refuse(-ENOTCONN, "id: it has no connection that has come about");
 }
 
 static int alternate_on_owner(void *argument)
@@ -451,7 +462,9 @@ static int alternate_on_owner(void *argument)
 	if (error == 0)
 		error = cm_load_alternate(id->lcore->connect->cm, id->connection, answer->way, engine_now_ns());
 	engine_connect_run(id->lcore);
-	return error;
+	if (error == -EALREADY)
+		return engine_refuse(error, "path: another one is being agreed on; wait for its UROCE_CM_ALTERNATE");
+	return error == -ENOTCONN ? engine_refuse(error, "id: it has no connection that has come about") : error;
 }
 
 int uroce_cm_load_alternate(struct uroce_cm_id *id, const struct uroce_path *path, uint8_t timeout)
@@ -461,13 +474,13 @@ int uroce_cm_load_alternate(struct uroce_cm_id *id, const struct uroce_path *pat
 	int error;
 
 	if (id->lcore == NULL || id->qp == NULL)
-		return -ENOTCONN;
+		return engine_refuse(-ENOTCONN, "id: it has no connection that has come about");
 	if (timeout > 31)
-		return engine_refuse("timeout %u: at most 31", timeout);
+		return engine_refuse(-EINVAL, "timeout %u: at most 31", timeout);
 	error = engine_mailbox_call(id->lcore, alternate_on_owner, &answer);
 	if (error == -EADDRNOTAVAIL)
-		return engine_refuse("path.source: no device has this address");
+		return engine_refuse(-EINVAL, "path.source: no device has this address");
 	if (error == -EEXIST)
-		return engine_refuse("path: it is the one in use");
+		return engine_refuse(-EINVAL, "path: it is the one in use");
 	return error;
 }

@@ -10,6 +10,7 @@
 #include "api/cm_id.h"
 #include "engine/clock.h"
 #include "engine/connect.h"
+#include "engine/log.h"
 #include "engine/mailbox.h"
 
 #define POLL_MS 100u
@@ -22,13 +23,13 @@ int uroce_cm_channel_create(struct uroce_engine *engine, struct uroce_cm_channel
 	int error = 0;
 
 	if (channel == NULL)
-		return -ENOMEM;
+		return engine_refuse(-ENOMEM, "no memory for a channel");
 	channel->engine = engine;
 	rte_spinlock_init(&channel->lock);
 	TAILQ_INIT(&channel->queue);
 	channel->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	if (channel->fd < 0) {
-		error = -errno;
+		error = engine_refuse(-errno, "the descriptor of a channel: %s", strerror(errno));
 		free(channel);
 		return error;
 	}
@@ -51,7 +52,8 @@ int uroce_cm_channel_create(struct uroce_engine *engine, struct uroce_cm_channel
 int uroce_cm_channel_destroy(struct uroce_cm_channel *channel)
 {
 	if (atomic_load(&channel->ids) > 0)
-		return -EBUSY;
+		return engine_refuse(-EBUSY, "channel: %u of its ids are left; destroy them first",
+				     (unsigned)atomic_load(&channel->ids));
 	pthread_mutex_lock(&channel->engine->lock);
 	channel->engine->channels--;
 	pthread_mutex_unlock(&channel->engine->lock);
@@ -128,7 +130,7 @@ void api_cm_put_back(struct uroce_cm_id *id)
 int uroce_cm_next(struct uroce_cm_channel *channel, struct uroce_cm_event *event)
 {
 	struct uroce_cm_id *id;
-	int error = -EAGAIN;
+	bool none;
 
 	rte_spinlock_lock(&channel->lock);
 	id = TAILQ_FIRST(&channel->queue);
@@ -138,11 +140,11 @@ int uroce_cm_next(struct uroce_cm_channel *channel, struct uroce_cm_event *event
 		id->queued = id->event_head != id->event_tail;
 		if (id->queued) /* its next one has its turn behind those of others */
 			TAILQ_INSERT_TAIL(&channel->queue, id, in_queue);
-		error = 0;
 	}
+	none = id == NULL;
 	quieten(channel);
 	rte_spinlock_unlock(&channel->lock);
-	return error;
+	return none ? engine_refuse_often(-EAGAIN, "channel: no event waits", 0) : 0;
 }
 
 /* Polls what nobody else does. false: all lcores have threads of their own. */
@@ -172,10 +174,10 @@ int uroce_cm_wait(struct uroce_cm_channel *channel, unsigned timeout_ms, struct 
 		if (error != -EAGAIN)
 			return error;
 		if (engine_now_ns() >= until_ns)
-			return -ETIMEDOUT;
+			return engine_refuse_often(-ETIMEDOUT, "timeout_ms %u: no event came", timeout_ms);
 		if (!poll_lcores(channel->engine) &&
 		    poll(&readable, 1, timeout_ms < POLL_MS ? (int)timeout_ms : (int)POLL_MS) < 0)
-			return -errno;
+			return engine_refuse(-errno, "waiting for events: %s", strerror(errno));
 	}
 }
 

@@ -53,14 +53,14 @@ static int enter_listener(struct uroce_engine *engine, struct uroce_cm_id *id, u
 	id->port = port ? port : choose_port(listeners, space, id->listener.addr);
 	id->listener.service_id = space | id->port;
 	if (id->port == 0 || port_is_taken(listeners, id->listener.service_id, id->listener.addr))
-		return -EADDRINUSE;
+		return engine_refuse(-EADDRINUSE, "port %u: somebody listens there already; 0 takes a free one", port);
 	for (id->slot = 0; id->slot < CM_LISTENERS; id->slot++) {
 		if (atomic_load(&listeners->slots[id->slot]) == NULL) {
 			atomic_store_explicit(&listeners->slots[id->slot], &id->listener, memory_order_release);
 			return 0;
 		}
 	}
-	return -ENOSPC;
+	return engine_refuse(-ENOSPC, "the engine has %u listeners already; destroy one first", CM_LISTENERS);
 }
 
 /* ud: NULL: for connections. */
@@ -71,10 +71,11 @@ static int listen_at(struct uroce_cm_channel *channel, const struct uroce_addr *
 	struct uroce_engine *engine = channel->engine;
 	bool named = addr && memcmp(addr, &any, sizeof(any)) != 0;
 	struct uroce_cm_id *id = api_cm_make_id(channel, what->context);
+	char text[64];
 	int error = 0;
 
 	if (id == NULL)
-		return -ENOMEM;
+		return engine_refuse(-ENOMEM, "no memory for a listener");
 	id->listens = true;
 	id->listener.backlog = what->backlog;
 	id->listener.context = (uint64_t)(uintptr_t)id;
@@ -84,7 +85,8 @@ static int listen_at(struct uroce_cm_channel *channel, const struct uroce_addr *
 		memcpy(id->listener.addr, addr->bytes, sizeof(id->listener.addr));
 	pthread_mutex_lock(&engine->lock);
 	if (named && engine_connect_device_of(engine, addr) == NULL)
-		error = -EADDRNOTAVAIL;
+		error = engine_refuse(-EADDRNOTAVAIL, "addr %s: no device of the engine has it",
+				      uroce_addr_format(addr, text, sizeof(text)));
 	if (error == 0)
 		error = enter_listener(engine, id, ud ? SERVICE_UDP : SERVICE_TCP, port);
 	pthread_mutex_unlock(&engine->lock);
@@ -103,7 +105,8 @@ int uroce_cm_listen(struct uroce_cm_channel *channel, const struct uroce_addr *a
 	const struct cm_listener what = { .backlog = backlog, .context = context };
 
 	if (backlog < 1 || backlog > BACKLOG_MAX)
-		return engine_refuse("backlog %u: 1 ... %u requests that wait to be accepted", backlog, BACKLOG_MAX);
+		return engine_refuse(-EINVAL, "backlog %u: 1 ... %u requests that wait to be accepted", backlog,
+				     BACKLOG_MAX);
 	return listen_at(channel, addr, port, &what, NULL, listener);
 }
 
@@ -113,7 +116,7 @@ int uroce_cm_listen_datagrams(struct uroce_cm_channel *channel, const struct uro
 	const struct cm_listener what = { .backlog = 0 }; /* nobody connects to it */
 
 	if (ud == NULL)
-		return engine_refuse("ud: NULL");
+		return engine_refuse(-EINVAL, "ud: NULL");
 	return listen_at(channel, addr, port, &what, ud, listener);
 }
 

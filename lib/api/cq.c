@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -16,11 +17,12 @@ int uroce_cq_create(struct uroce_device *device, uint32_t depth, struct uroce_cq
 		return -EINVAL;
 	cq = calloc(1, sizeof(*cq));
 	if (cq == NULL)
-		return -ENOMEM;
+		return engine_refuse(-ENOMEM, "no memory for a completion queue");
 	cq->ring = engine_numa_create_ring(depth, CQ_PIECES, CQ_PIECE_BYTES, device->numa_node);
 	if (cq->ring == NULL) {
 		free(cq);
-		return -ENOMEM;
+		return engine_refuse(-ENOMEM, "no memory for a completion queue of %u: a smaller depth needs less",
+				     depth);
 	}
 	cq->device = device;
 	atomic_init(&cq->fd, -1);
@@ -32,7 +34,8 @@ int uroce_cq_create(struct uroce_device *device, uint32_t depth, struct uroce_cq
 int uroce_cq_destroy(struct uroce_cq *cq)
 {
 	if (atomic_load(&cq->users) > 0)
-		return -EBUSY;
+		return engine_refuse(-EBUSY, "cq: it is used %u times by queue pairs; destroy them first",
+				     (unsigned)atomic_load(&cq->users));
 	atomic_fetch_sub(&cq->device->users, 1);
 	engine_numa_free_ring(cq->ring, CQ_PIECE_BYTES);
 	if (atomic_load(&cq->fd) >= 0)
@@ -50,7 +53,7 @@ int uroce_cq_fd(struct uroce_cq *cq)
 	fd = atomic_load(&cq->fd);
 	if (fd < 0) {
 		fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-		fd = fd < 0 ? -errno : fd;
+		fd = fd < 0 ? engine_refuse(-errno, "the descriptor of a completion queue: %s", strerror(errno)) : fd;
 		atomic_store(&cq->fd, fd < 0 ? -1 : fd);
 		/* A lcore in the middle of a poll may have found no reader: it has finished the poll when we return. */
 		rte_rcu_qsbr_synchronize(engine->qsbr, RTE_QSBR_THRID_INVALID);

@@ -1,6 +1,7 @@
 /* event.c - asynchronous events */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -20,12 +21,12 @@ int uroce_event_fd(struct uroce_device *device)
 	fd = atomic_load(&device->event_fd);
 	if (fd < 0) {
 		fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-		fd = fd < 0 ? -errno : fd;
+		fd = fd < 0 ? engine_refuse(-errno, "the descriptor of a device's events: %s", strerror(errno)) : fd;
 		atomic_store(&device->event_fd, fd < 0 ? -1 : fd);
 		/* N2: the descriptor is there before we look for events that came without one */
 		atomic_thread_fence(memory_order_seq_cst);
 		if (fd >= 0 && rte_ring_count(device->events) > 0 && write(fd, &one, sizeof(one)) < 0)
-			fd = -errno;
+			fd = engine_refuse(-errno, "the descriptor of a device's events: %s", strerror(errno));
 	}
 	pthread_mutex_unlock(&device->engine->lock);
 	return fd;

@@ -6,6 +6,7 @@
 
 #include <uroce/frame.h>
 
+#include "engine/log.h"
 #include "rc/codes.h"
 #include "wire/encap.h"
 #include "wire/print.h"
@@ -36,7 +37,8 @@ static int look(const uint8_t *frame, uint32_t kept_bytes, uint32_t frame_bytes,
 	if (wire_encap_parse(frame, frame_bytes, false, &encap) != WIRE_FRAME_ROCE ||
 	    wire_packet_parse(frame + encap.bth_offset, encap.bth_bytes, &packet) != WIRE_PACKET_OK ||
 	    kept_bytes < (uint32_t)((const uint8_t *)packet.payload - frame))
-		return -EPROTO;
+		return engine_refuse_often(-EPROTO, "frame of %u bytes: no RoCEv2 packet, or its headers were not kept",
+					   frame_bytes);
 	view->kind = kind_of(&packet);
 	memcpy(view->source.bytes, encap.source, sizeof(view->source.bytes));
 	memcpy(view->dest.bytes, encap.dest, sizeof(view->dest.bytes));
@@ -54,13 +56,15 @@ int uroce_frame_look(const void *frame, uint32_t kept_bytes, uint32_t frame_byte
 	int code;
 
 	if (kept_bytes > frame_bytes || frame_bytes > FRAME_MAX_BYTES)
-		return -EINVAL;
+		return engine_refuse(-EINVAL,
+				     "kept_bytes %u of frame_bytes %u: no more than these, which are at most %u",
+				     kept_bytes, frame_bytes, FRAME_MAX_BYTES);
 	if (kept_bytes == frame_bytes)
 		return look(frame, kept_bytes, frame_bytes, view);
 	/* What is missing counts as zeros, so that the lengths are those of the wire. */
 	whole = calloc(1, frame_bytes);
 	if (whole == NULL)
-		return -ENOMEM;
+		return engine_refuse(-ENOMEM, "no memory for a frame of %u bytes", frame_bytes);
 	memcpy(whole, frame, kept_bytes);
 	code = look(whole, kept_bytes, frame_bytes, view);
 	free(whole);

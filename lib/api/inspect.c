@@ -41,7 +41,7 @@ static int view_qp(void *argument)
 	const struct uroce_qp *qp = steer_lookup(call->engine, call->qp_num);
 
 	if (qp == NULL)
-		return -ENOENT;
+		return engine_refuse_often(-ENOENT, "qp_num %u: no queue pair has it", call->qp_num);
 	engine_view_qp(qp, call->view);
 	return 0;
 }
@@ -52,7 +52,7 @@ int uroce_inspect_qp(struct uroce_engine *engine, uint32_t qp_num, struct uroce_
 	uint32_t owner = steer_lcore(engine, qp_num);
 
 	if (owner >= engine->lcore_count)
-		return -ENOENT;
+		return engine_refuse_often(-ENOENT, "qp_num %u: no queue pair has it", qp_num);
 	return engine_mailbox_look(engine->lcores[owner], view_qp, &call);
 }
 
@@ -141,7 +141,7 @@ int uroce_inspect_port(struct uroce_engine *engine, uint16_t port_id, struct uro
 		if (error)
 			return error;
 	}
-	return call.found ? 0 : -ENOENT;
+	return call.found ? 0 : engine_refuse_often(-ENOENT, "port_id %u: no device of the engine has it", port_id);
 }
 
 /* ---- memory regions ---- */
@@ -207,7 +207,8 @@ int uroce_inspect_mrs(struct uroce_engine *engine, uint16_t port_id, uint32_t *p
 		if (error)
 			return error;
 	}
-	return call.found ? (int)call.count : -ENOENT;
+	return call.found ? (int)call.count :
+			    engine_refuse_often(-ENOENT, "port_id %u: no device of the engine has it", port_id);
 }
 
 /* ---- lcores ---- */
@@ -252,7 +253,7 @@ int uroce_inspect_lcore(struct uroce_engine *engine, unsigned lcore, struct uroc
 	struct lcore_call call = { .view = view };
 
 	if (lcore >= engine->lcore_count)
-		return -ENOENT;
+		return engine_refuse_often(-ENOENT, "lcore %u: the engine has none of this index", lcore);
 	call.lcore = engine->lcores[lcore];
 	return engine_mailbox_look(engine->lcores[lcore], view_lcore, &call);
 }

@@ -10,7 +10,7 @@ int uroce_pd_alloc(struct uroce_device *device, struct uroce_pd **result)
 	struct uroce_pd *pd = calloc(1, sizeof(*pd));
 
 	if (pd == NULL)
-		return -ENOMEM;
+		return engine_refuse(-ENOMEM, "no memory for a protection domain");
 	pd->device = device;
 	pthread_mutex_lock(&device->engine->lock);
 	pd->id = device->next_pd++;
@@ -25,10 +25,17 @@ int uroce_pd_alloc(struct uroce_device *device, struct uroce_pd **result)
 int uroce_pd_dealloc(struct uroce_pd *pd)
 {
 	if (atomic_load(&pd->users) > 0)
-		return -EBUSY;
+		return engine_refuse(-EBUSY, "pd: %u regions, windows and queues are of it; destroy them first",
+				     (unsigned)atomic_load(&pd->users));
 	atomic_fetch_sub(&pd->device->users, 1);
 	free(pd);
 	return 0;
+}
+
+static int refuse_another(const struct uroce_device *device)
+{
+	return engine_refuse(-ENOMEM, "max_mrs %u: the device has so many regions and windows already",
+			     device->engine->config.max_mrs);
 }
 
 int uroce_mr_reg(struct uroce_pd *pd, void *addr, size_t bytes, uint32_t access, struct uroce_mr **result)
@@ -38,7 +45,7 @@ int uroce_mr_reg(struct uroce_pd *pd, void *addr, size_t bytes, uint32_t access,
 	int error;
 
 	if (mr == NULL)
-		return -ENOMEM;
+		return engine_refuse(-ENOMEM, "no memory for a region");
 	mr->pd = pd;
 	pthread_mutex_lock(&device->engine->lock);
 	mr->key = rc_mr_insert(&device->mrs, pd->id, addr, bytes, access, &error);
@@ -47,10 +54,11 @@ int uroce_mr_reg(struct uroce_pd *pd, void *addr, size_t bytes, uint32_t access,
 		free(mr);
 		if (error == -EINVAL)
 			engine_refuse(
+				-EINVAL,
 				"addr %p, bytes %zu, access 0x%x: a range that does not wrap, and rights that fit "
 				"together",
 				addr, bytes, access);
-		return error;
+		return error == -ENOMEM ? refuse_another(device) : error;
 	}
 	atomic_fetch_add(&pd->users, 1);
 	*result = mr;
@@ -68,8 +76,10 @@ int uroce_mr_dereg(struct uroce_mr *mr)
 	if (error == 0)
 		rte_rcu_qsbr_synchronize(engine->qsbr, RTE_QSBR_THRID_INVALID);
 	pthread_mutex_unlock(&engine->lock);
+	if (error == -EBUSY)
+		return engine_refuse(error, "mr: windows are bound to it; invalidate or deallocate them first");
 	if (error)
-		return error;
+		return engine_refuse(error, "mr: key 0x%08x is no region's any more", mr->key);
 	atomic_fetch_sub(&mr->pd->users, 1);
 	free(mr);
 	return 0;
@@ -92,16 +102,16 @@ int uroce_mw_alloc(struct uroce_pd *pd, enum uroce_mw_type type, struct uroce_mw
 	uint32_t key;
 
 	if (type != UROCE_MW_TYPE_1 && type != UROCE_MW_TYPE_2)
-		return engine_refuse("type %u: UROCE_MW_TYPE_1 or UROCE_MW_TYPE_2", (unsigned)type);
+		return engine_refuse(-EINVAL, "type %u: UROCE_MW_TYPE_1 or UROCE_MW_TYPE_2", (unsigned)type);
 	mw = calloc(1, sizeof(*mw));
 	if (mw == NULL)
-		return -ENOMEM;
+		return engine_refuse(-ENOMEM, "no memory for a window");
 	pthread_mutex_lock(&device->engine->lock);
 	key = rc_mr_insert_window(&device->mrs, pd->id, type == UROCE_MW_TYPE_1 ? MR_WINDOW_1 : MR_WINDOW_2);
 	pthread_mutex_unlock(&device->engine->lock);
 	if (key == 0) {
 		free(mw);
-		return -ENOMEM;
+		return refuse_another(device);
 	}
 	mw->pd = pd;
 	mw->type = type;

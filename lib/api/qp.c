@@ -2,11 +2,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <stdlib.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 
+#include "api/post.h"
 #include "engine/clock.h"
 #include "engine/connect.h"
 #include "engine/device.h"
@@ -23,9 +22,9 @@
 static int check_cq(const char *name, const struct uroce_pd *pd, const struct uroce_cq *cq)
 {
 	if (cq == NULL || cq->device != pd->device)
-		return engine_refuse("%s: %s", name, cq ? "a CQ of the PD's device" : "NULL");
+		return engine_refuse(-EINVAL, "%s: %s", name, cq ? "a CQ of the PD's device" : "NULL");
 	/* One that has lost a completion serves nobody any more (E-5). */
-	return atomic_load(&cq->overflowed) ? engine_refuse("%s: it has overflowed", name) : 0;
+	return atomic_load(&cq->overflowed) ? engine_refuse(-EINVAL, "%s: it has overflowed", name) : 0;
 }
 
 static int check_init(const struct uroce_pd *pd, const struct uroce_qp_init_attr *init)
@@ -33,7 +32,7 @@ static int check_init(const struct uroce_pd *pd, const struct uroce_qp_init_attr
 	if (check_cq("send_cq", pd, init->send_cq) || check_cq("recv_cq", pd, init->recv_cq))
 		return -EINVAL;
 	if (init->srq && init->srq->pd != pd)
-		return engine_refuse("srq: one of the same PD");
+		return engine_refuse(-EINVAL, "srq: one of the same PD");
 	if (init->srq == NULL && (engine_check_range("max_recv_wr", init->max_recv_wr, 0, LIMIT_QUEUE_DEPTH) ||
 				  engine_check_range("max_recv_sge", init->max_recv_sge, 1, LIMIT_SGE)))
 		return -EINVAL;
@@ -72,11 +71,12 @@ static int name_and_publish(struct uroce_qp *qp, struct rc_qp_config *config, ui
 	int error;
 
 	if (getrandom(&config->start_psn, sizeof(config->start_psn), 0) != sizeof(config->start_psn))
-		return -EIO;
+		return engine_refuse_random();
 	pthread_mutex_lock(&engine->lock);
 	qp->owner = engine_device_pick_lcore(qp->device, lcore);
-	error = qp->owner ? engine_steer_reserve(engine, qp->owner->index, &qp->index, &qp->qpn) :
-			    engine_refuse("lcore %u: 0, or 1 and the index of one that serves the device", lcore);
+	error = qp->owner ?
+			engine_steer_reserve(engine, qp->owner->index, &qp->index, &qp->qpn) :
+			engine_refuse(-EINVAL, "lcore %u: 0, or 1 and the index of one that serves the device", lcore);
 	pthread_mutex_unlock(&engine->lock);
 	if (error)
 		return error;
@@ -103,7 +103,8 @@ int uroce_qp_create(struct uroce_pd *pd, const struct uroce_qp_init_attr *init, 
 	bytes = sizeof(*qp) + rc_qp_bytes(&config);
 	qp = engine_slab_take(&pd->device->slab, bytes);
 	if (qp == NULL)
-		return -ENOMEM;
+		return engine_refuse(-ENOMEM, "no memory for a queue pair of %lu bytes: smaller queues need less",
+				     bytes);
 	qp->bytes = bytes;
 	qp->device = pd->device;
 	qp->pd = pd;
@@ -185,23 +186,9 @@ struct modification {
 	struct uroce_qp_attr attr;
 	uint32_t mask;
 	uint32_t bad_mask;
-	char reason
-		[128]; /* why a path is refused; the owner writes it, and the calling thread keeps it as its refusal */
 };
 
 #define ADDRESS_CHARS 64u
-
-/* Keeps why a path is refused, and hands the error through. */
-__attribute__((format(printf, 3, 4))) static int refuse_path(struct modification *modification, int error,
-							     const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(modification->reason, sizeof(modification->reason), format, arguments);
-	va_end(arguments);
-	return error;
-}
 
 /*
  * The port has a queue on the QP's lcore and takes its path MTU, the path's source is an address of it, for frames come
@@ -213,27 +200,27 @@ static int check_path(struct modification *modification, const struct uroce_path
 	static const struct uroce_mac none;
 	const struct uroce_device_config *config = &path->device->config;
 	uint16_t port_id = path->device->port_id;
+	const char *name = uroce_qp_attr_name(modification->bad_mask);
 	char source[ADDRESS_CHARS], dest[ADDRESS_CHARS];
 
 	uroce_addr_format(&path->source, source, sizeof(source));
 	uroce_addr_format(&path->dest, dest, sizeof(dest));
 	if (!engine_find_port(modification->qp->owner, path->device))
-		return refuse_path(modification, -EINVAL, "port %u has no queue on the queue pair's lcore", port_id);
+		return engine_refuse(-EINVAL, "%s: port %u has no queue on the queue pair's lcore", name, port_id);
 	if (config->mtu_bytes < mtu_bytes)
-		return refuse_path(modification, -EINVAL,
-				   "path MTU %u: port %u takes at most %u; ask for a smaller one", mtu_bytes, port_id,
-				   config->mtu_bytes);
+		return engine_refuse(-EINVAL, "%s: path MTU %u: port %u takes at most %u; ask for a smaller one", name,
+				     mtu_bytes, port_id, config->mtu_bytes);
 	if (engine_route_find(config, path->source.bytes) < 0)
-		return refuse_path(modification, -EINVAL, "source %s is no address of port %u", source, port_id);
+		return engine_refuse(-EINVAL, "%s: source %s is no address of port %u", name, source, port_id);
 	if (!engine_route_begins_here(config, path))
-		return refuse_path(
-			modification, -EINVAL,
-			"from %s to %s with VLAN %u, priority %u: the addresses are of two families, or there "
+		return engine_refuse(
+			-EINVAL,
+			"%s: from %s to %s with VLAN %u, priority %u: the addresses are of two families, or there "
 			"is no such VLAN",
-			source, dest, path->vlan_id, path->vlan_priority);
+			name, source, dest, path->vlan_id, path->vlan_priority);
 	if (memcmp(&path->dest_mac, &none, sizeof(none)) != 0 || engine_route_next_hop(config, path))
 		return 0;
-	return refuse_path(modification, -ENETUNREACH, "%s is no neighbour of %s, which has no gateway", dest, source);
+	return engine_refuse(-ENETUNREACH, "%s: %s is no neighbour of %s, which has no gateway", name, dest, source);
 }
 
 /* What only the engine can judge. */
@@ -244,12 +231,12 @@ static int check_paths(const struct uroce_qp *qp, struct modification *modificat
 	int error = 0;
 
 	if (modification->mask & UROCE_QP_PATH) {
-		error = check_path(modification, &attr->path, mtu_bytes);
 		modification->bad_mask = UROCE_QP_PATH;
+		error = check_path(modification, &attr->path, mtu_bytes);
 	}
 	if (error == 0 && (modification->mask & UROCE_QP_ALT_PATH)) {
-		error = check_path(modification, &attr->alt_path, mtu_bytes);
 		modification->bad_mask = UROCE_QP_ALT_PATH;
+		error = check_path(modification, &attr->alt_path, mtu_bytes);
 	}
 	if (error == 0)
 		modification->bad_mask = 0;
@@ -270,7 +257,7 @@ static int forget_connection(struct uroce_qp *qp, uint64_t rest_ns)
 
 	qp->quiet_until_ns = engine_now_ns() + rest_ns;
 	if (getrandom(&psn, sizeof(psn), 0) != sizeof(psn))
-		return -EIO;
+		return engine_refuse_random();
 	rc_qp_renew_psn(qp_core(qp), psn);
 	return 0;
 }
@@ -281,6 +268,23 @@ static void complete_path(struct uroce_device *device, struct uroce_path *path)
 	if (path->device == NULL)
 		path->device = device;
 	engine_route_complete(&path->device->config, path);
+}
+
+/* The core says which attribute is to blame. */
+static int refuse_attr(const struct rc_qp *rc, const struct modification *modification, int error)
+{
+	const char *name = uroce_qp_attr_name(modification->bad_mask),
+		   *from = uroce_qp_state_name((enum uroce_qp_state)rc->state),
+		   *to = modification->mask & UROCE_QP_STATE ? uroce_qp_state_name(modification->attr.qp_state) : from;
+
+	if (error == -EAGAIN)
+		return engine_refuse(error,
+				     "%s REARM: the peer has not been heard over the new path yet; exchange a "
+				     "message first",
+				     name);
+	return engine_refuse(error,
+			     "%s: a value out of range, missing or not for the transition from %s to %s; see qp.h",
+			     name, from, to);
 }
 
 static int modify_on_owner(void *argument)
@@ -295,15 +299,16 @@ static int modify_on_owner(void *argument)
 
 	if (error)
 		return error;
-	if (must_rest(qp, modification))
-		return -EAGAIN; /* with the same attributes it will do later */
+	if (must_rest(qp, modification)) /* with the same attributes it will do later */
+		return engine_refuse(-EAGAIN, "STATE RTR: the queue pair was reset and rests for %u ms more (P-7)",
+				     (unsigned)((qp->quiet_until_ns - engine_now_ns()) / 1000000 + 1));
 	if (before == UROCE_QPS_RESET && qp_cq_has_failed(qp)) {
 		modification->bad_mask = UROCE_QP_STATE;
-		return -EINVAL;
+		return engine_refuse(-EINVAL, "STATE: a CQ of the queue pair has overflowed; create both anew");
 	}
 	error = rc_qp_modify(rc, &modification->attr, modification->mask, &modification->bad_mask);
 	if (error)
-		return error;
+		return refuse_attr(rc, modification, error);
 	if (rc->state != before)
 		engine_trace_qp_state(qp->device->port_id, qp->qpn, uroce_qp_state_name(before),
 				      uroce_qp_state_name(rc->state));
@@ -332,10 +337,6 @@ int uroce_qp_modify(struct uroce_qp *qp, const struct uroce_qp_attr *attr, uint3
 	error = engine_mailbox_call(qp->owner, modify_on_owner, &modification);
 	if (error && bad_mask)
 		*bad_mask = modification.bad_mask;
-	if (error == -EINVAL || error == -ENETUNREACH)
-		engine_refuse("%s: %s", uroce_qp_attr_name(modification.bad_mask),
-			      modification.reason[0] ? modification.reason :
-						       "a value out of range, missing or not for this transition");
 	return error;
 }
 
@@ -455,7 +456,7 @@ static int post_bind(struct uroce_qp *qp, const struct uroce_send_wr *given, enu
 	int error;
 
 	if (wr->mw == NULL || bind == NULL || wr->mw->type != type || (wr->rkey ^ atomic_load(&wr->mw->key)) >> 8)
-		return -EINVAL;
+		return -EINVAL; /* api_post_refuse_send() says why */
 	keys.va = bind->addr;
 	keys.bytes = bind->length_bytes;
 	keys.access = bind->access;
@@ -479,7 +480,7 @@ int uroce_mw_bind(struct uroce_qp *qp, struct uroce_mw *mw, const struct uroce_m
 	int error = post_bind(qp, &wr, UROCE_MW_TYPE_1);
 
 	ring_doorbell(qp);
-	return error;
+	return error ? api_post_refuse_send(qp, error, &wr) : 0;
 }
 
 static inline int post_one(struct uroce_qp *qp, const struct uroce_send_wr *wr)
@@ -502,6 +503,7 @@ int uroce_qp_post_send(struct uroce_qp *qp, const struct uroce_send_wr *wr, cons
 		if (error)
 			error = post_refused(qp, wr, error);
 		if (error) {
+			api_post_refuse_send(qp, error, wr);
 			if (bad_wr)
 				*bad_wr = wr;
 			break;
@@ -518,6 +520,7 @@ int uroce_qp_post_recv(struct uroce_qp *qp, const struct uroce_recv_wr *wr, cons
 	for (; wr; wr = wr->next) {
 		error = rc_qp_post_recv(qp_core(qp), wr);
 		if (error) {
+			api_post_refuse_recv(&qp_core(qp)->recvq, error, wr);
 			if (bad_wr)
 				*bad_wr = wr;
 			break;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "api/post.h"
 #include "engine/deliver.h"
 #include "engine/engine.h"
 #include "engine/numa_alloc.h"
@@ -17,12 +18,13 @@ int uroce_srq_create(struct uroce_pd *pd, const struct uroce_srq_attr *attr, str
 		return -EINVAL;
 	srq = calloc(1, sizeof(*srq));
 	if (srq == NULL)
-		return -ENOMEM;
+		return engine_refuse(-ENOMEM, "no memory for a shared receive queue");
 	srq->rc_bytes = rc_srq_bytes(attr->max_wr, attr->max_sge);
 	memory = engine_numa_alloc(srq->rc_bytes, pd->device->numa_node);
 	if (memory == NULL) {
 		free(srq);
-		return -ENOMEM;
+		return engine_refuse(-ENOMEM, "no memory for a shared receive queue of %u: a smaller max_wr needs less",
+				     attr->max_wr);
 	}
 	srq->rc = rc_srq_init(memory, attr->max_wr, attr->max_sge, srq);
 	srq->pd = pd;
@@ -34,7 +36,8 @@ int uroce_srq_create(struct uroce_pd *pd, const struct uroce_srq_attr *attr, str
 int uroce_srq_destroy(struct uroce_srq *srq)
 {
 	if (atomic_load(&srq->users) > 0)
-		return -EBUSY;
+		return engine_refuse(-EBUSY, "srq: %u queue pairs use it; destroy them first",
+				     (unsigned)atomic_load(&srq->users));
 	atomic_fetch_sub(&srq->pd->users, 1);
 	engine_numa_free(srq->rc, srq->rc_bytes);
 	free(srq);
@@ -49,7 +52,7 @@ int uroce_srq_post_recv(struct uroce_srq *srq, const struct uroce_recv_wr *wr, c
 		if (error) {
 			if (bad_wr)
 				*bad_wr = wr;
-			return error;
+			return api_post_refuse_shared(srq->rc, error, wr);
 		}
 	}
 	return 0;

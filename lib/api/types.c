@@ -7,6 +7,7 @@
 
 #include <uroce/types.h>
 
+#include "engine/log.h"
 #include "wire/encap.h"
 #include "wire/icrc_copy.h"
 
@@ -24,20 +25,26 @@ int uroce_icrc_choose(const char *name)
 {
 	for (int impl = 0; impl < WIRE_ICRC_IMPLS; impl++) {
 		if (strcmp(name, wire_icrc_impl_name((enum wire_icrc_impl)impl)) == 0)
-			return wire_icrc_choose((enum wire_icrc_impl)impl) ? 0 : -ENOTSUP;
+			return wire_icrc_choose((enum wire_icrc_impl)impl) ?
+				       0 :
+				       engine_refuse(-ENOTSUP, "name %s: this CPU cannot run it", name);
 	}
-	return -EINVAL;
+	return engine_refuse(-EINVAL, "name %.64s: no code of the ICRC; %s is in use", name, uroce_icrc());
 }
 
-static int parse_prefix(const char *text, unsigned limit, unsigned *bits)
+static int refuse_address(const char *text)
+{
+	return engine_refuse(-EINVAL, "'%.64s' is no address: use 10.0.0.1, 10.0.0.1/24, fe80::1 or fe80::1/64", text);
+}
+
+/* false: no number of bits. */
+static bool parse_prefix(const char *text, unsigned limit, unsigned *bits)
 {
 	char *end;
 	unsigned long value = strtoul(text, &end, 10);
 
-	if (end == text || *end || value > limit)
-		return -EINVAL;
 	*bits = (unsigned)value;
-	return 0;
+	return end != text && *end == '\0' && value <= limit;
 }
 
 int uroce_addr_parse(const char *text, struct uroce_addr *addr, unsigned *prefix_bits)
@@ -50,17 +57,17 @@ int uroce_addr_parse(const char *text, struct uroce_addr *addr, unsigned *prefix
 	unsigned bits = 0, limit = 128;
 
 	if (length == 0 || length >= sizeof(host))
-		return -EINVAL;
+		return refuse_address(text);
 	memcpy(host, text, length);
 	host[length] = '\0';
 	if (inet_pton(AF_INET6, host, parsed.bytes) != 1) {
 		if (inet_pton(AF_INET, host, ipv4) != 1)
-			return -EINVAL;
+			return refuse_address(text);
 		encap_map_ipv4(parsed.bytes, ipv4);
 		limit = 32;
 	}
-	if (slash && parse_prefix(slash + 1, limit, &bits) != 0)
-		return -EINVAL;
+	if (slash && !parse_prefix(slash + 1, limit, &bits))
+		return refuse_address(text);
 	*addr = parsed;
 	if (prefix_bits)
 		*prefix_bits = bits;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "api/post.h"
 #include "engine/device.h"
 #include "engine/log.h"
 #include "engine/mailbox.h"
@@ -14,13 +15,13 @@
 static int check_init(const struct uroce_pd *pd, const struct uroce_ud_init_attr *init)
 {
 	if (init->send_cq == NULL || init->send_cq->device != pd->device)
-		return engine_refuse("send_cq: a CQ of the PD's device");
+		return engine_refuse(-EINVAL, "send_cq: a CQ of the PD's device");
 	if (init->recv_cq == NULL || init->recv_cq->device != pd->device)
-		return engine_refuse("recv_cq: a CQ of the PD's device");
+		return engine_refuse(-EINVAL, "recv_cq: a CQ of the PD's device");
 	if (init->max_recv_wr < 1 || init->max_recv_wr > LIMIT_QUEUE_DEPTH)
-		return engine_refuse("max_recv_wr %u: 1 ... %u", init->max_recv_wr, LIMIT_QUEUE_DEPTH);
+		return engine_refuse(-EINVAL, "max_recv_wr %u: 1 ... %u", init->max_recv_wr, LIMIT_QUEUE_DEPTH);
 	if (init->max_recv_sge < 1 || init->max_recv_sge > LIMIT_SGE)
-		return engine_refuse("max_recv_sge %u: 1 ... %u", init->max_recv_sge, LIMIT_SGE);
+		return engine_refuse(-EINVAL, "max_recv_sge %u: 1 ... %u", init->max_recv_sge, LIMIT_SGE);
 	return 0;
 }
 
@@ -37,11 +38,12 @@ static int enter(struct uroce_engine *engine, struct uroce_ud *ud, uint32_t lcor
 	pthread_mutex_lock(&engine->lock);
 	ud->owner = engine_device_pick_lcore(ud->device, lcore);
 	if (ud->owner == NULL)
-		error = engine_refuse("lcore %u: 0, or 1 and the index of one that serves the device", lcore);
+		error = engine_refuse(-EINVAL, "lcore %u: 0, or 1 and the index of one that serves the device", lcore);
 	for (ud->place = 0; error == 0 && ud->place < ENGINE_UDS && engine->uds[ud->place]; ud->place++)
 		;
 	if (error == 0 && ud->place == ENGINE_UDS)
-		error = -ENOSPC;
+		error = engine_refuse(-ENOSPC, "the engine has %u queue pairs for datagrams already; destroy one",
+				      ENGINE_UDS);
 	if (error == 0)
 		error = engine_steer_reserve(engine, ud->owner->index, &ud->index, &ud->qpn);
 	if (error == 0) {
@@ -64,7 +66,7 @@ int uroce_ud_create(struct uroce_pd *pd, const struct uroce_ud_init_attr *init, 
 	slot_bytes = recv_wqe_slot_bytes(init->max_recv_sge);
 	ud = engine_numa_alloc(sizeof(*ud) + (uint64_t)depth * slot_bytes, pd->device->numa_node);
 	if (ud == NULL)
-		return -ENOMEM;
+		return engine_refuse(-ENOMEM, "no memory for a queue pair for datagrams");
 	ud->device = pd->device;
 	ud->pd = pd;
 	ud->send_cq = init->send_cq;
@@ -128,7 +130,9 @@ uint32_t uroce_ud_qkey(const struct uroce_ud *ud)
 
 int uroce_ud_post_recv(struct uroce_ud *ud, const struct uroce_recv_wr *wr)
 {
-	return rc_recvq_post(&ud->receives, wr);
+	int error = rc_recvq_post(&ud->receives, wr);
+
+	return error ? api_post_refuse_recv(&ud->receives, error, wr) : 0;
 }
 
 struct sending {
@@ -150,17 +154,17 @@ int uroce_ud_send(struct uroce_ud *ud, const struct uroce_ud_addr *to, const str
 	uint64_t bytes = 0;
 
 	if (wr->opcode != UROCE_WR_SEND && wr->opcode != UROCE_WR_SEND_WITH_IMM)
-		return engine_refuse("opcode %u: SEND or SEND_WITH_IMM", (unsigned)wr->opcode);
+		return engine_refuse(-EINVAL, "opcode %u: SEND or SEND_WITH_IMM", (unsigned)wr->opcode);
 	if (wr->num_sge > LIMIT_SGE || (wr->num_sge && wr->sg_list == NULL))
-		return engine_refuse("num_sge %u: 0 ... %u, of a list that is there", wr->num_sge, LIMIT_SGE);
+		return engine_refuse(-EINVAL, "num_sge %u: 0 ... %u, of a list that is there", wr->num_sge, LIMIT_SGE);
 	for (uint32_t i = 0; i < wr->num_sge; i++)
 		bytes += wr->sg_list[i].length;
 	if (bytes > ud->device->config.mtu_bytes)
-		return engine_refuse("%lu bytes: at most %u, the device's path MTU", bytes,
+		return engine_refuse(-EINVAL, "%lu bytes: at most %u, the device's path MTU", bytes,
 				     ud->device->config.mtu_bytes);
 	if (to->qp_num < 1 || to->qp_num > PSN_MASK)
-		return engine_refuse("qp_num %u: 1 ... %u", to->qp_num, PSN_MASK);
+		return engine_refuse(-EINVAL, "qp_num %u: 1 ... %u", to->qp_num, PSN_MASK);
 	if (engine_route_find(&ud->device->config, to->path.source.bytes) < 0)
-		return engine_refuse("path.source: one of the device's addresses");
+		return engine_refuse(-EINVAL, "path.source: one of the device's addresses");
 	return engine_mailbox_call(ud->owner, send_on_owner, &sending);
 }

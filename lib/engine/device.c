@@ -86,12 +86,13 @@ static int check_config(const struct uroce_engine *engine, const struct uroce_de
 	    engine_check_range("first_lcore", config->first_lcore, 0, engine->lcore_count - 1))
 		return -EINVAL;
 	if (!engine_route_config_is_valid(config))
-		return engine_refuse("gateways, vlans: a gateway is another address of the same network, or of "
+		return engine_refuse(-EINVAL,
+				     "gateways, vlans: a gateway is another address of the same network, or of "
 				     "fe80::/10; a VLAN is 1 ... 4094 or 0, its priority 0 ... 7");
 	if (!mtu_is_valid(config->mtu_bytes))
-		return engine_refuse("mtu_bytes %u: 256, 512, 1024, 2048 or 4096", config->mtu_bytes);
+		return engine_refuse(-EINVAL, "mtu_bytes %u: 256, 512, 1024, 2048 or 4096", config->mtu_bytes);
 	if (!pool_fits(config->pool, config->mtu_bytes))
-		return engine_refuse("pool %s: mbufs with room for the MTU of %u and %u bytes of headers",
+		return engine_refuse(-EINVAL, "pool %s: mbufs with room for the MTU of %u and %u bytes of headers",
 				     config->pool ? config->pool->name : "NULL", config->mtu_bytes,
 				     FRAME_HEADERS_BYTES);
 	return 0;
@@ -107,6 +108,17 @@ static bool port_is_started(uint16_t port_id)
 	return true; /* with so many nobody can tell */
 }
 
+static int refuse_port(uint16_t port_id)
+{
+	return engine_refuse(-ENODEV, "port_id %u: there is no such port", port_id);
+}
+
+static int refuse_memory(uint16_t port_id)
+{
+	return engine_refuse(-ENOMEM, "no memory for the device of port %u: a smaller max_mrs or max_qps needs less",
+			     port_id);
+}
+
 /* Is the port set up for the device? 0 or a negative errno, as uroce_device_create(). */
 static int check_port(const struct uroce_device_config *config)
 {
@@ -114,15 +126,19 @@ static int check_port(const struct uroce_device_config *config)
 	struct rte_eth_dev_info info;
 
 	if (rte_eth_dev_info_get(config->port_id, &info) != 0)
-		return -ENODEV;
+		return refuse_port(config->port_id);
 	if (!port_is_started(config->port_id))
-		return -ENETDOWN;
+		return engine_refuse(-ENETDOWN, "port_id %u: configure and start the port first", config->port_id);
 	if (info.nb_rx_queues < config->queue_count || info.nb_tx_queues < config->queue_count)
-		return engine_refuse("queue_count %u: the port has set up %u to receive and %u to send",
+		return engine_refuse(-EINVAL, "queue_count %u: the port has set up %u to receive and %u to send",
 				     config->queue_count, info.nb_rx_queues, info.nb_tx_queues);
 	if (rte_eth_dev_get_vlan_offload(config->port_id) & RTE_ETH_VLAN_STRIP_OFFLOAD)
-		return engine_refuse("port_id %u: the port takes VLAN tags off; configure it without", config->port_id);
-	return port_mtu_bytes && config->mtu_bytes + UROCE_PACKET_BYTES > port_mtu_bytes ? -EMSGSIZE : 0;
+		return engine_refuse(-EINVAL, "port_id %u: the port takes VLAN tags off; configure it without",
+				     config->port_id);
+	if (port_mtu_bytes == 0 || config->mtu_bytes + UROCE_PACKET_BYTES <= port_mtu_bytes)
+		return 0;
+	return engine_refuse(-EMSGSIZE, "mtu_bytes %u: packets have %u bytes more, and port %u passes %u",
+			     config->mtu_bytes, UROCE_PACKET_BYTES, config->port_id, port_mtu_bytes);
 }
 
 /* The MAC is the configured one, the port's, or, as for net_ring ports, a random locally administered one. */
@@ -139,7 +155,7 @@ static int choose_mac(struct uroce_device *device)
 		return 0;
 	}
 	if (getrandom(device->mac.bytes, sizeof(device->mac.bytes), 0) != sizeof(device->mac.bytes))
-		return -EIO;
+		return engine_refuse_random();
 	device->mac.bytes[0] = (uint8_t)((device->mac.bytes[0] & 0xFC) | 0x02);
 	return 0;
 }
@@ -151,14 +167,14 @@ static int create_tables(struct uroce_device *device)
 	struct rc_permute24 space;
 
 	if (getrandom(&space, sizeof(space), 0) != sizeof(space))
-		return -EIO;
+		return engine_refuse_random();
 	device->mrs_bytes = (uint64_t)mrs * sizeof(*entries);
 	entries = engine_numa_alloc(device->mrs_bytes, device->numa_node);
 	if (entries == NULL)
-		return -ENOMEM;
+		return refuse_memory(device->port_id);
 	rc_mr_table_init(&device->mrs, entries, mrs, &space);
 	device->events = engine_numa_create_ring(EVENT_RING, 1, sizeof(struct uroce_event), device->numa_node);
-	return device->events ? 0 : -ENOMEM;
+	return device->events ? 0 : refuse_memory(device->port_id);
 }
 
 static void free_device(struct uroce_device *device)
@@ -219,7 +235,8 @@ static int attach_queues(struct uroce_device *device)
 {
 	for (uint16_t queue = 0; queue < device->config.queue_count; queue++) {
 		struct engine_port *port = create_port(device, queue);
-		int error = port ? engine_mailbox_call(port->lcore, engine_port_attach, port) : -ENOMEM;
+		int error = port ? engine_mailbox_call(port->lcore, engine_port_attach, port) :
+				   refuse_memory(device->port_id);
 
 		if (error) {
 			free_port(port);
@@ -247,6 +264,10 @@ static int list_device(struct uroce_engine *engine, const struct uroce_device *o
 		}
 	}
 	pthread_mutex_unlock(&engine->lock);
+	if (error == -EBUSY)
+		engine_refuse(error, "port_id %u: it has a device already", entering->port_id);
+	else if (error)
+		engine_refuse(error, "the engine has %u devices already; destroy one first", ENGINE_DEVICES);
 	return error;
 }
 
@@ -276,13 +297,13 @@ int uroce_device_create(struct uroce_engine *engine, const struct uroce_device_c
 	if (error)
 		return error;
 	if (!rte_eth_dev_is_valid_port(config.port_id))
-		return -ENODEV;
+		return refuse_port(config.port_id);
 	error = check_port(&config);
 	if (error)
 		return error;
 	device = calloc(1, sizeof(*device));
 	if (device == NULL)
-		return -ENOMEM;
+		return refuse_memory(config.port_id);
 	device->engine = engine;
 	device->config = config;
 	device->port_id = config.port_id;
@@ -316,7 +337,8 @@ int uroce_device_destroy(struct uroce_device *device)
 	int error;
 
 	if (atomic_load(&device->users) > 0)
-		return -EBUSY;
+		return engine_refuse(-EBUSY, "device: %u protection domains, CQs and paths use it; destroy them first",
+				     (unsigned)atomic_load(&device->users));
 	error = detach_queues(device, device->config.queue_count);
 	if (error)
 		return error;

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "engine/log.h"
 #include "engine/connect.h"
 #include "engine/numa_alloc.h"
 #include "engine/port.h"
@@ -27,7 +28,7 @@ static int open_lcore(struct uroce_lcore *lcore, const struct cm_config *config)
 	struct engine_connect *connect = engine_numa_alloc(bytes, -1);
 
 	if (connect == NULL)
-		return -ENOMEM;
+		return engine_refuse(-ENOMEM, "no memory for a manager of connections");
 	connect->cm = cm_init(connect + 1, config);
 	connect->bytes = bytes;
 	TAILQ_INIT(&connect->resolving);
@@ -48,7 +49,7 @@ int engine_connect_open(struct uroce_engine *engine)
 	/* A new process begins anew (C-13), so its GUID is one of its own: drawn at random, locally administered. */
 	if (getrandom(engine->cm_key, sizeof(engine->cm_key), 0) != sizeof(engine->cm_key) ||
 	    getrandom(&config.ca_guid, sizeof(config.ca_guid), 0) != sizeof(config.ca_guid))
-		return -EIO;
+		return engine_refuse_random();
 	config.ca_guid = (config.ca_guid & ~GUID_GROUP) | GUID_LOCAL;
 	for (unsigned i = 0; i < engine->lcore_count; i++) {
 		int error;
@@ -58,7 +59,7 @@ int engine_connect_open(struct uroce_engine *engine)
 		 * a REQ.
 		 */
 		if (getrandom(config.key, sizeof(config.key), 0) != sizeof(config.key))
-			return -EIO;
+			return engine_refuse_random();
 		config.id_low = i;
 		error = open_lcore(engine->lcores[i], &config);
 		if (error) {

@@ -70,13 +70,18 @@ static struct uroce_lcore *create_lcore(struct uroce_engine *engine, unsigned in
 	return lcore;
 }
 
+static int refuse_memory(void)
+{
+	return engine_refuse(-ENOMEM, "no memory for an engine: a smaller max_qps needs less");
+}
+
 static int create_qsbr(struct uroce_engine *engine)
 {
 	size_t bytes = rte_rcu_qsbr_get_memsize(engine->lcore_count);
 
 	engine->qsbr = aligned_alloc(RTE_CACHE_LINE_SIZE, RTE_CACHE_LINE_ROUNDUP(bytes));
 	if (engine->qsbr == NULL || rte_rcu_qsbr_init(engine->qsbr, engine->lcore_count) != 0)
-		return -ENOMEM;
+		return refuse_memory();
 	for (unsigned i = 0; i < engine->lcore_count; i++)
 		rte_rcu_qsbr_thread_register(engine->qsbr, i);
 	return 0;
@@ -122,10 +127,10 @@ int uroce_engine_create(const struct uroce_engine_config *given, struct uroce_en
 	    engine_check_range("idle", (uint32_t)config.idle, 0, UROCE_IDLE_SLEEP))
 		return -EINVAL;
 	if (!lcore_ids_are_valid(&config))
-		return engine_refuse("lcore_ids: EAL workers, each once");
+		return engine_refuse(-EINVAL, "lcore_ids: EAL workers, each once");
 	engine = calloc(1, sizeof(*engine));
 	if (engine == NULL)
-		return -ENOMEM;
+		return refuse_memory();
 	engine->config = config;
 	engine->lcore_count = config.lcore_count ? config.lcore_count : 1;
 	pthread_mutex_init(&engine->lock, NULL);
@@ -134,7 +139,7 @@ int uroce_engine_create(const struct uroce_engine_config *given, struct uroce_en
 		error = create_qsbr(engine);
 	for (unsigned i = 0; i < engine->lcore_count && error == 0; i++) {
 		engine->lcores[i] = create_lcore(engine, i);
-		error = engine->lcores[i] ? 0 : -ENOMEM;
+		error = engine->lcores[i] ? 0 : refuse_memory();
 	}
 	engine->config.lcore_ids = NULL; /* the caller's array; each lcore has kept its id */
 	if (error) {
@@ -212,14 +217,15 @@ int uroce_engine_start(struct uroce_engine *engine)
 		return 0;
 	for (unsigned i = 0; i < engine->lcore_count; i++) {
 		if (engine->lcores[i]->lcore_id == LCORE_ID_ANY)
-			return engine_refuse("lcore_ids NULL: the application polls the lcores");
+			return engine_refuse(-EINVAL, "lcore_ids NULL: the application polls the lcores");
 	}
 	atomic_store(&engine->stop, false);
 	engine->running = true;
 	for (unsigned i = 0; i < engine->lcore_count; i++) {
 		if (rte_eal_remote_launch(run_lcore, engine->lcores[i], engine->lcores[i]->lcore_id) != 0) {
 			stop_lcores(engine, i);
-			return -EBUSY;
+			return engine_refuse(-EBUSY, "lcore_ids: lcore %u runs something else",
+					     engine->lcores[i]->lcore_id);
 		}
 		wait_until_owned(engine->lcores[i]);
 	}
@@ -236,10 +242,12 @@ int uroce_engine_destroy(struct uroce_engine *engine)
 {
 	for (unsigned i = 0; i < ENGINE_DEVICES; i++) {
 		if (engine->devices[i])
-			return -EBUSY;
+			return engine_refuse(-EBUSY, "engine: port %u is a device of it; destroy that first",
+					     engine->devices[i]->port_id);
 	}
 	if (engine->channels > 0)
-		return -EBUSY;
+		return engine_refuse(-EBUSY, "engine: %u channels of connections are of it; destroy them first",
+				     engine->channels);
 	uroce_engine_stop(engine);
 	engine_connect_close(engine);
 	free_engine(engine);

@@ -7,8 +7,7 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
-
-#define TEXT_BYTES 192u
+#include <string.h>
 
 static struct {
 	pthread_mutex_t lock; /* callback and context belong together, and stay while the callback runs */
@@ -17,7 +16,7 @@ static struct {
 	void *context;
 } listener = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-static _Thread_local char refusal[TEXT_BYTES];
+static _Thread_local struct engine_refusal last;
 
 void uroce_log_set(uroce_log_callback *callback, void *context)
 {
@@ -38,7 +37,7 @@ static void tell(enum uroce_log_level level, const char *text)
 
 void engine_log(enum uroce_log_level level, const char *format, ...)
 {
-	char text[TEXT_BYTES];
+	char text[REFUSAL_BYTES];
 	va_list arguments;
 
 	if (!atomic_load_explicit(&listener.wanted, memory_order_relaxed))
@@ -49,25 +48,55 @@ void engine_log(enum uroce_log_level level, const char *format, ...)
 	tell(level, text);
 }
 
-int engine_refuse(const char *format, ...)
+int engine_refuse(int error, const char *format, ...)
 {
 	va_list arguments;
 
 	va_start(arguments, format);
-	vsnprintf(refusal, sizeof(refusal), format, arguments);
+	vsnprintf(last.text, sizeof(last.text), format, arguments);
 	va_end(arguments);
-	engine_log(UROCE_LOG_WARNING, "refused: %s", refusal);
-	return -EINVAL;
+	last.often = NULL;
+	engine_log(UROCE_LOG_WARNING, "refused: %s", last.text);
+	return error;
+}
+
+int engine_refuse_often(int error, const char *format, uint32_t value)
+{
+	last.often = format;
+	last.value = value;
+	return error;
+}
+
+int engine_refuse_random(void)
+{
+	return engine_refuse(-EIO, "the kernel gives no random numbers: %s", strerror(errno));
+}
+
+void engine_refusal_get(struct engine_refusal *refusal)
+{
+	*refusal = last;
+}
+
+void engine_refusal_put(const struct engine_refusal *refusal)
+{
+	last = *refusal;
 }
 
 int engine_check_range(const char *name, uint32_t value, uint32_t least, uint32_t most)
 {
 	if (value >= least && value <= most)
 		return 0;
-	return engine_refuse("%s %u: %u ... %u", name, value, least, most);
+	return engine_refuse(-EINVAL, "%s %u: %u ... %u", name, value, least, most);
 }
 
 const char *uroce_refusal(void)
 {
-	return refusal;
+	if (last.often) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+		snprintf(last.text, sizeof(last.text), last.often, last.value);
+#pragma GCC diagnostic pop
+		last.often = NULL;
+	}
+	return last.text;
 }

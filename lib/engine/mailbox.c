@@ -7,6 +7,7 @@
 
 #include "engine/clock.h"
 #include "engine/engine.h"
+#include "engine/log.h"
 #include "engine/mailbox.h"
 
 #define CALL_LIMIT_NS 10000000000ull
@@ -20,10 +21,11 @@ struct engine_call {
 	void *argument;
 	int result;
 	_Atomic int state;
+	struct engine_refusal refusal; /* what the owner said of a result below 0 */
 };
 
 /* Waits until the owner has run the call. The owner finds a withdrawn call in the ring, too, and frees it. */
-static int wait_for(struct engine_call *call, uint64_t limit_ns)
+static int wait_for(const struct uroce_lcore *lcore, struct engine_call *call, uint64_t limit_ns)
 {
 	uint64_t end = engine_now_ns() + limit_ns;
 	int result;
@@ -33,10 +35,13 @@ static int wait_for(struct engine_call *call, uint64_t limit_ns)
 		int waiting = CALL_WAITING;
 
 		if (engine_now_ns() > end && atomic_compare_exchange_strong(&call->state, &waiting, CALL_WITHDRAWN))
-			return -ETIMEDOUT;
+			return engine_refuse(-ETIMEDOUT, "lcore %u: it has not been polled for %u s", lcore->index,
+					     (unsigned)(limit_ns / 1000000000));
 		rte_delay_us_sleep(PAUSE_US);
 	}
 	result = call->result;
+	if (result < 0)
+		engine_refusal_put(&call->refusal);
 	free(call);
 	return result;
 }
@@ -46,14 +51,16 @@ static int send(struct uroce_lcore *lcore, engine_call_function *function, void 
 	struct engine_call *call = calloc(1, sizeof(*call));
 
 	if (call == NULL)
-		return -ENOMEM;
+		return engine_refuse(-ENOMEM, "no memory for a call to lcore %u", lcore->index);
 	call->function = function;
 	call->argument = argument;
 	if (rte_ring_enqueue(lcore->mailbox, call) != 0) {
 		free(call);
-		return -EAGAIN;
+		return engine_refuse(-EAGAIN,
+				     "lcore %u: %u calls wait for it already; try again when it has been polled",
+				     lcore->index, MAILBOX_CALLS);
 	}
-	return wait_for(call, limit_ns);
+	return wait_for(lcore, call, limit_ns);
 }
 
 int engine_mailbox_call(struct uroce_lcore *lcore, engine_call_function *function, void *argument)
@@ -69,13 +76,17 @@ int engine_mailbox_look(struct uroce_lcore *lcore, engine_call_function *functio
 
 static void serve_one(struct engine_call *call)
 {
+	struct engine_refusal own;
 	int waiting = CALL_WAITING;
 
 	if (!atomic_compare_exchange_strong(&call->state, &waiting, CALL_RUNNING)) {
 		free(call); /* withdrawn */
 		return;
 	}
+	engine_refusal_get(&own);
 	call->result = call->function(call->argument);
+	engine_refusal_get(&call->refusal);
+	engine_refusal_put(&own);
 	/* B1: publishes the result; the caller frees */
 	atomic_store_explicit(&call->state, CALL_DONE, memory_order_release);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/log.h"
 #include "engine/rest.h"
 
 #define FIRST_ROOM 4096u
@@ -15,7 +16,8 @@ int engine_rest_init(struct engine_rest *rest)
 	memset(rest->queues, 0, sizeof(rest->queues));
 	rest->count = 0;
 	rest->bits = calloc(REST_NUMBERS / WORD_BITS, sizeof(*rest->bits)); /* touched where numbers rest only */
-	return rest->bits ? 0 : -ENOMEM;
+	return rest->bits ? 0 :
+			    engine_refuse(-ENOMEM, "no memory for the numbers that rest: a smaller max_qps needs less");
 }
 
 void engine_rest_free(struct engine_rest *rest)

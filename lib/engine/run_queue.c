@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 
+#include "engine/log.h"
 #include "engine/numa_alloc.h"
 #include "engine/run_queue.h"
 
@@ -16,7 +17,7 @@ int engine_run_queue_init(struct engine_run_queue *queue, const struct uroce_eng
 	queue->mask = 2 * (engine->index_count / (engine->lcore_mask + 1)) - 1;
 	queue->head = queue->tail = queue->looks = 0;
 	queue->qps = engine_numa_alloc(ring_bytes(queue), node);
-	return queue->qps ? 0 : -ENOMEM;
+	return queue->qps ? 0 : engine_refuse(-ENOMEM, "no memory for a run queue: a smaller max_qps needs less");
 }
 
 void engine_run_queue_free(struct engine_run_queue *queue)

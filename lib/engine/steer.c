@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
+#include "engine/log.h"
 #include "engine/clock.h"
 #include "engine/numa_alloc.h"
 #include "engine/steer.h"
@@ -20,7 +21,9 @@ int engine_steer_init(struct uroce_engine *engine, uint32_t max_qps)
 	engine->lcore_mask = lcores - 1;
 	engine->index_count = per_lcore * lcores;
 	engine->qps = engine_numa_alloc(engine->index_count * sizeof(*engine->qps), -1);
-	return engine->qps ? engine_rest_init(&engine->rest) : -ENOMEM;
+	return engine->qps ?
+		       engine_rest_init(&engine->rest) :
+		       engine_refuse(-ENOMEM, "no memory for the table of queue pairs: a smaller max_qps needs less");
 }
 
 void engine_steer_free(struct uroce_engine *engine)
@@ -61,7 +64,7 @@ int engine_steer_reserve(struct uroce_engine *engine, unsigned owner, uint32_t *
 	uint32_t lcores = engine->lcore_mask + 1, mask = engine->index_count - 1, drawn;
 
 	if (getrandom(&drawn, sizeof(drawn), 0) != sizeof(drawn))
-		return -EIO;
+		return engine_refuse_random();
 	engine_rest_wake(&engine->rest, engine_now_ns());
 	for (uint32_t i = 0; i < engine->index_count; i += lcores) {
 		uint32_t at = ((drawn & ~engine->lcore_mask) + i + owner) & mask;
@@ -77,7 +80,8 @@ int engine_steer_reserve(struct uroce_engine *engine, unsigned owner, uint32_t *
 		atomic_store_explicit(&slot->qpn, *qpn, memory_order_relaxed);
 		return 0;
 	}
-	return -ENOSPC;
+	return engine_refuse(-ENOSPC, "max_qps %u: so many queue pairs there are, or their numbers rest still",
+			     engine->config.max_qps);
 }
 
 void engine_steer_publish(struct uroce_engine *engine, struct uroce_qp *qp)

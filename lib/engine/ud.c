@@ -195,14 +195,16 @@ int engine_ud_send(struct uroce_ud *ud, const struct uroce_ud_addr *to, const st
 	for (uint32_t i = 0; i < wr->num_sge; i++)
 		bytes += wr->sg_list[i].length;
 	if (!copy(&walk, data, bytes))
-		return -EACCES;
+		return engine_refuse(-EACCES,
+				     "sg_list: an lkey is not of the domain, or its range not inside the region");
 	path.device = ud->device;
 	packet.payload_bytes = bytes;
 	packet.pad_bytes = packet_pad_bytes(bytes);
 	sent = engine_resolve_send(lcore, &path, &packet);
 	port_flush(engine_find_port(lcore, ud->device)); /* the datagram leaves, or the question for its MAC */
 	if (!sent)
-		return -EAGAIN;
+		return engine_refuse_often(
+			-EAGAIN, "path: the peer's MAC is being asked for, or the port is full; try again", 0);
 	ud->psn++;
 	complete_send(ud, wr);
 	return 0;

@@ -377,11 +377,13 @@ Test(fail_nth_alloc, an_allocation_that_fails_is_told_and_leaves_nothing_behind)
 		failing = ++n;
 		calls = 0;
 		counting = true;
+		uroce_counter_find("of no such name"); /* another refusal */
 		error = make(&made, &loop, memory);
 		failing = 0;
 		take_apart(&made);
 		counting = false;
 		cr_assert(error == 0 || error == -ENOMEM, "N = %lu: %d", n, error);
+		cr_assert(error == 0 || strstr(uroce_refusal(), "no memory for "), "N = %lu: '%s'", n, uroce_refusal());
 		cr_assert_eq(balance, 0, "N = %lu: %ld allocations are left", n, balance);
 	} while (error);
 	cr_assert_gt(n, 12, "each object takes at least one");

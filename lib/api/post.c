@@ -1,0 +1,103 @@
+/* post.c - a post accepts by a mask, and only one that is refused asks which of its rules was broken */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "api/post.h"
+
+#include <errno.h>
+
+#include "engine/log.h"
+
+static int refuse_list(uint32_t num_sge, const struct uroce_sge *list, uint32_t limit)
+{
+	if (num_sge > limit)
+		return engine_refuse(-EINVAL, "num_sge %u: 0 ... %u, as the queue was made", num_sge, limit);
+	return num_sge && list == NULL ? engine_refuse(-EINVAL, "sg_list: NULL with num_sge %u", num_sge) : 0;
+}
+
+static int refuse_window(const struct uroce_send_wr *wr)
+{
+	if (wr->mw == NULL || wr->bind == NULL)
+		return engine_refuse(-EINVAL, "mw, bind: NULL; BIND_MW wants a window and what it is to open");
+	return engine_refuse(-EINVAL,
+			     "mw, rkey 0x%08x: uroce_mw_bind() wants a window of type 1, a BIND_MW one of type "
+			     "2 and its uroce_mw_next_rkey()",
+			     wr->rkey);
+}
+
+static uint64_t bytes_of(const struct uroce_send_wr *wr)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < wr->num_sge; i++)
+		bytes += wr->sg_list[i].length;
+	return bytes;
+}
+
+/* By what the operation itself wants. */
+static int refuse_operation(const struct rc_sendwin *win, const struct uroce_send_wr *wr)
+{
+	uint64_t bytes = bytes_of(wr);
+
+	if ((wr->send_flags & UROCE_SEND_INLINE) && bytes > win->inline_limit)
+		return engine_refuse(-EINVAL, "%lu bytes inline: at most %u, the queue pair's max_inline_data", bytes,
+				     win->inline_limit);
+	if (wr->opcode == UROCE_WR_FLUSH)
+		return engine_refuse(-EINVAL,
+				     "flush 0x%x, num_sge %u: a FLUSH has no list, and reaches "
+				     "UROCE_FLUSH_GLOBAL, UROCE_FLUSH_PERSISTENT or both; max_rd_atomic 1 at "
+				     "least",
+				     wr->flush, wr->num_sge);
+	if (atomic_load_explicit(&win->no_rd_atomic, memory_order_relaxed) && wr->opcode >= UROCE_WR_RDMA_READ &&
+	    wr->opcode <= UROCE_WR_ATOMIC_WRITE)
+		return engine_refuse(-EINVAL, "opcode %u: the queue pair's max_rd_atomic is 0; 1 at least",
+				     (unsigned)wr->opcode);
+	if (wr->opcode >= UROCE_WR_ATOMIC_CMP_AND_SWP && wr->opcode <= UROCE_WR_ATOMIC_WRITE &&
+	    (wr->num_sge != 1 || bytes != 8))
+		return engine_refuse(-EINVAL, "num_sge %u of %lu bytes: an atomic has one piece of 8 bytes",
+				     wr->num_sge, bytes);
+	return engine_refuse(-EINVAL, "send_flags 0x%x, num_sge %u: flags or a list that opcode %u does not take",
+			     wr->send_flags, wr->num_sge, (unsigned)wr->opcode);
+}
+
+int api_post_refuse_send(struct uroce_qp *qp, int error, const struct uroce_send_wr *wr)
+{
+	const struct rc_sendwin *win = &qp_core(qp)->win;
+	enum uroce_qp_state state = (enum uroce_qp_state)atomic_load_explicit(&win->post_state, memory_order_acquire);
+
+	if (error == -ENOMEM)
+		return engine_refuse_often(error,
+					   "max_send_wr %u: so many are posted; a completion gives places back, so "
+					   "signal one in so many",
+					   win->depth);
+	if (state == UROCE_QPS_RESET || state == UROCE_QPS_INIT || state == UROCE_QPS_RTR)
+		return engine_refuse(error, "state %s: sends are posted in RTS, SQD or ERR",
+				     uroce_qp_state_name(state));
+	if ((unsigned)wr->opcode >= UROCE_WR_OPCODES)
+		return engine_refuse(error, "opcode %u: 0 ... %u, see enum uroce_wr_opcode", (unsigned)wr->opcode,
+				     UROCE_WR_OPCODES - 1);
+	if (wr->mw || wr->opcode == UROCE_WR_BIND_MW)
+		return refuse_window(wr);
+	if (refuse_list(wr->num_sge, wr->sg_list, win->sge_limit) == 0)
+		refuse_operation(win, wr);
+	return error;
+}
+
+int api_post_refuse_recv(const struct rc_recvq *queue, int error, const struct uroce_recv_wr *wr)
+{
+	if (error == -ENOMEM)
+		return engine_refuse_often(error, "max_recv_wr %u: so many receives are posted; a message takes one",
+					   queue->depth);
+	if (queue->srq)
+		return engine_refuse(error, "queue pair: its receives are those of its SRQ, see uroce_srq_post_recv()");
+	if (refuse_list(wr->num_sge, wr->sg_list, queue->sge_limit) == 0)
+		engine_refuse(error, "state RESET: receives are posted from INIT on");
+	return error;
+}
+
+int api_post_refuse_shared(const struct rc_srq *srq, int error, const struct uroce_recv_wr *wr)
+{
+	if (error == -ENOMEM)
+		return engine_refuse_often(error, "max_wr %u: so many receives are posted; a message takes one",
+					   srq->depth);
+	refuse_list(wr->num_sge, wr->sg_list, srq->sge_limit);
+	return error;
+}

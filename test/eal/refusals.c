@@ -1,0 +1,488 @@
+/* refusals.c - each refusal of a public call leaves its sentence with uroce_refusal(); listed in testing.md */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <fnmatch.h>
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <uroce/frame.h>
+#include <uroce/inspect.h>
+
+#include "calls.h"
+#include "engine/engine.h"
+#include "engine/log.h"
+#include "start.h"
+
+TestSuite(refusals, .init = test_eal_start, .timeout = 60);
+
+static struct network network;
+
+/* Nothing has been refused yet: what is said afterwards was said by the call. */
+static void forget(void)
+{
+	static const struct engine_refusal none;
+
+	engine_refusal_put(&none);
+}
+
+/* A call ends with this error and leaves this sentence; a * in it is what differs from run to run. */
+#define EXPECT(error, sentence, call)                                                                              \
+	do {                                                                                                       \
+		forget();                                                                                          \
+		cr_expect_eq(call, error, "%s", #call);                                                            \
+		cr_expect_eq(fnmatch(sentence, uroce_refusal(), 0), 0, "%s\nsaid: %s", sentence, uroce_refusal()); \
+	} while (0)
+
+static void open_ends(void)
+{
+	network_open(&network, 1);
+	for (int i = 0; i < 2; i++)
+		network_create_qp(&network, i, 64, -1);
+}
+
+static struct uroce_qp_init_attr usual_init(void)
+{
+	return (struct uroce_qp_init_attr){
+		.send_cq = network.ends[0].cq,
+		.recv_cq = network.ends[0].cq,
+		.max_send_wr = 2,
+		.max_recv_wr = 2,
+		.max_send_sge = 1,
+		.max_recv_sge = 1,
+	};
+}
+
+/* ---- what is there before any queue pair ---- */
+
+Test(refusals, texts_that_nobody_knows)
+{
+	static const uint8_t junk[64];
+	struct uroce_frame_view view;
+	struct uroce_addr addr;
+
+	EXPECT(-EINVAL, "'10.0.0.256' is no address: use 10.0.0.1, 10.0.0.1/24, fe80::1 or fe80::1/64",
+	       uroce_addr_parse("10.0.0.256", &addr, NULL));
+	EXPECT(-EINVAL, "'10.0.0.1/33' is no address: use 10.0.0.1, 10.0.0.1/24, fe80::1 or fe80::1/64",
+	       uroce_addr_parse("10.0.0.1/33", &addr, NULL));
+	EXPECT(-EINVAL, "name swift: no code of the ICRC; * is in use", uroce_icrc_choose("swift"));
+	EXPECT(-ENOENT, "name rx_missed: no counter has it, see uroce_counter_name()", uroce_counter_find("rx_missed"));
+	EXPECT(-EINVAL, "kept_bytes 65 of frame_bytes 64: no more than these, which are at most 65536",
+	       uroce_frame_look(junk, 65, 64, &view));
+	EXPECT(-EPROTO, "frame of 64 bytes: no RoCEv2 packet, or its headers were not kept",
+	       uroce_frame_look(junk, 64, 64, &view));
+}
+
+Test(refusals, engines_and_devices)
+{
+	static const unsigned mains[] = { 0 };
+	struct uroce_engine_config config = { .max_qps = UINT32_MAX };
+	struct uroce_device_config device = { .addr_count = 9 };
+	struct uroce_engine *engine;
+	struct uroce_device *none;
+
+	EXPECT(-EINVAL, "max_qps 4294967295: 1 ... *", uroce_engine_create(&config, &engine));
+	config = (struct uroce_engine_config){ .lcore_ids = mains, .lcore_count = 1 };
+	EXPECT(-EINVAL, "lcore_ids: EAL workers, each once", uroce_engine_create(&config, &engine));
+	open_ends();
+	EXPECT(-EINVAL, "lcore_ids NULL: the application polls the lcores", uroce_engine_start(network.engine));
+	EXPECT(-EBUSY, "engine: port * is a device of it; destroy that first", uroce_engine_destroy(network.engine));
+	EXPECT(-EINVAL, "addr_count 9: 1 ... 8", uroce_device_create(network.engine, &device, &none));
+	device.addr_count = 1;
+	device.mtu_bytes = 300;
+	EXPECT(-EINVAL, "mtu_bytes 300: 256, 512, 1024, 2048 or 4096",
+	       uroce_device_create(network.engine, &device, &none));
+	device.mtu_bytes = 1024;
+	EXPECT(-EINVAL, "pool NULL: mbufs with room for the MTU of 1024 and * bytes of headers",
+	       uroce_device_create(network.engine, &device, &none));
+	device.gateways[0] = network_address("10.0.0.1");
+	EXPECT(-EINVAL,
+	       "gateways, vlans: a gateway is another address of the same network, or of fe80::/10; a VLAN is 1 ... "
+	       "4094 or 0, its priority 0 ... 7",
+	       uroce_device_create(network.engine, &device, &none));
+	device = (struct uroce_device_config){ .addr_count = 1, .pool = network.loop.pool, .port_id = 31 };
+	EXPECT(-ENODEV, "port_id 31: there is no such port", uroce_device_create(network.engine, &device, &none));
+	device.port_id = network.loop.ports[0].port_id;
+	EXPECT(-EBUSY, "port_id *: it has a device already", uroce_device_create(network.engine, &device, &none));
+	EXPECT(-EBUSY, "device: * protection domains, CQs and paths use it; destroy them first",
+	       uroce_device_destroy(network.ends[0].device));
+	network_close(&network);
+}
+
+Test(refusals, what_is_still_used)
+{
+	struct uroce_srq_attr attr = { .max_wr = 2, .max_sge = 1 };
+	struct uroce_qp_init_attr init;
+	struct uroce_cm_channel *channel;
+	struct uroce_srq *srq;
+	struct uroce_qp *qp;
+
+	open_ends();
+	EXPECT(-EBUSY, "pd: * regions, windows and queues are of it; destroy them first",
+	       uroce_pd_dealloc(network.ends[0].pd));
+	EXPECT(-EBUSY, "cq: it is used 2 times by queue pairs; destroy them first",
+	       uroce_cq_destroy(network.ends[0].cq));
+	init = usual_init();
+	cr_assert_eq(uroce_srq_create(network.ends[0].pd, &attr, &srq), 0);
+	init.srq = srq;
+	cr_assert_eq(uroce_qp_create(network.ends[0].pd, &init, &qp), 0);
+	EXPECT(-EBUSY, "srq: 1 queue pairs use it; destroy them first", uroce_srq_destroy(srq));
+	EXPECT(-EINVAL, "queue pair: its receives are those of its SRQ, see uroce_srq_post_recv()",
+	       uroce_qp_post_recv(qp, &(struct uroce_recv_wr){ .wr_id = 1 }, NULL));
+	cr_assert_eq(uroce_qp_destroy(qp), 0);
+	cr_assert_eq(uroce_srq_destroy(srq), 0);
+	cr_assert_eq(uroce_cm_channel_create(network.engine, &channel), 0);
+	for (int i = 0; i < 2; i++)
+		network_close_end(&network, i);
+	EXPECT(-EBUSY, "engine: 1 channels of connections are of it; destroy them first",
+	       uroce_engine_destroy(network.engine));
+	cr_assert_eq(uroce_cm_channel_destroy(channel), 0);
+	cr_assert_eq(uroce_engine_destroy(network.engine), 0);
+	cr_assert_eq(drivers_loop_close(&network.loop), 0);
+}
+
+Test(refusals, who_looks_for_what_is_not_there)
+{
+	struct uroce_lcore_view lcore;
+	struct uroce_port_view port;
+	struct uroce_mr_view mr;
+	struct uroce_qp_view qp;
+	uint32_t place = 0;
+
+	open_ends();
+	network_poll(&network);
+	EXPECT(-ENOENT, "qp_num 0: no queue pair has it", uroce_inspect_qp(network.engine, 0, &qp));
+	EXPECT(-ENOENT, "port_id 31: no device of the engine has it", uroce_inspect_port(network.engine, 31, &port));
+	EXPECT(-ENOENT, "port_id 31: no device of the engine has it",
+	       uroce_inspect_mrs(network.engine, 31, &place, &mr, 1));
+	EXPECT(-ENOENT, "lcore 9: the engine has none of this index", uroce_inspect_lcore(network.engine, 9, &lcore));
+	network_close(&network);
+}
+
+Test(refusals, an_lcore_that_nobody_polls)
+{
+	struct uroce_lcore_view lcore;
+
+	network_open(&network, 1);
+	EXPECT(-ETIMEDOUT, "lcore 0: it has not been polled for 1 s", uroce_inspect_lcore(network.engine, 0, &lcore));
+	network_close(&network);
+}
+
+/* ---- memory ---- */
+
+Test(refusals, regions_and_windows)
+{
+	struct end *end = &network.ends[0];
+	struct uroce_mr *mr;
+	struct uroce_mw *mw;
+
+	open_ends();
+	EXPECT(-EINVAL, "addr (nil), bytes 8, access 0x0: a range that does not wrap, and rights that fit together",
+	       uroce_mr_reg(end->pd, NULL, 8, 0, &mr));
+	EXPECT(-EINVAL, "type 7: UROCE_MW_TYPE_1 or UROCE_MW_TYPE_2",
+	       uroce_mw_alloc(end->pd, (enum uroce_mw_type)7, &mw));
+	cr_assert_eq(uroce_mw_alloc(end->pd, UROCE_MW_TYPE_1, &mw), 0);
+	EXPECT(-EINVAL, "state RESET: sends are posted in RTS, SQD or ERR",
+	       uroce_mw_bind(end->qp, mw, &(struct uroce_mw_bind){ 0 }, 1, 0));
+	network_connect(&network, false);
+	EXPECT(-EINVAL, "mw, bind: NULL; BIND_MW wants a window and what it is to open",
+	       uroce_qp_post_send(end->qp, &(struct uroce_send_wr){ .opcode = UROCE_WR_BIND_MW }, NULL));
+	EXPECT(-EINVAL,
+	       "mw, rkey 0x00000000: uroce_mw_bind() wants a window of type 1, a BIND_MW one of type 2 and its "
+	       "uroce_mw_next_rkey()",
+	       uroce_qp_post_send(end->qp,
+				  &(struct uroce_send_wr){
+					  .opcode = UROCE_WR_BIND_MW, .mw = mw, .bind = &(struct uroce_mw_bind){ 0 } },
+				  NULL));
+	cr_assert_eq(uroce_mw_dealloc(mw), 0);
+	network_close(&network);
+}
+
+static void use_up_windows(struct uroce_pd *pd)
+{
+	static struct uroce_mw *windows[5000];
+	uint32_t count = 0;
+
+	while (uroce_mw_alloc(pd, UROCE_MW_TYPE_1, &windows[count]) == 0)
+		cr_assert_lt(++count, 5000);
+	EXPECT(-ENOMEM, "max_mrs 4096: the device has so many regions and windows already",
+	       uroce_mw_alloc(pd, UROCE_MW_TYPE_1, &windows[count]));
+	while (count)
+		cr_assert_eq(uroce_mw_dealloc(windows[--count]), 0);
+}
+
+Test(refusals, more_than_there_is_room_for)
+{
+	static struct uroce_qp *qps[64];
+	struct uroce_qp_init_attr init;
+	uint32_t count = 0;
+
+	network_max_qps = 16;
+	open_ends();
+	init = usual_init();
+	while (uroce_qp_create(network.ends[0].pd, &init, &qps[count]) == 0)
+		cr_assert_lt(++count, 64);
+	EXPECT(-ENOSPC, "max_qps 16: so many queue pairs there are, or their numbers rest still",
+	       uroce_qp_create(network.ends[0].pd, &init, &qps[count]));
+	while (count)
+		cr_assert_eq(uroce_qp_destroy(qps[--count]), 0);
+	use_up_windows(network.ends[0].pd);
+	network_close(&network);
+}
+
+/* ---- queue pairs ---- */
+
+Test(refusals, queue_pairs_that_cannot_be)
+{
+	struct uroce_pd *pd;
+	struct uroce_qp_init_attr init = { .max_send_sge = 1, .max_recv_sge = 1 };
+	struct uroce_srq_attr shared = { .max_wr = 1, .max_sge = 17 };
+	struct uroce_srq *srq;
+	struct uroce_cq *cq;
+	struct uroce_qp *qp;
+
+	open_ends();
+	pd = network.ends[0].pd;
+	EXPECT(-EINVAL, "depth 0: 1 ... 1048576", uroce_cq_create(network.ends[0].device, 0, &cq));
+	EXPECT(-EINVAL, "max_sge 17: 1 ... 16", uroce_srq_create(pd, &shared, &srq));
+	EXPECT(-EINVAL, "send_cq: NULL", uroce_qp_create(pd, &init, &qp));
+	init.send_cq = init.recv_cq = network.ends[1].cq;
+	EXPECT(-EINVAL, "send_cq: a CQ of the PD's device", uroce_qp_create(pd, &init, &qp));
+	init.send_cq = init.recv_cq = network.ends[0].cq;
+	EXPECT(-EINVAL, "max_send_wr 0: 1 ... 32768", uroce_qp_create(pd, &init, &qp));
+	init.max_send_wr = 1;
+	init.lcore = 2;
+	EXPECT(-EINVAL, "lcore 2: 0, or 1 and the index of one that serves the device",
+	       uroce_qp_create(pd, &init, &qp));
+	shared.max_sge = 1;
+	cr_assert_eq(uroce_srq_create(network.ends[1].pd, &shared, &srq), 0);
+	init.srq = srq;
+	EXPECT(-EINVAL, "srq: one of the same PD", uroce_qp_create(pd, &init, &qp));
+	EXPECT(-EINVAL, "limit 2: 0 ... 1", uroce_srq_arm(srq, 2));
+	EXPECT(-EINVAL, "num_sge 2: 0 ... 1, as the queue was made",
+	       uroce_srq_post_recv(srq, &(struct uroce_recv_wr){ .num_sge = 2 }, NULL));
+	cr_assert_eq(uroce_srq_post_recv(srq, &(struct uroce_recv_wr){ .num_sge = 0 }, NULL), 0);
+	EXPECT(-ENOMEM, "max_wr 1: so many receives are posted; a message takes one",
+	       uroce_srq_post_recv(srq, &(struct uroce_recv_wr){ .num_sge = 0 }, NULL));
+	cr_assert_eq(uroce_srq_destroy(srq), 0);
+	network_close(&network);
+}
+
+static struct uroce_qp_attr path_attr(const char *source, const char *dest)
+{
+	return (struct uroce_qp_attr){
+		.dest_qp_num = 77,
+		.path = { .source = network_address(source), .dest = network_address(dest) },
+	};
+}
+
+Test(refusals, attributes_and_paths)
+{
+	struct uroce_qp_attr attr = { .qp_state = UROCE_QPS_RTS };
+	struct uroce_qp *qp;
+
+	open_ends();
+	qp = network.ends[0].qp;
+	EXPECT(-EINVAL, "STATE: a value out of range, missing or not for the transition from RESET to RTS; see qp.h",
+	       uroce_qp_modify(qp, &attr, UROCE_QP_STATE, NULL));
+	attr = path_attr("10.0.0.9", "10.0.0.2");
+	EXPECT(-EINVAL, "PATH: source 10.0.0.9 is no address of port *", uroce_qp_connect(qp, &attr, NULL));
+	attr = path_attr("10.0.0.1", "fe80::2");
+	EXPECT(-EINVAL,
+	       "PATH: from 10.0.0.1 to fe80::2 with VLAN 0, priority 0: the addresses are of two families, or there "
+	       "is no such VLAN",
+	       uroce_qp_connect(qp, &attr, NULL));
+	network_connect(&network, false);
+	attr.qp_state = UROCE_QPS_RESET;
+	cr_assert_eq(uroce_qp_modify(qp, &attr, UROCE_QP_STATE, NULL), 0);
+	attr = path_attr("10.0.0.1", "10.0.0.2");
+	EXPECT(-EAGAIN, "STATE RTR: the queue pair was reset and rests for * ms more (P-7)",
+	       uroce_qp_connect(qp, &attr, NULL));
+	network_close(&network);
+}
+
+static _Atomic bool done;
+
+static void *poll_until_done(void *lcore)
+{
+	while (!done)
+		uroce_lcore_poll(lcore);
+	return NULL;
+}
+
+/* The owner of the queue pair is another thread, whose sentence has to come over, and whose own one stays. */
+Test(refusals, what_another_thread_refuses)
+{
+	struct uroce_qp_attr attr = { .qp_state = UROCE_QPS_RTS };
+	struct uroce_lcore *lcore;
+	pthread_t thread;
+
+	open_ends();
+	lcore = uroce_engine_lcore(network.engine, 0);
+	cr_assert_eq(pthread_create(&thread, NULL, poll_until_done, lcore), 0);
+	while (!lcore_is_owned(lcore) || lcore_is_ours(lcore))
+		usleep(100);
+	EXPECT(-EINVAL, "STATE: a value out of range, missing or not for the transition from RESET to RTS; see qp.h",
+	       uroce_qp_modify(network.ends[0].qp, &attr, UROCE_QP_STATE, NULL));
+	done = true;
+	pthread_join(thread, NULL);
+	network_poll(&network);
+	network_close(&network);
+}
+
+/* ---- posts ---- */
+
+static int post(uint32_t opcode, uint32_t flags, uint32_t num_sge, uint32_t bytes)
+{
+	static struct uroce_sge list[3];
+	struct uroce_send_wr wr = { .opcode = (enum uroce_wr_opcode)opcode, .send_flags = flags, .num_sge = num_sge };
+
+	list[0] = (struct uroce_sge){ (uintptr_t)network.ends[0].buffer, bytes, uroce_mr_lkey(network.ends[0].mr) };
+	wr.sg_list = bytes ? list : NULL;
+	return uroce_qp_post_send(network.ends[0].qp, &wr, NULL);
+}
+
+static int post_recv(uint32_t num_sge)
+{
+	return uroce_qp_post_recv(network.ends[0].qp, &(struct uroce_recv_wr){ .num_sge = num_sge }, NULL);
+}
+
+Test(refusals, requests_that_cannot_be_posted)
+{
+	open_ends();
+	EXPECT(-EINVAL, "state RESET: sends are posted in RTS, SQD or ERR", post(UROCE_WR_SEND, 0, 1, 8));
+	EXPECT(-EINVAL, "state RESET: receives are posted from INIT on", post_recv(0));
+	network_connect(&network, false);
+	EXPECT(-EINVAL, "opcode 77: 0 ... 11, see enum uroce_wr_opcode", post(77, 0, 1, 8));
+	EXPECT(-EINVAL, "num_sge 3: 0 ... 2, as the queue was made", post(UROCE_WR_SEND, 0, 3, 8));
+	EXPECT(-EINVAL, "sg_list: NULL with num_sge 1", post(UROCE_WR_SEND, 0, 1, 0));
+	EXPECT(-EINVAL, "8 bytes inline: at most 0, the queue pair's max_inline_data",
+	       post(UROCE_WR_SEND, UROCE_SEND_INLINE, 1, 8));
+	EXPECT(-EINVAL, "num_sge 1 of 9 bytes: an atomic has one piece of 8 bytes",
+	       post(UROCE_WR_ATOMIC_WRITE, 0, 1, 9));
+	EXPECT(-EINVAL,
+	       "flush 0x0, num_sge 0: a FLUSH has no list, and reaches UROCE_FLUSH_GLOBAL, UROCE_FLUSH_PERSISTENT or "
+	       "both; max_rd_atomic 1 at least",
+	       post(UROCE_WR_FLUSH, 0, 0, 8));
+	EXPECT(-EINVAL, "send_flags 0x40, num_sge 1: flags or a list that opcode 0 does not take",
+	       post(UROCE_WR_SEND, 64, 1, 8));
+	network_close(&network);
+}
+
+Test(refusals, queues_that_are_full)
+{
+	open_ends();
+	network_connect(&network, false);
+	while (post(UROCE_WR_SEND, 0, 1, 8) == 0)
+		;
+	EXPECT(-ENOMEM, "max_send_wr 64: so many are posted; a completion gives places back, so signal one in so many",
+	       post(UROCE_WR_SEND, 0, 1, 8));
+	while (post_recv(0) == 0)
+		;
+	EXPECT(-ENOMEM, "max_recv_wr 64: so many receives are posted; a message takes one", post_recv(0));
+	network_close(&network);
+}
+
+/* ---- connections and datagrams ---- */
+
+Test(refusals, connections)
+{
+	struct uroce_cm_options options = { .private_bytes = 500 };
+	struct uroce_addr own, stranger, far;
+	struct uroce_cm_channel *channel;
+	struct uroce_cm_id *id, *listener, *other;
+	struct uroce_cm_event event;
+	struct uroce_qp_init_attr init;
+	struct uroce_qp *qp;
+
+	calls_open(&network, 1, &channel);
+	init = calls_qp_init(&network, 0);
+	own = network_address("10.0.0.2"), stranger = network_address("10.0.0.77");
+	far = network_address("10.0.0.1");
+	EXPECT(-EAGAIN, "channel: no event waits", uroce_cm_next(channel, &event));
+	EXPECT(-ETIMEDOUT, "timeout_ms 1: no event came", uroce_cm_wait(channel, 1, &event));
+	EXPECT(-EINVAL, "backlog 0: 1 ... 65536 requests that wait to be accepted",
+	       uroce_cm_listen(channel, NULL, CALLS_PORT, 0, 0, &listener));
+	EXPECT(-EADDRNOTAVAIL, "addr 10.0.0.77: no device of the engine has it",
+	       uroce_cm_listen(channel, &stranger, CALLS_PORT, 8, 0, &listener));
+	EXPECT(-EINVAL, "ud: NULL", uroce_cm_listen_datagrams(channel, NULL, CALLS_PORT, NULL, &listener));
+	cr_assert_eq(uroce_cm_listen(channel, NULL, CALLS_PORT, 8, 0, &listener), 0);
+	EXPECT(-EADDRINUSE, "port 7174: somebody listens there already; 0 takes a free one",
+	       uroce_cm_listen(channel, NULL, CALLS_PORT, 8, 0, &other));
+	EXPECT(-EINVAL, "id: it listens", uroce_cm_connect(listener, NULL, &own, CALLS_PORT, NULL));
+	EXPECT(-EINVAL, "id: it listens, or has a QP",
+	       uroce_cm_resolve_datagrams(listener, network.ends[0].device, NULL, &own, CALLS_PORT));
+	cr_assert_eq(uroce_cm_id_create(channel, 1, &id), 0);
+	EXPECT(-EBUSY, "channel: 2 of its ids are left; destroy them first", uroce_cm_channel_destroy(channel));
+	EXPECT(-EINVAL, "id: it has no QP yet, see uroce_cm_qp_create()",
+	       uroce_cm_connect(id, NULL, &own, CALLS_PORT, NULL));
+	EXPECT(-ENOTCONN, "id: no request of a peer waits for its answer", uroce_cm_reject(id, NULL, 0));
+	EXPECT(-EINVAL, "private_bytes 500: at most 148, of data that are there", uroce_cm_reject(id, NULL, 500));
+	EXPECT(-ENOTCONN, "id: it has no connection that has come about", uroce_cm_disconnect(id));
+	EXPECT(-ENOTCONN, "id: it has no connection that has come about",
+	       uroce_cm_load_alternate(id, &(struct uroce_path){ 0 }, 0));
+	cr_assert_eq(uroce_cm_qp_create(id, network.ends[0].pd, &init, 0, &qp), 0);
+	EXPECT(-EBUSY, "id: it has queue pair 0x* already, see uroce_cm_qp()",
+	       uroce_cm_qp_create(id, network.ends[0].pd, &init, 0, &qp));
+	EXPECT(-EINVAL, "private_bytes 500: at most 56", uroce_cm_connect(id, NULL, &own, CALLS_PORT, &options));
+	options = (struct uroce_cm_options){ .private_bytes = 5 };
+	EXPECT(-EINVAL, "private_data: NULL with private_bytes 5",
+	       uroce_cm_connect(id, NULL, &own, CALLS_PORT, &options));
+	options = (struct uroce_cm_options){ .path_mtu = 300 };
+	EXPECT(-EINVAL, "path_mtu 300: a power of two, 256 ... 4096, the device's",
+	       uroce_cm_connect(id, NULL, &own, CALLS_PORT, &options));
+	EXPECT(-EADDRNOTAVAIL, "source 10.0.0.77: no address of port *",
+	       uroce_cm_connect(id, &stranger, &own, CALLS_PORT, NULL));
+	EXPECT(-ENOTCONN, "id: no request of a peer waits for its answer", uroce_cm_accept(id, NULL));
+	EXPECT(-EINVAL, "timeout 32: at most 31", uroce_cm_load_alternate(id, &(struct uroce_path){ 0 }, 32));
+	cr_assert_eq(uroce_cm_connect(id, &far, &own, CALLS_PORT, NULL), 0);
+	EXPECT(-EISCONN, "id: it has connected or asked already; create another one",
+	       uroce_cm_connect(id, &far, &own, CALLS_PORT, NULL));
+	cr_assert_eq(uroce_cm_close(id), 0);
+	calls_close(&network, channel, listener);
+}
+
+Test(refusals, datagrams)
+{
+	struct uroce_ud_init_attr init = { .max_recv_wr = 0, .max_recv_sge = 1 };
+	struct uroce_send_wr wr = { .opcode = UROCE_WR_RDMA_READ };
+	struct uroce_sge sge = { .addr = 1, .length = 8, .lkey = 1 };
+	struct uroce_ud_addr to = { .qp_num = 0 };
+	struct end *end = &network.ends[0];
+	struct uroce_ud *ud;
+
+	open_ends();
+	EXPECT(-EINVAL, "send_cq: a CQ of the PD's device", uroce_ud_create(end->pd, &init, &ud));
+	init.send_cq = end->cq;
+	EXPECT(-EINVAL, "recv_cq: a CQ of the PD's device", uroce_ud_create(end->pd, &init, &ud));
+	init.recv_cq = end->cq;
+	EXPECT(-EINVAL, "max_recv_wr 0: 1 ... 32768", uroce_ud_create(end->pd, &init, &ud));
+	init.max_recv_wr = 1;
+	init.max_recv_sge = 17;
+	EXPECT(-EINVAL, "max_recv_sge 17: 1 ... 16", uroce_ud_create(end->pd, &init, &ud));
+	init.max_recv_sge = 1;
+	cr_assert_eq(uroce_ud_create(end->pd, &init, &ud), 0);
+	EXPECT(-EINVAL, "num_sge 2: 0 ... 1, as the queue was made",
+	       uroce_ud_post_recv(ud, &(struct uroce_recv_wr){ .num_sge = 2 }));
+	EXPECT(-EINVAL, "opcode 5: SEND or SEND_WITH_IMM", uroce_ud_send(ud, &to, &wr));
+	wr.opcode = UROCE_WR_SEND;
+	wr.num_sge = 1;
+	EXPECT(-EINVAL, "num_sge 1: 0 ... 16, of a list that is there", uroce_ud_send(ud, &to, &wr));
+	wr.sg_list = &sge;
+	sge.length = 5000;
+	EXPECT(-EINVAL, "5000 bytes: at most 4096, the device's path MTU", uroce_ud_send(ud, &to, &wr));
+	sge.length = 8;
+	EXPECT(-EINVAL, "qp_num 0: 1 ... 16777215", uroce_ud_send(ud, &to, &wr));
+	to.qp_num = 5;
+	EXPECT(-EINVAL, "path.source: one of the device's addresses", uroce_ud_send(ud, &to, &wr));
+	to.path.source = network_address("10.0.0.1");
+	to.path.dest = network_address("10.0.0.2");
+	EXPECT(-EACCES, "sg_list: an lkey is not of the domain, or its range not inside the region",
+	       uroce_ud_send(ud, &to, &wr));
+	wr.num_sge = 0;
+	EXPECT(-EAGAIN, "path: the peer's MAC is being asked for, or the port is full; try again",
+	       uroce_ud_send(ud, &to, &wr));
+	cr_assert_eq(uroce_ud_destroy(ud), 0);
+	network_close(&network);
+}
