@@ -16,8 +16,23 @@ extern "C" {
 UROCE_API int uroce_cq_create(struct uroce_device *device, uint32_t depth, struct uroce_cq **cq);
 /* 0; -EBUSY while a QP uses it. */
 UROCE_API int uroce_cq_destroy(struct uroce_cq *cq);
-/* Takes up to count completions. Returns how many; one thread at a time. */
+/*
+ * Takes up to count completions. Returns how many; one thread at a time. Those of a queue pair that has been destroyed
+ * are still there, with its qp_context.
+ */
 UROCE_API int uroce_cq_poll(struct uroce_cq *cq, int count, struct uroce_wc *wc);
+
+/*
+ * When has the last completion of a queue pair been taken, so that what qp_context and wr_id stand for may be freed?
+ *   1. uroce_qp_destroy(): no completion comes behind it
+ *   2. uroce_cq_mark() of each of its CQs: behind the last completion that is there by now
+ *   3. poll the CQ as ever, until uroce_cq_passed() says that all in front of the mark has been taken
+ * Any thread may mark; passed is for the thread that polls the CQ, and counts what uroce_cq_poll() has returned as
+ * taken. It costs nothing while nobody asks, and holds for a CQ that has overflowed (E-5). A receive that was still
+ * posted when its queue pair was destroyed has no completion; who wants one moves the queue pair to ERR first.
+ */
+UROCE_API uint32_t uroce_cq_mark(const struct uroce_cq *cq);
+UROCE_API bool uroce_cq_passed(const struct uroce_cq *cq, uint32_t mark);
 
 /*
  * Sleeping instead of polling: after uroce_cq_arm() the next completion makes the descriptor readable, once; with

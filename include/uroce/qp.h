@@ -160,7 +160,11 @@ struct uroce_qp_error {
 UROCE_API int uroce_qp_create(struct uroce_pd *pd, const struct uroce_qp_init_attr *init, struct uroce_qp **qp);
 /* What it was created with, as it has it: the sizes of its queues, and lcore is who owns it. */
 UROCE_API void uroce_qp_query_init(const struct uroce_qp *qp, struct uroce_qp_init_attr *init);
-/* Safe at any time: no packet, timer or completion of the QP is handled after it returns. 0. */
+/*
+ * Safe at any time (X-4): no packet, timer or completion of the QP is handled after it returns. Completions that are in a
+ * CQ by then stay there: uroce_cq_mark() (cq.h) tells when the last one has been taken. 0; -ETIMEDOUT: its lcore is not
+ * polled, and the QP stays.
+ */
 UROCE_API int uroce_qp_destroy(struct uroce_qp *qp);
 /*
  * Changes attributes and state. 0; -EINVAL: an illegal transition, a missing or forbidden attribute, a value

@@ -74,6 +74,23 @@ void uroce_cq_arm(struct uroce_cq *cq, bool solicited_only)
 	atomic_thread_fence(memory_order_seq_cst);
 }
 
+uint32_t uroce_cq_mark(const struct uroce_cq *cq)
+{
+	return __atomic_load_n(&cq->ring->prod.tail, __ATOMIC_ACQUIRE);
+}
+
+/*
+ * The ring counts pieces modulo 2^32, and the mark is passed when it is not among those that wait. A mark of long ago may
+ * come to lie among them for a moment, which only puts off the answer.
+ */
+bool uroce_cq_passed(const struct uroce_cq *cq, uint32_t mark)
+{
+	uint32_t taken = __atomic_load_n(&cq->ring->cons.tail, __ATOMIC_RELAXED);
+	uint32_t waiting = __atomic_load_n(&cq->ring->prod.tail, __ATOMIC_ACQUIRE) - taken;
+
+	return mark - taken - 1 >= waiting; /* a mark at `taken` itself wraps around */
+}
+
 int uroce_cq_poll(struct uroce_cq *cq, int count, struct uroce_wc *wc)
 {
 	uint32_t pieces;

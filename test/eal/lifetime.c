@@ -22,6 +22,62 @@ static void open_connected(struct network *network)
 	network_connect(network, false);
 }
 
+/* Takes one completion, which is one of the QP with this context. */
+static void take_of(struct uroce_cq *cq, uint64_t context)
+{
+	struct uroce_wc wc;
+
+	cr_assert_eq(uroce_cq_poll(cq, 1, &wc), 1);
+	cr_assert_eq(wc.qp_context, context);
+}
+
+/* Two share a CQ: what belongs to the first may be freed when its last completion has been taken, and no later. */
+Test(lifetime, the_last_completion_of_a_queue_pair_can_be_waited_for)
+{
+	static struct network network;
+	struct uroce_qp_init_attr init = { .qp_context = 5, .max_recv_wr = 8, .max_send_wr = 1, .max_send_sge = 1 };
+	struct uroce_qp_attr attr = { .qp_state = UROCE_QPS_INIT };
+	const uint32_t to_init = UROCE_QP_STATE | UROCE_QP_ACCESS_FLAGS;
+	struct uroce_recv_wr receive = { .wr_id = 1 };
+	struct end *end = &network.ends[0];
+	struct uroce_qp *qps[2];
+	uint32_t empty, mark;
+
+	RULE("X-4");
+	open_connected(&network);
+	init.send_cq = init.recv_cq = end->cq;
+	init.max_recv_sge = 1;
+	empty = uroce_cq_mark(end->cq);
+	cr_expect(uroce_cq_passed(end->cq, empty), "there is nothing to wait for");
+	for (int i = 0; i < 2; i++) {
+		cr_assert_eq(uroce_qp_create(end->pd, &init, &qps[i]), 0);
+		init.qp_context++;
+		attr.qp_state = UROCE_QPS_INIT;
+		cr_assert_eq(uroce_qp_modify(qps[i], &attr, to_init, NULL), 0);
+		for (int k = 0; k < 2; k++)
+			cr_assert_eq(uroce_qp_post_recv(qps[i], &receive, NULL), 0);
+	}
+	attr.qp_state = UROCE_QPS_ERR;
+	cr_assert_eq(uroce_qp_modify(qps[0], &attr, UROCE_QP_STATE, NULL), 0);
+	network_poll(&network);
+	cr_assert_eq(uroce_qp_destroy(qps[0]), 0);
+	mark = uroce_cq_mark(end->cq);
+	cr_assert_eq(uroce_qp_modify(qps[1], &attr, UROCE_QP_STATE, NULL), 0);
+	network_poll(&network);
+	cr_expect_not(uroce_cq_passed(end->cq, mark));
+	take_of(end->cq, 5);
+	cr_expect_not(uroce_cq_passed(end->cq, mark));
+	take_of(end->cq, 5);
+	cr_expect(uroce_cq_passed(end->cq, mark), "it does not wait for those of the other one");
+	cr_expect_not(uroce_cq_passed(end->cq, uroce_cq_mark(end->cq)));
+	take_of(end->cq, 6);
+	take_of(end->cq, 6);
+	cr_expect(uroce_cq_passed(end->cq, mark));
+	cr_expect(uroce_cq_passed(end->cq, empty));
+	cr_assert_eq(uroce_qp_destroy(qps[1]), 0);
+	network_close(&network);
+}
+
 /* TC-F-8: each of them, while something needs it; and once nothing does. */
 Test(lifetime, what_is_in_use_cannot_be_destroyed)
 {
