@@ -39,8 +39,8 @@ static void poll_once(void *nothing)
 	(void)nothing;
 	if (all.local)
 		server_poll(&all.server);
-	else
-		uroce_lcore_poll(uroce_engine_lcore(all.engine, 0));
+	for (uint32_t i = 0; !all.local && i < all.options.port_queues; i++)
+		uroce_lcore_poll(uroce_engine_lcore(all.engine, i));
 }
 
 static struct host_config host_config(void)
@@ -144,13 +144,15 @@ static int count_left(void)
 	uint64_t until_ns = app_now_ns() + 5000000000ull;
 	uint32_t controllers = 0;
 
-	while (all.server.queues && app_now_ns() < until_ns)
+	while (server_queue_count(&all.server) && app_now_ns() < until_ns)
 		server_poll(&all.server);
 	for (uint32_t i = 0; i < NVMF_CONTROLLERS_MAX; i++)
 		controllers += all.server.target.controllers[i] != NULL;
 	printf("left at the target: %u queues, %u controllers, %lu bytes of buffers, %u commands\n",
-	       all.server.queue_count, controllers, all.server.pool.used_bytes, all.disk->namespace.under_way);
-	return all.server.queue_count || controllers || all.server.pool.used_bytes || all.disk->namespace.under_way ?
+	       server_queue_count(&all.server), controllers, server_used_bytes(&all.server),
+	       nvmf_namespace_under_way(&all.disk->namespace));
+	return server_queue_count(&all.server) || controllers || server_used_bytes(&all.server) ||
+			       nvmf_namespace_under_way(&all.disk->namespace) ?
 		       APP_EXIT_FAILURE :
 		       APP_EXIT_OK;
 }
@@ -189,11 +191,13 @@ static int open_port(void)
 	struct uroce_port_config config = {
 		.addresses = { all.local ? HOST_ADDRESS : all.options.ip },
 		.gateways = { all.options.gateway },
+		.queue_count = (uint16_t)(all.local ? 0 : all.options.port_queues),
 	};
+	const struct uroce_engine_config engine = { .max_qps = 2048, .lcore_count = all.options.port_queues };
 	struct uroce_error error;
 	int code;
 
-	if (!all.local && uroce_engine_create(&(struct uroce_engine_config){ .max_qps = 2048 }, &all.engine) != 0)
+	if (!all.local && uroce_engine_create(&engine, &all.engine) != 0)
 		return app_complain(APP_EXIT_ENVIRONMENT, "no memory for an engine");
 	config.engine = all.engine;
 	code = uroce_port_open(all.local ? "loop" : all.options.device, &config, &all.port, &error);
@@ -203,7 +207,7 @@ static int open_port(void)
 	uroce_addr_parse(all.local ? TARGET_ADDRESS : all.options.connect, &all.target, NULL);
 	if (uroce_cm_channel_create(all.engine, &all.channel) != 0)
 		return app_complain(APP_EXIT_ENVIRONMENT, "no memory for connections");
-	uroce_lcore_poll(uroce_engine_lcore(all.engine, 0)); /* this thread polls it */
+	poll_once(NULL); /* this thread polls them */
 	return APP_EXIT_OK;
 }
 

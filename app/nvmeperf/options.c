@@ -32,6 +32,7 @@ enum option_letter {
 	NSID,
 	CYCLES,
 	THINKTIME,
+	PORT_QUEUES,
 	FAILOVER,
 	DRY_RUN
 };
@@ -56,6 +57,7 @@ static const struct option long_options[] = {
 	{ "in-capsule", required_argument, NULL, IN_CAPSULE },
 	{ "bare", no_argument, NULL, BARE },
 	{ "thinktime", required_argument, NULL, THINKTIME },
+	{ "port-queues", required_argument, NULL, PORT_QUEUES },
 	{ "failover", required_argument, NULL, FAILOVER },
 	{ "cycles", required_argument, NULL, CYCLES },
 	{ "json", required_argument, NULL, JSON },
@@ -82,6 +84,8 @@ static const char help_text[] =
 	"  -q, --iodepth N[,...]  commands under way in each queue, 1 ... 1023 (default 32)\n"
 	"  --queues N         I/O queues, 1 ... 128 (default 1)\n"
 	"  --rwmixread N      of rw and randrw: percent of reads, 0 ... 100 (default 50)\n"
+	"  --port-queues N    queue pairs of the port, 1 ... 16, all of which one thread polls: over net_memif as many\n"
+	"                     as the target has (default 1)\n"
 	"  --thinktime N      microseconds without a new command after each answer, 0 ... 10000000 (default 0)\n"
 	"  --verify           what is read is compared with what was written; a case that only reads writes first,\n"
 	"                     one that only writes reads at the end\n"
@@ -200,6 +204,8 @@ static int take_option(struct options *options, int letter, const char *text)
 	case BARE:
 		options->bare = true;
 		return APP_EXIT_OK;
+	case PORT_QUEUES:
+		return app_number_take32("--port-queues", text, 1, 16, &options->port_queues);
 	case THINKTIME:
 		return app_number_take32("--thinktime", text, 0, 10000000, &options->think_us);
 	case FAILOVER:
@@ -301,6 +307,7 @@ int options_parse(struct options *options, int argc, char **argv)
 				     .depth_count = 1,
 				     .rws = { [2] = true },
 				     .in_capsule_bytes = 4096,
+				     .port_queues = 1,
 				     .seconds = 1 };
 	while ((letter = app_option_next(argc, argv, ":d:p:b:q:s:hV", long_options)) != -1) {
 		if (letter == 'h') {

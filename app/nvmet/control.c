@@ -75,8 +75,15 @@ static struct disk *find_disk(struct control *control, const char *nqn, const ch
 
 /* ---- what can be asked ---- */
 
-static void show_times(struct control *control, const char *what, const struct perf_histogram *times)
+/* Of all lcores together: 0: reads, 1: writes. */
+static void show_times(struct control *control, const char *what, const struct store *store, int which)
 {
+	static struct perf_histogram sum;
+	const struct perf_histogram *times = &sum;
+
+	memset(&sum, 0, sizeof(sum));
+	for (uint32_t i = 0; i < store->share_count; i++)
+		perf_histogram_add(&sum, &store->shares[i].times[which]);
 	if (times->count)
 		fprintf(control->out, " %s us p50=%.1f p99=%.1f p99.9=%.1f max=%.1f", what,
 			(double)perf_histogram_percentile(times, 0.5) / 1e3,
@@ -119,9 +126,18 @@ static void put_counts(FILE *out, const struct count *counts, uint32_t count)
 		fprintf(out, " %s=%lu", counts[i].name, counts[i].value);
 }
 
+static void show_queues(struct control *control, const struct lane *lane)
+{
+	for (const struct queue *queue = lane->queues; queue; queue = queue->next)
+		fprintf(control->out,
+			"queue %u of controller %u: commands=%lu errors=%lu under_way=%u waiting=%u lcore=%u\n",
+			queue->nvmf.qid, queue->nvmf.controller ? queue->nvmf.controller->cntlid : 0, queue->taken,
+			queue->errors, queue->commands, queue->pending_count, lane->index);
+}
+
 static void stats(struct control *control, char **words)
 {
-	const struct server *server = control->server;
+	struct server *server = control->server;
 	struct count counts[COUNTS_MAX];
 
 	(void)words;
@@ -131,14 +147,14 @@ static void stats(struct control *control, char **words)
 	for (const struct disk *disk = control->disks->first; disk; disk = disk->next) {
 		fprintf(control->out, "namespace %u of %s:", disk->namespace.nsid, disk->subsystem->nqn);
 		put_counts(control->out, counts, counts_of_disk(disk, counts));
-		show_times(control, "read", &disk->store->times[0]);
-		show_times(control, "write", &disk->store->times[1]);
+		show_times(control, "read", disk->store, 0);
+		show_times(control, "write", disk->store, 1);
 		fputc('\n', control->out);
 	}
-	for (const struct queue *queue = server->queues; queue; queue = queue->next)
-		fprintf(control->out, "queue %u of controller %u: commands=%lu errors=%lu under_way=%u waiting=%u\n",
-			queue->nvmf.qid, queue->nvmf.controller ? queue->nvmf.controller->cntlid : 0, queue->taken,
-			queue->errors, queue->commands, queue->pending_count);
+	nvmf_target_lock(&server->target);
+	for (uint32_t i = 0; i < server->lane_count; i++)
+		show_queues(control, &server->lanes[i]);
+	nvmf_target_unlock(&server->target);
 }
 
 /* ---- the same as JSON ---- */
@@ -194,15 +210,18 @@ static void json(struct control *control, char **words)
 		fputc('}', control->out);
 	}
 	fputs("],\n \"controllers\": [", control->out);
+	nvmf_target_lock(&control->server->target);
 	put_json_controllers(control);
+	nvmf_target_unlock(&control->server->target);
 	fputs("]}\n", control->out);
 }
 
 static void controllers(struct control *control, char **words)
 {
-	const struct nvmf_target *target = &control->server->target;
+	struct nvmf_target *target = &control->server->target;
 
 	(void)words;
+	nvmf_target_lock(target);
 	for (uint32_t i = 0; i < NVMF_CONTROLLERS_MAX; i++) {
 		const struct nvmf_controller *controller = target->controllers[i];
 		const struct nvmf_queue *queue = controller ? nvmf_controller_queue(controller) : NULL;
@@ -217,6 +236,7 @@ static void controllers(struct control *control, char **words)
 			controller->queue_count, controller->keep_alive_ms,
 			nvmf_controller_is_ready(controller) ? "" : ", not ready");
 	}
+	nvmf_target_unlock(target);
 }
 
 /* ---- what can be told ---- */
@@ -286,20 +306,22 @@ static void resize(struct control *control, char **words)
 /* A controller by its number, or all of a host. */
 static void disconnect(struct control *control, char **words)
 {
-	const struct nvmf_target *target = &control->server->target;
+	struct nvmf_target *target = &control->server->target;
 	uint64_t cntlid = 0;
 	uint32_t count = 0;
 
 	app_number_parse(words[1], 1, NVME_CNTLID_MAX, &cntlid);
+	nvmf_target_lock(target);
 	for (uint32_t i = 0; i < NVMF_CONTROLLERS_MAX; i++) {
 		struct nvmf_controller *controller = target->controllers[i];
 
 		if (controller && controller->queues[0] &&
 		    (controller->cntlid == cntlid || strcmp(controller->host_nqn, words[1]) == 0)) {
-			queue_end(controller->queues[0]->context, "it was told to go");
+			queue_tell_end(controller->queues[0]->context, "it was told to go");
 			count++;
 		}
 	}
+	nvmf_target_unlock(target);
 	if (count == 0)
 		refuse(control, "%s: no such controller, and no host with that name; \"controllers\" lists them",
 		       words[1]);

@@ -6,9 +6,9 @@
 
 uint32_t counts_of_target(const struct server *server, struct count counts[COUNTS_MAX])
 {
-	const struct server_counts *own = &server->counts;
+	const struct server_counts sum = server_counts(server), *own = &sum;
 	const struct count rows[] = {
-		{ "queues", server->queue_count },
+		{ "queues", server_queue_count(server) },
 		{ "commands", own->commands },
 		{ "errors", own->errors },
 		{ "hosts_come", own->hosts_come },
@@ -21,7 +21,7 @@ uint32_t counts_of_target(const struct server *server, struct count counts[COUNT
 		{ "queues_mute", own->mute_queues },
 		{ "keep_alive_expired", own->expired },
 		{ "waits_for_memory", own->waits_for_memory },
-		{ "buffers_in_use", server->pool.used_bytes },
+		{ "buffers_in_use", server_used_bytes(server) },
 	};
 
 	_Static_assert(sizeof(rows) / sizeof(rows[0]) <= COUNTS_MAX, "they fit");
@@ -31,7 +31,7 @@ uint32_t counts_of_target(const struct server *server, struct count counts[COUNT
 
 uint32_t counts_of_disk(const struct disk *disk, struct count counts[COUNTS_MAX])
 {
-	const struct nvmf_counts *own = &disk->namespace.counts;
+	const struct nvmf_counts sum = nvmf_namespace_counts(&disk->namespace), *own = &sum;
 	const struct count rows[] = {
 		{ "reads", own->reads },
 		{ "read_bytes", own->read_bytes },
@@ -41,7 +41,7 @@ uint32_t counts_of_disk(const struct disk *disk, struct count counts[COUNTS_MAX]
 		{ "read_errors", own->read_errors },
 		{ "write_errors", own->write_errors },
 		{ "flush_errors", own->flush_errors },
-		{ "under_way", disk->namespace.under_way },
+		{ "under_way", nvmf_namespace_under_way(&disk->namespace) },
 	};
 
 	_Static_assert(sizeof(rows) / sizeof(rows[0]) <= COUNTS_MAX, "they fit");

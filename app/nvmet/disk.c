@@ -244,24 +244,44 @@ struct disk *disks_add(struct disks *disks, struct nvmf_subsystem *subsystem, co
 	strcpy(disk->path, settings->path);
 	config.path = disk->path;
 	disk->subsystem = subsystem;
-	disk->store = store_open(&config, disks->server->ring, error);
+	disk->store = store_open(&config, disks->server->lane_count, error);
 	if (disk->store == NULL) {
 		free(disk);
 		return NULL;
 	}
-	if (!serve(disks, disk, settings, error)) {
-		let_go(disks->server, disk);
-		return NULL;
-	}
 	disk->next = disks->first;
-	disks->first = disk;
-	return disk;
+	if (serve(disks, disk, settings, error)) {
+		disks->first = disk;
+		return disk;
+	}
+	if (nvmf_subsystem_find(subsystem, disk->namespace.nsid) == &disk->namespace) { /* hosts may have seen it */
+		disks->first = disk;
+		disks_remove(disks, disk);
+	} else {
+		let_go(disks->server, disk);
+	}
+	return NULL;
 }
 
 void disks_remove(struct disks *disks, struct disk *disk)
 {
 	nvmf_subsystem_remove(&disks->server->target, disk->subsystem, disk->namespace.nsid);
 	disk->leaving = true;
+	for (uint32_t i = 0; i < disks->server->lane_count; i++)
+		disk->polls_before[i] = disks->server->lanes[i].polls;
+}
+
+/*
+ * A lane that has looked the namespace up before it went has said so by the end of that poll; the next ones do not find
+ * it.
+ */
+static bool is_unused(const struct server *server, const struct disk *disk)
+{
+	for (uint32_t i = 0; i < server->lane_count; i++) {
+		if (server->lanes[i].polls == disk->polls_before[i])
+			return false;
+	}
+	return nvmf_namespace_under_way(&disk->namespace) == 0 && store_users(disk->store) == 0;
 }
 
 int disks_resize(struct disks *disks, struct disk *disk, uint64_t bytes, char error[STORE_ERROR_BYTES])
@@ -294,15 +314,15 @@ static void tell_failures(struct server *server, struct disk *disk)
 					     [NVMF_BLOCK_DEALLOCATE] = "deallocate" };
 	const struct store *store = disk->store;
 
-	if (store->failures == disk->told_failures || server->now_ns - disk->told_ns < TELL_NS)
+	if (store->failures == disk->told_failures || server->lanes[0].now_ns - disk->told_ns < TELL_NS)
 		return;
-	journal_tell(&server->journal, server->now_ns,
+	journal_tell(&server->journal, server->lanes[0].now_ns,
 		     "namespace %u of %s: %lu requests have failed, the last one a %s at byte %lu of %s: %s (errno %d)",
 		     disk->namespace.nsid, disk->subsystem->nqn, store->failures - disk->told_failures,
 		     names[store->last_op], store->last_offset, disk->path, strerror(store->last_error),
 		     store->last_error);
 	disk->told_failures = store->failures;
-	disk->told_ns = server->now_ns;
+	disk->told_ns = server->lanes[0].now_ns;
 }
 
 static void look_at(struct server *server, struct disk *disk)
@@ -315,7 +335,7 @@ static void look_at(struct server *server, struct disk *disk)
 	if (store->config.kind == STORE_FILE && !store->is_device && disk->namespace.used_blocks == 0)
 		disk->namespace.used_blocks = 1; /* no more than the file itself */
 	if (is_cut != disk->is_cut)
-		journal_tell(&server->journal, server->now_ns,
+		journal_tell(&server->journal, server->lanes[0].now_ns,
 			     is_cut ? "namespace %u of %s: %s has been cut to %lu bytes; what lies behind them fails" :
 				      "namespace %u of %s: %s has %lu bytes again",
 			     disk->namespace.nsid, disk->subsystem->nqn, disk->path, store->there_bytes);
@@ -334,7 +354,7 @@ void disks_poll(struct disks *disks)
 
 		if (!disk->leaving)
 			look_at(disks->server, disk);
-		if (disk->leaving && disk->namespace.under_way == 0 && disk->store->users == 0) {
+		if (disk->leaving && is_unused(disks->server, disk)) {
 			*link = disk->next;
 			let_go(disks->server, disk);
 		} else {

@@ -10,9 +10,10 @@ struct disk {
 	struct nvmf_subsystem *subsystem;
 	struct store *store;
 	char path[SETTINGS_TEXT_BYTES];
-	uint64_t told_failures, told_ns; /* of the store; when a line last said so */
-	bool is_cut;                     /* the file is shorter than it was, and a line has said so */
-	bool leaving;                    /* hosts do not see it any more; it goes when nothing of it is under way */
+	uint64_t told_failures, told_ns;  /* of the store; when a line last said so */
+	bool is_cut;                      /* the file is shorter than it was, and a line has said so */
+	bool leaving;                     /* hosts do not see it any more; it goes when nothing of it is under way */
+	uint64_t polls_before[LANES_MAX]; /* of each lane when it was removed */
 	struct disk *next;
 };
 

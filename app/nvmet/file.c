@@ -33,10 +33,10 @@ static void finish(struct store_request *request, uint16_t status)
 {
 	free(request->second);
 	request->second = NULL;
-	request->store->under_way--;
 	request->done(request, status);
 }
 
+/* Made when the first file is opened, for lcores only look at it. */
 static const uint8_t *zeros(void)
 {
 	static uint8_t *memory;
@@ -122,13 +122,13 @@ static void fill(struct io_uring_sqe *sqe, const struct store_request *request)
 	}
 	switch (block->op) {
 	case NVMF_BLOCK_READ:
-		if (ring_has_fixed_memory(store->ring))
+		if (ring_has_fixed_memory(request->ring))
 			io_uring_prep_read_fixed(sqe, store->fd, request->data + request->moved, left, at, 0);
 		else
 			io_uring_prep_read(sqe, store->fd, request->data + request->moved, left, at);
 		break;
 	case NVMF_BLOCK_WRITE:
-		if (ring_has_fixed_memory(store->ring))
+		if (ring_has_fixed_memory(request->ring))
 			io_uring_prep_write_fixed(sqe, store->fd, request->data + request->moved, left, at, 0);
 		else
 			io_uring_prep_write(sqe, store->fd, request->data + request->moved, left, at);
@@ -214,10 +214,12 @@ static void note_failure(const struct store_request *request, int error)
 {
 	struct store *store = request->store;
 
+	pthread_mutex_lock(&store->lock);
 	store->failures++;
 	store->last_error = error;
 	store->last_op = request->block->op;
 	store->last_offset = request->block->offset + request->moved;
+	pthread_mutex_unlock(&store->lock);
 }
 
 static void fail(struct store_request *request, int error)
@@ -267,15 +269,17 @@ static void complete(struct ring_entry *entry, int result)
 /* Of a file in memory: io_uring would hand each of these to a thread of the kernel, which takes longer than to copy. */
 static int move_at_once(const struct store_request *request)
 {
-	const struct store *store = request->store;
+	struct store *store = request->store;
 	const struct nvmf_block *block = request->block;
-	struct iovec piece = { request->data + request->moved, block->bytes - request->moved };
-	off_t at = (off_t)(block->offset + request->moved);
+	uint64_t at = block->offset + request->moved;
+	struct iovec piece = { request->data + request->moved, store_hold(store, at, block->bytes - request->moved) };
 	ssize_t moved = block->op == NVMF_BLOCK_READ ?
-				preadv2(store->fd, &piece, 1, at, 0) :
-				pwritev2(store->fd, &piece, 1, at, block->lasting ? RWF_DSYNC : 0);
+				preadv2(store->fd, &piece, 1, (off_t)at, 0) :
+				pwritev2(store->fd, &piece, 1, (off_t)at, block->lasting ? RWF_DSYNC : 0);
+	int error = errno;
 
-	return moved < 0 ? -errno : (int)moved;
+	store_release(store, at);
+	return moved < 0 ? -error : (int)moved;
 }
 
 static void proceed(struct store_request *request)
@@ -287,7 +291,7 @@ static void proceed(struct store_request *request)
 		complete(&request->entry, move_at_once(request));
 		return;
 	}
-	sqe = ring_entry(request->store->ring, &request->entry);
+	sqe = ring_entry(request->ring, &request->entry);
 	if (sqe == NULL) {
 		finish(request, store_status(EAGAIN, op));
 		return;
@@ -300,7 +304,6 @@ static void submit(struct store *store, struct store_request *request)
 {
 	const struct nvmf_block *block = request->block;
 
-	store->under_way++;
 	request->entry.complete = complete;
 	request->second = NULL;
 	request->moved = 0;
@@ -318,10 +321,6 @@ static void submit(struct store *store, struct store_request *request)
 			finish(request, store_status(ENOMEM, block->op));
 			return;
 		}
-	}
-	if (clears(request) && zeros() == NULL) {
-		finish(request, store_status(ENOMEM, block->op));
-		return;
 	}
 	if (clears(request))
 		skip_empty_ranges(request);
@@ -426,6 +425,8 @@ int store_open_file(struct store *store, char error[STORE_ERROR_BYTES])
 	struct stat status;
 	bool made;
 
+	if (zeros() == NULL)
+		return complain(error, store, strerror(ENOMEM));
 	if (look(store, &status, error) != 0)
 		return -1;
 	made = status.st_mode == 0;

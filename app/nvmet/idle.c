@@ -39,18 +39,17 @@ static uint64_t nap_of(uint64_t quiet_ns)
 	return nap_ns < NAP_MIN_NS ? NAP_MIN_NS : nap_ns > NAP_MAX_NS ? NAP_MAX_NS : nap_ns;
 }
 
-static void sleep_for(const struct server *server, uint64_t most_ns)
+static void sleep_for(const struct lane *lane, uint64_t most_ns)
 {
-	int fd = server->ring ? ring_fd(server->ring) : -1;
+	int fd = ring_fd(lane->ring);
 
-	uroce_lcore_wait(server->lcore, &fd, fd >= 0, most_ns);
-	if (server->ring)
-		ring_wake(server->ring);
+	uroce_lcore_wait(lane->lcore, &fd, 1, most_ns);
+	ring_wake(lane->ring);
 }
 
-void idle_rest(struct idle *idle, const struct server *server, bool worked, uint64_t most_ns)
+void idle_rest(struct idle *idle, const struct lane *lane, bool worked, uint64_t most_ns)
 {
-	uint64_t now_ns = server->now_ns, quiet_ns;
+	uint64_t now_ns = lane->now_ns, quiet_ns;
 	bool patient, wakes;
 
 	if (idle->how == UROCE_IDLE_POLL)
@@ -62,9 +61,10 @@ void idle_rest(struct idle *idle, const struct server *server, bool worked, uint
 	patient = quiet_ns < PATIENCE_NS;
 	if (worked || (patient && now_ns >= idle->shared_until_ns))
 		return;
-	wakes = uroce_lcore_wakes(server->lcore);
+	/* A frame that came to another lane, and what another lane tells, wake nobody. */
+	wakes = lane->server->lane_count == 1 && uroce_lcore_wakes(lane->lcore);
 	if (idle->how == UROCE_IDLE_YIELD || (patient && !wakes))
 		sched_yield();
 	else
-		sleep_for(server, wakes ? most_ns : nap_of(quiet_ns));
+		sleep_for(lane, wakes ? most_ns : nap_of(quiet_ns));
 }

@@ -15,6 +15,6 @@ struct idle {
 };
 
 /* After each poll. most_ns: the caller has something to look at then, whatever comes. */
-void idle_rest(struct idle *idle, const struct server *server, bool worked, uint64_t most_ns);
+void idle_rest(struct idle *idle, const struct lane *lane, bool worked, uint64_t most_ns);
 
 #endif

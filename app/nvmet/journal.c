@@ -2,19 +2,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "nvmet/journal.h"
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 
 #define LINES_A_SECOND 20u
 #define SECOND_NS 1000000000ull
 
-void journal_tell(struct journal *journal, uint64_t now_ns, const char *format, ...)
+static void tell(struct journal *journal, uint64_t now_ns, const char *format, va_list arguments)
 {
-	va_list arguments;
-
-	if (journal->silent)
-		return;
-	if (now_ns / SECOND_NS != journal->second) {
+	if (now_ns / SECOND_NS > journal->second) {
 		if (journal->left_out)
 			printf("%u more events are not told\n", journal->left_out);
 		*journal = (struct journal){ .second = now_ns / SECOND_NS };
@@ -24,10 +21,22 @@ void journal_tell(struct journal *journal, uint64_t now_ns, const char *format, 
 		return;
 	}
 	journal->lines++;
-	va_start(arguments, format);
 	vprintf(format, arguments);
-	va_end(arguments);
 	putchar('\n');
+}
+
+void journal_tell(struct journal *journal, uint64_t now_ns, const char *format, ...)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	va_list arguments;
+
+	if (journal->silent)
+		return;
+	pthread_mutex_lock(&lock);
+	va_start(arguments, format);
+	tell(journal, now_ns, format, arguments);
+	va_end(arguments);
+	pthread_mutex_unlock(&lock);
 }
 
 const char *journal_name(const char *name, char *out, size_t bytes)

@@ -7,6 +7,8 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include <rte_launch.h>
+
 #include "nvmet/control.h"
 #include "nvmet/idle.h"
 #include "nvmet/plan.h"
@@ -53,6 +55,7 @@ static void prepare(struct server_config *config)
 			  .max_data_bytes = settings->max_data_bytes,
 			  .first_cntlid = any_cntlid() },
 		.port_count = settings->port_count,
+		.lanes = settings->nb_cores,
 		.service = (uint16_t)settings->service,
 		.threads = settings->threads,
 		.record_path = settings->record[0] ? settings->record : NULL,
@@ -116,27 +119,65 @@ static void print_lines(void)
 	fflush(stdout);
 }
 
+static int run_lane(void *argument)
+{
+	struct lane *lane = argument;
+	struct idle idle = { .how = all.settings.idle };
+
+	while (!lane->server->stopped) {
+		bool worked = lane_poll(lane);
+
+		idle_rest(&idle, lane, worked, LOOK_NS);
+	}
+	return 0;
+}
+
+/* Of each lane but the first. They have their lcores before anybody asks something of those. */
+static void start_threads(void)
+{
+	all.server.has_threads = true;
+	for (uint32_t i = 1; i < all.server.lane_count; i++) {
+		rte_eal_remote_launch(run_lane, &all.server.lanes[i], app_eal_worker(i - 1));
+		while (all.server.lanes[i].polls == 0)
+			usleep(100);
+	}
+}
+
+/* The calling thread has all lcores then. */
+static void stop_threads(void)
+{
+	all.server.stopped = true;
+	for (uint32_t i = 1; i < all.server.lane_count; i++)
+		rte_eal_wait_lcore(app_eal_worker(i - 1));
+	all.server.has_threads = false;
+	server_poll(&all.server);
+}
+
 static void run(void)
 {
+	struct lane *lane = &all.server.lanes[0];
 	struct idle idle = { .how = all.settings.idle };
+	struct server_counts counts;
 	uint64_t looked_ns = 0;
 
+	start_threads();
 	while (!stopping) {
 		bool worked = server_poll(&all.server);
 
-		if (all.server.now_ns - looked_ns >= LOOK_NS) {
-			looked_ns = all.server.now_ns;
+		if (lane->now_ns - looked_ns >= LOOK_NS) {
+			looked_ns = lane->now_ns;
 			disks_poll(&all.disks);
 			telemetry_poll(&all.server, &all.disks);
 			if (all.control)
 				control_poll(all.control);
 		}
-		idle_rest(&idle, &all.server, worked, LOOK_NS);
+		idle_rest(&idle, lane, worked, LOOK_NS);
 	}
-	printf("ending: %u queues are told\n", all.server.queue_count);
+	printf("ending: %u queues are told\n", server_queue_count(&all.server));
 	server_end(&all.server, END_SECONDS);
-	printf("%lu commands, %lu of them answered with an error\n", all.server.counts.commands,
-	       all.server.counts.errors);
+	stop_threads();
+	counts = server_counts(&all.server);
+	printf("%lu commands, %lu of them answered with an error\n", counts.commands, counts.errors);
 }
 
 static int listen_to_control(void)
@@ -180,6 +221,19 @@ static int serve(void)
 	return code;
 }
 
+/* EAL may have been told itself how many there are. */
+static int check_cores(void)
+{
+	struct uroce_eal_info info;
+
+	uroce_eal_query(&info);
+	if (info.worker_count + 1 >= all.settings.nb_cores)
+		return APP_EXIT_OK;
+	return app_complain(APP_EXIT_USAGE,
+			    "--nb-cores %u: EAL has %u lcores: give it more with -l before --, or leave -l out",
+			    all.settings.nb_cores, info.worker_count + 1);
+}
+
 int main(int argc, char **argv)
 {
 	struct sigaction action = { .sa_handler = stop };
@@ -205,10 +259,13 @@ int main(int argc, char **argv)
 	}
 	if (all.settings.dry_run)
 		return plan_print(&all.settings);
+	config.worker_count = all.settings.nb_cores - 1;
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	sigaction(SIGHUP, &action, NULL); /* of a terminal that goes: the hosts are told */
 	code = app_eal_start(&args, &config);
+	if (code == APP_EXIT_OK)
+		code = check_cores();
 	if (code != APP_EXIT_OK)
 		return code;
 	code = serve();

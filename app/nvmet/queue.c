@@ -34,7 +34,7 @@ void queue_post(struct queue *queue, const struct uroce_send_wr *wr, uint32_t co
 	if (queue->ending || uroce_qp_post_send(queue->qp, wr, NULL) != 0)
 		queue_end(queue, "its connection has failed"); /* there is room for all that can be posted */
 	else if ((queue->sends += count) == count)
-		queue->moved_ns = queue->server->now_ns;
+		queue->moved_ns = queue->lane->now_ns;
 }
 
 /* ---- completions ---- */
@@ -48,15 +48,15 @@ static void take_capsule(struct queue *queue, uint32_t capsule, uint32_t bytes)
 	slot->capsule = capsule;
 	slot->data = NULL;
 	slot->counted = true;
-	slot->began_ns = queue->server->now_ns;
+	slot->began_ns = queue->lane->now_ns;
 	queue->commands++;
-	queue->taken++;
-	queue->server->counts.commands++;
+	lane_count(&queue->taken, 1);
+	lane_count(&queue->lane->counts.commands, 1);
 	step = nvmf_command_begin(&slot->command, &queue->nvmf, queue_capsule(queue, capsule), bytes,
-				  queue->server->now_ns);
+				  queue->lane->now_ns);
 	slot->store = slot->command.uses_namespace ? slot->command.block.namespace->store : NULL;
 	if (slot->store)
-		slot->store->users++;
+		store_use(slot->store, queue->lane->index);
 	slot_go_on(slot, step);
 }
 
@@ -78,8 +78,9 @@ static void note_time(const struct slot *slot)
 	struct store *store = slot->store;
 
 	if (store && slot->command.status == NVME_OK && slot->command.block.op <= NVMF_BLOCK_WRITE)
-		perf_histogram_record(&store->times[slot->command.block.op == NVMF_BLOCK_WRITE],
-				      slot->queue->server->now_ns - slot->began_ns);
+		perf_histogram_record(
+			&store->shares[slot->queue->lane->index].times[slot->command.block.op == NVMF_BLOCK_WRITE],
+			slot->queue->lane->now_ns - slot->began_ns);
 }
 
 static void free_slot(struct queue *queue, struct slot *slot)
@@ -105,10 +106,12 @@ void queue_take_completion(struct queue *queue, const struct uroce_wc *wc)
 	queue->receives -= work == WORK_RECEIVE;
 	if (work == WORK_FETCH || work == WORK_ANSWER) {
 		queue->sends--;
-		queue->moved_ns = queue->server->now_ns;
+		queue->moved_ns = queue->lane->now_ns;
 	}
-	if (wc->status != UROCE_WC_SUCCESS)
+	if (wc->status != UROCE_WC_SUCCESS) {
+		lane_hand_out_events(queue->lane); /* one of them may say why */
 		queue_end(queue, uroce_wc_status_name(wc->status));
+	}
 	if (queue->ending)
 		return;
 	switch (work) {
@@ -131,7 +134,7 @@ void queue_take_completion(struct queue *queue, const struct uroce_wc *wc)
 void queue_tell_connect(const struct queue *queue, const struct nvmf_command *command, const uint8_t *data)
 {
 	const struct nvmf_controller *controller = queue->nvmf.controller;
-	struct server *server = queue->server;
+	struct lane *lane = queue->lane;
 	char peer[64], host[NVME_NQN_BYTES] = "a host", subsystem[NVME_NQN_BYTES] = "what it has named";
 
 	uroce_addr_format(&queue->peer->addr, peer, sizeof(peer));
@@ -140,23 +143,23 @@ void queue_tell_connect(const struct queue *queue, const struct nvmf_command *co
 		journal_name((const char *)data + 256, subsystem, sizeof(subsystem));
 	}
 	if (command->status == NVME_OK && queue->nvmf.qid == 0) {
-		server->counts.hosts_come++;
-		journal_tell(&server->journal, server->now_ns, "host %s at %s has come to controller %u of %s", host,
-			     peer, controller ? controller->cntlid : 0, subsystem);
+		lane_count(&lane->counts.hosts_come, 1);
+		journal_tell(&lane->server->journal, lane->now_ns, "host %s at %s has come to controller %u of %s",
+			     host, peer, controller ? controller->cntlid : 0, subsystem);
 	} else if (command->status != NVME_OK) {
-		server->counts.hosts_refused++;
-		journal_tell(&server->journal, server->now_ns, "host %s at %s is refused queue %u of %s: %s", host,
+		lane_count(&lane->counts.hosts_refused, 1);
+		journal_tell(&lane->server->journal, lane->now_ns, "host %s at %s is refused queue %u of %s: %s", host,
 			     peer, queue->nvmf.qid, subsystem, nvmf_status_text(command->status));
 	}
 }
 
-static void refuse(struct server *server, const struct uroce_cm_event *event, enum nvmf_refusal refusal)
+static void refuse(struct lane *lane, const struct uroce_cm_event *event, enum nvmf_refusal refusal)
 {
 	uint8_t data[NVMF_REFUSAL_BYTES];
 	char peer[64];
 
-	server->counts.refused_queues++;
-	journal_tell(&server->journal, server->now_ns, "a host at %s is refused a queue: %s",
+	lane_count(&lane->counts.refused_queues, 1);
+	journal_tell(&lane->server->journal, lane->now_ns, "a host at %s is refused a queue: %s",
 		     uroce_addr_format(&event->peer, peer, sizeof(peer)), nvmf_refusal_text(refusal));
 	nvmf_hello_refuse(refusal, data);
 	uroce_cm_reject(event->id, data, sizeof(data));
@@ -166,7 +169,7 @@ static void refuse(struct server *server, const struct uroce_cm_event *event, en
 static void free_queue(struct queue *queue)
 {
 	if (queue->peer)
-		peer_leave(&queue->server->peers, queue->peer);
+		peer_leave(&queue->lane->peers, queue->peer);
 	if (queue->qp)
 		uroce_qp_destroy(queue->qp);
 	if (queue->mr)
@@ -200,8 +203,8 @@ static int make_slots(struct queue *queue)
 static int make_qp(struct queue *queue)
 {
 	struct uroce_qp_init_attr init = {
-		.send_cq = queue->port->cq,
-		.recv_cq = queue->port->cq,
+		.send_cq = queue->lane->ports[queue->port_index].cq,
+		.recv_cq = queue->lane->ports[queue->port_index].cq,
 		.qp_context = (uintptr_t)queue,
 		.max_send_wr = 2 * queue->slot_count,
 		.max_recv_wr = queue->capsule_count,
@@ -215,14 +218,16 @@ static int make_qp(struct queue *queue)
 
 static void link_in(struct queue *queue)
 {
-	struct server *server = queue->server;
+	struct lane *lane = queue->lane;
 
-	queue->next = server->queues;
-	if (server->queues)
-		server->queues->before = queue;
-	server->queues = queue;
-	server->queue_count++;
-	server->counts.queues++;
+	nvmf_target_lock(&lane->server->target);
+	queue->next = lane->queues;
+	if (lane->queues)
+		lane->queues->before = queue;
+	lane->queues = queue;
+	nvmf_target_unlock(&lane->server->target);
+	lane->queue_count++;
+	lane_count(&lane->counts.queues, 1);
 }
 
 static struct server_port *port_of(struct server *server, const struct uroce_cm_event *event)
@@ -245,24 +250,25 @@ static uint32_t completions_of(const struct nvmf_hello *hello)
 	return hello->commands + 2 * slots_of(hello);
 }
 
-static struct queue *make_queue(struct server *server, const struct uroce_cm_event *event,
-				const struct nvmf_hello *hello)
+static struct queue *make_queue(struct lane *lane, const struct uroce_cm_event *event, const struct nvmf_hello *hello)
 {
 	struct queue *queue = calloc(1, sizeof(*queue));
+	struct server *server = lane->server;
 
 	if (queue == NULL)
 		return NULL;
-	queue->server = server;
+	queue->lane = lane;
 	queue->port = port_of(server, event);
 	queue->port_index = (uint32_t)(queue->port - server->ports);
 	queue->id = event->id;
-	queue->opened_ns = server->now_ns;
+	queue->opened_ns = lane->now_ns;
 	queue->path_mtu = event->path_mtu;
-	queue->peer = peer_enter(&server->peers, &event->peer);
+	queue->peer = peer_enter(&lane->peers, &event->peer);
 	queue->capsule_count = hello->commands;
 	queue->slot_count = slots_of(hello);
 	queue->capsule_room = NVME_SQE_BYTES + (hello->qid ? server->target.config.in_capsule_bytes : 0);
 	queue->capsule_room = (queue->capsule_room + CAPSULE_ALIGNED - 1) / CAPSULE_ALIGNED * CAPSULE_ALIGNED;
+	queue->nvmf.thread = lane->index;
 	nvmf_queue_open(&queue->nvmf, &server->target, hello);
 	queue->nvmf.context = queue;
 	if (queue->peer && make_slots(queue) == 0 && make_qp(queue) == 0) {
@@ -289,21 +295,23 @@ static enum nvmf_refusal judge(const struct server *server, const struct uroce_c
 	return server->ending ? NVMF_REFUSAL_RESOURCES : NVMF_REFUSAL_NONE;
 }
 
-void queue_open(struct server *server, const struct uroce_cm_event *event)
+void queue_open(struct lane *lane, const struct uroce_cm_event *event)
 {
 	uint8_t words[NVMF_HELLO_BYTES];
 	struct uroce_cm_options options = { .private_data = words,
 					    .private_bytes = sizeof(words),
 					    .max_rd_atomic = READS_MAX };
-	struct server_port *port = port_of(server, event);
+	struct server *server = lane->server;
+	struct lane_port *port = &lane->ports[port_of(server, event) - server->ports];
 	struct nvmf_hello hello;
 	enum nvmf_refusal refusal = judge(server, event, &hello);
 	struct queue *queue = NULL;
 
-	if (refusal == NVMF_REFUSAL_NONE && port->completions + completions_of(&hello) <= SERVER_COMPLETIONS)
-		queue = make_queue(server, event, &hello);
+	if (refusal == NVMF_REFUSAL_NONE && port->cq &&
+	    port->completions + completions_of(&hello) <= lane_completions(server))
+		queue = make_queue(lane, event, &hello);
 	if (queue == NULL) {
-		refuse(server, event, refusal ? refusal : NVMF_REFUSAL_RESOURCES);
+		refuse(lane, event, refusal ? refusal : NVMF_REFUSAL_RESOURCES);
 		return;
 	}
 	port->completions += completions_of(&hello);
@@ -321,54 +329,79 @@ void queue_open(struct server *server, const struct uroce_cm_event *event)
 static void tell_end(const struct queue *queue, const char *why)
 {
 	const struct nvmf_controller *controller = queue->nvmf.controller;
-	struct server *server = queue->server;
+	struct lane *lane = queue->lane;
 	char peer[64], host[NVME_NQN_BYTES];
 
 	uroce_addr_format(&queue->peer->addr, peer, sizeof(peer));
 	if (controller && queue->nvmf.qid == 0) {
-		server->counts.hosts_gone++;
-		journal_tell(&server->journal, server->now_ns, "host %s at %s has gone from controller %u of %s: %s",
+		lane_count(&lane->counts.hosts_gone, 1);
+		journal_tell(&lane->server->journal, lane->now_ns,
+			     "host %s at %s has gone from controller %u of %s: %s",
 			     journal_name(controller->host_nqn, host, sizeof(host)), peer, controller->cntlid,
 			     controller->subsystem ? controller->subsystem->nqn : "discovery", why);
 	} else if (controller == NULL) {
-		journal_tell(&server->journal, server->now_ns, "queue %u of a host at %s has ended: %s",
+		journal_tell(&lane->server->journal, lane->now_ns, "queue %u of a host at %s has ended: %s",
 			     queue->nvmf.qid, peer, why);
+	}
+}
+
+void queue_tell_end(struct queue *queue, const char *why)
+{
+	queue->told_end = why;
+	queue->lane->told = true;
+}
+
+void queue_end_told(struct lane *lane)
+{
+	for (struct queue *queue = lane->queues; queue; queue = queue->next) {
+		if (queue->told_end)
+			queue_end(queue, "it was told to end");
+	}
+}
+
+/* Before it is not ready any more: what its I/O queues refuse for that is not answered (see answer() in slot.c). */
+static void tell_others(const struct nvmf_controller *controller, const char *why)
+{
+	for (uint32_t i = 1; i < NVMF_QUEUES_MAX; i++) {
+		if (controller->queues[i])
+			queue_tell_end(controller->queues[i]->context, why);
 	}
 }
 
 /* What it has of the target goes at once, so that its host can come again; what it has of the port comes back. */
 void queue_end(struct queue *queue, const char *why)
 {
-	struct nvmf_controller *controller = queue->nvmf.controller;
+	struct nvmf_target *target = &queue->lane->server->target;
 
 	if (queue->ending)
 		return;
+	if (queue->told_end) /* which was known first */
+		why = queue->told_end;
 	tell_end(queue, why);
 	queue->ending = true;
-	queue->next_ending = queue->server->ending_queues;
-	queue->server->ending_queues = queue;
+	queue->next_ending = queue->lane->ending_queues;
+	queue->lane->ending_queues = queue;
 	if (uroce_cm_disconnect(queue->id) != 0) {
 		struct uroce_qp_attr attr = { .qp_state = UROCE_QPS_ERR };
 
 		uroce_qp_modify(queue->qp, &attr, UROCE_QP_STATE, NULL);
 	}
-	for (uint32_t i = 0; queue->nvmf.qid == 0 && controller && i < NVMF_QUEUES_MAX; i++) {
-		if (controller->queues[i] && controller->queues[i] != &queue->nvmf)
-			queue_end(controller->queues[i]->context, why);
-	}
+	nvmf_target_lock(target);
+	if (queue->nvmf.qid == 0 && queue->nvmf.controller)
+		tell_others(queue->nvmf.controller, why);
 	nvmf_queue_close(&queue->nvmf);
+	nvmf_target_unlock(target);
 }
 
-void queue_look(struct server *server)
+void queue_look(struct lane *lane)
 {
-	for (struct queue *queue = server->queues; queue; queue = queue->next) {
-		bool mute = queue->nvmf.controller == NULL && server->now_ns - queue->opened_ns > PATIENCE_NS;
-		bool stuck = queue->sends && server->now_ns - queue->moved_ns > PATIENCE_NS;
+	for (struct queue *queue = lane->queues; queue; queue = queue->next) {
+		bool mute = queue->nvmf.controller == NULL && lane->now_ns - queue->opened_ns > PATIENCE_NS;
+		bool stuck = queue->sends && lane->now_ns - queue->moved_ns > PATIENCE_NS;
 
 		if (queue->ending || (!mute && !stuck))
 			continue;
-		server->counts.mute_queues += mute;
-		server->counts.stuck_queues += !mute;
+		lane_count(mute ? &lane->counts.mute_queues : &lane->counts.stuck_queues, 1);
 		queue_end(queue, mute ? "it does not say who it is" : "it takes no answers");
 	}
 }
@@ -378,9 +411,9 @@ static bool is_done(const struct queue *queue)
 	return queue->receives == 0 && queue->sends == 0 && queue->store_requests == 0 && !queue->in_waiting;
 }
 
-void queue_close_done(struct server *server)
+void queue_close_done(struct lane *lane)
 {
-	struct queue **link = &server->ending_queues;
+	struct queue **link = &lane->ending_queues;
 
 	while (*link) {
 		struct queue *queue = *link;
@@ -394,22 +427,34 @@ void queue_close_done(struct server *server)
 	}
 }
 
-void queue_close(struct queue *queue)
+static void link_out(struct queue *queue)
 {
-	struct server *server = queue->server;
+	struct lane *lane = queue->lane;
 
+	nvmf_target_lock(&lane->server->target);
 	if (queue->next)
 		queue->next->before = queue->before;
 	if (queue->before)
 		queue->before->next = queue->next;
 	else
-		server->queues = queue->next;
-	server->queue_count--;
-	queue->port->completions -= queue->completions;
+		lane->queues = queue->next;
+	nvmf_target_unlock(&lane->server->target);
+	lane->queue_count--;
+}
+
+void queue_close(struct queue *queue)
+{
+	pthread_mutex_t *events_lock = &queue->lane->server->events_lock;
+
+	link_out(queue);
+	queue->lane->ports[queue->port_index].completions -= queue->completions;
 	for (uint32_t i = 0; i < queue->slot_count; i++) {
 		nvmf_command_forget(&queue->slots[i].command);
 		slot_give_back_data(&queue->slots[i]);
 	}
+	/* No lane has an event of it at hand then, and none comes later. */
+	pthread_mutex_lock(events_lock);
 	uroce_cm_id_destroy(queue->id);
+	pthread_mutex_unlock(events_lock);
 	free_queue(queue);
 }

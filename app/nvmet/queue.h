@@ -15,7 +15,7 @@ struct pending {
 
 struct queue {
 	struct nvmf_queue nvmf;
-	struct server *server;
+	struct lane *lane;
 	struct server_port *port;
 	uint32_t port_index;
 	struct uroce_cm_id *id;
@@ -35,22 +35,27 @@ struct queue {
 	struct slot *waiting_first, *waiting_last;
 	bool in_waiting; /* among the server's that wait */
 	struct queue *next_waiting;
-	bool ending; /* the connection is over, or is to be */
+	bool ending;                  /* the connection is over, or is to be */
+	const char *_Atomic told_end; /* why another lane, or an event, wants it to end; NULL: nobody does */
 	struct queue *next, *before, *next_ending;
 	struct peer *peer;
 	uint64_t opened_ns, moved_ns; /* moved: when something of ours last came to its end */
 };
 
 /* A REQUEST: the queue is made and the connection accepted, or refused. */
-void queue_open(struct server *server, const struct uroce_cm_event *event);
+void queue_open(struct lane *lane, const struct uroce_cm_event *event);
 /* No more commands are taken; the host is told. */
 void queue_end(struct queue *queue, const char *why);
+/* The same for the queue of any lane, which does it in its next poll; who calls sees to it that the queue is there. */
+void queue_tell_end(struct queue *queue, const char *why);
+/* Those of the lane that were told so. */
+void queue_end_told(struct lane *lane);
 /* It is told who has come, or whom the target has refused. data: of the Connect, or NULL. */
 void queue_tell_connect(const struct queue *queue, const struct nvmf_command *command, const uint8_t *data);
 /* Now and then: those whose hosts let them wait for ever end. */
-void queue_look(struct server *server);
+void queue_look(struct lane *lane);
 /* Those that are ending and have everything back go. */
-void queue_close_done(struct server *server);
+void queue_close_done(struct lane *lane);
 /* It goes, whatever it has. */
 void queue_close(struct queue *queue);
 void queue_take_completion(struct queue *queue, const struct uroce_wc *wc);

@@ -1,4 +1,4 @@
-/* server.c - the target as it runs: ports, hosts' queues, stores, one lcore that polls them all */
+/* server.c - the target as it runs: what is shared by the lanes of its lcores */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "nvmet/server.h"
 
@@ -11,9 +11,7 @@
 #include "common/eal.h"
 #include "nvmet/slot.h"
 
-#define BURST 64
 #define BACKLOG 1024u
-#define LOOK_NS 100000000ull
 #define QPS 8192u
 #define MRS 16384u
 
@@ -68,6 +66,8 @@ static int open_port(struct server *server, const struct server_config *config, 
 		.gateways = { config->gateways[index] },
 		.vlans = { config->vlans[index] },
 		.record_path = config->record_path,
+		.queue_count = (uint16_t)server->lane_count,
+		.first_lcore = (uint16_t)(index % server->lane_count), /* ports of one queue have different ones */
 	};
 	struct server_port *port = &server->ports[index];
 	struct uroce_error error;
@@ -79,45 +79,65 @@ static int open_port(struct server *server, const struct server_config *config, 
 	port->device = config->devices[index];
 	port->address = config->addresses[index];
 	uroce_addr_parse(port->address, &port->addr, NULL);
-	if (uroce_pd_alloc(port->port->device, &port->pd) != 0 ||
-	    uroce_cq_create(port->port->device, SERVER_COMPLETIONS, &port->cq) != 0)
-		return app_complain(APP_EXIT_ENVIRONMENT, "no memory for the completions of %s", port->device);
+	if (port->port->queue_count < server->lane_count)
+		fprintf(stderr, "note: %s has %u queue pairs: so many of %u lcores serve its hosts\n", port->device,
+			port->port->queue_count, server->lane_count);
+	else if (server->lane_count > 1 && strcmp(port->port->driver, "net_memif") == 0)
+		fprintf(stderr, "note: %s: the other end needs %u queue pairs, too\n", port->device,
+			port->port->queue_count);
+	if (uroce_pd_alloc(port->port->device, &port->pd) != 0)
+		return app_complain(APP_EXIT_ENVIRONMENT, "no memory for %s", port->device);
 	tell_address(server, port);
 	return APP_EXIT_OK;
 }
 
-static int open_all(struct server *server, const struct server_config *config)
+static int open_engine(struct server *server)
 {
 	/* Data for a namespace in memory come straight to where another host may just be reading. */
-	struct uroce_engine_config engine_config = { .max_qps = QPS, .max_mrs = MRS, .check_icrc_first = true };
-	char reason[STORE_ERROR_BYTES];
+	struct uroce_engine_config config = {
+		.lcore_count = server->lane_count, .max_qps = QPS, .max_mrs = MRS, .check_icrc_first = true
+	};
+
+	return uroce_engine_create(&config, &server->engine) == 0 ?
+		       APP_EXIT_OK :
+		       app_complain(APP_EXIT_ENVIRONMENT, "no memory for an engine");
+}
+
+static int open_lanes(struct server *server, const struct server_config *config)
+{
+	uint64_t pool_bytes = config->pool_bytes / server->lane_count / POOL_MOST_BYTES * POOL_MOST_BYTES;
+	int code = APP_EXIT_OK;
+
+	if (pool_bytes < POOL_LEAST_SHARE)
+		pool_bytes = POOL_LEAST_SHARE;
+	for (uint32_t i = 0; i < server->lane_count && code == APP_EXIT_OK; i++) {
+		server->lanes[i].server = server;
+		server->lanes[i].index = i;
+		server->lanes[i].lcore = uroce_engine_lcore(server->engine, i);
+		code = lane_open(&server->lanes[i], pool_bytes, config->threads);
+	}
+	return code;
+}
+
+static int open_all(struct server *server, const struct server_config *config)
+{
 	int code = nvmf_target_init(&server->target, &config->nvmf);
 
 	if (code)
 		return app_complain(APP_EXIT_USAGE, "a size of queues or data is out of range");
 	server->service = config->service;
-	if (uroce_engine_create(&engine_config, &server->engine) != 0)
-		return app_complain(APP_EXIT_ENVIRONMENT, "no memory for an engine");
-	server->lcore = uroce_engine_lcore(server->engine, 0);
-	for (uint32_t i = 0; i < config->port_count; i++) {
+	server->lane_count = config->lanes ? config->lanes : 1;
+	server->lanes = calloc(server->lane_count, sizeof(*server->lanes));
+	if (server->lanes == NULL)
+		return app_complain(APP_EXIT_ENVIRONMENT, "no memory for lcores");
+	code = open_engine(server);
+	for (uint32_t i = 0; i < config->port_count && code == APP_EXIT_OK; i++)
 		code = open_port(server, config, i);
-		if (code)
-			return code;
-	}
+	if (code)
+		return code;
 	if (uroce_cm_channel_create(server->engine, &server->channel) != 0)
 		return app_complain(APP_EXIT_ENVIRONMENT, "no memory for connections");
-	if (pool_open(&server->pool, config->pool_bytes) != 0)
-		return app_complain(APP_EXIT_ENVIRONMENT, "no memory for %lu bytes of buffers: use a smaller pool",
-				    config->pool_bytes);
-	server->pool_region = server_register(server, server->pool.base, server->pool.bytes);
-	if (server->pool_region == NULL)
-		return app_complain(APP_EXIT_ENVIRONMENT, "no memory for regions");
-	server->ring = ring_open(server->pool.base, server->pool.bytes, config->threads, reason, sizeof(reason));
-	if (server->ring == NULL)
-		return app_complain(APP_EXIT_ENVIRONMENT, "no memory for the work on files");
-	if (reason[0])
-		fprintf(stderr, "note: %s; threads read and write files\n", reason);
-	return APP_EXIT_OK;
+	return open_lanes(server, config);
 }
 
 int server_open(struct server *server, const struct server_config *config)
@@ -125,6 +145,7 @@ int server_open(struct server *server, const struct server_config *config)
 	int code;
 
 	memset(server, 0, sizeof(*server));
+	pthread_mutex_init(&server->events_lock, NULL);
 	code = open_all(server, config);
 	if (code)
 		server_close(server);
@@ -148,77 +169,14 @@ int server_listen(struct server *server)
 
 /* ---- running ---- */
 
-static void take_event(struct server *server, const struct uroce_cm_event *event)
-{
-	struct queue *queue = (struct queue *)(uintptr_t)event->context;
-
-	switch (event->type) {
-	case UROCE_CM_REQUEST:
-		queue_open(server, event);
-		break;
-	case UROCE_CM_REJECTED:
-	case UROCE_CM_UNREACHABLE:
-	case UROCE_CM_DISCONNECTED:
-		if (queue)
-			queue_end(queue, event->status ? strerror(-event->status) : "it has disconnected");
-		break;
-	case UROCE_CM_ESTABLISHED:
-	case UROCE_CM_ALTERNATE:
-	case UROCE_CM_RESOLVED:
-	case UROCE_CM_EVENT_TYPES:
-		break;
-	}
-}
-
-static unsigned take_completions(struct server *server)
-{
-	struct uroce_wc wc[BURST];
-	unsigned taken = 0;
-
-	for (uint32_t i = 0; i < server->port_count; i++) {
-		int count = uroce_cq_poll(server->ports[i].cq, BURST, wc);
-
-		for (int k = 0; k < count; k++)
-			queue_take_completion((struct queue *)(uintptr_t)wc[k].qp_context, &wc[k]);
-		taken += (unsigned)count;
-	}
-	return taken;
-}
-
-static void look_around(struct server *server)
-{
-	struct nvmf_controller *controller;
-
-	server->looked_ns = server->now_ns;
-	slot_tell_events(server);
-	queue_look(server);
-	while ((controller = nvmf_target_expired(&server->target, server->now_ns)) != NULL) {
-		server->counts.expired++;
-		queue_end(nvmf_controller_queue(controller)->context, "it has not been heard for its keep-alive time");
-	}
-}
-
 bool server_poll(struct server *server)
 {
-	struct uroce_cm_event event;
-	unsigned work;
+	uint32_t count = server->has_threads ? 1 : server->lane_count;
+	bool worked = false;
 
-	server->now_ns = app_now_ns();
-	work = uroce_lcore_poll(server->lcore);
-	while (uroce_cm_next(server->channel, &event) == 0) {
-		take_event(server, &event);
-		work++;
-	}
-	work += take_completions(server);
-	if (server->ring)
-		work += ring_poll(server->ring);
-	if (server->waiting_first)
-		slot_try_again(server);
-	if (server->ending_queues)
-		queue_close_done(server);
-	if (server->now_ns - server->looked_ns >= LOOK_NS)
-		look_around(server);
-	return work > 0;
+	for (uint32_t i = 0; i < count; i++)
+		worked |= lane_poll(&server->lanes[i]);
+	return worked;
 }
 
 void server_end(struct server *server, unsigned seconds)
@@ -226,20 +184,23 @@ void server_end(struct server *server, unsigned seconds)
 	uint64_t until_ns = app_now_ns() + seconds * 1000000000ull;
 
 	server->ending = true;
-	for (struct queue *queue = server->queues; queue; queue = queue->next)
-		queue_end(queue, "the target ends");
-	while (server->queues && server->now_ns < until_ns)
+	server_poll(server);
+	while (server_queue_count(server) && app_now_ns() < until_ns)
 		server_poll(server);
 	/* What the hosts still ask is answered. */
-	for (until_ns = app_now_ns() + 200000000; server->now_ns < until_ns;)
+	for (until_ns = app_now_ns() + 200000000; app_now_ns() < until_ns;)
 		server_poll(server);
 }
 
 void server_close_queues(struct server *server)
 {
-	while (server->queues)
-		queue_close(server->queues);
-	server->ending_queues = server->waiting_first = server->waiting_last = NULL;
+	for (uint32_t i = 0; server->lanes && i < server->lane_count; i++) {
+		struct lane *lane = &server->lanes[i];
+
+		while (lane->queues)
+			queue_close(lane->queues);
+		lane->ending_queues = lane->waiting_first = lane->waiting_last = NULL;
+	}
 }
 
 void server_close(struct server *server)
@@ -249,16 +210,11 @@ void server_close(struct server *server)
 		if (server->listeners[i])
 			uroce_cm_id_destroy(server->listeners[i]);
 	}
+	for (uint32_t i = 0; server->lanes && i < server->lane_count; i++)
+		lane_close(&server->lanes[i]);
 	if (server->channel)
 		uroce_cm_channel_destroy(server->channel);
-	if (server->ring)
-		ring_close(server->ring);
-	if (server->pool_region)
-		server_deregister(server, server->pool_region);
-	pool_close(&server->pool);
 	for (uint32_t i = 0; i < server->port_count; i++) {
-		if (server->ports[i].cq)
-			uroce_cq_destroy(server->ports[i].cq);
 		if (server->ports[i].pd)
 			uroce_pd_dealloc(server->ports[i].pd);
 		uroce_port_close(server->ports[i].port);
@@ -266,5 +222,42 @@ void server_close(struct server *server)
 	if (server->engine)
 		uroce_engine_destroy(server->engine);
 	nvmf_target_free(&server->target);
+	pthread_mutex_destroy(&server->events_lock);
+	free(server->spare);
+	free(server->lanes);
 	memset(server, 0, sizeof(*server));
+}
+
+/* ---- all lanes together ---- */
+
+uint32_t server_queue_count(const struct server *server)
+{
+	uint32_t sum = 0;
+
+	for (uint32_t i = 0; i < server->lane_count; i++)
+		sum += server->lanes[i].queue_count;
+	return sum;
+}
+
+struct server_counts server_counts(const struct server *server)
+{
+	struct server_counts sum = { 0 };
+
+	for (uint32_t i = 0; i < server->lane_count; i++) {
+		const uint64_t *from = (const uint64_t *)&server->lanes[i].counts;
+		uint64_t *to = (uint64_t *)&sum;
+
+		for (size_t k = 0; k < sizeof(sum) / sizeof(*to); k++)
+			to[k] += __atomic_load_n(&from[k], __ATOMIC_RELAXED);
+	}
+	return sum;
+}
+
+uint64_t server_used_bytes(const struct server *server)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < server->lane_count; i++)
+		sum += __atomic_load_n(&server->lanes[i].pool.used_bytes, __ATOMIC_RELAXED);
+	return sum;
 }

@@ -193,9 +193,11 @@ static int read_target(struct settings *settings, const char *where, const char 
 		return take_text(where, value, settings->record, sizeof(settings->record));
 	if (strcmp(key, "idle") == 0)
 		return take_idle(where, value, &settings->idle);
+	if (strcmp(key, "nb-cores") == 0)
+		return app_number_take32(where, value, 1, LANES_MAX, &settings->nb_cores);
 	return app_complain(APP_EXIT_USAGE,
-			    "%s: no such key; service, queue-depth, io-queues, in-capsule, max-data, pool, record and "
-			    "idle are",
+			    "%s: no such key; service, queue-depth, io-queues, in-capsule, max-data, pool, record, "
+			    "idle and nb-cores are",
 			    where);
 }
 
@@ -321,7 +323,8 @@ enum option_letter {
 	CONTROL,
 	RECORD,
 	THREADS,
-	IDLE
+	IDLE,
+	NB_CORES
 };
 
 /* clang-format off */
@@ -345,6 +348,7 @@ static const struct option long_options[] = {
 	{ "record", required_argument, NULL, RECORD },
 	{ "threads", no_argument, NULL, THREADS },
 	{ "idle", required_argument, NULL, IDLE },
+	{ "nb-cores", required_argument, NULL, NB_CORES },
 	{ "help", no_argument, NULL, 'h' },
 	{ "version", no_argument, NULL, 'V' },
 	{ NULL, 0, NULL, 0 },
@@ -377,6 +381,8 @@ static const char help_text[] =
 	"  --record DIR       a connection that fails leaves its last frames there, and why (default none)\n"
 	"  --idle HOW         with nothing to do: poll on, for a core of its own; yield the core to others; sleep\n"
 	"                     until something comes (default)\n"
+	"  --nb-cores N       lcores that serve hosts, 1 ... 16: each has its connections, and a queue of each port\n"
+	"                     (default 1)\n"
 	"  --dry-run          print what would be served, and end\n"
 	"  -h, --help  -V, --version\n"
 	"\n"
@@ -494,6 +500,8 @@ static int take_option(struct settings *settings, struct line *line, int letter,
 	case THREADS:
 		settings->threads = true;
 		return APP_EXIT_OK;
+	case NB_CORES:
+		return app_number_take32("--nb-cores", text, 1, LANES_MAX, &settings->nb_cores);
 	case IDLE:
 		return take_idle("--idle", text, &settings->idle);
 	case DRY_RUN:
@@ -537,6 +545,7 @@ int settings_read(struct settings *settings, int argc, char **argv)
 	memset(settings, 0, sizeof(*settings));
 	settings->service = SERVICE;
 	settings->idle = UROCE_IDLE_SLEEP;
+	settings->nb_cores = 1;
 	settings->in_capsule_bytes = IN_CAPSULE_BYTES;
 	settings->pool_bytes = POOL_BYTES;
 	while ((letter = app_option_next(argc, argv, ":d:p:s:hV", long_options)) != -1) {

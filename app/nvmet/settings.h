@@ -42,6 +42,7 @@ struct settings {
 	uint32_t port_count, subsystem_count, disk_count;
 	uint32_t service, queue_depth, io_queues, in_capsule_bytes, max_data_bytes;
 	uint64_t pool_bytes;
+	uint32_t nb_cores; /* lcores that serve hosts */
 	enum uroce_idle idle;
 	bool dry_run, threads;
 };

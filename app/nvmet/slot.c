@@ -13,16 +13,16 @@ static uint64_t wr_id_of(const struct slot *slot, enum slot_work work)
 
 void slot_give_back_data(struct slot *slot)
 {
-	struct server *server = slot->queue->server;
+	struct pool *pool = &slot->queue->lane->pool;
 
 	if (slot->pool_bytes) {
-		uint64_t used_bytes = server->pool.used_bytes;
+		uint64_t used_bytes = pool->used_bytes;
 
-		pool_give_back(&server->pool, slot->data, slot->pool_bytes);
-		slot->queue->peer->held_bytes -= used_bytes - server->pool.used_bytes;
+		pool_give_back(pool, slot->data, slot->pool_bytes);
+		slot->queue->peer->held_bytes -= used_bytes - pool->used_bytes;
 	}
 	if (slot->store)
-		slot->store->users--;
+		store_leave(slot->store, slot->queue->lane->index);
 	slot->store = NULL;
 	slot->pool_bytes = 0;
 	slot->data = NULL;
@@ -31,7 +31,7 @@ void slot_give_back_data(struct slot *slot)
 /* Nobody has more than is left for others: hosts that do not take their answers cannot have all of it. */
 static bool has_share(const struct slot *slot)
 {
-	const struct pool *pool = &slot->queue->server->pool;
+	const struct pool *pool = &slot->queue->lane->pool;
 	uint64_t held_bytes = slot->queue->peer->held_bytes;
 
 	return held_bytes == 0 || held_bytes + slot->command.data_bytes <= pool->bytes - pool->used_bytes;
@@ -40,7 +40,7 @@ static bool has_share(const struct slot *slot)
 static bool take_data(struct slot *slot)
 {
 	struct queue *queue = slot->queue;
-	struct pool *pool = &queue->server->pool;
+	struct pool *pool = &queue->lane->pool;
 	uint64_t used_bytes = pool->used_bytes;
 
 	slot->data = has_share(slot) ? pool_take(pool, slot->command.data_bytes) : NULL;
@@ -48,14 +48,14 @@ static bool take_data(struct slot *slot)
 		return false;
 	queue->peer->held_bytes += pool->used_bytes - used_bytes;
 	slot->pool_bytes = slot->command.data_bytes;
-	slot->data_lkey = queue->server->pool_region->lkeys[queue->port_index];
+	slot->data_lkey = queue->lane->pool_region->lkeys[queue->port_index];
 	return true;
 }
 
 static void wait_for_memory(struct slot *slot)
 {
 	struct queue *queue = slot->queue;
-	struct server *server = queue->server;
+	struct lane *lane = queue->lane;
 
 	slot->next = NULL;
 	if (queue->waiting_first)
@@ -63,16 +63,16 @@ static void wait_for_memory(struct slot *slot)
 	else
 		queue->waiting_first = slot;
 	queue->waiting_last = slot;
-	server->counts.waits_for_memory++;
+	lane_count(&lane->counts.waits_for_memory, 1);
 	if (queue->in_waiting)
 		return;
 	queue->in_waiting = true;
 	queue->next_waiting = NULL;
-	if (server->waiting_first)
-		server->waiting_last->next_waiting = queue;
+	if (lane->waiting_first)
+		lane->waiting_last->next_waiting = queue;
 	else
-		server->waiting_first = queue;
-	server->waiting_last = queue;
+		lane->waiting_first = queue;
+	lane->waiting_last = queue;
 }
 
 /* ---- messages ---- */
@@ -119,11 +119,16 @@ static void answer(struct slot *slot, bool with_data)
 		.rkey = command->sgl.key,
 	};
 
+	/* What has failed because its controller has gone is as if it had never come. */
+	if (slot->queue->told_end) {
+		queue_end(slot->queue, "it was told to end");
+		return;
+	}
 	nvmf_command_answer(command, cqe);
 	if (command->opcode == NVME_FABRICS && command->sqe[SQE_FABRICS_TYPE] == NVME_CONNECT)
 		queue_tell_connect(slot->queue, command, slot->data);
-	slot->queue->server->counts.errors += command->status != NVME_OK;
-	slot->queue->errors += command->status != NVME_OK;
+	lane_count(&slot->queue->lane->counts.errors, command->status != NVME_OK);
+	lane_count(&slot->queue->errors, command->status != NVME_OK);
 	slot->queue->commands -= slot->counted;
 	slot->counted = false;
 	queue_post_receive(slot->queue, slot->capsule);
@@ -148,6 +153,7 @@ static void carry_out(struct slot *slot)
 	struct store_request *request = &slot->request;
 
 	request->store = slot->store;
+	request->ring = slot->queue->lane->ring;
 	request->block = &slot->command.block;
 	request->command = &slot->command;
 	request->data = slot->data;
@@ -159,14 +165,16 @@ static void carry_out(struct slot *slot)
 /*
  * A namespace in memory is read from and written to where it is, as long as a packet holds whole blocks: they change
  * and are sent packet by packet, and of a block others see what it was or what it is (AWUN), also when the host goes in
- * the middle. Smaller packets go through a buffer, from which all is copied at once.
+ * the middle. Smaller packets go through a buffer, from which all is copied at once, and so does all where several
+ * lcores serve the namespace: each copies a block only while no other one does.
  */
 static bool lies_in_store(struct slot *slot)
 {
 	const struct nvmf_command *command = &slot->command;
 	const struct store *store = slot->store;
 
-	if (store == NULL || store->memory == NULL || store->config.block_bytes > slot->queue->path_mtu ||
+	if (store == NULL || store->memory == NULL || store->chunks ||
+	    store->config.block_bytes > slot->queue->path_mtu ||
 	    (command->block.op != NVMF_BLOCK_READ && command->block.op != NVMF_BLOCK_WRITE))
 		return false;
 	slot->data = store->memory + command->block.offset;
@@ -192,7 +200,7 @@ static uint8_t *in_capsule(const struct slot *slot)
 
 void slot_fetched(struct slot *slot)
 {
-	slot_go_on(slot, nvmf_command_fetched(&slot->command, slot->data, slot->queue->server->now_ns));
+	slot_go_on(slot, nvmf_command_fetched(&slot->command, slot->data, slot->queue->lane->now_ns));
 }
 
 static void begin_fetch(struct slot *slot)
@@ -251,7 +259,7 @@ void slot_go_on(struct slot *slot, enum nvmf_step step)
 	case NVMF_HOLD:
 		break;
 	case NVMF_DROP:
-		slot->queue->server->counts.broken_queues++;
+		lane_count(&slot->queue->lane->counts.broken_queues, 1);
 		queue_end(slot->queue, "what it sent is no command");
 		break;
 	}
@@ -263,7 +271,7 @@ static bool serve_waiting(struct queue *queue)
 	while (queue->waiting_first && has_share(queue->waiting_first)) {
 		struct slot *slot = queue->waiting_first;
 
-		if (!pool_has(&queue->server->pool, slot->command.data_bytes))
+		if (!pool_has(&queue->lane->pool, slot->command.data_bytes))
 			return false;
 		queue->waiting_first = slot->next;
 		slot_go_on(slot, slot->step);
@@ -271,9 +279,9 @@ static bool serve_waiting(struct queue *queue)
 	return true;
 }
 
-void slot_try_again(struct server *server)
+void slot_try_again(struct lane *lane)
 {
-	struct queue **link = &server->waiting_first, *last = NULL;
+	struct queue **link = &lane->waiting_first, *last = NULL;
 	bool goes_on = true;
 
 	while (*link) {
@@ -289,16 +297,32 @@ void slot_try_again(struct server *server)
 			link = &queue->next_waiting;
 		}
 	}
-	server->waiting_last = last;
+	lane->waiting_last = last;
 }
 
-void slot_tell_events(struct server *server)
+/* Whose admin queue is the lane's: nobody else lets go of it. NULL: it is not, or there is none. */
+static struct nvmf_controller *own_controller(const struct lane *lane, uint32_t place)
+{
+	struct nvmf_target *target = &lane->server->target;
+	struct nvmf_controller *controller;
+
+	nvmf_target_lock(target);
+	controller = target->controllers[place];
+	if (controller &&
+	    (controller->queues[0] == NULL || ((struct queue *)controller->queues[0]->context)->lane != lane))
+		controller = NULL;
+	nvmf_target_unlock(target);
+	return controller;
+}
+
+void slot_tell_events(struct lane *lane)
 {
 	for (uint32_t i = 0; i < NVMF_CONTROLLERS_MAX; i++) {
+		struct nvmf_controller *controller;
 		struct nvmf_command *command;
 
-		while (server->target.controllers[i] &&
-		       (command = nvmf_controller_next_event(server->target.controllers[i])) != NULL)
+		while ((controller = own_controller(lane, i)) != NULL &&
+		       (command = nvmf_controller_next_event(controller)) != NULL)
 			answer((struct slot *)(void *)((char *)command - offsetof(struct slot, command)), false);
 	}
 }

@@ -39,8 +39,8 @@ void slot_go_on(struct slot *slot, enum nvmf_step step);
 void slot_fetched(struct slot *slot);
 void slot_give_back_data(struct slot *slot);
 /* Memory has come free: those that wait for some go on, in the order in which they came. */
-void slot_try_again(struct server *server);
+void slot_try_again(struct lane *lane);
 /* Answers the commands whose events have come. */
-void slot_tell_events(struct server *server);
+void slot_tell_events(struct lane *lane);
 
 #endif

@@ -39,6 +39,49 @@ uint16_t store_status(int error, enum nvmf_block_op op)
 	}
 }
 
+/* ---- blocks that several lcores copy ---- */
+
+#define CHUNK_BYTES 65536u
+#define CHUNKS 1024u /* chunks that are a multiple of so many apart have the same lock */
+
+static pthread_mutex_t *lock_of(const struct store *store, uint64_t offset)
+{
+	return &store->chunks[offset / CHUNK_BYTES % CHUNKS];
+}
+
+uint64_t store_hold(struct store *store, uint64_t offset, uint64_t bytes)
+{
+	uint64_t left = CHUNK_BYTES - offset % CHUNK_BYTES;
+
+	if (store->chunks == NULL)
+		return bytes;
+	pthread_mutex_lock(lock_of(store, offset));
+	return bytes < left ? bytes : left;
+}
+
+void store_release(struct store *store, uint64_t offset)
+{
+	if (store->chunks)
+		pthread_mutex_unlock(lock_of(store, offset));
+}
+
+static int make_chunks(struct store *store)
+{
+	store->chunks = calloc(CHUNKS, sizeof(*store->chunks));
+	for (uint32_t i = 0; store->chunks && i < CHUNKS; i++)
+		pthread_mutex_init(&store->chunks[i], NULL);
+	return store->chunks ? 0 : -1;
+}
+
+uint32_t store_users(const struct store *store)
+{
+	uint32_t sum = 0;
+
+	for (uint32_t i = 0; i < store->share_count; i++)
+		sum += store->shares[i].users;
+	return sum;
+}
+
 /* ---- memory ---- */
 
 static void clear(struct store *store, uint64_t offset, uint64_t bytes, bool deallocate)
@@ -53,36 +96,62 @@ static void clear(struct store *store, uint64_t offset, uint64_t bytes, bool dea
 	memset(store->memory + offset, 0, bytes);
 }
 
+static void clear_pieces(struct store *store, uint64_t offset, uint64_t bytes, bool deallocate)
+{
+	while (bytes > 0) {
+		uint64_t piece = store_hold(store, offset, bytes);
+
+		clear(store, offset, piece, deallocate);
+		store_release(store, offset);
+		offset += piece;
+		bytes -= piece;
+	}
+}
+
+/* A READ, WRITE or COMPARE. false: what is compared differs. */
+static bool move_pieces(struct store *store, enum nvmf_block_op op, uint8_t *data, uint64_t offset, uint64_t bytes)
+{
+	bool same = true;
+
+	while (bytes > 0) {
+		uint64_t piece = store_hold(store, offset, bytes);
+		uint8_t *at = store->memory + offset;
+
+		if (op == NVMF_BLOCK_COMPARE)
+			same = same && memcmp(data, at, piece) == 0;
+		else if (data != at)
+			memcpy(op == NVMF_BLOCK_READ ? data : at, op == NVMF_BLOCK_READ ? at : data, piece);
+		store_release(store, offset);
+		data += piece;
+		offset += piece;
+		bytes -= piece;
+	}
+	return same;
+}
+
 static void submit_memory(struct store *store, struct store_request *request)
 {
 	const struct nvmf_block *block = request->block;
-	uint8_t *at = store->memory + block->offset;
 	uint16_t status = NVME_OK;
 
 	switch (block->op) {
 	case NVMF_BLOCK_READ:
-		if (request->data != at)
-			memcpy(request->data, at, block->bytes);
-		break;
 	case NVMF_BLOCK_WRITE:
-		if (request->data != at)
-			memcpy(at, request->data, block->bytes);
-		break;
 	case NVMF_BLOCK_COMPARE:
-		if (memcmp(request->data, at, block->bytes) != 0)
+		if (!move_pieces(store, block->op, request->data, block->offset, block->bytes))
 			status = NVME_COMPARE_FAILURE | NVME_DNR;
 		break;
 	case NVMF_BLOCK_FLUSH:
 		break;
 	case NVMF_BLOCK_ZERO:
-		clear(store, block->offset, block->bytes, block->may_deallocate);
+		clear_pieces(store, block->offset, block->bytes, block->may_deallocate);
 		break;
 	case NVMF_BLOCK_DEALLOCATE:
 		for (uint32_t i = 0; i < block->range_count; i++) {
 			uint64_t offset, bytes;
 
 			nvmf_command_range(request->command, request->data, i, &offset, &bytes);
-			clear(store, offset, bytes, true);
+			clear_pieces(store, offset, bytes, true);
 		}
 		break;
 	}
@@ -154,24 +223,46 @@ static int open_kind(struct store *store, char error[STORE_ERROR_BYTES])
 	return -1;
 }
 
-struct store *store_open(const struct store_config *config, struct ring *ring, char error[STORE_ERROR_BYTES])
+static void free_store(struct store *store)
+{
+	pthread_mutex_destroy(&store->lock);
+	free(store->chunks);
+	free(store->shares);
+	free(store);
+}
+
+static struct store *make_store(const struct store_config *config, uint32_t lcores)
 {
 	struct store *store = calloc(1, sizeof(*store));
+
+	if (store == NULL)
+		return NULL;
+	store->config = *config;
+	store->bytes = config->bytes / config->block_bytes * config->block_bytes;
+	store->fd = -1;
+	pthread_mutex_init(&store->lock, NULL);
+	store->share_count = lcores;
+	store->shares = calloc(lcores, sizeof(*store->shares));
+	if (store->shares && (lcores == 1 || config->kind == STORE_NULL || make_chunks(store) == 0))
+		return store;
+	free_store(store);
+	return NULL;
+}
+
+struct store *store_open(const struct store_config *config, uint32_t lcores, char error[STORE_ERROR_BYTES])
+{
+	struct store *store = make_store(config, lcores);
 
 	if (store == NULL) {
 		snprintf(error, STORE_ERROR_BYTES, "no memory");
 		return NULL;
 	}
-	store->config = *config;
-	store->bytes = config->bytes / config->block_bytes * config->block_bytes;
-	store->ring = ring;
-	store->fd = -1;
 	if (config->kind != STORE_FILE && store->bytes == 0)
 		snprintf(error, STORE_ERROR_BYTES, "a store of %lu bytes has no block of %u", config->bytes,
 			 config->block_bytes);
 	else if (open_kind(store, error) == 0)
 		return store;
-	free(store);
+	free_store(store);
 	return NULL;
 }
 
@@ -204,5 +295,5 @@ uint64_t store_look(struct store *store)
 void store_close(struct store *store)
 {
 	store->ops->close(store);
-	free(store);
+	free_store(store);
 }

@@ -78,18 +78,38 @@ static enum nvmf_step answer(struct nvmf_command *command, uint16_t status)
 	return NVMF_ANSWER;
 }
 
+/* That of the thread which serves the queue: nobody else writes to it, so nothing has to be added in one go. */
+static struct nvmf_share *share_of(const struct nvmf_command *command)
+{
+	return &command->block.namespace->shares[command->queue->thread];
+}
+
+static void add_under_way(struct nvmf_share *share, uint32_t number)
+{
+	uint32_t now = atomic_load_explicit(&share->under_way, memory_order_relaxed) + number;
+
+	/* pairs with the loads of nvmf_namespace_under_way(): who finds none left finds all done that they did */
+	atomic_store_explicit(&share->under_way, now, memory_order_release);
+}
+
 /* From here on the namespace is there, even if its subsystem has it no more. */
 static void hold_on(struct nvmf_command *command)
 {
-	command->block.namespace->under_way++;
+	add_under_way(share_of(command), 1);
 	command->uses_namespace = true;
 }
 
 static void let_go(struct nvmf_command *command)
 {
 	if (command->uses_namespace)
-		command->block.namespace->under_way--;
+		add_under_way(share_of(command), -1u);
 	command->uses_namespace = false;
+}
+
+/* Others may read it meanwhile. */
+static void count(uint64_t *counter, uint64_t number)
+{
+	__atomic_store_n(counter, *counter + number, __ATOMIC_RELAXED);
 }
 
 /* What a command does not use is reserved, and not looked at: hosts may leave it zero or not. */
@@ -122,28 +142,33 @@ static bool begins_time_anew(const struct nvmf_command *command)
 	return command->queue->qid == 0 && (command->opcode == NVME_KEEP_ALIVE || set);
 }
 
-enum nvmf_step nvmf_command_begin(struct nvmf_command *command, struct nvmf_queue *queue, const uint8_t *capsule,
-				  uint32_t bytes, uint64_t now_ns)
+/* Commands about blocks change nothing that other queues have, too. */
+static bool takes_lock(const struct nvmf_command *command)
 {
-	const struct nvmf_row *row;
-	uint16_t status;
+	return command->queue->qid == 0 || command->opcode == NVME_FABRICS;
+}
 
-	memset(command, 0, sizeof(*command));
-	command->sqe = capsule;
-	command->queue = queue;
-	if (!queue->no_flow_control)
-		queue->sq_head = (uint16_t)((queue->sq_head + 1u) % queue->size);
-	if (bytes < NVME_SQE_BYTES)
-		return NVMF_DROP;
-	command->opcode = capsule[SQE_OPCODE];
-	command->cid = get_le16(capsule + SQE_CID);
-	command->nsid = get_le32(capsule + SQE_NSID);
-	row = row_of(command);
-	status = judge(command, row, bytes);
+static void enter(const struct nvmf_command *command)
+{
+	if (takes_lock(command))
+		nvmf_target_lock(command->queue->target);
+}
+
+static void leave(const struct nvmf_command *command)
+{
+	if (takes_lock(command))
+		nvmf_target_unlock(command->queue->target);
+}
+
+static enum nvmf_step begin(struct nvmf_command *command, uint32_t bytes, uint64_t now_ns)
+{
+	const struct nvmf_row *row = row_of(command);
+	uint16_t status = judge(command, row, bytes);
+
 	if (status != NVME_OK)
 		return answer(command, status);
 	if (begins_time_anew(command))
-		nvmf_controller_hear(queue->controller, now_ns);
+		nvmf_controller_hear(command->queue->controller, now_ns);
 	if (row->held)
 		return NVMF_HOLD;
 	if (row->blocks)
@@ -155,7 +180,28 @@ enum nvmf_step nvmf_command_begin(struct nvmf_command *command, struct nvmf_queu
 	return row->direction == NVMF_TO_HOST && command->data_bytes ? NVMF_GIVE : NVMF_ANSWER;
 }
 
-enum nvmf_step nvmf_command_fetched(struct nvmf_command *command, const uint8_t *data, uint64_t now_ns)
+enum nvmf_step nvmf_command_begin(struct nvmf_command *command, struct nvmf_queue *queue, const uint8_t *capsule,
+				  uint32_t bytes, uint64_t now_ns)
+{
+	enum nvmf_step step;
+
+	memset(command, 0, sizeof(*command));
+	command->sqe = capsule;
+	command->queue = queue;
+	if (!queue->no_flow_control)
+		queue->sq_head = (uint16_t)((queue->sq_head + 1u) % queue->size);
+	if (bytes < NVME_SQE_BYTES)
+		return NVMF_DROP;
+	command->opcode = capsule[SQE_OPCODE];
+	command->cid = get_le16(capsule + SQE_CID);
+	command->nsid = get_le32(capsule + SQE_NSID);
+	enter(command);
+	step = begin(command, bytes, now_ns);
+	leave(command);
+	return step;
+}
+
+static enum nvmf_step fetched(struct nvmf_command *command, const uint8_t *data, uint64_t now_ns)
 {
 	const struct nvmf_row *row = row_of(command);
 	uint16_t status = row->take ? row->take(command, data, now_ns) : NVME_OK;
@@ -167,50 +213,68 @@ enum nvmf_step nvmf_command_fetched(struct nvmf_command *command, const uint8_t 
 	return row->blocks ? NVMF_BLOCK : NVMF_ANSWER;
 }
 
+enum nvmf_step nvmf_command_fetched(struct nvmf_command *command, const uint8_t *data, uint64_t now_ns)
+{
+	enum nvmf_step step;
+
+	enter(command);
+	step = fetched(command, data, now_ns);
+	leave(command);
+	return step;
+}
+
 void nvmf_command_give(struct nvmf_command *command, uint8_t *data)
 {
 	memset(data, 0, command->data_bytes);
+	enter(command);
 	row_of(command)->give(command, data);
+	leave(command);
+}
+
+static void note_in_log(const struct nvmf_command *command, struct nvmf_controller *controller, uint16_t status)
+{
+	nvmf_target_lock(controller->target);
+	controller->errors[controller->error_count++ % NVMF_ERRORS_MAX] =
+		(struct nvmf_error){ command->queue->qid, command->cid, status, command->nsid,
+				     command->block.offset / command->block.namespace->block_bytes };
+	nvmf_target_unlock(controller->target);
 }
 
 /* A comparison that found a difference has been carried out. */
 static void note_error(struct nvmf_command *command, uint16_t status)
 {
-	struct nvmf_namespace *namespace = command->block.namespace;
 	struct nvmf_controller *controller = command->queue->controller;
-	struct nvmf_counts *counts = &namespace->counts;
+	struct nvmf_counts *counts = &share_of(command)->counts;
 	uint16_t code = status & (uint16_t)~NVME_DNR;
 
 	if (code == NVME_COMPARE_FAILURE)
 		return;
 	if (command->block.op == NVMF_BLOCK_FLUSH)
-		counts->flush_errors++;
+		count(&counts->flush_errors, 1);
 	else if (command->block.op == NVMF_BLOCK_READ || command->block.op == NVMF_BLOCK_COMPARE)
-		counts->read_errors++;
+		count(&counts->read_errors, 1);
 	else
-		counts->write_errors++;
-	counts->media_errors += code == NVME_READ_ERROR || code == NVME_WRITE_FAULT;
+		count(&counts->write_errors, 1);
+	count(&counts->media_errors, code == NVME_READ_ERROR || code == NVME_WRITE_FAULT);
 	if (controller)
-		controller->errors[controller->error_count++ % NVMF_ERRORS_MAX] =
-			(struct nvmf_error){ command->queue->qid, command->cid, status, command->nsid,
-					     command->block.offset / namespace->block_bytes };
+		note_in_log(command, controller, status);
 }
 
 void nvmf_command_done(struct nvmf_command *command, uint16_t status)
 {
-	struct nvmf_counts *counts = &command->block.namespace->counts;
+	struct nvmf_counts *counts = &share_of(command)->counts;
 
 	command->status = status;
 	if (status != NVME_OK) {
 		note_error(command, status);
 	} else if (command->block.op == NVMF_BLOCK_READ) {
-		counts->reads++;
-		counts->read_bytes += command->block.bytes;
+		count(&counts->reads, 1);
+		count(&counts->read_bytes, command->block.bytes);
 	} else if (command->block.op == NVMF_BLOCK_WRITE) {
-		counts->writes++;
-		counts->written_bytes += command->block.bytes;
+		count(&counts->writes, 1);
+		count(&counts->written_bytes, command->block.bytes);
 	} else if (command->block.op == NVMF_BLOCK_FLUSH) {
-		counts->flushes++;
+		count(&counts->flushes, 1);
 	}
 	let_go(command);
 }

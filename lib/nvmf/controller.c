@@ -19,12 +19,14 @@
 void nvmf_queue_open(struct nvmf_queue *queue, struct nvmf_target *target, const struct nvmf_hello *hello)
 {
 	void *context = queue->context;
+	uint32_t thread = queue->thread;
 
 	memset(queue, 0, sizeof(*queue));
 	queue->target = target;
 	queue->qid = hello->qid;
 	queue->room = queue->size = hello->commands;
 	queue->context = context;
+	queue->thread = thread;
 }
 
 /* Of the id of a controller, and of others that differ by a multiple of so many. */
@@ -83,12 +85,8 @@ void nvmf_controller_attach(struct nvmf_controller *controller, struct nvmf_queu
 	queue->controller = controller;
 }
 
-void nvmf_queue_close(struct nvmf_queue *queue)
+static void detach(struct nvmf_queue *queue, struct nvmf_controller *controller)
 {
-	struct nvmf_controller *controller = queue->controller;
-
-	if (controller == NULL)
-		return;
 	queue->controller = NULL;
 	controller->queues[queue->qid] = NULL;
 	controller->queue_count--;
@@ -101,6 +99,15 @@ void nvmf_queue_close(struct nvmf_queue *queue)
 		*place_of(controller->target, controller->cntlid) = NULL;
 		free(controller);
 	}
+}
+
+void nvmf_queue_close(struct nvmf_queue *queue)
+{
+	if (queue->controller == NULL)
+		return;
+	nvmf_target_lock(queue->target);
+	detach(queue, queue->controller);
+	nvmf_target_unlock(queue->target);
 }
 
 struct nvmf_queue *nvmf_controller_queue(const struct nvmf_controller *controller)
@@ -222,7 +229,7 @@ static uint64_t event_result(uint32_t event)
 	return NOTICE | 0xF0ull << 8 | (uint64_t)NVME_LOG_DISCOVERY << 16;
 }
 
-struct nvmf_command *nvmf_controller_next_event(struct nvmf_controller *controller)
+static struct nvmf_command *next_event(struct nvmf_controller *controller)
 {
 	struct nvmf_command *command;
 	uint32_t event;
@@ -240,5 +247,16 @@ struct nvmf_command *nvmf_controller_next_event(struct nvmf_controller *controll
 	controller->events_told |= event;
 	command = take_oldest(controller);
 	command->result = event_result(event);
+	return command;
+}
+
+struct nvmf_command *nvmf_controller_next_event(struct nvmf_controller *controller)
+{
+	struct nvmf_target *target = controller->target;
+	struct nvmf_command *command;
+
+	nvmf_target_lock(target);
+	command = next_event(controller);
+	nvmf_target_unlock(target);
 	return command;
 }

@@ -11,6 +11,9 @@
 
 struct nvmf_command;
 
+/* Of nsids. */
+typedef _Atomic uint32_t nvmf_set[NVMF_SET_WORDS];
+
 /* A queue pair of a host: the first command has to be a Connect. */
 struct nvmf_queue {
 	struct nvmf_target *target;
@@ -20,7 +23,8 @@ struct nvmf_queue {
 	uint32_t room; /* commands that the host may have under way: of the connection */
 	uint32_t size; /* of Connect; the same before */
 	bool no_flow_control;
-	void *context; /* the host's */
+	void *context;   /* the host's */
+	uint32_t thread; /* which one serves it: below NVMF_THREADS_MAX, by itself 0 */
 };
 
 /* A command that its store could not carry out. */
@@ -36,32 +40,32 @@ struct nvmf_controller {
 	char host_nqn[NVME_NQN_BYTES];
 	uint8_t host_id[16];
 	uint16_t cntlid;
-	uint32_t cc, csts;
+	uint32_t cc;
+	_Atomic uint32_t csts;
 	uint32_t keep_alive_ms;
-	uint64_t deadline_ns; /* NVMF_FOREVER: none */
-	bool write_cache;     /* the host may flush; else each write lasts when it is done */
+	uint64_t deadline_ns;     /* NVMF_FOREVER: none */
+	_Atomic bool write_cache; /* the host may flush; else each write lasts when it is done */
 	/* Features that change nothing here and are what the host has set. */
 	uint32_t arbitration, power, thresholds[2], error_recovery, atomicity;
 	uint32_t events_wanted, events_told, events_due;
 	struct nvmf_command *held[NVMF_HELD_MAX];
 	uint32_t held_count;
 	uint32_t aborted_count; /* of the oldest held ones, that a reset has aborted */
-	/* Sets of nsids. */
-	uint32_t changed[NVMF_SET_WORDS];    /* to be listed in the log page */
-	uint32_t identified[NVMF_SET_WORDS]; /* the host has read what they are */
-	uint32_t gone[NVMF_SET_WORDS];       /* it has read that, and not yet that they are there no more */
-	uint64_t error_count;                /* of all; the newest are kept, each at its number's place */
+	nvmf_set changed;       /* to be listed in the log page */
+	nvmf_set identified;    /* the host has read what they are */
+	nvmf_set gone;          /* it has read that, and not yet that they are there no more */
+	uint64_t error_count;   /* of all; the newest are kept, each at its number's place */
 	struct nvmf_error errors[NVMF_ERRORS_MAX];
 	struct nvmf_queue *queues[NVMF_QUEUES_MAX];
 	uint32_t queue_count;
 };
 
-static inline bool nvmf_set_has(const uint32_t set[NVMF_SET_WORDS], uint32_t nsid)
+static inline bool nvmf_set_has(const nvmf_set set, uint32_t nsid)
 {
 	return set[(nsid - 1) / 32] >> (nsid - 1) % 32 & 1;
 }
 
-static inline void nvmf_set_put(uint32_t set[NVMF_SET_WORDS], uint32_t nsid, bool member)
+static inline void nvmf_set_put(nvmf_set set, uint32_t nsid, bool member)
 {
 	uint32_t bit = 1u << (nsid - 1) % 32;
 
@@ -71,7 +75,8 @@ static inline void nvmf_set_put(uint32_t set[NVMF_SET_WORDS], uint32_t nsid, boo
 void nvmf_queue_open(struct nvmf_queue *queue, struct nvmf_target *target, const struct nvmf_hello *hello);
 /*
  * Its connection has gone. With the admin queue goes the controller: its other queues are to be closed then, see
- * nvmf_controller_queue(). It is let go of with the last one. Commands that are held are forgotten.
+ * nvmf_controller_queue(). It is let go of with the last one. Commands that are held are forgotten. By the thread that
+ * serves it.
  */
 void nvmf_queue_close(struct nvmf_queue *queue);
 /* Any queue that is still open; NULL: none. */
@@ -101,7 +106,10 @@ void nvmf_controller_list(struct nvmf_controller *controller, uint32_t above);
 void nvmf_controller_raise(struct nvmf_controller *controller, uint32_t event);
 /* The host has read the page of the event, and is told of what comes later. */
 void nvmf_controller_read(struct nvmf_controller *controller, uint32_t event);
-/* A held command whose event has come, or that a reset has aborted: nvmf_command_answer() is next. NULL: none. */
+/*
+ * A held command whose event has come, or that a reset has aborted: nvmf_command_answer() is next. NULL: none. By the
+ * thread that serves the admin queue.
+ */
 struct nvmf_command *nvmf_controller_next_event(struct nvmf_controller *controller);
 
 #endif

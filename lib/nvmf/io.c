@@ -27,7 +27,9 @@ static uint16_t judge_change(const struct nvmf_command *command)
 		return NVME_WRITE_PROTECTED | NVME_DNR;
 	if (!namespace->is_new || nvmf_set_has(controller->identified, namespace->nsid))
 		return NVME_OK;
+	nvmf_target_lock(controller->target);
 	nvmf_controller_change(controller, namespace->nsid);
+	nvmf_target_unlock(controller->target);
 	return NVME_INVALID_NAMESPACE | NVME_DNR;
 }
 

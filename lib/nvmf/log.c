@@ -105,10 +105,12 @@ static void put_smart(const struct nvmf_controller *controller, uint8_t *page)
 
 	for (uint32_t i = 0; i < NVMF_NAMESPACES_MAX; i++) {
 		const struct nvmf_namespace *namespace = subsystem->namespaces[i];
+		struct nvmf_counts counts;
 
 		if (namespace == NULL)
 			continue;
-		nvmf_counts_add(&sum, &namespace->counts);
+		counts = nvmf_namespace_counts(namespace);
+		nvmf_counts_add(&sum, &counts);
 		if (namespace->degraded)
 			page[0] = NVME_EVENT_UNRELIABLE;
 	}

@@ -12,11 +12,33 @@
 #define IN_CAPSULE_MAX 16384u
 #define DATA_MAX (1u << 20)
 
+/* What tells hosts of a change is a change itself: who has the lock may take it again. */
+static void make_lock(pthread_mutex_t *lock)
+{
+	pthread_mutexattr_t attributes;
+
+	pthread_mutexattr_init(&attributes);
+	pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
+	pthread_mutex_init(lock, &attributes);
+	pthread_mutexattr_destroy(&attributes);
+}
+
+void nvmf_target_lock(struct nvmf_target *target)
+{
+	pthread_mutex_lock(&target->lock);
+}
+
+void nvmf_target_unlock(struct nvmf_target *target)
+{
+	pthread_mutex_unlock(&target->lock);
+}
+
 int nvmf_target_init(struct nvmf_target *target, const struct nvmf_config *config)
 {
 	struct nvmf_config *own = &target->config;
 
 	memset(target, 0, sizeof(*target));
+	make_lock(&target->lock);
 	*own = *config;
 	own->queue_depth = own->queue_depth ? own->queue_depth : DEPTH_DEFAULT;
 	own->io_queues = own->io_queues ? own->io_queues : NVMF_QUEUES_MAX - 1;
@@ -34,6 +56,7 @@ int nvmf_target_init(struct nvmf_target *target, const struct nvmf_config *confi
 
 void nvmf_target_free(struct nvmf_target *target)
 {
+	pthread_mutex_destroy(&target->lock);
 	memset(target, 0, sizeof(*target));
 }
 
@@ -99,6 +122,7 @@ void nvmf_subsystem_changed(struct nvmf_target *target, const struct nvmf_subsys
 {
 	if (nsid < 1 || nsid > NVMF_NAMESPACES_MAX)
 		return;
+	nvmf_target_lock(target);
 	for (uint32_t i = 0; i < NVMF_CONTROLLERS_MAX; i++) {
 		struct nvmf_controller *controller = target->controllers[i];
 
@@ -106,6 +130,7 @@ void nvmf_subsystem_changed(struct nvmf_target *target, const struct nvmf_subsys
 			continue;
 		nvmf_controller_change(controller, nsid);
 	}
+	nvmf_target_unlock(target);
 }
 
 /* Does a host still know by this number what has gone? */
@@ -129,7 +154,7 @@ static uint32_t free_nsid(const struct nvmf_target *target, const struct nvmf_su
 	return 0;
 }
 
-int nvmf_subsystem_add(struct nvmf_target *target, struct nvmf_subsystem *subsystem, struct nvmf_namespace *namespace)
+static int add(struct nvmf_target *target, struct nvmf_subsystem *subsystem, struct nvmf_namespace *namespace)
 {
 	uint32_t nsid = namespace->nsid ? namespace->nsid : free_nsid(target, subsystem);
 
@@ -149,17 +174,42 @@ int nvmf_subsystem_add(struct nvmf_target *target, struct nvmf_subsystem *subsys
 	return 0;
 }
 
+int nvmf_subsystem_add(struct nvmf_target *target, struct nvmf_subsystem *subsystem, struct nvmf_namespace *namespace)
+{
+	int code;
+
+	nvmf_target_lock(target);
+	code = add(target, subsystem, namespace);
+	nvmf_target_unlock(target);
+	return code;
+}
+
+/* Those of a thread that is counting meanwhile, too. */
 void nvmf_counts_add(struct nvmf_counts *sum, const struct nvmf_counts *counts)
 {
-	sum->reads += counts->reads;
-	sum->writes += counts->writes;
-	sum->flushes += counts->flushes;
-	sum->read_bytes += counts->read_bytes;
-	sum->written_bytes += counts->written_bytes;
-	sum->read_errors += counts->read_errors;
-	sum->write_errors += counts->write_errors;
-	sum->flush_errors += counts->flush_errors;
-	sum->media_errors += counts->media_errors;
+	const uint64_t *from = (const uint64_t *)counts;
+	uint64_t *to = (uint64_t *)sum;
+
+	for (size_t i = 0; i < sizeof(*sum) / sizeof(*to); i++)
+		to[i] += __atomic_load_n(&from[i], __ATOMIC_RELAXED);
+}
+
+struct nvmf_counts nvmf_namespace_counts(const struct nvmf_namespace *namespace)
+{
+	struct nvmf_counts sum = { 0 };
+
+	for (uint32_t i = 0; i < NVMF_THREADS_MAX; i++)
+		nvmf_counts_add(&sum, &namespace->shares[i].counts);
+	return sum;
+}
+
+uint32_t nvmf_namespace_under_way(const struct nvmf_namespace *namespace)
+{
+	uint32_t sum = 0;
+
+	for (uint32_t i = 0; i < NVMF_THREADS_MAX; i++)
+		sum += namespace->shares[i].under_way;
+	return sum;
 }
 
 void nvmf_subsystem_degrade(struct nvmf_target *target, const struct nvmf_subsystem *subsystem, uint32_t nsid)
@@ -168,24 +218,31 @@ void nvmf_subsystem_degrade(struct nvmf_target *target, const struct nvmf_subsys
 
 	if (namespace == NULL || namespace->degraded)
 		return;
+	nvmf_target_lock(target);
 	namespace->degraded = true;
 	for (uint32_t i = 0; i < NVMF_CONTROLLERS_MAX; i++) {
 		if (target->controllers[i] && target->controllers[i]->subsystem == subsystem)
 			nvmf_controller_raise(target->controllers[i], NVME_EVENT_UNRELIABLE);
 	}
+	nvmf_target_unlock(target);
 }
 
 int nvmf_subsystem_remove(struct nvmf_target *target, struct nvmf_subsystem *subsystem, uint32_t nsid)
 {
+	struct nvmf_counts counts;
+
 	if (nvmf_subsystem_find(subsystem, nsid) == NULL)
 		return -ENOENT;
-	nvmf_counts_add(&subsystem->past, &subsystem->namespaces[nsid - 1]->counts);
+	nvmf_target_lock(target);
+	counts = nvmf_namespace_counts(subsystem->namespaces[nsid - 1]);
+	nvmf_counts_add(&subsystem->past, &counts);
 	subsystem->namespaces[nsid - 1] = NULL;
 	for (uint32_t i = 0; i < NVMF_CONTROLLERS_MAX; i++) {
 		if (target->controllers[i] && target->controllers[i]->subsystem == subsystem)
 			nvmf_controller_lose(target->controllers[i], nsid);
 	}
 	nvmf_subsystem_changed(target, subsystem, nsid);
+	nvmf_target_unlock(target);
 	return 0;
 }
 
@@ -203,11 +260,15 @@ bool nvmf_subsystem_admits(const struct nvmf_subsystem *subsystem, const char *h
 	return subsystem->host_count == 0;
 }
 
-struct nvmf_controller *nvmf_target_expired(const struct nvmf_target *target, uint64_t now_ns)
+struct nvmf_controller *nvmf_target_expired(struct nvmf_target *target, uint64_t now_ns)
 {
 	for (uint32_t i = 0; i < NVMF_CONTROLLERS_MAX; i++) {
-		if (target->controllers[i] && target->controllers[i]->deadline_ns <= now_ns)
-			return target->controllers[i];
+		struct nvmf_controller *controller = target->controllers[i];
+
+		if (controller && controller->deadline_ns <= now_ns) {
+			controller->deadline_ns = NVMF_FOREVER;
+			return controller;
+		}
 	}
 	return NULL;
 }

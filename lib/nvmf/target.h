@@ -6,11 +6,17 @@
  *   2. for each connection of a queue nvmf_hello_parse() (hello.h), nvmf_queue_open() (controller.h)
  *   3. for each capsule nvmf_command_begin() (command.h), which says what is to be done next
  *   4. nvmf_target_expired() now and then; nvmf_controller_next_event() after a change
- * One thread. What a namespace keeps its blocks in is the host's.
+ * What a namespace keeps its blocks in is the host's.
+ *
+ * Several threads may serve queues at a time, each queue one thread, whose number its `thread` is. All calls of this
+ * library may be made by any thread; commands about blocks take no lock, the others nvmf_target_lock(), which a host
+ * takes, too, while it looks at controllers or at their queues.
  */
 #ifndef NVMF_TARGET_H
 #define NVMF_TARGET_H
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -25,6 +31,7 @@
 #define NVMF_HELD_MAX 4u     /* Async Event Requests that wait */
 #define NVMF_ERRORS_MAX 16u  /* that a controller remembers */
 #define NVMF_TEXT_BYTES 64u
+#define NVMF_THREADS_MAX 16u
 
 struct nvmf_controller;
 
@@ -37,24 +44,35 @@ struct nvmf_counts {
 
 void nvmf_counts_add(struct nvmf_counts *sum, const struct nvmf_counts *counts);
 
+/* What the commands of one thread add to: only that one writes, so that none waits for the others. */
+struct nvmf_share {
+	_Atomic uint32_t under_way; /* commands that use the namespace */
+	struct nvmf_counts counts;
+	uint8_t apart[128]; /* from the next one, which is in other cache lines */
+};
+
 struct nvmf_namespace {
 	uint32_t nsid;
 	uint32_t block_bytes; /* 512 or 4096 */
-	uint64_t blocks;
+	_Atomic uint64_t blocks;
 	uint8_t uuid[16], nguid[16];
 	bool read_only;
 	bool is_new; /* a host may know another one by its number: it changes nothing before it has read what this is */
 	void *store; /* the host's */
-	uint32_t under_way;   /* commands that use it; one that was removed is let go of when they are done */
-	bool degraded;        /* no flush succeeds any more */
-	uint64_t used_blocks; /* of a thin store; 0: it is none */
-	struct nvmf_counts counts;
+	bool degraded;                /* no flush succeeds any more */
+	_Atomic uint64_t used_blocks; /* of a thin store; 0: it is none */
+	struct nvmf_share shares[NVMF_THREADS_MAX];
 };
+
+/* Commands that use it, of all threads. */
+uint32_t nvmf_namespace_under_way(const struct nvmf_namespace *namespace);
+struct nvmf_counts nvmf_namespace_counts(const struct nvmf_namespace *namespace);
 
 struct nvmf_subsystem {
 	char nqn[NVME_NQN_BYTES];
 	char serial[21], model[41];
-	struct nvmf_namespace *namespaces[NVMF_NAMESPACES_MAX]; /* that of nsid 1 first; NULL: there is none */
+	/* That of nsid 1 first; NULL: there is none. */
+	struct nvmf_namespace *_Atomic namespaces[NVMF_NAMESPACES_MAX];
 	char hosts[NVMF_HOSTS_MAX][NVME_NQN_BYTES];
 	uint32_t host_count; /* 0: any host may come */
 	struct nvmf_counts past;
@@ -84,12 +102,16 @@ struct nvmf_target {
 	uint64_t discovery_generation;
 	struct nvmf_controller *controllers[NVMF_CONTROLLERS_MAX]; /* each at the place of its id, see controller.c */
 	uint16_t last_cntlid;
+	pthread_mutex_t lock;
 };
 
 /* 0; -EINVAL: a value out of range. */
 int nvmf_target_init(struct nvmf_target *target, const struct nvmf_config *config);
 /* All queues have been closed. */
 void nvmf_target_free(struct nvmf_target *target);
+/* Who has it may take it again. */
+void nvmf_target_lock(struct nvmf_target *target);
+void nvmf_target_unlock(struct nvmf_target *target);
 
 /* The target keeps the pointer. 0; -EINVAL: no NQN; -EEXIST; -ENOSPC. */
 int nvmf_target_add_subsystem(struct nvmf_target *target, struct nvmf_subsystem *subsystem);
@@ -98,8 +120,9 @@ struct nvmf_subsystem *nvmf_target_find(const struct nvmf_target *target, const 
 
 /*
  * Hosts are told of each of these. The subsystem keeps the pointer until nvmf_subsystem_remove(); the namespace may go
- * when none of its commands is under way. nsid 0: the first that is free. 0; -EINVAL: a value; -EEXIST; -ENOSPC;
- * -EBUSY: a host knows another one by this number, and has not yet read that it is gone.
+ * when none of its commands is under way, and each thread has left what it was in when it was removed. nsid 0: the
+ * first that is free. 0; -EINVAL: a value; -EEXIST; -ENOSPC; -EBUSY: a host knows another one by this number, and has
+ * not yet read that it is gone.
  */
 int nvmf_subsystem_add(struct nvmf_target *target, struct nvmf_subsystem *subsystem, struct nvmf_namespace *namespace);
 int nvmf_subsystem_remove(struct nvmf_target *target, struct nvmf_subsystem *subsystem, uint32_t nsid);
@@ -114,7 +137,10 @@ bool nvmf_subsystem_admits(const struct nvmf_subsystem *subsystem, const char *h
 /* "nqn.2016-06.org.example:disk1": as the base specification wants them. */
 bool nvmf_nqn_is_valid(const char *nqn);
 
-/* A controller whose host has not been heard for its keep-alive time; its queues are to be closed. NULL: none. */
-struct nvmf_controller *nvmf_target_expired(const struct nvmf_target *target, uint64_t now_ns);
+/*
+ * A controller whose host has not been heard for its keep-alive time; its queues are to be closed. Each is named once.
+ * NULL: none. Whoever asks has the lock.
+ */
+struct nvmf_controller *nvmf_target_expired(struct nvmf_target *target, uint64_t now_ns);
 
 #endif

@@ -62,11 +62,17 @@ static void open_port(struct site *site)
 
 struct site *site_open(void)
 {
+	return site_open_lanes(1);
+}
+
+struct site *site_open_lanes(uint32_t lanes)
+{
 	struct server_config config = {
 		.nvmf = { .queue_depth = 1024, .in_capsule_bytes = 4096 },
 		.devices = { "loop" },
 		.addresses = { TARGET },
 		.port_count = 1,
+		.lanes = lanes,
 		.service = SERVICE,
 		.pool_bytes = POOL_BYTES,
 	};
@@ -95,16 +101,18 @@ static void close_hosts(struct site *site)
 		if (site->queues[i].id)
 			bad_close(&site->queues[i]);
 	}
-	for (unsigned i = 0; i < PATIENCE_MS && site->server.queues; i++)
+	for (unsigned i = 0; i < PATIENCE_MS && server_queue_count(&site->server); i++)
 		site_poll_for(site, 1);
 }
 
 void site_close(struct site *site)
 {
 	close_hosts(site);
-	cr_expect_eq(site->server.queue_count, 0);
-	cr_expect_eq(site->server.pool.used_bytes, 0);
-	cr_expect_eq(site->good->namespace.under_way + site->other->namespace.under_way, 0);
+	cr_expect_eq(server_queue_count(&site->server), 0);
+	cr_expect_eq(server_used_bytes(&site->server), 0);
+	cr_expect_eq(nvmf_namespace_under_way(&site->good->namespace) +
+			     nvmf_namespace_under_way(&site->other->namespace),
+		     0);
 	for (uint32_t i = 0; i < NVMF_CONTROLLERS_MAX; i++)
 		cr_expect(site->server.target.controllers[i] == NULL);
 	uroce_mr_dereg(site->mr);

@@ -49,6 +49,8 @@ struct site {
 };
 
 struct site *site_open(void);
+/* So many lcores serve; the thread that polls polls them all. */
+struct site *site_open_lanes(uint32_t lanes);
 void site_close(struct site *site);
 void site_poll(void *site);
 void site_poll_for(struct site *site, unsigned ms);

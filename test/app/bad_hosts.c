@@ -53,11 +53,11 @@ Test(bad_hosts, who_takes_no_answers_leaves_room_for_others_and_is_sent_away)
 		cr_assert(bad_send(deaf, sqe, NVME_SQE_BYTES));
 	site_poll_for(site, 300);
 	cr_expect(!deaf->over);
-	cr_expect_gt(site->server.pool.used_bytes, 0);
+	cr_expect_gt(server_used_bytes(&site->server), 0);
 	cr_expect_lt(site_good_work(site, GOOD_NQN, 300), SLOW_MS);
 	expect_over(deaf, 15);
 	cr_expect_lt(site_good_work(site, GOOD_NQN, 100), SLOW_MS);
-	cr_expect_eq(site->server.counts.stuck_queues, 1);
+	cr_expect_eq(server_counts(&site->server).stuck_queues, 1);
 	site_close(site);
 }
 
@@ -92,11 +92,11 @@ Test(bad_hosts, who_vanishes_in_the_middle_of_a_read_is_noticed)
 		site_poll(site);
 	bad_vanish(gone);
 	bad_vanish(gone - 1);
-	cr_expect_gt(site->server.pool.used_bytes, 0);
+	cr_expect_gt(server_used_bytes(&site->server), 0);
 	cr_expect_lt(site_good_work(site, GOOD_NQN, 300), SLOW_MS);
-	for (unsigned i = 0; i < 15000 && site->server.pool.used_bytes; i++)
+	for (unsigned i = 0; i < 15000 && server_used_bytes(&site->server); i++)
 		site_poll_for(site, 1);
-	cr_expect_eq(site->server.pool.used_bytes, 0);
+	cr_expect_eq(server_used_bytes(&site->server), 0);
 	site_close(site);
 }
 
@@ -132,7 +132,7 @@ Test(bad_hosts, who_never_says_who_it_is_is_sent_away)
 	site_poll_for(site, 1000);
 	cr_expect(!mute->over);
 	expect_over(mute, 15);
-	cr_expect_eq(site->server.counts.mute_queues, 1);
+	cr_expect_eq(server_counts(&site->server).mute_queues, 1);
 	site_close(site);
 }
 
@@ -165,8 +165,10 @@ Test(bad_hosts, what_belongs_to_others_is_not_reached)
 Test(bad_hosts, the_memory_of_the_target_is_not_open)
 {
 	struct site *site = open_site();
-	const uint64_t places[] = { (uintptr_t)site->other->store->memory, (uintptr_t)site->server.pool.base, 0 };
-	const uint32_t keys[] = { site->other->store->region->lkeys[0], site->server.pool_region->lkeys[0], 0 };
+	const uint64_t places[] = { (uintptr_t)site->other->store->memory, (uintptr_t)site->server.lanes[0].pool.base,
+				    0 };
+	const uint32_t keys[] = { site->other->store->region->lkeys[0], site->server.lanes[0].pool_region->lkeys[0],
+				  0 };
 
 	for (int i = 0; i < 6; i++) {
 		struct bad_queue *queue = bad_connect(site, 0, NVME_ADMIN_DEPTH, NVME_ADMIN_DEPTH);

@@ -60,6 +60,17 @@ def it_sleeps_with_nobody_at_its_port(directory):
 
 
 @case
+def each_of_several_lcores_sleeps(directory):
+    with Ends(directory, "--memory", "8M", "--nb-cores", "2", "--control", directory + "/control") as ends:
+        want_idle(ends.target, "memif, two lcores, nobody there")
+        host = ends.host("host", "--queues", "4", "--port-queues", "2", *QUIET)
+        host.wait_until(queues_are_there, directory + "/control", 5)
+        time.sleep(0.5)
+        want_idle(ends.target, "memif, two lcores, a host that says nothing")
+        want(queues_are_there(directory + "/control", 5), ends.target.text())
+
+
+@case
 def it_sleeps_while_a_host_says_nothing(directory):
     with Ends(directory, "--memory", "8M", "--control", directory + "/control") as ends:
         host = ends.host("host", *QUIET)

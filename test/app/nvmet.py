@@ -16,7 +16,7 @@ import tempfile
 import time
 
 from cases import BUILD, main, one_line, run, run_unprivileged, want
-from target import DISK, LOOP, OTHER, OWN_HOST, Ends, complaints, queues_are_there, with_files
+from target import DISK, LOOP, OTHER, OWN_HOST, Ends, complaints, queues_are_there, tell, with_files
 
 CASES = []
 LEFT = "left at the target: 0 queues, 0 controllers, 0 bytes of buffers, 0 commands"
@@ -186,6 +186,41 @@ def an_ini_file_has_two_subsystems_and_their_hosts(directory):
             ends.works("any")
             ends.fails("too-large", 2, "--bs 131072", "65536 bytes", options=("--bs", "128k"))
             ends.fails("not-allowed", 1, "Connect", OTHER, "host", nqn=OTHER)
+
+
+def served_by(directory):
+    """Commands of I/O queues that there are, by lcore."""
+    served = {}
+    for qid, commands, lcore in re.findall(r"queue (\d+) of controller \d+: commands=(\d+) .* lcore=(\d+)",
+                                           tell(directory, "stats")[1]):
+        if qid != "0":
+            served[lcore] = served.get(lcore, 0) + int(commands)
+    return served
+
+
+@case
+def several_lcores_serve_the_queues_of_a_host(directory):
+    """Which lcore a queue is of is drawn; that sixteen of them are of one happens once in 32768 times."""
+    queues = ("--queues", "16", "--port-queues", "2", "--iodepth", "4")
+    with Ends(directory, "--memory", "16M", "--nb-cores", "2", "--control", directory + "/control") as ends:
+        host = ends.host("host", "--rw", "randrw", "--verify", "--runtime", "6", *queues)
+        host.wait_until(queues_are_there, directory + "/control", 17)
+        time.sleep(1)
+        served = served_by(directory)
+        want(len(served) == 2 and min(served.values()) > 0, served)
+        for _ in range(5):  # namespaces come and go beside it
+            want(tell(directory, "add", DISK, "memory:4M", "nsid=9")[0] == 0, ends.target.text())
+            want(tell(directory, "remove", DISK, "9")[0] == 0, ends.target.text())
+            time.sleep(0.2)
+        want(host.finish(60) == 0 and re.search(r" [1-9]\d* verified", host.text()), host.text(), ends.target.text())
+        host = ends.host("removed", "--rw", "randwrite", "--runtime", "30", *queues)
+        host.wait_until(queues_are_there, directory + "/control", 17)
+        time.sleep(0.5)
+        want(tell(directory, "remove", DISK, "1")[0] == 0, ends.target.text())
+        want(tell(directory, "disconnect", OWN_HOST)[0] == 0, ends.target.text())
+        want(host.finish(60) == 1, host.text())
+        ends.target.wait_until(lambda: "namespace 1" not in tell(directory, "show")[1])
+        want(ends.target.interrupt() == 0 and "ending: 0 queues" in ends.target.text(), ends.target.text())
 
 
 @case

@@ -59,7 +59,7 @@ void play_check(const struct nvmf_play *play)
 		under_way += play->commands[i].stage != PLAY_FREE;
 	}
 	for (uint32_t i = 0; i < PLAY_SPACES; i++)
-		MUST(play->spaces[i].namespace.under_way == play->spaces[i].under_way);
+		MUST(nvmf_namespace_under_way(&play->spaces[i].namespace) == play->spaces[i].under_way);
 	MUST(queues == connected && held == waiting);
 	MUST(play->begun == play->answered + play->dropped + play->forgotten + under_way - orphans);
 }
@@ -579,7 +579,7 @@ void play_end(struct nvmf_play *play)
 	for (uint32_t i = 0; i < NVMF_CONTROLLERS_MAX; i++)
 		MUST(play->target.controllers[i] == NULL);
 	for (uint32_t i = 0; i < PLAY_SPACES; i++)
-		MUST(play->spaces[i].namespace.under_way == 0);
+		MUST(nvmf_namespace_under_way(&play->spaces[i].namespace) == 0);
 	play_check(play);
 	nvmf_target_free(&play->target);
 }

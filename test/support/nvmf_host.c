@@ -38,7 +38,7 @@ void host_close(struct nvmf_host *host)
 	nvmf_queue_close(&host->admin);
 	cr_expect_eq(host_controllers(host), 0, "%u controllers are left", host_controllers(host));
 	for (int i = 0; i < 3; i++)
-		cr_expect_eq(host->space[i].under_way, 0);
+		cr_expect_eq(nvmf_namespace_under_way(&host->space[i]), 0);
 	nvmf_target_free(&host->target);
 	free(host);
 }

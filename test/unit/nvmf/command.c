@@ -126,7 +126,7 @@ Test(command, the_length_is_what_the_command_needs)
 		host_dial(host, &queue, 5, 16);
 		host_expect(host, &queue, connect, FINAL(NVME_SGL_LENGTH), "Connect");
 	}
-	cr_expect_eq(host->space[0].under_way, 0);
+	cr_expect_eq(host->space[0].shares[0].under_way, 0);
 	host_close(host);
 }
 
@@ -397,25 +397,25 @@ Test(command, a_namespace_is_in_use_until_its_command_ends_in_whatever_way)
 	cr_expect_eq(begin(host, &commands[2], &read), NVMF_BLOCK);
 	cr_expect_eq(begin(host, &commands[3], &read), NVMF_BLOCK);
 	cr_expect_eq(begin(host, &commands[4], &read), NVMF_BLOCK);
-	cr_expect_eq(host->space[0].under_way, 5);
-	cr_expect_eq(host->space[1].under_way, 0);
+	cr_expect_eq(host->space[0].shares[0].under_way, 5);
+	cr_expect_eq(host->space[1].shares[0].under_way, 0);
 	nvmf_command_fail(&commands[0], NVME_DATA_TRANSFER_ERROR);
-	cr_expect_eq(host->space[0].under_way, 4, "its data did not come");
+	cr_expect_eq(host->space[0].shares[0].under_way, 4, "its data did not come");
 	cr_expect_eq(host_reply(&commands[0], NVMF_FETCH).status, NVME_DATA_TRANSFER_ERROR);
 	cr_expect_eq(nvmf_command_fetched(&commands[1], host->data, 0), NVMF_BLOCK);
-	cr_expect_eq(host->space[0].under_way, 4);
+	cr_expect_eq(host->space[0].shares[0].under_way, 4);
 	nvmf_command_done(&commands[1], NVME_WRITE_FAULT);
-	cr_expect_eq(host->space[0].under_way, 3);
+	cr_expect_eq(host->space[0].shares[0].under_way, 3);
 	cr_expect_eq(host_reply(&commands[1], NVMF_BLOCK).status, NVME_WRITE_FAULT);
 	nvmf_command_forget(&commands[2]);
 	nvmf_command_forget(&commands[2]);
-	cr_expect_eq(host->space[0].under_way, 2, "its connection has gone");
+	cr_expect_eq(host->space[0].shares[0].under_way, 2, "its connection has gone");
 	nvmf_command_done(&commands[3], NVME_OK);
 	nvmf_command_fail(&commands[3], NVME_DATA_TRANSFER_ERROR);
-	cr_expect_eq(host->space[0].under_way, 1, "done, but the host's key was wrong");
+	cr_expect_eq(host->space[0].shares[0].under_way, 1, "done, but the host's key was wrong");
 	cr_expect_eq(host_reply(&commands[3], NVMF_BLOCK).status, NVME_DATA_TRANSFER_ERROR);
 	nvmf_command_done(&commands[4], NVME_OK);
-	cr_expect_eq(host->space[0].under_way, 0);
+	cr_expect_eq(host->space[0].shares[0].under_way, 0);
 	host_close(host);
 }
 
@@ -430,13 +430,13 @@ Test(command, a_namespace_that_is_removed_meanwhile_is_still_the_one)
 	cr_assert_eq(nvmf_subsystem_remove(&host->target, &host->disk, 1), 0);
 	host_expect(host, &host->io, write, FINAL(NVME_INVALID_NAMESPACE), "a later one");
 	cr_assert_eq(nvmf_subsystem_add(&host->target, &host->disk, &another), 0);
-	cr_expect_eq(host->space[0].under_way, 1);
+	cr_expect_eq(host->space[0].shares[0].under_way, 1);
 	cr_expect_eq(nvmf_command_fetched(&command, host->data, 0), NVMF_BLOCK);
 	cr_expect_eq(command.block.namespace, &host->space[0]);
 	cr_expect_eq(command.block.bytes, 512);
 	nvmf_command_done(&command, NVME_OK);
-	cr_expect_eq(host->space[0].under_way, 0);
-	cr_expect_eq(another.under_way, 0);
+	cr_expect_eq(host->space[0].shares[0].under_way, 0);
+	cr_expect_eq(another.shares[0].under_way, 0);
 	cr_expect_eq(host_reply(&command, NVMF_BLOCK).status, NVME_OK);
 	host_close(host);
 }
@@ -455,12 +455,12 @@ Test(command, what_was_done_is_counted_and_what_failed_is_not)
 	host->store_status = NVME_READ_ERROR;
 	host_expect(host, &host->io, sqe_blocks(NVME_READ, 2, 0, 1, 4096), NVME_READ_ERROR, "Read");
 	host_expect(host, &host->io, sqe_blocks(NVME_WRITE, 2, 0, 1, 4096), NVME_READ_ERROR, "Write");
-	cr_expect_eq(space->counts.reads, 1);
-	cr_expect_eq(space->counts.read_bytes, 3 * 4096);
-	cr_expect_eq(space->counts.writes, 2);
-	cr_expect_eq(space->counts.written_bytes, 3 * 4096);
-	cr_expect_eq(space->counts.flushes, 1);
-	cr_expect_eq(host->space[0].counts.reads + host->space[0].counts.writes, 0);
+	cr_expect_eq(space->shares[0].counts.reads, 1);
+	cr_expect_eq(space->shares[0].counts.read_bytes, 3 * 4096);
+	cr_expect_eq(space->shares[0].counts.writes, 2);
+	cr_expect_eq(space->shares[0].counts.written_bytes, 3 * 4096);
+	cr_expect_eq(space->shares[0].counts.flushes, 1);
+	cr_expect_eq(host->space[0].shares[0].counts.reads + host->space[0].shares[0].counts.writes, 0);
 	host_close(host);
 }
 

@@ -97,7 +97,7 @@ Test(io, no_block_lies_outside)
 			snprintf(what, sizeof(what), "%s, %s", ranged[i].name, rows[n].what);
 			host_expect(host, &host->io, sqe_ranged(i, 1, rows[n].first, rows[n].count, block_bytes),
 				    rows[n].inside ? NVME_OK : FINAL(NVME_LBA_RANGE), what);
-			cr_expect_eq(host->space[0].under_way, 0, "%s", what);
+			cr_expect_eq(host->space[0].shares[0].under_way, 0, "%s", what);
 		}
 	}
 	host_close(host);
@@ -148,7 +148,7 @@ Test(io, namespaces_that_are_not_there_are_refused)
 		host_expect(host, &host->io, sqe_make(NVME_FLUSH, none[n], 0), FINAL(NVME_INVALID_NAMESPACE), "Flush");
 		host_expect(host, &host->io, sqe_ranges(none[n], 1, true), FINAL(NVME_INVALID_NAMESPACE), "DSM");
 	}
-	cr_expect_eq(host->space[2].under_way, 0, "nsid 3 is there, in another subsystem");
+	cr_expect_eq(host->space[2].shares[0].under_way, 0, "nsid 3 is there, in another subsystem");
 	host_close(host);
 }
 
@@ -172,7 +172,7 @@ Test(io, what_is_read_only_is_read_and_compared_and_flushed)
 			    ranged[i].changes ? FINAL(NVME_WRITE_PROTECTED) : NVME_OK, ranged[i].name);
 	host_expect(host, &host->io, sqe_make(NVME_FLUSH, 1, 0), NVME_OK, "Flush");
 	host_expect(host, &host->io, sqe_ranges(1, 1, true), FINAL(NVME_WRITE_PROTECTED), "Deallocate");
-	cr_expect_eq(host->space[0].under_way, 0);
+	cr_expect_eq(host->space[0].shares[0].under_way, 0);
 	host_close(host);
 }
 
@@ -197,7 +197,7 @@ Test(io, nothing_new_is_changed_by_a_host_that_has_not_read_what_it_is)
 			host_expect(host, &host->io, sqe_ranges(1, 1, true), status, "Deallocate");
 			host_expect(host, &host->io, sqe_make(NVME_FLUSH, 1, 0), NVME_OK, "Flush");
 			cr_expect_eq(controller->events_due, known ? 0 : NVME_EVENT_NAMESPACE, "it is told to look");
-			cr_expect_eq(host->space[0].under_way, 0);
+			cr_expect_eq(host->space[0].shares[0].under_way, 0);
 			host_expect(host, &host->admin, sqe_identify(0x08, 1), NVME_OK, "which does not say");
 			host_expect(host, &host->admin, sqe_log(0x04, 0, 4096), NVME_OK, "the list");
 			if (!known)
@@ -387,7 +387,7 @@ Test(io, no_range_lies_outside)
 			if (places[p])
 				host_expect(host, &host->io, sqe_ranges(2, places[p], true), NVME_OK,
 					    "it is not among them");
-			cr_expect_eq(host->space[1].under_way, 0, "%s", rows[n].what);
+			cr_expect_eq(host->space[1].shares[0].under_way, 0, "%s", rows[n].what);
 		}
 	}
 	host_close(host);

@@ -35,15 +35,15 @@ Test(log, health_is_good_and_counts_what_was_done)
 	host_put(wanted + 1, 2, 300);
 	wanted[3] = 100;
 	cr_expect_arr_eq(get_log(host, 2, 0, 512), wanted, 512, "nothing was done");
-	host->space[0].counts.reads = 3;
-	host->space[1].counts.reads = 4;
-	host->space[0].counts.writes = 5;
-	host->space[1].counts.writes = 0x100000000;
-	host->space[0].counts.read_bytes = 512000;
-	host->space[1].counts.read_bytes = 1; /* thousands of 512 bytes, rounded up */
-	host->space[0].counts.written_bytes = 512000 * 7 - 1;
-	host->space[2].counts.reads = host->space[2].counts.writes = host->space[2].counts.read_bytes =
-		1000; /* of another subsystem */
+	host->space[0].shares[0].counts.reads = 3;
+	host->space[1].shares[0].counts.reads = 4;
+	host->space[0].shares[0].counts.writes = 5;
+	host->space[1].shares[0].counts.writes = 0x100000000;
+	host->space[0].shares[0].counts.read_bytes = 512000;
+	host->space[1].shares[0].counts.read_bytes = 1; /* thousands of 512 bytes, rounded up */
+	host->space[0].shares[0].counts.written_bytes = 512000 * 7 - 1;
+	host->space[2].shares[0].counts.reads = host->space[2].shares[0].counts.writes =
+		host->space[2].shares[0].counts.read_bytes = 1000; /* of another subsystem */
 	host_put(wanted + 32, 8, 2);
 	host_put(wanted + 48, 8, 7);
 	host_put(wanted + 64, 8, 7);
@@ -95,8 +95,8 @@ Test(log, what_a_store_could_not_do_is_counted_and_the_newest_is_told)
 		cr_expect_eq(host_get(page + 16, 8), NVMF_ERRORS_MAX - 1 - i, "block");
 		cr_expect_eq(host_get(page + 24, 4), 2, "namespace");
 	}
-	cr_expect_eq(host->space[0].counts.write_errors, 1);
-	cr_expect_eq(host->space[1].counts.read_errors, NVMF_ERRORS_MAX);
+	cr_expect_eq(host->space[0].shares[0].counts.write_errors, 1);
+	cr_expect_eq(host->space[1].shares[0].counts.read_errors, NVMF_ERRORS_MAX);
 	host_close(host);
 }
 
@@ -203,7 +203,7 @@ Test(log, any_part_of_a_page_is_the_same_as_in_the_whole)
 	struct nvmf_host *host = host_open(NULL);
 
 	host_login(host, HOST_DISK);
-	host->space[0].counts.reads = 0x123456;
+	host->space[0].shares[0].counts.reads = 0x123456;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		uint8_t whole[4096 + 8192] = { 0 };
 

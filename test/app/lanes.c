@@ -1,0 +1,245 @@
+/* lanes.c - a target that several lcores serve: each has its queues, and all have the namespaces */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bad_host.h"
+#include "common/clock.h"
+#include "nvmet/queue.h"
+#include "nvmf/bytes.h"
+#include "start.h"
+
+#define LANES 2u
+#define TRIES 64u
+#define BLOCK 4096u
+#define NSID 2u
+#define RUN_US 300000
+
+TestSuite(lanes, .init = test_eal_start, .timeout = 100);
+
+/* ---- queues ---- */
+
+/* The lane of the I/O queue of the controller that came last. */
+static uint32_t lane_of_newest(const struct site *site)
+{
+	for (uint32_t i = 0; i < LANES; i++) {
+		for (const struct queue *queue = site->server.lanes[i].queues; queue; queue = queue->next) {
+			if (queue->nvmf.controller && queue->nvmf.controller->cntlid == site->cntlid &&
+			    queue->nvmf.qid == 1)
+				return i;
+		}
+	}
+	cr_assert_fail("its queue is in no lane");
+	return 0;
+}
+
+static void leave(struct site *site, struct bad_queue *queue)
+{
+	bad_close(queue);
+	bad_close(queue - 1);
+	site_poll_for(site, 20);
+}
+
+/* Which lcore a connection is of, its addresses and ids say, which are drawn: one comes that is of this one. */
+static struct bad_queue *join_lane(struct site *site, uint32_t lane)
+{
+	for (unsigned i = 0; i < TRIES; i++) {
+		struct bad_queue *queue = bad_join(site, 16, false);
+
+		if (lane_of_newest(site) == lane)
+			return queue;
+		leave(site, queue);
+	}
+	cr_assert_fail("of %u connections none came to lcore %u", TRIES, lane);
+	return NULL;
+}
+
+static struct disk *add(struct site *site, enum store_kind kind)
+{
+	struct settings_disk settings = { .nsid = NSID, .kind = kind, .bytes = 1 << 20, .block_bytes = BLOCK };
+	char error[STORE_ERROR_BYTES] = "";
+	struct disk *disk = disks_add(&site->disks, site->subsystems[0], &settings, error);
+
+	cr_assert(disk, "%s", error);
+	return disk;
+}
+
+static void fill(struct site *site, uint8_t *sqe, uint8_t opcode)
+{
+	bad_fill(site, sqe, opcode, 0, 1, BLOCK);
+	put_le32(sqe + SQE_NSID, NSID);
+}
+
+static bool ends_within(struct site *site, const _Atomic uint32_t *count, unsigned ms)
+{
+	uint64_t until_ns = app_now_ns() + ms * 1000000ull;
+
+	while (*count && app_now_ns() < until_ns)
+		site_poll(site);
+	return *count == 0;
+}
+
+Test(lanes, each_serves_what_comes_to_it_and_all_read_what_one_has_written)
+{
+	struct site *site = site_open_lanes(LANES);
+	struct bad_queue *queues[LANES];
+	uint8_t sqe[NVME_SQE_BYTES];
+	uint64_t before[LANES];
+
+	add(site, STORE_MEMORY);
+	for (uint32_t i = 0; i < LANES; i++)
+		queues[i] = join_lane(site, i);
+	for (uint32_t i = 0; i < LANES; i++)
+		before[i] = site->server.lanes[i].counts.commands;
+	for (uint32_t round = 0; round < 20; round++) {
+		memset(site->memory, (int)round + 1, BLOCK);
+		fill(site, sqe, NVME_WRITE);
+		cr_assert_eq(bad_ask(queues[round % LANES], sqe), NVME_OK);
+		memset(site->memory, 0, BLOCK);
+		fill(site, sqe, NVME_READ);
+		cr_assert_eq(bad_ask(queues[(round + 1) % LANES], sqe), NVME_OK);
+		cr_assert_eq(site->memory[0], round + 1);
+		cr_assert_eq(memcmp(site->memory, site->memory + 1, BLOCK - 1), 0);
+	}
+	for (uint32_t i = 0; i < LANES; i++)
+		cr_expect_eq(site->server.lanes[i].counts.commands - before[i], 20);
+	cr_expect_eq(server_counts(&site->server).errors, 0);
+	site_close(site);
+}
+
+/* Queues of one controller are of several lanes: with the admin queue all of them go. */
+Test(lanes, with_its_admin_queue_a_host_goes_from_all_of_them)
+{
+	struct site *site = site_open_lanes(LANES);
+
+	for (uint32_t i = 0; i < LANES; i++) {
+		struct bad_queue *queue = join_lane(site, i);
+
+		bad_vanish(queue); /* its end of the I/O queue says nothing */
+		bad_close(queue - 1);
+		cr_expect(ends_within(site, &site->server.lanes[0].queue_count, 3000));
+		cr_expect(ends_within(site, &site->server.lanes[1].queue_count, 3000));
+		bad_close(queue);
+	}
+	site_close(site);
+}
+
+static uint32_t disks_of(const struct site *site)
+{
+	uint32_t count = 0;
+
+	for (const struct disk *disk = site->disks.first; disk; disk = disk->next)
+		count++;
+	return count;
+}
+
+/* What is removed is not let go of before each lane has polled since, and has nothing of it any more. */
+Test(lanes, a_namespace_that_is_removed_stays_until_all_have_let_go_of_it)
+{
+	struct site *site = site_open_lanes(LANES);
+	struct bad_queue *queue;
+	struct disk *disk = add(site, STORE_MEMORY);
+	uint8_t sqe[NVME_SQE_BYTES];
+
+	queue = join_lane(site, 1);
+	fill(site, sqe, NVME_READ);
+	cr_assert_eq(bad_ask(queue, sqe), NVME_OK);
+	site_poll_for(site, 5);
+	disks_remove(&site->disks, disk);
+	disks_poll(&site->disks);
+	cr_expect_eq(disks_of(site), 3, "no lane has polled");
+	lane_poll(&site->server.lanes[0]);
+	disks_poll(&site->disks);
+	cr_expect_eq(disks_of(site), 3, "the other lane may have found it");
+	store_use(disk->store, 1);
+	lane_poll(&site->server.lanes[1]);
+	disks_poll(&site->disks);
+	cr_expect_eq(disks_of(site), 3, "it has a command of it");
+	store_leave(disk->store, 1);
+	disks_poll(&site->disks);
+	cr_expect_eq(disks_of(site), 2);
+	cr_expect_eq(bad_ask(queue, sqe), NVME_INVALID_NAMESPACE | NVME_DNR);
+	site_close(site);
+}
+
+/* ---- blocks that two lcores copy ---- */
+
+struct copier {
+	struct store *store;
+	uint8_t *data;
+	bool writes;
+	uint32_t mixed, times;
+	pthread_t thread;
+};
+
+static atomic_bool copy_on;
+
+static void nothing(struct store_request *request, uint16_t status)
+{
+	(void)request;
+	cr_assert_eq(status, NVME_OK);
+}
+
+static void *copy(void *argument)
+{
+	struct copier *copier = argument;
+	const struct nvmf_block block = { .op = copier->writes ? NVMF_BLOCK_WRITE : NVMF_BLOCK_READ,
+					  .offset = BLOCK,
+					  .bytes = BLOCK };
+	struct store_request request = {
+		.store = copier->store, .block = &block, .data = copier->data, .done = nothing
+	};
+
+	while (atomic_load(&copy_on)) {
+		if (copier->writes)
+			memset(copier->data, (int)copier->times, BLOCK);
+		store_submit(&request);
+		if (!copier->writes)
+			copier->mixed += memcmp(copier->data, copier->data + 1, BLOCK - 1) != 0;
+		copier->times++;
+	}
+	return NULL;
+}
+
+static void expect_whole(const struct store_config *config)
+{
+	char error[STORE_ERROR_BYTES];
+	struct store *store = store_open(config, LANES, error);
+	struct copier copiers[LANES] = { { .writes = true }, { .writes = false } };
+
+	cr_assert(store, "%s", error);
+	atomic_store(&copy_on, true);
+	for (uint32_t i = 0; i < LANES; i++) {
+		copiers[i].store = store;
+		copiers[i].data = aligned_alloc(BLOCK, BLOCK);
+		cr_assert_eq(pthread_create(&copiers[i].thread, NULL, copy, &copiers[i]), 0);
+	}
+	usleep(RUN_US);
+	atomic_store(&copy_on, false);
+	for (uint32_t i = 0; i < LANES; i++) {
+		pthread_join(copiers[i].thread, NULL);
+		cr_expect_gt(copiers[i].times, 100);
+		free(copiers[i].data);
+	}
+	cr_expect_eq(copiers[1].mixed, 0, "%u of %u reads of a block are mixtures", copiers[1].mixed, copiers[1].times);
+	store_close(store);
+}
+
+Test(lanes, of_a_block_that_one_lcore_writes_another_reads_the_whole)
+{
+	const struct store_config memory = { .kind = STORE_MEMORY, .bytes = 1 << 20, .block_bytes = BLOCK };
+	char path[] = "/dev/shm/uroce-lanes-XXXXXX";
+	const struct store_config file = {
+		.kind = STORE_FILE, .path = path, .bytes = 1 << 20, .block_bytes = BLOCK, .buffered = true
+	};
+	int fd = mkstemp(path);
+
+	expect_whole(&memory);
+	if (fd < 0)
+		cr_skip("there is no /dev/shm for a file in memory");
+	expect_whole(&file);
+	unlink(path);
+}
