@@ -16,18 +16,21 @@ static const struct section {
 	  "start                       post requests on all queue pairs\n"
 	  "stop                        post no more, wait up to 2 s for what is outstanding, print statistics\n"
 	  "migrate QPN                 move a queue pair to its other path, between the ports' second addresses\n"
-	  "clear port stats all        count from here on\n",
+	  "clear port stats|xstats all|N\n"
+	  "                            count from here on, for all ports or port N (0 or 1); xstats: the driver's, too\n",
 	  rows_print_changes },
 	{ "show",
-	  "show port info|stats|xstats all\n"
-	  "                            what the ports are; what they counted since the last clear, without zeros;\n"
+	  "show port info|stats|xstats all|N\n"
+	  "                            what the ports are, or port N (0 or 1); what they counted since the last clear,\n"
+	  "                            without zeros;\n"
 	  "                            all counters, those of the driver too\n"
 	  "show qp [QPN]               all queue pairs in a table; one of them in full\n"
 	  "show cq|mr|srq              completion queues, memory regions, shared receive queues\n"
 	  "show path                   the path of each queue pair, and its alternate path\n"
 	  "show lcore                  how busy the lcores have been since this was last shown\n"
 	  "show cm                     connections made by address: how many there are, and what was counted\n"
-	  "show config                 all settings, and where each one comes from\n"
+	  "show config [fwd|rxtx|cores]\n"
+	  "                            all settings, and where each one comes from\n"
 	  "why QPN                     why a queue pair is in ERR, or what hinders it, and what to look at\n",
 	  NULL },
 	{ "faults",

@@ -56,7 +56,7 @@ static void look_after_peer(int listener, int *connection)
 		}
 	} else if (recv(*connection, &byte, 1, MSG_DONTWAIT) <= 0) {
 		printf("the peer has left\n");
-		show_port_stats(&traffic, stdout);
+		show_port_stats(&traffic, SHOW_ALL, stdout);
 		fflush(stdout);
 		traffic_drop_flows(&traffic);
 		close(*connection);
@@ -289,7 +289,7 @@ static void print_banner(void)
 	uroce_eal_query(&eal);
 	printf("uroce-testpmd %s, process %d, %s\n", uroce_version(), (int)getpid(),
 	       eal.hugepages ? "hugepages" : "no hugepages");
-	show_port_info(&traffic, stdout);
+	show_port_info(&traffic, SHOW_ALL, stdout);
 	for (unsigned i = 0; i < traffic.worker_count; i++) {
 		printf("lcore %u:", i);
 		for (unsigned p = 0; p < traffic.port_count; p++) {
@@ -367,7 +367,7 @@ static int run_traffic(void)
 	dead = traffic_tell_deaths(&traffic, stderr);
 	printf("\nfinal statistics\n");
 	show_qps(&traffic, stdout);
-	show_port_stats(&traffic, stdout);
+	show_port_stats(&traffic, SHOW_ALL, stdout);
 	if (settings.json[0] && json_write(&traffic, settings.json) != 0 && code == APP_EXIT_OK)
 		code = APP_EXIT_ENVIRONMENT;
 	dead = settings.target || meet_serves() ? 0 : dead; /* peers may die */

@@ -63,7 +63,7 @@ static void stay(void)
 		usleep(LOOK_US);
 	if (goes_on()) {
 		printf("the peer has left\n");
-		show_port_stats(meet.traffic, stdout);
+		show_port_stats(meet.traffic, SHOW_ALL, stdout);
 		fflush(stdout);
 	}
 }

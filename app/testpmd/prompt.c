@@ -64,21 +64,33 @@ static void stop_command(void *parsed, struct cmdline *terminal, void *data)
 	(void)data;
 	traffic_stop(the_traffic);
 	printf("stopped\n");
-	show_port_stats(the_traffic, stdout);
+	show_port_stats(the_traffic, SHOW_ALL, stdout);
 }
 
-static void show_port_command(void *parsed, struct cmdline *terminal, void *data)
+/* The port that is named, or SHOW_ALL. false: there is none of that number. */
+static bool take_port(const struct words *words, const void *named, int *port)
+{
+	*port = named ? words->port : SHOW_ALL;
+	if (named == NULL || words->port < the_traffic->port_count)
+		return true;
+	printf("port %u: there are 0 ... %u, or all\n", words->port, the_traffic->port_count - 1);
+	return false;
+}
+
+static void show_port_command(void *parsed, struct cmdline *terminal, void *named)
 {
 	const struct words *words = parsed;
+	int port;
 
 	(void)terminal;
-	(void)data;
+	if (!take_port(words, named, &port))
+		return;
 	if (strcmp(words->third, "info") == 0)
-		show_port_info(the_traffic, stdout);
+		show_port_info(the_traffic, port, stdout);
 	else if (strcmp(words->third, "stats") == 0)
-		show_port_stats(the_traffic, stdout);
+		show_port_stats(the_traffic, port, stdout);
 	else
-		show_port_xstats(the_traffic, stdout);
+		show_port_xstats(the_traffic, port, stdout);
 }
 
 static void show_command(void *parsed, struct cmdline *terminal, void *data)
@@ -138,12 +150,15 @@ static void disconnect_command(void *parsed, struct cmdline *terminal, void *dat
 	printf(meet_end() == 0 ? "disconnected\n" : "there is no peer by address\n");
 }
 
-static void clear_command(void *parsed, struct cmdline *terminal, void *data)
+static void clear_command(void *parsed, struct cmdline *terminal, void *named)
 {
-	(void)parsed;
+	const struct words *words = parsed;
+	int port;
+
 	(void)terminal;
-	(void)data;
-	show_clear(the_traffic);
+	if (!take_port(words, named, &port))
+		return;
+	show_clear(the_traffic, port, strcmp(words->third, "xstats") == 0);
 	printf("cleared\n");
 }
 
@@ -276,7 +291,9 @@ static cmdline_parse_token_string_t shown_word =
 	TOKEN_STRING_INITIALIZER(struct words, second, "qp#cq#mr#srq#path#lcore#cm#inject#config");
 static cmdline_parse_token_string_t port_word = TOKEN_STRING_INITIALIZER(struct words, second, "port");
 static cmdline_parse_token_string_t what_word = TOKEN_STRING_INITIALIZER(struct words, third, "info#stats#xstats");
-static cmdline_parse_token_string_t stats_word = TOKEN_STRING_INITIALIZER(struct words, third, "stats");
+static cmdline_parse_token_string_t stats_word = TOKEN_STRING_INITIALIZER(struct words, third, "stats#xstats");
+static cmdline_parse_token_string_t sides_word = TOKEN_STRING_INITIALIZER(struct words, third, "fwd#rxtx#cores");
+static cmdline_parse_token_string_t config_word = TOKEN_STRING_INITIALIZER(struct words, second, "config");
 static cmdline_parse_token_string_t all_word = TOKEN_STRING_INITIALIZER(struct words, fourth, "all");
 
 static cmdline_parse_token_string_t listen_word = TOKEN_STRING_INITIALIZER(struct words, first, "listen");
@@ -325,8 +342,14 @@ COMMAND_WITH(help_section, help_command, NAMED, "help SECTION", (void *)&help_wo
 COMMAND(show, show_command, "show qp|cq|mr|srq|path|lcore|cm|inject|config", (void *)&show_word, (void *)&shown_word);
 COMMAND(show_port, show_port_command, "show port info|stats|xstats all", (void *)&show_word, (void *)&port_word,
 	(void *)&what_word, (void *)&all_word);
-COMMAND(clear, clear_command, "clear port stats all", (void *)&clear_word, (void *)&port_word, (void *)&stats_word,
-	(void *)&all_word);
+COMMAND_WITH(show_port_one, show_port_command, NAMED, "show port info|stats|xstats N", (void *)&show_word,
+	     (void *)&port_word, (void *)&what_word, (void *)&port_number);
+COMMAND(show_sides, show_command, "show config fwd|rxtx|cores", (void *)&show_word, (void *)&config_word,
+	(void *)&sides_word);
+COMMAND(clear, clear_command, "clear port stats|xstats all", (void *)&clear_word, (void *)&port_word,
+	(void *)&stats_word, (void *)&all_word);
+COMMAND_WITH(clear_one, clear_command, NAMED, "clear port stats|xstats N", (void *)&clear_word, (void *)&port_word,
+	     (void *)&stats_word, (void *)&port_number);
 
 COMMAND(listen_at, listen_command, "listen PORT", (void *)&listen_word, (void *)&port_number);
 COMMAND(listen_here, listen_command, "listen", (void *)&listen_word);
@@ -373,7 +396,10 @@ static cmdline_parse_ctx_t commands[] = {
 	(cmdline_parse_inst_t *)&capture_file_bytes,
 	(cmdline_parse_inst_t *)&load,
 	(cmdline_parse_inst_t *)&show_port,
+	(cmdline_parse_inst_t *)&show_port_one,
+	(cmdline_parse_inst_t *)&show_sides,
 	(cmdline_parse_inst_t *)&clear,
+	(cmdline_parse_inst_t *)&clear_one,
 	(cmdline_parse_inst_t *)&listen_here,
 	(cmdline_parse_inst_t *)&listen_at,
 	(cmdline_parse_inst_t *)&connect_address,

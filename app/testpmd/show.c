@@ -12,7 +12,7 @@
 
 static struct uroce_stats cleared[SETTINGS_PORTS]; /* what the last clear saw */
 static struct uroce_stats shown[SETTINGS_PORTS];   /* what the last show of statistics saw, and when */
-static double shown_at;
+static double shown_at[SETTINGS_PORTS];
 
 static double seconds_now(void)
 {
@@ -35,20 +35,30 @@ static void show_link(const struct drivers_ethdev *port, FILE *out)
 		port->frames_in_pieces ? ", a long frame in several" : "");
 }
 
-void show_port_info(const struct traffic *traffic, FILE *out)
+static unsigned first_of(int port)
 {
-	for (unsigned i = 0; i < traffic->port_count; i++) {
-		const struct app_port *port = traffic->ports[i].port;
+	return port == SHOW_ALL ? 0 : (unsigned)port;
+}
+
+static unsigned end_of(const struct traffic *traffic, int port)
+{
+	return port == SHOW_ALL ? traffic->port_count : (unsigned)port + 1;
+}
+
+void show_port_info(const struct traffic *traffic, int port, FILE *out)
+{
+	for (unsigned i = first_of(port); i < end_of(traffic, port); i++) {
+		const struct app_port *one = traffic->ports[i].port;
 		struct uroce_device_info info;
 		char text[64];
 
-		uroce_device_query(port->device, &info);
+		uroce_device_query(one->device, &info);
 		fprintf(out,
 			"port %u: %s (driver %s), MAC %02x:%02x:%02x:%02x:%02x:%02x, %u queues, path MTU up to %u\n", i,
-			port->ethdev->name, port->ethdev->driver, info.mac.bytes[0], info.mac.bytes[1],
-			info.mac.bytes[2], info.mac.bytes[3], info.mac.bytes[4], info.mac.bytes[5],
-			port->ethdev->queue_count, info.mtu_bytes);
-		show_link(port->ethdev, out);
+			one->ethdev->name, one->ethdev->driver, info.mac.bytes[0], info.mac.bytes[1], info.mac.bytes[2],
+			info.mac.bytes[3], info.mac.bytes[4], info.mac.bytes[5], one->ethdev->queue_count,
+			info.mtu_bytes);
+		show_link(one->ethdev, out);
 		for (uint32_t a = 0; a < info.addr_count; a++) {
 			fprintf(out, "  %s/%u", uroce_addr_format(&info.addrs[a], text, sizeof(text)),
 				info.prefix_bits[a]);
@@ -86,27 +96,26 @@ static void show_throughput(const struct uroce_stats *now, const struct uroce_st
 		(double)(now->tx_bytes - before->tx_bytes) * 8e-9 / seconds);
 }
 
-void show_port_stats(const struct traffic *traffic, FILE *out)
+void show_port_stats(const struct traffic *traffic, int port, FILE *out)
 {
-	double seconds = seconds_now() - shown_at;
-
-	for (unsigned i = 0; i < traffic->port_count; i++) {
+	for (unsigned i = first_of(port); i < end_of(traffic, port); i++) {
 		const struct uroce_stats *base = &cleared[i];
+		double time = seconds_now();
 		struct uroce_stats now;
 
 		uroce_device_stats(traffic->ports[i].port->device, &now);
 		fprintf(out, "port %u: received %lu frames %lu bytes, sent %lu frames %lu bytes, dropped %lu frames\n",
 			i, now.rx_frames - base->rx_frames, now.rx_bytes - base->rx_bytes,
 			now.tx_frames - base->tx_frames, now.tx_bytes - base->tx_bytes, dropped(&now) - dropped(base));
-		show_throughput(&now, &shown[i], seconds, out);
+		show_throughput(&now, &shown[i], time - shown_at[i], out);
 		shown[i] = now;
+		shown_at[i] = time;
 		for (uint32_t c = 0; c < now.count; c++) {
 			if (now.values[c] != base->values[c])
 				fprintf(out, "  %-32s %12lu  %s\n", uroce_counter_name(c),
 					now.values[c] - base->values[c], uroce_counter_text(c));
 		}
 	}
-	shown_at += seconds;
 }
 
 /* What the driver counts, by its own names. */
@@ -125,9 +134,9 @@ static void show_driver_xstats(uint16_t port_id, FILE *out)
 	free(values);
 }
 
-void show_port_xstats(const struct traffic *traffic, FILE *out)
+void show_port_xstats(const struct traffic *traffic, int port, FILE *out)
 {
-	for (unsigned i = 0; i < traffic->port_count; i++) {
+	for (unsigned i = first_of(port); i < end_of(traffic, port); i++) {
 		struct uroce_stats now;
 
 		uroce_device_stats(traffic->ports[i].port->device, &now);
@@ -138,10 +147,13 @@ void show_port_xstats(const struct traffic *traffic, FILE *out)
 	}
 }
 
-void show_clear(const struct traffic *traffic)
+void show_clear(const struct traffic *traffic, int port, bool drivers)
 {
-	for (unsigned i = 0; i < traffic->port_count; i++)
+	for (unsigned i = first_of(port); i < end_of(traffic, port); i++) {
 		uroce_device_stats(traffic->ports[i].port->device, &cleared[i]);
+		if (drivers)
+			rte_eth_xstats_reset(traffic->ports[i].port->ethdev->port_id);
+	}
 }
 
 void show_qps(struct traffic *traffic, FILE *out)

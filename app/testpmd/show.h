@@ -7,12 +7,15 @@
 
 #include "testpmd/traffic.h"
 
-void show_port_info(const struct traffic *traffic, FILE *out);
+/* Of one port, 0 ...; or of all. */
+#define SHOW_ALL (-1)
+void show_port_info(const struct traffic *traffic, int port, FILE *out);
 /* Counters since the last clear; only those that are not 0, each with its sentence. */
-void show_port_stats(const struct traffic *traffic, FILE *out);
+void show_port_stats(const struct traffic *traffic, int port, FILE *out);
 /* All of them, those of the driver, too. */
-void show_port_xstats(const struct traffic *traffic, FILE *out);
-void show_clear(const struct traffic *traffic);
+void show_port_xstats(const struct traffic *traffic, int port, FILE *out);
+/* What is shown counts from here on; with drivers what their drivers count does, too. */
+void show_clear(const struct traffic *traffic, int port, bool drivers);
 /* Connections by address: what there is now, and what has been counted. */
 void show_cm(const struct traffic *traffic, FILE *out);
 void show_qps(struct traffic *traffic, FILE *out);

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #define FORWARDS "frames are not forwarded but made by queue pairs: --mix says of which operations"
-#define ALL_PORTS "commands show all ports at once: show port info|stats|xstats all"
 #define PORTS_WORK "ports work from the start to the end; inject cut and inject mend are their cable"
 
 struct row {
@@ -30,15 +29,11 @@ static const struct row options[] = {
 };
 
 static const struct row commands[] = {
-	{ "show port info", ALL_PORTS },
-	{ "show port stats", ALL_PORTS },
-	{ "show port xstats", ALL_PORTS },
-	{ "clear port", "clear port stats all counts from here on, in all that is shown" },
+	{ "clear port info", "clear port stats|xstats all|N counts from here on" },
 	{ "port stop", PORTS_WORK },
 	{ "port start", PORTS_WORK },
 	{ "port close", PORTS_WORK },
 	{ "port reset", PORTS_WORK },
-	{ "show config", "show config shows all settings; " FORWARDS },
 	{ "set fwd", FORWARDS },
 	{ "set verbose", "frames are shown by capture FILE and uroce-decode FILE" },
 	{ "set nbcore", "--nb-cores says at the start how many lcores poll" },

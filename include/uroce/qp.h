@@ -161,9 +161,9 @@ UROCE_API int uroce_qp_create(struct uroce_pd *pd, const struct uroce_qp_init_at
 /* What it was created with, as it has it: the sizes of its queues, and lcore is who owns it. */
 UROCE_API void uroce_qp_query_init(const struct uroce_qp *qp, struct uroce_qp_init_attr *init);
 /*
- * Safe at any time (X-4): no packet, timer or completion of the QP is handled after it returns. Completions that are in a
- * CQ by then stay there: uroce_cq_mark() (cq.h) tells when the last one has been taken. 0; -ETIMEDOUT: its lcore is not
- * polled, and the QP stays.
+ * Safe at any time (X-4): no packet, timer or completion of the QP is handled after it returns. Completions that are in
+ * a CQ by then stay there: uroce_cq_mark() (cq.h) tells when the last one has been taken. 0; -ETIMEDOUT: its lcore is
+ * not polled, and the QP stays.
  */
 UROCE_API int uroce_qp_destroy(struct uroce_qp *qp);
 /*

@@ -80,8 +80,8 @@ uint32_t uroce_cq_mark(const struct uroce_cq *cq)
 }
 
 /*
- * The ring counts pieces modulo 2^32, and the mark is passed when it is not among those that wait. A mark of long ago may
- * come to lie among them for a moment, which only puts off the answer.
+ * The ring counts pieces modulo 2^32, and the mark is passed when it is not among those that wait. A mark of long ago
+ * may come to lie among them for a moment, which only puts off the answer.
  */
 bool uroce_cq_passed(const struct uroce_cq *cq, uint32_t mark)
 {

@@ -81,7 +81,9 @@ SESSION = (
     ("show port info all", r"port 0: net_ring.* path MTU up to 1024",
      r"^  link up.*; 1024 receive and 1024 send descriptors a queue; [1-9]\d* mbufs of [1-9]\d* bytes$",
      "^  10.0.0.1/24$"),
-    ("show port info 0", "commands show all ports at once: show port info"),
+    ("show port info 1", "^port 1: net_ring", "^  10.0.0.2/24$"),
+    ("show port info 2", "port 2: there are 0 ... 1, or all"),
+    ("show config fwd", r"size +300 +\(command line\)"),
     ("inject loss", "wrong arguments; use$", r"^  inject loss\|dup\|reorder\|corrupt P"),
     ("set fast 1", "wrong arguments; use$", r"^  set size N .*\(1 \.\.\. 1048576; default 4096\)"),
     ("fly", '"fly": no such command; "help" lists them$'),
@@ -105,6 +107,10 @@ SESSION = (
     ("show port stats all", "port 0: received [1-9]"),
     ("show port stats all", r"since the last show, \d+.\d s: received [1-9]\d+ frames/s [0-9.]+ Gbit/s, sent [1-9]"),
     ("show port xstats all", "rx_good_packets +[1-9]"),
+    ("clear port xstats 2", "port 2: there are 0 ... 1, or all"),
+    ("clear port xstats all", "cleared"),
+    ("clear port stats 1", "cleared"),
+    ("show port stats 1", "^port 1: received"),
     ("clear port stats all", "cleared"),
     ("show cq", r"port  lcore", r"^0 +0 +2 +\d+$"),
     ("show mr", "port  address", r"^1 +0x\w+ +\d+ +0x\w{8} +read, write, atomics"),
@@ -222,9 +228,8 @@ def words_of_the_testpmd_of_dpdk_get_a_sentence(directory):
         status, out, err = run("testpmd", option)
         want(status == 2 and words in err and err.count("\n") == 1, option, status, out, err)
     with Prompt() as prompt:
-        for line, words in (("show port info 0", "show port info.stats.xstats all"), ("port stop 0", "inject cut"),
-                            ("clear port xstats all", "clear port stats all"), ("port stop all", "inject cut"),
-                            ("show config fwd", "--mix says"), ("set verbose 1", "capture FILE"),
+        for line, words in (("port stop 0", "inject cut"),
+                            ("port stop all", "inject cut"), ("set verbose 1", "capture FILE"),
                             ("start tx_first", "posts requests at once")):
             prompt.ask(line, words)
         prompt.ask("show config", r"size +4096")
