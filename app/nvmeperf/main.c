@@ -166,6 +166,7 @@ static int open_target(void)
 		.devices = { "loop" },
 		.addresses = { TARGET_ADDRESS },
 		.port_count = 1,
+		.lanes = all.options.port_queues,
 		.service = (uint16_t)all.options.service,
 		.pool_bytes = POOL_BYTES,
 	};
