@@ -364,7 +364,8 @@ static int find_size(struct store *store, const struct stat *status, char error[
 		bytes = store->config.bytes;
 		store->is_blank = true;
 	}
-	store->bytes = store->there_bytes = bytes / store->config.block_bytes * store->config.block_bytes;
+	store->bytes = bytes / store->config.block_bytes * store->config.block_bytes;
+	store->there_bytes = store->bytes;
 	if (store->bytes)
 		return 0;
 	snprintf(what, sizeof(what), "has %lu bytes, less than a block of %u; %s", bytes, store->config.block_bytes,

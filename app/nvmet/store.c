@@ -276,7 +276,8 @@ int store_resize(struct store *store, uint64_t bytes, char error[STORE_ERROR_BYT
 	else if (store->config.kind == STORE_FILE && ftruncate(store->fd, (off_t)bytes) != 0)
 		snprintf(error, STORE_ERROR_BYTES, "%s: %s", store->config.path, strerror(errno));
 	else {
-		store->bytes = store->there_bytes = bytes;
+		store->bytes = bytes;
+		store->there_bytes = bytes;
 		return 0;
 	}
 	return -1;
