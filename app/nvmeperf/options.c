@@ -84,7 +84,7 @@ static const char help_text[] =
 	"  -q, --iodepth N[,...]  commands under way in each queue, 1 ... 1023 (default 32)\n"
 	"  --queues N         I/O queues, 1 ... 128 (default 1)\n"
 	"  --rwmixread N      of rw and randrw: percent of reads, 0 ... 100 (default 50)\n"
-	"  --port-queues N    queue pairs of the port, 1 ... 16, and lcores, which one thread polls: over net_memif as\n"
+	"  --port-queues N    queue pairs of the port, 1 ... 16, and lcores of one thread: over net_memif as\n"
 	"                     many as the target has; without --connect it has as many (default 1)\n"
 	"  --thinktime N      microseconds without a new command after each answer, 0 ... 10000000 (default 0)\n"
 	"  --verify           what is read is compared with what was written; a case that only reads writes first,\n"
