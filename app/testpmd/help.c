@@ -17,11 +17,11 @@ static const struct section {
 	  "stop                        post no more, wait up to 2 s for what is outstanding, print statistics\n"
 	  "migrate QPN                 move a queue pair to its other path, between the ports' second addresses\n"
 	  "clear port stats|xstats all|N\n"
-	  "                            count from here on, for all ports or port N (0 or 1); xstats: the driver's, too\n",
+	  "                            count from here on, for all ports or port N (0 or 1); xstats: in the driver\n",
 	  rows_print_changes },
 	{ "show",
 	  "show port info|stats|xstats all|N\n"
-	  "                            what the ports are, or port N (0 or 1); what they counted since the last clear,\n"
+	  "                            what all ports are, or port N (0 or 1); what was counted since the last clear,\n"
 	  "                            without zeros;\n"
 	  "                            all counters, those of the driver too\n"
 	  "show qp [QPN]               all queue pairs in a table; one of them in full\n"

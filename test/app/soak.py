@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """soak.py BUILD [SECONDS]: prints TAP. 'make soak SECONDS=3600' runs it for an hour, `make test` for 4 s.
 
-uroce-testpmd moves a mix of all operations between loop ports the whole time. Each tenth of it must bring work, no
-request may fail, nothing may be dropped, and after the first fifth the process may not grow by more than 1 MiB. The
-cases of uroce-perf check every byte under loss, copies, disorder and damage; the seed of each stands in its line.
+uroce-testpmd moves SENDs, WRITEs, READs and atomics between loop ports the whole time. Each tenth of it must bring
+work, no request may fail, nothing may be dropped, and after the first fifth the process may not grow by more than
+1 MiB. The cases of uroce-perf check every byte under loss, copies, disorder and damage; the seed of each stands in its line.
 """
 import re
 import subprocess
