@@ -5,7 +5,8 @@
 
 uroce-testpmd moves SENDs, WRITEs, READs and atomics between loop ports the whole time. Each tenth of it must bring
 work, no request may fail, nothing may be dropped, and after the first fifth the process may not grow by more than
-1 MiB. The cases of uroce-perf check every byte under loss, copies, disorder and damage; the seed of each stands in its line.
+1 MiB. The cases of uroce-perf check every byte under loss, copies, disorder and damage; the seed of each stands in
+its line.
 """
 import re
 import subprocess
