@@ -175,7 +175,7 @@ static void apply_values(struct rc_qp *qp, const struct uroce_qp_attr *attr, uin
 		rc_retry_set_timeout(qp, rc_codes_timeout_ns(attr->timeout));
 	}
 	if (mask & UROCE_QP_RETRY_CNT)
-		qp->retry.retry_cnt = qp->retry.retries_left = attr->retry_cnt;
+		rc_retry_set_count(qp, attr->retry_cnt);
 	if (mask & UROCE_QP_RNR_RETRY)
 		qp->retry.rnr_retry = qp->retry.rnr_left = attr->rnr_retry;
 	if (mask & UROCE_QP_PATH)

@@ -237,6 +237,14 @@ void rc_retry_progress_made(struct rc_qp *qp, uint64_t now_ns)
 		probe_stop(&qp->probe);
 }
 
+void rc_retry_set_count(struct rc_qp *qp, uint8_t retry_cnt)
+{
+	struct rc_retry *retry = &qp->retry;
+
+	retry->retry_cnt = retry->retries_left = retry_cnt;
+	retry->silences = retry->asked = 0; /* they have cost nothing of this budget */
+}
+
 void rc_retry_set_timeout(struct rc_qp *qp, uint64_t timeout_ns)
 {
 	struct rc_retry *retry = &qp->retry;
@@ -368,15 +376,16 @@ void rc_retry_timer_expired(struct rc_qp *qp, uint64_t now_ns)
 static bool is_echo(const struct rc_qp *qp, uint64_t now_ns)
 {
 	const struct rc_retry *retry = &qp->retry;
-	/* At snd_una; a wait for receives costs none, and an ask goes out behind what was last sent. */
-	uint32_t restarts = (uint32_t)(retry->retry_cnt - retry->retries_left - retry->asked);
-	uint64_t wait_ns = rtt_bound_ns(&qp->rtt, retry->timeout_ns) << (restarts > 1 ? restarts - 1 : 0);
+	uint32_t restarts;
 
 	if (retry->resending && psn_equal(qp->win.snd_nxt, qp->win.snd_una))
 		return true;
 	if (!retry->rewound)
 		return false;
-	return !retry->resent || now_ns - retry->resent_ns < wait_ns;
+	/* At snd_una; a wait for receives costs none, and an ask goes out behind what was last sent. */
+	restarts = (uint32_t)(retry->retry_cnt - retry->retries_left - retry->asked);
+	return !retry->resent || now_ns - retry->resent_ns < rtt_bound_ns(&qp->rtt, retry->timeout_ns)
+								     << (restarts > 1 ? restarts - 1 : 0);
 }
 
 void rc_retry_sequence_nak_arrived(struct rc_qp *qp, uint64_t now_ns)
@@ -443,6 +452,8 @@ void rc_retry_response_missing(struct rc_qp *qp, psn_t trigger, uint64_t now_ns)
 {
 	bool old = goes_on_with_old_flight(qp, trigger);
 
+	if (old && qp->probe.answered) /* the peer is answering what the verdict would say that it lacks */
+		probe_start(&qp->probe, &qp->rtt, qp->retry.timeout_ns, now_ns);
 	probe_heard(&qp->probe, &qp->rtt, qp->retry.timeout_ns, now_ns);
 	take_echo(&qp->retry, &qp->retry.owed.responses, now_ns);
 	if (!old && !is_for_the_timer(qp, trigger))

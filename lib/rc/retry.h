@@ -55,6 +55,9 @@ void rc_retry_response_missing(struct rc_qp *qp, psn_t trigger, uint64_t now_ns)
 /* An ACK of `trigger`, or a NAK of the PSN behind it, showed the same; it may be the answer to the probe of a READ. */
 void rc_retry_ack_skipped_response(struct rc_qp *qp, psn_t trigger, uint64_t now_ns);
 
+/* Software sets another budget, which is full. */
+void rc_retry_set_count(struct rc_qp *qp, uint8_t retry_cnt);
+
 /* Software sets another ACK timeout, 0: none. What is in flight is timed by it from now on. */
 void rc_retry_set_timeout(struct rc_qp *qp, uint64_t timeout_ns);
 

@@ -208,17 +208,23 @@ Test(silence, a_short_read_is_repeated_each_time)
 	pair_close(pair);
 }
 
+/* A long READ of which nothing is heard for so many time-outs. */
+static void ask_for_long(struct pair *pair, uint32_t timeouts)
+{
+	pair_read(pair, 1, 100 * MTU);
+	pair_transmit(pair, A);
+	for (uint32_t i = 0; i < timeouts; i++)
+		time_out(pair);
+	pair_forget(pair);
+}
+
 /* All copies were lost, and the peer says so after so many time-outs: another one goes out at once. */
 static void lack_the_read(uint64_t rtt_ns, uint32_t timeouts, uint32_t copies)
 {
 	struct pair *pair = open_cut_of(rtt_ns);
 	struct rc_qp *qp = pair->side[A].qp;
 
-	pair_read(pair, 1, 100 * MTU);
-	pair_transmit(pair, A);
-	for (uint32_t i = 0; i < timeouts; i++)
-		time_out(pair);
-	pair_forget(pair);
+	ask_for_long(pair, timeouts);
 	while (!qp->probe.answered) /* each of the empty WRITEs is answered, the newest last */
 		pair_respond(pair, ack_packet(0, SYNDROME_PLAIN_ACK, 1));
 	while (copies--)
@@ -253,6 +259,57 @@ Test(silence, also_when_a_long_way_was_silent_for_long)
 	RULE("Q-8");
 	RULE("T-5");
 	lack_the_read(TIMEOUT_NS / 4, 5, 0);
+}
+
+/* Behind the answer that the READ is lacking comes what was overtaken by it: the READ is there, and being answered. */
+Test(silence, who_answers_the_read_does_not_lack_it)
+{
+	struct pair *pair = open_cut();
+	struct rc_qp *qp = pair->side[A].qp;
+	uint64_t verdict_ns;
+
+	RULE("Q-8");
+	ask_for_long(pair, 2);
+	while (!qp->probe.answered)
+		pair_respond(pair, ack_packet(0, SYNDROME_PLAIN_ACK, 1));
+	verdict_ns = qp->probe.deadline_ns;
+	answer(pair, 2, 1, 100); /* the one before it comes late */
+	pair->now_ns = verdict_ns;
+	rc_qp_timeout(qp, pair->now_ns);
+	pair_transmit(pair, A);
+	expect_counts(pair, A, CNT_IMPLIED_NAK_SEQ_ERR, 0);
+	expect_leaves(pair, A);
+	pair_close(pair);
+}
+
+/* What asking has cost counts until the READ goes on, and for nothing that is lost later. */
+Test(silence, a_gap_behind_an_ask_and_progress_is_a_first_one)
+{
+	struct pair *pair = open_cut();
+
+	RULE("T-5");
+	ask_for_long(pair, 3);
+	answer(pair, 1, 1, 100);
+	answer(pair, 3, 1, 100);
+	expect_counts(pair, A, CNT_IMPLIED_NAK_SEQ_ERR, 1);
+	pair_close(pair);
+}
+
+/* A budget that software fills owes nothing: a sign of life does not make it larger than it is. */
+Test(silence, a_new_budget_is_given_nothing_back)
+{
+	struct uroce_qp_attr attr = { .qp_state = UROCE_QPS_SQD, .retry_cnt = 5 };
+	struct pair *pair = open_cut();
+	struct rc_qp *qp = pair->side[A].qp;
+	uint32_t wrong;
+
+	RULE("T-3");
+	ask_for_long(pair, 3);
+	cr_assert_eq(rc_qp_modify(qp, &attr, UROCE_QP_STATE, &wrong), 0);
+	cr_assert_eq(rc_qp_modify(qp, &attr, UROCE_QP_STATE | UROCE_QP_RETRY_CNT, &wrong), 0);
+	pair_respond(pair, ack_packet(0, SYNDROME_PLAIN_ACK, 1));
+	cr_assert_eq(qp->retry.retries_left, 5);
+	pair_close(pair);
 }
 
 /*
