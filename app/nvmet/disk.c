@@ -155,7 +155,6 @@ static bool keep_identity(struct disk *disk, const struct arrival *arrival, char
 	struct identity identity = { .nsid = namespace->nsid };
 	int code;
 
-	namespace->is_new = !disk->store->is_device && !had_number(disk, arrival, namespace->nsid);
 	if (disk->store->config.kind != STORE_FILE || !namespace->is_new)
 		return true;
 	memcpy(identity.uuid, namespace->uuid, sizeof(identity.uuid));
@@ -199,6 +198,8 @@ static bool serve(struct disks *disks, struct disk *disk, const struct settings_
 	};
 	if (!identify(disks, disk, &arrival, error))
 		return false;
+	namespace->is_new =
+		!disk->store->is_device && !had_number(disk, &arrival, namespace->nsid); /* as hosts find it */
 	code = nvmf_subsystem_add(&disks->server->target, disk->subsystem, namespace);
 	if (code == 0)
 		return keep_identity(disk, &arrival, error);
@@ -312,16 +313,18 @@ static void tell_failures(struct server *server, struct disk *disk)
 					     [NVMF_BLOCK_FLUSH] = "flush",
 					     [NVMF_BLOCK_ZERO] = "write of zeroes",
 					     [NVMF_BLOCK_DEALLOCATE] = "deallocate" };
-	const struct store *store = disk->store;
+	struct store_failures now;
 
-	if (store->failures == disk->told_failures || server->lanes[0].now_ns - disk->told_ns < TELL_NS)
+	if (server->lanes[0].now_ns - disk->told_ns < TELL_NS)
+		return;
+	now = store_failures(disk->store);
+	if (now.count == disk->told_failures)
 		return;
 	journal_tell(&server->journal, server->lanes[0].now_ns,
 		     "namespace %u of %s: %lu requests have failed, the last one a %s at byte %lu of %s: %s (errno %d)",
-		     disk->namespace.nsid, disk->subsystem->nqn, store->failures - disk->told_failures,
-		     names[store->last_op], store->last_offset, disk->path, strerror(store->last_error),
-		     store->last_error);
-	disk->told_failures = store->failures;
+		     disk->namespace.nsid, disk->subsystem->nqn, now.count - disk->told_failures, names[now.last_op],
+		     now.last_offset, disk->path, strerror(now.last_error), now.last_error);
+	disk->told_failures = now.count;
 	disk->told_ns = server->lanes[0].now_ns;
 }
 

@@ -86,24 +86,30 @@ static void skip_empty_ranges(struct store_request *request)
 	}
 }
 
+/* Linux tells each open file once of data that it could not write: a lcore that shared one might never be told. */
+static int fd_of(const struct store_request *request)
+{
+	return request->store->shares[request->lcore].fd;
+}
+
 static void fill_clear(struct io_uring_sqe *sqe, const struct store_request *request)
 {
-	const struct store *store = request->store;
 	uint64_t offset, bytes, left;
+	int fd = fd_of(request);
 
 	range_at_hand(request, &offset, &bytes);
 	left = bytes - request->moved;
 	switch ((enum way)request->way) {
 	case WAY_PUNCH:
-		io_uring_prep_fallocate(sqe, store->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset,
+		io_uring_prep_fallocate(sqe, fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset,
 					(off_t)bytes);
 		break;
 	case WAY_ZERO_RANGE:
-		io_uring_prep_fallocate(sqe, store->fd, FALLOC_FL_ZERO_RANGE | FALLOC_FL_KEEP_SIZE, (off_t)offset,
+		io_uring_prep_fallocate(sqe, fd, FALLOC_FL_ZERO_RANGE | FALLOC_FL_KEEP_SIZE, (off_t)offset,
 					(off_t)bytes);
 		break;
 	case WAY_WRITE:
-		io_uring_prep_write(sqe, store->fd, zeros(), (unsigned)(left < ZEROS_BYTES ? left : ZEROS_BYTES),
+		io_uring_prep_write(sqe, fd, zeros(), (unsigned)(left < ZEROS_BYTES ? left : ZEROS_BYTES),
 				    offset + request->moved);
 		break;
 	}
@@ -111,31 +117,31 @@ static void fill_clear(struct io_uring_sqe *sqe, const struct store_request *req
 
 static void fill(struct io_uring_sqe *sqe, const struct store_request *request)
 {
-	const struct store *store = request->store;
 	const struct nvmf_block *block = request->block;
+	int fd = fd_of(request);
 	unsigned left = (unsigned)(block->bytes - request->moved);
 	uint64_t at = block->offset + request->moved;
 
 	if (is_sync(request)) {
-		io_uring_prep_fsync(sqe, store->fd, IORING_FSYNC_DATASYNC);
+		io_uring_prep_fsync(sqe, fd, IORING_FSYNC_DATASYNC);
 		return;
 	}
 	switch (block->op) {
 	case NVMF_BLOCK_READ:
 		if (ring_has_fixed_memory(request->ring))
-			io_uring_prep_read_fixed(sqe, store->fd, request->data + request->moved, left, at, 0);
+			io_uring_prep_read_fixed(sqe, fd, request->data + request->moved, left, at, 0);
 		else
-			io_uring_prep_read(sqe, store->fd, request->data + request->moved, left, at);
+			io_uring_prep_read(sqe, fd, request->data + request->moved, left, at);
 		break;
 	case NVMF_BLOCK_WRITE:
 		if (ring_has_fixed_memory(request->ring))
-			io_uring_prep_write_fixed(sqe, store->fd, request->data + request->moved, left, at, 0);
+			io_uring_prep_write_fixed(sqe, fd, request->data + request->moved, left, at, 0);
 		else
-			io_uring_prep_write(sqe, store->fd, request->data + request->moved, left, at);
+			io_uring_prep_write(sqe, fd, request->data + request->moved, left, at);
 		sqe->rw_flags = block->lasting ? RWF_DSYNC : 0;
 		break;
 	case NVMF_BLOCK_COMPARE:
-		io_uring_prep_read(sqe, store->fd, request->second + request->moved, left, at);
+		io_uring_prep_read(sqe, fd, request->second + request->moved, left, at);
 		break;
 	case NVMF_BLOCK_ZERO:
 	case NVMF_BLOCK_DEALLOCATE:
@@ -215,10 +221,10 @@ static void note_failure(const struct store_request *request, int error)
 	struct store *store = request->store;
 
 	pthread_mutex_lock(&store->lock);
-	store->failures++;
-	store->last_error = error;
-	store->last_op = request->block->op;
-	store->last_offset = request->block->offset + request->moved;
+	store->failures.count++;
+	store->failures.last_error = error;
+	store->failures.last_op = request->block->op;
+	store->failures.last_offset = request->block->offset + request->moved;
 	pthread_mutex_unlock(&store->lock);
 }
 
@@ -274,8 +280,8 @@ static int move_at_once(const struct store_request *request)
 	uint64_t at = block->offset + request->moved;
 	struct iovec piece = { request->data + request->moved, store_hold(store, at, block->bytes - request->moved) };
 	ssize_t moved = block->op == NVMF_BLOCK_READ ?
-				preadv2(store->fd, &piece, 1, (off_t)at, 0) :
-				pwritev2(store->fd, &piece, 1, (off_t)at, block->lasting ? RWF_DSYNC : 0);
+				preadv2(fd_of(request), &piece, 1, (off_t)at, 0) :
+				pwritev2(fd_of(request), &piece, 1, (off_t)at, block->lasting ? RWF_DSYNC : 0);
 	int error = errno;
 
 	store_release(store, at);
@@ -334,6 +340,10 @@ static void submit(struct store *store, struct store_request *request)
 
 static void close_file(struct store *store)
 {
+	for (uint32_t i = 1; i < store->share_count; i++) {
+		if (store->shares[i].fd >= 0)
+			close(store->shares[i].fd);
+	}
 	close(store->fd);
 }
 
@@ -405,11 +415,16 @@ static int look(const struct store *store, struct stat *status, char error[STORE
 	return 0;
 }
 
+static int flags_of(const struct store_config *config)
+{
+	return (config->read_only ? O_RDONLY : O_RDWR) | O_CLOEXEC | (config->buffered ? 0 : O_DIRECT);
+}
+
 static int open_path(struct store *store, int flags, char error[STORE_ERROR_BYTES])
 {
 	const struct store_config *config = &store->config;
 
-	store->fd = open(config->path, flags | O_CLOEXEC | (config->buffered ? 0 : O_DIRECT), 0600);
+	store->fd = open(config->path, flags_of(config) | flags, 0600);
 	if (store->fd >= 0)
 		return 0;
 	complain(error, store,
@@ -417,6 +432,21 @@ static int open_path(struct store *store, int flags, char error[STORE_ERROR_BYTE
 	if (errno == EINVAL && flags & O_CREAT) /* it has been made even so */
 		unlink(config->path);
 	return -1;
+}
+
+/* Once more for each further lcore, and the same file whatever has its name now. */
+static int open_shares(struct store *store, char error[STORE_ERROR_BYTES])
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", store->fd);
+	store->shares[0].fd = store->fd;
+	for (uint32_t i = 1; i < store->share_count; i++) {
+		store->shares[i].fd = open(path, flags_of(&store->config));
+		if (store->shares[i].fd < 0)
+			return complain(error, store, strerror(errno));
+	}
+	return 0;
 }
 
 int store_open_file(struct store *store, char error[STORE_ERROR_BYTES])
@@ -431,7 +461,7 @@ int store_open_file(struct store *store, char error[STORE_ERROR_BYTES])
 	if (look(store, &status, error) != 0)
 		return -1;
 	made = status.st_mode == 0;
-	if (open_path(store, (config->read_only ? O_RDONLY : O_RDWR) | (made ? O_CREAT | O_EXCL : 0), error) != 0)
+	if (open_path(store, made ? O_CREAT | O_EXCL : 0, error) != 0)
 		return -1;
 	store->ops = &ops;
 	store->at_once = is_in_memory(store);
@@ -439,11 +469,12 @@ int store_open_file(struct store *store, char error[STORE_ERROR_BYTES])
 		complain(error, store, "is in use, by another process or another namespace");
 	else if (fstat(store->fd, &status) != 0)
 		complain(error, store, strerror(errno));
-	else if (find_size(store, &status, error) == 0 && try_block(store, error) == 0)
+	else if (find_size(store, &status, error) == 0 && try_block(store, error) == 0 &&
+		 open_shares(store, error) == 0)
 		return 0;
 	if (made)
 		unlink(config->path);
-	close(store->fd);
+	close_file(store);
 	return -1;
 }
 
@@ -471,7 +502,7 @@ int store_try_file(const struct store_config *config, char error[STORE_ERROR_BYT
 		return -1;
 	if (status.st_mode == 0)
 		return try_to_make(&store, error);
-	if (open_path(&store, config->read_only ? O_RDONLY : O_RDWR, error) != 0)
+	if (open_path(&store, 0, error) != 0)
 		return -1;
 	store.config.bytes = 0; /* what is empty stays so */
 	if (S_ISREG(status.st_mode) && status.st_size == 0 && config->bytes)

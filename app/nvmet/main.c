@@ -137,8 +137,9 @@ static void start_threads(void)
 {
 	all.server.has_threads = true;
 	for (uint32_t i = 1; i < all.server.lane_count; i++) {
-		rte_eal_remote_launch(run_lane, &all.server.lanes[i], app_eal_worker(i - 1));
-		while (all.server.lanes[i].polls == 0)
+		int code = rte_eal_remote_launch(run_lane, &all.server.lanes[i], app_eal_worker(i - 1));
+
+		while (code == 0 && all.server.lanes[i].polls == 0)
 			usleep(100);
 	}
 }

@@ -109,9 +109,12 @@ void queue_take_completion(struct queue *queue, const struct uroce_wc *wc)
 		queue->moved_ns = queue->lane->now_ns;
 	}
 	if (wc->status != UROCE_WC_SUCCESS) {
-		lane_hand_out_events(queue->lane); /* one of them may say why */
+		if (!queue->ending)
+			lane_hand_out_events(queue->lane); /* one of them may say why */
 		queue_end(queue, uroce_wc_status_name(wc->status));
 	}
+	if (queue->told_end) /* its host may be back already: nothing more is executed */
+		queue_end(queue, queue->told_end);
 	if (queue->ending)
 		return;
 	switch (work) {

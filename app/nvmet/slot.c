@@ -154,6 +154,7 @@ static void carry_out(struct slot *slot)
 
 	request->store = slot->store;
 	request->ring = slot->queue->lane->ring;
+	request->lcore = slot->queue->lane->index;
 	request->block = &slot->command.block;
 	request->command = &slot->command;
 	request->data = slot->data;

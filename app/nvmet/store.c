@@ -73,6 +73,16 @@ static int make_chunks(struct store *store)
 	return store->chunks ? 0 : -1;
 }
 
+struct store_failures store_failures(struct store *store)
+{
+	struct store_failures failures;
+
+	pthread_mutex_lock(&store->lock);
+	failures = store->failures;
+	pthread_mutex_unlock(&store->lock);
+	return failures;
+}
+
 uint32_t store_users(const struct store *store)
 {
 	uint32_t sum = 0;
@@ -243,6 +253,8 @@ static struct store *make_store(const struct store_config *config, uint32_t lcor
 	pthread_mutex_init(&store->lock, NULL);
 	store->share_count = lcores;
 	store->shares = calloc(lcores, sizeof(*store->shares));
+	for (uint32_t i = 0; store->shares && i < lcores; i++)
+		store->shares[i].fd = -1;
 	if (store->shares && (lcores == 1 || config->kind == STORE_NULL || make_chunks(store) == 0))
 		return store;
 	free_store(store);

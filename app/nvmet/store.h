@@ -37,6 +37,7 @@ struct store_config {
 struct store_request {
 	struct store *store;
 	struct ring *ring; /* FILE: where it is done */
+	uint32_t lcore;    /* whose ring that is */
 	const struct nvmf_block *block;
 	const struct nvmf_command *command; /* for the ranges of a DEALLOCATE */
 	uint8_t *data;                      /* READ: filled; WRITE, COMPARE, DEALLOCATE: what came */
@@ -58,6 +59,15 @@ struct store_ops {
 struct store_share {
 	_Atomic uint32_t users;         /* commands that are under way, or whose host has not got all yet */
 	struct perf_histogram times[2]; /* of reads and writes: from capsule to the ACK of the answer, ns */
+	int fd;                         /* FILE */
+};
+
+/* FILE: what the kernel said of requests that failed; told by the disk. */
+struct store_failures {
+	uint64_t count;
+	int last_error;
+	enum nvmf_block_op last_op;
+	uint64_t last_offset;
 };
 
 struct store {
@@ -71,12 +81,8 @@ struct store {
 	bool is_blank;            /* FILE: there was nothing in it when it was opened: it is a disk that nobody knows */
 	bool at_once;             /* FILE: its blocks are in memory, and are read and written in the poll */
 	_Atomic bool sync_failed; /* FILE: what was said to last once may be lost */
-	/* FILE: what the kernel said of requests that failed; told by the disk. Under the lock. */
 	pthread_mutex_t lock;
-	uint64_t failures;
-	int last_error;
-	enum nvmf_block_op last_op;
-	uint64_t last_offset;
+	struct store_failures failures; /* under the lock */
 	/* FILE: its length when it was last looked at; writes beyond would make it longer again. */
 	_Atomic uint64_t there_bytes;
 	struct store_share *shares;
@@ -113,6 +119,8 @@ static inline void store_leave(struct store *store, uint32_t lcore)
 
 	atomic_store_explicit(users, atomic_load_explicit(users, memory_order_relaxed) - 1, memory_order_release);
 }
+
+struct store_failures store_failures(struct store *store);
 
 /* Of all lcores. */
 uint32_t store_users(const struct store *store);
