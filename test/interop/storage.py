@@ -6,6 +6,7 @@ import base64
 import gzip
 import os
 import re
+import shlex
 import signal
 import socket
 import subprocess
@@ -21,6 +22,7 @@ OWN, OTHER, SECOND, SERVICE, NQN = "10.9.0.9", "10.9.1.9", "10.9.2.9", 4420, "nq
 WHERE = f"-t rdma -a {OWN} -s {SERVICE}"
 # One CPU makes one queue of the usual kind; these are another two.
 CONNECT = f"nvme connect {WHERE} -n {NQN} -W 1 -P 1"
+CONNECT_ALL = f"nvme connect-all {WHERE} -W 1 -P 1"
 DISK = "/dev/nvme0n1"
 WAIT = f"until test -b {DISK}; do sleep 0.1; done"
 DISCONNECT = f"nvme disconnect -n {NQN} | grep -o 'disconnected 1'"
@@ -286,6 +288,39 @@ def two_paths(eal):
     return target
 
 
+class TwoMachines(Target):
+    """Two targets with no name of their own, as two machines set up alike have them: each machine has its machine-id.
+    The host has two disks then. With one name both would be paths of one disk, and get half of its writes each."""
+
+    def __init__(self, eal, folder):
+        # The discovery controllers take numbers, too, so nobody knows which ones are left for the disks.
+        steps = [CONNECT_ALL, CONNECT_ALL.replace(OWN, OTHER),
+                 "until test $(ls /dev/nvme*n1 | wc -l) = 2; do sleep 0.1; done", "set -- $(ls /dev/nvme*n1)",
+                 "nvme list-subsys"]
+        steps += [f"yes {word} | dd of={disk} bs=64k count=64 iflag=fullblock oflag=direct 2>/dev/null"
+                  for word, disk in (("one", "$1"), ("two", "$2"))]
+        steps += [f"! dd if={disk} bs=64k count=64 iflag=direct 2>/dev/null | grep -qvx {word}"
+                  for word, disk in (("one", "$1"), ("two", "$2"))]
+        super().__init__(eal, "two machines set up alike have a disk each", steps,
+                         (f"traddr={OWN}", f"traddr={OTHER}"))
+        self.folder = folder
+
+    def own_command(self, program):
+        machine = ("cp -a /etc {folder}/etc-{name} && echo {id} > {folder}/etc-{name}/machine-id && "
+                   "mount --bind {folder}/etc-{name} /etc && exec {target}")
+        starts = []
+        for name, address, tap in (("one", OWN, TAP), ("two", OTHER, OTHER_TAP)):
+            target = shlex.join([program, *self.eal[:-1], self.eal[-1].replace(TAP, tap), "--", "--ip", address + "/24",
+                                 "--control", f"{self.folder}/control-{name}", *self.options])
+            start = machine.format(folder=self.folder, name=name, target=target, id=name.encode().hex().zfill(32))
+            starts.append(f"unshare --mount sh -c {shlex.quote(start)} & {name}=$!")
+        # To the second wait, which tells how both have ended, the shell comes when it is told to end, or both have.
+        return ["sh", "-c", f"{'; '.join(starts)}; trap : TERM; wait; wait $one && wait $two"]
+
+    def own_listens(self, said):
+        return said.count("On a Linux host") == 2
+
+
 class TwoGuests(Target):
     """A second guest comes while the first one verifies: each has a namespace, and sees both. Without a UUID in their
     BIOS both would call themselves by the same name."""
@@ -352,5 +387,6 @@ def matrix(eal, full):
     yield Flushes(eal, folder)
     yield Replaced(eal, folder)
     yield Swapped(eal, folder)
+    yield TwoMachines(eal, folder)
     yield two_paths(eal)
     yield TwoGuests(eal)
