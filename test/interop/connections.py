@@ -58,15 +58,16 @@ class Rping(Connection):
         return 60 + self.count // 20
 
     def guest_command(self):
-        common = f"-S {self.size} -p {PORT}"
-        if self.role == "client":
-            return f"exec rping -s -a {GUEST[self.family][1]} {common}"
+        side = f"-s -a {GUEST[self.family][1]}"
+        if self.role == "server":
+            side = f"-c -a {OWN[self.family][1]} -C {self.count} -V"
         # When it is done, its main thread may close the channel that its other thread still reads, which then ends the
-        # process with this word and status 255. Any other word, or another status, is a failure.
-        words = r"client DISCONNECT EVENT\.\.\.|rdma_get_cm_event: Bad file descriptor"
-        rping = f"rping -c -a {OWN[self.family][1]} {common} -C {self.count} -V"
-        return (f"{rping} > /tmp/rping 2>&1; s=$?; cat /tmp/rping; "
-                f"test $s = 255 && grep -q 'Bad file' /tmp/rping && ! grep -vqxE '{words}' /tmp/rping && s=0; exit $s")
+        # process with a word of its own and status 255. Any other word, or another status, is a failure.
+        words = r"(client|server) DISCONNECT EVENT\.\.\.|wait for RDMA_READ_ADV state 10"
+        race = "rdma_get_cm_event: Bad file descriptor"
+        return (f"rping {side} -S {self.size} -p {PORT} > /tmp/rping 2>&1; s=$?; cat /tmp/rping; "
+                f"test $s = 255 && grep -q '{race}' /tmp/rping && ! grep -vqxE '{words}|{race}' /tmp/rping && s=0; "
+                "exit $s")
 
     def own_command(self, program):
         ends = ["-s"] if self.role == "server" else ["-c", "-a", GUEST[self.family][0], "-C", str(self.count), "-V"]
