@@ -86,7 +86,7 @@ static void skip_empty_ranges(struct store_request *request)
 	}
 }
 
-/* Linux tells each open file once of data that it could not write: a lcore that shared one might never be told. */
+/* Linux tells each open file once of data that it could not write: an lcore that shared one might never be told. */
 static int fd_of(const struct store_request *request)
 {
 	return request->store->shares[request->lcore].fd;

@@ -61,8 +61,7 @@ struct lane {
 	_Atomic uint64_t polls;                  /* that have ended: nothing of what it saw in one is kept beyond it */
 };
 
-/* pool_bytes: a multiple of POOL_MOST_BYTES. APP_EXIT_OK, or what
- * to exit with; the reason has been printed. */
+/* pool_bytes: a multiple of POOL_MOST_BYTES. APP_EXIT_OK, or what to exit with; the reason has been printed. */
 int lane_open(struct lane *lane, uint64_t pool_bytes, bool threads);
 void lane_close(struct lane *lane);
 /* One poll, always by the same thread. Returns whether there was something to do. */
