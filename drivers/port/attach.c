@@ -159,6 +159,13 @@ static int refuse(const struct drivers_attachment *attachment, const char *compl
 					 "there is no port %s: the kernel does not lock its memory; raise the limit "
 					 "(ulimit -l unlimited, LimitMEMLOCK=infinity), or run it as root",
 					 attachment->name);
+	/* The driver makes the group's number of the numbers of the process and of the interface. */
+	if (strstr(complaints, "PACKET_FANOUT"))
+		return drivers_error_set(
+			error, -ENODEV,
+			"there is no port %s: another program's packet socket has the group number that "
+			"DPDK's driver has chosen for this process; start the program once more",
+			attachment->name);
 	return drivers_error_set(error, -ENODEV, "there is no port %s: its driver refused it (%s)", attachment->name,
 				 *complaints           ? complaints :
 				 drivers_log_is_left() ? "DPDK's messages may tell why" :

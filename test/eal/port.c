@@ -2,10 +2,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <linux/if_packet.h>
+#include <net/ethernet.h>
+#include <net/if.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <rte_eal.h>
@@ -227,5 +231,28 @@ Test(port, an_interface_of_the_kernel_is_enough_of_a_name)
 	cr_expect_eq(ports[0]->mtu_bytes, 4096);
 	cr_expect_eq(uroce_port_close(ports[0]), 0);
 	cr_expect_eq(uroce_port_close(ports[1]), 0);
+	cr_expect_eq(uroce_engine_destroy(config.engine), 0);
+}
+
+/* The driver numbers its group of sockets by process and interface, so two programs can get the same number. */
+Test(port, a_group_of_sockets_that_another_has_is_refused_with_what_to_do)
+{
+	struct sockaddr_ll address = { .sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL) };
+	struct uroce_port_config config = { .addresses = { "10.0.0.1/24" } };
+	int group, other;
+
+	if (geteuid() != 0 || unshare(CLONE_NEWNET) != 0)
+		cr_skip_test("needs root for a network namespace");
+	if (system("ip link add ua type veth peer name ub && ip link set ua up && ip link set ub up"))
+		cr_skip_test("needs iproute2 and veth");
+	group = (getpid() ^ (int)if_nametoindex("ua")) & 0xffff;
+	address.sll_ifindex = (int)if_nametoindex("ub");
+	other = socket(AF_PACKET, SOCK_RAW, htons(ETH_P_ALL));
+	cr_assert_eq(bind(other, (struct sockaddr *)&address, sizeof(address)), 0);
+	cr_assert_eq(setsockopt(other, SOL_PACKET, PACKET_FANOUT, &group, sizeof(group)), 0);
+	config.engine = create_engine();
+	config.mbuf_count = 2047;
+	expect_refused("ua", &config, -ENODEV, WORDS("net_af_packet_ua", "group number", "once more"));
+	cr_expect_eq(close(other), 0);
 	cr_expect_eq(uroce_engine_destroy(config.engine), 0);
 }

@@ -306,8 +306,9 @@ class TwoMachines(Target):
         self.folder = folder
 
     def own_command(self, program):
+        # Both may get the same group of packet sockets, by their process numbers: the refusal says "once more".
         machine = ("cp -a /etc {folder}/etc-{name} && echo {id} > {folder}/etc-{name}/machine-id && "
-                   "mount --bind {folder}/etc-{name} /etc && exec {target}")
+                   "mount --bind {folder}/etc-{name} /etc && trap : TERM && {{ {target} || {target}; }}")
         starts = []
         for name, address, tap in (("one", OWN, TAP), ("two", OTHER, OTHER_TAP)):
             target = shlex.join([program, *self.eal[:-1], self.eal[-1].replace(TAP, tap), "--", "--ip", address + "/24",
