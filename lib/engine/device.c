@@ -72,6 +72,18 @@ uint32_t uroce_port_mtu(uint16_t port_id)
 	return mtu_bytes;
 }
 
+/*
+ * Does a queue receive what one queue of the other end sends? So it is with rings and with shared memory. There a QP of
+ * the peer, which sends from one queue, is heard from one queue only, the request for its connection included.
+ */
+static bool has_wired_queues(uint16_t port_id)
+{
+	struct rte_eth_dev_info info;
+
+	return rte_eth_dev_info_get(port_id, &info) == 0 && info.driver_name &&
+	       (strcmp(info.driver_name, "net_ring") == 0 || strcmp(info.driver_name, "net_memif") == 0);
+}
+
 /* A frame of the largest path MTU fits into one mbuf of the pool, so no frame fails later for want of room. */
 static bool pool_fits(struct rte_mempool *pool, uint32_t mtu_bytes)
 {
@@ -308,6 +320,7 @@ int uroce_device_create(struct uroce_engine *engine, const struct uroce_device_c
 	device->config = config;
 	device->port_id = config.port_id;
 	device->numa_node = rte_eth_dev_socket_id(config.port_id);
+	device->queues_are_wired = has_wired_queues(config.port_id);
 	device->next_pd = 1;
 	atomic_init(&device->event_fd, -1);
 	engine_neigh_init(&device->neigh);

@@ -243,6 +243,7 @@ struct uroce_device {
 	uint64_t mrs_bytes;
 	uint32_t next_pd;
 	uint32_t next_queue;      /* where the next QP goes */
+	bool queues_are_wired;    /* constant; see has_wired_queues() */
 	_Atomic uint32_t users;   /* PDs, CQs, paths of QPs of other devices */
 	rte_spinlock_t link_lock; /* held while the link is looked at and a change is told */
 	_Atomic bool link_down;

@@ -199,6 +199,32 @@ static bool owns(const struct uroce_engine *engine, uint32_t owner, const struct
 	return owner < engine->lcore_count && engine_find_port(engine->lcores[owner], device) != NULL;
 }
 
+/* Does the message begin something, so that it may choose its lcore? */
+static bool begins(const uint8_t *mad)
+{
+	uint8_t kind = cm_mad_kind(mad);
+
+	return kind == CM_REQ || kind == CM_SIDR_REQ;
+}
+
+/*
+ * The lcore whose manager a message is for. Where a queue hears all that a QP of the peer says, a connection belongs to
+ * the lcore that its REQ came to: all its frames will come there, so that none is handed over, and so does a REQ that
+ * comes again or begins anew (C-11, C-13). Elsewhere nobody knows where the frames will come, and managers share the
+ * connections evenly.
+ */
+static uint32_t choose_owner(const struct uroce_lcore *lcore, const struct uroce_device *device, const uint8_t *source,
+			     const uint8_t *mad)
+{
+	const struct uroce_engine *engine = lcore->engine;
+	uint32_t owner;
+
+	if (device->queues_are_wired && begins(mad))
+		return lcore->index;
+	owner = cm_owner(engine->cm_key, engine->lcore_mask, source, mad);
+	return owns(engine, owner, device) ? owner : lcore->index;
+}
+
 static void give_to_manager(struct uroce_lcore *lcore, struct engine_port *port, const struct rte_mbuf *mbuf,
 			    const struct wire_packet *packet, const struct rc_origin *origin)
 {
@@ -238,9 +264,7 @@ bool engine_connect_receive(struct uroce_lcore *lcore, struct engine_port *port,
 		port->counters[drop]++;
 		return false;
 	}
-	owner = cm_owner(engine->cm_key, engine->lcore_mask, origin->source, packet->payload);
-	if (!owns(engine, owner, port->device))
-		owner = lcore->index;
+	owner = choose_owner(lcore, port->device, origin->source, packet->payload);
 	if (owner != lcore->index)
 		return engine_port_hand_over(port, engine->lcores[owner], mbuf);
 	port->counters[CNT_PORT_GSI]++;

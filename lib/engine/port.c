@@ -124,10 +124,12 @@ static struct engine_spare *find_spare(struct uroce_lcore *lcore, const struct r
 bool engine_port_hand_over(struct engine_port *port, const struct uroce_lcore *owner, struct rte_mbuf *mbuf)
 {
 	mbuf->port = port->device->port_id; /* not every driver sets it */
-	if (rte_ring_enqueue(owner->handover, mbuf) == 0)
-		return true;
-	port->counters[CNT_PORT_HANDOVER_FULL]++;
-	return false;
+	if (rte_ring_enqueue(owner->handover, mbuf) != 0) {
+		port->counters[CNT_PORT_HANDOVER_FULL]++;
+		return false;
+	}
+	port->counters[CNT_PORT_HANDED_OVER]++;
+	return true;
 }
 
 int engine_port_attach(void *argument)

@@ -272,6 +272,7 @@ struct bad_queue *bad_connect(struct site *site, uint16_t qid, uint32_t depth, u
 		.max_send_sge = 1,
 		.max_recv_sge = 1,
 		.max_dest_rd_atomic = 16,
+		.lcore = site->lcore,
 	};
 
 	while (queue->id)

@@ -18,6 +18,9 @@ import time
 from cases import BUILD, main, one_line, run, run_unprivileged, want
 from target import DISK, LOOP, OTHER, OWN_HOST, Ends, complaints, queues_are_there, tell, with_files
 
+sys.path.insert(0, os.path.join(BUILD, "app"))
+import uroce_telemetry  # noqa: E402
+
 CASES = []
 LEFT = "left at the target: 0 queues, 0 controllers, 0 bytes of buffers, 0 commands"
 RWS = ("read", "write", "randread", "randwrite", "rw", "randrw")
@@ -189,25 +192,29 @@ def an_ini_file_has_two_subsystems_and_their_hosts(directory):
 
 
 def served_by(directory):
-    """Commands of I/O queues that there are, by lcore."""
+    """Of the I/O queues that there are, the commands of each, by lcore."""
     served = {}
     for qid, commands, lcore in re.findall(r"queue (\d+) of controller \d+: commands=(\d+) .* lcore=(\d+)",
                                            tell(directory, "stats")[1]):
         if qid != "0":
-            served[lcore] = served.get(lcore, 0) + int(commands)
+            served.setdefault(lcore, []).append(int(commands))
     return served
 
 
 @case
 def several_lcores_serve_the_queues_of_a_host(directory):
-    """Which lcore a queue is of is drawn; that sixteen of them are of one happens once in 32768 times."""
+    """As many of them as the host has on each of its own lcores, and no frame is handed from lcore to lcore."""
     queues = ("--queues", "16", "--port-queues", "2", "--iodepth", "4")
     with Ends(directory, "--memory", "16M", "--nb-cores", "2", "--control", directory + "/control") as ends:
         host = ends.host("host", "--rw", "randrw", "--verify", "--runtime", "6", *queues)
         host.wait_until(queues_are_there, directory + "/control", 17)
         time.sleep(1)
         served = served_by(directory)
-        want(len(served) == 2 and min(served.values()) > 0, served)
+        want(len(served) == 2 and all(len(queues) == 8 and min(queues) > 0 for queues in served.values()), served)
+        instance, = uroce_telemetry.instances(f"uroce-{ends.target.process.pid}")
+        counters = instance.ask("/uroce/counters", 0)
+        instance.close()
+        want(counters["rx_frames"] > 1000 and counters["rx_handed_over"] == 0, counters)
         for _ in range(5):  # namespaces come and go beside it
             want(tell(directory, "add", DISK, "memory:4M", "nsid=9")[0] == 0, ends.target.text())
             want(tell(directory, "remove", DISK, "9")[0] == 0, ends.target.text())

@@ -338,6 +338,20 @@ Test(connect, packets_to_qp_1_that_do_not_fit_are_dropped_and_counted)
 	calls_close(&network, channel, NULL);
 }
 
+static void hang_up_all(struct network *network, struct uroce_cm_channel *channel, struct uroce_cm_id *const *clients,
+			uint32_t count)
+{
+	struct uroce_cm_event event;
+	uint32_t ended = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		cr_assert_eq(uroce_cm_disconnect(clients[i]), 0);
+	while (ended < 2 * count) {
+		cr_assert_eq(uroce_cm_wait(channel, CALLS_PATIENCE_MS, &event), 0, "%u", ended);
+		calls_take_event(network, &event, &(uint32_t){ 0 }, &ended);
+	}
+}
+
 /* The lcores share the work, and a connection stays on the lcore of its QP. */
 Test(connect, connections_live_on_all_lcores)
 {
@@ -346,7 +360,7 @@ Test(connect, connections_live_on_all_lcores)
 	struct uroce_cm_channel *channel;
 	struct uroce_cm_id *listener, *clients[MANY];
 	struct uroce_cm_event event;
-	uint32_t established = 0, ended = 0;
+	uint32_t established = 0;
 
 	calls_open(&network, LCORES, &channel);
 	cr_assert_eq(uroce_cm_listen(channel, NULL, CALLS_PORT, MANY, 0, &listener), 0);
@@ -354,13 +368,77 @@ Test(connect, connections_live_on_all_lcores)
 		clients[i] = calls_dial(&network, channel, "10.0.0.2", NULL);
 	while (established < 2 * MANY) {
 		cr_assert_eq(uroce_cm_wait(channel, CALLS_PATIENCE_MS, &event), 0, "%u", established);
-		calls_take_event(&network, &event, &established, &ended);
+		calls_take_event(&network, &event, &established, &(uint32_t){ 0 });
 	}
-	for (int i = 0; i < MANY; i++)
-		cr_assert_eq(uroce_cm_disconnect(clients[i]), 0);
-	while (ended < 2 * MANY) {
-		cr_assert_eq(uroce_cm_wait(channel, CALLS_PATIENCE_MS, &event), 0, "%u", ended);
-		calls_take_event(&network, &event, &established, &ended);
-	}
+	hang_up_all(&network, channel, clients, MANY);
 	calls_close(&network, channel, listener);
+}
+
+/* Polls until each client's WRITE, which is begun here, has been acknowledged. */
+static void write_from_each(struct network *network, struct uroce_cm_id *const *clients, uint32_t count)
+{
+	struct uroce_sge sge = { (uintptr_t)network->ends[0].buffer, 4096, uroce_mr_lkey(network->ends[0].mr) };
+	struct uroce_send_wr wr = {
+		.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = UROCE_WR_RDMA_WRITE,
+		.send_flags = UROCE_SEND_SIGNALED,
+		.remote_addr = (uintptr_t)network->ends[1].buffer,
+		.rkey = uroce_mr_rkey(network->ends[1].mr),
+	};
+
+	for (uint32_t i = 0; i < count; i++)
+		cr_assert_eq(uroce_qp_post_send(uroce_cm_qp(clients[i]), &wr, NULL), 0);
+	for (uint32_t i = 0; i < count; i++)
+		cr_assert_eq(network_wait(network, 0).status, UROCE_WC_SUCCESS);
+}
+
+static uint64_t handed_over(struct network *network)
+{
+	return network_counter(network, 0, "rx_handed_over") + network_counter(network, 1, "rx_handed_over");
+}
+
+/* Over a loop a connection has the same lcore at both ends, so no frame of it is handed from lcore to lcore. */
+Test(connect, over_a_loop_no_frame_comes_to_another_lcore_than_that_of_its_queue_pair)
+{
+	enum { MANY = 32, LCORES = 2 };
+	static struct network network;
+	struct uroce_cm_channel *channel;
+	struct uroce_cm_id *listener, *clients[MANY];
+	struct uroce_cm_event event;
+	uint32_t established = 0, of_lcore[LCORES + 1] = { 0 };
+
+	RULE("C-27");
+	calls_open(&network, LCORES, &channel);
+	cr_assert_eq(uroce_cm_listen(channel, NULL, CALLS_PORT, MANY, 0, &listener), 0);
+	for (int i = 0; i < MANY; i++)
+		clients[i] = calls_dial(&network, channel, "10.0.0.2", NULL);
+	while (established < 2 * MANY) {
+		cr_assert_eq(uroce_cm_wait(channel, CALLS_PATIENCE_MS, &event), 0, "%u", established);
+		if (event.type == UROCE_CM_REQUEST)
+			of_lcore[uroce_cm_lcore(event.id)]++;
+		calls_take_event(&network, &event, &established, &(uint32_t){ 0 });
+	}
+	for (int i = 1; i <= LCORES; i++)
+		cr_expect_eq(of_lcore[i], MANY / LCORES, "lcore %d has %u: not as many as clients", i, of_lcore[i]);
+	write_from_each(&network, clients, MANY);
+	cr_expect_eq(handed_over(&network), 0, "%lu frames", handed_over(&network));
+	hang_up_all(&network, channel, clients, MANY);
+	calls_close(&network, channel, listener);
+}
+
+/* That count can fail: queue pairs that the application puts on different lcores hand over each frame. */
+Test(connect, frames_for_another_lcore_are_counted)
+{
+	static struct network network;
+
+	network_open(&network, 2);
+	network_create_qp(&network, 0, 16, 0);
+	network_create_qp(&network, 1, 16, 1);
+	network_connect(&network, false);
+	cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, 64), 0);
+	cr_assert_eq(network_wait(&network, 0).status, UROCE_WC_SUCCESS);
+	cr_expect_eq(network_counter(&network, 1, "rx_handed_over"), 1, "the WRITE");
+	cr_expect_eq(network_counter(&network, 0, "rx_handed_over"), 1, "its ACK");
+	network_close(&network);
 }
