@@ -16,6 +16,7 @@
 
 #define LANES_MAX 16u
 #define LANE_PORTS_MAX 8u
+#define LANE_APART 128u /* two cache lines, which a processor may fetch together */
 
 struct queue;
 struct server;
@@ -38,8 +39,9 @@ struct request {
 	struct request *next;
 };
 
+/* No cache line has something of two lanes: each writes to its own in every poll. */
 struct lane {
-	struct server *server;
+	_Alignas(LANE_APART) struct server *server;
 	uint32_t index;
 	struct uroce_lcore *lcore;
 	struct lane_port ports[LANE_PORTS_MAX];

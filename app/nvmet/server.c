@@ -127,9 +127,10 @@ static int open_all(struct server *server, const struct server_config *config)
 		return app_complain(APP_EXIT_USAGE, "a size of queues or data is out of range");
 	server->service = config->service;
 	server->lane_count = config->lanes ? config->lanes : 1;
-	server->lanes = calloc(server->lane_count, sizeof(*server->lanes));
+	server->lanes = aligned_alloc(_Alignof(struct lane), server->lane_count * sizeof(*server->lanes));
 	if (server->lanes == NULL)
 		return app_complain(APP_EXIT_ENVIRONMENT, "no memory for lcores");
+	memset(server->lanes, 0, server->lane_count * sizeof(*server->lanes));
 	code = open_engine(server);
 	for (uint32_t i = 0; i < config->port_count && code == APP_EXIT_OK; i++)
 		code = open_port(server, config, i);

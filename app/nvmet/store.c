@@ -252,9 +252,9 @@ static struct store *make_store(const struct store_config *config, uint32_t lcor
 	store->fd = -1;
 	pthread_mutex_init(&store->lock, NULL);
 	store->share_count = lcores;
-	store->shares = calloc(lcores, sizeof(*store->shares));
+	store->shares = aligned_alloc(_Alignof(struct store_share), lcores * sizeof(*store->shares));
 	for (uint32_t i = 0; store->shares && i < lcores; i++)
-		store->shares[i].fd = -1;
+		store->shares[i] = (struct store_share){ .fd = -1 };
 	if (store->shares && (lcores == 1 || config->kind == STORE_NULL || make_chunks(store) == 0))
 		return store;
 	free_store(store);

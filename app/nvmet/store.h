@@ -55,11 +55,11 @@ struct store_ops {
 	void (*close)(struct store *store);
 };
 
-/* Of one lcore, which alone writes to it. */
+/* Of one lcore, which alone writes to it; no cache line has something of two. */
 struct store_share {
-	_Atomic uint32_t users;         /* commands that are under way, or whose host has not got all yet */
-	struct perf_histogram times[2]; /* of reads and writes: from capsule to the ACK of the answer, ns */
-	int fd;                         /* FILE */
+	_Alignas(128) _Atomic uint32_t users; /* commands that are under way, or whose host has not got all yet */
+	struct perf_histogram times[2];       /* of reads and writes: from capsule to the ACK of the answer, ns */
+	int fd;                               /* FILE */
 };
 
 /* FILE: what the kernel said of requests that failed; told by the disk. */

@@ -14,6 +14,7 @@
 
 #define LANES 2u
 #define BLOCK 4096u
+#define LINE_BYTES 64u /* of a cache */
 #define NSID 2u
 #define RUN_US 300000
 
@@ -151,6 +152,25 @@ Test(lanes, a_namespace_that_is_removed_stays_until_all_have_let_go_of_it)
 	disks_poll(&site->disks);
 	cr_expect_eq(disks_of(site), 2);
 	cr_expect_eq(bad_ask(queue, sqe), NVME_INVALID_NAMESPACE | NVME_DNR);
+	site_close(site);
+}
+
+static bool share_a_line(const void *one, size_t bytes, const void *next)
+{
+	return ((uintptr_t)one + bytes - 1) / LINE_BYTES == (uintptr_t)next / LINE_BYTES;
+}
+
+/* What each writes to in every poll, or with every command, is in cache lines that no other one looks at. */
+Test(lanes, no_two_of_them_have_a_cache_line_in_common)
+{
+	struct site *site = site_open_lanes(LANES);
+	const struct store_share *shares = site->good->store->shares;
+	const struct lane *lanes = site->server.lanes;
+
+	for (uint32_t i = 1; i < LANES; i++) {
+		cr_expect_not(share_a_line(&lanes[i - 1], sizeof(*lanes), &lanes[i]), "lanes");
+		cr_expect_not(share_a_line(&shares[i - 1], sizeof(*shares), &shares[i]), "shares of a store");
+	}
 	site_close(site);
 }
 
