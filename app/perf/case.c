@@ -12,6 +12,7 @@
 #define CQ_MOD 16u
 #define RX_DEPTH_MAX 512u
 #define SRQ_DEPTH_MAX 32768u
+#define SEND_DEPTH_MAX 32768u
 #define BURST_S 0.01
 #define BURST_MAX (1u << 20)
 #define HOT_BYTES 65536u           /* slots of small messages are cycled through within this */
@@ -30,13 +31,13 @@ static uint32_t at_least(uint32_t value, uint32_t limit)
 /* How many sizes a mode is measured with. */
 static uint32_t size_count(const struct perf_options *options, enum perf_op op)
 {
-	return perf_ops[op].atomic || options->size_count == 0 ? 1 : options->size_count;
+	return perf_ops[op].bytes || options->size_count == 0 ? 1 : options->size_count;
 }
 
 static uint32_t size_at(const struct perf_options *options, enum perf_op op, enum perf_mode mode, uint32_t index)
 {
-	if (perf_ops[op].atomic)
-		return PERF_ATOMIC_BYTES;
+	if (perf_ops[op].bytes)
+		return perf_ops[op].bytes;
 	if (options->size_count)
 		return options->sizes[index];
 	return mode == PERF_BW ? BW_BYTES : LAT_BYTES;
@@ -97,7 +98,7 @@ static void fill_case(const struct perf_options *options, enum perf_op op, enum 
 		.rx_rate = options->rx_rate,
 		.traffic_class = options->traffic_class,
 		.flow_control = options->flow_control,
-		.use_srq = options->use_srq && perf_ops[op].receives,
+		.use_srq = options->use_srq && op_shares_receives(&perf_ops[op]),
 		.ack_each = options->ack_each,
 		.seconds = options->seconds,
 		.iterations = options->iterations,
@@ -166,6 +167,25 @@ static void lay_out_atomics(struct perf_layout *layout)
 	layout->inbox_slots = 0;
 }
 
+/* Each receive has a window of its own, and each FLUSH a WRITE before it in the send queue. */
+static void lay_out_pairs(const struct perf_case *test, struct perf_layout *layout)
+{
+	if (perf_ops[test->op].invalidates)
+		layout->rx_depth = at_most(layout->rx_depth, at_least(PERF_WINDOWS_MAX / test->qps, 1));
+	/*
+	 * A bind waits for the SENDs before it in its queue, and those wait for receives, which wait for binds of the
+	 * peer. With twice as many receives as SENDs one of the ends always has some left.
+	 */
+	if (perf_ops[test->op].invalidates && test->both_ways) {
+		layout->rx_depth = at_least(layout->rx_depth, 2);
+		layout->depth = at_most(layout->depth, layout->rx_depth / 2);
+	}
+	if (perf_ops[test->op].flushes)
+		layout->depth = at_most(layout->depth, SEND_DEPTH_MAX / 2);
+	layout->interval = at_most(layout->interval, layout->depth);
+	layout->depth = layout->depth / layout->interval * layout->interval;
+}
+
 /* As many receives as the flows would have had of their own, unless it is said. */
 static uint32_t rx_depth_of(const struct perf_case *test)
 {
@@ -187,6 +207,7 @@ void perf_case_lay_out(const struct perf_case *test, struct perf_layout *layout)
 		layout->interval = at_most(layout->interval, test->burst);
 	layout->depth = test->depth / layout->interval * layout->interval;
 	layout->rx_depth = rx_depth_of(test);
+	lay_out_pairs(test, layout);
 	layout->slot_bytes = (test->size_bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
 	if (op->atomic)
 		lay_out_atomics(layout);
@@ -207,6 +228,16 @@ void perf_case_lay_out(const struct perf_case *test, struct perf_layout *layout)
 		layout->target_at + (uint64_t)layout->target_slots * layout->slot_bytes * (own_memory ? test->qps : 1);
 	layout->total_bytes = layout->inbox_at + (uint64_t)layout->inbox_slots * layout->slot_bytes *
 							 (layout->inbox_stride ? test->qps : 1);
+}
+
+uint32_t perf_case_windows(const struct perf_case *test)
+{
+	struct perf_layout layout;
+
+	if (!perf_ops[test->op].invalidates)
+		return 0;
+	perf_case_lay_out(test, &layout);
+	return layout.rx_depth * test->qps;
 }
 
 void perf_case_add(struct perf_tally *sum, const struct perf_tally *one)

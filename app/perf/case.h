@@ -119,6 +119,9 @@ struct perf_result {
 /* The cases of the options in their order: fills *test and returns true, or false behind the last. */
 bool perf_case_at(const struct perf_options *options, uint32_t index, struct perf_case *test);
 
+/* Memory windows of an end: one for each receive of each flow. 0: the operation names none. */
+uint32_t perf_case_windows(const struct perf_case *test);
+
 void perf_case_lay_out(const struct perf_case *test, struct perf_layout *layout);
 
 /* Adds the tally of another end to a sum. */

@@ -11,6 +11,7 @@
 
 #include "common/eal.h"
 #include "perf/end.h"
+#include "perf/keys.h"
 #include "perf/pattern.h"
 #include "perf/receive.h"
 
@@ -20,6 +21,9 @@
 #define IDLE_DEPTH 16u
 #define IDLE_OUTS 4u
 #define RNR_RETRIES 7 /* without limit */
+#define PEERS_MAY                                                                            \
+	(UROCE_ACCESS_REMOTE_WRITE | UROCE_ACCESS_REMOTE_READ | UROCE_ACCESS_REMOTE_ATOMIC | \
+	 UROCE_ACCESS_FLUSH_GLOBAL | UROCE_ACCESS_FLUSH_PERSISTENT)
 
 int perf_end_open(struct perf_end *end, struct app_port *port, struct uroce_lcore *lcore, uint32_t way)
 {
@@ -73,9 +77,7 @@ static int create_memory(struct perf_end *end)
 	}
 	madvise(end->memory, bytes, MADV_HUGEPAGE);
 	error = uroce_mr_reg(end->pd, end->memory, end->layout.total_bytes,
-			     UROCE_ACCESS_LOCAL_WRITE | UROCE_ACCESS_REMOTE_WRITE | UROCE_ACCESS_REMOTE_READ |
-				     UROCE_ACCESS_REMOTE_ATOMIC,
-			     &end->mr);
+			     UROCE_ACCESS_LOCAL_WRITE | UROCE_ACCESS_MW_BIND | PEERS_MAY, &end->mr);
 	return error;
 }
 
@@ -131,13 +133,23 @@ static int create_idle(struct perf_end *end, uint32_t index)
 	return create_when_possible(end, &init, &end->idle[index]);
 }
 
+/* What an end has outstanding on a queue pair: its requests, the WRITEs before them, and binds of windows. */
+static uint32_t send_depth(const struct perf_end *end)
+{
+	uint32_t requests = end->layout.depth * (end->lead_wrs ? 2 : 1);
+
+	if (!perf_ops[end->test.op].invalidates)
+		return requests;
+	return (end->requests ? requests : 0) + (end->responds ? end->layout.rx_depth : 0);
+}
+
 static int create_qp(struct perf_end *end, uint32_t index)
 {
 	struct uroce_qp_init_attr init = {
 		.send_cq = end->send_cq,
 		.recv_cq = end->recv_cq,
 		.qp_context = index,
-		.max_send_wr = end->layout.depth,
+		.max_send_wr = send_depth(end),
 		.max_recv_wr = end->srq ? 0 : end->layout.rx_depth,
 		.srq = end->srq,
 		.max_send_sge = 1,
@@ -161,10 +173,30 @@ static int create_work(struct perf_end *end)
 	end->send_sges = calloc(layout->depth, sizeof(*end->send_sges));
 	end->recv_wrs = calloc(layout->rx_depth, sizeof(*end->recv_wrs));
 	end->recv_sges = calloc(layout->rx_depth, sizeof(*end->recv_sges));
+	if (perf_ops[end->test.op].flushes)
+		end->lead_wrs = calloc(layout->depth, sizeof(*end->lead_wrs));
 	end->idle = calloc(end->test.idle + 1, sizeof(*end->idle));
+	if (perf_ops[end->test.op].flushes && !end->lead_wrs)
+		return -ENOMEM;
 	if (!end->idle || !end->flows || !end->send_wrs || !end->send_sges || !end->recv_wrs || !end->recv_sges)
 		return -ENOMEM;
 	return 0;
+}
+
+/* Makes a WRITE of the request, and a FLUSH of the same bytes behind it. */
+static void put_write_before(struct perf_end *end, uint32_t slot)
+{
+	struct uroce_send_wr *flush = &end->send_wrs[slot], *lead = &end->lead_wrs[slot];
+
+	*lead = *flush;
+	lead->next = flush;
+	lead->opcode = UROCE_WR_RDMA_WRITE;
+	lead->send_flags &= ~(uint32_t)UROCE_SEND_SIGNALED;
+	flush->next = &end->lead_wrs[(slot + 1) % end->layout.depth];
+	flush->num_sge = 0;
+	flush->send_flags &= ~(uint32_t)UROCE_SEND_INLINE;
+	flush->flush = UROCE_FLUSH_GLOBAL | UROCE_FLUSH_PERSISTENT;
+	flush->flush_bytes = end->test.size_bytes;
 }
 
 /* Requests and receives are written once; posting changes what differs between messages. */
@@ -192,6 +224,8 @@ static void write_requests(struct perf_end *end)
 			.remote_addr = end->peer.target + layout_target(layout, 0, i),
 			.rkey = end->peer.rkey,
 		};
+		if (end->lead_wrs)
+			put_write_before(end, i);
 	}
 	for (uint32_t i = 0; i < layout->rx_depth; i++) {
 		end->recv_wrs[i] = (struct uroce_recv_wr){
@@ -216,7 +250,7 @@ static int create_queues(struct perf_end *end)
 	bool shares = end->test.use_srq && end->responds;
 	uint64_t receives = shares ? layout->rx_depth : (uint64_t)layout->rx_depth * end->test.qps;
 	int error =
-		uroce_cq_create(end->port->device, cq_depth((uint64_t)layout->depth * end->test.qps), &end->send_cq);
+		uroce_cq_create(end->port->device, cq_depth((uint64_t)send_depth(end) * end->test.qps), &end->send_cq);
 
 	if (error == 0)
 		error = uroce_cq_create(end->port->device, cq_depth(receives), &end->recv_cq);
@@ -232,6 +266,8 @@ static void describe(const struct perf_end *end, struct perf_peer *own)
 	own->addr = end->port->addr;
 	if (end->alternate)
 		own->alternate = end->alternate->addr;
+	own->window_count = end->windows ? perf_case_windows(&end->test) : 0;
+	own->window_keys = end->window_keys;
 	own->target = (uintptr_t)end->memory + end->layout.target_at;
 	own->rkey = uroce_mr_rkey(end->mr);
 	for (uint32_t i = 0; i < end->test.qps; i++) {
@@ -276,6 +312,8 @@ int perf_end_prepare(struct perf_end *end, const struct perf_case *test, struct 
 		error = create_qp(end, i);
 	for (uint32_t i = 0; i < test->idle && error == 0; i++)
 		error = create_idle(end, i);
+	if (error == 0)
+		error = perf_keys_create(end);
 	if (error) {
 		app_complain(APP_EXIT_ENVIRONMENT,
 			     "%u queue pairs with %lu bytes of buffers are not possible (%s): use "
@@ -308,7 +346,7 @@ static int arm_flow(struct perf_end *end, uint32_t index)
 static struct uroce_qp_attr connection(const struct perf_end *end, uint32_t index)
 {
 	return (struct uroce_qp_attr){
-		.access_flags = UROCE_ACCESS_REMOTE_WRITE | UROCE_ACCESS_REMOTE_READ | UROCE_ACCESS_REMOTE_ATOMIC,
+		.access_flags = PEERS_MAY,
 		.path_mtu = end->test.mtu_bytes,
 		.dest_qp_num = end->peer.qp_nums[index],
 		.rq_psn = end->peer.psns[index],
@@ -348,6 +386,17 @@ static int connect_flow(struct perf_end *end, uint32_t index)
 	return error;
 }
 
+/*
+ * Between two processes only the peer sees what came, and it is told of no message. In lat mode it answers what it has
+ * checked, but for what has no message as its answer.
+ */
+static bool checks_are_asked_for(const struct perf_end *end)
+{
+	const struct perf_op_info *op = &perf_ops[end->test.op];
+
+	return op->silent && end->test.verify && !end->other && (end->test.mode == PERF_BW || op_is_round_trip(op));
+}
+
 int perf_end_connect(struct perf_end *end, const struct perf_peer *peer)
 {
 	const struct perf_layout *layout = &end->layout;
@@ -360,12 +409,14 @@ int perf_end_connect(struct perf_end *end, const struct perf_peer *peer)
 
 		flow->goal = end->test.iterations ? end->test.iterations : UINT64_MAX;
 		flow->limit = UINT64_MAX;
-		if (end->test.op == PERF_WRITE && end->test.verify && end->test.mode == PERF_BW && !end->other)
+		if (checks_are_asked_for(end))
 			flow->limit = layout->target_slots;
 		error = connect_flow(end, i);
-		if (error == 0 && end->responds && perf_ops[end->test.op].receives)
-			error = perf_receive_post(end, i);
 	}
+	if (error == 0)
+		error = perf_keys_bind_all(end);
+	for (uint32_t i = 0; i < end->test.qps && error == 0 && end->responds && perf_ops[end->test.op].receives; i++)
+		error = perf_receive_post(end, i);
 	for (uint32_t i = 0; i < end->test.idle && error == 0; i++)
 		error = connect_idle(end, i);
 	end->peer.qp_nums = end->peer.psns = NULL;
@@ -382,6 +433,7 @@ void perf_end_finish(struct perf_end *end)
 		if (end->idle[i])
 			uroce_qp_destroy(end->idle[i]);
 	}
+	perf_keys_destroy(end);
 	if (end->srq)
 		uroce_srq_destroy(end->srq);
 	if (end->send_cq)
@@ -395,12 +447,14 @@ void perf_end_finish(struct perf_end *end)
 	free(end->flows);
 	free(end->idle);
 	free(end->send_wrs);
+	free(end->lead_wrs);
 	free(end->send_sges);
 	free(end->recv_wrs);
 	free(end->recv_sges);
 	end->flows = NULL;
 	end->idle = NULL;
 	end->send_wrs = NULL;
+	end->lead_wrs = NULL;
 	end->send_sges = NULL;
 	end->recv_wrs = NULL;
 	end->recv_sges = NULL;

@@ -24,6 +24,8 @@ struct perf_peer {
 	uint64_t target;             /* address of its target area */
 	uint32_t rkey;
 	uint32_t *qp_nums, *psns; /* one a flow */
+	uint32_t window_count;    /* keys.h */
+	uint32_t *window_keys;    /* of its windows before they were bound */
 };
 
 /* lat: of a message, counted on with it, for a division would take longer than much of what is measured. */
@@ -43,6 +45,7 @@ struct perf_flow {
 	bool asked;                 /* the peer was asked to check up to completed */
 
 	uint64_t received, receives_posted;
+	uint64_t bound, binds_posted;    /* windows, when SENDs name them: a receive each */
 	uint64_t checked;                /* by the peer, when only it can see them */
 	struct perf_place next, awaited; /* lat: of the next message to post, and to see */
 };
@@ -80,8 +83,13 @@ struct perf_end {
 	struct uroce_qp **idle;         /* test.idle of them, as far as they exist */
 	struct uroce_send_wr *send_wrs; /* depth of them, in a ring, shared by the flows */
 	struct uroce_sge *send_sges;
+	struct uroce_send_wr *lead_wrs; /* the WRITEs before FLUSHes: one for each of send_wrs; NULL: there are none */
 	struct uroce_recv_wr *recv_wrs; /* rx_depth of them */
 	struct uroce_sge *recv_sges;
+	struct uroce_mw **windows; /* rx_depth of them a flow; NULL: the peer's requests name none */
+	uint32_t *window_keys;
+	struct uroce_send_wr *bind_wrs; /* rx_depth of them, in a ring */
+	struct uroce_mw_bind bind;
 	struct perf_peer peer;
 
 	/* of its run */

@@ -10,10 +10,11 @@
 
 static const char style[] =
 	":root{--ground:#fff;--panel:#f6f7f9;--ink:#1b1f27;--soft:#5b6472;--rule:#dde1e7;--bad:#b42318;"
-	"--c0:#2563eb;--c1:#d97706;--c2:#059669;--c3:#dc2626;--c4:#7c3aed;--c5:#0e7490;--c6:#be185d}\n"
+	"--c0:#2563eb;--c1:#d97706;--c2:#059669;--c3:#dc2626;--c4:#7c3aed;--c5:#0e7490;--c6:#be185d;"
+	"--c7:#4d7c0f;--c8:#78350f;--c9:#475569}\n"
 	"@media(prefers-color-scheme:dark){:root{--ground:#12151b;--panel:#1b2029;--ink:#e6e9ef;--soft:#98a2b3;"
 	"--rule:#303846;--bad:#f97066;--c0:#60a5fa;--c1:#fbbf24;--c2:#34d399;--c3:#f87171;--c4:#a78bfa;"
-	"--c5:#22d3ee;--c6:#f472b6}}\n"
+	"--c5:#22d3ee;--c6:#f472b6;--c7:#a3e635;--c8:#d6a77a;--c9:#94a3b8}}\n"
 	"*{box-sizing:border-box}\n"
 	"body{margin:0;background:var(--ground);color:var(--ink);font:15px/1.55 system-ui,sans-serif}\n"
 	"main{max-width:1040px;margin:0 auto;padding:28px 20px 48px}\n"
@@ -38,7 +39,7 @@ static const char style[] =
 	".grid{stroke:var(--rule);stroke-width:1}.axis{stroke:var(--soft);stroke-width:1}\n"
 	".line{fill:none;stroke-width:2;stroke-linejoin:round}.dashed{stroke-dasharray:5 4;stroke-width:1.5}\n"
 	".c0{--c:var(--c0)}.c1{--c:var(--c1)}.c2{--c:var(--c2)}.c3{--c:var(--c3)}.c4{--c:var(--c4)}.c5{--c:var(--c5)}"
-	".c6{--c:var(--c6)}\n"
+	".c6{--c:var(--c6)}.c7{--c:var(--c7)}.c8{--c:var(--c8)}.c9{--c:var(--c9)}\n"
 	".line{stroke:var(--c)}.mark{fill:var(--c)}.faint{fill:var(--c);opacity:.3}\n"
 	".legend{display:flex;flex-wrap:wrap;gap:4px 18px;list-style:none;padding:0;margin:2px 0 6px;font-size:13px}\n"
 	".legend i{display:inline-block;width:14px;height:4px;border-radius:2px;background:var(--c);"

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#define HTML_COLOURS 7u /* classes c0 ... c6, for fills and strokes */
+#define HTML_COLOURS 10u /* classes c0 ... c9, for fills and strokes */
 
 /* Up to where the content begins; title is plain text. */
 void html_begin(FILE *out, const char *title);

@@ -4,8 +4,10 @@
 
 #include <rte_cycles.h>
 
+#include "perf/keys.h"
 #include "perf/latency.h"
 #include "perf/pattern.h"
+#include "perf/receive.h"
 #include "perf/stream.h"
 
 #define POLL_BATCH 8
@@ -21,6 +23,12 @@ static inline void move_on(const struct perf_end *end, struct perf_place *place)
 	place->round = place->round == 254 ? 0 : (uint8_t)(place->round + 1);
 }
 
+/* Is it the memory that tells of a message, and its peer answers with one? */
+static inline bool is_watched(const struct perf_op_info *op)
+{
+	return op->silent && !op_is_round_trip(op);
+}
+
 /* The last byte of a WRITE: differs from the message before in that slot, and from fresh memory. */
 static uint8_t marker_of(const struct perf_place *place)
 {
@@ -34,7 +42,7 @@ static void prepare_bytes(const struct perf_end *end, uint64_t message, const st
 	if (perf_ops[end->test.op].fetches) {
 		if (end->test.verify || perf_ops[end->test.op].atomic)
 			memset(data, 0xEE, size);
-	} else if (end->test.op == PERF_WRITE) {
+	} else if (is_watched(&perf_ops[end->test.op])) {
 		if (end->test.verify)
 			perf_pattern_fill(data, size - 1, pattern_key(end->way, 0, message));
 		data[size - 1] = marker_of(place);
@@ -63,12 +71,16 @@ static bool post(struct perf_end *end)
 		wr->compare_add = end->test.op == PERF_FADD ? 1 : message;
 		wr->swap = message + 1;
 	}
-	if (op->fetches)
+	if (end->lead_wrs)
+		end->lead_wrs[flow->slot].remote_addr = wr->remote_addr;
+	if (op->invalidates)
+		wr->rkey = key_of(end->peer.window_keys, end->layout.rx_depth, 0, message);
+	if (op_is_round_trip(op))
 		wr->send_flags |= UROCE_SEND_SIGNALED;
 	prepare_bytes(end, message, &flow->next, data);
 	if (end->way == 0)
 		end->ping_began = rte_rdtsc();
-	error = uroce_qp_post_send(flow->qp, wr, NULL);
+	error = uroce_qp_post_send(flow->qp, stream_first(end, flow->slot), NULL);
 	if (error) {
 		perf_end_fail(end, "posting a request: %s", strerror(-error));
 		return false;
@@ -78,12 +90,26 @@ static bool post(struct perf_end *end)
 	return true;
 }
 
-static void check_fetched(struct perf_end *end, uint64_t message)
+static void tell_bad(struct perf_end *end, uint64_t message, uint64_t bad)
+{
+	end->tally.checked++;
+	end->tally.bad_bytes += bad;
+	if (bad)
+		perf_end_fail(end, "%lu wrong bytes in message %lu", (unsigned long)bad, (unsigned long)message);
+}
+
+/* What a FLUSH covers can be seen at the other end when it is in this process; otherwise that end is asked. */
+static void check_answered(struct perf_end *end, uint64_t message)
 {
 	const uint8_t *data = end_source(end, 0, message);
 	uint64_t slot = message % end->layout.target_slots, before, bad;
 
-	if (perf_ops[end->test.op].atomic) {
+	if (!perf_ops[end->test.op].fetches) {
+		if (!end->test.verify || end->other == NULL)
+			return;
+		bad = perf_stream_check_target(end->other, 0, message, 1);
+		tell_bad(end, message, bad);
+	} else if (perf_ops[end->test.op].atomic) {
 		memcpy(&before, data, sizeof(before));
 		end->tally.checked++;
 		if (before != message)
@@ -91,11 +117,7 @@ static void check_fetched(struct perf_end *end, uint64_t message)
 				      (unsigned long)message, (unsigned long)before);
 	} else if (end->test.verify) {
 		bad = perf_pattern_count_bad(data, end->test.size_bytes, pattern_key(!end->way, 0, slot));
-		end->tally.checked++;
-		end->tally.bad_bytes += bad;
-		if (bad)
-			perf_end_fail(end, "%lu wrong bytes in message %lu", (unsigned long)bad,
-				      (unsigned long)message);
+		tell_bad(end, message, bad);
 	}
 }
 
@@ -107,13 +129,18 @@ static void take_completions(struct perf_end *end)
 	for (int i = 0; i < count; i++) {
 		struct perf_flow *flow = &end->flows[0];
 
+		if (perf_keys_take(end, &wc[i])) {
+			perf_receive_post_again(end, 0);
+			continue;
+		}
 		if (wc[i].status != UROCE_WC_SUCCESS) {
 			perf_stream_fail(end, &wc[i]);
 			continue;
 		}
 		flow->completed = perf_stream_completed_by(end, flow, &wc[i]);
-		if (perf_ops[end->test.op].fetches)
+		if (op_is_round_trip(&perf_ops[end->test.op]))
 			flow->received = flow->completed;
+		end->unchecked_flows += flow->completed == flow->limit;
 	}
 }
 
@@ -129,11 +156,7 @@ static void watch_target(struct perf_end *end)
 		return;
 	if (end->test.verify) {
 		bad = perf_pattern_count_bad(data, last, pattern_key(!end->way, 0, flow->received));
-		end->tally.checked++;
-		end->tally.bad_bytes += bad;
-		if (bad)
-			perf_end_fail(end, "%lu wrong bytes in message %lu", (unsigned long)bad,
-				      (unsigned long)flow->received);
+		tell_bad(end, flow->received, bad);
 	}
 	flow->received++;
 	move_on(end, &flow->awaited);
@@ -150,12 +173,12 @@ static void ping(struct perf_end *end)
 		now = rte_rdtsc();
 		if (end->phase == PHASE_MEASURE)
 			perf_histogram_record(end->latency, now - end->ping_began);
-		if (perf_ops[end->test.op].fetches)
-			check_fetched(end, end->completed);
+		if (op_is_round_trip(&perf_ops[end->test.op]))
+			check_answered(end, end->completed);
 		end->completed++;
 	}
 	if (!end->stopped && end->phase != PHASE_READY && end->phase < PHASE_DRAIN && end->posted < flow->goal &&
-	    post(end))
+	    end->posted < flow->limit && post(end))
 		end->posted++;
 }
 
@@ -170,7 +193,7 @@ void perf_latency_poll(struct perf_end *end)
 	if (!end->requests)
 		return;
 	take_completions(end);
-	if (end->test.op == PERF_WRITE)
+	if (is_watched(&perf_ops[end->test.op]))
 		watch_target(end);
 	if (end->way == 0)
 		ping(end);

@@ -129,7 +129,7 @@ void perf_result_close(struct perf_result *result, const struct perf_end *clock,
 	if (result->test.mode == PERF_LAT) {
 		result->latency = clock->latency;
 		result->latency_scale_us = 1e6 * result->cycle_s;
-		if (!perf_ops[result->test.op].fetches)
+		if (!op_is_round_trip(&perf_ops[result->test.op]))
 			result->latency_scale_us /= 2;
 	}
 }
@@ -187,7 +187,7 @@ static int run(struct perf_end *ends, uint32_t core_count, struct perf_failover 
 /* Is the case measured in windows, with something to compare it with between them? */
 static bool takes_turns(const struct perf_local *local, const struct perf_case *test)
 {
-	return (test->limit || test->junk || local->lcores->count) && !perf_ops[test->op].atomic;
+	return (test->limit || test->junk || local->lcores->count) && op_takes_turns(&perf_ops[test->op]);
 }
 
 static int run_in_windows(const struct perf_local *local, struct perf_result *result)

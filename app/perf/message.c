@@ -58,16 +58,18 @@ bool perf_message_is(const json_t *message, const char *type)
 
 static json_t *peer_object(const struct perf_peer *own, uint32_t qps)
 {
-	json_t *numbers = json_array(), *psns = json_array();
+	json_t *numbers = json_array(), *psns = json_array(), *windows = json_array();
 	char addr[64];
 
 	for (uint32_t i = 0; i < qps; i++) {
 		json_array_append_new(numbers, json_integer(own->qp_nums[i]));
 		json_array_append_new(psns, json_integer(own->psns[i]));
 	}
-	return json_pack("{s:s, s:I, s:I, s:o, s:o}", "addr", uroce_addr_format(&own->addr, addr, sizeof(addr)),
+	for (uint32_t i = 0; i < own->window_count; i++)
+		json_array_append_new(windows, json_integer(own->window_keys[i]));
+	return json_pack("{s:s, s:I, s:I, s:o, s:o, s:o}", "addr", uroce_addr_format(&own->addr, addr, sizeof(addr)),
 			 "target", (json_int_t)own->target, "rkey", (json_int_t)own->rkey, "qp_nums", numbers, "psns",
-			 psns);
+			 psns, "windows", windows);
 }
 
 json_t *perf_message_of_peer(const char *type, const struct perf_peer *own, uint32_t qps)
@@ -117,11 +119,13 @@ static const char *find_conflict(const struct perf_case *test)
 		return "cq_mod";
 	if ((uint64_t)test->qps * test->depth > 1u << 20)
 		return "depth";
-	if (perf_ops[test->op].atomic && test->size_bytes != PERF_ATOMIC_BYTES)
+	if (perf_ops[test->op].bytes && test->size_bytes != perf_ops[test->op].bytes)
 		return "size";
+	if (perf_ops[test->op].invalidates && test->qps > PERF_WINDOWS_MAX)
+		return "qps";
 	if (test->mode == PERF_LAT && test->qps != 1)
 		return "qps";
-	if (test->use_srq && (!perf_ops[test->op].receives || test->flow_control))
+	if (test->use_srq && (!op_shares_receives(&perf_ops[test->op]) || test->flow_control))
 		return "use_srq";
 	if (!(test->rate >= 0 && test->rate <= 1e15) || (test->rate > 0 && test->mode == PERF_LAT))
 		return "rate";
@@ -171,28 +175,34 @@ int perf_message_to_case(const json_t *message, struct perf_case *test, const ch
 	return *why ? -EINVAL : 0;
 }
 
-static bool take_24_bits(const json_t *array, size_t index, uint32_t *value)
+/* Numbers of so many bits. */
+static bool take_bits(const json_t *array, size_t index, unsigned bits, uint32_t *value)
 {
 	const json_t *number = json_array_get(array, index);
 	json_int_t wide = json_integer_value(number);
 
 	*value = (uint32_t)wide;
-	return json_is_integer(number) && wide >= 0 && wide < 1 << 24;
+	return json_is_integer(number) && wide >= 0 && wide < (json_int_t)1 << bits;
 }
 
 int perf_message_to_peer(const json_t *message, struct perf_peer *peer, uint32_t qps)
 {
 	const json_t *object = json_object_get(message, "peer");
 	const json_t *numbers = json_object_get(object, "qp_nums"), *psns = json_object_get(object, "psns");
+	const json_t *windows = json_object_get(object, "windows");
 	const char *addr = json_string_value(json_object_get(object, "addr"));
 
 	if (addr == NULL || uroce_addr_parse(addr, &peer->addr, NULL) != 0 || json_array_size(numbers) != qps ||
-	    json_array_size(psns) != qps)
+	    json_array_size(psns) != qps || json_array_size(windows) != peer->window_count)
 		return -EINVAL;
 	peer->target = (uint64_t)json_integer_value(json_object_get(object, "target"));
 	peer->rkey = (uint32_t)json_integer_value(json_object_get(object, "rkey"));
 	for (uint32_t i = 0; i < qps; i++) {
-		if (!take_24_bits(numbers, i, &peer->qp_nums[i]) || !take_24_bits(psns, i, &peer->psns[i]))
+		if (!take_bits(numbers, i, 24, &peer->qp_nums[i]) || !take_bits(psns, i, 24, &peer->psns[i]))
+			return -EINVAL;
+	}
+	for (uint32_t i = 0; i < peer->window_count; i++) {
+		if (!take_bits(windows, i, 32, &peer->window_keys[i]))
 			return -EINVAL;
 	}
 	return 0;

@@ -17,7 +17,7 @@ json_t *perf_message_of_stop(const char *type, const struct perf_end *end);
 /* What the other process says is never trusted. 0, or -EINVAL and *why names the value. */
 int perf_message_to_case(const json_t *message, struct perf_case *test, const char **why);
 
-/* peer's arrays have room for qps entries. */
+/* peer's arrays have room for qps entries, and for the windows that peer->window_count says it must have. */
 int perf_message_to_peer(const json_t *message, struct perf_peer *peer, uint32_t qps);
 
 /* completed has room for qps entries. */

@@ -18,32 +18,6 @@
 #define QPS_MAX 131072
 #define WINDOWS_SECONDS 1.55 /* 31 windows of 50 ms */
 
-const struct perf_op_info perf_ops[PERF_OPS] = {
-	[PERF_SEND] = { .name = "send", .title = "Send", .opcode = UROCE_WR_SEND, .receives = true },
-	[PERF_SEND_IMM] = { .name = "send_imm",
-			    .title = "Send with immediate",
-			    .opcode = UROCE_WR_SEND_WITH_IMM,
-			    .receives = true,
-			    .imm = true },
-	[PERF_WRITE] = { .name = "write", .title = "RDMA_Write", .opcode = UROCE_WR_RDMA_WRITE },
-	[PERF_WRITE_IMM] = { .name = "write_imm",
-			     .title = "RDMA_Write with immediate",
-			     .opcode = UROCE_WR_RDMA_WRITE_WITH_IMM,
-			     .receives = true,
-			     .imm = true },
-	[PERF_READ] = { .name = "read", .title = "RDMA_Read", .opcode = UROCE_WR_RDMA_READ, .fetches = true },
-	[PERF_FADD] = { .name = "fadd",
-			.title = "Atomic fetch-and-add",
-			.opcode = UROCE_WR_ATOMIC_FETCH_AND_ADD,
-			.fetches = true,
-			.atomic = true },
-	[PERF_CSWAP] = { .name = "cswap",
-			 .title = "Atomic compare-and-swap",
-			 .opcode = UROCE_WR_ATOMIC_CMP_AND_SWP,
-			 .fetches = true,
-			 .atomic = true },
-};
-
 const char *const perf_mode_names[PERF_MODES] = { [PERF_BW] = "bw", [PERF_LAT] = "lat" };
 const char *const perf_junk_names[PERF_JUNKS] = {
 	[PERF_JUNK_QPN] = "qpn",           [PERF_JUNK_ICRC] = "icrc",       [PERF_JUNK_REQ_UNSERVED] = "req-unserved",
@@ -170,17 +144,6 @@ static void take_all_sizes(struct perf_options *options)
 		options->sizes[options->size_count++] = size;
 }
 
-static int take_op(const char *text, struct perf_options *options)
-{
-	for (unsigned i = 0; i < PERF_OPS; i++) {
-		if (strcmp(text, perf_ops[i].name) == 0) {
-			options->ops[i] = true;
-			return APP_EXIT_OK;
-		}
-	}
-	return app_complain(APP_EXIT_USAGE, "--op %s: use send, send_imm, write, write_imm, read, fadd or cswap", text);
-}
-
 static int take_mode(const char *text, struct perf_options *options)
 {
 	for (unsigned i = 0; i < PERF_MODES; i++) {
@@ -232,7 +195,7 @@ static int take_what(int letter, const char *text, struct perf_options *options)
 {
 	switch (letter) {
 	case OPT_OP:
-		return take_op(text, options);
+		return perf_op_take(text, options);
 	case OPT_MODE:
 		return take_mode(text, options);
 	case 's':
@@ -432,7 +395,7 @@ static int check_windows(struct perf_options *options)
 
 static int check(struct perf_options *options)
 {
-	bool any_op = false, any_mode = false;
+	bool any_mode = false;
 	int code = options_take_turns(options) ? check_windows(options) : APP_EXIT_OK;
 
 	if (code == APP_EXIT_OK)
@@ -442,12 +405,11 @@ static int check(struct perf_options *options)
 	if (options->lose && !options->limit)
 		return app_complain(APP_EXIT_USAGE, "--lose %u: what it costs is told in bare round trips: use --limit",
 				    options->lose);
-	for (unsigned i = 0; i < PERF_OPS; i++)
-		any_op |= options->ops[i];
+	code = perf_op_check(options);
+	if (code)
+		return code;
 	for (unsigned i = 0; i < PERF_MODES; i++)
 		any_mode |= options->modes[i];
-	for (unsigned i = 0; i < PERF_OPS && !any_op; i++)
-		options->ops[i] = true;
 	for (unsigned i = 0; i < PERF_MODES && !any_mode; i++)
 		options->modes[i] = true;
 	if (options->iterations && options->seconds > 0)

@@ -6,11 +6,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <uroce/wr.h>
-
 #include "common/ports.h"
+#include "perf/op.h"
 
-enum perf_op { PERF_SEND, PERF_SEND_IMM, PERF_WRITE, PERF_WRITE_IMM, PERF_READ, PERF_FADD, PERF_CSWAP, PERF_OPS };
 enum perf_junk {
 	PERF_JUNK_NONE,
 	PERF_JUNK_QPN,
@@ -22,23 +20,11 @@ enum perf_junk {
 };
 enum perf_mode { PERF_BW, PERF_LAT, PERF_MODES };
 
-/* A row for each operation. */
-struct perf_op_info {
-	const char *name, *title;
-	enum uroce_wr_opcode opcode;
-	bool receives; /* takes a receive entry of the peer, and completes there */
-	bool imm;
-	bool fetches; /* data comes back: READ and atomics */
-	bool atomic;
-};
-
-extern const struct perf_op_info perf_ops[PERF_OPS];
 extern const char *const perf_mode_names[PERF_MODES];
 extern const char *const perf_junk_names[PERF_JUNKS];
 
 #define PERF_SIZES_MAX 32
 #define PERF_SIZE_MAX (1u << 30)
-#define PERF_ATOMIC_BYTES 8u
 #define PERF_LCORES_MAX 8u
 
 struct perf_options {

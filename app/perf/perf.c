@@ -53,7 +53,7 @@ static int create_engine(struct perf *perf)
 		.max_qps = qps < QPS_MIN ? QPS_MIN :
 			   qps > QPS_MAX ? QPS_MAX :
 					   qps,
-		.max_mrs = 64,
+		.max_mrs = 64 + (perf->options.ops[PERF_SEND_INV] || perf->options.server ? PERF_WINDOWS_MAX : 0),
 		.ack_each = perf->options.ack_each,
 	};
 	int error = uroce_engine_create(&config, &perf->engine);

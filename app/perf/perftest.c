@@ -140,19 +140,6 @@ int perf_perftest_take(int letter, const char *text, struct perf_options *option
 	return take_rate(letter, text, options);
 }
 
-/* Does one of the operations take receives? All of them are meant when none is named. */
-static bool receives(const struct perf_options *options)
-{
-	bool any = false;
-
-	for (unsigned i = 0; i < PERF_OPS; i++) {
-		any |= options->ops[i];
-		if (options->ops[i] && perf_ops[i].receives)
-			return true;
-	}
-	return !any;
-}
-
 /* A rate alone means bandwidth. */
 static int check_rate(struct perf_options *options)
 {
@@ -177,9 +164,6 @@ int perf_perftest_check(struct perf_options *options)
 	bool least = options->least_gbit > 0 || options->least_mpps > 0;
 	bool bw = options->modes[PERF_BW] || !options->modes[PERF_LAT];
 
-	if (options->use_srq && !receives(options))
-		return app_complain(APP_EXIT_USAGE,
-				    "--use-srq: is about receives: use --op send, send_imm or write_imm");
 	if (options->use_srq && options->flow_control)
 		return app_complain(APP_EXIT_USAGE, "--use-srq: a shared queue gives no credits: leave out "
 						    "--flow-control");

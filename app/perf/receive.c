@@ -4,6 +4,7 @@
 
 #include <rte_cycles.h>
 
+#include "perf/keys.h"
 #include "perf/pattern.h"
 #include "perf/receive.h"
 
@@ -105,10 +106,19 @@ static void take(struct perf_end *end, const struct uroce_wc *wc)
 		perf_end_fail(end, "message %lu came with %u bytes", (unsigned long)message, wc->byte_len);
 	if (op->imm && (!(wc->wc_flags & UROCE_WC_WITH_IMM) || wc->imm != (uint32_t)message))
 		perf_end_fail(end, "message %lu came with immediate %u", (unsigned long)message, wc->imm);
+	if (op->invalidates && (!(wc->wc_flags & UROCE_WC_WITH_INV) ||
+				wc->invalidated_rkey != key_of(end->window_keys, end->layout.rx_depth, index, message)))
+		perf_end_fail(end, "message %lu made key 0x%08x invalid", (unsigned long)message, wc->invalidated_rkey);
 	if (end->test.verify)
 		check_bytes(end, index, message, end->srq ? wc->wr_id : message);
 	if (end->srq)
 		put_back(end, wc->wr_id);
+}
+
+/* Receives that are free. Where SENDs name windows, those whose windows are bound. */
+static uint64_t count_free(const struct perf_end *end, const struct perf_flow *flow)
+{
+	return (end->windows ? flow->bound : flow->received + end->layout.rx_depth) - flow->receives_posted;
 }
 
 /* One more, if it is free. */
@@ -118,7 +128,7 @@ static bool post_one(struct perf_end *end, uint32_t index)
 
 	if (end->srq)
 		return end->taken_count > 0 && post_shared(end, 1) == 0;
-	return flow->receives_posted - flow->received < end->layout.rx_depth && post_list(end, index, 1) == 0;
+	return count_free(end, flow) > 0 && post_list(end, index, 1) == 0;
 }
 
 /*
@@ -151,32 +161,57 @@ static void post_slowly(struct perf_end *end)
 		end->rx_posted = allowed;
 }
 
+/* How many receives are posted at once, and how many windows are bound at once. */
+static uint32_t chunk_of(const struct perf_end *end)
+{
+	uint32_t rx_depth = end->layout.rx_depth;
+
+	return rx_depth >= 4 * POLL_BATCH ? POLL_BATCH : rx_depth >= 4 ? rx_depth / 4 : 1;
+}
+
 /* What completions of a flow took is posted again in chunks. */
 static void post_again(struct perf_end *end, uint32_t index, uint32_t chunk)
 {
 	const struct perf_flow *flow = &end->flows[index];
 
-	if (end->tally.errors)
-		return;
 	if (end->srq && end->taken_count >= chunk)
 		post_shared(end, end->taken_count);
-	else if (end->srq == NULL && flow->receives_posted - flow->received + chunk <= end->layout.rx_depth)
+	while (end->srq == NULL && end->tally.errors == 0 && count_free(end, flow) >= chunk)
 		post_list(end, index, chunk);
+}
+
+void perf_receive_post_again(struct perf_end *end, uint32_t index)
+{
+	if (end->test.rx_rate == 0 && end->tally.errors == 0)
+		post_again(end, index, chunk_of(end));
 }
 
 static int take_batch(struct perf_end *end)
 {
-	uint32_t rx_depth = end->layout.rx_depth;
-	uint32_t chunk = rx_depth >= 4 * POLL_BATCH ? POLL_BATCH : rx_depth >= 4 ? rx_depth / 4 : 1;
+	uint32_t chunk = chunk_of(end);
 	struct uroce_wc wc[POLL_BATCH];
 	int count = uroce_cq_poll(end->recv_cq, POLL_BATCH, wc);
 
 	for (int i = 0; i < count; i++) {
 		take(end, &wc[i]);
-		if (end->test.rx_rate == 0)
-			post_again(end, (uint32_t)wc[i].qp_context, chunk);
+		if (end->windows)
+			perf_keys_renew(end, (uint32_t)wc[i].qp_context, chunk);
+		else
+			perf_receive_post_again(end, (uint32_t)wc[i].qp_context);
 	}
 	return count;
+}
+
+/* Of an end that sends no requests of its own: those that have any take these completions with theirs. */
+static void take_binds(struct perf_end *end)
+{
+	struct uroce_wc wc[POLL_BATCH];
+	int count = uroce_cq_poll(end->send_cq, POLL_BATCH, wc);
+
+	for (int i = 0; i < count; i++) {
+		if (perf_keys_take(end, &wc[i]))
+			perf_receive_post_again(end, (uint32_t)wc[i].qp_context);
+	}
 }
 
 void perf_receive_poll(struct perf_end *end)
@@ -184,6 +219,8 @@ void perf_receive_poll(struct perf_end *end)
 	/* All there are: with one lcore for both ends it has polled twice since the last look. */
 	while (take_batch(end) == POLL_BATCH)
 		continue;
+	if (end->windows && !end->requests)
+		take_binds(end);
 	if (end->test.rx_rate)
 		post_slowly(end);
 }

@@ -66,7 +66,7 @@ static void take_check(struct perf_remote *remote, const json_t *message)
 	if (bad)
 		perf_end_fail(end, "%lu wrong bytes in %lu messages of flow %lu", (unsigned long)bad,
 			      (unsigned long)count, (unsigned long)index);
-	else if (end->phase < PHASE_DRAIN)
+	else if (end->phase < PHASE_DRAIN && end->test.mode == PERF_BW)
 		perf_stream_post(end, (uint32_t)index);
 }
 
@@ -264,9 +264,13 @@ struct case_memory {
 	uint64_t *completed;
 };
 
-static int allocate(struct case_memory *memory, uint32_t qps)
+/* The other end has windows when this one sends requests. */
+static int allocate(struct case_memory *memory, const struct perf_case *test, bool is_client)
 {
-	memory->numbers = calloc(4ul * qps, sizeof(*memory->numbers));
+	bool requests = is_client || test->both_ways || test->mode == PERF_LAT;
+	uint32_t qps = test->qps, windows = requests ? perf_case_windows(test) : 0;
+
+	memory->numbers = calloc(4ul * qps + windows, sizeof(*memory->numbers));
 	memory->completed = calloc(qps, sizeof(*memory->completed));
 	if (memory->numbers == NULL || memory->completed == NULL)
 		return -ENOMEM;
@@ -274,6 +278,8 @@ static int allocate(struct case_memory *memory, uint32_t qps)
 	memory->own.psns = memory->numbers + qps;
 	memory->peer.qp_nums = memory->numbers + 2ul * qps;
 	memory->peer.psns = memory->numbers + 3ul * qps;
+	memory->peer.window_keys = memory->numbers + 4ul * qps;
+	memory->peer.window_count = windows;
 	return 0;
 }
 
@@ -303,7 +309,7 @@ static void check_final(struct perf_remote *remote, const struct perf_tally *oth
 static int set_up_client(struct perf_remote *remote, const struct perf_case *test, struct case_memory *memory)
 {
 	json_t *message;
-	int error = allocate(memory, test->qps);
+	int error = allocate(memory, test, true);
 
 	if (error || perf_end_prepare(remote->end, test, &memory->own) != 0)
 		return -1;
@@ -409,7 +415,7 @@ static int set_up_server(struct perf_remote *remote, const json_t *message, stru
 	uroce_device_query(remote->end->port->device, &info);
 	if (test.mtu_bytes > info.mtu_bytes)
 		return refuse_mtu(remote, test.mtu_bytes, info.mtu_bytes);
-	if (allocate(memory, test.qps) != 0 || perf_message_to_peer(message, &memory->peer, test.qps) != 0)
+	if (allocate(memory, &test, false) != 0 || perf_message_to_peer(message, &memory->peer, test.qps) != 0)
 		return refuse(remote, "its QPs make no sense");
 	if (perf_end_prepare(remote->end, &test, &memory->own) != 0)
 		return refuse(remote, "the server has no room for so many QPs or bytes");

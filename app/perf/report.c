@@ -57,7 +57,7 @@ static void print_bw_head(const struct perf_case *test)
 
 	perf_case_lay_out(test, &layout);
 	fprintf(out, " TX depth: %u, CQ moderation: %u", layout.depth, layout.interval);
-	if (perf_ops[test->op].fetches)
+	if (op_is_round_trip(&perf_ops[test->op]) || test->op == PERF_AWRITE)
 		fprintf(out, ", outstanding: %u", test->outs);
 	fprintf(out, "%s%s%s%s%s%s\n", test->rate > 0 ? ", paced" : "", test->use_srq ? ", shared receives" : "",
 		test->both_ways ? ", both directions" : "", test->flow_control ? ", credits" : "",
@@ -79,7 +79,7 @@ void perf_report_connection(const struct perf_case *test, const struct perf_peer
 	else
 		fprintf(out, " Inline up to: %u[B]%s%s%s\n", test->inline_bytes,
 			test->use_srq ? ", shared receives" : "",
-			perf_ops[test->op].fetches ? ", time of a round trip" : ", half of a round trip",
+			op_is_round_trip(&perf_ops[test->op]) ? ", time of a round trip" : ", half of a round trip",
 			test->verify ? ", every byte checked" : "");
 	print_side(" local", test, local);
 	print_side("remote", test, remote);

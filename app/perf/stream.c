@@ -7,7 +7,9 @@
 #include <rte_cycles.h>
 #include <rte_prefetch.h>
 
+#include "perf/keys.h"
 #include "perf/pattern.h"
+#include "perf/receive.h"
 #include "perf/stream.h"
 
 #define POLL_BATCH 32
@@ -68,6 +70,8 @@ static void prepare(struct perf_end *end, uint32_t index, uint32_t slot, uint64_
 	struct uroce_send_wr *wr = &end->send_wrs[slot];
 
 	wr->imm = (uint32_t)message;
+	if (op->invalidates)
+		wr->rkey = key_of(end->peer.window_keys, layout->rx_depth, index, message);
 	if (layout->source_stride == 0)
 		return;
 	end->send_sges[slot].addr = (uintptr_t)end_source(end, index, message);
@@ -79,6 +83,8 @@ static void prepare(struct perf_end *end, uint32_t index, uint32_t slot, uint64_
 	} else {
 		prepare_bytes(end, index, message);
 	}
+	if (end->lead_wrs)
+		end->lead_wrs[slot].remote_addr = wr->remote_addr;
 }
 
 /* One list of count requests; the ring does not wrap inside it. The last one of all asks for a completion. */
@@ -91,14 +97,14 @@ static int post_list(struct perf_end *end, uint32_t index, uint32_t count)
 	const struct uroce_send_wr *bad = NULL;
 	int error;
 
-	if (perf_ops[end->test.op].imm || end->layout.source_stride) {
+	if (perf_ops[end->test.op].imm || perf_ops[end->test.op].invalidates || end->layout.source_stride) {
 		for (uint32_t i = 0; i < count; i++)
 			prepare(end, index, first + i, flow->posted + i);
 	}
 	last->next = NULL;
 	if (flow->posted + count == flow->goal)
 		last->send_flags |= UROCE_SEND_SIGNALED;
-	error = uroce_qp_post_send(flow->qp, &end->send_wrs[first], &bad);
+	error = uroce_qp_post_send(flow->qp, stream_first(end, first), &bad);
 	last->next = next;
 	last->send_flags = flags;
 	if (error) {
@@ -208,6 +214,10 @@ static void take(struct perf_end *end, const struct uroce_wc *wc)
 	struct perf_flow *flow = &end->flows[index];
 	uint64_t completed;
 
+	if (perf_keys_take(end, wc)) {
+		perf_receive_post_again(end, index);
+		return;
+	}
 	if (wc->status != UROCE_WC_SUCCESS) {
 		perf_stream_fail(end, wc);
 		return;

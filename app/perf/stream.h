@@ -29,6 +29,12 @@ void perf_stream_fail(struct perf_end *end, const struct uroce_wc *wc);
  */
 uint64_t perf_stream_completed_by(const struct perf_end *end, struct perf_flow *flow, const struct uroce_wc *wc);
 
+/* Where a list begins: with the WRITE before the request, if it has one. */
+static inline struct uroce_send_wr *stream_first(const struct perf_end *end, uint32_t slot)
+{
+	return end->lead_wrs ? &end->lead_wrs[slot] : &end->send_wrs[slot];
+}
+
 /* So many requests have been posted, none past the end of the ring. */
 void perf_stream_posted(const struct perf_end *end, struct perf_flow *flow, uint32_t count);
 

@@ -25,9 +25,9 @@ Test(perf_case, every_operation_in_both_modes_by_default)
 
 	for (; perf_case_at(&options, count, &test); count++) {
 		seen[test.op][test.mode]++;
-		cr_expect_eq(test.size_bytes, perf_ops[test.op].atomic ? 8 : test.mode == PERF_BW ? 65536 : 64);
+		cr_expect_eq(test.size_bytes, perf_ops[test.op].bytes ? 8 : test.mode == PERF_BW ? 65536 : 64);
 	}
-	cr_expect_eq(count, 14);
+	cr_expect_eq(count, 20);
 	for (unsigned op = 0; op < PERF_OPS; op++)
 		cr_expect(seen[op][PERF_BW] == 1 && seen[op][PERF_LAT] == 1, "%s", perf_ops[op].name);
 }
@@ -62,7 +62,7 @@ Test(perf_case, a_rate_is_in_messages_whatever_its_unit)
 	}
 }
 
-Test(perf_case, sizes_multiply_all_but_atomics)
+Test(perf_case, sizes_multiply_all_but_what_has_8_bytes)
 {
 	struct perf_options options = default_options();
 	struct perf_case test;
@@ -75,7 +75,7 @@ Test(perf_case, sizes_multiply_all_but_atomics)
 	options.modes[PERF_LAT] = false;
 	while (perf_case_at(&options, count, &test))
 		count++;
-	cr_expect_eq(count, 5 * 3 + 2);
+	cr_expect_eq(count, 7 * 3 + 3);
 }
 
 /* All sensible and some extreme combinations. */
@@ -103,9 +103,10 @@ static bool next_case(struct perf_case *test, uint32_t *index)
 	i /= 2;
 	made.op = (enum perf_op)(i % PERF_OPS);
 	i /= PERF_OPS;
-	made.use_srq = perf_ops[made.op].receives && i % 2;
-	if (perf_ops[made.op].atomic)
-		made.size_bytes = PERF_ATOMIC_BYTES;
+	made.use_srq = op_shares_receives(&perf_ops[made.op]) && i % 2;
+	made.both_ways = made.mode == PERF_BW && i % 2;
+	if (perf_ops[made.op].bytes)
+		made.size_bytes = perf_ops[made.op].bytes;
 	*test = made;
 	return i < 2;
 }
@@ -164,5 +165,29 @@ Test(perf_case, a_message_that_is_checked_has_bytes_of_its_own)
 			cr_assert_geq(layout.target_slots, layout.depth, "case %u", index);
 		if (test.qps > 1)
 			cr_assert_geq(layout.source_stride, (uint64_t)layout.source_slots * layout.slot_bytes);
+	}
+}
+
+/*
+ * Each receive has a window, of which there are so many; the send queue of an end has room for its requests, the WRITEs
+ * before them, and binds; and of two ends that wait for each other's binds one always has a receive left.
+ */
+Test(perf_case, windows_and_pairs_of_requests_fit)
+{
+	struct perf_layout layout;
+	struct perf_case test;
+	uint32_t index = 0;
+
+	while (next_case(&test, &index)) {
+		const struct perf_op_info *op = &perf_ops[test.op];
+
+		test.depth = test.depth == 1000 ? 32768 : test.depth;
+		perf_case_lay_out(&test, &layout);
+		cr_assert_eq(perf_case_windows(&test), op->invalidates ? layout.rx_depth * test.qps : 0);
+		cr_assert_leq(perf_case_windows(&test), PERF_WINDOWS_MAX);
+		cr_assert_leq((op->flushes ? 2 : 1) * layout.depth + (op->invalidates ? layout.rx_depth : 0),
+			      op->invalidates && !test.both_ways ? 32768 + layout.rx_depth : 32768, "case %u", index);
+		if (op->invalidates && test.both_ways)
+			cr_assert_leq(2 * layout.depth, layout.rx_depth, "case %u", index);
 	}
 }

@@ -30,7 +30,13 @@ static const struct perf_case good = {
 static json_t *good_message(void)
 {
 	static uint32_t qp_nums[] = { 0x123456, 0xFFFFFF }, psns[] = { 0, 0xABCDEF };
-	struct perf_peer own = { .target = 0x7fffdeadbeef, .rkey = 0xFEDCBA98, .qp_nums = qp_nums, .psns = psns };
+	static uint32_t window_keys[] = { 0xFFFFFF01, 1, 0x80000000 };
+	struct perf_peer own = { .target = 0x7fffdeadbeef,
+				 .rkey = 0xFEDCBA98,
+				 .qp_nums = qp_nums,
+				 .psns = psns,
+				 .window_count = 3,
+				 .window_keys = window_keys };
 
 	uroce_addr_parse("10.1.2.3", &own.addr, NULL);
 	return perf_message_of_case(&good, &own);
@@ -38,8 +44,8 @@ static json_t *good_message(void)
 
 Test(perf_message, a_case_and_its_peer_come_back_as_they_were)
 {
-	uint32_t qp_nums[2], psns[2];
-	struct perf_peer peer = { .qp_nums = qp_nums, .psns = psns };
+	uint32_t qp_nums[2], psns[2], window_keys[3];
+	struct perf_peer peer = { .qp_nums = qp_nums, .psns = psns, .window_count = 3, .window_keys = window_keys };
 	json_t *message = good_message();
 	struct perf_case test;
 	const char *why;
@@ -51,6 +57,7 @@ Test(perf_message, a_case_and_its_peer_come_back_as_they_were)
 	cr_expect_str_eq(uroce_addr_format(&peer.addr, text, sizeof(text)), "10.1.2.3");
 	cr_expect_eq(peer.target, 0x7fffdeadbeef);
 	cr_expect_eq(peer.rkey, 0xFEDCBA98);
+	cr_expect(window_keys[0] == 0xFFFFFF01 && window_keys[1] == 1 && window_keys[2] == 0x80000000);
 	cr_expect(qp_nums[0] == 0x123456 && qp_nums[1] == 0xFFFFFF && psns[0] == 0 && psns[1] == 0xABCDEF);
 	json_decref(message);
 }
@@ -125,11 +132,29 @@ Test(perf_message, too_much_in_all_is_refused_although_each_value_is_fine)
 	json_decref(message);
 }
 
+/* As many as the case makes of it, and each a key. */
+Test(perf_message, a_peer_with_the_wrong_windows_is_refused)
+{
+	static const char *const bad[] = { "[1,2]", "[1,2,3,4]", "[1,2,4294967296]", "[1,2,-1]", "[1,2,\"3\"]", "7" };
+	uint32_t qp_nums[2], psns[2], window_keys[3];
+	struct perf_peer peer = { .qp_nums = qp_nums, .psns = psns, .window_count = 3, .window_keys = window_keys };
+
+	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		json_t *message = good_message();
+
+		json_object_set_new(json_object_get(message, "peer"), "windows",
+				    json_loads(bad[i], JSON_DECODE_ANY, NULL));
+		cr_expect_eq(perf_message_to_peer(message, &peer, 2), -EINVAL, "%s", bad[i]);
+		json_decref(message);
+	}
+}
+
 Test(perf_message, a_peer_with_the_wrong_number_of_qps_or_wide_numbers_is_refused)
 {
 	static const char *const bad[] = { "[1]", "[1,2,3]", "[1,16777216]", "[1,-1]", "[1,\"2\"]", "7" };
 	uint32_t qp_nums[2], psns[2];
-	struct perf_peer peer = { .qp_nums = qp_nums, .psns = psns };
+	uint32_t window_keys[3];
+	struct perf_peer peer = { .qp_nums = qp_nums, .psns = psns, .window_count = 3, .window_keys = window_keys };
 
 	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		json_t *message = good_message();
