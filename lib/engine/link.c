@@ -3,8 +3,8 @@
 /*
  * Some drivers call back when the link changes; net_tap only notes it. With link interrupts on (as drivers/ethdev sets
  * them) the note is a word in memory, and to look at it a thousand times a second costs nothing. Where they are off,
- * though the driver has them, the device is asked now and then, and so is the interface of the kernel under a port
- * whose driver notes nothing. Any other driver is not asked, for that may be dear.
+ * or the driver has none, the device is asked now and then, and so is the interface of the kernel under it. That is
+ * dear with some drivers, but not twenty times a second.
  */
 #include <errno.h>
 
@@ -83,12 +83,9 @@ void engine_link_watch(struct uroce_device *device)
 	rte_spinlock_init(&device->link_lock);
 	engine_interface_find(device->port_id, &device->interface);
 	if (rte_eth_dev_info_get(device->port_id, &info) == 0 && info.dev_flags &&
-	    (*info.dev_flags & RTE_ETH_DEV_INTR_LSC) && rte_eth_dev_conf_get(device->port_id, &conf) == 0) {
+	    (*info.dev_flags & RTE_ETH_DEV_INTR_LSC) && rte_eth_dev_conf_get(device->port_id, &conf) == 0)
 		device->link_is_noted = conf.intr_conf.lsc;
-		device->link_is_asked = !conf.intr_conf.lsc;
-	}
-	if (device->interface.index && !device->link_is_noted)
-		device->link_is_asked = true;
+	device->link_is_asked = !device->link_is_noted;
 	/* A port that is down from the start is no news. */
 	atomic_store(&device->link_down, link_is_down(device, false));
 	rte_eth_dev_callback_register(device->port_id, RTE_ETH_EVENT_INTR_LSC, on_change, device);

@@ -1,6 +1,6 @@
 /* link.c - a port that goes down: told as an event, and left at once by QPs that have another path */
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Needs root and /dev/net/tun for a port that knows its link; in a network namespace of its own. */
+/* The first one needs root and /dev/net/tun for a port that knows its link; in a network namespace of its own. */
 #include <criterion/criterion.h>
 #include <net/if.h>
 #include <sched.h>
@@ -11,6 +11,7 @@
 
 #include <rte_cycles.h>
 #include <rte_dev.h>
+#include <rte_ethdev.h>
 
 #include "drivers/ethdev/ethdev.h"
 #include "engine/engine.h"
@@ -97,5 +98,19 @@ Test(link, a_port_that_goes_down_is_left_without_waiting_for_the_retries)
 	network.ends[0].qp = NULL;
 	cr_assert_eq(uroce_device_destroy(tapped), 0);
 	cr_assert_eq(drivers_ethdev_close(&tap), 0);
+	network_close(&network);
+}
+
+/* A ring's driver has no interrupt for its link, and no interface of the kernel that could be looked at. */
+Test(link, a_driver_that_notes_no_change_is_asked)
+{
+	static struct network network;
+
+	RULE("V-1");
+	network_open(&network, 1);
+	cr_assert_eq(rte_eth_dev_set_link_down(network.loop.ports[0].port_id), 0);
+	cr_assert_eq(wait_event(&network, network.ends[0].device).type, UROCE_EVENT_PORT_ERR);
+	cr_assert_eq(rte_eth_dev_set_link_up(network.loop.ports[0].port_id), 0);
+	cr_assert_eq(wait_event(&network, network.ends[0].device).type, UROCE_EVENT_PORT_ACTIVE);
 	network_close(&network);
 }
