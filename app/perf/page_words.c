@@ -229,8 +229,8 @@ void perf_page_terms(FILE *out)
 		"Bandwidth is measured with many requests outstanding (depth, for each queue pair), latency with one.",
 		"Latency of SENDs and WRITEs is half of a round trip of two messages, as perftest has it; of READs, "
 		"atomics and flush it is the whole round trip.",
-		"A message of flush is a WRITE and a FLUSH of its bytes, which is done when they are in the memory behind "
-		"the caches.",
+		"A message of flush is a WRITE and a FLUSH of its bytes, which is done when they are in the memory "
+		"behind the caches.",
 		"Cycles a packet are those of all busy cores for each frame that a port sent or received, waiting "
 		"included.",
 		"The clock begins after a warm-up, which is not counted.",
