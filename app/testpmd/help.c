@@ -40,6 +40,8 @@ static const struct section {
 	  "                            N is 0 or 1 (default: all ports)\n"
 	  "inject cut|mend [port N]    lose all frames that a port receives, as if its cable were pulled; end that\n"
 	  "inject off                  end all faults\n"
+	  "port stop|start all|N       take the link of all ports, or of port N (0 or 1), down, where its driver can,\n"
+	  "                            and lose what it receives; take it up again\n"
 	  "show inject                 what faults are set, and how many frames they hit\n",
 	  NULL },
 	{ "capture",

@@ -9,7 +9,7 @@
 static struct injected {
 	struct drivers_fault *fault;
 	struct drivers_fault_config config;
-	bool cut;
+	bool cut, stopped;
 } ports[SETTINGS_PORTS];
 static unsigned port_count;
 
@@ -97,9 +97,15 @@ int inject_cut(uint16_t port, bool cut)
 		if (port != INJECT_ALL && port != i)
 			continue;
 		ports[i].cut = cut;
-		drivers_fault_cut(ports[i].fault, cut);
+		drivers_fault_cut(ports[i].fault, cut || ports[i].stopped);
 	}
 	return 0;
+}
+
+void inject_stop(uint16_t port, bool stopped)
+{
+	ports[port].stopped = stopped;
+	drivers_fault_cut(ports[port].fault, stopped || ports[port].cut);
 }
 
 void inject_none(void)

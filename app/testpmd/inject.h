@@ -19,6 +19,8 @@ void inject_close(void);
 int inject_set(uint16_t port, const char *what, const char *probability);
 /* All frames that a port receives are lost, as by a pulled cable; or no more. */
 int inject_cut(uint16_t port, bool cut);
+/* The same of a port that is stopped, which no fault that ends makes run again. */
+void inject_stop(uint16_t port, bool stopped);
 /* No faults of any kind. */
 void inject_none(void);
 

@@ -10,12 +10,15 @@
 #include <unistd.h>
 
 #include "testpmd/capture.h"
+#include "testpmd/deaths.h"
 #include "testpmd/inject.h"
 #include "testpmd/json.h"
+#include "testpmd/link.h"
 #include "testpmd/meet.h"
 #include "testpmd/prompt.h"
 #include "testpmd/quit.h"
 #include "testpmd/show.h"
+#include "testpmd/verbose.h"
 
 #define TICK_MS 100
 
@@ -89,9 +92,14 @@ static void tell_rate(FILE *out)
 	show_rate(&traffic, out);
 }
 
+static void tell_links(FILE *out)
+{
+	link_tell(&traffic, out);
+}
+
 static void tell_deaths(FILE *out)
 {
-	traffic_tell_deaths(&traffic, out);
+	deaths_tell(&traffic, out);
 }
 
 /* What there is to tell goes to the stream at once, and not into the line that is being typed. */
@@ -136,6 +144,8 @@ static void *keep_house(void *argument)
 			tell(tell_rate, stdout);
 			told_ms += period_ms;
 		}
+		tell(verbose_tell, stdout);
+		tell(tell_links, stdout);
 		tell(tell_deaths, stderr);
 		if (listener >= 0)
 			look_after_peer(listener, &connection);
@@ -364,7 +374,8 @@ static int run_traffic(void)
 	quit_soon(); /* keep_house() ends, too */
 	pthread_join(keeper, NULL);
 	traffic_stop(&traffic);
-	dead = traffic_tell_deaths(&traffic, stderr);
+	verbose_tell(stdout);
+	dead = deaths_tell(&traffic, stderr);
 	printf("\nfinal statistics\n");
 	show_qps(&traffic, stdout);
 	show_port_stats(&traffic, SHOW_ALL, stdout);
@@ -387,10 +398,13 @@ static int run_ports(void)
 		code = open_second_port();
 	if (code == APP_EXIT_OK)
 		code = inject_open(&traffic);
+	if (code == APP_EXIT_OK)
+		code = verbose_open();
 	if (code == APP_EXIT_OK) {
 		code = run_traffic();
 		traffic_close(&traffic);
 	}
+	verbose_close();
 	if (capture_end(false) != APP_EXIT_OK && code == APP_EXIT_OK)
 		code = APP_EXIT_ENVIRONMENT;
 	inject_close();

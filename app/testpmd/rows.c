@@ -36,6 +36,8 @@ static const struct row table[] = {
 	  "read settings from an INI file: sections [port.N], [lcores], [limits], [traffic], [faults] and [eal]" },
 	{ "stats-period", 258, "traffic", "stats-period", NUMBER, 0, 86400, AT(stats_period), "S",
 	  "print a line of statistics every S seconds; 0: never" },
+	{ "verbose", 290, "traffic", "verbose", NUMBER, 0, 3, AT(verbose), "N",
+	  "print each completion: 1: of receives, 2: of requests, 3: of both, 0: of none" },
 	{ "nb-cores", 259, "lcores", "count", NUMBER, 1, 16, AT(nb_cores), "N", "lcores that poll the ports" },
 	{ "rxq", 274, "lcores", "rxq", NUMBER, 0, 16, AT(rxq), "N",
 	  "receive queues of a port; 0: one for each lcore that polls it" },
@@ -49,8 +51,8 @@ static const struct row table[] = {
 	{ "idle", 260, "lcores", "idle", IDLE, 0, 0, AT(idle), "HOW",
 	  "what an lcore does that finds nothing to do: poll, yield or sleep" },
 	{ "mix", 261, "traffic", "mix", TEXT, 0, 0, AT(mix), "OP:W[,...]",
-	  "operations, and how often each one is chosen: send, send_imm, write, write_imm, read, fadd and cswap with "
-	  "weights of 0 ... 1000000" },
+	  "operations, and how often each one is chosen: send, send_imm, write, write_imm, awrite, flush, read, fadd "
+	  "and cswap with weights of 0 ... 1000000" },
 	{ "size", 's', "traffic", "size", SIZE, 1, 1 << 20, AT(size), "N",
 	  "bytes of a message; those of atomics are always 8" },
 	{ "qps", 'q', "traffic", "qps", NUMBER, 1, 1024, AT(qps), "N", "queue pairs that send requests" },
@@ -227,7 +229,7 @@ void rows_print_keys(void)
 
 bool rows_can_change(const struct row *row)
 {
-	static const size_t offsets[] = { AT(size), AT(depth), AT(burst), AT(mix), AT(stats_period) };
+	static const size_t offsets[] = { AT(size), AT(depth), AT(burst), AT(mix), AT(stats_period), AT(verbose) };
 
 	for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
 		if (row->offset == offsets[i])

@@ -21,7 +21,7 @@ struct row {
 };
 
 #define AT(member) offsetof(struct settings, member)
-#define ROWS 38
+#define ROWS 39
 
 extern const struct row *const rows; /* ROWS of them */
 extern const struct settings rows_defaults;

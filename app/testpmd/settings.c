@@ -27,6 +27,8 @@ const char *const settings_op_names[SETTINGS_OPS] = {
 	[UROCE_WR_RDMA_READ] = "read",
 	[UROCE_WR_ATOMIC_CMP_AND_SWP] = "cswap",
 	[UROCE_WR_ATOMIC_FETCH_AND_ADD] = "fadd",
+	[UROCE_WR_ATOMIC_WRITE] = "awrite",
+	[UROCE_WR_FLUSH] = "flush",
 };
 
 #define LETTER_DEVICE 'd'
@@ -269,9 +271,14 @@ static int read_mix(struct settings *settings)
 			*number++ = '\0';
 		while (op < SETTINGS_OPS && (settings_op_names[op] == NULL || strcmp(settings_op_names[op], name) != 0))
 			op++;
-		if (op == SETTINGS_OPS || (number && !app_number_parse(number, 0, 1000000, &weight)))
+		if (strcmp(name, "send_inv") == 0)
 			return refuse("", name_of(settings, AT(mix)), shown,
-				      "NAME:WEIGHT of send, send_imm, write, write_imm, read, fadd, cswap");
+				      "without send_inv: a peer binds a memory window for each of them, which "
+				      "uroce-perf --op send_inv arranges");
+		if (op == SETTINGS_OPS || (number && !app_number_parse(number, 0, 1000000, &weight)))
+			return refuse(
+				"", name_of(settings, AT(mix)), shown,
+				"NAME:WEIGHT of send, send_imm, write, write_imm, awrite, flush, read, fadd, cswap");
 		settings->weights[op] += (uint32_t)weight;
 		sum += weight;
 	}

@@ -30,7 +30,7 @@ struct settings {
 	uint32_t size, qps, depth, burst, mtu, tcp_port;
 	uint32_t rxq, txq, rxd, txd, mbuf_size, mbufs; /* 0: as the ports like */
 	uint32_t pkey, rkey, cq_depth;
-	uint32_t stats_period;
+	uint32_t stats_period, verbose;
 	double faults[4]; /* probabilities of loss, dup, reorder and corrupt */
 	uint32_t seed;
 	uint32_t interactive, auto_start, target, both, srq, dry_run; /* 0 or 1 */
@@ -50,7 +50,7 @@ extern const char *const settings_op_names[SETTINGS_OPS];
 /* Reads argv and the file that --config names. 0 to go on, or 1 + what to exit with (said already). */
 int settings_read(struct settings *settings, int argc, char **argv);
 
-/* Changes one of size, depth, burst, mix and stats-period while it runs. 0, or what a complaint is worth. */
+/* Changes one of size, depth, burst, mix, stats-period and verbose while it runs. 0, or what a complaint is worth. */
 int settings_change(struct settings *settings, const char *name, const char *value);
 
 /* What was changed so is taken. */

@@ -9,12 +9,15 @@
 #include <rte_launch.h>
 
 #include "testpmd/traffic.h"
+#include "testpmd/verbose.h"
 
 #define POLL_BATCH 32
 #define AREA_ALIGN 64u
 #define STOP_PATIENCE_MS 2000
-#define RECORD_PATIENCE_MS 200
 #define SRQ_MAX 32768u
+#define PEERS_MAY                                                                            \
+	(UROCE_ACCESS_REMOTE_READ | UROCE_ACCESS_REMOTE_WRITE | UROCE_ACCESS_REMOTE_ATOMIC | \
+	 UROCE_ACCESS_FLUSH_GLOBAL | UROCE_ACCESS_FLUSH_PERSISTENT)
 
 /* Each queue pair has its own piece of memory on both sides: the message, then a counter for atomics. */
 static uint64_t area_bytes(uint32_t message_bytes)
@@ -76,7 +79,7 @@ static bool post_request(struct traffic *traffic, struct flow *flow)
 {
 	const struct traffic_port *port = &traffic->ports[flow->port];
 	enum uroce_wr_opcode op = pick_operation(traffic->settings, flow);
-	bool atomic = op == UROCE_WR_ATOMIC_CMP_AND_SWP || op == UROCE_WR_ATOMIC_FETCH_AND_ADD;
+	bool atomic = op >= UROCE_WR_ATOMIC_CMP_AND_SWP && op <= UROCE_WR_ATOMIC_WRITE;
 	uint64_t counter = area_bytes(traffic->area_message_bytes) - AREA_ALIGN;
 	uint64_t area = area_of(traffic, flow);
 	struct uroce_sge sge = {
@@ -96,6 +99,11 @@ static bool post_request(struct traffic *traffic, struct flow *flow)
 		.swap = 2,
 	};
 
+	if (op == UROCE_WR_FLUSH) {
+		wr.num_sge = 0;
+		wr.flush = UROCE_FLUSH_GLOBAL | UROCE_FLUSH_PERSISTENT;
+		wr.flush_bytes = sge.length;
+	}
 	return uroce_qp_post_send(flow->qp, &wr, NULL) == 0;
 }
 
@@ -157,7 +165,10 @@ static struct flow *flow_of(struct traffic *traffic, const struct uroce_wc *wc)
 static void take_completion(struct traffic *traffic, const struct uroce_wc *wc)
 {
 	struct flow *flow = flow_of(traffic, wc);
+	uint32_t verbose = __atomic_load_n(&traffic->settings->verbose, __ATOMIC_RELAXED);
 
+	if (verbose)
+		verbose_note(verbose, wc);
 	if (wc->wr_id & 1)
 		flow->receives -= traffic->ports[flow->port].srq == NULL;
 	else
@@ -169,7 +180,7 @@ static void take_completion(struct traffic *traffic, const struct uroce_wc *wc)
 		atomic_fetch_add_explicit(&flow->bytes, wc->byte_len, memory_order_relaxed);
 	} else if (!atomic_load_explicit(&flow->dead, memory_order_relaxed)) {
 		flow->error = *wc;
-		/* pairs with the acquire in traffic_tell_deaths: error is complete */
+		/* pairs with the acquire in deaths_tell: error is complete */
 		atomic_store_explicit(&flow->dead, true, memory_order_release);
 	}
 }
@@ -236,14 +247,12 @@ static int create_shared(const struct traffic *traffic, struct traffic_port *por
 static int open_port(struct traffic *traffic, unsigned index)
 {
 	struct traffic_port *port = &traffic->ports[index];
-	uint32_t access = UROCE_ACCESS_LOCAL_WRITE | UROCE_ACCESS_REMOTE_READ | UROCE_ACCESS_REMOTE_WRITE |
-			  UROCE_ACCESS_REMOTE_ATOMIC;
-
 	port->memory = calloc(1, traffic->memory_bytes);
 	if (port->memory == NULL)
 		return complain("memory for messages", -ENOMEM);
 	if (complain("protection domain", uroce_pd_alloc(port->port->device, &port->pd)) ||
-	    complain("memory region", uroce_mr_reg(port->pd, port->memory, traffic->memory_bytes, access, &port->mr)) ||
+	    complain("memory region", uroce_mr_reg(port->pd, port->memory, traffic->memory_bytes,
+						   UROCE_ACCESS_LOCAL_WRITE | PEERS_MAY, &port->mr)) ||
 	    complain("shared receive queue", create_shared(traffic, port)))
 		return -1;
 	for (unsigned i = 0; i < port->worker_count; i++) {
@@ -354,7 +363,7 @@ static int create_flow(struct traffic *traffic, unsigned port_index, uint32_t nu
 static int connect_flow(struct traffic *traffic, struct flow *flow, const struct exchange *peer, uint32_t number)
 {
 	struct uroce_qp_attr ours, attr = {
-		.access_flags = UROCE_ACCESS_REMOTE_READ | UROCE_ACCESS_REMOTE_WRITE | UROCE_ACCESS_REMOTE_ATOMIC,
+		.access_flags = PEERS_MAY,
 		.pkey = (uint16_t)traffic->settings->pkey,
 		.path_mtu = peer->mtu,
 		.dest_qp_num = peer->qpn[number],
@@ -550,45 +559,4 @@ void traffic_stop(struct traffic *traffic)
 			return;
 		usleep(1000);
 	}
-}
-
-/* The recorder has some 10 ms of delay, and writes those of many that die at once one after the other. */
-static void tell_record(const char *folder, uint32_t qp_num, FILE *out)
-{
-	char path[SETTINGS_TEXT_BYTES + 64];
-
-	snprintf(path, sizeof(path), "%s/uroce-%d-qp%06x.txt", folder, (int)getpid(), qp_num);
-	for (int ms = 0; ms < RECORD_PATIENCE_MS && access(path, R_OK) != 0; ms++)
-		usleep(1000);
-	if (access(path, R_OK) == 0)
-		fprintf(out, "its last frames: %s and .pcapng\n", path);
-	else
-		fprintf(out, "its last frames are not in %s: is it full, or have 256 failed before?\n", folder);
-}
-
-uint32_t traffic_tell_deaths(struct traffic *traffic, FILE *out)
-{
-	uint32_t dead = 0, asking = 0, asking_dead = 0;
-	char line[UROCE_EXPLAIN_BYTES];
-	bool news = false;
-
-	pthread_mutex_lock(&traffic->flows_lock);
-	for (uint32_t i = 0; i < atomic_load(&traffic->flow_count); i++) {
-		struct flow *flow = &traffic->flows[i];
-		bool is_dead = atomic_load_explicit(&flow->dead, memory_order_acquire);
-
-		dead += is_dead;
-		asking += flow->asks;
-		asking_dead += flow->asks && is_dead;
-		if (!is_dead || flow->told)
-			continue;
-		flow->told = news = true;
-		fprintf(out, "%s\n", uroce_wc_explain(&flow->error, line, sizeof(line)));
-		if (traffic->settings->record[0])
-			tell_record(traffic->settings->record, uroce_qp_num(flow->qp), out);
-	}
-	pthread_mutex_unlock(&traffic->flows_lock);
-	if (news && asking && asking_dead == asking)
-		fprintf(out, "all %u queue pairs that send are in ERR: there is no traffic any more\n", asking);
-	return dead;
 }

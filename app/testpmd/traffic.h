@@ -98,7 +98,4 @@ void traffic_start(struct traffic *traffic);
 /* Posts no more and waits, at most 2 s, until what is outstanding has completed. */
 void traffic_stop(struct traffic *traffic);
 
-/* Prints the queue pairs that have died since the last call. Returns how many are dead in all. */
-uint32_t traffic_tell_deaths(struct traffic *traffic, FILE *out);
-
 #endif

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define FORWARDS "frames are not forwarded but made by queue pairs: --mix says of which operations"
-#define PORTS_WORK "ports work from the start to the end; inject cut and inject mend are their cable"
+#define PORTS_WORK "ports are open from the start to the end; port stop and port start take their links down and up"
 
 struct row {
 	const char *word, *why;
@@ -30,14 +30,12 @@ static const struct row options[] = {
 
 static const struct row commands[] = {
 	{ "clear port info", "clear port stats|xstats all|N counts from here on" },
-	{ "port stop", PORTS_WORK },
-	{ "port start", PORTS_WORK },
 	{ "port close", PORTS_WORK },
 	{ "port reset", PORTS_WORK },
 	{ "set fwd", FORWARDS },
-	{ "set verbose", "frames are shown by capture FILE and uroce-decode FILE" },
 	{ "set nbcore", "--nb-cores says at the start how many lcores poll" },
 	{ "set portlist", "--device names each port that is used" },
+	{ "set verbose", "0 ... 3: none, completions of receives, of requests, of both; frames go to capture FILE" },
 	{ "set txpkts", "set size says how long messages are" },
 	{ "tx_first", "start posts requests at once; there is no first burst" },
 	{ "start tx_first", "start posts requests at once; there is no first burst" },

@@ -101,6 +101,19 @@ SESSION = (
     ("show config", r"tx-depth +4 +\(prompt\)"),
     ("load {d}/itself", "load each other more than 8 deep"),
     ("capture {d}/y bytes 0", "use 1 to 65535"),
+    ("set mix awrite:1,flush:1", "mix is awrite:1,flush:1"),
+    ("set verbose 2", "verbose is 2", r"^QP 0x\w{6}: ATOMIC_WRITE SUCCESS$", r"^QP 0x\w{6}: FLUSH SUCCESS$",
+     r"^and [1-9]\d* completions more, for which there was no room$"),
+    ("set mix send:1,read:1", "mix is send:1,read:1"),
+    ("set verbose 1", "verbose is 1", r"^QP 0x\w{6}: RECV SUCCESS, 200 bytes from QP 0x\w{6}$"),
+    ("set verbose 3", "verbose is 3", r"^QP 0x\w{6}: RDMA_READ SUCCESS, 200 bytes$"),
+    ("set verbose 0", "verbose is 0"),
+    ("set verbose 4", "a number from 0 to 3"),
+    ("set mix send_inv:1", "without send_inv: a peer binds a memory window"),
+    ("set mix write:1,read:1", "mix is write:1,read:1"),
+    ("port stop 2", "port 2: there are 0 ... 1, or all"),
+    ("port stop 0", "port 0 is stopped: its link is down"),
+    ("port start all", "port 0 is started"),
     ("set stats-period 1", "stats-period is 1", r"messages/s +\d+\.\d+ Gbit/s"),
     ("set stats-period 0", "stats-period is 0"),
     ("show config", r"size +200 +\(prompt\)"),
@@ -228,12 +241,49 @@ def words_of_the_testpmd_of_dpdk_get_a_sentence(directory):
         status, out, err = run("testpmd", option)
         want(status == 2 and words in err and err.count("\n") == 1, option, status, out, err)
     with Prompt() as prompt:
-        for line, words in (("port stop 0", "inject cut"),
-                            ("port stop all", "inject cut"), ("set verbose 1", "capture FILE"),
+        for line, words in (("port close 0", "port stop and port start"), ("set verbose", "of receives, of requests"),
                             ("start tx_first", "posts requests at once")):
             prompt.ask(line, words)
         prompt.ask("show config", r"size +4096")
         prompt.quit()
+
+
+@case
+def a_port_that_is_stopped_is_down_and_comes_back(_):
+    """Its queue pairs lose what they need, as with a pulled cable; the other port does not notice."""
+    with Prompt("--qps", "1", "--mix", "write:1,send:1") as pmd:
+        pmd.ask("inject cut port 0", ", cut$")
+        pmd.ask("port stop 0", "^port 0 is stopped: its link is down$")
+        pmd.wait_for("port 0: PORT_ERR: its link is down$")
+        pmd.ask("show port info 0", "^  link down")
+        pmd.ask("show port info 1", "^  link up")
+        pmd.ask("inject off", "port 1: loss 0")
+        pmd.ask("clear port stats all", "cleared")
+        pmd.ask("start", "started")
+        pmd.wait_for("^all 1 queue pairs that send are in ERR")
+        pmd.ask("show port stats 0", "^port 0: received")
+        pmd.ask("port start 0", "^port 0 is started$")
+        pmd.wait_for("port 0: PORT_ACTIVE: its link is up$")
+        pmd.ask("show port info 0", "^  link up")
+        pmd.ask("quit", "final statistics")
+    with Prompt("--qps", "1", "--mix", "write:1,send:1") as pmd:
+        pmd.ask("port stop all", "^port 1 is stopped")
+        pmd.ask("port start all", "^port 1 is started")
+        pmd.ask("start", "started")
+        time.sleep(0.3)
+        pmd.ask("stop", "stopped")
+        pmd.wait_for(r"^port 1: received [1-9]\d+ frames")
+        want(pmd.quit()[1] == 0, *pmd.told)
+
+
+@case
+def a_driver_that_cannot_take_a_link_down_says_so(directory):
+    """Both ends of a memif: nothing changes."""
+    with Prompt("--device", f"net_memif0,socket={directory}/memif,socket-abstract=no,role=server", "--ip",
+                "10.1.0.1/24") as pmd:
+        pmd.ask("port stop 0", "port 0: its driver, net_memif, cannot take a link down: use inject cut port 0")
+        pmd.ask("show inject", "port 0: loss 0 dup 0 reorder 0 corrupt 0$")
+        pmd.quit()
 
 
 @case

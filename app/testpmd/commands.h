@@ -1,0 +1,16 @@
+/* commands.h - what can be typed at the prompt of uroce-testpmd */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef APP_TESTPMD_COMMANDS_H
+#define APP_TESTPMD_COMMANDS_H
+
+#include <cmdline_parse.h>
+
+#include "testpmd/traffic.h"
+
+/* For cmdline_new(); ends with NULL. */
+extern cmdline_parse_ctx_t commands_all[];
+
+/* The commands are about this traffic from now on. */
+void commands_use(struct traffic *traffic);
+
+#endif
