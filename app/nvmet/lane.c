@@ -193,14 +193,14 @@ static unsigned take_completions(struct lane *lane)
 	return taken;
 }
 
-/* One lane looks for all. */
+/* Of the hosts whose admin queues are this lane's. */
 static void end_expired(struct lane *lane)
 {
 	struct nvmf_target *target = &lane->server->target;
 	struct nvmf_controller *controller;
 
 	nvmf_target_lock(target);
-	while ((controller = nvmf_target_expired(target, lane->now_ns)) != NULL) {
+	while ((controller = nvmf_target_expired(target, lane->index, lane->awake_ns)) != NULL) {
 		lane_count(&lane->counts.expired, 1);
 		queue_tell_end(nvmf_controller_queue(controller)->context,
 			       "it has not been heard for its keep-alive time");
@@ -213,8 +213,7 @@ static void look_around(struct lane *lane)
 	lane->looked_ns = lane->now_ns;
 	slot_tell_events(lane);
 	queue_look(lane);
-	if (lane->index == 0)
-		end_expired(lane);
+	end_expired(lane);
 }
 
 static void end_told(struct lane *lane)
@@ -232,9 +231,11 @@ static void end_all(struct lane *lane)
 
 bool lane_poll(struct lane *lane)
 {
+	uint64_t before_ns = lane->now_ns;
 	unsigned work;
 
 	lane->now_ns = app_now_ns();
+	lane->awake_ns += lane->now_ns - before_ns < LANE_PAUSE_NS ? lane->now_ns - before_ns : LANE_PAUSE_NS;
 	work = uroce_lcore_poll(lane->lcore);
 	work += take_events(lane);
 	work += take_completions(lane);

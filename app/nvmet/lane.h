@@ -17,6 +17,7 @@
 #define LANES_MAX 16u
 #define LANE_PORTS_MAX 8u
 #define LANE_APART 128u /* two cache lines, which a processor may fetch together */
+#define LANE_PAUSE_NS 100000000ull
 
 struct queue;
 struct server;
@@ -55,6 +56,11 @@ struct lane {
 	struct queue *waiting_first,
 		*waiting_last; /* with commands that wait for memory, in the order of their coming */
 	uint64_t now_ns, looked_ns, events_ns;
+	/*
+	 * The time by which hosts are judged: a pause between two polls counts for LANE_PAUSE_NS at most. What a host said
+	 * while the lane stood still lies unread, and is heard before its time is over.
+	 */
+	uint64_t awake_ns;
 	bool ended;
 	struct server_counts counts;
 	/* Written to by other lanes. */

@@ -34,7 +34,7 @@ void queue_post(struct queue *queue, const struct uroce_send_wr *wr, uint32_t co
 	if (queue->ending || uroce_qp_post_send(queue->qp, wr, NULL) != 0)
 		queue_end(queue, "its connection has failed"); /* there is room for all that can be posted */
 	else if ((queue->sends += count) == count)
-		queue->moved_ns = queue->lane->now_ns;
+		queue->moved_ns = queue->lane->awake_ns;
 }
 
 /* ---- completions ---- */
@@ -53,7 +53,7 @@ static void take_capsule(struct queue *queue, uint32_t capsule, uint32_t bytes)
 	lane_count(&queue->taken, 1);
 	lane_count(&queue->lane->counts.commands, 1);
 	step = nvmf_command_begin(&slot->command, &queue->nvmf, queue_capsule(queue, capsule), bytes,
-				  queue->lane->now_ns);
+				  queue->lane->awake_ns);
 	slot->store = slot->command.uses_namespace ? slot->command.block.namespace->store : NULL;
 	if (slot->store)
 		store_use(slot->store, queue->lane->index);
@@ -106,7 +106,7 @@ void queue_take_completion(struct queue *queue, const struct uroce_wc *wc)
 	queue->receives -= work == WORK_RECEIVE;
 	if (work == WORK_FETCH || work == WORK_ANSWER) {
 		queue->sends--;
-		queue->moved_ns = queue->lane->now_ns;
+		queue->moved_ns = queue->lane->awake_ns;
 	}
 	if (wc->status != UROCE_WC_SUCCESS) {
 		if (!queue->ending)
@@ -264,7 +264,7 @@ static struct queue *make_queue(struct lane *lane, const struct uroce_cm_event *
 	queue->port = port_of(server, event);
 	queue->port_index = (uint32_t)(queue->port - server->ports);
 	queue->id = event->id;
-	queue->opened_ns = lane->now_ns;
+	queue->opened_ns = lane->awake_ns;
 	queue->path_mtu = event->path_mtu;
 	queue->peer = peer_enter(&lane->peers, &event->peer);
 	queue->capsule_count = hello->commands;
@@ -399,8 +399,8 @@ void queue_end(struct queue *queue, const char *why)
 void queue_look(struct lane *lane)
 {
 	for (struct queue *queue = lane->queues; queue; queue = queue->next) {
-		bool mute = queue->nvmf.controller == NULL && lane->now_ns - queue->opened_ns > PATIENCE_NS;
-		bool stuck = queue->sends && lane->now_ns - queue->moved_ns > PATIENCE_NS;
+		bool mute = queue->nvmf.controller == NULL && lane->awake_ns - queue->opened_ns > PATIENCE_NS;
+		bool stuck = queue->sends && lane->awake_ns - queue->moved_ns > PATIENCE_NS;
 
 		if (queue->ending || (!mute && !stuck))
 			continue;

@@ -39,7 +39,7 @@ struct queue {
 	const char *_Atomic told_end; /* why another lane, or an event, wants it to end; NULL: nobody does */
 	struct queue *next, *before, *next_ending;
 	struct peer *peer;
-	uint64_t opened_ns, moved_ns; /* moved: when something of ours last came to its end */
+	uint64_t opened_ns, moved_ns; /* by awake_ns; moved: when something of ours last came to its end */
 };
 
 /* A REQUEST: the queue is made and the connection accepted, or refused. */

@@ -201,7 +201,7 @@ static uint8_t *in_capsule(const struct slot *slot)
 
 void slot_fetched(struct slot *slot)
 {
-	slot_go_on(slot, nvmf_command_fetched(&slot->command, slot->data, slot->queue->lane->now_ns));
+	slot_go_on(slot, nvmf_command_fetched(&slot->command, slot->data, slot->queue->lane->awake_ns));
 }
 
 static void begin_fetch(struct slot *slot)

@@ -260,12 +260,13 @@ bool nvmf_subsystem_admits(const struct nvmf_subsystem *subsystem, const char *h
 	return subsystem->host_count == 0;
 }
 
-struct nvmf_controller *nvmf_target_expired(struct nvmf_target *target, uint64_t now_ns)
+struct nvmf_controller *nvmf_target_expired(struct nvmf_target *target, uint32_t thread, uint64_t now_ns)
 {
 	for (uint32_t i = 0; i < NVMF_CONTROLLERS_MAX; i++) {
 		struct nvmf_controller *controller = target->controllers[i];
 
-		if (controller && controller->deadline_ns <= now_ns) {
+		if (controller && controller->deadline_ns <= now_ns && controller->queues[0] &&
+		    controller->queues[0]->thread == thread) {
 			controller->deadline_ns = NVMF_FOREVER;
 			return controller;
 		}

@@ -139,8 +139,9 @@ bool nvmf_nqn_is_valid(const char *nqn);
 
 /*
  * A controller whose host has not been heard for its keep-alive time; its queues are to be closed. Each is named once.
- * NULL: none. Whoever asks has the lock.
+ * NULL: none. Whoever asks has the lock, and is the thread that serves the admin queue: only it knows whether a Keep
+ * Alive lies unread. now_ns is of the clock that its commands began with.
  */
-struct nvmf_controller *nvmf_target_expired(struct nvmf_target *target, uint64_t now_ns);
+struct nvmf_controller *nvmf_target_expired(struct nvmf_target *target, uint32_t thread, uint64_t now_ns);
 
 #endif

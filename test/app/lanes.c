@@ -17,18 +17,19 @@
 #define LINE_BYTES 64u /* of a cache */
 #define NSID 2u
 #define RUN_US 300000
+#define KEEP_ALIVE_MS 600u
 
 TestSuite(lanes, .init = test_eal_start, .timeout = 100);
 
 /* ---- queues ---- */
 
-/* The lane of the I/O queue of the controller that came last. */
-static uint32_t lane_of_newest(const struct site *site)
+/* The lane of that queue of the controller that came last. */
+static uint32_t lane_of_newest(const struct site *site, uint16_t qid)
 {
 	for (uint32_t i = 0; i < LANES; i++) {
 		for (const struct queue *queue = site->server.lanes[i].queues; queue; queue = queue->next) {
 			if (queue->nvmf.controller && queue->nvmf.controller->cntlid == site->cntlid &&
-			    queue->nvmf.qid == 1)
+			    queue->nvmf.qid == qid)
 				return i;
 		}
 	}
@@ -36,14 +37,22 @@ static uint32_t lane_of_newest(const struct site *site)
 	return 0;
 }
 
-/* Over a loop a connection has the same lcore at both ends. */
+static void leave(struct site *site, struct bad_queue *queue)
+{
+	bad_close(queue);
+	bad_close(queue - 1);
+	site_poll_for(site, 20);
+}
+
+/* Over a loop a connection has the same lcore at both ends, and its admin queue, too. */
 static struct bad_queue *join_lane(struct site *site, uint32_t lane)
 {
 	struct bad_queue *queue;
 
 	site->lcore = lane + 1;
 	queue = bad_join(site, 16, false);
-	cr_assert_eq(lane_of_newest(site), lane);
+	cr_assert_eq(lane_of_newest(site, 1), lane);
+	cr_assert_eq(lane_of_newest(site, 0), lane);
 	return queue;
 }
 
@@ -113,6 +122,53 @@ Test(lanes, with_its_admin_queue_a_host_goes_from_all_of_them)
 		cr_expect(ends_within(site, &site->server.lanes[0].queue_count, 3000));
 		cr_expect(ends_within(site, &site->server.lanes[1].queue_count, 3000));
 		bad_close(queue);
+	}
+	site_close(site);
+}
+
+static void set_keep_alive(struct bad_queue *admin, uint32_t ms)
+{
+	uint8_t sqe[NVME_SQE_BYTES];
+
+	bad_fill(admin->site, sqe, NVME_SET_FEATURES, 0, 1, 0);
+	put_le32(sqe + SQE_NSID, 0);
+	put_le32(sqe + SQE_DW10, NVME_FEATURE_KEEP_ALIVE);
+	put_le32(sqe + SQE_DW11, ms);
+	cr_assert_eq(bad_ask(admin, sqe), NVME_OK);
+}
+
+/* Keep Alives that come to a lane which stands still lie unread: the other lane does not hold that against the host. */
+Test(lanes, a_host_whose_lane_stands_still_is_not_taken_for_silent)
+{
+	struct site *site = site_open_lanes(LANES);
+	struct bad_queue *admin = join_lane(site, 1) - 1;
+	uint8_t sqe[NVME_SQE_BYTES];
+	uint64_t until_ns;
+
+	set_keep_alive(admin, KEEP_ALIVE_MS);
+	for (until_ns = app_now_ns() + 2 * KEEP_ALIVE_MS * 1000000ull; app_now_ns() < until_ns;)
+		lane_poll(&site->server.lanes[0]);
+	bad_fill(site, sqe, NVME_KEEP_ALIVE, 0, 1, 0);
+	put_le32(sqe + SQE_NSID, 0);
+	cr_expect_eq(bad_ask(admin, sqe), NVME_OK);
+	cr_expect_eq(server_counts(&site->server).expired, 0);
+	site_close(site);
+}
+
+/* And one that says nothing while both work goes, whichever of them it is of. */
+Test(lanes, a_host_that_says_nothing_goes_from_any_lane)
+{
+	struct site *site = site_open_lanes(LANES);
+
+	for (uint32_t i = 0; i < LANES; i++) {
+		struct bad_queue *queue = join_lane(site, i);
+
+		set_keep_alive(queue - 1, KEEP_ALIVE_MS);
+		for (unsigned ms = 0; ms < 20 * KEEP_ALIVE_MS && !(queue - 1)->over; ms++)
+			site_poll_for(site, 1);
+		cr_expect((queue - 1)->over, "lane %u", i);
+		cr_expect_eq(server_counts(&site->server).expired, i + 1);
+		leave(site, queue);
 	}
 	site_close(site);
 }

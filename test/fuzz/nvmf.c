@@ -84,7 +84,7 @@ static void pass_time(uint8_t choice)
 	struct nvmf_controller *controller;
 
 	play.now_ns += choice * 100000000ull;
-	while ((controller = nvmf_target_expired(&play.target, play.now_ns)) != NULL) {
+	while ((controller = nvmf_target_expired(&play.target, 0, play.now_ns)) != NULL) {
 		uint16_t cntlid = controller->cntlid;
 
 		while (nvmf_controller_find(&play.target, cntlid) == controller)

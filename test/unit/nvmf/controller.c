@@ -297,16 +297,16 @@ Test(controller, a_host_not_heard_for_its_time_has_expired)
 		struct nvmf_host *host = host_open(NULL);
 		uint64_t last;
 
-		cr_expect_null(nvmf_target_expired(&host->target, UINT64_MAX / 2));
+		cr_expect_null(nvmf_target_expired(&host->target, 0, UINT64_MAX / 2));
 		connect_with(host, rows[i].subsystem, rows[i].ms);
 		host->now_ns += HOST_S / 2;
 		host_enable(host, &host->admin);
 		host_expect(host, &host->admin, sqe_make(NVME_KEEP_ALIVE, 0, 0), NVME_OK, "Keep Alive");
 		last = host->now_ns + (rows[i].expires ? rows[i].expires - 1 : 1ull << 62);
-		cr_expect_null(nvmf_target_expired(&host->target, last), "%s %u ms", rows[i].subsystem, rows[i].ms);
+		cr_expect_null(nvmf_target_expired(&host->target, 0, last), "%s %u ms", rows[i].subsystem, rows[i].ms);
 		if (rows[i].expires)
-			cr_expect_eq(nvmf_target_expired(&host->target, last + 1), host->admin.controller, "%s %u ms",
-				     rows[i].subsystem, rows[i].ms);
+			cr_expect_eq(nvmf_target_expired(&host->target, 0, last + 1), host->admin.controller,
+				     "%s %u ms", rows[i].subsystem, rows[i].ms);
 		host_close(host);
 	}
 }
@@ -329,10 +329,10 @@ Test(controller, a_host_has_half_a_minute_to_connect_its_queues)
 		uint64_t last = host->now_ns + (rows[i].expires ? rows[i].expires - 1 : 1ull << 62);
 
 		connect_with(host, rows[i].subsystem, rows[i].ms);
-		cr_expect_null(nvmf_target_expired(&host->target, last), "%s %u ms", rows[i].subsystem, rows[i].ms);
+		cr_expect_null(nvmf_target_expired(&host->target, 0, last), "%s %u ms", rows[i].subsystem, rows[i].ms);
 		if (rows[i].expires)
-			cr_expect_eq(nvmf_target_expired(&host->target, last + 1), host->admin.controller, "%s %u ms",
-				     rows[i].subsystem, rows[i].ms);
+			cr_expect_eq(nvmf_target_expired(&host->target, 0, last + 1), host->admin.controller,
+				     "%s %u ms", rows[i].subsystem, rows[i].ms);
 		host_close(host);
 	}
 }
@@ -352,17 +352,17 @@ Test(controller, only_keep_alive_and_its_feature_begin_the_time_anew)
 	host_expect(host, &host->admin, sqe_identify(1, 0), NVME_OK, "Identify");
 	host_expect(host, &host->admin, sqe_get_feature(0x0F, 0), NVME_OK, "Get Features");
 	host_expect(host, &host->admin, sqe_set_feature(0x0B, 0), NVME_OK, "Set Features of another");
-	cr_expect_null(nvmf_target_expired(&host->target, deadline - 1));
-	cr_expect_eq(nvmf_target_expired(&host->target, deadline), controller, "traffic does not count");
+	cr_expect_null(nvmf_target_expired(&host->target, 0, deadline - 1));
+	cr_expect_eq(nvmf_target_expired(&host->target, 0, deadline), controller, "traffic does not count");
 	host_expect(host, &host->admin, sqe_make(NVME_KEEP_ALIVE, 0, 0), NVME_OK, "Keep Alive");
-	cr_expect_null(nvmf_target_expired(&host->target, deadline + 3 * HOST_S - 1));
-	cr_expect_eq(nvmf_target_expired(&host->target, deadline + 3 * HOST_S), controller);
+	cr_expect_null(nvmf_target_expired(&host->target, 0, deadline + 3 * HOST_S - 1));
+	cr_expect_eq(nvmf_target_expired(&host->target, 0, deadline + 3 * HOST_S), controller);
 	host_expect(host, &host->admin, sqe_set_feature(0x0F, 7000), NVME_OK, "another time");
 	cr_expect_eq(host_run(host, &host->admin, sqe_get_feature(0x0F, 0)).result, 7000);
-	cr_expect_null(nvmf_target_expired(&host->target, host->now_ns + 7 * HOST_S - 1));
-	cr_expect_eq(nvmf_target_expired(&host->target, host->now_ns + 7 * HOST_S), controller);
+	cr_expect_null(nvmf_target_expired(&host->target, 0, host->now_ns + 7 * HOST_S - 1));
+	cr_expect_eq(nvmf_target_expired(&host->target, 0, host->now_ns + 7 * HOST_S), controller);
 	host_expect(host, &host->admin, sqe_set_feature(0x0F, 0), NVME_OK, "none");
-	cr_expect_null(nvmf_target_expired(&host->target, UINT64_MAX / 2));
+	cr_expect_null(nvmf_target_expired(&host->target, 0, UINT64_MAX / 2));
 	host_close(host);
 }
 
@@ -372,9 +372,9 @@ Test(controller, one_without_its_admin_queue_does_not_expire_again)
 
 	host_login(host, HOST_DISK);
 	host_join(host);
-	cr_assert_not_null(nvmf_target_expired(&host->target, host->now_ns + 30 * HOST_S));
+	cr_assert_not_null(nvmf_target_expired(&host->target, 0, host->now_ns + 30 * HOST_S));
 	nvmf_queue_close(&host->admin);
-	cr_expect_null(nvmf_target_expired(&host->target, UINT64_MAX / 2));
+	cr_expect_null(nvmf_target_expired(&host->target, 0, UINT64_MAX / 2));
 	host_close(host);
 }
 
