@@ -278,10 +278,11 @@ static int move_at_once(const struct store_request *request)
 	struct store *store = request->store;
 	const struct nvmf_block *block = request->block;
 	uint64_t at = block->offset + request->moved;
-	struct iovec piece = { request->data + request->moved, store_hold(store, at, block->bytes - request->moved) };
-	ssize_t moved = block->op == NVMF_BLOCK_READ ?
-				preadv2(fd_of(request), &piece, 1, (off_t)at, 0) :
-				pwritev2(fd_of(request), &piece, 1, (off_t)at, block->lasting ? RWF_DSYNC : 0);
+	uint8_t *data = block->op == NVMF_BLOCK_COMPARE ? request->second : request->data;
+	struct iovec piece = { data + request->moved, store_hold(store, at, block->bytes - request->moved) };
+	ssize_t moved = block->op == NVMF_BLOCK_WRITE ?
+				pwritev2(fd_of(request), &piece, 1, (off_t)at, block->lasting ? RWF_DSYNC : 0) :
+				preadv2(fd_of(request), &piece, 1, (off_t)at, 0);
 	int error = errno;
 
 	store_release(store, at);
@@ -293,7 +294,8 @@ static void proceed(struct store_request *request)
 	enum nvmf_block_op op = request->block->op;
 	struct io_uring_sqe *sqe = NULL;
 
-	if (request->store->at_once && !request->syncs && (op == NVMF_BLOCK_READ || op == NVMF_BLOCK_WRITE)) {
+	if (request->store->at_once && !request->syncs &&
+	    (op == NVMF_BLOCK_READ || op == NVMF_BLOCK_WRITE || op == NVMF_BLOCK_COMPARE)) {
 		complete(&request->entry, move_at_once(request));
 		return;
 	}

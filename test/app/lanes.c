@@ -9,6 +9,7 @@
 #include "bad_host.h"
 #include "common/clock.h"
 #include "nvmet/queue.h"
+#include "nvmet/ring.h"
 #include "nvmf/bytes.h"
 #include "start.h"
 
@@ -306,5 +307,73 @@ Test(lanes, of_a_block_that_one_lcore_writes_another_reads_the_whole)
 	if (fd < 0)
 		cr_skip("there is no /dev/shm for a file in memory");
 	expect_whole(&file);
+	unlink(path);
+}
+
+/* ---- a block that is compared while another lcore writes it ---- */
+
+struct comparer {
+	struct store_request request;
+	atomic_bool done;
+	pthread_t thread;
+};
+
+static void compared(struct store_request *request, uint16_t status)
+{
+	struct comparer *comparer = (struct comparer *)(void *)request;
+
+	cr_assert_eq(status, NVME_OK);
+	atomic_store(&comparer->done, true);
+}
+
+static void *compare(void *argument)
+{
+	struct comparer *comparer = argument;
+
+	store_submit(&comparer->request);
+	while (!atomic_load(&comparer->done))
+		ring_poll(comparer->request.ring);
+	return NULL;
+}
+
+/* Who holds it is about to write the rest of it: a COMPARE that saw the first half would tell of a block that never was. */
+static void expect_to_wait(const struct store_config *config)
+{
+	const struct nvmf_block block = { .op = NVMF_BLOCK_COMPARE, .offset = BLOCK, .bytes = BLOCK };
+	char error[STORE_ERROR_BYTES];
+	struct store *store = store_open(config, LANES, error);
+	uint8_t *data = aligned_alloc(BLOCK, BLOCK);
+	struct comparer comparer = {
+		.request = { .store = store, .block = &block, .data = data, .done = compared, .lcore = 1 }
+	};
+
+	cr_assert(store, "%s", error);
+	memset(data, 0, BLOCK);
+	comparer.request.ring = ring_open(data, BLOCK, true, error, sizeof(error));
+	cr_assert(comparer.request.ring);
+	store_hold(store, BLOCK, BLOCK);
+	cr_assert_eq(pthread_create(&comparer.thread, NULL, compare, &comparer), 0);
+	usleep(RUN_US);
+	cr_expect(!atomic_load(&comparer.done), "a block was compared that another lcore had in its hands");
+	store_release(store, BLOCK);
+	pthread_join(comparer.thread, NULL);
+	ring_close(comparer.request.ring);
+	store_close(store);
+	free(data);
+}
+
+Test(lanes, a_block_that_one_lcore_has_in_its_hands_is_not_compared_by_another)
+{
+	const struct store_config memory = { .kind = STORE_MEMORY, .bytes = 1 << 20, .block_bytes = BLOCK };
+	char path[] = "/dev/shm/uroce-lanes-XXXXXX";
+	const struct store_config file = {
+		.kind = STORE_FILE, .path = path, .bytes = 1 << 20, .block_bytes = BLOCK, .buffered = true
+	};
+	int fd = mkstemp(path);
+
+	expect_to_wait(&memory);
+	if (fd < 0)
+		cr_skip("there is no /dev/shm for a file in memory");
+	expect_to_wait(&file);
 	unlink(path);
 }
