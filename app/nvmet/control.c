@@ -126,13 +126,17 @@ static void put_counts(FILE *out, const struct count *counts, uint32_t count)
 		fprintf(out, " %s=%lu", counts[i].name, counts[i].value);
 }
 
+/* Its lane goes on counting meanwhile. */
 static void show_queues(struct control *control, const struct lane *lane)
 {
 	for (const struct queue *queue = lane->queues; queue; queue = queue->next)
 		fprintf(control->out,
 			"queue %u of controller %u: commands=%lu errors=%lu under_way=%u waiting=%u lcore=%u\n",
-			queue->nvmf.qid, queue->nvmf.controller ? queue->nvmf.controller->cntlid : 0, queue->taken,
-			queue->errors, queue->commands, queue->pending_count, lane->index);
+			queue->nvmf.qid, queue->nvmf.controller ? queue->nvmf.controller->cntlid : 0,
+			__atomic_load_n(&queue->taken, __ATOMIC_RELAXED),
+			__atomic_load_n(&queue->errors, __ATOMIC_RELAXED),
+			__atomic_load_n(&queue->commands, __ATOMIC_RELAXED),
+			__atomic_load_n(&queue->pending_count, __ATOMIC_RELAXED), lane->index);
 }
 
 static void stats(struct control *control, char **words)

@@ -79,10 +79,15 @@ void lane_hand_out_events(struct lane *lane);
 /* That its queues may have of a port. */
 uint32_t lane_completions(const struct server *server);
 
-/* Others read it meanwhile. */
+/* One lane writes, others read meanwhile: a count, and how many there are of something. */
 static inline void lane_count(uint64_t *counter, uint64_t number)
 {
 	__atomic_store_n(counter, *counter + number, __ATOMIC_RELAXED);
+}
+
+static inline void lane_set(uint32_t *number, uint32_t value)
+{
+	__atomic_store_n(number, value, __ATOMIC_RELAXED);
 }
 
 #endif

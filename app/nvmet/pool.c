@@ -20,6 +20,12 @@ static uint32_t order_of(uint32_t bytes)
 	return order;
 }
 
+/* Other lanes read it meanwhile. */
+static void set_used(struct pool *pool, uint64_t bytes)
+{
+	__atomic_store_n(&pool->used_bytes, bytes, __ATOMIC_RELAXED);
+}
+
 static void push(struct pool *pool, uint32_t block, uint32_t order)
 {
 	uint32_t first = pool->free_lists[order];
@@ -105,7 +111,7 @@ void *pool_take(struct pool *pool, uint32_t bytes)
 		push(pool, block + (1u << order), order);
 	}
 	pool->states[block] = (uint8_t)(order | USED);
-	pool->used_bytes += POOL_LEAST_BYTES << order;
+	set_used(pool, pool->used_bytes + (POOL_LEAST_BYTES << order));
 	return pool->base + (uint64_t)block * POOL_LEAST_BYTES;
 }
 
@@ -115,7 +121,7 @@ void pool_give_back(struct pool *pool, void *buffer, uint32_t bytes)
 	uint32_t order = order_of(bytes);
 	uint32_t block = (uint32_t)(((uint8_t *)buffer - pool->base) / POOL_LEAST_BYTES);
 
-	pool->used_bytes -= POOL_LEAST_BYTES << order;
+	set_used(pool, pool->used_bytes - (POOL_LEAST_BYTES << order));
 	while (order < POOL_ORDERS - 1) {
 		uint32_t other = block ^ (1u << order);
 

@@ -49,7 +49,7 @@ static void take_capsule(struct queue *queue, uint32_t capsule, uint32_t bytes)
 	slot->data = NULL;
 	slot->counted = true;
 	slot->began_ns = queue->lane->now_ns;
-	queue->commands++;
+	lane_set(&queue->commands, queue->commands + 1);
 	lane_count(&queue->taken, 1);
 	lane_count(&queue->lane->counts.commands, 1);
 	step = nvmf_command_begin(&slot->command, &queue->nvmf, queue_capsule(queue, capsule), bytes,
@@ -69,7 +69,8 @@ static void take_or_keep(struct queue *queue, uint32_t capsule, uint32_t bytes)
 		take_capsule(queue, capsule, bytes);
 		return;
 	}
-	pending = &queue->pending[(queue->pending_head + queue->pending_count++) % queue->capsule_count];
+	pending = &queue->pending[(queue->pending_head + queue->pending_count) % queue->capsule_count];
+	lane_set(&queue->pending_count, queue->pending_count + 1);
 	*pending = (struct pending){ capsule, bytes };
 }
 
@@ -93,7 +94,7 @@ static void free_slot(struct queue *queue, struct slot *slot)
 		struct pending pending = queue->pending[queue->pending_head];
 
 		queue->pending_head = (queue->pending_head + 1) % queue->capsule_count;
-		queue->pending_count--;
+		lane_set(&queue->pending_count, queue->pending_count - 1);
 		take_capsule(queue, pending.capsule, pending.bytes);
 	}
 }

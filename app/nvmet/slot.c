@@ -129,7 +129,7 @@ static void answer(struct slot *slot, bool with_data)
 		queue_tell_connect(slot->queue, command, slot->data);
 	lane_count(&slot->queue->lane->counts.errors, command->status != NVME_OK);
 	lane_count(&slot->queue->errors, command->status != NVME_OK);
-	slot->queue->commands -= slot->counted;
+	lane_set(&slot->queue->commands, slot->queue->commands - slot->counted);
 	slot->counted = false;
 	queue_post_receive(slot->queue, slot->capsule);
 	queue_post(slot->queue, with_data ? &write : &send, 1);

@@ -27,27 +27,56 @@ uint64_t perf_histogram_end_of(uint32_t bucket)
 	return (((uint64_t)(bucket & (SUB_COUNT - 1)) + SUB_COUNT + 1) << shift) - 1;
 }
 
+/* By the only thread that writes to it. */
+static inline void set(uint64_t *at, uint64_t value)
+{
+	__atomic_store_n(at, value, __ATOMIC_RELAXED);
+}
+
+static inline void set_real(double *at, double value)
+{
+	__atomic_store(at, &value, __ATOMIC_RELAXED);
+}
+
+/* By any thread. */
+static inline uint64_t get(const uint64_t *at)
+{
+	return __atomic_load_n(at, __ATOMIC_RELAXED);
+}
+
+static inline double get_real(const double *at)
+{
+	double value;
+
+	__atomic_load(at, &value, __ATOMIC_RELAXED);
+	return value;
+}
+
 void perf_histogram_record(struct perf_histogram *histogram, uint64_t value)
 {
-	histogram->min = histogram->count && histogram->min < value ? histogram->min : value;
-	histogram->max = histogram->max > value ? histogram->max : value;
-	histogram->count++;
-	histogram->sum += (double)value;
-	histogram->sum_of_squares += (double)value * (double)value;
-	histogram->buckets[bucket_of(value)]++;
+	uint64_t *bucket = &histogram->buckets[bucket_of(value)];
+
+	set(&histogram->min, histogram->count && histogram->min < value ? histogram->min : value);
+	set(&histogram->max, histogram->max > value ? histogram->max : value);
+	set(&histogram->count, histogram->count + 1);
+	set_real(&histogram->sum, histogram->sum + (double)value);
+	set_real(&histogram->sum_of_squares, histogram->sum_of_squares + (double)value * (double)value);
+	set(bucket, *bucket + 1);
 }
 
 void perf_histogram_add(struct perf_histogram *sum, const struct perf_histogram *one)
 {
-	if (one->count == 0)
+	uint64_t min = get(&one->min), max = get(&one->max), count = get(&one->count);
+
+	if (count == 0)
 		return;
-	sum->min = sum->count && sum->min < one->min ? sum->min : one->min;
-	sum->max = sum->max > one->max ? sum->max : one->max;
-	sum->count += one->count;
-	sum->sum += one->sum;
-	sum->sum_of_squares += one->sum_of_squares;
+	sum->min = sum->count && sum->min < min ? sum->min : min;
+	sum->max = sum->max > max ? sum->max : max;
+	sum->count += count;
+	sum->sum += get_real(&one->sum);
+	sum->sum_of_squares += get_real(&one->sum_of_squares);
 	for (uint32_t i = 0; i < HISTOGRAM_BUCKETS; i++)
-		sum->buckets[i] += one->buckets[i];
+		sum->buckets[i] += get(&one->buckets[i]);
 }
 
 uint64_t perf_histogram_percentile(const struct perf_histogram *histogram, double fraction)

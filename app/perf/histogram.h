@@ -2,7 +2,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Values below 256 have a bucket each; above, each power of two is divided into 128 buckets. Recording is O(1) and
- * allocates nothing. Minimum, maximum, mean and deviation are exact. A zeroed struct is an empty histogram.
+ * allocates nothing. Minimum, maximum, mean and deviation are exact. A zeroed struct is an empty histogram. One thread
+ * records; others may add it to a sum of theirs meanwhile, which then may lack the values of this moment.
  */
 #ifndef APP_PERF_HISTOGRAM_H
 #define APP_PERF_HISTOGRAM_H
