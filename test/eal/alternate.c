@@ -259,6 +259,8 @@ Test(alternate, the_path_in_use_is_no_alternate_one)
 	cr_expect_str_eq(uroce_refusal(), "alternate: no device has its source");
 	calls_hang_up(id);
 	cr_assert_eq(uroce_cm_load_alternate(ids[0], &far, 0), 0);
+	cr_expect_eq(uroce_cm_load_alternate(ids[0], &far, 0), -EALREADY);
+	cr_expect_str_eq(uroce_refusal(), "path: another one is being agreed on; wait for its UROCE_CM_ALTERNATE");
 	cr_expect_eq(calls_wait(channel, UROCE_CM_ALTERNATE).status, 8, "it is no address of the peer");
 	close_all(&network, &second, channel, listener, ids);
 }

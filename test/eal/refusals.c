@@ -4,8 +4,12 @@
 #include <errno.h>
 #include <fnmatch.h>
 #include <pthread.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
+
+#include <rte_ethdev.h>
 
 #include <uroce/frame.h>
 #include <uroce/inspect.h>
@@ -169,7 +173,156 @@ Test(refusals, an_lcore_that_nobody_polls)
 	network_close(&network);
 }
 
+static void *call_from_elsewhere(void *argument)
+{
+	struct uroce_qp_attr attr;
+
+	(void)argument;
+	EXPECT(-EAGAIN, "lcore 0: 256 calls wait for it already; try again when it has been polled",
+	       uroce_qp_query(network.ends[0].qp, &attr));
+	return NULL;
+}
+
+/* Its thread has it, and does not poll: calls of others stay where they are. */
+Test(refusals, an_lcore_for_which_too_many_calls_wait)
+{
+	struct uroce_lcore *lcore;
+	pthread_t thread;
+	void *call = &network;
+
+	open_ends();
+	network_poll(&network);
+	lcore = uroce_engine_lcore(network.engine, 0);
+	while (rte_ring_enqueue(lcore->mailbox, call) == 0)
+		;
+	cr_assert_eq(pthread_create(&thread, NULL, call_from_elsewhere, NULL), 0);
+	pthread_join(thread, NULL);
+	while (rte_ring_dequeue(lcore->mailbox, &call) == 0)
+		;
+	network_close(&network);
+}
+
+/* A port that has not been started, and one that has fewer queues. */
+Test(refusals, ports_that_are_not_ready)
+{
+	struct uroce_device_config device = { .addr_count = 1,
+					      .addrs = { network_address("10.0.0.1") },
+					      .mtu_bytes = 1024 };
+	uint16_t port_id;
+	struct uroce_device *none;
+
+	open_ends();
+	for (int i = 0; i < 2; i++)
+		network_close_end(&network, i);
+	port_id = network.loop.ports[0].port_id;
+	device.port_id = port_id;
+	device.pool = network.loop.pool;
+	device.queue_count = 9;
+	EXPECT(-EINVAL, "queue_count 9: the port has set up 1 to receive and 1 to send",
+	       uroce_device_create(network.engine, &device, &none));
+	device.queue_count = 1;
+	cr_assert_eq(rte_eth_dev_stop(port_id), 0);
+	EXPECT(-ENETDOWN, "port_id *: configure and start the port first",
+	       uroce_device_create(network.engine, &device, &none));
+	cr_assert_eq(rte_eth_dev_start(port_id), 0);
+	cr_assert_eq(uroce_engine_destroy(network.engine), 0);
+	cr_assert_eq(drivers_loop_close(&network.loop), 0);
+}
+
+/* From now on the kernel gives no descriptor. */
+static void use_up_descriptors(struct rlimit *before)
+{
+	struct rlimit none;
+	int next = dup(STDIN_FILENO);
+
+	cr_assert_geq(next, 0);
+	close(next);
+	cr_assert_eq(getrlimit(RLIMIT_NOFILE, before), 0);
+	none = *before;
+	none.rlim_cur = (rlim_t)next;
+	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
+}
+
+Test(refusals, descriptors_that_the_kernel_does_not_give)
+{
+	struct uroce_cm_channel *channel;
+	struct rlimit before;
+
+	open_ends();
+	use_up_descriptors(&before);
+	EXPECT(-EMFILE, "the descriptor of a device's events: Too many open files",
+	       uroce_event_fd(network.ends[0].device));
+	EXPECT(-EMFILE, "the descriptor of a completion queue: Too many open files", uroce_cq_fd(network.ends[0].cq));
+	EXPECT(-EMFILE, "the descriptor of a channel: Too many open files",
+	       uroce_cm_channel_create(network.engine, &channel));
+	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &before), 0);
+	network_close(&network);
+}
+
+static _Atomic bool is_over;
+
+static void wake_up(int number)
+{
+	(void)number;
+}
+
+/* Has the lcore, so that the other thread sleeps while it waits, and interrupts it now and then. */
+static void *poll_and_interrupt(void *waiter)
+{
+	while (!is_over) {
+		uroce_lcore_poll(uroce_engine_lcore(network.engine, 0));
+		usleep(1000);
+		if (lcore_is_ours(uroce_engine_lcore(network.engine, 0)))
+			pthread_kill(*(pthread_t *)waiter, SIGUSR1);
+	}
+	return NULL;
+}
+
+Test(refusals, a_wait_that_is_interrupted)
+{
+	struct sigaction action = { .sa_handler = wake_up };
+	struct uroce_cm_channel *channel;
+	struct uroce_cm_event event;
+	pthread_t self = pthread_self(), thread;
+	struct uroce_lcore *lcore;
+
+	open_ends();
+	lcore = uroce_engine_lcore(network.engine, 0);
+	cr_assert_eq(uroce_cm_channel_create(network.engine, &channel), 0);
+	sigaction(SIGUSR1, &action, NULL);
+	cr_assert_eq(pthread_create(&thread, NULL, poll_and_interrupt, &self), 0);
+	while (!lcore_is_owned(lcore) || lcore_is_ours(lcore))
+		usleep(100);
+	EXPECT(-EINTR, "waiting for events: Interrupted system call", uroce_cm_wait(channel, 10000, &event));
+	is_over = true;
+	pthread_join(thread, NULL);
+	network_poll(&network);
+	cr_assert_eq(uroce_cm_channel_destroy(channel), 0);
+	network_close(&network);
+}
+
 /* ---- memory ---- */
+
+Test(refusals, regions_in_use_and_gone)
+{
+	struct end *end = &network.ends[0];
+	struct uroce_mw_bind bind = { .length_bytes = 8, .access = UROCE_ACCESS_REMOTE_READ };
+	struct uroce_mw *mw;
+
+	open_ends();
+	network_connect(&network, false);
+	cr_assert_eq(uroce_mw_alloc(end->pd, UROCE_MW_TYPE_1, &mw), 0);
+	bind.mr = end->mr;
+	bind.addr = (uintptr_t)end->buffer;
+	cr_assert_eq(uroce_mw_bind(end->qp, mw, &bind, 1, UROCE_SEND_SIGNALED), 0);
+	cr_assert_eq(network_wait(&network, 0).status, UROCE_WC_SUCCESS);
+	EXPECT(-EBUSY, "mr: windows are bound to it; invalidate or deallocate them first", uroce_mr_dereg(end->mr));
+	cr_assert_eq(uroce_mw_dealloc(mw), 0);
+	end->mr->key ^= 1; /* as if somebody had written over it */
+	EXPECT(-ENOENT, "mr: key 0x* is no region's any more", uroce_mr_dereg(end->mr));
+	end->mr->key ^= 1;
+	network_close(&network);
+}
 
 Test(refusals, regions_and_windows)
 {
@@ -269,6 +422,33 @@ Test(refusals, queue_pairs_that_cannot_be)
 	network_close(&network);
 }
 
+/* Of 64 receives that are flushed a CQ of 4 has no room for all. */
+Test(refusals, queues_that_have_overflowed)
+{
+	struct uroce_qp_init_attr init;
+	struct uroce_qp_attr attr = { .qp_state = UROCE_QPS_ERR };
+	struct uroce_qp *qp, *other;
+
+	network_open(&network, 1);
+	for (int i = 0; i < 2; i++)
+		network_create_qp(&network, i, 4, -1);
+	network_connect(&network, false);
+	qp = network.ends[0].qp;
+	while (uroce_qp_post_recv(qp, &(struct uroce_recv_wr){ .wr_id = 1 }, NULL) == 0)
+		;
+	cr_assert_eq(uroce_qp_modify(qp, &attr, UROCE_QP_STATE, NULL), 0);
+	for (int i = 0; i < 1000; i++)
+		network_poll(&network);
+	init = usual_init();
+	EXPECT(-EINVAL, "send_cq: it has overflowed", uroce_qp_create(network.ends[0].pd, &init, &other));
+	attr.qp_state = UROCE_QPS_RESET;
+	cr_assert_eq(uroce_qp_modify(qp, &attr, UROCE_QP_STATE, NULL), 0);
+	attr.qp_state = UROCE_QPS_INIT;
+	EXPECT(-EINVAL, "STATE: a CQ of the queue pair has overflowed; create both anew",
+	       uroce_qp_modify(qp, &attr, UROCE_QP_STATE | UROCE_QP_PKEY, NULL));
+	network_close(&network);
+}
+
 static struct uroce_qp_attr path_attr(const char *source, const char *dest)
 {
 	return (struct uroce_qp_attr){
@@ -350,6 +530,8 @@ static int post_recv(uint32_t num_sge)
 
 Test(refusals, requests_that_cannot_be_posted)
 {
+	struct uroce_qp_attr attr = { .max_rd_atomic = 0 };
+
 	open_ends();
 	EXPECT(-EINVAL, "state RESET: sends are posted in RTS, SQD or ERR", post(UROCE_WR_SEND, 0, 1, 8));
 	EXPECT(-EINVAL, "state RESET: receives are posted from INIT on", post_recv(0));
@@ -367,6 +549,10 @@ Test(refusals, requests_that_cannot_be_posted)
 	       post(UROCE_WR_FLUSH, 0, 0, 8));
 	EXPECT(-EINVAL, "send_flags 0x40, num_sge 1: flags or a list that opcode 0 does not take",
 	       post(UROCE_WR_SEND, 64, 1, 8));
+	attr.qp_state = UROCE_QPS_SQD;
+	cr_assert_eq(uroce_qp_modify(network.ends[0].qp, &attr, UROCE_QP_STATE, NULL), 0);
+	cr_assert_eq(uroce_qp_modify(network.ends[0].qp, &attr, UROCE_QP_MAX_RD_ATOMIC, NULL), 0);
+	EXPECT(-EINVAL, "opcode 5: the queue pair's max_rd_atomic is 0; 1 at least", post(UROCE_WR_RDMA_READ, 0, 1, 8));
 	network_close(&network);
 }
 
@@ -441,6 +627,58 @@ Test(refusals, connections)
 	       uroce_cm_connect(id, &far, &own, CALLS_PORT, NULL));
 	cr_assert_eq(uroce_cm_close(id), 0);
 	calls_close(&network, channel, listener);
+}
+
+static void use_up_listeners(struct uroce_cm_channel *channel)
+{
+	static struct uroce_cm_id *listeners[5000];
+	uint32_t count = 0;
+
+	while (uroce_cm_listen(channel, NULL, 0, 8, 0, &listeners[count]) == 0)
+		cr_assert_lt(++count, 5000);
+	EXPECT(-ENOSPC, "the engine has * listeners already; destroy one first",
+	       uroce_cm_listen(channel, NULL, 0, 8, 0, &listeners[count]));
+	while (count)
+		cr_assert_eq(uroce_cm_id_destroy(listeners[--count]), 0);
+}
+
+static void use_up_uds(const struct end *end)
+{
+	const struct uroce_ud_init_attr init = {
+		.send_cq = end->cq, .recv_cq = end->cq, .max_recv_wr = 1, .max_recv_sge = 1
+	};
+	static struct uroce_ud *uds[1000];
+	uint32_t count = 0;
+
+	while (uroce_ud_create(end->pd, &init, &uds[count]) == 0)
+		cr_assert_lt(++count, 1000);
+	EXPECT(-ENOSPC, "the engine has * queue pairs for datagrams already; destroy one",
+	       uroce_ud_create(end->pd, &init, &uds[count]));
+	while (count)
+		cr_assert_eq(uroce_ud_destroy(uds[--count]), 0);
+}
+
+/* More than there is room for, and a queue pair of another partition. */
+Test(refusals, more_connections_than_there_can_be)
+{
+	const struct uroce_qp_attr attr = { .qp_state = UROCE_QPS_INIT, .pkey = 0x8001 };
+	struct uroce_addr far = network_address("10.0.0.2");
+	struct uroce_cm_channel *channel;
+	struct uroce_qp_init_attr init;
+	struct uroce_cm_id *id;
+	struct uroce_qp *qp;
+
+	calls_open(&network, 1, &channel);
+	init = calls_qp_init(&network, 0);
+	use_up_listeners(channel);
+	use_up_uds(&network.ends[0]);
+	cr_assert_eq(uroce_cm_id_create(channel, 1, &id), 0);
+	cr_assert_eq(uroce_cm_qp_create(id, network.ends[0].pd, &init, 0, &qp), 0);
+	cr_assert_eq(uroce_qp_modify(qp, &attr, UROCE_QP_STATE | UROCE_QP_PKEY, NULL), 0);
+	EXPECT(-EINVAL, "P_Key 0x8001 of its QP: connections by address are of 0x7fff, the default partition",
+	       uroce_cm_connect(id, NULL, &far, CALLS_PORT, NULL));
+	calls_hang_up(id);
+	calls_close(&network, channel, NULL);
 }
 
 Test(refusals, datagrams)
