@@ -35,7 +35,7 @@ static void time_out(struct uroce_qp *qp, uint64_t now_ns)
 
 	rc_qp_timeout(rc, now_ns);
 	if (rc->counters[CNT_LOCAL_ACK_TIMEOUT_ERR] != before)
-		engine_trace_qp_timeout(qp->device->port_id, qp->qpn, rc->win.snd_una.v, rc->retry.retries_left);
+		engine_trace_qp_timeout(qp->device->port_id, qp->qpn, rc->win.snd_una.v, rc->loss.retries_left);
 }
 
 /*

@@ -8,9 +8,9 @@
 #include "rc/credit.h"
 #include "rc/fail.h"
 #include "rc/keepalive.h"
+#include "rc/loss.h"
 #include "rc/outbox.h"
 #include "rc/report.h"
-#include "rc/retry.h"
 #include "rc/scatter.h"
 #include "wire/hints.h"
 
@@ -57,7 +57,7 @@ static bool cover(struct rc_qp *qp, psn_t end, uint64_t now_ns)
 	else
 		complete = rc_sendwin_ack_through(&qp->win, end);
 	if (!psn_equal(snd_una, qp->win.snd_una))
-		rc_retry_progress_made(qp, now_ns);
+		rc_loss_acknowledged(qp, now_ns);
 	return complete;
 }
 
@@ -74,9 +74,9 @@ static void receive_nak(struct rc_qp *qp, psn_t psn, uint8_t syndrome, uint64_t 
 	uint32_t code = syndrome_value(syndrome);
 
 	if (syndrome_class(syndrome) == SYNDROME_RNR_NAK) {
-		rc_retry_rnr_nak_arrived(qp, psn, code, now_ns);
+		rc_loss_rnr_nak(qp, psn, code, now_ns);
 	} else if (code == NAK_PSN_SEQUENCE) {
-		rc_retry_sequence_nak_arrived(qp, now_ns);
+		rc_loss_sequence_nak(qp, now_ns);
 	} else {
 		qp->counters[nak_rows[code].counter]++;
 		rc_fail_send(qp, nak_rows[code].status, UROCE_CAUSE_REMOTE_NAK);
@@ -90,16 +90,16 @@ static void receive_acknowledge(struct rc_qp *qp, const struct wire_packet *pack
 	if (syndrome_is_reserved(packet->syndrome)) { /* */
 		qp->counters[CNT_RESERVED_SYNDROME]++;
 		/* a sign of life all the same */
-		probe_heard(&qp->probe, &qp->rtt, qp->retry.timeout_ns, now_ns);
+		loss_heard(qp, now_ns);
 		return;
 	}
 	if (syndrome_class(packet->syndrome) == SYNDROME_ACK) {
 		if (!cover(qp, psn_next(psn), now_ns))
-			rc_retry_ack_skipped_response(qp, psn, now_ns);
+			rc_loss_ack_skipped_response(qp, psn, now_ns);
 	} else if (cover(qp, psn, now_ns) || oldest_owns(qp, psn)) { /* a NAK acknowledges what is before it */
 		receive_nak(qp, psn, packet->syndrome, now_ns);
 	} else {
-		rc_retry_ack_skipped_response(qp, psn_previous(psn), now_ns);
+		rc_loss_ack_skipped_response(qp, psn_previous(psn), now_ns);
 	}
 }
 
@@ -183,7 +183,7 @@ static inline void take_response(struct rc_qp *qp, const struct rc_send_wqe *wqe
 		if (qp->requester.read_restarted)
 			qp->requester.read_restarted = qp_una_was_restarted(qp);
 	}
-	rc_retry_progress_made(qp, now_ns);
+	rc_loss_acknowledged(qp, now_ns);
 }
 
 /* A response behind snd_una: it acknowledges what is before it, or shows that a response is missing there. */
@@ -195,7 +195,7 @@ static void receive_later_response(struct rc_qp *qp, const struct wire_packet *p
 
 	if (!cover(qp, psn, now_ns)) {
 		qp->counters[CNT_RESPONSE_AHEAD]++;
-		rc_retry_response_missing(qp, psn, now_ns);
+		rc_loss_response_hole(qp, psn, now_ns);
 		return;
 	}
 	wqe = sendwin_slot(&qp->win, qp->win.acked);
@@ -235,10 +235,10 @@ static void receive_outside_window(struct rc_qp *qp, const struct wire_packet *p
 	}
 	qp->counters[repeated ? CNT_STALE_RESPONSE : CNT_GHOST_RESPONSE]++;
 	if (acknowledge && psn_equal(psn_next(psn), qp->win.snd_una)) {
-		rc_retry_una_still_missing(qp, unasked, now_ns);
+		rc_loss_una_still_missing(qp, unasked, now_ns);
 	} else if (repeated) {
-		owed = rc_retry_echo_arrived(qp, acknowledge, now_ns);
-		probe_heard(&qp->probe, &qp->rtt, qp->retry.timeout_ns, now_ns);
+		owed = rc_loss_echo_arrived(qp, acknowledge, now_ns);
+		loss_heard(qp, now_ns);
 	}
 	if (repeated ? !owed && anomaly_is_far(psn, qp->win.snd_una) : !first_credits)
 		rc_anomaly_note(qp, now_ns);

@@ -11,6 +11,19 @@ void rc_credit_reset(struct rc_credit *credit)
 	*credit = (struct rc_credit){ .probe_deadline_ns = RC_NEVER };
 }
 
+void rc_credit_stop(struct rc_credit *credit)
+{
+	credit->probe_deadline_ns = RC_NEVER;
+}
+
+void rc_credit_timer(struct rc_credit *credit, uint64_t now_ns)
+{
+	if (credit->probe_deadline_ns > now_ns)
+		return;
+	credit->probe_deadline_ns = RC_NEVER;
+	credit->probe = true;
+}
+
 static bool needs_receive(const struct rc_send_wqe *wqe)
 {
 	return wqe->opcode <= UROCE_WR_SEND_WITH_INV || wqe->opcode == UROCE_WR_RDMA_WRITE_WITH_IMM;
@@ -70,7 +83,7 @@ bool rc_credit_allows(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint64_t 
 	if (!qp->flow_control || credit->probe || !needs_receive(wqe) || left(credit) > 0)
 		return true;
 	if (credit->probe_deadline_ns == RC_NEVER)
-		credit->probe_deadline_ns = now_ns + (qp->retry.timeout_ns ? qp->retry.timeout_ns : PROBE_NS);
+		credit->probe_deadline_ns = now_ns + (qp->loss.timeout_ns ? qp->loss.timeout_ns : PROBE_NS);
 	return false;
 }
 

@@ -59,7 +59,7 @@ static void respond_to_read_again(struct rc_qp *qp, struct rc_replay_entry *entr
 		count = psn_distance(entry->end_psn, psn);
 		end_bytes = entry->end_bytes;
 	}
-	loss_quota_notice_loss(&qp->response_quota);
+	burst_notice_loss(&qp->response_burst);
 	rc_replay_queue(&qp->replay, entry, psn, count, end_bytes);
 }
 

@@ -4,16 +4,17 @@
 
 #include <uroce/event.h>
 
+#include "rc/credit.h"
+#include "rc/keepalive.h"
+#include "rc/loss.h"
 #include "rc/report.h"
 
 void rc_fail_stop_requests(struct rc_qp *qp)
 {
 	atomic_store_explicit(&qp->win.no_rd_atomic, false, memory_order_relaxed); /* whatever is posted is flushed */
-	qp->retry.ack_deadline_ns = RC_NEVER;
-	qp->retry.rnr_deadline_ns = RC_NEVER;
-	qp->credit.probe_deadline_ns = RC_NEVER;
-	qp->keepalive.deadline_ns = RC_NEVER;
-	probe_stop(&qp->probe);
+	loss_stop(qp);
+	keepalive_stop(&qp->keepalive);
+	rc_credit_stop(&qp->credit);
 }
 
 void rc_fail_enter_error(struct rc_qp *qp, uint8_t event)

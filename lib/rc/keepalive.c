@@ -2,10 +2,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rc/keepalive.h"
 
-#include "rc/emit.h"
+#include <uroce/event.h>
+
 #include "rc/fail.h"
+#include "rc/loss.h"
 #include "rc/report.h"
-#include "rc/retry.h"
 
 #define NS_PER_MS 1000000ull
 
@@ -16,13 +17,11 @@ static bool is_idle(const struct rc_qp *qp)
 
 void rc_keepalive_set(struct rc_qp *qp, uint32_t interval_ms)
 {
-	struct rc_keepalive *keepalive = &qp->keepalive;
-
 	if (rc_keepalive_is_asking(qp))
-		qp->retry.ack_deadline_ns = RC_NEVER;
-	*keepalive = (struct rc_keepalive){
+		loss_stop_timer(qp);
+	qp->keepalive = (struct rc_keepalive){
 		.interval_ns = interval_ms * NS_PER_MS,
-		.deadline_ns = interval_ms ? RETRY_AT_ONCE : RC_NEVER, /* from when the clock is next seen */
+		.deadline_ns = interval_ms ? LOSS_AT_ONCE : RC_NEVER,
 	};
 	qp_note_attributes(qp);
 }
@@ -30,33 +29,27 @@ void rc_keepalive_set(struct rc_qp *qp, uint32_t interval_ms)
 void rc_keepalive_expired(struct rc_qp *qp, uint64_t now_ns)
 {
 	struct rc_keepalive *keepalive = &qp->keepalive;
-	bool begins = keepalive->deadline_ns == RETRY_AT_ONCE;
+	bool begins = keepalive->deadline_ns == LOSS_AT_ONCE;
 
 	keepalive->deadline_ns = now_ns + keepalive->interval_ns;
 	/* Where something is on its way, or asked for already, the ACK timer waits for it. */
 	if (begins || qp->state != UROCE_QPS_RTS || !is_idle(qp) || rc_keepalive_is_asking(qp))
 		return;
-	if (now_ns - qp->retry.since_ns < keepalive->interval_ns)
-		keepalive->deadline_ns = qp->retry.since_ns + keepalive->interval_ns;
+	if (now_ns - qp->loss.since_ns < keepalive->interval_ns)
+		keepalive->deadline_ns = qp->loss.since_ns + keepalive->interval_ns;
 	else
-		qp->probe.due = true;
+		loss_ask_beside(qp);
 }
 
-void rc_keepalive_send(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
+void rc_keepalive_sent(struct rc_qp *qp, uint64_t now_ns)
 {
-	uint64_t timeout_ns = qp->retry.timeout_ns ? qp->retry.timeout_ns : qp->keepalive.interval_ns;
-
-	qp->probe.due = false;
 	qp->keepalive.waiting = true;
-	qp->retry.ack_deadline_ns = now_ns + timeout_ns;
-	rc_retry_copy_sent(qp, 0, 1);
-	emit_empty_write(qp, 0, 0, out);
-	qp->counters[CNT_KEEPALIVES]++;
+	rc_loss_asked_beside(qp, qp->loss.timeout_ns ? qp->loss.timeout_ns : qp->keepalive.interval_ns, now_ns);
 }
 
 bool rc_keepalive_is_asking(const struct rc_qp *qp)
 {
-	return qp->keepalive.waiting && is_idle(qp) && qp->retry.ack_deadline_ns != RC_NEVER;
+	return qp->keepalive.waiting && is_idle(qp) && qp->loss.ack_deadline_ns != RC_NEVER;
 }
 
 /* No request has failed, so none completes with it; those that are posted from now on are flushed (E-1). */
@@ -72,30 +65,16 @@ static void give_up(struct rc_qp *qp, uint64_t now_ns)
 
 void rc_keepalive_unanswered(struct rc_qp *qp, uint64_t now_ns)
 {
-	struct rc_retry *retry = &qp->retry;
-
 	qp->counters[CNT_LOCAL_ACK_TIMEOUT_ERR]++;
-	retry->ack_deadline_ns = RC_NEVER;
-	if (retry->retries_left == 0 && qp->migration.state != UROCE_PATH_ARMED) {
+	loss_stop_timer(qp);
+	if (rc_loss_take_retry(qp) == RETRY_NONE)
 		give_up(qp, now_ns);
-		return;
-	}
-	if (retry->retries_left == 0)
-		rc_retry_migrate(qp); /* */
 	else
-		retry->retries_left--;
-	qp->probe.due = true;
+		loss_ask_beside(qp);
 }
 
 void rc_keepalive_answered(struct rc_qp *qp, uint64_t now_ns)
 {
-	struct rc_retry *retry = &qp->retry;
-
-	rc_retry_echo_arrived(qp, true, now_ns);
 	qp->keepalive.waiting = false;
-	retry->retries_left = retry->retry_cnt;
-	if (!is_idle(qp))
-		return; /* the timer is for what has been sent since */
-	retry->ack_deadline_ns = RC_NEVER;
-	retry->since_ns = now_ns;
+	rc_loss_answered_beside(qp, now_ns);
 }

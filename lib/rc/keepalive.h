@@ -4,7 +4,7 @@
  * A connection with nothing on its way sends, once an interval, an empty WRITE in the place of its last packet: a
  * duplicate, which takes no PSN and no place in the queue and changes nothing at the peer, who acknowledges it. The ACK
  * timer runs for it, the retry budget pays for it, and an armed path is taken when that is spent, as for a request. The
- * deadline stays while there is work: when it fires it looks how long nothing has been heard.
+ * deadline stays while there is work: when it passes, what was heard last decides.
  */
 #ifndef RC_KEEPALIVE_H
 #define RC_KEEPALIVE_H
@@ -14,16 +14,14 @@
 
 #include "rc/qp_state.h"
 
-struct rc_outbox;
-
 /* 0: off. */
 void rc_keepalive_set(struct rc_qp *qp, uint32_t interval_ms);
 
 /* The deadline has passed: asks, if it is time and the connection idle. */
 void rc_keepalive_expired(struct rc_qp *qp, uint64_t now_ns);
 
-/* Asks (C-33): instead of a probe, when nothing is in flight. The outbox has room. */
-void rc_keepalive_send(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out);
+/* The empty WRITE has left. */
+void rc_keepalive_sent(struct rc_qp *qp, uint64_t now_ns);
 
 /* Does the ACK timer run for what was asked? */
 bool rc_keepalive_is_asking(const struct rc_qp *qp);
@@ -33,5 +31,17 @@ void rc_keepalive_unanswered(struct rc_qp *qp, uint64_t now_ns);
 
 /* An ACK of the packet before the oldest has come. */
 void rc_keepalive_answered(struct rc_qp *qp, uint64_t now_ns);
+
+/* A request has left: the timer is for that. */
+static inline void keepalive_overtaken(struct rc_keepalive *keepalive)
+{
+	keepalive->waiting = false;
+}
+
+/* The QP is in error. */
+static inline void keepalive_stop(struct rc_keepalive *keepalive)
+{
+	keepalive->deadline_ns = RC_NEVER;
+}
 
 #endif

@@ -35,7 +35,7 @@ bool rc_migration_modify(struct rc_qp *qp, enum uroce_path_mig_state state);
  */
 bool rc_migration_may_rearm(const struct rc_qp *qp);
 
-/* The alternate path becomes the path. Only in ARMED; rc_retry_path_changed() is to follow. */
+/* The alternate path becomes the path. Only in ARMED; rc_loss_path_changed() is to follow. */
 void rc_migration_switch(struct rc_qp *qp);
 
 /*
@@ -50,7 +50,7 @@ static inline bool migration_may_be_asked(const struct rc_migration *migration, 
 
 /*
  * A valid packet came, in REARM or ARMED (in MIGRATED either value of MigReq means nothing, A-7): the handshake (A-2),
- * the peer's migration (A-6): DONE, and rc_retry_path_changed() is to follow. DROP: it asks to migrate to another path
+ * the peer's migration (A-6): DONE, and rc_loss_path_changed() is to follow. DROP: it asks to migrate to another path
  * than the alternate one.
  */
 enum rc_migration_outcome rc_migration_packet_arrived(struct rc_qp *qp, const struct wire_packet *packet,

@@ -7,11 +7,11 @@
 #include "rc/ackreq.h"
 #include "rc/codes.h"
 #include "rc/fail.h"
-#include "rc/keepalive.h"
 #include "rc/migration.h"
 #include "rc/path.h"
 #include "rc/responder.h"
-#include "rc/retry.h"
+#include "rc/keepalive.h"
+#include "rc/loss.h"
 #include "wire/encap.h"
 
 /* One legal transition. Attributes that are neither required nor optional are refused. */
@@ -172,22 +172,20 @@ static void apply_values(struct rc_qp *qp, const struct uroce_qp_attr *attr, uin
 		qp->responder.min_rnr_timer = attr->min_rnr_timer;
 	if (mask & UROCE_QP_TIMEOUT) {
 		qp->timeout = attr->timeout;
-		rc_retry_set_timeout(qp, rc_codes_timeout_ns(attr->timeout));
+		rc_loss_set_timeout(qp, rc_codes_timeout_ns(attr->timeout));
 	}
 	if (mask & UROCE_QP_RETRY_CNT)
-		rc_retry_set_count(qp, attr->retry_cnt);
+		rc_loss_set_retry_count(qp, attr->retry_cnt);
 	if (mask & UROCE_QP_RNR_RETRY)
-		qp->retry.rnr_retry = qp->retry.rnr_left = attr->rnr_retry;
+		rc_loss_set_rnr_count(qp, attr->rnr_retry);
 	if (mask & UROCE_QP_PATH)
 		qp_take_path(qp, &attr->path);
 	if (mask & UROCE_QP_FLOW_CONTROL)
 		qp_set_flow_control(qp, attr->flow_control);
 	if (mask & UROCE_QP_IMPRECISE_ERRORS)
 		qp->imprecise_errors = attr->imprecise_errors;
-	if ((mask & UROCE_QP_NO_PROBE) && qp->probe.enabled == attr->no_probe) {
-		qp->probe.enabled = !attr->no_probe;
-		probe_stop(&qp->probe);
-	}
+	if (mask & UROCE_QP_NO_PROBE)
+		rc_loss_set_probes(qp, !attr->no_probe);
 	if (mask & UROCE_QP_KEEPALIVE)
 		rc_keepalive_set(qp, attr->keepalive_ms);
 	if (mask & UROCE_QP_ALT_PATH) {
@@ -198,7 +196,7 @@ static void apply_values(struct rc_qp *qp, const struct uroce_qp_attr *attr, uin
 	}
 	qp_note_bth(qp);
 	if ((mask & UROCE_QP_PATH_MIG_STATE) && rc_migration_modify(qp, attr->path_mig_state))
-		rc_retry_path_changed(qp);
+		rc_loss_path_changed(qp);
 }
 
 /* What entering a state does beyond its attributes. */
@@ -210,8 +208,7 @@ static void enter_state(struct rc_qp *qp, enum uroce_qp_state from, enum uroce_q
 		qp->responder.epsn = qp->responder.newest_request = qp->rq_psn;
 	} else if (from == UROCE_QPS_RTR && to == UROCE_QPS_RTS) {
 		rc_sendwin_reset(&qp->win, qp->sq_psn);
-		read_quota_reset(&qp->quota, qp->sq_psn);
-		qp_set_window(qp);
+		rc_cc_reset(qp);
 	} else if (from == UROCE_QPS_RTS && to == UROCE_QPS_SQD) {
 		qp->report.drained = false;
 	} else if (to == UROCE_QPS_ERR) {
@@ -273,8 +270,8 @@ void rc_qp_query(const struct rc_qp *qp, struct uroce_qp_attr *attr)
 		.max_dest_rd_atomic = qp->max_dest_rd_atomic,
 		.min_rnr_timer = qp->responder.min_rnr_timer,
 		.timeout = qp->timeout,
-		.retry_cnt = qp->retry.retry_cnt,
-		.rnr_retry = qp->retry.rnr_retry,
+		.retry_cnt = qp->loss.retry_cnt,
+		.rnr_retry = qp->loss.rnr_retry,
 		.path = qp->path,
 		.flow_control = qp->flow_control,
 		.imprecise_errors = qp->imprecise_errors,

@@ -21,7 +21,7 @@ static inline void rc_qp_prefetch_in(const struct rc_qp *qp, bool response)
 		qp_prefetch(&qp->win);
 		qp_prefetch(&qp->win.posted);
 		qp_prefetch(&qp->requester);
-		qp_prefetch(&qp->retry);
+		qp_prefetch(&qp->loss);
 	} else {
 		qp_prefetch(&qp->responder);
 		qp_prefetch(&qp->counters[CNT_RX_WRITE_REQUESTS]);
@@ -42,7 +42,7 @@ static inline void rc_qp_prefetch_window(const struct rc_qp *qp)
 	qp_prefetch(&qp->win);
 	qp_prefetch(&qp->win.posted);
 	qp_prefetch(&qp->requester);
-	qp_prefetch(&qp->retry);
+	qp_prefetch(&qp->loss);
 }
 
 /* Fetches the requests that go out next, once the lines of the window have come. */

@@ -127,6 +127,13 @@ static inline void probe_heard(struct rc_probe *probe, const struct rc_rtt *trip
 		probe_start(probe, trip, timeout_ns, now_ns);
 }
 
+/* The wait is over: it leaves with the next transmit. */
+static inline void probe_ask_now(struct rc_probe *probe)
+{
+	probe->deadline_ns = UINT64_MAX;
+	probe->due = true;
+}
+
 /* Nobody owes a response, nothing is in flight, or something else decides when to send. */
 static inline void probe_stop(struct rc_probe *probe)
 {

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "rc/cc.h"
 #include "rc/codes.h"
 #include "rc/credit.h"
 #include "rc/fail.h"
@@ -11,7 +12,7 @@
 #include "rc/migration.h"
 #include "rc/outbox.h"
 #include "rc/requester.h"
-#include "rc/retry.h"
+#include "rc/loss.h"
 #include "rc/ring_size.h"
 #include "rc/srq.h"
 #include "rc/work.h"
@@ -97,7 +98,7 @@ struct rc_qp *rc_qp_init(void *memory, const struct rc_qp_config *config)
 static void set_defaults(struct rc_qp *qp)
 {
 	qp->pkey = 0xFFFF;
-	qp->probe.enabled = true;
+	rc_loss_set_probes(qp, true);
 	qp->imprecise_errors = false;
 	qp_set_flow_control(qp, false);
 	rc_keepalive_set(qp, 0);
@@ -109,14 +110,12 @@ void rc_qp_forget(struct rc_qp *qp)
 	set_defaults(qp);
 	rc_sendwin_reset(&qp->win, qp->sq_psn);
 	rc_recvq_reset(&qp->recvq);
-	rc_retry_reset(&qp->retry);
-	probe_reset(&qp->probe);
-	rc_rtt_reset(&qp->rtt);
+	rc_loss_reset(qp);
 	rc_replay_reset(&qp->replay, qp->max_dest_rd_atomic);
 	rc_credit_reset(&qp->credit);
 	rc_migration_reset(qp);
-	loss_quota_reset(&qp->requester.loss_quota);
-	loss_quota_reset(&qp->response_quota);
+	rc_cc_reset(qp);
+	burst_reset(&qp->response_burst);
 	qp->requester.read_restarted = false;
 	qp->requester.rd_atomic_outstanding = 0;
 	qp->requester.since_ackreq = 0;
@@ -188,7 +187,7 @@ static bool take_notice(struct rc_qp *qp, const struct wire_packet *packet, cons
 	if (outcome == MIGRATION_DROP)
 		return false;
 	if (outcome == MIGRATION_DONE)
-		rc_retry_path_changed(qp);
+		rc_loss_path_changed(qp);
 	if (qp->state == UROCE_QPS_RTR && !qp->established) {
 		qp->established = true;
 		qp->report.events |= 1u << UROCE_EVENT_COMM_EST;
@@ -239,7 +238,7 @@ bool rc_qp_port_failed(struct rc_qp *qp)
 
 	if (!running || qp->migration.state != UROCE_PATH_ARMED)
 		return false;
-	rc_retry_migrate(qp);
+	rc_loss_migrate(qp);
 	return true;
 }
 
@@ -261,25 +260,12 @@ void rc_qp_last_error(const struct rc_qp *qp, struct uroce_qp_error *error)
 
 void rc_qp_timeout(struct rc_qp *qp, uint64_t now_ns)
 {
-	if (qp->retry.rnr_deadline_ns <= now_ns)
-		qp->retry.rnr_deadline_ns = RC_NEVER;
-	if (qp->credit.probe_deadline_ns <= now_ns) {
-		qp->credit.probe_deadline_ns = RC_NEVER;
-		qp->credit.probe = true;
-	}
-	if (qp->probe.deadline_ns <= now_ns && qp->probe.answered) {
-		rc_retry_probe_answered(qp, now_ns);
-	} else if (qp->probe.deadline_ns <= now_ns) {
-		qp->probe.deadline_ns = RC_NEVER;
-		qp->probe.due = true;
-	}
-	if (qp->retry.ack_deadline_ns == RETRY_AT_ONCE)
-		qp->retry.ack_deadline_ns = now_ns + qp->retry.timeout_ns;
-	if (qp->slow_timers && rc_keepalive_is_asking(qp)) {
-		if (qp->retry.ack_deadline_ns <= now_ns)
+	rc_credit_timer(&qp->credit, now_ns);
+	if (rc_loss_timer(qp, now_ns)) {
+		if (qp->slow_timers && rc_keepalive_is_asking(qp))
 			rc_keepalive_unanswered(qp, now_ns);
-	} else if (qp->retry.ack_deadline_ns <= now_ns) {
-		rc_retry_timer_expired(qp, now_ns);
+		else
+			rc_loss_timer_expired(qp, now_ns);
 	}
 	if (qp->slow_timers && qp->keepalive.deadline_ns <= now_ns)
 		rc_keepalive_expired(qp, now_ns);

@@ -9,21 +9,19 @@
 #include <uroce/qp.h>
 
 #include "config/limits.h"
+#include "rc/burst.h"
 #include "rc/codes.h"
 #include "rc/counters.h"
-#include "rc/loss_quota.h"
 #include "rc/mr.h"
 #include "rc/path.h"
 #include "rc/probe.h"
 #include "rc/psn.h"
-#include "rc/read_quota.h"
 #include "rc/recvq.h"
 #include "rc/replay.h"
 #include "rc/rtt.h"
 #include "rc/sendwin.h"
 
 #define RC_NEVER UINT64_MAX
-#define RETRY_AT_ONCE 0u /* a deadline: the ACK timer starts when the clock is next seen */
 
 struct rc_migration {
 	uint8_t state;   /* enum uroce_path_mig_state */
@@ -108,12 +106,27 @@ struct rc_failures {
 struct rc_requester {
 	uint32_t rd_atomic_outstanding; /* READs and atomics started and not answered */
 	uint32_t since_ackreq;          /* packets sent since the last one that asked for an ACK */
-	struct rc_loss_quota loss_quota;
 	uint8_t max_rd_atomic;
 	uint8_t scarce;         /* enum rc_send_needs: a request that needs any of it is looked into before it begins */
 	bool read_restarted;    /* the next one counts */
-	uint16_t window;        /* packets of SENDs and WRITEs that may be in flight; less than usual after losses */
 	psn_t read_restart_end; /* READs were asked for again, in parts perhaps, up to here */
+};
+
+enum rc_cc_algorithm { CC_FIXED, CC_ALGORITHMS };
+
+/* How much may be in flight, and go out at a time: written by the rows of cc.h. */
+struct rc_cc {
+	uint16_t window;   /* packets of SENDs and WRITEs that may be in flight; less than usual after losses */
+	uint8_t algorithm; /* enum rc_cc_algorithm */
+	struct rc_burst burst;
+};
+
+/* The same of READs, and what the algorithm remembers: read after a loss only. */
+struct rc_cc_past {
+	uint32_t limit;   /* PSNs that may be in flight */
+	psn_t lost_una;   /* snd_una when something was lost last */
+	psn_t grown_una;  /* snd_una when the window last changed */
+	uint64_t lost_ns; /* when something was lost last; 0: nothing was */
 };
 
 /* What copies of packets may still be answered with: it says that the peer lives, and nothing else. */
@@ -124,7 +137,7 @@ struct rc_owed {
 		limit; /* snd_max when the first of them left, and the last: the answer to what is newer comes behind */
 };
 
-struct rc_retry {
+struct rc_loss {
 	uint64_t ack_deadline_ns; /* RC_NEVER: not running */
 	uint64_t rnr_deadline_ns; /* RC_NEVER: not waiting */
 	uint64_t timeout_ns;      /* 0: no ACK timer */
@@ -205,7 +218,7 @@ struct rc_qp {
 	_Alignas(64) struct rc_responder responder;
 	struct rc_replay replay; /* its first 16 bytes */
 	struct rc_credit credit;
-	struct rc_loss_quota response_quota; /* READ responses that go out at a time */
+	struct rc_burst response_burst; /* READ responses that go out at a time */
 
 	_Alignas(64) struct rc_known_key known_keys[QP_KNOWN_KEYS];
 	struct rc_mr_table *mrs;
@@ -216,12 +229,13 @@ struct rc_qp {
 	struct rc_sendwin win;
 
 	_Alignas(64) struct rc_requester requester;
+	struct rc_cc cc;
 	uint32_t last_aeth;
 	void *send_cq;
 	struct rc_probe probe;
 	struct rc_rtt rtt;
-	struct rc_retry retry; /* the line ends within it; what follows is read after a loss only */
-	struct rc_read_quota quota;
+	struct rc_loss loss; /* the line ends within it; what follows is read after a loss only */
+	struct rc_cc_past cc_past;
 
 	uint64_t counters[CNT_QP_COUNTERS];
 	struct rc_recvq recvq;
@@ -241,7 +255,7 @@ static_assert(offsetof(struct rc_qp, migration) + offsetof(struct rc_migration, 
 			      offsetof(struct rc_qp, responder) + 64 &&
 		      offsetof(struct rc_qp, win) == offsetof(struct rc_qp, known_keys) + 64 &&
 		      offsetof(struct rc_qp, requester) % 64 == 0 &&
-		      offsetof(struct rc_qp, retry) + offsetof(struct rc_retry, resent_ns) <=
+		      offsetof(struct rc_qp, loss) + offsetof(struct rc_loss, resent_ns) <=
 			      offsetof(struct rc_qp, requester) + 128,
 	      "lines of their own");
 
@@ -316,12 +330,6 @@ static inline void qp_note_read_restart(struct rc_qp *qp, psn_t end)
 	    psn_distance(end, qp->win.snd_una) > psn_distance(req->read_restart_end, qp->win.snd_una))
 		req->read_restart_end = end;
 	req->read_restarted = true;
-}
-
-/* The quota has changed: so has what may be in flight of SENDs and WRITEs. */
-static inline void qp_set_window(struct rc_qp *qp)
-{
-	qp->requester.window = qp->quota.packets < WINDOW_PACKETS ? (uint16_t)qp->quota.packets : WINDOW_PACKETS;
 }
 
 /* Packets that so many bytes take, and PSNs that a READ of them owns: at least one (P-3). */

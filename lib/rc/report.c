@@ -36,12 +36,12 @@ static struct uroce_qp_error make_error(const struct rc_qp *qp, uint8_t status, 
 
 void rc_report_send_failed(struct rc_qp *qp, uint8_t status, uint8_t cause)
 {
-	const struct rc_retry *retry = &qp->retry;
+	const struct rc_loss *loss = &qp->loss;
 	struct uroce_qp_error *error = &qp->failures.send;
 
 	*error = make_error(qp, status, cause, qp->win.snd_una);
-	error->retries = cause == UROCE_CAUSE_RNR ? (uint32_t)(retry->rnr_retry - retry->rnr_left) :
-						    (uint32_t)(retry->retry_cnt - retry->retries_left);
+	error->retries = cause == UROCE_CAUSE_RNR ? (uint32_t)(loss->rnr_retry - loss->rnr_left) :
+						    (uint32_t)(loss->retry_cnt - loss->retries_left);
 	qp->report.send_failed = true;
 	if (qp->failures.first.status == UROCE_WC_SUCCESS)
 		qp->failures.first = *error;
@@ -49,14 +49,14 @@ void rc_report_send_failed(struct rc_qp *qp, uint8_t status, uint8_t cause)
 
 void rc_report_idle_failed(struct rc_qp *qp, uint8_t status, uint8_t cause, uint64_t now_ns)
 {
-	const struct rc_retry *retry = &qp->retry;
+	const struct rc_loss *loss = &qp->loss;
 	struct uroce_qp_error *error = &qp->failures.first;
 
 	if (error->status != UROCE_WC_SUCCESS)
 		return;
 	*error = make_error(qp, status, cause, psn_previous(qp->win.snd_una));
-	error->retries = (uint32_t)(retry->retry_cnt - retry->retries_left);
-	error->elapsed_us = retry->since_ns ? (uint32_t)((now_ns - retry->since_ns) / 1000) : 0;
+	error->retries = (uint32_t)(loss->retry_cnt - loss->retries_left);
+	error->elapsed_us = loss->since_ns ? (uint32_t)((now_ns - loss->since_ns) / 1000) : 0;
 }
 
 void rc_report_responder_failed(struct rc_qp *qp, uint8_t status, uint8_t cause, psn_t psn)
@@ -242,7 +242,7 @@ static void note_time(struct rc_qp *qp, uint64_t now_ns)
 {
 	struct rc_failures *failures = &qp->failures;
 
-	failures->send.elapsed_us = qp->retry.since_ns ? (uint32_t)((now_ns - qp->retry.since_ns) / 1000) : 0;
+	failures->send.elapsed_us = qp->loss.since_ns ? (uint32_t)((now_ns - qp->loss.since_ns) / 1000) : 0;
 	if (failures->first.status == failures->send.status && !failures->first.responder)
 		failures->first.elapsed_us = failures->send.elapsed_us;
 }

@@ -3,12 +3,13 @@
 #include "rc/requester.h"
 
 #include "rc/ackreq.h"
+#include "rc/cc.h"
 #include "rc/codes.h"
 #include "rc/credit.h"
 #include "rc/emit.h"
 #include "rc/fail.h"
 #include "rc/request.h"
-#include "rc/retry.h"
+#include "rc/loss.h"
 #include "rc/tail_probe.h"
 #include "wire/hints.h"
 
@@ -30,11 +31,11 @@ NOINLINE enum plan report_fault(struct rc_qp *qp, enum uroce_wc_status status, e
 }
 
 /* May another READ go out? Only while its response is not likely to be dropped behind the next loss; one always may. */
-NOINLINE bool fits_quota(struct rc_qp *qp, uint32_t psn_count)
+NOINLINE bool fits_window(struct rc_qp *qp, uint32_t psn_count)
 {
-	read_quota_grow(&qp->quota, qp->win.snd_una);
-	return qp->requester.rd_atomic_outstanding == 0 ||
-	       sendwin_outstanding(&qp->win) + psn_count <= qp->quota.packets;
+	uint32_t window = rc_cc_read_window(qp);
+
+	return qp->requester.rd_atomic_outstanding == 0 || sendwin_outstanding(&qp->win) + psn_count <= window;
 }
 
 /* Invalidate or bind: when all earlier requests have been answered. */
@@ -74,7 +75,7 @@ NOINLINE enum plan look_into(struct rc_qp *qp, const struct rc_send_wqe *wqe, ui
 		return PLAN_WAIT; /* */
 	if (sendwin_outstanding(&qp->win) + psn_count > PSN_WINDOW)
 		return PLAN_WAIT; /* P-4 */
-	if (is_read && !read_quota_is_full(&qp->quota) && !fits_quota(qp, psn_count))
+	if (is_read && !cc_is_open(qp) && !fits_window(qp, psn_count))
 		return PLAN_WAIT;
 	return rc_credit_allows(qp, wqe, now_ns) ? PLAN_BEGIN : PLAN_WAIT; /* F-3 */
 }
@@ -83,26 +84,24 @@ NOINLINE enum plan look_into(struct rc_qp *qp, const struct rc_send_wqe *wqe, ui
  * How much of a READ's response to ask for again at `snd_nxt`; 0: not now. All of it when nothing shows that the peer
  * has the request: a part of it would be taken for a request of its own. Where nothing was heard at all, a peer that
  * is only slow has them all and answers each twice, so one is asked for again at a time, and when that has not helped
- * nothing but the oldest. Otherwise it goes by the quota, part by part: a part of a READ that is under way is not
+ * nothing but the oldest. Otherwise it goes by the window, part by part: a part of a READ that is under way is not
  * overtaken by the next one, for the peer gives it up then (S-9).
  */
 NOINLINE uint32_t restart_packets(struct rc_qp *qp, const struct rc_send_wqe *wqe)
 {
 	const struct rc_sendwin *win = &qp->win;
-	struct rc_read_quota *quota = &qp->quota;
-	uint32_t rest, owed = psn_distance(win->snd_nxt, win->snd_una);
+	uint32_t rest = wqe->psn_count - psn_distance(win->snd_nxt, wqe->first_psn);
+	uint32_t owed = psn_distance(win->snd_nxt, win->snd_una), window = rc_cc_read_window(qp);
 
-	read_quota_grow(quota, win->snd_una);
-	rest = wqe->psn_count - psn_distance(win->snd_nxt, wqe->first_psn);
-	if (read_quota_is_full(quota))
+	if (window >= CC_OPEN)
 		return rest;
-	if (owed > 0 && qp->retry.timed_out && qp->retry.again)
+	if (owed > 0 && qp->loss.timed_out && qp->loss.again)
 		return 0;
-	if (!rc_retry_peer_has(qp, wqe->first_psn))
-		return owed > 0 && owed + rest > quota->packets && qp->retry.timed_out ? 0 : rest;
-	if (owed > 0 && (!psn_equal(win->snd_nxt, wqe->first_psn) || owed + rest > quota->packets))
+	if (!rc_loss_peer_has(qp, wqe->first_psn))
+		return owed > 0 && owed + rest > window && qp->loss.timed_out ? 0 : rest;
+	if (owed > 0 && (!psn_equal(win->snd_nxt, wqe->first_psn) || owed + rest > window))
 		return 0;
-	return rest < quota->packets ? rest : quota->packets;
+	return rest < window ? rest : window;
 }
 
 /*
@@ -112,7 +111,7 @@ NOINLINE uint32_t restart_packets(struct rc_qp *qp, const struct rc_send_wqe *wq
 static inline uint32_t run_length(const struct rc_qp *qp, uint32_t left, const struct rc_outbox *out)
 {
 	const struct rc_sendwin *win = &qp->win;
-	uint32_t window = qp->requester.window - psn_distance(win->snd_nxt, win->snd_una);
+	uint32_t window = cc_window(qp) - psn_distance(win->snd_nxt, win->snd_una);
 	uint32_t resent = psn_distance(win->snd_max, win->snd_nxt),
 		 count = ACKREQ_INTERVAL - qp->requester.since_ackreq;
 
@@ -142,13 +141,13 @@ static inline bool wants_ack(struct rc_qp *qp, const struct rc_send_wqe *wqe, bo
 		return true;
 	if (win->cursor == win->tail)
 		return !ackreq_defer(qp, now_ns);
-	return (last_room || psn_distance(win->snd_nxt, win->snd_una) >= qp->requester.window) && ackreq_is_due(qp);
+	return (last_room || psn_distance(win->snd_nxt, win->snd_una) >= cc_window(qp)) && ackreq_is_due(qp);
 }
 
 /* Packets have gone out once more. */
 NOINLINE void note_resent(struct rc_qp *qp, const struct rc_send_wqe *wqe, psn_t end, uint32_t packets)
 {
-	qp->counters[qp->retry.after_rnr ? CNT_RNR_RESENT_PACKETS : CNT_RETRANSMITTED_PACKETS] += packets;
+	qp->counters[qp->loss.after_rnr ? CNT_RNR_RESENT_PACKETS : CNT_RETRANSMITTED_PACKETS] += packets;
 	if (wqe->opcode == UROCE_WR_RDMA_READ)
 		qp_note_read_restart(qp, end);
 	rc_sendwin_advance(&qp->win, end);
@@ -181,9 +180,9 @@ INLINE bool commit(struct rc_qp *qp, const struct rc_send_wqe *wqe, psn_t end, u
 	if (asks)
 		qp->requester.since_ackreq = 0;
 	if (__builtin_expect(resent, 0))
-		retry_resent(qp, end, answered ? 0 : packets, wqe->needs & NEEDS_RECEIVE);
-	if (retry_wants_to_know(qp, psn, asks))
-		rc_retry_packets_sent(qp, psn, packets, !resent, asks, now_ns);
+		loss_resent(qp, end, answered ? 0 : packets, wqe->needs & NEEDS_RECEIVE);
+	if (loss_wants_to_know(qp, psn, asks))
+		rc_loss_sent(qp, psn, packets, !resent, asks, now_ns);
 	return asks;
 }
 
@@ -198,7 +197,7 @@ INLINE enum plan send_message(struct rc_qp *qp, struct rc_send_wqe *wqe, bool on
 	const uint8_t *payload;
 	bool asks;
 
-	if (psn_distance(win->snd_nxt, win->snd_una) >= qp->requester.window)
+	if (psn_distance(win->snd_nxt, win->snd_una) >= cc_window(qp))
 		return PLAN_WAIT; /* P-4: something in a full window has asked */
 	count = only ? 1 : run_length(qp, psn_count - index, out);
 	payload = request_find_payload(qp, wqe, index, count, psn_count, &cause);
@@ -223,7 +222,7 @@ NOINLINE enum plan send_pieces(struct rc_qp *qp, struct rc_send_wqe *wqe, uint64
 	enum uroce_cause cause;
 	bool asks;
 
-	if (psn_distance(win->snd_nxt, win->snd_una) >= qp->requester.window)
+	if (psn_distance(win->snd_nxt, win->snd_una) >= cc_window(qp))
 		return PLAN_WAIT; /* P-4: something in a full window has asked */
 	cause = rc_request_find_pieces(qp, wqe, index, &pieces);
 	if (cause != UROCE_CAUSE_NONE)
@@ -306,26 +305,25 @@ static bool probe(struct rc_qp *qp, bool sent, uint64_t now_ns, struct rc_outbox
 		return false;
 	if (qp->probe.deferred)
 		return sent && !rc_tail_probe_ask(qp, now_ns, out);
-	return qp->retry.resending == sent && !rc_tail_probe_send(qp, now_ns, out);
+	return qp->loss.resending == sent && !rc_tail_probe_send(qp, now_ns, out);
 }
 
 bool rc_requester_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 {
-	struct rc_loss_quota *quota = &qp->requester.loss_quota;
-	bool holds_back = !loss_quota_is_full(quota), more;
+	bool holds_back = !cc_burst_is_full(qp), more;
 	uint32_t limit = 0, before;
 
-	if (retry_waits_for_receiver(&qp->retry))
+	if (loss_waits_for_receiver(qp))
 		return false;
 	sendwin_take_posted(&qp->win);
 	more = probe(qp, false, now_ns, out);
 	before = out->packet_count;
 	if (__builtin_expect(holds_back, 0))
-		limit = outbox_hold_back(out, quota->packets);
+		limit = outbox_hold_back(out, cc_burst(qp));
 	more |= send(qp, now_ns, out);
 	if (__builtin_expect(holds_back, 0)) {
 		out->packet_limit = limit;
-		loss_quota_grow(quota, out->packet_count - before);
+		cc_sent(qp, out->packet_count - before);
 	}
 	return (qp->probe.due && (qp->probe.deferred || out->packet_count == before) && probe(qp, true, now_ns, out)) ||
 	       more;

@@ -151,11 +151,11 @@ static bool respond_all(struct rc_qp *qp, struct rc_outbox *out)
 /* The same; after a loss less at a time: what goes out behind a lost response is sent in vain. */
 static bool respond_queue(struct rc_qp *qp, struct rc_outbox *out)
 {
-	uint32_t limit = outbox_hold_back(out, qp->response_quota.packets), before = out->packet_count;
+	uint32_t limit = outbox_hold_back(out, qp->response_burst.packets), before = out->packet_count;
 	bool empty = respond_all(qp, out);
 
 	out->packet_limit = limit;
-	loss_quota_grow(&qp->response_quota, out->packet_count - before);
+	burst_grow(&qp->response_burst, out->packet_count - before);
 	return empty;
 }
 

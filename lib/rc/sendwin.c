@@ -294,3 +294,25 @@ void rc_sendwin_advance(struct rc_sendwin *win, psn_t end)
 	if (psn_equal(end, psn_next(sendwin_last_psn(wqe))))
 		win->cursor++;
 }
+
+uint32_t rc_sendwin_responses_due(const struct rc_sendwin *win, psn_t heard)
+{
+	uint32_t asked = psn_distance(win->snd_nxt, win->snd_una), got = psn_distance(heard, win->snd_una), due = 0;
+
+	if (got > asked)
+		got = 0;
+	for (uint32_t slot = win->acked; slot != win->started; slot++) {
+		const struct rc_send_wqe *wqe = sendwin_slot(win, slot);
+		uint32_t begin = psn_distance(wqe->first_psn, win->snd_una), end = begin + wqe->psn_count;
+
+		if (slot == win->acked) /* which may lie on both sides of snd_una */
+			begin = 0, end = wqe->psn_count - psn_distance(win->snd_una, wqe->first_psn);
+		if (begin < got)
+			begin = got;
+		if (end > asked)
+			end = asked;
+		if (wqe_needs_response(wqe) && begin < end)
+			due += end - begin;
+	}
+	return due;
+}

@@ -120,6 +120,12 @@ bool rc_sendwin_rewind(struct rc_sendwin *win);
 /* What was to go out again before `end`, which has left once, need not. */
 void rc_sendwin_skip(struct rc_sendwin *win, psn_t end);
 
+/*
+ * PSNs of READs and the like that have left and are not answered. heard: the peer has sent everything before it, which
+ * may have been lost on its way.
+ */
+uint32_t rc_sendwin_responses_due(const struct rc_sendwin *win, psn_t heard);
+
 /* The packet(s) up to, not including, `end` went out. */
 void rc_sendwin_advance(struct rc_sendwin *win, psn_t end);
 

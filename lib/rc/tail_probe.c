@@ -3,9 +3,10 @@
 #include "rc/tail_probe.h"
 
 #include "rc/credit.h"
+#include "rc/emit.h"
 #include "rc/keepalive.h"
 #include "rc/request.h"
-#include "rc/retry.h"
+#include "rc/loss.h"
 
 /* The newest packet that has left, and has left again if the window was rewound. */
 static psn_t newest_psn(const struct rc_sendwin *win)
@@ -38,7 +39,7 @@ static bool add_probe(struct rc_qp *qp, psn_t psn, struct rc_outbox *out)
 	}
 	if (cause != UROCE_CAUSE_NONE)
 		return false;
-	rc_retry_copy_sent(qp, wqe_needs_response(wqe), !wqe_needs_response(wqe));
+	rc_loss_copy_sent(qp, wqe_needs_response(wqe), !wqe_needs_response(wqe));
 	qp->counters[CNT_EARLY_PROBES]++;
 	return true;
 }
@@ -58,8 +59,7 @@ static void add_empty_write(struct rc_qp *qp, enum rc_counter counter, struct rc
 {
 	const struct rc_send_wqe *oldest = sendwin_slot(&qp->win, qp->win.acked);
 
-	probe_ask_behind(&qp->probe, rc_retry_is_losing(qp), rc_credit_may_come_unasked(qp));
-	rc_retry_copy_sent(qp, 0, 1);
+	rc_loss_empty_write_sent(qp, rc_credit_may_come_unasked(qp));
 	emit_empty_write(qp, oldest->remote_va, oldest->rkey, out);
 	qp->counters[counter]++;
 }
@@ -70,21 +70,28 @@ bool rc_tail_probe_ask(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 		return false;
 	add_empty_write(qp, CNT_DEFERRED_ACKREQS, out);
 	qp->requester.since_ackreq = 0;
-	probe_start(&qp->probe, &qp->rtt, qp->retry.timeout_ns, now_ns);
+	rc_loss_ask_sent(qp, now_ns);
 	return true;
+}
+
+/* Instead of a probe, when nothing is in flight (C-33). */
+static void send_keepalive(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
+{
+	rc_keepalive_sent(qp, now_ns);
+	emit_empty_write(qp, 0, 0, out);
+	qp->counters[CNT_KEEPALIVES]++;
 }
 
 bool rc_tail_probe_send(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 {
 	const struct rc_send_wqe *wqe = sendwin_slot(&qp->win, qp->win.acked);
 	psn_t oldest = qp->win.snd_una, newest = newest_psn(&qp->win);
-	struct rc_probe *probe = &qp->probe;
 	bool sent = false, small;
 
 	if (!outbox_has_packet_room(out))
 		return false;
 	if (psn_equal(qp->win.snd_una, qp->win.snd_max)) {
-		rc_keepalive_send(qp, now_ns, out);
+		send_keepalive(qp, now_ns, out);
 		return true;
 	}
 	if (wqe_needs_response(wqe) || is_long_read(sendwin_slot(&qp->win, rc_sendwin_owner(&qp->win, newest))))
@@ -97,8 +104,6 @@ bool rc_tail_probe_send(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out
 		sent |= add_probe(qp, newest, out);
 	if ((!small || !sent) && outbox_has_packet_room(out))
 		add_empty_write(qp, CNT_EARLY_PROBES, out);
-	probe->tries += probe->tries < PROBE_TRIES_MAX;
-	rtt_forget(&qp->rtt);
-	probe_start(probe, &qp->rtt, qp->retry.timeout_ns, now_ns);
+	rc_loss_probe_sent(qp, now_ns);
 	return true;
 }

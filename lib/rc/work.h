@@ -4,7 +4,7 @@
 #define RC_WORK_H
 
 #include "rc/qp_state.h"
-#include "rc/retry.h"
+#include "rc/loss.h"
 #include "wire/hints.h"
 
 /*
@@ -32,15 +32,13 @@ INLINE uint32_t qp_work(const struct rc_qp *qp, uint32_t asked)
 /* When rc_qp_timeout() is to be called; RC_NEVER: not at all. */
 static inline uint64_t rc_qp_deadline(const struct rc_qp *qp)
 {
-	uint64_t retry = retry_deadline(&qp->retry);
+	uint64_t first = loss_deadline(qp);
 
-	if (qp->probe.deadline_ns < retry)
-		retry = qp->probe.deadline_ns;
 	if (!qp->slow_timers)
-		return retry;
-	if (qp->credit.probe_deadline_ns < retry)
-		retry = qp->credit.probe_deadline_ns;
-	return qp->keepalive.deadline_ns < retry ? qp->keepalive.deadline_ns : retry;
+		return first;
+	if (qp->credit.probe_deadline_ns < first)
+		first = qp->credit.probe_deadline_ns;
+	return qp->keepalive.deadline_ns < first ? qp->keepalive.deadline_ns : first;
 }
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "packets.h"
 #include "places.h"
-#include "rc/retry.h"
+#include "rc/loss.h"
 #include "rule.h"
 
 /* How many packets one call sends when there is room for all. */
@@ -66,26 +66,26 @@ static void lose_one(struct pair *pair, uint64_t wr_id)
 Test(burst, bursts_are_short_after_a_loss_and_grow_again)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .mtu = 256 });
-	const struct rc_requester *req = &pair->side[A].qp->requester;
+	const struct rc_burst *burst = &pair->side[A].qp->cc.burst;
 
-	cr_assert_eq(req->loss_quota.packets, OUTBOX_PACKETS);
+	cr_assert_eq(burst->packets, OUTBOX_PACKETS);
 	lose_one(pair, 1); /* its resend is the first of them */
-	cr_assert_eq(req->loss_quota.packets, 8);
+	cr_assert_eq(burst->packets, 8);
 	pair_write(pair, 2, 253 * 256);
 	pair_forget(pair);
 	pair_transmit_some(pair, A, OUTBOX_PACKETS);
 	expect_sent_count(pair, A, 8);
 	pair_run(pair);
-	cr_assert_eq(req->loss_quota.packets, 8);
+	cr_assert_eq(burst->packets, 8);
 	pair->side[A].done_count = 2;
 	lose_one(pair, 3); /* the 255th; its resend is the first of the next ones */
-	cr_assert_eq(req->loss_quota.packets, 8);
+	cr_assert_eq(burst->packets, 8);
 	pair_write(pair, 4, 254 * 256);
 	pair_run(pair);
-	cr_assert_eq(req->loss_quota.packets, 8);
+	cr_assert_eq(burst->packets, 8);
 	pair_write(pair, 5, 8);
 	pair_run(pair);
-	cr_assert_eq(req->loss_quota.packets, 16);
+	cr_assert_eq(burst->packets, 16);
 	pair_close(pair);
 }
 
@@ -93,13 +93,13 @@ Test(burst, bursts_are_short_after_a_loss_and_grow_again)
 Test(burst, answers_do_not_make_bursts_longer)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ 0 });
-	const struct rc_requester *req = &pair->side[A].qp->requester;
+	const struct rc_burst *burst = &pair->side[A].qp->cc.burst;
 	const struct uroce_send_wr wr = { .opcode = UROCE_WR_RDMA_WRITE, .send_flags = UROCE_SEND_SIGNALED };
 
 	RULE("T-2");
 	lose_one(pair, 1); /* its resend is the first of 256 */
 	for (uint32_t sent = 1; sent < 256; sent++) {
-		cr_assert_eq(req->loss_quota.packets, 8, "after %u packets", sent);
+		cr_assert_eq(burst->packets, 8, "after %u packets", sent);
 		cr_assert_eq(pair_post(pair, B, wr, 0, 8), 0);
 		pair_transmit(pair, B);
 		pair_deliver(pair, A);
@@ -109,7 +109,7 @@ Test(burst, answers_do_not_make_bursts_longer)
 		expect_sent_count(pair, A, 2); /* an ACK and the WRITE behind it */
 		pair_run(pair);
 	}
-	cr_assert_eq(req->loss_quota.packets, 16);
+	cr_assert_eq(burst->packets, 16);
 	pair_close(pair);
 }
 
@@ -170,14 +170,14 @@ Test(burst, responses_leave_room_for_the_acknowledge_behind_them)
 }
 
 /* Responses count, and what lies in the outbox before them does not. */
-Test(burst, the_quota_of_responses_grows_by_responses)
+Test(burst, the_burst_of_responses_grows_by_responses)
 {
 	struct pair *pair = pair_open(&(struct pair_options){ .mtu = 256 });
 	struct rc_qp *qp = pair->side[B].qp;
 	struct rc_outbox *out = malloc(sizeof(*out));
 
 	RULE("S-9");
-	loss_quota_notice_loss(&qp->response_quota);
+	burst_notice_loss(&qp->response_burst);
 	outbox_reset(out);
 	places_give(out, 8);
 	pair_inject(pair, B, write_packet(pair, OP_WRITE_ONLY, 0, 0, 8, 8));
@@ -186,7 +186,7 @@ Test(burst, the_quota_of_responses_grows_by_responses)
 	pair_inject(pair, B, read_packet(pair, 1, 0, 2 * 256));
 	rc_qp_transmit(qp, pair->now_ns, out);
 	cr_assert_eq(out->packet_count, 3);
-	cr_assert_eq(qp->response_quota.since_loss, 2);
+	cr_assert_eq(qp->response_burst.since_loss, 2);
 	free(out);
 	pair_close(pair);
 }
@@ -194,14 +194,14 @@ Test(burst, the_quota_of_responses_grows_by_responses)
 /* Nothing has to be counted while nothing is lost. */
 Test(burst, what_is_full_stays_as_it_is)
 {
-	struct rc_loss_quota loss_quota;
+	struct rc_burst burst;
 
 	RULE("T-2");
-	loss_quota_reset(&loss_quota);
-	loss_quota_grow(&loss_quota, 100000);
-	cr_assert(loss_quota_is_full(&loss_quota));
-	cr_assert_eq(loss_quota.packets, OUTBOX_PACKETS);
-	cr_assert_eq(loss_quota.since_loss, 0);
+	burst_reset(&burst);
+	burst_grow(&burst, 100000);
+	cr_assert(burst_is_full(&burst));
+	cr_assert_eq(burst.packets, OUTBOX_PACKETS);
+	cr_assert_eq(burst.since_loss, 0);
 }
 
 /* A long WRITE is lost from its first packet on, and once more: what may be in flight is halved. */
@@ -241,7 +241,7 @@ Test(burst, another_path_has_the_whole_window)
 	struct pair *pair = lose_twice();
 
 	RULE("A-4");
-	rc_retry_path_changed(pair->side[A].qp);
+	rc_loss_path_changed(pair->side[A].qp);
 	pair_transmit(pair, A);
 	expect_sent_count(pair, A, WINDOW_PACKETS);
 	pair_close(pair);

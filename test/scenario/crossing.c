@@ -73,7 +73,7 @@ static void expect_nothing_spent(struct pair *pair)
 	expect_counts(pair, A, CNT_PACKET_SEQ_ERR, 0);
 	expect_counts(pair, A, CNT_LOCAL_ACK_TIMEOUT_ERR, 0);
 	cr_assert_eq(pair->side[A].qp->state, UROCE_QPS_RTS);
-	cr_assert_eq(pair->side[A].qp->retry.retries_left, pair->side[A].qp->retry.retry_cnt);
+	cr_assert_eq(pair->side[A].qp->loss.retries_left, pair->side[A].qp->loss.retry_cnt);
 }
 
 /* The peer has no receive: what its ACK says of the packet before comes in front of the NAK that says why. */

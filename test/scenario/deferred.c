@@ -138,7 +138,7 @@ Test(deferred, the_delay_is_a_round_trip_and_well_below_the_timeout)
 	pair_close(pair);
 	pair = open_measured(60000000); /* the timeout is 67 ms */
 	post(pair, UROCE_WR_RDMA_WRITE, 0);
-	expect_waits(pair, pair->side[A].qp->retry.timeout_ns / 4);
+	expect_waits(pair, pair->side[A].qp->loss.timeout_ns / 4);
 	pair_close(pair);
 }
 

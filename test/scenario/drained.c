@@ -35,7 +35,7 @@ Test(drained, a_timer_that_is_turned_on_starts_for_what_is_in_flight)
 	change(pair, &(struct uroce_qp_attr){ .timeout = 14 }, UROCE_QP_TIMEOUT);
 	cr_assert_leq(rc_qp_deadline(qp), pair->now_ns, "the host looks at once");
 	rc_qp_timeout(qp, pair->now_ns);
-	cr_assert_eq(qp->retry.ack_deadline_ns, pair->now_ns + TIMEOUT_NS);
+	cr_assert_eq(qp->loss.ack_deadline_ns, pair->now_ns + TIMEOUT_NS);
 	expect_counts(pair, A, CNT_LOCAL_ACK_TIMEOUT_ERR, 0);
 	pair_fire(pair);
 	expect_counts(pair, A, CNT_LOCAL_ACK_TIMEOUT_ERR, 1);

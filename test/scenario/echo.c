@@ -95,7 +95,7 @@ Test(echo, an_answer_to_what_is_newer_than_the_last_retry_ends_it)
 	struct pair *pair = open_resending(4);
 
 	RULE("T-4");
-	pair->side[A].qp->retry.retries_left = 0;
+	pair->side[A].qp->loss.retries_left = 0;
 	pair_fetch_add(pair, 5, 1);
 	pair_transmit(pair, A);
 	pair->now_ns += 1000 * ROUND_TRIP_NS;
@@ -134,7 +134,7 @@ Test(echo, waits_for_the_receiver_make_nobody_deaf)
 			pair_respond(pair, implied ? atomic_ack_packet(2, 0) : ack_packet(1, SYNDROME_SEQUENCE, 1));
 		expect_leaves(pair, A, "FETCH_ADD psn=1 ackreq va=0x0 add=0x1",
 			      "FETCH_ADD psn=2 ackreq va=0x0 add=0x1");
-		cr_assert_eq(qp->retry.retries_left, 6);
+		cr_assert_eq(qp->loss.retries_left, 6);
 		pair_close(pair);
 	}
 }

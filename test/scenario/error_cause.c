@@ -93,10 +93,10 @@ Test(error_cause, the_time_is_that_of_the_oldest_packet_whichever_asks)
 		pair_post(pair, A, wr, 0, 8);
 		pair_transmit_some(pair, A, 2);
 		cr_assert_null(strstr(pair->side[A].sent[1], "ackreq"));
-		cr_assert_eq(qp->retry.ack_deadline_ns, deadline_ns);
+		cr_assert_eq(qp->loss.ack_deadline_ns, deadline_ns);
 		pair->now_ns += 1000;
 		pair_transmit(pair, A);
-		cr_assert_eq(qp->retry.ack_deadline_ns, deadline_ns);
+		cr_assert_eq(qp->loss.ack_deadline_ns, deadline_ns);
 		while (qp->state == UROCE_QPS_RTS)
 			cr_assert(pair_fire(pair));
 		expect_done(pair, A, 1, "wr=2 WRITE RETRY_EXC_ERR");

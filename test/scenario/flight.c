@@ -59,7 +59,7 @@ Test(flight, late_responses_of_the_old_flight_cost_no_retry)
 		swap_on_wire(&pair->side[B], i, i + 1);
 	pair_deliver(pair, A);
 	cr_assert_eq(pair->side[A].qp->counters[CNT_IMPLIED_NAK_SEQ_ERR], 1, "several triggers, one restart");
-	cr_assert_eq(pair->side[A].qp->retry.retries_left, 6);
+	cr_assert_eq(pair->side[A].qp->loss.retries_left, 6);
 	pair_run(pair);
 	expect_done_count(pair, A, 2);
 	cr_assert_arr_eq(pair->side[A].memory, pair->side[B].memory, 8192);
@@ -79,7 +79,7 @@ Test(flight, a_second_loss_is_seen_when_the_repeated_responses_come)
 	pair_transmit(pair, B);
 	free(nth_on_wire(b, 0)->frame); /* lost again */
 	b->wire_head++;
-	pair->now_ns += pair->side[A].qp->retry.timeout_ns; /* no round trip is known */
+	pair->now_ns += pair->side[A].qp->loss.timeout_ns; /* no round trip is known */
 	pair_deliver(pair, A);
 	cr_assert_eq(pair->side[A].qp->counters[CNT_IMPLIED_NAK_SEQ_ERR], 2, "a new failure");
 	pair_run(pair);
@@ -157,7 +157,7 @@ Test(flight, progress_by_an_old_answer_does_not_make_the_others_new)
 	b->wire_tail++;
 	pair_deliver(pair, A);
 	expect_counts(pair, A, CNT_IMPLIED_NAK_SEQ_ERR, 1);
-	cr_expect_eq(pair->side[A].qp->retry.retries_left, 7);
+	cr_expect_eq(pair->side[A].qp->loss.retries_left, 7);
 	pair_forget(pair);
 	pair_transmit(pair, A);
 	expect_leaves(pair, A, "FETCH_ADD psn=2 ackreq va=0x0 add=0x1", "FETCH_ADD psn=3 ackreq va=0x0 add=0x1");
@@ -183,6 +183,6 @@ Test(flight, a_restart_is_as_old_as_its_first_packet)
 	pair_transmit_some(pair, A, 1);
 	pair->now_ns += 5000;
 	pair_transmit(pair, A);
-	cr_assert_eq(pair->side[A].qp->retry.resent_ns, began_ns);
+	cr_assert_eq(pair->side[A].qp->loss.resent_ns, began_ns);
 	pair_close(pair);
 }

@@ -99,7 +99,7 @@ Test(keepalive, an_idle_connection_asks_once_an_interval_and_nobody_notices)
 	expect_events(pair, A);
 	expect_counts(pair, A, CNT_LOCAL_ACK_TIMEOUT_ERR, 0);
 	expect_counts(pair, A, CNT_STALE_RESPONSE, 0);
-	cr_expect_eq(qp->retry.ack_deadline_ns, RC_NEVER);
+	cr_expect_eq(qp->loss.ack_deadline_ns, RC_NEVER);
 	pair_write(pair, 2, 8);
 	pair_run(pair);
 	expect_completes(pair, A, "wr=2 WRITE SUCCESS");
@@ -188,7 +188,7 @@ Test(keepalive, a_bad_link_costs_retries_and_nothing_else)
 	pair->copies = lose_all_but_the_fourth;
 	run_until(pair, pair->now_ns + 5 * (INTERVAL_NS + 3 * TIMEOUT_NS) + TIMEOUT_NS);
 	cr_expect_eq(qp->state, UROCE_QPS_RTS);
-	cr_expect_eq(qp->retry.retries_left, 3);
+	cr_expect_eq(qp->loss.retries_left, 3);
 	expect_events(pair, A);
 	cr_expect_gt(qp->counters[CNT_LOCAL_ACK_TIMEOUT_ERR], 9);
 	pair_close(pair);
@@ -229,7 +229,7 @@ Test(keepalive, without_an_ack_timer_the_interval_is_the_timeout)
 	struct rc_qp *qp = pair->side[A].qp;
 	uint64_t died_ns = pair->now_ns;
 
-	rc_retry_set_timeout(qp, 0);
+	rc_loss_set_timeout(qp, 0);
 	pair_cut(pair);
 	while (qp->state == UROCE_QPS_RTS)
 		cr_assert(pair_fire(pair));
@@ -364,7 +364,7 @@ Test(keepalive, a_retry_that_finds_no_room_is_one_retry)
 		rc_qp_timeout(qp, pair->now_ns);
 		cr_assert(pair_transmit_some(pair, A, 0));
 	}
-	cr_assert_eq(qp->retry.retries_left, RETRIES - 1);
+	cr_assert_eq(qp->loss.retries_left, RETRIES - 1);
 	pair_close(pair);
 }
 
@@ -372,7 +372,7 @@ Test(keepalive, a_retry_that_finds_no_room_is_one_retry)
 Test(keepalive, its_answer_does_not_stop_the_timer_of_a_request)
 {
 	struct pair *pair = open_idle(&(struct pair_options){ 0 });
-	const struct rc_retry *retry = &pair->side[A].qp->retry;
+	const struct rc_loss *loss = &pair->side[A].qp->loss;
 
 	RULE("T-1");
 	pair_cut(pair);
@@ -383,8 +383,8 @@ Test(keepalive, its_answer_does_not_stop_the_timer_of_a_request)
 	pair_transmit(pair, A);
 	pair->now_ns += TIMEOUT_NS / 4;
 	pair_respond(pair, ack_packet(0, SYNDROME_PLAIN_ACK, 1));
-	cr_assert_geq(retry->ack_deadline_ns, pair->now_ns + TIMEOUT_NS / 4 * 3);
-	cr_assert_leq(retry->ack_deadline_ns, pair->now_ns + TIMEOUT_NS);
+	cr_assert_geq(loss->ack_deadline_ns, pair->now_ns + TIMEOUT_NS / 4 * 3);
+	cr_assert_leq(loss->ack_deadline_ns, pair->now_ns + TIMEOUT_NS);
 	pair_close(pair);
 }
 
@@ -400,11 +400,11 @@ Test(keepalive, a_request_that_overtakes_it_is_given_its_whole_time)
 		pair_cut(pair);
 		while (qp->counters[CNT_KEEPALIVES] <= spent)
 			cr_assert(pair_fire(pair));
-		pair->now_ns = qp->retry.ack_deadline_ns - 1000;
+		pair->now_ns = qp->loss.ack_deadline_ns - 1000;
 		pair_write(pair, 2, 8);
 		pair_transmit(pair, A);
-		cr_assert_eq(qp->retry.ack_deadline_ns, pair->now_ns + TIMEOUT_NS);
-		cr_assert_eq(qp->retry.retries_left, 1);
+		cr_assert_eq(qp->loss.ack_deadline_ns, pair->now_ns + TIMEOUT_NS);
+		cr_assert_eq(qp->loss.retries_left, 1);
 		cr_assert_not(qp->keepalive.waiting);
 		pair_close(pair);
 	}
@@ -417,15 +417,15 @@ Test(keepalive, a_request_that_overtakes_it_inherits_no_timer_where_there_is_non
 	struct rc_qp *qp = pair->side[A].qp;
 
 	RULE("T-1");
-	rc_retry_set_timeout(qp, 0);
+	rc_loss_set_timeout(qp, 0);
 	pair_cut(pair);
 	wait_until_due(pair);
 	pair_transmit(pair, A);
-	cr_assert_neq(qp->retry.ack_deadline_ns, RC_NEVER);
+	cr_assert_neq(qp->loss.ack_deadline_ns, RC_NEVER);
 	pair->now_ns += INTERVAL_NS - 1000;
 	pair_write(pair, 2, 8);
 	pair_transmit(pair, A);
-	cr_assert_eq(qp->retry.ack_deadline_ns, RC_NEVER);
+	cr_assert_eq(qp->loss.ack_deadline_ns, RC_NEVER);
 	run_until(pair, pair->now_ns + 4 * INTERVAL_NS);
 	expect_counts(pair, A, CNT_LOCAL_ACK_TIMEOUT_ERR, 0);
 	pair_close(pair);

@@ -173,7 +173,7 @@ Test(migration, the_old_round_trip_says_nothing_of_the_new_path)
 	RULE("A-4");
 	RULE("T-5");
 	ways_arm(pair);
-	cr_assert_lt(rtt_bound_ns(&qp->rtt, qp->retry.timeout_ns), 1000000);
+	cr_assert_lt(rtt_bound_ns(&qp->rtt, qp->loss.timeout_ns), 1000000);
 	ways.dead[A][1] = true;
 	ways_migrate(pair, A);
 	pair_write(pair, 1, 8);
@@ -187,7 +187,7 @@ Test(migration, the_old_round_trip_says_nothing_of_the_new_path)
 	pair_respond(pair, nak);
 	expect_counts(pair, A, CNT_PACKET_SEQ_ERR, 1);
 	expect_counts(pair, A, CNT_REPEATED_NAK, 1);
-	pair->now_ns += qp->retry.timeout_ns - 1000000;
+	pair->now_ns += qp->loss.timeout_ns - 1000000;
 	pair_respond(pair, nak);
 	expect_counts(pair, A, CNT_PACKET_SEQ_ERR, 2);
 	pair_close(pair);
@@ -207,9 +207,9 @@ Test(migration, the_new_path_is_asked_and_filled_as_if_it_were_the_first)
 	ways.dead[A][0] = true;
 	pair_write(pair, 1, 100 * 256);
 	pair_run(pair);
-	while (qp->retry.retries_left > 0)
+	while (qp->loss.retries_left > 0)
 		cr_assert(pair_fire(pair));
-	cr_assert_lt(qp->requester.loss_quota.packets, OUTBOX_PACKETS);
+	cr_assert_lt(qp->cc.burst.packets, OUTBOX_PACKETS);
 	while (qp->probe.tries < 2)
 		cr_assert(pair_fire(pair));
 	ways_expect(pair, A, UROCE_PATH_ARMED, 0);
@@ -217,6 +217,6 @@ Test(migration, the_new_path_is_asked_and_filled_as_if_it_were_the_first)
 	pair_forget(pair);
 	pair_transmit_some(pair, A, OUTBOX_PACKETS);
 	expect_sent_count(pair, A, OUTBOX_PACKETS);
-	cr_assert_eq(qp->probe.deadline_ns - pair->now_ns, qp->retry.timeout_ns / 2, "as long as none is measured");
+	cr_assert_eq(qp->probe.deadline_ns - pair->now_ns, qp->loss.timeout_ns / 2, "as long as none is measured");
 	pair_close(pair);
 }

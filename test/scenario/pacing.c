@@ -454,7 +454,7 @@ Test(pacing, after_losses_another_read_waits_for_room_in_the_quota)
 	for (uint32_t more = 0; more < 2; more++) {
 		struct pair *pair = open_cut(&(struct pair_options){ .mtu = 256, .rd_atomic = 8 });
 
-		pair->side[A].qp->quota.packets = 10;
+		pair->side[A].qp->cc_past.limit = 10;
 		pair_read(pair, 1, 8 * 256);
 		pair_read(pair, 2, (2 + more) * 256);
 		pair_transmit(pair, A);
@@ -473,7 +473,7 @@ Test(pacing, a_read_longer_than_the_quota_goes_alone_and_an_atomic_behind_it)
 	struct pair *pair = open_cut(&(struct pair_options){ .mtu = 256, .rd_atomic = 8 });
 
 	RULE("Q-10");
-	pair->side[A].qp->quota.packets = 10;
+	pair->side[A].qp->cc_past.limit = 10;
 	pair_read(pair, 1, 12 * 256);
 	pair_fetch_add(pair, 2, 1);
 	pair_read(pair, 3, 8);
@@ -488,7 +488,7 @@ Test(pacing, the_quota_of_reads_grows_while_nothing_is_lost)
 	struct pair *pair = open_cut(&(struct pair_options){ .mtu = 256, .rd_atomic = 8 });
 
 	RULE("Q-10");
-	pair->side[A].qp->quota.packets = 8;
+	pair->side[A].qp->cc_past.limit = 8;
 	pair_read(pair, 1, 8 * 256);
 	pair_transmit(pair, A);
 	for (uint32_t psn = 0; psn < 8; psn++)

@@ -32,7 +32,7 @@ static struct pair *open_with_part(void)
 	struct pair *pair = open_measured();
 
 	pair_cut(pair);
-	pair->side[A].qp->quota.packets = 10; /* as after earlier losses */
+	pair->side[A].qp->cc_past.limit = 10; /* as after earlier losses */
 	pair_read(pair, 1, 40 * MTU);
 	pair_transmit(pair, A);
 	pair_respond(pair, response_packet(OP_READ_RESPONSE_FIRST, 1, MTU));
@@ -191,7 +191,7 @@ Test(parts, what_has_answered_the_newest_has_all)
 		pair_read(pair, 1, 4 * MTU);
 		pair_read(pair, 2, 20 * MTU);
 		pair_transmit(pair, A);
-		pair->side[A].qp->quota.packets = 16;
+		pair->side[A].qp->cc_past.limit = 16;
 		pair_forget(pair);
 		pair_respond(pair, newest ? response_packet(OP_READ_RESPONSE_LAST, 24, MTU) :
 					    response_packet(OP_READ_RESPONSE_MIDDLE, 3, MTU));
@@ -222,7 +222,7 @@ Test(parts, a_quota_holds_as_much_as_it_says)
 		pair_read(pair, 1, 4 * MTU);
 		pair_read(pair, 2, (6 + more) * MTU);
 		pair_transmit(pair, A);
-		pair->side[A].qp->quota.packets = 20; /* of which a loss leaves half */
+		pair->side[A].qp->cc_past.limit = 20; /* of which a loss leaves half */
 		pair_forget(pair);
 		pair_respond(pair, response_packet(OP_READ_RESPONSE_MIDDLE, 7, MTU));
 		if (more)
@@ -246,7 +246,7 @@ Test(parts, what_waits_for_a_part_asks_about_what_is_before_it)
 	pair_post(pair, A, wr, 0, 8);
 	pair_read(pair, 3, 40 * MTU);
 	pair_transmit(pair, A);
-	pair->side[A].qp->quota.packets = 16;
+	pair->side[A].qp->cc_past.limit = 16;
 	pair_forget(pair);
 	pair_respond(pair, response_packet(OP_READ_RESPONSE_MIDDLE, 6, MTU));
 	expect_leaves(pair, A, "READ_REQUEST psn=1 ackreq va=0x0 len=512", "WRITE_ONLY psn=3 va=0x0 len=8 bytes=8");
@@ -286,18 +286,18 @@ Test(parts, the_timer_waits_for_the_rest_of_the_old_answer_and_no_longer)
 	RULE("T-5");
 	for (uint32_t old = 0; old < 2; old++) {
 		struct pair *pair = open_with_part();
-		const struct rc_retry *retry = &pair->side[A].qp->retry;
+		const struct rc_loss *loss = &pair->side[A].qp->loss;
 		uint64_t deadline_ns;
 
 		for (uint32_t i = 0; i < 35; i++) { /* 6 to 40: before the restart 1, 2, 3 and 5 had come */
 			pair->now_ns += ROUND_TRIP_NS;
 			pair_respond(pair, response_packet(OP_READ_RESPONSE_MIDDLE, old ? 2 : 6 + i, MTU));
-			cr_assert_eq(retry->ack_deadline_ns, pair->now_ns + retry->timeout_ns, "%u", i);
+			cr_assert_eq(loss->ack_deadline_ns, pair->now_ns + loss->timeout_ns, "%u", i);
 		}
-		deadline_ns = retry->ack_deadline_ns;
+		deadline_ns = loss->ack_deadline_ns;
 		pair->now_ns += ROUND_TRIP_NS;
 		pair_respond(pair, response_packet(OP_READ_RESPONSE_MIDDLE, old ? 2 : 20, MTU));
-		cr_assert_eq(retry->ack_deadline_ns, deadline_ns);
+		cr_assert_eq(loss->ack_deadline_ns, deadline_ns);
 		expect_counts(pair, A, CNT_IMPLIED_NAK_SEQ_ERR, 1);
 		pair_close(pair);
 	}

@@ -85,7 +85,7 @@ Test(probe, a_read_at_the_end_is_not_repeated)
 	pair_transmit(pair, A);
 	expect_leaves(pair, A, "WRITE_ONLY psn=1 ackreq va=0x0 len=8 bytes=8",
 		      "READ_REQUEST psn=2 ackreq va=0x0 len=3000");
-	cr_assert_lt(qp->probe.deadline_ns, qp->retry.ack_deadline_ns);
+	cr_assert_lt(qp->probe.deadline_ns, qp->loss.ack_deadline_ns);
 	pair->now_ns = qp->probe.deadline_ns;
 	rc_qp_timeout(qp, pair->now_ns);
 	pair_transmit(pair, A);
@@ -110,7 +110,7 @@ Test(probe, a_lost_tail_is_asked_for_early)
 		      "WRITE_ONLY psn=0 ackreq va=0x0 len=0 bytes=0");
 	expect_completes(pair, A, "wr=1 WRITE SUCCESS");
 	expect_counts(pair, A, CNT_EARLY_PROBES, 2);
-	cr_assert_eq(pair->side[A].qp->retry.retries_left, 7);
+	cr_assert_eq(pair->side[A].qp->loss.retries_left, 7);
 	pair_close(pair);
 }
 
@@ -185,7 +185,7 @@ Test(probe, a_dead_peer_is_found_by_the_ack_timer_alone)
 	cr_assert_leq(pair->now_ns - began, TIMEOUT_NS + 20000);
 	probes = pair->side[A].qp->counters[CNT_EARLY_PROBES];
 	cr_assert(probes >= 8 && probes <= 10, "%lu probes of 100 us, 200 us ... below 67 ms", probes);
-	cr_assert_eq(pair->side[A].qp->retry.retries_left, 6);
+	cr_assert_eq(pair->side[A].qp->loss.retries_left, 6);
 	cr_assert(pair_settle(pair, 10000000000ull));
 	expect_completes(pair, A, "wr=1 WRITE RETRY_EXC_ERR");
 	expect_counts(pair, A, CNT_LOCAL_ACK_TIMEOUT_ERR, 8);
@@ -203,7 +203,7 @@ Test(probe, nothing_is_asked_when_there_is_nothing_to_ask)
 	cr_assert_eq(pair->side[A].qp->probe.deadline_ns, RC_NEVER, "all is acknowledged");
 	pair_send(pair, 2, 64);
 	pair_run(pair); /* RNR NAK, timer 12 */
-	cr_assert(retry_waits_for_receiver(&pair->side[A].qp->retry));
+	cr_assert(loss_waits_for_receiver(&pair->side[A].qp->loss));
 	cr_assert_eq(pair->side[A].qp->probe.deadline_ns, RC_NEVER, "the wait decides when to send");
 	pair_close(pair);
 	pair = pair_open(&(struct pair_options){ .timeout = 255 });
@@ -397,7 +397,7 @@ Test(probe, progress_starts_a_new_wait)
 	pair->now_ns += 1000;
 	pair_respond(pair, ack_packet(1, SYNDROME_PLAIN_ACK, 1)); /* the first of its three packets */
 	cr_assert_eq(asks_in(pair), first << 3, "Karn: whether that was the answer nobody knows");
-	loss_quota_notice_loss(&qp->requester.loss_quota);
+	burst_notice_loss(&qp->cc.burst);
 	pair->now_ns += 1000;
 	pair_respond(pair, ack_packet(2, SYNDROME_PLAIN_ACK, 1));
 	cr_assert_eq(asks_in(pair), first);
@@ -456,7 +456,7 @@ Test(probe, asking_early_begins_with_the_next_question_when_it_is_turned_on)
 		pair_write(pair, 1, 8);
 		pair_transmit(pair, A);
 		cr_assert_eq(rc_qp_modify(qp, &(struct uroce_qp_attr){ 0 }, UROCE_QP_NO_PROBE, &bad), 0, "%#x", bad);
-		cr_assert_eq(rc_qp_deadline(qp), qp->retry.ack_deadline_ns);
+		cr_assert_eq(rc_qp_deadline(qp), qp->loss.ack_deadline_ns);
 		pair_post(pair, A, unsignaled, 0, bytes);
 		pair_post(pair, A, unsignaled, 0, 8);
 		pair->now_ns += 1000;
@@ -465,7 +465,7 @@ Test(probe, asking_early_begins_with_the_next_question_when_it_is_turned_on)
 		pair->now_ns += 1000;
 		pair_transmit(pair, A);
 		cr_assert_gt(qp->probe.deadline_ns, pair->now_ns);
-		cr_assert_lt(qp->probe.deadline_ns, qp->retry.ack_deadline_ns);
+		cr_assert_lt(qp->probe.deadline_ns, qp->loss.ack_deadline_ns);
 		pair_close(pair);
 	}
 }

@@ -73,7 +73,7 @@ Test(probe_backoff, nobody_waits_for_an_answer_that_nobody_owes)
 	pair_transmit_some(pair, A, 3);
 	answer(pair, psn + 3);
 	cr_assert(qp->probe.deferred, "three unsignaled ones are in flight: somebody will ask about them, later");
-	cr_assert_neq(qp->retry.ack_deadline_ns, RC_NEVER, "T-1: they have a timer all the same");
+	cr_assert_neq(qp->loss.ack_deadline_ns, RC_NEVER, "T-1: they have a timer all the same");
 	pair->now_ns += 1000;
 	pair_transmit_some(pair, A, 2);
 	cr_assert_gt(qp->probe.deadline_ns, pair->now_ns, "a question begins the wait");
@@ -127,14 +127,14 @@ Test(probe_backoff, after_a_question_waits_stay_long_until_a_round_trip_is_timed
 
 	RULE("T-5");
 	exchange(pair, USUAL_NS);
-	first = probe_pto_ns(&qp->probe, &qp->rtt, qp->retry.timeout_ns);
+	first = probe_pto_ns(&qp->probe, &qp->rtt, qp->loss.timeout_ns);
 	cr_assert_eq(exchange(pair, 4 * first), 2);
 	pair_write(pair, 1, 8);
 	pair_transmit(pair, A);
 	cr_assert_eq(qp->probe.deadline_ns - pair->now_ns, 4 * first);
 	pair->now_ns += USUAL_NS;
 	answer(pair, ++psn);
-	cr_assert_leq(probe_pto_ns(&qp->probe, &qp->rtt, qp->retry.timeout_ns), first);
+	cr_assert_leq(probe_pto_ns(&qp->probe, &qp->rtt, qp->loss.timeout_ns), first);
 	pair_close(pair);
 }
 
@@ -147,8 +147,8 @@ Test(probe_backoff, who_has_seen_a_loss_asks_soon_again)
 
 	RULE("T-5");
 	exchange(pair, USUAL_NS);
-	first = probe_pto_ns(&qp->probe, &qp->rtt, qp->retry.timeout_ns);
-	loss_quota_notice_loss(&qp->requester.loss_quota);
+	first = probe_pto_ns(&qp->probe, &qp->rtt, qp->loss.timeout_ns);
+	burst_notice_loss(&qp->cc.burst);
 	exchange(pair, 4 * first);
 	pair_write(pair, 1, 8);
 	pair_transmit(pair, A);
@@ -171,7 +171,7 @@ Test(probe_backoff, who_was_away_does_not_give_up_asking)
 	answer(pair, ++psn); /* taken before the deadlines that have passed */
 	pair_write(pair, 2, 8);
 	pair_transmit(pair, A);
-	cr_assert_lt(qp->probe.deadline_ns, qp->retry.ack_deadline_ns);
+	cr_assert_lt(qp->probe.deadline_ns, qp->loss.ack_deadline_ns);
 	pair_close(pair);
 }
 

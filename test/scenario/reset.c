@@ -90,7 +90,7 @@ Test(reset, no_timer_outlives_its_connection)
 	pair_cut(pair);
 	pair_write(pair, 1, 8);
 	pair_transmit(pair, A);
-	cr_assert_lt(rc_qp_deadline(qp), qp->retry.ack_deadline_ns, "it asks early");
+	cr_assert_lt(rc_qp_deadline(qp), qp->loss.ack_deadline_ns, "it asks early");
 	begin_anew(pair, A, UROCE_QPS_RESET);
 	cr_assert_eq(rc_qp_deadline(qp), RC_NEVER);
 	pair_close(pair);
@@ -306,7 +306,7 @@ Test(reset, nothing_is_remembered_of_losses)
 		pair->now_ns += 100000000; /* no echo of the other one */
 		pair_inject(pair, A, ack_packet(0, SYNDROME_SEQUENCE, 0));
 	}
-	cr_assert_lt(qp->requester.window, WINDOW_PACKETS);
+	cr_assert_lt(qp->cc.window, WINDOW_PACKETS);
 	cr_assert_gt(qp->probe.tries, 0);
 	begin_anew(pair, A, UROCE_QPS_RTS);
 	cr_assert_eq(qp->probe.tries, 0);

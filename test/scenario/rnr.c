@@ -348,7 +348,7 @@ Test(rnr, answers_to_what_came_before_do_not_end_the_wait)
 	pair_read(pair, 1, 4096);
 	pair_transmit(pair, A);
 	pair_respond(pair, ack_packet(2, SYNDROME_RNR | 14, 0)); /* of its third packet, for want of memory */
-	until = qp->retry.rnr_deadline_ns;
+	until = qp->loss.rnr_deadline_ns;
 	cr_assert_neq(until, RC_NEVER);
 	pair_forget(pair);
 	for (uint32_t i = 0; i < 2; i++) {
@@ -357,10 +357,10 @@ Test(rnr, answers_to_what_came_before_do_not_end_the_wait)
 		pair_respond(pair, answer);
 	}
 	cr_assert_eq(qp->win.snd_una.v, 2);
-	cr_assert_eq(qp->retry.rnr_deadline_ns, until);
+	cr_assert_eq(qp->loss.rnr_deadline_ns, until);
 	expect_leaves(pair, A);
 	pair_respond(pair, send_packet(OP_READ_RESPONSE_MIDDLE, 2, 1024)); /* it was ready after all */
-	cr_assert_eq(qp->retry.rnr_deadline_ns, RC_NEVER);
+	cr_assert_eq(qp->loss.rnr_deadline_ns, RC_NEVER);
 	expect_leaves(pair, A, "READ_REQUEST psn=3 ackreq va=0xc00 len=1024");
 	pair_close(pair);
 }

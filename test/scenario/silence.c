@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "packets.h"
-#include "rc/retry.h"
+#include "rc/loss.h"
 #include "rule.h"
 
 #define MTU 256u
@@ -72,7 +72,7 @@ Test(silence, one_read_of_several_is_asked_for_again)
 	expect_leaves(pair, A);
 	expect_completes(pair, A, "wr=0 READ SUCCESS len=25600", "wr=1 READ SUCCESS len=25600",
 			 "wr=2 READ SUCCESS len=25600");
-	cr_assert_eq(pair->side[A].qp->retry.retries_left, 7);
+	cr_assert_eq(pair->side[A].qp->loss.retries_left, 7);
 	pair_close(pair);
 }
 
@@ -308,7 +308,7 @@ Test(silence, a_new_budget_is_given_nothing_back)
 	cr_assert_eq(rc_qp_modify(qp, &attr, UROCE_QP_STATE, &wrong), 0);
 	cr_assert_eq(rc_qp_modify(qp, &attr, UROCE_QP_STATE | UROCE_QP_RETRY_CNT, &wrong), 0);
 	pair_respond(pair, ack_packet(0, SYNDROME_PLAIN_ACK, 1));
-	cr_assert_eq(qp->retry.retries_left, 5);
+	cr_assert_eq(qp->loss.retries_left, 5);
 	pair_close(pair);
 }
 
@@ -339,7 +339,7 @@ Test(silence, a_sign_of_life_gives_back_what_silence_has_cost)
 		if (qp->state != UROCE_QPS_RTS)
 			break;
 		answer(pair, 1 + rounds % 20, 1, 20);
-		cr_assert_eq(qp->retry.retries_left, rounds < 40 ? 7 : 1, "round %u", rounds);
+		cr_assert_eq(qp->loss.retries_left, rounds < 40 ? 7 : 1, "round %u", rounds);
 	}
 	cr_assert_eq(rounds, 41); /* 20 for the copy of the first, 20 for that of the second, and one is in vain */
 	cr_assert_eq(pair->side[A].wcs[pair->side[A].done_count - 1].status, UROCE_WC_RETRY_EXC_ERR);
@@ -363,10 +363,10 @@ Test(silence, what_silence_has_cost_on_another_path_is_not_given_back)
 	pair_transmit(pair, A);
 	for (uint32_t i = 0; i < 3; i++)
 		time_out(pair);
-	rc_retry_path_changed(qp);
+	rc_loss_path_changed(qp);
 	pair_transmit(pair, A);
 	answer(pair, 1, 1, 20);
-	cr_assert_eq(qp->retry.retries_left, 7);
+	cr_assert_eq(qp->loss.retries_left, 7);
 	pair_close(pair);
 }
 
@@ -389,7 +389,7 @@ Test(silence, what_a_copy_still_draws_is_no_alarm_however_old)
 		answer(pair, psn, 1, packets);
 	pair_transmit(pair, A);
 	expect_events(pair, A);
-	pair->side[A].qp->retry.owed.responses = 0;
+	pair->side[A].qp->loss.owed.responses = 0;
 	for (uint32_t psn = 1; psn <= ANOMALY_PACKETS; psn++)
 		answer(pair, psn, 1, packets);
 	pair_transmit(pair, A);
@@ -421,13 +421,13 @@ Test(silence, a_peer_that_answers_what_it_was_asked_before_is_waited_for_and_no_
 	for (uint32_t i = 0; i < 20; i++) { /* twenty for the copy, hardly faster than the timer */
 		pair->now_ns += TIMEOUT_NS - 1000;
 		answer(pair, 1 + i % 20, 1, 20);
-		cr_assert_eq(qp->retry.ack_deadline_ns, pair->now_ns + TIMEOUT_NS, "%u", i);
+		cr_assert_eq(qp->loss.ack_deadline_ns, pair->now_ns + TIMEOUT_NS, "%u", i);
 	}
 	expect_counts(pair, A, CNT_LOCAL_ACK_TIMEOUT_ERR, 2);
-	cr_assert_eq(qp->retry.retries_left, 7);
+	cr_assert_eq(qp->loss.retries_left, 7);
 	pair->now_ns += TIMEOUT_NS - 1000;
 	answer(pair, 20, 1, 20); /* nobody owes it */
-	cr_assert_eq(qp->retry.ack_deadline_ns, pair->now_ns + 1000);
+	cr_assert_eq(qp->loss.ack_deadline_ns, pair->now_ns + 1000);
 	for (uint32_t i = 0; i < 8; i++)
 		time_out(pair);
 	cr_assert_eq(pair->side[A].wcs[pair->side[A].done_count - 1].status, UROCE_WC_RETRY_EXC_ERR);
@@ -450,10 +450,10 @@ Test(silence, what_is_newer_than_the_copies_ends_what_they_owe)
 	pair_read(pair, 2, 4 * MTU);
 	pair_transmit(pair, A);
 	answer(pair, 5, 5, 8);
-	deadline_ns = qp->retry.ack_deadline_ns;
+	deadline_ns = qp->loss.ack_deadline_ns;
 	pair->now_ns += 1000;
 	answer(pair, 2, 1, 4);
-	cr_assert_eq(qp->retry.ack_deadline_ns, deadline_ns);
+	cr_assert_eq(qp->loss.ack_deadline_ns, deadline_ns);
 	pair_close(pair);
 }
 

@@ -109,7 +109,7 @@ Test(slow_peer, a_whole_old_flight_of_responses_costs_no_retry_and_no_request)
 		deliver_one(pair);
 	}
 	expect_counts(pair, A, CNT_IMPLIED_NAK_SEQ_ERR, 1);
-	cr_assert_eq(pair->side[A].qp->retry.retries_left, 6);
+	cr_assert_eq(pair->side[A].qp->loss.retries_left, 6);
 	expect_leaves(pair, A);
 	pair_run(pair);
 	expect_done_count(pair, A, 4);
@@ -203,7 +203,7 @@ Test(slow_peer, a_nak_for_each_packet_of_the_old_flight_is_an_echo)
 	expect_leaves(pair, A);
 	expect_counts(pair, A, CNT_PACKET_SEQ_ERR, 1);
 	expect_counts(pair, A, CNT_REPEATED_NAK, 31);
-	cr_assert_eq(qp->retry.retries_left, 6);
+	cr_assert_eq(qp->loss.retries_left, 6);
 	pair_close(pair);
 }
 
@@ -285,7 +285,7 @@ Test(slow_peer, a_question_is_small_and_the_only_one_under_way)
 			cr_assert_leq(asked_answers, 1, "row %u: %u answers", i / 2, asked_answers);
 		}
 		cr_assert_gt(last, began, "row %u: nobody was asked", i / 2);
-		cr_assert_eq(qp->retry.retries_left, 7);
+		cr_assert_eq(qp->loss.retries_left, 7);
 		pair_close(pair);
 	}
 }
@@ -356,7 +356,7 @@ Test(slow_peer, an_echo_starts_the_wait_anew)
 		pair_transmit(pair, A);
 		pair_respond(pair, response_packet(OP_READ_RESPONSE_LAST, 3, MTU));
 		expect_counts(pair, A, CNT_IMPLIED_NAK_SEQ_ERR, 1);
-		qp->retry.retries_left = 0; /* as after further restarts: an echo for long */
+		qp->loss.retries_left = 0; /* as after further restarts: an echo for long */
 		qp->probe.behind_una = 1;
 		pair->now_ns = qp->probe.deadline_ns - 10;
 		pair_respond(pair, signs[i]);
@@ -391,7 +391,7 @@ Test(slow_peer, the_answer_to_a_question_starts_the_wait_anew)
 		}
 		expect_counts(pair, A, CNT_IMPLIED_NAK_SEQ_ERR, i + 1);
 	}
-	qp->retry.retries_left = 0; /* what comes now is an echo for long */
+	qp->loss.retries_left = 0; /* what comes now is an echo for long */
 	pair->now_ns = qp->probe.deadline_ns;
 	rc_qp_timeout(qp, pair->now_ns);
 	pair_transmit(pair, A);

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <string.h>
 
+#include "rc/cc.h"
 #include "rc/codes.h"
 #include "sim/app.h"
 #include "sim/model.h"
@@ -54,7 +55,7 @@ static bool is_never_answered(const struct sim_world *world, const struct sim_en
 /* A READ so long that a copy of it is not sent twice while nothing is heard. */
 static bool may_be_asked_about(const struct sim_world *world, const struct sim_message *message)
 {
-	return message->opcode == UROCE_WR_RDMA_READ && !world->config.no_probe && message->packets > READ_QUOTA_LEAST;
+	return message->opcode == UROCE_WR_RDMA_READ && !world->config.no_probe && message->packets > CC_LEAST;
 }
 
 /* Is there a reason for the first failed request of a queue? Without one it was a budget spent wrongly. */

@@ -35,25 +35,25 @@ static inline const char *same_difference(const struct rc_qp *a, const struct rc
 	SAME(win.cursor);
 	SAME(win.started);
 	SAME(requester.since_ackreq);
-	SAME(requester.loss_quota);
+	SAME(cc);
 	SAME(probe.due);
 	SAME(probe.behind_una);
 	SAME(probe.deadline_ns);
 	SAME(probe.tries);
 	SAME(rtt.srtt_ns);
 	SAME(rtt.rttvar_ns);
-	SAME(retry.ack_deadline_ns);
-	SAME(retry.rnr_deadline_ns);
-	SAME(retry.since_ns);
-	SAME(retry.retries_left);
-	SAME(retry.rnr_left);
-	SAME(retry.rewound);
-	SAME(retry.resent);
-	SAME(retry.resending);
-	SAME(quota);
+	SAME(loss.ack_deadline_ns);
+	SAME(loss.rnr_deadline_ns);
+	SAME(loss.since_ns);
+	SAME(loss.retries_left);
+	SAME(loss.rnr_left);
+	SAME(loss.rewound);
+	SAME(loss.resent);
+	SAME(loss.resending);
+	SAME(cc_past);
 	SAME(responder.epsn);
 	SAME(responder.msn);
-	SAME(response_quota);
+	SAME(response_burst);
 	SAME(counters);
 #undef SAME
 	if (a->rtt.timing != b->rtt.timing || a->rtt.shortest_ns != b->rtt.shortest_ns)

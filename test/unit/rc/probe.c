@@ -12,7 +12,7 @@ static struct rc_qp *create(void)
 {
 	struct rc_qp *qp = aligned_alloc(64, (sizeof(*qp) + 63) & ~63ull);
 
-	*qp = (struct rc_qp){ .retry = { .timeout_ns = TIMEOUT_NS }, .probe = { .enabled = true, .tries = 3 } };
+	*qp = (struct rc_qp){ .loss = { .timeout_ns = TIMEOUT_NS }, .probe = { .enabled = true, .tries = 3 } };
 	probe_reset(&qp->probe);
 	rc_rtt_reset(&qp->rtt);
 	return qp;
@@ -20,7 +20,7 @@ static struct rc_qp *create(void)
 
 static uint64_t patience(struct rc_qp *qp)
 {
-	probe_start(&qp->probe, &qp->rtt, qp->retry.timeout_ns, 5000);
+	probe_start(&qp->probe, &qp->rtt, qp->loss.timeout_ns, 5000);
 	return qp->probe.deadline_ns == RC_NEVER ? RC_NEVER : qp->probe.deadline_ns - 5000;
 }
 
@@ -66,9 +66,9 @@ Test(probe, patience_has_a_floor_doubles_and_ends_at_the_timeout)
 	cr_assert_eq(patience(qp), 50000);
 	qp->probe.tries = 2;
 	cr_assert_eq(patience(qp), 200000);
-	qp->retry.timeout_ns = 200000;
+	qp->loss.timeout_ns = 200000;
 	cr_assert_eq(patience(qp), RC_NEVER);
-	qp->retry.timeout_ns = 200001;
+	qp->loss.timeout_ns = 200001;
 	cr_assert_eq(patience(qp), 200000);
 	qp->probe.enabled = false;
 	cr_assert_eq(patience(qp), RC_NEVER);

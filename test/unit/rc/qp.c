@@ -425,8 +425,8 @@ Test(qp, its_budgets_are_full_when_it_may_send)
 		};
 
 		cr_assert_eq(rc_qp_modify(qp, &attr, mask, &(uint32_t){ 0 }), 0);
-		cr_assert_eq(qp->retry.retries_left, count);
-		cr_assert_eq(qp->retry.rnr_left, 7 - count);
+		cr_assert_eq(qp->loss.retries_left, count);
+		cr_assert_eq(qp->loss.rnr_left, 7 - count);
 		free(qp);
 	}
 }

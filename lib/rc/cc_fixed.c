@@ -1,0 +1,67 @@
+/* cc_fixed.c - the algorithm `fixed`: a whole window until something is lost, then what has come between two losses */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What goes out behind a lost packet is sent in vain, and so is the response to what is asked for behind a lost
+ * response. A peer that is slow, or that finishes each response before it looks at the next request, is busy with that
+ * for long, and where packets overtake each other each NAK would send a whole window again. So after a loss about as
+ * much may be in flight as was got between the last two, and twice as much whenever a window has come without one. What
+ * waits in a queue is no part of it: in front of a peer that is slower than its link, nearly all of a window waits.
+ */
+#include "rc/cc.h"
+
+#define FIRST 256u /* when nothing was lost before; each further loss at most halves it */
+
+static void reset(struct rc_qp *qp)
+{
+	qp->cc_past = (struct rc_cc_past){ .lost_una = qp->win.snd_una, .grown_una = qp->win.snd_una };
+	burst_reset(&qp->cc.burst);
+	cc_set_window(qp, CC_OPEN);
+}
+
+/* A whole window may have come since it last changed. */
+static void delivered(struct rc_qp *qp)
+{
+	struct rc_cc_past *past = &qp->cc_past;
+
+	if (psn_distance(qp->win.snd_una, past->grown_una) < past->limit)
+		return;
+	past->grown_una = qp->win.snd_una;
+	cc_set_window(qp, 2 * past->limit);
+}
+
+/* Twice what was got since the last loss; and no more than twice what travels in a round trip, where a queue is. */
+static void lost(struct rc_qp *qp, uint64_t trip_ns, uint64_t now_ns)
+{
+	struct rc_cc_past *past = &qp->cc_past;
+	uint32_t got = psn_distance(qp->win.snd_una, past->lost_una);
+	uint32_t half = past->limit / 2 < FIRST ? past->limit / 2 : FIRST, window = 2 * got > half ? 2 * got : half;
+
+	if (trip_ns && past->lost_ns && now_ns > past->lost_ns) {
+		uint64_t carried = got * trip_ns / (now_ns - past->lost_ns); /* at a time, there and back */
+
+		if (2 * carried < window)
+			window = (uint32_t)(2 * carried);
+	}
+	if (window < CC_LEAST)
+		window = CC_LEAST;
+	past->lost_una = past->grown_una = qp->win.snd_una;
+	past->lost_ns = now_ns;
+	burst_notice_loss(&qp->cc.burst);
+	cc_set_window(qp, window < CC_OPEN ? window : CC_OPEN);
+}
+
+/* What the path carries in a round trip is found out from the start. */
+static void timed_out(struct rc_qp *qp)
+{
+	reset(qp);
+	burst_notice_loss(&qp->cc.burst);
+	cc_set_window(qp, CC_LEAST);
+}
+
+const struct rc_cc_row rc_cc_fixed = {
+	.reset = reset,
+	.delivered = delivered,
+	.lost = lost,
+	.timed_out = timed_out,
+	.undo = reset,
+};

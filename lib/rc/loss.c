@@ -1,0 +1,565 @@
+/* loss.c - loss detection: budgets, timers, and which triggers are one and the same loss */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "rc/loss.h"
+
+#include "rc/ackreq.h"
+#include "rc/cc.h"
+#include "rc/codes.h"
+#include "rc/fail.h"
+#include "rc/keepalive.h"
+#include "rc/migration.h"
+#include "wire/hints.h"
+
+#define RNR_WITHOUT_LIMIT 7
+
+void rc_loss_reset(struct rc_qp *qp)
+{
+	struct rc_loss *loss = &qp->loss;
+
+	*loss = (struct rc_loss){
+		.ack_deadline_ns = RC_NEVER,
+		.rnr_deadline_ns = RC_NEVER,
+		.timeout_ns = loss->timeout_ns,
+		.retry_cnt = loss->retry_cnt,
+		.retries_left = loss->retry_cnt,
+		.rnr_retry = loss->rnr_retry,
+		.rnr_left = loss->rnr_retry,
+	};
+	probe_reset(&qp->probe);
+	rc_rtt_reset(&qp->rtt);
+}
+
+/* ---- what copies are still answered with ---- */
+
+void rc_loss_copy_sent(struct rc_qp *qp, uint32_t responses, uint32_t acks)
+{
+	struct rc_owed *owed = &qp->loss.owed;
+
+	owed->responses += responses;
+	owed->acks += acks;
+	owed->limit = qp->win.snd_max;
+	if (!qp->loss.echoes)
+		owed->first = owed->limit;
+	qp->loss.echoes = true;
+}
+
+static uint8_t at_most_255(uint32_t count)
+{
+	return count < UINT8_MAX ? (uint8_t)count : UINT8_MAX;
+}
+
+/*
+ * snd_una has moved: a peer that has answered what first left behind the last copy has answered the copies before.
+ * Until then an ACK that repeats itself may be the answer to one of them, if the oldest packet left behind any.
+ */
+NOINLINE void review_echoes(struct rc_qp *qp)
+{
+	struct rc_loss *loss = &qp->loss;
+	struct rc_owed *owed = &loss->owed;
+
+	if (psn_before(owed->limit, qp->win.snd_una)) {
+		*owed = (struct rc_owed){ 0 };
+		loss->echoes = false;
+	}
+	qp->probe.unsure = psn_before(qp->win.snd_una, owed->first) ? 0 : at_most_255(owed->acks);
+}
+
+bool rc_loss_is_losing(const struct rc_qp *qp)
+{
+	return qp->loss.loses && !cc_burst_is_full(qp);
+}
+
+/* A sign of life that neither brings progress nor shows a loss: the silence that the timer measures begins anew. */
+static void put_off_timer(struct rc_loss *loss, uint64_t now_ns)
+{
+	if (loss->ack_deadline_ns != RC_NEVER && loss->timeout_ns)
+		loss->ack_deadline_ns = now_ns + loss->timeout_ns;
+}
+
+/*
+ * Who still answers copies will come to snd_una after them, however often it stands still meanwhile: what silence has
+ * cost is given back. A peer that repeats itself for ever ends this, for copies that leave later add no reprieve.
+ */
+static void take_back_silence(struct rc_loss *loss)
+{
+	if (!loss->rewound || loss->silences == 0 || loss->reprieves == 0)
+		return;
+	loss->reprieves--;
+	loss->retries_left += loss->silences;
+	loss->silences = loss->asked = 0;
+}
+
+/* false: nobody owes it. */
+static bool take_echo(struct rc_loss *loss, uint32_t *owed, uint64_t now_ns)
+{
+	if (!loss->echoes || *owed == 0)
+		return false;
+	--*owed;
+	put_off_timer(loss, now_ns);
+	return true;
+}
+
+bool rc_loss_echo_arrived(struct rc_qp *qp, bool ack, uint64_t now_ns)
+{
+	struct rc_loss *loss = &qp->loss;
+	bool owed = take_echo(loss, ack ? &loss->owed.acks : &loss->owed.responses, now_ns);
+
+	if (owed && !ack)
+		take_back_silence(loss);
+	return owed;
+}
+
+/* ---- what has left, and what has come ---- */
+
+void rc_loss_sent(struct rc_qp *qp, psn_t psn, uint32_t packets, bool first, bool asks, uint64_t now_ns)
+{
+	struct rc_loss *loss = &qp->loss;
+	bool begins = first && psn_equal(psn, qp->win.snd_una);
+
+	if (begins) { /* a timer that runs is a keep-alive's, which need not wait any more */
+		loss->since_ns = now_ns;
+		loss->ack_deadline_ns = RC_NEVER;
+		loss->retries_left = loss->retry_cnt;
+		keepalive_overtaken(&qp->keepalive);
+	}
+	if (loss->ack_deadline_ns == RC_NEVER && loss->timeout_ns)
+		loss->ack_deadline_ns = now_ns + loss->timeout_ns;
+	if (asks && (qp->probe.deadline_ns == RC_NEVER || qp->probe.deferred))
+		probe_start(&qp->probe, &qp->rtt, loss->timeout_ns, now_ns);
+	if (loss->rewound && !loss->resent && psn_equal(psn, loss->rewind_psn)) {
+		loss->resent = true;
+		loss->resent_ns = now_ns;
+	}
+	if (psn_equal(qp->win.snd_nxt, qp->win.snd_max))
+		loss->resending = false;
+	if (first && !loss->rewound && rtt_wants(&qp->rtt, asks))
+		rtt_begin(&qp->rtt, qp->rtt.srtt_ns ? psn_add(psn, packets - 1) : psn, now_ns);
+}
+
+/* Does snd_una still lie at or before the packet that the receiver was not ready for? */
+static bool is_before_rnr(const struct rc_qp *qp)
+{
+	return psn_distance(qp->loss.rnr_psn, qp->win.snd_una) < sendwin_outstanding(&qp->win);
+}
+
+/*
+ * Does the peer go on with what it was sent before the time-out? So it does when it has answered something that has
+ * not been sent again. When it has answered just what has, and a READ is next, nobody knows: it likely does, for a
+ * loss would have been found by asking early, and if it does not that finds it now. But where a request went out again
+ * that needs a receive, the peer may have refused it at first, dropped all behind it, and taken the copy.
+ */
+static bool goes_on_with_first_flight(const struct rc_qp *qp)
+{
+	const struct rc_loss *loss = &qp->loss;
+	psn_t snd_una = qp->win.snd_una;
+
+	if (!loss->timed_out || loss->refusable || !psn_before(snd_una, loss->flight_end))
+		return false;
+	if (psn_before(loss->resent_end, snd_una))
+		return true;
+	return psn_equal(loss->resent_end, snd_una) && qp->probe.enabled && qp->rtt.srtt_ns &&
+	       wqe_needs_response(sendwin_slot(&qp->win, qp->win.acked));
+}
+
+/*
+ * Silence alone has rewound the window, and the peer was only slow: what it was sent first need not be sent again.
+ * Returns how much is in flight.
+ */
+NOINLINE uint32_t look_back(struct rc_qp *qp, uint32_t in_flight)
+{
+	struct rc_loss *loss = &qp->loss;
+
+	if (!goes_on_with_first_flight(qp))
+		return in_flight;
+	rc_sendwin_skip(&qp->win, loss->flight_end);
+	if (psn_equal(qp->win.snd_nxt, qp->win.snd_max))
+		loss->resending = false;
+	if (!rc_loss_is_losing(qp))
+		rc_cc_undo(qp);
+	return psn_distance(qp->win.snd_nxt, qp->win.snd_una);
+}
+
+void rc_loss_acknowledged(struct rc_qp *qp, uint64_t now_ns)
+{
+	struct rc_loss *loss = &qp->loss;
+	uint32_t in_flight = psn_distance(qp->win.snd_nxt, qp->win.snd_una);
+
+	/* Packets are being lost: that we had to ask tells nothing about the peer. */
+	if (rtt_answered(&qp->rtt, qp->win.snd_una, loss->timeout_ns, now_ns) || !cc_burst_is_full(qp))
+		qp->probe.tries = 0;
+	cc_delivered(qp);
+	loss->retries_left = loss->retry_cnt;
+	loss->rnr_left = loss->rnr_retry;
+	loss->rewound = false;
+	loss->since_ns = now_ns;
+	qp->probe.behind_una = 0;
+	if (__builtin_expect(loss->echoes, 0))
+		review_echoes(qp);
+	if (__builtin_expect(loss->resending, 0))
+		in_flight = look_back(qp, in_flight);
+	if (loss_waits_for_receiver(qp) && is_before_rnr(qp))
+		return; /* responses to what came before it do not end the wait */
+	loss->rnr_deadline_ns = RC_NEVER;
+	/* Nothing in flight (all done, or all of it waits to be sent again): the next packet starts the timer. */
+	loss->ack_deadline_ns = in_flight && loss->timeout_ns ? now_ns + loss->timeout_ns : RC_NEVER;
+	if (ackreq_ack_is_due(qp, in_flight))
+		probe_start(&qp->probe, &qp->rtt, loss->timeout_ns, now_ns);
+	else if (in_flight && qp->probe.enabled)
+		probe_defer(&qp->probe, &qp->rtt, loss->timeout_ns, now_ns);
+	else
+		probe_stop(&qp->probe);
+}
+
+void rc_loss_set_rnr_count(struct rc_qp *qp, uint8_t rnr_retry)
+{
+	qp->loss.rnr_retry = qp->loss.rnr_left = rnr_retry;
+}
+
+void rc_loss_set_probes(struct rc_qp *qp, bool enabled)
+{
+	if (qp->probe.enabled == enabled)
+		return;
+	qp->probe.enabled = enabled;
+	probe_stop(&qp->probe);
+}
+
+void rc_loss_set_retry_count(struct rc_qp *qp, uint8_t retry_cnt)
+{
+	struct rc_loss *loss = &qp->loss;
+
+	loss->retry_cnt = loss->retries_left = retry_cnt;
+	loss->silences = loss->asked = 0; /* they have cost nothing of this budget */
+}
+
+void rc_loss_set_timeout(struct rc_qp *qp, uint64_t timeout_ns)
+{
+	struct rc_loss *loss = &qp->loss;
+
+	loss->timeout_ns = timeout_ns;
+	probe_stop(&qp->probe);
+	if (timeout_ns == 0 || psn_equal(qp->win.snd_nxt, qp->win.snd_una))
+		loss->ack_deadline_ns = RC_NEVER;
+	else
+		loss->ack_deadline_ns = LOSS_AT_ONCE;
+}
+
+/* T-2: the oldest PSN that is not acknowledged goes out next, and everything behind it. */
+static void rewind_to_una(struct rc_qp *qp, psn_t heard, bool timed_out)
+{
+	struct rc_loss *loss = &qp->loss;
+	bool first = !loss->rewound;
+
+	loss->rewound = true;
+	loss->resent = false;
+	loss->rewind_psn = qp->win.snd_una;
+	loss->rewind_limit = qp->win.snd_max;
+	loss->heard = heard;
+	if (!loss->resending || !loss->timed_out) {
+		loss->flight_end = qp->win.snd_nxt;
+		loss->refusable = false;
+	}
+	loss->resent_end = qp->win.snd_una;
+	loss->timed_out = timed_out;
+	loss->after_rnr = false;
+	rtt_forget(&qp->rtt);
+	loss->ack_deadline_ns = RC_NEVER;
+	probe_stop(&qp->probe);
+	rc_loss_copy_sent(qp, qp->requester.rd_atomic_outstanding ? rc_sendwin_responses_due(&qp->win, heard) : 0, 0);
+	loss->again = !first;
+	if (first) {
+		loss->silences = loss->asked = 0;
+		loss->reprieves = loss->owed.responses;
+	}
+	qp->probe.unsure = at_most_255(loss->owed.acks);
+	loss->resending = rc_sendwin_rewind(&qp->win);
+}
+
+void rc_loss_path_changed(struct rc_qp *qp)
+{
+	struct rc_loss *loss = &qp->loss;
+
+	loss->timeout_ns = rc_codes_timeout_ns(qp->timeout);
+	loss->retries_left = loss->retry_cnt;
+	loss->silences = loss->asked = 0; /* of the other path: they have cost nothing of this budget */
+	loss->loses = false;
+	rc_rtt_reset(&qp->rtt);
+	rc_cc_reset(qp);
+	qp->probe.tries = 0;
+	/* In an RNR wait the window is rewound already. */
+	if (!psn_equal(qp->win.snd_una, qp->win.snd_max) && !loss_waits_for_receiver(qp))
+		rewind_to_una(qp, qp->win.snd_una, false);
+}
+
+void rc_loss_migrate(struct rc_qp *qp)
+{
+	rc_migration_switch(qp);
+	rc_loss_path_changed(qp);
+}
+
+enum rc_loss_retry rc_loss_take_retry(struct rc_qp *qp)
+{
+	if (qp->loss.retries_left > 0) {
+		qp->loss.retries_left--;
+		return RETRY_TAKEN;
+	}
+	if (qp->migration.state != UROCE_PATH_ARMED)
+		return RETRY_NONE;
+	rc_loss_migrate(qp); /* */
+	return RETRY_MIGRATED;
+}
+
+/* heard: everything before it has reached the peer. */
+static void transport_failed(struct rc_qp *qp, enum uroce_cause cause, psn_t heard, uint64_t now_ns)
+{
+	struct rc_loss *loss = &qp->loss;
+
+	switch (rc_loss_take_retry(qp)) {
+	case RETRY_TAKEN:
+		break;
+	case RETRY_MIGRATED:
+		return;
+	case RETRY_NONE:
+		rc_fail_send(qp, UROCE_WC_RETRY_EXC_ERR, cause); /* T-4 */
+		return;
+	}
+	loss->loses = rc_loss_is_losing(qp) || cause != UROCE_CAUSE_TIMEOUT;
+	if (cause == UROCE_CAUSE_TIMEOUT)
+		rc_cc_timed_out(qp);
+	else
+		rc_cc_lost(qp, now_ns);
+	rewind_to_una(qp, heard, cause == UROCE_CAUSE_TIMEOUT);
+	loss->silences += cause == UROCE_CAUSE_TIMEOUT;
+}
+
+/*
+ * Is it enough to ask what has become of snd_una? A READ that the peer may not have can be repeated as a whole only
+ * (S-9), and a peer that is only slow answers each copy in full. So one copy goes out, and while nothing comes none
+ * besides: an empty WRITE draws an ACK that says whether the peer has the READ (Q-8). A peer that does not answer such
+ * a WRITE gets another copy with the last retry.
+ */
+static bool asking_suffices(const struct rc_qp *qp)
+{
+	const struct rc_loss *loss = &qp->loss;
+	const struct rc_send_wqe *wqe = sendwin_slot(&qp->win, qp->win.acked);
+
+	return loss->rewound && loss->resent && loss->timed_out && qp->probe.enabled && loss->retries_left > 1 &&
+	       !loss->loses && wqe->opcode == UROCE_WR_RDMA_READ && wqe->psn_count > CC_LEAST &&
+	       !rc_loss_peer_has(qp, qp->win.snd_una) && psn_equal(wqe->first_psn, qp->win.snd_una);
+}
+
+/*
+ * Can what has come not be a response to what was last sent for snd_una (T-5)? Then it is an echo of an earlier flight:
+ * the packet is on its way, or about to leave.
+ */
+static bool is_echo(const struct rc_qp *qp, uint64_t now_ns)
+{
+	const struct rc_loss *loss = &qp->loss;
+	uint32_t restarts;
+
+	if (loss->resending && psn_equal(qp->win.snd_nxt, qp->win.snd_una))
+		return true;
+	if (!loss->rewound)
+		return false;
+	/* At snd_una; a wait for receives costs none, and an ask goes out behind what was last sent. */
+	restarts = (uint32_t)(loss->retry_cnt - loss->retries_left - loss->asked);
+	return !loss->resent || now_ns - loss->resent_ns < rtt_bound_ns(&qp->rtt, loss->timeout_ns)
+								     << (restarts > 1 ? restarts - 1 : 0);
+}
+
+void rc_loss_sequence_nak(struct rc_qp *qp, uint64_t now_ns)
+{
+	probe_heard(&qp->probe, &qp->rtt, qp->loss.timeout_ns, now_ns);
+	if (loss_waits_for_receiver(qp) || is_echo(qp, now_ns)) {
+		qp->counters[CNT_REPEATED_NAK]++;
+		return;
+	}
+	qp->counters[CNT_PACKET_SEQ_ERR]++;
+	transport_failed(qp, UROCE_CAUSE_SEQUENCE_NAK, qp->win.snd_una, now_ns);
+}
+
+bool rc_loss_peer_has(const struct rc_qp *qp, psn_t psn)
+{
+	uint32_t heard = psn_distance(qp->loss.heard, qp->win.snd_una), outstanding = sendwin_outstanding(&qp->win);
+
+	/* before snd_una: the peer has answered some of a READ */
+	return psn_distance(psn, qp->win.snd_una) >= outstanding ||
+	       (heard <= outstanding && psn_distance(psn, qp->win.snd_una) < heard);
+}
+
+/*
+ * Is this response of the flight before the last rewind, whatever progress that has made meanwhile (Q-9)? Of what is
+ * being sent again, one at or behind `snd_nxt` can be of no other. And a flight goes forward: one that is newer than
+ * all that came since then goes on with the old flight, up to its end; the new one begins again at snd_una.
+ */
+static bool goes_on_with_old_flight(struct rc_qp *qp, psn_t psn)
+{
+	const struct rc_sendwin *win = &qp->win;
+	struct rc_loss *loss = &qp->loss;
+	uint32_t ahead = psn_distance(psn, win->snd_una), heard = psn_distance(loss->heard, win->snd_una);
+	bool newer = heard > sendwin_outstanding(win) || ahead >= heard;
+
+	if (newer)
+		loss->heard = psn_next(psn);
+	if (loss->resending && ahead >= psn_distance(win->snd_nxt, win->snd_una))
+		return true;
+	return loss->rewound && newer && ahead < psn_distance(loss->rewind_limit, win->snd_una);
+}
+
+/* The response at snd_una was lost, if this is no echo. heard: everything before it has reached the peer. */
+static void response_was_lost(struct rc_qp *qp, psn_t heard, uint64_t now_ns)
+{
+	if (loss_waits_for_receiver(qp) || is_echo(qp, now_ns))
+		return;
+	qp->counters[CNT_IMPLIED_NAK_SEQ_ERR]++;
+	transport_failed(qp, UROCE_CAUSE_IMPLIED_NAK, heard, now_ns);
+}
+
+/*
+ * A response of what was sent before the last rewind: where they come out of order, nothing tells one of the old flight
+ * from one of the new. It shows that the peer lives: whether the last retry was in vain is for the ACK timer to say.
+ */
+static bool is_for_the_timer(const struct rc_qp *qp, psn_t psn)
+{
+	const struct rc_loss *loss = &qp->loss;
+
+	return loss->rewound && loss->retries_left == 0 && loss->timeout_ns &&
+	       psn_distance(psn, qp->win.snd_una) < psn_distance(loss->rewind_limit, qp->win.snd_una);
+}
+
+void rc_loss_response_hole(struct rc_qp *qp, psn_t trigger, uint64_t now_ns)
+{
+	bool old = goes_on_with_old_flight(qp, trigger);
+
+	if (old && qp->probe.answered) /* the peer is answering what the verdict would say that it lacks */
+		probe_start(&qp->probe, &qp->rtt, qp->loss.timeout_ns, now_ns);
+	probe_heard(&qp->probe, &qp->rtt, qp->loss.timeout_ns, now_ns);
+	take_echo(&qp->loss, &qp->loss.owed.responses, now_ns);
+	if (!old && !is_for_the_timer(qp, trigger))
+		response_was_lost(qp, psn_next(trigger), now_ns);
+}
+
+void rc_loss_ack_skipped_response(struct rc_qp *qp, psn_t trigger, uint64_t now_ns)
+{
+	bool old = goes_on_with_old_flight(qp, trigger), probed = qp->probe.behind_una > 0;
+
+	qp->probe.behind_una = 0;
+	take_echo(&qp->loss, &qp->loss.owed.acks, now_ns);
+	probe_heard(&qp->probe, &qp->rtt, qp->loss.timeout_ns, now_ns);
+	if (!old || probed)
+		response_was_lost(qp, psn_next(trigger), now_ns);
+}
+
+/* The peer has answered that it lacks snd_una, and nothing has come behind it: what that waits for was lost. */
+static void una_was_lost(struct rc_qp *qp, uint64_t now_ns)
+{
+	probe_start(&qp->probe, &qp->rtt, qp->loss.timeout_ns, now_ns);
+	response_was_lost(qp, qp->win.snd_una, now_ns);
+}
+
+void rc_loss_una_still_missing(struct rc_qp *qp, bool unasked, uint64_t now_ns)
+{
+	if (!unasked)
+		take_echo(&qp->loss, &qp->loss.owed.acks, now_ns);
+	if (!probe_is_answer(&qp->probe, unasked))
+		probe_heard(&qp->probe, &qp->rtt, qp->loss.timeout_ns, now_ns);
+	else if (rc_loss_is_losing(qp))
+		una_was_lost(qp, now_ns);
+	else
+		probe_await_reason(&qp->probe, &qp->rtt, now_ns);
+}
+
+void rc_loss_rnr_nak(struct rc_qp *qp, psn_t psn, uint32_t code, uint64_t now_ns)
+{
+	struct rc_loss *loss = &qp->loss;
+
+	if (loss_waits_for_receiver(qp)) {
+		qp->counters[CNT_REPEATED_NAK]++;
+		return;
+	}
+	qp->counters[CNT_RNR_NAK_RETRY_ERR]++;
+	if (loss->rnr_left == 0) { /* */
+		rc_fail_send(qp, UROCE_WC_RNR_RETRY_EXC_ERR, UROCE_CAUSE_RNR);
+		return;
+	}
+	if (loss->rnr_retry != RNR_WITHOUT_LIMIT)
+		loss->rnr_left--;
+	rewind_to_una(qp, qp->win.snd_una, false);
+	loss->owed.first = qp->win.snd_una; /* what was behind has been dropped: it leaves anew, behind all copies */
+	loss->after_rnr = true;
+	loss->rnr_psn = psn;
+	loss->rnr_deadline_ns = now_ns + rc_codes_rnr_ns(code);
+}
+
+/* ---- what asks besides the window ---- */
+
+void rc_loss_probe_sent(struct rc_qp *qp, uint64_t now_ns)
+{
+	struct rc_probe *probe = &qp->probe;
+
+	probe->tries += probe->tries < PROBE_TRIES_MAX;
+	rtt_forget(&qp->rtt);
+	probe_start(probe, &qp->rtt, qp->loss.timeout_ns, now_ns);
+}
+
+void rc_loss_ask_sent(struct rc_qp *qp, uint64_t now_ns)
+{
+	probe_start(&qp->probe, &qp->rtt, qp->loss.timeout_ns, now_ns);
+}
+
+void rc_loss_empty_write_sent(struct rc_qp *qp, bool unsolicited)
+{
+	probe_ask_behind(&qp->probe, rc_loss_is_losing(qp), unsolicited);
+	rc_loss_copy_sent(qp, 0, 1);
+}
+
+void rc_loss_asked_beside(struct rc_qp *qp, uint64_t timeout_ns, uint64_t now_ns)
+{
+	qp->probe.due = false;
+	qp->loss.ack_deadline_ns = now_ns + timeout_ns;
+	rc_loss_copy_sent(qp, 0, 1);
+}
+
+void rc_loss_answered_beside(struct rc_qp *qp, uint64_t now_ns)
+{
+	struct rc_loss *loss = &qp->loss;
+
+	rc_loss_echo_arrived(qp, true, now_ns);
+	loss->retries_left = loss->retry_cnt;
+	if (!psn_equal(qp->win.snd_una, qp->win.snd_max))
+		return; /* the timer is for what has been sent since */
+	loss->ack_deadline_ns = RC_NEVER;
+	loss->since_ns = now_ns;
+}
+
+/* ---- the clock ---- */
+
+bool rc_loss_timer(struct rc_qp *qp, uint64_t now_ns)
+{
+	struct rc_loss *loss = &qp->loss;
+
+	if (loss->rnr_deadline_ns <= now_ns)
+		loss->rnr_deadline_ns = RC_NEVER;
+	if (qp->probe.deadline_ns <= now_ns && qp->probe.answered)
+		una_was_lost(qp, now_ns);
+	else if (qp->probe.deadline_ns <= now_ns)
+		probe_ask_now(&qp->probe);
+	if (loss->ack_deadline_ns == LOSS_AT_ONCE)
+		loss->ack_deadline_ns = now_ns + loss->timeout_ns;
+	return loss->ack_deadline_ns <= now_ns;
+}
+
+void rc_loss_timer_expired(struct rc_qp *qp, uint64_t now_ns)
+{
+	struct rc_loss *loss = &qp->loss;
+
+	qp->counters[CNT_LOCAL_ACK_TIMEOUT_ERR]++;
+	if (!asking_suffices(qp)) {
+		transport_failed(qp, UROCE_CAUSE_TIMEOUT, qp->win.snd_una, now_ns);
+		return;
+	}
+	loss->retries_left--;
+	loss->silences++;
+	loss->asked++;
+	loss->ack_deadline_ns = now_ns + loss->timeout_ns;
+	qp->probe.due = true;
+}

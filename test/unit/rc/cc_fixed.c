@@ -1,0 +1,108 @@
+/* cc_fixed.c - how much may be in flight after losses: packets sent, and responses that READs ask for */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+
+#include "rc/cc.h"
+#include "rule.h"
+
+static struct rc_qp qp; /* of which only the window and where it begins are used */
+
+static void begin(uint32_t snd_una)
+{
+	qp.win.snd_una = psn_make(snd_una);
+	rc_cc_fixed.reset(&qp);
+	cr_assert(cc_is_open(&qp));
+}
+
+static void lose(uint32_t snd_una, uint64_t trip_ns, uint64_t now_ns)
+{
+	qp.win.snd_una = psn_make(snd_una);
+	rc_cc_fixed.lost(&qp, trip_ns, now_ns);
+}
+
+/* What is asked is asked as requesters do, who let the window grow first. */
+static void expect_window(uint32_t snd_una, uint32_t window)
+{
+	qp.win.snd_una = psn_make(snd_una);
+	cr_assert_eq(rc_cc_read_window(&qp), window, "%u", qp.cc_past.limit);
+	cr_assert_eq(cc_window(&qp), window < WINDOW_PACKETS ? window : WINDOW_PACKETS);
+}
+
+/* About what was got since the last loss, but a single loss at most halves it, and something is always asked for. */
+Test(cc_fixed, a_loss_leaves_twice_what_was_got_since_the_last_one)
+{
+	RULE("Q-10");
+	begin(0xFFFFF0);
+	lose(0xFFFFF0 + 1000, 0, 1);
+	expect_window(0xFFFFF0 + 1000, 2000);
+	lose(0xFFFFF0 + 1010, 0, 1);
+	expect_window(0xFFFFF0 + 1010, 256);
+	lose(0xFFFFF0 + 1020, 0, 1);
+	expect_window(0xFFFFF0 + 1020, 128);
+	for (uint32_t i = 0; i < 10; i++)
+		lose(0xFFFFF0 + 1020, 0, 1);
+	expect_window(0xFFFFF0 + 1020, CC_LEAST);
+	lose(0xFFFFF0 + 1060, 0, 1);
+	expect_window(0xFFFFF0 + 1060, 80);
+}
+
+/* The rest of what is sent waits in a queue in front of the peer, to be thrown away behind the next loss. */
+Test(cc_fixed, where_there_is_a_queue_a_loss_leaves_twice_what_the_way_carried)
+{
+	RULE("Q-10");
+	begin(100);
+	lose(100, 0, 1000000);
+	lose(100 + 400, 50000, 2000000);
+	expect_window(100 + 400, 40); /* 400 in 1 ms are 20 in 50 us */
+	lose(100 + 800, 0, 3000000);
+	expect_window(100 + 800, 800); /* no queue */
+	lose(100 + 900, 2000000, 4000000);
+	expect_window(100 + 900, 256); /* as much as without a queue at the most */
+	lose(100 + 1000, 1000, 5000000);
+	expect_window(100 + 1000, CC_LEAST);
+	lose(100 + 1100, 1000, 5000000);
+	expect_window(100 + 1100, 200); /* at the same instant: no rate */
+}
+
+Test(cc_fixed, a_window_without_a_loss_doubles_it)
+{
+	uint32_t snd_una = 15 + 256;
+
+	RULE("Q-10");
+	begin(5);
+	lose(15, 0, 1);
+	expect_window(15, 256);
+	expect_window(15 + 255, 256);
+	expect_window(15 + 256, 512);
+	expect_window(15 + 257, 512);
+	for (uint32_t i = 0; i < 20 && !cc_is_open(&qp); i++) {
+		snd_una += qp.cc_past.limit;
+		qp.win.snd_una = psn_make(snd_una);
+		rc_cc_read_window(&qp);
+	}
+	cr_assert(cc_is_open(&qp), "%u", qp.cc_past.limit);
+}
+
+Test(cc_fixed, what_was_got_before_a_loss_is_no_more_than_all)
+{
+	RULE("Q-10");
+	begin(0);
+	lose(PSN_WINDOW - 1, 0, 1);
+	expect_window(PSN_WINDOW - 1, CC_OPEN);
+}
+
+/* Silence tells nothing of what the path carries: the window begins again with the least. */
+Test(cc_fixed, a_time_out_leaves_the_least_and_undoing_it_all)
+{
+	RULE("T-2");
+	begin(7);
+	lose(7 + 1000, 0, 1);
+	rc_cc_fixed.timed_out(&qp);
+	expect_window(7 + 1000, CC_LEAST);
+	cr_assert(!cc_burst_is_full(&qp));
+	lose(7 + 1010, 100, 1000000);
+	expect_window(7 + 1010, 20); /* of the loss before it no time is known any more */
+	rc_cc_fixed.undo(&qp);
+	expect_window(7 + 1010, CC_OPEN);
+	cr_assert(cc_burst_is_full(&qp));
+}
