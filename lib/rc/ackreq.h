@@ -4,13 +4,13 @@
  * A packet that more is to follow need not ask. But what follows may have to wait: for room at the port, for other QPs,
  * for the window. Until then nothing would come back, and a peer that is only silent because nobody asked it looks like
  * one that has lost something. Where the queue runs empty behind unsignaled requests nobody waits for the ACK: every
- * few packets ask, or a probe does later (loss_put_off_ask()).
+ * few packets ask, or a probe does later (deadlines_put_off_ask()).
  */
 #ifndef RC_ACKREQ_H
 #define RC_ACKREQ_H
 
 #include "rc/cc.h"
-#include "rc/loss.h"
+#include "rc/deadlines.h"
 #include "rc/qp_state.h"
 
 #define ACKREQ_INTERVAL (WINDOW_PACKETS / 2) /* the most that lie between two packets that ask */
@@ -49,7 +49,7 @@ static inline bool ackreq_defer(struct rc_qp *qp, uint64_t now_ns)
 	if (qp->requester.since_ackreq >= ACKREQ_DEFERRED || !qp->probe.enabled || qp->probe.due || !qp->rtt.srtt_ns ||
 	    qp->state != UROCE_QPS_RTS || (win->tail - win->head) * 2 > win->depth)
 		return false;
-	loss_put_off_ask(qp, now_ns);
+	deadlines_put_off_ask(qp, now_ns);
 	return true;
 }
 
@@ -59,7 +59,7 @@ static inline void ackreq_hurry(struct rc_qp *qp)
 	uint32_t in_flight = psn_distance(qp->win.snd_nxt, qp->win.snd_una);
 
 	if (in_flight > 0 && !ackreq_ack_is_due(qp, in_flight))
-		loss_ask_now(qp);
+		deadlines_ask_now(qp);
 }
 
 #endif

@@ -5,8 +5,8 @@
  * functions that are told the same; it writes struct rc_cc and struct rc_cc_past, and nobody else does. There is one
  * window for both directions: of SENDs and WRITEs it counts packets, of READs the responses that they ask for.
  *
- * To add an algorithm: a file cc_NAME.c with its row, a name in enum rc_cc_algorithm, a line in cc.c, what it remembers
- * in struct rc_cc_past.
+ * To add an algorithm: a file cc_NAME.c with its row, its name here, its line in cc.c, and what it remembers besides in
+ * struct rc_cc_past.
  */
 #ifndef RC_CC_H
 #define RC_CC_H
@@ -18,6 +18,8 @@
 
 #define CC_OPEN PSN_WINDOW /* a window of so many PSNs holds nothing back */
 #define CC_LEAST 8u        /* and none is smaller than this */
+
+enum rc_cc_algorithm { CC_FIXED, CC_ALGORITHMS };
 
 /* Each reads where snd_una stands, and sets the window with cc_set_window(), and the burst. */
 struct rc_cc_row {

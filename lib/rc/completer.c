@@ -7,7 +7,6 @@
 #include "rc/codes.h"
 #include "rc/credit.h"
 #include "rc/fail.h"
-#include "rc/keepalive.h"
 #include "rc/loss.h"
 #include "rc/outbox.h"
 #include "rc/report.h"
@@ -223,14 +222,14 @@ static void receive_outside_window(struct rc_qp *qp, const struct wire_packet *p
 	psn_t psn = psn_make(packet->psn);
 	bool acknowledge = wire_opcode(packet->opcode)->kind == WIRE_KIND_ACKNOWLEDGE;
 	bool repeated = sendwin_was_acked(&qp->win, psn);
-	bool asked = acknowledge && qp->keepalive.waiting && psn_equal(psn_next(psn), qp->win.snd_una);
+	bool asked = acknowledge && qp->loss.beside && psn_equal(psn_next(psn), qp->win.snd_una);
 	bool unasked = rc_credit_may_come_unasked(qp), owed = false;
 	bool first_credits = acknowledge && psn_equal(psn_next(psn), qp->sq_psn) && packet->msn == 0;
 
 	if (first_credits || (acknowledge && repeated))
 		take_credits(qp, packet);
 	if (asked && syndrome_class(packet->syndrome) == SYNDROME_ACK) {
-		rc_keepalive_answered(qp, now_ns);
+		rc_loss_answered_beside(qp, now_ns);
 		return;
 	}
 	qp->counters[repeated ? CNT_STALE_RESPONSE : CNT_GHOST_RESPONSE]++;

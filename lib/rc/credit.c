@@ -11,11 +11,6 @@ void rc_credit_reset(struct rc_credit *credit)
 	*credit = (struct rc_credit){ .probe_deadline_ns = RC_NEVER };
 }
 
-void rc_credit_stop(struct rc_credit *credit)
-{
-	credit->probe_deadline_ns = RC_NEVER;
-}
-
 void rc_credit_timer(struct rc_credit *credit, uint64_t now_ns)
 {
 	if (credit->probe_deadline_ns > now_ns)

@@ -19,9 +19,6 @@ struct rc_send_wqe;
 
 void rc_credit_reset(struct rc_credit *credit);
 
-/* The QP is in error: no credit is waited for any more. */
-void rc_credit_stop(struct rc_credit *credit);
-
 /* The clock has reached the probe's deadline, or may have. */
 void rc_credit_timer(struct rc_credit *credit, uint64_t now_ns);
 

@@ -4,17 +4,13 @@
 
 #include <uroce/event.h>
 
-#include "rc/credit.h"
-#include "rc/keepalive.h"
-#include "rc/loss.h"
+#include "rc/deadlines.h"
 #include "rc/report.h"
 
 void rc_fail_stop_requests(struct rc_qp *qp)
 {
 	atomic_store_explicit(&qp->win.no_rd_atomic, false, memory_order_relaxed); /* whatever is posted is flushed */
-	loss_stop(qp);
-	keepalive_stop(&qp->keepalive);
-	rc_credit_stop(&qp->credit);
+	deadlines_end(qp);
 }
 
 void rc_fail_enter_error(struct rc_qp *qp, uint8_t event)

@@ -17,8 +17,7 @@ static bool is_idle(const struct rc_qp *qp)
 
 void rc_keepalive_set(struct rc_qp *qp, uint32_t interval_ms)
 {
-	if (rc_keepalive_is_asking(qp))
-		loss_stop_timer(qp);
+	rc_loss_forget_beside(qp);
 	qp->keepalive = (struct rc_keepalive){
 		.interval_ns = interval_ms * NS_PER_MS,
 		.deadline_ns = interval_ms ? LOSS_AT_ONCE : RC_NEVER,
@@ -33,7 +32,7 @@ void rc_keepalive_expired(struct rc_qp *qp, uint64_t now_ns)
 
 	keepalive->deadline_ns = now_ns + keepalive->interval_ns;
 	/* Where something is on its way, or asked for already, the ACK timer waits for it. */
-	if (begins || qp->state != UROCE_QPS_RTS || !is_idle(qp) || rc_keepalive_is_asking(qp))
+	if (begins || qp->state != UROCE_QPS_RTS || !is_idle(qp) || loss_waits_beside(qp))
 		return;
 	if (now_ns - qp->loss.since_ns < keepalive->interval_ns)
 		keepalive->deadline_ns = qp->loss.since_ns + keepalive->interval_ns;
@@ -43,13 +42,7 @@ void rc_keepalive_expired(struct rc_qp *qp, uint64_t now_ns)
 
 void rc_keepalive_sent(struct rc_qp *qp, uint64_t now_ns)
 {
-	qp->keepalive.waiting = true;
 	rc_loss_asked_beside(qp, qp->loss.timeout_ns ? qp->loss.timeout_ns : qp->keepalive.interval_ns, now_ns);
-}
-
-bool rc_keepalive_is_asking(const struct rc_qp *qp)
-{
-	return qp->keepalive.waiting && is_idle(qp) && qp->loss.ack_deadline_ns != RC_NEVER;
 }
 
 /* No request has failed, so none completes with it; those that are posted from now on are flushed (E-1). */
@@ -66,15 +59,6 @@ static void give_up(struct rc_qp *qp, uint64_t now_ns)
 void rc_keepalive_unanswered(struct rc_qp *qp, uint64_t now_ns)
 {
 	qp->counters[CNT_LOCAL_ACK_TIMEOUT_ERR]++;
-	loss_stop_timer(qp);
-	if (rc_loss_take_retry(qp) == RETRY_NONE)
+	if (!rc_loss_take_retry_beside(qp))
 		give_up(qp, now_ns);
-	else
-		loss_ask_beside(qp);
-}
-
-void rc_keepalive_answered(struct rc_qp *qp, uint64_t now_ns)
-{
-	qp->keepalive.waiting = false;
-	rc_loss_answered_beside(qp, now_ns);
 }

@@ -23,25 +23,7 @@ void rc_keepalive_expired(struct rc_qp *qp, uint64_t now_ns);
 /* The empty WRITE has left. */
 void rc_keepalive_sent(struct rc_qp *qp, uint64_t now_ns);
 
-/* Does the ACK timer run for what was asked? */
-bool rc_keepalive_is_asking(const struct rc_qp *qp);
-
-/* It has expired: asks again, migrates, or fails. */
+/* The ACK timer has expired for it: asks again, migrates, or fails. */
 void rc_keepalive_unanswered(struct rc_qp *qp, uint64_t now_ns);
-
-/* An ACK of the packet before the oldest has come. */
-void rc_keepalive_answered(struct rc_qp *qp, uint64_t now_ns);
-
-/* A request has left: the timer is for that. */
-static inline void keepalive_overtaken(struct rc_keepalive *keepalive)
-{
-	keepalive->waiting = false;
-}
-
-/* The QP is in error. */
-static inline void keepalive_stop(struct rc_keepalive *keepalive)
-{
-	keepalive->deadline_ns = RC_NEVER;
-}
 
 #endif

@@ -6,7 +6,6 @@
 #include "rc/cc.h"
 #include "rc/codes.h"
 #include "rc/fail.h"
-#include "rc/keepalive.h"
 #include "rc/migration.h"
 #include "wire/hints.h"
 
@@ -120,7 +119,7 @@ void rc_loss_sent(struct rc_qp *qp, psn_t psn, uint32_t packets, bool first, boo
 		loss->since_ns = now_ns;
 		loss->ack_deadline_ns = RC_NEVER;
 		loss->retries_left = loss->retry_cnt;
-		keepalive_overtaken(&qp->keepalive);
+		loss->beside = false;
 	}
 	if (loss->ack_deadline_ns == RC_NEVER && loss->timeout_ns)
 		loss->ack_deadline_ns = now_ns + loss->timeout_ns;
@@ -296,7 +295,10 @@ void rc_loss_migrate(struct rc_qp *qp)
 	rc_loss_path_changed(qp);
 }
 
-enum rc_loss_retry rc_loss_take_retry(struct rc_qp *qp)
+/* What becomes of the budget when something has to go out again: when it is spent the QP migrates, or fails (T-4). */
+enum retry { RETRY_TAKEN, RETRY_MIGRATED, RETRY_NONE };
+
+static enum retry take_retry(struct rc_qp *qp)
 {
 	if (qp->loss.retries_left > 0) {
 		qp->loss.retries_left--;
@@ -313,7 +315,7 @@ static void transport_failed(struct rc_qp *qp, enum uroce_cause cause, psn_t hea
 {
 	struct rc_loss *loss = &qp->loss;
 
-	switch (rc_loss_take_retry(qp)) {
+	switch (take_retry(qp)) {
 	case RETRY_TAKEN:
 		break;
 	case RETRY_MIGRATED:
@@ -363,7 +365,7 @@ static bool is_echo(const struct rc_qp *qp, uint64_t now_ns)
 	/* At snd_una; a wait for receives costs none, and an ask goes out behind what was last sent. */
 	restarts = (uint32_t)(loss->retry_cnt - loss->retries_left - loss->asked);
 	return !loss->resent || now_ns - loss->resent_ns < rtt_bound_ns(&qp->rtt, loss->timeout_ns)
-								     << (restarts > 1 ? restarts - 1 : 0);
+								   << (restarts > 1 ? restarts - 1 : 0);
 }
 
 void rc_loss_sequence_nak(struct rc_qp *qp, uint64_t now_ns)
@@ -515,6 +517,7 @@ void rc_loss_empty_write_sent(struct rc_qp *qp, bool unsolicited)
 void rc_loss_asked_beside(struct rc_qp *qp, uint64_t timeout_ns, uint64_t now_ns)
 {
 	qp->probe.due = false;
+	qp->loss.beside = true;
 	qp->loss.ack_deadline_ns = now_ns + timeout_ns;
 	rc_loss_copy_sent(qp, 0, 1);
 }
@@ -524,11 +527,28 @@ void rc_loss_answered_beside(struct rc_qp *qp, uint64_t now_ns)
 	struct rc_loss *loss = &qp->loss;
 
 	rc_loss_echo_arrived(qp, true, now_ns);
+	loss->beside = false;
 	loss->retries_left = loss->retry_cnt;
 	if (!psn_equal(qp->win.snd_una, qp->win.snd_max))
 		return; /* the timer is for what has been sent since */
 	loss->ack_deadline_ns = RC_NEVER;
 	loss->since_ns = now_ns;
+}
+
+void rc_loss_forget_beside(struct rc_qp *qp)
+{
+	if (loss_waits_beside(qp))
+		qp->loss.ack_deadline_ns = RC_NEVER;
+	qp->loss.beside = false;
+}
+
+bool rc_loss_take_retry_beside(struct rc_qp *qp)
+{
+	qp->loss.ack_deadline_ns = RC_NEVER;
+	if (take_retry(qp) == RETRY_NONE)
+		return false;
+	qp->probe.due = true;
+	return true;
 }
 
 /* ---- the clock ---- */

@@ -1,8 +1,8 @@
 /* loss.h - loss detection: told what happened, it decides deadlines, what is sent again, and when to give up */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * It owns the deadlines of what is in flight, both budgets, the early probe (probe.h) and the round trip (rtt.h). Nobody
- * else writes struct rc_loss, rc_probe or rc_rtt. The keep-alive (keepalive.h) borrows timer and budget.
+ * It owns the deadlines of what is in flight, both budgets, the early probe (probe.h) and the round trip (rtt.h).
+ * Nobody else writes struct rc_loss, rc_probe or rc_rtt. The keep-alive (keepalive.h) borrows timer and budget.
  *
  * Two timers that never run together: the ACK timer (T-1) and the RNR wait (R-4). Two budgets that never pay
  * for each other: retry_cnt (T-3) and rnr_retry (R-5). A failure either rewinds the send window to snd_una or
@@ -37,14 +37,6 @@ void rc_loss_set_rnr_count(struct rc_qp *qp, uint8_t rnr_retry);
 void rc_loss_set_timeout(struct rc_qp *qp, uint64_t timeout_ns);
 
 void rc_loss_set_probes(struct rc_qp *qp, bool enabled);
-
-/* The QP is in error: nothing is waited for any more. */
-static inline void loss_stop(struct rc_qp *qp)
-{
-	qp->loss.ack_deadline_ns = RC_NEVER;
-	qp->loss.rnr_deadline_ns = RC_NEVER;
-	probe_stop(&qp->probe);
-}
 
 /* ---- what it is told ---- */
 
@@ -119,7 +111,7 @@ void rc_loss_path_changed(struct rc_qp *qp);
 /* The alternate path becomes the path, and everything unanswered goes out again over it. Only in ARMED. */
 void rc_loss_migrate(struct rc_qp *qp);
 
-/* The clock has reached loss_deadline(), or may have. true: the ACK timer has expired. */
+/* The clock has reached rc_qp_deadline(), or may have. true: the ACK timer has expired. */
 bool rc_loss_timer(struct rc_qp *qp, uint64_t now_ns);
 
 /* It has, and it ran for what is in flight. */
@@ -137,44 +129,23 @@ void rc_loss_asked_beside(struct rc_qp *qp, uint64_t timeout_ns, uint64_t now_ns
 /* It has been answered: the peer lives. */
 void rc_loss_answered_beside(struct rc_qp *qp, uint64_t now_ns);
 
-/* It is given up, or asked anew. */
-static inline void loss_stop_timer(struct rc_qp *qp)
-{
-	qp->loss.ack_deadline_ns = RC_NEVER;
-}
+/* It is asked for no more. */
+void rc_loss_forget_beside(struct rc_qp *qp);
 
-/* What becomes of the budget when something has to go out again: with none left the QP migrates, or it is over (T-4). */
-enum rc_loss_retry { RETRY_TAKEN, RETRY_MIGRATED, RETRY_NONE };
-
-enum rc_loss_retry rc_loss_take_retry(struct rc_qp *qp);
-
-/* Nothing in flight has asked for an ACK, and nobody waits for one: it is asked for later. */
-static inline void loss_put_off_ask(struct rc_qp *qp, uint64_t now_ns)
-{
-	if (qp->probe.deadline_ns == RC_NEVER)
-		probe_defer(&qp->probe, &qp->rtt, qp->loss.timeout_ns, now_ns);
-}
-
-/* Somebody waits for an ACK of what is in flight, of which nothing has asked. */
-static inline void loss_ask_now(struct rc_qp *qp)
-{
-	qp->probe.due = qp->probe.deferred = true;
-}
+/* The timer has expired for it: it leaves once more, over another path perhaps. false: the budget is spent (T-4). */
+bool rc_loss_take_retry_beside(struct rc_qp *qp);
 
 /* ---- what it says ---- */
-
-/* When rc_loss_timer() is to be called; RC_NEVER: not at all. */
-static inline uint64_t loss_deadline(const struct rc_qp *qp)
-{
-	const struct rc_loss *loss = &qp->loss;
-	uint64_t first = loss->ack_deadline_ns < loss->rnr_deadline_ns ? loss->ack_deadline_ns : loss->rnr_deadline_ns;
-
-	return qp->probe.deadline_ns < first ? qp->probe.deadline_ns : first;
-}
 
 static inline bool loss_waits_for_receiver(const struct rc_qp *qp)
 {
 	return qp->loss.rnr_deadline_ns != RC_NEVER;
+}
+
+/* Does the ACK timer run for a packet beside the window? */
+static inline bool loss_waits_beside(const struct rc_qp *qp)
+{
+	return qp->loss.beside && psn_equal(qp->win.snd_una, qp->win.snd_max) && qp->loss.ack_deadline_ns != RC_NEVER;
 }
 
 /* Has the peer taken the packet at psn, which is unanswered? Known of what it has answered something behind. */

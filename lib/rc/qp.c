@@ -262,7 +262,7 @@ void rc_qp_timeout(struct rc_qp *qp, uint64_t now_ns)
 {
 	rc_credit_timer(&qp->credit, now_ns);
 	if (rc_loss_timer(qp, now_ns)) {
-		if (qp->slow_timers && rc_keepalive_is_asking(qp))
+		if (qp->slow_timers && loss_waits_beside(qp))
 			rc_keepalive_unanswered(qp, now_ns);
 		else
 			rc_loss_timer_expired(qp, now_ns);

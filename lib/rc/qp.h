@@ -15,6 +15,7 @@
 
 #include "rc/completer.h"
 #include "rc/counters.h"
+#include "rc/deadlines.h"
 #include "rc/qp_state.h"
 #include "rc/report.h"
 #include "rc/responder.h"

@@ -112,8 +112,6 @@ struct rc_requester {
 	psn_t read_restart_end; /* READs were asked for again, in parts perhaps, up to here */
 };
 
-enum rc_cc_algorithm { CC_FIXED, CC_ALGORITHMS };
-
 /* How much may be in flight, and go out at a time: written by the rows of cc.h. */
 struct rc_cc {
 	uint16_t window;   /* packets of SENDs and WRITEs that may be in flight; less than usual after losses */
@@ -164,6 +162,7 @@ struct rc_loss {
 	bool again;         /* and had been rewound to the same PSN before */
 	bool refusable; /* of what may still be on its way from before, a request that needs a receive was sent again */
 	bool loses;     /* a loss was seen, and since then not much has come without one */
+	bool beside;    /* a packet that no request stands for waits for an answer (C-33) */
 	uint8_t silences;   /* time-outs at snd_una since something came: the retries that a sign of life gives back */
 	uint8_t asked;      /* those of them with which nothing was sent again: they have only asked (T-3) */
 	uint32_t reprieves; /* how often it does so at this snd_una: once for each packet owed at the first time-out */
@@ -178,7 +177,6 @@ struct rc_anomaly {
 struct rc_keepalive {
 	uint64_t interval_ns; /* 0: off */
 	uint64_t deadline_ns; /* when to look again; RC_NEVER: off */
-	bool waiting;         /* for a response: if nothing is in flight the ACK timer is for this */
 };
 
 #define QP_KNOWN_KEYS 4u /* a power of two */

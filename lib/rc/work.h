@@ -1,10 +1,9 @@
-/* work.h - what a QP has to do, and when */
+/* work.h - what a QP has to do */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef RC_WORK_H
 #define RC_WORK_H
 
 #include "rc/qp_state.h"
-#include "rc/loss.h"
 #include "wire/hints.h"
 
 /*
@@ -27,18 +26,6 @@ INLINE uint32_t qp_work(const struct rc_qp *qp, uint32_t asked)
 	if ((asked & WORK_EVENT) && qp->report.events)
 		work |= WORK_EVENT;
 	return work;
-}
-
-/* When rc_qp_timeout() is to be called; RC_NEVER: not at all. */
-static inline uint64_t rc_qp_deadline(const struct rc_qp *qp)
-{
-	uint64_t first = loss_deadline(qp);
-
-	if (!qp->slow_timers)
-		return first;
-	if (qp->credit.probe_deadline_ns < first)
-		first = qp->credit.probe_deadline_ns;
-	return qp->keepalive.deadline_ns < first ? qp->keepalive.deadline_ns : first;
 }
 
 #endif

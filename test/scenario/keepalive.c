@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "packets.h"
+#include "rc/loss.h"
 #include "rule.h"
 #include "ways.h"
 
@@ -253,7 +254,7 @@ Test(keepalive, an_armed_path_is_taken_when_the_first_one_is_dead)
 	ways_expect(pair, A, UROCE_PATH_MIGRATED, 1);
 	ways_expect(pair, B, UROCE_PATH_MIGRATED, 1);
 	cr_expect_eq(qp->state, UROCE_QPS_RTS);
-	cr_expect_not(qp->keepalive.waiting, "the new path has answered");
+	cr_expect_not(qp->loss.beside, "the new path has answered");
 	pair_close(pair);
 }
 
@@ -405,7 +406,7 @@ Test(keepalive, a_request_that_overtakes_it_is_given_its_whole_time)
 		pair_transmit(pair, A);
 		cr_assert_eq(qp->loss.ack_deadline_ns, pair->now_ns + TIMEOUT_NS);
 		cr_assert_eq(qp->loss.retries_left, 1);
-		cr_assert_not(qp->keepalive.waiting);
+		cr_assert_not(qp->loss.beside);
 		pair_close(pair);
 	}
 }
@@ -446,7 +447,7 @@ Test(keepalive, overtaken_it_waits_for_nothing_any_more)
 	pair_transmit(pair, A);
 	pair_respond(pair, ack_packet(1, SYNDROME_PLAIN_ACK, 2));
 	expect_completes(pair, A, "wr=2 WRITE SUCCESS");
-	cr_assert_not(qp->keepalive.waiting);
+	cr_assert_not(qp->loss.beside);
 	pair_respond(pair, ack_packet(1, SYNDROME_PLAIN_ACK, 2));
 	expect_counts(pair, A, CNT_STALE_RESPONSE, 1);
 	pair_close(pair);

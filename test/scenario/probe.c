@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 
 #include "packets.h"
+#include "rc/loss.h"
 #include "rule.h"
 
 #define SHORTEST_NS 100000ull
@@ -203,7 +204,7 @@ Test(probe, nothing_is_asked_when_there_is_nothing_to_ask)
 	cr_assert_eq(pair->side[A].qp->probe.deadline_ns, RC_NEVER, "all is acknowledged");
 	pair_send(pair, 2, 64);
 	pair_run(pair); /* RNR NAK, timer 12 */
-	cr_assert(loss_waits_for_receiver(&pair->side[A].qp->loss));
+	cr_assert(loss_waits_for_receiver(pair->side[A].qp));
 	cr_assert_eq(pair->side[A].qp->probe.deadline_ns, RC_NEVER, "the wait decides when to send");
 	pair_close(pair);
 	pair = pair_open(&(struct pair_options){ .timeout = 255 });
