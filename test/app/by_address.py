@@ -62,7 +62,7 @@ def perf_does_every_operation_in_both_modes(directory):
     with Pair(directory, "perf", "--verify", "-D", "0.05", "-s", "3000") as pair:
         pair.want_both_right()
         text = pair.client.text()
-        want(text.count("messages checked, 0 wrong bytes") == 14, pair.texts())
+        want(text.count("messages checked, 0 wrong bytes") == 20, pair.texts())
         want("10.78.0.1" in text and "TCP" not in text, pair.texts())
 
 

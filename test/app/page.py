@@ -144,12 +144,12 @@ def test_contents(folder):
     report(done.returncode == 0, "a_run_with_a_page_ends_well", done.stderr)
     check_form("the_page", text, page)
     wrong = list(differences(page, data))
-    report(len(data["results"]) == 14 and not wrong, "it_has_each_number_of_the_json", *wrong)
+    report(len(data["results"]) == 20 and not wrong, "it_has_each_number_of_the_json", *wrong)
     report(os.path.join(folder, name) in page.text() and "<svg onload" not in text, "what_it_was_started_with_is_text")
     known = [data["environment"]["cpu"], data["version"], data["started"], *data["environment"]["warnings"],
              *(port["mac"] for port in data["environment"]["ports"])]
     report(all(fact in page.text() for fact in known), "it_says_where_it_was_measured", known)
-    report(page.elements.get("svg") == 4 and page.elements.get("polyline") == 14, "it_has_all_plots", page.elements)
+    report(page.elements.get("svg") == 4 and page.elements.get("polyline") == 20, "it_has_all_plots", page.elements)
     flat = [line for line in page.lines if line != sorted(line) or len(set(line)) < 6]
     report(not flat, "each_line_goes_from_left_to_right", *flat)
     report("prefers-color-scheme:dark" in text, "it_knows_light_and_dark")
