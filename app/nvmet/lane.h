@@ -57,8 +57,8 @@ struct lane {
 		*waiting_last; /* with commands that wait for memory, in the order of their coming */
 	uint64_t now_ns, looked_ns, events_ns;
 	/*
-	 * The time by which hosts are judged: a pause between two polls counts for LANE_PAUSE_NS at most. What a host said
-	 * while the lane stood still lies unread, and is heard before its time is over.
+	 * The time by which hosts are judged: a pause between two polls counts for LANE_PAUSE_NS at most. What a host
+	 * said while the lane stood still lies unread, and is heard before its time is over.
 	 */
 	uint64_t awake_ns;
 	bool ended;

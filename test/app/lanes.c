@@ -336,7 +336,7 @@ static void *compare(void *argument)
 	return NULL;
 }
 
-/* Who holds it is about to write the rest of it: a COMPARE that saw the first half would tell of a block that never was. */
+/* Who holds it is about to write the rest: a COMPARE that saw the first half would tell of a block that never was. */
 static void expect_to_wait(const struct store_config *config)
 {
 	const struct nvmf_block block = { .op = NVMF_BLOCK_COMPARE, .offset = BLOCK, .bytes = BLOCK };

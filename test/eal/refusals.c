@@ -2,7 +2,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
 #include <errno.h>
-#include <fnmatch.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
@@ -14,30 +13,14 @@
 #include <uroce/frame.h>
 #include <uroce/inspect.h>
 
-#include "calls.h"
 #include "engine/engine.h"
-#include "engine/log.h"
+#include "network.h"
+#include "refusals.h"
 #include "start.h"
 
 TestSuite(refusals, .init = test_eal_start, .timeout = 60);
 
 static struct network network;
-
-/* Nothing has been refused yet: what is said afterwards was said by the call. */
-static void forget(void)
-{
-	static const struct engine_refusal none;
-
-	engine_refusal_put(&none);
-}
-
-/* A call ends with this error and leaves this sentence; a * in it is what differs from run to run. */
-#define EXPECT(error, sentence, call)                                                                              \
-	do {                                                                                                       \
-		forget();                                                                                          \
-		cr_expect_eq(call, error, "%s", #call);                                                            \
-		cr_expect_eq(fnmatch(sentence, uroce_refusal(), 0), 0, "%s\nsaid: %s", sentence, uroce_refusal()); \
-	} while (0)
 
 static void open_ends(void)
 {
@@ -208,18 +191,22 @@ Test(refusals, ports_that_are_not_ready)
 	struct uroce_device_config device = { .addr_count = 1,
 					      .addrs = { network_address("10.0.0.1") },
 					      .mtu_bytes = 1024 };
-	uint16_t port_id;
+	const struct uroce_engine_config two = { .lcore_count = 2 };
+	struct uroce_engine *wide;
 	struct uroce_device *none;
+	uint16_t port_id;
 
 	open_ends();
+	cr_assert_eq(uroce_engine_create(&two, &wide), 0);
 	for (int i = 0; i < 2; i++)
 		network_close_end(&network, i);
 	port_id = network.loop.ports[0].port_id;
 	device.port_id = port_id;
 	device.pool = network.loop.pool;
-	device.queue_count = 9;
-	EXPECT(-EINVAL, "queue_count 9: the port has set up 1 to receive and 1 to send",
-	       uroce_device_create(network.engine, &device, &none));
+	device.queue_count = 2;
+	EXPECT(-EINVAL, "queue_count 2: the port has set up 1 to receive and 1 to send",
+	       uroce_device_create(wide, &device, &none));
+	cr_assert_eq(uroce_engine_destroy(wide), 0);
 	device.queue_count = 1;
 	cr_assert_eq(rte_eth_dev_stop(port_id), 0);
 	EXPECT(-ENETDOWN, "port_id *: configure and start the port first",
@@ -567,160 +554,5 @@ Test(refusals, queues_that_are_full)
 	while (post_recv(0) == 0)
 		;
 	EXPECT(-ENOMEM, "max_recv_wr 64: so many receives are posted; a message takes one", post_recv(0));
-	network_close(&network);
-}
-
-/* ---- connections and datagrams ---- */
-
-Test(refusals, connections)
-{
-	struct uroce_cm_options options = { .private_bytes = 500 };
-	struct uroce_addr own, stranger, far;
-	struct uroce_cm_channel *channel;
-	struct uroce_cm_id *id, *listener, *other;
-	struct uroce_cm_event event;
-	struct uroce_qp_init_attr init;
-	struct uroce_qp *qp;
-
-	calls_open(&network, 1, &channel);
-	init = calls_qp_init(&network, 0);
-	own = network_address("10.0.0.2"), stranger = network_address("10.0.0.77");
-	far = network_address("10.0.0.1");
-	EXPECT(-EAGAIN, "channel: no event waits", uroce_cm_next(channel, &event));
-	EXPECT(-ETIMEDOUT, "timeout_ms 1: no event came", uroce_cm_wait(channel, 1, &event));
-	EXPECT(-EINVAL, "backlog 0: 1 ... 65536 requests that wait to be accepted",
-	       uroce_cm_listen(channel, NULL, CALLS_PORT, 0, 0, &listener));
-	EXPECT(-EADDRNOTAVAIL, "addr 10.0.0.77: no device of the engine has it",
-	       uroce_cm_listen(channel, &stranger, CALLS_PORT, 8, 0, &listener));
-	EXPECT(-EINVAL, "ud: NULL", uroce_cm_listen_datagrams(channel, NULL, CALLS_PORT, NULL, &listener));
-	cr_assert_eq(uroce_cm_listen(channel, NULL, CALLS_PORT, 8, 0, &listener), 0);
-	EXPECT(-EADDRINUSE, "port 7174: somebody listens there already; 0 takes a free one",
-	       uroce_cm_listen(channel, NULL, CALLS_PORT, 8, 0, &other));
-	EXPECT(-EINVAL, "id: it listens", uroce_cm_connect(listener, NULL, &own, CALLS_PORT, NULL));
-	EXPECT(-EINVAL, "id: it listens, or has a QP",
-	       uroce_cm_resolve_datagrams(listener, network.ends[0].device, NULL, &own, CALLS_PORT));
-	cr_assert_eq(uroce_cm_id_create(channel, 1, &id), 0);
-	EXPECT(-EBUSY, "channel: 2 of its ids are left; destroy them first", uroce_cm_channel_destroy(channel));
-	EXPECT(-EINVAL, "id: it has no QP yet, see uroce_cm_qp_create()",
-	       uroce_cm_connect(id, NULL, &own, CALLS_PORT, NULL));
-	EXPECT(-ENOTCONN, "id: no request of a peer waits for its answer", uroce_cm_reject(id, NULL, 0));
-	EXPECT(-EINVAL, "private_bytes 500: at most 148, of data that are there", uroce_cm_reject(id, NULL, 500));
-	EXPECT(-ENOTCONN, "id: it has no connection that has come about", uroce_cm_disconnect(id));
-	EXPECT(-ENOTCONN, "id: it has no connection that has come about",
-	       uroce_cm_load_alternate(id, &(struct uroce_path){ 0 }, 0));
-	cr_assert_eq(uroce_cm_qp_create(id, network.ends[0].pd, &init, 0, &qp), 0);
-	EXPECT(-EBUSY, "id: it has queue pair 0x* already, see uroce_cm_qp()",
-	       uroce_cm_qp_create(id, network.ends[0].pd, &init, 0, &qp));
-	EXPECT(-EINVAL, "private_bytes 500: at most 56", uroce_cm_connect(id, NULL, &own, CALLS_PORT, &options));
-	options = (struct uroce_cm_options){ .private_bytes = 5 };
-	EXPECT(-EINVAL, "private_data: NULL with private_bytes 5",
-	       uroce_cm_connect(id, NULL, &own, CALLS_PORT, &options));
-	options = (struct uroce_cm_options){ .path_mtu = 300 };
-	EXPECT(-EINVAL, "path_mtu 300: a power of two, 256 ... 4096, the device's",
-	       uroce_cm_connect(id, NULL, &own, CALLS_PORT, &options));
-	EXPECT(-EADDRNOTAVAIL, "source 10.0.0.77: no address of port *",
-	       uroce_cm_connect(id, &stranger, &own, CALLS_PORT, NULL));
-	EXPECT(-ENOTCONN, "id: no request of a peer waits for its answer", uroce_cm_accept(id, NULL));
-	EXPECT(-EINVAL, "timeout 32: at most 31", uroce_cm_load_alternate(id, &(struct uroce_path){ 0 }, 32));
-	cr_assert_eq(uroce_cm_connect(id, &far, &own, CALLS_PORT, NULL), 0);
-	EXPECT(-EISCONN, "id: it has connected or asked already; create another one",
-	       uroce_cm_connect(id, &far, &own, CALLS_PORT, NULL));
-	cr_assert_eq(uroce_cm_close(id), 0);
-	calls_close(&network, channel, listener);
-}
-
-static void use_up_listeners(struct uroce_cm_channel *channel)
-{
-	static struct uroce_cm_id *listeners[5000];
-	uint32_t count = 0;
-
-	while (uroce_cm_listen(channel, NULL, 0, 8, 0, &listeners[count]) == 0)
-		cr_assert_lt(++count, 5000);
-	EXPECT(-ENOSPC, "the engine has * listeners already; destroy one first",
-	       uroce_cm_listen(channel, NULL, 0, 8, 0, &listeners[count]));
-	while (count)
-		cr_assert_eq(uroce_cm_id_destroy(listeners[--count]), 0);
-}
-
-static void use_up_uds(const struct end *end)
-{
-	const struct uroce_ud_init_attr init = {
-		.send_cq = end->cq, .recv_cq = end->cq, .max_recv_wr = 1, .max_recv_sge = 1
-	};
-	static struct uroce_ud *uds[1000];
-	uint32_t count = 0;
-
-	while (uroce_ud_create(end->pd, &init, &uds[count]) == 0)
-		cr_assert_lt(++count, 1000);
-	EXPECT(-ENOSPC, "the engine has * queue pairs for datagrams already; destroy one",
-	       uroce_ud_create(end->pd, &init, &uds[count]));
-	while (count)
-		cr_assert_eq(uroce_ud_destroy(uds[--count]), 0);
-}
-
-/* More than there is room for, and a queue pair of another partition. */
-Test(refusals, more_connections_than_there_can_be)
-{
-	const struct uroce_qp_attr attr = { .qp_state = UROCE_QPS_INIT, .pkey = 0x8001 };
-	struct uroce_addr far = network_address("10.0.0.2");
-	struct uroce_cm_channel *channel;
-	struct uroce_qp_init_attr init;
-	struct uroce_cm_id *id;
-	struct uroce_qp *qp;
-
-	calls_open(&network, 1, &channel);
-	init = calls_qp_init(&network, 0);
-	use_up_listeners(channel);
-	use_up_uds(&network.ends[0]);
-	cr_assert_eq(uroce_cm_id_create(channel, 1, &id), 0);
-	cr_assert_eq(uroce_cm_qp_create(id, network.ends[0].pd, &init, 0, &qp), 0);
-	cr_assert_eq(uroce_qp_modify(qp, &attr, UROCE_QP_STATE | UROCE_QP_PKEY, NULL), 0);
-	EXPECT(-EINVAL, "P_Key 0x8001 of its QP: connections by address are of 0x7fff, the default partition",
-	       uroce_cm_connect(id, NULL, &far, CALLS_PORT, NULL));
-	calls_hang_up(id);
-	calls_close(&network, channel, NULL);
-}
-
-Test(refusals, datagrams)
-{
-	struct uroce_ud_init_attr init = { .max_recv_wr = 0, .max_recv_sge = 1 };
-	struct uroce_send_wr wr = { .opcode = UROCE_WR_RDMA_READ };
-	struct uroce_sge sge = { .addr = 1, .length = 8, .lkey = 1 };
-	struct uroce_ud_addr to = { .qp_num = 0 };
-	struct end *end = &network.ends[0];
-	struct uroce_ud *ud;
-
-	open_ends();
-	EXPECT(-EINVAL, "send_cq: a CQ of the PD's device", uroce_ud_create(end->pd, &init, &ud));
-	init.send_cq = end->cq;
-	EXPECT(-EINVAL, "recv_cq: a CQ of the PD's device", uroce_ud_create(end->pd, &init, &ud));
-	init.recv_cq = end->cq;
-	EXPECT(-EINVAL, "max_recv_wr 0: 1 ... 32768", uroce_ud_create(end->pd, &init, &ud));
-	init.max_recv_wr = 1;
-	init.max_recv_sge = 17;
-	EXPECT(-EINVAL, "max_recv_sge 17: 1 ... 16", uroce_ud_create(end->pd, &init, &ud));
-	init.max_recv_sge = 1;
-	cr_assert_eq(uroce_ud_create(end->pd, &init, &ud), 0);
-	EXPECT(-EINVAL, "num_sge 2: 0 ... 1, as the queue was made",
-	       uroce_ud_post_recv(ud, &(struct uroce_recv_wr){ .num_sge = 2 }));
-	EXPECT(-EINVAL, "opcode 5: SEND or SEND_WITH_IMM", uroce_ud_send(ud, &to, &wr));
-	wr.opcode = UROCE_WR_SEND;
-	wr.num_sge = 1;
-	EXPECT(-EINVAL, "num_sge 1: 0 ... 16, of a list that is there", uroce_ud_send(ud, &to, &wr));
-	wr.sg_list = &sge;
-	sge.length = 5000;
-	EXPECT(-EINVAL, "5000 bytes: at most 4096, the device's path MTU", uroce_ud_send(ud, &to, &wr));
-	sge.length = 8;
-	EXPECT(-EINVAL, "qp_num 0: 1 ... 16777215", uroce_ud_send(ud, &to, &wr));
-	to.qp_num = 5;
-	EXPECT(-EINVAL, "path.source: one of the device's addresses", uroce_ud_send(ud, &to, &wr));
-	to.path.source = network_address("10.0.0.1");
-	to.path.dest = network_address("10.0.0.2");
-	EXPECT(-EACCES, "sg_list: an lkey is not of the domain, or its range not inside the region",
-	       uroce_ud_send(ud, &to, &wr));
-	wr.num_sge = 0;
-	EXPECT(-EAGAIN, "path: the peer's MAC is being asked for, or the port is full; try again",
-	       uroce_ud_send(ud, &to, &wr));
-	cr_assert_eq(uroce_ud_destroy(ud), 0);
 	network_close(&network);
 }
