@@ -281,6 +281,8 @@ static void reset_run(struct perf_end *end)
 	bool answers = end->test.both_ways || (end->test.mode == PERF_LAT && !perf_ops[end->test.op].fetches);
 
 	end->requests = end->way == 0 || answers;
+	end->awaits = op_is_round_trip(&perf_ops[end->test.op]);
+	end->watches = perf_ops[end->test.op].silent && !end->awaits;
 	end->responds = end->way == 1 || answers;
 	end->phase = PHASE_READY;
 	memset(&end->tally, 0, sizeof(end->tally));

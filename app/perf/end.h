@@ -75,6 +75,8 @@ struct perf_end {
 	struct perf_layout layout;
 	bool requests; /* sends requests of its own */
 	bool responds; /* the peer's requests come here */
+	bool awaits;   /* lat: the answer to each of them, and not a message of the peer */
+	bool watches;  /* lat: nothing but memory tells of that message */
 	uint8_t *memory;
 	struct uroce_mr *mr;
 	struct uroce_cq *send_cq, *recv_cq;

@@ -28,6 +28,11 @@ void perf_keys_renew(struct perf_end *end, uint32_t index, uint32_t least);
 /* Was it the completion of a bind? Then more receives of its flow may be posted: flow->bound. */
 bool perf_keys_take(struct perf_end *end, const struct uroce_wc *wc);
 
+static inline bool keys_take(struct perf_end *end, const struct uroce_wc *wc)
+{
+	return end->windows && perf_keys_take(end, wc);
+}
+
 /* The key with which a SEND takes its window: the two that a window has take turns. base: before it was ever bound. */
 static inline uint32_t key_of(const uint32_t *bases, uint32_t rx_depth, uint32_t index, uint64_t message)
 {

@@ -23,12 +23,6 @@ static inline void move_on(const struct perf_end *end, struct perf_place *place)
 	place->round = place->round == 254 ? 0 : (uint8_t)(place->round + 1);
 }
 
-/* Is it the memory that tells of a message, and its peer answers with one? */
-static inline bool is_watched(const struct perf_op_info *op)
-{
-	return op->silent && !op_is_round_trip(op);
-}
-
 /* The last byte of a WRITE: differs from the message before in that slot, and from fresh memory. */
 static uint8_t marker_of(const struct perf_place *place)
 {
@@ -42,7 +36,7 @@ static void prepare_bytes(const struct perf_end *end, uint64_t message, const st
 	if (perf_ops[end->test.op].fetches) {
 		if (end->test.verify || perf_ops[end->test.op].atomic)
 			memset(data, 0xEE, size);
-	} else if (is_watched(&perf_ops[end->test.op])) {
+	} else if (end->watches) {
 		if (end->test.verify)
 			perf_pattern_fill(data, size - 1, pattern_key(end->way, 0, message));
 		data[size - 1] = marker_of(place);
@@ -56,7 +50,7 @@ static bool post(struct perf_end *end)
 	const struct perf_op_info *op = &perf_ops[end->test.op];
 	struct perf_flow *flow = &end->flows[0];
 	uint64_t message = flow->posted;
-	struct uroce_send_wr *wr = &end->send_wrs[flow->slot];
+	struct uroce_send_wr *wr = &end->send_wrs[flow->slot], *first = wr;
 	uint8_t *data;
 	int error;
 
@@ -71,16 +65,18 @@ static bool post(struct perf_end *end)
 		wr->compare_add = end->test.op == PERF_FADD ? 1 : message;
 		wr->swap = message + 1;
 	}
-	if (end->lead_wrs)
-		end->lead_wrs[flow->slot].remote_addr = wr->remote_addr;
+	if (end->lead_wrs) {
+		first = &end->lead_wrs[flow->slot];
+		first->remote_addr = wr->remote_addr;
+	}
 	if (op->invalidates)
 		wr->rkey = key_of(end->peer.window_keys, end->layout.rx_depth, 0, message);
-	if (op_is_round_trip(op))
+	if (end->awaits)
 		wr->send_flags |= UROCE_SEND_SIGNALED;
 	prepare_bytes(end, message, &flow->next, data);
 	if (end->way == 0)
 		end->ping_began = rte_rdtsc();
-	error = uroce_qp_post_send(flow->qp, stream_first(end, flow->slot), NULL);
+	error = uroce_qp_post_send(flow->qp, first, NULL);
 	if (error) {
 		perf_end_fail(end, "posting a request: %s", strerror(-error));
 		return false;
@@ -129,7 +125,7 @@ static void take_completions(struct perf_end *end)
 	for (int i = 0; i < count; i++) {
 		struct perf_flow *flow = &end->flows[0];
 
-		if (perf_keys_take(end, &wc[i])) {
+		if (keys_take(end, &wc[i])) {
 			perf_receive_post_again(end, 0);
 			continue;
 		}
@@ -138,9 +134,10 @@ static void take_completions(struct perf_end *end)
 			continue;
 		}
 		flow->completed = perf_stream_completed_by(end, flow, &wc[i]);
-		if (op_is_round_trip(&perf_ops[end->test.op]))
+		if (end->awaits)
 			flow->received = flow->completed;
-		end->unchecked_flows += flow->completed == flow->limit;
+		if (flow->completed == flow->limit)
+			end->unchecked_flows++;
 	}
 }
 
@@ -173,7 +170,7 @@ static void ping(struct perf_end *end)
 		now = rte_rdtsc();
 		if (end->phase == PHASE_MEASURE)
 			perf_histogram_record(end->latency, now - end->ping_began);
-		if (op_is_round_trip(&perf_ops[end->test.op]))
+		if (end->awaits)
 			check_answered(end, end->completed);
 		end->completed++;
 	}
@@ -193,7 +190,7 @@ void perf_latency_poll(struct perf_end *end)
 	if (!end->requests)
 		return;
 	take_completions(end);
-	if (is_watched(&perf_ops[end->test.op]))
+	if (end->watches)
 		watch_target(end);
 	if (end->way == 0)
 		ping(end);

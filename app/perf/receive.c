@@ -174,15 +174,17 @@ static void post_again(struct perf_end *end, uint32_t index, uint32_t chunk)
 {
 	const struct perf_flow *flow = &end->flows[index];
 
+	if (end->tally.errors)
+		return;
+	while (end->srq == NULL && count_free(end, flow) >= chunk && post_list(end, index, chunk) == 0)
+		continue;
 	if (end->srq && end->taken_count >= chunk)
 		post_shared(end, end->taken_count);
-	while (end->srq == NULL && end->tally.errors == 0 && count_free(end, flow) >= chunk)
-		post_list(end, index, chunk);
 }
 
 void perf_receive_post_again(struct perf_end *end, uint32_t index)
 {
-	if (end->test.rx_rate == 0 && end->tally.errors == 0)
+	if (end->test.rx_rate == 0)
 		post_again(end, index, chunk_of(end));
 }
 
@@ -194,10 +196,12 @@ static int take_batch(struct perf_end *end)
 
 	for (int i = 0; i < count; i++) {
 		take(end, &wc[i]);
+		if (i + 1 < count && wc[i + 1].qp_context == wc[i].qp_context)
+			continue; /* once for all of a flow in a row */
 		if (end->windows)
 			perf_keys_renew(end, (uint32_t)wc[i].qp_context, chunk);
-		else
-			perf_receive_post_again(end, (uint32_t)wc[i].qp_context);
+		else if (end->test.rx_rate == 0)
+			post_again(end, (uint32_t)wc[i].qp_context, chunk);
 	}
 	return count;
 }

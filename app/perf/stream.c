@@ -214,7 +214,7 @@ static void take(struct perf_end *end, const struct uroce_wc *wc)
 	struct perf_flow *flow = &end->flows[index];
 	uint64_t completed;
 
-	if (perf_keys_take(end, wc)) {
+	if (keys_take(end, wc)) {
 		perf_receive_post_again(end, index);
 		return;
 	}

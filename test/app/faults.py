@@ -415,7 +415,7 @@ def a_bad_link_costs_no_byte(directory, wire):
     with Pair(directory, wire, "perf", *verified(directory, "-n", "1500", "-u", "12", *faults), server=faults) as pair:
         pair.want_both_right()
         want_clean(directory)
-        want(len(results(directory)) == 7, results(directory))
+        want(len(results(directory)) == 10, results(directory))
         want(sum(one["retransmits"] for one in results(directory)) > 0, results(directory))
         want(dropped(pair.server.text(), "rx_icrc_encapsulated") > 0, pair.texts())
 
