@@ -30,16 +30,14 @@ static inline void deadlines_end(struct rc_qp *qp)
 	probe_stop(&qp->probe);
 }
 
-/*
- * Nothing in flight has asked for an ACK. Nobody waits for one: it is asked for later. Or somebody does: now, with the
- * next transmit.
- */
+/* Nothing in flight has asked for an ACK, and nobody waits for one: a probe asks later. */
 static inline void deadlines_put_off_ask(struct rc_qp *qp, uint64_t now_ns)
 {
 	if (qp->probe.deadline_ns == RC_NEVER)
 		probe_defer(&qp->probe, &qp->rtt, qp->loss.timeout_ns, now_ns);
 }
 
+/* Nothing in flight has asked for an ACK, and somebody waits for one: a probe asks with the next transmit. */
 static inline void deadlines_ask_now(struct rc_qp *qp)
 {
 	qp->probe.due = qp->probe.deferred = true;

@@ -2,7 +2,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * It owns the deadlines of what is in flight, both budgets, the early probe (probe.h) and the round trip (rtt.h).
- * Nobody else writes struct rc_loss, rc_probe or rc_rtt. The keep-alive (keepalive.h) borrows timer and budget.
+ * Besides loss.c and this header only deadlines.h writes struct rc_loss, rc_probe or rc_rtt: it ends what is waited
+ * for, and puts asks off. The keep-alive (keepalive.h) borrows timer and budget.
  *
  * Two timers that never run together: the ACK timer (T-1) and the RNR wait (R-4). Two budgets that never pay
  * for each other: retry_cnt (T-3) and rnr_retry (R-5). A failure either rewinds the send window to snd_una or

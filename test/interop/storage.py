@@ -306,9 +306,11 @@ class TwoMachines(Target):
         self.folder = folder
 
     def own_command(self, program):
-        # Both may get the same group of packet sockets, by their process numbers: the refusal says "once more".
+        # Both may get the same group of packet sockets, by their process numbers: the refusal says "once more". A
+        # target that had no port ends with status 3; one that fails in another way is not started again.
         machine = ("cp -a /etc {folder}/etc-{name} && echo {id} > {folder}/etc-{name}/machine-id && "
-                   "mount --bind {folder}/etc-{name} /etc && trap : TERM && {{ {target} || {target}; }}")
+                   "mount --bind {folder}/etc-{name} /etc && trap : TERM && "
+                   "{{ {target}; s=$?; test $s != 3 || {{ {target}; s=$?; }}; exit $s; }}")
         starts = []
         for name, address, tap in (("one", OWN, TAP), ("two", OTHER, OTHER_TAP)):
             target = shlex.join([program, *self.eal[:-1], self.eal[-1].replace(TAP, tap), "--", "--ip", address + "/24",
