@@ -175,9 +175,13 @@ class Guest:
             time.sleep(seconds)
             os.kill(self.process.pid, signal.SIGCONT)
 
+    def console(self):
+        """What its kernel has said."""
+        return self._log("console")
+
     def nic_stalls(self):
         """How often its kernel said that the NIC sends nothing: QEMU without KVM, once in some twenty runs."""
-        return self._log("console").count("NETDEV WATCHDOG")
+        return self.console().count("NETDEV WATCHDOG")
 
     def close(self):
         atexit.unregister(self.close)
