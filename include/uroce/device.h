@@ -24,7 +24,7 @@ struct rte_mempool;
 enum uroce_idle {
 	UROCE_IDLE_POLL,  /* polls on: for dedicated cores */
 	UROCE_IDLE_YIELD, /* gives the core to others after a while: for shared cores */
-	UROCE_IDLE_SLEEP  /* sleeps for 50 us and more after a while */
+	UROCE_IDLE_SLEEP  /* sleeps after a while as uroce_lcore_wait() does; 50 us where frames would not wake it */
 };
 
 /* A zeroed configuration is valid: one lcore, polled by the application. */
@@ -108,9 +108,9 @@ UROCE_API unsigned uroce_lcore_poll(struct uroce_lcore *lcore);
 
 /*
  * For a thread that polls an lcore and shares its core: sleeps until a frame has come, one of the caller's descriptors
- * (at most 16) is readable, a timer of the lcore is due, or most_ns are over; not at all when a poll is due. Frames
- * wake it over ports of net_af_packet. While the lcore serves another port they do not, and uroce_lcore_wakes() says
- * false: then the caller wants a short most_ns. Calls of other threads do not wake it, but wait for the next poll.
+ * (at most 16) is readable, another thread has posted a request or made a call, a timer of the lcore is due, or most_ns
+ * are over; not at all when a poll is due. Frames wake it over ports of net_af_packet. While the lcore serves another
+ * port they do not, and uroce_lcore_wakes() says false: then the caller wants a short most_ns.
  */
 UROCE_API void uroce_lcore_wait(struct uroce_lcore *lcore, const int *fds, unsigned fd_count, uint64_t most_ns);
 /* Does a frame that comes to any port of the lcore end uroce_lcore_wait()? */

@@ -443,8 +443,10 @@ static void ring_doorbell(struct uroce_qp *qp)
 		return;
 	}
 	/* pairs with D1 in take_doorbells: what was posted before is seen, or the bell rings again */
-	if (!atomic_exchange(&qp->rung, true))
+	if (!atomic_exchange(&qp->rung, true)) {
 		rte_ring_enqueue(qp->owner->doorbells, (void *)(uintptr_t)qp->index);
+		lcore_wake(qp->owner);
+	}
 }
 
 /* A bind in the core's terms: keys, no handles. */

@@ -9,6 +9,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/eventfd.h>
 #include <sys/queue.h>
 
 #include <rte_mbuf.h>
@@ -196,6 +197,8 @@ struct uroce_lcore {
 	struct rte_ring *doorbells; /* of QP indexes */
 	struct rte_ring *mailbox;   /* of struct engine_call * */
 	struct rte_ring *handover;  /* of struct rte_mbuf *; their port is the one they came to */
+	_Atomic bool asleep;        /* its thread waits, and whoever puts something into a ring wakes it */
+	int wake_fd;                /* constant: an eventfd */
 };
 
 struct uroce_engine {
@@ -268,6 +271,15 @@ static inline bool lcore_is_ours(const struct uroce_lcore *lcore)
 {
 	return lcore_is_owned(lcore) &&
 	       pthread_equal(atomic_load_explicit(&lcore->owner, memory_order_relaxed), pthread_self());
+}
+
+/* Something is in one of its rings: its thread has to look, should it be asleep. */
+static inline void lcore_wake(struct uroce_lcore *lcore)
+{
+	/* pairs with K1 in uroce_lcore_wait: it is in the ring before we look whether anybody sleeps */
+	atomic_thread_fence(memory_order_seq_cst);
+	if (__builtin_expect(atomic_load_explicit(&lcore->asleep, memory_order_relaxed), 0))
+		eventfd_write(lcore->wake_fd, 1);
 }
 
 /* One of the QP's CQs has lost a completion, so the QP serves nobody any more (E-5). */

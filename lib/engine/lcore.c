@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <rte_cycles.h>
 #include <rte_launch.h>
@@ -24,7 +26,8 @@
 #define QPS_DEFAULT 4096u
 #define MRS_DEFAULT 4096u
 #define IDLE_POLLS 256u /* before an lcore leaves the core to others */
-#define SLEEP_US 50u
+#define SLEEP_NS 10000000u
+#define NAP_NS 50000u
 
 static void free_lcore(struct uroce_lcore *lcore)
 {
@@ -38,6 +41,8 @@ static void free_lcore(struct uroce_lcore *lcore)
 	engine_numa_free_ring(lcore->handover, sizeof(void *));
 	free(lcore->scratch);
 	free(lcore->failed);
+	if (lcore->wake_fd >= 0)
+		close(lcore->wake_fd);
 	engine_numa_free(lcore, sizeof(*lcore));
 }
 
@@ -59,7 +64,8 @@ static struct uroce_lcore *create_lcore(struct uroce_engine *engine, unsigned in
 	lcore->handover = engine_numa_create_ring(HANDOVER_FRAMES, 1, sizeof(void *), node);
 	lcore->scratch = malloc(PORT_FRAME_MAX_BYTES);
 	lcore->failed = calloc(1, sizeof(*lcore->failed));
-	if (engine_run_queue_init(&lcore->run_queue, engine, node) != 0 || !lcore->doorbells || !lcore->mailbox ||
+	lcore->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (lcore->wake_fd < 0 || engine_run_queue_init(&lcore->run_queue, engine, node) != 0 || !lcore->doorbells || !lcore->mailbox ||
 	    !lcore->handover || !lcore->scratch || !lcore->failed) {
 		free_lcore(lcore);
 		return NULL;
@@ -150,7 +156,8 @@ int uroce_engine_create(const struct uroce_engine_config *given, struct uroce_en
 	return 0;
 }
 
-static void be_idle(const struct uroce_lcore *lcore)
+/* It looks at links and the like now and then, whatever wakes it. */
+static void be_idle(struct uroce_lcore *lcore)
 {
 	switch (lcore->engine->config.idle) {
 	case UROCE_IDLE_POLL:
@@ -160,7 +167,7 @@ static void be_idle(const struct uroce_lcore *lcore)
 		sched_yield();
 		break;
 	case UROCE_IDLE_SLEEP:
-		rte_delay_us_sleep(SLEEP_US);
+		uroce_lcore_wait(lcore, NULL, 0, uroce_lcore_wakes(lcore) ? SLEEP_NS : NAP_NS);
 		break;
 	}
 }

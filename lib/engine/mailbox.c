@@ -60,6 +60,7 @@ static int send(struct uroce_lcore *lcore, engine_call_function *function, void 
 				     "lcore %u: %u calls wait for it already; try again when it has been polled",
 				     lcore->index, MAILBOX_CALLS);
 	}
+	lcore_wake(lcore);
 	return wait_for(lcore, call, limit_ns);
 }
 

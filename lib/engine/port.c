@@ -121,7 +121,7 @@ static struct engine_spare *find_spare(struct uroce_lcore *lcore, const struct r
 	return unused; /* there are as many lists as ports */
 }
 
-bool engine_port_hand_over(struct engine_port *port, const struct uroce_lcore *owner, struct rte_mbuf *mbuf)
+bool engine_port_hand_over(struct engine_port *port, struct uroce_lcore *owner, struct rte_mbuf *mbuf)
 {
 	mbuf->port = port->device->port_id; /* not every driver sets it */
 	if (rte_ring_enqueue(owner->handover, mbuf) != 0) {
@@ -129,6 +129,7 @@ bool engine_port_hand_over(struct engine_port *port, const struct uroce_lcore *o
 		return false;
 	}
 	port->counters[CNT_PORT_HANDED_OVER]++;
+	lcore_wake(owner);
 	return true;
 }
 

@@ -30,7 +30,7 @@ void engine_port_recycle(struct engine_port *port, struct rte_mbuf **mbufs, unsi
 void engine_port_drop(struct engine_port *port, enum rc_counter reason);
 
 /* Gives a received frame to the lcore that owns its QP. true: that lcore has it; false: its ring is full. */
-bool engine_port_hand_over(struct engine_port *port, const struct uroce_lcore *owner, struct rte_mbuf *mbuf);
+bool engine_port_hand_over(struct engine_port *port, struct uroce_lcore *owner, struct rte_mbuf *mbuf);
 
 /* Calls for the lcore of a port, a struct engine_port: it serves the port; no more, and all its mbufs go back. */
 int engine_port_attach(void *port);

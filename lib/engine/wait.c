@@ -1,11 +1,12 @@
 /* wait.c - a thread that polls an lcore itself sleeps until there may be something to do */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A wait ends when a frame has come to a port that has a descriptor, when a descriptor of the caller is readable, and
- * when the next timer is due. All that a poll found undone and cannot be waited for ends it at once: frames that the
- * port has not taken, calls and doorbells of other threads.
+ * A wait ends when a frame has come to a port that has a descriptor, when a descriptor of the caller is readable, when
+ * another thread has put something into a ring of the lcore, and when the next timer is due. What a poll found undone
+ * and cannot be waited for ends it at once: frames that the port has not taken.
  */
 #include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 
 #include <rte_common.h>
@@ -80,19 +81,27 @@ static void take_errors(const struct pollfd *waits, unsigned count)
 
 void uroce_lcore_wait(struct uroce_lcore *lcore, const int *fds, unsigned fd_count, uint64_t most_ns)
 {
-	struct pollfd waits[ENGINE_DEVICES + WAIT_FDS];
+	struct pollfd waits[ENGINE_DEVICES + WAIT_FDS + 1];
 	uint64_t now_ns = engine_now_ns(), deadline_ns = next_deadline(lcore);
 	struct timespec time;
 	unsigned count = 0;
+	eventfd_t woken;
 
-	if (has_work(lcore) || deadline_ns <= now_ns)
+	if (deadline_ns <= now_ns)
 		return;
 	most_ns = RTE_MIN(most_ns, deadline_ns - now_ns);
 	for (unsigned i = 0; i < lcore->port_count; i++)
 		waits[count++] = (struct pollfd){ .fd = port_fd(lcore->ports[i]), .events = POLLIN };
 	for (unsigned i = 0; i < RTE_MIN(fd_count, WAIT_FDS); i++)
 		waits[count++] = (struct pollfd){ .fd = fds[i], .events = POLLIN };
+	waits[count++] = (struct pollfd){ .fd = lcore->wake_fd, .events = POLLIN };
 	time = (struct timespec){ (time_t)(most_ns / S_NS), (long)(most_ns % S_NS) };
-	if (ppoll(waits, count, &time, NULL) > 0)
+	atomic_store_explicit(&lcore->asleep, true, memory_order_relaxed);
+	/* K1: it is known that we sleep before we look into the rings; pairs with lcore_wake() */
+	atomic_thread_fence(memory_order_seq_cst);
+	if (!has_work(lcore) && ppoll(waits, count, &time, NULL) > 0) {
 		take_errors(waits, lcore->port_count);
+		eventfd_read(lcore->wake_fd, &woken);
+	}
+	atomic_store_explicit(&lcore->asleep, false, memory_order_relaxed);
 }

@@ -151,6 +151,61 @@ Test(wait, a_descriptor_of_the_caller_ends_it)
 	close(fds[1]);
 }
 
+/* ---- other threads ---- */
+
+static void *post_later(void *argument)
+{
+	struct network *network = argument;
+
+	usleep(SHORT_NS / 1000);
+	cr_assert_eq(network_post(network, UROCE_WR_RDMA_WRITE, 64), 0);
+	return NULL;
+}
+
+static void *call_later(void *argument)
+{
+	struct network *network = argument;
+	struct uroce_qp_attr attr = { .qp_state = UROCE_QPS_ERR };
+
+	usleep(SHORT_NS / 1000);
+	cr_assert_eq(uroce_qp_modify(network->ends[0].qp, &attr, UROCE_QP_STATE, NULL), 0);
+	return NULL;
+}
+
+static void sleeps_until(void *(*begin)(void *), struct network *network)
+{
+	struct uroce_lcore *lcore = uroce_engine_lcore(network->engine, 0);
+	pthread_t thread;
+	double began;
+
+	while (uroce_lcore_poll(lcore))
+		;
+	cr_assert_eq(pthread_create(&thread, NULL, begin, network), 0);
+	began = wait_for(lcore, NULL, 0, LONG_NS);
+	cr_assert_lt(began, SOON_S);
+	cr_assert_geq(began, 0.5e-9 * SHORT_NS, "it did not sleep");
+	cr_assert_gt(uroce_lcore_poll(lcore), 0);
+	while (pthread_tryjoin_np(thread, NULL) != 0 || uroce_lcore_poll(lcore))
+		uroce_lcore_poll(lcore);
+}
+
+Test(wait, a_post_of_another_thread_ends_it_and_so_does_a_call)
+{
+	struct network network;
+
+	network_open(&network, 1);
+	network_create_qp(&network, 0, 64, -1);
+	network_create_qp(&network, 1, 64, -1);
+	network.timeout = 20; /* 4.3 s: no timer is due meanwhile */
+	network_connect(&network, false);
+	sleeps_until(post_later, &network);
+	network_wait(&network, 0);
+	cr_assert_geq(wait_for(uroce_engine_lcore(network.engine, 0), NULL, 0, SHORT_NS), 1e-9 * SHORT_NS,
+		      "what woke it was taken");
+	sleeps_until(call_later, &network);
+	network_close(&network);
+}
+
 /* ---- timers ---- */
 
 static uint16_t drop_all(uint16_t port, uint16_t queue, struct rte_mbuf **burst, uint16_t count, uint16_t max,
