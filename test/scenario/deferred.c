@@ -126,6 +126,34 @@ Test(deferred, the_delay_has_an_end_and_what_is_sent_then_asks)
 	pair_close(pair);
 }
 
+/*
+ * The ACK of a duplicate stops before an atomic behind it, so an ask says nothing of what lies behind that: when the
+ * atomic is answered, that has still not asked, and would wait for an ACK that nobody owes until the timer expires.
+ */
+Test(deferred, what_lies_behind_an_atomic_is_asked_for_when_that_is_answered)
+{
+	const uint64_t quarter_ns = 67108864 / 4; /* of the timeout: a round trip is longer, so that no probe runs */
+	struct pair *pair = open_measured(20000000);
+
+	RULE("Q-5");
+	RULE("S-8");
+	post(pair, UROCE_WR_RDMA_WRITE, 0);
+	post(pair, UROCE_WR_ATOMIC_FETCH_AND_ADD, 0);
+	post(pair, UROCE_WR_RDMA_WRITE, 0);
+	pair_forget(pair);
+	expect_waits(pair, quarter_ns);
+	expect_leaves(pair, A, asks);
+	pair->now_ns += 1000;
+	pair_respond(pair, atomic_ack_packet(2, 7));
+	expect_waits(pair, quarter_ns);
+	expect_leaves(pair, A, "WRITE_ONLY psn=2 ackreq va=0x0 len=0 bytes=0");
+	expect_counts(pair, A, CNT_DEFERRED_ACKREQS, 2);
+	expect_counts(pair, A, CNT_LOCAL_ACK_TIMEOUT_ERR, 0);
+	pair_respond(pair, ack_packet(3, SYNDROME_PLAIN_ACK, 4));
+	cr_assert_eq(rc_qp_deadline(pair->side[A].qp), RC_NEVER, "all is answered");
+	pair_close(pair);
+}
+
 /* A slow peer is asked once a round trip; the ACK timer has time left. */
 Test(deferred, the_delay_is_a_round_trip_and_well_below_the_timeout)
 {
