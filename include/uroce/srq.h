@@ -28,6 +28,8 @@ UROCE_API int uroce_srq_post_recv(struct uroce_srq *srq, const struct uroce_recv
  * 0 disarms. 0; -EINVAL: above max_wr.
  */
 UROCE_API int uroce_srq_arm(struct uroce_srq *srq, uint32_t limit);
+/* Comes back as qp_context of the SRQ's events (event.h); 0 when it was created. */
+UROCE_API void uroce_srq_set_context(struct uroce_srq *srq, uint64_t context);
 UROCE_API void uroce_srq_query(const struct uroce_srq *srq, struct uroce_srq_attr *attr);
 
 #ifdef __cplusplus

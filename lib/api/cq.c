@@ -26,9 +26,16 @@ int uroce_cq_create(struct uroce_device *device, uint32_t depth, struct uroce_cq
 	}
 	cq->device = device;
 	atomic_init(&cq->fd, -1);
+	cq->wake_value = 1; /* to an eventfd */
 	atomic_fetch_add(&device->users, 1);
 	*result = cq;
 	return 0;
+}
+
+static void close_own_fd(const struct uroce_cq *cq)
+{
+	if (atomic_load(&cq->fd) >= 0 && !cq->fd_is_callers)
+		close(atomic_load(&cq->fd));
 }
 
 int uroce_cq_destroy(struct uroce_cq *cq)
@@ -38,8 +45,7 @@ int uroce_cq_destroy(struct uroce_cq *cq)
 				     (unsigned)atomic_load(&cq->users));
 	atomic_fetch_sub(&cq->device->users, 1);
 	engine_numa_free_ring(cq->ring, CQ_PIECE_BYTES);
-	if (atomic_load(&cq->fd) >= 0)
-		close(atomic_load(&cq->fd));
+	close_own_fd(cq);
 	free(cq);
 	return 0;
 }
@@ -60,6 +66,34 @@ int uroce_cq_fd(struct uroce_cq *cq)
 	}
 	pthread_mutex_unlock(&engine->lock);
 	return fd;
+}
+
+/* No lcore is in the middle of a poll in which it has read the descriptor. */
+static void change_fd(struct uroce_cq *cq, int fd)
+{
+	atomic_store(&cq->fd, fd);
+	rte_rcu_qsbr_synchronize(cq->device->engine->qsbr, RTE_QSBR_THRID_INVALID);
+}
+
+void uroce_cq_set_fd(struct uroce_cq *cq, int fd, uint64_t value)
+{
+	struct uroce_engine *engine = cq->device->engine;
+	int before;
+
+	pthread_mutex_lock(&engine->lock);
+	before = cq->fd_is_callers ? -1 : atomic_load(&cq->fd);
+	change_fd(cq, -1);
+	cq->fd_is_callers = true;
+	cq->wake_value = value;
+	change_fd(cq, fd);
+	if (before >= 0)
+		close(before);
+	pthread_mutex_unlock(&engine->lock);
+}
+
+void uroce_cq_set_context(struct uroce_cq *cq, uint64_t context)
+{
+	cq->context = context;
 }
 
 void uroce_cq_arm(struct uroce_cq *cq, bool solicited_only)

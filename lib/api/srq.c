@@ -58,9 +58,18 @@ int uroce_srq_post_recv(struct uroce_srq *srq, const struct uroce_recv_wr *wr, c
 	return 0;
 }
 
+void uroce_srq_set_context(struct uroce_srq *srq, uint64_t context)
+{
+	srq->context = context;
+}
+
 int uroce_srq_arm(struct uroce_srq *srq, uint32_t limit)
 {
-	struct uroce_event event = { .type = UROCE_EVENT_SRQ_LIMIT_REACHED, .srq = srq };
+	struct uroce_event event = {
+		.type = UROCE_EVENT_SRQ_LIMIT_REACHED,
+		.qp_context = srq->context,
+		.srq = srq,
+	};
 
 	if (engine_check_range("limit", limit, 0, srq->rc->depth))
 		return -EINVAL;

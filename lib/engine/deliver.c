@@ -55,7 +55,7 @@ void engine_deliver_event(struct uroce_device *device, const struct uroce_event 
 /* The CQ had no room for a completion: it says so once, and every lcore looks for QPs that use it (E-5). */
 static void overflow_cq(struct uroce_lcore *lcore, struct uroce_cq *cq)
 {
-	struct uroce_event event = { .type = UROCE_EVENT_CQ_ERR, .cq = cq };
+	struct uroce_event event = { .type = UROCE_EVENT_CQ_ERR, .qp_context = cq->context, .cq = cq };
 
 	if (atomic_exchange(&cq->overflowed, true))
 		return;
@@ -79,8 +79,8 @@ static bool wakes(const struct uroce_wc *wc, uint32_t count, uint32_t armed)
 /* Wakes the reader that sleeps on the CQ, once, now that completions have come (M-5). */
 static void wake_reader(struct uroce_cq *cq, const struct uroce_wc *wc, uint32_t count)
 {
-	int fd = atomic_load_explicit(&cq->fd, memory_order_relaxed);
-	uint32_t armed;
+	int fd = atomic_load_explicit(&cq->fd, memory_order_acquire);
+	uint32_t armed, none = CQ_NOT_ARMED;
 
 	if (fd < 0)
 		return;
@@ -89,8 +89,11 @@ static void wake_reader(struct uroce_cq *cq, const struct uroce_wc *wc, uint32_t
 	armed = atomic_load_explicit(&cq->armed, memory_order_relaxed);
 	if (armed == CQ_NOT_ARMED || !wakes(wc, count, armed))
 		return;
-	if (atomic_compare_exchange_strong(&cq->armed, &armed, CQ_NOT_ARMED))
-		eventfd_write(fd, 1); /* when its counter is full, it is readable anyway */
+	if (!atomic_compare_exchange_strong(&cq->armed, &armed, CQ_NOT_ARMED))
+		return;
+	/* An eventfd whose counter is full is readable anyway; for a pipe that is full the next completion tries again. */
+	if (eventfd_write(fd, cq->wake_value) != 0 && cq->fd_is_callers)
+		atomic_compare_exchange_strong(&cq->armed, &none, armed);
 }
 
 /* In runs of completions for the same CQ. */
@@ -141,8 +144,10 @@ static void deliver_events(struct uroce_lcore *lcore)
 
 		if (qp == NULL)
 			continue;
-		if (event->type == UROCE_EVENT_SRQ_LIMIT_REACHED)
+		if (event->type == UROCE_EVENT_SRQ_LIMIT_REACHED) {
 			event->qp_num = 0; /* it served to find the device */
+			event->qp_context = event->srq->context;
+		}
 		if (is_failure(event->type)) {
 			engine_view_keep_failed(lcore, qp);
 			trace_failure(qp);

@@ -71,6 +71,7 @@ struct uroce_srq {
 	struct rc_srq *rc;
 	uint64_t rc_bytes;
 	_Atomic uint32_t users;
+	uint64_t context; /* of its events */
 };
 
 enum engine_cq_armed { CQ_NOT_ARMED, CQ_ARMED_SOLICITED, CQ_ARMED_ANY };
@@ -82,6 +83,9 @@ struct uroce_cq {
 	_Atomic bool overflowed;
 	_Atomic int fd;         /* -1 until somebody asks for it */
 	_Atomic uint32_t armed; /* enum engine_cq_armed */
+	bool fd_is_callers;
+	uint64_t wake_value; /* what a wake-up writes to fd */
+	uint64_t context;    /* of its events */
 };
 
 struct uroce_qp {

@@ -162,6 +162,7 @@ Test(verbs, a_cq_that_overflows_takes_all_its_qps_with_it)
 	RULE("V-1");
 	network_open(&network, 2);
 	network_create_qp(&network, 0, 1, 0);
+	uroce_cq_set_context(network.ends[0].cq, 43);
 	network_create_qp(&network, 1, 64, -1);
 	network_connect(&network, false);
 	init.send_cq = init.recv_cq = network.ends[0].cq;
@@ -171,6 +172,7 @@ Test(verbs, a_cq_that_overflows_takes_all_its_qps_with_it)
 		cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, 8), 0);
 	event = network_event(&network, 0, UROCE_EVENT_CQ_ERR);
 	cr_assert_eq(event.cq, network.ends[0].cq);
+	cr_assert_eq(event.qp_context, 43);
 	poll_some(&network);
 	for (int i = 0; i < 2; i++)
 		network_event(&network, 0, UROCE_EVENT_QP_FATAL);
@@ -242,6 +244,7 @@ Test(verbs, qps_of_two_lcores_share_receives)
 	for (int i = 0; i < 2; i++)
 		cr_assert_eq(uroce_cq_create(network.ends[i].device, 256, &network.ends[i].cq), 0);
 	cr_assert_eq(uroce_srq_create(network.ends[1].pd, &srq_attr, &srq), 0);
+	uroce_srq_set_context(srq, 41);
 	create_crowd(&network, srq, senders, takers);
 	cr_assert_eq(uroce_srq_arm(srq, 65), -EINVAL);
 	for (uint64_t i = 0; i < 65; i++) {
@@ -264,6 +267,7 @@ Test(verbs, qps_of_two_lcores_share_receives)
 	}
 	event = network_event(&network, 1, UROCE_EVENT_SRQ_LIMIT_REACHED);
 	cr_assert_eq(event.srq, srq);
+	cr_assert_eq(event.qp_context, 41);
 	cr_assert_eq(event.qp_num, 0);
 	uroce_srq_query(srq, &now);
 	cr_assert_eq(now.count, 0);

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* UROCE_WAKE_UPS: how many times, 20000 by itself; the long test takes 10^7. */
 #include <criterion/criterion.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -77,5 +78,79 @@ Test(wakeup, a_completion_that_comes_while_the_cq_is_armed_wakes_its_reader)
 	stop = true;
 	pthread_join(poller, NULL);
 	network_poll(&network); /* its lcores are ours now */
+	network_close(&network);
+}
+
+static void complete_one(int end)
+{
+	struct uroce_wc wc;
+
+	if (end == 0) {
+		cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, 0), 0);
+	} else {
+		struct uroce_send_wr wr = { .opcode = UROCE_WR_RDMA_WRITE, .send_flags = UROCE_SEND_SIGNALED };
+
+		cr_assert_eq(uroce_qp_post_send(network.ends[1].qp, &wr, NULL), 0);
+	}
+	wc = network_wait(&network, end);
+	cr_assert_eq(wc.status, UROCE_WC_SUCCESS);
+}
+
+static uint64_t take_from(int fd)
+{
+	uint64_t value;
+
+	return read(fd, &value, sizeof(value)) == sizeof(value) ? value : 0;
+}
+
+/* A pipe for the CQs of both ends tells which of them it was, once for each arming. */
+Test(wakeup, a_pipe_of_the_callers_tells_which_of_many_cqs_it_was)
+{
+	int pipe_fds[2], own;
+
+	RULE("M-5");
+	network_open(&network, 1);
+	for (int end = 0; end < 2; end++)
+		network_create_qp(&network, end, 64, -1);
+	network_connect(&network, false);
+	cr_assert_eq(pipe2(pipe_fds, O_NONBLOCK | O_CLOEXEC), 0);
+	own = uroce_cq_fd(network.ends[0].cq);
+	for (int end = 0; end < 2; end++)
+		uroce_cq_set_fd(network.ends[end].cq, pipe_fds[1], 100 + (uint64_t)end);
+	cr_assert_eq(fcntl(own, F_GETFD), -1, "the CQ's own descriptor is closed");
+	cr_assert_eq(uroce_cq_fd(network.ends[0].cq), pipe_fds[1]);
+	complete_one(0);
+	cr_assert_eq(take_from(pipe_fds[0]), 0, "nobody has armed it");
+	for (int end = 1; end >= 0; end--) {
+		uroce_cq_arm(network.ends[end].cq, false);
+		complete_one(end);
+		complete_one(end);
+		cr_assert_eq(take_from(pipe_fds[0]), 100 + (uint64_t)end);
+		cr_assert_eq(take_from(pipe_fds[0]), 0, "once");
+	}
+	network_close(&network);
+	cr_assert_eq(fcntl(pipe_fds[1], F_GETFD), FD_CLOEXEC, "it stays the caller's");
+}
+
+Test(wakeup, a_pipe_that_is_full_loses_no_wake_up)
+{
+	uint64_t filler[512] = { 0 };
+	int pipe_fds[2];
+
+	RULE("M-5");
+	network_open(&network, 1);
+	for (int end = 0; end < 2; end++)
+		network_create_qp(&network, end, 64, -1);
+	network_connect(&network, false);
+	cr_assert_eq(pipe2(pipe_fds, O_NONBLOCK | O_CLOEXEC), 0);
+	uroce_cq_set_fd(network.ends[0].cq, pipe_fds[1], 7);
+	while (write(pipe_fds[1], filler, sizeof(filler)) > 0)
+		;
+	uroce_cq_arm(network.ends[0].cq, false);
+	complete_one(0);
+	while (read(pipe_fds[0], filler, sizeof(filler)) > 0)
+		;
+	complete_one(0);
+	cr_assert_eq(take_from(pipe_fds[0]), 7);
 	network_close(&network);
 }
