@@ -90,7 +90,7 @@ bool rc_tail_probe_send(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out
 {
 	const struct rc_send_wqe *wqe = sendwin_slot(&qp->win, qp->win.acked);
 	psn_t oldest = qp->win.snd_una, newest = newest_psn(&qp->win);
-	bool sent = false, small;
+	bool sent = false, alone = psn_equal(oldest, newest), small;
 
 	if (!outbox_has_packet_room(out))
 		return false;
@@ -100,8 +100,9 @@ bool rc_tail_probe_send(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out
 	}
 	if (wqe_needs_response(wqe) || is_long_read(sendwin_slot(&qp->win, rc_sendwin_owner(&qp->win, newest))))
 		newest = oldest;
-	small = psn_equal(oldest, newest) || (!(wqe->needs & NEEDS_RECEIVE) &&
-					      payload_bytes(qp, oldest) + payload_bytes(qp, newest) <= qp->mtu_bytes);
+	small = psn_equal(oldest, newest) || payload_bytes(qp, oldest) + payload_bytes(qp, newest) <= qp->mtu_bytes;
+	if ((wqe->needs & NEEDS_RECEIVE) && !alone)
+		small = false;
 	if (small && !is_long_read(wqe))
 		sent = add_probe(qp, oldest, out);
 	if (!psn_equal(oldest, newest) && outbox_has_packet_room(out))
