@@ -310,11 +310,23 @@ static enum retry take_retry(struct rc_qp *qp)
 	return RETRY_MIGRATED;
 }
 
+/* An ask that has not left yet is not needed any more: the retry that it has cost is given back. */
+static void take_back_ask(struct rc_qp *qp)
+{
+	if (!qp->probe.paid)
+		return;
+	qp->probe.paid = false;
+	qp->loss.retries_left++;
+	qp->loss.silences--;
+	qp->loss.asked--;
+}
+
 /* heard: everything before it has reached the peer. */
 static void transport_failed(struct rc_qp *qp, enum uroce_cause cause, psn_t heard, uint64_t now_ns)
 {
 	struct rc_loss *loss = &qp->loss;
 
+	take_back_ask(qp);
 	switch (take_retry(qp)) {
 	case RETRY_TAKEN:
 		break;
@@ -462,9 +474,12 @@ void rc_loss_una_still_missing(struct rc_qp *qp, bool unasked, uint64_t now_ns)
 {
 	if (!unasked)
 		take_echo(&qp->loss, &qp->loss.owed.acks, now_ns);
-	if (!probe_is_answer(&qp->probe, unasked))
+	if (!probe_is_answer(&qp->probe, unasked)) {
 		probe_heard(&qp->probe, &qp->rtt, qp->loss.timeout_ns, now_ns);
-	else if (rc_loss_is_losing(qp))
+		return;
+	}
+	take_back_ask(qp);
+	if (rc_loss_is_losing(qp))
 		una_was_lost(qp, now_ns);
 	else
 		probe_await_reason(&qp->probe, &qp->rtt, now_ns);
@@ -485,6 +500,7 @@ void rc_loss_rnr_nak(struct rc_qp *qp, psn_t psn, uint32_t code, uint64_t now_ns
 	}
 	if (loss->rnr_retry != RNR_WITHOUT_LIMIT)
 		loss->rnr_left--;
+	take_back_ask(qp);
 	rewind_to_una(qp, qp->win.snd_una, false);
 	loss->owed.first = qp->win.snd_una; /* what was behind has been dropped: it leaves anew, behind all copies */
 	loss->after_rnr = true;
@@ -581,5 +597,5 @@ void rc_loss_timer_expired(struct rc_qp *qp, uint64_t now_ns)
 	loss->silences++;
 	loss->asked++;
 	loss->ack_deadline_ns = now_ns + loss->timeout_ns;
-	qp->probe.due = true;
+	qp->probe.due = qp->probe.paid = true;
 }

@@ -39,6 +39,7 @@
 struct rc_probe {
 	bool enabled;
 	bool due;      /* it leaves with the next transmit, in front of what is new */
+	bool paid;     /* what is due has cost a retry, and leaves whatever comes before it does */
 	bool deferred; /* what is due, or will be, is an ask that was put off: nothing is missing */
 	bool answered; /* the deadline is the end of the wait for what may still say why: else the oldest was lost */
 	uint8_t behind_una; /* the ACK of the packet before snd_una that is the answer to an empty WRITE; 0: none is */
@@ -68,7 +69,7 @@ static inline void probe_start(struct rc_probe *probe, const struct rc_rtt *trip
 {
 	uint64_t patience = probe_pto_ns(probe, trip, timeout_ns);
 
-	probe->due = probe->deferred = probe->answered = false;
+	probe->due = probe->paid = probe->deferred = probe->answered = false;
 	probe->deadline_ns = probe->enabled && patience < timeout_ns ? now_ns + patience : UINT64_MAX;
 }
 
@@ -123,7 +124,7 @@ static inline void probe_await_reason(struct rc_probe *probe, const struct rc_rt
  */
 static inline void probe_heard(struct rc_probe *probe, const struct rc_rtt *trip, uint64_t timeout_ns, uint64_t now_ns)
 {
-	if (!probe->deferred && !probe->answered && (probe->due || probe->deadline_ns != UINT64_MAX))
+	if (!probe->paid && !probe->deferred && !probe->answered && (probe->due || probe->deadline_ns != UINT64_MAX))
 		probe_start(probe, trip, timeout_ns, now_ns);
 }
 
@@ -138,7 +139,7 @@ static inline void probe_ask_now(struct rc_probe *probe)
 static inline void probe_stop(struct rc_probe *probe)
 {
 	probe->deadline_ns = UINT64_MAX;
-	probe->due = probe->deferred = probe->answered = false;
+	probe->due = probe->paid = probe->deferred = probe->answered = false;
 	probe->behind_una = 0;
 }
 

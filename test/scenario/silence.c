@@ -170,6 +170,56 @@ Test(silence, a_message_half_sent_goes_on_where_it_stopped)
 	pair_close(pair);
 }
 
+/*
+ * The timer of a thread that stood still expires, and then an ACK comes that says nothing: the ask that has cost a retry
+ * leaves all the same, for each retry is a packet (seed 810001958).
+ */
+Test(silence, an_ask_that_has_cost_a_retry_leaves_whatever_comes)
+{
+	struct pair *pair = open_cut();
+	struct rc_qp *qp = pair->side[A].qp;
+
+	RULE("T-3");
+	pair_read(pair, 1, 100 * MTU);
+	pair_transmit(pair, A);
+	time_out(pair);
+	pair_forget(pair);
+	pair->now_ns = qp->loss.ack_deadline_ns;
+	rc_qp_timeout(qp, pair->now_ns);
+	cr_assert_eq(qp->loss.asked, 1);
+	qp->probe.unsure = 1; /* the ACK may be the answer to an earlier copy */
+	pair_inject(pair, A, ack_packet(0, SYNDROME_PLAIN_ACK, 1));
+	pair_transmit(pair, A);
+	expect_leaves(pair, A, "WRITE_ONLY psn=0 ackreq va=0x0 len=0 bytes=0");
+	pair_close(pair);
+}
+
+/* And an ask that is needed no more, for the answer to an earlier one has come, gives the retry back. */
+Test(silence, an_ask_that_never_leaves_costs_no_retry)
+{
+	struct pair *pair = open_cut();
+	struct rc_qp *qp = pair->side[A].qp;
+	uint8_t left;
+
+	RULE("T-3");
+	pair_read(pair, 1, 100 * MTU);
+	pair_transmit(pair, A);
+	time_out(pair);
+	time_out(pair);
+	left = qp->loss.retries_left;
+	pair_forget(pair);
+	qp->probe.behind_una = 1; /* the next such ACK is the answer to the ask that has left */
+	pair->now_ns = qp->loss.ack_deadline_ns;
+	rc_qp_timeout(qp, pair->now_ns);
+	cr_assert_eq(qp->loss.retries_left, left - 1);
+	pair_inject(pair, A, ack_packet(0, SYNDROME_PLAIN_ACK, 1));
+	cr_assert(qp->probe.answered);
+	cr_assert_eq(qp->loss.retries_left, left);
+	pair_transmit(pair, A);
+	expect_leaves(pair, A);
+	pair_close(pair);
+}
+
 /* A READ of which nothing is known is sent once more as a whole; then it is only asked about, until the last retry. */
 Test(silence, a_long_read_is_repeated_once_and_then_asked_about)
 {
