@@ -32,8 +32,8 @@ enum uroce_event_type {
 };
 
 struct uroce_event {
-	uint32_t type;   /* enum uroce_event_type */
-	uint32_t qp_num; /* 0 for events of no QP */
+	uint32_t type;       /* enum uroce_event_type */
+	uint32_t qp_num;     /* 0 for events of no QP */
 	uint64_t qp_context; /* of the QP, or what uroce_cq_set_context() or uroce_srq_set_context() gave */
 	union {
 		struct uroce_cq *cq;   /* CQ events */

@@ -30,6 +30,12 @@ UROCE_API int uroce_pd_dealloc(struct uroce_pd *pd);
  * remote write or atomic without local write; -ENOMEM: the device's table is full.
  */
 UROCE_API int uroce_mr_reg(struct uroce_pd *pd, void *addr, size_t bytes, uint32_t access, struct uroce_mr **mr);
+/*
+ * The same, but SGEs and peers address it from va on, whatever addr is. Remote atomics need both aligned alike, modulo
+ * 8 bytes, or it is -EINVAL. With UROCE_ACCESS_ZERO_BASED va is 0.
+ */
+UROCE_API int uroce_mr_reg_at(struct uroce_pd *pd, void *addr, size_t bytes, uint64_t va, uint32_t access,
+			      struct uroce_mr **mr);
 /* Returns when no lcore can touch the memory through this region any more. 0; -EBUSY: a window is bound to it. */
 UROCE_API int uroce_mr_dereg(struct uroce_mr *mr);
 /* The key for both local and remote use. */

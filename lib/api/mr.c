@@ -40,6 +40,12 @@ static int refuse_another(const struct uroce_device *device)
 
 int uroce_mr_reg(struct uroce_pd *pd, void *addr, size_t bytes, uint32_t access, struct uroce_mr **result)
 {
+	return uroce_mr_reg_at(pd, addr, bytes, access & UROCE_ACCESS_ZERO_BASED ? 0 : (uintptr_t)addr, access, result);
+}
+
+int uroce_mr_reg_at(struct uroce_pd *pd, void *addr, size_t bytes, uint64_t va, uint32_t access,
+		    struct uroce_mr **result)
+{
 	struct uroce_device *device = pd->device;
 	struct uroce_mr *mr = calloc(1, sizeof(*mr));
 	int error;
@@ -48,16 +54,16 @@ int uroce_mr_reg(struct uroce_pd *pd, void *addr, size_t bytes, uint32_t access,
 		return engine_refuse(-ENOMEM, "no memory for a region");
 	mr->pd = pd;
 	pthread_mutex_lock(&device->engine->lock);
-	mr->key = rc_mr_insert(&device->mrs, pd->id, addr, bytes, access, &error);
+	mr->key = rc_mr_insert_at(&device->mrs, pd->id, addr, bytes, va, access, &error);
 	pthread_mutex_unlock(&device->engine->lock);
 	if (mr->key == 0) {
 		free(mr);
 		if (error == -EINVAL)
 			engine_refuse(
 				-EINVAL,
-				"addr %p, bytes %zu, access 0x%x: a range that does not wrap, and rights that fit "
-				"together",
-				addr, bytes, access);
+				"addr %p, bytes %zu, va 0x%lx, access 0x%x: a range that does not wrap, and rights "
+				"that fit together",
+				addr, bytes, va, access);
 		return error == -ENOMEM ? refuse_another(device) : error;
 	}
 	atomic_fetch_add(&pd->users, 1);

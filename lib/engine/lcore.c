@@ -65,8 +65,8 @@ static struct uroce_lcore *create_lcore(struct uroce_engine *engine, unsigned in
 	lcore->scratch = malloc(PORT_FRAME_MAX_BYTES);
 	lcore->failed = calloc(1, sizeof(*lcore->failed));
 	lcore->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (lcore->wake_fd < 0 || engine_run_queue_init(&lcore->run_queue, engine, node) != 0 || !lcore->doorbells || !lcore->mailbox ||
-	    !lcore->handover || !lcore->scratch || !lcore->failed) {
+	if (lcore->wake_fd < 0 || engine_run_queue_init(&lcore->run_queue, engine, node) != 0 || !lcore->doorbells ||
+	    !lcore->mailbox || !lcore->handover || !lcore->scratch || !lcore->failed) {
 		free_lcore(lcore);
 		return NULL;
 	}

@@ -40,7 +40,9 @@ static void set32(uint32_t *field, uint32_t value)
 
 static bool region_is_valid(uint64_t va, uintptr_t host, uint64_t bytes, uint32_t access)
 {
-	if (host == 0 || bytes == 0 || host + bytes < host || (access & ~(uint32_t)ACCESS_ALL))
+	if (host == 0 || bytes == 0 || host + bytes < host || va + bytes < va || (access & ~(uint32_t)ACCESS_ALL))
+		return false;
+	if ((access & UROCE_ACCESS_ZERO_BASED) && va != 0)
 		return false;
 	if ((access & NEEDS_LOCAL_WRITE) && !(access & UROCE_ACCESS_LOCAL_WRITE))
 		return false;
@@ -84,7 +86,13 @@ static uint32_t next_key(const struct rc_mr_table *table, struct rc_mr_entry *en
 
 uint32_t rc_mr_insert(struct rc_mr_table *table, uint32_t pd, void *host, uint64_t bytes, uint32_t access, int *error)
 {
-	uint64_t va = access & UROCE_ACCESS_ZERO_BASED ? 0 : (uintptr_t)host;
+	return rc_mr_insert_at(table, pd, host, bytes, access & UROCE_ACCESS_ZERO_BASED ? 0 : (uintptr_t)host, access,
+			       error);
+}
+
+uint32_t rc_mr_insert_at(struct rc_mr_table *table, uint32_t pd, void *host, uint64_t bytes, uint64_t va,
+			 uint32_t access, int *error)
+{
 	struct rc_mr_entry *entry;
 	uint32_t key;
 

@@ -64,6 +64,9 @@ void rc_mr_table_init(struct rc_mr_table *table, struct rc_mr_entry *entries, ui
  * access; remote atomics on a zero-based region whose host address is not 8-byte aligned, S-7), -ENOMEM (full).
  */
 uint32_t rc_mr_insert(struct rc_mr_table *table, uint32_t pd, void *host, uint64_t bytes, uint32_t access, int *error);
+/* The same, and SGEs and peers address it from va. */
+uint32_t rc_mr_insert_at(struct rc_mr_table *table, uint32_t pd, void *host, uint64_t bytes, uint64_t va,
+			 uint32_t access, int *error);
 
 /* Makes the key invalid and the slot free. 0; -ENOENT; -EBUSY: windows are bound to the region. */
 int rc_mr_remove(struct rc_mr_table *table, uint32_t key);

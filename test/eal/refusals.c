@@ -318,7 +318,8 @@ Test(refusals, regions_and_windows)
 	struct uroce_mw *mw;
 
 	open_ends();
-	EXPECT(-EINVAL, "addr (nil), bytes 8, access 0x0: a range that does not wrap, and rights that fit together",
+	EXPECT(-EINVAL,
+	       "addr (nil), bytes 8, va 0x0, access 0x0: a range that does not wrap, and rights that fit together",
 	       uroce_mr_reg(end->pd, NULL, 8, 0, &mr));
 	EXPECT(-EINVAL, "type 7: UROCE_MW_TYPE_1 or UROCE_MW_TYPE_2",
 	       uroce_mw_alloc(end->pd, (enum uroce_mw_type)7, &mw));

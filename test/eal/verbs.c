@@ -192,6 +192,48 @@ Test(verbs, a_cq_that_overflows_takes_all_its_qps_with_it)
 	network_close(&network);
 }
 
+/* SGEs and peers address a region from where it was said to lie, and from nowhere else. */
+Test(verbs, a_region_lies_where_it_was_said_to)
+{
+	static struct network network;
+	const uint64_t va = 1ull << 40;
+	struct uroce_mr *mrs[2];
+	struct uroce_sge sge = { .addr = va + 16, .length = 8 };
+	struct uroce_send_wr wr = {
+		.opcode = UROCE_WR_RDMA_WRITE, .sg_list = &sge, .num_sge = 1, .send_flags = UROCE_SEND_SIGNALED
+	};
+
+	RULE("M-1");
+	open_connected(&network, 1);
+	for (int i = 0; i < 2; i++) {
+		cr_assert_eq(uroce_mr_reg_at(network.ends[i].pd, network.ends[i].buffer, 4096, UINT64_MAX - 4095,
+					     UROCE_ACCESS_LOCAL_WRITE, &mrs[i]),
+			     -EINVAL, "it would wrap");
+		cr_assert_eq(uroce_mr_reg_at(network.ends[i].pd, network.ends[i].buffer, 4096, va,
+					     UROCE_ACCESS_ZERO_BASED, &mrs[i]),
+			     -EINVAL, "that is at 0");
+		cr_assert_eq(uroce_mr_reg_at(network.ends[i].pd, network.ends[i].buffer, 4096, va + 4,
+					     UROCE_ACCESS_LOCAL_WRITE | UROCE_ACCESS_REMOTE_ATOMIC, &mrs[i]),
+			     -EINVAL, "atomics would not be aligned");
+		cr_assert_eq(uroce_mr_reg_at(network.ends[i].pd, network.ends[i].buffer, 4096, va,
+					     UROCE_ACCESS_LOCAL_WRITE | UROCE_ACCESS_REMOTE_WRITE, &mrs[i]),
+			     0);
+	}
+	memcpy(network.ends[0].buffer + 16, "at 2^40", 8);
+	sge.lkey = uroce_mr_lkey(mrs[0]);
+	wr.rkey = uroce_mr_rkey(mrs[1]);
+	wr.remote_addr = va + 100;
+	cr_assert_eq(uroce_qp_post_send(network.ends[0].qp, &wr, NULL), 0);
+	cr_assert_eq(network_wait(&network, 0).status, UROCE_WC_SUCCESS);
+	cr_assert_str_eq((const char *)network.ends[1].buffer + 100, "at 2^40");
+	wr.remote_addr = (uintptr_t)network.ends[1].buffer;
+	cr_assert_eq(uroce_qp_post_send(network.ends[0].qp, &wr, NULL), 0);
+	cr_assert_eq(network_wait(&network, 0).status, UROCE_WC_REM_ACCESS_ERR);
+	for (int i = 0; i < 2; i++)
+		cr_assert_eq(uroce_mr_dereg(mrs[i]), 0);
+	network_close(&network);
+}
+
 #define SRQ_QPS 4
 
 /* Senders on end 0, takers on end 1, on the lcores by turns. */
