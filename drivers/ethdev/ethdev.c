@@ -7,16 +7,15 @@
 #include <string.h>
 
 #include <rte_cycles.h>
-#include <rte_dev.h>
 #include <rte_errno.h>
 #include <rte_ethdev.h>
-#include <rte_kvargs.h>
 #include <rte_mbuf.h>
 
 #include <uroce/device.h>
 
 #include "drivers/ethdev/ethdev.h"
 #include "drivers/ethdev/packet_socket.h"
+#include "drivers/ethdev/quirks.h"
 
 /* 4096 of payload and every header of ours: Ethernet with VLAN, IPv6, UDP, BTH, the longest extensions, ICRC. */
 #define FRAME_BYTES 4224u
@@ -26,9 +25,8 @@
 #define ENGINE_MBUFS 1024u /* a queue's share of what outboxes, caches and reordering hold */
 #define CACHE_MBUFS 256u
 #define LINK_POLL_MS 10u
-#define AF_PACKET_FRAME_BYTES 2048u  /* its framesz, unless told otherwise */
-#define AF_PACKET_FRAMES 512u        /* its framecnt, unless told otherwise */
-#define AF_PACKET_BUFFER_BYTES 1024u /* that the kernel counts besides for a frame which it sends */
+#define PACKET_SOCKET_FRAMES 512u        /* its framecnt, unless told otherwise */
+#define PACKET_SOCKET_BUFFER_BYTES 1024u /* that the kernel counts besides for a frame which it sends */
 
 #define RX_CHECKSUMS (RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM)
 #define TX_WISHES (RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE | RTE_ETH_TX_OFFLOAD_MULTI_SEGS)
@@ -92,46 +90,22 @@ static int find_port(const struct drivers_ethdev_config *config, struct drivers_
 	return rte_eth_dev_get_name_by_port(port->port_id, port->name);
 }
 
-/* The number that key has in the device's arguments, or 0. */
-static uint32_t device_argument(const struct rte_eth_dev_info *info, const char *key)
+static bool link_interrupts_come(const struct rte_eth_dev_info *info)
 {
-	const struct rte_devargs *devargs = info->device ? rte_dev_devargs(info->device) : NULL;
-	struct rte_kvargs *arguments = rte_kvargs_parse(devargs && devargs->args ? devargs->args : "", NULL);
-	const char *text = rte_kvargs_get(arguments, key);
-	uint32_t value = text ? (uint32_t)strtoul(text, NULL, 0) : 0;
-
-	rte_kvargs_free(arguments);
-	return value;
+	return info->dev_flags && (*info->dev_flags & RTE_ETH_DEV_INTR_LSC) &&
+	       !drivers_quirks_of(info)->no_link_interrupt;
 }
 
-static bool driver_is(const struct drivers_ethdev *port, const char *driver)
+static const char *why_not_started(const struct rte_eth_dev_info *info, int result)
 {
-	return strcmp(port->driver, driver) == 0;
-}
-
-/*
- * Of these no link interrupt comes in an emulated machine but perhaps the first, and while one is expected ethdev does
- * not ask the device. They are asked.
- */
-static bool link_interrupts_come(const struct drivers_ethdev *port, const struct rte_eth_dev_info *info)
-{
-	return info->dev_flags && (*info->dev_flags & RTE_ETH_DEV_INTR_LSC) && !driver_is(port, "net_e1000_em") &&
-	       !driver_is(port, "net_vmxnet3");
-}
-
-static const char *why_not_started(const struct drivers_ethdev *port, int result)
-{
-	if (driver_is(port, "net_memif"))
-		return "start the memif server first";
+	if (drivers_quirks_of(info)->not_started)
+		return drivers_quirks_of(info)->not_started;
 	if (result == -EPERM)
 		return "it takes root, or the capabilities NET_RAW and NET_ADMIN";
 	return "is its device or interface up and free?";
 }
 
-/*
- * As many as were asked for, or as the driver offers. net_af_packet fans flows out over all its queue pairs: one that
- * is not set up swallows its share.
- */
+/* As many as were asked for, or as the driver offers. */
 static void choose_queues(const struct drivers_ethdev_config *config, const struct rte_eth_dev_info *info,
 			  struct drivers_ethdev *port)
 {
@@ -139,7 +113,7 @@ static void choose_queues(const struct drivers_ethdev_config *config, const stru
 
 	port->queues_offered = RTE_MIN(info->max_rx_queues, info->max_tx_queues);
 	port->queue_count = RTE_MIN(port->queues_offered, DRIVERS_ETHDEV_QUEUES_MAX);
-	if (!driver_is(port, "net_af_packet"))
+	if (!drivers_quirks_of(info)->needs_all_queues)
 		port->queue_count = RTE_MIN(port->queue_count, wanted);
 }
 
@@ -164,9 +138,9 @@ static int choose_pool(const struct drivers_ethdev_config *config, const struct 
 	if (frame_bytes == 0)
 		frame_bytes = FRAME_BYTES + DRIVER_BYTES;
 	frame_bytes = RTE_MAX(frame_bytes, info->min_rx_bufsize);
-	/* net_af_packet wants room for a whole frame of its ring, header of the kernel included. */
-	if (driver_is(port, "net_af_packet"))
-		frame_bytes = RTE_MAX(frame_bytes, device_argument(info, "framesz"));
+	/* A packet socket wants room for a whole frame of its ring, header of the kernel included. */
+	if (drivers_quirks_of(info)->is_packet_socket)
+		frame_bytes = RTE_MAX(frame_bytes, drivers_quirks_argument(info, "framesz"));
 	snprintf(name, sizeof(name), "uroce_port%u", port->port_id);
 	port->pool = drivers_ethdev_pool_create(name, count, frame_bytes, rte_eth_dev_socket_id(port->port_id), error);
 	port->own_pool = port->pool != NULL;
@@ -190,7 +164,7 @@ static int configure(const struct drivers_ethdev_config *config, const struct rt
 	uint16_t mtu_bytes = config->mtu_bytes ? config->mtu_bytes : MTU_BYTES;
 	uint64_t required = pieces ? RTE_ETH_RX_OFFLOAD_SCATTER : 0;
 	struct rte_eth_conf conf = {
-		.intr_conf.lsc = link_interrupts_come(port, info),
+		.intr_conf.lsc = link_interrupts_come(info),
 		.rxmode.offloads =
 			required | ((info->rx_offload_capa & RX_CHECKSUMS) == RX_CHECKSUMS ? RX_CHECKSUMS : 0),
 		.txmode.offloads = info->tx_offload_capa & TX_WISHES,
@@ -217,8 +191,7 @@ static int configure(const struct drivers_ethdev_config *config, const struct rt
 		result = rte_eth_dev_configure(port->port_id, port->queue_count, port->queue_count, &conf);
 	}
 	port->rx_checksums_done = result == 0 && (conf.rxmode.offloads & RX_CHECKSUMS) == RX_CHECKSUMS;
-	port->spreads_flows = conf.rxmode.mq_mode != RTE_ETH_MQ_RX_NONE || driver_is(port, "net_af_packet") ||
-			      driver_is(port, "net_tap");
+	port->spreads_flows = conf.rxmode.mq_mode != RTE_ETH_MQ_RX_NONE || drivers_quirks_of(info)->spreads_flows;
 	return result;
 }
 
@@ -290,14 +263,14 @@ static bool mac_is_zero(const struct uroce_mac *mac)
 }
 
 /*
- * Lets through what is addressed to the stack; a port that cannot be told usually lets everything through. A virtio
- * NIC that can filter VLANs drops every tagged frame until it is told of its VLAN, or is promiscuous. Which VLANs paths
- * will have nobody knows yet.
+ * Lets through what is addressed to the stack; a port that cannot be told usually lets everything through. Which
+ * VLANs paths will have nobody knows yet.
  */
 static void open_filters(const struct drivers_ethdev_config *config, const struct rte_eth_dev_info *info,
 			 struct drivers_ethdev *port)
 {
-	bool drops_tags = driver_is(port, "net_virtio") && (info->rx_offload_capa & RTE_ETH_RX_OFFLOAD_VLAN_FILTER);
+	bool drops_tags =
+		drivers_quirks_of(info)->drops_tags && (info->rx_offload_capa & RTE_ETH_RX_OFFLOAD_VLAN_FILTER);
 	struct rte_ether_addr own;
 
 	if (rte_eth_macaddr_get(port->port_id, &own) == 0)
@@ -309,13 +282,14 @@ static void open_filters(const struct drivers_ethdev_config *config, const struc
 	rte_eth_allmulticast_enable(port->port_id); /* neighbour discovery asks by multicast */
 }
 
-static void set_up_af_packet(const struct rte_eth_dev_info *info)
+static void set_up_packet_socket(const struct rte_eth_dev_info *info)
 {
-	uint32_t frame_bytes = device_argument(info, "framesz"), frames = device_argument(info, "framecnt");
+	uint32_t frame_bytes = drivers_quirks_argument(info, "framesz");
+	uint32_t frames = drivers_quirks_argument(info, "framecnt");
 
-	frame_bytes = frame_bytes ? frame_bytes : AF_PACKET_FRAME_BYTES;
-	frames = frames ? frames : AF_PACKET_FRAMES;
-	drivers_packet_socket_never_wait(info->if_index, frames * (frame_bytes + AF_PACKET_BUFFER_BYTES));
+	frame_bytes = frame_bytes ? frame_bytes : drivers_quirks_of(info)->buffer_bytes;
+	frames = frames ? frames : PACKET_SOCKET_FRAMES;
+	drivers_packet_socket_never_wait(info->if_index, frames * (frame_bytes + PACKET_SOCKET_BUFFER_BYTES));
 }
 
 static int set_up(const struct drivers_ethdev_config *config, const struct rte_eth_dev_info *info,
@@ -333,11 +307,11 @@ static int set_up(const struct drivers_ethdev_config *config, const struct rte_e
 	result = rte_eth_dev_start(port->port_id);
 	if (result)
 		return drivers_error_set(error, result, "port %s does not start (%s): %s", port->name,
-					 rte_strerror(-result), why_not_started(port, result));
+					 rte_strerror(-result), why_not_started(info, result));
 	read_back(port);
 	open_filters(config, info, port);
-	if (driver_is(port, "net_af_packet"))
-		set_up_af_packet(info);
+	if (drivers_quirks_of(info)->is_packet_socket)
+		set_up_packet_socket(info);
 	port->mtu_bytes = uroce_port_mtu(port->port_id);
 	return 0;
 }

@@ -6,14 +6,11 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include <rte_dev.h>
 #include <rte_ethdev.h>
 #include <rte_ether.h>
-#include <rte_kvargs.h>
 
 #include "engine/device.h"
 #include "engine/engine.h"
-#include "engine/interface.h"
 #include "engine/link.h"
 #include "engine/mailbox.h"
 #include "engine/numa_alloc.h"
@@ -23,66 +20,6 @@
 #include "rc/codes.h"
 
 #define FRAME_HEADERS_BYTES (WIRE_ENCAP_MAX_BYTES + WIRE_HEADERS_MAX_BYTES + 3 + WIRE_ICRC_BYTES) /* pad included */
-#define AF_PACKET_FRAME_BYTES 2048u /* its framesz, unless told otherwise */
-#define MEMIF_FRAME_BYTES 2048u     /* its bsize, unless told otherwise */
-#define ETHERNET_BYTES (RTE_ETHER_HDR_LEN + RTE_VLAN_HLEN)
-#define AF_PACKET_HEADER_BYTES (66u + ETHERNET_BYTES) /* the kernel's own in each of its frames, too */
-
-/* The longest IP packet that fits one of the driver's buffers, and the interface below if there is one. */
-static uint32_t buffer_mtu(struct rte_kvargs *arguments, const char *key, uint32_t usual_bytes, uint32_t overhead_bytes,
-			   unsigned if_index)
-{
-	const char *given = rte_kvargs_get(arguments, key);
-	uint32_t bytes = given ? (uint32_t)strtoul(given, NULL, 0) : usual_bytes;
-
-	bytes = bytes > overhead_bytes ? bytes - overhead_bytes : 1; /* 0 is no limit */
-	return RTE_MIN(bytes, engine_interface_mtu(if_index));
-}
-
-/*
- * Virtual drivers report an MTU that says nothing. net_af_packet cuts frames that do not fit its ring without a word,
- * and its interface refuses to send longer ones. net_memif divides a frame over buffers, and then (22.11) loses
- * frames or crashes: one buffer has to do.
- */
-uint32_t uroce_port_mtu(uint16_t port_id)
-{
-	struct rte_eth_dev_info info;
-	const struct rte_devargs *devargs;
-	struct rte_kvargs *arguments;
-	const char *driver;
-	uint32_t mtu_bytes = 0;
-	uint16_t told_bytes = 0;
-
-	if (rte_eth_dev_info_get(port_id, &info) != 0)
-		return 0;
-	driver = info.driver_name ? info.driver_name : "";
-	devargs = info.device ? rte_dev_devargs(info.device) : NULL;
-	arguments = rte_kvargs_parse(devargs && devargs->args ? devargs->args : "", NULL);
-	if (strcmp(driver, "net_memif") == 0) {
-		mtu_bytes = buffer_mtu(arguments, "bsize", MEMIF_FRAME_BYTES, ETHERNET_BYTES, 0);
-	} else if (strcmp(driver, "net_af_packet") == 0) {
-		mtu_bytes =
-			buffer_mtu(arguments, "framesz", AF_PACKET_FRAME_BYTES, AF_PACKET_HEADER_BYTES, info.if_index);
-	} else if (strcmp(driver, "net_ring") != 0 && strcmp(driver, "net_null") != 0 &&
-		   strcmp(driver, "net_pcap") != 0) {
-		rte_eth_dev_get_mtu(port_id, &told_bytes);
-		mtu_bytes = told_bytes;
-	}
-	rte_kvargs_free(arguments);
-	return mtu_bytes;
-}
-
-/*
- * Does a queue receive what one queue of the other end sends? So it is with rings and with shared memory. There a QP of
- * the peer, which sends from one queue, is heard from one queue only, the request for its connection included.
- */
-static bool has_wired_queues(uint16_t port_id)
-{
-	struct rte_eth_dev_info info;
-
-	return rte_eth_dev_info_get(port_id, &info) == 0 && info.driver_name &&
-	       (strcmp(info.driver_name, "net_ring") == 0 || strcmp(info.driver_name, "net_memif") == 0);
-}
 
 /* A frame of the largest path MTU fits into one mbuf of the pool, so no frame fails later for want of room. */
 static bool pool_fits(struct rte_mempool *pool, uint32_t mtu_bytes)
@@ -132,9 +69,8 @@ static int refuse_memory(uint16_t port_id)
 }
 
 /* Is the port set up for the device? 0 or a negative errno, as uroce_device_create(). */
-static int check_port(const struct uroce_device_config *config)
+static int check_port(const struct uroce_device_config *config, const struct engine_port_traits *traits)
 {
-	uint32_t port_mtu_bytes = uroce_port_mtu(config->port_id);
 	struct rte_eth_dev_info info;
 
 	if (rte_eth_dev_info_get(config->port_id, &info) != 0)
@@ -147,10 +83,10 @@ static int check_port(const struct uroce_device_config *config)
 	if (rte_eth_dev_get_vlan_offload(config->port_id) & RTE_ETH_VLAN_STRIP_OFFLOAD)
 		return engine_refuse(-EINVAL, "port_id %u: the port takes VLAN tags off; configure it without",
 				     config->port_id);
-	if (port_mtu_bytes == 0 || config->mtu_bytes + UROCE_PACKET_BYTES <= port_mtu_bytes)
+	if (traits->mtu_bytes == 0 || config->mtu_bytes + UROCE_PACKET_BYTES <= traits->mtu_bytes)
 		return 0;
 	return engine_refuse(-EMSGSIZE, "mtu_bytes %u: packets have %u bytes more, and port %u passes %u",
-			     config->mtu_bytes, UROCE_PACKET_BYTES, config->port_id, port_mtu_bytes);
+			     config->mtu_bytes, UROCE_PACKET_BYTES, config->port_id, traits->mtu_bytes);
 }
 
 /* The MAC is the configured one, the port's, or, as for net_ring ports, a random locally administered one. */
@@ -295,8 +231,8 @@ static int enter_device(struct uroce_engine *engine, struct uroce_device *device
 	return error;
 }
 
-int uroce_device_create(struct uroce_engine *engine, const struct uroce_device_config *given,
-			struct uroce_device **result)
+int engine_device_create(struct uroce_engine *engine, const struct uroce_device_config *given,
+			 const struct engine_port_traits *traits, struct uroce_device **result)
 {
 	struct uroce_device_config config = *given;
 	char name[RTE_ETH_NAME_MAX_LEN] = "";
@@ -310,7 +246,7 @@ int uroce_device_create(struct uroce_engine *engine, const struct uroce_device_c
 		return error;
 	if (!rte_eth_dev_is_valid_port(config.port_id))
 		return refuse_port(config.port_id);
-	error = check_port(&config);
+	error = check_port(&config, traits);
 	if (error)
 		return error;
 	device = calloc(1, sizeof(*device));
@@ -320,7 +256,7 @@ int uroce_device_create(struct uroce_engine *engine, const struct uroce_device_c
 	device->config = config;
 	device->port_id = config.port_id;
 	device->numa_node = rte_eth_dev_socket_id(config.port_id);
-	device->queues_are_wired = has_wired_queues(config.port_id);
+	device->queues_are_wired = traits->has_wired_queues;
 	device->next_pd = 1;
 	atomic_init(&device->event_fd, -1);
 	engine_neigh_init(&device->neigh);

@@ -250,7 +250,7 @@ struct uroce_device {
 	uint64_t mrs_bytes;
 	uint32_t next_pd;
 	uint32_t next_queue;      /* where the next QP goes */
-	bool queues_are_wired;    /* constant; see has_wired_queues() */
+	bool queues_are_wired;    /* constant; see struct engine_port_traits */
 	_Atomic uint32_t users;   /* PDs, CQs, paths of QPs of other devices */
 	rte_spinlock_t link_lock; /* held while the link is looked at and a change is told */
 	_Atomic bool link_down;

@@ -1,0 +1,81 @@
+/* quirks.c - the table of drivers that are not as they say, and what follows for the length of frames */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "drivers/ethdev/quirks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_dev.h>
+#include <rte_ether.h>
+#include <rte_kvargs.h>
+
+#define ETHERNET_BYTES (RTE_ETHER_HDR_LEN + RTE_VLAN_HLEN)
+#define PACKET_SOCKET_BYTES 66u /* of the kernel's own, in each frame of its ring */
+
+/*
+ * net_af_packet cuts frames that do not fit its ring without a word. net_memif divides a frame over buffers, and then
+ * (22.11) loses frames or crashes: one buffer has to do. Of net_e1000_em and net_vmxnet3 no link interrupt comes in an
+ * emulated machine but perhaps the first, and while one is expected ethdev does not ask the device. Others have no
+ * limit, whatever they report.
+ */
+static const struct drivers_quirks quirks[] = {
+	{ .driver = "net_af_packet",
+	  .buffer_argument = "framesz",
+	  .buffer_bytes = 2048,
+	  .overhead_bytes = PACKET_SOCKET_BYTES + ETHERNET_BYTES,
+	  .is_packet_socket = true,
+	  .needs_all_queues = true,
+	  .spreads_flows = true },
+	{ .driver = "net_e1000_em", .no_link_interrupt = true },
+	{ .driver = "net_memif",
+	  .buffer_argument = "bsize",
+	  .buffer_bytes = 2048,
+	  .overhead_bytes = ETHERNET_BYTES,
+	  .wired_queues = true,
+	  .not_started = "start the memif server first" },
+	{ .driver = "net_null", .any_length = true },
+	{ .driver = "net_pcap", .any_length = true },
+	{ .driver = "net_ring", .any_length = true, .wired_queues = true },
+	{ .driver = "net_tap", .spreads_flows = true },
+	{ .driver = "net_virtio", .drops_tags = true },
+	{ .driver = "net_vmxnet3", .no_link_interrupt = true },
+};
+
+const struct drivers_quirks *drivers_quirks_of(const struct rte_eth_dev_info *info)
+{
+	static const struct drivers_quirks none;
+
+	for (unsigned i = 0; info->driver_name && i < RTE_DIM(quirks); i++) {
+		if (strcmp(info->driver_name, quirks[i].driver) == 0)
+			return &quirks[i];
+	}
+	return &none;
+}
+
+uint32_t drivers_quirks_argument(const struct rte_eth_dev_info *info, const char *key)
+{
+	const struct rte_devargs *devargs = info->device ? rte_dev_devargs(info->device) : NULL;
+	struct rte_kvargs *arguments = rte_kvargs_parse(devargs && devargs->args ? devargs->args : "", NULL);
+	const char *text = rte_kvargs_get(arguments, key);
+	uint32_t value = text ? (uint32_t)strtoul(text, NULL, 0) : 0;
+
+	rte_kvargs_free(arguments);
+	return value;
+}
+
+uint32_t drivers_quirks_mtu(uint16_t port_id, const struct rte_eth_dev_info *info)
+{
+	const struct drivers_quirks *driver = drivers_quirks_of(info);
+	uint16_t told_bytes = 0;
+	uint32_t bytes;
+
+	if (driver->any_length)
+		return 0;
+	if (driver->buffer_argument == NULL) {
+		rte_eth_dev_get_mtu(port_id, &told_bytes);
+		return told_bytes;
+	}
+	bytes = drivers_quirks_argument(info, driver->buffer_argument);
+	bytes = bytes ? bytes : driver->buffer_bytes;
+	return bytes > driver->overhead_bytes ? bytes - driver->overhead_bytes : 1; /* 0 is no limit */
+}
