@@ -183,18 +183,6 @@ int uroce_cm_wait(struct uroce_cm_channel *channel, unsigned timeout_ms, struct 
 
 /* ---- names and numbers ---- */
 
-const char *uroce_cm_event_name(enum uroce_cm_event_type type)
-{
-	static const char *const names[UROCE_CM_EVENT_TYPES] = {
-		[UROCE_CM_REQUEST] = "request",           [UROCE_CM_ESTABLISHED] = "established",
-		[UROCE_CM_REJECTED] = "rejected",         [UROCE_CM_UNREACHABLE] = "unreachable",
-		[UROCE_CM_DISCONNECTED] = "disconnected", [UROCE_CM_ALTERNATE] = "alternate path",
-		[UROCE_CM_RESOLVED] = "resolved",
-	};
-
-	return (unsigned)type < UROCE_CM_EVENT_TYPES ? names[type] : "unknown";
-}
-
 const char *uroce_cm_reason_name(uint16_t reason)
 {
 	return cm_mad_reason_name(reason);

@@ -2,22 +2,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/random.h>
 
 #include "api/post.h"
-#include "engine/clock.h"
 #include "engine/connect.h"
 #include "engine/device.h"
 #include "engine/engine.h"
 #include "engine/mailbox.h"
+#include "engine/modify.h"
 #include "engine/resolve.h"
-#include "engine/route.h"
 #include "engine/run_queue.h"
 #include "engine/steer.h"
-#include "engine/trace_points.h"
 #include "engine/view.h"
-#include "rc/codes.h"
 
 static int check_cq(const char *name, const struct uroce_pd *pd, const struct uroce_cq *cq)
 {
@@ -125,29 +121,6 @@ int uroce_qp_create(struct uroce_pd *pd, const struct uroce_qp_init_attr *init, 
 	return 0;
 }
 
-/* P-7: four times the larger ACK timeout of its paths; the floor and the cap are the QP table's. */
-static uint64_t time_wait_ns(const struct uroce_qp *qp)
-{
-	uint64_t first = rc_codes_timeout_ns(qp_core(qp)->timeout),
-		 second = rc_codes_timeout_ns(qp_core(qp)->migration.timeout);
-
-	return steer_time_wait(4 * (first > second ? first : second));
-}
-
-/* The ports that the QP's paths use cannot be destroyed; those of before may. */
-static void hold_devices(struct uroce_qp *qp, struct uroce_device *first, struct uroce_device *second)
-{
-	struct uroce_device *new[2] = { first, second };
-
-	for (int i = 0; i < 2; i++) {
-		if (new[i])
-			atomic_fetch_add(&new[i]->users, 1);
-		if (qp->held[i])
-			atomic_fetch_sub(&qp->held[i]->users, 1);
-		qp->held[i] = new[i];
-	}
-}
-
 /* on the owner, so no packet, timer or doorbell finds it afterwards. */
 static int destroy_on_owner(void *argument)
 {
@@ -159,8 +132,8 @@ static int destroy_on_owner(void *argument)
 	engine_wheel_disarm(&qp->owner->wheel, &qp->timer);
 	engine_resolve_forget(qp);
 	run_queue_remove(qp);
-	engine_steer_release(qp->device->engine, qp->index, qp->qpn, time_wait_ns(qp));
-	hold_devices(qp, NULL, NULL);
+	engine_steer_release(qp->device->engine, qp->index, qp->qpn, engine_modify_time_wait_ns(qp));
+	engine_modify_hold_devices(qp, NULL, NULL);
 	for (uint32_t i = 0; i < CNT_QP_COUNTERS; i++)
 		port->retired[i] += qp_core(qp)->counters[i];
 	return 0;
@@ -181,181 +154,29 @@ int uroce_qp_destroy(struct uroce_qp *qp)
 	return 0;
 }
 
-struct modification {
-	struct uroce_qp *qp;
-	struct uroce_qp_attr attr;
-	uint32_t mask;
-	uint32_t bad_mask;
-};
-
-#define ADDRESS_CHARS 64u
-
-/*
- * The port has a queue on the QP's lcore and takes its path MTU, the path's source is an address of it, for frames come
- * to no other, and there is a way to the peer, or the MAC of a router given. What cannot work is refused now rather
- * than found useless when it is needed. 0, -EINVAL or -ENETUNREACH.
- */
-static int check_path(struct modification *modification, const struct uroce_path *path, uint32_t mtu_bytes)
-{
-	static const struct uroce_mac none;
-	const struct uroce_device_config *config = &path->device->config;
-	uint16_t port_id = path->device->port_id;
-	const char *name = uroce_qp_attr_name(modification->bad_mask);
-	char source[ADDRESS_CHARS], dest[ADDRESS_CHARS];
-
-	uroce_addr_format(&path->source, source, sizeof(source));
-	uroce_addr_format(&path->dest, dest, sizeof(dest));
-	if (!engine_find_port(modification->qp->owner, path->device))
-		return engine_refuse(-EINVAL, "%s: port %u has no queue on the queue pair's lcore", name, port_id);
-	if (config->mtu_bytes < mtu_bytes)
-		return engine_refuse(-EINVAL, "%s: path MTU %u: port %u takes at most %u; ask for a smaller one", name,
-				     mtu_bytes, port_id, config->mtu_bytes);
-	if (engine_route_find(config, path->source.bytes) < 0)
-		return engine_refuse(-EINVAL, "%s: source %s is no address of port %u", name, source, port_id);
-	if (!engine_route_begins_here(config, path))
-		return engine_refuse(
-			-EINVAL,
-			"%s: from %s to %s with VLAN %u, priority %u: the addresses are of two families, or there "
-			"is no such VLAN",
-			name, source, dest, path->vlan_id, path->vlan_priority);
-	if (memcmp(&path->dest_mac, &none, sizeof(none)) != 0 || engine_route_next_hop(config, path))
-		return 0;
-	return engine_refuse(-ENETUNREACH, "%s: %s is no neighbour of %s, which has no gateway", name, dest, source);
-}
-
-/* What only the engine can judge. */
-static int check_paths(const struct uroce_qp *qp, struct modification *modification)
-{
-	const struct uroce_qp_attr *attr = &modification->attr;
-	uint32_t mtu_bytes = modification->mask & UROCE_QP_PATH_MTU ? attr->path_mtu : qp_core(qp)->mtu_bytes;
-	int error = 0;
-
-	if (modification->mask & UROCE_QP_PATH) {
-		modification->bad_mask = UROCE_QP_PATH;
-		error = check_path(modification, &attr->path, mtu_bytes);
-	}
-	if (error == 0 && (modification->mask & UROCE_QP_ALT_PATH)) {
-		modification->bad_mask = UROCE_QP_ALT_PATH;
-		error = check_path(modification, &attr->alt_path, mtu_bytes);
-	}
-	if (error == 0)
-		modification->bad_mask = 0;
-	return error;
-}
-
-/* P-7: a QP that was reset rests before its number is used for another connection. */
-static bool must_rest(const struct uroce_qp *qp, const struct modification *modification)
-{
-	return (modification->mask & UROCE_QP_STATE) && modification->attr.qp_state == UROCE_QPS_RTR &&
-	       engine_now_ns() < qp->quiet_until_ns;
-}
-
-/* After a RESET: the number rests, the next connection starts at another PSN (P-2). */
-static int forget_connection(struct uroce_qp *qp, uint64_t rest_ns)
-{
-	uint32_t psn;
-
-	qp->quiet_until_ns = engine_now_ns() + rest_ns;
-	if (getrandom(&psn, sizeof(psn), 0) != sizeof(psn))
-		return engine_refuse_random();
-	rc_qp_renew_psn(qp_core(qp), psn);
-	return 0;
-}
-
-/* Of the device's port unless it says otherwise. */
-static void complete_path(struct uroce_device *device, struct uroce_path *path)
-{
-	if (path->device == NULL)
-		path->device = device;
-	engine_route_complete(&path->device->config, path);
-}
-
-/* The core says which attribute is to blame. */
-static int refuse_attr(const struct rc_qp *rc, const struct modification *modification, int error)
-{
-	const char *name = uroce_qp_attr_name(modification->bad_mask),
-		   *from = uroce_qp_state_name((enum uroce_qp_state)rc->state),
-		   *to = modification->mask & UROCE_QP_STATE ? uroce_qp_state_name(modification->attr.qp_state) : from;
-
-	if (error == -EAGAIN)
-		return engine_refuse(error,
-				     "%s REARM: the peer has not been heard over the new path yet; exchange a "
-				     "message first",
-				     name);
-	return engine_refuse(error,
-			     "%s: a value out of range, missing or not for the transition from %s to %s; see qp.h",
-			     name, from, to);
-}
-
-static int modify_on_owner(void *argument)
-{
-	struct modification *modification = argument;
-	struct uroce_qp *qp = modification->qp;
-	struct rc_qp *rc = qp_core(qp);
-	uint64_t rest_ns = time_wait_ns(qp); /* RESET forgets the timeouts */
-	uint8_t before = rc->state;
-	struct uroce_mac mac;
-	int error = check_paths(qp, modification);
-
-	if (error)
-		return error;
-	if (must_rest(qp, modification)) /* with the same attributes it will do later */
-		return engine_refuse(-EAGAIN, "STATE RTR: the queue pair was reset and rests for %u ms more (P-7)",
-				     (unsigned)((qp->quiet_until_ns - engine_now_ns()) / 1000000 + 1));
-	if (before == UROCE_QPS_RESET && qp_cq_has_failed(qp)) {
-		modification->bad_mask = UROCE_QP_STATE;
-		return engine_refuse(-EINVAL, "STATE: a CQ of the queue pair has overflowed; create both anew");
-	}
-	error = rc_qp_modify(rc, &modification->attr, modification->mask, &modification->bad_mask);
-	if (error)
-		return refuse_attr(rc, modification, error);
-	if (rc->state != before)
-		engine_trace_qp_state(qp->device->port_id, qp->qpn, uroce_qp_state_name(before),
-				      uroce_qp_state_name(rc->state));
-	if (rc->state == UROCE_QPS_RESET && before >= UROCE_QPS_RTR)
-		error = forget_connection(qp, rest_ns);
-	hold_devices(qp, (struct uroce_device *)rc->path.device, (struct uroce_device *)rc->migration.path.device);
-	/* Also when it has migrated just now: the port of before is not held any more. */
-	if ((modification->mask & UROCE_QP_PATH) || qp->migrations != rc->migration.count)
-		engine_resolve_start(qp->owner, qp);
-	/* The MAC of the alternate path is asked for now, so that it is known when the QP migrates. */
-	if (modification->mask & UROCE_QP_ALT_PATH)
-		engine_resolve_find(qp->owner, &rc->migration.path, &mac);
-	run_queue_add(qp);
-	return error;
-}
-
 int uroce_qp_modify(struct uroce_qp *qp, const struct uroce_qp_attr *attr, uint32_t mask, uint32_t *bad_mask)
 {
-	struct modification modification = { .qp = qp, .attr = *attr, .mask = mask };
-	int error;
-
-	if (mask & UROCE_QP_PATH)
-		complete_path(qp->device, &modification.attr.path);
-	if (mask & UROCE_QP_ALT_PATH)
-		complete_path(qp->device, &modification.attr.alt_path);
-	error = engine_mailbox_call(qp->owner, modify_on_owner, &modification);
-	if (error && bad_mask)
-		*bad_mask = modification.bad_mask;
-	return error;
+	return engine_modify_qp(qp, attr, mask, bad_mask);
 }
+
+struct attr_query {
+	const struct uroce_qp *qp;
+	struct uroce_qp_attr *attr;
+};
 
 static int query_on_owner(void *argument)
 {
-	struct modification *query = argument;
+	struct attr_query *query = argument;
 
-	rc_qp_query(qp_core(query->qp), &query->attr);
+	rc_qp_query(qp_core(query->qp), query->attr);
 	return 0;
 }
 
 int uroce_qp_query(struct uroce_qp *qp, struct uroce_qp_attr *attr)
 {
-	struct modification query = { .qp = qp };
-	int error = engine_mailbox_call(qp->owner, query_on_owner, &query);
+	struct attr_query query = { .qp = qp, .attr = attr };
 
-	if (error == 0)
-		*attr = query.attr;
-	return error;
+	return engine_mailbox_call(qp->owner, query_on_owner, &query);
 }
 
 struct error_query {
@@ -428,7 +249,7 @@ int uroce_qp_connect(struct uroce_qp *qp, const struct uroce_qp_attr *given, uin
 		attr.qp_state = steps[i].state;
 		if (attr.use_sq_psn && attr.qp_state == UROCE_QPS_RTS)
 			mask |= UROCE_QP_SQ_PSN;
-		error = uroce_qp_modify(qp, &attr, mask, bad_mask);
+		error = engine_modify_qp(qp, &attr, mask, bad_mask);
 		if (error)
 			return error;
 	}

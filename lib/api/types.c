@@ -1,4 +1,4 @@
-/* types.c - version, ICRC code, addresses as text */
+/* types.c - version, ICRC code, addresses from text */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -72,15 +72,4 @@ int uroce_addr_parse(const char *text, struct uroce_addr *addr, unsigned *prefix
 	if (prefix_bits)
 		*prefix_bits = bits;
 	return 0;
-}
-
-char *uroce_addr_format(const struct uroce_addr *addr, char *out, size_t out_bytes)
-{
-	bool ipv4 = encap_addr_is_ipv4(addr->bytes);
-
-	if (inet_ntop(ipv4 ? AF_INET : AF_INET6, ipv4 ? addr->bytes + 12 : addr->bytes, out, (socklen_t)out_bytes) ==
-		    NULL &&
-	    out_bytes > 0)
-		out[0] = '\0';
-	return out;
 }

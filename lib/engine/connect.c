@@ -11,6 +11,7 @@
 #include "engine/connect.h"
 #include "engine/trace_points.h"
 #include "engine/mailbox.h"
+#include "engine/modify.h"
 #include "engine/numa_alloc.h"
 #include "engine/port.h"
 #include "engine/resolve.h"
@@ -190,7 +191,7 @@ static int move_qp(struct uroce_cm_id *id, enum uroce_qp_state state, uint32_t m
 	struct uroce_qp_attr attr = id->attr;
 
 	attr.qp_state = state;
-	return uroce_qp_modify(id->qp, &attr, mask, NULL);
+	return engine_modify_qp(id->qp, &attr, mask, NULL);
 }
 
 int engine_connect_to_rtr(struct uroce_cm_id *id)
@@ -224,7 +225,7 @@ static int load_alternate(struct uroce_cm_id *id, const struct cm_way *way)
 	};
 	int error = engine_connect_way_path(id, way, &attr.alt_path);
 
-	return error ? error : uroce_qp_modify(id->qp, &attr, UROCE_QP_ALT_PATH | UROCE_QP_PATH_MIG_STATE, NULL);
+	return error ? error : engine_modify_qp(id->qp, &attr, UROCE_QP_ALT_PATH | UROCE_QP_PATH_MIG_STATE, NULL);
 }
 
 static int carry_out_move(struct uroce_lcore *lcore, struct uroce_cm_id *id, const struct cm_action *action)

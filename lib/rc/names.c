@@ -1,6 +1,10 @@
-/* names.c - the words for statuses, opcodes, causes, events, states and attributes */
+/* names.c - the words for statuses, opcodes, causes, events, states and attributes, and addresses as text */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <arpa/inet.h>
+
 #include <uroce/uroce.h>
+
+#include "wire/encap.h"
 
 #define NAME_OF(table, index) \
 	((index) < sizeof(table) / sizeof((table)[0]) && (table)[index] ? (table)[index] : "UNKNOWN")
@@ -155,4 +159,27 @@ const char *uroce_qp_attr_name(uint32_t mask_bit)
 	uint32_t index = mask_bit ? (uint32_t)__builtin_ctz(mask_bit) : 32;
 
 	return NAME_OF(names, index);
+}
+
+const char *uroce_cm_event_name(enum uroce_cm_event_type type)
+{
+	static const char *const names[UROCE_CM_EVENT_TYPES] = {
+		[UROCE_CM_REQUEST] = "request",           [UROCE_CM_ESTABLISHED] = "established",
+		[UROCE_CM_REJECTED] = "rejected",         [UROCE_CM_UNREACHABLE] = "unreachable",
+		[UROCE_CM_DISCONNECTED] = "disconnected", [UROCE_CM_ALTERNATE] = "alternate path",
+		[UROCE_CM_RESOLVED] = "resolved",
+	};
+
+	return (unsigned)type < UROCE_CM_EVENT_TYPES ? names[type] : "unknown";
+}
+
+char *uroce_addr_format(const struct uroce_addr *addr, char *out, size_t out_bytes)
+{
+	bool ipv4 = encap_addr_is_ipv4(addr->bytes);
+
+	if (inet_ntop(ipv4 ? AF_INET : AF_INET6, ipv4 ? addr->bytes + 12 : addr->bytes, out, (socklen_t)out_bytes) ==
+		    NULL &&
+	    out_bytes > 0)
+		out[0] = '\0';
+	return out;
 }
