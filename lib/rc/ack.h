@@ -48,12 +48,61 @@ static inline uint8_t qp_ack_syndrome(struct rc_qp *qp)
 /* The ACK or NAK that is due. A NAK acknowledges everything before its PSN, so an ACK need not go along. */
 static inline struct wire_ack qp_take_ack(struct rc_qp *qp)
 {
-	struct rc_responder *resp = &qp->responder;
-	bool nak = resp->due & WORK_NAK;
+	struct rc_ack *ack = &qp->responder.ack;
+	bool nak = ack->due & WORK_NAK;
 
-	resp->due = 0;
-	return nak ? qp_ack_of(qp, resp->nak_psn, resp->nak_syndrome) :
-		     qp_ack_of(qp, psn_previous(resp->epsn), qp_ack_syndrome(qp));
+	ack->due = 0;
+	return nak ? qp_ack_of(qp, ack->nak_psn, ack->nak_syndrome) :
+		     qp_ack_of(qp, psn_previous(qp->responder.epsn), qp_ack_syndrome(qp));
+}
+
+/* ---- what it is told ---- */
+
+/* A request that asks for an ACK was executed. */
+static inline void ack_asked_for(struct rc_ack *ack)
+{
+	ack->due |= WORK_ACK;
+}
+
+/* A response will leave that acknowledges everything before it. */
+static inline void ack_said_by_response(struct rc_ack *ack)
+{
+	ack->due &= (uint8_t)~WORK_ACK;
+}
+
+/* The packet at psn is refused. */
+static inline void ack_refused(struct rc_ack *ack, uint8_t syndrome, psn_t psn)
+{
+	ack->due |= WORK_NAK;
+	ack->nak_syndrome = syndrome;
+	ack->nak_psn = psn;
+}
+
+/* The packet has come that the NAK asks for, which has not left yet. */
+static inline void ack_nak_is_answered(struct rc_ack *ack)
+{
+	ack->due &= (uint8_t)~WORK_NAK;
+}
+
+/* A SEND or WRITE came again: the newest of them is acknowledged (S-8). */
+static inline void ack_repeated(struct rc_ack *ack, psn_t psn)
+{
+	if ((ack->due & WORK_REPEAT_ACK) && psn_before(psn, ack->repeat_psn))
+		return;
+	ack->due |= WORK_REPEAT_ACK;
+	ack->repeat_psn = psn;
+}
+
+/* That has been acknowledged. */
+static inline void ack_repeat_said(struct rc_ack *ack)
+{
+	ack->due &= (uint8_t)~WORK_REPEAT_ACK;
+}
+
+/* Nothing is owed any more. */
+static inline void ack_forget(struct rc_ack *ack)
+{
+	ack->due = 0;
 }
 
 #endif

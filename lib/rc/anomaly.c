@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rc/anomaly.h"
 
-#include <uroce/event.h>
+#include "rc/report.h"
 
 void rc_anomaly_note(struct rc_qp *qp, uint64_t now_ns)
 {
@@ -13,5 +13,5 @@ void rc_anomaly_note(struct rc_qp *qp, uint64_t now_ns)
 		anomaly->count = 0;
 	}
 	if (++anomaly->count == ANOMALY_PACKETS)
-		qp->report.events |= 1u << UROCE_EVENT_ANOMALY;
+		report_raise(qp, UROCE_EVENT_ANOMALY);
 }

@@ -17,6 +17,12 @@
 /* One more; the event comes with the ANOMALY_PACKETS'th of a second. */
 void rc_anomaly_note(struct rc_qp *qp, uint64_t now_ns);
 
+/* A new connection has sent none. */
+static inline void anomaly_reset(struct rc_qp *qp)
+{
+	qp->anomaly = (struct rc_anomaly){ 0 };
+}
+
 /* Is psn farther from where than a flight reaches, in either direction? */
 static inline bool anomaly_is_far(psn_t psn, psn_t where)
 {

@@ -10,6 +10,7 @@
 #include "rc/loss.h"
 #include "rc/outbox.h"
 #include "rc/report.h"
+#include "rc/requester.h"
 #include "rc/scatter.h"
 #include "wire/hints.h"
 
@@ -177,11 +178,8 @@ static inline void take_response(struct rc_qp *qp, const struct rc_send_wqe *wqe
 		scatter_copy(place,
 			     packet->opcode == OP_ATOMIC_ACKNOWLEDGE ? (const uint8_t *)&original : packet->payload);
 	sendwin_take_response(&qp->win, wqe);
-	if (qp->win.acked != acked) {
-		qp->requester.rd_atomic_outstanding--;
-		if (qp->requester.read_restarted)
-			qp->requester.read_restarted = qp_una_was_restarted(qp);
-	}
+	if (qp->win.acked != acked)
+		requester_answered(qp);
 	rc_loss_acknowledged(qp, now_ns);
 }
 

@@ -126,8 +126,7 @@ bool rc_credit_unsolicited_due(struct rc_qp *qp)
 	const struct rc_credit *credit = &qp->credit;
 	bool waits = !credit->said || credit->last_code == 0;
 
-	if (atomic_load_explicit(&qp->win.post_wakes, memory_order_relaxed) != waits)
-		atomic_store_explicit(&qp->win.post_wakes, waits, memory_order_relaxed);
+	sendwin_wake_by_posts(&qp->win, waits);
 	if (!waits)
 		return false;
 	/* C1: asks to be woken, then looks: an entry posted in between is seen here, or its post sees post_wakes */

@@ -40,7 +40,7 @@ static inline void deadlines_put_off_ask(struct rc_qp *qp, uint64_t now_ns)
 /* Nothing in flight has asked for an ACK, and somebody waits for one: a probe asks with the next transmit. */
 static inline void deadlines_ask_now(struct rc_qp *qp)
 {
-	qp->probe.due = qp->probe.deferred = true;
+	probe_ask(&qp->probe, true);
 }
 
 #endif

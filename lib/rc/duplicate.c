@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "rc/ack.h"
+
 /* S-9: the whole of a cached READ or the rest of it from a packet on, and not beyond its end. */
 static bool read_matches(const struct rc_qp *qp, const struct rc_replay_entry *entry, const struct wire_packet *packet)
 {
@@ -87,24 +89,13 @@ static bool receive_duplicate_response(struct rc_qp *qp, const struct wire_packe
 	return known;
 }
 
-/* A message in progress goes on, whatever part of it is repeated (S-19). */
-static void receive_duplicate_message(struct rc_qp *qp, psn_t psn)
-{
-	struct rc_responder *resp = &qp->responder;
-
-	if ((resp->due & WORK_REPEAT_ACK) && psn_before(psn, resp->repeat_psn))
-		return;
-	resp->due |= WORK_REPEAT_ACK;
-	resp->repeat_psn = psn;
-}
-
 /*
  * When the ACK leaves, not when the duplicate came: the rest of the burst may have been executed, and answered, in
  * between, and an ACK never acknowledges less than an earlier one.
  */
 psn_t rc_duplicate_acknowledged(const struct rc_qp *qp)
 {
-	const struct rc_replay_entry *entry = rc_replay_find_after(&qp->replay, qp->responder.repeat_psn);
+	const struct rc_replay_entry *entry = rc_replay_find_after(&qp->replay, qp->responder.ack.repeat_psn);
 
 	return psn_previous(entry ? entry->first_psn : qp->responder.epsn);
 }
@@ -132,10 +123,11 @@ bool rc_duplicate_receive(struct rc_qp *qp, const struct wire_packet *packet)
 	switch ((enum wire_kind)op->kind) {
 	case WIRE_KIND_WRITE:
 		note_suspicious(qp, op, packet);
-		receive_duplicate_message(qp, psn_make(packet->psn));
+		ack_repeated(&qp->responder.ack, psn_make(packet->psn));
 		return false;
 	case WIRE_KIND_SEND:
-		receive_duplicate_message(qp, psn_make(packet->psn));
+		/* A message in progress goes on, whatever part of it is repeated (S-19). */
+		ack_repeated(&qp->responder.ack, psn_make(packet->psn));
 		return false;
 	case WIRE_KIND_READ_REQUEST:
 	case WIRE_KIND_ATOMIC:

@@ -60,7 +60,7 @@ NOINLINE void review_echoes(struct rc_qp *qp)
 		*owed = (struct rc_owed){ 0 };
 		loss->echoes = false;
 	}
-	qp->probe.unsure = psn_before(qp->win.snd_una, owed->first) ? 0 : at_most_255(owed->acks);
+	probe_doubt(&qp->probe, psn_before(qp->win.snd_una, owed->first) ? 0 : at_most_255(owed->acks));
 }
 
 bool rc_loss_is_losing(const struct rc_qp *qp)
@@ -185,13 +185,13 @@ void rc_loss_acknowledged(struct rc_qp *qp, uint64_t now_ns)
 
 	/* Packets are being lost: that we had to ask tells nothing about the peer. */
 	if (rtt_answered(&qp->rtt, qp->win.snd_una, loss->timeout_ns, now_ns) || !cc_burst_is_full(qp))
-		qp->probe.tries = 0;
+		probe_forget_tries(&qp->probe);
 	cc_delivered(qp);
 	loss->retries_left = loss->retry_cnt;
 	loss->rnr_left = loss->rnr_retry;
 	loss->rewound = false;
 	loss->since_ns = now_ns;
-	qp->probe.behind_una = 0;
+	probe_forget_behind(&qp->probe);
 	if (__builtin_expect(loss->echoes, 0))
 		review_echoes(qp);
 	if (__builtin_expect(loss->resending, 0))
@@ -218,7 +218,7 @@ void rc_loss_set_probes(struct rc_qp *qp, bool enabled)
 {
 	if (qp->probe.enabled == enabled)
 		return;
-	qp->probe.enabled = enabled;
+	probe_enable(&qp->probe, enabled);
 	probe_stop(&qp->probe);
 }
 
@@ -269,7 +269,7 @@ static void rewind_to_una(struct rc_qp *qp, psn_t heard, bool timed_out)
 		loss->silences = loss->asked = 0;
 		loss->reprieves = loss->owed.responses;
 	}
-	qp->probe.unsure = at_most_255(loss->owed.acks);
+	probe_doubt(&qp->probe, at_most_255(loss->owed.acks));
 	loss->resending = rc_sendwin_rewind(&qp->win);
 }
 
@@ -283,7 +283,7 @@ void rc_loss_path_changed(struct rc_qp *qp)
 	loss->loses = false;
 	rc_rtt_reset(&qp->rtt);
 	rc_cc_reset(qp);
-	qp->probe.tries = 0;
+	probe_forget_tries(&qp->probe);
 	/* In an RNR wait the window is rewound already. */
 	if (!psn_equal(qp->win.snd_una, qp->win.snd_max) && !loss_waits_for_receiver(qp))
 		rewind_to_una(qp, qp->win.snd_una, false);
@@ -313,9 +313,8 @@ static enum retry take_retry(struct rc_qp *qp)
 /* An ask that has not left yet is not needed any more: the retry that it has cost is given back. */
 static void take_back_ask(struct rc_qp *qp)
 {
-	if (!qp->probe.paid)
+	if (!probe_take_back(&qp->probe))
 		return;
-	qp->probe.paid = false;
 	qp->loss.retries_left++;
 	qp->loss.silences--;
 	qp->loss.asked--;
@@ -456,7 +455,7 @@ void rc_loss_ack_skipped_response(struct rc_qp *qp, psn_t trigger, uint64_t now_
 {
 	bool old = goes_on_with_old_flight(qp, trigger), probed = qp->probe.behind_una > 0;
 
-	qp->probe.behind_una = 0;
+	probe_forget_behind(&qp->probe);
 	take_echo(&qp->loss, &qp->loss.owed.acks, now_ns);
 	probe_heard(&qp->probe, &qp->rtt, qp->loss.timeout_ns, now_ns);
 	if (!old || probed)
@@ -514,7 +513,7 @@ void rc_loss_probe_sent(struct rc_qp *qp, uint64_t now_ns)
 {
 	struct rc_probe *probe = &qp->probe;
 
-	probe->tries += probe->tries < PROBE_TRIES_MAX;
+	probe_count_try(probe);
 	rtt_forget(&qp->rtt);
 	probe_start(probe, &qp->rtt, qp->loss.timeout_ns, now_ns);
 }
@@ -532,7 +531,7 @@ void rc_loss_empty_write_sent(struct rc_qp *qp, bool unsolicited)
 
 void rc_loss_asked_beside(struct rc_qp *qp, uint64_t timeout_ns, uint64_t now_ns)
 {
-	qp->probe.due = false;
+	probe_left(&qp->probe);
 	qp->loss.beside = true;
 	qp->loss.ack_deadline_ns = now_ns + timeout_ns;
 	rc_loss_copy_sent(qp, 0, 1);
@@ -563,7 +562,7 @@ bool rc_loss_take_retry_beside(struct rc_qp *qp)
 	qp->loss.ack_deadline_ns = RC_NEVER;
 	if (take_retry(qp) == RETRY_NONE)
 		return false;
-	qp->probe.due = true;
+	probe_ask(&qp->probe, false);
 	return true;
 }
 
@@ -597,5 +596,5 @@ void rc_loss_timer_expired(struct rc_qp *qp, uint64_t now_ns)
 	loss->silences++;
 	loss->asked++;
 	loss->ack_deadline_ns = now_ns + loss->timeout_ns;
-	qp->probe.due = qp->probe.paid = true;
+	probe_ask_for_retry(&qp->probe);
 }

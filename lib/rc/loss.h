@@ -2,8 +2,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * It owns the deadlines of what is in flight, both budgets, the early probe (probe.h) and the round trip (rtt.h).
- * Besides loss.c and this header only deadlines.h writes struct rc_loss, rc_probe or rc_rtt: it ends what is waited
- * for, and puts asks off. The keep-alive (keepalive.h) borrows timer and budget.
+ * Besides loss.c and this header only deadlines.h writes struct rc_loss: it ends what is waited for. The keep-alive
+ * (keepalive.h) borrows timer and budget.
  *
  * Two timers that never run together: the ACK timer (T-1) and the RNR wait (R-4). Two budgets that never pay
  * for each other: retry_cnt (T-3) and rnr_retry (R-5). A failure either rewinds the send window to snd_una or
@@ -121,7 +121,7 @@ void rc_loss_timer_expired(struct rc_qp *qp, uint64_t now_ns);
 /* A packet beside the window leaves with the next transmit, as a probe does. */
 static inline void loss_ask_beside(struct rc_qp *qp)
 {
-	qp->probe.due = true;
+	probe_ask(&qp->probe, false);
 }
 
 /* It has left, and no request stands for it: the ACK timer runs for it for so long (C-33). */

@@ -2,9 +2,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rc/migration.h"
 
-#include <uroce/event.h>
-
 #include "rc/anomaly.h"
+#include "rc/report.h"
 
 static void set_state(struct rc_qp *qp, enum uroce_path_mig_state state)
 {
@@ -19,6 +18,14 @@ void rc_migration_reset(struct rc_qp *qp)
 	/* The count goes on: the host compares it. */
 	*migration = (struct rc_migration){ .count = migration->count, .count_at_reset = migration->count };
 	set_state(qp, UROCE_PATH_MIGRATED);
+}
+
+void rc_migration_load(struct rc_qp *qp, const struct uroce_qp_attr *attr)
+{
+	qp->migration.path = attr->alt_path;
+	qp->migration.pkey = attr->alt_pkey;
+	qp->migration.timeout = attr->alt_timeout;
+	qp->migration.loaded = true;
 }
 
 bool rc_migration_modify(struct rc_qp *qp, enum uroce_path_mig_state state)
@@ -48,7 +55,7 @@ void rc_migration_switch(struct rc_qp *qp)
 	migration->epsn = qp->responder.epsn;
 	migration->snd_una = qp->win.snd_una;
 	set_state(qp, UROCE_PATH_MIGRATED);
-	qp->report.events |= 1u << UROCE_EVENT_PATH_MIG;
+	report_raise(qp, UROCE_EVENT_PATH_MIG);
 	qp->counters[CNT_PATH_MIGRATIONS]++;
 }
 
@@ -96,7 +103,7 @@ enum rc_migration_outcome rc_migration_packet_arrived(struct rc_qp *qp, const st
 		return MIGRATION_DONE;
 	}
 	if (!migration->refused)
-		qp->report.events |= 1u << UROCE_EVENT_PATH_MIG_ERR;
+		report_raise(qp, UROCE_EVENT_PATH_MIG_ERR);
 	migration->refused = true;
 	qp->counters[CNT_MIGRATION_REFUSED]++;
 	return MIGRATION_DROP;

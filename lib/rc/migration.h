@@ -26,6 +26,9 @@ enum rc_migration_outcome { MIGRATION_NONE, MIGRATION_DROP, MIGRATION_DONE };
 /* RESET: no alternate path, MIGRATED. */
 void rc_migration_reset(struct rc_qp *qp);
 
+/* The alternate path of the attributes. */
+void rc_migration_load(struct rc_qp *qp, const struct uroce_qp_attr *attr);
+
 /* Software sets REARM, or MIGRATED, which migrates at once when armed. true: as after rc_migration_switch(). */
 bool rc_migration_modify(struct rc_qp *qp, enum uroce_path_mig_state state);
 

@@ -4,11 +4,14 @@
 
 #include <errno.h>
 
+#include "rc/ack.h"
 #include "rc/ackreq.h"
 #include "rc/codes.h"
 #include "rc/fail.h"
 #include "rc/migration.h"
 #include "rc/path.h"
+#include "rc/report.h"
+#include "rc/requester.h"
 #include "rc/responder.h"
 #include "rc/keepalive.h"
 #include "rc/loss.h"
@@ -161,15 +164,15 @@ static void apply_values(struct rc_qp *qp, const struct uroce_qp_attr *attr, uin
 	if (mask & UROCE_QP_SQ_PSN)
 		qp->sq_psn = psn_make(attr->sq_psn);
 	if (mask & UROCE_QP_MAX_RD_ATOMIC) {
-		qp->requester.max_rd_atomic = attr->max_rd_atomic;
-		atomic_store_explicit(&qp->win.no_rd_atomic, attr->max_rd_atomic == 0, memory_order_relaxed);
+		requester_set_depth(qp, attr->max_rd_atomic);
+		sendwin_refuse_rd_atomic(&qp->win, attr->max_rd_atomic == 0);
 	}
 	if (mask & UROCE_QP_MAX_DEST_RD_ATOMIC) {
 		qp->max_dest_rd_atomic = attr->max_dest_rd_atomic;
 		rc_replay_set_depth(&qp->replay, attr->max_dest_rd_atomic);
 	}
 	if (mask & UROCE_QP_MIN_RNR_TIMER)
-		qp->responder.min_rnr_timer = attr->min_rnr_timer;
+		responder_set_rnr_timer(qp, attr->min_rnr_timer);
 	if (mask & UROCE_QP_TIMEOUT) {
 		qp->timeout = attr->timeout;
 		rc_loss_set_timeout(qp, rc_codes_timeout_ns(attr->timeout));
@@ -188,12 +191,8 @@ static void apply_values(struct rc_qp *qp, const struct uroce_qp_attr *attr, uin
 		rc_loss_set_probes(qp, !attr->no_probe);
 	if (mask & UROCE_QP_KEEPALIVE)
 		rc_keepalive_set(qp, attr->keepalive_ms);
-	if (mask & UROCE_QP_ALT_PATH) {
-		qp->migration.path = attr->alt_path;
-		qp->migration.pkey = attr->alt_pkey;
-		qp->migration.timeout = attr->alt_timeout;
-		qp->migration.loaded = true;
-	}
+	if (mask & UROCE_QP_ALT_PATH)
+		rc_migration_load(qp, attr);
 	qp_note_bth(qp);
 	if ((mask & UROCE_QP_PATH_MIG_STATE) && rc_migration_modify(qp, attr->path_mig_state))
 		rc_loss_path_changed(qp);
@@ -205,19 +204,19 @@ static void enter_state(struct rc_qp *qp, enum uroce_qp_state from, enum uroce_q
 	if (to == UROCE_QPS_RESET) {
 		rc_qp_forget(qp);
 	} else if (from == UROCE_QPS_INIT && to == UROCE_QPS_RTR) {
-		qp->responder.epsn = qp->responder.newest_request = qp->rq_psn;
+		responder_begin(qp, qp->rq_psn);
 	} else if (from == UROCE_QPS_RTR && to == UROCE_QPS_RTS) {
 		rc_sendwin_reset(&qp->win, qp->sq_psn);
 		rc_cc_reset(qp);
 	} else if (from == UROCE_QPS_RTS && to == UROCE_QPS_SQD) {
-		qp->report.drained = false;
+		report_drain(qp);
 	} else if (to == UROCE_QPS_ERR) {
 		rc_fail_stop_requests(qp);
 		rc_replay_reset(&qp->replay, qp->max_dest_rd_atomic);
-		qp->responder.due = 0;
+		ack_forget(&qp->responder.ack);
 	}
 	qp_set_state(qp, to);
-	atomic_store_explicit(&qp->win.post_state, (uint8_t)to, memory_order_release);
+	sendwin_set_post_state(&qp->win, (uint8_t)to);
 }
 
 int rc_qp_modify(struct rc_qp *qp, const struct uroce_qp_attr *attr, uint32_t mask, uint32_t *bad_mask)

@@ -135,6 +135,63 @@ static inline void probe_ask_now(struct rc_probe *probe)
 	probe->due = true;
 }
 
+/* A packet asks with the next transmit; put off: as the ask for an ACK that was put off. */
+static inline void probe_ask(struct rc_probe *probe, bool put_off)
+{
+	probe->due = true;
+	probe->deferred |= put_off;
+}
+
+/* The same, and it has cost a retry. */
+static inline void probe_ask_for_retry(struct rc_probe *probe)
+{
+	probe->due = probe->paid = true;
+}
+
+/* What has cost a retry has not left, and need not any more. false: there is none. */
+static inline bool probe_take_back(struct rc_probe *probe)
+{
+	bool paid = probe->paid;
+
+	probe->paid = false;
+	return paid;
+}
+
+/* What was to ask has left. */
+static inline void probe_left(struct rc_probe *probe)
+{
+	probe->due = false;
+}
+
+/* It has left once more without an answer. */
+static inline void probe_count_try(struct rc_probe *probe)
+{
+	probe->tries += probe->tries < PROBE_TRIES_MAX;
+}
+
+/* The peer has answered: the next one comes as soon as the first. */
+static inline void probe_forget_tries(struct rc_probe *probe)
+{
+	probe->tries = 0;
+}
+
+/* An ACK of the packet before snd_una answers no empty WRITE any more. */
+static inline void probe_forget_behind(struct rc_probe *probe)
+{
+	probe->behind_una = 0;
+}
+
+/* So many copies of packets may still be answered with such an ACK. */
+static inline void probe_doubt(struct rc_probe *probe, uint8_t answers)
+{
+	probe->unsure = answers;
+}
+
+static inline void probe_enable(struct rc_probe *probe, bool enabled)
+{
+	probe->enabled = enabled;
+}
+
 /* Nobody owes a response, nothing is in flight, or something else decides when to send. */
 static inline void probe_stop(struct rc_probe *probe)
 {

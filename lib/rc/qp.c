@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "rc/anomaly.h"
 #include "rc/cc.h"
 #include "rc/codes.h"
 #include "rc/credit.h"
@@ -53,22 +54,19 @@ uint64_t rc_qp_bytes(const struct rc_qp_config *config)
 
 static void place_rings(struct rc_qp *qp, const struct rc_qp_config *config)
 {
+	const struct rc_sendwin_limits limits = {
+		.slots = ring_size_at_least(config->max_send_wr),
+		.depth = config->max_send_wr,
+		.sges = config->max_send_sge,
+		.inline_bytes = config->max_inline_data,
+		.signal_all = config->sq_sig_all,
+	};
 	uint8_t *at = (uint8_t *)qp + round_up_to_line(sizeof(*qp));
 
-	qp->win.slots = at;
-	qp->win.slot_bytes = rc_sendwin_slot_bytes(config->max_send_sge, config->max_inline_data);
-	qp->win.mask = ring_size_at_least(config->max_send_wr) - 1;
-	qp->win.depth = config->max_send_wr;
-	qp->win.sge_limit = config->max_send_sge;
-	qp->win.inline_limit = config->max_inline_data;
-	qp->win.signal_all = config->sq_sig_all;
+	rc_sendwin_place(&qp->win, at, &limits);
 	at += round_up_to_line(send_ring_bytes(config));
-	qp->recvq.slots = at;
-	qp->recvq.slot_bytes = recv_wqe_slot_bytes(recv_sge_limit(config));
-	qp->recvq.mask = ring_size_at_least(recv_depth(config)) - 1;
-	qp->recvq.depth = recv_depth(config);
-	qp->recvq.sge_limit = recv_sge_limit(config);
-	qp->recvq.srq = config->srq;
+	rc_recvq_place(&qp->recvq, at, ring_size_at_least(recv_depth(config)), recv_depth(config),
+		       recv_sge_limit(config), config->srq);
 	at += round_up_to_line(recv_ring_bytes(config));
 	rc_replay_place(&qp->replay, at, config->max_dest_rd_atomic);
 }
@@ -87,8 +85,7 @@ struct rc_qp *rc_qp_init(void *memory, const struct rc_qp_config *config)
 	qp->shares_receives = config->srq != NULL;
 	qp->max_mtu_bytes = config->max_mtu_bytes;
 	qp->sq_psn = psn_make(config->start_psn);
-	qp->known_keys[0].key = 1u << 8; /* which never stands there: key 0 leads nowhere */
-	atomic_init(&qp->win.no_rd_atomic, true);
+	qp_forget_keys(qp);
 	place_rings(qp, config);
 	rc_qp_forget(qp);
 	return qp;
@@ -102,7 +99,7 @@ static void set_defaults(struct rc_qp *qp)
 	qp->imprecise_errors = false;
 	qp_set_flow_control(qp, false);
 	rc_keepalive_set(qp, 0);
-	qp->responder.min_rnr_timer = RNR_TIMER_DEFAULT;
+	responder_set_rnr_timer(qp, RNR_TIMER_DEFAULT);
 }
 
 void rc_qp_forget(struct rc_qp *qp)
@@ -116,18 +113,11 @@ void rc_qp_forget(struct rc_qp *qp)
 	rc_migration_reset(qp);
 	rc_cc_reset(qp);
 	burst_reset(&qp->response_burst);
-	qp->requester.read_restarted = false;
-	qp->requester.rd_atomic_outstanding = 0;
-	qp->requester.since_ackreq = 0;
-	qp->responder = (struct rc_responder){
-		.epsn = qp->rq_psn,
-		.newest_request = qp->rq_psn,
-		.min_rnr_timer = qp->responder.min_rnr_timer,
-	};
-	qp->report = (struct rc_report){ 0 };
-	qp->failures = (struct rc_failures){ 0 };
-	qp->anomaly = (struct rc_anomaly){ 0 };
-	atomic_store_explicit(&qp->win.post_wakes, false, memory_order_relaxed);
+	requester_reset(qp);
+	rc_responder_reset(qp);
+	rc_report_reset(qp);
+	anomaly_reset(qp);
+	sendwin_wake_by_posts(&qp->win, false);
 	qp->last_aeth = 0;
 	qp->established = false;
 }
@@ -190,7 +180,7 @@ static bool take_notice(struct rc_qp *qp, const struct wire_packet *packet, cons
 		rc_loss_path_changed(qp);
 	if (qp->state == UROCE_QPS_RTR && !qp->established) {
 		qp->established = true;
-		qp->report.events |= 1u << UROCE_EVENT_COMM_EST;
+		report_raise(qp, UROCE_EVENT_COMM_EST);
 	}
 	return true;
 }

@@ -1,5 +1,11 @@
 /* qp_state.h - what a QP is: its parts, each written by the file of its name, and where its memory leads */
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Everybody reads a part, and only the module of its name writes it: NAME.c and the inline functions of NAME.h. The
+ * others tell that module what has happened. `make tidy` finds each other writer, whatever pointer it writes through;
+ * PARTS in test/tidy/writers says whose a part is. What ends with a connection in error, the deadlines of three parts,
+ * is ended by deadlines.h.
+ */
 #ifndef RC_QP_STATE_H
 #define RC_QP_STATE_H
 
@@ -53,17 +59,22 @@ enum rc_work {
 	WORK_ALL = WORK_RESPONDER | WORK_REQUESTER | WORK_REPORTS
 };
 
+/* What the responder owes: ACKs and NAKs, each of which says all that came before it. */
+struct rc_ack {
+	uint8_t due; /* WORK_ACK: of epsn - 1; WORK_NAK; WORK_REPEAT_ACK: to repeat_psn, the newest (S-8) */
+	uint8_t nak_syndrome;
+	psn_t nak_psn;
+	psn_t repeat_psn;
+};
+
 struct rc_responder {
 	psn_t epsn;
 	psn_t newest_request; /* epsn, or the READ or atomic that was the last request: an ACK stays before it */
 	uint32_t msn;         /* 24 bits */
 	uint8_t in_progress;  /* enum wire_kind of the message under way: SEND, WRITE, or RESERVED for none */
 	bool nak_outstanding; /* a NAK is out; drop new requests until ePSN comes (K-SEQ, R-3) */
-	uint8_t due;          /* WORK_ACK: of epsn - 1; WORK_NAK; WORK_REPEAT_ACK: to repeat_psn, the newest (S-8) */
-	uint8_t nak_syndrome;
 	uint8_t min_rnr_timer;
-	psn_t nak_psn;
-	psn_t repeat_psn;
+	struct rc_ack ack;
 
 	/* the message under way */
 	uint32_t message_bytes; /* SEND and WRITE: received so far */
@@ -107,7 +118,6 @@ struct rc_requester {
 	uint32_t rd_atomic_outstanding; /* READs and atomics started and not answered */
 	uint32_t since_ackreq;          /* packets sent since the last one that asked for an ACK */
 	uint8_t max_rd_atomic;
-	uint8_t scarce;         /* enum rc_send_needs: a request that needs any of it is looked into before it begins */
 	bool read_restarted;    /* the next one counts */
 	psn_t read_restart_end; /* READs were asked for again, in parts perhaps, up to here */
 };
@@ -229,6 +239,7 @@ struct rc_qp {
 	_Alignas(64) struct rc_requester requester;
 	struct rc_cc cc;
 	uint32_t last_aeth;
+	uint8_t scarce; /* enum rc_send_needs: a request that needs any of it is looked into before it begins */
 	void *send_cq;
 	struct rc_probe probe;
 	struct rc_rtt rtt;
@@ -263,7 +274,7 @@ static inline void qp_note_attributes(struct rc_qp *qp)
 	bool watches_events = qp->state >= UROCE_QPS_SQD || qp->shares_receives;
 
 	qp->slow_timers = qp->flow_control || qp->keepalive.interval_ns;
-	qp->requester.scarce = qp->flow_control ? NEEDS_ALL : NEEDS_ALL & ~NEEDS_RECEIVE;
+	qp->scarce = qp->flow_control ? NEEDS_ALL : NEEDS_ALL & ~NEEDS_RECEIVE;
 	qp->standing_work = (uint8_t)((qp->flow_control ? WORK_CREDIT : 0) | (watches_events ? WORK_EVENT : 0));
 }
 
@@ -295,6 +306,12 @@ static inline void qp_take_path(struct rc_qp *qp, const struct uroce_path *path)
 	qp->device = path->device;
 }
 
+/* Key 0 leads nowhere, before any is known. */
+static inline void qp_forget_keys(struct rc_qp *qp)
+{
+	qp->known_keys[0].key = 1u << 8; /* which never stands there */
+}
+
 /* rc_mr_check() on behalf of the QP, which remembers where the few keys that it uses lead. */
 static inline enum rc_mr_verdict qp_check_memory(struct rc_qp *qp, uint32_t key, uint64_t va, uint64_t bytes,
 						 uint32_t access, uint8_t **host)
@@ -310,24 +327,6 @@ static inline enum rc_mr_verdict qp_check_memory(struct rc_qp *qp, uint32_t key,
 		known->place = (uint32_t)(slot - qp->mrs->entries);
 	}
 	return rc_mr_check_slot(&qp->mrs->entries[known->place], key, qp->pd, qp->qpn, va, bytes, access, host);
-}
-
-/* Does snd_una lie in what was asked for again? */
-static inline bool qp_una_was_restarted(const struct rc_qp *qp)
-{
-	return qp->requester.read_restarted &&
-	       psn_distance(qp->requester.read_restart_end, qp->win.snd_una) - 1 < sendwin_outstanding(&qp->win);
-}
-
-/* READs were asked for again up to `end`, in parts perhaps. */
-static inline void qp_note_read_restart(struct rc_qp *qp, psn_t end)
-{
-	struct rc_requester *req = &qp->requester;
-
-	if (!qp_una_was_restarted(qp) ||
-	    psn_distance(end, qp->win.snd_una) > psn_distance(req->read_restart_end, qp->win.snd_una))
-		req->read_restart_end = end;
-	req->read_restarted = true;
 }
 
 /* Packets that so many bytes take, and PSNs that a READ of them owns: at least one (P-3). */

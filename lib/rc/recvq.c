@@ -13,6 +13,17 @@ static bool is_full(struct rc_recvq *queue)
 	return queue->posting - queue->free_up_to >= queue->depth;
 }
 
+void rc_recvq_place(struct rc_recvq *queue, uint8_t *ring, uint32_t slots, uint32_t depth, uint32_t sge_limit,
+		    struct rc_srq *srq)
+{
+	queue->slots = ring;
+	queue->slot_bytes = recv_wqe_slot_bytes(sge_limit);
+	queue->mask = slots - 1;
+	queue->depth = depth;
+	queue->sge_limit = sge_limit;
+	queue->srq = srq;
+}
+
 int rc_recvq_post(struct rc_recvq *queue, const struct uroce_recv_wr *wr)
 {
 	if (wr->num_sge > queue->sge_limit)

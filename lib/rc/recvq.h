@@ -33,6 +33,10 @@ struct rc_recvq {
 	uint32_t free_up_to; /* `freed` as the application last saw it */
 };
 
+/* Gives it its ring of so many slots, a power of two. srq: where entries come from; NULL: they are posted here. */
+void rc_recvq_place(struct rc_recvq *queue, uint8_t *ring, uint32_t slots, uint32_t depth, uint32_t sge_limit,
+		    struct rc_srq *srq);
+
 /* Application side. 0; -ENOMEM: full; -EINVAL: sge count. */
 int rc_recvq_post(struct rc_recvq *queue, const struct uroce_recv_wr *wr);
 

@@ -69,6 +69,12 @@ void rc_report_responder_failed(struct rc_qp *qp, uint8_t status, uint8_t cause,
 		qp->failures.first = *error;
 }
 
+void rc_report_reset(struct rc_qp *qp)
+{
+	qp->report = (struct rc_report){ 0 };
+	qp->failures = (struct rc_failures){ 0 };
+}
+
 static void explain(struct uroce_wc *wc, const struct uroce_qp_error *error)
 {
 	wc->vendor_err = error->cause;
@@ -105,12 +111,6 @@ static struct uroce_wc *add_send_completion(struct rc_qp *qp, const struct rc_se
 	return wc;
 }
 
-/* S2: the slots up to head may be posted into again. */
-static void free_slots(struct rc_sendwin *win)
-{
-	atomic_store_explicit(&win->freed, win->head, memory_order_release);
-}
-
 bool rc_report_answered(struct rc_qp *qp, struct rc_outbox *out)
 {
 	struct rc_sendwin *win = &qp->win;
@@ -119,14 +119,14 @@ bool rc_report_answered(struct rc_qp *qp, struct rc_outbox *out)
 		const struct rc_send_wqe *wqe = sendwin_slot(win, win->head);
 
 		if (!(wqe->flags & UROCE_SEND_SIGNALED)) {
-			win->head++; /* its slot is freed with the next one that reports */
+			sendwin_finish(win); /* its slot is freed with the next one that reports */
 			continue;
 		}
 		if (!outbox_has_completion_room(out))
 			return true;
 		add_send_completion(qp, wqe, UROCE_WC_SUCCESS, out);
-		win->head++;
-		free_slots(win);
+		sendwin_finish(win);
+		sendwin_free_slots(win);
 	}
 	return false;
 }
@@ -157,9 +157,8 @@ static bool flush_sends(struct rc_qp *qp, struct rc_outbox *out)
 				UROCE_CAUSE_FLUSHED;
 			qp->counters[CNT_REQ_CQE_FLUSH_ERROR]++;
 		}
-		win->head++;
-		win->acked = win->started = win->cursor = win->head;
-		free_slots(win);
+		sendwin_flush(win);
+		sendwin_free_slots(win);
 	}
 	return false;
 }
@@ -224,7 +223,7 @@ static void notice_last_receive(struct rc_qp *qp)
 	if (qp->recvq.srq == NULL || qp->report.last_taken)
 		return;
 	qp->report.last_taken = true;
-	qp->report.events |= 1u << UROCE_EVENT_QP_LAST_WQE_REACHED;
+	report_raise(qp, UROCE_EVENT_QP_LAST_WQE_REACHED);
 }
 
 static void notice_drained(struct rc_qp *qp)
@@ -234,7 +233,7 @@ static void notice_drained(struct rc_qp *qp)
 	if (qp->report.drained || win->started != win->acked || !psn_equal(win->snd_una, win->snd_max))
 		return;
 	qp->report.drained = true;
-	qp->report.events |= 1u << UROCE_EVENT_SQ_DRAINED;
+	report_raise(qp, UROCE_EVENT_SQ_DRAINED);
 }
 
 /* When it happened, filled in by the first report after it: the parts that fail requests have no clock. */

@@ -166,7 +166,7 @@ INLINE bool commit(struct rc_qp *qp, const struct rc_send_wqe *wqe, psn_t end, u
 	bool resent = !psn_equal(psn, win->snd_max), asks;
 
 	if (win->cursor == win->started) {
-		win->started++;
+		sendwin_start(win);
 		qp->requester.rd_atomic_outstanding += answered;
 		if (qp->flow_control)
 			rc_credit_message_started(qp, wqe);
@@ -259,7 +259,7 @@ static inline enum plan send_some(struct rc_qp *qp, uint64_t now_ns, struct rc_o
 	struct rc_send_wqe *wqe = sendwin_slot(win, win->cursor);
 
 	if (win->cursor == win->started) {
-		if ((wqe->needs & qp->requester.scarce) || qp->state != UROCE_QPS_RTS) {
+		if ((wqe->needs & qp->scarce) || qp->state != UROCE_QPS_RTS) {
 			enum plan plan = look_into(qp, wqe, now_ns);
 
 			if (plan != PLAN_BEGIN)
@@ -294,6 +294,17 @@ static bool send(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 }
 
 /*
+ * An ask that was put off has left. Its answer stops before a READ or atomic that is not answered (S-8): what lies behind
+ * one has not asked yet.
+ */
+static void note_ask(struct rc_qp *qp)
+{
+	if (qp->requester.rd_atomic_outstanding == 0 ||
+	    !ackreq_ack_is_due(qp, psn_distance(qp->win.snd_nxt, qp->win.snd_una)))
+		qp->requester.since_ackreq = 0;
+}
+
+/*
  * Sends the probe that is due; `sent` tells whether the packets of this call have left already. A probe leaves before
  * new packets. Packets that are sent again ask for an ACK themselves, so beside those the probe leaves only when they
  * had to wait for the response to a part of a READ. A deferred ask leaves after new packets, if none of them has asked.
@@ -303,8 +314,14 @@ static bool probe(struct rc_qp *qp, bool sent, uint64_t now_ns, struct rc_outbox
 {
 	if (!qp->probe.due)
 		return false;
-	if (qp->probe.deferred)
-		return sent && !rc_tail_probe_ask(qp, now_ns, out);
+	if (qp->probe.deferred) {
+		if (!sent)
+			return false;
+		if (!rc_tail_probe_ask(qp, now_ns, out))
+			return true;
+		note_ask(qp);
+		return false;
+	}
 	return qp->loss.resending == sent && !rc_tail_probe_send(qp, now_ns, out);
 }
 

@@ -19,4 +19,44 @@ struct wire_packet;
  */
 bool rc_requester_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out);
 
+/* Does snd_una lie in what was asked for again? */
+static inline bool qp_una_was_restarted(const struct rc_qp *qp)
+{
+	return qp->requester.read_restarted &&
+	       psn_distance(qp->requester.read_restart_end, qp->win.snd_una) - 1 < sendwin_outstanding(&qp->win);
+}
+
+/* READs were asked for again up to `end`, in parts perhaps. */
+static inline void qp_note_read_restart(struct rc_qp *qp, psn_t end)
+{
+	struct rc_requester *req = &qp->requester;
+
+	if (!qp_una_was_restarted(qp) ||
+	    psn_distance(end, qp->win.snd_una) > psn_distance(req->read_restart_end, qp->win.snd_una))
+		req->read_restart_end = end;
+	req->read_restarted = true;
+}
+
+/* The READ or atomic at `acked` has been answered: snd_una stands behind it. */
+static inline void requester_answered(struct rc_qp *qp)
+{
+	qp->requester.rd_atomic_outstanding--;
+	if (qp->requester.read_restarted)
+		qp->requester.read_restarted = qp_una_was_restarted(qp);
+}
+
+/* So many READs and atomics may be outstanding. */
+static inline void requester_set_depth(struct rc_qp *qp, uint8_t depth)
+{
+	qp->requester.max_rd_atomic = depth;
+}
+
+/* Nothing is under way any more. */
+static inline void requester_reset(struct rc_qp *qp)
+{
+	qp->requester.read_restarted = false;
+	qp->requester.rd_atomic_outstanding = 0;
+	qp->requester.since_ackreq = 0;
+}
+
 #endif

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rc/responder.h"
 
+#include "rc/ack.h"
 #include "rc/anomaly.h"
 #include "rc/codes.h"
 #include "rc/credit.h"
@@ -245,7 +246,7 @@ static inline void execute_message(struct rc_qp *qp, uint32_t rule, const struct
 	if (qp->replay.used)
 		rc_replay_expire(&qp->replay, resp->epsn);
 	if (packet->flags & WIRE_ACKREQ)
-		resp->due |= WORK_ACK;
+		ack_asked_for(&resp->ack);
 	if (!(rule & ENDS)) {
 		resp->in_progress = rule & SEND ? WIRE_KIND_SEND : WIRE_KIND_WRITE;
 		resp->write_va = (starts ? packet->va : resp->write_va) + packet->payload_bytes;
@@ -314,15 +315,13 @@ NOINLINE void execute_rd_atomic(struct rc_qp *qp, const struct wire_packet *pack
 	rc_replay_queue(&qp->replay, entry, entry->first_psn, count, entry->length_bytes);
 	resp->newest_request = resp->epsn;
 	resp->epsn = psn_add(resp->epsn, count);
-	resp->due &= (uint8_t)~WORK_ACK; /* its response acknowledges everything before it */
+	ack_said_by_response(&resp->ack);
 	rc_replay_expire(&qp->replay, resp->epsn);
 }
 
 static void send_nak(struct rc_responder *resp, uint8_t syndrome)
 {
-	resp->due |= WORK_NAK;
-	resp->nak_syndrome = syndrome;
-	resp->nak_psn = resp->epsn;
+	ack_refused(&resp->ack, syndrome, resp->epsn);
 	resp->nak_outstanding = true;
 }
 
@@ -354,7 +353,7 @@ NOINLINE void refuse(struct rc_qp *qp, const struct wire_packet *packet, enum ve
 	}
 	send_nak(&qp->responder, row->syndrome);
 	rc_report_responder_failed(qp, row->receive_status, cause_of(verdict, why), qp->responder.epsn);
-	qp->report.recv_failed = in_use;
+	report_receive_failed(qp, in_use);
 	rc_fail_enter_error(qp, in_use ? UROCE_EVENT_QP_FATAL : row->event);
 }
 
@@ -399,7 +398,7 @@ NOINLINE bool receive_out_of_order(struct rc_qp *qp, const struct wire_packet *p
  */
 static inline bool owes_rnr_nak(const struct rc_responder *resp)
 {
-	return (resp->due & WORK_NAK) && syndrome_class(resp->nak_syndrome) == SYNDROME_RNR_NAK;
+	return (resp->ack.due & WORK_NAK) && syndrome_class(resp->ack.nak_syndrome) == SYNDROME_RNR_NAK;
 }
 
 NOINLINE bool drop_after_nak(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin)
@@ -434,7 +433,7 @@ INLINE bool receive_next(struct rc_qp *qp, uint32_t rule, const struct wire_pack
 	if (!(placed ? scatter_copy_checking(&place, packet, origin) : origin_icrc_is_right(origin, packet->payload)))
 		return false;
 	resp->nak_outstanding = false;
-	resp->due &= (uint8_t)~WORK_NAK; /* a NAK that has not left yet asked for just this packet */
+	ack_nak_is_answered(&resp->ack);
 	if (__builtin_expect(verdict != VERDICT_ACCEPT, 0)) {
 		refuse(qp, packet, verdict, place.why);
 	} else if (rule & ANSWERED) {
@@ -455,4 +454,13 @@ bool rc_responder_receive(struct rc_qp *qp, const struct wire_packet *packet, co
 		return receive_out_of_order(qp, packet, origin, now_ns);
 	return packet->opcode == OP_WRITE_ONLY ? receive_next(qp, ONLY, packet, origin, out) :
 						 receive_next(qp, rules[packet->opcode], packet, origin, out);
+}
+
+void rc_responder_reset(struct rc_qp *qp)
+{
+	qp->responder = (struct rc_responder){
+		.epsn = qp->rq_psn,
+		.newest_request = qp->rq_psn,
+		.min_rnr_timer = qp->responder.min_rnr_timer,
+	};
 }

@@ -25,4 +25,19 @@ void rc_responder_enable(struct rc_qp *qp);
 /* Adds READ responses, atomic responses, ACKs and NAKs, in request order. true: more to send than room. */
 bool rc_responder_transmit(struct rc_qp *qp, struct rc_outbox *out);
 
+/* Everything of the connection is forgotten. */
+void rc_responder_reset(struct rc_qp *qp);
+
+/* Requests begin at this PSN. */
+static inline void responder_begin(struct rc_qp *qp, psn_t epsn)
+{
+	qp->responder.epsn = qp->responder.newest_request = epsn;
+}
+
+/* The code of the wait that an RNR NAK tells. */
+static inline void responder_set_rnr_timer(struct rc_qp *qp, uint8_t code)
+{
+	qp->responder.min_rnr_timer = code;
+}
+
 #endif

@@ -99,9 +99,8 @@ static void abandon_response(struct rc_qp *qp, struct rc_replay_entry *entry, en
 		return;
 	}
 	rc_replay_reset(&qp->replay, qp->replay.depth); /* nothing behind it is answered any more */
-	qp->responder.due = WORK_NAK;
-	qp->responder.nak_syndrome = row->syndrome;
-	qp->responder.nak_psn = psn;
+	ack_forget(&qp->responder.ack);
+	ack_refused(&qp->responder.ack, row->syndrome, psn);
 	qp->counters[row->counter]++;
 	if (qp->state != UROCE_QPS_ERR) {
 		rc_report_responder_failed(qp, row->receive_status, rc_codes_remote_cause(why), psn);
@@ -173,24 +172,25 @@ static bool tell_news(struct rc_qp *qp, struct rc_outbox *out)
 /* The ACK for duplicates, for which there is room, unless the ACK or NAK that follows says as much. */
 static void repeat_ack(struct rc_qp *qp, struct rc_outbox *out)
 {
-	struct rc_responder *resp = &qp->responder;
+	const struct rc_responder *resp = &qp->responder;
 
-	if (!(resp->due & (WORK_ACK | WORK_NAK)) || !psn_equal(rc_duplicate_acknowledged(qp), psn_previous(resp->epsn)))
+	if (!(resp->ack.due & (WORK_ACK | WORK_NAK)) ||
+	    !psn_equal(rc_duplicate_acknowledged(qp), psn_previous(resp->epsn)))
 		add_ack(qp_ack_of(qp, rc_duplicate_acknowledged(qp), qp_ack_syndrome(qp)), out);
-	resp->due &= (uint8_t)~WORK_REPEAT_ACK;
+	ack_repeat_said(&qp->responder.ack);
 }
 
 bool rc_responder_transmit(struct rc_qp *qp, struct rc_outbox *out)
 {
-	struct rc_responder *resp = &qp->responder;
+	const struct rc_ack *ack = &qp->responder.ack;
 
 	if (qp->replay.queue_head != REPLAY_NONE && !respond_queue(qp, out))
 		return true;
-	if ((resp->due & WORK_REPEAT_ACK) && outbox_has_packet_room(out))
+	if ((ack->due & WORK_REPEAT_ACK) && outbox_has_packet_room(out))
 		repeat_ack(qp, out);
-	if (resp->due && !outbox_has_packet_room(out))
+	if (ack->due && !outbox_has_packet_room(out))
 		return true;
-	if (resp->due)
+	if (ack->due)
 		add_ack(qp_take_ack(qp), out);
 	return qp->flow_control && tell_news(qp, out);
 }

@@ -213,6 +213,18 @@ int rc_sendwin_post_bind(struct rc_sendwin *win, const struct uroce_send_wr *wr,
 	return 0;
 }
 
+void rc_sendwin_place(struct rc_sendwin *win, uint8_t *ring, const struct rc_sendwin_limits *limits)
+{
+	win->slots = ring;
+	win->slot_bytes = rc_sendwin_slot_bytes(limits->sges, limits->inline_bytes);
+	win->mask = limits->slots - 1;
+	win->depth = limits->depth;
+	win->sge_limit = limits->sges;
+	win->inline_limit = limits->inline_bytes;
+	win->signal_all = limits->signal_all;
+	atomic_init(&win->no_rd_atomic, true);
+}
+
 void rc_sendwin_reset(struct rc_sendwin *win, psn_t first)
 {
 	/* Unreported work vanishes; the application's index stays where it is, so that it need not be told. */

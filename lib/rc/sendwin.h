@@ -96,6 +96,16 @@ uint64_t rc_sendwin_ring_bytes(uint32_t slots, uint32_t slot_bytes);
  */
 int rc_sendwin_post(struct rc_sendwin *win, const struct uroce_send_wr *wr);
 
+/* What is fixed when a QP is created. */
+struct rc_sendwin_limits {
+	uint32_t slots; /* a power of two */
+	uint32_t depth, sges, inline_bytes;
+	bool signal_all;
+};
+
+/* Gives it its ring, of rc_sendwin_ring_bytes() zeros. READs and the like are refused at first. */
+void rc_sendwin_place(struct rc_sendwin *win, uint8_t *ring, const struct rc_sendwin_limits *limits);
+
 /* Empties the window and gives it its first PSN. */
 void rc_sendwin_reset(struct rc_sendwin *win, psn_t first);
 
@@ -154,6 +164,50 @@ static inline void sendwin_go_on(struct rc_sendwin *win, psn_t end, bool complet
 {
 	win->snd_nxt = win->snd_max = end;
 	win->cursor += complete;
+}
+
+/* The request at `started` begins. */
+static inline void sendwin_start(struct rc_sendwin *win)
+{
+	win->started++;
+}
+
+/* The oldest request, which is answered, was reported or needs no report. */
+static inline void sendwin_finish(struct rc_sendwin *win)
+{
+	win->head++;
+}
+
+/* The oldest request was reported, answered or not: it will never be sent. */
+static inline void sendwin_flush(struct rc_sendwin *win)
+{
+	win->head++;
+	win->acked = win->started = win->cursor = win->head;
+}
+
+/* S2: the slots up to head may be posted into again. */
+static inline void sendwin_free_slots(struct rc_sendwin *win)
+{
+	atomic_store_explicit(&win->freed, win->head, memory_order_release);
+}
+
+/* READs and the like are refused when they are posted, or no more. */
+static inline void sendwin_refuse_rd_atomic(struct rc_sendwin *win, bool refuse)
+{
+	atomic_store_explicit(&win->no_rd_atomic, refuse, memory_order_relaxed);
+}
+
+/* Posts are judged by this state of the QP from now on. */
+static inline void sendwin_set_post_state(struct rc_sendwin *win, uint8_t state)
+{
+	atomic_store_explicit(&win->post_state, state, memory_order_release);
+}
+
+/* The peer waits to hear of receive entries: their posts wake the lcore (F-4). Written when it changes. */
+static inline void sendwin_wake_by_posts(struct rc_sendwin *win, bool wake)
+{
+	if (atomic_load_explicit(&win->post_wakes, memory_order_relaxed) != wake)
+		atomic_store_explicit(&win->post_wakes, wake, memory_order_relaxed);
 }
 
 /* PSNs sent and not acknowledged. */

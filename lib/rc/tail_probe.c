@@ -2,7 +2,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rc/tail_probe.h"
 
-#include "rc/ackreq.h"
 #include "rc/credit.h"
 #include "rc/emit.h"
 #include "rc/keepalive.h"
@@ -70,10 +69,6 @@ bool rc_tail_probe_ask(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 	if (!outbox_has_packet_room(out))
 		return false;
 	add_empty_write(qp, CNT_DEFERRED_ACKREQS, out);
-	/* The answer stops before a READ or atomic that is not answered (S-8): what lies behind one has not asked yet. */
-	if (qp->requester.rd_atomic_outstanding == 0 ||
-	    !ackreq_ack_is_due(qp, psn_distance(qp->win.snd_nxt, qp->win.snd_una)))
-		qp->requester.since_ackreq = 0;
 	rc_loss_ask_sent(qp, now_ns);
 	return true;
 }

@@ -255,7 +255,7 @@ Test(polls, who_acks_each_message_goes_on_with_requests_all_the_same)
 	post_from(0, UROCE_WR_RDMA_READ);
 	post_flagged(0, UROCE_WR_RDMA_WRITE, UROCE_SEND_FENCE);
 	network_poll(&network); /* asks and answers */
-	qp_core(network.ends[0].qp)->responder.due |= WORK_ACK;
+	qp_core(network.ends[0].qp)->responder.ack.due |= WORK_ACK;
 	for (int i = 0; i < 100; i++) {
 		network_poll(&network);
 		done += uroce_cq_poll(network.ends[0].cq, 2 - done, &wc[done]);
@@ -312,7 +312,7 @@ Test(polls, a_poll_sends_no_more_than_it_receives_but_for_answers)
 	network_poll(&network);
 	cr_assert_geq(frames_of(0) - before, POLL_FRAMES, "it was no poll in full");
 	cr_assert_leq(frames_of(0) - before, POLL_FRAMES + OUTBOX_PACKETS);
-	cr_assert_not(qp_core(network.ends[0].qp)->responder.due & WORK_ACK);
+	cr_assert_not(qp_core(network.ends[0].qp)->responder.ack.due & WORK_ACK);
 	finish_from(1);
 	close_few(flows);
 }
@@ -331,8 +331,8 @@ Test(polls, nor_do_two_answers_wait_behind_requests)
 	post_from(1, UROCE_WR_RDMA_READ);
 	finish_from(1);
 	finish_from(1);
-	resp->due |= WORK_REPEAT_ACK;
-	resp->repeat_psn = psn_previous(psn_previous(resp->epsn));
+	resp->ack.due |= WORK_REPEAT_ACK;
+	resp->ack.repeat_psn = psn_previous(psn_previous(resp->epsn));
 	post_all(flows, FEW);
 	post_from(1, UROCE_WR_RDMA_WRITE);
 	before = frames_of(0);
@@ -412,7 +412,7 @@ Test(polls, nor_does_an_answer_whose_qp_has_got_an_ack_as_well)
 	network_poll(&network);
 	cr_assert_null(held);
 	cr_assert_geq(frames_of(0) - before, POLL_FRAMES, "it was no poll in full");
-	cr_assert_not(qp_core(network.ends[0].qp)->responder.due & WORK_ACK);
+	cr_assert_not(qp_core(network.ends[0].qp)->responder.ack.due & WORK_ACK);
 	finish(1);
 	finish_from(1);
 	close_few(flows);

@@ -506,7 +506,7 @@ Test(arming, a_forged_migration_needs_a_psn_that_fits)
 		ways_expect(pair, at, rows[i].fits ? UROCE_PATH_MIGRATED : UROCE_PATH_ARMED, rows[i].fits);
 		expect_counts(pair, at, CNT_MIGRATION_REFUSED, !rows[i].fits);
 		if (!rows[i].fits)
-			cr_assert_eq(pair->side[at].qp->responder.due, 0, "row %zu: it is dropped", i);
+			cr_assert_eq(pair->side[at].qp->responder.ack.due, 0, "row %zu: it is dropped", i);
 		pair_close(pair);
 	}
 }

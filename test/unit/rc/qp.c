@@ -557,9 +557,9 @@ Test(qp, an_ack_taken_in_few_words_is_the_answer)
 
 		qp->responder.epsn = psn_make(0xFFFFFF + bits);
 		qp->responder.msn = 0xABCDEF - bits;
-		qp->responder.due = (uint8_t)(bits & (WORK_ACK | WORK_NAK | WORK_REPEAT_ACK));
-		qp->responder.nak_psn = psn_make(77);
-		qp->responder.nak_syndrome = 0x60;
+		qp->responder.ack.due = (uint8_t)(bits & (WORK_ACK | WORK_NAK | WORK_REPEAT_ACK));
+		qp->responder.ack.nak_psn = psn_make(77);
+		qp->responder.ack.nak_syndrome = 0x60;
 		qp->shares_receives = bits & 16;
 		qp_set_flow_control(qp, bits & 8);
 		qp->report.events = bits & 32 ? 1u << UROCE_EVENT_COMM_EST : 0;

@@ -7,6 +7,7 @@
 #include "places.h"
 #include "rc/outbox.h"
 #include "rc/qp.h"
+#include "rc/requester.h"
 #include "rule.h"
 
 #define SLOTS 7u /* no power of two: some keys are of no slot */
