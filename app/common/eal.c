@@ -1,133 +1,19 @@
-/* eal.c - arguments in two halves, complaints in one line, and an end when interrupted */
+/* eal.c - arguments in two halves, and EAL started with the first */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "common/eal.h"
 
-#include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <uroce/log.h>
-
-#define COMPLAINT_BYTES 4096u
-#define GRACE_S 3u /* for what is done after an interruption */
-
-static const char *program = "uroce";
-
-static volatile sig_atomic_t interrupted;
-
-int app_complain(int code, const char *format, ...)
-{
-	char line[COMPLAINT_BYTES];
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(line, sizeof(line), format, arguments);
-	va_end(arguments);
-	/* It may cite a file or a peer: no terminal shall obey those. */
-	for (char *c = line; *c; c++) {
-		if (iscntrl((unsigned char)*c))
-			*c = '?';
-	}
-	fprintf(stderr, "%s: %s\n", program, line);
-	return code;
-}
-
-static void end_interrupted(int number)
-{
-	static const char text[] = ": interrupted\n";
-
-	(void)number;
-	if (write(STDERR_FILENO, program, strlen(program)) < 0 || write(STDERR_FILENO, text, sizeof(text) - 1) < 0)
-		_exit(APP_EXIT_INTERRUPTED);
-	_exit(APP_EXIT_INTERRUPTED);
-}
-
-void app_end_when_interrupted(void)
-{
-	struct sigaction action = { .sa_handler = end_interrupted };
-
-	setvbuf(stdout, NULL, _IOLBF, 0);
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-}
-
-static void note_interruption(int number)
-{
-	(void)number;
-	if (interrupted)
-		end_interrupted(number);
-	interrupted = 1;
-	alarm(GRACE_S);
-}
-
-void app_finish_when_interrupted(void)
-{
-	struct sigaction note = { .sa_handler = note_interruption }, end = { .sa_handler = end_interrupted };
-
-	sigaction(SIGALRM, &end, NULL);
-	sigaction(SIGINT, &note, NULL);
-	sigaction(SIGTERM, &note, NULL);
-}
-
-bool app_is_interrupted(void)
-{
-	return interrupted;
-}
-
-bool app_is_readable(const char *path)
-{
-	struct stat status;
-
-	if (access(path, R_OK) != 0 || stat(path, &status) != 0)
-		return false;
-	if (S_ISDIR(status.st_mode))
-		errno = EISDIR;
-	return !S_ISDIR(status.st_mode);
-}
-
-/* Who closed a standard stream shall not find the next file that is opened under its number: writing to it fails. */
-static void keep_standard_streams(void)
-{
-	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
-		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY) != fd)
-			return;
-	}
-}
-
-/* Output that was lost is a failure, whatever the program has thought of itself. */
-static void check_output(int status, void *unused)
-{
-	(void)unused;
-	errno = 0;
-	if (fflush(stdout) == 0 && !ferror(stdout))
-		return;
-	app_complain(APP_EXIT_ENVIRONMENT, "the output cannot be written%s%s: write it elsewhere", errno ? ": " : "",
-		     errno ? strerror(errno) : "");
-	_exit(status ? status : APP_EXIT_ENVIRONMENT);
-}
-
-static const char *name_of_program(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
 
 int app_eal_split(int argc, char **argv, struct app_args *args)
 {
 	int divide = 0;
 
-	keep_standard_streams();
-	on_exit(check_output, NULL);
-	if (argc > 0)
-		program = name_of_program(argv[0]);
+	app_begin(argc, argv);
 	for (int i = 1; i < argc && divide == 0; i++) {
 		if (strcmp(argv[i], "--") == 0)
 			divide = i;

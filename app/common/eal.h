@@ -1,7 +1,7 @@
-/* eal.h - what every program does about its arguments, its complaints and its end */
+/* eal.h - what every program with ports does about its arguments */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- *   1. app_eal_split(): EAL's arguments and the program's; parse the latter (getopt_long on own_count, own)
+ *   1. app_eal_split(): EAL's arguments and the program's; parse the latter with option.h
  *   2. app_eal_start(): uroce_eal_start() with the former
  *   3. app_port_open() (ports.h)
  *   4. uroce_eal_stop()
@@ -10,19 +10,9 @@
 #ifndef APP_COMMON_EAL_H
 #define APP_COMMON_EAL_H
 
-#include <stdbool.h>
-
 #include <uroce/port.h>
 
-/* What programs exit with. */
-enum app_exit {
-	APP_EXIT_OK,
-	APP_EXIT_FAILURE, /* traffic or a check failed */
-	APP_EXIT_USAGE,
-	APP_EXIT_ENVIRONMENT, /* no port, no memory, no permission */
-	APP_EXIT_INTERNAL,
-	APP_EXIT_INTERRUPTED = 130 /* by SIGINT or SIGTERM, as shells count */
-};
+#include "common/exit.h"
 
 /* argv in two halves, each ended by NULL and with the program's name in front. */
 struct app_args {
@@ -31,8 +21,8 @@ struct app_args {
 };
 
 /*
- * The first call of a program: from now on it ends with status 3 instead of 0 when what it has printed could not be
- * written. Without "--" all arguments are the program's, with one those before it are EAL's. 0, or -1: no memory.
+ * The first call of a program with ports: calls app_begin(). Without "--" all arguments are the program's, with one
+ * those before it are EAL's. 0, or -1: no memory.
  */
 int app_eal_split(int argc, char **argv, struct app_args *args);
 
@@ -51,26 +41,7 @@ unsigned app_eal_worker(unsigned index);
  */
 int app_eal_choose_device(const struct app_args *args, const char **device);
 
-/*
- * From now on SIGINT and SIGTERM end the program at once, whatever it or a driver is at: "interrupted", exit 130.
- * What was printed is not lost. For a program that has nothing to finish; also when it was started in the background.
- */
-void app_end_when_interrupted(void);
-
-/*
- * From now on the first SIGINT or SIGTERM only makes app_is_interrupted() true, so that what was measured can be
- * written. The program ends as above when another one comes, or when it has not ended by itself within seconds.
- */
-void app_finish_when_interrupted(void);
-bool app_is_interrupted(void);
-
-/* "PROGRAM: ..." and a newline on standard error; returns code. */
-int app_complain(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
 /* Why a call of the library failed: its own sentence where it has refused what it was given, or errno's. */
 const char *app_reason_of(int error);
-
-/* May the file be read? A folder may not, though it can be opened. false: errno says why. */
-bool app_is_readable(const char *path);
 
 #endif

@@ -1,34 +1,437 @@
-/* option.c - what is wrong with an option, in a line that says what helps */
+/* option.c - settings of programs as rows: command line, file and help are read from the same table */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "common/option.h"
 
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "common/eal.h"
+#include <uroce/types.h>
 
-int app_option_refuse(char *const *argv, int letter)
+#include "common/exit.h"
+#include "common/number.h"
+
+#define WIDTH 110u
+#define COLUMN 29u
+#define TEXT_BYTES 1536u
+#define ROW_0 256 /* what getopt_long() returns for the first row */
+
+enum { HELP = ROW_0 - 2, VERSION };
+
+/* ---- values ---- */
+
+static void store(const struct option_row *row, void *place, uint64_t value)
 {
-	const char *word = argv[optind - 1];
+	if (row->bytes == sizeof(bool))
+		*(bool *)place = value;
+	else if (row->bytes == sizeof(uint32_t))
+		*(uint32_t *)place = (uint32_t)value;
+	else
+		*(uint64_t *)place = value;
+}
+
+static uint64_t load(const struct option_row *row, const void *place)
+{
+	return row->bytes == sizeof(bool)     ? *(const bool *)place :
+	       row->bytes == sizeof(uint32_t) ? *(const uint32_t *)place :
+						*(const uint64_t *)place;
+}
+
+/* "poll, yield or sleep" */
+static void list_names(const struct option_row *row, char *text, size_t room)
+{
+	size_t bytes = 0;
+
+	for (uint64_t i = row->low; i <= row->high && bytes < room; i++)
+		bytes += (size_t)snprintf(text + bytes, room - bytes, "%s%s",
+					  i == row->low  ? "" :
+					  i == row->high ? " or " :
+							   ", ",
+					  row->names[i]);
+}
+
+static int take_name(const struct option_row *row, const char *name, const char *text, uint32_t *place)
+{
+	char names[OPTION_VALUE_BYTES];
+
+	for (uint64_t i = row->low; i <= row->high; i++) {
+		if (strcmp(text, row->names[i]) == 0) {
+			*place = (uint32_t)i;
+			return APP_EXIT_OK;
+		}
+	}
+	list_names(row, names, sizeof(names));
+	return app_complain(APP_EXIT_USAGE, "%s %s: use %s", name, text, names);
+}
+
+static int take_mtu(const char *name, const char *text, uint32_t *bytes)
+{
+	uint64_t value;
+
+	if (!app_number_parse(text, 256, 4096, &value) || (value & (value - 1)) != 0)
+		return app_complain(APP_EXIT_USAGE, "%s %s: use 256, 512, 1024, 2048 or 4096", name, text);
+	*bytes = (uint32_t)value;
+	return APP_EXIT_OK;
+}
+
+static int take_number(const struct option_row *row, const char *name, const char *text, void *place)
+{
+	uint64_t value = 0;
+	int code = row->kind == OPTION_SIZE ? app_size_take(name, text, row->low, row->high, &value) :
+		   row->kind == OPTION_FLAG ? app_number_take(name, text, 0, 1, &value) :
+					      app_number_take(name, text, row->low, row->high, &value);
+
+	if (code == APP_EXIT_OK)
+		store(row, place, value);
+	return code;
+}
+
+int app_option_take(const struct option_row *row, const char *name, const char *text, void *settings)
+{
+	void *place = (char *)settings + row->offset;
+
+	switch (row->kind) {
+	case OPTION_FLAG:
+	case OPTION_NUMBER:
+	case OPTION_SIZE:
+		return take_number(row, name, text, place);
+	case OPTION_REAL:
+		return app_number_take_real(name, text, row->least, row->most, place);
+	case OPTION_PROBABILITY:
+		return app_probability_parse(text, place) ?
+			       APP_EXIT_OK :
+			       app_complain(APP_EXIT_USAGE, "%s %s: use 0 ... 1, or 0%% ... 100%%", name, text);
+	case OPTION_MTU:
+		return take_mtu(name, text, place);
+	case OPTION_NAME:
+		return take_name(row, name, text, place);
+	case OPTION_WORD:
+		*(const char **)place = text;
+		return APP_EXIT_OK;
+	case OPTION_TEXT:
+		if (strlen(text) >= row->bytes)
+			return app_complain(APP_EXIT_USAGE, "%s %s: at most %zu characters", name, text,
+					    row->bytes - 1);
+		strcpy(place, text);
+		return APP_EXIT_OK;
+	case OPTION_OTHER:
+		return row->take(name, text, place);
+	case OPTION_SAME:
+	case OPTION_INSTEAD:
+	case OPTION_TITLE:
+		break;
+	}
+	return APP_EXIT_INTERNAL;
+}
+
+const char *app_option_format(const struct option_row *row, const void *settings, char *text)
+{
+	const void *place = (const char *)settings + row->offset;
+	const char *word;
+
+	switch (row->kind) {
+	case OPTION_FLAG:
+	case OPTION_NUMBER:
+	case OPTION_SIZE:
+	case OPTION_MTU:
+		snprintf(text, OPTION_VALUE_BYTES, "%" PRIu64, load(row, place));
+		return text;
+	case OPTION_REAL:
+	case OPTION_PROBABILITY:
+		snprintf(text, OPTION_VALUE_BYTES, "%g", *(const double *)place);
+		return text;
+	case OPTION_NAME:
+		return row->names[*(const uint32_t *)place];
+	case OPTION_WORD:
+		word = *(const char *const *)place;
+		return word ? word : "";
+	case OPTION_TEXT:
+		return place;
+	case OPTION_OTHER:
+	case OPTION_SAME:
+	case OPTION_INSTEAD:
+	case OPTION_TITLE:
+		break;
+	}
+	return "";
+}
+
+/* ---- help ---- */
+
+void app_option_format_range(const struct option_row *row, char *text, size_t room)
+{
+	if (row->kind == OPTION_NUMBER || row->kind == OPTION_SIZE) {
+		snprintf(text, room, "%" PRIu64 " ... %" PRIu64, row->low, row->high);
+	} else if (row->kind == OPTION_REAL) {
+		snprintf(text, room, "%g ... %g", row->least, row->most);
+	} else {
+		snprintf(text, room, "%s",
+			 row->kind == OPTION_PROBABILITY ? "0 ... 1, or 0% ... 100%" :
+			 row->kind == OPTION_FLAG        ? "0 ... 1" :
+			 row->kind == OPTION_MTU         ? "256, 512, 1024, 2048 or 4096" :
+							   "text");
+	}
+}
+
+/* A tab is a blank where no line may end. */
+static void keep_together(char *text)
+{
+	for (; *text; text++)
+		*text = *text == ' ' ? '\t' : *text;
+}
+
+/* Its range and its default, in brackets, or nothing. */
+static void format_bounds(const struct option_set *set, const struct option_row *row, char *text, size_t room)
+{
+	bool ranged = row->kind == OPTION_NUMBER || row->kind == OPTION_SIZE || row->kind == OPTION_REAL ||
+		      row->kind == OPTION_PROBABILITY || row->kind == OPTION_MTU;
+	char value[OPTION_VALUE_BYTES], range[64] = "";
+	const char *usual = row->usual ? row->usual : "";
+
+	if (row->usual == NULL && row->kind != OPTION_FLAG && row->kind != OPTION_OTHER) {
+		usual = app_option_format(row, set->usual, value);
+		usual = *usual ? usual : "none";
+	}
+	if (ranged)
+		app_option_format_range(row, range, sizeof(range));
+	keep_together(range);
+	if (ranged || *usual)
+		snprintf(text, room, "(%s%s%s%s)", range, ranged && *usual ? "; " : "", *usual ? "default " : "",
+			 usual);
+	if (row->usual == NULL)
+		keep_together(text);
+}
+
+/* Words behind what the line has already; lines that follow begin at the column. */
+static void print_wrapped(FILE *out, unsigned at, unsigned column, const char *text)
+{
+	if (at + 2 > column + 1)
+		at = (unsigned)fprintf(out, "\n") - 1;
+	for (; at < column; at++)
+		fputc(' ', out);
+	while (*text) {
+		unsigned bytes = (unsigned)strcspn(text, " ");
+		bool first = at == column;
+
+		if (!first && at + 1 + bytes > WIDTH) {
+			fprintf(out, "\n%*s", (int)column, "");
+			at = column;
+			first = true;
+		}
+		at += (unsigned)fprintf(out, "%s", first ? "" : " ");
+		for (unsigned i = 0; i < bytes; i++, at++)
+			fputc(text[i] == '\t' ? ' ' : text[i], out);
+		text += bytes + (text[bytes] == ' ');
+	}
+	fputc('\n', out);
+}
+
+void app_option_print_help(const struct option_set *set, const struct option_row *row, FILE *out, unsigned at,
+			   unsigned column, const char *more)
+{
+	char text[TEXT_BYTES], bounds[TEXT_BYTES / 2] = "";
+
+	format_bounds(set, row, bounds, sizeof(bounds));
+	snprintf(text, sizeof(text), "%s%s%s%s", row->help, *bounds ? " " : "", bounds, more);
+	print_wrapped(out, at, column, text);
+}
+
+static void print_help(const struct option_set *set)
+{
+	bool has_version_letter = true;
+
+	fputs(set->head, stdout);
+	for (size_t i = 0; i < set->count; i++) {
+		const struct option_row *row = &set->rows[i];
+		char letter[8] = "    ";
+		int at;
+
+		has_version_letter &= row->letter != 'V';
+		if (row->kind == OPTION_TITLE)
+			printf("\n%s\n", row->help);
+		if (row->kind == OPTION_TITLE || row->kind == OPTION_INSTEAD || row->help == NULL)
+			continue;
+		if (row->letter)
+			snprintf(letter, sizeof(letter), row->name ? "-%c, " : "-%c  ", row->letter);
+		at = printf("  %s%s%s%s%s", letter, row->name ? "--" : "", row->name ? row->name : "",
+			    row->value ? " " : "", row->value ? row->value : "");
+		app_option_print_help(set, row, stdout, (unsigned)at, COLUMN, "");
+	}
+	printf("  -h, --help                 this text\n  %s--version\n%s", has_version_letter ? "-V, " : "    ",
+	       set->tail);
+}
+
+/* ---- the command line ---- */
+
+size_t app_option_find(const struct option_set *set, const char *name)
+{
+	size_t i = 0;
+
+	while (!(set->rows[i].name && strcmp(set->rows[i].name, name) == 0) &&
+	       !(set->rows[i].key && strcmp(set->rows[i].key, name) == 0))
+		i++;
+	return i;
+}
+
+bool app_option_is_given(const struct option_set *set, const char *name)
+{
+	return set->origins[app_option_find(set, name)] == OPTION_FROM_LINE;
+}
+
+/* The row of a letter; count: it is none. */
+static size_t find_letter(const struct option_set *set, int letter)
+{
+	size_t i = 0;
+
+	while (i < set->count && (set->rows[i].letter != letter || set->rows[i].kind == OPTION_SAME ||
+				  set->rows[i].kind == OPTION_INSTEAD))
+		i++;
+	return i;
+}
+
+/* Why there is no such option here; NULL: nobody has asked for it yet. word: without dashes, maybe "=value" behind. */
+static const char *find_instead(const struct option_set *set, int letter, const char *word)
+{
+	size_t bytes = strcspn(word, "=");
+
+	for (size_t i = 0; i < set->count; i++) {
+		const struct option_row *row = &set->rows[i];
+
+		if (row->kind != OPTION_INSTEAD)
+			continue;
+		if (letter ? row->letter == letter :
+			     row->name && strncmp(row->name, word, bytes) == 0 && row->name[bytes] == '\0')
+			return row->help;
+	}
+	return NULL;
+}
+
+/* What getopt_long() has refused with '?' or ':'. */
+static int refuse(const struct option_set *set, const char *word, int letter)
+{
 	bool is_long = strncmp(word, "--", 2) == 0;
+	const char *instead = letter == ':' || (is_long && optopt) ? NULL : find_instead(set, optopt, word + 2);
 
 	if (letter == ':')
 		return is_long ? app_complain(APP_EXIT_USAGE, "option '%s' requires an argument", word) :
 				 app_complain(APP_EXIT_USAGE, "option requires an argument -- '%c'", optopt);
 	if (is_long && optopt)
 		return app_complain(APP_EXIT_USAGE, "option '%s' takes no argument", word);
+	if (instead)
+		return optopt ? app_complain(APP_EXIT_USAGE, "-%c: %s", optopt, instead) :
+				app_complain(APP_EXIT_USAGE, "%s: %s", word, instead);
 	return optopt ? app_complain(APP_EXIT_USAGE, "invalid option -- '%c'; --help lists them", optopt) :
 			app_complain(APP_EXIT_USAGE, "unrecognized option '%s'; --help lists them", word);
 }
 
-int app_option_next(int argc, char *const *argv, const char *letters, const struct option *options)
+/* The rows as getopt_long() wants them: count + 3 options, 3 * count + 5 letters. */
+static void make_options(const struct option_set *set, struct option *options, char *letters)
 {
-	int letter;
+	bool has_version_letter = find_letter(set, 'V') == set->count;
+
+	letters += sprintf(letters, ":h%s", has_version_letter ? "V" : "");
+	*options++ = (struct option){ "help", no_argument, NULL, HELP };
+	*options++ = (struct option){ "version", no_argument, NULL, VERSION };
+	for (size_t i = 0; i < set->count; i++) {
+		const struct option_row *row = &set->rows[i];
+		size_t same = row->kind == OPTION_SAME ? find_letter(set, row->letter) : i;
+		bool valued = set->rows[same].value != NULL;
+
+		if (row->kind == OPTION_TITLE || row->kind == OPTION_INSTEAD)
+			continue;
+		if (row->name)
+			*options++ = (struct option){ row->name, valued ? required_argument : no_argument, NULL,
+						      ROW_0 + (int)same };
+		if (row->letter && row->kind != OPTION_SAME)
+			letters += sprintf(letters, valued ? "%c:" : "%c", row->letter);
+	}
+	*options = (struct option){ NULL, 0, NULL, 0 };
+}
+
+static int take_option(const struct option_set *set, size_t i, void *settings)
+{
+	const struct option_row *row = &set->rows[i];
+	char name[64];
+
+	if (row->letter && (set->by_letter || row->name == NULL))
+		snprintf(name, sizeof(name), "-%c", row->letter);
+	else
+		snprintf(name, sizeof(name), "--%s", row->name);
+	if (set->origins)
+		set->origins[i] = OPTION_FROM_LINE;
+	return app_option_take(row, name, row->kind == OPTION_FLAG ? "1" : optarg, settings);
+}
+
+int app_option_parse(const struct option_set *set, int argc, char **argv, void *settings)
+{
+	struct option *options = calloc(set->count + 3, sizeof(*options));
+	char *letters = calloc(3 * set->count + 5, 1);
+	int letter, code = options && letters ? APP_EXIT_OK : APP_EXIT_INTERNAL;
+	bool told = false;
 
 	opterr = 0; /* what it would say names neither the program nor what helps */
-	letter = getopt_long(argc, argv, letters, options, NULL);
+	if (code == APP_EXIT_OK)
+		make_options(set, options, letters);
+	while (code == APP_EXIT_OK && !told && (letter = getopt_long(argc, argv, letters, options, NULL)) != -1) {
+		told = letter == 'h' || letter == HELP || letter == VERSION ||
+		       (letter == 'V' && find_letter(set, 'V') == set->count);
+		if (letter == '?' || letter == ':')
+			code = refuse(set, argv[optind - 1], letter);
+		else if (letter == 'h' || letter == HELP)
+			print_help(set);
+		else if (told)
+			printf("%s %d.%d.%d\n", set->program, UROCE_VERSION_MAJOR, UROCE_VERSION_MINOR,
+			       UROCE_VERSION_PATCH);
+		else
+			code = take_option(set, letter < ROW_0 ? find_letter(set, letter) : (size_t)(letter - ROW_0),
+					   settings);
+	}
 	opterr = 1; /* EAL asks getopt, too */
-	if (letter != '?' && letter != ':')
-		return letter;
-	app_option_refuse(argv, letter);
-	return '?';
+	free(options);
+	free(letters);
+	return told || code ? 1 + code : 0;
+}
+
+/* ---- a file ---- */
+
+/* "service, io-queues and pool" */
+static void list_keys(const struct option_set *set, const char *section, char *text, size_t room)
+{
+	size_t bytes = 0, last = set->count;
+
+	for (size_t i = 0; i < set->count; i++) {
+		if (set->rows[i].key && (set->rows[i].section == NULL || strcmp(set->rows[i].section, section) == 0))
+			last = i;
+	}
+	for (size_t i = 0; i < set->count && bytes < room; i++) {
+		if (set->rows[i].key && (set->rows[i].section == NULL || strcmp(set->rows[i].section, section) == 0))
+			bytes += (size_t)snprintf(text + bytes, room - bytes, "%s%s",
+						  bytes == 0 ? "" :
+						  i == last  ? " and " :
+							       ", ",
+						  set->rows[i].key);
+	}
+}
+
+int app_option_take_key(const struct option_set *set, const char *section, const char *key, const char *where,
+			const char *text, void *settings)
+{
+	char keys[TEXT_BYTES] = "";
+
+	for (size_t i = 0; i < set->count; i++) {
+		const struct option_row *row = &set->rows[i];
+
+		if (row->key == NULL || strcmp(row->key, key) != 0 ||
+		    (row->section && strcmp(row->section, section) != 0))
+			continue;
+		if (set->origins && set->origins[i] == OPTION_FROM_LINE)
+			return APP_EXIT_OK; /* the command line wins */
+		if (set->origins)
+			set->origins[i] = OPTION_FROM_FILE;
+		return app_option_take(row, where, text, settings);
+	}
+	list_keys(set, section, keys, sizeof(keys));
+	return *keys ? app_complain(APP_EXIT_USAGE, "%s: no such key; %s are", where, keys) :
+		       app_complain(APP_EXIT_USAGE, "%s: no such section", where);
 }

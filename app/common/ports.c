@@ -31,7 +31,7 @@ static unsigned long take_number(const char **text, unsigned long most)
 	return value;
 }
 
-int app_vlan_parse(const char *option, const char *text, struct uroce_vlan *vlan)
+int app_vlan_take(const char *option, const char *text, void *vlan)
 {
 	const char *at = text;
 	unsigned long id = take_number(&at, VLAN_MAX), priority = 0;
@@ -46,7 +46,7 @@ int app_vlan_parse(const char *option, const char *text, struct uroce_vlan *vlan
 			"%s %s: use a VLAN from 0 (none) to %u, and a priority from 0 to %u behind it, such "
 			"as 100 or 100:3",
 			option, text, VLAN_MAX, VLAN_PRIORITY_MAX);
-	*vlan = (struct uroce_vlan){ .id = (uint16_t)id, .priority = (uint8_t)priority };
+	*(struct uroce_vlan *)vlan = (struct uroce_vlan){ .id = (uint16_t)id, .priority = (uint8_t)priority };
 	return APP_EXIT_OK;
 }
 

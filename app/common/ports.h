@@ -5,6 +5,7 @@
 
 #include <uroce/uroce.h>
 
+#include "common/option.h"
 #include "drivers/port/port.h"
 
 struct app_port_config {
@@ -36,7 +37,24 @@ void app_loop_close(struct app_port ports[2]);
 /* "10.0.0.1/24" to its parts, with a complaint when it is none. APP_EXIT_OK or APP_EXIT_USAGE. */
 int app_address_parse(const char *text, struct uroce_addr *addr, unsigned *prefix_bits);
 
-/* "100" or "100:3", a VLAN and a priority, with a complaint when it is none. APP_EXIT_OK or APP_EXIT_USAGE. */
-int app_vlan_parse(const char *option, const char *text, struct uroce_vlan *vlan);
+/* "100" or "100:3" into a struct uroce_vlan, with a complaint when it is none. APP_EXIT_OK or APP_EXIT_USAGE. */
+int app_vlan_take(const char *option, const char *text, void *vlan);
+
+/* Rows of settings that have a device, an ip, a gateway and a vlan. */
+/* clang-format off */
+#define APP_VLAN_ROW(type)                                                                                    \
+	{ "vlan", 0, OPTION_OTHER, OPTION_AT(type, vlan), .take = app_vlan_take, .value = "ID[:PRIO]",        \
+	  .help = "frames are of this VLAN, and so must be what comes: 1 ... 4094, or 0 for a tag with a "    \
+		  "priority alone; priority 0 ... 7", .usual = "none; the same at both ends" }
+#define APP_PORT_ROWS(type)                                                                                   \
+	{ "ip", 0, OPTION_WORD, OPTION_AT(type, ip), .value = "ADDR/LEN",                                     \
+	  .help = "our address on the port, IPv4 or IPv6", .usual = "" },                                     \
+	{ "device", 'd', OPTION_WORD, OPTION_AT(type, device), .value = "DEV",                                \
+	  .help = "port: a virtual device (net_af_packet0,iface=eth0), a PCI address, or one given to EAL",   \
+	  .usual = "the first that was given to EAL" },                                                       \
+	{ "gateway", 0, OPTION_WORD, OPTION_AT(type, gateway), .value = "ADDR",                               \
+	  .help = "router for a peer outside the network of --ip" },                                          \
+	APP_VLAN_ROW(type)
+/* clang-format on */
 
 #endif

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "decode/exit.h"
+#include "common/exit.h"
 #include "wire/bytes.h"
 #include "wire/icrc.h"
 #include "wire/print.h"
@@ -22,7 +22,7 @@ static void compare_rebuilt(struct finding *finding)
 
 	if (!built) {
 		fprintf(stderr, "uroce-decode: no memory for a frame of %u bytes: free some\n", bytes);
-		exit(DECODE_EXIT_FILE);
+		exit(APP_EXIT_ENVIRONMENT);
 	}
 	at = wire_encap_build(&encap, encap.bth_bytes, built);
 	at += wire_packet_build(&finding->packet, built + at);

@@ -1,14 +1,13 @@
 /* main.c - uroce-decode: a capture file as lines of text or JSON, checked */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "common/capture_file.h"
-#include "decode/exit.h"
+#include "common/exit.h"
+#include "common/option.h"
 #include "decode/finding.h"
 #include "decode/json.h"
 #include "decode/story.h"
@@ -22,24 +21,31 @@ struct options {
 	const char *path;
 };
 
-enum { OPTION_DRY_RUN = 256 };
+#define AT(member) OPTION_AT(struct options, member)
 
-static const char usage[] =
-	"usage: uroce-decode [--check] [--json | --cm] FILE.pcap[ng]     (-: standard input)\n"
-	"Prints a line for each RoCE frame: addresses, opcode, QPN, PSN, flags, extension headers, payload\n"
-	"bytes, icrc=ok or icrc=bad. The last line is: F frames, R RoCE, B bad.\n"
-	"A message of connection management (QP 1) follows with its fields; what is not shown is 0.\n"
-	"Of a frame that was cut when it was captured (snaplen) what is there is told, and icrc=unknown, for that\n"
-	"covers the rest; it is not bad. The last line then counts those, too.\n"
-	"  -c, --check    also build each frame anew from what was read; it must be the same byte for byte\n"
-	"  -j, --json     a JSON object a line instead, the last one with the totals\n"
-	"  -m, --cm       instead only what was said to connect and disconnect: the messages of each connection,\n"
-	"                 with seconds since the first frame, and how it ended\n"
-	"  --dry-run      print what would be read and told, and end\n"
-	"  -h, --help     this text\n"
-	"  -V, --version  the version\n"
-	"A frame is bad when a receiver would drop it (checksum, length, version, ICRC), and with --check\n"
-	"also when it differs.\n\nExit: 0 none is bad, 1 some are, 2 wrong usage, 3 the file cannot be read.\n";
+static const struct option_row rows[] = {
+	{ "check", 'c', OPTION_FLAG, AT(check),
+	  .help = "also build each frame anew from what was read; it must be the same byte for byte" },
+	{ "json", 'j', OPTION_FLAG, AT(json), .help = "a JSON object a line instead, the last one with the totals" },
+	{ "cm", 'm', OPTION_FLAG, AT(cm),
+	  .help = "instead only what was said to connect and disconnect: the messages of each connection, with seconds "
+		  "since the first frame, and how it ended" },
+	{ "dry-run", 0, OPTION_FLAG, AT(dry), .help = "print what would be read and told, and end" },
+};
+
+static const struct option_set option_set = {
+	.program = "uroce-decode",
+	.rows = rows,
+	.count = sizeof(rows) / sizeof(rows[0]),
+	.head = "usage: uroce-decode [--check] [--json | --cm] FILE.pcap[ng]     (-: standard input)\n"
+		"Prints a line for each RoCE frame: addresses, opcode, QPN, PSN, flags, extension headers, payload\n"
+		"bytes, icrc=ok or icrc=bad. The last line is: F frames, R RoCE, B bad.\n"
+		"A message of connection management (QP 1) follows with its fields; what is not shown is 0.\n"
+		"Of a frame that was cut when it was captured (snaplen) what is there is told, and icrc=unknown, for "
+		"that\ncovers the rest; it is not bad. The last line then counts those, too.\n",
+	.tail = "A frame is bad when a receiver would drop it (checksum, length, version, ICRC), and with --check\n"
+		"also when it differs.\n\nExit: 0 none is bad, 1 some are, 2 wrong usage, 3 the file cannot be read.\n",
+};
 
 /* What the BTH alone tells. */
 static char *print_bth(const struct wire_packet *packet, char *out, size_t out_bytes)
@@ -101,7 +107,7 @@ static int decode(const struct options *options)
 
 	if (!file) {
 		fprintf(stderr, "uroce-decode: no memory to open %s: free some\n", options->path);
-		return DECODE_EXIT_FILE;
+		return APP_EXIT_ENVIRONMENT;
 	}
 	story = decode_story_open();
 	while (capture_file_next(file, &frame) == 1) {
@@ -125,70 +131,31 @@ static int decode(const struct options *options)
 	error = capture_file_error(file);
 	if (!error || totals.frames > 0)
 		print_totals(&totals, options->json);
-	code = totals.bad > 0 ? DECODE_EXIT_BAD_FRAMES : DECODE_EXIT_OK;
+	code = totals.bad > 0 ? APP_EXIT_FAILURE : APP_EXIT_OK;
 	if (error) {
 		fflush(stdout);
-		fprintf(stderr, "uroce-decode: %s: %s\n", options->path, error);
-		code = DECODE_EXIT_FILE;
+		code = app_complain(APP_EXIT_ENVIRONMENT, "%s: %s", options->path, error);
 	}
 	capture_file_close(file);
 	return code;
 }
 
-/* -1: go on; else the exit code. */
+/* 0 to go on, or 1 + what to exit with. */
 static int read_options(int argc, char **argv, struct options *options)
 {
-	static const struct option longs[] = {
-		{ "check", no_argument, NULL, 'c' },
-		{ "json", no_argument, NULL, 'j' },
-		{ "cm", no_argument, NULL, 'm' },
-		{ "help", no_argument, NULL, 'h' },
-		{ "version", no_argument, NULL, 'V' },
-		{ "dry-run", no_argument, NULL, OPTION_DRY_RUN },
-		{ 0 },
-	};
-	int option;
+	int code = app_option_parse(&option_set, argc, argv, options);
 
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, "cjmhV", longs, NULL)) != -1) {
-		switch (option) {
-		case 'c':
-			options->check = true;
-			break;
-		case 'j':
-			options->json = true;
-			break;
-		case 'm':
-			options->cm = true;
-			break;
-		case OPTION_DRY_RUN:
-			options->dry = true;
-			break;
-		case 'h':
-			fputs(usage, stdout);
-			return DECODE_EXIT_OK;
-		case 'V':
-			printf("uroce-decode %s\n", UROCE_VERSION);
-			return DECODE_EXIT_OK;
-		default:
-			fprintf(stderr, "uroce-decode: %s: no such option, or it takes no value; --help lists them\n",
-				argv[optind - 1]);
-			return DECODE_EXIT_USAGE;
-		}
-	}
-	if (options->json && options->cm) {
-		fprintf(stderr,
-			"uroce-decode: --json and --cm given: --json has each message with its fields, --cm tells "
-			"them to people; leave one out\n");
-		return DECODE_EXIT_USAGE;
-	}
-	if (argc - optind != 1) {
-		fprintf(stderr, "uroce-decode: %d files given: name one, as in uroce-decode FILE.pcap\n",
-			argc - optind);
-		return DECODE_EXIT_USAGE;
-	}
+	if (code)
+		return code;
+	if (options->json && options->cm)
+		return 1 + app_complain(APP_EXIT_USAGE,
+					"--json and --cm given: --json has each message with its fields, --cm tells "
+					"them to people; leave one out");
+	if (argc - optind != 1)
+		return 1 + app_complain(APP_EXIT_USAGE, "%d files given: name one, as in uroce-decode FILE.pcap",
+					argc - optind);
 	options->path = argv[optind];
-	return -1;
+	return 0;
 }
 
 static int print_plan(const struct options *options)
@@ -199,20 +166,17 @@ static int print_plan(const struct options *options)
 	printf("printed: %s\n", options->cm   ? "the messages of each connection" :
 				options->json ? "a JSON object for each, and one with the totals" :
 						"a line for each, and one with the totals");
-	return DECODE_EXIT_OK;
+	return APP_EXIT_OK;
 }
 
 int main(int argc, char **argv)
 {
 	struct options options = { 0 };
-	int code = read_options(argc, argv, &options);
+	int code;
 
-	if (code < 0)
-		code = options.dry ? print_plan(&options) : decode(&options);
-	if (fflush(stdout) != 0 || ferror(stdout)) {
-		fprintf(stderr, "uroce-decode: the output cannot be written: %s: write it elsewhere\n",
-			strerror(errno));
-		code = DECODE_EXIT_FILE;
-	}
-	return code;
+	app_begin(argc, argv);
+	code = read_options(argc, argv, &options);
+	if (code)
+		return code - 1;
+	return options.dry ? print_plan(&options) : decode(&options);
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "decode/dialog.h"
-#include "decode/exit.h"
+#include "common/exit.h"
 #include "wire/print.h"
 
 #define LINE_BYTES 512u
@@ -23,7 +23,7 @@ static void *must_have(void *memory)
 	if (memory)
 		return memory;
 	fprintf(stderr, "uroce-decode: no memory for the messages of the capture: free some, or cut the capture\n");
-	exit(DECODE_EXIT_FILE);
+	exit(APP_EXIT_ENVIRONMENT);
 }
 
 struct decode_story *decode_story_open(void)

@@ -40,6 +40,7 @@ struct settings {
 	struct settings_subsystem subsystems[NVMF_SUBSYSTEMS_MAX];
 	struct settings_disk disks[SETTINGS_DISKS_MAX];
 	uint32_t port_count, subsystem_count, disk_count;
+	struct settings_disk all; /* what the command line says of all disks */
 	uint32_t service, queue_depth, io_queues, in_capsule_bytes, max_data_bytes;
 	uint64_t pool_bytes;
 	uint32_t nb_cores; /* lcores that serve hosts */
@@ -50,10 +51,10 @@ struct settings {
 /* 0 to go on, or 1 + what to exit with. */
 int settings_read(struct settings *settings, int argc, char **argv);
 
-/* 512 or 4096. APP_EXIT_OK, or a complaint. */
-int settings_block_parse(const char *where, const char *text, uint32_t *bytes);
-/* "memory:SIZE", "null:SIZE", "/path", "/path:SIZE" into kind, path and bytes. APP_EXIT_OK, or a complaint. */
-int settings_disk_parse(const char *option, const char *text, struct settings_disk *disk);
+/* For rows: 512 or 4096 into 32 bits. APP_EXIT_OK, or a complaint. */
+int settings_block_take(const char *where, const char *text, void *bytes);
+/* The same: "memory:SIZE", "null:SIZE", "/path", "/path:SIZE" into kind, path and bytes of a struct settings_disk. */
+int settings_disk_take(const char *option, const char *text, void *disk);
 /* The same, and error says why. */
 bool settings_disk_text(const char *text, struct settings_disk *disk, char error[STORE_ERROR_BYTES]);
 /* Do size and block go together, and is there so much memory? */

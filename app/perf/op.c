@@ -50,20 +50,6 @@ const struct perf_op_info perf_ops[PERF_OPS] = {
 			 .bytes = PERF_ATOMIC_BYTES },
 };
 
-int perf_op_take(const char *text, struct perf_options *options)
-{
-	for (unsigned i = 0; i < PERF_OPS; i++) {
-		if (strcmp(text, perf_ops[i].name) == 0) {
-			options->ops[i] = true;
-			return APP_EXIT_OK;
-		}
-	}
-	return app_complain(APP_EXIT_USAGE,
-			    "--op %s: use send, send_imm, send_inv, write, write_imm, awrite, flush, read, fadd or "
-			    "cswap",
-			    text);
-}
-
 /* The first one that is named, if all that are named lack what is asked for; NULL: one has it, or none is named. */
 static const struct perf_op_info *all_lack(const struct perf_options *options,
 					   bool (*has)(const struct perf_op_info *op))

@@ -61,9 +61,6 @@ static inline bool op_takes_turns(const struct perf_op_info *op)
 	return op->bytes == 0 && !op->flushes;
 }
 
-/* --op text. APP_EXIT_OK, or what to exit with after a complaint. */
-int perf_op_take(const char *text, struct perf_options *options);
-
 /* Do the operations and the other options fit? When none is named it names all that do. */
 int perf_op_check(struct perf_options *options);
 

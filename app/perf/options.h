@@ -73,8 +73,8 @@ struct perf_options {
 	bool dry_run;
 };
 
-/* APP_EXIT_OK: go on. Otherwise *done tells whether that was --help or --version, and the code what to exit with. */
-int perf_options_parse(int argc, char **argv, struct perf_options *options, bool *done);
+/* 0 to go on, or 1 + what to exit with. */
+int perf_options_parse(int argc, char **argv, struct perf_options *options);
 
 /* Both ends in this process? */
 static inline bool options_are_local(const struct perf_options *options)

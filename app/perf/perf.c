@@ -341,15 +341,14 @@ int main(int argc, char **argv)
 {
 	static struct perf perf = { .remote.link.fd = -1 };
 	struct app_args args;
-	bool done;
 	int code;
 
 	if (app_eal_split(argc, argv, &args) != 0)
 		return APP_EXIT_INTERNAL;
 	app_end_when_interrupted();
-	code = perf_options_parse(args.own_count, args.own, &perf.options, &done);
-	if (code || done)
-		return code;
+	code = perf_options_parse(args.own_count, args.own, &perf.options);
+	if (code)
+		return code - 1;
 	code = choose_device(&perf.options, &args);
 	if (code)
 		return code;

@@ -19,7 +19,6 @@
 
 #include "common/drops.h"
 #include "common/eal.h"
-#include "common/number.h"
 #include "common/option.h"
 #include "common/pipe.h"
 #include "common/ports.h"
@@ -421,95 +420,49 @@ static int run(struct pingpong *pp)
 
 /* ---- the command line ---- */
 
-static const struct option long_options[] = {
-	{ "ip", required_argument, NULL, 'I' },      { "device", required_argument, NULL, 'd' },
-	{ "port", required_argument, NULL, 'p' },    { "size", required_argument, NULL, 's' },
-	{ "mtu", required_argument, NULL, 'm' },     { "rx-depth", required_argument, NULL, 'r' },
-	{ "iters", required_argument, NULL, 'n' },   { "vlan", required_argument, NULL, 'v' },
-	{ "gateway", required_argument, NULL, 'g' }, { "dry-run", no_argument, NULL, 'D' },
-	{ "rdma_cm", no_argument, NULL, 'R' },       { "help", no_argument, NULL, 'h' },
-	{ "version", no_argument, NULL, 'V' },       { NULL, 0, NULL, 0 },
+#define AT(member) OPTION_AT(struct options, member)
+
+static const struct options defaults = { .port = 18515,
+					 .size = 4096,
+					 .mtu = 1024,
+					 .rx_depth = 500,
+					 .iterations = 1000 };
+
+static const struct option_row rows[] = {
+	APP_PORT_ROWS(struct options),
+	{ "port", 'p', OPTION_NUMBER, AT(port), 1, 65535, "N", "TCP port of the side channel" },
+	{ "rdma_cm", 'R', OPTION_FLAG, AT(by_address),
+	  .help = "no TCP: two uroce-pingpong, over a connection by address; HOST is the server's --ip" },
+	{ "size", 's', OPTION_SIZE, AT(size), 1, 1u << 30, "N", "bytes a message" },
+	{ "mtu", 'm', OPTION_MTU, AT(mtu), .value = "N", .help = "path MTU" },
+	{ "rx-depth", 'r', OPTION_NUMBER, AT(rx_depth), 1, 32768, "N", "receives posted at a time" },
+	{ "iters", 'n', OPTION_NUMBER, AT(iterations), 1, 1000000000, "N", "messages each way" },
+	{ "dry-run", 0, OPTION_FLAG, AT(dry_run), .help = "print what would be done, and end" },
 };
 
-static const char help_text[] =
-	"uroce-pingpong [EAL options] -- --ip ADDR/LEN [options] [HOST]\n"
-	"SENDs back and forth with ibv_rc_pingpong or another uroce-pingpong; every byte is checked.\n"
-	"Without HOST it is the server. Sizes and MTU are not negotiated: both sides must be told the same.\n"
-	"\n"
-	"  --ip ADDR/LEN      our address on the port, IPv4 or IPv6\n"
-	"  -d, --device DEV   port: a virtual device (net_af_packet0,iface=eth0), a PCI address, or one given to EAL\n"
-	"                     (default: the first that was given to EAL)\n"
-	"  -p, --port N       TCP port of the side channel, 1 ... 65535 (default 18515)\n"
-	"  -R, --rdma_cm      no TCP: two uroce-pingpong, over a connection by address; HOST is the server's --ip\n"
-	"  -s, --size N       bytes a message, 1 ... 1G (default 4k)\n"
-	"  -m, --mtu N        path MTU: 256, 512, 1024, 2048, 4096 (default 1024)\n"
-	"  -r, --rx-depth N   receives posted at a time, 1 ... 32768 (default 500)\n"
-	"  -n, --iters N      messages each way, 1 ... 1000000000 (default 1000)\n"
-	"  --vlan ID[:PRIO]   frames are of this VLAN, and so must be what comes: 1 ... 4094, or 0 for a tag with a\n"
-	"                     priority alone; priority 0 ... 7 (default none)\n"
-	"  --gateway ADDR     router for a peer outside the network of --ip (default none)\n"
-	"  --dry-run          print what would be done, and end\n"
-	"  HOST               where the server listens on TCP; its RoCE address comes from its answer\n"
-	"\n"
-	"A line a second tells how far it is.\n"
-	"Exit: 0 every byte right, 1 failed, 2 usage, 3 environment (also: nobody listens), 130 interrupted.\n";
-
-static bool take_option(struct options *options, int letter, const char *text)
-{
-	switch (letter) {
-	case 'I':
-		options->ip = text;
-		return true;
-	case 'd':
-		options->device = text;
-		return true;
-	case 'p':
-		return app_number_take32("--port", text, 1, 65535, &options->port) == APP_EXIT_OK;
-	case 's':
-		return app_size_take32("--size", text, 1, 1u << 30, &options->size) == APP_EXIT_OK;
-	case 'm':
-		if (app_number_take32("--mtu", text, 256, 4096, &options->mtu) != APP_EXIT_OK)
-			return false;
-		if ((options->mtu & (options->mtu - 1)) == 0)
-			return true;
-		app_complain(APP_EXIT_USAGE, "--mtu %s: must be 256, 512, 1024, 2048 or 4096", text);
-		return false;
-	case 'r':
-		return app_number_take32("--rx-depth", text, 1, 32768, &options->rx_depth) == APP_EXIT_OK;
-	case 'g':
-		options->gateway = text;
-		return true;
-	case 'D':
-		options->dry_run = true;
-		return true;
-	case 'R':
-		return options->by_address = true;
-	case 'v':
-		return app_vlan_parse("--vlan", text, &options->vlan) == APP_EXIT_OK;
-	case 'n':
-		return app_number_take32("--iters", text, 1, 1000000000, &options->iterations) == APP_EXIT_OK;
-	}
-	return false; /* app_option_next() has complained */
-}
+static const struct option_set option_set = {
+	.program = "uroce-pingpong",
+	.rows = rows,
+	.count = sizeof(rows) / sizeof(rows[0]),
+	.usual = &defaults,
+	.head = "uroce-pingpong [EAL options] -- --ip ADDR/LEN [options] [HOST]\n"
+		"SENDs back and forth with ibv_rc_pingpong or another uroce-pingpong; every byte is checked.\n"
+		"Without HOST it is the server. HOST is where the server listens on TCP; its RoCE address comes from\n"
+		"its answer. Sizes and MTU are not negotiated: both sides must be told the same.\n\n",
+	.tail = "\nA line a second tells how far it is.\n"
+		"Exit: 0 every byte right, 1 failed, 2 usage, 3 environment (also: nobody listens), 130 interrupted.\n",
+};
 
 /* 0 to go on, or 1 + what to exit with. */
 static int parse_options(struct options *options, int argc, char **argv)
 {
 	struct uroce_addr addr;
-	int letter;
+	int code;
 
-	while ((letter = app_option_next(argc, argv, ":d:p:Rs:m:r:n:hV", long_options)) != -1) {
-		if (letter == 'h') {
-			fputs(help_text, stdout);
-			return 1 + APP_EXIT_OK;
-		}
-		if (letter == 'V') {
-			printf("uroce-pingpong %s\n", uroce_version());
-			return 1 + APP_EXIT_OK;
-		}
-		if (!take_option(options, letter, optarg))
-			return 1 + APP_EXIT_USAGE;
-	}
+	*options = defaults;
+	code = app_option_parse(&option_set, argc, argv, options);
+	if (code)
+		return code;
 	if (optind < argc)
 		options->host = argv[optind++];
 	if (optind < argc)
@@ -573,7 +526,6 @@ int main(int argc, char **argv)
 	struct uroce_eal_config config = { .main_is_busy = true };
 	int exit_code;
 
-	pp.options = (struct options){ .port = 18515, .size = 4096, .mtu = 1024, .rx_depth = 500, .iterations = 1000 };
 	if (app_eal_split(argc, argv, &args) != 0)
 		return APP_EXIT_INTERNAL;
 	exit_code = parse_options(&pp.options, args.own_count, args.own);

@@ -11,7 +11,7 @@
 #include <uroce/uroce.h>
 
 struct rping_options {
-	bool server, persistent, verify, verbose, dry_run;
+	bool server, client, persistent, verify, verbose, dry_run;
 	const char *device, *ip, *gateway, *peer;
 	struct uroce_vlan vlan;
 	unsigned port;

@@ -7,7 +7,6 @@
 #include <time.h>
 
 #include "common/eal.h"
-#include "common/number.h"
 #include "common/option.h"
 #include "common/ports.h"
 #include "rping/end.h"
@@ -388,114 +387,53 @@ static int open_and_run(struct rping *rping)
 
 /* ---- options ---- */
 
-static const struct option long_options[] = {
-	{ "ip", required_argument, NULL, 'I' },
-	{ "device", required_argument, NULL, 'd' },
-	{ "server", no_argument, NULL, 's' },
-	{ "client", no_argument, NULL, 'c' },
-	{ "addr", required_argument, NULL, 'a' },
-	{ "port", required_argument, NULL, 'p' },
-	{ "count", required_argument, NULL, 'C' },
-	{ "size", required_argument, NULL, 'S' },
-	{ "gateway", required_argument, NULL, 'g' },
-	{ "vlan", required_argument, NULL, 'L' },
-	{ "verify", no_argument, NULL, 'V' },
-	{ "verbose", no_argument, NULL, 'v' },
-	{ "persistent", no_argument, NULL, 'P' },
-	{ "help", no_argument, NULL, 'h' },
-	{ "version", no_argument, NULL, 'X' },
-	{ "dry-run", no_argument, NULL, 'D' },
-	{ NULL, 0, NULL, 0 },
+#define AT(member) OPTION_AT(struct rping_options, member)
+
+static const struct rping_options defaults = { .port = PORT_DEFAULT, .size = SIZE_DEFAULT };
+
+static const struct option_row rows[] = {
+	APP_PORT_ROWS(struct rping_options),
+	{ "server", 's', OPTION_FLAG, AT(server), .help = "waits for a client" },
+	{ "client", 'c', OPTION_FLAG, AT(client), .help = "connects to -a" },
+	{ "addr", 'a', OPTION_WORD, AT(peer), .value = "ADDR",
+	  .help = "client: the server's address; server: which of our addresses", .usual = "all" },
+	{ "port", 'p', OPTION_NUMBER, AT(port), 1, 65535, "N", "where the server listens" },
+	{ "count", 'C', OPTION_NUMBER, AT(count), 1, 1000000000, "N", "iterations of a client",
+	  .usual = "until ctrl-C" },
+	{ "size", 'S', OPTION_SIZE, AT(size), SIZE_MIN, SIZE_MAX_BYTES, "N", "bytes of the buffer" },
+	{ "verify", 'V', OPTION_FLAG, AT(verify), .help = "the client compares every byte" },
+	{ "verbose", 'v', OPTION_FLAG, AT(verbose), .help = "print what was read" },
+	{ "persistent", 'P', OPTION_FLAG, AT(persistent),
+	  .help = "a server of many clients, one after the other and at once" },
+	{ "dry-run", 0, OPTION_FLAG, AT(dry_run), .help = "print what would be done, and end" },
 };
 
-static const char help_text[] =
-	"uroce-rping [EAL options] -- --ip ADDR/LEN -s|-c -a ADDR [options]\n"
-	"rping's exchange, with uroce-rping or rping of any RDMA host at the other end: the server READs a buffer of\n"
-	"the client and WRITEs it back.\n"
-	"\n"
-	"  --ip ADDR/LEN      our address on the port, IPv4 or IPv6\n"
-	"  -d, --device DEV   port: a virtual device (net_af_packet0,iface=eth0), a PCI address, or one given to EAL\n"
-	"                     (default: the first that was given to EAL)\n"
-	"  --gateway ADDR     router for peers outside of LEN (default none: they cannot be reached)\n"
-	"  --vlan ID[:PRIO]   frames are of this VLAN, and so must be what comes: 1 ... 4094, or 0 for a tag with a\n"
-	"                     priority alone; priority 0 ... 7 (default none)\n"
-	"  -s, --server       waits for a client\n"
-	"  -c, --client       connects to -a\n"
-	"  -a, --addr ADDR    client: the server's address; server: which of our addresses (default all)\n"
-	"  -p, --port N       1 ... 65535 (default 7174)\n"
-	"  -C, --count N      iterations of a client, 1 ... 10^9 (default: until ctrl-C)\n"
-	"  -S, --size N       bytes of the buffer, 32 ... 1M (default 64)\n"
-	"  -V, --verify       the client compares every byte\n"
-	"  -v, --verbose      print what was read\n"
-	"  -P, --persistent   a server of many clients, one after the other and at once\n"
-	"  --dry-run          print what would be done, and end\n"
-	"  -h, --help  --version\n"
-	"\n"
-	"Exit: 0 all iterations were right, 1 failed, 2 usage, 3 environment (also: nobody listens),\n"
-	"130 interrupted.\n";
-
-static bool take_option(struct rping_options *options, bool *client, int letter, const char *text)
-{
-	switch (letter) {
-	case 'I':
-		options->ip = text;
-		return true;
-	case 'd':
-		options->device = text;
-		return true;
-	case 'g':
-		options->gateway = text;
-		return true;
-	case 'L':
-		return app_vlan_parse("--vlan", text, &options->vlan) == APP_EXIT_OK;
-	case 's':
-		return options->server = true;
-	case 'c':
-		return *client = true;
-	case 'a':
-		options->peer = text;
-		return true;
-	case 'p':
-		return app_number_take32("--port", text, 1, 65535, &options->port) == APP_EXIT_OK;
-	case 'C':
-		return app_number_take("--count", text, 1, 1000000000, &options->count) == APP_EXIT_OK;
-	case 'S':
-		return app_size_take32("--size", text, SIZE_MIN, SIZE_MAX_BYTES, &options->size) == APP_EXIT_OK;
-	case 'V':
-		return options->verify = true;
-	case 'v':
-		return options->verbose = true;
-	case 'P':
-		return options->persistent = true;
-	case 'D':
-		return options->dry_run = true;
-	}
-	return false; /* app_option_next() has complained */
-}
+static const struct option_set option_set = {
+	.program = "uroce-rping",
+	.rows = rows,
+	.count = sizeof(rows) / sizeof(rows[0]),
+	.usual = &defaults,
+	.head = "uroce-rping [EAL options] -- --ip ADDR/LEN -s|-c -a ADDR [options]\n"
+		"rping's exchange, with uroce-rping or rping of any RDMA host at the other end: the server READs a\n"
+		"buffer of the client and WRITEs it back.\n\n",
+	.tail = "\nExit: 0 all iterations were right, 1 failed, 2 usage, 3 environment (also: nobody listens),\n"
+		"130 interrupted.\n",
+};
 
 /* 0 to go on, or 1 + what to exit with. */
 static int parse_options(struct rping_options *options, int argc, char **argv)
 {
-	bool client = false;
-	int letter;
+	int code;
 
-	while ((letter = app_option_next(argc, argv, ":d:sca:p:C:S:VvPh", long_options)) != -1) {
-		if (letter == 'h') {
-			fputs(help_text, stdout);
-			return 1 + APP_EXIT_OK;
-		}
-		if (letter == 'X') {
-			printf("uroce-rping %s\n", uroce_version());
-			return 1 + APP_EXIT_OK;
-		}
-		if (!take_option(options, &client, letter, optarg))
-			return 1 + APP_EXIT_USAGE;
-	}
+	*options = defaults;
+	code = app_option_parse(&option_set, argc, argv, options);
+	if (code)
+		return code;
 	if (optind < argc)
 		return 1 + app_complain(APP_EXIT_USAGE, "\"%s\": the address is given with -a", argv[optind]);
-	if (options->server == client)
+	if (options->server == options->client)
 		return 1 + app_complain(APP_EXIT_USAGE, "either -s, to be the server, or -c, to connect to one");
-	if (client && options->peer == NULL)
+	if (options->client && options->peer == NULL)
 		return 1 + app_complain(APP_EXIT_USAGE, "-a ADDR is missing: where the server listens");
 	if (options->ip == NULL)
 		return 1 + app_complain(APP_EXIT_USAGE, "--ip ADDR/LEN is missing: our own address on the port");
@@ -527,7 +465,6 @@ int main(int argc, char **argv)
 	struct uroce_eal_config config = { .main_is_busy = true };
 	int exit_code;
 
-	rping.options = (struct rping_options){ .port = PORT_DEFAULT, .size = SIZE_DEFAULT };
 	if (app_eal_split(argc, argv, &args) != 0)
 		return APP_EXIT_INTERNAL;
 	exit_code = parse_options(&rping.options, args.own_count, args.own);

@@ -3,12 +3,10 @@
 #include <assert.h>
 #include <string.h>
 
+#include "common/ports.h"
 #include "testpmd/rows.h"
 
-#define WIDTH 110u
-#define OPTION_COLUMN 29u
 #define COMMAND_COLUMN 28u
-#define TEXT_BYTES 1024
 
 const char *const rows_idle_names[3] = { "poll", "yield", "sleep" };
 
@@ -27,212 +25,242 @@ const struct settings rows_defaults = {
 	.mix = "write:1,read:1,send:1,fadd:1",
 };
 
-static const struct row table[] = {
-	{ "interactive", 'i', NULL, NULL, FLAG, 0, 1, AT(interactive), NULL,
-	  "show a prompt; \"help\" there lists its commands" },
-	{ "auto-start", 'a', NULL, NULL, FLAG, 0, 1, AT(auto_start), NULL, "start the traffic at once, even with -i" },
-	{ "cmdline-file", 256, NULL, NULL, TEXT, 0, 0, AT(cmdline_file), "FILE", "run the commands in FILE first" },
-	{ "config", 257, NULL, NULL, TEXT, 0, 0, AT(config), "FILE",
-	  "read settings from an INI file: sections [port.N], [lcores], [limits], [traffic], [faults] and [eal]" },
-	{ "stats-period", 258, "traffic", "stats-period", NUMBER, 0, 86400, AT(stats_period), "S",
-	  "print a line of statistics every S seconds; 0: never" },
-	{ "verbose", 290, "traffic", "verbose", NUMBER, 0, 3, AT(verbose), "N",
-	  "print each completion: 1: of receives, 2: of requests, 3: of both, 0: of none" },
-	{ "nb-cores", 259, "lcores", "count", NUMBER, 1, 16, AT(nb_cores), "N", "lcores that poll the ports" },
-	{ "rxq", 274, "lcores", "rxq", NUMBER, 0, 16, AT(rxq), "N",
-	  "receive queues of a port; 0: one for each lcore that polls it" },
-	{ "txq", 275, "lcores", "txq", NUMBER, 0, 16, AT(txq), "N", "send queues of a port; 0: as many as --rxq" },
-	{ "rxd", 276, "lcores", "rxd", NUMBER, 0, 32768, AT(rxd), "N", "descriptors of a receive queue; 0: 1024" },
-	{ "txd", 277, "lcores", "txd", NUMBER, 0, 32768, AT(txd), "N", "descriptors of a send queue; 0: 1024" },
-	{ "mbuf-size", 278, "lcores", "mbuf-size", SIZE, 0, 16384, AT(mbuf_size), "N",
-	  "bytes of a frame that one mbuf holds; 0: a whole frame of path MTU 4096" },
-	{ "total-num-mbufs", 279, "lcores", "mbufs", NUMBER, 0, 1 << 24, AT(mbufs), "N",
-	  "mbufs of each port; 0: as many as its queues need" },
-	{ "idle", 260, "lcores", "idle", IDLE, 0, 0, AT(idle), "HOW",
-	  "what an lcore does that finds nothing to do: poll, yield or sleep" },
-	{ "mix", 261, "traffic", "mix", TEXT, 0, 0, AT(mix), "OP:W[,...]",
-	  "operations, and how often each one is chosen: send, send_imm, write, write_imm, awrite, flush, read, fadd "
-	  "and cswap with weights of 0 ... 1000000" },
-	{ "size", 's', "traffic", "size", SIZE, 1, 1 << 20, AT(size), "N",
-	  "bytes of a message; those of atomics are always 8" },
-	{ "qps", 'q', "traffic", "qps", NUMBER, 1, 1024, AT(qps), "N", "queue pairs that send requests" },
-	{ "tx-depth", 't', "traffic", "depth", NUMBER, 1, 4096, AT(depth), "N",
-	  "requests that a queue pair has outstanding" },
-	{ "burst", 280, "traffic", "burst", NUMBER, 1, 4096, AT(burst), "N",
-	  "requests that a queue pair posts before the next one has its turn" },
-	{ "both", 281, "traffic", "both", FLAG, 0, 1, AT(both), NULL, "both ends send requests, not only the first" },
-	{ "srq", 282, "traffic", "srq", FLAG, 0, 1, AT(srq), NULL,
-	  "all queue pairs of a port take their receives from one shared queue" },
-	{ "mtu", 'm', "traffic", "mtu", NUMBER, 256, 4096, AT(mtu), "N", "path MTU: 256, 512, 1024, 2048 or 4096" },
-	{ "peer", 262, "traffic", "peer", TEXT, 0, 0, AT(peer), "HOST",
-	  "send the traffic to the uroce-testpmd that runs with --target on HOST" },
-	{ "target", 263, "traffic", "target", FLAG, 0, 1, AT(target), NULL,
-	  "serve the requests of a peer, one peer at a time" },
-	{ "tcp-port", 'p', "traffic", "tcp-port", NUMBER, 1, 65535, AT(tcp_port), "N",
-	  "TCP port where a target listens and --peer connects" },
-	{ "loss", 268, "faults", "loss", PROBABILITY, 0, 0, AT(faults[0]), "P",
-	  "probability that a received frame is lost" },
-	{ "dup", 269, "faults", "dup", PROBABILITY, 0, 0, AT(faults[1]), "P",
-	  "probability that a frame is received twice" },
-	{ "reorder", 270, "faults", "reorder", PROBABILITY, 0, 0, AT(faults[2]), "P",
-	  "probability that a frame is received behind later ones" },
-	{ "corrupt", 271, "faults", "corrupt", PROBABILITY, 0, 0, AT(faults[3]), "P",
-	  "probability that a frame is received with a flipped bit" },
-	{ "pkey", 310, "traffic", "pkey", NUMBER, 1, UINT16_MAX, AT(pkey), "N",
-	  "partition key of the queue pairs; a peer of another partition is not heard" },
-	{ "rkey", 311, "faults", "rkey", NUMBER, 0, UINT32_MAX, AT(rkey), "N",
-	  "key that requests name in the place of the peer's; 0: the peer's" },
-	{ "cq-depth", 312, "faults", "cq-depth", NUMBER, 0, 1 << 20, AT(cq_depth), "N",
-	  "entries of a completion queue; 0: as many as requests and receives can be under way" },
-	{ "seed", 272, "faults", "seed", NUMBER, 0, UINT32_MAX, AT(seed), "N",
-	  "the same seed chooses the same frames for these faults" },
-	{ "json", 283, NULL, NULL, TEXT, 0, 0, AT(json), "FILE", "write the final statistics to FILE, as JSON" },
-	{ "record", 273, NULL, NULL, TEXT, 0, 0, AT(record), "DIR",
-	  "queue pairs that fail leave their last frames in the directory DIR" },
-	{ "limit-qps", 264, "limits", "qps", NUMBER, 1, 1 << 20, AT(limit_qps), "N", "queue pairs that may exist" },
-	{ "limit-mrs", 265, "limits", "mrs", NUMBER, 1, 1 << 20, AT(limit_mrs), "N", "memory regions that may exist" },
-	{ "eal-args", 266, "eal", "args", TEXT, 0, 0, AT(eal_args), "TEXT",
-	  "EAL options, used when none stand before \"--\"" },
-	{ "dry-run", 267, NULL, NULL, FLAG, 0, 1, AT(dry_run), NULL, "print all settings and the plan, and end" },
+/* ---- ports ---- */
+
+static int take_address(const char *name, const char *text, void *place)
+{
+	struct settings_port *port = place;
+	struct uroce_addr addr;
+	unsigned prefix;
+
+	if (uroce_addr_parse(text, &addr, &prefix) != 0 || strlen(text) >= sizeof(port->addresses[0]))
+		return app_complain(APP_EXIT_USAGE, "%s %s: must be an address such as 10.0.0.1/24 or fe80::1/64", name,
+				    text);
+	if (port->address_count == UROCE_ADDRS_MAX)
+		return app_complain(APP_EXIT_USAGE, "%s %s: a port has at most %d addresses", name, text,
+				    UROCE_ADDRS_MAX);
+	strcpy(port->addresses[port->address_count++], text);
+	return APP_EXIT_OK;
+}
+
+static int take_gateway(const char *name, const char *text, void *place)
+{
+	struct settings_port *port = place;
+	struct uroce_addr addr;
+
+	if (uroce_addr_parse(text, &addr, NULL) != 0 || strlen(text) >= sizeof(port->gateways[0]))
+		return app_complain(APP_EXIT_USAGE, "%s %s: must be an address such as 10.0.0.254 or fe80::fe", name,
+				    text);
+	if (port->address_count == 0)
+		return app_complain(APP_EXIT_USAGE, "%s %s: comes after the ip that it belongs to", name, text);
+	strcpy(port->gateways[port->address_count - 1], text);
+	return APP_EXIT_OK;
+}
+
+#define PORT_AT(member) OPTION_AT(struct settings_port, member)
+#define WHOLE_PORT 0, sizeof(struct settings_port)
+
+/* clang-format off */
+static const struct option_row port_rows[] = {
+	{ NULL, 0, OPTION_TEXT, PORT_AT(device), .key = "device", .help = "a port, as --device" },
+	{ NULL, 0, OPTION_OTHER, WHOLE_PORT, .take = take_address, .key = "ip",
+	  .help = "an address of the port, as --ip; repeatable" },
+	{ NULL, 0, OPTION_OTHER, WHOLE_PORT, .take = take_gateway, .key = "gateway",
+	  .help = "router of the ip before it for peers outside its network, as --gateway" },
+	{ NULL, 0, OPTION_OTHER, PORT_AT(vlan), .take = app_vlan_take, .key = "vlan",
+	  .help = "VLAN of its frames, as --vlan" },
+	{ NULL, 0, OPTION_NUMBER, PORT_AT(mtu), 256, 4096, .key = "mtu", .usual = "what passes",
+	  .help = "the largest path MTU of the port" },
+};
+/* clang-format on */
+
+static const struct settings_port port_defaults;
+const struct option_set rows_port_set = {
+	.rows = port_rows,
+	.count = sizeof(port_rows) / sizeof(port_rows[0]),
+	.usual = &port_defaults,
 };
 
-static_assert(sizeof(table) / sizeof(table[0]) == ROWS, "ROWS says how many there are");
-const struct row *const rows = table;
-
-const char *rows_format(const struct row *row, const struct settings *settings, char *text)
+static int take_device(const char *name, const char *text, void *place)
 {
-	const void *place = (const char *)settings + row->offset;
+	struct settings *settings = place;
 
-	switch (row->kind) {
-	case TEXT:
-		return place;
-	case IDLE:
-		return rows_idle_names[*(const uint32_t *)place];
-	case PROBABILITY:
-		snprintf(text, ROWS_VALUE_BYTES, "%g", *(const double *)place);
-		break;
-	case NUMBER:
-	case SIZE:
-	case FLAG:
-		snprintf(text, ROWS_VALUE_BYTES, "%u", *(const uint32_t *)place);
-		break;
+	if (settings->port_count == SETTINGS_PORTS)
+		return app_complain(APP_EXIT_USAGE, "%s %s: two ports at most", name, text);
+	return app_option_take(&port_rows[0], name, text, &settings->ports[settings->port_count++]);
+}
+
+/* Of the last port. */
+static int take_of_port(const char *name, const char *text, void *place)
+{
+	struct settings *settings = place;
+
+	if (settings->port_count == 0)
+		return app_complain(APP_EXIT_USAGE, "%s %s: comes after the --device that it belongs to", name, text);
+	return app_option_take(&port_rows[app_option_find(&rows_port_set, name + strlen("--"))], name, text,
+			       &settings->ports[settings->port_count - 1]);
+}
+
+/* ---- the others ---- */
+
+#define AT(member) OPTION_AT(struct settings, member)
+#define WHOLE 0, sizeof(struct settings)
+#define IN(in_section, by_key) .section = in_section, .key = by_key
+#define INSTEAD(of, why)                           \
+	{                                          \
+		of, 0, OPTION_INSTEAD, .help = why \
 	}
-	return text;
-}
 
-static const char *default_of(const struct row *row, char *text)
+/* clang-format off */
+static const struct option_row table[] = {
+	{ "device", 'd', OPTION_OTHER, WHOLE, .take = take_device, .value = "DEV",
+	  .help = "a port: eth0, net_af_packet0,iface=eth0, a PCI address, or one given to EAL; twice for two ports" },
+	{ "ip", 0, OPTION_OTHER, WHOLE, .take = take_of_port, .value = "ADDR/LEN",
+	  .help = "an address of the last --device, IPv4 or IPv6; repeatable" },
+	{ "gateway", 0, OPTION_OTHER, WHOLE, .take = take_of_port, .value = "ADDR", .usual = "none",
+	  .help = "router of the last --ip for peers outside its network" },
+	{ "vlan", 0, OPTION_OTHER, WHOLE, .take = take_of_port, .value = "ID[:PRIO]", .usual = "none",
+	  .help = "VLAN of the frames of the last --device: 1 ... 4094, or 0 for a tag with a priority alone; "
+		  "priority 0 ... 7" },
+	{ "interactive", 'i', OPTION_FLAG, AT(interactive),
+	  .help = "show a prompt; \"help\" there lists its commands" },
+	{ "auto-start", 'a', OPTION_FLAG, AT(auto_start), .help = "start the traffic at once, even with -i" },
+	{ "cmdline-file", 0, OPTION_TEXT, AT(cmdline_file), .value = "FILE",
+	  .help = "run the commands in FILE first" },
+	{ "config", 0, OPTION_TEXT, AT(config), .value = "FILE",
+	  .help = "read settings from an INI file: sections [port.N], [lcores], [limits], [traffic], [faults] "
+		  "and [eal]" },
+	{ "stats-period", 0, OPTION_NUMBER, AT(stats_period), 0, 86400, "S", IN("traffic", "stats-period"),
+	  .help = "print a line of statistics every S seconds; 0: never" },
+	{ "verbose", 0, OPTION_NUMBER, AT(verbose), 0, 3, "N", IN("traffic", "verbose"),
+	  .help = "print each completion: 1: of receives, 2: of requests, 3: of both, 0: of none" },
+	{ "nb-cores", 0, OPTION_NUMBER, AT(nb_cores), 1, 16, "N", IN("lcores", "count"),
+	  .help = "lcores that poll the ports" },
+	{ "rxq", 0, OPTION_NUMBER, AT(rxq), 0, 16, "N", IN("lcores", "rxq"),
+	  .help = "receive queues of a port; 0: one for each lcore that polls it" },
+	{ "txq", 0, OPTION_NUMBER, AT(txq), 0, 16, "N", IN("lcores", "txq"),
+	  .help = "send queues of a port; 0: as many as --rxq" },
+	{ "rxd", 0, OPTION_NUMBER, AT(rxd), 0, 32768, "N", IN("lcores", "rxd"),
+	  .help = "descriptors of a receive queue; 0: 1024" },
+	{ "txd", 0, OPTION_NUMBER, AT(txd), 0, 32768, "N", IN("lcores", "txd"),
+	  .help = "descriptors of a send queue; 0: 1024" },
+	{ "mbuf-size", 0, OPTION_SIZE, AT(mbuf_size), 0, 16384, "N", IN("lcores", "mbuf-size"),
+	  .help = "bytes of a frame that one mbuf holds; 0: a whole frame of path MTU 4096" },
+	{ "total-num-mbufs", 0, OPTION_NUMBER, AT(mbufs), 0, 1 << 24, "N", IN("lcores", "mbufs"),
+	  .help = "mbufs of each port; 0: as many as its queues need" },
+	{ "idle", 0, OPTION_NAME, AT(idle), 0, 2, "HOW", .names = rows_idle_names, IN("lcores", "idle"),
+	  .help = "what an lcore does that finds nothing to do: poll, yield or sleep" },
+	{ "mix", 0, OPTION_TEXT, AT(mix), .value = "OP:W[,...]", IN("traffic", "mix"),
+	  .help = "operations, and how often each one is chosen: send, send_imm, write, write_imm, awrite, "
+		  "flush, read, fadd and cswap with weights of 0 ... 1000000" },
+	{ "size", 's', OPTION_SIZE, AT(size), 1, 1 << 20, "N", IN("traffic", "size"),
+	  .help = "bytes of a message; those of atomics are always 8" },
+	{ "qps", 'q', OPTION_NUMBER, AT(qps), 1, 1024, "N", IN("traffic", "qps"),
+	  .help = "queue pairs that send requests" },
+	{ "tx-depth", 't', OPTION_NUMBER, AT(depth), 1, 4096, "N", IN("traffic", "depth"),
+	  .help = "requests that a queue pair has outstanding" },
+	{ "burst", 0, OPTION_NUMBER, AT(burst), 1, 4096, "N", IN("traffic", "burst"),
+	  .help = "requests that a queue pair posts before the next one has its turn" },
+	{ "both", 0, OPTION_FLAG, AT(both), IN("traffic", "both"),
+	  .help = "both ends send requests, not only the first" },
+	{ "srq", 0, OPTION_FLAG, AT(srq), IN("traffic", "srq"),
+	  .help = "all queue pairs of a port take their receives from one shared queue" },
+	{ "mtu", 'm', OPTION_MTU, AT(mtu), .value = "N", IN("traffic", "mtu"), .help = "path MTU" },
+	{ "peer", 0, OPTION_TEXT, AT(peer), .value = "HOST", IN("traffic", "peer"),
+	  .help = "send the traffic to the uroce-testpmd that runs with --target on HOST" },
+	{ "target", 0, OPTION_FLAG, AT(target), IN("traffic", "target"),
+	  .help = "serve the requests of a peer, one peer at a time" },
+	{ "tcp-port", 'p', OPTION_NUMBER, AT(tcp_port), 1, 65535, "N", IN("traffic", "tcp-port"),
+	  .help = "TCP port where a target listens and --peer connects" },
+	{ "loss", 0, OPTION_PROBABILITY, AT(faults[0]), .value = "P", IN("faults", "loss"),
+	  .help = "probability that a received frame is lost" },
+	{ "dup", 0, OPTION_PROBABILITY, AT(faults[1]), .value = "P", IN("faults", "dup"),
+	  .help = "probability that a frame is received twice" },
+	{ "reorder", 0, OPTION_PROBABILITY, AT(faults[2]), .value = "P", IN("faults", "reorder"),
+	  .help = "probability that a frame is received behind later ones" },
+	{ "corrupt", 0, OPTION_PROBABILITY, AT(faults[3]), .value = "P", IN("faults", "corrupt"),
+	  .help = "probability that a frame is received with a flipped bit" },
+	{ "pkey", 0, OPTION_NUMBER, AT(pkey), 1, UINT16_MAX, "N", IN("traffic", "pkey"),
+	  .help = "partition key of the queue pairs; a peer of another partition is not heard" },
+	{ "rkey", 0, OPTION_NUMBER, AT(rkey), 0, UINT32_MAX, "N", IN("faults", "rkey"),
+	  .help = "key that requests name in the place of the peer's; 0: the peer's" },
+	{ "cq-depth", 0, OPTION_NUMBER, AT(cq_depth), 0, 1 << 20, "N", IN("faults", "cq-depth"),
+	  .help = "entries of a completion queue; 0: as many as requests and receives can be under way" },
+	{ "seed", 0, OPTION_NUMBER, AT(seed), 0, UINT32_MAX, "N", IN("faults", "seed"),
+	  .help = "the same seed chooses the same frames for these faults" },
+	{ "json", 0, OPTION_TEXT, AT(json), .value = "FILE",
+	  .help = "write the final statistics to FILE, as JSON" },
+	{ "record", 0, OPTION_TEXT, AT(record), .value = "DIR",
+	  .help = "queue pairs that fail leave their last frames in the directory DIR" },
+	{ "limit-qps", 0, OPTION_NUMBER, AT(limit_qps), 1, 1 << 20, "N", IN("limits", "qps"),
+	  .help = "queue pairs that may exist" },
+	{ "limit-mrs", 0, OPTION_NUMBER, AT(limit_mrs), 1, 1 << 20, "N", IN("limits", "mrs"),
+	  .help = "memory regions that may exist" },
+	{ "eal-args", 0, OPTION_TEXT, AT(eal_args), .value = "TEXT", IN("eal", "args"),
+	  .help = "EAL options, used when none stand before \"--\"" },
+	{ "dry-run", 0, OPTION_FLAG, AT(dry_run), .help = "print all settings and the plan, and end" },
+	{ "help-settings", 0, OPTION_FLAG, AT(help), .help = "list the keys that a file of --config may have" },
+
+	/* words of DPDK's testpmd */
+	INSTEAD("forward-mode", ROWS_NO_FORWARDS),
+	INSTEAD("tx-first", "start, or --auto-start, posts requests at once; there is no first burst"),
+	INSTEAD("portmask", "--device names each port that is used"),
+	INSTEAD("portlist", "--device names each port that is used"),
+	INSTEAD("max-pkt-len", "--mtu is the path MTU, and frames are as long as that needs"),
+	INSTEAD("mbcache", "the cache of an mbuf pool has the size that its lcores need"),
+	INSTEAD("coremask", "--nb-cores says how many lcores poll, EAL's -l which ones there are"),
+	INSTEAD("nb-ports", "--device names each port that is used"),
+	INSTEAD("eth-peer", "MAC addresses are asked for by ARP and neighbour discovery"),
+	INSTEAD("rss-udp", "a queue pair's number says which lcore has it: frames of others are handed on"),
+	INSTEAD("txonly-multi-flow", "--qps says how many queue pairs send"),
+	INSTEAD("disable-crc-strip", "what a port strips off is not looked at"),
+	INSTEAD("disable-rss", "with one lcore (--nb-cores 1) there is one queue"),
+};
+/* clang-format on */
+
+static enum option_origin origins[sizeof(table) / sizeof(table[0])];
+
+const struct option_set rows_set = {
+	.program = "uroce-testpmd",
+	.rows = table,
+	.count = sizeof(table) / sizeof(table[0]),
+	.usual = &rows_defaults,
+	.origins = origins,
+	.head = "uroce-testpmd [EAL options] -- [options]\n"
+		"Sends RDMA requests over RoCEv2 without end, from one port to another or to a peer; or serves a "
+		"peer.\nWithout --device it makes two ports that are looped in this process.\n\n",
+	.tail = "\nCtrl-C stops the traffic, prints final statistics and ends as \"quit\" does.\n"
+		"Exit: 0 ok, 1 traffic failed, 2 usage, 3 environment (also: nobody listens at --peer), 4 internal,\n"
+		"130 interrupted while --peer was waited for.\n",
+};
+
+static void print_keys(const struct option_set *set, const char *section)
 {
-	const char *value = rows_format(row, &rows_defaults, text);
+	for (size_t i = 0; i < set->count; i++) {
+		const struct option_row *row = &set->rows[i];
+		char value[OPTION_VALUE_BYTES], range[64];
+		const char *usual = row->usual ? row->usual : app_option_format(row, set->usual, value);
 
-	return *value ? value : "none";
-}
-
-/* "1 ... 4096", or what else a value may be. */
-static void format_range(const struct row *row, char *text, size_t room)
-{
-	if (row->kind == NUMBER || row->kind == SIZE || row->kind == FLAG)
-		snprintf(text, room, "%lu ... %lu", row->low, row->high);
-	else
-		snprintf(text, room, row->kind == PROBABILITY ? "0 ... 1, or 0%% ... 100%%" : "text");
-}
-
-/* What it does, its range where the words do not tell it, and its default. A tab is a blank that is no line's end. */
-static void format_help(const struct row *row, char *text, size_t room)
-{
-	char value[ROWS_VALUE_BYTES], range[64];
-	int bytes = snprintf(text, room, "%s ", row->help);
-
-	if (row->kind == FLAG)
-		return;
-	format_range(row, range, sizeof(range));
-	if (row->kind == TEXT || row->kind == IDLE || row->offset == AT(mtu))
-		snprintf(text + bytes, room - (size_t)bytes, "(default %s)", default_of(row, value));
-	else
-		snprintf(text + bytes, room - (size_t)bytes, "(%s; default %s)", range, default_of(row, value));
-	for (char *c = text + bytes; *c; c++)
-		*c = *c == ' ' ? '\t' : *c;
-}
-
-/* Words behind what the line has already; lines that follow begin at the column. */
-static void print_wrapped(FILE *out, unsigned at, unsigned column, const char *text)
-{
-	const char *pad = "";
-
-	for (; at < column; at++)
-		fputc(' ', out);
-	while (*text) {
-		unsigned bytes = (unsigned)strcspn(text, " ");
-
-		if (at > column && at + 1 + bytes > WIDTH) {
-			fprintf(out, "\n%*s", (int)column, "");
-			at = column;
-			pad = "";
-		}
-		at += (unsigned)fprintf(out, "%s", pad);
-		for (unsigned i = 0; i < bytes; i++, at++)
-			fputc(text[i] == '\t' ? ' ' : text[i], out);
-		pad = " ";
-		text += bytes + (text[bytes] == ' ');
+		if (row->key == NULL)
+			continue;
+		app_option_format_range(row, range, sizeof(range));
+		printf("[%s] %s: %s: %s: %s\n", row->section ? row->section : section, row->key, range,
+		       *usual ? usual : "none", row->help);
 	}
-	fputc('\n', out);
-}
-
-static void print_option(const struct row *row)
-{
-	char letter[8] = "    ", text[TEXT_BYTES];
-	int at;
-
-	if (row->letter < 256)
-		snprintf(letter, sizeof(letter), "-%c, ", row->letter);
-	format_help(row, text, sizeof(text));
-	at = printf("  %s--%s%s%s", letter, row->option, row->value ? " " : "", row->value ? row->value : "");
-	print_wrapped(stdout, (unsigned)at, OPTION_COLUMN, text);
-}
-
-void rows_print_help(void)
-{
-	printf("uroce-testpmd [EAL options] -- [options]\n"
-	       "Sends RDMA requests over RoCEv2 without end, from one port to another or to a peer; or serves a peer.\n"
-	       "Without --device it makes two ports that are looped in this process.\n\n"
-	       "  -d, --device DEV           a port: eth0, net_af_packet0,iface=eth0, a PCI address, or one given to\n"
-	       "                             EAL; twice for two ports\n"
-	       "      --ip ADDR/LEN          an address of the last --device, IPv4 or IPv6; repeatable\n"
-	       "      --gateway ADDR         router of the last --ip for peers outside its network (default none)\n"
-	       "      --vlan ID[:PRIO]       VLAN of the frames of the last --device: 1 ... 4094, or 0 for a tag\n"
-	       "                             with a priority alone; priority 0 ... 7 (default none)\n");
-	for (size_t i = 0; i < ROWS; i++)
-		print_option(&rows[i]);
-	printf("      --help-settings        list the keys that a file of --config may have\n"
-	       "  -h, --help                 this text\n  -V, --version\n\n"
-	       "Ctrl-C stops the traffic, prints final statistics and ends as \"quit\" does.\n"
-	       "Exit: 0 ok, 1 traffic failed, 2 usage, 3 environment (also: nobody listens at --peer), 4 internal,\n"
-	       "130 interrupted while --peer was waited for.\n");
 }
 
 void rows_print_keys(void)
 {
-	printf("[port.N] device: text: none: a port, as --device\n"
-	       "[port.N] ip: text: none: an address of the port, as --ip; repeatable\n"
-	       "[port.N] gateway: text: none: router of the ip before it for peers outside its network, as --gateway\n"
-	       "[port.N] vlan: text: none: VLAN of its frames, as --vlan\n"
-	       "[port.N] mtu: 256 ... 4096: what passes: the largest path MTU of the port\n");
-	for (size_t i = 0; i < ROWS; i++) {
-		char value[ROWS_VALUE_BYTES], range[64];
-
-		if (rows[i].section == NULL)
-			continue;
-		format_range(&rows[i], range, sizeof(range));
-		printf("[%s] %s: %s: %s: %s\n", rows[i].section, rows[i].key, range, default_of(&rows[i], value),
-		       rows[i].help);
-	}
+	print_keys(&rows_port_set, "port.N");
+	print_keys(&rows_set, NULL);
 }
 
-bool rows_can_change(const struct row *row)
+bool rows_can_change(const struct option_row *row)
 {
-	static const size_t offsets[] = { AT(size), AT(depth), AT(burst), AT(mix), AT(stats_period), AT(verbose) };
+	static const char *const names[] = { "size", "tx-depth", "burst", "mix", "stats-period", "verbose" };
 
-	for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
-		if (row->offset == offsets[i])
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (row == &table[app_option_find(&rows_set, names[i])])
 			return true;
 	}
 	return false;
@@ -240,16 +268,13 @@ bool rows_can_change(const struct row *row)
 
 void rows_print_changes(FILE *out)
 {
-	for (size_t i = 0; i < ROWS; i++) {
-		char text[TEXT_BYTES];
-		int at;
+	for (size_t i = 0; i < rows_set.count; i++) {
+		const struct option_row *row = &table[i];
+		bool bounded = strcmp(row->name, "size") == 0 || strcmp(row->name, "tx-depth") == 0;
 
-		if (!rows_can_change(&rows[i]))
-			continue;
-		format_help(&rows[i], text, sizeof(text) - 64);
-		if (rows[i].offset == AT(size) || rows[i].offset == AT(depth))
-			strcat(text, "; at most what it was at the start");
-		at = fprintf(out, "set %s %s", rows[i].key, rows[i].value);
-		print_wrapped(out, (unsigned)at, COMMAND_COLUMN, text);
+		if (rows_can_change(row))
+			app_option_print_help(&rows_set, row, out,
+					      (unsigned)fprintf(out, "set %s %s", row->key, row->value), COMMAND_COLUMN,
+					      bounded ? "; at most what it was at the start" : "");
 	}
 }

@@ -3,10 +3,7 @@
 #ifndef APP_TESTPMD_WORDS_H
 #define APP_TESTPMD_WORDS_H
 
-/* Why there is no such option, or what to use instead; NULL: it is none of DPDK's testpmd that we know. */
-const char *words_of_option(const char *argument);
-
-/* The same of a line at the prompt, by how it begins. */
+/* Why there is no command that a line at the prompt begins with, or what to type instead; NULL: none that we know. */
 const char *words_of_command(const char *line);
 
 #endif

@@ -121,9 +121,9 @@ nm "$(find "$root" -name liburoce.a)" | awk '$NF ~ /^nvmf_/' >"$root/log"
 report $? liburoce_has_nothing_of_nvmf "$root/log"
 mkdir -p "$root/target/common" "$root/target/nvmf" "$root/target/perf"
 cp -r "$here/../../app/nvmet" "$root/target/"
-cp "$here/../../app/common"/eal.[ch] "$here/../../app/common"/number.[ch] \
-	"$here/../../app/common"/option.[ch] "$here/../../app/common/clock.h" \
-	"$root/target/common/"
+for part in eal.c eal.h exit.c exit.h ini.c ini.h number.c number.h option.c option.h clock.h; do
+	cp "$here/../../app/common/$part" "$root/target/common/"
+done
 cp "$here/../../lib/nvmf"/* "$root/target/nvmf/"
 cp "$here/../../app/perf"/histogram.[ch] "$root/target/perf/"
 # shellcheck disable=SC2046

@@ -426,7 +426,7 @@ Test(decode, a_refusal_is_one_line_and_has_its_exit_code)
 	expect_run("-", 3, "uroce-decode: -: the file is empty: capture again\n");
 	expect_run("", 2, "uroce-decode: 0 files given: name one, as in uroce-decode FILE.pcap\n");
 	expect_run("a b", 2, "uroce-decode: 2 files given: name one, as in uroce-decode FILE.pcap\n");
-	expect_run("--chek a", 2, "uroce-decode: --chek: no such option, or it takes no value; --help lists them\n");
+	expect_run("--chek a", 2, "uroce-decode: unrecognized option '--chek'; --help lists them\n");
 	expect_run("/nonexistent", 3,
 		   "uroce-decode: /nonexistent: cannot be opened: No such file or directory: "
 		   "give a capture file that can be read\n");

@@ -1,6 +1,6 @@
 /* ini.c - an INI file: sections in brackets, key=value lines, comments behind ; or # */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "nvmet/ini.h"
+#include "common/ini.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/eal.h"
+#include "common/exit.h"
 
 #define WHERE_BYTES 1024u
 #define BLANKS " \t\r\n"
@@ -16,31 +16,36 @@
 /* A key of a section, or a section with no key. */
 struct name {
 	struct name *next;
-	char *section, *key;
+	char *section, *key, *value;
 };
 
 struct ini {
 	const char *path;
-	const struct ini_reader *reader;
+	const struct app_ini_reader *reader;
 	unsigned line;
-	char *section; /* NULL: none has begun */
+	const char *section; /* NULL: none has begun */
 	struct name *names;
 };
 
-/* false: it is there twice, or there is no memory. */
-static bool remember(struct ini *ini, const char *section, const char *key)
+static const struct name *find(const struct ini *ini, const char *section, const char *key)
 {
-	struct name *name = ini->names;
+	const struct name *name = ini->names;
 
 	while (name && (strcmp(name->section, section) != 0 || strcmp(name->key, key) != 0))
 		name = name->next;
-	if (name || (name = calloc(1, sizeof(*name))) == NULL)
-		return false;
-	name->next = ini->names;
-	ini->names = name;
-	name->section = strdup(section);
-	name->key = strdup(key);
-	return name->section && name->key;
+	return name;
+}
+
+static int remember(struct ini *ini, const char *section, const char *key, const char *value)
+{
+	struct name *name = calloc(1, sizeof(*name));
+
+	if (name) {
+		*name = (struct name){ ini->names, strdup(section), strdup(key), strdup(value) };
+		ini->names = name;
+	}
+	return name && name->section && name->key && name->value ? APP_EXIT_OK :
+								   app_complain(APP_EXIT_ENVIRONMENT, "no memory");
 }
 
 static void forget(struct ini *ini)
@@ -51,9 +56,9 @@ static void forget(struct ini *ini)
 		ini->names = name->next;
 		free(name->section);
 		free(name->key);
+		free(name->value);
 		free(name);
 	}
-	free(ini->section);
 }
 
 /* Without blanks around it. */
@@ -90,19 +95,20 @@ static int begin_section(struct ini *ini, char *line)
 	line[length - 1] = '\0';
 	line = strip(line + 1);
 	snprintf(where, sizeof(where), "%s: [%s]", ini->path, line);
-	if (!remember(ini, line, ""))
+	if (find(ini, line, ""))
 		return app_complain(APP_EXIT_USAGE, "%s is there twice, line %u: put its keys together", where,
 				    ini->line);
-	free(ini->section);
-	ini->section = strdup(line);
-	if (ini->section == NULL)
-		return app_complain(APP_EXIT_ENVIRONMENT, "no memory");
+	if (remember(ini, line, "", "") != APP_EXIT_OK)
+		return APP_EXIT_ENVIRONMENT;
+	ini->section = ini->names->section;
 	return ini->reader->section(ini->reader->argument, where, line);
 }
 
 static int take_key(struct ini *ini, char *line)
 {
 	char *value = strchr(line, '='), *key;
+	const struct app_ini_reader *reader = ini->reader;
+	const struct name *twin;
 	char where[WHERE_BYTES];
 
 	if (value == NULL || value == line || ini->section == NULL)
@@ -113,12 +119,16 @@ static int take_key(struct ini *ini, char *line)
 	key = strip(line);
 	value = strip(value);
 	snprintf(where, sizeof(where), "%s: [%s] %s", ini->path, ini->section, key);
-	if (!remember(ini, ini->section, key))
-		return app_complain(APP_EXIT_USAGE, "%s is there twice, line %u: remove one", where, ini->line);
-	return ini->reader->key(ini->reader->argument, where, ini->section, key, value);
+	twin = find(ini, ini->section, key);
+	if (twin && !(reader->may_repeat && reader->may_repeat(ini->section, key)))
+		return app_complain(APP_EXIT_USAGE, "%s is there twice (%s, %s), line %u: remove one", where,
+				    twin->value, value, ini->line);
+	if (remember(ini, ini->section, key, value) != APP_EXIT_OK)
+		return APP_EXIT_ENVIRONMENT;
+	return reader->key(reader->argument, where, ini->section, key, value);
 }
 
-int ini_read(const char *path, const struct ini_reader *reader)
+int app_ini_read(const char *path, const struct app_ini_reader *reader)
 {
 	struct ini ini = { .path = path, .reader = reader };
 	int code = APP_EXIT_OK;

@@ -1,16 +1,19 @@
 /* ini.h - an INI file: sections in brackets, key=value lines, comments behind ; or # */
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef NVMET_INI_H
-#define NVMET_INI_H
+#ifndef APP_COMMON_INI_H
+#define APP_COMMON_INI_H
+
+#include <stdbool.h>
 
 /* Called in the order of the file. where: "FILE: [section]", "FILE: [section] key". Not 0 ends the reading. */
-struct ini_reader {
+struct app_ini_reader {
 	int (*section)(void *argument, const char *where, const char *section);
 	int (*key)(void *argument, const char *where, const char *section, const char *key, const char *value);
+	bool (*may_repeat)(const char *section, const char *key); /* NULL: no key of a section may be there twice */
 	void *argument;
 };
 
 /* APP_EXIT_OK, or what to exit with: what is no INI file, or says something twice, is complained about. */
-int ini_read(const char *path, const struct ini_reader *reader);
+int app_ini_read(const char *path, const struct app_ini_reader *reader);
 
 #endif
