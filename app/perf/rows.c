@@ -284,7 +284,7 @@ static const struct option_row rows[] = {
 	{ "json", 0, OPTION_WORD, AT(json_path), .value = "FILE",
 	  .help = "writes the results there, too; - is standard output" },
 	{ "report", 0, OPTION_WORD, AT(page_path), .value = "FILE.html",
-	  .help = "writes a page with tables, plots and what they mean there, too; it needs nothing else" },
+	  .help = "uroce-report makes a page of them there: tables, plots and what they mean; it needs nothing else" },
 	{ "dry-run", 0, OPTION_FLAG, AT(dry_run),
 	  .help = "print the cases that would be measured, where and for how long, and end" },
 

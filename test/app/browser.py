@@ -12,7 +12,7 @@ import zlib
 
 PROGRAM = sys.argv[1]
 WIDTH, HEIGHT = 1100, 2600
-# Ground, ink and the colours of send and write, as app/perf/html.c has them.
+# Ground, ink and the colours of send and write, as app/report/uroce_chart.py has them.
 LOOKS = {"light": ((255, 255, 255), (27, 31, 39), (37, 99, 235), (5, 150, 105)),
          "dark": ((18, 21, 27), (230, 233, 239), (96, 165, 250), (52, 211, 153))}
 

@@ -32,8 +32,8 @@ def run_unprivileged(directory, name, *arguments):
     os.chmod(directory, 0o755)
     copy = shutil.copy(program(name), directory)
     os.chmod(copy, 0o755)
-    module = shutil.copy(os.path.join(BUILD, "app", "uroce_telemetry.py"), directory)  # of those that are scripts
-    os.chmod(module, 0o644)
+    for shared in ("uroce_telemetry.py", "uroce_chart.py"):  # of those that are scripts
+        os.chmod(shutil.copy(os.path.join(BUILD, "app", shared), directory), 0o644)
 
     def drop():
         if os.geteuid() == 0:

@@ -12,7 +12,7 @@ import sys
 from cases import BUILD, Skipped, main, program, run, run_unprivileged, want
 
 PROGRAMS = ("perf", "pingpong", "rping", "nvmet", "nvme-perf", "testpmd", "decode")
-NO_PORT = ("nvmetcli", "top", "devinfo", "exporter")
+NO_PORT = ("nvmetcli", "top", "devinfo", "exporter", "report")
 CASES = []
 
 
@@ -193,11 +193,14 @@ def each_program_without_a_port_tells_its_plan_and_asks_nobody(directory):
             ("top", ["--file-prefix", "mine"], ("the uroce program mine", "every 1 s")),
             ("devinfo", ["--file-prefix", "mine"], ("the uroce program mine", "for its ports")),
             ("exporter", ["--listen", "127.0.0.1:1"], ("http://127.0.0.1:1/metrics is served", "at each scrape")),
+            ("report", ["none.json"], ("none.json is read", "standard output")),
+            ("report", ["-"], ("standard input is read",)),
             ("exporter", ["--once"], ("printed once", "counters, once"))):
         code, out, err = run_unprivileged(directory, name, *options, "--dry-run")
         want(code == 0 and err == "" and all(word in out for word in words), name, options, code, out, err)
     for name, *wrong in (("nvmetcli", "--fly", "show"), ("decode", "--fly", "none"), ("top", "--fly"),
-                         ("devinfo", "--fly"), ("exporter", "--fly"), ("nvmetcli", "show", "a b"),
+                         ("devinfo", "--fly"), ("exporter", "--fly"), ("report", "--fly", "-"), ("report",),
+                         ("nvmetcli", "show", "a b"),
                          ("nvmetcli", "-s", "x" * 200, "show"), ("nvmetcli",),
                          ("decode",), ("exporter", "--listen", "here"), ("top", "--interval", "0")):
         code, out, err = run_unprivileged(directory, name, "--dry-run", *wrong)

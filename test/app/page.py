@@ -6,6 +6,7 @@ import html.parser
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -199,6 +200,31 @@ def test_refusals(folder):
            "a_full_disk_is_told_and_the_results_are_printed", done.returncode, done.stderr)
 
 
+def test_alone(folder):
+    """uroce-report by itself: the same page of the same results; what is no result is one line."""
+    maker = os.path.join(os.path.dirname(os.path.realpath(PROGRAM)), "uroce-report")
+    path = os.path.join(folder, "alone.html")
+    done, text, _, data = measure(folder, "alone.html", "--op", "write", "--op", "read", "-n", "200")
+    pages = [subprocess.run([maker, word], stdin=open(folder + "/json"), stdout=subprocess.PIPE, text=True,
+                            timeout=LIMIT_S) for word in ("-", folder + "/json")]
+    check_form("the_page_of_a_file", pages[1].stdout, Page(pages[1].stdout))
+    wrong = list(differences(Page(pages[1].stdout), data))
+    report(len(data["results"]) == 4 and not wrong and pages[0].stdout == pages[1].stdout,
+           "a_page_of_a_file_has_each_number", *wrong)
+    for words, name in (("{", "broken"), ("[1]", "a_list"), ('{"results": [{}]}', "other_results")):
+        open(path, "w").write(words)
+        done = subprocess.run([maker, path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=LIMIT_S)
+        report(done.returncode == 3 and len(done.stderr.splitlines()) == 1 and path in done.stderr and not done.stdout,
+               f"{name}_is_refused_in_one_line", done.returncode, done.stderr)
+    lonely = os.path.join(folder, "uroce-perf")
+    shutil.copy(PROGRAM, lonely)
+    done = subprocess.run([lonely, "--report", path, "-n", "10"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True, timeout=LIMIT_S, env={**os.environ, "PATH": folder})
+    report(done.returncode == 3 and "uroce-report" in done.stderr and "python3" in done.stderr and not done.stdout and
+           len(done.stderr.splitlines()) == 1 and open(path).read() == words,
+           "without_uroce_report_nothing_is_measured", done.returncode, done.stderr)
+
+
 def test_interrupted(folder):
     path = os.path.join(folder, "kept.html")
     open(path, "w").write("of before")
@@ -214,7 +240,7 @@ def test_interrupted(folder):
 
 
 with tempfile.TemporaryDirectory() as place:
-    for test in (test_contents, test_kinds, test_refusals, test_interrupted):
+    for test in (test_contents, test_kinds, test_refusals, test_alone, test_interrupted):
         try:
             test(place)
         except Exception as error:  # a test that breaks is a failed test
