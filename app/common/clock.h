@@ -1,4 +1,4 @@
-/* clock.h - time for programs that measure or wait: nanoseconds that only go forward */
+/* clock.h - time for programs that measure or wait: it only goes forward */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef APP_COMMON_CLOCK_H
 #define APP_COMMON_CLOCK_H
@@ -12,6 +12,16 @@ static inline uint64_t app_now_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
+}
+
+static inline uint64_t app_now_ms(void)
+{
+	return app_now_ns() / 1000000;
+}
+
+static inline double app_now_seconds(void)
+{
+	return (double)app_now_ns() / 1e9;
 }
 
 #endif

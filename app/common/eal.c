@@ -81,6 +81,11 @@ const char *app_reason_of(int error)
 	return refused && uroce_refusal()[0] ? uroce_refusal() : strerror(-error);
 }
 
+int app_check(const char *what, int error)
+{
+	return error ? app_complain(APP_EXIT_FAILURE, "%s: %s", what, app_reason_of(error)) : APP_EXIT_OK;
+}
+
 int app_eal_start(const struct app_args *args, struct uroce_eal_config *config)
 {
 	struct uroce_error error;

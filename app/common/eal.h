@@ -44,4 +44,7 @@ int app_eal_choose_device(const struct app_args *args, const char **device);
 /* Why a call of the library failed: its own sentence where it has refused what it was given, or errno's. */
 const char *app_reason_of(int error);
 
+/* What a call of the library has returned: APP_EXIT_OK for 0, or APP_EXIT_FAILURE after "what: why". */
+int app_check(const char *what, int error);
+
 #endif

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/eal.h"
 #include "common/pipe.h"
 
@@ -40,15 +40,7 @@ struct app_pipe {
 	bool closed;
 };
 
-static double seconds_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
-static int check(const char *what, int error)
+static int check_pipe(const char *what, int error)
 {
 	return error ? app_complain(APP_EXIT_FAILURE, "%s of the connection by address: %s", what, strerror(-error)) :
 		       APP_EXIT_OK;
@@ -107,12 +99,13 @@ static int open_objects(struct app_pipe *pipe)
 		pipe->sends[pipe->free_sends++] = slot;
 	pipe->slots = malloc(bytes);
 	if (pipe->slots == NULL)
-		return check("memory", -ENOMEM);
-	if (check("protection domain", uroce_pd_alloc(pipe->config.port->device, &pipe->pd)) ||
-	    check("memory region", uroce_mr_reg(pipe->pd, pipe->slots, bytes, UROCE_ACCESS_LOCAL_WRITE, &pipe->mr)) ||
-	    check("completion queue", uroce_cq_create(pipe->config.port->device, 2 * SLOTS, &pipe->cq)))
+		return check_pipe("memory", -ENOMEM);
+	if (check_pipe("protection domain", uroce_pd_alloc(pipe->config.port->device, &pipe->pd)) ||
+	    check_pipe("memory region",
+		       uroce_mr_reg(pipe->pd, pipe->slots, bytes, UROCE_ACCESS_LOCAL_WRITE, &pipe->mr)) ||
+	    check_pipe("completion queue", uroce_cq_create(pipe->config.port->device, 2 * SLOTS, &pipe->cq)))
 		return APP_EXIT_FAILURE;
-	return check("channel", uroce_cm_channel_create(pipe->config.engine, &pipe->channel));
+	return check_pipe("channel", uroce_cm_channel_create(pipe->config.engine, &pipe->channel));
 }
 
 static int open_qp(struct app_pipe *pipe, struct uroce_cm_id *id)
@@ -131,7 +124,7 @@ static int open_qp(struct app_pipe *pipe, struct uroce_cm_id *id)
 	pipe->id = id;
 	for (uint32_t slot = 0; slot < RECEIVES && error == 0; slot++)
 		error = post_receive(pipe, slot);
-	return check("queue pair", error);
+	return check_pipe("queue pair", error);
 }
 
 static void close_id(struct app_pipe *pipe)
@@ -160,10 +153,10 @@ static struct uroce_cm_options options_of(const struct app_pipe *pipe)
 /* Waits for an event of the id. false: whoever waits has been told to stop, or, after seconds, nothing came. */
 static bool await(struct app_pipe *pipe, struct uroce_cm_event *event, double seconds, bool (*goes_on)(void))
 {
-	double end = seconds_now() + seconds;
+	double end = app_now_seconds() + seconds;
 
 	while (uroce_cm_wait(pipe->channel, WAIT_MS, event) != 0) {
-		if ((goes_on && !goes_on()) || (seconds > 0 && seconds_now() > end))
+		if ((goes_on && !goes_on()) || (seconds > 0 && app_now_seconds() > end))
 			return false;
 	}
 	return true;
@@ -218,7 +211,7 @@ static int dial(struct app_pipe *pipe, const struct uroce_addr *addr, struct uro
 
 static int connect_one(struct app_pipe *pipe, bool (*goes_on)(void))
 {
-	double end = seconds_now() + pipe->config.patience_s;
+	double end = app_now_seconds() + pipe->config.patience_s;
 	struct uroce_cm_event event;
 	struct uroce_addr addr;
 	int code;
@@ -231,7 +224,7 @@ static int connect_one(struct app_pipe *pipe, bool (*goes_on)(void))
 		if (code || event.type == UROCE_CM_ESTABLISHED)
 			return code;
 		close_id(pipe);
-		if (seconds_now() >= end)
+		if (app_now_seconds() >= end)
 			break;
 		usleep(TRY_AGAIN_US);
 	}
@@ -248,7 +241,7 @@ struct app_pipe *app_pipe_open(const struct app_pipe_config *config, void (*when
 	struct app_pipe *pipe = calloc(1, sizeof(*pipe));
 
 	if (pipe == NULL) {
-		*code = check("memory", -ENOMEM);
+		*code = check_pipe("memory", -ENOMEM);
 		return NULL;
 	}
 	pipe->config = *config;
@@ -267,9 +260,9 @@ struct app_pipe *app_pipe_open(const struct app_pipe_config *config, void (*when
 /* false: the connection is over. */
 static bool wait_for_send(struct app_pipe *pipe, uint32_t free_sends, double seconds)
 {
-	double end = seconds_now() + seconds;
+	double end = app_now_seconds() + seconds;
 
-	while (!pipe->closed && pipe->free_sends < free_sends && seconds_now() < end)
+	while (!pipe->closed && pipe->free_sends < free_sends && app_now_seconds() < end)
 		poll_once(pipe, WAIT_MS);
 	return !pipe->closed && pipe->free_sends >= free_sends;
 }
@@ -290,7 +283,7 @@ int app_pipe_send(struct app_pipe *pipe, const void *data, size_t bytes)
 		sge.addr = (uintptr_t)pipe->slots[slot];
 		wr.wr_id = slot;
 		wr.send_flags = UROCE_SEND_SIGNALED;
-		if (check("post", uroce_qp_post_send(uroce_cm_qp(pipe->id), &wr, NULL)))
+		if (check_pipe("post", uroce_qp_post_send(uroce_cm_qp(pipe->id), &wr, NULL)))
 			return -1;
 		from += part;
 		bytes -= part;
@@ -323,9 +316,9 @@ ssize_t app_pipe_receive(struct app_pipe *pipe, void *data, size_t room)
 
 void app_pipe_wait_closed(struct app_pipe *pipe, double seconds)
 {
-	double end = seconds_now() + seconds;
+	double end = app_now_seconds() + seconds;
 
-	while (!pipe->closed && seconds_now() < end)
+	while (!pipe->closed && app_now_seconds() < end)
 		poll_once(pipe, WAIT_MS);
 }
 

@@ -7,7 +7,7 @@
 
 #include "common/clock.h"
 #include "common/eal.h"
-#include "perf/histogram.h"
+#include "common/histogram.h"
 
 #define ASK_BYTES 64u
 #define ANSWER_BYTES 16u
@@ -242,7 +242,7 @@ int bare_exchanges(const struct bare_config *config, double *per_second)
 
 int bare_reads(const struct bare_config *config, double *ns)
 {
-	static struct perf_histogram times;
+	static struct app_histogram times;
 	struct bare bare = { 0 };
 	uint64_t end_ns, now;
 
@@ -268,9 +268,9 @@ int bare_reads(const struct bare_config *config, double *ns)
 			uroce_lcore_poll(bare.lcore);
 		bare.failed |= wc.status != UROCE_WC_SUCCESS;
 		now = app_now_ns();
-		perf_histogram_record(&times, now - began);
+		app_histogram_record(&times, now - began);
 	}
-	*ns = (double)perf_histogram_percentile(&times, 0.5);
+	*ns = (double)app_histogram_percentile(&times, 0.5);
 	close_all(&bare);
 	return bare.failed ? app_complain(APP_EXIT_FAILURE, "a bare READ failed") : APP_EXIT_OK;
 }

@@ -10,7 +10,7 @@
 #include "common/clock.h"
 #include "common/eal.h"
 #include "nvmf/command.h"
-#include "perf/histogram.h"
+#include "common/histogram.h"
 
 #define PATIENCE_NS 20000000000ull /* with a target that answers nothing */
 #define SEED 88172645463325252ull
@@ -39,7 +39,7 @@ struct run {
 	bool *busy;         /* of each place, with verify */
 	bool *is_read;
 	uint16_t status; /* of the first that failed */
-	struct perf_histogram times;
+	struct app_histogram times;
 	uint64_t now_ns, think_until_ns;
 };
 
@@ -170,7 +170,7 @@ static void take_done(struct run *run, const struct host_done *done)
 	if (run->counts) {
 		run->done++;
 		run->think_until_ns = run->now_ns + run->options->think_us * 1000ull;
-		perf_histogram_record(&run->times, run->now_ns - run->begun_ns[done->tag]);
+		app_histogram_record(&run->times, run->now_ns - run->begun_ns[done->tag]);
 	}
 	if (!run->options->verify)
 		return;
@@ -267,11 +267,11 @@ static void report(const struct run *run, double rate, json_t *results)
 {
 	const double fractions[] = { 0.5, 0.9, 0.99, 0.999 };
 	const struct run_case *which = &run->which;
-	double us[4], mean_us = perf_histogram_mean(&run->times) / 1e3, mb = rate * which->bytes / 1e6;
+	double us[4], mean_us = app_histogram_mean(&run->times) / 1e3, mb = rate * which->bytes / 1e6;
 	uint32_t queues = run->options->queues;
 
 	for (int i = 0; i < 4; i++)
-		us[i] = (double)perf_histogram_percentile(&run->times, fractions[i]) / 1e3;
+		us[i] = (double)app_histogram_percentile(&run->times, fractions[i]) / 1e3;
 	if (json_array_size(results) == 0)
 		printf("%-9s %8s %6s %6s %10s %9s %8s %8s %8s %8s %8s\n", "rw", "bs", "queues", "depth", "IOPS", "MB/s",
 		       "mean us", "p50", "p90", "p99", "p99.9");

@@ -78,17 +78,17 @@ static struct disk *find_disk(struct control *control, const char *nqn, const ch
 /* Of all lcores together: 0: reads, 1: writes. */
 static void show_times(struct control *control, const char *what, const struct store *store, int which)
 {
-	static struct perf_histogram sum;
-	const struct perf_histogram *times = &sum;
+	static struct app_histogram sum;
+	const struct app_histogram *times = &sum;
 
 	memset(&sum, 0, sizeof(sum));
 	for (uint32_t i = 0; i < store->share_count; i++)
-		perf_histogram_add(&sum, &store->shares[i].times[which]);
+		app_histogram_add(&sum, &store->shares[i].times[which]);
 	if (times->count)
 		fprintf(control->out, " %s us p50=%.1f p99=%.1f p99.9=%.1f max=%.1f", what,
-			(double)perf_histogram_percentile(times, 0.5) / 1e3,
-			(double)perf_histogram_percentile(times, 0.99) / 1e3,
-			(double)perf_histogram_percentile(times, 0.999) / 1e3, (double)times->max / 1e3);
+			(double)app_histogram_percentile(times, 0.5) / 1e3,
+			(double)app_histogram_percentile(times, 0.99) / 1e3,
+			(double)app_histogram_percentile(times, 0.999) / 1e3, (double)times->max / 1e3);
 }
 
 static void show(struct control *control, char **words)

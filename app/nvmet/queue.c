@@ -79,7 +79,7 @@ static void note_time(const struct slot *slot)
 	struct store *store = slot->store;
 
 	if (store && slot->command.status == NVME_OK && slot->command.block.op <= NVMF_BLOCK_WRITE)
-		perf_histogram_record(
+		app_histogram_record(
 			&store->shares[slot->queue->lane->index].times[slot->command.block.op == NVMF_BLOCK_WRITE],
 			slot->queue->lane->now_ns - slot->began_ns);
 }

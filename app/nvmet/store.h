@@ -16,7 +16,7 @@
 
 #include "nvmet/ring.h"
 #include "nvmf/command.h"
-#include "perf/histogram.h"
+#include "common/histogram.h"
 
 #define STORE_ERROR_BYTES 1536u
 
@@ -58,7 +58,7 @@ struct store_ops {
 /* Of one lcore, which alone writes to it; no cache line has something of two. */
 struct store_share {
 	_Alignas(128) _Atomic uint32_t users; /* commands that are under way, or whose host has not got all yet */
-	struct perf_histogram times[2];       /* of reads and writes: from capsule to the ACK of the answer, ns */
+	struct app_histogram times[2];        /* of reads and writes: from capsule to the ACK of the answer, ns */
 	int fd;                               /* FILE */
 };
 

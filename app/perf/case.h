@@ -3,7 +3,7 @@
 #ifndef APP_PERF_CASE_H
 #define APP_PERF_CASE_H
 
-#include "perf/histogram.h"
+#include "common/histogram.h"
 #include "perf/options.h"
 #include "perf/series.h"
 
@@ -110,7 +110,7 @@ struct perf_result {
 	uint64_t interruptions; /* times that the measuring thread lost its core to another */
 	double gbit_per_s, peak_gbit_per_s, messages_per_s;
 	double cycles_per_packet;         /* per frame received or sent; 0: not known */
-	struct perf_histogram *latency;   /* in TSC cycles; NULL in bw mode */
+	struct app_histogram *latency;    /* in TSC cycles; NULL in bw mode */
 	double latency_scale_us;          /* microseconds a cycle; half of it where a round trip is two messages */
 	const struct perf_series *series; /* of the end that started; NULL in lat mode */
 	double cycle_s;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "common/clock.h"
 #include "common/eal.h"
 #include "perf/connect.h"
 
@@ -28,19 +29,6 @@ struct run {
 	bool stopping;
 };
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
-}
-
-static int check(const char *what, int error)
-{
-	return error ? app_complain(APP_EXIT_FAILURE, "%s: %s", what, strerror(-error)) : 0;
-}
-
 static int make_qp(struct run *run, struct uroce_cm_id *id, const struct perf_end *end, struct uroce_cq *cq)
 {
 	struct uroce_qp_init_attr init = {
@@ -55,7 +43,7 @@ static int make_qp(struct run *run, struct uroce_cm_id *id, const struct perf_en
 	struct uroce_qp *qp;
 
 	(void)run;
-	return check("queue pair", uroce_cm_qp_create(id, end->pd, &init, 0, &qp));
+	return app_check("queue pair", uroce_cm_qp_create(id, end->pd, &init, 0, &qp));
 }
 
 /* The context of a client's id is when it began. */
@@ -64,9 +52,9 @@ static int begin_one(struct run *run)
 	const struct perf_connect *connect = run->connect;
 	struct uroce_cm_id *id;
 
-	if (check("connection", uroce_cm_id_create(run->channel, run->now_ns, &id)) ||
+	if (app_check("connection", uroce_cm_id_create(run->channel, run->now_ns, &id)) ||
 	    make_qp(run, id, connect->client, run->cqs[0]) ||
-	    check("connect", uroce_cm_connect(id, NULL, &connect->dest, connect->port, NULL)))
+	    app_check("connect", uroce_cm_connect(id, NULL, &connect->dest, connect->port, NULL)))
 		return APP_EXIT_FAILURE;
 	run->under_way++;
 	return 0;
@@ -100,7 +88,7 @@ static int take_event(struct run *run, const struct uroce_cm_event *event)
 		if (client) {
 			run->made++;
 			note_time(run, event->context);
-			return check("disconnect", uroce_cm_disconnect(event->id));
+			return app_check("disconnect", uroce_cm_disconnect(event->id));
 		}
 		return 0;
 	case UROCE_CM_REJECTED:
@@ -125,7 +113,7 @@ static int poll_once(struct run *run)
 	const struct perf_connect *connect = run->connect;
 	struct uroce_cm_event event;
 
-	run->now_ns = now_ns();
+	run->now_ns = app_now_ns();
 	if (connect->client)
 		uroce_lcore_poll(connect->client->lcore);
 	if (connect->server && (!connect->client || connect->server->lcore != connect->client->lcore))
@@ -164,7 +152,7 @@ static void report(struct run *run, double seconds)
 
 static int be_client(struct run *run)
 {
-	uint64_t began_ns = now_ns(), told_ns = began_ns, told = 0, end_ns;
+	uint64_t began_ns = app_now_ns(), told_ns = began_ns, told = 0, end_ns;
 	double seconds;
 
 	run->now_ns = began_ns;
@@ -201,7 +189,7 @@ static int be_client(struct run *run)
 
 static int be_server(struct run *run)
 {
-	run->now_ns = run->heard_ns = now_ns();
+	run->now_ns = run->heard_ns = app_now_ns();
 	printf("listening on port %u\n", run->connect->port);
 	while (run->accepted == 0 || run->now_ns - run->heard_ns < SERVER_IDLE_NS) {
 		if (poll_once(run))
@@ -221,14 +209,14 @@ static int open_run(struct run *run)
 		return app_complain(APP_EXIT_ENVIRONMENT, "no memory for %u times", TIMES_MAX);
 	for (int i = 0; i < 2; i++) {
 		if (ends[i] &&
-		    check("completion queue", uroce_cq_create(ends[i]->port->device, CQ_DEPTH, &run->cqs[i])))
+		    app_check("completion queue", uroce_cq_create(ends[i]->port->device, CQ_DEPTH, &run->cqs[i])))
 			return APP_EXIT_FAILURE;
 	}
-	if (check("channel", uroce_cm_channel_create(connect->engine, &run->channel)))
+	if (app_check("channel", uroce_cm_channel_create(connect->engine, &run->channel)))
 		return APP_EXIT_FAILURE;
 	if (connect->server)
-		return check("listen", uroce_cm_listen(run->channel, &connect->server->port->addr, connect->port,
-						       BACKLOG, 0, &run->listener));
+		return app_check("listen", uroce_cm_listen(run->channel, &connect->server->port->addr, connect->port,
+							   BACKLOG, 0, &run->listener));
 	return 0;
 }
 

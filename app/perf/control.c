@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <uroce/device.h>
 
+#include "common/clock.h"
 #include "common/eal.h"
 #include "common/pipe.h"
 #include "perf/control.h"
@@ -27,14 +27,6 @@
 #define READ_BYTES 65536u
 /* perftest's tools have an exchange of their own. */
 #define STRANGER "is no uroce-perf, which has to run at both ends: "
-
-static double seconds_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
 
 /* Polls the lcore, and rests when neither it nor the socket has anything to do. true: the socket has. */
 static bool poll_until(struct uroce_lcore *lcore, int fd, short events)
@@ -104,7 +96,7 @@ static int wait_connected(struct uroce_lcore *lcore, int fd, double end)
 	int error = 0;
 
 	while (!poll_until(lcore, fd, POLLOUT)) {
-		if (seconds_now() > end)
+		if (app_now_seconds() > end)
 			return ETIMEDOUT;
 	}
 	getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &bytes);
@@ -131,7 +123,7 @@ static int dial(struct uroce_lcore *lcore, const struct addrinfo *at, double end
 int perf_control_connect(struct perf_control *link, struct uroce_lcore *lcore, const char *host, unsigned tcp_port)
 {
 	struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM }, *list, *at;
-	double end = seconds_now() + CONNECT_S;
+	double end = app_now_seconds() + CONNECT_S;
 	char service[16];
 	int error, fd = -1;
 
@@ -141,7 +133,7 @@ int perf_control_connect(struct perf_control *link, struct uroce_lcore *lcore, c
 		app_complain(APP_EXIT_ENVIRONMENT, "HOST %s: %s", host, gai_strerror(error));
 		return -1;
 	}
-	while (fd < 0 && seconds_now() < end) {
+	while (fd < 0 && app_now_seconds() < end) {
 		for (at = list; at && fd < 0; at = at->ai_next)
 			fd = dial(lcore, at, end, &error);
 		for (unsigned i = 0; i < 100 && fd < 0; i++)
@@ -176,7 +168,7 @@ static json_t *fail(struct perf_control *link, const char *reason)
 
 static int send_all(struct perf_control *link, const char *data, size_t bytes)
 {
-	double end = seconds_now() + SEND_S;
+	double end = app_now_seconds() + SEND_S;
 
 	if (link->pipe && app_pipe_send(link->pipe, data, bytes) != 0)
 		return fail(link, "is not to be reached any more") ? 0 : -1;
@@ -186,7 +178,7 @@ static int send_all(struct perf_control *link, const char *data, size_t bytes)
 		if (sent > 0) {
 			data += sent;
 			bytes -= (size_t)sent;
-		} else if (sent < 0 && (errno == EAGAIN || errno == EINTR) && seconds_now() < end) {
+		} else if (sent < 0 && (errno == EAGAIN || errno == EINTR) && app_now_seconds() < end) {
 			poll_until(link->lcore, link->fd, POLLOUT);
 		} else {
 			app_complain(APP_EXIT_FAILURE, "the other side is not to be reached over TCP: %s",
@@ -264,12 +256,12 @@ json_t *perf_control_poll(struct perf_control *link)
 
 void perf_control_wait_closed(struct perf_control *link, double seconds)
 {
-	double end = seconds_now() + seconds;
+	double end = app_now_seconds() + seconds;
 	char byte;
 
 	if (link->pipe)
 		app_pipe_wait_closed(link->pipe, seconds);
-	while (!link->pipe && seconds_now() < end) {
+	while (!link->pipe && app_now_seconds() < end) {
 		struct pollfd waiting = { .fd = link->fd, .events = POLLIN };
 		ssize_t got;
 

@@ -97,7 +97,7 @@ struct perf_end {
 	/* of its run */
 	enum perf_phase phase;
 	struct perf_tally tally;
-	struct perf_histogram *latency;
+	struct app_histogram *latency;
 	uint64_t completed; /* of all flows */
 	uint64_t posted;
 	uint64_t seen_completed;                       /* at the last look at the clock */

@@ -98,7 +98,7 @@ static json_t *latency_of(const struct perf_result *result)
 		const char *name;
 		double fraction;
 	} rows[] = { { "p50", 0.5 }, { "p99", 0.99 }, { "p99_9", 0.999 }, { "p99_99", 0.9999 } };
-	const struct perf_histogram *latency = result->latency;
+	const struct app_histogram *latency = result->latency;
 	double scale = result->latency_scale_us;
 	json_t *object;
 
@@ -108,17 +108,17 @@ static json_t *latency_of(const struct perf_result *result)
 	json_object_set_new(object, "min", json_real((double)latency->min * scale));
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		json_object_set_new(object, rows[i].name,
-				    json_real((double)perf_histogram_percentile(latency, rows[i].fraction) * scale));
+				    json_real((double)app_histogram_percentile(latency, rows[i].fraction) * scale));
 	json_object_set_new(object, "max", json_real((double)latency->max * scale));
-	json_object_set_new(object, "mean", json_real(perf_histogram_mean(latency) * scale));
-	json_object_set_new(object, "stdev", json_real(perf_histogram_deviation(latency) * scale));
+	json_object_set_new(object, "mean", json_real(app_histogram_mean(latency) * scale));
+	json_object_set_new(object, "stdev", json_real(app_histogram_deviation(latency) * scale));
 	return object;
 }
 
 /* [highest value in us, how many]: as fine as a plot wants it. */
 static json_t *latency_counts_of(const struct perf_result *result)
 {
-	const struct perf_histogram *latency = result->latency;
+	const struct app_histogram *latency = result->latency;
 	json_t *array;
 	uint64_t sum = 0;
 
@@ -130,7 +130,7 @@ static json_t *latency_counts_of(const struct perf_result *result)
 		if (sum == 0 || (i + 1) % BUCKETS_TOGETHER)
 			continue;
 		json_array_append_new(array,
-				      json_pack("[f,I]", (double)perf_histogram_end_of(i) * result->latency_scale_us,
+				      json_pack("[f,I]", (double)app_histogram_end_of(i) * result->latency_scale_us,
 						(json_int_t)sum));
 		sum = 0;
 	}

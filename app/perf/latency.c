@@ -169,7 +169,7 @@ static void ping(struct perf_end *end)
 	if (end->completed < end->posted) {
 		now = rte_rdtsc();
 		if (end->phase == PHASE_MEASURE)
-			perf_histogram_record(end->latency, now - end->ping_began);
+			app_histogram_record(end->latency, now - end->ping_began);
 		if (end->awaits)
 			check_answered(end, end->completed);
 		end->completed++;

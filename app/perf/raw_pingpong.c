@@ -20,8 +20,8 @@
 struct bare {
 	struct perf_end *ends;
 	struct perf_raw_frame shapes[2]; /* there, and back */
-	struct perf_histogram trips;     /* TRIPS of them, together */
-	struct perf_histogram all;       /* of the stack */
+	struct app_histogram trips;      /* TRIPS of them, together */
+	struct app_histogram all;        /* of the stack */
 	uint32_t psn;
 	bool lost;
 };
@@ -73,13 +73,13 @@ static void run_trips(struct bare *bare, uint64_t cycles)
 			receive_frame(bare, 0);
 		}
 		now = rte_rdtsc();
-		perf_histogram_record(&bare->trips, now - began);
+		app_histogram_record(&bare->trips, now - began);
 	} while (now - first < cycles && !bare->lost);
 }
 
-static double median_of(const struct perf_histogram *histogram)
+static double median_of(const struct app_histogram *histogram)
 {
-	return (double)perf_histogram_percentile(histogram, 0.5);
+	return (double)app_histogram_percentile(histogram, 0.5);
 }
 
 static struct bare *create(struct perf_end *ends)
@@ -107,7 +107,7 @@ static void measure(struct bare *bare, struct perf_raw_pingpong_result *result)
 	ends[0].tally.cycles = 0;
 	for (uint32_t i = 0; i < WINDOW_PAIRS && !window_failed(ends) && !bare->lost; i++) {
 		perf_window_run(ends, cycles);
-		perf_histogram_add(&bare->all, ends[0].latency);
+		app_histogram_add(&bare->all, ends[0].latency);
 		run_trips(bare, cycles);
 		trips[i] = median_of(&bare->trips) / TRIPS;
 		ratios[i] = median_of(ends[0].latency) / trips[i];

@@ -16,7 +16,7 @@
 struct recovery {
 	struct perf_end *ends;
 	struct drivers_fault *fault; /* of the port that the payload comes to */
-	struct perf_histogram usual, lossy;
+	struct app_histogram usual, lossy;
 	uint32_t nth;
 };
 
@@ -62,7 +62,7 @@ double perf_recovery_run(struct perf_end *ends, uint64_t cycles)
 	uint32_t frames = (test->size_bytes + test->mtu_bytes - 1) / test->mtu_bytes;
 	struct app_port *port = ends[!perf_ops[test->op].fetches].port;
 	struct drivers_fault_config config = { 0 };
-	struct perf_histogram *latency = ends[0].latency;
+	struct app_histogram *latency = ends[0].latency;
 	struct recovery *recovery = calloc(1, sizeof(*recovery));
 	struct uroce_error error = { "no memory" };
 	double more = 0;
@@ -83,8 +83,8 @@ double perf_recovery_run(struct perf_end *ends, uint64_t cycles)
 		perf_window_poll(ends);
 	check_lost(recovery);
 	drivers_fault_detach(recovery->fault);
-	more = (double)perf_histogram_percentile(&recovery->lossy, 0.5) -
-	       (double)perf_histogram_percentile(&recovery->usual, 0.5);
+	more = (double)app_histogram_percentile(&recovery->lossy, 0.5) -
+	       (double)app_histogram_percentile(&recovery->usual, 0.5);
 	free(recovery);
 	return more;
 }

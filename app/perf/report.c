@@ -94,21 +94,21 @@ void perf_report_connection(const struct perf_case *test, const struct perf_peer
 
 static void print_latency(const struct perf_result *result)
 {
-	const struct perf_histogram *latency = result->latency;
+	const struct app_histogram *latency = result->latency;
 	double scale = result->latency_scale_us;
 
 	fprintf(out, " %-8u %-12lu %-11.3f %-11.3f %-15.3f %-12.3f %-13.3f %-9.3f %-10.3f %-10.3f\n",
 		result->test.size_bytes, (unsigned long)latency->count, (double)latency->min * scale,
-		(double)latency->max * scale, (double)perf_histogram_percentile(latency, 0.5) * scale,
-		perf_histogram_mean(latency) * scale, perf_histogram_deviation(latency) * scale,
-		(double)perf_histogram_percentile(latency, 0.99) * scale,
-		(double)perf_histogram_percentile(latency, 0.999) * scale,
-		(double)perf_histogram_percentile(latency, 0.9999) * scale);
+		(double)latency->max * scale, (double)app_histogram_percentile(latency, 0.5) * scale,
+		app_histogram_mean(latency) * scale, app_histogram_deviation(latency) * scale,
+		(double)app_histogram_percentile(latency, 0.99) * scale,
+		(double)app_histogram_percentile(latency, 0.999) * scale,
+		(double)app_histogram_percentile(latency, 0.9999) * scale);
 }
 
 void perf_report_histogram(const struct perf_result *result)
 {
-	const struct perf_histogram *latency = result->latency;
+	const struct app_histogram *latency = result->latency;
 	uint64_t seen = 0;
 
 	fprintf(out, "            %-12s %-12s %s\n", "up to [usec]", "#messages", "of all");
@@ -117,7 +117,7 @@ void perf_report_histogram(const struct perf_result *result)
 			continue;
 		seen += latency->buckets[i];
 		fprintf(out, "            %-12.3f %-12lu %.4f %%\n",
-			(double)perf_histogram_end_of(i) * result->latency_scale_us, (unsigned long)latency->buckets[i],
+			(double)app_histogram_end_of(i) * result->latency_scale_us, (unsigned long)latency->buckets[i],
 			100 * (double)seen / (double)latency->count);
 	}
 	fflush(out);

@@ -17,6 +17,7 @@
 
 #include <uroce/uroce.h>
 
+#include "common/clock.h"
 #include "common/drops.h"
 #include "common/eal.h"
 #include "common/option.h"
@@ -113,13 +114,6 @@ static int receive_their_side(struct pingpong *pp, const struct side *side)
 
 /* ---- the queue pair ---- */
 
-static int check(const char *what, int error)
-{
-	if (error)
-		app_complain(APP_EXIT_FAILURE, "%s: %s", what, strerror(-error));
-	return error;
-}
-
 static int create_objects(struct pingpong *pp)
 {
 	const struct options *options = &pp->options;
@@ -134,16 +128,16 @@ static int create_objects(struct pingpong *pp)
 
 	pp->send_buffer = malloc(2 * (size_t)options->size);
 	if (pp->send_buffer == NULL)
-		return check("message buffers", -ENOMEM);
+		return app_check("message buffers", -ENOMEM);
 	pp->recv_buffer = pp->send_buffer + options->size;
-	if (check("protection domain", uroce_pd_alloc(pp->port.device, &pp->pd)) ||
-	    check("memory region", uroce_mr_reg(pp->pd, pp->send_buffer, 2 * (size_t)options->size,
-						UROCE_ACCESS_LOCAL_WRITE, &pp->mr)) ||
-	    check("completion queue", uroce_cq_create(pp->port.device, options->rx_depth + 2, &pp->cq)))
+	if (app_check("protection domain", uroce_pd_alloc(pp->port.device, &pp->pd)) ||
+	    app_check("memory region", uroce_mr_reg(pp->pd, pp->send_buffer, 2 * (size_t)options->size,
+						    UROCE_ACCESS_LOCAL_WRITE, &pp->mr)) ||
+	    app_check("completion queue", uroce_cq_create(pp->port.device, options->rx_depth + 2, &pp->cq)))
 		return -1;
 	init.send_cq = init.recv_cq = pp->cq;
-	if (check("queue pair", uroce_qp_create(pp->pd, &init, &pp->qp)) ||
-	    check("queue pair", uroce_qp_query(pp->qp, &attr)))
+	if (app_check("queue pair", uroce_qp_create(pp->pd, &init, &pp->qp)) ||
+	    app_check("queue pair", uroce_qp_query(pp->qp, &attr)))
 		return -1;
 	pp->psn = attr.sq_psn;
 	return 0;
@@ -181,7 +175,7 @@ static int post_receives(struct pingpong *pp, uint32_t count)
 	struct uroce_recv_wr wr = { .wr_id = RECV_ID, .sg_list = &sge, .num_sge = 1 };
 
 	for (uint32_t i = 0; i < count; i++) {
-		if (check("post receive", uroce_qp_post_recv(pp->qp, &wr, NULL)))
+		if (app_check("post receive", uroce_qp_post_recv(pp->qp, &wr, NULL)))
 			return -1;
 		pp->posted_receives++;
 	}
@@ -208,7 +202,7 @@ static int post_message(struct pingpong *pp)
 	for (uint32_t i = 0; !pp->echo && i < pp->options.size; i++)
 		pp->send_buffer[i] = pattern_byte(pp->sent, i);
 	pp->send_pending = true;
-	return check("post send", uroce_qp_post_send(pp->qp, &wr, NULL));
+	return app_check("post send", uroce_qp_post_send(pp->qp, &wr, NULL));
 }
 
 /* Message number pp->received has come: it should be what we sent last. */
@@ -268,7 +262,7 @@ static int continue_exchange(struct pingpong *pp)
 static int exchange(struct pingpong *pp)
 {
 	const struct options *options = &pp->options;
-	double progress = side_seconds_now(), told = progress, looked = progress;
+	double progress = app_now_seconds(), told = progress, looked = progress;
 	struct app_drops drops = { 0 };
 
 	while (pp->sent < options->iterations || pp->received < options->iterations) {
@@ -284,17 +278,17 @@ static int exchange(struct pingpong *pp)
 		if (continue_exchange(pp) != 0)
 			return -1;
 		if (count > 0) {
-			progress = side_seconds_now();
+			progress = app_now_seconds();
 			if (progress - told >= 1) {
 				told = progress;
 				printf("  %u of %u messages sent, %u received\n", pp->sent, options->iterations,
 				       pp->received);
 			}
-		} else if (side_seconds_now() - (looked > progress ? looked : progress) > 1) {
-			looked = side_seconds_now();
+		} else if (app_now_seconds() - (looked > progress ? looked : progress) > 1) {
+			looked = app_now_seconds();
 			app_drops_tell(&drops, &pp->port);
 		}
-		if (side_seconds_now() - progress > SIDE_STALL_SECONDS) {
+		if (app_now_seconds() - progress > SIDE_STALL_SECONDS) {
 			app_complain(APP_EXIT_FAILURE, "nothing came for %d s after %u messages sent, %u received",
 				     SIDE_STALL_SECONDS, pp->sent, pp->received);
 			return -1;
@@ -306,9 +300,9 @@ static int exchange(struct pingpong *pp)
 /* The peer may still repeat its last message when our last ACK was lost: stay for a while to answer. */
 static void linger(struct pingpong *pp)
 {
-	double end = side_seconds_now() + 0.5;
+	double end = app_now_seconds() + 0.5;
 
-	while (side_seconds_now() < end)
+	while (app_now_seconds() < end)
 		uroce_lcore_poll(pp->lcore);
 }
 
@@ -390,7 +384,7 @@ static int prepare_receives(struct pingpong *pp)
 {
 	struct uroce_qp_attr attr = { .qp_state = UROCE_QPS_INIT };
 
-	if (check("QP to INIT", uroce_qp_modify(pp->qp, &attr, UROCE_QP_STATE | UROCE_QP_ACCESS_FLAGS, NULL)))
+	if (app_check("QP to INIT", uroce_qp_modify(pp->qp, &attr, UROCE_QP_STATE | UROCE_QP_ACCESS_FLAGS, NULL)))
 		return -1;
 	return post_receives(pp, pp->options.rx_depth);
 }
@@ -406,9 +400,9 @@ static int run(struct pingpong *pp)
 	error = set_up_connection(pp);
 	if (error)
 		return error;
-	start = side_seconds_now();
+	start = app_now_seconds();
 	error = exchange(pp);
-	seconds = side_seconds_now() - start;
+	seconds = app_now_seconds() - start;
 	if (error == 0)
 		linger(pp);
 	printf("%lu bytes in %.2f seconds = %.2f Mbit/s\n", bytes, seconds, (double)bytes * 8 / seconds / 1e6);
@@ -505,7 +499,7 @@ static int open_and_run(struct pingpong *pp)
 	struct uroce_engine *engine;
 	int exit_code;
 
-	if (check("engine", uroce_engine_create(&engine_config, &engine)))
+	if (app_check("engine", uroce_engine_create(&engine_config, &engine)))
 		return APP_EXIT_INTERNAL;
 	port_config.port.engine = pp->engine = engine;
 	exit_code = app_port_open(&port_config, &pp->port);

@@ -7,22 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <uroce/uroce.h>
 
+#include "common/clock.h"
 #include "common/eal.h"
 #include "common/pipe.h"
 #include "pingpong/side.h"
-
-double side_seconds_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
 
 /* What is there; 0: the other side has closed it; -EAGAIN: nothing yet. */
 static ssize_t read_some(const struct side *side, char *text, size_t bytes)
@@ -40,7 +32,7 @@ static ssize_t read_some(const struct side *side, char *text, size_t bytes)
 
 int side_read(struct uroce_lcore *lcore, const struct side *side, char *text, size_t bytes)
 {
-	double end = side_seconds_now() + SIDE_STALL_SECONDS;
+	double end = app_now_seconds() + SIDE_STALL_SECONDS;
 	size_t at = 0;
 
 	while (at < bytes) {
@@ -55,7 +47,7 @@ int side_read(struct uroce_lcore *lcore, const struct side *side, char *text, si
 		}
 		if (got > 0)
 			at += (size_t)got;
-		if (got < 0 && side_seconds_now() > end) {
+		if (got < 0 && app_now_seconds() > end) {
 			app_complain(APP_EXIT_FAILURE, "the other side said nothing for %d s", SIDE_STALL_SECONDS);
 			return -1;
 		}
@@ -85,7 +77,7 @@ int side_dial(struct side *side, const char *host, unsigned port)
 {
 	struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM };
 	struct addrinfo *list, *at;
-	double end = side_seconds_now() + 10;
+	double end = app_now_seconds() + 10;
 	char service[16];
 	int error, fd = -1;
 
@@ -96,7 +88,7 @@ int side_dial(struct side *side, const char *host, unsigned port)
 		return -1;
 	}
 	/* The server may need a moment to come up. */
-	while (fd < 0 && side_seconds_now() < end) {
+	while (fd < 0 && app_now_seconds() < end) {
 		for (at = list; at && fd < 0; at = at->ai_next) {
 			fd = socket(at->ai_family, at->ai_socktype, at->ai_protocol);
 			if (fd >= 0 && connect(fd, at->ai_addr, at->ai_addrlen) != 0) {

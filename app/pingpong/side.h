@@ -19,8 +19,6 @@ struct side {
 	struct app_pipe *pipe; /* NULL: TCP */
 };
 
-double side_seconds_now(void);
-
 /* Connects to host; the server may need up to 10 s to come up. */
 int side_dial(struct side *side, const char *host, unsigned port);
 

@@ -23,17 +23,12 @@ static uint8_t *sink(const struct rping_end *end)
 	return source(end) + end->options->size;
 }
 
-static int check(const char *what, int error)
-{
-	return error ? app_complain(APP_EXIT_FAILURE, "%s: %s", what, strerror(-error)) : 0;
-}
-
 static int post_receive(struct rping_end *end)
 {
 	struct uroce_sge sge = { (uintptr_t)end->memory, ADVERT_BYTES, uroce_mr_lkey(end->mr) };
 	struct uroce_recv_wr wr = { .wr_id = (uintptr_t)end, .sg_list = &sge, .num_sge = 1 };
 
-	return check("post receive", uroce_qp_post_recv(end->qp, &wr, NULL));
+	return app_check("post receive", uroce_qp_post_recv(end->qp, &wr, NULL));
 }
 
 static int post(struct rping_end *end, enum uroce_wr_opcode opcode, void *data, uint32_t bytes,
@@ -50,7 +45,7 @@ static int post(struct rping_end *end, enum uroce_wr_opcode opcode, void *data, 
 		.rkey = peer ? peer->rkey : 0,
 	};
 
-	return check("post send", uroce_qp_post_send(end->qp, &wr, NULL));
+	return app_check("post send", uroce_qp_post_send(end->qp, &wr, NULL));
 }
 
 /* addr NULL: nothing is advertised, the peer may go on. */
@@ -98,12 +93,12 @@ int rping_end_open(struct rping_end *end, const struct rping_options *options, s
 	if (end->memory == NULL)
 		return app_complain(APP_EXIT_ENVIRONMENT, "no memory for two buffers of %u bytes: use a smaller -S",
 				    options->size);
-	if (check("memory region",
-		  uroce_mr_reg(pd, end->memory, bytes,
-			       UROCE_ACCESS_LOCAL_WRITE | UROCE_ACCESS_REMOTE_READ | UROCE_ACCESS_REMOTE_WRITE,
-			       &end->mr)) ||
-	    check("queue pair",
-		  uroce_cm_qp_create(id, pd, &init, UROCE_ACCESS_REMOTE_READ | UROCE_ACCESS_REMOTE_WRITE, &end->qp)))
+	if (app_check("memory region",
+		      uroce_mr_reg(pd, end->memory, bytes,
+				   UROCE_ACCESS_LOCAL_WRITE | UROCE_ACCESS_REMOTE_READ | UROCE_ACCESS_REMOTE_WRITE,
+				   &end->mr)) ||
+	    app_check("queue pair", uroce_cm_qp_create(id, pd, &init,
+						       UROCE_ACCESS_REMOTE_READ | UROCE_ACCESS_REMOTE_WRITE, &end->qp)))
 		return APP_EXIT_FAILURE;
 	return post_receive(end);
 }

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "common/clock.h"
 #include "common/eal.h"
 #include "common/option.h"
 #include "common/ports.h"
@@ -35,19 +35,6 @@ struct rping {
 	int exit_code;
 	bool over;
 };
-
-static uint64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
-static int check(const char *what, int error)
-{
-	return error ? app_complain(APP_EXIT_FAILURE, "%s: %s", what, strerror(-error)) : 0;
-}
 
 static struct rping_end *add_end(struct rping *rping, struct uroce_cm_id *id)
 {
@@ -97,7 +84,7 @@ static void take_request(struct rping *rping, const struct uroce_cm_event *event
 	end = add_end(rping, event->id);
 	if (end)
 		end->peer = event->peer;
-	if (end == NULL || check("accept", uroce_cm_accept(event->id, &options)) != 0)
+	if (end == NULL || app_check("accept", uroce_cm_accept(event->id, &options)) != 0)
 		finish_client(rping, APP_EXIT_FAILURE);
 }
 
@@ -214,7 +201,7 @@ static void take_completions(struct rping *rping)
 
 static void tell_progress(const struct rping *rping, uint64_t *told_ms)
 {
-	uint64_t iterations = 0, now = now_ms();
+	uint64_t iterations = 0, now = app_now_ms();
 
 	if (now - *told_ms < 1000)
 		return;
@@ -247,20 +234,20 @@ static void poll_once(struct rping *rping)
 /* A server waits for clients without a bound, as servers do; nobody waits for a peer without one. */
 static void run(struct rping *rping)
 {
-	uint64_t told_ms = now_ms(), moved_ms = told_ms, progress = 0;
+	uint64_t told_ms = app_now_ms(), moved_ms = told_ms, progress = 0;
 	bool told_end = false;
 
 	while (!rping->over) {
 		poll_once(rping);
 		if (progress_of(rping) != progress || rping->ends == NULL) {
 			progress = progress_of(rping);
-			moved_ms = now_ms();
+			moved_ms = app_now_ms();
 		}
 		if (!rping->options.server && rping->ends->ended && !told_end) {
 			told_end = true;
 			uroce_cm_disconnect(rping->ends->id);
 		}
-		if (now_ms() - moved_ms > STALL_MS)
+		if (app_now_ms() - moved_ms > STALL_MS)
 			finish_client(rping, app_complain(APP_EXIT_FAILURE,
 							  "nothing came for %u s: the peer is alive, "
 							  "but says nothing",
@@ -268,8 +255,8 @@ static void run(struct rping *rping)
 		tell_progress(rping, &told_ms);
 	}
 	/* Our last answer may be lost: the peer asks again. */
-	moved_ms = now_ms();
-	while (now_ms() - moved_ms < LINGER_MS)
+	moved_ms = app_now_ms();
+	while (app_now_ms() - moved_ms < LINGER_MS)
 		uroce_lcore_poll(rping->lcore);
 }
 
@@ -287,7 +274,7 @@ static int start_server(struct rping *rping)
 	if (error == -EADDRNOTAVAIL)
 		return app_complain(APP_EXIT_USAGE, "-a %s: is not our address, which --ip tells", options->peer);
 	if (error)
-		return check("listen", error);
+		return app_check("listen", error);
 	printf("listening on %s port %u\n", uroce_addr_format(&rping->port.addr, text, sizeof(text)), options->port);
 	return 0;
 }
@@ -318,7 +305,7 @@ static int start_client(struct rping *rping)
 	if (uroce_addr_parse(options->peer, &dest, NULL) != 0)
 		return app_complain(APP_EXIT_USAGE, "-a \"%s\": must be an address such as 10.0.0.1 or fe80::1",
 				    options->peer);
-	if (check("connection", uroce_cm_id_create(rping->channel, 0, &id)) != 0)
+	if (app_check("connection", uroce_cm_id_create(rping->channel, 0, &id)) != 0)
 		return APP_EXIT_FAILURE;
 	end = add_end(rping, id);
 	if (end == NULL)
@@ -327,14 +314,14 @@ static int start_client(struct rping *rping)
 				 &(struct uroce_cm_options){ .keepalive_ms = KEEPALIVE_MS });
 	if (error == -ENETUNREACH)
 		return complain_unreachable(options, &dest);
-	return check("connect", error);
+	return app_check("connect", error);
 }
 
 static int open_objects(struct rping *rping)
 {
-	if (check("protection domain", uroce_pd_alloc(rping->port.device, &rping->pd)) ||
-	    check("completion queue", uroce_cq_create(rping->port.device, 32 * ENDS_MAX, &rping->cq)) ||
-	    check("channel", uroce_cm_channel_create(rping->engine, &rping->channel)))
+	if (app_check("protection domain", uroce_pd_alloc(rping->port.device, &rping->pd)) ||
+	    app_check("completion queue", uroce_cq_create(rping->port.device, 32 * ENDS_MAX, &rping->cq)) ||
+	    app_check("channel", uroce_cm_channel_create(rping->engine, &rping->channel)))
 		return APP_EXIT_FAILURE;
 	return rping->options.server ? start_server(rping) : start_client(rping);
 }
@@ -364,7 +351,7 @@ static int open_and_run(struct rping *rping)
 	};
 	int exit_code;
 
-	if (check("engine", uroce_engine_create(&engine_config, &rping->engine)))
+	if (app_check("engine", uroce_engine_create(&engine_config, &rping->engine)))
 		return APP_EXIT_INTERNAL;
 	port_config.port.engine = rping->engine;
 	exit_code = app_port_open(&port_config, &rping->port);

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "testpmd/capture.h"
 #include "testpmd/deaths.h"
 #include "testpmd/inject.h"
@@ -79,14 +79,6 @@ static void watch_target(int *dialled)
 	*dialled = -1;
 }
 
-static uint64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
 static void tell_rate(FILE *out)
 {
 	show_rate(&traffic, out);
@@ -129,7 +121,7 @@ static void *keep_house(void *argument)
 {
 	const struct house *house = argument;
 	int listener = house->listener, dialled = house->dialled, connection = -1;
-	uint64_t told_ms = now_ms();
+	uint64_t told_ms = app_now_ms();
 
 	show_rate(&traffic, NULL);
 	while (!quit_is_wanted()) {
@@ -139,8 +131,8 @@ static void *keep_house(void *argument)
 		period_ms = 1000ull * __atomic_load_n(&settings.stats_period, __ATOMIC_RELAXED);
 		if (period_ms == 0) {
 			show_rate(&traffic, NULL);
-			told_ms = now_ms();
-		} else if (now_ms() - told_ms >= period_ms) {
+			told_ms = app_now_ms();
+		} else if (app_now_ms() - told_ms >= period_ms) {
 			tell(tell_rate, stdout);
 			told_ms += period_ms;
 		}

@@ -3,24 +3,16 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 
+#include "common/clock.h"
 #include "testpmd/show.h"
 
 static struct uroce_stats cleared[SETTINGS_PORTS]; /* what the last clear saw */
 static struct uroce_stats shown[SETTINGS_PORTS];   /* what the last show of statistics saw, and when */
 static double shown_at[SETTINGS_PORTS];
-
-static double seconds_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
 
 static void show_link(const struct drivers_ethdev *port, FILE *out)
 {
@@ -100,7 +92,7 @@ void show_port_stats(const struct traffic *traffic, int port, FILE *out)
 {
 	for (unsigned i = first_of(port); i < end_of(traffic, port); i++) {
 		const struct uroce_stats *base = &cleared[i];
-		double time = seconds_now();
+		double time = app_now_seconds();
 		struct uroce_stats now;
 
 		uroce_device_stats(traffic->ports[i].port->device, &now);
@@ -327,7 +319,7 @@ void show_rate(const struct traffic *traffic, FILE *out)
 	static struct sums before;
 	static double before_seconds;
 	struct sums now = add_up(traffic);
-	double at = seconds_now(), seconds = at - before_seconds;
+	double at = app_now_seconds(), seconds = at - before_seconds;
 
 	if (out && now.asks && now.messages >= before.messages)
 		fprintf(out,

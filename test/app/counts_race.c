@@ -6,12 +6,12 @@
 #include <stdio.h>
 
 #include "nvmet/pool.h"
-#include "perf/histogram.h"
+#include "common/histogram.h"
 
 #define ROUNDS 20000u
 #define BYTES 4096u
 
-static struct perf_histogram times;
+static struct app_histogram times;
 static struct pool pool;
 static atomic_bool over;
 
@@ -22,7 +22,7 @@ static void *serve(void *argument)
 	for (uint32_t i = 0; i < ROUNDS; i++) {
 		void *buffer = pool_take(&pool, BYTES);
 
-		perf_histogram_record(&times, i);
+		app_histogram_record(&times, i);
 		pool_give_back(&pool, buffer, BYTES);
 	}
 	atomic_store(&over, true);
@@ -32,16 +32,16 @@ static void *serve(void *argument)
 /* What `stats` does. Returns how often it saw what never was. */
 static uint32_t read_all(void)
 {
-	static struct perf_histogram sum;
+	static struct app_histogram sum;
 	uint32_t wrong = 0;
 
 	while (!atomic_load(&over)) {
 		uint64_t used_bytes = __atomic_load_n(&pool.used_bytes, __ATOMIC_RELAXED);
 
-		sum = (struct perf_histogram){ 0 };
-		perf_histogram_add(&sum, &times);
+		sum = (struct app_histogram){ 0 };
+		app_histogram_add(&sum, &times);
 		wrong += used_bytes != 0 && used_bytes != BYTES;
-		wrong += sum.count > ROUNDS || perf_histogram_percentile(&sum, 0.5) >= ROUNDS;
+		wrong += sum.count > ROUNDS || app_histogram_percentile(&sum, 0.5) >= ROUNDS;
 	}
 	return wrong;
 }

@@ -4,9 +4,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "perf/histogram.h"
+#include "common/histogram.h"
 
-static struct perf_histogram histogram;
+static struct app_histogram histogram;
 
 static void expect_near(uint64_t value, double expected)
 {
@@ -16,18 +16,18 @@ static void expect_near(uint64_t value, double expected)
 
 Test(histogram, an_empty_one_is_all_zeros)
 {
-	cr_expect_eq(perf_histogram_percentile(&histogram, 0.5), 0);
-	cr_expect_eq(perf_histogram_mean(&histogram), 0);
-	cr_expect_eq(perf_histogram_deviation(&histogram), 0);
+	cr_expect_eq(app_histogram_percentile(&histogram, 0.5), 0);
+	cr_expect_eq(app_histogram_mean(&histogram), 0);
+	cr_expect_eq(app_histogram_deviation(&histogram), 0);
 }
 
 Test(histogram, small_values_are_exact)
 {
 	for (uint64_t value = 0; value < 256; value++)
-		perf_histogram_record(&histogram, value);
+		app_histogram_record(&histogram, value);
 	for (unsigned rank = 1; rank <= 256; rank++)
-		cr_expect_eq(perf_histogram_percentile(&histogram, rank / 256.0), rank - 1);
-	cr_expect_eq(perf_histogram_percentile(&histogram, 0), 0);
+		cr_expect_eq(app_histogram_percentile(&histogram, rank / 256.0), rank - 1);
+	cr_expect_eq(app_histogram_percentile(&histogram, 0), 0);
 }
 
 Test(histogram, percentiles_are_within_one_percent_over_the_whole_range)
@@ -35,26 +35,26 @@ Test(histogram, percentiles_are_within_one_percent_over_the_whole_range)
 	uint64_t scale;
 
 	for (scale = 1; scale <= 1ull << 40; scale *= 32) {
-		histogram = (struct perf_histogram){ 0 };
+		histogram = (struct app_histogram){ 0 };
 		for (uint64_t i = 1; i <= 10000; i++)
-			perf_histogram_record(&histogram, i * scale);
-		expect_near(perf_histogram_percentile(&histogram, 0.5), 5000.0 * (double)scale);
-		expect_near(perf_histogram_percentile(&histogram, 0.99), 9900.0 * (double)scale);
-		expect_near(perf_histogram_percentile(&histogram, 0.9999), 9999.0 * (double)scale);
-		cr_expect_eq(perf_histogram_percentile(&histogram, 1), 10000 * scale);
+			app_histogram_record(&histogram, i * scale);
+		expect_near(app_histogram_percentile(&histogram, 0.5), 5000.0 * (double)scale);
+		expect_near(app_histogram_percentile(&histogram, 0.99), 9900.0 * (double)scale);
+		expect_near(app_histogram_percentile(&histogram, 0.9999), 9999.0 * (double)scale);
+		cr_expect_eq(app_histogram_percentile(&histogram, 1), 10000 * scale);
 	}
 }
 
 Test(histogram, a_sum_is_as_if_all_had_been_recorded_in_one)
 {
-	static struct perf_histogram parts[3], sum; /* the last one stays empty */
+	static struct app_histogram parts[3], sum; /* the last one stays empty */
 
 	for (uint64_t value = 1; value <= 5000; value++) {
-		perf_histogram_record(&parts[value % 2], value);
-		perf_histogram_record(&histogram, value);
+		app_histogram_record(&parts[value % 2], value);
+		app_histogram_record(&histogram, value);
 	}
 	for (unsigned i = 0; i < 3; i++)
-		perf_histogram_add(&sum, &parts[i]);
+		app_histogram_add(&sum, &parts[i]);
 	cr_expect_arr_eq(&sum, &histogram, sizeof(sum));
 }
 
@@ -63,27 +63,27 @@ Test(histogram, minimum_maximum_mean_and_deviation_are_exact)
 	static const uint64_t values[] = { 1000003, 1000005, 1000007, 999985 };
 
 	for (unsigned i = 0; i < 4; i++)
-		perf_histogram_record(&histogram, values[i]);
+		app_histogram_record(&histogram, values[i]);
 	cr_expect_eq(histogram.count, 4);
 	cr_expect_eq(histogram.min, 999985);
 	cr_expect_eq(histogram.max, 1000007);
-	cr_expect_float_eq(perf_histogram_mean(&histogram), 1000000.0, 1e-6);
-	cr_expect_float_eq(perf_histogram_deviation(&histogram), sqrt((9 + 25 + 49 + 225) / 4.0), 0.01);
+	cr_expect_float_eq(app_histogram_mean(&histogram), 1000000.0, 1e-6);
+	cr_expect_float_eq(app_histogram_deviation(&histogram), sqrt((9 + 25 + 49 + 225) / 4.0), 0.01);
 }
 
 Test(histogram, the_largest_value_there_is_has_a_bucket)
 {
-	perf_histogram_record(&histogram, UINT64_MAX);
-	perf_histogram_record(&histogram, 1ull << 63);
-	cr_expect_eq(perf_histogram_percentile(&histogram, 1), UINT64_MAX);
-	cr_expect_geq(perf_histogram_percentile(&histogram, 0.5), 1ull << 63);
+	app_histogram_record(&histogram, UINT64_MAX);
+	app_histogram_record(&histogram, 1ull << 63);
+	cr_expect_eq(app_histogram_percentile(&histogram, 1), UINT64_MAX);
+	cr_expect_geq(app_histogram_percentile(&histogram, 0.5), 1ull << 63);
 }
 
 Test(histogram, one_outlier_in_a_thousand_shows_at_99_9_and_not_before)
 {
 	for (unsigned i = 0; i < 999; i++)
-		perf_histogram_record(&histogram, 100);
-	perf_histogram_record(&histogram, 1000000);
-	cr_expect_eq(perf_histogram_percentile(&histogram, 0.999), 100);
-	cr_expect_eq(perf_histogram_percentile(&histogram, 0.9999), 1000000);
+		app_histogram_record(&histogram, 100);
+	app_histogram_record(&histogram, 1000000);
+	cr_expect_eq(app_histogram_percentile(&histogram, 0.999), 100);
+	cr_expect_eq(app_histogram_percentile(&histogram, 0.9999), 1000000);
 }

@@ -119,13 +119,13 @@ report $? client_of_the_guide_builds_with_pkg_config_static "$root/log"
 nm "$(find "$root" -name liburoce.a)" | awk '$NF ~ /^nvmf_/' >"$root/log"
 [ ! -s "$root/log" ]
 report $? liburoce_has_nothing_of_nvmf "$root/log"
-mkdir -p "$root/target/common" "$root/target/nvmf" "$root/target/perf"
+mkdir -p "$root/target/common" "$root/target/nvmf"
 cp -r "$here/../../app/nvmet" "$root/target/"
-for part in eal.c eal.h exit.c exit.h ini.c ini.h number.c number.h option.c option.h clock.h; do
-	cp "$here/../../app/common/$part" "$root/target/common/"
+for part in eal exit histogram ini number option; do
+	cp "$here/../../app/common/$part".[ch] "$root/target/common/"
 done
+cp "$here/../../app/common/clock.h" "$root/target/common/"
 cp "$here/../../lib/nvmf"/* "$root/target/nvmf/"
-cp "$here/../../app/perf"/histogram.[ch] "$root/target/perf/"
 # shellcheck disable=SC2046
 cc -D_GNU_SOURCE -Wall -Wextra -Wno-missing-field-initializers -Werror -I"$root/target" -o "$root/nvmet" \
 	"$root/target"/*/*.c $(pkg-config $flags --cflags --static --libs uroce) \

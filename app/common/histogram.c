@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <math.h>
 
-#include "perf/histogram.h"
+#include "common/histogram.h"
 
 #define SUB_COUNT (1u << HISTOGRAM_SUB_BITS)
 
@@ -17,7 +17,7 @@ static uint32_t bucket_of(uint64_t value)
 	return (shift << HISTOGRAM_SUB_BITS) + (uint32_t)(value >> shift);
 }
 
-uint64_t perf_histogram_end_of(uint32_t bucket)
+uint64_t app_histogram_end_of(uint32_t bucket)
 {
 	uint32_t shift;
 
@@ -52,7 +52,7 @@ static inline double get_real(const double *at)
 	return value;
 }
 
-void perf_histogram_record(struct perf_histogram *histogram, uint64_t value)
+void app_histogram_record(struct app_histogram *histogram, uint64_t value)
 {
 	uint64_t *bucket = &histogram->buckets[bucket_of(value)];
 
@@ -64,7 +64,7 @@ void perf_histogram_record(struct perf_histogram *histogram, uint64_t value)
 	set(bucket, *bucket + 1);
 }
 
-void perf_histogram_add(struct perf_histogram *sum, const struct perf_histogram *one)
+void app_histogram_add(struct app_histogram *sum, const struct app_histogram *one)
 {
 	uint64_t min = get(&one->min), max = get(&one->max), count = get(&one->count);
 
@@ -79,7 +79,7 @@ void perf_histogram_add(struct perf_histogram *sum, const struct perf_histogram 
 		sum->buckets[i] += get(&one->buckets[i]);
 }
 
-uint64_t perf_histogram_percentile(const struct perf_histogram *histogram, double fraction)
+uint64_t app_histogram_percentile(const struct app_histogram *histogram, double fraction)
 {
 	uint64_t wanted = (uint64_t)ceil(fraction * (double)histogram->count), seen = 0;
 
@@ -88,7 +88,7 @@ uint64_t perf_histogram_percentile(const struct perf_histogram *histogram, doubl
 	for (uint32_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
 		seen += histogram->buckets[i];
 		if (seen >= wanted && seen > 0) {
-			uint64_t value = perf_histogram_end_of(i);
+			uint64_t value = app_histogram_end_of(i);
 
 			if (value < histogram->min)
 				return histogram->min;
@@ -98,14 +98,14 @@ uint64_t perf_histogram_percentile(const struct perf_histogram *histogram, doubl
 	return histogram->max;
 }
 
-double perf_histogram_mean(const struct perf_histogram *histogram)
+double app_histogram_mean(const struct app_histogram *histogram)
 {
 	return histogram->count ? histogram->sum / (double)histogram->count : 0;
 }
 
-double perf_histogram_deviation(const struct perf_histogram *histogram)
+double app_histogram_deviation(const struct app_histogram *histogram)
 {
-	double mean = perf_histogram_mean(histogram), variance;
+	double mean = app_histogram_mean(histogram), variance;
 
 	if (histogram->count < 2)
 		return 0;

@@ -5,32 +5,32 @@
  * allocates nothing. Minimum, maximum, mean and deviation are exact. A zeroed struct is an empty histogram. One thread
  * records; others may add it to a sum of theirs meanwhile, which then may lack the values of this moment.
  */
-#ifndef APP_PERF_HISTOGRAM_H
-#define APP_PERF_HISTOGRAM_H
+#ifndef APP_COMMON_HISTOGRAM_H
+#define APP_COMMON_HISTOGRAM_H
 
 #include <stdint.h>
 
 #define HISTOGRAM_SUB_BITS 7
 #define HISTOGRAM_BUCKETS ((64 - HISTOGRAM_SUB_BITS + 1) << HISTOGRAM_SUB_BITS)
 
-struct perf_histogram {
+struct app_histogram {
 	uint64_t count, min, max;
 	double sum, sum_of_squares;
 	uint64_t buckets[HISTOGRAM_BUCKETS];
 };
 
-void perf_histogram_record(struct perf_histogram *histogram, uint64_t value);
+void app_histogram_record(struct app_histogram *histogram, uint64_t value);
 
 /* Adds the values of another. */
-void perf_histogram_add(struct perf_histogram *sum, const struct perf_histogram *one);
+void app_histogram_add(struct app_histogram *sum, const struct app_histogram *one);
 
 /* The value that a fraction (0 ... 1) of all values does not exceed; never outside min ... max. 0 when empty. */
-uint64_t perf_histogram_percentile(const struct perf_histogram *histogram, double fraction);
+uint64_t app_histogram_percentile(const struct app_histogram *histogram, double fraction);
 
 /* The highest value that a bucket counts. */
-uint64_t perf_histogram_end_of(uint32_t bucket);
+uint64_t app_histogram_end_of(uint32_t bucket);
 
-double perf_histogram_mean(const struct perf_histogram *histogram);
-double perf_histogram_deviation(const struct perf_histogram *histogram);
+double app_histogram_mean(const struct app_histogram *histogram);
+double app_histogram_deviation(const struct app_histogram *histogram);
 
 #endif
