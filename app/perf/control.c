@@ -3,7 +3,6 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <netdb.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
@@ -17,6 +16,7 @@
 #include "common/clock.h"
 #include "common/eal.h"
 #include "common/pipe.h"
+#include "common/tcp.h"
 #include "perf/control.h"
 #include "perf/report.h"
 
@@ -49,34 +49,15 @@ static int begin(struct perf_control *link, struct uroce_lcore *lcore, int fd)
 	return 0;
 }
 
-static int listen_on(unsigned tcp_port)
-{
-	struct sockaddr_in6 any = { .sin6_family = AF_INET6, .sin6_port = htons((uint16_t)tcp_port) };
-	struct sockaddr_in any4 = { .sin_family = AF_INET, .sin_port = htons((uint16_t)tcp_port) };
-	int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0), no = 0, yes = 1, error;
-	bool ipv6 = fd >= 0;
-
-	/* A kernel without IPv6 is fine. */
-	if (!ipv6)
-		fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
-	if (ipv6)
-		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof(no));
-	error = bind(fd, ipv6 ? (struct sockaddr *)&any : (struct sockaddr *)&any4, ipv6 ? sizeof(any) : sizeof(any4));
-	if (error == 0 && listen(fd, 1) == 0)
-		return fd;
-	app_complain(APP_EXIT_ENVIRONMENT, "no server on TCP port %u: %s; choose another with -p", tcp_port,
-		     strerror(errno));
-	close(fd);
-	return -1;
-}
-
 int perf_control_accept(struct perf_control *link, struct uroce_lcore *lcore, unsigned tcp_port)
 {
-	int listener = listen_on(tcp_port), fd;
+	int listener = app_tcp_listen(tcp_port), fd;
 
-	if (listener < 0)
+	if (listener < 0) {
+		app_complain(APP_EXIT_ENVIRONMENT, "no server on TCP port %u: %s; choose another with -p", tcp_port,
+			     strerror(errno));
 		return -1;
+	}
 	perf_report_waiting(tcp_port);
 	while (!poll_until(lcore, listener, POLLIN))
 		;
@@ -89,62 +70,25 @@ int perf_control_accept(struct perf_control *link, struct uroce_lcore *lcore, un
 	return begin(link, lcore, fd);
 }
 
-/* Waits for a connection that has been started. 0 or errno. */
-static int wait_connected(struct uroce_lcore *lcore, int fd, double end)
+static bool poll_lcore(void *lcore)
 {
-	socklen_t bytes = sizeof(int);
-	int error = 0;
-
-	while (!poll_until(lcore, fd, POLLOUT)) {
-		if (app_now_seconds() > end)
-			return ETIMEDOUT;
-	}
-	getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &bytes);
-	return error;
-}
-
-static int dial(struct uroce_lcore *lcore, const struct addrinfo *at, double end, int *error)
-{
-	int fd = socket(at->ai_family, at->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, at->ai_protocol);
-
-	if (fd < 0) {
-		*error = errno;
-		return -1;
-	}
-	*error = connect(fd, at->ai_addr, at->ai_addrlen) == 0 ? 0 : errno;
-	if (*error == EINPROGRESS)
-		*error = wait_connected(lcore, fd, end);
-	if (*error == 0)
-		return fd;
-	close(fd);
-	return -1;
+	uroce_lcore_poll(lcore);
+	return true;
 }
 
 int perf_control_connect(struct perf_control *link, struct uroce_lcore *lcore, const char *host, unsigned tcp_port)
 {
-	struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM }, *list, *at;
-	double end = app_now_seconds() + CONNECT_S;
-	char service[16];
-	int error, fd = -1;
+	const char *why;
+	bool unknown;
+	int fd = app_tcp_dial(host, tcp_port, CONNECT_S, poll_lcore, lcore, &why, &unknown);
 
-	snprintf(service, sizeof(service), "%u", tcp_port);
-	error = getaddrinfo(host, service, &hints, &list);
-	if (error) {
-		app_complain(APP_EXIT_ENVIRONMENT, "HOST %s: %s", host, gai_strerror(error));
-		return -1;
-	}
-	while (fd < 0 && app_now_seconds() < end) {
-		for (at = list; at && fd < 0; at = at->ai_next)
-			fd = dial(lcore, at, end, &error);
-		for (unsigned i = 0; i < 100 && fd < 0; i++)
-			poll_until(lcore, -1, 0);
-	}
-	freeaddrinfo(list);
-	if (fd < 0) {
-		app_complain(APP_EXIT_ENVIRONMENT, "no server at %s, TCP port %u: %s", host, tcp_port, strerror(error));
-		return -1;
-	}
-	return begin(link, lcore, fd);
+	if (fd >= 0)
+		return begin(link, lcore, fd);
+	if (unknown)
+		app_complain(APP_EXIT_ENVIRONMENT, "HOST %s: %s", host, why);
+	else
+		app_complain(APP_EXIT_ENVIRONMENT, "no server at %s, TCP port %u: %s", host, tcp_port, why);
+	return -1;
 }
 
 int perf_control_open_pipe(struct perf_control *link, struct uroce_lcore *lcore, const struct app_pipe_config *config)

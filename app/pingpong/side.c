@@ -1,7 +1,6 @@
 /* side.c - the side channel over TCP or a connection by address */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
-#include <netdb.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -14,7 +13,10 @@
 #include "common/clock.h"
 #include "common/eal.h"
 #include "common/pipe.h"
+#include "common/tcp.h"
 #include "pingpong/side.h"
+
+#define DIAL_S 10
 
 /* What is there; 0: the other side has closed it; -EAGAIN: nothing yet. */
 static ssize_t read_some(const struct side *side, char *text, size_t bytes)
@@ -73,68 +75,36 @@ void side_close(struct side *side)
 	*side = (struct side){ .fd = -1 };
 }
 
-int side_dial(struct side *side, const char *host, unsigned port)
+static bool just_wait(void *unused)
 {
-	struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM };
-	struct addrinfo *list, *at;
-	double end = app_now_seconds() + 10;
-	char service[16];
-	int error, fd = -1;
-
-	snprintf(service, sizeof(service), "%u", port);
-	error = getaddrinfo(host, service, &hints, &list);
-	if (error) {
-		app_complain(APP_EXIT_FAILURE, "host %s: %s", host, gai_strerror(error));
-		return -1;
-	}
-	/* The server may need a moment to come up. */
-	while (fd < 0 && app_now_seconds() < end) {
-		for (at = list; at && fd < 0; at = at->ai_next) {
-			fd = socket(at->ai_family, at->ai_socktype, at->ai_protocol);
-			if (fd >= 0 && connect(fd, at->ai_addr, at->ai_addrlen) != 0) {
-				close(fd);
-				fd = -1;
-			}
-		}
-		if (fd < 0)
-			usleep(100000);
-	}
-	freeaddrinfo(list);
-	if (fd < 0)
-		app_complain(APP_EXIT_FAILURE, "nobody listens on %s port %u: %s", host, port, strerror(errno));
-	side->fd = fd;
-	return fd < 0 ? -1 : 0;
+	(void)unused;
+	return true;
 }
 
-static int listen_on(unsigned port)
+int side_dial(struct side *side, const char *host, unsigned port)
 {
-	struct sockaddr_in6 any = { .sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port) };
-	int fd = socket(AF_INET6, SOCK_STREAM, 0), no = 0, yes = 1;
-	struct sockaddr_in any4 = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port) };
-	bool ipv6 = fd >= 0;
+	const char *why;
+	bool unknown;
 
-	if (!ipv6)
-		fd = socket(AF_INET, SOCK_STREAM, 0);
-	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
-	if (ipv6)
-		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof(no));
-	if (bind(fd, ipv6 ? (struct sockaddr *)&any : (struct sockaddr *)&any4, ipv6 ? sizeof(any) : sizeof(any4)) !=
-		    0 ||
-	    listen(fd, 1) != 0) {
-		app_complain(APP_EXIT_FAILURE, "cannot listen on TCP port %u: %s; choose another with -p", port,
-			     strerror(errno));
-		close(fd);
-		return -1;
-	}
-	return fd;
+	side->fd = app_tcp_dial(host, port, DIAL_S, just_wait, NULL, &why, &unknown);
+	if (side->fd >= 0)
+		return 0;
+	if (unknown)
+		app_complain(APP_EXIT_FAILURE, "host %s: %s", host, why);
+	else
+		app_complain(APP_EXIT_FAILURE, "nobody listens on %s port %u: %s", host, port, why);
+	return -1;
 }
 
 int side_accept(struct side *side, struct uroce_lcore *lcore, unsigned port)
 {
-	int listener = listen_on(port), fd = -1;
+	int listener = app_tcp_listen(port), fd = -1;
 
-	if (listener < 0)
+	if (listener < 0) {
+		app_complain(APP_EXIT_FAILURE, "cannot listen on TCP port %u: %s; choose another with -p", port,
+			     strerror(errno));
 		return -1;
+	}
 	printf("  waiting for a client on TCP port %u\n", port);
 	fflush(stdout);
 	while (fd < 0) {

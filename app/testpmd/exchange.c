@@ -1,7 +1,6 @@
 /* exchange.c - the lines that two uroce-testpmd exchange */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
-#include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 
 #include "common/eal.h"
 #include "common/pipe.h"
+#include "common/tcp.h"
 #include "testpmd/exchange.h"
 #include "testpmd/quit.h"
 
@@ -19,64 +19,32 @@
 
 int exchange_listen(unsigned port)
 {
-	struct addrinfo hints = { .ai_family = AF_INET6, .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE };
-	struct addrinfo *list = NULL;
-	char service[16];
-	int fd, yes = 1;
+	int fd = app_tcp_listen(port);
 
-	snprintf(service, sizeof(service), "%u", port);
-	if (getaddrinfo(NULL, service, &hints, &list) != 0) {
-		hints.ai_family = AF_INET; /* a machine without IPv6 */
-		if (getaddrinfo(NULL, service, &hints, &list) != 0)
-			list = NULL;
-	}
-	fd = list ? socket(list->ai_family, list->ai_socktype, 0) : -1;
-	if (fd >= 0)
-		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
-	if (fd < 0 || bind(fd, list->ai_addr, list->ai_addrlen) != 0 || listen(fd, 1) != 0) {
+	if (fd < 0)
 		app_complain(APP_EXIT_ENVIRONMENT, "cannot listen on TCP port %u: %s; choose another with --tcp-port",
 			     port, strerror(errno));
-		if (fd >= 0)
-			close(fd);
-		fd = -1;
-	}
-	if (list)
-		freeaddrinfo(list);
 	return fd;
+}
+
+static bool quit_is_not_wanted(void *unused)
+{
+	(void)unused;
+	return !quit_is_wanted();
 }
 
 int exchange_dial(const char *host, unsigned port)
 {
-	struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
-	struct addrinfo *list;
-	char service[16];
-	int fd = -1, error;
+	const char *why;
+	bool unknown;
+	int fd = app_tcp_dial(host, port, PATIENCE_SECONDS, quit_is_not_wanted, NULL, &why, &unknown);
 
-	snprintf(service, sizeof(service), "%u", port);
-	error = getaddrinfo(host, service, &hints, &list);
-	if (error) {
-		app_complain(APP_EXIT_ENVIRONMENT, "--peer %s: %s", host, gai_strerror(error));
-		return -1;
-	}
-	/* A target that is just starting is waited for. */
-	for (int tries = 0; tries < PATIENCE_SECONDS * 5 && fd < 0 && !quit_is_wanted(); tries++) {
-		for (struct addrinfo *at = list; at && fd < 0 && !quit_is_wanted(); at = at->ai_next) {
-			fd = socket(at->ai_family, at->ai_socktype, 0);
-			if (fd >= 0 && connect(fd, at->ai_addr, at->ai_addrlen) != 0) {
-				error = errno;
-				close(fd);
-				fd = -1;
-			}
-		}
-		if (fd < 0)
-			usleep(200000);
-	}
-	freeaddrinfo(list);
-	if (fd < 0 && quit_is_wanted())
+	if (unknown)
+		app_complain(APP_EXIT_ENVIRONMENT, "--peer %s: %s", host, why);
+	else if (fd < 0 && quit_is_wanted())
 		app_complain(APP_EXIT_INTERRUPTED, "interrupted");
 	else if (fd < 0)
-		app_complain(APP_EXIT_ENVIRONMENT, "--peer %s: no target listens on TCP port %u: %s", host, port,
-			     strerror(error));
+		app_complain(APP_EXIT_ENVIRONMENT, "--peer %s: no target listens on TCP port %u: %s", host, port, why);
 	return fd;
 }
 

@@ -1,0 +1,99 @@
+/* tcp.c - the TCP connection over which two programs tell each other who they are before they speak RoCE */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "common/tcp.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+
+#define TRY_AGAIN_MS 100u
+#define LOOK_MS 1
+
+int app_tcp_listen(unsigned port)
+{
+	struct sockaddr_in6 any = { .sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port) };
+	struct sockaddr_in any4 = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port) };
+	int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0), no = 0, yes = 1, error;
+	bool ipv6 = fd >= 0;
+
+	/* A kernel without IPv6 is fine. */
+	if (!ipv6)
+		fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+	if (ipv6)
+		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof(no));
+	error = bind(fd, ipv6 ? (struct sockaddr *)&any : (struct sockaddr *)&any4, ipv6 ? sizeof(any) : sizeof(any4));
+	if (error == 0 && listen(fd, 1) == 0)
+		return fd;
+	error = errno;
+	close(fd);
+	errno = error;
+	return -1;
+}
+
+struct wait {
+	double end;
+	bool (*rest)(void *argument);
+	void *argument;
+};
+
+/* false: there is no time left, or the caller wants to go. */
+static bool goes_on(const struct wait *wait)
+{
+	return wait->rest(wait->argument) && app_now_seconds() < wait->end;
+}
+
+/* One address. A blocking socket, or -1 and *error. */
+static int dial(const struct addrinfo *at, const struct wait *wait, int *error)
+{
+	int fd = socket(at->ai_family, at->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, at->ai_protocol);
+	struct pollfd made = { .fd = fd, .events = POLLOUT };
+	socklen_t bytes = sizeof(*error);
+
+	*error = fd >= 0 && connect(fd, at->ai_addr, at->ai_addrlen) == 0 ? 0 : errno;
+	while (*error == EINPROGRESS) {
+		if (poll(&made, 1, LOOK_MS) > 0)
+			getsockopt(fd, SOL_SOCKET, SO_ERROR, error, &bytes);
+		else if (!goes_on(wait))
+			*error = ETIMEDOUT;
+	}
+	if (*error == 0 && fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK) == 0)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+int app_tcp_dial(const char *host, unsigned port, double seconds, bool (*rest)(void *argument), void *argument,
+		 const char **why, bool *unknown)
+{
+	const struct wait wait = { app_now_seconds() + seconds, rest, argument };
+	struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM }, *list;
+	char service[16];
+	int error, fd = -1;
+
+	snprintf(service, sizeof(service), "%u", port);
+	error = getaddrinfo(host, service, &hints, &list);
+	*unknown = error != 0;
+	if (error) {
+		*why = gai_strerror(error);
+		return -1;
+	}
+	do {
+		for (const struct addrinfo *at = list; at && fd < 0; at = at->ai_next)
+			fd = dial(at, &wait, &error);
+		for (unsigned i = 0; i < TRY_AGAIN_MS && fd < 0 && goes_on(&wait); i++)
+			poll(NULL, 0, 1);
+	} while (fd < 0 && goes_on(&wait));
+	freeaddrinfo(list);
+	*why = strerror(error);
+	return fd;
+}
