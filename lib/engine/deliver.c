@@ -91,7 +91,7 @@ static void wake_reader(struct uroce_cq *cq, const struct uroce_wc *wc, uint32_t
 		return;
 	if (!atomic_compare_exchange_strong(&cq->armed, &armed, CQ_NOT_ARMED))
 		return;
-	/* An eventfd whose counter is full is readable anyway; for a pipe that is full the next completion tries again. */
+	/* An eventfd whose counter is full is readable anyway; after a full pipe the next completion tries again. */
 	if (eventfd_write(fd, cq->wake_value) != 0 && cq->fd_is_callers)
 		atomic_compare_exchange_strong(&cq->armed, &none, armed);
 }

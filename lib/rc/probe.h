@@ -17,8 +17,8 @@
  * short wait decides.
  *
  * A peer that has no receive for the oldest packet drops what is behind it (R-3), and takes the oldest as soon as it
- * has one: whatever leaves behind a copy of that one would look like a gap, a copy of the newest or a new packet. So the
- * oldest does not go, when it needs a receive and others are in flight behind it.
+ * has one: whatever leaves behind a copy of that one, the newest or a new packet, would look like a gap. So the oldest
+ * does not go when it needs a receive and others are in flight behind it.
  *
  * Which of two packets was answered nobody knows (T-5), so a peer that has become slower would be asked before each of
  * its responses, and never be timed. Hence Karn's rule: progress alone does not make waits short again, a measure

@@ -294,8 +294,8 @@ static bool send(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 }
 
 /*
- * An ask that was put off has left. Its answer stops before a READ or atomic that is not answered (S-8): what lies behind
- * one has not asked yet.
+ * An ask that was put off has left. Its answer stops before a READ or atomic that is not answered (S-8): what lies
+ * behind one has not asked yet.
  */
 static void note_ask(struct rc_qp *qp)
 {

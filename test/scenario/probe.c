@@ -96,28 +96,6 @@ Test(probe, a_read_at_the_end_is_not_repeated)
 }
 
 /* The last packet of all: nothing behind it shows the gap. */
-/*
- * A peer without a receive has dropped the READ behind the SEND, and would take a copy of the SEND as soon as it has
- * one: whatever is new behind the copy would look like a gap, though nothing was lost.
- */
-Test(probe, a_message_is_not_repeated_in_front_of_a_read)
-{
-	struct pair *pair = open_asking(0);
-
-	RULE("T-6");
-	RULE("R-3");
-	pair_cut(pair);
-	pair_send(pair, 1, 8);
-	pair_read(pair, 2, 3000);
-	pair_transmit(pair, A);
-	pair_forget(pair);
-	pair->now_ns = rc_qp_deadline(pair->side[A].qp);
-	rc_qp_timeout(pair->side[A].qp, pair->now_ns);
-	pair_transmit(pair, A);
-	expect_leaves(pair, A, "WRITE_ONLY psn=0 ackreq va=0x0 len=0 bytes=0");
-	pair_close(pair);
-}
-
 Test(probe, a_lost_tail_is_asked_for_early)
 {
 	struct pair *pair = open_asking(0);

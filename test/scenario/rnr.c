@@ -364,3 +364,28 @@ Test(rnr, answers_to_what_came_before_do_not_end_the_wait)
 	expect_leaves(pair, A, "READ_REQUEST psn=3 ackreq va=0xc00 len=1024");
 	pair_close(pair);
 }
+
+/*
+ * A peer without a receive has dropped the READ behind the SEND, and would take a copy of the SEND as soon as it has
+ * one: whatever is new behind the copy would look like a gap, though nothing was lost.
+ */
+Test(rnr, a_message_is_not_repeated_in_front_of_a_read)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .rd_atomic = 1 });
+
+	RULE("T-6");
+	RULE("R-3");
+	pair->side[A].qp->probe.enabled = true;
+	pair_write(pair, 100, 8); /* measures a round trip */
+	pair_run(pair);
+	pair_cut(pair);
+	pair_send(pair, 1, 8);
+	pair_read(pair, 2, 3000);
+	pair_transmit(pair, A);
+	pair_forget(pair);
+	pair->now_ns = rc_qp_deadline(pair->side[A].qp);
+	rc_qp_timeout(pair->side[A].qp, pair->now_ns);
+	pair_transmit(pair, A);
+	expect_leaves(pair, A, "WRITE_ONLY psn=0 ackreq va=0x0 len=0 bytes=0");
+	pair_close(pair);
+}

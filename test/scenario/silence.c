@@ -171,8 +171,8 @@ Test(silence, a_message_half_sent_goes_on_where_it_stopped)
 }
 
 /*
- * The timer of a thread that stood still expires, and then an ACK comes that says nothing: the ask that has cost a retry
- * leaves all the same, for each retry is a packet (seed 810001958).
+ * The timer of a thread that stood still expires, and then an ACK comes that says nothing: the ask that has cost a
+ * retry leaves all the same, for each retry is a packet (seed 810001958).
  */
 Test(silence, an_ask_that_has_cost_a_retry_leaves_whatever_comes)
 {
