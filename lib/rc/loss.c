@@ -313,7 +313,7 @@ static enum retry take_retry(struct rc_qp *qp)
 /* An ask that has not left yet is not needed any more: the retry that it has cost is given back. */
 static void take_back_ask(struct rc_qp *qp)
 {
-	if (!probe_take_back(&qp->probe))
+	if (!probe_take_back(&qp->probe) || qp->loss.asked == 0) /* 0: all has been given back meanwhile */
 		return;
 	qp->loss.retries_left++;
 	qp->loss.silences--;

@@ -83,7 +83,7 @@ static inline void probe_defer(struct rc_probe *probe, const struct rc_rtt *trip
 
 	if (timeout_ns && delay_ns > timeout_ns / 4)
 		delay_ns = timeout_ns / 4;
-	probe->due = probe->answered = false;
+	probe->due = probe->paid = probe->answered = false;
 	probe->deferred = true;
 	probe->deadline_ns = now_ns + delay_ns;
 }
@@ -113,7 +113,7 @@ static inline void probe_await_reason(struct rc_probe *probe, const struct rc_rt
 {
 	uint64_t wait_ns = trip->srtt_ns / 8;
 
-	probe->due = probe->deferred = false;
+	probe->due = probe->paid = probe->deferred = false;
 	probe->answered = true;
 	probe->deadline_ns = now_ns + (wait_ns > DEFER_SHORTEST_NS ? wait_ns : DEFER_SHORTEST_NS);
 }

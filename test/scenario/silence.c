@@ -220,6 +220,33 @@ Test(silence, an_ask_that_never_leaves_costs_no_retry)
 	pair_close(pair);
 }
 
+/* What has cost nothing any more, for the budget is full again, is not given back besides. */
+Test(silence, a_retry_is_given_back_once)
+{
+	RULE("T-3");
+	for (int how = 0; how < 2; how++) {
+		struct pair *pair = open_cut();
+		struct rc_qp *qp = pair->side[A].qp;
+
+		pair_read(pair, 1, 100 * MTU);
+		pair_transmit(pair, A);
+		time_out(pair);
+		pair->now_ns = qp->loss.ack_deadline_ns;
+		rc_qp_timeout(qp, pair->now_ns);
+		cr_assert_eq(qp->loss.asked, 1);
+		if (how == 0)
+			rc_loss_set_retry_count(qp, 7);
+		else
+			cr_assert(rc_loss_echo_arrived(qp, false, pair->now_ns)); /* a sign of life gives all back */
+		cr_assert_eq(qp->loss.retries_left, 7);
+		qp->probe.behind_una = 1;
+		pair_inject(pair, A, ack_packet(0, SYNDROME_PLAIN_ACK, 1));
+		cr_assert_eq(qp->loss.retries_left, 7, "%u, %d", qp->loss.retries_left, how);
+		cr_assert_eq(qp->loss.asked, 0);
+		pair_close(pair);
+	}
+}
+
 /* A READ of which nothing is known is sent once more as a whole; then it is only asked about, until the last retry. */
 Test(silence, a_long_read_is_repeated_once_and_then_asked_about)
 {
