@@ -49,7 +49,8 @@ UROCE_API void uroce_cq_arm(struct uroce_cq *cq, bool solicited_only);
 /*
  * One descriptor for many CQs: from now on a wake-up writes value, 8 bytes, to fd, the end of a pipe, whose reader
  * learns by it which CQ it was. The caller owns fd, has made it O_NONBLOCK, and keeps both ends open until the CQ is
- * destroyed or has another. A pipe that is full loses no wake-up: the CQ stays armed, and its next completion tries again.
+ * destroyed or has another. A pipe that is full loses no wake-up: the CQ stays armed, and its next completion tries
+ * again.
  */
 UROCE_API void uroce_cq_set_fd(struct uroce_cq *cq, int fd, uint64_t value);
 /* Comes back as qp_context of the CQ's events (event.h); 0 when it was created. */
