@@ -87,9 +87,10 @@ void perf_failover_poll(struct perf_failover *failover)
 		failover->resumed_at = rte_rdtsc();
 }
 
+/* Since the cut; negative: before it, when a peer was silent for long for another reason. */
 static double milliseconds(const struct perf_failover *failover, uint64_t at)
 {
-	return at ? (double)(at - failover->cut_at) * 1e3 / (double)rte_get_tsc_hz() : 0;
+	return at ? (double)(int64_t)(at - failover->cut_at) * 1e3 / (double)rte_get_tsc_hz() : 0;
 }
 
 void perf_failover_result(struct perf_failover *failover, struct perf_failover_result *result)
@@ -104,6 +105,11 @@ void perf_failover_result(struct perf_failover *failover, struct perf_failover_r
 	for (unsigned i = 0; i < 2; i++) {
 		result->migrations[i] = failover->migrations[i];
 		result->path_mig_ms[i] = milliseconds(failover, failover->migrated_at[i]);
+		if (result->path_mig_ms[i] < 0)
+			perf_end_fail(end,
+				      "queue pairs of end %u migrated %.3f ms before the link was cut: their peer had been "
+				      "silent for long; is the machine busy? a larger -u waits longer",
+				      i + 1, -result->path_mig_ms[i]);
 		if (failover->migrations[i] != end->test.qps)
 			perf_end_fail(end, "%lu of %u queue pairs of end %u migrated",
 				      (unsigned long)failover->migrations[i], end->test.qps, i + 1);

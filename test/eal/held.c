@@ -10,6 +10,12 @@
 
 #include "engine/engine.h"
 
+/*
+ * malloc() hands out a piece up to 16 bytes larger than asked for when the rest would be too small to keep. How many of
+ * these are among those in use depends on the order in which they were freed. What is lost for each connection is more.
+ */
+#define HEAP_SLACK_BYTES 256
+
 static uint32_t count_active(const struct engine_run_queue *active)
 {
 	uint32_t count = 0;
@@ -112,8 +118,8 @@ void held_expect_same(const struct held *before, const struct held *after, const
 void held_expect_same_memory(const struct held *before, const struct held *after, const char *when)
 {
 	cr_assert_eq(before->mbufs, after->mbufs, "%s: %u mbufs, not %u", when, after->mbufs, before->mbufs);
-	cr_assert_eq(before->heap_bytes, after->heap_bytes, "%s: %lu bytes of malloc(), not %lu", when,
-		     after->heap_bytes, before->heap_bytes);
+	cr_assert_leq(labs((long)(after->heap_bytes - before->heap_bytes)), HEAP_SLACK_BYTES,
+		      "%s: %lu bytes of malloc(), not %lu", when, after->heap_bytes, before->heap_bytes);
 	cr_assert_eq(before->eal_bytes, after->eal_bytes, "%s: %lu bytes of rte_malloc(), not %lu", when,
 		     after->eal_bytes, before->eal_bytes);
 }
