@@ -1,0 +1,276 @@
+/* device.c - what the device is, protection domains, regions, windows, addresses */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "verbs/ops.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <uroce/uroce.h>
+
+#define VENDOR_ID 0x75726fu /* "uro": of no vendor that IEEE knows */
+#define RD_ATOMIC 16u       /* that each QP can have outstanding */
+#define MANY 65536
+
+int verb_result(int error)
+{
+	if (error)
+		errno = -error;
+	return -error;
+}
+
+static void *refused(int error)
+{
+	verb_result(error);
+	return NULL;
+}
+
+static const struct uroce_device_info *info_of(struct ibv_context *context)
+{
+	return &verb_context_of(context)->stack->info;
+}
+
+int verb_query_device(struct ibv_context *context, const struct ibv_query_device_ex_input *input,
+		      struct ibv_device_attr_ex *attr, size_t attr_bytes)
+{
+	const struct uroce_device_info *info = info_of(context);
+	struct ibv_device_attr *old = &attr->orig_attr;
+
+	if (input && input->comp_mask)
+		return verb_result(-EINVAL);
+	memset(attr, 0, attr_bytes);
+	snprintf(old->fw_ver, sizeof(old->fw_ver), "%s", uroce_version());
+	old->node_guid = old->sys_image_guid = verb_guid(&info->mac);
+	old->max_mr_size = UINT64_MAX;
+	old->page_size_cap = UINT64_MAX - 4095; /* any page size from 4096 on */
+	old->vendor_id = VENDOR_ID;
+	old->max_qp = (int)info->max_qps;
+	old->max_qp_wr = (int)info->max_queue_depth;
+	old->device_cap_flags = IBV_DEVICE_CHANGE_PHY_PORT | IBV_DEVICE_PORT_ACTIVE_EVENT | IBV_DEVICE_RC_RNR_NAK_GEN |
+				IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_MEM_WINDOW | IBV_DEVICE_MEM_MGT_EXTENSIONS |
+				IBV_DEVICE_MEM_WINDOW_TYPE_2B | IBV_DEVICE_AUTO_PATH_MIG | IBV_DEVICE_SRQ_RESIZE;
+	old->device_cap_flags &= ~(unsigned)(IBV_DEVICE_CHANGE_PHY_PORT | IBV_DEVICE_SRQ_RESIZE |
+					     IBV_DEVICE_AUTO_PATH_MIG);
+	old->max_sge = old->max_sge_rd = old->max_srq_sge = (int)info->max_sge;
+	old->max_cq = old->max_pd = old->max_ah = old->max_srq = MANY;
+	old->max_cqe = (int)info->max_cq_depth;
+	old->max_mr = old->max_mw = (int)info->max_mrs;
+	old->max_qp_rd_atom = old->max_qp_init_rd_atom = (int)RD_ATOMIC;
+	old->max_res_rd_atom = (int)(RD_ATOMIC * info->max_qps);
+	old->atomic_cap = IBV_ATOMIC_HCA;
+	old->max_srq_wr = (int)info->max_queue_depth;
+	old->max_pkeys = 1;
+	old->local_ca_ack_delay = 15;
+	old->phys_port_cnt = 1;
+	if (attr_bytes >= offsetof(struct ibv_device_attr_ex, phys_port_cnt_ex) + sizeof(attr->phys_port_cnt_ex))
+		attr->phys_port_cnt_ex = 1;
+	return 0;
+}
+
+int verb_query_port(struct ibv_context *context, uint8_t port, struct ibv_port_attr *attr)
+{
+	const struct uroce_device_info *info = info_of(context);
+	bool up = uroce_port_link_is_up(info->port_id);
+
+	if (port != 1)
+		return verb_result(-EINVAL);
+	attr->state = up ? IBV_PORT_ACTIVE : IBV_PORT_DOWN;
+	attr->phys_state = up ? 5 : 3; /* LinkUp, Disabled: as the specification counts them */
+	attr->max_mtu = IBV_MTU_4096;
+	attr->active_mtu = verb_mtu(info->mtu_bytes);
+	attr->gid_tbl_len = (int)info->addr_count;
+	attr->port_cap_flags = IBV_PORT_CM_SUP;
+	attr->max_msg_sz = 1u << 31;
+	attr->pkey_tbl_len = 1;
+	attr->max_vl_num = 1;
+	attr->active_width = 2; /* 4x, of 10 Gb/s each: what the port is good for nobody can tell */
+	attr->active_speed = 4;
+	attr->link_layer = IBV_LINK_LAYER_ETHERNET;
+	attr->flags = IBV_QPF_GRH_REQUIRED;
+	return 0;
+}
+
+enum ibv_mtu verb_mtu(uint32_t bytes)
+{
+	enum ibv_mtu mtu = IBV_MTU_256;
+
+	while (mtu < IBV_MTU_4096 && verb_mtu_bytes(mtu + 1) <= bytes)
+		mtu++;
+	return mtu;
+}
+
+uint64_t verb_guid(const struct uroce_mac *mac)
+{
+	uint8_t guid[8] = { mac->bytes[0] ^ 2, mac->bytes[1], mac->bytes[2], 0xff,
+			    0xfe, mac->bytes[3], mac->bytes[4], mac->bytes[5] };
+	uint64_t value;
+
+	memcpy(&value, guid, sizeof(value)); /* network byte order, as verbs have it */
+	return value;
+}
+
+/* ---- protection domains ---- */
+
+struct ibv_pd *verb_alloc_pd(struct ibv_context *context)
+{
+	struct verb_pd *pd = calloc(1, sizeof(*pd));
+	int error = pd ? uroce_pd_alloc(verb_context_of(context)->stack->device, &pd->pd) : -ENOMEM;
+
+	if (error == 0)
+		return &pd->ibv;
+	free(pd);
+	return refused(error);
+}
+
+int verb_dealloc_pd(struct ibv_pd *ibv)
+{
+	struct verb_pd *pd = verb_pd_of(ibv);
+	int error = uroce_pd_dealloc(pd->pd);
+
+	if (error == 0)
+		free(pd);
+	return verb_result(error);
+}
+
+/* ---- regions and windows ---- */
+
+/* -1: there is one that we do not know. */
+static int64_t access_of(unsigned access)
+{
+	static const struct {
+		unsigned verbs, ours;
+	} rights[] = {
+		{ IBV_ACCESS_LOCAL_WRITE, UROCE_ACCESS_LOCAL_WRITE },
+		{ IBV_ACCESS_REMOTE_WRITE, UROCE_ACCESS_REMOTE_WRITE },
+		{ IBV_ACCESS_REMOTE_READ, UROCE_ACCESS_REMOTE_READ },
+		{ IBV_ACCESS_REMOTE_ATOMIC, UROCE_ACCESS_REMOTE_ATOMIC },
+		{ IBV_ACCESS_MW_BIND, UROCE_ACCESS_MW_BIND },
+		{ IBV_ACCESS_ZERO_BASED, UROCE_ACCESS_ZERO_BASED },
+		{ IBV_ACCESS_HUGETLB, 0 }, /* a hint about pages, which nobody looks at */
+	};
+	int64_t ours = 0;
+
+	access &= ~IBV_ACCESS_OPTIONAL_RANGE;
+	for (unsigned i = 0; i < sizeof(rights) / sizeof(rights[0]); i++) {
+		if (access & rights[i].verbs)
+			ours |= rights[i].ours;
+		access &= ~rights[i].verbs;
+	}
+	return access ? -1 : ours;
+}
+
+uint32_t verb_remote_access(unsigned access)
+{
+	return (uint32_t)access_of(access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
+					     IBV_ACCESS_REMOTE_ATOMIC));
+}
+
+struct ibv_mr *verb_reg_mr(struct ibv_pd *pd, void *addr, size_t bytes, uint64_t va, int access)
+{
+	int64_t rights = access_of((unsigned)access);
+	struct verb_mr *mr;
+	int error;
+
+	if (rights < 0)
+		return refused(access & IBV_ACCESS_ON_DEMAND ? -EOPNOTSUPP : -EINVAL);
+	mr = calloc(1, sizeof(*mr));
+	if (mr == NULL)
+		return refused(-ENOMEM);
+	error = uroce_mr_reg_at(verb_pd_of(pd)->pd, addr, bytes, rights & UROCE_ACCESS_ZERO_BASED ? 0 : va,
+				(uint32_t)rights, &mr->mr);
+	if (error) {
+		free(mr);
+		return refused(error);
+	}
+	mr->ibv.lkey = uroce_mr_lkey(mr->mr);
+	mr->ibv.rkey = uroce_mr_rkey(mr->mr);
+	return &mr->ibv;
+}
+
+int verb_dereg_mr(struct ibv_mr *ibv)
+{
+	struct verb_mr *mr = VERB_OF(verb_mr, ibv, ibv);
+	int error = uroce_mr_dereg(mr->mr);
+
+	if (error == 0)
+		free(mr);
+	return verb_result(error);
+}
+
+struct ibv_mw *verb_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
+{
+	struct verb_mw *mw = calloc(1, sizeof(*mw));
+	int error = mw ? uroce_mw_alloc(verb_pd_of(pd)->pd, (enum uroce_mw_type)type, &mw->mw) : -ENOMEM;
+
+	if (error) {
+		free(mw);
+		return refused(error);
+	}
+	mw->ibv = (struct ibv_mw){ .context = pd->context, .pd = pd, .type = type, .rkey = uroce_mw_rkey(mw->mw) };
+	return &mw->ibv;
+}
+
+int verb_dealloc_mw(struct ibv_mw *ibv)
+{
+	struct verb_mw *mw = VERB_OF(verb_mw, ibv, ibv);
+	int error = uroce_mw_dealloc(mw->mw);
+
+	if (error == 0)
+		free(mw);
+	return verb_result(error);
+}
+
+int verb_bind_mw(struct ibv_qp *qp, struct ibv_mw *ibv, struct ibv_mw_bind *bind)
+{
+	const struct ibv_mw_bind_info *info = &bind->bind_info;
+	struct verb_mw *mw = VERB_OF(verb_mw, ibv, ibv);
+	struct uroce_mw_bind ours = {
+		.mr = info->mr ? VERB_OF(verb_mr, ibv, info->mr)->mr : NULL,
+		.addr = info->addr,
+		.length_bytes = info->length,
+		.access = (uint32_t)access_of(info->mw_access_flags),
+	};
+	int error = verb_qp_of(qp)->rc ? uroce_mw_bind(verb_qp_of(qp)->rc, mw->mw, &ours, bind->wr_id,
+						       bind->send_flags & IBV_SEND_SIGNALED ? UROCE_SEND_SIGNALED : 0) :
+					 -EINVAL;
+
+	if (error == 0)
+		mw->ibv.rkey = uroce_mw_rkey(mw->mw);
+	return verb_result(error);
+}
+
+/* ---- addresses ---- */
+
+int verb_path(struct ibv_context *context, const struct ibv_ah_attr *attr, struct uroce_path *path)
+{
+	const struct uroce_device_info *info = info_of(context);
+
+	if (!attr->is_global || attr->port_num > 1 || attr->grh.sgid_index >= info->addr_count)
+		return -EINVAL;
+	*path = (struct uroce_path){
+		.source = info->addrs[attr->grh.sgid_index],
+		.traffic_class = attr->grh.traffic_class,
+		.hop_limit = attr->grh.hop_limit,
+		.flow_label = attr->grh.flow_label & 0xFFFFF, /* some programs pass more bits than there are */
+	};
+	memcpy(path->dest.bytes, attr->grh.dgid.raw, sizeof(path->dest.bytes));
+	return 0;
+}
+
+struct ibv_ah *verb_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
+{
+	struct verb_ah *ah = calloc(1, sizeof(*ah));
+	int error = ah ? verb_path(pd->context, attr, &ah->path) : -ENOMEM;
+
+	if (error == 0)
+		return &ah->ibv;
+	free(ah);
+	return refused(error);
+}
+
+int verb_destroy_ah(struct ibv_ah *ah)
+{
+	free(VERB_OF(verb_ah, ibv, ah));
+	return 0;
+}

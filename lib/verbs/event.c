@@ -1,0 +1,317 @@
+/* event.c - a thread takes the device's events and tells the contexts */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "verbs/event.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "verbs/ops.h"
+
+/* What libibverbs reads for an event, as the kernel writes it. */
+struct entry {
+	uint64_t element;
+	uint32_t type, reserved;
+};
+
+static struct {
+	pthread_mutex_t lock; /* of all below */
+	bool runs;
+	struct verb_context *contexts;
+	struct verb_qp *qps;
+	struct verb_cq *cqs;
+	struct verb_srq *srqs;
+} told = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* ---- pipes ---- */
+
+static int reopen(int fd, int flags)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return open(path, flags | O_CLOEXEC);
+}
+
+int verb_pipe(void)
+{
+	int ends[2], fd;
+
+	if (pipe2(ends, O_CLOEXEC) != 0)
+		return -1;
+	fd = reopen(ends[0], O_RDWR);
+	close(ends[0]);
+	close(ends[1]);
+	return fd;
+}
+
+int verb_pipe_writer(int fd)
+{
+	return reopen(fd, O_WRONLY | O_NONBLOCK);
+}
+
+void verb_pipe_forget(int fd, int writer, uint64_t value, size_t entry_bytes)
+{
+	int reader = reopen(fd, O_RDONLY | O_NONBLOCK), kept = 0;
+	uint64_t entries[4096];
+	size_t words = entry_bytes / sizeof(uint64_t);
+	ssize_t got;
+
+	if (reader < 0)
+		return;
+	got = read(reader, entries, sizeof(entries) / entry_bytes * entry_bytes);
+	for (ssize_t at = 0; at < got; at += (ssize_t)entry_bytes) {
+		const uint64_t *entry = &entries[(size_t)at / sizeof(uint64_t)];
+
+		if (entry[0] != value && write(writer, entry, words * sizeof(uint64_t)) > 0)
+			kept++;
+	}
+	close(reader);
+}
+
+/* ---- who is told ---- */
+
+static void **list_of(enum verb_kind kind)
+{
+	switch (kind) {
+	case VERB_QP:
+		return (void **)&told.qps;
+	case VERB_CQ:
+		return (void **)&told.cqs;
+	case VERB_SRQ:
+		break;
+	}
+	return (void **)&told.srqs;
+}
+
+static void **next_of(enum verb_kind kind, void *object)
+{
+	switch (kind) {
+	case VERB_QP:
+		return (void **)&((struct verb_qp *)object)->next;
+	case VERB_CQ:
+		return (void **)&((struct verb_cq *)object)->next;
+	case VERB_SRQ:
+		break;
+	}
+	return (void **)&((struct verb_srq *)object)->next;
+}
+
+void verb_event_add(enum verb_kind kind, void *object)
+{
+	pthread_mutex_lock(&told.lock);
+	*next_of(kind, object) = *list_of(kind);
+	*list_of(kind) = object;
+	pthread_mutex_unlock(&told.lock);
+}
+
+/* With the lock. */
+static bool is_there(enum verb_kind kind, const void *object)
+{
+	for (void *at = *list_of(kind); at; at = *next_of(kind, at)) {
+		if (at == object)
+			return true;
+	}
+	return false;
+}
+
+static struct ibv_context *context_of(enum verb_kind kind, void *object)
+{
+	switch (kind) {
+	case VERB_QP:
+		return ((struct verb_qp *)object)->ibv.qp_base.context;
+	case VERB_CQ:
+		return ((struct verb_cq *)object)->ibv.context;
+	case VERB_SRQ:
+		break;
+	}
+	return ((struct verb_srq *)object)->ibv.context;
+}
+
+void verb_event_remove(enum verb_kind kind, void *object)
+{
+	struct verb_context *context = verb_context_of(context_of(kind, object));
+
+	pthread_mutex_lock(&told.lock);
+	for (void **at = list_of(kind); *at; at = next_of(kind, *at)) {
+		if (*at == object) {
+			*at = *next_of(kind, object);
+			break;
+		}
+	}
+	pthread_mutex_unlock(&told.lock);
+	/* What has been written and nobody has read is not told, and so needs no acknowledgement. */
+	verb_pipe_forget(context->verbs.context.async_fd, context->async_write_fd, (uintptr_t)object,
+			 sizeof(struct entry));
+}
+
+void verb_event_wait(pthread_mutex_t *mutex, pthread_cond_t *cond, const uint32_t *completed, uint32_t told_count)
+{
+	pthread_mutex_lock(mutex);
+	while (*completed != told_count)
+		pthread_cond_wait(cond, mutex);
+	pthread_mutex_unlock(mutex);
+}
+
+/* ---- the thread ---- */
+
+/* -1: verbs have no such event. */
+static int type_of(uint32_t ours)
+{
+	switch ((enum uroce_event_type)ours) {
+	case UROCE_EVENT_COMM_EST:
+		return IBV_EVENT_COMM_EST;
+	case UROCE_EVENT_SQ_DRAINED:
+		return IBV_EVENT_SQ_DRAINED;
+	case UROCE_EVENT_PATH_MIG:
+		return IBV_EVENT_PATH_MIG;
+	case UROCE_EVENT_PATH_MIG_ERR:
+		return IBV_EVENT_PATH_MIG_ERR;
+	case UROCE_EVENT_QP_FATAL:
+		return IBV_EVENT_QP_FATAL;
+	case UROCE_EVENT_QP_REQ_ERR:
+		return IBV_EVENT_QP_REQ_ERR;
+	case UROCE_EVENT_QP_ACCESS_ERR:
+		return IBV_EVENT_QP_ACCESS_ERR;
+	case UROCE_EVENT_QP_LAST_WQE_REACHED:
+		return IBV_EVENT_QP_LAST_WQE_REACHED;
+	case UROCE_EVENT_CQ_ERR:
+		return IBV_EVENT_CQ_ERR;
+	case UROCE_EVENT_SRQ_LIMIT_REACHED:
+		return IBV_EVENT_SRQ_LIMIT_REACHED;
+	case UROCE_EVENT_SRQ_ERR:
+		return IBV_EVENT_SRQ_ERR;
+	case UROCE_EVENT_PORT_ACTIVE:
+		return IBV_EVENT_PORT_ACTIVE;
+	case UROCE_EVENT_PORT_ERR:
+		return IBV_EVENT_PORT_ERR;
+	case UROCE_EVENT_ANOMALY:
+	case UROCE_EVENT_TYPES:
+		break;
+	}
+	return -1;
+}
+
+static void write_entry(const struct verb_context *context, uint64_t element, int type)
+{
+	const struct entry entry = { .element = element, .type = (uint32_t)type };
+
+	/* A program that reads no events loses those that do not fit. */
+	if (write(context->async_write_fd, &entry, sizeof(entry)) < 0 && errno != EAGAIN)
+		fprintf(stderr, "uroce: an asynchronous event could not be told: %m\n");
+}
+
+static void tell(const struct uroce_event *event)
+{
+	void *object = (void *)(uintptr_t)event->qp_context;
+	enum verb_kind kind = event->type == UROCE_EVENT_CQ_ERR ? VERB_CQ :
+			      event->type == UROCE_EVENT_SRQ_LIMIT_REACHED || event->type == UROCE_EVENT_SRQ_ERR ? VERB_SRQ :
+														  VERB_QP;
+	int type = type_of(event->type);
+
+	if (type < 0)
+		return;
+	pthread_mutex_lock(&told.lock);
+	if (type == IBV_EVENT_PORT_ACTIVE || type == IBV_EVENT_PORT_ERR) {
+		for (struct verb_context *at = told.contexts; at; at = at->next)
+			write_entry(at, 1, type); /* the number of the port */
+	} else if (is_there(kind, object)) {
+		write_entry(verb_context_of(context_of(kind, object)), (uintptr_t)object, type);
+	}
+	pthread_mutex_unlock(&told.lock);
+}
+
+static void *run(void *argument)
+{
+	struct uroce_device *device = argument;
+	struct pollfd waiting = { .fd = uroce_event_fd(device), .events = POLLIN };
+	struct uroce_event event;
+	uint64_t count;
+
+	while (waiting.fd >= 0 && poll(&waiting, 1, -1) >= 0) {
+		if (read(waiting.fd, &count, sizeof(count)) < 0)
+			continue;
+		while (uroce_event_poll(device, &event))
+			tell(&event);
+	}
+	return NULL;
+}
+
+static int start(struct uroce_device *device)
+{
+	pthread_t thread;
+	int error = pthread_create(&thread, NULL, run, device);
+
+	if (error == 0)
+		pthread_detach(thread);
+	return error;
+}
+
+int verb_open(struct verb_context *context)
+{
+	int fd = verb_pipe(), error = 0;
+
+	if (fd < 0)
+		return errno;
+	context->async_write_fd = verb_pipe_writer(fd);
+	if (context->async_write_fd < 0) {
+		error = errno;
+		close(fd);
+		return error;
+	}
+	pthread_mutex_lock(&told.lock);
+	if (!told.runs)
+		error = start(context->stack->device);
+	told.runs = told.runs || error == 0;
+	context->verbs.context.async_fd = fd;
+	context->verbs.context.num_comp_vectors = 1;
+	context->next = told.contexts;
+	told.contexts = context;
+	pthread_mutex_unlock(&told.lock);
+	return error;
+}
+
+void verb_close(struct verb_context *context)
+{
+	pthread_mutex_lock(&told.lock);
+	for (struct verb_context **at = &told.contexts; *at; at = &(*at)->next) {
+		if (*at == context) {
+			*at = context->next;
+			break;
+		}
+	}
+	pthread_mutex_unlock(&told.lock);
+	close(context->async_write_fd);
+}
+
+/* libibverbs has read one of an object, and its user will acknowledge it. */
+void verb_async_event(struct ibv_context *context, struct ibv_async_event *event)
+{
+	uint32_t *count = NULL;
+
+	(void)context;
+	switch (event->event_type) {
+	case IBV_EVENT_CQ_ERR:
+		count = &verb_cq_of(event->element.cq)->async_events;
+		break;
+	case IBV_EVENT_SRQ_ERR:
+	case IBV_EVENT_SRQ_LIMIT_REACHED:
+		count = &verb_srq_of(event->element.srq)->async_events;
+		break;
+	case IBV_EVENT_QP_FATAL:
+	case IBV_EVENT_QP_REQ_ERR:
+	case IBV_EVENT_QP_ACCESS_ERR:
+	case IBV_EVENT_COMM_EST:
+	case IBV_EVENT_SQ_DRAINED:
+	case IBV_EVENT_PATH_MIG:
+	case IBV_EVENT_PATH_MIG_ERR:
+	case IBV_EVENT_QP_LAST_WQE_REACHED:
+		count = &verb_qp_of(event->element.qp)->async_events;
+		break;
+	default:
+		return; /* of a port, the device or a work queue: nothing is counted */
+	}
+	__atomic_fetch_add(count, 1, __ATOMIC_RELAXED);
+}

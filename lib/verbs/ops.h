@@ -1,0 +1,68 @@
+/* ops.h - the operations of a verbs context, over the public headers of uroce alone */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Each does what the manual page of the ibv_ call says, and returns what that does: 0 or a positive errno, or a handle
+ * or NULL, with errno set. Nobody here knows how libibverbs finds a provider: that is for the shell (shell34.c).
+ */
+#ifndef VERBS_OPS_H
+#define VERBS_OPS_H
+
+#include "verbs/objects.h"
+
+int verb_query_device(struct ibv_context *context, const struct ibv_query_device_ex_input *input,
+		      struct ibv_device_attr_ex *attr, size_t attr_bytes);
+int verb_query_port(struct ibv_context *context, uint8_t port, struct ibv_port_attr *attr);
+
+struct ibv_pd *verb_alloc_pd(struct ibv_context *context);
+int verb_dealloc_pd(struct ibv_pd *pd);
+
+struct ibv_mr *verb_reg_mr(struct ibv_pd *pd, void *addr, size_t bytes, uint64_t va, int access);
+int verb_dereg_mr(struct ibv_mr *mr);
+struct ibv_mw *verb_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
+int verb_dealloc_mw(struct ibv_mw *mw);
+int verb_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind);
+
+struct ibv_ah *verb_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr);
+int verb_destroy_ah(struct ibv_ah *ah);
+
+struct ibv_cq *verb_create_cq(struct ibv_context *context, int depth, struct ibv_comp_channel *channel, int vector);
+int verb_destroy_cq(struct ibv_cq *cq);
+int verb_poll_cq(struct ibv_cq *cq, int count, struct ibv_wc *wc);
+int verb_req_notify_cq(struct ibv_cq *cq, int solicited_only);
+void verb_cq_event(struct ibv_cq *cq);
+
+struct ibv_srq *verb_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *init);
+int verb_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr, int mask);
+int verb_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr);
+int verb_destroy_srq(struct ibv_srq *srq);
+int verb_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
+
+struct ibv_qp *verb_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init);
+int verb_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask);
+int verb_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask, struct ibv_qp_init_attr *init);
+int verb_destroy_qp(struct ibv_qp *qp);
+int verb_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
+int verb_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
+
+/* The context is there, with its verbs.context made ready: events of the device come out of its async_fd. 0 or errno. */
+int verb_open(struct verb_context *context);
+void verb_close(struct verb_context *context);
+void verb_async_event(struct ibv_context *context, struct ibv_async_event *event);
+
+/* ---- in the words of both ---- */
+
+static inline uint32_t verb_mtu_bytes(enum ibv_mtu mtu)
+{
+	return 128u << mtu;
+}
+
+/* The largest that needs no more than so many bytes. */
+enum ibv_mtu verb_mtu(uint32_t bytes);
+/* EUI-64 of a MAC, in network byte order. */
+uint64_t verb_guid(const struct uroce_mac *mac);
+/* What peers may do. */
+uint32_t verb_remote_access(unsigned access);
+/* 0; -EINVAL: without GRH, another port, or no such GID. */
+int verb_path(struct ibv_context *context, const struct ibv_ah_attr *attr, struct uroce_path *path);
+
+#endif

@@ -1,0 +1,165 @@
+/* post.c - requests and receives, one after the other in the words of uroce */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "verbs/post.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <string.h>
+
+#include "verbs/ops.h"
+
+static_assert(sizeof(struct ibv_sge) == sizeof(struct uroce_sge) &&
+		      offsetof(struct ibv_sge, length) == offsetof(struct uroce_sge, length) &&
+		      offsetof(struct ibv_sge, lkey) == offsetof(struct uroce_sge, lkey),
+	      "an SGE is the same for both");
+
+static const enum uroce_wr_opcode opcodes[] = {
+	[IBV_WR_RDMA_WRITE] = UROCE_WR_RDMA_WRITE,
+	[IBV_WR_RDMA_WRITE_WITH_IMM] = UROCE_WR_RDMA_WRITE_WITH_IMM,
+	[IBV_WR_SEND] = UROCE_WR_SEND,
+	[IBV_WR_SEND_WITH_IMM] = UROCE_WR_SEND_WITH_IMM,
+	[IBV_WR_RDMA_READ] = UROCE_WR_RDMA_READ,
+	[IBV_WR_ATOMIC_CMP_AND_SWP] = UROCE_WR_ATOMIC_CMP_AND_SWP,
+	[IBV_WR_ATOMIC_FETCH_AND_ADD] = UROCE_WR_ATOMIC_FETCH_AND_ADD,
+	[IBV_WR_LOCAL_INV] = UROCE_WR_LOCAL_INV,
+	[IBV_WR_BIND_MW] = UROCE_WR_BIND_MW,
+	[IBV_WR_SEND_WITH_INV] = UROCE_WR_SEND_WITH_INV,
+};
+
+static uint32_t flags_of(unsigned flags)
+{
+	return (flags & IBV_SEND_SIGNALED ? UROCE_SEND_SIGNALED : 0) |
+	       (flags & IBV_SEND_SOLICITED ? UROCE_SEND_SOLICITED : 0) |
+	       (flags & IBV_SEND_INLINE ? UROCE_SEND_INLINE : 0) | (flags & IBV_SEND_FENCE ? UROCE_SEND_FENCE : 0);
+}
+
+static uint32_t access_of(unsigned access)
+{
+	return verb_remote_access(access) | (access & IBV_ACCESS_ZERO_BASED ? UROCE_ACCESS_ZERO_BASED : 0);
+}
+
+/* false: no such operation. bind: for one of a window. */
+static bool convert(const struct ibv_send_wr *wr, struct uroce_send_wr *ours, struct uroce_mw_bind *bind)
+{
+	if ((unsigned)wr->opcode >= sizeof(opcodes) / sizeof(opcodes[0]) || wr->num_sge < 0)
+		return false;
+	ours->next = NULL;
+	ours->wr_id = wr->wr_id;
+	ours->sg_list = (const struct uroce_sge *)wr->sg_list;
+	ours->num_sge = (uint32_t)wr->num_sge;
+	ours->opcode = opcodes[wr->opcode];
+	ours->send_flags = flags_of(wr->send_flags);
+	ours->imm = ntohl(wr->imm_data);
+	switch (wr->opcode) {
+	case IBV_WR_RDMA_WRITE:
+	case IBV_WR_RDMA_WRITE_WITH_IMM:
+	case IBV_WR_RDMA_READ:
+		ours->remote_addr = wr->wr.rdma.remote_addr;
+		ours->rkey = wr->wr.rdma.rkey;
+		break;
+	case IBV_WR_ATOMIC_CMP_AND_SWP:
+	case IBV_WR_ATOMIC_FETCH_AND_ADD:
+		ours->remote_addr = wr->wr.atomic.remote_addr;
+		ours->rkey = wr->wr.atomic.rkey;
+		ours->compare_add = wr->wr.atomic.compare_add;
+		ours->swap = wr->wr.atomic.swap;
+		break;
+	case IBV_WR_SEND_WITH_INV:
+	case IBV_WR_LOCAL_INV:
+		ours->rkey = wr->invalidate_rkey;
+		break;
+	case IBV_WR_BIND_MW:
+		*bind = (struct uroce_mw_bind){
+			.mr = wr->bind_mw.bind_info.mr ? VERB_OF(verb_mr, ibv, wr->bind_mw.bind_info.mr)->mr : NULL,
+			.addr = wr->bind_mw.bind_info.addr,
+			.length_bytes = wr->bind_mw.bind_info.length,
+			.access = access_of(wr->bind_mw.bind_info.mw_access_flags),
+		};
+		ours->rkey = wr->bind_mw.rkey;
+		ours->bind = bind;
+		ours->mw = VERB_OF(verb_mw, ibv, wr->bind_mw.mw)->mw;
+		break;
+	default:
+		break;
+	}
+	return true;
+}
+
+static int post_datagram(struct verb_qp *qp, const struct ibv_send_wr *wr, const struct uroce_send_wr *ours)
+{
+	struct uroce_ud_addr to = { .qp_num = wr->wr.ud.remote_qpn, .qkey = wr->wr.ud.remote_qkey };
+
+	if (wr->wr.ud.ah == NULL)
+		return -EINVAL;
+	to.path = VERB_OF(verb_ah, ibv, wr->wr.ud.ah)->path;
+	if (to.qkey & 0x80000000u) /* the QP's own, as InfiniBand has it */
+		to.qkey = qp->qkey;
+	return uroce_ud_send(qp->ud, &to, ours);
+}
+
+static int post_one(struct verb_qp *qp, const struct ibv_send_wr *wr)
+{
+	struct uroce_mw_bind bind;
+	struct uroce_send_wr ours;
+
+	if (!convert(wr, &ours, &bind))
+		return -EINVAL;
+	if (qp->sq_sig_all)
+		ours.send_flags |= UROCE_SEND_SIGNALED;
+	return qp->rc ? uroce_qp_post_send(qp->rc, &ours, NULL) : post_datagram(qp, wr, &ours);
+}
+
+int verb_post_send(struct ibv_qp *ibv, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+	struct verb_qp *qp = verb_qp_of(ibv);
+	int error = 0;
+
+	pthread_spin_lock(&qp->send_lock);
+	for (; wr && error == 0; wr = error ? wr : wr->next)
+		error = post_one(qp, wr);
+	pthread_spin_unlock(&qp->send_lock);
+	if (error)
+		*bad = wr;
+	return verb_result(error);
+}
+
+int verb_post_receives(pthread_spinlock_t *lock, verb_post_function *post, void *queue, struct ibv_recv_wr *wr,
+		       struct ibv_recv_wr **bad)
+{
+	int error = 0;
+
+	pthread_spin_lock(lock);
+	for (; wr; wr = wr->next) {
+		const struct uroce_recv_wr ours = {
+			.wr_id = wr->wr_id,
+			.sg_list = (const struct uroce_sge *)wr->sg_list,
+			.num_sge = (uint32_t)wr->num_sge,
+		};
+
+		error = wr->num_sge < 0 ? -EINVAL : post(queue, &ours);
+		if (error)
+			break;
+	}
+	pthread_spin_unlock(lock);
+	if (error)
+		*bad = wr;
+	return verb_result(error);
+}
+
+static int post_rc(void *queue, const struct uroce_recv_wr *wr)
+{
+	return uroce_qp_post_recv(queue, wr, NULL);
+}
+
+static int post_ud(void *queue, const struct uroce_recv_wr *wr)
+{
+	return uroce_ud_post_recv(queue, wr);
+}
+
+int verb_post_recv(struct ibv_qp *ibv, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+	struct verb_qp *qp = verb_qp_of(ibv);
+
+	return qp->rc ? verb_post_receives(&qp->recv_lock, post_rc, qp->rc, wr, bad) :
+			verb_post_receives(&qp->recv_lock, post_ud, qp->ud, wr, bad);
+}

@@ -1,0 +1,289 @@
+/* qp.c - queue pairs, connected and for datagrams */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "verbs/ops.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "verbs/event.h"
+
+#define RD_ATOMIC 16u /* as verb_query_device() says */
+#define PKEY 0xFFFFu
+
+static uint32_t at_least_one(uint32_t count)
+{
+	return count ? count : 1;
+}
+
+static int create_rc(struct verb_qp *qp, struct ibv_pd *pd, const struct ibv_qp_init_attr *init)
+{
+	const struct uroce_qp_init_attr ours = {
+		.send_cq = verb_cq_of(init->send_cq)->cq,
+		.recv_cq = verb_cq_of(init->recv_cq)->cq,
+		.srq = init->srq ? verb_srq_of(init->srq)->srq : NULL,
+		.qp_context = (uintptr_t)qp,
+		.max_send_wr = at_least_one(init->cap.max_send_wr),
+		.max_recv_wr = init->cap.max_recv_wr,
+		.max_send_sge = at_least_one(init->cap.max_send_sge),
+		.max_recv_sge = at_least_one(init->cap.max_recv_sge),
+		.max_inline_data = init->cap.max_inline_data,
+		.max_dest_rd_atomic = RD_ATOMIC,
+		.sq_sig_all = init->sq_sig_all != 0,
+	};
+	int error = uroce_qp_create(verb_pd_of(pd)->pd, &ours, &qp->rc);
+
+	if (error == 0)
+		qp->ibv.qp_base.qp_num = uroce_qp_num(qp->rc);
+	return error;
+}
+
+static int create_ud(struct verb_qp *qp, struct ibv_pd *pd, const struct ibv_qp_init_attr *init)
+{
+	const struct uroce_ud_init_attr ours = {
+		.send_cq = verb_cq_of(init->send_cq)->cq,
+		.recv_cq = verb_cq_of(init->recv_cq)->cq,
+		.qp_context = (uintptr_t)qp,
+		.max_recv_wr = at_least_one(init->cap.max_recv_wr),
+		.max_recv_sge = at_least_one(init->cap.max_recv_sge),
+	};
+	int error = init->srq ? -EOPNOTSUPP : uroce_ud_create(verb_pd_of(pd)->pd, &ours, &qp->ud);
+
+	if (error == 0)
+		qp->ibv.qp_base.qp_num = uroce_ud_num(qp->ud);
+	return error;
+}
+
+static void fill(struct verb_qp *qp, struct ibv_pd *pd, const struct ibv_qp_init_attr *init)
+{
+	struct ibv_qp *ibv = &qp->ibv.qp_base;
+
+	ibv->context = pd->context;
+	ibv->qp_context = init->qp_context;
+	ibv->pd = pd;
+	ibv->send_cq = init->send_cq;
+	ibv->recv_cq = init->recv_cq;
+	ibv->srq = init->srq;
+	ibv->qp_type = init->qp_type;
+	ibv->state = IBV_QPS_RESET;
+	qp->cap = init->cap;
+	qp->sq_sig_all = init->sq_sig_all != 0;
+	pthread_mutex_init(&ibv->mutex, NULL);
+	pthread_cond_init(&ibv->cond, NULL);
+	pthread_spin_init(&qp->send_lock, PTHREAD_PROCESS_PRIVATE);
+	pthread_spin_init(&qp->recv_lock, PTHREAD_PROCESS_PRIVATE);
+}
+
+struct ibv_qp *verb_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
+{
+	struct verb_qp *qp;
+	int error;
+
+	if (init->qp_type != IBV_QPT_RC && init->qp_type != IBV_QPT_UD) {
+		verb_result(-EOPNOTSUPP);
+		return NULL;
+	}
+	qp = init->send_cq && init->recv_cq ? calloc(1, sizeof(*qp)) : NULL;
+	if (qp == NULL) {
+		verb_result(init->send_cq && init->recv_cq ? -ENOMEM : -EINVAL);
+		return NULL;
+	}
+	fill(qp, pd, init);
+	error = init->qp_type == IBV_QPT_RC ? create_rc(qp, pd, init) : create_ud(qp, pd, init);
+	if (error) {
+		free(qp);
+		verb_result(error);
+		return NULL;
+	}
+	verb_event_add(VERB_QP, qp);
+	return &qp->ibv.qp_base;
+}
+
+int verb_destroy_qp(struct ibv_qp *ibv)
+{
+	struct verb_qp *qp = verb_qp_of(ibv);
+	int error = qp->rc ? uroce_qp_destroy(qp->rc) : uroce_ud_destroy(qp->ud);
+
+	if (error)
+		return verb_result(error);
+	verb_event_remove(VERB_QP, qp);
+	verb_event_wait(&ibv->mutex, &ibv->cond, &ibv->events_completed, qp->async_events);
+	pthread_spin_destroy(&qp->send_lock);
+	pthread_spin_destroy(&qp->recv_lock);
+	free(qp);
+	return 0;
+}
+
+/* ---- modify ---- */
+
+static enum uroce_qp_state state_of(enum ibv_qp_state state)
+{
+	switch (state) {
+	case IBV_QPS_RESET:
+		return UROCE_QPS_RESET;
+	case IBV_QPS_INIT:
+		return UROCE_QPS_INIT;
+	case IBV_QPS_RTR:
+		return UROCE_QPS_RTR;
+	case IBV_QPS_RTS:
+		return UROCE_QPS_RTS;
+	case IBV_QPS_SQD:
+		return UROCE_QPS_SQD;
+	case IBV_QPS_SQE:
+	case IBV_QPS_ERR:
+		return UROCE_QPS_ERR;
+	case IBV_QPS_UNKNOWN:
+		break;
+	}
+	return UROCE_QP_STATES;
+}
+
+static enum ibv_qp_state verbs_state_of(enum uroce_qp_state state)
+{
+	static const enum ibv_qp_state states[UROCE_QP_STATES] = {
+		[UROCE_QPS_RESET] = IBV_QPS_RESET, [UROCE_QPS_INIT] = IBV_QPS_INIT, [UROCE_QPS_RTR] = IBV_QPS_RTR,
+		[UROCE_QPS_RTS] = IBV_QPS_RTS,	   [UROCE_QPS_SQD] = IBV_QPS_SQD,   [UROCE_QPS_ERR] = IBV_QPS_ERR,
+	};
+
+	return states[state];
+}
+
+/* What verbs call an attribute, and what we do; 0: it says nothing here. */
+static const struct {
+	int verbs;
+	uint32_t ours;
+} masks[] = {
+	{ IBV_QP_STATE, UROCE_QP_STATE },
+	{ IBV_QP_ACCESS_FLAGS, UROCE_QP_ACCESS_FLAGS },
+	{ IBV_QP_PKEY_INDEX, 0 },
+	{ IBV_QP_PORT, 0 },
+	{ IBV_QP_AV, UROCE_QP_PATH },
+	{ IBV_QP_PATH_MTU, UROCE_QP_PATH_MTU },
+	{ IBV_QP_TIMEOUT, UROCE_QP_TIMEOUT },
+	{ IBV_QP_RETRY_CNT, UROCE_QP_RETRY_CNT },
+	{ IBV_QP_RNR_RETRY, UROCE_QP_RNR_RETRY },
+	{ IBV_QP_RQ_PSN, UROCE_QP_RQ_PSN },
+	{ IBV_QP_MAX_QP_RD_ATOMIC, UROCE_QP_MAX_RD_ATOMIC },
+	{ IBV_QP_MIN_RNR_TIMER, UROCE_QP_MIN_RNR_TIMER },
+	{ IBV_QP_SQ_PSN, UROCE_QP_SQ_PSN },
+	{ IBV_QP_MAX_DEST_RD_ATOMIC, UROCE_QP_MAX_DEST_RD_ATOMIC },
+	{ IBV_QP_DEST_QPN, UROCE_QP_DEST_QPN },
+	{ IBV_QP_CUR_STATE, 0 },
+	{ IBV_QP_EN_SQD_ASYNC_NOTIFY, 0 }, /* SQ_DRAINED is always told */
+};
+
+/* -1: there is one that we do not have. */
+static int64_t mask_of(int verbs)
+{
+	int64_t ours = 0;
+
+	for (unsigned i = 0; i < sizeof(masks) / sizeof(masks[0]); i++) {
+		if (verbs & masks[i].verbs)
+			ours |= masks[i].ours;
+		verbs &= ~masks[i].verbs;
+	}
+	return verbs ? -1 : ours;
+}
+
+static void remember(struct verb_qp *qp, const struct ibv_qp_attr *attr, int mask)
+{
+	struct ibv_qp_attr *set = &qp->set;
+
+	if (mask & IBV_QP_ACCESS_FLAGS)
+		set->qp_access_flags = attr->qp_access_flags;
+	if (mask & IBV_QP_PKEY_INDEX)
+		set->pkey_index = attr->pkey_index;
+	if (mask & IBV_QP_PORT)
+		set->port_num = attr->port_num;
+	if (mask & IBV_QP_AV)
+		set->ah_attr = attr->ah_attr;
+	if (mask & IBV_QP_QKEY)
+		set->qkey = qp->qkey = attr->qkey;
+	if (mask & IBV_QP_SQ_PSN)
+		set->sq_psn = attr->sq_psn;
+}
+
+static int check(const struct ibv_qp *qp, const struct ibv_qp_attr *attr, int mask)
+{
+	if ((mask & IBV_QP_CUR_STATE) && attr->cur_qp_state != qp->state)
+		return -EINVAL;
+	if ((mask & IBV_QP_PORT) && attr->port_num != 1)
+		return -EINVAL;
+	if ((mask & IBV_QP_PKEY_INDEX) && attr->pkey_index != 0)
+		return -EINVAL;
+	return 0;
+}
+
+static int modify_rc(struct verb_qp *qp, const struct ibv_qp_attr *attr, int mask)
+{
+	int64_t ours_mask = mask_of(mask);
+	struct uroce_qp_attr ours = {
+		.qp_state = mask & IBV_QP_STATE ? state_of(attr->qp_state) : 0,
+		.access_flags = verb_remote_access(attr->qp_access_flags),
+		.path_mtu = verb_mtu_bytes(attr->path_mtu),
+		.dest_qp_num = attr->dest_qp_num,
+		.rq_psn = attr->rq_psn & 0xFFFFFF,
+		.sq_psn = attr->sq_psn & 0xFFFFFF,
+		.max_rd_atomic = attr->max_rd_atomic,
+		.max_dest_rd_atomic = attr->max_dest_rd_atomic,
+		.min_rnr_timer = attr->min_rnr_timer,
+		.timeout = attr->timeout,
+		.retry_cnt = attr->retry_cnt,
+		.rnr_retry = attr->rnr_retry,
+	};
+	int error = ours_mask < 0 ? -EINVAL : check(&qp->ibv.qp_base, attr, mask);
+
+	if (error == 0 && (mask & IBV_QP_AV))
+		error = verb_path(qp->ibv.qp_base.context, &attr->ah_attr, &ours.path);
+	if (error == 0 && (mask & IBV_QP_PATH_MTU) && (attr->path_mtu < IBV_MTU_256 || attr->path_mtu > IBV_MTU_4096))
+		error = -EINVAL;
+	return error ? error : uroce_qp_modify(qp->rc, &ours, (uint32_t)ours_mask, NULL);
+}
+
+int verb_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask)
+{
+	struct verb_qp *qp = verb_qp_of(ibv);
+	int error = qp->rc ? modify_rc(qp, attr, mask) : check(ibv, attr, mask);
+
+	if (error)
+		return verb_result(error);
+	remember(qp, attr, mask);
+	return 0;
+}
+
+int verb_query_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask, struct ibv_qp_init_attr *init)
+{
+	struct verb_qp *qp = verb_qp_of(ibv);
+	struct uroce_qp_attr ours = { .pkey = PKEY };
+	int error = qp->rc ? uroce_qp_query(qp->rc, &ours) : 0;
+
+	(void)mask;
+	if (error)
+		return verb_result(error);
+	*attr = qp->set;
+	attr->cap = qp->cap;
+	attr->qp_state = attr->cur_qp_state = ibv->state;
+	if (qp->rc) {
+		attr->qp_state = attr->cur_qp_state = verbs_state_of(ours.qp_state);
+		attr->path_mtu = verb_mtu(ours.path_mtu);
+		attr->dest_qp_num = ours.dest_qp_num;
+		attr->rq_psn = ours.rq_psn;
+		attr->sq_psn = ours.sq_psn;
+		attr->max_rd_atomic = ours.max_rd_atomic;
+		attr->max_dest_rd_atomic = ours.max_dest_rd_atomic;
+		attr->min_rnr_timer = ours.min_rnr_timer;
+		attr->timeout = ours.timeout;
+		attr->retry_cnt = ours.retry_cnt;
+		attr->rnr_retry = ours.rnr_retry;
+	}
+	*init = (struct ibv_qp_init_attr){
+		.qp_context = ibv->qp_context,
+		.send_cq = ibv->send_cq,
+		.recv_cq = ibv->recv_cq,
+		.srq = ibv->srq,
+		.cap = qp->cap,
+		.qp_type = ibv->qp_type,
+		.sq_sig_all = qp->sq_sig_all,
+	};
+	return 0;
+}

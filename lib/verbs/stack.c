@@ -1,0 +1,158 @@
+/* stack.c - starts the stack of a process from what its environment says */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "verbs/stack.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <uroce/port.h>
+
+#define CORES_BYTES 4096
+
+static struct {
+	pthread_mutex_t lock;
+	bool tried;
+	int error;
+	struct stack stack;
+} process = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static int complain(int error, const char *text)
+{
+	fprintf(stderr, "uroce: %s\n", text);
+	return error;
+}
+
+/* "--lcores" for a main lcore and a worker that may both run on all cores that the process may use. */
+static void write_lcores(char *out, size_t out_bytes)
+{
+	char cores[CORES_BYTES / 2 - 16] = "";
+	cpu_set_t allowed;
+	size_t at = 0;
+
+	CPU_ZERO(&allowed);
+	sched_getaffinity(0, sizeof(allowed), &allowed);
+	for (unsigned i = 0; i < CPU_SETSIZE && at < sizeof(cores); i++) {
+		if (CPU_ISSET(i, &allowed))
+			at += (size_t)snprintf(cores + at, sizeof(cores) - at, "%s%u", at ? "," : "", i);
+	}
+	snprintf(out, out_bytes, "0@(%s),1@(%s)", cores, cores);
+}
+
+static int start_eal(const char *port)
+{
+	char lcores[CORES_BYTES];
+	const char *argv[] = { "uroce", "--lcores", lcores, NULL };
+	struct uroce_eal_config config = { .argc = 3, .argv = argv, .devices = { port }, .worker_count = 1 };
+	struct uroce_error error = { "" };
+	int code;
+
+	write_lcores(lcores, sizeof(lcores));
+	code = uroce_eal_start(&config, &error);
+	return code ? complain(-code, error.text) : 0;
+}
+
+/* Fills words, at most UROCE_ADDRS_MAX, with the parts of text between commas; text is changed. */
+static void split(char *text, const char *words[UROCE_ADDRS_MAX])
+{
+	char *rest = NULL;
+	unsigned count = 0;
+
+	for (char *word = text ? strtok_r(text, ", ", &rest) : NULL; word && count < UROCE_ADDRS_MAX;
+	     word = strtok_r(NULL, ", ", &rest))
+		words[count++] = word;
+}
+
+static int read_idle(enum uroce_idle *idle)
+{
+	static const char *const names[] = {
+		[UROCE_IDLE_POLL] = "poll", [UROCE_IDLE_YIELD] = "yield", [UROCE_IDLE_SLEEP] = "sleep"
+	};
+	const char *given = getenv("UROCE_IDLE");
+
+	*idle = UROCE_IDLE_SLEEP;
+	if (given == NULL)
+		return 0;
+	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (strcmp(given, names[i]) == 0) {
+			*idle = (enum uroce_idle)i;
+			return 0;
+		}
+	}
+	fprintf(stderr, "uroce: UROCE_IDLE is '%s': poll, yield or sleep\n", given);
+	return EINVAL;
+}
+
+static int read_mtu(uint32_t *mtu_bytes)
+{
+	const char *given = getenv("UROCE_MTU");
+	char *end;
+
+	*mtu_bytes = 0;
+	if (given == NULL || *given == '\0')
+		return 0;
+	*mtu_bytes = (uint32_t)strtoul(given, &end, 10);
+	if (*end == '\0' && *mtu_bytes >= 256 && *mtu_bytes <= 4096)
+		return 0;
+	fprintf(stderr, "uroce: UROCE_MTU is '%s': 256, 512, 1024, 2048 or 4096\n", given);
+	return EINVAL;
+}
+
+static int open_port(struct stack *stack, const char *name, enum uroce_idle idle, uint32_t mtu_bytes)
+{
+	struct uroce_port_config config = { .mtu_bytes = mtu_bytes };
+	char addresses[512], gateways[512];
+	struct uroce_error error = { "" };
+	struct uroce_engine_config engine = { .lcore_count = 1, .idle = idle };
+	struct uroce_eal_info eal;
+	int code;
+
+	uroce_eal_query(&eal);
+	engine.lcore_ids = eal.worker_ids;
+	code = uroce_engine_create(&engine, &stack->engine);
+	if (code)
+		return complain(-code, uroce_refusal());
+	config.engine = stack->engine;
+	snprintf(addresses, sizeof(addresses), "%s", getenv("UROCE_IP") ? getenv("UROCE_IP") : "");
+	snprintf(gateways, sizeof(gateways), "%s", getenv("UROCE_GATEWAY") ? getenv("UROCE_GATEWAY") : "");
+	split(addresses, config.addresses);
+	split(gateways, config.gateways);
+	code = uroce_port_open(name, &config, &stack->port, &error);
+	if (code)
+		return complain(-code, error.text);
+	stack->device = stack->port->device;
+	uroce_device_query(stack->device, &stack->info);
+	code = uroce_engine_start(stack->engine);
+	return code ? complain(-code, uroce_refusal()) : 0;
+}
+
+static int start(struct stack *stack)
+{
+	const char *port = getenv("UROCE_PORT");
+	enum uroce_idle idle;
+	uint32_t mtu_bytes;
+	int error;
+
+	if (port == NULL || getenv("UROCE_IP") == NULL)
+		return complain(ENODEV, "UROCE_PORT and UROCE_IP say which port this program has: start it by uroce-run");
+	error = read_idle(&idle);
+	if (error == 0)
+		error = read_mtu(&mtu_bytes);
+	if (error == 0)
+		error = start_eal(port);
+	return error ? error : open_port(stack, port, idle, mtu_bytes);
+}
+
+int stack_get(struct stack **stack)
+{
+	pthread_mutex_lock(&process.lock);
+	if (!process.tried)
+		process.error = start(&process.stack);
+	process.tried = true;
+	pthread_mutex_unlock(&process.lock);
+	*stack = process.error ? NULL : &process.stack;
+	return process.error;
+}
