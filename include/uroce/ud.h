@@ -37,6 +37,8 @@ UROCE_API int uroce_ud_create(struct uroce_pd *pd, const struct uroce_ud_init_at
 UROCE_API int uroce_ud_destroy(struct uroce_ud *ud);
 UROCE_API uint32_t uroce_ud_num(const struct uroce_ud *ud);
 UROCE_API uint32_t uroce_ud_qkey(const struct uroce_ud *ud);
+/* Datagrams that come from now on have to carry this one. */
+UROCE_API void uroce_ud_set_qkey(struct uroce_ud *ud, uint32_t qkey);
 
 /*
  * Receives complete as those of a QP: byte_len with the 40 bytes of UROCE_GRH_BYTES in front, src_qp, wc_flags with
@@ -45,7 +47,7 @@ UROCE_API uint32_t uroce_ud_qkey(const struct uroce_ud *ud);
 UROCE_API int uroce_ud_post_recv(struct uroce_ud *ud, const struct uroce_recv_wr *wr);
 /*
  * Sends at once: UROCE_WR_SEND or UROCE_WR_SEND_WITH_IMM, with the flags of a QP's; the data may be reused when it
- * returns. 0, and a completion with UROCE_SEND_SIGNALED; -EINVAL: uroce_refusal() says what; -EACCES: an lkey;
+ * returns; with UROCE_SEND_INLINE its lkeys are not looked at. 0, and a completion with UROCE_SEND_SIGNALED; -EINVAL: uroce_refusal() says what; -EACCES: an lkey;
  * -EAGAIN: the peer's MAC is being asked for, or the port has no room; try again.
  */
 UROCE_API int uroce_ud_send(struct uroce_ud *ud, const struct uroce_ud_addr *to, const struct uroce_send_wr *wr);

@@ -156,7 +156,7 @@ struct uroce_wc {
 	uint32_t retries;    /* errors: retries spent on the failing PSN */
 	uint32_t elapsed_us; /* errors: since the failing PSN was first sent, or the last one before it acknowledged */
 	uint32_t path;       /* errors: how often the QP had migrated: 0 is the first path */
-	uint32_t reserved;
+	uint32_t ip_version; /* receives with UROCE_WC_GRH: 4 or 6 */
 };
 
 /* Why a request failed: vendor_err of a completion. */

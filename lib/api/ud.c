@@ -128,6 +128,11 @@ uint32_t uroce_ud_qkey(const struct uroce_ud *ud)
 	return ud->qkey;
 }
 
+void uroce_ud_set_qkey(struct uroce_ud *ud, uint32_t qkey)
+{
+	__atomic_store_n(&ud->qkey, qkey, __ATOMIC_RELAXED);
+}
+
 int uroce_ud_post_recv(struct uroce_ud *ud, const struct uroce_recv_wr *wr)
 {
 	int error = rc_recvq_post(&ud->receives, wr);

@@ -130,6 +130,7 @@ static void take(struct uroce_lcore *lcore, struct uroce_ud *ud, const struct wi
 		.qp_num = ud->qpn,
 		.src_qp = packet->source_qpn,
 		.qp_context = ud->context,
+		.ip_version = origin->ip && origin->ip[0] >> 4 == 6 ? 6 : 4,
 	};
 	recvq_pop(&ud->receives);
 }
@@ -172,6 +173,14 @@ static void complete_send(struct uroce_ud *ud, const struct uroce_send_wr *wr)
 	deliver_all(lcore);
 }
 
+static void copy_inline(const struct uroce_send_wr *wr, uint8_t *data)
+{
+	for (uint32_t i = 0; i < wr->num_sge; i++) {
+		memcpy(data, (const void *)(uintptr_t)wr->sg_list[i].addr, wr->sg_list[i].length);
+		data += wr->sg_list[i].length;
+	}
+}
+
 int engine_ud_send(struct uroce_ud *ud, const struct uroce_ud_addr *to, const struct uroce_send_wr *wr)
 {
 	struct uroce_lcore *lcore = ud->owner;
@@ -194,7 +203,9 @@ int engine_ud_send(struct uroce_ud *ud, const struct uroce_ud_addr *to, const st
 
 	for (uint32_t i = 0; i < wr->num_sge; i++)
 		bytes += wr->sg_list[i].length;
-	if (!copy(&walk, data, bytes))
+	if (wr->send_flags & UROCE_SEND_INLINE)
+		copy_inline(wr, data);
+	else if (!copy(&walk, data, bytes))
 		return engine_refuse(-EACCES,
 				     "sg_list: an lkey is not of the domain, or its range not inside the region");
 	path.device = ud->device;

@@ -132,7 +132,8 @@ static void convert(const struct uroce_wc *ours, struct ibv_wc *wc)
 	wc->qp_num = ours->qp_num;
 	wc->src_qp = ours->src_qp;
 	wc->pkey_index = wc->slid = wc->dlid_path_bits = 0;
-	wc->sl = 0;
+	/* Programs of today learn from it how the header in front of a datagram looks: 8, and the kind of network. */
+	wc->sl = ours->wc_flags & UROCE_WC_GRH ? (uint8_t)(8 | (ours->ip_version == 4 ? 2 : 1)) : 0;
 	if (ours->status != UROCE_WC_SUCCESS && ours->status != UROCE_WC_WR_FLUSH_ERR && verb_explains)
 		explain(ours);
 }

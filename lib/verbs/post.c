@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "verbs/ops.h"
 
@@ -94,7 +95,13 @@ static int post_datagram(struct verb_qp *qp, const struct ibv_send_wr *wr, const
 	to.path = VERB_OF(verb_ah, ibv, wr->wr.ud.ah)->path;
 	if (to.qkey & 0x80000000u) /* the QP's own, as InfiniBand has it */
 		to.qkey = qp->qkey;
-	return uroce_ud_send(qp->ud, &to, ours);
+	for (int tries = 0;; tries++) {
+		int error = uroce_ud_send(qp->ud, &to, ours);
+
+		if (error != -EAGAIN || tries == 1000)
+			return error;
+		usleep(1000); /* its MAC is being asked for */
+	}
 }
 
 static int post_one(struct verb_qp *qp, const struct ibv_send_wr *wr)

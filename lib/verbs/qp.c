@@ -248,6 +248,8 @@ int verb_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask)
 	if (error)
 		return verb_result(error);
 	remember(qp, attr, mask);
+	if (qp->ud && (mask & IBV_QP_QKEY))
+		uroce_ud_set_qkey(qp->ud, attr->qkey);
 	return 0;
 }
 
