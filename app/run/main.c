@@ -1,0 +1,223 @@
+/* main.c - uroce-run: programs that were written for RDMA, as they are, over uroce */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/exit.h"
+#include "common/ini.h"
+#include "common/option.h"
+#include "run/place.h"
+#include "run/tree.h"
+
+#define LIST_BYTES 512
+#define SECTION "port"
+
+struct settings {
+	const char *config, *device;
+	char ip[LIST_BYTES], gateway[LIST_BYTES]; /* with commas between them */
+	uint32_t mtu_bytes;
+	uint32_t idle;
+	bool print_env, explain;
+};
+
+static const char *const idle_names[] = { "poll", "yield", "sleep" };
+
+static int take_more(const char *name, const char *text, void *place)
+{
+	char *list = place;
+	size_t bytes = strlen(list);
+
+	if (bytes + strlen(text) + 2 > LIST_BYTES)
+		return app_complain(APP_EXIT_USAGE, "%s: %s is one too many", name, text);
+	snprintf(list + bytes, LIST_BYTES - bytes, "%s%s", bytes ? "," : "", text);
+	return APP_EXIT_OK;
+}
+
+#define AT(member) OPTION_AT(struct settings, member)
+
+static const struct option_row rows[] = {
+	{ "config", 'c', OPTION_WORD, AT(config), .value = "FILE", .help = "an INI file with a section [port]" },
+	{ "device", 'd', OPTION_WORD, AT(device), .value = "PORT", .section = SECTION, .key = "device",
+	  .help = "eth1, net_memif0,role=server or a NIC's address" },
+	{ "ip", 0, OPTION_OTHER, AT(ip), .value = "ADDR/LEN", .take = take_more, .section = SECTION, .key = "ip",
+	  .help = "an address of the port, not the kernel's; again for more" },
+	{ "gateway", 0, OPTION_OTHER, AT(gateway), .value = "ADDR", .take = take_more, .section = SECTION, .key = "gateway",
+	  .help = "of the address in the same place" },
+	{ "mtu", 0, OPTION_MTU, AT(mtu_bytes), .value = "BYTES", .section = SECTION, .key = "mtu", .usual = "",
+	  .help = "the largest path MTU; otherwise the largest that passes" },
+	{ "idle", 0, OPTION_NAME, AT(idle), 0, 2, "HOW", "what the stack does when nothing comes", .names = idle_names,
+	  .section = SECTION, .key = "idle" },
+	{ "explain", 0, OPTION_FLAG, AT(explain), .section = SECTION, .key = "explain",
+	  .help = "failed completions are explained on standard error" },
+	{ "print-env", 0, OPTION_FLAG, AT(print_env), .help = "print the environment instead, and what else a container needs" },
+};
+
+static const struct settings usual = { .idle = 2 };
+
+static enum option_origin origins[sizeof(rows) / sizeof(rows[0])];
+
+static const struct option_set set = {
+	.program = "uroce-run",
+	.rows = rows,
+	.count = sizeof(rows) / sizeof(rows[0]),
+	.head = "usage: uroce-run [OPTIONS] PROGRAM [ARGUMENTS]\n"
+		"\n"
+		"Runs a program that was written for RDMA, as it is, over uroce: it finds a device uroce0, without a driver\n"
+		"in the kernel and without an RDMA NIC.\n\n",
+	.tail = "\n  uroce-run -d eth1 --ip 10.0.0.9/24 ibv_rc_pingpong -g 0 10.0.0.2\n",
+	.usual = &usual,
+	.origins = origins,
+};
+
+static int take_section(void *argument, const char *where, const char *section)
+{
+	(void)argument;
+	if (strcmp(section, SECTION) == 0)
+		return APP_EXIT_OK;
+	return app_complain(APP_EXIT_USAGE, "%s: there is no such section; the one is [" SECTION "]", where);
+}
+
+static int take_key(void *settings, const char *where, const char *section, const char *key, const char *value)
+{
+	return app_option_take_key(&set, section, key, where, value, settings);
+}
+
+static bool may_repeat(const char *section, const char *key)
+{
+	(void)section;
+	return strcmp(key, "ip") == 0 || strcmp(key, "gateway") == 0;
+}
+
+static int read_config(struct settings *settings)
+{
+	const struct app_ini_reader reader = { take_section, take_key, may_repeat, settings };
+
+	return settings->config ? app_ini_read(settings->config, &reader) : APP_EXIT_OK;
+}
+
+static int read_addresses(const struct settings *settings, struct tree_port *port)
+{
+	char list[LIST_BYTES], *rest = NULL;
+
+	snprintf(list, sizeof(list), "%s", settings->ip);
+	for (char *word = strtok_r(list, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
+		if (port->addr_count == UROCE_ADDRS_MAX)
+			return app_complain(APP_EXIT_USAGE, "--ip: at most %u", UROCE_ADDRS_MAX);
+		if (uroce_addr_parse(word, &port->addrs[port->addr_count], NULL) != 0)
+			return app_complain(APP_EXIT_USAGE, "--ip %s: not an address like 10.0.0.1/24 or fd00::1/64", word);
+		port->addr_count++;
+	}
+	if (settings->device == NULL || port->addr_count == 0)
+		return app_complain(APP_EXIT_USAGE, "--device and --ip say which port the program has, "
+						    "here or in the file of --config");
+	return APP_EXIT_OK;
+}
+
+/* The interface of the kernel that a port is of; NULL: none is known. */
+static const char *interface_of(const char *device, char *name, size_t room)
+{
+	const char *given = strstr(device, ",iface=");
+
+	if (given == NULL && strchr(device, ',') == NULL && strchr(device, ':') == NULL)
+		return device;
+	if (given == NULL)
+		return NULL;
+	snprintf(name, room, "%.*s", (int)strcspn(given + 7, ","), given + 7);
+	return name;
+}
+
+/* ---- the environment ---- */
+
+static void say(const struct settings *settings, const char *name, const char *value)
+{
+	if (settings->print_env)
+		printf("export %s='%s'\n", name, value);
+	else
+		setenv(name, value, 1);
+}
+
+/* `more` in front of what is there. */
+static void say_first(const struct settings *settings, const char *name, const char *more)
+{
+	const char *before = getenv(name);
+	char text[2048];
+
+	snprintf(text, sizeof(text), "%s%s%s", more, before && *before ? ":" : "", before ? before : "");
+	say(settings, name, text);
+}
+
+static void set_environment(const struct settings *settings, const char *libraries, const char *root)
+{
+	char text[1024];
+
+	say(settings, "SYSFS_PATH", root);
+	snprintf(text, sizeof(text), "%s/liburoce", libraries);
+	say(settings, "RDMAV_DRIVERS", text);
+	snprintf(text, sizeof(text), "%s/liburoce-preload.so", libraries);
+	say_first(settings, "LD_PRELOAD", text);
+	say(settings, "UROCE_PORT", settings->device);
+	say(settings, "UROCE_IP", settings->ip);
+	say(settings, "UROCE_IDLE", idle_names[settings->idle]);
+	if (settings->gateway[0])
+		say(settings, "UROCE_GATEWAY", settings->gateway);
+	if (settings->mtu_bytes) {
+		snprintf(text, sizeof(text), "%u", settings->mtu_bytes);
+		say(settings, "UROCE_MTU", text);
+	}
+	if (settings->explain)
+		say(settings, "UROCE_EXPLAIN", "1");
+}
+
+/* Where the provider lies: as installed, or as it was built. */
+static int find_libraries(char *out, size_t room)
+{
+	static const char *const folders[] = { LIBRARIES, BUILT_LIBRARIES };
+	char path[1024];
+
+	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+		snprintf(path, sizeof(path), "%s/liburoce-rdmav34.so", folders[i]);
+		if (access(path, R_OK) != 0)
+			continue;
+		snprintf(out, room, "%s", folders[i]);
+		return APP_EXIT_OK;
+	}
+	return app_complain(APP_EXIT_ENVIRONMENT, "liburoce-rdmav34.so is neither in %s nor in %s", LIBRARIES,
+			    BUILT_LIBRARIES);
+}
+
+int main(int argc, char **argv)
+{
+	struct settings settings = usual;
+	struct tree_port port = { NULL };
+	char libraries[512], name[64];
+	int code;
+
+	app_begin(argc, argv);
+	code = app_option_parse(&set, argc, argv, &settings);
+	if (code)
+		return code - 1;
+	code = read_config(&settings);
+	if (code == APP_EXIT_OK)
+		code = read_addresses(&settings, &port);
+	if (code == APP_EXIT_OK && optind == argc && !settings.print_env)
+		code = app_complain(APP_EXIT_USAGE, "which program? uroce-run [OPTIONS] PROGRAM [ARGUMENTS]");
+	if (code == APP_EXIT_OK)
+		code = find_libraries(libraries, sizeof(libraries));
+	if (code == APP_EXIT_OK && !settings.print_env)
+		code = place_enter();
+	if (code != APP_EXIT_OK)
+		return code;
+	port.interface = interface_of(settings.device, name, sizeof(name));
+	code = settings.print_env ? 0 : tree_write(PLACE_ROOT, &port);
+	if (code)
+		return app_complain(APP_EXIT_ENVIRONMENT, "%s: %s", PLACE_ROOT, strerror(-code));
+	set_environment(&settings, libraries, PLACE_ROOT);
+	if (settings.print_env)
+		return APP_EXIT_OK;
+	execvp(argv[optind], &argv[optind]);
+	return app_complain(errno == ENOENT ? APP_EXIT_USAGE : APP_EXIT_ENVIRONMENT, "%s: %s", argv[optind],
+			    strerror(errno));
+}

@@ -1,0 +1,140 @@
+/* place.c - namespaces, mounts, and the node */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "run/place.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/exit.h"
+#include "run/tree.h"
+
+#define PATH_BYTES 512
+#define NODE PLACE_ROOT "/" TREE_NODE
+
+static int write_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC), error = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (write(fd, text, strlen(text)) < 0)
+		error = -errno;
+	close(fd);
+	return error;
+}
+
+/* The user is himself inside, too: files that he writes are his. */
+static int map_user(uid_t user, gid_t group)
+{
+	char text[64];
+	int error = write_file("/proc/self/setgroups", "deny");
+
+	if (error && error != -ENOENT)
+		return error;
+	snprintf(text, sizeof(text), "%u %u 1\n", user, user);
+	error = write_file("/proc/self/uid_map", text);
+	if (error)
+		return error;
+	snprintf(text, sizeof(text), "%u %u 1\n", group, group);
+	return write_file("/proc/self/gid_map", text);
+}
+
+static int enter_namespaces(void)
+{
+	uid_t user = geteuid();
+	gid_t group = getegid();
+	int error;
+
+	if (unshare(CLONE_NEWNS | (user == 0 ? 0 : CLONE_NEWUSER)) != 0)
+		return app_complain(APP_EXIT_ENVIRONMENT,
+				    "no mount namespace of its own (%s): start it as root, allow user namespaces "
+				    "(kernel.unprivileged_userns_clone=1), or give the container "
+				    "--device /dev/null:" NODE " and use --print-env",
+				    strerror(errno));
+	error = user == 0 ? 0 : map_user(user, group);
+	if (error)
+		return app_complain(APP_EXIT_ENVIRONMENT, "the user namespace does not know user %u (%s): start it as root",
+				    user, strerror(-error));
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
+		return app_complain(APP_EXIT_ENVIRONMENT, "mounts of its own: %s", strerror(errno));
+	return APP_EXIT_OK;
+}
+
+/* Binds what is there at `from` to a file or folder made for it. */
+static bool bind_entry(const char *from, const char *to)
+{
+	struct stat status;
+	char target[PATH_BYTES];
+	ssize_t length;
+
+	if (lstat(from, &status) != 0)
+		return true;
+	if (S_ISLNK(status.st_mode)) {
+		length = readlink(from, target, sizeof(target) - 1);
+		if (length < 0)
+			return false;
+		target[length] = '\0';
+		return symlink(target, to) == 0;
+	}
+	if (S_ISDIR(status.st_mode) ? mkdir(to, 0755) != 0 : mknod(to, S_IFREG | 0644, 0) != 0)
+		return false;
+	return mount(from, to, NULL, MS_BIND | MS_REC, NULL) == 0;
+}
+
+/* /dev as it is, in a folder that is ours, so that one more can be made there. */
+static bool copy_dev(void)
+{
+	char from[PATH_BYTES], to[PATH_BYTES], root[] = "/tmp/uroce-dev-XXXXXX";
+	struct dirent *entry;
+	bool good = true;
+	DIR *folder;
+
+	if (mkdtemp(root) == NULL || mount("uroce", root, "tmpfs", MS_NOSUID, "mode=755") != 0)
+		return false;
+	folder = opendir("/dev");
+	while (good && folder && (entry = readdir(folder)) != NULL) {
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+			continue;
+		snprintf(from, sizeof(from), "/dev/%s", entry->d_name);
+		snprintf(to, sizeof(to), "%s/%s", root, entry->d_name);
+		good = bind_entry(from, to);
+	}
+	if (folder)
+		closedir(folder);
+	good = good && folder && mount(root, "/dev", NULL, MS_BIND | MS_REC, NULL) == 0;
+	umount2(root, MNT_DETACH);
+	rmdir(root);
+	return good;
+}
+
+static int make_root(void)
+{
+	if (mkdir(PLACE_ROOT, 0755) != 0 && errno != EEXIST && (!copy_dev() || mkdir(PLACE_ROOT, 0755) != 0))
+		return app_complain(APP_EXIT_ENVIRONMENT, "%s cannot be made (%s): start it as root", PLACE_ROOT,
+				    strerror(errno));
+	if (mount("uroce", PLACE_ROOT, "tmpfs", MS_NOSUID, "mode=755") != 0)
+		return app_complain(APP_EXIT_ENVIRONMENT, "%s: no file system of its own there (%s): start it as root",
+				    PLACE_ROOT, strerror(errno));
+	return APP_EXIT_OK;
+}
+
+int place_enter(void)
+{
+	int code = enter_namespaces();
+
+	if (code == APP_EXIT_OK)
+		code = make_root();
+	if (code != APP_EXIT_OK)
+		return code;
+	if (mknod(NODE, S_IFREG | 0600, 0) != 0 || mount("/dev/null", NODE, NULL, MS_BIND, NULL) != 0)
+		return app_complain(APP_EXIT_ENVIRONMENT, "%s: %s", NODE, strerror(errno));
+	return APP_EXIT_OK;
+}

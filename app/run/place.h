@@ -1,0 +1,16 @@
+/* place.h - a mount namespace in which programs find our device */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A program looks for /dev/infiniband/uverbs0, a character device, before it loads a provider. It is given /dev/null
+ * under that name, in a mount namespace of its own; a user who is not root gets a user namespace, too, in which he may
+ * do that. The tree (tree.h) lies beside it, and both are gone with the last program that uses them.
+ */
+#ifndef APP_RUN_PLACE_H
+#define APP_RUN_PLACE_H
+
+#define PLACE_ROOT "/dev/infiniband"
+
+/* Enters it: PLACE_ROOT is an empty folder with the node. An exit code; a complaint was printed. */
+int place_enter(void);
+
+#endif
