@@ -325,12 +325,12 @@ static int refuse(const struct option_set *set, const char *word, int letter)
 			app_complain(APP_EXIT_USAGE, "unrecognized option '%s'; --help lists them", word);
 }
 
-/* The rows as getopt_long() wants them: count + 3 options, 3 * count + 5 letters. */
+/* The rows as getopt_long() wants them: count + 3 options, 3 * count + 6 letters. */
 static void make_options(const struct option_set *set, struct option *options, char *letters)
 {
 	bool has_version_letter = find_letter(set, 'V') == set->count;
 
-	letters += sprintf(letters, ":h%s", has_version_letter ? "V" : "");
+	letters += sprintf(letters, "%s:h%s", set->ends_at_word ? "+" : "", has_version_letter ? "V" : "");
 	*options++ = (struct option){ "help", no_argument, NULL, HELP };
 	*options++ = (struct option){ "version", no_argument, NULL, VERSION };
 	for (size_t i = 0; i < set->count; i++) {
@@ -366,7 +366,7 @@ static int take_option(const struct option_set *set, size_t i, void *settings)
 int app_option_parse(const struct option_set *set, int argc, char **argv, void *settings)
 {
 	struct option *options = calloc(set->count + 3, sizeof(*options));
-	char *letters = calloc(3 * set->count + 5, 1);
+	char *letters = calloc(3 * set->count + 6, 1);
 	int letter, code = options && letters ? APP_EXIT_OK : APP_EXIT_INTERNAL;
 	bool told = false;
 

@@ -59,6 +59,7 @@ struct option_set {
 	const char *head, *tail;     /* of --help, above and below the rows */
 	const void *usual;           /* settings as they are when nothing is said */
 	enum option_origin *origins; /* of each row; NULL: nobody asks */
+	bool ends_at_word;           /* the first word that is no option, and all behind it, are not ours */
 	bool by_letter;              /* complaints call an option -s, not --size, where it has a letter */
 };
 

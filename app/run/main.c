@@ -70,6 +70,7 @@ static const struct option_set set = {
 	.tail = "\n  uroce-run -d eth1 --ip 10.0.0.9/24 ibv_rc_pingpong -g 0 10.0.0.2\n",
 	.usual = &usual,
 	.origins = origins,
+	.ends_at_word = true,
 };
 
 static int take_section(void *argument, const char *where, const char *section)
