@@ -46,7 +46,7 @@ struct uroce_qp_init_attr {
 /* The way to the peer. Zeroed but for its addresses: untagged, best effort. */
 struct uroce_path {
 	struct uroce_addr source; /* one of the device's addresses */
-	struct uroce_addr dest;
+	struct uroce_addr dest;   /* may be one of them, too: such frames never leave the device */
 	/* Of the next hop. Zeros: it is asked for (ARP, neighbour discovery), at the gateway if dest is no neighbour */
 	struct uroce_mac dest_mac;
 	uint8_t traffic_class; /* DSCP and ECN: see uroce_traffic_class() */

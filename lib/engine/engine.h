@@ -155,6 +155,7 @@ struct engine_port {
 	struct engine_spare *spare;        /* of the lcore */
 	uint16_t queue;
 	uint16_t pending_count; /* frames that the port did not take yet, oldest first */
+	bool has_own;           /* some of its frames may be for itself */
 	struct rte_mbuf *pending[TX_PENDING];
 	uint64_t poll_ends_at; /* how far port_frames_out() may go in this poll */
 	uint64_t goal_frames;  /* tx_frames when all that waited at goal_ns has left */

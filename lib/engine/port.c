@@ -81,10 +81,45 @@ static __rte_noinline void close_up(struct engine_port *port, uint16_t taken)
 	memmove(port->pending, port->pending + taken, port->pending_count * sizeof(port->pending[0]));
 }
 
+/* Is it for the port itself? Then both of its Ethernet addresses are the port's. */
+static bool is_own(const struct rte_mbuf *mbuf)
+{
+	const uint8_t *frame = rte_pktmbuf_mtod(mbuf, const uint8_t *);
+
+	return memcmp(frame, frame + RTE_ETHER_ADDR_LEN, RTE_ETHER_ADDR_LEN) == 0;
+}
+
+/* Frames for the port itself are taken as if they had come: no switch would send them back. */
+static __rte_noinline void take_own(struct engine_port *port)
+{
+	uint16_t kept = 0;
+
+	for (uint16_t i = 0; i < port->pending_count; i++) {
+		struct rte_mbuf *mbuf = port->pending[i];
+
+		if (!is_own(mbuf)) {
+			port->pending[kept++] = mbuf;
+			continue;
+		}
+		mbuf->port = port->device->port_id;
+		port->counters[CNT_PORT_OWN]++;
+		if (rte_ring_enqueue(port->lcore->handover, mbuf) != 0) {
+			port->counters[CNT_PORT_HANDOVER_FULL]++;
+			rte_pktmbuf_free(mbuf);
+		}
+	}
+	port->pending_count = kept;
+}
+
 void engine_port_flush(struct engine_port *port)
 {
-	uint16_t taken = rte_eth_tx_burst(port->device->port_id, port->queue, port->pending, port->pending_count);
+	uint16_t taken;
 
+	if (__builtin_expect(port->has_own, 0))
+		take_own(port);
+	if (port->pending_count == 0)
+		return;
+	taken = rte_eth_tx_burst(port->device->port_id, port->queue, port->pending, port->pending_count);
 	port->tx_frames += taken;
 	port->pending_count = (uint16_t)(port->pending_count - taken);
 	if (port->pending_count)

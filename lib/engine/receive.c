@@ -427,7 +427,8 @@ static void receive_port(struct uroce_lcore *lcore, struct engine_port *port)
 	}
 }
 
-static __rte_noinline void receive_handed_over(struct uroce_lcore *lcore)
+/* Returns how many there were. */
+static __rte_noinline unsigned receive_handed_over(struct uroce_lcore *lcore)
 {
 	struct rte_mbuf *burst[BURST];
 	unsigned count, done = 0;
@@ -453,12 +454,16 @@ static __rte_noinline void receive_handed_over(struct uroce_lcore *lcore)
 	}
 	rte_pktmbuf_free_bulk(burst, done);
 	lcore->work += count;
+	return count;
 }
 
 void engine_receive_poll(struct uroce_lcore *lcore)
 {
 	for (unsigned i = 0; i < lcore->port_count; i++)
 		receive_port(lcore, lcore->ports[i]);
-	if (!rte_ring_empty(lcore->handover))
-		receive_handed_over(lcore);
+	/* As many as are sent in a poll, for those may all be for the port itself. */
+	for (unsigned i = 0; i < POLL_FRAMES / BURST && !rte_ring_empty(lcore->handover); i++) {
+		if (receive_handed_over(lcore) < BURST)
+			break;
+	}
 }

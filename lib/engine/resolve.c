@@ -110,6 +110,11 @@ bool engine_resolve_find(struct uroce_lcore *lcore, const struct uroce_path *pat
 	const struct uroce_addr *hop;
 	bool ask = false;
 
+	if (engine_route_find(&device->config, path->dest.bytes) >= 0) {
+		engine_find_port(lcore, device)->has_own = true;
+		*mac = device->mac;
+		return true;
+	}
 	*mac = path->dest_mac;
 	if (mac_is_set(mac))
 		return true;
