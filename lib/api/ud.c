@@ -72,6 +72,7 @@ int uroce_ud_create(struct uroce_pd *pd, const struct uroce_ud_init_attr *init, 
 	ud->send_cq = init->send_cq;
 	ud->recv_cq = init->recv_cq;
 	ud->context = init->qp_context;
+	TAILQ_INIT(&ud->waiting);
 	ud->qkey = init->qkey ? init->qkey : UROCE_CM_UD_QKEY;
 	ud->receives.slots = (uint8_t *)(ud + 1);
 	ud->receives.slot_bytes = slot_bytes;
@@ -96,6 +97,7 @@ static int leave_on_owner(void *argument)
 	struct uroce_ud *ud = argument;
 	struct uroce_engine *engine = ud->device->engine;
 
+	engine_ud_forget(ud);
 	atomic_store(&engine->uds[ud->place], NULL);
 	atomic_fetch_sub(&engine->ud_count, 1);
 	engine_steer_release(engine, ud->index, ud->qpn, TIME_WAIT_MIN_NS);

@@ -7,11 +7,11 @@
 #include "engine/resolve.h"
 #include "engine/route.h"
 #include "engine/run_queue.h"
+#include "engine/ud.h"
 #include "wire/neighbour.h"
 
 #define HOP_LIMIT_DEFAULT 64
 #define LOOK_AGAIN_NS 1000000ull
-#define UNRESOLVED_NS 3000000000ull /* so long a request waits for its peer's MAC: about 30 questions */
 
 /* A frame that finds no room is lost: its receiver asks again. */
 static void send_frame(struct engine_port *port, const uint8_t *frame, uint32_t bytes)
@@ -226,6 +226,10 @@ static __rte_noinline void look_at_unresolved(struct uroce_lcore *lcore)
 
 void engine_resolve_poll(struct uroce_lcore *lcore)
 {
-	if (!LIST_EMPTY(&lcore->unresolved) && lcore->now_ns >= lcore->resolve_ns)
-		look_at_unresolved(lcore);
+	if (LIST_EMPTY(&lcore->unresolved) && LIST_EMPTY(&lcore->uds_waiting))
+		return;
+	if (lcore->now_ns < lcore->resolve_ns)
+		return;
+	look_at_unresolved(lcore);
+	engine_ud_poll(lcore);
 }

@@ -5,6 +5,8 @@
 
 #include "engine/engine.h"
 
+#define UNRESOLVED_NS 3000000000ull /* so long a request waits for its peer's MAC: about 30 questions */
+
 /* A frame of kind ARP, ICMP or ICMPv6: answered, learned from, or dropped and counted. */
 void engine_resolve_receive(struct uroce_lcore *lcore, struct engine_port *port, const uint8_t *frame, uint32_t bytes);
 

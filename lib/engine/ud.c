@@ -1,7 +1,9 @@
 /* ud.c - datagrams: judged, copied to a receive; gathered and sent */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 
 #include "engine/deliver.h"
 #include "engine/port.h"
@@ -10,6 +12,8 @@
 #include "engine/steer.h"
 #include "engine/ud.h"
 #include "rc/path.h"
+
+#define UD_WAITING 64u /* datagrams of a queue pair that wait for a MAC */
 
 /* ---- in ---- */
 
@@ -158,6 +162,49 @@ bool engine_ud_receive(struct uroce_lcore *lcore, struct engine_port *port, stru
 
 /* ---- out ---- */
 
+/* A datagram as it will leave; its payload lies behind it. */
+struct engine_ud_waiting {
+	TAILQ_ENTRY(engine_ud_waiting) link;
+	uint64_t since_ns;
+	struct uroce_path path;
+	struct wire_packet packet;
+	uint8_t data[];
+};
+
+/* The oldest one has left, or is dropped for a reason that is counted. */
+static void forget_first(struct uroce_ud *ud, enum rc_counter reason)
+{
+	struct engine_ud_waiting *first = TAILQ_FIRST(&ud->waiting);
+
+	if (reason != CNT_COUNTERS)
+		engine_find_port(ud->owner, ud->device)->counters[reason]++;
+	TAILQ_REMOVE(&ud->waiting, first, link);
+	free(first);
+	if (--ud->waiting_count == 0)
+		LIST_REMOVE(ud, with_waiting);
+}
+
+/* Its MAC is not known, or the port has no room: it leaves in its turn. When too many wait the oldest is dropped. */
+static void let_wait(struct uroce_ud *ud, const struct uroce_path *path, const struct wire_packet *packet)
+{
+	struct engine_ud_waiting *waiting = malloc(sizeof(*waiting) + packet->payload_bytes);
+
+	if (ud->waiting_count == UD_WAITING)
+		forget_first(ud, CNT_PORT_UD_UNRESOLVED);
+	if (waiting == NULL) {
+		engine_find_port(ud->owner, ud->device)->counters[CNT_PORT_UD_UNRESOLVED]++;
+		return;
+	}
+	waiting->since_ns = ud->owner->now_ns;
+	waiting->path = *path;
+	waiting->packet = *packet;
+	waiting->packet.payload = waiting->data;
+	memcpy(waiting->data, packet->payload, packet->payload_bytes);
+	TAILQ_INSERT_TAIL(&ud->waiting, waiting, link);
+	if (ud->waiting_count++ == 0)
+		LIST_INSERT_HEAD(&ud->owner->uds_waiting, ud, with_waiting);
+}
+
 static void complete_send(struct uroce_ud *ud, const struct uroce_send_wr *wr)
 {
 	struct uroce_lcore *lcore = ud->owner;
@@ -188,7 +235,6 @@ int engine_ud_send(struct uroce_ud *ud, const struct uroce_ud_addr *to, const st
 	uint8_t data[LIMIT_MTU_BYTES];
 	uint32_t bytes = 0;
 	struct walk walk = { .ud = ud, .sges = wr->sg_list, .count = wr->num_sge, .access = MR_ACCESS_LOCAL };
-	bool sent;
 	struct wire_packet packet = {
 		.opcode = wr->opcode == UROCE_WR_SEND ? OP_UD_SEND_ONLY : OP_UD_SEND_ONLY_IMM,
 		.flags = wr->send_flags & UROCE_SEND_SOLICITED ? WIRE_SOLICITED : 0,
@@ -211,12 +257,35 @@ int engine_ud_send(struct uroce_ud *ud, const struct uroce_ud_addr *to, const st
 	path.device = ud->device;
 	packet.payload_bytes = bytes;
 	packet.pad_bytes = packet_pad_bytes(bytes);
-	sent = engine_resolve_send(lcore, &path, &packet);
-	port_flush(engine_find_port(lcore, ud->device)); /* the datagram leaves, or the question for its MAC */
-	if (!sent)
-		return engine_refuse_often(
-			-EAGAIN, "path: the peer's MAC is being asked for, or the port is full; try again", 0);
 	ud->psn++;
+	if (ud->waiting_count || !engine_resolve_send(lcore, &path, &packet))
+		let_wait(ud, &path, &packet);
+	port_flush(engine_find_port(lcore, ud->device)); /* the datagram leaves, or the question for its MAC */
 	complete_send(ud, wr);
 	return 0;
+}
+
+void engine_ud_poll(struct uroce_lcore *lcore)
+{
+	struct uroce_ud *next;
+
+	for (struct uroce_ud *ud = LIST_FIRST(&lcore->uds_waiting); ud; ud = next) {
+		struct engine_ud_waiting *first;
+
+		next = LIST_NEXT(ud, with_waiting);
+		while ((first = TAILQ_FIRST(&ud->waiting)) != NULL) {
+			if (engine_resolve_send(lcore, &first->path, &first->packet))
+				forget_first(ud, CNT_COUNTERS);
+			else if (lcore->now_ns - first->since_ns >= UNRESOLVED_NS)
+				forget_first(ud, CNT_PORT_UD_UNRESOLVED);
+			else
+				break;
+		}
+	}
+}
+
+void engine_ud_forget(struct uroce_ud *ud)
+{
+	while (ud->waiting_count)
+		forget_first(ud, CNT_COUNTERS);
 }

@@ -16,8 +16,13 @@ struct uroce_ud {
 	uint64_t context;
 	uint32_t qpn, index, qkey;
 	uint32_t place; /* among the engine's */
-	uint32_t psn;   /* lcore only: of the next one */
 	struct rc_recvq receives;
+
+	/* lcore only */
+	uint32_t psn; /* of the next one */
+	uint32_t waiting_count;
+	TAILQ_HEAD(, engine_ud_waiting) waiting; /* datagrams whose next hop's MAC is asked for, or that find no room */
+	LIST_ENTRY(uroce_ud) with_waiting;       /* while there are some */
 };
 
 /*
@@ -29,5 +34,10 @@ bool engine_ud_receive(struct uroce_lcore *lcore, struct engine_port *port, stru
 
 /* The owner calls it, as uroce_ud_send(). */
 int engine_ud_send(struct uroce_ud *ud, const struct uroce_ud_addr *to, const struct uroce_send_wr *wr);
+
+/* The owner calls it: sends what has waited, or drops what has waited for too long. */
+void engine_ud_poll(struct uroce_lcore *lcore);
+/* The owner calls it: what waits is forgotten. */
+void engine_ud_forget(struct uroce_ud *ud);
 
 #endif

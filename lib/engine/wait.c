@@ -56,7 +56,7 @@ static uint64_t next_deadline(const struct uroce_lcore *lcore)
 	const struct engine_connect *connect = lcore->connect;
 	uint64_t when_ns = engine_wheel_next_ns(&lcore->wheel);
 
-	if (!LIST_EMPTY(&lcore->unresolved))
+	if (!LIST_EMPTY(&lcore->unresolved) || !LIST_EMPTY(&lcore->uds_waiting))
 		when_ns = RTE_MIN(when_ns, lcore->resolve_ns);
 	if (connect)
 		when_ns = RTE_MIN(when_ns, cm_deadline(connect->cm));

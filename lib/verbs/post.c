@@ -5,7 +5,6 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "verbs/ops.h"
 
@@ -95,13 +94,7 @@ static int post_datagram(struct verb_qp *qp, const struct ibv_send_wr *wr, const
 	to.path = VERB_OF(verb_ah, ibv, wr->wr.ud.ah)->path;
 	if (to.qkey & 0x80000000u) /* the QP's own, as InfiniBand has it */
 		to.qkey = qp->qkey;
-	for (int tries = 0;; tries++) {
-		int error = uroce_ud_send(qp->ud, &to, ours);
-
-		if (error != -EAGAIN || tries == 1000)
-			return error;
-		usleep(1000); /* its MAC is being asked for */
-	}
+	return uroce_ud_send(qp->ud, &to, ours);
 }
 
 static int post_one(struct verb_qp *qp, const struct ibv_send_wr *wr)

@@ -90,7 +90,7 @@ static void both_ways(unsigned lcores)
 	}
 	cr_assert_gt(network_counter(&network, 0, "own_frames"), 4 * BYTES / 1024);
 	cr_assert_eq(network_counter(&network, 0, "drop_handover_full"), 0);
-	cr_assert_eq(network_counter(&network, 1, "drop_wrong_address"), 0, "nothing has left");
+	cr_assert_eq(network_counter(&network, 1, "drop_address"), 0, "nothing has left");
 	for (int i = 0; i < 2; i++)
 		cr_assert_eq(uroce_qp_destroy(qps[i]), 0);
 	network_close(&network);
