@@ -36,6 +36,12 @@ UROCE_API int uroce_mr_reg(struct uroce_pd *pd, void *addr, size_t bytes, uint32
  */
 UROCE_API int uroce_mr_reg_at(struct uroce_pd *pd, void *addr, size_t bytes, uint64_t va, uint32_t access,
 			      struct uroce_mr **mr);
+/*
+ * The region is another one from now on, as uroce_mr_reg_at() takes it, and keeps its keys. Requests under way that use
+ * it fail or see either. pd: of the same device. 0; -EINVAL; -EBUSY: a window is bound to it; it is as it was then.
+ */
+UROCE_API int uroce_mr_rereg(struct uroce_mr *mr, struct uroce_pd *pd, void *addr, size_t bytes, uint64_t va,
+			     uint32_t access);
 /* Returns when no lcore can touch the memory through this region any more. 0; -EBUSY: a window is bound to it. */
 UROCE_API int uroce_mr_dereg(struct uroce_mr *mr);
 /* The key for both local and remote use. */

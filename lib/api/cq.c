@@ -9,26 +9,77 @@
 #include "engine/engine.h"
 #include "engine/numa_alloc.h"
 
+static struct rte_ring *create_ring(const struct uroce_device *device, uint32_t depth, int *error)
+{
+	struct rte_ring *ring = NULL;
+
+	*error = engine_check_range("depth", depth, 1, LIMIT_CQ_DEPTH) ? -EINVAL : 0;
+	if (*error == 0)
+		ring = engine_numa_create_ring(depth, CQ_PIECES, CQ_PIECE_BYTES, device->numa_node);
+	if (*error == 0 && ring == NULL)
+		*error = engine_refuse(-ENOMEM,
+				       "no memory for a completion queue of %u: a smaller depth needs less", depth);
+	return ring;
+}
+
 int uroce_cq_create(struct uroce_device *device, uint32_t depth, struct uroce_cq **result)
 {
+	int error;
+	struct rte_ring *ring = create_ring(device, depth, &error);
 	struct uroce_cq *cq;
 
-	if (engine_check_range("depth", depth, 1, LIMIT_CQ_DEPTH))
-		return -EINVAL;
+	if (ring == NULL)
+		return error;
 	cq = calloc(1, sizeof(*cq));
-	if (cq == NULL)
+	if (cq == NULL) {
+		engine_numa_free_ring(ring, CQ_PIECE_BYTES);
 		return engine_refuse(-ENOMEM, "no memory for a completion queue");
-	cq->ring = engine_numa_create_ring(depth, CQ_PIECES, CQ_PIECE_BYTES, device->numa_node);
-	if (cq->ring == NULL) {
-		free(cq);
-		return engine_refuse(-ENOMEM, "no memory for a completion queue of %u: a smaller depth needs less",
-				     depth);
 	}
+	atomic_init(&cq->ring, ring);
 	cq->device = device;
 	atomic_init(&cq->fd, -1);
 	cq->wake_value = 1; /* to an eventfd */
 	atomic_fetch_add(&device->users, 1);
 	*result = cq;
+	return 0;
+}
+
+/* The ring of the depth before goes when it is empty, and nobody fills it any more. */
+static void forget_before(struct uroce_cq *cq)
+{
+	engine_numa_free_ring(cq->before, CQ_PIECE_BYTES);
+	cq->before = NULL;
+}
+
+/* Counts on behind all that the ring before has counted and may still count, so that marks stay in order. */
+static void count_on(struct rte_ring *ring, const struct rte_ring *before)
+{
+	uint32_t at = before->cons.tail + rte_ring_get_size(before);
+
+	ring->prod.head = ring->prod.tail = ring->cons.head = ring->cons.tail = at;
+}
+
+int uroce_cq_resize(struct uroce_cq *cq, uint32_t depth)
+{
+	struct uroce_engine *engine = cq->device->engine;
+	struct rte_ring *ring;
+	int error;
+
+	if (cq->before && rte_ring_empty(cq->before))
+		forget_before(cq);
+	if (cq->before)
+		return engine_refuse(-EBUSY, "cq: completions wait that came before its depth was last changed; "
+					     "poll it first");
+	ring = create_ring(cq->device, depth, &error);
+	if (ring == NULL)
+		return error;
+	pthread_mutex_lock(&engine->lock);
+	cq->before = atomic_load(&cq->ring);
+	count_on(ring, cq->before);
+	atomic_store_explicit(&cq->ring, ring, memory_order_release);
+	/* No lcore is in the middle of a poll in which it has read the ring before. */
+	rte_rcu_qsbr_synchronize(engine->qsbr, RTE_QSBR_THRID_INVALID);
+	pthread_mutex_unlock(&engine->lock);
 	return 0;
 }
 
@@ -45,6 +96,8 @@ int uroce_cq_destroy(struct uroce_cq *cq)
 				     (unsigned)atomic_load(&cq->users));
 	atomic_fetch_sub(&cq->device->users, 1);
 	engine_numa_free_ring(cq->ring, CQ_PIECE_BYTES);
+	if (cq->before)
+		forget_before(cq);
 	close_own_fd(cq);
 	free(cq);
 	return 0;
@@ -110,7 +163,9 @@ void uroce_cq_arm(struct uroce_cq *cq, bool solicited_only)
 
 uint32_t uroce_cq_mark(const struct uroce_cq *cq)
 {
-	return __atomic_load_n(&cq->ring->prod.tail, __ATOMIC_ACQUIRE);
+	const struct rte_ring *ring = cq->ring;
+
+	return __atomic_load_n(&ring->prod.tail, __ATOMIC_ACQUIRE);
 }
 
 /*
@@ -119,18 +174,29 @@ uint32_t uroce_cq_mark(const struct uroce_cq *cq)
  */
 bool uroce_cq_passed(const struct uroce_cq *cq, uint32_t mark)
 {
-	uint32_t taken = __atomic_load_n(&cq->ring->cons.tail, __ATOMIC_RELAXED);
-	uint32_t waiting = __atomic_load_n(&cq->ring->prod.tail, __ATOMIC_ACQUIRE) - taken;
+	const struct rte_ring *ring = cq->ring;
+	const struct rte_ring *oldest = cq->before && !rte_ring_empty(cq->before) ? cq->before : ring;
+	uint32_t taken = __atomic_load_n(&oldest->cons.tail, __ATOMIC_RELAXED);
+	uint32_t waiting = __atomic_load_n(&ring->prod.tail, __ATOMIC_ACQUIRE) - taken;
 
 	return mark - taken - 1 >= waiting; /* a mark at `taken` itself wraps around */
 }
 
+static uint32_t take(struct rte_ring *ring, uint32_t count, struct uroce_wc *wc)
+{
+	return rte_ring_dequeue_burst_elem(ring, wc, CQ_PIECE_BYTES, count * CQ_PIECES, NULL) / CQ_PIECES;
+}
+
 int uroce_cq_poll(struct uroce_cq *cq, int count, struct uroce_wc *wc)
 {
-	uint32_t pieces;
+	uint32_t most = count < (int)LIMIT_CQ_DEPTH ? (uint32_t)count : LIMIT_CQ_DEPTH, taken = 0;
 
 	if (count <= 0)
 		return 0;
-	pieces = (count < (int)LIMIT_CQ_DEPTH ? (uint32_t)count : LIMIT_CQ_DEPTH) * CQ_PIECES;
-	return (int)(rte_ring_dequeue_burst_elem(cq->ring, wc, CQ_PIECE_BYTES, pieces, NULL) / CQ_PIECES);
+	if (cq->before) {
+		taken = take(cq->before, most, wc);
+		if (rte_ring_empty(cq->before))
+			forget_before(cq);
+	}
+	return (int)(taken + take(atomic_load_explicit(&cq->ring, memory_order_relaxed), most - taken, wc + taken));
 }

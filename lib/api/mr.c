@@ -38,6 +38,21 @@ static int refuse_another(const struct uroce_device *device)
 			     device->engine->config.max_mrs);
 }
 
+static int refuse_range(const void *addr, size_t bytes, uint64_t va, uint32_t access)
+{
+	return engine_refuse(-EINVAL,
+			     "addr %p, bytes %zu, va 0x%lx, access 0x%x: a range that does not wrap, and rights "
+			     "that fit together",
+			     addr, bytes, va, access);
+}
+
+static int refuse_removal(const struct uroce_mr *mr, int error)
+{
+	if (error == -EBUSY)
+		return engine_refuse(error, "mr: windows are bound to it; invalidate or deallocate them first");
+	return engine_refuse(error, "mr: key 0x%08x is no region's any more", mr->key);
+}
+
 int uroce_mr_reg(struct uroce_pd *pd, void *addr, size_t bytes, uint32_t access, struct uroce_mr **result)
 {
 	return uroce_mr_reg_at(pd, addr, bytes, access & UROCE_ACCESS_ZERO_BASED ? 0 : (uintptr_t)addr, access, result);
@@ -58,16 +73,34 @@ int uroce_mr_reg_at(struct uroce_pd *pd, void *addr, size_t bytes, uint64_t va, 
 	pthread_mutex_unlock(&device->engine->lock);
 	if (mr->key == 0) {
 		free(mr);
-		if (error == -EINVAL)
-			engine_refuse(
-				-EINVAL,
-				"addr %p, bytes %zu, va 0x%lx, access 0x%x: a range that does not wrap, and rights "
-				"that fit together",
-				addr, bytes, va, access);
-		return error == -ENOMEM ? refuse_another(device) : error;
+		return error == -ENOMEM ? refuse_another(device) : refuse_range(addr, bytes, va, access);
 	}
 	atomic_fetch_add(&pd->users, 1);
 	*result = mr;
+	return 0;
+}
+
+int uroce_mr_rereg(struct uroce_mr *mr, struct uroce_pd *pd, void *addr, size_t bytes, uint64_t va, uint32_t access)
+{
+	struct uroce_device *device = mr->pd->device;
+	int error;
+
+	if (pd->device != device)
+		return engine_refuse(-EINVAL, "pd: it is of another device than the region");
+	pthread_mutex_lock(&device->engine->lock);
+	error = rc_mr_close(&device->mrs, mr->key, addr, bytes, va, access);
+	if (error == 0) {
+		rte_rcu_qsbr_synchronize(device->engine->qsbr, RTE_QSBR_THRID_INVALID);
+		rc_mr_reopen(&device->mrs, mr->key, pd->id, addr, bytes, va, access);
+	}
+	pthread_mutex_unlock(&device->engine->lock);
+	if (error == -EINVAL)
+		return refuse_range(addr, bytes, va, access);
+	if (error)
+		return refuse_removal(mr, error);
+	atomic_fetch_sub(&mr->pd->users, 1);
+	atomic_fetch_add(&pd->users, 1);
+	mr->pd = pd;
 	return 0;
 }
 
@@ -82,10 +115,8 @@ int uroce_mr_dereg(struct uroce_mr *mr)
 	if (error == 0)
 		rte_rcu_qsbr_synchronize(engine->qsbr, RTE_QSBR_THRID_INVALID);
 	pthread_mutex_unlock(&engine->lock);
-	if (error == -EBUSY)
-		return engine_refuse(error, "mr: windows are bound to it; invalidate or deallocate them first");
 	if (error)
-		return engine_refuse(error, "mr: key 0x%08x is no region's any more", mr->key);
+		return refuse_removal(mr, error);
 	atomic_fetch_sub(&mr->pd->users, 1);
 	free(mr);
 	return 0;

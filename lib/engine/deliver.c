@@ -105,10 +105,11 @@ static void deliver_completions(struct uroce_lcore *lcore)
 	while (begin < out->completion_count) {
 		struct uroce_cq *cq = out->completion_cqs[begin];
 		uint32_t end = begin + 1, taken;
+		struct rte_ring *ring = atomic_load_explicit(&cq->ring, memory_order_acquire);
 
 		while (end < out->completion_count && out->completion_cqs[end] == cq)
 			end++;
-		taken = rte_ring_enqueue_burst_elem(cq->ring, &out->completions[begin], CQ_PIECE_BYTES,
+		taken = rte_ring_enqueue_burst_elem(ring, &out->completions[begin], CQ_PIECE_BYTES,
 						    (end - begin) * CQ_PIECES, NULL) /
 			CQ_PIECES;
 		if (taken < end - begin)

@@ -78,7 +78,8 @@ enum engine_cq_armed { CQ_NOT_ARMED, CQ_ARMED_SOLICITED, CQ_ARMED_ANY };
 
 struct uroce_cq {
 	struct uroce_device *device;
-	struct rte_ring *ring; /* of struct uroce_wc, in CQ_PIECES each */
+	struct rte_ring *_Atomic ring; /* of struct uroce_wc, in CQ_PIECES each */
+	struct rte_ring *before;       /* of its depth before, until all has been taken; NULL: nothing is in it */
 	_Atomic uint32_t users;
 	_Atomic bool overflowed;
 	_Atomic int fd;         /* -1 until somebody asks for it */

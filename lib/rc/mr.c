@@ -90,6 +90,19 @@ uint32_t rc_mr_insert(struct rc_mr_table *table, uint32_t pd, void *host, uint64
 			       error);
 }
 
+static void publish(struct rc_mr_entry *entry, uint32_t key, uint32_t pd, void *host, uint64_t bytes, uint64_t va,
+		    uint32_t access)
+{
+	entry->pd = pd;
+	entry->va = va;
+	entry->bytes = bytes;
+	entry->host = host;
+	entry->access = access | MR_ACCESS_LOCAL;
+	atomic_store_explicit(&entry->windows, 0, memory_order_relaxed);
+	/* M1: publishes the fields above */
+	atomic_store_explicit(&entry->key, key, memory_order_release);
+}
+
 uint32_t rc_mr_insert_at(struct rc_mr_table *table, uint32_t pd, void *host, uint64_t bytes, uint64_t va,
 			 uint32_t access, int *error)
 {
@@ -105,21 +118,14 @@ uint32_t rc_mr_insert_at(struct rc_mr_table *table, uint32_t pd, void *host, uin
 		return 0;
 	key = next_key(table, entry);
 	set32(&entry->kind, MR_REGION);
-	entry->pd = pd;
-	entry->va = va;
-	entry->bytes = bytes;
-	entry->host = host;
-	entry->access = access | MR_ACCESS_LOCAL;
-	atomic_store_explicit(&entry->windows, 0, memory_order_relaxed);
-	/* M1: publishes the fields above */
-	atomic_store_explicit(&entry->key, key, memory_order_release);
+	publish(entry, key, pd, host, bytes, va, access);
 	table->used++;
 	return key;
 }
 
-int rc_mr_remove(struct rc_mr_table *table, uint32_t key)
+/* Nobody finds the region any more, and no window can be bound to it. */
+static int close_region(struct rc_mr_entry *entry, uint32_t key)
 {
-	struct rc_mr_entry *entry = rc_mr_slot(table, key);
 	uint32_t none = 0;
 
 	if (entry == NULL || entry->kind != MR_REGION || atomic_load_explicit(&entry->key, memory_order_relaxed) != key)
@@ -127,6 +133,29 @@ int rc_mr_remove(struct rc_mr_table *table, uint32_t key)
 	if (!atomic_compare_exchange_strong(&entry->windows, &none, MR_CLOSED))
 		return -EBUSY;
 	atomic_store_explicit(&entry->key, 0, memory_order_release);
+	return 0;
+}
+
+int rc_mr_close(struct rc_mr_table *table, uint32_t key, const void *host, uint64_t bytes, uint64_t va, uint32_t access)
+{
+	if (!region_is_valid(va, (uintptr_t)host, bytes, access))
+		return -EINVAL;
+	return close_region(rc_mr_slot(table, key), key);
+}
+
+void rc_mr_reopen(struct rc_mr_table *table, uint32_t key, uint32_t pd, void *host, uint64_t bytes, uint64_t va,
+		  uint32_t access)
+{
+	publish(rc_mr_slot(table, key), key, pd, host, bytes, va, access);
+}
+
+int rc_mr_remove(struct rc_mr_table *table, uint32_t key)
+{
+	struct rc_mr_entry *entry = rc_mr_slot(table, key);
+	int error = close_region(entry, key);
+
+	if (error)
+		return error;
 	set32(&entry->kind, MR_FREE);
 	table->used--;
 	return 0;
