@@ -70,7 +70,7 @@ int tree_write(const char *root, const struct tree_port *port)
 	} files[] = {
 		{ "class/infiniband_verbs/abi_version", "6\n" },
 		{ "class/infiniband_verbs/" TREE_NODE "/ibdev", TREE_DEVICE "\n" },
-		{ "class/infiniband_verbs/" TREE_NODE "/dev", "0:0\n" }, /* any node of that name will do */
+		{ "class/infiniband_verbs/" TREE_NODE "/dev", "1:3\n" }, /* /dev/null, which lies there */
 		{ "class/infiniband_verbs/" TREE_NODE "/abi_version", "1\n" },
 		{ "class/infiniband/" TREE_DEVICE "/node_type", "1: CA\n" },
 		{ "class/infiniband/" TREE_DEVICE "/ports/1/pkeys/0", "0xffff\n" },

@@ -16,7 +16,7 @@ extern "C" {
 UROCE_API int uroce_cq_create(struct uroce_device *device, uint32_t depth, struct uroce_cq **cq);
 /*
  * It holds depth completions from now on; those that wait stay, in front. Nobody polls it meanwhile. A mark (below)
- * stays good. 0; -EINVAL; -ENOMEM; -EBUSY: completions wait that came before the last change: poll first.
+ * stays good. 0; -EINVAL: more wait; -ENOMEM; -EBUSY: those that came before the last change wait: poll first.
  */
 UROCE_API int uroce_cq_resize(struct uroce_cq *cq, uint32_t depth);
 /* 0; -EBUSY while a QP uses it. */

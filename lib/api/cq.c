@@ -17,8 +17,8 @@ static struct rte_ring *create_ring(const struct uroce_device *device, uint32_t 
 	if (*error == 0)
 		ring = engine_numa_create_ring(depth, CQ_PIECES, CQ_PIECE_BYTES, device->numa_node);
 	if (*error == 0 && ring == NULL)
-		*error = engine_refuse(-ENOMEM,
-				       "no memory for a completion queue of %u: a smaller depth needs less", depth);
+		*error = engine_refuse(-ENOMEM, "no memory for a completion queue of %u: a smaller depth needs less",
+				       depth);
 	return ring;
 }
 
@@ -63,6 +63,7 @@ int uroce_cq_resize(struct uroce_cq *cq, uint32_t depth)
 {
 	struct uroce_engine *engine = cq->device->engine;
 	struct rte_ring *ring;
+	uint32_t waiting;
 	int error;
 
 	if (cq->before && rte_ring_empty(cq->before))
@@ -70,6 +71,9 @@ int uroce_cq_resize(struct uroce_cq *cq, uint32_t depth)
 	if (cq->before)
 		return engine_refuse(-EBUSY, "cq: completions wait that came before its depth was last changed; "
 					     "poll it first");
+	waiting = rte_ring_count(cq->ring) / CQ_PIECES;
+	if (waiting > depth)
+		return engine_refuse(-EINVAL, "depth %u: %u completions wait; poll them first", depth, waiting);
 	ring = create_ring(cq->device, depth, &error);
 	if (ring == NULL)
 		return error;

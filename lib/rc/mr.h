@@ -72,7 +72,8 @@ uint32_t rc_mr_insert_at(struct rc_mr_table *table, uint32_t pd, void *host, uin
  * Changes a region in two steps: closes it, so that nobody finds it, and gives it back its key as another one when
  * those who had found it have gone. close: 0; -EINVAL: what it is to be is none; -ENOENT; -EBUSY: windows are bound.
  */
-int rc_mr_close(struct rc_mr_table *table, uint32_t key, const void *host, uint64_t bytes, uint64_t va, uint32_t access);
+int rc_mr_close(struct rc_mr_table *table, uint32_t key, const void *host, uint64_t bytes, uint64_t va,
+		uint32_t access);
 void rc_mr_reopen(struct rc_mr_table *table, uint32_t key, uint32_t pd, void *host, uint64_t bytes, uint64_t va,
 		  uint32_t access);
 /* Makes the key invalid and the slot free. 0; -ENOENT; -EBUSY: windows are bound to the region. */

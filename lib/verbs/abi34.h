@@ -68,6 +68,8 @@ struct verbs_srq {
 	uint32_t srq_num;
 };
 
+enum { VERBS_QP_EX = 1 << 1 }; /* comp_mask: qp_ex has functions */
+
 struct verbs_qp {
 	struct ibv_qp_ex qp_ex;
 	uint32_t comp_mask;
@@ -80,9 +82,10 @@ typedef void verbs_unused(void);
 struct verbs_context_ops {
 	verbs_unused *advise_mr, *alloc_dm;
 	struct ibv_mw *(*alloc_mw)(struct ibv_pd *pd, enum ibv_mw_type type);
-	verbs_unused *alloc_null_mr, *alloc_parent_domain;
+	verbs_unused *alloc_null_mr;
+	struct ibv_pd *(*alloc_parent_domain)(struct ibv_context *context, struct ibv_parent_domain_init_attr *attr);
 	struct ibv_pd *(*alloc_pd)(struct ibv_context *context);
-	verbs_unused *alloc_td;
+	struct ibv_td *(*alloc_td)(struct ibv_context *context, struct ibv_td_init_attr *attr);
 	void (*async_event)(struct ibv_context *context, struct ibv_async_event *event);
 	verbs_unused *attach_counters_point_flow, *attach_mcast;
 	int (*bind_mw)(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind);
@@ -90,15 +93,18 @@ struct verbs_context_ops {
 	void (*cq_event)(struct ibv_cq *cq);
 	struct ibv_ah *(*create_ah)(struct ibv_pd *pd, struct ibv_ah_attr *attr);
 	verbs_unused *create_counters;
-	struct ibv_cq *(*create_cq)(struct ibv_context *context, int depth, struct ibv_comp_channel *channel, int vector);
-	verbs_unused *create_cq_ex, *create_flow, *create_flow_action_esp;
+	struct ibv_cq *(*create_cq)(struct ibv_context *context, int depth, struct ibv_comp_channel *channel,
+				    int vector);
+	struct ibv_cq_ex *(*create_cq_ex)(struct ibv_context *context, struct ibv_cq_init_attr_ex *init);
+	verbs_unused *create_flow, *create_flow_action_esp;
 	struct ibv_qp *(*create_qp)(struct ibv_pd *pd, struct ibv_qp_init_attr *init);
-	verbs_unused *create_qp_ex, *create_rwq_ind_table;
+	struct ibv_qp *(*create_qp_ex)(struct ibv_context *context, struct ibv_qp_init_attr_ex *init);
+	verbs_unused *create_rwq_ind_table;
 	struct ibv_srq *(*create_srq)(struct ibv_pd *pd, struct ibv_srq_init_attr *init);
 	verbs_unused *create_srq_ex, *create_wq;
 	int (*dealloc_mw)(struct ibv_mw *mw);
 	int (*dealloc_pd)(struct ibv_pd *pd);
-	verbs_unused *dealloc_td;
+	int (*dealloc_td)(struct ibv_td *td);
 	int (*dereg_mr)(struct verbs_mr *mr);
 	int (*destroy_ah)(struct ibv_ah *ah);
 	verbs_unused *destroy_counters;
@@ -121,7 +127,7 @@ struct verbs_context_ops {
 	int (*post_srq_recv)(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 	int (*query_device_ex)(struct ibv_context *context, const struct ibv_query_device_ex_input *input,
 			       struct ibv_device_attr_ex *attr, size_t attr_bytes);
-	verbs_unused *query_ece;
+	int (*query_ece)(struct ibv_qp *qp, struct ibv_ece *ece);
 	int (*query_port)(struct ibv_context *context, uint8_t port, struct ibv_port_attr *attr);
 	int (*query_qp)(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask, struct ibv_qp_init_attr *init);
 	verbs_unused *query_qp_data_in_order, *query_rt_values;
@@ -129,7 +135,10 @@ struct verbs_context_ops {
 	verbs_unused *read_counters, *reg_dm_mr, *reg_dmabuf_mr;
 	struct ibv_mr *(*reg_mr)(struct ibv_pd *pd, void *addr, size_t bytes, uint64_t va, int access);
 	int (*req_notify_cq)(struct ibv_cq *cq, int solicited_only);
-	verbs_unused *rereg_mr, *resize_cq, *set_ece, *unimport_dm, *unimport_mr, *unimport_pd;
+	int (*rereg_mr)(struct verbs_mr *mr, int flags, struct ibv_pd *pd, void *addr, size_t bytes, int access);
+	int (*resize_cq)(struct ibv_cq *cq, int depth);
+	int (*set_ece)(struct ibv_qp *qp, struct ibv_ece *ece);
+	verbs_unused *unimport_dm, *unimport_mr, *unimport_pd;
 };
 
 /* Of libibverbs, with the symbol version IBVERBS_PRIVATE_34. */

@@ -2,13 +2,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "verbs/ops.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <stdio.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "verbs/cq.h"
 #include "verbs/event.h"
+#include "verbs/wc.h"
 
 #define POLLED 16 /* completions that are taken at a time */
 
@@ -31,33 +32,86 @@ static int join_channel(struct verb_cq *cq, const struct ibv_comp_channel *chann
 	return 0;
 }
 
-struct ibv_cq *verb_create_cq(struct ibv_context *context, int depth, struct ibv_comp_channel *channel, int vector)
+static int create(struct verb_cq *cq, struct ibv_context *context, int depth, struct ibv_comp_channel *channel)
 {
-	struct verb_context *own = verb_context_of(context);
-	struct verb_cq *cq;
-	int error;
+	int error = uroce_cq_create(verb_context_of(context)->stack->device, (uint32_t)depth, &cq->cq);
 
-	if (depth < 1 || vector < 0 || vector >= context->num_comp_vectors) {
-		verb_result(-EINVAL);
-		return NULL;
-	}
-	cq = calloc(1, sizeof(*cq));
-	error = cq ? uroce_cq_create(own->stack->device, (uint32_t)depth, &cq->cq) : -ENOMEM;
-	if (error == 0) {
-		error = join_channel(cq, channel);
-		if (error)
-			uroce_cq_destroy(cq->cq);
-	}
+	if (error)
+		return error;
+	error = join_channel(cq, channel);
 	if (error) {
-		free(cq);
-		verb_result(error);
-		return NULL;
+		uroce_cq_destroy(cq->cq);
+		return error;
 	}
 	uroce_cq_set_context(cq->cq, (uintptr_t)cq);
 	pthread_spin_init(&cq->lock, PTHREAD_PROCESS_PRIVATE);
-	((struct ibv_cq *)&cq->ibv)->cqe = depth;
+	cq->ibv.cqe = depth;
+	cq->ibv.context = context; /* before its first event */
 	verb_event_add(VERB_CQ, cq);
-	return (struct ibv_cq *)&cq->ibv;
+	return 0;
+}
+
+struct ibv_cq *verb_create_cq(struct ibv_context *context, int depth, struct ibv_comp_channel *channel, int vector)
+{
+	struct verb_cq *cq;
+	int error;
+
+	if (depth < 1 || vector < 0 || vector >= context->num_comp_vectors)
+		return verb_refused(-EINVAL);
+	cq = calloc(1, sizeof(*cq));
+	error = cq ? create(cq, context, depth, channel) : -ENOMEM;
+	if (error == 0)
+		return (struct ibv_cq *)&cq->ibv;
+	free(cq);
+	return verb_refused(error);
+}
+
+/* libibverbs fills in what verb_create_cq() returns, but not this one. */
+static void fill(struct verb_cq *cq, const struct ibv_cq_init_attr_ex *init)
+{
+	cq->ibv.channel = init->channel;
+	cq->ibv.cq_context = init->cq_context;
+	pthread_mutex_init(&cq->ibv.mutex, NULL);
+	pthread_cond_init(&cq->ibv.cond, NULL);
+	if (init->channel) {
+		pthread_mutex_lock(&init->channel->context->mutex);
+		init->channel->refcnt++;
+		pthread_mutex_unlock(&init->channel->context->mutex);
+	}
+}
+
+struct ibv_cq_ex *verb_create_cq_ex(struct ibv_context *context, struct ibv_cq_init_attr_ex *init)
+{
+	struct ibv_cq *ibv;
+	struct verb_cq *cq;
+
+	if ((init->wc_flags & ~VERB_WC_READS) || (init->comp_mask & ~(uint32_t)VERB_CQ_MASKS) ||
+	    ((init->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) &&
+	     (init->flags & ~(uint32_t)IBV_CREATE_CQ_ATTR_SINGLE_THREADED)))
+		return verb_refused(-EOPNOTSUPP);
+	if (init->cqe > INT_MAX || init->comp_vector > INT_MAX)
+		return verb_refused(-EINVAL);
+	ibv = verb_create_cq(context, (int)init->cqe, init->channel, (int)init->comp_vector);
+	if (ibv == NULL)
+		return NULL;
+	cq = verb_cq_of(ibv);
+	fill(cq, init);
+	verb_wc_set_readers(&cq->ibv);
+	return &cq->ibv;
+}
+
+int verb_resize_cq(struct ibv_cq *ibv, int depth)
+{
+	struct verb_cq *cq = verb_cq_of(ibv);
+	int error = depth < 1 ? -EINVAL : 0;
+
+	pthread_spin_lock(&cq->lock);
+	if (error == 0)
+		error = uroce_cq_resize(cq->cq, (uint32_t)depth);
+	pthread_spin_unlock(&cq->lock);
+	if (error == 0)
+		ibv->cqe = depth;
+	return verb_result(error);
 }
 
 int verb_destroy_cq(struct ibv_cq *ibv)
@@ -75,6 +129,12 @@ int verb_destroy_cq(struct ibv_cq *ibv)
 	verb_event_wait(&ibv->mutex, &ibv->cond, &ibv->comp_events_completed, cq->comp_events);
 	verb_event_wait(&ibv->mutex, &ibv->cond, &ibv->async_events_completed, cq->async_events);
 	pthread_spin_destroy(&cq->lock);
+	while (cq->forgotten) {
+		struct verb_forgotten *one = cq->forgotten;
+
+		cq->forgotten = one->next;
+		free(one);
+	}
 	free(cq);
 	return 0;
 }
@@ -90,52 +150,70 @@ int verb_req_notify_cq(struct ibv_cq *cq, int solicited_only)
 	return 0;
 }
 
-static enum ibv_wc_opcode opcode_of(uint8_t ours)
-{
-	return ours == UROCE_WC_ATOMIC_WRITE ? IBV_WC_ATOMIC_WRITE : (enum ibv_wc_opcode)ours;
-}
-
-static unsigned flags_of(uint16_t ours)
-{
-	return (ours & UROCE_WC_WITH_IMM ? IBV_WC_WITH_IMM : 0) | (ours & UROCE_WC_WITH_INV ? IBV_WC_WITH_INV : 0) |
-	       (ours & UROCE_WC_GRH ? IBV_WC_GRH : 0);
-}
-
-bool verb_explains;
-
-static __attribute__((constructor)) void read_explain(void)
-{
-	const char *given = getenv("UROCE_EXPLAIN");
-
-	verb_explains = given && *given == '1';
-}
-
-static void explain(const struct uroce_wc *wc)
-{
-	char line[UROCE_EXPLAIN_BYTES];
-
-	fprintf(stderr, "uroce: %s\n", uroce_wc_explain(wc, line, sizeof(line)));
-}
-
 static void convert(const struct uroce_wc *ours, struct ibv_wc *wc)
 {
 	wc->wr_id = ours->wr_id;
 	wc->status = (enum ibv_wc_status)ours->status;
-	wc->opcode = opcode_of(ours->opcode);
+	wc->opcode = verb_wc_opcode(ours);
 	wc->vendor_err = ours->vendor_err;
 	wc->byte_len = ours->byte_len;
-	wc->wc_flags = flags_of(ours->wc_flags);
-	if (ours->wc_flags & UROCE_WC_WITH_INV)
-		wc->invalidated_rkey = ours->invalidated_rkey;
-	else
-		wc->imm_data = htonl(ours->imm);
+	wc->wc_flags = verb_wc_flags(ours);
+	wc->imm_data = verb_wc_imm(ours);
 	wc->qp_num = ours->qp_num;
 	wc->src_qp = ours->src_qp;
 	wc->pkey_index = wc->slid = wc->dlid_path_bits = 0;
-	/* Programs of today learn from it how the header in front of a datagram looks: 8, and the kind of network. */
-	wc->sl = ours->wc_flags & UROCE_WC_GRH ? (uint8_t)(8 | (ours->ip_version == 4 ? 2 : 1)) : 0;
-	if (ours->status != UROCE_WC_SUCCESS && ours->status != UROCE_WC_WR_FLUSH_ERR && verb_explains)
-		explain(ours);
+	wc->sl = verb_wc_sl(ours);
+	verb_wc_tell(ours);
+}
+
+static bool is_forgotten(const struct verb_cq *cq, uint32_t qp_num)
+{
+	for (const struct verb_forgotten *at = cq->forgotten; at; at = at->next) {
+		if (at->qp_num == qp_num)
+			return true;
+	}
+	return false;
+}
+
+static void drop_passed(struct verb_cq *cq)
+{
+	for (struct verb_forgotten **at = &cq->forgotten, *one = *at; one; one = *at) {
+		if (!uroce_cq_passed(cq->cq, one->mark)) {
+			at = &one->next;
+			continue;
+		}
+		*at = one->next;
+		free(one);
+	}
+}
+
+int verb_cq_take(struct verb_cq *cq, int count, struct uroce_wc *wc)
+{
+	int taken = 0;
+
+	if (cq->forgotten == NULL)
+		return uroce_cq_poll(cq->cq, count, wc);
+	/* One by one, for what comes behind the mark may be of the same number. */
+	while (taken < count && uroce_cq_poll(cq->cq, 1, &wc[taken]) == 1) {
+		if (!is_forgotten(cq, wc[taken].qp_num))
+			taken++;
+		drop_passed(cq);
+	}
+	return taken;
+}
+
+void verb_cq_forget(struct ibv_cq *ibv, uint32_t qp_num)
+{
+	struct verb_cq *cq = verb_cq_of(ibv);
+	struct verb_forgotten *one = malloc(sizeof(*one));
+
+	if (one == NULL)
+		return; /* then they are polled */
+	pthread_spin_lock(&cq->lock);
+	*one = (struct verb_forgotten){ cq->forgotten, qp_num, uroce_cq_mark(cq->cq) };
+	cq->forgotten = one;
+	drop_passed(cq);
+	pthread_spin_unlock(&cq->lock);
 }
 
 int verb_poll_cq(struct ibv_cq *ibv, int count, struct ibv_wc *wc)
@@ -146,7 +224,7 @@ int verb_poll_cq(struct ibv_cq *ibv, int count, struct ibv_wc *wc)
 
 	pthread_spin_lock(&cq->lock);
 	do {
-		got = uroce_cq_poll(cq->cq, count - done < POLLED ? count - done : POLLED, ours);
+		got = verb_cq_take(cq, count - done < POLLED ? count - done : POLLED, ours);
 		for (int i = 0; i < got; i++)
 			convert(&ours[i], &wc[done + i]);
 		done += got;

@@ -1,4 +1,4 @@
-/* device.c - what the device is, protection domains, regions, windows, addresses */
+/* device.c - what the device and its port are, and addresses */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "verbs/ops.h"
 
@@ -20,7 +20,7 @@ int verb_result(int error)
 	return -error;
 }
 
-static void *refused(int error)
+void *verb_refused(int error)
 {
 	verb_result(error);
 	return NULL;
@@ -47,11 +47,8 @@ int verb_query_device(struct ibv_context *context, const struct ibv_query_device
 	old->vendor_id = VENDOR_ID;
 	old->max_qp = (int)info->max_qps;
 	old->max_qp_wr = (int)info->max_queue_depth;
-	old->device_cap_flags = IBV_DEVICE_CHANGE_PHY_PORT | IBV_DEVICE_PORT_ACTIVE_EVENT | IBV_DEVICE_RC_RNR_NAK_GEN |
-				IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_MEM_WINDOW | IBV_DEVICE_MEM_MGT_EXTENSIONS |
-				IBV_DEVICE_MEM_WINDOW_TYPE_2B | IBV_DEVICE_AUTO_PATH_MIG | IBV_DEVICE_SRQ_RESIZE;
-	old->device_cap_flags &= ~(unsigned)(IBV_DEVICE_CHANGE_PHY_PORT | IBV_DEVICE_SRQ_RESIZE |
-					     IBV_DEVICE_AUTO_PATH_MIG);
+	old->device_cap_flags = IBV_DEVICE_PORT_ACTIVE_EVENT | IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_SYS_IMAGE_GUID |
+				IBV_DEVICE_MEM_WINDOW | IBV_DEVICE_MEM_MGT_EXTENSIONS | IBV_DEVICE_MEM_WINDOW_TYPE_2B;
 	old->max_sge = old->max_sge_rd = old->max_srq_sge = (int)info->max_sge;
 	old->max_cq = old->max_pd = old->max_ah = old->max_srq = MANY;
 	old->max_cqe = (int)info->max_cq_depth;
@@ -102,142 +99,12 @@ enum ibv_mtu verb_mtu(uint32_t bytes)
 
 uint64_t verb_guid(const struct uroce_mac *mac)
 {
-	uint8_t guid[8] = { mac->bytes[0] ^ 2, mac->bytes[1], mac->bytes[2], 0xff,
-			    0xfe, mac->bytes[3], mac->bytes[4], mac->bytes[5] };
+	uint8_t guid[8] = { mac->bytes[0] ^ 2, mac->bytes[1], mac->bytes[2], 0xff, 0xfe,
+			    mac->bytes[3],     mac->bytes[4], mac->bytes[5] };
 	uint64_t value;
 
 	memcpy(&value, guid, sizeof(value)); /* network byte order, as verbs have it */
 	return value;
-}
-
-/* ---- protection domains ---- */
-
-struct ibv_pd *verb_alloc_pd(struct ibv_context *context)
-{
-	struct verb_pd *pd = calloc(1, sizeof(*pd));
-	int error = pd ? uroce_pd_alloc(verb_context_of(context)->stack->device, &pd->pd) : -ENOMEM;
-
-	if (error == 0)
-		return &pd->ibv;
-	free(pd);
-	return refused(error);
-}
-
-int verb_dealloc_pd(struct ibv_pd *ibv)
-{
-	struct verb_pd *pd = verb_pd_of(ibv);
-	int error = uroce_pd_dealloc(pd->pd);
-
-	if (error == 0)
-		free(pd);
-	return verb_result(error);
-}
-
-/* ---- regions and windows ---- */
-
-/* -1: there is one that we do not know. */
-static int64_t access_of(unsigned access)
-{
-	static const struct {
-		unsigned verbs, ours;
-	} rights[] = {
-		{ IBV_ACCESS_LOCAL_WRITE, UROCE_ACCESS_LOCAL_WRITE },
-		{ IBV_ACCESS_REMOTE_WRITE, UROCE_ACCESS_REMOTE_WRITE },
-		{ IBV_ACCESS_REMOTE_READ, UROCE_ACCESS_REMOTE_READ },
-		{ IBV_ACCESS_REMOTE_ATOMIC, UROCE_ACCESS_REMOTE_ATOMIC },
-		{ IBV_ACCESS_MW_BIND, UROCE_ACCESS_MW_BIND },
-		{ IBV_ACCESS_ZERO_BASED, UROCE_ACCESS_ZERO_BASED },
-		{ IBV_ACCESS_HUGETLB, 0 }, /* a hint about pages, which nobody looks at */
-	};
-	int64_t ours = 0;
-
-	access &= ~IBV_ACCESS_OPTIONAL_RANGE;
-	for (unsigned i = 0; i < sizeof(rights) / sizeof(rights[0]); i++) {
-		if (access & rights[i].verbs)
-			ours |= rights[i].ours;
-		access &= ~rights[i].verbs;
-	}
-	return access ? -1 : ours;
-}
-
-uint32_t verb_remote_access(unsigned access)
-{
-	return (uint32_t)access_of(access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
-					     IBV_ACCESS_REMOTE_ATOMIC));
-}
-
-struct ibv_mr *verb_reg_mr(struct ibv_pd *pd, void *addr, size_t bytes, uint64_t va, int access)
-{
-	int64_t rights = access_of((unsigned)access);
-	struct verb_mr *mr;
-	int error;
-
-	if (rights < 0)
-		return refused(access & IBV_ACCESS_ON_DEMAND ? -EOPNOTSUPP : -EINVAL);
-	mr = calloc(1, sizeof(*mr));
-	if (mr == NULL)
-		return refused(-ENOMEM);
-	error = uroce_mr_reg_at(verb_pd_of(pd)->pd, addr, bytes, rights & UROCE_ACCESS_ZERO_BASED ? 0 : va,
-				(uint32_t)rights, &mr->mr);
-	if (error) {
-		free(mr);
-		return refused(error);
-	}
-	mr->ibv.lkey = uroce_mr_lkey(mr->mr);
-	mr->ibv.rkey = uroce_mr_rkey(mr->mr);
-	return &mr->ibv;
-}
-
-int verb_dereg_mr(struct ibv_mr *ibv)
-{
-	struct verb_mr *mr = VERB_OF(verb_mr, ibv, ibv);
-	int error = uroce_mr_dereg(mr->mr);
-
-	if (error == 0)
-		free(mr);
-	return verb_result(error);
-}
-
-struct ibv_mw *verb_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
-{
-	struct verb_mw *mw = calloc(1, sizeof(*mw));
-	int error = mw ? uroce_mw_alloc(verb_pd_of(pd)->pd, (enum uroce_mw_type)type, &mw->mw) : -ENOMEM;
-
-	if (error) {
-		free(mw);
-		return refused(error);
-	}
-	mw->ibv = (struct ibv_mw){ .context = pd->context, .pd = pd, .type = type, .rkey = uroce_mw_rkey(mw->mw) };
-	return &mw->ibv;
-}
-
-int verb_dealloc_mw(struct ibv_mw *ibv)
-{
-	struct verb_mw *mw = VERB_OF(verb_mw, ibv, ibv);
-	int error = uroce_mw_dealloc(mw->mw);
-
-	if (error == 0)
-		free(mw);
-	return verb_result(error);
-}
-
-int verb_bind_mw(struct ibv_qp *qp, struct ibv_mw *ibv, struct ibv_mw_bind *bind)
-{
-	const struct ibv_mw_bind_info *info = &bind->bind_info;
-	struct verb_mw *mw = VERB_OF(verb_mw, ibv, ibv);
-	struct uroce_mw_bind ours = {
-		.mr = info->mr ? VERB_OF(verb_mr, ibv, info->mr)->mr : NULL,
-		.addr = info->addr,
-		.length_bytes = info->length,
-		.access = (uint32_t)access_of(info->mw_access_flags),
-	};
-	int error = verb_qp_of(qp)->rc ? uroce_mw_bind(verb_qp_of(qp)->rc, mw->mw, &ours, bind->wr_id,
-						       bind->send_flags & IBV_SEND_SIGNALED ? UROCE_SEND_SIGNALED : 0) :
-					 -EINVAL;
-
-	if (error == 0)
-		mw->ibv.rkey = uroce_mw_rkey(mw->mw);
-	return verb_result(error);
 }
 
 /* ---- addresses ---- */
@@ -266,7 +133,7 @@ struct ibv_ah *verb_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 	if (error == 0)
 		return &ah->ibv;
 	free(ah);
-	return refused(error);
+	return verb_refused(error);
 }
 
 int verb_destroy_ah(struct ibv_ah *ah)

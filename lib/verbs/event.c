@@ -207,8 +207,9 @@ static void tell(const struct uroce_event *event)
 {
 	void *object = (void *)(uintptr_t)event->qp_context;
 	enum verb_kind kind = event->type == UROCE_EVENT_CQ_ERR ? VERB_CQ :
-			      event->type == UROCE_EVENT_SRQ_LIMIT_REACHED || event->type == UROCE_EVENT_SRQ_ERR ? VERB_SRQ :
-														  VERB_QP;
+			      event->type == UROCE_EVENT_SRQ_LIMIT_REACHED || event->type == UROCE_EVENT_SRQ_ERR ?
+								  VERB_SRQ :
+								  VERB_QP;
 	int type = type_of(event->type);
 
 	if (type < 0)

@@ -7,8 +7,9 @@
 #ifndef VERBS_OBJECTS_H
 #define VERBS_OBJECTS_H
 
-#include <pthread.h>
 #include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stddef.h>
 
 #include <infiniband/verbs.h>
@@ -22,15 +23,25 @@ struct verb_context {
 	struct verb_context *next;
 };
 
+struct verb_td {
+	struct ibv_td ibv;
+	_Atomic uint32_t users;
+};
+
 struct verb_pd {
 	struct ibv_pd ibv;
 	struct uroce_pd *pd;
+	struct verb_pd *parent; /* whose pd it is; NULL: its own */
+	struct verb_td *thread; /* of a parent domain, or NULL */
+	_Atomic uint32_t users; /* parent domains of it */
 };
 
 struct verb_mr {
 	struct ibv_mr ibv;
 	uint32_t shell[2];
 	struct uroce_mr *mr;
+	uint64_t va;     /* from where it is addressed */
+	uint32_t rights; /* enum uroce_access */
 };
 
 struct verb_mw {
@@ -43,14 +54,20 @@ struct verb_ah {
 	struct uroce_path path;
 };
 
+struct verb_forgotten {
+	struct verb_forgotten *next;
+	uint32_t qp_num, mark; /* of uroce_cq_mark() */
+};
+
 /* Completions that an ibv_cq_ex has taken, and the one that it is looked at through. */
 struct verb_cq {
 	struct ibv_cq_ex ibv;
 	struct uroce_cq *cq;
 	pthread_spinlock_t lock;
-	int channel_fd; /* where a wake-up is written; -1: there is no channel */
+	int channel_fd;                     /* where a wake-up is written; -1: there is no channel */
 	uint32_t comp_events, async_events; /* told, to be acknowledged before it is destroyed */
-	struct uroce_wc current; /* of start_poll and next_poll */
+	struct uroce_wc current;            /* of start_poll and next_poll */
+	struct verb_forgotten *forgotten;   /* queue pairs whose completions up to a mark nobody wants */
 	struct verb_cq *next;
 };
 
@@ -68,6 +85,7 @@ struct verb_qp {
 	uint64_t shell[2];
 	struct uroce_qp *rc; /* one of the two */
 	struct uroce_ud *ud;
+	struct verb_batch *batch; /* of ibv_wr_start(); NULL: it was not asked for */
 	pthread_spinlock_t send_lock, recv_lock;
 	struct ibv_qp_attr set; /* what software has set */
 	struct ibv_qp_cap cap;
@@ -109,5 +127,7 @@ extern bool verb_explains;
 
 /* Verbs want a positive errno returned, and errno set. error: 0 or a negative errno of the library. */
 int verb_result(int error);
+/* NULL, with errno set. */
+void *verb_refused(int error);
 
 #endif

@@ -15,8 +15,12 @@ int verb_query_port(struct ibv_context *context, uint8_t port, struct ibv_port_a
 
 struct ibv_pd *verb_alloc_pd(struct ibv_context *context);
 int verb_dealloc_pd(struct ibv_pd *pd);
+struct ibv_pd *verb_alloc_parent_domain(struct ibv_context *context, struct ibv_parent_domain_init_attr *attr);
+struct ibv_td *verb_alloc_td(struct ibv_context *context, struct ibv_td_init_attr *attr);
+int verb_dealloc_td(struct ibv_td *td);
 
 struct ibv_mr *verb_reg_mr(struct ibv_pd *pd, void *addr, size_t bytes, uint64_t va, int access);
+int verb_rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *addr, size_t bytes, int access);
 int verb_dereg_mr(struct ibv_mr *mr);
 struct ibv_mw *verb_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
 int verb_dealloc_mw(struct ibv_mw *mw);
@@ -26,6 +30,8 @@ struct ibv_ah *verb_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr);
 int verb_destroy_ah(struct ibv_ah *ah);
 
 struct ibv_cq *verb_create_cq(struct ibv_context *context, int depth, struct ibv_comp_channel *channel, int vector);
+struct ibv_cq_ex *verb_create_cq_ex(struct ibv_context *context, struct ibv_cq_init_attr_ex *init);
+int verb_resize_cq(struct ibv_cq *cq, int depth);
 int verb_destroy_cq(struct ibv_cq *cq);
 int verb_poll_cq(struct ibv_cq *cq, int count, struct ibv_wc *wc);
 int verb_req_notify_cq(struct ibv_cq *cq, int solicited_only);
@@ -38,6 +44,8 @@ int verb_destroy_srq(struct ibv_srq *srq);
 int verb_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 
 struct ibv_qp *verb_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init);
+/* Its ibv_qp_ex has what ibv_wr_start() and so on call, when these were asked for: *posts. */
+struct ibv_qp *verb_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *init, bool *posts);
 int verb_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask);
 int verb_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask, struct ibv_qp_init_attr *init);
 int verb_destroy_qp(struct ibv_qp *qp);

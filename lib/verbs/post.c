@@ -24,18 +24,30 @@ static const enum uroce_wr_opcode opcodes[] = {
 	[IBV_WR_LOCAL_INV] = UROCE_WR_LOCAL_INV,
 	[IBV_WR_BIND_MW] = UROCE_WR_BIND_MW,
 	[IBV_WR_SEND_WITH_INV] = UROCE_WR_SEND_WITH_INV,
+	[IBV_WR_ATOMIC_WRITE] = UROCE_WR_ATOMIC_WRITE,
 };
 
-static uint32_t flags_of(unsigned flags)
+uint32_t verb_send_flags(unsigned flags)
 {
 	return (flags & IBV_SEND_SIGNALED ? UROCE_SEND_SIGNALED : 0) |
 	       (flags & IBV_SEND_SOLICITED ? UROCE_SEND_SOLICITED : 0) |
 	       (flags & IBV_SEND_INLINE ? UROCE_SEND_INLINE : 0) | (flags & IBV_SEND_FENCE ? UROCE_SEND_FENCE : 0);
 }
 
+/* Programs name local write, too, as they do for regions: a window has none to give. */
 static uint32_t access_of(unsigned access)
 {
 	return verb_remote_access(access) | (access & IBV_ACCESS_ZERO_BASED ? UROCE_ACCESS_ZERO_BASED : 0);
+}
+
+struct uroce_mw_bind verb_bind(const struct ibv_mw_bind_info *info)
+{
+	return (struct uroce_mw_bind){
+		.mr = info->mr ? VERB_OF(verb_mr, ibv, info->mr)->mr : NULL,
+		.addr = info->addr,
+		.length_bytes = info->length,
+		.access = access_of(info->mw_access_flags),
+	};
 }
 
 /* false: no such operation. bind: for one of a window. */
@@ -48,12 +60,13 @@ static bool convert(const struct ibv_send_wr *wr, struct uroce_send_wr *ours, st
 	ours->sg_list = (const struct uroce_sge *)wr->sg_list;
 	ours->num_sge = (uint32_t)wr->num_sge;
 	ours->opcode = opcodes[wr->opcode];
-	ours->send_flags = flags_of(wr->send_flags);
+	ours->send_flags = verb_send_flags(wr->send_flags);
 	ours->imm = ntohl(wr->imm_data);
 	switch (wr->opcode) {
 	case IBV_WR_RDMA_WRITE:
 	case IBV_WR_RDMA_WRITE_WITH_IMM:
 	case IBV_WR_RDMA_READ:
+	case IBV_WR_ATOMIC_WRITE:
 		ours->remote_addr = wr->wr.rdma.remote_addr;
 		ours->rkey = wr->wr.rdma.rkey;
 		break;
@@ -69,12 +82,7 @@ static bool convert(const struct ibv_send_wr *wr, struct uroce_send_wr *ours, st
 		ours->rkey = wr->invalidate_rkey;
 		break;
 	case IBV_WR_BIND_MW:
-		*bind = (struct uroce_mw_bind){
-			.mr = wr->bind_mw.bind_info.mr ? VERB_OF(verb_mr, ibv, wr->bind_mw.bind_info.mr)->mr : NULL,
-			.addr = wr->bind_mw.bind_info.addr,
-			.length_bytes = wr->bind_mw.bind_info.length,
-			.access = access_of(wr->bind_mw.bind_info.mw_access_flags),
-		};
+		*bind = verb_bind(&wr->bind_mw.bind_info);
 		ours->rkey = wr->bind_mw.rkey;
 		ours->bind = bind;
 		ours->mw = VERB_OF(verb_mw, ibv, wr->bind_mw.mw)->mw;
@@ -85,20 +93,32 @@ static bool convert(const struct ibv_send_wr *wr, struct uroce_send_wr *ours, st
 	return true;
 }
 
-static int post_datagram(struct verb_qp *qp, const struct ibv_send_wr *wr, const struct uroce_send_wr *ours)
+/* A queue pair for datagrams is ready as soon as it is made: that its user has not said so is for us to refuse. */
+static bool may_send(const struct verb_qp *qp)
 {
-	struct uroce_ud_addr to = { .qp_num = wr->wr.ud.remote_qpn, .qkey = wr->wr.ud.remote_qkey };
+	return qp->ibv.qp_base.state == IBV_QPS_RTS || qp->ibv.qp_base.state == IBV_QPS_SQD;
+}
 
-	if (wr->wr.ud.ah == NULL)
+static int post_datagram(struct verb_qp *qp, const struct uroce_send_wr *wr, const struct verb_to *to)
+{
+	struct uroce_ud_addr ours = { .qp_num = to->qp_num, .qkey = to->qkey };
+
+	if (to->ah == NULL || !may_send(qp))
 		return -EINVAL;
-	to.path = VERB_OF(verb_ah, ibv, wr->wr.ud.ah)->path;
-	if (to.qkey & 0x80000000u) /* the QP's own, as InfiniBand has it */
-		to.qkey = qp->qkey;
-	return uroce_ud_send(qp->ud, &to, ours);
+	ours.path = VERB_OF(verb_ah, ibv, to->ah)->path;
+	if (to->qkey & 0x80000000u) /* the QP's own, as InfiniBand has it */
+		ours.qkey = qp->qkey;
+	return uroce_ud_send(qp->ud, &ours, wr);
+}
+
+int verb_post(struct verb_qp *qp, const struct uroce_send_wr *wr, const struct verb_to *to)
+{
+	return qp->rc ? uroce_qp_post_send(qp->rc, wr, NULL) : post_datagram(qp, wr, to);
 }
 
 static int post_one(struct verb_qp *qp, const struct ibv_send_wr *wr)
 {
+	const struct verb_to to = { wr->wr.ud.ah, wr->wr.ud.remote_qpn, wr->wr.ud.remote_qkey };
 	struct uroce_mw_bind bind;
 	struct uroce_send_wr ours;
 
@@ -106,7 +126,7 @@ static int post_one(struct verb_qp *qp, const struct ibv_send_wr *wr)
 		return -EINVAL;
 	if (qp->sq_sig_all)
 		ours.send_flags |= UROCE_SEND_SIGNALED;
-	return qp->rc ? uroce_qp_post_send(qp->rc, &ours, NULL) : post_datagram(qp, wr, &ours);
+	return verb_post(qp, &ours, &to);
 }
 
 int verb_post_send(struct ibv_qp *ibv, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
@@ -160,6 +180,10 @@ int verb_post_recv(struct ibv_qp *ibv, struct ibv_recv_wr *wr, struct ibv_recv_w
 {
 	struct verb_qp *qp = verb_qp_of(ibv);
 
+	if (qp->ud && ibv->state == IBV_QPS_RESET) {
+		*bad = wr;
+		return verb_result(-EINVAL);
+	}
 	return qp->rc ? verb_post_receives(&qp->recv_lock, post_rc, qp->rc, wr, bad) :
 			verb_post_receives(&qp->recv_lock, post_ud, qp->ud, wr, bad);
 }

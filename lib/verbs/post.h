@@ -1,9 +1,20 @@
-/* post.h - receives of any queue, in the words of uroce */
+/* post.h - requests and receives, in the words of uroce */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef VERBS_POST_H
 #define VERBS_POST_H
 
 #include "verbs/objects.h"
+
+/* Where a datagram goes. */
+struct verb_to {
+	struct ibv_ah *ah;
+	uint32_t qp_num, qkey;
+};
+
+uint32_t verb_send_flags(unsigned flags);
+struct uroce_mw_bind verb_bind(const struct ibv_mw_bind_info *info);
+/* Posts one request, with the lock of the send queue held. 0 or a negative errno. */
+int verb_post(struct verb_qp *qp, const struct uroce_send_wr *wr, const struct verb_to *to);
 
 /* Posts one receive, whose `next` is NULL. 0 or a negative errno. */
 typedef int verb_post_function(void *queue, const struct uroce_recv_wr *wr);

@@ -5,11 +5,16 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "verbs/batch.h"
+#include "verbs/cq.h"
 #include "verbs/event.h"
 
 #define RD_ATOMIC 16u /* as verb_query_device() says */
 #define PKEY 0xFFFFu
+#define REST_LIMIT_MS 61000 /* no number rests longer */
+#define REST_STEP_MS 10
 
 static uint32_t at_least_one(uint32_t count)
 {
@@ -33,9 +38,10 @@ static int create_rc(struct verb_qp *qp, struct ibv_pd *pd, const struct ibv_qp_
 	};
 	int error = uroce_qp_create(verb_pd_of(pd)->pd, &ours, &qp->rc);
 
-	if (error == 0)
-		qp->ibv.qp_base.qp_num = uroce_qp_num(qp->rc);
-	return error;
+	if (error)
+		return error;
+	qp->ibv.qp_base.qp_num = uroce_qp_num(qp->rc);
+	return 0;
 }
 
 static int create_ud(struct verb_qp *qp, struct ibv_pd *pd, const struct ibv_qp_init_attr *init)
@@ -47,11 +53,20 @@ static int create_ud(struct verb_qp *qp, struct ibv_pd *pd, const struct ibv_qp_
 		.max_recv_wr = at_least_one(init->cap.max_recv_wr),
 		.max_recv_sge = at_least_one(init->cap.max_recv_sge),
 	};
-	int error = init->srq ? -EOPNOTSUPP : uroce_ud_create(verb_pd_of(pd)->pd, &ours, &qp->ud);
+	const struct uroce_device_info *info = &verb_context_of(pd->context)->stack->info;
+	int error;
 
-	if (error == 0)
-		qp->ibv.qp_base.qp_num = uroce_ud_num(qp->ud);
-	return error;
+	/* It sends at once and so has no send queue, but a program that asks for too much is told. */
+	if (init->cap.max_send_wr > info->max_queue_depth || init->cap.max_send_sge > info->max_sge)
+		return -EINVAL;
+	error = init->srq ? -EOPNOTSUPP : uroce_ud_create(verb_pd_of(pd)->pd, &ours, &qp->ud);
+	if (error)
+		return error;
+	qp->ibv.qp_base.qp_num = uroce_ud_num(qp->ud);
+	qp->cap.max_recv_wr = 1;
+	while (qp->cap.max_recv_wr < ours.max_recv_wr)
+		qp->cap.max_recv_wr *= 2; /* as uroce_ud_create() rounds it */
+	return 0;
 }
 
 static void fill(struct verb_qp *qp, struct ibv_pd *pd, const struct ibv_qp_init_attr *init)
@@ -79,24 +94,64 @@ struct ibv_qp *verb_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
 	struct verb_qp *qp;
 	int error;
 
-	if (init->qp_type != IBV_QPT_RC && init->qp_type != IBV_QPT_UD) {
-		verb_result(-EOPNOTSUPP);
-		return NULL;
-	}
-	qp = init->send_cq && init->recv_cq ? calloc(1, sizeof(*qp)) : NULL;
-	if (qp == NULL) {
-		verb_result(init->send_cq && init->recv_cq ? -ENOMEM : -EINVAL);
-		return NULL;
-	}
+	if (init->qp_type != IBV_QPT_RC && init->qp_type != IBV_QPT_UD)
+		return verb_refused(-EOPNOTSUPP);
+	if (init->send_cq == NULL || init->recv_cq == NULL)
+		return verb_refused(-EINVAL);
+	qp = calloc(1, sizeof(*qp));
+	if (qp == NULL)
+		return verb_refused(-ENOMEM);
 	fill(qp, pd, init);
 	error = init->qp_type == IBV_QPT_RC ? create_rc(qp, pd, init) : create_ud(qp, pd, init);
 	if (error) {
 		free(qp);
-		verb_result(error);
-		return NULL;
+		return verb_refused(error);
 	}
+	init->cap = qp->cap;
 	verb_event_add(VERB_QP, qp);
 	return &qp->ibv.qp_base;
+}
+
+struct ibv_qp *verb_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *init, bool *posts)
+{
+	struct ibv_qp_init_attr old = {
+		.qp_context = init->qp_context,
+		.send_cq = init->send_cq,
+		.recv_cq = init->recv_cq,
+		.srq = init->srq,
+		.cap = init->cap,
+		.qp_type = init->qp_type,
+		.sq_sig_all = init->sq_sig_all,
+	};
+	struct ibv_qp *ibv;
+	int error;
+
+	(void)context;
+	if ((init->comp_mask &
+	     ~(uint32_t)(IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS | IBV_QP_INIT_ATTR_CREATE_FLAGS)) ||
+	    ((init->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) && init->create_flags))
+		return verb_refused(-EOPNOTSUPP);
+	if (!(init->comp_mask & IBV_QP_INIT_ATTR_PD) || init->pd == NULL)
+		return verb_refused(-EINVAL);
+	*posts = init->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+	if (*posts && (init->send_ops_flags & IBV_QP_EX_WITH_ATOMIC_WRITE) && old.cap.max_inline_data < 8)
+		old.cap.max_inline_data = 8; /* what it writes is copied */
+	ibv = verb_create_qp(init->pd, &old);
+	if (ibv == NULL)
+		return NULL;
+	init->cap = old.cap;
+	error = *posts ? verb_batch_create(verb_qp_of(ibv), init->send_ops_flags) : 0;
+	if (error == 0)
+		return ibv;
+	verb_destroy_qp(ibv);
+	return verb_refused(error);
+}
+
+static void forget_completions(struct ibv_qp *ibv)
+{
+	verb_cq_forget(ibv->send_cq, ibv->qp_num);
+	if (ibv->recv_cq != ibv->send_cq)
+		verb_cq_forget(ibv->recv_cq, ibv->qp_num);
 }
 
 int verb_destroy_qp(struct ibv_qp *ibv)
@@ -106,8 +161,10 @@ int verb_destroy_qp(struct ibv_qp *ibv)
 
 	if (error)
 		return verb_result(error);
+	forget_completions(ibv);
 	verb_event_remove(VERB_QP, qp);
 	verb_event_wait(&ibv->mutex, &ibv->cond, &ibv->events_completed, qp->async_events);
+	verb_batch_destroy(qp);
 	pthread_spin_destroy(&qp->send_lock);
 	pthread_spin_destroy(&qp->recv_lock);
 	free(qp);
@@ -142,7 +199,7 @@ static enum ibv_qp_state verbs_state_of(enum uroce_qp_state state)
 {
 	static const enum ibv_qp_state states[UROCE_QP_STATES] = {
 		[UROCE_QPS_RESET] = IBV_QPS_RESET, [UROCE_QPS_INIT] = IBV_QPS_INIT, [UROCE_QPS_RTR] = IBV_QPS_RTR,
-		[UROCE_QPS_RTS] = IBV_QPS_RTS,	   [UROCE_QPS_SQD] = IBV_QPS_SQD,   [UROCE_QPS_ERR] = IBV_QPS_ERR,
+		[UROCE_QPS_RTS] = IBV_QPS_RTS,     [UROCE_QPS_SQD] = IBV_QPS_SQD,   [UROCE_QPS_ERR] = IBV_QPS_ERR,
 	};
 
 	return states[state];
@@ -214,6 +271,21 @@ static int check(const struct ibv_qp *qp, const struct ibv_qp_attr *attr, int ma
 	return 0;
 }
 
+/*
+ * A number that was reset rests for some seconds before its next connection, so that nothing of the last one is taken
+ * for the new. Programs do not know that, and wait here.
+ */
+static int change_rested(struct uroce_qp *qp, const struct uroce_qp_attr *attr, uint32_t mask)
+{
+	int error = uroce_qp_modify(qp, attr, mask, NULL);
+
+	for (unsigned waited_ms = 0; error == -EAGAIN && waited_ms < REST_LIMIT_MS; waited_ms += REST_STEP_MS) {
+		usleep(REST_STEP_MS * 1000);
+		error = uroce_qp_modify(qp, attr, mask, NULL);
+	}
+	return error;
+}
+
 static int modify_rc(struct verb_qp *qp, const struct ibv_qp_attr *attr, int mask)
 {
 	int64_t ours_mask = mask_of(mask);
@@ -237,7 +309,7 @@ static int modify_rc(struct verb_qp *qp, const struct ibv_qp_attr *attr, int mas
 		error = verb_path(qp->ibv.qp_base.context, &attr->ah_attr, &ours.path);
 	if (error == 0 && (mask & IBV_QP_PATH_MTU) && (attr->path_mtu < IBV_MTU_256 || attr->path_mtu > IBV_MTU_4096))
 		error = -EINVAL;
-	return error ? error : uroce_qp_modify(qp->rc, &ours, (uint32_t)ours_mask, NULL);
+	return error ? error : change_rested(qp->rc, &ours, (uint32_t)ours_mask);
 }
 
 int verb_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask)
@@ -248,6 +320,8 @@ int verb_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask)
 	if (error)
 		return verb_result(error);
 	remember(qp, attr, mask);
+	if ((mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_RESET)
+		forget_completions(ibv);
 	if (qp->ud && (mask & IBV_QP_QKEY))
 		uroce_ud_set_qkey(qp->ud, attr->qkey);
 	return 0;

@@ -39,6 +39,27 @@ static struct ibv_mr *reg_mr(struct ibv_pd *pd, void *addr, size_t bytes, uint64
 	return mr;
 }
 
+static int rereg_mr(struct verbs_mr *mr, int flags, struct ibv_pd *pd, void *addr, size_t bytes, int access)
+{
+	int error = verb_rereg_mr(&mr->ibv_mr, flags, pd, addr, bytes, access);
+
+	if (error)
+		return IBV_REREG_MR_ERR_CMD; /* it is as it was */
+	if (flags & IBV_REREG_MR_CHANGE_ACCESS)
+		mr->access = access;
+	return 0;
+}
+
+static struct ibv_qp *create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *init)
+{
+	bool posts = false;
+	struct ibv_qp *qp = verb_create_qp_ex(context, init, &posts);
+
+	if (qp && posts)
+		((struct verbs_qp *)qp)->comp_mask |= VERBS_QP_EX;
+	return qp;
+}
+
 static void free_context(struct ibv_context *context)
 {
 	struct verb_context *own = verb_context_of(context);
@@ -50,16 +71,21 @@ static void free_context(struct ibv_context *context)
 
 static const struct verbs_context_ops context_ops = {
 	.alloc_mw = verb_alloc_mw,
+	.alloc_parent_domain = verb_alloc_parent_domain,
 	.alloc_pd = verb_alloc_pd,
+	.alloc_td = verb_alloc_td,
 	.async_event = verb_async_event,
 	.bind_mw = verb_bind_mw,
 	.cq_event = verb_cq_event,
 	.create_ah = verb_create_ah,
 	.create_cq = verb_create_cq,
+	.create_cq_ex = verb_create_cq_ex,
 	.create_qp = verb_create_qp,
+	.create_qp_ex = create_qp_ex,
 	.create_srq = verb_create_srq,
 	.dealloc_mw = verb_dealloc_mw,
 	.dealloc_pd = verb_dealloc_pd,
+	.dealloc_td = verb_dealloc_td,
 	.dereg_mr = dereg_mr,
 	.destroy_ah = verb_destroy_ah,
 	.destroy_cq = verb_destroy_cq,
@@ -78,6 +104,8 @@ static const struct verbs_context_ops context_ops = {
 	.query_srq = verb_query_srq,
 	.reg_mr = reg_mr,
 	.req_notify_cq = verb_req_notify_cq,
+	.rereg_mr = rereg_mr,
+	.resize_cq = verb_resize_cq,
 };
 
 static struct verbs_context *alloc_context(struct ibv_device *device, int cmd_fd, void *private_data)

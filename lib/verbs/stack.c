@@ -137,7 +137,8 @@ static int start(struct stack *stack)
 	int error;
 
 	if (port == NULL || getenv("UROCE_IP") == NULL)
-		return complain(ENODEV, "UROCE_PORT and UROCE_IP say which port this program has: start it by uroce-run");
+		return complain(ENODEV,
+				"UROCE_PORT and UROCE_IP say which port this program has: start it by uroce-run");
 	error = read_idle(&idle);
 	if (error == 0)
 		error = read_mtu(&mtu_bytes);

@@ -146,6 +146,7 @@ Test(anew, a_queue_changes_its_depth_and_loses_nothing)
 	qps[0] = post_receives(100, 60);
 	marks[0] = uroce_cq_mark(cq);
 	cr_assert_eq(uroce_cq_resize(cq, 0), -EINVAL);
+	cr_assert_eq(uroce_cq_resize(cq, 59), -EINVAL, "60 wait");
 	cr_assert_eq(uroce_cq_resize(cq, 62), 0, "those that wait need no room in it");
 	cr_assert_eq(uroce_cq_resize(cq, 128), -EBUSY);
 	qps[1] = post_receives(160, 62);

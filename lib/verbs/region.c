@@ -1,0 +1,135 @@
+/* region.c - memory regions and windows */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "verbs/ops.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "verbs/post.h"
+
+/* -1: there is one that we do not know. */
+static int64_t access_of(unsigned access)
+{
+	static const struct {
+		unsigned verbs, ours;
+	} rights[] = {
+		{ IBV_ACCESS_LOCAL_WRITE, UROCE_ACCESS_LOCAL_WRITE },
+		{ IBV_ACCESS_REMOTE_WRITE, UROCE_ACCESS_REMOTE_WRITE },
+		{ IBV_ACCESS_REMOTE_READ, UROCE_ACCESS_REMOTE_READ },
+		{ IBV_ACCESS_REMOTE_ATOMIC, UROCE_ACCESS_REMOTE_ATOMIC },
+		{ IBV_ACCESS_MW_BIND, UROCE_ACCESS_MW_BIND },
+		{ IBV_ACCESS_ZERO_BASED, UROCE_ACCESS_ZERO_BASED },
+		{ IBV_ACCESS_HUGETLB, 0 }, /* a hint about pages, which nobody looks at */
+	};
+	int64_t ours = 0;
+
+	access &= ~IBV_ACCESS_OPTIONAL_RANGE;
+	for (unsigned i = 0; i < sizeof(rights) / sizeof(rights[0]); i++) {
+		if (access & rights[i].verbs)
+			ours |= rights[i].ours;
+		access &= ~rights[i].verbs;
+	}
+	return access ? -1 : ours;
+}
+
+uint32_t verb_remote_access(unsigned access)
+{
+	return (uint32_t)access_of(access &
+				   (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC));
+}
+
+struct ibv_mr *verb_reg_mr(struct ibv_pd *pd, void *addr, size_t bytes, uint64_t va, int access)
+{
+	int64_t rights = access_of((unsigned)access);
+	struct verb_mr *mr;
+	int error;
+
+	if (rights < 0)
+		return verb_refused(access & IBV_ACCESS_ON_DEMAND ? -EOPNOTSUPP : -EINVAL);
+	mr = calloc(1, sizeof(*mr));
+	if (mr == NULL)
+		return verb_refused(-ENOMEM);
+	mr->va = rights & UROCE_ACCESS_ZERO_BASED ? 0 : va;
+	mr->rights = (uint32_t)rights;
+	error = uroce_mr_reg_at(verb_pd_of(pd)->pd, addr, bytes, mr->va, mr->rights, &mr->mr);
+	if (error) {
+		free(mr);
+		return verb_refused(error);
+	}
+	mr->ibv.lkey = uroce_mr_lkey(mr->mr);
+	mr->ibv.rkey = uroce_mr_rkey(mr->mr);
+	return &mr->ibv;
+}
+
+/* libibverbs changes what its user sees when we have changed what peers see. Refused, the region is as it was. */
+int verb_rereg_mr(struct ibv_mr *ibv, int flags, struct ibv_pd *pd, void *addr, size_t bytes, int access)
+{
+	struct verb_mr *mr = VERB_OF(verb_mr, ibv, ibv);
+	int64_t rights = flags & IBV_REREG_MR_CHANGE_ACCESS ? access_of((unsigned)access) : mr->rights;
+	bool moves = flags & IBV_REREG_MR_CHANGE_TRANSLATION;
+	uint64_t va = moves ? (uintptr_t)addr : mr->va;
+	int error;
+
+	if (rights < 0)
+		return verb_result(-EINVAL);
+	if (rights & UROCE_ACCESS_ZERO_BASED)
+		va = 0;
+	error = uroce_mr_rereg(mr->mr, verb_pd_of(flags & IBV_REREG_MR_CHANGE_PD ? pd : ibv->pd)->pd,
+			       moves ? addr : ibv->addr, moves ? bytes : ibv->length, va, (uint32_t)rights);
+	if (error)
+		return verb_result(error);
+	mr->va = va;
+	mr->rights = (uint32_t)rights;
+	return 0;
+}
+
+int verb_dereg_mr(struct ibv_mr *ibv)
+{
+	struct verb_mr *mr = VERB_OF(verb_mr, ibv, ibv);
+	int error = uroce_mr_dereg(mr->mr);
+
+	if (error == 0)
+		free(mr);
+	return verb_result(error);
+}
+
+struct ibv_mw *verb_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
+{
+	struct verb_mw *mw = calloc(1, sizeof(*mw));
+	int error = mw ? uroce_mw_alloc(verb_pd_of(pd)->pd, (enum uroce_mw_type)type, &mw->mw) : -ENOMEM;
+
+	if (error) {
+		free(mw);
+		return verb_refused(error);
+	}
+	mw->ibv = (struct ibv_mw){ .context = pd->context, .pd = pd, .type = type, .rkey = uroce_mw_rkey(mw->mw) };
+	return &mw->ibv;
+}
+
+int verb_dealloc_mw(struct ibv_mw *ibv)
+{
+	struct verb_mw *mw = VERB_OF(verb_mw, ibv, ibv);
+	int error = uroce_mw_dealloc(mw->mw);
+
+	if (error == 0)
+		free(mw);
+	return verb_result(error);
+}
+
+int verb_bind_mw(struct ibv_qp *ibv, struct ibv_mw *window, struct ibv_mw_bind *bind)
+{
+	const uint32_t flags = verb_send_flags(bind->send_flags);
+	const struct uroce_mw_bind ours = verb_bind(&bind->bind_info);
+	struct verb_mw *mw = VERB_OF(verb_mw, ibv, window);
+	struct verb_qp *qp = verb_qp_of(ibv);
+	int error = qp->rc ? 0 : -EINVAL;
+
+	if (error == 0) {
+		pthread_spin_lock(&qp->send_lock);
+		error = uroce_mw_bind(qp->rc, mw->mw, &ours, bind->wr_id, flags);
+		pthread_spin_unlock(&qp->send_lock);
+	}
+	if (error == 0)
+		mw->ibv.rkey = uroce_mw_rkey(mw->mw);
+	return verb_result(error);
+}

@@ -1,0 +1,52 @@
+/* wc.h - completions in the words of verbs */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef VERBS_WC_H
+#define VERBS_WC_H
+
+#include <arpa/inet.h>
+
+#include "verbs/objects.h"
+
+/* What an ibv_cq_ex can be asked for, and how it may be made. */
+#define VERB_WC_READS                                                                                             \
+	((uint64_t)IBV_WC_EX_WITH_BYTE_LEN | IBV_WC_EX_WITH_IMM | IBV_WC_EX_WITH_QP_NUM | IBV_WC_EX_WITH_SRC_QP | \
+	 IBV_WC_EX_WITH_SLID | IBV_WC_EX_WITH_SL | IBV_WC_EX_WITH_DLID_PATH_BITS)
+#define VERB_CQ_MASKS (IBV_CQ_INIT_ATTR_MASK_FLAGS | IBV_CQ_INIT_ATTR_MASK_PD)
+
+static inline enum ibv_wc_opcode verb_wc_opcode(const struct uroce_wc *ours)
+{
+	return ours->opcode == UROCE_WC_ATOMIC_WRITE ? IBV_WC_ATOMIC_WRITE : (enum ibv_wc_opcode)ours->opcode;
+}
+
+static inline unsigned verb_wc_flags(const struct uroce_wc *ours)
+{
+	return (ours->wc_flags & UROCE_WC_WITH_IMM ? IBV_WC_WITH_IMM : 0) |
+	       (ours->wc_flags & UROCE_WC_WITH_INV ? IBV_WC_WITH_INV : 0) |
+	       (ours->wc_flags & UROCE_WC_GRH ? IBV_WC_GRH : 0);
+}
+
+/* Immediate data in network byte order, or the key that was made invalid: they share a place. */
+static inline uint32_t verb_wc_imm(const struct uroce_wc *ours)
+{
+	return ours->wc_flags & UROCE_WC_WITH_INV ? ours->invalidated_rkey : htonl(ours->imm);
+}
+
+/* Programs of today learn from it how the header in front of a datagram looks: 8, and the kind of network. */
+static inline uint8_t verb_wc_sl(const struct uroce_wc *ours)
+{
+	return ours->wc_flags & UROCE_WC_GRH ? (uint8_t)(8 | (ours->ip_version == 4 ? 2 : 1)) : 0;
+}
+
+/* With UROCE_EXPLAIN=1 one that failed is explained on standard error. */
+void verb_wc_explain(const struct uroce_wc *ours);
+
+static inline void verb_wc_tell(const struct uroce_wc *ours)
+{
+	if (ours->status != UROCE_WC_SUCCESS && ours->status != UROCE_WC_WR_FLUSH_ERR && verb_explains)
+		verb_wc_explain(ours);
+}
+
+/* Gives an ibv_cq_ex the functions that ibv_start_poll() and so on call. */
+void verb_wc_set_readers(struct ibv_cq_ex *cq);
+
+#endif
