@@ -1,0 +1,99 @@
+# rows.py - the programs, their options, and what they must print
+# SPDX-License-Identifier: BSD-3-Clause
+import dataclasses
+
+PINGPONG = r"bytes in .* seconds"
+TABLE = r"^ *\d+ +\d+ +\d+\.\d+"  # a line of perftest's
+HOST = "127.0.0.1"  # by TCP programs tell each other where they are
+TCP_PORT = 18515
+
+
+@dataclasses.dataclass
+class Row:
+    """One program alone, or a server and its client."""
+    name: str
+    server: list
+    client: list = None
+    sees: tuple = ()  # patterns in what the client, or the one that is alone, prints
+    tcp_port: int = TCP_PORT
+    seconds: int = 60
+    status: int = 0
+    options: tuple = ()  # of uroce-run
+    port: str = None  # another than the interface of its end
+    user: int = None
+    complains: bool = False  # lines that begin with "uroce:" are expected
+
+
+def pair(program, *words, sees, **others):
+    """The client is the server with one word more."""
+    return Row(" ".join([program, *words]), [program, *words], [program, *words, HOST], sees, **others)
+
+
+def pingpong(program, *words):
+    return pair(program, "-g", "0", *words, sees=(PINGPONG,))
+
+
+def perftest(program, *words):
+    # Its own test of the clock frequency fails on machines of clouds.
+    return pair(program, "-F", *words, sees=(TABLE,))
+
+
+def devices():
+    yield Row("ibv_devices", ["ibv_devices"], sees=(r"uroce0",))
+    yield Row("ibv_devinfo -v", ["ibv_devinfo", "-v"],
+              sees=(r"PORT_ACTIVE", r"link_layer:\s+Ethernet", r"GID\[  0\]:\s+::ffff:10\.0\.0\.1, RoCE v2"))
+
+
+def pingpongs():
+    for program in ("ibv_rc_pingpong", "ibv_srq_pingpong"):
+        yield pingpong(program, "-c")
+        yield pingpong(program, "-c", "-e")
+    yield pingpong("ibv_rc_pingpong", "-c", "-m", "256", "-s", "100000")
+    yield pingpong("ibv_ud_pingpong", "-c", "-s", "1000")
+    yield pingpong("ibv_ud_pingpong", "-c", "-e", "-s", "1000")
+
+
+BANDWIDTHS = ("ib_send_bw", "ib_write_bw", "ib_read_bw", "ib_atomic_bw")
+LATENCIES = ("ib_send_lat", "ib_write_lat", "ib_read_lat", "ib_atomic_lat")
+
+
+def short_perftest():
+    for program in (*BANDWIDTHS, *LATENCIES):
+        yield perftest(program, "-n", "1000")
+    yield perftest("ib_write_bw", "-a", "-n", "100")
+    yield perftest("ib_send_bw", "-q", "8", "-n", "1000")
+    yield perftest("ib_write_bw", "-l", "16", "-s", "64", "-n", "2000")
+    yield perftest("ib_send_bw", "-e", "-n", "1000")
+    yield perftest("ib_write_bw", "-Q", "1", "-n", "1000")
+    yield perftest("ib_write_bw", "-m", "256", "-n", "500")
+    yield perftest("ib_read_bw", "-m", "4096", "-n", "1000")
+    yield perftest("ib_send_bw", "--use-srq", "-q", "4", "-n", "1000")
+    yield perftest("ib_send_bw", "-c", "UD", "-s", "1024", "-n", "1000")
+    yield perftest("ib_send_lat", "-c", "UD", "-s", "1024", "-n", "1000")
+
+
+def full_perftest():
+    for program in (*BANDWIDTHS, *LATENCIES):
+        atomic, latency = "atomic" in program, program in LATENCIES
+        variants = [[], ["-q", "8"], ["-l", "16", "-s", "64"], ["-Q", "1"], ["-e"], ["-a"]]
+        variants += [["-m", mtu] for mtu in ("256", "512", "1024", "2048", "4096")]
+        if latency:  # these have no -q, -l and -Q
+            variants = [words for words in variants if not {"-q", "-l", "-Q"} & {*words}]
+        if atomic:  # of 8 bytes always
+            variants = [words for words in variants if not {"-a", "-s"} & {*words}]
+        if "write_lat" in program:  # it looks at memory
+            variants.remove(["-e"])
+        if "send" in program:
+            variants += [["--use-srq", "-q", "4"] if not latency else ["--use-srq"], ["-c", "UD", "-s", "1024"]]
+        for words in variants:
+            yield perftest(program, *words, "-n", "200" if "-a" in words else "1000")
+
+
+def matrix(full):
+    yield from devices()
+    yield from pingpongs()
+    yield from full_perftest() if full else short_perftest()
+
+
+THEIRS = Row("rdma-core's own tests", [], seconds=300)
+THEIRS_AT_LEAST = 85
