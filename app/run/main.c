@@ -1,6 +1,7 @@
 /* main.c - uroce-run: programs that were written for RDMA, as they are, over uroce */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
+#include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,18 +10,21 @@
 #include "common/exit.h"
 #include "common/ini.h"
 #include "common/option.h"
+#include "run/check.h"
+#include "run/claim.h"
 #include "run/place.h"
 #include "run/tree.h"
 
 #define LIST_BYTES 512
 #define SECTION "port"
+#define USUAL_CONFIG "/etc/uroce/run.ini"
 
 struct settings {
 	const char *config, *device;
 	char ip[LIST_BYTES], gateway[LIST_BYTES]; /* with commas between them */
 	uint32_t mtu_bytes;
 	uint32_t idle;
-	bool print_env, explain;
+	bool print_env, explain, check;
 };
 
 static const char *const idle_names[] = { "poll", "yield", "sleep" };
@@ -39,20 +43,23 @@ static int take_more(const char *name, const char *text, void *place)
 #define AT(member) OPTION_AT(struct settings, member)
 
 static const struct option_row rows[] = {
-	{ "config", 'c', OPTION_WORD, AT(config), .value = "FILE", .help = "an INI file with a section [port]" },
+	{ "config", 'c', OPTION_WORD, AT(config), .value = "FILE",
+	  .help = "an INI file with a section [port]; otherwise " USUAL_CONFIG ", if there" },
 	{ "device", 'd', OPTION_WORD, AT(device), .value = "PORT", .section = SECTION, .key = "device",
 	  .help = "eth1, net_memif0,role=server or a NIC's address" },
 	{ "ip", 0, OPTION_OTHER, AT(ip), .value = "ADDR/LEN", .take = take_more, .section = SECTION, .key = "ip",
-	  .help = "an address of the port, not the kernel's; again for more" },
-	{ "gateway", 0, OPTION_OTHER, AT(gateway), .value = "ADDR", .take = take_more, .section = SECTION, .key = "gateway",
-	  .help = "of the address in the same place" },
+	  .help = "an address of the port, not the kernel's, or the first one free of 10.0.0.1-10.0.0.9/24; again for more" },
+	{ "gateway", 0, OPTION_OTHER, AT(gateway), .value = "ADDR", .take = take_more, .section = SECTION,
+	  .key = "gateway", .help = "of the address in the same place" },
 	{ "mtu", 0, OPTION_MTU, AT(mtu_bytes), .value = "BYTES", .section = SECTION, .key = "mtu", .usual = "",
 	  .help = "the largest path MTU; otherwise the largest that passes" },
 	{ "idle", 0, OPTION_NAME, AT(idle), 0, 2, "HOW", "what the stack does when nothing comes", .names = idle_names,
 	  .section = SECTION, .key = "idle" },
 	{ "explain", 0, OPTION_FLAG, AT(explain), .section = SECTION, .key = "explain",
 	  .help = "failed completions are explained on standard error" },
-	{ "print-env", 0, OPTION_FLAG, AT(print_env), .help = "print the environment instead, and what else a container needs" },
+	{ "check", 0, OPTION_FLAG, AT(check), .help = "say what would work here and what is missing; no program" },
+	{ "print-env", 0, OPTION_FLAG, AT(print_env),
+	  .help = "print what a shell in a container evaluates, instead of running a program" },
 };
 
 static const struct settings usual = { .idle = 2 };
@@ -96,25 +103,43 @@ static int read_config(struct settings *settings)
 {
 	const struct app_ini_reader reader = { take_section, take_key, may_repeat, settings };
 
+	if (settings->config == NULL && access(USUAL_CONFIG, F_OK) == 0)
+		settings->config = USUAL_CONFIG;
 	return settings->config ? app_ini_read(settings->config, &reader) : APP_EXIT_OK;
 }
 
-static int read_addresses(const struct settings *settings, struct tree_port *port)
+/* One of the list, which is written to settings->ip as it was claimed. */
+static int read_address(struct settings *settings, const char *word, struct tree_port *port)
+{
+	struct uroce_addr *address = &port->addrs[port->addr_count];
+	char text[64];
+	int code = APP_EXIT_OK;
+
+	if (port->addr_count == UROCE_ADDRS_MAX)
+		return app_complain(APP_EXIT_USAGE, "--ip: at most %u", UROCE_ADDRS_MAX);
+	snprintf(text, sizeof(text), "%s", word);
+	if (!settings->check)
+		code = claim_address(word, text, sizeof(text), address);
+	if (code == APP_EXIT_OK) {
+		port->addr_count++;
+		code = take_more("--ip", text, settings->ip);
+	}
+	return code;
+}
+
+static int read_addresses(struct settings *settings, struct tree_port *port)
 {
 	char list[LIST_BYTES], *rest = NULL;
+	int code = APP_EXIT_OK;
 
 	snprintf(list, sizeof(list), "%s", settings->ip);
-	for (char *word = strtok_r(list, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
-		if (port->addr_count == UROCE_ADDRS_MAX)
-			return app_complain(APP_EXIT_USAGE, "--ip: at most %u", UROCE_ADDRS_MAX);
-		if (uroce_addr_parse(word, &port->addrs[port->addr_count], NULL) != 0)
-			return app_complain(APP_EXIT_USAGE, "--ip %s: not an address like 10.0.0.1/24 or fd00::1/64", word);
-		port->addr_count++;
-	}
-	if (settings->device == NULL || port->addr_count == 0)
+	settings->ip[0] = '\0';
+	for (char *word = strtok_r(list, ",", &rest); word && code == APP_EXIT_OK; word = strtok_r(NULL, ",", &rest))
+		code = read_address(settings, word, port);
+	if (code == APP_EXIT_OK && (settings->device == NULL || port->addr_count == 0))
 		return app_complain(APP_EXIT_USAGE, "--device and --ip say which port the program has, "
 						    "here or in the file of --config");
-	return APP_EXIT_OK;
+	return code;
 }
 
 /* The interface of the kernel that a port is of; NULL: none is known. */
@@ -159,7 +184,10 @@ static void set_environment(const struct settings *settings, const char *librari
 	say(settings, "RDMAV_DRIVERS", text);
 	snprintf(text, sizeof(text), "%s/liburoce-preload.so", libraries);
 	say_first(settings, "LD_PRELOAD", text);
-	say(settings, "UROCE_PORT", settings->device);
+	/* Programs may share an interface: what one sends the others see, as the world outside does. */
+	snprintf(text, sizeof(text), "%s%s", settings->device,
+		 if_nametoindex(settings->device) ? ",qdisc_bypass=0" : "");
+	say(settings, "UROCE_PORT", text);
 	say(settings, "UROCE_IP", settings->ip);
 	say(settings, "UROCE_IDLE", idle_names[settings->idle]);
 	if (settings->gateway[0])
@@ -193,7 +221,7 @@ int main(int argc, char **argv)
 {
 	struct settings settings = usual;
 	struct tree_port port = { NULL };
-	char libraries[512], name[64];
+	char libraries[512], name[64], root[PLACE_BYTES];
 	int code;
 
 	app_begin(argc, argv);
@@ -203,19 +231,27 @@ int main(int argc, char **argv)
 	code = read_config(&settings);
 	if (code == APP_EXIT_OK)
 		code = read_addresses(&settings, &port);
-	if (code == APP_EXIT_OK && optind == argc && !settings.print_env)
+	if (code == APP_EXIT_OK && optind == argc && !settings.print_env && !settings.check)
 		code = app_complain(APP_EXIT_USAGE, "which program? uroce-run [OPTIONS] PROGRAM [ARGUMENTS]");
 	if (code == APP_EXIT_OK)
 		code = find_libraries(libraries, sizeof(libraries));
-	if (code == APP_EXIT_OK && !settings.print_env)
-		code = place_enter();
+	if (code == APP_EXIT_OK && settings.check)
+		return check_all(settings.device, libraries);
+	if (code == APP_EXIT_OK)
+		code = check_library();
+	if (code == APP_EXIT_OK && settings.print_env && !place_has_node())
+		code = app_complain(APP_EXIT_ENVIRONMENT,
+				    "--print-env: the container has no /dev/infiniband/" TREE_NODE "; give it one by "
+				    "--device /dev/null:/dev/infiniband/" TREE_NODE);
+	if (code == APP_EXIT_OK)
+		code = place_enter(settings.ip, root);
 	if (code != APP_EXIT_OK)
 		return code;
 	port.interface = interface_of(settings.device, name, sizeof(name));
-	code = settings.print_env ? 0 : tree_write(PLACE_ROOT, &port);
+	code = tree_write(root, &port);
 	if (code)
-		return app_complain(APP_EXIT_ENVIRONMENT, "%s: %s", PLACE_ROOT, strerror(-code));
-	set_environment(&settings, libraries, PLACE_ROOT);
+		return app_complain(APP_EXIT_ENVIRONMENT, "%s: %s", root, strerror(-code));
+	set_environment(&settings, libraries, root);
 	if (settings.print_env)
 		return APP_EXIT_OK;
 	execvp(argv[optind], &argv[optind]);

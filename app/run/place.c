@@ -18,7 +18,8 @@
 #include "run/tree.h"
 
 #define PATH_BYTES 512
-#define NODE PLACE_ROOT "/" TREE_NODE
+#define ROOT "/dev/infiniband"
+#define NODE ROOT "/" TREE_NODE
 
 static int write_file(const char *path, const char *text)
 {
@@ -58,12 +59,13 @@ static int enter_namespaces(void)
 		return app_complain(APP_EXIT_ENVIRONMENT,
 				    "no mount namespace of its own (%s): start it as root, allow user namespaces "
 				    "(kernel.unprivileged_userns_clone=1), or give the container "
-				    "--device /dev/null:" NODE " and use --print-env",
+				    "--device /dev/null:" NODE,
 				    strerror(errno));
 	error = user == 0 ? 0 : map_user(user, group);
 	if (error)
-		return app_complain(APP_EXIT_ENVIRONMENT, "the user namespace does not know user %u (%s): start it as root",
-				    user, strerror(-error));
+		return app_complain(APP_EXIT_ENVIRONMENT,
+				    "the user namespace does not know user %u (%s): start it as root", user,
+				    strerror(-error));
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
 		return app_complain(APP_EXIT_ENVIRONMENT, "mounts of its own: %s", strerror(errno));
 	return APP_EXIT_OK;
@@ -118,24 +120,49 @@ static bool copy_dev(void)
 
 static int make_root(void)
 {
-	if (mkdir(PLACE_ROOT, 0755) != 0 && errno != EEXIST && (!copy_dev() || mkdir(PLACE_ROOT, 0755) != 0))
-		return app_complain(APP_EXIT_ENVIRONMENT, "%s cannot be made (%s): start it as root", PLACE_ROOT,
+	if (mkdir(ROOT, 0755) != 0 && errno != EEXIST && (!copy_dev() || mkdir(ROOT, 0755) != 0))
+		return app_complain(APP_EXIT_ENVIRONMENT, "%s cannot be made (%s): start it as root", ROOT,
 				    strerror(errno));
-	if (mount("uroce", PLACE_ROOT, "tmpfs", MS_NOSUID, "mode=755") != 0)
+	if (mount("uroce", ROOT, "tmpfs", MS_NOSUID, "mode=755") != 0)
 		return app_complain(APP_EXIT_ENVIRONMENT, "%s: no file system of its own there (%s): start it as root",
-				    PLACE_ROOT, strerror(errno));
+				    ROOT, strerror(errno));
 	return APP_EXIT_OK;
 }
 
-int place_enter(void)
+bool place_has_node(void)
 {
-	int code = enter_namespaces();
+	struct stat node, null;
 
+	return stat(NODE, &node) == 0 && stat("/dev/null", &null) == 0 && S_ISCHR(node.st_mode) &&
+	       node.st_rdev == null.st_rdev;
+}
+
+/* A folder of this user's, the same one each time. */
+static int make_folder(const char *address, char *root)
+{
+	struct stat status;
+
+	snprintf(root, PLACE_BYTES, "/tmp/uroce-%u-%.*s", geteuid(), (int)strcspn(address, "/,"), address);
+	if ((mkdir(root, 0755) != 0 && errno != EEXIST) || lstat(root, &status) != 0 || !S_ISDIR(status.st_mode) ||
+	    status.st_uid != geteuid())
+		return app_complain(APP_EXIT_ENVIRONMENT, "%s: no folder of user %u can be made there", root,
+				    geteuid());
+	return APP_EXIT_OK;
+}
+
+int place_enter(const char *address, char *root)
+{
+	int code;
+
+	if (place_has_node())
+		return make_folder(address, root);
+	code = enter_namespaces();
 	if (code == APP_EXIT_OK)
 		code = make_root();
 	if (code != APP_EXIT_OK)
 		return code;
 	if (mknod(NODE, S_IFREG | 0600, 0) != 0 || mount("/dev/null", NODE, NULL, MS_BIND, NULL) != 0)
 		return app_complain(APP_EXIT_ENVIRONMENT, "%s: %s", NODE, strerror(errno));
+	snprintf(root, PLACE_BYTES, "%s", ROOT);
 	return APP_EXIT_OK;
 }

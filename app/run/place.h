@@ -8,9 +8,17 @@
 #ifndef APP_RUN_PLACE_H
 #define APP_RUN_PLACE_H
 
-#define PLACE_ROOT "/dev/infiniband"
+#include <stdbool.h>
 
-/* Enters it: PLACE_ROOT is an empty folder with the node. An exit code; a complaint was printed. */
-int place_enter(void);
+#define PLACE_BYTES 128
+
+/* Is the node there already, as `docker run --device /dev/null:/dev/infiniband/uverbs0` makes it? */
+bool place_has_node(void);
+
+/*
+ * Enters a namespace with the node, or finds that it needs none; root, PLACE_BYTES, is an own folder for the tree then.
+ * address names the folder when nothing else does. An exit code; a complaint was printed.
+ */
+int place_enter(const char *address, char *root);
 
 #endif

@@ -79,8 +79,8 @@ int tree_write(const char *root, const struct tree_port *port)
 		{ "class/infiniband/" TREE_DEVICE "/device/numa_node", "-1\n" },
 	};
 	const uint8_t *b = port->addrs[0].bytes;
-	int error = put(root, "class/infiniband/" TREE_DEVICE "/node_guid", "02%02x:%02xff:fe%02x:%02x%02x\n", b[11], b[12],
-			b[13], b[14], b[15]);
+	int error = put(root, "class/infiniband/" TREE_DEVICE "/node_guid", "02%02x:%02xff:fe%02x:%02x%02x\n", b[11],
+			b[12], b[13], b[14], b[15]);
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]) && error == 0; i++)
 		error = put(root, files[i].name, "%s", files[i].text);

@@ -41,7 +41,7 @@ int verb_query_device(struct ibv_context *context, const struct ibv_query_device
 		return verb_result(-EINVAL);
 	memset(attr, 0, attr_bytes);
 	snprintf(old->fw_ver, sizeof(old->fw_ver), "%s", uroce_version());
-	old->node_guid = old->sys_image_guid = verb_guid(&info->mac);
+	old->node_guid = old->sys_image_guid = verb_guid(&info->addrs[0]);
 	old->max_mr_size = UINT64_MAX;
 	old->page_size_cap = UINT64_MAX - 4095; /* any page size from 4096 on */
 	old->vendor_id = VENDOR_ID;
@@ -97,10 +97,10 @@ enum ibv_mtu verb_mtu(uint32_t bytes)
 	return mtu;
 }
 
-uint64_t verb_guid(const struct uroce_mac *mac)
+uint64_t verb_guid(const struct uroce_addr *address)
 {
-	uint8_t guid[8] = { mac->bytes[0] ^ 2, mac->bytes[1], mac->bytes[2], 0xff, 0xfe,
-			    mac->bytes[3],     mac->bytes[4], mac->bytes[5] };
+	const uint8_t *b = address->bytes;
+	uint8_t guid[8] = { 2, b[11], b[12], 0xff, 0xfe, b[13], b[14], b[15] };
 	uint64_t value;
 
 	memcpy(&value, guid, sizeof(value)); /* network byte order, as verbs have it */

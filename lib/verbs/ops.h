@@ -66,8 +66,8 @@ static inline uint32_t verb_mtu_bytes(enum ibv_mtu mtu)
 
 /* The largest that needs no more than so many bytes. */
 enum ibv_mtu verb_mtu(uint32_t bytes);
-/* EUI-64 of a MAC, in network byte order. */
-uint64_t verb_guid(const struct uroce_mac *mac);
+/* In network byte order; of the address, for programs that share an interface have the same MAC. */
+uint64_t verb_guid(const struct uroce_addr *address);
 /* What peers may do. */
 uint32_t verb_remote_access(unsigned access);
 /* 0; -EINVAL: without GRH, another port, or no such GID. */

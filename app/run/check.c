@@ -1,0 +1,98 @@
+/* check.c - tries what a program will need */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "run/check.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <uroce/port.h>
+#include <uroce/uroce.h>
+
+#include "common/exit.h"
+#include "run/place.h"
+
+int check_library(void)
+{
+	void *library = dlopen("libibverbs.so.1", RTLD_NOW | RTLD_LOCAL);
+
+	if (library == NULL)
+		return app_complain(APP_EXIT_ENVIRONMENT, "libibverbs.so.1 is not there (%s): install libibverbs1",
+				    dlerror());
+	if (dlvsym(library, "verbs_register_driver_34", "IBVERBS_PRIVATE_34"))
+		return APP_EXIT_OK;
+	return app_complain(APP_EXIT_ENVIRONMENT,
+			    "libibverbs.so.1 has another private ABI than 34, which rdma-core 34 to 56 "
+			    "has: use the library of Debian 12 or 13, or Ubuntu 24.04");
+}
+
+static int open_port(const char *device)
+{
+	const char *const argv[] = { "uroce", "--log-level=*:error", NULL };
+	struct uroce_eal_config config = { .argc = 2, .argv = argv, .devices = { device } };
+	struct uroce_port_config port_config = { NULL };
+	struct uroce_error error = { "" };
+	struct uroce_port *port;
+
+	if (uroce_eal_start(&config, &error) != 0 || uroce_port_open(device, &port_config, &port, &error) != 0)
+		return app_complain(APP_EXIT_ENVIRONMENT, "%s", error.text);
+	return APP_EXIT_OK;
+}
+
+/* In a process of its own, for namespaces and EAL cannot be left again. */
+static int try(const char *what, int (*step)(const char *argument), const char *argument)
+{
+	pid_t child;
+	int status;
+
+	fflush(stdout);
+	child = fork();
+	if (child == 0) {
+		fflush(stdout);
+		_exit(step(argument));
+	}
+	if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status))
+		status = APP_EXIT_INTERNAL << 8;
+	if (WEXITSTATUS(status) == APP_EXIT_OK)
+		printf("ok: %s\n", what);
+	else
+		printf("missing: %s\n", what);
+	return WEXITSTATUS(status);
+}
+
+static int try_library(const char *unused)
+{
+	(void)unused;
+	return check_library();
+}
+
+static int try_place(const char *address)
+{
+	char root[PLACE_BYTES];
+
+	return place_enter(address, root);
+}
+
+static int try_libraries(const char *folder)
+{
+	char path[1024];
+
+	snprintf(path, sizeof(path), "%s/liburoce-rdmav34.so", folder);
+	return dlopen(path, RTLD_NOW | RTLD_LOCAL) ? APP_EXIT_OK : app_complain(APP_EXIT_ENVIRONMENT, "%s", dlerror());
+}
+
+int check_all(const char *device, const char *libraries)
+{
+	int worst = APP_EXIT_OK, code;
+
+	code = try("libibverbs of the system fits", try_library, NULL);
+	worst = code ? code : worst;
+	code = try("the provider can be loaded", try_libraries, libraries);
+	worst = code ? code : worst;
+	code = try("a place where programs find the device can be made", try_place, "check");
+	worst = code ? code : worst;
+	code = try("the port can be opened", open_port, device);
+	return code ? code : worst;
+}
