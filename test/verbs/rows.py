@@ -4,6 +4,7 @@ import dataclasses
 
 PINGPONG = r"bytes in .* seconds"
 TABLE = r"^ *\d+ +\d+ +\d+\.\d+"  # a line of perftest's
+BUILD = "{build}"  # of the harness
 HOST = "127.0.0.1"  # by TCP programs tell each other where they are
 TCP_PORT = 18515
 
@@ -19,6 +20,7 @@ class Row:
     seconds: int = 60
     status: int = 0
     options: tuple = ()  # of uroce-run
+    address: str = None  # another than that of its end
     port: str = None  # another than the interface of its end
     user: int = None
     complains: bool = False  # lines that begin with "uroce:" are expected
@@ -42,6 +44,17 @@ def devices():
     yield Row("ibv_devices", ["ibv_devices"], sees=(r"uroce0",))
     yield Row("ibv_devinfo -v", ["ibv_devinfo", "-v"],
               sees=(r"PORT_ACTIVE", r"link_layer:\s+Ethernet", r"GID\[  0\]:\s+::ffff:10\.0\.0\.1, RoCE v2"))
+    yield Row("ibv_devinfo of a user who is not root", ["ibv_devinfo", "-v"], user=65534, port="net_ring0",
+              sees=(r"PORT_ACTIVE",))
+    yield Row("a program that finds libibverbs by dlvsym(), with nothing preloaded",
+              ["env", "LD_PRELOAD=", f"{BUILD}/test/verbs/verbs-dlopened"],
+              sees=(r"1 device, uroce0", r"100000 bytes arrived"))
+
+
+def beside_each_other():
+    """Programs that share an interface, each with an address that uroce-run has found to be free."""
+    yield Row("ibv_rc_pingpong over one interface", ["ibv_rc_pingpong", "-g", "0", "-c"],
+              ["ibv_rc_pingpong", "-g", "0", "-c", HOST], (PINGPONG,), port="left", address="10.0.0.1-10.0.0.2/24")
 
 
 def pingpongs():
@@ -91,6 +104,7 @@ def full_perftest():
 
 def matrix(full):
     yield from devices()
+    yield from beside_each_other()
     yield from pingpongs()
     yield from full_perftest() if full else short_perftest()
 
