@@ -13,7 +13,7 @@ warnings = -Dwerror=true
 
 .DEFAULT_GOAL := build
 .PHONY: help build run test tidy compliance coverage format bench bench-peers plots interop sim fuzz model analyze
-.PHONY: nic-test mutants soak docs pages site install abi arm64 deb deb-test image-test clean
+.PHONY: nic-test verbs-test mutants soak docs pages site install abi arm64 deb deb-test image-test clean
 .PHONY: packages-build packages-test
 
 help:
@@ -28,6 +28,7 @@ help:
 	@echo 'make bench-peers UCX, libfabric, iperf3 and qperf beside uroce-perf; tgt and nbdkit beside uroce-nvmet'
 	@echo 'make plots       draws the last results of make bench into docs/plots'
 	@echo 'make interop     talk to the RDMA stack of Linux in a QEMU guest (FULL=1: the whole matrix)'
+	@echo 'make verbs-test  programs of verbs, as Debian ships them, at both ends (FULL=1: all with all options)'
 	@echo 'make nic-test    PCI NICs of a machine in QEMU, with Linux at the other end (FULL=1: the whole matrix)'
 	@echo 'make install     install under PREFIX=$(PREFIX), below DESTDIR if given'
 	@echo 'make abi         does the library still fit programs compiled before? (ARGS=--renew: a new baseline)'
@@ -100,6 +101,11 @@ interop: packages-build $(BUILD)/build.ninja
 	@$(install_packages) interop || true  # the harness says what is missing, and skips
 	@ninja -C $(BUILD) --quiet
 	@test/interop/interop --build $(BUILD) $(if $(FULL),--full) $(if $(ONLY),--only '$(ONLY)') $(ARGS)
+
+verbs-test: packages-build $(BUILD)/build.ninja
+	@$(install_packages) verbs || true  # the harness says what is missing, and skips
+	@ninja -C $(BUILD) --quiet
+	@test/verbs/verbs --build $(BUILD) $(if $(FULL),--full) $(if $(ONLY),--only '$(ONLY)') $(ARGS)
 
 nic-test: packages-build $(BUILD)/build.ninja
 	@$(install_packages) interop || true  # the harness says what is missing, and skips

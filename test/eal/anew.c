@@ -25,9 +25,9 @@ static void open_connected(void)
 /* A WRITE of 8 bytes from the start of end 0's buffer. */
 static enum uroce_wc_status write_to(uint64_t remote_addr, uint32_t rkey)
 {
-	struct uroce_sge sge = {
-		.addr = (uintptr_t)network.ends[0].buffer, .length = 8, .lkey = uroce_mr_lkey(network.ends[0].mr)
-	};
+	struct uroce_sge sge = { .addr = (uintptr_t)network.ends[0].buffer,
+				 .length = 8,
+				 .lkey = uroce_mr_lkey(network.ends[0].mr) };
 	struct uroce_send_wr wr = {
 		.opcode = UROCE_WR_RDMA_WRITE,
 		.sg_list = &sge,

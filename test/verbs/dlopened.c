@@ -56,8 +56,8 @@ static struct ibv_qp *create(struct ibv_pd *pd, struct ibv_cq *cq)
 	};
 	struct ibv_qp *qp = CALL(ibv_create_qp)(pd, &init);
 
-	if (qp == NULL || CALL(ibv_modify_qp)(qp, &attr,
-					      IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS))
+	if (qp == NULL ||
+	    CALL(ibv_modify_qp)(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS))
 		fail("a queue pair");
 	return qp;
 }
