@@ -48,7 +48,8 @@ static const struct option_row rows[] = {
 	{ "device", 'd', OPTION_WORD, AT(device), .value = "PORT", .section = SECTION, .key = "device",
 	  .help = "eth1, net_memif0,role=server or a NIC's address" },
 	{ "ip", 0, OPTION_OTHER, AT(ip), .value = "ADDR/LEN", .take = take_more, .section = SECTION, .key = "ip",
-	  .help = "an address of the port, not the kernel's, or the first one free of 10.0.0.1-10.0.0.9/24; again for more" },
+	  .help = "an address of the port, not the kernel's, or the first one free of 10.0.0.1-10.0.0.9/24; again for "
+		  "more" },
 	{ "gateway", 0, OPTION_OTHER, AT(gateway), .value = "ADDR", .take = take_more, .section = SECTION,
 	  .key = "gateway", .help = "of the address in the same place" },
 	{ "mtu", 0, OPTION_MTU, AT(mtu_bytes), .value = "BYTES", .section = SECTION, .key = "mtu", .usual = "",
@@ -72,8 +73,8 @@ static const struct option_set set = {
 	.count = sizeof(rows) / sizeof(rows[0]),
 	.head = "usage: uroce-run [OPTIONS] PROGRAM [ARGUMENTS]\n"
 		"\n"
-		"Runs a program that was written for RDMA, as it is, over uroce: it finds a device uroce0, without a driver\n"
-		"in the kernel and without an RDMA NIC.\n\n",
+		"Runs a program that was written for RDMA, as it is, over uroce: it finds a device uroce0,\n"
+		"without a driver in the kernel and without an RDMA NIC.\n\n",
 	.tail = "\n  uroce-run -d eth1 --ip 10.0.0.9/24 ibv_rc_pingpong -g 0 10.0.0.2\n",
 	.usual = &usual,
 	.origins = origins,

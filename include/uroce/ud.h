@@ -47,8 +47,9 @@ UROCE_API void uroce_ud_set_qkey(struct uroce_ud *ud, uint32_t qkey);
 UROCE_API int uroce_ud_post_recv(struct uroce_ud *ud, const struct uroce_recv_wr *wr);
 /*
  * Sends at once: UROCE_WR_SEND or UROCE_WR_SEND_WITH_IMM, with the flags of a QP's; the data may be reused when it
- * returns; with UROCE_SEND_INLINE its lkeys are not looked at. 0, and a completion with UROCE_SEND_SIGNALED; -EINVAL: uroce_refusal() says what; -EACCES: an lkey;
- * While the peer's MAC is asked for it waits, as up to 63 others do, for 3 s: then it is dropped, as datagrams may be.
+ * returns; with UROCE_SEND_INLINE its lkeys are not looked at. While the peer's MAC is asked for a datagram waits, as
+ * up to 63 others do, for 3 s: then it is dropped, as datagrams may be. 0, and a completion with UROCE_SEND_SIGNALED;
+ * -EINVAL: uroce_refusal() says what; -EACCES: an lkey.
  */
 UROCE_API int uroce_ud_send(struct uroce_ud *ud, const struct uroce_ud_addr *to, const struct uroce_send_wr *wr);
 

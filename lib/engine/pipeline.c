@@ -14,6 +14,7 @@
 #include "engine/run_queue.h"
 #include "engine/steer.h"
 #include "engine/trace_points.h"
+#include "engine/ud.h"
 #include "rc/fail.h"
 #include "rc/prefetch.h"
 
@@ -297,7 +298,8 @@ unsigned engine_pipeline_poll(struct uroce_lcore *lcore)
 	engine_link_poll(lcore);
 	take_broadcast(lcore);
 	fire_timers(lcore);
-	engine_resolve_poll(lcore);
+	if (engine_resolve_poll(lcore))
+		engine_ud_poll(lcore);
 	if (lcore->connect)
 		engine_connect_poll(lcore);
 	send_all(lcore);

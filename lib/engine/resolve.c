@@ -7,7 +7,6 @@
 #include "engine/resolve.h"
 #include "engine/route.h"
 #include "engine/run_queue.h"
-#include "engine/ud.h"
 #include "wire/neighbour.h"
 
 #define HOP_LIMIT_DEFAULT 64
@@ -224,12 +223,12 @@ static __rte_noinline void look_at_unresolved(struct uroce_lcore *lcore)
 	}
 }
 
-void engine_resolve_poll(struct uroce_lcore *lcore)
+bool engine_resolve_poll(struct uroce_lcore *lcore)
 {
 	if (LIST_EMPTY(&lcore->unresolved) && LIST_EMPTY(&lcore->uds_waiting))
-		return;
+		return false;
 	if (lcore->now_ns < lcore->resolve_ns)
-		return;
+		return false;
 	look_at_unresolved(lcore);
-	engine_ud_poll(lcore);
+	return true;
 }

@@ -7,8 +7,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "verbs/cq.h"
 #include "verbs/event.h"
+#include "verbs/take.h"
+#include "verbs/walk.h"
 #include "verbs/wc.h"
 
 #define POLLED 16 /* completions that are taken at a time */
@@ -67,7 +68,7 @@ struct ibv_cq *verb_create_cq(struct ibv_context *context, int depth, struct ibv
 }
 
 /* libibverbs fills in what verb_create_cq() returns, but not this one. */
-static void fill(struct verb_cq *cq, const struct ibv_cq_init_attr_ex *init)
+static void fill_as_libibverbs_does(struct verb_cq *cq, const struct ibv_cq_init_attr_ex *init)
 {
 	cq->ibv.channel = init->channel;
 	cq->ibv.cq_context = init->cq_context;
@@ -85,7 +86,7 @@ struct ibv_cq_ex *verb_create_cq_ex(struct ibv_context *context, struct ibv_cq_i
 	struct ibv_cq *ibv;
 	struct verb_cq *cq;
 
-	if ((init->wc_flags & ~VERB_WC_READS) || (init->comp_mask & ~(uint32_t)VERB_CQ_MASKS) ||
+	if ((init->wc_flags & ~VERB_WALK_READS) || (init->comp_mask & ~(uint32_t)VERB_CQ_MASKS) ||
 	    ((init->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) &&
 	     (init->flags & ~(uint32_t)IBV_CREATE_CQ_ATTR_SINGLE_THREADED)))
 		return verb_refused(-EOPNOTSUPP);
@@ -95,8 +96,8 @@ struct ibv_cq_ex *verb_create_cq_ex(struct ibv_context *context, struct ibv_cq_i
 	if (ibv == NULL)
 		return NULL;
 	cq = verb_cq_of(ibv);
-	fill(cq, init);
-	verb_wc_set_readers(&cq->ibv);
+	fill_as_libibverbs_does(cq, init);
+	verb_walk_set_functions(&cq->ibv);
 	return &cq->ibv;
 }
 
@@ -129,12 +130,7 @@ int verb_destroy_cq(struct ibv_cq *ibv)
 	verb_event_wait(&ibv->mutex, &ibv->cond, &ibv->comp_events_completed, cq->comp_events);
 	verb_event_wait(&ibv->mutex, &ibv->cond, &ibv->async_events_completed, cq->async_events);
 	pthread_spin_destroy(&cq->lock);
-	while (cq->forgotten) {
-		struct verb_forgotten *one = cq->forgotten;
-
-		cq->forgotten = one->next;
-		free(one);
-	}
+	verb_forget_all(cq);
 	free(cq);
 	return 0;
 }
@@ -166,56 +162,6 @@ static void convert(const struct uroce_wc *ours, struct ibv_wc *wc)
 	verb_wc_tell(ours);
 }
 
-static bool is_forgotten(const struct verb_cq *cq, uint32_t qp_num)
-{
-	for (const struct verb_forgotten *at = cq->forgotten; at; at = at->next) {
-		if (at->qp_num == qp_num)
-			return true;
-	}
-	return false;
-}
-
-static void drop_passed(struct verb_cq *cq)
-{
-	for (struct verb_forgotten **at = &cq->forgotten, *one = *at; one; one = *at) {
-		if (!uroce_cq_passed(cq->cq, one->mark)) {
-			at = &one->next;
-			continue;
-		}
-		*at = one->next;
-		free(one);
-	}
-}
-
-int verb_cq_take(struct verb_cq *cq, int count, struct uroce_wc *wc)
-{
-	int taken = 0;
-
-	if (cq->forgotten == NULL)
-		return uroce_cq_poll(cq->cq, count, wc);
-	/* One by one, for what comes behind the mark may be of the same number. */
-	while (taken < count && uroce_cq_poll(cq->cq, 1, &wc[taken]) == 1) {
-		if (!is_forgotten(cq, wc[taken].qp_num))
-			taken++;
-		drop_passed(cq);
-	}
-	return taken;
-}
-
-void verb_cq_forget(struct ibv_cq *ibv, uint32_t qp_num)
-{
-	struct verb_cq *cq = verb_cq_of(ibv);
-	struct verb_forgotten *one = malloc(sizeof(*one));
-
-	if (one == NULL)
-		return; /* then they are polled */
-	pthread_spin_lock(&cq->lock);
-	*one = (struct verb_forgotten){ cq->forgotten, qp_num, uroce_cq_mark(cq->cq) };
-	cq->forgotten = one;
-	drop_passed(cq);
-	pthread_spin_unlock(&cq->lock);
-}
-
 int verb_poll_cq(struct ibv_cq *ibv, int count, struct ibv_wc *wc)
 {
 	struct verb_cq *cq = verb_cq_of(ibv);
@@ -224,7 +170,7 @@ int verb_poll_cq(struct ibv_cq *ibv, int count, struct ibv_wc *wc)
 
 	pthread_spin_lock(&cq->lock);
 	do {
-		got = verb_cq_take(cq, count - done < POLLED ? count - done : POLLED, ours);
+		got = verb_take(cq, count - done < POLLED ? count - done : POLLED, ours);
 		for (int i = 0; i < got; i++)
 			convert(&ours[i], &wc[done + i]);
 		done += got;

@@ -52,7 +52,7 @@ int verb_destroy_qp(struct ibv_qp *qp);
 int verb_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 int verb_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 
-/* The context is there, with its verbs.context made ready: events of the device come out of its async_fd. 0 or errno. */
+/* Makes the verbs.context of one ready: events of the device come out of its async_fd. 0 or errno. */
 int verb_open(struct verb_context *context);
 void verb_close(struct verb_context *context);
 void verb_async_event(struct ibv_context *context, struct ibv_async_event *event);

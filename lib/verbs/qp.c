@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "verbs/batch.h"
-#include "verbs/cq.h"
 #include "verbs/event.h"
+#include "verbs/take.h"
 
 #define RD_ATOMIC 16u /* as verb_query_device() says */
 #define PKEY 0xFFFFu
@@ -149,9 +149,9 @@ struct ibv_qp *verb_create_qp_ex(struct ibv_context *context, struct ibv_qp_init
 
 static void forget_completions(struct ibv_qp *ibv)
 {
-	verb_cq_forget(ibv->send_cq, ibv->qp_num);
+	verb_forget(ibv->send_cq, ibv->qp_num);
 	if (ibv->recv_cq != ibv->send_cq)
-		verb_cq_forget(ibv->recv_cq, ibv->qp_num);
+		verb_forget(ibv->recv_cq, ibv->qp_num);
 }
 
 int verb_destroy_qp(struct ibv_qp *ibv)

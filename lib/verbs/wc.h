@@ -7,12 +7,6 @@
 
 #include "verbs/objects.h"
 
-/* What an ibv_cq_ex can be asked for, and how it may be made. */
-#define VERB_WC_READS                                                                                             \
-	((uint64_t)IBV_WC_EX_WITH_BYTE_LEN | IBV_WC_EX_WITH_IMM | IBV_WC_EX_WITH_QP_NUM | IBV_WC_EX_WITH_SRC_QP | \
-	 IBV_WC_EX_WITH_SLID | IBV_WC_EX_WITH_SL | IBV_WC_EX_WITH_DLID_PATH_BITS)
-#define VERB_CQ_MASKS (IBV_CQ_INIT_ATTR_MASK_FLAGS | IBV_CQ_INIT_ATTR_MASK_PD)
-
 static inline enum ibv_wc_opcode verb_wc_opcode(const struct uroce_wc *ours)
 {
 	return ours->opcode == UROCE_WC_ATOMIC_WRITE ? IBV_WC_ATOMIC_WRITE : (enum ibv_wc_opcode)ours->opcode;
@@ -45,8 +39,5 @@ static inline void verb_wc_tell(const struct uroce_wc *ours)
 	if (ours->status != UROCE_WC_SUCCESS && ours->status != UROCE_WC_WR_FLUSH_ERR && verb_explains)
 		verb_wc_explain(ours);
 }
-
-/* Gives an ibv_cq_ex the functions that ibv_start_poll() and so on call. */
-void verb_wc_set_readers(struct ibv_cq_ex *cq);
 
 #endif

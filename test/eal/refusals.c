@@ -41,6 +41,28 @@ static struct uroce_qp_init_attr usual_init(void)
 	};
 }
 
+Test(refusals, a_queue_that_is_resized)
+{
+	struct uroce_recv_wr receive = { .wr_id = 1 };
+	struct uroce_qp_attr attr = { .qp_state = UROCE_QPS_INIT };
+	struct uroce_qp *qp;
+	struct uroce_cq *cq;
+
+	open_ends();
+	qp = network.ends[0].qp;
+	cq = network.ends[0].cq;
+	cr_assert_eq(uroce_qp_modify(qp, &attr, UROCE_QP_STATE | UROCE_QP_ACCESS_FLAGS, NULL), 0);
+	cr_assert_eq(uroce_qp_post_recv(qp, &receive, NULL), 0);
+	attr.qp_state = UROCE_QPS_ERR;
+	cr_assert_eq(uroce_qp_modify(qp, &attr, UROCE_QP_STATE, NULL), 0);
+	network_poll(&network);
+	EXPECT(-EINVAL, "depth 0: 1 completions wait; poll them first", uroce_cq_resize(cq, 0));
+	cr_assert_eq(uroce_cq_resize(cq, 8), 0);
+	EXPECT(-EBUSY, "cq: completions wait that came before its depth was last changed; poll it first",
+	       uroce_cq_resize(cq, 16));
+	network_close(&network);
+}
+
 /* ---- what is there before any queue pair ---- */
 
 Test(refusals, texts_that_nobody_knows)
@@ -321,6 +343,8 @@ Test(refusals, regions_and_windows)
 	EXPECT(-EINVAL,
 	       "addr (nil), bytes 8, va 0x0, access 0x0: a range that does not wrap, and rights that fit together",
 	       uroce_mr_reg(end->pd, NULL, 8, 0, &mr));
+	EXPECT(-EINVAL, "pd: it is of another device than the region",
+	       uroce_mr_rereg(end->mr, network.ends[1].pd, end->buffer, 8, 0, 0));
 	EXPECT(-EINVAL, "type 7: UROCE_MW_TYPE_1 or UROCE_MW_TYPE_2",
 	       uroce_mw_alloc(end->pd, (enum uroce_mw_type)7, &mw));
 	cr_assert_eq(uroce_mw_alloc(end->pd, UROCE_MW_TYPE_1, &mw), 0);

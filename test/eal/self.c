@@ -55,7 +55,8 @@ static void moves_bytes(struct uroce_qp *qp, enum uroce_wr_opcode opcode)
 {
 	struct end *end = &network.ends[0];
 	uint8_t *ours = end->buffer, *theirs = end->buffer + NETWORK_BUFFER_BYTES / 2;
-	uint8_t *from = opcode == UROCE_WR_RDMA_READ ? theirs : ours, *to = opcode == UROCE_WR_RDMA_READ ? ours : theirs;
+	uint8_t *from = opcode == UROCE_WR_RDMA_READ ? theirs : ours,
+		*to = opcode == UROCE_WR_RDMA_READ ? ours : theirs;
 	struct uroce_sge sge = { .addr = (uintptr_t)ours, .length = BYTES, .lkey = uroce_mr_lkey(end->mr) };
 	struct uroce_send_wr wr = {
 		.opcode = opcode,

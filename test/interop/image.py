@@ -21,7 +21,8 @@ MODULES += ["sch_netem", "ifb", "sch_ingress", "cls_u32", "act_mirred"]
 # A host of an NVMe target (storage.py).
 MODULES += ["nvme_rdma", "ext4"]
 TOOLS = ["ibv_rc_pingpong", "ibv_srq_pingpong", "ibv_ud_pingpong", "ib_send_bw", "ib_write_bw", "ib_read_bw",
-         "ib_atomic_bw", "ib_send_lat", "ib_write_lat", "ib_read_lat", "ib_atomic_lat", "ibv_devinfo", "rping", "ucmatose", "udaddy", "rdma", "tc", "nvme", "mkfs.ext4", "fio",
+         "ib_atomic_bw", "ib_send_lat", "ib_write_lat", "ib_read_lat", "ib_atomic_lat",
+         "ibv_devinfo", "rping", "ucmatose", "udaddy", "rdma", "tc", "nvme", "mkfs.ext4", "fio",
          "tcpdump"]
 # The guest's side of the scripts (errors.py); built here, so that the tests need no libibverbs.
 SCRIPT_SOURCES = [os.path.join(HERE, name) for name in

@@ -1,6 +1,6 @@
 # theirs.py - runs rdma-core's tests of a folder on uroce0, and prints one line a test
 # SPDX-License-Identifier: BSD-3-Clause
-"""Lines: ok NAME, skip NAME REASON, fail NAME; a traceback follows at the end. Vendors' tests are left out: they ask for
+"""Lines: ok NAME, skip NAME REASON, fail NAME; tracebacks follow at the end. Vendors' tests are left out: they ask for
 devices of mlx5 and efa."""
 import os
 import sys
