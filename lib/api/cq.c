@@ -186,21 +186,28 @@ bool uroce_cq_passed(const struct uroce_cq *cq, uint32_t mark)
 	return mark - taken - 1 >= waiting; /* a mark at `taken` itself wraps around */
 }
 
-static uint32_t take(struct rte_ring *ring, uint32_t count, struct uroce_wc *wc)
+static inline uint32_t take(struct rte_ring *ring, uint32_t count, struct uroce_wc *wc)
 {
 	return rte_ring_dequeue_burst_elem(ring, wc, CQ_PIECE_BYTES, count * CQ_PIECES, NULL) / CQ_PIECES;
 }
 
+/* After a change of its depth, until all of before has been taken. */
+static __rte_noinline int poll_both(struct uroce_cq *cq, uint32_t count, struct uroce_wc *wc)
+{
+	uint32_t taken = take(cq->before, count, wc);
+
+	if (rte_ring_empty(cq->before))
+		forget_before(cq);
+	return (int)(taken + take(cq->ring, count - taken, wc + taken));
+}
+
 int uroce_cq_poll(struct uroce_cq *cq, int count, struct uroce_wc *wc)
 {
-	uint32_t most = count < (int)LIMIT_CQ_DEPTH ? (uint32_t)count : LIMIT_CQ_DEPTH, taken = 0;
+	uint32_t most = count < (int)LIMIT_CQ_DEPTH ? (uint32_t)count : LIMIT_CQ_DEPTH;
 
 	if (count <= 0)
 		return 0;
-	if (cq->before) {
-		taken = take(cq->before, most, wc);
-		if (rte_ring_empty(cq->before))
-			forget_before(cq);
-	}
-	return (int)(taken + take(atomic_load_explicit(&cq->ring, memory_order_relaxed), most - taken, wc + taken));
+	if (unlikely(cq->before != NULL))
+		return poll_both(cq, most, wc);
+	return (int)take(atomic_load_explicit(&cq->ring, memory_order_relaxed), most, wc);
 }

@@ -187,6 +187,7 @@ struct uroce_lcore {
 	struct engine_run_queue run_queue; /* QPs without a port */
 	LIST_HEAD(, uroce_qp) unresolved;  /* QPs whose peer's MAC is not known */
 	LIST_HEAD(, uroce_ud) uds_waiting; /* queue pairs with datagrams that wait for a MAC */
+	bool seeks_mac;                    /* one of these two has somebody */
 	uint64_t resolve_ns;               /* when they are looked at again */
 	struct engine_port *ports[ENGINE_DEVICES];
 	unsigned port_count;

@@ -298,7 +298,7 @@ unsigned engine_pipeline_poll(struct uroce_lcore *lcore)
 	engine_link_poll(lcore);
 	take_broadcast(lcore);
 	fire_timers(lcore);
-	if (engine_resolve_poll(lcore))
+	if (lcore->seeks_mac && engine_resolve_poll(lcore))
 		engine_ud_poll(lcore);
 	if (lcore->connect)
 		engine_connect_poll(lcore);

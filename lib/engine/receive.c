@@ -428,7 +428,7 @@ static void receive_port(struct uroce_lcore *lcore, struct engine_port *port)
 }
 
 /* Returns how many there were. */
-static __rte_noinline unsigned receive_handed_over(struct uroce_lcore *lcore)
+static unsigned take_handed_over(struct uroce_lcore *lcore)
 {
 	struct rte_mbuf *burst[BURST];
 	unsigned count, done = 0;
@@ -457,13 +457,19 @@ static __rte_noinline unsigned receive_handed_over(struct uroce_lcore *lcore)
 	return count;
 }
 
+/* As many as are sent in a poll, for those may all be for the port itself. */
+static __rte_noinline void receive_handed_over(struct uroce_lcore *lcore)
+{
+	for (unsigned taken = 0; taken < POLL_FRAMES; taken += BURST) {
+		if (take_handed_over(lcore) < BURST)
+			break;
+	}
+}
+
 void engine_receive_poll(struct uroce_lcore *lcore)
 {
 	for (unsigned i = 0; i < lcore->port_count; i++)
 		receive_port(lcore, lcore->ports[i]);
-	/* As many as are sent in a poll, for those may all be for the port itself. */
-	for (unsigned i = 0; i < POLL_FRAMES / BURST && !rte_ring_empty(lcore->handover); i++) {
-		if (receive_handed_over(lcore) < BURST)
-			break;
-	}
+	if (!rte_ring_empty(lcore->handover))
+		receive_handed_over(lcore);
 }

@@ -187,6 +187,7 @@ void engine_resolve_start(struct uroce_lcore *lcore, struct uroce_qp *qp)
 		return;
 	qp->waiting_since_ns = engine_now_ns(); /* nobody may have polled the lcore yet */
 	LIST_INSERT_HEAD(&lcore->unresolved, qp, with_unresolved);
+	lcore->seeks_mac = true;
 }
 
 void engine_resolve_forget(struct uroce_qp *qp)
@@ -225,10 +226,9 @@ static __rte_noinline void look_at_unresolved(struct uroce_lcore *lcore)
 
 bool engine_resolve_poll(struct uroce_lcore *lcore)
 {
-	if (LIST_EMPTY(&lcore->unresolved) && LIST_EMPTY(&lcore->uds_waiting))
-		return false;
 	if (lcore->now_ns < lcore->resolve_ns)
 		return false;
 	look_at_unresolved(lcore);
+	lcore->seeks_mac = !LIST_EMPTY(&lcore->unresolved) || !LIST_EMPTY(&lcore->uds_waiting);
 	return true;
 }

@@ -19,7 +19,7 @@ bool engine_resolve_find(struct uroce_lcore *lcore, const struct uroce_path *pat
 /* Sends a datagram along a path. false: its MAC is not known yet, or the port has no room. */
 bool engine_resolve_send(struct uroce_lcore *lcore, const struct uroce_path *path, const struct wire_packet *packet);
 
-/* Looks again, when it is time, at the QPs whose MAC is not known. true: it is time for datagrams, too. */
+/* While somebody seeks a MAC: looks again, when it is time, at the QPs. true: it is time for datagrams, too. */
 bool engine_resolve_poll(struct uroce_lcore *lcore);
 
 #endif

@@ -203,6 +203,7 @@ static void let_wait(struct uroce_ud *ud, const struct uroce_path *path, const s
 	TAILQ_INSERT_TAIL(&ud->waiting, waiting, link);
 	if (ud->waiting_count++ == 0)
 		LIST_INSERT_HEAD(&ud->owner->uds_waiting, ud, with_waiting);
+	ud->owner->seeks_mac = true;
 }
 
 static void complete_send(struct uroce_ud *ud, const struct uroce_send_wr *wr)
