@@ -169,8 +169,6 @@ static int type_of(uint32_t ours)
 		return IBV_EVENT_PATH_MIG;
 	case UROCE_EVENT_PATH_MIG_ERR:
 		return IBV_EVENT_PATH_MIG_ERR;
-	case UROCE_EVENT_QP_FATAL:
-		return IBV_EVENT_QP_FATAL;
 	case UROCE_EVENT_QP_REQ_ERR:
 		return IBV_EVENT_QP_REQ_ERR;
 	case UROCE_EVENT_QP_ACCESS_ERR:
@@ -187,6 +185,7 @@ static int type_of(uint32_t ours)
 		return IBV_EVENT_PORT_ACTIVE;
 	case UROCE_EVENT_PORT_ERR:
 		return IBV_EVENT_PORT_ERR;
+	case UROCE_EVENT_QP_FATAL: /* its completion, or CQ_ERR, tells: for programs of verbs this is a broken device */
 	case UROCE_EVENT_ANOMALY:
 	case UROCE_EVENT_TYPES:
 		break;

@@ -17,12 +17,15 @@
 
 #include "script.h"
 
+/* In the guest of `make interop`; `make verbs-test` builds it for uroce's own. */
+#ifndef DEVICE
 #define DEVICE "rxe0"
+#define GID_INDEX_IPV6 0
+#define GID_INDEX_IPV4 1
+#endif
 #define COUNTERS "/sys/class/infiniband/" DEVICE "/ports/1/hw_counters"
 #define COUNTERS_MAX 32
 #define IB_PORT 1
-#define GID_INDEX_IPV6 0
-#define GID_INDEX_IPV4 1
 #define FIRST_PSN 0xFFFFFE
 #define EVERYTHING \
 	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC)

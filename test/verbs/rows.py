@@ -1,6 +1,7 @@
 # rows.py - the programs, their options, and what they must print
 # SPDX-License-Identifier: BSD-3-Clause
 import dataclasses
+import re
 
 PINGPONG = r"bytes in .* seconds"
 TABLE = r"^ *\d+ +\d+ +\d+\.\d+"  # a line of perftest's
@@ -111,3 +112,29 @@ def matrix(full):
 
 THEIRS = Row("rdma-core's own tests", [], seconds=300)
 THEIRS_AT_LEAST = 85
+
+# Scripts of `make interop`, with a program of verbs at the other end.
+SCRIPTS_EAL = ["--no-huge", "--no-shconf", "--no-pci", "-m", "64",
+               "--vdev=net_af_packet0,iface=left,framesz=4608,blocksz=36864,framecnt=512"]
+SCRIPTS_ADDRESSES = {"server": ("10.0.0.1/24", "fe80::1/64"), "client": ("10.0.0.2/24", "fe80::2/64")}
+
+# Scripts that say what rdma_rxe does and hardware, or uroce, does not, or that read its counters.
+DIFFERENT = {
+    r"^(late receives?|no receive), ": "reads counters of rdma_rxe",
+    r"^ERR of Linux flushes both queues": "reads counters of rdma_rxe",
+    r"^QP gone, Linux writes": "counts tries, and probes of ours are some",
+    r"^QP gone, Linux with retry count 7": "rdma_rxe takes 7 for ever",
+    r"^SEND too long, uroce sends": "rdma_rxe answers as if it were its own error",
+    r"^atomic not aligned": "rdma_rxe refuses it when it is posted",
+    r"^receive posted in ERR of Linux": "rdma_rxe forgets it",
+    r"^WRITE behind the end of a window of Linux": "rdma_rxe lets it pass",
+    r"^SQD of Linux": "rdma_rxe stays there",
+    r"^Linux does not know ": "uroce does",
+    r"^SEND from a wrong local key, Linux": "rdma_rxe calls it LOC_QP_OP_ERR",
+}
+# What hardware and uroce tell programs of verbs, and rdma_rxe does not.
+TOLD_BESIDES = re.compile(r"^> event QP_(?:ACCESS|REQ)_ERR$|(?<= bad=0) invalidated=window$")
+
+
+def differs(name):
+    return any(re.search(pattern, name) for pattern in DIFFERENT)
