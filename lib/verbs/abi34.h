@@ -87,7 +87,8 @@ struct verbs_context_ops {
 	struct ibv_pd *(*alloc_pd)(struct ibv_context *context);
 	struct ibv_td *(*alloc_td)(struct ibv_context *context, struct ibv_td_init_attr *attr);
 	void (*async_event)(struct ibv_context *context, struct ibv_async_event *event);
-	verbs_unused *attach_counters_point_flow, *attach_mcast;
+	verbs_unused *attach_counters_point_flow;
+	int (*attach_mcast)(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid);
 	int (*bind_mw)(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind);
 	verbs_unused *close_xrcd;
 	void (*cq_event)(struct ibv_cq *cq);
@@ -119,7 +120,8 @@ struct verbs_context_ops {
 	int (*modify_qp)(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask);
 	verbs_unused *modify_qp_rate_limit;
 	int (*modify_srq)(struct ibv_srq *srq, struct ibv_srq_attr *attr, int mask);
-	verbs_unused *modify_wq, *open_qp, *open_xrcd;
+	verbs_unused *modify_wq, *open_qp;
+	struct ibv_xrcd *(*open_xrcd)(struct ibv_context *context, struct ibv_xrcd_init_attr *init);
 	int (*poll_cq)(struct ibv_cq *cq, int count, struct ibv_wc *wc);
 	int (*post_recv)(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 	int (*post_send)(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);

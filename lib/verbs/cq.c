@@ -67,20 +67,6 @@ struct ibv_cq *verb_create_cq(struct ibv_context *context, int depth, struct ibv
 	return verb_refused(error);
 }
 
-/* libibverbs fills in what verb_create_cq() returns, but not this one. */
-static void fill_as_libibverbs_does(struct verb_cq *cq, const struct ibv_cq_init_attr_ex *init)
-{
-	cq->ibv.channel = init->channel;
-	cq->ibv.cq_context = init->cq_context;
-	pthread_mutex_init(&cq->ibv.mutex, NULL);
-	pthread_cond_init(&cq->ibv.cond, NULL);
-	if (init->channel) {
-		pthread_mutex_lock(&init->channel->context->mutex);
-		init->channel->refcnt++;
-		pthread_mutex_unlock(&init->channel->context->mutex);
-	}
-}
-
 struct ibv_cq_ex *verb_create_cq_ex(struct ibv_context *context, struct ibv_cq_init_attr_ex *init)
 {
 	struct ibv_cq *ibv;
@@ -96,7 +82,6 @@ struct ibv_cq_ex *verb_create_cq_ex(struct ibv_context *context, struct ibv_cq_i
 	if (ibv == NULL)
 		return NULL;
 	cq = verb_cq_of(ibv);
-	fill_as_libibverbs_does(cq, init);
 	verb_walk_set_functions(&cq->ibv);
 	return &cq->ibv;
 }

@@ -26,6 +26,23 @@ void *verb_refused(int error)
 	return NULL;
 }
 
+void *verb_unsupported(enum verb_unsupported what)
+{
+	static const char *const names[] = {
+		[VERB_UC] = "queue pairs of type UC",
+		[VERB_XRC] = "XRC",
+		[VERB_RAW] = "queue pairs for raw packets",
+		[VERB_ODP] = "on-demand paging",
+		[VERB_MULTICAST] = "multicast",
+		[VERB_UD_SRQ] = "a shared receive queue of datagrams",
+	};
+	static _Atomic bool told[VERB_UNSUPPORTED];
+
+	if (!atomic_exchange(&told[what], true))
+		fprintf(stderr, "uroce: %s: not supported (EOPNOTSUPP)\n", names[what]);
+	return verb_refused(-EOPNOTSUPP);
+}
+
 static const struct uroce_device_info *info_of(struct ibv_context *context)
 {
 	return &verb_context_of(context)->stack->info;

@@ -95,6 +95,8 @@ struct verb_qp {
 	struct verb_qp *next;
 };
 
+enum verb_unsupported { VERB_UC, VERB_XRC, VERB_RAW, VERB_ODP, VERB_MULTICAST, VERB_UD_SRQ, VERB_UNSUPPORTED };
+
 #define VERB_OF(type, member, pointer) ((struct type *)((char *)(pointer)-offsetof(struct type, member)))
 
 static inline struct verb_context *verb_context_of(struct ibv_context *context)
@@ -129,5 +131,7 @@ extern bool verb_explains;
 int verb_result(int error);
 /* NULL, with errno set. */
 void *verb_refused(int error);
+/* NULL, with EOPNOTSUPP: what, which no queue pair of ours can, is said once on standard error. */
+void *verb_unsupported(enum verb_unsupported what);
 
 #endif

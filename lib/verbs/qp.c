@@ -59,7 +59,7 @@ static int create_ud(struct verb_qp *qp, struct ibv_pd *pd, const struct ibv_qp_
 	/* It sends at once and so has no send queue, but a program that asks for too much is told. */
 	if (init->cap.max_send_wr > info->max_queue_depth || init->cap.max_send_sge > info->max_sge)
 		return -EINVAL;
-	error = init->srq ? -EOPNOTSUPP : uroce_ud_create(verb_pd_of(pd)->pd, &ours, &qp->ud);
+	error = uroce_ud_create(verb_pd_of(pd)->pd, &ours, &qp->ud);
 	if (error)
 		return error;
 	qp->ibv.qp_base.qp_num = uroce_ud_num(qp->ud);
@@ -94,8 +94,12 @@ struct ibv_qp *verb_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
 	struct verb_qp *qp;
 	int error;
 
+	if (init->qp_type == IBV_QPT_UC)
+		return verb_unsupported(VERB_UC);
 	if (init->qp_type != IBV_QPT_RC && init->qp_type != IBV_QPT_UD)
-		return verb_refused(-EOPNOTSUPP);
+		return verb_unsupported(init->qp_type == IBV_QPT_RAW_PACKET ? VERB_RAW : VERB_XRC);
+	if (init->qp_type == IBV_QPT_UD && init->srq)
+		return verb_unsupported(VERB_UD_SRQ);
 	if (init->send_cq == NULL || init->recv_cq == NULL)
 		return verb_refused(-EINVAL);
 	qp = calloc(1, sizeof(*qp));

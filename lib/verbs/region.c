@@ -44,8 +44,10 @@ struct ibv_mr *verb_reg_mr(struct ibv_pd *pd, void *addr, size_t bytes, uint64_t
 	struct verb_mr *mr;
 	int error;
 
+	if (access & IBV_ACCESS_ON_DEMAND)
+		return verb_unsupported(VERB_ODP);
 	if (rights < 0)
-		return verb_refused(access & IBV_ACCESS_ON_DEMAND ? -EOPNOTSUPP : -EINVAL);
+		return verb_refused(-EINVAL);
 	mr = calloc(1, sizeof(*mr));
 	if (mr == NULL)
 		return verb_refused(-ENOMEM);

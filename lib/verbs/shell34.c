@@ -60,6 +60,22 @@ static struct ibv_qp *create_qp_ex(struct ibv_context *context, struct ibv_qp_in
 	return qp;
 }
 
+static int attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)
+{
+	(void)qp;
+	(void)gid;
+	(void)lid;
+	verb_unsupported(VERB_MULTICAST);
+	return EOPNOTSUPP;
+}
+
+static struct ibv_xrcd *open_xrcd(struct ibv_context *context, struct ibv_xrcd_init_attr *init)
+{
+	(void)context;
+	(void)init;
+	return verb_unsupported(VERB_XRC);
+}
+
 static void free_context(struct ibv_context *context)
 {
 	struct verb_context *own = verb_context_of(context);
@@ -75,6 +91,7 @@ static const struct verbs_context_ops context_ops = {
 	.alloc_pd = verb_alloc_pd,
 	.alloc_td = verb_alloc_td,
 	.async_event = verb_async_event,
+	.attach_mcast = attach_mcast,
 	.bind_mw = verb_bind_mw,
 	.cq_event = verb_cq_event,
 	.create_ah = verb_create_ah,
@@ -94,6 +111,7 @@ static const struct verbs_context_ops context_ops = {
 	.free_context = free_context,
 	.modify_qp = verb_modify_qp,
 	.modify_srq = verb_modify_srq,
+	.open_xrcd = open_xrcd,
 	.poll_cq = verb_poll_cq,
 	.post_recv = verb_post_recv,
 	.post_send = verb_post_send,

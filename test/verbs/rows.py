@@ -103,11 +103,21 @@ def full_perftest():
             yield perftest(program, *words, "-n", "200" if "-a" in words else "1000")
 
 
+def ucx():
+    """Its own choice of transports, but the device; and put into memory that it has registered."""
+    for words in (["-t", "tag_lat", "-n", "500", "-w", "10"], ["-t", "tag_bw", "-s", "100000", "-n", "200", "-w", "10"],
+                  ["-t", "put_bw", "-d", "uroce0:1", "-x", "rc_verbs", "-s", "65536", "-D", "zcopy", "-n", "500"],
+                  ["-t", "am_lat", "-d", "uroce0:1", "-x", "ud_verbs", "-n", "500", "-w", "10"]):
+        device = ["env", "UCX_NET_DEVICES=uroce0:1", "ucx_perftest", *words]
+        yield Row(f"ucx_perftest {' '.join(words)}", device, [*device, HOST], (r"^Final: +\d+",), tcp_port=13337)
+
+
 def matrix(full):
     yield from devices()
     yield from beside_each_other()
     yield from pingpongs()
     yield from full_perftest() if full else short_perftest()
+    yield from ucx()
 
 
 THEIRS = Row("rdma-core's own tests", [], seconds=300)
