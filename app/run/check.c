@@ -8,9 +8,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <uroce/port.h>
-#include <uroce/uroce.h>
-
 #include "common/exit.h"
 #include "run/place.h"
 
@@ -28,17 +25,20 @@ int check_library(void)
 			    "has: use the library of Debian 12 or 13, or Ubuntu 24.04");
 }
 
-static int open_port(const char *device)
+/* By the provider's own stack, which says itself what is wrong; the environment is as a program has it. */
+static int open_port(const char *folder)
 {
-	const char *const argv[] = { "uroce", "--log-level=*:error", NULL };
-	struct uroce_eal_config config = { .argc = 2, .argv = argv, .devices = { device } };
-	struct uroce_port_config port_config = { NULL };
-	struct uroce_error error = { "" };
-	struct uroce_port *port;
+	int (*stack_get)(void **stack) = NULL;
+	char path[1024];
+	void *library, *stack;
 
-	if (uroce_eal_start(&config, &error) != 0 || uroce_port_open(device, &port_config, &port, &error) != 0)
-		return app_complain(APP_EXIT_ENVIRONMENT, "%s", error.text);
-	return APP_EXIT_OK;
+	snprintf(path, sizeof(path), "%s/liburoce-verbs.so", folder);
+	library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	if (library)
+		*(void **)&stack_get = dlsym(library, "stack_get");
+	if (stack_get == NULL)
+		return app_complain(APP_EXIT_ENVIRONMENT, "%s", dlerror());
+	return stack_get(&stack) == 0 ? APP_EXIT_OK : APP_EXIT_ENVIRONMENT;
 }
 
 /* In a process of its own, for namespaces and EAL cannot be left again. */
@@ -83,7 +83,7 @@ static int try_libraries(const char *folder)
 	return dlopen(path, RTLD_NOW | RTLD_LOCAL) ? APP_EXIT_OK : app_complain(APP_EXIT_ENVIRONMENT, "%s", dlerror());
 }
 
-int check_all(const char *device, const char *libraries)
+int check_all(const char *libraries)
 {
 	int worst = APP_EXIT_OK, code;
 
@@ -93,6 +93,6 @@ int check_all(const char *device, const char *libraries)
 	worst = code ? code : worst;
 	code = try("a place where programs find the device can be made", try_place, "check");
 	worst = code ? code : worst;
-	code = try("the port can be opened", open_port, device);
+	code = try("the port can be opened", open_port, libraries);
 	return code ? code : worst;
 }

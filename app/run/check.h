@@ -6,7 +6,7 @@
 /* libibverbs is there and has the private ABI of our provider. An exit code; a complaint was printed. */
 int check_library(void);
 
-/* Tries each thing by itself, in processes of its own, and prints a line on each. device: the port. An exit code. */
-int check_all(const char *device, const char *libraries);
+/* Tries each thing by itself, in processes of its own, and prints a line on each. The environment says what port. */
+int check_all(const char *libraries);
 
 #endif

@@ -236,8 +236,10 @@ int main(int argc, char **argv)
 		code = app_complain(APP_EXIT_USAGE, "which program? uroce-run [OPTIONS] PROGRAM [ARGUMENTS]");
 	if (code == APP_EXIT_OK)
 		code = find_libraries(libraries, sizeof(libraries));
-	if (code == APP_EXIT_OK && settings.check)
-		return check_all(settings.device, libraries);
+	if (code == APP_EXIT_OK && settings.check) {
+		set_environment(&settings, libraries, "");
+		return check_all(libraries);
+	}
 	if (code == APP_EXIT_OK)
 		code = check_library();
 	if (code == APP_EXIT_OK && settings.print_env && !place_has_node())

@@ -52,6 +52,13 @@ def devices():
               sees=(r"1 device, uroce0", r"100000 bytes arrived"))
 
 
+def figures():
+    """A region made and unmade; one channel for 16 completion queues. FULL=1: a million times each."""
+    for times in ("20000", "1000000"):
+        yield Row(f"regions of 1 GiB and wake-ups, {times} times", [f"{BUILD}/test/verbs/verbs-figures", times, times],
+                  sees=(r"registered and deregistered", r"as many wake-ups"), seconds=600)
+
+
 def beside_each_other():
     """Programs that share an interface, each with an address that uroce-run has found to be free."""
     yield Row("ibv_rc_pingpong over one interface", ["ibv_rc_pingpong", "-g", "0", "-c"],
@@ -118,6 +125,7 @@ def matrix(full):
     yield from pingpongs()
     yield from full_perftest() if full else short_perftest()
     yield from ucx()
+    yield from [*figures()] if full else [*figures()][:1]
 
 
 THEIRS = Row("rdma-core's own tests", [], seconds=300)
