@@ -68,10 +68,22 @@ struct uroce_cm_event {
 	uint8_t private_data[UROCE_CM_PRIVATE_MAX];
 };
 
-/* How a connection is to be. Zeros are good defaults. */
+/* Options whose 0 is a 0 and no default; as rdma_cm has it, whose programs say all they want. */
+enum uroce_cm_given {
+	UROCE_CM_GIVEN_TIMEOUT = 1 << 0,            /* no ACK timer */
+	UROCE_CM_GIVEN_RETRY_CNT = 1 << 1,          /* the first timeout is the end */
+	UROCE_CM_GIVEN_RNR_RETRY = 1 << 2,          /* so is the first RNR NAK */
+	UROCE_CM_GIVEN_MIN_RNR_TIMER = 1 << 3,      /* 655 ms, the longest */
+	UROCE_CM_GIVEN_MAX_RD_ATOMIC = 1 << 4,      /* we send no READ and no atomic */
+	UROCE_CM_GIVEN_MAX_DEST_RD_ATOMIC = 1 << 5, /* we answer none */
+	UROCE_CM_GIVEN_ALL = (1 << 6) - 1
+};
+
+/* How a connection is to be. Zeros are good defaults, unless `given` says that they are meant. */
 struct uroce_cm_options {
 	const void *private_data; /* for the peer; at most UROCE_CM_CONNECT_PRIVATE_MAX or _ACCEPT_PRIVATE_MAX bytes */
 	uint32_t private_bytes;
+	uint32_t given;             /* enum uroce_cm_given */
 	uint32_t path_mtu;          /* connect: 256 ... 4096; 0: the largest the device takes */
 	uint8_t timeout;            /* connect: ACK timer 4.096 us x 2^n, 1 ... 31; 0: 14, 67 ms */
 	uint8_t retry_cnt;          /* connect: 1 ... 7; 0: 7 */

@@ -10,15 +10,10 @@
 #include "engine/log.h"
 #include "engine/mailbox.h"
 #include "engine/route.h"
-#include "rc/codes.h"
 #include "rc/path.h"
 #include "wire/encap.h"
 
 #define ADDRESS_CHARS 64u
-#define TIMEOUT_DEFAULT 14u
-#define RETRY_DEFAULT 7u
-#define RNR_TIMER_DEFAULT_CODE 12u
-#define RD_ATOMIC_DEFAULT 16u
 
 /* ---- ids ---- */
 
@@ -139,81 +134,6 @@ void uroce_cm_set_context(struct uroce_cm_id *id, uint64_t context)
 	id->context = context;
 }
 
-/* ---- what a connection is to be like ---- */
-
-static uint8_t or_default(uint8_t given, uint8_t by_default)
-{
-	return given ? given : by_default;
-}
-
-/* 0; -EINVAL, and uroce_refusal() names the field. */
-static int check_options(const struct uroce_cm_id *id, const struct uroce_cm_options *options, uint32_t private_max)
-{
-	const struct {
-		const char *name;
-		uint32_t value, max;
-	} fields[] = {
-		{ "private_bytes", options->private_bytes, private_max },
-		{ "timeout", options->timeout, 31 },
-		{ "retry_cnt", options->retry_cnt, 7 },
-		{ "rnr_retry", options->rnr_retry, 7 },
-		{ "min_rnr_timer", options->min_rnr_timer, 31 },
-		{ "max_rd_atomic", options->max_rd_atomic, LIMIT_RD_ATOMIC },
-		{ "max_dest_rd_atomic", options->max_dest_rd_atomic, qp_core(id->qp)->replay.limit },
-		{ "cm_timeout", options->cm_timeout, 31 },
-		{ "cm_retries", options->cm_retries, 15 },
-	};
-
-	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
-		if (fields[i].value > fields[i].max)
-			return engine_refuse(-EINVAL, "%s %u: at most %u", fields[i].name, fields[i].value,
-					     fields[i].max);
-	}
-	if (options->private_bytes && options->private_data == NULL)
-		return engine_refuse(-EINVAL, "private_data: NULL with private_bytes %u", options->private_bytes);
-	if (options->path_mtu && (!mtu_is_valid(options->path_mtu) || options->path_mtu > id->device->config.mtu_bytes))
-		return engine_refuse(-EINVAL, "path_mtu %u: a power of two, 256 ... %u, the device's",
-				     options->path_mtu, id->device->config.mtu_bytes);
-	return 0;
-}
-
-/* Has it a QP, of the partition that QP 1 is in, and is it no listener? */
-static int check_id(const struct uroce_cm_id *id)
-{
-	if (id->listens)
-		return engine_refuse(-EINVAL, "id: it listens");
-	if (id->qp == NULL)
-		return engine_refuse(-EINVAL, "id: it has no QP yet, see uroce_cm_qp_create()");
-	if (!pkey_matches(PKEY_DEFAULT, qp_core(id->qp)->pkey))
-		return engine_refuse(
-			-EINVAL, "P_Key 0x%04x of its QP: connections by address are of 0x7fff, the default partition",
-			qp_core(id->qp)->pkey);
-	return 0;
-}
-
-static struct cm_end end_of(const struct uroce_cm_id *id, const struct uroce_cm_options *options)
-{
-	const struct rc_qp *rc = qp_core(id->qp);
-	uint32_t mtu_bytes = options->path_mtu ? options->path_mtu : id->device->config.mtu_bytes;
-	uint32_t answers = options->max_dest_rd_atomic ? options->max_dest_rd_atomic : rc->replay.limit;
-
-	return (struct cm_end){
-		.qpn = id->qp->qpn,
-		.psn = rc->sq_psn.v,
-		.responder_resources = (uint8_t)answers,
-		.initiator_depth = or_default(options->max_rd_atomic, RD_ATOMIC_DEFAULT),
-		.retry_count = or_default(options->retry_cnt, RETRY_DEFAULT),
-		.rnr_retry_count = or_default(options->rnr_retry, RETRY_DEFAULT),
-		.flow_control = options->flow_control && id->qp->srq == NULL,
-		.srq = id->qp->srq != NULL,
-		.path_mtu = (uint8_t)(__builtin_ctz(mtu_bytes) - 7),
-		.ack_timeout = or_default(options->timeout, TIMEOUT_DEFAULT),
-		.ece = CM_ECE_UNDERSTOOD | CM_ECE_ATOMIC_WRITE | CM_ECE_FLUSH,
-	};
-}
-
-static const struct uroce_cm_options no_options;
-
 /* ---- connecting ---- */
 
 /* From the address given, or from the one that suits dest best, in its VLAN. 0; -EADDRNOTAVAIL; -ENETUNREACH. */
@@ -267,22 +187,6 @@ static int check_alternate(const struct uroce_cm_id *id, const struct uroce_path
 	return path_is_same(&first, &second) ? engine_refuse(-EINVAL, "alternate: it is the path itself") : 0;
 }
 
-static void set_attr(struct uroce_cm_id *id, const struct uroce_cm_options *options, const struct cm_route *route,
-		     uint8_t timeout)
-{
-	id->attr = (struct uroce_qp_attr){
-		.timeout = timeout,
-		.keepalive_ms = options->keepalive_ms,
-		.min_rnr_timer = or_default(options->min_rnr_timer, RNR_TIMER_DEFAULT_CODE),
-		.path = { .traffic_class = route->traffic_class,
-			  .vlan_id = route->vlan_id,
-			  .vlan_priority = route->vlan_priority,
-			  .device = id->device },
-	};
-	memcpy(id->attr.path.source.bytes, route->source, 16);
-	memcpy(id->attr.path.dest.bytes, route->dest, 16);
-}
-
 static int connect_on_owner(void *argument)
 {
 	struct uroce_cm_id *id = argument;
@@ -300,10 +204,10 @@ int uroce_cm_connect(struct uroce_cm_id *id, const struct uroce_addr *source, co
 	int error;
 
 	if (options == NULL)
-		options = &no_options;
-	error = check_id(id);
+		options = &api_cm_no_options;
+	error = api_cm_check_id(id);
 	if (error == 0)
-		error = check_options(id, options, UROCE_CM_CONNECT_PRIVATE_MAX);
+		error = api_cm_check_options(id, options, UROCE_CM_CONNECT_PRIVATE_MAX);
 	if (error)
 		return error;
 	if (id->connection != CM_NONE || id->resolving)
@@ -317,7 +221,7 @@ int uroce_cm_connect(struct uroce_cm_id *id, const struct uroce_addr *source, co
 		.service_id = SERVICE_TCP | port,
 		.source_port = (uint16_t)(PORT_FIRST + id->qp->qpn % PORTS),
 		.context = (uint64_t)(uintptr_t)id,
-		.end = end_of(id, options),
+		.end = api_cm_end_of(id, options),
 		.response_timeout = options->cm_timeout,
 		.max_retries = options->cm_retries,
 		.user = { id->request_private, options->private_bytes },
@@ -331,7 +235,7 @@ int uroce_cm_connect(struct uroce_cm_id *id, const struct uroce_addr *source, co
 		id->alternate = way_of(options->alternate, id->request.end.ack_timeout);
 		id->request.alternate = &id->alternate;
 	}
-	set_attr(id, options, &id->request.route, id->request.end.ack_timeout);
+	api_cm_set_attr(id, options, &id->request.route, id->request.end.ack_timeout);
 	return engine_mailbox_call(id->lcore, connect_on_owner, id);
 }
 
@@ -384,12 +288,12 @@ static int accept_on_owner(void *argument)
 
 	if (id->connection == CM_NONE || !cm_is_asking(cm, id->connection))
 		return engine_refuse(-ENOTCONN, "id: no request of a peer waits for its answer");
-	accept.end = end_of(id, answer->options);
+	accept.end = api_cm_end_of(id, answer->options);
 	accept.end.ack_timeout = cm_peer(cm, id->connection)->ack_timeout;
 	accept.end.path_mtu = cm_peer(cm, id->connection)->path_mtu;
 	accept.failover = 1; /* LAP loads one (C-20) */
 	cm_propose(cm, id->connection, &accept.end);
-	set_attr(id, answer->options, cm_route_of(cm, id->connection), accept.end.ack_timeout);
+	api_cm_set_attr(id, answer->options, cm_route_of(cm, id->connection), accept.end.ack_timeout);
 	error = engine_connect_to_rtr(id);
 	if (error)
 		return error;
@@ -400,12 +304,12 @@ static int accept_on_owner(void *argument)
 
 int uroce_cm_accept(struct uroce_cm_id *id, const struct uroce_cm_options *options)
 {
-	struct answer answer = { .id = id, .options = options ? options : &no_options };
+	struct answer answer = { .id = id, .options = options ? options : &api_cm_no_options };
 
-	int error = check_id(id);
+	int error = api_cm_check_id(id);
 
 	if (error == 0)
-		error = check_options(id, answer.options, UROCE_CM_ACCEPT_PRIVATE_MAX);
+		error = api_cm_check_options(id, answer.options, UROCE_CM_ACCEPT_PRIVATE_MAX);
 	if (error)
 		return error;
 	answer.user = (struct cm_private){ answer.options->private_data, answer.options->private_bytes };
@@ -469,7 +373,7 @@ static int alternate_on_owner(void *argument)
 
 int uroce_cm_load_alternate(struct uroce_cm_id *id, const struct uroce_path *path, uint8_t timeout)
 {
-	struct cm_way way = way_of(path, or_default(timeout, TIMEOUT_DEFAULT));
+	struct cm_way way = way_of(path, timeout ? timeout : TIMEOUT_DEFAULT);
 	struct answer answer = { .id = id, .way = &way };
 	int error;
 

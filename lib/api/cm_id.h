@@ -1,4 +1,4 @@
-/* cm_id.h - what the files of connections share: making an id, and ports */
+/* cm_id.h - what the files of connections share: making an id, ports, and what options mean */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef API_CM_ID_H
 #define API_CM_ID_H
@@ -9,6 +9,7 @@
 #define SERVICE_UDP 0x0000000001110000ull
 #define PORT_FIRST 49152u /* of those that are chosen */
 #define PORTS 16384u
+#define TIMEOUT_DEFAULT 14u /* the ACK timer, a code */
 
 /* NULL: no memory. */
 struct uroce_cm_id *api_cm_make_id(struct uroce_cm_channel *channel, uint64_t context);
@@ -19,5 +20,19 @@ struct uroce_cm_id *api_cm_take_unread(struct uroce_cm_channel *channel, const s
 void api_cm_put_back(struct uroce_cm_id *id);
 /* No lcore knows the listener any more, and those are refused who asked it and were not heard. 0 or negative errno. */
 int api_cm_stop_listening(struct uroce_cm_id *id);
+
+/* ---- cm_options.c ---- */
+
+extern const struct uroce_cm_options api_cm_no_options;
+
+/* Has it a QP, of the partition that QP 1 is in, and is it no listener? 0 or -EINVAL. */
+int api_cm_check_id(const struct uroce_cm_id *id);
+/* Of an id with a QP. 0; -EINVAL, and uroce_refusal() names the field. */
+int api_cm_check_options(const struct uroce_cm_id *id, const struct uroce_cm_options *options, uint32_t private_max);
+/* Our end as the options want it. */
+struct cm_end api_cm_end_of(const struct uroce_cm_id *id, const struct uroce_cm_options *options);
+/* What the QP is to be modified to, as far as our end knows it. */
+void api_cm_set_attr(struct uroce_cm_id *id, const struct uroce_cm_options *options, const struct cm_route *route,
+		     uint8_t timeout);
 
 #endif

@@ -67,6 +67,9 @@ Test(refusals_cm, connections)
 	options = (struct uroce_cm_options){ .path_mtu = 300 };
 	EXPECT(-EINVAL, "path_mtu 300: a power of two, 256 ... 4096, the device's",
 	       uroce_cm_connect(id, NULL, &own, CALLS_PORT, &options));
+	options = (struct uroce_cm_options){ .given = 0x80 };
+	EXPECT(-EINVAL, "given 0x80: bits of enum uroce_cm_given only",
+	       uroce_cm_connect(id, NULL, &own, CALLS_PORT, &options));
 	EXPECT(-EADDRNOTAVAIL, "source 10.0.0.77: no address of port *",
 	       uroce_cm_connect(id, &stranger, &own, CALLS_PORT, NULL));
 	EXPECT(-ENOTCONN, "id: no request of a peer waits for its answer", uroce_cm_accept(id, NULL));

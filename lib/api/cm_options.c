@@ -1,0 +1,116 @@
+/* cm_options.c - what a connection is to be like: options judged, and what they make of the two ends */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <string.h>
+
+#include "api/cm_id.h"
+#include "engine/log.h"
+#include "rc/codes.h"
+#include "rc/path.h"
+
+#define RETRY_DEFAULT 7u
+#define RNR_TIMER_DEFAULT_CODE 12u
+#define RD_ATOMIC_DEFAULT 16u
+
+const struct uroce_cm_options api_cm_no_options;
+
+/* A 0 that its user means is no lack of a value. */
+static uint8_t or_default(const struct uroce_cm_options *options, enum uroce_cm_given field, uint8_t value,
+			  uint8_t by_default)
+{
+	return value || (options->given & field) ? value : by_default;
+}
+
+/* 0; -EINVAL, and uroce_refusal() names the field. */
+static int check_ranges(const struct uroce_cm_id *id, const struct uroce_cm_options *options, uint32_t private_max)
+{
+	const struct {
+		const char *name;
+		uint32_t value, max;
+	} fields[] = {
+		{ "private_bytes", options->private_bytes, private_max },
+		{ "timeout", options->timeout, 31 },
+		{ "retry_cnt", options->retry_cnt, 7 },
+		{ "rnr_retry", options->rnr_retry, 7 },
+		{ "min_rnr_timer", options->min_rnr_timer, 31 },
+		{ "max_rd_atomic", options->max_rd_atomic, LIMIT_RD_ATOMIC },
+		{ "max_dest_rd_atomic", options->max_dest_rd_atomic, qp_core(id->qp)->replay.limit },
+		{ "cm_timeout", options->cm_timeout, 31 },
+		{ "cm_retries", options->cm_retries, 15 },
+	};
+
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+		if (fields[i].value > fields[i].max)
+			return engine_refuse(-EINVAL, "%s %u: at most %u", fields[i].name, fields[i].value,
+					     fields[i].max);
+	}
+	return 0;
+}
+
+int api_cm_check_options(const struct uroce_cm_id *id, const struct uroce_cm_options *options, uint32_t private_max)
+{
+	int error = check_ranges(id, options, private_max);
+
+	if (error)
+		return error;
+	if (options->private_bytes && options->private_data == NULL)
+		return engine_refuse(-EINVAL, "private_data: NULL with private_bytes %u", options->private_bytes);
+	if (options->path_mtu && (!mtu_is_valid(options->path_mtu) || options->path_mtu > id->device->config.mtu_bytes))
+		return engine_refuse(-EINVAL, "path_mtu %u: a power of two, 256 ... %u, the device's",
+				     options->path_mtu, id->device->config.mtu_bytes);
+	if (options->given & ~(uint32_t)UROCE_CM_GIVEN_ALL)
+		return engine_refuse(-EINVAL, "given 0x%x: bits of enum uroce_cm_given only", options->given);
+	return 0;
+}
+
+int api_cm_check_id(const struct uroce_cm_id *id)
+{
+	if (id->listens)
+		return engine_refuse(-EINVAL, "id: it listens");
+	if (id->qp == NULL)
+		return engine_refuse(-EINVAL, "id: it has no QP yet, see uroce_cm_qp_create()");
+	if (!pkey_matches(PKEY_DEFAULT, qp_core(id->qp)->pkey))
+		return engine_refuse(
+			-EINVAL, "P_Key 0x%04x of its QP: connections by address are of 0x7fff, the default partition",
+			qp_core(id->qp)->pkey);
+	return 0;
+}
+
+struct cm_end api_cm_end_of(const struct uroce_cm_id *id, const struct uroce_cm_options *options)
+{
+	const struct rc_qp *rc = qp_core(id->qp);
+	uint32_t mtu_bytes = options->path_mtu ? options->path_mtu : id->device->config.mtu_bytes;
+
+	return (struct cm_end){
+		.qpn = id->qp->qpn,
+		.psn = rc->sq_psn.v,
+		.responder_resources = or_default(options, UROCE_CM_GIVEN_MAX_DEST_RD_ATOMIC,
+						  options->max_dest_rd_atomic, (uint8_t)rc->replay.limit),
+		.initiator_depth =
+			or_default(options, UROCE_CM_GIVEN_MAX_RD_ATOMIC, options->max_rd_atomic, RD_ATOMIC_DEFAULT),
+		.retry_count = or_default(options, UROCE_CM_GIVEN_RETRY_CNT, options->retry_cnt, RETRY_DEFAULT),
+		.rnr_retry_count = or_default(options, UROCE_CM_GIVEN_RNR_RETRY, options->rnr_retry, RETRY_DEFAULT),
+		.flow_control = options->flow_control && id->qp->srq == NULL,
+		.srq = id->qp->srq != NULL,
+		.path_mtu = (uint8_t)(__builtin_ctz(mtu_bytes) - 7),
+		.ack_timeout = or_default(options, UROCE_CM_GIVEN_TIMEOUT, options->timeout, TIMEOUT_DEFAULT),
+		.ece = CM_ECE_UNDERSTOOD | CM_ECE_ATOMIC_WRITE | CM_ECE_FLUSH,
+	};
+}
+
+void api_cm_set_attr(struct uroce_cm_id *id, const struct uroce_cm_options *options, const struct cm_route *route,
+		     uint8_t timeout)
+{
+	id->attr = (struct uroce_qp_attr){
+		.timeout = timeout,
+		.keepalive_ms = options->keepalive_ms,
+		.min_rnr_timer = or_default(options, UROCE_CM_GIVEN_MIN_RNR_TIMER, options->min_rnr_timer,
+					    RNR_TIMER_DEFAULT_CODE),
+		.path = { .traffic_class = route->traffic_class,
+			  .vlan_id = route->vlan_id,
+			  .vlan_priority = route->vlan_priority,
+			  .device = id->device },
+	};
+	memcpy(id->attr.path.source.bytes, route->source, 16);
+	memcpy(id->attr.path.dest.bytes, route->dest, 16);
+}
