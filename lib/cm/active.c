@@ -92,6 +92,7 @@ struct cm_conn *cm_active_begin(struct cm *cm, const struct cm_connect *connect,
 	conn->context = connect->context;
 	conn->route = connect->route;
 	conn->own = connect->end;
+	conn->user_moves = connect->user_moves;
 	conn->response_timeout = connect->response_timeout ? connect->response_timeout : cm->config.response_timeout;
 	conn->max_retries = connect->max_retries ? connect->max_retries : cm->config.max_retries;
 	conn->transaction_id = cm_table_draw(&cm->table);
@@ -149,9 +150,20 @@ void cm_active_take_rep(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 	};
 	cm_negotiate(&conn->own, &conn->peer);
 	cm_table_add_end(&cm->table, conn);
-	cm_table_set_timer(&cm->table, conn, CM_NEVER);
+	conn->give_up_ns = now_ns + cm->config.patience_ns;
+	cm_table_set_timer(&cm->table, conn, conn->user_moves ? conn->give_up_ns : CM_NEVER);
 	cm->moving = in;
-	cm_move(cm, conn, CM_MOVE_RTS);
+	if (conn->user_moves)
+		cm_raise(cm, conn, CM_EVENT_RESPONSE, 0, in);
+	else
+		cm_move(cm, conn, CM_MOVE_RTS);
+}
+
+static void send_rtu(struct cm *cm, struct cm_conn *conn)
+{
+	conn->state = CM_ESTABLISHED;
+	cm_begin(cm, conn, CM_RTU);
+	cm_send_out(cm, &conn->route, conn->mad);
 }
 
 void cm_active_moved(struct cm *cm, struct cm_conn *conn, int error, uint64_t now_ns)
@@ -162,11 +174,39 @@ void cm_active_moved(struct cm *cm, struct cm_conn *conn, int error, uint64_t no
 		cm_close_end(cm, conn, now_ns);
 		return;
 	}
-	conn->state = CM_ESTABLISHED;
-	cm_begin(cm, conn, CM_RTU);
-	cm_send_out(cm, &conn->route, conn->mad);
+	send_rtu(cm, conn);
 	cm_raise(cm, conn, CM_EVENT_ESTABLISHED, 0, cm->moving);
 }
+
+/* ---- a user who moves his QP himself ---- */
+
+int cm_establish(struct cm *cm, uint32_t connection)
+{
+	struct cm_conn *conn = cm_table_at(&cm->table, connection);
+
+	if (conn == NULL || conn->state != CM_REP_RCVD || !conn->user_moves)
+		return -ENOTCONN;
+	cm_table_set_timer(&cm->table, conn, CM_NEVER);
+	send_rtu(cm, conn);
+	return 0;
+}
+
+void cm_active_remind(struct cm *cm, struct cm_conn *conn)
+{
+	cm->counters[CM_CNT_DUPLICATE_REP]++;
+	if (conn->user_moves)
+		cm_send_mra(cm, conn, CM_ANSWERED_REP);
+}
+
+void cm_active_user_is_late(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
+{
+	cm->counters[CM_CNT_TIMEOUTS]++;
+	cm_close_send_rej(cm, conn, CM_REJ_TIMEOUT, CM_ANSWERED_REP, NULL);
+	cm_raise(cm, conn, CM_EVENT_UNREACHABLE, -ETIMEDOUT, NULL);
+	cm_close_end(cm, conn, now_ns);
+}
+
+/* ---- refused ---- */
 
 /* REJ 26 tells which path MTU the peer can do; the next REQ asks for that (C-6). */
 static bool try_other_mtu(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)

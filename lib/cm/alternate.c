@@ -52,6 +52,8 @@ int cm_load_alternate(struct cm *cm, uint32_t connection, const struct cm_way *w
 
 	if (conn == NULL || conn->state != CM_ESTABLISHED)
 		return -ENOTCONN;
+	if (conn->user_moves)
+		return -EOPNOTSUPP;
 	if (conn->lap.sent)
 		return -EALREADY;
 	conn->lap.sent = true;
@@ -207,6 +209,8 @@ void cm_alternate_take_lap(struct cm *cm, struct cm_conn *conn)
 		judge(cm, conn, APR_QPN, false);
 	} else if (conn->lap.sent && !conn->passive) {
 		judge(cm, conn, APR_REJECTED, true);
+	} else if (conn->user_moves) {
+		judge(cm, conn, APR_UNSUPPORTED, false);
 	} else {
 		cm_alternate_take_way(conn, &in->alternate);
 		conn->lap.loading = CM_WAY_PEERS;

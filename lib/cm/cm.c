@@ -27,6 +27,7 @@ enum deed {
 	TAKE_REP,
 	REPEAT, /* the last message answers it */
 	REPEAT_RTU,
+	REMIND, /* of a user who moves his QP himself */
 	TAKE_RTU,
 	TAKE_REJ,
 	END_BY_REJ,
@@ -42,7 +43,7 @@ enum deed {
 /* REQs are judged by cm_passive_take_req(), for most belong to no connection yet. */
 static const uint8_t deeds[CM_STATES][CM_KIND_LAST - CM_KIND_FIRST + 1] = {
 	[CM_REQ_SENT] = { ROW(CM_REP) = TAKE_REP, ROW(CM_REJ) = TAKE_REJ, ROW(CM_MRA) = TAKE_MRA },
-	[CM_REP_RCVD] = { ROW(CM_REP) = IGNORE, ROW(CM_REJ) = TAKE_REJ },
+	[CM_REP_RCVD] = { ROW(CM_REP) = REMIND, ROW(CM_REJ) = TAKE_REJ },
 	[CM_REQ_RCVD] = { ROW(CM_REJ) = TAKE_REJ },
 	[CM_REP_SENT] = { ROW(CM_RTU) = TAKE_RTU, ROW(CM_REJ) = TAKE_REJ, ROW(CM_MRA) = TAKE_MRA,
 			  ROW(CM_DREQ) = TAKE_DREQ },
@@ -113,7 +114,7 @@ void cm_raise(struct cm *cm, struct cm_conn *conn, enum cm_event event, int stat
 
 void cm_move(struct cm *cm, struct cm_conn *conn, enum cm_move move)
 {
-	if (conn->known_to_user)
+	if (conn->known_to_user && !conn->user_moves)
 		cm_add_action(cm, CM_MOVE, conn)->move = move;
 }
 
@@ -178,6 +179,16 @@ uint64_t cm_code_ns(uint8_t code)
 	return 4096ull << (code & 31);
 }
 
+/* The smallest code that is at least as long. */
+static uint8_t code_of(uint64_t ns)
+{
+	uint8_t code = 0;
+
+	while (code < 31 && cm_code_ns(code) < ns)
+		code++;
+	return code;
+}
+
 static uint8_t at_most(uint8_t code, uint8_t limit)
 {
 	return code < limit ? code : limit;
@@ -186,6 +197,15 @@ static uint8_t at_most(uint8_t code, uint8_t limit)
 uint8_t cm_ack_timeout(uint8_t code)
 {
 	return code ? at_most(code, CM_ACK_TIMEOUT_MAX) : CM_ACK_TIMEOUT_MAX;
+}
+
+void cm_send_mra(struct cm *cm, const struct cm_conn *conn, enum cm_answered answered)
+{
+	struct cm_message *out = cm_begin(cm, conn, CM_MRA);
+
+	out->answered = (uint8_t)answered;
+	out->service_timeout = code_of(cm->config.patience_ns);
+	cm_send_out(cm, &conn->route, NULL);
 }
 
 /* For an answer: the peer's time and the way there and back. */
@@ -215,13 +235,6 @@ void cm_no_more_half_open(struct cm *cm, struct cm_conn *conn)
 		return;
 	conn->half_open = false;
 	quota_give_back(&cm->half_open, conn->source);
-}
-
-void cm_no_more_pending(struct cm_conn *conn)
-{
-	if (conn->counted_by_listener)
-		atomic_fetch_sub(&conn->listener->pending, 1);
-	conn->counted_by_listener = false;
 }
 
 /* ---- receiving ---- */
@@ -335,6 +348,9 @@ static void do_deed(struct cm *cm, struct cm_conn *conn, enum deed deed, uint64_
 		if (cm_is_kept(conn->mad, CM_RTU) || cm_is_kept(conn->mad, CM_REJ))
 			cm_send_again(cm, &conn->route, conn->mad);
 		break;
+	case REMIND:
+		cm_active_remind(cm, conn);
+		break;
 	case TAKE_RTU:
 		cm_passive_take_rtu(cm, conn, &cm->in, now_ns);
 		break;
@@ -445,6 +461,10 @@ static void time_out(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 		cm_passive_user_is_late(cm, conn, now_ns);
 		return;
 	}
+	if (conn->state == CM_REP_RCVD) {
+		cm_active_user_is_late(cm, conn, now_ns);
+		return;
+	}
 	if (conn->tries_left > 0 && now_ns < conn->give_up_ns) {
 		conn->tries_left--;
 		try_again(cm, conn);
@@ -549,30 +569,4 @@ void cm_usage(struct cm *cm, struct cm_usage *usage, uint64_t now_ns)
 		.rests = cm->table.rests.quota.all,
 		.timers = cm->table.timers.count,
 	};
-}
-
-/* ---- listeners ---- */
-
-static bool is_any(const uint8_t addr[16])
-{
-	static const uint8_t any[16];
-
-	return memcmp(addr, any, 16) == 0;
-}
-
-struct cm_listener *cm_listener_find(const struct cm_listeners *listeners, uint64_t service_id, const uint8_t addr[16])
-{
-	struct cm_listener *found = NULL;
-
-	for (uint32_t i = 0; i < CM_LISTENERS; i++) {
-		struct cm_listener *listener = atomic_load_explicit(&listeners->slots[i], memory_order_acquire);
-
-		if (listener == NULL || listener->service_id != service_id)
-			continue;
-		if (memcmp(listener->addr, addr, 16) == 0)
-			return listener;
-		if (is_any(listener->addr))
-			found = listener;
-	}
-	return found;
 }

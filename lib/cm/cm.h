@@ -129,6 +129,7 @@ enum cm_action_kind {
 
 enum cm_event {
 	CM_EVENT_REQUEST,      /* message: the REQ; connection: new, context: the listener's */
+	CM_EVENT_RESPONSE,     /* message: REP; the user moves his QP and calls cm_establish() */
 	CM_EVENT_ESTABLISHED,  /* message: REP or RTU; NULL when the first packet told it */
 	CM_EVENT_REJECTED,     /* message: the REJ */
 	CM_EVENT_UNREACHABLE,  /* no answer (status -ETIMEDOUT), or the QP could not be moved (its errno) */
@@ -165,6 +166,7 @@ struct cm_connect {
 	uint64_t context;
 	struct cm_end end;
 	uint8_t response_timeout, max_retries; /* 0: the manager's */
+	bool user_moves;                       /* his QP himself: no CM_MOVE comes out */
 	struct cm_private user;                /* up to CM_USER_PRIVATE_BYTES */
 	const struct cm_way *alternate;        /* NULL: none */
 };
@@ -172,6 +174,7 @@ struct cm_connect {
 struct cm_accept {
 	uint64_t context;
 	struct cm_end end; /* path_mtu and retry_count are the REQ's */
+	bool user_moves;   /* his QP himself, and it is in RTR or RTS already */
 	uint8_t failover;  /* 0: the alternate way of the REQ was loaded; 1: not supported; 2: rejected */
 	struct cm_private user;
 };
@@ -215,13 +218,16 @@ bool cm_is_asking(const struct cm *cm, uint32_t connection);
 void cm_propose(struct cm *cm, uint32_t connection, const struct cm_end *end);
 /* A listener goes: nobody counts what waits for it any more. Those who wait go on waiting for their own answer. */
 void cm_forget_listener(struct cm *cm, const struct cm_listener *listener);
-/* 0; -EINVAL; -ENOTCONN. */
+/* The QP of a user who moves it himself is in RTS: the RTU leaves. 0; -ENOTCONN: no RESPONSE waits for it any more. */
+int cm_establish(struct cm *cm, uint32_t connection);
+/* A REQUEST, or a RESPONSE. 0; -EINVAL; -ENOTCONN. */
 int cm_reject(struct cm *cm, uint32_t connection, uint16_t reason, const struct cm_private *user, uint64_t now_ns);
 /* 0; -EINVAL; -ENOTCONN: there is nothing to end. */
 int cm_disconnect(struct cm *cm, uint32_t connection, const struct cm_private *user, uint64_t now_ns);
 /*
  * Loads an alternate way on both sides (C-20). ALTERNATE answers it; when the peer has asked at the same time, it may
- * be the peer's that both have loaded. 0; -ENOTCONN; -EALREADY: the last call is not answered yet.
+ * be the peer's that both have loaded. 0; -ENOTCONN; -EALREADY: the last call is not answered yet; -EOPNOTSUPP: the
+ * user moves his QP himself.
  */
 int cm_load_alternate(struct cm *cm, uint32_t connection, const struct cm_way *way, uint64_t now_ns);
 /* The first packet has come on a passive QP before the RTU. */

@@ -21,7 +21,7 @@ enum cm_state {
 	CM_FREE,
 	CM_REQ_SENT,  /* active: waits for a REP */
 	CM_SIDR_SENT, /* asks for a service, no connection: waits for a SIDR_REP */
-	CM_REP_RCVD,  /* active: the QP is on its way to RTS */
+	CM_REP_RCVD,  /* active: the QP is on its way to RTS; its user may take his time for that */
 	CM_REQ_RCVD,  /* passive: the user thinks */
 	CM_REP_SENT,  /* passive: waits for an RTU */
 	CM_RTU_RCVD,  /* passive: the QP is on its way to RTS */
@@ -60,16 +60,17 @@ struct cm_conn {
 	uint8_t state;                         /* enum cm_state */
 	uint16_t source;                       /* which counters count its peer */
 	bool passive, known_to_user, counted_by_listener;
-	bool half_open; /* passive, and was never established: it counts until its place is free */
-	bool replied;   /* a REP was sent */
-	bool ending;    /* its user has gone: it gives way */
+	bool half_open;  /* passive, and was never established: it counts until its place is free */
+	bool replied;    /* a REP was sent */
+	bool ending;     /* its user has gone: it gives way */
+	bool user_moves; /* his QP himself */
 	bool in_peers, in_ends;
 	uint8_t tries_left;
 	bool prolonged;                        /* the wait behind the last try, by an MRA */
 	uint8_t response_timeout, max_retries; /* code, and count: for what we send */
 	uint8_t peer_timeout;                  /* code: how long the peer waits for us */
 	bool told_end;                         /* the user knows that it has ended */
-	uint64_t give_up_ns;     /* REQ_RCVD: the user's time is over; later: no answer is waited for any more */
+	uint64_t give_up_ns; /* REQ_RCVD, REP_RCVD: the user's time is over; later: no answer is waited for any more */
 	uint64_t rests_until_ns; /* CLOSED: its ids rest */
 	uint64_t transaction_id;
 	uint64_t peer_guid;
@@ -146,6 +147,10 @@ uint64_t cm_table_deadline(const struct cm_table *table);
 /* Times that are 0 become what they are by default. */
 void cm_config_complete(struct cm_config *config);
 
+/* ---- listener.c ---- */
+
+void cm_no_more_pending(struct cm_conn *conn);
+
 /* ---- cm.c: what leaves, and how long things take ---- */
 
 /* An action to be filled. There is always room: no call causes more than CM_ACTIONS. */
@@ -167,7 +172,6 @@ uint8_t cm_ack_timeout(uint8_t code);
 void cm_await(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
 /* In half-open ones it counts no more. */
 void cm_no_more_half_open(struct cm *cm, struct cm_conn *conn);
-void cm_no_more_pending(struct cm_conn *conn);
 /* The addresses that a REQ or SIDR_REQ to a service of IP tells are those that it came from and to (U-3). */
 bool cm_ip_is_of(const struct cm_message *in, const struct cm_route *route);
 /* The connection of the QP whose QPN and GUID cm->in has: none of another peer that says so. NULL: there is none. */
@@ -184,12 +188,16 @@ void cm_active_set_private(struct cm_message *out, const struct cm_connect *conn
 void cm_active_take_rep(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
 void cm_active_take_rej(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
 void cm_active_moved(struct cm *cm, struct cm_conn *conn, int error, uint64_t now_ns);
+/* The REP has come again while the user moves his QP: the peer is told to wait. */
+void cm_active_remind(struct cm *cm, struct cm_conn *conn);
+void cm_active_user_is_late(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
 void cm_passive_take_req(struct cm *cm, const struct cm_route *route, uint64_t now_ns);
 void cm_passive_take_rtu(struct cm *cm, struct cm_conn *conn, const struct cm_message *message, uint64_t now_ns);
 void cm_passive_take_rej(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
 void cm_passive_moved(struct cm *cm, struct cm_conn *conn, int error, uint64_t now_ns);
 void cm_passive_user_is_late(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
-void cm_passive_send_mra(struct cm *cm, struct cm_conn *conn);
+/* The peer waits for our user, as long as he may take; for the answer to its REQ or REP. */
+void cm_send_mra(struct cm *cm, const struct cm_conn *conn, enum cm_answered answered);
 
 void cm_close_take_dreq(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
 void cm_close_take_drep(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);

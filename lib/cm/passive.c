@@ -38,7 +38,8 @@ static void answer_again(struct cm *cm, struct cm_conn *conn)
 
 	cm->counters[CM_CNT_DUPLICATE_REQ]++;
 	if (conn->state == CM_REQ_RCVD) {
-		cm_passive_send_mra(cm, conn);
+		cm_send_mra(cm, conn, CM_ANSWERED_REQ);
+		cm_table_set_timer(&cm->table, conn, conn->give_up_ns);
 	} else if (conn->state == CM_DREQ_SENT || conn->state == CM_CLOSED) {
 		if (cm_close_refusal(cm, conn, mad))
 			cm_send_again(cm, &conn->route, mad);
@@ -252,30 +253,11 @@ void cm_passive_take_req(struct cm *cm, const struct cm_route *route, uint64_t n
 
 /* ---- the user ---- */
 
-/* The smallest code that is at least as long. */
-static uint8_t code_of(uint64_t ns)
-{
-	uint8_t code = 0;
-
-	while (code < 31 && cm_code_ns(code) < ns)
-		code++;
-	return code;
-}
-
-void cm_passive_send_mra(struct cm *cm, struct cm_conn *conn)
-{
-	struct cm_message *out = cm_begin(cm, conn, CM_MRA);
-
-	out->answered = CM_ANSWERED_REQ;
-	out->service_timeout = code_of(cm->config.patience_ns);
-	cm_send_out(cm, &conn->route, NULL);
-	cm_table_set_timer(&cm->table, conn, conn->give_up_ns);
-}
-
 void cm_passive_user_is_late(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 {
 	if (now_ns < conn->give_up_ns) {
-		cm_passive_send_mra(cm, conn);
+		cm_send_mra(cm, conn, CM_ANSWERED_REQ);
+		cm_table_set_timer(&cm->table, conn, conn->give_up_ns);
 		return;
 	}
 	cm->counters[CM_CNT_TIMEOUTS]++;
@@ -307,16 +289,6 @@ void cm_propose(struct cm *cm, uint32_t connection, const struct cm_end *end)
 	cm_negotiate(&conn->own, &conn->peer);
 }
 
-void cm_forget_listener(struct cm *cm, const struct cm_listener *listener)
-{
-	for (uint32_t i = 0; i < cm->table.conn_count; i++) {
-		struct cm_conn *conn = cm_table_at(&cm->table, i);
-
-		if (conn && conn->listener == listener)
-			cm_no_more_pending(conn);
-	}
-}
-
 /* A REP says all of C-4. */
 int cm_accept(struct cm *cm, uint32_t connection, const struct cm_accept *accept, uint64_t now_ns)
 {
@@ -332,6 +304,7 @@ int cm_accept(struct cm *cm, uint32_t connection, const struct cm_accept *accept
 	conn->peer.ece &= accept->end.ece;
 	cm_negotiate(&conn->own, &conn->peer);
 	cm_no_more_pending(conn);
+	conn->user_moves = accept->user_moves;
 	conn->state = CM_REP_SENT;
 	conn->replied = true;
 	out = cm_begin(cm, conn, CM_REP);
@@ -354,13 +327,13 @@ int cm_accept(struct cm *cm, uint32_t connection, const struct cm_accept *accept
 
 int cm_reject(struct cm *cm, uint32_t connection, uint16_t reason, const struct cm_private *user, uint64_t now_ns)
 {
-	struct cm_conn *conn = find_asking(cm, connection);
+	struct cm_conn *conn = cm_table_at(&cm->table, connection);
 
-	if (conn == NULL)
+	if (conn == NULL || (conn->state != CM_REQ_RCVD && conn->state != CM_REP_RCVD))
 		return -ENOTCONN;
 	if (!cm_private_fits(CM_REJ, user))
 		return -EINVAL;
-	cm_close_send_rej(cm, conn, reason, CM_ANSWERED_REQ, user);
+	cm_close_send_rej(cm, conn, reason, conn->passive ? CM_ANSWERED_REQ : CM_ANSWERED_REP, user);
 	cm_close_end(cm, conn, now_ns);
 	return 0;
 }
@@ -369,7 +342,6 @@ int cm_reject(struct cm *cm, uint32_t connection, uint16_t reason, const struct 
 
 void cm_passive_take_rtu(struct cm *cm, struct cm_conn *conn, const struct cm_message *message, uint64_t now_ns)
 {
-	(void)now_ns;
 	if (message && message->transaction_id != conn->transaction_id) {
 		cm->counters[CM_CNT_DROP_STRANGER]++;
 		return;
@@ -377,7 +349,10 @@ void cm_passive_take_rtu(struct cm *cm, struct cm_conn *conn, const struct cm_me
 	conn->state = CM_RTU_RCVD;
 	cm_table_set_timer(&cm->table, conn, CM_NEVER);
 	cm->moving = message;
-	cm_move(cm, conn, CM_MOVE_RTS);
+	if (conn->user_moves)
+		cm_passive_moved(cm, conn, 0, now_ns);
+	else
+		cm_move(cm, conn, CM_MOVE_RTS);
 }
 
 void cm_passive_moved(struct cm *cm, struct cm_conn *conn, int error, uint64_t now_ns)

@@ -17,7 +17,7 @@ static const char *const event_names[CM_EVENTS] = {
 	[CM_EVENT_REQUEST] = "REQUEST",           [CM_EVENT_ESTABLISHED] = "ESTABLISHED",
 	[CM_EVENT_REJECTED] = "REJECTED",         [CM_EVENT_UNREACHABLE] = "UNREACHABLE",
 	[CM_EVENT_DISCONNECTED] = "DISCONNECTED", [CM_EVENT_ALTERNATE] = "ALTERNATE",
-	[CM_EVENT_RESOLVED] = "RESOLVED",
+	[CM_EVENT_RESOLVED] = "RESOLVED",         [CM_EVENT_RESPONSE] = "RESPONSE",
 };
 
 /* ---- what is told ---- */
@@ -239,6 +239,7 @@ static void take_event(struct crowd *crowd, struct crowd_party *party, const str
 		crowd_fail(crowd, "party %u gets %s after its end", number, event_names[action->event]);
 	switch (action->event) {
 	case CM_EVENT_RESOLVED:
+	case CM_EVENT_RESPONSE:
 	case CM_EVENT_REQUEST:
 	case CM_EVENTS:
 		crowd_fail(crowd, "party %u gets %s", number, event_names[action->event]);
