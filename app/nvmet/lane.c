@@ -124,6 +124,8 @@ static bool hand_out(struct server *server, struct request *request)
 	case UROCE_CM_ESTABLISHED:
 	case UROCE_CM_ALTERNATE:
 	case UROCE_CM_RESOLVED:
+	case UROCE_CM_ROUTED:
+	case UROCE_CM_RESPONSE:
 	case UROCE_CM_EVENT_TYPES:
 		break;
 	}

@@ -102,6 +102,8 @@ static int take_event(struct run *run, const struct uroce_cm_event *event)
 		return client && !run->stopping ? begin_one(run) : 0;
 	case UROCE_CM_ALTERNATE:
 	case UROCE_CM_RESOLVED:
+	case UROCE_CM_ROUTED:
+	case UROCE_CM_RESPONSE:
 	case UROCE_CM_EVENT_TYPES:
 		break;
 	}

@@ -161,6 +161,8 @@ static void take_event(struct rping *rping, const struct uroce_cm_event *event)
 		break;
 	case UROCE_CM_ALTERNATE:
 	case UROCE_CM_RESOLVED:
+	case UROCE_CM_ROUTED:
+	case UROCE_CM_RESPONSE:
 	case UROCE_CM_EVENT_TYPES:
 		break;
 	}

@@ -41,6 +41,8 @@ enum uroce_cm_event_type {
 	UROCE_CM_ALTERNATE,    /* an alternate path has been loaded by both (0), or why not: a negative errno, or the
 				* status of the peer's APR */
 	UROCE_CM_RESOLVED, /* of uroce_cm_resolve_datagrams(): peer_qp_num, peer_qkey; -ECONNREFUSED: no such service */
+	UROCE_CM_ROUTED,   /* of uroce_cm_route(): local and peer; -EHOSTUNREACH: nobody has told the MAC */
+	UROCE_CM_RESPONSE, /* instead of ESTABLISHED, to who moves his QP himself: the peer has accepted */
 	UROCE_CM_EVENT_TYPES
 };
 
@@ -56,7 +58,7 @@ struct uroce_cm_event {
 	struct uroce_addr local, peer;
 	uint16_t peer_port;     /* of a REQUEST: the client's */
 	uint16_t reason;        /* of a REJECTED: uroce_cm_reason_name() */
-	uint32_t peer_qp_num;   /* REQUEST, ESTABLISHED on the active side */
+	uint32_t peer_qp_num;   /* REQUEST; RESPONSE, ESTABLISHED on the active side */
 	uint32_t peer_qkey;     /* of a RESOLVED */
 	uint32_t path_mtu;      /* of a REQUEST: what the client wants */
 	uint8_t peer_initiator; /* of a REQUEST: READs and atomics the client wants to have outstanding */
@@ -97,6 +99,8 @@ struct uroce_cm_options {
 	uint8_t cm_retries;         /* connect: 1 ... 15; 0: 15 */
 	uint32_t keepalive_ms;      /* our end asks an idle peer so often, so that one that died is told; 0: never */
 	const struct uroce_path *alternate; /* connect: a second path, loaded when it is established: ALTERNATE tells */
+	uint32_t qp_num;                    /* of a QP that you move yourself: see uroce_cm_qp_attr(); 0: the id's */
+	bool srq;                           /* and that has a shared receive queue */
 };
 
 /* 0; -ENOMEM, -EMFILE. The first channel of an engine opens QP 1 of all its devices. */
@@ -157,7 +161,16 @@ UROCE_API uint64_t uroce_cm_context(const struct uroce_cm_id *id);
 UROCE_API void uroce_cm_set_context(struct uroce_cm_id *id, uint64_t context);
 
 /*
- * Begins to connect the id's QP; ESTABLISHED, REJECTED or UNREACHABLE tells how that went. source: NULL or zeros: the
+ * Chooses the device and the source address that lead to dest, before there is a QP: uroce_cm_device() tells the device
+ * at once, and ROUTED the addresses when the MAC of the next hop is known, or not within timeout_ms (0: 3000).
+ * source: as of uroce_cm_connect(), but of any device of the engine, unless the id has one. May be called again, then
+ * the last call counts. 0; -EINVAL; -EISCONN; -EADDRNOTAVAIL, -ENETUNREACH as uroce_cm_connect().
+ */
+UROCE_API int uroce_cm_route(struct uroce_cm_id *id, const struct uroce_addr *source, const struct uroce_addr *dest,
+			     unsigned timeout_ms);
+/*
+ * Begins to connect the id's QP; ESTABLISHED, REJECTED or UNREACHABLE tells how that went. dest: NULL: along the route
+ * of uroce_cm_route(). source: NULL or zeros: the
  * address of the QP's device that suits dest best: of whose prefix it is, the longest one first, or else one with a
  * gateway. options: NULL: defaults. 0; -EINVAL: no QP, a value out of range, private data too long, a QP of another
  * partition than 0x7fff; -EADDRNOTAVAIL: source is none of the device's addresses; -ENETUNREACH: none of the right
@@ -173,7 +186,7 @@ UROCE_API int uroce_cm_resolve_datagrams(struct uroce_cm_id *id, struct uroce_de
 					 const struct uroce_addr *source, const struct uroce_addr *dest, uint16_t port);
 /* 0; -EINVAL: no QP, values, private data; -ENOTCONN: the client has gone; else why the QP could not be set up. */
 UROCE_API int uroce_cm_accept(struct uroce_cm_id *id, const struct uroce_cm_options *options);
-/* 0; -EINVAL; -ENOTCONN. The id is to be destroyed then. */
+/* Of a REQUEST or a RESPONSE. 0; -EINVAL; -ENOTCONN. The id is to be destroyed then. */
 UROCE_API int uroce_cm_reject(struct uroce_cm_id *id, const void *private_data, uint32_t private_bytes);
 /* The QP goes to ERR; DISCONNECTED tells when the peer knows. 0; -ENOTCONN. */
 UROCE_API int uroce_cm_disconnect(struct uroce_cm_id *id);
@@ -184,6 +197,24 @@ UROCE_API int uroce_cm_disconnect(struct uroce_cm_id *id);
  * or source is none of our addresses.
  */
 UROCE_API int uroce_cm_load_alternate(struct uroce_cm_id *id, const struct uroce_path *path, uint8_t timeout);
+
+/* ---- a QP that you make and move yourself, with uroce_qp_create() and uroce_qp_modify() ---- */
+
+/*
+ * What the QP of the connection is to be modified to for INIT, RTR or RTS, as far as that is known: INIT at once, the
+ * others when the peer has asked or answered. Of a REQUEST before uroce_cm_accept(): all that the peer would have.
+ *   client: uroce_cm_connect() with qp_num; RESPONSE; modify to INIT, RTR, RTS; uroce_cm_establish(), and both may send
+ *   server: REQUEST; modify to INIT, RTR; uroce_cm_accept() with qp_num; ESTABLISHED; modify to RTS
+ * The QP may be on any lcore. To ERR you move it yourself, at the end and whenever the connection fails; that it has
+ * failed by itself you alone are told, and disconnect. Alternate paths are yours to load, too.
+ * 0; -EINVAL: another state; -ENOTCONN: the peer has not said anything yet.
+ */
+UROCE_API int uroce_cm_qp_attr(struct uroce_cm_id *id, enum uroce_qp_state state, struct uroce_qp_attr *attr,
+			       uint32_t *mask);
+/* After a RESPONSE, within a minute: the QP is in RTS, and the peer is told. No event follows. 0; -ENOTCONN. */
+UROCE_API int uroce_cm_establish(struct uroce_cm_id *id);
+/* UROCE_EVENT_COMM_EST (event.h) came before ESTABLISHED: a packet is as good as that. 0; -ENOTCONN. */
+UROCE_API int uroce_cm_packet_came(struct uroce_cm_id *id);
 
 /* "established"; never NULL. */
 UROCE_API const char *uroce_cm_event_name(enum uroce_cm_event_type type);

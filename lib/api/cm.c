@@ -6,14 +6,11 @@
 
 #include "api/cm_id.h"
 #include "engine/clock.h"
-#include "engine/device.h"
 #include "engine/log.h"
 #include "engine/mailbox.h"
 #include "engine/route.h"
 #include "rc/path.h"
 #include "wire/encap.h"
-
-#define ADDRESS_CHARS 64u
 
 /* ---- ids ---- */
 
@@ -65,100 +62,7 @@ int uroce_cm_close(struct uroce_cm_id *id)
 	return error || qp == NULL ? error : uroce_qp_destroy(qp);
 }
 
-/* ---- QPs ---- */
-
-static int adopt_on_owner(void *argument)
-{
-	struct uroce_cm_id *id = argument;
-
-	id->qp->cm_id = id;
-	return 0;
-}
-
-int uroce_cm_qp_create(struct uroce_cm_id *id, struct uroce_pd *pd, const struct uroce_qp_init_attr *given,
-		       uint32_t access_flags, struct uroce_qp **result)
-{
-	struct uroce_qp_init_attr init = *given;
-	struct uroce_qp_attr attr = { .qp_state = UROCE_QPS_INIT, .access_flags = access_flags };
-	struct uroce_qp *qp;
-	int error;
-
-	if (id->qp)
-		return engine_refuse(-EBUSY, "id: it has queue pair 0x%06x already, see uroce_cm_qp()", id->qp->qpn);
-	if (id->listens)
-		return engine_refuse(-EINVAL, "id: it listens");
-	if (id->lcore && id->device != pd->device)
-		return engine_refuse(-EINVAL, "pd: of the device that the request came to, see uroce_cm_device()");
-	if (id->lcore) /* where the REQ is */
-		init.lcore = id->lcore->index + 1;
-	error = uroce_qp_create(pd, &init, &qp);
-	if (error)
-		return error;
-	error = uroce_qp_modify(qp, &attr, UROCE_QP_STATE | UROCE_QP_ACCESS_FLAGS, NULL);
-	if (error) {
-		uroce_qp_destroy(qp);
-		return error;
-	}
-	id->qp = qp;
-	id->device = pd->device;
-	id->lcore = qp->owner;
-	error = engine_mailbox_call(qp->owner, adopt_on_owner, id);
-	if (error)
-		return error; /* the id's call to the owner may yet run: both stay */
-	*result = qp;
-	return 0;
-}
-
-struct uroce_qp *uroce_cm_qp(const struct uroce_cm_id *id)
-{
-	return id->qp;
-}
-
-struct uroce_device *uroce_cm_device(const struct uroce_cm_id *id)
-{
-	return id->device;
-}
-
-unsigned uroce_cm_lcore(const struct uroce_cm_id *id)
-{
-	return id->lcore ? id->lcore->index + 1 : 0;
-}
-
-uint64_t uroce_cm_context(const struct uroce_cm_id *id)
-{
-	return id->context;
-}
-
-void uroce_cm_set_context(struct uroce_cm_id *id, uint64_t context)
-{
-	id->context = context;
-}
-
 /* ---- connecting ---- */
-
-/* From the address given, or from the one that suits dest best, in its VLAN. 0; -EADDRNOTAVAIL; -ENETUNREACH. */
-static int choose_source(struct uroce_device *device, const struct uroce_addr *given, const struct uroce_addr *dest,
-			 struct uroce_path *path)
-{
-	static const struct uroce_addr any;
-	const struct uroce_device_config *config = &device->config;
-	bool named = given && memcmp(given, &any, sizeof(any)) != 0;
-	char text[ADDRESS_CHARS], own[ADDRESS_CHARS];
-	int index = named ? engine_route_find(config, given->bytes) : engine_route_choose_source(config, dest);
-
-	if (index < 0)
-		return named ? engine_refuse(-EADDRNOTAVAIL, "source %s: no address of port %u",
-					     uroce_addr_format(given, text, sizeof(text)), device->port_id) :
-			       engine_refuse(-ENETUNREACH, "dest %s: port %u has no address of its family",
-					     uroce_addr_format(dest, text, sizeof(text)), device->port_id);
-	*path = (struct uroce_path){ .source = config->addrs[index], .dest = *dest, .device = device };
-	engine_route_complete(config, path);
-	if (engine_route_next_hop(config, path))
-		return 0;
-	return engine_refuse(-ENETUNREACH, "dest %s: no neighbour of %s, which has no gateway",
-			     uroce_addr_format(dest, text, sizeof(text)),
-			     uroce_addr_format(&path->source, own, sizeof(own)));
-}
 
 static struct cm_way way_of(const struct uroce_path *path, uint8_t timeout)
 {
@@ -187,16 +91,6 @@ static int check_alternate(const struct uroce_cm_id *id, const struct uroce_path
 	return path_is_same(&first, &second) ? engine_refuse(-EINVAL, "alternate: it is the path itself") : 0;
 }
 
-static int connect_on_owner(void *argument)
-{
-	struct uroce_cm_id *id = argument;
-
-	if (id->connection != CM_NONE || id->resolving)
-		return engine_refuse(-EISCONN, "id: it has connected or asked already; create another one");
-	engine_connect_begin(id);
-	return 0;
-}
-
 int uroce_cm_connect(struct uroce_cm_id *id, const struct uroce_addr *source, const struct uroce_addr *dest,
 		     uint16_t port, const struct uroce_cm_options *options)
 {
@@ -205,27 +99,27 @@ int uroce_cm_connect(struct uroce_cm_id *id, const struct uroce_addr *source, co
 
 	if (options == NULL)
 		options = &api_cm_no_options;
-	error = api_cm_check_id(id);
+	error = api_cm_check_id(id, options);
+	if (error == 0)
+		error = api_cm_find_way(id, source, dest, &path);
 	if (error == 0)
 		error = api_cm_check_options(id, options, UROCE_CM_CONNECT_PRIVATE_MAX);
 	if (error)
 		return error;
-	if (id->connection != CM_NONE || id->resolving)
-		return engine_refuse(-EISCONN, "id: it has connected or asked already; create another one");
-	error = choose_source(id->device, source, dest, &path);
-	if (error)
-		return error;
 	path.traffic_class = options->traffic_class;
+	id->aim = CONNECT_CONNECT;
+	id->user_moves = options->qp_num != 0;
 	id->request = (struct cm_connect){
 		.route = connect_route(&path),
 		.service_id = SERVICE_TCP | port,
-		.source_port = (uint16_t)(PORT_FIRST + id->qp->qpn % PORTS),
 		.context = (uint64_t)(uintptr_t)id,
 		.end = api_cm_end_of(id, options),
 		.response_timeout = options->cm_timeout,
 		.max_retries = options->cm_retries,
+		.user_moves = id->user_moves,
 		.user = { id->request_private, options->private_bytes },
 	};
+	id->request.source_port = (uint16_t)(PORT_FIRST + id->request.end.qpn % PORTS);
 	if (options->private_bytes)
 		memcpy(id->request_private, options->private_data, options->private_bytes);
 	if (options->alternate) {
@@ -236,36 +130,7 @@ int uroce_cm_connect(struct uroce_cm_id *id, const struct uroce_addr *source, co
 		id->request.alternate = &id->alternate;
 	}
 	api_cm_set_attr(id, options, &id->request.route, id->request.end.ack_timeout);
-	return engine_mailbox_call(id->lcore, connect_on_owner, id);
-}
-
-/* No QP: an lcore that serves the device asks. */
-int uroce_cm_resolve_datagrams(struct uroce_cm_id *id, struct uroce_device *device, const struct uroce_addr *source,
-			       const struct uroce_addr *dest, uint16_t port)
-{
-	struct uroce_path path;
-	int error;
-
-	if (id->listens || id->qp)
-		return engine_refuse(-EINVAL, "id: it listens, or has a QP");
-	if (id->lcore)
-		return engine_refuse(-EISCONN, "id: it has connected or asked already; create another one");
-	error = choose_source(device, source, dest, &path);
-	if (error)
-		return error;
-	pthread_mutex_lock(&device->engine->lock);
-	id->lcore = engine_device_pick_lcore(device, 0);
-	pthread_mutex_unlock(&device->engine->lock);
-	id->device = device;
-	id->asks_for_datagrams = true;
-	id->request = (struct cm_connect){
-		.route = connect_route(&path),
-		.service_id = SERVICE_UDP | port,
-		.source_port = (uint16_t)(PORT_FIRST + (uintptr_t)id / 64 % PORTS),
-		.context = (uint64_t)(uintptr_t)id,
-		.end = { .ack_timeout = TIMEOUT_DEFAULT },
-	};
-	return engine_mailbox_call(id->lcore, connect_on_owner, id);
+	return engine_mailbox_call(id->lcore, api_cm_begin_on_owner, id);
 }
 
 /* ---- accepting ---- */
@@ -292,9 +157,10 @@ static int accept_on_owner(void *argument)
 	accept.end.ack_timeout = cm_peer(cm, id->connection)->ack_timeout;
 	accept.end.path_mtu = cm_peer(cm, id->connection)->path_mtu;
 	accept.failover = 1; /* LAP loads one (C-20) */
+	accept.user_moves = id->user_moves = answer->options->qp_num != 0;
 	cm_propose(cm, id->connection, &accept.end);
 	api_cm_set_attr(id, answer->options, cm_route_of(cm, id->connection), accept.end.ack_timeout);
-	error = engine_connect_to_rtr(id);
+	error = id->user_moves ? 0 : engine_connect_to_rtr(id);
 	if (error)
 		return error;
 	error = cm_accept(cm, id->connection, &accept, engine_now_ns());
@@ -306,8 +172,10 @@ int uroce_cm_accept(struct uroce_cm_id *id, const struct uroce_cm_options *optio
 {
 	struct answer answer = { .id = id, .options = options ? options : &api_cm_no_options };
 
-	int error = api_cm_check_id(id);
+	int error = api_cm_check_id(id, answer.options);
 
+	if (error == 0 && id->lcore == NULL)
+		error = engine_refuse(-ENOTCONN, "id: no request of a peer waits for its answer");
 	if (error == 0)
 		error = api_cm_check_options(id, answer.options, UROCE_CM_ACCEPT_PRIVATE_MAX);
 	if (error)

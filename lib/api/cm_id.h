@@ -21,16 +21,29 @@ void api_cm_put_back(struct uroce_cm_id *id);
 /* No lcore knows the listener any more, and those are refused who asked it and were not heard. 0 or negative errno. */
 int api_cm_stop_listening(struct uroce_cm_id *id);
 
+/* ---- cm_route.c ---- */
+
+/* NULL or zeros. */
+bool api_cm_is_any(const struct uroce_addr *addr);
+/*
+ * Which way leads from source, or from the address that suits best, to dest, or else along the route that the id has.
+ * It has a device and an lcore then. 0; -EISCONN; -EINVAL; -EADDRNOTAVAIL; -ENETUNREACH.
+ */
+int api_cm_find_way(struct uroce_cm_id *id, const struct uroce_addr *source, const struct uroce_addr *dest,
+		    struct uroce_path *path);
+/* On the owner: asks for the peer's MAC, then does what id->aim says. argument: the id. */
+int api_cm_begin_on_owner(void *argument);
+
 /* ---- cm_options.c ---- */
 
 extern const struct uroce_cm_options api_cm_no_options;
 
-/* Has it a QP, of the partition that QP 1 is in, and is it no listener? 0 or -EINVAL. */
-int api_cm_check_id(const struct uroce_cm_id *id);
-/* Of an id with a QP. 0; -EINVAL, and uroce_refusal() names the field. */
+/* Has it a QP, of the partition that QP 1 is in, or its user, and is it no listener? 0 or -EINVAL. */
+int api_cm_check_id(const struct uroce_cm_id *id, const struct uroce_cm_options *options);
+/* Of an id with a device. 0; -EINVAL, and uroce_refusal() names the field. */
 int api_cm_check_options(const struct uroce_cm_id *id, const struct uroce_cm_options *options, uint32_t private_max);
 /* Our end as the options want it. */
-struct cm_end api_cm_end_of(const struct uroce_cm_id *id, const struct uroce_cm_options *options);
+struct cm_end api_cm_end_of(struct uroce_cm_id *id, const struct uroce_cm_options *options);
 /* What the QP is to be modified to, as far as our end knows it. */
 void api_cm_set_attr(struct uroce_cm_id *id, const struct uroce_cm_options *options, const struct cm_route *route,
 		     uint8_t timeout);

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "api/cm_id.h"
 #include "engine/log.h"
@@ -21,6 +22,12 @@ static uint8_t or_default(const struct uroce_cm_options *options, enum uroce_cm_
 	return value || (options->given & field) ? value : by_default;
 }
 
+/* Of a QP that we have not made its user knows the limit. */
+static uint8_t answers_at_most(const struct uroce_cm_id *id)
+{
+	return id->qp ? (uint8_t)qp_core(id->qp)->replay.limit : LIMIT_RD_ATOMIC;
+}
+
 /* 0; -EINVAL, and uroce_refusal() names the field. */
 static int check_ranges(const struct uroce_cm_id *id, const struct uroce_cm_options *options, uint32_t private_max)
 {
@@ -34,7 +41,8 @@ static int check_ranges(const struct uroce_cm_id *id, const struct uroce_cm_opti
 		{ "rnr_retry", options->rnr_retry, 7 },
 		{ "min_rnr_timer", options->min_rnr_timer, 31 },
 		{ "max_rd_atomic", options->max_rd_atomic, LIMIT_RD_ATOMIC },
-		{ "max_dest_rd_atomic", options->max_dest_rd_atomic, qp_core(id->qp)->replay.limit },
+		{ "max_dest_rd_atomic", options->max_dest_rd_atomic, answers_at_most(id) },
+		{ "qp_num", options->qp_num, 0xFFFFFF },
 		{ "cm_timeout", options->cm_timeout, 31 },
 		{ "cm_retries", options->cm_retries, 15 },
 	};
@@ -58,40 +66,57 @@ int api_cm_check_options(const struct uroce_cm_id *id, const struct uroce_cm_opt
 	if (options->path_mtu && (!mtu_is_valid(options->path_mtu) || options->path_mtu > id->device->config.mtu_bytes))
 		return engine_refuse(-EINVAL, "path_mtu %u: a power of two, 256 ... %u, the device's",
 				     options->path_mtu, id->device->config.mtu_bytes);
+	if (options->qp_num && options->alternate)
+		return engine_refuse(-EINVAL, "alternate: NULL with qp_num, whose alternate path its user loads");
 	if (options->given & ~(uint32_t)UROCE_CM_GIVEN_ALL)
 		return engine_refuse(-EINVAL, "given 0x%x: bits of enum uroce_cm_given only", options->given);
 	return 0;
 }
 
-int api_cm_check_id(const struct uroce_cm_id *id)
+int api_cm_check_id(const struct uroce_cm_id *id, const struct uroce_cm_options *options)
 {
 	if (id->listens)
 		return engine_refuse(-EINVAL, "id: it listens");
-	if (id->qp == NULL)
-		return engine_refuse(-EINVAL, "id: it has no QP yet, see uroce_cm_qp_create()");
-	if (!pkey_matches(PKEY_DEFAULT, qp_core(id->qp)->pkey))
+	if (id->qp && options->qp_num)
+		return engine_refuse(-EINVAL, "qp_num 0x%06x: the id has queue pair 0x%06x", options->qp_num,
+				     id->qp->qpn);
+	if (id->qp == NULL && options->qp_num <= CM_QPN)
+		return engine_refuse(-EINVAL, "id: it has no QP yet, see uroce_cm_qp_create() and qp_num");
+	if (id->qp && !pkey_matches(PKEY_DEFAULT, qp_core(id->qp)->pkey))
 		return engine_refuse(
 			-EINVAL, "P_Key 0x%04x of its QP: connections by address are of 0x7fff, the default partition",
 			qp_core(id->qp)->pkey);
 	return 0;
 }
 
-struct cm_end api_cm_end_of(const struct uroce_cm_id *id, const struct uroce_cm_options *options)
+/* Where the peer begins to send to a QP that its user moves (C-7): drawn once, and never 0. */
+static uint32_t own_psn(struct uroce_cm_id *id)
 {
-	const struct rc_qp *rc = qp_core(id->qp);
+	while (id->psn == 0) {
+		if (getrandom(&id->psn, sizeof(id->psn), 0) != sizeof(id->psn))
+			id->psn = 1;
+		id->psn &= 0xFFFFFF;
+	}
+	return id->psn;
+}
+
+struct cm_end api_cm_end_of(struct uroce_cm_id *id, const struct uroce_cm_options *options)
+{
 	uint32_t mtu_bytes = options->path_mtu ? options->path_mtu : id->device->config.mtu_bytes;
+	uint8_t answers = id->qp ? answers_at_most(id) : RD_ATOMIC_DEFAULT;
+	bool srq = id->qp ? id->qp->srq != NULL : options->srq;
 
 	return (struct cm_end){
-		.qpn = id->qp->qpn,
-		.psn = rc->sq_psn.v,
-		.responder_resources = or_default(options, UROCE_CM_GIVEN_MAX_DEST_RD_ATOMIC,
-						  options->max_dest_rd_atomic, (uint8_t)rc->replay.limit),
+		.qpn = id->qp ? id->qp->qpn : options->qp_num,
+		.psn = id->qp ? qp_core(id->qp)->sq_psn.v : own_psn(id),
+		.responder_resources =
+			or_default(options, UROCE_CM_GIVEN_MAX_DEST_RD_ATOMIC, options->max_dest_rd_atomic, answers),
 		.initiator_depth =
 			or_default(options, UROCE_CM_GIVEN_MAX_RD_ATOMIC, options->max_rd_atomic, RD_ATOMIC_DEFAULT),
 		.retry_count = or_default(options, UROCE_CM_GIVEN_RETRY_CNT, options->retry_cnt, RETRY_DEFAULT),
 		.rnr_retry_count = or_default(options, UROCE_CM_GIVEN_RNR_RETRY, options->rnr_retry, RETRY_DEFAULT),
-		.flow_control = options->flow_control && id->qp->srq == NULL,
-		.srq = id->qp->srq != NULL,
+		.flow_control = options->flow_control && !srq,
+		.srq = srq,
 		.path_mtu = (uint8_t)(__builtin_ctz(mtu_bytes) - 7),
 		.ack_timeout = or_default(options, UROCE_CM_GIVEN_TIMEOUT, options->timeout, TIMEOUT_DEFAULT),
 		.ece = CM_ECE_UNDERSTOOD | CM_ECE_ATOMIC_WRITE | CM_ECE_FLUSH,

@@ -18,19 +18,27 @@
 #include "engine/route.h"
 #include "rc/path.h"
 
-#define RESOLVE_NS 3000000000ull /* so long a peer is asked for */
+#define RESOLVE_NS 3000000000ull /* so long a peer is asked for that is to be connected */
 #define LOOK_NS 1000000ull
 #define DUE_PER_POLL 64u
 
 /* ---- events ---- */
 
 /*
- * Room for an event. A reader that is far behind may have left none; then the newest event is replaced. It tells of an
- * alternate path, for only of these there may be many, and of them the newest is the one that counts.
+ * So many events may wait before one of that type. Of routes and alternate paths there may be many, of which the newest
+ * is the one that counts; of all others there is one each in the life of an id, and they find their places free.
  */
-static struct uroce_cm_event *take_slot(struct uroce_cm_id *id)
+static uint32_t room_for(enum uroce_cm_event_type type)
 {
-	if (id->event_tail - id->event_head == CONNECT_EVENTS)
+	if (type == UROCE_CM_ROUTED)
+		return 1;
+	return type == UROCE_CM_ALTERNATE ? CONNECT_EVENTS / 2 : CONNECT_EVENTS;
+}
+
+/* Room for an event. A reader that is far behind may have left none: then the newest event of its type is replaced. */
+static struct uroce_cm_event *take_slot(struct uroce_cm_id *id, enum uroce_cm_event_type type)
+{
+	if (id->event_tail - id->event_head >= room_for(type))
 		id->event_tail--;
 	return &id->events[id->event_tail++ % CONNECT_EVENTS];
 }
@@ -43,7 +51,7 @@ static void raise_event(struct uroce_cm_id *id, const struct uroce_cm_event *eve
 
 	engine_trace_cm_event(uroce_cm_event_name(event->type), event->reason);
 	rte_spinlock_lock(&channel->lock);
-	slot = take_slot(id);
+	slot = take_slot(id, event->type);
 	*slot = *event;
 	slot->id = id;
 	if (!id->queued) {
@@ -119,6 +127,7 @@ static struct uroce_cm_id *create_id(struct uroce_lcore *lcore, const struct cm_
 	id->channel = listener->channel;
 	id->context = listener->context;
 	id->lcore = lcore;
+	id->is_request = true;
 	id->connection = action->connection;
 	id->device = cm_route_of(cm, action->connection)->device;
 	atomic_fetch_add(&id->channel->ids, 1);
@@ -132,7 +141,7 @@ static void carry_out_event(struct uroce_lcore *lcore, const struct cm_action *a
 		[CM_EVENT_REQUEST] = UROCE_CM_REQUEST,           [CM_EVENT_ESTABLISHED] = UROCE_CM_ESTABLISHED,
 		[CM_EVENT_REJECTED] = UROCE_CM_REJECTED,         [CM_EVENT_UNREACHABLE] = UROCE_CM_UNREACHABLE,
 		[CM_EVENT_DISCONNECTED] = UROCE_CM_DISCONNECTED, [CM_EVENT_ALTERNATE] = UROCE_CM_ALTERNATE,
-		[CM_EVENT_RESOLVED] = UROCE_CM_RESOLVED,
+		[CM_EVENT_RESOLVED] = UROCE_CM_RESOLVED,         [CM_EVENT_RESPONSE] = UROCE_CM_RESPONSE,
 	};
 	struct uroce_cm_id *id = (struct uroce_cm_id *)(uintptr_t)action->context;
 	struct cm *cm = lcore->connect->cm;
@@ -162,7 +171,7 @@ static void carry_out_event(struct uroce_lcore *lcore, const struct cm_action *a
 /* ---- QPs ---- */
 
 /* Completes what our user asked for with what the peer has said. */
-static void complete_attr(struct uroce_cm_id *id)
+void engine_connect_complete_attr(struct uroce_cm_id *id)
 {
 	const struct cm *cm = id->lcore->connect->cm;
 	const struct cm_end *peer = cm_peer(cm, id->connection), *own = cm_own(cm, id->connection);
@@ -179,13 +188,6 @@ static void complete_attr(struct uroce_cm_id *id)
 	attr->flow_control = own->flow_control && peer->flow_control && !own->srq && !peer->srq;
 }
 
-#define TO_RTR                                                                                      \
-	(UROCE_QP_STATE | UROCE_QP_PATH | UROCE_QP_PATH_MTU | UROCE_QP_DEST_QPN | UROCE_QP_RQ_PSN | \
-	 UROCE_QP_MAX_DEST_RD_ATOMIC | UROCE_QP_MIN_RNR_TIMER | UROCE_QP_FLOW_CONTROL)
-#define TO_RTS                                                                                                  \
-	(UROCE_QP_STATE | UROCE_QP_TIMEOUT | UROCE_QP_RETRY_CNT | UROCE_QP_RNR_RETRY | UROCE_QP_MAX_RD_ATOMIC | \
-	 UROCE_QP_SQ_PSN | UROCE_QP_KEEPALIVE)
-
 static int move_qp(struct uroce_cm_id *id, enum uroce_qp_state state, uint32_t mask)
 {
 	struct uroce_qp_attr attr = id->attr;
@@ -196,8 +198,8 @@ static int move_qp(struct uroce_cm_id *id, enum uroce_qp_state state, uint32_t m
 
 int engine_connect_to_rtr(struct uroce_cm_id *id)
 {
-	complete_attr(id);
-	return move_qp(id, UROCE_QPS_RTR, TO_RTR);
+	engine_connect_complete_attr(id);
+	return move_qp(id, UROCE_QPS_RTR, CONNECT_TO_RTR);
 }
 
 int engine_connect_way_path(const struct uroce_cm_id *id, const struct cm_way *way, struct uroce_path *path)
@@ -239,7 +241,7 @@ static int carry_out_move(struct uroce_lcore *lcore, struct uroce_cm_id *id, con
 		/* The QP of the active side is moved now; that of the passive one was moved before the REP left. */
 		if (qp_core(id->qp)->state != UROCE_QPS_RTR)
 			error = engine_connect_to_rtr(id);
-		return error ? error : move_qp(id, UROCE_QPS_RTS, TO_RTS);
+		return error ? error : move_qp(id, UROCE_QPS_RTS, CONNECT_TO_RTS);
 	case CM_MOVE_ERROR:
 		if (qp_core(id->qp)->state != UROCE_QPS_RESET)
 			move_qp(id, UROCE_QPS_ERR, UROCE_QP_STATE);
@@ -316,24 +318,35 @@ void engine_connect_forget_qp(struct uroce_qp *qp)
 
 /* ---- beginning ---- */
 
-static void raise_unreachable(struct uroce_cm_id *id, int status)
+/* How it went with the peer's MAC, or with the place for a connection. */
+static void raise_way(struct uroce_cm_id *id, enum uroce_cm_event_type type, int status)
 {
-	struct uroce_cm_event event = { .type = UROCE_CM_UNREACHABLE, .status = status, .context = id->context };
+	struct uroce_cm_event event = { .type = type, .status = status, .context = id->context };
 
 	set_addresses(&event, &id->request.route);
 	raise_event(id, &event);
 }
 
-/* Sends the REQ: the peer's MAC is known. */
-static void send_req(struct uroce_lcore *lcore, struct uroce_cm_id *id)
+/* The peer's MAC is known. */
+static void do_aim(struct uroce_lcore *lcore, struct uroce_cm_id *id)
 {
 	struct cm *cm = lcore->connect->cm;
 	uint64_t now_ns = engine_now_ns();
-	int error = id->asks_for_datagrams ? cm_resolve_service(cm, &id->request, now_ns, &id->connection) :
-					     cm_connect(cm, &id->request, now_ns, &id->connection);
+	int error = 0;
 
+	switch (id->aim) {
+	case CONNECT_CONNECT:
+		error = cm_connect(cm, &id->request, now_ns, &id->connection);
+		break;
+	case CONNECT_ASK:
+		error = cm_resolve_service(cm, &id->request, now_ns, &id->connection);
+		break;
+	case CONNECT_ROUTE:
+		raise_way(id, UROCE_CM_ROUTED, 0);
+		return;
+	}
 	if (error)
-		raise_unreachable(id, error);
+		raise_way(id, UROCE_CM_UNREACHABLE, error);
 	else
 		engine_connect_run(lcore);
 }
@@ -345,12 +358,24 @@ void engine_connect_begin(struct uroce_cm_id *id)
 	struct uroce_mac mac;
 
 	if (engine_resolve_find(lcore, &path, &mac)) {
-		send_req(lcore, id);
+		do_aim(lcore, id);
 		return;
 	}
 	id->resolving = true;
-	id->resolve_until_ns = engine_now_ns() + RESOLVE_NS;
-	TAILQ_INSERT_TAIL(&lcore->connect->resolving, id, with_resolving);
+	id->resolve_until_ns = engine_now_ns() + (id->aim == CONNECT_ROUTE ? id->patience_ns : RESOLVE_NS);
+	engine_connect_go_on(id);
+}
+
+void engine_connect_pause(struct uroce_cm_id *id)
+{
+	if (id->resolving)
+		TAILQ_REMOVE(&id->lcore->connect->resolving, id, with_resolving);
+}
+
+void engine_connect_go_on(struct uroce_cm_id *id)
+{
+	if (id->resolving)
+		TAILQ_INSERT_TAIL(&id->lcore->connect->resolving, id, with_resolving);
 }
 
 static void look_at_resolving(struct uroce_lcore *lcore)
@@ -370,9 +395,9 @@ static void look_at_resolving(struct uroce_lcore *lcore)
 		TAILQ_REMOVE(&connect->resolving, id, with_resolving);
 		id->resolving = false;
 		if (found)
-			send_req(lcore, id);
+			do_aim(lcore, id);
 		else
-			raise_unreachable(id, -EHOSTUNREACH);
+			raise_way(id, id->aim == CONNECT_ROUTE ? UROCE_CM_ROUTED : UROCE_CM_UNREACHABLE, -EHOSTUNREACH);
 	}
 }
 
@@ -381,8 +406,7 @@ void engine_connect_forget(struct uroce_cm_id *id)
 	struct uroce_lcore *lcore = id->lcore;
 	struct engine_connect *connect = lcore->connect;
 
-	if (id->resolving)
-		TAILQ_REMOVE(&connect->resolving, id, with_resolving);
+	engine_connect_pause(id);
 	if (id->news)
 		LIST_REMOVE(id, with_news);
 	id->resolving = false;

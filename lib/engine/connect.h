@@ -15,7 +15,7 @@
 #include "cm/cm.h"
 #include "engine/engine.h"
 
-#define CONNECT_EVENTS 4u /* that wait in an id: a beginning, an end, and alternates between them */
+#define CONNECT_EVENTS 8u /* that wait in an id; a power of two */
 
 struct uroce_cm_channel {
 	struct uroce_engine *engine;
@@ -26,14 +26,21 @@ struct uroce_cm_channel {
 	_Atomic uint32_t ids;
 };
 
+/* What an id wants of a peer whose MAC is being asked for. */
+enum connect_aim { CONNECT_CONNECT, CONNECT_ASK, CONNECT_ROUTE };
+
 enum connect_news { CONNECT_PACKET_CAME = 1, CONNECT_QP_DIED = 2 };
 
 struct uroce_cm_id {
 	struct uroce_cm_channel *channel;
 	uint64_t context;
 	struct uroce_qp *qp;
-	struct uroce_device *device; /* of a REQUEST, then of the QP */
-	struct uroce_lcore *lcore;   /* NULL: it has neither a QP nor a connection yet */
+	struct uroce_device *device; /* of a REQUEST, of the route, then of the QP */
+	struct uroce_lcore *lcore;   /* NULL: it has no device yet */
+	bool is_request;             /* its connection has begun at the peer */
+	bool has_route;              /* request.route leads to its peer */
+	bool user_moves;             /* a QP of his own; qp is NULL */
+	uint32_t psn;                /* at which the peer begins to send to such a QP; not 0: drawn */
 
 	/* a listener's */
 	bool listens;
@@ -44,11 +51,11 @@ struct uroce_cm_id {
 	/* lcore only */
 	uint32_t connection; /* CM_NONE: none */
 	bool resolving;
-	uint64_t resolve_until_ns;
+	uint64_t resolve_until_ns, patience_ns;
 	TAILQ_ENTRY(uroce_cm_id) with_resolving;
 	uint32_t news; /* enum connect_news; 0: none */
 	LIST_ENTRY(uroce_cm_id) with_news;
-	bool asks_for_datagrams;   /* for a service, not for a connection */
+	enum connect_aim aim;
 	struct cm_connect request; /* while resolving */
 	uint8_t request_private[CM_USER_PRIVATE_BYTES];
 	struct cm_way alternate;
@@ -76,6 +83,13 @@ struct engine_connect {
 	uint64_t unresolved;             /* datagrams that were not sent for want of a MAC or of room */
 };
 
+#define CONNECT_TO_RTR                                                                              \
+	(UROCE_QP_STATE | UROCE_QP_PATH | UROCE_QP_PATH_MTU | UROCE_QP_DEST_QPN | UROCE_QP_RQ_PSN | \
+	 UROCE_QP_MAX_DEST_RD_ATOMIC | UROCE_QP_MIN_RNR_TIMER | UROCE_QP_FLOW_CONTROL)
+#define CONNECT_TO_RTS                                                                                          \
+	(UROCE_QP_STATE | UROCE_QP_TIMEOUT | UROCE_QP_RETRY_CNT | UROCE_QP_RNR_RETRY | UROCE_QP_MAX_RD_ATOMIC | \
+	 UROCE_QP_SQ_PSN | UROCE_QP_KEEPALIVE)
+
 /* Sends a MAD in a datagram, if that can leave now. */
 void engine_connect_send(struct uroce_lcore *lcore, const struct cm_route *route, const uint8_t *mad);
 /* Makes managers for all lcores. 0 or -ENOMEM. */
@@ -98,11 +112,16 @@ bool engine_connect_catch_up(struct uroce_qp *qp);
 void engine_connect_tell(struct uroce_qp *qp, enum connect_news news);
 /* The QP is destroyed: its connection ends. */
 void engine_connect_forget_qp(struct uroce_qp *qp);
-/* Resolves the way to the peer, then sends the REQ: at once if it is known (C-29). */
+/* Resolves the way to the peer, then does what id->aim says: at once if it is known (C-29). */
 void engine_connect_begin(struct uroce_cm_id *id);
+/* It goes to another lcore while it resolves: not looked at here any more, and looked at there. */
+void engine_connect_pause(struct uroce_cm_id *id);
+void engine_connect_go_on(struct uroce_cm_id *id);
 /* The id is destroyed: its connection ends, and no event of it comes any more. */
 void engine_connect_forget(struct uroce_cm_id *id);
-/* Completes id->attr with what the peer has said, and moves the QP to RTR with it. 0 or negative errno. */
+/* Completes id->attr with what the peer has said. */
+void engine_connect_complete_attr(struct uroce_cm_id *id);
+/* And moves the QP to RTR with it. 0 or negative errno. */
 int engine_connect_to_rtr(struct uroce_cm_id *id);
 /*
  * The path of an alternate way of the id's connection, on its owner. 0; -EADDRNOTAVAIL: it begins at none of our

@@ -81,16 +81,16 @@ static unsigned suits(const struct uroce_device_config *config, uint32_t index, 
 	return scope + FAR + common_bits(own, dest);
 }
 
-int engine_route_choose_source(const struct uroce_device_config *config, const struct uroce_addr *dest)
+int engine_route_choose_source(const struct uroce_device_config *config, const struct uroce_addr *dest, unsigned *rank)
 {
-	unsigned best = 0;
 	int chosen = -1;
 
+	*rank = 0;
 	for (uint32_t i = 0; i < config->addr_count; i++) {
-		unsigned rank = suits(config, i, dest);
+		unsigned one = suits(config, i, dest);
 
-		if (rank > best) {
-			best = rank;
+		if (one > *rank) {
+			*rank = one;
 			chosen = (int)i;
 		}
 	}

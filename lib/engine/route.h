@@ -9,8 +9,11 @@
 /* Which of the port's addresses it is, or -1. */
 int engine_route_find(const struct uroce_device_config *config, const uint8_t addr[16]);
 
-/* Which of the port's addresses is to be the source of what goes to dest, or -1: from none of them there is a way. */
-int engine_route_choose_source(const struct uroce_device_config *config, const struct uroce_addr *dest);
+/*
+ * Which of the port's addresses is to be the source of what goes to dest, or -1: from none of them there is a way.
+ * *rank: how well it suits, beside those of other ports; 0: none does.
+ */
+int engine_route_choose_source(const struct uroce_device_config *config, const struct uroce_addr *dest, unsigned *rank);
 
 /* Is each gateway a neighbour of its address, and each VLAN one that exists? */
 bool engine_route_config_is_valid(const struct uroce_device_config *config);

@@ -50,7 +50,7 @@ Test(refusals_cm, connections)
 	       uroce_cm_resolve_datagrams(listener, network.ends[0].device, NULL, &own, CALLS_PORT));
 	cr_assert_eq(uroce_cm_id_create(channel, 1, &id), 0);
 	EXPECT(-EBUSY, "channel: 2 of its ids are left; destroy them first", uroce_cm_channel_destroy(channel));
-	EXPECT(-EINVAL, "id: it has no QP yet, see uroce_cm_qp_create()",
+	EXPECT(-EINVAL, "id: it has no QP yet, see uroce_cm_qp_create() and qp_num",
 	       uroce_cm_connect(id, NULL, &own, CALLS_PORT, NULL));
 	EXPECT(-ENOTCONN, "id: no request of a peer waits for its answer", uroce_cm_reject(id, NULL, 0));
 	EXPECT(-EINVAL, "private_bytes 500: at most 148, of data that are there", uroce_cm_reject(id, NULL, 500));
@@ -79,6 +79,63 @@ Test(refusals_cm, connections)
 	       uroce_cm_connect(id, &far, &own, CALLS_PORT, NULL));
 	cr_assert_eq(uroce_cm_close(id), 0);
 	calls_close(&network, channel, listener);
+}
+
+/* What leads nowhere, and queue pairs that their users move. */
+Test(refusals_cm, ways_and_moves)
+{
+	struct uroce_addr own, stranger;
+	struct uroce_cm_options options = { .qp_num = 0x1000000 };
+	struct uroce_cm_channel *channel;
+	struct uroce_cm_id *id;
+	struct uroce_qp_init_attr init;
+	struct uroce_qp_attr attr;
+	struct uroce_path path = { 0 };
+	struct uroce_qp *qp;
+	uint32_t mask;
+
+	calls_open(&network, 1, &channel);
+	init = calls_qp_init(&network, 0);
+	own = network_address("10.0.0.1"), stranger = network_address("10.0.0.77");
+	cr_assert_eq(uroce_cm_id_create(channel, 1, &id), 0);
+	EXPECT(-EINVAL, "dest: an address, or NULL behind uroce_cm_route()", uroce_cm_route(id, NULL, NULL, 0));
+	EXPECT(-EADDRNOTAVAIL, "source 10.0.0.77: no device of the engine has it",
+	       uroce_cm_route(id, &stranger, &own, 0));
+	EXPECT(-EINVAL, "state RESET: INIT, RTR or RTS", uroce_cm_qp_attr(id, UROCE_QPS_RESET, &attr, &mask));
+	EXPECT(-ENOTCONN, "id: its peer has not said anything yet", uroce_cm_qp_attr(id, UROCE_QPS_RTR, &attr, &mask));
+	EXPECT(-ENOTCONN, "id: no response of a peer waits, see UROCE_CM_RESPONSE", uroce_cm_establish(id));
+	EXPECT(-ENOTCONN, "id: it has no connection", uroce_cm_packet_came(id));
+	cr_assert_eq(uroce_cm_route(id, &own, &stranger, 0), 0);
+	EXPECT(-ENOTCONN, "id: its peer has not said anything yet", uroce_cm_qp_attr(id, UROCE_QPS_RTS, &attr, &mask));
+	EXPECT(-ENOTCONN, "id: it has no connection", uroce_cm_packet_came(id));
+	cr_expect_eq(uroce_cm_qp_attr(id, UROCE_QPS_INIT, &attr, &mask), 0);
+	EXPECT(-EINVAL, "qp_num 16777216: at most 16777215", uroce_cm_connect(id, NULL, NULL, CALLS_PORT, &options));
+	options = (struct uroce_cm_options){ .qp_num = 17, .alternate = &path };
+	EXPECT(-EINVAL, "alternate: NULL with qp_num, whose alternate path its user loads",
+	       uroce_cm_connect(id, NULL, NULL, CALLS_PORT, &options));
+	cr_assert_eq(uroce_cm_qp_create(id, network.ends[0].pd, &init, 0, &qp), 0);
+	EXPECT(-EINVAL, "qp_num 0x000011: the id has queue pair 0x*",
+	       uroce_cm_connect(id, NULL, NULL, CALLS_PORT, &options));
+	cr_assert_eq(uroce_cm_close(id), 0);
+	calls_close(&network, channel, NULL);
+}
+
+Test(refusals_cm, an_engine_without_devices_leads_nowhere)
+{
+	struct uroce_engine_config config = { 0 };
+	struct uroce_addr far = network_address("9.9.9.9");
+	struct uroce_cm_channel *channel;
+	struct uroce_engine *engine;
+	struct uroce_cm_id *id;
+
+	cr_assert_eq(uroce_engine_create(&config, &engine), 0);
+	cr_assert_eq(uroce_cm_channel_create(engine, &channel), 0);
+	cr_assert_eq(uroce_cm_id_create(channel, 1, &id), 0);
+	EXPECT(-ENETUNREACH, "dest 9.9.9.9: no device of the engine has a way to it",
+	       uroce_cm_route(id, NULL, &far, 0));
+	cr_assert_eq(uroce_cm_id_destroy(id), 0);
+	cr_assert_eq(uroce_cm_channel_destroy(channel), 0);
+	cr_assert_eq(uroce_engine_destroy(engine), 0);
 }
 
 static void use_up_listeners(struct uroce_cm_channel *channel)

@@ -152,6 +152,8 @@ static void take_event(const struct uroce_cm_event *event)
 		break;
 	case UROCE_CM_ALTERNATE:
 	case UROCE_CM_RESOLVED:
+	case UROCE_CM_ROUTED:
+	case UROCE_CM_RESPONSE:
 	case UROCE_CM_EVENT_TYPES:
 		break;
 	}

@@ -98,6 +98,7 @@ Test(route, the_source_that_suits_the_peer_best_is_chosen)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct uroce_device_config config = { 0 };
 		struct uroce_addr dest = addr(rows[i].dest), wanted = addr(rows[i].source);
+		unsigned rank = 77;
 		int chosen;
 
 		for (; config.addr_count < 4 && rows[i].own[config.addr_count]; config.addr_count++) {
@@ -108,8 +109,9 @@ Test(route, the_source_that_suits_the_peer_best_is_chosen)
 			config.prefix_bits[at] = (uint8_t)bits;
 			config.gateways[at] = addr(rows[i].gateways[at]);
 		}
-		chosen = engine_route_choose_source(&config, &dest);
+		chosen = engine_route_choose_source(&config, &dest, &rank);
 		cr_assert_eq(chosen >= 0, rows[i].source != NULL, "row %zu", i);
+		cr_expect_eq(rank > 0, chosen >= 0, "row %zu", i);
 		if (chosen >= 0)
 			cr_expect_arr_eq(config.addrs[chosen].bytes, wanted.bytes, 16, "row %zu", i);
 	}

@@ -1,0 +1,189 @@
+/* cm_route.c - which device and address lead to a peer, before there is a connection or a queue pair */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <string.h>
+
+#include "api/cm_id.h"
+#include "engine/device.h"
+#include "engine/log.h"
+#include "engine/mailbox.h"
+#include "engine/route.h"
+
+#define ADDRESS_CHARS 64u
+#define PATIENCE_DEFAULT_MS 3000u
+
+bool api_cm_is_any(const struct uroce_addr *addr)
+{
+	static const struct uroce_addr any;
+
+	return addr == NULL || memcmp(addr, &any, sizeof(any)) == 0;
+}
+
+/* ---- choosing ---- */
+
+/* Of all devices the one with the address, or with that which suits dest best. Under the lock. NULL: none. */
+static struct uroce_device *choose_device(const struct uroce_engine *engine, const struct uroce_addr *source,
+					  const struct uroce_addr *dest)
+{
+	struct uroce_device *chosen = NULL;
+	unsigned best = 0;
+
+	if (!api_cm_is_any(source))
+		return engine_connect_device_of(engine, source);
+	for (unsigned i = 0; i < ENGINE_DEVICES; i++) {
+		unsigned rank = 0;
+
+		if (engine->devices[i])
+			engine_route_choose_source(&engine->devices[i]->config, dest, &rank);
+		if (rank > best) {
+			best = rank;
+			chosen = engine->devices[i];
+		}
+	}
+	return chosen;
+}
+
+/* From the address given, or from the one that suits dest best, in its VLAN. 0; -EADDRNOTAVAIL; -ENETUNREACH. */
+static int choose_source(struct uroce_device *device, const struct uroce_addr *given, const struct uroce_addr *dest,
+			 struct uroce_path *path)
+{
+	const struct uroce_device_config *config = &device->config;
+	bool named = !api_cm_is_any(given);
+	char text[ADDRESS_CHARS], own[ADDRESS_CHARS];
+	unsigned rank;
+	int index = named ? engine_route_find(config, given->bytes) : engine_route_choose_source(config, dest, &rank);
+
+	if (index < 0)
+		return named ? engine_refuse(-EADDRNOTAVAIL, "source %s: no address of port %u",
+					     uroce_addr_format(given, text, sizeof(text)), device->port_id) :
+			       engine_refuse(-ENETUNREACH, "dest %s: port %u has no address of its family",
+					     uroce_addr_format(dest, text, sizeof(text)), device->port_id);
+	*path = (struct uroce_path){ .source = config->addrs[index], .dest = *dest, .device = device };
+	engine_route_complete(config, path);
+	if (engine_route_next_hop(config, path))
+		return 0;
+	return engine_refuse(-ENETUNREACH, "dest %s: no neighbour of %s, which has no gateway",
+			     uroce_addr_format(dest, text, sizeof(text)),
+			     uroce_addr_format(&path->source, own, sizeof(own)));
+}
+
+static int refuse_device(const struct uroce_addr *source, const struct uroce_addr *dest)
+{
+	char text[ADDRESS_CHARS];
+
+	if (!api_cm_is_any(source))
+		return engine_refuse(-EADDRNOTAVAIL, "source %s: no device of the engine has it",
+				     uroce_addr_format(source, text, sizeof(text)));
+	return engine_refuse(-ENETUNREACH, "dest %s: no device of the engine has a way to it",
+			     uroce_addr_format(dest, text, sizeof(text)));
+}
+
+/* An lcore of the device serves the id from now on. */
+static void take_device(struct uroce_cm_id *id, struct uroce_device *device)
+{
+	pthread_mutex_lock(&device->engine->lock);
+	if (id->lcore == NULL)
+		id->lcore = engine_device_pick_lcore(device, 0);
+	pthread_mutex_unlock(&device->engine->lock);
+	id->device = device;
+}
+
+/* The answer to uroce_cm_route() is not waited for any more, for something else is wanted now. */
+static int stop_on_owner(void *argument)
+{
+	struct uroce_cm_id *id = argument;
+
+	if (id->aim != CONNECT_ROUTE)
+		return 0;
+	engine_connect_pause(id);
+	id->resolving = false;
+	return 0;
+}
+
+int api_cm_find_way(struct uroce_cm_id *id, const struct uroce_addr *source, const struct uroce_addr *dest,
+		    struct uroce_path *path)
+{
+	struct uroce_device *device = id->device;
+	int error;
+
+	if (id->has_route) { /* whose request the owner may be looking at */
+		error = engine_mailbox_call(id->lcore, stop_on_owner, id);
+		if (error)
+			return error;
+	}
+	if (id->connection != CM_NONE || id->resolving)
+		return engine_refuse(-EISCONN, "id: it has connected or asked already; create another one");
+	if (api_cm_is_any(dest) && !id->has_route)
+		return engine_refuse(-EINVAL, "dest: an address, or NULL behind uroce_cm_route()");
+	if (api_cm_is_any(dest)) {
+		*path = connect_path(&id->request.route);
+		return 0;
+	}
+	if (device == NULL) {
+		pthread_mutex_lock(&id->channel->engine->lock);
+		device = choose_device(id->channel->engine, source, dest);
+		pthread_mutex_unlock(&id->channel->engine->lock);
+	}
+	if (device == NULL)
+		return refuse_device(source, dest);
+	error = choose_source(device, source, dest, path);
+	if (error == 0)
+		take_device(id, device);
+	return error;
+}
+
+/* ---- asking ---- */
+
+int api_cm_begin_on_owner(void *argument)
+{
+	struct uroce_cm_id *id = argument;
+
+	if (id->connection != CM_NONE)
+		return engine_refuse(-EISCONN, "id: it has connected or asked already; create another one");
+	engine_connect_begin(id);
+	return 0;
+}
+
+int uroce_cm_route(struct uroce_cm_id *id, const struct uroce_addr *source, const struct uroce_addr *dest,
+		   unsigned timeout_ms)
+{
+	struct uroce_path path;
+	int error;
+
+	if (id->listens)
+		return engine_refuse(-EINVAL, "id: it listens");
+	error = api_cm_find_way(id, source, dest, &path);
+	if (error)
+		return error;
+	id->request = (struct cm_connect){ .route = connect_route(&path) };
+	id->has_route = true;
+	id->aim = CONNECT_ROUTE;
+	id->patience_ns = (timeout_ms ? timeout_ms : PATIENCE_DEFAULT_MS) * 1000000ull;
+	return engine_mailbox_call(id->lcore, api_cm_begin_on_owner, id);
+}
+
+/* No QP: an lcore that serves the device asks. */
+int uroce_cm_resolve_datagrams(struct uroce_cm_id *id, struct uroce_device *device, const struct uroce_addr *source,
+			       const struct uroce_addr *dest, uint16_t port)
+{
+	struct uroce_path path;
+	int error;
+
+	if (id->listens || id->qp)
+		return engine_refuse(-EINVAL, "id: it listens, or has a QP");
+	if (id->lcore)
+		return engine_refuse(-EISCONN, "id: it has connected or asked already; create another one");
+	error = choose_source(device, source, dest, &path);
+	if (error)
+		return error;
+	take_device(id, device);
+	id->aim = CONNECT_ASK;
+	id->request = (struct cm_connect){
+		.route = connect_route(&path),
+		.service_id = SERVICE_UDP | port,
+		.source_port = (uint16_t)(PORT_FIRST + (uintptr_t)id / 64 % PORTS),
+		.context = (uint64_t)(uintptr_t)id,
+		.end = { .ack_timeout = TIMEOUT_DEFAULT },
+	};
+	return engine_mailbox_call(id->lcore, api_cm_begin_on_owner, id);
+}
