@@ -78,33 +78,39 @@ void cm_active_set_private(struct cm_message *out, const struct cm_connect *conn
 	out->private_bytes = (uint8_t)(CM_IP_BYTES + connect->user.bytes);
 }
 
-struct cm_conn *cm_active_begin(struct cm *cm, const struct cm_connect *connect, uint64_t now_ns)
+int cm_active_begin(struct cm *cm, const struct cm_connect *connect, enum cm_kind kind, uint64_t now_ns,
+		    struct cm_conn **result)
 {
 	struct cm_conn *conn = NULL;
 
 	cm_rests_wake(&cm->table.rests, now_ns);
-	if (connect->user.bytes <= CM_USER_PRIVATE_BYTES && rests_has_room(&cm->table.rests, cm->table.used))
+	if (connect->user.bytes + CM_IP_BYTES > cm_mad_private_bytes((uint8_t)kind))
+		return -EINVAL;
+	if (rests_has_room(&cm->table.rests, cm->table.used))
 		conn = cm_close_take_place(cm, now_ns);
 	if (conn == NULL)
-		return NULL;
+		return -ENOBUFS;
 	conn->state = CM_REQ_SENT;
 	conn->known_to_user = true;
 	conn->context = connect->context;
 	conn->route = connect->route;
 	conn->own = connect->end;
 	conn->user_moves = connect->user_moves;
+	conn->tell_rest = connect->tell_rest;
 	conn->response_timeout = connect->response_timeout ? connect->response_timeout : cm->config.response_timeout;
 	conn->max_retries = connect->max_retries ? connect->max_retries : cm->config.max_retries;
 	conn->transaction_id = cm_table_draw(&cm->table);
-	return conn;
+	*result = conn;
+	return 0;
 }
 
 int cm_connect(struct cm *cm, const struct cm_connect *connect, uint64_t now_ns, uint32_t *connection)
 {
-	struct cm_conn *conn = cm_active_begin(cm, connect, now_ns);
+	struct cm_conn *conn;
+	int error = cm_active_begin(cm, connect, CM_REQ, now_ns, &conn);
 
-	if (conn == NULL)
-		return connect->user.bytes > CM_USER_PRIVATE_BYTES ? -EINVAL : -ENOBUFS;
+	if (error)
+		return error;
 	if (connect->alternate)
 		conn->alternate = *connect->alternate;
 	build_req(cm, conn, connect);

@@ -45,7 +45,7 @@ static void keep_refusal(struct cm *cm, const struct cm_conn *conn, uint64_t now
 /* Ids and QPN rest if a peer has seen them. What was never established is answered again when its REQ comes again. */
 static void give_back(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 {
-	if (conn->half_open)
+	if (conn->half_open || (conn->passive && !conn->replied))
 		keep_refusal(cm, conn, now_ns);
 	if (conn->rests_until_ns > now_ns && (conn->replied || !conn->passive))
 		cm_rests_begin(&cm->table.rests, conn->route.dest, conn->local_id, conn->remote_id,
@@ -60,10 +60,10 @@ void cm_close_end(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 {
 	cm_no_more_pending(conn);
 	cm_table_remove_end(&cm->table, conn);
-	cm_table_set_timer(&cm->table, conn, CM_NEVER);
 	conn->state = CM_CLOSED;
 	if (conn->rests_until_ns == 0)
 		conn->rests_until_ns = now_ns + rest_ns(cm, conn);
+	cm_table_set_timer(&cm->table, conn, conn->tell_rest && conn->told_end ? conn->rests_until_ns : CM_NEVER);
 	if (!conn->known_to_user)
 		give_back(cm, conn, now_ns);
 }
@@ -226,6 +226,9 @@ void cm_forget(struct cm *cm, uint32_t connection, uint64_t now_ns)
 		break;
 	case CM_REQ_RCVD:
 		cm_close_send_rej(cm, conn, CM_REJ_CONSUMER, CM_ANSWERED_REQ, NULL);
+		break;
+	case CM_SIDR_RCVD:
+		cm_send_again(cm, &conn->route, conn->mad);
 		break;
 	case CM_REP_SENT:
 	case CM_RTU_RCVD:

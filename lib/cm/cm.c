@@ -14,9 +14,11 @@ const struct cm_counter_row cm_counter_rows[CM_COUNTERS] = {
 };
 
 const char *const cm_state_names[CM_STATES] = {
-	[CM_FREE] = "FREE",           [CM_REQ_SENT] = "REQ_SENT", [CM_SIDR_SENT] = "SIDR_SENT",
-	[CM_REP_RCVD] = "REP_RCVD",   [CM_REQ_RCVD] = "REQ_RCVD", [CM_REP_SENT] = "REP_SENT",
-	[CM_RTU_RCVD] = "RTU_RCVD",   [CM_CLOSED] = "CLOSED",     [CM_ESTABLISHED] = "ESTABLISHED",
+	[CM_FREE] = "FREE",           [CM_REQ_SENT] = "REQ_SENT",
+	[CM_SIDR_SENT] = "SIDR_SENT", [CM_SIDR_RCVD] = "SIDR_RCVD",
+	[CM_REP_RCVD] = "REP_RCVD",   [CM_REQ_RCVD] = "REQ_RCVD",
+	[CM_REP_SENT] = "REP_SENT",   [CM_RTU_RCVD] = "RTU_RCVD",
+	[CM_CLOSED] = "CLOSED",       [CM_ESTABLISHED] = "ESTABLISHED",
 	[CM_DREQ_SENT] = "DREQ_SENT",
 };
 
@@ -431,7 +433,7 @@ void cm_receive(struct cm *cm, const struct cm_route *route, const uint8_t *mad,
 	if (cm->in.kind == CM_REQ)
 		cm_passive_take_req(cm, route, now_ns);
 	else if (cm->in.kind == CM_SIDR_REQ)
-		cm_sidr_take_request(cm, route);
+		cm_sidr_take_request(cm, route, now_ns);
 	else if (cm->in.kind == CM_SIDR_REP)
 		cm_sidr_take_reply(cm, route, now_ns);
 	else
@@ -455,16 +457,28 @@ static void try_again(struct cm *cm, const struct cm_conn *conn)
 	cm_send_again(cm, &conn->route, conn->mad);
 }
 
-static void time_out(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
+/* Time that is our user's, and not the peer's. false: it is the peer's. */
+static bool time_out_of_user(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 {
 	if (conn->state == CM_REQ_RCVD) {
 		cm_passive_user_is_late(cm, conn, now_ns);
-		return;
-	}
-	if (conn->state == CM_REP_RCVD) {
+	} else if (conn->state == CM_REP_RCVD) {
 		cm_active_user_is_late(cm, conn, now_ns);
-		return;
+	} else if (conn->state == CM_SIDR_RCVD) {
+		cm_sidr_user_is_late(cm, conn, now_ns);
+	} else if (conn->state == CM_CLOSED) {
+		cm_table_set_timer(&cm->table, conn, CM_NEVER);
+		cm_raise(cm, conn, CM_EVENT_RESTED, 0, NULL);
+	} else {
+		return false;
 	}
+	return true;
+}
+
+static void time_out(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
+{
+	if (time_out_of_user(cm, conn, now_ns))
+		return;
 	if (conn->tries_left > 0 && now_ns < conn->give_up_ns) {
 		conn->tries_left--;
 		try_again(cm, conn);

@@ -19,8 +19,9 @@
 #include "cm/mad.h"
 
 #define CM_NONE UINT32_MAX
-#define CM_USER_PRIVATE_BYTES 56u /* that a REQ leaves to the user behind the header of IP addressing */
-#define CM_VENDOR_ID 0x75726Fu    /* ours in ECE (C-32) */
+#define CM_USER_PRIVATE_BYTES 56u   /* that a REQ leaves to the user behind the header of IP addressing */
+#define CM_ASKER_PRIVATE_BYTES 180u /* the same of a SIDR_REQ */
+#define CM_VENDOR_ID 0x75726Fu      /* ours in ECE (C-32) */
 
 /* ECE option bits. Only what both sides have set is used, and only between two of us. */
 enum cm_ece { CM_ECE_UNDERSTOOD = 1 << 0, CM_ECE_ATOMIC_WRITE = 1 << 1, CM_ECE_FLUSH = 1 << 2 };
@@ -110,6 +111,7 @@ struct cm_listener {
 	uint8_t path_mtu;          /* code, the largest; 0: the manager's */
 	uint32_t datagram_qpn;     /* SIDR: the queue pair that serves it; 0: it is no service of datagrams */
 	uint32_t datagram_qkey;
+	bool asks_user; /* SIDR: each asker is a REQUEST, as of a connection */
 };
 
 struct cm_listeners {
@@ -128,13 +130,14 @@ enum cm_action_kind {
 };
 
 enum cm_event {
-	CM_EVENT_REQUEST,      /* message: the REQ; connection: new, context: the listener's */
+	CM_EVENT_REQUEST,      /* message: the REQ or SIDR_REQ; connection: new, context: the listener's */
 	CM_EVENT_RESPONSE,     /* message: REP; the user moves his QP and calls cm_establish() */
 	CM_EVENT_ESTABLISHED,  /* message: REP or RTU; NULL when the first packet told it */
 	CM_EVENT_REJECTED,     /* message: the REJ */
 	CM_EVENT_UNREACHABLE,  /* no answer (status -ETIMEDOUT), or the QP could not be moved (its errno) */
 	CM_EVENT_DISCONNECTED, /* message: DREQ or DREP, or NULL */
 	CM_EVENT_ALTERNATE,    /* LAP or APR: the alternate way is loaded on both sides, or status tells why not */
+	CM_EVENT_RESTED,       /* after DISCONNECTED, if the user has said so: ids and QPN may be used again */
 	CM_EVENT_RESOLVED,     /* SIDR_REP: message; status -ECONNREFUSED: there is no such service */
 	CM_EVENTS
 };
@@ -167,13 +170,16 @@ struct cm_connect {
 	struct cm_end end;
 	uint8_t response_timeout, max_retries; /* 0: the manager's */
 	bool user_moves;                       /* his QP himself: no CM_MOVE comes out */
-	struct cm_private user;                /* up to CM_USER_PRIVATE_BYTES */
+	bool tell_rest;                        /* by RESTED */
+	struct cm_private user;                /* up to CM_USER_PRIVATE_BYTES, or _ASKER_ */
 	const struct cm_way *alternate;        /* NULL: none */
 };
 
 struct cm_accept {
 	uint64_t context;
 	struct cm_end end; /* path_mtu and retry_count are the REQ's */
+	uint32_t qkey;     /* of a service of datagrams: of end.qpn */
+	bool tell_rest;    /* by RESTED */
 	bool user_moves;   /* his QP himself, and it is in RTR or RTS already */
 	uint8_t failover;  /* 0: the alternate way of the REQ was loaded; 1: not supported; 2: rejected */
 	struct cm_private user;
@@ -210,7 +216,7 @@ void cm_negotiate(struct cm_end *own, const struct cm_end *peer);
 int cm_connect(struct cm *cm, const struct cm_connect *connect, uint64_t now_ns, uint32_t *connection);
 /* Asks which queue pair for datagrams has a service (C-18). Errors as cm_connect(); RESOLVED or UNREACHABLE follows. */
 int cm_resolve_service(struct cm *cm, const struct cm_connect *connect, uint64_t now_ns, uint32_t *connection);
-/* The QP is in RTR already (C-9). 0; -EINVAL: private data too long; -ENOTCONN: nobody waits any more. */
+/* The QP is in RTR already (C-9); of a service of datagrams end.qpn and qkey are told, and that is the end. 0; -EINVAL: private data too long; -ENOTCONN: nobody waits any more. */
 int cm_accept(struct cm *cm, uint32_t connection, const struct cm_accept *accept, uint64_t now_ns);
 /* Does it wait for cm_accept() or cm_reject()? */
 bool cm_is_asking(const struct cm *cm, uint32_t connection);

@@ -21,6 +21,7 @@ enum cm_state {
 	CM_FREE,
 	CM_REQ_SENT,  /* active: waits for a REP */
 	CM_SIDR_SENT, /* asks for a service, no connection: waits for a SIDR_REP */
+	CM_SIDR_RCVD, /* is asked for one: the user thinks */
 	CM_REP_RCVD,  /* active: the QP is on its way to RTS; its user may take his time for that */
 	CM_REQ_RCVD,  /* passive: the user thinks */
 	CM_REP_SENT,  /* passive: waits for an RTU */
@@ -63,6 +64,7 @@ struct cm_conn {
 	bool half_open;  /* passive, and was never established: it counts until its place is free */
 	bool replied;    /* a REP was sent */
 	bool ending;     /* its user has gone: it gives way */
+	bool tell_rest;  /* the user wants to know when the ids have rested */
 	bool user_moves; /* his QP himself */
 	bool in_peers, in_ends;
 	uint8_t tries_left;
@@ -181,8 +183,9 @@ bool cm_is_kept(const uint8_t *kept, enum cm_kind kind);
 
 /* ---- what a message, a timer or a call does: active.c, passive.c, close.c, alternate.c ---- */
 
-/* A connection that asks, or NULL: no more, or private data that are too long. */
-struct cm_conn *cm_active_begin(struct cm *cm, const struct cm_connect *connect, uint64_t now_ns);
+/* A connection that asks by a REQ or a SIDR_REQ. 0; -EINVAL: private data that are too long; -ENOBUFS: no more. */
+int cm_active_begin(struct cm *cm, const struct cm_connect *connect, enum cm_kind kind, uint64_t now_ns,
+		    struct cm_conn **conn);
 /* The addresses of IP, and what the user adds. */
 void cm_active_set_private(struct cm_message *out, const struct cm_connect *connect);
 void cm_active_take_rep(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
@@ -191,6 +194,11 @@ void cm_active_moved(struct cm *cm, struct cm_conn *conn, int error, uint64_t no
 /* The REP has come again while the user moves his QP: the peer is told to wait. */
 void cm_active_remind(struct cm *cm, struct cm_conn *conn);
 void cm_active_user_is_late(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
+/* There is room for one more half-open one (C-22). */
+bool cm_passive_has_room(struct cm *cm, uint16_t source, const struct cm_listener *listener);
+/* One of those begins: it waits for the user of the listener, who is not told yet. NULL: all places are in use. */
+struct cm_conn *cm_passive_begin(struct cm *cm, const struct cm_route *route, uint16_t source,
+				 struct cm_listener *listener, uint64_t now_ns);
 void cm_passive_take_req(struct cm *cm, const struct cm_route *route, uint64_t now_ns);
 void cm_passive_take_rtu(struct cm *cm, struct cm_conn *conn, const struct cm_message *message, uint64_t now_ns);
 void cm_passive_take_rej(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
@@ -219,7 +227,12 @@ void cm_close_give_up(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
 void cm_close_send_rej(struct cm *cm, struct cm_conn *conn, uint16_t reason, uint8_t answered,
 		       const struct cm_private *user);
 
-void cm_sidr_take_request(struct cm *cm, const struct cm_route *route);
+void cm_sidr_take_request(struct cm *cm, const struct cm_route *route, uint64_t now_ns);
+/* What the user says to one that asks for a service; accept: NULL: no. 0 or -EINVAL. */
+int cm_sidr_answer(struct cm *cm, struct cm_conn *conn, const struct cm_accept *accept, const struct cm_private *user,
+		   uint64_t now_ns);
+/* He has said nothing: the answer is no. */
+void cm_sidr_user_is_late(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
 void cm_sidr_take_reply(struct cm *cm, const struct cm_route *route, uint64_t now_ns);
 
 /* What the peer tells as it sees it is kept as we see it. */

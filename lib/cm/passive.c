@@ -123,8 +123,7 @@ static enum cm_reason judge(const struct cm *cm, const struct cm_route *route)
 	return cm_ip_is_of(in, route) ? (enum cm_reason)0 : CM_REJ_INVALID_GID;
 }
 
-/* There is room for one more half-open one (C-22). */
-static bool has_room(struct cm *cm, uint16_t source, const struct cm_listener *listener)
+bool cm_passive_has_room(struct cm *cm, uint16_t source, const struct cm_listener *listener)
 {
 	if (quota_is_full(&cm->half_open))
 		cm->counters[CM_CNT_DROP_HALF_OPEN]++;
@@ -139,8 +138,6 @@ static bool has_room(struct cm *cm, uint16_t source, const struct cm_listener *l
 
 static void take_values(struct cm_conn *conn, const struct cm_message *in)
 {
-	conn->remote_id = in->local_id;
-	conn->transaction_id = in->transaction_id;
 	conn->peer_guid = in->ca_guid;
 	cm_alternate_take_way(conn, &in->alternate);
 	conn->response_timeout = in->local_response_timeout;
@@ -161,31 +158,44 @@ static void take_values(struct cm_conn *conn, const struct cm_message *in)
 	};
 }
 
+struct cm_conn *cm_passive_begin(struct cm *cm, const struct cm_route *route, uint16_t source,
+				 struct cm_listener *listener, uint64_t now_ns)
+{
+	struct cm_conn *conn = cm_close_take_place(cm, now_ns);
+
+	if (conn == NULL)
+		return NULL;
+	conn->passive = conn->known_to_user = conn->half_open = conn->counted_by_listener = true;
+	conn->context = listener->context;
+	conn->listener = listener;
+	conn->route = *route;
+	conn->remote_id = cm->in.local_id;
+	conn->transaction_id = cm->in.transaction_id;
+	conn->source = source;
+	quota_take(&cm->half_open, source);
+	atomic_fetch_add(&listener->pending, 1);
+	cm_table_add_peer(&cm->table, conn);
+	conn->give_up_ns = now_ns + cm->config.patience_ns;
+	cm_table_set_timer(&cm->table, conn, conn->give_up_ns);
+	return conn;
+}
+
 static struct cm_conn *begin(struct cm *cm, const struct cm_route *route, uint16_t source, struct cm_listener *listener,
 			     uint64_t now_ns)
 {
-	struct cm_conn *conn = cm_close_take_place(cm, now_ns);
+	struct cm_conn *conn = cm_passive_begin(cm, route, source, listener, now_ns);
 	uint64_t peer_waits_ns;
 
 	if (conn == NULL)
 		return NULL;
 	conn->state = CM_REQ_RCVD;
-	conn->passive = conn->known_to_user = conn->half_open = conn->counted_by_listener = true;
-	conn->context = listener->context;
-	conn->listener = listener;
-	conn->route = *route;
 	conn->route.traffic_class = cm->in.primary.traffic_class;
 	take_values(conn, &cm->in);
-	conn->source = source;
-	quota_take(&cm->half_open, source);
-	atomic_fetch_add(&listener->pending, 1);
-	cm_table_add_peer(&cm->table, conn);
 	cm_table_add_end(&cm->table, conn);
 	/* Before the peer's patience ends it is told that our user takes his time (C-12). */
-	conn->give_up_ns = now_ns + cm->config.patience_ns;
 	peer_waits_ns = cm_code_ns(conn->peer_timeout) / 4 * 3;
-	cm_table_set_timer(&cm->table, conn,
-			   now_ns + (peer_waits_ns < cm->config.patience_ns ? peer_waits_ns : cm->config.patience_ns));
+	if (peer_waits_ns < cm->config.patience_ns)
+		cm_table_set_timer(&cm->table, conn, now_ns + peer_waits_ns);
 	return conn;
 }
 
@@ -235,7 +245,7 @@ void cm_passive_take_req(struct cm *cm, const struct cm_route *route, uint64_t n
 		return;
 	}
 	source = quota_source(cm->config.key, route->dest);
-	if (!has_room(cm, source, listener))
+	if (!cm_passive_has_room(cm, source, listener))
 		return;
 	if (!rests_has_room_for_stranger(&cm->table.rests, cm->table.used, source)) {
 		cm->counters[CM_CNT_DROP_RESTS]++;
@@ -271,7 +281,7 @@ static struct cm_conn *find_asking(const struct cm *cm, uint32_t connection)
 {
 	struct cm_conn *conn = cm_table_at(&cm->table, connection);
 
-	return conn && conn->state == CM_REQ_RCVD ? conn : NULL;
+	return conn && (conn->state == CM_REQ_RCVD || conn->state == CM_SIDR_RCVD) ? conn : NULL;
 }
 
 bool cm_is_asking(const struct cm *cm, uint32_t connection)
@@ -297,6 +307,8 @@ int cm_accept(struct cm *cm, uint32_t connection, const struct cm_accept *accept
 
 	if (conn == NULL)
 		return -ENOTCONN;
+	if (conn->state == CM_SIDR_RCVD)
+		return cm_sidr_answer(cm, conn, accept, &accept->user, now_ns);
 	if (!cm_private_fits(CM_REP, &accept->user))
 		return -EINVAL;
 	conn->context = accept->context;
@@ -305,6 +317,7 @@ int cm_accept(struct cm *cm, uint32_t connection, const struct cm_accept *accept
 	cm_negotiate(&conn->own, &conn->peer);
 	cm_no_more_pending(conn);
 	conn->user_moves = accept->user_moves;
+	conn->tell_rest = accept->tell_rest;
 	conn->state = CM_REP_SENT;
 	conn->replied = true;
 	out = cm_begin(cm, conn, CM_REP);
@@ -329,8 +342,10 @@ int cm_reject(struct cm *cm, uint32_t connection, uint16_t reason, const struct 
 {
 	struct cm_conn *conn = cm_table_at(&cm->table, connection);
 
-	if (conn == NULL || (conn->state != CM_REQ_RCVD && conn->state != CM_REP_RCVD))
+	if (conn == NULL || (find_asking(cm, connection) == NULL && conn->state != CM_REP_RCVD))
 		return -ENOTCONN;
+	if (conn->state == CM_SIDR_RCVD)
+		return cm_sidr_answer(cm, conn, NULL, user, now_ns);
 	if (!cm_private_fits(CM_REJ, user))
 		return -EINVAL;
 	cm_close_send_rej(cm, conn, reason, conn->passive ? CM_ANSWERED_REQ : CM_ANSWERED_REP, user);

@@ -7,37 +7,130 @@
 
 enum sidr_status { SIDR_VALID = 0, SIDR_NO_SERVICE = 1, SIDR_REJECTED = 2 };
 
-/* An answer costs nothing to remember: one that was lost is given again when the question comes again. */
-void cm_sidr_take_request(struct cm *cm, const struct cm_route *route)
+/* ---- asked ---- */
+
+static struct cm_message *begin_answer(struct cm *cm, enum sidr_status status)
 {
 	const struct cm_message *in = &cm->in;
-	const struct cm_listener *listener = cm_listener_find(cm->config.listeners, in->service_id, route->source);
-	struct cm_message *out = &cm->out;
 
-	*out = (struct cm_message){
+	cm->out = (struct cm_message){
 		.kind = CM_SIDR_REP,
 		.transaction_id = in->transaction_id,
 		.local_id = in->local_id,
 		.service_id = in->service_id,
-		.status = SIDR_NO_SERVICE,
+		.status = (uint8_t)status,
 	};
+	return &cm->out;
+}
+
+static struct cm_conn *find_again(const struct cm *cm, const struct cm_route *route)
+{
+	struct cm_conn *conn = NULL;
+
+	do {
+		conn = cm_table_by_peer(&cm->table, route->dest, cm->in.local_id, conn);
+	} while (conn && (!cm_is_kept(conn->mad, CM_SIDR_REP) || !route_is_same(&conn->route, route)));
+	return conn;
+}
+
+/* One that has asked before gets the same answer again, once it has had one (C-11). */
+static bool is_again(struct cm *cm, const struct cm_route *route, uint64_t now_ns)
+{
+	const struct cm_conn *conn = find_again(cm, route);
+	const struct cm_refusal *kept = cm_refusals_find(&cm->refusals, route, cm->in.local_id, 0, now_ns);
+
+	if (conn == NULL && (kept == NULL || !cm_is_kept(kept->mad, CM_SIDR_REP)))
+		return false;
+	cm->counters[CM_CNT_DUPLICATE_REQ]++;
+	if (conn == NULL)
+		cm_send_again(cm, route, kept->mad);
+	else if (conn->state == CM_CLOSED)
+		cm_send_again(cm, route, conn->mad);
+	return true;
+}
+
+/* The user is to answer. What is kept until then is what is said if he does not. */
+static void ask_user(struct cm *cm, const struct cm_route *route, struct cm_listener *listener, uint64_t now_ns)
+{
+	uint16_t source = quota_source(cm->config.key, route->dest);
+	struct cm_conn *conn;
+
+	if (is_again(cm, route, now_ns) || !cm_passive_has_room(cm, source, listener))
+		return;
+	if (!rests_has_room_for_stranger(&cm->table.rests, cm->table.used, source)) {
+		cm->counters[CM_CNT_DROP_RESTS]++;
+		return;
+	}
+	conn = cm_passive_begin(cm, route, source, listener, now_ns);
+	if (conn == NULL) {
+		cm->counters[CM_CNT_DROP_FULL]++;
+		return;
+	}
+	conn->state = CM_SIDR_RCVD;
+	cm_mad_build(begin_answer(cm, SIDR_REJECTED), conn->mad);
+	cm_raise(cm, conn, CM_EVENT_REQUEST, 0, &cm->in);
+}
+
+/* An answer without a user costs nothing to remember: one that was lost is given again when the question comes again. */
+void cm_sidr_take_request(struct cm *cm, const struct cm_route *route, uint64_t now_ns)
+{
+	const struct cm_message *in = &cm->in;
+	struct cm_listener *listener = cm_listener_find(cm->config.listeners, in->service_id, route->source);
+	struct cm_message *out;
+
 	if (!cm_ip_is_of(in, route) || !pkey_matches(CM_PKEY_DEFAULT, in->pkey)) {
-		out->status = SIDR_REJECTED;
+		begin_answer(cm, SIDR_REJECTED);
+	} else if (listener && listener->asks_user) {
+		ask_user(cm, route, listener, now_ns);
+		return;
 	} else if (listener && listener->datagram_qpn) {
-		out->status = SIDR_VALID;
+		out = begin_answer(cm, SIDR_VALID);
 		out->qpn = listener->datagram_qpn;
 		out->qkey = listener->datagram_qkey;
+	} else {
+		begin_answer(cm, SIDR_NO_SERVICE);
 	}
 	cm_send_out(cm, route, NULL);
 }
 
+int cm_sidr_answer(struct cm *cm, struct cm_conn *conn, const struct cm_accept *accept, const struct cm_private *user,
+		   uint64_t now_ns)
+{
+	if (!cm_private_fits(CM_SIDR_REP, user))
+		return -EINVAL;
+	cm_mad_parse(conn->mad, CM_MAD_BYTES, &cm->out); /* the answer that we have built */
+	if (accept) {
+		conn->context = accept->context;
+		cm->out.status = SIDR_VALID;
+		cm->out.qpn = accept->end.qpn;
+		cm->out.qkey = accept->qkey;
+	}
+	cm_set_private(&cm->out, user);
+	cm_send_out(cm, &conn->route, conn->mad);
+	/* It has been answered as well as any, and may be kept for as long as its user likes. */
+	cm_no_more_half_open(cm, conn);
+	cm_close_end(cm, conn, now_ns);
+	return 0;
+}
+
+void cm_sidr_user_is_late(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
+{
+	cm->counters[CM_CNT_TIMEOUTS]++;
+	cm_send_again(cm, &conn->route, conn->mad);
+	cm_raise(cm, conn, CM_EVENT_UNREACHABLE, -ETIMEDOUT, NULL);
+	cm_close_end(cm, conn, now_ns);
+}
+
+/* ---- asking ---- */
+
 int cm_resolve_service(struct cm *cm, const struct cm_connect *connect, uint64_t now_ns, uint32_t *connection)
 {
-	struct cm_conn *conn = cm_active_begin(cm, connect, now_ns);
 	struct cm_message *out;
+	struct cm_conn *conn;
+	int error = cm_active_begin(cm, connect, CM_SIDR_REQ, now_ns, &conn);
 
-	if (conn == NULL)
-		return connect->user.bytes > CM_USER_PRIVATE_BYTES ? -EINVAL : -ENOBUFS;
+	if (error)
+		return error;
 	conn->state = CM_SIDR_SENT;
 	out = cm_begin(cm, conn, CM_SIDR_REQ);
 	out->pkey = CM_PKEY_DEFAULT;

@@ -14,10 +14,15 @@
 #define FIRST_QPN 100u
 
 static const char *const event_names[CM_EVENTS] = {
-	[CM_EVENT_REQUEST] = "REQUEST",           [CM_EVENT_ESTABLISHED] = "ESTABLISHED",
-	[CM_EVENT_REJECTED] = "REJECTED",         [CM_EVENT_UNREACHABLE] = "UNREACHABLE",
-	[CM_EVENT_DISCONNECTED] = "DISCONNECTED", [CM_EVENT_ALTERNATE] = "ALTERNATE",
-	[CM_EVENT_RESOLVED] = "RESOLVED",         [CM_EVENT_RESPONSE] = "RESPONSE",
+	[CM_EVENT_REQUEST] = "REQUEST",
+	[CM_EVENT_ESTABLISHED] = "ESTABLISHED",
+	[CM_EVENT_REJECTED] = "REJECTED",
+	[CM_EVENT_UNREACHABLE] = "UNREACHABLE",
+	[CM_EVENT_DISCONNECTED] = "DISCONNECTED",
+	[CM_EVENT_ALTERNATE] = "ALTERNATE",
+	[CM_EVENT_RESOLVED] = "RESOLVED",
+	[CM_EVENT_RESPONSE] = "RESPONSE",
+	[CM_EVENT_RESTED] = "RESTED",
 };
 
 /* ---- what is told ---- */
@@ -240,6 +245,7 @@ static void take_event(struct crowd *crowd, struct crowd_party *party, const str
 	switch (action->event) {
 	case CM_EVENT_RESOLVED:
 	case CM_EVENT_RESPONSE:
+	case CM_EVENT_RESTED:
 	case CM_EVENT_REQUEST:
 	case CM_EVENTS:
 		crowd_fail(crowd, "party %u gets %s", number, event_names[action->event]);

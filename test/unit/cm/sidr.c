@@ -257,14 +257,14 @@ Test(sidr, a_question_with_the_addresses_of_others_is_rejected)
 
 Test(sidr, there_are_so_many_questions_at_a_time_and_so_long_ones)
 {
-	static const uint8_t words[CM_USER_PRIVATE_BYTES + 1];
+	static const uint8_t words[CM_ASKER_PRIVATE_BYTES + 1];
 	struct meet *meet = meet_open(&(struct cm_config){ .connections = 1 });
 	struct cm_connect connect = meet_request(PORT, 0);
 	struct cm *cm = meet->end[MEET_A].cm;
 	uint32_t a;
 
 	RULE("C-18");
-	connect.user = (struct cm_private){ words, CM_USER_PRIVATE_BYTES + 1 };
+	connect.user = (struct cm_private){ words, CM_ASKER_PRIVATE_BYTES + 1 };
 	cr_expect_eq(cm_resolve_service(cm, &connect, meet->now_ns, &a), -EINVAL);
 	connect.user.bytes--;
 	cr_expect_eq(cm_resolve_service(cm, &connect, meet->now_ns, &a), 0);

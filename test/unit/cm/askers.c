@@ -1,0 +1,311 @@
+/* askers.c - services of datagrams whose user answers each asker, and ids that tell when they have rested */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "meet.h"
+#include "rule.h"
+
+#define S 1000000000ull
+#define SPACE_UDP 0x0000000001110000ull
+#define PORT 7175
+#define QKEY 0x11111111u
+
+static struct cm *cm_of(struct meet *meet, enum meet_name name)
+{
+	return meet->end[name].cm;
+}
+
+static struct cm_listener *serve(struct meet *meet, uint32_t backlog)
+{
+	struct cm_listener *listener = meet_listen(meet, MEET_B, PORT, backlog);
+
+	listener->service_id = SPACE_UDP | PORT;
+	listener->asks_user = true;
+	return listener;
+}
+
+static int resolve(struct meet *meet, const char *words, uint32_t bytes, uint32_t *a)
+{
+	struct cm_connect connect = meet_request(PORT, 0);
+	int error;
+
+	connect.service_id = SPACE_UDP | PORT;
+	connect.user = (struct cm_private){ words, bytes };
+	error = cm_resolve_service(cm_of(meet, MEET_A), &connect, meet->now_ns, a);
+	meet_run(meet);
+	return error;
+}
+
+static int accept(struct meet *meet, uint32_t b, const char *words)
+{
+	struct cm_accept accept = {
+		.context = 77,
+		.end = { .qpn = 4711 },
+		.qkey = QKEY,
+		.user = { words, (uint32_t)strlen(words) + 1 },
+	};
+	int error = cm_accept(cm_of(meet, MEET_B), b, &accept, meet->now_ns);
+
+	meet_drain(meet, MEET_B);
+	meet_run(meet);
+	return error;
+}
+
+static void forget(struct meet *meet, enum meet_name name, uint32_t connection)
+{
+	cm_forget(cm_of(meet, name), connection, meet->now_ns);
+	meet_drain(meet, name);
+	meet_run(meet);
+}
+
+static void expect_nothing_left(struct meet *meet)
+{
+	struct cm_usage usage;
+
+	for (int i = 0; i < 2; i++) {
+		cm_usage(meet->end[i].cm, &usage, meet->now_ns);
+		cr_expect_eq(usage.connections, 0);
+		cr_expect_eq(usage.half_open, 0);
+		cr_expect_eq(usage.timers, 0);
+	}
+	meet_close(meet);
+}
+
+/* C-18: what each end says reaches the other's user. */
+Test(askers, a_user_answers_with_a_queue_pair_of_his_choice)
+{
+	static char question[CM_ASKER_PRIVATE_BYTES + 1];
+	struct meet *meet = meet_open(NULL);
+	struct cm_listener *listener = serve(meet, 1);
+	const struct meet_event *event;
+	uint32_t a, b;
+
+	RULE("C-18");
+	memset(question, 'q', sizeof(question) - 1);
+	cr_expect_eq(resolve(meet, question, sizeof(question), &a), -EINVAL);
+	cr_assert_eq(resolve(meet, question, sizeof(question) - 1, &a), 0);
+	meet_expect(meet, "A SIDR_REQ, B event REQUEST");
+	event = meet_last(meet, MEET_B);
+	b = event->connection;
+	cr_expect_arr_eq(event->message.private_data + CM_IP_BYTES, question, CM_ASKER_PRIVATE_BYTES);
+	cr_expect(cm_is_asking(cm_of(meet, MEET_B), b));
+	cr_expect_eq(atomic_load(&listener->pending), 1);
+	cr_assert_eq(accept(meet, b, "here"), 0);
+	meet_expect(meet, "B SIDR_REP, A event RESOLVED");
+	event = meet_last(meet, MEET_A);
+	cr_expect_eq(event->status, 0);
+	cr_expect_eq(event->message.qpn, 4711);
+	cr_expect_eq(event->message.qkey, QKEY);
+	cr_expect_str_eq((const char *)event->message.private_data, "here");
+	cr_expect_eq(atomic_load(&listener->pending), 0);
+	cr_expect_eq(accept(meet, b, "twice"), -ENOTCONN);
+	forget(meet, MEET_A, a);
+	forget(meet, MEET_B, b);
+	meet_expect(meet, "");
+	expect_nothing_left(meet);
+}
+
+/* C-11: an answer that is lost is given again, whether its user still knows of it or not. */
+Test(askers, a_question_that_comes_again_gets_the_same_answer)
+{
+	for (int forgotten = 0; forgotten < 2; forgotten++) {
+		struct meet *meet = meet_open(NULL);
+		struct cm_message question;
+		struct cm_route route;
+		uint32_t a, b;
+
+		RULE("C-11");
+		serve(meet, 2);
+		cr_assert_eq(resolve(meet, "x", 2, &a), 0);
+		b = meet_last(meet, MEET_B)->connection;
+		question = meet_last(meet, MEET_B)->message;
+		route = *cm_route_of(cm_of(meet, MEET_B), b);
+		meet_forget_notes(meet);
+		meet_give(meet, MEET_B, &question, &route);
+		meet_drain(meet, MEET_B);
+		meet_expect(meet, "");
+		cr_assert_eq(accept(meet, b, "here"), 0);
+		if (forgotten)
+			forget(meet, MEET_B, b);
+		meet_forget_notes(meet);
+		meet_give(meet, MEET_B, &question, &route);
+		meet_drain(meet, MEET_B);
+		meet_expect(meet, "B SIDR_REP");
+		cr_expect_eq(meet_take(meet, MEET_B, &route).qpn, 4711);
+		cr_expect_eq(cm_count(cm_of(meet, MEET_B), CM_CNT_DUPLICATE_REQ), 2);
+		if (!forgotten)
+			forget(meet, MEET_B, b);
+		forget(meet, MEET_A, a);
+		expect_nothing_left(meet);
+	}
+}
+
+/* Nobody waits for ever: rejected by the user, by his going, and by his silence. */
+Test(askers, an_asker_is_told_no)
+{
+	for (int way = 0; way < 3; way++) {
+		struct meet *meet = meet_open(NULL);
+		struct cm_private words = { "no", 3 }, long_words = { "no", 137 };
+		uint32_t a, b;
+
+		RULE("C-18");
+		serve(meet, 1);
+		cr_assert_eq(resolve(meet, "x", 2, &a), 0);
+		b = meet_last(meet, MEET_B)->connection;
+		meet_forget_notes(meet);
+		if (way == 0) {
+			cr_expect_eq(cm_reject(cm_of(meet, MEET_B), b, CM_REJ_CONSUMER, &long_words, meet->now_ns),
+				     -EINVAL);
+			cr_assert_eq(cm_reject(cm_of(meet, MEET_B), b, CM_REJ_CONSUMER, &words, meet->now_ns), 0);
+			meet_drain(meet, MEET_B);
+			meet_run(meet);
+		} else if (way == 1) {
+			forget(meet, MEET_B, b);
+		} else {
+			meet->end[MEET_B].head = meet->end[MEET_B].tail;
+			cm_timeout(cm_of(meet, MEET_B), meet->now_ns + 61 * S);
+			meet_drain(meet, MEET_B);
+			meet_run(meet);
+			cr_expect_eq(meet_last(meet, MEET_B)->status, -ETIMEDOUT);
+		}
+		meet_expect(meet, way == 2 ? "B SIDR_REP, B event UNREACHABLE -110, A event RESOLVED -111" :
+					     "B SIDR_REP, A event RESOLVED -111");
+		cr_expect_eq(meet_last(meet, MEET_A)->message.status, 2);
+		cr_expect_str_eq((const char *)meet_last(meet, MEET_A)->message.private_data, way == 0 ? "no" : "");
+		if (way != 1)
+			forget(meet, MEET_B, b);
+		forget(meet, MEET_A, a);
+		expect_nothing_left(meet);
+	}
+}
+
+/* C-22: as with connections, one more than the backlog is dropped and counted, and comes again. */
+Test(askers, those_who_wait_are_bounded)
+{
+	struct meet *meet = meet_open(NULL);
+	uint32_t a[2], b;
+
+	RULE("C-22");
+	serve(meet, 1);
+	cr_assert_eq(resolve(meet, "x", 2, &a[0]), 0);
+	b = meet_last(meet, MEET_B)->connection;
+	cr_assert_eq(resolve(meet, "y", 2, &a[1]), 0);
+	cr_expect_eq(cm_count(cm_of(meet, MEET_B), CM_CNT_DROP_BACKLOG), 1);
+	cr_assert_eq(accept(meet, b, "here"), 0);
+	meet_forget_notes(meet);
+	meet_wait(meet, meet->now_ns + 3 * S);
+	meet_expect(meet, "A SIDR_REQ, B event REQUEST");
+	for (int i = 0; i < 2; i++)
+		forget(meet, MEET_A, a[i]);
+	forget(meet, MEET_B, b);
+	forget(meet, MEET_B, meet_last(meet, MEET_B)->connection);
+	expect_nothing_left(meet);
+}
+
+/* A message for a connection is none for one that asks for a service (C-23). */
+Test(askers, no_other_message_does_anything_to_one_who_asks)
+{
+	static const enum cm_kind kinds[] = { CM_REP, CM_RTU, CM_REJ, CM_MRA, CM_DREQ, CM_DREP, CM_LAP, CM_APR };
+	struct meet *meet = meet_open(NULL);
+	uint32_t a, b;
+
+	RULE("C-23");
+	serve(meet, 1);
+	cr_assert_eq(resolve(meet, "x", 2, &a), 0);
+	b = meet_last(meet, MEET_B)->connection;
+	meet_forget_notes(meet);
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		struct cm_message message = {
+			.kind = (uint8_t)kinds[i],
+			.local_id = meet_last(meet, MEET_B)->message.local_id,
+			.transaction_id = meet_last(meet, MEET_B)->message.transaction_id,
+			.reason = CM_REJ_TIMEOUT,
+			.info_bytes = 8,
+		};
+
+		meet_give(meet, MEET_B, &message, cm_route_of(cm_of(meet, MEET_B), b));
+		meet_drain(meet, MEET_B);
+		cr_expect(cm_is_asking(cm_of(meet, MEET_B), b), "%u", kinds[i]);
+	}
+	forget(meet, MEET_A, a);
+	forget(meet, MEET_B, b);
+	meet->end[MEET_B].head = meet->end[MEET_B].tail;
+	expect_nothing_left(meet);
+}
+
+/* ---- rest ---- */
+
+/* C-16: both are told when their ids may be used again, and not before. */
+Test(askers, an_end_that_wants_to_know_is_told_when_its_ids_have_rested)
+{
+	struct meet *meet = meet_open(NULL);
+	struct cm_connect connect = meet_request(7174, 17);
+	struct cm_accept accept = { .context = 18, .tell_rest = true, .end = { .qpn = 18, .ack_timeout = 18 } };
+	uint32_t a, b;
+	uint64_t ended_ns;
+
+	RULE("C-16");
+	connect.tell_rest = true;
+	connect.end.ack_timeout = 18; /* 1.07 s */
+	meet_listen(meet, MEET_B, 7174, 1);
+	cr_assert_eq(cm_connect(cm_of(meet, MEET_A), &connect, meet->now_ns, &a), 0);
+	meet_drain(meet, MEET_A);
+	meet_run(meet);
+	b = meet_last(meet, MEET_B)->connection;
+	cr_assert_eq(cm_accept(cm_of(meet, MEET_B), b, &accept, meet->now_ns), 0);
+	meet_drain(meet, MEET_B);
+	meet_run(meet);
+	cr_assert_eq(cm_disconnect(cm_of(meet, MEET_A), a, NULL, meet->now_ns), 0);
+	meet_drain(meet, MEET_A);
+	meet_run(meet);
+	ended_ns = meet->now_ns;
+	meet_forget_notes(meet);
+	meet_settle(meet, ended_ns + S);
+	meet_expect(meet, "");
+	meet_settle(meet, ended_ns + 2 * S);
+	meet_expect(meet, "A event RESTED, B event RESTED");
+	meet_settle(meet, ended_ns + 60 * S);
+	meet_expect(meet, "");
+	forget(meet, MEET_A, a);
+	forget(meet, MEET_B, b);
+	meet_settle(meet, meet->now_ns + 60 * S);
+	expect_nothing_left(meet);
+}
+
+/* Nothing rests of what never was, and whoever goes is told nothing. */
+Test(askers, only_what_was_connected_and_is_still_there_is_told_of_its_rest)
+{
+	struct meet *meet = meet_open(NULL);
+	struct cm_connect connect = meet_request(7174, 17);
+	uint32_t a, b;
+
+	RULE("C-16");
+	connect.tell_rest = true;
+	cr_assert_eq(cm_connect(cm_of(meet, MEET_A), &connect, meet->now_ns, &a), 0);
+	meet_drain(meet, MEET_A);
+	meet_run(meet);
+	meet_expect(meet, "A REQ, B REJ 8, A event REJECTED -111");
+	meet_settle(meet, meet->now_ns + 10 * S);
+	meet_expect(meet, "");
+	forget(meet, MEET_A, a);
+	meet_listen(meet, MEET_B, 7174, 1);
+	connect.end.qpn = 18;
+	cr_assert_eq(cm_connect(cm_of(meet, MEET_A), &connect, meet->now_ns, &a), 0);
+	meet_drain(meet, MEET_A);
+	meet_run(meet);
+	b = meet_last(meet, MEET_B)->connection;
+	cr_assert_eq(meet_accept(meet, b, 19), 0);
+	meet_run(meet);
+	cr_assert_eq(cm_disconnect(cm_of(meet, MEET_A), a, NULL, meet->now_ns), 0);
+	meet_drain(meet, MEET_A);
+	meet_run(meet);
+	forget(meet, MEET_A, a);
+	meet_forget_notes(meet);
+	meet_settle(meet, meet->now_ns + 10 * S);
+	meet_expect(meet, "");
+	forget(meet, MEET_B, b);
+	expect_nothing_left(meet);
+}
