@@ -126,6 +126,7 @@ static bool hand_out(struct server *server, struct request *request)
 	case UROCE_CM_RESOLVED:
 	case UROCE_CM_ROUTED:
 	case UROCE_CM_RESPONSE:
+	case UROCE_CM_RESTED:
 	case UROCE_CM_EVENT_TYPES:
 		break;
 	}

@@ -163,6 +163,7 @@ static void take_event(struct rping *rping, const struct uroce_cm_event *event)
 	case UROCE_CM_RESOLVED:
 	case UROCE_CM_ROUTED:
 	case UROCE_CM_RESPONSE:
+	case UROCE_CM_RESTED:
 	case UROCE_CM_EVENT_TYPES:
 		break;
 	}

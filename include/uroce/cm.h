@@ -11,6 +11,9 @@
  * The client: uroce_cm_id_create(), uroce_cm_qp_create(), post receives, uroce_cm_connect(), uroce_cm_wait() for
  * ESTABLISHED; then as the server from 5 on.
  *
+ * No event tells that an address has changed or a device is gone: a device keeps its addresses, and who destroys it
+ * knows; of a link that goes down its own events tell (event.h).
+ *
  * Calls about an id are made by one thread at a time; a channel is read by one thread at a time. All are safe beside
  * running lcores. The peer may be any rdma_cm of an RDMA NIC or of Linux over RoCEv2.
  */
@@ -30,6 +33,8 @@ struct uroce_cm_id;
 #define UROCE_CM_CONNECT_PRIVATE_MAX 56
 #define UROCE_CM_ACCEPT_PRIVATE_MAX 196
 #define UROCE_CM_REJECT_PRIVATE_MAX 148
+#define UROCE_CM_DATAGRAMS_CONNECT_PRIVATE_MAX 180
+#define UROCE_CM_DATAGRAMS_ACCEPT_PRIVATE_MAX 136 /* and of a reject */
 #define UROCE_CM_PRIVATE_MAX 224
 
 enum uroce_cm_event_type {
@@ -40,9 +45,10 @@ enum uroce_cm_event_type {
 	UROCE_CM_DISCONNECTED, /* status: 0 in order; -ECONNABORTED: the QP failed; -ECONNRESET: the peer began anew */
 	UROCE_CM_ALTERNATE,    /* an alternate path has been loaded by both (0), or why not: a negative errno, or the
 				* status of the peer's APR */
-	UROCE_CM_RESOLVED, /* of uroce_cm_resolve_datagrams(): peer_qp_num, peer_qkey; -ECONNREFUSED: no such service */
+	UROCE_CM_RESOLVED, /* of a service of datagrams: peer_qp_num, peer_qkey; -ECONNREFUSED: there is none, or no */
 	UROCE_CM_ROUTED,   /* of uroce_cm_route(): local and peer; -EHOSTUNREACH: nobody has told the MAC */
 	UROCE_CM_RESPONSE, /* instead of ESTABLISHED, to who moves his QP himself: the peer has accepted */
+	UROCE_CM_RESTED,   /* after DISCONNECTED, if asked for: no packet of the connection can come any more */
 	UROCE_CM_EVENT_TYPES
 };
 
@@ -57,7 +63,7 @@ struct uroce_cm_event {
 	uint64_t context;             /* of the id; of a REQUEST the listener's */
 	struct uroce_addr local, peer;
 	uint16_t peer_port;     /* of a REQUEST: the client's */
-	uint16_t reason;        /* of a REJECTED: uroce_cm_reason_name() */
+	uint16_t reason;        /* of a REJECTED: uroce_cm_reason_name(); of a RESOLVED the status of the SIDR_REP */
 	uint32_t peer_qp_num;   /* REQUEST; RESPONSE, ESTABLISHED on the active side */
 	uint32_t peer_qkey;     /* of a RESOLVED */
 	uint32_t path_mtu;      /* of a REQUEST: what the client wants */
@@ -101,6 +107,8 @@ struct uroce_cm_options {
 	const struct uroce_path *alternate; /* connect: a second path, loaded when it is established: ALTERNATE tells */
 	uint32_t qp_num;                    /* of a QP that you move yourself: see uroce_cm_qp_attr(); 0: the id's */
 	bool srq;                           /* and that has a shared receive queue */
+	uint32_t qkey;    /* accept, for datagrams: of the queue pair of qp_num; 0: UROCE_CM_UD_QKEY */
+	bool tell_rested; /* RESTED comes when ids and QPN have rested (C-16): rdma_cm's TIMEWAIT_EXIT */
 };
 
 /* 0; -ENOMEM, -EMFILE. The first channel of an engine opens QP 1 of all its devices. */
@@ -118,8 +126,14 @@ UROCE_API int uroce_cm_next(struct uroce_cm_channel *channel, struct uroce_cm_ev
 UROCE_API int uroce_cm_wait(struct uroce_cm_channel *channel, unsigned timeout_ms, struct uroce_cm_event *event);
 
 /*
+ * The id goes to another channel of the engine, and events of it that wait go along; a listener's unread REQUESTs and
+ * all that come do, too. Nobody reads the channel of before meanwhile. 0; -EINVAL: of another engine; -ETIMEDOUT.
+ */
+UROCE_API int uroce_cm_migrate(struct uroce_cm_id *id, struct uroce_cm_channel *channel);
+
+/*
  * Listens on all devices of the engine. addr: NULL or zeros: any; port: 0: one that is free, see uroce_cm_port();
- * backlog: 1 ... 65536 requests that wait for accept or reject at a time, more are dropped and come again. 0;
+ * backlog: 1 ... 65536 requests that wait for accept or reject at a time, more are dropped and come again; 0: 1024. 0;
  * -EADDRINUSE; -EADDRNOTAVAIL: no device has the address; -EINVAL: backlog; -ENOSPC: 256 listen already.
  */
 UROCE_API int uroce_cm_listen(struct uroce_cm_channel *channel, const struct uroce_addr *addr, uint16_t port,
@@ -130,10 +144,25 @@ UROCE_API int uroce_cm_listen(struct uroce_cm_channel *channel, const struct uro
  */
 UROCE_API int uroce_cm_listen_datagrams(struct uroce_cm_channel *channel, const struct uroce_addr *addr, uint16_t port,
 					const struct uroce_ud *ud, struct uroce_cm_id **listener);
+/* That it listens at, has been bound to or connects from. 0: none yet. */
 UROCE_API uint16_t uroce_cm_port(const struct uroce_cm_id *id);
 
-/* An id for uroce_cm_connect(). */
+/* An id for uroce_cm_connect(), or for uroce_cm_bind() and uroce_cm_listen_bound(). */
 UROCE_API int uroce_cm_id_create(struct uroce_cm_channel *channel, uint64_t context, struct uroce_cm_id **id);
+/*
+ * The same in the port space of UDP, for queue pairs for datagrams (ud.h); it has no queue pair of its own. Each asker
+ * is a REQUEST; uroce_cm_accept() tells him qp_num, qkey and private data, and that is all: no event follows, and the
+ * id may be destroyed. uroce_cm_connect() asks, and RESOLVED or UNREACHABLE tells.
+ */
+UROCE_API int uroce_cm_id_create_datagrams(struct uroce_cm_channel *channel, uint64_t context, struct uroce_cm_id **id);
+/*
+ * The address and port are the id's until it is destroyed: it listens there, or connects from there. addr: NULL or
+ * zeros: any; of one the device is known, see uroce_cm_device(). port: 0: one that is free. 0; -EADDRINUSE;
+ * -EADDRNOTAVAIL: no device has the address; -EINVAL: it has a port, or is on its way to a peer.
+ */
+UROCE_API int uroce_cm_bind(struct uroce_cm_id *id, const struct uroce_addr *addr, uint16_t port);
+/* As uroce_cm_listen(), where the id is bound, or at any address and a port that is free. */
+UROCE_API int uroce_cm_listen_bound(struct uroce_cm_id *id, uint32_t backlog);
 /*
  * In any state: the peer is told once, no event comes any more, and those that wait are forgotten. A QP stays, in ERR
  * if it was connected. Of a listener the REQUESTs that nobody has read are forgotten, too, and their clients refused;

@@ -33,6 +33,22 @@ int uroce_cm_id_create(struct uroce_cm_channel *channel, uint64_t context, struc
 	return *id ? 0 : engine_refuse(-ENOMEM, "no memory for an id of a connection");
 }
 
+int uroce_cm_id_create_datagrams(struct uroce_cm_channel *channel, uint64_t context, struct uroce_cm_id **id)
+{
+	int error = uroce_cm_id_create(channel, context, id);
+
+	if (error == 0)
+		(*id)->datagrams = true;
+	return error;
+}
+
+void api_cm_drop(struct uroce_cm_id *id)
+{
+	api_cm_unbind(id);
+	api_cm_leave_channel(id);
+	free(id);
+}
+
 static int forget_on_owner(void *argument)
 {
 	engine_connect_forget(argument);
@@ -49,8 +65,7 @@ int uroce_cm_id_destroy(struct uroce_cm_id *id)
 		error = engine_mailbox_call(id->lcore, forget_on_owner, id);
 	if (error)
 		return error;
-	api_cm_leave_channel(id);
-	free(id);
+	api_cm_drop(id);
 	return 0;
 }
 
@@ -102,6 +117,8 @@ int uroce_cm_connect(struct uroce_cm_id *id, const struct uroce_addr *source, co
 	error = api_cm_check_id(id, options);
 	if (error == 0)
 		error = api_cm_find_way(id, source, dest, &path);
+	if (error == 0 && id->datagrams)
+		return api_cm_ask(id, &path, port, options);
 	if (error == 0)
 		error = api_cm_check_options(id, options, UROCE_CM_CONNECT_PRIVATE_MAX);
 	if (error)
@@ -117,9 +134,12 @@ int uroce_cm_connect(struct uroce_cm_id *id, const struct uroce_addr *source, co
 		.response_timeout = options->cm_timeout,
 		.max_retries = options->cm_retries,
 		.user_moves = id->user_moves,
+		.tell_rest = options->tell_rested,
 		.user = { id->request_private, options->private_bytes },
 	};
-	id->request.source_port = (uint16_t)(PORT_FIRST + id->request.end.qpn % PORTS);
+	if (!id->is_bound)
+		id->port = (uint16_t)(PORT_FIRST + id->request.end.qpn % PORTS);
+	id->request.source_port = id->port;
 	if (options->private_bytes)
 		memcpy(id->request_private, options->private_data, options->private_bytes);
 	if (options->alternate) {
@@ -142,6 +162,19 @@ struct answer {
 	const struct cm_way *way;
 };
 
+/* The queue pair for datagrams that serves is told, and that is all. */
+static int accept_datagrams(const struct answer *answer, struct cm_accept *accept)
+{
+	struct uroce_cm_id *id = answer->id;
+	int error;
+
+	accept->end.qpn = answer->options->qp_num;
+	accept->qkey = answer->options->qkey ? answer->options->qkey : UROCE_CM_UD_QKEY;
+	error = cm_accept(id->lcore->connect->cm, id->connection, accept, engine_now_ns());
+	engine_connect_run(id->lcore);
+	return error;
+}
+
 /* The QP is in RTR before the REP leaves (C-9). */
 static int accept_on_owner(void *argument)
 {
@@ -153,6 +186,9 @@ static int accept_on_owner(void *argument)
 
 	if (id->connection == CM_NONE || !cm_is_asking(cm, id->connection))
 		return engine_refuse(-ENOTCONN, "id: no request of a peer waits for its answer");
+	if (id->datagrams)
+		return accept_datagrams(answer, &accept);
+	accept.tell_rest = answer->options->tell_rested;
 	accept.end = api_cm_end_of(id, answer->options);
 	accept.end.ack_timeout = cm_peer(cm, id->connection)->ack_timeout;
 	accept.end.path_mtu = cm_peer(cm, id->connection)->path_mtu;
@@ -176,7 +212,9 @@ int uroce_cm_accept(struct uroce_cm_id *id, const struct uroce_cm_options *optio
 
 	if (error == 0 && id->lcore == NULL)
 		error = engine_refuse(-ENOTCONN, "id: no request of a peer waits for its answer");
-	if (error == 0)
+	if (error == 0 && id->datagrams)
+		error = api_cm_check_datagrams(answer.options, UROCE_CM_DATAGRAMS_ACCEPT_PRIVATE_MAX);
+	else if (error == 0)
 		error = api_cm_check_options(id, answer.options, UROCE_CM_ACCEPT_PRIVATE_MAX);
 	if (error)
 		return error;
@@ -198,10 +236,11 @@ static int reject_on_owner(void *argument)
 int uroce_cm_reject(struct uroce_cm_id *id, const void *private_data, uint32_t private_bytes)
 {
 	struct answer answer = { .id = id, .user = { private_data, private_bytes } };
+	uint32_t most = id->datagrams ? UROCE_CM_DATAGRAMS_ACCEPT_PRIVATE_MAX : UROCE_CM_REJECT_PRIVATE_MAX;
 
-	if (private_bytes > UROCE_CM_REJECT_PRIVATE_MAX || (private_bytes && private_data == NULL))
+	if (private_bytes > most || (private_bytes && private_data == NULL))
 		return engine_refuse(-EINVAL, "private_bytes %u: at most %u, of data that are there", private_bytes,
-				     UROCE_CM_REJECT_PRIVATE_MAX);
+				     most);
 	if (id->lcore == NULL || id->connection == CM_NONE)
 		return engine_refuse(-ENOTCONN, "id: no request of a peer waits for its answer");
 	return engine_mailbox_call(id->lcore, reject_on_owner, &answer);

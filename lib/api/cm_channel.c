@@ -82,9 +82,11 @@ static void quieten(struct uroce_cm_channel *channel)
 /* Under the lock. */
 static void unqueue(struct uroce_cm_id *id)
 {
-	TAILQ_REMOVE(&id->channel->queue, id, in_queue);
+	struct uroce_cm_channel *channel = id->channel;
+
+	TAILQ_REMOVE(&channel->queue, id, in_queue);
 	id->queued = false;
-	quieten(id->channel);
+	quieten(channel);
 }
 
 void api_cm_leave_channel(struct uroce_cm_id *id)
@@ -126,6 +128,75 @@ void api_cm_put_back(struct uroce_cm_id *id)
 	rte_spinlock_unlock(&channel->lock);
 	eventfd_write(channel->fd, 1);
 }
+
+/* ---- another channel ---- */
+
+struct removal {
+	struct uroce_cm_id *id;
+	struct uroce_cm_channel *to;
+};
+
+/* Where no event of the id is raised meanwhile. Those that wait go along, behind those that are there. */
+static int move_on_owner(void *argument)
+{
+	const struct removal *removal = argument;
+	struct uroce_cm_id *id = removal->id;
+	struct uroce_cm_channel *from = id->channel, *to = removal->to;
+	bool wake = false;
+
+	rte_spinlock_lock(&from->lock);
+	if (id->queued)
+		unqueue(id);
+	rte_spinlock_unlock(&from->lock);
+	atomic_store(&id->channel, to);
+	rte_spinlock_lock(&to->lock);
+	if (id->event_head != id->event_tail) {
+		wake = TAILQ_EMPTY(&to->queue);
+		to->woken |= wake;
+		id->queued = true;
+		TAILQ_INSERT_TAIL(&to->queue, id, in_queue);
+	}
+	rte_spinlock_unlock(&to->lock);
+	if (wake)
+		eventfd_write(to->fd, 1);
+	atomic_fetch_add(&to->ids, 1);
+	atomic_fetch_sub(&from->ids, 1);
+	return 0;
+}
+
+static int move(struct uroce_cm_id *id, struct uroce_cm_channel *to)
+{
+	struct removal removal = { id, to };
+
+	return id->lcore ? engine_mailbox_call(id->lcore, move_on_owner, &removal) : move_on_owner(&removal);
+}
+
+int uroce_cm_migrate(struct uroce_cm_id *id, struct uroce_cm_channel *channel)
+{
+	struct uroce_cm_channel *from = id->channel;
+	struct uroce_cm_id *request;
+	int error;
+
+	if (channel->engine != from->engine)
+		return engine_refuse(-EINVAL, "channel: of another engine than the id");
+	if (channel == from)
+		return 0;
+	error = move(id, channel);
+	if (error || !id->listens)
+		return error;
+	/* No lcore makes a request for the channel of before any more; those that it has made already go along. */
+	rte_rcu_qsbr_synchronize(channel->engine->qsbr, RTE_QSBR_THRID_INVALID);
+	while ((request = api_cm_take_unread(from, id)) != NULL) {
+		error = move(request, channel);
+		if (error) {
+			api_cm_put_back(request);
+			return error;
+		}
+	}
+	return 0;
+}
+
+/* ---- reading ---- */
 
 int uroce_cm_next(struct uroce_cm_channel *channel, struct uroce_cm_event *event)
 {

@@ -15,6 +15,10 @@
 struct uroce_cm_id *api_cm_make_id(struct uroce_cm_channel *channel, uint64_t context);
 /* No event of the id waits any more, and the channel does not know it. */
 void api_cm_leave_channel(struct uroce_cm_id *id);
+/* An id that no lcore knows, and its port if it has one, are given back. */
+void api_cm_drop(struct uroce_cm_id *id);
+/* Its port is free for others. */
+void api_cm_unbind(struct uroce_cm_id *id);
 /* An id whose REQUEST to the listener nobody has read, off the channel's queue; NULL: none. And back, as it was. */
 struct uroce_cm_id *api_cm_take_unread(struct uroce_cm_channel *channel, const struct uroce_cm_id *listener);
 void api_cm_put_back(struct uroce_cm_id *id);
@@ -31,6 +35,9 @@ bool api_cm_is_any(const struct uroce_addr *addr);
  */
 int api_cm_find_way(struct uroce_cm_id *id, const struct uroce_addr *source, const struct uroce_addr *dest,
 		    struct uroce_path *path);
+/* Asks for a service of datagrams along the path. id->lcore. 0 or negative errno. */
+int api_cm_ask(struct uroce_cm_id *id, const struct uroce_path *path, uint16_t port,
+	       const struct uroce_cm_options *options);
 /* On the owner: asks for the peer's MAC, then does what id->aim says. argument: the id. */
 int api_cm_begin_on_owner(void *argument);
 
@@ -44,6 +51,8 @@ int api_cm_check_id(const struct uroce_cm_id *id, const struct uroce_cm_options 
 int api_cm_check_options(const struct uroce_cm_id *id, const struct uroce_cm_options *options, uint32_t private_max);
 /* Our end as the options want it. */
 struct cm_end api_cm_end_of(struct uroce_cm_id *id, const struct uroce_cm_options *options);
+/* What they say beside QPs of services of datagrams: private data, times. 0 or -EINVAL. */
+int api_cm_check_datagrams(const struct uroce_cm_options *options, uint32_t private_max);
 /* What the QP is to be modified to, as far as our end knows it. */
 void api_cm_set_attr(struct uroce_cm_id *id, const struct uroce_cm_options *options, const struct cm_route *route,
 		     uint8_t timeout);

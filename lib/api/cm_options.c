@@ -73,10 +73,26 @@ int api_cm_check_options(const struct uroce_cm_id *id, const struct uroce_cm_opt
 	return 0;
 }
 
+int api_cm_check_datagrams(const struct uroce_cm_options *options, uint32_t private_max)
+{
+	if (options->private_bytes > private_max || (options->private_bytes && options->private_data == NULL))
+		return engine_refuse(-EINVAL, "private_bytes %u: at most %u, of data that are there",
+				     options->private_bytes, private_max);
+	if (options->cm_timeout > 31 || options->cm_retries > 15)
+		return engine_refuse(-EINVAL, "cm_timeout %u, cm_retries %u: at most 31 and 15", options->cm_timeout,
+				     options->cm_retries);
+	return 0;
+}
+
 int api_cm_check_id(const struct uroce_cm_id *id, const struct uroce_cm_options *options)
 {
 	if (id->listens)
 		return engine_refuse(-EINVAL, "id: it listens");
+	if (id->datagrams && id->is_request && (options->qp_num <= CM_QPN || options->qp_num > 0xFFFFFF))
+		return engine_refuse(-EINVAL, "qp_num %u: of the queue pair that serves, see uroce_ud_num()",
+				     options->qp_num);
+	if (id->datagrams)
+		return 0;
 	if (id->qp && options->qp_num)
 		return engine_refuse(-EINVAL, "qp_num 0x%06x: the id has queue pair 0x%06x", options->qp_num,
 				     id->qp->qpn);

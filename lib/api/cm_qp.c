@@ -48,8 +48,8 @@ int uroce_cm_qp_create(struct uroce_cm_id *id, struct uroce_pd *pd, const struct
 
 	if (id->qp)
 		return engine_refuse(-EBUSY, "id: it has queue pair 0x%06x already, see uroce_cm_qp()", id->qp->qpn);
-	if (id->listens)
-		return engine_refuse(-EINVAL, "id: it listens");
+	if (id->listens || id->datagrams)
+		return engine_refuse(-EINVAL, "id: it listens, or is for datagrams");
 	if (id->device && id->device != pd->device)
 		return engine_refuse(-EINVAL, "pd: of the device of the id, see uroce_cm_device()");
 	if (id->lcore && (id->is_request || init.lcore == 0)) /* where the REQ is, or the way was looked for */
@@ -143,9 +143,10 @@ int uroce_cm_qp_attr(struct uroce_cm_id *id, enum uroce_qp_state state, struct u
 
 	if (state != UROCE_QPS_INIT && state != UROCE_QPS_RTR && state != UROCE_QPS_RTS)
 		return engine_refuse(-EINVAL, "state %s: INIT, RTR or RTS", uroce_qp_state_name(state));
-	if (id->listens || id->device == NULL)
-		return engine_refuse(-ENOTCONN, "id: its peer has not said anything yet");
-	error = engine_mailbox_call(id->lcore, attr_on_owner, &wish);
+	if (id->listens || id->datagrams)
+		return engine_refuse(-EINVAL, "id: it listens, or is for datagrams");
+	error = id->lcore ? engine_mailbox_call(id->lcore, attr_on_owner, &wish) :
+			    engine_refuse(-ENOTCONN, "id: its peer has not said anything yet");
 	if (error && state != UROCE_QPS_INIT)
 		return error;
 	*attr = known;

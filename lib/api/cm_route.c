@@ -103,7 +103,9 @@ static int stop_on_owner(void *argument)
 int api_cm_find_way(struct uroce_cm_id *id, const struct uroce_addr *source, const struct uroce_addr *dest,
 		    struct uroce_path *path)
 {
+	struct uroce_engine *engine = atomic_load(&id->channel)->engine;
 	struct uroce_device *device = id->device;
+	struct uroce_addr bound;
 	int error;
 
 	if (id->has_route) { /* whose request the owner may be looking at */
@@ -119,10 +121,13 @@ int api_cm_find_way(struct uroce_cm_id *id, const struct uroce_addr *source, con
 		*path = connect_path(&id->request.route);
 		return 0;
 	}
+	memcpy(bound.bytes, id->listener.addr, sizeof(bound.bytes));
+	if (id->is_bound && api_cm_is_any(source))
+		source = &bound;
 	if (device == NULL) {
-		pthread_mutex_lock(&id->channel->engine->lock);
-		device = choose_device(id->channel->engine, source, dest);
-		pthread_mutex_unlock(&id->channel->engine->lock);
+		pthread_mutex_lock(&engine->lock);
+		device = choose_device(engine, source, dest);
+		pthread_mutex_unlock(&engine->lock);
 	}
 	if (device == NULL)
 		return refuse_device(source, dest);
@@ -162,6 +167,34 @@ int uroce_cm_route(struct uroce_cm_id *id, const struct uroce_addr *source, cons
 	return engine_mailbox_call(id->lcore, api_cm_begin_on_owner, id);
 }
 
+/* ---- services of datagrams ---- */
+
+int api_cm_ask(struct uroce_cm_id *id, const struct uroce_path *path, uint16_t port,
+	       const struct uroce_cm_options *options)
+{
+	int error = api_cm_check_datagrams(options, UROCE_CM_DATAGRAMS_CONNECT_PRIVATE_MAX);
+
+	if (error)
+		return error;
+	if (!id->is_bound)
+		id->port = (uint16_t)(PORT_FIRST + (uintptr_t)id / 64 % PORTS);
+	id->aim = CONNECT_ASK;
+	id->request = (struct cm_connect){
+		.route = connect_route(path),
+		.service_id = SERVICE_UDP | port,
+		.source_port = id->port,
+		.context = (uint64_t)(uintptr_t)id,
+		.end = { .ack_timeout = TIMEOUT_DEFAULT },
+		.response_timeout = options->cm_timeout,
+		.max_retries = options->cm_retries,
+		.user = { id->request_private, options->private_bytes },
+	};
+	id->request.route.traffic_class = options->traffic_class;
+	if (options->private_bytes)
+		memcpy(id->request_private, options->private_data, options->private_bytes);
+	return engine_mailbox_call(id->lcore, api_cm_begin_on_owner, id);
+}
+
 /* No QP: an lcore that serves the device asks. */
 int uroce_cm_resolve_datagrams(struct uroce_cm_id *id, struct uroce_device *device, const struct uroce_addr *source,
 			       const struct uroce_addr *dest, uint16_t port)
@@ -177,13 +210,5 @@ int uroce_cm_resolve_datagrams(struct uroce_cm_id *id, struct uroce_device *devi
 	if (error)
 		return error;
 	take_device(id, device);
-	id->aim = CONNECT_ASK;
-	id->request = (struct cm_connect){
-		.route = connect_route(&path),
-		.service_id = SERVICE_UDP | port,
-		.source_port = (uint16_t)(PORT_FIRST + (uintptr_t)id / 64 % PORTS),
-		.context = (uint64_t)(uintptr_t)id,
-		.end = { .ack_timeout = TIMEOUT_DEFAULT },
-	};
-	return engine_mailbox_call(id->lcore, api_cm_begin_on_owner, id);
+	return api_cm_ask(id, &path, port, &api_cm_no_options);
 }

@@ -216,7 +216,10 @@ void cm_negotiate(struct cm_end *own, const struct cm_end *peer);
 int cm_connect(struct cm *cm, const struct cm_connect *connect, uint64_t now_ns, uint32_t *connection);
 /* Asks which queue pair for datagrams has a service (C-18). Errors as cm_connect(); RESOLVED or UNREACHABLE follows. */
 int cm_resolve_service(struct cm *cm, const struct cm_connect *connect, uint64_t now_ns, uint32_t *connection);
-/* The QP is in RTR already (C-9); of a service of datagrams end.qpn and qkey are told, and that is the end. 0; -EINVAL: private data too long; -ENOTCONN: nobody waits any more. */
+/*
+ * The QP is in RTR already (C-9); of a service of datagrams end.qpn and qkey are told, and that is the end. 0; -EINVAL:
+ * private data too long; -ENOTCONN: nobody waits any more.
+ */
 int cm_accept(struct cm *cm, uint32_t connection, const struct cm_accept *accept, uint64_t now_ns);
 /* Does it wait for cm_accept() or cm_reject()? */
 bool cm_is_asking(const struct cm *cm, uint32_t connection);

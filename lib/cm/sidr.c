@@ -71,7 +71,7 @@ static void ask_user(struct cm *cm, const struct cm_route *route, struct cm_list
 	cm_raise(cm, conn, CM_EVENT_REQUEST, 0, &cm->in);
 }
 
-/* An answer without a user costs nothing to remember: one that was lost is given again when the question comes again. */
+/* Without a user there is nothing to remember: an answer that was lost is made again when the question comes again. */
 void cm_sidr_take_request(struct cm *cm, const struct cm_route *route, uint64_t now_ns)
 {
 	const struct cm_message *in = &cm->in;

@@ -71,10 +71,10 @@ static void set_addresses(struct uroce_cm_event *event, const struct cm_route *r
 	memcpy(event->peer.bytes, route->dest, sizeof(event->peer.bytes));
 }
 
-/* Sets what the message carried; the private data of a REQ begin behind those of IP addressing. */
+/* Sets what the message carried; the private data of a request begin behind those of IP addressing. */
 static void set_message(struct uroce_cm_event *event, const struct cm_message *message)
 {
-	uint32_t skip = message->kind == CM_REQ ? CM_IP_BYTES : 0;
+	uint32_t skip = message->kind == CM_REQ || message->kind == CM_SIDR_REQ ? CM_IP_BYTES : 0;
 	uint32_t bytes = cm_mad_private_bytes(message->kind) - skip;
 
 	event->reason = message->kind == CM_REJ ? message->reason : 0;
@@ -100,6 +100,8 @@ static void set_request(struct uroce_cm_event *event, const struct cm_message *m
 
 	cm_ip_parse(message->private_data, &ip);
 	event->peer_port = ip.source_port;
+	if (message->kind == CM_SIDR_REQ)
+		return;
 	event->path_mtu = 128u << message->path_mtu;
 	event->has_alternate = memcmp(message->alternate.remote_gid, none, sizeof(none)) != 0;
 }
@@ -126,11 +128,12 @@ static struct uroce_cm_id *create_id(struct uroce_lcore *lcore, const struct cm_
 	}
 	id->channel = listener->channel;
 	id->context = listener->context;
+	id->datagrams = listener->datagrams;
 	id->lcore = lcore;
 	id->is_request = true;
 	id->connection = action->connection;
 	id->device = cm_route_of(cm, action->connection)->device;
-	atomic_fetch_add(&id->channel->ids, 1);
+	atomic_fetch_add(&atomic_load(&id->channel)->ids, 1);
 	cm_set_context(cm, action->connection, (uint64_t)(uintptr_t)id);
 	return id;
 }
@@ -138,10 +141,15 @@ static struct uroce_cm_id *create_id(struct uroce_lcore *lcore, const struct cm_
 static void carry_out_event(struct uroce_lcore *lcore, const struct cm_action *action)
 {
 	static const enum uroce_cm_event_type types[CM_EVENTS] = {
-		[CM_EVENT_REQUEST] = UROCE_CM_REQUEST,           [CM_EVENT_ESTABLISHED] = UROCE_CM_ESTABLISHED,
-		[CM_EVENT_REJECTED] = UROCE_CM_REJECTED,         [CM_EVENT_UNREACHABLE] = UROCE_CM_UNREACHABLE,
-		[CM_EVENT_DISCONNECTED] = UROCE_CM_DISCONNECTED, [CM_EVENT_ALTERNATE] = UROCE_CM_ALTERNATE,
-		[CM_EVENT_RESOLVED] = UROCE_CM_RESOLVED,         [CM_EVENT_RESPONSE] = UROCE_CM_RESPONSE,
+		[CM_EVENT_REQUEST] = UROCE_CM_REQUEST,
+		[CM_EVENT_ESTABLISHED] = UROCE_CM_ESTABLISHED,
+		[CM_EVENT_REJECTED] = UROCE_CM_REJECTED,
+		[CM_EVENT_UNREACHABLE] = UROCE_CM_UNREACHABLE,
+		[CM_EVENT_DISCONNECTED] = UROCE_CM_DISCONNECTED,
+		[CM_EVENT_ALTERNATE] = UROCE_CM_ALTERNATE,
+		[CM_EVENT_RESOLVED] = UROCE_CM_RESOLVED,
+		[CM_EVENT_RESPONSE] = UROCE_CM_RESPONSE,
+		[CM_EVENT_RESTED] = UROCE_CM_RESTED,
 	};
 	struct uroce_cm_id *id = (struct uroce_cm_id *)(uintptr_t)action->context;
 	struct cm *cm = lcore->connect->cm;

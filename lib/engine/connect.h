@@ -32,7 +32,7 @@ enum connect_aim { CONNECT_CONNECT, CONNECT_ASK, CONNECT_ROUTE };
 enum connect_news { CONNECT_PACKET_CAME = 1, CONNECT_QP_DIED = 2 };
 
 struct uroce_cm_id {
-	struct uroce_cm_channel *channel;
+	struct uroce_cm_channel *_Atomic channel; /* lcores read that of a listener */
 	uint64_t context;
 	struct uroce_qp *qp;
 	struct uroce_device *device; /* of a REQUEST, of the route, then of the QP */
@@ -42,11 +42,15 @@ struct uroce_cm_id {
 	bool user_moves;             /* a QP of his own; qp is NULL */
 	uint32_t psn;                /* at which the peer begins to send to such a QP; not 0: drawn */
 
-	/* a listener's */
+	bool datagrams; /* of the port space of UDP */
+
+	/* its port; under the engine's lock */
+	bool is_bound; /* nobody else has it; else the port that it connects from */
+	uint16_t port;
+	struct cm_listener listener; /* of a listener all; bound: service_id, and addr */
+	LIST_ENTRY(uroce_cm_id) with_bound;
 	bool listens;
 	uint32_t slot; /* among the engine's */
-	uint16_t port;
-	struct cm_listener listener;
 
 	/* lcore only */
 	uint32_t connection; /* CM_NONE: none */
@@ -57,7 +61,7 @@ struct uroce_cm_id {
 	LIST_ENTRY(uroce_cm_id) with_news;
 	enum connect_aim aim;
 	struct cm_connect request; /* while resolving */
-	uint8_t request_private[CM_USER_PRIVATE_BYTES];
+	uint8_t request_private[CM_ASKER_PRIVATE_BYTES];
 	struct cm_way alternate;
 	struct uroce_qp_attr attr; /* what the QP is to be modified to; its path names the peer */
 

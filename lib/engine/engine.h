@@ -226,8 +226,9 @@ struct uroce_engine {
 	struct engine_qp_slot *qps;
 	struct engine_rest rest;
 
-	/* connections, under the lock: listeners, and the key by which the lcore of a REQ is found */
+	/* connections, under the lock: listeners, ports, and the key by which the lcore of a REQ is found */
 	struct cm_listeners listeners;
+	LIST_HEAD(, uroce_cm_id) bound; /* all that have a port */
 	uint8_t cm_key[16];
 	uint32_t channels;
 

@@ -168,7 +168,7 @@ const char *uroce_cm_event_name(enum uroce_cm_event_type type)
 		[UROCE_CM_REJECTED] = "rejected",         [UROCE_CM_UNREACHABLE] = "unreachable",
 		[UROCE_CM_DISCONNECTED] = "disconnected", [UROCE_CM_ALTERNATE] = "alternate path",
 		[UROCE_CM_RESOLVED] = "resolved",         [UROCE_CM_ROUTED] = "routed",
-		[UROCE_CM_RESPONSE] = "response",
+		[UROCE_CM_RESPONSE] = "response",         [UROCE_CM_RESTED] = "rested",
 	};
 
 	return (unsigned)type < UROCE_CM_EVENT_TYPES ? names[type] : "unknown";

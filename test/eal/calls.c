@@ -152,6 +152,7 @@ void calls_take_event(struct network *network, const struct uroce_cm_event *even
 	case UROCE_CM_RESOLVED:
 	case UROCE_CM_ROUTED:
 	case UROCE_CM_RESPONSE:
+	case UROCE_CM_RESTED:
 	case UROCE_CM_EVENT_TYPES:
 		cr_assert(false, "%s: %s, reason %u", uroce_cm_event_name(event->type), strerror(-event->status),
 			  event->reason);

@@ -127,7 +127,7 @@ Test(connect, what_cannot_be_is_refused)
 	RULE("C-25");
 	calls_open(&network, 1, &channel);
 	init = calls_qp_init(&network, 0);
-	cr_expect_eq(uroce_cm_listen(channel, NULL, CALLS_PORT, 0, 0, &listener), -EINVAL, "without backlog");
+	cr_expect_eq(uroce_cm_listen(channel, NULL, CALLS_PORT, 65537, 0, &listener), -EINVAL, "backlog");
 	cr_expect_eq(uroce_cm_listen(channel, &stranger, CALLS_PORT, 1, 0, &listener), -EADDRNOTAVAIL);
 	cr_assert_eq(uroce_cm_listen(channel, &peer, CALLS_PORT, 1, 0, &listener), 0);
 	cr_expect_eq(uroce_cm_listen(channel, NULL, CALLS_PORT, 1, 0, &other), -EADDRINUSE);

@@ -142,3 +142,28 @@ Test(options, a_connection_may_be_without_ack_timer)
 	cr_expect_eq(attr_of(meeting.client).timeout, 0);
 	part(&meeting);
 }
+
+/* C-16: both ends want to know, and one that does not say so is told nothing. */
+Test(options, the_end_of_the_rest_is_told_to_who_wants_to_know)
+{
+	static struct meeting meeting;
+	const struct uroce_cm_options resting = { .tell_rested = true, .timeout = 12 };
+	struct uroce_cm_event event;
+
+	RULE("C-16");
+	for (int both = 0; both < 2; both++) {
+		meet(&meeting, &resting, both ? &resting : NULL);
+		cr_assert_eq(uroce_cm_disconnect(meeting.server), 0);
+		for (int i = 0; i < 2; i++)
+			calls_wait(meeting.channel, UROCE_CM_DISCONNECTED);
+		event = calls_wait(meeting.channel, UROCE_CM_RESTED);
+		if (both)
+			calls_wait(meeting.channel, UROCE_CM_RESTED);
+		else
+			cr_expect_eq(event.id, meeting.client);
+		cr_expect_eq(uroce_cm_wait(meeting.channel, 300, &event), -ETIMEDOUT);
+		calls_hang_up(meeting.client);
+		calls_hang_up(meeting.server);
+		calls_close(&meeting.network, meeting.channel, meeting.listener);
+	}
+}

@@ -37,13 +37,13 @@ Test(refusals_cm, connections)
 	far = network_address("10.0.0.1");
 	EXPECT(-EAGAIN, "channel: no event waits", uroce_cm_next(channel, &event));
 	EXPECT(-ETIMEDOUT, "timeout_ms 1: no event came", uroce_cm_wait(channel, 1, &event));
-	EXPECT(-EINVAL, "backlog 0: 1 ... 65536 requests that wait to be accepted",
-	       uroce_cm_listen(channel, NULL, CALLS_PORT, 0, 0, &listener));
+	EXPECT(-EINVAL, "backlog 65537: 0 ... 65536 requests that wait to be accepted",
+	       uroce_cm_listen(channel, NULL, CALLS_PORT, 65537, 0, &listener));
 	EXPECT(-EADDRNOTAVAIL, "addr 10.0.0.77: no device of the engine has it",
 	       uroce_cm_listen(channel, &stranger, CALLS_PORT, 8, 0, &listener));
 	EXPECT(-EINVAL, "ud: NULL", uroce_cm_listen_datagrams(channel, NULL, CALLS_PORT, NULL, &listener));
 	cr_assert_eq(uroce_cm_listen(channel, NULL, CALLS_PORT, 8, 0, &listener), 0);
-	EXPECT(-EADDRINUSE, "port 7174: somebody listens there already; 0 takes a free one",
+	EXPECT(-EADDRINUSE, "port 7174: somebody has it already; 0 takes a free one",
 	       uroce_cm_listen(channel, NULL, CALLS_PORT, 8, 0, &other));
 	EXPECT(-EINVAL, "id: it listens", uroce_cm_connect(listener, NULL, &own, CALLS_PORT, NULL));
 	EXPECT(-EINVAL, "id: it listens, or has a QP",
@@ -118,6 +118,58 @@ Test(refusals_cm, ways_and_moves)
 	       uroce_cm_connect(id, NULL, NULL, CALLS_PORT, &options));
 	cr_assert_eq(uroce_cm_close(id), 0);
 	calls_close(&network, channel, NULL);
+}
+
+/* Ports, other channels, and services of datagrams. */
+Test(refusals_cm, ports_and_services)
+{
+	struct uroce_engine_config config = { 0 };
+	struct uroce_cm_options options = { .cm_retries = 16 };
+	struct uroce_addr own, peer;
+	struct uroce_cm_channel *channel, *others;
+	struct uroce_cm_id *id, *asker, *listener;
+	struct uroce_engine *engine;
+	struct uroce_cm_event event;
+	struct uroce_qp_init_attr init;
+	struct uroce_qp_attr attr;
+	struct uroce_qp *qp;
+	uint32_t mask;
+
+	calls_open(&network, 1, &channel);
+	init = calls_qp_init(&network, 0);
+	own = network_address("10.0.0.1"), peer = network_address("10.0.0.2");
+	cr_assert_eq(uroce_engine_create(&config, &engine), 0);
+	cr_assert_eq(uroce_cm_channel_create(engine, &others), 0);
+	cr_assert_eq(uroce_cm_id_create(channel, 1, &id), 0);
+	EXPECT(-EINVAL, "channel: of another engine than the id", uroce_cm_migrate(id, others));
+	cr_assert_eq(uroce_cm_channel_destroy(others), 0);
+	cr_assert_eq(uroce_engine_destroy(engine), 0);
+	cr_assert_eq(uroce_cm_bind(id, NULL, 0), 0);
+	EXPECT(-EINVAL, "id: it has a port, or is on its way to a peer", uroce_cm_bind(id, NULL, 0));
+	cr_assert_eq(uroce_cm_route(id, &own, &peer, 0), 0);
+	calls_wait(channel, UROCE_CM_ROUTED);
+	EXPECT(-EINVAL, "id: it is on its way to a peer, and cannot listen", uroce_cm_listen_bound(id, 0));
+	cr_assert_eq(uroce_cm_id_create_datagrams(channel, 1, &listener), 0);
+	cr_assert_eq(uroce_cm_bind(listener, NULL, CALLS_PORT), 0);
+	cr_assert_eq(uroce_cm_listen_bound(listener, 1), 0);
+	EXPECT(-EINVAL, "id: it listens, or is for datagrams",
+	       uroce_cm_qp_create(listener, network.ends[0].pd, &init, 0, &qp));
+	EXPECT(-EINVAL, "id: it listens, or is for datagrams",
+	       uroce_cm_qp_attr(listener, UROCE_QPS_INIT, &attr, &mask));
+	cr_assert_eq(uroce_cm_id_create_datagrams(channel, 1, &asker), 0);
+	EXPECT(-EINVAL, "cm_timeout 0, cm_retries 16: at most 31 and 15",
+	       uroce_cm_connect(asker, &own, &peer, CALLS_PORT, &options));
+	options = (struct uroce_cm_options){ .private_bytes = 181, .private_data = "" };
+	EXPECT(-EINVAL, "private_bytes 181: at most 180, of data that are there",
+	       uroce_cm_connect(asker, &own, &peer, CALLS_PORT, &options));
+	cr_assert_eq(uroce_cm_connect(asker, &own, &peer, CALLS_PORT, NULL), 0);
+	event = calls_wait(channel, UROCE_CM_REQUEST);
+	EXPECT(-EINVAL, "qp_num 0: of the queue pair that serves, see uroce_ud_num()", uroce_cm_accept(event.id, NULL));
+	cr_assert_eq(uroce_cm_id_destroy(event.id), 0);
+	cr_expect_eq(calls_wait(channel, UROCE_CM_RESOLVED).status, -ECONNREFUSED);
+	cr_assert_eq(uroce_cm_id_destroy(asker), 0);
+	cr_assert_eq(uroce_cm_id_destroy(id), 0);
+	calls_close(&network, channel, listener);
 }
 
 Test(refusals_cm, an_engine_without_devices_leads_nowhere)

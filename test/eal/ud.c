@@ -225,3 +225,83 @@ Test(ud, a_service_of_datagrams_is_found_by_address_and_port)
 	cr_assert_eq(uroce_cm_channel_destroy(channel), 0);
 	close_uds(&all);
 }
+
+/* ---- askers, each answered by the user ---- */
+
+static struct uroce_cm_event next_event(struct uroce_cm_channel *channel, enum uroce_cm_event_type type)
+{
+	struct uroce_cm_event event;
+
+	cr_assert_eq(uroce_cm_wait(channel, 5000, &event), 0, "%s does not come", uroce_cm_event_name(type));
+	cr_assert_eq(event.type, type, "%s", uroce_cm_event_name(event.type));
+	return event;
+}
+
+static struct uroce_cm_id *ask(struct uroce_cm_channel *channel, const char *words)
+{
+	struct uroce_cm_options options = { .private_data = words, .private_bytes = (uint32_t)strlen(words) + 1 };
+	struct uroce_addr source = network_address("10.0.0.1"), dest = network_address("10.0.0.2");
+	struct uroce_cm_id *id;
+
+	cr_assert_eq(uroce_cm_id_create_datagrams(channel, 5, &id), 0);
+	cr_assert_eq(uroce_cm_connect(id, &source, &dest, 7, &options), 0, "%s", uroce_refusal());
+	return id;
+}
+
+/* C-18: as rdma_cm's udaddy does. What is told is enough to send there. */
+Test(ud, each_asker_is_answered_by_the_user_of_the_service)
+{
+	static struct datagrams all;
+	struct uroce_cm_options answer = { .private_data = "here", .private_bytes = 5, .qkey = UROCE_CM_UD_QKEY };
+	struct uroce_cm_id *listener, *asker, *refused;
+	struct uroce_cm_channel *channel;
+	struct uroce_cm_event event;
+	struct uroce_ud_addr to;
+
+	RULE("C-18");
+	open_uds(&all, 1, NULL);
+	cr_assert_eq(uroce_cm_channel_create(all.network.engine, &channel), 0);
+	cr_assert_eq(uroce_cm_id_create_datagrams(channel, 3, &listener), 0);
+	cr_assert_eq(uroce_cm_bind(listener, NULL, 7), 0);
+	cr_assert_eq(uroce_cm_listen_bound(listener, 8), 0);
+	asker = ask(channel, "a question");
+	event = next_event(channel, UROCE_CM_REQUEST);
+	cr_expect_eq(event.listener, listener);
+	cr_expect_eq(event.context, 3);
+	cr_expect_str_eq((const char *)event.private_data, "a question");
+	cr_expect_eq(event.private_bytes, 180);
+	cr_expect_neq(event.peer_port, 0);
+	cr_expect_eq(event.path_mtu, 0);
+	cr_expect_eq(uroce_cm_accept(event.id, &answer), -EINVAL, "without a queue pair");
+	answer.qp_num = uroce_ud_num(all.uds[1]);
+	cr_assert_eq(uroce_cm_accept(event.id, &answer), 0, "%s", uroce_refusal());
+	cr_expect_eq(uroce_cm_accept(event.id, &answer), -ENOTCONN, "twice");
+	cr_assert_eq(uroce_cm_id_destroy(event.id), 0);
+	event = next_event(channel, UROCE_CM_RESOLVED);
+	cr_expect_eq(event.id, asker);
+	cr_expect_eq(event.status, 0);
+	cr_expect_eq(event.peer_qp_num, uroce_ud_num(all.uds[1]));
+	cr_expect_eq(event.peer_qkey, UROCE_CM_UD_QKEY);
+	cr_expect_str_eq((const char *)event.private_data, "here");
+	to = (struct uroce_ud_addr){ .path = { .source = event.local, .dest = event.peer },
+				     .qp_num = event.peer_qp_num,
+				     .qkey = event.peer_qkey };
+	post_recv(&all, 64);
+	cr_assert_eq(send(&all, &to, UROCE_WR_SEND, 64), 0);
+	cr_expect_eq(network_wait(&all.network, 1).byte_len, GRH + 64);
+	refused = ask(channel, "another");
+	event = next_event(channel, UROCE_CM_REQUEST);
+	cr_expect_eq(uroce_cm_reject(event.id, "no", 137), -EINVAL);
+	cr_assert_eq(uroce_cm_reject(event.id, "no", 3), 0);
+	cr_assert_eq(uroce_cm_id_destroy(event.id), 0);
+	event = next_event(channel, UROCE_CM_RESOLVED);
+	cr_expect_eq(event.id, refused);
+	cr_expect_eq(event.status, -ECONNREFUSED);
+	cr_expect_eq(event.reason, 2);
+	cr_expect_str_eq((const char *)event.private_data, "no");
+	cr_assert_eq(uroce_cm_id_destroy(asker), 0);
+	cr_assert_eq(uroce_cm_id_destroy(refused), 0);
+	cr_assert_eq(uroce_cm_id_destroy(listener), 0);
+	cr_assert_eq(uroce_cm_channel_destroy(channel), 0);
+	close_uds(&all);
+}

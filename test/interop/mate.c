@@ -154,6 +154,7 @@ static void take_event(const struct uroce_cm_event *event)
 	case UROCE_CM_RESOLVED:
 	case UROCE_CM_ROUTED:
 	case UROCE_CM_RESPONSE:
+	case UROCE_CM_RESTED:
 	case UROCE_CM_EVENT_TYPES:
 		break;
 	}
