@@ -121,6 +121,8 @@ int uroce_cm_connect(struct uroce_cm_id *id, const struct uroce_addr *source, co
 		return api_cm_ask(id, &path, port, options);
 	if (error == 0)
 		error = api_cm_check_options(id, options, UROCE_CM_CONNECT_PRIVATE_MAX);
+	if (error == 0)
+		error = api_cm_draw_psn(id);
 	if (error)
 		return error;
 	path.traffic_class = options->traffic_class;
@@ -216,6 +218,8 @@ int uroce_cm_accept(struct uroce_cm_id *id, const struct uroce_cm_options *optio
 		error = api_cm_check_datagrams(answer.options, UROCE_CM_DATAGRAMS_ACCEPT_PRIVATE_MAX);
 	else if (error == 0)
 		error = api_cm_check_options(id, answer.options, UROCE_CM_ACCEPT_PRIVATE_MAX);
+	if (error == 0)
+		error = api_cm_draw_psn(id);
 	if (error)
 		return error;
 	answer.user = (struct cm_private){ answer.options->private_data, answer.options->private_bytes };

@@ -49,8 +49,10 @@ extern const struct uroce_cm_options api_cm_no_options;
 int api_cm_check_id(const struct uroce_cm_id *id, const struct uroce_cm_options *options);
 /* Of an id with a device. 0; -EINVAL, and uroce_refusal() names the field. */
 int api_cm_check_options(const struct uroce_cm_id *id, const struct uroce_cm_options *options, uint32_t private_max);
-/* Our end as the options want it. */
-struct cm_end api_cm_end_of(struct uroce_cm_id *id, const struct uroce_cm_options *options);
+/* Where the peer begins to send to a QP that its user moves (C-7): drawn once. 0 or negative errno. */
+int api_cm_draw_psn(struct uroce_cm_id *id);
+/* Our end as the options want it; without a QP of the id's its PSN is drawn. */
+struct cm_end api_cm_end_of(const struct uroce_cm_id *id, const struct uroce_cm_options *options);
 /* What they say beside QPs of services of datagrams: private data, times. 0 or -EINVAL. */
 int api_cm_check_datagrams(const struct uroce_cm_options *options, uint32_t private_max);
 /* What the QP is to be modified to, as far as our end knows it. */

@@ -105,18 +105,18 @@ int api_cm_check_id(const struct uroce_cm_id *id, const struct uroce_cm_options 
 	return 0;
 }
 
-/* Where the peer begins to send to a QP that its user moves (C-7): drawn once, and never 0. */
-static uint32_t own_psn(struct uroce_cm_id *id)
+int api_cm_draw_psn(struct uroce_cm_id *id)
 {
-	while (id->psn == 0) {
-		if (getrandom(&id->psn, sizeof(id->psn), 0) != sizeof(id->psn))
-			id->psn = 1;
-		id->psn &= 0xFFFFFF;
-	}
-	return id->psn;
+	if (id->qp || id->has_psn)
+		return 0;
+	if (getrandom(&id->psn, sizeof(id->psn), 0) != sizeof(id->psn))
+		return engine_refuse_random();
+	id->psn &= 0xFFFFFF;
+	id->has_psn = true;
+	return 0;
 }
 
-struct cm_end api_cm_end_of(struct uroce_cm_id *id, const struct uroce_cm_options *options)
+struct cm_end api_cm_end_of(const struct uroce_cm_id *id, const struct uroce_cm_options *options)
 {
 	uint32_t mtu_bytes = options->path_mtu ? options->path_mtu : id->device->config.mtu_bytes;
 	uint8_t answers = id->qp ? answers_at_most(id) : RD_ATOMIC_DEFAULT;
@@ -124,7 +124,7 @@ struct cm_end api_cm_end_of(struct uroce_cm_id *id, const struct uroce_cm_option
 
 	return (struct cm_end){
 		.qpn = id->qp ? id->qp->qpn : options->qp_num,
-		.psn = id->qp ? qp_core(id->qp)->sq_psn.v : own_psn(id),
+		.psn = id->qp ? qp_core(id->qp)->sq_psn.v : id->psn,
 		.responder_resources =
 			or_default(options, UROCE_CM_GIVEN_MAX_DEST_RD_ATOMIC, options->max_dest_rd_atomic, answers),
 		.initiator_depth =

@@ -145,6 +145,9 @@ int uroce_cm_qp_attr(struct uroce_cm_id *id, enum uroce_qp_state state, struct u
 		return engine_refuse(-EINVAL, "state %s: INIT, RTR or RTS", uroce_qp_state_name(state));
 	if (id->listens || id->datagrams)
 		return engine_refuse(-EINVAL, "id: it listens, or is for datagrams");
+	error = api_cm_draw_psn(id);
+	if (error)
+		return error;
 	error = id->lcore ? engine_mailbox_call(id->lcore, attr_on_owner, &wish) :
 			    engine_refuse(-ENOTCONN, "id: its peer has not said anything yet");
 	if (error && state != UROCE_QPS_INIT)

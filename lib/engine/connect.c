@@ -25,8 +25,8 @@
 /* ---- events ---- */
 
 /*
- * So many events may wait before one of that type. Of routes and alternate paths there may be many, of which the newest
- * is the one that counts; of all others there is one each in the life of an id, and they find their places free.
+ * From so many on that wait, an event replaces the last one if that is of its type. Of routes and alternate paths there
+ * may be many, of which the newest is the one that counts; all others find their places free.
  */
 static uint32_t room_for(enum uroce_cm_event_type type)
 {
@@ -35,10 +35,13 @@ static uint32_t room_for(enum uroce_cm_event_type type)
 	return type == UROCE_CM_ALTERNATE ? CONNECT_EVENTS / 2 : CONNECT_EVENTS;
 }
 
-/* Room for an event. A reader that is far behind may have left none: then the newest event of its type is replaced. */
+/* Room for an event. A reader that is far behind may have left none: then the newest one is replaced. */
 static struct uroce_cm_event *take_slot(struct uroce_cm_id *id, enum uroce_cm_event_type type)
 {
-	if (id->event_tail - id->event_head >= room_for(type))
+	uint32_t waiting = id->event_tail - id->event_head;
+	bool is_of_type = waiting && id->events[(id->event_tail - 1) % CONNECT_EVENTS].type == type;
+
+	if (waiting == CONNECT_EVENTS || (is_of_type && waiting >= room_for(type)))
 		id->event_tail--;
 	return &id->events[id->event_tail++ % CONNECT_EVENTS];
 }

@@ -40,7 +40,8 @@ struct uroce_cm_id {
 	bool is_request;             /* its connection has begun at the peer */
 	bool has_route;              /* request.route leads to its peer */
 	bool user_moves;             /* a QP of his own; qp is NULL */
-	uint32_t psn;                /* at which the peer begins to send to such a QP; not 0: drawn */
+	bool has_psn;                /* drawn: */
+	uint32_t psn;                /* where the peer begins to send to such a QP */
 
 	bool datagrams; /* of the port space of UDP */
 

@@ -3,8 +3,11 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
 
 #include "calls.h"
+#include "engine/clock.h"
 #include "rule.h"
 #include "start.h"
 
@@ -111,5 +114,62 @@ Test(channels, unread_requests_go_along_with_their_listener)
 		calls_wait(first, UROCE_CM_REJECTED);
 	for (int i = 0; i < 4; i++)
 		calls_hang_up(clients[i]);
+	close_channels();
+}
+
+/* ---- while lcores run ---- */
+
+#define ROUNDS 50u
+
+static _Atomic bool stop;
+
+static void *poll_until_stopped(void *nothing)
+{
+	while (!stop)
+		network_poll(&network);
+	return nothing;
+}
+
+/* Requests are refused, clients told so go; how many there were. */
+static void read_all(struct uroce_cm_channel *channel, uint32_t *requests, uint32_t *rejects)
+{
+	struct uroce_cm_event event;
+
+	while (uroce_cm_next(channel, &event) == 0) {
+		*requests += event.type == UROCE_CM_REQUEST;
+		*rejects += event.type == UROCE_CM_REJECTED;
+		calls_hang_up(event.id);
+	}
+}
+
+/* Events are raised while their ids and their listener go to and fro: each is read once, in either channel. */
+Test(channels, no_event_is_lost_on_the_way)
+{
+	uint64_t until_ns = engine_now_ns() + 20000000000ull;
+	uint32_t requests = 0, rejects = 0;
+	pthread_t poller;
+
+	RULE("C-27");
+	open_channels();
+	cr_assert_eq(pthread_create(&poller, NULL, poll_until_stopped, NULL), 0);
+	for (uint32_t i = 0; i < ROUNDS; i++) {
+		struct uroce_cm_channel *to = i % 2 ? first : second;
+		struct uroce_cm_id *client = calls_dial(&network, first, "10.0.0.2", NULL);
+
+		cr_assert_eq(uroce_cm_migrate(listener, to), 0);
+		cr_assert_eq(uroce_cm_migrate(client, to), 0);
+		read_all(first, &requests, &rejects);
+		read_all(second, &requests, &rejects);
+	}
+	while ((requests < ROUNDS || rejects < ROUNDS) && engine_now_ns() < until_ns) {
+		read_all(first, &requests, &rejects);
+		read_all(second, &requests, &rejects);
+	}
+	stop = true;
+	pthread_join(poller, NULL);
+	network_poll(&network); /* the lcores are this thread's again */
+	cr_expect_eq(requests, ROUNDS, "%u", requests);
+	cr_expect_eq(rejects, ROUNDS, "%u", rejects);
+	cr_expect(!is_readable(first) && !is_readable(second));
 	close_channels();
 }

@@ -105,6 +105,30 @@ Test(ways, the_last_call_counts)
 	calls_close(&network, channel, NULL);
 }
 
+/* Nor is a reader who is late told of the first one. */
+Test(ways, of_routes_that_nobody_has_read_the_last_is_told)
+{
+	struct uroce_addr far = network_address("10.0.0.77"), source = network_address("10.0.0.1");
+	struct uroce_cm_event event;
+	struct uroce_cm_id *id;
+
+	calls_open(&network, 1, &channel);
+	id = route("10.0.0.1", "10.0.0.2", 0);
+	for (int i = 0; i < 1000; i++)
+		network_poll(&network);
+	for (int i = 0; i < 20; i++)
+		cr_assert_eq(uroce_cm_route(id, &source, NULL, 0), 0);
+	cr_assert_eq(uroce_cm_route(id, &source, &far, 1), 0);
+	for (int i = 0; i < 20000; i++)
+		network_poll(&network);
+	event = calls_wait(channel, UROCE_CM_ROUTED);
+	cr_expect_eq(event.status, -EHOSTUNREACH);
+	expect_addr(&event.peer, "10.0.0.77");
+	cr_expect_eq(uroce_cm_next(channel, &event), -EAGAIN);
+	calls_hang_up(id);
+	calls_close(&network, channel, NULL);
+}
+
 /* A queue pair on another lcore takes the id along, though its peer is still being asked for. */
 Test(ways, a_queue_pair_on_another_lcore_takes_the_question_along)
 {
