@@ -88,6 +88,7 @@ static void connect(uint8_t choice)
 {
 	struct cm_connect wishes = {
 		.source_port = 4000,
+		.user_moves = choice & 16,
 		.end = { .responder_resources = 4,
 			 .initiator_depth = 4,
 			 .path_mtu = choice & 8 ? 5 : 3,
@@ -169,6 +170,11 @@ static void let_user_act(uint8_t deed, uint8_t choice)
 		return;
 	switch (deed) {
 	case 0:
+		if (party->stage == CROWD_RESPONDED) {
+			crowd_establish(crowd, party);
+			break;
+		}
+		party->user_moves = party->stage == CROWD_ASKED ? choice & 128 : party->user_moves;
 		crowd_accept(crowd, party, ACK_TIMEOUT);
 		break;
 	case 1:

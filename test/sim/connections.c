@@ -30,6 +30,7 @@ struct story {
 	uint32_t hosts, to_come, steps;
 	uint32_t loss, copy, late;              /* per million */
 	uint32_t move_fails, rude, crash, slow; /* the same */
+	uint32_t own_qps;                       /* that their users move */
 	uint64_t life_ns, jitter_ns;            /* the longest and the usual way of a datagram */
 	uint64_t think_ns, patience_ns, wait_ns;
 	uint64_t spawn_ns, next_spawn_ns, next_crash_ns, next_port_ns, cut_until_ns;
@@ -94,6 +95,7 @@ static void draw_shape(struct story *story, uint64_t seed)
 	story->rude = maybe(&random, 200000);
 	story->crash = maybe(&random, 1000000);
 	story->slow = maybe(&random, 400000);
+	story->own_qps = maybe(&random, 1000000);
 	/* A packet is never older than its life: time-wait relies on that. */
 	story->life_ns = code_ns(story->config.packet_life) - US;
 	story->jitter_ns = random_between(&random, US, story->life_ns / 2);
@@ -178,6 +180,7 @@ static void connect(struct story *story)
 			 .path_mtu = (uint8_t)random_between(&story->users, 1, 5),
 			 .ack_timeout = story->ack_timeout },
 		.max_retries = (uint8_t)random_below(&story->users, 16),
+		.user_moves = random_chance(&story->users, story->own_qps),
 	};
 	struct crowd_party *party;
 
@@ -191,7 +194,7 @@ static void connect(struct story *story)
 /* Whatever it is good for. */
 static void be_rude(struct story *story, struct crowd_party *party)
 {
-	switch (random_below(&story->users, 6)) {
+	switch (random_below(&story->users, 7)) {
 	case 0:
 		crowd_accept(&story->crowd, party, story->ack_timeout);
 		break;
@@ -210,6 +213,9 @@ static void be_rude(struct story *story, struct crowd_party *party)
 	case 5:
 		crowd_forget(&story->crowd, party);
 		break;
+	case 6:
+		crowd_establish(&story->crowd, party);
+		break;
 	}
 }
 
@@ -217,9 +223,23 @@ static void answer(struct story *story, struct crowd_party *party)
 {
 	uint64_t choice = random_below(&story->users, 100);
 
+	party->user_moves = random_chance(&story->users, story->own_qps);
 	if (choice < 75)
 		crowd_accept(&story->crowd, party, story->ack_timeout);
 	else if (choice < 88)
+		crowd_reject(&story->crowd, party);
+	else
+		crowd_forget(&story->crowd, party);
+}
+
+/* The QP has been moved, or cannot be. */
+static void respond(struct story *story, struct crowd_party *party)
+{
+	uint64_t choice = random_below(&story->users, 100);
+
+	if (choice < 85)
+		crowd_establish(&story->crowd, party);
+	else if (choice < 93)
 		crowd_reject(&story->crowd, party);
 	else
 		crowd_forget(&story->crowd, party);
@@ -265,6 +285,8 @@ static void act(struct story *story, struct crowd_party *party)
 		be_rude(story, party);
 	} else if (party->stage == CROWD_ASKED) {
 		answer(story, party);
+	} else if (party->stage == CROWD_RESPONDED) {
+		respond(story, party);
 	} else if (party->stage == CROWD_ESTABLISHED) {
 		use(story, party);
 	} else if (story->calm) {

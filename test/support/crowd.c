@@ -206,7 +206,8 @@ static void judge_silence(struct crowd *crowd, const struct crowd_party *party, 
 		crowd_fail(crowd, "party %u has no answer to its DREQ", crowd_number(crowd, party));
 	for (uint32_t i = 0; i < crowd->party_count; i++) {
 		const struct crowd_party *other = &crowd->parties[i];
-		bool waits = other->stage == CROWD_WAITING || other->stage == CROWD_ESTABLISHED;
+		bool waits = other->stage == CROWD_WAITING || other->stage == CROWD_RESPONDED ||
+			     other->stage == CROWD_ESTABLISHED;
 
 		if (other->active == party->active || other->request_id != party->request_id ||
 		    other->request_from != party->request_from)
@@ -221,12 +222,14 @@ static void judge_end(struct crowd *crowd, struct crowd_party *party, const stru
 {
 	enum cm_event event = action->event;
 
-	if (crowd->lossless && !crowd->few_ids && action->status == -ETIMEDOUT)
+	if (crowd->lossless && !crowd->few_ids && action->status == -ETIMEDOUT && party->stage != CROWD_RESPONDED)
 		judge_silence(crowd, party, action);
 	if (event == CM_EVENT_REJECTED && party->was_established)
 		crowd_fail(crowd, "party %u was established and is rejected", crowd_number(crowd, party));
 	if (event == CM_EVENT_UNREACHABLE && party->was_established)
 		crowd_fail(crowd, "party %u was established and is unreachable", crowd_number(crowd, party));
+	if (party->user_moves)
+		party->qp = CROWD_QP_ERR;
 	if (party->was_established && party->qp != CROWD_QP_ERR)
 		crowd_fail(crowd, "party %u has ended, but its QP works", crowd_number(crowd, party));
 	judge_cause(crowd, party);
@@ -240,18 +243,26 @@ static void take_event(struct crowd *crowd, struct crowd_party *party, const str
 
 	if (action->context != number)
 		crowd_fail(crowd, "party %u gets the context %lu", number, action->context);
-	if (party->stage != CROWD_WAITING && party->stage != CROWD_ESTABLISHED && party->stage != CROWD_ASKED)
+	if (party->stage == CROWD_ENDED)
 		crowd_fail(crowd, "party %u gets %s after its end", number, event_names[action->event]);
 	switch (action->event) {
 	case CM_EVENT_RESOLVED:
-	case CM_EVENT_RESPONSE:
 	case CM_EVENT_RESTED:
 	case CM_EVENT_REQUEST:
 	case CM_EVENTS:
 		crowd_fail(crowd, "party %u gets %s", number, event_names[action->event]);
 		break;
+	case CM_EVENT_RESPONSE:
+		if (party->stage != CROWD_WAITING || !party->active || !party->user_moves)
+			crowd_fail(crowd, "party %u is told a response, and wants none", number);
+		party->stage = CROWD_RESPONDED;
+		break;
 	case CM_EVENT_ESTABLISHED:
-		if (party->stage != CROWD_WAITING || party->closing || party->qp != CROWD_QP_RTS)
+		if (party->user_moves && party->qp == CROWD_QP_RTR)
+			party->qp = CROWD_QP_RTS;
+		/* That his QP has died its user knows, and no manager does. */
+		if (party->stage != CROWD_WAITING || party->closing ||
+		    (party->qp != CROWD_QP_RTS && !(party->user_moves && party->broken)))
 			crowd_fail(crowd, "party %u is established too early, twice or too late", number);
 		party->stage = CROWD_ESTABLISHED;
 		party->was_established = true;
@@ -385,6 +396,8 @@ static void carry_out_move(struct crowd *crowd, uint32_t index, const struct cm_
 	uint32_t number = host->party_of[action->connection];
 	int error = 0;
 
+	if (number != CROWD_NONE && crowd->parties[number].user_moves)
+		crowd_fail(crowd, "the QP of party %u, which its user moves, is moved", number);
 	if (number != CROWD_NONE)
 		error = move_qp(crowd, &crowd->parties[number], action->move);
 	else if (crowd->party_count < CROWD_PARTIES)

@@ -23,8 +23,9 @@
 #define CROWD_KINDS (CM_KIND_LAST - CM_KIND_FIRST + 1)
 
 enum crowd_stage {
-	CROWD_ASKED,   /* passive: the user has to answer */
-	CROWD_WAITING, /* a REQ or REP is out */
+	CROWD_ASKED,     /* passive: the user has to answer */
+	CROWD_WAITING,   /* a REQ or REP is out */
+	CROWD_RESPONDED, /* active: the user moves its QP, and has to say so */
 	CROWD_ESTABLISHED,
 	CROWD_ENDED, /* the user was told so, or has refused */
 	CROWD_GONE   /* forgotten, or its host has crashed */
@@ -40,6 +41,7 @@ struct crowd_party {
 	uint32_t qpn, psn;
 	uint8_t stage, qp; /* enums */
 	bool active, was_established;
+	bool user_moves;           /* its QP itself; of a passive one the driver says so before crowd_accept() */
 	bool closing;              /* the user has ended it */
 	bool broken;               /* its QP could not be moved, or has died */
 	uint32_t laps;             /* asked for and not answered */
@@ -106,6 +108,7 @@ void crowd_stop_listening(struct crowd *crowd, uint32_t host, uint32_t port);
 struct crowd_party *crowd_connect(struct crowd *crowd, uint32_t host, uint32_t to, uint32_t port,
 				  const struct cm_connect *wishes);
 void crowd_accept(struct crowd *crowd, struct crowd_party *party, uint8_t ack_timeout);
+void crowd_establish(struct crowd *crowd, struct crowd_party *party);
 void crowd_reject(struct crowd *crowd, struct crowd_party *party);
 void crowd_disconnect(struct crowd *crowd, struct crowd_party *party);
 void crowd_forget(struct crowd *crowd, struct crowd_party *party);

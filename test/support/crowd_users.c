@@ -41,6 +41,7 @@ struct crowd_party *crowd_connect(struct crowd *crowd, uint32_t index, uint32_t 
 	connect.end.qpn = party->qpn;
 	connect.end.psn = party->psn;
 	party->active = true;
+	party->user_moves = connect.user_moves;
 	party->stage = CROWD_WAITING;
 	error = cm_connect(host->cm, &connect, crowd->now_ns, &party->connection);
 	crowd_say(crowd, "party %u of host %u connects to %u: %d", crowd_number(crowd, party), index, to, error);
@@ -63,6 +64,7 @@ void crowd_accept(struct crowd *crowd, struct crowd_party *party, uint8_t ack_ti
 	struct cm *cm = crowd->hosts[party->host].cm;
 	struct cm_accept accept = {
 		.context = crowd_number(crowd, party),
+		.user_moves = party->user_moves,
 		.end = { .qpn = party->qpn,
 			 .psn = party->psn,
 			 .responder_resources = 4,
@@ -86,9 +88,26 @@ void crowd_accept(struct crowd *crowd, struct crowd_party *party, uint8_t ack_ti
 	crowd_drain(crowd, party->host);
 }
 
+void crowd_establish(struct crowd *crowd, struct crowd_party *party)
+{
+	bool can = party->stage == CROWD_RESPONDED;
+	int error = cm_establish(crowd->hosts[party->host].cm, party->connection);
+
+	crowd_say(crowd, "party %u establishes: %d", crowd_number(crowd, party), error);
+	if (error != (can ? 0 : -ENOTCONN))
+		crowd_fail(crowd, "cm_establish() of party %u: %d", crowd_number(crowd, party), error);
+	if (can) {
+		party->stage = CROWD_ESTABLISHED;
+		party->qp = CROWD_QP_RTS;
+		party->was_established = true;
+		crowd->established++;
+	}
+	crowd_drain(crowd, party->host);
+}
+
 void crowd_reject(struct crowd *crowd, struct crowd_party *party)
 {
-	bool asks = party->stage == CROWD_ASKED;
+	bool asks = party->stage == CROWD_ASKED || party->stage == CROWD_RESPONDED;
 	int error = cm_reject(crowd->hosts[party->host].cm, party->connection, CM_REJ_CONSUMER, NULL, crowd->now_ns);
 
 	crowd_say(crowd, "party %u rejects: %d", crowd_number(crowd, party), error);
@@ -141,7 +160,9 @@ void crowd_load_alternate(struct crowd *crowd, struct crowd_party *party)
 	way.remote_gid[15] = !party->active;
 	error = cm_load_alternate(crowd->hosts[party->host].cm, party->connection, &way, crowd->now_ns);
 	crowd_say(crowd, "party %u loads an alternate way: %d", crowd_number(crowd, party), error);
-	if (can ? error != 0 && (error != -EALREADY || party->laps == 0) : error != -ENOTCONN)
+	if (can && party->user_moves ? error != -EOPNOTSUPP :
+	    can                      ? error != 0 && (error != -EALREADY || party->laps == 0) :
+				       error != -ENOTCONN)
 		crowd_fail(crowd, "cm_load_alternate() of party %u: %d", crowd_number(crowd, party), error);
 	party->laps += error == 0;
 	crowd_drain(crowd, party->host);
@@ -175,7 +196,7 @@ void crowd_qp_died(struct crowd *crowd, struct crowd_party *party)
 
 static const char *const stage_names[] = {
 	[CROWD_ASKED] = "is asked",  [CROWD_WAITING] = "waits", [CROWD_ESTABLISHED] = "is established",
-	[CROWD_ENDED] = "has ended", [CROWD_GONE] = "has gone",
+	[CROWD_ENDED] = "has ended", [CROWD_GONE] = "has gone", [CROWD_RESPONDED] = "has a response",
 };
 
 /* Both were told that both have loaded a way: then it is the same one. */
@@ -195,7 +216,7 @@ static void check_party(struct crowd *crowd, struct crowd_party *party)
 
 	if (party->stage == CROWD_GONE)
 		return;
-	if (party->stage == CROWD_ASKED || party->stage == CROWD_WAITING ||
+	if (party->stage == CROWD_ASKED || party->stage == CROWD_WAITING || party->stage == CROWD_RESPONDED ||
 	    (party->closing && party->stage != CROWD_ENDED)) {
 		crowd_fail(crowd, "party %u %s, and nothing is due", crowd_number(crowd, party),
 			   stage_names[party->stage]);
