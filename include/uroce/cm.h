@@ -11,8 +11,8 @@
  * The client: uroce_cm_id_create(), uroce_cm_qp_create(), post receives, uroce_cm_connect(), uroce_cm_wait() for
  * ESTABLISHED; then as the server from 5 on.
  *
- * No event tells that an address has changed or a device is gone: a device keeps its addresses, and who destroys it
- * knows; of a link that goes down its own events tell (event.h).
+ * There is no event for an address that changes or a device that goes: a device keeps its addresses as long as it
+ * lives, and only its own program destroys it. That a link is down is an event of the device (event.h).
  *
  * Calls about an id are made by one thread at a time; a channel is read by one thread at a time. All are safe beside
  * running lcores. The peer may be any rdma_cm of an RDMA NIC or of Linux over RoCEv2.
@@ -45,10 +45,10 @@ enum uroce_cm_event_type {
 	UROCE_CM_DISCONNECTED, /* status: 0 in order; -ECONNABORTED: the QP failed; -ECONNRESET: the peer began anew */
 	UROCE_CM_ALTERNATE,    /* an alternate path has been loaded by both (0), or why not: a negative errno, or the
 				* status of the peer's APR */
-	UROCE_CM_RESOLVED, /* of a service of datagrams: peer_qp_num, peer_qkey; -ECONNREFUSED: there is none, or no */
+	UROCE_CM_RESOLVED, /* of a service of datagrams: peer_qp_num, peer_qkey; -ECONNREFUSED: none, or it says no */
 	UROCE_CM_ROUTED,   /* of uroce_cm_route(): local and peer; -EHOSTUNREACH: nobody has told the MAC */
-	UROCE_CM_RESPONSE, /* instead of ESTABLISHED, to who moves his QP himself: the peer has accepted */
-	UROCE_CM_RESTED,   /* after DISCONNECTED, if asked for: no packet of the connection can come any more */
+	UROCE_CM_RESPONSE, /* the peer has accepted, and you move the QP yourself: see uroce_cm_establish() */
+	UROCE_CM_RESTED,   /* after DISCONNECTED, with tell_rested: no packet of the connection can come any more */
 	UROCE_CM_EVENT_TYPES
 };
 
@@ -69,6 +69,9 @@ struct uroce_cm_event {
 	uint32_t path_mtu;      /* of a REQUEST: what the client wants */
 	uint8_t peer_initiator; /* of a REQUEST: READs and atomics the client wants to have outstanding */
 	uint8_t peer_responder; /* and those that it answers at a time */
+	uint8_t peer_retry_cnt; /* of a REQUEST: for the sends of both */
+	uint8_t peer_rnr_retry; /* for our sends */
+	bool peer_srq;
 	bool peer_flow_control;
 	bool has_alternate;     /* of a REQUEST: it names an alternate path */
 	uint32_t extensions;    /* REQUEST: the client's; ESTABLISHED: what both can */
@@ -89,8 +92,8 @@ enum uroce_cm_given {
 
 /* How a connection is to be. Zeros are good defaults, unless `given` says that they are meant. */
 struct uroce_cm_options {
-	const void *private_data; /* for the peer; at most UROCE_CM_CONNECT_PRIVATE_MAX or _ACCEPT_PRIVATE_MAX bytes */
-	uint32_t private_bytes;
+	const void *private_data;   /* for the peer */
+	uint32_t private_bytes;     /* at most UROCE_CM_CONNECT_PRIVATE_MAX or _ACCEPT_PRIVATE_MAX, or _DATAGRAMS_ */
 	uint32_t given;             /* enum uroce_cm_given */
 	uint32_t path_mtu;          /* connect: 256 ... 4096; 0: the largest the device takes */
 	uint8_t timeout;            /* connect: ACK timer 4.096 us x 2^n, 1 ... 31; 0: 14, 67 ms */
@@ -199,11 +202,11 @@ UROCE_API int uroce_cm_route(struct uroce_cm_id *id, const struct uroce_addr *so
 			     unsigned timeout_ms);
 /*
  * Begins to connect the id's QP; ESTABLISHED, REJECTED or UNREACHABLE tells how that went. dest: NULL: along the route
- * of uroce_cm_route(). source: NULL or zeros: the
- * address of the QP's device that suits dest best: of whose prefix it is, the longest one first, or else one with a
- * gateway. options: NULL: defaults. 0; -EINVAL: no QP, a value out of range, private data too long, a QP of another
- * partition than 0x7fff; -EADDRNOTAVAIL: source is none of the device's addresses; -ENETUNREACH: none of the right
- * kind, or dest is no neighbour and no gateway is known; -EISCONN; -ENOBUFS: there is no room for one more.
+ * of uroce_cm_route(). source: NULL or zeros: the address that the id is bound to, or else that of the QP's device that
+ * suits dest best: of whose prefix it is, the longest one first, or else one with a gateway. options: NULL: defaults.
+ * 0; -EINVAL: no QP, a value out of range, private data too long, a QP of another partition than 0x7fff;
+ * -EADDRNOTAVAIL: source is none of the device's addresses; -ENETUNREACH: none of the right kind, or dest is no
+ * neighbour and no gateway is known; -EISCONN; -ENOBUFS: there is no room for one more.
  */
 UROCE_API int uroce_cm_connect(struct uroce_cm_id *id, const struct uroce_addr *source, const struct uroce_addr *dest,
 			       uint16_t port, const struct uroce_cm_options *options);
@@ -230,12 +233,13 @@ UROCE_API int uroce_cm_load_alternate(struct uroce_cm_id *id, const struct uroce
 /* ---- a QP that you make and move yourself, with uroce_qp_create() and uroce_qp_modify() ---- */
 
 /*
- * What the QP of the connection is to be modified to for INIT, RTR or RTS, as far as that is known: INIT at once, the
- * others when the peer has asked or answered. Of a REQUEST before uroce_cm_accept(): all that the peer would have.
+ * What the QP of the connection is to be modified to for INIT, RTR or RTS. INIT is known at once, the others when the
+ * peer has asked or answered. Before uroce_cm_accept() they are all that the peer asks for: lower max_dest_rd_atomic to
+ * what the QP was created for, and say the same to uroce_cm_accept().
  *   client: uroce_cm_connect() with qp_num; RESPONSE; modify to INIT, RTR, RTS; uroce_cm_establish(), and both may send
  *   server: REQUEST; modify to INIT, RTR; uroce_cm_accept() with qp_num; ESTABLISHED; modify to RTS
- * The QP may be on any lcore. To ERR you move it yourself, at the end and whenever the connection fails; that it has
- * failed by itself you alone are told, and disconnect. Alternate paths are yours to load, too.
+ * The QP may be on any lcore. You move it to ERR at the end and whenever the connection fails. When the QP itself
+ * fails, its own completions and events say so, and you disconnect. uroce_cm_load_alternate() is not for it.
  * 0; -EINVAL: another state; -ENOTCONN: the peer has not said anything yet.
  */
 UROCE_API int uroce_cm_qp_attr(struct uroce_cm_id *id, enum uroce_qp_state state, struct uroce_qp_attr *attr,

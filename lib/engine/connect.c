@@ -92,6 +92,9 @@ static void set_message(struct uroce_cm_event *event, const struct cm_message *m
 		event->peer_qp_num = message->qpn;
 		event->peer_initiator = message->initiator_depth;
 		event->peer_responder = message->responder_resources;
+		event->peer_retry_cnt = message->retry_count;
+		event->peer_rnr_retry = message->rnr_retry_count;
+		event->peer_srq = message->srq;
 		event->peer_flow_control = message->flow_control;
 	}
 }

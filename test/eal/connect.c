@@ -22,7 +22,12 @@ Test(connect, from_beginning_to_end_with_private_data_both_ways)
 	static const char question[] = "who are you?", reply[] = "nobody";
 	static struct network network;
 	struct uroce_cm_options asking = {
-		.private_data = question, .private_bytes = sizeof(question), .path_mtu = 1024, .max_rd_atomic = 3
+		.private_data = question,
+		.private_bytes = sizeof(question),
+		.path_mtu = 1024,
+		.max_rd_atomic = 3,
+		.retry_cnt = 5,
+		.rnr_retry = 6,
 	};
 	struct uroce_cm_options answering = { .private_data = reply, .private_bytes = sizeof(reply) };
 	struct uroce_cm_id *listener, *client;
@@ -44,6 +49,9 @@ Test(connect, from_beginning_to_end_with_private_data_both_ways)
 	cr_expect_eq(event.path_mtu, 1024);
 	cr_expect_eq(event.peer_initiator, 3);
 	cr_expect_eq(event.peer_responder, 8);
+	cr_expect_eq(event.peer_retry_cnt, 5);
+	cr_expect_eq(event.peer_rnr_retry, 6);
+	cr_expect_not(event.peer_srq);
 	cr_expect_eq(event.peer_qp_num, uroce_qp_num(uroce_cm_qp(client)));
 	cr_expect_eq(event.extensions, UROCE_CM_ATOMIC_WRITE | UROCE_CM_FLUSH, "C-32");
 	cr_expect_eq(uroce_cm_lcore(event.id), 1, "before it has a QP");

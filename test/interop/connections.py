@@ -78,8 +78,8 @@ class Mate(Connection):
     """ucmatose: many connections at once, data both ways on each."""
     program, guest_program = "test/interop/interop-mate", "ucmatose"
 
-    def __init__(self, eal, role, connections, messages, size, loss=0):
-        self.eal, self.role, self.sizes, self.loss = eal, role, (connections, messages, size), loss
+    def __init__(self, eal, role, connections, messages, size, loss=0, own=False):
+        self.eal, self.role, self.sizes, self.loss, self.own = eal, role, (connections, messages, size), loss, own
         if loss:
             self.batch = lose_datagrams(loss)
         self.own_says = (f"{connections} connections, {connections * messages} messages each way, all done",)
@@ -88,7 +88,8 @@ class Mate(Connection):
         connections, messages, size = self.sizes
         loss = f", {self.loss} % of the datagrams lost both ways" if self.loss else ""
         sizes = f"{connections} connections, {messages} x {size} bytes each way"
-        return f"ucmatose, uroce is the {self.role}, {sizes}{loss}"
+        own = ", its user moves its queue pairs" if self.own else ""
+        return f"ucmatose, uroce is the {self.role}, {sizes}{loss}{own}"
 
     def seconds(self):
         return 170
@@ -100,20 +101,24 @@ class Mate(Connection):
 
     def own_command(self, program):
         what = ["serve"] if self.role == "server" else ["call", GUEST["IPv4"][0]]
-        return [program, *self.eal, "--", OWN["IPv4"][0], *what, str(MATE_PORT), *map(str, self.sizes)]
+        own = ["own"] if self.own else []
+        return [program, *self.eal, "--", OWN["IPv4"][0], *what, str(MATE_PORT), *map(str, self.sizes), *own]
 
 
 class Posts(Connection):
     """udaddy: a service of datagrams found by address and port, then datagrams both ways."""
     program, guest_program = "test/interop/interop-posts", "udaddy"
 
-    def __init__(self, eal, role, count, size):
-        self.eal, self.role, self.count, self.size = eal, role, count, size
+    def __init__(self, eal, role, count, size, each=False):
+        self.eal, self.role, self.count, self.size, self.each = eal, role, count, size, each
         self.own_says = (f"{count} datagrams each way, all done",)
+        if each and role == "server":
+            self.own_says += ("accepted one from port",)
         self.guest_says = ("data transfers complete",)
 
     def name(self):
-        return f"udaddy, uroce is the {self.role}, {self.count} datagrams of {self.size} bytes each way"
+        each = ", each asker is a request" if self.each else ""
+        return f"udaddy, uroce is the {self.role}, {self.count} datagrams of {self.size} bytes each way{each}"
 
     def seconds(self):
         return 70
@@ -124,7 +129,8 @@ class Posts(Connection):
 
     def own_command(self, program):
         what = ["serve"] if self.role == "server" else ["call", GUEST["IPv4"][0]]
-        return [program, *self.eal, "--", OWN["IPv4"][0], *what, str(PORT), str(self.count), str(self.size)]
+        return [program, *self.eal, "--", OWN["IPv4"][0], *what, str(PORT), str(self.count), str(self.size),
+                *(["each"] if self.each else [])]
 
 
 class Told(Connection):
@@ -239,7 +245,10 @@ def matrix(eal, full):
         yield Mate(eal, role, 64, 10, 100)
         for loss in (1, 10):
             yield Mate(eal, role, 64, 10, 100, loss)
-        yield Posts(eal, role, 10, 100)
+        for loss in (0, 10):
+            yield Mate(eal, role, 16, 10, 100, loss, own=True)
+        for each in (False, True):
+            yield Posts(eal, role, 10, 100, each)
     for family in OWN:
         yield Sender(eal, family)
     yield from refusals(eal)

@@ -1,14 +1,15 @@
 /* mate.c - our side of connections with Linux: ucmatose's exchange, refusals, peers that vanish */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * usage: interop-mate EAL-OPTIONS -- IP/LEN serve PORT CONNECTIONS MESSAGES SIZE
- *                                           call ADDR PORT CONNECTIONS MESSAGES SIZE
+ * usage: interop-mate EAL-OPTIONS -- IP/LEN serve PORT CONNECTIONS MESSAGES SIZE [own]
+ *                                           call ADDR PORT CONNECTIONS MESSAGES SIZE [own]
  *                                           refuse PORT TIMES WORDS     each REQUEST is refused with the words
  *                                           ask ADDR PORT               connects once, and prints what becomes of it
  *                                           desert PORT TIMES           each is accepted and left at once, before the
  *                                                                       client can say that it is ready
  * serve and call speak ucmatose's exchange: when all are connected the server sends on each, the client answers when
- * it has everything, and then ends the connections. MESSAGES 0: they are only made and taken down.
+ * it has everything, and then ends the connections. MESSAGES 0: they are only made and taken down. own: the queue pairs
+ * are made and moved here, as a program of rdma_cm with queue pairs of its own does, along routes that are asked for.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -24,6 +25,8 @@
 
 #define MATES_MAX 256u
 #define LIMIT_S 150
+#define ANSWERS 4 /* READs, at a time */
+#define ROUTE_MS 10000u
 
 struct mate {
 	struct uroce_cm_id *id;
@@ -44,8 +47,9 @@ static struct {
 	struct uroce_cm_id *listener;
 	struct mate mates[MATES_MAX];
 	uint32_t count, wanted, messages, bytes;
+	uint16_t port_number;
 	uint32_t established, received, sent, ended, refused;
-	bool server, over;
+	bool server, over, own;
 	int failed;
 	time_t limit;
 } all;
@@ -86,6 +90,34 @@ static int post_sends(struct mate *mate)
 	return error;
 }
 
+/* Modifies a queue pair of our own as its connection wants it. */
+static int move(const struct mate *mate, enum uroce_qp_state state)
+{
+	struct uroce_qp_attr attr;
+	uint32_t mask;
+
+	if (fail("attributes", uroce_cm_qp_attr(mate->id, state, &attr, &mask)))
+		return 1;
+	if (attr.max_dest_rd_atomic > ANSWERS)
+		attr.max_dest_rd_atomic = ANSWERS;
+	return fail("modify", uroce_qp_modify(mate->qp, &attr, mask, NULL));
+}
+
+static int make_qp(struct mate *mate, const struct uroce_qp_init_attr *init)
+{
+	if (!all.own)
+		return fail("queue pair", uroce_cm_qp_create(mate->id, all.pd, init, 0, &mate->qp));
+	return fail("queue pair", uroce_qp_create(all.pd, init, &mate->qp)) || move(mate, UROCE_QPS_INIT);
+}
+
+static struct uroce_cm_options options_of(const struct mate *mate)
+{
+	struct uroce_cm_options options = { .max_dest_rd_atomic = ANSWERS };
+
+	options.qp_num = all.own ? uroce_qp_num(mate->qp) : 0;
+	return options;
+}
+
 static struct mate *add_mate(struct uroce_cm_id *id)
 {
 	struct mate *mate = &all.mates[all.count];
@@ -96,21 +128,48 @@ static struct mate *add_mate(struct uroce_cm_id *id)
 		.max_recv_wr = all.messages ? all.messages : 1,
 		.max_send_sge = 1,
 		.max_recv_sge = 1,
-		.max_dest_rd_atomic = 4,
+		.max_dest_rd_atomic = ANSWERS,
 	};
 
-	if (all.count == MATES_MAX || fail("queue pair", uroce_cm_qp_create(id, all.pd, &init, 0, &mate->qp)))
+	mate->id = id;
+	if (all.count == MATES_MAX || make_qp(mate, &init))
 		return NULL;
 	all.count++;
-	mate->id = id;
 	uroce_cm_set_context(id, (uintptr_t)mate);
 	return post_receives(mate) ? NULL : mate;
 }
 
 static void take_request(const struct uroce_cm_event *event)
 {
-	if (add_mate(event->id))
-		fail("accept", uroce_cm_accept(event->id, NULL));
+	const struct mate *mate = add_mate(event->id);
+	struct uroce_cm_options options;
+
+	if (mate == NULL || (all.own && move(mate, UROCE_QPS_RTR)))
+		return;
+	options = options_of(mate);
+	fail("accept", uroce_cm_accept(event->id, &options));
+}
+
+static void take_established(struct mate *mate, bool active)
+{
+	if (all.own && ((active && move(mate, UROCE_QPS_RTR)) || move(mate, UROCE_QPS_RTS)))
+		return;
+	if (active && fail("establish", uroce_cm_establish(mate->id)))
+		return;
+	mate->established = true;
+	all.established++;
+}
+
+/* The way is known: a queue pair of the device that it begins at is connected along it. */
+static void take_route(const struct uroce_cm_event *event)
+{
+	const struct mate *mate = fail("route", event->status) ? NULL : add_mate(event->id);
+	struct uroce_cm_options options;
+
+	if (mate == NULL)
+		return;
+	options = options_of(mate);
+	fail("connect", uroce_cm_connect(event->id, NULL, NULL, all.port_number, &options));
 }
 
 static void print_words(const struct uroce_cm_event *event)
@@ -122,6 +181,7 @@ static void print_words(const struct uroce_cm_event *event)
 
 static void take_end(const struct uroce_cm_event *event)
 {
+	const struct uroce_qp_attr error = { .qp_state = UROCE_QPS_ERR };
 	struct mate *mate = (struct mate *)(uintptr_t)event->context;
 
 	if (event->type != UROCE_CM_DISCONNECTED) {
@@ -131,6 +191,8 @@ static void take_end(const struct uroce_cm_event *event)
 	}
 	all.ended++;
 	mate->ended = true;
+	if (all.own)
+		fail("to ERR", uroce_qp_modify(mate->qp, &error, UROCE_QP_STATE, NULL));
 }
 
 static void take_event(const struct uroce_cm_event *event)
@@ -142,8 +204,13 @@ static void take_event(const struct uroce_cm_event *event)
 		take_request(event);
 		break;
 	case UROCE_CM_ESTABLISHED:
-		mate->established = true;
-		all.established++;
+		take_established(mate, false);
+		break;
+	case UROCE_CM_RESPONSE:
+		take_established(mate, true);
+		break;
+	case UROCE_CM_ROUTED:
+		take_route(event);
 		break;
 	case UROCE_CM_REJECTED:
 	case UROCE_CM_UNREACHABLE:
@@ -152,8 +219,6 @@ static void take_event(const struct uroce_cm_event *event)
 		break;
 	case UROCE_CM_ALTERNATE:
 	case UROCE_CM_RESOLVED:
-	case UROCE_CM_ROUTED:
-	case UROCE_CM_RESPONSE:
 	case UROCE_CM_RESTED:
 	case UROCE_CM_EVENT_TYPES:
 		break;
@@ -257,10 +322,12 @@ static int connect_to(const char *text, const char *port)
 	struct uroce_addr addr;
 	struct uroce_cm_id *id;
 
-	if (uroce_addr_parse(text, &addr, NULL) != 0 || fail("id", uroce_cm_id_create(all.channel, 0, &id)) ||
-	    add_mate(id) == NULL)
+	all.port_number = (uint16_t)atoi(port);
+	if (uroce_addr_parse(text, &addr, NULL) != 0 || fail("id", uroce_cm_id_create(all.channel, 0, &id)))
 		return 1;
-	return fail("connect", uroce_cm_connect(id, NULL, &addr, (uint16_t)atoi(port), NULL));
+	if (all.own)
+		return fail("route", uroce_cm_route(id, NULL, &addr, ROUTE_MS));
+	return add_mate(id) == NULL || fail("connect", uroce_cm_connect(id, NULL, &addr, all.port_number, NULL));
 }
 
 static void set_sizes(char **words)
@@ -268,6 +335,7 @@ static void set_sizes(char **words)
 	all.wanted = (uint32_t)atoi(words[0]);
 	all.messages = (uint32_t)atoi(words[1]);
 	all.bytes = (uint32_t)atoi(words[2]);
+	all.own = words[3] && strcmp(words[3], "own") == 0;
 }
 
 /* Refuses so many, then stays a while: a refusal that was lost has to be given again. */

@@ -1,6 +1,9 @@
 /* posts.c - our side of datagrams with Linux: udaddy's exchange, N messages there and then N back */
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* usage: interop-posts EAL-OPTIONS -- IP/LEN serve PORT N SIZE | call ADDR PORT N SIZE */
+/*
+ * usage: interop-posts EAL-OPTIONS -- IP/LEN serve PORT N SIZE [each] | call ADDR PORT N SIZE [each]
+ * each: each asker is a REQUEST that is accepted; and asking is connecting, with words.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +32,7 @@ static struct {
 	struct uroce_ud_addr peer;
 	uint8_t *memory;
 	uint32_t count, bytes, sent, received;
-	bool known;
+	bool known, each;
 	int failed;
 	time_t limit;
 } all;
@@ -71,13 +74,27 @@ static void take(const struct uroce_wc *wc)
 	post_receive(wc->wr_id);
 }
 
+static void take_request(const struct uroce_cm_event *event)
+{
+	struct uroce_cm_options options = { .qp_num = uroce_ud_num(all.ud), .private_data = "yes", .private_bytes = 4 };
+
+	if (event->type != UROCE_CM_REQUEST)
+		return;
+	fail("accept", uroce_cm_accept(event->id, &options));
+	fail("destroy", uroce_cm_id_destroy(event->id));
+	printf("accepted one from port %u\n", event->peer_port);
+}
+
 static void poll_once(void)
 {
+	struct uroce_cm_event event;
 	struct uroce_wc wc;
 
 	uroce_lcore_poll(uroce_engine_lcore(all.engine, 0));
 	while (uroce_cq_poll(all.cq, 1, &wc) == 1)
 		take(&wc);
+	if (all.each && all.id && uroce_cm_next(all.channel, &event) == 0)
+		take_request(&event);
 	if (time(NULL) > all.limit)
 		all.failed = 1;
 }
@@ -106,13 +123,33 @@ static void send_all(void)
 	}
 }
 
+static int listen_for_each(uint16_t port)
+{
+	return fail("id", uroce_cm_id_create_datagrams(all.channel, 0, &all.id)) ||
+	       fail("bind", uroce_cm_bind(all.id, NULL, port)) || fail("listen", uroce_cm_listen_bound(all.id, 0));
+}
+
 static void serve(const char *port)
 {
-	if (fail("listen", uroce_cm_listen_datagrams(all.channel, NULL, (uint16_t)atoi(port), all.ud, &all.id)))
+	uint16_t number = (uint16_t)atoi(port);
+
+	if (all.each ? listen_for_each(number) :
+		       fail("listen", uroce_cm_listen_datagrams(all.channel, NULL, number, all.ud, &all.id)))
 		return;
 	printf("listening on port %s\n", port);
 	receive_all();
 	send_all();
+}
+
+static int ask(const struct uroce_addr *addr, uint16_t port)
+{
+	const struct uroce_cm_options options = { .private_data = "who?", .private_bytes = 5 };
+
+	if (!all.each)
+		return fail("id", uroce_cm_id_create(all.channel, 0, &all.id)) ||
+		       fail("resolve", uroce_cm_resolve_datagrams(all.id, all.port.device, NULL, addr, port));
+	return fail("id", uroce_cm_id_create_datagrams(all.channel, 0, &all.id)) ||
+	       fail("connect", uroce_cm_connect(all.id, NULL, addr, port, &options));
 }
 
 static void call(const char *text, const char *port)
@@ -120,8 +157,7 @@ static void call(const char *text, const char *port)
 	struct uroce_cm_event event;
 	struct uroce_addr addr;
 
-	if (uroce_addr_parse(text, &addr, NULL) != 0 || fail("id", uroce_cm_id_create(all.channel, 0, &all.id)) ||
-	    fail("resolve", uroce_cm_resolve_datagrams(all.id, all.port.device, NULL, &addr, (uint16_t)atoi(port))) ||
+	if (uroce_addr_parse(text, &addr, NULL) != 0 || ask(&addr, (uint16_t)atoi(port)) ||
 	    fail("wait", uroce_cm_wait(all.channel, 20000, &event)) || fail("resolved", event.status))
 		return;
 	all.known = true;
@@ -142,6 +178,7 @@ static void run(char **words)
 
 	all.count = (uint32_t)atoi(words[server ? 2 : 3]);
 	all.bytes = (uint32_t)atoi(words[server ? 3 : 4]);
+	all.each = words[server ? 4 : 5] != NULL;
 	all.limit = time(NULL) + LIMIT_S;
 	all.memory = calloc(RECEIVES + 1, SLOT_BYTES);
 	if (fail("memory",
