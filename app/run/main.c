@@ -189,6 +189,10 @@ static void set_environment(const struct settings *settings, const char *librari
 	snprintf(text, sizeof(text), "%s%s", settings->device,
 		 if_nametoindex(settings->device) ? ",qdisc_bypass=0" : "");
 	say(settings, "UROCE_PORT", text);
+	/* librdmacm.so.1 lies beside it, or where it was built. */
+	snprintf(text, sizeof(text), "%s/librdmacm.so.1", libraries);
+	snprintf(text, sizeof(text), "%s%s", libraries, access(text, R_OK) == 0 ? "" : "/../rdmacm");
+	say_first(settings, "LD_LIBRARY_PATH", text);
 	say(settings, "UROCE_IP", settings->ip);
 	say(settings, "UROCE_IDLE", idle_names[settings->idle]);
 	if (settings->gateway[0])

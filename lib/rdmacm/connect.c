@@ -1,0 +1,160 @@
+/* connect.c - connections: asked for, accepted, refused, ended */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rdmacm/cma.h"
+
+#define RD_ATOMIC 16 /* as the device says */
+
+/* "The most" is 255. */
+static uint8_t at_most(uint8_t wanted, uint8_t limit)
+{
+	return wanted < limit ? wanted : limit;
+}
+
+static struct uroce_cm_options options_of(const struct cma_id *id, const struct rdma_conn_param *param)
+{
+	struct uroce_cm_options options = {
+		.private_data = param->private_data,
+		.private_bytes = param->private_data_len,
+		.given = UROCE_CM_GIVEN_RETRY_CNT | UROCE_CM_GIVEN_RNR_RETRY | UROCE_CM_GIVEN_MAX_RD_ATOMIC |
+			 UROCE_CM_GIVEN_MAX_DEST_RD_ATOMIC,
+		.retry_cnt = at_most(param->retry_count, 7),
+		.rnr_retry = at_most(param->rnr_retry_count, 7),
+		.max_rd_atomic = at_most(param->initiator_depth, RD_ATOMIC),
+		.max_dest_rd_atomic = at_most(param->responder_resources, RD_ATOMIC),
+		.traffic_class = id->tos,
+		.timeout = id->ack_timeout,
+		.flow_control = false, /* rdma_cm's says nothing about credits */
+		.qp_num = id->id.qp ? id->id.qp->qp_num : param->qp_num,
+		.srq = id->id.qp ? id->id.qp->srq != NULL : param->srq != 0,
+		.tell_rested = true,
+	};
+
+	return options;
+}
+
+CMA_API int rdma_connect(struct rdma_cm_id *ours, struct rdma_conn_param *given)
+{
+	static const struct rdma_conn_param usual = {
+		.responder_resources = RDMA_MAX_RESP_RES,
+		.initiator_depth = RDMA_MAX_INIT_DEPTH,
+		.retry_count = 7,
+		.rnr_retry_count = 7,
+	};
+	struct cma_id *id = cma_id_of(ours);
+	struct uroce_cm_options options = options_of(id, given ? given : &usual);
+	uint16_t port = ntohs(rdma_get_dst_port(ours));
+	int error;
+
+	if (id->is_ud) {
+		options.qp_num = 0;
+		options.given = 0;
+	}
+	error = uroce_cm_connect(id->cm, NULL, NULL, port, &options);
+	return error ? cma_result(error) : cma_complete(id);
+}
+
+static int accept_datagrams(struct cma_id *id, const struct rdma_conn_param *param)
+{
+	struct uroce_cm_options options = {
+		.private_data = param ? param->private_data : NULL,
+		.private_bytes = param ? param->private_data_len : 0,
+		.qp_num = id->id.qp ? id->id.qp->qp_num :
+			  param     ? param->qp_num :
+				      0,
+		.qkey = UROCE_CM_UD_QKEY,
+	};
+
+	return uroce_cm_accept(id->cm, &options);
+}
+
+CMA_API int rdma_accept(struct rdma_cm_id *ours, struct rdma_conn_param *given)
+{
+	struct cma_id *id = cma_id_of(ours);
+	struct rdma_conn_param param = given ? *given : id->asked;
+	struct uroce_cm_options options;
+	int error;
+
+	if (id->is_ud)
+		return cma_result(accept_datagrams(id, given)); /* and no event follows */
+	param.responder_resources =
+		at_most(param.responder_resources, at_most(id->asked.responder_resources, RD_ATOMIC));
+	param.initiator_depth = at_most(param.initiator_depth, at_most(id->asked.initiator_depth, RD_ATOMIC));
+	options = options_of(id, &param);
+	options.given = UROCE_CM_GIVEN_RNR_RETRY | UROCE_CM_GIVEN_MAX_RD_ATOMIC | UROCE_CM_GIVEN_MAX_DEST_RD_ATOMIC;
+	options.retry_cnt = 0; /* as the client has it */
+	if (ours->qp && cma_move_qp(id, IBV_QPS_RTR, param.responder_resources) != 0)
+		return -1;
+	error = uroce_cm_accept(id->cm, &options);
+	if (error == 0 && ours->qp)
+		error = cma_move_qp(id, IBV_QPS_RTS, 0) == 0 ? 0 : -errno;
+	if (error) {
+		cma_fail_qp(id);
+		return cma_result(error);
+	}
+	return cma_complete(id);
+}
+
+CMA_API int rdma_reject(struct rdma_cm_id *ours, const void *private_data, uint8_t bytes)
+{
+	return cma_result(uroce_cm_reject(cma_id_of(ours)->cm, private_data, bytes));
+}
+
+CMA_API int rdma_reject_ece(struct rdma_cm_id *ours, const void *private_data, uint8_t bytes)
+{
+	return rdma_reject(ours, private_data, bytes);
+}
+
+CMA_API int rdma_establish(struct rdma_cm_id *ours)
+{
+	/* Of a queue pair that is the id's we have done it when the peer accepted. */
+	return ours->qp ? cma_result(-EINVAL) : cma_result(uroce_cm_establish(cma_id_of(ours)->cm));
+}
+
+CMA_API int rdma_notify(struct rdma_cm_id *ours, enum ibv_event_type event)
+{
+	if (event != IBV_EVENT_COMM_EST)
+		return cma_result(-EINVAL);
+	return cma_result(uroce_cm_packet_came(cma_id_of(ours)->cm));
+}
+
+CMA_API int rdma_disconnect(struct rdma_cm_id *ours)
+{
+	struct cma_id *id = cma_id_of(ours);
+	int error;
+
+	cma_fail_qp(id);
+	error = uroce_cm_disconnect(id->cm);
+	if (error == -ENOTCONN) /* the peer was first */
+		return 0;
+	return error ? cma_result(error) : cma_complete(id);
+}
+
+/* ---- multicast ---- */
+
+CMA_API int rdma_join_multicast(struct rdma_cm_id *ours, struct sockaddr *addr, void *context)
+{
+	(void)ours;
+	(void)addr;
+	(void)context;
+	return cma_result(-EOPNOTSUPP);
+}
+
+CMA_API int rdma_join_multicast_ex(struct rdma_cm_id *ours, struct rdma_cm_join_mc_attr_ex *attr, void *context)
+{
+	(void)ours;
+	(void)attr;
+	(void)context;
+	return cma_result(-EOPNOTSUPP);
+}
+
+CMA_API int rdma_leave_multicast(struct rdma_cm_id *ours, struct sockaddr *addr)
+{
+	(void)ours;
+	(void)addr;
+	return cma_result(-EOPNOTSUPP);
+}

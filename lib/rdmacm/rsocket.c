@@ -1,0 +1,53 @@
+/* rsocket.c - sockets over RDMA, which are refused by name, so that programs that have them besides can be loaded */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+#include "rdmacm/cma.h"
+
+static long refuse(const char *name)
+{
+	static _Atomic bool told;
+
+	if (!atomic_exchange(&told, true))
+		fprintf(stderr, "uroce: %s(): rsockets are not supported (EOPNOTSUPP)\n", name);
+	errno = EOPNOTSUPP;
+	return -1;
+}
+
+/* Whatever its arguments are. */
+#define REFUSED(name)                 \
+	CMA_API long name(void);      \
+	CMA_API long name(void)       \
+	{                             \
+		return refuse(#name); \
+	}
+
+REFUSED(raccept)
+REFUSED(rbind)
+REFUSED(rclose)
+REFUSED(rconnect)
+REFUSED(rfcntl)
+REFUSED(rgetpeername)
+REFUSED(rgetsockname)
+REFUSED(rgetsockopt)
+REFUSED(riomap)
+REFUSED(riounmap)
+REFUSED(riowrite)
+REFUSED(rlisten)
+REFUSED(rpoll)
+REFUSED(rread)
+REFUSED(rreadv)
+REFUSED(rrecv)
+REFUSED(rrecvfrom)
+REFUSED(rrecvmsg)
+REFUSED(rselect)
+REFUSED(rsend)
+REFUSED(rsendmsg)
+REFUSED(rsendto)
+REFUSED(rsetsockopt)
+REFUSED(rshutdown)
+REFUSED(rsocket)
+REFUSED(rwrite)
+REFUSED(rwritev)
