@@ -32,7 +32,8 @@ static int create_rc(struct verb_qp *qp, struct ibv_pd *pd, const struct ibv_qp_
 		.max_recv_wr = init->cap.max_recv_wr,
 		.max_send_sge = at_least_one(init->cap.max_send_sge),
 		.max_recv_sge = at_least_one(init->cap.max_recv_sge),
-		.max_inline_data = init->cap.max_inline_data,
+		/* As much as a piece would take: programs of adapters that give so much do not ask for it. */
+		.max_inline_data = init->cap.max_inline_data < 16 ? 16 : init->cap.max_inline_data,
 		.max_dest_rd_atomic = RD_ATOMIC,
 		.sq_sig_all = init->sq_sig_all != 0,
 	};
@@ -41,6 +42,7 @@ static int create_rc(struct verb_qp *qp, struct ibv_pd *pd, const struct ibv_qp_
 	if (error)
 		return error;
 	qp->ibv.qp_base.qp_num = uroce_qp_num(qp->rc);
+	qp->cap.max_inline_data = ours.max_inline_data;
 	return 0;
 }
 

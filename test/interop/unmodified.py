@@ -1,6 +1,7 @@
 # unmodified.py - programs of verbs at both ends: over uroce-run at ours, over rdma_rxe in the guest
 # SPDX-License-Identifier: BSD-3-Clause
 import itertools
+import time
 
 import cases
 from guest import GUEST_IP, HOST_IP, TAP
@@ -45,6 +46,36 @@ class Unmodified:
         yield self.name(), reasons, []
 
 
+class ByAddress(Unmodified):
+    """Programs of rdma_cm. That ours listens nobody outside can see."""
+
+    def __init__(self, words, listens, asks, role):
+        super().__init__(words, "", role)
+        self.listens, self.asks = listens, asks
+        self.started = 0
+
+    def guest_command(self):
+        return f"exec {self.words} {self.asks.format(OWN_IP.split('/')[0]) if self.role == 'server' else self.listens}"
+
+    def own_command(self, program):
+        self.started = time.monotonic()
+        ends = self.asks.format(GUEST_IP) if self.role == "client" else self.listens
+        return [program, "-d", TAP, "--ip", OWN_IP, "--explain", *self.words.split(), *ends.split()]
+
+    def own_listens(self, _said):
+        return time.monotonic() - self.started > 3
+
+    @staticmethod
+    def guest_listens():
+        return "/tools/rdma resource show cm_id 2>/dev/null | grep -q LISTEN"
+
+
+BY_ADDRESS = [("rping -V -C 200", "-s -a 0.0.0.0", "-c -a {}"), ("rping -V -C 20 -S 60000", "-s -a 0.0.0.0", "-c -a {}"),
+              ("ucmatose -c 64", "", "-s {}"), ("udaddy", "", "-s {}")]
+
+
 def matrix():
+    for (words, listens, asks), role in itertools.product(BY_ADDRESS, ("server", "client")):
+        yield ByAddress(words, listens, asks, role)
     for (words, gid_option), role in itertools.product([*PINGPONGS, *PERFTESTS], ("server", "client")):
         yield Unmodified(words, gid_option, role)

@@ -24,6 +24,7 @@ class Row:
     address: str = None  # another than that of its end
     port: str = None  # another than the interface of its end
     user: int = None
+    ends: bool = True  # the server does, by itself
     complains: bool = False  # lines that begin with "uroce:" are expected
 
 
@@ -119,12 +120,48 @@ def ucx():
         yield Row(f"ucx_perftest {' '.join(words)}", device, [*device, HOST], (r"^Final: +\d+",), tcp_port=13337)
 
 
+def by_address(full):
+    """Of rdma_cm: the server listens by it, and the client has its address."""
+    server = "10.0.0.1"
+    times = "1000" if full else "200"
+
+    def row(name, listens, asks, sees=(), **others):
+        return Row(name, listens, asks, sees, tcp_port=None, **others)
+
+    yield row("rping -V", ["rping", "-s", "-a", server, "-C", times, "-V"],
+              ["rping", "-c", "-a", server, "-C", times, "-V"])
+    yield row("rping -V -S 60000", ["rping", "-s", "-a", server, "-C", "50", "-V", "-S", "60000"],
+              ["rping", "-c", "-a", server, "-C", "50", "-V", "-S", "60000"])
+    yield row("ucmatose, 64 connections", ["ucmatose", "-c", "64"], ["ucmatose", "-s", server, "-c", "64"],
+              (r"return status 0",))
+    yield row("ucmatose, migrated to another channel", ["ucmatose", "-c", "4", "-m", "both"],
+              ["ucmatose", "-s", server, "-c", "4", "-m", "both"], (r"return status 0",))
+    yield row("udaddy", ["udaddy", "-c", "4"], ["udaddy", "-s", server, "-c", "4"], (r"return status 0",))
+    yield row("cmtime", ["cmtime", "-c", "100"], ["cmtime", "-s", server, "-c", "100"], (r"^connect +:",), ends=False)
+    yield row("rdma_client", ["rdma_server"], ["rdma_client", "-s", server], (r"end 0",))
+    yield row("rdma_xclient", ["rdma_xserver"], ["rdma_xclient", "-s", server], (r"end 0",))
+    for program in ("ib_send_bw", "ib_write_bw", "ib_read_bw", "ib_send_lat", "ib_write_lat", "ib_atomic_bw"):
+        words = [program, "-R", "-F", "-n", "500"]
+        yield row(" ".join(words), words, [*words, server], (TABLE,))
+    fio = ["fio", "--ioengine=rdma", "--port=7174", "--verb=write", "--bs=64k", "--size=8m", "--iodepth=8"]
+    yield row("fio --ioengine=rdma", [*fio, "--name=server", "--rw=read"],
+              [*fio, "--name=client", "--hostname=" + server, "--rw=write"], (r"WRITE: bw=",))
+    qperf = ["qperf", "-lp", "4000"]
+    yield Row("qperf -cm 1", ["timeout", "-s", "KILL", "30", *qperf],
+              [*qperf, "-cm", "1", "-t", "1", server, "rc_bw", "rc_lat", "rc_rdma_read_bw"], (r"latency",),
+              tcp_port=4000, ends=False, port="left", address="10.0.0.1-10.0.0.2/24")
+    ucx = ["env", "UCX_NET_DEVICES=uroce0:1", "UCX_TLS=rc_verbs,ud_verbs", "UCX_SOCKADDR_TLS_PRIORITY=rdmacm",
+           "ucx_perftest", "-t", "tag_lat", "-n", "200", "-w", "10"]
+    yield Row("ucx_perftest, rdmacm", ucx, [*ucx, server], (r"^Final: +\d+",), tcp_port=13337)
+
+
 def matrix(full):
     yield from devices()
     yield from beside_each_other()
     yield from pingpongs()
     yield from full_perftest() if full else short_perftest()
     yield from ucx()
+    yield from by_address(full)
     yield from [*figures()] if full else [*figures()][:1]
 
 
