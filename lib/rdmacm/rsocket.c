@@ -6,7 +6,7 @@
 
 #include "rdmacm/cma.h"
 
-static long refuse(const char *name)
+static long refuse_socket(const char *name)
 {
 	static _Atomic bool told;
 
@@ -21,7 +21,7 @@ static long refuse(const char *name)
 	CMA_API long name(void);      \
 	CMA_API long name(void)       \
 	{                             \
-		return refuse(#name); \
+		return refuse_socket(#name); \
 	}
 
 REFUSED(raccept)

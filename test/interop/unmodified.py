@@ -70,7 +70,8 @@ class ByAddress(Unmodified):
         return "/tools/rdma resource show cm_id 2>/dev/null | grep -q LISTEN"
 
 
-BY_ADDRESS = [("rping -V -C 200", "-s -a 0.0.0.0", "-c -a {}"), ("rping -V -C 20 -S 60000", "-s -a 0.0.0.0", "-c -a {}"),
+BY_ADDRESS = [("rping -V -C 200", "-s -a 0.0.0.0", "-c -a {}"),
+              ("rping -V -C 20 -S 60000", "-s -a 0.0.0.0", "-c -a {}"),
               ("ucmatose -c 64", "", "-s {}"), ("udaddy", "", "-s {}")]
 
 
