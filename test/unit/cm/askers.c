@@ -81,6 +81,7 @@ Test(askers, a_user_answers_with_a_queue_pair_of_his_choice)
 	struct meet *meet = meet_open(NULL);
 	struct cm_listener *listener = serve(meet, 1);
 	const struct meet_event *event;
+	struct cm_usage usage;
 	uint32_t a, b;
 
 	RULE("C-18");
@@ -101,6 +102,8 @@ Test(askers, a_user_answers_with_a_queue_pair_of_his_choice)
 	cr_expect_eq(event->message.qkey, QKEY);
 	cr_expect_str_eq((const char *)event->message.private_data, "here");
 	cr_expect_eq(atomic_load(&listener->pending), 0);
+	cm_usage(cm_of(meet, MEET_B), &usage, meet->now_ns);
+	cr_expect_eq(usage.half_open, 0, "who has an answer is as good as any, as long as its user keeps it");
 	cr_expect_eq(accept(meet, b, "twice"), -ENOTCONN);
 	forget(meet, MEET_A, a);
 	forget(meet, MEET_B, b);
@@ -202,6 +205,114 @@ Test(askers, those_who_wait_are_bounded)
 		forget(meet, MEET_A, a[i]);
 	forget(meet, MEET_B, b);
 	forget(meet, MEET_B, meet_last(meet, MEET_B)->connection);
+	expect_nothing_left(meet);
+}
+
+/* Whatever has come and gone since, each is answered as the one that it is. */
+Test(askers, two_are_answered_the_other_way_round)
+{
+	struct meet *meet = meet_open(NULL);
+	uint32_t a[2], b[2], ids[2];
+
+	RULE("C-18");
+	serve(meet, 2);
+	for (int i = 0; i < 2; i++) {
+		cr_assert_eq(resolve(meet, i ? "second" : "first", 7, &a[i]), 0);
+		b[i] = meet_last(meet, MEET_B)->connection;
+		ids[i] = meet_last(meet, MEET_B)->message.local_id;
+	}
+	for (int i = 0; i < 2; i++) {
+		cr_assert_eq(accept(meet, b[i], i ? "to the second" : "to the first"), 0);
+		cr_expect_eq(meet_last(meet, MEET_A)->connection, a[i]);
+		cr_expect_eq(meet_last(meet, MEET_A)->message.local_id, ids[i]);
+		cr_expect_str_eq((const char *)meet_last(meet, MEET_A)->message.private_data,
+				 i ? "to the second" : "to the first");
+	}
+	for (int i = 0; i < 2; i++) {
+		forget(meet, MEET_A, a[i]);
+		forget(meet, MEET_B, b[i]);
+	}
+	expect_nothing_left(meet);
+}
+
+/* C-22: strangers leave places to rest in to the connections of our own users. */
+Test(askers, the_last_places_to_rest_in_are_not_for_them)
+{
+	struct meet *meet =
+		meet_open(&(struct cm_config){ .connections = 32, .half_open = 32, .of_one_peer = 32, .rests = 8 });
+	uint32_t a[8], b[8];
+
+	RULE("C-22");
+	serve(meet, 32);
+	for (int i = 0; i < 8; i++) {
+		cr_assert_eq(resolve(meet, "x", 2, &a[i]), 0);
+		b[i] = meet_last(meet, MEET_B)->connection;
+	}
+	cr_expect_eq(cm_count(cm_of(meet, MEET_B), CM_CNT_DROP_RESTS), 1);
+	for (int i = 0; i < 8; i++)
+		forget(meet, MEET_A, a[i]);
+	for (int i = 0; i < 7; i++)
+		forget(meet, MEET_B, b[i]);
+	expect_nothing_left(meet);
+}
+
+/* C-26: of one for whom there is no place. */
+Test(askers, one_more_than_there_are_places_is_dropped_and_counted)
+{
+	struct meet *meet =
+		meet_open(&(struct cm_config){ .connections = 2, .half_open = 8, .of_one_peer = 8, .rests = 64 });
+	struct cm_message question;
+	struct cm_route route;
+	uint32_t a, b[2];
+
+	RULE("C-26");
+	serve(meet, 8);
+	cr_assert_eq(resolve(meet, "x", 2, &a), 0);
+	b[0] = meet_last(meet, MEET_B)->connection;
+	question = meet_last(meet, MEET_B)->message;
+	route = *cm_route_of(cm_of(meet, MEET_B), b[0]);
+	for (int i = 0; i < 2; i++) {
+		question.local_id++;
+		meet_give(meet, MEET_B, &question, &route);
+		meet_drain(meet, MEET_B);
+		cr_expect_eq(cm_count(cm_of(meet, MEET_B), CM_CNT_DROP_FULL), (uint64_t)i);
+	}
+	b[1] = meet_last(meet, MEET_B)->connection;
+	forget(meet, MEET_A, a);
+	for (int i = 0; i < 2; i++)
+		forget(meet, MEET_B, b[i]);
+	expect_nothing_left(meet);
+}
+
+/* Ids of connections and of questions are counted by each for itself, as far as we know. */
+Test(askers, a_question_with_the_id_of_a_connection_is_a_question)
+{
+	struct meet *meet = meet_open(NULL);
+	struct cm_message question;
+	uint32_t a[2], b[3];
+
+	RULE("C-11");
+	serve(meet, 2);
+	meet_listen(meet, MEET_B, 7174, 1);
+	a[0] = meet_connect(meet, 7174, 17);
+	meet_run(meet);
+	b[0] = meet_last(meet, MEET_B)->connection;
+	cr_assert_eq(meet_accept(meet, b[0], 18), 0);
+	meet_run(meet);
+	cr_assert_eq(resolve(meet, "x", 2, &a[1]), 0);
+	b[1] = meet_last(meet, MEET_B)->connection;
+	question = meet_last(meet, MEET_B)->message;
+	question.local_id = meet->end[MEET_A].events[0].message.remote_id;
+	meet_forget_notes(meet);
+	meet_give(meet, MEET_B, &question, cm_route_of(cm_of(meet, MEET_B), b[1]));
+	meet_drain(meet, MEET_B);
+	meet_expect(meet, "B event REQUEST");
+	b[2] = meet_last(meet, MEET_B)->connection;
+	for (int i = 0; i < 2; i++)
+		forget(meet, MEET_A, a[i]);
+	for (int i = 0; i < 3; i++)
+		forget(meet, MEET_B, b[i]);
+	meet_settle(meet, meet->now_ns + 60 * S);
 	expect_nothing_left(meet);
 }
 
