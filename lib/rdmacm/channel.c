@@ -34,6 +34,7 @@ CMA_API struct rdma_event_channel *rdma_create_event_channel(void)
 		return NULL;
 	}
 	pthread_mutex_init(&channel->lock, NULL);
+	pthread_mutex_init(&channel->reading, NULL);
 	channel->last = &channel->first;
 	channel->own_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	channel->channel.fd = epoll_create1(EPOLL_CLOEXEC);
@@ -61,6 +62,7 @@ CMA_API void rdma_destroy_event_channel(struct rdma_event_channel *ours)
 	}
 	uroce_cm_channel_destroy(channel->cm);
 	pthread_mutex_destroy(&channel->lock);
+	pthread_mutex_destroy(&channel->reading);
 	free(channel);
 }
 
@@ -315,6 +317,7 @@ static struct cma_event *take_theirs(struct cma_channel *channel, int *error)
 	bool told = false;
 
 	*error = one ? 0 : -ENOMEM;
+	pthread_mutex_lock(&channel->reading);
 	while (*error == 0 && !told) {
 		*error = uroce_cm_next(channel->cm, &from);
 		if (*error == 0 && from.type == UROCE_CM_REQUEST)
@@ -322,6 +325,7 @@ static struct cma_event *take_theirs(struct cma_channel *channel, int *error)
 		else if (*error == 0 && from.context)
 			told = take_other((struct cma_id *)(uintptr_t)from.context, one, &from);
 	}
+	pthread_mutex_unlock(&channel->reading);
 	if (*error) {
 		free(one);
 		return NULL;

@@ -27,8 +27,9 @@ struct cma_event {
 struct cma_channel {
 	struct rdma_event_channel channel; /* its fd is an epoll descriptor of the two below */
 	struct uroce_cm_channel *cm;
-	int own_fd; /* an eventfd, readable while events of our own wait */
-	pthread_mutex_t lock;
+	int own_fd;                      /* an eventfd, readable while events of our own wait */
+	pthread_mutex_t reading;         /* of the connection manager's channel, which one thread reads at a time */
+	pthread_mutex_t lock;            /* of what follows */
 	struct cma_event *first, **last; /* events of our own */
 };
 

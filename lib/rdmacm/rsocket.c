@@ -17,10 +17,10 @@ static long refuse_socket(const char *name)
 }
 
 /* Whatever its arguments are. */
-#define REFUSED(name)                 \
-	CMA_API long name(void);      \
-	CMA_API long name(void)       \
-	{                             \
+#define REFUSED(name)                        \
+	CMA_API long name(void);             \
+	CMA_API long name(void)              \
+	{                                    \
 		return refuse_socket(#name); \
 	}
 
