@@ -45,9 +45,8 @@ static void write_lcores(char *out, size_t out_bytes)
 static int start_eal(const char *port)
 {
 	char lcores[CORES_BYTES];
-	/* What EAL says at each start is not for the users of other programs. */
-	const char *argv[] = { "uroce", "--lcores", lcores, "--log-level=*:error", NULL };
-	struct uroce_eal_config config = { .argc = 4, .argv = argv, .devices = { port }, .worker_count = 1 };
+	const char *argv[] = { "uroce", "--lcores", lcores, NULL };
+	struct uroce_eal_config config = { .argc = 3, .argv = argv, .devices = { port }, .worker_count = 1 };
 	struct uroce_error error = { "" };
 	int code;
 
