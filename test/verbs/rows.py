@@ -53,6 +53,20 @@ def devices():
               sees=(r"1 device, uroce0", r"100000 bytes arrived"))
 
 
+def misuse():
+    """One line with cause and remedy, and the exit code of all programs."""
+    yield Row("an address that is none", ["true"], address="10.0.0.x/24", status=2, complains=True,
+              sees=(r"uroce-run: --ip 10\.0\.0\.x/24: an address like 10\.0\.0\.1/24",))
+    yield Row("a program that is not there", ["./no-such-program"], status=2, complains=True,
+              sees=(r"uroce-run: ./no-such-program: No such file",))
+    yield Row("an interface that is not there", ["ibv_devinfo"], port="nowhere0", status=255, complains=True,
+              sees=(r"uroce: there is no port nowhere0: no interface has that name",))
+    yield Row("--check", ["true"], options=("--check",), sees=(r"ok: libibverbs of the system fits",
+                                                              r"ok: the port can be opened"))
+    yield Row("--check, of an interface that is not there", ["true"], port="nowhere0", options=("--check",), status=3,
+              complains=True, sees=(r"missing: the port can be opened",))
+
+
 def figures():
     """A region made and unmade; one channel for 16 completion queues. FULL=1: a million times each."""
     for times in ("20000", "1000000"):
@@ -157,6 +171,7 @@ def by_address(full):
 
 def matrix(full):
     yield from devices()
+    yield from misuse()
     yield from beside_each_other()
     yield from pingpongs()
     yield from full_perftest() if full else short_perftest()
