@@ -51,6 +51,23 @@ void cma_write_address(const struct uroce_addr *addr, uint16_t port, struct sock
 	memcpy(&in6->sin6_addr, addr->bytes, 16);
 }
 
+struct ibv_ah_attr cma_path(const struct uroce_addr *source, const struct uroce_addr *dest, uint8_t traffic_class)
+{
+	const struct uroce_device_info *info = cma_device_info();
+	struct ibv_ah_attr attr = {
+		.is_global = 1,
+		.port_num = 1,
+		.grh = { .hop_limit = 64, .traffic_class = traffic_class },
+	};
+
+	memcpy(attr.grh.dgid.raw, dest->bytes, 16);
+	for (unsigned i = 0; i < info->addr_count; i++) {
+		if (memcmp(&info->addrs[i], source, sizeof(*source)) == 0)
+			attr.grh.sgid_index = (uint8_t)i;
+	}
+	return attr;
+}
+
 /* ---- names ---- */
 
 static void *copy_of(const void *bytes, size_t count)
@@ -81,9 +98,7 @@ static int resolve(const char *node, const char *service, const struct rdma_addr
 	int flags = hints ? hints->ai_flags : 0;
 	struct addrinfo ours = {
 		.ai_flags = (flags & RAI_PASSIVE ? AI_PASSIVE : 0) | (flags & RAI_NUMERICHOST ? AI_NUMERICHOST : 0),
-		.ai_family = hints && hints->ai_family ? hints->ai_family :
-			     flags & RAI_FAMILY        ? hints->ai_family :
-							 AF_UNSPEC,
+		.ai_family = hints ? hints->ai_family : AF_UNSPEC,
 		.ai_socktype = hints && hints->ai_port_space == RDMA_PS_UDP ? SOCK_DGRAM : SOCK_STREAM,
 	};
 

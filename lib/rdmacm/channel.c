@@ -253,13 +253,7 @@ static void take_datagrams(struct cma_id *id, struct cma_event *one, const struc
 	set_private(one, from, &ud->private_data, &ud->private_data_len);
 	ud->qp_num = from->peer_qp_num;
 	ud->qkey = from->peer_qkey;
-	ud->ah_attr = (struct ibv_ah_attr){ .is_global = 1, .port_num = 1, .grh = { .hop_limit = 64 } };
-	memcpy(ud->ah_attr.grh.dgid.raw, from->peer.bytes, 16);
-	for (unsigned i = 0; i < cma_device_info()->addr_count; i++) {
-		if (memcmp(&cma_device_info()->addrs[i], &from->local, sizeof(from->local)) == 0)
-			ud->ah_attr.grh.sgid_index = (uint8_t)i;
-	}
-	ud->ah_attr.grh.traffic_class = id->tos;
+	ud->ah_attr = cma_path(&from->local, &from->peer, id->tos);
 }
 
 static bool take_other(struct cma_id *id, struct cma_event *one, const struct uroce_cm_event *from)

@@ -72,6 +72,8 @@ const struct uroce_device_info *cma_device_info(void);
 /* 0; -EAFNOSUPPORT. */
 int cma_read_address(const struct sockaddr *from, struct uroce_addr *addr, uint16_t *port);
 void cma_write_address(const struct uroce_addr *addr, uint16_t port, struct sockaddr_storage *to);
+/* From one of the device's addresses to a peer's, as libibverbs has it. */
+struct ibv_ah_attr cma_path(const struct uroce_addr *source, const struct uroce_addr *dest, uint8_t traffic_class);
 
 /* ---- id.c ---- */
 

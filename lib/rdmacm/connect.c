@@ -6,8 +6,7 @@
 #include <string.h>
 
 #include "rdmacm/cma.h"
-
-#define RD_ATOMIC 16 /* as the device says */
+#include "verbs/stack.h"
 
 /* "The most" is 255. */
 static uint8_t at_most(uint8_t wanted, uint8_t limit)
@@ -24,11 +23,11 @@ static struct uroce_cm_options options_of(const struct cma_id *id, const struct 
 			 UROCE_CM_GIVEN_MAX_DEST_RD_ATOMIC,
 		.retry_cnt = at_most(param->retry_count, 7),
 		.rnr_retry = at_most(param->rnr_retry_count, 7),
-		.max_rd_atomic = at_most(param->initiator_depth, RD_ATOMIC),
-		.max_dest_rd_atomic = at_most(param->responder_resources, RD_ATOMIC),
+		.max_rd_atomic = at_most(param->initiator_depth, STACK_RD_ATOMIC),
+		.max_dest_rd_atomic = at_most(param->responder_resources, STACK_RD_ATOMIC),
 		.traffic_class = id->tos,
 		.timeout = id->ack_timeout,
-		.flow_control = false, /* rdma_cm's says nothing about credits */
+		.flow_control = false, /* a queue pair that its user moves has no credits */
 		.qp_num = id->id.qp ? id->id.qp->qp_num : param->qp_num,
 		.srq = id->id.qp ? id->id.qp->srq != NULL : param->srq != 0,
 		.tell_rested = true,
@@ -82,8 +81,8 @@ CMA_API int rdma_accept(struct rdma_cm_id *ours, struct rdma_conn_param *given)
 	if (id->is_ud)
 		return cma_result(accept_datagrams(id, given)); /* and no event follows */
 	param.responder_resources =
-		at_most(param.responder_resources, at_most(id->asked.responder_resources, RD_ATOMIC));
-	param.initiator_depth = at_most(param.initiator_depth, at_most(id->asked.initiator_depth, RD_ATOMIC));
+		at_most(param.responder_resources, at_most(id->asked.responder_resources, STACK_RD_ATOMIC));
+	param.initiator_depth = at_most(param.initiator_depth, at_most(id->asked.initiator_depth, STACK_RD_ATOMIC));
 	options = options_of(id, &param);
 	options.given = UROCE_CM_GIVEN_RNR_RETRY | UROCE_CM_GIVEN_MAX_RD_ATOMIC | UROCE_CM_GIVEN_MAX_DEST_RD_ATOMIC;
 	options.retry_cnt = 0; /* as the client has it */

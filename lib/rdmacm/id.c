@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "rdmacm/cma.h"
+#include "verbs/ops.h"
 
 struct cma_id *cma_id_new(struct rdma_event_channel *channel, struct uroce_cm_id *cm, void *context,
 			  enum rdma_port_space ps)
@@ -158,8 +159,7 @@ CMA_API int rdma_resolve_route(struct rdma_cm_id *ours, int timeout_ms)
 	path->traffic_class = id->tos;
 	path->reversible = path->numb_path = 1;
 	path->mtu_selector = 2; /* exactly */
-	for (uint32_t bytes = cma_device_info()->mtu_bytes; bytes >= 256; bytes /= 2)
-		path->mtu++;
+	path->mtu = verb_mtu(cma_device_info()->mtu_bytes);
 	free(ours->route.path_rec);
 	ours->route.path_rec = path;
 	ours->route.num_paths = 1;
@@ -217,8 +217,11 @@ CMA_API int rdma_migrate_id(struct rdma_cm_id *ours, struct rdma_event_channel *
 	struct rdma_event_channel *before = ours->channel;
 	int error = own ? uroce_cm_migrate(id->cm, cma_channel_of(own)->cm) : -errno;
 
-	if (error)
+	if (error) {
+		if (own && channel == NULL)
+			rdma_destroy_event_channel(own);
 		return cma_result(error);
+	}
 	cma_move_events(id, cma_channel_of(own));
 	ours->channel = own;
 	if (id->owns_channel)

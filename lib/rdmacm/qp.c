@@ -5,35 +5,7 @@
 #include <string.h>
 
 #include "rdmacm/cma.h"
-
-#define RD_ATOMIC 16 /* as the device says */
-
-static enum ibv_mtu mtu_of(uint32_t bytes)
-{
-	enum ibv_mtu mtu = IBV_MTU_256;
-
-	while (mtu < IBV_MTU_4096 && 256u << (mtu - IBV_MTU_256) < bytes)
-		mtu++;
-	return mtu;
-}
-
-static void set_path(struct ibv_qp_attr *attr, const struct uroce_path *path)
-{
-	const struct uroce_device_info *info = cma_device_info();
-
-	attr->ah_attr = (struct ibv_ah_attr){
-		.is_global = 1,
-		.port_num = 1,
-		.grh = { .flow_label = path->flow_label,
-			 .hop_limit = path->hop_limit ? path->hop_limit : 64,
-			 .traffic_class = path->traffic_class },
-	};
-	memcpy(attr->ah_attr.grh.dgid.raw, path->dest.bytes, 16);
-	for (unsigned i = 0; i < info->addr_count; i++) {
-		if (memcmp(&info->addrs[i], &path->source, sizeof(path->source)) == 0)
-			attr->ah_attr.grh.sgid_index = (uint8_t)i;
-	}
-}
+#include "verbs/ops.h"
 
 static void init_init(struct ibv_qp_attr *attr, int *mask)
 {
@@ -52,11 +24,15 @@ static int init_connected(struct cma_id *id, struct ibv_qp_attr *attr, int *mask
 	if (error)
 		return error;
 	if (state == UROCE_QPS_RTR) {
-		set_path(attr, &ours.path);
-		attr->path_mtu = mtu_of(ours.path_mtu);
+		attr->ah_attr = cma_path(&ours.path.source, &ours.path.dest, ours.path.traffic_class);
+		attr->ah_attr.grh.flow_label = ours.path.flow_label;
+		if (ours.path.hop_limit)
+			attr->ah_attr.grh.hop_limit = ours.path.hop_limit;
+		attr->path_mtu = verb_mtu(ours.path_mtu);
 		attr->dest_qp_num = ours.dest_qp_num;
 		attr->rq_psn = ours.rq_psn;
-		attr->max_dest_rd_atomic = ours.max_dest_rd_atomic < RD_ATOMIC ? ours.max_dest_rd_atomic : RD_ATOMIC;
+		attr->max_dest_rd_atomic =
+			ours.max_dest_rd_atomic < STACK_RD_ATOMIC ? ours.max_dest_rd_atomic : STACK_RD_ATOMIC;
 		attr->min_rnr_timer = ours.min_rnr_timer;
 		*mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
 			IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;

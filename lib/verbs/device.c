@@ -10,7 +10,6 @@
 #include <uroce/uroce.h>
 
 #define VENDOR_ID 0x75726fu /* "uro": of no vendor that IEEE knows */
-#define RD_ATOMIC 16u       /* that each QP can have outstanding */
 #define MANY 65536
 
 int verb_result(int error)
@@ -70,8 +69,8 @@ int verb_query_device(struct ibv_context *context, const struct ibv_query_device
 	old->max_cq = old->max_pd = old->max_ah = old->max_srq = MANY;
 	old->max_cqe = (int)info->max_cq_depth;
 	old->max_mr = old->max_mw = (int)info->max_mrs;
-	old->max_qp_rd_atom = old->max_qp_init_rd_atom = (int)RD_ATOMIC;
-	old->max_res_rd_atom = (int)(RD_ATOMIC * info->max_qps);
+	old->max_qp_rd_atom = old->max_qp_init_rd_atom = (int)STACK_RD_ATOMIC;
+	old->max_res_rd_atom = (int)(STACK_RD_ATOMIC * info->max_qps);
 	old->atomic_cap = IBV_ATOMIC_HCA;
 	old->max_srq_wr = (int)info->max_queue_depth;
 	old->max_pkeys = 1;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "verbs/ops.h"
+#include "verbs/pipe.h"
 
 /* What libibverbs reads for an event, as the kernel writes it. */
 struct entry {
@@ -27,34 +28,14 @@ static struct {
 
 /* ---- pipes ---- */
 
-static int reopen(int fd, int flags)
-{
-	char path[32];
-
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	return open(path, flags | O_CLOEXEC);
-}
-
-int verb_pipe(void)
-{
-	int ends[2], fd;
-
-	if (pipe2(ends, O_CLOEXEC) != 0)
-		return -1;
-	fd = reopen(ends[0], O_RDWR);
-	close(ends[0]);
-	close(ends[1]);
-	return fd;
-}
-
 int verb_pipe_writer(int fd)
 {
-	return reopen(fd, O_WRONLY | O_NONBLOCK);
+	return pipe_reopen(fd, O_WRONLY | O_NONBLOCK);
 }
 
 void verb_pipe_forget(int fd, int writer, uint64_t value, size_t entry_bytes)
 {
-	int reader = reopen(fd, O_RDONLY | O_NONBLOCK), kept = 0;
+	int reader = pipe_reopen(fd, O_RDONLY | O_NONBLOCK), kept = 0;
 	uint64_t entries[4096];
 	size_t words = entry_bytes / sizeof(uint64_t);
 	ssize_t got;
@@ -251,7 +232,7 @@ static int start(struct uroce_device *device)
 
 int verb_open(struct verb_context *context)
 {
-	int fd = verb_pipe(), error = 0;
+	int fd = pipe_open(), error = 0;
 
 	if (fd < 0)
 		return errno;

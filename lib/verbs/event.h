@@ -16,9 +16,7 @@ void verb_event_wait(pthread_mutex_t *mutex, pthread_cond_t *cond, const uint32_
 
 /* ---- pipes, out of which libibverbs reads events ---- */
 
-/* One descriptor that reads and writes, so that it never ends. -1, with errno. */
-int verb_pipe(void);
-/* Another descriptor of it, which writes and never blocks. -1, with errno. */
+/* Another descriptor of one (pipe.h), which writes and never blocks. -1, with errno. */
 int verb_pipe_writer(int fd);
 /* Takes out of it what nobody has read yet and begins with value; entries have so many bytes, at most 16. */
 void verb_pipe_forget(int fd, int writer, uint64_t value, size_t entry_bytes);

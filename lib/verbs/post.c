@@ -118,7 +118,6 @@ int verb_post(struct verb_qp *qp, const struct uroce_send_wr *wr, const struct v
 
 static int post_one(struct verb_qp *qp, const struct ibv_send_wr *wr)
 {
-	const struct verb_to to = { wr->wr.ud.ah, wr->wr.ud.remote_qpn, wr->wr.ud.remote_qkey };
 	struct uroce_mw_bind bind;
 	struct uroce_send_wr ours;
 
@@ -126,7 +125,9 @@ static int post_one(struct verb_qp *qp, const struct ibv_send_wr *wr)
 		return -EINVAL;
 	if (qp->sq_sig_all)
 		ours.send_flags |= UROCE_SEND_SIGNALED;
-	return verb_post(qp, &ours, &to);
+	if (qp->rc)
+		return uroce_qp_post_send(qp->rc, &ours, NULL);
+	return post_datagram(qp, &ours, &(struct verb_to){ wr->wr.ud.ah, wr->wr.ud.remote_qpn, wr->wr.ud.remote_qkey });
 }
 
 int verb_post_send(struct ibv_qp *ibv, struct ibv_send_wr *wr, struct ibv_send_wr **bad)

@@ -6,28 +6,12 @@
  */
 #include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <infiniband/verbs.h>
 
-/* The end of a pipe that reads and writes: as long as it is open the pipe has a writer. -1, with errno. */
-static int open_pipe(void)
-{
-	char path[32];
-	int ends[2], fd;
-
-	if (pipe2(ends, O_CLOEXEC) != 0)
-		return -1;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", ends[0]);
-	fd = open(path, O_RDWR | O_CLOEXEC);
-	close(ends[0]);
-	close(ends[1]);
-	return fd;
-}
+#include "verbs/pipe.h"
 
 static struct ibv_comp_channel *channel_of_kernel(struct ibv_context *context)
 {
@@ -50,7 +34,7 @@ __attribute__((visibility("default"))) struct ibv_comp_channel *ibv_create_comp_
 	if (channel == NULL)
 		return NULL;
 	channel->context = context;
-	channel->fd = open_pipe();
+	channel->fd = pipe_open();
 	if (channel->fd >= 0)
 		return channel;
 	free(channel);

@@ -11,7 +11,6 @@
 #include "verbs/event.h"
 #include "verbs/take.h"
 
-#define RD_ATOMIC 16u /* as verb_query_device() says */
 #define PKEY 0xFFFFu
 #define REST_LIMIT_MS 61000 /* no number rests longer */
 #define REST_STEP_MS 10
@@ -34,7 +33,7 @@ static int create_rc(struct verb_qp *qp, struct ibv_pd *pd, const struct ibv_qp_
 		.max_recv_sge = at_least_one(init->cap.max_recv_sge),
 		/* As much as a piece would take: programs of adapters that give so much do not ask for it. */
 		.max_inline_data = init->cap.max_inline_data < 16 ? 16 : init->cap.max_inline_data,
-		.max_dest_rd_atomic = RD_ATOMIC,
+		.max_dest_rd_atomic = STACK_RD_ATOMIC,
 		.sq_sig_all = init->sq_sig_all != 0,
 	};
 	int error = uroce_qp_create(verb_pd_of(pd)->pd, &ours, &qp->rc);

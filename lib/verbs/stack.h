@@ -15,6 +15,9 @@
 
 #include <uroce/uroce.h>
 
+/* READs and atomics that each queue pair can have outstanding, and answers at a time. */
+#define STACK_RD_ATOMIC 16u
+
 struct stack {
 	struct uroce_engine *engine;
 	struct uroce_port *port;

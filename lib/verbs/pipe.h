@@ -1,0 +1,32 @@
+/* pipe.h - a pipe in one descriptor, out of which libibverbs reads events */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef VERBS_PIPE_H
+#define VERBS_PIPE_H
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+/* Another descriptor of what fd is. -1, with errno. */
+static inline int pipe_reopen(int fd, int flags)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return open(path, flags | O_CLOEXEC);
+}
+
+/* It reads and writes: as long as it is open the pipe has a writer, and never ends. -1, with errno. */
+static inline int pipe_open(void)
+{
+	int ends[2], fd;
+
+	if (pipe2(ends, O_CLOEXEC) != 0)
+		return -1;
+	fd = pipe_reopen(ends[0], O_RDWR);
+	close(ends[0]);
+	close(ends[1]);
+	return fd;
+}
+
+#endif
