@@ -11,6 +11,7 @@
 #define LIMIT_QUEUE_DEPTH 32768u /* entries of a send or receive queue */
 #define LIMIT_CQ_DEPTH (1u << 20)
 #define LIMIT_RD_ATOMIC 128u /* outstanding READs and atomics, either way (S-11) */
+#define LIMIT_HOLES 256u     /* parts of READs that may be missing between those that have come */
 #define LIMIT_QPS (1u << 20) /* per engine: the index part of a QPN */
 #define LIMIT_MRS (1u << 20) /* per device: the index part of a key */
 #define LIMIT_MTU_BYTES 4096u
@@ -31,6 +32,7 @@
  * QPNs, addresses and P_Keys: so many a second and lcore, whom a sweep of 2^48 QPNs and PSNs takes 900 years.
  */
 #define ANOMALY_NS 1000000000ull
+#define ANOMALY_MS 1000u /* the same */
 #define ANOMALY_PACKETS 500u
 #define ANOMALY_DISTANCE (1u << 16)
 #define ANOMALY_UNKNOWN_SENDERS 10000u
@@ -49,6 +51,7 @@
  */
 #define POLL_FRAMES (4 * BURST)
 #define LIMIT_LCORES 64u
+#define LCORE_BOARDS 1024u /* that QPs of an lcore may borrow at a time to repair losses, of 4 KiB each */
 #define LIMIT_PORT_ADDRS 8u
 
 /*

@@ -107,6 +107,12 @@ struct uroce_qp_attr {
 	bool use_sq_psn;            /* uroce_qp_connect() only: the first PSN to send is sq_psn; default off */
 	bool no_probe; /* never ask the peer before the ACK timer expires; default: some round trips after */
 	/*
+	 * The peer answers parts of a READ in whatever order they are asked for, as this library does and Linux does
+	 * not: what is lost of a READ is then asked for at once, and not part after part (Q-16). Default off; a
+	 * connection manager sets it when the peer says that it does.
+	 */
+	bool peer_any_order;
+	/*
 	 * An idle QP asks its peer once so many milliseconds, without a request of the application's; 0: never, the
 	 * default. A peer that is dead is then told within that time and the retry budget: QP_FATAL, and
 	 * uroce_qp_last_error() says UROCE_CAUSE_KEEPALIVE.
@@ -140,7 +146,8 @@ enum uroce_qp_attr_mask {
 	UROCE_QP_ALT_PATH = 1 << 16,
 	UROCE_QP_PATH_MIG_STATE = 1 << 17,
 	UROCE_QP_NO_PROBE = 1 << 18,
-	UROCE_QP_KEEPALIVE = 1 << 19
+	UROCE_QP_KEEPALIVE = 1 << 19,
+	UROCE_QP_PEER_ANY_ORDER = 1 << 20
 };
 
 /* Why a QP went to ERR by itself: what its failed completion says, and what only the QP knows (E-4). */
@@ -199,6 +206,7 @@ UROCE_API int uroce_qp_destroy(struct uroce_qp *qp);
  *   IMPRECISE_ERRORS                                        x       x       x       x
  *   NO_PROBE                                                x       x       x       x
  *   KEEPALIVE                                               x       x       x       x
+ *   PEER_ANY_ORDER                                          x       x       x       x
  *
  * RTS goes to SQD with none.
  */

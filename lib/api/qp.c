@@ -77,6 +77,7 @@ static int name_and_publish(struct uroce_qp *qp, struct rc_qp_config *config, ui
 	if (error)
 		return error;
 	config->qpn = qp->qpn;
+	config->boards = &qp->owner->boards;
 	rc_qp_init(qp_core(qp), config);
 	qp->run_queue = &qp->owner->run_queue;
 	engine_steer_publish(engine, qp);
@@ -134,6 +135,7 @@ static int destroy_on_owner(void *argument)
 	run_queue_remove(qp);
 	engine_steer_release(qp->device->engine, qp->index, qp->qpn, engine_modify_time_wait_ns(qp));
 	engine_modify_hold_devices(qp, NULL, NULL);
+	rc_qp_give_back(qp_core(qp));
 	for (uint32_t i = 0; i < CNT_QP_COUNTERS; i++)
 		port->retired[i] += qp_core(qp)->counters[i];
 	return 0;
@@ -234,7 +236,8 @@ int uroce_qp_connect(struct uroce_qp *qp, const struct uroce_qp_attr *given, uin
 		{ UROCE_QPS_RTR, UROCE_QP_PATH | UROCE_QP_PATH_MTU | UROCE_QP_DEST_QPN | UROCE_QP_RQ_PSN |
 					 UROCE_QP_MAX_DEST_RD_ATOMIC | UROCE_QP_MIN_RNR_TIMER | UROCE_QP_FLOW_CONTROL },
 		{ UROCE_QPS_RTS, UROCE_QP_TIMEOUT | UROCE_QP_RETRY_CNT | UROCE_QP_RNR_RETRY | UROCE_QP_MAX_RD_ATOMIC |
-					 UROCE_QP_IMPRECISE_ERRORS | UROCE_QP_NO_PROBE | UROCE_QP_KEEPALIVE },
+					 UROCE_QP_IMPRECISE_ERRORS | UROCE_QP_NO_PROBE | UROCE_QP_KEEPALIVE |
+					 UROCE_QP_PEER_ANY_ORDER },
 	};
 	struct uroce_qp_attr attr = *given;
 

@@ -24,7 +24,12 @@
 #define CM_VENDOR_ID 0x75726Fu      /* ours in ECE (C-32) */
 
 /* ECE option bits. Only what both sides have set is used, and only between two of us. */
-enum cm_ece { CM_ECE_UNDERSTOOD = 1 << 0, CM_ECE_ATOMIC_WRITE = 1 << 1, CM_ECE_FLUSH = 1 << 2 };
+enum cm_ece {
+	CM_ECE_UNDERSTOOD = 1 << 0,
+	CM_ECE_ATOMIC_WRITE = 1 << 1,
+	CM_ECE_FLUSH = 1 << 2,
+	CM_ECE_ANY_ORDER = 1 << 7 /* answers parts of a READ in whatever order they are asked for */
+};
 
 /* Reasons of a REJ that this manager gives by itself; cm_mad_reason_name() knows all. */
 enum cm_reason {

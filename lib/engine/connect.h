@@ -93,7 +93,7 @@ struct engine_connect {
 	 UROCE_QP_MAX_DEST_RD_ATOMIC | UROCE_QP_MIN_RNR_TIMER | UROCE_QP_FLOW_CONTROL)
 #define CONNECT_TO_RTS                                                                                          \
 	(UROCE_QP_STATE | UROCE_QP_TIMEOUT | UROCE_QP_RETRY_CNT | UROCE_QP_RNR_RETRY | UROCE_QP_MAX_RD_ATOMIC | \
-	 UROCE_QP_SQ_PSN | UROCE_QP_KEEPALIVE)
+	 UROCE_QP_SQ_PSN | UROCE_QP_KEEPALIVE | UROCE_QP_PEER_ANY_ORDER)
 
 /* Sends a MAD in a datagram, if that can leave now. */
 void engine_connect_send(struct uroce_lcore *lcore, const struct cm_route *route, const uint8_t *mad);

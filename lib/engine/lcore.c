@@ -41,6 +41,7 @@ static void free_lcore(struct uroce_lcore *lcore)
 	engine_numa_free_ring(lcore->handover, sizeof(void *));
 	free(lcore->scratch);
 	free(lcore->failed);
+	engine_numa_free(lcore->board_memory, LCORE_BOARDS * sizeof(struct rc_board));
 	if (lcore->wake_fd >= 0)
 		close(lcore->wake_fd);
 	engine_numa_free(lcore, sizeof(*lcore));
@@ -64,14 +65,16 @@ static struct uroce_lcore *create_lcore(struct uroce_engine *engine, unsigned in
 	lcore->handover = engine_numa_create_ring(HANDOVER_FRAMES, 1, sizeof(void *), node);
 	lcore->scratch = malloc(PORT_FRAME_MAX_BYTES);
 	lcore->failed = calloc(1, sizeof(*lcore->failed));
+	lcore->board_memory = engine_numa_alloc(LCORE_BOARDS * sizeof(struct rc_board), node);
 	lcore->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (lcore->wake_fd < 0 || engine_run_queue_init(&lcore->run_queue, engine, node) != 0 || !lcore->doorbells ||
-	    !lcore->mailbox || !lcore->handover || !lcore->scratch || !lcore->failed) {
+	    !lcore->mailbox || !lcore->handover || !lcore->scratch || !lcore->failed || !lcore->board_memory) {
 		free_lcore(lcore);
 		return NULL;
 	}
 	lcore->now_ns = lcore->made_ns = engine_now_ns();
 	engine_wheel_init(&lcore->wheel, lcore->now_ns);
+	boards_init(&lcore->boards, lcore->board_memory, LCORE_BOARDS);
 	outbox_reset(&lcore->out);
 	return lcore;
 }

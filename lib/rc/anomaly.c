@@ -7,9 +7,10 @@
 void rc_anomaly_note(struct rc_qp *qp, uint64_t now_ns)
 {
 	struct rc_anomaly *anomaly = &qp->anomaly;
+	uint32_t now_ms = (uint32_t)(now_ns / 1000000);
 
-	if (now_ns - anomaly->since_ns >= ANOMALY_NS) {
-		anomaly->since_ns = now_ns;
+	if (now_ms - anomaly->since_ms >= ANOMALY_MS) {
+		anomaly->since_ms = now_ms;
 		anomaly->count = 0;
 	}
 	if (++anomaly->count == ANOMALY_PACKETS)

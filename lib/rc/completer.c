@@ -7,6 +7,7 @@
 #include "rc/codes.h"
 #include "rc/credit.h"
 #include "rc/fail.h"
+#include "rc/holes.h"
 #include "rc/loss.h"
 #include "rc/outbox.h"
 #include "rc/report.h"
@@ -83,6 +84,26 @@ static void receive_nak(struct rc_qp *qp, psn_t psn, uint8_t syndrome, uint64_t 
 	}
 }
 
+/*
+ * An ACK or NAK says that the peer has answered everything before `end`, and responses before it are missing. Those are
+ * asked for by themselves once some have come before their turn: then only a NAK that wants something to be sent again
+ * rewinds the window.
+ */
+static void notice_missing(struct rc_qp *qp, psn_t end, uint8_t syndrome, uint64_t now_ns)
+{
+	bool again = syndrome_class(syndrome) == SYNDROME_RNR_NAK ||
+		     (syndrome_class(syndrome) == SYNDROME_NAK && syndrome_value(syndrome) == NAK_PSN_SEQUENCE);
+
+	if (qp_has_holes(qp))
+		rc_holes_see(qp, end);
+	if (qp_has_holes(qp) && !again) {
+		rc_loss_echo_arrived(qp, true, now_ns);
+		loss_heard(qp, now_ns);
+	} else {
+		rc_loss_ack_skipped_response(qp, psn_previous(end), now_ns);
+	}
+}
+
 static void receive_acknowledge(struct rc_qp *qp, const struct wire_packet *packet, uint64_t now_ns)
 {
 	psn_t psn = psn_make(packet->psn);
@@ -95,11 +116,11 @@ static void receive_acknowledge(struct rc_qp *qp, const struct wire_packet *pack
 	}
 	if (syndrome_class(packet->syndrome) == SYNDROME_ACK) {
 		if (!cover(qp, psn_next(psn), now_ns))
-			rc_loss_ack_skipped_response(qp, psn, now_ns);
+			notice_missing(qp, psn_next(psn), packet->syndrome, now_ns);
 	} else if (cover(qp, psn, now_ns) || oldest_owns(qp, psn)) { /* a NAK acknowledges what is before it */
 		receive_nak(qp, psn, packet->syndrome, now_ns);
 	} else {
-		rc_loss_ack_skipped_response(qp, psn_previous(psn), now_ns);
+		notice_missing(qp, psn, packet->syndrome, now_ns);
 	}
 }
 
@@ -120,9 +141,9 @@ static inline bool read_response_fits(const struct rc_qp *qp, const struct rc_se
 	bool last = index + 1 == wqe->psn_count;
 
 	/* The response to a part that was asked for again begins and ends where the part does. */
-	if (op->last != last && (last || !qp_una_was_restarted(qp)))
+	if (op->last != last && (last || !qp_was_restarted(qp, psn)))
 		return false;
-	if (op->first && index > 0 && !qp_una_was_restarted(qp))
+	if (op->first && index > 0 && !qp_was_restarted(qp, psn))
 		return false;
 	return packet->payload_bytes == (last ? left : qp->mtu_bytes) &&
 	       packet->pad_bytes == packet_pad_bytes(packet->payload_bytes);
@@ -138,8 +159,8 @@ NOINLINE bool other_response_fits(const struct rc_send_wqe *wqe, const struct wi
 }
 
 /*
- * Judges the response at snd_una by what the oldest request, wqe, waits for, and finds the places of its payload.
- * Changes nothing. UROCE_CAUSE_NONE, or why the request fails: nothing is written unless all of it may be (Q-11).
+ * Judges a response by what the request that it is for, wqe, waits for, and finds the places of its payload. Changes
+ * nothing. UROCE_CAUSE_NONE, or why the request fails: nothing is written unless all of it may be (Q-11).
  */
 static inline enum uroce_cause judge_response(struct rc_qp *qp, const struct rc_send_wqe *wqe,
 					      const struct wire_packet *packet, struct rc_scatter *place)
@@ -154,7 +175,7 @@ static inline enum uroce_cause judge_response(struct rc_qp *qp, const struct rc_
 		     other_response_fits(wqe, packet)))
 		return UROCE_CAUSE_BAD_RESPONSE;
 	if (read)
-		offset = (uint64_t)psn_distance(qp->win.snd_una, wqe->first_psn) << qp->mtu_shift;
+		offset = (uint64_t)psn_distance(psn_make(packet->psn), wqe->first_psn) << qp->mtu_shift;
 	else if (packet->opcode == OP_ATOMIC_ACKNOWLEDGE)
 		bytes = sizeof(packet->original);
 	if (scatter_find(qp, wqe->sges, wqe->sge_count, offset, bytes, place))
@@ -162,11 +183,17 @@ static inline enum uroce_cause judge_response(struct rc_qp *qp, const struct rc_
 	return rc_codes_local_cause(place->why);
 }
 
-/* The response that was judged so: its payload goes to its places, unless it is there already. */
+static inline void copy_payload(const struct wire_packet *packet, const struct rc_scatter *place)
+{
+	uint64_t original = packet->original;
+
+	scatter_copy(place, packet->opcode == OP_ATOMIC_ACKNOWLEDGE ? (const uint8_t *)&original : packet->payload);
+}
+
+/* The response at snd_una that was judged so: its payload goes to its places, unless it is there already. */
 static inline void take_response(struct rc_qp *qp, const struct rc_send_wqe *wqe, const struct wire_packet *packet,
 				 enum uroce_cause cause, const struct rc_scatter *place, bool placed, uint64_t now_ns)
 {
-	uint64_t original = packet->original;
 	uint32_t acked = qp->win.acked;
 
 	if (cause != UROCE_CAUSE_NONE) {
@@ -175,28 +202,15 @@ static inline void take_response(struct rc_qp *qp, const struct rc_send_wqe *wqe
 		return;
 	}
 	if (!placed)
-		scatter_copy(place,
-			     packet->opcode == OP_ATOMIC_ACKNOWLEDGE ? (const uint8_t *)&original : packet->payload);
+		copy_payload(packet, place);
 	sendwin_take_response(&qp->win, wqe);
 	if (qp->win.acked != acked)
 		requester_answered(qp);
-	rc_loss_acknowledged(qp, now_ns);
-}
-
-/* A response behind snd_una: it acknowledges what is before it, or shows that a response is missing there. */
-static void receive_later_response(struct rc_qp *qp, const struct wire_packet *packet, uint64_t now_ns)
-{
-	psn_t psn = psn_make(packet->psn);
-	const struct rc_send_wqe *wqe;
-	struct rc_scatter place;
-
-	if (!cover(qp, psn, now_ns)) {
-		qp->counters[CNT_RESPONSE_AHEAD]++;
-		rc_loss_response_hole(qp, psn, now_ns);
-		return;
+	if (__builtin_expect(qp_has_holes(qp), 0)) {
+		for (uint32_t answered = rc_holes_close(qp, now_ns); answered > 0; answered--)
+			requester_answered(qp);
 	}
-	wqe = sendwin_slot(&qp->win, qp->win.acked);
-	take_response(qp, wqe, packet, judge_response(qp, wqe, packet, &place), &place, false, now_ns);
+	rc_loss_acknowledged(qp, now_ns);
 }
 
 static void take_credits(struct rc_qp *qp, const struct wire_packet *packet)
@@ -212,6 +226,41 @@ static void take_aeth(struct rc_qp *qp, const struct wire_packet *packet)
 		return;
 	qp->last_aeth = (uint32_t)packet->syndrome << 24 | packet->msn;
 	take_credits(qp, packet);
+}
+
+/*
+ * A response behind snd_una, within the window: it acknowledges what is before it, or shows that a response is missing
+ * there (Q-9). Then it is placed before its turn, if it may be (Q-15). false: its ICRC is wrong.
+ */
+NOINLINE bool receive_later_response(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin,
+				     uint64_t now_ns)
+{
+	psn_t psn = psn_make(packet->psn);
+	uint32_t slot = rc_sendwin_owner(&qp->win, psn);
+	const struct rc_send_wqe *wqe = sendwin_slot(&qp->win, slot);
+	struct rc_scatter place;
+	enum uroce_cause cause = judge_response(qp, wqe, packet, &place);
+	bool early = cause == UROCE_CAUSE_NONE && rc_holes_may_take(qp, psn, slot);
+	bool placed = early && packet->payload_bytes > 0 && origin->ip;
+
+	if (!(placed ? scatter_copy_checking(&place, packet, origin) : origin_icrc_is_right(origin, packet->payload)))
+		return false;
+	take_aeth(qp, packet);
+	if (cover(qp, psn, now_ns)) {
+		take_response(qp, wqe, packet, cause, &place, placed, now_ns);
+	} else if (early) {
+		if (!placed)
+			copy_payload(packet, &place);
+		rc_loss_response_came_early(qp, rc_holes_take(qp, psn, slot, now_ns), now_ns);
+	} else if (qp_has_holes(qp)) {
+		qp->counters[CNT_RESPONSE_AHEAD]++;
+		rc_loss_echo_arrived(qp, false, now_ns);
+		loss_heard(qp, now_ns);
+	} else {
+		qp->counters[CNT_RESPONSE_AHEAD]++;
+		rc_loss_response_hole(qp, psn, now_ns);
+	}
+	return true;
 }
 
 /* Already acknowledged, or never sent. The one before the start PSN may carry the first credits (F-4). */
@@ -248,30 +297,32 @@ static void receive_outside_window(struct rc_qp *qp, const struct wire_packet *p
 bool rc_completer_receive(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin,
 			  uint64_t now_ns)
 {
-	bool acknowledge = packet->opcode == OP_ACKNOWLEDGE, placed = false;
+	bool acknowledge = packet->opcode == OP_ACKNOWLEDGE, placed = false, within, una;
 	const struct rc_send_wqe *wqe = NULL;
 	enum uroce_cause cause = UROCE_CAUSE_NONE;
 	psn_t psn = psn_make(packet->psn);
 	struct rc_scatter place;
 
-	if (!acknowledge && psn_equal(psn, qp->win.snd_una) && !psn_equal(psn, qp->win.snd_max)) {
+	within = psn_distance(psn, qp->win.snd_una) < sendwin_outstanding(&qp->win);
+	una = within && !acknowledge && psn_equal(psn, qp->win.snd_una);
+	if (una) {
 		wqe = sendwin_slot(&qp->win, qp->win.acked);
 		cause = judge_response(qp, wqe, packet, &place);
 		placed = cause == UROCE_CAUSE_NONE && packet->payload_bytes > 0 && origin->ip;
+	} else if (within && !acknowledge) {
+		return receive_later_response(qp, packet, origin, now_ns);
 	}
 	if (!(placed ? scatter_copy_checking(&place, packet, origin) : origin_icrc_is_right(origin, packet->payload)))
 		return false;
-	if (wqe == NULL && psn_distance(psn, qp->win.snd_una) >= sendwin_outstanding(&qp->win)) { /* P-5 */
+	if (!within) { /* P-5 */
 		receive_outside_window(qp, packet, now_ns);
 		return true;
 	}
 	take_aeth(qp, packet);
-	if (wqe)
+	if (una)
 		take_response(qp, wqe, packet, cause, &place, placed, now_ns);
-	else if (acknowledge)
-		receive_acknowledge(qp, packet, now_ns);
 	else
-		receive_later_response(qp, packet, now_ns);
+		receive_acknowledge(qp, packet, now_ns);
 	return true;
 }
 

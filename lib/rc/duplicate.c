@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "rc/ack.h"
+#include "rc/parts.h"
 
 /* S-9: the whole of a cached READ or the rest of it from a packet on, and not beyond its end. */
 static bool read_matches(const struct rc_qp *qp, const struct rc_replay_entry *entry, const struct wire_packet *packet)
@@ -45,24 +46,43 @@ static bool duplicate_matches(const struct rc_qp *qp, const struct rc_replay_ent
 	return kind == WIRE_KIND_ATOMIC_WRITE ? atomic_write_matches(entry, packet) : atomic_matches(entry, packet);
 }
 
+/* Is it a part of a READ that goes before what is still to be sent, and is there room to remember it? */
+static bool owe_part(struct rc_qp *qp, const struct rc_replay_entry *entry, const struct rc_stretch *part)
+{
+	uint32_t behind = psn_distance(part->end_psn, entry->first_psn);
+	bool first_time = entry->queued && !entry->repeated;
+	uint32_t sent = first_time ? psn_distance(entry->unsent_psn, entry->first_psn) : entry->psn_count;
+
+	return behind < entry->psn_count && behind <= sent && rc_parts_add(qp, part);
+}
+
 /*
- * The whole rest of a READ, or a part of it, is answered anew, and what is being sent of it is given up (S-9). But what
- * has never left still has to, in its order: it is not given up for a part, and one that begins behind it comes anyway.
+ * A part of a READ is answered in front of what is still to be sent, when all of it has left before (S-9). The whole
+ * rest is answered anew, and what is being sent of the READ is given up; but what has never left still has to, in its
+ * order: the READ begins again, and what begins behind that comes anyway.
  */
 static void respond_to_read_again(struct rc_qp *qp, struct rc_replay_entry *entry, const struct wire_packet *packet)
 {
 	psn_t psn = psn_make(packet->psn);
-	uint32_t count = qp_packets(qp, packet->dma_length);
-	uint32_t end_bytes = (uint32_t)(packet->va - entry->va) + packet->dma_length;
+	uint32_t begin = psn_distance(psn, entry->first_psn);
+	struct rc_stretch part = {
+		.begin_psn = psn,
+		.send_psn = psn,
+		.end_psn = psn_add(psn, qp_packets(qp, packet->dma_length)),
+		.end_bytes = (uint32_t)(packet->va - entry->va) + packet->dma_length,
+	};
+	bool first_time = entry->queued && !entry->repeated;
 
-	if (entry->queued && !entry->repeated) {
-		if (psn_distance(psn, entry->first_psn) > psn_distance(entry->unsent_psn, entry->first_psn))
-			return;
-		count = psn_distance(entry->end_psn, psn);
-		end_bytes = entry->end_bytes;
+	if (owe_part(qp, entry, &part))
+		return;
+	if (first_time && begin > psn_distance(entry->unsent_psn, entry->first_psn))
+		return;
+	if (first_time) {
+		part.end_psn = psn_add(entry->first_psn, entry->psn_count);
+		part.end_bytes = entry->length_bytes;
 	}
 	burst_notice_loss(&qp->response_burst);
-	rc_replay_queue(&qp->replay, entry, psn, count, end_bytes);
+	rc_replay_queue(&qp->replay, entry, psn, psn_distance(part.end_psn, psn), part.end_bytes);
 }
 
 static bool receive_duplicate_response(struct rc_qp *qp, const struct wire_packet *packet)

@@ -3,12 +3,14 @@
 #include "rc/fail.h"
 
 #include "rc/deadlines.h"
+#include "rc/holes.h"
 #include "rc/report.h"
 
 void rc_fail_stop_requests(struct rc_qp *qp)
 {
 	sendwin_refuse_rd_atomic(&qp->win, false); /* whatever is posted is flushed */
 	deadlines_end(qp);
+	rc_holes_forget(qp);
 }
 
 void rc_fail_enter_error(struct rc_qp *qp, uint8_t event)

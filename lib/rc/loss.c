@@ -6,6 +6,7 @@
 #include "rc/cc.h"
 #include "rc/codes.h"
 #include "rc/fail.h"
+#include "rc/holes.h"
 #include "rc/migration.h"
 #include "wire/hints.h"
 
@@ -170,9 +171,7 @@ NOINLINE uint32_t look_back(struct rc_qp *qp, uint32_t in_flight)
 
 	if (!goes_on_with_first_flight(qp))
 		return in_flight;
-	rc_sendwin_skip(&qp->win, loss->flight_end);
-	if (psn_equal(qp->win.snd_nxt, qp->win.snd_max))
-		loss->resending = false;
+	loss->resending = rc_sendwin_go_to(&qp->win, loss->flight_end);
 	if (!rc_loss_is_losing(qp))
 		rc_cc_undo(qp);
 	return psn_distance(qp->win.snd_nxt, qp->win.snd_una);
@@ -209,55 +208,26 @@ void rc_loss_acknowledged(struct rc_qp *qp, uint64_t now_ns)
 		probe_stop(&qp->probe);
 }
 
-void rc_loss_set_rnr_count(struct rc_qp *qp, uint8_t rnr_retry)
-{
-	qp->loss.rnr_retry = qp->loss.rnr_left = rnr_retry;
-}
-
-void rc_loss_set_probes(struct rc_qp *qp, bool enabled)
-{
-	if (qp->probe.enabled == enabled)
-		return;
-	probe_enable(&qp->probe, enabled);
-	probe_stop(&qp->probe);
-}
-
-void rc_loss_set_retry_count(struct rc_qp *qp, uint8_t retry_cnt)
-{
-	struct rc_loss *loss = &qp->loss;
-
-	loss->retry_cnt = loss->retries_left = retry_cnt;
-	loss->silences = loss->asked = 0; /* they have cost nothing of this budget */
-}
-
-void rc_loss_set_timeout(struct rc_qp *qp, uint64_t timeout_ns)
-{
-	struct rc_loss *loss = &qp->loss;
-
-	loss->timeout_ns = timeout_ns;
-	probe_stop(&qp->probe);
-	if (timeout_ns == 0 || psn_equal(qp->win.snd_nxt, qp->win.snd_una))
-		loss->ack_deadline_ns = RC_NEVER;
-	else
-		loss->ack_deadline_ns = LOSS_AT_ONCE;
-}
-
-/* T-2: the oldest PSN that is not acknowledged goes out next, and everything behind it. */
-static void rewind_to_una(struct rc_qp *qp, psn_t heard, bool timed_out)
+/*
+ * T-2: the oldest PSN that is not acknowledged goes out next, and everything behind it. What is missing in between of
+ * what has come is asked for by itself (Q-15).
+ */
+static void rewind_window(struct rc_qp *qp, psn_t heard, bool timed_out)
 {
 	struct rc_loss *loss = &qp->loss;
 	bool first = !loss->rewound;
+	psn_t from = qp_has_holes(qp) ? rc_holes_rewind(qp) : qp->win.snd_una;
 
 	loss->rewound = true;
 	loss->resent = false;
-	loss->rewind_psn = qp->win.snd_una;
+	loss->rewind_psn = from;
 	loss->rewind_limit = qp->win.snd_max;
 	loss->heard = heard;
 	if (!loss->resending || !loss->timed_out) {
 		loss->flight_end = qp->win.snd_nxt;
 		loss->refusable = false;
 	}
-	loss->resent_end = qp->win.snd_una;
+	loss->resent_end = from;
 	loss->timed_out = timed_out;
 	loss->after_rnr = false;
 	rtt_forget(&qp->rtt);
@@ -270,7 +240,7 @@ static void rewind_to_una(struct rc_qp *qp, psn_t heard, bool timed_out)
 		loss->reprieves = loss->owed.responses;
 	}
 	probe_doubt(&qp->probe, at_most_255(loss->owed.acks));
-	loss->resending = rc_sendwin_rewind(&qp->win);
+	loss->resending = rc_sendwin_go_to(&qp->win, from);
 }
 
 void rc_loss_path_changed(struct rc_qp *qp)
@@ -286,7 +256,9 @@ void rc_loss_path_changed(struct rc_qp *qp)
 	probe_forget_tries(&qp->probe);
 	/* In an RNR wait the window is rewound already. */
 	if (!psn_equal(qp->win.snd_una, qp->win.snd_max) && !loss_waits_for_receiver(qp))
-		rewind_to_una(qp, qp->win.snd_una, false);
+		rewind_window(qp, qp->win.snd_una, false);
+	else if (qp_has_holes(qp))
+		rc_holes_doubt(qp);
 }
 
 void rc_loss_migrate(struct rc_qp *qp)
@@ -340,7 +312,7 @@ static void transport_failed(struct rc_qp *qp, enum uroce_cause cause, psn_t hea
 		rc_cc_timed_out(qp);
 	else
 		rc_cc_lost(qp, now_ns);
-	rewind_to_una(qp, heard, cause == UROCE_CAUSE_TIMEOUT);
+	rewind_window(qp, heard, cause == UROCE_CAUSE_TIMEOUT);
 	loss->silences += cause == UROCE_CAUSE_TIMEOUT;
 }
 
@@ -462,11 +434,38 @@ void rc_loss_ack_skipped_response(struct rc_qp *qp, psn_t trigger, uint64_t now_
 		response_was_lost(qp, psn_next(trigger), now_ns);
 }
 
+void rc_loss_response_came_early(struct rc_qp *qp, psn_t end, uint64_t now_ns)
+{
+	struct rc_loss *loss = &qp->loss;
+
+	if (loss->resending && psn_distance(qp->win.snd_nxt, qp->win.snd_una) < psn_distance(end, qp->win.snd_una))
+		loss->resending = rc_sendwin_go_to(&qp->win, end); /* the peer has taken all before it */
+	loss->heard = end;
+	loss->retries_left = loss->retry_cnt;
+	rtt_forget(&qp->rtt);
+	put_off_timer(loss, now_ns);
+	probe_heard(&qp->probe, &qp->rtt, loss->timeout_ns, now_ns);
+}
+
+void rc_loss_hole_asked(struct rc_qp *qp, uint32_t responses, uint64_t now_ns)
+{
+	struct rc_loss *loss = &qp->loss;
+
+	rc_loss_copy_sent(qp, responses, 0);
+	if (loss->ack_deadline_ns == RC_NEVER && loss->timeout_ns) /* the window was rewound */
+		loss->ack_deadline_ns = now_ns + loss->timeout_ns;
+	if (!qp->probe.deferred)
+		probe_start(&qp->probe, &qp->rtt, loss->timeout_ns, now_ns);
+}
+
 /* The peer has answered that it lacks snd_una, and nothing has come behind it: what that waits for was lost. */
 static void una_was_lost(struct rc_qp *qp, uint64_t now_ns)
 {
 	probe_start(&qp->probe, &qp->rtt, qp->loss.timeout_ns, now_ns);
-	response_was_lost(qp, qp->win.snd_una, now_ns);
+	if (qp_has_holes(qp))
+		rc_holes_doubt(qp);
+	else
+		response_was_lost(qp, qp->win.snd_una, now_ns);
 }
 
 void rc_loss_una_still_missing(struct rc_qp *qp, bool unasked, uint64_t now_ns)
@@ -500,7 +499,7 @@ void rc_loss_rnr_nak(struct rc_qp *qp, psn_t psn, uint32_t code, uint64_t now_ns
 	if (loss->rnr_retry != RNR_WITHOUT_LIMIT)
 		loss->rnr_left--;
 	take_back_ask(qp);
-	rewind_to_una(qp, qp->win.snd_una, false);
+	rewind_window(qp, qp->win.snd_una, false);
 	loss->owed.first = qp->win.snd_una; /* what was behind has been dropped: it leaves anew, behind all copies */
 	loss->after_rnr = true;
 	loss->rnr_psn = psn;
@@ -550,13 +549,6 @@ void rc_loss_answered_beside(struct rc_qp *qp, uint64_t now_ns)
 	loss->since_ns = now_ns;
 }
 
-void rc_loss_forget_beside(struct rc_qp *qp)
-{
-	if (loss_waits_beside(qp))
-		qp->loss.ack_deadline_ns = RC_NEVER;
-	qp->loss.beside = false;
-}
-
 bool rc_loss_take_retry_beside(struct rc_qp *qp)
 {
 	qp->loss.ack_deadline_ns = RC_NEVER;
@@ -576,6 +568,8 @@ bool rc_loss_timer(struct rc_qp *qp, uint64_t now_ns)
 		loss->rnr_deadline_ns = RC_NEVER;
 	if (qp->probe.deadline_ns <= now_ns && qp->probe.answered)
 		una_was_lost(qp, now_ns);
+	else if (qp->probe.deadline_ns <= now_ns && qp_has_holes(qp) && !qp->probe.deferred)
+		rc_holes_doubt(qp), rc_loss_probe_sent(qp, now_ns);
 	else if (qp->probe.deadline_ns <= now_ns)
 		probe_ask_now(&qp->probe);
 	if (loss->ack_deadline_ns == LOSS_AT_ONCE)

@@ -30,14 +30,35 @@
 /* RESET: nothing is in flight. What software has set stays. */
 void rc_loss_reset(struct rc_qp *qp);
 
-/* Software sets another budget, which is full. */
-void rc_loss_set_retry_count(struct rc_qp *qp, uint8_t retry_cnt);
-void rc_loss_set_rnr_count(struct rc_qp *qp, uint8_t rnr_retry);
+/* Software sets another budget, which is full: what silences have cost was of the other one. */
+static inline void rc_loss_set_retry_count(struct rc_qp *qp, uint8_t retry_cnt)
+{
+	qp->loss.retry_cnt = qp->loss.retries_left = retry_cnt;
+	qp->loss.silences = qp->loss.asked = 0;
+}
+
+static inline void rc_loss_set_rnr_count(struct rc_qp *qp, uint8_t rnr_retry)
+{
+	qp->loss.rnr_retry = qp->loss.rnr_left = rnr_retry;
+}
 
 /* Software sets another ACK timeout, 0: none. What is in flight is timed by it from now on. */
-void rc_loss_set_timeout(struct rc_qp *qp, uint64_t timeout_ns);
+static inline void rc_loss_set_timeout(struct rc_qp *qp, uint64_t timeout_ns)
+{
+	bool runs = timeout_ns && !psn_equal(qp->win.snd_nxt, qp->win.snd_una);
 
-void rc_loss_set_probes(struct rc_qp *qp, bool enabled);
+	qp->loss.timeout_ns = timeout_ns;
+	qp->loss.ack_deadline_ns = runs ? LOSS_AT_ONCE : RC_NEVER;
+	probe_stop(&qp->probe);
+}
+
+static inline void rc_loss_set_probes(struct rc_qp *qp, bool enabled)
+{
+	if (qp->probe.enabled == enabled)
+		return;
+	probe_enable(&qp->probe, enabled);
+	probe_stop(&qp->probe);
+}
 
 /* ---- what it is told ---- */
 
@@ -88,6 +109,12 @@ void rc_loss_rnr_nak(struct rc_qp *qp, psn_t psn, uint32_t code, uint64_t now_ns
 /* A response at `trigger` showed that the response at snd_una was lost. */
 void rc_loss_response_hole(struct rc_qp *qp, psn_t trigger, uint64_t now_ns);
 
+/* A response behind snd_una has been placed: the peer has taken everything before `end`. */
+void rc_loss_response_came_early(struct rc_qp *qp, psn_t end, uint64_t now_ns);
+
+/* So many responses that are missing before others have been asked for again. */
+void rc_loss_hole_asked(struct rc_qp *qp, uint32_t responses, uint64_t now_ns);
+
 /* An ACK of `trigger`, or a NAK of the PSN behind it, showed the same; it may be the answer to the probe of a READ. */
 void rc_loss_ack_skipped_response(struct rc_qp *qp, psn_t trigger, uint64_t now_ns);
 
@@ -130,9 +157,6 @@ void rc_loss_asked_beside(struct rc_qp *qp, uint64_t timeout_ns, uint64_t now_ns
 /* It has been answered: the peer lives. */
 void rc_loss_answered_beside(struct rc_qp *qp, uint64_t now_ns);
 
-/* It is asked for no more. */
-void rc_loss_forget_beside(struct rc_qp *qp);
-
 /* The timer has expired for it: it leaves once more, over another path perhaps. false: the budget is spent (T-4). */
 bool rc_loss_take_retry_beside(struct rc_qp *qp);
 
@@ -147,6 +171,14 @@ static inline bool loss_waits_for_receiver(const struct rc_qp *qp)
 static inline bool loss_waits_beside(const struct rc_qp *qp)
 {
 	return qp->loss.beside && psn_equal(qp->win.snd_una, qp->win.snd_max) && qp->loss.ack_deadline_ns != RC_NEVER;
+}
+
+/* It is asked for no more. */
+static inline void rc_loss_forget_beside(struct rc_qp *qp)
+{
+	if (loss_waits_beside(qp))
+		qp->loss.ack_deadline_ns = RC_NEVER;
+	qp->loss.beside = false;
 }
 
 /* Has the peer taken the packet at psn, which is unanswered? Known of what it has answered something behind. */

@@ -155,7 +155,8 @@ const char *uroce_qp_attr_name(uint32_t mask_bit)
 					     "ALT_PATH",
 					     "PATH_MIG_STATE",
 					     "NO_PROBE",
-					     "KEEPALIVE" };
+					     "KEEPALIVE",
+					     "PEER_ANY_ORDER" };
 	uint32_t index = mask_bit ? (uint32_t)__builtin_ctz(mask_bit) : 32;
 
 	return NAME_OF(names, index);

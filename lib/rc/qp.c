@@ -9,8 +9,10 @@
 #include "rc/codes.h"
 #include "rc/credit.h"
 #include "rc/fail.h"
+#include "rc/holes.h"
 #include "rc/keepalive.h"
 #include "rc/migration.h"
+#include "rc/parts.h"
 #include "rc/outbox.h"
 #include "rc/requester.h"
 #include "rc/loss.h"
@@ -85,6 +87,7 @@ struct rc_qp *rc_qp_init(void *memory, const struct rc_qp_config *config)
 	qp->shares_receives = config->srq != NULL;
 	qp->max_mtu_bytes = config->max_mtu_bytes;
 	qp->sq_psn = psn_make(config->start_psn);
+	rc_holes_borrow_from(qp, config->boards);
 	qp_forget_keys(qp);
 	place_rings(qp, config);
 	rc_qp_forget(qp);
@@ -96,15 +99,22 @@ static void set_defaults(struct rc_qp *qp)
 {
 	qp->pkey = 0xFFFF;
 	rc_loss_set_probes(qp, true);
-	qp->imprecise_errors = false;
+	qp->imprecise_errors = qp->peer_any_order = false;
 	qp_set_flow_control(qp, false);
 	rc_keepalive_set(qp, 0);
 	responder_set_rnr_timer(qp, RNR_TIMER_DEFAULT);
 }
 
+void rc_qp_give_back(struct rc_qp *qp)
+{
+	rc_holes_forget(qp);
+	rc_parts_forget(qp);
+}
+
 void rc_qp_forget(struct rc_qp *qp)
 {
 	set_defaults(qp);
+	rc_qp_give_back(qp);
 	rc_sendwin_reset(&qp->win, qp->sq_psn);
 	rc_recvq_reset(&qp->recvq);
 	rc_loss_reset(qp);

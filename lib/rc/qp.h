@@ -29,8 +29,9 @@ struct rc_qp_config {
 	uint32_t qpn;
 	uint32_t pd; /* protection domain, not 0 */
 	struct rc_mr_table *mrs;
-	struct rc_srq *srq;      /* NULL: receives are posted to the QP */
-	void *send_cq, *recv_cq; /* the host's handles, come back with completions */
+	struct rc_boards *boards; /* of its lcore; NULL: no response is placed before its turn */
+	struct rc_srq *srq;       /* NULL: receives are posted to the QP */
+	void *send_cq, *recv_cq;  /* the host's handles, come back with completions */
 	uint64_t context;
 	uint32_t max_send_wr, max_recv_wr;
 	uint32_t max_send_sge, max_recv_sge;
@@ -114,6 +115,9 @@ bool rc_qp_respond(struct rc_qp *qp, struct rc_outbox *out);
 
 /* A deadline has passed: call rc_qp_transmit() next. Harmless when called early. */
 void rc_qp_timeout(struct rc_qp *qp, uint64_t now_ns);
+
+/* It is about to be destroyed: what it has borrowed goes back. */
+void rc_qp_give_back(struct rc_qp *qp);
 
 /* For modify.c: everything in flight or owed is forgotten. */
 void rc_qp_forget(struct rc_qp *qp);

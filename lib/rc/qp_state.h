@@ -29,6 +29,9 @@
 
 #define RC_NEVER UINT64_MAX
 
+struct rc_board;
+struct rc_boards;
+
 struct rc_migration {
 	uint8_t state;   /* enum uroce_path_mig_state */
 	uint8_t timeout; /* of the alternate path, as its P_Key */
@@ -118,8 +121,14 @@ struct rc_requester {
 	uint32_t rd_atomic_outstanding; /* READs and atomics started and not answered */
 	uint32_t since_ackreq;          /* packets sent since the last one that asked for an ACK */
 	uint8_t max_rd_atomic;
-	bool read_restarted;    /* the next one counts */
+	bool read_restarted;    /* the last one counts */
 	psn_t read_restart_end; /* READs were asked for again, in parts perhaps, up to here */
+};
+
+/* Responses that are missing between those that have come. */
+struct rc_gaps {
+	bool has_holes;  /* there are any: board.holes has them */
+	bool asks_again; /* for some of them, with the next transmit */
 };
 
 /* How much may be in flight, and go out at a time: written by the rows of cc.h. */
@@ -180,7 +189,7 @@ struct rc_loss {
 };
 
 struct rc_anomaly {
-	uint64_t since_ns; /* the second at hand began */
+	uint32_t since_ms; /* the second at hand began; the clock wraps */
 	uint32_t count;    /* of such packets since then */
 };
 
@@ -225,6 +234,7 @@ struct rc_qp {
 
 	_Alignas(64) struct rc_responder responder;
 	struct rc_replay replay; /* its first 16 bytes */
+	struct rc_board *parts;  /* while parts of READs are owed once more: see replay.has_parts */
 	struct rc_credit credit;
 	struct rc_burst response_burst; /* READ responses that go out at a time */
 
@@ -240,6 +250,7 @@ struct rc_qp {
 	struct rc_cc cc;
 	uint32_t last_aeth;
 	uint8_t scarce; /* enum rc_send_needs: a request that needs any of it is looked into before it begins */
+	struct rc_gaps gaps;
 	void *send_cq;
 	struct rc_probe probe;
 	struct rc_rtt rtt;
@@ -250,12 +261,17 @@ struct rc_qp {
 	struct rc_recvq recvq;
 	struct rc_failures failures;
 	struct rc_anomaly anomaly;
+	union {
+		struct rc_boards *pool; /* that it borrows from; NULL: there is none */
+		struct rc_board *holes; /* while it has holes: see gaps.has_holes */
+	} board;
 	struct rc_keepalive keepalive;
 	uint32_t access; /* enum uroce_access: what the peer may do */
 	uint32_t max_mtu_bytes;
 	uint32_t dest_qpn;
 	psn_t sq_psn, rq_psn; /* as set by modify */
 	uint8_t timeout, max_dest_rd_atomic;
+	bool peer_any_order; /* the peer answers parts of a READ in whatever order they are asked for */
 };
 
 static_assert(offsetof(struct rc_qp, migration) + offsetof(struct rc_migration, path) == 64 &&

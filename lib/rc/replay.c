@@ -14,11 +14,15 @@ uint64_t rc_replay_bytes(uint32_t limit)
 	return (bytes + 15) & ~15ull;
 }
 
+static uint16_t *buckets_of(const struct rc_replay *replay)
+{
+	return (uint16_t *)(void *)(replay->entries + replay->limit);
+}
+
 void rc_replay_place(struct rc_replay *replay, void *memory, uint32_t limit)
 {
 	replay->entries = memory;
 	replay->limit = (uint16_t)limit;
-	replay->buckets = (uint16_t *)(void *)(replay->entries + limit);
 	replay->bucket_mask = ring_size_at_least(limit) - 1;
 	rc_replay_reset(replay, 0);
 }
@@ -29,13 +33,13 @@ void rc_replay_reset(struct rc_replay *replay, uint32_t depth)
 	replay->depth = (uint16_t)depth;
 	replay->oldest = replay->used = replay->unfinished = 0;
 	replay->queue_head = replay->queue_tail = REPLAY_NONE;
-	memset(replay->buckets, 0xFF, (replay->bucket_mask + 1) * sizeof(uint16_t));
+	memset(buckets_of(replay), 0xFF, (replay->bucket_mask + 1) * sizeof(uint16_t));
 }
 
 /* Consecutive READs own many PSNs each: the low bits alone would crowd. */
 static uint16_t *bucket(const struct rc_replay *replay, psn_t psn)
 {
-	return &replay->buckets[(psn.v * 0x9E3779B1u >> 16) & replay->bucket_mask];
+	return &buckets_of(replay)[(psn.v * 0x9E3779B1u >> 16) & replay->bucket_mask];
 }
 
 static uint16_t index_of(const struct rc_replay *replay, const struct rc_replay_entry *entry)
@@ -206,9 +210,12 @@ void rc_replay_queue(struct rc_replay *replay, struct rc_replay_entry *entry, ps
 {
 	uint16_t index = index_of(replay, entry), *link;
 
-	entry->begin_psn = entry->send_psn = begin;
-	entry->end_psn = psn_add(begin, count);
-	entry->end_bytes = end_bytes;
+	entry->stretch = (struct rc_stretch){
+		.begin_psn = begin,
+		.send_psn = begin,
+		.end_psn = psn_add(begin, count),
+		.end_bytes = end_bytes,
+	};
 	if (entry->queued)
 		return;
 	entry->queued = true;

@@ -18,6 +18,13 @@
 
 #define REPLAY_NONE UINT16_MAX
 
+/* Responses that follow each other. */
+struct rc_stretch {
+	psn_t begin_psn, end_psn;
+	psn_t send_psn;     /* what goes out next */
+	uint32_t end_bytes; /* READ: where the stretch stops, in bytes from its va */
+};
+
 struct rc_replay_entry {
 	psn_t first_psn;
 	uint32_t psn_count;
@@ -30,10 +37,7 @@ struct rc_replay_entry {
 	uint8_t flush;  /* FLUSH: selectivity and type, as FETH has them */
 	uint16_t queue_next;
 	uint16_t hash_next;
-	psn_t begin_psn;            /* where this response begins */
-	psn_t send_psn;             /* what goes out next */
-	psn_t end_psn;              /* where this response stops: a duplicate may ask for less */
-	uint32_t end_bytes;         /* READ: the same in bytes from va */
+	struct rc_stretch stretch;  /* what is sent of it: a duplicate may ask for less than all */
 	uint32_t msn;               /* as it was when accepted (S-13) */
 	psn_t unsent_psn;           /* the first response that has never left (K-ACC) */
 	uint64_t swap_add, compare; /* atomics: operands, to recognise the duplicate */
@@ -46,11 +50,12 @@ struct rc_replay {
 	uint16_t unfinished; /* queued and never answered (S-12) */
 	uint16_t depth;      /* max_dest_rd_atomic in force, at most limit */
 	uint16_t limit;      /* what was allocated */
+	bool has_parts;      /* parts of READs are owed once more, in front of the queue (parts.h) */
 	/* the rest is for those that have READs and the like */
 	uint32_t bucket_mask;
-	psn_t epsn;                      /* as last told: where the order is measured from */
-	struct rc_replay_entry *entries; /* `limit` of them */
-	uint16_t *buckets;               /* `limit` rounded up to a power of two */
+	psn_t epsn; /* as last told: where the order is measured from */
+	struct rc_replay_entry
+		*entries; /* `limit` of them, and behind them the buckets: that rounded up to a power of two */
 };
 
 /* How many bytes the entries and buckets of so many take. */
@@ -86,6 +91,12 @@ struct rc_replay_entry *rc_replay_find_after(const struct rc_replay *replay, psn
  */
 void rc_replay_queue(struct rc_replay *replay, struct rc_replay_entry *entry, psn_t begin, uint32_t count,
 		     uint32_t end_bytes);
+
+/* Parts are owed in front of what stands in the queue, or none are any more. */
+static inline void replay_note_parts(struct rc_replay *replay, bool has_parts)
+{
+	replay->has_parts = has_parts;
+}
 
 /* The entry that is responded to next, or NULL. */
 struct rc_replay_entry *rc_replay_head(const struct rc_replay *replay);

@@ -8,6 +8,7 @@
 #include "rc/credit.h"
 #include "rc/emit.h"
 #include "rc/fail.h"
+#include "rc/holes.h"
 #include "rc/request.h"
 #include "rc/loss.h"
 #include "rc/tail_probe.h"
@@ -305,6 +306,38 @@ static void note_ask(struct rc_qp *qp)
 }
 
 /*
+ * Asks for responses that are missing before others that have come (Q-15). Where a place for them is not ours to write
+ * any more, that is told in its turn. true: there was no room for all.
+ */
+NOINLINE bool ask_for_missing(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
+{
+	const struct rc_hole *hole;
+
+	while ((hole = rc_holes_next(qp, now_ns)) != NULL) {
+		uint32_t slot = rc_holes_slot(qp, hole), responses = hole->count;
+		const struct rc_send_wqe *wqe = sendwin_slot(&qp->win, slot);
+		enum uroce_cause cause = rc_request_check_rd_atomic(qp, wqe);
+		psn_t psn = hole->psn;
+
+		if (!outbox_has_packet_room(out))
+			return true;
+		if (cause != UROCE_CAUSE_NONE && slot == qp->win.acked) {
+			rc_fail_send(qp, UROCE_WC_LOC_PROT_ERR, cause);
+			return false;
+		}
+		rc_holes_asked(qp, psn, now_ns);
+		if (cause != UROCE_CAUSE_NONE)
+			continue;
+		rc_request_write_rd_atomic(qp, slot, psn_distance(psn, wqe->first_psn), responses, out);
+		qp->counters[CNT_RETRANSMITTED_PACKETS]++;
+		if (wqe->opcode == UROCE_WR_RDMA_READ)
+			qp_note_read_restart(qp, psn_add(psn, responses));
+		rc_loss_hole_asked(qp, responses, now_ns);
+	}
+	return false;
+}
+
+/*
  * Sends the probe that is due; `sent` tells whether the packets of this call have left already. A probe leaves before
  * new packets. Packets that are sent again ask for an ACK themselves, so beside those the probe leaves only when they
  * had to wait for the response to a part of a READ. A deferred ask leaves after new packets, if none of them has asked.
@@ -332,6 +365,8 @@ bool rc_requester_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *
 
 	if (loss_waits_for_receiver(qp))
 		return false;
+	if (qp->gaps.asks_again && ask_for_missing(qp, now_ns, out))
+		return true;
 	sendwin_take_posted(&qp->win);
 	more = probe(qp, false, now_ns, out);
 	before = out->packet_count;

@@ -19,11 +19,18 @@ struct wire_packet;
  */
 bool rc_requester_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out);
 
-/* Does snd_una lie in what was asked for again? */
+/* Does psn, at snd_una or behind it, lie in what was asked for again? */
+static inline bool qp_was_restarted(const struct rc_qp *qp, psn_t psn)
+{
+	uint32_t end = psn_distance(qp->requester.read_restart_end, qp->win.snd_una);
+
+	return qp->requester.read_restarted && end - 1 < sendwin_outstanding(&qp->win) &&
+	       psn_distance(psn, qp->win.snd_una) < end;
+}
+
 static inline bool qp_una_was_restarted(const struct rc_qp *qp)
 {
-	return qp->requester.read_restarted &&
-	       psn_distance(qp->requester.read_restart_end, qp->win.snd_una) - 1 < sendwin_outstanding(&qp->win);
+	return qp_was_restarted(qp, qp->win.snd_una);
 }
 
 /* READs were asked for again up to `end`, in parts perhaps. */

@@ -9,8 +9,10 @@
 #include "rc/emit.h"
 #include "rc/fail.h"
 #include "rc/flush.h"
+#include "rc/parts.h"
 #include "rc/report.h"
 #include "rc/verdict.h"
+#include "wire/hints.h"
 
 static void add_ack(struct wire_ack ack, struct rc_outbox *out)
 {
@@ -40,11 +42,12 @@ static uint8_t read_opcode(bool first, bool last)
  * The next packets of a READ's response, unless its memory may no longer be read (S-4). It is looked up once for all
  * that go out now, for a region stays for the length of a poll; and it has an end that does not move.
  */
-static enum rc_mr_verdict add_read_responses(struct rc_qp *qp, struct rc_replay_entry *entry, struct rc_outbox *out)
+static enum rc_mr_verdict add_read_responses(struct rc_qp *qp, struct rc_replay_entry *entry,
+					     struct rc_stretch *stretch, struct rc_outbox *out)
 {
-	uint64_t offset = (uint64_t)psn_distance(entry->send_psn, entry->first_psn) << qp->mtu_shift;
-	uint64_t left = entry->end_bytes - offset;
-	uint32_t count = psn_distance(entry->end_psn, entry->send_psn);
+	uint64_t offset = (uint64_t)psn_distance(stretch->send_psn, entry->first_psn) << qp->mtu_shift;
+	uint64_t left = stretch->end_bytes - offset;
+	uint32_t count = psn_distance(stretch->end_psn, stretch->send_psn);
 	uint8_t syndrome = qp_ack_syndrome(qp), *host = NULL;
 	enum rc_mr_verdict why;
 
@@ -56,22 +59,41 @@ static enum rc_mr_verdict add_read_responses(struct rc_qp *qp, struct rc_replay_
 			return why;
 	}
 	for (; count > 0; count--) {
-		bool first = psn_equal(entry->send_psn, entry->begin_psn);
-		bool last = psn_equal(psn_next(entry->send_psn), entry->end_psn);
+		bool first = psn_equal(stretch->send_psn, stretch->begin_psn);
+		bool last = psn_equal(psn_next(stretch->send_psn), stretch->end_psn);
 		uint32_t bytes = left < qp->mtu_bytes ? (uint32_t)left : qp->mtu_bytes;
-		struct wire_headers headers = emit_bth(qp, read_opcode(first, last), 0, entry->send_psn, false);
+		struct wire_headers headers = emit_bth(qp, read_opcode(first, last), 0, stretch->send_psn, false);
 
 		if (first || last)
 			emit_add_aeth(&headers, syndrome, entry->msn);
 		emit(&headers, host, bytes, out);
-		if (psn_equal(entry->unsent_psn, entry->send_psn))
+		if (psn_equal(entry->unsent_psn, stretch->send_psn))
 			entry->unsent_psn = psn_next(entry->unsent_psn);
-		entry->send_psn = psn_next(entry->send_psn);
+		stretch->send_psn = psn_next(stretch->send_psn);
 		left -= bytes;
 		if (left > 0) /* an empty READ has no memory at all */
 			host += bytes;
 	}
 	return MR_OK;
+}
+
+/* Parts of READs that are asked for again, while what lies behind them is not: false: more are to come, but not now. */
+NOINLINE bool respond_parts(struct rc_qp *qp, struct rc_outbox *out)
+{
+	struct rc_stretch *part;
+
+	while ((part = rc_parts_first(qp)) != NULL) {
+		struct rc_replay_entry *entry = rc_replay_find_owner(&qp->replay, part->send_psn);
+
+		if (!outbox_has_packet_room(out))
+			return false;
+		if (entry == NULL || add_read_responses(qp, entry, part, out) != MR_OK)
+			qp->counters[entry ? CNT_REPLAY_KEY : CNT_REPLAY_MISS]++;
+		else if (!psn_equal(part->send_psn, part->end_psn))
+			return false;
+		rc_parts_pop(qp);
+	}
+	return true;
 }
 
 /* FLUSH and ATOMIC WRITE: an empty READ response (S-20). */
@@ -115,8 +137,8 @@ static bool add_response(struct rc_qp *qp, struct rc_replay_entry *entry, struct
 	bool done = true;
 
 	if (entry->opcode == OP_READ_REQUEST) {
-		why = add_read_responses(qp, entry, out);
-		done = psn_equal(entry->send_psn, entry->end_psn);
+		why = add_read_responses(qp, entry, &entry->stretch, out);
+		done = psn_equal(entry->stretch.send_psn, entry->stretch.end_psn);
 	} else if (entry->opcode == OP_FLUSH) {
 		done = rc_flush_some(qp, entry, &why);
 		if (!done)
@@ -184,6 +206,8 @@ bool rc_responder_transmit(struct rc_qp *qp, struct rc_outbox *out)
 {
 	const struct rc_ack *ack = &qp->responder.ack;
 
+	if (__builtin_expect(qp->replay.has_parts, 0) && !respond_parts(qp, out))
+		return true;
 	if (qp->replay.queue_head != REPLAY_NONE && !respond_queue(qp, out))
 		return true;
 	if ((ack->due & WORK_REPEAT_ACK) && outbox_has_packet_room(out))

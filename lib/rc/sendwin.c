@@ -251,14 +251,17 @@ uint32_t rc_sendwin_owner(const struct rc_sendwin *win, psn_t psn)
 	return index;
 }
 
-bool rc_sendwin_ack_through(struct rc_sendwin *win, psn_t end)
+/* Up to `end`, or to a request that needs a response, if it stops there. Returns how many PSNs are left of that. */
+static uint32_t move_through(struct rc_sendwin *win, psn_t end, bool stops, uint32_t *answered)
 {
 	uint32_t left = psn_distance(end, win->snd_una);
+
 	while (left > 0) {
 		const struct rc_send_wqe *wqe = sendwin_slot(win, win->acked);
 		uint32_t owned = wqe->psn_count - psn_distance(win->snd_una, wqe->first_psn);
+		bool needs_response = wqe_needs_response(wqe);
 
-		if (wqe_needs_response(wqe))
+		if (needs_response && stops)
 			break;
 		if (left < owned) {
 			sendwin_move_una(win, left);
@@ -267,32 +270,42 @@ bool rc_sendwin_ack_through(struct rc_sendwin *win, psn_t end)
 			sendwin_move_una(win, owned);
 			left -= owned;
 			win->acked++;
+			*answered += needs_response;
 		}
 	}
 	sendwin_keep_next_ahead(win);
-	return left == 0;
+	return left;
 }
 
-bool rc_sendwin_rewind(struct rc_sendwin *win)
+bool rc_sendwin_ack_through(struct rc_sendwin *win, psn_t end)
 {
-	win->snd_nxt = win->snd_una;
-	win->cursor = win->acked;
-	return !psn_equal(win->snd_nxt, win->snd_max);
+	uint32_t answered = 0;
+
+	return move_through(win, end, true, &answered) == 0;
 }
 
-void rc_sendwin_skip(struct rc_sendwin *win, psn_t end)
+uint32_t rc_sendwin_answer_through(struct rc_sendwin *win, psn_t end)
 {
-	uint32_t ahead = psn_distance(end, win->snd_una);
+	uint32_t answered = 0;
 
-	win->snd_nxt = end;
+	move_through(win, end, false, &answered);
+	return answered;
+}
+
+bool rc_sendwin_go_to(struct rc_sendwin *win, psn_t next)
+{
+	uint32_t ahead = psn_distance(next, win->snd_una);
+
+	win->snd_nxt = next;
 	win->cursor = win->acked;
 	while (win->cursor != win->started) {
-		psn_t next = psn_next(sendwin_last_psn(sendwin_slot(win, win->cursor)));
+		psn_t behind = psn_next(sendwin_last_psn(sendwin_slot(win, win->cursor)));
 
-		if (ahead < psn_distance(next, win->snd_una))
-			return;
+		if (ahead < psn_distance(behind, win->snd_una))
+			break;
 		win->cursor++;
 	}
+	return !psn_equal(win->snd_nxt, win->snd_max);
 }
 
 void rc_sendwin_advance(struct rc_sendwin *win, psn_t end)

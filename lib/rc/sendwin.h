@@ -124,11 +124,11 @@ uint32_t rc_sendwin_owner(const struct rc_sendwin *win, psn_t psn);
  */
 bool rc_sendwin_ack_through(struct rc_sendwin *win, psn_t end);
 
-/* The next packet to go out is the one of snd_una. Returns whether anything is to be sent again. */
-bool rc_sendwin_rewind(struct rc_sendwin *win);
+/* Everything before `end` is answered. Returns how many requests are, by this, that need a response of their own. */
+uint32_t rc_sendwin_answer_through(struct rc_sendwin *win, psn_t end);
 
-/* What was to go out again before `end`, which has left once, need not. */
-void rc_sendwin_skip(struct rc_sendwin *win, psn_t end);
+/* The next packet to go out is this one, which has left before. Returns whether anything is to be sent again. */
+bool rc_sendwin_go_to(struct rc_sendwin *win, psn_t next);
 
 /*
  * PSNs of READs and the like that have left and are not answered. heard: the peer has sent everything before it, which

@@ -145,7 +145,7 @@ static void run_window(struct input *input)
 				move_una(&w, w.snd_una + 1);
 			}
 		} else if (what < 240) {
-			MUST(rc_sendwin_rewind(&w.win) == (w.limit > w.snd_una));
+			MUST(rc_sendwin_go_to(&w.win, w.win.snd_una) == (w.limit > w.snd_una));
 			w.next = w.snd_una;
 		} else {
 			report_one(&w);

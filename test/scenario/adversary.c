@@ -89,11 +89,11 @@ Test(adversary, the_alarm_counts_by_the_second)
 	expect_events(pair, B, "ANOMALY");
 	for (uint32_t n = 0; n < 5 * ANOMALY_PACKETS; n++)
 		pair_inject(pair, B, guess(pair, 0x200000 + n));
-	pair->now_ns += ANOMALY_NS - 1;
+	pair->now_ns += ANOMALY_NS - 1000000; /* it is told in milliseconds */
 	pair_inject(pair, B, guess(pair, 0x200000));
 	pair_transmit(pair, B);
 	expect_events(pair, B);
-	pair->now_ns += 1;
+	pair->now_ns += 1000000;
 	for (uint32_t n = 0; n < ANOMALY_PACKETS; n++)
 		pair_inject(pair, B, guess(pair, 0x200000 + n));
 	pair_transmit(pair, B);

@@ -295,7 +295,7 @@ Test(newops, an_ack_over_one_means_that_its_answer_was_lost)
 	RULE("S-20");
 	for (uint32_t flush = 0; flush < 2; flush++) {
 		for (uint32_t how = 0; how < 3; how++) {
-			struct pair *pair = pair_open(&(struct pair_options){ 0 });
+			struct pair *pair = pair_open(&(struct pair_options){ .no_boards = true });
 			const char *line = flush ? "FLUSH psn=1 ackreq flush=0x00000001 va=0x0 len=64" :
 						   "ATOMIC_WRITE psn=1 ackreq va=0x0 len=8 bytes=8";
 

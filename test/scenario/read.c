@@ -14,7 +14,7 @@
 /* A has a READ of 3000 bytes at PSN 0 to 2 (wr 1), then a WRITE at PSN 3 (wr 2). */
 static struct pair *open_with_read(void)
 {
-	struct pair *pair = pair_open(&(struct pair_options){ 0 });
+	struct pair *pair = pair_open(&(struct pair_options){ .no_boards = true });
 
 	pair_cut(pair);
 	pair_fill(pair, A, 0, EMPTY, 8192);
@@ -405,7 +405,7 @@ Test(read, a_sequence_nak_inside_it_asks_for_the_bytes_not_placed)
 /* Two READs; the answer to the second does not go where the first one's belongs, nor into its own place too early. */
 Test(read, an_answer_out_of_order_places_nothing)
 {
-	struct pair *pair = pair_open(&(struct pair_options){ 0 });
+	struct pair *pair = pair_open(&(struct pair_options){ .no_boards = true });
 	struct uroce_send_wr wr = { .wr_id = 2, .opcode = UROCE_WR_RDMA_READ, .send_flags = UROCE_SEND_SIGNALED };
 
 	RULE("Q-11");
@@ -490,7 +490,7 @@ static void transmit_in_disorder(struct pair *pair, uint32_t victim)
 /* Whichever is lost, doubled or late: only what is missing is asked for; it completes once, and is right. */
 static void check_mishap(uint32_t packets, const struct mishap *mishap)
 {
-	struct pair *pair = pair_open(&(struct pair_options){ .mtu = 256 });
+	struct pair *pair = pair_open(&(struct pair_options){ .no_boards = true, .mtu = 256 });
 	uint32_t bytes = packets * 256 - 56, at = mishap->victim * 256;
 
 	pair->user = (void *)mishap;

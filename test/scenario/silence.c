@@ -13,7 +13,8 @@
 /* A asks early, and has measured a round trip; PSN 0 is used then. Nothing that is sent arrives by itself. */
 static struct pair *open_cut_of(uint64_t rtt_ns)
 {
-	struct pair *pair = pair_open(&(struct pair_options){ .mtu = MTU, .rd_atomic = 8, .depth = 64 });
+	struct pair *pair =
+		pair_open(&(struct pair_options){ .mtu = MTU, .rd_atomic = 8, .depth = 64, .no_boards = true });
 
 	pair->side[A].qp->probe.enabled = true;
 	pair_cut(pair);

@@ -18,7 +18,8 @@
 /* A has measured a round trip; PSN 0 is used then. */
 static struct pair *open_measured(bool asks_early)
 {
-	struct pair *pair = pair_open(&(struct pair_options){ .mtu = MTU, .rd_atomic = 8, .receives = 8 });
+	struct pair *pair =
+		pair_open(&(struct pair_options){ .mtu = MTU, .rd_atomic = 8, .receives = 8, .no_boards = true });
 
 	pair->side[A].qp->probe.enabled = asks_early;
 	pair_write(pair, 100, 8);

@@ -136,6 +136,7 @@ static void create(struct sim_world *world, struct sim_end *end)
 		.qpn = end->qpn,
 		.pd = end->pd,
 		.mrs = &world->nodes[end->node].mrs,
+		.boards = &world->pool,
 		.srq = world->nodes[end->node].srq,
 		.context = end->index,
 		.max_send_wr = config->depth,
@@ -188,6 +189,7 @@ static struct uroce_qp_attr attributes(struct sim_world *world, const struct sim
 		.flow_control = config->credits,
 		.imprecise_errors = config->imprecise,
 		.no_probe = config->no_probe,
+		.peer_any_order = config->any_order,
 		.path = { .source = sim_network_address(world, end->node, 0),
 			  .dest = sim_network_address(world, peer->node, 0) },
 	};
@@ -268,7 +270,7 @@ void sim_end_ready(struct sim_world *world, struct sim_end *end)
 	sim_end_modify(world, end, &attr,
 		       UROCE_QP_STATE | UROCE_QP_TIMEOUT | UROCE_QP_RETRY_CNT | UROCE_QP_RNR_RETRY |
 			       UROCE_QP_MAX_RD_ATOMIC | UROCE_QP_SQ_PSN | UROCE_QP_IMPRECISE_ERRORS |
-			       UROCE_QP_NO_PROBE);
+			       UROCE_QP_NO_PROBE | UROCE_QP_PEER_ANY_ORDER);
 	sim_world_wake_app(world, end, 0);
 	sim_world_wake(world, end, 0);
 }
@@ -296,8 +298,13 @@ void sim_end_settle(struct sim_world *world, struct sim_end *end)
 
 void sim_end_forget_messages(struct sim_end *end)
 {
-	for (uint32_t i = 0; i < end->posted; i++)
+	for (uint32_t i = 0; i < end->posted; i++) {
 		free(end->messages[i].data);
+		free(end->messages[i].came);
+	}
+	free(end->model.parts);
+	end->model.parts = NULL;
+	end->model.part_count = 0;
 	end->posted = 0;
 }
 
@@ -338,6 +345,7 @@ void sim_end_destroy(struct sim_world *world, struct sim_end *end)
 	end_life(world, end);
 	for (uint32_t i = 0; i < CNT_QP_COUNTERS; i++)
 		world->tally[i] += end->qp->counters[i];
+	rc_qp_give_back(end->qp);
 	free(end->qp);
 	end->qp = NULL;
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "sim/connections.h"
+#include "sim/lossy.h"
 #include "sim/peers.h"
 #include "sim/stops.h"
 #include "sim/shrink.h"
@@ -47,6 +48,7 @@ static const char help_text[] =
 	"                   (default: the best)\n"
 	"  --hours H        runs of H virtual hours, 1 ... 10000: mixed work with rests, 0.1 % loss\n"
 	"  --sweep          goodput and failed requests by rate of loss, instead (--messages a row, default 100000)\n"
+	"  --lossy          what is left of the goodput by loss, MTU and round trip, the median of --runs seeds\n"
 	"  --peers          goodput with peers of all kinds, with probes and without, the median of --runs seeds\n"
 	"                   (--messages small requests a row, and a hundredth of those of 1 MiB)\n"
 	"  --stops[=BYTES]  READs from a peer that stands still now and then, links of 10 Mbit/s to 100 Gbit/s: none\n"
@@ -72,6 +74,7 @@ enum {
 	OPT_ICRC,
 	OPT_HOURS,
 	OPT_SWEEP,
+	OPT_LOSSY,
 	OPT_PEERS,
 	OPT_STOPS,
 	OPT_CONNECTIONS,
@@ -87,7 +90,7 @@ struct settings {
 	struct sim_options options;
 	uint64_t runs, seconds;
 	uint32_t stops_bytes;
-	bool sweep, peers, stops, connections, verbose, hash, tap, until_failed, help;
+	bool sweep, lossy, peers, stops, connections, verbose, hash, tap, until_failed, help;
 };
 
 /* ---- the command line ---- */
@@ -211,6 +214,9 @@ static int take_option(int letter, const char *text, struct settings *settings)
 	case OPT_SWEEP:
 		settings->sweep = true;
 		return 0;
+	case OPT_LOSSY:
+		settings->lossy = true;
+		return 0;
 	case OPT_PEERS:
 		settings->peers = true;
 		return 0;
@@ -257,6 +263,7 @@ static int take_options(int argc, char **argv, struct settings *settings)
 		{ "only", required_argument, NULL, OPT_ONLY },
 		{ "hours", required_argument, NULL, OPT_HOURS },
 		{ "sweep", no_argument, NULL, OPT_SWEEP },
+		{ "lossy", no_argument, NULL, OPT_LOSSY },
 		{ "peers", no_argument, NULL, OPT_PEERS },
 		{ "stops", optional_argument, NULL, OPT_STOPS },
 		{ "connections", no_argument, NULL, OPT_CONNECTIONS },
@@ -464,6 +471,8 @@ int main(int argc, char **argv)
 	}
 	if (!usual)
 		printf("# the arena does not lie where it usually does: trace hashes are of this run only\n");
+	if (settings.lossy)
+		return sim_lossy_run(settings.options.seed, (uint32_t)settings.runs, &memory) ? 1 : 0;
 	if (settings.peers)
 		return sim_peers_run(settings.options.seed, (uint32_t)settings.runs,
 				     settings.options.messages == UINT32_MAX ? 0 : settings.options.messages, &memory) ?

@@ -4,10 +4,12 @@
 #include <string.h>
 
 #include "rc/codes.h"
+#include "rc/holes.h"
 #include "sim/model.h"
 
 void sim_model_reset(struct sim_end *end)
 {
+	free(end->model.parts);
 	end->model = (struct sim_model){ 0 };
 }
 
@@ -258,104 +260,6 @@ static void arrive_expected(struct sim_world *world, struct sim_end *end, const 
 	model->message++;
 }
 
-/* Is this READ or atomic one whose answer the peer still waits for? Then the replay cache must have it (S-11). */
-static bool is_still_needed(const struct sim_world *world, const struct sim_end *end, const struct wire_packet *packet)
-{
-	const struct sim_end *peer = world_peer(world, end);
-	const struct sim_message *message;
-	uint64_t behind = (end->model.epsn - (packet->psn - peer->start_psn)) & PSN_MASK;
-	uint64_t psn = end->model.epsn - behind;
-	uint32_t index = peer->model.una_message;
-
-	if (wire_opcode(packet->opcode)->payload && packet->opcode != OP_ATOMIC_WRITE)
-		return false;
-	if (behind > end->model.epsn || psn < peer->model.snd_una || index >= peer->posted || peer->qp == NULL)
-		return false;
-	message = &peer->messages[index];
-	return psn >= message->first && psn < message->first + message->packets && message_needs_answer(message);
-}
-
-struct sim_message *sim_model_find_answered(struct sim_end *end, struct sim_end *peer, int64_t psn)
-{
-	for (uint32_t i = end->model.executed; i-- > 0;) {
-		struct sim_message *message = &peer->messages[i];
-
-		if (!message->local && (int64_t)message->first <= psn)
-			return psn < (int64_t)(message->first + message->packets) && message_needs_answer(message) ?
-				       message :
-				       NULL;
-	}
-	return NULL;
-}
-
-/* How far the ACK of a repeated SEND or WRITE may go: not past a later READ or atomic that is still in the cache. */
-int64_t sim_model_repeat_limit(const struct sim_world *world, const struct sim_end *end, const struct sim_end *peer,
-			       int64_t psn)
-{
-	int64_t limit = (int64_t)end->model.epsn - 1;
-	uint32_t cached = 0;
-
-	for (uint32_t i = end->model.executed; i-- > 0 && cached < world->config.dest_rd_atomic;) {
-		const struct sim_message *message = &peer->messages[i];
-
-		if (message->local || !message_needs_answer(message))
-			continue;
-		if ((int64_t)message->first <= psn)
-			break;
-		cached++;
-		limit = (int64_t)message->first - 1;
-	}
-	return limit;
-}
-
-/* Of a READ that is being answered for the first time: it has not come so far yet. */
-static bool part_comes_anyway(const struct sim_message *message, const struct wire_packet *packet, int64_t psn)
-{
-	uint32_t begin = (uint32_t)(psn - (int64_t)message->first);
-
-	if (packet->opcode != OP_READ_REQUEST || message->next == message->end)
-		return false;
-	return message->answers_sent < message->packets && begin > message->answers_sent;
-}
-
-/* An old request once more: it is answered from where it asks, or acknowledged (S-8, S-9, S-10). */
-static void arrive_duplicate(struct sim_world *world, struct sim_end *end, const struct wire_packet *packet,
-			     struct sim_verdict *verdict)
-{
-	struct sim_model *model = &end->model;
-	struct sim_end *peer = world_peer(world, end);
-	uint32_t behind = (uint32_t)(model->epsn - (packet->psn - peer->start_psn)) & PSN_MASK;
-	int64_t psn = (int64_t)model->epsn - behind;
-	uint8_t kind = wire_opcode(packet->opcode)->kind;
-
-	model->counts[CNT_DUPLICATE_REQUEST]++;
-	verdict->unknown_duplicate = is_still_needed(world, end, packet);
-	verdict->misses = end->qp->counters[CNT_REPLAY_MISS] + end->qp->counters[CNT_REPLAY_MISMATCH];
-	if (kind == WIRE_KIND_SEND || kind == WIRE_KIND_WRITE) {
-		if (!model->repeat_owed || psn > model->repeat_psn)
-			model->repeat_psn = psn;
-		model->repeat_owed = true;
-		return;
-	}
-	verdict->restarted = sim_model_find_answered(end, peer, psn);
-	if (verdict->restarted == NULL)
-		return;
-	if (part_comes_anyway(verdict->restarted, packet, psn)) {
-		verdict->restarted = NULL;
-		return;
-	}
-	verdict->old_begin = verdict->restarted->begin;
-	verdict->old_next = verdict->restarted->next;
-	verdict->old_end = verdict->restarted->end;
-	verdict->restarted->begin = verdict->restarted->next = (uint32_t)(psn - (int64_t)verdict->restarted->first);
-	verdict->restarted->end = verdict->restarted->begin + 1;
-	if (kind == WIRE_KIND_READ_REQUEST && packet->dma_length > 0)
-		verdict->restarted->end =
-			verdict->restarted->begin + (packet->dma_length + world->config.mtu - 1) / world->config.mtu;
-	if (verdict->restarted->answers_sent < verdict->restarted->packets)
-		verdict->restarted->end = verdict->restarted->packets; /* what has never left is not given up */
-}
-
 static void arrive_request(struct sim_world *world, struct sim_end *end, const struct wire_packet *packet,
 			   struct sim_verdict *verdict)
 {
@@ -365,7 +269,7 @@ static void arrive_request(struct sim_world *world, struct sim_end *end, const s
 	if (ahead == 0) {
 		arrive_expected(world, end, packet, verdict);
 	} else if (ahead >= PSN_WINDOW) {
-		arrive_duplicate(world, end, packet, verdict);
+		sim_model_duplicate_arrived(world, end, packet, verdict);
 	} else if (model->nak_out || model->nak_expected) {
 		model->counts[CNT_AFTER_NAK]++;
 	} else {
@@ -416,6 +320,9 @@ void sim_model_arrive(struct sim_world *world, struct sim_end *end, const struct
 		return;
 	model_skip_local(end, &end->model.una_message);
 	model_skip_local(world_peer(world, end), &end->model.message);
+	if (!end->qp->replay.has_parts)
+		end->model.part_count =
+			0; /* of those that the model still knows, the memory is not registered any more */
 	verdict->refused = is_refused(world, end, packet, origin);
 	if (verdict->refused)
 		end->model.counts[CNT_MIGRATION_REFUSED]++;
@@ -425,13 +332,51 @@ void sim_model_arrive(struct sim_world *world, struct sim_end *end, const struct
 		arrive_request(world, end, packet, verdict);
 }
 
-/* What may have been written before the ICRC was found wrong (docs/decisions/0004): the next packet's place only. */
-static void accept_early(struct sim_world *world, struct sim_end *end)
+/*
+ * Has this answer not come? One that came before its turn has not when the core says so, which has begun anew: then it
+ * has to come again before snd_una may pass it.
+ */
+static bool forget_answer(struct sim_end *end, const struct sim_message *message, uint64_t psn)
+{
+	psn_t core_psn = psn_make((uint32_t)(end->start_psn + psn));
+	uint8_t *came = message->came ? &message->came[psn - message->first] : NULL;
+
+	if (came == NULL || *came == 0)
+		return true;
+	if (psn != end->model.snd_una &&
+	    !rc_holes_may_take(end->qp, core_psn, rc_sendwin_owner(&end->qp->win, core_psn)))
+		return false;
+	*came = 0;
+	return true;
+}
+
+/* The place of an answer that has not come, whatever its ICRC was. */
+static void accept_answer(struct sim_world *world, struct sim_end *end, const struct wire_packet *packet)
+{
+	const struct sim_model *model = &end->model;
+	uint64_t psn = model->snd_una + ((packet->psn - end->start_psn - (uint32_t)model->snd_una) & PSN_MASK);
+
+	for (uint32_t i = model->una_message; i < end->posted && psn < model->limit; i++) {
+		const struct sim_message *message = &end->messages[i];
+
+		if (message->local || psn >= message->first + message->packets)
+			continue;
+		if (message->opcode == UROCE_WR_RDMA_READ && forget_answer(end, message, psn))
+			sim_memory_accept(world->memory, &message->buffer, (psn - message->first) * world->config.mtu,
+					  world->config.mtu);
+		return;
+	}
+}
+
+/*
+ * What may have been written before the ICRC was found wrong (docs/decisions/0004): the place of the next packet, or of
+ * this response, which is missing.
+ */
+static void accept_early(struct sim_world *world, struct sim_end *end, const struct wire_packet *packet)
 {
 	const struct sim_model *model = &end->model;
 	const struct sim_end *peer = world_peer(world, end);
 	const struct sim_message *coming = model->message < peer->posted ? &peer->messages[model->message] : NULL;
-	const struct sim_message *waited = model->una_message < end->posted ? &end->messages[model->una_message] : NULL;
 	uint64_t offset = (uint64_t)model->packet * world->config.mtu;
 
 	if (model->packet > 0 && message_is_send(coming)) {
@@ -444,9 +389,8 @@ static void accept_early(struct sim_world *world, struct sim_end *end)
 		sim_memory_accept(world->memory, &end->own.items[end->own.taken % SIM_RECEIVES_MAX].buffer, 0,
 				  world->config.mtu);
 	}
-	if (waited && waited->opcode == UROCE_WR_RDMA_READ && end->landing.key && model->snd_una < model->limit)
-		sim_memory_accept(world->memory, &waited->buffer, (model->snd_una - waited->first) * world->config.mtu,
-				  world->config.mtu);
+	if (wire_opcode(packet->opcode)->response && end->landing.key)
+		accept_answer(world, end, packet);
 }
 
 static void check_positions(struct sim_world *world, const struct sim_end *end, const struct sim_verdict *verdict)
@@ -474,7 +418,7 @@ static void check_positions(struct sim_world *world, const struct sim_end *end, 
 }
 
 void sim_model_arrived(struct sim_world *world, struct sim_end *end, const struct wire_packet *packet,
-		       const struct sim_verdict *verdict, enum rc_counter drop)
+		       struct sim_verdict *verdict, enum rc_counter drop)
 {
 	uint64_t wrong;
 
@@ -484,18 +428,15 @@ void sim_model_arrived(struct sim_world *world, struct sim_end *end, const struc
 	if (world_connection(world, end)->tainted)
 		return;
 	if (!verdict->right) {
-		accept_early(world, end);
+		accept_early(world, end, packet);
 		return;
 	}
 	if (end->qp->state == UROCE_QPS_ERR && verdict->had_failed)
 		return;
-	/* Not in the cache, or not the same request: no answer. */
-	if (verdict->restarted &&
-	    end->qp->counters[CNT_REPLAY_MISS] + end->qp->counters[CNT_REPLAY_MISMATCH] != verdict->misses) {
-		verdict->restarted->begin = verdict->old_begin;
-		verdict->restarted->next = verdict->old_next;
-		verdict->restarted->end = verdict->old_end;
-	}
+	if (verdict->restarted)
+		sim_model_restarted(world, end, packet, verdict);
+	if (wire_opcode(packet->opcode)->response && !verdict->refused)
+		sim_model_response_taken(world, end, verdict);
 	check_positions(world, end, verdict);
 	wrong = sim_memory_compare_part(world->memory, &verdict->touched, verdict->offset, verdict->bytes);
 	if (wrong != UINT64_MAX && (end->qp->state != UROCE_QPS_ERR || verdict->fatal))

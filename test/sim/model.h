@@ -28,8 +28,11 @@ struct sim_verdict {
 	bool had_failed;               /* the QP was in ERR before */
 	bool unknown_duplicate;        /* a READ or atomic that its requester still needs must be found */
 	uint64_t misses;               /* counted before */
+	struct sim_message *early;     /* an answer to it that comes before its turn, and may be placed or dropped */
+	uint64_t early_psn, ahead;     /* where; and answers dropped for that so far */
 	struct sim_message *restarted; /* its answer begins anew; if it does not after all, as it was: */
 	uint32_t old_begin, old_next, old_end;
+	bool goes_before;          /* it is a part that need not restart anything */
 	struct sim_buffer touched; /* where something should have been placed */
 	uint64_t offset, bytes;    /* which part of that */
 };
@@ -40,7 +43,7 @@ void sim_model_reset(struct sim_end *end);
 void sim_model_arrive(struct sim_world *world, struct sim_end *end, const struct wire_packet *packet,
 		      const struct rc_origin *origin, struct sim_verdict *verdict);
 void sim_model_arrived(struct sim_world *world, struct sim_end *end, const struct wire_packet *packet,
-		       const struct sim_verdict *verdict, enum rc_counter drop);
+		       struct sim_verdict *verdict, enum rc_counter drop);
 /* One that was not admitted. */
 void sim_model_refused(struct sim_world *world, struct sim_end *end, const struct wire_packet *packet,
 		       const struct rc_origin *origin, enum rc_counter drop);
@@ -86,6 +89,16 @@ int64_t sim_model_repeat_limit(const struct sim_world *world, const struct sim_e
 /* For the files of the model: the half of sim_model_arrive() that is about responses. */
 void sim_model_response_arrived(struct sim_world *world, struct sim_end *end, const struct wire_packet *packet,
 				struct sim_verdict *verdict);
+/*
+ * For the files of the model: the same after the core has seen it, which says by a counter whether it has placed an
+ * answer before its turn. It may move snd_una over answers that have come.
+ */
+void sim_model_response_taken(struct sim_world *world, struct sim_end *end, struct sim_verdict *verdict);
+/* For the files of the model: an old request once more; and the same after the core has seen it. */
+void sim_model_duplicate_arrived(struct sim_world *world, struct sim_end *end, const struct wire_packet *packet,
+				 struct sim_verdict *verdict);
+void sim_model_restarted(struct sim_world *world, struct sim_end *end, const struct wire_packet *packet,
+			 const struct sim_verdict *verdict);
 /* For the files of the model: those that judge what the responder and the requester send. */
 void sim_model_answer_sent(struct sim_world *world, struct sim_end *end, const struct wire_packet *packet);
 void sim_model_request_sent(struct sim_world *world, struct sim_end *end, const struct wire_packet *packet);

@@ -255,6 +255,7 @@ void sim_network_send(struct sim_world *world, struct sim_end *end, const struct
 	uint32_t copies = 1;
 
 	world->frames++;
+	world->payload_frames += packet->payload_bytes > 0;
 	sim_trace_sent(world, end, packet, frame);
 	keep_and_replay(world, end, frame, &random);
 	if (is_lost(world, end, frame, &random))

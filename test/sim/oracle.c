@@ -450,9 +450,14 @@ void sim_oracle_close(struct sim_world *world, struct sim_end *end)
 void sim_oracle_finish(struct sim_world *world)
 {
 	uint64_t wrong = sim_memory_compare_all(world->memory);
+	uint32_t boards = (uint32_t)(world->pool.end - world->pool.next);
 
 	if (wrong != UINT64_MAX)
 		sim_world_fail(world, "memory at %lu has changed, and nothing should have changed it", wrong);
+	for (const struct rc_board *board = world->pool.free; board; board = board->next)
+		boards++;
+	if (boards != SIM_BOARDS)
+		sim_world_fail(world, "%u boards of %u have come back", boards, SIM_BOARDS);
 	if (world->frames_alive)
 		sim_world_fail(world, "%u frames have never been freed", world->frames_alive);
 }

@@ -88,22 +88,44 @@ static void check_nak(struct sim_world *world, struct sim_end *end, const struct
 }
 
 static bool answer_is_right(const struct sim_world *world, const struct sim_message *message,
-			    const struct wire_packet *packet, uint32_t index)
+			    const struct wire_packet *packet, uint32_t index, uint32_t begin, uint32_t end)
 {
 	const struct wire_opcode_row *op = wire_opcode(packet->opcode);
 	uint64_t bytes = message->opcode == UROCE_WR_RDMA_READ ? model_part(world, message, index) : 0;
 
 	if (message->opcode == UROCE_WR_ATOMIC_CMP_AND_SWP || message->opcode == UROCE_WR_ATOMIC_FETCH_AND_ADD)
 		return packet->opcode == OP_ATOMIC_ACKNOWLEDGE && packet->original == message->original;
-	return op->kind == WIRE_KIND_READ_RESPONSE && op->last == (index + 1 == message->end) &&
-	       op->first == (index == message->begin) && packet->payload_bytes == bytes &&
+	return op->kind == WIRE_KIND_READ_RESPONSE && op->last == (index + 1 == end) && op->first == (index == begin) &&
+	       packet->payload_bytes == bytes &&
 	       (bytes == 0 || memcmp(packet->payload, message->data + (uint64_t)index * world->config.mtu, bytes) == 0);
+}
+
+/*
+ * Is it the next packet of a part that is owed? Those before it may have been given up, for their memory is not
+ * registered any more, or the READ not known. Returns the part, which is forgotten with its last packet.
+ */
+static bool take_part(struct sim_model *model, const struct sim_message *message, uint32_t index, struct sim_part *part)
+{
+	uint32_t i = 0;
+
+	while (i < model->part_count && (model->parts[i].message != message || model->parts[i].next != index))
+		i++;
+	if (i == model->part_count)
+		return false;
+	*part = model->parts[i];
+	model->parts[i].next++;
+	if (model->parts[i].next == model->parts[i].end)
+		i++;
+	model->part_count -= i;
+	memmove(model->parts, model->parts + i, model->part_count * sizeof(model->parts[0]));
+	return true;
 }
 
 static void check_answer(struct sim_world *world, struct sim_end *end, const struct wire_packet *packet, int64_t psn)
 {
 	struct sim_end *peer = world_peer(world, end);
 	struct sim_message *unsent = find_unsent(end, peer), *message = sim_model_find_answered(end, peer, psn);
+	struct sim_part part;
 	uint32_t index;
 
 	if (message == NULL) {
@@ -111,7 +133,10 @@ static void check_answer(struct sim_world *world, struct sim_end *end, const str
 		return;
 	}
 	index = (uint32_t)(psn - (int64_t)message->first);
-	if (index != message->next++)
+	part = (struct sim_part){ .begin = message->begin, .end = message->end };
+	if (take_part(&end->model, message, index, &part))
+		;
+	else if (index != message->next++)
 		sim_world_fail(world, "QP %u: the answer of PSN %ld is not the next of its stream", end->index, psn);
 	if (message == unsent && index == message->answers_sent)
 		message->answers_sent++;
@@ -119,7 +144,7 @@ static void check_answer(struct sim_world *world, struct sim_end *end, const str
 		sim_world_fail(world, "QP %u: the answer of PSN %ld is out of order", end->index, psn);
 	/* Later its memory may have changed: then a replayed READ is answered with what is there now (S-9). */
 	if (peer->model.snd_una < message->first + message->packets && peer->qp &&
-	    (!answer_is_right(world, message, packet, index) ||
+	    (!answer_is_right(world, message, packet, index, part.begin, part.end) ||
 	     (wire_opcode(packet->opcode)->aeth && packet->msn != (message->msn & PSN_MASK))))
 		sim_world_fail(world, "QP %u: the answer of PSN %ld is wrong", end->index, psn);
 }
@@ -246,6 +271,15 @@ static bool is_empty_probe(const struct wire_packet *packet, uint64_t ahead)
 	       packet->payload_bytes + packet->pad_bytes + packet->dma_length == 0;
 }
 
+/* Linux answers a part of a READ that lies before one that it was asked for later never more. */
+static bool asked_upwards(const struct sim_world *world, struct sim_message *message, uint32_t index)
+{
+	bool upwards = message->opcode != UROCE_WR_RDMA_READ || index >= message->asked_from;
+
+	message->asked_from = index;
+	return upwards || world->config.any_order;
+}
+
 void sim_model_request_sent(struct sim_world *world, struct sim_end *end, const struct wire_packet *packet)
 {
 	struct sim_model *model = &end->model;
@@ -274,6 +308,9 @@ void sim_model_request_sent(struct sim_world *world, struct sim_end *end, const 
 	    !payload_is_right(world, message, packet, (uint32_t)(psn - message->first)))
 		sim_world_fail(world, "QP %u: packet %lu of request %u is not as it was posted", end->index,
 			       psn - message->first, at);
+	if (!asked_upwards(world, &end->messages[at], (uint32_t)(psn - message->first)))
+		sim_world_fail(world, "QP %u: asks for PSN %lu of a READ that was asked for from behind it", end->index,
+			       psn);
 	reason = psn == model->limit && psn == message->first ? why_not_yet(world, end, at) : NULL;
 	if (reason)
 		sim_world_fail(world, "QP %u: request %u begins %s", end->index, at, reason);

@@ -16,6 +16,7 @@
 /* Draws of their own, so that those of the rest stay what they were. */
 #define CONFIG_PACE 1
 #define CONFIG_CALM 2
+#define CONFIG_ORDER 3
 #define HOUR_NS 3600000000000ull
 #define HOURS_MESSAGES 20000u
 
@@ -267,6 +268,7 @@ void sim_swarm_draw(const struct sim_options *options, struct sim_config *config
 	struct sim_random random = random_stream(options->seed, STREAM_CONFIG, 0);
 	struct sim_random pace = random_stream(options->seed, STREAM_CONFIG, CONFIG_PACE);
 	struct sim_random calm = random_stream(options->seed, STREAM_CONFIG, CONFIG_CALM);
+	struct sim_random order = random_stream(options->seed, STREAM_CONFIG, CONFIG_ORDER);
 
 	memset(config, 0, sizeof(*config));
 	if (options->steady) {
@@ -280,6 +282,7 @@ void sim_swarm_draw(const struct sim_options *options, struct sim_config *config
 		draw_pace(&pace, config);
 		draw_faults(&random, config);
 		draw_calm(&calm, config);
+		config->any_order = random_chance(&order, 500000);
 		config->messages = (uint32_t)random_between(&random, 20, 100);
 		config->messages *= (uint32_t)PICK(&random, 1, 1, 3, 20, 60);
 		if (config->stop_after == MILLION)
@@ -302,10 +305,11 @@ void sim_swarm_print(const struct sim_config *config)
 	printf("  %u nodes, %u connections, %u requests, mtu %u, depth %u, receives %u%s, up to %u packets a message\n",
 	       config->nodes, config->connections, config->messages, config->mtu, config->depth, config->receives,
 	       config->srq ? " shared" : "", config->max_packets);
-	printf("  rd_atomic %u of %u, timeout %u, retries %u, rnr retries %u, rnr timer %u%s%s%s%s%s%s\n",
+	printf("  rd_atomic %u of %u, timeout %u, retries %u, rnr retries %u, rnr timer %u%s%s%s%s%s%s%s\n",
 	       config->rd_atomic, config->dest_rd_atomic, config->timeout, config->retry_cnt, config->rnr_retry,
 	       config->rnr_timer, config->credits ? ", credits" : "", config->imprecise ? ", imprecise" : "",
-	       config->no_probe ? ", no probe" : "", config->ipv6 ? ", IPv6" : "", config->migration ? ", APM" : "",
+	       config->no_probe ? ", no probe" : "", config->any_order ? ", any order" : "",
+	       config->ipv6 ? ", IPv6" : "", config->migration ? ", APM" : "",
 	       config->check_first ? ", ICRC first" : "");
 	if (config->pace.receive_ns || config->pace.send_ns || config->pace.tick_ns || config->pace.away_ns ||
 	    config->pace.early || config->pace.serial)

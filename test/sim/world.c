@@ -370,6 +370,7 @@ void sim_world_run(struct sim_world *world, const struct sim_options *options, s
 	struct sim_due due;
 
 	*world = (struct sim_world){ .options = options, .memory = memory };
+	boards_init(&world->pool, world->boards, SIM_BOARDS);
 	sim_swarm_draw(options, &world->config);
 	world->faults.off = options->off;
 	world->faults.only_listed = options->allowed != NULL;

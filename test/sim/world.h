@@ -8,6 +8,7 @@
 #ifndef SIM_WORLD_H
 #define SIM_WORLD_H
 
+#include "rc/board.h"
 #include "rc/mr.h"
 #include "rc/outbox.h"
 #include "rc/qp.h"
@@ -59,6 +60,8 @@ struct sim_message {
 	uint32_t answers_sent; /* answers that have left at least once */
 	uint32_t begin, next;  /* of the answer under way: where it begins, and what leaves next */
 	uint32_t end;          /* where it ends, for a READ may be repeated in parts */
+	uint32_t asked_from;   /* READ: where the last request for it began */
+	uint8_t *came;         /* a READ or the like: which of its answers were placed before their turn; NULL: none */
 };
 
 struct sim_receive {
@@ -75,6 +78,12 @@ struct sim_receives {
 	uint32_t posted, taken; /* by messages, as the model sees it */
 };
 
+/* A part of a READ that the responder owes in front of what is still to leave. */
+struct sim_part {
+	struct sim_message *message;
+	uint32_t begin, next, end;
+};
+
 /* The model of one end: what it should know and do. Requester and responder. */
 struct sim_model {
 	uint64_t snd_una, limit; /* PSNs of our requests since the start of the life */
@@ -86,14 +95,17 @@ struct sim_model {
 	uint32_t migrations; /* seen so far */
 	bool resend_due;     /* it has migrated: what is unanswered goes out again, from snd_una on */
 	uint64_t timer_ns;   /* by the node's clock: from then on the ACK timer may have been running */
+	uint64_t proven;     /* everything before it has been executed by the peer, as what it has sent since shows */
 	uint32_t nak_code;   /* of the last other NAK that named the oldest request */
 
 	uint64_t epsn; /* of the peer's requests */
 	uint32_t message, packet;
 	uint32_t msn;
-	uint32_t unsent;     /* the peer's first executed request with answers that have not left */
-	uint32_t probing;    /* the peer's request that was begun without a credit, after a timeout (F-3) */
-	uint32_t executed;   /* requests of the peer that have begun */
+	uint32_t unsent;        /* the peer's first executed request with answers that have not left */
+	uint32_t probing;       /* the peer's request that was begun without a credit, after a timeout (F-3) */
+	uint32_t executed;      /* requests of the peer that have begun */
+	struct sim_part *parts; /* SIM_PARTS of them, once one is owed */
+	uint32_t part_count;
 	bool nak_out;        /* one has left, and the request that it asks for has not come */
 	bool rnr_out;        /* it was one for lack of a receive entry */
 	bool nak_expected;   /* the next NAK has a reason */
@@ -187,6 +199,8 @@ struct sim_frame {
 	bool disturbed; /* it is late, a copy or a replay */
 };
 
+#define SIM_BOARDS 8
+#define SIM_PARTS 4096u
 #define SIM_OLD_FRAMES 64u /* kept for replay, of each run */
 
 struct sim_world {
@@ -200,12 +214,14 @@ struct sim_world {
 	struct sim_connection *connections;
 	struct sim_frame *old[SIM_OLD_FRAMES];
 	uint32_t old_count;
+	struct rc_board boards[SIM_BOARDS]; /* fewer than the connections of some runs need */
+	struct rc_boards pool;
 	struct rc_outbox out;
 	uint64_t now_ns, stopped_ns;
 	uint64_t completed_ns; /* when a request last completed, of any QP */
 	uint64_t events, hash;
 	uint32_t posted, frames_alive;
-	uint64_t frames, bytes_done, errors, flushes, successes;
+	uint64_t frames, payload_frames, bytes_done, errors, flushes, successes;
 	uint64_t tally[CNT_QP_COUNTERS]; /* of all QPs that have gone */
 	bool failed;
 	char failure[SIM_TEXT_BYTES];

@@ -67,6 +67,7 @@ static void open_side(struct side *side, enum side_name name, const struct pair_
 		.qpn = name == A ? 0x11 : 0x12,
 		.pd = 1,
 		.mrs = &side->mrs,
+		.boards = options->no_boards ? NULL : &side->pool,
 		.srq = name == B ? options->srq_b : NULL,
 		.max_send_wr = or_default(options->depth, 64),
 		.max_recv_wr = or_default(options->depth, 64),
@@ -78,6 +79,7 @@ static void open_side(struct side *side, enum side_name name, const struct pair_
 	};
 	int error;
 
+	boards_init(&side->pool, side->boards, 2);
 	rc_mr_table_init(&side->mrs, side->entries, 16, &space);
 	place_memory(side, name, or_default(name == A ? options->memory_a : options->memory_b, PAIR_MEMORY_BYTES));
 	side->key = rc_mr_insert(&side->mrs, 1, side->memory, side->memory_bytes,

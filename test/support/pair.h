@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "rc/board.h"
 #include "rc/outbox.h"
 #include "rc/qp.h"
 #include "rc/srq.h"
@@ -46,6 +47,7 @@ struct pair_options {
 	uint8_t retry_cnt;           /* 0: 7; 255: really 0 */
 	uint8_t rnr_retry;           /* 0: 7; 255: really 0 */
 	uint8_t rnr_timer;           /* 0: 12 */
+	bool no_boards;              /* nothing is placed before its turn, nor answered in front of others */
 	uint32_t access;             /* of B's QP and A's; 0: everything remote */
 	uint32_t mr_access;          /* of the regions; 0: everything */
 	struct rc_srq *srq_b;        /* B takes its receives from it; NULL: from a queue of its own */
@@ -63,7 +65,9 @@ struct flight {
 
 struct side {
 	struct rc_qp *qp;
-	bool checked; /* the ICRC of what comes is known to be right, as with check_icrc_first */
+	bool checked;          /* the ICRC of what comes is known to be right, as with check_icrc_first */
+	struct rc_boards pool; /* one for what it misses, one for what its peer does */
+	struct rc_board boards[2];
 	struct rc_mr_table mrs;
 	struct rc_mr_entry entries[16];
 	uint8_t *memory; /* registered as `key` */

@@ -106,9 +106,9 @@ Test(replay, answers_leave_in_request_order)
 		struct rc_replay_entry *head = rc_replay_head(&replay);
 
 		cr_assert_eq(head, entries[i]);
-		cr_assert_eq(head->send_psn.v, i == 1 ? 12 : 10 * i);
-		cr_assert_eq(head->end_psn.v, i == 1 ? 14 : 10 * i + 5);
-		cr_assert_eq(head->end_bytes, i == 1 ? 50 : 100);
+		cr_assert_eq(head->stretch.send_psn.v, i == 1 ? 12 : 10 * i);
+		cr_assert_eq(head->stretch.end_psn.v, i == 1 ? 14 : 10 * i + 5);
+		cr_assert_eq(head->stretch.end_bytes, i == 1 ? 50 : 100);
 		rc_replay_pop(&replay);
 		cr_assert_eq(replay.unfinished, 3 - i);
 	}

@@ -1,0 +1,365 @@
+/* holes.c - which responses are missing between those that have come */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "rc/holes.h"
+
+#include <string.h>
+
+#include "wire/hints.h"
+
+void rc_holes_borrow_from(struct rc_qp *qp, struct rc_boards *pool)
+{
+	qp->board.pool = pool;
+}
+
+static struct rc_holes *holes_of(const struct rc_qp *qp)
+{
+	return &qp->board.holes->holes;
+}
+
+static void borrow(struct rc_qp *qp)
+{
+	struct rc_board *board = boards_lend(qp->board.pool);
+
+	board->holes.end = qp->win.snd_una;
+	board->holes.count = 0;
+	board->holes.clear = qp->win.acked + 1;
+	board->holes.look_ns = RC_NEVER;
+	qp->board.holes = board;
+	qp->gaps = (struct rc_gaps){ .has_holes = true };
+}
+
+void rc_holes_forget(struct rc_qp *qp)
+{
+	struct rc_board *board = qp->board.holes;
+
+	if (!qp_has_holes(qp))
+		return;
+	qp->board.pool = board->pool;
+	board_give_back(board);
+	qp->gaps = (struct rc_gaps){ .has_holes = false };
+}
+
+/* ---- the list ---- */
+
+static uint32_t ahead(const struct rc_qp *qp, psn_t psn)
+{
+	return psn_distance(psn, qp->win.snd_una);
+}
+
+static void remove_hole(struct rc_holes *holes, uint32_t index)
+{
+	holes->count--;
+	memmove(&holes->holes[index], &holes->holes[index + 1], (holes->count - index) * sizeof(holes->holes[0]));
+}
+
+/* The hole that psn lies in, or the number of holes. */
+static uint32_t find(const struct rc_qp *qp, psn_t psn)
+{
+	const struct rc_holes *holes = holes_of(qp);
+	uint32_t low = 0, high = holes->count;
+
+	while (low < high) {
+		uint32_t middle = (low + high) / 2;
+
+		if (ahead(qp, holes->holes[middle].psn) <= ahead(qp, psn))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low > 0 && psn_distance(psn, holes->holes[low - 1].psn) < holes->holes[low - 1].count ? low - 1 :
+													holes->count;
+}
+
+uint32_t rc_holes_slot(const struct rc_qp *qp, const struct rc_hole *hole)
+{
+	return qp->win.acked + (uint16_t)(hole->slot - (uint16_t)qp->win.acked);
+}
+
+/* Is it the first one of its request? */
+static bool is_first(const struct rc_holes *holes, uint32_t index)
+{
+	return index == 0 || holes->holes[index - 1].slot != holes->holes[index].slot;
+}
+
+/* May it be asked for while others before it are missing? */
+static bool has_turn(const struct rc_qp *qp, uint32_t index)
+{
+	return qp->peer_any_order || is_first(holes_of(qp), index);
+}
+
+/* What a request in this slot would miss when nothing before `from` does and everything before `end` is answered. */
+static struct rc_hole missing_of(const struct rc_qp *qp, uint32_t slot, psn_t from, psn_t end)
+{
+	const struct rc_send_wqe *wqe = sendwin_slot(&qp->win, slot);
+	uint32_t behind = ahead(qp, psn_next(sendwin_last_psn(wqe))), limit = ahead(qp, end), begin = ahead(qp, from);
+	uint32_t first = slot == qp->win.acked ? 0 : ahead(qp, wqe->first_psn);
+
+	if (first < begin)
+		first = begin;
+	if (behind > limit)
+		behind = limit;
+	return (struct rc_hole){
+		.psn = psn_add(qp->win.snd_una, first),
+		.count = wqe_needs_response(wqe) && first < behind ? behind - first : 0,
+		.slot = (uint16_t)slot,
+	};
+}
+
+/* How many requests would miss something of [from, psn), where psn is one of the request in `slot`. */
+static uint32_t count_missing(const struct rc_qp *qp, psn_t from, psn_t psn, uint32_t slot)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = rc_sendwin_owner(&qp->win, from); i != slot + 1 && count <= LIMIT_HOLES; i++)
+		count += missing_of(qp, i, from, psn).count > 0;
+	return count;
+}
+
+/*
+ * A hole in front of what has come. What the window is about to send again, or has sent, since it was rewound is asked
+ * for by that.
+ */
+static void open_hole(struct rc_qp *qp, struct rc_hole hole, uint64_t now_ns)
+{
+	struct rc_holes *holes = holes_of(qp);
+
+	hole.asked = qp->loss.rewound && ahead(qp, hole.psn) < ahead(qp, qp->win.snd_nxt);
+	hole.asked_us = (uint32_t)(now_ns / 1000);
+	holes->holes[holes->count++] = hole;
+}
+
+/* As far as there is room to remember what is missing, everything before `end` is known to have been answered. */
+static void see(struct rc_qp *qp, psn_t end, uint64_t now_ns)
+{
+	struct rc_holes *holes = holes_of(qp);
+	uint32_t limit = ahead(qp, end);
+
+	if (limit <= ahead(qp, holes->end))
+		return;
+	for (uint32_t slot = rc_sendwin_owner(&qp->win, holes->end); slot != qp->win.started; slot++) {
+		struct rc_hole hole = missing_of(qp, slot, holes->end, end);
+
+		if (slot != qp->win.acked && ahead(qp, sendwin_slot(&qp->win, slot)->first_psn) >= limit)
+			break;
+		if (hole.count > 0 && holes->count == LIMIT_HOLES) {
+			end = hole.psn;
+			break;
+		}
+		if (hole.count > 0)
+			open_hole(qp, hole, now_ns);
+	}
+	holes->end = end;
+	qp->gaps.asks_again = true;
+}
+
+/* ---- may it be placed? ---- */
+
+static bool overlap(const struct rc_send_wqe *a, const struct rc_send_wqe *b)
+{
+	for (uint32_t i = 0; i < a->sge_count; i++) {
+		for (uint32_t j = 0; j < b->sge_count; j++) {
+			const struct uroce_sge *one = &a->sges[i], *other = &b->sges[j];
+
+			if (one->addr < other->addr + other->length && other->addr < one->addr + one->length)
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Does no response to an older request land where those to this one do? */
+static bool lands_alone(const struct rc_qp *qp, uint32_t slot)
+{
+	const struct rc_send_wqe *wqe = sendwin_slot(&qp->win, slot);
+
+	for (uint32_t i = qp->win.acked; i != slot; i++) {
+		const struct rc_send_wqe *older = sendwin_slot(&qp->win, i);
+
+		if (wqe_needs_response(older) && overlap(older, wqe))
+			return false;
+	}
+	return true;
+}
+
+/* The same for it and for all between; those before `clear` are known to. */
+static bool is_clear(const struct rc_qp *qp, uint32_t slot)
+{
+	uint32_t clear = qp->win.acked + 1; /* the oldest has none before it */
+
+	if (qp_has_holes(qp) && (int32_t)(holes_of(qp)->clear - clear) > 0)
+		clear = holes_of(qp)->clear;
+	for (; (int32_t)(slot - clear) >= 0; clear++) {
+		if (wqe_needs_response(sendwin_slot(&qp->win, clear)) && !lands_alone(qp, clear))
+			return false;
+	}
+	return true;
+}
+
+bool rc_holes_may_take(const struct rc_qp *qp, psn_t psn, uint32_t slot)
+{
+	const struct rc_holes *holes = holes_of(qp);
+	uint32_t at;
+
+	if (!wqe_needs_response(sendwin_slot(&qp->win, slot)) || !is_clear(qp, slot))
+		return false;
+	if (!qp_has_holes(qp))
+		return boards_has_one(qp->board.pool) &&
+		       count_missing(qp, qp->win.snd_una, psn, slot) <= LIMIT_HOLES;
+	if (psn_equal(psn, holes->end))
+		return true;
+	if (ahead(qp, psn) > ahead(qp, holes->end))
+		return holes->count + count_missing(qp, holes->end, psn, slot) <= LIMIT_HOLES;
+	at = find(qp, psn);
+	if (at == holes->count)
+		return false;
+	return psn_equal(psn, holes->holes[at].psn) ||
+	       psn_distance(psn, holes->holes[at].psn) + 1 == holes->holes[at].count || holes->count < LIMIT_HOLES;
+}
+
+/* ---- what has come ---- */
+
+/* A response has come that was missing. */
+static void fill(struct rc_qp *qp, psn_t psn)
+{
+	struct rc_holes *holes = holes_of(qp);
+	uint32_t at = find(qp, psn), before = psn_distance(psn, holes->holes[at].psn);
+	uint32_t behind = holes->holes[at].count - before - 1;
+
+	holes->holes[at].tries = 0; /* what was asked for comes */
+	if (before > 0 && behind > 0) {
+		memmove(&holes->holes[at + 1], &holes->holes[at], (holes->count - at) * sizeof(holes->holes[0]));
+		holes->count++;
+		holes->holes[at].count = before;
+		at++;
+	}
+	if (behind > 0) {
+		holes->holes[at].psn = psn_next(psn);
+		holes->holes[at].count = behind;
+	} else if (before > 0) {
+		holes->holes[at].count = before;
+	} else {
+		remove_hole(holes, at);
+		qp->gaps.asks_again = true;
+	}
+}
+
+/* What was asked for so long ago that the answer ought to have come (T-5) is asked for again. */
+NOINLINE void look_at_asked(struct rc_qp *qp, uint64_t now_ns)
+{
+	struct rc_holes *holes = holes_of(qp);
+
+	holes->look_ns = RC_NEVER;
+	for (uint32_t i = 0; i < holes->count; i++) {
+		struct rc_hole *hole = &holes->holes[i];
+		uint64_t ago_ns = ((uint32_t)(now_ns / 1000) - hole->asked_us) * 1000ull, late_ns;
+
+		if (!hole->asked || !has_turn(qp, i))
+			continue;
+		late_ns = now_ns - ago_ns + (rtt_bound_ns(&qp->rtt, qp->loss.timeout_ns) << hole->tries);
+		if (now_ns >= late_ns) {
+			hole->asked = false;
+			hole->tries += hole->tries < PROBE_TRIES_MAX;
+			qp->gaps.asks_again = true;
+		} else if (late_ns < holes->look_ns) {
+			holes->look_ns = late_ns;
+		}
+	}
+}
+
+psn_t rc_holes_take(struct rc_qp *qp, psn_t psn, uint32_t slot, uint64_t now_ns)
+{
+	struct rc_holes *holes;
+
+	if (!qp_has_holes(qp))
+		borrow(qp);
+	holes = holes_of(qp);
+	if ((int32_t)(slot + 1 - holes->clear) > 0)
+		holes->clear = slot + 1;
+	if (ahead(qp, psn) >= ahead(qp, holes->end)) {
+		see(qp, psn, now_ns);
+		holes->end = psn_next(psn);
+	} else {
+		fill(qp, psn);
+	}
+	if (now_ns >= holes->look_ns)
+		look_at_asked(qp, now_ns);
+	return holes->end;
+}
+
+void rc_holes_see(struct rc_qp *qp, psn_t end)
+{
+	see(qp, end, 0);
+}
+
+uint32_t rc_holes_close(struct rc_qp *qp, uint64_t now_ns)
+{
+	struct rc_holes *holes = holes_of(qp);
+	uint32_t answered = 0;
+
+	holes->holes[0].psn = psn_next(holes->holes[0].psn);
+	holes->holes[0].tries = 0;
+	if (--holes->holes[0].count == 0) {
+		remove_hole(holes, 0);
+		answered = rc_sendwin_answer_through(&qp->win, holes->count ? holes->holes[0].psn : holes->end);
+		qp->gaps.asks_again = true;
+	}
+	if (holes->count == 0)
+		rc_holes_forget(qp);
+	else if (now_ns >= holes->look_ns)
+		look_at_asked(qp, now_ns);
+	return answered;
+}
+
+/* ---- asking again ---- */
+
+void rc_holes_doubt(struct rc_qp *qp)
+{
+	struct rc_holes *holes = holes_of(qp);
+
+	for (uint32_t i = 0; i < holes->count; i++)
+		holes->holes[i].asked = false;
+	qp->gaps.asks_again = true;
+}
+
+psn_t rc_holes_rewind(struct rc_qp *qp)
+{
+	struct rc_holes *holes = holes_of(qp);
+	uint32_t first = holes->count - 1;
+	const struct rc_send_wqe *last;
+	psn_t from = holes->end;
+
+	/* A READ that is not asked for to its end yet: from its first hole on, for it is asked for upwards only. */
+	while (!is_first(holes, first))
+		first--;
+	last = sendwin_slot(&qp->win, rc_holes_slot(qp, &holes->holes[first]));
+	if (ahead(qp, from) < ahead(qp, psn_next(sendwin_last_psn(last)))) {
+		from = holes->end = holes->holes[first].psn;
+		holes->count = first;
+	}
+	if (holes->count == 0)
+		rc_holes_forget(qp);
+	else
+		rc_holes_doubt(qp);
+	return from;
+}
+
+const struct rc_hole *rc_holes_next(struct rc_qp *qp, uint64_t now_ns)
+{
+	const struct rc_holes *holes = holes_of(qp);
+
+	for (uint32_t i = 0; i < holes->count; i++) {
+		if (!holes->holes[i].asked && has_turn(qp, i))
+			return &holes->holes[i];
+	}
+	qp->gaps.asks_again = false;
+	look_at_asked(qp, now_ns);
+	return NULL;
+}
+
+void rc_holes_asked(struct rc_qp *qp, psn_t psn, uint64_t now_ns)
+{
+	struct rc_hole *hole = &holes_of(qp)->holes[find(qp, psn)];
+
+	hole->asked = true;
+	hole->asked_us = (uint32_t)(now_ns / 1000);
+}

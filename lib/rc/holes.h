@@ -1,0 +1,77 @@
+/* holes.h - responses that come before their turn are placed, and what is missing between them is asked for again */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A response behind snd_una says where it belongs: the buffers of a READ are undefined until it completes, so it is
+ * placed there at once (Q-15). What is missing before it is a hole. Holes lie in READs and the like alone: a peer that
+ * has answered something has taken every request before it. Nothing completes before its turn: snd_una stands in front
+ * of the first hole, and jumps to the next one when that is full.
+ *
+ * Of a READ only the first hole is asked for, and the next one when nothing before it is missing (Q-16): Linux answers
+ * a part of a READ that lies before one that it was asked for later never more.
+ *
+ * A QP has a board for its holes while it has any (board.h). When there is none, or the holes are too many, what comes
+ * early is dropped, and all from snd_una on is asked for again (loss.h).
+ */
+#ifndef RC_HOLES_H
+#define RC_HOLES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "rc/board.h"
+#include "rc/qp_state.h"
+
+/* Where the QP borrows from; NULL: nowhere. It has no holes. */
+void rc_holes_borrow_from(struct rc_qp *qp, struct rc_boards *pool);
+
+/* Nothing is missing any more, or nobody waits for it: gives the board back. */
+void rc_holes_forget(struct rc_qp *qp);
+
+/*
+ * May the response at psn, behind snd_una, to the request in this slot be placed now? It has not come yet, there is
+ * room to remember what is missing, and no response to an older request may land in the same place later.
+ */
+bool rc_holes_may_take(const struct rc_qp *qp, psn_t psn, uint32_t slot);
+
+/* It has been placed. Returns the PSN before which the peer has answered everything. */
+psn_t rc_holes_take(struct rc_qp *qp, psn_t psn, uint32_t slot, uint64_t now_ns);
+
+/* The peer has answered everything before `end`. Only while there are holes. */
+void rc_holes_see(struct rc_qp *qp, psn_t end);
+
+/*
+ * snd_una has moved by the response that was missing there: it goes on up to the next hole. Only while there are.
+ * Returns how many requests are answered by this that need a response of their own.
+ */
+uint32_t rc_holes_close(struct rc_qp *qp, uint64_t now_ns);
+
+/* Whatever was asked for may have been lost: it is asked for again. */
+void rc_holes_doubt(struct rc_qp *qp);
+
+/*
+ * Everything from here on is to be sent again, for the window is rewound: what is missing before it is asked for by
+ * itself. Only while there are holes; there may be none behind this.
+ */
+psn_t rc_holes_rewind(struct rc_qp *qp);
+
+/* What is to be asked for next; NULL: nothing, now. Only while there are. */
+const struct rc_hole *rc_holes_next(struct rc_qp *qp, uint64_t now_ns);
+
+/* The slot of the request in which it lies. */
+uint32_t rc_holes_slot(const struct rc_qp *qp, const struct rc_hole *hole);
+
+/* That which begins at psn has been asked for. */
+void rc_holes_asked(struct rc_qp *qp, psn_t psn, uint64_t now_ns);
+
+static inline struct rc_boards *qp_boards(const struct rc_qp *qp)
+{
+	return qp->gaps.has_holes ? qp->board.holes->pool : qp->board.pool;
+}
+
+/* Has any response come before its turn that has not had it yet? */
+static inline bool qp_has_holes(const struct rc_qp *qp)
+{
+	return qp->gaps.has_holes;
+}
+
+#endif

@@ -1,0 +1,387 @@
+/* early.c - responses that come before their turn are placed; only what is missing is asked for again */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "packets.h"
+#include "rule.h"
+
+#define MTU 256u
+#define READ_AT 0x8000u /* where the data of a READ lands in A's memory */
+#define PACKETS 12u
+
+static void post_read(struct pair *pair, uint64_t wr_id, uint64_t offset, uint32_t bytes)
+{
+	struct uroce_send_wr wr = {
+		.wr_id = wr_id,
+		.opcode = UROCE_WR_RDMA_READ,
+		.send_flags = UROCE_SEND_SIGNALED,
+	};
+
+	cr_assert_eq(pair_post(pair, A, wr, offset, bytes), 0);
+}
+
+/* A READ of so many packets has been asked for, from PSN 0 on, and nobody but the test answers. */
+static struct pair *open_asked(uint32_t packets, bool any_order)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .mtu = MTU, .rd_atomic = 8 });
+	struct uroce_qp_attr attr = { .peer_any_order = any_order };
+	uint32_t bad;
+
+	cr_assert_eq(rc_qp_modify(pair->side[A].qp, &attr, UROCE_QP_PEER_ANY_ORDER, &bad), 0);
+	pair_cut(pair);
+	memset(pair->side[A].memory + READ_AT, 0, packets * MTU);
+	post_read(pair, 1, READ_AT, packets * MTU);
+	pair_transmit(pair, A);
+	pair_forget(pair);
+	return pair;
+}
+
+static void answer(struct pair *pair, uint32_t psn, uint32_t packets)
+{
+	uint8_t opcode = psn == 0 ? OP_READ_RESPONSE_FIRST :
+			 psn + 1 == packets ? OP_READ_RESPONSE_LAST :
+					      OP_READ_RESPONSE_MIDDLE;
+
+	pair_respond(pair, response_packet(opcode, psn, MTU));
+}
+
+static bool is_placed(const struct pair *pair, uint32_t psn)
+{
+	return pair->side[A].memory[READ_AT + psn * MTU] == PACKETS_DATA;
+}
+
+static uint64_t count(const struct pair *pair, enum rc_counter counter)
+{
+	return pair->side[A].qp->counters[counter];
+}
+
+/* None is lent any more. */
+static void expect_boards_back(struct pair *pair, enum side_name side)
+{
+	uint32_t back = (uint32_t)(pair->side[side].pool.end - pair->side[side].pool.next);
+
+	for (const struct rc_board *board = pair->side[side].pool.free; board; board = board->next)
+		back++;
+	cr_assert_eq(back, 2);
+}
+
+Test(early, what_comes_before_its_turn_is_placed_and_what_is_missing_asked_for)
+{
+	struct pair *pair = open_asked(4, false);
+
+	RULE("Q-15");
+	answer(pair, 0, 4);
+	answer(pair, 2, 4);
+	expect_leaves(pair, A, "READ_REQUEST psn=1 ackreq va=0x100 len=256");
+	answer(pair, 3, 4);
+	expect_leaves(pair, A);
+	cr_assert(is_placed(pair, 0) && !is_placed(pair, 1) && is_placed(pair, 2) && is_placed(pair, 3));
+	expect_completes(pair, A);
+	pair_respond(pair, response_packet(OP_READ_RESPONSE_ONLY, 1, MTU));
+	expect_completes(pair, A, "wr=1 READ SUCCESS len=1024");
+	cr_assert(is_placed(pair, 1));
+	cr_assert_eq(count(pair, CNT_RETRANSMITTED_PACKETS), 1);
+	cr_assert_eq(count(pair, CNT_IMPLIED_NAK_SEQ_ERR), 0, "no retry is spent");
+	expect_boards_back(pair, A);
+	pair_close(pair);
+}
+
+/* Linux never answers a part that lies before one that it was asked for later. */
+Test(early, of_a_read_only_the_first_hole_is_asked_for)
+{
+	struct pair *pair = open_asked(8, false);
+
+	RULE("Q-16");
+	answer(pair, 1, 8);
+	expect_leaves(pair, A, "READ_REQUEST psn=0 ackreq va=0x0 len=256");
+	answer(pair, 3, 8);
+	answer(pair, 6, 8);
+	answer(pair, 7, 8);
+	expect_leaves(pair, A);
+	pair_respond(pair, response_packet(OP_READ_RESPONSE_ONLY, 0, MTU));
+	expect_leaves(pair, A, "READ_REQUEST psn=2 ackreq va=0x200 len=256");
+	pair_respond(pair, response_packet(OP_READ_RESPONSE_ONLY, 2, MTU));
+	expect_leaves(pair, A, "READ_REQUEST psn=4 ackreq va=0x400 len=512");
+	pair_respond(pair, response_packet(OP_READ_RESPONSE_FIRST, 4, MTU));
+	pair_respond(pair, response_packet(OP_READ_RESPONSE_LAST, 5, MTU));
+	expect_completes(pair, A, "wr=1 READ SUCCESS len=2048");
+	pair_close(pair);
+}
+
+Test(early, a_peer_that_answers_in_any_order_is_asked_for_all_at_once)
+{
+	struct pair *pair = open_asked(8, true);
+
+	RULE("Q-16");
+	answer(pair, 1, 8);
+	expect_leaves(pair, A, "READ_REQUEST psn=0 ackreq va=0x0 len=256");
+	answer(pair, 3, 8);
+	expect_leaves(pair, A, "READ_REQUEST psn=2 ackreq va=0x200 len=256");
+	answer(pair, 6, 8);
+	expect_leaves(pair, A, "READ_REQUEST psn=4 ackreq va=0x400 len=512");
+	pair_close(pair);
+}
+
+/* What comes behind an ask that was lost says so, when the answer ought to have come (T-5). */
+Test(early, an_ask_that_was_lost_is_asked_again_after_a_round_trip)
+{
+	struct pair *pair = open_asked(8, false);
+	struct rc_qp *qp = pair->side[A].qp;
+
+	RULE("Q-15");
+	RULE("T-5");
+	answer(pair, 0, 8);
+	qp->rtt.srtt_ns = 10000;
+	qp->rtt.rttvar_ns = 0;
+	answer(pair, 2, 8);
+	expect_leaves(pair, A, "READ_REQUEST psn=1 ackreq va=0x100 len=256");
+	pair->now_ns += 9000;
+	answer(pair, 3, 8);
+	expect_leaves(pair, A);
+	pair->now_ns += 2000;
+	answer(pair, 4, 8);
+	expect_leaves(pair, A, "READ_REQUEST psn=1 ackreq va=0x100 len=256");
+	pair->now_ns += 19000;
+	answer(pair, 5, 8);
+	expect_leaves(pair, A);
+	pair->now_ns += 2000;
+	answer(pair, 6, 8);
+	expect_leaves(pair, A, "READ_REQUEST psn=1 ackreq va=0x100 len=256");
+	cr_assert_eq(qp->loss.retries_left, 7, "no retry is spent by what was never silent");
+	pair_close(pair);
+}
+
+/* The late part of the older one must not overwrite what the newer one has brought. */
+Test(early, two_reads_into_one_buffer_are_answered_in_turn)
+{
+	struct pair *pair = open_asked(2, false);
+
+	RULE("Q-15");
+	post_read(pair, 2, READ_AT + MTU, MTU);
+	pair_transmit(pair, A);
+	pair_forget(pair);
+	answer(pair, 0, 2);
+	pair_respond(pair, response_packet(OP_READ_RESPONSE_ONLY, 2, MTU));
+	cr_assert_not(is_placed(pair, 1), "it would land where the older one's second packet does");
+	cr_assert_eq(count(pair, CNT_RESPONSE_AHEAD), 1);
+	expect_leaves(pair, A, "READ_REQUEST psn=1 ackreq va=0x100 len=256",
+		      "READ_REQUEST psn=2 ackreq va=0x0 len=256");
+	pair_close(pair);
+}
+
+Test(early, one_that_has_come_is_not_placed_again)
+{
+	struct pair *pair = open_asked(4, false);
+
+	RULE("Q-15");
+	answer(pair, 2, 4);
+	memset(pair->side[A].memory + READ_AT + 2 * MTU, 1, MTU);
+	answer(pair, 2, 4);
+	cr_assert_not(is_placed(pair, 2));
+	cr_assert_eq(count(pair, CNT_RESPONSE_AHEAD), 1);
+	pair_close(pair);
+}
+
+Test(early, one_with_a_wrong_icrc_has_not_come)
+{
+	struct pair *pair = open_asked(4, false);
+
+	RULE("Q-15");
+	answer(pair, 3, 4);
+	expect_leaves(pair, A, "READ_REQUEST psn=0 ackreq va=0x0 len=768");
+	pair->inject_damage = true;
+	pair_respond(pair, response_packet(OP_READ_RESPONSE_MIDDLE, 1, MTU));
+	pair->inject_damage = false;
+	pair_respond(pair, response_packet(OP_READ_RESPONSE_FIRST, 0, MTU));
+	cr_assert_eq(pair->side[A].qp->win.snd_una.v, 1);
+	pair_respond(pair, response_packet(OP_READ_RESPONSE_MIDDLE, 1, MTU));
+	pair_respond(pair, response_packet(OP_READ_RESPONSE_LAST, 2, MTU));
+	expect_completes(pair, A, "wr=1 READ SUCCESS len=1024");
+	pair_close(pair);
+}
+
+/* what does not fit is dropped before its turn, and ends the connection in its turn only. */
+Test(early, one_of_a_wrong_length_is_not_placed)
+{
+	struct pair *pair = open_asked(4, false);
+
+	RULE("Q-12");
+	answer(pair, 1, 4);
+	pair_respond(pair, response_packet(OP_READ_RESPONSE_MIDDLE, 2, MTU - 4));
+	cr_assert_not(is_placed(pair, 2));
+	cr_assert_eq(pair->side[A].qp->state, UROCE_QPS_RTS);
+	pair_close(pair);
+}
+
+/* All asks are lost: the ACK timer spends the budget, and nothing else does. */
+Test(early, a_peer_that_falls_silent_behind_a_hole_is_given_up)
+{
+	struct pair *pair = open_asked(4, false);
+	uint32_t fired = 0;
+
+	RULE("T-3");
+	RULE("T-4");
+	answer(pair, 0, 4);
+	answer(pair, 2, 4);
+	while (pair->side[A].qp->state == UROCE_QPS_RTS) {
+		cr_assert(pair_fire(pair));
+		cr_assert_lt(++fired, 100);
+	}
+	expect_completes(pair, A, "wr=1 READ RETRY_EXC_ERR");
+	cr_assert_eq(count(pair, CNT_LOCAL_ACK_TIMEOUT_ERR), 8);
+	expect_boards_back(pair, A);
+	pair_close(pair);
+}
+
+/* ---- both ends ---- */
+
+/* Loses packets of these numbers, from B to A. */
+struct loser {
+	uint32_t first, second;
+};
+
+static int lose(struct pair *pair, enum side_name from, uint32_t number, const struct wire_packet *packet)
+{
+	const struct loser *loser = pair->user;
+
+	(void)packet;
+	return from == B && (number == loser->first || number == loser->second) ? 0 : 1;
+}
+
+static void post_mix(struct pair *pair)
+{
+	struct uroce_send_wr write = { .wr_id = 10, .opcode = UROCE_WR_RDMA_WRITE };
+
+	post_read(pair, 1, READ_AT, PACKETS * MTU);
+	write.remote_addr = (uintptr_t)pair->side[B].memory + 0x4000;
+	cr_assert_eq(pair_post(pair, A, write, 0, 3 * MTU), 0);
+	post_read(pair, 2, READ_AT + PACKETS * MTU, 2 * MTU);
+	cr_assert_eq(pair_fetch_add(pair, 3, 0), 0);
+	post_read(pair, 4, READ_AT + (PACKETS + 2) * MTU, 3 * MTU);
+}
+
+/* A READ owns PSNs that no packet of its own has: between WRITEs and atomics each answer is lost, and each two. */
+Test(early, whatever_is_lost_of_reads_between_others_is_repaired)
+{
+	RULE("Q-15");
+	RULE("S-9");
+	for (uint32_t any_order = 0; any_order < 2; any_order++) {
+		for (uint32_t i = 0; i < 21 * 21; i++) {
+			struct pair *pair = pair_open(&(struct pair_options){ .mtu = MTU, .rd_atomic = 8 });
+			struct loser loser = { .first = i / 21, .second = i % 21 };
+			struct uroce_qp_attr attr = { .peer_any_order = any_order };
+			uint32_t bad;
+
+			rc_qp_modify(pair->side[A].qp, &attr, UROCE_QP_PEER_ANY_ORDER, &bad);
+			pair->user = &loser;
+			pair->copies = lose;
+			post_mix(pair);
+			cr_assert(pair_settle(pair, 10000000000ull));
+			expect_completes(pair, A, "wr=1 READ SUCCESS len=3072", "wr=2 READ SUCCESS len=512",
+					 "wr=3 FADD SUCCESS", "wr=4 READ SUCCESS len=768");
+			cr_assert_arr_eq(pair->side[A].memory + READ_AT, pair->side[B].memory, PACKETS * MTU,
+					 "%u and %u lost", loser.first, loser.second);
+			cr_assert_arr_eq(pair->side[A].memory + READ_AT + (PACKETS + 2) * MTU, pair->side[B].memory,
+					 3 * MTU);
+			expect_boards_back(pair, A);
+			expect_boards_back(pair, B);
+			pair_close(pair);
+		}
+	}
+}
+
+/* Without a board it is as it was before there were any: everything from the loss on goes out again. */
+Test(early, who_has_no_board_asks_for_all_behind_the_loss)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .mtu = MTU, .no_boards = true });
+
+	RULE("Q-9");
+	pair_cut(pair);
+	post_read(pair, 1, READ_AT, 4 * MTU);
+	pair_transmit(pair, A);
+	pair_forget(pair);
+	answer(pair, 0, 4);
+	answer(pair, 2, 4);
+	cr_assert_not(is_placed(pair, 2));
+	expect_leaves(pair, A, "READ_REQUEST psn=1 ackreq va=0x100 len=768");
+	pair_close(pair);
+}
+
+/* ---- the responder ---- */
+
+Test(early, a_part_that_has_left_goes_before_the_rest_of_the_read)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .mtu = MTU });
+
+	RULE("S-9");
+	pair_cut(pair);
+	pair_inject(pair, B, read_packet(pair, 0, 0, 40 * MTU));
+	pair_transmit_some(pair, B, 6);
+	pair_forget(pair);
+	pair_inject(pair, B, read_packet(pair, 2, 2 * MTU, 2 * MTU));
+	pair_inject(pair, B, read_packet(pair, 1, MTU, MTU));
+	pair_transmit_some(pair, B, 5);
+	expect_leaves(pair, B, "READ_RESPONSE_FIRST psn=2 credit=31 msn=1 bytes=256",
+		      "READ_RESPONSE_LAST psn=3 credit=31 msn=1 bytes=256",
+		      "READ_RESPONSE_ONLY psn=1 credit=31 msn=1 bytes=256", "READ_RESPONSE_MIDDLE psn=6 bytes=256",
+		      "READ_RESPONSE_MIDDLE psn=7 bytes=256");
+	expect_boards_back(pair, B);
+	pair_close(pair);
+}
+
+/* The same of a READ that has been answered, while another one is. */
+Test(early, parts_of_an_answered_read_go_before_another_one)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .mtu = MTU });
+
+	RULE("S-9");
+	pair_cut(pair);
+	pair_request(pair, read_packet(pair, 0, 0, 4 * MTU));
+	pair_inject(pair, B, read_packet(pair, 4, 0, 40 * MTU));
+	pair_transmit_some(pair, B, 2);
+	pair_forget(pair);
+	pair_inject(pair, B, read_packet(pair, 0, 0, MTU));
+	pair_inject(pair, B, read_packet(pair, 2, 2 * MTU, MTU));
+	pair_transmit_some(pair, B, 3);
+	expect_leaves(pair, B, "READ_RESPONSE_ONLY psn=0 credit=31 msn=1 bytes=256",
+		      "READ_RESPONSE_ONLY psn=2 credit=31 msn=1 bytes=256", "READ_RESPONSE_MIDDLE psn=6 bytes=256");
+	pair_close(pair);
+}
+
+/* S-9: the key is checked again. What may not be read any more is not answered, and the rest is. */
+Test(early, a_part_whose_key_has_gone_is_dropped)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .mtu = MTU });
+
+	RULE("S-9");
+	pair_cut(pair);
+	pair_request(pair, read_packet(pair, 0, 0, 4 * MTU));
+	pair_forget(pair);
+	pair_inject(pair, B, read_packet(pair, 1, MTU, MTU));
+	cr_assert_eq(rc_mr_remove(&pair->side[B].mrs, pair->side[B].key), 0);
+	pair_transmit(pair, B);
+	expect_leaves(pair, B);
+	cr_assert_eq(pair->side[B].qp->counters[CNT_REPLAY_KEY], 1);
+	cr_assert_eq(pair->side[B].qp->state, UROCE_QPS_RTS);
+	expect_boards_back(pair, B);
+	pair_close(pair);
+}
+
+/* A connection that is set up anew owes nothing, and misses nothing. */
+Test(early, boards_come_back_with_a_reset)
+{
+	struct pair *pair = open_asked(4, false);
+	struct uroce_qp_attr attr = { .qp_state = UROCE_QPS_RESET };
+	uint32_t bad;
+
+	RULE("X-4");
+	answer(pair, 2, 4);
+	pair_request(pair, read_packet(pair, 0, 0, 4 * MTU));
+	pair_inject(pair, B, read_packet(pair, 1, MTU, MTU));
+	for (enum side_name side = A; side <= B; side++) {
+		cr_assert_eq(rc_qp_modify(pair->side[side].qp, &attr, UROCE_QP_STATE, &bad), 0);
+		expect_boards_back(pair, side);
+	}
+	pair_close(pair);
+}
