@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cm/print.h"
 #include "common/capture_file.h"
 #include "common/exit.h"
 #include "common/option.h"

@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cm/ip.h"
+#include "cm/names.h"
+#include "cm/service.h"
 #include "decode/dialog.h"
 #include "common/exit.h"
 #include "wire/print.h"
@@ -64,7 +67,7 @@ static void append_service(struct wire_line *line, const struct cm_message *cm)
 	struct cm_ip ip;
 
 	wire_print_append(line, " service %s", cm_service_print(cm->service_id, service, sizeof(service)));
-	if (cm_mad_ip(cm, &ip))
+	if (cm_ip_find(cm, &ip))
 		wire_print_append(line, " from port %u", ip.source_port);
 }
 
@@ -102,11 +105,11 @@ static void append_message(struct wire_line *line, const struct cm_message *cm)
 		wire_print_append(line, " qpn=0x%06" PRIx32, cm->qpn);
 		break;
 	case CM_REJ:
-		wire_print_append(line, " of %s: %s (%u)", cm_mad_answered_name(CM_REJ, cm->answered),
-				  cm_mad_reason_name(cm->reason), cm->reason);
+		wire_print_append(line, " of %s: %s (%u)", cm_names_answered(CM_REJ, cm->answered),
+				  cm_names_reason(cm->reason), cm->reason);
 		break;
 	case CM_MRA:
-		wire_print_append(line, " of %s: wait another %.3f ms", cm_mad_answered_name(CM_MRA, cm->answered),
+		wire_print_append(line, " of %s: wait another %.3f ms", cm_names_answered(CM_MRA, cm->answered),
 				  code_ms(cm->service_timeout));
 		break;
 	case CM_LAP:
@@ -116,11 +119,11 @@ static void append_message(struct wire_line *line, const struct cm_message *cm)
 		wire_print_addr(line, cm->alternate.remote_gid);
 		break;
 	case CM_APR:
-		wire_print_append(line, " %s (%u)", cm_mad_apr_status_name(cm->status), cm->status);
+		wire_print_append(line, " %s (%u)", cm_names_apr_status(cm->status), cm->status);
 		break;
 	case CM_SIDR_REP:
 		wire_print_append(line, " %s (%u) qpn=0x%06" PRIx32 " qkey=0x%08" PRIx32,
-				  cm_mad_sidr_status_name(cm->status), cm->status, cm->qpn, cm->qkey);
+				  cm_names_sidr_status(cm->status), cm->status, cm->qpn, cm->qkey);
 		break;
 	case CM_RTU:
 	case CM_DREP:
@@ -198,7 +201,7 @@ static void append_rejected(struct wire_line *line, const struct dialog_message 
 {
 	wire_print_append(line, "rejected by ");
 	wire_print_addr(line, rej->source);
-	wire_print_append(line, ": %s", cm_mad_reason_name(rej->cm.reason));
+	wire_print_append(line, ": %s", cm_names_reason(rej->cm.reason));
 }
 
 static void append_setup(struct wire_line *line, const struct course *course, bool whole)
@@ -247,7 +250,7 @@ static void print_course(const struct course *course, const struct dialog_connec
 		append_setup(&line, course, connection->whole);
 		append_end(&line, course);
 	} else if (course->sidr) {
-		wire_print_append(&line, "answered: %s", cm_mad_sidr_status_name(course->sidr->cm.status));
+		wire_print_append(&line, "answered: %s", cm_names_sidr_status(course->sidr->cm.status));
 	} else {
 		wire_print_append(&line, "no answer to %" PRIu32 " SIDR_REQ", course->tries);
 	}

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "api/cm_id.h"
+#include "cm/names.h"
 #include "engine/clock.h"
 #include "engine/connect.h"
 #include "engine/log.h"
@@ -256,7 +257,7 @@ int uroce_cm_wait(struct uroce_cm_channel *channel, unsigned timeout_ms, struct 
 
 const char *uroce_cm_reason_name(uint16_t reason)
 {
-	return cm_mad_reason_name(reason);
+	return cm_names_reason(reason);
 }
 
 unsigned uroce_cm_counter_count(void)

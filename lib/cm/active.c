@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "cm/conn.h"
+#include "cm/ip.h"
 #include "wire/encap.h"
 
 #define LID_OF_ROCE 0xFFFFu

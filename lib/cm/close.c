@@ -19,7 +19,7 @@ bool cm_close_refusal(struct cm *cm, const struct cm_conn *conn, uint8_t mad[CM_
 {
 	if (!conn->replied) {
 		memcpy(mad, conn->mad, CM_MAD_BYTES);
-		return cm_is_kept(mad, CM_REJ);
+		return cm_mad_kind(mad) == CM_REJ;
 	}
 	cm->out = (struct cm_message){
 		.kind = CM_REJ,

@@ -157,21 +157,13 @@ void cm_send_out(struct cm *cm, const struct cm_route *route, uint8_t *kept)
 		cm->rejects[cm->out.reason % 64]++;
 }
 
-/* Where the attribute id of a MAD lies, in its second byte. */
-#define ATTRIBUTE_AT 17
-
-bool cm_is_kept(const uint8_t *kept, enum cm_kind kind)
-{
-	return kept[ATTRIBUTE_AT] == kind;
-}
-
 void cm_send_again(struct cm *cm, const struct cm_route *route, const uint8_t *kept)
 {
 	struct cm_action *action = cm_add_action(cm, CM_SEND, NULL);
 
 	memcpy(action->mad, kept, CM_MAD_BYTES);
 	action->route = *route;
-	cm->sent[kept[ATTRIBUTE_AT] - CM_KIND_FIRST]++;
+	cm->sent[cm_mad_kind(kept) - CM_KIND_FIRST]++;
 }
 
 /* ---- how long things take ---- */
@@ -347,7 +339,7 @@ static void do_deed(struct cm *cm, struct cm_conn *conn, enum deed deed, uint64_
 		/* fall through */
 	case REPEAT:
 		cm->counters[CM_CNT_DUPLICATE_REP]++;
-		if (cm_is_kept(conn->mad, CM_RTU) || cm_is_kept(conn->mad, CM_REJ))
+		if (cm_mad_kind(conn->mad) == CM_RTU || cm_mad_kind(conn->mad) == CM_REJ)
 			cm_send_again(cm, &conn->route, conn->mad);
 		break;
 	case REMIND:

@@ -31,7 +31,7 @@ enum cm_ece {
 	CM_ECE_ANY_ORDER = 1 << 7 /* answers parts of a READ in whatever order they are asked for */
 };
 
-/* Reasons of a REJ that this manager gives by itself; cm_mad_reason_name() knows all. */
+/* Reasons of a REJ that this manager gives by itself; cm_names_reason() knows all. */
 enum cm_reason {
 	CM_REJ_NO_QP = 1,
 	CM_REJ_NO_RESOURCES = 3,

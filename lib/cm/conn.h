@@ -178,8 +178,6 @@ void cm_no_more_half_open(struct cm *cm, struct cm_conn *conn);
 bool cm_ip_is_of(const struct cm_message *in, const struct cm_route *route);
 /* The connection of the QP whose QPN and GUID cm->in has: none of another peer that says so. NULL: there is none. */
 struct cm_conn *cm_find_end(const struct cm *cm, const struct cm_route *route);
-/* Whether a message of this kind was kept to be sent again. */
-bool cm_is_kept(const uint8_t *kept, enum cm_kind kind);
 
 /* ---- what a message, a timer or a call does: active.c, passive.c, close.c, alternate.c ---- */
 

@@ -4,8 +4,10 @@
 
 #include <string.h>
 
+#include "cm/ip.h"
+#include "cm/names.h"
+#include "cm/service.h"
 #include "wire/bytes.h"
-#include "wire/encap.h"
 
 /* The header: 24 bytes, from which the offsets of the tables below count. */
 enum { BASE_VERSION_AT = 0, CLASS_AT = 1, CLASS_VERSION_AT = 2, METHOD_AT = 3, ATTRIBUTE_AT = 16, HEADER_BYTES = 24 };
@@ -391,24 +393,6 @@ uint32_t cm_mad_private_bytes(uint8_t kind)
 	return row->row_count ? row->rows[row->row_count - 1].bits / 8u : 0;
 }
 
-void cm_ip_parse(const uint8_t *private_data, struct cm_ip *ip)
-{
-	ip->version = private_data[0];
-	ip->ip_version = private_data[1] >> 4;
-	ip->source_port = load_be16(private_data + 2);
-	memcpy(ip->source, private_data + 4, sizeof(ip->source));
-	memcpy(ip->dest, private_data + 20, sizeof(ip->dest));
-}
-
-void cm_ip_build(const struct cm_ip *ip, uint8_t *private_data)
-{
-	private_data[0] = ip->version;
-	private_data[1] = (uint8_t)(ip->ip_version << 4);
-	store_be16(private_data + 2, ip->source_port);
-	memcpy(private_data + 4, ip->source, sizeof(ip->source));
-	memcpy(private_data + 20, ip->dest, sizeof(ip->dest));
-}
-
 const char *cm_mad_kind_name(uint8_t kind)
 {
 	return kind_row(kind)->name;
@@ -417,6 +401,21 @@ const char *cm_mad_kind_name(uint8_t kind)
 const char *cm_mad_kind_short(uint8_t kind)
 {
 	return kind_row(kind)->brief;
+}
+
+const char *cm_mad_fault_name(enum cm_mad_fault fault)
+{
+	static const char *const names[CM_MAD_FAULTS] = {
+		[CM_MAD_OK] = "ok",
+		[CM_MAD_LENGTH] = "length",
+		[CM_MAD_BASE_VERSION] = "base_version",
+		[CM_MAD_CLASS] = "class",
+		[CM_MAD_CLASS_VERSION] = "class_version",
+		[CM_MAD_METHOD] = "method",
+		[CM_MAD_ATTRIBUTE] = "attribute",
+	};
+
+	return fault < CM_MAD_FAULTS ? names[fault] : "unknown";
 }
 
 /* What the number is called; `service` has room for the name of a service. */
@@ -428,35 +427,17 @@ static const char *name_number(enum naming naming, uint64_t number, char service
 	case NAME_SERVICE:
 		return cm_service_is_ip(number) ? cm_service_print(number, service, CM_SERVICE_MAX_BYTES) : NULL;
 	case NAME_REASON:
-		return cm_mad_reason_name((uint16_t)number);
+		return cm_names_reason((uint16_t)number);
 	case NAME_APR_STATUS:
-		return cm_mad_apr_status_name((uint8_t)number);
+		return cm_names_apr_status((uint8_t)number);
 	case NAME_SIDR_STATUS:
-		return cm_mad_sidr_status_name((uint8_t)number);
+		return cm_names_sidr_status((uint8_t)number);
 	case NAME_ANSWERED_BY_REJ:
-		return cm_mad_answered_name(CM_REJ, (uint8_t)number);
+		return cm_names_answered(CM_REJ, (uint8_t)number);
 	case NAME_ANSWERED_BY_MRA:
-		return cm_mad_answered_name(CM_MRA, (uint8_t)number);
+		return cm_names_answered(CM_MRA, (uint8_t)number);
 	}
 	return NULL;
-}
-
-bool cm_mad_ip(const struct cm_message *message, struct cm_ip *ip)
-{
-	if (message->kind != CM_REQ && message->kind != CM_SIDR_REQ)
-		return false;
-	if (!cm_service_is_ip(message->service_id))
-		return false;
-	cm_ip_parse(message->private_data, ip);
-	return ip->version == CM_IP_VERSION && (ip->ip_version == 4 || ip->ip_version == 6);
-}
-
-void cm_ip_addr(const struct cm_ip *ip, const uint8_t wire[16], uint8_t addr[16])
-{
-	if (ip->ip_version == 4)
-		encap_map_ipv4(addr, wire + 12);
-	else
-		memcpy(addr, wire, 16);
 }
 
 static void visit_ip(const struct cm_ip *ip, cm_mad_visit *visit, void *context)
@@ -499,7 +480,7 @@ void cm_mad_fields(const struct cm_message *message, cm_mad_visit *visit, void *
 		}
 		if (row->member == offsetof(struct cm_message, info))
 			field.byte_count = message->info_bytes;
-		if (row->member == offsetof(struct cm_message, private_data) && cm_mad_ip(message, &ip)) {
+		if (row->member == offsetof(struct cm_message, private_data) && cm_ip_find(message, &ip)) {
 			visit_ip(&ip, visit, context);
 			field.bytes += CM_IP_BYTES;
 			field.byte_count -= CM_IP_BYTES;

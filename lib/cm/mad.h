@@ -14,73 +14,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cm/message.h"
+
 #define CM_MAD_BYTES 256u
 #define CM_QPN 1u
 #define CM_QKEY 0x80010000u
-#define CM_INFO_MAX_BYTES 72u
-#define CM_PRIVATE_MAX_BYTES 224u
-
-/* Attribute ids (C-1). */
-enum cm_kind {
-	CM_REQ = 0x10,
-	CM_MRA = 0x11,
-	CM_REJ = 0x12,
-	CM_REP = 0x13,
-	CM_RTU = 0x14,
-	CM_DREQ = 0x15,
-	CM_DREP = 0x16,
-	CM_SIDR_REQ = 0x17,
-	CM_SIDR_REP = 0x18,
-	CM_LAP = 0x19,
-	CM_APR = 0x1A,
-	CM_KIND_FIRST = CM_REQ,
-	CM_KIND_LAST = CM_APR
-};
-
-/* One way between two ports, as REQ and LAP tell it. */
-struct cm_way {
-	uint16_t local_lid, remote_lid; /* over RoCE FFFFh, not looked at */
-	uint8_t local_gid[16], remote_gid[16];
-	uint32_t flow_label; /* 20 bits */
-	uint8_t rate, traffic_class, hop_limit, sl, subnet_local;
-	uint8_t ack_timeout; /* code, 5 bits */
-};
-
-/* In host byte order; which members count is told by the kind. */
-struct cm_message {
-	uint8_t kind; /* enum cm_kind */
-	uint64_t transaction_id;
-	uint32_t ece_options; /* REQ, REP, SIDR_REP: the attribute modifier */
-	uint32_t vendor_id;   /* REQ, REP, SIDR_REP: 24 bits */
-	uint32_t local_id;    /* the sender's; of SIDR the request's */
-	uint32_t remote_id;   /* the receiver's */
-	uint64_t service_id;
-	uint64_t ca_guid;
-	uint32_t qkey;
-	uint32_t qpn; /* REQ, REP, SIDR_REP: the sender's; DREQ, LAP: the receiver's */
-	uint32_t eecn, remote_eecn;
-	uint32_t psn; /* REQ, REP: with which the receiver of the message begins to send, not its sender */
-	uint16_t pkey;
-	uint8_t responder_resources, initiator_depth;
-	uint8_t remote_response_timeout, local_response_timeout; /* codes: 4.096 us x 2^n */
-	uint8_t transport, extended_transport;
-	uint8_t flow_control, retry_count, rnr_retry_count, srq;
-	uint8_t path_mtu; /* code 1 ... 5: 256 ... 4096 */
-	uint8_t rdc_exists, max_cm_retries, sap_supported;
-	uint8_t target_ack_delay, failover;
-	uint8_t answered;        /* REJ, MRA: which message it is about, enum cm_answered */
-	uint8_t service_timeout; /* MRA: code */
-	uint8_t status;          /* SIDR_REP, APR */
-	uint16_t reason;         /* REJ */
-	uint8_t info_bytes;      /* of info that count: 0 ... 72; one that tells more is cut to 72 (C-25) */
-	uint8_t info[CM_INFO_MAX_BYTES];
-	struct cm_way primary, alternate; /* REQ; LAP: the alternate one */
-	uint8_t private_bytes;            /* all that the kind has room for; to build: the rest is zero */
-	uint8_t private_data[CM_PRIVATE_MAX_BYTES];
-};
-
-/* What a REJ or MRA is about; to a REJ 2 means none, to an MRA LAP. */
-enum cm_answered { CM_ANSWERED_REQ, CM_ANSWERED_REP, CM_ANSWERED_NONE, CM_ANSWERED_LAP = CM_ANSWERED_NONE };
 
 /* Why bytes are no message of CM, in the order of judgement (U-2). */
 enum cm_mad_fault {
@@ -121,25 +59,6 @@ const char *cm_mad_kind_name(uint8_t kind);
 const char *cm_mad_kind_short(uint8_t kind);
 /* "class_version"; never NULL. */
 const char *cm_mad_fault_name(enum cm_mad_fault fault);
-/* "invalid_service_id" for REJ 8, never NULL: 34 reasons have names. */
-const char *cm_mad_reason_name(uint16_t reason);
-/* What a REJ or MRA is about: "REQ", "REP", "LAP", "none"; never NULL. */
-const char *cm_mad_answered_name(uint8_t kind, uint8_t answered);
-/* "loaded" for APR 0, never NULL. */
-const char *cm_mad_apr_status_name(uint8_t status);
-/* "valid" for SIDR_REP 0, never NULL. */
-const char *cm_mad_sidr_status_name(uint8_t status);
-
-/* Room that no message exceeds as text. */
-#define CM_PRINT_MAX_BYTES 2048u
-
-/*
- * "ConnectRequest transaction_id=0x... local_id=0x... service_id=0x...(tcp:7174) qpn=0x000011 ... private_data=..."
- * Numbers that are 0 and have no name, and private data that is all zero, are left out; so are the zeros at the end of
- * private data. Cut to out_bytes if need be, always ended; returns out.
- */
-char *cm_mad_print(const struct cm_message *message, char *out, size_t out_bytes);
-
 enum cm_form { CM_DECIMAL, CM_HEX, CM_GID, CM_BYTES };
 
 /* A field with its value; what it points to is there during the visit. */
@@ -159,48 +78,5 @@ struct cm_field {
  */
 typedef void cm_mad_visit(void *context, const struct cm_field *field);
 void cm_mad_fields(const struct cm_message *message, cm_mad_visit *visit, void *context);
-
-/* The header of IP addressing at the beginning of a REQ's or SIDR_REQ's private data (C-5). */
-#define CM_IP_BYTES 36u
-#define CM_IP_VERSION 0u
-
-struct cm_ip {
-	uint8_t version;    /* CM_IP_VERSION */
-	uint8_t ip_version; /* 4 or 6 */
-	uint16_t source_port;
-	uint8_t source[16], dest[16]; /* as they are on the wire: IPv4 in the last four */
-};
-
-/* Both of CM_IP_BYTES; nothing is judged. */
-void cm_ip_parse(const uint8_t *private_data, struct cm_ip *ip);
-void cm_ip_build(const struct cm_ip *ip, uint8_t *private_data);
-
-/* Whether a message has such a header, one that we know. */
-bool cm_mad_ip(const struct cm_message *message, struct cm_ip *ip);
-/* One of its addresses as GIDs and encapsulations have them: IPv4 mapped. */
-void cm_ip_addr(const struct cm_ip *ip, const uint8_t wire[16], uint8_t addr[16]);
-
-/* Of a service id: 0000 0000 01pp nnnn, pp the port space, nnnn the destination port. */
-enum cm_port_space { CM_SPACE_TCP = 0x06, CM_SPACE_UDP = 0x11 };
-
-#define CM_SERVICE_MAX_BYTES 24u
-
-/* "tcp:7174", or the number of one that is not of IP; returns out. */
-char *cm_service_print(uint64_t service_id, char *out, size_t out_bytes);
-
-static inline uint64_t cm_service_id(enum cm_port_space space, uint16_t port)
-{
-	return 0x01000000ull | (uint64_t)space << 16 | port;
-}
-
-static inline bool cm_service_is_ip(uint64_t service_id)
-{
-	return service_id >> 24 == 1;
-}
-
-static inline uint16_t cm_service_port(uint64_t service_id)
-{
-	return (uint16_t)service_id;
-}
 
 #endif

@@ -3,10 +3,10 @@
 #include <errno.h>
 
 #include "cm/conn.h"
+#include "cm/ip.h"
+#include "cm/service.h"
 #include "rc/path.h"
 
-#define SERVICE_IP_MASK 0xFFFFFFFFFF000000ull /* all but port space and port */
-#define SERVICE_IP 0x0000000001000000ull
 #define TRANSPORT_RC 0u
 
 /* ---- refusing ---- */
@@ -43,7 +43,7 @@ static void answer_again(struct cm *cm, struct cm_conn *conn)
 	} else if (conn->state == CM_DREQ_SENT || conn->state == CM_CLOSED) {
 		if (cm_close_refusal(cm, conn, mad))
 			cm_send_again(cm, &conn->route, mad);
-	} else if (cm_is_kept(conn->mad, CM_REP)) {
+	} else if (cm_mad_kind(conn->mad) == CM_REP) {
 		cm_send_again(cm, &conn->route, conn->mad);
 	}
 }
@@ -73,19 +73,9 @@ static bool is_again(struct cm *cm, const struct cm_route *route, uint64_t now_n
 	if (refusal == NULL)
 		return false;
 	cm->counters[CM_CNT_DUPLICATE_REQ]++;
-	if (cm_is_kept(refusal->mad, CM_REJ))
+	if (cm_mad_kind(refusal->mad) == CM_REJ)
 		cm_send_again(cm, route, refusal->mad);
 	return true;
-}
-
-static bool is_of_ip(const struct cm_message *in)
-{
-	return (in->service_id & SERVICE_IP_MASK) == SERVICE_IP;
-}
-
-static bool ip_is_known(const struct cm_ip *ip)
-{
-	return ip->version == CM_IP_VERSION && (ip->ip_version == 4 || ip->ip_version == 6);
 }
 
 bool cm_ip_is_of(const struct cm_message *in, const struct cm_route *route)
@@ -93,11 +83,12 @@ bool cm_ip_is_of(const struct cm_message *in, const struct cm_route *route)
 	struct cm_ip ip;
 	uint32_t skip;
 
-	if (!is_of_ip(in))
+	if (!cm_service_is_ip(in->service_id))
 		return true;
-	cm_ip_parse(in->private_data, &ip);
+	if (!cm_ip_find(in, &ip))
+		return false;
 	skip = ip.ip_version == 4 ? 12 : 0;
-	return ip_is_known(&ip) && memcmp(ip.source + skip, route->dest + skip, 16 - skip) == 0 &&
+	return memcmp(ip.source + skip, route->dest + skip, 16 - skip) == 0 &&
 	       memcmp(ip.dest + skip, route->source + skip, 16 - skip) == 0;
 }
 
@@ -117,8 +108,7 @@ static enum cm_reason judge(const struct cm *cm, const struct cm_route *route)
 	if (memcmp(in->primary.local_gid, route->dest, 16) != 0 ||
 	    memcmp(in->primary.remote_gid, route->source, 16) != 0)
 		return CM_REJ_INVALID_GID;
-	cm_ip_parse(in->private_data, &ip);
-	if (is_of_ip(in) && !ip_is_known(&ip))
+	if (cm_service_is_ip(in->service_id) && !cm_ip_find(in, &ip))
 		return CM_REJ_CONSUMER;
 	return cm_ip_is_of(in, route) ? (enum cm_reason)0 : CM_REJ_INVALID_GID;
 }

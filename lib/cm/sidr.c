@@ -29,7 +29,7 @@ static struct cm_conn *find_again(const struct cm *cm, const struct cm_route *ro
 
 	do {
 		conn = cm_table_by_peer(&cm->table, route->dest, cm->in.local_id, conn);
-	} while (conn && (!cm_is_kept(conn->mad, CM_SIDR_REP) || !route_is_same(&conn->route, route)));
+	} while (conn && (cm_mad_kind(conn->mad) != CM_SIDR_REP || !route_is_same(&conn->route, route)));
 	return conn;
 }
 
@@ -39,7 +39,7 @@ static bool is_again(struct cm *cm, const struct cm_route *route, uint64_t now_n
 	const struct cm_conn *conn = find_again(cm, route);
 	const struct cm_refusal *kept = cm_refusals_find(&cm->refusals, route, cm->in.local_id, 0, now_ns);
 
-	if (conn == NULL && (kept == NULL || !cm_is_kept(kept->mad, CM_SIDR_REP)))
+	if (conn == NULL && (kept == NULL || cm_mad_kind(kept->mad) != CM_SIDR_REP))
 		return false;
 	cm->counters[CM_CNT_DUPLICATE_REQ]++;
 	if (conn == NULL)

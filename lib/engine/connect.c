@@ -7,6 +7,7 @@
 
 #include <rte_ethdev.h>
 
+#include "cm/ip.h"
 #include "engine/clock.h"
 #include "engine/connect.h"
 #include "engine/trace_points.h"

@@ -6,6 +6,8 @@
 
 #include "calls.h"
 #include "cm/cm.h"
+#include "cm/ip.h"
+#include "cm/service.h"
 #include "rule.h"
 #include "start.h"
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cm/print.h"
 #include "exact.h"
 
 /* Written to, so that reading a field is not left out. */

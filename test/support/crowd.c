@@ -1,5 +1,6 @@
 /* crowd.c - hosts, users and a network: what they do, and what is judged after each event */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "cm/service.h"
 #include "crowd.h"
 
 #include <assert.h>

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "cm/service.h"
 #include "crowd.h"
 
 /* ---- users ---- */

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "cm/ip.h"
 #include "meet.h"
 #include "rule.h"
 

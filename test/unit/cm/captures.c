@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cm/ip.h"
 #include "cm/mad.h"
+#include "cm/service.h"
 #include "common/capture_file.h"
 #include "rule.h"
 #include "wire/encap.h"
@@ -100,10 +102,10 @@ static void check_ip(const char *where, const struct wire_encap *encap, const st
 
 	(void)packet;
 	if (message->kind != CM_REQ) {
-		cr_expect_not(cm_mad_ip(message, &ip), "%s", where);
+		cr_expect_not(cm_ip_find(message, &ip), "%s", where);
 		return;
 	}
-	cr_assert(cm_mad_ip(message, &ip), "%s", where);
+	cr_assert(cm_ip_find(message, &ip), "%s", where);
 	cr_expect_eq(message->service_id, cm_service_id(CM_SPACE_TCP, cm_service_port(message->service_id)));
 	cr_expect_eq(ip.ip_version, 4);
 	cm_ip_addr(&ip, ip.source, addr);

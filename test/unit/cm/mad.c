@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cm/ip.h"
+#include "cm/print.h"
+#include "cm/service.h"
 #include "draw.h"
 #include "fields.h"
 #include "rule.h"

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "cm/ip.h"
 #include "meet.h"
 #include "rule.h"
 

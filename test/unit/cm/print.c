@@ -4,7 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cm/ip.h"
 #include "cm/mad.h"
+#include "cm/names.h"
+#include "cm/print.h"
+#include "cm/service.h"
 #include "rule.h"
 
 static void expect_text(const struct cm_message *message, const char *expected)
@@ -44,43 +48,43 @@ Test(print, thirty_four_reasons_have_a_name_each)
 	uint32_t reason, other, named = 0;
 
 	for (reason = 0; reason < 65536; reason++) {
-		const char *name = cm_mad_reason_name((uint16_t)reason);
+		const char *name = cm_names_reason((uint16_t)reason);
 
 		if (strcmp(name, "unknown") == 0)
 			continue;
 		cr_expect((reason >= 1 && reason <= 33) || reason == 35, "%u is %s", reason, name);
 		named++;
 		for (other = 0; other < reason; other++)
-			cr_expect_str_neq(cm_mad_reason_name((uint16_t)other), name, "%u and %u", reason, other);
+			cr_expect_str_neq(cm_names_reason((uint16_t)other), name, "%u and %u", reason, other);
 	}
 	cr_expect_eq(named, 34, "%u", named);
-	cr_expect_str_eq(cm_mad_reason_name(4), "timeout");
-	cr_expect_str_eq(cm_mad_reason_name(8), "invalid_service_id");
-	cr_expect_str_eq(cm_mad_reason_name(10), "stale_connection");
-	cr_expect_str_eq(cm_mad_reason_name(12), "primary_gid_rejected");
-	cr_expect_str_eq(cm_mad_reason_name(18), "alternate_gid_rejected");
-	cr_expect_str_eq(cm_mad_reason_name(26), "invalid_path_mtu");
-	cr_expect_str_eq(cm_mad_reason_name(28), "consumer_reject");
-	cr_expect_str_eq(cm_mad_reason_name(31), "unsupported_class_version");
-	cr_expect_str_eq(cm_mad_reason_name(33), "invalid_alternate_flow_label");
-	cr_expect_str_eq(cm_mad_reason_name(35), "vendor_option_not_supported");
+	cr_expect_str_eq(cm_names_reason(4), "timeout");
+	cr_expect_str_eq(cm_names_reason(8), "invalid_service_id");
+	cr_expect_str_eq(cm_names_reason(10), "stale_connection");
+	cr_expect_str_eq(cm_names_reason(12), "primary_gid_rejected");
+	cr_expect_str_eq(cm_names_reason(18), "alternate_gid_rejected");
+	cr_expect_str_eq(cm_names_reason(26), "invalid_path_mtu");
+	cr_expect_str_eq(cm_names_reason(28), "consumer_reject");
+	cr_expect_str_eq(cm_names_reason(31), "unsupported_class_version");
+	cr_expect_str_eq(cm_names_reason(33), "invalid_alternate_flow_label");
+	cr_expect_str_eq(cm_names_reason(35), "vendor_option_not_supported");
 }
 
 Test(print, statuses_and_faults_have_names_and_what_has_none_is_unknown)
 {
-	cr_expect_str_eq(cm_mad_apr_status_name(0), "loaded");
-	cr_expect_str_eq(cm_mad_apr_status_name(5), "is_the_current_path");
-	cr_expect_str_eq(cm_mad_apr_status_name(13), "sl_rejected");
-	cr_expect_str_eq(cm_mad_apr_status_name(14), "unknown");
-	cr_expect_str_eq(cm_mad_sidr_status_name(0), "valid");
-	cr_expect_str_eq(cm_mad_sidr_status_name(5), "class_version_not_supported");
-	cr_expect_str_eq(cm_mad_sidr_status_name(6), "unknown");
+	cr_expect_str_eq(cm_names_apr_status(0), "loaded");
+	cr_expect_str_eq(cm_names_apr_status(5), "is_the_current_path");
+	cr_expect_str_eq(cm_names_apr_status(13), "sl_rejected");
+	cr_expect_str_eq(cm_names_apr_status(14), "unknown");
+	cr_expect_str_eq(cm_names_sidr_status(0), "valid");
+	cr_expect_str_eq(cm_names_sidr_status(5), "class_version_not_supported");
+	cr_expect_str_eq(cm_names_sidr_status(6), "unknown");
 	cr_expect_str_eq(cm_mad_fault_name(CM_MAD_OK), "ok");
 	cr_expect_str_eq(cm_mad_fault_name(CM_MAD_CLASS_VERSION), "class_version");
 	cr_expect_str_eq(cm_mad_fault_name(CM_MAD_FAULTS), "unknown");
-	cr_expect_str_eq(cm_mad_answered_name(CM_REJ, 2), "none");
-	cr_expect_str_eq(cm_mad_answered_name(CM_MRA, 2), "LAP");
-	cr_expect_str_eq(cm_mad_answered_name(CM_MRA, 3), "unknown");
+	cr_expect_str_eq(cm_names_answered(CM_REJ, 2), "none");
+	cr_expect_str_eq(cm_names_answered(CM_MRA, 2), "LAP");
+	cr_expect_str_eq(cm_names_answered(CM_MRA, 3), "unknown");
 }
 
 Test(print, services_of_ip_are_named_by_space_and_port)
@@ -143,21 +147,21 @@ Test(print, a_request_to_a_service_of_ip_shows_its_addresses)
 			      "ip.source_port=40000 ip.source=fe80::a00:1 ip.dest=::10.0.0.2 private_data=99");
 	ip.ip_version = 5;
 	cm_ip_build(&ip, message.private_data);
-	cr_expect_not(cm_mad_ip(&message, &ip), "an IP version that there is not");
+	cr_expect_not(cm_ip_find(&message, &ip), "an IP version that there is not");
 	ip.ip_version = 4;
 	ip.version = 1;
 	cm_ip_build(&ip, message.private_data);
-	cr_expect_not(cm_mad_ip(&message, &ip), "a header of another version");
+	cr_expect_not(cm_ip_find(&message, &ip), "a header of another version");
 	ip.version = 0;
 	cm_ip_build(&ip, message.private_data);
-	cr_expect(cm_mad_ip(&message, &ip));
+	cr_expect(cm_ip_find(&message, &ip));
 	message.service_id = 7;
-	cr_expect_not(cm_mad_ip(&message, &ip), "no service of IP");
+	cr_expect_not(cm_ip_find(&message, &ip), "no service of IP");
 	message.service_id = cm_service_id(CM_SPACE_UDP, 1);
 	message.kind = CM_SIDR_REQ;
-	cr_expect(cm_mad_ip(&message, &ip));
+	cr_expect(cm_ip_find(&message, &ip));
 	message.kind = CM_REP;
-	cr_expect_not(cm_mad_ip(&message, &ip), "a REP has none");
+	cr_expect_not(cm_ip_find(&message, &ip), "a REP has none");
 }
 
 Test(print, the_longest_message_has_room_and_a_short_buffer_cuts)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "cm/ip.h"
 #include "meet.h"
 #include "rule.h"
 
@@ -210,7 +211,7 @@ Test(sidr, a_question_says_what_is_asked_for_and_its_answer_repeats_it)
 	cr_expect_neq(asks.local_id, 0);
 	cr_expect_eq(asks.pkey, 0xFFFF);
 	cr_expect_eq(asks.service_id, SPACE_UDP | PORT);
-	cr_expect(cm_mad_ip(&asks, &ip));
+	cr_expect(cm_ip_find(&asks, &ip));
 	cr_expect_eq(ip.source_port, 4000);
 	meet_give(meet, MEET_B, &asks, &to_b);
 	answer = meet_take(meet, MEET_B, &to_a);

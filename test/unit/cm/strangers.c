@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cm/ip.h"
 #include "meet.h"
 #include "rule.h"
 
