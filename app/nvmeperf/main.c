@@ -11,6 +11,7 @@
 #include "nvmeperf/bare.h"
 #include "nvmeperf/run.h"
 #include "nvmet/disk.h"
+#include "nvmf/change.h"
 
 #define OWN_NQN "nqn.2026-01.uroce:perf"
 #define HOST_NQN "nqn.2026-01.uroce:nvme-perf"

@@ -9,6 +9,7 @@
 #include <uuid/uuid.h>
 
 #include "nvmet/identity.h"
+#include "nvmf/change.h"
 
 #define MODEL "uroce NVMe target"
 #define TELL_NS 1000000000ull /* between two lines about what failed of a disk */

@@ -203,7 +203,7 @@ static void end_expired(struct lane *lane)
 	struct nvmf_controller *controller;
 
 	nvmf_target_lock(target);
-	while ((controller = nvmf_target_expired(target, lane->index, lane->awake_ns)) != NULL) {
+	while ((controller = nvmf_controller_expired(target, lane->index, lane->awake_ns)) != NULL) {
 		lane_count(&lane->counts.expired, 1);
 		queue_tell_end(nvmf_controller_queue(controller)->context,
 			       "it has not been heard for its keep-alive time");

@@ -13,6 +13,7 @@
 #include "nvmet/idle.h"
 #include "nvmet/plan.h"
 #include "nvmet/telemetry.h"
+#include "nvmf/change.h"
 
 #define END_SECONDS 5u
 #define LOOK_NS 20000000ull /* between two looks at who controls */

@@ -10,6 +10,7 @@
 #include "common/clock.h"
 #include "common/eal.h"
 #include "nvmet/slot.h"
+#include "nvmf/change.h"
 
 #define BACKLOG 1024u
 #define QPS 8192u

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "nvmf/event.h"
+
 static uint64_t wr_id_of(const struct slot *slot, enum slot_work work)
 {
 	return slot_wr_id((uint32_t)(slot - slot->queue->slots), work);
@@ -323,7 +325,7 @@ void slot_tell_events(struct lane *lane)
 		struct nvmf_command *command;
 
 		while ((controller = own_controller(lane, i)) != NULL &&
-		       (command = nvmf_controller_next_event(controller)) != NULL)
+		       (command = nvmf_event_next(controller)) != NULL)
 			answer((struct slot *)(void *)((char *)command - offsetof(struct slot, command)), false);
 	}
 }

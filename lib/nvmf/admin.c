@@ -1,4 +1,4 @@
-/* admin.c - commands of the admin queue: features, events, keep alive, abort */
+/* admin.c - commands of the admin queue: features, events, keep alive, abort, and which there are */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "nvmf/bytes.h"
 #include "nvmf/row.h"
@@ -9,6 +9,8 @@
 #define SAVE 0x80000000u
 #define SELECT 7u
 #define POWER_STATE 0x1Fu
+#define EFFECT_SUPPORTED 0x1u
+#define EFFECT_DATA 0x2u
 #define DEALLOCATED_ERROR (1u << 16)
 
 static bool is_discovery(const struct nvmf_command *command)
@@ -188,10 +190,38 @@ static uint16_t judge_abort(struct nvmf_command *command)
 	return NVME_OK;
 }
 
+/* ---- the log page of effects, which says what the rows below and those of the I/O queues are ---- */
+
+static void put_effects(uint8_t *page)
+{
+	static const uint8_t changing[] = { NVME_WRITE, NVME_WRITE_ZEROES, NVME_DATASET_MANAGEMENT };
+
+	for (uint32_t opcode = 0; opcode < 256; opcode++) {
+		if (nvmf_admin_row((uint8_t)opcode))
+			put_le32(page + 4 * opcode, EFFECT_SUPPORTED);
+		if (nvmf_io_row((uint8_t)opcode))
+			put_le32(page + 1024 + 4 * opcode, EFFECT_SUPPORTED);
+	}
+	for (size_t i = 0; i < sizeof(changing); i++)
+		put_le32(page + 1024 + 4 * changing[i], EFFECT_SUPPORTED | EFFECT_DATA);
+}
+
+static void give_log(struct nvmf_command *command, uint8_t *data)
+{
+	uint8_t page[NVME_PAGE_BYTES] = { 0 };
+
+	if (nvmf_log_of(command) != NVME_LOG_EFFECTS) {
+		nvmf_log_give(command, data);
+		return;
+	}
+	put_effects(page);
+	nvmf_log_give_part(command, page, data);
+}
+
 const struct nvmf_row *nvmf_admin_row(uint8_t opcode)
 {
 	static const struct nvmf_row rows[] = {
-		{ NVME_GET_LOG_PAGE, "Get Log Page", NVMF_TO_HOST, nvmf_log_judge, .give = nvmf_log_give },
+		{ NVME_GET_LOG_PAGE, "Get Log Page", NVMF_TO_HOST, nvmf_log_judge, .give = give_log },
 		{ NVME_IDENTIFY, "Identify", NVMF_TO_HOST, nvmf_identify_judge, .give = nvmf_identify_give },
 		{ NVME_ABORT, "Abort", NVMF_NO_DATA, judge_abort },
 		{ NVME_SET_FEATURES, "Set Features", NVMF_FROM_HOST, judge_set_features },

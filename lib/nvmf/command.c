@@ -290,6 +290,15 @@ void nvmf_command_forget(struct nvmf_command *command)
 	let_go(command);
 }
 
+void nvmf_command_range(const struct nvmf_command *command, const uint8_t *data, uint32_t index, uint64_t *offset,
+			uint64_t *bytes)
+{
+	const uint8_t *range = data + index * NVMF_RANGE_BYTES;
+
+	*offset = get_le64(range + 8) * command->block.namespace->block_bytes;
+	*bytes = (uint64_t)get_le32(range + 4) * command->block.namespace->block_bytes;
+}
+
 void nvmf_command_answer(struct nvmf_command *command, uint8_t cqe[NVME_CQE_BYTES])
 {
 	const struct nvmf_queue *queue = command->queue;

@@ -6,7 +6,7 @@
  *   2. NVMF_FETCH: data_bytes come from the sgl, RDMA READ or capsule; then nvmf_command_fetched() says what is next
  *      NVMF_GIVE: nvmf_command_give() fills data_bytes, which go to the sgl by RDMA WRITE; then ANSWER
  *      NVMF_BLOCK: block is carried out; of a READ data_bytes go to the sgl; nvmf_command_done(); then ANSWER
- *      NVMF_HOLD: nothing, until nvmf_controller_next_event() names it, which may be at once
+ *      NVMF_HOLD: nothing, until nvmf_event_next() (event.h) names it, which may be at once
  *      NVMF_DROP: it is no command; its queue is to be closed
  *      NVMF_ANSWER: nvmf_command_answer() writes the entry of the completion queue, which goes as a SEND, with
  *      invalidate of sgl.key if sgl.invalidate
@@ -15,51 +15,9 @@
 #ifndef NVMF_COMMAND_H
 #define NVMF_COMMAND_H
 
-#include "nvmf/controller.h"
-
-#define NVMF_RANGES_MAX 256u
-#define NVMF_RANGE_BYTES 16u
+#include "nvmf/command_state.h"
 
 enum nvmf_step { NVMF_ANSWER, NVMF_FETCH, NVMF_GIVE, NVMF_BLOCK, NVMF_HOLD, NVMF_DROP };
-
-enum nvmf_block_op {
-	NVMF_BLOCK_READ,
-	NVMF_BLOCK_WRITE,
-	NVMF_BLOCK_COMPARE,
-	NVMF_BLOCK_FLUSH,
-	NVMF_BLOCK_ZERO,      /* to read as zeros */
-	NVMF_BLOCK_DEALLOCATE /* the same, and no space is needed for it any more; ranges are in the data */
-};
-
-/* What a namespace's store is to do; it lies within the namespace. */
-struct nvmf_block {
-	enum nvmf_block_op op;
-	struct nvmf_namespace *namespace;
-	uint64_t offset, bytes; /* of the store */
-	bool lasting;           /* done when it survives a power cut */
-	bool may_deallocate;    /* ZERO */
-	uint32_t range_count;   /* DEALLOCATE */
-};
-
-/* The host's memory, or a place in the capsule. */
-struct nvmf_sgl {
-	uint64_t addr; /* in_capsule: an offset from the end of the entry of the submission queue */
-	uint32_t bytes, key;
-	bool in_capsule, invalidate;
-};
-
-struct nvmf_command {
-	const uint8_t *sqe; /* as long as the command */
-	struct nvmf_queue *queue;
-	uint16_t cid, status;
-	uint8_t opcode;
-	uint32_t nsid;
-	uint64_t result;
-	struct nvmf_sgl sgl;
-	uint32_t data_bytes;
-	struct nvmf_block block;
-	bool uses_namespace;
-};
 
 enum nvmf_step nvmf_command_begin(struct nvmf_command *command, struct nvmf_queue *queue, const uint8_t *capsule,
 				  uint32_t bytes, uint64_t now_ns);

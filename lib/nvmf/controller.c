@@ -5,16 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nvmf/command.h"
-
 #define CAP_CONTIGUOUS (1ull << 16)
 #define CAP_TIMEOUT (15ull << 24) /* 7.5 s */
 #define CAP_NVM (1ull << 37)
 #define KEEP_ALIVE_UNIT_MS 1000u
 #define CONNECTING_MS 30000u /* for its other queues: Linux waits 4.3 s for each message of CM that was lost */
 #define DISCOVERY_MS 120000u /* of a host that named none, so that it cannot stay for ever */
-#define HEALTH 1u            /* types of events */
-#define NOTICE 2u
 
 void nvmf_queue_open(struct nvmf_queue *queue, struct nvmf_target *target, const struct nvmf_hello *hello)
 {
@@ -210,53 +206,16 @@ void nvmf_controller_read(struct nvmf_controller *controller, uint32_t event)
 	controller->events_due &= ~event;
 }
 
-static struct nvmf_command *take_oldest(struct nvmf_controller *controller)
+struct nvmf_controller *nvmf_controller_expired(struct nvmf_target *target, uint32_t thread, uint64_t now_ns)
 {
-	struct nvmf_command *command = controller->held[0];
+	for (uint32_t i = 0; i < NVMF_CONTROLLERS_MAX; i++) {
+		struct nvmf_controller *controller = target->controllers[i];
 
-	controller->held_count--;
-	memmove(controller->held, controller->held + 1, controller->held_count * sizeof(controller->held[0]));
-	return command;
-}
-
-/* Type, what it is, and the log page that tells more. */
-static uint64_t event_result(uint32_t event)
-{
-	if (event == NVME_EVENT_UNRELIABLE)
-		return HEALTH | (uint64_t)NVME_LOG_SMART << 16;
-	if (event == NVME_EVENT_NAMESPACE)
-		return NOTICE | (uint64_t)NVME_LOG_CHANGED << 16;
-	return NOTICE | 0xF0ull << 8 | (uint64_t)NVME_LOG_DISCOVERY << 16;
-}
-
-static struct nvmf_command *next_event(struct nvmf_controller *controller)
-{
-	struct nvmf_command *command;
-	uint32_t event;
-
-	if (controller->aborted_count) {
-		controller->aborted_count--;
-		command = take_oldest(controller);
-		command->status = NVME_ABORTED;
-		return command;
+		if (controller && controller->deadline_ns <= now_ns && controller->queues[0] &&
+		    controller->queues[0]->thread == thread) {
+			controller->deadline_ns = NVMF_FOREVER;
+			return controller;
+		}
 	}
-	if (controller->held_count == 0 || controller->events_due == 0)
-		return NULL;
-	event = controller->events_due & -controller->events_due;
-	controller->events_due &= ~event;
-	controller->events_told |= event;
-	command = take_oldest(controller);
-	command->result = event_result(event);
-	return command;
-}
-
-struct nvmf_command *nvmf_controller_next_event(struct nvmf_controller *controller)
-{
-	struct nvmf_target *target = controller->target;
-	struct nvmf_command *command;
-
-	nvmf_target_lock(target);
-	command = next_event(controller);
-	nvmf_target_unlock(target);
-	return command;
+	return NULL;
 }

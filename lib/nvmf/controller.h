@@ -107,9 +107,10 @@ void nvmf_controller_raise(struct nvmf_controller *controller, uint32_t event);
 /* The host has read the page of the event, and is told of what comes later. */
 void nvmf_controller_read(struct nvmf_controller *controller, uint32_t event);
 /*
- * A held command whose event has come, or that a reset has aborted: nvmf_command_answer() is next. NULL: none. By the
- * thread that serves the admin queue.
+ * A controller whose host has not been heard for its keep-alive time; its queues are to be closed. Each is named once.
+ * NULL: none. Whoever asks has the lock, and is the thread that serves the admin queue: only it knows whether a Keep
+ * Alive lies unread. now_ns is of the clock that its commands began with.
  */
-struct nvmf_command *nvmf_controller_next_event(struct nvmf_controller *controller);
+struct nvmf_controller *nvmf_controller_expired(struct nvmf_target *target, uint32_t thread, uint64_t now_ns);
 
 #endif

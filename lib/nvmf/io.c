@@ -132,15 +132,6 @@ static uint16_t take_ranges(struct nvmf_command *command, const uint8_t *data, u
 	return NVME_OK;
 }
 
-void nvmf_command_range(const struct nvmf_command *command, const uint8_t *data, uint32_t index, uint64_t *offset,
-			uint64_t *bytes)
-{
-	const uint8_t *range = data + index * NVMF_RANGE_BYTES;
-
-	*offset = get_le64(range + 8) * command->block.namespace->block_bytes;
-	*bytes = (uint64_t)get_le32(range + 4) * command->block.namespace->block_bytes;
-}
-
 const struct nvmf_row *nvmf_io_row(uint8_t opcode)
 {
 	static const struct nvmf_row rows[] = {

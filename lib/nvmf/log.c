@@ -1,4 +1,4 @@
-/* log.c - log pages: errors, health, firmware, effects, namespaces that have changed, discovery */
+/* log.c - log pages: errors, health, firmware, namespaces that have changed, discovery */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "nvmf/bytes.h"
 #include "nvmf/row.h"
@@ -11,10 +11,8 @@
 #define SMART_UNIT_BYTES 512000u
 #define KELVIN 300u
 #define SPARE_PERCENT 100u
-#define EFFECT_SUPPORTED 0x1u
-#define EFFECT_DATA 0x2u
 
-static uint8_t log_of(const struct nvmf_command *command)
+uint8_t nvmf_log_of(const struct nvmf_command *command)
 {
 	return command->sqe[SQE_DW10];
 }
@@ -151,20 +149,6 @@ static void put_changed(struct nvmf_controller *controller, uint8_t *page)
 	}
 }
 
-static void put_effects(uint8_t *page)
-{
-	static const uint8_t changing[] = { NVME_WRITE, NVME_WRITE_ZEROES, NVME_DATASET_MANAGEMENT };
-
-	for (uint32_t opcode = 0; opcode < 256; opcode++) {
-		if (nvmf_admin_row((uint8_t)opcode))
-			put_le32(page + 4 * opcode, EFFECT_SUPPORTED);
-		if (nvmf_io_row((uint8_t)opcode))
-			put_le32(page + 1024 + 4 * opcode, EFFECT_SUPPORTED);
-	}
-	for (size_t i = 0; i < sizeof(changing); i++)
-		put_le32(page + 1024 + 4 * changing[i], EFFECT_SUPPORTED | EFFECT_DATA);
-}
-
 static void put_firmware(uint8_t *page)
 {
 	page[0] = 1; /* the active slot */
@@ -193,8 +177,8 @@ uint16_t nvmf_log_judge(struct nvmf_command *command)
 	const struct nvmf_controller *controller = command->queue->controller;
 	uint64_t dwords =
 		(get_le16(command->sqe + SQE_DW10 + 2) | (uint64_t)get_le16(command->sqe + SQE_DW11) << 16) + 1;
-	uint32_t there = page_bytes(log_of(command));
-	bool discovery = log_of(command) == NVME_LOG_DISCOVERY;
+	uint32_t there = page_bytes(nvmf_log_of(command));
+	bool discovery = nvmf_log_of(command) == NVME_LOG_DISCOVERY;
 
 	if (discovery != (controller->subsystem == NULL) || (!discovery && there == 0))
 		return NVME_INVALID_LOG_PAGE | NVME_DNR;
@@ -207,17 +191,23 @@ uint16_t nvmf_log_judge(struct nvmf_command *command)
 	return NVME_OK;
 }
 
+void nvmf_log_give_part(const struct nvmf_command *command, const uint8_t *page, uint8_t *data)
+{
+	uint64_t offset = offset_of(command);
+	uint32_t left = page_bytes(nvmf_log_of(command)) - (uint32_t)offset;
+
+	memcpy(data, page + offset, left < command->data_bytes ? left : command->data_bytes);
+}
+
 void nvmf_log_give(struct nvmf_command *command, uint8_t *data)
 {
 	struct nvmf_controller *controller = command->queue->controller;
 	uint8_t page[NVME_PAGE_BYTES] = { 0 };
-	uint64_t offset = offset_of(command);
-	uint32_t left;
 	bool read = (command->sqe[SQE_DW10 + 1] & RETAIN) == 0;
 
-	switch (log_of(command)) {
+	switch (nvmf_log_of(command)) {
 	case NVME_LOG_DISCOVERY:
-		give_discovery(controller, offset, command->data_bytes, data);
+		give_discovery(controller, offset_of(command), command->data_bytes, data);
 		if (read)
 			nvmf_controller_read(controller, NVME_EVENT_DISCOVERY);
 		return;
@@ -240,12 +230,8 @@ void nvmf_log_give(struct nvmf_command *command, uint8_t *data)
 			nvmf_controller_read(controller, NVME_EVENT_NAMESPACE);
 		}
 		break;
-	case NVME_LOG_EFFECTS:
-		put_effects(page);
-		break;
 	default:
 		break;
 	}
-	left = page_bytes(log_of(command)) - (uint32_t)offset;
-	memcpy(data, page + offset, left < command->data_bytes ? left : command->data_bytes);
+	nvmf_log_give_part(command, page, data);
 }

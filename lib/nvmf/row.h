@@ -3,7 +3,7 @@
 #ifndef NVMF_ROW_H
 #define NVMF_ROW_H
 
-#include "nvmf/command.h"
+#include "nvmf/command_state.h"
 
 enum nvmf_direction { NVMF_NO_DATA, NVMF_FROM_HOST, NVMF_TO_HOST };
 
@@ -28,10 +28,14 @@ const struct nvmf_row *nvmf_fabrics_row(uint8_t type);
 const struct nvmf_row *nvmf_admin_row(uint8_t opcode);
 const struct nvmf_row *nvmf_io_row(uint8_t opcode);
 
-/* Of Identify and Get Log Page. */
+/* Of Identify. */
 uint16_t nvmf_identify_judge(struct nvmf_command *command);
 void nvmf_identify_give(struct nvmf_command *command, uint8_t *data);
+/* Of Get Log Page: all pages but that of effects, which is given in part as the others are. */
+uint8_t nvmf_log_of(const struct nvmf_command *command);
 uint16_t nvmf_log_judge(struct nvmf_command *command);
 void nvmf_log_give(struct nvmf_command *command, uint8_t *data);
+/* What the command asks for of a page that fits NVME_PAGE_BYTES. */
+void nvmf_log_give_part(const struct nvmf_command *command, const uint8_t *page, uint8_t *data);
 
 #endif

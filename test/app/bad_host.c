@@ -8,6 +8,7 @@
 
 #include "common/clock.h"
 #include "nvmf/bytes.h"
+#include "nvmf/change.h"
 #include "nvmf/hello.h"
 
 #define SERVICE 4420

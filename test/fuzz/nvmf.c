@@ -5,6 +5,7 @@
  * when data arrives and the store is done, and when time goes on. What is under way is also kept in a list here, and
  * the two have to agree. See test/fuzz/nvmf_play.h for the parts.
  */
+#include "nvmf/change.h"
 #include "nvmf_play.h"
 
 #include <stdlib.h>
@@ -84,7 +85,7 @@ static void pass_time(uint8_t choice)
 	struct nvmf_controller *controller;
 
 	play.now_ns += choice * 100000000ull;
-	while ((controller = nvmf_target_expired(&play.target, 0, play.now_ns)) != NULL) {
+	while ((controller = nvmf_controller_expired(&play.target, 0, play.now_ns)) != NULL) {
 		uint16_t cntlid = controller->cntlid;
 
 		while (nvmf_controller_find(&play.target, cntlid) == controller)

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "exact.h"
+#include "nvmf/change.h"
+#include "nvmf/event.h"
 
 static const char *const subsystems[] = { "nqn.2016-06.org.example:one", "nqn.2016-06.org.example:any",
 					  NVME_DISCOVERY_NQN };
@@ -307,7 +309,7 @@ void play_tell(struct nvmf_play *play)
 			uint16_t status = controller->aborted_count ? NVME_ABORTED : NVME_OK;
 			struct play_command *command;
 
-			own = nvmf_controller_next_event(controller);
+			own = nvmf_event_next(controller);
 			if (own == NULL)
 				break;
 			command = (struct play_command *)own;

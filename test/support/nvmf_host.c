@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nvmf/change.h"
+
 #define IO_COMMANDS 16u
 #define CC_USUAL 0x00460000u
 

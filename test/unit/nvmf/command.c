@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "nvmf/change.h"
 #include "nvmf_host.h"
 
 static struct nvmf_host *host_ready(void)

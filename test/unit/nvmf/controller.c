@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nvmf/change.h"
+#include "nvmf/event.h"
 #include "nvmf_host.h"
 
 #define USUAL 0x00460000u
@@ -297,15 +299,16 @@ Test(controller, a_host_not_heard_for_its_time_has_expired)
 		struct nvmf_host *host = host_open(NULL);
 		uint64_t last;
 
-		cr_expect_null(nvmf_target_expired(&host->target, 0, UINT64_MAX / 2));
+		cr_expect_null(nvmf_controller_expired(&host->target, 0, UINT64_MAX / 2));
 		connect_with(host, rows[i].subsystem, rows[i].ms);
 		host->now_ns += HOST_S / 2;
 		host_enable(host, &host->admin);
 		host_expect(host, &host->admin, sqe_make(NVME_KEEP_ALIVE, 0, 0), NVME_OK, "Keep Alive");
 		last = host->now_ns + (rows[i].expires ? rows[i].expires - 1 : 1ull << 62);
-		cr_expect_null(nvmf_target_expired(&host->target, 0, last), "%s %u ms", rows[i].subsystem, rows[i].ms);
+		cr_expect_null(nvmf_controller_expired(&host->target, 0, last), "%s %u ms", rows[i].subsystem,
+			       rows[i].ms);
 		if (rows[i].expires)
-			cr_expect_eq(nvmf_target_expired(&host->target, 0, last + 1), host->admin.controller,
+			cr_expect_eq(nvmf_controller_expired(&host->target, 0, last + 1), host->admin.controller,
 				     "%s %u ms", rows[i].subsystem, rows[i].ms);
 		host_close(host);
 	}
@@ -329,9 +332,10 @@ Test(controller, a_host_has_half_a_minute_to_connect_its_queues)
 		uint64_t last = host->now_ns + (rows[i].expires ? rows[i].expires - 1 : 1ull << 62);
 
 		connect_with(host, rows[i].subsystem, rows[i].ms);
-		cr_expect_null(nvmf_target_expired(&host->target, 0, last), "%s %u ms", rows[i].subsystem, rows[i].ms);
+		cr_expect_null(nvmf_controller_expired(&host->target, 0, last), "%s %u ms", rows[i].subsystem,
+			       rows[i].ms);
 		if (rows[i].expires)
-			cr_expect_eq(nvmf_target_expired(&host->target, 0, last + 1), host->admin.controller,
+			cr_expect_eq(nvmf_controller_expired(&host->target, 0, last + 1), host->admin.controller,
 				     "%s %u ms", rows[i].subsystem, rows[i].ms);
 		host_close(host);
 	}
@@ -352,17 +356,17 @@ Test(controller, only_keep_alive_and_its_feature_begin_the_time_anew)
 	host_expect(host, &host->admin, sqe_identify(1, 0), NVME_OK, "Identify");
 	host_expect(host, &host->admin, sqe_get_feature(0x0F, 0), NVME_OK, "Get Features");
 	host_expect(host, &host->admin, sqe_set_feature(0x0B, 0), NVME_OK, "Set Features of another");
-	cr_expect_null(nvmf_target_expired(&host->target, 0, deadline - 1));
-	cr_expect_eq(nvmf_target_expired(&host->target, 0, deadline), controller, "traffic does not count");
+	cr_expect_null(nvmf_controller_expired(&host->target, 0, deadline - 1));
+	cr_expect_eq(nvmf_controller_expired(&host->target, 0, deadline), controller, "traffic does not count");
 	host_expect(host, &host->admin, sqe_make(NVME_KEEP_ALIVE, 0, 0), NVME_OK, "Keep Alive");
-	cr_expect_null(nvmf_target_expired(&host->target, 0, deadline + 3 * HOST_S - 1));
-	cr_expect_eq(nvmf_target_expired(&host->target, 0, deadline + 3 * HOST_S), controller);
+	cr_expect_null(nvmf_controller_expired(&host->target, 0, deadline + 3 * HOST_S - 1));
+	cr_expect_eq(nvmf_controller_expired(&host->target, 0, deadline + 3 * HOST_S), controller);
 	host_expect(host, &host->admin, sqe_set_feature(0x0F, 7000), NVME_OK, "another time");
 	cr_expect_eq(host_run(host, &host->admin, sqe_get_feature(0x0F, 0)).result, 7000);
-	cr_expect_null(nvmf_target_expired(&host->target, 0, host->now_ns + 7 * HOST_S - 1));
-	cr_expect_eq(nvmf_target_expired(&host->target, 0, host->now_ns + 7 * HOST_S), controller);
+	cr_expect_null(nvmf_controller_expired(&host->target, 0, host->now_ns + 7 * HOST_S - 1));
+	cr_expect_eq(nvmf_controller_expired(&host->target, 0, host->now_ns + 7 * HOST_S), controller);
 	host_expect(host, &host->admin, sqe_set_feature(0x0F, 0), NVME_OK, "none");
-	cr_expect_null(nvmf_target_expired(&host->target, 0, UINT64_MAX / 2));
+	cr_expect_null(nvmf_controller_expired(&host->target, 0, UINT64_MAX / 2));
 	host_close(host);
 }
 
@@ -372,9 +376,9 @@ Test(controller, one_without_its_admin_queue_does_not_expire_again)
 
 	host_login(host, HOST_DISK);
 	host_join(host);
-	cr_assert_not_null(nvmf_target_expired(&host->target, 0, host->now_ns + 30 * HOST_S));
+	cr_assert_not_null(nvmf_controller_expired(&host->target, 0, host->now_ns + 30 * HOST_S));
 	nvmf_queue_close(&host->admin);
-	cr_expect_null(nvmf_target_expired(&host->target, 0, UINT64_MAX / 2));
+	cr_expect_null(nvmf_controller_expired(&host->target, 0, UINT64_MAX / 2));
 	host_close(host);
 }
 
@@ -392,7 +396,7 @@ static enum nvmf_step ask(struct nvmf_host *host, int which)
 
 static void expect_told(struct nvmf_controller *controller, int which, uint64_t result, const char *what)
 {
-	struct nvmf_command *command = nvmf_controller_next_event(controller);
+	struct nvmf_command *command = nvmf_event_next(controller);
 	struct nvmf_reply reply;
 
 	cr_assert_eq(command, &requests[which], "%s", what);
@@ -400,7 +404,7 @@ static void expect_told(struct nvmf_controller *controller, int which, uint64_t 
 	cr_expect_eq(reply.status, NVME_OK, "%s", what);
 	cr_expect_eq(reply.cid, 0x1F + which, "%s", what);
 	cr_expect_eq(reply.result, result, "%s: %lx", what, reply.result);
-	cr_expect_null(nvmf_controller_next_event(controller), "%s: and no more", what);
+	cr_expect_null(nvmf_event_next(controller), "%s: and no more", what);
 }
 
 Test(controller, an_event_is_told_once_until_its_page_is_read)
@@ -413,17 +417,17 @@ Test(controller, an_event_is_told_once_until_its_page_is_read)
 	host_expect(host, &host->admin, sqe_set_feature(0x0B, 0x100), NVME_OK, "events");
 	for (int i = 0; i < 4; i++)
 		cr_assert_eq(ask(host, i), NVMF_HOLD);
-	cr_expect_null(nvmf_controller_next_event(controller));
+	cr_expect_null(nvmf_event_next(controller));
 	nvmf_subsystem_changed(&host->target, &host->disk, 1);
 	nvmf_subsystem_changed(&host->target, &host->disk, 2);
 	expect_told(controller, 0, 0x040002, "the first");
 	nvmf_subsystem_changed(&host->target, &host->disk, 1);
-	cr_expect_null(nvmf_controller_next_event(controller), "not read yet");
+	cr_expect_null(nvmf_event_next(controller), "not read yet");
 	host_expect(host, &host->admin, peek, NVME_OK, "retained");
 	nvmf_subsystem_changed(&host->target, &host->disk, 1);
-	cr_expect_null(nvmf_controller_next_event(controller), "retained is not read");
+	cr_expect_null(nvmf_event_next(controller), "retained is not read");
 	host_expect(host, &host->admin, sqe_log(NVME_LOG_CHANGED, 0, 4096), NVME_OK, "read");
-	cr_expect_null(nvmf_controller_next_event(controller), "it has been read");
+	cr_expect_null(nvmf_event_next(controller), "it has been read");
 	nvmf_subsystem_changed(&host->target, &host->disk, 1);
 	expect_told(controller, 1, 0x040002, "the second");
 	host_close(host);
@@ -437,22 +441,22 @@ Test(controller, an_event_waits_for_a_request_unless_it_is_read_or_masked_before
 	nvmf_subsystem_changed(&host->target, &host->disk, 1);
 	host_expect(host, &host->admin, sqe_set_feature(0x0B, 0x100), NVME_OK, "events");
 	cr_assert_eq(ask(host, 0), NVMF_HOLD);
-	cr_expect_null(nvmf_controller_next_event(controller), "it was masked when it came");
+	cr_expect_null(nvmf_event_next(controller), "it was masked when it came");
 	nvmf_subsystem_changed(&host->target, &host->disk, 1);
 	expect_told(controller, 0, 0x040002, "told");
 	host_expect(host, &host->admin, sqe_log(NVME_LOG_CHANGED, 0, 4096), NVME_OK, "read");
 	nvmf_subsystem_changed(&host->target, &host->disk, 1);
-	cr_expect_null(nvmf_controller_next_event(controller), "nobody asks");
+	cr_expect_null(nvmf_event_next(controller), "nobody asks");
 	cr_assert_eq(ask(host, 1), NVMF_HOLD);
 	expect_told(controller, 1, 0x040002, "waited");
 	host_expect(host, &host->admin, sqe_log(NVME_LOG_CHANGED, 0, 4096), NVME_OK, "read");
 	nvmf_subsystem_changed(&host->target, &host->disk, 1);
 	host_expect(host, &host->admin, sqe_log(NVME_LOG_CHANGED, 0, 4096), NVME_OK, "read before it was told");
 	cr_assert_eq(ask(host, 2), NVMF_HOLD);
-	cr_expect_null(nvmf_controller_next_event(controller), "there is nothing that the host does not know");
+	cr_expect_null(nvmf_event_next(controller), "there is nothing that the host does not know");
 	nvmf_subsystem_changed(&host->target, &host->disk, 1);
 	host_expect(host, &host->admin, sqe_set_feature(0x0B, 0), NVME_OK, "masked before it was told");
-	cr_expect_null(nvmf_controller_next_event(controller), "masked");
+	cr_expect_null(nvmf_event_next(controller), "masked");
 	host_close(host);
 }
 
@@ -466,11 +470,11 @@ Test(controller, discovery_has_an_event_of_its_own)
 	cr_assert_eq(ask(host, 0), NVMF_HOLD);
 	cr_assert_eq(ask(host, 1), NVMF_HOLD);
 	nvmf_subsystem_changed(&host->target, &host->disk, 1);
-	cr_expect_null(nvmf_controller_next_event(controller));
+	cr_expect_null(nvmf_event_next(controller));
 	nvmf_target_add_address(&host->target, &address);
 	expect_told(controller, 0, 0x70F002, "an address");
 	nvmf_target_add_address(&host->target, &address);
-	cr_expect_null(nvmf_controller_next_event(controller), "told once");
+	cr_expect_null(nvmf_event_next(controller), "told once");
 	host_expect(host, &host->admin, sqe_log(NVME_LOG_DISCOVERY, 0, 1024), NVME_OK, "read");
 	nvmf_target_add_address(&host->target, &address);
 	expect_told(controller, 1, 0x70F002, "another");
@@ -496,7 +500,7 @@ Test(controller, so_many_requests_are_held_and_forgotten_with_the_queue)
 	host_expect(host, &host->admin, sqe_log(NVME_LOG_CHANGED, 0, 4096), NVME_OK, "read");
 	nvmf_subsystem_changed(&host->target, &host->disk, 1);
 	nvmf_queue_close(&host->admin);
-	cr_expect_null(nvmf_controller_next_event(controller));
+	cr_expect_null(nvmf_event_next(controller));
 	host_close(host);
 }
 
@@ -512,11 +516,11 @@ Test(controller, a_reset_aborts_what_is_held)
 	set_cc(host, USUAL | 1);
 	cr_assert_eq(ask(host, 2), NVMF_HOLD, "of the new one");
 	for (int i = 0; i < 2; i++) {
-		struct nvmf_command *command = nvmf_controller_next_event(controller);
+		struct nvmf_command *command = nvmf_event_next(controller);
 
 		cr_assert_eq(command, &requests[i], "%d", i);
 		cr_expect_eq(command->status, NVME_ABORTED);
 	}
-	cr_expect_null(nvmf_controller_next_event(controller));
+	cr_expect_null(nvmf_event_next(controller));
 	host_close(host);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "nvmf/controller.h"
+#include "nvmf/change.h"
 #include "nvmf_host.h"
 
 #define PAGE 4096u

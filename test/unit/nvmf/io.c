@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "nvmf/controller.h"
+#include "nvmf/change.h"
 #include "nvmf_host.h"
 
 #define FUA 0x40000000u

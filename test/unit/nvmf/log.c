@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "nvmf/controller.h"
+#include "nvmf/change.h"
+#include "nvmf/event.h"
 #include "nvmf_host.h"
 
 #define ENTRY 1024u
@@ -112,7 +114,7 @@ Test(log, a_disk_that_cannot_be_flushed_is_not_reliable_and_hosts_are_told)
 	nvmf_subsystem_degrade(&host->target, &host->disk, 1);
 	cr_expect_eq(controller->events_due, NVME_EVENT_UNRELIABLE);
 	cr_expect_eq(nvmf_command_begin(&waiting, &host->admin, request.sqe, request.bytes, host->now_ns), NVMF_HOLD);
-	cr_assert_eq(nvmf_controller_next_event(controller), &waiting);
+	cr_assert_eq(nvmf_event_next(controller), &waiting);
 	cr_expect_eq(waiting.result, 0x020001);
 	cr_expect_eq(get_log(host, 2, 0, 512)[0], 4);
 	nvmf_subsystem_degrade(&host->target, &host->disk, 1);

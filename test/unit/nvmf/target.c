@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "nvmf/change.h"
 #include "nvmf_host.h"
 
 Test(target, limits_have_defaults)

@@ -8,6 +8,8 @@
 
 #include "nvmf_host.h"
 
+#include "nvmf/change.h"
+
 #define THREADS 3u
 #define TURNS 300000u
 #define BLOCKS 4u

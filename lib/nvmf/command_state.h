@@ -1,0 +1,50 @@
+/* command_state.h - what is known of a command: who has sent it, its data, its work, its answer */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef NVMF_COMMAND_STATE_H
+#define NVMF_COMMAND_STATE_H
+
+#include "nvmf/controller.h"
+
+#define NVMF_RANGES_MAX 256u
+#define NVMF_RANGE_BYTES 16u
+
+enum nvmf_block_op {
+	NVMF_BLOCK_READ,
+	NVMF_BLOCK_WRITE,
+	NVMF_BLOCK_COMPARE,
+	NVMF_BLOCK_FLUSH,
+	NVMF_BLOCK_ZERO,      /* to read as zeros */
+	NVMF_BLOCK_DEALLOCATE /* the same, and no space is needed for it any more; ranges are in the data */
+};
+
+/* What a namespace's store is to do; it lies within the namespace. */
+struct nvmf_block {
+	enum nvmf_block_op op;
+	struct nvmf_namespace *namespace;
+	uint64_t offset, bytes; /* of the store */
+	bool lasting;           /* done when it survives a power cut */
+	bool may_deallocate;    /* ZERO */
+	uint32_t range_count;   /* DEALLOCATE */
+};
+
+/* The host's memory, or a place in the capsule. */
+struct nvmf_sgl {
+	uint64_t addr; /* in_capsule: an offset from the end of the entry of the submission queue */
+	uint32_t bytes, key;
+	bool in_capsule, invalidate;
+};
+
+struct nvmf_command {
+	const uint8_t *sqe; /* as long as the command */
+	struct nvmf_queue *queue;
+	uint16_t cid, status;
+	uint8_t opcode;
+	uint32_t nsid;
+	uint64_t result;
+	struct nvmf_sgl sgl;
+	uint32_t data_bytes;
+	struct nvmf_block block;
+	bool uses_namespace;
+};
+
+#endif
