@@ -11,6 +11,7 @@
 #include "cm/names.h"
 #include "engine/clock.h"
 #include "engine/connect.h"
+#include "engine/gsi.h"
 #include "engine/log.h"
 #include "engine/mailbox.h"
 
@@ -36,7 +37,7 @@ int uroce_cm_channel_create(struct uroce_engine *engine, struct uroce_cm_channel
 	}
 	pthread_mutex_lock(&engine->lock);
 	if (engine->lcores[0]->connect == NULL)
-		error = engine_connect_open(engine);
+		error = engine_gsi_open(engine);
 	if (error == 0)
 		engine->channels++;
 	pthread_mutex_unlock(&engine->lock);

@@ -268,6 +268,30 @@ static int carry_out_move(struct uroce_lcore *lcore, struct uroce_cm_id *id, con
 	return 0;
 }
 
+/* Sends a MAD in a UD SEND. One that cannot leave now is as good as lost on the way, and is sent again (C-10). */
+static void send_mad(struct uroce_lcore *lcore, const struct cm_route *route, const uint8_t *mad)
+{
+	struct engine_connect *connect = lcore->connect;
+	struct uroce_path path = connect_path(route);
+	const struct wire_packet packet = {
+		.opcode = OP_UD_SEND_ONLY,
+		.psn = connect->psn++ & PSN_MASK,
+		.dest_qpn = CM_QPN,
+		.pkey = PKEY_DEFAULT,
+		.qkey = CM_QKEY,
+		.source_qpn = CM_QPN,
+		.payload_bytes = CM_MAD_BYTES,
+		.payload = mad,
+	};
+
+	if (!engine_resolve_send(lcore, &path, &packet)) {
+		connect->unresolved++;
+		return;
+	}
+	connect->sent++;
+	lcore->work++;
+}
+
 void engine_connect_run(struct uroce_lcore *lcore)
 {
 	struct cm *cm = lcore->connect->cm;
@@ -277,7 +301,7 @@ void engine_connect_run(struct uroce_lcore *lcore)
 	while (cm_take(cm, &action)) {
 		switch (action.kind) {
 		case CM_SEND:
-			engine_connect_send(lcore, &action.route, action.mad);
+			send_mad(lcore, &action.route, action.mad);
 			break;
 		case CM_EVENT:
 			carry_out_event(lcore, &action);

@@ -95,15 +95,6 @@ struct engine_connect {
 	(UROCE_QP_STATE | UROCE_QP_TIMEOUT | UROCE_QP_RETRY_CNT | UROCE_QP_RNR_RETRY | UROCE_QP_MAX_RD_ATOMIC | \
 	 UROCE_QP_SQ_PSN | UROCE_QP_KEEPALIVE | UROCE_QP_PEER_ANY_ORDER)
 
-/* Sends a MAD in a datagram, if that can leave now. */
-void engine_connect_send(struct uroce_lcore *lcore, const struct cm_route *route, const uint8_t *mad);
-/* Makes managers for all lcores. 0 or -ENOMEM. */
-int engine_connect_open(struct uroce_engine *engine);
-void engine_connect_close(struct uroce_engine *engine);
-
-/* A packet to QP 1; origin has the addresses in full. true: the mbuf went to another lcore. */
-bool engine_connect_receive(struct uroce_lcore *lcore, struct engine_port *port, struct rte_mbuf *mbuf,
-			    const struct wire_packet *packet, const struct rc_origin *origin);
 /* Runs timeouts, looks at the paths that are being resolved, and takes the news of QPs. */
 void engine_connect_poll(struct uroce_lcore *lcore);
 /* Carries out what a call of the manager has caused. */

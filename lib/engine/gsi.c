@@ -1,11 +1,13 @@
-/* gsi.c - QP 1 of an lcore: datagrams of connection management, judged and sent */
+/* gsi.c - QP 1 of an lcore: datagrams of connection management, judged and given to its manager */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "engine/gsi.h"
+
 #include <errno.h>
 #include <string.h>
 #include <sys/random.h>
 
-#include "engine/log.h"
 #include "engine/connect.h"
+#include "engine/log.h"
 #include "engine/numa_alloc.h"
 #include "engine/port.h"
 #include "engine/resolve.h"
@@ -32,12 +34,12 @@ static int open_lcore(struct uroce_lcore *lcore, const struct cm_config *config)
 	connect->cm = cm_init(connect + 1, config);
 	connect->bytes = bytes;
 	TAILQ_INIT(&connect->resolving);
-	/* G1: the manager is complete; pairs with the load in engine_connect_receive */
+	/* G1: the manager is complete; pairs with the load in engine_gsi_receive */
 	atomic_store_explicit(&lcore->connect, connect, memory_order_release);
 	return 0;
 }
 
-int engine_connect_open(struct uroce_engine *engine)
+int engine_gsi_open(struct uroce_engine *engine)
 {
 	struct cm_config config = {
 		.id_mask = engine->lcore_mask,
@@ -63,14 +65,14 @@ int engine_connect_open(struct uroce_engine *engine)
 		config.id_low = i;
 		error = open_lcore(engine->lcores[i], &config);
 		if (error) {
-			engine_connect_close(engine);
+			engine_gsi_close(engine);
 			return error;
 		}
 	}
 	return 0;
 }
 
-void engine_connect_close(struct uroce_engine *engine)
+void engine_gsi_close(struct uroce_engine *engine)
 {
 	for (unsigned i = 0; i < engine->lcore_count; i++) {
 		struct engine_connect *connect = atomic_load(&engine->lcores[i]->connect);
@@ -83,30 +85,6 @@ void engine_connect_close(struct uroce_engine *engine)
 }
 
 /* ---- datagrams ---- */
-
-/* Sends a MAD in a UD SEND. One that cannot leave now is as good as lost on the way, and is sent again (C-10). */
-void engine_connect_send(struct uroce_lcore *lcore, const struct cm_route *route, const uint8_t *mad)
-{
-	struct engine_connect *connect = lcore->connect;
-	struct uroce_path path = connect_path(route);
-	const struct wire_packet packet = {
-		.opcode = OP_UD_SEND_ONLY,
-		.psn = connect->psn++ & PSN_MASK,
-		.dest_qpn = CM_QPN,
-		.pkey = PKEY_DEFAULT,
-		.qkey = CM_QKEY,
-		.source_qpn = CM_QPN,
-		.payload_bytes = CM_MAD_BYTES,
-		.payload = mad,
-	};
-
-	if (!engine_resolve_send(lcore, &path, &packet)) {
-		connect->unresolved++;
-		return;
-	}
-	connect->sent++;
-	lcore->work++;
-}
 
 /*
  * Setting up connections may take a tenth of an lcore's time from those that are (C-30): while data flows, so many
@@ -247,8 +225,8 @@ static void give_to_manager(struct uroce_lcore *lcore, struct engine_port *port,
 	engine_connect_run(lcore);
 }
 
-bool engine_connect_receive(struct uroce_lcore *lcore, struct engine_port *port, struct rte_mbuf *mbuf,
-			    const struct wire_packet *packet, const struct rc_origin *origin)
+bool engine_gsi_receive(struct uroce_lcore *lcore, struct engine_port *port, struct rte_mbuf *mbuf,
+			const struct wire_packet *packet, const struct rc_origin *origin)
 {
 	struct uroce_engine *engine = lcore->engine;
 	enum rc_counter drop;

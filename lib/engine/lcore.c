@@ -15,6 +15,7 @@
 #include "engine/clock.h"
 #include "engine/connect.h"
 #include "engine/engine.h"
+#include "engine/gsi.h"
 #include "engine/mailbox.h"
 #include "engine/numa_alloc.h"
 #include "engine/pipeline.h"
@@ -259,7 +260,7 @@ int uroce_engine_destroy(struct uroce_engine *engine)
 		return engine_refuse(-EBUSY, "engine: %u channels of connections are of it; destroy them first",
 				     engine->channels);
 	uroce_engine_stop(engine);
-	engine_connect_close(engine);
+	engine_gsi_close(engine);
 	free_engine(engine);
 	return 0;
 }

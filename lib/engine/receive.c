@@ -6,6 +6,7 @@
 
 #include "engine/connect.h"
 #include "engine/deliver.h"
+#include "engine/gsi.h"
 #include "engine/port.h"
 #include "engine/receive.h"
 #include "engine/resolve.h"
@@ -152,7 +153,7 @@ static __rte_noinline bool receive_datagram(struct uroce_lcore *lcore, struct en
 	full.source = source;
 	full.dest = dest;
 	full.vlan_id = origin->ipv4 ? 0 : origin->vlan_id;
-	return packet->dest_qpn == CM_QPN ? engine_connect_receive(lcore, port, mbuf, packet, &full) :
+	return packet->dest_qpn == CM_QPN ? engine_gsi_receive(lcore, port, mbuf, packet, &full) :
 					    engine_ud_receive(lcore, port, mbuf, packet, &full);
 }
 

@@ -8,6 +8,7 @@
 #include "engine/clock.h"
 #include "engine/connect.h"
 #include "engine/engine.h"
+#include "engine/gsi.h"
 #include "engine/port.h"
 #include "rc/path.h"
 
@@ -100,7 +101,7 @@ void calls_give_packet(struct network *network, int end, const char *source, con
 
 	cr_assert_not_null(mbuf);
 	network_poll(network);
-	cr_assert_not(engine_connect_receive(lcore, port, mbuf, packet, &origin));
+	cr_assert_not(engine_gsi_receive(lcore, port, mbuf, packet, &origin));
 	rte_pktmbuf_free(mbuf);
 }
 

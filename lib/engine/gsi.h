@@ -1,0 +1,16 @@
+/* gsi.h - QP 1 of an lcore, and the connection manager behind it */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef ENGINE_GSI_H
+#define ENGINE_GSI_H
+
+#include "engine/engine.h"
+
+/* Makes managers for all lcores. 0 or -ENOMEM. */
+int engine_gsi_open(struct uroce_engine *engine);
+void engine_gsi_close(struct uroce_engine *engine);
+
+/* A packet to QP 1; origin has the addresses in full. true: the mbuf went to another lcore. */
+bool engine_gsi_receive(struct uroce_lcore *lcore, struct engine_port *port, struct rte_mbuf *mbuf,
+			const struct wire_packet *packet, const struct rc_origin *origin);
+
+#endif
