@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/cm_id.h"
+#include "cm/service.h"
 #include "engine/clock.h"
 #include "engine/log.h"
 #include "engine/mailbox.h"
@@ -12,61 +13,16 @@
 #include "rc/path.h"
 #include "wire/encap.h"
 
-/* ---- ids ---- */
-
-struct uroce_cm_id *api_cm_make_id(struct uroce_cm_channel *channel, uint64_t context)
-{
-	struct uroce_cm_id *id = calloc(1, sizeof(*id));
-
-	if (id == NULL)
-		return NULL;
-	id->channel = channel;
-	id->context = context;
-	id->connection = CM_NONE;
-	atomic_fetch_add(&channel->ids, 1);
-	return id;
-}
-
-int uroce_cm_id_create(struct uroce_cm_channel *channel, uint64_t context, struct uroce_cm_id **id)
-{
-	*id = api_cm_make_id(channel, context);
-	return *id ? 0 : engine_refuse(-ENOMEM, "no memory for an id of a connection");
-}
-
-int uroce_cm_id_create_datagrams(struct uroce_cm_channel *channel, uint64_t context, struct uroce_cm_id **id)
-{
-	int error = uroce_cm_id_create(channel, context, id);
-
-	if (error == 0)
-		(*id)->datagrams = true;
-	return error;
-}
-
-void api_cm_drop(struct uroce_cm_id *id)
-{
-	api_cm_unbind(id);
-	api_cm_leave_channel(id);
-	free(id);
-}
-
-static int forget_on_owner(void *argument)
-{
-	engine_connect_forget(argument);
-	return 0;
-}
-
 int uroce_cm_id_destroy(struct uroce_cm_id *id)
 {
-	int error = 0;
+	int error;
 
-	if (id->listens)
-		error = api_cm_stop_listening(id);
-	else if (id->lcore)
-		error = engine_mailbox_call(id->lcore, forget_on_owner, id);
-	if (error)
-		return error;
-	api_cm_drop(id);
-	return 0;
+	if (!id->listens)
+		return api_cm_end(id);
+	error = api_cm_stop_listening(id);
+	if (error == 0)
+		api_cm_drop(id);
+	return error;
 }
 
 int uroce_cm_close(struct uroce_cm_id *id)
@@ -130,7 +86,7 @@ int uroce_cm_connect(struct uroce_cm_id *id, const struct uroce_addr *source, co
 	id->user_moves = options->qp_num != 0;
 	id->request = (struct cm_connect){
 		.route = connect_route(&path),
-		.service_id = SERVICE_TCP | port,
+		.service_id = cm_service_id(CM_SPACE_TCP, port),
 		.context = (uint64_t)(uintptr_t)id,
 		.end = api_cm_end_of(id, options),
 		.response_timeout = options->cm_timeout,

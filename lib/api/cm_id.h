@@ -5,8 +5,6 @@
 
 #include "engine/connect.h"
 
-#define SERVICE_TCP 0x0000000001060000ull /* port spaces of rdma_cm */
-#define SERVICE_UDP 0x0000000001110000ull
 #define PORT_FIRST 49152u /* of those that are chosen */
 #define PORTS 16384u
 #define TIMEOUT_DEFAULT 14u /* the ACK timer, a code */
@@ -17,6 +15,8 @@ struct uroce_cm_id *api_cm_make_id(struct uroce_cm_channel *channel, uint64_t co
 void api_cm_leave_channel(struct uroce_cm_id *id);
 /* An id that no lcore knows, and its port if it has one, are given back. */
 void api_cm_drop(struct uroce_cm_id *id);
+/* The same, when its connection has ended; it does not listen. 0 or negative errno: it is there still. */
+int api_cm_end(struct uroce_cm_id *id);
 /* Its port is free for others. */
 void api_cm_unbind(struct uroce_cm_id *id);
 /* An id whose REQUEST to the listener nobody has read, off the channel's queue; NULL: none. And back, as it was. */

@@ -132,7 +132,7 @@ static int refuse_unread(const struct uroce_cm_id *listener)
 	struct uroce_cm_id *id;
 
 	while ((id = api_cm_take_unread(channel, listener)) != NULL) {
-		int error = uroce_cm_id_destroy(id);
+		int error = api_cm_end(id); /* no REQUEST listens */
 
 		if (error) {
 			api_cm_put_back(id);

@@ -5,6 +5,7 @@
 #include <sys/random.h>
 
 #include "api/cm_id.h"
+#include "cm/service.h"
 #include "engine/log.h"
 
 /* Under the engine's lock. */
@@ -42,7 +43,7 @@ static uint16_t choose_port(const struct uroce_engine *engine, uint64_t space, c
 /* Under the engine's lock. */
 static int take_port(struct uroce_engine *engine, struct uroce_cm_id *id, const uint8_t addr[16], uint16_t port)
 {
-	uint64_t space = id->datagrams ? SERVICE_UDP : SERVICE_TCP;
+	uint64_t space = cm_service_id(id->datagrams ? CM_SPACE_UDP : CM_SPACE_TCP, 0);
 
 	if (port == 0)
 		port = choose_port(engine, space, addr);

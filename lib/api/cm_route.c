@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/cm_id.h"
+#include "cm/service.h"
 #include "engine/device.h"
 #include "engine/log.h"
 #include "engine/mailbox.h"
@@ -181,7 +182,7 @@ int api_cm_ask(struct uroce_cm_id *id, const struct uroce_path *path, uint16_t p
 	id->aim = CONNECT_ASK;
 	id->request = (struct cm_connect){
 		.route = connect_route(path),
-		.service_id = SERVICE_UDP | port,
+		.service_id = cm_service_id(CM_SPACE_UDP, port),
 		.source_port = id->port,
 		.context = (uint64_t)(uintptr_t)id,
 		.end = { .ack_timeout = TIMEOUT_DEFAULT },

@@ -75,13 +75,14 @@ void cma_write_address(const struct uroce_addr *addr, uint16_t port, struct sock
 /* From one of the device's addresses to a peer's, as libibverbs has it. */
 struct ibv_ah_attr cma_path(const struct uroce_addr *source, const struct uroce_addr *dest, uint8_t traffic_class);
 
-/* ---- id.c ---- */
+/* ---- id_state.c ---- */
 
 /* An id for a uroce_cm_id that is there; NULL: no memory. */
 struct cma_id *cma_id_new(struct rdma_event_channel *channel, struct uroce_cm_id *cm, void *context,
 			  enum rdma_port_space ps);
 /* It is of the device from now on. */
 void cma_id_set_device(struct cma_id *id);
+void cma_id_free(struct cma_id *id);
 
 /* ---- channel.c ---- */
 

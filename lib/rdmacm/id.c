@@ -8,44 +8,11 @@
 #include "rdmacm/cma.h"
 #include "verbs/ops.h"
 
-struct cma_id *cma_id_new(struct rdma_event_channel *channel, struct uroce_cm_id *cm, void *context,
-			  enum rdma_port_space ps)
-{
-	struct cma_id *id = calloc(1, sizeof(*id));
-
-	if (id == NULL)
-		return NULL;
-	id->cm = cm;
-	id->is_ud = ps == RDMA_PS_UDP;
-	id->id.channel = channel;
-	id->id.context = context;
-	id->id.ps = ps;
-	id->id.qp_type = id->is_ud ? IBV_QPT_UD : IBV_QPT_RC;
-	pthread_mutex_init(&id->lock, NULL);
-	pthread_cond_init(&id->acked, NULL);
-	return id;
-}
-
-void cma_id_set_device(struct cma_id *id)
-{
-	id->id.verbs = cma_context();
-	id->id.port_num = 1;
-}
-
 static int create(struct cma_id *id, struct cma_channel *channel)
 {
 	if (id->is_ud)
 		return uroce_cm_id_create_datagrams(channel->cm, (uintptr_t)id, &id->cm);
 	return uroce_cm_id_create(channel->cm, (uintptr_t)id, &id->cm);
-}
-
-static void forget(struct cma_id *id)
-{
-	pthread_mutex_destroy(&id->lock);
-	pthread_cond_destroy(&id->acked);
-	free(id->id.route.path_rec);
-	free(id->ep_attr);
-	free(id);
 }
 
 CMA_API int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **out, void *context,
@@ -70,7 +37,7 @@ CMA_API int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id
 		return 0;
 	}
 	if (id)
-		forget(id);
+		cma_id_free(id);
 	if (channel == NULL)
 		rdma_destroy_event_channel(own);
 	return cma_result(error);
@@ -93,7 +60,7 @@ CMA_API int rdma_destroy_id(struct rdma_cm_id *ours)
 	cma_forget_events(id);
 	if (own)
 		rdma_destroy_event_channel(own);
-	forget(id);
+	cma_id_free(id);
 	return 0;
 }
 

@@ -188,3 +188,21 @@ int verb_post_recv(struct ibv_qp *ibv, struct ibv_recv_wr *wr, struct ibv_recv_w
 	return qp->rc ? verb_post_receives(&qp->recv_lock, post_rc, qp->rc, wr, bad) :
 			verb_post_receives(&qp->recv_lock, post_ud, qp->ud, wr, bad);
 }
+
+int verb_bind_mw(struct ibv_qp *ibv, struct ibv_mw *window, struct ibv_mw_bind *bind)
+{
+	const uint32_t flags = verb_send_flags(bind->send_flags);
+	const struct uroce_mw_bind ours = verb_bind(&bind->bind_info);
+	struct verb_mw *mw = VERB_OF(verb_mw, ibv, window);
+	struct verb_qp *qp = verb_qp_of(ibv);
+	int error = qp->rc ? 0 : -EINVAL;
+
+	if (error == 0) {
+		pthread_spin_lock(&qp->send_lock);
+		error = uroce_mw_bind(qp->rc, mw->mw, &ours, bind->wr_id, flags);
+		pthread_spin_unlock(&qp->send_lock);
+	}
+	if (error == 0)
+		mw->ibv.rkey = uroce_mw_rkey(mw->mw);
+	return verb_result(error);
+}
