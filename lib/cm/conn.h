@@ -136,6 +136,8 @@ struct cm_conn *cm_table_by_peer(const struct cm_table *table, const uint8_t add
 /* By the GUID and QPN that the peer says it has, for a peer that begins anew has the same ones (C-13). */
 void cm_table_add_end(struct cm_table *table, struct cm_conn *conn);
 struct cm_conn *cm_table_by_end(const struct cm_table *table, uint64_t guid, uint32_t qpn, const struct cm_conn *after);
+/* The connection of the QP whose QPN and GUID cm->in has: none of another peer that says so. NULL: there is none. */
+struct cm_conn *cm_find_end(const struct cm *cm, const struct cm_route *route);
 void cm_table_remove_end(struct cm_table *table, struct cm_conn *conn);
 
 /* CM_NEVER stops it. */
@@ -153,7 +155,7 @@ void cm_config_complete(struct cm_config *config);
 
 void cm_no_more_pending(struct cm_conn *conn);
 
-/* ---- cm.c: what leaves, and how long things take ---- */
+/* ---- action.c: what leaves, and how long things take ---- */
 
 /* An action to be filled. There is always room: no call causes more than CM_ACTIONS. */
 struct cm_action *cm_add_action(struct cm *cm, enum cm_action_kind kind, const struct cm_conn *conn);
@@ -167,17 +169,21 @@ void cm_set_private(struct cm_message *message, const struct cm_private *user);
 /* Sends cm->out; kept != NULL: the bytes are kept there, to be sent again. */
 void cm_send_out(struct cm *cm, const struct cm_route *route, uint8_t *kept);
 void cm_send_again(struct cm *cm, const struct cm_route *route, const uint8_t *kept);
+/* The peer waits for our user, as long as he may take; for the answer to its REQ or REP. */
+void cm_send_mra(struct cm *cm, const struct cm_conn *conn, enum cm_answered answered);
 uint64_t cm_code_ns(uint8_t code);
 /* What a peer may ask a QP of ours to wait for an ACK (C-22). */
 uint8_t cm_ack_timeout(uint8_t code);
 /* What was sent waits for an answer, with all its tries; of a passive connection no longer than CM_ANSWER_NS. */
 void cm_await(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
+/* So long an answer is waited for: the peer's time and the way there and back. */
+uint64_t cm_wait_ns(const struct cm *cm, const struct cm_conn *conn);
+/* Then it is time to try again, or to give up. */
+void cm_wait_until(struct cm *cm, const struct cm_conn *conn, uint64_t until_ns);
 /* In half-open ones it counts no more. */
 void cm_no_more_half_open(struct cm *cm, struct cm_conn *conn);
 /* The addresses that a REQ or SIDR_REQ to a service of IP tells are those that it came from and to (U-3). */
 bool cm_ip_is_of(const struct cm_message *in, const struct cm_route *route);
-/* The connection of the QP whose QPN and GUID cm->in has: none of another peer that says so. NULL: there is none. */
-struct cm_conn *cm_find_end(const struct cm *cm, const struct cm_route *route);
 
 /* ---- what a message, a timer or a call does: active.c, passive.c, close.c, alternate.c ---- */
 
@@ -198,12 +204,12 @@ bool cm_passive_has_room(struct cm *cm, uint16_t source, const struct cm_listene
 struct cm_conn *cm_passive_begin(struct cm *cm, const struct cm_route *route, uint16_t source,
 				 struct cm_listener *listener, uint64_t now_ns);
 void cm_passive_take_req(struct cm *cm, const struct cm_route *route, uint64_t now_ns);
+/* What the user says to its REQ. 0 or -EINVAL. */
+int cm_passive_accept(struct cm *cm, struct cm_conn *conn, const struct cm_accept *accept, uint64_t now_ns);
 void cm_passive_take_rtu(struct cm *cm, struct cm_conn *conn, const struct cm_message *message, uint64_t now_ns);
 void cm_passive_take_rej(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
 void cm_passive_moved(struct cm *cm, struct cm_conn *conn, int error, uint64_t now_ns);
 void cm_passive_user_is_late(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
-/* The peer waits for our user, as long as he may take; for the answer to its REQ or REP. */
-void cm_send_mra(struct cm *cm, const struct cm_conn *conn, enum cm_answered answered);
 
 void cm_close_take_dreq(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);
 void cm_close_take_drep(struct cm *cm, struct cm_conn *conn, uint64_t now_ns);

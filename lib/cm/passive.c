@@ -266,39 +266,11 @@ void cm_passive_user_is_late(struct cm *cm, struct cm_conn *conn, uint64_t now_n
 	cm_close_end(cm, conn, now_ns);
 }
 
-/* Who asks waits for an answer of the user. NULL: not any more. */
-static struct cm_conn *find_asking(const struct cm *cm, uint32_t connection)
-{
-	struct cm_conn *conn = cm_table_at(&cm->table, connection);
-
-	return conn && (conn->state == CM_REQ_RCVD || conn->state == CM_SIDR_RCVD) ? conn : NULL;
-}
-
-bool cm_is_asking(const struct cm *cm, uint32_t connection)
-{
-	return find_asking(cm, connection) != NULL;
-}
-
-void cm_propose(struct cm *cm, uint32_t connection, const struct cm_end *end)
-{
-	struct cm_conn *conn = find_asking(cm, connection);
-
-	if (conn == NULL)
-		return;
-	conn->own = *end;
-	cm_negotiate(&conn->own, &conn->peer);
-}
-
 /* A REP says all of C-4. */
-int cm_accept(struct cm *cm, uint32_t connection, const struct cm_accept *accept, uint64_t now_ns)
+int cm_passive_accept(struct cm *cm, struct cm_conn *conn, const struct cm_accept *accept, uint64_t now_ns)
 {
-	struct cm_conn *conn = find_asking(cm, connection);
 	struct cm_message *out;
 
-	if (conn == NULL)
-		return -ENOTCONN;
-	if (conn->state == CM_SIDR_RCVD)
-		return cm_sidr_answer(cm, conn, accept, &accept->user, now_ns);
 	if (!cm_private_fits(CM_REP, &accept->user))
 		return -EINVAL;
 	conn->context = accept->context;
@@ -325,21 +297,6 @@ int cm_accept(struct cm *cm, uint32_t connection, const struct cm_accept *accept
 	cm_set_private(out, &accept->user);
 	cm_send_out(cm, &conn->route, conn->mad);
 	cm_await(cm, conn, now_ns);
-	return 0;
-}
-
-int cm_reject(struct cm *cm, uint32_t connection, uint16_t reason, const struct cm_private *user, uint64_t now_ns)
-{
-	struct cm_conn *conn = cm_table_at(&cm->table, connection);
-
-	if (conn == NULL || (find_asking(cm, connection) == NULL && conn->state != CM_REP_RCVD))
-		return -ENOTCONN;
-	if (conn->state == CM_SIDR_RCVD)
-		return cm_sidr_answer(cm, conn, NULL, user, now_ns);
-	if (!cm_private_fits(CM_REJ, user))
-		return -EINVAL;
-	cm_close_send_rej(cm, conn, reason, conn->passive ? CM_ANSWERED_REQ : CM_ANSWERED_REP, user);
-	cm_close_end(cm, conn, now_ns);
 	return 0;
 }
 

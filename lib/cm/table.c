@@ -102,6 +102,16 @@ static void unchain(struct cm_table *table, uint32_t *head, size_t next_at, cons
 	memcpy(link, (const uint8_t *)conn + next_at, sizeof(*link));
 }
 
+struct cm_conn *cm_find_end(const struct cm *cm, const struct cm_route *route)
+{
+	struct cm_conn *conn = NULL;
+
+	do {
+		conn = cm_table_by_end(&cm->table, cm->in.ca_guid, cm->in.qpn, conn);
+	} while (conn && !route_is_same(&conn->route, route));
+	return conn;
+}
+
 void cm_table_remove_end(struct cm_table *table, struct cm_conn *conn)
 {
 	if (conn->in_ends)

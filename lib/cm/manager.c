@@ -1,4 +1,4 @@
-/* cm.c - the manager: whose a message is, what its connection makes of it by the table of states, and what leaves */
+/* manager.c - whose a message is, and what its connection makes of it by the table of states */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 
@@ -82,166 +82,7 @@ struct cm *cm_init(void *memory, const struct cm_config *config)
 	return cm;
 }
 
-/* ---- what leaves ---- */
-
-struct cm_action *cm_add_action(struct cm *cm, enum cm_action_kind kind, const struct cm_conn *conn)
-{
-	struct cm_action *action = &cm->actions[cm->action_tail++ % CM_ACTIONS];
-
-	action->kind = kind;
-	action->connection = conn ? cm_table_index(&cm->table, conn) : CM_NONE;
-	action->context = conn ? conn->context : 0;
-	return action;
-}
-
-bool cm_take(struct cm *cm, struct cm_action *action)
-{
-	if (cm->action_head == cm->action_tail)
-		return false;
-	*action = cm->actions[cm->action_head++ % CM_ACTIONS];
-	return true;
-}
-
-void cm_raise(struct cm *cm, struct cm_conn *conn, enum cm_event event, int status, const struct cm_message *message)
-{
-	struct cm_action *action;
-
-	if (!conn->known_to_user)
-		return;
-	action = cm_add_action(cm, CM_EVENT, conn);
-	action->event = event;
-	action->status = status;
-	action->message = message;
-}
-
-void cm_move(struct cm *cm, struct cm_conn *conn, enum cm_move move)
-{
-	if (conn->known_to_user && !conn->user_moves)
-		cm_add_action(cm, CM_MOVE, conn)->move = move;
-}
-
-struct cm_message *cm_begin(struct cm *cm, const struct cm_conn *conn, enum cm_kind kind)
-{
-	cm->out = (struct cm_message){
-		.kind = (uint8_t)kind,
-		.transaction_id = conn->transaction_id,
-		.local_id = conn->local_id,
-		.remote_id = conn->remote_id,
-	};
-	return &cm->out;
-}
-
-bool cm_private_fits(enum cm_kind kind, const struct cm_private *user)
-{
-	return user == NULL || user->bytes <= cm_mad_private_bytes((uint8_t)kind);
-}
-
-void cm_set_private(struct cm_message *message, const struct cm_private *user)
-{
-	if (user && user->bytes) {
-		memcpy(message->private_data, user->data, user->bytes);
-		message->private_bytes = (uint8_t)user->bytes;
-	}
-}
-
-void cm_send_out(struct cm *cm, const struct cm_route *route, uint8_t *kept)
-{
-	struct cm_action *action = cm_add_action(cm, CM_SEND, NULL);
-
-	cm_mad_build(&cm->out, action->mad);
-	action->route = *route;
-	if (kept)
-		memcpy(kept, action->mad, CM_MAD_BYTES);
-	cm->sent[cm->out.kind - CM_KIND_FIRST]++;
-	if (cm->out.kind == CM_REJ)
-		cm->rejects[cm->out.reason % 64]++;
-}
-
-void cm_send_again(struct cm *cm, const struct cm_route *route, const uint8_t *kept)
-{
-	struct cm_action *action = cm_add_action(cm, CM_SEND, NULL);
-
-	memcpy(action->mad, kept, CM_MAD_BYTES);
-	action->route = *route;
-	cm->sent[cm_mad_kind(kept) - CM_KIND_FIRST]++;
-}
-
-/* ---- how long things take ---- */
-
-uint64_t cm_code_ns(uint8_t code)
-{
-	return 4096ull << (code & 31);
-}
-
-/* The smallest code that is at least as long. */
-static uint8_t code_of(uint64_t ns)
-{
-	uint8_t code = 0;
-
-	while (code < 31 && cm_code_ns(code) < ns)
-		code++;
-	return code;
-}
-
-static uint8_t at_most(uint8_t code, uint8_t limit)
-{
-	return code < limit ? code : limit;
-}
-
-uint8_t cm_ack_timeout(uint8_t code)
-{
-	return code ? at_most(code, CM_ACK_TIMEOUT_MAX) : CM_ACK_TIMEOUT_MAX;
-}
-
-void cm_send_mra(struct cm *cm, const struct cm_conn *conn, enum cm_answered answered)
-{
-	struct cm_message *out = cm_begin(cm, conn, CM_MRA);
-
-	out->answered = (uint8_t)answered;
-	out->service_timeout = code_of(cm->config.patience_ns);
-	cm_send_out(cm, &conn->route, NULL);
-}
-
-/* For an answer: the peer's time and the way there and back. */
-static uint64_t wait_ns(const struct cm *cm, const struct cm_conn *conn)
-{
-	uint8_t code = at_most(conn->response_timeout, CM_RESPONSE_TIMEOUT_MAX);
-
-	return cm_code_ns(code) + 2 * cm_code_ns(cm->config.packet_life);
-}
-
-static void wait_until(struct cm *cm, const struct cm_conn *conn, uint64_t until_ns)
-{
-	cm_table_set_timer(&cm->table, conn, until_ns < conn->give_up_ns ? until_ns : conn->give_up_ns);
-}
-
-void cm_await(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
-{
-	conn->tries_left = conn->max_retries;
-	conn->prolonged = false;
-	conn->give_up_ns = conn->passive ? now_ns + CM_ANSWER_NS : CM_NEVER;
-	wait_until(cm, conn, now_ns + wait_ns(cm, conn));
-}
-
-void cm_no_more_half_open(struct cm *cm, struct cm_conn *conn)
-{
-	if (!conn->half_open)
-		return;
-	conn->half_open = false;
-	quota_give_back(&cm->half_open, conn->source);
-}
-
 /* ---- receiving ---- */
-
-struct cm_conn *cm_find_end(const struct cm *cm, const struct cm_route *route)
-{
-	struct cm_conn *conn = NULL;
-
-	do {
-		conn = cm_table_by_end(&cm->table, cm->in.ca_guid, cm->in.qpn, conn);
-	} while (conn && !route_is_same(&conn->route, route));
-	return conn;
-}
 
 uint32_t cm_owner(const uint8_t key[16], uint32_t mask, const uint8_t source[16], const uint8_t mad[CM_MAD_BYTES])
 {
@@ -305,7 +146,8 @@ static bool is_about_what_waits(const struct cm_conn *conn, const struct cm_mess
 
 static void take_mra(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 {
-	uint8_t code = at_most(cm->in.service_timeout, CM_SERVICE_TIMEOUT_MAX);
+	uint8_t asked = cm->in.service_timeout;
+	uint8_t code = asked < CM_SERVICE_TIMEOUT_MAX ? asked : CM_SERVICE_TIMEOUT_MAX;
 
 	/* Each costs a try, and the wait behind the last try can be prolonged once, or it could be said for ever. */
 	if (conn->tries_left == 0 && conn->prolonged) {
@@ -316,7 +158,7 @@ static void take_mra(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 		conn->prolonged = true;
 	else
 		conn->tries_left--;
-	wait_until(cm, conn, now_ns + cm_code_ns(code) + wait_ns(cm, conn));
+	cm_wait_until(cm, conn, now_ns + cm_code_ns(code) + cm_wait_ns(cm, conn));
 }
 
 static void do_deed(struct cm *cm, struct cm_conn *conn, enum deed deed, uint64_t now_ns)
@@ -474,7 +316,7 @@ static void time_out(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 	if (conn->tries_left > 0 && now_ns < conn->give_up_ns) {
 		conn->tries_left--;
 		try_again(cm, conn);
-		wait_until(cm, conn, now_ns + wait_ns(cm, conn));
+		cm_wait_until(cm, conn, now_ns + cm_wait_ns(cm, conn));
 		return;
 	}
 	cm->counters[CM_CNT_TIMEOUTS]++;
@@ -517,6 +359,57 @@ void cm_packet_came(struct cm *cm, uint32_t connection, uint64_t now_ns)
 
 	if (conn && conn->state == CM_REP_SENT)
 		cm_passive_take_rtu(cm, conn, NULL, now_ns);
+}
+
+/* ---- what the user says to those who ask ---- */
+
+/* Who asks waits for an answer of the user. NULL: not any more. */
+static struct cm_conn *find_asking(const struct cm *cm, uint32_t connection)
+{
+	struct cm_conn *conn = cm_table_at(&cm->table, connection);
+
+	return conn && (conn->state == CM_REQ_RCVD || conn->state == CM_SIDR_RCVD) ? conn : NULL;
+}
+
+bool cm_is_asking(const struct cm *cm, uint32_t connection)
+{
+	return find_asking(cm, connection) != NULL;
+}
+
+void cm_propose(struct cm *cm, uint32_t connection, const struct cm_end *end)
+{
+	struct cm_conn *conn = find_asking(cm, connection);
+
+	if (conn == NULL)
+		return;
+	conn->own = *end;
+	cm_negotiate(&conn->own, &conn->peer);
+}
+
+int cm_accept(struct cm *cm, uint32_t connection, const struct cm_accept *accept, uint64_t now_ns)
+{
+	struct cm_conn *conn = find_asking(cm, connection);
+
+	if (conn == NULL)
+		return -ENOTCONN;
+	if (conn->state == CM_SIDR_RCVD)
+		return cm_sidr_answer(cm, conn, accept, &accept->user, now_ns);
+	return cm_passive_accept(cm, conn, accept, now_ns);
+}
+
+int cm_reject(struct cm *cm, uint32_t connection, uint16_t reason, const struct cm_private *user, uint64_t now_ns)
+{
+	struct cm_conn *conn = cm_table_at(&cm->table, connection);
+
+	if (conn == NULL || (find_asking(cm, connection) == NULL && conn->state != CM_REP_RCVD))
+		return -ENOTCONN;
+	if (conn->state == CM_SIDR_RCVD)
+		return cm_sidr_answer(cm, conn, NULL, user, now_ns);
+	if (!cm_private_fits(CM_REJ, user))
+		return -EINVAL;
+	cm_close_send_rej(cm, conn, reason, conn->passive ? CM_ANSWERED_REQ : CM_ANSWERED_REP, user);
+	cm_close_end(cm, conn, now_ns);
+	return 0;
 }
 
 /* ---- looks ---- */

@@ -1,0 +1,152 @@
+/* action.c - what leaves: actions for the host, messages for the peer; and how long their answers are waited for */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cm/conn.h"
+#include "config/limits.h"
+
+/* ---- what leaves ---- */
+
+struct cm_action *cm_add_action(struct cm *cm, enum cm_action_kind kind, const struct cm_conn *conn)
+{
+	struct cm_action *action = &cm->actions[cm->action_tail++ % CM_ACTIONS];
+
+	action->kind = kind;
+	action->connection = conn ? cm_table_index(&cm->table, conn) : CM_NONE;
+	action->context = conn ? conn->context : 0;
+	return action;
+}
+
+bool cm_take(struct cm *cm, struct cm_action *action)
+{
+	if (cm->action_head == cm->action_tail)
+		return false;
+	*action = cm->actions[cm->action_head++ % CM_ACTIONS];
+	return true;
+}
+
+void cm_raise(struct cm *cm, struct cm_conn *conn, enum cm_event event, int status, const struct cm_message *message)
+{
+	struct cm_action *action;
+
+	if (!conn->known_to_user)
+		return;
+	action = cm_add_action(cm, CM_EVENT, conn);
+	action->event = event;
+	action->status = status;
+	action->message = message;
+}
+
+void cm_move(struct cm *cm, struct cm_conn *conn, enum cm_move move)
+{
+	if (conn->known_to_user && !conn->user_moves)
+		cm_add_action(cm, CM_MOVE, conn)->move = move;
+}
+
+struct cm_message *cm_begin(struct cm *cm, const struct cm_conn *conn, enum cm_kind kind)
+{
+	cm->out = (struct cm_message){
+		.kind = (uint8_t)kind,
+		.transaction_id = conn->transaction_id,
+		.local_id = conn->local_id,
+		.remote_id = conn->remote_id,
+	};
+	return &cm->out;
+}
+
+bool cm_private_fits(enum cm_kind kind, const struct cm_private *user)
+{
+	return user == NULL || user->bytes <= cm_mad_private_bytes((uint8_t)kind);
+}
+
+void cm_set_private(struct cm_message *message, const struct cm_private *user)
+{
+	if (user && user->bytes) {
+		memcpy(message->private_data, user->data, user->bytes);
+		message->private_bytes = (uint8_t)user->bytes;
+	}
+}
+
+void cm_send_out(struct cm *cm, const struct cm_route *route, uint8_t *kept)
+{
+	struct cm_action *action = cm_add_action(cm, CM_SEND, NULL);
+
+	cm_mad_build(&cm->out, action->mad);
+	action->route = *route;
+	if (kept)
+		memcpy(kept, action->mad, CM_MAD_BYTES);
+	cm->sent[cm->out.kind - CM_KIND_FIRST]++;
+	if (cm->out.kind == CM_REJ)
+		cm->rejects[cm->out.reason % 64]++;
+}
+
+void cm_send_again(struct cm *cm, const struct cm_route *route, const uint8_t *kept)
+{
+	struct cm_action *action = cm_add_action(cm, CM_SEND, NULL);
+
+	memcpy(action->mad, kept, CM_MAD_BYTES);
+	action->route = *route;
+	cm->sent[cm_mad_kind(kept) - CM_KIND_FIRST]++;
+}
+
+/* ---- how long things take ---- */
+
+uint64_t cm_code_ns(uint8_t code)
+{
+	return 4096ull << (code & 31);
+}
+
+/* The smallest code that is at least as long. */
+static uint8_t code_of(uint64_t ns)
+{
+	uint8_t code = 0;
+
+	while (code < 31 && cm_code_ns(code) < ns)
+		code++;
+	return code;
+}
+
+static uint8_t at_most(uint8_t code, uint8_t limit)
+{
+	return code < limit ? code : limit;
+}
+
+uint8_t cm_ack_timeout(uint8_t code)
+{
+	return code ? at_most(code, CM_ACK_TIMEOUT_MAX) : CM_ACK_TIMEOUT_MAX;
+}
+
+void cm_send_mra(struct cm *cm, const struct cm_conn *conn, enum cm_answered answered)
+{
+	struct cm_message *out = cm_begin(cm, conn, CM_MRA);
+
+	out->answered = (uint8_t)answered;
+	out->service_timeout = code_of(cm->config.patience_ns);
+	cm_send_out(cm, &conn->route, NULL);
+}
+
+uint64_t cm_wait_ns(const struct cm *cm, const struct cm_conn *conn)
+{
+	uint8_t code = at_most(conn->response_timeout, CM_RESPONSE_TIMEOUT_MAX);
+
+	return cm_code_ns(code) + 2 * cm_code_ns(cm->config.packet_life);
+}
+
+void cm_wait_until(struct cm *cm, const struct cm_conn *conn, uint64_t until_ns)
+{
+	cm_table_set_timer(&cm->table, conn, until_ns < conn->give_up_ns ? until_ns : conn->give_up_ns);
+}
+
+void cm_await(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
+{
+	conn->tries_left = conn->max_retries;
+	conn->prolonged = false;
+	conn->give_up_ns = conn->passive ? now_ns + CM_ANSWER_NS : CM_NEVER;
+	cm_wait_until(cm, conn, now_ns + cm_wait_ns(cm, conn));
+}
+
+void cm_no_more_half_open(struct cm *cm, struct cm_conn *conn)
+{
+	if (!conn->half_open)
+		return;
+	conn->half_open = false;
+	quota_give_back(&cm->half_open, conn->source);
+}
