@@ -9,6 +9,7 @@
 #include <uuid/uuid.h>
 
 #include "nvmet/identity.h"
+#include "nvmet/kind.h"
 #include "nvmf/change.h"
 
 #define MODEL "uroce NVMe target"

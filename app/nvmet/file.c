@@ -1,5 +1,7 @@
 /* file.c - a store in a file or on a block device, by io_uring */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "nvmet/file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -17,8 +19,6 @@
 #include <sys/statfs.h>
 #include <sys/uio.h>
 #include <unistd.h>
-
-#include "nvmet/store.h"
 
 #define ALIGNED 4096u
 #define ZEROS_BYTES (1u << 20)
@@ -451,7 +451,7 @@ static int open_shares(struct store *store, char error[STORE_ERROR_BYTES])
 	return 0;
 }
 
-int store_open_file(struct store *store, char error[STORE_ERROR_BYTES])
+int file_open(struct store *store, char error[STORE_ERROR_BYTES])
 {
 	static const struct store_ops ops = { submit, close_file };
 	const struct store_config *config = &store->config;
@@ -494,7 +494,7 @@ static int try_to_make(const struct store *store, char error[STORE_ERROR_BYTES])
 }
 
 /* Whoever has it at the moment: a running target is asked, too, whether it would start again. */
-int store_try_file(const struct store_config *config, char error[STORE_ERROR_BYTES])
+int file_try(const struct store_config *config, char error[STORE_ERROR_BYTES])
 {
 	struct store store = { .config = *config, .fd = -1 };
 	struct stat status;

@@ -250,6 +250,9 @@ int main(int argc, char **argv)
 	code = settings_read(&all.settings, args.own_count, args.own);
 	if (code)
 		return code - 1;
+	code = plan_check(&all.settings);
+	if (code)
+		return code;
 	for (uint32_t i = 0; i < all.settings.port_count; i++) {
 		if (all.settings.ports[i].device[0] == '\0') {
 			code = app_eal_choose_device(&args, &device);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "nvmet/file.h"
 #include "nvmet/identity.h"
 
 /* ---- does it fit ---- */
@@ -179,7 +180,7 @@ static int try_stores(const struct settings *settings)
 			.read_only = disk->read_only,
 		};
 
-		if (disk->kind == STORE_FILE && store_try_file(&config, error) != 0)
+		if (disk->kind == STORE_FILE && file_try(&config, error) != 0)
 			return app_complain(APP_EXIT_ENVIRONMENT, "%s", error);
 	}
 	return APP_EXIT_OK;

@@ -7,13 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "nvmet/entry.h"
+
 struct ring;
 struct io_uring_sqe;
-
-/* What a submission completes with: the number of bytes or a negative errno. */
-struct ring_entry {
-	void (*complete)(struct ring_entry *entry, int result);
-};
 
 /*
  * memory: what reads and writes move, registered with the kernel if it takes it. Where io_uring cannot be used, or with

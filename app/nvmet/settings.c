@@ -12,7 +12,6 @@
 #include "common/number.h"
 #include "common/option.h"
 #include "nvmet/identity.h"
-#include "nvmet/plan.h"
 
 #define SERVICE 4420u
 #define POOL_BYTES (64ull << 20)
@@ -428,7 +427,5 @@ int settings_read(struct settings *settings, int argc, char **argv)
 	if (optind < argc)
 		return 1 + app_complain(APP_EXIT_USAGE, "\"%s\": every word is an option here", argv[optind]);
 	code = complete(settings);
-	if (code == APP_EXIT_OK)
-		code = plan_check(settings);
 	return code ? 1 + code : 0;
 }

@@ -48,7 +48,7 @@ struct settings {
 	bool dry_run, threads;
 };
 
-/* 0 to go on, or 1 + what to exit with. */
+/* 0 to go on, with plan_check() (plan.h), or 1 + what to exit with. */
 int settings_read(struct settings *settings, int argc, char **argv);
 
 /* For rows: 512 or 4096 into 32 bits. APP_EXIT_OK, or a complaint. */

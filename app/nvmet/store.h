@@ -1,7 +1,7 @@
 /* store.h - where the blocks of a namespace are: memory, a file or device, or nowhere */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- *   1. store_open()
+ *   1. store_open() (kind.h)
  *   2. store_submit() of requests, as many as one likes; each is done when its done() is called, perhaps at once
  *   3. ring_poll() (ring.h) in each poll: what was submitted to files begins, what has been carried out is told
  *   4. store_close() when none is under way
@@ -90,8 +90,9 @@ struct store {
 	pthread_mutex_t *chunks; /* of blocks that several lcores copy, see store_hold(); NULL: one lcore does */
 };
 
-/* NULL: error says why. lcores: that use it. */
-struct store *store_open(const struct store_config *config, uint32_t lcores, char error[STORE_ERROR_BYTES]);
+/* What every kind begins and ends with. NULL: no memory. */
+struct store *store_make(const struct store_config *config, uint32_t lcores);
+void store_free(struct store *store);
 void store_close(struct store *store);
 /* 0; -1: error says why. What is cut off is lost; commands beyond it that are under way fail. */
 int store_resize(struct store *store, uint64_t bytes, char error[STORE_ERROR_BYTES]);
@@ -135,10 +136,5 @@ const char *store_kind_name(enum store_kind kind);
 
 /* The status of a request that failed with this errno. */
 uint16_t store_status(int error, enum nvmf_block_op op);
-
-/* file.c */
-int store_open_file(struct store *store, char error[STORE_ERROR_BYTES]);
-/* Could it be opened? Nothing is made, and nothing changes. 0; -1: error says why not. */
-int store_try_file(const struct store_config *config, char error[STORE_ERROR_BYTES]);
 
 #endif

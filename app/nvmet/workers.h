@@ -3,8 +3,9 @@
 #ifndef NVMET_WORKERS_H
 #define NVMET_WORKERS_H
 
-#include "nvmet/ring.h"
+#include "nvmet/entry.h"
 
+struct io_uring_sqe;
 struct workers;
 
 /* NULL: no memory, or no threads. */

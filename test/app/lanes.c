@@ -8,6 +8,7 @@
 
 #include "bad_host.h"
 #include "common/clock.h"
+#include "nvmet/kind.h"
 #include "nvmet/queue.h"
 #include "nvmet/ring.h"
 #include "nvmf/bytes.h"

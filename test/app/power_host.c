@@ -1,5 +1,6 @@
 /* power_host.c - a host, its commands, and the store that they are for */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "nvmet/kind.h"
 #include "power.h"
 
 #include <criterion/criterion.h>
