@@ -7,6 +7,8 @@
 #include "api/cm_id.h"
 #include "cm/service.h"
 #include "engine/clock.h"
+#include "engine/device_state.h"
+#include "engine/lcore_state.h"
 #include "engine/log.h"
 #include "engine/mailbox.h"
 #include "engine/route.h"

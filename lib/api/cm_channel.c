@@ -11,7 +11,9 @@
 #include "cm/names.h"
 #include "engine/clock.h"
 #include "engine/connect.h"
+#include "engine/engine.h"
 #include "engine/gsi.h"
+#include "engine/lcore_state.h"
 #include "engine/log.h"
 #include "engine/mailbox.h"
 

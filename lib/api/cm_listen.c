@@ -6,6 +6,8 @@
 #include <uroce/ud.h>
 
 #include "api/cm_id.h"
+#include "engine/engine.h"
+#include "engine/lcore_state.h"
 #include "engine/log.h"
 #include "engine/mailbox.h"
 

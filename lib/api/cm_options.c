@@ -5,7 +5,9 @@
 #include <sys/random.h>
 
 #include "api/cm_id.h"
+#include "engine/device_state.h"
 #include "engine/log.h"
+#include "engine/qp.h"
 #include "rc/codes.h"
 #include "rc/path.h"
 

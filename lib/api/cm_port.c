@@ -6,6 +6,7 @@
 
 #include "api/cm_id.h"
 #include "cm/service.h"
+#include "engine/engine.h"
 #include "engine/log.h"
 
 /* Under the engine's lock. */

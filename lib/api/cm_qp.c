@@ -4,8 +4,11 @@
 
 #include "api/cm_id.h"
 #include "engine/clock.h"
+#include "engine/lcore_state.h"
 #include "engine/log.h"
 #include "engine/mailbox.h"
+#include "engine/pd.h"
+#include "engine/qp.h"
 #include "rc/codes.h"
 
 /* ---- made for it ---- */

@@ -6,7 +6,9 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "engine/device_state.h"
 #include "engine/engine.h"
+#include "engine/log.h"
 #include "engine/numa_alloc.h"
 
 static struct rte_ring *create_ring(const struct uroce_device *device, uint32_t depth, int *error)

@@ -6,7 +6,6 @@
 
 #include "drivers/ethdev/quirks.h"
 #include "engine/device.h"
-#include "engine/engine.h"
 #include "engine/interface.h"
 
 /* Zeros of a port that is not there. */

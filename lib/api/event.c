@@ -5,7 +5,9 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "engine/device_state.h"
 #include "engine/engine.h"
+#include "engine/log.h"
 
 bool uroce_event_poll(struct uroce_device *device, struct uroce_event *event)
 {

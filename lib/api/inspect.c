@@ -11,8 +11,13 @@
 
 #include "api/stats.h"
 #include "engine/clock.h"
+#include "engine/device_state.h"
+#include "engine/engine.h"
+#include "engine/lcore_state.h"
 #include "engine/link.h"
+#include "engine/log.h"
 #include "engine/mailbox.h"
+#include "engine/port_state.h"
 #include "engine/steer.h"
 #include "engine/view.h"
 

@@ -3,7 +3,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "engine/device_state.h"
 #include "engine/engine.h"
+#include "engine/log.h"
+#include "engine/pd.h"
 
 int uroce_pd_alloc(struct uroce_device *device, struct uroce_pd **result)
 {

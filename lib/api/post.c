@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "engine/log.h"
+#include "engine/qp.h"
 
 static int refuse_list(uint32_t num_sge, const struct uroce_sge *list, uint32_t limit)
 {

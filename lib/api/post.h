@@ -3,7 +3,11 @@
 #ifndef API_POST_H
 #define API_POST_H
 
-#include "engine/engine.h"
+struct rc_recvq;
+struct rc_srq;
+struct uroce_qp;
+struct uroce_recv_wr;
+struct uroce_send_wr;
 
 /* Each keeps a sentence for uroce_refusal() and hands the error through that a post has returned. */
 int api_post_refuse_send(struct uroce_qp *qp, int error, const struct uroce_send_wr *wr);

@@ -5,8 +5,11 @@
 
 #include "api/post.h"
 #include "engine/deliver.h"
-#include "engine/engine.h"
+#include "engine/device_state.h"
+#include "engine/log.h"
 #include "engine/numa_alloc.h"
+#include "engine/pd.h"
+#include "engine/srq.h"
 
 int uroce_srq_create(struct uroce_pd *pd, const struct uroce_srq_attr *attr, struct uroce_srq **result)
 {

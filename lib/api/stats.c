@@ -4,7 +4,13 @@
 #include <string.h>
 
 #include "api/stats.h"
+#include "engine/device_state.h"
+#include "engine/engine.h"
+#include "engine/lcore_state.h"
+#include "engine/log.h"
 #include "engine/mailbox.h"
+#include "engine/port_state.h"
+#include "engine/qp.h"
 #include "engine/steer.h"
 
 static_assert(CNT_COUNTERS <= UROCE_COUNTERS_MAX, "struct uroce_stats holds all");

@@ -4,10 +4,15 @@
 #include <string.h>
 
 #include "api/post.h"
+#include "engine/cq.h"
 #include "engine/device.h"
+#include "engine/device_state.h"
+#include "engine/engine.h"
+#include "engine/lcore_state.h"
 #include "engine/log.h"
 #include "engine/mailbox.h"
 #include "engine/numa_alloc.h"
+#include "engine/pd.h"
 #include "engine/route.h"
 #include "engine/steer.h"
 #include "engine/ud.h"

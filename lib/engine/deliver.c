@@ -4,6 +4,13 @@
 
 #include "engine/connect.h"
 #include "engine/deliver.h"
+#include "engine/cq.h"
+#include "engine/device_state.h"
+#include "engine/engine.h"
+#include "engine/lcore_state.h"
+#include "engine/log.h"
+#include "engine/qp.h"
+#include "engine/srq.h"
 #include "engine/steer.h"
 #include "engine/trace_points.h"
 #include "engine/view.h"

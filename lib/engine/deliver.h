@@ -3,7 +3,7 @@
 #ifndef ENGINE_DELIVER_H
 #define ENGINE_DELIVER_H
 
-#include "engine/engine.h"
+#include "engine/lcore_state.h"
 
 #define COMPLETIONS_DRAIN (OUTBOX_COMPLETIONS / 2) /* an outbox with so many is emptied */
 

@@ -10,11 +10,15 @@
 #include <rte_ether.h>
 
 #include "engine/device.h"
+#include "engine/device_state.h"
 #include "engine/engine.h"
+#include "engine/lcore_state.h"
 #include "engine/link.h"
+#include "engine/log.h"
 #include "engine/mailbox.h"
 #include "engine/numa_alloc.h"
 #include "engine/port.h"
+#include "engine/port_state.h"
 #include "engine/route.h"
 #include "engine/run_queue.h"
 #include "rc/codes.h"

@@ -7,9 +7,13 @@
 #include <sys/random.h>
 
 #include "engine/connect.h"
+#include "engine/device_state.h"
+#include "engine/engine.h"
+#include "engine/lcore_state.h"
 #include "engine/log.h"
 #include "engine/numa_alloc.h"
 #include "engine/port.h"
+#include "engine/port_state.h"
 #include "engine/resolve.h"
 #include "engine/route.h"
 #include "rc/path.h"

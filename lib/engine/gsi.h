@@ -3,7 +3,15 @@
 #ifndef ENGINE_GSI_H
 #define ENGINE_GSI_H
 
-#include "engine/engine.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct engine_port;
+struct rc_origin;
+struct rte_mbuf;
+struct uroce_engine;
+struct uroce_lcore;
+struct wire_packet;
 
 /* Makes managers for all lcores. 0 or -ENOMEM. */
 int engine_gsi_open(struct uroce_engine *engine);

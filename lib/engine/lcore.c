@@ -14,8 +14,11 @@
 
 #include "engine/clock.h"
 #include "engine/connect.h"
+#include "engine/device_state.h"
 #include "engine/engine.h"
 #include "engine/gsi.h"
+#include "engine/lcore_state.h"
+#include "engine/log.h"
 #include "engine/mailbox.h"
 #include "engine/numa_alloc.h"
 #include "engine/pipeline.h"

@@ -13,7 +13,11 @@
 
 #include "engine/deliver.h"
 #include "engine/link.h"
+#include "engine/device_state.h"
+#include "engine/engine.h"
+#include "engine/lcore_state.h"
 #include "engine/port.h"
+#include "engine/port_state.h"
 
 #define LOOK_NS 1000000ull
 #define ASK_NS 50000000ull          /* a question to the kernel takes a few microseconds */

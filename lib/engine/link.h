@@ -3,7 +3,11 @@
 #ifndef ENGINE_LINK_H
 #define ENGINE_LINK_H
 
-#include "engine/engine.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct uroce_device;
+struct uroce_lcore;
 
 /* The device raises its events PORT_ERR and PORT_ACTIVE from now on; no more. */
 void engine_link_watch(struct uroce_device *device);

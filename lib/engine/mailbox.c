@@ -6,7 +6,7 @@
 #include <rte_cycles.h>
 
 #include "engine/clock.h"
-#include "engine/engine.h"
+#include "engine/lcore_state.h"
 #include "engine/log.h"
 #include "engine/mailbox.h"
 

@@ -7,7 +7,11 @@
 #include <sys/random.h>
 
 #include "engine/clock.h"
+#include "engine/device_state.h"
+#include "engine/lcore_state.h"
+#include "engine/log.h"
 #include "engine/mailbox.h"
+#include "engine/qp.h"
 #include "engine/resolve.h"
 #include "engine/route.h"
 #include "engine/run_queue.h"

@@ -3,7 +3,12 @@
 #ifndef ENGINE_MODIFY_H
 #define ENGINE_MODIFY_H
 
-#include "engine/engine.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct uroce_device;
+struct uroce_qp;
+struct uroce_qp_attr;
 
 /* As uroce_qp_modify(): travels to the owner. Of a refusal nothing has changed, and bad_mask (or NULL) says why. */
 int engine_modify_qp(struct uroce_qp *qp, const struct uroce_qp_attr *attr, uint32_t mask, uint32_t *bad_mask);

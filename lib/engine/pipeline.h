@@ -3,7 +3,7 @@
 #ifndef ENGINE_PIPELINE_H
 #define ENGINE_PIPELINE_H
 
-#include "engine/engine.h"
+struct uroce_lcore;
 
 /* One poll: doorbells, transmit, receive, timers, transmit, control calls. Returns the work done. */
 unsigned engine_pipeline_poll(struct uroce_lcore *lcore);

@@ -7,6 +7,10 @@
 
 #include "engine/port.h"
 
+#include "engine/device_state.h"
+#include "engine/lcore_state.h"
+#include "engine/port_state.h"
+
 /*
  * Keeps an mbuf at hand that is as in its pool: in one piece, with one user and no flag of its own. Sending sets
  * its lengths; other fields no driver reads without a flag, so the second cache line of the mbuf stays untouched.

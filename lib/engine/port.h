@@ -5,7 +5,7 @@
 
 #include <rte_mbuf.h>
 
-#include "engine/engine.h"
+#include "engine/lcore_state.h"
 #include "rc/ack.h"
 
 #define PORT_FRAME_MAX_BYTES 16384u

@@ -3,7 +3,7 @@
 #ifndef ENGINE_RECEIVE_H
 #define ENGINE_RECEIVE_H
 
-#include "engine/engine.h"
+struct uroce_lcore;
 
 /* Takes some bursts of frames from each port, then those that other lcores have handed over. */
 void engine_receive_poll(struct uroce_lcore *lcore);

@@ -3,8 +3,12 @@
 #include <string.h>
 
 #include "engine/clock.h"
+#include "engine/device_state.h"
+#include "engine/lcore_state.h"
 #include "engine/port.h"
 #include "engine/resolve.h"
+#include "engine/port_state.h"
+#include "engine/qp.h"
 #include "engine/route.h"
 #include "engine/run_queue.h"
 #include "wire/neighbour.h"

@@ -3,7 +3,15 @@
 #ifndef ENGINE_RESOLVE_H
 #define ENGINE_RESOLVE_H
 
-#include "engine/engine.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct engine_port;
+struct uroce_lcore;
+struct uroce_mac;
+struct uroce_path;
+struct uroce_qp;
+struct wire_packet;
 
 #define UNRESOLVED_NS 3000000000ull /* so long a request waits for its peer's MAC: about 30 questions */
 

@@ -2,8 +2,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 
+#include "engine/engine.h"
 #include "engine/log.h"
 #include "engine/numa_alloc.h"
+#include "engine/qp.h"
 #include "engine/run_queue.h"
 
 static uint64_t ring_bytes(const struct engine_run_queue *queue)

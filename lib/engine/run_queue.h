@@ -9,7 +9,7 @@
 #ifndef ENGINE_RUN_QUEUE_H
 #define ENGINE_RUN_QUEUE_H
 
-#include "engine/engine.h"
+#include "engine/lcore_state.h"
 
 /* Room for the QPs that an lcore of the engine can have. 0 or -ENOMEM. */
 int engine_run_queue_init(struct engine_run_queue *queue, const struct uroce_engine *engine, int node);

@@ -4,9 +4,11 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
+#include "engine/engine.h"
 #include "engine/log.h"
 #include "engine/clock.h"
 #include "engine/numa_alloc.h"
+#include "engine/qp.h"
 #include "engine/steer.h"
 
 #define DRAWS 16u /* for a number that does not rest */

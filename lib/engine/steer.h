@@ -5,6 +5,12 @@
 
 #include "engine/engine.h"
 
+struct engine_qp_slot {
+	_Atomic(struct uroce_qp *) qp;
+	_Atomic uint32_t qpn; /* the whole of it; of the QP, or of the last one that was here */
+	_Atomic bool taken;   /* from engine_steer_reserve() on */
+};
+
 #define TIME_WAIT_MIN_NS 1000000000ull
 #define TIME_WAIT_MAX_NS 60000000000ull
 

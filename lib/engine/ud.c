@@ -6,7 +6,13 @@
 #include <sys/queue.h>
 
 #include "engine/deliver.h"
+#include "engine/device_state.h"
+#include "engine/engine.h"
+#include "engine/lcore_state.h"
+#include "engine/log.h"
+#include "engine/pd.h"
 #include "engine/port.h"
+#include "engine/port_state.h"
 #include "engine/resolve.h"
 #include "engine/route.h"
 #include "engine/steer.h"

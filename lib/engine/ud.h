@@ -3,10 +3,17 @@
 #ifndef ENGINE_UD_H
 #define ENGINE_UD_H
 
+#include <sys/queue.h>
+
 #include <uroce/ud.h>
 
-#include "engine/engine.h"
 #include "rc/recvq.h"
+
+struct engine_port;
+struct rc_origin;
+struct rte_mbuf;
+struct uroce_lcore;
+struct wire_packet;
 
 struct uroce_ud {
 	struct uroce_device *device;

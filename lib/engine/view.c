@@ -4,6 +4,9 @@
 
 #include <string.h>
 
+#include "engine/device_state.h"
+#include "engine/lcore_state.h"
+#include "engine/qp.h"
 #include "engine/steer.h"
 
 void engine_view_last_error(const struct uroce_qp *qp, struct uroce_qp_error *error)

@@ -16,7 +16,9 @@
 
 #include "engine/clock.h"
 #include "engine/connect.h"
-#include "engine/engine.h"
+#include "engine/device_state.h"
+#include "engine/lcore_state.h"
+#include "engine/port_state.h"
 #include "engine/run_queue.h"
 #include "engine/wheel.h"
 

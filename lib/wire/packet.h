@@ -38,6 +38,8 @@ enum wire_packet_flags {
 	WIRE_FLAGS = WIRE_SOLICITED | WIRE_MIGREQ | WIRE_FECN | WIRE_BECN | WIRE_ACKREQ | WIRE_RESERVED
 };
 
+#define PKEY_DEFAULT 0xFFFFu /* full member of the partition that there always is */
+
 /* One cache line. Which members of the union count is told by the opcode's row. All in host byte order. */
 struct wire_packet {
 	uint32_t opcode : 8, flags : 24; /* enum wire_packet_flags, no other bits */

@@ -9,6 +9,7 @@
 #include "engine/connect.h"
 #include "engine/engine.h"
 #include "engine/gsi.h"
+#include "engine/lcore_state.h"
 #include "engine/port.h"
 #include "rc/path.h"
 

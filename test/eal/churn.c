@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "engine/engine.h"
 #include "flows.h"
 #include "held.h"
 #include "rule.h"

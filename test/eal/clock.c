@@ -4,7 +4,6 @@
 
 #include <rte_ethdev.h>
 
-#include "engine/engine.h"
 #include "network.h"
 #include "rule.h"
 #include "start.h"

@@ -11,7 +11,6 @@
 #include "calls.h"
 #include "engine/clock.h"
 #include "engine/connect.h"
-#include "engine/engine.h"
 #include "rule.h"
 #include "start.h"
 

@@ -8,7 +8,7 @@
 
 #include "drivers/fault/fault.h"
 #include "engine/clock.h"
-#include "engine/engine.h"
+#include "engine/qp.h"
 #include "network.h"
 #include "rule.h"
 #include "start.h"

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "engine/clock.h"
-#include "engine/engine.h"
 #include "network.h"
 #include "rule.h"
 #include "start.h"

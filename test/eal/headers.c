@@ -6,7 +6,7 @@
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 
-#include "engine/engine.h"
+#include "engine/qp.h"
 #include "network.h"
 #include "rule.h"
 #include "start.h"

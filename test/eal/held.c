@@ -8,7 +8,12 @@
 
 #include <rte_malloc.h>
 
+#include "engine/device_state.h"
 #include "engine/engine.h"
+#include "engine/lcore_state.h"
+#include "engine/pd.h"
+#include "engine/port_state.h"
+#include "engine/steer.h"
 
 /*
  * malloc() hands out a piece up to 16 bytes larger than asked for when the rest would be too small to keep. How many of

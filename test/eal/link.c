@@ -14,7 +14,7 @@
 #include <rte_ethdev.h>
 
 #include "drivers/ethdev/ethdev.h"
-#include "engine/engine.h"
+#include "engine/qp.h"
 #include "network.h"
 #include "rule.h"
 #include "start.h"

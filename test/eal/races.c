@@ -9,6 +9,7 @@
 
 #include "engine/clock.h"
 #include "engine/engine.h"
+#include "engine/lcore_state.h"
 #include "flows.h"
 #include "rule.h"
 

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "engine/engine.h"
+#include "engine/qp.h"
+#include "engine/steer.h"
 #include "network.h"
 #include "rule.h"
 #include "start.h"

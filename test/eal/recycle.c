@@ -9,7 +9,8 @@
 #include <rte_mbuf.h>
 #include <rte_mempool.h>
 
-#include "engine/engine.h"
+#include "engine/lcore_state.h"
+#include "engine/port_state.h"
 #include "network.h"
 #include "rule.h"
 #include "start.h"

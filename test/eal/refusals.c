@@ -13,7 +13,8 @@
 #include <uroce/frame.h>
 #include <uroce/inspect.h>
 
-#include "engine/engine.h"
+#include "engine/lcore_state.h"
+#include "engine/pd.h"
 #include "network.h"
 #include "refusals.h"
 #include "start.h"

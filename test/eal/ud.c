@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "engine/engine.h"
 #include "network.h"
 #include "rule.h"
 #include "start.h"

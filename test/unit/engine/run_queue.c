@@ -5,6 +5,7 @@
 
 #include "engine/numa_alloc.h"
 #include "engine/run_queue.h"
+#include "engine/engine.h"
 #include "rule.h"
 
 #define QPS 8u

@@ -1,0 +1,20 @@
+/* srq.h - a shared receive queue */
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef ENGINE_SRQ_H
+#define ENGINE_SRQ_H
+
+#include <stdatomic.h>
+
+#include "rc/srq.h"
+
+struct uroce_pd;
+
+struct uroce_srq {
+	struct uroce_pd *pd;
+	struct rc_srq *rc;
+	uint64_t rc_bytes;
+	_Atomic uint32_t users;
+	uint64_t context; /* of its events */
+};
+
+#endif
