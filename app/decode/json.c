@@ -27,9 +27,9 @@ static void set_hex(json_t *object, const char *key, uint64_t value)
 static void set_address(json_t *object, const char *key, const uint8_t addr[16])
 {
 	char text[INET6_ADDRSTRLEN];
-	bool ipv4 = encap_addr_is_ipv4(addr);
+	struct wire_line line = { text, sizeof(text), 0 };
 
-	inet_ntop(ipv4 ? AF_INET : AF_INET6, ipv4 ? addr + 12 : addr, text, sizeof(text));
+	wire_print_addr(&line, addr);
 	json_object_set_new(object, key, json_string(text));
 }
 

@@ -10,9 +10,9 @@
 #include "engine/qp.h"
 #include "rc/codes.h"
 #include "rc/path.h"
+#include "wire/packet.h"
 
 #define RETRY_DEFAULT 7u
-#define RNR_TIMER_DEFAULT_CODE 12u
 #define RD_ATOMIC_DEFAULT 16u
 
 const struct uroce_cm_options api_cm_no_options;
@@ -135,7 +135,7 @@ struct cm_end api_cm_end_of(const struct uroce_cm_id *id, const struct uroce_cm_
 		.rnr_retry_count = or_default(options, UROCE_CM_GIVEN_RNR_RETRY, options->rnr_retry, RETRY_DEFAULT),
 		.flow_control = options->flow_control && !srq,
 		.srq = srq,
-		.path_mtu = (uint8_t)(__builtin_ctz(mtu_bytes) - 7),
+		.path_mtu = cm_mtu_code(mtu_bytes),
 		.ack_timeout = or_default(options, UROCE_CM_GIVEN_TIMEOUT, options->timeout, TIMEOUT_DEFAULT),
 		.ece = CM_ECE_UNDERSTOOD | CM_ECE_ATOMIC_WRITE | CM_ECE_FLUSH | CM_ECE_ANY_ORDER,
 	};
@@ -147,8 +147,8 @@ void api_cm_set_attr(struct uroce_cm_id *id, const struct uroce_cm_options *opti
 	id->attr = (struct uroce_qp_attr){
 		.timeout = timeout,
 		.keepalive_ms = options->keepalive_ms,
-		.min_rnr_timer = or_default(options, UROCE_CM_GIVEN_MIN_RNR_TIMER, options->min_rnr_timer,
-					    RNR_TIMER_DEFAULT_CODE),
+		.min_rnr_timer =
+			or_default(options, UROCE_CM_GIVEN_MIN_RNR_TIMER, options->min_rnr_timer, RNR_TIMER_DEFAULT),
 		.path = { .traffic_class = route->traffic_class,
 			  .vlan_id = route->vlan_id,
 			  .vlan_priority = route->vlan_priority,

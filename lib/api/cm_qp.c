@@ -10,6 +10,7 @@
 #include "engine/pd.h"
 #include "engine/qp.h"
 #include "rc/codes.h"
+#include "wire/packet.h"
 
 /* ---- made for it ---- */
 
@@ -157,7 +158,7 @@ int uroce_cm_qp_attr(struct uroce_cm_id *id, enum uroce_qp_state state, struct u
 		return error;
 	*attr = known;
 	attr->qp_state = state;
-	attr->pkey = 0xFFFF;
+	attr->pkey = PKEY_DEFAULT;
 	attr->access_flags = UROCE_ACCESS_REMOTE_WRITE;
 	if (error || known.max_dest_rd_atomic)
 		attr->access_flags |= REMOTE_ATOMIC_ACCESS;

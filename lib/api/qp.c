@@ -21,6 +21,7 @@
 #include "engine/srq.h"
 #include "engine/steer.h"
 #include "engine/view.h"
+#include "wire/packet.h"
 
 static int check_cq(const char *name, const struct uroce_pd *pd, const struct uroce_cq *cq)
 {
@@ -251,7 +252,7 @@ int uroce_qp_connect(struct uroce_qp *qp, const struct uroce_qp_attr *given, uin
 	if (attr.path_mtu == 0)
 		attr.path_mtu = qp->device->config.mtu_bytes;
 	if (attr.pkey == 0)
-		attr.pkey = 0xFFFF;
+		attr.pkey = PKEY_DEFAULT;
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
 		uint32_t mask = UROCE_QP_STATE | steps[i].mask;
 		int error;

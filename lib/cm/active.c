@@ -5,6 +5,7 @@
 #include "cm/conn.h"
 #include "cm/ip.h"
 #include "wire/encap.h"
+#include "wire/packet.h"
 
 #define LID_OF_ROCE 0xFFFFu
 #define HOP_LIMIT 64u
@@ -63,7 +64,7 @@ static void build_req(struct cm *cm, const struct cm_conn *conn, const struct cm
 	out->srq = conn->own.srq;
 	out->retry_count = conn->own.retry_count;
 	out->rnr_retry_count = conn->own.rnr_retry_count;
-	out->pkey = CM_PKEY_DEFAULT;
+	out->pkey = PKEY_DEFAULT;
 	out->path_mtu = conn->own.path_mtu;
 	set_way(out, conn, connect->source_port);
 	if (connect->alternate)

@@ -13,7 +13,6 @@
 #include "cm/refusal.h"
 #include "cm/rest.h"
 
-#define CM_PKEY_DEFAULT 0xFFFFu
 #define CM_ACTIONS 16u /* that one call can cause, and more */
 #define CM_LAPS 8u     /* of a peer, that are known again: more than there are within the life of a packet */
 

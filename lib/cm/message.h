@@ -68,6 +68,17 @@ struct cm_message {
 	uint8_t private_data[CM_PRIVATE_MAX_BYTES];
 };
 
+/* A path MTU and its code. */
+static inline uint8_t cm_mtu_code(uint32_t mtu_bytes)
+{
+	return (uint8_t)(__builtin_ctz(mtu_bytes) - 7);
+}
+
+static inline uint32_t cm_mtu_bytes(uint8_t code)
+{
+	return 128u << code;
+}
+
 /* What a REJ or MRA is about; to a REJ 2 means none, to an MRA LAP. */
 enum cm_answered { CM_ANSWERED_REQ, CM_ANSWERED_REP, CM_ANSWERED_NONE, CM_ANSWERED_LAP = CM_ANSWERED_NONE };
 

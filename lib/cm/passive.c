@@ -6,6 +6,7 @@
 #include "cm/ip.h"
 #include "cm/service.h"
 #include "rc/path.h"
+#include "wire/packet.h"
 
 #define TRANSPORT_RC 0u
 
@@ -103,7 +104,7 @@ static enum cm_reason judge(const struct cm *cm, const struct cm_route *route)
 	if (in->local_id == 0 || in->qpn <= CM_QPN)
 		return CM_REJ_NO_QP;
 	/* We are in the default partition only, and no reason is of partitions. */
-	if (!pkey_matches(CM_PKEY_DEFAULT, in->pkey))
+	if (!pkey_matches(PKEY_DEFAULT, in->pkey))
 		return CM_REJ_UNSUPPORTED;
 	if (memcmp(in->primary.local_gid, route->dest, 16) != 0 ||
 	    memcmp(in->primary.remote_gid, route->source, 16) != 0)

@@ -4,6 +4,7 @@
 
 #include "cm/conn.h"
 #include "rc/path.h"
+#include "wire/packet.h"
 
 enum sidr_status { SIDR_VALID = 0, SIDR_NO_SERVICE = 1, SIDR_REJECTED = 2 };
 
@@ -78,7 +79,7 @@ void cm_sidr_take_request(struct cm *cm, const struct cm_route *route, uint64_t 
 	struct cm_listener *listener = cm_listener_find(cm->config.listeners, in->service_id, route->source);
 	struct cm_message *out;
 
-	if (!cm_ip_is_of(in, route) || !pkey_matches(CM_PKEY_DEFAULT, in->pkey)) {
+	if (!cm_ip_is_of(in, route) || !pkey_matches(PKEY_DEFAULT, in->pkey)) {
 		begin_answer(cm, SIDR_REJECTED);
 	} else if (listener && listener->asks_user) {
 		ask_user(cm, route, listener, now_ns);
@@ -133,7 +134,7 @@ int cm_resolve_service(struct cm *cm, const struct cm_connect *connect, uint64_t
 		return error;
 	conn->state = CM_SIDR_SENT;
 	out = cm_begin(cm, conn, CM_SIDR_REQ);
-	out->pkey = CM_PKEY_DEFAULT;
+	out->pkey = PKEY_DEFAULT;
 	out->service_id = connect->service_id;
 	cm_active_set_private(out, connect);
 	cm_send_out(cm, &conn->route, conn->mad);

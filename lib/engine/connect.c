@@ -22,6 +22,7 @@
 #include "engine/resolve.h"
 #include "engine/route.h"
 #include "rc/path.h"
+#include "wire/packet.h"
 
 #define RESOLVE_NS 3000000000ull /* so long a peer is asked for that is to be connected */
 #define LOOK_NS 1000000ull
@@ -113,7 +114,7 @@ static void set_request(struct uroce_cm_event *event, const struct cm_message *m
 	event->peer_port = ip.source_port;
 	if (message->kind == CM_SIDR_REQ)
 		return;
-	event->path_mtu = 128u << message->path_mtu;
+	event->path_mtu = cm_mtu_bytes(message->path_mtu);
 	event->has_alternate = memcmp(message->alternate.remote_gid, none, sizeof(none)) != 0;
 }
 
@@ -199,7 +200,7 @@ void engine_connect_complete_attr(struct uroce_cm_id *id)
 	attr->dest_qp_num = peer->qpn;
 	attr->rq_psn = own->psn; /* each end tells the other where to begin (C-7) */
 	attr->sq_psn = peer->psn;
-	attr->path_mtu = 128u << own->path_mtu;
+	attr->path_mtu = cm_mtu_bytes(own->path_mtu);
 	attr->max_rd_atomic = own->initiator_depth;
 	attr->max_dest_rd_atomic = own->responder_resources;
 	attr->rnr_retry = peer->rnr_retry_count;

@@ -17,16 +17,12 @@
 #include "engine/resolve.h"
 #include "engine/route.h"
 #include "rc/path.h"
+#include "wire/packet.h"
 
 #define GUID_LOCAL 0x0200000000000000ull
 #define GUID_GROUP 0x0100000000000000ull /* the bit of groups */
 
 /* ---- opening ---- */
-
-static uint8_t mtu_code(uint32_t mtu_bytes)
-{
-	return (uint8_t)(__builtin_ctz(mtu_bytes) - 7);
-}
 
 static int open_lcore(struct uroce_lcore *lcore, const struct cm_config *config)
 {
@@ -47,7 +43,7 @@ int engine_gsi_open(struct uroce_engine *engine)
 {
 	struct cm_config config = {
 		.id_mask = engine->lcore_mask,
-		.max_path_mtu = mtu_code(LIMIT_MTU_BYTES),
+		.max_path_mtu = cm_mtu_code(LIMIT_MTU_BYTES),
 		.listeners = &engine->listeners,
 	};
 
@@ -213,7 +209,7 @@ static void give_to_manager(struct uroce_lcore *lcore, struct engine_port *port,
 	const struct engine_connect *connect = lcore->connect;
 	uint64_t strangers, unknown;
 	struct cm_route route = { .vlan_id = origin->vlan_id,
-				  .max_path_mtu = mtu_code(port->device->config.mtu_bytes),
+				  .max_path_mtu = cm_mtu_code(port->device->config.mtu_bytes),
 				  .device = port->device };
 
 	memcpy(route.source, origin->dest, sizeof(route.source));

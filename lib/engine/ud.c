@@ -18,6 +18,7 @@
 #include "engine/steer.h"
 #include "engine/ud.h"
 #include "rc/path.h"
+#include "wire/packet.h"
 
 #define UD_WAITING 64u /* datagrams of a queue pair that wait for a MAC */
 
