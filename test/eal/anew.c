@@ -14,14 +14,6 @@ TestSuite(anew, .init = test_eal_start, .timeout = 60);
 
 static struct network network;
 
-static void open_connected(void)
-{
-	network_open(&network, 1);
-	network_create_qp(&network, 0, 64, -1);
-	network_create_qp(&network, 1, 64, -1);
-	network_connect(&network, false);
-}
-
 /* A WRITE of 8 bytes from the start of end 0's buffer. */
 static enum uroce_wc_status write_to(uint64_t remote_addr, uint32_t rkey)
 {
@@ -48,7 +40,7 @@ Test(anew, a_region_is_another_one_and_keeps_its_keys)
 	uint32_t key;
 
 	RULE("M-1");
-	open_connected();
+	network_open_connected(&network, 1, 64);
 	end = &network.ends[1];
 	cr_assert_eq(uroce_mr_reg(end->pd, end->buffer, 4096, RIGHTS, &mr), 0);
 	key = uroce_mr_rkey(mr);
@@ -67,7 +59,7 @@ Test(anew, a_region_that_cannot_be_stays_as_it_is)
 	struct end *end;
 	struct uroce_mr *mr;
 
-	open_connected();
+	network_open_connected(&network, 1, 64);
 	end = &network.ends[1];
 	cr_assert_eq(uroce_mr_reg(end->pd, end->buffer, 4096, RIGHTS, &mr), 0);
 	cr_assert_eq(uroce_mr_rereg(mr, end->pd, NULL, 4096, 0, RIGHTS), -EINVAL);
@@ -86,7 +78,7 @@ Test(anew, a_region_changes_its_domain)
 	struct uroce_pd *pd;
 	struct uroce_mr *mr;
 
-	open_connected();
+	network_open_connected(&network, 1, 64);
 	end = &network.ends[1];
 	cr_assert_eq(uroce_pd_alloc(end->device, &pd), 0);
 	cr_assert_eq(uroce_mr_reg(end->pd, end->buffer, 4096, RIGHTS, &mr), 0);
@@ -141,7 +133,7 @@ Test(anew, a_queue_changes_its_depth_and_loses_nothing)
 	uint32_t marks[2];
 
 	RULE("M-5");
-	open_connected();
+	network_open_connected(&network, 1, 64);
 	cq = network.ends[0].cq;
 	qps[0] = post_receives(100, 60);
 	marks[0] = uroce_cq_mark(cq);
@@ -172,7 +164,7 @@ Test(anew, one_poll_takes_what_came_before_and_after)
 	struct uroce_wc wcs[64];
 	struct uroce_qp *qps[2];
 
-	open_connected();
+	network_open_connected(&network, 1, 64);
 	qps[0] = post_receives(0, 20);
 	cr_assert_eq(uroce_cq_resize(network.ends[0].cq, 256), 0);
 	qps[1] = post_receives(20, 20);

@@ -155,10 +155,7 @@ static bool piece_is(const struct network *network, uint32_t number, uint32_t by
 
 static void open_connected(struct network *network)
 {
-	network_open(network, 1);
-	network_create_qp(network, 0, 64, -1);
-	network_create_qp(network, 1, 64, -1);
-	network_connect(network, false);
+	network_open_connected(network, 1, 64);
 	cr_assert_eq(network_post(network, UROCE_WR_RDMA_WRITE, 100), 0); /* finds the MAC addresses */
 	cr_assert_eq(network_wait(network, 0).status, UROCE_WC_SUCCESS);
 }

@@ -62,10 +62,7 @@ Test(engine, receiver_not_ready_is_waited_for)
 	struct uroce_wc wc;
 
 	RULE("R-7");
-	network_open(&setup, 1);
-	network_create_qp(&setup, 0, 64, -1);
-	network_create_qp(&setup, 1, 64, -1);
-	network_connect(&setup, false);
+	network_open_connected(&setup, 1, 64);
 	cr_assert_eq(network_post(&setup, UROCE_WR_SEND, 3000), 0);
 	for (int i = 0; i < 1000; i++)
 		network_poll(&setup);
@@ -126,10 +123,7 @@ Test(engine, a_dead_peer_ends_in_retry_exceeded_with_its_cause)
 	struct uroce_wc wc;
 
 	RULE("T-4");
-	network_open(&setup, 1);
-	network_create_qp(&setup, 0, 64, -1);
-	network_create_qp(&setup, 1, 64, -1);
-	network_connect(&setup, false);
+	network_open_connected(&setup, 1, 64);
 	cr_assert_eq(network_post(&setup, UROCE_WR_RDMA_WRITE, 8), 0);
 	cr_assert_eq(network_wait(&setup, 0).status, UROCE_WC_SUCCESS);
 	cr_assert_eq(uroce_qp_destroy(setup.ends[1].qp), 0);

@@ -201,10 +201,7 @@ Test(flood, junk_is_counted_and_never_answered)
 	RULE("Y-2");
 	RULE("Y-3");
 	RULE("W-5");
-	network_open(&network, 1);
-	network_create_qp(&network, 0, 64, -1);
-	network_create_qp(&network, 1, 64, -1);
-	network_connect(&network, false);
+	network_open_connected(&network, 1, 64);
 	cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, 100), 0);
 	cr_assert_eq(network_wait(&network, 0).status, UROCE_WC_SUCCESS);
 	for (size_t i = 0; i < sizeof(junk) / sizeof(junk[0]); i++) {
@@ -236,10 +233,7 @@ Test(flood, the_frame_that_is_right_in_everything_is_believed)
 	struct rte_mbuf *frame;
 
 	RULE("Y-3");
-	network_open(&network, 1);
-	network_create_qp(&network, 0, 64, -1);
-	network_create_qp(&network, 1, 64, -1);
-	network_connect(&network, false);
+	network_open_connected(&network, 1, 64);
 	cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, 100), 0);
 	cr_assert_eq(network_wait(&network, 0).status, UROCE_WC_SUCCESS);
 	frame = create_frame(&network, &right, 0);
@@ -289,10 +283,7 @@ Test(flood, a_good_connection_keeps_its_share_beside_junk)
 	uint64_t alone;
 
 	RULE("Y-2");
-	network_open(&network, 1);
-	network_create_qp(&network, 0, 64, -1);
-	network_create_qp(&network, 1, 64, -1);
-	network_connect(&network, false);
+	network_open_connected(&network, 1, 64);
 	cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, 100), 0);
 	cr_assert_eq(network_wait(&network, 0).status, UROCE_WC_SUCCESS);
 	alone = work_beside(&network, NULL, 0);
@@ -341,10 +332,7 @@ Test(flood, blind_guesses_of_qpns_are_told_and_would_take_years)
 
 	RULE("Y-3");
 	RULE("V-1");
-	network_open(&network, 1);
-	network_create_qp(&network, 0, 64, -1);
-	network_create_qp(&network, 1, 64, -1);
-	network_connect(&network, false);
+	network_open_connected(&network, 1, 64);
 	cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, 100), 0);
 	cr_assert_eq(network_wait(&network, 0).status, UROCE_WC_SUCCESS);
 	for (uint32_t qpn = 0; qpn < 1u << 24; qpn++)
@@ -383,10 +371,7 @@ Test(flood, a_sweep_of_psns_draws_one_nak_and_executes_nothing)
 	RULE("Y-2");
 	RULE("K-SEQ");
 	RULE("P-6");
-	network_open(&network, 1);
-	network_create_qp(&network, 0, 64, -1);
-	network_create_qp(&network, 1, 64, -1);
-	network_connect(&network, false);
+	network_open_connected(&network, 1, 64);
 	cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, 100), 0);
 	cr_assert_eq(network_wait(&network, 0).status, UROCE_WC_SUCCESS);
 	sweep_step = (1u << 23) / FRAMES;

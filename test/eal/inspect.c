@@ -23,14 +23,6 @@ static double seconds(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-static void open_connected(struct network *network)
-{
-	network_open(network, 1);
-	network_create_qp(network, 0, 64, -1);
-	network_create_qp(network, 1, 64, -1);
-	network_connect(network, false);
-}
-
 static void write_some(struct network *network, uint32_t count)
 {
 	struct uroce_send_wr wr = { .opcode = UROCE_WR_SEND, .send_flags = UROCE_SEND_SIGNALED };
@@ -52,7 +44,7 @@ Test(inspect, a_view_is_what_the_qp_is)
 	uint32_t place = 0, qp_nums[4];
 
 	RULE("O-1");
-	open_connected(&network);
+	network_open_connected(&network, 1, 64);
 	network_poll(&network);
 	cr_assert_eq(uroce_inspect_qps(network.engine, &place, qp_nums, 1), 1);
 	cr_assert_eq(uroce_inspect_qps(network.engine, &place, qp_nums + 1, 3), 1);
@@ -81,7 +73,7 @@ Test(inspect, what_is_posted_sent_and_taken_shows)
 	uint32_t number, peer_number;
 
 	RULE("O-1");
-	open_connected(&network);
+	network_open_connected(&network, 1, 64);
 	number = uroce_qp_num(network.ends[0].qp);
 	peer_number = uroce_qp_num(network.ends[1].qp);
 	network_poll(&network);
@@ -109,7 +101,7 @@ Test(inspect, a_port_and_an_lcore_say_what_they_have)
 	uint32_t qps = 0;
 
 	RULE("O-1");
-	open_connected(&network);
+	network_open_connected(&network, 1, 64);
 	write_some(&network, 10);
 	cr_assert_eq(uroce_inspect_ports(network.engine, ids, 4), 2);
 	cr_assert_neq(ids[0], ids[1]);
@@ -142,7 +134,7 @@ Test(inspect, why_is_a_sentence)
 	char text[UROCE_EXPLAIN_BYTES];
 
 	RULE("E-4");
-	open_connected(&network);
+	network_open_connected(&network, 1, 64);
 	sge = (struct uroce_sge){ .addr = (uintptr_t)network.ends[0].buffer,
 				  .length = 8,
 				  .lkey = uroce_mr_lkey(network.ends[0].mr) };
@@ -191,7 +183,7 @@ Test(inspect, regions_are_what_was_registered)
 	static uint8_t memory[4096];
 
 	RULE("O-1");
-	open_connected(&network);
+	network_open_connected(&network, 1, 64);
 	network_poll(&network);
 	cr_assert_eq(uroce_inspect_ports(network.engine, ids, 4), 2);
 	cr_assert_eq(uroce_inspect_mrs(network.engine, ids[0], &place, &view, 1), 1);
@@ -222,7 +214,7 @@ Test(inspect, who_failed_is_kept_in_mind)
 	uint32_t place = 0, number, found = 0;
 
 	RULE("O-1");
-	open_connected(&network);
+	network_open_connected(&network, 1, 64);
 	cr_assert(!uroce_inspect_failed(network.engine, 0, &place, &view));
 	cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, 64), 0);
 	network_wait(&network, 0);
@@ -281,7 +273,7 @@ Test(inspect, an_lcore_that_does_not_poll_says_nothing)
 	pthread_t other;
 
 	RULE("O-1");
-	open_connected(&network);
+	network_open_connected(&network, 1, 64);
 	network_poll(&network);
 	cr_assert_eq(pthread_create(&other, NULL, look, &network), 0);
 	pthread_join(other, NULL);
@@ -320,7 +312,7 @@ Test(inspect, what_goes_meanwhile_is_not_there)
 	double end = seconds() + 1;
 
 	RULE("X-4");
-	open_connected(&network);
+	network_open_connected(&network, 1, 64);
 	network_poll(&network);
 	cr_assert_eq(pthread_create(&other, NULL, look_again_and_again, network.engine), 0);
 	while (seconds() < end) {

@@ -14,14 +14,6 @@
 
 TestSuite(lifetime, .init = test_eal_start, .timeout = 60);
 
-static void open_connected(struct network *network)
-{
-	network_open(network, 1);
-	network_create_qp(network, 0, 64, -1);
-	network_create_qp(network, 1, 64, -1);
-	network_connect(network, false);
-}
-
 /* Takes one completion, which is one of the QP with this context. */
 static void take_of(struct uroce_cq *cq, uint64_t context)
 {
@@ -44,7 +36,7 @@ Test(lifetime, the_last_completion_of_a_queue_pair_can_be_waited_for)
 	uint32_t empty, mark;
 
 	RULE("X-4");
-	open_connected(&network);
+	network_open_connected(&network, 1, 64);
 	init.send_cq = init.recv_cq = end->cq;
 	init.max_recv_sge = 1;
 	empty = uroce_cq_mark(end->cq);
@@ -91,7 +83,7 @@ Test(lifetime, what_is_in_use_cannot_be_destroyed)
 
 	RULE("X-4");
 	RULE("M-2");
-	open_connected(&network);
+	network_open_connected(&network, 1, 64);
 	cr_assert_eq(uroce_srq_create(end->pd, &attr, &srq), 0);
 	init.send_cq = init.recv_cq = end->cq;
 	init.srq = srq;
@@ -129,7 +121,7 @@ Test(lifetime, a_fork_in_the_middle_concerns_nobody)
 	static struct network network;
 
 	RULE("Y-1");
-	open_connected(&network);
+	network_open_connected(&network, 1, 64);
 	for (int execs = 0; execs < 2; execs++) {
 		int status;
 		pid_t child;

@@ -134,6 +134,14 @@ void network_connect(struct network *network, bool ipv6)
 	}
 }
 
+void network_open_connected(struct network *network, unsigned lcores, uint32_t depth)
+{
+	network_open(network, lcores);
+	network_create_qp(network, 0, depth, -1);
+	network_create_qp(network, 1, depth, -1);
+	network_connect(network, false);
+}
+
 void network_poll(struct network *network)
 {
 	for (unsigned i = 0; i < uroce_engine_lcore_count(network->engine); i++)

@@ -54,7 +54,9 @@ extern uint32_t network_max_qps;
 extern const unsigned *network_lcore_ids;
 /* And its devices take path MTUs up to this; 0: 4096. */
 extern uint32_t network_mtu_bytes;
-/* The same, but each end sends from a pool of its own: what one receives the other cannot send again. */
+/* And a QP of this depth at each end, connected over IPv4. */
+void network_open_connected(struct network *network, unsigned lcores, uint32_t depth);
+/* As network_open(), but each end sends from a pool of its own: what one receives the other cannot send again. */
 void network_open_on(struct network *network, unsigned lcores, struct rte_mempool *const pools[2]);
 /* The parts of these two, for other ports than a loop's: network->engine, then each end; and closing. */
 void network_open_end(struct network *network, int end, unsigned lcores, uint16_t port_id, struct rte_mempool *pool);

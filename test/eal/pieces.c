@@ -76,10 +76,7 @@ Test(pieces, a_frame_may_be_cut_anywhere)
 
 	RULE("W-1");
 	RULE("W-7");
-	network_open(&network, 1);
-	network_create_qp(&network, 0, 64, -1);
-	network_create_qp(&network, 1, 64, -1);
-	network_connect(&network, false);
+	network_open_connected(&network, 1, 64);
 	cr_assert_eq(network_post(&network, UROCE_WR_RDMA_WRITE, 8), 0);
 	cr_assert_eq(network_wait(&network, 0).status, UROCE_WC_SUCCESS);
 	for (uint32_t at = 1; at < 14 + 20 + 8 + 12 + 16 + BYTES + 4; at++) {

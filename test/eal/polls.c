@@ -46,10 +46,7 @@ static void post_many(uint32_t frame_bytes)
 /* MAC addresses are known, and so many mbufs at hand that they limit nobody. */
 static void open_connected(void)
 {
-	network_open(&network, 1);
-	network_create_qp(&network, 0, 128, -1);
-	network_create_qp(&network, 1, 128, -1);
-	network_connect(&network, false);
+	network_open_connected(&network, 1, 128);
 	post_many(POLL_FRAME_BYTES);
 	finish(REQUESTS);
 	for (int i = 0; i < 8; i++)

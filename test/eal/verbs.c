@@ -14,14 +14,6 @@
 
 TestSuite(verbs, .init = test_eal_start, .timeout = 60);
 
-static void open_connected(struct network *network, unsigned lcores)
-{
-	network_open(network, lcores);
-	network_create_qp(network, 0, 64, -1);
-	network_create_qp(network, 1, 64, -1);
-	network_connect(network, false);
-}
-
 static void poll_some(struct network *network)
 {
 	for (int i = 0; i < 2000; i++)
@@ -83,7 +75,7 @@ Test(verbs, a_cq_wakes_its_reader_once_for_what_he_asked)
 	int fd;
 
 	RULE("M-5");
-	open_connected(&network, 1);
+	network_open_connected(&network, 1, 64);
 	fd = uroce_cq_fd(network.ends[1].cq);
 	cr_assert_geq(fd, 0);
 	cr_assert_eq(uroce_cq_fd(network.ends[1].cq), fd, "one descriptor a CQ");
@@ -121,7 +113,7 @@ Test(verbs, any_stays_any_and_an_error_wakes_who_waits_for_solicited)
 	int fd;
 
 	RULE("M-5");
-	open_connected(&network, 1);
+	network_open_connected(&network, 1, 64);
 	fd = uroce_cq_fd(network.ends[1].cq);
 	cr_assert_eq(post_recv(&network, 1), 0);
 	uroce_cq_arm(network.ends[1].cq, false);
@@ -204,7 +196,7 @@ Test(verbs, a_region_lies_where_it_was_said_to)
 	};
 
 	RULE("M-1");
-	open_connected(&network, 1);
+	network_open_connected(&network, 1, 64);
 	for (int i = 0; i < 2; i++) {
 		cr_assert_eq(uroce_mr_reg_at(network.ends[i].pd, network.ends[i].buffer, 4096, UINT64_MAX - 4095,
 					     UROCE_ACCESS_LOCAL_WRITE, &mrs[i]),
@@ -335,7 +327,7 @@ Test(verbs, windows_open_a_part_of_a_region)
 	struct uroce_wc wc;
 
 	RULE("M-3");
-	open_connected(&network, 1);
+	network_open_connected(&network, 1, 64);
 	bind = (struct uroce_mw_bind){
 		.mr = network.ends[1].mr,
 		.addr = (uintptr_t)network.ends[1].buffer,
@@ -400,7 +392,7 @@ Test(verbs, a_reset_qp_rests_and_starts_at_another_psn)
 
 	RULE("P-2");
 	RULE("P-7");
-	open_connected(&network, 1);
+	network_open_connected(&network, 1, 64);
 	cr_assert_eq(uroce_qp_query(network.ends[0].qp, &before), 0);
 	for (int i = 0; i < 4; i++) {
 		uint32_t psn = i ? attr.sq_psn : before.sq_psn;
@@ -477,7 +469,7 @@ Test(verbs, a_failed_request_is_explained)
 	struct uroce_wc wc;
 
 	RULE("E-4");
-	open_connected(&network, 1);
+	network_open_connected(&network, 1, 64);
 	cr_assert_eq(uroce_qp_last_error(network.ends[0].qp, &error), 0);
 	cr_assert_eq(error.status, UROCE_WC_SUCCESS);
 	cr_assert_eq(uroce_qp_destroy(network.ends[1].qp), 0);
@@ -522,7 +514,7 @@ Test(verbs, a_send_longer_than_its_receive_is_explained_at_both_ends)
 	struct uroce_wc wc;
 
 	RULE("E-4");
-	open_connected(&network, 1);
+	network_open_connected(&network, 1, 64);
 	sge = (struct uroce_sge){ .addr = (uintptr_t)network.ends[1].buffer,
 				  .length = 100,
 				  .lkey = uroce_mr_lkey(network.ends[1].mr) };

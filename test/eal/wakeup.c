@@ -58,10 +58,7 @@ Test(wakeup, a_completion_that_comes_while_the_cq_is_armed_wakes_its_reader)
 	int fd;
 
 	RULE("M-5");
-	network_open(&network, 1);
-	network_create_qp(&network, 0, 64, -1);
-	network_create_qp(&network, 1, 64, -1);
-	network_connect(&network, false);
+	network_open_connected(&network, 1, 64);
 	cr_assert_eq(pthread_create(&poller, NULL, poll_until_stopped, NULL), 0);
 	fd = uroce_cq_fd(network.ends[0].cq);
 	cr_assert_geq(fd, 0);

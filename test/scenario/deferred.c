@@ -16,12 +16,7 @@ static struct pair *open_measured(uint64_t round_trip_ns)
 
 	pair->side[A].qp->probe.enabled = true;
 	pair_cut(pair);
-	pair_write(pair, 100, 8);
-	pair_transmit(pair, A);
-	pair->now_ns += round_trip_ns;
-	pair_respond(pair, ack_packet(0, SYNDROME_PLAIN_ACK, 1));
-	expect_completes(pair, A, "wr=100 WRITE SUCCESS");
-	pair_forget(pair);
+	pair_measure_alone(pair, round_trip_ns);
 	return pair;
 }
 
@@ -220,11 +215,7 @@ Test(deferred, a_queue_that_is_half_full_asks)
 	RULE("Q-5");
 	pair->side[A].qp->probe.enabled = true;
 	pair_cut(pair);
-	pair_write(pair, 100, 8);
-	pair_transmit(pair, A);
-	pair->now_ns += 1000;
-	pair_respond(pair, ack_packet(0, SYNDROME_PLAIN_ACK, 1));
-	pair_forget(pair);
+	pair_measure_alone(pair, 1000);
 	for (uint32_t i = 0; i < 5; i++) {
 		post(pair, UROCE_WR_RDMA_WRITE, 0);
 		cr_assert_eq(strstr(pair->side[A].sent[i], "ackreq") != NULL, i == 4, "%u", i);

@@ -26,11 +26,7 @@ static struct pair *open_measured(uint8_t retry_cnt)
 {
 	struct pair *pair = open_cut(&(struct pair_options){ .retry_cnt = retry_cnt });
 
-	pair_write(pair, 100, 8);
-	pair_transmit(pair, A);
-	pair->now_ns += 10000;
-	pair_respond(pair, ack_packet(0, SYNDROME_PLAIN_ACK, 1));
-	pair_forget(pair);
+	pair_measure_alone(pair, 10000);
 	return pair;
 }
 
