@@ -9,6 +9,7 @@
 #include <rte_ring.h>
 
 #include "engine/port_state.h"
+#include "rc/board.h"
 
 #define ENGINE_DEVICES 16u
 #define HANDOVER_FRAMES 2048u
@@ -44,6 +45,8 @@ struct uroce_lcore {
 	uint32_t broadcast_epoch;               /* of the engine, as far as this lcore has looked */
 	uint8_t *scratch;                       /* a frame in pieces is laid out here */
 	struct engine_failed *failed;           /* its QPs that failed last */
+	struct rc_boards boards;                /* what its QPs borrow to repair losses */
+	struct rc_board *board_memory;          /* LCORE_BOARDS of them, of which those never borrowed cost nothing */
 	struct engine_connect *_Atomic connect; /* while somebody has a channel of connections; NULL: nobody */
 
 	struct rte_ring *doorbells; /* of QP indexes */
