@@ -358,8 +358,6 @@ unsigned drivers_ethdev_close(struct drivers_ethdev *port)
 
 bool drivers_ethdev_link_is_up(const struct drivers_ethdev *port, unsigned wait_ms, double *gbit_per_s)
 {
-	struct rte_eth_link link = { 0 };
-
 	for (;;) {
 		if (uroce_port_link_is_up(port->port_id))
 			break;
@@ -368,8 +366,8 @@ bool drivers_ethdev_link_is_up(const struct drivers_ethdev *port, unsigned wait_
 		rte_delay_us_sleep(RTE_MIN(wait_ms, LINK_POLL_MS) * 1000);
 		wait_ms -= RTE_MIN(wait_ms, LINK_POLL_MS);
 	}
-	if (gbit_per_s && rte_eth_link_get_nowait(port->port_id, &link) == 0)
-		*gbit_per_s = link.link_speed == RTE_ETH_SPEED_NUM_UNKNOWN ? 0 : link.link_speed / 1000.0;
+	if (gbit_per_s)
+		*gbit_per_s = uroce_port_link_mbps(port->port_id) / 1000.0;
 	return true;
 }
 

@@ -33,6 +33,7 @@ struct drivers_quirks {
 	bool needs_all_queues;   /* it fans flows out over all its queues: one that is not set up swallows its share */
 	bool spreads_flows;      /* over its queues, though it offers no RSS */
 	bool no_link_interrupt;  /* it announces one, and none comes */
+	bool invents_speed;      /* of its link: the number is the same whatever is below it, or nothing is */
 	bool drops_tags;         /* where it can filter VLANs: until it is told of one, or is promiscuous */
 	const char *not_started; /* why it does not start; NULL: as with others */
 };

@@ -184,9 +184,12 @@ static int tell_port(struct uroce_engine *engine, uint32_t number, struct rte_te
 	rte_tel_data_add_dict_uint(answer, "port", number);
 	rte_tel_data_add_dict_string(answer, "name", view.name);
 	rte_tel_data_add_dict_string(answer, "link", view.link_up ? "up" : "down");
+	rte_tel_data_add_dict_string(answer, "interface", info->interface);
+	rte_tel_data_add_dict_uint(answer, "link_mbps", info->link_mbps);
 	add_text(answer, "mac", "%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2], mac[3], mac[4], mac[5]);
 	add_addresses(answer, info);
 	rte_tel_data_add_dict_uint(answer, "max_path_mtu", info->mtu_bytes);
+	rte_tel_data_add_dict_uint(answer, "port_mtu", info->port_mtu_bytes);
 	rte_tel_data_add_dict_uint(answer, "queues", view.queue_count);
 	rte_tel_data_add_dict_uint(answer, "first_lcore", view.first_lcore);
 	rte_tel_data_add_dict_uint(answer, "qps", view.qps);

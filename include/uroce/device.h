@@ -46,6 +46,7 @@ struct uroce_engine_config {
 
 #define UROCE_LCORES_MAX 64
 #define UROCE_ADDRS_MAX 8
+#define UROCE_INTERFACE_BYTES 16 /* of its name, with the zero at its end */
 
 /*
  * One port. mac of zeros: the port's own, or a random locally administered one if it has none. QPs of the device
@@ -79,12 +80,15 @@ struct uroce_device_info {
 	struct uroce_addr gateways[UROCE_ADDRS_MAX];
 	struct uroce_vlan vlans[UROCE_ADDRS_MAX];
 	uint32_t mtu_bytes;
+	char interface[UROCE_INTERFACE_BYTES]; /* of the kernel, that the port is of; "": none */
+	uint32_t port_mtu_bytes;               /* uroce_port_mtu() */
+	uint32_t link_mbps;                    /* uroce_port_link_mbps(), when it was asked */
 	uint32_t max_sge, max_inline_bytes, max_rd_atomic;
 	uint32_t max_queue_depth; /* of a send, receive or shared receive queue */
 	uint32_t max_cq_depth;
 	uint32_t max_qps; /* of the engine: its devices share them */
 	uint32_t max_mrs; /* regions and windows of the device together */
-			  /* PDs, CQs and SRQs: as memory allows. */
+			  /* PDs, CQs, SRQs and paths of datagrams: as memory allows. */
 };
 
 /* 0; -EINVAL: a count is out of range, uroce_refusal() (log.h) says which; -ENOMEM. */
@@ -125,6 +129,12 @@ UROCE_API uint32_t uroce_port_mtu(uint16_t port_id);
 
 /* Is its link up? By its driver, and where it has an interface of the kernel, by that, too. */
 UROCE_API bool uroce_port_link_is_up(uint16_t port_id);
+
+/*
+ * What its link carries, in Mbit/s; 0: nobody knows, as of loops, shared memory and files. Where the port has an
+ * interface of the kernel, that is asked: net_af_packet and net_tap tell the same number whatever is below them.
+ */
+UROCE_API uint32_t uroce_port_link_mbps(uint16_t port_id);
 
 /*
  * 0; -EINVAL, and uroce_refusal() says what: no address, a gateway outside its prefix, bad VLAN, bad MTU, more queues

@@ -302,27 +302,6 @@ int uroce_device_destroy(struct uroce_device *device)
 	return 0;
 }
 
-void uroce_device_query(const struct uroce_device *device, struct uroce_device_info *info)
-{
-	*info = (struct uroce_device_info){
-		.port_id = device->port_id,
-		.mac = device->mac,
-		.addr_count = device->config.addr_count,
-		.mtu_bytes = device->config.mtu_bytes,
-		.max_sge = LIMIT_SGE,
-		.max_inline_bytes = LIMIT_INLINE_BYTES,
-		.max_rd_atomic = LIMIT_RD_ATOMIC,
-		.max_queue_depth = LIMIT_QUEUE_DEPTH,
-		.max_cq_depth = LIMIT_CQ_DEPTH,
-		.max_qps = device->engine->config.max_qps,
-		.max_mrs = device->engine->config.max_mrs,
-	};
-	memcpy(info->addrs, device->config.addrs, sizeof(info->addrs));
-	memcpy(info->prefix_bits, device->config.prefix_bits, sizeof(info->prefix_bits));
-	memcpy(info->gateways, device->config.gateways, sizeof(info->gateways));
-	memcpy(info->vlans, device->config.vlans, sizeof(info->vlans));
-}
-
 struct uroce_lcore *engine_device_pick_lcore(struct uroce_device *device, uint32_t wish)
 {
 	struct uroce_lcore *lcore = NULL;

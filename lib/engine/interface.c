@@ -1,8 +1,9 @@
-/* interface.c - asks the kernel: a few calls for carrier and MTU, one each for what a socket holds and has dropped */
+/* interface.c - asks the kernel: a few calls for carrier, MTU and speed, one each for what a socket holds and drops */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "engine/interface.h"
 
 #include <dirent.h>
+#include <linux/ethtool.h>
 #include <linux/sockios.h>
 #include <net/if.h>
 #include <stdlib.h>
@@ -51,16 +52,19 @@ void engine_interface_find(uint16_t port_id, struct engine_interface *interface)
 
 /*
  * By its index, for an interface may get another name; and not in /sys, which may be that of another network namespace.
- * 0; -1: there is none; 1: nobody can be asked.
+ * data: what some questions want, or NULL. 0; -1: there is none; 1: nobody can be asked.
  */
-static int ask(unsigned index, unsigned long what, struct ifreq *answer)
+static int ask(unsigned index, unsigned long what, void *data, struct ifreq *answer)
 {
-	int fd = index ? socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0) : -1, result;
+	int fd = index ? socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0) : -1, result = -1;
 
 	*answer = (struct ifreq){ .ifr_ifindex = (int)index };
 	if (fd < 0)
 		return 1;
-	result = ioctl(fd, SIOCGIFNAME, answer) != 0 || ioctl(fd, what, answer) != 0 ? -1 : 0;
+	if (ioctl(fd, SIOCGIFNAME, answer) == 0) {
+		answer->ifr_data = data; /* in the place of the index */
+		result = ioctl(fd, what, answer) == 0 ? 0 : -1;
+	}
 	close(fd);
 	return result;
 }
@@ -68,7 +72,7 @@ static int ask(unsigned index, unsigned long what, struct ifreq *answer)
 bool engine_interface_is_down(unsigned index)
 {
 	struct ifreq answer;
-	int result = ask(index, SIOCGIFFLAGS, &answer);
+	int result = ask(index, SIOCGIFFLAGS, NULL, &answer);
 
 	return result < 0 || (result == 0 && !(answer.ifr_flags & IFF_RUNNING));
 }
@@ -77,7 +81,25 @@ uint32_t engine_interface_mtu(unsigned index)
 {
 	struct ifreq answer;
 
-	return ask(index, SIOCGIFMTU, &answer) == 0 ? (uint32_t)answer.ifr_mtu : UINT16_MAX;
+	return ask(index, SIOCGIFMTU, NULL, &answer) == 0 ? (uint32_t)answer.ifr_mtu : UINT16_MAX;
+}
+
+uint32_t engine_interface_mbps(unsigned index)
+{
+	struct ethtool_cmd told = { .cmd = ETHTOOL_GSET };
+	struct ifreq answer;
+
+	if (ask(index, SIOCETHTOOL, &told, &answer) != 0 || ethtool_cmd_speed(&told) == (uint32_t)SPEED_UNKNOWN)
+		return 0;
+	return ethtool_cmd_speed(&told);
+}
+
+void engine_interface_name(unsigned index, char name[UROCE_INTERFACE_BYTES])
+{
+	static_assert(UROCE_INTERFACE_BYTES >= IF_NAMESIZE, "every name fits");
+
+	if (index == 0 || if_indextoname(index, name) == NULL)
+		name[0] = '\0';
 }
 
 /* The kernel begins to count anew whenever it is asked. */

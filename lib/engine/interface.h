@@ -1,4 +1,4 @@
-/* interface.h - the interface of the kernel under a port: whether its cable is in, and what it keeps */
+/* interface.h - the interface of the kernel under a port: its name, cable and speed, and what it keeps */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The drivers of such ports know little: net_af_packet (22.11) calls its link up whatever happens, and takes frames
@@ -10,6 +10,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include <uroce/device.h>
 
 #define INTERFACE_SOCKETS 16 /* queues of a port beyond these are not looked at */
 
@@ -28,6 +30,12 @@ bool engine_interface_is_down(unsigned index);
 
 /* The longest IP packet that it sends, in bytes; UINT16_MAX: it does not say. */
 uint32_t engine_interface_mtu(unsigned index);
+
+/* What its link carries, in Mbit/s; 0: it does not say, as a bridge without ports. */
+uint32_t engine_interface_mbps(unsigned index);
+
+/* "" of 0, and of one that is gone. */
+void engine_interface_name(unsigned index, char name[UROCE_INTERFACE_BYTES]);
 
 /*
  * Frames that the kernel dropped since the last call, for the ring of the queue's socket was full: the driver does not

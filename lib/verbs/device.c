@@ -3,14 +3,17 @@
 #include "verbs/ops.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <uroce/uroce.h>
 
+#include "verbs/rate.h"
+
 #define VENDOR_ID 0x75726fu /* "uro": of no vendor that IEEE knows */
-#define MANY 65536
+#define UNBOUNDED INT_MAX   /* by memory alone */
 
 int verb_result(int error)
 {
@@ -66,7 +69,7 @@ int verb_query_device(struct ibv_context *context, const struct ibv_query_device
 	old->device_cap_flags = IBV_DEVICE_PORT_ACTIVE_EVENT | IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_SYS_IMAGE_GUID |
 				IBV_DEVICE_MEM_WINDOW | IBV_DEVICE_MEM_MGT_EXTENSIONS | IBV_DEVICE_MEM_WINDOW_TYPE_2B;
 	old->max_sge = old->max_sge_rd = old->max_srq_sge = (int)info->max_sge;
-	old->max_cq = old->max_pd = old->max_ah = old->max_srq = MANY;
+	old->max_cq = old->max_pd = old->max_ah = old->max_srq = UNBOUNDED;
 	old->max_cqe = (int)info->max_cq_depth;
 	old->max_mr = old->max_mw = (int)info->max_mrs;
 	old->max_qp_rd_atom = old->max_qp_init_rd_atom = (int)STACK_RD_ATOMIC;
@@ -84,21 +87,22 @@ int verb_query_device(struct ibv_context *context, const struct ibv_query_device
 int verb_query_port(struct ibv_context *context, uint8_t port, struct ibv_port_attr *attr)
 {
 	const struct uroce_device_info *info = info_of(context);
+	struct verb_rate rate = verb_rate_of(uroce_port_link_mbps(info->port_id));
 	bool up = uroce_port_link_is_up(info->port_id);
 
 	if (port != 1)
 		return verb_result(-EINVAL);
 	attr->state = up ? IBV_PORT_ACTIVE : IBV_PORT_DOWN;
 	attr->phys_state = up ? 5 : 3; /* LinkUp, Disabled: as the specification counts them */
-	attr->max_mtu = IBV_MTU_4096;
+	attr->max_mtu = info->port_mtu_bytes ? verb_mtu(info->port_mtu_bytes - UROCE_PACKET_BYTES) : IBV_MTU_4096;
 	attr->active_mtu = verb_mtu(info->mtu_bytes);
 	attr->gid_tbl_len = (int)info->addr_count;
 	attr->port_cap_flags = IBV_PORT_CM_SUP;
 	attr->max_msg_sz = 1u << 31;
 	attr->pkey_tbl_len = 1;
 	attr->max_vl_num = 1;
-	attr->active_width = 2; /* 4x, of 10 Gb/s each: what the port is good for nobody can tell */
-	attr->active_speed = 4;
+	attr->active_width = rate.width;
+	attr->active_speed = rate.speed;
 	attr->link_layer = IBV_LINK_LAYER_ETHERNET;
 	attr->flags = IBV_QPF_GRH_REQUIRED;
 	return 0;

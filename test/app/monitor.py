@@ -76,6 +76,7 @@ def every_command_answers(directory):
         for number, address in ((0, "10.0.0.1/24"), (1, "10.0.0.2/24")):
             port = ask("/uroce/port/info", number)
             want(port["link"] == "up" and port["addresses"][0] == address and port["qps"] == 4, port)
+            want((port["interface"], port["link_mbps"], port["port_mtu"]) == ("", 0, 0), "of a loop", port)
             want(port["regions"] >= 1 and port["max_path_mtu"] in (1024, 4096), port)
             first = ask("/uroce/counters", number)
             time.sleep(0.3)

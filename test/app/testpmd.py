@@ -79,7 +79,7 @@ def tshark(path, *arguments):
 SESSION = (
     ("show config", r"size +300 +\(command line\)"),
     ("show port info all", r"port 0: net_ring.* path MTU up to 1024",
-     r"^  link up.*; 1024 receive and 1024 send descriptors a queue; [1-9]\d* mbufs of [1-9]\d* bytes$",
+     r"^  link up; 1024 receive and 1024 send descriptors a queue; [1-9]\d* mbufs of [1-9]\d* bytes$",
      "^  10.0.0.1/24$"),
     ("show port info 1", "^port 1: net_ring", "^  10.0.0.2/24$"),
     ("show port info 2", "port 2: there are 0 ... 1, or all"),

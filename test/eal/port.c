@@ -114,6 +114,9 @@ Test(port, a_device_that_is_used_keeps_its_port_open)
 	uroce_device_query(port->device, &info);
 	cr_expect_eq(info.addr_count, 2);
 	cr_expect_eq(info.port_id, port->port_id);
+	cr_expect_str_eq(info.interface, "", "a loop has none");
+	cr_expect_eq(info.port_mtu_bytes, 0, "a frame of any length passes");
+	cr_expect_eq(info.link_mbps, 0, "nobody knows what a loop carries, whatever its driver says");
 	cr_assert_eq(uroce_pd_alloc(port->device, &pd), 0);
 	cr_expect_eq(uroce_port_close(port), -EBUSY);
 	cr_expect_eq(uroce_pd_dealloc(pd), 0);

@@ -3,11 +3,14 @@
 /* memif needs nothing; af_packet needs root, and makes a veth pair in a network namespace of its own. */
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <linux/ethtool.h>
 #include <linux/if_packet.h>
+#include <linux/sockios.h>
 #include <net/if.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -280,6 +283,46 @@ Test(ports, the_mtu_of_the_interface_bounds_what_passes)
 	cr_expect_eq(uroce_port_mtu(wire.ports[0].port_id), 1500, "%u", uroce_port_mtu(wire.ports[0].port_id));
 	cr_assert_eq(system("ip link set ua mtu 1400"), 0);
 	cr_expect_eq(uroce_port_mtu(wire.ports[0].port_id), 1400, "%u", uroce_port_mtu(wire.ports[0].port_id));
+	close_wire(&wire);
+}
+
+/* What the kernel says of an interface; a tap's speed is what its user has set. */
+static void set_speed(const char *interface, uint32_t mbps)
+{
+	struct ethtool_cmd command = { .cmd = ETHTOOL_GSET };
+	struct ifreq request = { .ifr_data = (void *)&command };
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+
+	strcpy(request.ifr_name, interface);
+	cr_assert_eq(ioctl(fd, SIOCETHTOOL, &request), 0);
+	command.cmd = ETHTOOL_SSET;
+	ethtool_cmd_speed_set(&command, mbps);
+	cr_assert_eq(ioctl(fd, SIOCETHTOOL, &request), 0);
+	close(fd);
+}
+
+Test(ports, an_interface_and_its_speed_are_told_as_the_kernel_says)
+{
+	static const char *const arguments[2] = { "iface=ut", "iface=ub" };
+	static struct wire wire;
+	struct uroce_device_info info;
+
+	make_veth();
+	if (system("ip tuntap add ut mode tap && ip link set ut addrgenmode none up mtu 1400") != 0)
+		cr_skip_test("needs /dev/net/tun");
+	set_speed("ut", 2500);
+	open_wire(&wire, "net_af_packet", arguments, NO_TIMEOUT);
+	uroce_device_query(wire.network.ends[0].device, &info);
+	cr_expect_str_eq(info.interface, "ut");
+	cr_expect_eq(info.port_mtu_bytes, 1400, "%u", info.port_mtu_bytes);
+	cr_expect_eq(info.link_mbps, 2500, "%u", info.link_mbps);
+	set_speed("ut", 100000);
+	cr_expect_eq(uroce_port_link_mbps(info.port_id), 100000, "%u", uroce_port_link_mbps(info.port_id));
+	set_speed("ut", (uint32_t)SPEED_UNKNOWN);
+	cr_expect_eq(uroce_port_link_mbps(info.port_id), 0, "%u", uroce_port_link_mbps(info.port_id));
+	uroce_device_query(wire.network.ends[1].device, &info);
+	cr_expect_str_eq(info.interface, "ub");
+	cr_expect_eq(uroce_port_link_mbps(RTE_MAX_ETHPORTS), 0);
 	close_wire(&wire);
 }
 

@@ -45,7 +45,12 @@ def perftest(program, *words):
 def devices():
     yield Row("ibv_devices", ["ibv_devices"], sees=(r"uroce0",))
     yield Row("ibv_devinfo -v", ["ibv_devinfo", "-v"],
-              sees=(r"PORT_ACTIVE", r"link_layer:\s+Ethernet", r"GID\[  0\]:\s+::ffff:10\.0\.0\.1, RoCE v2"))
+              sees=(r"PORT_ACTIVE", r"link_layer:\s+Ethernet", r"GID\[  0\]:\s+::ffff:10\.0\.0\.1, RoCE v2",
+                    r"active_width:\s+1X", r"active_speed:\s+10\.0 Gbps",  # what the kernel says of a veth
+                    *(fr"max_{what}:\s+2147483647" for what in ("cq", "pd", "ah", "srq"))))  # as memory allows
+    yield Row("ibv_devinfo -v, of a port that passes less and says no speed", ["ibv_devinfo", "-v"],
+              port="net_memif0,role=server,bsize=1200",
+              sees=(r"max_mtu:\s+1024", r"active_mtu:\s+1024", r"active_width:\s+1X", r"active_speed:\s+2\.5 Gbps"))
     yield Row("ibv_devinfo of a user who is not root", ["ibv_devinfo", "-v"], user=65534, port="net_ring0",
               sees=(r"PORT_ACTIVE",))
     yield Row("a program that finds libibverbs by dlvsym(), with nothing preloaded",
