@@ -58,6 +58,12 @@ def devices():
               sees=(r"1 device, uroce0", r"100000 bytes arrived"))
 
 
+def refusals():
+    yield Row("what is not supported is refused, and promised by no capability", [f"{BUILD}/test/verbs/verbs-refused"],
+              complains=True, sees=(r"another size of a shared receive queue: as it should be",
+                                    r"no queue pairs for raw packets are promised: as it should be"))
+
+
 def misuse():
     """One line with cause and remedy, and the exit code of all programs."""
     yield Row("an address that is none", ["true"], address="10.0.0.x/24", status=2, complains=True,
@@ -176,6 +182,7 @@ def by_address(full):
 
 def matrix(full):
     yield from devices()
+    yield from refusals()
     yield from misuse()
     yield from beside_each_other()
     yield from pingpongs()
