@@ -1,13 +1,13 @@
-/* claim.c - a lock on a file for each address */
+/* claim.c - the name of a socket for each address, which one program of a network namespace can have */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "run/claim.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "common/exit.h"
@@ -16,42 +16,26 @@
 #define ADDR_BYTES 46
 #define RANGE_MAX 65536u /* addresses of one range */
 
-/* 0; -EWOULDBLOCK: another program has it. */
-static int lock(const char *name)
+/*
+ * 0; -EADDRINUSE: another program of the network namespace has it. A name that begins with a zero is no file: the
+ * kernel gives it back with the last descriptor, whoever that belongs to and however he ends.
+ */
+static int claim(const struct uroce_addr *address)
 {
-	static const char *const folders[] = { "/run/lock", "/tmp" };
-	int fd = -1, error;
+	struct sockaddr_un name = { .sun_family = AF_UNIX };
+	char text[ADDR_BYTES];
+	int fd = socket(AF_UNIX, SOCK_DGRAM, 0), error, length;
 
-	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]) && fd < 0; i++) {
-		char path[TEXT_BYTES * 2];
-
-		snprintf(path, sizeof(path), "%s/%s", folders[i], name);
-		fd = open(path, O_RDWR); /* of whomever it is: a sticky folder refuses O_CREAT for another's file */
-		if (fd < 0)
-			fd = open(path, O_RDWR | O_CREAT, 0666);
-		if (fd >= 0)
-			fchmod(fd, 0666); /* in spite of the umask; fails for another's, where it is done already */
-	}
 	if (fd < 0)
 		return -errno;
-	if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+	uroce_addr_format(address, text, sizeof(text));
+	length = snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "uroce-run %s", text);
+	if (bind(fd, (struct sockaddr *)&name,
+		 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)) == 0)
 		return 0; /* the descriptor stays open, and the program inherits it */
 	error = -errno;
 	close(fd);
 	return error;
-}
-
-static int claim(const struct uroce_addr *address)
-{
-	char name[TEXT_BYTES], text[ADDR_BYTES];
-	struct stat namespace = { 0 };
-
-	stat("/proc/self/ns/net", &namespace);
-	uroce_addr_format(address, text, sizeof(text));
-	for (char *at = text; *at; at++)
-		*at = *at == ':' ? '_' : *at;
-	snprintf(name, sizeof(name), "uroce-%lu-%s", (unsigned long)namespace.st_ino, text);
-	return lock(name);
 }
 
 /* The next one; IPv4 addresses are the last four bytes. */
@@ -91,23 +75,23 @@ int claim_address(const char *text, char *out, size_t room, struct uroce_addr *a
 {
 	struct uroce_addr last;
 	char length[8], one[ADDR_BYTES];
-	int error = -EWOULDBLOCK;
+	int error = -EADDRINUSE;
 
 	if (!split(text, address, &last, length, sizeof(length)))
 		return refuse(text);
 	for (uint32_t tried = 0; tried < RANGE_MAX; tried++, move_on(address)) {
 		error = claim(address);
-		if (error != -EWOULDBLOCK || memcmp(address, &last, sizeof(last)) == 0)
+		if (error != -EADDRINUSE || memcmp(address, &last, sizeof(last)) == 0)
 			break;
 	}
-	if (error == -EWOULDBLOCK && memcmp(address, &last, sizeof(last)) != 0)
+	if (error == -EADDRINUSE && memcmp(address, &last, sizeof(last)) != 0)
 		return refuse(text);
-	if (error == -EWOULDBLOCK)
+	if (error == -EADDRINUSE)
 		return app_complain(APP_EXIT_ENVIRONMENT,
 				    "--ip %s: other programs have it; name another one, or a longer range", text);
 	if (error)
-		return app_complain(APP_EXIT_ENVIRONMENT, "--ip %s: no file in /run/lock or /tmp can be locked (%s)",
-				    text, strerror(-error));
+		return app_complain(APP_EXIT_ENVIRONMENT, "--ip %s: whether it is free cannot be found out (%s)", text,
+				    strerror(-error));
 	uroce_addr_format(address, one, sizeof(one));
 	snprintf(out, room, "%s%s%s", one, *length ? "/" : "", length);
 	return uroce_addr_parse(out, address, NULL) == 0 ? APP_EXIT_OK : refuse(text);

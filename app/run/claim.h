@@ -1,9 +1,9 @@
-/* claim.h - an address that no other program of this machine has */
+/* claim.h - an address that no other program has */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Programs that run side by side need an address each. One that is claimed stays so until the last process that has
- * inherited it ends: a lock on a file says so, which the kernel gives back whatever happens. Network namespaces have
- * addresses of their own.
+ * inherited it ends: an open socket has its name, which the kernel gives back whatever happens. Network namespaces have
+ * addresses, and such names, of their own.
  */
 #ifndef APP_RUN_CLAIM_H
 #define APP_RUN_CLAIM_H

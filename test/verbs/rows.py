@@ -68,6 +68,8 @@ def misuse():
     """One line with cause and remedy, and the exit code of all programs."""
     yield Row("an address that is none", ["true"], address="10.0.0.x/24", status=2, complains=True,
               sees=(r"uroce-run: --ip 10\.0\.0\.x/24: an address like 10\.0\.0\.1/24",))
+    yield Row("an address that another program has",
+              ["sh", "-c", f"{BUILD}/app/uroce-run -d left --ip 10.0.0.1/24 true"], status=3, sees=(r"--ip 10\.0\.0\.1/24: other programs have it; name another one, or a longer range",))
     yield Row("a program that is not there", ["./no-such-program"], status=2, complains=True,
               sees=(r"uroce-run: ./no-such-program: No such file",))
     yield Row("an interface that is not there", ["ibv_devinfo"], port="nowhere0", status=1, complains=True,
@@ -89,6 +91,10 @@ def beside_each_other():
     """Programs that share an interface, each with an address that uroce-run has found to be free."""
     yield Row("ibv_rc_pingpong over one interface", ["ibv_rc_pingpong", "-g", "0", "-c"],
               ["ibv_rc_pingpong", "-g", "0", "-c", HOST], (PINGPONG,), port="left", address="10.0.0.1-10.0.0.2/24")
+
+    yield Row("no file says that an address is taken",
+              ["sh", "-c", "ls /run/lock /tmp | grep -e uroce-.*10.0.0.77 || echo there is none"],
+              address="10.0.0.77/24", sees=(r"^there is none$",))
 
 
 def pingpongs():
