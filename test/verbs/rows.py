@@ -69,7 +69,8 @@ def misuse():
     yield Row("an address that is none", ["true"], address="10.0.0.x/24", status=2, complains=True,
               sees=(r"uroce-run: --ip 10\.0\.0\.x/24: an address like 10\.0\.0\.1/24",))
     yield Row("an address that another program has",
-              ["sh", "-c", f"{BUILD}/app/uroce-run -d left --ip 10.0.0.1/24 true"], status=3, sees=(r"--ip 10\.0\.0\.1/24: other programs have it; name another one, or a longer range",))
+              ["sh", "-c", f"{BUILD}/app/uroce-run -d left --ip 10.0.0.1/24 true"], status=3,
+              sees=(r"--ip 10\.0\.0\.1/24: other programs have it; name another one, or a longer range",))
     yield Row("a program that is not there", ["./no-such-program"], status=2, complains=True,
               sees=(r"uroce-run: ./no-such-program: No such file",))
     yield Row("an interface that is not there", ["ibv_devinfo"], port="nowhere0", status=1, complains=True,
