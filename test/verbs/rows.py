@@ -1,11 +1,13 @@
 # rows.py - the programs, their options, and what they must print
 # SPDX-License-Identifier: BSD-3-Clause
 import dataclasses
+import os
 import re
 
 PINGPONG = r"bytes in .* seconds"
 TABLE = r"^ *\d+ +\d+ +\d+\.\d+"  # a line of perftest's
 BUILD = "{build}"  # of the harness
+HERE = os.path.dirname(os.path.abspath(__file__))
 HOST = "127.0.0.1"  # by TCP programs tell each other where they are
 TCP_PORT = 18515
 
@@ -86,6 +88,13 @@ def figures():
     for times in ("20000", "1000000"):
         yield Row(f"regions of 1 GiB and wake-ups, {times} times", [f"{BUILD}/test/verbs/verbs-figures", times, times],
                   sees=(r"registered and deregistered", r"as many wake-ups"), seconds=600)
+
+
+def cost():
+    """Against what docs/verbs.md tells."""
+    yield Row("instructions of a post and a poll", ["/usr/bin/python3", os.path.join(HERE, "cost.py"),
+                                                    f"{BUILD}/test/verbs/verbs-cost"],
+              sees=(r"a poll of nothing",), port="net_ring0", seconds=200)
 
 
 def beside_each_other():
@@ -196,6 +205,7 @@ def matrix(full):
     yield from full_perftest() if full else short_perftest()
     yield from ucx()
     yield from by_address(full)
+    yield from cost()
     yield from [*figures()] if full else [*figures()][:1]
 
 
