@@ -8,6 +8,8 @@
 
 #include "drivers/ethdev/quirks.h"
 #include "engine/device.h"
+#include "engine/device_state.h"
+#include "engine/engine.h"
 #include "engine/interface.h"
 
 /* Zeros of a port that is not there. */

@@ -67,7 +67,7 @@ static uint32_t find(const struct rc_qp *qp, psn_t psn)
 			high = middle;
 	}
 	return low > 0 && psn_distance(psn, holes->holes[low - 1].psn) < holes->holes[low - 1].count ? low - 1 :
-													holes->count;
+												       holes->count;
 }
 
 uint32_t rc_holes_slot(const struct rc_qp *qp, const struct rc_hole *hole)
@@ -197,14 +197,14 @@ static bool is_clear(const struct rc_qp *qp, uint32_t slot)
 
 bool rc_holes_may_take(const struct rc_qp *qp, psn_t psn, uint32_t slot)
 {
-	const struct rc_holes *holes = holes_of(qp);
+	const struct rc_holes *holes;
 	uint32_t at;
 
 	if (!wqe_needs_response(sendwin_slot(&qp->win, slot)) || !is_clear(qp, slot))
 		return false;
 	if (!qp_has_holes(qp))
-		return boards_has_one(qp->board.pool) &&
-		       count_missing(qp, qp->win.snd_una, psn, slot) <= LIMIT_HOLES;
+		return boards_has_one(qp->board.pool) && count_missing(qp, qp->win.snd_una, psn, slot) <= LIMIT_HOLES;
+	holes = holes_of(qp);
 	if (psn_equal(psn, holes->end))
 		return true;
 	if (ahead(qp, psn) > ahead(qp, holes->end))

@@ -39,7 +39,7 @@ static struct pair *open_asked(uint32_t packets, bool any_order)
 
 static void answer(struct pair *pair, uint32_t psn, uint32_t packets)
 {
-	uint8_t opcode = psn == 0 ? OP_READ_RESPONSE_FIRST :
+	uint8_t opcode = psn == 0           ? OP_READ_RESPONSE_FIRST :
 			 psn + 1 == packets ? OP_READ_RESPONSE_LAST :
 					      OP_READ_RESPONSE_MIDDLE;
 

@@ -125,7 +125,7 @@ void sim_model_restarted(struct sim_world *world, struct sim_end *end, const str
 
 /* An old request once more: it is answered from where it asks, or acknowledged (S-8, S-9, S-10). */
 void sim_model_duplicate_arrived(struct sim_world *world, struct sim_end *end, const struct wire_packet *packet,
-			     struct sim_verdict *verdict)
+				 struct sim_verdict *verdict)
 {
 	struct sim_model *model = &end->model;
 	struct sim_end *peer = world_peer(world, end);
