@@ -543,12 +543,6 @@ void pair_forget(struct pair *pair)
 		pair->side[i].sent_count = pair->side[i].done_count = pair->side[i].event_count = 0;
 }
 
-static void end_measuring(struct pair *pair)
-{
-	expect_completes(pair, A, "wr=100 WRITE SUCCESS");
-	pair_forget(pair);
-}
-
 static void begin_measuring(struct pair *pair, uint64_t round_trip_ns)
 {
 	pair_write(pair, 100, 8);
@@ -564,14 +558,16 @@ void pair_measure(struct pair *pair, uint64_t round_trip_ns)
 	pair_deliver(pair, A);
 	pair_transmit(pair, A);
 	cr_assert_eq(pair->side[A].qp->rtt.srtt_ns, round_trip_ns);
-	end_measuring(pair);
+	expect_completes(pair, A, "wr=100 WRITE SUCCESS");
+	pair_forget(pair);
 }
 
 void pair_measure_alone(struct pair *pair, uint64_t round_trip_ns)
 {
 	begin_measuring(pair, round_trip_ns);
 	pair_respond(pair, ack_packet(0, SYNDROME_PLAIN_ACK, 1));
-	end_measuring(pair);
+	expect_completes(pair, A, "wr=100 WRITE SUCCESS");
+	pair_forget(pair);
 }
 
 uint32_t pair_region(struct pair *pair, enum side_name name, uint32_t pd, uint64_t offset, uint64_t bytes,

@@ -145,7 +145,7 @@ bool pair_settle(struct pair *pair, uint64_t limit_ns);
 
 /* Forgets the lines so far. */
 void pair_forget(struct pair *pair);
-/* A WRITE of A is acknowledged so long after it has left, which is A's round trip from now on; what it was is forgotten. */
+/* A WRITE of A is acknowledged so long after it left, which is A's round trip from now on; then all is forgotten. */
 void pair_measure(struct pair *pair, uint64_t round_trip_ns);
 /* The same where B is cut off: the test answers for it, and a time near the timeout may not be measured. */
 void pair_measure_alone(struct pair *pair, uint64_t round_trip_ns);
