@@ -87,6 +87,15 @@ static inline enum uroce_ecn uroce_traffic_class_ecn(uint8_t traffic_class)
 	return (enum uroce_ecn)(traffic_class & 3);
 }
 
+/*
+ * What becomes of a response of a READ or atomic that comes before its turn (Q-15). OFF: it is dropped, and everything
+ * from the oldest one on is asked for again. Otherwise it is placed, and what is missing before it is asked for:
+ * UPWARDS: part after part, as a peer may want it (Linux does, Q-16); ANY_ORDER: all at once, of a peer that answers
+ * parts in whatever order they are asked for, as one with a repair of its own does. Set it at both ends: as a responder
+ * such a QP answers a part in front of what is still to leave (S-9).
+ */
+enum uroce_read_repair { UROCE_READ_REPAIR_OFF, UROCE_READ_REPAIR_UPWARDS, UROCE_READ_REPAIR_ANY_ORDER };
+
 /* Attributes of a QP; which ones count is told by the mask of uroce_qp_modify(). */
 struct uroce_qp_attr {
 	enum uroce_qp_state qp_state;
@@ -105,13 +114,8 @@ struct uroce_qp_attr {
 	bool flow_control;          /* end-to-end credits, when the peer agreed to the same (F-6); default off */
 	bool imprecise_errors;      /* local faults are reported at once, on the oldest request (E-3); default off */
 	bool use_sq_psn;            /* uroce_qp_connect() only: the first PSN to send is sq_psn; default off */
-	bool no_probe; /* never ask the peer before the ACK timer expires; default: some round trips after */
-	/*
-	 * The peer answers parts of a READ in whatever order they are asked for, as this library does and Linux does
-	 * not: what is lost of a READ is then asked for at once, and not part after part (Q-16). Default off; a
-	 * connection manager sets it when the peer says that it does.
-	 */
-	bool peer_any_order;
+	bool no_probe;       /* never ask the peer before the ACK timer expires; default: some round trips after */
+	uint8_t read_repair; /* enum uroce_read_repair; default UROCE_READ_REPAIR_OFF */
 	/*
 	 * An idle QP asks its peer once so many milliseconds, without a request of the application's; 0: never, the
 	 * default. A peer that is dead is then told within that time and the retry budget: QP_FATAL, and
@@ -147,7 +151,7 @@ enum uroce_qp_attr_mask {
 	UROCE_QP_PATH_MIG_STATE = 1 << 17,
 	UROCE_QP_NO_PROBE = 1 << 18,
 	UROCE_QP_KEEPALIVE = 1 << 19,
-	UROCE_QP_PEER_ANY_ORDER = 1 << 20
+	UROCE_QP_READ_REPAIR = 1 << 20
 };
 
 /* Why a QP went to ERR by itself: what its failed completion says, and what only the QP knows (E-4). */
@@ -206,7 +210,7 @@ UROCE_API int uroce_qp_destroy(struct uroce_qp *qp);
  *   IMPRECISE_ERRORS                                        x       x       x       x
  *   NO_PROBE                                                x       x       x       x
  *   KEEPALIVE                                               x       x       x       x
- *   PEER_ANY_ORDER                                          x       x       x       x
+ *   READ_REPAIR                                             x       x       x       x
  *
  * RTS goes to SQD with none.
  */

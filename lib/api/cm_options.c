@@ -137,7 +137,7 @@ struct cm_end api_cm_end_of(const struct uroce_cm_id *id, const struct uroce_cm_
 		.srq = srq,
 		.path_mtu = cm_mtu_code(mtu_bytes),
 		.ack_timeout = or_default(options, UROCE_CM_GIVEN_TIMEOUT, options->timeout, TIMEOUT_DEFAULT),
-		.ece = CM_ECE_UNDERSTOOD | CM_ECE_ATOMIC_WRITE | CM_ECE_FLUSH | CM_ECE_ANY_ORDER,
+		.ece = CM_ECE_UNDERSTOOD | CM_ECE_ATOMIC_WRITE | CM_ECE_FLUSH,
 	};
 }
 

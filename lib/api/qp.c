@@ -245,7 +245,7 @@ int uroce_qp_connect(struct uroce_qp *qp, const struct uroce_qp_attr *given, uin
 					 UROCE_QP_MAX_DEST_RD_ATOMIC | UROCE_QP_MIN_RNR_TIMER | UROCE_QP_FLOW_CONTROL },
 		{ UROCE_QPS_RTS, UROCE_QP_TIMEOUT | UROCE_QP_RETRY_CNT | UROCE_QP_RNR_RETRY | UROCE_QP_MAX_RD_ATOMIC |
 					 UROCE_QP_IMPRECISE_ERRORS | UROCE_QP_NO_PROBE | UROCE_QP_KEEPALIVE |
-					 UROCE_QP_PEER_ANY_ORDER },
+					 UROCE_QP_READ_REPAIR },
 	};
 	struct uroce_qp_attr attr = *given;
 

@@ -28,7 +28,6 @@ enum cm_ece {
 	CM_ECE_UNDERSTOOD = 1 << 0,
 	CM_ECE_ATOMIC_WRITE = 1 << 1,
 	CM_ECE_FLUSH = 1 << 2,
-	CM_ECE_ANY_ORDER = 1 << 7 /* answers parts of a READ in whatever order they are asked for */
 };
 
 /* Reasons of a REJ that this manager gives by itself; cm_names_reason() knows all. */

@@ -205,7 +205,6 @@ void engine_connect_complete_attr(struct uroce_cm_id *id)
 	attr->max_dest_rd_atomic = own->responder_resources;
 	attr->rnr_retry = peer->rnr_retry_count;
 	attr->retry_cnt = peer->retry_count;
-	attr->peer_any_order = peer->ece & CM_ECE_ANY_ORDER;
 	attr->flow_control = own->flow_control && peer->flow_control && !own->srq && !peer->srq;
 }
 

@@ -240,7 +240,7 @@ NOINLINE bool receive_later_response(struct rc_qp *qp, const struct wire_packet 
 	const struct rc_send_wqe *wqe = sendwin_slot(&qp->win, slot);
 	struct rc_scatter place;
 	enum uroce_cause cause = judge_response(qp, wqe, packet, &place);
-	bool early = cause == UROCE_CAUSE_NONE && rc_holes_may_take(qp, psn, slot);
+	bool early = cause == UROCE_CAUSE_NONE && qp->read_repair && rc_holes_may_take(qp, psn, slot);
 	bool placed = early && packet->payload_bytes > 0 && origin->ip;
 
 	if (!(placed ? scatter_copy_checking(&place, packet, origin) : origin_icrc_is_right(origin, packet->payload)))

@@ -53,7 +53,8 @@ static bool owe_part(struct rc_qp *qp, const struct rc_replay_entry *entry, cons
 	bool first_time = entry->queued && !entry->repeated;
 	uint32_t sent = first_time ? psn_distance(entry->unsent_psn, entry->first_psn) : entry->psn_count;
 
-	return behind < entry->psn_count && behind <= sent && rc_parts_add(qp, part);
+	return qp->read_repair != UROCE_READ_REPAIR_OFF && behind < entry->psn_count && behind <= sent &&
+	       rc_parts_add(qp, part);
 }
 
 /*

@@ -84,7 +84,7 @@ static bool is_first(const struct rc_holes *holes, uint32_t index)
 /* May it be asked for while others before it are missing? */
 static bool has_turn(const struct rc_qp *qp, uint32_t index)
 {
-	return qp->peer_any_order || is_first(holes_of(qp), index);
+	return qp->read_repair == UROCE_READ_REPAIR_ANY_ORDER || is_first(holes_of(qp), index);
 }
 
 /* What a request in this slot would miss when nothing before `from` does and everything before `end` is answered. */
@@ -200,7 +200,7 @@ bool rc_holes_may_take(const struct rc_qp *qp, psn_t psn, uint32_t slot)
 	const struct rc_holes *holes;
 	uint32_t at;
 
-	if (!wqe_needs_response(sendwin_slot(&qp->win, slot)) || !is_clear(qp, slot))
+	if (!qp->read_repair || !wqe_needs_response(sendwin_slot(&qp->win, slot)) || !is_clear(qp, slot))
 		return false;
 	if (!qp_has_holes(qp))
 		return boards_has_one(qp->board.pool) && count_missing(qp, qp->win.snd_una, psn, slot) <= LIMIT_HOLES;

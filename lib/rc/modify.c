@@ -34,7 +34,7 @@ struct transition {
 #define RTS_OPTIONAL (RUNNING | UROCE_QP_SQ_PSN | UROCE_QP_FLOW_CONTROL)
 #define RUNNING                                                                                         \
 	(UROCE_QP_ACCESS_FLAGS | UROCE_QP_MIN_RNR_TIMER | UROCE_QP_ALT_PATH | UROCE_QP_PATH_MIG_STATE | \
-	 UROCE_QP_IMPRECISE_ERRORS | UROCE_QP_NO_PROBE | UROCE_QP_KEEPALIVE | UROCE_QP_PEER_ANY_ORDER)
+	 UROCE_QP_IMPRECISE_ERRORS | UROCE_QP_NO_PROBE | UROCE_QP_KEEPALIVE | UROCE_QP_READ_REPAIR)
 #define DRAINED                                                                                                 \
 	(RUNNING | UROCE_QP_PATH | UROCE_QP_PKEY | UROCE_QP_TIMEOUT | UROCE_QP_RETRY_CNT | UROCE_QP_RNR_RETRY | \
 	 UROCE_QP_MAX_RD_ATOMIC | UROCE_QP_MAX_DEST_RD_ATOMIC)
@@ -189,8 +189,8 @@ static void apply_values(struct rc_qp *qp, const struct uroce_qp_attr *attr, uin
 		qp->imprecise_errors = attr->imprecise_errors;
 	if (mask & UROCE_QP_NO_PROBE)
 		rc_loss_set_probes(qp, !attr->no_probe);
-	if (mask & UROCE_QP_PEER_ANY_ORDER)
-		qp->peer_any_order = attr->peer_any_order;
+	if (mask & UROCE_QP_READ_REPAIR)
+		qp->read_repair = attr->read_repair;
 	if (mask & UROCE_QP_KEEPALIVE)
 		rc_keepalive_set(qp, attr->keepalive_ms);
 	if (mask & UROCE_QP_ALT_PATH)
@@ -277,7 +277,7 @@ void rc_qp_query(const struct rc_qp *qp, struct uroce_qp_attr *attr)
 		.flow_control = qp->flow_control,
 		.imprecise_errors = qp->imprecise_errors,
 		.no_probe = !qp->probe.enabled,
-		.peer_any_order = qp->peer_any_order,
+		.read_repair = qp->read_repair,
 		.keepalive_ms = (uint32_t)(qp->keepalive.interval_ns / 1000000),
 		.alt_path = qp->migration.path,
 		.alt_pkey = qp->migration.pkey,

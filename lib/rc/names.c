@@ -156,7 +156,7 @@ const char *uroce_qp_attr_name(uint32_t mask_bit)
 					     "PATH_MIG_STATE",
 					     "NO_PROBE",
 					     "KEEPALIVE",
-					     "PEER_ANY_ORDER" };
+					     "READ_REPAIR" };
 	uint32_t index = mask_bit ? (uint32_t)__builtin_ctz(mask_bit) : 32;
 
 	return NAME_OF(names, index);

@@ -271,7 +271,7 @@ struct rc_qp {
 	uint32_t dest_qpn;
 	psn_t sq_psn, rq_psn; /* as set by modify */
 	uint8_t timeout, max_dest_rd_atomic;
-	bool peer_any_order; /* the peer answers parts of a READ in whatever order they are asked for */
+	uint8_t read_repair; /* enum uroce_read_repair */
 };
 
 static_assert(offsetof(struct rc_qp, migration) + offsetof(struct rc_migration, path) == 64 &&

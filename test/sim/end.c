@@ -189,7 +189,7 @@ static struct uroce_qp_attr attributes(struct sim_world *world, const struct sim
 		.flow_control = config->credits,
 		.imprecise_errors = config->imprecise,
 		.no_probe = config->no_probe,
-		.peer_any_order = config->any_order,
+		.read_repair = config->any_order ? UROCE_READ_REPAIR_ANY_ORDER : config->repair,
 		.path = { .source = sim_network_address(world, end->node, 0),
 			  .dest = sim_network_address(world, peer->node, 0) },
 	};
@@ -270,7 +270,7 @@ void sim_end_ready(struct sim_world *world, struct sim_end *end)
 	sim_end_modify(world, end, &attr,
 		       UROCE_QP_STATE | UROCE_QP_TIMEOUT | UROCE_QP_RETRY_CNT | UROCE_QP_RNR_RETRY |
 			       UROCE_QP_MAX_RD_ATOMIC | UROCE_QP_SQ_PSN | UROCE_QP_IMPRECISE_ERRORS |
-			       UROCE_QP_NO_PROBE | UROCE_QP_PEER_ANY_ORDER);
+			       UROCE_QP_NO_PROBE | UROCE_QP_READ_REPAIR);
 	sim_world_wake_app(world, end, 0);
 	sim_world_wake(world, end, 0);
 }

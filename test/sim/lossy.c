@@ -22,11 +22,13 @@ struct work {
 	uint8_t opcode;
 	uint32_t bytes, depth, rd_atomic, messages;
 	bool any_order;
+	uint8_t repair;
 };
 
 static const struct work works[] = {
 	{ "READ 1 MiB", UROCE_WR_RDMA_READ, 1u << 20, 6, 6, 60 },
-	{ "READ 1 MiB, in any order", UROCE_WR_RDMA_READ, 1u << 20, 6, 6, 60, true },
+	{ "READ 1 MiB, repaired upwards", UROCE_WR_RDMA_READ, 1u << 20, 6, 6, 60, false, UROCE_READ_REPAIR_UPWARDS },
+	{ "READ 1 MiB, repaired in any order", UROCE_WR_RDMA_READ, 1u << 20, 6, 6, 60, true },
 	{ "WRITE 64 KiB", UROCE_WR_RDMA_WRITE, 65536, 16, 1, 960 },
 };
 
@@ -49,6 +51,7 @@ static struct result run_once(const struct work *work, uint16_t mtu, uint64_t tr
 		options.rates[i] = UINT32_MAX;
 	config.mtu = mtu;
 	config.any_order = work->any_order;
+	config.repair = work->repair;
 	config.delay_ns = trip_ns / 2;
 	config.rates[FAULT_LOSS] = loss;
 	config.max_packets = work->bytes / mtu + 1;

@@ -98,7 +98,7 @@ static void owe_part(struct sim_model *model, const struct sim_part *part)
 	for (uint32_t i = 0; i < model->part_count; i++) {
 		const struct sim_part *owed = &model->parts[i];
 
-		if (owed->message == part->message && owed->begin == part->begin && owed->end == part->end)
+		if (owed->first == part->first && owed->begin == part->begin && owed->end == part->end)
 			return;
 	}
 	if (model->part_count < SIM_PARTS)
@@ -115,7 +115,7 @@ void sim_model_restarted(struct sim_world *world, struct sim_end *end, const str
 	bool part = !missed && verdict->goes_before && owes_part(end, packet);
 
 	if (part)
-		owe_part(&end->model, &(struct sim_part){ message, begin, begin, asked });
+		owe_part(&end->model, &(struct sim_part){ message->first, begin, begin, asked });
 	if (!missed && !part)
 		return;
 	message->begin = verdict->old_begin;

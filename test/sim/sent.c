@@ -108,7 +108,7 @@ static bool take_part(struct sim_model *model, const struct sim_message *message
 {
 	uint32_t i = 0;
 
-	while (i < model->part_count && (model->parts[i].message != message || model->parts[i].next != index))
+	while (i < model->part_count && (model->parts[i].first != message->first || model->parts[i].next != index))
 		i++;
 	if (i == model->part_count)
 		return false;

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <uroce/qp.h>
+
 #include "config/limits.h"
 #include "rc/codes.h"
 #include "sim/random.h"
@@ -282,7 +284,8 @@ void sim_swarm_draw(const struct sim_options *options, struct sim_config *config
 		draw_pace(&pace, config);
 		draw_faults(&random, config);
 		draw_calm(&calm, config);
-		config->any_order = random_chance(&order, 500000);
+		config->any_order = random_chance(&order, 400000);
+		config->repair = random_chance(&order, 500000) ? UROCE_READ_REPAIR_UPWARDS : UROCE_READ_REPAIR_OFF;
 		config->messages = (uint32_t)random_between(&random, 20, 100);
 		config->messages *= (uint32_t)PICK(&random, 1, 1, 3, 20, 60);
 		if (config->stop_after == MILLION)

@@ -80,7 +80,7 @@ struct sim_receives {
 
 /* A part of a READ that the responder owes in front of what is still to leave. */
 struct sim_part {
-	struct sim_message *message;
+	uint64_t first; /* PSN of the READ */
 	uint32_t begin, next, end;
 };
 
