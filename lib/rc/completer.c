@@ -131,8 +131,7 @@ static inline bool aeth_fits(const struct wire_opcode_row *op, const struct wire
 }
 
 /* Is the opcode right for this place in the stream, and the length? */
-static inline bool read_response_fits(const struct rc_qp *qp, const struct rc_send_wqe *wqe,
-				      const struct wire_packet *packet)
+INLINE bool read_response_fits(const struct rc_qp *qp, const struct rc_send_wqe *wqe, const struct wire_packet *packet)
 {
 	const struct wire_opcode_row *op = wire_opcode(packet->opcode);
 	psn_t psn = psn_make(packet->psn);
@@ -162,8 +161,8 @@ NOINLINE bool other_response_fits(const struct rc_send_wqe *wqe, const struct wi
  * Judges a response by what the request that it is for, wqe, waits for, and finds the places of its payload. Changes
  * nothing. UROCE_CAUSE_NONE, or why the request fails: nothing is written unless all of it may be (Q-11).
  */
-static inline enum uroce_cause judge_response(struct rc_qp *qp, const struct rc_send_wqe *wqe,
-					      const struct wire_packet *packet, struct rc_scatter *place)
+INLINE enum uroce_cause judge_response(struct rc_qp *qp, const struct rc_send_wqe *wqe,
+				       const struct wire_packet *packet, struct rc_scatter *place)
 {
 	const struct wire_opcode_row *op = wire_opcode(packet->opcode);
 	bool read = wqe->opcode == UROCE_WR_RDMA_READ;
@@ -191,8 +190,8 @@ static inline void copy_payload(const struct wire_packet *packet, const struct r
 }
 
 /* The response at snd_una that was judged so: its payload goes to its places, unless it is there already. */
-static inline void take_response(struct rc_qp *qp, const struct rc_send_wqe *wqe, const struct wire_packet *packet,
-				 enum uroce_cause cause, const struct rc_scatter *place, bool placed, uint64_t now_ns)
+INLINE void take_response(struct rc_qp *qp, const struct rc_send_wqe *wqe, const struct wire_packet *packet,
+			  enum uroce_cause cause, const struct rc_scatter *place, bool placed, uint64_t now_ns)
 {
 	uint32_t acked = qp->win.acked;
 

@@ -42,7 +42,7 @@ static uint8_t read_opcode(bool first, bool last)
  * The next packets of a READ's response, unless its memory may no longer be read (S-4). It is looked up once for all
  * that go out now, for a region stays for the length of a poll; and it has an end that does not move.
  */
-static enum rc_mr_verdict add_read_responses(struct rc_qp *qp, struct rc_replay_entry *entry,
+INLINE enum rc_mr_verdict add_read_responses(struct rc_qp *qp, struct rc_replay_entry *entry,
 					     struct rc_stretch *stretch, struct rc_outbox *out)
 {
 	uint64_t offset = (uint64_t)psn_distance(stretch->send_psn, entry->first_psn) << qp->mtu_shift;
