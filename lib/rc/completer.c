@@ -95,7 +95,7 @@ static void notice_missing(struct rc_qp *qp, psn_t end, uint8_t syndrome, uint64
 		     (syndrome_class(syndrome) == SYNDROME_NAK && syndrome_value(syndrome) == NAK_PSN_SEQUENCE);
 
 	if (qp_has_holes(qp))
-		rc_holes_see(qp, end);
+		rc_holes_see(qp, end, now_ns);
 	if (qp_has_holes(qp) && !again) {
 		rc_loss_echo_arrived(qp, true, now_ns);
 		loss_heard(qp, now_ns);

@@ -128,8 +128,8 @@ static void open_hole(struct rc_qp *qp, struct rc_hole hole, uint64_t now_ns)
 	holes->holes[holes->count++] = hole;
 }
 
-/* As far as there is room to remember what is missing, everything before `end` is known to have been answered. */
-static void see(struct rc_qp *qp, psn_t end, uint64_t now_ns)
+/* As far as there is room to remember what is missing. */
+void rc_holes_see(struct rc_qp *qp, psn_t end, uint64_t now_ns)
 {
 	struct rc_holes *holes = holes_of(qp);
 	uint32_t limit = ahead(qp, end);
@@ -276,7 +276,7 @@ psn_t rc_holes_take(struct rc_qp *qp, psn_t psn, uint32_t slot, uint64_t now_ns)
 	if ((int32_t)(slot + 1 - holes->clear) > 0)
 		holes->clear = slot + 1;
 	if (ahead(qp, psn) >= ahead(qp, holes->end)) {
-		see(qp, psn, now_ns);
+		rc_holes_see(qp, psn, now_ns);
 		holes->end = psn_next(psn);
 	} else {
 		fill(qp, psn);
@@ -284,11 +284,6 @@ psn_t rc_holes_take(struct rc_qp *qp, psn_t psn, uint32_t slot, uint64_t now_ns)
 	if (now_ns >= holes->look_ns)
 		look_at_asked(qp, now_ns);
 	return holes->end;
-}
-
-void rc_holes_see(struct rc_qp *qp, psn_t end)
-{
-	see(qp, end, 0);
 }
 
 uint32_t rc_holes_close(struct rc_qp *qp, uint64_t now_ns)

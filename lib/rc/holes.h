@@ -1,13 +1,14 @@
 /* holes.h - responses that come before their turn are placed, and what is missing between them is asked for again */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A response behind snd_una says where it belongs: the buffers of a READ are undefined until it completes, so it is
- * placed there at once (Q-15). What is missing before it is a hole. Holes lie in READs and the like alone: a peer that
- * has answered something has taken every request before it. Nothing completes before its turn: snd_una stands in front
- * of the first hole, and jumps to the next one when that is full.
+ * A QP with read repair (read_repair) places a response behind snd_una at once, for it says where it belongs, and the
+ * buffers of a READ are undefined until it completes (Q-15). What is missing before it is a hole. Holes lie in READs and
+ * the like alone: a peer that has answered something has taken every request before it. Nothing completes before its
+ * turn: snd_una stands in front of the first hole, and jumps to the next one when that is full.
  *
- * Of a READ only the first hole is asked for, and the next one when nothing before it is missing (Q-16): Linux answers
- * a part of a READ that lies before one that it was asked for later never more.
+ * Of a READ only the first hole is asked for, and the next one when nothing before it is missing, unless the peer is
+ * known to answer in any order (Q-16): Linux never again answers a part that lies before one that it was asked for
+ * later.
  *
  * A QP has a board for its holes while it has any (board.h). When there is none, or the holes are too many, what comes
  * early is dropped, and all from snd_una on is asked for again (loss.h).
@@ -37,7 +38,7 @@ bool rc_holes_may_take(const struct rc_qp *qp, psn_t psn, uint32_t slot);
 psn_t rc_holes_take(struct rc_qp *qp, psn_t psn, uint32_t slot, uint64_t now_ns);
 
 /* The peer has answered everything before `end`. Only while there are holes. */
-void rc_holes_see(struct rc_qp *qp, psn_t end);
+void rc_holes_see(struct rc_qp *qp, psn_t end, uint64_t now_ns);
 
 /*
  * snd_una has moved by the response that was missing there: it goes on up to the next hole. Only while there are.

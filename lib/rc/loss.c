@@ -566,12 +566,14 @@ bool rc_loss_timer(struct rc_qp *qp, uint64_t now_ns)
 
 	if (loss->rnr_deadline_ns <= now_ns)
 		loss->rnr_deadline_ns = RC_NEVER;
-	if (qp->probe.deadline_ns <= now_ns && qp->probe.answered)
+	if (qp->probe.deadline_ns <= now_ns && qp->probe.answered) {
 		una_was_lost(qp, now_ns);
-	else if (qp->probe.deadline_ns <= now_ns && qp_has_holes(qp) && !qp->probe.deferred)
-		rc_holes_doubt(qp), rc_loss_probe_sent(qp, now_ns);
-	else if (qp->probe.deadline_ns <= now_ns)
+	} else if (qp->probe.deadline_ns <= now_ns && qp_has_holes(qp) && !qp->probe.deferred) {
+		rc_holes_doubt(qp); /* it is the probe */
+		rc_loss_probe_sent(qp, now_ns);
+	} else if (qp->probe.deadline_ns <= now_ns) {
 		probe_ask_now(&qp->probe);
+	}
 	if (loss->ack_deadline_ns == LOSS_AT_ONCE)
 		loss->ack_deadline_ns = now_ns + loss->timeout_ns;
 	return loss->ack_deadline_ns <= now_ns;

@@ -134,6 +134,7 @@ static uint32_t find_bad_value(const struct rc_qp *qp, const struct uroce_qp_att
 		{ UROCE_QP_TIMEOUT, attr->timeout > 31 },
 		{ UROCE_QP_RETRY_CNT, attr->retry_cnt > 7 },
 		{ UROCE_QP_RNR_RETRY, attr->rnr_retry > 7 },
+		{ UROCE_QP_READ_REPAIR, attr->read_repair > UROCE_READ_REPAIR_ANY_ORDER },
 		{ UROCE_QP_PATH, path_is_bad(&attr->path) || becomes_alternate(qp, attr, mask) },
 		{ UROCE_QP_PKEY, becomes_alternate(qp, attr, mask) },
 		{ UROCE_QP_ALT_PATH, alternate_is_bad(qp, attr, mask) },

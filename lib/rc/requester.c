@@ -307,7 +307,7 @@ static void note_ask(struct rc_qp *qp)
 
 /*
  * Asks for responses that are missing before others that have come (Q-15). Where a place for them is not ours to write
- * any more, that is told in its turn. true: there was no room for all.
+ * any more, that is told in its turn, which fails the QP. true: there was no room for all.
  */
 NOINLINE bool ask_for_missing(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 {
@@ -365,8 +365,12 @@ bool rc_requester_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *
 
 	if (loss_waits_for_receiver(qp))
 		return false;
-	if (qp->gaps.asks_again && ask_for_missing(qp, now_ns, out))
-		return true;
+	if (__builtin_expect(qp->gaps.asks_again, 0)) {
+		if (ask_for_missing(qp, now_ns, out))
+			return true;
+		if (qp->state == UROCE_QPS_ERR)
+			return false;
+	}
 	sendwin_take_posted(&qp->win);
 	more = probe(qp, false, now_ns, out);
 	before = out->packet_count;

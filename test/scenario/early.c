@@ -249,6 +249,32 @@ Test(early, a_peer_that_falls_silent_behind_a_hole_is_given_up)
 	pair_close(pair);
 }
 
+/* where it would land is not ours any more. The QP fails, and what was to be sent again is not. */
+Test(early, a_hole_whose_place_has_gone_ends_the_connection)
+{
+	struct pair *pair = open_asked(4, false);
+	struct uroce_send_wr write = { .wr_id = 2, .opcode = UROCE_WR_RDMA_WRITE, .send_flags = UROCE_SEND_INLINE };
+	struct rc_qp *qp = pair->side[A].qp;
+
+	RULE("Q-11");
+	RULE("Q-13");
+	cr_assert_eq(pair_post(pair, A, write, 0, 8), 0);
+	pair_transmit(pair, A);
+	answer(pair, 0, 4);
+	answer(pair, 2, 4);
+	answer(pair, 3, 4);
+	pair_forget(pair);
+	pair->now_ns = qp->loss.ack_deadline_ns;
+	cr_assert_eq(rc_mr_remove(&pair->side[A].mrs, pair->side[A].key), 0);
+	rc_qp_timeout(qp, pair->now_ns);
+	cr_assert_eq(qp->win.snd_nxt.v, 4, "the WRITE goes out again behind the READ");
+	pair_transmit(pair, A);
+	expect_leaves(pair, A);
+	expect_completes(pair, A, "wr=1 READ LOC_PROT_ERR", "wr=2 WRITE WR_FLUSH_ERR");
+	expect_boards_back(pair, A);
+	pair_close(pair);
+}
+
 /* ---- both ends ---- */
 
 /* Loses packets of these numbers, from B to A. */
@@ -344,6 +370,24 @@ Test(early, a_part_that_has_left_goes_before_the_rest_of_the_read)
 		      "READ_RESPONSE_ONLY psn=1 credit=31 msn=1 bytes=256", "READ_RESPONSE_MIDDLE psn=6 bytes=256",
 		      "READ_RESPONSE_MIDDLE psn=7 bytes=256");
 	expect_boards_back(pair, B);
+	pair_close(pair);
+}
+
+/* Some of it has never left: the READ begins again there, and goes on to its end. */
+Test(early, a_part_that_has_not_all_left_begins_the_read_again)
+{
+	struct pair *pair = open_repairing();
+
+	RULE("S-9");
+	pair_cut(pair);
+	pair_inject(pair, B, read_packet(pair, 0, 0, 40 * MTU));
+	pair_transmit_some(pair, B, 6);
+	pair_forget(pair);
+	pair_inject(pair, B, read_packet(pair, 4, 4 * MTU, 4 * MTU));
+	pair_transmit_some(pair, B, 5);
+	expect_leaves(pair, B, "READ_RESPONSE_FIRST psn=4 credit=31 msn=1 bytes=256",
+		      "READ_RESPONSE_MIDDLE psn=5 bytes=256", "READ_RESPONSE_MIDDLE psn=6 bytes=256",
+		      "READ_RESPONSE_MIDDLE psn=7 bytes=256", "READ_RESPONSE_MIDDLE psn=8 bytes=256");
 	pair_close(pair);
 }
 

@@ -101,9 +101,9 @@ static bool same(const struct uroce_qp_attr *a, const struct uroce_qp_attr *b)
 	       a->max_dest_rd_atomic == b->max_dest_rd_atomic && a->min_rnr_timer == b->min_rnr_timer &&
 	       a->timeout == b->timeout && a->retry_cnt == b->retry_cnt && a->rnr_retry == b->rnr_retry &&
 	       a->flow_control == b->flow_control && a->imprecise_errors == b->imprecise_errors &&
-	       a->no_probe == b->no_probe && a->keepalive_ms == b->keepalive_ms && a->alt_pkey == b->alt_pkey &&
-	       a->alt_timeout == b->alt_timeout && a->path_mig_state == b->path_mig_state &&
-	       memcmp(&a->path, &b->path, sizeof(a->path)) == 0 &&
+	       a->no_probe == b->no_probe && a->keepalive_ms == b->keepalive_ms && a->read_repair == b->read_repair &&
+	       a->alt_pkey == b->alt_pkey && a->alt_timeout == b->alt_timeout &&
+	       a->path_mig_state == b->path_mig_state && memcmp(&a->path, &b->path, sizeof(a->path)) == 0 &&
 	       memcmp(&a->alt_path, &b->alt_path, sizeof(a->alt_path)) == 0;
 }
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "sim/median.h"
 #include "sim/random.h"
 
 #define US 1000ull
@@ -73,19 +74,6 @@ static struct result run_once(const struct work *work, uint16_t mtu, uint64_t tr
 	return result;
 }
 
-static int compare(const void *a, const void *b)
-{
-	double difference = *(const double *)a - *(const double *)b;
-
-	return (difference > 0) - (difference < 0);
-}
-
-static double median(double *values, uint32_t count)
-{
-	qsort(values, count, sizeof(*values), compare);
-	return values[count / 2];
-}
-
 /* The goodput without loss is told in Gbit/s, the others as their part of it, with the packets that it took. */
 static uint32_t run_row(const struct work *work, uint16_t mtu, uint64_t trip_ns, uint64_t seed, uint32_t seeds,
 			struct sim_memory *memory)
@@ -105,10 +93,10 @@ static uint32_t run_row(const struct work *work, uint16_t mtu, uint64_t trip_ns,
 			bad |= result.bad;
 		}
 		if (losses[i] == 0) {
-			lossless = median(goodput, seeds);
+			lossless = sim_median(goodput, seeds);
 			printf(" %.1f |", lossless);
 		} else {
-			printf(" %.3f, %.2f |", median(goodput, seeds) / lossless, median(sent, seeds));
+			printf(" %.3f, %.2f |", sim_median(goodput, seeds) / lossless, sim_median(sent, seeds));
 		}
 		fflush(stdout);
 	}

@@ -13,9 +13,10 @@
 
 #define TO_RTR (UROCE_QP_PATH | UROCE_QP_PATH_MTU | UROCE_QP_DEST_QPN | UROCE_QP_RQ_PSN | UROCE_QP_MAX_DEST_RD_ATOMIC)
 #define TO_RTS (UROCE_QP_TIMEOUT | UROCE_QP_RETRY_CNT | UROCE_QP_RNR_RETRY | UROCE_QP_MAX_RD_ATOMIC)
-#define IN_SQD                                                                                                   \
-	(UROCE_QP_ACCESS_FLAGS | UROCE_QP_PKEY | UROCE_QP_MAX_DEST_RD_ATOMIC | UROCE_QP_MIN_RNR_TIMER | TO_RTS | \
-	 UROCE_QP_PATH | UROCE_QP_IMPRECISE_ERRORS | UROCE_QP_ALT_PATH | UROCE_QP_NO_PROBE | UROCE_QP_KEEPALIVE)
+#define IN_SQD                                                                                                    \
+	(UROCE_QP_ACCESS_FLAGS | UROCE_QP_PKEY | UROCE_QP_MAX_DEST_RD_ATOMIC | UROCE_QP_MIN_RNR_TIMER | TO_RTS |  \
+	 UROCE_QP_PATH | UROCE_QP_IMPRECISE_ERRORS | UROCE_QP_ALT_PATH | UROCE_QP_NO_PROBE | UROCE_QP_KEEPALIVE | \
+	 UROCE_QP_READ_REPAIR)
 
 #define DEST_RD_ATOMIC 16u /* that there is memory for */
 
@@ -56,6 +57,7 @@ static const struct uroce_qp_attr other = {
 	.imprecise_errors = true,
 	.no_probe = true,
 	.keepalive_ms = 7,
+	.read_repair = UROCE_READ_REPAIR_ANY_ORDER,
 	.alt_path = { .hop_limit = 6 },
 	.alt_pkey = 0x8004,
 	.alt_timeout = 13,
@@ -81,6 +83,7 @@ static void put(struct uroce_qp_attr *to, const struct uroce_qp_attr *from, uint
 	to->imprecise_errors = mask & UROCE_QP_IMPRECISE_ERRORS ? from->imprecise_errors : to->imprecise_errors;
 	to->no_probe = mask & UROCE_QP_NO_PROBE ? from->no_probe : to->no_probe;
 	to->keepalive_ms = mask & UROCE_QP_KEEPALIVE ? from->keepalive_ms : to->keepalive_ms;
+	to->read_repair = mask & UROCE_QP_READ_REPAIR ? from->read_repair : to->read_repair;
 	if (mask & UROCE_QP_ALT_PATH) {
 		to->alt_path = from->alt_path;
 		to->alt_pkey = from->alt_pkey;
@@ -110,6 +113,7 @@ static void expect_told(const struct rc_qp *qp, const struct uroce_qp_attr *righ
 	cr_assert_eq(told.imprecise_errors, right->imprecise_errors, "after %#x", after);
 	cr_assert_eq(told.no_probe, right->no_probe, "after %#x", after);
 	cr_assert_eq(told.keepalive_ms, right->keepalive_ms, "after %#x", after);
+	cr_assert_eq(told.read_repair, right->read_repair, "after %#x", after);
 	cr_assert_eq(told.alt_path.hop_limit, right->alt_path.hop_limit, "after %#x", after);
 	cr_assert_eq(told.alt_pkey, right->alt_pkey, "after %#x", after);
 	cr_assert_eq(told.alt_timeout, right->alt_timeout, "after %#x", after);
@@ -224,6 +228,11 @@ Test(modify, a_range_ends_where_the_documentation_says)
 		  UROCE_QP_MIN_RNR_TIMER,
 		  { .min_rnr_timer = 31 },
 		  { .min_rnr_timer = 32 } },
+		{ UROCE_QPS_RTR,
+		  UROCE_QPS_RTS,
+		  UROCE_QP_READ_REPAIR,
+		  { .read_repair = UROCE_READ_REPAIR_ANY_ORDER },
+		  { .read_repair = UROCE_READ_REPAIR_ANY_ORDER + 1 } },
 		{ UROCE_QPS_RTR, UROCE_QPS_RTS, UROCE_QP_TIMEOUT, { .timeout = 31 }, { .timeout = 32 } },
 		{ UROCE_QPS_RTR, UROCE_QPS_RTS, UROCE_QP_RETRY_CNT, { .retry_cnt = 7 }, { .retry_cnt = 8 } },
 		{ UROCE_QPS_RTR, UROCE_QPS_RTS, UROCE_QP_RNR_RETRY, { .rnr_retry = 7 }, { .rnr_retry = 8 } },
