@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A QP with read repair (read_repair) places a response behind snd_una at once, for it says where it belongs, and the
- * buffers of a READ are undefined until it completes (Q-15). What is missing before it is a hole. Holes lie in READs and
+ * A QP with read repair (read_repair) places a response behind snd_una at once, for it says where it belongs, and
  * the like alone: a peer that has answered something has taken every request before it. Nothing completes before its
  * turn: snd_una stands in front of the first hole, and jumps to the next one when that is full.
  *
