@@ -143,15 +143,26 @@ static uint64_t acknowledged(const struct perf_end *end)
 	return sum;
 }
 
+/*
+ * Of two ends here, the one that starts tells of both: an lcore that asks another one waits until that has been polled,
+ * and two that ask each other at a time would wait for each other.
+ */
+static void tell_drops(struct perf_end *end)
+{
+	if (end->way != 0 && end->other)
+		return;
+	app_drops_tell(&end->drops, end->port);
+	if (end->other)
+		app_drops_tell(&end->other->drops, end->other->port);
+}
+
 /* A long message over a slow link moves long before it completes; queue pairs are asked when nothing completes. */
 static bool moves(struct perf_end *end)
 {
 	uint64_t before = end->seen_acknowledged;
 
 	end->looked = end->now;
-	app_drops_tell(&end->drops, end->port);
-	if (end->other)
-		app_drops_tell(&end->other->drops, end->other->port);
+	tell_drops(end);
 	end->seen_acknowledged = acknowledged(end);
 	return end->seen_acknowledged != before;
 }

@@ -2,9 +2,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A QP with read repair (read_repair) places a response behind snd_una at once, for it says where it belongs, and the
- * A QP with read repair (read_repair) places a response behind snd_una at once, for it says where it belongs, and
- * the like alone: a peer that has answered something has taken every request before it. Nothing completes before its
- * turn: snd_una stands in front of the first hole, and jumps to the next one when that is full.
+ * buffers of a READ are undefined until it completes (Q-15). What is missing before it is a hole. Holes lie in READs
+ * and the like alone: a peer that has answered something has taken every request before it. Nothing completes before
+ * its turn: snd_una stands in front of the first hole, and jumps to the next one when that is full.
  *
  * Of a READ only the first hole is asked for, and the next one when nothing before it is missing, unless the peer is
  * known to answer in any order (Q-16): Linux never again answers a part that lies before one that it was asked for
