@@ -316,14 +316,17 @@ void rc_holes_doubt(struct rc_qp *qp)
 	qp->gaps.asks_again = true;
 }
 
-psn_t rc_holes_rewind(struct rc_qp *qp)
+/*
+ * A READ that is not asked for to its end yet is begun again from its first hole on: its rest may not be asked for
+ * before that. Returns where the window goes on.
+ */
+static psn_t begin_last_again(struct rc_qp *qp)
 {
 	struct rc_holes *holes = holes_of(qp);
 	uint32_t first = holes->count - 1;
 	const struct rc_send_wqe *last;
 	psn_t from = holes->end;
 
-	/* A READ that is not asked for to its end yet: from its first hole on, for it is asked for upwards only. */
 	while (!is_first(holes, first))
 		first--;
 	last = sendwin_slot(&qp->win, rc_holes_slot(qp, &holes->holes[first]));
@@ -333,9 +336,21 @@ psn_t rc_holes_rewind(struct rc_qp *qp)
 	}
 	if (holes->count == 0)
 		rc_holes_forget(qp);
-	else
+	return from;
+}
+
+psn_t rc_holes_rewind(struct rc_qp *qp)
+{
+	psn_t from = begin_last_again(qp);
+
+	if (qp_has_holes(qp))
 		rc_holes_doubt(qp);
 	return from;
+}
+
+psn_t rc_holes_go_on(struct rc_qp *qp)
+{
+	return qp->read_repair == UROCE_READ_REPAIR_ANY_ORDER ? holes_of(qp)->end : begin_last_again(qp);
 }
 
 const struct rc_hole *rc_holes_next(struct rc_qp *qp, uint64_t now_ns)

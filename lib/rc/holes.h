@@ -55,6 +55,12 @@ void rc_holes_doubt(struct rc_qp *qp);
  */
 psn_t rc_holes_rewind(struct rc_qp *qp);
 
+/*
+ * The window is rewound, and has yet to come to what has been answered: it goes on from here instead. Only while there
+ * are holes; there may be none behind this.
+ */
+psn_t rc_holes_go_on(struct rc_qp *qp);
+
 /* What is to be asked for next; NULL: nothing, now. Only while there are. */
 const struct rc_hole *rc_holes_next(struct rc_qp *qp, uint64_t now_ns);
 

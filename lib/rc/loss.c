@@ -439,7 +439,7 @@ void rc_loss_response_came_early(struct rc_qp *qp, psn_t end, uint64_t now_ns)
 	struct rc_loss *loss = &qp->loss;
 
 	if (loss->resending && psn_distance(qp->win.snd_nxt, qp->win.snd_una) < psn_distance(end, qp->win.snd_una))
-		loss->resending = rc_sendwin_go_to(&qp->win, end); /* the peer has taken all before it */
+		loss->resending = rc_sendwin_go_to(&qp->win, rc_holes_go_on(qp)); /* the peer has taken all before */
 	loss->heard = end;
 	loss->retries_left = loss->retry_cnt;
 	rtt_forget(&qp->rtt);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "packets.h"
+#include "rc/loss.h"
 #include "rule.h"
 
 #define MTU 256u
@@ -135,6 +136,35 @@ Test(early, a_peer_that_answers_in_any_order_is_asked_for_all_at_once)
 }
 
 /* What comes behind an ask that was lost says so, when the answer ought to have come (T-5). */
+/* An answer to what was asked for on the old path may be the first thing that comes after a change of paths. */
+Test(early, a_read_that_was_half_there_is_asked_for_upwards_when_the_window_is_rewound)
+{
+	struct pair *pair = open_asked(8, false);
+
+	RULE("Q-16");
+	rc_loss_path_changed(pair->side[A].qp);
+	answer(pair, 3, 8);
+	expect_leaves(pair, A, "READ_REQUEST psn=0 ackreq va=0x0 len=2048");
+	for (uint32_t psn = 0; psn < 8; psn++)
+		answer(pair, psn, 8);
+	expect_leaves(pair, A);
+	expect_completes(pair, A, "wr=1 READ SUCCESS len=2048");
+	expect_boards_back(pair, A);
+	pair_close(pair);
+}
+
+Test(early, a_peer_that_answers_in_any_order_is_asked_for_the_rest_of_a_read_that_was_half_there)
+{
+	struct pair *pair = open_asked(8, true);
+
+	RULE("Q-16");
+	rc_loss_path_changed(pair->side[A].qp);
+	answer(pair, 3, 8);
+	expect_leaves(pair, A, "READ_REQUEST psn=0 ackreq va=0x0 len=768",
+		      "READ_REQUEST psn=4 ackreq va=0x400 len=1024");
+	pair_close(pair);
+}
+
 Test(early, an_ask_that_was_lost_is_asked_again_after_a_round_trip)
 {
 	struct pair *pair = open_asked(8, false);
