@@ -15,6 +15,7 @@
 
 #include "common/number.h"
 #include "nvmet/counts.h"
+#include "nvmet/json.h"
 #include "nvmet/queue.h"
 
 #define WORDS_MAX 16
@@ -30,7 +31,8 @@ struct control {
 	size_t bytes;
 	unsigned looks;
 	FILE *out;
-	char *text; /* the answer; NULL: he has not said a whole line yet */
+	bool refused; /* the answer ends with an error, not with "ok" */
+	char *text;   /* the answer; NULL: the peer has not sent a whole line yet */
 	size_t text_bytes, sent;
 };
 
@@ -47,6 +49,7 @@ static void refuse(struct control *control, const char *format, ...)
 	vfprintf(control->out, format, arguments);
 	va_end(arguments);
 	fputc('\n', control->out);
+	control->refused = true;
 }
 
 static struct nvmf_subsystem *find_subsystem(struct control *control, const char *nqn)
@@ -161,63 +164,11 @@ static void stats(struct control *control, char **words)
 	nvmf_target_unlock(&server->target);
 }
 
-/* ---- the same as JSON ---- */
-
-static void put_json_counts(FILE *out, const struct count *counts, uint32_t count)
-{
-	for (uint32_t i = 0; i < count; i++)
-		fprintf(out, "%s\"%s\": %lu", i ? ", " : "", counts[i].name, counts[i].value);
-}
-
-static void put_json_controllers(const struct control *control)
-{
-	const struct nvmf_target *target = &control->server->target;
-	const char *separator = "";
-
-	for (uint32_t i = 0; i < NVMF_CONTROLLERS_MAX; i++) {
-		const struct nvmf_controller *controller = target->controllers[i];
-		char host[NVME_NQN_BYTES];
-
-		if (controller == NULL)
-			continue;
-		fprintf(control->out,
-			"%s\n  {\"cntlid\": %u, \"host\": \"%s\", \"subsystem\": \"%s\", \"queues\": %u, "
-			"\"keep_alive_ms\": %u}",
-			separator, controller->cntlid, journal_name(controller->host_nqn, host, sizeof(host)),
-			controller->subsystem ? controller->subsystem->nqn : NVME_DISCOVERY_NQN,
-			controller->queue_count, controller->keep_alive_ms);
-		separator = ",";
-	}
-}
-
-/* Names have no blanks; what else JSON would take for its own becomes a question mark. */
 static void json(struct control *control, char **words)
 {
-	struct count counts[COUNTS_MAX];
-
 	(void)words;
-	fputs("{\"target\": {", control->out);
-	put_json_counts(control->out, counts, counts_of_target(control->server, counts));
-	fputs("},\n \"namespaces\": [", control->out);
-	for (const struct disk *disk = control->disks->first; disk; disk = disk->next) {
-		char uuid[37], path[SETTINGS_TEXT_BYTES], nqn[NVME_NQN_BYTES];
-
-		uuid_unparse_lower(disk->namespace.uuid, uuid);
-		fprintf(control->out,
-			"%s\n  {\"nsid\": %u, \"subsystem\": \"%s\", \"uuid\": \"%s\", \"store\": \"%s\", "
-			"\"path\": \"%s\", \"blocks\": %lu, \"block_bytes\": %u, ",
-			disk == control->disks->first ? "" : ",", disk->namespace.nsid,
-			journal_name(disk->subsystem->nqn, nqn, sizeof(nqn)), uuid,
-			store_kind_name(disk->store->config.kind), journal_name(disk->path, path, sizeof(path)),
-			disk->namespace.blocks, disk->namespace.block_bytes);
-		put_json_counts(control->out, counts, counts_of_disk(disk, counts));
-		fputc('}', control->out);
-	}
-	fputs("],\n \"controllers\": [", control->out);
-	nvmf_target_lock(&control->server->target);
-	put_json_controllers(control);
-	nvmf_target_unlock(&control->server->target);
-	fputs("]}\n", control->out);
+	if (json_write(control->server, control->disks, control->out) != 0)
+		refuse(control, "no memory for the answer");
 }
 
 static void controllers(struct control *control, char **words)
@@ -383,13 +334,13 @@ static void answer(struct control *control)
 		if (*word)
 			words[count++] = word;
 	}
+	control->refused = false;
 	control->out = open_memstream(&control->text, &control->text_bytes);
 	if (control->out == NULL)
 		return;
 	if (count == 0 || !run(control, words, count))
 		refuse(control, "%s: no such command; \"help\" lists them", count ? words[0] : "");
-	fflush(control->out);
-	if (strstr(control->text, "error: ") == NULL)
+	if (!control->refused)
 		fputs("ok\n", control->out);
 	fclose(control->out);
 	control->sent = control->looks = 0;

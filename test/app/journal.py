@@ -69,6 +69,24 @@ def a_host_that_is_not_admitted_is_told_of(directory):
 
 @case
 @with_files
+def json_tells_names_as_they_are(directory):
+    quoted = 'nqn.2026-01.uroce:a"b\\c'
+    with tempfile.TemporaryDirectory(dir=BUILD) as folder:
+        path, other = folder + '/with "quotes" and error: ä', folder + "/\udcff"  # a byte that is no UTF-8
+        with Ends(directory, "--nqn", quoted, "--file", path + ":8M", "--file", other + ":8M", "--control",
+                  directory + "/control") as ends:
+            host = ends.host("stays", "--runtime", "30", nqn=quoted)
+            host.wait_until(queues_are_there, directory + "/control", 2)
+            code, text, err = tell(directory, "json")
+            want(code == 0, text, err)
+            found = json.loads(text)
+            want([row["subsystem"] for row in found["controllers"]] == [quoted], text)
+            want([(row["subsystem"], row["path"]) for row in found["namespaces"]] ==
+                 [(quoted, folder + "/?"), (quoted, path)], text)
+
+
+@case
+@with_files
 def a_file_that_is_cut_is_told_of_and_does_not_grow_again(directory):
     with tempfile.TemporaryDirectory(dir=BUILD) as folder:
         path = folder + "/disk.img"

@@ -34,7 +34,7 @@ class Ends:
         self.target = self.serve("target", *options)
 
     def serve(self, tag, *options):
-        name = () if "--config" in options else ("--nqn", DISK)
+        name = () if {"--config", "--nqn"} & set(options) else ("--nqn", DISK)
         target = self.start(tag, "nvmet", *options, *name, "-d", port(self.directory, "server"), "--ip", f"{TARGET}/24")
         target.wait_for("nvme connect")
         return target
