@@ -8,6 +8,7 @@
 
 #include "common/clock.h"
 #include "common/eal.h"
+#include "common/objects.h"
 #include "common/pipe.h"
 
 #define CHUNK_BYTES 8192u
@@ -30,9 +31,7 @@ struct app_pipe {
 	struct app_pipe_config config;
 	struct uroce_cm_channel *channel;
 	struct uroce_cm_id *listener, *id;
-	struct uroce_pd *pd;
-	struct uroce_cq *cq;
-	struct uroce_mr *mr;
+	struct app_objects objects;
 	uint8_t (*slots)[CHUNK_BYTES]; /* receives, then sends */
 	struct arrival arrivals[RECEIVES];
 	uint32_t first, count; /* of the arrivals */
@@ -48,7 +47,7 @@ static int check_pipe(const char *what, int error)
 
 static int post_receive(struct app_pipe *pipe, uint32_t slot)
 {
-	struct uroce_sge sge = { (uintptr_t)pipe->slots[slot], CHUNK_BYTES, uroce_mr_lkey(pipe->mr) };
+	struct uroce_sge sge = { (uintptr_t)pipe->slots[slot], CHUNK_BYTES, uroce_mr_lkey(pipe->objects.mr) };
 	struct uroce_recv_wr wr = { .wr_id = slot, .sg_list = &sge, .num_sge = 1 };
 
 	return uroce_qp_post_recv(uroce_cm_qp(pipe->id), &wr, NULL);
@@ -70,7 +69,7 @@ static void take_completions(struct app_pipe *pipe)
 {
 	struct uroce_wc wc;
 
-	while (uroce_cq_poll(pipe->cq, 1, &wc) == 1)
+	while (uroce_cq_poll(pipe->objects.cq, 1, &wc) == 1)
 		take_completion(pipe, &wc);
 }
 
@@ -93,17 +92,19 @@ static void poll_once(struct app_pipe *pipe, unsigned wait_ms)
 
 static int open_objects(struct app_pipe *pipe)
 {
-	size_t bytes = (size_t)SLOTS * CHUNK_BYTES;
+	struct app_objects_config config = {
+		.device = pipe->config.port->device,
+		.bytes = (size_t)SLOTS * CHUNK_BYTES,
+		.completions = 2 * SLOTS,
+	};
 
 	for (uint32_t slot = RECEIVES; slot < SLOTS; slot++)
 		pipe->sends[pipe->free_sends++] = slot;
-	pipe->slots = malloc(bytes);
+	pipe->slots = malloc(config.bytes);
 	if (pipe->slots == NULL)
 		return check_pipe("memory", -ENOMEM);
-	if (check_pipe("protection domain", uroce_pd_alloc(pipe->config.port->device, &pipe->pd)) ||
-	    check_pipe("memory region",
-		       uroce_mr_reg(pipe->pd, pipe->slots, bytes, UROCE_ACCESS_LOCAL_WRITE, &pipe->mr)) ||
-	    check_pipe("completion queue", uroce_cq_create(pipe->config.port->device, 2 * SLOTS, &pipe->cq)))
+	config.memory = pipe->slots;
+	if (app_objects_open(&config, &pipe->objects) != APP_EXIT_OK)
 		return APP_EXIT_FAILURE;
 	return check_pipe("channel", uroce_cm_channel_create(pipe->config.engine, &pipe->channel));
 }
@@ -111,15 +112,15 @@ static int open_objects(struct app_pipe *pipe)
 static int open_qp(struct app_pipe *pipe, struct uroce_cm_id *id)
 {
 	struct uroce_qp_init_attr init = {
-		.send_cq = pipe->cq,
-		.recv_cq = pipe->cq,
+		.send_cq = pipe->objects.cq,
+		.recv_cq = pipe->objects.cq,
 		.max_send_wr = SENDS,
 		.max_recv_wr = RECEIVES,
 		.max_send_sge = 1,
 		.max_recv_sge = 1,
 	};
 	struct uroce_qp *qp;
-	int error = uroce_cm_qp_create(id, pipe->pd, &init, 0, &qp);
+	int error = uroce_cm_qp_create(id, pipe->objects.pd, &init, 0, &qp);
 
 	pipe->id = id;
 	for (uint32_t slot = 0; slot < RECEIVES && error == 0; slot++)
@@ -136,7 +137,7 @@ static void close_id(struct app_pipe *pipe)
 		uroce_cm_id_destroy(pipe->id);
 	if (qp)
 		uroce_qp_destroy(qp);
-	while (pipe->cq && uroce_cq_poll(pipe->cq, 1, &wc) == 1)
+	while (pipe->objects.cq && uroce_cq_poll(pipe->objects.cq, 1, &wc) == 1)
 		;
 	pipe->id = NULL;
 }
@@ -273,7 +274,7 @@ int app_pipe_send(struct app_pipe *pipe, const void *data, size_t bytes)
 
 	while (bytes) {
 		uint32_t part = bytes < CHUNK_BYTES ? (uint32_t)bytes : CHUNK_BYTES, slot;
-		struct uroce_sge sge = { .length = part, .lkey = uroce_mr_lkey(pipe->mr) };
+		struct uroce_sge sge = { .length = part, .lkey = uroce_mr_lkey(pipe->objects.mr) };
 		struct uroce_send_wr wr = { .sg_list = &sge, .num_sge = 1, .opcode = UROCE_WR_SEND };
 
 		if (!wait_for_send(pipe, 1, SEND_S))
@@ -334,12 +335,7 @@ void app_pipe_close(struct app_pipe *pipe)
 		uroce_cm_id_destroy(pipe->listener);
 	if (pipe->channel)
 		uroce_cm_channel_destroy(pipe->channel);
-	if (pipe->cq)
-		uroce_cq_destroy(pipe->cq);
-	if (pipe->mr)
-		uroce_mr_dereg(pipe->mr);
-	if (pipe->pd)
-		uroce_pd_dealloc(pipe->pd);
+	app_objects_close(&pipe->objects);
 	free(pipe->slots);
 	free(pipe);
 }

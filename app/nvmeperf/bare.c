@@ -6,8 +6,8 @@
 #include <sys/mman.h>
 
 #include "common/clock.h"
-#include "common/eal.h"
 #include "common/histogram.h"
+#include "common/objects.h"
 
 #define ASK_BYTES 64u
 #define ANSWER_BYTES 16u
@@ -15,9 +15,7 @@
 #define CLOCK_EACH 64u /* exchanges between two looks at the clock */
 
 struct side {
-	struct uroce_pd *pd;
-	struct uroce_cq *cq;
-	struct uroce_mr *mr;
+	struct app_objects objects;
 	struct uroce_qp *qp;
 	size_t bytes;
 	uint8_t *memory; /* of each slot: data, then what is received; behind all slots of the target the disk */
@@ -53,7 +51,7 @@ static void post_receive(struct bare *bare, int index, uint64_t slot)
 {
 	struct side *side = &bare->sides[index];
 	struct uroce_sge sge = { (uintptr_t)slot_at(bare, index, slot) + bare->config->bytes, ASK_BYTES,
-				 uroce_mr_lkey(side->mr) };
+				 uroce_mr_lkey(side->objects.mr) };
 	struct uroce_recv_wr wr = { .wr_id = slot, .sg_list = &sge, .num_sge = 1 };
 
 	bare->failed |= uroce_qp_post_recv(side->qp, &wr, NULL);
@@ -62,7 +60,7 @@ static void post_receive(struct bare *bare, int index, uint64_t slot)
 static void ask(struct bare *bare, uint64_t slot)
 {
 	struct side *side = &bare->sides[0];
-	struct uroce_sge sge = { (uintptr_t)slot_at(bare, 0, slot), ASK_BYTES, uroce_mr_lkey(side->mr) };
+	struct uroce_sge sge = { (uintptr_t)slot_at(bare, 0, slot), ASK_BYTES, uroce_mr_lkey(side->objects.mr) };
 	struct uroce_send_wr wr = {
 		.wr_id = slot, .sg_list = &sge, .num_sge = 1, .opcode = UROCE_WR_SEND, .send_flags = UROCE_SEND_SIGNALED
 	};
@@ -73,7 +71,8 @@ static void ask(struct bare *bare, uint64_t slot)
 static void answer(struct bare *bare, uint64_t slot)
 {
 	struct side *side = &bare->sides[1];
-	struct uroce_sge sges[2] = { { (uintptr_t)draw_place(bare), bare->config->bytes, uroce_mr_lkey(side->mr) },
+	struct uroce_sge sges[2] = { { (uintptr_t)draw_place(bare), bare->config->bytes,
+				       uroce_mr_lkey(side->objects.mr) },
 				     { (uintptr_t)slot_at(bare, 1, slot), ANSWER_BYTES, 0 } };
 	struct uroce_send_wr send = { .wr_id = slot,
 				      .sg_list = &sges[1],
@@ -85,7 +84,7 @@ static void answer(struct bare *bare, uint64_t slot)
 				       .num_sge = 1,
 				       .opcode = UROCE_WR_RDMA_WRITE,
 				       .remote_addr = (uintptr_t)slot_at(bare, 0, slot),
-				       .rkey = uroce_mr_rkey(bare->sides[0].mr) };
+				       .rkey = uroce_mr_rkey(bare->sides[0].objects.mr) };
 
 	bare->failed |= uroce_qp_post_send(side->qp, &write, NULL);
 }
@@ -111,7 +110,7 @@ static void poll_once(struct bare *bare)
 
 	uroce_lcore_poll(bare->lcore);
 	for (int i = 0; i < 2; i++) {
-		int count = uroce_cq_poll(bare->sides[i].cq, 64, wc);
+		int count = uroce_cq_poll(bare->sides[i].objects.cq, 64, wc);
 
 		for (int k = 0; k < count; k++)
 			take(bare, i, &wc[k]);
@@ -133,6 +132,11 @@ static int open_side(struct bare *bare, int index)
 		.max_inline_data = ANSWER_BYTES,
 		.max_dest_rd_atomic = 16,
 	};
+	struct app_objects_config objects = {
+		.device = config->devices[index],
+		.access = UROCE_ACCESS_REMOTE_WRITE | UROCE_ACCESS_REMOTE_READ,
+		.completions = 8 * slots,
+	};
 
 	bare->slots_bytes = ((size_t)slots * bare->slot_bytes + 4095) / 4096 * 4096;
 	bytes = bare->slots_bytes + (index ? config->disk_bytes : 0);
@@ -143,15 +147,12 @@ static int open_side(struct bare *bare, int index)
 		madvise(side->memory, bytes, MADV_HUGEPAGE);
 	if (side->memory)
 		memset(side->memory, 1, bytes); /* pages of its own, not that of zeros */
-	side->bytes = bytes;
-	if (side->memory == NULL || uroce_pd_alloc(config->devices[index], &side->pd) != 0 ||
-	    uroce_cq_create(config->devices[index], 8 * slots, &side->cq) != 0 ||
-	    uroce_mr_reg(side->pd, side->memory, bytes,
-			 UROCE_ACCESS_LOCAL_WRITE | UROCE_ACCESS_REMOTE_WRITE | UROCE_ACCESS_REMOTE_READ,
-			 &side->mr) != 0)
+	objects.memory = side->memory;
+	objects.bytes = side->bytes = bytes;
+	if (side->memory == NULL || app_objects_open(&objects, &side->objects) != APP_EXIT_OK)
 		return -1;
-	init.send_cq = init.recv_cq = side->cq;
-	return uroce_qp_create(side->pd, &init, &side->qp);
+	init.send_cq = init.recv_cq = side->objects.cq;
+	return uroce_qp_create(side->objects.pd, &init, &side->qp);
 }
 
 static int connect_sides(struct bare *bare)
@@ -187,12 +188,7 @@ static void close_all(struct bare *bare)
 
 		if (side->qp)
 			uroce_qp_destroy(side->qp);
-		if (side->mr)
-			uroce_mr_dereg(side->mr);
-		if (side->cq)
-			uroce_cq_destroy(side->cq);
-		if (side->pd)
-			uroce_pd_dealloc(side->pd);
+		app_objects_close(&side->objects);
 		if (side->memory)
 			munmap(side->memory, side->bytes);
 	}
@@ -253,18 +249,18 @@ int bare_reads(const struct bare_config *config, double *ns)
 	end_ns = now + (uint64_t)(config->seconds * 1e9);
 	while (now < end_ns && !bare.failed) {
 		struct uroce_sge sge = { (uintptr_t)slot_at(&bare, 0, 0), config->bytes,
-					 uroce_mr_lkey(bare.sides[0].mr) };
+					 uroce_mr_lkey(bare.sides[0].objects.mr) };
 		struct uroce_send_wr wr = { .sg_list = &sge,
 					    .num_sge = 1,
 					    .opcode = UROCE_WR_RDMA_READ,
 					    .send_flags = UROCE_SEND_SIGNALED,
 					    .remote_addr = (uintptr_t)draw_place(&bare),
-					    .rkey = uroce_mr_rkey(bare.sides[1].mr) };
+					    .rkey = uroce_mr_rkey(bare.sides[1].objects.mr) };
 		struct uroce_wc wc;
 		uint64_t began = now;
 
 		bare.failed |= uroce_qp_post_send(bare.sides[0].qp, &wr, NULL);
-		while (uroce_cq_poll(bare.sides[0].cq, 1, &wc) == 0 && !bare.failed)
+		while (uroce_cq_poll(bare.sides[0].objects.cq, 1, &wc) == 0 && !bare.failed)
 			uroce_lcore_poll(bare.lcore);
 		bare.failed |= wc.status != UROCE_WC_SUCCESS;
 		now = app_now_ns();

@@ -84,7 +84,7 @@ static void post_receive(struct link *link, uint32_t slot)
 {
 	struct host *host = link->host;
 	struct uroce_sge sge = { (uintptr_t)link->responses + slot * NVME_CQE_BYTES, NVME_CQE_BYTES,
-				 uroce_mr_lkey(host->mr) };
+				 uroce_mr_lkey(host->objects.mr) };
 	struct uroce_recv_wr wr = { .wr_id = slot, .sg_list = &sge, .num_sge = 1 };
 
 	uroce_qp_post_recv(link->qp, &wr, NULL);
@@ -111,8 +111,8 @@ static int connect_link(struct host *host, struct link *link)
 					    .private_bytes = sizeof(words),
 					    .alternate = host->config.alternate };
 	struct uroce_qp_init_attr init = {
-		.send_cq = host->cq,
-		.recv_cq = host->cq,
+		.send_cq = host->objects.cq,
+		.recv_cq = host->objects.cq,
 		.qp_context = (uintptr_t)link,
 		.max_send_wr = link->depth,
 		.max_recv_wr = link->depth,
@@ -125,7 +125,7 @@ static int connect_link(struct host *host, struct link *link)
 	nvmf_hello_build(&hello, words);
 	error = uroce_cm_id_create(host->config.channel, (uintptr_t)link, &link->id);
 	if (error == 0)
-		error = uroce_cm_qp_create(link->id, host->pd, &init,
+		error = uroce_cm_qp_create(link->id, host->objects.pd, &init,
 					   UROCE_ACCESS_REMOTE_READ | UROCE_ACCESS_REMOTE_WRITE, &link->qp);
 	for (uint32_t i = 0; i < link->depth && error == 0; i++)
 		post_receive(link, i);
@@ -158,12 +158,12 @@ static void put_sgl(struct host *host, uint8_t *sqe, const uint8_t *data, uint32
 	sqe[SQE_SGL + 8] = (uint8_t)bytes;
 	sqe[SQE_SGL + 9] = (uint8_t)(bytes >> 8);
 	sqe[SQE_SGL + 10] = (uint8_t)(bytes >> 16);
-	put_le32(sqe + SQE_SGL + 11, uroce_mr_rkey(host->mr));
+	put_le32(sqe + SQE_SGL + 11, uroce_mr_rkey(host->objects.mr));
 }
 
 static int send_command(struct link *link, struct command *command, uint32_t capsule_bytes)
 {
-	struct uroce_sge sge = { (uintptr_t)command->sqe, capsule_bytes, uroce_mr_lkey(link->host->mr) };
+	struct uroce_sge sge = { (uintptr_t)command->sqe, capsule_bytes, uroce_mr_lkey(link->host->objects.mr) };
 	struct uroce_send_wr wr = { .sg_list = &sge,
 				    .num_sge = 1,
 				    .opcode = UROCE_WR_SEND,
@@ -363,7 +363,7 @@ int host_poll(struct host *host, struct host_done *done, int count)
 	int taken, told = 0;
 
 	take_events(host);
-	taken = uroce_cq_poll(host->cq, count < 32 ? count : 32, wc);
+	taken = uroce_cq_poll(host->objects.cq, count < 32 ? count : 32, wc);
 	for (int i = 0; i < taken; i++) {
 		struct link *link = (struct link *)(uintptr_t)wc[i].qp_context;
 
@@ -479,10 +479,23 @@ static void say_goodbye(struct host *host)
 	} while (left && app_now_ns() < until_ns);
 }
 
+static int open_objects(struct host *host)
+{
+	const struct host_config *config = &host->config;
+	struct app_objects_config objects = {
+		.device = config->device,
+		.memory = host->memory,
+		.bytes = host->memory_bytes,
+		.access = UROCE_ACCESS_REMOTE_READ | UROCE_ACCESS_REMOTE_WRITE,
+		.completions = 2 * (NVME_ADMIN_DEPTH + config->queues * config->depth),
+	};
+
+	return app_objects_open(&objects, &host->objects);
+}
+
 int host_open(const struct host_config *config, struct host **out, struct host_namespace *namespace)
 {
 	struct host *host = calloc(1, sizeof(*host));
-	uint32_t entries = 2 * (NVME_ADMIN_DEPTH + config->queues * config->depth);
 	int code;
 
 	*out = NULL;
@@ -491,8 +504,7 @@ int host_open(const struct host_config *config, struct host **out, struct host_n
 	host->config = *config;
 	host->link_count = config->queues + 1;
 	host->capsule_bytes = NVME_SQE_BYTES + config->in_capsule_bytes;
-	if (uroce_pd_alloc(config->device, &host->pd) != 0 ||
-	    uroce_cq_create(config->device, entries, &host->cq) != 0 || host_memory_make(host) != 0)
+	if (host_memory_make(host) != 0 || open_objects(host) != APP_EXIT_OK)
 		code = app_complain(APP_EXIT_ENVIRONMENT, "no memory for the queues of a host");
 	else
 		code = connect_link(host, &host->links[0]);
@@ -525,13 +537,8 @@ void host_close(struct host *host, bool in_order)
 		free(link->commands);
 	}
 	free(host->links);
-	if (host->mr)
-		uroce_mr_dereg(host->mr);
+	app_objects_close(&host->objects);
 	if (host->memory)
 		munmap(host->memory, host->memory_bytes);
-	if (host->cq)
-		uroce_cq_destroy(host->cq);
-	if (host->pd)
-		uroce_pd_dealloc(host->pd);
 	free(host);
 }

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "common/objects.h"
 #include "nvmeperf/host.h"
 
 /* A command and where its data are. */
@@ -30,9 +31,7 @@ struct link {
 
 struct host {
 	struct host_config config;
-	struct uroce_pd *pd;
-	struct uroce_cq *cq;
-	struct uroce_mr *mr;
+	struct app_objects objects;
 	uint8_t *memory, *free;
 	size_t memory_bytes;
 	uint32_t capsule_bytes;
@@ -47,7 +46,7 @@ struct host {
 	uint64_t admin_result;
 };
 
-/* Of all queues, a region; 0 or a negative errno. The host unmaps and frees. */
+/* For the commands of all queues; 0 or a negative errno. The host unmaps and frees. */
 int host_memory_make(struct host *host);
 
 #endif

@@ -20,6 +20,7 @@
 #include "common/clock.h"
 #include "common/drops.h"
 #include "common/eal.h"
+#include "common/objects.h"
 #include "common/option.h"
 #include "common/pipe.h"
 #include "common/ports.h"
@@ -52,9 +53,7 @@ struct pingpong {
 	struct uroce_engine *engine;
 	struct app_port port;
 	struct uroce_lcore *lcore;
-	struct uroce_pd *pd;
-	struct uroce_cq *cq;
-	struct uroce_mr *mr;
+	struct app_objects objects;
 	struct uroce_qp *qp;
 	uint8_t *send_buffer, *recv_buffer; /* one region, send first */
 	uint32_t psn;
@@ -124,19 +123,21 @@ static int create_objects(struct pingpong *pp)
 		.max_recv_sge = 1,
 		.max_dest_rd_atomic = 1,
 	};
+	struct app_objects_config config = {
+		.device = pp->port.device,
+		.bytes = 2 * (size_t)options->size,
+		.completions = options->rx_depth + 2,
+	};
 	struct uroce_qp_attr attr;
 
-	pp->send_buffer = malloc(2 * (size_t)options->size);
+	pp->send_buffer = config.memory = malloc(config.bytes);
 	if (pp->send_buffer == NULL)
 		return app_check("message buffers", -ENOMEM);
 	pp->recv_buffer = pp->send_buffer + options->size;
-	if (app_check("protection domain", uroce_pd_alloc(pp->port.device, &pp->pd)) ||
-	    app_check("memory region", uroce_mr_reg(pp->pd, pp->send_buffer, 2 * (size_t)options->size,
-						    UROCE_ACCESS_LOCAL_WRITE, &pp->mr)) ||
-	    app_check("completion queue", uroce_cq_create(pp->port.device, options->rx_depth + 2, &pp->cq)))
+	if (app_objects_open(&config, &pp->objects) != APP_EXIT_OK)
 		return -1;
-	init.send_cq = init.recv_cq = pp->cq;
-	if (app_check("queue pair", uroce_qp_create(pp->pd, &init, &pp->qp)) ||
+	init.send_cq = init.recv_cq = pp->objects.cq;
+	if (app_check("queue pair", uroce_qp_create(pp->objects.pd, &init, &pp->qp)) ||
 	    app_check("queue pair", uroce_qp_query(pp->qp, &attr)))
 		return -1;
 	pp->psn = attr.sq_psn;
@@ -170,7 +171,7 @@ static int post_receives(struct pingpong *pp, uint32_t count)
 	struct uroce_sge sge = {
 		.addr = (uintptr_t)pp->recv_buffer,
 		.length = pp->options.size,
-		.lkey = uroce_mr_lkey(pp->mr),
+		.lkey = uroce_mr_lkey(pp->objects.mr),
 	};
 	struct uroce_recv_wr wr = { .wr_id = RECV_ID, .sg_list = &sge, .num_sge = 1 };
 
@@ -189,7 +190,7 @@ static int post_message(struct pingpong *pp)
 	struct uroce_sge sge = {
 		.addr = (uintptr_t)data,
 		.length = pp->options.size,
-		.lkey = uroce_mr_lkey(pp->mr),
+		.lkey = uroce_mr_lkey(pp->objects.mr),
 	};
 	struct uroce_send_wr wr = {
 		.wr_id = SEND_ID,
@@ -270,7 +271,7 @@ static int exchange(struct pingpong *pp)
 		int count;
 
 		uroce_lcore_poll(pp->lcore);
-		count = uroce_cq_poll(pp->cq, 16, wc);
+		count = uroce_cq_poll(pp->objects.cq, 16, wc);
 		for (int i = 0; i < count; i++) {
 			if (handle_completion(pp, &wc[i]) != 0)
 				return -1;
@@ -370,12 +371,7 @@ static void destroy_objects(struct pingpong *pp)
 {
 	if (pp->qp)
 		uroce_qp_destroy(pp->qp);
-	if (pp->cq)
-		uroce_cq_destroy(pp->cq);
-	if (pp->mr)
-		uroce_mr_dereg(pp->mr);
-	if (pp->pd)
-		uroce_pd_dealloc(pp->pd);
+	app_objects_close(&pp->objects);
 	free(pp->send_buffer);
 }
 

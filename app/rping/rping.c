@@ -7,6 +7,7 @@
 
 #include "common/clock.h"
 #include "common/eal.h"
+#include "common/objects.h"
 #include "common/option.h"
 #include "common/ports.h"
 #include "rping/end.h"
@@ -26,8 +27,7 @@ struct rping {
 	struct app_port port;
 	struct uroce_engine *engine;
 	struct uroce_lcore *lcore;
-	struct uroce_pd *pd;
-	struct uroce_cq *cq;
+	struct app_objects objects;
 	struct uroce_cm_channel *channel;
 	struct uroce_cm_id *listener;
 	struct rping_end *ends; /* a list */
@@ -44,7 +44,7 @@ static struct rping_end *add_end(struct rping *rping, struct uroce_cm_id *id)
 		return NULL;
 	end->next = rping->ends;
 	rping->ends = end;
-	if (rping_end_open(end, &rping->options, id, rping->pd, rping->cq) != 0) {
+	if (rping_end_open(end, &rping->options, id, rping->objects.pd, rping->objects.cq) != 0) {
 		end->failed = true;
 		return NULL;
 	}
@@ -183,7 +183,7 @@ static struct rping_end *find_end(const struct rping *rping, uint64_t context)
 static void take_completions(struct rping *rping)
 {
 	struct uroce_wc wc[16];
-	int count = uroce_cq_poll(rping->cq, 16, wc);
+	int count = uroce_cq_poll(rping->objects.cq, 16, wc);
 
 	for (int i = 0; i < count; i++) {
 		struct rping_end *end = find_end(rping, wc[i].qp_context);
@@ -322,8 +322,9 @@ static int start_client(struct rping *rping)
 
 static int open_objects(struct rping *rping)
 {
-	if (app_check("protection domain", uroce_pd_alloc(rping->port.device, &rping->pd)) ||
-	    app_check("completion queue", uroce_cq_create(rping->port.device, 32 * ENDS_MAX, &rping->cq)) ||
+	struct app_objects_config objects = { .device = rping->port.device, .completions = 32 * ENDS_MAX };
+
+	if (app_objects_open(&objects, &rping->objects) != APP_EXIT_OK ||
 	    app_check("channel", uroce_cm_channel_create(rping->engine, &rping->channel)))
 		return APP_EXIT_FAILURE;
 	return rping->options.server ? start_server(rping) : start_client(rping);
@@ -337,10 +338,7 @@ static void close_objects(struct rping *rping)
 		uroce_cm_id_destroy(rping->listener);
 	if (rping->channel)
 		uroce_cm_channel_destroy(rping->channel);
-	if (rping->cq)
-		uroce_cq_destroy(rping->cq);
-	if (rping->pd)
-		uroce_pd_dealloc(rping->pd);
+	app_objects_close(&rping->objects);
 }
 
 static int open_and_run(struct rping *rping)

@@ -29,7 +29,7 @@ void objects_show_mrs(const struct traffic *traffic, FILE *out)
 		const struct traffic_port *port = &traffic->ports[p];
 
 		fprintf(out, "%-5u %-18p %-14lu 0x%08x   read, write, atomics, flush\n", p, (void *)port->memory,
-			traffic->memory_bytes, uroce_mr_rkey(port->mr));
+			traffic->memory_bytes, uroce_mr_rkey(port->objects.mr));
 	}
 }
 

@@ -85,7 +85,7 @@ static bool post_request(struct traffic *traffic, struct flow *flow)
 	struct uroce_sge sge = {
 		.addr = (uintptr_t)port->memory + area + (atomic ? counter : 0),
 		.length = atomic ? 8 : atomic_load_explicit(&traffic->message_bytes, memory_order_relaxed),
-		.lkey = uroce_mr_lkey(port->mr),
+		.lkey = uroce_mr_lkey(port->objects.mr),
 	};
 	struct uroce_send_wr wr = {
 		.wr_id = name_request(traffic, flow, false),
@@ -114,7 +114,7 @@ static bool post_receive(struct traffic *traffic, struct flow *flow)
 	struct uroce_sge sge = {
 		.addr = (uintptr_t)port->memory + area_of(traffic, flow),
 		.length = traffic->area_message_bytes,
-		.lkey = uroce_mr_lkey(port->mr),
+		.lkey = uroce_mr_lkey(port->objects.mr),
 	};
 	struct uroce_recv_wr wr = { .wr_id = name_request(traffic, flow, true), .sg_list = &sge, .num_sge = 1 };
 
@@ -229,37 +229,34 @@ static void set_pause(struct traffic *traffic, bool pause)
 
 /* ---- opening and closing ---- */
 
-static int complain(const char *what, int error)
-{
-	if (error)
-		app_complain(APP_EXIT_INTERNAL, "%s: %s", what, strerror(-error));
-	return error ? -1 : 0;
-}
-
 static int create_shared(const struct traffic *traffic, struct traffic_port *port)
 {
 	uint32_t wanted = 2 * traffic->settings->depth * traffic->settings->qps;
 	struct uroce_srq_attr attr = { .max_wr = wanted < SRQ_MAX ? wanted : SRQ_MAX, .max_sge = 1 };
 
-	return traffic->settings->srq ? uroce_srq_create(port->pd, &attr, &port->srq) : 0;
+	return traffic->settings->srq ? uroce_srq_create(port->objects.pd, &attr, &port->srq) : 0;
 }
 
 static int open_port(struct traffic *traffic, unsigned index)
 {
 	struct traffic_port *port = &traffic->ports[index];
-	port->memory = calloc(1, traffic->memory_bytes);
+	struct app_objects_config objects = {
+		.device = port->port->device,
+		.bytes = traffic->memory_bytes,
+		.access = PEERS_MAY,
+	};
+
+	port->memory = objects.memory = calloc(1, traffic->memory_bytes);
 	if (port->memory == NULL)
-		return complain("memory for messages", -ENOMEM);
-	if (complain("protection domain", uroce_pd_alloc(port->port->device, &port->pd)) ||
-	    complain("memory region", uroce_mr_reg(port->pd, port->memory, traffic->memory_bytes,
-						   UROCE_ACCESS_LOCAL_WRITE | PEERS_MAY, &port->mr)) ||
-	    complain("shared receive queue", create_shared(traffic, port)))
+		return app_check("memory for messages", -ENOMEM);
+	if (app_objects_open(&objects, &port->objects) != APP_EXIT_OK ||
+	    app_check("shared receive queue", create_shared(traffic, port)))
 		return -1;
 	for (unsigned i = 0; i < port->worker_count; i++) {
 		struct worker *worker = &traffic->workers[port->first_worker + i];
 
-		if (complain("completion queue",
-			     uroce_cq_create(port->port->device, traffic->cq_depth, &worker->cqs[index])))
+		if (app_check("completion queue",
+			      uroce_cq_create(port->port->device, traffic->cq_depth, &worker->cqs[index])))
 			return -1;
 	}
 	return 0;
@@ -290,7 +287,7 @@ int traffic_open(struct traffic *traffic)
 int traffic_launch(struct traffic *traffic)
 {
 	for (unsigned i = 0; i < traffic->worker_count; i++) {
-		if (complain("launching a worker", rte_eal_remote_launch(run_worker, &traffic->workers[i], i + 1)))
+		if (app_check("launching a worker", rte_eal_remote_launch(run_worker, &traffic->workers[i], i + 1)))
 			return -1;
 	}
 	/* Each has polled its lcore by then, which so is its own: uroce_cm_wait() polls those that nobody has. */
@@ -321,10 +318,7 @@ void traffic_close(struct traffic *traffic)
 	for (unsigned i = 0; i < traffic->port_count; i++) {
 		if (traffic->ports[i].srq)
 			uroce_srq_destroy(traffic->ports[i].srq);
-		if (traffic->ports[i].mr)
-			uroce_mr_dereg(traffic->ports[i].mr);
-		if (traffic->ports[i].pd)
-			uroce_pd_dealloc(traffic->ports[i].pd);
+		app_objects_close(&traffic->ports[i].objects);
 		free(traffic->ports[i].memory);
 	}
 }
@@ -354,7 +348,7 @@ static int create_flow(struct traffic *traffic, unsigned port_index, uint32_t nu
 	flow->random = 0x9E3779B97F4A7C15ull * (number + 1);
 	init.lcore = flow->worker + 1;
 	init.send_cq = init.recv_cq = traffic->workers[flow->worker].cqs[port_index];
-	if (complain("queue pair", uroce_qp_create(port->pd, &init, &flow->qp)))
+	if (app_check("queue pair", uroce_qp_create(port->objects.pd, &init, &flow->qp)))
 		return -1;
 	atomic_fetch_add(&traffic->flow_count, 1);
 	return 0;
@@ -378,7 +372,7 @@ static int connect_flow(struct traffic *traffic, struct flow *flow, const struct
 	};
 	int error;
 
-	if (complain("query", uroce_qp_query(flow->qp, &ours)))
+	if (app_check("query", uroce_qp_query(flow->qp, &ours)))
 		return -1;
 	attr.sq_psn = ours.sq_psn;
 	flow->remote_va = peer->va;
@@ -397,7 +391,7 @@ static void describe_port(const struct traffic *traffic, unsigned port_index, st
 	const struct traffic_port *port = &traffic->ports[port_index];
 
 	out->addr = port->port->addr;
-	out->rkey = uroce_mr_rkey(port->mr);
+	out->rkey = uroce_mr_rkey(port->objects.mr);
 	out->va = (uintptr_t)port->memory;
 }
 
@@ -405,7 +399,7 @@ static int describe_flow(const struct flow *flow, struct exchange *out, uint32_t
 {
 	struct uroce_qp_attr attr;
 
-	if (complain("query", uroce_qp_query(flow->qp, &attr)))
+	if (app_check("query", uroce_qp_query(flow->qp, &attr)))
 		return -1;
 	out->qpn[number] = uroce_qp_num(flow->qp);
 	out->psn[number] = attr.sq_psn;

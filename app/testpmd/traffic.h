@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "common/objects.h"
 #include "common/ports.h"
 #include "testpmd/exchange.h"
 #include "testpmd/settings.h"
@@ -43,8 +44,7 @@ struct worker {
 /* What a port has for its queue pairs. */
 struct traffic_port {
 	struct app_port *port;
-	struct uroce_pd *pd;
-	struct uroce_mr *mr;
+	struct app_objects objects;
 	struct uroce_srq *srq; /* NULL: each queue pair has receives of its own */
 	uint8_t *memory;
 	unsigned first_worker, worker_count;
