@@ -152,18 +152,18 @@ static struct uroce_cm_options options_of(const struct app_pipe *pipe)
 }
 
 /* Waits for an event of the id. false: whoever waits has been told to stop, or, after seconds, nothing came. */
-static bool await(struct app_pipe *pipe, struct uroce_cm_event *event, double seconds, bool (*goes_on)(void))
+static bool await(struct app_pipe *pipe, struct uroce_cm_event *event, double seconds, bool (*keep_waiting)(void))
 {
 	double end = app_now_seconds() + seconds;
 
 	while (uroce_cm_wait(pipe->channel, WAIT_MS, event) != 0) {
-		if ((goes_on && !goes_on()) || (seconds > 0 && app_now_seconds() > end))
+		if ((keep_waiting && !keep_waiting()) || (seconds > 0 && app_now_seconds() > end))
 			return false;
 	}
 	return true;
 }
 
-static int accept_one(struct app_pipe *pipe, void (*when_listening)(unsigned service), bool (*goes_on)(void))
+static int accept_one(struct app_pipe *pipe, void (*when_listening)(unsigned service), bool (*keep_waiting)(void))
 {
 	struct uroce_cm_options options = options_of(pipe);
 	struct uroce_cm_event event = { .type = UROCE_CM_EVENT_TYPES };
@@ -176,7 +176,7 @@ static int accept_one(struct app_pipe *pipe, void (*when_listening)(unsigned ser
 	if (when_listening)
 		when_listening(pipe->config.service);
 	while (event.type != UROCE_CM_ESTABLISHED) {
-		if (!await(pipe, &event, 0, goes_on))
+		if (!await(pipe, &event, 0, keep_waiting))
 			return APP_EXIT_INTERRUPTED;
 		if (event.type == UROCE_CM_REQUEST && pipe->id == NULL &&
 		    (open_qp(pipe, event.id) != 0 || uroce_cm_accept(event.id, &options) != 0))
@@ -193,7 +193,7 @@ static int accept_one(struct app_pipe *pipe, void (*when_listening)(unsigned ser
 }
 
 static int dial(struct app_pipe *pipe, const struct uroce_addr *addr, struct uroce_cm_event *event,
-		bool (*goes_on)(void))
+		bool (*keep_waiting)(void))
 {
 	struct uroce_cm_options options = options_of(pipe);
 	struct uroce_cm_id *id;
@@ -205,12 +205,12 @@ static int dial(struct app_pipe *pipe, const struct uroce_addr *addr, struct uro
 	if (error)
 		return app_complain(APP_EXIT_ENVIRONMENT, "HOST %s: %s%s", pipe->config.host, strerror(-error),
 				    error == -ENETUNREACH ? ": it is no neighbour of our address" : "");
-	if (!await(pipe, event, 0, goes_on))
+	if (!await(pipe, event, 0, keep_waiting))
 		return APP_EXIT_INTERRUPTED;
 	return APP_EXIT_OK;
 }
 
-static int connect_one(struct app_pipe *pipe, bool (*goes_on)(void))
+static int connect_one(struct app_pipe *pipe, bool (*keep_waiting)(void))
 {
 	double end = app_now_seconds() + pipe->config.patience_s;
 	struct uroce_cm_event event;
@@ -221,7 +221,7 @@ static int connect_one(struct app_pipe *pipe, bool (*goes_on)(void))
 		return app_complain(APP_EXIT_USAGE, "HOST \"%s\": must be a RoCE address such as 10.0.0.1",
 				    pipe->config.host);
 	for (;;) {
-		code = dial(pipe, &addr, &event, goes_on);
+		code = dial(pipe, &addr, &event, keep_waiting);
 		if (code || event.type == UROCE_CM_ESTABLISHED)
 			return code;
 		close_id(pipe);
@@ -237,7 +237,7 @@ static int connect_one(struct app_pipe *pipe, bool (*goes_on)(void))
 }
 
 struct app_pipe *app_pipe_open(const struct app_pipe_config *config, void (*when_listening)(unsigned service),
-			       bool (*goes_on)(void), int *code)
+			       bool (*keep_waiting)(void), int *code)
 {
 	struct app_pipe *pipe = calloc(1, sizeof(*pipe));
 
@@ -248,7 +248,7 @@ struct app_pipe *app_pipe_open(const struct app_pipe_config *config, void (*when
 	pipe->config = *config;
 	*code = open_objects(pipe);
 	if (*code == APP_EXIT_OK)
-		*code = config->host ? connect_one(pipe, goes_on) : accept_one(pipe, when_listening, goes_on);
+		*code = config->host ? connect_one(pipe, keep_waiting) : accept_one(pipe, when_listening, keep_waiting);
 	if (*code == APP_EXIT_OK)
 		return pipe;
 	pipe->closed = true;

@@ -28,11 +28,11 @@ struct app_pipe_config {
 struct app_pipe;
 
 /*
- * NULL, and *code is what to exit with. when_listening, or NULL, is called as soon as clients can come; goes_on, or
- * NULL: waiting ends when it says false.
+ * NULL, and *code is what to exit with. when_listening, or NULL, is called as soon as clients can come;
+ * keep_waiting, or NULL: waiting ends when it says false.
  */
 struct app_pipe *app_pipe_open(const struct app_pipe_config *config, void (*when_listening)(unsigned service),
-			       bool (*goes_on)(void), int *code);
+			       bool (*keep_waiting)(void), int *code);
 
 /* All of it, or -1: the connection is over. */
 int app_pipe_send(struct app_pipe *pipe, const void *data, size_t bytes);

@@ -46,7 +46,7 @@ struct wait {
 };
 
 /* false: there is no time left, or the caller wants to go. */
-static bool goes_on(const struct wait *wait)
+static bool keep_waiting(const struct wait *wait)
 {
 	return wait->rest(wait->argument) && app_now_seconds() < wait->end;
 }
@@ -62,7 +62,7 @@ static int dial(const struct addrinfo *at, const struct wait *wait, int *error)
 	while (*error == EINPROGRESS) {
 		if (poll(&made, 1, LOOK_MS) > 0)
 			getsockopt(fd, SOL_SOCKET, SO_ERROR, error, &bytes);
-		else if (!goes_on(wait))
+		else if (!keep_waiting(wait))
 			*error = ETIMEDOUT;
 	}
 	if (*error == 0 && fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK) == 0)
@@ -90,9 +90,9 @@ int app_tcp_dial(const char *host, unsigned port, double seconds, bool (*rest)(v
 	do {
 		for (const struct addrinfo *at = list; at && fd < 0; at = at->ai_next)
 			fd = dial(at, &wait, &error);
-		for (unsigned i = 0; i < TRY_AGAIN_MS && fd < 0 && goes_on(&wait); i++)
+		for (unsigned i = 0; i < TRY_AGAIN_MS && fd < 0 && keep_waiting(&wait); i++)
 			poll(NULL, 0, 1);
-	} while (fd < 0 && goes_on(&wait));
+	} while (fd < 0 && keep_waiting(&wait));
 	freeaddrinfo(list);
 	*why = strerror(error);
 	return fd;

@@ -24,7 +24,7 @@ static struct {
 	pthread_t thread;
 } meet;
 
-static bool goes_on(void)
+static bool keep_waiting(void)
 {
 	return !atomic_load(&meet.ending);
 }
@@ -51,7 +51,7 @@ static struct app_pipe *open_pipe(const char *host, unsigned port)
 	};
 	int code;
 
-	return app_pipe_open(&config, tell_listening, host ? nobody_quits : goes_on, &code);
+	return app_pipe_open(&config, tell_listening, host ? nobody_quits : keep_waiting, &code);
 }
 
 /* Until the peer leaves, or we do. */
@@ -59,9 +59,9 @@ static void stay(void)
 {
 	char byte;
 
-	while (goes_on() && app_pipe_receive(meet.pipe, &byte, 1) == -EAGAIN)
+	while (keep_waiting() && app_pipe_receive(meet.pipe, &byte, 1) == -EAGAIN)
 		usleep(LOOK_US);
-	if (goes_on()) {
+	if (keep_waiting()) {
 		printf("the peer has left\n");
 		show_port_stats(meet.traffic, SHOW_ALL, stdout);
 		fflush(stdout);
@@ -78,7 +78,7 @@ static void part(void)
 static void *serve(void *unused)
 {
 	(void)unused;
-	while (goes_on()) {
+	while (keep_waiting()) {
 		struct exchange_line line = { .fd = -1 };
 
 		meet.pipe = line.pipe = open_pipe(NULL, meet.port);

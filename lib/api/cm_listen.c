@@ -114,16 +114,16 @@ int uroce_cm_listen_datagrams(struct uroce_cm_channel *channel, const struct uro
 	return error;
 }
 
-struct farewell {
+struct listener_on_lcore {
 	struct uroce_lcore *lcore;
 	struct cm_listener *listener;
 };
 
 static int forget_listener_on_owner(void *argument)
 {
-	const struct farewell *what = argument;
+	const struct listener_on_lcore *on = argument;
 
-	cm_forget_listener(what->lcore->connect->cm, what->listener);
+	cm_forget_listener(on->lcore->connect->cm, on->listener);
 	return 0;
 }
 
@@ -154,8 +154,8 @@ int api_cm_stop_listening(struct uroce_cm_id *id)
 	pthread_mutex_unlock(&engine->lock);
 	rte_rcu_qsbr_synchronize(engine->qsbr, RTE_QSBR_THRID_INVALID);
 	for (unsigned i = 0; i < engine->lcore_count; i++) {
-		struct farewell what = { engine->lcores[i], &id->listener };
-		int error = engine_mailbox_call(engine->lcores[i], forget_listener_on_owner, &what);
+		struct listener_on_lcore on = { engine->lcores[i], &id->listener };
+		int error = engine_mailbox_call(engine->lcores[i], forget_listener_on_owner, &on);
 
 		if (error)
 			return error;

@@ -43,7 +43,7 @@ static void keep_refusal(struct cm *cm, const struct cm_conn *conn, uint64_t now
 }
 
 /* Ids and QPN rest if a peer has seen them. What was never established is answered again when its REQ comes again. */
-static void give_back(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
+static void free_conn(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 {
 	if (conn->half_open || (conn->passive && !conn->replied))
 		keep_refusal(cm, conn, now_ns);
@@ -65,7 +65,7 @@ void cm_close_end(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 		conn->rests_until_ns = now_ns + rest_ns(cm, conn);
 	cm_table_set_timer(&cm->table, conn, conn->tell_rest && conn->told_end ? conn->rests_until_ns : CM_NEVER);
 	if (!conn->known_to_user)
-		give_back(cm, conn, now_ns);
+		free_conn(cm, conn, now_ns);
 }
 
 static void send_rej(struct cm *cm, const struct cm_conn *conn, uint16_t reason, uint8_t answered,

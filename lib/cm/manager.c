@@ -23,7 +23,7 @@ const char *const cm_state_names[CM_STATES] = {
 };
 
 /* What a message does in a state (C-8). DROP is 0: what is not in the table. */
-enum deed {
+enum reaction {
 	DROP,
 	IGNORE, /* it came again, late; all is as it should be */
 	TAKE_REP,
@@ -43,7 +43,7 @@ enum deed {
 #define ROW(kind) [kind - CM_KIND_FIRST]
 
 /* REQs are judged by cm_passive_take_req(), for most belong to no connection yet. */
-static const uint8_t deeds[CM_STATES][CM_KIND_LAST - CM_KIND_FIRST + 1] = {
+static const uint8_t reactions[CM_STATES][CM_KIND_LAST - CM_KIND_FIRST + 1] = {
 	[CM_REQ_SENT] = { ROW(CM_REP) = TAKE_REP, ROW(CM_REJ) = TAKE_REJ, ROW(CM_MRA) = TAKE_MRA },
 	[CM_REP_RCVD] = { ROW(CM_REP) = REMIND, ROW(CM_REJ) = TAKE_REJ },
 	[CM_REQ_RCVD] = { ROW(CM_REJ) = TAKE_REJ },
@@ -161,9 +161,9 @@ static void take_mra(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 	cm_wait_until(cm, conn, now_ns + cm_code_ns(code) + cm_wait_ns(cm, conn));
 }
 
-static void do_deed(struct cm *cm, struct cm_conn *conn, enum deed deed, uint64_t now_ns)
+static void react(struct cm *cm, struct cm_conn *conn, enum reaction reaction, uint64_t now_ns)
 {
-	switch (deed) {
+	switch (reaction) {
 	case DROP:
 		cm->counters[CM_CNT_DROP_STATE]++;
 		break;
@@ -233,7 +233,7 @@ static void receive_answer(struct cm *cm, const struct cm_route *route, uint64_t
 	} else if (!is_about_what_waits(conn, in)) {
 		cm->counters[CM_CNT_DROP_STATE]++;
 	} else {
-		do_deed(cm, conn, (enum deed)deeds[conn->state][in->kind - CM_KIND_FIRST], now_ns);
+		react(cm, conn, (enum reaction)reactions[conn->state][in->kind - CM_KIND_FIRST], now_ns);
 	}
 }
 

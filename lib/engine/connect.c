@@ -336,16 +336,16 @@ bool engine_connect_catch_up(struct uroce_qp *qp)
 	return qp->cm_id && engine_mailbox_call(qp->owner, catch_up_on_owner, qp) == 0;
 }
 
-/* Within a burst nothing but its packets may happen to a QP, so the news waits for the end of the poll. */
-void engine_connect_tell(struct uroce_qp *qp, enum connect_news news)
+/* Within a burst nothing but its packets may happen to a QP, so the event waits for the end of the poll. */
+void engine_connect_tell(struct uroce_qp *qp, enum connect_qp_event event)
 {
 	struct uroce_cm_id *id = qp->cm_id;
 
 	if (id == NULL)
 		return;
-	if (id->news == 0)
-		LIST_INSERT_HEAD(&qp->owner->connect->news, id, with_news);
-	id->news |= news;
+	if (id->qp_events == 0)
+		LIST_INSERT_HEAD(&qp->owner->connect->with_qp_events, id, with_qp_events);
+	id->qp_events |= event;
 }
 
 void engine_connect_forget_qp(struct uroce_qp *qp)
@@ -451,10 +451,10 @@ void engine_connect_forget(struct uroce_cm_id *id)
 	struct engine_connect *connect = lcore->connect;
 
 	engine_connect_pause(id);
-	if (id->news)
-		LIST_REMOVE(id, with_news);
+	if (id->qp_events)
+		LIST_REMOVE(id, with_qp_events);
 	id->resolving = false;
-	id->news = 0;
+	id->qp_events = 0;
 	if (id->connection != CM_NONE) {
 		cm_forget(connect->cm, id->connection, engine_now_ns());
 		engine_connect_run(lcore);
@@ -466,22 +466,22 @@ void engine_connect_forget(struct uroce_cm_id *id)
 
 /* ---- the poll ---- */
 
-static void take_news(struct uroce_lcore *lcore)
+static void take_qp_events(struct uroce_lcore *lcore)
 {
 	struct engine_connect *connect = lcore->connect;
 	struct uroce_cm_id *id;
 
-	while ((id = LIST_FIRST(&connect->news)) != NULL) {
-		uint32_t news = id->news;
+	while ((id = LIST_FIRST(&connect->with_qp_events)) != NULL) {
+		uint32_t events = id->qp_events;
 
-		LIST_REMOVE(id, with_news);
-		id->news = 0;
+		LIST_REMOVE(id, with_qp_events);
+		id->qp_events = 0;
 		if (id->connection == CM_NONE)
 			continue;
-		if (news & CONNECT_PACKET_CAME)
+		if (events & CONNECT_PACKET_CAME)
 			cm_packet_came(connect->cm, id->connection, lcore->now_ns);
 		engine_connect_run(lcore);
-		if (news & CONNECT_QP_DIED)
+		if (events & CONNECT_QP_DIED)
 			cm_qp_died(connect->cm, id->connection, lcore->now_ns);
 		engine_connect_run(lcore);
 	}
@@ -491,7 +491,7 @@ void engine_connect_poll(struct uroce_lcore *lcore)
 {
 	struct engine_connect *connect = lcore->connect;
 
-	take_news(lcore);
+	take_qp_events(lcore);
 	if (!TAILQ_EMPTY(&connect->resolving) && (lcore->now_ns >= connect->resolve_ns || lcore->resolve_ns == 0))
 		look_at_resolving(lcore);
 	for (uint32_t i = 0; i < DUE_PER_POLL && cm_deadline(connect->cm) <= lcore->before_ns; i++) {

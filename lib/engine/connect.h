@@ -29,7 +29,7 @@ struct uroce_cm_channel {
 /* What an id wants of a peer whose MAC is being asked for. */
 enum connect_aim { CONNECT_CONNECT, CONNECT_ASK, CONNECT_ROUTE };
 
-enum connect_news { CONNECT_PACKET_CAME = 1, CONNECT_QP_DIED = 2 };
+enum connect_qp_event { CONNECT_PACKET_CAME = 1, CONNECT_QP_DIED = 2 };
 
 struct uroce_cm_id {
 	struct uroce_cm_channel *_Atomic channel; /* lcores read that of a listener */
@@ -58,8 +58,8 @@ struct uroce_cm_id {
 	bool resolving;
 	uint64_t resolve_until_ns, patience_ns;
 	TAILQ_ENTRY(uroce_cm_id) with_resolving;
-	uint32_t news; /* enum connect_news; 0: none */
-	LIST_ENTRY(uroce_cm_id) with_news;
+	uint32_t qp_events; /* enum connect_qp_event; 0: none */
+	LIST_ENTRY(uroce_cm_id) with_qp_events;
 	enum connect_aim aim;
 	struct cm_connect request; /* while resolving */
 	uint8_t request_private[CM_ASKER_PRIVATE_BYTES];
@@ -79,7 +79,7 @@ struct engine_connect {
 	uint64_t bytes;                      /* of both */
 	uint32_t psn;                        /* of QP 1 */
 	TAILQ_HEAD(, uroce_cm_id) resolving; /* in the order of their calls, in which their REQs leave */
-	LIST_HEAD(, uroce_cm_id) news;
+	LIST_HEAD(, uroce_cm_id) with_qp_events;
 	uint64_t resolve_ns;
 	uint64_t sent;                   /* datagrams */
 	uint64_t looked_ns, data_frames; /* when data was looked for, and how many frames there had been */
@@ -95,7 +95,7 @@ struct engine_connect {
 	(UROCE_QP_STATE | UROCE_QP_TIMEOUT | UROCE_QP_RETRY_CNT | UROCE_QP_RNR_RETRY | UROCE_QP_MAX_RD_ATOMIC | \
 	 UROCE_QP_SQ_PSN | UROCE_QP_KEEPALIVE)
 
-/* Runs timeouts, looks at the paths that are being resolved, and takes the news of QPs. */
+/* Runs timeouts, looks at the paths that are being resolved, and takes the events of QPs. */
 void engine_connect_poll(struct uroce_lcore *lcore);
 /* Carries out what a call of the manager has caused. */
 void engine_connect_run(struct uroce_lcore *lcore);
@@ -105,7 +105,7 @@ void engine_connect_run(struct uroce_lcore *lcore);
  */
 bool engine_connect_catch_up(struct uroce_qp *qp);
 /* Something has happened to a QP; it is nothing to QPs without an id. */
-void engine_connect_tell(struct uroce_qp *qp, enum connect_news news);
+void engine_connect_tell(struct uroce_qp *qp, enum connect_qp_event event);
 /* The QP is destroyed: its connection ends. */
 void engine_connect_forget_qp(struct uroce_qp *qp);
 /* Resolves the way to the peer, then does what id->aim says: at once if it is known (C-29). */

@@ -150,7 +150,10 @@ static bool is_in_budget(const struct uroce_lcore *lcore, const uint8_t *mad)
 	return is_paid(&connect->spent_ns, DATAGRAM_NS, lcore->now_ns);
 }
 
-/* What is wrong with a packet to QP 1 (U-2), in the order of W-5: the ICRC is the dearest. CNT_COUNTERS: nothing. */
+/*
+ * What is wrong with a packet to QP 1 (U-2), in the order of W-5: the ICRC comes last, because it costs the most.
+ * CNT_COUNTERS: nothing.
+ */
 static enum rc_counter judge(const struct uroce_lcore *lcore, const struct engine_port *port,
 			     const struct wire_packet *packet, const struct rc_origin *origin)
 {

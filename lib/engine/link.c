@@ -4,7 +4,7 @@
  * Some drivers call back when the link changes; net_tap only notes it. With link interrupts on (as drivers/ethdev sets
  * them) the note is a word in memory, and to look at it a thousand times a second costs nothing. Where they are off,
  * or the driver has none, the device is asked now and then, and so is the interface of the kernel under it. That is
- * dear with some drivers, but not twenty times a second.
+ * expensive with some drivers, but not twenty times a second.
  */
 #include <errno.h>
 
@@ -106,7 +106,7 @@ void engine_link_forget(struct uroce_device *device)
  * Frames wait for a port that takes nothing, at no cost in retries: it may just be busy. They do not wait for a port
  * without a link, for a memif whose peer has gone takes nothing for ever; nor for any port longer than TX_PATIENCE_NS,
  * for a driver may not know its link. Then they are lost, and so is every frame until the port takes one again: QPs go
- * on or fail in their time (T-4). To ask for the link is dear with some drivers, so only a port that is behind is
+ * on or fail in their time (T-4). To ask for the link is expensive with some drivers, so only a port that is behind is
  * asked. As with timers, the port has had the whole of this poll to take frames, for the thread may have been away.
  */
 static void look_at_waiting(struct engine_port *port, const struct uroce_lcore *lcore)

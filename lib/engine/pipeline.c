@@ -28,7 +28,7 @@
 #define PREFETCH_WINDOW_AHEAD 4u
 #define PREFETCH_REQUEST_AHEAD 2u
 #define SERVICES_PER_POLL (4 * BURST)
-#define MUCH_BYTES 16384u /* of frames: the QP that has sent them waits for the next poll */
+#define SERVICE_BYTES 16384u /* of frames: the QP that has sent them waits for the next poll */
 #define CLOCK_JUMP_NS 1000000u
 
 /* ---- timers ---- */
@@ -121,7 +121,7 @@ static __rte_noinline void take_doorbells(struct uroce_lcore *lcore)
 
 /*
  * Serves a QP, which writes at most `room` frames and reports its completions. true: it has more to do. A QP that has
- * sent MUCH_BYTES at the beginning of a poll waits for the next poll: what the peer answers meanwhile decides what
+ * sent SERVICE_BYTES at the beginning of a poll waits for the next poll: what the peer answers meanwhile decides what
  * goes out then.
  */
 static __rte_always_inline bool transmit_qp(struct uroce_lcore *lcore, struct uroce_qp *qp, uint32_t room)
@@ -138,7 +138,7 @@ static __rte_always_inline bool transmit_qp(struct uroce_lcore *lcore, struct ur
 		bytes = port_send_frames(qp->port, out->frame_bytes, out->packet_count);
 	if (!qp->responder_only)
 		qp_update_timer(lcore, qp);
-	if (bytes >= MUCH_BYTES)
+	if (bytes >= SERVICE_BYTES)
 		qp->sent_poll = lcore->polls;
 	lcore->work += out->packet_count;
 	/* A QP without a MAC has nothing more to do before the MAC is found, which queues it. */

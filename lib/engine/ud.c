@@ -36,7 +36,7 @@ static struct uroce_ud *find(const struct uroce_engine *engine, uint32_t qpn)
 	return NULL;
 }
 
-/* In the order of W-5: the ICRC is the dearest. CNT_COUNTERS: nothing is wrong. */
+/* In the order of W-5: the ICRC comes last, because it costs the most. CNT_COUNTERS: nothing is wrong. */
 static enum rc_counter judge(const struct uroce_ud *ud, const struct wire_packet *packet,
 			     const struct rc_origin *origin)
 {

@@ -62,7 +62,7 @@ static uint64_t next_deadline(const struct uroce_lcore *lcore)
 		when_ns = RTE_MIN(when_ns, lcore->resolve_ns);
 	if (connect)
 		when_ns = RTE_MIN(when_ns, cm_deadline(connect->cm));
-	if (connect && !LIST_EMPTY(&connect->news))
+	if (connect && !LIST_EMPTY(&connect->with_qp_events))
 		when_ns = 0;
 	if (connect && !TAILQ_EMPTY(&connect->resolving))
 		when_ns = RTE_MIN(when_ns, connect->resolve_ns);
