@@ -10,7 +10,7 @@
 
 #include "common/clock.h"
 #include "common/eal.h"
-#include "nvmeperf/parts.h"
+#include "nvmeperf/memory.h"
 #include "nvmf/bytes.h"
 #include "nvmf/command.h"
 #include "nvmf/hello.h"

@@ -9,27 +9,10 @@
 #ifndef NVMEPERF_HOST_H
 #define NVMEPERF_HOST_H
 
-#include <uroce/uroce.h>
-
+#include "nvmeperf/host_config.h"
 #include "nvmf/nvme.h"
 
 struct host;
-
-struct host_config {
-	struct uroce_engine *engine;
-	struct uroce_device *device;
-	struct uroce_cm_channel *channel;
-	struct uroce_addr target;
-	uint16_t service;
-	const char *nqn, *host_nqn;
-	uint32_t nsid, queues, depth; /* I/O queues, commands of each */
-	uint32_t data_bytes;          /* of a command, at most */
-	uint32_t keep_alive_ms;
-	uint32_t in_capsule_bytes;          /* writes up to here travel with their command; 0: none */
-	const struct uroce_path *alternate; /* of each queue; NULL: none */
-	void (*poll)(void *argument);
-	void *argument;
-};
 
 struct host_namespace {
 	uint64_t blocks;

@@ -1,10 +1,12 @@
 /* memory.c - where the commands of a host, their data and the answers lie: one mapping */
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "nvmeperf/memory.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "nvmeperf/parts.h"
+#include "nvmf/nvme.h"
 
 static void *cut(struct host *host, size_t bytes)
 {

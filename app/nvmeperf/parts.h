@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 #include "common/objects.h"
-#include "nvmeperf/host.h"
+#include "nvmeperf/host_config.h"
 
 /* A command and where its data are. */
 struct command {
@@ -45,8 +45,5 @@ struct host {
 	uint16_t admin_status;
 	uint64_t admin_result;
 };
-
-/* For the commands of all queues; 0 or a negative errno. The host unmaps and frees. */
-int host_memory_make(struct host *host);
 
 #endif
