@@ -3,10 +3,12 @@
 #ifndef APP_TESTPMD_ROWS_H
 #define APP_TESTPMD_ROWS_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
+#include "common/eal.h"
 #include "common/option.h"
-#include "testpmd/settings.h"
+#include "testpmd/values.h"
 
 #define ROWS_NO_FORWARDS "frames are not forwarded but made by queue pairs: --mix says of which operations"
 

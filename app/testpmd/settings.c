@@ -7,6 +7,7 @@
 #include "common/number.h"
 #include "common/ports.h"
 #include "testpmd/rows.h"
+#include "testpmd/settings.h"
 
 static const char *const origin_names[] = { [OPTION_DEFAULT] = "default",
 					    [OPTION_FROM_FILE] = "file",
