@@ -8,6 +8,17 @@
 
 #include "rdmacm/cma.h"
 
+/* As the kernel's rdma_cm has it, loopback is no address of an interface: who binds to it takes what comes anywhere. */
+static bool is_any(const struct sockaddr *from)
+{
+	const struct in6_addr *in6 = &((const struct sockaddr_in6 *)from)->sin6_addr;
+	in_addr_t in = ntohl(((const struct sockaddr_in *)from)->sin_addr.s_addr);
+
+	if (from->sa_family == AF_INET)
+		return in == INADDR_ANY || in >> 24 == IN_LOOPBACKNET;
+	return IN6_IS_ADDR_LOOPBACK(in6);
+}
+
 int cma_read_address(const struct sockaddr *from, struct uroce_addr *addr, uint16_t *port)
 {
 	const struct sockaddr_in6 *in6 = (const void *)from;
@@ -16,8 +27,8 @@ int cma_read_address(const struct sockaddr *from, struct uroce_addr *addr, uint1
 	memset(addr, 0, sizeof(*addr));
 	if (from->sa_family == AF_INET) {
 		*port = ntohs(in->sin_port);
-		if (in->sin_addr.s_addr == 0)
-			return 0; /* any */
+		if (is_any(from))
+			return 0;
 		addr->bytes[10] = addr->bytes[11] = 0xFF;
 		memcpy(&addr->bytes[12], &in->sin_addr, 4);
 		return 0;
@@ -25,8 +36,17 @@ int cma_read_address(const struct sockaddr *from, struct uroce_addr *addr, uint1
 	if (from->sa_family != AF_INET6)
 		return -EAFNOSUPPORT;
 	*port = ntohs(in6->sin6_port);
+	if (is_any(from))
+		return 0;
 	memcpy(addr->bytes, &in6->sin6_addr, 16);
 	return 0;
+}
+
+bool cma_is_any(const struct uroce_addr *addr)
+{
+	static const struct uroce_addr any;
+
+	return memcmp(addr, &any, sizeof(any)) == 0;
 }
 
 static bool is_ipv4(const struct uroce_addr *addr)
@@ -121,6 +141,11 @@ CMA_API int rdma_getaddrinfo(const char *node, const char *service, const struct
 		info->ai_port_space = hints->ai_port_space;
 		info->ai_src_addr = copy_of(hints->ai_src_addr, hints->ai_src_len);
 		info->ai_src_len = hints->ai_src_addr ? hints->ai_src_len : 0;
+	}
+	if (hints && node == NULL && service == NULL) { /* there is nothing to look up */
+		info->ai_family = hints->ai_family;
+		info->ai_dst_addr = copy_of(hints->ai_dst_addr, hints->ai_dst_len);
+		info->ai_dst_len = hints->ai_dst_addr ? hints->ai_dst_len : 0;
 	}
 	if (info->ai_port_space == 0)
 		info->ai_port_space = info->ai_qp_type == IBV_QPT_UD ? RDMA_PS_UDP : RDMA_PS_TCP;

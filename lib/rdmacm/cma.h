@@ -69,8 +69,9 @@ const struct uroce_device_info *cma_device_info(void);
 
 /* ---- address.c ---- */
 
-/* 0; -EAFNOSUPPORT. */
+/* 0; -EAFNOSUPPORT. Of any address, and of loopback, addr is zeros. */
 int cma_read_address(const struct sockaddr *from, struct uroce_addr *addr, uint16_t *port);
+bool cma_is_any(const struct uroce_addr *addr);
 void cma_write_address(const struct uroce_addr *addr, uint16_t port, struct sockaddr_storage *to);
 /* From one of the device's addresses to a peer's, as libibverbs has it. */
 struct ibv_ah_attr cma_path(const struct uroce_addr *source, const struct uroce_addr *dest, uint8_t traffic_class);

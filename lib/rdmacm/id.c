@@ -90,6 +90,8 @@ CMA_API int rdma_resolve_addr(struct rdma_cm_id *ours, struct sockaddr *src, str
 	uint16_t port = 0, dest_port;
 	int error = cma_read_address(dst, &dest, &dest_port);
 
+	if (error == 0 && cma_is_any(&dest)) /* our own */
+		dest = cma_device_info()->addrs[0];
 	if (error == 0 && src)
 		error = cma_read_address(src, &source, &port);
 	if (error == 0 && src && port && uroce_cm_port(id->cm) == 0)

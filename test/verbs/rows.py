@@ -161,6 +161,13 @@ def ucx():
         yield Row(f"ucx_perftest {' '.join(words)}", device, [*device, HOST], (r"^Final: +\d+",), tcp_port=13337)
 
 
+def libfabric(server):
+    """It asks the kernel for the addresses of its interfaces, and rdma_cm which of them are of a device."""
+    for provider, kind in (("verbs", "msg"), ("verbs;ofi_rxm", "rdm")):
+        words = ["fi_pingpong", "-p", provider, "-e", kind, "-c"]
+        yield Row(" ".join(words), words, [*words, server], (r"^1m +10 +=10 ",), tcp_port=47592)
+
+
 def by_address(full):
     """Of rdma_cm: the server listens by it, and the client has its address."""
     server = "10.0.0.1"
@@ -187,6 +194,13 @@ def by_address(full):
     fio = ["fio", "--ioengine=rdma", "--port=7174", "--verb=write", "--bs=64k", "--size=8m", "--iodepth=8"]
     yield row("fio --ioengine=rdma", [*fio, "--name=server", "--rw=read"],
               [*fio, "--name=client", "--hostname=" + server, "--rw=write"], (r"WRITE: bw=",))
+    checked = ["fio", "--thread", "--ioengine=rdma", "--port=7174", "--verb=send", "--bs=64k", "--size=8m",
+               "--iodepth=8", "--verify=crc32c", "--verify_state_save=0"]
+    yield row("fio --ioengine=rdma --verify", [*checked, "--name=server", "--rw=read"],
+              [*checked, "--name=client", "--hostname=" + server, "--rw=write", "--do_verify=0"], (r"WRITE: bw=",))
+    yield row("rping, its server bound to loopback", ["rping", "-s", "-a", "127.0.0.1", "-C", "10", "-V"],
+              ["rping", "-c", "-a", server, "-C", "10", "-V"])
+    yield from libfabric(server)
     qperf = ["qperf", "-lp", "4000"]
     yield Row("qperf -cm 1", ["timeout", "-s", "KILL", "30", *qperf],
               [*qperf, "-cm", "1", "-t", "1", server, "rc_bw", "rc_lat", "rc_rdma_read_bw"], (r"latency",),
