@@ -161,6 +161,26 @@ def ucx():
         yield Row(f"ucx_perftest {' '.join(words)}", device, [*device, HOST], (r"^Final: +\d+",), tcp_port=13337)
 
 
+def connections():
+    """One after another, and nothing is left of them."""
+    times = "10000"
+    yield Row(f"{times} connections, everything as before",
+              [f"{BUILD}/test/verbs/verbs-connections", "10.0.0.1", times],
+              sees=(rf"{times} connections, everything as before",), seconds=600)
+
+
+def mpi():
+    """Two ranks by UCX over the device alone, so that each reaches itself by it, too."""
+    rank = "-np 1 " + f"{BUILD}/app/uroce-run --explain -d %s --ip %s $program"
+    tcp = "--mca oob_tcp_if_include lo --mca btl_tcp_if_include lo"
+    ucx = "--mca pml ucx -x UCX_NET_DEVICES=uroce0:1 -x UCX_TLS=rc_verbs,ud_verbs"
+    ranks = f'{rank % ("left", "10.0.0.1/24")} : {rank % ("right", "10.0.0.2/24")}'
+    script = f"""program=$(mktemp); trap 'rm -f $program' EXIT; mpicc -o $program {HERE}/ring.c
+mpirun --allow-run-as-root --oversubscribe {tcp} {ucx} {ranks}"""
+    yield Row("Open MPI, a ring of two ranks", ["sh", "-ec", script], address="10.0.0.9/24", seconds=120,
+              sees=(r"rank 0 of 2 heard itself say 0, and has number 2", r"rank 1 of 2 heard itself say 1"))
+
+
 def libfabric(server):
     """It asks the kernel for the addresses of its interfaces, and rdma_cm which of them are of a device."""
     for provider, kind in (("verbs", "msg"), ("verbs;ofi_rxm", "rdm")):
@@ -219,6 +239,9 @@ def matrix(full):
     yield from full_perftest() if full else short_perftest()
     yield from ucx()
     yield from by_address(full)
+    if full:
+        yield from connections()
+        yield from mpi()
     yield from cost()
     yield from [*figures()] if full else [*figures()][:1]
 
