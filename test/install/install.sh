@@ -129,7 +129,7 @@ cp "$here/../../lib/nvmf"/* "$root/target/nvmf/"
 # shellcheck disable=SC2046
 cc -D_GNU_SOURCE -Wall -Wextra -Wno-missing-field-initializers -Werror -I"$root/target" -o "$root/nvmet" \
 	"$root/target"/*/*.c $(pkg-config $flags --cflags --static --libs uroce) \
-	$(pkg-config --cflags --libs liburing uuid) $(pkg-config --cflags libdpdk) >"$root/log" 2>&1
+	$(pkg-config --cflags --libs liburing uuid jansson) $(pkg-config --cflags libdpdk) >"$root/log" 2>&1
 report $? nvmet_builds_with_pkg_config_static "$root/log"
 set -- --nqn nqn.2026-01.org.example:disk --memory 16M --ip 10.0.0.1/24 -d loop
 "$root/nvmet" --dry-run "$@" >"$root/log" 2>&1
