@@ -102,6 +102,7 @@ static void notice_missing(struct rc_qp *qp, psn_t end, uint8_t syndrome, uint64
 	} else {
 		rc_loss_ack_skipped_response(qp, psn_previous(end), now_ns);
 	}
+	rc_loss_skip_taken(qp);
 }
 
 static void receive_acknowledge(struct rc_qp *qp, const struct wire_packet *packet, uint64_t now_ns)
@@ -251,6 +252,7 @@ NOINLINE bool receive_later_response(struct rc_qp *qp, const struct wire_packet 
 		if (!placed)
 			copy_payload(packet, &place);
 		rc_loss_response_came_early(qp, rc_holes_take(qp, psn, slot, now_ns), now_ns);
+		rc_loss_skip_taken(qp);
 	} else if (qp_has_holes(qp)) {
 		qp->counters[CNT_RESPONSE_AHEAD]++;
 		rc_loss_echo_arrived(qp, false, now_ns);

@@ -348,9 +348,14 @@ psn_t rc_holes_rewind(struct rc_qp *qp)
 	return from;
 }
 
-psn_t rc_holes_go_on(struct rc_qp *qp)
+bool rc_holes_skip(struct rc_qp *qp)
 {
-	return qp->read_repair == UROCE_READ_REPAIR_ANY_ORDER ? holes_of(qp)->end : begin_last_again(qp);
+	psn_t end = holes_of(qp)->end;
+
+	if (ahead(qp, qp->win.snd_nxt) >= ahead(qp, end))
+		return true;
+	return rc_sendwin_go_to(&qp->win,
+				qp->read_repair == UROCE_READ_REPAIR_ANY_ORDER ? end : begin_last_again(qp));
 }
 
 const struct rc_hole *rc_holes_next(struct rc_qp *qp, uint64_t now_ns)

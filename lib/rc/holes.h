@@ -56,10 +56,11 @@ void rc_holes_doubt(struct rc_qp *qp);
 psn_t rc_holes_rewind(struct rc_qp *qp);
 
 /*
- * The window is rewound, and has yet to come to what has been answered: it goes on from here instead. Only while there
- * are holes; there may be none behind this.
+ * The window is rewound: it goes on behind what the peer has taken, if it has not come to that, for what is missing of
+ * it is asked for by itself. Only while there are holes; there may be none behind this. false: nothing is left to send
+ * again.
  */
-psn_t rc_holes_go_on(struct rc_qp *qp);
+bool rc_holes_skip(struct rc_qp *qp);
 
 /* What is to be asked for next; NULL: nothing, now. Only while there are. */
 const struct rc_hole *rc_holes_next(struct rc_qp *qp, uint64_t now_ns);

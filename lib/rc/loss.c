@@ -434,12 +434,16 @@ void rc_loss_ack_skipped_response(struct rc_qp *qp, psn_t trigger, uint64_t now_
 		response_was_lost(qp, psn_next(trigger), now_ns);
 }
 
+void rc_loss_skip_taken(struct rc_qp *qp)
+{
+	if (qp->loss.resending && qp_has_holes(qp))
+		qp->loss.resending = rc_holes_skip(qp);
+}
+
 void rc_loss_response_came_early(struct rc_qp *qp, psn_t end, uint64_t now_ns)
 {
 	struct rc_loss *loss = &qp->loss;
 
-	if (loss->resending && psn_distance(qp->win.snd_nxt, qp->win.snd_una) < psn_distance(end, qp->win.snd_una))
-		loss->resending = rc_sendwin_go_to(&qp->win, rc_holes_go_on(qp)); /* the peer has taken all before */
 	loss->heard = end;
 	loss->retries_left = loss->retry_cnt;
 	rtt_forget(&qp->rtt);

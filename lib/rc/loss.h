@@ -109,6 +109,12 @@ void rc_loss_rnr_nak(struct rc_qp *qp, psn_t psn, uint32_t code, uint64_t now_ns
 /* A response at `trigger` showed that the response at snd_una was lost. */
 void rc_loss_response_hole(struct rc_qp *qp, psn_t trigger, uint64_t now_ns);
 
+/*
+ * The peer has told what it has taken, and what is missing of that is known as holes (Q-15): who goes back sends nothing
+ * of it again.
+ */
+void rc_loss_skip_taken(struct rc_qp *qp);
+
 /* A response behind snd_una has been placed: the peer has taken everything before `end`. */
 void rc_loss_response_came_early(struct rc_qp *qp, psn_t end, uint64_t now_ns);
 

@@ -165,6 +165,24 @@ Test(early, a_peer_that_answers_in_any_order_is_asked_for_the_rest_of_a_read_tha
 	pair_close(pair);
 }
 
+/* What an ACK covers needs no resend, though the window was rewound in front of it. */
+Test(early, what_the_peer_has_taken_is_not_sent_again)
+{
+	struct pair *pair = open_asked(4, false);
+	struct uroce_send_wr write = { .wr_id = 2, .opcode = UROCE_WR_RDMA_WRITE, .send_flags = UROCE_SEND_SIGNALED };
+
+	RULE("Q-15");
+	cr_assert_eq(pair_post(pair, A, write, 0, MTU), 0);
+	pair_transmit(pair, A);
+	pair_forget(pair);
+	rc_loss_path_changed(pair->side[A].qp);
+	pair_inject(pair, A, response_packet(OP_READ_RESPONSE_LAST, 3, MTU));
+	pair_inject(pair, A, ack_packet(4, SYNDROME_PLAIN_ACK, 2));
+	pair_transmit(pair, A);
+	expect_leaves(pair, A, "READ_REQUEST psn=0 ackreq va=0x0 len=768");
+	pair_close(pair);
+}
+
 Test(early, an_ask_that_was_lost_is_asked_again_after_a_round_trip)
 {
 	struct pair *pair = open_asked(8, false);
