@@ -27,7 +27,7 @@ static struct rdma_event_channel *channel;
 static struct ibv_pd *pd;
 static struct ibv_cq *cq;
 
-static void fail(const char *what)
+static __attribute__((noreturn)) void fail(const char *what)
 {
 	perror(what);
 	exit(1);
