@@ -354,8 +354,7 @@ bool rc_holes_skip(struct rc_qp *qp)
 
 	if (ahead(qp, qp->win.snd_nxt) >= ahead(qp, end))
 		return true;
-	return rc_sendwin_go_to(&qp->win,
-				qp->read_repair == UROCE_READ_REPAIR_ANY_ORDER ? end : begin_last_again(qp));
+	return rc_sendwin_go_to(&qp->win, qp->read_repair == UROCE_READ_REPAIR_ANY_ORDER ? end : begin_last_again(qp));
 }
 
 const struct rc_hole *rc_holes_next(struct rc_qp *qp, uint64_t now_ns)

@@ -110,8 +110,8 @@ void rc_loss_rnr_nak(struct rc_qp *qp, psn_t psn, uint32_t code, uint64_t now_ns
 void rc_loss_response_hole(struct rc_qp *qp, psn_t trigger, uint64_t now_ns);
 
 /*
- * The peer has told what it has taken, and what is missing of that is known as holes (Q-15): who goes back sends nothing
- * of it again.
+ * The peer has told what it has taken, and what is missing of that is known as holes (Q-15): who goes back sends
+ * nothing of it again.
  */
 void rc_loss_skip_taken(struct rc_qp *qp);
 
