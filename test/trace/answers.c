@@ -2,10 +2,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "half.h"
 
-/* Takes the asking that begins at place; older ones of the same request are thereby given up. */
+/* Takes the asking that begins at place; older ones of the same request are thereby given up, but for what is behind. */
 static bool take_asking(struct half_request *request, int64_t place, uint32_t *bytes)
 {
-	uint32_t taken = request->asked_count;
+	uint32_t taken = request->asked_count, kept = 0;
 
 	for (uint32_t i = 0; i < request->asked_count; i++) {
 		if (request->asked[i] == place) {
@@ -16,11 +16,13 @@ static bool take_asking(struct half_request *request, int64_t place, uint32_t *b
 	if (taken == request->asked_count)
 		return false;
 	*bytes = request->asked_bytes[taken];
-	for (uint32_t i = taken + 1; i < request->asked_count; i++) {
-		request->asked[i - taken - 1] = request->asked[i];
-		request->asked_bytes[i - taken - 1] = request->asked_bytes[i];
+	for (uint32_t i = 0; i < request->asked_count; i++) {
+		if (i == taken || (i < taken && request->asked[i] < place))
+			continue;
+		request->asked[kept] = request->asked[i];
+		request->asked_bytes[kept++] = request->asked_bytes[i];
 	}
-	request->asked_count = (uint8_t)(request->asked_count - taken - 1);
+	request->asked_count = (uint8_t)kept;
 	return true;
 }
 

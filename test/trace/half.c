@@ -112,7 +112,7 @@ void half_begin_at(struct trace_half *half, int64_t place)
 	half->responder.expected = half->responder.said = half->responder.answered = place;
 	half->responder.gap = true; /* by what has come already */
 	half->responder.gap_told = false;
-	half->requester.snd_una = half->requester.steps[0].snd_una = place;
+	half->requester.snd_una = half->requester.steps[0].snd_una = half->requester.pieces_end = place;
 	for (uint32_t i = 0; i < half->request_count; i++)
 		half->requests[i].messages = -1;
 }
@@ -129,6 +129,7 @@ void half_step(struct trace_half *half, int64_t snd_una, uint64_t ns)
 	}
 	requester->steps[requester->step_count++] = (struct half_step){ .ns = ns, .snd_una = snd_una };
 	requester->snd_una = snd_una;
+	half_pieces_pass(half, snd_una);
 }
 
 int64_t half_known_una(struct trace_half *half, uint64_t now_ns, uint64_t grace_ns)

@@ -27,6 +27,7 @@ struct half_request {
 	int64_t messages;          /* ended by it or before it; READs and atomics count at once. -1: not known */
 	int64_t carried;           /* payload of its message up to and with it; -1: not known */
 	int64_t announced;         /* WRITE: the length that its RETH told; -1: not known */
+	uint64_t sending;          /* the number of that which asked for it last, to its end */
 	uint64_t original;         /* of an atomic */
 	bool has_original;
 	uint8_t asked_count;                           /* READ, atomic: askings not answered yet, oldest first */
@@ -41,6 +42,13 @@ enum half_cause { CAUSE_NONE, CAUSE_NAK, CAUSE_ANSWER, CAUSE_RNR, CAUSE_SILENCE,
 struct half_step {
 	uint64_t ns;
 	int64_t snd_una;
+};
+
+/* Answers that are missing before others that have come, or that have come before their turn. */
+struct half_piece {
+	int64_t begin, end;
+	uint64_t sending; /* the number of that which asked for it last */
+	bool come, asked; /* asked: again */
 };
 
 /* What the requester has shown, and what it has seen. */
@@ -63,6 +71,16 @@ struct half_requester {
 	int64_t rnr_at;          /* place that waits, or NOWHERE */
 	uint64_t rnr_from_ns, rnr_until_ns;
 	uint64_t fatal_ns; /* a NAK that ends it came; 0: none */
+	bool only_piece;   /* what was sent again last began with a piece, and may be that alone */
+	uint64_t sendings; /* packets that it has sent are numbered */
+	/* The newest of them that was answered, and how far. */
+	uint64_t answered_sending;
+	int64_t answered_place;
+	uint64_t answered_ns; /* when anything was answered before its turn */
+	/* From snd_una on; everything before `pieces_end` is in a piece, unless an ACK suffices for it. */
+	struct half_piece *pieces;
+	uint32_t piece_count, piece_room;
+	int64_t pieces_end;
 };
 
 /* What has come to the responder, in its order, and what it has said. */
@@ -124,6 +142,24 @@ uint32_t half_psn(int64_t place);
 __attribute__((format(printf, 5, 6))) void half_say(struct trace *trace, struct trace_half *half,
 						    const struct trace_packet *packet, enum trace_verdict verdict,
 						    const char *format, ...);
+
+/* pieces.c */
+/* The peer has answered everything before `end`. */
+void half_pieces_see(struct trace_half *half, int64_t end, uint64_t now_ns);
+/* An answer to this place has come. */
+void half_pieces_come(struct trace_half *half, int64_t place, uint64_t now_ns);
+/* Everything before snd_una has come, in order. */
+void half_pieces_pass(struct trace_half *half, int64_t snd_una);
+/* [place, end) is asked for, by the sending of this number. */
+void half_pieces_sent(struct trace_half *half, int64_t place, int64_t end, uint64_t sending);
+/*
+ * Does place lie in a piece? And may that be asked for, because something was answered that was sent after it? Who takes
+ * up to grace_ns to react may have decided before it was asked for last.
+ */
+bool half_pieces_has(const struct trace_half *half, int64_t place);
+bool half_pieces_is_due(const struct trace_half *half, int64_t place, uint64_t now_ns, uint64_t grace_ns);
+/* The first place from `from` on that has neither come nor been asked for again, before `end`; `end`: none. */
+int64_t half_pieces_missing(const struct trace_half *half, int64_t from, int64_t end);
 
 /* requests.c, resends.c, responses.c, answers.c */
 void half_judge_request(struct trace *trace, struct trace_half *half, const struct trace_packet *packet);

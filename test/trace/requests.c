@@ -107,6 +107,17 @@ static void note_asking(struct half_request *request, const struct wire_packet *
 		wire_opcode(packet->opcode)->kind == WIRE_KIND_READ_REQUEST ? packet->dma_length : 0u;
 }
 
+static void note_sending(struct trace_half *half, const struct wire_packet *packet, struct half_request *request,
+			 int64_t place)
+{
+	int64_t end = place + half_psns(half, packet);
+	uint64_t sending = ++half->requester.sendings;
+
+	if (end >= request->first + request->count)
+		request->sending = sending;
+	half_pieces_sent(half, place, end, sending);
+}
+
 /* What the responder must make of it, if everything that passed here came to it. */
 static void arrive(struct trace_half *half, int64_t place, const struct half_request *request)
 {
@@ -223,6 +234,8 @@ void half_judge_request(struct trace *trace, struct trace_half *half, const stru
 		request = take_new(trace, half, packet, place);
 	}
 	/* take_new() may have moved the requests; so may nothing below. */
+	if (request)
+		note_sending(half, &packet->packet, request, place);
 	if (request && place >= request->first)
 		note_asking(request, &packet->packet, place);
 	arrive(half, place, request);

@@ -106,6 +106,27 @@ static void judge_restart(struct trace *trace, struct trace_half *half, const st
 	requester->resent_ns = now_ns;
 }
 
+/* May the requester have gone back to the beginning, for something else than an answer that showed to be missing? */
+static bool may_have_gone_back(const struct trace *trace, struct trace_half *half, uint64_t now_ns)
+{
+	const struct trace_options *options = trace_options(trace);
+
+	return half->requester.causes[CAUSE_NAK] || half->requester.causes[CAUSE_RNR] ||
+	       now_ns - silent_since(half, half->requester.timer_ns, now_ns, options->grace_ns) >= options->silence_ns;
+}
+
+/* An answer is missing, or was dropped, that showed to be: it is asked for. */
+static void ask_for_piece(struct trace_half *half, uint64_t now_ns)
+{
+	struct half_requester *requester = &half->requester;
+
+	if (requester->causes[CAUSE_ANSWER])
+		half->answer_ns += now_ns - requester->answer_lost_ns;
+	half->counts[COUNT_RESTARTS_ANSWER]++;
+	requester->causes[CAUSE_ANSWER] = false;
+	requester->timer_ns = requester->resent_ns = now_ns;
+}
+
 /* Where a restart may begin and go on; only at the requester is it known what it has got. */
 static void judge_place(struct trace *trace, struct trace_half *half, const struct trace_packet *packet,
 			const struct half_request *request, int64_t place)
@@ -115,16 +136,28 @@ static void judge_place(struct trace *trace, struct trace_half *half, const stru
 	/* What was sent last goes out once more to ask for an ACK, when what follows has to wait: no restart. */
 	bool asks = !read && place + 1 == requester->cursor && (packet->packet.flags & WIRE_ACKREQ);
 	int64_t snd_una = half_known_una(half, packet->time_ns, trace_options(trace)->grace_ns);
+	int64_t missing = half_pieces_missing(half, snd_una > request->first ? snd_una : request->first, place);
+	bool begun = requester->pieces_end > request->first, piece = half_pieces_has(half, place);
+	bool back = place < requester->cursor || requester->cursor == requester->next ||
+		    (piece && requester->only_piece && place > requester->cursor);
 
-	if (!asks && (place < requester->cursor || requester->cursor == requester->next))
-		judge_restart(trace, half, packet);
+	if (back && !asks) {
+		bool due = half_pieces_is_due(half, place, packet->time_ns, trace_options(trace)->grace_ns);
+
+		if (piece && !due)
+			requester->causes[CAUSE_ANSWER] = false;
+		requester->only_piece = due && !may_have_gone_back(trace, half, packet->time_ns);
+		if (requester->only_piece)
+			ask_for_piece(half, packet->time_ns);
+		else
+			judge_restart(trace, half, packet);
+	}
 	requester->cursor = read ? place + half_psns(half, &packet->packet) : place + 1;
 	if (place < snd_una)
 		half_say(trace, half, packet, TRACE_RESEND_NEEDLESS, "psn=%u and all before it are acknowledged",
 			 half_psn(snd_una - 1));
-	else if (read && place > requester->snd_una && requester->snd_una > request->first)
-		half_say(trace, half, packet, TRACE_READ_LEAVES_OUT, "psn=%u has not come",
-			 half_psn(requester->snd_una));
+	else if (read && begun && missing < place)
+		half_say(trace, half, packet, TRACE_READ_LEAVES_OUT, "psn=%u has not come", half_psn(missing));
 }
 
 void half_judge_resend(struct trace *trace, struct trace_half *half, const struct trace_packet *packet, int64_t place)

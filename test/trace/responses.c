@@ -24,6 +24,7 @@ static bool cover(struct trace_half *half, int64_t place, int64_t end, uint64_t 
 	struct half_requester *requester = &half->requester;
 	int64_t snd_una = half_cover(half, requester->snd_una, end);
 
+	half_pieces_see(half, end, now_ns);
 	progress(half, snd_una, now_ns);
 	if (snd_una >= end)
 		return true;
@@ -43,7 +44,8 @@ static void take_nak(struct trace_half *half, const struct trace_packet *packet,
 	struct half_requester *requester = &half->requester;
 	uint8_t syndrome = packet->packet.syndrome;
 
-	if (!cover(half, place - 1, place, packet->time_ns) || requester->snd_una != place)
+	cover(half, place - 1, place, packet->time_ns);
+	if (requester->snd_una != place && requester->pieces_end != place)
 		return;
 	if (syndrome_class(syndrome) == SYNDROME_RNR_NAK) {
 		requester->causes[CAUSE_RNR] = true;
@@ -70,6 +72,7 @@ static void take_response(struct trace_half *half, const struct trace_packet *pa
 			take_nak(half, packet, place);
 		return;
 	}
+	half_pieces_come(half, place, packet->time_ns);
 	if (place >= requester->snd_una && cover(half, place, place, packet->time_ns) && requester->snd_una == place)
 		progress(half, place + 1, packet->time_ns);
 }

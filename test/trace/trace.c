@@ -58,6 +58,7 @@ static void free_halves(struct trace *trace)
 	for (uint32_t i = 0; i < trace->half_count; i++) {
 		free(trace->halves[i]->requests);
 		free(trace->halves[i]->requester.steps);
+		free(trace->halves[i]->requester.pieces);
 		free(trace->halves[i]);
 	}
 }
@@ -352,6 +353,7 @@ static void start_again(struct trace *trace)
 
 		free(half->requests);
 		free(half->requester.steps);
+		free(half->requester.pieces);
 		*half = (struct trace_half){
 			.index = kept.index,
 			.dest_qpn = kept.dest_qpn,

@@ -167,6 +167,7 @@ static uint64_t run_storm(uint64_t seed, uint32_t worst)
 			     pair->side[A].qp->dest_qpn, pair->side[A].qp->win.snd_una.v);
 		storm.captures[i] = open_capture(seed, "AB"[i]);
 		pair->side[i].qp->probe.enabled = seed & 1;
+		pair->side[i].qp->read_repair = (uint8_t)(seed % 3); /* off, upwards, in any order */
 	}
 	pair->user = &storm;
 	pair->copies = fate;
