@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "half.h"
 
-/* Takes the asking that begins at place; older ones of the same request are thereby given up, but for what is behind. */
+/* Takes the asking that begins at place; older ones of the same request that do not lie behind are given up by that. */
 static bool take_asking(struct half_request *request, int64_t place, uint32_t *bytes)
 {
 	uint32_t taken = request->asked_count, kept = 0;

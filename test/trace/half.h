@@ -153,8 +153,8 @@ void half_pieces_pass(struct trace_half *half, int64_t snd_una);
 /* [place, end) is asked for, by the sending of this number. */
 void half_pieces_sent(struct trace_half *half, int64_t place, int64_t end, uint64_t sending);
 /*
- * Does place lie in a piece? And may that be asked for, because something was answered that was sent after it? Who takes
- * up to grace_ns to react may have decided before it was asked for last.
+ * Does place lie in a piece? And may that be asked for, because something was answered that was sent after it? Who
+ * takes up to grace_ns to react may have decided before it was asked for last.
  */
 bool half_pieces_has(const struct trace_half *half, int64_t place);
 bool half_pieces_is_due(const struct trace_half *half, int64_t place, uint64_t now_ns, uint64_t grace_ns);

@@ -3,7 +3,7 @@
 /*
  * A requester may keep what comes before its turn, and then asks for nothing but what is missing (Q-15); or drop it,
  * some of it or all, and ask for that too. A trace does not show which, until it asks. So a piece may be asked for when
- * something was answered that had been sent after it: had the piece not been lost, or dropped, it would have come first.
+ * something was answered that had been sent after it: the piece would have come before that, had it not been lost.
  */
 #include "half.h"
 
@@ -146,10 +146,9 @@ bool half_pieces_is_due(const struct trace_half *half, int64_t place, uint64_t n
 	const struct half_piece *piece = piece_of(requester, place);
 
 	/* What has come may have been dropped. */
-	return piece && (piece->sending < requester->answered_sending ||
-			 now_ns < requester->answered_ns + grace_ns ||
-			 (piece->sending == requester->answered_sending &&
-			  place < requester->answered_place + piece->come));
+	return piece &&
+	       (piece->sending < requester->answered_sending || now_ns < requester->answered_ns + grace_ns ||
+		(piece->sending == requester->answered_sending && place < requester->answered_place + piece->come));
 }
 
 bool half_pieces_has(const struct trace_half *half, int64_t place)
