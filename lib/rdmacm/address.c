@@ -8,7 +8,7 @@
 
 #include "rdmacm/cma.h"
 
-/* As the kernel's rdma_cm has it, loopback is no address of an interface: who binds to it takes what comes anywhere. */
+/* A port has no loopback address, and programs bind to it all the same: they take what comes to any address. */
 static bool is_any(const struct sockaddr *from)
 {
 	const struct in6_addr *in6 = &((const struct sockaddr_in6 *)from)->sin6_addr;
