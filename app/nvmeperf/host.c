@@ -292,10 +292,10 @@ void host_keep_alive(struct host *host)
 
 	if (host->config.keep_alive_ms == 0 || app_now_ns() - host->kept_ns < host->config.keep_alive_ms * 500000ull)
 		return;
-	host->kept_ns = app_now_ns();
 	command = free_command(link);
 	if (command == NULL)
 		return;
+	host->kept_ns = app_now_ns();
 	memcpy(command->sqe, sqe, sizeof(sqe));
 	put_le16(command->sqe + SQE_CID, (uint16_t)(command - link->commands));
 	put_sgl(host, command->sqe, NULL, 0, false);

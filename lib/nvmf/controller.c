@@ -132,6 +132,7 @@ static uint64_t keep_alive_ms(const struct nvmf_controller *controller)
 
 static void wait_for_host(struct nvmf_controller *controller, uint64_t ms, uint64_t now_ns)
 {
+	atomic_store_explicit(&controller->heard, false, memory_order_relaxed);
 	controller->deadline_ns = ms ? now_ns + ms * 1000000 : NVMF_FOREVER;
 }
 
@@ -211,11 +212,15 @@ struct nvmf_controller *nvmf_controller_expired(struct nvmf_target *target, uint
 	for (uint32_t i = 0; i < NVMF_CONTROLLERS_MAX; i++) {
 		struct nvmf_controller *controller = target->controllers[i];
 
-		if (controller && controller->deadline_ns <= now_ns && controller->queues[0] &&
-		    controller->queues[0]->thread == thread) {
-			controller->deadline_ns = NVMF_FOREVER;
-			return controller;
+		if (controller == NULL || controller->deadline_ns > now_ns || controller->queues[0] == NULL ||
+		    controller->queues[0]->thread != thread)
+			continue;
+		if (atomic_load_explicit(&controller->heard, memory_order_relaxed)) {
+			nvmf_controller_hear(controller, now_ns);
+			continue;
 		}
+		controller->deadline_ns = NVMF_FOREVER;
+		return controller;
 	}
 	return NULL;
 }

@@ -44,6 +44,7 @@ struct nvmf_controller {
 	_Atomic uint32_t csts;
 	uint32_t keep_alive_ms;
 	uint64_t deadline_ns;     /* NVMF_FOREVER: none */
+	_Atomic bool heard;       /* a command has come since the deadline was set, on any queue */
 	_Atomic bool write_cache; /* the host may flush; else each write lasts when it is done */
 	/* Features that change nothing here and are what the host has set. */
 	uint32_t arbitration, power, thresholds[2], error_recovery, atomicity;
@@ -90,7 +91,7 @@ void nvmf_controller_attach(struct nvmf_controller *controller, struct nvmf_queu
 bool nvmf_controller_is_ready(const struct nvmf_controller *controller);
 /* Of Connect. A host sends its first Keep Alive when all its queues are there, which takes as long as it takes. */
 void nvmf_controller_greet(struct nvmf_controller *controller, uint64_t now_ns);
-/* Of Keep Alive: from now on the host has the time that it named. */
+/* Of Keep Alive: from now on the host has the time that it named, and with traffic in it the same time once more. */
 void nvmf_controller_hear(struct nvmf_controller *controller, uint64_t now_ns);
 uint64_t nvmf_controller_cap(const struct nvmf_controller *controller);
 /* Those of I/O queues, which a host may set any time before it makes one: discovery has none. */
@@ -107,7 +108,7 @@ void nvmf_controller_raise(struct nvmf_controller *controller, uint32_t event);
 /* The host has read the page of the event, and is told of what comes later. */
 void nvmf_controller_read(struct nvmf_controller *controller, uint32_t event);
 /*
- * A controller whose host has not been heard for its keep-alive time; its queues are to be closed. Each is named once.
+ * A controller whose host has sent no command for its keep-alive time; its queues are to be closed. Each is named once.
  * NULL: none. Whoever asks has the lock, and is the thread that serves the admin queue: only it knows whether a Keep
  * Alive lies unread. now_ns is of the clock that its commands began with.
  */

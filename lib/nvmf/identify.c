@@ -20,6 +20,7 @@
 /* Hosts read it once, and a namespace that needs flushes may come later: one in memory is flushed for nothing. */
 #define VOLATILE_CACHE 0x01u
 #define HOST_ID_128 0x01u
+#define TRAFFIC_KEEPS_ALIVE 0x40u /* any command is a sign of life, not Keep Alive alone */
 #define FIRMWARE_SLOT 0x03u /* one, which cannot be written */
 
 enum controller_type { TYPE_IO = 1, TYPE_DISCOVERY = 2 };
@@ -81,7 +82,7 @@ static void put_controller(const struct nvmf_controller *controller, uint8_t *pa
 	page[77] = ring_size_at_least(config->max_data_bytes / NVME_PAGE_BYTES);
 	put_le16(page + 78, controller->cntlid);
 	put_le32(page + 80, NVME_VERSION);
-	put_le32(page + 96, HOST_ID_128);
+	put_le32(page + 96, HOST_ID_128 | TRAFFIC_KEEPS_ALIVE);
 	page[258] = NVMF_HELD_MAX - 1; /* aborts, events at a time, less one */
 	page[259] = NVMF_HELD_MAX - 1;
 	page[260] = FIRMWARE_SLOT;
