@@ -248,8 +248,7 @@ void rc_loss_path_changed(struct rc_qp *qp)
 	struct rc_loss *loss = &qp->loss;
 
 	loss->timeout_ns = rc_codes_timeout_ns(qp->timeout);
-	loss->retries_left = loss->retry_cnt;
-	loss->silences = loss->asked = 0; /* of the other path: they have cost nothing of this budget */
+	loss_fill_budget(loss); /* what silences have cost was of the other path */
 	loss->loses = false;
 	rc_rtt_reset(&qp->rtt);
 	rc_cc_reset(qp);
@@ -445,7 +444,7 @@ void rc_loss_response_came_early(struct rc_qp *qp, psn_t end, uint64_t now_ns)
 	struct rc_loss *loss = &qp->loss;
 
 	loss->heard = end;
-	loss->retries_left = loss->retry_cnt;
+	loss_fill_budget(loss);
 	rtt_forget(&qp->rtt);
 	put_off_timer(loss, now_ns);
 	probe_heard(&qp->probe, &qp->rtt, loss->timeout_ns, now_ns);
@@ -546,7 +545,7 @@ void rc_loss_answered_beside(struct rc_qp *qp, uint64_t now_ns)
 
 	rc_loss_echo_arrived(qp, true, now_ns);
 	loss->beside = false;
-	loss->retries_left = loss->retry_cnt;
+	loss_fill_budget(loss);
 	if (!psn_equal(qp->win.snd_una, qp->win.snd_max))
 		return; /* the timer is for what has been sent since */
 	loss->ack_deadline_ns = RC_NEVER;

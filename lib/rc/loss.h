@@ -30,11 +30,18 @@
 /* RESET: nothing is in flight. What software has set stays. */
 void rc_loss_reset(struct rc_qp *qp);
 
-/* Software sets another budget, which is full: what silences have cost was of the other one. */
+/* The budget is full: nothing that silences have cost is left to be given back. */
+static inline void loss_fill_budget(struct rc_loss *loss)
+{
+	loss->retries_left = loss->retry_cnt;
+	loss->silences = loss->asked = 0;
+}
+
+/* Software sets another budget. */
 static inline void rc_loss_set_retry_count(struct rc_qp *qp, uint8_t retry_cnt)
 {
-	qp->loss.retry_cnt = qp->loss.retries_left = retry_cnt;
-	qp->loss.silences = qp->loss.asked = 0;
+	qp->loss.retry_cnt = retry_cnt;
+	loss_fill_budget(&qp->loss);
 }
 
 static inline void rc_loss_set_rnr_count(struct rc_qp *qp, uint8_t rnr_retry)

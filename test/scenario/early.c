@@ -297,6 +297,32 @@ Test(early, a_peer_that_falls_silent_behind_a_hole_is_given_up)
 	pair_close(pair);
 }
 
+/* What the silence has cost is given back once: the budget is never more than the user's. */
+Test(early, an_early_response_gives_back_what_silence_has_cost)
+{
+	struct pair *pair = pair_open(&(struct pair_options){ .mtu = MTU, .rd_atomic = 8, .depth = 64 });
+	struct rc_qp *qp = pair->side[A].qp;
+
+	RULE("T-4");
+	RULE("Q-15");
+	qp->probe.enabled = true;
+	qp->read_repair = UROCE_READ_REPAIR_UPWARDS;
+	pair_cut(pair);
+	pair_measure_alone(pair, 10000);
+	pair_read(pair, 1, 100 * MTU);
+	pair_transmit(pair, A);
+	while (qp->loss.asked == 0) {
+		pair_forget(pair);
+		cr_assert(pair_fire(pair));
+		pair_transmit(pair, A);
+	}
+	cr_assert_eq(qp->loss.retries_left, 5, "one retry sent the READ again, one asked");
+	pair_respond(pair, response_packet(OP_READ_RESPONSE_MIDDLE, 3, MTU));
+	cr_assert_eq(qp->loss.retries_left, 7);
+	cr_assert_eq(qp->loss.asked + qp->loss.silences, 0);
+	pair_close(pair);
+}
+
 /* where it would land is not ours any more. The QP fails, and what was to be sent again is not. */
 Test(early, a_hole_whose_place_has_gone_ends_the_connection)
 {
