@@ -2,28 +2,61 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "half.h"
 
-/* Takes the asking that begins at place; older ones of the same request that do not lie behind are given up by that. */
-static bool take_asking(struct half_request *request, int64_t place, uint32_t *bytes)
+#include <string.h>
+
+static void remove_asking(struct half_request *request, uint32_t index)
 {
-	uint32_t taken = request->asked_count, kept = 0;
+	request->asked_count--;
+	memmove(&request->asked[index], &request->asked[index + 1],
+		(request->asked_count - index) * sizeof(request->asked[0]));
+}
+
+/*
+ * An answer goes on where one of the askings has come to, and how it begins and ends tells which: a part may be answered
+ * in front of the rest. Of those that begin at the same place only the last packet tells.
+ */
+enum fit { FIT_NONE, FIT_PLACE, FIT_WENT_ON, FIT_FROM_WITHIN, FIT_EXACT };
+
+struct match {
+	enum fit fit;
+	uint32_t at, asking; /* the answer goes on at the place of the one, and is the other's */
+};
+
+static enum fit fit(const struct half_request *request, int64_t begin, int64_t end, const struct wire_opcode_row *op,
+		    int64_t place)
+{
+	bool first = place == begin, last = place + 1 == end;
+
+	if (op->last != last)
+		return FIT_PLACE;
+	if (op->first == first)
+		return FIT_EXACT;
+	/* Who is asked again from within may begin anew, or go on as Linux does. */
+	return first && place > request->first ? FIT_FROM_WITHIN : FIT_PLACE;
+}
+
+/* Of equals the first that has not begun, or the one that went on last. */
+static void improve(struct match *best, bool first, enum fit fit, uint32_t at, uint32_t asking)
+{
+	if (fit > best->fit || (fit == best->fit && !first))
+		*best = (struct match){ fit, at, asking };
+}
+
+static struct match find_asking(const struct half_request *request, const struct wire_opcode_row *op, int64_t place)
+{
+	const struct half_asking *asked = request->asked;
+	struct match best = { FIT_NONE, 0, 0 };
 
 	for (uint32_t i = 0; i < request->asked_count; i++) {
-		if (request->asked[i] == place) {
-			taken = i;
-			break;
+		for (uint32_t j = 0; asked[i].next == place && j < request->asked_count; j++) {
+			if (asked[j].begin == asked[i].begin && asked[j].end > place)
+				improve(&best, op->first, fit(request, asked[j].begin, asked[j].end, op, place), i, j);
 		}
+		/* Linux goes on in what it was asked for before, to the end of the part. */
+		if (op->last && place + 1 == asked[i].end && asked[i].next == asked[i].begin && place > asked[i].begin)
+			improve(&best, op->first, FIT_WENT_ON, i, i);
 	}
-	if (taken == request->asked_count)
-		return false;
-	*bytes = request->asked_bytes[taken];
-	for (uint32_t i = 0; i < request->asked_count; i++) {
-		if (i == taken || (i < taken && request->asked[i] < place))
-			continue;
-		request->asked[kept] = request->asked[i];
-		request->asked_bytes[kept++] = request->asked_bytes[i];
-	}
-	request->asked_count = (uint8_t)kept;
-	return true;
+	return best;
 }
 
 static void check_atomic(struct trace *trace, struct trace_half *half, const struct trace_packet *packet,
@@ -38,79 +71,59 @@ static void check_atomic(struct trace *trace, struct trace_half *half, const str
 	request->original = packet->packet.original;
 }
 
-/* Opcode and length by where in the stream it stands; only there where the whole stream is seen. */
-static void check_position(struct trace *trace, struct trace_half *half, const struct trace_packet *packet,
-			   const struct half_request *request, int64_t place, bool begins)
+/* Only there where the whole stream is seen. */
+static void check_length(struct trace *trace, struct trace_half *half, const struct trace_packet *packet,
+			 const struct half_request *request, int64_t place, bool last)
 {
-	const struct wire_opcode_row *op = wire_opcode(packet->packet.opcode);
-	bool last = place + 1 == request->stream_end, restarted = begins && place > request->first;
 	uint64_t before = (uint64_t)(place - request->first) * half->mtu;
 	uint32_t bytes = packet->packet.payload_bytes;
 
-	/* Who is asked again from within may begin anew, or go on as Linux does. */
-	if (op->last != last || (op->first != begins && !(restarted && !op->first)))
-		half_say(trace, half, packet, TRACE_RESPONSE_SEQUENCE, "%s, %s of its stream", op->name,
-			 begins ? "the first" :
-			 last   ? "the last" :
-				  "in the middle");
 	if (last ? before + bytes > request->packet.dma_length || bytes > half->mtu ||
 			    bytes % 4 != (-packet->packet.pad_bytes & 3) :
 		   bytes != half->mtu)
 		half_say(trace, half, packet, TRACE_RESPONSE_LENGTH, "%u bytes", bytes);
 }
 
-static int64_t asking_end(const struct trace_half *half, int64_t place, uint32_t bytes)
-{
-	return place + (bytes <= half->mtu ? 1 : ((int64_t)bytes + half->mtu - 1) / half->mtu);
-}
-
-/*
- * A READ may be asked for again in parts. Of two askings that begin at the same place the newer one may be answered;
- * and what has never been answered is not given up for a part that is asked for again.
- */
-static void settle_end(const struct trace_half *half, struct half_request *request, const struct wire_opcode_row *op,
-		       int64_t place)
-{
-	bool early = op->last && place + 1 < request->stream_end, late = !op->last && place + 1 == request->stream_end;
-
-	for (uint32_t i = 0; i < request->asked_count; i++) {
-		int64_t end = asking_end(half, request->asked[i], request->asked_bytes[i]);
-
-		if (request->asked[i] == request->stream_begin &&
-		    ((early && end == place + 1) || (late && end > place + 1)))
-			request->stream_end = end;
-	}
-	if (late && half->responder.answered < request->first + request->count)
-		request->stream_end = request->first + request->count;
-}
-
 static void judge_read_response(struct trace *trace, struct trace_half *half, const struct trace_packet *packet,
 				struct half_request *request, int64_t place)
 {
-	bool goes_on = place == request->stream_next, asked;
-	uint32_t bytes = 0;
+	const struct wire_opcode_row *op = wire_opcode(packet->packet.opcode);
+	struct match match = find_asking(request, op, place);
+	const struct half_asking *asking = &request->asked[match.asking];
+	struct half_asking goes_on;
 
-	/* It may be asked for again just where it has come to. */
-	asked = (!goes_on || wire_opcode(packet->packet.opcode)->first) && take_asking(request, place, &bytes);
-	if (!asked && !goes_on) {
+	if (match.fit == FIT_NONE) {
 		half_say(trace, half, packet, TRACE_RESPONSE_UNASKED, "psn=%u of the READ at psn=%u", half_psn(place),
 			 half_psn(request->first));
 		return;
 	}
-	if (asked) {
-		request->stream_begin = place;
-		request->stream_end = asking_end(half, place, bytes);
-	}
-	settle_end(half, request, wire_opcode(packet->packet.opcode), place);
-	check_position(trace, half, packet, request, place, asked);
-	request->stream_next = place + 1 < request->stream_end ? place + 1 : NOWHERE;
+	if (match.fit == FIT_PLACE)
+		half_say(trace, half, packet, TRACE_RESPONSE_SEQUENCE, "%s, %s of what was asked for", op->name,
+			 place == asking->begin   ? "the first" :
+			 place + 1 == asking->end ? "the last" :
+						    "in the middle");
+	check_length(trace, half, packet, request, place, place + 1 == asking->end);
+	request->asked[match.at].next = asking->next;
+	goes_on = *asking;
+	goes_on.next = place + 1;
+	remove_asking(request, match.asking);
+	if (goes_on.next < goes_on.end)
+		request->asked[request->asked_count++] = goes_on;
+}
+
+static void judge_atomic_answer(struct trace *trace, struct trace_half *half, const struct trace_packet *packet,
+				struct half_request *request)
+{
+	if (request->asked_count > 0)
+		remove_asking(request, 0);
+	else
+		half_say(trace, half, packet, TRACE_RESPONSE_UNASKED, "asked for fewer times");
 }
 
 void half_judge_answer(struct trace *trace, struct trace_half *half, const struct trace_packet *packet, int64_t place)
 {
 	struct half_request *request = half_find(half, place);
 	bool read = wire_opcode(packet->packet.opcode)->kind == WIRE_KIND_READ_RESPONSE;
-	uint32_t bytes;
 
 	half->counts[read ? COUNT_READ_RESPONSES : COUNT_ATOMIC_ANSWERS]++;
 	if (read) {
@@ -127,6 +140,6 @@ void half_judge_answer(struct trace *trace, struct trace_half *half, const struc
 		return;
 	if (read && wire_opcode(request->packet.opcode)->kind == WIRE_KIND_READ_REQUEST)
 		judge_read_response(trace, half, packet, request, place);
-	else if (!take_asking(request, place, &bytes))
-		half_say(trace, half, packet, TRACE_RESPONSE_UNASKED, "asked for fewer times");
+	else
+		judge_atomic_answer(trace, half, packet, request);
 }

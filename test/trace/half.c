@@ -95,7 +95,6 @@ struct half_request *half_insert(struct trace_half *half, int64_t place, int64_t
 		.messages = -1,
 		.carried = -1,
 		.announced = -1,
-		.stream_next = NOWHERE,
 	};
 	return &half->requests[index];
 }

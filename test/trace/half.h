@@ -20,6 +20,11 @@ enum half_count {
 	HALF_COUNTS
 };
 
+/* A READ or atomic was sent for the answers of [begin, end). */
+struct half_asking {
+	int64_t begin, next, end; /* next: what comes next of its answer */
+};
+
 /* A request packet; a READ owns the PSNs of its responses. */
 struct half_request {
 	int64_t first, count;
@@ -30,10 +35,8 @@ struct half_request {
 	uint64_t sending;          /* the number of that which asked for it last, to its end */
 	uint64_t original;         /* of an atomic */
 	bool has_original;
-	uint8_t asked_count;                           /* READ, atomic: askings not answered yet, oldest first */
-	int64_t asked[ASKED_MAX];                      /* where they begin */
-	uint32_t asked_bytes[ASKED_MAX];               /* what they ask for */
-	int64_t stream_begin, stream_next, stream_end; /* READ: its answer; it goes on NOWHERE when none is under way */
+	uint8_t asked_count; /* READ, atomic: askings not answered to the end; what goes on comes last */
+	struct half_asking asked[ASKED_MAX];
 };
 
 /* Why the requester may start again. */

@@ -2,6 +2,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "half.h"
 
+#include <string.h>
+
 static void count_request(struct trace_half *half, const struct wire_packet *packet)
 {
 	half->counts[COUNT_BYTES] += packet->payload_bytes;
@@ -91,20 +93,31 @@ static void link_request(struct trace *trace, struct trace_half *half, const str
 	check_length(trace, half, packet, request);
 }
 
-static void note_asking(struct half_request *request, const struct wire_packet *packet, int64_t place)
+/* The first asking that another one repeats; the oldest, when none is repeated. */
+static uint32_t dispensable(const struct half_request *request)
+{
+	for (uint32_t i = 0; i < request->asked_count; i++) {
+		for (uint32_t j = i + 1; j < request->asked_count; j++) {
+			if (memcmp(&request->asked[i], &request->asked[j], sizeof(request->asked[0])) == 0)
+				return i;
+		}
+	}
+	return 0;
+}
+
+static void note_asking(const struct trace_half *half, struct half_request *request, const struct wire_packet *packet,
+			int64_t place)
 {
 	if (!half_needs_answer(&request->packet))
 		return;
-	if (request->asked_count == ASKED_MAX) { /* the oldest is given up */
-		for (uint32_t i = 1; i < ASKED_MAX; i++) {
-			request->asked[i - 1] = request->asked[i];
-			request->asked_bytes[i - 1] = request->asked_bytes[i];
-		}
-		request->asked_count--;
+	if (request->asked_count == ASKED_MAX) {
+		uint32_t given_up = dispensable(request);
+
+		memmove(&request->asked[given_up], &request->asked[given_up + 1],
+			(--request->asked_count - given_up) * sizeof(request->asked[0]));
 	}
-	request->asked[request->asked_count] = place;
-	request->asked_bytes[request->asked_count++] =
-		wire_opcode(packet->opcode)->kind == WIRE_KIND_READ_REQUEST ? packet->dma_length : 0u;
+	request->asked[request->asked_count++] =
+		(struct half_asking){ .begin = place, .next = place, .end = place + half_psns(half, packet) };
 }
 
 static void note_sending(struct trace_half *half, const struct wire_packet *packet, struct half_request *request,
@@ -237,7 +250,7 @@ void half_judge_request(struct trace *trace, struct trace_half *half, const stru
 	if (request)
 		note_sending(half, &packet->packet, request, place);
 	if (request && place >= request->first)
-		note_asking(request, &packet->packet, place);
+		note_asking(half, request, &packet->packet, place);
 	arrive(half, place, request);
 	half->responder.gap |= earlier && requester->next > half->responder.expected; /* that has come already */
 	if (request && request->first + request->count > requester->next) {

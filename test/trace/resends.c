@@ -156,7 +156,7 @@ static void judge_place(struct trace *trace, struct trace_half *half, const stru
 	if (place < snd_una)
 		half_say(trace, half, packet, TRACE_RESEND_NEEDLESS, "psn=%u and all before it are acknowledged",
 			 half_psn(snd_una - 1));
-	else if (read && begun && missing < place)
+	else if (read && begun && missing < place && !trace_options(trace)->any_order)
 		half_say(trace, half, packet, TRACE_READ_LEAVES_OUT, "psn=%u has not come", half_psn(missing));
 }
 

@@ -47,8 +47,9 @@ struct trace_packet {
 enum trace_view { TRACE_AT_REQUESTER = 1, TRACE_AT_RESPONDER = 2 };
 
 struct trace_options {
-	bool at_wire;  /* at neither end */
-	bool at_given; /* at the end of this address; otherwise it is found out */
+	bool at_wire;   /* at neither end */
+	bool at_given;  /* at the end of this address; otherwise it is found out */
+	bool any_order; /* both ends agreed that the parts of a READ are asked for in any order */
 	uint8_t at[16];
 	uint32_t mtu;        /* 0: found out from the packets */
 	uint64_t grace_ns;   /* what an end may take to react to what has come */

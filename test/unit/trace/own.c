@@ -142,6 +142,7 @@ static uint64_t run_storm(uint64_t seed, uint32_t worst)
 {
 	static const uint32_t mtus[] = { 256, 512, 1024, 4096 };
 	struct storm storm = { .random = draw_start(seed) };
+	enum uroce_read_repair repair = seed % 3;
 	struct pair *pair;
 	const uint64_t *came;
 	uint64_t resent, counted, again;
@@ -159,6 +160,7 @@ static uint64_t run_storm(uint64_t seed, uint32_t worst)
 	});
 	for (int i = 0; i < 2; i++) {
 		struct trace_options options = { .at_given = true,
+						 .any_order = repair == UROCE_READ_REPAIR_ANY_ORDER,
 						 .silence_ns = PROBE_SHORTEST_NS,
 						 .at[15] = (uint8_t)(i + 1) };
 
@@ -167,7 +169,7 @@ static uint64_t run_storm(uint64_t seed, uint32_t worst)
 			     pair->side[A].qp->dest_qpn, pair->side[A].qp->win.snd_una.v);
 		storm.captures[i] = open_capture(seed, "AB"[i]);
 		pair->side[i].qp->probe.enabled = seed & 1;
-		pair->side[i].qp->read_repair = (uint8_t)(seed % 3); /* off, upwards, in any order */
+		pair->side[i].qp->read_repair = repair;
 	}
 	pair->user = &storm;
 	pair->copies = fate;

@@ -312,6 +312,7 @@ static const struct {
 	{ TRACE_RESPONSE_LENGTH, "P R0+3 f0 m1:500 l2", "P R0+3 f0 m1 l2" },
 	{ TRACE_RESPONSE_LENGTH, "P R0+3 f0 m1 l2:101", "P R0+3 f0 m1 R2+1@0 o2" },
 	{ TRACE_RESPONSE_UNASKED, "P R0+3 f0 m1 l2 f0", "P R0+3 f0 m1 l2 R0+3 f0" },
+	{ TRACE_RESPONSE_UNASKED, "P R0+3 f0 R1+1@0 o1 m1 l2 o1", "P R0+3 f0 R1+1@0 o1 m1 l2" },
 	{ TRACE_RESPONSE_UNASKED, "P A0 k0 k0", "P A0 k0 A0 k0" },
 	{ TRACE_RESPONSE_UNASKED, "P S0 o0", "P F0 L1 R2+1 o2" },
 	{ TRACE_ANSWER_OVERTAKEN, "P A0 S1 a1", "P A0 S1 k0 a1" },
