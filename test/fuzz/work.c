@@ -33,7 +33,7 @@ static struct pair_options read_options(uint8_t choice, bool may_fail)
 	};
 }
 
-static void watch(struct work *work, const struct pair_options *options)
+static void watch(struct work *work, const struct pair_options *options, enum uroce_read_repair repair)
 {
 	static const uint8_t addresses[2][16] = { { [15] = 1 }, { [15] = 2 } };
 	const uint32_t psns[2] = { options->psn_a, options->psn_b };
@@ -41,6 +41,7 @@ static void watch(struct work *work, const struct pair_options *options)
 	for (int i = 0; i < 2; i++) {
 		struct trace_options at = {
 			.at_given = true,
+			.any_order = repair == UROCE_READ_REPAIR_ANY_ORDER,
 			.mtu = options->mtu,
 			.silence_ns = PROBE_SHORTEST_NS,
 			.grace_ns = 5000000, /* the input lets a side send late */
@@ -59,13 +60,15 @@ void work_open(struct work *work, struct input *input, bool may_fail)
 {
 	uint8_t choice = input_byte(input);
 	struct pair_options options = read_options(choice, may_fail);
+	enum uroce_read_repair repair = may_fail ? UROCE_READ_REPAIR_OFF : (choice >> 6) % 3;
 
 	*work = (struct work){ .pair = pair_open(&options) };
 	work->pair->user = work;
 	if (!may_fail)
-		watch(work, &options);
+		watch(work, &options, repair);
 	for (int i = 0; i < 2; i++) {
 		work->pair->side[i].qp->probe.enabled = choice & 8;
+		work->pair->side[i].qp->read_repair = repair;
 		memset(work->pair->side[i].memory + !i * WORK_SIDE + WORK_WORD_AT, 0, 8);
 	}
 }
