@@ -21,7 +21,7 @@
 #define VOLATILE_CACHE 0x01u
 #define HOST_ID_128 0x01u
 #define TRAFFIC_KEEPS_ALIVE 0x40u /* any command is a sign of life, not Keep Alive alone */
-#define FIRMWARE_SLOT 0x03u /* one, which cannot be written */
+#define FIRMWARE_SLOT 0x03u       /* one, which cannot be written */
 
 enum controller_type { TYPE_IO = 1, TYPE_DISCOVERY = 2 };
 enum descriptor { DESCRIPTOR_NGUID = 2, DESCRIPTOR_UUID = 3, DESCRIPTOR_COMMAND_SET = 4 };

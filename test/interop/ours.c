@@ -58,6 +58,8 @@ static int connect_qp(struct uroce_qp *qp, const struct script_end *peer, const 
 	attr.timeout = (uint8_t)settings->timeout;
 	attr.retry_cnt = (uint8_t)settings->retry;
 	attr.rnr_retry = (uint8_t)settings->rnr;
+	if (settings->repair >= 0)
+		attr.read_repair = (uint8_t)settings->repair;
 	attr.path.source = *own_addr(settings);
 	memcpy(attr.path.dest.bytes, peer->gid, sizeof(peer->gid));
 	return error ? -error : -uroce_qp_connect(qp, &attr, NULL);

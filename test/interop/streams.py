@@ -43,6 +43,18 @@ def streams(link, work, size, count, mtu, seconds):
         yield Script(f"{name}, {asker} asks", ours=(f"{words} {REMARKS}", lines), linux=linux, seconds=seconds)
 
 
+def repaired(link, count):
+    """What a READ gains where what is lost is asked for alone (1), beside all behind it again (0); by turns, for the
+    emulator has good and bad minutes."""
+    for turn in range(2):
+        for repair in (0, 1):
+            words = f"mtu=1024 {PATIENT} repair={repair}"
+            yield Script(f"link: {link}, READs of {64 * KIB} bytes, read repair {repair}, turn {turn + 1}, uroce asks",
+                         ours=(f"{words} meet pump:read:{64 * KIB}:{count} {REMARKS}", ["pump wrong=0"]),
+                         linux=(f"mtu=1024 {PATIENT} meet sink:read:{64 * KIB}:{count}", ["sink wrong=0"]),
+                         seconds=60)
+
+
 def standing_still(full):
     """A slow link, and a guest that stops now and then, for two timeouts of eight: READs are asked for again
     meanwhile, and all of them are answered, one behind the other."""
@@ -61,6 +73,8 @@ def batches(full):
         for mtu in (1024, 4096) if full else (4096,):
             for work, size, count in (("read", MIB, 8), ("write", 64 * KIB, 64), ("send", 4 * KIB, 512)):
                 scripts += streams(link, work, size, count * times, mtu, seconds=60 * times)
+        if "loss" in link or link == "disorder":
+            scripts += repaired(link, 64 * times)
         yield Batch(scripts, tuple(prepare(netem)), tuple(repair(netem)))
     slow = "rate 40mbit"
     yield Batch(standing_still(full), tuple(prepare(slow)), tuple(repair(slow)), stops=(1.2, 0.6))
