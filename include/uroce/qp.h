@@ -88,13 +88,13 @@ static inline enum uroce_ecn uroce_traffic_class_ecn(uint8_t traffic_class)
 }
 
 /*
- * What becomes of a response of a READ or atomic that comes before its turn (Q-15). OFF: it is dropped, and everything
- * from the oldest one on is asked for again. Otherwise it is placed, and what is missing before it is asked for:
- * UPWARDS: part after part, as a peer may want it (Linux does, Q-16); ANY_ORDER: all at once, of a peer that answers
- * parts in whatever order they are asked for, as one with a repair of its own does. Set it at both ends: as a responder
- * such a QP answers a part in front of what is still to leave (S-9).
+ * What becomes of a response of a READ or atomic that comes before its turn (Q-15). UPWARDS and ANY_ORDER: it is placed,
+ * and only what is missing before it is asked for again. UPWARDS asks for one part of a READ after the other, which
+ * every peer answers (Linux answers no other order, Q-16). ANY_ORDER asks for all parts at once: only of a peer that has
+ * read repair, too. OFF: the response is dropped, and everything from the oldest missing one on is asked for again.
+ * As a responder a QP that is not OFF answers a part in front of what is still to leave (S-9).
  */
-enum uroce_read_repair { UROCE_READ_REPAIR_OFF, UROCE_READ_REPAIR_UPWARDS, UROCE_READ_REPAIR_ANY_ORDER };
+enum uroce_read_repair { UROCE_READ_REPAIR_UPWARDS, UROCE_READ_REPAIR_OFF, UROCE_READ_REPAIR_ANY_ORDER };
 
 /* Attributes of a QP; which ones count is told by the mask of uroce_qp_modify(). */
 struct uroce_qp_attr {
@@ -115,7 +115,7 @@ struct uroce_qp_attr {
 	bool imprecise_errors;      /* local faults are reported at once, on the oldest request (E-3); default off */
 	bool use_sq_psn;            /* uroce_qp_connect() only: the first PSN to send is sq_psn; default off */
 	bool no_probe;       /* never ask the peer before the ACK timer expires; default: some round trips after */
-	uint8_t read_repair; /* enum uroce_read_repair; default UROCE_READ_REPAIR_OFF */
+	uint8_t read_repair; /* enum uroce_read_repair; default UROCE_READ_REPAIR_UPWARDS */
 	/*
 	 * An idle QP asks its peer once so many milliseconds, without a request of the application's; 0: never, the
 	 * default. A peer that is dead is then told within that time and the retry budget: QP_FATAL, and

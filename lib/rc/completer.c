@@ -240,15 +240,16 @@ NOINLINE bool receive_later_response(struct rc_qp *qp, const struct wire_packet 
 	const struct rc_send_wqe *wqe = sendwin_slot(&qp->win, slot);
 	struct rc_scatter place;
 	enum uroce_cause cause = judge_response(qp, wqe, packet, &place);
-	bool early = cause == UROCE_CAUSE_NONE && qp->read_repair && rc_holes_may_take(qp, psn, slot);
-	bool placed = early && packet->payload_bytes > 0 && origin->ip;
+	bool fits = cause == UROCE_CAUSE_NONE;
+	bool placed = fits && packet->payload_bytes > 0 && origin->ip && qp_misses_response(qp, slot) &&
+		      rc_holes_may_take(qp, psn, slot);
 
 	if (!(placed ? scatter_copy_checking(&place, packet, origin) : origin_icrc_is_right(origin, packet->payload)))
 		return false;
 	take_aeth(qp, packet);
 	if (cover(qp, psn, now_ns)) {
 		take_response(qp, wqe, packet, cause, &place, placed, now_ns);
-	} else if (early) {
+	} else if (placed || (fits && rc_holes_may_take(qp, psn, slot))) {
 		if (!placed)
 			copy_payload(packet, &place);
 		rc_loss_response_came_early(qp, rc_holes_take(qp, psn, slot, now_ns), now_ns);

@@ -200,7 +200,7 @@ bool rc_holes_may_take(const struct rc_qp *qp, psn_t psn, uint32_t slot)
 	const struct rc_holes *holes;
 	uint32_t at;
 
-	if (!qp->read_repair || !wqe_needs_response(sendwin_slot(&qp->win, slot)) || !is_clear(qp, slot))
+	if (qp->read_repair == UROCE_READ_REPAIR_OFF || !is_clear(qp, slot))
 		return false;
 	if (!qp_has_holes(qp))
 		return boards_has_one(qp->board.pool) && count_missing(qp, qp->win.snd_una, psn, slot) <= LIMIT_HOLES;

@@ -28,9 +28,19 @@ void rc_holes_borrow_from(struct rc_qp *qp, struct rc_boards *pool);
 /* Nothing is missing any more, or nobody waits for it: gives the board back. */
 void rc_holes_forget(struct rc_qp *qp);
 
+/* Is a response missing before one that is behind snd_una and answers the request in this slot? */
+static inline bool qp_misses_response(const struct rc_qp *qp, uint32_t slot)
+{
+	uint32_t oldest = qp->win.acked;
+
+	while (oldest != slot && !wqe_needs_response(sendwin_slot(&qp->win, oldest)))
+		oldest++;
+	return oldest != slot || slot == qp->win.acked;
+}
+
 /*
- * May the response at psn, behind snd_una, to the request in this slot be placed now? It has not come yet, there is
- * room to remember what is missing, and no response to an older request may land in the same place later.
+ * A response is missing before that at psn, which answers the request in this slot: may that be placed now? It has not
+ * come yet, there is room to remember what is missing, and no response to an older request may land there later.
  */
 bool rc_holes_may_take(const struct rc_qp *qp, psn_t psn, uint32_t slot);
 

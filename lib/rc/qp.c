@@ -100,7 +100,7 @@ static void set_defaults(struct rc_qp *qp)
 	qp->pkey = 0xFFFF;
 	rc_loss_set_probes(qp, true);
 	qp->imprecise_errors = false;
-	qp->read_repair = UROCE_READ_REPAIR_OFF;
+	qp->read_repair = UROCE_READ_REPAIR_UPWARDS;
 	qp_set_flow_control(qp, false);
 	rc_keepalive_set(qp, 0);
 	responder_set_rnr_timer(qp, RNR_TIMER_DEFAULT);

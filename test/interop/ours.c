@@ -58,8 +58,8 @@ static int connect_qp(struct uroce_qp *qp, const struct script_end *peer, const 
 	attr.timeout = (uint8_t)settings->timeout;
 	attr.retry_cnt = (uint8_t)settings->retry;
 	attr.rnr_retry = (uint8_t)settings->rnr;
-	if (settings->repair >= 0)
-		attr.read_repair = (uint8_t)settings->repair;
+	if (settings->no_repair)
+		attr.read_repair = UROCE_READ_REPAIR_OFF;
 	attr.path.source = *own_addr(settings);
 	memcpy(attr.path.dest.bytes, peer->gid, sizeof(peer->gid));
 	return error ? -error : -uroce_qp_connect(qp, &attr, NULL);

@@ -9,7 +9,7 @@
  *   timeout=N retry=N rnr=N    attributes of the QPs
  *   mtu=N family=4|6           path MTU (1024), which addresses are used (4)
  *   qps=N srq=1                so many QPs instead of one; they share a receive queue
- *   repair=N                   read repair, as enum uroce_read_repair has it: uroce only
+ *   repair=off                 responses that come before their turn are dropped: uroce only
  * Each other word is a step:
  *   meet                       wait until the other side comes to its next "meet"
  *   on:QP                      the steps from here on are for this QP, not for QP 0
@@ -119,7 +119,7 @@ struct script_end {
 
 struct script_settings {
 	uint32_t timeout, retry, rnr, mtu, family, qps, srq;
-	int repair; /* -1: as the side has it by itself */
+	bool no_repair;
 };
 
 /* What a side can do. Errors are errno numbers. */

@@ -44,10 +44,10 @@ def streams(link, work, size, count, mtu, seconds):
 
 
 def repaired(link, count):
-    """What a READ gains where what is lost is asked for alone (1), beside all behind it again (0); by turns, for the
+    """What a READ gains where what is lost is asked for alone (0), beside all behind it again (1); by turns, for the
     emulator has good and bad minutes."""
     for turn in range(2):
-        for repair in (0, 1):
+        for repair in (1, 0):
             words = f"mtu=1024 {PATIENT} repair={repair}"
             yield Script(f"link: {link}, READs of {64 * KIB} bytes, read repair {repair}, turn {turn + 1}, uroce asks",
                          ours=(f"{words} meet pump:read:{64 * KIB}:{count} {REMARKS}", ["pump wrong=0"]),

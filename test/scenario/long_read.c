@@ -107,10 +107,11 @@ Test(long_read, the_last_response_of_the_longest_is_still_there_after_a_send)
 }
 
 /* A part of what has never left comes anyway, in its order; the next request's answer does not overtake it. */
-Test(long_read, a_part_does_not_end_an_answer_that_is_under_way)
+Test(long_read, without_read_repair_a_part_does_not_end_an_answer_that_is_under_way)
 {
 	struct pair *pair = open_large();
 
+	pair->side[B].qp->read_repair = UROCE_READ_REPAIR_OFF;
 	RULE("S-9");
 	RULE("S-14");
 	request(pair, 0, 0, 8 * MTU);

@@ -27,7 +27,7 @@ struct work {
 };
 
 static const struct work works[] = {
-	{ "READ 1 MiB", UROCE_WR_RDMA_READ, 1u << 20, 6, 6, 60 },
+	{ "READ 1 MiB, without repair", UROCE_WR_RDMA_READ, 1u << 20, 6, 6, 60, false, UROCE_READ_REPAIR_OFF },
 	{ "READ 1 MiB, repaired upwards", UROCE_WR_RDMA_READ, 1u << 20, 6, 6, 60, false, UROCE_READ_REPAIR_UPWARDS },
 	{ "READ 1 MiB, repaired in any order", UROCE_WR_RDMA_READ, 1u << 20, 6, 6, 60, true },
 	{ "WRITE 64 KiB", UROCE_WR_RDMA_WRITE, 65536, 16, 1, 960 },
