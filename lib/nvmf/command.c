@@ -180,11 +180,13 @@ static enum nvmf_step begin(struct nvmf_command *command, uint32_t bytes, uint64
 	return row->direction == NVMF_TO_HOST && command->data_bytes ? NVMF_GIVE : NVMF_ANSWER;
 }
 
-/* The queues of a controller share the flag, so it is written once a keep-alive time only. */
-static void note_traffic(const struct nvmf_queue *queue)
+static void note_traffic(const struct nvmf_queue *queue, uint64_t now_ns)
 {
-	if (queue->controller && !atomic_load_explicit(&queue->controller->heard, memory_order_relaxed))
-		atomic_store_explicit(&queue->controller->heard, true, memory_order_relaxed);
+	struct nvmf_controller *controller = queue->controller;
+
+	if (controller &&
+	    now_ns - atomic_load_explicit(&controller->heard_ns, memory_order_relaxed) >= NVMF_HEARD_STEP_NS)
+		atomic_store_explicit(&controller->heard_ns, now_ns, memory_order_relaxed);
 }
 
 enum nvmf_step nvmf_command_begin(struct nvmf_command *command, struct nvmf_queue *queue, const uint8_t *capsule,
@@ -202,7 +204,7 @@ enum nvmf_step nvmf_command_begin(struct nvmf_command *command, struct nvmf_queu
 	command->opcode = capsule[SQE_OPCODE];
 	command->cid = get_le16(capsule + SQE_CID);
 	command->nsid = get_le32(capsule + SQE_NSID);
-	note_traffic(queue);
+	note_traffic(queue, now_ns);
 	enter(command);
 	step = begin(command, bytes, now_ns);
 	leave(command);

@@ -132,7 +132,6 @@ static uint64_t keep_alive_ms(const struct nvmf_controller *controller)
 
 static void wait_for_host(struct nvmf_controller *controller, uint64_t ms, uint64_t now_ns)
 {
-	atomic_store_explicit(&controller->heard, false, memory_order_relaxed);
 	controller->deadline_ns = ms ? now_ns + ms * 1000000 : NVMF_FOREVER;
 }
 
@@ -145,6 +144,7 @@ void nvmf_controller_greet(struct nvmf_controller *controller, uint64_t now_ns)
 
 void nvmf_controller_hear(struct nvmf_controller *controller, uint64_t now_ns)
 {
+	atomic_store_explicit(&controller->heard_ns, 0, memory_order_relaxed);
 	wait_for_host(controller, keep_alive_ms(controller), now_ns);
 }
 
@@ -211,14 +211,16 @@ struct nvmf_controller *nvmf_controller_expired(struct nvmf_target *target, uint
 {
 	for (uint32_t i = 0; i < NVMF_CONTROLLERS_MAX; i++) {
 		struct nvmf_controller *controller = target->controllers[i];
+		uint64_t heard_ns;
 
 		if (controller == NULL || controller->deadline_ns > now_ns || controller->queues[0] == NULL ||
 		    controller->queues[0]->thread != thread)
 			continue;
-		if (atomic_load_explicit(&controller->heard, memory_order_relaxed)) {
-			nvmf_controller_hear(controller, now_ns);
+		heard_ns = atomic_load_explicit(&controller->heard_ns, memory_order_relaxed);
+		if (heard_ns > 0)
+			wait_for_host(controller, keep_alive_ms(controller), heard_ns + NVMF_HEARD_STEP_NS);
+		if (controller->deadline_ns > now_ns)
 			continue;
-		}
 		controller->deadline_ns = NVMF_FOREVER;
 		return controller;
 	}

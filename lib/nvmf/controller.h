@@ -34,6 +34,9 @@ struct nvmf_error {
 	uint64_t block;
 };
 
+/* The queues of a controller share heard_ns, so it is not written with each command. */
+#define NVMF_HEARD_STEP_NS 100000000u
+
 struct nvmf_controller {
 	struct nvmf_target *target;
 	const struct nvmf_subsystem *subsystem; /* NULL: discovery */
@@ -43,8 +46,9 @@ struct nvmf_controller {
 	uint32_t cc;
 	_Atomic uint32_t csts;
 	uint32_t keep_alive_ms;
-	uint64_t deadline_ns;     /* NVMF_FOREVER: none */
-	_Atomic bool heard;       /* a command has come since the deadline was set, on any queue */
+	uint64_t deadline_ns; /* NVMF_FOREVER: none */
+	_Atomic uint64_t
+		heard_ns; /* of the last command on any queue, to NVMF_HEARD_STEP_NS; 0: none since Keep Alive */
 	_Atomic bool write_cache; /* the host may flush; else each write lasts when it is done */
 	/* Features that change nothing here and are what the host has set. */
 	uint32_t arbitration, power, thresholds[2], error_recovery, atomicity;
@@ -91,7 +95,7 @@ void nvmf_controller_attach(struct nvmf_controller *controller, struct nvmf_queu
 bool nvmf_controller_is_ready(const struct nvmf_controller *controller);
 /* Of Connect. A host sends its first Keep Alive when all its queues are there, which takes as long as it takes. */
 void nvmf_controller_greet(struct nvmf_controller *controller, uint64_t now_ns);
-/* Of Keep Alive: from now on the host has the time that it named, and with traffic in it the same time once more. */
+/* Of Keep Alive: from now on the host has the time that it named. */
 void nvmf_controller_hear(struct nvmf_controller *controller, uint64_t now_ns);
 uint64_t nvmf_controller_cap(const struct nvmf_controller *controller);
 /* Those of I/O queues, which a host may set any time before it makes one: discovery has none. */
