@@ -29,7 +29,7 @@ struct rc_hole {
 struct rc_holes {
 	psn_t end; /* no response at or behind it has come */
 	uint32_t count;
-	uint32_t clear;   /* no response to a request before this slot lands where an older one's may */
+	uint32_t clear;   /* of requests before this slot none lands across the places of an older one's */
 	uint64_t look_ns; /* when the first one was asked for long ago */
 	struct rc_hole holes[LIMIT_HOLES]; /* as their PSNs follow each other; the first one begins at snd_una */
 };

@@ -190,6 +190,22 @@ static inline void copy_payload(const struct wire_packet *packet, const struct r
 	scatter_copy(place, packet->opcode == OP_ATOMIC_ACKNOWLEDGE ? (const uint8_t *)&original : packet->payload);
 }
 
+/*
+ * Judges as judge_response(), and leaves no place where a newer request's response lies already (Q-15). Returns whether
+ * its payload may be copied while the ICRC is computed.
+ */
+INLINE bool find_places(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint32_t slot,
+			const struct wire_packet *packet, const struct rc_origin *origin, struct rc_scatter *place,
+			enum uroce_cause *cause)
+{
+	*cause = judge_response(qp, wqe, packet, place);
+	if (*cause != UROCE_CAUSE_NONE)
+		return false;
+	if (__builtin_expect(qp_has_holes(qp), 0) && rc_holes_newer_has_come(qp, psn_make(packet->psn), slot))
+		place->count = 0;
+	return packet->payload_bytes > 0 && origin->ip && place->count > 0;
+}
+
 /* The response at snd_una that was judged so: its payload goes to its places, unless it is there already. */
 INLINE void take_response(struct rc_qp *qp, const struct rc_send_wqe *wqe, const struct wire_packet *packet,
 			  enum uroce_cause cause, const struct rc_scatter *place, bool placed, uint64_t now_ns)
@@ -239,9 +255,8 @@ NOINLINE bool receive_later_response(struct rc_qp *qp, const struct wire_packet 
 	uint32_t slot = rc_sendwin_owner(&qp->win, psn);
 	const struct rc_send_wqe *wqe = sendwin_slot(&qp->win, slot);
 	struct rc_scatter place;
-	enum uroce_cause cause = judge_response(qp, wqe, packet, &place);
-	bool fits = cause == UROCE_CAUSE_NONE;
-	bool placed = fits && packet->payload_bytes > 0 && origin->ip && qp_misses_response(qp, slot) &&
+	enum uroce_cause cause;
+	bool placed = find_places(qp, wqe, slot, packet, origin, &place, &cause) && qp_misses_response(qp, slot) &&
 		      rc_holes_may_take(qp, psn, slot);
 
 	if (!(placed ? scatter_copy_checking(&place, packet, origin) : origin_icrc_is_right(origin, packet->payload)))
@@ -249,7 +264,7 @@ NOINLINE bool receive_later_response(struct rc_qp *qp, const struct wire_packet 
 	take_aeth(qp, packet);
 	if (cover(qp, psn, now_ns)) {
 		take_response(qp, wqe, packet, cause, &place, placed, now_ns);
-	} else if (placed || (fits && rc_holes_may_take(qp, psn, slot))) {
+	} else if (placed || (cause == UROCE_CAUSE_NONE && rc_holes_may_take(qp, psn, slot))) {
 		if (!placed)
 			copy_payload(packet, &place);
 		rc_loss_response_came_early(qp, rc_holes_take(qp, psn, slot, now_ns), now_ns);
@@ -309,8 +324,7 @@ bool rc_completer_receive(struct rc_qp *qp, const struct wire_packet *packet, co
 	una = within && !acknowledge && psn_equal(psn, qp->win.snd_una);
 	if (una) {
 		wqe = sendwin_slot(&qp->win, qp->win.acked);
-		cause = judge_response(qp, wqe, packet, &place);
-		placed = cause == UROCE_CAUSE_NONE && packet->payload_bytes > 0 && origin->ip;
+		placed = find_places(qp, wqe, qp->win.acked, packet, origin, &place, &cause);
 	} else if (within && !acknowledge) {
 		return receive_later_response(qp, packet, origin, now_ns);
 	}

@@ -167,15 +167,27 @@ static bool overlap(const struct rc_send_wqe *a, const struct rc_send_wqe *b)
 	return false;
 }
 
-/* Does no response to an older request land where those to this one do? */
-static bool lands_alone(const struct rc_qp *qp, uint32_t slot)
+/* Do the responses to both land in the same places, packet for packet? */
+static bool same_places(const struct rc_send_wqe *a, const struct rc_send_wqe *b)
+{
+	if (a->length_bytes != b->length_bytes || a->sge_count != b->sge_count)
+		return false;
+	for (uint32_t i = 0; i < a->sge_count; i++) {
+		if (a->sges[i].addr != b->sges[i].addr || a->sges[i].length != b->sges[i].length)
+			return false;
+	}
+	return true;
+}
+
+/* Does no response to an older request land where those to this one do, or each where one of these does? */
+static bool lands_apart(const struct rc_qp *qp, uint32_t slot)
 {
 	const struct rc_send_wqe *wqe = sendwin_slot(&qp->win, slot);
 
 	for (uint32_t i = qp->win.acked; i != slot; i++) {
 		const struct rc_send_wqe *older = sendwin_slot(&qp->win, i);
 
-		if (wqe_needs_response(older) && overlap(older, wqe))
+		if (wqe_needs_response(older) && overlap(older, wqe) && !same_places(older, wqe))
 			return false;
 	}
 	return true;
@@ -189,7 +201,7 @@ static bool is_clear(const struct rc_qp *qp, uint32_t slot)
 	if (qp_has_holes(qp) && (int32_t)(holes_of(qp)->clear - clear) > 0)
 		clear = holes_of(qp)->clear;
 	for (; (int32_t)(slot - clear) >= 0; clear++) {
-		if (wqe_needs_response(sendwin_slot(&qp->win, clear)) && !lands_alone(qp, clear))
+		if (wqe_needs_response(sendwin_slot(&qp->win, clear)) && !lands_apart(qp, clear))
 			return false;
 	}
 	return true;
@@ -214,6 +226,28 @@ bool rc_holes_may_take(const struct rc_qp *qp, psn_t psn, uint32_t slot)
 		return false;
 	return psn_equal(psn, holes->holes[at].psn) ||
 	       psn_distance(psn, holes->holes[at].psn) + 1 == holes->holes[at].count || holes->count < LIMIT_HOLES;
+}
+
+static bool has_come(const struct rc_qp *qp, psn_t psn)
+{
+	const struct rc_holes *holes = holes_of(qp);
+
+	return ahead(qp, psn) < ahead(qp, holes->end) && find(qp, psn) == holes->count;
+}
+
+bool rc_holes_newer_has_come(const struct rc_qp *qp, psn_t psn, uint32_t slot)
+{
+	const struct rc_send_wqe *wqe = sendwin_slot(&qp->win, slot);
+	uint32_t index = psn_distance(psn, wqe->first_psn);
+
+	for (uint32_t i = slot + 1; (int32_t)(holes_of(qp)->clear - i) > 0; i++) {
+		const struct rc_send_wqe *newer = sendwin_slot(&qp->win, i);
+
+		if (wqe_needs_response(newer) && same_places(newer, wqe) &&
+		    has_come(qp, psn_add(newer->first_psn, index)))
+			return true;
+	}
+	return false;
 }
 
 /* ---- what has come ---- */

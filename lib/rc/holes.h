@@ -40,9 +40,16 @@ static inline bool qp_misses_response(const struct rc_qp *qp, uint32_t slot)
 
 /*
  * A response is missing before that at psn, which answers the request in this slot: may that be placed now? It has not
- * come yet, there is room to remember what is missing, and no response to an older request may land there later.
+ * come yet, there is room to remember what is missing, and no response to an older request lands there, unless packet
+ * for packet in the same places.
  */
 bool rc_holes_may_take(const struct rc_qp *qp, psn_t psn, uint32_t slot);
+
+/*
+ * Has a newer request already brought what lies where this response would land? Then it is not copied there: in the end
+ * memory is as if all had come in their order. Only while there are holes.
+ */
+bool rc_holes_newer_has_come(const struct rc_qp *qp, psn_t psn, uint32_t slot);
 
 /* It has been placed. Returns the PSN before which the peer has answered everything. */
 psn_t rc_holes_take(struct rc_qp *qp, psn_t psn, uint32_t slot, uint64_t now_ns);

@@ -54,6 +54,7 @@ static void connect_end(int end, const struct uroce_qp_attr *attr)
 }
 
 static uint8_t retries = 3; /* of end 0 */
+static enum uroce_read_repair repair;
 
 static void open_usual(void)
 {
@@ -62,6 +63,7 @@ static void open_usual(void)
 		struct uroce_qp_attr attr = usual(i);
 
 		attr.retry_cnt = retries;
+		attr.read_repair = repair;
 		connect_end(i, &attr);
 	}
 }
@@ -228,6 +230,7 @@ Test(sentences, an_answer_is_lost_and_no_retry_is_left)
 {
 	RULE("E-4");
 	retries = 0;
+	repair = UROCE_READ_REPAIR_OFF;
 	open_usual();
 	on_frames_to(0, spoil_drop_long, 1500);
 	post_usual(UROCE_WR_RDMA_READ, 5000);

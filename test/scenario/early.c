@@ -229,6 +229,51 @@ Test(early, two_reads_into_one_buffer_are_answered_in_turn)
 	pair_close(pair);
 }
 
+/* As programs do that read into one buffer and look at it in the end: memory is as if all had come in their order. */
+Test(early, of_two_reads_into_the_same_places_the_newer_one_stays)
+{
+	struct pair *pair = open_asked(2, false);
+	uint8_t *places = pair->side[A].memory + READ_AT;
+
+	RULE("Q-15");
+	post_read(pair, 2, READ_AT, 2 * MTU);
+	pair_transmit(pair, A);
+	pair_forget(pair);
+	answer(pair, 0, 2);
+	pair_respond(pair, response_packet(OP_READ_RESPONSE_LAST, 3, MTU));
+	cr_assert(is_placed(pair, 1));
+	memset(places, 1, 2 * MTU);
+	answer(pair, 1, 2);
+	expect_completes(pair, A, "wr=1 READ SUCCESS len=512");
+	cr_assert_eq(places[MTU], 1, "what the older one brings late is not copied over it");
+	pair_respond(pair, response_packet(OP_READ_RESPONSE_FIRST, 2, MTU));
+	expect_completes(pair, A, "wr=2 READ SUCCESS len=512");
+	cr_assert_eq(places[0], PACKETS_DATA, "what had not come is");
+	expect_boards_back(pair, A);
+	pair_close(pair);
+}
+
+/* The same, with a damaged one: what lies there already is right. */
+Test(early, a_damaged_one_leaves_what_a_newer_read_has_brought)
+{
+	struct pair *pair = open_asked(2, false);
+	uint8_t *places = pair->side[A].memory + READ_AT;
+
+	RULE("Q-15");
+	RULE("P-2");
+	post_read(pair, 2, READ_AT, 2 * MTU);
+	pair_transmit(pair, A);
+	pair_forget(pair);
+	pair_respond(pair, response_packet(OP_READ_RESPONSE_FIRST, 2, MTU));
+	memset(places, 1, MTU);
+	pair->inject_damage = true;
+	answer(pair, 0, 2);
+	pair->inject_damage = false;
+	cr_assert_eq(places[0], 1);
+	cr_assert_eq(pair->side[A].qp->win.snd_una.v, 0);
+	pair_close(pair);
+}
+
 Test(early, one_that_has_come_is_not_placed_again)
 {
 	struct pair *pair = open_asked(4, false);
