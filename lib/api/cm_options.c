@@ -137,7 +137,8 @@ struct cm_end api_cm_end_of(const struct uroce_cm_id *id, const struct uroce_cm_
 		.srq = srq,
 		.path_mtu = cm_mtu_code(mtu_bytes),
 		.ack_timeout = or_default(options, UROCE_CM_GIVEN_TIMEOUT, options->timeout, TIMEOUT_DEFAULT),
-		.ece = CM_ECE_UNDERSTOOD | CM_ECE_ATOMIC_WRITE | CM_ECE_FLUSH,
+		.ece = CM_ECE_UNDERSTOOD | CM_ECE_ATOMIC_WRITE | CM_ECE_FLUSH |
+		       (options->no_read_repair ? 0 : CM_ECE_ANY_ORDER),
 	};
 }
 
@@ -147,6 +148,7 @@ void api_cm_set_attr(struct uroce_cm_id *id, const struct uroce_cm_options *opti
 	id->attr = (struct uroce_qp_attr){
 		.timeout = timeout,
 		.keepalive_ms = options->keepalive_ms,
+		.read_repair = options->no_read_repair ? UROCE_READ_REPAIR_OFF : UROCE_READ_REPAIR_UPWARDS,
 		.min_rnr_timer =
 			or_default(options, UROCE_CM_GIVEN_MIN_RNR_TIMER, options->min_rnr_timer, RNR_TIMER_DEFAULT),
 		.path = { .traffic_class = route->traffic_class,

@@ -206,6 +206,8 @@ void engine_connect_complete_attr(struct uroce_cm_id *id)
 	attr->rnr_retry = peer->rnr_retry_count;
 	attr->retry_cnt = peer->retry_count;
 	attr->flow_control = own->flow_control && peer->flow_control && !own->srq && !peer->srq;
+	if (own->ece & peer->ece & CM_ECE_ANY_ORDER)
+		attr->read_repair = UROCE_READ_REPAIR_ANY_ORDER;
 }
 
 static int move_qp(struct uroce_cm_id *id, enum uroce_qp_state state, uint32_t mask)

@@ -93,7 +93,7 @@ struct engine_connect {
 	 UROCE_QP_MAX_DEST_RD_ATOMIC | UROCE_QP_MIN_RNR_TIMER | UROCE_QP_FLOW_CONTROL)
 #define CONNECT_TO_RTS                                                                                          \
 	(UROCE_QP_STATE | UROCE_QP_TIMEOUT | UROCE_QP_RETRY_CNT | UROCE_QP_RNR_RETRY | UROCE_QP_MAX_RD_ATOMIC | \
-	 UROCE_QP_SQ_PSN | UROCE_QP_KEEPALIVE)
+	 UROCE_QP_SQ_PSN | UROCE_QP_KEEPALIVE | UROCE_QP_READ_REPAIR)
 
 /* Runs timeouts, looks at the paths that are being resolved, and takes the events of QPs. */
 void engine_connect_poll(struct uroce_lcore *lcore);

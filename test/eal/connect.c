@@ -77,6 +77,52 @@ Test(connect, from_beginning_to_end_with_private_data_both_ways)
 	calls_close(&network, channel, listener);
 }
 
+static enum uroce_read_repair repair_of(struct uroce_cm_id *id)
+{
+	struct uroce_qp_attr attr;
+
+	cr_assert_eq(uroce_qp_query(uroce_cm_qp(id), &attr), 0);
+	return attr.read_repair;
+}
+
+Test(connect, parts_of_reads_are_asked_for_in_any_order_when_both_ends_repair)
+{
+	static const struct {
+		bool client_off, server_off;
+		enum uroce_read_repair client, server;
+	} rows[] = {
+		{ false, false, UROCE_READ_REPAIR_ANY_ORDER, UROCE_READ_REPAIR_ANY_ORDER },
+		{ true, false, UROCE_READ_REPAIR_OFF, UROCE_READ_REPAIR_UPWARDS },
+		{ false, true, UROCE_READ_REPAIR_UPWARDS, UROCE_READ_REPAIR_OFF },
+	};
+	static struct network network;
+	struct uroce_cm_channel *channel;
+	struct uroce_cm_id *listener;
+
+	RULE("Q-16");
+	RULE("C-32");
+	calls_open(&network, 1, &channel);
+	cr_assert_eq(uroce_cm_listen(channel, NULL, CALLS_PORT, 8, 0, &listener), 0);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct uroce_cm_options asking = { .no_read_repair = rows[i].client_off };
+		const struct uroce_cm_options answering = { .no_read_repair = rows[i].server_off };
+		struct uroce_cm_id *client = calls_dial(&network, channel, "10.0.0.2", &asking);
+		struct uroce_cm_event request = calls_wait(channel, UROCE_CM_REQUEST);
+
+		calls_answer(&network, request.id, &answering);
+		for (int side = 0; side < 2; side++)
+			calls_wait(channel, UROCE_CM_ESTABLISHED);
+		cr_expect_eq(repair_of(client), rows[i].client, "row %zu", i);
+		cr_expect_eq(repair_of(request.id), rows[i].server, "row %zu", i);
+		cr_assert_eq(uroce_cm_disconnect(client), 0);
+		for (int side = 0; side < 2; side++)
+			calls_wait(channel, UROCE_CM_DISCONNECTED);
+		calls_hang_up(client);
+		calls_hang_up(request.id);
+	}
+	calls_close(&network, channel, listener);
+}
+
 Test(connect, a_refusal_comes_with_its_reason_and_words)
 {
 	static struct network network;
