@@ -100,6 +100,7 @@ static void fill_case(const struct perf_options *options, enum perf_op op, enum 
 		.flow_control = options->flow_control,
 		.use_srq = options->use_srq && op_shares_receives(&perf_ops[op]),
 		.ack_each = options->ack_each,
+		.no_read_repair = options->no_read_repair,
 		.seconds = options->seconds,
 		.iterations = options->iterations,
 		.both_ways = options->both_ways && !lat,

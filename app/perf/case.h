@@ -20,7 +20,7 @@ struct perf_case {
 	uint64_t iterations;
 	uint32_t lose; /* with limit, lat: frames of a message up to the one that is lost; 0: none is */
 	enum perf_junk junk;
-	bool both_ways, verify, flow_control, use_srq, ack_each, limit;
+	bool both_ways, verify, flow_control, use_srq, ack_each, no_read_repair, limit;
 };
 
 /*

@@ -265,6 +265,7 @@ void perf_json_result(struct perf_json *json, const struct perf_result *result)
 	json_object_set_new(object, "use_srq", json_boolean(test->use_srq));
 	json_object_set_new(object, "rate_limit_messages_per_s", number_or_null(test->rate, test->rate > 0));
 	json_object_set_new(object, "ack_each", json_boolean(test->ack_each));
+	json_object_set_new(object, "no_read_repair", json_boolean(test->no_read_repair));
 	json_object_set_new(object, "failover", failover_of(&result->failover));
 	json_object_set_new(object, "interruptions", json_integer((json_int_t)result->interruptions));
 	put_comparisons(object, result);

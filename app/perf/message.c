@@ -94,6 +94,7 @@ json_t *perf_message_of_case(const struct perf_case *test, const struct perf_pee
 	json_object_set_new(message, "both_ways", json_boolean(test->both_ways));
 	json_object_set_new(message, "verify", json_boolean(test->verify));
 	json_object_set_new(message, "flow_control", json_boolean(test->flow_control));
+	json_object_set_new(message, "no_read_repair", json_boolean(test->no_read_repair));
 	json_object_set_new(message, "use_srq", json_boolean(test->use_srq));
 	json_object_set_new(message, "rate", json_real(test->rate));
 	return message;
@@ -169,6 +170,7 @@ int perf_message_to_case(const json_t *message, struct perf_case *test, const ch
 	test->both_ways = json_is_true(json_object_get(message, "both_ways")) && test->mode == PERF_BW;
 	test->verify = json_is_true(json_object_get(message, "verify"));
 	test->flow_control = json_is_true(json_object_get(message, "flow_control"));
+	test->no_read_repair = json_is_true(json_object_get(message, "no_read_repair"));
 	test->use_srq = json_is_true(json_object_get(message, "use_srq"));
 	test->rate = json_number_value(json_object_get(message, "rate"));
 	*why = find_conflict(test);

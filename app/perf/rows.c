@@ -205,6 +205,8 @@ static const struct option_row rows[] = {
 	  .help = "end-to-end credits: SENDs wait for receives instead of being refused (RNR)" },
 	{ "ack-each", 0, OPTION_FLAG, AT(ack_each),
 	  .help = "this side ACKs each message that asks for it, not all of a burst at once" },
+	{ "no-read-repair", 0, OPTION_FLAG, AT(no_read_repair),
+	  .help = "what comes before its turn of a READ is dropped, and all from what is missing on asked for again" },
 	{ "rx-rate", 0, OPTION_NUMBER, AT(rx_rate), 1, 1000000000, "N",
 	  "a slow receiver: it posts at most N receives a second", .usual = "" },
 	{ "use-srq", 0, OPTION_FLAG, AT(use_srq),
