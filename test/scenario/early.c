@@ -453,6 +453,42 @@ Test(early, whatever_is_lost_of_reads_between_others_is_repaired)
 	}
 }
 
+/* Whichever two answers are lost: the newest READ's data lie there in the end. */
+Test(early, whatever_is_lost_of_reads_into_the_same_places_the_newest_stays)
+{
+	RULE("Q-15");
+	for (uint32_t any_order = 0; any_order < 2; any_order++) {
+		for (uint32_t i = 0; i < 12 * 12; i++) {
+			struct pair *pair = pair_open(&(struct pair_options){ .mtu = MTU, .rd_atomic = 8 });
+			struct loser loser = { .first = i / 12, .second = i % 12 };
+			const uint8_t *theirs = pair->side[B].memory;
+
+			for (enum side_name side = A; side <= B; side++)
+				pair->side[side].qp->read_repair = any_order ? UROCE_READ_REPAIR_ANY_ORDER :
+									       UROCE_READ_REPAIR_UPWARDS;
+			for (uint32_t part = 0; part < 12; part++)
+				memset(pair->side[B].memory + part * MTU, (int)part + 1, MTU);
+			pair->user = &loser;
+			pair->copies = lose;
+			for (uint32_t read = 0; read < 4; read++) {
+				struct uroce_send_wr wr = {
+					.wr_id = read,
+					.opcode = UROCE_WR_RDMA_READ,
+					.send_flags = UROCE_SEND_SIGNALED,
+					.remote_addr = (uintptr_t)theirs + read * 3 * MTU,
+				};
+
+				cr_assert_eq(pair_post(pair, A, wr, READ_AT, 3 * MTU), 0);
+			}
+			cr_assert(pair_settle(pair, 10000000000ull));
+			cr_assert_arr_eq(pair->side[A].memory + READ_AT, theirs + 9 * MTU, 3 * MTU,
+					 "%u and %u lost", loser.first, loser.second);
+			expect_boards_back(pair, A);
+			pair_close(pair);
+		}
+	}
+}
+
 /* Without a board it is as it was before there were any: everything from the loss on goes out again. */
 Test(early, who_has_no_board_asks_for_all_behind_the_loss)
 {
