@@ -1,4 +1,4 @@
-/* ack.h - an ACK as two words, without a packet value: one that comes, and one that is all there is to send */
+/* ack.h - ACKs as two words: the usual ACK that comes, and the ACK or NAK that is due, without a struct wire_packet */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef RC_ACK_H
 #define RC_ACK_H
@@ -7,7 +7,7 @@
 #include "rc/work.h"
 #include "wire/packet.h"
 
-/* May rc_completer_take_ack() take this ACK? It has to be one of a packet in flight, with no READ outstanding. */
+/* May rc_completer_take_ack() take this ACK? Only if its PSN is in flight and no READ or atomic is outstanding. */
 static inline bool qp_ack_is_plain(const struct rc_qp *qp, const struct wire_ack *ack)
 {
 	return !qp->flow_control && qp->requester.rd_atomic_outstanding == 0 &&
@@ -15,7 +15,7 @@ static inline bool qp_ack_is_plain(const struct rc_qp *qp, const struct wire_ack
 	       psn_distance(psn_make(ack_psn(ack)), qp->win.snd_una) < sendwin_outstanding(&qp->win);
 }
 
-/* Does this ACK, which is plain as well, acknowledge more than the one before it, which has not been taken yet? */
+/* Two plain ACKs have come and neither has been taken yet: does the later one, ack, acknowledge more than `before`? */
 static inline bool qp_ack_goes_on(const struct rc_qp *qp, const struct wire_ack *ack, const struct wire_ack *before)
 {
 	psn_t snd_una = qp->win.snd_una;
@@ -24,7 +24,7 @@ static inline bool qp_ack_goes_on(const struct rc_qp *qp, const struct wire_ack 
 	       qp_ack_is_plain(qp, ack);
 }
 
-/* Is an ACK or NAK all the work? Then qp_take_ack() does it, and rc_qp_transmit() need not be called. */
+/* Is an ACK or NAK the only work? Then qp_take_ack() does it, and the caller need not call rc_qp_transmit(). */
 static inline bool work_is_an_ack(uint32_t work)
 {
 	return work && !(work & ~(uint32_t)(WORK_ACK | WORK_NAK));
@@ -39,13 +39,13 @@ static inline struct wire_ack qp_ack_of(const struct rc_qp *qp, psn_t psn, uint3
 	};
 }
 
-/* The syndrome of an ACK, which tells the peer how many receives there are where those are counted (F-2). */
+/* The syndrome of an ACK. With flow control it tells the peer how many receive entries are free (F-2). */
 static inline uint8_t qp_ack_syndrome(struct rc_qp *qp)
 {
 	return syndrome_make(SYNDROME_ACK, qp->flow_control ? rc_credit_say(qp) : CREDIT_UNLIMITED);
 }
 
-/* The ACK or NAK that is due. A NAK acknowledges everything before its PSN, so an ACK need not go along. */
+/* Returns the ACK or NAK that is due. A NAK acknowledges everything before its PSN, so no ACK leaves beside it. */
 static inline struct wire_ack qp_take_ack(struct rc_qp *qp)
 {
 	struct rc_ack *ack = &qp->responder.ack;
@@ -56,7 +56,7 @@ static inline struct wire_ack qp_take_ack(struct rc_qp *qp)
 		     qp_ack_of(qp, psn_previous(qp->responder.epsn), qp_ack_syndrome(qp));
 }
 
-/* ---- what it is told ---- */
+/* ---- what the responder tells it ---- */
 
 /* A request that asks for an ACK was executed. */
 static inline void ack_asked_for(struct rc_ack *ack)
@@ -64,13 +64,13 @@ static inline void ack_asked_for(struct rc_ack *ack)
 	ack->due |= WORK_ACK;
 }
 
-/* A response will leave that acknowledges everything before it. */
+/* A response will leave that acknowledges everything before it, so no ACK is due. */
 static inline void ack_said_by_response(struct rc_ack *ack)
 {
 	ack->due &= (uint8_t)~WORK_ACK;
 }
 
-/* The packet at psn is refused. */
+/* The responder refused the packet at psn: a NAK is due. */
 static inline void ack_refused(struct rc_ack *ack, uint8_t syndrome, psn_t psn)
 {
 	ack->due |= WORK_NAK;
@@ -78,13 +78,13 @@ static inline void ack_refused(struct rc_ack *ack, uint8_t syndrome, psn_t psn)
 	ack->nak_psn = psn;
 }
 
-/* The packet has come that the NAK asks for, which has not left yet. */
+/* The packet that the NAK would ask for has come before the NAK left: no NAK is due. */
 static inline void ack_nak_is_answered(struct rc_ack *ack)
 {
 	ack->due &= (uint8_t)~WORK_NAK;
 }
 
-/* A SEND or WRITE came again: the newest of them is acknowledged (S-8). */
+/* A duplicate SEND or WRITE came: an ACK is due, for the newest such duplicate (S-8). */
 static inline void ack_repeated(struct rc_ack *ack, psn_t psn)
 {
 	if ((ack->due & WORK_REPEAT_ACK) && psn_before(psn, ack->repeat_psn))
@@ -93,13 +93,13 @@ static inline void ack_repeated(struct rc_ack *ack, psn_t psn)
 	ack->repeat_psn = psn;
 }
 
-/* That has been acknowledged. */
+/* The ACK for duplicates has left. */
 static inline void ack_repeat_said(struct rc_ack *ack)
 {
 	ack->due &= (uint8_t)~WORK_REPEAT_ACK;
 }
 
-/* Nothing is owed any more. */
+/* No ACK and no NAK is due any more. */
 static inline void ack_forget(struct rc_ack *ack)
 {
 	ack->due = 0;

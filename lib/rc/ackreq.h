@@ -1,10 +1,10 @@
 /* ackreq.h - when a packet asks for an ACK because a pause follows, and whether a response is owed */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A packet that more is to follow need not ask. But what follows may have to wait: for room at the port, for other QPs,
- * for the window. Until then nothing would come back, and a peer that is only silent because nobody asked it looks like
- * one that has lost something. Where the queue runs empty behind unsignaled requests nobody waits for the ACK: every
- * few packets ask, or a probe does later (deadlines_put_off_ask()).
+ * A packet need not ask for an ACK if more packets are to follow. But those may have to wait: for room at the port, for
+ * other QPs, for the window. Meanwhile the peer would be silent only because no packet asked it, and its silence would
+ * look like a loss. So the last packet before such a pause asks. Where the queue runs empty behind unsignaled requests,
+ * no application waits for the ACK: only every few packets asks, or else a probe later (deadlines_put_off_ask()).
  */
 #ifndef RC_ACKREQ_H
 #define RC_ACKREQ_H
@@ -13,21 +13,21 @@
 #include "rc/deadlines.h"
 #include "rc/qp_state.h"
 
-#define ACKREQ_INTERVAL (WINDOW_PACKETS / 2) /* the most that lie between two packets that ask */
-#define ACKREQ_BEFORE_STALL 32u              /* and so many if the window ends behind them */
-#define ACKREQ_DEFERRED 8u                   /* and so many where the queue runs empty */
+#define ACKREQ_INTERVAL (WINDOW_PACKETS / 2) /* at most so many packets from one that asks to the next */
+#define ACKREQ_BEFORE_STALL 32u              /* the same where the window ends */
+#define ACKREQ_DEFERRED 8u                   /* the same where the queue has run empty */
 
 static_assert(ACKREQ_BEFORE_STALL < ACKREQ_INTERVAL, "or the end of the window makes no difference");
 
-/* Has one of the in_flight packets, snd_una ... snd_nxt - 1, asked for an answer? A READ or atomic always asks. */
+/* Has one of the in_flight packets, snd_una ... snd_nxt - 1, asked for a response? A READ or atomic always asks. */
 static inline bool ackreq_ack_is_due(const struct rc_qp *qp, uint32_t in_flight)
 {
 	return in_flight > qp->requester.since_ackreq;
 }
 
 /*
- * Has the newest packet to ask, because a pause follows? If nothing that is in flight has asked. And if the window is
- * full, unless a packet shortly before it has.
+ * Must the newest packet ask for an ACK because a pause follows? Yes, if nothing in flight has asked, or if the window
+ * is full and none of the last ACKREQ_BEFORE_STALL packets has asked.
  */
 static inline bool ackreq_is_due(const struct rc_qp *qp)
 {
@@ -38,9 +38,9 @@ static inline bool ackreq_is_due(const struct rc_qp *qp)
 }
 
 /*
- * The queue has run empty behind a request that nobody waits for: true when the ask is put off. Not before it is known
- * for how long, nor for a QP without probes, nor while anyone may wait for an ACK: one who drains the queue, or has
- * little of it left.
+ * The queue has run empty behind a request whose ACK no application waits for. Returns true when the ACK request is put
+ * off. It is not put off while no round trip has been measured, for a QP without probes, or while an application may
+ * wait for an ACK: because it drains the send queue, or because little of the queue is free.
  */
 static inline bool ackreq_defer(struct rc_qp *qp, uint64_t now_ns)
 {
@@ -53,7 +53,7 @@ static inline bool ackreq_defer(struct rc_qp *qp, uint64_t now_ns)
 	return true;
 }
 
-/* Someone waits for an ACK of what is in flight: if nothing of it has asked, a probe does at once. */
+/* An application waits for an ACK of what is in flight: if no packet in flight has asked, a probe asks at once. */
 static inline void ackreq_hurry(struct rc_qp *qp)
 {
 	uint32_t in_flight = psn_distance(qp->win.snd_nxt, qp->win.snd_una);

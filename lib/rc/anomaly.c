@@ -1,4 +1,4 @@
-/* anomaly.c - counting what no honest peer sends */
+/* anomaly.c - counts packets that no honest peer sends, and raises the event */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rc/anomaly.h"
 

@@ -1,9 +1,9 @@
 /* anomaly.h - packets that no honest peer sends: somebody may be guessing PSNs */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A guess that misses does no harm and is dropped or answered like any other packet. Many of them are told as an event,
- * so that somebody looks before one hits. What counts: responses outside of what was ever sent, and packets farther
- * from where the connection is than any flight reaches, READs asked for again excepted.
+ * A forged packet whose PSN is wrong does no harm: it is dropped or answered like any other packet. Many of them raise
+ * an event, so that an operator can act before one of them has the right PSN. Counted are responses to what was never
+ * sent, and packets farther from the expected PSN than any flight reaches, except READs that are asked for again.
  */
 #ifndef RC_ANOMALY_H
 #define RC_ANOMALY_H
@@ -14,10 +14,10 @@
 #include "config/limits.h"
 #include "rc/qp_state.h"
 
-/* One more; the event comes with the ANOMALY_PACKETS'th of a second. */
+/* Counts one such packet; the ANOMALY_PACKETS'th within a second raises the event. */
 void rc_anomaly_note(struct rc_qp *qp, uint64_t now_ns);
 
-/* A new connection has sent none. */
+/* A new connection starts with a count of zero. */
 static inline void anomaly_reset(struct rc_qp *qp)
 {
 	qp->anomaly = (struct rc_anomaly){ 0 };

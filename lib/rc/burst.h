@@ -1,9 +1,8 @@
 /* burst.h - how many packets go out at a time: a requester's, or a responder's READ responses */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What goes out behind a lost packet is sent in vain, until the peer's NAK has come back, or its second request for a
- * READ. After a loss a call of rc_qp_transmit() sends at most so many packets, and more again the longer nothing is
- * lost.
+ * What goes out behind a lost packet is sent in vain, until the peer's NAK or its second request for a READ has come.
+ * So after a loss a call of rc_qp_transmit() sends only a few packets; the limit grows again while nothing is lost.
  */
 #ifndef RC_BURST_H
 #define RC_BURST_H
@@ -18,28 +17,28 @@
 
 struct rc_burst {
 	uint16_t packets;
-	uint16_t since_loss; /* packets sent since that was last changed */
+	uint16_t since_loss; /* packets sent since the limit last changed */
 };
 
-/* Nothing was lost lately. */
+/* Nothing was lost lately: no limit. */
 static inline void burst_reset(struct rc_burst *burst)
 {
 	*burst = (struct rc_burst){ .packets = OUTBOX_PACKETS };
 }
 
-/* Something was lost, and is about to leave again. */
+/* Something was lost and is about to be sent again: the limit shrinks. */
 static inline void burst_notice_loss(struct rc_burst *burst)
 {
 	*burst = (struct rc_burst){ .packets = BURST_AFTER_LOSS };
 }
 
-/* As many as an outbox holds: nothing is held back. */
+/* Is the limit as high as an outbox can hold? Then it limits nothing. */
 static inline bool burst_is_full(const struct rc_burst *burst)
 {
 	return burst->packets >= OUTBOX_PACKETS;
 }
 
-/* So many packets have been sent. */
+/* `sent` packets have left: the limit may grow. */
 static inline void burst_grow(struct rc_burst *burst, uint32_t sent)
 {
 	if (burst_is_full(burst))

@@ -1,4 +1,4 @@
-/* cc.c - the algorithms, and which of them a QP has */
+/* cc.c - the table of congestion control algorithms, and the calls that go to the QP's own */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rc/cc.h"
 

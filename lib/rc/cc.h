@@ -2,11 +2,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The requester asks how much it may send, and loss detection tells what has happened. An algorithm is a row of
- * functions that are told the same; it writes struct rc_cc and struct rc_cc_past, and nobody else does. There is one
- * window for both directions: of SENDs and WRITEs it counts packets, of READs the responses that they ask for.
+ * functions, each told of one kind of event; only these functions write struct rc_cc and struct rc_cc_past. There is
+ * one window for both directions: of SENDs and WRITEs it counts packets, of READs the responses that they ask for.
  *
- * To add an algorithm: a file cc_NAME.c with its row, its name here, its line in cc.c, and what it remembers besides in
- * struct rc_cc_past.
+ * To add an algorithm: write a file cc_NAME.c with its row, add its name here and its row in cc.c, and what it has to
+ * remember to struct rc_cc_past.
  */
 #ifndef RC_CC_H
 #define RC_CC_H
@@ -16,35 +16,35 @@
 
 #include "rc/qp_state.h"
 
-#define CC_OPEN PSN_WINDOW /* a window of so many PSNs holds nothing back */
-#define CC_LEAST 8u        /* and none is smaller than this */
+#define CC_OPEN PSN_WINDOW /* the window in PSNs that limits nothing */
+#define CC_LEAST 8u        /* the smallest window */
 
 enum rc_cc_algorithm { CC_FIXED, CC_ALGORITHMS };
 
-/* Each reads where snd_una stands, and sets the window with cc_set_window(), and the burst. */
+/* One algorithm. Each function reads snd_una, and sets the window with cc_set_window(), and the burst. */
 struct rc_cc_row {
 	/* A new connection, or another path: nothing is known. */
 	void (*reset)(struct rc_qp *qp);
 
-	/* snd_una may have moved. Called only while something is held back. */
+	/* snd_una may have moved. Called only while the window or the burst limits something. */
 	void (*delivered)(struct rc_qp *qp);
 
 	/*
-	 * A packet behind snd_una was lost. trip_ns: how long a packet takes there and back when it waits in no queue;
-	 * 0: there is no queue, or nobody knows.
+	 * A packet behind snd_una was lost. trip_ns is the round trip without the time in queues; 0: nothing queues, or
+	 * the round trip is not known.
 	 */
 	void (*lost)(struct rc_qp *qp, uint64_t trip_ns, uint64_t now_ns);
 
 	/* Nothing has come for a whole ACK timeout. */
 	void (*timed_out)(struct rc_qp *qp);
 
-	/* What the last timed_out() was told for was no loss: the peer was only slow. */
+	/* The peer was only slow: the last timed_out() was told of no loss. */
 	void (*undo)(struct rc_qp *qp);
 };
 
 extern const struct rc_cc_row rc_cc_fixed;
 
-/* ---- what it is told ---- */
+/* ---- what has happened ---- */
 
 void rc_cc_reset(struct rc_qp *qp);
 void rc_cc_delivered(struct rc_qp *qp);
@@ -59,44 +59,44 @@ static inline void cc_delivered(struct rc_qp *qp)
 		rc_cc_delivered(qp);
 }
 
-/* So many packets have been sent. */
+/* `packets` packets have been sent. */
 static inline void cc_sent(struct rc_qp *qp, uint32_t packets)
 {
 	burst_grow(&qp->cc.burst, packets);
 }
 
-/* ---- what it says ---- */
+/* ---- what may be sent ---- */
 
-/* Packets of SENDs and WRITEs that may be in flight. */
+/* How many packets of SENDs and WRITEs may be in flight. */
 static inline uint32_t cc_window(const struct rc_qp *qp)
 {
 	return qp->cc.window;
 }
 
-/* Is nothing held back of what may be in flight? */
+/* Does the window limit nothing? */
 static inline bool cc_is_open(const struct rc_qp *qp)
 {
 	return qp->cc_past.limit >= CC_OPEN;
 }
 
-/* PSNs that may be in flight, the responses to READs among them; CC_OPEN: nothing is held back. */
+/* How many PSNs may be in flight, those of READ responses among them; CC_OPEN: no limit. */
 uint32_t rc_cc_read_window(struct rc_qp *qp);
 
-/* Packets that a call of rc_qp_transmit() may send. */
+/* How many packets one call of rc_qp_transmit() may send. */
 static inline uint32_t cc_burst(const struct rc_qp *qp)
 {
 	return qp->cc.burst.packets;
 }
 
-/* Are they as many as there is room for? So it is when nothing was lost lately. */
+/* Is the burst limited by the outbox alone? So it is when nothing was lost lately. */
 static inline bool cc_burst_is_full(const struct rc_qp *qp)
 {
 	return burst_is_full(&qp->cc.burst);
 }
 
-/* ---- for the rows ---- */
+/* ---- for the algorithms ---- */
 
-/* So many PSNs may be in flight from now on. */
+/* From now on `psns` PSNs may be in flight. */
 static inline void cc_set_window(struct rc_qp *qp, uint32_t psns)
 {
 	qp->cc_past.limit = psns;

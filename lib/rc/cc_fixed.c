@@ -1,15 +1,16 @@
-/* cc_fixed.c - the algorithm `fixed`: a whole window until something is lost, then what has come between two losses */
+/* cc_fixed.c - the algorithm `fixed`: a whole window until a loss, then about what came between the last two */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What goes out behind a lost packet is sent in vain, and so is the response to what is asked for behind a lost
- * response. A peer that is slow, or that finishes each response before it looks at the next request, is busy with that
- * for long, and where packets overtake each other each NAK would send a whole window again. So after a loss about as
- * much may be in flight as was got between the last two, and twice as much whenever a window has come without one. What
- * waits in a queue is no part of it: in front of a peer that is slower than its link, nearly all of a window waits.
+ * response. A peer that is slow, or that finishes each response before it looks at the next request, spends its time on
+ * such packets, and where packets overtake each other each NAK would send a whole window again. So after a loss the
+ * window is about as large as what arrived between the last two losses, and doubles whenever a whole window has arrived
+ * without one. What waits in a queue does not count: in front of a peer that is slower than its link nearly a whole
+ * window waits there.
  */
 #include "rc/cc.h"
 
-#define FIRST 256u /* when nothing was lost before; each further loss at most halves it */
+#define FIRST 256u /* the window after the first loss; each further loss at most halves the window */
 
 static void reset(struct rc_qp *qp)
 {
@@ -18,7 +19,7 @@ static void reset(struct rc_qp *qp)
 	cc_set_window(qp, CC_OPEN);
 }
 
-/* A whole window may have come since it last changed. */
+/* Doubles the window when a whole window has arrived since it last changed. */
 static void delivered(struct rc_qp *qp)
 {
 	struct rc_cc_past *past = &qp->cc_past;
@@ -29,7 +30,7 @@ static void delivered(struct rc_qp *qp)
 	cc_set_window(qp, 2 * past->limit);
 }
 
-/* Twice what was got since the last loss; and no more than twice what travels in a round trip, where a queue is. */
+/* Twice what has arrived since the last loss; where packets queue, no more than twice what travels in a round trip. */
 static void lost(struct rc_qp *qp, uint64_t trip_ns, uint64_t now_ns)
 {
 	struct rc_cc_past *past = &qp->cc_past;
@@ -37,7 +38,7 @@ static void lost(struct rc_qp *qp, uint64_t trip_ns, uint64_t now_ns)
 	uint32_t half = past->limit / 2 < FIRST ? past->limit / 2 : FIRST, window = 2 * got > half ? 2 * got : half;
 
 	if (trip_ns && past->lost_ns && now_ns > past->lost_ns) {
-		uint64_t carried = got * trip_ns / (now_ns - past->lost_ns); /* at a time, there and back */
+		uint64_t carried = got * trip_ns / (now_ns - past->lost_ns); /* what a round trip carried */
 
 		if (2 * carried < window)
 			window = (uint32_t)(2 * carried);
@@ -50,7 +51,7 @@ static void lost(struct rc_qp *qp, uint64_t trip_ns, uint64_t now_ns)
 	cc_set_window(qp, window < CC_OPEN ? window : CC_OPEN);
 }
 
-/* What the path carries in a round trip is found out from the start. */
+/* Starts from the smallest window: what a round trip carries has to be found out again. */
 static void timed_out(struct rc_qp *qp)
 {
 	reset(qp);

@@ -21,7 +21,7 @@ enum rc_nak_code {
 	NAK_CODES
 };
 
-#define FETH_WHOLE_REGION (1u << 4) /* selectivity 1; placement type is in bits 3:0 */
+#define FETH_WHOLE_REGION (1u << 4) /* selectivity 1: the whole region; bits 3:0 are the placement type */
 #define FETH_SELECTIVITY (3u << 4)
 
 #define CREDIT_UNLIMITED 31u
@@ -48,11 +48,17 @@ uint64_t rc_codes_rnr_ns(uint32_t code);
 /* The ACK timeout 4.096 us x 2^n, n 0 ... 31; 0 means no timer (T-1). */
 uint64_t rc_codes_timeout_ns(uint32_t n);
 
-/* Why a memory check failed, as a completion says it (E-4): of a local or of the peer's key. */
+/*
+ * Why a check of memory failed, as the cause in a completion (E-4): local_cause for a local key, remote_cause for the
+ * peer's.
+ */
 enum uroce_cause rc_codes_local_cause(enum rc_mr_verdict verdict);
 enum uroce_cause rc_codes_remote_cause(enum rc_mr_verdict verdict);
 
-/* Credit codes (F-1): what a code grants, UINT32_MAX for no limit; the largest code that count covers, at most 30. */
+/*
+ * Credit codes (F-1). credit_count: what a code grants, UINT32_MAX for no limit. credit_code: the largest code, at most
+ * 30, that grants no more than count.
+ */
 uint32_t rc_codes_credit_count(uint32_t code);
 uint32_t rc_codes_credit_code(uint32_t count);
 

@@ -1,4 +1,4 @@
-/* completer.c - responses: acknowledge, place, notice what is missing, fail */
+/* completer.c - takes responses: acknowledges requests, places payload, notices what is missing, fails requests */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rc/completer.h"
 
@@ -15,7 +15,7 @@
 #include "rc/scatter.h"
 #include "wire/hints.h"
 
-/* What a final NAK does to the request that it names (K-REQ). */
+/* What a NAK that is no RNR or sequence NAK does to the request that it names (K-REQ). */
 struct nak_row {
 	uint8_t status;  /* enum uroce_wc_status */
 	uint8_t counter; /* enum rc_counter */
@@ -39,7 +39,10 @@ static bool syndrome_is_reserved(uint8_t syndrome)
 	return true;
 }
 
-/* Is `end` behind all that was sent, and is all of that whole requests which an ACK is enough for? */
+/*
+ * Does an ACK of all before `end` complete everything sent? So it does if `end` is behind all that was sent, the newest
+ * request has been sent to its end, and no request needs a response of its own.
+ */
 static inline bool covers_all(const struct rc_qp *qp, psn_t end)
 {
 	const struct rc_sendwin *win = &qp->win;
@@ -47,7 +50,7 @@ static inline bool covers_all(const struct rc_qp *qp, psn_t end)
 	return psn_equal(end, win->snd_max) && win->cursor == win->started && qp->requester.rd_atomic_outstanding == 0;
 }
 
-/* Everything before `end` is acknowledged, as far as no response is missing in between. */
+/* Acknowledges everything before `end`, but stops at a request whose own response is missing: then false. */
 static bool cover(struct rc_qp *qp, psn_t end, uint64_t now_ns)
 {
 	psn_t snd_una = qp->win.snd_una;
@@ -62,7 +65,7 @@ static bool cover(struct rc_qp *qp, psn_t end, uint64_t now_ns)
 	return complete;
 }
 
-/* Does the oldest request own psn? Of a READ that is refused part-way a response before psn may be missing too. */
+/* Does the oldest request own psn? When the peer refuses a READ part-way, responses before psn may be missing too. */
 static bool oldest_owns(const struct rc_qp *qp, psn_t psn)
 {
 	const struct rc_send_wqe *wqe = sendwin_slot(&qp->win, qp->win.acked);
@@ -85,9 +88,9 @@ static void receive_nak(struct rc_qp *qp, psn_t psn, uint8_t syndrome, uint64_t 
 }
 
 /*
- * An ACK or NAK says that the peer has answered everything before `end`, and responses before it are missing. Those are
- * asked for by themselves once some have come before their turn: then only a NAK that wants something to be sent again
- * rewinds the window.
+ * An ACK or NAK says that the peer has answered everything before `end`, yet responses before `end` are missing. Once
+ * responses have come before their turn each missing one is asked for alone; then only an RNR NAK or a sequence NAK,
+ * which asks for packets to be sent again, rewinds the window.
  */
 static void notice_missing(struct rc_qp *qp, psn_t end, uint8_t syndrome, uint64_t now_ns)
 {
@@ -111,7 +114,7 @@ static void receive_acknowledge(struct rc_qp *qp, const struct wire_packet *pack
 
 	if (syndrome_is_reserved(packet->syndrome)) { /* */
 		qp->counters[CNT_RESERVED_SYNDROME]++;
-		/* a sign of life all the same */
+		/* it shows that the peer lives all the same */
 		loss_heard(qp, now_ns);
 		return;
 	}
@@ -125,13 +128,13 @@ static void receive_acknowledge(struct rc_qp *qp, const struct wire_packet *pack
 	}
 }
 
-/* A response has an AETH of the class ACK, or none. */
+/* A response must have an AETH of class ACK if its opcode has an AETH. */
 static inline bool aeth_fits(const struct wire_opcode_row *op, const struct wire_packet *packet)
 {
 	return !op->aeth || syndrome_class(packet->syndrome) == SYNDROME_ACK;
 }
 
-/* Is the opcode right for this place in the stream, and the length? */
+/* Do the opcode and the length of a READ response fit its place in the READ? */
 INLINE bool read_response_fits(const struct rc_qp *qp, const struct rc_send_wqe *wqe, const struct wire_packet *packet)
 {
 	const struct wire_opcode_row *op = wire_opcode(packet->opcode);
@@ -140,7 +143,7 @@ INLINE bool read_response_fits(const struct rc_qp *qp, const struct rc_send_wqe 
 	uint64_t left = wqe->length_bytes - ((uint64_t)index << qp->mtu_shift);
 	bool last = index + 1 == wqe->psn_count;
 
-	/* The response to a part that was asked for again begins and ends where the part does. */
+	/* The response to a part of a READ that was asked for again begins and ends with that part. */
 	if (op->last != last && (last || !qp_was_restarted(qp, psn)))
 		return false;
 	if (op->first && index > 0 && !qp_was_restarted(qp, psn))
@@ -149,7 +152,7 @@ INLINE bool read_response_fits(const struct rc_qp *qp, const struct rc_send_wqe 
 	       packet->pad_bytes == packet_pad_bytes(packet->payload_bytes);
 }
 
-/* Is it what a request waits for that is no READ? FLUSHes and ATOMIC WRITEs wait for an empty READ response. */
+/* Does the response fit a request that is no READ? FLUSH and ATOMIC WRITE are answered by an empty READ response. */
 NOINLINE bool other_response_fits(const struct rc_send_wqe *wqe, const struct wire_packet *packet)
 {
 	bool atomic = wqe->opcode == UROCE_WR_ATOMIC_CMP_AND_SWP || wqe->opcode == UROCE_WR_ATOMIC_FETCH_AND_ADD;
@@ -159,8 +162,8 @@ NOINLINE bool other_response_fits(const struct rc_send_wqe *wqe, const struct wi
 }
 
 /*
- * Judges a response by what the request that it is for, wqe, waits for, and finds the places of its payload. Changes
- * nothing. UROCE_CAUSE_NONE, or why the request fails: nothing is written unless all of it may be (Q-11).
+ * Judges a response to the request wqe, and finds where its payload goes; changes nothing. Returns UROCE_CAUSE_NONE, or
+ * why the request fails: the payload is written only if all of it may be (Q-11).
  */
 INLINE enum uroce_cause judge_response(struct rc_qp *qp, const struct rc_send_wqe *wqe,
 				       const struct wire_packet *packet, struct rc_scatter *place)
@@ -235,7 +238,7 @@ static void take_credits(struct rc_qp *qp, const struct wire_packet *packet)
 		rc_credit_arrived(qp, packet->msn, syndrome_value(packet->syndrome));
 }
 
-/* Of a packet in the window. */
+/* Takes the credits that an AETH within the window brings. */
 static void take_aeth(struct rc_qp *qp, const struct wire_packet *packet)
 {
 	if (!wire_opcode(packet->opcode)->aeth)
@@ -245,8 +248,8 @@ static void take_aeth(struct rc_qp *qp, const struct wire_packet *packet)
 }
 
 /*
- * A response behind snd_una, within the window: it acknowledges what is before it, or shows that a response is missing
- * there (Q-9). Then it is placed before its turn, if it may be (Q-15). false: its ICRC is wrong.
+ * A response behind snd_una, within the window. It acknowledges everything before it, or shows that a response before
+ * it is missing (Q-9); then it is placed before its turn if it may be (Q-15). false: its ICRC is wrong.
  */
 NOINLINE bool receive_later_response(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin,
 				     uint64_t now_ns)
@@ -280,7 +283,10 @@ NOINLINE bool receive_later_response(struct rc_qp *qp, const struct wire_packet 
 	return true;
 }
 
-/* Already acknowledged, or never sent. The one before the start PSN may carry the first credits (F-4). */
+/*
+ * A response to what is already acknowledged, or was never sent. An ACK of the packet before the first one may carry
+ * the first credits (F-4).
+ */
 static void receive_outside_window(struct rc_qp *qp, const struct wire_packet *packet, uint64_t now_ns)
 {
 	psn_t psn = psn_make(packet->psn);
@@ -308,8 +314,8 @@ static void receive_outside_window(struct rc_qp *qp, const struct wire_packet *p
 }
 
 /*
- * The response at snd_una is judged before its ICRC is known, for a READ's buffer is undefined until the READ
- * completes: its payload is copied there while the ICRC is computed (docs/decisions/0004).
+ * The response at snd_una is judged and its payload copied before its ICRC is known, because the buffer of a READ is
+ * undefined until the READ completes; the copy computes the ICRC (docs/decisions/0004).
  */
 bool rc_completer_receive(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin,
 			  uint64_t now_ns)

@@ -14,15 +14,15 @@ struct wire_ack;
 struct wire_packet;
 
 /*
- * Judges and executes one response (P-5, Q-7 to Q-12, K-REQ); completions follow with rc_report_run(). false: its
- * ICRC, left to us by the origin, is wrong, and it is as if it had never come.
+ * Judges and executes one response (P-5, Q-7 to Q-12, K-REQ); rc_report_run() then adds completions. false: the ICRC,
+ * which the origin had left unchecked, is wrong; nothing has changed.
  */
 bool rc_completer_receive(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin,
 			  uint64_t now_ns);
 
 /*
- * Takes an ACK that qp_ack_is_plain() says yes to and whose ICRC is right, and adds its completions; the same
- * as rc_qp_receive() with such a packet. It was admitted, by a path that is not about to change.
+ * Takes an admitted ACK for which qp_ack_is_plain() is true and whose ICRC is right, and adds its completions. It does
+ * what rc_qp_receive() would do with that packet while no migration is under way.
  */
 void rc_completer_take_ack(struct rc_qp *qp, const struct wire_ack *ack, uint64_t now_ns, struct rc_outbox *out);
 

@@ -1,4 +1,4 @@
-/* counters.c - names and sentences of the counters, and which one is a frame's */
+/* counters.c - names and sentences of the counters, and the counter for each kind of frame that a port drops */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rc/counters.h"
 

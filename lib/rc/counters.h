@@ -31,7 +31,10 @@ struct rc_counter_row {
 
 extern const struct rc_counter_row rc_counters[CNT_COUNTERS];
 
-/* The counter of a port for a frame of this kind that is dropped (W-5); CNT_COUNTERS: RoCE, which is judged further. */
+/*
+ * The counter of a port for a dropped frame of this kind (W-5); CNT_COUNTERS for a RoCE frame, which is not dropped
+ * here.
+ */
 enum rc_counter rc_counters_of_frame(enum wire_frame kind);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "rc/codes.h"
 
-#define PROBE_NS 100000000ull /* for a QP without an ACK timer */
+#define PROBE_NS 100000000ull /* the probe's wait of a QP without an ACK timer */
 
 void rc_credit_reset(struct rc_credit *credit)
 {
@@ -25,9 +25,9 @@ static bool needs_receive(const struct rc_send_wqe *wqe)
 }
 
 /*
- * How many messages have needed a receive entry, without the newest `behind` messages. The slots of reported messages
- * may have been used again. Each message whose slot is gone counts as one that needed an entry: too few credits only
- * make the requester wait, too many would make it draw an RNR NAK (F-3).
+ * How many messages have needed a receive entry, not counting the newest `behind` messages. The slots of reported
+ * messages may have been used again, so a message whose slot is gone counts as one that needed an entry. That errs on
+ * the safe side: too few credits only make the requester wait, too many would make it draw an RNR NAK (F-3).
  */
 static uint32_t receives_up_to(const struct rc_qp *qp, uint32_t behind)
 {
@@ -51,7 +51,7 @@ void rc_credit_arrived(struct rc_qp *qp, uint32_t msn, uint32_t code)
 	uint32_t ahead = (msn - credit->msn) & PSN_MASK;
 	uint32_t behind = (credit->messages - msn) & PSN_MASK;
 
-	/* behind the newest one, or beyond what was ever started: no news */
+	/* an MSN older than the newest AETH, or of a message that was never started: it says nothing new */
 	if (!qp->flow_control || ahead > ((credit->messages - credit->msn) & PSN_MASK))
 		return;
 	if (ahead > 0)
@@ -62,11 +62,14 @@ void rc_credit_arrived(struct rc_qp *qp, uint32_t msn, uint32_t code)
 	credit->probe_deadline_ns = RC_NEVER;
 }
 
-/* How many may still go: with these a slow receiver never has to say RNR (F-5). "No limit" is never used up. */
+/*
+ * How many messages that need an entry may still start, so that a slow receiver never has to send an RNR NAK (F-5). "No
+ * limit" is never used up.
+ */
 static uint32_t left(const struct rc_credit *credit)
 {
 	uint32_t used = credit->receives - credit->receives_at_msn;
-	uint32_t allowed = credit->known ? credit->allowed : 1; /* one may go before the first AETH */
+	uint32_t allowed = credit->known ? credit->allowed : 1; /* before the first AETH one message may start */
 
 	return used >= allowed ? 0 : allowed - used;
 }
@@ -102,7 +105,7 @@ bool rc_credit_may_come_unasked(const struct rc_qp *qp)
 	return qp->flow_control && (!qp->credit.known || qp->credit.allowed == 0);
 }
 
-/* Entries that no unfinished message holds (F-2). */
+/* Receive entries that no message under way uses (F-2). */
 static uint32_t free_entries(const struct rc_qp *qp)
 {
 	uint32_t posted = atomic_load_explicit(&qp->recvq.posted, memory_order_acquire);
@@ -129,7 +132,10 @@ bool rc_credit_unsolicited_due(struct rc_qp *qp)
 	sendwin_wake_by_posts(&qp->win, waits);
 	if (!waits)
 		return false;
-	/* C1: asks to be woken, then looks: an entry posted in between is seen here, or its post sees post_wakes */
+	/*
+	 * C1: sets post_wakes, then counts entries. Either the count sees an entry posted in between, or its post sees
+	 * post_wakes
+	 */
 	atomic_thread_fence(memory_order_seq_cst);
 	return free_entries(qp) > 0;
 }

@@ -1,11 +1,11 @@
-/* deadlines.h - all deadlines of a QP: which comes first, and their end */
+/* deadlines.h - all deadlines of a QP: which one comes first, and how they end */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef RC_DEADLINES_H
 #define RC_DEADLINES_H
 
 #include "rc/qp_state.h"
 
-/* When rc_qp_timeout() is to be called; RC_NEVER: not at all. */
+/* When the host has to call rc_qp_timeout(); RC_NEVER: no deadline is set. */
 static inline uint64_t rc_qp_deadline(const struct rc_qp *qp)
 {
 	const struct rc_loss *loss = &qp->loss;
@@ -20,7 +20,7 @@ static inline uint64_t rc_qp_deadline(const struct rc_qp *qp)
 	return qp->keepalive.deadline_ns < first ? qp->keepalive.deadline_ns : first;
 }
 
-/* The QP is in error: nothing is waited for any more. */
+/* The QP goes to ERR: it waits for nothing any more. */
 static inline void deadlines_end(struct rc_qp *qp)
 {
 	qp->loss.ack_deadline_ns = RC_NEVER;
@@ -30,14 +30,14 @@ static inline void deadlines_end(struct rc_qp *qp)
 	probe_stop(&qp->probe);
 }
 
-/* Nothing in flight has asked for an ACK, and nobody waits for one: a probe asks later. */
+/* No packet in flight has asked for an ACK, and no application waits for one: a probe asks later. */
 static inline void deadlines_put_off_ask(struct rc_qp *qp, uint64_t now_ns)
 {
 	if (qp->probe.deadline_ns == RC_NEVER)
 		probe_defer(&qp->probe, &qp->rtt, qp->loss.timeout_ns, now_ns);
 }
 
-/* Nothing in flight has asked for an ACK, and somebody waits for one: a probe asks with the next transmit. */
+/* No packet in flight has asked for an ACK, and an application waits for one: a probe asks with the next transmit. */
 static inline void deadlines_ask_now(struct rc_qp *qp)
 {
 	probe_ask(&qp->probe, true);

@@ -1,4 +1,4 @@
-/* duplicate.c - requests that come again: answered or acknowledged, never executed (S-8 to S-10) */
+/* duplicate.c - duplicate requests: answered or acknowledged once more, never executed again (S-8 to S-10) */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rc/duplicate.h"
 
@@ -7,7 +7,10 @@
 #include "rc/ack.h"
 #include "rc/parts.h"
 
-/* S-9: the whole of a cached READ or the rest of it from a packet on, and not beyond its end. */
+/*
+ * S-9: a duplicate READ asks for the whole cached READ or for a part that begins at one of its packets and does not go
+ * beyond its end.
+ */
 static bool read_matches(const struct rc_qp *qp, const struct rc_replay_entry *entry, const struct wire_packet *packet)
 {
 	uint64_t done = (uint64_t)psn_distance(psn_make(packet->psn), entry->first_psn) << qp->mtu_shift;
@@ -46,7 +49,7 @@ static bool duplicate_matches(const struct rc_qp *qp, const struct rc_replay_ent
 	return kind == WIRE_KIND_ATOMIC_WRITE ? atomic_write_matches(entry, packet) : atomic_matches(entry, packet);
 }
 
-/* Is it a part of a READ that goes before what is still to be sent, and is there room to remember it? */
+/* Does the response to this part of a READ go before what is still to be sent, and is there room to remember it? */
 static bool owe_part(struct rc_qp *qp, const struct rc_replay_entry *entry, const struct rc_stretch *part)
 {
 	uint32_t behind = psn_distance(part->end_psn, entry->first_psn);
@@ -58,9 +61,10 @@ static bool owe_part(struct rc_qp *qp, const struct rc_replay_entry *entry, cons
 }
 
 /*
- * A part of a READ is answered in front of what is still to be sent, when all of it has left before (S-9). The whole
- * rest is answered anew, and what is being sent of the READ is given up; but what has never left still has to, in its
- * order: the READ begins again, and what begins behind that comes anyway.
+ * A part of a READ, all of which has left before, is answered in front of what is still to be sent (S-9). Asked for
+ * everything from a packet to the end, the responder drops what it is sending of the READ and begins again there. But
+ * what has never left still has to leave, in order: so a READ that is answered for the first time goes on to its end,
+ * and a duplicate that begins behind what has left is ignored, for its response will come anyway.
  */
 static void respond_to_read_again(struct rc_qp *qp, struct rc_replay_entry *entry, const struct wire_packet *packet)
 {
@@ -95,7 +99,7 @@ static bool receive_duplicate_response(struct rc_qp *qp, const struct wire_packe
 	if (entry == NULL && read)
 		entry = rc_replay_find_owner(&qp->replay, psn);
 	if (entry && packet->opcode == OP_FLUSH && !entry->queued && entry->opcode == OP_FLUSH)
-		entry->original = 0; /* done again from the start */
+		entry->original = 0; /* the FLUSH is done again from the start */
 	if (entry == NULL)
 		qp->counters[CNT_REPLAY_MISS]++;
 	else if (!duplicate_matches(qp, entry, packet))
@@ -111,8 +115,8 @@ static bool receive_duplicate_response(struct rc_qp *qp, const struct wire_packe
 }
 
 /*
- * When the ACK leaves, not when the duplicate came: the rest of the burst may have been executed, and answered, in
- * between, and an ACK never acknowledges less than an earlier one.
+ * Computed when the ACK leaves, not when the duplicate came: the rest of the burst may have been executed and answered
+ * in between, and an ACK must not acknowledge less than an earlier one.
  */
 psn_t rc_duplicate_acknowledged(const struct rc_qp *qp)
 {
@@ -122,8 +126,8 @@ psn_t rc_duplicate_acknowledged(const struct rc_qp *qp)
 }
 
 /*
- * A repeated WRITE brings the data that was executed, unless somebody else got there first, or memory has changed
- * since: a hint, not a proof. Only packets that carry the address are compared.
+ * The data of a repeated WRITE equals what memory holds, unless an attacker's packet was executed in its place, or
+ * memory has changed since: a hint, not a proof. Only packets that carry the address are compared.
  */
 static void note_suspicious(struct rc_qp *qp, const struct wire_opcode_row *op, const struct wire_packet *packet)
 {
@@ -147,7 +151,7 @@ bool rc_duplicate_receive(struct rc_qp *qp, const struct wire_packet *packet)
 		ack_repeated(&qp->responder.ack, psn_make(packet->psn));
 		return false;
 	case WIRE_KIND_SEND:
-		/* A message in progress goes on, whatever part of it is repeated (S-19). */
+		/* A message in progress stays in progress, whatever part of it is repeated (S-19). */
 		ack_repeated(&qp->responder.ack, psn_make(packet->psn));
 		return false;
 	case WIRE_KIND_READ_REQUEST:
@@ -161,7 +165,7 @@ bool rc_duplicate_receive(struct rc_qp *qp, const struct wire_packet *packet)
 	case WIRE_KIND_ATOMIC_ACKNOWLEDGE:
 	case WIRE_KIND_UD_SEND:
 	case WIRE_KIND_CNP:
-		break; /* no NAK for a duplicate, whatever it is (K-RULE) */
+		break; /* a duplicate is never answered with a NAK (K-RULE) */
 	}
 	return false;
 }

@@ -1,4 +1,4 @@
-/* duplicate.h - requests that come again */
+/* duplicate.h - requests that come once more */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef RC_DUPLICATE_H
 #define RC_DUPLICATE_H
@@ -11,18 +11,18 @@
 #include "rc/qp_state.h"
 
 /*
- * A request from the half window behind ePSN. Never draws a NAK, never disturbs a message in progress. true: the replay
- * cache knows it.
+ * Takes a request whose PSN lies in the half window behind ePSN. It draws no NAK and does not disturb a message in
+ * progress. true: the replay cache has the request.
  */
 bool rc_duplicate_receive(struct rc_qp *qp, const struct wire_packet *packet);
 
 /*
- * What the ACK owed to a duplicate acknowledges (S-8): the newest that is executed, but not past a READ or atomic that
- * came after the duplicate.
+ * The PSN that the ACK for duplicates acknowledges (S-8): that of the newest executed packet, but not beyond a READ or
+ * atomic that came after the duplicate.
  */
 psn_t rc_duplicate_acknowledged(const struct rc_qp *qp);
 
-/* The value of an ATOMIC WRITE: its bytes as they are (S-20). */
+/* The value of an ATOMIC WRITE, with its bytes in the order of the packet (S-20). */
 static inline uint64_t atomic_write_value(const struct wire_packet *packet)
 {
 	uint64_t value;

@@ -1,4 +1,4 @@
-/* emit.h - a QP's packets, as frames in the outbox */
+/* emit.h - writes a QP's packets as frames into the outbox */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef RC_EMIT_H
 #define RC_EMIT_H
@@ -6,7 +6,7 @@
 #include "rc/outbox.h"
 #include "rc/qp_state.h"
 
-/* The BTH of a packet; flags: WIRE_SOLICITED or 0. */
+/* The BTH of a packet. flags: WIRE_SOLICITED or 0. */
 static inline struct wire_headers emit_bth(const struct rc_qp *qp, uint8_t opcode, uint32_t flags, psn_t psn,
 					   bool ackreq)
 {
@@ -23,7 +23,7 @@ static inline void emit_add_reth(struct wire_headers *headers, uint64_t va, uint
 	headers->key_and_length = packet_reth_end(rkey, dma_length);
 }
 
-/* ImmDt or IETH. */
+/* Adds an ImmDt or an IETH. */
 static inline void emit_add_brief(struct wire_headers *headers, uint32_t value)
 {
 	headers->extensions |= FRAME_BRIEF;
@@ -35,14 +35,17 @@ static inline void emit_add_aeth(struct wire_headers *headers, uint8_t syndrome,
 	emit_add_brief(headers, (uint32_t)syndrome << 24 | msn);
 }
 
-/* There is room. */
+/* Writes a frame; the outbox must have room for it. */
 static inline void emit(const struct wire_headers *headers, const uint8_t *payload, uint32_t bytes,
 			struct rc_outbox *out)
 {
 	outbox_take_frame(out, frame_write(out->template, headers, payload, bytes, outbox_place(out)));
 }
 
-/* A packet with extension headers that struct wire_headers has not; what all of the QP have is filled in. */
+/*
+ * Writes a packet whose extension headers struct wire_headers cannot hold. The fields that all packets of the QP share
+ * are filled in here.
+ */
 static inline void emit_packet(const struct rc_qp *qp, struct wire_packet *packet, psn_t psn, struct rc_outbox *out)
 {
 	packet->flags |= (uint32_t)(qp->bth >> 8) & WIRE_MIGREQ;
@@ -53,8 +56,8 @@ static inline void emit_packet(const struct rc_qp *qp, struct wire_packet *packe
 }
 
 /*
- * An empty WRITE in the place of the packet before the oldest unacknowledged one: a duplicate, which changes nothing,
- * but the peer answers it with an ACK when all that it owes before has left.
+ * Writes an empty WRITE with the PSN before the oldest unacknowledged one: a duplicate, which changes nothing, but
+ * which the peer answers with an ACK after all responses that it owes.
  */
 static inline void emit_empty_write(const struct rc_qp *qp, uint64_t va, uint32_t rkey, struct rc_outbox *out)
 {

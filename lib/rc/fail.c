@@ -1,4 +1,4 @@
-/* fail.c - the way of a QP to ERR */
+/* fail.c - how a QP goes to ERR */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rc/fail.h"
 
@@ -8,7 +8,7 @@
 
 void rc_fail_stop_requests(struct rc_qp *qp)
 {
-	sendwin_refuse_rd_atomic(&qp->win, false); /* whatever is posted is flushed */
+	sendwin_refuse_rd_atomic(&qp->win, false); /* READs may be posted again: whatever is posted in ERR is flushed */
 	deadlines_end(qp);
 	rc_holes_forget(qp);
 }
@@ -17,7 +17,7 @@ void rc_fail_enter_error(struct rc_qp *qp, uint8_t event)
 {
 	qp_set_state(qp, UROCE_QPS_ERR);
 	rc_fail_stop_requests(qp);
-	/* E-7: posts see it before any completion does */
+	/* E-7: a post sees ERR before the application sees any completion */
 	sendwin_set_post_state(&qp->win, UROCE_QPS_ERR);
 	report_raise(qp, event);
 }

@@ -16,7 +16,7 @@ uint32_t rc_flush_rights(uint32_t feth)
 	       (feth & UROCE_FLUSH_PERSISTENT ? UROCE_ACCESS_FLUSH_PERSISTENT : 0);
 }
 
-/* Every line that has a byte of the range; stores to it have come to memory when this returns. */
+/* Writes back each cache line that has a byte of the range; when it returns the stores have reached memory. */
 #ifdef __SSE2__
 
 static void write_back(const uint8_t *host, uint64_t bytes)
@@ -31,9 +31,9 @@ static void write_back(const uint8_t *host, uint64_t bytes)
 #elif defined(__aarch64__)
 
 /*
- * To the point of persistence (DC CVAP) where the CPU has one, which the kernel tells; elsewhere to the point of
- * coherency (DC CVAC), as Linux itself does for persistent memory. Linux lets programs execute both, and read how long
- * a line is. DC CVAP is written as its number, for assemblers know the name only with other options.
+ * Writes back to the point of persistence (DC CVAP) if the kernel says that the CPU has one, otherwise to the point of
+ * coherency (DC CVAC), as Linux itself does for persistent memory. Linux lets programs execute both, and read the
+ * length of a line. DC CVAP is written as a number because assemblers know its name only with other options.
  */
 static void write_back(const uint8_t *host, uint64_t bytes)
 {
@@ -69,12 +69,15 @@ bool rc_flush_some(struct rc_qp *qp, struct rc_replay_entry *entry, enum rc_mr_v
 		*why = qp_check_memory(qp, entry->rkey, va, bytes, rights, &host);
 	if (*why != MR_OK)
 		return true;
-	/* Stores of this lcore are visible in order on a coherent machine: a fence is all that visibility takes. */
+	/*
+	 * On a coherent machine other CPUs see the stores of this lcore in order, so visibility takes no more than a
+	 * fence.
+	 */
 	atomic_thread_fence(memory_order_seq_cst);
 	if (!(entry->flush & UROCE_FLUSH_PERSISTENT))
 		return true;
 	if (entry->original >= bytes)
-		return true; /* nothing to do, or a window that shrank meanwhile */
+		return true; /* nothing to flush, or the memory window has become smaller meanwhile */
 	slice = bytes - entry->original < FLUSH_SLICE_BYTES ? bytes - entry->original : FLUSH_SLICE_BYTES;
 	if (qp_check_memory(qp, entry->rkey, va + entry->original, slice, rights, &host) == MR_OK)
 		write_back(host, slice);

@@ -10,12 +10,12 @@
 struct rc_replay_entry;
 
 /*
- * Does the next part of what the entry asks for: at most FLUSH_SLICE_BYTES, so that a peer that flushes gigabytes does
- * not hold the lcore. true: it is done, or *why says why it may not go on.
+ * Does the next part of the FLUSH in this entry, at most FLUSH_SLICE_BYTES, so that a peer that flushes gigabytes does
+ * not hold up the lcore. true: the FLUSH has ended, and *why says whether it succeeded.
  */
 bool rc_flush_some(struct rc_qp *qp, struct rc_replay_entry *entry, enum rc_mr_verdict *why);
 
-/* The rights that a FETH asks for; 0: none that exist. */
+/* The access rights that a FETH needs; 0: it asks for nothing that exists. */
 uint32_t rc_flush_rights(uint32_t feth);
 
 #endif

@@ -39,7 +39,7 @@ void rc_holes_forget(struct rc_qp *qp)
 	qp->gaps = (struct rc_gaps){ .has_holes = false };
 }
 
-/* ---- the list ---- */
+/* ---- the list of holes ---- */
 
 static uint32_t ahead(const struct rc_qp *qp, psn_t psn)
 {
@@ -75,19 +75,22 @@ uint32_t rc_holes_slot(const struct rc_qp *qp, const struct rc_hole *hole)
 	return qp->win.acked + (uint16_t)(hole->slot - (uint16_t)qp->win.acked);
 }
 
-/* Is it the first one of its request? */
+/* Is this hole the first one of its request? */
 static bool is_first(const struct rc_holes *holes, uint32_t index)
 {
 	return index == 0 || holes->holes[index - 1].slot != holes->holes[index].slot;
 }
 
-/* May it be asked for while others before it are missing? */
+/* May this hole be asked for while an earlier one of its READ is still missing? */
 static bool has_turn(const struct rc_qp *qp, uint32_t index)
 {
 	return qp->read_repair == UROCE_READ_REPAIR_ANY_ORDER || is_first(holes_of(qp), index);
 }
 
-/* What a request in this slot would miss when nothing before `from` does and everything before `end` is answered. */
+/*
+ * The hole that the request in this slot would get if nothing before `from` were missing, and everything before `end`
+ * were answered.
+ */
 static struct rc_hole missing_of(const struct rc_qp *qp, uint32_t slot, psn_t from, psn_t end)
 {
 	const struct rc_send_wqe *wqe = sendwin_slot(&qp->win, slot);
@@ -105,7 +108,7 @@ static struct rc_hole missing_of(const struct rc_qp *qp, uint32_t slot, psn_t fr
 	};
 }
 
-/* How many requests would miss something of [from, psn), where psn is one of the request in `slot`. */
+/* How many requests would get a hole within [from, psn), where psn belongs to the request in `slot`. */
 static uint32_t count_missing(const struct rc_qp *qp, psn_t from, psn_t psn, uint32_t slot)
 {
 	uint32_t count = 0;
@@ -115,10 +118,7 @@ static uint32_t count_missing(const struct rc_qp *qp, psn_t from, psn_t psn, uin
 	return count;
 }
 
-/*
- * A hole in front of what has come. What the window is about to send again, or has sent, since it was rewound is asked
- * for by that.
- */
+/* Adds a hole. It counts as asked for if the window, which was rewound, has sent its PSNs again or is about to. */
 static void open_hole(struct rc_qp *qp, struct rc_hole hole, uint64_t now_ns)
 {
 	struct rc_holes *holes = holes_of(qp);
@@ -128,7 +128,7 @@ static void open_hole(struct rc_qp *qp, struct rc_hole hole, uint64_t now_ns)
 	holes->holes[holes->count++] = hole;
 }
 
-/* As far as there is room to remember what is missing. */
+/* Adds holes as far as there is room for them. */
 void rc_holes_see(struct rc_qp *qp, psn_t end, uint64_t now_ns)
 {
 	struct rc_holes *holes = holes_of(qp);
@@ -152,7 +152,7 @@ void rc_holes_see(struct rc_qp *qp, psn_t end, uint64_t now_ns)
 	qp->gaps.asks_again = true;
 }
 
-/* ---- may it be placed? ---- */
+/* ---- may a response be placed before its turn? ---- */
 
 static bool overlap(const struct rc_send_wqe *a, const struct rc_send_wqe *b)
 {
@@ -193,10 +193,10 @@ static bool lands_apart(const struct rc_qp *qp, uint32_t slot)
 	return true;
 }
 
-/* The same for it and for all between; those before `clear` are known to. */
+/* lands_alone() for this slot and all before it. holes.clear remembers for which slots that has been found. */
 static bool is_clear(const struct rc_qp *qp, uint32_t slot)
 {
-	uint32_t clear = qp->win.acked + 1; /* the oldest has none before it */
+	uint32_t clear = qp->win.acked + 1; /* the oldest request has none before it */
 
 	if (qp_has_holes(qp) && (int32_t)(holes_of(qp)->clear - clear) > 0)
 		clear = holes_of(qp)->clear;
@@ -252,14 +252,14 @@ bool rc_holes_newer_has_come(const struct rc_qp *qp, psn_t psn, uint32_t slot)
 
 /* ---- what has come ---- */
 
-/* A response has come that was missing. */
+/* A missing response has come: it leaves its hole, which may become two holes or none. */
 static void fill(struct rc_qp *qp, psn_t psn)
 {
 	struct rc_holes *holes = holes_of(qp);
 	uint32_t at = find(qp, psn), before = psn_distance(psn, holes->holes[at].psn);
 	uint32_t behind = holes->holes[at].count - before - 1;
 
-	holes->holes[at].tries = 0; /* what was asked for comes */
+	holes->holes[at].tries = 0; /* the peer is answering what was asked for */
 	if (before > 0 && behind > 0) {
 		memmove(&holes->holes[at + 1], &holes->holes[at], (holes->count - at) * sizeof(holes->holes[0]));
 		holes->count++;
@@ -277,7 +277,7 @@ static void fill(struct rc_qp *qp, psn_t psn)
 	}
 }
 
-/* What was asked for so long ago that the answer ought to have come (T-5) is asked for again. */
+/* Asks once more for each hole that was asked for so long ago that the response should have come (T-5). */
 NOINLINE void look_at_asked(struct rc_qp *qp, uint64_t now_ns)
 {
 	struct rc_holes *holes = holes_of(qp);
@@ -351,8 +351,8 @@ void rc_holes_doubt(struct rc_qp *qp)
 }
 
 /*
- * A READ that is not asked for to its end yet is begun again from its first hole on: its rest may not be asked for
- * before that. Returns where the window goes on.
+ * The last READ with holes has not been asked for to its end: it is sent again from its first hole on, because its end
+ * must not be asked for before its holes. Returns the PSN at which the window goes on.
  */
 static psn_t begin_last_again(struct rc_qp *qp)
 {

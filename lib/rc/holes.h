@@ -1,17 +1,17 @@
-/* holes.h - responses that come before their turn are placed, and what is missing between them is asked for again */
+/* holes.h - places responses that come before their turn, and asks again for those that are missing between them */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A QP with read repair (read_repair) places a response behind snd_una at once, for it says where it belongs, and the
- * buffers of a READ are undefined until it completes (Q-15). What is missing before it is a hole. Holes lie in READs
- * and the like alone: a peer that has answered something has taken every request before it. Nothing completes before
- * its turn: snd_una stands in front of the first hole, and jumps to the next one when that is full.
+ * A QP with read repair (read_repair) places a response behind snd_una at once: the response says where it belongs, and
+ * the buffers of a READ are undefined until it completes (Q-15). The PSNs that are missing before it are a hole. Only
+ * READs, atomics, FLUSHes and ATOMIC WRITEs have holes: a peer that has answered something has received every request
+ * before it. Requests still complete in order: snd_una stands in front of the first hole, and when that is filled jumps
+ * to the next.
  *
- * Of a READ only the first hole is asked for, and the next one when nothing before it is missing, unless the peer is
- * known to answer in any order (Q-16): Linux never again answers a part that lies before one that it was asked for
- * later.
+ * Of the holes in one READ only the first is asked for at a time, unless the peer is known to answer in any order
+ * (Q-16): Linux never again answers a part that lies before one that it was asked for later.
  *
- * A QP has a board for its holes while it has any (board.h). When there is none, or the holes are too many, what comes
- * early is dropped, and all from snd_una on is asked for again (loss.h).
+ * While a QP has holes it has a board for them (board.h). If there is no board, or there are too many holes, responses
+ * that come early are dropped, and everything from snd_una on is asked for again (loss.h).
  */
 #ifndef RC_HOLES_H
 #define RC_HOLES_H
@@ -22,13 +22,13 @@
 #include "rc/board.h"
 #include "rc/qp_state.h"
 
-/* Where the QP borrows from; NULL: nowhere. It has no holes. */
+/* Sets the pool that the QP, which has no holes, borrows boards from; NULL: it never has holes. */
 void rc_holes_borrow_from(struct rc_qp *qp, struct rc_boards *pool);
 
-/* Nothing is missing any more, or nobody waits for it: gives the board back. */
+/* Nothing is missing any more, or nothing waits for it: returns the board to its pool. */
 void rc_holes_forget(struct rc_qp *qp);
 
-/* Is a response missing before one that is behind snd_una and answers the request in this slot? */
+/* A response behind snd_una has come to the request in this slot: is a response before it missing? */
 static inline bool qp_misses_response(const struct rc_qp *qp, uint32_t slot)
 {
 	uint32_t oldest = qp->win.acked;
@@ -54,38 +54,38 @@ bool rc_holes_newer_has_come(const struct rc_qp *qp, psn_t psn, uint32_t slot);
 /* It has been placed. Returns the PSN before which the peer has answered everything. */
 psn_t rc_holes_take(struct rc_qp *qp, psn_t psn, uint32_t slot, uint64_t now_ns);
 
-/* The peer has answered everything before `end`. Only while there are holes. */
+/* The peer has answered everything before `end`. Only for a QP with holes. */
 void rc_holes_see(struct rc_qp *qp, psn_t end, uint64_t now_ns);
 
 /*
- * snd_una has moved by the response that was missing there: it goes on up to the next hole. Only while there are.
- * Returns how many requests are answered by this that need a response of their own.
+ * The response at snd_una, the first missing one, has come; if it filled a hole snd_una moves to the next hole. Only
+ * for a QP with holes. Returns how many requests this completes that need a response of their own.
  */
 uint32_t rc_holes_close(struct rc_qp *qp, uint64_t now_ns);
 
-/* Whatever was asked for may have been lost: it is asked for again. */
+/* What was asked for may have been lost: every hole is asked for again. */
 void rc_holes_doubt(struct rc_qp *qp);
 
 /*
- * Everything from here on is to be sent again, for the window is rewound: what is missing before it is asked for by
- * itself. Only while there are holes; there may be none behind this.
+ * The window is about to be rewound. Only for a QP with holes; there may be none afterwards. Returns the PSN from which
+ * on everything is sent again; what is missing before it is asked for hole by hole.
  */
 psn_t rc_holes_rewind(struct rc_qp *qp);
 
 /*
- * The window is rewound: it goes on behind what the peer has taken, if it has not come to that, for what is missing of
- * it is asked for by itself. Only while there are holes; there may be none behind this. false: nothing is left to send
- * again.
+ * The window has been rewound, and the peer has answered more meanwhile: sending goes on behind that, if it has not got
+ * there, because what is missing of it is asked for hole by hole. Only for a QP with holes; there may be none
+ * afterwards. false: nothing is left to send again.
  */
 bool rc_holes_skip(struct rc_qp *qp);
 
-/* What is to be asked for next; NULL: nothing, now. Only while there are. */
+/* The hole to ask for next; NULL: none, for now. Only for a QP with holes. */
 const struct rc_hole *rc_holes_next(struct rc_qp *qp, uint64_t now_ns);
 
-/* The slot of the request in which it lies. */
+/* The slot of the request that this hole lies in. */
 uint32_t rc_holes_slot(const struct rc_qp *qp, const struct rc_hole *hole);
 
-/* That which begins at psn has been asked for. */
+/* The hole that begins at psn has been asked for. */
 void rc_holes_asked(struct rc_qp *qp, psn_t psn, uint64_t now_ns);
 
 static inline struct rc_boards *qp_boards(const struct rc_qp *qp)
@@ -93,7 +93,7 @@ static inline struct rc_boards *qp_boards(const struct rc_qp *qp)
 	return qp->gaps.has_holes ? qp->board.holes->pool : qp->board.pool;
 }
 
-/* Has any response come before its turn that has not had it yet? */
+/* Has a response been placed before its turn while earlier ones are missing? */
 static inline bool qp_has_holes(const struct rc_qp *qp)
 {
 	return qp->gaps.has_holes;

@@ -31,7 +31,7 @@ void rc_keepalive_expired(struct rc_qp *qp, uint64_t now_ns)
 	bool begins = keepalive->deadline_ns == LOSS_AT_ONCE;
 
 	keepalive->deadline_ns = now_ns + keepalive->interval_ns;
-	/* Where something is on its way, or asked for already, the ACK timer waits for it. */
+	/* While something is in flight, or a question is under way, the ACK timer already watches the peer. */
 	if (begins || qp->state != UROCE_QPS_RTS || !is_idle(qp) || loss_waits_beside(qp))
 		return;
 	if (now_ns - qp->loss.since_ns < keepalive->interval_ns)
@@ -45,7 +45,9 @@ void rc_keepalive_sent(struct rc_qp *qp, uint64_t now_ns)
 	rc_loss_asked_beside(qp, qp->loss.timeout_ns ? qp->loss.timeout_ns : qp->keepalive.interval_ns, now_ns);
 }
 
-/* No request has failed, so none completes with it; those that are posted from now on are flushed (E-1). */
+/*
+ * Ends the connection. With no request an event tells the application; requests posted from now on are flushed (E-1).
+ */
 static void give_up(struct rc_qp *qp, uint64_t now_ns)
 {
 	if (rc_qp_has_requests(qp)) {

@@ -29,7 +29,7 @@ void rc_loss_reset(struct rc_qp *qp)
 	rc_rtt_reset(&qp->rtt);
 }
 
-/* ---- what copies are still answered with ---- */
+/* ---- responses that copies still draw ---- */
 
 void rc_loss_copy_sent(struct rc_qp *qp, uint32_t responses, uint32_t acks)
 {
@@ -49,8 +49,8 @@ static uint8_t at_most_255(uint32_t count)
 }
 
 /*
- * snd_una has moved: a peer that has answered what first left behind the last copy has answered the copies before.
- * Until then an ACK that repeats itself may be the answer to one of them, if the oldest packet left behind any.
+ * snd_una has moved. A peer that has answered what first left behind the last copy has answered all copies. Before
+ * that, an ACK that comes once more may answer a copy, unless no copy left before the oldest packet in flight.
  */
 NOINLINE void review_echoes(struct rc_qp *qp)
 {
@@ -77,8 +77,8 @@ static void put_off_timer(struct rc_loss *loss, uint64_t now_ns)
 }
 
 /*
- * Who still answers copies will come to snd_una after them, however often it stands still meanwhile: what silence has
- * cost is given back. A peer that repeats itself for ever ends this, for copies that leave later add no reprieve.
+ * A peer that still answers copies will reach snd_una after them, so the retries spent on its silence are given back.
+ * The number of reprieves is fixed at the first time-out, so that a peer that repeats itself for ever runs out of them.
  */
 static void take_back_silence(struct rc_loss *loss)
 {
@@ -89,7 +89,7 @@ static void take_back_silence(struct rc_loss *loss)
 	loss->silences = loss->asked = 0;
 }
 
-/* false: nobody owes it. */
+/* Takes one response off what copies may draw. false: no copy can have drawn it. */
 static bool take_echo(struct rc_loss *loss, uint32_t *owed, uint64_t now_ns)
 {
 	if (!loss->echoes || *owed == 0)
@@ -109,14 +109,14 @@ bool rc_loss_echo_arrived(struct rc_qp *qp, bool ack, uint64_t now_ns)
 	return owed;
 }
 
-/* ---- what has left, and what has come ---- */
+/* ---- packets sent, and responses that came ---- */
 
 void rc_loss_sent(struct rc_qp *qp, psn_t psn, uint32_t packets, bool first, bool asks, uint64_t now_ns)
 {
 	struct rc_loss *loss = &qp->loss;
 	bool begins = first && psn_equal(psn, qp->win.snd_una);
 
-	if (begins) { /* a timer that runs is a keep-alive's, which need not wait any more */
+	if (begins) { /* a running timer is that of a keep-alive, which need not be answered any more */
 		loss->since_ns = now_ns;
 		loss->ack_deadline_ns = RC_NEVER;
 		loss->retries_left = loss->retry_cnt;
@@ -136,17 +136,17 @@ void rc_loss_sent(struct rc_qp *qp, psn_t psn, uint32_t packets, bool first, boo
 		rtt_begin(&qp->rtt, qp->rtt.srtt_ns ? psn_add(psn, packets - 1) : psn, now_ns);
 }
 
-/* Does snd_una still lie at or before the packet that the receiver was not ready for? */
+/* Is the packet that drew the RNR NAK still unanswered? */
 static bool is_before_rnr(const struct rc_qp *qp)
 {
 	return psn_distance(qp->loss.rnr_psn, qp->win.snd_una) < sendwin_outstanding(&qp->win);
 }
 
 /*
- * Does the peer go on with what it was sent before the time-out? So it does when it has answered something that has
- * not been sent again. When it has answered just what has, and a READ is next, nobody knows: it likely does, for a
- * loss would have been found by asking early, and if it does not that finds it now. But where a request went out again
- * that needs a receive, the peer may have refused it at first, dropped all behind it, and taken the copy.
+ * Is the peer answering what was sent before the time-out? Surely, once it has answered something that was not sent
+ * again. If it has answered exactly what was sent again, and a READ is next, probably: a probe would have found a loss,
+ * and if the guess is wrong a probe finds that out. But if a request that needs a receive was sent again, the peer may
+ * have refused the first one, dropped everything behind it, and taken the copy.
  */
 static bool goes_on_with_first_flight(const struct rc_qp *qp)
 {
@@ -162,8 +162,8 @@ static bool goes_on_with_first_flight(const struct rc_qp *qp)
 }
 
 /*
- * Silence alone has rewound the window, and the peer was only slow: what it was sent first need not be sent again.
- * Returns how much is in flight.
+ * The window was rewound after silence alone. If the peer was only slow, the rest of what it was sent first is not sent
+ * again. Returns how many packets are in flight.
  */
 NOINLINE uint32_t look_back(struct rc_qp *qp, uint32_t in_flight)
 {
@@ -182,7 +182,7 @@ void rc_loss_acknowledged(struct rc_qp *qp, uint64_t now_ns)
 	struct rc_loss *loss = &qp->loss;
 	uint32_t in_flight = psn_distance(qp->win.snd_nxt, qp->win.snd_una);
 
-	/* Packets are being lost: that we had to ask tells nothing about the peer. */
+	/* While packets are being lost, a probe that was needed does not show that the peer is slow. */
 	if (rtt_answered(&qp->rtt, qp->win.snd_una, loss->timeout_ns, now_ns) || !cc_burst_is_full(qp))
 		probe_forget_tries(&qp->probe);
 	cc_delivered(qp);
@@ -196,9 +196,9 @@ void rc_loss_acknowledged(struct rc_qp *qp, uint64_t now_ns)
 	if (__builtin_expect(loss->resending, 0))
 		in_flight = look_back(qp, in_flight);
 	if (loss_waits_for_receiver(qp) && is_before_rnr(qp))
-		return; /* responses to what came before it do not end the wait */
+		return; /* a response to an earlier packet does not end the wait */
 	loss->rnr_deadline_ns = RC_NEVER;
-	/* Nothing in flight (all done, or all of it waits to be sent again): the next packet starts the timer. */
+	/* With nothing in flight (all is done, or waits to be sent again) the next packet starts the timer. */
 	loss->ack_deadline_ns = in_flight && loss->timeout_ns ? now_ns + loss->timeout_ns : RC_NEVER;
 	if (ackreq_ack_is_due(qp, in_flight))
 		probe_start(&qp->probe, &qp->rtt, loss->timeout_ns, now_ns);
@@ -209,8 +209,8 @@ void rc_loss_acknowledged(struct rc_qp *qp, uint64_t now_ns)
 }
 
 /*
- * T-2: the oldest PSN that is not acknowledged goes out next, and everything behind it. What is missing in between of
- * what has come is asked for by itself (Q-15).
+ * T-2: everything from the oldest unacknowledged PSN on goes out again. With holes the window goes back behind the last
+ * hole only, and each hole is asked for (Q-15).
  */
 static void rewind_window(struct rc_qp *qp, psn_t heard, bool timed_out)
 {
@@ -248,12 +248,12 @@ void rc_loss_path_changed(struct rc_qp *qp)
 	struct rc_loss *loss = &qp->loss;
 
 	loss->timeout_ns = rc_codes_timeout_ns(qp->timeout);
-	loss_fill_budget(loss); /* what silences have cost was of the other path */
+	loss_fill_budget(loss); /* time-outs on the old path spent nothing of this budget */
 	loss->loses = false;
 	rc_rtt_reset(&qp->rtt);
 	rc_cc_reset(qp);
 	probe_forget_tries(&qp->probe);
-	/* In an RNR wait the window is rewound already. */
+	/* An RNR wait means that the window is rewound already. */
 	if (!psn_equal(qp->win.snd_una, qp->win.snd_max) && !loss_waits_for_receiver(qp))
 		rewind_window(qp, qp->win.snd_una, false);
 	else if (qp_has_holes(qp))
@@ -266,7 +266,7 @@ void rc_loss_migrate(struct rc_qp *qp)
 	rc_loss_path_changed(qp);
 }
 
-/* What becomes of the budget when something has to go out again: when it is spent the QP migrates, or fails (T-4). */
+/* Whether a retry was left for something that has to go out again; when none is, the QP migrates or fails (T-4). */
 enum retry { RETRY_TAKEN, RETRY_MIGRATED, RETRY_NONE };
 
 static enum retry take_retry(struct rc_qp *qp)
@@ -281,10 +281,10 @@ static enum retry take_retry(struct rc_qp *qp)
 	return RETRY_MIGRATED;
 }
 
-/* An ask that has not left yet is not needed any more: the retry that it has cost is given back. */
+/* A probe that cost a retry has not left and is not needed any more: the retry is given back. */
 static void take_back_ask(struct rc_qp *qp)
 {
-	if (!probe_take_back(&qp->probe) || qp->loss.asked == 0) /* 0: all has been given back meanwhile */
+	if (!probe_take_back(&qp->probe) || qp->loss.asked == 0) /* 0: it was given back already */
 		return;
 	qp->loss.retries_left++;
 	qp->loss.silences--;
@@ -316,10 +316,10 @@ static void transport_failed(struct rc_qp *qp, enum uroce_cause cause, psn_t hea
 }
 
 /*
- * Is it enough to ask what has become of snd_una? A READ that the peer may not have can be repeated as a whole only
- * (S-9), and a peer that is only slow answers each copy in full. So one copy goes out, and while nothing comes none
- * besides: an empty WRITE draws an ACK that says whether the peer has the READ (Q-8). A peer that does not answer such
- * a WRITE gets another copy with the last retry.
+ * Is it enough to ask about snd_una instead of sending it again? If the peer may not have a READ, it can only be
+ * repeated as a whole (S-9), and a peer that is only slow answers each copy in full. So after one copy, while nothing
+ * comes, an empty WRITE draws an ACK that says whether the peer has the READ (Q-8). With the last retry another copy is
+ * sent, for a peer that does not answer such a WRITE.
  */
 static bool asking_suffices(const struct rc_qp *qp)
 {
@@ -332,8 +332,8 @@ static bool asking_suffices(const struct rc_qp *qp)
 }
 
 /*
- * Can what has come not be a response to what was last sent for snd_una (T-5)? Then it is an echo of an earlier flight:
- * the packet is on its way, or about to leave.
+ * Did the response come too early to answer what was last sent for snd_una (T-5)? Then it is an echo of an earlier
+ * flight, and the new packet is on its way, or about to leave.
  */
 static bool is_echo(const struct rc_qp *qp, uint64_t now_ns)
 {
@@ -344,7 +344,7 @@ static bool is_echo(const struct rc_qp *qp, uint64_t now_ns)
 		return true;
 	if (!loss->rewound)
 		return false;
-	/* At snd_una; a wait for receives costs none, and an ask goes out behind what was last sent. */
+	/* At snd_una. RNR waits spend none, and what asked instead of a resend (`asked`) does not count. */
 	restarts = (uint32_t)(loss->retry_cnt - loss->retries_left - loss->asked);
 	return !loss->resent || now_ns - loss->resent_ns < rtt_bound_ns(&qp->rtt, loss->timeout_ns)
 								   << (restarts > 1 ? restarts - 1 : 0);
@@ -365,15 +365,15 @@ bool rc_loss_peer_has(const struct rc_qp *qp, psn_t psn)
 {
 	uint32_t heard = psn_distance(qp->loss.heard, qp->win.snd_una), outstanding = sendwin_outstanding(&qp->win);
 
-	/* before snd_una: the peer has answered some of a READ */
+	/* before snd_una: the peer has answered a part of that READ */
 	return psn_distance(psn, qp->win.snd_una) >= outstanding ||
 	       (heard <= outstanding && psn_distance(psn, qp->win.snd_una) < heard);
 }
 
 /*
- * Is this response of the flight before the last rewind, whatever progress that has made meanwhile (Q-9)? Of what is
- * being sent again, one at or behind `snd_nxt` can be of no other. And a flight goes forward: one that is newer than
- * all that came since then goes on with the old flight, up to its end; the new one begins again at snd_una.
+ * Does this response belong to the flight before the last rewind, however far that has got (Q-9)? It does if it lies at
+ * or behind `snd_nxt`, which has not been sent again yet. It also does if it is newer than all responses since the
+ * rewind, and was asked for before it: a flight moves forward, and the new one has started at snd_una.
  */
 static bool goes_on_with_old_flight(struct rc_qp *qp, psn_t psn)
 {
@@ -389,7 +389,7 @@ static bool goes_on_with_old_flight(struct rc_qp *qp, psn_t psn)
 	return loss->rewound && newer && ahead < psn_distance(loss->rewind_limit, win->snd_una);
 }
 
-/* The response at snd_una was lost, if this is no echo. heard: everything before it has reached the peer. */
+/* The response at snd_una was lost, unless this is an echo. heard: everything before it has reached the peer. */
 static void response_was_lost(struct rc_qp *qp, psn_t heard, uint64_t now_ns)
 {
 	if (loss_waits_for_receiver(qp) || is_echo(qp, now_ns))
@@ -399,8 +399,8 @@ static void response_was_lost(struct rc_qp *qp, psn_t heard, uint64_t now_ns)
 }
 
 /*
- * A response of what was sent before the last rewind: where they come out of order, nothing tells one of the old flight
- * from one of the new. It shows that the peer lives: whether the last retry was in vain is for the ACK timer to say.
+ * A response to what was sent before the last rewind. If responses overtake each other it may be of the old flight or
+ * of the new one. It shows that the peer lives, so only the ACK timer may find that the last retry was in vain.
  */
 static bool is_for_the_timer(const struct rc_qp *qp, psn_t psn)
 {
@@ -414,7 +414,7 @@ void rc_loss_response_hole(struct rc_qp *qp, psn_t trigger, uint64_t now_ns)
 {
 	bool old = goes_on_with_old_flight(qp, trigger);
 
-	if (old && qp->probe.answered) /* the peer is answering what the verdict would say that it lacks */
+	if (old && qp->probe.answered) /* the wait was to end with "the peer lacks snd_una", but it is answering */
 		probe_start(&qp->probe, &qp->rtt, qp->loss.timeout_ns, now_ns);
 	probe_heard(&qp->probe, &qp->rtt, qp->loss.timeout_ns, now_ns);
 	take_echo(&qp->loss, &qp->loss.owed.responses, now_ns);
@@ -455,13 +455,13 @@ void rc_loss_hole_asked(struct rc_qp *qp, uint32_t responses, uint64_t now_ns)
 	struct rc_loss *loss = &qp->loss;
 
 	rc_loss_copy_sent(qp, responses, 0);
-	if (loss->ack_deadline_ns == RC_NEVER && loss->timeout_ns) /* the window was rewound */
+	if (loss->ack_deadline_ns == RC_NEVER && loss->timeout_ns) /* the rewind has stopped the timer */
 		loss->ack_deadline_ns = now_ns + loss->timeout_ns;
 	if (!qp->probe.deferred)
 		probe_start(&qp->probe, &qp->rtt, loss->timeout_ns, now_ns);
 }
 
-/* The peer has answered that it lacks snd_una, and nothing has come behind it: what that waits for was lost. */
+/* The peer's ACK shows that it lacks snd_una, and no NAK has said why: the packet or its response was lost. */
 static void una_was_lost(struct rc_qp *qp, uint64_t now_ns)
 {
 	probe_start(&qp->probe, &qp->rtt, qp->loss.timeout_ns, now_ns);
@@ -503,13 +503,13 @@ void rc_loss_rnr_nak(struct rc_qp *qp, psn_t psn, uint32_t code, uint64_t now_ns
 		loss->rnr_left--;
 	take_back_ask(qp);
 	rewind_window(qp, qp->win.snd_una, false);
-	loss->owed.first = qp->win.snd_una; /* what was behind has been dropped: it leaves anew, behind all copies */
+	loss->owed.first = qp->win.snd_una; /* what lies behind was dropped: it leaves anew, behind all copies */
 	loss->after_rnr = true;
 	loss->rnr_psn = psn;
 	loss->rnr_deadline_ns = now_ns + rc_codes_rnr_ns(code);
 }
 
-/* ---- what asks besides the window ---- */
+/* ---- packets beside the window that ask the peer ---- */
 
 void rc_loss_probe_sent(struct rc_qp *qp, uint64_t now_ns)
 {
@@ -547,7 +547,7 @@ void rc_loss_answered_beside(struct rc_qp *qp, uint64_t now_ns)
 	loss->beside = false;
 	loss_fill_budget(loss);
 	if (!psn_equal(qp->win.snd_una, qp->win.snd_max))
-		return; /* the timer is for what has been sent since */
+		return; /* the timer runs for what has been sent since */
 	loss->ack_deadline_ns = RC_NEVER;
 	loss->since_ns = now_ns;
 }
@@ -572,7 +572,7 @@ bool rc_loss_timer(struct rc_qp *qp, uint64_t now_ns)
 	if (qp->probe.deadline_ns <= now_ns && qp->probe.answered) {
 		una_was_lost(qp, now_ns);
 	} else if (qp->probe.deadline_ns <= now_ns && qp_has_holes(qp) && !qp->probe.deferred) {
-		rc_holes_doubt(qp); /* it is the probe */
+		rc_holes_doubt(qp); /* asking for the holes again is the probe */
 		rc_loss_probe_sent(qp, now_ns);
 	} else if (qp->probe.deadline_ns <= now_ns) {
 		probe_ask_now(&qp->probe);

@@ -1,19 +1,19 @@
-/* loss.h - loss detection: told what happened, it decides deadlines, what is sent again, and when to give up */
+/* loss.h - loss detection: callers tell it what happened; it sets deadlines, sends again, migrates, gives up */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * It owns the deadlines of what is in flight, both budgets, the early probe (probe.h) and the round trip (rtt.h).
- * Besides loss.c and this header only deadlines.h writes struct rc_loss: it ends what is waited for. The keep-alive
- * (keepalive.h) borrows timer and budget.
+ * Loss detection owns the deadlines of what is in flight, both budgets, the early probe (probe.h) and the round trip
+ * (rtt.h). Besides loss.c and this header only deadlines.h writes struct rc_loss: it ends all deadlines in ERR. The
+ * keep-alive (keepalive.h) borrows the ACK timer and its budget.
  *
- * Two timers that never run together: the ACK timer (T-1) and the RNR wait (R-4). Two budgets that never pay
- * for each other: retry_cnt (T-3) and rnr_retry (R-5). A failure either rewinds the send window to snd_una or
- * fails the request that owns snd_una.
+ * Two timers that never run together: the ACK timer (T-1) and the RNR wait (R-4). Two budgets that never pay for each
+ * other: retry_cnt (T-3) and rnr_retry (R-5). A failure either rewinds the send window to snd_una or fails the request
+ * that owns snd_una.
  *
- * One loss shows many times: the rest of the flight is still on its way, and a slow peer answers it for long. The
- * first retransmission of a PSN is at once. Another one is not before what comes can be a response to what was sent
- * again: a round trip and its deviation later (T-5), and after each further one twice as long. So the budget is spent
- * by time-outs and by responses to what was last sent, never by echoes. Stale responses are signs of life: they put the
- * ACK timer off and give back what silence has cost, within bounds that the copies sent have set.
+ * One loss shows many times: the rest of the flight is still on its way, and a slow peer answers it for long. The first
+ * retransmission of a PSN is at once. The next one has to wait until a response can answer the first one: a round trip
+ * and its deviation (T-5), and after each further one twice as long. So the budget is spent by time-outs and by
+ * responses to what was last sent, never by echoes of earlier packets. Stale responses are signs of life: they restart
+ * the ACK timer and give back the retries that silence has cost, as often as there are copies that may draw them.
  */
 #ifndef RC_LOSS_H
 #define RC_LOSS_H
@@ -23,21 +23,21 @@
 
 #include "rc/qp_state.h"
 
-#define LOSS_AT_ONCE 0u /* a deadline: the timer starts when the clock is next seen */
+#define LOSS_AT_ONCE 0u /* as a deadline: the timer starts at the next call that knows the time */
 
 /* ---- settings ---- */
 
-/* RESET: nothing is in flight. What software has set stays. */
+/* RESET: nothing is in flight. The settings stay. */
 void rc_loss_reset(struct rc_qp *qp);
 
-/* The budget is full: nothing that silences have cost is left to be given back. */
+/* Fills the retry budget: no retry that silence has cost is left to be given back. */
 static inline void loss_fill_budget(struct rc_loss *loss)
 {
 	loss->retries_left = loss->retry_cnt;
 	loss->silences = loss->asked = 0;
 }
 
-/* Software sets another budget. */
+/* Software sets another retry budget, which starts full. */
 static inline void rc_loss_set_retry_count(struct rc_qp *qp, uint8_t retry_cnt)
 {
 	qp->loss.retry_cnt = retry_cnt;
@@ -49,7 +49,7 @@ static inline void rc_loss_set_rnr_count(struct rc_qp *qp, uint8_t rnr_retry)
 	qp->loss.rnr_retry = qp->loss.rnr_left = rnr_retry;
 }
 
-/* Software sets another ACK timeout, 0: none. What is in flight is timed by it from now on. */
+/* Software sets another ACK timeout, 0: none. The ACK timer for what is in flight starts anew with it. */
 static inline void rc_loss_set_timeout(struct rc_qp *qp, uint64_t timeout_ns)
 {
 	bool runs = timeout_ns && !psn_equal(qp->win.snd_nxt, qp->win.snd_una);
@@ -67,14 +67,14 @@ static inline void rc_loss_set_probes(struct rc_qp *qp, bool enabled)
 	probe_stop(&qp->probe);
 }
 
-/* ---- what it is told ---- */
+/* ---- what has happened ---- */
 
-/* So many packets from psn on went out, for the first time or again. asks: the peer owes a response to the last. */
+/* The packets from psn on went out, for the first time or again. asks: the peer owes a response to the last of them. */
 void rc_loss_sent(struct rc_qp *qp, psn_t psn, uint32_t packets, bool first, bool asks, uint64_t now_ns);
 
 /*
- * Does rc_loss_sent() want to hear of packets from psn on? Only when the oldest in flight is among them, which
- * starts the ACK timer, when one of them is to be timed, or when the last one is the first to be owed a response.
+ * Does rc_loss_sent() need to be told of packets from psn on? Only if the oldest in flight is among them, which starts
+ * the ACK timer, if one of them is to be timed, or if the last one is the first that asks for a response.
  */
 static inline bool loss_wants_to_know(const struct rc_qp *qp, psn_t psn, bool asks)
 {
@@ -82,12 +82,12 @@ static inline bool loss_wants_to_know(const struct rc_qp *qp, psn_t psn, bool as
 	       (asks && (qp->probe.deadline_ns == RC_NEVER || qp->probe.deferred));
 }
 
-/* A copy of something that may be answered already has left: it may draw so many responses, or ACKs. */
+/* Copies have left of what the peer may have answered already: they may draw so many responses and ACKs more. */
 void rc_loss_copy_sent(struct rc_qp *qp, uint32_t responses, uint32_t acks);
 
 /*
- * Packets up to `end` have gone out once more, so many of them SENDs and WRITEs. A peer that has them already answers
- * each copy, whether that asks or not (S-8). takes_receive: they are of a request that the peer may refuse (R-1).
+ * Packets up to `end` have gone out once more, `messages` of them of SENDs and WRITEs. A peer that already has such a
+ * packet answers each copy, whether the copy asks or not (S-8). takes_receive: the peer may refuse the request (R-1).
  */
 static inline void loss_resent(struct rc_qp *qp, psn_t end, uint32_t messages, bool takes_receive)
 {
@@ -97,83 +97,93 @@ static inline void loss_resent(struct rc_qp *qp, psn_t end, uint32_t messages, b
 		rc_loss_copy_sent(qp, 0, messages);
 }
 
-/* An early probe has left, or an ask for an ACK that was put off: a response is owed. */
+/* A probe, or an ACK request that was put off, has left: a response is owed. */
 void rc_loss_probe_sent(struct rc_qp *qp, uint64_t now_ns);
 void rc_loss_ask_sent(struct rc_qp *qp, uint64_t now_ns);
 
-/* With either: an empty WRITE. unsolicited: the peer may tell credits without being asked. */
+/* The probe had an empty WRITE. unsolicited: the peer may send credits without being asked. */
 void rc_loss_empty_write_sent(struct rc_qp *qp, bool unsolicited);
 
 /* snd_una moved forward: budgets are full again (T-3, R-5), the timer starts anew (T-1). */
 void rc_loss_acknowledged(struct rc_qp *qp, uint64_t now_ns);
 
-/* A sequence NAK for snd_una arrived (K-SEQ-REQ). */
+/* A sequence NAK for snd_una came (K-SEQ-REQ). */
 void rc_loss_sequence_nak(struct rc_qp *qp, uint64_t now_ns);
 
-/* An RNR NAK for psn arrived, of the oldest request, whatever kind that is, with this timer code. */
+/* An RNR NAK with this timer code came for psn, which belongs to the oldest request, of any kind. */
 void rc_loss_rnr_nak(struct rc_qp *qp, psn_t psn, uint32_t code, uint64_t now_ns);
 
-/* A response at `trigger` showed that the response at snd_una was lost. */
+/* A response to `trigger` shows that the response at snd_una was lost. */
 void rc_loss_response_hole(struct rc_qp *qp, psn_t trigger, uint64_t now_ns);
 
 /*
- * The peer has told what it has taken, and what is missing of that is known as holes (Q-15): who goes back sends
- * nothing of it again.
+ * The peer has said what it has received, and holes remember what is missing of that (Q-15): if the window was rewound,
+ * it goes on behind all that.
  */
 void rc_loss_skip_taken(struct rc_qp *qp);
 
-/* A response behind snd_una has been placed: the peer has taken everything before `end`. */
+/* A response behind snd_una has been placed: the peer has received everything before `end`. */
 void rc_loss_response_came_early(struct rc_qp *qp, psn_t end, uint64_t now_ns);
 
-/* So many responses that are missing before others have been asked for again. */
+/* A hole has been asked for again, which draws so many responses. */
 void rc_loss_hole_asked(struct rc_qp *qp, uint32_t responses, uint64_t now_ns);
 
-/* An ACK of `trigger`, or a NAK of the PSN behind it, showed the same; it may be the answer to the probe of a READ. */
+/*
+ * An ACK of `trigger`, or a NAK of the PSN behind it, shows that the response at snd_una was lost. It may answer a
+ * probe.
+ */
 void rc_loss_ack_skipped_response(struct rc_qp *qp, psn_t trigger, uint64_t now_ns);
 
-/* An ACK of the packet before snd_una has come: perhaps the answer to an empty WRITE of ours, or credits unasked. */
+/*
+ * An ACK of the packet before snd_una has come. It answers an empty WRITE of ours, or, if `unasked`, may bring credits.
+ */
 void rc_loss_una_still_missing(struct rc_qp *qp, bool unasked, uint64_t now_ns);
 
 /*
- * A response has come that is of no use: responses of that kind may be owed for copies, and are signs of life. false:
- * nobody owes it.
+ * A useless response or ACK has come, which copies may have drawn: then it is a sign of life. false: no copy drew it.
  */
 bool rc_loss_echo_arrived(struct rc_qp *qp, bool ack, uint64_t now_ns);
 
-/* Something has come that says nothing but that the peer lives. */
+/* Something has come that shows nothing but that the peer lives. */
 static inline void loss_heard(struct rc_qp *qp, uint64_t now_ns)
 {
 	probe_heard(&qp->probe, &qp->rtt, qp->loss.timeout_ns, now_ns);
 }
 
-/* The QP has another path: full budget, its timeout, and everything unanswered goes out again. */
+/*
+ * The QP has another path: the budget is full, the new path's timeout holds, and all unanswered packets go out again
+ * (A-4).
+ */
 void rc_loss_path_changed(struct rc_qp *qp);
 
-/* The alternate path becomes the path, and everything unanswered goes out again over it. Only in ARMED. */
+/* The alternate path becomes the path, and all unanswered packets go out again over it. Only in ARMED. */
 void rc_loss_migrate(struct rc_qp *qp);
 
 /* The clock has reached rc_qp_deadline(), or may have. true: the ACK timer has expired. */
 bool rc_loss_timer(struct rc_qp *qp, uint64_t now_ns);
 
-/* It has, and it ran for what is in flight. */
+/* The ACK timer has expired for what is in flight. */
 void rc_loss_timer_expired(struct rc_qp *qp, uint64_t now_ns);
 
-/* A packet beside the window leaves with the next transmit, as a probe does. */
+/* A packet beside the window, as a keep-alive sends it, leaves with the next transmit. */
 static inline void loss_ask_beside(struct rc_qp *qp)
 {
 	probe_ask(&qp->probe, false);
 }
 
-/* It has left, and no request stands for it: the ACK timer runs for it for so long (C-33). */
+/* The packet beside the window has left: the ACK timer runs for it (C-33). */
 void rc_loss_asked_beside(struct rc_qp *qp, uint64_t timeout_ns, uint64_t now_ns);
 
-/* It has been answered: the peer lives. */
+/* The packet beside the window was answered: the peer lives. */
 void rc_loss_answered_beside(struct rc_qp *qp, uint64_t now_ns);
 
-/* The timer has expired for it: it leaves once more, over another path perhaps. false: the budget is spent (T-4). */
+/*
+ * The timer has expired for the packet beside the window: it leaves once more, perhaps over the alternate path. false:
+ * the budget is spent (T-4).
+ */
 bool rc_loss_take_retry_beside(struct rc_qp *qp);
 
-/* ---- what it says ---- */
+/* ---- what callers may ask ---- */
 
 static inline bool loss_waits_for_receiver(const struct rc_qp *qp)
 {
@@ -186,7 +196,7 @@ static inline bool loss_waits_beside(const struct rc_qp *qp)
 	return qp->loss.beside && psn_equal(qp->win.snd_una, qp->win.snd_max) && qp->loss.ack_deadline_ns != RC_NEVER;
 }
 
-/* It is asked for no more. */
+/* The packet beside the window is no longer waited for. */
 static inline void rc_loss_forget_beside(struct rc_qp *qp)
 {
 	if (loss_waits_beside(qp))
@@ -194,10 +204,10 @@ static inline void rc_loss_forget_beside(struct rc_qp *qp)
 	qp->loss.beside = false;
 }
 
-/* Has the peer taken the packet at psn, which is unanswered? Known of what it has answered something behind. */
+/* Has the peer received the unanswered packet at psn? That is known once it has answered something behind psn. */
 bool rc_loss_peer_has(const struct rc_qp *qp, psn_t psn);
 
-/* Has the way been losing packets lately? Then an ACK that shows a loss likely shows one. */
+/* Has the path been losing packets lately? Then an ACK that shows a loss is probably right. */
 bool rc_loss_is_losing(const struct rc_qp *qp);
 
 #endif

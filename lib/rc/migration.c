@@ -15,7 +15,7 @@ void rc_migration_reset(struct rc_qp *qp)
 {
 	struct rc_migration *migration = &qp->migration;
 
-	/* The count goes on: the host compares it. */
+	/* The count goes on, because the host compares it with its own. */
 	*migration = (struct rc_migration){ .count = migration->count, .count_at_reset = migration->count };
 	set_state(qp, UROCE_PATH_MIGRATED);
 }
@@ -49,7 +49,7 @@ void rc_migration_switch(struct rc_qp *qp)
 	qp_take_path(qp, &migration->path);
 	qp->pkey = migration->pkey;
 	qp->timeout = migration->timeout;
-	migration->loaded = false; /* software loads the next one */
+	migration->loaded = false; /* it is used up: software loads the next one */
 	migration->count++;
 	migration->heard = false;
 	migration->epsn = qp->responder.epsn;
@@ -68,8 +68,8 @@ bool rc_migration_may_rearm(const struct rc_qp *qp)
 }
 
 /*
- * Could the peer send this when it migrates (Y-3)? It begins with its oldest unanswered request, which is near ePSN or
- * in the replay cache, or answers one of ours.
+ * Could this packet come from a peer that migrates (Y-3)? Such a peer begins with its oldest unanswered request, which
+ * is near ePSN or in the replay cache, or it answers a request of ours.
  */
 static bool fits_a_migration(const struct rc_qp *qp, const struct wire_packet *packet)
 {
@@ -92,7 +92,7 @@ enum rc_migration_outcome rc_migration_packet_arrived(struct rc_qp *qp, const st
 		return MIGRATION_NONE;
 	}
 	if (!migration_may_be_asked(migration, origin))
-		return MIGRATION_NONE; /* the peer has not armed itself yet: an ordinary packet */
+		return MIGRATION_NONE; /* the peer has not armed itself yet, so the packet asks for nothing */
 	if (path_matches(&migration->path, origin) && pkey_matches(migration->pkey, packet->pkey)) {
 		if (!fits_a_migration(qp, packet)) {
 			qp->counters[CNT_MIGRATION_REFUSED]++;

@@ -1,4 +1,4 @@
-/* modify.c - the state table of a QP and its attributes */
+/* modify.c - the state transitions of a QP, and its attributes */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rc/qp.h"
 
@@ -17,15 +17,15 @@
 #include "rc/loss.h"
 #include "wire/encap.h"
 
-/* One legal transition. Attributes that are neither required nor optional are refused. */
+/* One legal transition, with the attributes that it requires and those that it allows; it refuses all others. */
 struct transition {
 	bool legal;
 	uint32_t required;
 	uint32_t optional;
 };
 
-/* Flow control is what both sides agreed upon (F-6). */
-/* start PSN and RNR timer have good defaults (P-2, R-2), so they are optional where verbs require them */
+/* flow control is required because both sides have to agree on it (F-6) */
+/* start PSN and RNR timer have defaults (P-2, R-2), so they are optional, although verbs require them */
 #define RTR_REQUIRED \
 	(UROCE_QP_PATH | UROCE_QP_PATH_MTU | UROCE_QP_DEST_QPN | UROCE_QP_RQ_PSN | UROCE_QP_MAX_DEST_RD_ATOMIC)
 #define RTS_REQUIRED (UROCE_QP_TIMEOUT | UROCE_QP_RETRY_CNT | UROCE_QP_RNR_RETRY | UROCE_QP_MAX_RD_ATOMIC)
@@ -79,7 +79,7 @@ static bool path_is_bad(const struct uroce_path *path)
 	       encap_addr_is_ipv4(path->source.bytes) != encap_addr_is_ipv4(path->dest.bytes);
 }
 
-/* What asks to migrate has to be told from what comes along the path in use. */
+/* Is the new alternate path the path in use? A packet that asks to migrate must not look like one along that. */
 static bool is_path_in_use(const struct rc_qp *qp, const struct uroce_qp_attr *attr, uint32_t mask)
 {
 	const struct uroce_path *path = mask & UROCE_QP_PATH ? &attr->path : &qp->path;
@@ -96,24 +96,24 @@ static bool alternate_is_bad(const struct rc_qp *qp, const struct uroce_qp_attr 
 	       is_path_in_use(qp, attr, mask);
 }
 
-/* Neither may it become the alternate one that is loaded. */
+/* Is the new path the alternate path that is loaded? */
 static bool becomes_alternate(const struct rc_qp *qp, const struct uroce_qp_attr *attr, uint32_t mask)
 {
 	return qp->migration.loaded && !(mask & UROCE_QP_ALT_PATH) && is_path_in_use(qp, attr, mask);
 }
 
-/* ARMED is for the peer to bring about; to rearm there must be an alternate path. */
+/* Only the peer's packets lead to ARMED, and REARM needs an alternate path. */
 static bool migration_is_bad(const struct rc_qp *qp, const struct uroce_qp_attr *attr, uint32_t mask)
 {
 	bool loaded = qp->migration.loaded || (mask & UROCE_QP_ALT_PATH);
 
 	if (attr->path_mig_state == UROCE_PATH_REARM)
 		return !loaded;
-	/* Back from REARM: the peer may be armed by now, and would take MigReq 1 on this path for an error. */
+	/* In REARM the peer may already be armed, and would take MigReq 1 on this path for an error. */
 	return attr->path_mig_state != UROCE_PATH_MIGRATED || qp->migration.state == UROCE_PATH_REARM;
 }
 
-/* The first attribute of mask whose value is out of range; 0 if all are right. */
+/* Returns the first attribute of mask whose value is out of range; 0 if all are right. */
 static uint32_t find_bad_value(const struct rc_qp *qp, const struct uroce_qp_attr *attr, uint32_t mask)
 {
 	const uint32_t remote = UROCE_ACCESS_REMOTE_WRITE | UROCE_ACCESS_REMOTE_READ | UROCE_ACCESS_REMOTE_ATOMIC |
@@ -201,7 +201,7 @@ static void apply_values(struct rc_qp *qp, const struct uroce_qp_attr *attr, uin
 		rc_loss_path_changed(qp);
 }
 
-/* What entering a state does beyond its attributes. */
+/* What entering a state does besides setting attributes. */
 static void enter_state(struct rc_qp *qp, enum uroce_qp_state from, enum uroce_qp_state to)
 {
 	if (to == UROCE_QPS_RESET) {
@@ -254,7 +254,10 @@ int rc_qp_modify(struct rc_qp *qp, const struct uroce_qp_attr *attr, uint32_t ma
 	if (to != from)
 		enter_state(qp, from, to);
 	if (to == UROCE_QPS_RTS || to == UROCE_QPS_SQD)
-		ackreq_hurry(qp); /* one who drains waits, and a timer that was to ask may have been stopped */
+		/*
+		 * software waits for the drain, and the timer of an ACK request that was put off may have been stopped
+		 */
+		ackreq_hurry(qp);
 	return 0;
 }
 

@@ -1,4 +1,4 @@
-/* mr.c - inserting into and removing from the memory table; binding windows */
+/* mr.c - adds regions and windows to the memory table, removes them, binds windows */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 
@@ -27,7 +27,7 @@ void rc_mr_table_init(struct rc_mr_table *table, struct rc_mr_entry *entries, ui
 	table->space = *space;
 }
 
-/* Fields that a lcore may be reading: which of them belong together, key and version tell. */
+/* Other lcores may be reading these fields: `key` and `version` tell them whether what they read belongs together. */
 static void set64(uint64_t *field, uint64_t value)
 {
 	__atomic_store_n(field, value, __ATOMIC_RELAXED);
@@ -51,7 +51,7 @@ static bool region_is_valid(uint64_t va, uintptr_t host, uint64_t bytes, uint32_
 	return true;
 }
 
-/* A free slot, not yet of any kind. NULL: none. */
+/* Returns a free slot, whose kind the caller sets. NULL: none. */
 static struct rc_mr_entry *find_free(struct rc_mr_table *table)
 {
 	if (table->used == table->count)
@@ -66,8 +66,8 @@ static struct rc_mr_entry *find_free(struct rc_mr_table *table)
 }
 
 /*
- * The slot's next key; never the one that means "not valid". The tag moves on by one more each time that the uses have
- * gone round, so that the key itself is another one for 256 rounds.
+ * Makes the slot's next key, never 0, which means "not valid". A key is the permuted index of slot and use, and a tag.
+ * When the uses wrap the tag advances by one more, so a key comes again only after 256 wraps.
  */
 static uint32_t next_key(const struct rc_mr_table *table, struct rc_mr_entry *entry)
 {
@@ -123,7 +123,7 @@ uint32_t rc_mr_insert_at(struct rc_mr_table *table, uint32_t pd, void *host, uin
 	return key;
 }
 
-/* Nobody finds the region any more, and no window can be bound to it. */
+/* Makes the region's key invalid, so that no lookup finds it and no window can be bound to it. */
 static int close_region(struct rc_mr_entry *entry, uint32_t key)
 {
 	uint32_t none = 0;
@@ -173,22 +173,22 @@ uint32_t rc_mr_insert_window(struct rc_mr_table *table, uint32_t pd, enum rc_mr_
 	return next_key(table, entry);
 }
 
-/* ---- windows: changed by lcores while others look ---- */
+/* ---- windows: an lcore changes one while others read it ---- */
 
-/* Is it one of the keys that the window has while it lives? They differ in their tags. */
+/* Is key one that this window had, has or can have? Its keys differ in their tags only. */
 static bool has_body(const struct rc_mr_entry *window, uint32_t key)
 {
 	return (__atomic_load_n(&window->last, __ATOMIC_RELAXED) ^ key) >> 8 == 0;
 }
 
-/* The right to change the window; false: another lcore has it, or the key is of no window. */
+/* Takes the right to change the window. false: another lcore has it. */
 static bool begin_change(struct rc_mr_entry *entry)
 {
 	uint32_t version = atomic_load_explicit(&entry->version, memory_order_relaxed);
 
 	if ((version & 1) || !atomic_compare_exchange_strong(&entry->version, &version, version + 1))
 		return false;
-	/* W1: readers that see what follows see the odd version as well */
+	/* W1: a reader that sees what is written from here on sees the odd version too */
 	atomic_thread_fence(memory_order_release);
 	return true;
 }
@@ -199,7 +199,7 @@ static void end_change(struct rc_mr_entry *entry)
 	atomic_fetch_add_explicit(&entry->version, 1, memory_order_release);
 }
 
-/* Within begin and end: the window is bound to nothing. */
+/* Between begin_change() and end_change(): the window is bound to nothing. */
 static void unbind(const struct rc_mr_table *table, struct rc_mr_entry *window)
 {
 	if (atomic_load_explicit(&window->key, memory_order_relaxed) == 0)
@@ -215,15 +215,15 @@ int rc_mr_remove_window(struct rc_mr_table *table, uint32_t key)
 	if (entry == NULL || (entry->kind != MR_WINDOW_1 && entry->kind != MR_WINDOW_2) || !has_body(entry, key))
 		return -ENOENT;
 	while (!begin_change(entry))
-		; /* a lcore is binding it: a few stores away from being done */
+		; /* an lcore is binding the window, which takes only a few stores: wait */
 	unbind(table, entry);
-	set32(&entry->kind, MR_FREE); /* before others may change it again: they look */
+	set32(&entry->kind, MR_FREE); /* while the version is odd: rc_mr_bind() reads `kind` once it may change */
 	end_change(entry);
 	table->used--;
 	return 0;
 }
 
-/* One more window of the region; false: it is on its way out. */
+/* Counts one more window of the region. false: the region is being removed. */
 static bool join_region(struct rc_mr_entry *region)
 {
 	uint32_t windows = atomic_load(&region->windows);
@@ -248,13 +248,13 @@ static bool bind_is_valid(const struct rc_mr_entry *region, const struct rc_mr_e
 	if (bind->access & ACCESS_FLUSH & ~region->access)
 		return false;
 	if ((bind->access & UROCE_ACCESS_ZERO_BASED) && window->kind == MR_WINDOW_1)
-		return false; /* addresses of type 1 are those of the region */
+		return false; /* a type 1 window uses the addresses of its region */
 	if (offset > region->bytes || bind->bytes > region->bytes - offset)
 		return false;
 	return !((bind->access & UROCE_ACCESS_REMOTE_ATOMIC) && ((va ^ (uintptr_t)(region->host + offset)) & 7));
 }
 
-/* Within begin and end. */
+/* Between begin_change() and end_change(): binds the window. */
 static bool bind_window(const struct rc_mr_table *table, struct rc_mr_entry *window, uint32_t pd, uint32_t qpn,
 			const struct rc_mr_bind *bind)
 {
@@ -313,14 +313,17 @@ bool rc_mr_invalidate(struct rc_mr_table *table, uint32_t key, uint32_t pd, uint
 
 	if (!rc_mr_may_invalidate(table, key, pd, qpn) || !begin_change(window))
 		return false;
-	valid = rc_mr_may_invalidate(table, key, pd, qpn); /* still, now that nobody else changes it */
+	/* checked again, now that no other lcore can change the window */
+	valid = rc_mr_may_invalidate(table, key, pd, qpn);
 	if (valid)
 		unbind(table, window);
 	end_change(window);
 	return valid;
 }
 
-/* A window's fields, read together. false: it was changed meanwhile, or is bound under another key. */
+/*
+ * Reads a window's fields so that they belong together. false: it was changed meanwhile, or is bound under another key.
+ */
 static bool read_window(const struct rc_mr_entry *entry, uint32_t key, struct rc_mr_entry *copy)
 {
 	uint32_t version = atomic_load_explicit(&entry->version, memory_order_acquire);

@@ -1,4 +1,4 @@
-/* names.c - the words for statuses, opcodes, causes, events, states and attributes, and addresses as text */
+/* names.c - names and sentences for statuses, opcodes, causes, events, states and attributes, and addresses as text */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <arpa/inet.h>
 

@@ -1,11 +1,11 @@
-/* outbox.h - what the core wants done: frames to send, completions and events to deliver */
+/* outbox.h - what the core wants the host to do: send frames, deliver completions and events */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The host owns one per lcore and hands it to each call of the core:
- *   1. outbox_reset(), then outbox_next_packets() for each QP: how many frames its port can take now, and where they go
- *   2. rc_qp_receive() adds completions and events; rc_qp_transmit() and rc_qp_respond() frames as well
- *   3. send the frames; deliver completions[] and events[]
- * Everything is bounded: what does not fit stays in the QP, which says that it wants another call.
+ *   1. outbox_reset(), then outbox_next_packets() for each QP: how many frames its port can take now, and their memory
+ *   2. rc_qp_receive() adds completions and events; rc_qp_transmit() and rc_qp_respond() add frames as well
+ *   3. the host sends the frames and delivers completions[] and events[]
+ * Everything is bounded: what does not fit stays in the QP, whose call returns true: it wants to be called again.
  */
 #ifndef RC_OUTBOX_H
 #define RC_OUTBOX_H
@@ -17,19 +17,22 @@
 #include "wire/frame.h"
 
 struct rc_outbox {
-	uint32_t packet_limit; /* so many frames there may be */
+	uint32_t packet_limit; /* how many frames the outbox takes */
 	uint32_t packet_count;
-	struct wire_frame_template *template; /* of the QP's path */
-	uint8_t *const *places;               /* where the frames go: the first to places[-1], the next to [-2] */
+	struct wire_frame_template *template; /* template for frames along the QP's path */
+	/* memory for the frames: the first frame goes to places[-1], the next to places[-2] */
+	uint8_t *const *places;
 	uint16_t frame_bytes[OUTBOX_PACKETS];
 	uint32_t completion_count;
 	uint32_t event_count;
 	struct uroce_wc completions[OUTBOX_COMPLETIONS];
-	void *completion_cqs[OUTBOX_COMPLETIONS]; /* where each goes: the host's handle from rc_qp_config */
+	void *completion_cqs[OUTBOX_COMPLETIONS]; /* the CQ of each: the host's handle from rc_qp_config */
 	struct uroce_event events[OUTBOX_EVENTS];
 };
 
-/* The frames before are sent: `room` places for those of another QP, each with room for its longest frame. */
+/*
+ * The frames so far have been sent. Makes room for `room` frames of another QP, each with memory for its longest frame.
+ */
 static inline void outbox_next_packets(struct rc_outbox *out, struct wire_frame_template *template,
 				       uint8_t *const *places, uint32_t room)
 {
@@ -39,7 +42,7 @@ static inline void outbox_next_packets(struct rc_outbox *out, struct wire_frame_
 	out->packet_count = 0;
 }
 
-/* Nothing is in it, and there is no room for frames yet. */
+/* Empties the outbox, and leaves no room for frames. */
 static inline void outbox_reset(struct rc_outbox *out)
 {
 	outbox_next_packets(out, NULL, NULL, 0);
@@ -47,7 +50,7 @@ static inline void outbox_reset(struct rc_outbox *out)
 	out->event_count = 0;
 }
 
-/* Frames that may still be added. */
+/* How many frames may still be added. */
 static inline uint32_t outbox_packet_room(const struct rc_outbox *out)
 {
 	return out->packet_limit - out->packet_count;
@@ -58,7 +61,7 @@ static inline bool outbox_has_packet_room(const struct rc_outbox *out)
 	return out->packet_count < out->packet_limit;
 }
 
-/* From now on room for so many frames at most. Returns the limit until now, which is to be restored. */
+/* Leaves room for at most `frames` frames more. Returns the limit until now, which the caller restores. */
 static inline uint32_t outbox_hold_back(struct rc_outbox *out, uint32_t frames)
 {
 	uint32_t limit = out->packet_limit;
@@ -68,7 +71,7 @@ static inline uint32_t outbox_hold_back(struct rc_outbox *out, uint32_t frames)
 	return limit;
 }
 
-/* Where the next frame is written to, which counts when outbox_take_frame() has been told its bytes. */
+/* Where the next frame is to be written. outbox_take_frame() then adds it. */
 static inline uint8_t *outbox_place(const struct rc_outbox *out)
 {
 	return out->places[-1 - (int)out->packet_count];

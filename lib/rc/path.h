@@ -1,4 +1,4 @@
-/* path.h - the way to the peer, as judged on each received packet (W-2, W-5) */
+/* path.h - the path to the peer, and whether a received packet came along it (W-2, W-5) */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef RC_PATH_H
 #define RC_PATH_H
@@ -14,17 +14,22 @@
 #include "wire/icrc_copy.h"
 #include "wire/packet.h"
 
-/* Where a packet came from and in. */
+/* Where a packet came from, and at which port. */
 struct rc_origin {
-	const uint8_t *source, *dest;      /* IP addresses, 16 bytes each; not looked at when ipv4 says it */
-	const struct uroce_device *device; /* the port; NULL when there is only one */
-	const uint8_t *ip;                 /* its IP header when nobody has looked at the ICRC yet; NULL: it is right */
-	uint32_t ip_bytes;                 /* from there to the end of the pad; the ICRC follows */
-	uint64_t ipv4;                     /* untagged: source and destination as in an IPv4 header; 0: look at those */
-	uint16_t vlan_id;                  /* 0: none; not looked at when ipv4 says it */
+	const uint8_t *source, *dest;      /* IP addresses, 16 bytes each; not valid if ipv4 is set */
+	const struct uroce_device *device; /* the port; NULL: there is only one */
+	/* the packet's IP header if the ICRC is still to be checked; NULL: the ICRC is right */
+	const uint8_t *ip;
+	uint32_t ip_bytes; /* from the IP header to the end of the pad; the ICRC follows */
+	/* untagged IPv4: source and destination as in the header; 0: see source, dest and vlan_id */
+	uint64_t ipv4;
+	uint16_t vlan_id; /* 0: none; not valid if ipv4 is set */
 };
 
-/* Is the ICRC of a packet right, whose payload begins there, behind its headers? Computed now unless somebody has. */
+/*
+ * Is the ICRC of a packet right? The payload lies at `payload`, behind the headers. Computes the ICRC unless that is
+ * done.
+ */
 static inline bool origin_icrc_is_right(const struct rc_origin *origin, const void *payload)
 {
 	uint32_t headers_bytes;
@@ -36,7 +41,7 @@ static inline bool origin_icrc_is_right(const struct rc_origin *origin, const vo
 	       load_le32(origin->ip + origin->ip_bytes);
 }
 
-/* The addresses of what comes along the path as they stand in an IPv4 header; 0: it is IPv6. */
+/* The two addresses of packets that come along the path, as they stand in an IPv4 header; 0: the path is IPv6. */
 static inline uint64_t path_ipv4(const struct uroce_path *path)
 {
 	uint64_t both = 0;
@@ -48,7 +53,7 @@ static inline uint64_t path_ipv4(const struct uroce_path *path)
 	return both;
 }
 
-/* The addresses of a packet in full, whichever way the origin holds them. */
+/* Returns a packet's addresses as 16 bytes each, in whichever form the origin holds them. */
 static inline void origin_addresses(const struct rc_origin *origin, uint8_t source[16], uint8_t dest[16])
 {
 	if (!origin->ipv4) {
@@ -60,7 +65,7 @@ static inline void origin_addresses(const struct rc_origin *origin, uint8_t sour
 	encap_map_ipv4(dest, (const uint8_t *)&origin->ipv4 + 4);
 }
 
-/* What frames along the path have in the tag of 802.1Q (W-1); 0: they have none. */
+/* The tag control information (802.1Q) of frames along the path (W-1); 0: the frames have no tag. */
 static inline uint16_t path_vlan_tci(const struct uroce_path *path)
 {
 	return (uint16_t)(path->vlan_priority << 13 | path->vlan_id);
@@ -75,13 +80,13 @@ static inline bool path_addresses_match(const struct uroce_path *path, const str
 	return memcmp(path->dest.bytes, origin->source, 16) == 0 && memcmp(path->source.bytes, origin->dest, 16) == 0;
 }
 
-/* The priority of a VLAN tag is not compared: switches set it. */
+/* Compares no priority of a VLAN tag, for switches change it. */
 static inline bool path_matches(const struct uroce_path *path, const struct rc_origin *origin)
 {
 	return path_addresses_match(path, origin) && path->vlan_id == (origin->ipv4 ? 0 : origin->vlan_id);
 }
 
-/* Do packets that come along them look alike? The way to a MAC and the marks of packets that leave do not count. */
+/* Do packets that come along a and along b look alike? MAC addresses and the marks of outgoing packets do not count. */
 static inline bool path_is_same(const struct uroce_path *a, const struct uroce_path *b)
 {
 	return a->device == b->device && a->vlan_id == b->vlan_id &&
@@ -97,7 +102,7 @@ static inline uint16_t path_source_port(uint32_t qpn, uint32_t dest_qpn)
 	return (uint16_t)(0xC000u | (mixed >> 18));
 }
 
-/* 15 bits equal, and at least one side a full member. */
+/* 15 bits have to be equal, and at least one side has to be a full member. */
 static inline bool pkey_matches(uint16_t ours, uint16_t theirs)
 {
 	return ((ours ^ theirs) & 0x7FFF) == 0 && ((ours | theirs) & 0x8000);

@@ -1,8 +1,8 @@
-/* permute24.h - a secretly keyed permutation of 24-bit numbers: unpredictable names, direct lookup (M-1, P-7) */
+/* permute24.h - a permutation of 24-bit numbers with a secret key: unpredictable names, direct look-up (M-1, P-7) */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A table index goes in, a QPN or key body comes out, and back. Four Feistel rounds over two 12-bit halves:
- * a bijection whatever the round function is, so no two indexes share a name.
+ * Turns a table index into a QPN or a key body, and back. Four Feistel rounds over two 12-bit halves are a bijection
+ * whatever the round function is, so no two indexes share a name.
  */
 #ifndef RC_PERMUTE24_H
 #define RC_PERMUTE24_H

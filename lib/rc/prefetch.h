@@ -1,4 +1,4 @@
-/* prefetch.h - fetches the cache lines of a QP that what comes or goes next will touch */
+/* prefetch.h - fetches the cache lines of a QP that its next packet, in or out, will touch */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef RC_PREFETCH_H
 #define RC_PREFETCH_H
@@ -45,7 +45,7 @@ static inline void rc_qp_prefetch_window(const struct rc_qp *qp)
 	qp_prefetch(&qp->loss);
 }
 
-/* Fetches the requests that go out next, once the lines of the window have come. */
+/* Fetches the requests that go out next. Called once the lines of rc_qp_prefetch_window() have come. */
 static inline void rc_qp_prefetch_requests(const struct rc_qp *qp)
 {
 	const struct rc_sendwin *win = &qp->win;

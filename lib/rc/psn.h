@@ -8,7 +8,7 @@
 
 #define PSN_MASK 0xFFFFFFu
 
-/* A struct so that `a < b`, which is wrong across the wrap, does not compile. */
+/* A struct, so that `a < b`, which is wrong when PSNs wrap, does not compile. */
 typedef struct {
 	uint32_t v;
 } psn_t;
@@ -44,7 +44,7 @@ static inline bool psn_equal(psn_t a, psn_t b)
 	return a.v == b.v;
 }
 
-/* a lies in the half window behind b: 1 ... 2^23 before it. */
+/* Does a lie in the half window behind b, 1 ... 2^23 before it? */
 static inline bool psn_before(psn_t a, psn_t b)
 {
 	return psn_distance(a, b) >= 1u << 23;

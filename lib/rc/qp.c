@@ -1,4 +1,4 @@
-/* qp.c - wires the parts of a QP together: creation, packets in, packets out, errors */
+/* qp.c - connects the parts of a QP: creation, packets in, packets out, errors */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rc/qp.h"
 
@@ -31,7 +31,7 @@ static uint64_t send_ring_bytes(const struct rc_qp_config *config)
 				     rc_sendwin_slot_bytes(config->max_send_sge, config->max_inline_data));
 }
 
-/* A QP on a shared receive queue holds the one entry that its message at hand uses. */
+/* A QP with a shared receive queue has room for one entry of its own: that of the message at hand. */
 static uint32_t recv_depth(const struct rc_qp_config *config)
 {
 	return config->srq ? 1 : config->max_recv_wr;
@@ -94,7 +94,7 @@ struct rc_qp *rc_qp_init(void *memory, const struct rc_qp_config *config)
 	return qp;
 }
 
-/* What modify need not set. */
+/* Sets the attributes that modify may leave out. */
 static void set_defaults(struct rc_qp *qp)
 {
 	qp->pkey = 0xFFFF;
@@ -160,7 +160,7 @@ int rc_qp_post_recv(struct rc_qp *qp, const struct uroce_recv_wr *wr)
 	return rc_recvq_post(&qp->recvq, wr);
 }
 
-/* W-5; RTR takes requests only. */
+/* W-5; in RTR a QP takes requests but no responses. */
 enum rc_counter rc_qp_admit(const struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin)
 {
 	if (!opcode_is_rc(packet->opcode))
@@ -170,7 +170,7 @@ enum rc_counter rc_qp_admit(const struct rc_qp *qp, const struct wire_packet *pa
 	if (qp->state == UROCE_QPS_RTR && wire_opcode(packet->opcode)->response)
 		return CNT_PORT_EARLY_RESPONSE;
 	if ((packet->flags & WIRE_MIGREQ) && migration_may_be_asked(&qp->migration, origin))
-		return CNT_COUNTERS; /* judged when its ICRC is found right */
+		return CNT_COUNTERS; /* judged after its ICRC was checked */
 	if (!path_matches(&qp->path, origin))
 		return path_addresses_match(&qp->path, origin) ? CNT_PORT_VLAN : CNT_PORT_ADDRESS;
 	if (!pkey_matches(qp->pkey, packet->pkey))
@@ -178,7 +178,7 @@ enum rc_counter rc_qp_admit(const struct rc_qp *qp, const struct wire_packet *pa
 	return CNT_COUNTERS;
 }
 
-/* What a packet does besides its own business, in RTR and while paths change. false: it is dropped. */
+/* Migration and COMM_EST: what any valid packet brings about. false: the packet is dropped. */
 static bool take_notice(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin)
 {
 	enum rc_migration_outcome outcome = MIGRATION_NONE;
@@ -213,12 +213,15 @@ enum rc_counter rc_qp_receive(struct rc_qp *qp, const struct wire_packet *packet
 	return qp_take_packet(qp, packet, wire_opcode(packet->opcode)->response, origin, now_ns, out);
 }
 
-/* before RTR there is nothing to respond to; requests leave in RTS, and their rest in SQD: see qp_work(). */
+/*
+ * X-3: before RTR there is nothing to answer; requests start in RTS, and in SQD those that have started go on:
+ * qp_work().
+ */
 bool rc_qp_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 {
 	bool more = false;
 
-	/* In ERR too: what was executed before is answered, and the NAK that says why still leaves (K-0). */
+	/* Also in ERR: what was executed before is answered, and the NAK that names the error still leaves (K-0). */
 	if (qp_work(qp, WORK_RESPONDER))
 		more |= rc_responder_transmit(qp, out);
 	if (qp_work(qp, WORK_REQUESTER))

@@ -1,4 +1,4 @@
-/* recvq.c - the receive queue */
+/* recvq.c - posts receives and takes them */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 

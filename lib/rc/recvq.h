@@ -1,6 +1,6 @@
-/* recvq.h - posted receive requests */
+/* recvq.h - the receive queue of a QP */
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A QP on a shared receive queue has a queue of one, into which it takes an entry when a message needs it. */
+/* A QP with a shared receive queue has a queue of one entry, which it takes from there when a message needs one. */
 #ifndef RC_RECVQ_H
 #define RC_RECVQ_H
 
@@ -19,9 +19,9 @@ struct rc_recvq {
 	uint32_t mask;
 	uint32_t depth;
 	uint32_t sge_limit;
-	struct rc_srq *srq; /* NULL: entries are posted to this queue itself */
+	struct rc_srq *srq; /* NULL: receives are posted to this queue itself */
 
-	/* lcore only */
+	/* read and written by the lcore only */
 	uint32_t head, tail;
 
 	/* lcore writes, application reads, but only when its queue looks full */
@@ -30,20 +30,23 @@ struct rc_recvq {
 	/* application writes, lcore reads */
 	_Alignas(64) _Atomic uint32_t posted;
 	uint32_t posting;
-	uint32_t free_up_to; /* `freed` as the application last saw it */
+	uint32_t free_up_to; /* `freed` when the application last read it */
 };
 
-/* Gives it its ring of so many slots, a power of two. srq: where entries come from; NULL: they are posted here. */
+/*
+ * Gives the queue a ring of `slots` slots, a power of two. srq: the queue to take entries from; NULL: they are posted
+ * here.
+ */
 void rc_recvq_place(struct rc_recvq *queue, uint8_t *ring, uint32_t slots, uint32_t depth, uint32_t sge_limit,
 		    struct rc_srq *srq);
 
-/* Application side. 0; -ENOMEM: full; -EINVAL: sge count. */
+/* For the application's thread. Returns 0, -ENOMEM if the queue is full, or -EINVAL for a wrong count of pieces. */
 int rc_recvq_post(struct rc_recvq *queue, const struct uroce_recv_wr *wr);
 
-/* Forgets all entries without a completion. */
+/* Drops all entries without completions. */
 void rc_recvq_reset(struct rc_recvq *queue);
 
-/* The entry for the message at hand: the oldest, or one taken from the shared queue. NULL: there is none. */
+/* The entry for the message at hand: the oldest one, or one taken from the shared queue. NULL: there is none. */
 struct rc_recv_wqe *rc_recvq_need(struct rc_recvq *queue);
 
 static inline struct rc_recv_wqe *recvq_slot(const struct rc_recvq *queue, uint32_t index)
@@ -51,7 +54,7 @@ static inline struct rc_recv_wqe *recvq_slot(const struct rc_recvq *queue, uint3
 	return (struct rc_recv_wqe *)(void *)(queue->slots + (uint64_t)(index & queue->mask) * queue->slot_bytes);
 }
 
-/* The oldest entry of the queue itself, or NULL. Stays in the queue. */
+/* The oldest entry of the queue itself, or NULL. It stays in the queue. */
 static inline struct rc_recv_wqe *recvq_peek(struct rc_recvq *queue)
 {
 	if (queue->head == queue->tail) {
@@ -63,11 +66,11 @@ static inline struct rc_recv_wqe *recvq_peek(struct rc_recvq *queue)
 	return recvq_slot(queue, queue->head);
 }
 
-/* The oldest entry is finished with: the application may post into its slot. */
+/* The oldest entry is not needed any more: the application may post into its slot. */
 static inline void recvq_pop(struct rc_recvq *queue)
 {
 	queue->head++;
-	/* Q2: gives the slot back */
+	/* Q2: lets the application use the slot again */
 	atomic_store_explicit(&queue->freed, queue->head, memory_order_release);
 }
 

@@ -36,7 +36,7 @@ void rc_replay_reset(struct rc_replay *replay, uint32_t depth)
 	memset(buckets_of(replay), 0xFF, (replay->bucket_mask + 1) * sizeof(uint16_t));
 }
 
-/* Consecutive READs own many PSNs each: the low bits alone would crowd. */
+/* A multiplicative hash: consecutive READs own many PSNs each, so their low bits alone would fill few buckets. */
 static uint16_t *bucket(const struct rc_replay *replay, psn_t psn)
 {
 	return &buckets_of(replay)[(psn.v * 0x9E3779B1u >> 16) & replay->bucket_mask];
@@ -79,7 +79,7 @@ static void evict_oldest(struct rc_replay *replay)
 	uint16_t index = index_of(replay, entry);
 	uint16_t *link = bucket(replay, entry->first_psn);
 
-	/* Still queued means answered once and asked for again; the peer has moved on since. */
+	/* An entry that is still queued was answered once and asked for again; the peer has moved on since. */
 	if (entry->queued)
 		unlink_from_queue(replay, entry);
 	while (*link != index)
@@ -90,8 +90,8 @@ static void evict_oldest(struct rc_replay *replay)
 }
 
 /*
- * Forgets what nothing can be asked for any more when ePSN is `count` ahead of epsn. The sum does not wrap: neither
- * part is more than half of all PSNs.
+ * Evicts entries that no duplicate can ask for once ePSN is `count` ahead of epsn. The sum does not wrap, because
+ * neither part is more than half of all PSNs.
  */
 static inline void forget_out_of_reach(struct rc_replay *replay, psn_t epsn, uint32_t count)
 {
@@ -111,9 +111,9 @@ struct rc_replay_entry *rc_replay_insert(struct rc_replay *replay, psn_t psn, ui
 	uint16_t *head = bucket(replay, psn);
 
 	assert(replay->unfinished < replay->depth);
-	if (psn_count > 1) /* by one it cannot get out of reach unseen */
+	if (psn_count > 1) /* with one PSN only, rc_replay_expire() comes in time */
 		forget_out_of_reach(replay, psn, psn_count);
-	while (replay->used >= replay->depth) /* more than one after set_depth */
+	while (replay->used >= replay->depth) /* more than one after rc_replay_set_depth() */
 		evict_oldest(replay);
 	replay->epsn = psn_add(psn, psn_count);
 	entry = nth(replay, replay->used++);
@@ -127,7 +127,10 @@ struct rc_replay_entry *rc_replay_insert(struct rc_replay *replay, psn_t psn, ui
 	return entry;
 }
 
-/* Those not yet answered are the newest ones, and fewer than the depth when the next one comes in (S-12). */
+/*
+ * A smaller depth evicts the oldest entries, but none that is not answered yet. Those are the newest, and fewer than
+ * the depth when the next request comes in (S-12).
+ */
 void rc_replay_set_depth(struct rc_replay *replay, uint32_t depth)
 {
 	assert(depth <= replay->limit);
@@ -151,13 +154,13 @@ struct rc_replay_entry *rc_replay_find(const struct rc_replay *replay, psn_t psn
 	return NULL;
 }
 
-/* Does a come before b, both at or behind ePSN? */
+/* Does a come before b? Both lie behind ePSN or at it. */
 static bool comes_before(const struct rc_replay *replay, psn_t a, psn_t b)
 {
 	return psn_distance(replay->epsn, a) > psn_distance(replay->epsn, b);
 }
 
-/* How many entries begin at or before psn. */
+/* How many entries begin at psn or before. */
 static uint32_t count_up_to(const struct rc_replay *replay, psn_t psn)
 {
 	uint32_t low = 0, high = replay->used;
@@ -191,14 +194,15 @@ struct rc_replay_entry *rc_replay_find_after(const struct rc_replay *replay, psn
 	return count < replay->used ? nth(replay, count) : NULL;
 }
 
-/* The link that an entry goes behind: responses leave in request order, also before one that is under way (S-14). */
+/* The link behind which an entry belongs: responses leave in request order, also in front of one under way (S-14). */
 static uint16_t *place_in_queue(struct rc_replay *replay, psn_t psn)
 {
 	uint16_t *link = &replay->queue_head;
 
 	if (replay->queue_tail == REPLAY_NONE)
 		return link;
-	if (comes_before(replay, replay->entries[replay->queue_tail].first_psn, psn)) /* always, but for repeats */
+	/* so it is for all but repeated requests */
+	if (comes_before(replay, replay->entries[replay->queue_tail].first_psn, psn))
 		return &replay->entries[replay->queue_tail].queue_next;
 	while (comes_before(replay, replay->entries[*link].first_psn, psn))
 		link = &replay->entries[*link].queue_next;

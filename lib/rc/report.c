@@ -20,7 +20,7 @@ static const uint8_t send_opcodes[UROCE_WR_OPCODES] = {
 	[UROCE_WR_BIND_MW] = UROCE_WC_BIND_MW,
 };
 
-/* ---- why something failed (E-4) ---- */
+/* ---- the reasons of failures (E-4) ---- */
 
 static struct uroce_qp_error make_error(const struct rc_qp *qp, uint8_t status, uint8_t cause, psn_t psn)
 {
@@ -119,7 +119,8 @@ bool rc_report_answered(struct rc_qp *qp, struct rc_outbox *out)
 		const struct rc_send_wqe *wqe = sendwin_slot(win, win->head);
 
 		if (!(wqe->flags & UROCE_SEND_SIGNALED)) {
-			sendwin_finish(win); /* its slot is freed with the next one that reports */
+			/* the application gets the slot back with the next request that reports */
+			sendwin_finish(win);
 			continue;
 		}
 		if (!outbox_has_completion_room(out))
@@ -141,7 +142,9 @@ static void report_failed_send(struct rc_qp *qp, struct rc_outbox *out)
 	qp->report.send_failed = false;
 }
 
-/* E-6, E-1. The failed one completes even when it asked for no completion (E-9). */
+/*
+ * E-6, E-1: the failed request completes even if it asked for no completion (E-9), then the ones behind it are flushed.
+ */
 static bool flush_sends(struct rc_qp *qp, struct rc_outbox *out)
 {
 	struct rc_sendwin *win = &qp->win;
@@ -163,7 +166,7 @@ static bool flush_sends(struct rc_qp *qp, struct rc_outbox *out)
 	return false;
 }
 
-/* E-6: also when it was the send queue that failed. */
+/* E-6: receives are flushed also when a send request has failed. */
 static bool flush_receives(struct rc_qp *qp, struct rc_outbox *out)
 {
 	struct rc_report *report = &qp->report;
@@ -203,7 +206,10 @@ static bool raise_events(struct rc_qp *qp, struct rc_outbox *out)
 	return false;
 }
 
-/* The limit of a shared queue (M-4). Who sees it first tells; without room it is seen again. */
+/*
+ * Raises the limit event of a shared queue (M-4), from the first QP that sees the limit reached and has room for an
+ * event.
+ */
 static bool raise_srq_limit(struct rc_qp *qp, struct rc_outbox *out)
 {
 	if (out->event_count == OUTBOX_EVENTS)
@@ -211,13 +217,13 @@ static bool raise_srq_limit(struct rc_qp *qp, struct rc_outbox *out)
 	if (rc_srq_limit_reached(qp->recvq.srq))
 		out->events[out->event_count++] = (struct uroce_event){
 			.type = UROCE_EVENT_SRQ_LIMIT_REACHED,
-			.qp_num = qp->qpn, /* tells the host whose device; the event itself is of no QP */
+			.qp_num = qp->qpn, /* tells the host which device; the event concerns no QP */
 			.srq = qp->recvq.srq->handle,
 		};
 	return false;
 }
 
-/* A QP in ERR takes nothing from its shared queue any more, and its own entry is flushed (M-4). */
+/* A QP in ERR takes nothing more from its shared queue, and its own entry has been flushed (M-4). */
 static void notice_last_receive(struct rc_qp *qp)
 {
 	if (qp->recvq.srq == NULL || qp->report.last_taken)
@@ -236,7 +242,7 @@ static void notice_drained(struct rc_qp *qp)
 	report_raise(qp, UROCE_EVENT_SQ_DRAINED);
 }
 
-/* When it happened, filled in by the first report after it: the parts that fail requests have no clock. */
+/* Sets the time of a failure. The parts that fail requests do not know the time, so the next report sets it. */
 static void note_time(struct rc_qp *qp, uint64_t now_ns)
 {
 	struct rc_failures *failures = &qp->failures;
@@ -261,7 +267,7 @@ bool rc_report_run(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 	}
 	if (qp->state == UROCE_QPS_SQD)
 		notice_drained(qp);
-	/* after the completions that they announce (V-1) */
+	/* events come after the completions that they announce (V-1) */
 	return raise_events(qp, out) || (shared && raise_srq_limit(qp, out));
 }
 

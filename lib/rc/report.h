@@ -1,4 +1,4 @@
-/* report.h - what the application is told: completions in order, flushes, events */
+/* report.h - what the application is told: completions in order, flushed requests, events */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef RC_REPORT_H
 #define RC_REPORT_H
@@ -15,43 +15,46 @@ struct rc_outbox;
 struct rc_recv_wqe;
 struct wire_packet;
 
-/* Why the request at `acked` failed; and why the peer's request at psn did. The caller moves the QP to ERR. */
+/* Records why the request at `acked` failed, or why the peer's request at psn did. The caller moves the QP to ERR. */
 void rc_report_send_failed(struct rc_qp *qp, uint8_t status, uint8_t cause);
-/* The same of a QP that had no request at work when its peer was given up. */
+/* Records why the peer was given up while no request was under way. */
 void rc_report_idle_failed(struct rc_qp *qp, uint8_t status, uint8_t cause, uint64_t now_ns);
 void rc_report_responder_failed(struct rc_qp *qp, uint8_t status, uint8_t cause, psn_t psn);
 
 /*
- * Adds completions and events while there is room: finished requests in posting order, and in ERR the failed one
+ * Adds completions and events while there is room: answered requests in posting order, and in ERR the failed request
  * and the flushed ones. true: something did not fit.
  */
 bool rc_report_run(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out);
 
-/* Completes what is answered and wants it, as far as there is room. true: there was not enough. */
+/* Adds completions for answered requests that want one, while there is room. true: something did not fit. */
 bool rc_report_answered(struct rc_qp *qp, struct rc_outbox *out);
 
-/* Nothing is to be told any more: a new connection. */
+/* Forgets everything that was to be reported: a new connection begins. */
 void rc_report_reset(struct rc_qp *qp);
 
-/* The event is raised with the next report, once. */
+/* The event is raised once, with the next report. */
 static inline void report_raise(struct rc_qp *qp, enum uroce_event_type event)
 {
 	qp->report.events |= 1u << event;
 }
 
-/* in_use: the oldest receive was begun when the QP failed, and completes with the error. */
+/* The QP failed. in_use: a message had begun to use the oldest receive, which completes with the error. */
 static inline void report_receive_failed(struct rc_qp *qp, bool in_use)
 {
 	qp->report.recv_failed = in_use;
 }
 
-/* The send queue is to drain: SQ_DRAINED is raised when it has. */
+/* The send queue is to drain: once it has, SQ_DRAINED is raised. */
 static inline void report_drain(struct rc_qp *qp)
 {
 	qp->report.drained = false;
 }
 
-/* The oldest receive completes with success and what came (S-16); packet is the last of its message. Needs room. */
+/*
+ * Completes the oldest receive with success and the data of its message (S-16). packet is the message's last one. The
+ * outbox has room.
+ */
 void rc_report_receive(struct rc_qp *qp, struct rc_recv_wqe *wqe, const struct wire_packet *packet, uint32_t byte_len,
 		       struct rc_outbox *out);
 

@@ -1,10 +1,10 @@
-/* request.c - packets of requests that are answered by themselves, and payload in several pieces */
+/* request.c - writes READs, atomics and the like, and finds payload that lies in several pieces */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rc/request.h"
 
 #include "rc/codes.h"
 
-/* [offset, offset + bytes) of one piece or several; there are some bytes. */
+/* Finds bytes [offset, offset + bytes) of a message that lies in one piece or several; bytes is not 0. */
 static enum uroce_cause gather(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint64_t offset, uint32_t bytes,
 			       struct request_pieces *pieces)
 {
@@ -43,7 +43,7 @@ enum uroce_cause rc_request_find_pieces(struct rc_qp *qp, const struct rc_send_w
 	return UROCE_CAUSE_NONE;
 }
 
-/* FETH (wire): placement type in bits 3:0, selectivity in bits 5:4. */
+/* The FETH on the wire: placement type in bits 3:0, selectivity in bits 5:4. */
 static uint32_t feth_of(const struct rc_send_wqe *wqe)
 {
 	uint32_t reach = wqe->imm & (UROCE_FLUSH_GLOBAL | UROCE_FLUSH_PERSISTENT);
@@ -51,7 +51,7 @@ static uint32_t feth_of(const struct rc_send_wqe *wqe)
 	return reach | (wqe->imm & UROCE_FLUSH_WHOLE_REGION ? FETH_WHOLE_REGION : 0);
 }
 
-/* Where the response of a READ or atomic will go must be ours to write, before we ask. */
+/* The memory for the response to a READ or atomic must be the QP's to write before the request is sent. */
 static enum uroce_cause check_response_buffers(struct rc_qp *qp, const struct rc_send_wqe *wqe)
 {
 	for (uint32_t i = 0; i < wqe->sge_count; i++) {
@@ -78,7 +78,7 @@ enum uroce_cause rc_request_check_rd_atomic(struct rc_qp *qp, const struct rc_se
 	return cause;
 }
 
-/* A FLUSH or atomic: extension headers of their own. */
+/* Writes a FLUSH, an atomic or an ATOMIC WRITE, which have extension headers of their own. */
 static void write_packet(const struct rc_qp *qp, uint32_t slot, struct rc_outbox *out)
 {
 	const struct rc_send_wqe *wqe = sendwin_slot(&qp->win, slot);
@@ -87,7 +87,7 @@ static void write_packet(const struct rc_qp *qp, uint32_t slot, struct rc_outbox
 
 	if (wqe->opcode == UROCE_WR_FLUSH) {
 		packet.opcode = OP_FLUSH;
-		packet.dma_length = wqe->length_bytes; /* which may be more than a packet has */
+		packet.dma_length = wqe->length_bytes; /* up to a whole message, more than a packet has */
 		packet.feth = feth_of(wqe);
 	} else if (wqe->opcode == UROCE_WR_ATOMIC_CMP_AND_SWP) {
 		packet.opcode = OP_COMPARE_SWAP;

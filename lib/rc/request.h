@@ -1,8 +1,8 @@
-/* request.h - a posted request as packets: their fields, and where their payload lies */
+/* request.h - the packets of a posted request: their fields, and where their payload lies */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * First the memory of what is to go out is judged, then the frames are written: nothing can fail any more. Neither
- * changes anything of the QP but the keys that it knows.
+ * First a caller lets the memory of what is to go out be judged; after that it writes the frames, and nothing can fail
+ * any more. Neither step changes anything of the QP, except the key slots that it remembers.
  */
 #ifndef RC_REQUEST_H
 #define RC_REQUEST_H
@@ -13,34 +13,34 @@
 #include "rc/emit.h"
 #include "rc/qp_state.h"
 
-/* Payload of a packet, in one piece or several. */
+/* Payload of a packet, in one or more pieces. */
 struct request_pieces {
 	uint32_t count;
 	struct wire_span pieces[LIMIT_SGE];
 };
 
 /*
- * Finds the payload of packet number `index` of a SEND or WRITE, wherever it lies (Q-2). UROCE_CAUSE_NONE, or why that
- * may not be read.
+ * Finds the payload of packet number `index` of a SEND or WRITE (Q-2). Returns UROCE_CAUSE_NONE, or why the payload may
+ * not be read.
  */
 enum uroce_cause rc_request_find_pieces(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint32_t index,
 					struct request_pieces *pieces);
 
-/* May the memory of a request that is answered by itself be used, for its response or its payload? */
+/* May the memory of a READ, atomic or the like be used for its response, and for its payload? */
 enum uroce_cause rc_request_check_rd_atomic(struct rc_qp *qp, const struct rc_send_wqe *wqe);
 
 /*
- * Writes the packet of the request in `slot`, which is answered by itself. A READ asks for its responses from number
- * `index` on, which is the first one missing (Q-10), and for so many.
+ * Writes the packet of the READ, atomic or the like in `slot`. A READ asks for `responses` responses from number
+ * `index` on, the first one that is missing (Q-10).
  */
 void rc_request_write_rd_atomic(struct rc_qp *qp, uint32_t slot, uint32_t index, uint32_t responses,
 				struct rc_outbox *out);
 
-/* Opcodes of a message that is cut into packets, and what its packets have besides. */
+/* Opcodes of a message that is cut into packets, and the extension headers of its packets. */
 struct message_opcodes {
 	uint8_t first, middle, last, only;
-	uint8_t reth;  /* FRAME_RETH: the first has one */
-	uint8_t brief; /* FRAME_BRIEF: the last has an ImmDt or IETH */
+	uint8_t reth;  /* FRAME_RETH: the first packet has a RETH */
+	uint8_t brief; /* FRAME_BRIEF: the last packet has an ImmDt or IETH */
 };
 
 static const struct message_opcodes message_opcodes[] = {
@@ -54,7 +54,7 @@ static const struct message_opcodes message_opcodes[] = {
 					   FRAME_RETH, FRAME_BRIEF },
 };
 
-/* The headers of packet number `index` of a SEND or WRITE. The fields of a RETH are filled even where there is none. */
+/* The headers of packet number `index` of a SEND or WRITE. Fields of a RETH are set even if the packet has no RETH. */
 static inline struct wire_headers request_headers(const struct rc_qp *qp, const struct rc_send_wqe *wqe, uint32_t index,
 						  uint32_t psn_count, bool ackreq)
 {
@@ -76,7 +76,7 @@ static inline struct wire_headers request_headers(const struct rc_qp *qp, const 
 	return headers;
 }
 
-/* Finds bytes of a message that lies in one piece or inline. NULL: *cause says why they may not be read. */
+/* Finds bytes of a message that lies in one piece or inline. NULL: they may not be read, and *cause says why. */
 static inline const uint8_t *request_find_bytes(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint64_t offset,
 						uint64_t bytes, enum uroce_cause *cause)
 {
@@ -92,14 +92,14 @@ static inline const uint8_t *request_find_bytes(struct rc_qp *qp, const struct r
 	return NULL;
 }
 
-/* Bytes of payload that packet number `index` carries. */
+/* How many bytes of payload packet number `index` carries. */
 static inline uint32_t request_packet_bytes(const struct rc_qp *qp, const struct rc_send_wqe *wqe, uint32_t index,
 					    uint32_t psn_count)
 {
 	return index + 1 < psn_count ? qp->mtu_bytes : wqe->length_bytes - (index << qp->mtu_shift);
 }
 
-/* Finds the payload of `count` packets from number `index` on, as request_find_bytes() does. */
+/* request_find_bytes() for the payload of `count` packets from number `index` on. */
 static inline const uint8_t *request_find_payload(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint32_t index,
 						  uint32_t count, uint32_t psn_count, enum uroce_cause *cause)
 {
@@ -110,8 +110,8 @@ static inline const uint8_t *request_find_payload(struct rc_qp *qp, const struct
 }
 
 /*
- * Writes `count` packets of a SEND or WRITE from number `index` on, whose payload lies in one piece. ackreq: the last
- * one asks for an ACK.
+ * Writes `count` packets of a SEND or WRITE from number `index` on; their payload lies in one piece. ackreq: the last
+ * packet asks for an ACK.
  */
 static inline void request_write_message(const struct rc_qp *qp, const struct rc_send_wqe *wqe, uint32_t index,
 					 uint32_t count, uint32_t psn_count, bool ackreq, const uint8_t *payload,
@@ -124,7 +124,7 @@ static inline void request_write_message(const struct rc_qp *qp, const struct rc
 	}
 }
 
-/* Writes one packet of a SEND or WRITE, whose payload lies in the pieces found by rc_request_find_pieces(). */
+/* Writes one packet of a SEND or WRITE whose payload rc_request_find_pieces() has found. */
 static inline void request_write_pieces(const struct rc_qp *qp, const struct rc_send_wqe *wqe, uint32_t index,
 					bool ackreq, const struct request_pieces *pieces, struct rc_outbox *out)
 {

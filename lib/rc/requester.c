@@ -1,4 +1,4 @@
-/* requester.c - turns posted requests into packets: run by run, judged first, then committed */
+/* requester.c - turns posted requests into packets: a run of them is judged, then committed, then written */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rc/requester.h"
 
@@ -14,14 +14,14 @@
 #include "rc/tail_probe.h"
 #include "wire/hints.h"
 
-/* ---- what may go out ---- */
+/* ---- what may leave ---- */
 
-/* How an attempt to send the next packets ended. DONE: the request went on, perhaps without a packet. */
+/* How an attempt to send ended. PLAN_DONE: the request made progress, perhaps without a packet. */
 enum plan { PLAN_BEGIN, PLAN_DONE, PLAN_WAIT, PLAN_FAULT };
 
 /*
- * A local fault is reported when everything before it has completed; until then nothing behind it starts (E-2). A QP
- * that wants it at once gets it on the oldest request instead (E-3).
+ * A local fault is reported when all requests before have completed; until then no request behind it starts (E-2). A QP
+ * with imprecise_errors reports it at once, on the oldest request (E-3).
  */
 NOINLINE enum plan report_fault(struct rc_qp *qp, enum uroce_wc_status status, enum uroce_cause cause)
 {
@@ -31,7 +31,9 @@ NOINLINE enum plan report_fault(struct rc_qp *qp, enum uroce_wc_status status, e
 	return PLAN_FAULT;
 }
 
-/* May another READ go out? Only while its response is not likely to be dropped behind the next loss; one always may. */
+/*
+ * May another READ leave? If none is outstanding it may; otherwise its responses must fit into the congestion window.
+ */
 NOINLINE bool fits_window(struct rc_qp *qp, uint32_t psn_count)
 {
 	uint32_t window = rc_cc_read_window(qp);
@@ -39,7 +41,7 @@ NOINLINE bool fits_window(struct rc_qp *qp, uint32_t psn_count)
 	return qp->requester.rd_atomic_outstanding == 0 || sendwin_outstanding(&qp->win) + psn_count <= window;
 }
 
-/* Invalidate or bind: when all earlier requests have been answered. */
+/* Carries out an invalidate or a bind, once all earlier requests have been answered. */
 static enum plan do_locally(struct rc_qp *qp, const struct rc_send_wqe *wqe)
 {
 	const struct rc_mr_bind bind = wqe_bind(wqe);
@@ -55,7 +57,7 @@ static enum plan do_locally(struct rc_qp *qp, const struct rc_send_wqe *wqe)
 	return PLAN_DONE;
 }
 
-/* May the request at `started` begin, which needs something that is not always there? */
+/* May the request at `started` begin? It needs something that is not always there, or the QP is not in RTS. */
 NOINLINE enum plan look_into(struct rc_qp *qp, const struct rc_send_wqe *wqe, uint64_t now_ns)
 {
 	const struct rc_requester *req = &qp->requester;
@@ -63,12 +65,12 @@ NOINLINE enum plan look_into(struct rc_qp *qp, const struct rc_send_wqe *wqe, ui
 	uint32_t psn_count = qp_psns(qp, wqe);
 
 	if (qp->state != UROCE_QPS_RTS)
-		return PLAN_WAIT; /* SQD: nothing new starts, nor is judged */
+		return PLAN_WAIT; /* SQD: no request starts, and none is judged */
 	if (wqe->needs & NEEDS_NO_PACKET)
 		return do_locally(qp, wqe);
 	if (wqe->needs & NEEDS_TOO_MUCH)
 		return report_fault(qp, UROCE_WC_LOC_LEN_ERR, UROCE_CAUSE_LENGTH);
-	if ((wqe->needs & NEEDS_RESPONSE) && req->max_rd_atomic == 0) /* since it was posted */
+	if ((wqe->needs & NEEDS_RESPONSE) && req->max_rd_atomic == 0) /* became 0 after the post */
 		return report_fault(qp, UROCE_WC_LOC_QP_OP_ERR, UROCE_CAUSE_DEPTH);
 	if ((wqe->needs & NEEDS_FENCE) && req->rd_atomic_outstanding > 0)
 		return PLAN_WAIT; /* */
@@ -82,11 +84,12 @@ NOINLINE enum plan look_into(struct rc_qp *qp, const struct rc_send_wqe *wqe, ui
 }
 
 /*
- * How much of a READ's response to ask for again at `snd_nxt`; 0: not now. All of it when nothing shows that the peer
- * has the request: a part of it would be taken for a request of its own. Where nothing was heard at all, a peer that
- * is only slow has them all and answers each twice, so one is asked for again at a time, and when that has not helped
- * nothing but the oldest. Otherwise it goes by the window, part by part: a part of a READ that is under way is not
- * overtaken by the next one, for the peer gives it up then (S-9).
+ * How many responses of a READ to ask for again at `snd_nxt`; 0: none for now.
+ * - If nothing shows that the peer has the READ, it is repeated whole, since the peer would take a part for a request
+ *   of its own. After a time-out one READ is repeated at a time, and after a second one only the oldest, because a peer
+ *   that is only slow has them all and answers each copy.
+ * - Otherwise it is repeated part by part, as the congestion window allows. A part is not sent while the one before is
+ *   unanswered, for the peer drops a part that the next one overtakes (S-9).
  */
 NOINLINE uint32_t restart_packets(struct rc_qp *qp, const struct rc_send_wqe *wqe)
 {
@@ -106,8 +109,8 @@ NOINLINE uint32_t restart_packets(struct rc_qp *qp, const struct rc_send_wqe *wq
 }
 
 /*
- * How many packets of a SEND or WRITE go out now in one run, of `left` that are still to go; the window has room. A run
- * ends where one of its packets has to ask for an ACK (Q-5), so that none but its last does.
+ * How many packets of a SEND or WRITE leave now as one run, of `left` still to go; the window has room. A run ends with
+ * the first packet that must ask for an ACK (Q-5), so that only its last packet asks.
  */
 static inline uint32_t run_length(const struct rc_qp *qp, uint32_t left, const struct rc_outbox *out)
 {
@@ -125,12 +128,12 @@ static inline uint32_t run_length(const struct rc_qp *qp, uint32_t left, const s
 	return resent && count > resent ? resent : count;
 }
 
-/* ---- what goes out ---- */
+/* ---- what leaves ---- */
 
 /*
- * Q-5: has the last packet of a run to ask for an ACK? At the end of a message that reports, where a resend has caught
- * up, and twice a window; and where a pause follows: nothing else is posted, there is no more room, or the window is
- * full. The run counts as sent already.
+ * Q-5: must the last packet of a run ask for an ACK? Yes at the end of a signaled message, where resent packets end,
+ * and twice a window. Also before a pause: nothing else is posted, there is no more room, or the window is full. The
+ * caller has counted the run as sent.
  */
 static inline bool wants_ack(struct rc_qp *qp, const struct rc_send_wqe *wqe, bool ends, bool resent, bool last_room,
 			     uint64_t now_ns)
@@ -145,7 +148,7 @@ static inline bool wants_ack(struct rc_qp *qp, const struct rc_send_wqe *wqe, bo
 	return (last_room || psn_distance(win->snd_nxt, win->snd_una) >= cc_window(qp)) && ackreq_is_due(qp);
 }
 
-/* Packets have gone out once more. */
+/* Counts packets that go out once more, and moves the window over them. */
 NOINLINE void note_resent(struct rc_qp *qp, const struct rc_send_wqe *wqe, psn_t end, uint32_t packets)
 {
 	qp->counters[qp->loss.after_rnr ? CNT_RNR_RESENT_PACKETS : CNT_RETRANSMITTED_PACKETS] += packets;
@@ -155,9 +158,10 @@ NOINLINE void note_resent(struct rc_qp *qp, const struct rc_send_wqe *wqe, psn_t
 }
 
 /*
- * So many packets of the request at the cursor, which own the PSNs from `snd_nxt` up to `end`, leave: they are written
- * next. ends: its last one, too; answered: an ACK is not enough. The request begins with its first. The timers learn of
- * the first packet and of the last, if they are to learn anything. Returns whether the last one asks for an ACK.
+ * Commits `packets` packets of the request at the cursor, which own the PSNs from `snd_nxt` up to `end`, before they
+ * are written. ends: the request's last packet is among them. answered: the request needs a response of its own. A
+ * request starts with its first packet. The timers are told only if they need to know. Returns whether the last packet
+ * asks for an ACK.
  */
 INLINE bool commit(struct rc_qp *qp, const struct rc_send_wqe *wqe, psn_t end, uint32_t packets, bool ends,
 		   bool answered, uint64_t now_ns, const struct rc_outbox *out)
@@ -187,7 +191,10 @@ INLINE bool commit(struct rc_qp *qp, const struct rc_send_wqe *wqe, psn_t end, u
 	return asks;
 }
 
-/* The next packets of a SEND or WRITE at the cursor. only: it has one, which the compiler makes less of. */
+/*
+ * Sends the next packets of a SEND or WRITE at the cursor. only: it is a single packet, a case that compiles to less
+ * code.
+ */
 INLINE enum plan send_message(struct rc_qp *qp, struct rc_send_wqe *wqe, bool only, uint64_t now_ns,
 			      struct rc_outbox *out)
 {
@@ -199,7 +206,7 @@ INLINE enum plan send_message(struct rc_qp *qp, struct rc_send_wqe *wqe, bool on
 	bool asks;
 
 	if (psn_distance(win->snd_nxt, win->snd_una) >= cc_window(qp))
-		return PLAN_WAIT; /* P-4: something in a full window has asked */
+		return PLAN_WAIT; /* P-4: some packet of a full window has asked for an ACK */
 	count = only ? 1 : run_length(qp, psn_count - index, out);
 	payload = request_find_payload(qp, wqe, index, count, psn_count, &cause);
 	if (__builtin_expect(payload == NULL, 0))
@@ -214,7 +221,7 @@ NOINLINE enum plan send_long_message(struct rc_qp *qp, struct rc_send_wqe *wqe, 
 	return send_message(qp, wqe, false, now_ns, out);
 }
 
-/* The next packet of one whose payload lies in several pieces. */
+/* Sends the next packet of a SEND or WRITE whose payload lies in several pieces. */
 NOINLINE enum plan send_pieces(struct rc_qp *qp, struct rc_send_wqe *wqe, uint64_t now_ns, struct rc_outbox *out)
 {
 	struct rc_sendwin *win = &qp->win;
@@ -224,7 +231,7 @@ NOINLINE enum plan send_pieces(struct rc_qp *qp, struct rc_send_wqe *wqe, uint64
 	bool asks;
 
 	if (psn_distance(win->snd_nxt, win->snd_una) >= cc_window(qp))
-		return PLAN_WAIT; /* P-4: something in a full window has asked */
+		return PLAN_WAIT; /* P-4: some packet of a full window has asked for an ACK */
 	cause = rc_request_find_pieces(qp, wqe, index, &pieces);
 	if (cause != UROCE_CAUSE_NONE)
 		return report_fault(qp, UROCE_WC_LOC_PROT_ERR, cause);
@@ -233,7 +240,7 @@ NOINLINE enum plan send_pieces(struct rc_qp *qp, struct rc_send_wqe *wqe, uint64
 	return PLAN_DONE;
 }
 
-/* The packet of a request at the cursor that is answered by itself. */
+/* Sends the packet of the READ, atomic or the like at the cursor. */
 NOINLINE enum plan send_rd_atomic(struct rc_qp *qp, struct rc_send_wqe *wqe, uint64_t now_ns, struct rc_outbox *out)
 {
 	struct rc_sendwin *win = &qp->win;
@@ -253,7 +260,7 @@ NOINLINE enum plan send_rd_atomic(struct rc_qp *qp, struct rc_send_wqe *wqe, uin
 	return PLAN_DONE;
 }
 
-/* The next packets of the request at the cursor. */
+/* Sends the next packets of the request at the cursor. */
 static inline enum plan send_some(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 {
 	struct rc_sendwin *win = &qp->win;
@@ -276,8 +283,8 @@ static inline enum plan send_some(struct rc_qp *qp, uint64_t now_ns, struct rc_o
 }
 
 /*
- * As much as the room allows. true: there is more. Where what comes next has to wait, and nothing in flight has asked
- * for an ACK, because more was to follow, nothing would ever end the wait but the ACK timer.
+ * Sends as much as the room allows. true: there is more. If the next packet has to wait although no packet in flight
+ * has asked for an ACK, because more was to follow, a probe asks: otherwise only the ACK timer would end the wait.
  */
 static bool send(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 {
@@ -295,8 +302,8 @@ static bool send(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 }
 
 /*
- * An ask that was put off has left. Its answer stops before a READ or atomic that is not answered (S-8): what lies
- * behind one has not asked yet.
+ * An ACK request that was put off has left. Its ACK will not cover a READ or atomic that is not answered, nor what lies
+ * behind that (S-8): then those packets have still not asked.
  */
 static void note_ask(struct rc_qp *qp)
 {
@@ -306,8 +313,8 @@ static void note_ask(struct rc_qp *qp)
 }
 
 /*
- * Asks for responses that are missing before others that have come (Q-15). Where a place for them is not ours to write
- * any more, that is told in its turn, which fails the QP. true: there was no room for all.
+ * Asks for the responses that are missing before others (Q-15). If memory for one may not be written any more, the QP
+ * fails when that request is the oldest. true: there was no room for all.
  */
 NOINLINE bool ask_for_missing(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 {
@@ -340,8 +347,8 @@ NOINLINE bool ask_for_missing(struct rc_qp *qp, uint64_t now_ns, struct rc_outbo
 /*
  * Sends the probe that is due; `sent` tells whether the packets of this call have left already. A probe leaves before
  * new packets. Packets that are sent again ask for an ACK themselves, so beside those the probe leaves only when they
- * had to wait for the response to a part of a READ. A deferred ask leaves after new packets, if none of them has asked.
- * true: there was no room for it.
+ * had to wait for the response to a part of a READ. An ACK request that was put off leaves after new packets, if none
+ * of them has asked. true: there was no room for the probe.
  */
 static bool probe(struct rc_qp *qp, bool sent, uint64_t now_ns, struct rc_outbox *out)
 {

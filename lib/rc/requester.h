@@ -1,4 +1,4 @@
-/* requester.h - what goes out next */
+/* requester.h - which packets of requests leave next */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef RC_REQUESTER_H
 #define RC_REQUESTER_H
@@ -14,12 +14,12 @@ struct rc_outbox;
 struct wire_packet;
 
 /*
- * Adds packets to the outbox while the window, the rules and the room allow. true: it stopped for want of room
- * and has more to send now.
+ * Adds packets to the outbox while window, rules and room allow. true: it stopped for want of room, with more to send
+ * now.
  */
 bool rc_requester_transmit(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out);
 
-/* Does psn, at snd_una or behind it, lie in what was asked for again? */
+/* Does psn, at snd_una or behind it, belong to a part of a READ that was asked for again? */
 static inline bool qp_was_restarted(const struct rc_qp *qp, psn_t psn)
 {
 	uint32_t end = psn_distance(qp->requester.read_restart_end, qp->win.snd_una);
@@ -33,7 +33,7 @@ static inline bool qp_una_was_restarted(const struct rc_qp *qp)
 	return qp_was_restarted(qp, qp->win.snd_una);
 }
 
-/* READs were asked for again up to `end`, in parts perhaps. */
+/* READs, or parts of them, were asked for again up to `end`. */
 static inline void qp_note_read_restart(struct rc_qp *qp, psn_t end)
 {
 	struct rc_requester *req = &qp->requester;
@@ -44,7 +44,7 @@ static inline void qp_note_read_restart(struct rc_qp *qp, psn_t end)
 	req->read_restarted = true;
 }
 
-/* The READ or atomic at `acked` has been answered: snd_una stands behind it. */
+/* The READ or atomic at `acked` has been answered: snd_una has moved behind it. */
 static inline void requester_answered(struct rc_qp *qp)
 {
 	qp->requester.rd_atomic_outstanding--;
@@ -52,13 +52,13 @@ static inline void requester_answered(struct rc_qp *qp)
 		qp->requester.read_restarted = qp_una_was_restarted(qp);
 }
 
-/* So many READs and atomics may be outstanding. */
+/* Sets how many READs and atomics may be outstanding. */
 static inline void requester_set_depth(struct rc_qp *qp, uint8_t depth)
 {
 	qp->requester.max_rd_atomic = depth;
 }
 
-/* Nothing is under way any more. */
+/* Nothing is in flight any more. */
 static inline void requester_reset(struct rc_qp *qp)
 {
 	qp->requester.read_restarted = false;

@@ -15,17 +15,17 @@
 #include "rc/verdict.h"
 #include "wire/hints.h"
 
-/* ---- the judge ---- */
+/* ---- judging ---- */
 
-/* What a request's packet is to the responder, by its opcode. */
+/* What an opcode means to the responder. */
 enum rule {
-	SEND = 1,     /* of a SEND; neither of SEND and ANSWERED: of a WRITE */
-	ANSWERED = 2, /* answered by itself, and kept for duplicates (S-11) */
-	STARTS = 4,   /* the first of its message */
-	ENDS = 8,     /* the last */
-	TAKES = 16,   /* needs a receive entry now: a SEND when it starts, a WRITE with its immediate */
-	REPORTS = 32, /* completes that entry */
-	EARLY = 64,   /* may be placed before its ICRC is known: see may_place_early() */
+	SEND = 1,     /* a packet of a SEND; with neither SEND nor ANSWERED: of a WRITE */
+	ANSWERED = 2, /* has a response of its own, which is kept for duplicates (S-11) */
+	STARTS = 4,   /* the first packet of its message */
+	ENDS = 8,     /* the last packet of its message */
+	TAKES = 16,   /* needs a receive entry: the first packet of a SEND, the last of a WRITE with immediate */
+	REPORTS = 32, /* completes the receive entry */
+	EARLY = 64,   /* its payload may be placed before the ICRC is known: see may_place_early() */
 	INVALIDATES = 128
 };
 
@@ -61,7 +61,7 @@ static const uint8_t rules[OPCODES_OF_RC] = {
 #define ATOMICS (SET(OP_COMPARE_SWAP) | SET(OP_FETCH_ADD))
 #define READS_AND_ATOMICS (SET(OP_READ_REQUEST) | ATOMICS | SET(OP_ATOMIC_WRITE))
 
-/* Opcodes that may follow, by the kind of the message under way (S-3). */
+/* The opcodes that may come next, by the kind of the message under way (S-3). */
 static const uint32_t in_sequence[] = {
 	[WIRE_KIND_RESERVED] = STARTS_OF_SEND | STARTS_OF_WRITE | READS_AND_ATOMICS,
 	[WIRE_KIND_SEND] = REST_OF_SEND,
@@ -115,8 +115,8 @@ static uint32_t rights_for(const struct wire_opcode_row *op, const struct wire_p
 }
 
 /*
- * What is said of an opcode that is in neither set, the first that applies. A FLUSH is in none, for what it needs is
- * said in the packet: it may be accepted here.
+ * The verdict for an opcode that is not enabled or does not come in sequence: of several, the first in the order of
+ * S-1. A FLUSH always comes here, because the rights that it needs stand in the packet, and may be accepted.
  */
 NOINLINE enum verdict explain_opcode(const struct rc_qp *qp, const struct wire_opcode_row *op,
 				     const struct wire_packet *packet)
@@ -133,7 +133,10 @@ NOINLINE enum verdict explain_opcode(const struct rc_qp *qp, const struct wire_o
 	return qp->replay.depth == 0 ? VERDICT_UNSUPPORTED : VERDICT_ACCEPT;
 }
 
-/* W-6: payload length by position, and its pad. What is ANSWERED says itself how long it is. */
+/*
+ * W-6: do payload and pad have the length that the packet's position asks for? judge_answered() looks at the other
+ * lengths.
+ */
 static inline bool length_fits(const struct rc_qp *qp, uint32_t rule, const struct wire_packet *packet)
 {
 	uint32_t bytes = packet->payload_bytes;
@@ -160,7 +163,7 @@ static inline enum verdict judge_send(struct rc_qp *qp, uint32_t rule, const str
 		       VERDICT_RECEIVE_UNUSABLE;
 }
 
-/* S-5, S-4: the whole DMALen at the first packet, and this packet's part of it at each. */
+/* S-5, S-4: judges the whole DMALen with the first packet, and with each packet its part of the memory. */
 static inline enum verdict judge_write(struct rc_qp *qp, uint32_t rule, const struct wire_packet *packet,
 				       struct rc_scatter *place)
 {
@@ -203,15 +206,15 @@ NOINLINE enum verdict judge_answered(struct rc_qp *qp, const struct wire_opcode_
 		place->why = qp_check_memory(qp, packet->rkey, va, bytes, rights, &place->places[0]);
 	if (place->why != MR_OK)
 		return VERDICT_ACCESS;
-	/* A region without atomic rights may lie at a host address that is not aligned like its VA. */
+	/* without atomic rights a region's host address may be aligned otherwise than its VA */
 	if (atomic_write && ((uintptr_t)place->places[0] & 7))
 		return VERDICT_UNALIGNED;
 	return VERDICT_ACCEPT;
 }
 
 /*
- * The whole order of S-1 behind the PSN. Changes nothing. What is accepted is so by one bit of two sets, its length, a
- * place for its payload, and its key; only a refusal asks which check it was.
+ * Judges all of S-1 that follows the PSN; changes nothing. A packet is accepted after four checks: its opcode's bit in
+ * two sets, its length, a place for its payload, and its key. Only a refusal finds out which rule comes first.
  */
 static inline enum verdict judge(struct rc_qp *qp, uint32_t rule, const struct wire_packet *packet,
 				 struct rc_scatter *place)
@@ -232,9 +235,9 @@ static inline enum verdict judge(struct rc_qp *qp, uint32_t rule, const struct w
 				 judge_write(qp, rule, packet, place);
 }
 
-/* ---- what an accepted request does ---- */
+/* ---- executing ---- */
 
-/* A packet of a SEND or WRITE whose payload is in its place. */
+/* Executes a packet of a SEND or WRITE whose payload has been placed. */
 static inline void execute_message(struct rc_qp *qp, uint32_t rule, const struct wire_packet *packet,
 				   struct rc_outbox *out)
 {
@@ -264,7 +267,7 @@ static inline void execute_message(struct rc_qp *qp, uint32_t rule, const struct
 		rc_report_receive(qp, recvq_peek(&qp->recvq), packet, bytes, out);
 }
 
-/* S-7: one hardware atomic on host-order memory. */
+/* S-7: performs one hardware atomic on memory in host byte order. */
 static uint64_t perform_atomic(const struct wire_packet *packet, uint8_t *host)
 {
 	uint64_t *word = (uint64_t *)(void *)host;
@@ -276,7 +279,10 @@ static uint64_t perform_atomic(const struct wire_packet *packet, uint8_t *host)
 	return original;
 }
 
-/* What the replay entry keeps of a request, and its effect; a READ's and a FLUSH's comes with the response. */
+/*
+ * Executes a READ, atomic or the like as far as that happens now, and fills in its replay entry. A READ reads and a
+ * FLUSH flushes when its response is made.
+ */
 static void execute_kind(struct rc_qp *qp, const struct wire_opcode_row *op, const struct wire_packet *packet,
 			 const struct rc_scatter *place, struct rc_replay_entry *entry)
 {
@@ -333,7 +339,7 @@ static bool receive_in_use(const struct rc_qp *qp, uint32_t rule, enum verdict v
 	return (rule & TAKES) && verdict > VERDICT_NO_RECEIVE;
 }
 
-/* Why, as a person would ask: a key check tells which (E-4). */
+/* The cause to report (E-4). For a refused key it is the reason that the check of the key gave. */
 static enum uroce_cause cause_of(enum verdict verdict, enum rc_mr_verdict why)
 {
 	if (verdict == VERDICT_ACCESS)
@@ -358,9 +364,9 @@ NOINLINE void refuse(struct rc_qp *qp, const struct wire_packet *packet, enum ve
 }
 
 /*
- * What may be placed before its ICRC is known: SENDs, whose buffer is undefined until the receive completes, and the
- * middle of WRITEs, whose address is our own and which the peer sends again, while no earlier READ is still being
- * answered, which might tell what was damaged (docs/decisions/0004).
+ * May the payload be placed before its ICRC is known? Yes for SENDs, whose buffer is undefined until the receive
+ * completes, and for middle packets of WRITEs: their address is our own, and the peer sends a damaged one again. Not
+ * while an earlier READ is still being answered, because its response might show damaged data (docs/decisions/0004).
  */
 static inline bool may_place_early(const struct rc_qp *qp, uint32_t rule, const struct rc_scatter *place,
 				   const struct rc_origin *origin)
@@ -369,7 +375,7 @@ static inline bool may_place_early(const struct rc_qp *qp, uint32_t rule, const 
 	       ((rule & SEND) || qp->replay.queue_head == REPLAY_NONE);
 }
 
-/* The half window behind ePSN is a duplicate, the other half a gap (S-2, P-6). */
+/* A PSN in the half window behind ePSN is a duplicate, in the other half it shows a gap (S-2, P-6). */
 NOINLINE bool receive_out_of_order(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin,
 				   uint64_t now_ns)
 {
@@ -393,8 +399,8 @@ NOINLINE bool receive_out_of_order(struct rc_qp *qp, const struct wire_packet *p
 }
 
 /*
- * An RNR NAK has not left yet. What came behind its packet is dropped already, and the peer sends it again only when it
- * hears of that: so it does, and this copy of the packet comes too early.
+ * An RNR NAK is due and has not left. The packets behind the refused one are dropped, and the peer learns only from
+ * that NAK that it has to send them again. So a copy of the refused packet comes too early, and is dropped as well.
  */
 static inline bool owes_rnr_nak(const struct rc_responder *resp)
 {
@@ -410,8 +416,8 @@ NOINLINE bool drop_after_nak(struct rc_qp *qp, const struct wire_packet *packet,
 }
 
 /*
- * The next request is judged as it comes: early or late after an RNR NAK (R-7, R-8), and takes effect before the next
- * one (S-17). While its ICRC is not known nothing happens but to memory that nobody may look at yet.
+ * Takes the packet at ePSN, also after an RNR NAK, be it early or late (R-7, R-8). It takes effect before the next
+ * packet (S-17). Until its ICRC is known, only memory changes that no application may look at yet.
  */
 INLINE bool receive_next(struct rc_qp *qp, uint32_t rule, const struct wire_packet *packet,
 			 const struct rc_origin *origin, struct rc_outbox *out)
@@ -423,11 +429,11 @@ INLINE bool receive_next(struct rc_qp *qp, uint32_t rule, const struct wire_pack
 
 	if (__builtin_expect(resp->nak_outstanding, 0) && owes_rnr_nak(resp))
 		return drop_after_nak(qp, packet, origin);
-	/* Judging may take an entry from a shared queue, which no stranger shall bring about. */
+	/* judging may take an entry from the shared queue, which a forged packet must not bring about */
 	if (qp->shares_receives && (rule & TAKES) && !origin_icrc_is_right(origin, packet->payload))
 		return false;
 	place.why = MR_OK;
-	place.count = 0; /* the other fields stay as they are, for this runs for every packet */
+	place.count = 0; /* the other fields are not set, because this runs for every packet */
 	verdict = judge(qp, rule, packet, &place);
 	placed = verdict == VERDICT_ACCEPT && may_place_early(qp, rule, &place, origin);
 	if (!(placed ? scatter_copy_checking(&place, packet, origin) : origin_icrc_is_right(origin, packet->payload)))
@@ -446,7 +452,7 @@ INLINE bool receive_next(struct rc_qp *qp, uint32_t rule, const struct wire_pack
 	return true;
 }
 
-/* Of the most frequent of them the compiler knows the rule. */
+/* The most frequent opcode has a call of its own, in which the compiler knows the rule. */
 bool rc_responder_receive(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin,
 			  uint64_t now_ns, struct rc_outbox *out)
 {

@@ -1,4 +1,4 @@
-/* responder.h - requests from the peer: judge in order, execute, answer */
+/* responder.h - requests from the peer: judged in order, executed, answered */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef RC_RESPONDER_H
 #define RC_RESPONDER_H
@@ -13,28 +13,28 @@ struct rc_origin;
 struct wire_packet;
 
 /*
- * Judges and executes one request; needs room for one completion in the outbox. false: its ICRC, left to us by the
- * origin, is wrong, and it is as if it had never come.
+ * Judges and executes one request; the outbox needs room for one completion. false: the ICRC, which the origin had left
+ * unchecked, is wrong; nothing has changed.
  */
 bool rc_responder_receive(struct rc_qp *qp, const struct wire_packet *packet, const struct rc_origin *origin,
 			  uint64_t now_ns, struct rc_outbox *out);
 
-/* The rights of the peer have changed, or how many READs and atomics may wait for their responses. */
+/* The peer's rights have changed, or how many READs and atomics may wait for their responses. */
 void rc_responder_enable(struct rc_qp *qp);
 
-/* Adds READ responses, atomic responses, ACKs and NAKs, in request order. true: more to send than room. */
+/* Adds READ responses, atomic responses, ACKs and NAKs, in request order. true: something did not fit. */
 bool rc_responder_transmit(struct rc_qp *qp, struct rc_outbox *out);
 
-/* Everything of the connection is forgotten. */
+/* Forgets everything about the connection. */
 void rc_responder_reset(struct rc_qp *qp);
 
-/* Requests begin at this PSN. */
+/* Sets the PSN of the first request. */
 static inline void responder_begin(struct rc_qp *qp, psn_t epsn)
 {
 	qp->responder.epsn = qp->responder.newest_request = epsn;
 }
 
-/* The code of the wait that an RNR NAK tells. */
+/* Sets the RNR timer code that an RNR NAK carries. */
 static inline void responder_set_rnr_timer(struct rc_qp *qp, uint8_t code)
 {
 	qp->responder.min_rnr_timer = code;

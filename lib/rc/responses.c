@@ -39,8 +39,9 @@ static uint8_t read_opcode(bool first, bool last)
 }
 
 /*
- * The next packets of a READ's response, unless its memory may no longer be read (S-4). It is looked up once for all
- * that go out now, for a region stays for the length of a poll; and it has an end that does not move.
+ * Adds the next packets of a READ's response, unless its memory may no longer be read (S-4). One look-up serves all
+ * packets that leave now, because a region stays valid for the length of a poll. It covers the rest of the stretch,
+ * whose end is fixed.
  */
 INLINE enum rc_mr_verdict add_read_responses(struct rc_qp *qp, struct rc_replay_entry *entry,
 					     struct rc_stretch *stretch, struct rc_outbox *out)
@@ -71,13 +72,13 @@ INLINE enum rc_mr_verdict add_read_responses(struct rc_qp *qp, struct rc_replay_
 			entry->unsent_psn = psn_next(entry->unsent_psn);
 		stretch->send_psn = psn_next(stretch->send_psn);
 		left -= bytes;
-		if (left > 0) /* an empty READ has no memory at all */
+		if (left > 0) /* an empty READ has no memory */
 			host += bytes;
 	}
 	return MR_OK;
 }
 
-/* Parts of READs that are asked for again, while what lies behind them is not: false: more are to come, but not now. */
+/* Answers parts of READs that were asked for once more. false: there is more to answer, but no room for it now. */
 NOINLINE bool respond_parts(struct rc_qp *qp, struct rc_outbox *out)
 {
 	struct rc_stretch *part;
@@ -96,7 +97,7 @@ NOINLINE bool respond_parts(struct rc_qp *qp, struct rc_outbox *out)
 	return true;
 }
 
-/* FLUSH and ATOMIC WRITE: an empty READ response (S-20). */
+/* Answers a FLUSH or ATOMIC WRITE with an empty READ response (S-20). */
 static void add_empty_response(struct rc_qp *qp, const struct rc_replay_entry *entry, struct rc_outbox *out)
 {
 	struct wire_headers headers = emit_bth(qp, OP_READ_RESPONSE_ONLY, 0, entry->first_psn, false);
@@ -106,21 +107,21 @@ static void add_empty_response(struct rc_qp *qp, const struct rc_replay_entry *e
 }
 
 /*
- * A READ or FLUSH that may not go on: a NAK in place of the first response not sent; silence for a duplicate
+ * A READ or FLUSH may not go on: a NAK takes the place of the first response that never left. A duplicate draws nothing
  * (K-RULE).
  */
 static void abandon_response(struct rc_qp *qp, struct rc_replay_entry *entry, enum rc_mr_verdict why)
 {
 	const struct verdict_row *row = &rc_verdicts[VERDICT_ACCESS];
 	bool repeated = entry->repeated;
-	psn_t psn = entry->unsent_psn; /* a repeated READ may have begun behind it: what has left has left */
+	psn_t psn = entry->unsent_psn; /* not send_psn: a repeated READ may have started again before this */
 
 	rc_replay_pop(&qp->replay);
 	if (repeated) {
 		qp->counters[CNT_REPLAY_KEY]++;
 		return;
 	}
-	rc_replay_reset(&qp->replay, qp->replay.depth); /* nothing behind it is answered any more */
+	rc_replay_reset(&qp->replay, qp->replay.depth); /* no request behind this one is answered */
 	ack_forget(&qp->responder.ack);
 	ack_refused(&qp->responder.ack, row->syndrome, psn);
 	qp->counters[row->counter]++;
@@ -130,7 +131,7 @@ static void abandon_response(struct rc_qp *qp, struct rc_replay_entry *entry, en
 	}
 }
 
-/* One response, or as much of it as there is room for. false: more of it is to come, but not now. */
+/* Adds one response, or as much of it as there is room for. false: a FLUSH needs more time. */
 static bool add_response(struct rc_qp *qp, struct rc_replay_entry *entry, struct rc_outbox *out)
 {
 	enum rc_mr_verdict why = MR_OK;
@@ -157,7 +158,7 @@ static bool add_response(struct rc_qp *qp, struct rc_replay_entry *entry, struct
 	return true;
 }
 
-/* true: the queue is empty; false: no room, or no time for more of a FLUSH. */
+/* Answers the queue. true: it is empty; false: there is no room, or a FLUSH needs more time. */
 static bool respond_all(struct rc_qp *qp, struct rc_outbox *out)
 {
 	struct rc_replay_entry *entry;
@@ -169,7 +170,7 @@ static bool respond_all(struct rc_qp *qp, struct rc_outbox *out)
 	return true;
 }
 
-/* The same; after a loss less at a time: what goes out behind a lost response is sent in vain. */
+/* respond_all() with a limit after a loss, because what leaves behind a lost response is sent in vain. */
 static bool respond_queue(struct rc_qp *qp, struct rc_outbox *out)
 {
 	uint32_t limit = outbox_hold_back(out, qp->response_burst.packets), before = out->packet_count;
@@ -180,7 +181,10 @@ static bool respond_queue(struct rc_qp *qp, struct rc_outbox *out)
 	return empty;
 }
 
-/* F-4: the newest ACK once more, for its credits; before the first request it is the one before the start. */
+/*
+ * F-4: sends the newest ACK once more, for its credits; before the first request the ACK of the PSN before that. true:
+ * no room.
+ */
 static bool tell_news(struct rc_qp *qp, struct rc_outbox *out)
 {
 	if (qp->state == UROCE_QPS_ERR || !rc_credit_unsolicited_due(qp))
@@ -191,7 +195,7 @@ static bool tell_news(struct rc_qp *qp, struct rc_outbox *out)
 	return false;
 }
 
-/* The ACK for duplicates, for which there is room, unless the ACK or NAK that follows says as much. */
+/* Sends the ACK for duplicates, unless the ACK or NAK that follows acknowledges as much. There is room. */
 static void repeat_ack(struct rc_qp *qp, struct rc_outbox *out)
 {
 	const struct rc_responder *resp = &qp->responder;

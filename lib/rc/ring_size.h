@@ -1,4 +1,4 @@
-/* ring_size.h - ring sizes */
+/* ring_size.h - the size of a ring: a power of two */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef RC_RING_SIZE_H
 #define RC_RING_SIZE_H

@@ -1,17 +1,21 @@
-/* rtt.c - the mean of what was timed, and how far it varies */
+/* rtt.c - mean and deviation of the round trip */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rc/rtt.h"
 
-#define LONGEST_PART 2u /* of the timeout */
+#define LONGEST_PART 2u /* the longest measure that counts, as a part of the timeout */
 #define SHORTEST_MAX_NS ((1u << 31) - 1)
-#define AGEING 256u /* so many measures later a way that has become longer is known as such */
+/* a longer measure raises the shortest by this part of the difference */
+#define AGEING 256u
 
 void rc_rtt_reset(struct rc_rtt *trip)
 {
 	*trip = (struct rc_rtt){ 0 };
 }
 
-/* As TCP smooths it: an eighth and a quarter of what is new; the first one counts whole. */
+/*
+ * Smooths as TCP does: a new measure counts for an eighth of the mean and a quarter of the deviation; the first one
+ * whole.
+ */
 static void smooth(struct rc_rtt *trip, uint64_t took_ns)
 {
 	uint64_t error = took_ns > trip->srtt_ns ? took_ns - trip->srtt_ns : trip->srtt_ns - took_ns;
@@ -25,7 +29,7 @@ static void smooth(struct rc_rtt *trip, uint64_t took_ns)
 	trip->srtt_ns = (7 * trip->srtt_ns + took_ns) / 8;
 }
 
-/* A way may become longer, and then nothing is as short as it was: each measure draws the shortest a little up. */
+/* A path may become longer, and then its shortest round trip does, too: so each longer measure raises it a little. */
 static void note_shortest(struct rc_rtt *trip, uint64_t took_ns)
 {
 	uint32_t took = took_ns < SHORTEST_MAX_NS ? (uint32_t)took_ns : SHORTEST_MAX_NS, shortest = trip->shortest_ns;
@@ -34,8 +38,8 @@ static void note_shortest(struct rc_rtt *trip, uint64_t took_ns)
 }
 
 /*
- * A measure near the timeout is one during which our own thread was away, and would end all early questions for long:
- * it is not smoothed as it is.
+ * A measure near the timeout probably means that our own thread did not run, and would keep probes away for long: it
+ * counts for at most timeout_ns / LONGEST_PART.
  */
 void rc_rtt_end(struct rc_rtt *trip, uint64_t timeout_ns, uint64_t now_ns)
 {

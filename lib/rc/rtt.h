@@ -1,8 +1,8 @@
-/* rtt.h - how long the peer takes to answer, from one timed packet at a time */
+/* rtt.h - the round trip: how long the peer takes to answer, measured with one packet at a time */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Only a packet that asks and goes out for the first time is timed: of one that has gone out twice nobody knows which
- * was answered (T-5, Karn's rule).
+ * Only a packet that asks and goes out for the first time is timed: if it has gone out twice, nobody knows which of the
+ * two was answered (T-5, Karn's rule).
  */
 #ifndef RC_RTT_H
 #define RC_RTT_H
@@ -18,24 +18,24 @@ struct rc_rtt {
 	psn_t psn;
 	uint32_t timing : 1;
 
-	uint32_t shortest_ns : 31; /* of all so far, or nearly; 0: none has been timed */
+	uint32_t shortest_ns : 31; /* the shortest round trip, slowly raised by longer ones; 0: none was measured */
 
-	/* what the others took */
-	uint64_t srtt_ns; /* smoothed; 0: none has been timed */
+	/* the packets timed before */
+	uint64_t srtt_ns; /* the mean; 0: none was measured */
 	uint64_t rttvar_ns;
 };
 
-#define RTT_UNKNOWN_NS 67108864ull /* for a QP without an ACK timer, while none has been timed */
+#define RTT_UNKNOWN_NS 67108864ull /* the bound of a QP without an ACK timer, while none was measured */
 
-/* A new connection or another path: nothing is known. */
+/* A new connection or another path: no round trip is known. */
 void rc_rtt_reset(struct rc_rtt *trip);
 
-/* The packet that is being timed has been answered. timeout_ns: of the ACK timer, 0: there is none. */
+/* The packet that is being timed has been answered. timeout_ns: the ACK timeout; 0: there is none. */
 void rc_rtt_end(struct rc_rtt *trip, uint64_t timeout_ns, uint64_t now_ns);
 
 /*
- * After so long what comes can be a response to what was sent then, and not only to what was sent before (T-5): the
- * mean and four times the deviation, as RFC 6298 has it; while none has been timed, the ACK timeout.
+ * From so long after sending on, a response may answer that packet, and not only earlier ones (T-5): the mean and four
+ * times the deviation (RFC 6298); while no round trip was measured, the ACK timeout.
  */
 static inline uint64_t rtt_bound_ns(const struct rc_rtt *trip, uint64_t timeout_ns)
 {
@@ -45,8 +45,8 @@ static inline uint64_t rtt_bound_ns(const struct rc_rtt *trip, uint64_t timeout_
 }
 
 /*
- * How long the way there and back takes when most packets take twice as long, for they wait in a queue; 0: there is
- * none, or nobody knows.
+ * The round trip without the time in queues, if most round trips take more than twice the shortest; 0: no queue is
+ * known.
  */
 static inline uint64_t rtt_without_queue_ns(const struct rc_rtt *trip)
 {
@@ -54,15 +54,15 @@ static inline uint64_t rtt_without_queue_ns(const struct rc_rtt *trip)
 }
 
 /*
- * Is this packet to be timed? While nothing is known, also one that does not ask but that others which ask follow:
- * where much is lost the last of a flight hardly ever is the one that is answered.
+ * Should this packet be timed? While no round trip is known, packets that do not ask are timed, too, because others
+ * which ask follow: where much is lost the last packet of a flight is hardly ever the one that is answered.
  */
 static inline bool rtt_wants(const struct rc_rtt *trip, bool asks)
 {
 	return !trip->timing && (asks || trip->srtt_ns == 0);
 }
 
-/* A packet that asks leaves for the first time, and no other is being timed. */
+/* A packet leaves for the first time while no other is being timed. */
 static inline void rtt_begin(struct rc_rtt *trip, psn_t psn, uint64_t now_ns)
 {
 	trip->timing = true;
@@ -70,13 +70,16 @@ static inline void rtt_begin(struct rc_rtt *trip, psn_t psn, uint64_t now_ns)
 	trip->sent_ns = now_ns;
 }
 
-/* The packet goes out again, or may. */
+/* The packet that is being timed goes out again, or may. */
 static inline void rtt_forget(struct rc_rtt *trip)
 {
 	trip->timing = false;
 }
 
-/* Everything before snd_una has been answered. true: that ends the round trip that is being timed. */
+/*
+ * Everything before snd_una has been answered. true: the packet that is being timed was among it, which ends its round
+ * trip.
+ */
 static inline bool rtt_answered(struct rc_rtt *trip, psn_t snd_una, uint64_t timeout_ns, uint64_t now_ns)
 {
 	if (!trip->timing || !psn_before(trip->psn, snd_una))

@@ -1,4 +1,4 @@
-/* scatter.c - the places of a receive or a response in several pieces */
+/* scatter.c - the places of a packet whose receive or response lies in several pieces */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rc/scatter.h"
 

@@ -1,4 +1,4 @@
-/* scatter.h - where the bytes of a packet go: found while judging, used when executing */
+/* scatter.h - where the bytes of a packet go: found when it is judged, used when it is executed */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef RC_SCATTER_H
 #define RC_SCATTER_H
@@ -13,20 +13,20 @@
 #include "rc/qp_state.h"
 
 struct rc_scatter {
-	enum rc_mr_verdict why; /* of the check that failed, MR_OK if none did */
+	enum rc_mr_verdict why; /* why a piece may not be written; MR_OK: all may */
 	uint32_t count;
 	uint8_t *places[LIMIT_SGE];
 	uint32_t lengths[LIMIT_SGE];
 };
 
-/* For scatter_find() and scatter_copy_checking(): any number of pieces; those behind the first one. */
+/* The parts of scatter_find() and scatter_copy_checking() for any number of pieces. */
 bool rc_scatter_find(struct rc_qp *qp, const struct uroce_sge *sges, uint32_t count, uint64_t offset, uint32_t bytes,
 		     struct rc_scatter *place);
 uint32_t rc_scatter_copy_rest(const struct rc_scatter *place, const uint8_t *data, uint32_t crc);
 
 /*
- * Finds [offset, offset + bytes) of what the pieces describe, which has so many: all of it must be ours to write, or
- * nothing may be written (Q-11). false: place->why says why not.
+ * Finds [offset, offset + bytes) in the memory that `count` pieces describe. The QP must be allowed to write all of it,
+ * or nothing may be written (Q-11). false: it is not, and place->why says why.
  */
 static inline bool scatter_find(struct rc_qp *qp, const struct uroce_sge *sges, uint32_t count, uint64_t offset,
 				uint32_t bytes, struct rc_scatter *place)
@@ -54,9 +54,9 @@ static inline void scatter_copy(const struct rc_scatter *place, const uint8_t *d
 }
 
 /*
- * Copies the payload of a packet, of at least a byte, to its places, and computes the ICRC, which nobody has looked at,
- * on the way. false: it is wrong, and what lies there is undefined: only for memory that no application may look at yet
- * (docs/decisions/0004).
+ * Copies the payload of a packet, at least a byte, to its places, and checks the packet's ICRC on the way. false: the
+ * ICRC is wrong, and what lies in those places is undefined. So it is only for memory that no application may look at
+ * yet (docs/decisions/0004).
  */
 static inline bool scatter_copy_checking(const struct rc_scatter *place, const struct wire_packet *packet,
 					 const struct rc_origin *origin)

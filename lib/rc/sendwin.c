@@ -30,19 +30,19 @@ static bool flush_is_valid(uint32_t flush)
 	return (flush & reach) && !(flush & ~(reach | UROCE_FLUSH_WHOLE_REGION));
 }
 
-/* What a request may be made of. PIECES_BIND: of keys, which only rc_sendwin_post_bind() has. */
+/* What pieces of memory a request has. PIECES_BIND: none, but keys, which only rc_sendwin_post_bind() takes. */
 enum post_pieces { PIECES_ANY, PIECES_NONE, PIECES_EIGHT_BYTES, PIECES_BIND };
 
 struct post_rule {
-	uint8_t flags;  /* enum uroce_send_flags that it may have */
+	uint8_t flags;  /* enum uroce_send_flags: the flags that it may have */
 	uint8_t pieces; /* enum post_pieces */
-	uint8_t needs;  /* enum rc_send_needs: to begin */
+	uint8_t needs;  /* enum rc_send_needs: what it needs to begin */
 };
 
 #define NOT_INLINE (UROCE_SEND_SIGNALED | UROCE_SEND_SOLICITED | UROCE_SEND_FENCE)
 #define ALL_FLAGS (NOT_INLINE | UROCE_SEND_INLINE)
 
-/* The operations. */
+/* The operations that may be posted. */
 static const struct post_rule post_rules[UROCE_WR_OPCODES] = {
 	[UROCE_WR_SEND] = { ALL_FLAGS, PIECES_ANY, NEEDS_RECEIVE },
 	[UROCE_WR_SEND_WITH_IMM] = { ALL_FLAGS, PIECES_ANY, NEEDS_RECEIVE },
@@ -58,7 +58,7 @@ static const struct post_rule post_rules[UROCE_WR_OPCODES] = {
 	[UROCE_WR_BIND_MW] = { NOT_INLINE, PIECES_BIND, NEEDS_NO_PACKET },
 };
 
-/* A posted request, each field read once: what the application can still write is not looked at again (M-6). */
+/* A work request while it is posted. Each field is read once, because the application can still write it (M-6). */
 struct taken {
 	uint32_t opcode, flags, count, imm;
 	uint64_t bytes;
@@ -66,8 +66,8 @@ struct taken {
 };
 
 /*
- * Fills the rest of *taken, which has flags and count, and copies the pieces. false: wr is no request, or none that a
- * slot has room for.
+ * Checks wr, fills the rest of *taken, which has flags and count, and copies the pieces. false: wr is not valid, or
+ * does not fit into a slot.
  */
 INLINE bool take(const struct rc_sendwin *win, const struct uroce_send_wr *wr, struct uroce_sge *copies,
 		 struct taken *taken)
@@ -100,7 +100,7 @@ INLINE bool take(const struct rc_sendwin *win, const struct uroce_send_wr *wr, s
 	return taken->count == 0 && rule->pieces == PIECES_NONE;
 }
 
-/* The pieces, or the bytes of inline ones, whose source may be reused when the post returns. */
+/* Copies the pieces, or the bytes of an inline request, whose memory may be reused when the post returns. */
 INLINE void copy_pieces(struct rc_send_wqe *wqe, const struct uroce_sge *pieces, uint32_t flags, uint32_t count)
 {
 	uint8_t *at = (uint8_t *)wqe->sges;
@@ -110,13 +110,13 @@ INLINE void copy_pieces(struct rc_send_wqe *wqe, const struct uroce_sge *pieces,
 
 		if (!(flags & UROCE_SEND_INLINE))
 			wqe->sges[i] = *piece;
-		else if (piece->length > 0) /* or the address may be NULL */
+		else if (piece->length > 0) /* an empty piece may have the address NULL */
 			memcpy(at, (const void *)(uintptr_t)piece->addr, piece->length);
 		at += piece->length;
 	}
 }
 
-/* All but the pieces. */
+/* Fills the next slot with everything but the pieces. */
 INLINE struct rc_send_wqe *fill_slot(const struct rc_sendwin *win, const struct uroce_send_wr *wr,
 				     const struct taken *taken)
 {
@@ -139,7 +139,7 @@ static inline bool is_full(struct rc_sendwin *win)
 {
 	if (win->posting - win->free_up_to < win->depth)
 		return false;
-	/* pairs with S2 in free_slots() of report.c: the lcore has finished with the slot */
+	/* pairs with S2 in sendwin_free_slots(): the lcore has finished with the slot */
 	win->free_up_to = atomic_load_explicit(&win->freed, memory_order_acquire);
 	return win->posting - win->free_up_to >= win->depth;
 }
@@ -150,7 +150,7 @@ static void publish(struct rc_sendwin *win)
 	atomic_store_explicit(&win->posted, ++win->posting, memory_order_release);
 }
 
-/* wr has these flags, and so many pieces, for which there is room in copies; the compiler may know some of it. */
+/* Posts wr, whose flags and count the compiler may know. copies has room for the pieces. */
 INLINE int post(struct rc_sendwin *win, const struct uroce_send_wr *wr, uint32_t flags, uint32_t count,
 		struct uroce_sge *copies)
 {
@@ -227,7 +227,7 @@ void rc_sendwin_place(struct rc_sendwin *win, uint8_t *ring, const struct rc_sen
 
 void rc_sendwin_reset(struct rc_sendwin *win, psn_t first)
 {
-	/* Unreported work vanishes; the application's index stays where it is, so that it need not be told. */
+	/* Requests that were not reported vanish. The application's index stays, so it need not be told. */
 	sendwin_take_posted(win);
 	win->head = win->acked = win->started = win->cursor = win->tail;
 	atomic_store_explicit(&win->freed, win->tail, memory_order_release);
@@ -251,7 +251,10 @@ uint32_t rc_sendwin_owner(const struct rc_sendwin *win, psn_t psn)
 	return index;
 }
 
-/* Up to `end`, or to a request that needs a response, if it stops there. Returns how many PSNs are left of that. */
+/*
+ * Moves snd_una to `end`; or, if `stops`, to the first request that needs a response of its own. Returns how many PSNs
+ * are then left.
+ */
 static uint32_t move_through(struct rc_sendwin *win, psn_t end, bool stops, uint32_t *answered)
 {
 	uint32_t left = psn_distance(end, win->snd_una);
@@ -312,7 +315,7 @@ void rc_sendwin_advance(struct rc_sendwin *win, psn_t end)
 {
 	const struct rc_send_wqe *wqe = sendwin_slot(win, win->cursor);
 
-	/* measured from snd_una: a whole window may lie between, which the half-window order cannot tell */
+	/* measured from snd_una, because the half-window order fails when a whole window lies between */
 	if (psn_distance(end, win->snd_una) > psn_distance(win->snd_max, win->snd_una))
 		win->snd_max = end;
 	win->snd_nxt = end;
@@ -330,7 +333,7 @@ uint32_t rc_sendwin_responses_due(const struct rc_sendwin *win, psn_t heard)
 		const struct rc_send_wqe *wqe = sendwin_slot(win, slot);
 		uint32_t begin = psn_distance(wqe->first_psn, win->snd_una), end = begin + wqe->psn_count;
 
-		if (slot == win->acked) /* which may lie on both sides of snd_una */
+		if (slot == win->acked) /* the oldest request may lie on both sides of snd_una */
 			begin = 0, end = wqe->psn_count - psn_distance(win->snd_una, wqe->first_psn);
 		if (begin < got)
 			begin = got;

@@ -1,13 +1,14 @@
-/* sendwin.h - posted work that is not yet completed, and the PSNs it owns */
+/* sendwin.h - the send window: posted requests that are not completed, and the PSNs that they own */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A ring of slots. Four indexes walk it, each behind the next (local operations own no PSN and are never in between):
+ * A ring of slots with four indexes, none of which passes the next:
  *   head <= acked <= started <= tail
  *   [head, acked)    answered, waiting to be reported
  *   [acked, started) own PSNs; snd_una lies in slot `acked`
  *   [started, tail)  posted, without PSNs
- * and three PSNs: snd_una (oldest not acknowledged), snd_nxt (goes out next), snd_max (first never sent).
- * After a rewind snd_nxt < snd_max: what lies between is sent again. Only this file maps a PSN to its request.
+ * Local operations own no PSN, and are never in the middle part. Three PSNs: snd_una (oldest not acknowledged), snd_nxt
+ * (leaves next), snd_max (first never sent). After a rewind snd_nxt < snd_max: what lies between is sent again. Only
+ * this file maps a PSN to its request.
  */
 #ifndef RC_SENDWIN_H
 #define RC_SENDWIN_H
@@ -22,17 +23,17 @@
 #include "rc/mr.h"
 #include "rc/psn.h"
 
-/* What a request needs to begin that is not always there: nothing, as a rule. Only then it is looked into. */
+/* What a request may need before it can begin. Most need nothing; a request is checked only if it has one of these. */
 enum rc_send_needs {
-	NEEDS_RECEIVE = 1,              /* an entry at the peer: a credit, where those are counted (F-3) */
-	NEEDS_RESPONSE = 2,             /* one of the peer's slots for READs and the like */
-	NEEDS_NO_PACKET = 4,            /* done here, when all before it is */
-	NEEDS_FENCE = UROCE_SEND_FENCE, /* 8: nothing before it that waits for a response */
-	NEEDS_TOO_MUCH = 16,            /* is longer than a message may be: a local fault */
+	NEEDS_RECEIVE = 1,              /* with flow control: a credit for a receive entry at the peer (F-3) */
+	NEEDS_RESPONSE = 2,             /* one of the READs and atomics that the peer takes at a time */
+	NEEDS_NO_PACKET = 4,            /* is carried out here, once all requests before it are answered */
+	NEEDS_FENCE = UROCE_SEND_FENCE, /* 8: no READ or atomic before it may be outstanding */
+	NEEDS_TOO_MUCH = 16,            /* is longer than a message may be, which is a local fault */
 	NEEDS_ALL = 31
 };
 
-/* A posted request. Written by the application until it is published, by the lcore afterwards. */
+/* A posted request. The application's thread writes it until it is published, the lcore afterwards. */
 struct rc_send_wqe {
 	uint64_t wr_id;
 	uint8_t opcode;    /* enum uroce_wr_opcode */
@@ -41,10 +42,10 @@ struct rc_send_wqe {
 	uint8_t needs;     /* enum rc_send_needs */
 	uint32_t imm;      /* FLUSH: enum uroce_flush */
 	uint64_t remote_va;
-	uint32_t rkey;                        /* or the key to invalidate */
+	uint32_t rkey;                        /* for a local invalidate the key */
 	uint32_t length_bytes;                /* of the whole message */
-	psn_t first_psn;                      /* once started */
-	uint32_t psn_count;                   /* once started: PSNs it owns, at least 1 */
+	psn_t first_psn;                      /* set when the request starts */
+	uint32_t psn_count;                   /* set when the request starts: how many PSNs it owns, at least 1 */
 	_Alignas(16) struct uroce_sge sges[]; /* or inline bytes */
 };
 
@@ -56,87 +57,93 @@ struct rc_atomic_operands {
 };
 
 struct rc_sendwin {
-	/* set at creation, read by both */
-	uint8_t *slots; /* aligned to 64; behind them the operands of atomics, as many */
+	/* set when the QP is created, read by both threads */
+	uint8_t *slots; /* aligned to 64; behind them the operands of atomics, one per slot */
 	uint32_t slot_bytes;
 	uint32_t mask; /* slots - 1 */
 
-	/* lcore only */
+	/* read and written by the lcore only */
 	uint32_t head, acked, started, tail;
-	uint32_t cursor; /* slot that owns `snd_nxt`; == started when snd_nxt == snd_max */
+	uint32_t cursor; /* the slot that owns `snd_nxt`; `started` when snd_nxt == snd_max */
 	psn_t snd_una, snd_nxt, snd_max;
-	uint32_t behind; /* PSNs from the first one to snd_una, at most PSN_WINDOW */
+	uint32_t behind; /* how many PSNs lie before snd_una since the first one, at most PSN_WINDOW */
 
-	/* lcore writes, application reads, but only when its queue looks full */
+	/* lcore writes; application reads, but only when the queue looks full */
 	_Atomic uint32_t freed;
 
 	/* application writes, lcore reads */
 	_Alignas(64) _Atomic uint32_t posted;
-	uint32_t posting;    /* the application's own copy */
-	uint32_t free_up_to; /* `freed` as the application last saw it */
-	/* set at creation, for the application */
-	uint32_t depth; /* what the user asked for: at most so many are posted */
+	uint32_t posting;    /* the same index, for the application's thread only */
+	uint32_t free_up_to; /* `freed` when the application last read it */
+	/* set when the QP is created, read by the application's thread */
+	uint32_t depth; /* how many requests may be posted, as the application asked for */
 	uint32_t sge_limit;
 	uint32_t inline_limit;
 	bool signal_all;
 
 	/* lcore writes, but rarely; application reads */
-	_Atomic bool no_rd_atomic;  /* max_rd_atomic is 0: a READ or the like is refused */
-	_Atomic uint8_t post_state; /* enum uroce_qp_state of the QP, as posts judge it */
-	_Atomic bool post_wakes;    /* the peer waits to hear of receive entries: their posts wake the lcore (F-4) */
+	_Atomic bool no_rd_atomic;  /* max_rd_atomic is 0: posting a READ or the like is refused */
+	_Atomic uint8_t post_state; /* the QP's state, as enum uroce_qp_state, by which a post is judged */
+	_Atomic bool post_wakes;    /* the peer waits for credits: posting a receive wakes the lcore (F-4) */
 };
 
-/* Bytes of a slot for these limits, a multiple of 16; and of a ring of so many slots, a power of two. */
+/*
+ * rc_sendwin_slot_bytes(): bytes of a slot for these limits, a multiple of 16. rc_sendwin_ring_bytes(): bytes of a ring
+ * of `slots` slots, a power of two.
+ */
 uint32_t rc_sendwin_slot_bytes(uint32_t sge_limit, uint32_t inline_limit);
 uint64_t rc_sendwin_ring_bytes(uint32_t slots, uint32_t slot_bytes);
 
 /*
- * Application side: copies wr into a slot and publishes it. 0; -ENOMEM: full; -EINVAL: opcode, sge count,
- * inline length or flags.
+ * For the application's thread: copies wr into a slot and publishes it. Returns 0, -ENOMEM if the queue is full, or
+ * -EINVAL for a wrong opcode, piece count, inline length or flag.
  */
 int rc_sendwin_post(struct rc_sendwin *win, const struct uroce_send_wr *wr);
 
-/* What is fixed when a QP is created. */
+/* The limits that are fixed when a QP is created. */
 struct rc_sendwin_limits {
 	uint32_t slots; /* a power of two */
 	uint32_t depth, sges, inline_bytes;
 	bool signal_all;
 };
 
-/* Gives it its ring, of rc_sendwin_ring_bytes() zeros. READs and the like are refused at first. */
+/* Gives the window its ring, rc_sendwin_ring_bytes() zeros. READs and the like are refused at first. */
 void rc_sendwin_place(struct rc_sendwin *win, uint8_t *ring, const struct rc_sendwin_limits *limits);
 
-/* Empties the window and gives it its first PSN. */
+/* Empties the window and sets its first PSN. */
 void rc_sendwin_reset(struct rc_sendwin *win, psn_t first);
 
-/* The same for a bind, translated to keys. */
+/* rc_sendwin_post() for a bind whose memory has been translated to keys. */
 int rc_sendwin_post_bind(struct rc_sendwin *win, const struct uroce_send_wr *wr, const struct rc_mr_bind *bind);
 
-/* The next posted request was done here and is answered. Only while nothing is outstanding. */
+/* The request at `started` was carried out here and is answered. Only while no request is outstanding. */
 void rc_sendwin_finish_local(struct rc_sendwin *win);
 
-/* The slot that owns a PSN in flight. */
+/* The slot of the request that owns a PSN in flight. */
 uint32_t rc_sendwin_owner(const struct rc_sendwin *win, psn_t psn);
 
 /*
- * Acknowledges everything before `end`. Stops in front of a request that needs a response of its own (READ,
- * atomic), for silence about it means that the response was lost (Q-8). true: got as far as `end`.
+ * Acknowledges everything before `end`, but stops at a request that needs a response of its own (READ, atomic): its
+ * response was lost (Q-8). true: it did not stop before `end`.
  */
 bool rc_sendwin_ack_through(struct rc_sendwin *win, psn_t end);
 
-/* Everything before `end` is answered. Returns how many requests are, by this, that need a response of their own. */
+/*
+ * Everything before `end` has been answered. Returns how many of the requests that this completes need a response of
+ * their own.
+ */
 uint32_t rc_sendwin_answer_through(struct rc_sendwin *win, psn_t end);
 
-/* The next packet to go out is this one, which has left before. Returns whether anything is to be sent again. */
+/* Sets snd_nxt to a PSN that has left before. Returns whether anything is then to be sent again. */
 bool rc_sendwin_go_to(struct rc_sendwin *win, psn_t next);
 
 /*
- * PSNs of READs and the like that have left and are not answered. heard: the peer has sent everything before it, which
- * may have been lost on its way.
+ * How many responses to READs and the like are due: asked for and not answered. heard: the peer has sent all responses
+ * before it, which may have been lost.
  */
 uint32_t rc_sendwin_responses_due(const struct rc_sendwin *win, psn_t heard);
 
-/* The packet(s) up to, not including, `end` went out. */
+/* The packets before `end` have gone out. */
 void rc_sendwin_advance(struct rc_sendwin *win, psn_t end);
 
 static inline struct rc_send_wqe *sendwin_slot(const struct rc_sendwin *win, uint32_t index)
@@ -144,7 +151,7 @@ static inline struct rc_send_wqe *sendwin_slot(const struct rc_sendwin *win, uin
 	return (struct rc_send_wqe *)(void *)(win->slots + (uint64_t)(index & win->mask) * win->slot_bytes);
 }
 
-/* What an atomic in this slot has besides. */
+/* The operands of the atomic in this slot. */
 static inline struct rc_atomic_operands *sendwin_operands(const struct rc_sendwin *win, uint32_t index)
 {
 	uint8_t *operands = win->slots + (win->mask + 1ull) * win->slot_bytes;
@@ -152,14 +159,14 @@ static inline struct rc_atomic_operands *sendwin_operands(const struct rc_sendwi
 	return (struct rc_atomic_operands *)(void *)operands + (index & win->mask);
 }
 
-/* The next posted request will own psn_count PSNs from `snd_max` on. */
+/* Gives the request at `started` psn_count PSNs from `snd_max` on. */
 static inline void sendwin_number(const struct rc_sendwin *win, struct rc_send_wqe *wqe, uint32_t psn_count)
 {
 	wqe->first_psn = win->snd_max;
 	wqe->psn_count = psn_count;
 }
 
-/* rc_sendwin_advance() for what was never sent before; complete: up to the end of its request. */
+/* rc_sendwin_advance() for packets that were never sent before. complete: `end` is the end of their request. */
 static inline void sendwin_go_on(struct rc_sendwin *win, psn_t end, bool complete)
 {
 	win->snd_nxt = win->snd_max = end;
@@ -172,51 +179,56 @@ static inline void sendwin_start(struct rc_sendwin *win)
 	win->started++;
 }
 
-/* The oldest request, which is answered, was reported or needs no report. */
+/* The oldest request was answered, and was reported or needs no report. */
 static inline void sendwin_finish(struct rc_sendwin *win)
 {
 	win->head++;
 }
 
-/* The oldest request was reported, answered or not: it will never be sent. */
+/* The oldest request was reported, though it may not be answered: it will never be sent. */
 static inline void sendwin_flush(struct rc_sendwin *win)
 {
 	win->head++;
 	win->acked = win->started = win->cursor = win->head;
 }
 
-/* S2: the slots up to head may be posted into again. */
+/* S2: the application may post into the slots before head again */
 static inline void sendwin_free_slots(struct rc_sendwin *win)
 {
 	atomic_store_explicit(&win->freed, win->head, memory_order_release);
 }
 
-/* READs and the like are refused when they are posted, or no more. */
+/* Sets whether posting READs and the like is refused. */
 static inline void sendwin_refuse_rd_atomic(struct rc_sendwin *win, bool refuse)
 {
 	atomic_store_explicit(&win->no_rd_atomic, refuse, memory_order_relaxed);
 }
 
-/* Posts are judged by this state of the QP from now on. */
+/* Sets the QP's state by which posts are judged. */
 static inline void sendwin_set_post_state(struct rc_sendwin *win, uint8_t state)
 {
 	atomic_store_explicit(&win->post_state, state, memory_order_release);
 }
 
-/* The peer waits to hear of receive entries: their posts wake the lcore (F-4). Written when it changes. */
+/*
+ * Sets whether posting a receive wakes the lcore, because the peer waits for credits (F-4). Stored only if it changes.
+ */
 static inline void sendwin_wake_by_posts(struct rc_sendwin *win, bool wake)
 {
 	if (atomic_load_explicit(&win->post_wakes, memory_order_relaxed) != wake)
 		atomic_store_explicit(&win->post_wakes, wake, memory_order_relaxed);
 }
 
-/* PSNs sent and not acknowledged. */
+/* How many PSNs are sent and not acknowledged. */
 static inline uint32_t sendwin_outstanding(const struct rc_sendwin *win)
 {
 	return psn_distance(win->snd_max, win->snd_una);
 }
 
-/* Behind snd_una, within the window that ends at the newest sent, and not before the first PSN of all (P-5). */
+/*
+ * Was psn acknowledged? It lies behind snd_una, not farther back than a window from the newest PSN sent, and not before
+ * the first PSN (P-5).
+ */
 static inline bool sendwin_was_acked(const struct rc_sendwin *win, psn_t psn)
 {
 	return psn_distance(win->snd_una, psn) - 1 < win->behind && psn_distance(win->snd_max, psn) <= PSN_WINDOW;
@@ -233,7 +245,7 @@ static inline void sendwin_move_una(struct rc_sendwin *win, uint32_t count)
 	win->behind = win->behind + count < PSN_WINDOW ? win->behind + count : PSN_WINDOW;
 }
 
-/* snd_una has moved; what goes out next is never behind it. */
+/* snd_una has moved: snd_nxt is never behind it. */
 static inline void sendwin_keep_next_ahead(struct rc_sendwin *win)
 {
 	if (psn_distance(win->snd_max, win->snd_nxt) > psn_distance(win->snd_max, win->snd_una)) {
@@ -243,8 +255,8 @@ static inline void sendwin_keep_next_ahead(struct rc_sendwin *win)
 }
 
 /*
- * Acknowledges everything that was sent, of which no request needs a response of its own, and none is half sent, nor to
- * be sent again: the cursor is at `started`.
+ * Acknowledges everything that was sent. Only if no request in flight needs a response of its own, none is partly sent,
+ * and nothing is to be sent again: the cursor is at `started`.
  */
 static inline void sendwin_ack_all(struct rc_sendwin *win)
 {
@@ -252,7 +264,7 @@ static inline void sendwin_ack_all(struct rc_sendwin *win)
 	win->acked = win->started;
 }
 
-/* One PSN of the request at `acked`, which is wqe, was answered; with its last PSN the request is. */
+/* One PSN of wqe, the request at `acked`, was answered. After its last PSN the request itself is answered. */
 static inline void sendwin_take_response(struct rc_sendwin *win, const struct rc_send_wqe *wqe)
 {
 	if (psn_equal(win->snd_una, sendwin_last_psn(wqe)))
@@ -261,7 +273,7 @@ static inline void sendwin_take_response(struct rc_sendwin *win, const struct rc
 	sendwin_keep_next_ahead(win);
 }
 
-/* READs, atomics, ATOMIC WRITEs and FLUSHes are answered one by one; an ACK is not enough. */
+/* READs, atomics, ATOMIC WRITEs and FLUSHes each need a response of their own, not an ACK. */
 static inline bool opcode_needs_response(uint32_t opcode)
 {
 	return opcode >= UROCE_WR_RDMA_READ && opcode <= UROCE_WR_FLUSH;
@@ -272,13 +284,13 @@ static inline bool wqe_needs_response(const struct rc_send_wqe *wqe)
 	return opcode_needs_response(wqe->opcode);
 }
 
-/* Done here, without a packet. */
+/* Is the request carried out here, without a packet? */
 static inline bool wqe_is_local(const struct rc_send_wqe *wqe)
 {
 	return wqe->opcode >= UROCE_WR_LOCAL_INV;
 }
 
-/* A bind, laid into the fields of a request. */
+/* Stores a bind in the fields of a request. */
 static inline void wqe_set_bind(struct rc_send_wqe *wqe, const struct rc_mr_bind *bind)
 {
 	wqe->remote_va = bind->va;
@@ -298,7 +310,7 @@ static inline struct rc_mr_bind wqe_bind(const struct rc_send_wqe *wqe)
 	};
 }
 
-/* Sees what the application has posted. */
+/* Reads how far the application has posted. */
 static inline void sendwin_take_posted(struct rc_sendwin *win)
 {
 	/* pairs with S1 in rc_sendwin_post: the slot's contents are visible */

@@ -32,7 +32,9 @@ struct rc_srq *rc_srq_init(void *memory, uint32_t depth, uint32_t sge_limit, voi
 	return srq;
 }
 
-/* A taker that will lose the race may read while a new entry is written: words, so that it is no data race. */
+/*
+ * Copies word by word: a taker that will lose the race may read while a new entry is written, and this is no data race.
+ */
 static void copy_words(void *to, const void *from, uint32_t bytes)
 {
 	uint64_t *target = to;
@@ -73,7 +75,7 @@ bool rc_srq_take(struct rc_srq *srq, struct rc_recv_wqe *wqe)
 		if (taken == atomic_load(&srq->posted))
 			return false;
 		copy_words(wqe, slot(srq, taken), srq->slot_bytes);
-		/* R2: gives the slot back, or finds that another taker was faster and the copy is worth nothing */
+		/* R2: frees the slot; or fails, because another taker was faster, and then the copy is discarded */
 	} while (!atomic_compare_exchange_weak(&srq->taken, &taken, taken + 1));
 	return true;
 }
@@ -87,6 +89,6 @@ bool rc_srq_limit_reached(struct rc_srq *srq)
 {
 	uint32_t limit = atomic_load(&srq->limit);
 
-	/* Several lcores may see it: the one whose swap succeeds tells. */
+	/* several lcores may get here: the one whose exchange succeeds reports */
 	return limit && srq_count(srq) < limit && atomic_compare_exchange_strong(&srq->limit, &limit, 0);
 }

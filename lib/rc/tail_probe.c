@@ -1,4 +1,4 @@
-/* tail_probe.c - the packets of a probe */
+/* tail_probe.c - writes the packets of a probe */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rc/tail_probe.h"
 
@@ -8,7 +8,7 @@
 #include "rc/request.h"
 #include "rc/loss.h"
 
-/* The newest packet that has left, and has left again if the window was rewound. */
+/* The newest packet that has left and, if the window was rewound, has left again. */
 static psn_t newest_psn(const struct rc_sendwin *win)
 {
 	return psn_previous(psn_equal(win->snd_nxt, win->snd_una) ? win->snd_max : win->snd_nxt);
@@ -19,7 +19,7 @@ static bool is_long_read(const struct rc_send_wqe *wqe)
 	return wqe->opcode == UROCE_WR_RDMA_READ && wqe->psn_count > 1;
 }
 
-/* Puts the packet at psn into the outbox; there is room. false: its memory is no longer ours: told in its turn. */
+/* Adds the packet at psn; there is room. false: its memory may not be used any more, which is reported in its turn. */
 static bool add_probe(struct rc_qp *qp, psn_t psn, struct rc_outbox *out)
 {
 	uint32_t slot = rc_sendwin_owner(&qp->win, psn);
@@ -44,7 +44,7 @@ static bool add_probe(struct rc_qp *qp, psn_t psn, struct rc_outbox *out)
 	return true;
 }
 
-/* Payload that a packet at psn carries. */
+/* How many bytes of payload the packet at psn carries. */
 static uint32_t payload_bytes(const struct rc_qp *qp, psn_t psn)
 {
 	const struct rc_send_wqe *wqe = sendwin_slot(&qp->win, rc_sendwin_owner(&qp->win, psn));
@@ -73,7 +73,7 @@ bool rc_tail_probe_ask(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 	return true;
 }
 
-/* Instead of a probe, when nothing is in flight (C-33). */
+/* With nothing in flight the probe is a keep-alive (C-33). */
 static void send_keepalive(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out)
 {
 	rc_keepalive_sent(qp, now_ns);

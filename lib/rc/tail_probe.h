@@ -1,4 +1,4 @@
-/* tail_probe.h - the probe that is due leaves: when, and what it asks, is said in probe.h */
+/* tail_probe.h - sends the probe that is due; probe.h says when one is due and what it asks */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef RC_TAIL_PROBE_H
 #define RC_TAIL_PROBE_H
@@ -10,10 +10,10 @@
 
 struct rc_outbox;
 
-/* The probe that is due leaves, or, with nothing in flight, the keep-alive's question. false: there was no room. */
+/* Sends the probe that is due, which with nothing in flight is a keep-alive. false: there was no room. */
 bool rc_tail_probe_send(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out);
 
-/* Asks for an ACK of all that is in flight and has not asked. false: there was no room. */
+/* Sends an empty WRITE that asks for an ACK of everything in flight. false: there was no room. */
 bool rc_tail_probe_ask(struct rc_qp *qp, uint64_t now_ns, struct rc_outbox *out);
 
 #endif

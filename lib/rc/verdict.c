@@ -1,4 +1,4 @@
-/* verdict.c - the outcome table (K-INV, K-ACC, K-OP, K-RESP, R-1) */
+/* verdict.c - the table of outcomes (K-INV, K-ACC, K-OP, K-RESP, R-1) */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <uroce/event.h>
 #include <uroce/wr.h>
@@ -9,7 +9,7 @@
 
 #define SYNDROME(class, value) ((class) << 5 | (value))
 
-/* An invalid request. */
+/* The row of an invalid request. */
 #define INVALID                                                                                                      \
 	{                                                                                                            \
 		.syndrome = SYNDROME(SYNDROME_NAK, NAK_INVALID_REQUEST), .receive_status = UROCE_WC_REM_INV_REQ_ERR, \
@@ -33,7 +33,7 @@ const struct verdict_row rc_verdicts[VERDICTS] = {
 		.counter = CNT_RESP_LOCAL_LENGTH_ERROR,
 	},
 	[VERDICT_NO_RECEIVE] = {
-		.syndrome = SYNDROME(SYNDROME_RNR_NAK, 0), /* the QP's own timer code goes in */
+		.syndrome = SYNDROME(SYNDROME_RNR_NAK, 0), /* the responder adds the QP's own timer code */
 		.counter = CNT_OUT_OF_BUFFER,
 		.retry = true,
 	},

@@ -1,4 +1,4 @@
-/* verdict.h - the outcome table: what a judgement of a request leads to */
+/* verdict.h - the table of outcomes: what each judgement of a request brings about */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef RC_VERDICT_H
 #define RC_VERDICT_H
@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The judgement of a request with PSN = ePSN, in the order of S-1. */
+/* How a request with PSN = ePSN was judged, in the order of S-1. */
 enum verdict {
 	VERDICT_ACCEPT,
 	VERDICT_BAD_SEQUENCE,     /* S-3 */
@@ -19,17 +19,17 @@ enum verdict {
 	VERDICT_SEND_TOO_LONG,    /* S-6 */
 	VERDICT_DMA_LENGTH,       /* S-5 */
 	VERDICT_ACCESS,           /* key, domain, rights, range (S-4) */
-	VERDICT_RECEIVE_UNUSABLE, /* the receive entry's own memory (K-OP) */
+	VERDICT_RECEIVE_UNUSABLE, /* the memory of the receive entry itself may not be used (K-OP) */
 	VERDICTS
 };
 
 struct verdict_row {
-	uint8_t syndrome;       /* what the NAK says */
-	uint8_t receive_status; /* enum uroce_wc_status of a receive in use */
-	uint8_t cause;          /* enum uroce_cause; of a memory check it is the check that says */
-	uint8_t event;          /* enum uroce_event_type when no receive was in use */
+	uint8_t syndrome;       /* syndrome of the NAK */
+	uint8_t receive_status; /* enum uroce_wc_status, for a receive in use */
+	uint8_t cause;          /* enum uroce_cause; for VERDICT_ACCESS the memory check gives it */
+	uint8_t event;          /* enum uroce_event_type, if no receive was in use */
 	uint8_t counter;        /* enum rc_counter */
-	bool retry;             /* the QP lives and waits for the request to come again */
+	bool retry;             /* the QP lives on, and waits for the request to come again */
 };
 
 extern const struct verdict_row rc_verdicts[VERDICTS];

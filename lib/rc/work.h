@@ -1,4 +1,4 @@
-/* work.h - what a QP has to do */
+/* work.h - what work a QP has */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef RC_WORK_H
 #define RC_WORK_H
@@ -7,9 +7,9 @@
 #include "wire/hints.h"
 
 /*
- * The work that rc_qp_transmit() would find, of the kinds asked for. A caller that has received nothing but requests
- * does not ask for the requester's work, and so does not touch its lines. X-3: requests leave in RTS, and their rest in
- * SQD.
+ * The work of the kinds in `asked` that rc_qp_transmit() would find. After nothing but requests have come, a caller
+ * does not ask for the requester's work, and so does not read its cache lines. X-3: requests start in RTS, and in SQD
+ * those that have started go on.
  */
 INLINE uint32_t qp_work(const struct rc_qp *qp, uint32_t asked)
 {
