@@ -1,4 +1,4 @@
-/* clock.c - the time of all lcores: the TSC, and what it has gone back */
+/* clock.c - the time of all lcores: the TSC, plus an offset for each time that it has gone back */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "engine/clock.h"
 
@@ -20,7 +20,7 @@ void engine_clock_add_offset(uint64_t offset_ns, uint64_t ns)
 
 uint64_t engine_now_ns(void)
 {
-	static _Atomic uint64_t ns_per_cycle_32; /* fixed point, 32 bits of fraction */
+	static _Atomic uint64_t ns_per_cycle_32; /* fixed point, with 32 bits of fraction */
 	uint64_t factor = atomic_load_explicit(&ns_per_cycle_32, memory_order_relaxed);
 
 	if (factor == 0) {

@@ -5,12 +5,12 @@
 
 #include <stdint.h>
 
-/* Nanoseconds of a clock that only goes forward. */
+/* Nanoseconds of a clock that never goes back. */
 uint64_t engine_now_ns(void);
 
 /*
- * What is added to the TSC, which goes back when a virtual machine moves. An lcore that sees the time go back by ns
- * adds them to the offset that it had read before; of several lcores that see the same jump only one does.
+ * The offset that is added to the TSC, which goes back when a virtual machine moves. An lcore that sees the time go
+ * back by ns adds ns to the offset that it had read before. Of several lcores that see the same jump only one succeeds.
  */
 uint64_t engine_clock_offset_ns(void);
 void engine_clock_add_offset(uint64_t offset_ns, uint64_t ns);

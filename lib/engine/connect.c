@@ -1,4 +1,4 @@
-/* connect.c - carries out for an lcore's connection manager what that decides */
+/* connect.c - carries out for an lcore's connection manager what the manager decides */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <stdlib.h>
@@ -24,15 +24,15 @@
 #include "rc/path.h"
 #include "wire/packet.h"
 
-#define RESOLVE_NS 3000000000ull /* so long a peer is asked for that is to be connected */
+#define RESOLVE_NS 3000000000ull /* how long a connecting id asks for its peer's MAC */
 #define LOOK_NS 1000000ull
 #define DUE_PER_POLL 64u
 
 /* ---- events ---- */
 
 /*
- * From so many on that wait, an event replaces the last one if that is of its type. Of routes and alternate paths there
- * may be many, of which the newest is the one that counts; all others find their places free.
+ * The number of waiting events from which on an event of this type replaces the last one, if that has the same type.
+ * Only the newest route and the newest alternate path count, so those leave room for the other types.
  */
 static uint32_t room_for(enum uroce_cm_event_type type)
 {
@@ -41,7 +41,7 @@ static uint32_t room_for(enum uroce_cm_event_type type)
 	return type == UROCE_CM_ALTERNATE ? CONNECT_EVENTS / 2 : CONNECT_EVENTS;
 }
 
-/* Room for an event. A reader that is far behind may have left none: then the newest one is replaced. */
+/* Makes room for an event. If the application is so far behind that there is none, the newest event is replaced. */
 static struct uroce_cm_event *take_slot(struct uroce_cm_id *id, enum uroce_cm_event_type type)
 {
 	uint32_t waiting = id->event_tail - id->event_head;
@@ -71,7 +71,8 @@ static void raise_event(struct uroce_cm_id *id, const struct uroce_cm_event *eve
 	}
 	rte_spinlock_unlock(&channel->lock);
 	if (wake)
-		eventfd_write(channel->fd, 1); /* when its counter is full, it is readable anyway */
+		/* fails only while the counter is full, and then the descriptor is readable anyway */
+		eventfd_write(channel->fd, 1);
 }
 
 static void set_addresses(struct uroce_cm_event *event, const struct cm_route *route)
@@ -80,7 +81,7 @@ static void set_addresses(struct uroce_cm_event *event, const struct cm_route *r
 	memcpy(event->peer.bytes, route->dest, sizeof(event->peer.bytes));
 }
 
-/* Sets what the message carried; the private data of a request begin behind those of IP addressing. */
+/* Copies what the message carried. In a request the private data follow those of IP addressing. */
 static void set_message(struct uroce_cm_event *event, const struct cm_message *message)
 {
 	uint32_t skip = message->kind == CM_REQ || message->kind == CM_SIDR_REQ ? CM_IP_BYTES : 0;
@@ -126,7 +127,7 @@ static uint32_t extensions_of(uint32_t ece)
 static_assert(UROCE_CM_ATOMIC_WRITE == (int)CM_ECE_ATOMIC_WRITE && UROCE_CM_FLUSH == (int)CM_ECE_FLUSH,
 	      "they are handed up as they are");
 
-/* A REQUEST gets an id of its own; without memory for one it is refused. */
+/* Makes an id for an incoming REQ; without memory for one the request is refused. */
 static struct uroce_cm_id *create_id(struct uroce_lcore *lcore, const struct cm_action *action)
 {
 	struct uroce_cm_id *listener = (struct uroce_cm_id *)(uintptr_t)action->context;
@@ -183,14 +184,14 @@ static void carry_out_event(struct uroce_lcore *lcore, const struct cm_action *a
 	}
 	event.context = id->context;
 	raise_event(id, &event);
-	/* What the REQ has named is loaded by both when they know each other (C-20). */
+	/* Both ends load the alternate path of the REQ once the connection is established (C-20). */
 	if (action->event == CM_EVENT_ESTABLISHED && id->request.alternate)
 		cm_load_alternate(cm, action->connection, id->request.alternate, lcore->now_ns);
 }
 
 /* ---- QPs ---- */
 
-/* Completes what our user asked for with what the peer has said. */
+/* Completes the attributes that the application asked for with what the peer's message said. */
 void engine_connect_complete_attr(struct uroce_cm_id *id)
 {
 	const struct cm *cm = id->lcore->connect->cm;
@@ -198,7 +199,7 @@ void engine_connect_complete_attr(struct uroce_cm_id *id)
 	struct uroce_qp_attr *attr = &id->attr;
 
 	attr->dest_qp_num = peer->qpn;
-	attr->rq_psn = own->psn; /* each end tells the other where to begin (C-7) */
+	attr->rq_psn = own->psn; /* each end tells the other its first PSN (C-7) */
 	attr->sq_psn = peer->psn;
 	attr->path_mtu = cm_mtu_bytes(own->path_mtu);
 	attr->max_rd_atomic = own->initiator_depth;
@@ -257,10 +258,10 @@ static int carry_out_move(struct uroce_lcore *lcore, struct uroce_cm_id *id, con
 	int error = 0;
 
 	if (id->qp == NULL)
-		return -ENOTCONN; /* destroyed by its user */
+		return -ENOTCONN; /* the application has destroyed the QP */
 	switch (action->move) {
 	case CM_MOVE_RTS:
-		/* The QP of the active side is moved now; that of the passive one was moved before the REP left. */
+		/* The active side moves its QP to RTR now; the passive side did before its REP left. */
 		if (qp_core(id->qp)->state != UROCE_QPS_RTR)
 			error = engine_connect_to_rtr(id);
 		return error ? error : move_qp(id, UROCE_QPS_RTS, CONNECT_TO_RTS);
@@ -274,7 +275,9 @@ static int carry_out_move(struct uroce_lcore *lcore, struct uroce_cm_id *id, con
 	return 0;
 }
 
-/* Sends a MAD in a UD SEND. One that cannot leave now is as good as lost on the way, and is sent again (C-10). */
+/*
+ * Sends a MAD in a UD SEND. A MAD that cannot leave now counts as lost on the network: the manager repeats it (C-10).
+ */
 static void send_mad(struct uroce_lcore *lcore, const struct cm_route *route, const uint8_t *mad)
 {
 	struct engine_connect *connect = lcore->connect;
@@ -338,7 +341,7 @@ bool engine_connect_catch_up(struct uroce_qp *qp)
 	return qp->cm_id && engine_mailbox_call(qp->owner, catch_up_on_owner, qp) == 0;
 }
 
-/* Within a burst nothing but its packets may happen to a QP, so the event waits for the end of the poll. */
+/* During a burst nothing but the burst's packets may change a QP, so the event waits for the end of the poll. */
 void engine_connect_tell(struct uroce_qp *qp, enum connect_qp_event event)
 {
 	struct uroce_cm_id *id = qp->cm_id;
@@ -362,9 +365,9 @@ void engine_connect_forget_qp(struct uroce_qp *qp)
 	engine_connect_run(qp->owner);
 }
 
-/* ---- beginning ---- */
+/* ---- resolving ---- */
 
-/* How it went with the peer's MAC, or with the place for a connection. */
+/* Tells the application that the path to the peer has been resolved, or why the connection cannot begin. */
 static void raise_way(struct uroce_cm_id *id, enum uroce_cm_event_type type, int status)
 {
 	struct uroce_cm_event event = { .type = type, .status = status, .context = id->context };
@@ -373,7 +376,7 @@ static void raise_way(struct uroce_cm_id *id, enum uroce_cm_event_type type, int
 	raise_event(id, &event);
 }
 
-/* The peer's MAC is known. */
+/* The peer's MAC is known: does what the id asked it for. */
 static void do_aim(struct uroce_lcore *lcore, struct uroce_cm_id *id)
 {
 	struct cm *cm = lcore->connect->cm;

@@ -1,8 +1,9 @@
-/* connect.h - an lcore as host of a connection manager: datagrams of QP 1, time, QPs and events */
+/* connect.h - an lcore as host of a connection manager: carries its datagrams of QP 1, time, QPs and events */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A connection lives where its QP lives. All of this runs on the owner; lib/api/cm.c travels there. An id is the user's
- * view of a connection: its events wait in it, so none is ever lost, and it waits in its channel at most once.
+ * A connection belongs to the lcore of its QP, and all of this runs on that lcore; calls of lib/api/cm.c are sent
+ * there. An id is the application's view of a connection. Its events wait in the id, so none is lost for want of
+ * memory, and the id stands in the queue of its channel at most once.
  */
 #ifndef ENGINE_CONNECT_H
 #define ENGINE_CONNECT_H
@@ -15,56 +16,56 @@
 #include "cm/cm.h"
 #include "engine/engine.h"
 
-#define CONNECT_EVENTS 8u /* that wait in an id; a power of two */
+#define CONNECT_EVENTS 8u /* how many events wait in an id; a power of two */
 
 struct uroce_cm_channel {
 	struct uroce_engine *engine;
 	rte_spinlock_t lock; /* the queue of ids that have events */
 	TAILQ_HEAD(, uroce_cm_id) queue;
-	bool woken; /* the descriptor is written, or is about to be */
+	bool woken; /* the descriptor has been written to, or is about to be */
 	int fd;
 	_Atomic uint32_t ids;
 };
 
-/* What an id wants of a peer whose MAC is being asked for. */
+/* What an id does once the MAC of its peer is known. */
 enum connect_aim { CONNECT_CONNECT, CONNECT_ASK, CONNECT_ROUTE };
 
 enum connect_qp_event { CONNECT_PACKET_CAME = 1, CONNECT_QP_DIED = 2 };
 
 struct uroce_cm_id {
-	struct uroce_cm_channel *_Atomic channel; /* lcores read that of a listener */
+	struct uroce_cm_channel *_Atomic channel; /* a listener's is read by lcores */
 	uint64_t context;
 	struct uroce_qp *qp;
-	struct uroce_device *device; /* of a REQUEST, of the route, then of the QP */
-	struct uroce_lcore *lcore;   /* NULL: it has no device yet */
-	bool is_request;             /* its connection has begun at the peer */
-	bool has_route;              /* request.route leads to its peer */
-	bool user_moves;             /* a QP of his own; qp is NULL */
-	bool has_psn;                /* drawn: */
-	uint32_t psn;                /* where the peer begins to send to such a QP */
+	struct uroce_device *device; /* of an incoming REQ, then of the route, then of the QP */
+	struct uroce_lcore *lcore;   /* NULL: the id has no device yet */
+	bool is_request;             /* the peer began the connection */
+	bool has_route;              /* request.route leads to the peer */
+	bool user_moves;             /* the application makes the QP and moves it; qp is NULL */
+	bool has_psn;                /* psn has been drawn */
+	uint32_t psn;                /* the first PSN that such a QP receives */
 
-	bool datagrams; /* of the port space of UDP */
+	bool datagrams; /* in the port space of UDP */
 
-	/* its port; under the engine's lock */
-	bool is_bound; /* nobody else has it; else the port that it connects from */
+	/* the port number that the id holds; under the engine's lock */
+	bool is_bound; /* no other id may have it; false: the port it connects from */
 	uint16_t port;
-	struct cm_listener listener; /* of a listener all; bound: service_id, and addr */
+	struct cm_listener listener; /* listening: all of it is valid; bound: service_id and addr are */
 	LIST_ENTRY(uroce_cm_id) with_bound;
 	bool listens;
-	uint32_t slot; /* among the engine's */
+	uint32_t slot; /* index in the engine's table of ids */
 
 	/* lcore only */
-	uint32_t connection; /* CM_NONE: none */
+	uint32_t connection; /* the manager's number of the connection; CM_NONE: none */
 	bool resolving;
 	uint64_t resolve_until_ns, patience_ns;
 	TAILQ_ENTRY(uroce_cm_id) with_resolving;
 	uint32_t qp_events; /* enum connect_qp_event; 0: none */
 	LIST_ENTRY(uroce_cm_id) with_qp_events;
 	enum connect_aim aim;
-	struct cm_connect request; /* while resolving */
+	struct cm_connect request; /* while the path is being resolved */
 	uint8_t request_private[CM_ASKER_PRIVATE_BYTES];
 	struct cm_way alternate;
-	struct uroce_qp_attr attr; /* what the QP is to be modified to; its path names the peer */
+	struct uroce_qp_attr attr; /* attributes that the QP will get; their path leads to the peer */
 
 	/* under the channel's lock */
 	bool queued;
@@ -73,19 +74,21 @@ struct uroce_cm_id {
 	struct uroce_cm_event events[CONNECT_EVENTS];
 };
 
-/* Of an lcore, while its engine has channels. */
+/* The connection manager of an lcore, while the engine has channels. */
 struct engine_connect {
-	_Alignas(64) struct cm *cm;          /* lies behind it */
-	uint64_t bytes;                      /* of both */
-	uint32_t psn;                        /* of QP 1 */
-	TAILQ_HEAD(, uroce_cm_id) resolving; /* in the order of their calls, in which their REQs leave */
+	_Alignas(64) struct cm *cm; /* lies behind this struct, in the same block */
+	uint64_t bytes;             /* of the whole block */
+	uint32_t psn;               /* next PSN of QP 1 */
+	/* ids whose path is being resolved, in the order of their calls, which is that of their REQs */
+	TAILQ_HEAD(, uroce_cm_id) resolving;
 	LIST_HEAD(, uroce_cm_id) with_qp_events;
 	uint64_t resolve_ns;
-	uint64_t sent;                   /* datagrams */
-	uint64_t looked_ns, data_frames; /* when data was looked for, and how many frames there had been */
+	uint64_t sent;                   /* datagrams sent */
+	uint64_t looked_ns, data_frames; /* when the flow of data was last measured, and the frame count then */
 	bool data_flows;
-	uint64_t spent_ns, req_spent_ns; /* what datagrams have cost, and REQs among them: see is_paid() */
-	uint64_t unresolved;             /* datagrams that were not sent for want of a MAC or of room */
+	/* until when time has been charged for datagrams, and for REQs: see is_paid() */
+	uint64_t spent_ns, req_spent_ns;
+	uint64_t unresolved; /* datagrams dropped because a MAC or room was missing */
 };
 
 #define CONNECT_TO_RTR                                                                              \
@@ -95,39 +98,39 @@ struct engine_connect {
 	(UROCE_QP_STATE | UROCE_QP_TIMEOUT | UROCE_QP_RETRY_CNT | UROCE_QP_RNR_RETRY | UROCE_QP_MAX_RD_ATOMIC | \
 	 UROCE_QP_SQ_PSN | UROCE_QP_KEEPALIVE | UROCE_QP_READ_REPAIR)
 
-/* Runs timeouts, looks at the paths that are being resolved, and takes the events of QPs. */
+/* Runs time-outs, checks the ids whose path is being resolved, and handles events of QPs. */
 void engine_connect_poll(struct uroce_lcore *lcore);
-/* Carries out what a call of the manager has caused. */
+/* Carries out the actions that a call of the manager has left. */
 void engine_connect_run(struct uroce_lcore *lcore);
 /*
- * A packet has overtaken the RTU, and the user answers it before the lcore has taken notice (C-9): the lcore does so
- * now. true: the QP can send.
+ * The peer's packet has come before the RTU, and the application answers it before the lcore has noticed (C-9): the
+ * lcore notices now. true: the QP can send.
  */
 bool engine_connect_catch_up(struct uroce_qp *qp);
-/* Something has happened to a QP; it is nothing to QPs without an id. */
+/* An event has happened to a QP. Without an id the QP ignores it. */
 void engine_connect_tell(struct uroce_qp *qp, enum connect_qp_event event);
-/* The QP is destroyed: its connection ends. */
+/* The QP is about to be destroyed: its connection ends. */
 void engine_connect_forget_qp(struct uroce_qp *qp);
-/* Resolves the way to the peer, then does what id->aim says: at once if it is known (C-29). */
+/* Resolves the path to the peer, then does what id->aim says; at once if the MAC is known (C-29). */
 void engine_connect_begin(struct uroce_cm_id *id);
-/* It goes to another lcore while it resolves: not looked at here any more, and looked at there. */
+/* The id moves to another lcore while its path is being resolved: this lcore stops, and the other one goes on. */
 void engine_connect_pause(struct uroce_cm_id *id);
 void engine_connect_go_on(struct uroce_cm_id *id);
-/* The id is destroyed: its connection ends, and no event of it comes any more. */
+/* The id is about to be destroyed: its connection ends, and it gets no further events. */
 void engine_connect_forget(struct uroce_cm_id *id);
-/* Completes id->attr with what the peer has said. */
+/* Completes id->attr with what the peer's message said. */
 void engine_connect_complete_attr(struct uroce_cm_id *id);
-/* And moves the QP to RTR with it. 0 or negative errno. */
+/* Completes id->attr and moves the QP to RTR. Returns 0 or a negative errno. */
 int engine_connect_to_rtr(struct uroce_cm_id *id);
 /*
- * The path of an alternate way of the id's connection, on its owner. 0; -EADDRNOTAVAIL: it begins at none of our
- * addresses; -EEXIST: it is the one in use.
+ * Turns the alternate path `way` of the id's connection into *path; runs on the owner. Returns 0; -EADDRNOTAVAIL: it
+ * does not begin at an address of ours; -EEXIST: it is the path in use.
  */
 int engine_connect_way_path(const struct uroce_cm_id *id, const struct cm_way *way, struct uroce_path *path);
-/* Which device of the engine has an address, or NULL. */
+/* The device of the engine that has this address, or NULL. */
 struct uroce_device *engine_connect_device_of(const struct uroce_engine *engine, const struct uroce_addr *addr);
 
-/* The way of datagrams as that of packets. */
+/* The path for datagrams along a route. */
 static inline struct uroce_path connect_path(const struct cm_route *route)
 {
 	struct uroce_path path = {
@@ -143,7 +146,7 @@ static inline struct uroce_path connect_path(const struct cm_route *route)
 	return path;
 }
 
-/* And back. */
+/* The route that follows a path. */
 static inline struct cm_route connect_route(const struct uroce_path *path)
 {
 	struct cm_route route = {

@@ -11,7 +11,7 @@
 
 #include <uroce/uroce.h>
 
-#define CQ_PIECE_BYTES 16u /* what rte_ring copies best */
+#define CQ_PIECE_BYTES 16u /* the piece size that rte_ring copies fastest */
 #define CQ_PIECES ((uint32_t)sizeof(struct uroce_wc) / CQ_PIECE_BYTES)
 
 static_assert(CQ_PIECES * CQ_PIECE_BYTES == sizeof(struct uroce_wc) && (CQ_PIECES & (CQ_PIECES - 1)) == 0,
@@ -23,15 +23,16 @@ enum engine_cq_armed { CQ_NOT_ARMED, CQ_ARMED_SOLICITED, CQ_ARMED_ANY };
 
 struct uroce_cq {
 	struct uroce_device *device;
-	struct rte_ring *_Atomic ring; /* of struct uroce_wc, in CQ_PIECES each */
-	struct rte_ring *before;       /* of its depth before, until all has been taken; NULL: nothing is in it */
+	struct rte_ring *_Atomic ring; /* entries are struct uroce_wc, as CQ_PIECES pieces each */
+	/* after a resize: the old ring until the application has emptied it, else NULL */
+	struct rte_ring *before;
 	_Atomic uint32_t users;
 	_Atomic bool overflowed;
-	_Atomic int fd;         /* -1 until somebody asks for it */
+	_Atomic int fd;         /* -1 until the application asks for it */
 	_Atomic uint32_t armed; /* enum engine_cq_armed */
 	bool fd_is_callers;
-	uint64_t wake_value; /* what a wake-up writes to fd */
-	uint64_t context;    /* of its events */
+	uint64_t wake_value; /* the number that a wake-up writes to fd */
+	uint64_t context;    /* the application's, for events of the CQ */
 };
 
 #endif

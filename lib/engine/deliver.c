@@ -1,4 +1,4 @@
-/* deliver.c - completions to their CQs, events to their devices */
+/* deliver.c - moves completions to their CQs and events to their devices */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <sys/eventfd.h>
 
@@ -52,14 +52,18 @@ void engine_deliver_event(struct uroce_device *device, const struct uroce_event 
 			engine_log(UROCE_LOG_ERROR, "port %u: events are lost, for nobody takes them", device->port_id);
 		return;
 	}
-	/* pairs with N2 in uroce_event_fd: the event is in the ring before we look for a reader */
+	/* pairs with N2 in uroce_event_fd: the event is in the ring before we read whether anybody waits */
 	atomic_thread_fence(memory_order_seq_cst);
 	fd = atomic_load_explicit(&device->event_fd, memory_order_relaxed);
 	if (fd >= 0)
-		eventfd_write(fd, 1); /* when its counter is full, it is readable anyway */
+		/* fails only while the counter is full, and then the descriptor is readable anyway */
+		eventfd_write(fd, 1);
 }
 
-/* The CQ had no room for a completion: it says so once, and every lcore looks for QPs that use it (E-5). */
+/*
+ * A completion did not fit into the CQ. The first time an event says so, and every lcore moves QPs with this CQ to ERR
+ * (E-5).
+ */
 static void overflow_cq(struct uroce_lcore *lcore, struct uroce_cq *cq)
 {
 	struct uroce_event event = { .type = UROCE_EVENT_CQ_ERR, .qp_context = cq->context, .cq = cq };
@@ -91,19 +95,21 @@ static void wake_reader(struct uroce_cq *cq, const struct uroce_wc *wc, uint32_t
 
 	if (fd < 0)
 		return;
-	/* N1: completions are in the ring before we look; the reader arms before he looks at the ring */
+	/* N1: completions are in the ring before we read `armed`; a reader sets `armed` before it looks at the ring */
 	atomic_thread_fence(memory_order_seq_cst);
 	armed = atomic_load_explicit(&cq->armed, memory_order_relaxed);
 	if (armed == CQ_NOT_ARMED || !wakes(wc, count, armed))
 		return;
 	if (!atomic_compare_exchange_strong(&cq->armed, &armed, CQ_NOT_ARMED))
 		return;
-	/* An eventfd whose counter is full is readable anyway; after a full pipe the next completion tries again. */
+	/*
+	 * A full eventfd counter means that it is readable anyway; after a full pipe the next completion tries again.
+	 */
 	if (eventfd_write(fd, cq->wake_value) != 0 && cq->fd_is_callers)
 		atomic_compare_exchange_strong(&cq->armed, &none, armed);
 }
 
-/* In runs of completions for the same CQ. */
+/* Delivers completions, those that follow each other for one CQ at a time. */
 static void deliver_completions(struct uroce_lcore *lcore)
 {
 	struct rc_outbox *out = &lcore->out;
@@ -153,7 +159,7 @@ static void deliver_events(struct uroce_lcore *lcore)
 		if (qp == NULL)
 			continue;
 		if (event->type == UROCE_EVENT_SRQ_LIMIT_REACHED) {
-			event->qp_num = 0; /* it served to find the device */
+			event->qp_num = 0; /* it was set only to find the device */
 			event->qp_context = event->srq->context;
 		}
 		if (is_failure(event->type)) {

@@ -1,11 +1,11 @@
-/* deliver.h - completions and events, to the queues that the application reads */
+/* deliver.h - delivers completions and events to the queues that the application reads */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef ENGINE_DELIVER_H
 #define ENGINE_DELIVER_H
 
 #include "engine/lcore_state.h"
 
-#define COMPLETIONS_DRAIN (OUTBOX_COMPLETIONS / 2) /* an outbox with so many is emptied */
+#define COMPLETIONS_DRAIN (OUTBOX_COMPLETIONS / 2) /* with so many completions an outbox is emptied */
 
 static_assert(OUTBOX_COMPLETIONS - COMPLETIONS_DRAIN >= OUTBOX_RECEIVE_COMPLETIONS, "a receive always finds room");
 

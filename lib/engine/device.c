@@ -1,4 +1,4 @@
-/* device.c - a port with addresses: its queues on lcores, its tables */
+/* device.c - creates and destroys a device: a port with addresses, its queues on lcores, its tables */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <stdlib.h>
@@ -23,15 +23,16 @@
 #include "engine/run_queue.h"
 #include "rc/codes.h"
 
-#define FRAME_HEADERS_BYTES (WIRE_ENCAP_MAX_BYTES + WIRE_HEADERS_MAX_BYTES + 3 + WIRE_ICRC_BYTES) /* pad included */
+/* the longest headers, pad and ICRC together */
+#define FRAME_HEADERS_BYTES (WIRE_ENCAP_MAX_BYTES + WIRE_HEADERS_MAX_BYTES + 3 + WIRE_ICRC_BYTES)
 
-/* A frame of the largest path MTU fits into one mbuf of the pool, so no frame fails later for want of room. */
+/* Does a frame of the largest path MTU fit into one mbuf of the pool? Then no frame fails later for want of room. */
 static bool pool_fits(struct rte_mempool *pool, uint32_t mtu_bytes)
 {
 	return pool && rte_pktmbuf_data_room_size(pool) >= RTE_PKTMBUF_HEADROOM + FRAME_HEADERS_BYTES + mtu_bytes;
 }
 
-/* Its defaults are filled in. */
+/* Checks the configuration and fills in defaults. */
 static int check_config(const struct uroce_engine *engine, const struct uroce_device_config *config)
 {
 	if (engine_check_range("addr_count", config->addr_count, 1, LIMIT_PORT_ADDRS) ||
@@ -51,14 +52,14 @@ static int check_config(const struct uroce_engine *engine, const struct uroce_de
 	return 0;
 }
 
-/* ethdev gives a port that is not started the receive function of ports that do not exist. */
+/* ethdev gives a stopped port the same receive function as ports that do not exist. */
 static bool port_is_started(uint16_t port_id)
 {
 	for (uint16_t other = 0; other < RTE_MAX_ETHPORTS; other++) {
 		if (!rte_eth_dev_is_valid_port(other))
 			return rte_eth_fp_ops[port_id].rx_pkt_burst != rte_eth_fp_ops[other].rx_pkt_burst;
 	}
-	return true; /* with so many nobody can tell */
+	return true; /* with so many ports there is none to compare with */
 }
 
 static int refuse_port(uint16_t port_id)
@@ -72,7 +73,7 @@ static int refuse_memory(uint16_t port_id)
 			     port_id);
 }
 
-/* Is the port set up for the device? 0 or a negative errno, as uroce_device_create(). */
+/* Is the port set up as the device needs it? Returns 0 or a negative errno, as uroce_device_create(). */
 static int check_port(const struct uroce_device_config *config, const struct engine_port_traits *traits)
 {
 	struct rte_eth_dev_info info;
@@ -93,7 +94,7 @@ static int check_port(const struct uroce_device_config *config, const struct eng
 			     config->mtu_bytes, UROCE_PACKET_BYTES, config->port_id, traits->mtu_bytes);
 }
 
-/* The MAC is the configured one, the port's, or, as for net_ring ports, a random locally administered one. */
+/* Chooses the MAC: the configured one, else the port's, else (net_ring ports have none) a random local one. */
 static int choose_mac(struct uroce_device *device)
 {
 	static const struct uroce_mac none;
@@ -174,10 +175,10 @@ static int detach_queues(struct uroce_device *device, unsigned count)
 		int error;
 
 		if (port == NULL)
-			continue; /* detached by an earlier call that did not get to the end */
+			continue; /* an earlier call, which failed half-way, has detached it already */
 		error = engine_mailbox_call(port->lcore, engine_port_detach, port);
 		if (error)
-			return error; /* the lcore still has it: nothing may be freed */
+			return error; /* the lcore still uses the port, so nothing may be freed */
 		free_port(port);
 	}
 	return 0;
@@ -199,7 +200,10 @@ static int attach_queues(struct uroce_device *device)
 	return 0;
 }
 
-/* Takes a place in the engine's list, or gives it back (entering NULL). 0, -ENOSPC or -EBUSY. */
+/*
+ * Replaces `old` in the engine's list of devices by `entering`; NULL stands for an empty place. Returns 0, -ENOSPC or
+ * -EBUSY.
+ */
 static int list_device(struct uroce_engine *engine, const struct uroce_device *old, struct uroce_device *entering)
 {
 	int error = -ENOSPC;
@@ -207,7 +211,7 @@ static int list_device(struct uroce_engine *engine, const struct uroce_device *o
 	pthread_mutex_lock(&engine->lock);
 	for (unsigned i = 0; entering && i < ENGINE_DEVICES; i++) {
 		if (engine->devices[i] && engine->devices[i]->port_id == entering->port_id)
-			error = -EBUSY; /* two would poll the same queues */
+			error = -EBUSY; /* two devices would poll the same queues */
 	}
 	for (unsigned i = 0; i < ENGINE_DEVICES && error == -ENOSPC; i++) {
 		if (engine->devices[i] == old) {

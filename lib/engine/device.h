@@ -1,4 +1,4 @@
-/* device.h - a port with addresses, and who serves its queue pairs */
+/* device.h - a device: a port with addresses, and the lcores that serve its queue pairs */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef ENGINE_DEVICE_H
 #define ENGINE_DEVICE_H
@@ -11,17 +11,20 @@ struct uroce_device_config;
 struct uroce_engine;
 struct uroce_lcore;
 
-/* What a port is like that not every driver says: who creates a device has found it out. */
+/* Traits of a port that not every driver reports; the creator of the device finds them out. */
 struct engine_port_traits {
-	uint32_t mtu_bytes;    /* the longest IP packet that passes whole; 0: no limit is known */
-	bool has_wired_queues; /* a queue receives what one queue of the other end sends */
+	uint32_t mtu_bytes;    /* the longest IP packet that passes whole; 0: not known */
+	bool has_wired_queues; /* each queue receives just what one queue of the other end sends */
 };
 
 /* As uroce_device_create(). */
 int engine_device_create(struct uroce_engine *engine, const struct uroce_device_config *given,
 			 const struct engine_port_traits *traits, struct uroce_device **result);
 
-/* Which lcore serves QPs of device, given a wish (n: lcore n - 1; 0: spread). NULL: none such. */
+/*
+ * Returns the lcore for a new QP of device: wish n asks for lcore n - 1, wish 0 spreads QPs. NULL: there is no such
+ * lcore.
+ */
 struct uroce_lcore *engine_device_pick_lcore(struct uroce_device *device, uint32_t wish);
 
 #endif

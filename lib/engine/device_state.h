@@ -1,4 +1,4 @@
-/* device_state.h - a port with addresses: what all lcores see of it */
+/* device_state.h - the struct of a device, as all lcores see it */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef ENGINE_DEVICE_STATE_H
 #define ENGINE_DEVICE_STATE_H
@@ -26,20 +26,20 @@ struct uroce_device {
 	int numa_node;
 	struct uroce_mac mac;
 	struct engine_neigh neigh;
-	struct engine_slab slab; /* of QPs */
+	struct engine_slab slab; /* memory of its QPs */
 	struct rc_mr_table mrs;
 	uint64_t mrs_bytes;
 	uint32_t next_pd;
-	uint32_t next_queue;      /* where the next QP goes */
-	bool queues_are_wired;    /* constant; see struct engine_port_traits */
-	_Atomic uint32_t users;   /* PDs, CQs, paths of QPs of other devices */
-	rte_spinlock_t link_lock; /* held while the link is looked at and a change is told */
+	uint32_t next_queue;      /* the queue of the next QP */
+	bool queues_are_wired;    /* does not change; see struct engine_port_traits */
+	_Atomic uint32_t users;   /* PDs, CQs, and QPs of other devices whose paths lead through this port */
+	rte_spinlock_t link_lock; /* held while the link is read and a change is reported */
 	_Atomic bool link_down;
-	bool link_is_noted; /* by the driver, in memory: to look costs nothing */
-	bool link_is_asked; /* now and then: of the driver, of the interface */
+	bool link_is_noted; /* the driver keeps it in memory: reading it costs nothing */
+	bool link_is_asked; /* the driver or the kernel's interface is asked for it now and then */
 	struct engine_interface interface;
-	struct rte_ring *events; /* of struct uroce_event */
-	_Atomic int event_fd;    /* -1 until somebody asks for it */
+	struct rte_ring *events; /* entries are struct uroce_event */
+	_Atomic int event_fd;    /* -1 until the application asks for it */
 	_Atomic uint64_t events_lost;
 	char name[32];
 };

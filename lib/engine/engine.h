@@ -1,8 +1,9 @@
-/* engine.h - what all lcores and devices of an engine share */
+/* engine.h - the struct of an engine: what its lcores and devices share */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An engine has lcores and devices. A device is a port; queue i of it is served by one lcore. A QP belongs to one
- * lcore, which alone touches its state; others reach it by the doorbell ring, the mailbox and the hand-over ring.
+ * An engine has lcores and devices. A device is a port, each of whose queues is served by one lcore. A QP belongs to
+ * one lcore, and only that lcore touches its state; others reach the owner by the doorbell ring, the mailbox and the
+ * hand-over ring.
  */
 #ifndef ENGINE_ENGINE_H
 #define ENGINE_ENGINE_H
@@ -26,31 +27,33 @@ struct engine_qp_slot;
 struct uroce_device;
 
 struct uroce_engine {
-	struct uroce_engine_config config; /* with the defaults for what was 0 */
+	struct uroce_engine_config config; /* with defaults in the place of zeros */
 	unsigned lcore_count;
 	struct uroce_lcore *lcores[LIMIT_LCORES];
 	struct uroce_device *devices[ENGINE_DEVICES];
-	pthread_mutex_t lock; /* tables of the engine and its devices; never held while a call waits for an lcore */
+	/* for the tables of the engine and its devices; never held while a call waits for an lcore */
+	pthread_mutex_t lock;
 	bool running;
 	_Atomic bool stop;
-	struct rte_rcu_qsbr *qsbr;        /* one reader an lcore */
-	_Atomic uint32_t broadcast_epoch; /* counts what concerns QPs of every lcore: a CQ overflowed, a link changed */
+	struct rte_rcu_qsbr *qsbr; /* each lcore is one reader */
+	/* counts events that concern QPs of every lcore: a CQ overflowed, a link changed */
+	_Atomic uint32_t broadcast_epoch;
 
-	/* QP table: index -> QP; the low digits of an index are its lcore, and those of a QPN its index */
+	/* QP table, index -> QP; an index ends with the digits of its lcore, and a QPN with those of its index */
 	uint32_t index_count; /* a power of two */
 	uint32_t lcore_mask;
 	struct engine_qp_slot *qps;
 	struct engine_rest rest;
 
-	/* connections, under the lock: listeners, ports, and the key by which the lcore of a REQ is found */
+	/* connections, under the lock: listeners, ports, and the key that decides which lcore gets a REQ */
 	struct cm_listeners listeners;
-	LIST_HEAD(, uroce_cm_id) bound; /* all that have a port */
+	LIST_HEAD(, uroce_cm_id) bound; /* ids that hold a port */
 	uint8_t cm_key[16];
 	uint32_t channels;
 
 	/* queue pairs for datagrams, in no order; under the lock */
 	struct uroce_ud *_Atomic uds[ENGINE_UDS];
-	_Atomic uint32_t ud_count; /* 0: none; nobody looks */
+	_Atomic uint32_t ud_count; /* 0: there is none, and nobody searches uds */
 };
 
 #endif

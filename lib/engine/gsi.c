@@ -1,4 +1,4 @@
-/* gsi.c - QP 1 of an lcore: datagrams of connection management, judged and given to its manager */
+/* gsi.c - QP 1 of an lcore: judges datagrams of connection management and hands them to the manager */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "engine/gsi.h"
 
@@ -20,7 +20,7 @@
 #include "wire/packet.h"
 
 #define GUID_LOCAL 0x0200000000000000ull
-#define GUID_GROUP 0x0100000000000000ull /* the bit of groups */
+#define GUID_GROUP 0x0100000000000000ull /* the bit for group addresses */
 
 /* ---- opening ---- */
 
@@ -34,7 +34,7 @@ static int open_lcore(struct uroce_lcore *lcore, const struct cm_config *config)
 	connect->cm = cm_init(connect + 1, config);
 	connect->bytes = bytes;
 	TAILQ_INIT(&connect->resolving);
-	/* G1: the manager is complete; pairs with the load in engine_gsi_receive */
+	/* G1: publishes the complete manager; pairs with the load in engine_gsi_receive() */
 	atomic_store_explicit(&lcore->connect, connect, memory_order_release);
 	return 0;
 }
@@ -47,8 +47,9 @@ int engine_gsi_open(struct uroce_engine *engine)
 		.listeners = &engine->listeners,
 	};
 
-	cm_config_fit(&config, engine->index_count / (engine->lcore_mask + 1)); /* one for each QP */
-	/* A new process begins anew (C-13), so its GUID is one of its own: drawn at random, locally administered. */
+	/* as many connections as the lcore can have QPs */
+	cm_config_fit(&config, engine->index_count / (engine->lcore_mask + 1));
+	/* A process is a new node to its peers (C-13), so it draws a GUID at random, marked as locally administered. */
 	if (getrandom(engine->cm_key, sizeof(engine->cm_key), 0) != sizeof(engine->cm_key) ||
 	    getrandom(&config.ca_guid, sizeof(config.ca_guid), 0) != sizeof(config.ca_guid))
 		return engine_refuse_random();
@@ -57,8 +58,8 @@ int engine_gsi_open(struct uroce_engine *engine)
 		int error;
 
 		/*
-		 * Each has a key of its own, so that no two draw the same ids; cm_key, which they share, says who gets
-		 * a REQ.
+		 * Each manager has a key of its own, so that two do not draw the same ids; cm_key, which all share,
+		 * decides which lcore gets a REQ.
 		 */
 		if (getrandom(config.key, sizeof(config.key), 0) != sizeof(config.key))
 			return engine_refuse_random();
@@ -87,18 +88,18 @@ void engine_gsi_close(struct uroce_engine *engine)
 /* ---- datagrams ---- */
 
 /*
- * Setting up connections may take a tenth of an lcore's time from those that are (C-30): while data flows, so many
- * requests a second and so many datagrams of all kinds, and at a time what an honest host sends when it opens all it
- * has. Without data there is nothing to protect. *spent_ns is the time at which all that was taken is paid for. A
- * sender gains nothing by a wrong kind in its MAD.
+ * While data flows, setting up connections may take a tenth of an lcore's time (C-30): so many REQs a second, and so
+ * many datagrams of all kinds. At once as many are taken as an honest host sends when it opens all its connections.
+ * Without data there is no limit. *spent_ns is the time up to which the accepted datagrams have used the budget. A
+ * false kind in its MAD gains a sender nothing.
  */
 #define REQ_NS 100000ull
 #define DATAGRAM_NS 10000ull
 #define AT_A_TIME 8192ull
 #define LOOK_NS 1000000ull
-#define DATA_FRAMES 100u /* in that time, both ways: data flows */
+#define DATA_FRAMES 100u /* frames within LOOK_NS, in both directions, that show that data flows */
 
-/* Frames of all ports but datagrams of connection management, both ways. */
+/* Counts the frames of all ports in both directions, without datagrams of connection management. */
 static uint64_t count_data(const struct uroce_lcore *lcore)
 {
 	uint64_t frames = 0;
@@ -112,7 +113,7 @@ static uint64_t count_data(const struct uroce_lcore *lcore)
 	return frames - lcore->connect->sent;
 }
 
-/* Found out once in LOOK_NS at most, and only when a datagram comes. */
+/* Measured at most once in LOOK_NS, and only when a datagram comes. */
 static bool data_flows(const struct uroce_lcore *lcore)
 {
 	struct engine_connect *connect = lcore->connect;
@@ -138,7 +139,7 @@ static bool is_paid(uint64_t *spent_ns, uint64_t cost_ns, uint64_t now_ns)
 	return true;
 }
 
-/* U-5: beside data, datagrams get no more time than junk would. Each lcore counts for itself, without a lock. */
+/* U-5: while data flows, datagrams get no more time than the budget. Each lcore counts its own, without a lock. */
 static bool is_in_budget(const struct uroce_lcore *lcore, const uint8_t *mad)
 {
 	struct engine_connect *connect = lcore->connect;
@@ -151,8 +152,8 @@ static bool is_in_budget(const struct uroce_lcore *lcore, const uint8_t *mad)
 }
 
 /*
- * What is wrong with a packet to QP 1 (U-2), in the order of W-5: the ICRC comes last, because it costs the most.
- * CNT_COUNTERS: nothing.
+ * Judges a packet to QP 1 (U-2) in the order of W-5: the ICRC comes last, because it costs most. CNT_COUNTERS:
+ * accepted.
  */
 static enum rc_counter judge(const struct uroce_lcore *lcore, const struct engine_port *port,
 			     const struct wire_packet *packet, const struct rc_origin *origin)
@@ -174,13 +175,15 @@ static enum rc_counter judge(const struct uroce_lcore *lcore, const struct engin
 	return CNT_COUNTERS;
 }
 
-/* Is there such an lcore, and has it a queue of the device? Others have no QPs of it, and no connections. */
+/*
+ * Is there such an lcore, and has it a queue of the device? Otherwise it has no QPs and no connections of that device.
+ */
 static bool owns(const struct uroce_engine *engine, uint32_t owner, const struct uroce_device *device)
 {
 	return owner < engine->lcore_count && engine_find_port(engine->lcores[owner], device) != NULL;
 }
 
-/* Does the message begin something, so that it may choose its lcore? */
+/* Does the message begin a connection, so that any lcore may take it? */
 static bool begins(const uint8_t *mad)
 {
 	uint8_t kind = cm_mad_kind(mad);
@@ -189,10 +192,9 @@ static bool begins(const uint8_t *mad)
 }
 
 /*
- * The lcore whose manager a message is for. Where a queue hears all that a QP of the peer says, a connection belongs to
- * the lcore that its REQ came to: all its frames will come there, so that none is handed over, and so does a REQ that
- * comes again or begins anew (C-11, C-13). Elsewhere nobody knows where the frames will come, and managers share the
- * connections evenly.
+ * Chooses the lcore whose manager gets a message. If the port wires each queue to one queue of the peer, a connection
+ * belongs to the lcore that its REQ came to: all its frames will come there, and so will a repeated or a new REQ (C-11,
+ * C-13). Otherwise nobody can tell where frames will come, and the managers share the connections evenly.
  */
 static uint32_t choose_owner(const struct uroce_lcore *lcore, const struct uroce_device *device, const uint8_t *source,
 			     const uint8_t *mad)
@@ -217,7 +219,7 @@ static void give_to_manager(struct uroce_lcore *lcore, struct engine_port *port,
 
 	memcpy(route.source, origin->dest, sizeof(route.source));
 	memcpy(route.dest, origin->source, sizeof(route.dest));
-	/* The answer goes to the MAC that this came from, which may be a router's. */
+	/* The answer goes to the source MAC of the frame, which may be a router's. */
 	memcpy(route.dest_mac, rte_pktmbuf_mtod_offset(mbuf, const uint8_t *, 6), sizeof(route.dest_mac));
 	strangers = cm_count(connect->cm, CM_CNT_DROP_STRANGER) + cm_count(connect->cm, CM_CNT_DROP_UNKNOWN);
 	unknown = cm_count(connect->cm, CM_CNT_UNKNOWN_DREQ);
@@ -235,7 +237,7 @@ bool engine_gsi_receive(struct uroce_lcore *lcore, struct engine_port *port, str
 	enum rc_counter drop;
 	uint32_t owner;
 
-	/* pairs with G1: a manager that is complete */
+	/* pairs with G1: a manager that we see is complete */
 	if (atomic_load_explicit(&lcore->connect, memory_order_acquire) == NULL) {
 		port->counters[CNT_PORT_UNKNOWN_QPN]++;
 		return false;

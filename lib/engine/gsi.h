@@ -13,11 +13,11 @@ struct uroce_engine;
 struct uroce_lcore;
 struct wire_packet;
 
-/* Makes managers for all lcores. 0 or -ENOMEM. */
+/* Makes a manager for each lcore. Returns 0 or a negative errno. */
 int engine_gsi_open(struct uroce_engine *engine);
 void engine_gsi_close(struct uroce_engine *engine);
 
-/* A packet to QP 1; origin has the addresses in full. true: the mbuf went to another lcore. */
+/* Takes a packet to QP 1; origin has both addresses. true: another lcore owns the mbuf now. */
 bool engine_gsi_receive(struct uroce_lcore *lcore, struct engine_port *port, struct rte_mbuf *mbuf,
 			const struct wire_packet *packet, const struct rc_origin *origin);
 

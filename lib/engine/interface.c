@@ -1,4 +1,4 @@
-/* interface.c - asks the kernel: a few calls for carrier, MTU and speed, one each for what a socket holds and drops */
+/* interface.c - asks the kernel for carrier, MTU and speed, and for what its sockets hold and have dropped */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "engine/interface.h"
 
@@ -16,7 +16,7 @@
 
 #include "engine/packet_socket.h"
 
-/* In the order of their numbers, which is that of their making. */
+/* Keeps the sockets in the order of their numbers, which is the order in which the driver opened them. */
 static void add_socket(struct engine_interface *interface, int fd)
 {
 	unsigned at = interface->socket_count;
@@ -51,8 +51,9 @@ void engine_interface_find(uint16_t port_id, struct engine_interface *interface)
 }
 
 /*
- * By its index, for an interface may get another name; and not in /sys, which may be that of another network namespace.
- * data: what some questions want, or NULL. 0; -1: there is none; 1: nobody can be asked.
+ * Asks about the interface by its index, because it may be renamed, and not in /sys, which may belong to another
+ * network namespace. data: for questions that need it, else NULL. Returns 0; -1: there is no such interface; 1: cannot
+ * be asked.
  */
 static int ask(unsigned index, unsigned long what, void *data, struct ifreq *answer)
 {
@@ -62,7 +63,7 @@ static int ask(unsigned index, unsigned long what, void *data, struct ifreq *ans
 	if (fd < 0)
 		return 1;
 	if (ioctl(fd, SIOCGIFNAME, answer) == 0) {
-		answer->ifr_data = data; /* in the place of the index */
+		answer->ifr_data = data; /* overwrites the index, which the kernel no longer needs */
 		result = ioctl(fd, what, answer) == 0 ? 0 : -1;
 	}
 	close(fd);
@@ -102,7 +103,7 @@ void engine_interface_name(unsigned index, char name[UROCE_INTERFACE_BYTES])
 		name[0] = '\0';
 }
 
-/* The kernel begins to count anew whenever it is asked. */
+/* Each read makes the kernel count from zero again. */
 uint64_t engine_interface_ring_drops(const struct engine_interface *interface, uint16_t queue)
 {
 	struct tpacket_stats counted;

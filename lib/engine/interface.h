@@ -1,8 +1,8 @@
-/* interface.h - the interface of the kernel under a port: its name, cable and speed, and what it keeps */
+/* interface.h - the kernel's interface under a port: name, carrier, speed, and the frames it holds */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The drivers of such ports know little: net_af_packet (22.11) calls its link up whatever happens, and takes frames
- * that the kernel then keeps. The interface knows its carrier, and a packet socket how much of what it was given is
+ * Drivers of such ports know little: net_af_packet (22.11) always reports its link as up, and takes frames that the
+ * kernel then keeps. But the interface knows its carrier, and a packet socket knows how much of what it was given is
  * still there.
  */
 #ifndef ENGINE_INTERFACE_H
@@ -13,11 +13,11 @@
 
 #include <uroce/device.h>
 
-#define INTERFACE_SOCKETS 16 /* queues of a port beyond these are not looked at */
+#define INTERFACE_SOCKETS 16 /* queues beyond these are not watched */
 
-/* Of a port; the sockets are its driver's. */
+/* Belongs to a port; its sockets are the driver's. */
 struct engine_interface {
-	unsigned index; /* 0: the port has none, and all questions below are answered with "nothing is wrong" */
+	unsigned index; /* 0: the port has no interface, and each question below is answered with "nothing is wrong" */
 	int sockets[INTERFACE_SOCKETS];
 	unsigned socket_count;
 };
@@ -28,22 +28,22 @@ void engine_interface_find(uint16_t port_id, struct engine_interface *interface)
 /* Is it gone, switched off, or without a carrier? */
 bool engine_interface_is_down(unsigned index);
 
-/* The longest IP packet that it sends, in bytes; UINT16_MAX: it does not say. */
+/* The longest IP packet that the interface sends, in bytes; UINT16_MAX: not known. */
 uint32_t engine_interface_mtu(unsigned index);
 
-/* What its link carries, in Mbit/s; 0: it does not say, as a bridge without ports. */
+/* The speed of its link in Mbit/s; 0: not known, as of a bridge without ports. */
 uint32_t engine_interface_mbps(unsigned index);
 
-/* "" of 0, and of one that is gone. */
+/* Writes the name of the interface; "" for index 0, and for an interface that is gone. */
 void engine_interface_name(unsigned index, char name[UROCE_INTERFACE_BYTES]);
 
 /*
- * Frames that the kernel dropped since the last call, for the ring of the queue's socket was full: the driver does not
- * ask for them, so they show in no statistics of the port.
+ * Frames that the kernel has dropped since the last call because the ring of the queue's socket was full. The driver
+ * does not read this count, so the statistics of the port lack these frames.
  */
 uint64_t engine_interface_ring_drops(const struct engine_interface *interface, uint16_t queue);
 
-/* Bytes that were given to the queue's socket and have not left, with what the kernel counts besides. */
+/* Bytes, with the kernel's overhead, that the queue's socket was given and has not sent. */
 uint64_t engine_interface_held_bytes(const struct engine_interface *interface, uint16_t queue);
 
 #endif

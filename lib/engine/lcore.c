@@ -1,4 +1,4 @@
-/* lcore.c - starting and stopping: lcores, who serves which queue */
+/* lcore.c - starts and stops the lcores, and decides which lcore serves which queue */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <sched.h>
@@ -29,7 +29,7 @@
 
 #define QPS_DEFAULT 4096u
 #define MRS_DEFAULT 4096u
-#define IDLE_POLLS 256u /* before an lcore leaves the core to others */
+#define IDLE_POLLS 256u /* polls without work before the thread yields its core */
 #define SLEEP_NS 10000000u
 #define NAP_NS 50000u
 
@@ -40,7 +40,7 @@ static void free_lcore(struct uroce_lcore *lcore)
 	engine_run_queue_free(&lcore->run_queue);
 	engine_numa_free_ring(lcore->doorbells, sizeof(void *));
 	if (lcore->mailbox)
-		engine_mailbox_serve(lcore); /* frees calls that were withdrawn */
+		engine_mailbox_serve(lcore); /* frees calls whose callers have given up */
 	engine_numa_free_ring(lcore->mailbox, sizeof(void *));
 	engine_numa_free_ring(lcore->handover, sizeof(void *));
 	free(lcore->scratch);
@@ -63,7 +63,7 @@ static struct uroce_lcore *create_lcore(struct uroce_engine *engine, unsigned in
 	lcore->engine = engine;
 	lcore->index = index;
 	lcore->lcore_id = lcore_id;
-	/* A QP stands in the doorbell ring at most once, so the ring never overflows. */
+	/* Each QP stands in the doorbell ring at most once, so the ring never overflows. */
 	lcore->doorbells = engine_numa_create_ring(engine->index_count, 1, sizeof(void *), node);
 	lcore->mailbox = engine_numa_create_ring(MAILBOX_CALLS, 1, sizeof(void *), node);
 	lcore->handover = engine_numa_create_ring(HANDOVER_FRAMES, 1, sizeof(void *), node);
@@ -110,7 +110,7 @@ static void free_engine(struct uroce_engine *engine)
 	free(engine);
 }
 
-/* EAL worker lcores, each once. */
+/* Are the ids EAL worker lcores, each of them given once? */
 static bool lcore_ids_are_valid(const struct uroce_engine_config *config)
 {
 	for (unsigned i = 0; config->lcore_ids && i < config->lcore_count; i++) {
@@ -154,7 +154,7 @@ int uroce_engine_create(const struct uroce_engine_config *given, struct uroce_en
 		engine->lcores[i] = create_lcore(engine, i);
 		error = engine->lcores[i] ? 0 : refuse_memory();
 	}
-	engine->config.lcore_ids = NULL; /* the caller's array; each lcore has kept its id */
+	engine->config.lcore_ids = NULL; /* the array belongs to the caller; each lcore has kept its own id */
 	if (error) {
 		free_engine(engine);
 		return error;
@@ -163,7 +163,9 @@ int uroce_engine_create(const struct uroce_engine_config *given, struct uroce_en
 	return 0;
 }
 
-/* It looks at links and the like now and then, whatever wakes it. */
+/*
+ * What an lcore without work does between polls. A sleeping lcore wakes now and then all the same, to check its links.
+ */
 static void be_idle(struct uroce_lcore *lcore)
 {
 	switch (lcore->engine->config.idle) {
@@ -199,7 +201,7 @@ static int run_lcore(void *argument)
 	}
 	engine_mailbox_serve(lcore);
 	atomic_store_explicit(&lcore->owned, false, memory_order_release);
-	engine_mailbox_serve(lcore); /* no call that came in between is left waiting */
+	engine_mailbox_serve(lcore); /* so that no call that came in between waits in vain */
 	return 0;
 }
 
@@ -218,7 +220,10 @@ static void stop_lcores(struct uroce_engine *engine, unsigned count)
 	engine->running = false;
 }
 
-/* Before the thread owns the lcore, a control call would act at once, while the thread begins. */
+/*
+ * Until the thread owns the lcore, a control call would run at once on its caller's thread, beside the thread that
+ * starts.
+ */
 static void wait_until_owned(const struct uroce_lcore *lcore)
 {
 	while (!lcore_is_owned(lcore))

@@ -1,4 +1,4 @@
-/* lcore_state.h - what an lcore owns, and who polls it */
+/* lcore_state.h - the struct of an lcore: what it owns, and which thread polls it */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef ENGINE_LCORE_STATE_H
 #define ENGINE_LCORE_STATE_H
@@ -23,7 +23,7 @@ struct uroce_ud;
 struct uroce_lcore {
 	struct uroce_engine *engine;
 	unsigned index;
-	unsigned lcore_id;       /* EAL; LCORE_ID_ANY when the application polls it */
+	unsigned lcore_id;       /* EAL's number; LCORE_ID_ANY: the application polls the lcore */
 	_Atomic pthread_t owner; /* the thread that polls it; valid while owned */
 	_Atomic bool owned;
 
@@ -32,28 +32,29 @@ struct uroce_lcore {
 	struct engine_run_queue run_queue; /* QPs without a port */
 	LIST_HEAD(, uroce_qp) unresolved;  /* QPs whose peer's MAC is not known */
 	LIST_HEAD(, uroce_ud) uds_waiting; /* queue pairs with datagrams that wait for a MAC */
-	bool seeks_mac;                    /* one of these two has somebody */
-	uint64_t resolve_ns;               /* when they are looked at again */
+	bool seeks_mac;                    /* `unresolved` or `uds_waiting` is not empty */
+	uint64_t resolve_ns;               /* when both lists are checked next */
 	struct engine_port *ports[ENGINE_DEVICES];
 	unsigned port_count;
 	struct engine_spare spares[ENGINE_DEVICES];
-	uint64_t now_ns, before_ns;             /* when this poll began, and the one before it */
-	uint64_t made_ns, busy_ns;              /* when it was created; how long its polls with work took */
-	uint32_t polls;                         /* counts them */
-	uint32_t work;                          /* of this poll */
-	uint64_t link_ns, ask_ns;               /* when links are looked at again, and when asked for */
-	uint32_t broadcast_epoch;               /* of the engine, as far as this lcore has looked */
-	uint8_t *scratch;                       /* a frame in pieces is laid out here */
-	struct engine_failed *failed;           /* its QPs that failed last */
-	struct rc_boards boards;                /* what its QPs borrow to repair losses */
-	struct rc_board *board_memory;          /* LCORE_BOARDS of them, of which those never borrowed cost nothing */
-	struct engine_connect *_Atomic connect; /* while somebody has a channel of connections; NULL: nobody */
+	uint64_t now_ns, before_ns; /* start of this poll, and of the one before */
+	uint64_t made_ns, busy_ns;  /* when it was created; how long polls that found work took */
+	uint32_t polls;             /* number of polls */
+	uint32_t work;              /* work done in this poll */
+	/* when links are next read from memory, and when drivers are next asked */
+	uint64_t link_ns, ask_ns;
+	uint32_t broadcast_epoch;               /* the engine's, as last seen by this lcore */
+	uint8_t *scratch;                       /* a frame that came in several segments is copied here */
+	struct engine_failed *failed;           /* its QPs that failed most recently */
+	struct rc_boards boards;                /* the boards that its QPs borrow to repair losses */
+	struct rc_board *board_memory;          /* LCORE_BOARDS of them; a board that was never lent costs no memory */
+	struct engine_connect *_Atomic connect; /* NULL: the engine has no channel */
 
-	struct rte_ring *doorbells; /* of QP indexes */
-	struct rte_ring *mailbox;   /* of struct engine_call * */
-	struct rte_ring *handover;  /* of struct rte_mbuf *; their port is the one they came to */
-	_Atomic bool asleep;        /* its thread waits, and whoever puts something into a ring wakes it */
-	int wake_fd;                /* constant: an eventfd */
+	struct rte_ring *doorbells; /* entries are QP indexes */
+	struct rte_ring *mailbox;   /* entries are struct engine_call * */
+	struct rte_ring *handover;  /* entries are struct rte_mbuf *; mbuf->port is the port of arrival */
+	_Atomic bool asleep;        /* its thread sleeps: a thread that adds to a ring has to wake it */
+	int wake_fd;                /* an eventfd; does not change */
 };
 
 /* Does a thread poll the lcore? */
@@ -63,17 +64,17 @@ static inline bool lcore_is_owned(const struct uroce_lcore *lcore)
 	return atomic_load_explicit(&lcore->owned, memory_order_acquire);
 }
 
-/* Does the calling thread? */
+/* Does the calling thread poll the lcore? */
 static inline bool lcore_is_ours(const struct uroce_lcore *lcore)
 {
 	return lcore_is_owned(lcore) &&
 	       pthread_equal(atomic_load_explicit(&lcore->owner, memory_order_relaxed), pthread_self());
 }
 
-/* Something is in one of its rings: its thread has to look, should it be asleep. */
+/* An entry was added to a ring of the lcore: wakes its thread if that sleeps. */
 static inline void lcore_wake(struct uroce_lcore *lcore)
 {
-	/* pairs with K1 in uroce_lcore_wait: it is in the ring before we look whether anybody sleeps */
+	/* pairs with K1 in uroce_lcore_wait: the entry is in the ring before we read `asleep` */
 	atomic_thread_fence(memory_order_seq_cst);
 	if (__builtin_expect(atomic_load_explicit(&lcore->asleep, memory_order_relaxed), 0))
 		eventfd_write(lcore->wake_fd, 1);

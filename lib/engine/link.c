@@ -1,10 +1,10 @@
-/* link.c - the link of a port, told by its interrupt or found by looking; and what else is looked at then */
+/* link.c - watches ports: their links, frames that they keep, and frames of unknown senders */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Some drivers call back when the link changes; net_tap only notes it. With link interrupts on (as drivers/ethdev sets
- * them) the note is a word in memory, and to look at it a thousand times a second costs nothing. Where they are off,
- * or the driver has none, the device is asked now and then, and so is the interface of the kernel under it. That is
- * expensive with some drivers, but not twenty times a second.
+ * Some drivers call back when the link changes; net_tap only notes the change. With link interrupts on, as
+ * drivers/ethdev sets them, the note is a word in memory, which costs nothing to read a thousand times a second. With
+ * interrupts off, or with a driver that has none, the driver and the kernel's interface under the port are asked. With
+ * some drivers that is expensive, but not at twenty times a second.
  */
 #include <errno.h>
 
@@ -20,13 +20,13 @@
 #include "engine/port_state.h"
 
 #define LOOK_NS 1000000ull
-#define ASK_NS 50000000ull          /* a question to the kernel takes a few microseconds */
-#define HELD_NS 200000000ull        /* longer than pauses of a network, short beside the retries of a request */
-#define TX_PATIENCE_NS 500000000ull /* half of what a request may fail later than its retries say */
+#define ASK_NS 50000000ull          /* each question to the kernel takes a few microseconds */
+#define HELD_NS 200000000ull        /* longer than pauses of a network, short compared with the retries of a request */
+#define TX_PATIENCE_NS 500000000ull /* half of the time by which a request may fail later than its retries say */
 
 /*
- * A driver that cannot tell leaves it as it was. One that does not note changes may call up what is down by its
- * interface.
+ * If the driver cannot tell, the link counts as unchanged. A driver that does not note changes may report a link as up
+ * while its interface is down.
  */
 static bool link_is_down(const struct uroce_device *device, bool before)
 {
@@ -57,7 +57,7 @@ static void look_at_link(struct uroce_device *device)
 	struct uroce_event event;
 	bool down;
 
-	/* Another thread that is looking sees the same, or is called again. */
+	/* Another thread holds the lock, reads the same link, and reports the change; or the next call does. */
 	if (!rte_spinlock_trylock(&device->link_lock))
 		return;
 	down = link_is_down(device, atomic_load(&device->link_down));
@@ -69,7 +69,7 @@ static void look_at_link(struct uroce_device *device)
 	rte_spinlock_unlock(&device->link_lock);
 }
 
-/* EAL's interrupt thread calls it. */
+/* EAL's interrupt thread calls this. */
 static int on_change(uint16_t port_id, enum rte_eth_event_type type, void *argument, void *result)
 {
 	(void)port_id;
@@ -90,24 +90,25 @@ void engine_link_watch(struct uroce_device *device)
 	    (*info.dev_flags & RTE_ETH_DEV_INTR_LSC) && rte_eth_dev_conf_get(device->port_id, &conf) == 0)
 		device->link_is_noted = conf.intr_conf.lsc;
 	device->link_is_asked = !device->link_is_noted;
-	/* A port that is down from the start is no news. */
+	/* A link that is down from the start raises no event. */
 	atomic_store(&device->link_down, link_is_down(device, false));
 	rte_eth_dev_callback_register(device->port_id, RTE_ETH_EVENT_INTR_LSC, on_change, device);
 }
 
 void engine_link_forget(struct uroce_device *device)
 {
-	/* -EAGAIN: it runs just now */
+	/* -EAGAIN: the callback is running */
 	while (rte_eth_dev_callback_unregister(device->port_id, RTE_ETH_EVENT_INTR_LSC, on_change, device) == -EAGAIN)
 		rte_delay_us_sleep(100);
 }
 
 /*
- * Frames wait for a port that takes nothing, at no cost in retries: it may just be busy. They do not wait for a port
- * without a link, for a memif whose peer has gone takes nothing for ever; nor for any port longer than TX_PATIENCE_NS,
- * for a driver may not know its link. Then they are lost, and so is every frame until the port takes one again: QPs go
- * on or fail in their time (T-4). To ask for the link is expensive with some drivers, so only a port that is behind is
- * asked. As with timers, the port has had the whole of this poll to take frames, for the thread may have been away.
+ * Frames wait for a port that takes none, and cost no retries, because it may just be busy. They do not wait for a port
+ * without a link, since a memif whose peer has gone takes nothing for ever. Nor do they wait for any port longer than
+ * TX_PATIENCE_NS, since a driver may not know its link. After that they are dropped, and so is every frame until the
+ * port takes one again, so that QPs go on or fail in time (T-4). Only a port that is behind is asked for its link,
+ * because with some drivers that is expensive. As with timers, the port has had the whole of this poll to take frames,
+ * for the thread may not have run for a while.
  */
 static void look_at_waiting(struct engine_port *port, const struct uroce_lcore *lcore)
 {
@@ -119,10 +120,10 @@ static void look_at_waiting(struct engine_port *port, const struct uroce_lcore *
 		return;
 	}
 	if (port->pending_count == 0)
-		return; /* dropped before */
+		return; /* frames have been dropped */
 	if (link_is_down(port->device, false)) {
 		reason = CNT_PORT_LINK_DOWN;
-		port->goal_ns = lcore->now_ns; /* when the link comes up, the port has all its time again */
+		port->goal_ns = lcore->now_ns; /* after the link has come up, the port has all its time again */
 	} else if (lcore->before_ns >= port->goal_ns + TX_PATIENCE_NS) {
 		reason = CNT_PORT_STUCK;
 	} else {
@@ -133,10 +134,10 @@ static void look_at_waiting(struct engine_port *port, const struct uroce_lcore *
 }
 
 /*
- * Some ports take frames and keep them: with no link, or when the kernel's queue behind them stands still. The driver
- * says nothing of it, and its ring need not fill up, for after a time-out a QP sends a few packets only. What the
- * kernel counts of a frame is more than its bytes, so when what it holds grows by less than was given to it, something
- * has left. Frames that came to a port which lets nothing go for HELD_NS are told.
+ * Some ports take frames and keep them: while there is no link, or while the kernel's queue behind them stands still.
+ * The driver does not report that, and its ring need not fill up, because after a time-out a QP sends only a few
+ * packets. The kernel counts more bytes for a frame than the frame has; so if the bytes that it holds grow by less than
+ * was given to it, something has left. Frames given to a port that lets nothing go for HELD_NS are counted.
  */
 static void look_at_held(struct engine_port *port, const struct uroce_lcore *lcore)
 {
@@ -154,7 +155,7 @@ static void look_at_held(struct engine_port *port, const struct uroce_lcore *lco
 }
 
 /*
- * An unknown sender's frames name no QPN, address or P_Key of ours (Y-3, C-24). The ANOMALY_UNKNOWN_SENDERS'th of them
+ * Frames of an unknown sender name no QPN, address or P_Key of ours (Y-3, C-24). The ANOMALY_UNKNOWN_SENDERS'th of them
  * within a second raises the event, once (TC-G-3).
  */
 static void look_at_unknown_senders(struct engine_port *port, uint64_t now_ns)

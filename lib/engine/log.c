@@ -1,4 +1,4 @@
-/* log.c - one callback a process, one refusal a thread */
+/* log.c - the log callback of the process, and the last refusal of each thread */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "engine/log.h"
 
@@ -10,7 +10,7 @@
 #include <string.h>
 
 static struct {
-	pthread_mutex_t lock; /* callback and context belong together, and stay while the callback runs */
+	pthread_mutex_t lock; /* callback and context belong together, and do not change while the callback runs */
 	_Atomic bool wanted;
 	uroce_log_callback *callback;
 	void *context;

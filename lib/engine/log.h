@@ -1,35 +1,38 @@
-/* log.h - what the library says, to the callback of its user or when asked for the last refusal */
+/* log.h - messages of the library: to the log callback, and as the last refusal */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef ENGINE_LOG_H
 #define ENGINE_LOG_H
 
 #include <uroce/log.h>
 
-/* Gives a line to the callback; it costs a load while there is none. It is never called for a packet. */
+/* Gives a line to the callback; without one it costs a load. It is never called for a packet. */
 void engine_log(enum uroce_log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* 0: the value is from least to most; else it is refused by its name: -EINVAL. */
+/* Returns 0 if value is from least to most; else refuses it by its name and returns -EINVAL. */
 int engine_check_range(const char *name, uint32_t value, uint32_t least, uint32_t most);
 
-#define REFUSAL_BYTES 512u /* as struct uroce_error */
+#define REFUSAL_BYTES 512u /* the same as in struct uroce_error */
 
-/* Why a call has failed, for uroce_refusal(). */
+/* Why a call has failed, as uroce_refusal() returns it. */
 struct engine_refusal {
 	char text[REFUSAL_BYTES];
-	const char *often; /* text is to be made of this and value, when somebody asks for it */
+	const char *often; /* a format: text is made from it and `value` when uroce_refusal() is called */
 	uint32_t value;
 };
 
 /* Keeps the sentence for uroce_refusal() and logs it. Returns the error. */
 int engine_refuse(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /*
- * The same for what a program may try again at once, as posting to a queue that is full: nothing is logged, and the
- * sentence, a constant with at most one %u in it, is only made when it is asked for. Returns the error.
+ * For refusals that a program may meet often, as when it posts to a full queue: nothing is logged, and the sentence, a
+ * constant with at most one %u, is made only when uroce_refusal() is called. Returns the error.
  */
 int engine_refuse_often(int error, const char *format, uint32_t value);
-/* The kernel has given no random numbers. Returns -EIO. */
+/* Refuses because the kernel has given no random numbers. Returns -EIO. */
 int engine_refuse_random(void);
-/* The calling thread's, and putting it back: a thread that runs the call of another one gives it what it has said. */
+/*
+ * Get and set the calling thread's refusal. A thread that runs another thread's call passes its refusal on to that
+ * thread.
+ */
 void engine_refusal_get(struct engine_refusal *refusal);
 void engine_refusal_put(const struct engine_refusal *refusal);
 

@@ -21,10 +21,13 @@ struct engine_call {
 	void *argument;
 	int result;
 	_Atomic int state;
-	struct engine_refusal refusal; /* what the owner said of a result below 0 */
+	struct engine_refusal refusal; /* the owner's refusal, if the result is negative */
 };
 
-/* Waits until the owner has run the call. The owner finds a withdrawn call in the ring, too, and frees it. */
+/*
+ * Waits until the owner has run the call. If it gives up, the call stays in the ring as withdrawn, and the owner frees
+ * it.
+ */
 static int wait_for(const struct uroce_lcore *lcore, struct engine_call *call, uint64_t limit_ns)
 {
 	uint64_t end = engine_now_ns() + limit_ns;
@@ -81,14 +84,14 @@ static void serve_one(struct engine_call *call)
 	int waiting = CALL_WAITING;
 
 	if (!atomic_compare_exchange_strong(&call->state, &waiting, CALL_RUNNING)) {
-		free(call); /* withdrawn */
+		free(call); /* its caller has given up */
 		return;
 	}
 	engine_refusal_get(&own);
 	call->result = call->function(call->argument);
 	engine_refusal_get(&call->refusal);
 	engine_refusal_put(&own);
-	/* B1: publishes the result; the caller frees */
+	/* B1: publishes the result; from here on the caller frees the call */
 	atomic_store_explicit(&call->state, CALL_DONE, memory_order_release);
 }
 

@@ -1,27 +1,27 @@
-/* mailbox.h - control calls that act on an lcore's own state travel to it as messages */
+/* mailbox.h - control calls that run on the lcore that owns what they change */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef ENGINE_MAILBOX_H
 #define ENGINE_MAILBOX_H
 
 struct uroce_lcore;
 
-/* Runs on the owner; argument is the caller's. Returns 0 or negative errno. */
+/* Runs on the owner, with the argument of the caller. Returns 0 or a negative errno. */
 typedef int engine_call_function(void *argument);
 
 /*
- * Runs function on the lcore's owner and returns what it returned; on the calling thread, at once, when that is the
- * owner or there is none. -ETIMEDOUT: the owner did not poll for 10 s, and the call was withdrawn; -EAGAIN: the mailbox
+ * Runs function on the lcore's owner and returns what it returned. If the calling thread is the owner, or there is
+ * none, it runs at once. -ETIMEDOUT: the owner did not poll for 10 s, and the call was withdrawn; -EAGAIN: the mailbox
  * is full; -ENOMEM.
  */
 int engine_mailbox_call(struct uroce_lcore *lcore, engine_call_function *function, void *argument);
 
 /*
- * The same for a thread that only looks, at any time: it does not act itself while nobody polls the lcore, for another
- * thread may be at work on the lcore's QPs. -ETIMEDOUT after 1 s.
+ * The same for a call that only reads, from any thread. If nobody polls the lcore it does not run on the calling
+ * thread, because another thread may be at work on the lcore's QPs. -ETIMEDOUT after 1 s.
  */
 int engine_mailbox_look(struct uroce_lcore *lcore, engine_call_function *function, void *argument);
 
-/* The owner calls it: runs the calls that have arrived, and returns how many. */
+/* For the owner: runs the calls that have arrived, and returns how many. */
 unsigned engine_mailbox_serve(struct uroce_lcore *lcore);
 
 #endif

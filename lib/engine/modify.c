@@ -1,4 +1,4 @@
-/* modify.c - a queue pair gets other attributes: judged with its ports and addresses first, changed by its owner */
+/* modify.c - changes the attributes of a QP: checks ports and addresses, then lets the owner change it */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "engine/modify.h"
 
@@ -50,9 +50,9 @@ struct modification {
 #define ADDRESS_CHARS 64u
 
 /*
- * The port has a queue on the QP's lcore and takes its path MTU, the path's source is an address of it, for frames come
- * to no other, and there is a way to the peer, or the MAC of a router given. What cannot work is refused now rather
- * than found useless when it is needed. 0, -EINVAL or -ENETUNREACH.
+ * Checks a path. The port has a queue on the QP's lcore and takes the path MTU; the source is one of its addresses,
+ * since frames to others do not come here; and the peer can be reached, or the MAC of a router is given. What cannot
+ * work is refused now, not found out when it is needed. Returns 0, -EINVAL or -ENETUNREACH.
  */
 static int check_path(struct modification *modification, const struct uroce_path *path, uint32_t mtu_bytes)
 {
@@ -82,7 +82,7 @@ static int check_path(struct modification *modification, const struct uroce_path
 	return engine_refuse(-ENETUNREACH, "%s: %s is no neighbour of %s, which has no gateway", name, dest, source);
 }
 
-/* What only the engine can judge. */
+/* Checks what only the engine can check. */
 static int check_paths(const struct uroce_qp *qp, struct modification *modification)
 {
 	const struct uroce_qp_attr *attr = &modification->attr;
@@ -102,14 +102,14 @@ static int check_paths(const struct uroce_qp *qp, struct modification *modificat
 	return error;
 }
 
-/* P-7: a QP that was reset rests before its number is used for another connection. */
+/* P-7: must the QP, which was reset, wait before its number serves another connection? */
 static bool must_rest(const struct uroce_qp *qp, const struct modification *modification)
 {
 	return (modification->mask & UROCE_QP_STATE) && modification->attr.qp_state == UROCE_QPS_RTR &&
 	       engine_now_ns() < qp->quiet_until_ns;
 }
 
-/* After a RESET: the number rests, the next connection starts at another PSN (P-2). */
+/* After a RESET: the time-wait of the number begins, and the next connection starts at another PSN (P-2). */
 static int forget_connection(struct uroce_qp *qp, uint64_t rest_ns)
 {
 	uint32_t psn;
@@ -121,7 +121,7 @@ static int forget_connection(struct uroce_qp *qp, uint64_t rest_ns)
 	return 0;
 }
 
-/* Of the device's port unless it says otherwise. */
+/* A path that names no device uses the QP's own. */
 static void complete_path(struct uroce_device *device, struct uroce_path *path)
 {
 	if (path->device == NULL)
@@ -129,7 +129,7 @@ static void complete_path(struct uroce_device *device, struct uroce_path *path)
 	engine_route_complete(&path->device->config, path);
 }
 
-/* The core says which attribute is to blame. */
+/* Refuses by the name of the attribute that the core has objected to. */
 static int refuse_attr(const struct rc_qp *rc, const struct modification *modification, int error)
 {
 	const char *name = uroce_qp_attr_name(modification->bad_mask),
@@ -151,14 +151,14 @@ static int modify_on_owner(void *argument)
 	struct modification *modification = argument;
 	struct uroce_qp *qp = modification->qp;
 	struct rc_qp *rc = qp_core(qp);
-	uint64_t rest_ns = engine_modify_time_wait_ns(qp); /* RESET forgets the timeouts */
+	uint64_t rest_ns = engine_modify_time_wait_ns(qp); /* read now, because RESET forgets the timeouts */
 	uint8_t before = rc->state;
 	struct uroce_mac mac;
 	int error = check_paths(qp, modification);
 
 	if (error)
 		return error;
-	if (must_rest(qp, modification)) /* with the same attributes it will do later */
+	if (must_rest(qp, modification)) /* the same call will succeed later */
 		return engine_refuse(-EAGAIN, "STATE RTR: the queue pair was reset and rests for %u ms more (P-7)",
 				     (unsigned)((qp->quiet_until_ns - engine_now_ns()) / 1000000 + 1));
 	if (before == UROCE_QPS_RESET && qp_cq_has_failed(qp)) {
@@ -175,7 +175,7 @@ static int modify_on_owner(void *argument)
 		error = forget_connection(qp, rest_ns);
 	engine_modify_hold_devices(qp, (struct uroce_device *)rc->path.device,
 				   (struct uroce_device *)rc->migration.path.device);
-	/* Also when it has migrated just now: the port of before is not held any more. */
+	/* Also after a migration: the QP does not use the old port any more. */
 	if ((modification->mask & UROCE_QP_PATH) || qp->migrations != rc->migration.count)
 		engine_resolve_start(qp->owner, qp);
 	/* The MAC of the alternate path is asked for now, so that it is known when the QP migrates. */

@@ -1,4 +1,4 @@
-/* modify.h - other attributes for a queue pair, by whoever wants them */
+/* modify.h - changes the attributes of a QP, for the application and for connection management */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef ENGINE_MODIFY_H
 #define ENGINE_MODIFY_H
@@ -10,13 +10,19 @@ struct uroce_device;
 struct uroce_qp;
 struct uroce_qp_attr;
 
-/* As uroce_qp_modify(): travels to the owner. Of a refusal nothing has changed, and bad_mask (or NULL) says why. */
+/*
+ * As uroce_qp_modify(): it runs on the owner. A refused call changes nothing, and *bad_mask, if not NULL, has the
+ * attribute.
+ */
 int engine_modify_qp(struct uroce_qp *qp, const struct uroce_qp_attr *attr, uint32_t mask, uint32_t *bad_mask);
 
-/* P-7: four times the larger ACK timeout of its paths; the floor and the cap are the QP table's. */
+/* P-7: four times the larger ACK timeout of the QP's paths. The QP table applies a minimum and a maximum. */
 uint64_t engine_modify_time_wait_ns(const struct uroce_qp *qp);
 
-/* The ports that the QP's paths use cannot be destroyed; those of before may. NULL: none. */
+/*
+ * Devices in use by the QP's paths cannot be destroyed. Holds these two, NULL for none, in the place of the earlier
+ * ones.
+ */
 void engine_modify_hold_devices(struct uroce_qp *qp, struct uroce_device *first, struct uroce_device *second);
 
 #endif

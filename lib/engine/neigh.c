@@ -4,7 +4,7 @@
 
 #include "engine/neigh.h"
 
-#define PROBES 8u /* entries that an address may have */
+#define PROBES 8u /* how many entries are tried for an address */
 
 void engine_neigh_init(struct engine_neigh *neigh)
 {
@@ -23,8 +23,8 @@ static uint32_t hash(const struct uroce_addr *addr, uint16_t vlan_id)
 }
 
 /*
- * The entry of the address. When it has none: with `make` an unused one or the one that was quiet for longest; or
- * NULL.
+ * Finds the entry of the address. If there is none and `make` is true, takes an unused one, or the one that was unused
+ * for longest; else NULL.
  */
 static struct engine_neigh_entry *find(struct engine_neigh *neigh, const struct uroce_addr *addr, uint16_t vlan_id,
 				       bool make)

@@ -1,6 +1,6 @@
-/* neigh.h - which MAC an address has: learned from ARP and neighbour discovery (W-8) */
+/* neigh.h - the neighbour table: which MAC an address has, learned from ARP and neighbour discovery (W-8) */
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A small table a device, under a lock: read when a path is resolved, never per packet. */
+/* One small table a device, under a lock: read when a path is resolved, not for each packet. */
 #ifndef ENGINE_NEIGH_H
 #define ENGINE_NEIGH_H
 
@@ -17,10 +17,10 @@
 struct engine_neigh_entry {
 	bool known;
 	uint16_t vlan_id;
-	struct uroce_addr addr; /* in that VLAN: another one may have it, too */
+	struct uroce_addr addr; /* within that VLAN, because another VLAN may use the same address */
 	struct uroce_mac mac;
-	uint64_t asked_ns;   /* 0: never */
-	uint64_t touched_ns; /* 0: it is not used */
+	uint64_t asked_ns;   /* 0: never asked for */
+	uint64_t touched_ns; /* 0: the entry is free */
 };
 
 struct engine_neigh {
@@ -30,13 +30,13 @@ struct engine_neigh {
 
 void engine_neigh_init(struct engine_neigh *neigh);
 
-/* true: *mac is the MAC. false, and *ask: nobody has asked for it lately, so the caller does. VLAN 0: none. */
+/* true: *mac is the MAC. false with *ask: nobody has asked for it lately, so the caller is to ask. VLAN 0: untagged. */
 bool engine_neigh_resolve(struct engine_neigh *neigh, const struct uroce_addr *addr, uint16_t vlan_id, uint64_t now_ns,
 			  struct uroce_mac *mac, bool *ask);
 
 /*
- * addr was seen to have mac. An address that is not in the table yet is added only if it is wanted, for it spoke to us:
- * so unknown senders cannot fill the table.
+ * addr was seen to have this MAC. An address that is not in the table is added only if `wanted`: it has spoken to us.
+ * So unknown senders cannot fill the table.
  */
 void engine_neigh_learn(struct engine_neigh *neigh, const struct uroce_addr *addr, uint16_t vlan_id,
 			const struct uroce_mac *mac, bool wanted, uint64_t now_ns);

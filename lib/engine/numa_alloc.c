@@ -1,4 +1,4 @@
-/* numa_alloc.c - NUMA placement with libnuma; rings outside the EAL heap */
+/* numa_alloc.c - allocates on a NUMA node with libnuma, and rings outside the EAL heap */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "engine/numa_alloc.h"
 
@@ -40,7 +40,7 @@ struct rte_ring *engine_numa_create_ring(uint32_t count, uint32_t pieces, uint32
 	ssize_t bytes = rte_ring_get_memsize_elem(piece_bytes, places * pieces);
 	struct rte_ring *ring = bytes > 0 ? engine_numa_alloc((uint64_t)bytes, node) : NULL;
 
-	/* The exact size, so that there is always room for whole elements. */
+	/* The exact size makes sure that there is always room for whole elements. */
 	if (ring && rte_ring_init(ring, "uroce", (places - 1) * pieces, RING_F_SC_DEQ | RING_F_EXACT_SZ) != 0) {
 		engine_numa_free(ring, (uint64_t)bytes);
 		return NULL;

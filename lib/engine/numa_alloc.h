@@ -1,4 +1,4 @@
-/* numa_alloc.h - memory, and rings in it, on the NUMA node that uses them */
+/* numa_alloc.h - allocates memory, and rings, on the NUMA node that uses them */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef ENGINE_NUMA_ALLOC_H
 #define ENGINE_NUMA_ALLOC_H
@@ -8,18 +8,20 @@
 struct rte_ring;
 
 /*
- * Zeroed memory, page-aligned, on a NUMA node (-1: any). NULL: there is none. It is not from the EAL heap, which is
+ * Returns zeroed, page-aligned memory on a NUMA node (-1: any), or NULL. It does not come from the EAL heap, which is
  * small and fixed without hugepages, while QPs come and go. Large areas ask for huge pages.
  */
 void *engine_numa_alloc(uint64_t bytes, int node);
 void engine_numa_free(void *memory, uint64_t bytes);
 
-/* Memory that nobody has touched yet comes from the node, if it has some: a machine without NUMA works, too. */
+/*
+ * Pages of this memory that were never touched come from the node, if it has some. Works on machines without NUMA, too.
+ */
 void engine_numa_prefer(void *memory, uint64_t bytes, int node);
 
 /*
- * A ring of many writers and one reader for at least `count` elements of so many pieces (a power of two); rte_ring
- * counts pieces. NULL: no memory.
+ * Makes a ring with many writers and one reader, for at least `count` elements of `pieces` pieces each (a power of
+ * two). rte_ring counts pieces. NULL: no memory.
  */
 struct rte_ring *engine_numa_create_ring(uint32_t count, uint32_t pieces, uint32_t piece_bytes, int node);
 void engine_numa_free_ring(struct rte_ring *ring, uint32_t piece_bytes);

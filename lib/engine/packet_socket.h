@@ -1,4 +1,4 @@
-/* packet_socket.h - how a packet socket of a driver is found among the descriptors of the process */
+/* packet_socket.h - finds a driver's packet sockets among the descriptors of the process */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef ENGINE_PACKET_SOCKET_H
 #define ENGINE_PACKET_SOCKET_H

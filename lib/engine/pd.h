@@ -1,4 +1,4 @@
-/* pd.h - a protection domain, and the memory regions and windows in it */
+/* pd.h - a protection domain, its memory regions and windows */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef ENGINE_PD_H
 #define ENGINE_PD_H
@@ -23,7 +23,7 @@ struct uroce_mr {
 struct uroce_mw {
 	struct uroce_pd *pd;
 	enum uroce_mw_type type;
-	_Atomic uint32_t key; /* of the last bind posted */
+	_Atomic uint32_t key; /* key of the last bind that was posted */
 };
 
 #endif

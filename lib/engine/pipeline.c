@@ -1,4 +1,4 @@
-/* pipeline.c - the poll of an lcore: doorbells, tx, rx, judge, timers, tx, control */
+/* pipeline.c - the poll of an lcore: doorbells, transmit, receive, timers, transmit, control calls */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <rte_prefetch.h>
 
@@ -28,12 +28,12 @@
 #define PREFETCH_WINDOW_AHEAD 4u
 #define PREFETCH_REQUEST_AHEAD 2u
 #define SERVICES_PER_POLL (4 * BURST)
-#define SERVICE_BYTES 16384u /* of frames: the QP that has sent them waits for the next poll */
+#define SERVICE_BYTES 16384u /* bytes of frames: a QP that has sent so many waits for the next poll */
 #define CLOCK_JUMP_NS 1000000u
 
 /* ---- timers ---- */
 
-/* Runs the timers of a QP that have expired; the trace tells of an ACK timeout. */
+/* Runs the expired timers of a QP, and traces an ACK timeout. */
 static void time_out(struct uroce_qp *qp, uint64_t now_ns)
 {
 	struct rc_qp *rc = qp_core(qp);
@@ -45,9 +45,9 @@ static void time_out(struct uroce_qp *qp, uint64_t now_ns)
 }
 
 /*
- * Runs the timers that were due when the poll before this one began. A thread that had no core for a while finds
- * deadlines that have passed; before they count, the packets that came meanwhile have been taken, and the other end has
- * had a poll to answer.
+ * Runs the timers that were due when the poll before this one began. A thread that did not run for a while finds
+ * deadlines that have passed. Before they count it has received what came meanwhile, and the other end has had a poll
+ * to answer.
  */
 static void fire_timers(struct uroce_lcore *lcore)
 {
@@ -67,7 +67,7 @@ static void fire_timers(struct uroce_lcore *lcore)
 	}
 }
 
-/* Moves a QP to ERR if a CQ of it has failed, or to its alternate path if the port of its path has. */
+/* Moves a QP to ERR if one of its CQs has failed, or to its alternate path if the port of its path has failed. */
 static void look_at(struct uroce_qp *qp)
 {
 	struct rc_qp *rc = qp_core(qp);
@@ -83,7 +83,7 @@ static void look_at(struct uroce_qp *qp)
 	run_queue_add(qp);
 }
 
-/* Looks at all QPs of the lcore after something, which is rare, has happened that concerns QPs of every lcore. */
+/* Checks all QPs of the lcore after one of the rare events that concern QPs of every lcore. */
 static void take_broadcast(struct uroce_lcore *lcore)
 {
 	const struct uroce_engine *engine = lcore->engine;
@@ -109,8 +109,8 @@ static __rte_noinline void take_doorbells(struct uroce_lcore *lcore)
 		struct uroce_qp *qp = steer_find(lcore->engine, (uint32_t)(uintptr_t)entries[i]);
 
 		if (qp == NULL)
-			continue; /* destroyed since */
-		/* D1: cleared before the queue is looked at, so that a later post rings again */
+			continue; /* the QP was destroyed meanwhile */
+		/* D1: cleared before the send queue is read, so that a later post rings again */
 		atomic_store(&qp->rung, false);
 		run_queue_add(qp);
 	}
@@ -121,8 +121,8 @@ static __rte_noinline void take_doorbells(struct uroce_lcore *lcore)
 
 /*
  * Serves a QP, which writes at most `room` frames and reports its completions. true: it has more to do. A QP that has
- * sent SERVICE_BYTES at the beginning of a poll waits for the next poll: what the peer answers meanwhile decides what
- * goes out then.
+ * sent SERVICE_BYTES early in a poll waits for the next poll, because what the peer answers meanwhile may change what
+ * it sends next.
  */
 static __rte_always_inline bool transmit_qp(struct uroce_lcore *lcore, struct uroce_qp *qp, uint32_t room)
 {
@@ -134,14 +134,14 @@ static __rte_always_inline bool transmit_qp(struct uroce_lcore *lcore, struct ur
 		return true;
 	outbox_next_packets(out, &qp->template, room ? &qp->port->spare->places[qp->port->spare->count] : NULL, room);
 	more = qp->responder_only ? rc_qp_respond(qp_core(qp), out) : rc_qp_transmit(qp_core(qp), lcore->now_ns, out);
-	if (out->packet_count) /* a QP that has none may have no port */
+	if (out->packet_count) /* without a frame qp->port may be NULL */
 		bytes = port_send_frames(qp->port, out->frame_bytes, out->packet_count);
 	if (!qp->responder_only)
 		qp_update_timer(lcore, qp);
 	if (bytes >= SERVICE_BYTES)
 		qp->sent_poll = lcore->polls;
 	lcore->work += out->packet_count;
-	/* A QP without a MAC has nothing more to do before the MAC is found, which queues it. */
+	/* A QP without a MAC has nothing more to do until the MAC is found, which queues the QP again. */
 	more = more && (qp->resolved || !outbox_has_completion_room(out));
 	if (out->completion_count >= COMPLETIONS_DRAIN || out->event_count)
 		deliver_all(lcore);
@@ -149,8 +149,8 @@ static __rte_always_inline bool transmit_qp(struct uroce_lcore *lcore, struct ur
 }
 
 /*
- * While one QP is served, those that come next are fetched: first themselves, then what their frames are made from,
- * and of those that may send requests their windows, then the requests.
+ * While one QP is served, the cache lines of the next ones are fetched: first those of the QP, then those that its
+ * frames are made from, and for a QP that may send requests its window, then the requests.
  */
 static void prefetch_queued(const struct engine_run_queue *queue)
 {
@@ -174,7 +174,7 @@ static void prefetch_queued(const struct engine_run_queue *queue)
 		rc_qp_prefetch_requests(qp_core(qp));
 }
 
-/* The path of the QP has changed: it moves to the run queue of the port that it sends from now. */
+/* The QP's path has changed: moves it to the run queue of its new port. */
 static void take_new_path(struct uroce_lcore *lcore, struct uroce_qp *qp)
 {
 	engine_resolve_start(lcore, qp);
@@ -182,8 +182,8 @@ static void take_new_path(struct uroce_lcore *lcore, struct uroce_qp *qp)
 }
 
 /*
- * While a port has no room, one of its QPs is served all the same, another one in each poll: what a QP has to do may
- * need no port, and the port may never have room again. QPs that wait for room keep their places.
+ * While a port has no room, one of its QPs is served without room, another one in each poll: its work may need no port,
+ * and the port may never have room again. QPs that need room keep their places in the queue.
  */
 static __rte_noinline void service_without_room(struct uroce_lcore *lcore, struct engine_run_queue *queue)
 {
@@ -197,9 +197,9 @@ static __rte_noinline void service_without_room(struct uroce_lcore *lcore, struc
 }
 
 /*
- * May the next QP send, or has the port had its POLL_FRAMES? A QP that begins before those are spent may send all that
- * one service sends: otherwise the same QP could be cut short in every poll. A QP with nothing but ACKs and NAKs, of
- * which it has few at a time, is not held up (S-18). A place whose QP has gone is passed over.
+ * May the next QP send, or has the port taken its POLL_FRAMES of this poll? A QP that begins before those are spent may
+ * send all that one service sends; otherwise the same QP could be cut short in every poll. A QP that owes nothing but
+ * ACKs and NAKs, which are few, does not wait (S-18). An empty place in the queue is passed over.
  */
 static inline bool next_may_send(const struct engine_port *port, const struct engine_run_queue *queue)
 {
@@ -212,9 +212,9 @@ static inline bool next_may_send(const struct engine_port *port, const struct en
 }
 
 /*
- * Serves the queued QPs of a port, or those without one, in their order: at most one outbox each, while the port has
- * room, and so many QPs and frames a poll. A QP that has more to send goes to the end; the others keep their order, so
- * that each is served (L3).
+ * Serves the queued QPs of a port, or those without a port, in order: each QP once with at most an outbox of frames,
+ * while the port has room, and within the limits of QPs and frames per poll. A QP that has more to send goes to the
+ * end, and the others keep their order, so that each gets its turn (L3).
  */
 static void transmit(struct uroce_lcore *lcore, struct engine_run_queue *queue, struct engine_port *port)
 {
@@ -246,12 +246,12 @@ static void transmit(struct uroce_lcore *lcore, struct engine_run_queue *queue, 
 		else if (transmit_qp(lcore, qp, port ? port_room(port) : 0))
 			served[count++] = qp;
 	}
-	/* Not in the loop: a queue that becomes full closes its holes, which `services` has counted. */
+	/* Not within the loop: a full queue closes its holes, but `services` counts them. */
 	for (uint32_t i = 0; i < count; i++)
 		run_queue_add(served[i]);
 }
 
-/* Serves the queued QPs, and gives what they have sent and completed to ports and CQs. */
+/* Serves the queued QPs, and passes their frames to the ports and their completions to the CQs. */
 static void send_all(struct uroce_lcore *lcore)
 {
 	for (unsigned i = 0; i < lcore->port_count; i++) {
@@ -261,15 +261,15 @@ static void send_all(struct uroce_lcore *lcore)
 	if (run_queue_count(&lcore->run_queue))
 		transmit(lcore, &lcore->run_queue, NULL);
 	deliver_all(lcore);
-	/* Only now: a QP whose path has changed may have asked for a MAC at any port. */
+	/* After all QPs, because one whose path has changed may have asked for a MAC at any port. */
 	for (unsigned i = 0; i < lcore->port_count; i++)
 		port_flush(lcore->ports[i]);
 }
 
 /*
- * The time of a poll, which never goes back: timers would stand still for as long. A clock that shows a little less
- * than before is that of another core, to which the thread has moved; time stands still until that clock has caught
- * up.
+ * The time of a poll, which never goes back, for timers would wait that much longer. A clock that shows a little less
+ * than before belongs to another core, to which the thread has moved: then time stands still until that clock has
+ * caught up. A larger step back is added to the offset of the clock.
  */
 static uint64_t read_clock(const struct uroce_lcore *lcore)
 {
@@ -292,7 +292,7 @@ unsigned engine_pipeline_poll(struct uroce_lcore *lcore)
 		lcore->busy_ns += lcore->now_ns - lcore->before_ns;
 	lcore->polls++;
 	lcore->work = 0;
-	/* Regions are only looked up between these two: uroce_mr_dereg() waits for the second. */
+	/* Regions are looked up only between this call and thread_offline(), which uroce_mr_dereg() waits for. */
 	rte_rcu_qsbr_thread_online(qsbr, lcore->index);
 	if (!rte_ring_empty(lcore->doorbells))
 		take_doorbells(lcore);

@@ -1,4 +1,4 @@
-/* port.c - buffered sending that loses nothing when the port or the pool is exhausted */
+/* port.c - sends frames; those that the port does not take wait, and none is lost */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <string.h>
 
@@ -12,12 +12,13 @@
 #include "engine/port_state.h"
 
 /*
- * Keeps an mbuf at hand that is as in its pool: in one piece, with one user and no flag of its own. Sending sets
- * its lengths; other fields no driver reads without a flag, so the second cache line of the mbuf stays untouched.
+ * Adds an mbuf to those at hand, in the state that it has in its pool: one segment, one reference, no flag set. Sending
+ * sets its lengths. No driver reads the other fields without a flag, so the second cache line of the mbuf is not
+ * touched.
  */
 static inline void put_spare(struct engine_spare *spare, uint32_t index, struct rte_mbuf *mbuf)
 {
-	mbuf->data_off = RTE_PKTMBUF_HEADROOM; /* pool_fits() in device.c: a frame has room behind it */
+	mbuf->data_off = RTE_PKTMBUF_HEADROOM; /* a frame fits behind it: pool_fits() in device.c */
 	spare->places[index] = rte_pktmbuf_mtod(mbuf, uint8_t *);
 	spare->mbufs[index] = mbuf;
 }
@@ -28,7 +29,7 @@ static void fetch_spares(struct engine_port *port)
 	unsigned wanted = OUTBOX_PACKETS - spare->count;
 	void *mbufs[OUTBOX_PACKETS];
 
-	/* When the pool has fewer, it gives all that it has. */
+	/* The pool has fewer than wanted: takes one at a time what it has. */
 	if (rte_mempool_get_bulk(spare->pool, mbufs, wanted) != 0) {
 		unsigned most = wanted;
 
@@ -38,7 +39,7 @@ static void fetch_spares(struct engine_port *port)
 	for (unsigned i = 0; i < wanted; i++) {
 		struct rte_mbuf *mbuf = mbufs[i];
 
-		mbuf->ol_flags &= RTE_MBUF_F_EXTERNAL; /* mbufs of some pools always have it */
+		mbuf->ol_flags &= RTE_MBUF_F_EXTERNAL; /* mbufs of some pools always have this flag */
 		put_spare(spare, spare->count++, mbuf);
 	}
 	if (spare->count == 0)
@@ -49,7 +50,7 @@ static_assert(offsetof(struct rte_mbuf, refcnt) == offsetof(struct rte_mbuf, rea
 		      offsetof(struct rte_mbuf, nb_segs) == offsetof(struct rte_mbuf, rearm_data) + 4,
 	      "users and pieces are read at once");
 
-/* One piece with a buffer of its own, which nobody else still has. */
+/* Is the mbuf a single segment of this pool, with a buffer of its own and no other reference? */
 static inline bool is_ours_alone(const struct rte_mbuf *mbuf, const struct rte_mempool *pool)
 {
 	uint64_t users_and_pieces = __atomic_load_n(mbuf->rearm_data, __ATOMIC_RELAXED) >> 16;
@@ -75,17 +76,17 @@ void engine_port_recycle(struct engine_port *port, struct rte_mbuf **mbufs, unsi
 		}
 	}
 	spare->count = kept;
-	if (left) /* without a reset: fetch_spares() sets all that a frame needs */
+	if (left) /* not reset: fetch_spares() sets all that a frame needs */
 		rte_mempool_put_bulk(spare->pool, (void **)mbufs, left);
 }
 
-/* The port has not taken all that waits. */
+/* The port has taken only some of the frames that wait: the others move to the front. */
 static __rte_noinline void close_up(struct engine_port *port, uint16_t taken)
 {
 	memmove(port->pending, port->pending + taken, port->pending_count * sizeof(port->pending[0]));
 }
 
-/* Is it for the port itself? Then both of its Ethernet addresses are the port's. */
+/* Is the frame for the port itself? Then source and destination MAC are both the port's. */
 static bool is_own(const struct rte_mbuf *mbuf)
 {
 	const uint8_t *frame = rte_pktmbuf_mtod(mbuf, const uint8_t *);
@@ -93,7 +94,7 @@ static bool is_own(const struct rte_mbuf *mbuf)
 	return memcmp(frame, frame + RTE_ETHER_ADDR_LEN, RTE_ETHER_ADDR_LEN) == 0;
 }
 
-/* Frames for the port itself are taken as if they had come: no switch would send them back. */
+/* Treats frames for the port itself as received, because no switch would send them back. */
 static __rte_noinline void take_own(struct engine_port *port)
 {
 	uint16_t kept = 0;
@@ -146,7 +147,7 @@ void engine_port_drop(struct engine_port *port, enum rc_counter reason)
 	port->pending_count = 0;
 }
 
-/* The spare mbufs of the lcore that are of the pool; an unused list when there are none yet. */
+/* Finds the lcore's list of spare mbufs of this pool; if there is none, a list that is not in use. */
 static struct engine_spare *find_spare(struct uroce_lcore *lcore, const struct rte_mempool *pool)
 {
 	struct engine_spare *unused = NULL;

@@ -1,4 +1,4 @@
-/* qp.h - what an lcore knows of a queue pair, and the queue in which it waits to be served */
+/* qp.h - the struct of a queue pair in the engine, and that of a run queue */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef ENGINE_QP_H
 #define ENGINE_QP_H
@@ -17,46 +17,46 @@ struct uroce_lcore;
 struct uroce_pd;
 struct uroce_srq;
 
-/* QPs that have something to do: see run_queue.h. */
+/* QPs that have work: see run_queue.h. */
 struct engine_run_queue {
 	struct uroce_qp **qps;
 	uint32_t mask, head, tail;
-	uint32_t looks; /* at QPs, while the port had no room */
+	uint32_t looks; /* how often a QP was served while the port had no room */
 };
 
 struct uroce_qp {
-	struct uroce_lcore *owner; /* constant */
+	struct uroce_lcore *owner; /* does not change */
 
-	/* lcore only */
-	struct engine_run_queue *run_queue; /* its port's, or the lcore's while it has none */
-	uint32_t queued_at;                 /* its place there */
-	bool queued;                        /* has a place there */
-	bool responder_only;                /* has only to respond to requests */
-	bool resolved;                      /* the peer's MAC is known, the template complete */
-	uint32_t migrations;                /* the core's count of them when the template was made */
-	uint32_t sent_poll;                 /* the lcore's poll in which it last sent much */
-	struct engine_port *port;           /* of the path in use; valid while resolved */
+	/* only the lcore touches these */
+	struct engine_run_queue *run_queue; /* that of its port; while it has no port, the lcore's */
+	uint32_t queued_at;                 /* its place in the run queue */
+	bool queued;                        /* it is in the run queue */
+	bool responder_only;                /* its only work is to answer requests */
+	bool resolved;                      /* the peer's MAC is known and the template complete */
+	uint32_t migrations;                /* the core's count of migrations for which the template was made */
+	uint32_t sent_poll;                 /* the poll in which it last sent SERVICE_BYTES */
+	struct engine_port *port;           /* port of the path in use; valid while resolved */
 	struct engine_wheel_node timer;
-	struct wire_frame_template template;  /* by lines: see prefetch_queued() */
-	LIST_ENTRY(uroce_qp) with_unresolved; /* le_prev NULL: not among those */
-	uint64_t waiting_since_ns;            /* for the peer's MAC */
-	uint64_t quiet_until_ns;              /* after RESET: no new connection before (P-7) */
-	struct uroce_device *held[2];         /* ports of its paths: they stay while it is there */
-	struct uroce_cm_id *cm_id;            /* of the connection that it belongs to; NULL: none */
+	struct wire_frame_template template;  /* cache line by cache line: see prefetch_queued() */
+	LIST_ENTRY(uroce_qp) with_unresolved; /* le_prev NULL: not in that list */
+	uint64_t waiting_since_ns;            /* since when it has been waiting for the peer's MAC */
+	uint64_t quiet_until_ns;              /* after RESET: no new connection before this time (P-7) */
+	struct uroce_device *held[2];         /* devices that its paths use, which cannot be destroyed meanwhile */
+	struct uroce_cm_id *cm_id;            /* the id of its connection; NULL: none */
 
-	/* constant */
+	/* does not change */
 	struct uroce_device *device;
 	struct uroce_pd *pd;
 	struct uroce_cq *send_cq, *recv_cq;
 	struct uroce_srq *srq;
 	uint32_t qpn, index;
-	uint64_t bytes; /* of the whole block, rc included */
+	uint64_t bytes; /* bytes of the whole block, with the core and its rings */
 
-	/* anybody sets, lcore clears: an entry of this QP stands in the doorbell ring */
+	/* any thread sets it, the lcore clears it: the QP stands in the doorbell ring */
 	_Alignas(64) _Atomic bool rung;
 };
 
-/* The core of a QP lies behind it, in the same block. */
+/* The core of the QP, which lies behind this struct in the same block. */
 static inline struct rc_qp *qp_core(const struct uroce_qp *qp)
 {
 	return (struct rc_qp *)(uintptr_t)(qp + 1);
@@ -64,7 +64,7 @@ static inline struct rc_qp *qp_core(const struct uroce_qp *qp)
 
 static_assert(offsetof(struct uroce_qp, template) == 64, "what every service needs, ACKs and frames begin a line each");
 
-/* One of the QP's CQs has lost a completion, so the QP serves nobody any more (E-5). */
+/* A CQ of the QP has lost a completion, so the QP must go to ERR (E-5). */
 static inline bool qp_cq_has_failed(const struct uroce_qp *qp)
 {
 	return atomic_load(&qp->send_cq->overflowed) || atomic_load(&qp->recv_cq->overflowed);

@@ -1,4 +1,4 @@
-/* receive.c - frames in bursts: parse, find the QP, admit, give it the packet */
+/* receive.c - takes frames in bursts: parses them, finds and asks the QP, hands it the packets */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
@@ -23,27 +23,28 @@
 #include "wire/bytes.h"
 #include "wire/frame.h"
 
-#define BURST_WORTH_FETCHING 2u /* in a burst of no more, what is fetched for a packet comes too late */
+#define BURST_WORTH_FETCHING 2u /* in a smaller burst what is fetched for a packet arrives too late */
 
-/*
- * The usual frame before this one, whose headers this one nearly always repeats, and the run of packets it is part of.
- */
+/* The usual frame before this one, whose headers this one mostly repeats, and the run of packets that it belongs to. */
 struct flow {
-	const uint8_t *frame; /* NULL: none */
+	const uint8_t *frame; /* NULL: there is none */
 	uint32_t bytes;
 	struct wire_packet packet;
 	struct rc_origin origin;
-	bool goes_on; /* a packet that repeats its BTH, too, up to the QPN, is admitted to the QP as it was */
-	bool icrc_first, ack_each; /* the engine's configuration */
+	bool goes_on;              /* a packet with the same BTH up to the QPN would be admitted as the last one was */
+	bool icrc_first, ack_each; /* from the engine's configuration */
 
-	/* a run: packets in a row for one QP, which is asked once, behind them, what they leave it to do */
-	struct uroce_qp *qp; /* NULL: none */
-	bool responses;      /* there was one among them */
-	bool ack_waits; /* that of `frame` is not taken yet: the next frame may be an ACK that says as much and more */
+	/* a run: consecutive packets for one QP, whose work is looked at once, after the last */
+	struct uroce_qp *qp; /* NULL: no run */
+	bool responses;      /* the run has a response */
+	/* the ACK in `frame` is not taken yet, because the next frame may be an ACK that acknowledges more */
+	bool ack_waits;
 	struct wire_ack ack;
 };
 
-/* May an ACK of the QP leave without a service: before no other frame of the QP, and over the path it has now? */
+/*
+ * May an ACK of the QP leave without a service? Yes, if no other frame of the QP waits, and its path has not changed.
+ */
 static inline bool may_send_at_once(const struct uroce_qp *qp)
 {
 	return !qp->queued && qp->resolved && qp->migrations == qp_core(qp)->migration.count &&
@@ -51,17 +52,17 @@ static inline bool may_send_at_once(const struct uroce_qp *qp)
 }
 
 /*
- * Queues a QP that has taken packets, if they have left it something to do. A QP with nothing but ACKs and NAKs goes to
- * the front, for they leave before all else (S-18); an ACK leaves at once when no other packet comes for now that it
- * could answer, too. The responses of a READ may be many, so they wait in the queue as requests do: otherwise the QP
- * that is asked for the most would get the whole port (L3).
+ * Queues a QP that has taken packets, if they have made work. A QP that owes nothing but ACKs and NAKs goes to the
+ * front, since those leave first (S-18); an ACK leaves at once unless another packet comes now that it could cover too.
+ * Responses of a READ may be many, so they wait in the queue as requests do; otherwise the QP that is asked for most
+ * would get the whole port (L3).
  */
 static __rte_always_inline void notice_work(struct uroce_lcore *lcore, struct uroce_qp *qp, bool responses, bool pauses)
 {
 	uint32_t work;
 	bool only_responds;
 
-	/* A queued QP is served anyway; but one that is queued to respond only may have more to do after a response. */
+	/* A queued QP is served anyway. But if it is queued as responder_only, a response may have made more work. */
 	if (qp->queued && (!responses || !qp->responder_only))
 		return;
 	work = responses ? qp_work(qp_core(qp), WORK_ALL) : qp_work(qp_core(qp), WORK_RESPONDER | WORK_EVENT);
@@ -81,7 +82,7 @@ static __rte_always_inline void notice_work(struct uroce_lcore *lcore, struct ur
 		run_queue_add_last(qp);
 }
 
-/* Gives the QP the ACK that waits, if one does. */
+/* Gives the QP the ACK that waits, if there is one. */
 static __rte_always_inline void take_ack(struct uroce_lcore *lcore, struct flow *flow)
 {
 	if (!flow->ack_waits)
@@ -92,7 +93,7 @@ static __rte_always_inline void take_ack(struct uroce_lcore *lcore, struct flow 
 		deliver_all(lcore);
 }
 
-/* The run has ended. pauses: no other packet comes for now. */
+/* Ends the run. pauses: no other packet comes for now. */
 static __rte_always_inline void end_run(struct uroce_lcore *lcore, struct flow *flow, bool pauses)
 {
 	struct uroce_qp *qp = flow->qp;
@@ -113,7 +114,7 @@ static __rte_always_inline void join_run(struct uroce_lcore *lcore, struct flow 
 	flow->responses = false;
 }
 
-/* Gives the QP of the run a packet that it has admitted. plain: as qp_admits_plainly() says. */
+/* Gives an admitted packet to the QP of the run. plain: qp_admits_plainly() was true. */
 static __rte_always_inline void give_to_qp(struct uroce_lcore *lcore, struct engine_port *port,
 					   const struct wire_packet *packet, struct rc_origin *origin, bool plain,
 					   struct flow *flow)
@@ -141,8 +142,8 @@ static __rte_always_inline void give_to_qp(struct uroce_lcore *lcore, struct eng
 }
 
 /*
- * A packet to a QPN that no RC queue pair has: for connection management, for a UD queue pair, or a stranger's, whose
- * junk goes to no other lcore. true: the mbuf did.
+ * Takes a packet to a QPN that no RC QP has: for connection management, for a UD QP, or a stranger's, which goes to no
+ * other lcore. true: another lcore owns the mbuf now.
  */
 static __rte_noinline bool receive_datagram(struct uroce_lcore *lcore, struct engine_port *port, struct rte_mbuf *mbuf,
 					    const struct wire_packet *packet, const struct rc_origin *origin)
@@ -163,9 +164,9 @@ static __rte_noinline bool receive_datagram(struct uroce_lcore *lcore, struct en
 }
 
 /*
- * Takes a RoCE packet in the order of W-5: whatever it is, it is counted and at most answered by the QP it is for
- * (Y-1). The costly check of the ICRC comes last, so that a stranger has to know addresses, QPN and P_Key to make us
- * do it (Y-2, Y-3). true: the mbuf went to another lcore.
+ * Takes a RoCE packet in the order of W-5: it is counted, and answered at most by its QP (Y-1). The ICRC, which costs
+ * most, is checked last, so that a stranger has to know addresses, QPN and P_Key to make us compute it (Y-2, Y-3).
+ * true: another lcore owns the mbuf now.
  */
 static __rte_always_inline bool receive_packet(struct uroce_lcore *lcore, struct engine_port *port,
 					       struct rte_mbuf *mbuf, const struct wire_packet *packet,
@@ -186,14 +187,14 @@ static __rte_always_inline bool receive_packet(struct uroce_lcore *lcore, struct
 		return false;
 	}
 	join_run(lcore, flow, qp);
-	if (flow->goes_on) /* a constant in each call lets the compiler leave out half of it */
+	if (flow->goes_on) /* tested first: it is a constant in each inlined copy, and leaves half of the code out */
 		give_to_qp(lcore, port, packet, origin, true, flow);
 	else
 		give_to_qp(lcore, port, packet, origin, false, flow);
 	return false;
 }
 
-/* true: the mbuf went to another lcore. */
+/* true: another lcore owns the mbuf now. */
 static bool receive_roce(struct uroce_lcore *lcore, struct engine_port *port, struct rte_mbuf *mbuf,
 			 const uint8_t *frame, const struct wire_encap *encap, struct flow *flow)
 {
@@ -242,7 +243,7 @@ static void begin_flow(struct flow *flow, const struct uroce_lcore *lcore, const
 	flow->origin.device = port->device;
 }
 
-/* Takes in any frame, whatever its shape. true: the mbuf went to another lcore. */
+/* Takes a frame of any shape. true: another lcore owns the mbuf now. */
 static __rte_noinline bool receive_any(struct uroce_lcore *lcore, struct engine_port *port, struct rte_mbuf *mbuf,
 				       struct flow *flow)
 {
@@ -258,7 +259,8 @@ static __rte_noinline bool receive_any(struct uroce_lcore *lcore, struct engine_
 		port->counters[bad]++;
 		return false;
 	}
-	frame = rte_pktmbuf_read(mbuf, 0, bytes, lcore->scratch); /* pieces are laid out in scratch memory */
+	/* a frame in several segments is copied to the scratch memory */
+	frame = rte_pktmbuf_read(mbuf, 0, bytes, lcore->scratch);
 	kind = wire_encap_parse(frame, bytes, !port->device->config.rx_checksums_done, &encap);
 	if (kind == WIRE_FRAME_ROCE)
 		return receive_roce(lcore, port, mbuf, frame, &encap, flow);
@@ -269,7 +271,7 @@ static __rte_noinline bool receive_any(struct uroce_lcore *lcore, struct engine_
 	return false;
 }
 
-/* Parses the headers of a frame that does not repeat those of the one before it. false: it is not the usual frame. */
+/* Parses the headers of a frame, if they differ from those of the frame before. false: it is not the usual frame. */
 static __rte_always_inline bool parse_headers(struct flow *flow, const uint8_t *frame, uint32_t bytes,
 					      bool check_checksums)
 {
@@ -284,9 +286,9 @@ static __rte_always_inline bool parse_headers(struct flow *flow, const uint8_t *
 }
 
 /*
- * Takes in an ACK that nothing is special about. It waits for the frame behind it, for of such ACKs in a row only the
- * last one has to be taken: flow->ack then is the one that waits. before: the frame before this one, if this one
- * repeats its headers. false: it is no such ACK, and none waits any more.
+ * Takes a plain ACK. It waits in flow->ack for the next frame, because of several such ACKs in a row only the last one
+ * has to be taken. before: the frame before this one, if both have the same headers. false: this is no such ACK, and
+ * none waits any more.
  */
 static __rte_always_inline bool receive_ack(struct uroce_lcore *lcore, struct engine_port *port, const uint8_t *frame,
 					    const uint8_t *before, struct flow *flow)
@@ -319,9 +321,9 @@ static __rte_always_inline bool receive_ack(struct uroce_lcore *lcore, struct en
 }
 
 /*
- * Takes in the usual frame, or leaves it to receive_any(). Within a burst nothing but its packets happens to a QP, so a
- * packet that repeats the headers and the BTH of the one before it is admitted like that one, as long as the QP runs.
- * true: the mbuf went to another lcore; false: it can be freed when the burst is done.
+ * Takes the usual frame, or leaves it to receive_any(). Within a burst nothing but its packets changes a QP. So a
+ * packet with the headers and BTH of the one before is admitted as that one was, as long as the QP runs. true: another
+ * lcore owns the mbuf now; false: it can be freed when the burst is done.
  */
 static __rte_always_inline bool receive_frame(struct uroce_lcore *lcore, struct engine_port *port,
 					      struct rte_mbuf *mbuf, bool port_checks, struct flow *flow)
@@ -350,20 +352,20 @@ static __rte_always_inline bool receive_frame(struct uroce_lcore *lcore, struct 
 		return receive_any(lcore, port, mbuf, flow);
 	if (!receive_packet(lcore, port, mbuf, &flow->packet, &flow->origin, flow))
 		return false;
-	flow->frame = NULL; /* the frame is another lcore's */
+	flow->frame = NULL; /* flow->frame must not lie in an mbuf that another lcore owns */
 	return true;
 }
 
 /*
- * Fetches into the cache what the packets of a burst will touch, a step at a time for all of them: frames, places in
- * the QP table, QPs; for packets in a row for the same QP once. Opcode and QPN are read where the usual frame has
- * them; for other frames something useless is fetched.
+ * Fetches into the cache what the packets of a burst will touch, step by step for all of them: frames, entries of the
+ * QP table, QPs; for consecutive packets to one QP only once. Opcode and QPN are read where the usual frame has them,
+ * so for other frames something useless is fetched.
  */
 static void prefetch_burst(const struct uroce_lcore *lcore, struct rte_mbuf *const *burst, uint16_t count)
 {
 	const struct engine_qp_slot *slots[BURST];
 	uint8_t opcodes[BURST];
-	uint64_t before = 0; /* no BTH: a packet for QPN 0 fetches nothing */
+	uint64_t before = 0; /* no valid BTH, so a packet for QPN 0 fetches nothing */
 	unsigned different = 0;
 
 	for (uint16_t i = 0; i < count; i++) {
@@ -376,12 +378,13 @@ static void prefetch_burst(const struct uroce_lcore *lcore, struct rte_mbuf *con
 
 		if (rte_pktmbuf_data_len(burst[i]) < FRAME_SHORTEST_BYTES)
 			continue;
-		bth_begin = frame_load(bth); /* opcode lowest, QPN highest */
+		bth_begin = frame_load(bth); /* the opcode is the lowest byte, the QPN the highest */
 		if (bth_begin == before)
 			continue;
 		before = bth_begin;
 		opcodes[different] = bth[0];
-		slots[different] = steer_slot(lcore->engine, load_be32(bth + 4)); /* one byte more, above the index */
+		/* includes a byte above the index, which steer_slot() masks */
+		slots[different] = steer_slot(lcore->engine, load_be32(bth + 4));
 		rte_prefetch0(slots[different++]);
 	}
 	for (unsigned i = 0; i < different; i++) {
@@ -411,14 +414,14 @@ static void receive_burst(struct uroce_lcore *lcore, struct engine_port *port, s
 		if (!receive_frame(lcore, port, burst[i], port_checks, &flow))
 			burst[done++] = burst[i];
 	}
-	engine_port_recycle(port, burst, done); /* before the answers are written, into the same mbufs */
+	engine_port_recycle(port, burst, done); /* before answers are written into the same mbufs */
 	end_run(lcore, &flow, pauses);
 	port->rx_frames += count;
 	port->rx_bytes += bytes;
 	lcore->work += count;
 }
 
-/* As many frames as are sent in a poll. */
+/* Receives at most as many frames as a poll sends. */
 static void receive_port(struct uroce_lcore *lcore, struct engine_port *port)
 {
 	struct rte_mbuf *burst[BURST];
@@ -433,7 +436,7 @@ static void receive_port(struct uroce_lcore *lcore, struct engine_port *port)
 	}
 }
 
-/* Returns how many there were. */
+/* Takes a burst of frames from other lcores. Returns how many there were. */
 static unsigned take_handed_over(struct uroce_lcore *lcore)
 {
 	struct rte_mbuf *burst[BURST];
@@ -448,9 +451,9 @@ static unsigned take_handed_over(struct uroce_lcore *lcore)
 			if (lcore->ports[p]->device->port_id == burst[i]->port)
 				port = lcore->ports[p];
 		}
-		/* A device without a queue here has no QP here either. */
+		/* a device without a queue on this lcore has no QP here either */
 		if (port) {
-			begin_flow(&flow, lcore, port); /* the next one may be of another port */
+			begin_flow(&flow, lcore, port); /* the next frame may be of another port */
 			if (!receive_frame(lcore, port, burst[i], port->device->config.rx_checksums_done, &flow))
 				burst[done++] = burst[i];
 			end_run(lcore, &flow, false);
@@ -463,7 +466,7 @@ static unsigned take_handed_over(struct uroce_lcore *lcore)
 	return count;
 }
 
-/* As many as are sent in a poll, for those may all be for the port itself. */
+/* Takes at most as many frames as a poll sends, which may all be for the port itself. */
 static __rte_noinline void receive_handed_over(struct uroce_lcore *lcore)
 {
 	for (unsigned taken = 0; taken < POLL_FRAMES; taken += BURST) {

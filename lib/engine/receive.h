@@ -1,4 +1,4 @@
-/* receive.h - from frames to QPs */
+/* receive.h - receives frames and hands their packets to QPs */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef ENGINE_RECEIVE_H
 #define ENGINE_RECEIVE_H

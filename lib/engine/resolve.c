@@ -1,4 +1,4 @@
-/* resolve.c - who has an address: asking, answering, waiting */
+/* resolve.c - finds the MAC of an address: asks, answers, and lets QPs wait */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <string.h>
 
@@ -16,7 +16,7 @@
 #define HOP_LIMIT_DEFAULT 64
 #define LOOK_AGAIN_NS 1000000ull
 
-/* A frame that finds no room is lost: its receiver asks again. */
+/* A frame for which there is no room is lost: whoever waits for it asks again. */
 static void send_frame(struct engine_port *port, const uint8_t *frame, uint32_t bytes)
 {
 	if (!port_make_room(port) ||
@@ -26,7 +26,9 @@ static void send_frame(struct engine_port *port, const uint8_t *frame, uint32_t 
 	port_send(port, bytes);
 }
 
-/* The address has the MAC, and QPs may wait for it. wanted: it is kept even if it is a new one. */
+/*
+ * The address has this MAC: stores it, and resolves QPs that wait for it. wanted: store it even if the address is new.
+ */
 static void learn(struct uroce_lcore *lcore, struct engine_port *port, const struct wire_neighbour *told,
 		  const uint8_t addr[16], const struct uroce_mac *mac, bool wanted)
 {
@@ -70,7 +72,7 @@ void engine_resolve_receive(struct uroce_lcore *lcore, struct engine_port *port,
 		return;
 	}
 	port->counters[CNT_PORT_NEIGHBOURS]++;
-	/* The Ethernet source stands in for a link-layer option that was left out. */
+	/* Without a link-layer option the source MAC of the frame is used. */
 	memcpy(mac.bytes, neighbour.has_sender_mac ? neighbour.sender_mac : frame + 6, sizeof(mac.bytes));
 	switch ((enum wire_neighbour_kind)neighbour.kind) {
 	case WIRE_NEIGHBOUR_REQUEST:
@@ -96,7 +98,7 @@ static bool mac_is_set(const struct uroce_mac *mac)
 	return memcmp(mac, &none, sizeof(none)) != 0;
 }
 
-/* In the path's VLAN. */
+/* Asks for the MAC of an address, in the path's VLAN. */
 static void ask_for(struct engine_port *port, const struct uroce_path *path, const struct uroce_addr *hop)
 {
 	uint8_t request[WIRE_NEIGHBOUR_MAX_BYTES];
@@ -123,7 +125,7 @@ bool engine_resolve_find(struct uroce_lcore *lcore, const struct uroce_path *pat
 		return true;
 	hop = engine_route_next_hop(&device->config, path);
 	if (hop == NULL)
-		return false; /* no such path is taken: see check_path() in lib/api/qp.c */
+		return false; /* never so: check_path() of modify.c refuses such a path */
 	if (engine_neigh_resolve(&device->neigh, hop, path->vlan_id, lcore->now_ns, mac, &ask))
 		return true;
 	if (ask)
@@ -165,7 +167,7 @@ bool engine_resolve_send(struct uroce_lcore *lcore, const struct uroce_path *pat
 	return true;
 }
 
-/* true: the template is complete. */
+/* true: the MAC is known, and the template is complete. */
 static bool try_to_resolve(struct uroce_lcore *lcore, struct uroce_qp *qp)
 {
 	const struct uroce_path *path = &qp_core(qp)->path;
@@ -189,7 +191,7 @@ void engine_resolve_start(struct uroce_lcore *lcore, struct uroce_qp *qp)
 	run_queue_move(qp, &lcore->run_queue);
 	if (try_to_resolve(lcore, qp))
 		return;
-	qp->waiting_since_ns = engine_now_ns(); /* nobody may have polled the lcore yet */
+	qp->waiting_since_ns = engine_now_ns(); /* not lcore->now_ns: the lcore may not have been polled yet */
 	LIST_INSERT_HEAD(&lcore->unresolved, qp, with_unresolved);
 	lcore->seeks_mac = true;
 }
@@ -202,7 +204,7 @@ void engine_resolve_forget(struct uroce_qp *qp)
 	qp->with_unresolved.le_prev = NULL;
 }
 
-/* Fails the requests of a QP that have waited for its peer's MAC for too long. */
+/* Fails the requests of a QP that has waited too long for its peer's MAC. */
 static void check_patience(struct uroce_lcore *lcore, struct uroce_qp *qp)
 {
 	if (!rc_qp_has_requests(qp_core(qp))) {

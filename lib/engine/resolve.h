@@ -13,21 +13,21 @@ struct uroce_path;
 struct uroce_qp;
 struct wire_packet;
 
-#define UNRESOLVED_NS 3000000000ull /* so long a request waits for its peer's MAC: about 30 questions */
+#define UNRESOLVED_NS 3000000000ull /* how long requests wait for the peer's MAC: about 30 questions */
 
-/* A frame of kind ARP, ICMP or ICMPv6: answered, learned from, or dropped and counted. */
+/* Takes an ARP, ICMP or ICMPv6 frame: answers it, learns from it, or drops and counts it. */
 void engine_resolve_receive(struct uroce_lcore *lcore, struct engine_port *port, const uint8_t *frame, uint32_t bytes);
 
-/* The QP's path is new: completes its template at once, or when the peer's MAC is known. */
+/* The QP has a new path: completes its template now, or when the peer's MAC is known. */
 void engine_resolve_start(struct uroce_lcore *lcore, struct uroce_qp *qp);
 void engine_resolve_forget(struct uroce_qp *qp);
 
-/* true: *mac is the MAC of the path's next hop; false: it was asked for. */
+/* true: *mac is the MAC of the path's next hop; false: a question for it has been sent, or was lately. */
 bool engine_resolve_find(struct uroce_lcore *lcore, const struct uroce_path *path, struct uroce_mac *mac);
 /* Sends a datagram along a path. false: its MAC is not known yet, or the port has no room. */
 bool engine_resolve_send(struct uroce_lcore *lcore, const struct uroce_path *path, const struct wire_packet *packet);
 
-/* While somebody seeks a MAC: looks again, when it is time, at the QPs. true: it is time for datagrams, too. */
+/* While QPs or datagrams wait for a MAC: checks the QPs if that is due. true: then the datagrams are due, too. */
 bool engine_resolve_poll(struct uroce_lcore *lcore);
 
 #endif

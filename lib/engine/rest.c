@@ -1,4 +1,4 @@
-/* rest.c - a bitmap of the numbers that rest, and rings that say until when */
+/* rest.c - a bitmap of the numbers in time-wait, and rings that say until when */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,7 +15,8 @@ int engine_rest_init(struct engine_rest *rest)
 	rte_spinlock_init(&rest->lock);
 	memset(rest->queues, 0, sizeof(rest->queues));
 	rest->count = 0;
-	rest->bits = calloc(REST_NUMBERS / WORD_BITS, sizeof(*rest->bits)); /* touched where numbers rest only */
+	/* memory pages are used only where numbers are in time-wait */
+	rest->bits = calloc(REST_NUMBERS / WORD_BITS, sizeof(*rest->bits));
 	return rest->bits ? 0 :
 			    engine_refuse(-ENOMEM, "no memory for the numbers that rest: a smaller max_qps needs less");
 }
@@ -34,7 +35,7 @@ static struct engine_rest_entry *entry_at(const struct engine_rest_queue *queue,
 	return &queue->entries[(queue->head + index) & (queue->room - 1)];
 }
 
-/* false: there is no memory, and nothing has changed. */
+/* Gives a queue room for so many entries. false: there is no memory, and nothing has changed. */
 static bool resize(struct engine_rest_queue *queue, uint32_t room)
 {
 	struct engine_rest_entry *entries = malloc(room * sizeof(*entries));
@@ -50,7 +51,7 @@ static bool resize(struct engine_rest_queue *queue, uint32_t room)
 	return true;
 }
 
-/* The power of two that is not less. */
+/* The queue for this wait: that of the next power of two. */
 static struct engine_rest_queue *queue_of(struct engine_rest *rest, uint64_t wait_ns)
 {
 	return &rest->queues[wait_ns <= 1 ? 0 : 64 - __builtin_clzll(wait_ns - 1)];

@@ -1,4 +1,4 @@
-/* rest.h - QPNs in time-wait: the number rests, its place in the table does not (P-7, C-28) */
+/* rest.h - QPNs in time-wait: the number is not used again yet, its place in the table may be (P-7, C-28) */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef ENGINE_REST_H
 #define ENGINE_REST_H
@@ -16,30 +16,36 @@ struct engine_rest_entry {
 	uint32_t qpn;
 };
 
-/* Those that rest for about as long: they wake in the order in which they came. */
+/* Numbers with about the same wait, which therefore leave time-wait in the order in which they entered it. */
 struct engine_rest_queue {
-	struct engine_rest_entry *entries; /* a ring, a power of two; NULL: none has rested so long yet */
+	struct engine_rest_entry *entries; /* a ring whose size is a power of two; NULL: this wait was never used */
 	uint32_t room, head, count;
 };
 
-/* A bit a number, and a queue for each power of two of nanoseconds: ACK timeouts, which decide how long, are powers. */
+/*
+ * One bit for each number, and one queue for each power of two of nanoseconds, as ACK timeouts, which set the waits,
+ * are powers of two.
+ */
 struct engine_rest {
-	rte_spinlock_t lock; /* lcores that destroy QPs, threads that create them */
+	rte_spinlock_t lock; /* taken by lcores that destroy QPs and by threads that create them */
 	uint64_t *bits;
 	struct engine_rest_queue queues[REST_QUEUES];
-	uint32_t count; /* of all */
+	uint32_t count; /* numbers in all queues */
 };
 
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int engine_rest_init(struct engine_rest *rest);
 void engine_rest_free(struct engine_rest *rest);
-/* The number rests for so long; for ever when there is no memory to remember that. */
+/* Puts the number into time-wait for wait_ns; for ever, if there is no memory to store the end. */
 void engine_rest_begin(struct engine_rest *rest, uint32_t qpn, uint64_t now_ns, uint64_t wait_ns);
-/* Wakes the numbers whose time is over; where none rests, memory beyond the first goes back. */
+/*
+ * Ends the time-wait of numbers whose time has come. A queue that becomes empty frees its memory, except the first
+ * part.
+ */
 void engine_rest_wake(struct engine_rest *rest, uint64_t now_ns);
-/* Did the number rest when engine_rest_wake() returned? */
+/* Was the number in time-wait when engine_rest_wake() returned? */
 bool engine_rest_has(const struct engine_rest *rest, uint32_t qpn);
-/* Of memory, for what rests. */
+/* Bytes of memory in use for numbers in time-wait. */
 uint64_t engine_rest_bytes(const struct engine_rest *rest);
 
 #endif

@@ -1,4 +1,4 @@
-/* route.c - prefixes and gateways of a port's addresses */
+/* route.c - chooses source and next hop by the prefixes and gateways of a port's addresses */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "engine/route.h"
 
@@ -18,7 +18,7 @@ int engine_route_find(const struct uroce_device_config *config, const uint8_t ad
 	return -1;
 }
 
-/* How many of their first bits two addresses have in common. */
+/* How many leading bits two addresses have in common. */
 static unsigned common_bits(const struct uroce_addr *a, const struct uroce_addr *b)
 {
 	unsigned bits = 0;
@@ -28,7 +28,7 @@ static unsigned common_bits(const struct uroce_addr *a, const struct uroce_addr 
 	return bits;
 }
 
-/* Are the first `bits` of two addresses the same? IPv4 prefixes count behind the 96 bits of the mapping. */
+/* Do two addresses have the same first `bits`? An IPv4 prefix is counted after the 96 bits of the mapped form. */
 static bool same_prefix(const struct uroce_addr *a, const struct uroce_addr *b, unsigned bits)
 {
 	return common_bits(a, b) >= bits + (encap_addr_is_ipv4(a->bytes) ? 96 : 0);
@@ -62,9 +62,9 @@ static bool vlan_exists(uint16_t id, uint8_t priority)
 }
 
 /*
- * How well an address suits as source of what goes to dest; 0: it does not. As RFC 6724 orders them: dest itself, then
- * those of its scope; among these those whose neighbour it is, the longest prefix first, then those with a gateway, the
- * one nearest to dest first.
+ * How well an address suits as source for dest; 0: not at all. The order is that of RFC 6724: dest itself, then
+ * addresses of the same scope. Among those first the neighbours of dest, the longest prefix first; then addresses with
+ * a gateway, the one with most leading bits of dest first.
  */
 static unsigned suits(const struct uroce_device_config *config, uint32_t index, const struct uroce_addr *dest)
 {

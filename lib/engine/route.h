@@ -1,4 +1,4 @@
-/* route.h - to whom the frames of a path go: to the peer, when it is a neighbour, or to a router */
+/* route.h - which MAC the frames of a path go to: that of the peer, if it is a neighbour, or of a router */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef ENGINE_ROUTE_H
 #define ENGINE_ROUTE_H
@@ -6,25 +6,27 @@
 #include <uroce/device.h>
 #include <uroce/qp.h>
 
-/* Which of the port's addresses it is, or -1. */
+/* The index of the port's address that equals addr, or -1. */
 int engine_route_find(const struct uroce_device_config *config, const uint8_t addr[16]);
 
 /*
- * Which of the port's addresses is to be the source of what goes to dest, or -1: from none of them there is a way.
- * *rank: how well it suits, beside those of other ports; 0: none does.
+ * Chooses the address of the port that is the source for dest, or -1 if dest cannot be reached from any. *rank: how
+ * well it suits, to compare with other ports; 0: not at all.
  */
 int engine_route_choose_source(const struct uroce_device_config *config, const struct uroce_addr *dest, unsigned *rank);
 
-/* Is each gateway a neighbour of its address, and each VLAN one that exists? */
+/* Is each gateway a neighbour of its address, and is each VLAN valid? */
 bool engine_route_config_is_valid(const struct uroce_device_config *config);
 
-/* Gives a path that names no VLAN the VLAN of its source. */
+/* Gives a path without a VLAN the VLAN of its source address. */
 void engine_route_complete(const struct uroce_device_config *config, struct uroce_path *path);
 
-/* Is the source one of the port's addresses, of the same kind as the peer's, and does the VLAN exist? */
+/* Is the path's source an address of the port, of the peer's IP version, and is the VLAN valid? */
 bool engine_route_begins_here(const struct uroce_device_config *config, const struct uroce_path *path);
 
-/* Whose MAC the frames of a path go to; NULL: its peer is outside the prefix, and there is no gateway. */
+/*
+ * The address whose MAC the frames of a path go to; NULL: the peer is outside of the prefix, and there is no gateway.
+ */
 const struct uroce_addr *engine_route_next_hop(const struct uroce_device_config *config, const struct uroce_path *path);
 
 #endif

@@ -1,4 +1,4 @@
-/* run_queue.c - the memory of a run queue, and its holes */
+/* run_queue.c - allocates a run queue, and closes its holes */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 
@@ -15,7 +15,7 @@ static uint64_t ring_bytes(const struct engine_run_queue *queue)
 
 int engine_run_queue_init(struct engine_run_queue *queue, const struct uroce_engine *engine, int node)
 {
-	/* Every QP of an lcore, and as many holes before they are closed. */
+	/* Room for every QP of an lcore, and as many holes before they are closed. */
 	queue->mask = 2 * (engine->index_count / (engine->lcore_mask + 1)) - 1;
 	queue->head = queue->tail = queue->looks = 0;
 	queue->qps = engine_numa_alloc(ring_bytes(queue), node);
@@ -29,7 +29,7 @@ void engine_run_queue_free(struct engine_run_queue *queue)
 	queue->qps = NULL;
 }
 
-/* Otherwise a QP that is made and destroyed again and again would fill the queue with holes. */
+/* Otherwise a QP that is created and destroyed again and again would fill the queue with holes. */
 void engine_run_queue_tidy(struct engine_run_queue *queue)
 {
 	uint32_t to = queue->head;

@@ -1,21 +1,21 @@
-/* run_queue.h - when a QP is served: in its turn, when it has something to do, and when its deadline has passed */
+/* run_queue.h - queues QPs that have work, so that each is served in its turn, and arms their timers */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A run queue is a ring rather than a list, so that the QPs that come next can be fetched into the cache ahead. An
- * lcore has one for each of its ports, so that no QP is looked at in vain while its port has no room, and none waits
- * behind those of another port; and one for QPs without a port. Each has a place for every QP that the lcore can have.
- * head and tail count on without end. A QP that has left the queue has NULL in its place.
+ * A run queue is a ring and not a list, so that the lines of the next QPs can be fetched into the cache ahead. An lcore
+ * has one run queue for each of its ports, so that while a port has no room its QPs cost no time and delay no QPs of
+ * other ports, and one for QPs without a port. Each has room for all QPs that the lcore can have. head and tail are
+ * never wrapped. A QP that has left the queue leaves a hole: its entry is NULL.
  */
 #ifndef ENGINE_RUN_QUEUE_H
 #define ENGINE_RUN_QUEUE_H
 
 #include "engine/lcore_state.h"
 
-/* Room for the QPs that an lcore of the engine can have. 0 or -ENOMEM. */
+/* Makes room for all QPs that an lcore of the engine can have. Returns 0 or -ENOMEM. */
 int engine_run_queue_init(struct engine_run_queue *queue, const struct uroce_engine *engine, int node);
 void engine_run_queue_free(struct engine_run_queue *queue);
 
-/* Closes the holes that QPs have left. For run_queue_claim() alone. */
+/* Closes the holes that QPs have left. Called by run_queue_claim() only. */
 void engine_run_queue_tidy(struct engine_run_queue *queue);
 
 static inline uint32_t run_queue_count(const struct engine_run_queue *queue)
@@ -23,7 +23,7 @@ static inline uint32_t run_queue_count(const struct engine_run_queue *queue)
 	return queue->tail - queue->head;
 }
 
-/* true: the QP is to be given a place in its queue; false: it has one and keeps it. */
+/* true: the QP needs an entry in its queue; false: it has one and keeps it. */
 static inline bool run_queue_claim(struct uroce_qp *qp)
 {
 	if (qp->queued)
@@ -42,14 +42,14 @@ static inline void run_queue_add_last(struct uroce_qp *qp)
 	qp->run_queue->qps[qp->queued_at & qp->run_queue->mask] = qp;
 }
 
-/* Something has happened to the QP, whatever it is. */
+/* The QP may have work: queues it at the end. */
 static inline void run_queue_add(struct uroce_qp *qp)
 {
 	qp->responder_only = false;
 	run_queue_add_last(qp);
 }
 
-/* The QP goes before all others, for a peer waits for its response (S-18). */
+/* Queues the QP before all others, because a peer waits for its response (S-18). */
 static inline void run_queue_add_first(struct uroce_qp *qp)
 {
 	if (!run_queue_claim(qp))
@@ -65,7 +65,7 @@ static inline void run_queue_remove(struct uroce_qp *qp)
 	qp->queued = false;
 }
 
-/* The QP is served from another queue from now on; it has a place there if it had one in the old queue. */
+/* The QP changes to another queue, and is queued there if it was queued in the old one. */
 static inline void run_queue_move(struct uroce_qp *qp, struct engine_run_queue *queue)
 {
 	bool queued = qp->queued;
@@ -76,7 +76,7 @@ static inline void run_queue_move(struct uroce_qp *qp, struct engine_run_queue *
 		run_queue_add(qp);
 }
 
-/* Takes the next QP out of a queue that is not empty; NULL: that QP has left. */
+/* Takes the next QP out of a queue that is not empty; NULL: the entry is a hole. */
 static inline struct uroce_qp *run_queue_take(struct engine_run_queue *queue)
 {
 	struct uroce_qp *qp = queue->qps[queue->head++ & queue->mask];
@@ -93,8 +93,8 @@ static inline struct uroce_qp *run_queue_look(const struct engine_run_queue *que
 }
 
 /*
- * Arms the timer of the QP for a nearer deadline; with one that has moved away the timer expires early and is armed
- * anew.
+ * Arms the timer of the QP for an earlier deadline. If the deadline has moved back the timer expires early, and is
+ * armed again then.
  */
 static __rte_always_inline void qp_update_timer(struct uroce_lcore *lcore, struct uroce_qp *qp)
 {

@@ -1,4 +1,4 @@
-/* slab.c - blocks in chunks, free blocks by size */
+/* slab.c - cuts blocks out of chunks, and keeps free blocks by size */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stdlib.h>
 #include <string.h>
@@ -8,10 +8,10 @@
 #include "engine/slab.h"
 
 #define CHUNK_BYTES (2ull << 20)
-#define LARGE_BYTES (CHUNK_BYTES / 8) /* so large a block has memory of its own, of which its last page loses little */
+#define LARGE_BYTES (CHUNK_BYTES / 8) /* a block of this size gets memory of its own, whose last page wastes little */
 #define LINE_BYTES 64u
 
-/* The first line of a chunk. */
+/* The first cache line of a chunk. */
 struct engine_slab_chunk {
 	struct engine_slab_chunk *next;
 };
@@ -50,7 +50,7 @@ void engine_slab_free(struct engine_slab *slab)
 	pthread_mutex_destroy(&slab->lock);
 }
 
-/* The class of a size, which is made if need be with `make`. NULL: there is none. */
+/* Finds the class of a size; if there is none and `make` is true, makes it. NULL: there is none. */
 static struct engine_slab_class *find_class(struct engine_slab *slab, uint64_t bytes, bool make)
 {
 	struct engine_slab_class *class;
@@ -83,10 +83,13 @@ static bool add_chunk(struct engine_slab *slab)
 	return true;
 }
 
-/* The rest of a chunk that is too short for a block, less than an eighth, is lost until the slab is freed. */
+/*
+ * Cuts a block out of the newest chunk. If the chunk's end is too short, less than an eighth is lost until the slab is
+ * freed.
+ */
 static void *take_block(struct engine_slab *slab, uint64_t bytes)
 {
-	/* Its class is made now, so that giving back never needs memory. */
+	/* The size's class is made now, so that returning the block needs no memory. */
 	struct engine_slab_class *class = find_class(slab, bytes, true);
 	void *block;
 
@@ -106,8 +109,8 @@ static void *take_block(struct engine_slab *slab, uint64_t bytes)
 }
 
 /*
- * An odd number of cache lines: so the same line of many blocks, the only one of each that is at work, may lie in every
- * set of a cache, not just in every second or fourth.
+ * Rounds up to an odd number of cache lines. Of many blocks often just the same line is in use; with an odd distance
+ * these lines may lie in every set of a cache, not only in every second or fourth.
  */
 static uint64_t round_up(uint64_t bytes)
 {

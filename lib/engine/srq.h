@@ -1,4 +1,4 @@
-/* srq.h - a shared receive queue */
+/* srq.h - the struct of a shared receive queue */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef ENGINE_SRQ_H
 #define ENGINE_SRQ_H
@@ -14,7 +14,7 @@ struct uroce_srq {
 	struct rc_srq *rc;
 	uint64_t rc_bytes;
 	_Atomic uint32_t users;
-	uint64_t context; /* of its events */
+	uint64_t context; /* the application's, for events of the queue */
 };
 
 #endif

@@ -1,4 +1,4 @@
-/* steer.c - the QP table */
+/* steer.c - the QP table: from QPNs to QPs */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,13 +11,13 @@
 #include "engine/qp.h"
 #include "engine/steer.h"
 
-#define DRAWS 16u /* for a number that does not rest */
+#define DRAWS 16u /* how often a QPN is drawn again that is in time-wait */
 #define STEP 0x9E3779B1u
 
 int engine_steer_init(struct uroce_engine *engine, uint32_t max_qps)
 {
 	uint32_t lcores = rte_align32pow2(engine->lcore_count);
-	/* Half of the table stays free, so that the search for a free place is short. */
+	/* Half of the table stays empty, so that the search for a free place is short. */
 	uint32_t per_lcore = rte_align32pow2((max_qps * 2 + lcores - 1) / lcores);
 
 	engine->lcore_mask = lcores - 1;
@@ -35,15 +35,15 @@ void engine_steer_free(struct uroce_engine *engine)
 	engine_rest_free(&engine->rest);
 }
 
-/* 0 and 1 are QPs of management, the last one is that of multicast. */
+/* QPNs 0 and 1 are for management, the last one is for multicast. */
 static bool qpn_is_reserved(uint32_t qpn)
 {
 	return qpn < 2 || qpn == 0xFFFFFF;
 }
 
 /*
- * A QPN whose low digits are the index, the others drawn at random; when it rests, those some steps away are tried. 0:
- * none of them may be given out.
+ * Makes a QPN whose low digits are the index; the other digits were drawn at random. If that is in time-wait, tries
+ * some others at a fixed distance. 0: none of them may be used.
  */
 static uint32_t choose_number(const struct uroce_engine *engine, uint32_t index, uint32_t drawn)
 {
@@ -88,7 +88,7 @@ int engine_steer_reserve(struct uroce_engine *engine, unsigned owner, uint32_t *
 
 void engine_steer_publish(struct uroce_engine *engine, struct uroce_qp *qp)
 {
-	/* T1: the QP is complete */
+	/* T1: publishes the complete QP */
 	atomic_store_explicit(&engine->qps[qp->index].qp, qp, memory_order_release);
 }
 

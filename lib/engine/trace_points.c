@@ -1,4 +1,4 @@
-/* trace_points.c - the trace points by the names that --trace takes */
+/* trace_points.c - registers the trace points by the names that --trace takes */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <rte_trace_point_register.h>
 

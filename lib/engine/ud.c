@@ -1,4 +1,4 @@
-/* ud.c - datagrams: judged, copied to a receive; gathered and sent */
+/* ud.c - datagrams: judges received ones and copies them to a receive; gathers and sends others */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <stdlib.h>
@@ -20,9 +20,9 @@
 #include "rc/path.h"
 #include "wire/packet.h"
 
-#define UD_WAITING 64u /* datagrams of a queue pair that wait for a MAC */
+#define UD_WAITING 64u /* how many datagrams of a queue pair may wait for a MAC */
 
-/* ---- in ---- */
+/* ---- receiving ---- */
 
 static struct uroce_ud *find(const struct uroce_engine *engine, uint32_t qpn)
 {
@@ -36,7 +36,7 @@ static struct uroce_ud *find(const struct uroce_engine *engine, uint32_t qpn)
 	return NULL;
 }
 
-/* In the order of W-5: the ICRC comes last, because it costs the most. CNT_COUNTERS: nothing is wrong. */
+/* Judges a datagram in the order of W-5: the ICRC comes last, because it costs most. CNT_COUNTERS: it is accepted. */
 static enum rc_counter judge(const struct uroce_ud *ud, const struct wire_packet *packet,
 			     const struct rc_origin *origin)
 {
@@ -53,16 +53,16 @@ static enum rc_counter judge(const struct uroce_ud *ud, const struct wire_packet
 	return origin_icrc_is_right(origin, packet->payload) ? CNT_COUNTERS : CNT_PORT_RX_ICRC;
 }
 
-/* A walk over the pieces of a list. */
+/* A walk over a list of pieces of memory. */
 struct walk {
 	const struct uroce_ud *ud;
 	const struct uroce_sge *sges;
 	uint32_t count, at, offset;
-	uint32_t access; /* UROCE_ACCESS_LOCAL_WRITE: bytes are copied to the pieces; MR_ACCESS_LOCAL: from them */
+	uint32_t access; /* UROCE_ACCESS_LOCAL_WRITE to copy into the pieces, MR_ACCESS_LOCAL to copy out of them */
 };
 
 /*
- * Where the next bytes lie in the list, and how many of those wanted; NULL: the list ends, or its key does not allow
+ * Where the next bytes lie, and how many of the wanted ones are there; NULL: the list ends, or its key does not allow
  * it.
  */
 static uint8_t *walk_next(struct walk *walk, uint32_t wanted, uint32_t *bytes)
@@ -167,9 +167,9 @@ bool engine_ud_receive(struct uroce_lcore *lcore, struct engine_port *port, stru
 	return false;
 }
 
-/* ---- out ---- */
+/* ---- sending ---- */
 
-/* A datagram as it will leave; its payload lies behind it. */
+/* A datagram that waits; its payload lies behind this struct. */
 struct engine_ud_waiting {
 	TAILQ_ENTRY(engine_ud_waiting) link;
 	uint64_t since_ns;
@@ -178,7 +178,7 @@ struct engine_ud_waiting {
 	uint8_t data[];
 };
 
-/* The oldest one has left, or is dropped for a reason that is counted. */
+/* The oldest datagram has left, or is dropped for a reason that is counted. */
 static void forget_first(struct uroce_ud *ud, enum rc_counter reason)
 {
 	struct engine_ud_waiting *first = TAILQ_FIRST(&ud->waiting);
@@ -191,7 +191,10 @@ static void forget_first(struct uroce_ud *ud, enum rc_counter reason)
 		LIST_REMOVE(ud, with_waiting);
 }
 
-/* Its MAC is not known, or the port has no room: it leaves in its turn. When too many wait the oldest is dropped. */
+/*
+ * The MAC is not known, or the port has no room: the datagram waits for its turn. If too many wait the oldest is
+ * dropped.
+ */
 static void let_wait(struct uroce_ud *ud, const struct uroce_path *path, const struct wire_packet *packet)
 {
 	struct engine_ud_waiting *waiting = malloc(sizeof(*waiting) + packet->payload_bytes);
@@ -268,7 +271,7 @@ int engine_ud_send(struct uroce_ud *ud, const struct uroce_ud_addr *to, const st
 	ud->psn++;
 	if (ud->waiting_count || !engine_resolve_send(lcore, &path, &packet))
 		let_wait(ud, &path, &packet);
-	port_flush(engine_find_port(lcore, ud->device)); /* the datagram leaves, or the question for its MAC */
+	port_flush(engine_find_port(lcore, ud->device)); /* the datagram leaves, or the question for the MAC does */
 	complete_send(ud, wr);
 	return 0;
 }

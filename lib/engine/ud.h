@@ -1,4 +1,4 @@
-/* ud.h - datagrams that come in for queue pairs without a connection, and leave from them (U-4) */
+/* ud.h - queue pairs without a connection: receives and sends their datagrams (U-4) */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef ENGINE_UD_H
 #define ENGINE_UD_H
@@ -22,29 +22,26 @@ struct uroce_ud {
 	struct uroce_lcore *owner;
 	uint64_t context;
 	uint32_t qpn, index, qkey;
-	uint32_t place; /* among the engine's */
+	uint32_t place; /* index in the engine's table of these */
 	struct rc_recvq receives;
 
-	/* lcore only */
-	uint32_t psn; /* of the next one */
+	/* only the lcore touches these */
+	uint32_t psn; /* PSN of the next datagram */
 	uint32_t waiting_count;
-	TAILQ_HEAD(, engine_ud_waiting) waiting; /* datagrams whose next hop's MAC is asked for, or that find no room */
-	LIST_ENTRY(uroce_ud) with_waiting;       /* while there are some */
+	TAILQ_HEAD(, engine_ud_waiting) waiting; /* datagrams that wait for the MAC of their next hop, or for room */
+	LIST_ENTRY(uroce_ud) with_waiting;       /* in the lcore's list while datagrams wait */
 };
 
-/*
- * A datagram to a QPN that no RC queue pair has; origin has the addresses in full. true: the mbuf went to another
- * lcore.
- */
+/* Takes a datagram to a QPN that no RC QP has; origin has both addresses. true: another lcore owns the mbuf now. */
 bool engine_ud_receive(struct uroce_lcore *lcore, struct engine_port *port, struct rte_mbuf *mbuf,
 		       const struct wire_packet *packet, const struct rc_origin *origin);
 
-/* The owner calls it, as uroce_ud_send(). */
+/* For the owner, as uroce_ud_send(). */
 int engine_ud_send(struct uroce_ud *ud, const struct uroce_ud_addr *to, const struct uroce_send_wr *wr);
 
-/* The owner calls it: sends what has waited, or drops what has waited for too long. */
+/* For the owner: sends datagrams that have waited, and drops those that have waited for too long. */
 void engine_ud_poll(struct uroce_lcore *lcore);
-/* The owner calls it: what waits is forgotten. */
+/* For the owner: drops the datagrams that wait. */
 void engine_ud_forget(struct uroce_ud *ud);
 
 #endif

@@ -1,4 +1,4 @@
-/* view.h - a QP as threads beside its lcore may see it, and as it was when it failed */
+/* view.h - copies of a QP's state for other threads, and the last failures of an lcore */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef ENGINE_VIEW_H
 #define ENGINE_VIEW_H
@@ -10,25 +10,26 @@
 struct uroce_lcore;
 
 /*
- * The QPs of an lcore that failed last. Only the lcore writes; a reader sees by the number that a view was overwritten.
+ * The QPs of an lcore that failed most recently. Only the lcore writes them; a reader sees by the number that an entry
+ * was overwritten.
  */
 struct engine_failed {
 	_Atomic uint32_t count;
 	struct engine_failed_slot {
-		_Atomic uint32_t number; /* which failure it is, from 1; 0 while it is written */
+		_Atomic uint32_t number; /* counts failures from 1; 0 while the entry is written */
 		struct uroce_qp_view view;
 	} slots[UROCE_INSPECT_FAILED_MAX];
 };
 
 /*
- * The owner of the QP calls them: a view of it is made, or kept. The last error is the protocol's, or that a CQ of the
- * QP was full, of which the protocol does not know.
+ * For the owner of the QP: they return a view or the last error, or keep a failure. The last error is the protocol's,
+ * or that a CQ of the QP was full, of which the protocol does not know.
  */
 void engine_view_last_error(const struct uroce_qp *qp, struct uroce_qp_error *error);
 void engine_view_qp(const struct uroce_qp *qp, struct uroce_qp_view *view);
 void engine_view_keep_failed(struct uroce_lcore *lcore, const struct uroce_qp *qp);
 
-/* For any thread. true: *view is the first failure from *place on that is still kept, and *place the one behind it. */
+/* For any thread. true: *view is the first kept failure from *place on, and *place has moved behind it. */
 bool engine_view_take_failed(const struct engine_failed *failed, uint32_t *place, struct uroce_qp_view *view);
 
 #endif

@@ -1,9 +1,9 @@
-/* wait.c - a thread that polls an lcore itself sleeps until there may be something to do */
+/* wait.c - lets a thread that polls an lcore itself sleep until there may be work */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A wait ends when a frame has come to a port that has a descriptor, when a descriptor of the caller is readable, when
- * another thread has put something into a ring of the lcore, and when the next timer is due. What a poll found undone
- * and cannot be waited for ends it at once: frames that the port has not taken.
+ * another thread has added to a ring of the lcore, and when the next timer is due. It ends at once while the port has
+ * not taken all frames, because no descriptor tells when it can.
  */
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -22,10 +22,10 @@
 #include "engine/run_queue.h"
 #include "engine/wheel.h"
 
-#define WAIT_FDS 16u /* of the caller */
+#define WAIT_FDS 16u /* descriptors of the caller */
 #define S_NS 1000000000ull
 
-/* Readable when a frame has come to the lcore's queue of the port; -1: there is none. */
+/* The descriptor that is readable when a frame has come to the lcore's queue of the port; -1: there is none. */
 static int port_fd(const struct engine_port *port)
 {
 	const struct engine_interface *interface = &port->device->interface;
@@ -52,7 +52,7 @@ static bool has_work(const struct uroce_lcore *lcore)
 	return work;
 }
 
-/* When the lcore has to be polled next though nothing comes. */
+/* When the lcore has to be polled next even if nothing comes. */
 static uint64_t next_deadline(const struct uroce_lcore *lcore)
 {
 	const struct engine_connect *connect = lcore->connect;
@@ -69,7 +69,7 @@ static uint64_t next_deadline(const struct uroce_lcore *lcore)
 	return when_ns;
 }
 
-/* An interface that goes down leaves an error with its socket, which ends each wait until somebody has taken it. */
+/* When an interface goes down its socket has an error, which would end each wait until somebody reads it. */
 static void take_errors(const struct pollfd *waits, unsigned count)
 {
 	for (unsigned i = 0; i < count; i++) {
@@ -99,7 +99,7 @@ void uroce_lcore_wait(struct uroce_lcore *lcore, const int *fds, unsigned fd_cou
 	waits[count++] = (struct pollfd){ .fd = lcore->wake_fd, .events = POLLIN };
 	time = (struct timespec){ (time_t)(most_ns / S_NS), (long)(most_ns % S_NS) };
 	atomic_store_explicit(&lcore->asleep, true, memory_order_relaxed);
-	/* K1: it is known that we sleep before we look into the rings; pairs with lcore_wake() */
+	/* K1: `asleep` is set before we look into the rings; pairs with lcore_wake() */
 	atomic_thread_fence(memory_order_seq_cst);
 	if (!has_work(lcore) && ppoll(waits, count, &time, NULL) > 0) {
 		take_errors(waits, lcore->port_count);

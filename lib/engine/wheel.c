@@ -1,4 +1,4 @@
-/* wheel.c - the timer wheel: slots are circular lists, far nodes cascade down as time comes near */
+/* wheel.c - the timer wheel: its slots are circular lists, and nodes move down a level as their time comes near */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stddef.h>
 #include <string.h>
@@ -41,7 +41,7 @@ static void unlink_node(struct engine_wheel *wheel, struct engine_wheel_node *no
 	node->next = node->previous = NULL;
 }
 
-/* The level is that of the highest digit in which the node's tick differs from now. */
+/* A node's level is that of the highest digit in which its tick differs from now. */
 static void link_node(struct engine_wheel *wheel, struct engine_wheel_node *node)
 {
 	uint64_t differs = (node->tick ^ wheel->now_tick) & (WHEEL_SPAN - 1);
@@ -65,7 +65,7 @@ void engine_wheel_arm(struct engine_wheel *wheel, struct engine_wheel_node *node
 	if (tick <= wheel->now_tick)
 		tick = wheel->now_tick + 1;
 	if (tick - wheel->now_tick >= WHEEL_SPAN)
-		tick = wheel->now_tick + WHEEL_SPAN - 1; /* fires early; its owner arms it again */
+		tick = wheel->now_tick + WHEEL_SPAN - 1; /* too far away: it fires early, and its owner arms it again */
 	node->tick = tick;
 	link_node(wheel, node);
 	wheel->armed++;
@@ -79,7 +79,7 @@ void engine_wheel_disarm(struct engine_wheel *wheel, struct engine_wheel_node *n
 	wheel->armed--;
 }
 
-/* Moves the nodes of a slot further down, for a digit above has turned. */
+/* Moves the nodes of a slot to lower levels, because a higher digit has changed. */
 static void cascade(struct engine_wheel *wheel, int level)
 {
 	struct engine_wheel_node *head =
@@ -111,8 +111,8 @@ static uint32_t find_occupied(const struct engine_wheel *wheel, int level, uint3
 }
 
 /*
- * The next tick at which a node fires or a slot cascades. A node's digit on its level is above today's, so the lowest
- * level with such a slot comes first; only on the highest level may it have wrapped.
+ * The next tick at which a node fires or a slot is moved down. A node's digit on its level is greater than the present
+ * one, so the lowest level with an occupied slot comes first; only on the highest level may the digit have wrapped.
  */
 static uint64_t next_event(const struct engine_wheel *wheel)
 {

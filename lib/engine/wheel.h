@@ -1,9 +1,9 @@
-/* wheel.h - a hierarchical timer wheel: one node a QP, armed lazily (T-1) */
+/* wheel.h - a hierarchical timer wheel: one node a QP, armed only when its deadline comes nearer (T-1) */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Four levels of 256 slots; a tick is 8.192 us. A node fires at the first tick that is not before its deadline:
- * never early, and less than two ticks late in wheel time. A deadline that moves back needs no call: when the node
- * fires, its owner looks and arms it again. A poll with nothing due costs a comparison.
+ * Four levels of 256 slots; a tick is 8.192 us. A node fires at the first tick that is not before its deadline: never
+ * early, and less than two ticks late in the wheel's time. A deadline that moves back needs no call: when the node
+ * fires, its owner arms it again. A poll with nothing due costs a comparison.
  */
 #ifndef ENGINE_WHEEL_H
 #define ENGINE_WHEEL_H
@@ -19,26 +19,26 @@
 
 struct engine_wheel_node {
 	struct engine_wheel_node *next, *previous; /* NULL: not armed */
-	uint64_t tick;                             /* when it fires */
+	uint64_t tick;                             /* the tick at which it fires */
 };
 
 struct engine_wheel {
-	uint64_t now_tick;                                         /* everything up to here has fired */
-	uint32_t armed;                                            /* nodes */
-	uint64_t occupied[WHEEL_LEVELS][WHEEL_SLOTS / 64];         /* a bit a slot: its list is not empty */
+	uint64_t now_tick;                                         /* all nodes up to here have fired */
+	uint32_t armed;                                            /* number of armed nodes */
+	uint64_t occupied[WHEEL_LEVELS][WHEEL_SLOTS / 64];         /* one bit a slot: its list is not empty */
 	struct engine_wheel_node slots[WHEEL_LEVELS][WHEEL_SLOTS]; /* list heads */
 };
 
 void engine_wheel_init(struct engine_wheel *wheel, uint64_t now_ns);
 
-/* (Re)arms node for deadline_ns; a deadline in the past fires with the next advance. */
+/* Arms the node for deadline_ns, whether it was armed or not. A deadline in the past fires with the next advance. */
 void engine_wheel_arm(struct engine_wheel *wheel, struct engine_wheel_node *node, uint64_t deadline_ns);
 void engine_wheel_disarm(struct engine_wheel *wheel, struct engine_wheel_node *node);
 
-/* Moves time on. Returns one node that is due, disarmed, or NULL when there is none (any more): call until NULL. */
+/* Moves time on. Returns a node that is due, disarmed, or NULL when there is none: call it until it returns NULL. */
 struct engine_wheel_node *engine_wheel_advance(struct engine_wheel *wheel, uint64_t now_ns);
 
-/* When engine_wheel_advance() has something to do next, if only to bring a node nearer; UINT64_MAX: never. */
+/* When engine_wheel_advance() next has work, if only to move a node down; UINT64_MAX: never. */
 uint64_t engine_wheel_next_ns(const struct engine_wheel *wheel);
 
 /* Would engine_wheel_advance() do nothing? */
