@@ -1,9 +1,9 @@
-/* action.c - what leaves: actions for the host, messages for the peer; and how long their answers are waited for */
+/* action.c - makes actions for the host and messages for the peer, and says how long an answer is waited for */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cm/conn.h"
 #include "config/limits.h"
 
-/* ---- what leaves ---- */
+/* ---- actions and messages ---- */
 
 struct cm_action *cm_add_action(struct cm *cm, enum cm_action_kind kind, const struct cm_conn *conn)
 {
@@ -87,14 +87,14 @@ void cm_send_again(struct cm *cm, const struct cm_route *route, const uint8_t *k
 	cm->sent[cm_mad_kind(kept) - CM_KIND_FIRST]++;
 }
 
-/* ---- how long things take ---- */
+/* ---- times ---- */
 
 uint64_t cm_code_ns(uint8_t code)
 {
 	return 4096ull << (code & 31);
 }
 
-/* The smallest code that is at least as long. */
+/* The smallest code whose time is at least ns. */
 static uint8_t code_of(uint64_t ns)
 {
 	uint8_t code = 0;

@@ -1,4 +1,4 @@
-/* active.c - the side that connects: REQ, what comes back, RTU */
+/* active.c - the active side of a connection: sends the REQ, takes the answers, sends the RTU */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 
@@ -19,7 +19,7 @@ void cm_negotiate(struct cm_end *own, const struct cm_end *peer)
 		own->responder_resources = peer->initiator_depth;
 }
 
-/* The 36 bytes of IP addressing (C-5). An IPv4 address stands in the last four of its sixteen. */
+/* Writes the 36 bytes of IP addressing (C-5). An IPv4 address takes the last four of its sixteen bytes. */
 static void set_ip(struct cm_message *message, const struct cm_route *route, uint16_t source_port)
 {
 	bool ipv4 = encap_addr_is_ipv4(route->dest);
@@ -44,7 +44,7 @@ static void set_way(struct cm_message *message, const struct cm_conn *conn, uint
 	way->ack_timeout = conn->own.ack_timeout;
 }
 
-/* Everything of C-3. */
+/* Fills in all fields of C-3. */
 static void build_req(struct cm *cm, const struct cm_conn *conn, const struct cm_connect *connect)
 {
 	struct cm_message *out = cm_begin(cm, conn, CM_REQ);
@@ -153,7 +153,7 @@ void cm_active_take_rep(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 		.srq = in->srq,
 		.path_mtu = conn->own.path_mtu,
 		.ack_timeout = conn->own.ack_timeout,
-		/* A peer that only echoes our vendor id sets no option (C-32). */
+		/* A peer that only echoes our vendor id gets no option (C-32). */
 		.ece = in->vendor_id == CM_VENDOR_ID ? in->ece_options & conn->own.ece : 0,
 	};
 	cm_negotiate(&conn->own, &conn->peer);
@@ -186,7 +186,7 @@ void cm_active_moved(struct cm *cm, struct cm_conn *conn, int error, uint64_t no
 	cm_raise(cm, conn, CM_EVENT_ESTABLISHED, 0, cm->moving);
 }
 
-/* ---- a user who moves his QP himself ---- */
+/* ---- users who move their QPs themselves ---- */
 
 int cm_establish(struct cm *cm, uint32_t connection)
 {
@@ -214,9 +214,9 @@ void cm_active_user_is_late(struct cm *cm, struct cm_conn *conn, uint64_t now_ns
 	cm_close_end(cm, conn, now_ns);
 }
 
-/* ---- refused ---- */
+/* ---- refusals ---- */
 
-/* REJ 26 tells which path MTU the peer can do; the next REQ asks for that (C-6). */
+/* REJ 26 tells which path MTU the peer supports; the next REQ asks for that (C-6). */
 static bool try_other_mtu(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 {
 	const struct cm_message *in = &cm->in;
@@ -227,7 +227,7 @@ static bool try_other_mtu(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 		return false;
 	conn->own.path_mtu = mtu;
 	conn->transaction_id = cm_table_draw(&cm->table);
-	cm_mad_parse(conn->mad, CM_MAD_BYTES, &cm->out); /* the REQ that we have built */
+	cm_mad_parse(conn->mad, CM_MAD_BYTES, &cm->out); /* our REQ, parsed again */
 	cm->out.path_mtu = mtu;
 	cm->out.transaction_id = conn->transaction_id;
 	cm_send_out(cm, &conn->route, conn->mad);

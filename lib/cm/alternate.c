@@ -1,12 +1,12 @@
-/* alternate.c - LAP and APR: an alternate way for an established connection, loaded on both sides (C-20) */
+/* alternate.c - LAP and APR: load an alternate path on both sides of an established connection (C-20) */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Both ends may ask at the same time, as users do that rearm after a migration. Then the LAP of the active side goes
- * first: it refuses the other one, and the passive side, which loads what it is asked for meanwhile, takes that for the
- * answer. A LAP is judged once: its sender repeats it until it is answered, and later copies get the same answer, or
- * none. An APR tells behind which LAP of its sender it stands, for it may be overtaken by the next one. So what both
- * have loaded last is the same way, whatever is lost, comes again or overtakes something. Peers that tell no order are
- * answered in the same way; then the sides agree unless an APR is overtaken.
+ * Both ends may ask at the same time, as users do who rearm after a migration. Then the LAP of the active side goes
+ * first: the active side refuses the passive one's LAP; the passive side loads the path that the active one asks for,
+ * and takes that as the answer to its own. A LAP is judged once. Its sender repeats it until it is answered, and copies
+ * get the same answer, or none. An APR names the last LAP of its sender that went before it, because the next LAP may
+ * overtake it. So both sides end with the same path, whatever is lost, repeated or overtaken. Peers that do not name
+ * that order get the same answers; with them the sides agree unless an APR is overtaken.
  */
 #include <errno.h>
 
@@ -33,7 +33,7 @@ void cm_alternate_take_way(struct cm_conn *conn, const struct cm_way *way)
 	conn->alternate = from_our_side(way);
 }
 
-/* ---- ours ---- */
+/* ---- our LAP ---- */
 
 static void send_lap(struct cm *cm, const struct cm_conn *conn)
 {
@@ -89,14 +89,14 @@ static bool is_judged(const struct cm_conn *conn, uint64_t transaction_id)
 	return false;
 }
 
-/* The additional information of our APRs: where they stand among the LAPs of their sender. */
+/* The additional information in our APRs: where an APR stands among the LAPs of its sender. */
 struct order {
 	uint8_t vendor_id[3];
-	uint8_t goes_first;        /* the LAP named here is why this one was refused */
-	uint8_t transaction_id[8]; /* the last LAP of the APR's sender when it judged; 0: there was none */
+	uint8_t goes_first;        /* this LAP was refused because the LAP named below goes first */
+	uint8_t transaction_id[8]; /* the last LAP that the APR's sender had sent when it judged; 0: none */
 };
 
-/* NULL: of another vendor, or of one before this. */
+/* NULL: the APR comes from another implementation, or from an older version of this one. */
 static const struct order *order_of(const struct cm_message *apr)
 {
 	const struct order *order = (const struct order *)(const void *)apr->info;
@@ -105,8 +105,8 @@ static const struct order *order_of(const struct cm_message *apr)
 }
 
 /*
- * The peer's LAP goes first. It has been loaded since we asked, or will be: then that ends our call. If it was judged
- * before, the peer has just not heard our answer to it yet: what we ask for is another question at the next try.
+ * The peer's LAP goes first. If we have loaded its path since we asked, or when we do, our call has its answer. If we
+ * judged it before, the peer has only not received that answer yet, and our next try is a new question.
  */
 static void yield(struct cm *cm, struct cm_conn *conn, uint64_t first, uint64_t now_ns)
 {
@@ -116,11 +116,11 @@ static void yield(struct cm *cm, struct cm_conn *conn, uint64_t first, uint64_t 
 		conn->lap.transaction_id = cm_table_draw(&cm->table);
 	} else {
 		conn->lap.yields = true;
-		cm_await(cm, conn, now_ns); /* all the tries that the peer has */
+		cm_await(cm, conn, now_ns); /* as long as all tries of the peer take */
 	}
 }
 
-/* The peer has asked for another way after it had loaded ours, and that has overtaken its answer. */
+/* Has the peer loaded our path and then asked for another one, with a LAP that has overtaken its answer? */
 static bool is_overtaken(const struct cm_conn *conn, const struct order *order)
 {
 	return conn->lap.met && order && load_be64(order->transaction_id) != conn->lap.loaded;
@@ -153,15 +153,15 @@ void cm_alternate_take_apr(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 		finish(cm, conn, in->status, in);
 }
 
-/* Linux does not answer over RoCE (C-21): the connection goes on with the way it has. */
+/* Linux does not answer over RoCE (C-21): the connection goes on with the path that it has. */
 void cm_alternate_give_up(struct cm *cm, struct cm_conn *conn)
 {
 	finish(cm, conn, -ETIMEDOUT, NULL);
 }
 
-/* ---- the peer's ---- */
+/* ---- the peer's LAP ---- */
 
-/* The answer to the LAP that was judged last. */
+/* Sends the answer to the LAP that was judged last. */
 static void send_apr(struct cm *cm, const struct cm_conn *conn)
 {
 	struct cm_message *out = cm_begin(cm, conn, CM_APR);
@@ -235,7 +235,10 @@ static uint8_t status_of(int error)
 	}
 }
 
-/* What our user has asked for meanwhile is answered by its own APR, or by this when that has to yield to it. */
+/*
+ * The peer's path has been loaded, or not. If our user has asked meanwhile, that LAP is answered by its own APR, or, if
+ * it yields to the peer's, by this.
+ */
 static void peers_is_loaded(struct cm *cm, struct cm_conn *conn, int error)
 {
 	judge(cm, conn, status_of(error), false);

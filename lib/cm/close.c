@@ -1,4 +1,4 @@
-/* close.c - how connections end: DREQ and DREP, giving up, peers that begin anew, users that go */
+/* close.c - ends connections: DREQ and DREP, tries used up, peers that restarted, users that forget them */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 
@@ -6,7 +6,7 @@
 #include "config/limits.h"
 #include "wire/bytes.h"
 
-/* Both ways of a packet and the ACK delay of the peer: so long something of it may still come (C-16). */
+/* How long a packet of the connection may still come: twice the packet life time and the peer's ACK delay (C-16). */
 static uint64_t rest_ns(const struct cm *cm, const struct cm_conn *conn)
 {
 	uint64_t wanted_ns = 2 * cm_code_ns(cm->config.packet_life) + cm_code_ns(conn->own.ack_timeout);
@@ -14,7 +14,10 @@ static uint64_t rest_ns(const struct cm *cm, const struct cm_conn *conn)
 	return wanted_ns < CM_REST_NS ? wanted_ns : CM_REST_NS;
 }
 
-/* A refusal by the user or for his silence is repeated word by word; after a REP, whatever ended it, it is his. */
+/*
+ * Until a REP was sent the last message is repeated word for word, if it was a REJ. After a REP the answer is a REJ in
+ * the user's name, whatever has ended the connection.
+ */
 bool cm_close_refusal(struct cm *cm, const struct cm_conn *conn, uint8_t mad[CM_MAD_BYTES])
 {
 	if (!conn->replied) {
@@ -42,7 +45,10 @@ static void keep_refusal(struct cm *cm, const struct cm_conn *conn, uint64_t now
 		cm->counters[CM_CNT_REFUSAL_FORGOTTEN]++;
 }
 
-/* Ids and QPN rest if a peer has seen them. What was never established is answered again when its REQ comes again. */
+/*
+ * If a peer has seen the ids and the QPN they go into time-wait. A connection that was never established keeps its
+ * answer for the case that its REQ comes again.
+ */
 static void free_conn(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 {
 	if (conn->half_open || (conn->passive && !conn->replied))
@@ -75,7 +81,7 @@ static void send_rej(struct cm *cm, const struct cm_conn *conn, uint16_t reason,
 
 	out->answered = answered;
 	out->reason = reason;
-	/* A REJ without the peer's id carries its sender's own GUID instead (C-14). */
+	/* A REJ without the peer's id carries our own GUID instead (C-14). */
 	if (conn->remote_id == 0) {
 		out->answered = CM_ANSWERED_NONE;
 		out->info_bytes = sizeof(cm->config.ca_guid);
@@ -111,8 +117,8 @@ static void send_dreq(struct cm *cm, struct cm_conn *conn, const struct cm_priva
 }
 
 /*
- * Before the RTU has come nobody knows whether the peer has sent it. Once it has, it takes a DREQ; while it still makes
- * it, Linux takes a REJ only (C-17). So it is told both: what does not fit its state changes nothing there.
+ * Before the RTU has come nobody knows whether the peer has sent it. If it has, it takes a DREQ; if not, Linux takes
+ * only a REJ (C-17). So the peer gets both: the one that does not fit its state changes nothing there.
  */
 int cm_disconnect(struct cm *cm, uint32_t connection, const struct cm_private *user, uint64_t now_ns)
 {
@@ -163,13 +169,13 @@ void cm_close_take_drep(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 	cm_close_end(cm, conn, now_ns);
 }
 
-/* ---- without the peer's consent ---- */
+/* ---- without an answer of the peer ---- */
 
 void cm_close_stale(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 {
 	cm->counters[CM_CNT_STALE]++;
 	cm_move(cm, conn, CM_MOVE_ERROR);
-	send_dreq(cm, conn, NULL); /* once: what is left of the peer may hear it */
+	send_dreq(cm, conn, NULL); /* sent once: the peer may still be alive */
 	raise_end(cm, conn, -ECONNRESET, NULL);
 	cm_close_end(cm, conn, now_ns);
 }

@@ -1,15 +1,16 @@
-/* cm.h - the connection manager of one lcore: who wants to connect, who has, who has gone (C-8) */
+/* cm.h - the connection manager of one lcore: listens, connects, accepts, disconnects (C-8) */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * As pure as lib/rc: no I/O, no clock, no randomness but a key that it is given, so that a simulator can be its host as
- * well as an lcore (C-31). A host gives it datagrams, calls and time; what is to be done comes out as actions, in
- * order, which the host carries out after each call:
+ * As pure as lib/rc: no I/O, no clock, and randomness only from a key that it is given, so that a simulator can be its
+ * host as well as an lcore (C-31). The host passes in datagrams, calls and time; what is to be done comes out as
+ * actions, which the host carries out in order after each call:
  *   1. cm_bytes(), cm_init()
- *   2. cm_receive(), cm_timeout() when cm_deadline() has passed, and the calls of the user
+ *   2. cm_receive(); cm_timeout() when cm_deadline() has passed; and the calls of the user
  *   3. after each of these: while (cm_take(cm, &action)) carry it out; an action that moves a QP is answered by
  *      cm_qp_moved() before the next one is taken
- * A connection belongs to the manager that made it: the low digits of its id, which all later messages carry, are those
- * of the manager, so that any lcore can tell whose a message is (cm_owner()).
+ * The user is the application that connects or listens. A connection stays with the manager that made it: the low
+ * digits of its id, which all later messages carry, are those of the manager, so that any lcore can find it
+ * (cm_owner()).
  */
 #ifndef CM_CM_H
 #define CM_CM_H
@@ -19,11 +20,12 @@
 #include "cm/mad.h"
 
 #define CM_NONE UINT32_MAX
-#define CM_USER_PRIVATE_BYTES 56u   /* that a REQ leaves to the user behind the header of IP addressing */
+/* private data of a REQ that are left to the user, behind the header of IP addressing */
+#define CM_USER_PRIVATE_BYTES 56u
 #define CM_ASKER_PRIVATE_BYTES 180u /* the same of a SIDR_REQ */
-#define CM_VENDOR_ID 0x75726Fu      /* ours in ECE (C-32) */
+#define CM_VENDOR_ID 0x75726Fu      /* our vendor id in ECE (C-32) */
 
-/* ECE option bits. Only what both sides have set is used, and only between two of us. */
+/* ECE option bits. An option is used only if both sides set it, and both are this implementation. */
 enum cm_ece {
 	CM_ECE_UNDERSTOOD = 1 << 0,
 	CM_ECE_ATOMIC_WRITE = 1 << 1,
@@ -31,7 +33,7 @@ enum cm_ece {
 	CM_ECE_ANY_ORDER = 1 << 7, /* answers the parts of a READ in whatever order they are asked for */
 };
 
-/* Reasons of a REJ that this manager gives by itself; cm_names_reason() knows all. */
+/* Reasons of the REJs that this manager sends by itself; cm_names_reason() knows all reasons. */
 enum cm_reason {
 	CM_REJ_NO_QP = 1,
 	CM_REJ_NO_RESOURCES = 3,
@@ -46,18 +48,18 @@ enum cm_reason {
 	CM_REJ_CLASS_VERSION = 31
 };
 
-/* Where datagrams of a connection go and come from. IPv4 as ::ffff:a.b.c.d. */
+/* The path of datagrams of a connection. IPv4 addresses as ::ffff:a.b.c.d. */
 struct cm_route {
 	uint8_t source[16], dest[16];
 	uint8_t dest_mac[6]; /* zeros: the host finds it */
 	uint8_t traffic_class;
 	uint8_t vlan_priority;
-	uint8_t max_path_mtu; /* of what has come: code, of the port; 0: the manager's */
+	uint8_t max_path_mtu; /* received: code of the port's path MTU; 0: the manager's */
 	uint16_t vlan_id;
-	void *device; /* the host's */
+	void *device; /* the host's handle */
 };
 
-/* The same addresses, VLAN and device: who knows that of a peer knows whether it is that peer. */
+/* Do both have the same addresses, VLAN and device? Then they lead to the same peer. */
 static inline bool route_is_same(const struct cm_route *a, const struct cm_route *b)
 {
 	return memcmp(a->dest, b->dest, 16) == 0 && memcmp(a->source, b->source, 16) == 0 && a->vlan_id == b->vlan_id &&
@@ -69,40 +71,41 @@ struct cm_private {
 	uint32_t bytes;
 };
 
-/* One end, as its message tells it. */
+/* What the message of one end says about it. */
 struct cm_end {
 	uint32_t qpn;
-	uint32_t psn;                /* at which the other has to begin to send */
+	uint32_t psn;                /* the first PSN that it will receive */
 	uint8_t responder_resources; /* READs and atomics that it answers at a time */
-	uint8_t initiator_depth;     /* that it has outstanding */
-	uint8_t retry_count;         /* REQ: for the sends of both */
-	uint8_t rnr_retry_count;     /* for the sends of the other */
+	uint8_t initiator_depth;     /* READs and atomics that it has outstanding at a time */
+	uint8_t retry_count;         /* in a REQ: for the QPs of both ends */
+	uint8_t rnr_retry_count;     /* for the QP of the other end */
 	bool flow_control, srq;
 	uint8_t path_mtu;    /* code 1 ... 5 */
-	uint8_t ack_timeout; /* code, of the way */
-	uint32_t ece;        /* enum cm_ece; of the peer: what both have set */
+	uint8_t ack_timeout; /* code: the ACK timeout for this path */
+	uint32_t ece;        /* enum cm_ece; of a peer: the options that both have set */
 };
 
 struct cm_config {
-	uint32_t connections;            /* places, 1 ... 2^20 */
-	uint32_t half_open, of_one_peer; /* of these for passive ones that were never established, at most (C-22) */
-	uint32_t refusals;               /* answers that are given again when the REQ comes again; 1 ... */
-	uint32_t rests;                  /* ids in time-wait, at most: then the oldest one's is over */
-	uint32_t id_mask, id_low;        /* a power of two - 1, and the digits of this manager's ids under it */
+	uint32_t connections;            /* how many connections there can be, 1 ... 2^20 */
+	uint32_t half_open, of_one_peer; /* of these, at most so many passive ones that are not established (C-22) */
+	uint32_t refusals;               /* refusals that are kept for repeated REQs; at least 1 */
+	uint32_t rests;                  /* ids in time-wait; one more ends the oldest time-wait */
+	/* a power of two - 1: the digits of an id that name its manager; and this manager's digits */
+	uint32_t id_mask, id_low;
 	uint64_t ca_guid;
 	uint8_t max_path_mtu;     /* code */
 	uint8_t response_timeout; /* code; 0: 18, 1.07 s (C-10) */
 	uint8_t packet_life;      /* code; 0: 14, 67 ms */
 	uint8_t max_retries;      /* 1 ... 15; 0: 15 */
-	uint64_t patience_ns;     /* of a peer with our user, who has been asked to accept; 0: 60 s */
+	uint64_t patience_ns;     /* how long a user who was asked to accept may take; 0: 60 s */
 	uint8_t key[16];          /* random, secret */
 	struct cm_listeners *listeners;
 };
 
-/* The bounds of a manager whose users have so many connections: strangers can take none of their places (C-22). */
+/* Sets the bounds for a manager whose users have so many connections: strangers cannot use up their room (C-22). */
 void cm_config_fit(struct cm_config *config, uint32_t connections);
 
-/* ---- listeners: shared by the managers of a host; none is removed while one is looked up ---- */
+/* ---- listeners: shared by the managers of a host; the host removes none while a manager looks one up ---- */
 
 #define CM_LISTENERS 256u
 
@@ -110,58 +113,59 @@ struct cm_listener {
 	uint64_t service_id;
 	uint8_t addr[16]; /* zeros: any */
 	uint64_t context;
-	uint32_t backlog;          /* requests that nobody has accepted or rejected yet, at most */
-	_Atomic uint32_t pending;  /* of these */
-	_Atomic uint32_t overflow; /* requests that were dropped for it */
-	uint8_t path_mtu;          /* code, the largest; 0: the manager's */
-	uint32_t datagram_qpn;     /* SIDR: the queue pair that serves it; 0: it is no service of datagrams */
+	uint32_t backlog;          /* at most so many requests may wait for the user's answer */
+	_Atomic uint32_t pending;  /* requests that wait now */
+	_Atomic uint32_t overflow; /* requests dropped because the backlog was full */
+	uint8_t path_mtu;          /* code of the largest path MTU; 0: the manager's */
+	uint32_t datagram_qpn;     /* SIDR: QPN of the service's queue pair for datagrams; 0: no such service */
 	uint32_t datagram_qkey;
-	bool asks_user; /* SIDR: each asker is a REQUEST, as of a connection */
+	bool asks_user; /* SIDR: each question becomes a REQUEST event, as for a connection */
 };
 
 struct cm_listeners {
 	struct cm_listener *_Atomic slots[CM_LISTENERS];
 };
 
-/* Of the address itself before any. NULL: nobody listens. */
+/* Finds the listener for an address, or else for any address. NULL: nobody listens. */
 struct cm_listener *cm_listener_find(const struct cm_listeners *listeners, uint64_t service_id, const uint8_t addr[16]);
 
-/* ---- what comes out ---- */
+/* ---- actions ---- */
 
 enum cm_action_kind {
-	CM_SEND,  /* mad to route */
-	CM_EVENT, /* for the user */
-	CM_MOVE   /* a QP changes its state, and cm_qp_moved() tells how that went */
+	CM_SEND,  /* sends mad along route */
+	CM_EVENT, /* tells the user */
+	CM_MOVE   /* moves a QP to another state; cm_qp_moved() reports the result */
 };
 
 enum cm_event {
-	CM_EVENT_REQUEST,      /* message: the REQ or SIDR_REQ; connection: new, context: the listener's */
-	CM_EVENT_RESPONSE,     /* message: REP; the user moves his QP and calls cm_establish() */
-	CM_EVENT_ESTABLISHED,  /* message: REP or RTU; NULL when the first packet told it */
+	CM_EVENT_REQUEST,      /* message: REQ or SIDR_REQ; connection: a new one; context: the listener's */
+	CM_EVENT_RESPONSE,     /* message: REP; the user moves the QP himself, then calls cm_establish() */
+	CM_EVENT_ESTABLISHED,  /* message: REP or RTU; NULL: a packet of the peer came before the RTU */
 	CM_EVENT_REJECTED,     /* message: the REJ */
-	CM_EVENT_UNREACHABLE,  /* no answer (status -ETIMEDOUT), or the QP could not be moved (its errno) */
+	CM_EVENT_UNREACHABLE,  /* status -ETIMEDOUT: no answer came; another errno: the QP could not be moved */
 	CM_EVENT_DISCONNECTED, /* message: DREQ or DREP, or NULL */
-	CM_EVENT_ALTERNATE,    /* LAP or APR: the alternate way is loaded on both sides, or status tells why not */
-	CM_EVENT_RESTED,       /* after DISCONNECTED, if the user has said so: ids and QPN may be used again */
-	CM_EVENT_RESOLVED,     /* SIDR_REP: message; status -ECONNREFUSED: there is no such service */
+	/* message: LAP or APR; the alternate path is loaded on both sides, or status says why not */
+	CM_EVENT_ALTERNATE,
+	CM_EVENT_RESTED,   /* after DISCONNECTED, if the user asked for it: ids and QPN may be used again */
+	CM_EVENT_RESOLVED, /* message: SIDR_REP; status -ECONNREFUSED: the service does not exist */
 	CM_EVENTS
 };
 
 enum cm_move {
-	CM_MOVE_RTS,       /* active: all the way from RESET or INIT with cm_peer(); passive: from RTR */
-	CM_MOVE_ERROR,     /* what is posted is flushed */
-	CM_MOVE_ALTERNATE, /* loads cm_alternate() and rearms */
+	CM_MOVE_RTS,       /* active: from RESET or INIT, with the data of cm_peer(); passive: from RTR */
+	CM_MOVE_ERROR,     /* posted requests are flushed */
+	CM_MOVE_ALTERNATE, /* loads the path of cm_alternate(), and rearms */
 };
 
 struct cm_action {
 	enum cm_action_kind kind;
-	uint32_t connection; /* CM_NONE: of none */
-	uint64_t context;    /* what the user gave */
+	uint32_t connection; /* CM_NONE: it concerns no connection */
+	uint64_t context;    /* the user's number */
 	struct cm_route route;
 	uint8_t mad[CM_MAD_BYTES];
 	enum cm_event event;
-	int status;                       /* of an event; 0 or negative errno; ALTERNATE: status of the APR */
-	const struct cm_message *message; /* of an event, or NULL; until the next cm_receive() */
+	int status;                       /* event: 0 or a negative errno; for ALTERNATE the status of the APR */
+	const struct cm_message *message; /* event: the message or NULL; valid until the next cm_receive() */
 	enum cm_move move;
 };
 
@@ -174,92 +178,101 @@ struct cm_connect {
 	uint64_t context;
 	struct cm_end end;
 	uint8_t response_timeout, max_retries; /* 0: the manager's */
-	bool user_moves;                       /* his QP himself: no CM_MOVE comes out */
-	bool tell_rest;                        /* by RESTED */
-	struct cm_private user;                /* up to CM_USER_PRIVATE_BYTES, or _ASKER_ */
-	const struct cm_way *alternate;        /* NULL: none */
+	bool user_moves;                       /* the user moves the QP himself: there is no CM_MOVE */
+	bool tell_rest;                        /* with an event RESTED */
+	struct cm_private user;                /* at most CM_USER_PRIVATE_BYTES, or CM_ASKER_PRIVATE_BYTES */
+	const struct cm_way *alternate;        /* NULL: no alternate path */
 };
 
 struct cm_accept {
 	uint64_t context;
-	struct cm_end end; /* path_mtu and retry_count are the REQ's */
-	uint32_t qkey;     /* of a service of datagrams: of end.qpn */
-	bool tell_rest;    /* by RESTED */
-	bool user_moves;   /* his QP himself, and it is in RTR or RTS already */
-	uint8_t failover;  /* 0: the alternate way of the REQ was loaded; 1: not supported; 2: rejected */
+	struct cm_end end; /* path_mtu and retry_count are taken from the REQ */
+	uint32_t qkey;     /* for a service of datagrams: the Q_Key of end.qpn */
+	bool tell_rest;    /* with an event RESTED */
+	bool user_moves;   /* the user moves the QP himself, and it is in RTR or RTS */
+	uint8_t failover;  /* the alternate path of the REQ was 0: loaded, 1: not supported, 2: rejected */
 	struct cm_private user;
 };
 
 struct cm;
 
 uint64_t cm_bytes(const struct cm_config *config);
-/* memory is zeroed, of cm_bytes(), aligned to 64. */
+/* memory has cm_bytes() zeros and is aligned to 64. */
 struct cm *cm_init(void *memory, const struct cm_config *config);
 
 /*
- * Whose message it is: the low digits of the id of ours that it carries; of a REQ, a hash of its sender's address and
- * QPN. CM_NONE: any manager's may be, as of a REJ whose sender does not know our id.
+ * Which manager a message is for: the low digits of the id of ours in it; for a REQ a hash of the sender's address and
+ * QPN. CM_NONE: any manager, as for a REJ whose sender does not know our id.
  */
 uint32_t cm_owner(const uint8_t key[16], uint32_t mask, const uint8_t source[16], const uint8_t mad[CM_MAD_BYTES]);
 
-/* A datagram to QP 1 whose Q_Key and ICRC are right, from route->dest to route->source. */
+/* Takes a datagram to QP 1 whose Q_Key and ICRC are right. It went from route->dest to route->source. */
 void cm_receive(struct cm *cm, const struct cm_route *route, const uint8_t *mad, uint32_t bytes, uint64_t now_ns);
 
-/* When time has something to do; UINT64_MAX: never. */
+/* When cm_timeout() has to be called; UINT64_MAX: never. */
 uint64_t cm_deadline(const struct cm *cm);
 void cm_timeout(struct cm *cm, uint64_t now_ns);
 
-/* The next thing to do. false: nothing. */
+/* Takes the next action. false: there is none. */
 bool cm_take(struct cm *cm, struct cm_action *action);
-/* error: 0 or the negative errno of an action CM_MOVE. */
+/* Reports how a CM_MOVE went: 0 or a negative errno. */
 void cm_qp_moved(struct cm *cm, uint32_t connection, enum cm_move move, int error, uint64_t now_ns);
 
-/* READs and atomics that both can: the smaller of what one asks for and the other answers (C-6). */
+/*
+ * Reduces the READs and atomics of our end to what both ends can: ours to ask and theirs to answer, and the reverse
+ * (C-6).
+ */
 void cm_negotiate(struct cm_end *own, const struct cm_end *peer);
 
-/* 0 and *connection; -ENOBUFS: there are no more; -EINVAL: private data too long. */
+/* Returns 0 and *connection; -ENOBUFS: no more connections; -EINVAL: the private data is too long. */
 int cm_connect(struct cm *cm, const struct cm_connect *connect, uint64_t now_ns, uint32_t *connection);
-/* Asks which queue pair for datagrams has a service (C-18). Errors as cm_connect(); RESOLVED or UNREACHABLE follows. */
+/*
+ * Asks a peer which queue pair for datagrams serves a service (C-18). Errors as cm_connect(). RESOLVED or UNREACHABLE
+ * follows.
+ */
 int cm_resolve_service(struct cm *cm, const struct cm_connect *connect, uint64_t now_ns, uint32_t *connection);
 /*
- * The QP is in RTR already (C-9); of a service of datagrams end.qpn and qkey are told, and that is the end. 0; -EINVAL:
- * private data too long; -ENOTCONN: nobody waits any more.
+ * Accepts a REQUEST. The QP is in RTR already (C-9). For a service of datagrams the peer is told end.qpn and qkey,
+ * which ends the matter. Returns 0; -EINVAL: the private data is too long; -ENOTCONN: the peer does not wait any more.
  */
 int cm_accept(struct cm *cm, uint32_t connection, const struct cm_accept *accept, uint64_t now_ns);
-/* Does it wait for cm_accept() or cm_reject()? */
+/* Does the connection wait for cm_accept() or cm_reject()? */
 bool cm_is_asking(const struct cm *cm, uint32_t connection);
-/* What cm_accept() would make of our end: cm_own() and cm_peer() tell it, so that the QP can be moved before. */
+/* Sets our end as cm_accept() would, so that cm_own() and cm_peer() tell how to move the QP before. */
 void cm_propose(struct cm *cm, uint32_t connection, const struct cm_end *end);
-/* A listener goes: nobody counts what waits for it any more. Those who wait go on waiting for their own answer. */
+/* The listener is removed: its backlog counts no more. Requests that wait can still be accepted or rejected. */
 void cm_forget_listener(struct cm *cm, const struct cm_listener *listener);
-/* The QP of a user who moves it himself is in RTS: the RTU leaves. 0; -ENOTCONN: no RESPONSE waits for it any more. */
+/*
+ * The user has moved the QP to RTS himself: the RTU leaves. Returns 0; -ENOTCONN: the connection does not wait for
+ * that.
+ */
 int cm_establish(struct cm *cm, uint32_t connection);
-/* A REQUEST, or a RESPONSE. 0; -EINVAL; -ENOTCONN. */
+/* Rejects a REQUEST, or a RESPONSE. Returns 0, -EINVAL or -ENOTCONN. */
 int cm_reject(struct cm *cm, uint32_t connection, uint16_t reason, const struct cm_private *user, uint64_t now_ns);
-/* 0; -EINVAL; -ENOTCONN: there is nothing to end. */
+/* Returns 0; -EINVAL; -ENOTCONN: the connection is not established, and not about to be. */
 int cm_disconnect(struct cm *cm, uint32_t connection, const struct cm_private *user, uint64_t now_ns);
 /*
- * Loads an alternate way on both sides (C-20). ALTERNATE answers it; when the peer has asked at the same time, it may
- * be the peer's that both have loaded. 0; -ENOTCONN; -EALREADY: the last call is not answered yet; -EOPNOTSUPP: the
- * user moves his QP himself.
+ * Loads an alternate path on both sides (C-20). An event ALTERNATE answers; if the peer asks at the same time, both may
+ * have loaded the path that the peer asked for. Returns 0; -ENOTCONN; -EALREADY: the last call is not answered yet;
+ * -EOPNOTSUPP: the user moves the QP himself.
  */
 int cm_load_alternate(struct cm *cm, uint32_t connection, const struct cm_way *way, uint64_t now_ns);
-/* The first packet has come on a passive QP before the RTU. */
+/* A passive QP has received its first packet before the RTU. */
 void cm_packet_came(struct cm *cm, uint32_t connection, uint64_t now_ns);
-/* The QP has died by itself. */
+/* The QP has gone to ERR by itself. */
 void cm_qp_died(struct cm *cm, uint32_t connection, uint64_t now_ns);
-/* The user has no more use for it: in any state (C-17). The peer is told once; the number is not valid any more. */
+/* The user forgets the connection, in any state (C-17). The peer is told once; the number is not valid any more. */
 void cm_forget(struct cm *cm, uint32_t connection, uint64_t now_ns);
 
-/* ---- looks ---- */
+/* ---- reading the state ---- */
 
-/* Peer and route; until the connection is forgotten. */
+/* The peer's end, our own end, and the route; valid until cm_forget(). */
 const struct cm_end *cm_peer(const struct cm *cm, uint32_t connection);
 const struct cm_end *cm_own(const struct cm *cm, uint32_t connection);
 const struct cm_route *cm_route_of(const struct cm *cm, uint32_t connection);
-/* The alternate way that a REQ, or a LAP of either side, has told last, as we see it. */
+/* The alternate path that was last asked for in a REQ, or in a LAP of either side, as seen from our side. */
 const struct cm_way *cm_alternate(const struct cm *cm, uint32_t connection);
-/* Actions that have come out already keep the old one. */
+/* Actions that were taken before keep the old context. */
 void cm_set_context(struct cm *cm, uint32_t connection, uint64_t context);
 
 enum cm_counter {
@@ -279,13 +292,13 @@ extern const char *const cm_state_names[];
 uint64_t cm_count(const struct cm *cm, enum cm_counter counter);
 uint64_t cm_count_sent(const struct cm *cm, enum cm_kind kind);
 uint64_t cm_count_received(const struct cm *cm, enum cm_kind kind);
-uint64_t cm_count_rejects(const struct cm *cm, uint16_t reason); /* given */
+uint64_t cm_count_rejects(const struct cm *cm, uint16_t reason); /* REJs sent */
 
 struct cm_usage {
 	uint32_t connections, half_open, rests, timers;
 };
 
-/* Ids whose rest is over by now do not count. */
+/* ids whose time-wait is over by now are not counted */
 void cm_usage(struct cm *cm, struct cm_usage *usage, uint64_t now_ns);
 
 #endif

@@ -1,4 +1,4 @@
-/* config.c - a manager's bounds and times: those that fit, and those that nobody has named */
+/* config.c - the bounds and times of a manager: defaults, and bounds that fit a number of connections */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config/limits.h"
 
@@ -14,7 +14,7 @@ static uint32_t at_most(uint32_t number, uint32_t limit)
 	return number < limit ? number : limit;
 }
 
-/* Half-open connections have places of their own, behind which those of the users begin. */
+/* Half-open connections get room of their own, beside that of the users' connections. */
 void cm_config_fit(struct cm_config *config, uint32_t connections)
 {
 	config->half_open = at_most(CM_HALF_OPEN, connections);

@@ -1,4 +1,4 @@
-/* deadlines.c - a heap of deadlines that knows where each thing is in it */
+/* deadlines.c - a heap of deadlines, in which each thing knows its place */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cm/deadlines.h"
 

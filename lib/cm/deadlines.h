@@ -1,4 +1,4 @@
-/* deadlines.h - numbered things by their deadlines: which one is due next */
+/* deadlines.h - deadlines of numbered things: which is the next to be due */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef CM_DEADLINES_H
 #define CM_DEADLINES_H
@@ -13,21 +13,21 @@ struct cm_deadline {
 	uint32_t thing;
 };
 
-/* A heap, the nearest deadline on top. */
+/* A heap with the earliest deadline on top. */
 struct cm_deadlines {
 	struct cm_deadline *heap;
-	uint32_t *place_of; /* of each thing: in the heap; UINT32_MAX: it has no deadline */
+	uint32_t *place_of; /* each thing's index in the heap; UINT32_MAX: it has no deadline */
 	uint32_t count;
 };
 
 uint64_t cm_deadlines_bytes(uint32_t things);
-/* Cuts what it needs off *memory. No thing has a deadline. */
+/* Cuts the memory that it needs off *memory. No thing has a deadline yet. */
 void cm_deadlines_init(struct cm_deadlines *deadlines, uint8_t **memory, uint32_t things);
-/* CM_NEVER: it has none. */
+/* when_ns CM_NEVER: the thing has no deadline any more. */
 void cm_deadlines_set(struct cm_deadlines *deadlines, uint32_t thing, uint64_t when_ns);
-/* The nearest one; CM_NEVER: there is none. */
+/* The earliest deadline; CM_NEVER: there is none. */
 uint64_t cm_deadlines_next(const struct cm_deadlines *deadlines);
-/* false: nothing is due by then. The thing keeps its deadline. */
+/* Finds a thing that is due, which keeps its deadline. false: none is. */
 bool cm_deadlines_due(const struct cm_deadlines *deadlines, uint64_t now_ns, uint32_t *thing);
 
 #endif

@@ -23,7 +23,7 @@ static void mix(uint64_t v[4])
 	v[2] = rotate(v[2], 32);
 }
 
-/* SipHash (Aumasson and Bernstein, 2012) with so many rounds a word, and in the end. */
+/* SipHash (Aumasson and Bernstein, 2012): `rounds` rounds for each word, and more in the end. */
 static inline uint64_t siphash(const uint8_t key[16], const void *data, size_t bytes, int rounds, int last_rounds)
 {
 	const uint8_t *p = data;

@@ -1,4 +1,4 @@
-/* hash.h - keyed hashes: without the key nobody can choose or foretell what comes out */
+/* hash.h - keyed hashes: without the key nobody can choose or predict their values */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef CM_HASH_H
 #define CM_HASH_H
@@ -6,9 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* For places in tables, which nobody sees: SipHash-1-3. */
+/* For tables, whose places no peer sees: SipHash-1-3. */
 uint64_t cm_hash_place(const uint8_t key[16], const void *data, size_t bytes);
-/* The same of what peers are known by: an address, and a number of theirs. */
+/* The same for a peer: its address, and a number of its own. */
 uint64_t cm_hash_peer(const uint8_t key[16], const uint8_t addr[16], uint32_t number);
 /* For numbers that peers see: SipHash-2-4. */
 uint64_t cm_hash_secret(const uint8_t key[16], const void *data, size_t bytes);

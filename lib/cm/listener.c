@@ -1,4 +1,4 @@
-/* listener.c - who listens where, and how many requests wait for a listener's user */
+/* listener.c - the listeners of a host, found by service and address, with their backlogs */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cm/conn.h"
 

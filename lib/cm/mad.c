@@ -1,4 +1,4 @@
-/* mad.c - where each field of each message lies, and all that follows from it */
+/* mad.c - the table of where each field of each message lies; parsing, building and printing use it */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cm/mad.h"
 
@@ -9,11 +9,11 @@
 #include "cm/service.h"
 #include "wire/bytes.h"
 
-/* The header: 24 bytes, from which the offsets of the tables below count. */
+/* The header: 24 bytes. The offsets in the tables below count from its end. */
 enum { BASE_VERSION_AT = 0, CLASS_AT = 1, CLASS_VERSION_AT = 2, METHOD_AT = 3, ATTRIBUTE_AT = 16, HEADER_BYTES = 24 };
 enum { BASE_VERSION = 1, CLASS = 7, CLASS_VERSION = 2, METHOD_SEND = 3 };
 
-/* Who gives a number its name. */
+/* What a number is a number of, which tells its name. */
 enum naming {
 	NO_NAME,
 	NAME_SERVICE,
@@ -24,15 +24,15 @@ enum naming {
 	NAME_ANSWERED_BY_MRA
 };
 
-/* A field, or of one that lies in pieces the next lower piece. */
+/* A field. If a field lies in several pieces the next row is its next lower piece. */
 struct row {
-	const char *name; /* NULL: it goes on the field before */
-	uint16_t at;      /* bit of the MAD */
+	const char *name; /* NULL: a piece of the field in the row before */
+	uint16_t at;      /* first bit within the MAD */
 	uint16_t bits;
-	uint16_t member; /* of struct cm_message */
+	uint16_t member; /* offset within struct cm_message */
 	uint8_t member_bytes;
 	uint8_t form;   /* enum cm_form */
-	uint8_t shift;  /* of a piece: bits of the number below it */
+	uint8_t shift;  /* of a piece: how many bits of the number lie below it */
 	uint8_t naming; /* enum naming */
 };
 
@@ -57,12 +57,12 @@ struct row {
 	}
 #define PRIVATE(byte, bytes) FIELD(byte, 0, (bytes)*8, private_data, CM_BYTES)
 #define INFO(byte) FIELD(byte, 0, CM_INFO_MAX_BYTES * 8, info, CM_BYTES)
-/* Of the header. */
+/* Fields of the header. */
 #define TRANSACTION_ID FIELD(-16, 0, 64, transaction_id, CM_HEX)
 #define ECE_OPTIONS FIELD(-4, 0, 32, ece_options, CM_HEX)
 #define IDS FIELD(0, 0, 32, local_id, CM_HEX), FIELD(4, 0, 32, remote_id, CM_HEX)
 
-/* A row is read across. */
+/* Each row is read across. */
 /* clang-format off */
 #define REQ_WAY(byte, way) \
 	FIELD((byte), 0, 16, way.local_lid, CM_HEX), \
@@ -221,7 +221,7 @@ static const struct row apr_rows[] = {
 
 struct kind_row {
 	const char *brief, *name;
-	const struct row *rows; /* the private data is the last one */
+	const struct row *rows; /* private data is the last row */
 	uint32_t row_count;
 };
 
@@ -250,7 +250,7 @@ static const struct kind_row *kind_row(uint8_t kind)
 	return kind >= CM_KIND_FIRST && kind <= CM_KIND_LAST ? &kinds[kind - CM_KIND_FIRST] : &unknown;
 }
 
-/* At most 64 bits, in at most 8 bytes. */
+/* bits is at most 64, and they lie in at most 8 bytes. */
 static uint64_t load_bits(const uint8_t *mad, uint32_t at, uint32_t bits)
 {
 	uint32_t byte = at / 8, last = (at + bits - 1) / 8, below = 7 - (at + bits - 1) % 8;
@@ -261,7 +261,7 @@ static uint64_t load_bits(const uint8_t *mad, uint32_t at, uint32_t bits)
 	return value >> below & UINT64_MAX >> (64 - bits);
 }
 
-/* The bits have to be zero before. */
+/* The bits must be zero before. */
 static void store_bits(uint8_t *mad, uint32_t at, uint32_t bits, uint64_t value)
 {
 	uint32_t first = at / 8, byte = (at + bits - 1) / 8, below = 7 - (at + bits - 1) % 8;
@@ -277,7 +277,7 @@ static bool is_number(const struct row *row)
 	return row->form == CM_DECIMAL || row->form == CM_HEX;
 }
 
-/* The numbers are at most 64 bits wide, and lie in memory with the lowest byte first. */
+/* Numbers are at most 64 bits wide and are stored with the lowest byte first. */
 static uint64_t load_member(const struct row *row, const struct cm_message *message)
 {
 	uint64_t value = 0;
@@ -418,7 +418,7 @@ const char *cm_mad_fault_name(enum cm_mad_fault fault)
 	return fault < CM_MAD_FAULTS ? names[fault] : "unknown";
 }
 
-/* What the number is called; `service` has room for the name of a service. */
+/* The name of a number; `service` has room for the name of a service. */
 static const char *name_number(enum naming naming, uint64_t number, char service[CM_SERVICE_MAX_BYTES])
 {
 	switch (naming) {

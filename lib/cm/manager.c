@@ -1,4 +1,4 @@
-/* manager.c - whose a message is, and what its connection makes of it by the table of states */
+/* manager.c - finds a message's connection, and what that does with it by the table of states */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 
@@ -22,14 +22,14 @@ const char *const cm_state_names[CM_STATES] = {
 	[CM_DREQ_SENT] = "DREQ_SENT",
 };
 
-/* What a message does in a state (C-8). DROP is 0: what is not in the table. */
+/* What a connection does with a message in a state (C-8). DROP is 0: everything that is not in the table. */
 enum reaction {
 	DROP,
-	IGNORE, /* it came again, late; all is as it should be */
+	IGNORE, /* a late copy: nothing is to be done */
 	TAKE_REP,
-	REPEAT, /* the last message answers it */
+	REPEAT, /* answers with the last message once more */
 	REPEAT_RTU,
-	REMIND, /* of a user who moves his QP himself */
+	REMIND, /* tells the peer that our user is still moving his QP */
 	TAKE_RTU,
 	TAKE_REJ,
 	END_BY_REJ,
@@ -42,7 +42,7 @@ enum reaction {
 
 #define ROW(kind) [kind - CM_KIND_FIRST]
 
-/* REQs are judged by cm_passive_take_req(), for most belong to no connection yet. */
+/* REQs are not in the table: cm_passive_take_req() judges them, because most belong to no connection yet. */
 static const uint8_t reactions[CM_STATES][CM_KIND_LAST - CM_KIND_FIRST + 1] = {
 	[CM_REQ_SENT] = { ROW(CM_REP) = TAKE_REP, ROW(CM_REJ) = TAKE_REJ, ROW(CM_MRA) = TAKE_MRA },
 	[CM_REP_RCVD] = { ROW(CM_REP) = REMIND, ROW(CM_REJ) = TAKE_REJ },
@@ -60,7 +60,7 @@ static const uint8_t reactions[CM_STATES][CM_KIND_LAST - CM_KIND_FIRST + 1] = {
 			ROW(CM_DREP) = IGNORE },
 };
 
-/* ---- beginning ---- */
+/* ---- creating a manager ---- */
 
 uint64_t cm_bytes(const struct cm_config *config)
 {
@@ -95,15 +95,16 @@ uint32_t cm_owner(const uint8_t key[16], uint32_t mask, const uint8_t source[16]
 		return cm_mad_local_id(mad) & mask;
 	if (kind != CM_REQ && kind != CM_SIDR_REQ && remote_id != 0)
 		return remote_id & mask;
-	if (kind == CM_REJ) /* of one who has never heard of us */
+	if (kind == CM_REJ) /* its sender may not know our id */
 		return CM_NONE;
-	/* By address and QPN, so that one that comes again, and one that begins anew, find those of before. */
+	/*
+	 * By address and QPN: a repeated REQ, and that of a peer that has restarted, reach the same manager as the
+	 * first one.
+	 */
 	return (uint32_t)cm_hash_peer(key, source, cm_mad_sender_qpn(mad)) & mask;
 }
 
-/*
- * REJ 4 of a peer that has had no answer names itself by its GUID and its id (C-14).
- */
+/* The sender of REJ 4 has had no answer, so it names itself by its GUID and its id (C-14). */
 static struct cm_conn *find_timed_out(struct cm *cm, const struct cm_route *route)
 {
 	const struct cm_message *in = &cm->in;
@@ -122,8 +123,9 @@ static struct cm_conn *find_timed_out(struct cm *cm, const struct cm_route *rout
 }
 
 /*
- * The ids that a message carries are those of the connection; while our REQ waits the peer's is not known, and a REJ
- * may leave it out. One that leaves it out later is about a copy of the REQ, and was overtaken by the REP, or guesses.
+ * Do the ids in a message belong to the connection? While our REQ waits for an answer the peer's id is not known yet,
+ * and a REJ may leave it out. A later REJ without it is about a copy of the REQ and was overtaken by the REP, or it is
+ * a guess.
  */
 static bool ids_fit(const struct cm_conn *conn, const struct cm_message *in)
 {
@@ -134,7 +136,7 @@ static bool ids_fit(const struct cm_conn *conn, const struct cm_message *in)
 	return first || in->local_id == conn->remote_id;
 }
 
-/* Which message of ours an MRA or REJ is about has to be the one that waits. */
+/* An MRA or REJ must be about the message of ours that waits for an answer. */
 static bool is_about_what_waits(const struct cm_conn *conn, const struct cm_message *in)
 {
 	if (in->kind != CM_MRA)
@@ -149,7 +151,10 @@ static void take_mra(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 	uint8_t asked = cm->in.service_timeout;
 	uint8_t code = asked < CM_SERVICE_TIMEOUT_MAX ? asked : CM_SERVICE_TIMEOUT_MAX;
 
-	/* Each costs a try, and the wait behind the last try can be prolonged once, or it could be said for ever. */
+	/*
+	 * Each MRA costs a try, and the wait after the last try can be prolonged only once; otherwise a peer could do
+	 * so for ever.
+	 */
 	if (conn->tries_left == 0 && conn->prolonged) {
 		cm->counters[CM_CNT_DROP_STATE]++;
 		return;
@@ -217,7 +222,7 @@ static void react(struct cm *cm, struct cm_conn *conn, enum reaction reaction, u
 	}
 }
 
-/* A message about a connection: it has to come from its peer, and its ids have to fit (C-23). */
+/* Takes a message of a connection: it must come from the peer's address, and its ids must fit (C-23). */
 static void receive_answer(struct cm *cm, const struct cm_route *route, uint64_t now_ns)
 {
 	const struct cm_message *in = &cm->in;
@@ -237,7 +242,7 @@ static void receive_answer(struct cm *cm, const struct cm_route *route, uint64_t
 	}
 }
 
-/* A REQ of a version that we do not speak may be told so (U-2). */
+/* A REQ of a version that we do not support may be answered (U-2). */
 static void refuse_version(struct cm *cm, const struct cm_route *route)
 {
 	struct cm_message *out = &cm->out;
@@ -274,7 +279,7 @@ void cm_receive(struct cm *cm, const struct cm_route *route, const uint8_t *mad,
 		receive_answer(cm, route, now_ns);
 }
 
-/* ---- time ---- */
+/* ---- time-outs ---- */
 
 uint64_t cm_deadline(const struct cm *cm)
 {
@@ -291,7 +296,7 @@ static void try_again(struct cm *cm, const struct cm_conn *conn)
 	cm_send_again(cm, &conn->route, conn->mad);
 }
 
-/* Time that is our user's, and not the peer's. false: it is the peer's. */
+/* Has the time of our user run out? false: it is the peer's that has. */
 static bool time_out_of_user(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 {
 	if (conn->state == CM_REQ_RCVD) {
@@ -326,7 +331,7 @@ static void time_out(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 		cm_close_give_up(cm, conn, now_ns);
 }
 
-/* One after the other: the host carries out what each one causes and looks at the deadline again. */
+/* One connection at a time: the host carries out what it causes, and looks at the deadline again. */
 void cm_timeout(struct cm *cm, uint64_t now_ns)
 {
 	struct cm_conn *conn;
@@ -361,9 +366,9 @@ void cm_packet_came(struct cm *cm, uint32_t connection, uint64_t now_ns)
 		cm_passive_take_rtu(cm, conn, NULL, now_ns);
 }
 
-/* ---- what the user says to those who ask ---- */
+/* ---- the user's answers ---- */
 
-/* Who asks waits for an answer of the user. NULL: not any more. */
+/* Finds the connection if its peer waits for the user's answer. NULL: it does not wait any more. */
 static struct cm_conn *find_asking(const struct cm *cm, uint32_t connection)
 {
 	struct cm_conn *conn = cm_table_at(&cm->table, connection);
@@ -412,7 +417,7 @@ int cm_reject(struct cm *cm, uint32_t connection, uint16_t reason, const struct 
 	return 0;
 }
 
-/* ---- looks ---- */
+/* ---- reading the state ---- */
 
 const struct cm_end *cm_peer(const struct cm *cm, uint32_t connection)
 {

@@ -1,4 +1,4 @@
-/* memory.h - the one block of memory of a manager, cut into pieces that begin with a cache line */
+/* memory.h - cuts the manager's block of memory into pieces, each of which begins with a cache line */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef CM_MEMORY_H
 #define CM_MEMORY_H
@@ -11,7 +11,7 @@ static inline uint64_t memory_lines(uint64_t bytes)
 	return (bytes + 63) & ~63ull;
 }
 
-/* The next piece; *memory moves behind it. */
+/* Returns the next piece, and moves *memory behind it. */
 static inline void *memory_cut(uint8_t **memory, uint64_t bytes)
 {
 	void *piece = *memory;
@@ -20,7 +20,7 @@ static inline void *memory_cut(uint8_t **memory, uint64_t bytes)
 	return piece;
 }
 
-/* Heads of chains: a power of two of them, one for each thing at least. */
+/* How many heads of chains: a power of two, at least one for each thing. */
 static inline uint32_t memory_heads(uint32_t things)
 {
 	return things <= 1 ? 1 : 1u << (32 - __builtin_clz(things - 1));
@@ -31,7 +31,7 @@ static inline uint64_t memory_heads_bytes(uint32_t things)
 	return memory_lines(sizeof(uint32_t) * memory_heads(things));
 }
 
-/* All chains are empty: their heads are CM_NONE. */
+/* Returns heads of empty chains: all are CM_NONE. */
 static inline uint32_t *memory_cut_heads(uint8_t **memory, uint32_t things)
 {
 	uint64_t bytes = memory_heads_bytes(things);

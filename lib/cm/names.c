@@ -1,10 +1,10 @@
-/* names.c - the words of REJ, MRA, APR and SIDR_REP */
+/* names.c - names of the numbers in REJ, MRA, APR and SIDR_REP */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cm/names.h"
 
 #include "cm/message.h"
 
-/* Never NULL. */
+/* Returns "unknown" for a number without a name. */
 static const char *name_at(const char *const *names, uint32_t count, uint32_t number)
 {
 	return number < count && names[number] ? names[number] : "unknown";

@@ -1,4 +1,4 @@
-/* passive.c - the side that is connected to: REQ, the user's answer, RTU */
+/* passive.c - the passive side of a connection: takes the REQ, sends the user's answer, takes the RTU */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 
@@ -10,7 +10,7 @@
 
 #define TRANSPORT_RC 0u
 
-/* ---- refusing ---- */
+/* ---- refusals ---- */
 
 static void refuse(struct cm *cm, const struct cm_route *route, enum cm_reason reason, const void *info,
 		   uint32_t info_bytes)
@@ -32,7 +32,7 @@ static void refuse(struct cm *cm, const struct cm_route *route, enum cm_reason r
 
 /* ---- judging a REQ ---- */
 
-/* Its sender has sent it before: it gets the same answer again, if it has had one (C-11). */
+/* The REQ was sent before: sends the same answer again, if there was one (C-11). */
 static void answer_again(struct cm *cm, struct cm_conn *conn)
 {
 	uint8_t mad[CM_MAD_BYTES];
@@ -60,7 +60,7 @@ static struct cm_conn *find_again(const struct cm *cm, const struct cm_route *ro
 	return NULL;
 }
 
-/* The REQ is one that was sent before. */
+/* Is this REQ one that was sent before? If so, it is dealt with. */
 static bool is_again(struct cm *cm, const struct cm_route *route, uint64_t now_ns)
 {
 	struct cm_conn *conn = find_again(cm, route);
@@ -93,7 +93,7 @@ bool cm_ip_is_of(const struct cm_message *in, const struct cm_route *route)
 	       memcmp(ip.dest + skip, route->source + skip, 16 - skip) == 0;
 }
 
-/* 0, or the reason to refuse it. */
+/* Returns 0, or the reason to refuse the REQ. */
 static enum cm_reason judge(const struct cm *cm, const struct cm_route *route)
 {
 	const struct cm_message *in = &cm->in;
@@ -103,7 +103,7 @@ static enum cm_reason judge(const struct cm *cm, const struct cm_route *route)
 		return CM_REJ_INVALID_TRANSPORT;
 	if (in->local_id == 0 || in->qpn <= CM_QPN)
 		return CM_REJ_NO_QP;
-	/* We are in the default partition only, and no reason is of partitions. */
+	/* We are in the default partition only, and no reason of a REJ is about partitions. */
 	if (!pkey_matches(PKEY_DEFAULT, in->pkey))
 		return CM_REJ_UNSUPPORTED;
 	if (memcmp(in->primary.local_gid, route->dest, 16) != 0 ||
@@ -183,7 +183,7 @@ static struct cm_conn *begin(struct cm *cm, const struct cm_route *route, uint16
 	conn->route.traffic_class = cm->in.primary.traffic_class;
 	take_values(conn, &cm->in);
 	cm_table_add_end(&cm->table, conn);
-	/* Before the peer's patience ends it is told that our user takes his time (C-12). */
+	/* Before the peer stops waiting an MRA tells it that our user takes his time (C-12). */
 	peer_waits_ns = cm_code_ns(conn->peer_timeout) / 4 * 3;
 	if (peer_waits_ns < cm->config.patience_ns)
 		cm_table_set_timer(&cm->table, conn, now_ns + peer_waits_ns);
@@ -226,7 +226,7 @@ void cm_passive_take_req(struct cm *cm, const struct cm_route *route, uint64_t n
 		return;
 	}
 	listener = cm_listener_find(cm->config.listeners, in->service_id, route->source);
-	if (listener == NULL) { /* also to one that we call ourselves (C-15) */
+	if (listener == NULL) { /* even if we call ourselves (C-15) */
 		refuse(cm, route, CM_REJ_INVALID_SERVICE_ID, NULL, 0);
 		return;
 	}
@@ -252,7 +252,7 @@ void cm_passive_take_req(struct cm *cm, const struct cm_route *route, uint64_t n
 	cm_raise(cm, conn, CM_EVENT_REQUEST, 0, in);
 }
 
-/* ---- the user ---- */
+/* ---- the user's answer ---- */
 
 void cm_passive_user_is_late(struct cm *cm, struct cm_conn *conn, uint64_t now_ns)
 {
@@ -267,7 +267,7 @@ void cm_passive_user_is_late(struct cm *cm, struct cm_conn *conn, uint64_t now_n
 	cm_close_end(cm, conn, now_ns);
 }
 
-/* A REP says all of C-4. */
+/* Sends a REP with all that C-4 asks for. */
 int cm_passive_accept(struct cm *cm, struct cm_conn *conn, const struct cm_accept *accept, uint64_t now_ns)
 {
 	struct cm_message *out;
@@ -293,7 +293,7 @@ int cm_passive_accept(struct cm *cm, struct cm_conn *conn, const struct cm_accep
 	out->rnr_retry_count = conn->own.rnr_retry_count;
 	out->srq = conn->own.srq;
 	out->ca_guid = cm->config.ca_guid;
-	out->vendor_id = conn->peer.ece ? CM_VENDOR_ID : 0; /* never to a stranger (C-32) */
+	out->vendor_id = conn->peer.ece ? CM_VENDOR_ID : 0; /* only to our own implementation (C-32) */
 	out->ece_options = conn->peer.ece;
 	cm_set_private(out, &accept->user);
 	cm_send_out(cm, &conn->route, conn->mad);
@@ -301,7 +301,7 @@ int cm_passive_accept(struct cm *cm, struct cm_conn *conn, const struct cm_accep
 	return 0;
 }
 
-/* ---- the end of setting up ---- */
+/* ---- RTU, and a first packet before it ---- */
 
 void cm_passive_take_rtu(struct cm *cm, struct cm_conn *conn, const struct cm_message *message, uint64_t now_ns)
 {

@@ -1,4 +1,4 @@
-/* print.c - a message as one line of text: the name and value of each field that says something */
+/* print.c - a message as one line of text: names and values of the fields that are set */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cm/print.h"
 
@@ -37,7 +37,7 @@ static void print_field(void *context, const struct cm_field *field)
 		wire_print_addr(line, field->bytes);
 		break;
 	case CM_BYTES:
-		while (field->bytes[count - 1] == 0) /* one is not, or there would be nothing to show */
+		while (field->bytes[count - 1] == 0) /* some byte is not zero: otherwise the field is left out */
 			count--;
 		for (i = 0; i < count; i++)
 			wire_print_append(line, "%02x", field->bytes[i]);

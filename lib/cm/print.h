@@ -7,13 +7,13 @@
 
 #include "cm/message.h"
 
-/* Room that no message exceeds as text. */
+/* No message is longer than this as text. */
 #define CM_PRINT_MAX_BYTES 2048u
 
 /*
  * "ConnectRequest transaction_id=0x... local_id=0x... service_id=0x...(tcp:7174) qpn=0x000011 ... private_data=..."
- * Numbers that are 0 and have no name, and private data that is all zero, are left out; so are the zeros at the end of
- * private data. Cut to out_bytes if need be, always ended; returns out.
+ * Left out are numbers that are 0 and have no name, private data that is all zero, and the zeros at the end of private
+ * data. The text is cut to out_bytes and always ends with NUL; returns out.
  */
 char *cm_mad_print(const struct cm_message *message, char *out, size_t out_bytes);
 

@@ -1,4 +1,4 @@
-/* quota.h - how much of something all peers may hold, and each of them (C-22) */
+/* quota.h - bounds of what all peers together, and each of them, may hold (C-22) */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef CM_QUOTA_H
 #define CM_QUOTA_H
@@ -7,7 +7,7 @@
 
 #include "cm/hash.h"
 
-/* Peers are counted by a keyed hash of their address: nobody can choose with whom he shares a counter. */
+/* Peers are counted by a keyed hash of the address: nobody can choose another peer to share a counter with. */
 #define CM_SOURCES 4096u
 
 struct cm_quota {

@@ -1,4 +1,4 @@
-/* refusal.c - a ring of answers, found by whom they were given to */
+/* refusal.c - a ring of refusals, found by the peer that was refused */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cm/refusal.h"
 

@@ -1,9 +1,9 @@
-/* refusal.h - what was said to those who were refused, to be said again when they ask again (C-11) */
+/* refusal.h - refusals that were sent, to be repeated when the same request comes again (C-11) */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A refused connection keeps neither its place nor its id. What is kept of it is its answer, in a ring of its own, for
- * a time that its peer does not choose. When the ring is full the oldest answer is forgotten: if that peer asks again,
- * the user is asked again. So a flood of requests that are refused takes nothing from anybody but from others like it.
+ * A refused connection keeps neither its memory nor its id. Only its answer is kept, in a ring of its own, for a time
+ * that the peer does not choose. When the ring is full the oldest answer is forgotten: if that peer asks again, the
+ * user is asked again. So a flood of refused requests uses up nothing but the room of other refused requests.
  */
 #ifndef CM_REFUSAL_H
 #define CM_REFUSAL_H
@@ -13,27 +13,27 @@
 
 struct cm_refusal {
 	struct cm_route route;
-	uint32_t remote_id, qpn; /* what its REQ told */
+	uint32_t remote_id, qpn; /* as in its REQ */
 	uint32_t next;
 	uint16_t source;
 	uint64_t until_ns;
-	uint8_t mad[CM_MAD_BYTES]; /* the REJ; zeros: the peer gave up before anything was said */
+	uint8_t mad[CM_MAD_BYTES]; /* the REJ; zeros: the peer gave up before it was answered */
 };
 
 struct cm_refusals {
-	struct cm_refusal *ring; /* the oldest first, and that is the one whose time is over first */
-	uint32_t *by_peer;       /* heads of chains */
+	struct cm_refusal *ring; /* oldest first, which is also the first to expire */
+	uint32_t *by_peer;       /* heads of the chains */
 	uint32_t room, head;
-	struct cm_quota quota; /* counts them */
+	struct cm_quota quota; /* how many each peer has */
 	uint8_t key[16];
 };
 
 uint64_t cm_refusals_bytes(uint32_t room);
-/* Cuts what it needs off *memory. */
+/* Cuts the memory that it needs off *memory. */
 void cm_refusals_init(struct cm_refusals *refusals, uint8_t **memory, uint32_t room, const uint8_t key[16]);
-/* route, ids and mad are the caller's. false: one was forgotten before its time. */
+/* The caller fills in route, ids and mad. false: an older one was forgotten before its time. */
 bool cm_refusals_keep(struct cm_refusals *refusals, const struct cm_refusal *refusal, uint64_t now_ns);
-/* Of the REQ of this QP and id that came by the route; NULL: none is known. */
+/* Finds the refusal of the REQ with this QPN and id that came along this route; NULL: none is kept. */
 const struct cm_refusal *cm_refusals_find(struct cm_refusals *refusals, const struct cm_route *route,
 					  uint32_t remote_id, uint32_t qpn, uint64_t now_ns);
 

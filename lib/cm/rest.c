@@ -1,4 +1,4 @@
-/* rest.c - ids that rest, found by number and by peer, and which of them wakes next */
+/* rest.c - ids in time-wait, found by number and by peer, and which of them ends next */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cm/rest.h"
 

@@ -1,9 +1,9 @@
-/* rest.h - ids in time-wait: not given out again, and a late REQ of these makes no connection (C-16) */
+/* rest.h - ids in time-wait: not used again yet, and a late REQ with them makes no connection (C-16) */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * No id wakes before its time, whatever its peer may do: each connection has a place to rest in from its beginning, or
- * it does not begin. That is why those in use count, too. A peer may hold half of all places; the last ones are left to
- * our own connections.
+ * No time-wait ends early, whatever a peer does: each connection has room for its time-wait reserved from its
+ * beginning, or it does not begin. So connections in use count, too. A peer may hold half of the room; the last of it
+ * is left to our own connections.
  */
 #ifndef CM_REST_H
 #define CM_REST_H
@@ -13,32 +13,35 @@
 
 struct cm_rest {
 	uint32_t local_id, remote_id;
-	uint32_t next_id, next_peer; /* in the chains; next_id also among the free */
+	uint32_t next_id, next_peer; /* links in the chains; next_id also in the free list */
 	uint16_t source;
 	uint8_t peer[16];
 };
 
 struct cm_rests {
 	struct cm_rest *entries;
-	uint32_t *by_id, *by_peer; /* heads of chains */
+	uint32_t *by_id, *by_peer; /* heads of the chains */
 	uint32_t free;
 	struct cm_deadlines until;
-	struct cm_quota quota; /* counts them */
+	struct cm_quota quota; /* how many each peer has */
 	uint8_t key[16];
 };
 
 uint64_t cm_rests_bytes(uint32_t room);
-/* Cuts what it needs off *memory. */
+/* Cuts the memory that it needs off *memory. */
 void cm_rests_init(struct cm_rests *rests, uint8_t **memory, uint32_t room, const uint8_t key[16]);
-/* The ids of a connection with that peer rest until then. There has to be room. */
+/* Puts the ids of a connection with that peer into time-wait. There must be room. */
 void cm_rests_begin(struct cm_rests *rests, const uint8_t peer[16], uint32_t local_id, uint32_t remote_id,
 		    uint64_t until_ns);
-/* Those whose time is over rest no more. */
+/* Ends the time-waits whose time has come. */
 void cm_rests_wake(struct cm_rests *rests, uint64_t now_ns);
 bool cm_rests_has_id(const struct cm_rests *rests, uint32_t local_id);
 bool cm_rests_has_peer(const struct cm_rests *rests, const uint8_t peer[16], uint32_t remote_id);
 
-/* One more connection beside so many in use will have a place: of our own users, or of any stranger. */
+/*
+ * With so many connections in use, is there room for the time-wait of one more? For one of our own users, or of a
+ * stranger.
+ */
 static inline bool rests_has_room(const struct cm_rests *rests, uint32_t in_use)
 {
 	return rests->quota.all + in_use < rests->quota.all_max;

@@ -1,4 +1,4 @@
-/* service.c - the id of a service as text */
+/* service.c - a service id as text */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cm/service.h"
 

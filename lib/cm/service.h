@@ -1,4 +1,4 @@
-/* service.h - what a peer asks for: the id of a service, and the port of IP that most of them stand for */
+/* service.h - service ids, which tell a peer what is asked for; most stand for a port of TCP or UDP */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef CM_SERVICE_H
 #define CM_SERVICE_H
@@ -7,12 +7,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of a service id: 0000 0000 01pp nnnn, pp the port space, nnnn the destination port. */
+/* In a service id 0000 0000 01pp nnnn: pp is the port space, nnnn the port. */
 enum cm_port_space { CM_SPACE_TCP = 0x06, CM_SPACE_UDP = 0x11 };
 
 #define CM_SERVICE_MAX_BYTES 24u
 
-/* "tcp:7174", or the number of one that is not of IP; returns out. */
+/* Writes "tcp:7174", or the number if the id is not of IP; returns out. */
 char *cm_service_print(uint64_t service_id, char *out, size_t out_bytes);
 
 static inline uint64_t cm_service_id(enum cm_port_space space, uint16_t port)

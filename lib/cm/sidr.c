@@ -1,4 +1,4 @@
-/* sidr.c - which queue pair for datagrams serves a service: asked and answered, without a connection (C-18) */
+/* sidr.c - asks and tells which queue pair for datagrams serves a service, without a connection (C-18) */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 
@@ -8,7 +8,7 @@
 
 enum sidr_status { SIDR_VALID = 0, SIDR_NO_SERVICE = 1, SIDR_REJECTED = 2 };
 
-/* ---- asked ---- */
+/* ---- answering ---- */
 
 static struct cm_message *begin_answer(struct cm *cm, enum sidr_status status)
 {
@@ -34,7 +34,7 @@ static struct cm_conn *find_again(const struct cm *cm, const struct cm_route *ro
 	return conn;
 }
 
-/* One that has asked before gets the same answer again, once it has had one (C-11). */
+/* Was this question sent before? If so, it gets the same answer again, if there was one (C-11). */
 static bool is_again(struct cm *cm, const struct cm_route *route, uint64_t now_ns)
 {
 	const struct cm_conn *conn = find_again(cm, route);
@@ -50,7 +50,7 @@ static bool is_again(struct cm *cm, const struct cm_route *route, uint64_t now_n
 	return true;
 }
 
-/* The user is to answer. What is kept until then is what is said if he does not. */
+/* Asks the user. The answer that is kept meanwhile is the one for a user who does not answer. */
 static void ask_user(struct cm *cm, const struct cm_route *route, struct cm_listener *listener, uint64_t now_ns)
 {
 	uint16_t source = quota_source(cm->config.key, route->dest);
@@ -72,7 +72,9 @@ static void ask_user(struct cm *cm, const struct cm_route *route, struct cm_list
 	cm_raise(cm, conn, CM_EVENT_REQUEST, 0, &cm->in);
 }
 
-/* Without a user there is nothing to remember: an answer that was lost is made again when the question comes again. */
+/*
+ * Without a user nothing has to be remembered: if the answer is lost, it is made again when the question comes again.
+ */
 void cm_sidr_take_request(struct cm *cm, const struct cm_route *route, uint64_t now_ns)
 {
 	const struct cm_message *in = &cm->in;
@@ -99,7 +101,7 @@ int cm_sidr_answer(struct cm *cm, struct cm_conn *conn, const struct cm_accept *
 {
 	if (!cm_private_fits(CM_SIDR_REP, user))
 		return -EINVAL;
-	cm_mad_parse(conn->mad, CM_MAD_BYTES, &cm->out); /* the answer that we have built */
+	cm_mad_parse(conn->mad, CM_MAD_BYTES, &cm->out); /* our answer, parsed again */
 	if (accept) {
 		conn->context = accept->context;
 		cm->out.status = SIDR_VALID;
@@ -108,7 +110,9 @@ int cm_sidr_answer(struct cm *cm, struct cm_conn *conn, const struct cm_accept *
 	}
 	cm_set_private(&cm->out, user);
 	cm_send_out(cm, &conn->route, conn->mad);
-	/* It has been answered as well as any, and may be kept for as long as its user likes. */
+	/*
+	 * The question is answered, so it is not half-open, and its user may keep the connection as long as he likes.
+	 */
 	cm_no_more_half_open(cm, conn);
 	cm_close_end(cm, conn, now_ns);
 	return 0;
@@ -143,7 +147,7 @@ int cm_resolve_service(struct cm *cm, const struct cm_connect *connect, uint64_t
 	return 0;
 }
 
-/* It carries the request's id, and no other. */
+/* The answer carries the id of the request, and no other id. */
 void cm_sidr_take_reply(struct cm *cm, const struct cm_route *route, uint64_t now_ns)
 {
 	const struct cm_message *in = &cm->in;

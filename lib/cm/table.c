@@ -1,4 +1,4 @@
-/* table.c - connections by their ids and their peers, and their timers */
+/* table.c - finds connections by their ids and their peers, and keeps their timers */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cm/conn.h"
 #include "cm/hash.h"
@@ -92,7 +92,7 @@ struct cm_conn *cm_table_take(struct cm_table *table, uint32_t id_mask, uint32_t
 	return conn;
 }
 
-/* Takes an entry of conns out of a chain; next_at: offset of the link that the chain goes by. */
+/* Takes an entry of conns out of a chain; next_at is the offset of the chain's link. */
 static void unchain(struct cm_table *table, uint32_t *head, size_t next_at, const struct cm_conn *conn)
 {
 	uint32_t index = cm_table_index(table, conn), *link = head;

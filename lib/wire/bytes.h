@@ -1,4 +1,4 @@
-/* bytes.h - fields of a frame at any alignment: big-endian (W-7), and little-endian for the ICRC alone */
+/* bytes.h - reads and writes fields at any alignment: big-endian (W-7), and little-endian for the ICRC only */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef WIRE_BYTES_H
 #define WIRE_BYTES_H

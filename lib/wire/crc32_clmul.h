@@ -1,12 +1,12 @@
-/* crc32_clmul.h - the CRC of the ICRC by carry-less multiplication, copying or not: for the files of this folder */
+/* crc32_clmul.h - the CRC of the ICRC by carry-less multiplication, with or without a copy: for lib/wire only */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The CRC of a long message is that of a short one that is congruent to it: a block is multiplied by the remainder of
- * x^distance and added to the block that far behind it ("folding"), until 128 bits are left, which Barrett's method
- * reduces to 32. All in the reflected bit order of Ethernet. The constants for a distance of D bits are the reflected
- * remainders of x^(D + 32) and x^(D - 32), shifted left by one.
+ * A CRC is a remainder, so a block of a message may be replaced by any that is congruent to it. "Folding" multiplies a
+ * block by the remainder of x^distance and adds it to the block that lies this distance behind it, until 128 bits are
+ * left. Barrett's method reduces those to 32. All is in the reflected bit order of Ethernet. The constants for a
+ * distance of D bits are the reflected remainders of x^(D + 32) and x^(D - 32), shifted left by one.
  *
- * Everything is inlined into functions that are compiled for a CPU that has the instructions (TARGET_128, TARGET_256,
+ * All functions are inlined into ones that are compiled for CPUs with the instructions (TARGET_128, TARGET_256,
  * TARGET_512).
  */
 #ifndef WIRE_CRC32_CLMUL_H
@@ -38,7 +38,9 @@
 #define TARGET_256 __attribute__((target("avx2,vpclmulqdq,pclmul,sse4.1")))
 #define TARGET_512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,vpclmulqdq,pclmul,sse4.1")))
 
-/* Keeps the compiler from unrolling a loop and from computing anew what it has counted: most frames take it once. */
+/*
+ * Keeps the compiler from unrolling a loop, and from computing `bytes` again, because most frames take each loop once.
+ */
 #define COUNT_ALONG(bytes) __asm__("" : "+r"(bytes))
 
 /* ---- 128 bits ---- */
@@ -49,8 +51,8 @@ TARGET_128 INLINE __m128i fold_128(__m128i x, __m128i constants)
 }
 
 /*
- * The remainder of 96 bits, as the CRC is stored, by Barrett's method: what is above the last 32 times the quotient
- * x^95 / P are the bits that P goes in, and what P times those is off by in the last 32 is the remainder.
+ * Reduces 96 bits to the CRC by Barrett's method. The high part times x^95 / P gives a quotient; what the quotient
+ * times P differs from x by, in the last 32 bits, is the remainder.
  */
 TARGET_128 INLINE uint32_t remainder_of(__m128i x)
 {
@@ -60,7 +62,7 @@ TARGET_128 INLINE uint32_t remainder_of(__m128i x)
 	return ~(uint32_t)_mm_extract_epi32(_mm_xor_si128(x, _mm_clmulepi64_si128(times, barrett, 0x00)), 2);
 }
 
-/* The CRC of what was folded into x: the first half is folded once more, over the 32 bits of 0 that a CRC appends. */
+/* Reduces the 128 bits of x to the CRC. First the first half is folded over the 32 zero bits that a CRC appends. */
 TARGET_128 INLINE uint32_t reduce(__m128i x)
 {
 	__m128i y = _mm_clmulepi64_si128(x, _mm_set_epi64x(FOLD_128_HIGH, FOLD_128_LOW), 0x10);
@@ -68,7 +70,7 @@ TARGET_128 INLINE uint32_t reduce(__m128i x)
 	return remainder_of(_mm_xor_si128(_mm_srli_si128(x, 8), y));
 }
 
-/* The same of 64 bytes: each 8 of them are folded over all that is behind them. */
+/* Reduces 64 bytes to the CRC: each 8 bytes are folded over everything behind them. */
 TARGET_128 INLINE uint32_t reduce_64(__m128i x, __m128i x1, __m128i x2, __m128i x3)
 {
 	__m128i y = fold_128(x, _mm_set_epi64x(FOLD_384_LOW, FOLD_512_HIGH));
@@ -85,7 +87,7 @@ TARGET_128 INLINE __m128i load_16(const uint8_t *at)
 	return _mm_loadu_si128((const __m128i *)(const void *)at);
 }
 
-/* The next 16 bytes; moved, too, when `moves`. */
+/* Loads the next 16 bytes and, if `moves`, copies them to target. */
 TARGET_128 INLINE __m128i take_16(uint8_t *target, const uint8_t *source, bool moves)
 {
 	__m128i x = load_16(source);
@@ -96,12 +98,13 @@ TARGET_128 INLINE __m128i take_16(uint8_t *target, const uint8_t *source, bool m
 }
 
 /*
- * The last 1 to 15 bytes. They and the 16 of x become two pieces: as many bytes as they are, folded in, and then 16.
+ * Folds in the last 1 to 15 bytes. Together with the 16 bytes of x they become two pieces: one as long as they are,
+ * which is folded in, and one of 16 bytes.
  */
 TARGET_128 static inline __m128i take_rest(__m128i x, uint8_t *target, const uint8_t *source, uint64_t bytes,
 					   bool moves)
 {
-	/* Shuffling by 16 bytes from here + n moves bytes up by 16 - n, and what leaves the register is lost. */
+	/* Shuffling with the 16 bytes at up + n moves bytes up by 16 - n; bytes moved out of the register are lost. */
 	static const uint8_t up[32] = { 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80,
 					0x80, 0x80, 0x80, 0x80, 0x80, 0,    1,    2,    3,    4,    5,
 					6,    7,    8,    9,    10,   11,   12,   13,   14,   15 };
@@ -112,7 +115,7 @@ TARGET_128 static inline __m128i take_rest(__m128i x, uint8_t *target, const uin
 	__m128i moved, rest;
 
 	memcpy(once, source, bytes);
-	__asm__ volatile("" : : "r"(once) : "memory"); /* the compiler may not look at the source again */
+	__asm__ volatile("" : : "r"(once) : "memory"); /* keeps the compiler from reading the source twice */
 	if (moves)
 		memcpy(target, once, bytes);
 	moved = _mm_shuffle_epi8(x, load_16(up + bytes));
@@ -121,7 +124,7 @@ TARGET_128 static inline __m128i take_rest(__m128i x, uint8_t *target, const uin
 	return _mm_xor_si128(fold_128(moved, _mm_set_epi64x(FOLD_128_HIGH, FOLD_128_LOW)), rest);
 }
 
-/* What is left behind x: 16 bytes at a time, and a rest that is too short for that. */
+/* Finishes a CRC of which x is what was folded so far: takes 16 bytes at a time, then fewer. */
 TARGET_128 INLINE uint32_t finish(__m128i x, uint8_t *target, const uint8_t *source, uint64_t bytes, bool moves)
 {
 	const __m128i constants = _mm_set_epi64x(FOLD_128_HIGH, FOLD_128_LOW);
@@ -133,7 +136,7 @@ TARGET_128 INLINE uint32_t finish(__m128i x, uint8_t *target, const uint8_t *sou
 	return reduce(bytes ? take_rest(x, target, source, bytes, moves) : x);
 }
 
-/* 64 bytes in x, x1, x2, x3, and what is left. */
+/* Goes on with a CRC of which x ... x3 are the last 64 bytes. */
 TARGET_128 INLINE uint32_t go_on_128(__m128i x, __m128i x1, __m128i x2, __m128i x3, uint8_t *target,
 				     const uint8_t *source, uint64_t bytes, bool moves)
 {
@@ -181,7 +184,7 @@ TARGET_256 INLINE __m128i sum_halves(__m256i x)
 	return _mm_xor_si128(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1));
 }
 
-/* Four lanes to one: each is multiplied by how far it lies in front of the last. */
+/* Folds four lanes into one: each is multiplied by its distance from the last lane. */
 TARGET_256 INLINE __m128i join_halves(__m256i x, __m256i x1)
 {
 	const __m256i constants = _mm256_set_epi64x(FOLD_256_HIGH, FOLD_256_LOW, FOLD_384_HIGH, FOLD_384_LOW);
@@ -191,7 +194,7 @@ TARGET_256 INLINE __m128i join_halves(__m256i x, __m256i x1)
 	return _mm_xor_si128(_mm_xor_si128(sum_halves(y), last), _mm256_extracti128_si256(x1, 1));
 }
 
-/* reduce_64() */
+/* reduce_64() for two registers. */
 TARGET_256 INLINE uint32_t reduce_256(__m256i x, __m256i x1)
 {
 	const __m256i front = _mm256_set_epi64x(FOLD_256_LOW, FOLD_384_HIGH, FOLD_384_LOW, FOLD_512_HIGH);
@@ -202,7 +205,7 @@ TARGET_256 INLINE uint32_t reduce_256(__m256i x, __m256i x1)
 	return remainder_of(sum_halves(y));
 }
 
-/* 64 bytes in x and x1, and what is left. */
+/* Goes on with a CRC of which x and x1 are the last 64 bytes. */
 TARGET_256 INLINE uint32_t go_on_256(__m256i x, __m256i x1, uint8_t *target, const uint8_t *source, uint64_t bytes,
 				     bool moves)
 {
@@ -250,7 +253,7 @@ TARGET_512 INLINE __m512i take_64(uint8_t *target, const uint8_t *source, bool m
 	return x;
 }
 
-/* The sum of four lanes. */
+/* Adds up four lanes. */
 TARGET_512 INLINE __m128i sum_lanes(__m512i x)
 {
 	__m256i half = _mm256_xor_si256(_mm512_castsi512_si256(x), _mm512_extracti64x4_epi64(x, 1));
@@ -258,7 +261,7 @@ TARGET_512 INLINE __m128i sum_lanes(__m512i x)
 	return _mm_xor_si128(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
 }
 
-/* Four lanes to one: each is multiplied by how far it lies in front of the last. */
+/* Folds four lanes into one: each is multiplied by its distance from the last lane. */
 TARGET_512 INLINE __m128i join_lanes(__m512i x)
 {
 	const __m512i constants = _mm512_set_epi64(0, 0, FOLD_128_HIGH, FOLD_128_LOW, FOLD_256_HIGH, FOLD_256_LOW,
@@ -268,7 +271,7 @@ TARGET_512 INLINE __m128i join_lanes(__m512i x)
 	return _mm_xor_si128(sum_lanes(y), _mm512_extracti64x2_epi64(x, 3));
 }
 
-/* reduce_64() */
+/* reduce_64() for one register. */
 TARGET_512 INLINE uint32_t reduce_512(__m512i x)
 {
 	const __m512i constants = _mm512_set_epi64(0, FOLD_128_HIGH, FOLD_128_LOW, FOLD_256_HIGH, FOLD_256_LOW,
@@ -278,7 +281,7 @@ TARGET_512 INLINE uint32_t reduce_512(__m512i x)
 	return remainder_of(sum_lanes(fold_512(x, constants, last)));
 }
 
-/* 64 bytes in x, and what is left. */
+/* Goes on with a CRC of which x is the last 64 bytes. */
 TARGET_512 INLINE uint32_t go_on_512(__m512i x, uint8_t *target, const uint8_t *source, uint64_t bytes, bool moves)
 {
 	const __m512i far = _mm512_broadcast_i64x2(_mm_set_epi64x(FOLD_2048_HIGH, FOLD_2048_LOW));

@@ -1,4 +1,4 @@
-/* encap.c - Ethernet, VLAN, IP and UDP headers: judged, read, written */
+/* encap.c - Ethernet, VLAN, IP and UDP headers: judged, read and written */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "wire/encap.h"
 
@@ -11,13 +11,13 @@
 #include "wire/bytes.h"
 #include "wire/packet.h"
 
-enum { EXTENSIONS_MAX = 8 /* IPv6 headers looked at before giving up */ };
+enum { EXTENSIONS_MAX = 8 /* so many IPv6 extension headers are read, and no more */ };
 
-/* What the IP header says of what follows it. */
+/* What the IP header says about its payload. */
 struct ip_payload {
 	const uint8_t *start;
-	uint32_t claimed_bytes; /* by the IP length */
-	uint32_t frame_bytes;   /* that the frame has from start on */
+	uint32_t claimed_bytes; /* payload according to the IP length */
+	uint32_t frame_bytes;   /* bytes in the frame from `start` on */
 	uint8_t protocol;
 };
 
@@ -27,7 +27,7 @@ uint16_t wire_encap_sum(uint32_t start, const void *data, uint32_t bytes)
 	uint64_t sum = __builtin_bswap16((uint16_t)start);
 	uint32_t word;
 
-	/* The sum of swapped words is the swapped sum, so that words are added as the machine loads them. */
+	/* Words are added as the machine loads them: the sum of byte-swapped words is the byte-swapped sum. */
 	sum += __builtin_bswap16((uint16_t)(start >> 16));
 	for (; bytes >= 4; bytes -= 4, p += 4) {
 		memcpy(&word, p, sizeof(word));
@@ -43,13 +43,16 @@ uint16_t wire_encap_sum(uint32_t start, const void *data, uint32_t bytes)
 	return __builtin_bswap16((uint16_t)sum);
 }
 
-/* Multicast, broadcast or loopback: nobody sends from there. Unspecified is not: DHCP and probes use it. */
+/* Multicast, broadcast and loopback addresses send nothing. The unspecified one may: DHCP and probes use it. */
 static bool ipv4_source_is_bad(const uint8_t *source)
 {
 	return (source[0] & 0xF0) == 0xE0 || source[0] == 127 || load_be32(source) == 0xFFFFFFFF;
 }
 
-/* An IPv6 header with a mapped address would be taken for an IPv4 peer: values hold those so. */
+/*
+ * Refuses mapped addresses: a struct wire_encap holds IPv4 addresses in that form, so they would be taken for IPv4
+ * peers.
+ */
 static bool ipv6_addresses_are_bad(const uint8_t *source, const uint8_t *dest)
 {
 	static const uint8_t loopback[16] = { [15] = 1 };
@@ -58,7 +61,7 @@ static bool ipv6_addresses_are_bad(const uint8_t *source, const uint8_t *dest)
 	       encap_addr_is_ipv4(dest);
 }
 
-/* Reads the ports as far as the frame has them. False: the datagram is somebody else's. */
+/* Reads the ports as far as the frame has them. false: the datagram is not for RoCE. */
 static bool peek_ports(const uint8_t *udp, uint32_t frame_bytes, struct wire_encap *encap)
 {
 	if (frame_bytes < 4)
@@ -68,7 +71,7 @@ static bool peek_ports(const uint8_t *udp, uint32_t frame_bytes, struct wire_enc
 	return encap->dest_port == WIRE_UDP_PORT;
 }
 
-/* ROCE stands for "go on". */
+/* WIRE_FRAME_ROCE: the caller goes on with UDP. */
 static enum wire_frame parse_ipv4(const uint8_t *ip, uint32_t bytes, bool check, struct wire_encap *encap,
 				  struct ip_payload *payload)
 {
@@ -109,9 +112,9 @@ static enum wire_frame parse_ipv4(const uint8_t *ip, uint32_t bytes, bool check,
 }
 
 /*
- * An IPv6 packet with extension headers is never read further, but what it is decides its counter: a
- * fragment of ours, a header error, or the reports of multicast listeners and other protocols, which are
- * nobody's fault.
+ * Packets with extension headers are not parsed as RoCE, but the kind of packet decides which counter counts it: a
+ * fragment of a RoCE datagram, a header error, or the reports of multicast listeners and other protocols, which are no
+ * faults.
  */
 static enum wire_frame judge_extensions(const uint8_t *p, uint32_t bytes, uint8_t next, struct wire_encap *encap)
 {
@@ -134,7 +137,7 @@ static enum wire_frame judge_extensions(const uint8_t *p, uint32_t bytes, uint8_
 		default:
 			return WIRE_FRAME_OTHER;
 		}
-		/* Behind the header of a later fragment stands the middle of a datagram, no more headers. */
+		/* A later fragment has the middle of a datagram here, and no further headers. */
 		if (later || bytes < 8)
 			return fragment ? WIRE_FRAME_FRAGMENT : WIRE_FRAME_IP_HEADER;
 		if (next == IPPROTO_FRAGMENT) {

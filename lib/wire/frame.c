@@ -1,4 +1,4 @@
-/* frame.c - whole frames, written from a path's template and the headers of a packet */
+/* frame.c - writes whole frames from the template of a path and the headers of a packet */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "wire/frame.h"
 
@@ -14,11 +14,11 @@
 #define IPV4_LENGTH_OFFSET 2
 #define IPV4_CHECKSUM_OFFSET 10
 #define UDP_LENGTH_OFFSET 4
-#define PSEUDO_IP_AT 24u /* in the template's pseudo header; four bytes of ones in front */
+#define PSEUDO_IP_AT 24u /* in the template's pseudo header, behind four bytes of ones */
 
-/* ---- out: templates ---- */
+/* ---- templates ---- */
 
-/* Ones for what routers change: see icrc.h. */
+/* Sets the fields that routers change to ones: see icrc.h. */
 static void prepare_pseudo(struct wire_frame_template *frame)
 {
 	uint8_t *ip = frame->pseudo + PSEUDO_IP_AT, *udp = ip + WIRE_IPV4_BYTES;
@@ -52,7 +52,7 @@ void wire_frame_prepare(struct wire_frame_template *frame, const struct wire_enc
 	prepare_pseudo(frame);
 }
 
-/* ---- out: any frame ---- */
+/* ---- any frame ---- */
 
 static inline uint16_t ipv4_checksum(const struct wire_frame_template *frame, uint32_t length)
 {
@@ -82,7 +82,7 @@ NOINLINE uint32_t pad_frame(uint8_t *out, uint32_t bytes, uint32_t pad_bytes, ui
 	return bytes + pad_bytes + WIRE_ICRC_BYTES;
 }
 
-/* The pad behind the first bytes of a frame, then the ICRC. Returns the frame's bytes. */
+/* Writes the pad behind the first bytes of a frame, then the ICRC. Returns the frame's bytes. */
 static inline uint32_t end_frame(uint8_t *out, uint32_t bytes, uint32_t pad_bytes, uint32_t crc)
 {
 	if (pad_bytes)
@@ -152,7 +152,7 @@ NOINLINE uint32_t write_any(const struct wire_frame_template *frame, uint64_t be
 	return wire_frame_write_pieces(frame, &headers, &one, 1, out);
 }
 
-/* The writer of frames with these extension headers, out of one that writes them all. */
+/* Defines the writer of frames with these extension headers; the function that it calls can write all of them. */
 #define WRITER(instructions, name, extensions)                                                                    \
 	instructions static uint32_t name##_##extensions(const struct wire_frame_template *frame, uint64_t begin, \
 							 uint64_t rest, const uint8_t *payload, uint32_t bytes,   \
@@ -167,7 +167,7 @@ NOINLINE uint32_t write_any(const struct wire_frame_template *frame, uint64_t be
 WRITERS(, any)
 WRITER(, any, 3)
 
-/* ---- out: ACKs ---- */
+/* ---- ACKs ---- */
 
 #ifdef __x86_64__
 
@@ -180,7 +180,7 @@ TARGET_128 static uint32_t crc_of_8_128(uint64_t data)
 
 #endif
 
-/* What these 8 bytes add to the CRC of a message that ends with them. */
+/* How much these 8 bytes change the CRC of a message that ends with them. */
 static inline uint32_t crc_of_8(uint64_t data)
 {
 #ifdef __x86_64__
@@ -195,7 +195,7 @@ bool wire_frame_ack_follows(const uint8_t *frame, const uint8_t *before)
 	uint64_t a = frame_load(frame + FRAME_BTH_AT + 8), b = frame_load(before + FRAME_BTH_AT + 8);
 	uint32_t icrc = FRAME_ACK_BYTES - WIRE_ICRC_BYTES;
 
-	/* the ICRC covers the source port, too; and a CRC is linear */
+	/* the ICRC covers the source port, too; this uses that a CRC is linear */
 	return frame_load(frame + FRAME_UDP_AT) == frame_load(before + FRAME_UDP_AT) &&
 	       (load_le32(frame + icrc) ^ load_le32(before + icrc)) == crc_of_8(a ^ b);
 }
@@ -211,7 +211,7 @@ static uint32_t build_new_ack(struct wire_frame_template *frame, const struct wi
 	memcpy(frame->ack, out, FRAME_ACK_BYTES);
 	memcpy(frame->ack + FRAME_BTH_AT + sizeof(ack->begin), &none, sizeof(none));
 	icrc = frame->ack + FRAME_ACK_BYTES - WIRE_ICRC_BYTES;
-	store_le32(icrc, load_le32(icrc) ^ crc_of_8(ack->rest)); /* linear, too */
+	store_le32(icrc, load_le32(icrc) ^ crc_of_8(ack->rest)); /* uses that a CRC is linear */
 	return frame_bytes;
 }
 
@@ -229,18 +229,21 @@ uint32_t wire_frame_build_ack(struct wire_frame_template *frame, const struct wi
 
 #ifdef __x86_64__
 
-/* ---- out: IPv4 with 0, 4 or 16 bytes of extension headers, one piece of payload ---- */
+/* ---- IPv4 frames with 0, 4 or 16 bytes of extension headers and payload in one piece ---- */
 
 /*
- * A CRC that loads headers that have just been stored, some bytes at a time, waits for the stores. So what differs
- * between the frames of a path is kept in registers, stored into the frame, and added to the path's pseudo header of 64
- * bytes for the CRC. words[i] are bytes 8 i to 8 i + 7 of the pseudo header.
+ * A CRC that loads headers right after they were stored in smaller pieces has to wait for the stores. So the bytes that
+ * differ between the frames of a path are kept in registers, are stored into the frame, and are added to the path's
+ * 64-byte pseudo header for the CRC. words[i] are bytes 8 i to 8 i + 7 of the pseudo header.
  */
 struct varying {
 	uint64_t words[8];
 };
 
-/* Writes the headers, and leaves in *varying what is not in the template. extension_bytes is known when compiled. */
+/*
+ * Writes the headers, and sets *varying to the bytes that the template lacks. extension_bytes is a constant in each
+ * use.
+ */
 INLINE void store_headers(const struct wire_frame_template *frame, uint64_t begin, uint64_t rest, uint64_t va,
 			  uint64_t key_and_length, uint32_t extension_bytes, uint32_t bytes, uint8_t *out,
 			  struct varying *varying)
@@ -250,7 +253,7 @@ INLINE void store_headers(const struct wire_frame_template *frame, uint64_t begi
 	uint32_t ip_bytes = udp_bytes + WIRE_IPV4_BYTES;
 	uint64_t ip_length = __builtin_bswap16((uint16_t)ip_bytes);
 	uint64_t udp_length = __builtin_bswap16((uint16_t)udp_bytes), bth = begin | (uint64_t)pad_bytes << BTH_PAD_AT;
-	uint64_t seen = bth | 0xFFull << 32; /* BTH byte 4 */
+	uint64_t seen = bth | 0xFFull << 32; /* with ones for BTH byte 4 */
 	uint8_t *at = out + FRAME_BTH_AT;
 
 	memcpy(out, frame->bytes, 48);
@@ -259,12 +262,12 @@ INLINE void store_headers(const struct wire_frame_template *frame, uint64_t begi
 	store_be16(out + FRAME_UDP_AT + UDP_LENGTH_OFFSET, (uint16_t)udp_bytes);
 	memcpy(at, &bth, 8);
 	memcpy(at + 8, &rest, extension_bytes == 4 ? 8 : 4);
-	if (extension_bytes == 0) { /* IP begins at byte 24 of the pseudo header */
+	if (extension_bytes == 0) { /* the IP header begins at byte 24 of the pseudo header */
 		*varying = (struct varying){ { 0, 0, 0, ip_length << 16, 0, 0, udp_length | seen << 32,
 					       seen >> 32 | rest << 32 } };
-	} else if (extension_bytes == 4) { /* at 20 */
+	} else if (extension_bytes == 4) { /* here at byte 20 */
 		*varying = (struct varying){ { 0, 0, ip_length << 48, 0, 0, udp_length << 32, seen, rest } };
-	} else { /* at 8 */
+	} else { /* here at byte 8 */
 		memcpy(at + 12, &va, 8);
 		memcpy(at + 20, &key_and_length, 8);
 		*varying = (struct varying){ { 0, ip_length << 16, 0, 0, udp_length | seen << 32,
@@ -272,7 +275,7 @@ INLINE void store_headers(const struct wire_frame_template *frame, uint64_t begi
 	}
 }
 
-/* For a CPU with these instructions; which extension headers there are is known when it is compiled. */
+/* Defines a writer for CPUs with these instructions; the set of extension headers is a constant in it. */
 #define WRITE(instructions, name, icrc)                                                                                \
 	instructions INLINE uint32_t write_##name(const struct wire_frame_template *frame, uint64_t begin,             \
 						  uint64_t rest, const uint8_t *payload, uint32_t bytes, uint8_t *out, \

@@ -1,8 +1,8 @@
-/* frame.h - whole frames, the usual ones fast: parsed in one go, and written with the template of a path */
+/* frame.h - whole frames: parses the usual ones quickly, and writes frames with the template of a path */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Out:
- *   1. wire_frame_prepare() once a path, from everything that its frames have in common
+ * To write frames:
+ *   1. wire_frame_prepare() once for a path, with what all its frames have in common
  *   2. frame_write() for each packet
  */
 #ifndef WIRE_FRAME_H
@@ -17,7 +17,7 @@
 #include "wire/icrc_copy.h"
 #include "wire/packet.h"
 
-/* Offsets in an untagged IPv4 frame, and the port as it is loaded. */
+/* Offsets in an untagged IPv4 frame; and UDP port 4791 as the machine loads it. */
 enum {
 	FRAME_IP_AT = 14,
 	FRAME_UDP_AT = FRAME_IP_AT + WIRE_IPV4_BYTES,
@@ -28,8 +28,9 @@ enum {
 };
 
 /*
- * What a usual frame has in three places of 8 bytes, the first byte lowest: from byte 12 on its Ethertype, and a header
- * without options; from 20 on no fragment, whatever DF says, and UDP; from 34 on the port, and no checksum.
+ * A usual frame has fixed bits in three words of 8 bytes, loaded with the first byte lowest. From byte 12: the
+ * EtherType, and a header without options. From byte 20: no fragment, whatever DF says, and UDP. From byte 34: the
+ * port, and no checksum.
  */
 #define FRAME_TYPE_MASK 0x0000000000FFFFFFull
 #define FRAME_TYPE_IPV4 0x0000000000450008ull
@@ -45,7 +46,7 @@ static inline uint64_t frame_load(const uint8_t *p)
 	return value;
 }
 
-/* The sum of an IPv4 header with its checksum is all ones. */
+/* With its checksum the sum of an IPv4 header is all ones. */
 static inline bool frame_ipv4_sum_is_right(const uint8_t *ip)
 {
 	uint64_t a = frame_load(ip), b = frame_load(ip + 8);
@@ -55,18 +56,17 @@ static inline bool frame_ipv4_sum_is_right(const uint8_t *ip)
 	return (sum & 0xFFFF) + (sum >> 16) == 0xFFFF;
 }
 
-/* Where the packet of a frame came from, as far as its judge has to know. */
+/* Where the packet of a frame came from, as far as its judgement needs to know. */
 struct wire_frame_origin {
 	const uint8_t *ip;
-	uint32_t ip_bytes; /* from there to the end of the pad; the ICRC follows */
-	uint64_t ipv4;     /* source and destination as they stand in the header; not 0 */
+	uint32_t ip_bytes; /* from the IP header to the end of the pad; the ICRC follows */
+	uint64_t ipv4;     /* source and destination address as in the header; not 0 */
 };
 
 /*
- * What nearly always comes: an untagged IPv4 frame of RoCE without options and UDP checksum, accepted by masks. false
- * says nothing about the frame, which wire_encap_parse() and wire_packet_parse() are to judge;
- * true, that both accept it and give the same values. check_checksums as in wire_encap_parse(). First the headers
- * before the BTH:
+ * Parses a usual frame: untagged IPv4 RoCE, without options and UDP checksum. true: wire_encap_parse() and
+ * wire_packet_parse() would accept the frame, too, and give the same values. false: they have to judge it.
+ * check_checksums as in wire_encap_parse(). This function looks at the headers before the BTH.
  */
 static inline bool frame_parse_headers(const uint8_t *frame, uint32_t bytes, bool check_checksums,
 				       struct wire_frame_origin *origin)
@@ -79,7 +79,7 @@ static inline bool frame_parse_headers(const uint8_t *frame, uint32_t bytes, boo
 	    (frame_load(ip + 6) & FRAME_PROTO_MASK) != FRAME_PROTO_UDP || ip[8] == 0 ||
 	    (frame_load(udp) & FRAME_PORT_MASK) != (uint64_t)FRAME_PORT << 16)
 		return false;
-	/* The source is neither 127.x nor multicast or broadcast, which are from 224 up. */
+	/* The source is not 127.x, and below 224, where multicast and broadcast begin. */
 	origin->ipv4 = frame_load(ip + 12);
 	if (origin->ipv4 == 0 || ip[12] >= 0xE0 || ip[12] == 127)
 		return false;
@@ -94,7 +94,7 @@ static inline bool frame_parse_headers(const uint8_t *frame, uint32_t bytes, boo
 	return true;
 }
 
-/* Parses the packet of a frame that frame_parse_headers() accepted; ip_bytes as it told. */
+/* Parses the packet of a frame that frame_parse_headers() has accepted; ip_bytes is what it returned. */
 static inline bool frame_parse_packet(const uint8_t *frame, uint32_t ip_bytes, struct wire_packet *packet)
 {
 	uint32_t bytes = ip_bytes + WIRE_ICRC_BYTES - WIRE_IPV4_BYTES - WIRE_UDP_BYTES;
@@ -103,9 +103,9 @@ static inline bool frame_parse_packet(const uint8_t *frame, uint32_t ip_bytes, s
 }
 
 /*
- * Does a frame repeat the headers of one before it, from the Ethertype to the BTH and whatever its source port? That
- * one has the same length and was accepted by frame_parse_headers(), and all that was found out about it is true of
- * this one. Most frames of a burst do. Both have their BTHs in full.
+ * Does a frame have the same headers as the one before, from the EtherType to the BTH, whatever the source port? The
+ * one before has the same length and was accepted by frame_parse_headers(), so what was found out about it is true of
+ * this one, too. Most frames of a burst are such. Both frames contain their BTHs.
  */
 static inline bool frame_repeats_headers(const uint8_t *frame, const uint8_t *before)
 {
@@ -117,13 +117,13 @@ static inline bool frame_repeats_headers(const uint8_t *frame, const uint8_t *be
 	return !(type | middle | addresses | ports >> 16);
 }
 
-/* Does it repeat the BTH as well, up to the QPN? */
+/* Does a frame have the same BTH as the one before, up to the QPN? */
 static inline bool frame_repeats_bth(const uint8_t *frame, const uint8_t *before)
 {
 	return frame_load(frame + FRAME_BTH_AT) == frame_load(before + FRAME_BTH_AT);
 }
 
-/* Parses a frame that repeats headers and BTH of the one before it: *packet is the packet of that one until now. */
+/* Parses a frame with the headers and the BTH of the one before; *packet is still the packet of that one. */
 static inline void frame_parse_next(const uint8_t *frame, const uint8_t *before, struct wire_packet *packet)
 {
 	const uint8_t *bth = frame + FRAME_BTH_AT;
@@ -135,7 +135,7 @@ static inline void frame_parse_next(const uint8_t *frame, const uint8_t *before,
 	packet_parse_extensions(wire_opcode(packet->opcode), bth + WIRE_BTH_BYTES, packet);
 }
 
-/* Parses an ACK of such a frame as two words: see packet_parse_ack(). */
+/* Parses an ACK of a usual frame as two words: see packet_parse_ack(). */
 static inline bool frame_parse_ack(const uint8_t *frame, uint32_t ip_bytes, struct wire_ack *ack)
 {
 	return ip_bytes == FRAME_ACK_BYTES - FRAME_IP_AT - WIRE_ICRC_BYTES &&
@@ -143,48 +143,49 @@ static inline bool frame_parse_ack(const uint8_t *frame, uint32_t ip_bytes, stru
 }
 
 /*
- * Is the ICRC of an ACK right that repeats headers and BTH of one before it, whose ICRC is right? It follows from what
- * differs. false: it is to be computed.
+ * Is the ICRC of an ACK right? The frame before has the same headers and BTH and a right ICRC, so it follows from the
+ * bytes that differ. false: it has to be computed.
  */
 bool wire_frame_ack_follows(const uint8_t *frame, const uint8_t *before);
 
-#define FRAME_FRONT_BYTES 68u /* IPv6 with a tag has 66 */
+#define FRAME_FRONT_BYTES 68u /* the longest, IPv6 with a tag, has 66 */
 #define FRAME_PSEUDO_BYTES 64u
-#define FRAME_EXTENSION_MAX_BYTES 16u /* of extension headers, that a pseudo header has room for */
+#define FRAME_EXTENSION_MAX_BYTES 16u /* extension headers that fit into a pseudo header */
 #define FRAME_ACK_ROOM_BYTES 64u
 
-/* Written by wire_frame_prepare() only, but for `ack`. */
+/* Written by wire_frame_prepare() only, except `ack`. */
 struct wire_frame_template {
-	/* IPv4: the last ACK that was not like the one before it, as it would be with a PSN and an AETH of 0 */
+	/* IPv4: the last ACK of a new form, as it would be with PSN and AETH 0 */
 	uint8_t ack[FRAME_ACK_ROOM_BYTES];
-	uint8_t bytes[FRAME_FRONT_BYTES]; /* what is in front of the BTH, as it is stored; lengths are 0 */
+	uint8_t bytes[FRAME_FRONT_BYTES]; /* the bytes in front of the BTH, with 0 for the lengths */
 	uint8_t ip_offset, bth_offset;
 	bool ipv6;
 	bool has_pseudo;
-	uint16_t ip_sum; /* IPv4: sum of the header with a length of 0 */
+	uint16_t ip_sum; /* IPv4: sum of the header with length 0 */
 	/*
-	 * IPv4: how the ICRC sees it (icrc_copy.c), with zeros for lengths, BTH and extension headers: from byte n
-	 * on the pseudo header of a frame with n bytes of extension headers.
+	 * IPv4: the headers as the ICRC sees them (icrc_copy.c), with zeros for lengths, BTH and extension headers.
+	 * From byte n on lies the pseudo header of a frame with n bytes of extension headers.
 	 */
 	uint8_t pseudo[FRAME_PSEUDO_BYTES + FRAME_EXTENSION_MAX_BYTES];
 };
 
 /*
- * encap is what the frames have in common; bth_bytes and offsets are not looked at. With a VLAN tag there is no pseudo
- * header: such frames are written piece by piece.
+ * encap has what the frames have in common; bth_bytes and offsets are ignored. With a VLAN tag there is no pseudo
+ * header, and such frames are written piece by piece.
  */
 void wire_frame_prepare(struct wire_frame_template *frame, const struct wire_encap *encap);
 
 /*
- * The headers of a packet as they stand in its frame, from packet_bth_of(), packet_bth_end_of() and packet_reth_end():
- * all but the pad in the BTH, and those with more than a RETH and an extension header of 4 bytes.
+ * The headers of a packet as they stand in its frame, made by packet_bth_of(), packet_bth_end_of() and
+ * packet_reth_end(). The pad in the BTH is added later. Packets with more than a RETH and a 4-byte extension header do
+ * not fit.
  */
 struct wire_headers {
 	uint64_t begin;          /* BTH bytes 0 to 7 */
-	uint64_t rest;           /* 8 to 11, and above them an AETH, ImmDt or IETH, or 0 */
+	uint64_t rest;           /* BTH bytes 8 to 11; in the upper half AETH, ImmDt, IETH or 0 */
 	uint64_t va;             /* RETH bytes 0 to 7 */
-	uint64_t key_and_length; /* 8 to 15 */
-	uint32_t extensions;     /* enum frame_extensions: which there are */
+	uint64_t key_and_length; /* RETH bytes 8 to 15 */
+	uint32_t extensions;     /* enum frame_extensions */
 };
 
 enum frame_extensions { FRAME_BRIEF = 1, FRAME_RETH = 2, FRAME_EXTENSIONS = 4 };
@@ -195,15 +196,15 @@ struct wire_span {
 	uint64_t bytes;
 };
 
-/* For frame_write() alone: how each ICRC implementation writes frames with each set of extension headers. */
+/* For frame_write() only: the writers, one for each ICRC implementation and each set of extension headers. */
 typedef uint32_t wire_frame_writer(const struct wire_frame_template *frame, uint64_t begin, uint64_t rest,
 				   const uint8_t *payload, uint32_t bytes, uint8_t *out, uint64_t va,
 				   uint64_t key_and_length);
 extern wire_frame_writer *const wire_frame_writers[WIRE_ICRC_IMPLS][FRAME_EXTENSIONS];
 
 /*
- * Writes a whole frame to out: headers, payload from where it lies, pad, ICRC. Returns its bytes; out has room for
- * them, and for at least 128. Each byte of payload is read once.
+ * Writes a whole frame to out: headers, payload, pad, ICRC. Returns its bytes. out has room for them, and at least for
+ * 128. Each byte of payload is read once.
  */
 static inline uint32_t frame_write(const struct wire_frame_template *frame, const struct wire_headers *headers,
 				   const uint8_t *payload, uint32_t bytes, uint8_t *out)
@@ -216,10 +217,10 @@ static inline uint32_t frame_write(const struct wire_frame_template *frame, cons
 uint32_t wire_frame_write_pieces(const struct wire_frame_template *frame, const struct wire_headers *headers,
 				 const struct wire_span *pieces, uint32_t count, uint8_t *out);
 
-/* The frame of a packet value, which says itself how much pad it has. */
+/* Writes the frame of a struct wire_packet, which says itself how much pad there is. */
 uint32_t wire_frame_build(const struct wire_frame_template *frame, const struct wire_packet *packet, uint8_t *out);
 
-/* An ACK or NAK, quickly when it differs from the last one by nothing but its PSN and AETH. */
+/* Writes an ACK or NAK; quickly, if only PSN and AETH differ from those of the last one. */
 uint32_t wire_frame_build_ack(struct wire_frame_template *frame, const struct wire_ack *ack, uint8_t *out);
 
 /* How many bytes wire_frame_build() writes. */

@@ -1,4 +1,4 @@
-/* hints.h - what the compiler cannot know: which functions are better apart, or worth copies, and which data is near */
+/* hints.h - hints for the compiler: what to inline, what not, and which data is near */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef WIRE_HINTS_H
 #define WIRE_HINTS_H

@@ -1,4 +1,4 @@
-/* icrc.c - the invariant CRC of RoCEv2 (W-3), by ISA-L: what icrc_copy.c is compared with */
+/* icrc.c - the invariant CRC of RoCEv2 (W-3) with ISA-L; tests compare icrc_copy.c with it */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "wire/icrc.h"
 
@@ -14,14 +14,14 @@ enum {
 	IPV6_COVERED_BYTES = WIRE_IPV6_BYTES + WIRE_UDP_BYTES + WIRE_BTH_BYTES
 };
 
-/* UDP checksum and BTH byte 4. */
+/* Sets the UDP checksum and BTH byte 4 to ones. */
 static inline void mask_transport(uint8_t *udp)
 {
 	memset(udp + 6, 0xFF, 2);
 	udp[WIRE_UDP_BYTES + 4] = 0xFF;
 }
 
-/* Sets the changeable fields of a copied header to ones. */
+/* Sets the fields of a copied IPv4 header that routers change to ones. */
 static inline void mask_ipv4(uint8_t *ip)
 {
 	ip[1] = 0xFF;

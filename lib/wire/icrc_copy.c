@@ -1,4 +1,4 @@
-/* icrc_copy.c - copying and the ICRC in one pass, by carry-less multiplication */
+/* icrc_copy.c - copies and computes the ICRC in one pass, by carry-less multiplication */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "wire/icrc.h"
 #include "wire/icrc_copy.h"
@@ -11,26 +11,26 @@
 
 typedef uint32_t copy_function(uint32_t crc, uint8_t *target, const uint8_t *source, uint64_t bytes);
 
-/* What a CPU can do. */
+/* One implementation. */
 struct icrc_impl {
 	copy_function *copy;             /* wire_icrc_copy() */
-	wire_icrc_frame_function *place; /* wire_icrc_copy_frame() of short IPv4 headers */
-	wire_icrc_frame_function *check; /* the same, only reading */
+	wire_icrc_frame_function *place; /* wire_icrc_copy_frame() for IPv4, with copying */
+	wire_icrc_frame_function *check; /* the same without copying */
 };
 
 /*
- * The ICRC begins with 8 bytes of ones and the headers, with ones for what routers change. Four of those bytes and a
- * start value of ones cancel out, and bytes of 0 in front of a message do not change a CRC that starts at 0: so the
- * beginning of every IPv4 frame is an ICRC pseudo header of 64 bytes that ends where the payload begins, and goes into
- * the CRC like 64 bytes of payload. A row for each length of the extension headers.
+ * The ICRC begins with 8 bytes of ones and the headers, in which the fields that routers change are ones. Of those 8
+ * bytes, 4 cancel out with the start value of ones. And zeros in front of a message do not change a CRC that starts at
+ * 0. So the beginning of every IPv4 frame is written as a pseudo header of 64 bytes that ends where the payload begins,
+ * and goes into the CRC like payload. There is one row for each length of the extension headers.
  */
 struct pseudo_row {
-	uint64_t keep;              /* bit i: byte i of the pseudo header is the frame's */
-	uint8_t ones[PSEUDO_BYTES]; /* what is set besides */
+	uint64_t keep;              /* bit i: byte i of the pseudo header is taken from the frame */
+	uint8_t ones[PSEUDO_BYTES]; /* bytes that are set besides */
 };
 
-#define HEADERS_MIN_BYTES 40u /* IPv4, UDP, BTH */
-/* at: where the IP header begins. TOS, TTL, checksums of IP and UDP, BTH byte 4. */
+#define HEADERS_MIN_BYTES 40u /* IPv4, UDP and BTH */
+/* at: where the IP header begins. Ones are TOS, TTL, the checksums of IP and UDP, and BTH byte 4. */
 #define PSEUDO_ROW(at)                               \
 	{                                            \
 		.keep = ~0ull << (at), .ones = {     \
@@ -54,11 +54,11 @@ static inline const struct pseudo_row *row_of(uint32_t headers_bytes)
 	return &pseudo_rows[(headers_bytes - HEADERS_MIN_BYTES) / 4];
 }
 
-/* ---- everywhere ---- */
+/* ---- for every CPU ---- */
 
 /*
- * Each byte of the source is read once: it may be memory that an application writes to meanwhile, and so may the
- * target. What goes into the CRC is what was copied, whatever it was.
+ * Reads each byte of the source once, because an application may be writing to the source, or to the target. The CRC is
+ * that of the bytes that were copied.
  */
 static uint32_t copy_isal(uint32_t crc, uint8_t *target, const uint8_t *source, uint64_t bytes)
 {
@@ -68,7 +68,7 @@ static uint32_t copy_isal(uint32_t crc, uint8_t *target, const uint8_t *source, 
 		uint64_t piece = bytes < sizeof(once) ? bytes : sizeof(once);
 
 		memcpy(once, source, piece);
-		__asm__ volatile("" : : "r"(once) : "memory"); /* the compiler may not look at the source again */
+		__asm__ volatile("" : : "r"(once) : "memory"); /* keeps the compiler from reading the source twice */
 		memcpy(target, once, piece);
 		crc = crc32_gzip_refl(crc, once, piece);
 		target += piece;
@@ -78,7 +78,7 @@ static uint32_t copy_isal(uint32_t crc, uint8_t *target, const uint8_t *source, 
 	return crc;
 }
 
-/* The headers, 40 to 60 bytes, become the end of the pseudo header. Nobody reads what is in front of them. */
+/* Puts the headers, 40 to 60 bytes, at the end of the pseudo header. The bytes in front of them are not used. */
 static inline void store_headers(uint8_t pseudo[PSEUDO_BYTES], const uint8_t *ip, uint32_t headers_bytes)
 {
 	memcpy(pseudo + PSEUDO_BYTES - headers_bytes, ip, 32);
@@ -94,7 +94,8 @@ static uint32_t begin_isal(const uint8_t *ip, uint32_t headers_bytes)
 	store_headers(pseudo, ip, headers_bytes);
 	for (uint32_t i = 0; i < PSEUDO_BYTES; i++)
 		pseudo[i] |= row->ones[i];
-	return crc32_gzip_refl(UINT32_MAX, pseudo, sizeof(pseudo)); /* a start value of 0, as ISA-L says it */
+	/* UINT32_MAX stands for a start value of 0 in ISA-L */
+	return crc32_gzip_refl(UINT32_MAX, pseudo, sizeof(pseudo));
 }
 
 static uint32_t place_isal(const uint8_t *ip, uint32_t headers_bytes, uint8_t *target, const uint8_t *source,
@@ -114,7 +115,9 @@ static uint32_t check_isal(const uint8_t *ip, uint32_t headers_bytes, uint8_t *t
 
 #include "wire/crc32_clmul.h"
 
-/* For a CPU with these instructions: the functions that copy and that only read, of one that does either. */
+/*
+ * For CPUs with these instructions: makes one function that copies and one that only reads out of one that can do both.
+ */
 #define PLACE_AND_CHECK(instructions, name, frame)                                                            \
 	instructions static uint32_t place_##name(const uint8_t *ip, uint32_t headers_bytes, uint8_t *target, \
 						  const uint8_t *source, uint64_t bytes)                      \
@@ -170,7 +173,7 @@ TARGET_256 static uint32_t copy_vpclmul256(uint32_t crc, uint8_t *target, const 
 			 take_32(target + 32, source + 32, true), target + 64, source + 64, bytes - 64, true);
 }
 
-/* What lies in front of the headers, in the first half of the pseudo header, is not read, nor anywhere below. */
+/* The first half of the pseudo header; bytes in front of the headers are not read. */
 TARGET_256 INLINE __m256i load_half(const uint8_t *ip, uint32_t headers_bytes)
 {
 	static const int32_t keep[16] = { 0, 0, 0, 0, 0, 0, 0, 0, -1, -1, -1, -1, -1, -1, -1, -1 };
@@ -204,7 +207,7 @@ TARGET_512 static uint32_t copy_vpclmul(uint32_t crc, uint8_t *target, const uin
 			 true);
 }
 
-/* What lies in front of the headers is not read: such bytes of a masked load cannot fault. */
+/* The whole pseudo header; bytes in front of the headers are masked, so that loading them cannot fault. */
 TARGET_512 INLINE __m512i load_pseudo(const uint8_t *ip, uint32_t headers_bytes)
 {
 	const struct pseudo_row *row = row_of(headers_bytes);

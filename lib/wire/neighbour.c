@@ -1,4 +1,4 @@
-/* neighbour.c - ARP, neighbour discovery and echo: read and written (W-8) */
+/* neighbour.c - reads and writes ARP, neighbour discovery and echo (W-8) */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "wire/neighbour.h"
 
@@ -19,16 +19,16 @@ enum {
 	LINK_OPTION_BYTES = 8,
 	ADVERTISEMENT_SOLICITED = 0x40,
 	ADVERTISEMENT_OVERRIDE = 0x20,
-	DISCOVERY_HOP_LIMIT = 255, /* proves that no router has forwarded the message */
+	DISCOVERY_HOP_LIMIT = 255, /* a lower hop limit shows that a router has forwarded the message */
 	ECHO_HOP_LIMIT = 64
 };
 
-/* Ethernet, type and lengths of ARP for IPv4. */
+/* The fixed fields of ARP for Ethernet and IPv4. */
 static const uint8_t arp_fixed[6] = { 0, 1, 0x08, 0x00, 6, 4 };
 static const uint8_t all_nodes[16] = { 0xFF, 0x02, [15] = 1 };
 static const uint8_t unspecified[16];
 
-/* A MAC that one station can have. A reply that teaches another one would poison the cache. */
+/* Can a single station have this MAC? A reply with another one would poison the table. */
 static bool mac_is_station(const uint8_t *mac)
 {
 	return !(mac[0] & 1) && (load_be16(mac) != 0 || load_be32(mac + 2) != 0);
@@ -80,7 +80,7 @@ static bool parse_icmp(const uint8_t *ip, struct wire_neighbour *neighbour)
 	return ipv4_is_host(ip + 12);
 }
 
-/* Reads the link-layer address of the wanted type. False: the options are malformed. */
+/* Reads the link-layer address option of the wanted type. false: the options are malformed. */
 static bool parse_options(const uint8_t *p, uint32_t bytes, uint8_t wanted, struct wire_neighbour *neighbour)
 {
 	uint32_t option_bytes;
@@ -97,7 +97,7 @@ static bool parse_options(const uint8_t *p, uint32_t bytes, uint8_t wanted, stru
 	return true;
 }
 
-/* The last 3 bytes of a solicited-node group are those of the address asked for. */
+/* A solicited-node group ends with the last 3 bytes of the address that is asked for. */
 static void solicited_node(uint8_t group[16], const uint8_t target[16])
 {
 	static const uint8_t prefix[13] = { 0xFF, 0x02, [11] = 1, [12] = 0xFF };
@@ -182,7 +182,7 @@ static uint8_t *build_ethernet(const uint8_t *dest_mac, const uint8_t *our_mac, 
 	return out + ETHER_HDR_LEN;
 }
 
-/* A MAC of NULL is written as zeros: it is the question. */
+/* A MAC that is asked for is NULL, and written as zeros. */
 static uint32_t build_arp(uint16_t operation, const uint8_t *our_mac, const uint8_t *our_addr,
 			  const uint8_t *target_mac, const uint8_t *target, uint8_t *out)
 {
@@ -201,7 +201,7 @@ static uint32_t build_arp(uint16_t operation, const uint8_t *our_mac, const uint
 	return ETHER_HDR_LEN + ARP_BYTES;
 }
 
-/* One discovery message: type, its flags, its target and our MAC as the option that fits the type. */
+/* A discovery message: type, flags, target, and our MAC in the option that belongs to the type. */
 struct discovery {
 	const uint8_t *dest_mac;
 	const uint8_t *dest;
@@ -235,7 +235,7 @@ static uint32_t build_discovery(const struct discovery *message, const uint8_t *
 	return ETHER_HDR_LEN + WIRE_IPV6_BYTES + bytes;
 }
 
-/* The Ethernet group of an IPv6 multicast group. */
+/* The Ethernet address of an IPv6 multicast group. */
 static void multicast_mac(uint8_t mac[6], const uint8_t group[16])
 {
 	mac[0] = 0x33;

@@ -18,38 +18,40 @@ enum wire_neighbour_kind {
 /* Addresses: IPv4 as ::ffff:a.b.c.d. */
 struct wire_neighbour {
 	uint8_t kind;        /* enum wire_neighbour_kind */
-	bool solicited;      /* reply to a request (IPv6: the S flag; ARP: not sent to everybody) */
-	bool probe;          /* request from no address (duplicate address detection) */
-	bool has_sender_mac; /* the link-layer option is there (always in ARP, never in an echo) */
-	bool vlan;           /* the frame has a tag: replies get the same */
+	bool solicited;      /* it replies to a request (IPv6: the S flag; ARP: it is not a broadcast) */
+	bool probe;          /* the request comes from no address (duplicate address detection) */
+	bool has_sender_mac; /* the link-layer address option is there (always in ARP, never in an echo) */
+	bool vlan;           /* the frame has a tag, and so will its reply */
 	uint16_t vlan_tci;
-	uint8_t sender_mac[6]; /* without the option: the source of the Ethernet frame */
-	uint8_t sender[16];    /* who sent it; the unspecified address in a probe */
-	uint8_t target[16];    /* request: who is asked for; reply: whose MAC sender_mac is; echo: who is
-				 * pinged */
+	uint8_t sender_mac[6]; /* without the option: the source MAC of the frame */
+	uint8_t sender[16];    /* the sender; in a probe the unspecified address */
+	/* request: the address asked for; reply: the address that has sender_mac; echo: the address pinged */
+	uint8_t target[16];
 };
 
 /*
- * Reads an ARP, ICMP or ICMPv6 frame that wire_encap_parse() called so. false: malformed (length, checksum,
- * hop limit not 255 for discovery, impossible addresses or MACs) or none of the kinds above.
+ * Reads an ARP, ICMP or ICMPv6 frame, as wire_encap_parse() has told. false: it is malformed (length, checksum,
+ * discovery with a hop limit other than 255, impossible addresses or MACs), or of none of the kinds above.
  */
 bool wire_neighbour_parse(const uint8_t *frame, uint32_t bytes, struct wire_neighbour *neighbour);
 
 /*
- * Frames to send; each writes at most WIRE_NEIGHBOUR_MAX_BYTES to out and returns the bytes. our_* is the
- * sender. IPv6 or ARP by the address.
+ * Write frames to send. Each writes at most WIRE_NEIGHBOUR_MAX_BYTES to out and returns the bytes. our_... is the
+ * sender; the addresses decide between ARP and IPv6.
  */
-/* Asks who has target: broadcast, or solicited-node multicast. Untagged; see wire_neighbour_tag(). */
+/* Asks for the MAC of target, by broadcast or solicited-node multicast. Untagged; see wire_neighbour_tag(). */
 uint32_t wire_neighbour_request(const uint8_t our_mac[6], const uint8_t our_addr[16], const uint8_t target[16],
 				uint8_t *out);
-/* Answers a request, with its VLAN tag; an IPv6 probe is answered to all nodes, whatever dest_mac says. */
+/* Answers a request, with its VLAN tag. An IPv6 probe is answered to all nodes, whatever dest_mac is. */
 uint32_t wire_neighbour_reply(const uint8_t our_mac[6], const uint8_t our_addr[16],
 			      const struct wire_neighbour *request, const uint8_t dest_mac[6], uint8_t *out);
-/* Puts an 802.1Q tag into an untagged frame with 4 bytes of room behind it. Returns the bytes it has then. */
+/*
+ * Inserts an 802.1Q tag into an untagged frame, behind which there is room for 4 bytes. Returns the bytes with the tag.
+ */
 uint32_t wire_neighbour_tag(uint8_t *frame, uint32_t bytes, uint16_t vlan_tci);
 /*
- * Turns an echo request of `bytes` bytes into its reply, in place: MACs, addresses, hop limit, type,
- * checksums. The caller has parsed it, and the ping was to an address of his (not to a multicast group).
+ * Turns an echo request of `bytes` bytes into its reply in place: MACs, addresses, hop limit, type, checksums. The
+ * caller has parsed it, and the address that it pings is his own, not a multicast group.
  */
 void wire_neighbour_echo_reply(uint8_t *frame, uint32_t bytes);
 

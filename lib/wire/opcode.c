@@ -2,10 +2,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "wire/opcode.h"
 
-/* Bytes of the extension headers. */
+/* How many bytes each extension header has. */
 enum { RETH = 16, AETH = 4, ATOMIC = 28, ATOMIC_ACK = 8, IMMDT = 4, IETH = 4, DETH = 8, FETH = 4, CNP = 16 };
 
-/* A row is read across. */
+/* Each row is read across. */
 /* clang-format off */
 #define RESERVED_ROW { .name = "RESERVED" }
 

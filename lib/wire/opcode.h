@@ -1,4 +1,4 @@
-/* opcode.h - one row of facts for each BTH opcode */
+/* opcode.h - a row of facts about each BTH opcode */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef WIRE_OPCODE_H
 #define WIRE_OPCODE_H
@@ -37,9 +37,9 @@ enum wire_opcode {
 	OP_CNP = 0x81
 };
 
-/* What an opcode belongs to. */
+/* The operation that an opcode belongs to. */
 enum wire_kind {
-	WIRE_KIND_RESERVED, /* no such opcode: the row is otherwise zero */
+	WIRE_KIND_RESERVED, /* a reserved opcode: the rest of the row is zero */
 	WIRE_KIND_SEND,
 	WIRE_KIND_WRITE,
 	WIRE_KIND_READ_REQUEST,
@@ -56,19 +56,19 @@ enum wire_kind {
 /* Class: bits 7:5 of the opcode. */
 enum wire_class { WIRE_CLASS_RC = 0, WIRE_CLASS_UD = 3, WIRE_CLASS_CNP = 4 };
 
-#define OPCODES_OF_RC 32 /* the first ones */
+#define OPCODES_OF_RC 32 /* the first 32 opcodes */
 
 struct wire_opcode_row {
-	const char *name;         /* "SEND_FIRST"; "RESERVED" for a reserved one */
+	const char *name;         /* "SEND_FIRST"; "RESERVED" for a reserved opcode */
 	uint8_t kind;             /* enum wire_kind */
-	uint8_t extension_bytes;  /* of all extension headers together */
-	bool first, middle, last; /* ONLY is first and last */
+	uint8_t extension_bytes;  /* all extension headers together */
+	bool first, middle, last; /* ONLY is both first and last */
 	bool response;            /* travels from responder to requester */
 	bool payload;             /* may carry payload */
 	bool reth, aeth, atomic, atomic_ack, immdt, ieth, deth, feth;
 };
 
-/* All 256 rows. */
+/* One row for each of the 256 opcodes. */
 extern const struct wire_opcode_row wire_opcodes[256];
 
 static inline const struct wire_opcode_row *wire_opcode(uint8_t opcode)

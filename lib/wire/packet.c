@@ -1,4 +1,4 @@
-/* packet.c - BTH and extension headers: bytes to value and back */
+/* packet.c - parses and builds BTH and extension headers */
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "wire/packet.h"
 
@@ -6,7 +6,7 @@
 
 #include "wire/bytes.h"
 
-/* The headers are in the order in which they stand on the wire. */
+/* The headers come in the order in which they stand on the wire. */
 void wire_packet_parse_extensions(const struct wire_opcode_row *row, const uint8_t *p, struct wire_packet *packet)
 {
 	if (row->deth) {

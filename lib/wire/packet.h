@@ -1,13 +1,12 @@
 /* packet.h - a transport packet as one plain value: parse it, build it */
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A packet is everything from the BTH to the end of the payload. The same value is made by parsing bytes and
- * by the protocol that wants bytes sent; building what was parsed gives the same bytes. Not kept, and built
- * as zero, as every sender must write them: TVer, BTH byte 8 bits 4:0, the reserved bytes of DETH and CNP,
- * pad bytes.
+ * A packet is everything from the BTH to the end of the payload. Parsing bytes makes such a value, and so does the
+ * protocol that wants bytes sent; building what was parsed gives the same bytes. Some fields are not kept, and built as
+ * zeros, as every sender must write them: TVer, bits 4:0 of BTH byte 8, the reserved bytes of DETH and CNP, pad bytes.
  *   1. wire_encap_parse() finds the BTH and how many bytes follow it
  *   2. wire_packet_parse() fills the value; payload points into the frame
- *   3. wire_packet_build() writes BTH and extension headers; the caller places payload, pad and ICRC
+ *   3. wire_packet_build() writes BTH and extension headers; the caller writes payload, pad and ICRC
  */
 #ifndef WIRE_PACKET_H
 #define WIRE_PACKET_H
@@ -27,26 +26,26 @@
 #define WIRE_HEADERS_MAX_BYTES 48u /* BTH and the longest extension headers, rounded up */
 #define WIRE_UDP_PORT 4791u
 
-/* BTH bytes 1, 4 and 8 as they stand there, one above the other: they are moved as they are. */
+/* BTH bytes 1, 4 and 8, one above the other, with their bits where they are in the BTH. */
 enum wire_packet_flags {
 	WIRE_SOLICITED = 0x80,
 	WIRE_MIGREQ = 0x40,
 	WIRE_FECN = 0x80 << 8,
 	WIRE_BECN = 0x40 << 8,
 	WIRE_ACKREQ = 0x80 << 16,
-	WIRE_RESERVED = 0x3F << 8 | 0x60 << 16, /* ignored but kept */
+	WIRE_RESERVED = 0x3F << 8 | 0x60 << 16, /* ignored when received, but kept */
 	WIRE_FLAGS = WIRE_SOLICITED | WIRE_MIGREQ | WIRE_FECN | WIRE_BECN | WIRE_ACKREQ | WIRE_RESERVED
 };
 
-#define PKEY_DEFAULT 0xFFFFu /* full member of the partition that there always is */
+#define PKEY_DEFAULT 0xFFFFu /* full member of the default partition */
 
-/* One cache line. Which members of the union count is told by the opcode's row. All in host byte order. */
+/* One cache line, all in host byte order. The opcode's row tells which members of the union are valid. */
 struct wire_packet {
-	uint32_t opcode : 8, flags : 24; /* enum wire_packet_flags, no other bits */
+	uint32_t opcode : 8, flags : 24; /* enum wire_packet_flags, and no other bits */
 	uint32_t psn;                    /* 24 bits */
 	uint32_t dest_qpn;               /* 24 bits */
 	uint16_t pkey;
-	uint8_t pad_bytes; /* 0..3, as in the BTH; building uses it as it is */
+	uint8_t pad_bytes; /* 0 ... 3, as in the BTH; building writes it as it is */
 	union {
 		struct { /* RETH, AtomicETH, FETH */
 			uint64_t va;
@@ -78,14 +77,14 @@ struct wire_packet {
 
 static_assert(sizeof(struct wire_packet) == 64, "one cache line: the outbox and the parser move whole lines");
 
-/* An ACK or NAK as it stands in a frame: BTH bytes 0 to 7, then 8 to 11 and the AETH. */
+/* An ACK or NAK as in a frame: BTH bytes 0 to 7; then bytes 8 to 11 and the AETH. */
 struct wire_ack {
 	uint64_t begin, rest;
 };
 
 #define WIRE_ACK_BYTES (WIRE_BTH_BYTES + WIRE_AETH_BYTES + WIRE_ICRC_BYTES)
 
-/* Why bytes are not a packet. The order is the order of judgement (W-5). */
+/* Why bytes are not a packet, in the order of judgement (W-5). */
 enum wire_packet_fault {
 	WIRE_PACKET_OK,
 	WIRE_PACKET_TRUNCATED,  /* headers, pad or ICRC do not fit the bytes given */
@@ -93,24 +92,24 @@ enum wire_packet_fault {
 };
 
 /*
- * Reads a packet from bth, of `bytes` bytes from the BTH to the end of the ICRC (both inclusive). Reserved
- * opcodes of the RC class, other classes and wrong payload lengths parse (everything after the BTH counts as
- * payload when the row is reserved): they are judged later, in the QP's context. Reads nothing beyond bytes;
- * does not check the ICRC. On a fault *packet is undefined, except that with BAD_VERSION it is complete. Fields that
- * the opcode's row does not tell of are left as they were: they would cost every packet a line of stores.
+ * Parses a packet that begins at bth; bytes are those from there to the end of the ICRC. Reserved opcodes of the RC
+ * class, other classes and wrong payload lengths are accepted, because the QP judges them later; with a reserved opcode
+ * everything after the BTH counts as payload. Reads nothing beyond `bytes`, and does not check the ICRC. After a fault
+ * *packet is undefined, except after BAD_VERSION: then it is complete. Members that the opcode does not have are left
+ * as they were, because setting them would cost each packet a cache line of stores.
  */
 enum wire_packet_fault wire_packet_parse(const uint8_t *bth, uint32_t bytes, struct wire_packet *packet);
 
 /*
- * Writes BTH and extension headers to out (WIRE_HEADERS_MAX_BYTES of room). Returns the bytes written:
- * 12 + the row's extension_bytes. Does not touch the payload.
+ * Writes BTH and extension headers to out, which has room for WIRE_HEADERS_MAX_BYTES. Returns the bytes written: 12 and
+ * the row's extension_bytes. The payload is not read.
  */
 uint32_t wire_packet_build(const struct wire_packet *packet, uint8_t *out);
 
 #define BTH1_VERSION 0x0F
-#define BTH_PAD_AT 12 /* bit of bytes 0 to 7 */
+#define BTH_PAD_AT 12 /* bit position in bytes 0 to 7 */
 
-/* Opcode and flags: BTH bytes 0, 1, 4 and 8. */
+/* Opcode and flags, from BTH bytes 0, 1, 4 and 8. */
 static inline uint32_t packet_opcode_and_flags(const struct wire_packet *packet)
 {
 	return packet->opcode | (uint32_t)packet->flags << 8;
@@ -122,7 +121,7 @@ static inline void packet_set_opcode_and_flags(struct wire_packet *packet, uint3
 	packet->flags = opcode_and_flags >> 8;
 }
 
-/* Bytes 0 to 7 of the BTH, and 8 to 11, as they stand in memory; QPN and PSN of 24 bits. */
+/* BTH bytes 0 to 7, and 8 to 11, as a little-endian machine loads them; QPN and PSN have 24 bits. */
 static inline uint64_t packet_bth_begin(const struct wire_packet *packet)
 {
 	uint32_t bits = packet_opcode_and_flags(packet);
@@ -132,7 +131,7 @@ static inline uint64_t packet_bth_begin(const struct wire_packet *packet)
 	       (uint64_t)((bits >> 16 & 0xFF) | __builtin_bswap32(packet->dest_qpn)) << 32;
 }
 
-/* The same of a packet without pad; flags: WIRE_MIGREQ and WIRE_SOLICITED. */
+/* The same for a packet without pad. flags: WIRE_MIGREQ and WIRE_SOLICITED. */
 static inline uint64_t packet_bth_of(uint8_t opcode, uint32_t flags, uint16_t pkey, uint32_t dest_qpn)
 {
 	return opcode | (uint64_t)flags << 8 | (uint64_t)__builtin_bswap16(pkey) << 16 |
@@ -144,7 +143,7 @@ static inline uint32_t packet_bth_end_of(uint32_t psn, bool ackreq)
 	return __builtin_bswap32(psn) | (ackreq ? WIRE_ACKREQ >> 16 : 0);
 }
 
-/* Bytes 8 to 15 of a RETH. */
+/* RETH bytes 8 to 15. */
 static inline uint64_t packet_reth_end(uint32_t rkey, uint32_t dma_length)
 {
 	return __builtin_bswap64((uint64_t)rkey << 32 | dma_length);
@@ -155,10 +154,10 @@ static inline uint32_t packet_bth_end(const struct wire_packet *packet)
 	return packet_opcode_and_flags(packet) >> 24 | __builtin_bswap32(packet->psn);
 }
 
-/* The extension headers of a row, from p on. */
+/* Parses the extension headers that the row names, from p on. */
 void wire_packet_parse_extensions(const struct wire_opcode_row *row, const uint8_t *p, struct wire_packet *packet);
 
-/* Bytes 8 to 11, as they stand in memory. */
+/* Takes BTH bytes 8 to 11, as loaded. */
 static inline void packet_parse_bth_end(uint32_t end, struct wire_packet *packet)
 {
 	const uint32_t of_byte_8 = (uint32_t)WIRE_FLAGS << 8 & 0xFF000000;
@@ -202,7 +201,8 @@ static inline void packet_parse_aeth(const uint8_t *p, struct wire_packet *packe
 static inline void packet_parse_extensions(const struct wire_opcode_row *row, const uint8_t *p,
 					   struct wire_packet *packet)
 {
-	if (row->extension_bytes == WIRE_RETH_BYTES && row->reth) /* what nearly always comes, if anything */
+	/* nearly all packets with extension headers have just a RETH */
+	if (row->extension_bytes == WIRE_RETH_BYTES && row->reth)
 		packet_parse_reth(p, packet);
 	else if (row->extension_bytes == WIRE_AETH_BYTES && row->aeth)
 		packet_parse_aeth(p, packet);
@@ -210,7 +210,7 @@ static inline void packet_parse_extensions(const struct wire_opcode_row *row, co
 		wire_packet_parse_extensions(row, p, packet);
 }
 
-/* wire_packet_parse() itself, for the one other file that it pays for. */
+/* wire_packet_parse() for inlining into the one other file where that pays. */
 static inline enum wire_packet_fault packet_parse(const uint8_t *bth, uint32_t bytes, struct wire_packet *packet)
 {
 	const struct wire_opcode_row *row;
@@ -229,7 +229,7 @@ static inline enum wire_packet_fault packet_parse(const uint8_t *bth, uint32_t b
 	return (bth[1] & BTH1_VERSION) == 0 ? WIRE_PACKET_OK : WIRE_PACKET_BAD_VERSION;
 }
 
-/* Of wire_ack.begin: all but MigReq, P_Key and QPN. */
+/* Bits of wire_ack.begin that are the same in all plain ACKs: all but MigReq, P_Key and QPN. */
 #define ACK_BEGIN_MASK (0xFFull | (0xFFull & ~WIRE_MIGREQ) << 8 | 0xFFull << 32)
 
 static inline uint16_t ack_pkey(const struct wire_ack *ack)
@@ -247,15 +247,15 @@ static inline uint32_t ack_psn(const struct wire_ack *ack)
 	return __builtin_bswap32((uint32_t)ack->rest) & 0xFFFFFF;
 }
 
-/* Syndrome and MSN. */
+/* Syndrome and MSN of an ACK. */
 static inline uint32_t ack_aeth(const struct wire_ack *ack)
 {
 	return __builtin_bswap32((uint32_t)(ack->rest >> 32));
 }
 
 /*
- * An ACK or NAK as nearly all are: without pad, payload, version, and flags but MigReq. It only accepts; what it takes
- * wire_packet_parse() takes, with the same values.
+ * Parses an ACK or NAK of the usual form: no pad, payload or version, and no flags but MigReq. true:
+ * wire_packet_parse() would accept it, with the same values. false: that has to judge it.
  */
 static inline bool packet_parse_ack(const uint8_t *bth, uint32_t bytes, struct wire_ack *ack)
 {
@@ -265,13 +265,13 @@ static inline bool packet_parse_ack(const uint8_t *bth, uint32_t bytes, struct w
 	return (ack->begin & ACK_BEGIN_MASK) == OP_ACKNOWLEDGE;
 }
 
-/* The pad that a payload needs (W-6). */
+/* How much pad a payload needs (W-6). */
 static inline uint8_t packet_pad_bytes(uint32_t payload_bytes)
 {
 	return (uint8_t)(-payload_bytes & 3);
 }
 
-/* Bytes from the BTH to the end of the ICRC that this packet takes. */
+/* How many bytes this packet has from the BTH to the end of the ICRC. */
 static inline uint32_t packet_bytes(const struct wire_packet *packet)
 {
 	return WIRE_BTH_BYTES + wire_opcode(packet->opcode)->extension_bytes + packet->payload_bytes +

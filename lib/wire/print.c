@@ -25,7 +25,7 @@ void wire_print_append(struct wire_line *line, const char *format, ...)
 
 enum { SYNDROME_ACK = 0, SYNDROME_RNR = 1, SYNDROME_NAK = 3 };
 
-/* What an acknowledge is called: by its syndrome. */
+/* The name of an acknowledge, by its syndrome. */
 static const char *acknowledge_name(uint8_t syndrome)
 {
 	static const char *const naks[32] = {
@@ -59,7 +59,7 @@ static void append_flags(struct wire_line *line, uint32_t flags)
 		wire_print_append(line, " becn");
 }
 
-/* named: the syndrome is already said by the name of the packet, where it has one. */
+/* named: the packet's name, if it has one, has already told the syndrome. */
 static void append_aeth(struct wire_line *line, const struct wire_packet *packet, bool named)
 {
 	uint32_t low = packet->syndrome & 31;
